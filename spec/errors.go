@@ -1,0 +1,126 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrOutOfMemory is what every out-of-memory error of an allocator wraps.
+var ErrOutOfMemory = errors.New("out of memory")
+
+// ErrDriverOutOfMemory is what a driver's error wraps when the device has no
+// memory left for the call.
+var ErrDriverOutOfMemory = errors.New("device out of memory")
+
+// ErrNotSupported is wrapped by errors that say that something legal cannot be
+// done by this driver or allocator.
+var ErrNotSupported = errors.New("not supported")
+
+// OutOfMemoryError is a request that could not be served, with the figures at
+// that time, in bytes.
+type OutOfMemoryError struct {
+	Device       Device
+	Requested    uint64 // what the caller asked for
+	SegmentSize  uint64 // what the allocator asked the driver for
+	DeviceTotal  uint64
+	DeviceFree   uint64
+	Limit        uint64 // meaningful when Limited
+	Limited      bool
+	Allocated    uint64 // given out to callers, plus PrivatePools
+	PrivatePools uint64 // free in private pools, so of no use to others
+	Unallocated  uint64 // held from the driver and not in Allocated
+}
+
+// Error writes the figures in the order in which PyTorch's message has them.
+func (e *OutOfMemoryError) Error() string {
+	if e.SegmentSize == 0 {
+		return fmt.Sprintf("out of memory: tried to allocate %s on device %d, more than any device has",
+			FormatSize(e.Requested), e.Device)
+	}
+	msg := fmt.Sprintf("out of memory: tried to allocate %s on device %d, which has a total capacity of %s of which %s is free",
+		FormatSize(e.SegmentSize), e.Device, FormatSize(e.DeviceTotal), FormatSize(e.DeviceFree))
+	if e.Limited {
+		msg += fmt.Sprintf("; %s allowed", FormatSize(e.Limit))
+	}
+	msg += fmt.Sprintf("; %s is allocated", FormatSize(e.Allocated))
+	if e.PrivatePools > 0 {
+		msg += fmt.Sprintf(" (%s of it free in private pools)", FormatSize(e.PrivatePools))
+	}
+	return msg + fmt.Sprintf(", %s is reserved but unallocated", FormatSize(e.Unallocated))
+}
+
+// Unwrap makes errors.Is(err, ErrOutOfMemory) hold.
+func (e *OutOfMemoryError) Unwrap() error { return ErrOutOfMemory }
+
+// FormatSize writes bytes the way PyTorch's messages do: the largest unit that
+// gives at least one, with two decimals ("20.00 MiB", "512 bytes").
+func FormatSize(bytes uint64) string {
+	switch {
+	case bytes <= 1024:
+		return fmt.Sprintf("%d bytes", bytes)
+	case bytes <= MiB:
+		return fmt.Sprintf("%.2f KiB", float64(bytes)/float64(KiB))
+	case bytes <= GiB:
+		return fmt.Sprintf("%.2f MiB", float64(bytes)/float64(MiB))
+	}
+	return fmt.Sprintf("%.2f GiB", float64(bytes)/float64(GiB))
+}
+
+// InvalidPointerError is a pointer that is not out: never given, already freed,
+// or inside a block.
+type InvalidPointerError struct {
+	Op  string // what was tried
+	Ptr Ptr
+}
+
+func (e *InvalidPointerError) Error() string {
+	return fmt.Sprintf("%s: %v is not a pointer that is allocated", e.Op, e.Ptr)
+}
+
+// InvalidArgumentError is a call that makes no sense whatever the state.
+type InvalidArgumentError struct {
+	Op     string
+	Reason string
+}
+
+func (e *InvalidArgumentError) Error() string { return e.Op + ": " + e.Reason }
+
+// InvalidStateError is a call that makes no sense in the present state: ending
+// what was not begun, restoring what is gone.
+type InvalidStateError struct {
+	Op     string
+	Reason string
+}
+
+func (e *InvalidStateError) Error() string { return e.Op + ": " + e.Reason }
+
+// NotSupportedError is a legal call that this driver or allocator cannot serve.
+type NotSupportedError struct {
+	Op     string
+	Reason string
+}
+
+func (e *NotSupportedError) Error() string { return e.Op + ": not supported: " + e.Reason }
+
+// Unwrap makes errors.Is(err, ErrNotSupported) hold.
+func (e *NotSupportedError) Unwrap() error { return ErrNotSupported }
+
+// DriverError is a driver call that failed.
+type DriverError struct {
+	Call   string // the call in the words of Driver: "Malloc", "MapPage"
+	Name   string // the driver's name of the error: "cudaErrorMemoryAllocation"
+	Code   int    // the driver's number of it
+	Detail string // what the driver can say about the cause, or empty
+	Kind   error  // ErrDriverOutOfMemory, ErrNotSupported, or nil
+}
+
+func (e *DriverError) Error() string {
+	msg := fmt.Sprintf("driver: %s: %s (%d)", e.Call, e.Name, e.Code)
+	if e.Detail != "" {
+		msg += ": " + e.Detail
+	}
+	return msg
+}
+
+// Unwrap gives the kind.
+func (e *DriverError) Unwrap() error { return e.Kind }

@@ -1,0 +1,98 @@
+package spec_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"gaugeblock/spec"
+)
+
+// TestFormatSize: like PyTorch, a size of exactly one unit is still written in the
+// smaller one.
+func TestFormatSize(t *testing.T) {
+	for _, test := range []struct {
+		bytes uint64
+		want  string
+	}{
+		{0, "0 bytes"},
+		{512, "512 bytes"},
+		{1024, "1024 bytes"},
+		{1025, "1.00 KiB"},
+		{1536, "1.50 KiB"},
+		{spec.MiB, "1024.00 KiB"},
+		{spec.MiB + 1, "1.00 MiB"},
+		{20 * spec.MiB, "20.00 MiB"},
+		{182820000, "174.35 MiB"},
+		{spec.GiB, "1024.00 MiB"},
+		{spec.GiB + 1, "1.00 GiB"},
+		{150109880320, "139.80 GiB"},
+		{math.MaxUint64, "17179869184.00 GiB"},
+	} {
+		if got := spec.FormatSize(test.bytes); got != test.want {
+			t.Errorf("%d: %q, want %q", test.bytes, got, test.want)
+		}
+	}
+}
+
+func TestErrorMessages(t *testing.T) {
+	outOfMemory := spec.OutOfMemoryError{
+		Device: 1, Requested: 5 * spec.MiB, SegmentSize: 20 * spec.MiB,
+		DeviceTotal: 80 * spec.GiB, DeviceFree: 3 * spec.MiB,
+		Allocated: 40 * spec.GiB, Unallocated: 2 * spec.GiB,
+	}
+	limited := outOfMemory
+	limited.Limited, limited.Limit = true, 42*spec.GiB
+	limited.PrivatePools = 7 * spec.MiB
+	limitedToNothing := outOfMemory
+	limitedToNothing.Limited = true
+
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{&outOfMemory, "out of memory: tried to allocate 20.00 MiB on device 1, which has a total capacity of 80.00 GiB of which 3.00 MiB is free; 40.00 GiB is allocated, 2.00 GiB is reserved but unallocated"},
+		{&limited, "out of memory: tried to allocate 20.00 MiB on device 1, which has a total capacity of 80.00 GiB of which 3.00 MiB is free; 42.00 GiB allowed; 40.00 GiB is allocated (7.00 MiB of it free in private pools), 2.00 GiB is reserved but unallocated"},
+		{&limitedToNothing, "out of memory: tried to allocate 20.00 MiB on device 1, which has a total capacity of 80.00 GiB of which 3.00 MiB is free; 0 bytes allowed; 40.00 GiB is allocated, 2.00 GiB is reserved but unallocated"},
+		{&spec.OutOfMemoryError{Device: 2, Requested: 2 * spec.EiB}, "out of memory: tried to allocate 2147483648.00 GiB on device 2, more than any device has"},
+		{&spec.InvalidPointerError{Op: "Free", Ptr: 0x7f00}, "Free: 0x7f00 is not a pointer that is allocated"},
+		{&spec.InvalidArgumentError{Op: "SetMemoryFraction", Reason: "2 is not in [0, 1]"}, "SetMemoryFraction: 2 is not in [0, 1]"},
+		{&spec.InvalidStateError{Op: "EndPool", Reason: "pool (0, 1) was not begun"}, "EndPool: pool (0, 1) was not begun"},
+		{&spec.NotSupportedError{Op: "MapPage", Reason: "no virtual memory"}, "MapPage: not supported: no virtual memory"},
+		{&spec.DriverError{Call: "Malloc", Name: "cudaErrorMemoryAllocation", Code: 2}, "driver: Malloc: cudaErrorMemoryAllocation (2)"},
+		{&spec.DriverError{Call: "Free", Name: "cudaErrorInvalidValue", Code: 1, Detail: "never given out"}, "driver: Free: cudaErrorInvalidValue (1): never given out"},
+	} {
+		if got := test.err.Error(); got != test.want {
+			t.Errorf("%T:\n got %s\nwant %s", test.err, got, test.want)
+		}
+	}
+}
+
+// TestErrorKinds: errors are told apart with errors.Is, however deep they are
+// wrapped; a device that is full and a request that cannot be served are not the
+// same.
+func TestErrorKinds(t *testing.T) {
+	kinds := []error{spec.ErrOutOfMemory, spec.ErrDriverOutOfMemory, spec.ErrNotSupported}
+	for _, test := range []struct {
+		err  error
+		want error // nil: none of them
+	}{
+		{&spec.OutOfMemoryError{}, spec.ErrOutOfMemory},
+		{&spec.DriverError{Call: "Malloc", Kind: spec.ErrDriverOutOfMemory}, spec.ErrDriverOutOfMemory},
+		{&spec.DriverError{Call: "MapPage", Kind: spec.ErrNotSupported}, spec.ErrNotSupported},
+		{&spec.DriverError{Call: "Free"}, nil},
+		{&spec.NotSupportedError{}, spec.ErrNotSupported},
+		{&spec.InvalidPointerError{}, nil},
+		{&spec.InvalidArgumentError{}, nil},
+		{&spec.InvalidStateError{}, nil},
+		{&spec.SettingsError{}, nil},
+	} {
+		wrapped := fmt.Errorf("line 3: %w", fmt.Errorf("malloc: %w", test.err))
+		for _, kind := range kinds {
+			if got, want := errors.Is(wrapped, kind), kind == test.want; got != want {
+				t.Errorf("%T is %q: %v, want %v", test.err, kind, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package spec
+
+// Action is what an allocator did, in the words of PyTorch's memory history.
+type Action uint8
+
+const (
+	// ActionAlloc: memory was given out.
+	ActionAlloc Action = iota
+	// ActionFreeRequested: the caller freed it.
+	ActionFreeRequested
+	// ActionFreeCompleted: it can be reused; follows at once unless streams use it.
+	ActionFreeCompleted
+	// ActionSegmentAlloc: a segment was obtained from the driver.
+	ActionSegmentAlloc
+	// ActionSegmentFree: a segment was returned.
+	ActionSegmentFree
+	// ActionSegmentMap: a range of an expandable segment was backed with memory.
+	ActionSegmentMap
+	// ActionSegmentUnmap: the memory behind such a range was returned.
+	ActionSegmentUnmap
+	// ActionSnapshot: a snapshot was taken.
+	ActionSnapshot
+	// ActionOOM: a request failed for lack of memory.
+	ActionOOM
+
+	numActions
+)
+
+var actionNames = [numActions]string{
+	"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free",
+	"segment_map", "segment_unmap", "snapshot", "oom",
+}
+
+// String is the name that PyTorch's memory history uses.
+func (a Action) String() string {
+	if a < numActions {
+		return actionNames[a]
+	}
+	return "unknown"
+}
+
+// ParseAction is the inverse of String.
+func ParseAction(name string) (Action, bool) {
+	for i, n := range actionNames {
+		if n == name {
+			return Action(i), true
+		}
+	}
+	return 0, false
+}
+
+// Event is one thing an allocator did.
+//
+// Addr is the address of the block or segment, except that an oom event has the
+// bytes that the device has free there. Size is in bytes: what was asked for in
+// alloc and the two frees, the rounded request in oom, the bytes newly mapped in
+// segment_map, the active bytes in snapshot.
+type Event struct {
+	Action Action
+	Addr   Ptr
+	Size   uint64
+	Stream Stream
+}
+
+// TraceEntry is an Event in an allocator's diary, with all that goes with it.
+type TraceEntry struct {
+	Event
+	Device         Device
+	Pool           PoolID
+	TimeNS         int64 // 0 when the diary is kept without a clock
+	Context        any   // see HistoryOptions.Context
+	CompileContext string
+	UserMetadata   string
+}
+
+// Annotation is a note that the program put into the diary.
+type Annotation struct {
+	Device Device
+	TimeNS int64
+	Fields []AnnotationField
+}
+
+// AnnotationField is a key and a value of an Annotation.
+type AnnotationField struct {
+	Key, Value string
+}

@@ -1,0 +1,64 @@
+package spec
+
+import "fmt"
+
+// Ptr is a device address in bytes. Zero is the null pointer.
+type Ptr uint64
+
+// String writes the address in hexadecimal, as CUDA tools do.
+func (p Ptr) String() string { return fmt.Sprintf("0x%x", uint64(p)) }
+
+// Device numbers a GPU, from 0, in the driver's order.
+type Device int
+
+// Stream is the driver's handle of a stream. Zero is the default stream of
+// whatever device the call names; every other handle is unique in its process.
+// Where the order of streams matters it is the order of their handles.
+type Stream uint64
+
+// String writes the handle in hexadecimal, "default" for the default stream.
+func (s Stream) String() string {
+	if s == 0 {
+		return "default"
+	}
+	return fmt.Sprintf("0x%x", uint64(s))
+}
+
+// Thread is the identity of a caller, chosen by the caller. C++ asks the runtime
+// which thread is running; a goroutine has no such name, so whoever wants an
+// allocation to count as made "by a thread" (a pool redirection that filters by
+// thread, an annotation) says which. Zero is a thread like any other, and the
+// right answer for a program that does not care.
+type Thread uint64
+
+// PoolID names a pool of memory. The zero value is the default pool. Upstream
+// sets Capture for a pool that a graph capture made and User for one that the
+// program made; an allocator only compares them.
+type PoolID struct {
+	Capture uint64
+	User    uint64
+}
+
+// DefaultPool is the pool that serves requests which no redirection claims.
+var DefaultPool = PoolID{}
+
+// IsDefault reports whether the id names the default pool.
+func (id PoolID) IsDefault() bool { return id == PoolID{} }
+
+// String writes the pair the way PyTorch prints it.
+func (id PoolID) String() string { return fmt.Sprintf("(%d, %d)", id.Capture, id.User) }
+
+// EventHandle is the driver's handle of an event (a point in a stream's work that
+// can be waited for), not to be confused with an Event, which is a line in an
+// allocator's diary.
+type EventHandle uint64
+
+// CaptureID is the driver's number of one stream capture. Zero means none.
+type CaptureID uint64
+
+// GraphNode is the driver's handle of one node of a graph under capture.
+type GraphNode uint64
+
+// PageHandle is the driver's handle of one piece of physical memory that can be
+// mapped into a reserved address range.
+type PageHandle uint64

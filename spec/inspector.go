@@ -1,0 +1,86 @@
+package spec
+
+// An Inspector lets a checker look at an allocator's own structures, in place.
+// An allocator under test need not have it: what any Snapshot can show is checked
+// without. With it, checks that a snapshot cannot express become possible (what
+// the free lists hold, which events are outstanding), and checking after every
+// operation becomes cheap, since nothing is copied.
+type Inspector interface {
+	// Inspect calls the visitor's functions for everything the device's
+	// allocator holds, with its lock held: they must not call the allocator, and
+	// must not keep the views they are given beyond the call.
+	Inspect(dev Device, v Visitor) error
+}
+
+// Visitor is a set of functions; those that are nil are not called. The order of
+// calls is fixed: pools by id (the default pool first), in each the small half
+// and then the large one.
+type Visitor struct {
+	// Block sees every block of every segment, the blocks of a segment in order
+	// of address, segments in order of their first block's address.
+	Block func(b *BlockView)
+	// Free sees the free lists in their order: by stream, size, address.
+	Free func(b *BlockView)
+	// Unmapped sees the lists of unmapped ranges in their order: by stream, address.
+	Unmapped func(b *BlockView)
+	// Pool sees each pool.
+	Pool func(p *PoolView)
+	// Pending sees the events that are waited for, by stream, oldest first.
+	Pending func(e *PendingView)
+	// Deferred sees the blocks whose free was put off until after a capture.
+	Deferred func(d *DeferredView)
+	// Redirection sees the pools that requests are being diverted to, oldest first.
+	Redirection func(pool PoolID)
+}
+
+// BlockView is what an allocator knows of a block. Sizes are in bytes.
+type BlockView struct {
+	Address       Ptr
+	Size          uint64
+	RequestedSize uint64
+	Stream        Stream
+	Pool          PoolID
+	Large         bool
+	Allocated     bool
+	Mapped        bool
+	Expandable    bool
+	EventCount    int
+	StreamUses    int
+	First, Last   bool   // in its segment
+	Age           uint64 // requests its pool has served since it became free
+}
+
+// State is what a snapshot would say.
+func (b *BlockView) State() BlockState {
+	switch {
+	case b.Allocated:
+		return ActiveAllocated
+	case b.EventCount > 0 || b.StreamUses > 0:
+		return ActivePendingFree
+	}
+	return Inactive
+}
+
+// PoolView is what an allocator knows of a pool.
+type PoolView struct {
+	ID             PoolID
+	UseCount       int // meaningless for the default pool
+	DriverSegments int // upstream's cudaMalloc_count
+	Freeable       bool
+	UseOnOOM       bool
+	NoSplit        bool
+}
+
+// PendingView is an event that holds a block back.
+type PendingView struct {
+	Stream Stream
+	Device Device // the stream's
+	Event  EventHandle
+	Block  Ptr
+}
+
+// DeferredView is a block whose free waits for the end of a capture.
+type DeferredView struct {
+	Block   Ptr
+	Markers int // nodes that must be behind the stream for an earlier reuse
+}

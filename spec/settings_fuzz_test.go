@@ -1,0 +1,73 @@
+package spec_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/spec"
+)
+
+// FuzzSettings applies two strings one after the other.
+func FuzzSettings(f *testing.F) {
+	for _, row := range readSettingsTSV(f) {
+		f.Add("large_segment_size_mb:32,expandable_segments:True", row.settings)
+	}
+	f.Add("roundup_power2_divisions:[>:8,4:2,1:0,65536:4,]", "roundup_power2_divisions:2,roundup_power2_divisions:[8:4]")
+	f.Add("pinned_reserve_segment_size_mb:-1,pinned_use_hip_host_register:True", "per_process_memory_fraction:-0")
+	f.Add("large_segment_size_mb:12", "max_non_split_rounding_mb:13,max_split_size_mb:14,backend:native")
+	f.Fuzz(func(t *testing.T, first, second string) {
+		for _, g := range []spec.Geometry{spec.DefaultGeometry(), tinyGeometry()} {
+			c := checkApply(t, spec.DefaultConfig(g), first, g)
+			checkApply(t, c, second, g)
+		}
+	})
+}
+
+// checkApply checks what holds for every string and gives the settings in force
+// after it.
+func checkApply(t *testing.T, before spec.Config, settings string, g spec.Geometry) spec.Config {
+	after, err := before.Apply(settings, g)
+	if err != nil {
+		checkRefusal(t, err, settings)
+		if before != after {
+			t.Fatalf("%q is refused and changes the settings:\n%s", settings, cmp.Diff(before, after))
+		}
+		return after
+	}
+	if after.Last != settings {
+		t.Fatalf("%q is applied, the last string is %q", settings, after.Last)
+	}
+	if after.LargeSegmentSize < g.MinLargeAlloc || after.LargeSegmentSize%g.MinBlock != 0 ||
+		after.MaxSplitSize < after.LargeSegmentSize || after.MaxNonSplitRounding < after.LargeSegmentSize {
+		t.Fatalf("%q: sizes do not fit together: %+v", settings, after)
+	}
+	again, err := after.Apply(settings, g)
+	if err != nil || again != after {
+		t.Fatalf("%q applied twice is not what it is once (%v):\n%s", settings, err, cmp.Diff(after, again))
+	}
+	canonical := after.Settings(g)
+	parsed, err := spec.ParseConfig(canonical, g)
+	parsed.Last = settings
+	if err != nil || parsed != after {
+		t.Fatalf("%q is written as %q, which is not the same (%v):\n%s", settings, canonical, err, cmp.Diff(after, parsed))
+	}
+	return after
+}
+
+// checkRefusal checks that an error points at the text that it names.
+func checkRefusal(t *testing.T, err error, settings string) {
+	var e *spec.SettingsError
+	if !errors.As(err, &e) {
+		t.Fatalf("%q is refused with %T, want a SettingsError", settings, err)
+	}
+	if e.Offset < 0 || e.Offset > len(settings) {
+		t.Fatalf("%q: offset %d is outside", settings, e.Offset)
+	}
+	squeezed := strings.NewReplacer(" ", "", "\t", "", "\n", "", "\v", "", "\f", "", "\r", "").Replace(settings[e.Offset:])
+	if !strings.HasPrefix(squeezed, e.Text) || (e.Text == "") != (e.Offset == len(settings)) {
+		t.Fatalf("%q: %q is not at byte %d", settings, e.Text, e.Offset)
+	}
+}

@@ -1,0 +1,69 @@
+package spec
+
+// Snapshot is a picture of the memory that an allocator holds from the driver,
+// with the diary if one is kept. It is a copy: nothing in it changes afterwards.
+type Snapshot struct {
+	Segments    []Segment      // by device, then address
+	Traces      [][]TraceEntry // the diary of each device, oldest entry first
+	Annotations []Annotation
+	Config      Config
+}
+
+// Segment is memory obtained from the driver in one piece; an expandable segment
+// appears once for each contiguous mapped range. Sizes are in bytes.
+type Segment struct {
+	Device     Device
+	Address    Ptr
+	TotalSize  uint64
+	Stream     Stream
+	Pool       PoolID
+	Large      bool // belongs to a large pool
+	Expandable bool
+
+	AllocatedSize uint64 // of blocks given out
+	ActiveSize    uint64 // of blocks given out, or freed and still used by a stream
+	RequestedSize uint64 // what was asked for, over active blocks
+
+	Blocks  []Block // by address, without gaps
+	Context any     // where the program was when it was obtained
+}
+
+// Block is a part of a segment that is given out, or kept free, as a whole.
+type Block struct {
+	Address       Ptr
+	Size          uint64
+	RequestedSize uint64 // what was last asked for; stale when not active
+	State         BlockState
+	Context       any // where the program was when it was given out
+}
+
+// BlockState says who has a block.
+type BlockState uint8
+
+const (
+	// Inactive: free for reuse.
+	Inactive BlockState = iota
+	// ActiveAllocated: given out.
+	ActiveAllocated
+	// ActivePendingFree: freed by the caller, but streams may still use it.
+	ActivePendingFree
+)
+
+var blockStateNames = [...]string{"inactive", "active_allocated", "active_pending_free"}
+
+// String is the name that PyTorch's snapshots use.
+func (s BlockState) String() string { return blockStateNames[s] }
+
+// ParseBlockState is the inverse of String. Older PyTorch wrote
+// "active_awaiting_free" for the last state.
+func ParseBlockState(name string) (BlockState, bool) {
+	for i, n := range blockStateNames {
+		if n == name {
+			return BlockState(i), true
+		}
+	}
+	if name == "active_awaiting_free" {
+		return ActivePendingFree, true
+	}
+	return 0, false
+}

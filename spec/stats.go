@@ -1,0 +1,203 @@
+package spec
+
+// An allocator's figures, as upstream keeps them (c10/core/CachingDeviceAllocator.h)
+// and as torch.cuda.memory_stats prints them.
+//
+// The equations that tie them together, for each StatType, over the blocks and
+// segments of a Snapshot taken at the same time:
+//
+//	allocation      = number of blocks given out
+//	active          = allocation + blocks freed but still used by a stream
+//	segment         = number of segments that are not expandable
+//	inactive_split  = free blocks that are a part of such a segment
+//	X_bytes         = the sum of those blocks' sizes
+//	reserved_bytes  = the sum of all segments' sizes
+//	requested_bytes = the sum of what was asked for, over active blocks
+//	allocated - freed = current, unless accumulated figures were reset
+//	aggregate       = small pool + large pool (current, allocated, freed)
+
+// Stat is one figure over time.
+type Stat struct {
+	Current   int64 // now
+	Peak      int64 // the largest it has been since the last reset
+	Allocated int64 // the sum of all increases
+	Freed     int64 // the sum of all decreases
+}
+
+// Increase adds to the figure.
+func (s *Stat) Increase(amount int64) {
+	s.Current += amount
+	s.Peak = max(s.Peak, s.Current)
+	s.Allocated += amount
+}
+
+// Decrease takes from the figure.
+func (s *Stat) Decrease(amount int64) {
+	s.Current -= amount
+	s.Freed += amount
+}
+
+// ResetPeak starts the peak anew from the current figure.
+func (s *Stat) ResetPeak() { s.Peak = s.Current }
+
+// ResetAccumulated starts the sums anew.
+func (s *Stat) ResetAccumulated() { s.Allocated, s.Freed = 0, 0 }
+
+// StatType says over which pools a figure is taken.
+type StatType int
+
+const (
+	// Aggregate is over all pools.
+	Aggregate StatType = iota
+	// SmallPool is over the pools that serve requests up to Geometry.SmallSize.
+	SmallPool
+	// LargePool is over the others.
+	LargePool
+
+	// NumStatTypes is how many there are.
+	NumStatTypes
+)
+
+// statTypeNames are upstream's keys.
+var statTypeNames = [NumStatTypes]string{"all", "small_pool", "large_pool"}
+
+// String is the key that memory_stats uses.
+func (t StatType) String() string { return statTypeNames[t] }
+
+// StatArray is a figure for each StatType.
+type StatArray [NumStatTypes]Stat
+
+// Increase adds to the figure of a pool and to that of all pools.
+func (a *StatArray) Increase(pool StatType, amount int64) {
+	a[Aggregate].Increase(amount)
+	a[pool].Increase(amount)
+}
+
+// Decrease takes from the figure of a pool and from that of all pools.
+func (a *StatArray) Decrease(pool StatType, amount int64) {
+	a[Aggregate].Decrease(amount)
+	a[pool].Decrease(amount)
+}
+
+// DeviceStats are a device's figures. Counts are numbers of things, the names
+// that end in Bytes are bytes.
+type DeviceStats struct {
+	Allocation    StatArray // allocations given out
+	Segment       StatArray // segments obtained from the driver, expandable ones left out
+	Active        StatArray // blocks given out, or freed and still used by a stream
+	InactiveSplit StatArray // free blocks that are part of a segment, expandable ones left out
+
+	AllocatedBytes     StatArray
+	ReservedBytes      StatArray // held from the driver
+	ActiveBytes        StatArray
+	InactiveSplitBytes StatArray
+	RequestedBytes     StatArray // what callers asked for, over active blocks
+
+	NumAllocRetries   int64 // driver requests made after the whole cache was given back
+	NumOOMs           int64 // requests that failed for lack of memory
+	NumSyncAllStreams int64 // times all outstanding events were waited for
+	NumDeviceAlloc    int64 // driver allocations and mappings
+	NumDeviceFree     int64 // driver frees and unmappings
+
+	OversizeAllocations Stat // allocations of max_split_size and more
+	OversizeSegments    Stat // segments of max_split_size and more, expandable ones left out
+
+	MaxSplitSize int64 // bytes, as it was when the allocator was made; -1 = unlimited
+}
+
+// namedArray ties an array to the key that memory_stats uses for it.
+type namedArray struct {
+	name  string
+	array *StatArray
+}
+
+// arrays lists the arrays in upstream's order.
+func (s *DeviceStats) arrays() [9]namedArray {
+	return [9]namedArray{
+		{"allocation", &s.Allocation},
+		{"segment", &s.Segment},
+		{"active", &s.Active},
+		{"inactive_split", &s.InactiveSplit},
+		{"allocated_bytes", &s.AllocatedBytes},
+		{"reserved_bytes", &s.ReservedBytes},
+		{"active_bytes", &s.ActiveBytes},
+		{"inactive_split_bytes", &s.InactiveSplitBytes},
+		{"requested_bytes", &s.RequestedBytes},
+	}
+}
+
+// namedStat ties a figure over time, or a plain counter, to its key.
+type namedStat struct {
+	name string
+	stat *Stat
+}
+
+func (s *DeviceStats) oversize() [2]namedStat {
+	return [2]namedStat{
+		{"oversize_allocations", &s.OversizeAllocations},
+		{"oversize_segments", &s.OversizeSegments},
+	}
+}
+
+type namedCounter struct {
+	name  string
+	value *int64
+}
+
+func (s *DeviceStats) counters() [5]namedCounter {
+	return [5]namedCounter{
+		{"num_alloc_retries", &s.NumAllocRetries},
+		{"num_ooms", &s.NumOOMs},
+		{"num_sync_all_streams", &s.NumSyncAllStreams},
+		{"num_device_alloc", &s.NumDeviceAlloc},
+		{"num_device_free", &s.NumDeviceFree},
+	}
+}
+
+// ResetPeak starts all peaks anew from the current figures.
+func (s *DeviceStats) ResetPeak() {
+	s.eachStat(func(_ string, stat *Stat) { stat.ResetPeak() })
+}
+
+// ResetAccumulated starts all sums and counters anew.
+func (s *DeviceStats) ResetAccumulated() {
+	s.eachStat(func(_ string, stat *Stat) { stat.ResetAccumulated() })
+	for _, c := range s.counters() {
+		*c.value = 0
+	}
+}
+
+// eachStat visits every figure over time, with the first part of its key, in
+// upstream's order.
+func (s *DeviceStats) eachStat(visit func(key string, stat *Stat)) {
+	for _, a := range s.arrays() {
+		for t := range NumStatTypes {
+			visit(a.name+"."+t.String(), &a.array[t])
+		}
+	}
+	for _, o := range s.oversize() {
+		visit(o.name, o.stat)
+	}
+}
+
+// Each visits every figure with the key that torch.cuda.memory_stats gives it
+// ("allocated_bytes.all.current"), in a fixed order.
+func (s *DeviceStats) Each(visit func(key string, value int64)) {
+	s.eachStat(func(key string, stat *Stat) {
+		visit(key+".current", stat.Current)
+		visit(key+".peak", stat.Peak)
+		visit(key+".allocated", stat.Allocated)
+		visit(key+".freed", stat.Freed)
+	})
+	for _, c := range s.counters() {
+		visit(c.name, *c.value)
+	}
+	visit("max_split_size", s.MaxSplitSize)
+}
+
+// Map is all figures by key, as torch.cuda.memory_stats returns them.
+func (s *DeviceStats) Map() map[string]int64 {
+	m := make(map[string]int64, 128)
+	s.Each(func(key string, value int64) { m[key] = value })
+	return m
+}
