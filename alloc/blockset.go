@@ -1,0 +1,252 @@
+package alloc
+
+import (
+	"iter"
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// A blockSet keeps blocks of one pool in order: by stream handle, then by rank,
+// then by address. A free list ranks blocks by size, so that the first block not
+// below (stream, size) is the best fit; the list of unmapped ranges ranks all
+// alike, so that its order is by address.
+//
+// Contract: a block is in at most one set, and none of its stream, rank and
+// address changes while it is. insert and remove panic when that is broken,
+// because everything that follows would be wrong.
+//
+// The blocks of a stream lie in a sorted list that is cut into chunks, so that an
+// insertion moves at most one chunk's worth of entries. Every comparison reads
+// keys that lie side by side in memory; a tree of nodes would chase a pointer for
+// each. An ordered tree from a library does the same job at two to three times
+// the cost; the tests hold the two equal.
+type blockSet struct {
+	bySize  bool
+	streams []streamBlocks // ascending by stream
+}
+
+// streamBlocks is the part of a blockSet that belongs to one stream. It has at
+// least one chunk; only a single one may be empty, when the stream has no blocks.
+type streamBlocks struct {
+	stream spec.Stream
+	chunks []chunk    // ascending
+	firsts []blockKey // each chunk's first key (anything for the first chunk), side by side for searching
+}
+
+// chunk is a part of a list, in order, at most chunkLimit long.
+type chunk []entry
+
+// entry is a block with its key beside it.
+type entry struct {
+	key   blockKey
+	block *block
+}
+
+// blockKey orders the blocks of one stream.
+type blockKey struct {
+	rank uint64
+	ptr  spec.Ptr
+}
+
+func (k blockKey) less(o blockKey) bool {
+	return k.rank < o.rank || (k.rank == o.rank && k.ptr < o.ptr)
+}
+
+// chunkLimit balances the two searches: chunks are about as long as their list
+// when a stream has some thousands of free blocks.
+const chunkLimit = 64
+
+func (s *blockSet) key(b *block) blockKey {
+	if s.bySize {
+		return blockKey{b.size, b.ptr}
+	}
+	return blockKey{0, b.ptr}
+}
+
+// insert adds a block.
+func (s *blockSet) insert(b *block) {
+	list := s.listFor(b.stream)
+	e := entry{s.key(b), b}
+	c := list.chunkOf(e.key)
+	i := list.chunks[c].firstNotBelow(e.key)
+	if i < len(list.chunks[c]) && list.chunks[c][i].key == e.key {
+		panic("alloc: a block is inserted twice")
+	}
+	if len(list.chunks[c]) == chunkLimit {
+		list.splitChunk(c)
+		if half := len(list.chunks[c]); i > half {
+			c, i = c+1, i-half
+		}
+	}
+	list.chunks[c].insertAt(i, e)
+	list.firsts[c] = list.chunks[c][0].key
+}
+
+// remove takes a block out.
+func (s *blockSet) remove(b *block) {
+	at, found := s.find(b.stream)
+	if !found {
+		panic("alloc: a block is removed that is not there")
+	}
+	list := &s.streams[at]
+	key := s.key(b)
+	c := list.chunkOf(key)
+	i := list.chunks[c].firstNotBelow(key)
+	if i == len(list.chunks[c]) || list.chunks[c][i].block != b {
+		panic("alloc: a block is removed that is not there")
+	}
+	list.chunks[c].deleteAt(i)
+	switch {
+	case len(list.chunks[c]) > 0:
+		list.firsts[c] = list.chunks[c][0].key
+	case len(list.chunks) > 1:
+		list.chunks = slices.Delete(list.chunks, c, c+1)
+		list.firsts = slices.Delete(list.firsts, c, c+1)
+	}
+}
+
+// firstNotBelow is the first block of the stream whose key is not below
+// (rank, ptr), or nil.
+func (s *blockSet) firstNotBelow(stream spec.Stream, key blockKey) *block {
+	at, found := s.find(stream)
+	if !found {
+		return nil
+	}
+	list := &s.streams[at]
+	c := list.chunkOf(key)
+	i := list.chunks[c].firstNotBelow(key)
+	if i < len(list.chunks[c]) {
+		return list.chunks[c][i].block
+	}
+	if c+1 < len(list.chunks) {
+		return list.chunks[c+1][0].block
+	}
+	return nil
+}
+
+// lastBelow is the last block of the stream whose key is below the given one, or
+// nil.
+func (s *blockSet) lastBelow(stream spec.Stream, key blockKey) *block {
+	at, found := s.find(stream)
+	if !found {
+		return nil
+	}
+	list := &s.streams[at]
+	c := list.chunkOf(key)
+	i := list.chunks[c].firstNotBelow(key)
+	switch {
+	case i > 0:
+		return list.chunks[c][i-1].block
+	case c > 0:
+		before := list.chunks[c-1]
+		return before[len(before)-1].block
+	}
+	return nil
+}
+
+// after is the block that follows b among those of its stream, or nil.
+func (s *blockSet) after(b *block) *block {
+	key := s.key(b)
+	key.ptr++
+	return s.firstNotBelow(b.stream, key)
+}
+
+// before is the block that precedes b among those of its stream, or nil.
+func (s *blockSet) before(b *block) *block { return s.lastBelow(b.stream, s.key(b)) }
+
+// all yields every block in order. The set must not change meanwhile; collect
+// first what is to be taken out.
+func (s *blockSet) all() iter.Seq[*block] {
+	return func(yield func(*block) bool) {
+		for i := range s.streams {
+			for _, chunk := range s.streams[i].chunks {
+				for j := range chunk {
+					if !yield(chunk[j].block) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// find is the index of the stream's list, or where it would be.
+func (s *blockSet) find(stream spec.Stream) (int, bool) {
+	for i := range s.streams {
+		if s.streams[i].stream >= stream {
+			return i, s.streams[i].stream == stream
+		}
+	}
+	return len(s.streams), false
+}
+
+// listFor is the stream's list, made if there is none. A list that becomes empty
+// is kept, since it is likely to be filled again at once; those of streams that no
+// longer exist go when a new stream comes.
+func (s *blockSet) listFor(stream spec.Stream) *streamBlocks {
+	at, found := s.find(stream)
+	if !found {
+		s.streams = slices.DeleteFunc(s.streams, func(l streamBlocks) bool { return len(l.chunks[0]) == 0 })
+		at, _ = s.find(stream)
+		empty := streamBlocks{stream, []chunk{make(chunk, 0, chunkLimit)}, make([]blockKey, 1)}
+		s.streams = slices.Insert(s.streams, at, empty)
+	}
+	return &s.streams[at]
+}
+
+// chunkOf is the index of the only chunk that may hold the key: the last one that
+// does not begin above it.
+func (l *streamBlocks) chunkOf(key blockKey) int {
+	low, high := 1, len(l.firsts) // the first chunk above the key is in [low, high]
+	for low < high {
+		middle := int(uint(low+high) / 2)
+		if key.less(l.firsts[middle]) {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low - 1
+}
+
+// splitChunk cuts a full chunk in two.
+func (l *streamBlocks) splitChunk(c int) {
+	const half = chunkLimit / 2
+	full := l.chunks[c]
+	upper := append(make(chunk, 0, chunkLimit), full[half:]...)
+	clear(full[half:])
+	l.chunks[c] = full[:half]
+	l.chunks = slices.Insert(l.chunks, c+1, upper)
+	l.firsts = slices.Insert(l.firsts, c+1, upper[0].key)
+}
+
+// insertAt and deleteAt move what lies behind. (The functions of package slices do
+// the same at half the speed.)
+func (c *chunk) insertAt(i int, e entry) {
+	*c = append(*c, entry{})
+	copy((*c)[i+1:], (*c)[i:])
+	(*c)[i] = e
+}
+
+func (c *chunk) deleteAt(i int) {
+	last := len(*c) - 1
+	copy((*c)[i:], (*c)[i+1:])
+	(*c)[last] = entry{}
+	*c = (*c)[:last]
+}
+
+// firstNotBelow is the index of the first entry whose key is not below the given
+// one.
+func (c chunk) firstNotBelow(key blockKey) int {
+	low, high := 0, len(c)
+	for low < high {
+		middle := int(uint(low+high) / 2)
+		if c[middle].key.less(key) {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}

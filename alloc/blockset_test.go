@@ -1,0 +1,185 @@
+package alloc
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/btree"
+	"pgregory.net/rapid"
+
+	"gaugeblock/spec"
+)
+
+// orderedTree is the same contract by a library: what the blockSet is held
+// against.
+type orderedTree struct {
+	tree *btree.BTreeG[*block]
+	rank func(*block) uint64
+}
+
+func newOrderedTree(bySize bool) *orderedTree {
+	rank := func(b *block) uint64 { return 0 }
+	if bySize {
+		rank = func(b *block) uint64 { return b.size }
+	}
+	less := func(a, b *block) bool {
+		if a.stream != b.stream {
+			return a.stream < b.stream
+		}
+		return blockKey{rank(a), a.ptr}.less(blockKey{rank(b), b.ptr})
+	}
+	return &orderedTree{tree: btree.NewBTreeG(less), rank: rank}
+}
+
+func (t *orderedTree) firstNotBelow(stream spec.Stream, key blockKey) *block {
+	pivot := &block{stream: stream, size: key.rank, ptr: key.ptr}
+	var found *block
+	t.tree.Ascend(pivot, func(b *block) bool {
+		if b.stream == stream {
+			found = b
+		}
+		return false
+	})
+	return found
+}
+
+func (t *orderedTree) lastBelow(stream spec.Stream, key blockKey) *block {
+	pivot := &block{stream: stream, size: key.rank, ptr: key.ptr}
+	var found *block
+	t.tree.Descend(pivot, func(b *block) bool {
+		if b.stream == stream && (blockKey{t.rank(b), b.ptr}) == key {
+			return true // at the key, not below it
+		}
+		if b.stream == stream {
+			found = b
+		}
+		return false
+	})
+	return found
+}
+
+// TestBlockSetEqualsTree does the same to a blockSet and to an ordered tree from a
+// library and compares every answer.
+func TestBlockSetEqualsTree(t *testing.T) {
+	for _, bySize := range []bool{true, false} {
+		rapid.Check(t, func(t *rapid.T) {
+			set := blockSet{bySize: bySize}
+			tree := newOrderedTree(bySize)
+			var members []*block
+			streams := rapid.SampledFrom([]spec.Stream{0, 7, 9, 1 << 40})
+			sizes := rapid.Uint64Range(1, rapid.SampledFrom([]uint64{3, 40, 4000}).Draw(t, "sizes"))
+			nextPtr := spec.Ptr(0)
+			key := func() blockKey {
+				k := blockKey{ptr: spec.Ptr(rapid.Uint64Range(0, uint64(nextPtr)+1).Draw(t, "ptr"))}
+				if bySize {
+					k.rank = sizes.Draw(t, "rank")
+				}
+				return k
+			}
+			t.Repeat(map[string]func(*rapid.T){
+				"insert": func(t *rapid.T) {
+					// A run of insertions, so that chunks fill and split.
+					for range rapid.IntRange(1, 200).Draw(t, "run") {
+						nextPtr++
+						b := &block{
+							stream: streams.Draw(t, "stream"), size: sizes.Draw(t, "size"), ptr: nextPtr,
+						}
+						set.insert(b)
+						tree.tree.Set(b)
+						members = append(members, b)
+					}
+				},
+				"remove": func(t *rapid.T) {
+					for range rapid.IntRange(1, 200).Draw(t, "run") {
+						if len(members) == 0 {
+							return
+						}
+						i := rapid.IntRange(0, len(members)-1).Draw(t, "which")
+						set.remove(members[i])
+						tree.tree.Delete(members[i])
+						members = slices.Delete(members, i, i+1)
+					}
+				},
+				"search": func(t *rapid.T) {
+					stream, k := streams.Draw(t, "stream"), key()
+					if got, want := set.firstNotBelow(stream, k), tree.firstNotBelow(stream, k); got != want {
+						t.Fatalf("firstNotBelow(%v, %v): got %v, want %v", stream, k, got, want)
+					}
+					if got, want := set.lastBelow(stream, k), tree.lastBelow(stream, k); got != want {
+						t.Fatalf("lastBelow(%v, %v): got %v, want %v", stream, k, got, want)
+					}
+				},
+				"": func(t *rapid.T) {
+					if diff := cmp.Diff(addresses(tree.tree.Items()), addresses(slices.Collect(set.all()))); diff != "" {
+						t.Fatalf("order differs (-tree +set):\n%s", diff)
+					}
+				},
+			})
+		})
+	}
+}
+
+// TestBlockSetNeighbours walks forward with after and backward with before.
+func TestBlockSetNeighbours(t *testing.T) {
+	set := blockSet{bySize: true}
+	const n = 5 * chunkLimit
+	var blocks []*block
+	for i := range n {
+		b := &block{stream: 3, size: uint64(i/7) * 512, ptr: spec.Ptr(n - i)}
+		blocks = append(blocks, b)
+		set.insert(b)
+	}
+	set.insert(&block{stream: 2, size: 1 << 30, ptr: 1})
+	set.insert(&block{stream: 4, size: 512, ptr: 1})
+
+	var forward, backward []*block
+	for b := set.firstNotBelow(3, blockKey{}); b != nil; b = set.after(b) {
+		forward = append(forward, b)
+	}
+	for b := set.lastBelow(3, blockKey{rank: spec.Unlimited}); b != nil; b = set.before(b) {
+		backward = append(backward, b)
+	}
+	slices.Reverse(backward)
+	if len(forward) != n || !slices.Equal(forward, backward) {
+		t.Errorf("walking forward gives %d blocks, backward %d, there are %d", len(forward), len(backward), n)
+	}
+	if !slices.IsSortedFunc(forward, func(a, b *block) int {
+		if set.key(a).less(set.key(b)) {
+			return -1
+		}
+		return 1
+	}) {
+		t.Error("the walk is not in order of size and address")
+	}
+}
+
+// TestBlockSetMisuse: a broken contract must not go unnoticed.
+func TestBlockSetMisuse(t *testing.T) {
+	b := &block{stream: 1, size: 512, ptr: 4096}
+	twin := &block{stream: 1, size: 512, ptr: 4096}
+	for name, misuse := range map[string]func(*blockSet){
+		"inserted twice":         func(s *blockSet) { s.insert(b); s.insert(b) },
+		"removed from empty":     func(s *blockSet) { s.remove(b) },
+		"removed twice":          func(s *blockSet) { s.insert(b); s.remove(b); s.remove(b) },
+		"removed by a twin":      func(s *blockSet) { s.insert(b); s.remove(twin) },
+		"removed from elsewhere": func(s *blockSet) { s.insert(&block{stream: 1, size: 1}); s.remove(b) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("nobody noticed")
+				}
+			}()
+			misuse(&blockSet{bySize: true})
+		})
+	}
+}
+
+func addresses(blocks []*block) []spec.Ptr {
+	ptrs := make([]spec.Ptr, 0, len(blocks))
+	for _, b := range blocks {
+		ptrs = append(ptrs, b.ptr)
+	}
+	return ptrs
+}

@@ -1,0 +1,142 @@
+package alloc
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"gaugeblock/spec"
+)
+
+// TestPointerTableEqualsMap does the same to a table and to a map. The pointers
+// come from a small range, so that they meet in the table and come back, and from
+// its far ends.
+func TestPointerTableEqualsMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var table pointerTable
+		want := map[spec.Ptr]*block{}
+		step := rapid.SampledFrom([]spec.Ptr{1, 512, 2 << 20}).Draw(t, "step")
+		pointer := rapid.Custom(func(t *rapid.T) spec.Ptr {
+			if rapid.IntRange(0, 9).Draw(t, "kind") == 0 {
+				return rapid.SampledFrom([]spec.Ptr{1, 1<<47 - 512, 1 << 63, 1<<64 - 2}).Draw(t, "extreme")
+			}
+			return step * spec.Ptr(rapid.IntRange(1, 300).Draw(t, "n"))
+		})
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				for range rapid.IntRange(1, 100).Draw(t, "run") {
+					if p := pointer.Draw(t, "p"); want[p] == nil {
+						want[p] = new(block)
+						table.put(p, want[p])
+					}
+				}
+			},
+			"take": func(t *rapid.T) {
+				for range rapid.IntRange(1, 100).Draw(t, "run") {
+					if p := pointer.Draw(t, "p"); want[p] != nil {
+						delete(want, p)
+						table.take(p)
+					}
+				}
+			},
+			"": func(t *rapid.T) {
+				for range 20 {
+					p := pointer.Draw(t, "p")
+					if got := table.get(p); got != want[p] {
+						t.Fatalf("get(%v) = %p, want %p", p, got, want[p])
+					}
+				}
+				checkSlots(t, &table, len(want))
+			},
+		})
+	})
+}
+
+// checkSlots recounts a table.
+func checkSlots(t *rapid.T, table *pointerTable, live int) {
+	if table.slots.Load() == nil {
+		return
+	}
+	counted := map[bool]int{}
+	slots := *table.slots.Load()
+	for i := range slots {
+		if key := slots[i].key.Load(); key != emptySlot {
+			counted[key == deadSlot]++
+		}
+	}
+	if table.live != live || counted[false] != live || counted[true] != table.dead {
+		t.Fatalf("the table says %d live and %d dead, there are %d and %d; %d are out",
+			table.live, table.dead, counted[false], counted[true], live)
+	}
+	if 2*(table.live+table.dead) > len(slots)+1 {
+		t.Fatalf("%d of %d slots are in use: searches would get long", table.live+table.dead, len(slots))
+	}
+}
+
+// TestPointerTableNeverFinds: what can be no pointer is not found, not even in a
+// table that has dead slots.
+func TestPointerTableNeverFinds(t *testing.T) {
+	var table pointerTable
+	for _, p := range []spec.Ptr{0, spec.Ptr(deadSlot)} {
+		if table.has(p) {
+			t.Errorf("%v is in a new table", p)
+		}
+	}
+	for p := spec.Ptr(512); p < 512*40; p += 512 {
+		table.put(p, new(block))
+	}
+	for p := spec.Ptr(512); p < 512*40; p += 1024 {
+		table.take(p)
+	}
+	for _, p := range []spec.Ptr{0, spec.Ptr(deadSlot), 512, 513, 1025} {
+		if table.has(p) {
+			t.Errorf("%v is in the table", p)
+		}
+	}
+}
+
+// TestPointerTableStaysSmall: pointers that come and go do not fill it up.
+func TestPointerTableStaysSmall(t *testing.T) {
+	var table pointerTable
+	for i := range spec.Ptr(100_000) {
+		table.put((i+1)*512, new(block))
+		if i >= 10 {
+			table.take((i - 9) * 512)
+		}
+	}
+	if n := len(*table.slots.Load()); n > 2*fewestSlots {
+		t.Errorf("10 pointers are out, and the table has %d slots", n)
+	}
+}
+
+// TestPointerTableReaders: a reader without the lock always finds a pointer that
+// stays out, whatever the writer does around it.
+func TestPointerTableReaders(t *testing.T) {
+	var table pointerTable
+	const fixed = spec.Ptr(7 * 512)
+	table.put(fixed, new(block))
+	var done atomic.Bool
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for !done.Load() {
+				if !table.has(fixed) {
+					t.Error("a pointer that is out was not found")
+					return
+				}
+			}
+		})
+	}
+	for i := range spec.Ptr(20_000) {
+		p := (i%1000 + 8) * 512
+		if table.has(p) {
+			table.take(p)
+		} else {
+			table.put(p, new(block))
+		}
+	}
+	done.Store(true)
+	readers.Wait()
+}

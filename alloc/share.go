@@ -1,0 +1,279 @@
+package alloc
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"gaugeblock/spec"
+)
+
+// Memory for other processes. A handle is made of a block, but what is shared is
+// its whole plain segment, or the pages that the block touches:
+//
+//	version (1 byte) 'c' driver's handle of the segment
+//	version (1 byte) 'e' process id, page size, number of pages (8 bytes each,
+//	                     little endian), then the driver's handle of each page
+//
+// The receiver opens each handle once, however many blocks come with it, and
+// closes it when the last user lets go.
+
+const (
+	handleVersion    = 2
+	handleSegment    = 'c'
+	handlePages      = 'e'
+	pagesHeader      = 3 * 8
+	rawHandleLength  = 64 // a driver's handle without version, as old senders have it
+	maxSharedPages   = 1 << 20
+	posixHandleBytes = 4
+)
+
+// ShareHandle makes a handle of a pointer that is out; see spec.SharedMemory.
+func (a *Allocator) ShareHandle(p spec.Ptr) (spec.SharedHandle, error) {
+	const op = "share_handle"
+	sharing, err := a.sharing(op)
+	if err != nil {
+		return spec.SharedHandle{}, err
+	}
+	d := a.owner(p)
+	if d == nil {
+		return spec.SharedHandle{}, &spec.InvalidPointerError{Op: op, Ptr: p}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b := d.table.get(p)
+	if b == nil {
+		return spec.SharedHandle{}, &spec.InvalidPointerError{Op: op, Ptr: p}
+	}
+	if !b.plain() {
+		return b.segment.expandable.share(sharing, spec.Range{Ptr: b.ptr, Bytes: b.size})
+	}
+	handle, err := sharing.ShareMemory(d.id, b.segment.base)
+	if err != nil {
+		return spec.SharedHandle{}, fmt.Errorf("sharing the segment at %v: %w", b.segment.base, err)
+	}
+	return spec.SharedHandle{
+		Handle: append([]byte{handleVersion, handleSegment}, handle...),
+		Offset: uint64(b.ptr - b.segment.base),
+	}, nil
+}
+
+func (a *Allocator) sharing(op string) (spec.MemorySharing, error) {
+	sharing, ok := a.driver.(spec.MemorySharing)
+	if !ok {
+		return nil, &spec.NotSupportedError{Op: op, Reason: "the driver cannot share memory between processes"}
+	}
+	return sharing, nil
+}
+
+// share makes a handle of the pages that a range touches.
+func (x *expandable) share(sharing spec.MemorySharing, r spec.Range) (spec.SharedHandle, error) {
+	s := x.covering(r)
+	handle := []byte{handleVersion, handlePages}
+	for _, n := range [...]uint64{sharing.ProcessID(), x.pageSize, uint64(s.end - s.first)} {
+		handle = binary.LittleEndian.AppendUint64(handle, n)
+	}
+	for i := s.first; i < s.end; i++ {
+		exported, err := sharing.ExportPage(x.pages[i].handle, *x.device.shareType)
+		if err != nil {
+			return spec.SharedHandle{}, fmt.Errorf("exporting the page at %v: %w", x.bytes(span{i, i + 1}).Ptr, err)
+		}
+		handle = append(handle, exported...)
+	}
+	return spec.SharedHandle{Handle: handle, Offset: uint64(r.Ptr - x.bytes(s).Ptr)}, nil
+}
+
+// openedHandles are the handles of other processes that are open here.
+type openedHandles struct {
+	mu   sync.Mutex
+	open map[openedKey]*openedHandle
+}
+
+type openedKey struct {
+	device spec.Device
+	handle string
+}
+
+// openedHandle is one of them.
+type openedHandle struct {
+	key    openedKey
+	users  int
+	base   spec.Ptr
+	pages  *expandable // if it stands for pages
+	handle *Allocator
+}
+
+// openedMemory is one user's hold on an openedHandle (spec.OpenedMemory).
+type openedMemory struct {
+	on     *openedHandle
+	closed bool // guarded by openedHandles.mu
+}
+
+// OpenHandle makes memory of another process accessible; see spec.SharedMemory.
+func (a *Allocator) OpenHandle(dev spec.Device, handle []byte) (spec.OpenedMemory, error) {
+	const op = "open_handle"
+	d, err := a.device(op, dev)
+	if err != nil {
+		return nil, err
+	}
+	sharing, err := a.sharing(op)
+	if err != nil {
+		return nil, err
+	}
+	a.opened.mu.Lock()
+	defer a.opened.mu.Unlock()
+	key := openedKey{dev, string(handle)}
+	h := a.opened.open[key]
+	if h == nil {
+		if h, err = d.openHandle(sharing, handle); err != nil {
+			return nil, err
+		}
+		h.key, h.handle = key, a
+		if a.opened.open == nil {
+			a.opened.open = map[openedKey]*openedHandle{}
+		}
+		a.opened.open[key] = h
+	}
+	h.users++
+	return &openedMemory{on: h}, nil
+}
+
+// openHandle reads a handle and opens what it stands for.
+func (d *device) openHandle(sharing spec.MemorySharing, handle []byte) (*openedHandle, error) {
+	bad := func(reason string) error { return &spec.InvalidArgumentError{Op: "open_handle", Reason: reason} }
+	kind, payload := byte(handleSegment), handle
+	if len(handle) != rawHandleLength {
+		if len(handle) < 2 {
+			return nil, bad(fmt.Sprintf("the handle is truncated: it has %d bytes", len(handle)))
+		}
+		if handle[0] > handleVersion {
+			return nil, &spec.NotSupportedError{Op: "open_handle", Reason: fmt.Sprintf("the handle has version %d, this allocator knows versions up to %d", handle[0], handleVersion)}
+		}
+		kind, payload = handle[1], handle[2:]
+	}
+	switch kind {
+	case handleSegment:
+		base, err := sharing.OpenMemory(d.id, payload)
+		if err != nil {
+			return nil, fmt.Errorf("opening another process's segment: %w", err)
+		}
+		return &openedHandle{base: base}, nil
+	case handlePages:
+		x, err := d.importPages(sharing, payload)
+		if err != nil {
+			return nil, err
+		}
+		return &openedHandle{base: x.base, pages: x}, nil
+	}
+	return nil, bad(fmt.Sprintf("the handle is of an unknown kind %q", kind))
+}
+
+// importPages maps another process's pages into a range of their own.
+func (d *device) importPages(sharing spec.MemorySharing, payload []byte) (*expandable, error) {
+	bad := func(reason string) error { return &spec.InvalidArgumentError{Op: "open_handle", Reason: reason} }
+	memory, ok := d.driver.(spec.VirtualMemory)
+	if !ok {
+		return nil, &spec.NotSupportedError{Op: "open_handle", Reason: "the driver has no virtual memory"}
+	}
+	if len(payload) < pagesHeader {
+		return nil, bad("the handle is truncated: its header is not whole")
+	}
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(payload[8*i:]) }
+	pid, pageSize, n := word(0), word(1), word(2)
+	payload = payload[pagesHeader:]
+	if n == 0 || n > maxSharedPages || pageSize == 0 || pageSize > d.totalMemory {
+		return nil, bad(fmt.Sprintf("the handle speaks of %d pages of %d bytes", n, pageSize))
+	}
+	if len(payload) == 0 || uint64(len(payload))%n != 0 {
+		return nil, bad(fmt.Sprintf("the handle is truncated: %d bytes for %d pages", len(payload), n))
+	}
+	each := uint64(len(payload)) / n
+	share := spec.ShareFabric
+	if each == posixHandleBytes {
+		share = spec.SharePOSIX
+	}
+	var handles []spec.PageHandle
+	release := func(err error) error {
+		for _, h := range handles {
+			err = errors.Join(err, memory.ReleasePage(h))
+		}
+		return err
+	}
+	for i := range n {
+		h, err := sharing.ImportPage(pid, share, payload[i*each:(i+1)*each])
+		if err != nil {
+			return nil, release(fmt.Errorf("importing page %d of %d of process %d: %w", i+1, n, pid, err))
+		}
+		handles = append(handles, h)
+	}
+	x := &expandable{device: d, memory: memory, pageSize: pageSize, capacity: int(n), shared: true}
+	d.mu.Lock()
+	x.peers = append(x.peers, d.peers...)
+	d.mu.Unlock()
+	base, err := memory.ReserveAddress(d.id, x.size())
+	if err != nil {
+		return nil, release(fmt.Errorf("reserving %d bytes of addresses: %w", x.size(), err))
+	}
+	x.base = base
+	if err := x.mapPages(span{0, int(n)}, handles); err != nil {
+		return nil, release(errors.Join(err, x.abandon()))
+	}
+	for _, h := range handles {
+		x.pages = append(x.pages, page{handle: h, mapped: true})
+	}
+	x.mapped = x.size()
+	return x, nil
+}
+
+// Base is where the memory is, here.
+func (m *openedMemory) Base() spec.Ptr { return m.on.base }
+
+// Close ends this user's hold; the last one gives the mapping up. Closing twice is
+// an InvalidStateError.
+func (m *openedMemory) Close() error {
+	a := m.on.handle
+	a.opened.mu.Lock()
+	defer a.opened.mu.Unlock()
+	if m.closed {
+		return &spec.InvalidStateError{Op: "close_handle", Reason: "it is closed already"}
+	}
+	if m.on.users == 1 {
+		if err := m.on.close(); err != nil {
+			return err
+		}
+		delete(a.opened.open, m.on.key)
+	}
+	m.on.users--
+	m.closed = true
+	return nil
+}
+
+// close gives a mapping up.
+func (h *openedHandle) close() error {
+	if h.pages == nil {
+		sharing, err := h.handle.sharing("close_handle")
+		if err == nil {
+			err = sharing.CloseMemory(h.key.device, h.base)
+		}
+		return err
+	}
+	if _, err := h.pages.shrink(spec.Range{Ptr: h.base, Bytes: h.pages.size()}); err != nil {
+		return err
+	}
+	return h.pages.abandon()
+}
+
+// addPeer opens the pages that were imported on a device to another one.
+func (o *openedHandles) addPeer(dev, on spec.Device) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for key, h := range o.open {
+		if key.device == on && h.pages != nil {
+			if err := h.pages.addPeer(dev); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
