@@ -1,0 +1,96 @@
+// Package bench times the allocator's hot paths on the fake device, with the
+// workloads, sizes and random numbers of the program that timed PyTorch's own
+// allocator, so that the two can be set side by side when both ran on one machine.
+//
+//	pair    malloc and free of one size, again and again
+//	churn   n live blocks; each step frees a random one and allocates another
+//
+// Run it with `make bench`. docs/benchmarks.md has the figures.
+package bench
+
+import (
+	"fmt"
+
+	"gaugeblock/spec"
+)
+
+// splitMix is the generator that the PyTorch side uses.
+type splitMix uint64
+
+func (s *splitMix) next() uint64 {
+	*s += 0x9E3779B97F4A7C15
+	z := uint64(*s)
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
+}
+
+// size draws the bytes of a request: small (512 B << 0..10, and up to 511 more),
+// or, in the mixed workload, 70 % of those, 25 % from 1 to 10 MiB and 5 % from 10
+// to 64 MiB.
+func (s *splitMix) size(smallOnly bool) uint64 {
+	r := s.next()
+	class, q := r%100, r>>8
+	switch {
+	case smallOnly || class < 70:
+		return 512<<(q%11) + (q>>8)%512
+	case class < 95:
+		return spec.MiB + q%(9*spec.MiB)
+	}
+	return 10*spec.MiB + q%(54*spec.MiB)
+}
+
+// A worker keeps n blocks live on a stream of its own.
+type worker struct {
+	allocator spec.Allocator
+	stream    spec.Stream
+	smallOnly bool
+	random    splitMix
+	live      []spec.Ptr
+}
+
+// newWorker allocates n blocks and replaces 2n of them, so that what is timed
+// begins in a steady state.
+func newWorker(a spec.Allocator, stream spec.Stream, n int, smallOnly bool, seed uint64) (*worker, error) {
+	w := &worker{allocator: a, stream: stream, smallOnly: smallOnly, random: splitMix(seed), live: make([]spec.Ptr, n)}
+	for i := range w.live {
+		if err := w.fill(i); err != nil {
+			return nil, err
+		}
+	}
+	for range 2 * n {
+		if err := w.step(); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// step frees a random block and allocates another in its place.
+func (w *worker) step() error {
+	k := int(w.random.next() % uint64(len(w.live)))
+	if err := w.allocator.Free(w.live[k]); err != nil {
+		return fmt.Errorf("churn: %w", err)
+	}
+	return w.fill(k)
+}
+
+func (w *worker) fill(k int) error {
+	p, err := w.allocator.Malloc(spec.Request{Stream: w.stream, Bytes: w.random.size(w.smallOnly)})
+	if err != nil {
+		return fmt.Errorf("churn: %w", err)
+	}
+	w.live[k] = p
+	return nil
+}
+
+// drain frees everything.
+func (w *worker) drain() error {
+	for _, p := range w.live {
+		if err := w.allocator.Free(p); err != nil {
+			return err
+		}
+	}
+	w.live = nil
+	return nil
+}
