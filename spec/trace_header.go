@@ -1,0 +1,151 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// The header is the first line. It says which format and version the file has,
+// which is looked at before anything else in it, and then what the operations
+// refer to: devices, streams, and the names of the figures.
+
+var headerTable = newJSONTable("the header", []jsonMember[TraceHeader]{
+	textMember("format", func(h *TraceHeader) *string { return &h.Format }),
+	wholeMember("version", func(h *TraceHeader) *int { return &h.Version }),
+	textMember("source", func(h *TraceHeader) *string { return &h.Source }),
+	textMember("device", func(h *TraceHeader) *string { return &h.DeviceName }),
+	{
+		name:   "devices",
+		read:   func(c *jsonCursor, h *TraceHeader) { h.Devices = int(c.size()) },
+		append: func(b []byte, h *TraceHeader) []byte { return appendWhole(b, h.Devices) },
+		absent: func(h *TraceHeader) bool { return h.Devices == 1 },
+	},
+	wholeMember("total_memory", func(h *TraceHeader) *uint64 { return &h.TotalMemory }),
+	textMember("settings", func(h *TraceHeader) *string { return &h.Settings }),
+	textMember("family", func(h *TraceHeader) *string { return &h.Family }),
+	{
+		name:   "seed",
+		read:   func(c *jsonCursor, h *TraceHeader) { h.Seed = c.signed() },
+		append: func(b []byte, h *TraceHeader) []byte { return strconv.AppendInt(b, h.Seed, 10) },
+		absent: func(h *TraceHeader) bool { return h.Seed == 0 },
+	},
+	{
+		name: "geometry",
+		read: func(c *jsonCursor, h *TraceHeader) { geometryTable.readWhole(c, &h.Geometry, geometryTable.all()) },
+		append: func(b []byte, h *TraceHeader) []byte {
+			return geometryTable.write(b, &h.Geometry, geometryTable.all(), 0)
+		},
+		absent: func(h *TraceHeader) bool { return h.Geometry == DefaultGeometry() },
+	},
+	listMember("streams", func(h *TraceHeader) *[]Stream { return &h.Streams }, readStream, appendWhole[Stream]),
+	listMember("stream_ids", func(h *TraceHeader) *[]int64 { return &h.StreamIDs }, (*jsonCursor).signed, appendWhole[int64]),
+	listMember("stat_columns", func(h *TraceHeader) *[]string { return &h.StatColumns }, (*jsonCursor).text, appendText),
+})
+
+func readStream(c *jsonCursor) Stream { return Stream(c.unsigned()) }
+
+var geometryTable = newJSONTable("the geometry", []jsonMember[Geometry]{
+	wholeMember("min_block", func(g *Geometry) *uint64 { return &g.MinBlock }),
+	wholeMember("small_size", func(g *Geometry) *uint64 { return &g.SmallSize }),
+	wholeMember("small_buffer", func(g *Geometry) *uint64 { return &g.SmallBuffer }),
+	wholeMember("min_large_alloc", func(g *Geometry) *uint64 { return &g.MinLargeAlloc }),
+	wholeMember("large_buffer", func(g *Geometry) *uint64 { return &g.LargeBuffer }),
+	wholeMember("round_large", func(g *Geometry) *uint64 { return &g.RoundLarge }),
+	wholeMember("divisions_start", func(g *Geometry) *uint64 { return &g.DivisionsStart }),
+	wholeMember("max_request", func(g *Geometry) *uint64 { return &g.MaxRequest }),
+	wholeMember("mib", func(g *Geometry) *uint64 { return &g.MiB }),
+})
+
+// headerMust and headerStray are the fields that a header of a version must have,
+// and those that it cannot have.
+var (
+	headerMust = map[int]jsonMembers{
+		1: headerTable.all() &^ headerTable.set("stream_ids devices geometry"),
+		2: headerTable.set("format version total_memory streams"),
+	}
+	headerStray = map[int]jsonMembers{
+		1: headerTable.set("devices geometry"),
+	}
+)
+
+// parseHeader reads the first line. reason is "" if it is a header that the rest
+// of the file can be read with; err is its cause where callers may ask for it.
+func parseHeader(line []byte) (h *TraceHeader, reason string, err error) {
+	if reason, err = sniffFormat(line); reason != "" {
+		return nil, reason, err
+	}
+	h = &TraceHeader{Devices: 1, Geometry: DefaultGeometry()}
+	c := &jsonCursor{line: line}
+	seen := headerTable.read(c, h)
+	c.end()
+	if c.failed() {
+		return nil, c.reason, nil
+	}
+	if stray := headerTable.first(seen & headerStray[h.Version]); stray != "" {
+		return nil, fmt.Sprintf("field %q is not in version %d of the format", stray, h.Version), nil
+	}
+	if missing := headerTable.first(headerMust[h.Version] &^ seen); missing != "" {
+		return nil, fmt.Sprintf("the header without %q", missing), nil
+	}
+	return h, h.check(), nil
+}
+
+// sniffFormat finds out whether the line is the header of a trace of ours, passing
+// over all fields but those that say so: the others may belong to another format.
+func sniffFormat(line []byte) (reason string, err error) {
+	var h TraceHeader
+	var hasFormat, hasVersion, hasFunctions bool
+	c := &jsonCursor{line: line}
+	for c.open('{', "the header, an object"); c.more('}'); {
+		switch c.key() {
+		case "format":
+			hasFormat, h.Format = true, c.text()
+		case "version":
+			hasVersion, h.Version = true, int(c.size())
+		case "functions":
+			hasFunctions = true
+			c.skip(1)
+		default:
+			c.skip(1)
+		}
+	}
+	c.end()
+	switch {
+	case c.failed():
+		return c.reason, nil
+	case h.Format == "graph-tree-trace" || hasFunctions:
+		err := &NotSupportedError{Op: "read", Reason: "graph tree traces"}
+		return err.Error(), err
+	case !hasFormat:
+		return fmt.Sprintf(`no header: the first line has no "format" that says %q`, TraceFormat), nil
+	case h.Format != TraceFormat:
+		return fmt.Sprintf("the format is %q, not %q", shorten(h.Format), TraceFormat), nil
+	case !hasVersion:
+		return `the header without "version"`, nil
+	case h.Version != 1 && h.Version != TraceVersion:
+		return fmt.Sprintf("version %d of the format is not known, only 1 and %d are", h.Version, TraceVersion), nil
+	}
+	return "", nil
+}
+
+// check says what is wrong with the values of a header, "" if nothing is.
+func (h *TraceHeader) check() string {
+	if err := h.Geometry.Validate(); err != nil {
+		return err.Error()
+	}
+	sorted := slices.Sorted(slices.Values(h.Streams))
+	switch {
+	case h.TotalMemory == 0:
+		return `"total_memory" is 0`
+	case h.Devices < 1 || h.Devices > MaxTraceDevices:
+		return fmt.Sprintf(`"devices" is %d, not 1 to %d`, h.Devices, MaxTraceDevices)
+	case len(h.Streams) == 0 || h.Streams[0] != 0:
+		return `"streams" does not begin with 0, the default stream`
+	case len(slices.Compact(sorted)) < len(h.Streams):
+		return `"streams" has a handle twice`
+	case h.StreamIDs != nil && len(h.StreamIDs) != len(h.Streams):
+		return fmt.Sprintf(`%d "stream_ids" for %d "streams"`, len(h.StreamIDs), len(h.Streams))
+	}
+	return ""
+}

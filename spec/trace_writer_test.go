@@ -1,0 +1,211 @@
+package spec_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gaugeblock/spec"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func testTraceHeader() spec.TraceHeader {
+	return spec.TraceHeader{TotalMemory: 1000, Streams: []spec.Stream{0, 7}, StatColumns: []string{"num_ooms"}}
+}
+
+// TestTraceWriterRefuses: what could not be read back is an error, and leaves what
+// was written before and after it alone.
+func TestTraceWriterRefuses(t *testing.T) {
+	addr := spec.Ptr(512)
+	for _, c := range []struct {
+		name string
+		op   spec.Op
+		want string
+	}{
+		{"no kind", spec.Op{}, `unknown operation ""`},
+		{"a kind that is none", spec.Op{Kind: "mallok"}, `unknown operation "mallok"`},
+		{"the end", spec.Op{Kind: "end"}, `unknown operation "end"`},
+		{"a field of another kind", spec.Op{Kind: spec.OpFree, ID: 1, Size: 5}, `field "size" does not belong to free`},
+		{"an address of nothing", spec.Op{Kind: spec.OpFree, ID: 1, Expect: spec.Expectation{Addr: &addr}}, `field "addr" does not belong to free`},
+		{"a negative id", spec.Op{Kind: spec.OpFree, ID: -1}, `field "id": -1 is not a whole number of 0 to 2^63-1 (column 19)`},
+		{"a huge size", spec.Op{Kind: spec.OpMalloc, ID: 2, Size: 1 << 63}, `field "size": 9223372036854775808 is not a whole number of 0 to 2^63-1 (column 30)`},
+		{"a negative stream", spec.Op{Kind: spec.OpBusy, Stream: -1}, `field "stream": -1 is not a whole number of 0 to 2^63-1 (column 23)`},
+		{"a stream that is not there", spec.Op{Kind: spec.OpBusy, Stream: 2}, `busy: stream index 2, but the header has only 2 streams`},
+		{"not a number", spec.Op{Kind: spec.OpSetMemoryFraction, Fraction: math.NaN()}, `not JSON: want a number, have 'N' (column 40)`},
+		{"infinity", spec.Op{Kind: spec.OpSetMemoryFraction, Fraction: math.Inf(1)}, `not JSON: want a number, have '+' (column 40)`},
+		{"no filter", spec.Op{Kind: spec.OpPoolBegin}, `field "by": "" is not one of thread, stream, capture (column 38)`},
+		{"no mode", spec.Op{Kind: spec.OpCaptureBegin, Mode: 9}, `field "mode": "unknown" is not one of global, thread_local, relaxed (column 30)`},
+		{"no fault", spec.Op{Kind: spec.OpFault, Fault: spec.FaultSpec{Call: "Malloc", Error: "unknown"}}, `field "fault": calls are counted from 1 (column 66)`},
+		{"no action", spec.Op{Kind: spec.OpEmptyCache, Expect: spec.Expectation{Events: []spec.Event{{Action: 99}}}}, `field "events": "unknown" is not one of alloc, free_requested, free_completed, segment_alloc, segment_free, segment_map, segment_unmap, snapshot, oom (column 32)`},
+		{"no state", spec.Op{Kind: spec.OpEmptyCache, Expect: spec.Expectation{Layout: []spec.LayoutSegment{{Blocks: []spec.LayoutBlock{{State: 9}}}}}}, `field "layout.blocks": "unknown" is not one of inactive, active_allocated, active_pending_free (column 164)`},
+		{"bytes that are no text", spec.Op{Kind: spec.OpConfigure, Settings: "\xff"}, `not a text file: bytes that are not UTF-8`},
+		{"figures without columns", spec.Op{Kind: spec.OpEmptyCache, Expect: spec.Expectation{Stats: []int64{1, 2}}}, `empty_cache: "stats" of length 2, but the header has 1 "stat_columns"`},
+		{"an id twice", spec.Op{Kind: spec.OpMalloc, ID: 1}, `malloc: id 1 is allocated already`},
+		{"a long line", spec.Op{Kind: spec.OpKernel, Name: strings.Repeat("x", spec.MaxTraceLine)}, `the line is longer than 16777216 bytes`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b bytes.Buffer
+			w, err := spec.NewTraceWriter(&b, testTraceHeader())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Write(&spec.Op{Kind: spec.OpMalloc, ID: 1, Size: 5}); err != nil {
+				t.Fatal(err)
+			}
+			err = w.Write(&c.op)
+			var argument *spec.InvalidArgumentError
+			if !errors.As(err, &argument) || argument.Reason != c.want {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+			if err := w.Write(&spec.Op{Kind: spec.OpFree, ID: 1}); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Close(nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Write(&spec.Op{Kind: spec.OpEmptyCache}); err == nil {
+				t.Error("a closed writer takes operations")
+			}
+			want := `{"format":"allocator-trace","version":2,"total_memory":1000,"streams":[0,7],"stat_columns":["num_ooms"]}
+{"op":"malloc","id":1,"size":5}
+{"op":"free","id":1}
+`
+			if diff := cmp.Diff(want, b.String()); diff != "" {
+				t.Errorf("written (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTraceWriterRefusesHeader(t *testing.T) {
+	for _, c := range []struct {
+		change func(h *spec.TraceHeader)
+		want   string
+	}{
+		{func(h *spec.TraceHeader) { h.Streams = nil }, `"streams" does not begin with 0, the default stream`},
+		{func(h *spec.TraceHeader) { h.TotalMemory = 0 }, `"total_memory" is 0`},
+		{func(h *spec.TraceHeader) { h.Devices = -1 }, `field "devices": -1 is not a whole number of 0 to 2^63-1 (column 51)`},
+		{func(h *spec.TraceHeader) { h.Source = "\xff" }, `not a text file: bytes that are not UTF-8`},
+		{func(h *spec.TraceHeader) { h.Geometry.MinBlock = 3 }, `geometry: MinBlock 3 is not a power of two`},
+	} {
+		h := testTraceHeader()
+		c.change(&h)
+		var b bytes.Buffer
+		_, err := spec.NewTraceWriter(&b, h)
+		var argument *spec.InvalidArgumentError
+		if !errors.As(err, &argument) || argument.Reason != c.want || b.Len() > 0 {
+			t.Errorf("wrote %d bytes; got %v\nwant %s", b.Len(), err, c.want)
+		}
+	}
+}
+
+// TestWriteTraceFile: the file is there whole or not at all.
+func TestWriteTraceFile(t *testing.T) {
+	good := []spec.Op{{Kind: spec.OpMalloc, ID: 1, Size: 5}, {Kind: spec.OpFree, ID: 1}}
+	bad := []spec.Op{{Kind: spec.OpMalloc, ID: 1, Size: 5}, {Kind: spec.OpFree, ID: 2}}
+	for _, name := range []string{"t.jsonl", "t.jsonl.gz"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), name)
+			err := spec.WriteTraceFile(path, testTraceHeader(), bad, nil)
+			if want := "operation 1: write trace: free: id 2 is not allocated"; err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+			wantFiles(t, filepath.Dir(path))
+
+			end := &spec.TraceEnd{Layout: []spec.LayoutSegment{}}
+			if err := spec.WriteTraceFile(path, testTraceHeader(), good, end); err != nil {
+				t.Fatal(err)
+			}
+			if err := spec.WriteTraceFile(path, testTraceHeader(), bad, nil); err == nil {
+				t.Error("the bad trace was written")
+			}
+			wantFiles(t, filepath.Dir(path), name)
+
+			content, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if zipped := bytes.HasPrefix(content, []byte("\x1f\x8b")); zipped != strings.HasSuffix(name, ".gz") {
+				t.Errorf("compressed: %t", zipped)
+			}
+			trace, err := spec.OpenTrace(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer trace.Close()
+			for i := range good {
+				want := good[i]
+				want.Line = i + 2
+				got, err := trace.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, *got); diff != "" {
+					t.Errorf("operation %d (-want +got):\n%s", i, diff)
+				}
+			}
+		})
+	}
+}
+
+func wantFiles(t *testing.T, folder string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// fullDisk fails from a number of bytes on.
+type fullDisk struct{ left int }
+
+var errFull = errors.New("disk full")
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	if len(p) > d.left {
+		return 0, errFull
+	}
+	d.left -= len(p)
+	return len(p), nil
+}
+
+// TestTraceWriterFullDisk: an error below stays.
+func TestTraceWriterFullDisk(t *testing.T) {
+	w, err := spec.NewTraceWriter(&fullDisk{left: 10000}, testTraceHeader())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; err == nil && i < 10000; i++ {
+		err = w.Write(&spec.Op{Kind: spec.OpEmptyCache})
+	}
+	if !errors.Is(err, errFull) {
+		t.Errorf("Write: %v", err)
+	}
+	if err := w.Close(nil); !errors.Is(err, errFull) {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+func TestOpenTraceMissing(t *testing.T) {
+	_, err := spec.OpenTrace(filepath.Join(t.TempDir(), "none.jsonl"))
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	_, err = spec.OpenTrace(t.TempDir())
+	var traceError *spec.TraceError
+	if !errors.As(err, &traceError) {
+		t.Errorf("a folder: got %v", err)
+	}
+}
