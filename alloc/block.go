@@ -25,28 +25,34 @@ type block struct {
 
 	prev, next *block
 
-	allocated bool // a caller has it
-	mapped    bool // memory is behind the addresses; false only in an expandable segment
-	events    int  // outstanding events that hold it back
+	allocated bool  // a caller has it
+	mapped    bool  // memory is behind the addresses; false only in an expandable segment
+	events    int32 // outstanding events that hold it back
 	uses      []streamUse
-
-	// captureUses are those of the uses that were noted while something was being
-	// captured or redirected; see deferred.go.
-	captureUses []streamUse
 
 	freeSince uint64 // the pool's count of requests when it was put on the free list
 	context   any    // where the program was when it was given out
 }
 
 // streamUse is a stream, other than the allocation stream, on which a block was
-// used. A block's uses are kept in order, each once.
+// used. A block's uses are kept in order, each stream once.
 type streamUse struct {
 	stream spec.Stream
 	device spec.Device
+
+	// captured: the use was noted (also) while something was being captured or
+	// redirected; see deferred.go.
+	captured bool
 }
 
+// less orders uses by stream.
 func (u streamUse) less(o streamUse) bool {
 	return u.stream < o.stream || (u.stream == o.stream && u.device < o.device)
+}
+
+// sameStream reports whether two uses are of one stream.
+func (u streamUse) sameStream(o streamUse) bool {
+	return u.stream == o.stream && u.device == o.device
 }
 
 // free reports whether nobody has the block or uses it: it can be given out, or

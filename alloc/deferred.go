@@ -38,15 +38,13 @@ func (d *device) deferFree(b *block, markers []spec.GraphNode) {
 func (d *device) resolveDeferred(context any) error {
 	for len(d.deferred) > 0 {
 		b := d.deferred[0].block
-		uses := slices.DeleteFunc(slices.Clone(b.uses), func(u streamUse) bool {
-			return slices.Contains(b.captureUses, u)
-		})
+		uses := slices.DeleteFunc(slices.Clone(b.uses), func(u streamUse) bool { return u.captured })
 		events, err := d.recordEvents(uses)
 		if err != nil {
 			return err
 		}
 		d.deferred = d.deferred[1:]
-		b.uses, b.captureUses = uses, nil
+		b.uses = uses
 		if len(events) > 0 {
 			d.holdBack(b, events)
 		} else {

@@ -66,7 +66,7 @@ func (d *device) holdBack(b *block, events []spec.EventHandle) {
 	for i, u := range b.uses {
 		d.pending.push(u, pendingEvent{events[i], b})
 	}
-	b.events += len(events)
+	b.events += int32(len(events))
 	b.uses = b.uses[:0]
 }
 
@@ -75,7 +75,7 @@ func (p *pendingEvents) push(u streamUse, e pendingEvent) {
 	for at < len(*p) && (*p)[at].use.less(u) {
 		at++
 	}
-	if at == len(*p) || (*p)[at].use != u {
+	if at == len(*p) || !(*p)[at].use.sameStream(u) {
 		*p = slices.Insert(*p, at, eventQueue{use: u})
 	}
 	(*p)[at].events = append((*p)[at].events, e)
@@ -87,12 +87,13 @@ func (p *pendingEvents) dropEmpty() {
 }
 
 // processEvents frees the blocks whose events have all completed. It does not
-// wait.
+// wait. Under a capture that forbids to free, no event may be asked about either,
+// not even those of streams that take no part in it.
 func (d *device) processEvents(context any) error {
 	if err := d.resolveDeferred(context); err != nil {
 		return err
 	}
-	if len(d.pending) == 0 {
+	if len(d.pending) == 0 || d.driver.FreeForbidden() {
 		return nil
 	}
 	defer d.pending.dropEmpty()

@@ -64,7 +64,7 @@ func (d *device) takeBack(b *block, context any) {
 // freeBlock makes a block that nobody has or uses available again.
 func (d *device) freeBlock(b *block, context any) {
 	d.trace(spec.ActionFreeCompleted, b, b.requested, orElse(context, b.context), 0)
-	b.context, b.captureUses = nil, nil
+	b.context = nil
 	kind, size, requested := b.pool.kind, int64(b.size), int64(b.requested)
 
 	// The change in free parts of segments is applied as one: the block itself,

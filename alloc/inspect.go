@@ -88,7 +88,7 @@ func (d *device) show(b *block, view *spec.BlockView) {
 		Address: b.ptr, Size: b.size, RequestedSize: b.requested,
 		Stream: b.stream, Pool: b.pool.owner.id, Large: !b.pool.isSmall(),
 		Allocated: b.allocated, Mapped: b.mapped, Expandable: !b.plain(),
-		EventCount: b.events, StreamUses: len(b.uses),
+		EventCount: int(b.events), StreamUses: len(b.uses),
 		First: b.prev == nil, Last: b.next == nil,
 		Age: b.pool.age(b),
 	}

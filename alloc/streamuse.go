@@ -21,20 +21,19 @@ func (d *device) recordStream(ptr spec.Ptr, dev spec.Device, stream spec.Stream)
 	if stream == b.stream && dev == d.id {
 		return nil
 	}
-	addUse(&b.uses, streamUse{stream, dev})
-	if d.redirecting() {
-		addUse(&b.captureUses, streamUse{stream, dev})
-	}
+	addUse(&b.uses, streamUse{stream, dev, d.redirecting()})
 	return nil
 }
 
-// addUse puts a use into an ordered list, once.
+// addUse puts a use into an ordered list. A stream that is there already counts as
+// noted during a capture if it was, now or before.
 func addUse(uses *[]streamUse, u streamUse) {
 	at := 0
 	for at < len(*uses) && (*uses)[at].less(u) {
 		at++
 	}
-	if at < len(*uses) && (*uses)[at] == u {
+	if at < len(*uses) && (*uses)[at].sameStream(u) {
+		(*uses)[at].captured = (*uses)[at].captured || u.captured
 		return
 	}
 	*uses = slices.Insert(*uses, at, u)
