@@ -1,0 +1,172 @@
+package fakegpu
+
+import (
+	"fmt"
+
+	"gaugeblock/spec"
+)
+
+// event is a point in a stream's work. It has been recorded in a stream that runs
+// (mark), in one that was being captured (capture), or not at all (neither).
+type event struct {
+	device  spec.Device
+	mark    mark
+	capture *capture
+	nodes   []spec.GraphNode // what a stream that waits for it depends on
+}
+
+// CreateEvent implements spec.Driver.
+func (g *GPU) CreateEvent(dev spec.Device) (spec.EventHandle, error) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callCreateEvent); err != nil {
+		return 0, err
+	}
+	if _, err := g.view(callCreateEvent, dev); err != nil {
+		return 0, err
+	}
+	handle := spec.EventHandle(g.newHandle())
+	g.events[handle] = &event{device: dev}
+	return handle, nil
+}
+
+// event finds an event.
+func (g *GPU) event(c call, handle spec.EventHandle) (*event, error) {
+	if e := g.events[handle]; e != nil {
+		return e, nil
+	}
+	return nil, cudaErrorInvalidResourceHandle.in(c, "there is no event %#x", uint64(handle))
+}
+
+// DestroyEvent implements spec.Driver. Streams that wait for the event go on
+// waiting for what it marked.
+func (g *GPU) DestroyEvent(handle spec.EventHandle) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callDestroyEvent); err != nil {
+		return err
+	}
+	if _, err := g.event(callDestroyEvent, handle); err != nil {
+		return err
+	}
+	delete(g.events, handle)
+	return nil
+}
+
+// RecordEvent implements spec.Driver. In a stream that is being captured it notes
+// what the stream's next node would depend on; it makes no node. The event must
+// be of the stream's device (cudaErrorInvalidResourceHandle otherwise).
+func (g *GPU) RecordEvent(ev spec.EventHandle, dev spec.Device, handle spec.Stream) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callRecordEvent); err != nil {
+		return err
+	}
+	s, err := g.stream(callRecordEvent, dev, handle)
+	if err != nil {
+		return err
+	}
+	e, err := g.event(callRecordEvent, ev)
+	if err != nil {
+		return err
+	}
+	if e.device != dev {
+		return cudaErrorInvalidResourceHandle.in(callRecordEvent, "event %#x is of device %d, %v of device %d", uint64(ev), e.device, s, dev)
+	}
+	if s.capture == nil {
+		e.mark, e.capture, e.nodes = s.end(), nil, nil
+		return nil
+	}
+	if err := s.capture.usable(callRecordEvent); err != nil {
+		return err
+	}
+	e.mark, e.capture = mark{}, s.capture
+	e.nodes = append([]spec.GraphNode(nil), s.terminals...)
+	return nil
+}
+
+// QueryEvent implements spec.Driver.
+func (g *GPU) QueryEvent(handle spec.EventHandle) (complete bool, err error) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callQueryEvent); err != nil {
+		return false, err
+	}
+	e, err := g.askable(callQueryEvent, handle)
+	if err != nil {
+		return false, err
+	}
+	return e.mark.complete(), nil
+}
+
+// SynchronizeEvent implements spec.Driver.
+func (g *GPU) SynchronizeEvent(handle spec.EventHandle) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callSynchronizeEvent); err != nil {
+		return err
+	}
+	e, err := g.askable(callSynchronizeEvent, handle)
+	if err != nil {
+		return err
+	}
+	if e.mark.complete() {
+		return nil
+	}
+	return g.await(callSynchronizeEvent, e.mark, fmt.Sprintf("event %#x", uint64(handle)))
+}
+
+// askable finds an event whose progress may be asked for. The progress of one
+// that was recorded in a capture may not, and asking spoils the capture; after the
+// capture the event is good for nothing until it is recorded anew. Under a capture
+// that is not relaxed, no event may be asked.
+func (g *GPU) askable(c call, handle spec.EventHandle) (*event, error) {
+	e, err := g.event(c, handle)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.capture == nil:
+		return e, g.forbid(c, cudaErrorStreamCaptureUnsupported)
+	case e.capture.over || e.capture.spoiled != "":
+		return nil, cudaErrorInvalidValue.in(c, "event %#x was recorded in a capture that yields nothing more", uint64(handle))
+	}
+	return nil, e.capture.spoil(c, cudaErrorCapturedEvent, "event %#x was recorded in a capture", uint64(handle))
+}
+
+// WaitEvent implements spec.Executor. Across a capture's border:
+//
+//	the stream runs, the event is captured    the stream joins the capture
+//	both belong to the same capture           the stream depends on the event's nodes as well
+//	they belong to two captures               error, both captures are invalidated
+//	the stream is captured, the event is not  error, the capture is invalidated
+func (g *GPU) WaitEvent(dev spec.Device, handle spec.Stream, ev spec.EventHandle) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callWaitEvent); err != nil {
+		return err
+	}
+	s, err := g.stream(callWaitEvent, dev, handle)
+	if err != nil {
+		return err
+	}
+	e, err := g.event(callWaitEvent, ev)
+	if err != nil {
+		return err
+	}
+	if s.capture != nil {
+		if err := s.capture.usable(callWaitEvent); err != nil {
+			return err
+		}
+	}
+	switch {
+	case e.capture != nil:
+		return g.waitCaptured(s, e)
+	case e.mark.stream == nil: // never recorded
+		return nil
+	case s.capture != nil:
+		return s.capture.spoil(callWaitEvent, cudaErrorStreamCaptureIsolation, "%v is being captured and event %#x is outside", s, uint64(ev))
+	case !e.mark.complete():
+		s.push(item{wait: e.mark})
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package fakegpu
+
+import (
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// graph is what a capture yields: nodes in the order in which they were captured,
+// each behind the nodes that it depends on.
+type graph struct {
+	handle spec.Graph
+	nodes  []*node
+}
+
+// node is work in a graph. It does not change.
+type node struct {
+	handle spec.GraphNode
+	after  []spec.GraphNode // what it depends on directly
+	work   work
+}
+
+// graphExec is a graph that can be launched. It has its own list of nodes, since
+// it outlives its graph.
+type graphExec struct {
+	nodes []*node
+}
+
+// behind is the set of the given nodes and all that they depend on.
+func (g *GPU) behind(nodes []spec.GraphNode) map[spec.GraphNode]bool {
+	set := map[spec.GraphNode]bool{}
+	todo := slices.Clone(nodes)
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !set[n] {
+			set[n] = true
+			todo = append(todo, g.nodes[n].after...)
+		}
+	}
+	return set
+}
+
+// discard forgets a graph's nodes.
+func (g *GPU) discard(gr *graph) {
+	for _, n := range gr.nodes {
+		delete(g.nodes, n.handle)
+	}
+}
+
+// NodeDependencies implements spec.Driver. It answers until the node's graph is
+// destroyed.
+func (g *GPU) NodeDependencies(handle spec.GraphNode) ([]spec.GraphNode, error) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callNodeDependencies); err != nil {
+		return nil, err
+	}
+	n := g.nodes[handle]
+	if n == nil {
+		return nil, cudaErrorInvalidValue.in(callNodeDependencies, "there is no node %#x", uint64(handle))
+	}
+	return slices.Clone(n.after), nil
+}
+
+// graph finds a graph.
+func (g *GPU) graph(c call, handle spec.Graph) (*graph, error) {
+	if gr := g.graphs[handle]; gr != nil {
+		return gr, nil
+	}
+	return nil, cudaErrorInvalidValue.in(c, "there is no graph %#x", uint64(handle))
+}
+
+// exec finds an executable graph.
+func (g *GPU) exec(c call, handle spec.GraphExec) (*graphExec, error) {
+	if x := g.execs[handle]; x != nil {
+		return x, nil
+	}
+	return nil, cudaErrorInvalidValue.in(c, "there is no executable graph %#x", uint64(handle))
+}
+
+// Instantiate implements spec.Executor. Under a capture that is not relaxed it is
+// illegal.
+func (g *GPU) Instantiate(handle spec.Graph) (spec.GraphExec, error) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callInstantiate); err != nil {
+		return 0, err
+	}
+	if err := g.forbid(callInstantiate, cudaErrorStreamCaptureUnsupported); err != nil {
+		return 0, err
+	}
+	gr, err := g.graph(callInstantiate, handle)
+	if err != nil {
+		return 0, err
+	}
+	x := spec.GraphExec(g.newHandle())
+	g.execs[x] = &graphExec{nodes: slices.Clone(gr.nodes)}
+	return x, nil
+}
+
+// LaunchGraph implements spec.Executor. A stream that is being captured cannot
+// take a graph: the real driver refuses that in every mode.
+func (g *GPU) LaunchGraph(handle spec.GraphExec, dev spec.Device, stream spec.Stream) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callLaunchGraph); err != nil {
+		return err
+	}
+	s, err := g.stream(callLaunchGraph, dev, stream)
+	if err != nil {
+		return err
+	}
+	x, err := g.exec(callLaunchGraph, handle)
+	if err != nil {
+		return err
+	}
+	if s.capture != nil {
+		return s.capture.spoil(callLaunchGraph, cudaErrorStreamCaptureUnsupported, "%v is being captured", s)
+	}
+	return g.give(callLaunchGraph, s, work{kind: workGraph, device: dev, nodes: x.nodes})
+}
+
+// runGraph does the work of all nodes, in the order of their capture, which is one
+// that their dependencies allow. Each gets a new number at each launch, so that
+// what it writes can be told from what it wrote at the launch before.
+func (g *GPU) runGraph(w *work) {
+	for _, n := range w.nodes {
+		g.machine.works++
+		part := n.work
+		part.id, part.stream = g.machine.works, w.stream
+		g.run(&part)
+	}
+}
+
+// DestroyGraph implements spec.Executor. What was instantiated stays.
+func (g *GPU) DestroyGraph(handle spec.Graph) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callDestroyGraph); err != nil {
+		return err
+	}
+	gr, err := g.graph(callDestroyGraph, handle)
+	if err != nil {
+		return err
+	}
+	g.discard(gr)
+	delete(g.graphs, handle)
+	return nil
+}
+
+// DestroyGraphExec implements spec.Executor. Launches of it that are not complete
+// go on. Under a capture that is not relaxed it is illegal.
+func (g *GPU) DestroyGraphExec(handle spec.GraphExec) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callDestroyGraphExec); err != nil {
+		return err
+	}
+	if err := g.forbid(callDestroyGraphExec, cudaErrorStreamCaptureUnsupported); err != nil {
+		return err
+	}
+	if _, err := g.exec(callDestroyGraphExec, handle); err != nil {
+		return err
+	}
+	delete(g.execs, handle)
+	return nil
+}

@@ -1,0 +1,252 @@
+package fakegpu
+
+import (
+	"cmp"
+	"fmt"
+	"sync"
+
+	"gaugeblock/spec"
+)
+
+// maxDevices bounds a machine: access rights are kept as one bit per device, and
+// each device has its share of the address space.
+const maxDevices = 16
+
+// Config describes a machine. The zero value is a machine with one device of 80
+// GiB.
+type Config struct {
+	// Devices are the machine's devices, at most 16; none means one.
+	Devices []DeviceConfig
+	// Addresses makes the address policy of each device of each process; nil
+	// means Ascending.
+	Addresses func(spec.Device) AddressPolicy
+	// PageGranularity is what pages and reserved ranges must be multiples of, in
+	// bytes (cuMemGetAllocationGranularity); 0 means 2 MiB, as on hardware.
+	PageGranularity uint64
+	// NoPeerAccess: the devices cannot reach each other's memory.
+	NoPeerAccess bool
+
+	// Waits says what becomes of a call that waits for a stream which is busy.
+	Waits WaitPolicy
+	// FreeWaits makes Free wait for its device, as cudaFree does, under the rule
+	// of Waits. Without it Free returns at once, and a stream that is busy stays
+	// busy: a program that holds a stream busy in order to examine an allocator
+	// is not interested in the driver's patience.
+	FreeWaits bool
+}
+
+// DeviceConfig describes a device.
+type DeviceConfig struct {
+	Name        string // "Fake GPU" if empty
+	TotalMemory uint64 // bytes; 80 GiB if zero
+	Fabric      bool   // pages can be shared as fabric handles
+	RDMA        bool   // see spec.DeviceProperties.RDMAWithVirtualMemory
+}
+
+// Devices describes n devices with so many bytes each.
+func Devices(n int, bytes uint64) []DeviceConfig {
+	devices := make([]DeviceConfig, n)
+	for i := range devices {
+		devices[i].TotalMemory = bytes
+	}
+	return devices
+}
+
+// A Machine is the hardware: devices with physical memory, shared by processes.
+// Its lock guards everything in it and in its processes; no method of an exported
+// type holds it while it calls anyone else's code, address policies excepted.
+type Machine struct {
+	mu        sync.Mutex
+	config    Config
+	physical  []*physical
+	processes []*GPU
+	works     uint64              // given so far, over all processes: the number of the latest
+	backings  uint64              // made so far
+	fabric    map[uint64]*backing // pages handed out as fabric handles, by id
+}
+
+// physical is the memory of one device. Always:
+//
+//	used  = the bytes of all backings of the device
+//	free  = limit - used, or 0 if that is negative
+type physical struct {
+	DeviceConfig
+	used  uint64
+	limit uint64 // what this machine's processes may use of it
+}
+
+func (p *physical) free() uint64 { return p.limit - min(p.used, p.limit) }
+
+// NewMachine makes a machine without processes. It panics if the description has
+// too many devices.
+func NewMachine(c Config) *Machine {
+	if len(c.Devices) == 0 {
+		c.Devices = make([]DeviceConfig, 1)
+	}
+	if len(c.Devices) > maxDevices {
+		panic(fmt.Sprintf("fakegpu: %d devices, at most %d are possible", len(c.Devices), maxDevices))
+	}
+	if c.Addresses == nil {
+		c.Addresses = Ascending
+	}
+	if c.PageGranularity == 0 {
+		c.PageGranularity = rangeAlignment
+	}
+	m := &Machine{config: c, fabric: map[uint64]*backing{}}
+	for _, d := range c.Devices {
+		d.Name = cmp.Or(d.Name, "Fake GPU")
+		d.TotalMemory = cmp.Or(d.TotalMemory, 80*spec.GiB)
+		m.physical = append(m.physical, &physical{DeviceConfig: d, limit: d.TotalMemory})
+	}
+	return m
+}
+
+// New makes a machine and its only process.
+func New(c Config) *GPU { return NewMachine(c).NewProcess() }
+
+// A GPU is one process's view of a machine.
+type GPU struct {
+	machine *Machine
+	pid     uint64
+	exited  bool
+
+	calls    calls  // what was called so far, and what is to fail
+	handles  uint64 // the handle given last; one sequence for everything
+	devices  []*view
+	space    space
+	streams  map[spec.Stream]*stream
+	inOrder  []*stream // every stream with work or a handle, by creation
+	events   map[spec.EventHandle]*event
+	pages    map[spec.PageHandle]*page
+	exports  map[uint64]*backing // pages handed out as file descriptors
+	captures []*capture          // under way, by beginning
+	captured uint64              // captures begun so far
+	graphs   map[spec.Graph]*graph
+	execs    map[spec.GraphExec]*graphExec
+	nodes    map[spec.GraphNode]*node
+
+	violations []Violation
+}
+
+// What a GPU can do.
+var (
+	_ spec.Driver        = (*GPU)(nil)
+	_ spec.VirtualMemory = (*GPU)(nil)
+	_ spec.MemorySharing = (*GPU)(nil)
+	_ spec.PeerAccess    = (*GPU)(nil)
+	_ spec.Executor      = (*GPU)(nil)
+)
+
+// view is what one process has of one device.
+type view struct {
+	device    spec.Device
+	physical  *physical
+	addresses AddressPolicy
+	script    *Script // addresses, if it is a script
+	stream    *stream // the default stream
+	peers     access  // whose pieces this device reaches
+}
+
+// NewProcess starts a process. Processes are numbered from 1.
+func (m *Machine) NewProcess() *GPU {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g := &GPU{
+		machine: m,
+		pid:     uint64(len(m.processes)) + 1,
+		streams: map[spec.Stream]*stream{},
+		events:  map[spec.EventHandle]*event{},
+		pages:   map[spec.PageHandle]*page{},
+		exports: map[uint64]*backing{},
+		graphs:  map[spec.Graph]*graph{},
+		execs:   map[spec.GraphExec]*graphExec{},
+		nodes:   map[spec.GraphNode]*node{},
+	}
+	// Handles of different processes and kinds differ, so that one that has
+	// strayed is an error and not another object.
+	g.handles = g.pid << 40
+	g.space.opened = newAscending(openedWindow)
+	for i, p := range m.physical {
+		dev := spec.Device(i)
+		v := &view{device: dev, physical: p, addresses: m.config.Addresses(dev), peers: accessOf(dev)}
+		v.stream = &stream{device: dev}
+		g.devices = append(g.devices, v)
+		g.inOrder = append(g.inOrder, v.stream)
+	}
+	m.processes = append(m.processes, g)
+	return g
+}
+
+// newHandle gives the next handle.
+func (g *GPU) newHandle() uint64 {
+	g.handles++
+	return g.handles
+}
+
+// view finds a device.
+func (g *GPU) view(c call, dev spec.Device) (*view, error) {
+	if dev >= 0 && int(dev) < len(g.devices) {
+		return g.devices[dev], nil
+	}
+	err := cudaErrorInvalidDevice
+	if c.virtual() {
+		err = driverInvalidDevice
+	}
+	return nil, err.in(c, "there is no device %d", dev)
+}
+
+// DeviceCount implements spec.Driver.
+func (g *GPU) DeviceCount() int { return len(g.devices) }
+
+// ProcessID implements spec.MemorySharing.
+func (g *GPU) ProcessID() uint64 { return g.pid }
+
+// Properties implements spec.Driver.
+func (g *GPU) Properties(dev spec.Device) (spec.DeviceProperties, error) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callProperties); err != nil {
+		return spec.DeviceProperties{}, err
+	}
+	v, err := g.view(callProperties, dev)
+	if err != nil {
+		return spec.DeviceProperties{}, err
+	}
+	return spec.DeviceProperties{
+		Name:                  v.physical.Name,
+		TotalMemory:           v.physical.TotalMemory,
+		RDMAWithVirtualMemory: v.physical.RDMA,
+	}, nil
+}
+
+// Exit ends the process: whatever it holds is given back, and every later call
+// fails. Memory that another process has open or imported stays with that one.
+func (g *GPU) Exit() {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if g.exited {
+		return
+	}
+	g.exited = true
+	for _, a := range g.space.inOrder() {
+		a.eachMapping(func(m *mapping) bool {
+			g.machine.drop(m.backing)
+			return true
+		})
+		if a.backing != nil {
+			g.machine.drop(a.backing)
+		}
+	}
+	for _, h := range sortedKeys(g.pages) {
+		g.machine.drop(g.pages[h].backing)
+	}
+	g.space.areas.Clear()
+	clear(g.pages)
+	clear(g.exports)
+	clear(g.streams)
+	clear(g.events)
+	clear(g.graphs)
+	clear(g.execs)
+	clear(g.nodes)
+	g.inOrder, g.captures = nil, nil
+}

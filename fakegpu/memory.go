@@ -1,0 +1,126 @@
+package fakegpu
+
+import (
+	"fmt"
+
+	"gaugeblock/spec"
+)
+
+// Malloc implements spec.Driver. The bytes are counted exactly: what the real
+// driver rounds up to is documented nowhere. A request of zero bytes, for which
+// the real driver gives a null pointer, is an error, as the contract has it.
+func (g *GPU) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callMalloc); err != nil {
+		return 0, err
+	}
+	v, err := g.view(callMalloc, dev)
+	if err != nil {
+		return 0, err
+	}
+	if bytes == 0 {
+		return 0, cudaErrorInvalidValue.in(callMalloc, "zero bytes")
+	}
+	if reason := v.refusePiece(bytes); reason != "" {
+		return 0, cudaErrorMemoryAllocation.in(callMalloc, "%s", reason)
+	}
+	a := &area{kind: areaPiece, device: dev}
+	a.Range = spec.Range{Ptr: v.addresses.Place(bytes), Bytes: bytes}
+	if !g.space.vacant(a.Range) {
+		v.addresses.Vacate(a.Ptr, bytes)
+		return 0, cudaErrorUnknown.in(callMalloc, "the address policy chose %v for %d bytes, which is in use", a.Ptr, bytes)
+	}
+	g.machine.obtain(&a.own, dev, bytes)
+	a.backing = &a.own
+	g.space.areas.Set(a.Ptr, a)
+	return a.Ptr, nil
+}
+
+// refusePiece says why there is no memory for a piece; "" if there is.
+func (v *view) refusePiece(bytes uint64) string {
+	if v.script != nil {
+		if granted, decided := v.script.grantsPiece(bytes); decided {
+			return recordedRefusal(granted, bytes)
+		}
+	}
+	return v.physical.refuse(bytes)
+}
+
+// refuse says why there is no memory; "" if there is.
+func (p *physical) refuse(bytes uint64) string {
+	if bytes <= p.free() {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes are asked for and %d are free", bytes, p.free())
+}
+
+// recordedRefusal says why a script refuses memory; "" if it grants it.
+func recordedRefusal(granted bool, bytes uint64) string {
+	if granted {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes are not what the recorded driver granted next", bytes)
+}
+
+// Free implements spec.Driver. See Config.FreeWaits for what it waits for. Of the
+// null pointer nothing is freed, as by the real driver.
+func (g *GPU) Free(dev spec.Device, ptr spec.Ptr) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callFree); err != nil {
+		return err
+	}
+	v, err := g.view(callFree, dev)
+	if err != nil {
+		return err
+	}
+	if err := g.forbid(callFree, cudaErrorStreamCaptureUnsupported); err != nil || ptr == 0 {
+		return err
+	}
+	a := g.space.piece(areaPiece, ptr)
+	switch {
+	case a == nil:
+		return cudaErrorInvalidValue.in(callFree, "%v is not a piece that Malloc gave", ptr)
+	case a.device != dev:
+		return cudaErrorInvalidValue.in(callFree, "%v belongs to device %d, not %d", ptr, a.device, dev)
+	}
+	if g.machine.config.FreeWaits {
+		if err := g.awaitDevice(callFree, dev); err != nil {
+			return err
+		}
+	}
+	g.space.areas.Delete(ptr)
+	v.addresses.Vacate(ptr, a.Bytes)
+	g.machine.drop(a.backing)
+	if v.script != nil {
+		v.script.pieceFreed(a.Range)
+	}
+	return nil
+}
+
+// MemInfo implements spec.Driver.
+func (g *GPU) MemInfo(dev spec.Device) (free, total uint64, err error) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callMemInfo); err != nil {
+		return 0, 0, err
+	}
+	v, err := g.view(callMemInfo, dev)
+	if err != nil {
+		return 0, 0, err
+	}
+	return v.physical.free(), v.physical.TotalMemory, nil
+}
+
+// SetFreeMemory makes so many bytes of a device free from here on, as if other
+// programs took or gave back the rest, but no more than they could give back. It
+// is not a call of the driver and is not counted as one. It panics if the device
+// does not exist.
+func (g *GPU) SetFreeMemory(dev spec.Device, bytes uint64) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	p := g.devices[dev].physical
+	rest := p.TotalMemory - min(p.used, p.TotalMemory)
+	p.limit = p.used + min(bytes, rest)
+}

@@ -1,0 +1,243 @@
+package fakegpu
+
+import (
+	"fmt"
+
+	"gaugeblock/spec"
+)
+
+// Streams. What is given to a stream gets a position in it: 1, 2, 3... A stream
+// has done everything up to a position, and the rest waits in its queue, always:
+//
+//	len(queue) = given - done
+//
+// The queue of a stream that nothing holds is empty, because work completes at
+// once. Three kinds of things can be in a queue: a gate, which the caller closed
+// by Busy and opens by Drain; a wait for a position of another stream; and work.
+
+// stream is a stream of one process.
+type stream struct {
+	device      spec.Device
+	handle      spec.Stream // zero: the device's default stream
+	destroyed   bool        // has no handle any more, but still work
+	given, done uint64
+	queue       []item
+
+	capture   *capture         // nil unless the stream is being captured
+	terminals []spec.GraphNode // what the next node will depend on
+}
+
+// item is an entry of a queue. Exactly one field is set; a gate that was opened
+// has none.
+type item struct {
+	gate bool  // closed
+	wait mark  // for another stream
+	work *work // to be done
+}
+
+// mark is a position in a stream. The zero mark is of no stream, and complete.
+type mark struct {
+	stream *stream
+	at     uint64
+}
+
+func (m mark) complete() bool { return m.stream == nil || m.at <= m.stream.done }
+
+// end is the position behind everything that was given to the stream.
+func (s *stream) end() mark { return mark{s, s.given} }
+
+func (s *stream) idle() bool { return s.given == s.done }
+
+// push queues an item.
+func (s *stream) push(i item) {
+	s.given++
+	s.queue = append(s.queue, i)
+}
+
+// String names the stream for people.
+func (s *stream) String() string {
+	if s.handle == 0 {
+		return fmt.Sprintf("the default stream of device %d", s.device)
+	}
+	return fmt.Sprintf("stream %v", s.handle)
+}
+
+// advance does what can be done of the queue, and reports whether that was
+// anything.
+func (g *GPU) advance(s *stream) bool {
+	before := s.done
+	for len(s.queue) > 0 {
+		next := s.queue[0]
+		if next.gate || !next.wait.complete() {
+			break
+		}
+		s.queue = s.queue[1:]
+		s.done++
+		if next.work != nil {
+			g.run(next.work)
+		}
+	}
+	return s.done != before
+}
+
+// settle lets every stream advance until none can. Streams take turns in order of
+// creation.
+func (g *GPU) settle() {
+	for moved := true; moved; {
+		moved = false
+		for _, s := range g.inOrder {
+			moved = g.advance(s) || moved
+		}
+	}
+	kept := g.inOrder[:0]
+	for _, s := range g.inOrder {
+		if !s.destroyed || !s.idle() {
+			kept = append(kept, s)
+		}
+	}
+	clear(g.inOrder[len(kept):])
+	g.inOrder = kept
+}
+
+// CreateStream implements spec.Executor.
+func (g *GPU) CreateStream(dev spec.Device) (spec.Stream, error) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callCreateStream); err != nil {
+		return 0, err
+	}
+	if _, err := g.view(callCreateStream, dev); err != nil {
+		return 0, err
+	}
+	handle := spec.Stream(g.newHandle())
+	for g.streams[handle] != nil { // one that AddStream brought
+		handle = spec.Stream(g.newHandle())
+	}
+	g.addStream(dev, handle)
+	return handle, nil
+}
+
+// AddStream makes a stream with a given handle, as a replay of a recorded run
+// needs it. The handle must be new and not zero, and the device must exist.
+func (g *GPU) AddStream(dev spec.Device, handle spec.Stream) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if _, err := g.view(sayAddStream, dev); err != nil {
+		return err
+	}
+	if handle == 0 || g.streams[handle] != nil {
+		return cudaErrorInvalidResourceHandle.in(sayAddStream, "there is a stream %v already", handle)
+	}
+	g.addStream(dev, handle)
+	return nil
+}
+
+func (g *GPU) addStream(dev spec.Device, handle spec.Stream) {
+	s := &stream{device: dev, handle: handle}
+	g.streams[handle] = s
+	g.inOrder = append(g.inOrder, s)
+}
+
+// stream finds a stream.
+func (g *GPU) stream(c call, dev spec.Device, handle spec.Stream) (*stream, error) {
+	v, err := g.view(c, dev)
+	if err != nil {
+		return nil, err
+	}
+	if handle == 0 {
+		return v.stream, nil
+	}
+	s := g.streams[handle]
+	switch {
+	case s == nil:
+		return nil, cudaErrorInvalidResourceHandle.in(c, "there is no stream %v", handle)
+	case s.device != dev:
+		return nil, cudaErrorInvalidResourceHandle.in(c, "stream %v is of device %d, not %d", handle, s.device, dev)
+	}
+	return s, nil
+}
+
+// DestroyStream implements spec.Executor. As on a real device the handle is gone
+// at once, and work that is not complete stays until it is; Drain and DrainAll
+// still reach it. A capture that the stream takes part in is invalidated, and is
+// over if the stream began it.
+func (g *GPU) DestroyStream(dev spec.Device, handle spec.Stream) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callDestroyStream); err != nil {
+		return err
+	}
+	s, err := g.stream(callDestroyStream, dev, handle)
+	if err != nil {
+		return err
+	}
+	if handle == 0 {
+		return cudaErrorInvalidResourceHandle.in(callDestroyStream, "the default stream cannot be destroyed")
+	}
+	if s.capture != nil {
+		g.leaveCapture(s)
+	}
+	s.destroyed = true
+	delete(g.streams, handle)
+	g.settle()
+	return nil
+}
+
+// Busy closes a gate at the end of a stream: what is given to the stream from here
+// on does not complete until Drain. Like AddStream and Drain it is not a call of
+// the driver: it is not counted, and cannot be made to fail.
+func (g *GPU) Busy(dev spec.Device, handle spec.Stream) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	s, err := g.stream(sayBusy, dev, handle)
+	if err != nil {
+		return err
+	}
+	if s.capture != nil {
+		return cudaErrorStreamCaptureUnsupported.in(sayBusy, "%v is being captured and runs nothing that could be held", s)
+	}
+	s.push(item{gate: true})
+	return nil
+}
+
+// Drain opens the gates of a stream, so that everything in it completes. If it
+// cannot, because it waits for another stream that is busy, the error wraps
+// ErrEndlessWait; the gates are open all the same.
+func (g *GPU) Drain(dev spec.Device, handle spec.Stream) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if _, err := g.view(sayDrain, dev); err != nil {
+		return err
+	}
+	var drained *stream
+	for _, s := range g.inOrder {
+		if s.device == dev && s.handle == handle {
+			s.openGates()
+			drained = s
+		}
+	}
+	g.settle()
+	switch {
+	case drained == nil:
+		return cudaErrorInvalidResourceHandle.in(sayDrain, "there is no stream %v", handle)
+	case !drained.idle():
+		return endless(sayDrain, drained.end(), "the gates are open, but")
+	}
+	return nil
+}
+
+// DrainAll opens all gates of all streams, so that everything completes.
+func (g *GPU) DrainAll() {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	for _, s := range g.inOrder {
+		s.openGates()
+	}
+	g.settle()
+}
+
+func (s *stream) openGates() {
+	for i := range s.queue {
+		s.queue[i].gate = false
+	}
+}

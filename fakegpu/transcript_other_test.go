@@ -1,0 +1,77 @@
+package fakegpu_test
+
+import (
+	"fmt"
+	"strings"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+var otherCommands = map[string]command{
+	// fail CALL NTH ERROR
+	"fail": func(tk *talk, a []string) string {
+		f := spec.FaultSpec{Call: a[0], Error: a[2]}
+		_, _ = fmt.Sscan(a[1], &f.Nth)
+		return answer(tk.gpu.Inject(f), "ok")
+	},
+	"calls": func(tk *talk, _ []string) string {
+		var counts []string
+		for _, c := range tk.gpu.Calls() {
+			counts = append(counts, fmt.Sprintf("%s %d", c.Call, c.Count))
+		}
+		return strings.Join(counts, ", ")
+	},
+	"pending-faults": func(tk *talk, _ []string) string { return fmt.Sprint(tk.gpu.PendingFaults()) },
+	// script [DEVICE]
+	"script": func(tk *talk, a []string) string {
+		dev := tk.device(arg(a, 0))
+		tk.scripts[dev] = fakegpu.NewScript()
+		tk.gpu.UseScript(dev, tk.scripts[dev])
+		return "ok"
+	},
+	// push ADDRESS SIZE
+	"push": func(tk *talk, a []string) string {
+		tk.scripts[0].Push(address(a[0]), tk.bytes(a[1]))
+		return "ok"
+	},
+	// push-range ADDRESS
+	"push-range": func(tk *talk, a []string) string {
+		tk.scripts[0].PushRange(address(a[0]))
+		return "ok"
+	},
+	// load [ACTION ADDRESS SIZE]...
+	"load": func(tk *talk, a []string) string {
+		tk.scripts[0].Load(tk.diary(a))
+		return "ok"
+	},
+	// grants [ACTION ADDRESS SIZE]...
+	"grants": func(tk *talk, a []string) string {
+		tk.scripts[0].SetGrants(tk.diary(a))
+		return "ok"
+	},
+	"settle": func(tk *talk, _ []string) string {
+		tk.scripts[0].Settle()
+		return "ok"
+	},
+	"mismatch": func(tk *talk, _ []string) string { return fmt.Sprintf("%q", tk.scripts[0].Mismatch()) },
+}
+
+func address(s string) spec.Ptr {
+	var p spec.Ptr
+	_, _ = fmt.Sscan(s, (*uint64)(&p))
+	return p
+}
+
+// diary reads events, three words each; actions without the word segment.
+func (tk *talk) diary(a []string) []spec.Event {
+	var events []spec.Event
+	for ; len(a) >= 3; a = a[3:] {
+		action, known := spec.ParseAction("segment_" + a[0])
+		if !known {
+			panic(a[0])
+		}
+		events = append(events, spec.Event{Action: action, Addr: address(a[1]), Size: tk.bytes(a[2])})
+	}
+	return events
+}

@@ -1,0 +1,209 @@
+package fakegpu
+
+import (
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// Work: what a stream runs. Every piece of work says which ranges it reads and
+// writes, and through which device. It has no effect until it is done, in the
+// stream's order; then it changes what memory holds.
+
+type workKind uint8
+
+const (
+	workKernel workKind = iota
+	workFill
+	workCopy
+	workGraph
+)
+
+var workNames = [...]string{"kernel", "fill", "copy", "graph"}
+
+// work is one piece.
+type work struct {
+	id     uint64 // numbers work by when it was given, over the whole machine
+	kind   workKind
+	name   string // of a kernel
+	device spec.Device
+	stream spec.Stream
+
+	reads, writes  []spec.Range
+	reader, writer spec.Device // through which memory is reached; they differ in a copy between peers
+	value          byte        // of a fill
+	nodes          []*node     // of a graph
+}
+
+// give hands work to a stream: into the graph under construction, into the queue,
+// or, if nothing holds the stream, done at once. The ranges are copied if they
+// are kept.
+func (g *GPU) give(c call, s *stream, w work) error {
+	if s.capture != nil {
+		return g.addNode(c, s, w)
+	}
+	g.machine.works++
+	w.id, w.stream = g.machine.works, s.handle
+	if s.idle() {
+		s.given++
+		s.done++
+		g.run(&w)
+		return nil
+	}
+	s.push(item{work: w.clone()})
+	return nil
+}
+
+// clone is a copy that shares nothing with the caller.
+func (w work) clone() *work {
+	w.reads, w.writes = slices.Clone(w.reads), slices.Clone(w.writes)
+	return &w
+}
+
+// run does the work.
+func (g *GPU) run(w *work) {
+	if w.kind == workGraph {
+		g.runGraph(w)
+		return
+	}
+	var room [4]part
+	sources, targets := room[:0:2], room[2:2]
+	for _, r := range w.reads {
+		sources = g.touch(w, r, w.reader, false, sources)
+	}
+	for _, r := range w.writes {
+		targets = g.touch(w, r, w.writer, true, targets)
+	}
+	switch w.kind {
+	case workKernel: // writes what it may, whatever else it got wrong
+		write(targets, tagOf(w.id))
+	case workFill:
+		write(targets, wordOf(w.value))
+	case workCopy:
+		copyParts(targets, sources)
+	}
+}
+
+// touch adds the memory that work touches to the parts, or writes it down if the
+// work has no right to.
+func (g *GPU) touch(w *work, r spec.Range, by spec.Device, write bool, parts []part) []part {
+	if r.Bytes == 0 {
+		return parts
+	}
+	found, reason := g.resolve(by, r, parts)
+	if reason == "" {
+		return found
+	}
+	g.violate(Violation{
+		Work: w.id, Kind: workNames[w.kind], Name: w.name, Device: w.device, Stream: w.stream,
+		Write: write, Range: r, Reason: reason,
+	})
+	return parts
+}
+
+// mayTouch refuses a range that a fill, a copy or a reading names and may not
+// touch, as the real driver does; it knows nothing of what a kernel touches.
+func (g *GPU) mayTouch(c call, dev spec.Device, r spec.Range) error {
+	if r.Bytes == 0 {
+		return nil
+	}
+	var room [4]part
+	if _, reason := g.resolve(dev, r, room[:0]); reason != "" {
+		return cudaErrorInvalidValue.in(c, "%d bytes at %v from device %d: %s", r.Bytes, r.Ptr, dev, reason)
+	}
+	return nil
+}
+
+// Launch implements spec.Executor. That a range is not to be touched shows when
+// the kernel runs, and is no error of the call: see Violations.
+func (g *GPU) Launch(l spec.Launch) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callLaunch); err != nil {
+		return err
+	}
+	s, err := g.stream(callLaunch, l.Device, l.Stream)
+	if err != nil {
+		return err
+	}
+	return g.give(callLaunch, s, work{
+		kind: workKernel, name: l.Name, device: l.Device,
+		reads: l.Reads, reader: l.Device, writes: l.Writes, writer: l.Device,
+	})
+}
+
+// Fill implements spec.Executor. A fill of no bytes does nothing.
+func (g *GPU) Fill(dev spec.Device, handle spec.Stream, r spec.Range, value byte) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callFill); err != nil {
+		return err
+	}
+	s, err := g.stream(callFill, dev, handle)
+	if err != nil {
+		return err
+	}
+	if err := g.mayTouch(callFill, dev, r); err != nil || r.Bytes == 0 {
+		return err
+	}
+	return g.give(callFill, s, work{
+		kind: workFill, device: dev, writes: []spec.Range{r}, writer: dev, value: value,
+	})
+}
+
+// Copy implements spec.Executor. Each side is reached through its own device, so
+// no peer access is needed. A copy of no bytes does nothing.
+func (g *GPU) Copy(c spec.Copy) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callCopy); err != nil {
+		return err
+	}
+	s, err := g.stream(callCopy, c.Device, c.Stream)
+	if err != nil {
+		return err
+	}
+	for _, dev := range []spec.Device{c.SrcDevice, c.DstDevice} {
+		if _, err := g.view(callCopy, dev); err != nil {
+			return err
+		}
+	}
+	source := spec.Range{Ptr: c.Src, Bytes: c.Bytes}
+	target := spec.Range{Ptr: c.Dst, Bytes: c.Bytes}
+	if err := g.mayTouch(callCopy, c.SrcDevice, source); err != nil {
+		return err
+	}
+	if err := g.mayTouch(callCopy, c.DstDevice, target); err != nil || c.Bytes == 0 {
+		return err
+	}
+	return g.give(callCopy, s, work{
+		kind: workCopy, device: c.Device,
+		reads: []spec.Range{source}, reader: c.SrcDevice, writes: []spec.Range{target}, writer: c.DstDevice,
+	})
+}
+
+// ReadBack implements spec.Executor. Memory that was never written reads as 0xa5,
+// memory that a kernel wrote as eight bytes, repeated, that no other kernel
+// writes.
+func (g *GPU) ReadBack(dev spec.Device, handle spec.Stream, r spec.Range) ([]byte, error) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callReadBack); err != nil {
+		return nil, err
+	}
+	s, err := g.stream(callReadBack, dev, handle)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.mayTouch(callReadBack, dev, r); err != nil {
+		return nil, err
+	}
+	if err := g.mayWait(callReadBack, s); err != nil {
+		return nil, err
+	}
+	if err := g.await(callReadBack, s.end(), "the stream"); err != nil || r.Bytes == 0 {
+		return nil, err
+	}
+	parts, _ := g.resolve(dev, r, nil)
+	return read(parts, r.Bytes), nil
+}
