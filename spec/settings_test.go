@@ -72,6 +72,7 @@ var acceptedSettings = []struct {
 	{"pinned_num_register_threads:128", func(c *spec.Config) { c.Pinned.NumRegisterThreads = 128 }},
 	{"pinned_use_background_threads:True", func(c *spec.Config) { c.Pinned.UseBackgroundThreads = true }},
 	{"pinned_reserve_segment_size_mb:10", func(c *spec.Config) { c.Pinned.ReserveSegmentSize = 10 * mib }},
+	{"pinned_reserve_segment_size_mb:-1", func(c *spec.Config) { c.Pinned.ReserveSegmentSize = largestMiB }},
 
 	// White space and commas.
 	{" max_split_size_mb : 100 ", func(c *spec.Config) { c.MaxSplitSize = 100 * mib }},
