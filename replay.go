@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+
+	"gaugeblock/tests/replay"
+)
+
+// replayCommand is "gaugeblock replay".
+type replayCommand struct {
+	Traces  []string `arg:"" name:"file" help:"Traces (*.jsonl, *.jsonl.gz), patterns, directories to search, or - for standard input."`
+	JSON    bool     `name:"json" xor:"form" help:"Print a JSON object for each trace, and one for all of them."`
+	Verbose bool     `short:"v" xor:"form" help:"Tell each operation in a sentence."`
+	Jobs    int      `short:"j" placeholder:"N" help:"Replay N traces at a time (default: as many as there are processors)."`
+}
+
+// Help is what "gaugeblock replay --help" says beside the flags.
+func (*replayCommand) Help() string {
+	return `A trace is a recorded run: what a program asked of the allocator and what the
+allocator did. Each is replayed on a fake GPU. One line tells whether the
+reference does exactly the same, or the first operation in which it does not; the
+last line counts.
+
+The exit status is 0 when all traces are exact, 1 when one differs or is not
+supported, 2 when an argument means no trace or a trace cannot be read.`
+}
+
+// Validate is called by kong.
+func (c *replayCommand) Validate() error {
+	if c.Jobs < 0 {
+		return fmt.Errorf("--jobs=%d is negative", c.Jobs)
+	}
+	return nil
+}
+
+// replayed is what came of one trace.
+type replayed struct {
+	result replay.Result
+	story  bytes.Buffer
+	err    error
+}
+
+// Run replays the traces. What is printed of a trace is printed when all of it is
+// known, and in the order of the arguments.
+func (c *replayCommand) Run(env *environment) error {
+	files, err := replay.FindTraces(c.Traces)
+	if err != nil {
+		return err
+	}
+	if c.Jobs == 0 {
+		c.Jobs = runtime.GOMAXPROCS(0)
+	}
+	progress := newProgress(env.stderr, len(files), c.JSON)
+	report := report{
+		json:   c.JSON,
+		stdout: &checkedWriter{to: progress.above(env.stdout)},
+		stderr: progress.above(env.stderr),
+	}
+	replay.InOrder(files, c.Jobs,
+		func(file string) *replayed { return c.replay(file, env.stdin) },
+		func(r *replayed) {
+			report.trace(r)
+			progress.advance()
+		})
+	progress.finish()
+	report.all()
+	env.status = report.status()
+	return report.stdout.err
+}
+
+func (c *replayCommand) replay(file string, stdin io.Reader) *replayed {
+	r := &replayed{}
+	options := replay.Options{New: replay.Reference}
+	if c.Verbose {
+		options.Story = &r.story
+	}
+	if file == replay.Stdin {
+		r.result, r.err = replay.Reader(stdin, "stdin", options)
+	} else {
+		r.result, r.err = replay.File(file, options)
+	}
+	return r
+}
+
+// report prints results and counts them.
+type report struct {
+	json   bool
+	stdout *checkedWriter
+	stderr io.Writer
+	tally  replay.Tally
+}
+
+// trace reports one trace. One that cannot be read leaves nothing on standard
+// output.
+func (r *report) trace(t *replayed) {
+	if t.err != nil {
+		r.tally.Unreadable++
+		fmt.Fprintln(r.stderr, t.err)
+		return
+	}
+	r.tally.Add(&t.result)
+	if r.json {
+		r.line(&t.result)
+		return
+	}
+	r.stdout.Write(t.story.Bytes())
+	fmt.Fprintln(r.stdout, &t.result)
+}
+
+// all reports the count, unless there was nothing to count.
+func (r *report) all() {
+	switch {
+	case r.tally.Traces == 0:
+	case r.json:
+		r.line(&r.tally)
+	default:
+		fmt.Fprintln(r.stdout, r.tally)
+	}
+}
+
+// line prints a value as one line of JSON.
+func (r *report) line(value any) {
+	encoder := json.NewEncoder(r.stdout)
+	encoder.SetEscapeHTML(false)
+	encoder.Encode(value) // the writer remembers its error
+}
+
+func (r *report) status() int {
+	switch {
+	case r.tally.Unreadable > 0:
+		return statusBadInput
+	case r.tally.Exact < r.tally.Traces:
+		return statusDiffers
+	}
+	return statusExact
+}
+
+// checkedWriter remembers the first error and writes nothing after it.
+type checkedWriter struct {
+	to  io.Writer
+	err error
+}
+
+func (w *checkedWriter) Write(p []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	var n int
+	n, w.err = w.to.Write(p)
+	return n, w.err
+}

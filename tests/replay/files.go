@@ -1,0 +1,112 @@
+package replay
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Stdin is the argument that stands for standard input.
+const Stdin = "-"
+
+// InputError is an argument that leads to no trace.
+type InputError struct {
+	Arg    string
+	Reason string
+}
+
+func (e *InputError) Error() string { return e.Arg + ": " + e.Reason }
+
+// FindTraces turns arguments into the files they mean, in order: a file means
+// itself, a directory every trace (*.jsonl, *.jsonl.gz) in and below it, sorted
+// by path, a glob pattern what it matches, and "-" standard input. An argument
+// that means nothing is an InputError.
+func FindTraces(args []string) ([]string, error) {
+	var files []string
+	stdins := 0
+	for _, arg := range args {
+		if arg == Stdin {
+			if stdins++; stdins > 1 {
+				return nil, &InputError{arg, "standard input can be read only once"}
+			}
+			files = append(files, Stdin)
+			continue
+		}
+		found, err := expand(arg)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	return files, nil
+}
+
+// expand is FindTraces for one argument. A file whose name looks like a pattern
+// is taken at its word.
+func expand(arg string) ([]string, error) {
+	if _, err := os.Stat(arg); err == nil {
+		return below(arg)
+	} else if !strings.ContainsAny(arg, `*?[`) {
+		return nil, &InputError{arg, reason(err)}
+	}
+	matches, err := filepath.Glob(arg)
+	if err != nil {
+		return nil, &InputError{arg, err.Error()}
+	}
+	if len(matches) == 0 {
+		return nil, &InputError{arg, "no file matches this pattern"}
+	}
+	var files []string
+	for _, match := range matches {
+		found, err := below(match)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	return files, nil
+}
+
+// below lists the traces of a directory; a file is its own list.
+func below(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, &InputError{path, reason(err)}
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	var files []string
+	err = filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return &InputError{file, reason(err)}
+		}
+		if !entry.IsDir() && isTraceName(file) {
+			files = append(files, file)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, &InputError{path, "no trace (*.jsonl, *.jsonl.gz) in or below this directory"}
+	}
+	slices.Sort(files)
+	return files, nil
+}
+
+func isTraceName(file string) bool {
+	return strings.HasSuffix(file, ".jsonl") || strings.HasSuffix(file, ".jsonl.gz")
+}
+
+// reason is what went wrong with a file, without the name of the call.
+func reason(err error) string {
+	if pathErr, ok := err.(*fs.PathError); ok {
+		return pathErr.Err.Error()
+	}
+	return fmt.Sprint(err)
+}

@@ -1,0 +1,89 @@
+package replay
+
+import (
+	"fmt"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+// Factory makes the allocator that a trace is replayed through, with the
+// settings, geometry and devices that the header asks for. An error that wraps
+// spec.ErrNotSupported says that it cannot have such settings.
+type Factory func(driver spec.Driver, h *spec.TraceHeader) (spec.Allocator, error)
+
+// A machine is an allocator on a fake GPU, and what the numbers of the trace
+// stand for there.
+type machine struct {
+	file      string
+	header    *spec.TraceHeader
+	tolerance tolerance
+	gpu       *fakegpu.GPU
+	scripts   []*fakegpu.Script // by device
+	allocator spec.Allocator
+
+	observed bool    // the allocator tells what it does
+	out      outcome // of the present operation, as far as it is known
+
+	streams     map[spec.Stream]bool // those that the GPU has been given
+	allocations map[int64]allocation
+	marks       map[int]mark
+	checkpoints map[int]checkpoint
+	graphs      map[int]graph
+}
+
+// allocation is memory that is out, and counts as such in the trace.
+type allocation struct {
+	ptr    spec.Ptr
+	bytes  uint64 // as requested
+	device spec.Device
+}
+
+// newMachine sets up what the header describes. Before any set_memory_fraction a
+// trace has no limit, whatever its settings say: the recorder took it away.
+func newMachine(file string, h *spec.TraceHeader, newAllocator Factory) (*machine, error) {
+	m := &machine{
+		file: file, header: h, tolerance: toleranceOf(h.Family),
+		streams:     map[spec.Stream]bool{},
+		allocations: map[int64]allocation{},
+		marks:       map[int]mark{},
+		checkpoints: map[int]checkpoint{},
+		graphs:      map[int]graph{},
+	}
+	if err := m.setUpDevices(); err != nil {
+		return nil, err
+	}
+	var err error
+	if m.allocator, err = newAllocator(m.gpu, h); err != nil {
+		return nil, err
+	}
+	if observable, able := m.allocator.(spec.Observable); able {
+		m.observed = true
+		observable.OnTrace(func(e spec.TraceEntry) { m.out.events = append(m.out.events, e.Event) })
+	}
+	if limiter, able := m.allocator.(spec.MemoryLimiter); able {
+		for dev := range h.Devices {
+			if err := limiter.SetMemoryFraction(spec.Device(dev), 1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return m, nil
+}
+
+// perform does one operation and tells what came of it.
+func (m *machine) perform(op *spec.Op) outcome {
+	m.out = outcome{}
+	m.loadScript(op)
+	if handle, able := handlers[op.Kind]; able {
+		m.out.err = handle(m, op)
+	} else {
+		m.out.err = &spec.NotSupportedError{Op: string(op.Kind), Reason: "operations of this kind cannot be replayed"}
+	}
+	return m.out
+}
+
+// badOp is an operation that makes no sense, which only the replay could notice.
+func (m *machine) badOp(op *spec.Op, reason string) error {
+	return &spec.TraceError{File: m.file, Line: op.Line, Reason: fmt.Sprintf("%s: %s", op.Kind, reason)}
+}

@@ -1,0 +1,164 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"gaugeblock/spec"
+)
+
+// Options says how to replay.
+type Options struct {
+	// New makes the allocator; it is called once a trace.
+	New Factory
+	// Story, if given, hears each operation told in a sentence. A failure to
+	// write to it ends the replay.
+	Story io.Writer
+}
+
+// File replays the trace in a file. The error is one of opening the file, or
+// Trace's.
+func File(path string, o Options) (Result, error) {
+	trace, err := spec.OpenTrace(path)
+	if err != nil {
+		return openFailed(path, err)
+	}
+	defer trace.Close()
+	return Trace(trace, path, o)
+}
+
+// Reader replays the trace that is read from r; name is what it is called in the
+// result and in errors.
+func Reader(r io.Reader, name string, o Options) (Result, error) {
+	trace, err := spec.NewTraceReader(r, name)
+	if err != nil {
+		return openFailed(name, err)
+	}
+	return Trace(trace, name, o)
+}
+
+// openFailed tells a trace that nobody can replay yet from one that is wrong.
+func openFailed(name string, err error) (Result, error) {
+	var trace *spec.TraceError
+	if errors.As(err, &trace) && errors.Is(err, spec.ErrNotSupported) {
+		return Result{File: name, NotSupported: inability(err)}, nil
+	}
+	return Result{}, err
+}
+
+// Trace replays what the reader has, from the first operation on; name is what
+// the trace is called in the result and in errors.
+//
+// The trace is read to its end whatever comes of it, so that bad input is always
+// found; that is a *spec.TraceError. The only other error is the story's writer's.
+// With an error the result is worth nothing.
+func Trace(trace *spec.TraceReader, name string, o Options) (Result, error) {
+	r := run{result: Result{File: name}, story: story{w: o.Story}}
+	m, err := newMachine(name, trace.Header(), o.New)
+	switch {
+	case lacksAbility(err):
+		r.result.NotSupported = inability(err)
+	case err != nil:
+		return Result{}, &spec.TraceError{File: name, Line: 1, Reason: err.Error(), Err: err}
+	}
+	r.machine = m
+	for {
+		op, err := trace.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return Result{}, err
+		}
+		r.result.Operations++
+		if err := r.step(op); err != nil {
+			return Result{}, err
+		}
+	}
+	r.finish(trace.End())
+	return r.result, nil
+}
+
+// A run is a replay under way.
+type run struct {
+	machine *machine
+	result  Result
+	story   story
+}
+
+// over reports whether the outcome is known; the rest is only read.
+func (r *run) over() bool {
+	return r.result.FirstDifference != nil || r.result.NotSupported != ""
+}
+
+// step performs and compares one operation.
+func (r *run) step(op *spec.Op) error {
+	if r.over() {
+		return nil
+	}
+	if op.Expect.Events != nil && !r.machine.observed {
+		r.notSupported(op, &spec.NotSupportedError{Op: "events", Reason: "the allocator is not a spec.Observable"})
+		return nil
+	}
+	out := r.machine.perform(op)
+	var bad *spec.TraceError
+	if errors.As(out.err, &bad) {
+		return bad
+	}
+	if lacksAbility(out.err) && op.Expect.Error != spec.ErrorNotSupported {
+		r.notSupported(op, out.err)
+		return nil
+	}
+	if r.story.operation(r.result.Operations, op, out, r.machine.gpu); r.story.err != nil {
+		return r.story.err
+	}
+	if op.Expect.Unknown() {
+		return nil
+	}
+	r.result.Compared++
+	if d := r.machine.compare(op, out); d != nil {
+		r.differs(d, op.Line, opInWords(op), r.result.Operations)
+	}
+	return nil
+}
+
+// lacksAbility reports whether an error says that the allocator cannot do what it
+// was asked. That the driver cannot, because a trace's fault made it say so, is an
+// answer like any other.
+func lacksAbility(err error) bool {
+	var driver *spec.DriverError
+	return errors.Is(err, spec.ErrNotSupported) && !errors.As(err, &driver)
+}
+
+// inability says what cannot be done, without saying once more that it cannot.
+func inability(err error) string {
+	var e *spec.NotSupportedError
+	if errors.As(err, &e) {
+		return e.Op + ": " + e.Reason
+	}
+	return err.Error()
+}
+
+// finish compares what is left with what was left. A trace need not have an end.
+func (r *run) finish(end *spec.TraceEnd) {
+	if r.over() {
+		return
+	}
+	if end != nil {
+		if d := r.machine.compareEnd(end); d != nil {
+			r.differs(d, end.Line, "end", r.result.Operations+1)
+			return
+		}
+	}
+	r.result.Exact = true
+}
+
+func (r *run) notSupported(op *spec.Op, err error) {
+	r.result.NotSupported = fmt.Sprintf("%s (operation %d, line %d)", inability(err), r.result.Operations, op.Line)
+}
+
+func (r *run) differs(d *Difference, line int, op string, number int) {
+	d.Operation, d.Line, d.Op = number, line, op
+	r.result.FirstDifference = d
+}

@@ -1,0 +1,90 @@
+package replay
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Result is what came of the replay of one trace. At most one of
+// FirstDifference and NotSupported is set; Exact says that neither is.
+type Result struct {
+	File            string      `json:"file"`
+	Exact           bool        `json:"exact"`
+	Operations      int         `json:"operations"` // in the whole trace
+	FirstDifference *Difference `json:"first_difference"`
+	NotSupported    string      `json:"not_supported,omitempty"` // what the allocator cannot do, and where the trace asks for it
+	Compared        int         `json:"-"`                       // operations of which something was expected, up to the first difference
+}
+
+// String is the result in one line, with the layout diff, if there is one, on
+// indented lines below.
+func (r *Result) String() string {
+	switch {
+	case r.NotSupported != "":
+		return fmt.Sprintf("%s: not supported: %s", r.File, r.NotSupported)
+	case r.FirstDifference != nil:
+		return fmt.Sprintf("%s: %v", r.File, r.FirstDifference)
+	case r.Compared == 0:
+		return fmt.Sprintf("%s: exact (%d operations, none of them compared)", r.File, r.Operations)
+	}
+	return fmt.Sprintf("%s: exact (%d operations)", r.File, r.Operations)
+}
+
+// Difference is where an allocator first did not do what was recorded.
+type Difference struct {
+	Operation int    `json:"operation"` // from 1; the end of the trace counts as one after the last
+	Line      int    `json:"line"`      // in the file, from 1
+	Op        string `json:"op"`        // the operation in words
+	Field     string `json:"field"`     // what differs: "error", "address", "events", "layout", or the key of a figure
+	Expected  string `json:"expected"`
+	Got       string `json:"got"`
+
+	// LayoutDiff shows the memory around the first segment that differs, as
+	// go-cmp does: - is what was expected, + is what there is. Empty when the
+	// layouts are equal or none was recorded here.
+	LayoutDiff string `json:"layout_diff,omitempty"`
+}
+
+func (d *Difference) String() string {
+	text := fmt.Sprintf("operation %d (line %d), %s: %s: expected %s, got %s",
+		d.Operation, d.Line, d.Op, d.Field, d.Expected, d.Got)
+	if d.LayoutDiff != "" {
+		text += "\n" + indent(d.LayoutDiff)
+	}
+	return text
+}
+
+func indent(text string) string {
+	return "\t" + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n\t")
+}
+
+// Tally counts results.
+type Tally struct {
+	Traces       int `json:"traces"`
+	Exact        int `json:"exact"`
+	NotSupported int `json:"not_supported,omitempty"`
+	Unreadable   int `json:"unreadable,omitempty"` // bad input, not among Traces
+}
+
+// Add counts a result.
+func (t *Tally) Add(r *Result) {
+	t.Traces++
+	if r.Exact {
+		t.Exact++
+	}
+	if r.NotSupported != "" {
+		t.NotSupported++
+	}
+}
+
+// String leaves out what did not occur, except for the exact ones.
+func (t Tally) String() string {
+	text := fmt.Sprintf("%d traces, %d exact", t.Traces, t.Exact)
+	if t.NotSupported > 0 {
+		text += fmt.Sprintf(", %d not supported", t.NotSupported)
+	}
+	if t.Unreadable > 0 {
+		text += fmt.Sprintf(", %d unreadable", t.Unreadable)
+	}
+	return text
+}

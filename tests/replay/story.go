@@ -1,0 +1,83 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+// A story tells a replay: one sentence an operation, first what the program
+// asked for, then what the allocator did. Work that touched memory which it had
+// no right to touch is told as soon as it has run.
+type story struct {
+	w          io.Writer // nil: nothing is told
+	violations int       // how many have been told
+	err        error     // the first failure to write; nothing is written after it
+}
+
+func (s *story) tell(format string, args ...any) {
+	if s.err == nil {
+		_, s.err = fmt.Fprintf(s.w, format+"\n", args...)
+	}
+}
+
+// operation tells one operation and what the device has noticed since the last.
+func (s *story) operation(number int, op *spec.Op, out outcome, gpu *fakegpu.GPU) {
+	if s.w == nil {
+		return
+	}
+	s.tell("%6d  %s: %s.", number, opInWords(op), outcomeInWords(out))
+	violations := gpu.Violations()
+	for _, v := range violations[s.violations:] {
+		s.tell("        Illegal access: %v.", v)
+	}
+	s.violations = len(violations)
+}
+
+func outcomeInWords(out outcome) string {
+	var deeds []string
+	for _, e := range out.events {
+		if words := deedInWords(e); words != "" {
+			deeds = append(deeds, words)
+		}
+	}
+	switch {
+	case errors.Is(out.err, errNeverGiven):
+		return out.err.Error()
+	case out.err != nil:
+		deeds = append(deeds, "failed: "+out.err.Error())
+	case len(deeds) == 0 && out.addr != 0:
+		return fmt.Sprintf("gave out %v", out.addr)
+	case len(deeds) == 0:
+		return "done"
+	}
+	return strings.Join(deeds, "; ")
+}
+
+// deedInWords says what the allocator did, in the past tense.
+func deedInWords(e spec.Event) string {
+	size := bytesInWords(e.Size)
+	switch e.Action {
+	case spec.ActionAlloc:
+		return fmt.Sprintf("gave out %v", e.Addr)
+	case spec.ActionFreeRequested:
+		return fmt.Sprintf("took back %v (%s)", e.Addr, size)
+	case spec.ActionFreeCompleted:
+		return fmt.Sprintf("made %v free for reuse", e.Addr)
+	case spec.ActionSegmentAlloc:
+		return fmt.Sprintf("obtained a segment of %s at %v from the driver", size, e.Addr)
+	case spec.ActionSegmentFree:
+		return fmt.Sprintf("returned the segment of %s at %v to the driver", size, e.Addr)
+	case spec.ActionSegmentMap:
+		return fmt.Sprintf("mapped %s at %v", size, e.Addr)
+	case spec.ActionSegmentUnmap:
+		return fmt.Sprintf("unmapped %s at %v", size, e.Addr)
+	case spec.ActionOOM:
+		return fmt.Sprintf("found no %s", size)
+	}
+	return ""
+}

@@ -1,0 +1,103 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// Where two correct runs of PyTorch itself differ, a replay cannot be asked to
+// agree with one of them. There are four such places.
+//
+//  1. The free memory of the device, in oom events and messages: the card was
+//     shared with other processes. (Only in the family realoom was the recorder
+//     alone with what was left of the card, and there it is compared.)
+//  2. The order in which blocks become free within one operation: upstream walks
+//     its streams, and a capture's blocks, in the order of a hash table. A
+//     restored checkpoint walks such a table of blocks throughout.
+//  3. What was last requested of a block that is free now: in a private pool
+//     it depends on the order of 2 which of two merging blocks keeps its figure.
+//  4. Peaks and sums at the end of such a run: they depend on that order too.
+//     Upstream also counts the restoring of a checkpoint in ways that depend on
+//     it. What holds now is the same in any order, and is compared.
+//
+// 3 and 4 are granted to the two families of traces that contain such pools.
+type tolerance struct {
+	deviceFree     bool // 1: the device's free memory may differ
+	staleRequested bool // 3: the requested size of inactive blocks may differ
+	finalHistory   bool // 4: final figures other than current ones may differ
+}
+
+// toleranceOf looks up what a family of traces is granted.
+func toleranceOf(family string) tolerance {
+	t := tolerance{deviceFree: true}
+	switch family {
+	case "realoom":
+		t.deviceFree = false
+	case "capture", "checkpoint":
+		t.staleRequested = true
+		t.finalHistory = true
+	}
+	return t
+}
+
+// events returns a copy in which what may differ has been made equal: events
+// whose order is free are sorted, addresses that are no addresses are zero, and
+// the snapshots that the recorder itself took are left out.
+func (t tolerance) events(kind spec.OpKind, events []spec.Event) []spec.Event {
+	canon := make([]spec.Event, 0, len(events))
+	for _, e := range events {
+		if e.Action == spec.ActionSnapshot {
+			continue
+		}
+		if e.Action == spec.ActionOOM && t.deviceFree {
+			e.Addr = 0
+		}
+		canon = append(canon, e)
+	}
+	if kind == spec.OpRestore {
+		slices.SortFunc(canon, compareEvents)
+		return canon
+	}
+	sortFrees(canon)
+	return canon
+}
+
+// sortFrees sorts each run of consecutive free_completed events.
+func sortFrees(events []spec.Event) {
+	start := 0
+	for i := range len(events) + 1 {
+		if i < len(events) && events[i].Action == spec.ActionFreeCompleted {
+			continue
+		}
+		slices.SortFunc(events[start:i], compareEvents)
+		start = i + 1
+	}
+}
+
+func compareEvents(a, b spec.Event) int {
+	return cmp.Or(
+		cmp.Compare(a.Action, b.Action),
+		cmp.Compare(a.Addr, b.Addr),
+		cmp.Compare(a.Size, b.Size),
+		cmp.Compare(a.Stream, b.Stream))
+}
+
+// layout returns a layout in which what may differ has been made equal. The
+// argument is not changed.
+func (t tolerance) layout(layout []spec.LayoutSegment) []spec.LayoutSegment {
+	if !t.staleRequested {
+		return layout
+	}
+	canon := slices.Clone(layout)
+	for i := range canon {
+		canon[i].Blocks = slices.Clone(canon[i].Blocks)
+		for j := range canon[i].Blocks {
+			if b := &canon[i].Blocks[j]; b.State == spec.Inactive {
+				b.Requested = 0
+			}
+		}
+	}
+	return canon
+}

@@ -1,0 +1,111 @@
+package replay
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/spec"
+)
+
+func event(action spec.Action, addr spec.Ptr) spec.Event {
+	return spec.Event{Action: action, Addr: addr, Size: 512}
+}
+
+// TestEventTolerance says of pairs of diaries whether they count as equal.
+func TestEventTolerance(t *testing.T) {
+	var (
+		freed1, freed2 = event(spec.ActionFreeCompleted, 1), event(spec.ActionFreeCompleted, 2)
+		alloc1, alloc2 = event(spec.ActionAlloc, 1), event(spec.ActionAlloc, 2)
+		asked          = event(spec.ActionFreeRequested, 1)
+		oom, otherOOM  = event(spec.ActionOOM, 1000), event(spec.ActionOOM, 2000)
+		snapshot       = event(spec.ActionSnapshot, 0)
+	)
+	type events = []spec.Event
+	for _, c := range []struct {
+		what   string
+		family string
+		kind   spec.OpKind
+		a, b   events
+		equal  bool
+	}{
+		{"nothing", "basic", spec.OpMalloc, nil, events{}, true},
+		{"frees next to each other", "basic", spec.OpMalloc, events{freed1, freed2, alloc1}, events{freed2, freed1, alloc1}, true},
+		{"frees in two runs", "basic", spec.OpMalloc, events{alloc1, freed1, freed2, asked, freed2, freed1}, events{alloc1, freed2, freed1, asked, freed1, freed2}, true},
+		{"frees across another event", "basic", spec.OpMalloc, events{freed1, alloc1, freed2}, events{freed2, alloc1, freed1}, false},
+		{"a free left out", "basic", spec.OpMalloc, events{freed1, freed1}, events{freed1}, false},
+		{"other events", "basic", spec.OpMalloc, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
+		{"other events of a capture", "capture", spec.OpMalloc, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
+		{"any events of a restore", "checkpoint", spec.OpRestore, events{asked, freed1, alloc1, freed2}, events{freed2, alloc1, freed1, asked}, true},
+		{"an event of a restore left out", "checkpoint", spec.OpRestore, events{asked, alloc1}, events{asked}, false},
+		{"any events of a checkpoint", "checkpoint", spec.OpCheckpoint, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
+		{"free memory", "oom", spec.OpMalloc, events{oom}, events{otherOOM}, true},
+		{"free memory that nobody shared", "realoom", spec.OpMalloc, events{oom}, events{otherOOM}, false},
+		{"an address that is one", "oom", spec.OpMalloc, events{alloc1}, events{alloc2}, false},
+		{"a snapshot", "basic", spec.OpMalloc, events{alloc1}, events{snapshot, alloc1, snapshot}, true},
+	} {
+		tol := toleranceOf(c.family)
+		before := append(events(nil), c.b...)
+		if equal := cmp.Equal(tol.events(c.kind, c.a), tol.events(c.kind, c.b)); equal != c.equal {
+			t.Errorf("%s: equal is %v", c.what, equal)
+		}
+		if diff := cmp.Diff(before, c.b); diff != "" && len(before) > 0 {
+			t.Errorf("%s: the events were changed:\n%s", c.what, diff)
+		}
+	}
+}
+
+// TestLayoutTolerance: only in the families with private pools may the requested
+// size of a block differ, and only that of an inactive one.
+func TestLayoutTolerance(t *testing.T) {
+	layout := func(free, used, freeSize uint64) []spec.LayoutSegment {
+		return []spec.LayoutSegment{{Address: 1, Size: 2048, Blocks: []spec.LayoutBlock{
+			{Address: 1, Size: freeSize, Requested: free, State: spec.Inactive},
+			{Address: 1 + spec.Ptr(freeSize), Size: 512, Requested: used, State: spec.ActivePendingFree},
+		}}}
+	}
+	for _, c := range []struct {
+		family string
+		what   string
+		got    []spec.LayoutSegment
+		equal  bool
+	}{
+		{"basic", "a free block's request", layout(8, 5, 512), false},
+		{"realoom", "a free block's request", layout(8, 5, 512), false},
+		{"pools", "a free block's request", layout(8, 5, 512), false},
+		{"capture", "a free block's request", layout(8, 5, 512), true},
+		{"checkpoint", "a free block's request", layout(8, 5, 512), true},
+		{"capture", "a used block's request", layout(7, 6, 512), false},
+		{"checkpoint", "a free block's size", layout(7, 5, 1024), false},
+	} {
+		tol, recorded := toleranceOf(c.family), layout(7, 5, 512)
+		if equal := compareLayouts(tol.layout(recorded), tol.layout(c.got)) == nil; equal != c.equal {
+			t.Errorf("%s, %s: equal is %v", c.family, c.what, equal)
+		}
+		if diff := cmp.Diff(layout(7, 5, 512), recorded); diff != "" {
+			t.Errorf("%s, %s: the layout was changed:\n%s", c.family, c.what, diff)
+		}
+	}
+}
+
+// TestHistoryTolerance: which final figures tell of the past.
+func TestHistoryTolerance(t *testing.T) {
+	for key, history := range map[string]bool{
+		"allocation.all.current":        false,
+		"allocation.all.peak":           true,
+		"allocated_bytes.all.allocated": true,
+		"reserved_bytes.all.freed":      true,
+		"allocated_bytes.all.current":   false,
+		"num_ooms":                      false,
+		"max_split_size":                false,
+	} {
+		if isHistory(key) != history {
+			t.Errorf("%s: history is %v", key, !history)
+		}
+	}
+	for family, granted := range map[string]bool{"basic": false, "pools": false, "capture": true, "checkpoint": true} {
+		if toleranceOf(family).finalHistory != granted {
+			t.Errorf("%s: granted is %v", family, !granted)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package replay
+
+import (
+	"fmt"
+	"strings"
+
+	"gaugeblock/spec"
+)
+
+// How operations, events and memory are put into words, alike in differences and
+// in stories.
+
+// bytesInWords gives a size exactly, and beyond a KiB also for people.
+func bytesInWords(bytes uint64) string {
+	if bytes <= spec.KiB {
+		return spec.FormatSize(bytes)
+	}
+	return fmt.Sprintf("%d bytes (%s)", bytes, spec.FormatSize(bytes))
+}
+
+func eventInWords(e spec.Event) string {
+	if e.Action == spec.ActionOOM {
+		text := fmt.Sprintf("oom for %s, stream %v", bytesInWords(e.Size), e.Stream)
+		if e.Addr != 0 {
+			text += fmt.Sprintf(", %s free on the device", bytesInWords(uint64(e.Addr)))
+		}
+		return text
+	}
+	return fmt.Sprintf("%v %v, %s, stream %v", e.Action, e.Addr, bytesInWords(e.Size), e.Stream)
+}
+
+// segmentInWords leaves out what is the same for most: device 0, the default pool.
+func segmentInWords(s *spec.LayoutSegment) string {
+	kind := "small"
+	if s.Large {
+		kind = "large"
+	}
+	if s.Expandable {
+		kind += " expandable"
+	}
+	text := fmt.Sprintf("%s segment %v of %s, stream %v, allocated %d, active %d, requested %d",
+		kind, s.Address, bytesInWords(s.Size), s.Stream, s.Allocated, s.Active, s.Requested)
+	if !s.Pool.IsDefault() {
+		text += fmt.Sprintf(", pool %v", s.Pool)
+	}
+	if s.Device != 0 {
+		text += fmt.Sprintf(", device %d", s.Device)
+	}
+	return text
+}
+
+func blockInWords(b spec.LayoutBlock) string {
+	return fmt.Sprintf("block %v of %s, requested %d, %v", b.Address, bytesInWords(b.Size), b.Requested, b.State)
+}
+
+// layoutInLines writes each segment and each block on a line of its own.
+func layoutInLines(layout []spec.LayoutSegment) []string {
+	var lines []string
+	for i := range layout {
+		lines = append(lines, segmentInWords(&layout[i]))
+		for _, b := range layout[i].Blocks {
+			lines = append(lines, "  "+blockInWords(b))
+		}
+	}
+	return lines
+}
+
+// opInWords says what the program asked for. Streams are called by their index
+// in the trace, allocations by their id.
+func opInWords(op *spec.Op) string {
+	var b strings.Builder
+	if words, known := opWords[op.Kind]; known {
+		words(&b, op)
+	} else {
+		b.WriteString(string(op.Kind))
+	}
+	if op.Device != 0 {
+		fmt.Fprintf(&b, ", device %d", op.Device)
+	}
+	if op.Thread != 0 && op.Kind != spec.OpPoolBegin {
+		fmt.Fprintf(&b, ", thread %d", op.Thread)
+	}
+	return b.String()
+}
+
+// opWords has the kinds that have something to say beside their name.
+var opWords = map[spec.OpKind]func(b *strings.Builder, op *spec.Op){
+	spec.OpMalloc: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "malloc %s on stream %d as id %d", bytesInWords(op.Size), op.Stream, op.ID)
+	},
+	spec.OpFree: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "free id %d", op.ID)
+	},
+	spec.OpRecordStream: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "record_stream id %d on stream %d", op.ID, op.Stream)
+	},
+	spec.OpEmptyCache: func(b *strings.Builder, op *spec.Op) {
+		b.WriteString("empty_cache")
+		if !op.Pool.IsDefault() {
+			fmt.Fprintf(b, " of pool %v", op.Pool)
+		}
+	},
+	spec.OpSetMemoryFraction: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "set_memory_fraction %v", op.Fraction)
+	},
+	spec.OpConfigure: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "configure %q", op.Settings)
+	},
+	spec.OpEnable: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "enable %v", op.Enabled)
+	},
+	spec.OpPoolCreate:  poolInWords,
+	spec.OpPoolEnd:     poolInWords,
+	spec.OpPoolRelease: poolInWords,
+	spec.OpPoolDelete:  poolInWords,
+	spec.OpPoolBegin: func(b *strings.Builder, op *spec.Op) {
+		poolInWords(b, op)
+		switch op.By {
+		case spec.ByThread:
+			fmt.Fprintf(b, " for thread %d", op.Thread)
+		case spec.ByStream:
+			fmt.Fprintf(b, " for stream %d", op.Stream)
+		case spec.ByCapture:
+			fmt.Fprintf(b, " for the capture of stream %d", op.Stream)
+		}
+	},
+	spec.OpCheckpoint: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "checkpoint pool %v as state %d", op.Pool, op.State)
+	},
+	spec.OpRestore: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "restore pool %v to state %d", op.Pool, op.State)
+	},
+	spec.OpPeerAccess: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "peer_access to device %d", op.Peer)
+	},
+	spec.OpShare:       handleInWords,
+	spec.OpOpenShared:  handleInWords,
+	spec.OpCloseShared: handleInWords,
+	spec.OpNeedMemoryCallback: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "need_memory_callback that frees %v", op.Frees)
+	},
+	spec.OpBusy:        streamInWords,
+	spec.OpDrain:       streamInWords,
+	spec.OpSynchronize: streamInWords,
+	spec.OpKernel:      workInWords,
+	spec.OpCopy:        workInWords,
+	spec.OpWaitStream: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "wait_stream: stream %d waits for stream %d", op.Stream, op.On)
+	},
+	spec.OpCaptureBegin: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "capture_begin stream %d in mode %v", op.Stream, op.Mode)
+	},
+	spec.OpCaptureEnd: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "capture_end stream %d as graph %d", op.Stream, op.Graph)
+	},
+	spec.OpGraphLaunch: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "graph_launch graph %d on stream %d", op.Graph, op.Stream)
+	},
+	spec.OpGraphDestroy: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "graph_destroy graph %d", op.Graph)
+	},
+	spec.OpRecordEvent: eventOpInWords,
+	spec.OpWaitEvent:   eventOpInWords,
+	spec.OpDeviceFree: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "device_free %s", bytesInWords(op.Size))
+	},
+	spec.OpFault: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "fault in call %d of %s: %s", op.Fault.Nth, op.Fault.Call, op.Fault.Error)
+	},
+}
+
+func poolInWords(b *strings.Builder, op *spec.Op) {
+	fmt.Fprintf(b, "%s %v", op.Kind, op.Pool)
+}
+
+func handleInWords(b *strings.Builder, op *spec.Op) {
+	fmt.Fprintf(b, "%s handle %d", op.Kind, op.Handle)
+}
+
+func streamInWords(b *strings.Builder, op *spec.Op) {
+	fmt.Fprintf(b, "%s stream %d", op.Kind, op.Stream)
+}
+
+func eventOpInWords(b *strings.Builder, op *spec.Op) {
+	fmt.Fprintf(b, "%s event %d on stream %d", op.Kind, op.Event, op.Stream)
+}
+
+func workInWords(b *strings.Builder, op *spec.Op) {
+	b.WriteString(string(op.Kind))
+	if op.Name != "" {
+		fmt.Fprintf(b, " %q", op.Name)
+	}
+	fmt.Fprintf(b, " on stream %d", op.Stream)
+	if len(op.Reads) > 0 {
+		fmt.Fprintf(b, ", reads %s", rangesInWords(op.Reads))
+	}
+	if len(op.Writes) > 0 {
+		fmt.Fprintf(b, ", writes %s", rangesInWords(op.Writes))
+	}
+}
+
+func rangesInWords(ranges []spec.OpRange) string {
+	words := make([]string, len(ranges))
+	for i, r := range ranges {
+		words[i] = fmt.Sprintf("id %d", r.ID)
+		if r.Bytes != 0 {
+			words[i] = fmt.Sprintf("%d bytes from %d of id %d", r.Bytes, r.Offset, r.ID)
+		} else if r.Offset != 0 {
+			words[i] += fmt.Sprintf(" from %d on", r.Offset)
+		}
+	}
+	return strings.Join(words, " and ")
+}
