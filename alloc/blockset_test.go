@@ -124,10 +124,8 @@ func TestBlockSetEqualsTree(t *testing.T) {
 func TestBlockSetNeighbours(t *testing.T) {
 	set := blockSet{bySize: true}
 	const n = 5 * chunkLimit
-	var blocks []*block
 	for i := range n {
 		b := &block{stream: 3, size: uint64(i/7) * 512, ptr: spec.Ptr(n - i)}
-		blocks = append(blocks, b)
 		set.insert(b)
 	}
 	set.insert(&block{stream: 2, size: 1 << 30, ptr: 1})
