@@ -180,15 +180,35 @@ func (s *DeviceStats) eachStat(visit func(key string, stat *Stat)) {
 	}
 }
 
+// statKeys are the keys that memory_stats gives the parts of each figure over
+// time, in the order of eachStat.
+var statKeys = func() (keys [][4]string) {
+	new(DeviceStats).eachStat(func(key string, _ *Stat) {
+		keys = append(keys, [4]string{key + ".current", key + ".peak", key + ".allocated", key + ".freed"})
+	})
+	return keys
+}()
+
 // Each visits every figure with the key that torch.cuda.memory_stats gives it
 // ("allocated_bytes.all.current"), in a fixed order.
 func (s *DeviceStats) Each(visit func(key string, value int64)) {
-	s.eachStat(func(key string, stat *Stat) {
-		visit(key+".current", stat.Current)
-		visit(key+".peak", stat.Peak)
-		visit(key+".allocated", stat.Allocated)
-		visit(key+".freed", stat.Freed)
-	})
+	next := 0
+	part := func(stat *Stat) {
+		keys := &statKeys[next]
+		next++
+		visit(keys[0], stat.Current)
+		visit(keys[1], stat.Peak)
+		visit(keys[2], stat.Allocated)
+		visit(keys[3], stat.Freed)
+	}
+	for _, a := range s.arrays() {
+		for t := range a.array {
+			part(&a.array[t])
+		}
+	}
+	for _, o := range s.oversize() {
+		part(o.stat)
+	}
 	for _, c := range s.counters() {
 		visit(c.name, *c.value)
 	}
