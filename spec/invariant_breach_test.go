@@ -256,7 +256,7 @@ var requestBreaches = []breach{
 		inView(waitingBlock, func(b *spec.BlockView) { b.RequestedSize = 512 }),
 		[]string{"block 0x200200 of a small pool has 1024 bytes, more than rounding makes of the 512 that were asked for"}},
 	{"RequestsFit", "too much given by a pool that splits", inspectorOnly,
-		func(s *scene) { s.views.pools[1].NoSplit = false },
+		func(s *scene) { s.views.pools[1].NoSplit, s.views.pools[2].NoSplit = false, true },
 		[]string{"block 0x20000000 of a small pool has 2097152 bytes, more than rounding makes of the 4096 that were asked for"}},
 	{"RequestsFit", "a large block in a small pool", snapshotOnly,
 		inSnapshot(0, func(g *spec.Segment) {
@@ -322,6 +322,9 @@ var figureBreaches = []breach{
 	{"FiguresOverTimeAddUp", "a peak of all", spec.FromStats,
 		inStats(func(d *spec.DeviceStats) { d.Allocation[spec.Aggregate].Peak = 13 }),
 		[]string{"allocation.all.peak is 13, which peaks of 6 in small and 6 in large pools rule out"}},
+	{"FiguresOverTimeAddUp", "a peak of a part", spec.FromStats,
+		inStats(func(d *spec.DeviceStats) { d.Allocation[spec.SmallPool].Peak = 14 }),
+		[]string{"allocation.all.peak is 10, which peaks of 14 in small and 6 in large pools rule out"}},
 	{"FiguresOverTimeAddUp", "a negative figure", spec.FromStats,
 		inStats(func(d *spec.DeviceStats) {
 			d.InactiveSplit = spec.StatArray{{Current: -1}, {Current: -1}, {}}

@@ -85,7 +85,7 @@ func (h *History) diverted(g *Grant) PoolID {
 		case ByStream:
 			accepts = r.stream == g.Stream
 		case ByCapture:
-			accepts = r.capture != 0 && r.capture == h.order.capture(DeviceStream{g.Device, g.Stream})
+			accepts = r.capture == h.order.capture(DeviceStream{g.Device, g.Stream})
 		}
 		if accepts && r.device == g.Device {
 			return r.id

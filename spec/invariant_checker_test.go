@@ -3,6 +3,8 @@ package spec_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"gaugeblock/spec"
 )
 
@@ -64,6 +66,53 @@ func TestCheckerAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", allocated)
 	}
 	check(broken.views, &broken.stats, 1)
+}
+
+// A checker looks at the statistics by themselves as well.
+func TestCheckerChecksFigures(t *testing.T) {
+	s := goodScene()
+	s.stats.NumOOMs = -1
+	violations, err := spec.CheckInspector(0, s.views, spec.DefaultGeometry(), &s.stats)
+	if diff := cmp.Diff([]string{"FiguresOverTimeAddUp: num_ooms is -1"}, sentences(violations)); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+// Lists are shown by pool, the small half first, then by stream, size and address:
+// whatever comes later in that order may be smaller than what came before.
+func TestListsAreInOrder(t *testing.T) {
+	v := &views{pools: []spec.PoolView{{}, {ID: mempool, UseCount: 1}, {ID: graphPool, UseCount: 1}}}
+	at := spec.Ptr(0x10000000)
+	add := func(like spec.BlockView, blocks ...spec.BlockView) {
+		like.Address = at
+		v.segment(like, blocks...)
+		at += spec.Ptr(20 * oneMiB)
+	}
+	add(spec.BlockView{Pool: graphPool, Large: true}, givenBlock(12*oneMiB, 12*oneMiB), unusedBlock(8*oneMiB))
+	add(spec.BlockView{Pool: graphPool, Stream: sideStream}, unusedBlock(2*oneMiB))
+	add(spec.BlockView{Pool: mempool, Large: true, Stream: sideStream}, unusedBlock(20*oneMiB))
+	add(spec.BlockView{Large: true}, givenBlock(19*oneMiB, 19*oneMiB), unusedBlock(oneMiB))
+	add(spec.BlockView{Stream: sideStream}, unusedBlock(2*oneMiB))
+	add(spec.BlockView{}, unusedBlock(2*oneMiB))
+	add(spec.BlockView{Large: true, Stream: sideStream}, unusedBlock(10*oneMiB))
+	add(spec.BlockView{Large: true, Expandable: true}, unmappedBlock(40*oneMiB))
+	at += spec.Ptr(20 * oneMiB)
+	add(spec.BlockView{Large: true, Expandable: true}, unmappedBlock(20*oneMiB))
+	v.fillLists()
+	violations, err := spec.CheckInspector(0, v, spec.DefaultGeometry(), nil)
+	if err != nil || violations != nil {
+		t.Errorf("%v, %v", violations, err)
+	}
+	for _, list := range [][]spec.BlockView{v.free, v.unmapped} {
+		for i := 1; i < len(list); i++ {
+			list[i-1], list[i] = list[i], list[i-1]
+			violations, err := spec.CheckInspector(0, v, spec.DefaultGeometry(), nil)
+			if err != nil || len(violations) == 0 {
+				t.Errorf("entries %v and %v may change places: %v", list[i].Address, list[i-1].Address, err)
+			}
+			list[i-1], list[i] = list[i], list[i-1]
+		}
+	}
 }
 
 // One pass over 1,000 blocks, as tests do it after every operation.

@@ -119,6 +119,23 @@ func judgeRestore(t *testing.T, h *spec.History, now *spec.Snapshot) spec.Findin
 	return finding
 }
 
+// A block that is out does not grow, though it is the last of its range.
+func TestAllocatedBlocksDoNotGrow(t *testing.T) {
+	saved, now := pooled(false), pooled(true)
+	for _, s := range []*spec.Snapshot{&saved, &now} {
+		b := &s.Segments[1].Blocks[1]
+		b.State, b.RequestedSize = spec.ActiveAllocated, b.Size
+	}
+	h := spec.NewHistory()
+	h.CheckpointTaken(0, mempool, 3, &saved)
+	h.CheckpointRestored(3, nil, nil)
+	now.Segments[1].Blocks[1].Size += 512
+	const want = "block 0x4c00000 had 8388608 bytes at the checkpoint and has 8389120 after the restore"
+	if v := judgeRestore(t, h, &now).Violations; len(v) != 1 || v[0].Sentence != want {
+		t.Error(v)
+	}
+}
+
 // Only the moment behind the restore can be compared with the checkpoint.
 func TestCheckpointIsComparedOnce(t *testing.T) {
 	saved, now := pooled(false), pooled(true)

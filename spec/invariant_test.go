@@ -227,4 +227,46 @@ func TestDevices(t *testing.T) {
 	if err != nil || len(violations) != 1 || violations[0].Device != 2 {
 		t.Errorf("%v, %v", violations, err)
 	}
+
+	// By device, whatever the addresses are.
+	s.snapshot.Segments[11].RequestedSize = 1
+	s.snapshot.Segments[2].RequestedSize = 1
+	s.snapshot.Segments[7].Address = 0 // and the block is not where it was
+	violations, err = spec.CheckAll(o)
+	var devices []spec.Device
+	for _, v := range violations {
+		if v.Number == 7 {
+			devices = append(devices, v.Device)
+		}
+	}
+	if diff := cmp.Diff([]spec.Device{0, 2, 2}, devices); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+
+	// A device that there cannot be is looked at like any other.
+	s.snapshot.Segments = s.snapshot.Segments[:1]
+	s.snapshot.Segments[0].Device = -1
+	if _, err := spec.CheckAll(o); err != nil {
+		t.Error(err)
+	}
+
+	s = goodScene()
+	s.snapshot.Segments[0].Device = 1
+	violations, err = spec.CheckAll(s.observe(spec.FromSnapshot))
+	const want = "LiveBlocksDisjoint: segment 0x10000000 (20971520 bytes, device 0) is listed behind segment 0x200000 of device 1: not by device and address"
+	if diff := cmp.Diff([]string{want}, sentences(violations)); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+// What passed by the cache, and what did not come from the driver, is not lost, and
+// not given out twice.
+func TestMemoryBesideTheCache(t *testing.T) {
+	s := goodScene()
+	s.driver = spec.DriverFigures{Held: 76*oneMiB - 2*oneMiB + 512, Uncached: 512, Foreign: 2 * oneMiB}
+	s.history.Given(spec.Grant{Ptr: 0x50000000, Bytes: 512, Uncached: true})
+	violations, err := spec.CheckAll(s.observe(everything))
+	if err != nil || violations != nil {
+		t.Errorf("%v, %v", violations, err)
+	}
 }

@@ -100,14 +100,15 @@ func (h *History) Given(g Grant) {
 	h.noteCaptured(&g)
 }
 
-// putOut adds to what is out and looks whether it overlaps with what is.
+// putOut adds to what is out and looks whether it overlaps with what is. Addresses
+// are those of the process, whichever device they are on.
 func (h *History) putOut(a allocation) {
 	i, _ := h.find(a.Ptr)
 	for _, j := range [...]int{i - 1, i} {
 		if j < 0 || j >= len(h.out) {
 			continue
 		}
-		if other := &h.out[j]; other.Device == a.Device && other.memory().Overlaps(a.memory()) {
+		if other := &h.out[j]; other.memory().Overlaps(a.memory()) {
 			h.breaches.add(liveBlocksDisjoint, a.Device, a.Ptr,
 				"%v (%d bytes) was given out while %v (%d bytes) was", a.Ptr, a.Bytes, other.Ptr, other.Bytes)
 		}

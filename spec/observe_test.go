@@ -14,7 +14,9 @@ type sceneAllocator struct {
 	err   error // of Stats, for devices behind the first
 }
 
-func (a *sceneAllocator) Snapshot() (spec.Snapshot, error) { return a.scene.snapshot, a.scene.views.err }
+func (a *sceneAllocator) Snapshot() (spec.Snapshot, error) {
+	return a.scene.snapshot, a.scene.views.err
+}
 func (a *sceneAllocator) Stats(dev spec.Device) (spec.DeviceStats, error) {
 	if dev > 0 {
 		return spec.DeviceStats{}, a.err

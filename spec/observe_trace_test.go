@@ -87,10 +87,20 @@ func TestTracesToldToHistory(t *testing.T) {
 			tellMalloc(1, 1, 0x1000), tell(spec.OpCaptureBegin, 1), {op: spec.Op{Kind: spec.OpWaitStream, Stream: 2, On: 1}},
 			tell(spec.OpKernel, 2), tellRecord(1, 2), tellFree(1), tell(spec.OpCaptureEnd, 1), tellMalloc(2, 1, 0x1000),
 		}, nil},
-		{"a launched graph on a busy stream", []toldOp{
-			tell(spec.OpBusy, 1), tellMalloc(1, 1, 0x1000), tell(spec.OpDrain, 1), tell(spec.OpBusy, 1), tell(spec.OpGraphLaunch, 1),
-			tellFree(1), tellMalloc(2, 2, 0x1000),
+		{"a launched graph in a stream that waits", []toldOp{
+			tellMalloc(1, 1, 0x1000), tell(spec.OpBusy, 0), {op: spec.Op{Kind: spec.OpWaitStream, Stream: 1}},
+			tell(spec.OpGraphLaunch, 1), tellFree(1), tellMalloc(2, 2, 0x1000),
 		}, early("0x200", "0x100")},
+		{"a stream that was busy", []toldOp{
+			tell(spec.OpBusy, 1), tell(spec.OpDrain, 1), tell(spec.OpKernel, 1),
+			tellMalloc(1, 1, 0x1000), tellFree(1), tellMalloc(2, 2, 0x1000),
+		}, nil},
+		{"a stream that waits for one that waits", []toldOp{
+			tell(spec.OpKernel, 1), tell(spec.OpBusy, 0), tellMalloc(1, 1, 0x1000),
+			{op: spec.Op{Kind: spec.OpWaitStream, Stream: 2}}, tell(spec.OpKernel, 2),
+			{op: spec.Op{Kind: spec.OpWaitStream, Stream: 1, On: 2}}, tell(spec.OpKernel, 1),
+			tellFree(1), tell(spec.OpDrain, 0), tellMalloc(2, 2, 0x1000),
+		}, nil},
 		{"a callback frees", []toldOp{
 			tellMalloc(1, 1, 0x1000), tellWith(tellMalloc(2, 1, 0x1000), spec.Outcome{Ptr: 0x1000, Freed: []int64{1}}),
 		}, nil},
