@@ -181,10 +181,15 @@ func (a *Allocator) EmptyCache() error {
 	return failures
 }
 
-// Close gives back all that can go, the driver events kept for reuse included.
-// Memory that is out stays out.
+// Close gives back all that can go, address ranges without memory and the driver
+// events kept for reuse included. Memory that is out stays out.
 func (a *Allocator) Close() error {
 	failures := a.EmptyCache()
+	for _, d := range a.devices {
+		d.mu.Lock()
+		failures = errors.Join(failures, d.dropUnmappedSegments(nil))
+		d.mu.Unlock()
+	}
 	for i := range a.eventPools {
 		failures = errors.Join(failures, a.eventPools[i].destroy(a.driver))
 	}

@@ -17,7 +17,8 @@ type device struct {
 	eventPools  []eventPool // of all devices
 	totalMemory uint64      // bytes
 
-	table pointerTable // blocks that are out; may also be asked without the lock
+	table      pointerTable // blocks that are out; may also be asked without the lock
+	unreleased unreleasedPages
 
 	mu       sync.Mutex
 	cfg      spec.Config

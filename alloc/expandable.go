@@ -40,8 +40,9 @@ type expandable struct {
 
 // page is the physical memory behind one page's worth of addresses.
 type page struct {
-	handle spec.PageHandle
-	mapped bool
+	handle   spec.PageHandle
+	mapped   bool
+	exported []byte // the handle for other processes, once there is one
 }
 
 // reserveSegment reserves a range for 9/8 of the device's memory: pages taken out
@@ -107,10 +108,7 @@ func (x *expandable) grow(r spec.Range) (spec.Range, error) {
 		return spec.Range{}, err
 	}
 	if err := x.mapPages(s, handles); err != nil {
-		for _, h := range handles {
-			err = errors.Join(err, x.memory.ReleasePage(h))
-		}
-		return spec.Range{}, err
+		return spec.Range{}, afterCleanup(err, x.device.unreleased.release(x.memory, handles))
 	}
 	for len(x.pages) < s.end {
 		x.pages = append(x.pages, page{})
@@ -131,10 +129,8 @@ func (x *expandable) createPages(n int) ([]spec.PageHandle, error) {
 	for len(handles) < n {
 		h, err := x.device.createPage(x.memory, x.pageSize)
 		if err != nil {
-			for _, h := range handles {
-				err = errors.Join(err, x.memory.ReleasePage(h))
-			}
-			return nil, fmt.Errorf("creating a page of %d bytes: %w", x.pageSize, err)
+			err = fmt.Errorf("creating a page of %d bytes: %w", x.pageSize, err)
+			return nil, afterCleanup(err, x.device.unreleased.release(x.memory, handles))
 		}
 		handles = append(handles, h)
 	}
@@ -167,11 +163,11 @@ func (x *expandable) mapPages(s span, handles []spec.PageHandle) error {
 	for i, h := range handles {
 		at := x.bytes(span{s.first + i, s.first + i + 1})
 		if err := x.memory.MapPage(at.Ptr, at.Bytes, h); err != nil {
-			return errors.Join(fmt.Errorf("mapping a page at %v: %w", at.Ptr, err), x.unmapAgain(s, i))
+			return afterCleanup(fmt.Errorf("mapping a page at %v: %w", at.Ptr, err), x.unmapAgain(s, i))
 		}
 	}
 	if err := x.grantAccess(x.bytes(s)); err != nil {
-		return errors.Join(err, x.unmapAgain(s, len(handles)))
+		return afterCleanup(err, x.unmapAgain(s, len(handles)))
 	}
 	return nil
 }
@@ -199,11 +195,11 @@ func (x *expandable) shrink(r spec.Range) (spec.Range, error) {
 	}
 	done := span{s.first, s.first}
 	var failure error
-	for done.end < s.end {
-		if failure = x.dropPage(done.end); failure != nil {
-			break
+	for done.end < s.end && failure == nil {
+		var gone bool
+		if gone, failure = x.dropPage(done.end); gone {
+			done.end++
 		}
-		done.end++
 	}
 	for len(x.pages) > 0 && !x.pages[len(x.pages)-1].mapped {
 		x.pages = x.pages[:len(x.pages)-1]
@@ -221,22 +217,28 @@ func (x *expandable) synchronize() error {
 	return x.device.driver.SynchronizeStream(x.device.id, x.stream)
 }
 
-// dropPage unmaps one page and gives its memory up. Once it is unmapped the page
-// is gone from the books, even if the driver then refuses to take the memory.
-func (x *expandable) dropPage(i int) error {
-	at := x.bytes(span{i, i + 1})
+// dropPage unmaps one page and gives its memory up, and reports whether the page is
+// gone. If the driver does not take the memory, the page is mapped again. If even
+// that fails the page is gone from the books, and its memory left for later.
+func (x *expandable) dropPage(i int) (gone bool, err error) {
+	s := span{i, i + 1}
+	at := x.bytes(s)
 	if err := x.memory.UnmapPage(at.Ptr, at.Bytes); err != nil {
-		return fmt.Errorf("unmapping the page at %v: %w", at.Ptr, err)
+		return false, fmt.Errorf("unmapping the page at %v: %w", at.Ptr, err)
 	}
 	h := x.pages[i].handle
 	if err := x.memory.ReleasePage(h); err != nil {
-		return errors.Join(
-			fmt.Errorf("releasing the page at %v: %w", at.Ptr, err),
-			x.memory.MapPage(at.Ptr, at.Bytes, h),
-			x.grantAccess(at))
+		err = fmt.Errorf("releasing the page at %v: %w", at.Ptr, err)
+		again := x.mapPages(s, []spec.PageHandle{h})
+		if again == nil {
+			return false, err
+		}
+		x.device.unreleased.keep(h)
+		x.pages[i] = page{}
+		return true, errors.Join(err, again)
 	}
 	x.pages[i] = page{}
-	return nil
+	return true, nil
 }
 
 // grantAccess opens a mapped range to the owner and its peers.

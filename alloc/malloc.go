@@ -60,6 +60,9 @@ func (d *device) findBlock(w *want) (*block, error) {
 	w.size = roundSize(w.requested, &d.cfg, &d.geometry)
 	w.segmentSize = segmentSize(w.size, &d.cfg, &d.geometry)
 	owner := d.choosePool(w)
+	if err := d.noteCapture(owner, w); err != nil {
+		return nil, err
+	}
 	w.pool = owner.half(w.size, &d.geometry)
 	w.expandable = d.cfg.ExpandableSegments && owner.memory == nil
 

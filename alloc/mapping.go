@@ -124,8 +124,13 @@ func (d *device) mapBlock(b *block, bytes uint64, w *want) error {
 
 // unmapBlock returns the pages that lie wholly in a free block. What is left of
 // the block before and behind them stays free; a segment without any page goes,
-// with its addresses.
+// with its addresses. Nothing goes while the block's stream is being captured, in
+// whatever mode: it cannot be waited for.
 func (d *device) unmapBlock(b *block, context any) error {
+	status, err := d.captureStatus(d.id, b.stream)
+	if err != nil || status.State != spec.CaptureNone {
+		return err
+	}
 	lost, failure := b.segment.expandable.shrink(spec.Range{Ptr: b.ptr, Bytes: b.size})
 	if lost.Bytes == 0 {
 		return failure
@@ -155,6 +160,18 @@ func (d *device) unmapBlock(b *block, context any) error {
 		return failure
 	}
 	return d.dropExpandableSegment(b)
+}
+
+// dropUnmappedSegments gives up the segments that are one unmapped range, of one
+// pool or of all (nil). There are such if no page could be had when a segment was
+// made. Emptying the cache leaves them, as upstream: the next request finds them.
+func (d *device) dropUnmappedSegments(only *pool) (failures error) {
+	for _, s := range slices.Clone(d.segments) {
+		if b := s.head; !b.mapped && !b.split() && (only == nil || b.pool.owner == only) {
+			failures = errors.Join(failures, d.dropExpandableSegment(b))
+		}
+	}
+	return failures
 }
 
 // dropExpandableSegment gives up a segment that is one unmapped range.

@@ -25,15 +25,17 @@ func (a *Allocator) EnablePeerAccess(dev, peer spec.Device) error {
 	if !ok {
 		return &spec.NotSupportedError{Op: op, Reason: "the driver has no peer access"}
 	}
-	return a.onDevice(op, peer, func(d *device) error {
+	err := a.onDevice(op, peer, func(d *device) error {
 		if err := driver.EnablePeerAccess(dev, peer); err != nil {
 			return fmt.Errorf("letting device %d reach device %d: %w", dev, peer, err)
 		}
-		if err := d.addPeer(dev); err != nil {
-			return err
-		}
-		return a.opened.addPeer(dev, peer)
+		return d.addPeer(dev)
 	})
+	if err != nil {
+		return err
+	}
+	// Without the device's lock, which OpenHandle takes after that of the handles.
+	return a.opened.addPeer(dev, peer)
 }
 
 // addPeer opens the expandable segments to another device.

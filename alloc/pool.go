@@ -12,9 +12,10 @@ type pool struct {
 
 	// What follows concerns private pools only; see privatepool.go.
 
-	useCount       int // the pool is freeable when it is zero
-	driverSegments int // upstream's cudaMalloc_count: see mapping.go for its oddity
-	pins           int // requests for the pool that have released the lock meanwhile
+	useCount       int  // the pool is freeable when it is zero
+	driverSegments int  // upstream's cudaMalloc_count: see mapping.go for its oddity
+	pins           int  // requests for the pool that have released the lock meanwhile
+	captured       bool // a graph knows addresses of the pool
 	useOnOOM       bool
 	noSplit        bool
 	memory         spec.PoolMemory // in the driver's place, or nil

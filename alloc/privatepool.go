@@ -135,6 +135,9 @@ func (d *device) emptyFreeable(p *pool, context any) error {
 	if err := d.releaseBlocks(&p.large, context); err != nil {
 		return err
 	}
+	if err := d.dropUnmappedSegments(p); err != nil {
+		return err
+	}
 	if d.forgettable(p) {
 		d.private = slices.DeleteFunc(d.private, func(q *pool) bool { return q == p })
 	}
@@ -145,7 +148,7 @@ func (d *device) emptyFreeable(p *pool, context any) error {
 // the count of driver segments alone, which expandable segments can bring to zero
 // while blocks of the pool are still out; see docs/deviations.md.
 func (d *device) forgettable(p *pool) bool {
-	if p.driverSegments > 0 || p.pins > 0 {
+	if p.driverSegments > 0 || p.pins > 0 || d.redirectionTo(p.id) >= 0 {
 		return false
 	}
 	return !slices.ContainsFunc(d.segments, func(s *segment) bool { return s.head.pool.owner == p })

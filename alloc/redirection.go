@@ -29,6 +29,17 @@ func (d *device) choosePool(w *want) *pool {
 	return d.pool
 }
 
+// noteCapture remembers that a graph under capture will know addresses of a private
+// pool: those are kept for it as long as the pool is in use.
+func (d *device) noteCapture(p *pool, w *want) error {
+	if p == d.pool || p.captured {
+		return nil
+	}
+	status, err := d.captureStatus(d.id, w.stream)
+	p.captured = err == nil && status.State != spec.CaptureNone
+	return err
+}
+
 // BeginAllocateToPool diverts requests to a pool; see spec.PrivatePools.
 func (a *Allocator) BeginAllocateToPool(dev spec.Device, id spec.PoolID, filter spec.RequestFilter) error {
 	const op = "begin_allocate_to_pool"

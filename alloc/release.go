@@ -21,6 +21,9 @@ func (d *device) releaseCached(context any) error {
 	if d.driver.FreeForbidden() {
 		return nil
 	}
+	if err := d.unreleased.releaseAgain(d.driver); err != nil {
+		return err
+	}
 	if !d.redirecting() {
 		if err := d.waitForEvents(nil, context); err != nil {
 			return err
@@ -65,8 +68,11 @@ func (d *device) releaseBlocks(p *blockPool, context any) error {
 //
 // One block that is as large as the request is enough; failing that, the largest
 // ones go until their sum is. What went stays gone even if it was not enough.
+//
+// Nothing goes of a pool that a graph was captured with: the graph will use those
+// addresses again. Upstream does not ask; see docs/deviations.md.
 func (d *device) releaseOversize(w *want) (bool, error) {
-	if d.cfg.MaxSplitSize == spec.Unlimited || d.driver.FreeForbidden() {
+	if d.cfg.MaxSplitSize == spec.Unlimited || w.pool.owner.captured || d.driver.FreeForbidden() {
 		return false, nil
 	}
 	free := &w.pool.free
@@ -91,8 +97,8 @@ func (d *device) releaseOversize(w *want) (bool, error) {
 	return released >= need, nil
 }
 
-// releasable reports whether a free block can go back as one segment. Upstream does not
-// ask whether the block is a whole segment (one that was split under a larger
+// releasable reports whether a free block can go back as one segment. Upstream does
+// not ask whether the block is a whole segment (one that was split under a larger
 // max_split_size is not), and would return memory that is in use; see
 // docs/deviations.md.
 func releasable(b *block) bool { return b.plain() && !b.split() }

@@ -87,7 +87,11 @@ func (d *device) driverMalloc(w *want) (spec.Ptr, error) {
 		defer d.unlockFor(w.pool.owner)()
 	}
 	if memory := w.pool.owner.memory; memory != nil {
-		return memory.Allocate(d.id, w.segmentSize, w.stream)
+		ptr, err := memory.Allocate(d.id, w.segmentSize, w.stream)
+		if err == nil && ptr == 0 {
+			err = spec.ErrDriverOutOfMemory // as C functions say it
+		}
+		return ptr, err
 	}
 	return d.driver.Malloc(d.id, w.segmentSize)
 }

@@ -1,9 +1,12 @@
 package alloc
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"gaugeblock/spec"
@@ -16,17 +19,21 @@ import (
 //	version (1 byte) 'e' process id, page size, number of pages (8 bytes each,
 //	                     little endian), then the driver's handle of each page
 //
+// Pages are shared as fabric handles, of 64 bytes each, or as file descriptors;
+// the length tells the receiver which. A page is exported once: two blocks in the
+// same pages yield the same handle.
+//
 // The receiver opens each handle once, however many blocks come with it, and
 // closes it when the last user lets go.
 
 const (
-	handleVersion    = 2
-	handleSegment    = 'c'
-	handlePages      = 'e'
-	pagesHeader      = 3 * 8
-	rawHandleLength  = 64 // a driver's handle without version, as old senders have it
-	maxSharedPages   = 1 << 20
-	posixHandleBytes = 4
+	handleVersion     = 2
+	handleSegment     = 'c'
+	handlePages       = 'e'
+	pagesHeader       = 3 * 8
+	rawHandleLength   = 64 // a driver's handle without version, as old senders have it
+	maxSharedPages    = 1 << 20
+	fabricHandleBytes = 64
 )
 
 // ShareHandle makes a handle of a pointer that is out; see spec.SharedMemory.
@@ -75,11 +82,15 @@ func (x *expandable) share(sharing spec.MemorySharing, r spec.Range) (spec.Share
 		handle = binary.LittleEndian.AppendUint64(handle, n)
 	}
 	for i := s.first; i < s.end; i++ {
-		exported, err := sharing.ExportPage(x.pages[i].handle, *x.device.shareType)
-		if err != nil {
-			return spec.SharedHandle{}, fmt.Errorf("exporting the page at %v: %w", x.bytes(span{i, i + 1}).Ptr, err)
+		p := &x.pages[i]
+		if p.exported == nil {
+			exported, err := sharing.ExportPage(p.handle, *x.device.shareType)
+			if err != nil {
+				return spec.SharedHandle{}, fmt.Errorf("exporting the page at %v: %w", x.bytes(span{i, i + 1}).Ptr, err)
+			}
+			p.exported = exported
 		}
-		handle = append(handle, exported...)
+		handle = append(handle, p.exported...)
 	}
 	return spec.SharedHandle{Handle: handle, Offset: uint64(r.Ptr - x.bytes(s).Ptr)}, nil
 }
@@ -189,17 +200,12 @@ func (d *device) importPages(sharing spec.MemorySharing, payload []byte) (*expan
 		return nil, bad(fmt.Sprintf("the handle is truncated: %d bytes for %d pages", len(payload), n))
 	}
 	each := uint64(len(payload)) / n
-	share := spec.ShareFabric
-	if each == posixHandleBytes {
-		share = spec.SharePOSIX
+	share := spec.SharePOSIX
+	if each == fabricHandleBytes {
+		share = spec.ShareFabric
 	}
 	var handles []spec.PageHandle
-	release := func(err error) error {
-		for _, h := range handles {
-			err = errors.Join(err, memory.ReleasePage(h))
-		}
-		return err
-	}
+	release := func(err error) error { return afterCleanup(err, d.unreleased.release(memory, handles)) }
 	for i := range n {
 		h, err := sharing.ImportPage(pid, share, payload[i*each:(i+1)*each])
 		if err != nil {
@@ -249,7 +255,8 @@ func (m *openedMemory) Close() error {
 	return nil
 }
 
-// close gives a mapping up.
+// close gives a mapping up. What was given up before a failure is not tried again
+// the next time.
 func (h *openedHandle) close() error {
 	if h.pages == nil {
 		sharing, err := h.handle.sharing("close_handle")
@@ -258,18 +265,22 @@ func (h *openedHandle) close() error {
 		}
 		return err
 	}
-	if _, err := h.pages.shrink(spec.Range{Ptr: h.base, Bytes: h.pages.size()}); err != nil {
-		return err
+	for _, s := range h.pages.mappedRuns() {
+		if _, err := h.pages.shrink(h.pages.bytes(s)); err != nil {
+			return err
+		}
 	}
 	return h.pages.abandon()
 }
 
-// addPeer opens the pages that were imported on a device to another one.
+// addPeer opens the pages that were imported on a device to another one, in order
+// of address.
 func (o *openedHandles) addPeer(dev, on spec.Device) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for key, h := range o.open {
-		if key.device == on && h.pages != nil {
+	byBase := slices.SortedFunc(maps.Values(o.open), func(h, g *openedHandle) int { return cmp.Compare(h.base, g.base) })
+	for _, h := range byBase {
+		if h.key.device == on && h.pages != nil {
 			if err := h.pages.addPeer(dev); err != nil {
 				return err
 			}

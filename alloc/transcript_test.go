@@ -2,8 +2,6 @@ package alloc_test
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -16,326 +14,182 @@ import (
 
 // TestTranscripts runs the conversations in testdata: each file shows a rule of the
 // allocator, command by command, with what it did. In the answers s1, s2, … are
-// segments in the order in which they were obtained, s1+4MiB an address in one.
-// `go test ./alloc -rewrite` writes the answers anew; read the difference.
+// segments in the order in which they were obtained, or their addresses reserved;
+// s1+4MiB is an address in one. `go test ./alloc -rewrite` writes the answers anew;
+// read the difference.
+//
+// transcript_commands_test.go has what can be said, transcript_views_test.go what
+// can be looked at, transcript_words_test.go how things are written. After every
+// command the allocator's structures are checked against all invariants, and its
+// figures against what the device has given.
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		var c *conversation
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			line := line{t, d}
 			if d.Cmd == "new" {
-				c = newConversation(t, d)
+				c = newConversation(line)
 				return ""
 			}
-			return c.answer(t, d)
+			defer c.check(line)
+			if view := views[d.Cmd]; view != nil {
+				return orNothing(view(c, line))
+			}
+			command := commands[d.Cmd]
+			if command == nil {
+				t.Fatalf("%s: there is no command %q", d.Pos, d.Cmd)
+			}
+			return orNothing(c.answer(command, line))
 		})
 	})
 }
 
 // conversation is an allocator on a fake device that does as it is told.
 type conversation struct {
-	gpu       *fakegpu.GPU
+	gpu       watchedGPU
 	allocator *alloc.Allocator
 	streams   []spec.Stream
 	blocks    map[string]spec.Ptr
-	segments  []spec.Range // as they were obtained
 	states    map[string]spec.PoolState
-	events    []spec.TraceEntry
+	checker   *spec.Checker
+
+	segments []spec.Range // as they were obtained or reserved
+	answered []string     // what the allocator has done in this command so far
+	calls    string       // the driver calls of the last command
+	unsure   bool         // what is free on the device says nothing exact: others use it, or it may not take pages back
 }
 
-// newConversation is the command `new [settings=…] [memory=…] [limit=…] [streams=…]`.
-func newConversation(t *testing.T, d *datadriven.TestData) *conversation {
-	t.Helper()
-	memory := size(t, argument(d, "memory", "1GiB"))
+// newConversation is the command `new [settings=…] [memory=…] [limit=…] [streams=…]
+// [fabric] [patient]`. On a patient device a call that waits for a busy stream lets
+// the stream catch up; else it fails.
+func newConversation(l line) *conversation {
+	memory := l.size(l.argument("memory", "1GiB"))
+	device := fakegpu.DeviceConfig{TotalMemory: memory, Fabric: l.d.HasArg("fabric")}
 	c := &conversation{
-		gpu:    fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, memory)}),
 		blocks: map[string]spec.Ptr{}, states: map[string]spec.PoolState{},
 		streams: []spec.Stream{0},
+		checker: spec.NewChecker(spec.DefaultGeometry()),
 	}
-	for range number(t, argument(d, "streams", "2")) {
+	machine := fakegpu.Config{Devices: []fakegpu.DeviceConfig{device}}
+	if l.d.HasArg("patient") {
+		machine.Waits = fakegpu.WaitsDrain
+	}
+	c.gpu = watchedGPU{fakegpu.New(machine), c}
+	for range l.number("streams", "2") {
 		s, err := c.gpu.CreateStream(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		c.streams = append(c.streams, s)
 	}
 	var err error
-	c.allocator, err = alloc.New(c.gpu, alloc.Options{Settings: argument(d, "settings", "")})
-	if err != nil {
-		t.Fatal(err)
+	c.allocator, err = alloc.New(c.gpu, alloc.Options{Settings: l.argument("settings", "")})
+	l.must(err)
+	if limit := l.argument("limit", ""); limit != "" {
+		l.must(c.limit(l.size(limit)))
 	}
-	if limit := argument(d, "limit", ""); limit != "" {
-		fraction := (float64(size(t, limit)) + 0.5) / float64(memory)
-		if err := c.allocator.SetMemoryFraction(0, fraction); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c.allocator.OnTrace(func(e spec.TraceEntry) { c.events = append(c.events, e) })
+	c.allocator.OnTrace(c.hear)
 	return c
 }
 
+// limit sets the memory limit in bytes.
+func (c *conversation) limit(bytes uint64) error {
+	_, total, err := c.gpu.MemInfo(0)
+	if err != nil {
+		return err
+	}
+	return c.allocator.SetMemoryFraction(0, (float64(bytes)+0.5)/float64(total))
+}
+
 // answer runs a command and tells what the allocator did.
-func (c *conversation) answer(t *testing.T, d *datadriven.TestData) string {
-	t.Helper()
-	switch d.Cmd {
-	case "layout":
-		return c.layout(t)
-	case "stats":
-		return c.stats(t, d)
-	case "pending":
-		return c.pending(t)
-	}
-	c.events = nil
-	err := c.do(t, d)
-	var answer strings.Builder
-	for _, e := range c.events {
-		answer.WriteString(c.describe(e) + "\n")
-	}
+func (c *conversation) answer(command command, l line) string {
+	c.answered = nil
+	before := c.gpu.Calls()
+	err := command(c, l)
+	c.calls = difference(before, c.gpu.Calls())
+	answer := c.answered
 	if err != nil {
-		fmt.Fprintf(&answer, "error: %v\n", err)
+		answer = append(answer, "error: "+err.Error())
 	}
-	if answer.Len() == 0 {
-		return "nothing\n"
-	}
-	return answer.String()
+	return strings.Join(answer, "\n")
 }
 
-// do carries a command out.
-func (c *conversation) do(t *testing.T, d *datadriven.TestData) error {
-	t.Helper()
-	stream := c.streams[number(t, argument(d, "stream", "0"))]
-	pool := spec.PoolID{User: uint64(number(t, argument(d, "pool", "0")))}
-	first := func() string { return d.CmdArgs[0].Key }
-	switch d.Cmd {
-	case "malloc": // malloc NAME SIZE [stream=N]
-		p, err := c.allocator.Malloc(spec.Request{Stream: stream, Bytes: size(t, d.CmdArgs[1].Key)})
-		c.blocks[first()] = p
-		return err
-	case "free":
-		return c.allocator.Free(c.blocks[first()])
-	case "record": // record NAME stream=N
-		return c.allocator.RecordStream(c.blocks[first()], 0, stream)
-	case "busy":
-		return c.gpu.Busy(0, stream)
-	case "drain":
-		return c.gpu.Drain(0, stream)
-	case "empty-cache":
-		if pool.IsDefault() {
-			return c.allocator.EmptyCache()
-		}
-		return c.allocator.EmptyPool(pool)
-	case "configure":
-		return c.allocator.Configure(first())
-	case "pool-create": // pool-create pool=N [use-on-oom] [no-split]
-		return c.allocator.CreatePool(0, pool, spec.PoolOptions{UseOnOOM: d.HasArg("use-on-oom"), NoSplit: d.HasArg("no-split")})
-	case "pool-begin": // pool-begin pool=N stream=N
-		return c.allocator.BeginAllocateToPool(0, pool, spec.ForStream(stream))
-	case "pool-end":
-		return c.allocator.EndAllocateToPool(0, pool)
-	case "pool-release":
-		return c.allocator.ReleasePool(0, pool)
-	case "checkpoint": // checkpoint NAME pool=N
-		state, err := c.allocator.Checkpoint(0, pool)
-		c.states[first()] = state
-		return err
-	case "restore":
-		_, err := c.allocator.Restore(0, c.states[first()])
-		return err
-	case "capture-begin": // capture-begin stream=N [mode=relaxed]
-		mode := map[string]spec.CaptureMode{
-			"global": spec.CaptureGlobal, "thread_local": spec.CaptureThreadLocal, "relaxed": spec.CaptureRelaxed,
-		}[argument(d, "mode", "relaxed")]
-		return c.gpu.BeginCapture(0, stream, mode)
-	case "capture-end":
-		_, err := c.gpu.EndCapture(0, stream)
-		return err
-	case "kernel":
-		return c.gpu.Launch(spec.Launch{Stream: stream, Name: "kernel"})
-	case "wait": // wait stream=N on=N
-		return c.wait(stream, c.streams[number(t, argument(d, "on", "0"))])
-	case "fail": // fail CALL [nth=N] [error=out_of_memory]
-		return c.gpu.Inject(spec.FaultSpec{Call: first(), Nth: number(t, argument(d, "nth", "1")), Error: argument(d, "error", "unknown")})
+func orNothing(answer string) string {
+	if answer = strings.TrimSuffix(answer, "\n"); answer == "" {
+		answer = "nothing"
 	}
-	t.Fatalf("%s: there is no command %q", d.Pos, d.Cmd)
-	return nil
+	return answer + "\n"
 }
 
-// wait makes a stream wait for another.
-func (c *conversation) wait(stream, on spec.Stream) error {
-	e, err := c.gpu.CreateEvent(0)
-	if err != nil {
-		return err
-	}
-	if err := c.gpu.RecordEvent(e, 0, on); err != nil {
-		return err
-	}
-	if err := c.gpu.WaitEvent(0, stream, e); err != nil {
-		return err
-	}
-	return c.gpu.DestroyEvent(e)
-}
-
-// describe is a diary entry in words.
-func (c *conversation) describe(e spec.TraceEntry) string {
+// hear writes a diary entry down.
+func (c *conversation) hear(e spec.TraceEntry) {
 	switch e.Action {
 	case spec.ActionSegmentAlloc:
 		c.segments = append(c.segments, spec.Range{Ptr: e.Addr, Bytes: e.Size})
-	case spec.ActionSegmentMap:
-		if c.name(e.Addr) == e.Addr.String() {
-			// The first mapping of an expandable segment is at its base.
-			c.segments = append(c.segments, spec.Range{Ptr: e.Addr, Bytes: 1 << 40})
-		}
 	case spec.ActionOOM:
-		return fmt.Sprintf("oom %s on %s", bytes(e.Size), c.streamName(e.Stream))
+		c.say("oom %s on %s", bytes(e.Size), c.streamName(e.Stream))
+		return
 	}
-	return fmt.Sprintf("%s %s %s on %s", e.Action, c.name(e.Addr), bytes(e.Size), c.streamName(e.Stream))
+	c.say("%s %s %s on %s", e.Action, c.name(e.Addr), bytes(e.Size), c.streamName(e.Stream))
 }
 
-// name is an address in terms of the segments. The latest segment there counts: an
-// address can come back.
-func (c *conversation) name(p spec.Ptr) string {
-	for i, s := range slices.Backward(c.segments) {
-		if s.Contains(spec.Range{Ptr: p, Bytes: 1}) {
-			if p == s.Ptr {
-				return fmt.Sprintf("s%d", i+1)
-			}
-			return fmt.Sprintf("s%d+%s", i+1, bytes(uint64(p-s.Ptr)))
-		}
-	}
-	return p.String()
+func (c *conversation) say(format string, args ...any) {
+	c.answered = append(c.answered, fmt.Sprintf(format, args...))
 }
 
-func (c *conversation) streamName(s spec.Stream) string {
-	return fmt.Sprintf("stream %d", slices.Index(c.streams, s))
-}
-
-// layout draws the memory, a segment a line.
-func (c *conversation) layout(t *testing.T) string {
-	t.Helper()
-	snapshot, err := c.allocator.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	for _, s := range snapshot.Segments {
-		kind := "small"
-		if s.Large {
-			kind = "large"
-		}
-		if s.Expandable {
-			kind += " expandable"
-		}
-		fmt.Fprintf(&out, "%s %s on %s", c.name(s.Address), kind, c.streamName(s.Stream))
-		if !s.Pool.IsDefault() {
-			fmt.Fprintf(&out, " pool %d", s.Pool.User)
-		}
-		out.WriteString(":")
-		for _, b := range s.Blocks {
-			mark := map[spec.BlockState]string{spec.Inactive: "free", spec.ActiveAllocated: "used", spec.ActivePendingFree: "pending"}[b.State]
-			fmt.Fprintf(&out, " [%s %s]", mark, bytes(b.Size))
-		}
-		out.WriteString("\n")
-	}
-	if out.Len() == 0 {
-		return "no memory\n"
-	}
-	return out.String()
-}
-
-// stats prints the figures whose keys are given.
-func (c *conversation) stats(t *testing.T, d *datadriven.TestData) string {
-	t.Helper()
+// check holds the allocator to the invariants, and to what the device knows.
+func (c *conversation) check(l line) {
+	l.t.Helper()
 	stats, err := c.allocator.Stats(0)
-	if err != nil {
-		t.Fatal(err)
+	l.must(err)
+	violations, err := c.checker.Check(0, c.allocator, &stats)
+	l.must(err)
+	for _, v := range violations {
+		l.t.Errorf("%s: %v", l.d.Pos, v)
 	}
-	all := stats.Map()
-	var out strings.Builder
-	for _, a := range d.CmdArgs {
-		value, ok := all[a.Key]
-		if !ok {
-			t.Fatalf("%s: there is no figure %q", d.Pos, a.Key)
-		}
-		text := strconv.FormatInt(value, 10)
-		if strings.Contains(a.Key, "bytes") {
-			text = bytes(uint64(value))
-		}
-		fmt.Fprintf(&out, "%s %s\n", a.Key, text)
+	if c.unsure || c.gpu.PendingFaults() > 0 {
+		return
 	}
-	return out.String()
+	free, total, err := c.gpu.MemInfo(0)
+	l.must(err)
+	if held, reserved := total-free, uint64(stats.ReservedBytes[spec.Aggregate].Current); held != reserved {
+		l.t.Errorf("%s: the device has given %s, the allocator counts %s", l.d.Pos, bytes(held), bytes(reserved))
+	}
 }
 
-// pending lists what freed blocks wait for.
-func (c *conversation) pending(t *testing.T) string {
-	t.Helper()
-	var out strings.Builder
-	err := c.allocator.Inspect(0, spec.Visitor{
-		Pending:  func(p *spec.PendingView) { fmt.Fprintf(&out, "%s waits for %s\n", c.name(p.Block), c.streamName(p.Stream)) },
-		Deferred: func(d *spec.DeferredView) { fmt.Fprintf(&out, "%s is put off, %d markers\n", c.name(d.Block), d.Markers) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out.Len() == 0 {
-		return "nothing\n"
-	}
-	return out.String()
+// watchedGPU tells the conversation about address ranges, which the diary does not
+// mention.
+type watchedGPU struct {
+	*fakegpu.GPU
+	c *conversation
 }
 
-// argument is the value of key=value, or what stands in for it.
-func argument(d *datadriven.TestData, key, missing string) string {
-	for _, a := range d.CmdArgs {
-		if a.Key == key && len(a.Vals) > 0 {
-			return strings.Join(a.Vals, ",")
-		}
+func (g watchedGPU) ReserveAddress(dev spec.Device, n uint64) (spec.Ptr, error) {
+	p, err := g.GPU.ReserveAddress(dev, n)
+	if err == nil {
+		g.c.segments = append(g.c.segments, spec.Range{Ptr: p, Bytes: n})
+		g.c.say("reserve %s %s", g.c.name(p), bytes(n))
 	}
-	return missing
+	return p, err
 }
 
-func number(t *testing.T, text string) int {
-	t.Helper()
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
+func (g watchedGPU) FreeAddress(p spec.Ptr, n uint64) error {
+	err := g.GPU.FreeAddress(p, n)
+	if err == nil {
+		g.c.say("unreserve %s %s", g.c.name(p), bytes(n))
 	}
-	return n
+	return err
 }
 
-// units, largest first.
-var units = []struct {
-	name string
-	size uint64
-}{{"GiB", spec.GiB}, {"MiB", spec.MiB}, {"KiB", spec.KiB}, {"B", 1}}
-
-// size reads "5MiB", or sums like "20MiB+512B".
-func size(t *testing.T, text string) (sum uint64) {
-	t.Helper()
-	for part := range strings.SplitSeq(text, "+") {
-		known := false
-		for _, u := range units {
-			if digits, ok := strings.CutSuffix(part, u.name); ok {
-				sum += uint64(number(t, digits)) * u.size
-				known = true
-				break
-			}
-		}
-		if !known {
-			t.Fatalf("%q is not a size", text)
+// difference lists the calls that were made between two countings.
+func difference(before, after []fakegpu.CallCount) string {
+	made := map[string]uint64{}
+	for _, n := range before {
+		made[n.Call] = n.Count
+	}
+	var calls []string
+	for _, n := range after {
+		if times := n.Count - made[n.Call]; times > 0 {
+			calls = append(calls, fmt.Sprintf("%s %d", n.Call, times))
 		}
 	}
-	return sum
-}
-
-// bytes is the inverse of size.
-func bytes(n uint64) string {
-	if n == 0 {
-		return "0B"
-	}
-	var parts []string
-	for _, u := range units {
-		if n >= u.size {
-			parts = append(parts, fmt.Sprintf("%d%s", n/u.size, u.name))
-			n %= u.size
-		}
-	}
-	return strings.Join(parts, "+")
+	return strings.Join(calls, ", ")
 }

@@ -1,0 +1,214 @@
+package alloc_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/alloc"
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+// TestOutOfMemoryObservers: each hears of each request that failed for lack of
+// memory, in the order of registration, and may use the allocator meanwhile.
+func TestOutOfMemoryObservers(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, 100*mib)})
+	a := newAllocator(t, gpu, "")
+	var heard []string
+	for _, name := range []string{"first", "second"} {
+		a.OnOutOfMemory(func(r spec.OutOfMemoryReport) {
+			heard = append(heard, fmt.Sprintf("%s: %+v", name, r))
+			must(t, a.EmptyCache()) // takes the device's lock
+			must(t, a.Free(give(t, a, r.Device, mib)))
+		})
+	}
+	_, err := a.Malloc(spec.Request{Device: 1, Bytes: 120 * mib})
+	wantError[*spec.OutOfMemoryError](t, err, "120.00 MiB")
+	must(t, a.SetMemoryFraction(0, 0.5))
+	_, err = a.Malloc(spec.Request{Bytes: 60*mib - 1})
+	wantError[*spec.OutOfMemoryError](t, err, "50.00 MiB allowed")
+
+	// More than any device has is refused before the device hears of it.
+	_, err = a.Malloc(spec.Request{Bytes: 1 << 60})
+	wantError[*spec.OutOfMemoryError](t, err, "more than any device has")
+	want := []string{
+		"first: {Device:1 SegmentSize:125829120 Allowed:104857600 DeviceFree:104857600}",
+		"second: {Device:1 SegmentSize:125829120 Allowed:104857600 DeviceFree:104857600}",
+		"first: {Device:0 SegmentSize:62914560 Allowed:52428800 DeviceFree:104857600}",
+		"second: {Device:0 SegmentSize:62914560 Allowed:52428800 DeviceFree:104857600}",
+	}
+	if diff := cmp.Diff(want, heard); diff != "" {
+		t.Errorf("heard (-want +got):\n%s", diff)
+	}
+}
+
+// TestMemInfoFails: the driver cannot tell how much memory is free while a request
+// fails. It is still out of memory, and counts; what is not known is left out.
+func TestMemInfoFails(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 100*mib)})
+	a := newAllocator(t, gpu, "")
+	heard := 0
+	a.OnOutOfMemory(func(spec.OutOfMemoryReport) { heard++ })
+	must(t, gpu.FailCall("MemInfo", 1, fakegpu.UnknownError("MemInfo")))
+	_, err := a.Malloc(spec.Request{Bytes: 120 * mib})
+	wantError[*spec.OutOfMemoryError](t, err, "total capacity of 100.00 MiB of which 0 bytes is free")
+	wantError[*spec.DriverError](t, err, "MemInfo")
+	if heard != 1 || current(t, a, 0, "num_ooms") != 1 {
+		t.Errorf("%d observers heard of it, num_ooms is %d", heard, current(t, a, 0, "num_ooms"))
+	}
+}
+
+// TestNeedMemory: when the cache has nothing for a request, those who promised to
+// free memory are asked, all of them, in the order of registration, without any
+// lock held; if one did the cache is searched again, before the driver is asked.
+func TestNeedMemory(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "")
+	hoard := give(t, a, 0, 20*mib)
+	var asked []string
+	a.OnNeedMemory(func() bool {
+		asked = append(asked, "first")
+		if hoard == 0 {
+			return false
+		}
+		must(t, a.Free(hoard))
+		hoard = 0
+		return true
+	})
+	a.OnNeedMemory(func() bool {
+		asked = append(asked, "second")
+		_, err := a.Stats(0)
+		return err != nil
+	})
+	want := func(what string, segments int64, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, asked); diff != "" {
+			t.Errorf("%s: asked (-want +got):\n%s", what, diff)
+		}
+		if got := current(t, a, 0, "segment.all.current"); got != segments {
+			t.Errorf("%s: there are %d segments, want %d", what, got, segments)
+		}
+		asked = nil
+	}
+
+	p := give(t, a, 0, 15*mib)
+	want("what one of them freed serves", 1, "first", "second")
+	q := give(t, a, 0, 5*mib)
+	want("the cache serves", 1)
+	give(t, a, 0, 15*mib)
+	want("nobody has freed anything", 2, "first", "second")
+	must(t, a.Free(p))
+	must(t, a.Free(q))
+
+	// The promise may be empty: then the driver is asked, as without it.
+	a.OnNeedMemory(func() bool { asked = append(asked, "liar"); return true })
+	give(t, a, 0, 30*mib)
+	want("nothing was freed", 3, "first", "second", "liar")
+}
+
+// TestNeedMemoryTakenAway: what one request's callbacks free may be taken by another
+// one's before the first has the lock again. Here the second comes from a callback.
+func TestNeedMemoryTakenAway(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "")
+	hoard := give(t, a, 0, 20*mib)
+	taken := spec.Ptr(0)
+	a.OnNeedMemory(func() bool {
+		if taken == 0 {
+			must(t, a.Free(hoard))
+			taken = give(t, a, 0, 20*mib)
+		}
+		return true
+	})
+	if p := give(t, a, 0, 20*mib); p == taken || taken != hoard {
+		t.Errorf("the request has %v, the callback took %v of what was at %v", p, taken, hoard)
+	}
+}
+
+// TestNeedMemoryAndPools: with the lock released for the callbacks, the request's
+// pool may be given up by others. It stays as long as the request needs it.
+func TestNeedMemoryAndPools(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "")
+	pool := spec.PoolID{User: 5}
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForStream(0)))
+	a.OnNeedMemory(func() bool {
+		must(t, a.EndAllocateToPool(0, pool))
+		must(t, a.ReleasePool(0, pool))
+		must(t, a.EmptyCache())
+		return true
+	})
+	p := give(t, a, 0, 20*mib)
+	must(t, a.Free(p))
+	must(t, a.EmptyCache())
+	if _, err := a.PoolUseCount(0, pool); err == nil {
+		t.Error("the pool has not been forgotten")
+	}
+	wantNoLeaks(t, a, gpu)
+}
+
+// TestRequestsDuringCallbacks: while the lock is released another request may find,
+// and map, what the first was about to; both are served, from different memory.
+func TestRequestsDuringCallbacks(t *testing.T) {
+	for _, settings := range []string{"", "expandable_segments:True"} {
+		gpu := fakegpu.New(fakegpu.Config{})
+		a := newAllocator(t, gpu, settings)
+		var inner []spec.Ptr
+		a.OnNeedMemory(func() bool {
+			if len(inner) == 0 {
+				inner = append(inner, 0) // not again
+				inner = append(inner, give(t, a, 0, 30*mib), give(t, a, 0, 512))
+			}
+			return false
+		})
+		outer := give(t, a, 0, 30*mib)
+		wantDisjoint(t, a, append(inner[1:], outer))
+	}
+}
+
+// TestConfigureDuringCallbacks: settings that come while a request has released the
+// lock hold for what the request has not decided yet. Whether it is served by an
+// expandable segment was decided at its beginning, as was its pool.
+func TestConfigureDuringCallbacks(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	a.OnNeedMemory(func() bool {
+		must(t, a.Configure("expandable_segments:False,max_split_size_mb:20"))
+		return false
+	})
+	give(t, a, 0, 30*mib)
+	give(t, a, 0, 30*mib)
+	snapshot, err := a.Snapshot()
+	must(t, err)
+	var got []string
+	for _, s := range snapshot.Segments {
+		got = append(got, fmt.Sprintf("%d MiB, expandable %v", s.TotalSize/mib, s.Expandable))
+	}
+	if diff := cmp.Diff([]string{"30 MiB, expandable false", "40 MiB, expandable true"}, got); diff != "" {
+		t.Errorf("segments (-want +got):\n%s", diff)
+	}
+	if got := current(t, a, 0, "oversize_allocations.current"); got != 2 {
+		t.Errorf("%d oversize allocations, want 2", got)
+	}
+}
+
+// wantDisjoint wants the pointers to be out, each once.
+func wantDisjoint(t *testing.T, a *alloc.Allocator, out []spec.Ptr) {
+	t.Helper()
+	seen := map[spec.Ptr]bool{}
+	for _, p := range out {
+		if seen[p] {
+			t.Errorf("%v is out twice", p)
+		}
+		seen[p] = true
+	}
+	stats, err := a.Stats(0)
+	must(t, err)
+	violations, err := spec.CheckInspector(0, a, spec.DefaultGeometry(), &stats)
+	must(t, err)
+	if len(violations) > 0 {
+		t.Error(violations)
+	}
+}

@@ -1,0 +1,207 @@
+package alloc_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+// launch runs a kernel of a device that writes to an address.
+func launch(t *testing.T, gpu *fakegpu.GPU, dev spec.Device, p spec.Ptr) {
+	t.Helper()
+	must(t, gpu.Launch(spec.Launch{Device: dev, Name: "kernel", Writes: []spec.Range{{Ptr: p, Bytes: 512}}}))
+}
+
+// wantViolations wants so many pieces of work to have touched what they must not.
+func wantViolations(t *testing.T, gpu *fakegpu.GPU, want int) {
+	t.Helper()
+	if got := gpu.Violations(); len(got) != want {
+		t.Errorf("%d violations, want %d: %v", len(got), want, got)
+	}
+}
+
+// reachable tells which of the devices can touch the memory at an address.
+func reachable(t *testing.T, gpu *fakegpu.GPU, p spec.Ptr) (devices []spec.Device) {
+	t.Helper()
+	for dev := range spec.Device(gpu.DeviceCount()) {
+		before := len(gpu.Violations())
+		launch(t, gpu, dev, p)
+		if len(gpu.Violations()) == before {
+			devices = append(devices, dev)
+		}
+	}
+	return devices
+}
+
+// TestPeerAccess: a peer reaches all memory of a device, whatever its kind: what had
+// been given out before the peer was enabled, and what is given out after.
+func TestPeerAccess(t *testing.T) {
+	for _, settings := range []string{"", "expandable_segments:True"} {
+		t.Run(settings, func(t *testing.T) {
+			gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(3, spec.GiB)})
+			a := newAllocator(t, gpu, settings)
+			want := func(p spec.Ptr, want ...spec.Device) {
+				t.Helper()
+				if diff := cmp.Diff(want, reachable(t, gpu, p)); diff != "" {
+					t.Errorf("who can reach %v (-want +got):\n%s", p, diff)
+				}
+			}
+			old := give(t, a, 0, 60*mib)
+			gap := give(t, a, 0, 60*mib)
+			last := give(t, a, 0, 60*mib)
+			must(t, a.Free(gap))
+			must(t, a.EmptyCache())
+			want(old, 0)
+
+			must(t, a.EnablePeerAccess(1, 0))
+			want(old, 0, 1)
+			want(last, 0, 1)
+			grown := give(t, a, 0, 100*mib)
+			small := give(t, a, 0, 512) // a segment of its own
+			want(grown, 0, 1)
+			want(small, 0, 1)
+
+			must(t, a.EnablePeerAccess(2, 0))
+			must(t, a.EnablePeerAccess(2, 0))
+			filled := give(t, a, 0, 60*mib) // in the gap
+			want(old, 0, 1, 2)
+			want(filled, 0, 1, 2)
+			// It is not mutual.
+			want(give(t, a, 1, 60*mib), 1)
+		})
+	}
+}
+
+// TestPeerOfOpenedMemory: pages of another process become reachable as well, those
+// that are open already and those that are opened later.
+func TestPeerOfOpenedMemory(t *testing.T) {
+	machine := fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(3, spec.GiB)})
+	sender, receiver := machine.NewProcess(), machine.NewProcess()
+	a, b := newAllocator(t, sender, "expandable_segments:True"), newAllocator(t, receiver, "")
+	early := open(t, b, 0, share(t, a, give(t, a, 0, 60*mib)).Handle)
+	must(t, b.EnablePeerAccess(2, 0))
+	late := open(t, b, 0, share(t, a, give(t, a, 0, 100*mib)).Handle)
+	for _, m := range []spec.OpenedMemory{early, late} {
+		if diff := cmp.Diff([]spec.Device{0, 2}, reachable(t, receiver, m.Base())); diff != "" {
+			t.Errorf("who can reach %v (-want +got):\n%s", m.Base(), diff)
+		}
+	}
+}
+
+// meeting is a driver under which EnablePeerAccess waits, with the device's lock
+// held, until another goroutine is in the middle of OpenHandle.
+type meeting struct {
+	*fakegpu.GPU
+	importing chan struct{}
+}
+
+func (m *meeting) EnablePeerAccess(dev, peer spec.Device) error {
+	<-m.importing
+	return m.GPU.EnablePeerAccess(dev, peer)
+}
+
+func (m *meeting) ImportPage(pid uint64, share spec.ShareType, handle []byte) (spec.PageHandle, error) {
+	close(m.importing)
+	return m.GPU.ImportPage(pid, share, handle)
+}
+
+// TestEnablePeerWhileOpening: opening a handle takes the lock of the device while it
+// holds that of the handles, so enabling a peer must not take them the other way
+// round. (If it does, this test does not end.)
+func TestEnablePeerWhileOpening(t *testing.T) {
+	machine := fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
+	sender, receiver := machine.NewProcess(), machine.NewProcess()
+	a := newAllocator(t, sender, "expandable_segments:True")
+	b := newAllocator(t, &meeting{receiver, make(chan struct{})}, "")
+	handle := share(t, a, give(t, a, 0, 20*mib)).Handle
+	opened := make(chan spec.OpenedMemory)
+	go func() {
+		m, err := b.OpenHandle(0, handle)
+		if err != nil {
+			t.Error(err)
+		}
+		opened <- m
+	}()
+	must(t, b.EnablePeerAccess(1, 0))
+	if diff := cmp.Diff([]spec.Device{0, 1}, reachable(t, receiver, (<-opened).Base())); diff != "" {
+		t.Errorf("who can reach it (-want +got):\n%s", diff)
+	}
+}
+
+// TestPeerFails: access cannot be set for one of the ranges. The peer is none then;
+// the next attempt does the rest.
+func TestPeerFails(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	p, q := give(t, a, 0, 60*mib), give(t, a, 0, 512)
+	must(t, gpu.FailCall("SetAccess", 2, fakegpu.UnknownError("SetAccess")))
+	wantError[*spec.DriverError](t, a.EnablePeerAccess(1, 0), "SetAccess")
+	if diff := cmp.Diff([]spec.Device{0}, reachable(t, gpu, q)); diff != "" {
+		t.Errorf("who can reach the second (-want +got):\n%s", diff)
+	}
+	must(t, a.EnablePeerAccess(1, 0))
+	for _, p := range []spec.Ptr{p, q, give(t, a, 0, 100*mib)} {
+		if diff := cmp.Diff([]spec.Device{0, 1}, reachable(t, gpu, p)); diff != "" {
+			t.Errorf("who can reach %v (-want +got):\n%s", p, diff)
+		}
+	}
+}
+
+// TestPeerErrors: what makes no sense.
+func TestPeerErrors(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB), NoPeerAccess: true})
+	a := newAllocator(t, gpu, "")
+	wantError[*spec.InvalidArgumentError](t, a.EnablePeerAccess(1, 1), "no access to itself")
+	wantError[*spec.InvalidArgumentError](t, a.EnablePeerAccess(2, 0), "there is no device 2")
+	wantError[*spec.InvalidArgumentError](t, a.EnablePeerAccess(0, 2), "there is no device 2")
+	wantError[*spec.DriverError](t, a.EnablePeerAccess(1, 0), "letting device 1 reach device 0")
+	for _, pair := range [][2]spec.Device{{2, 0}, {0, 2}} {
+		_, err := a.CopyKind(pair[0], pair[1], true)
+		wantError[*spec.InvalidArgumentError](t, err, "there is no device 2")
+	}
+}
+
+// TestCopyKind: an ordinary copy does on one device, between peers, and as long as
+// neither device has expandable segments.
+func TestCopyKind(t *testing.T) {
+	const direct, peer = spec.CopyDirect, spec.CopyPeer
+	for _, test := range []struct {
+		growing          string // which of the devices 0 and 1 have an expandable segment
+		same, apart, p2p spec.CopyKind
+	}{
+		{"", direct, direct, direct},
+		{"0", direct, peer, direct},
+		{"1", direct, peer, direct},
+		{"01", direct, peer, direct},
+	} {
+		gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
+		a := newAllocator(t, gpu, "")
+		give(t, a, 0, 20*mib)
+		must(t, a.Configure("expandable_segments:True"))
+		var out []spec.Ptr
+		for _, dev := range test.growing {
+			out = append(out, give(t, a, spec.Device(dev-'0'), 60*mib))
+		}
+		want := func(dst, src spec.Device, enabled bool, want spec.CopyKind) {
+			t.Helper()
+			if got, err := a.CopyKind(dst, src, enabled); got != want || err != nil {
+				t.Errorf("growing %q: from %d to %d, peers %v: %v, %v, want %v", test.growing, src, dst, enabled, got, err, want)
+			}
+		}
+		want(0, 0, false, test.same)
+		want(1, 1, false, test.same)
+		want(0, 1, false, test.apart)
+		want(1, 0, false, test.apart)
+		want(0, 1, true, test.p2p)
+		want(1, 0, true, test.p2p)
+		// When the segments are gone, it is as at first, whatever the settings.
+		for _, p := range out {
+			must(t, a.Free(p))
+		}
+		must(t, a.EmptyCache())
+		want(0, 1, false, direct)
+	}
+}

@@ -1,0 +1,205 @@
+package alloc_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"gaugeblock/spec"
+)
+
+// command does something, to the allocator or to the device.
+type command func(c *conversation, l line) error
+
+// commands are what can be said, by name. Streams are numbered from 0, the default
+// stream; pool=N is the pool (0, N).
+var commands = map[string]command{
+	"malloc": (*conversation).malloc, // malloc NAME SIZE [stream=N] [thread=N]
+	"free": func(c *conversation, l line) error { // free NAME
+		return c.allocator.Free(c.blocks[l.word(0)])
+	},
+	"record": func(c *conversation, l line) error { // record NAME stream=N
+		return c.allocator.RecordStream(c.blocks[l.word(0)], 0, c.stream(l))
+	},
+	"empty-cache": func(c *conversation, l line) error { // empty-cache [pool=N]
+		if pool := l.pool(); !pool.IsDefault() {
+			return c.allocator.EmptyPool(pool)
+		}
+		return c.allocator.EmptyCache()
+	},
+	"close":     func(c *conversation, _ line) error { return c.allocator.Close() },
+	"configure": func(c *conversation, l line) error { return c.allocator.Configure(l.settings()) }, // configure KEY:VALUE,…
+	"limit": func(c *conversation, l line) error { // limit SIZE
+		return c.limit(l.size(l.word(0)))
+	},
+
+	"pool-create": func(c *conversation, l line) error { // pool-create pool=N [use-on-oom] [no-split]
+		return c.allocator.CreatePool(0, l.pool(), spec.PoolOptions{UseOnOOM: l.d.HasArg("use-on-oom"), NoSplit: l.d.HasArg("no-split")})
+	},
+	"pool-begin":   (*conversation).poolBegin, // pool-begin pool=N (stream=N | thread=N | capture=N)
+	"pool-end":     func(c *conversation, l line) error { return c.allocator.EndAllocateToPool(0, l.pool()) },
+	"pool-release": func(c *conversation, l line) error { return c.allocator.ReleasePool(0, l.pool()) },
+	"use-on-oom": func(c *conversation, l line) error { // use-on-oom pool=N [off]
+		return c.allocator.SetUseOnOOM(0, l.pool(), !l.d.HasArg("off"))
+	},
+	"no-split": func(c *conversation, l line) error { return c.allocator.SetNoSplit(0, l.pool()) },
+
+	"checkpoint": func(c *conversation, l line) error { // checkpoint NAME pool=N
+		state, err := c.allocator.Checkpoint(0, l.pool())
+		c.states[l.word(0)] = state
+		return err
+	},
+	"restore": (*conversation).restore, // restore NAME
+
+	"busy":        func(c *conversation, l line) error { return c.gpu.Busy(0, c.stream(l)) },
+	"drain":       func(c *conversation, l line) error { return c.gpu.Drain(0, c.stream(l)) },
+	"device-free": (*conversation).deviceFree, // device-free SIZE
+	"kernel": func(c *conversation, l line) error {
+		return c.gpu.Launch(spec.Launch{Stream: c.stream(l), Name: "kernel"})
+	},
+	"wait":          (*conversation).wait,         // wait stream=N on=N
+	"capture-begin": (*conversation).captureBegin, // capture-begin stream=N [mode=relaxed]
+	"capture-end": func(c *conversation, l line) error {
+		_, err := c.gpu.EndCapture(0, c.stream(l))
+		return err
+	},
+	"fail": func(c *conversation, l line) error { // fail CALL [nth=N] [error=out_of_memory]
+		c.unsure = c.unsure || l.word(0) == "ReleasePage"
+		return c.gpu.Inject(spec.FaultSpec{Call: l.word(0), Nth: l.number("nth", "1"), Error: l.argument("error", "unknown")})
+	},
+}
+
+func (c *conversation) malloc(l line) error {
+	p, err := c.allocator.Malloc(spec.Request{
+		Stream: c.stream(l), Bytes: l.size(l.word(1)), Thread: spec.Thread(l.number("thread", "0")),
+	})
+	c.blocks[l.word(0)] = p
+	return err
+}
+
+func (c *conversation) poolBegin(l line) error {
+	filter := spec.ForStream(c.stream(l))
+	switch {
+	case l.d.HasArg("thread"):
+		filter = spec.ForThread(spec.Thread(l.number("thread", "")))
+	case l.d.HasArg("capture"):
+		status, err := c.gpu.CaptureStatus(0, c.streams[l.number("capture", "")])
+		if err != nil {
+			return err
+		}
+		filter = spec.ForCapture(c.gpu, status.ID)
+	}
+	return c.allocator.BeginAllocateToPool(0, l.pool(), filter)
+}
+
+// restore tells, beside what the allocator did, what its caller is told.
+func (c *conversation) restore(l line) error {
+	delta, err := c.allocator.Restore(0, c.states[l.word(0)])
+	if err == nil {
+		c.say("freed: %s", c.names(delta.Freed))
+		c.say("created: %s", c.names(delta.Created))
+	}
+	return err
+}
+
+// deviceFree leaves the device so much memory, as if others took the rest.
+func (c *conversation) deviceFree(l line) error {
+	c.gpu.SetFreeMemory(0, l.size(l.word(0)))
+	c.unsure = true
+	return nil
+}
+
+// wait makes a stream wait for another.
+func (c *conversation) wait(l line) error {
+	e, err := c.gpu.CreateEvent(0)
+	if err != nil {
+		return err
+	}
+	if err := c.gpu.RecordEvent(e, 0, c.streams[l.number("on", "0")]); err != nil {
+		return err
+	}
+	if err := c.gpu.WaitEvent(0, c.stream(l), e); err != nil {
+		return err
+	}
+	return c.gpu.DestroyEvent(e)
+}
+
+func (c *conversation) captureBegin(l line) error {
+	mode := map[string]spec.CaptureMode{
+		"global": spec.CaptureGlobal, "thread_local": spec.CaptureThreadLocal, "relaxed": spec.CaptureRelaxed,
+	}[l.argument("mode", "relaxed")]
+	return c.gpu.BeginCapture(0, c.stream(l), mode)
+}
+
+// stream is the argument stream=N, the default stream without it.
+func (c *conversation) stream(l line) spec.Stream { return c.streams[l.number("stream", "0")] }
+
+// line is a line of a transcript, and the test that reads it.
+type line struct {
+	t *testing.T
+	d *datadriven.TestData
+}
+
+func (l line) must(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatalf("%s: %v", l.d.Pos, err)
+	}
+}
+
+// word is the i-th argument, of those without a value.
+func (l line) word(i int) string {
+	l.t.Helper()
+	for _, a := range l.d.CmdArgs {
+		if len(a.Vals) > 0 {
+			continue
+		}
+		if i == 0 {
+			return a.Key
+		}
+		i--
+	}
+	l.t.Fatalf("%s: an argument is missing", l.d.Pos)
+	return ""
+}
+
+// settings is the whole of what follows the command.
+func (l line) settings() string {
+	words := make([]string, len(l.d.CmdArgs))
+	for i := range l.d.CmdArgs {
+		words[i] = l.d.CmdArgs[i].String()
+	}
+	return strings.Join(words, " ")
+}
+
+// argument is the value of key=value, or what stands in for it.
+func (l line) argument(key, missing string) string {
+	for _, a := range l.d.CmdArgs {
+		if a.Key == key && len(a.Vals) > 0 {
+			return strings.Join(a.Vals, ",")
+		}
+	}
+	return missing
+}
+
+func (l line) number(key, missing string) int {
+	l.t.Helper()
+	n, err := strconv.Atoi(l.argument(key, missing))
+	l.must(err)
+	return n
+}
+
+func (l line) pool() spec.PoolID {
+	l.t.Helper()
+	return spec.PoolID{User: uint64(l.number("pool", "0"))}
+}
+
+// size reads "5MiB", or sums like "20MiB+512B".
+func (l line) size(text string) (sum uint64) {
+	l.t.Helper()
+	sum, err := parseBytes(text)
+	l.must(err)
+	return sum
+}

@@ -1,0 +1,175 @@
+package alloc_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gaugeblock/spec"
+)
+
+// views are what can be looked at, by name.
+var views = map[string]func(c *conversation, l line) string{
+	"layout":   (*conversation).layout,   // layout [pool=N]: the memory, a segment a line
+	"unmapped": (*conversation).unmapped, // the ranges of expandable segments without memory
+	"sizes":    (*conversation).sizes,    // how far each expandable segment has grown
+	"stats":    (*conversation).stats,    // stats KEY…: figures
+	"pending":  (*conversation).pending,  // what freed blocks wait for
+	"pools":    (*conversation).pools,    // the private pools
+	"live":     (*conversation).live,     // live pool=N NAME…: are exactly these out?
+	"capture":  (*conversation).capture,  // capture stream=N: its state
+	"calls":    func(c *conversation, _ line) string { return c.calls },
+	"leaks":    func(c *conversation, _ line) string { return strings.Join(c.leaks(), "\n") },
+}
+
+// layout draws the memory.
+func (c *conversation) layout(l line) string {
+	snapshot, err := c.allocator.SnapshotPool(l.pool())
+	l.must(err)
+	var out strings.Builder
+	for _, s := range snapshot.Segments {
+		kind := "small"
+		if s.Large {
+			kind = "large"
+		}
+		if s.Expandable {
+			kind += " expandable"
+		}
+		fmt.Fprintf(&out, "%s %s on %s", c.name(s.Address), kind, c.streamName(s.Stream))
+		if !s.Pool.IsDefault() {
+			fmt.Fprintf(&out, " pool %d", s.Pool.User)
+		}
+		out.WriteString(":")
+		for _, b := range s.Blocks {
+			mark := map[spec.BlockState]string{spec.Inactive: "free", spec.ActiveAllocated: "used", spec.ActivePendingFree: "pending"}[b.State]
+			fmt.Fprintf(&out, " [%s %s]", mark, bytes(b.Size))
+		}
+		out.WriteString("\n")
+	}
+	if out.Len() == 0 {
+		return "no memory"
+	}
+	return out.String()
+}
+
+// unmapped lists ranges without memory.
+func (c *conversation) unmapped(l line) string {
+	var out strings.Builder
+	l.must(c.allocator.Inspect(0, spec.Visitor{
+		Unmapped: func(b *spec.BlockView) {
+			fmt.Fprintf(&out, "%s %s on %s\n", c.name(b.Address), bytes(b.Size), c.streamName(b.Stream))
+		},
+	}))
+	return out.String()
+}
+
+// sizes lists the expandable segments in the order in which they were made.
+func (c *conversation) sizes(l line) string {
+	sizes, err := c.allocator.ExpandableSegmentSizes(0)
+	l.must(err)
+	var out strings.Builder
+	for _, s := range sizes {
+		kind := "large"
+		if s.Small {
+			kind = "small"
+		}
+		fmt.Fprintf(&out, "%s on %s: %s\n", kind, c.streamName(s.Stream), bytes(s.Mapped))
+	}
+	return out.String()
+}
+
+// stats prints the figures whose keys are given.
+func (c *conversation) stats(l line) string {
+	stats, err := c.allocator.Stats(0)
+	l.must(err)
+	all := stats.Map()
+	var out strings.Builder
+	for _, a := range l.d.CmdArgs {
+		value, ok := all[a.Key]
+		if !ok {
+			l.t.Fatalf("%s: there is no figure %q", l.d.Pos, a.Key)
+		}
+		text := strconv.FormatInt(value, 10)
+		if strings.Contains(a.Key, "bytes") {
+			text = bytes(uint64(value))
+		}
+		fmt.Fprintf(&out, "%s %s\n", a.Key, text)
+	}
+	return out.String()
+}
+
+// pending lists what freed blocks wait for.
+func (c *conversation) pending(l line) string {
+	var out strings.Builder
+	l.must(c.allocator.Inspect(0, spec.Visitor{
+		Pending: func(p *spec.PendingView) {
+			fmt.Fprintf(&out, "%s waits for %s\n", c.name(p.Block), c.streamName(p.Stream))
+		},
+		Deferred: func(d *spec.DeferredView) {
+			fmt.Fprintf(&out, "%s is put off, %d markers\n", c.name(d.Block), d.Markers)
+		},
+	}))
+	return out.String()
+}
+
+// pools lists the private pools by id.
+func (c *conversation) pools(l line) string {
+	var begun []spec.PoolID
+	var views []spec.PoolView
+	l.must(c.allocator.Inspect(0, spec.Visitor{
+		Redirection: func(id spec.PoolID) { begun = append(begun, id) },
+		Pool:        func(p *spec.PoolView) { views = append(views, *p) },
+	}))
+	var out strings.Builder
+	for _, p := range views {
+		if p.ID.IsDefault() {
+			continue
+		}
+		fmt.Fprintf(&out, "pool %d: use count %d, %d driver segments", p.ID.User, p.UseCount, p.DriverSegments)
+		for _, mark := range []struct {
+			set  bool
+			name string
+		}{
+			{p.Freeable, "freeable"}, {p.UseOnOOM, "use-on-oom"}, {p.NoSplit, "no-split"}, {slices.Contains(begun, p.ID), "begun"},
+		} {
+			if mark.set {
+				out.WriteString(", " + mark.name)
+			}
+		}
+		out.WriteString("\n")
+	}
+	if out.Len() == 0 {
+		return "no private pools"
+	}
+	return out.String()
+}
+
+// live says whether exactly the named blocks of a pool are out.
+func (c *conversation) live(l line) string {
+	var live []spec.Ptr
+	for _, a := range l.d.CmdArgs {
+		if len(a.Vals) == 0 {
+			live = append(live, c.blocks[a.Key])
+		}
+	}
+	same, err := c.allocator.CheckPoolLiveAllocations(0, l.pool(), live)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	return fmt.Sprint(same)
+}
+
+// capture is the capture state of a stream.
+func (c *conversation) capture(l line) string {
+	status, err := c.gpu.CaptureStatus(0, c.stream(l))
+	l.must(err)
+	return map[spec.CaptureState]string{
+		spec.CaptureNone: "not captured", spec.CaptureActive: "captured", spec.CaptureInvalidated: "captured in vain",
+	}[status.State]
+}
+
+// leaks lists what is still held of the driver, beside the conversation's streams.
+func (c *conversation) leaks() []string {
+	return slices.DeleteFunc(c.gpu.Leaks(), func(l string) bool { return strings.HasPrefix(l, "stream ") })
+}

@@ -1,0 +1,93 @@
+package alloc_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/alloc"
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+// TestUncached: every allocation goes to the driver, unrounded, and back. It is in
+// no figure and no diary.
+func TestUncached(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
+	a, err := alloc.New(gpu, alloc.Options{Uncached: true})
+	must(t, err)
+	a.OnTrace(func(e spec.TraceEntry) { t.Errorf("the diary has %v", e.Action) })
+	before, err := a.Stats(1)
+	must(t, err)
+	p := give(t, a, 1, 777)
+	q := give(t, a, 1, 777)
+	must(t, a.RecordStream(p, 0, 0)) // the driver's free waits for the device
+	free, total, err := gpu.MemInfo(1)
+	must(t, err)
+	if total-free != 2*777 {
+		t.Errorf("the device has given %d bytes, want %d", total-free, 2*777)
+	}
+	after, err := a.Stats(1)
+	must(t, err)
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("figures have changed (-before +after):\n%s", diff)
+	}
+	must(t, a.Free(p))
+	wantError[*spec.InvalidPointerError](t, a.Free(p), "free")
+	wantError[*spec.InvalidPointerError](t, a.RecordStream(p, 0, 0), "record_stream")
+	_, _, err = a.BaseAllocation(q)
+	wantError[*spec.InvalidPointerError](t, err, "base_allocation")
+	must(t, a.Free(q))
+	if p := give(t, a, 0, 0); p != 0 {
+		t.Errorf("no bytes are at %v", p)
+	}
+	_, err = a.Malloc(spec.Request{Bytes: 1 << 60})
+	wantError[*spec.OutOfMemoryError](t, err, "more than any device has")
+	wantLeaks(t, gpu)
+}
+
+// wantLeaks wants the driver to have given just this.
+func wantLeaks(t *testing.T, gpu *fakegpu.GPU, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, gpu.Leaks()); diff != "" {
+		t.Errorf("what the driver has given (-want +got):\n%s", diff)
+	}
+}
+
+// TestToggleCaching: each pointer goes back the way it came, whether caching is on or
+// off when it is freed.
+func TestToggleCaching(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "")
+	cached := give(t, a, 0, 20*mib)
+	also := give(t, a, 0, 20*mib)
+	a.Enable(false)
+	uncached := give(t, a, 0, 777)
+	must(t, a.Free(cached))
+	if a.Enabled() || current(t, a, 0, "segment.all.current") != 2 {
+		t.Errorf("enabled is %v; there are %d segments, want the 2 that are cached", a.Enabled(), current(t, a, 0, "segment.all.current"))
+	}
+	a.Enable(true)
+	must(t, a.Free(uncached))
+	if p := give(t, a, 0, 20*mib); p != cached {
+		t.Errorf("the cache gave %v, want %v", p, cached)
+	}
+	must(t, a.Free(cached))
+	must(t, a.Free(also))
+	wantNoLeaks(t, a, gpu)
+}
+
+// TestUncachedFails: the driver's errors come back, and what it does not take back is
+// still out.
+func TestUncachedFails(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 10*mib)})
+	a, err := alloc.New(gpu, alloc.Options{Uncached: true})
+	must(t, err)
+	_, err = a.Malloc(spec.Request{Bytes: 20 * mib})
+	wantError[*spec.DriverError](t, err, "malloc of 20971520 bytes, uncached")
+	p := give(t, a, 0, mib)
+	must(t, gpu.FailCall("Free", 1, fakegpu.UnknownError("Free")))
+	wantError[*spec.DriverError](t, a.Free(p), "free, uncached")
+	must(t, a.Free(p))
+	wantLeaks(t, gpu)
+}
