@@ -132,6 +132,7 @@ func (d *device) newBlock(sibling *block, ptr spec.Ptr, size uint64) *block {
 // retire keeps the struct of a block that no longer exists for newBlock. Nothing
 // may point to it any more.
 func (d *device) retire(b *block) {
-	*b = block{uses: b.uses[:0], next: d.spare}
+	b.context = nil
+	b.next = d.spare
 	d.spare = b
 }

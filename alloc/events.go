@@ -90,8 +90,10 @@ func (p *pendingEvents) dropEmpty() {
 // wait. Under a capture that forbids to free, no event may be asked about either,
 // not even those of streams that take no part in it.
 func (d *device) processEvents(context any) error {
-	if err := d.resolveDeferred(context); err != nil {
-		return err
+	if len(d.deferred) > 0 {
+		if err := d.resolveDeferred(context); err != nil {
+			return err
+		}
 	}
 	if len(d.pending) == 0 || d.driver.FreeForbidden() {
 		return nil

@@ -106,19 +106,20 @@ func (t *pointerTable) place(slots []slot, p spec.Ptr, b *block) {
 // search goes on past it, and so can the dead ones before it.
 func (t *pointerTable) take(p spec.Ptr) {
 	slots := *t.slots.Load()
-	s := t.find(p)
-	s.block = nil
-	s.key.Store(deadSlot)
-	t.live--
-	t.dead++
+	last := len(slots) - 1
 	i := home(p, len(slots))
-	for &slots[i] != s {
-		i = (i + 1) & (len(slots) - 1)
+	for slots[i].key.Load() != uint64(p) {
+		i = (i + 1) & last
 	}
-	if slots[(i+1)&(len(slots)-1)].key.Load() != emptySlot {
+	slots[i].block = nil
+	t.live--
+	if slots[(i+1)&last].key.Load() != emptySlot {
+		slots[i].key.Store(deadSlot)
+		t.dead++
 		return
 	}
-	for ; slots[i].key.Load() == deadSlot; i = (i - 1) & (len(slots) - 1) {
+	slots[i].key.Store(emptySlot)
+	for i = (i - 1) & last; slots[i].key.Load() == deadSlot; i = (i - 1) & last {
 		slots[i].key.Store(emptySlot)
 		t.dead--
 	}

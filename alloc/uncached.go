@@ -3,6 +3,7 @@ package alloc
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"gaugeblock/spec"
 )
@@ -12,8 +13,9 @@ import (
 // history, as upstream. Each pointer goes back the way it came, even if caching
 // was turned on or off meanwhile.
 type uncached struct {
-	mu  sync.Mutex
-	out map[spec.Ptr]*device
+	used atomic.Bool // there has been such memory
+	mu   sync.Mutex
+	out  map[spec.Ptr]*device
 }
 
 func (u *uncached) malloc(d *device, bytes uint64) (spec.Ptr, error) {
@@ -21,6 +23,7 @@ func (u *uncached) malloc(d *device, bytes uint64) (spec.Ptr, error) {
 	if err != nil {
 		return 0, fmt.Errorf("malloc of %d bytes, uncached: %w", bytes, err)
 	}
+	u.used.Store(true)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.out == nil {
