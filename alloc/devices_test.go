@@ -1,6 +1,7 @@
 package alloc_test
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -339,25 +340,34 @@ func TestDoubleFreeAtOnce(t *testing.T) {
 }
 
 // TestFreeDuringRestore: a pointer stops being out at one moment. Here another caller
-// frees it while a restore, which holds the lock, is about to; when the caller's turn
-// comes there is nothing left to free.
+// finds q still out while a restore, which holds the lock, is about to free it. When
+// the caller gets the lock there is nothing left to free.
 func TestFreeDuringRestore(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
 	pool := spec.PoolID{User: 1}
 	must(t, a.BeginAllocateToPool(0, pool, spec.ForStream(0)))
 	state, err := a.Checkpoint(0, pool)
 	must(t, err)
-	p := give(t, a, 0, 512)
+	p, q := give(t, a, 0, 512), give(t, a, 0, 512)
 	answer := make(chan error, 1)
 	a.OnTrace(func(e spec.TraceEntry) {
-		if e.Action == spec.ActionFreeRequested {
-			go func() { answer <- a.Free(p) }()
+		if e.Action != spec.ActionFreeRequested || e.Addr != p {
+			return
+		}
+		started := make(chan bool)
+		go func() {
+			close(started)
+			answer <- a.Free(q)
+		}()
+		<-started
+		for range 1000 {
+			runtime.Gosched() // most likely it waits for the lock by then; the result is the same if not
 		}
 	})
 	delta, err := a.Restore(0, state)
 	must(t, err)
 	wantError[*spec.InvalidPointerError](t, <-answer, "free")
-	if diff := cmp.Diff(spec.RestoreDelta{Freed: []spec.Ptr{p}}, delta); diff != "" {
+	if diff := cmp.Diff(spec.RestoreDelta{Freed: []spec.Ptr{p, q}}, delta); diff != "" {
 		t.Errorf("restored (-want +got):\n%s", diff)
 	}
 }

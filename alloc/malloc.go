@@ -46,6 +46,10 @@ func (d *device) malloc(r spec.Request) (spec.Ptr, error) {
 		}
 		return 0, d.failOutOfMemory(&w) // unlocks
 	}
+	if err := d.openBlock(b); err != nil {
+		d.mu.Unlock()
+		return 0, err
+	}
 	ptr := d.handOut(b, &w)
 	d.mu.Unlock()
 	return ptr, nil

@@ -93,10 +93,11 @@ func (d *device) newExpandableSegment(w *want) (*block, error) {
 }
 
 // mapBlock puts memory behind at least the first bytes of an unmapped range, in
-// whole pages, and merges it with a free block before it.
+// whole pages, and merges it with a free block before it. With an error it has done
+// so for what could not be undone (pages.go), if anything.
 func (d *device) mapBlock(b *block, bytes uint64, w *want) error {
 	grown, err := b.segment.expandable.grow(spec.Range{Ptr: b.ptr, Bytes: bytes})
-	if err != nil {
+	if grown.Bytes == 0 {
 		return err
 	}
 	p := b.pool
@@ -119,7 +120,20 @@ func (d *device) mapBlock(b *block, bytes uint64, w *want) error {
 		b.segment.context = w.context
 	}
 	d.traceRange(spec.ActionSegmentMap, grown, b, w.context, w.thread)
-	return nil
+	return err
+}
+
+// openBlock sees to it that the memory of a block that was found, and is on no list,
+// can be used. If it cannot the block goes back.
+func (d *device) openBlock(b *block) error {
+	if b.plain() {
+		return nil
+	}
+	err := b.segment.expandable.open(spec.Range{Ptr: b.ptr, Bytes: b.size})
+	if err != nil {
+		b.pool.keep(b)
+	}
+	return err
 }
 
 // unmapBlock returns the pages that lie wholly in a free block. What is left of

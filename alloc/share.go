@@ -3,7 +3,6 @@ package alloc
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -222,13 +221,12 @@ func (d *device) importPages(sharing spec.MemorySharing, payload []byte) (*expan
 		return nil, release(fmt.Errorf("reserving %d bytes of addresses: %w", x.size(), err))
 	}
 	x.base = base
-	if err := x.mapPages(span{0, int(n)}, handles); err != nil {
-		return nil, release(errors.Join(err, x.abandon()))
+	if _, err := x.mapPages(0, handles); err != nil {
+		if x.mapped == 0 { // else they cannot be unmapped again, and keep their addresses
+			err = afterCleanup(err, x.abandon())
+		}
+		return nil, err
 	}
-	for _, h := range handles {
-		x.pages = append(x.pages, page{handle: h, mapped: true})
-	}
-	x.mapped = x.size()
 	return x, nil
 }
 
@@ -255,8 +253,7 @@ func (m *openedMemory) Close() error {
 	return nil
 }
 
-// close gives a mapping up. What was given up before a failure is not tried again
-// the next time.
+// close gives a mapping up.
 func (h *openedHandle) close() error {
 	if h.pages == nil {
 		sharing, err := h.handle.sharing("close_handle")
@@ -265,12 +262,10 @@ func (h *openedHandle) close() error {
 		}
 		return err
 	}
-	for _, s := range h.pages.mappedRuns() {
-		if _, err := h.pages.shrink(h.pages.bytes(s)); err != nil {
-			return err
-		}
+	if h.handle.driver.FreeForbidden() {
+		return &spec.InvalidStateError{Op: "close_handle", Reason: "a capture is under way that forbids to unmap memory"}
 	}
-	return h.pages.abandon()
+	return h.pages.giveUp()
 }
 
 // addPeer opens the pages that were imported on a device to another one, in order

@@ -302,6 +302,23 @@ func TestCloseFails(t *testing.T) {
 	}
 }
 
+// TestCloseDuringCapture: pages cannot be unmapped while a capture forbids it. Closing
+// is refused without asking the driver, which would invalidate the capture.
+func TestCloseDuringCapture(t *testing.T) {
+	machine := fakegpu.NewMachine(fakegpu.Config{})
+	sender, receiver := machine.NewProcess(), machine.NewProcess()
+	a, b := newAllocator(t, sender, "expandable_segments:True"), newAllocator(t, receiver, "")
+	m := open(t, b, 0, share(t, a, give(t, a, 0, 20*mib)).Handle)
+	s := newStream(t, receiver, 0)
+	must(t, receiver.BeginCapture(0, s, spec.CaptureGlobal))
+	wantError[*spec.InvalidStateError](t, m.Close(), "a capture is under way")
+	if _, err := receiver.EndCapture(0, s); err != nil {
+		t.Error(err)
+	}
+	must(t, m.Close())
+	wantError[*spec.InvalidStateError](t, m.Close(), "closed already")
+}
+
 // TestShareFails: the driver cannot make a handle of the segment, or of one of the
 // pages. The next attempt makes it.
 func TestShareFails(t *testing.T) {
