@@ -101,3 +101,76 @@ func BenchmarkMapUnmap(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkLaunchWatched is a launch that is checked, with 1,000 ranges given out and
+// each in use by the streams: a kernel reads one range and writes another.
+func BenchmarkLaunchWatched(b *testing.B) {
+	for _, bench := range []struct {
+		name    string
+		streams int
+		ordered bool // each launch is behind all that was launched before
+	}{
+		{"one stream", 1, true},
+		{"4 streams in order", 4, true},
+		{"4 streams without order", 4, false},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			const live, bytes = 1000, 4096
+			g := fakegpu.New(fakegpu.Config{})
+			p, _ := g.Malloc(0, live*bytes)
+			var ranges []spec.Range
+			for i := range live {
+				ranges = append(ranges, spec.Range{Ptr: p + spec.Ptr(i*bytes), Bytes: bytes})
+				g.GiveOut(fakegpu.Lifetime{Range: ranges[i]})
+			}
+			var streams []spec.Stream
+			for range bench.streams {
+				s, _ := g.CreateStream(0)
+				streams = append(streams, s)
+			}
+			e, _ := g.CreateEvent(0)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				s := streams[i%len(streams)]
+				if bench.ordered && len(streams) > 1 {
+					_ = g.WaitEvent(0, s, e)
+				}
+				read := i % live
+				if err := g.Launch(spec.Launch{
+					Stream: s, Reads: ranges[read : read+1], Writes: ranges[live-1-read : live-read],
+				}); err != nil {
+					b.Fatal(err)
+				}
+				if bench.ordered && len(streams) > 1 {
+					_ = g.RecordEvent(e, 0, s)
+				}
+			}
+			if n := len(g.Hazards()); n > 0 {
+				b.Fatalf("%d hazards", n)
+			}
+		})
+	}
+}
+
+// BenchmarkGiveTake is a life, with a thousand others and one kernel in it.
+func BenchmarkGiveTake(b *testing.B) {
+	const live, bytes = 1000, 4096
+	g := fakegpu.New(fakegpu.Config{})
+	p, _ := g.Malloc(0, live*bytes)
+	s, _ := g.CreateStream(0)
+	lifetime := func(i int) fakegpu.Lifetime {
+		return fakegpu.Lifetime{Range: spec.Range{Ptr: p + spec.Ptr(i*bytes), Bytes: bytes}, Stream: s}
+	}
+	for i := range live {
+		g.GiveOut(lifetime(i))
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		l := lifetime(i % live)
+		g.TakeBack(l.Range.Ptr)
+		g.GiveOut(l)
+		if err := g.Launch(spec.Launch{Stream: s, Writes: []spec.Range{l.Range}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

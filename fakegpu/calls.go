@@ -122,10 +122,14 @@ func (g *GPU) Calls() []CallCount {
 	return counts
 }
 
-// enter begins every call: it counts it, and says whether it is to fail before it
-// has done anything. The machine's lock is held.
+// enter begins every call: it counts it, lets a schedule do some work, and says
+// whether the call is to fail before it has done anything. The machine's lock is
+// held.
 func (g *GPU) enter(c call) error {
 	g.calls.made[c]++
+	if g.schedule != nil {
+		g.progress()
+	}
 	if g.calls.lost == nil && len(g.calls.faults) == 0 && !g.exited {
 		return nil
 	}

@@ -134,8 +134,8 @@ func (g *GPU) BeginCapture(dev spec.Device, handle spec.Stream, mode spec.Captur
 
 // join makes a stream a member, without terminals.
 func (k *capture) join(s *stream) {
+	s.capture, s.terminals, s.chain = k, nil, len(k.members)
 	k.members = append(k.members, s)
-	s.capture, s.terminals = k, nil
 }
 
 // waitCaptured makes a stream wait for an event that was recorded in a capture.
@@ -165,7 +165,14 @@ func (g *GPU) addNode(c call, s *stream, w work) error {
 	if err := s.capture.usable(c); err != nil {
 		return err
 	}
-	n := &node{handle: spec.GraphNode(g.newHandle()), after: s.terminals, work: *w.clone()}
+	n := &node{handle: spec.GraphNode(g.newHandle()), after: s.terminals, chain: s.chain, work: *w.clone()}
+	for _, before := range n.after {
+		n.behind.join(g.nodes[before].behind)
+	}
+	n.behind.raise(n.chain, n.behind.of(n.chain)+1)
+	if g.detector != nil {
+		g.detector.captured(g, s, n)
+	}
 	s.capture.graph.nodes = append(s.capture.graph.nodes, n)
 	g.nodes[n.handle] = n
 	s.terminals = []spec.GraphNode{n.handle}

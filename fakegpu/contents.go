@@ -9,7 +9,9 @@ import (
 // What memory holds. Storing it byte by byte would take as much memory as the
 // device has, so it is stored as runs: stretches that hold the same eight bytes
 // over and over. That is enough for everything that can be written: a fill
-// repeats one byte, a kernel its tag, a copy what was there.
+// repeats one byte, a kernel its tag, a copy what was there. (Under a schedule the
+// tag is mixed with a digest of what the kernel has read, so that a wrong read is
+// passed on to where somebody looks.)
 //
 // The eight bytes of a run are a word. The byte at offset x of a backing is byte
 // x mod 8 of the word, the lowest being byte 0; so runs can be cut anywhere
@@ -40,6 +42,17 @@ func tagOf(id uint64) uint64 {
 	id = (id ^ id>>30) * 0xbf58476d1ce4e5b9
 	id = (id ^ id>>27) * 0x94d049bb133111eb
 	return id ^ id>>31
+}
+
+// digest is a number for what a range holds, the same however it is cut into runs.
+func digest(all []stretch) uint64 {
+	sum := uint64(0)
+	for i, s := range all {
+		if i == 0 || s.word != all[i-1].word {
+			sum = tagOf(sum^s.from) ^ s.word
+		}
+	}
+	return tagOf(sum)
 }
 
 // moved is the word of a run that was moved up by so many bytes.

@@ -26,6 +26,21 @@
 // A call that would have to wait for a stream which nothing can release does not
 // hang; it fails with ErrEndlessWait and says who holds what up (wait.go).
 //
+// At once is the luckiest order. A Schedule puts work off and chooses among what
+// could be done: nothing before somebody waits for it (Lazy), whatever a seed says
+// (Random), or every possible course in turn (Enumerator). Runs with equal schedules
+// are equal too.
+//
+// # Hazards
+//
+// Memory that an allocator gives from one owner to the next must not be touched by
+// the one before any more, on any stream, in any order that CUDA allows. Told what
+// is given out and taken back (GiveOut, TakeBack), the GPU looks at every launch for
+// earlier work, in another life of the same bytes, that nothing makes it wait for;
+// and for work on memory that nobody has, or that is gone (Hazards). It does not
+// have to see anything go wrong: what is missing is found in any run, whatever the
+// schedule. See detector.go, and order.go for what counts as order.
+//
 // # Memory
 //
 // Physical memory is counted exactly, by Malloc and CreatePage, against what the

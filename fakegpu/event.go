@@ -13,6 +13,7 @@ type event struct {
 	mark    mark
 	capture *capture
 	nodes   []spec.GraphNode // what a stream that waits for it depends on
+	before  clock            // for the detector: what it comes after, if it is a mark
 }
 
 // CreateEvent implements spec.Driver.
@@ -74,14 +75,27 @@ func (g *GPU) RecordEvent(ev spec.EventHandle, dev spec.Device, handle spec.Stre
 		return cudaErrorInvalidResourceHandle.in(callRecordEvent, "event %#x is of device %d, %v of device %d", uint64(ev), e.device, s, dev)
 	}
 	if s.capture == nil {
-		e.mark, e.capture, e.nodes = s.end(), nil, nil
-		return nil
+		return g.recordMark(e, s)
 	}
 	if err := s.capture.usable(callRecordEvent); err != nil {
 		return err
 	}
-	e.mark, e.capture = mark{}, s.capture
+	e.mark, e.before, e.capture = mark{}, nil, s.capture
 	e.nodes = append([]spec.GraphNode(nil), s.terminals...)
+	return nil
+}
+
+// recordMark records an event in a stream that runs.
+func (g *GPU) recordMark(e *event, s *stream) error {
+	if err := g.barred(callRecordEvent, s); err != nil {
+		return err
+	}
+	g.gatherBlocking(s)
+	e.mark, e.capture, e.nodes = s.end(), nil, nil
+	if g.detector != nil {
+		g.detector.order.record(&e.before, s)
+	}
+	g.releaseBlocking(s)
 	return nil
 }
 
@@ -96,7 +110,11 @@ func (g *GPU) QueryEvent(handle spec.EventHandle) (complete bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return e.mark.complete(), nil
+	complete = e.mark.complete()
+	if complete && g.detector != nil {
+		g.detector.order.seen(e.before)
+	}
+	return complete, nil
 }
 
 // SynchronizeEvent implements spec.Driver.
@@ -110,10 +128,15 @@ func (g *GPU) SynchronizeEvent(handle spec.EventHandle) error {
 	if err != nil {
 		return err
 	}
-	if e.mark.complete() {
-		return nil
+	if !e.mark.complete() {
+		if err := g.await(callSynchronizeEvent, e.mark, fmt.Sprintf("event %#x", uint64(handle))); err != nil {
+			return err
+		}
 	}
-	return g.await(callSynchronizeEvent, e.mark, fmt.Sprintf("event %#x", uint64(handle)))
+	if g.detector != nil {
+		g.detector.order.seen(e.before)
+	}
+	return nil
 }
 
 // askable finds an event whose progress may be asked for. The progress of one
@@ -165,8 +188,23 @@ func (g *GPU) WaitEvent(dev spec.Device, handle spec.Stream, ev spec.EventHandle
 		return nil
 	case s.capture != nil:
 		return s.capture.spoil(callWaitEvent, cudaErrorStreamCaptureIsolation, "%v is being captured and event %#x is outside", s, uint64(ev))
-	case !e.mark.complete():
+	}
+	return g.waitMark(s, e)
+}
+
+// waitMark makes a stream that runs wait for an event that was recorded in one that
+// ran.
+func (g *GPU) waitMark(s *stream, e *event) error {
+	if err := g.barred(callWaitEvent, s); err != nil {
+		return err
+	}
+	g.gatherBlocking(s)
+	if !e.mark.complete() {
 		s.push(item{wait: e.mark})
 	}
+	if g.detector != nil {
+		g.detector.order.wait(s, e.before)
+	}
+	g.releaseBlocking(s)
 	return nil
 }

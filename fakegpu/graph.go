@@ -14,16 +14,32 @@ type graph struct {
 }
 
 // node is work in a graph. It does not change.
+//
+// The nodes that one stream made, in a capture, depend on each other in a row: they
+// are a chain, and a clock with a position for each chain says all that a node
+// depends on, directly or not.
 type node struct {
 	handle spec.GraphNode
 	after  []spec.GraphNode // what it depends on directly
+	chain  int
+	behind clock // by chain, the node itself included
 	work   work
+
+	watched bool    // detection was on during the capture
+	claims  []claim // what it touches, then
+}
+
+// comesAfter reports whether a node is another one, or depends on it.
+func (n *node) comesAfter(other *node) bool {
+	return n.behind.of(other.chain) >= other.behind.of(other.chain)
 }
 
 // graphExec is a graph that can be launched. It has its own list of nodes, since
 // it outlives its graph.
 type graphExec struct {
-	nodes []*node
+	nodes  []*node
+	latest mark  // of its launches: the next one comes after it, in whatever stream
+	before clock // for the detector: what comes before that mark
 }
 
 // behind is the set of the given nodes and all that they depend on.
@@ -100,7 +116,9 @@ func (g *GPU) Instantiate(handle spec.Graph) (spec.GraphExec, error) {
 }
 
 // LaunchGraph implements spec.Executor. A stream that is being captured cannot
-// take a graph: the real driver refuses that in every mode.
+// take a graph: the real driver refuses that in every mode. Launches of the same
+// executable graph come one after the other, whatever their streams (documentation
+// of cudaGraphLaunch).
 func (g *GPU) LaunchGraph(handle spec.GraphExec, dev spec.Device, stream spec.Stream) error {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
@@ -118,17 +136,23 @@ func (g *GPU) LaunchGraph(handle spec.GraphExec, dev spec.Device, stream spec.St
 	if s.capture != nil {
 		return s.capture.spoil(callLaunchGraph, cudaErrorStreamCaptureUnsupported, "%v is being captured", s)
 	}
-	return g.give(callLaunchGraph, s, work{kind: workGraph, device: dev, nodes: x.nodes})
+	if !x.latest.complete() && x.latest.stream != s {
+		s.push(item{wait: x.latest})
+	}
+	if err := g.give(callLaunchGraph, s, work{kind: workGraph, device: dev, exec: x}); err != nil {
+		return err
+	}
+	x.latest = s.end()
+	return nil
 }
 
-// runGraph does the work of all nodes, in the order of their capture, which is one
-// that their dependencies allow. Each gets a new number at each launch, so that
-// what it writes can be told from what it wrote at the launch before.
+// runGraph does the work of all nodes, in an order that their dependencies allow.
+// Each gets a new number at each launch, so that what it writes can be told from
+// what it wrote at the launch before.
 func (g *GPU) runGraph(w *work) {
-	for _, n := range w.nodes {
-		g.machine.works++
-		part := n.work
-		part.id, part.stream = g.machine.works, w.stream
+	for _, i := range g.nodeOrder(w.exec.nodes) {
+		part := w.exec.nodes[i].work
+		part.id, part.stream = w.id+1+uint64(i), w.stream
 		g.run(&part)
 	}
 }

@@ -136,6 +136,9 @@ func (g *GPU) CloseMemory(dev spec.Device, ptr spec.Ptr) error {
 	if a == nil || a.device != dev {
 		return cudaErrorInvalidValue.in(callCloseMemory, "%v was not opened on device %d", ptr, dev)
 	}
+	if g.detector != nil {
+		g.detector.returned(callCloseMemory, a.Range)
+	}
 	g.space.areas.Delete(ptr)
 	g.machine.drop(a.backing)
 	return nil

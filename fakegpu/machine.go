@@ -26,12 +26,25 @@ type Config struct {
 	// NoPeerAccess: the devices cannot reach each other's memory.
 	NoPeerAccess bool
 
+	// BlockingStreams: streams wait for the default stream of their device, and it
+	// waits for them, as the legacy default stream does with streams that were not
+	// created as non-blocking. Without it the default stream is a stream like any
+	// other.
+	BlockingStreams bool
+
+	// Schedule chooses when work is done; without one it is done at once.
+	Schedule Schedule
+	// Hazards turns the detection of hazards on from the start. Otherwise the first
+	// GiveOut does.
+	Hazards bool
+
 	// Waits says what becomes of a call that waits for a stream which is busy.
 	Waits WaitPolicy
 	// FreeWaits makes Free wait for its device, as cudaFree does, under the rule
 	// of Waits. Without it Free returns at once, and a stream that is busy stays
 	// busy: a program that holds a stream busy in order to examine an allocator
-	// is not interested in the driver's patience.
+	// is not interested in the driver's patience. (What only the Schedule has put
+	// off is done in any case.)
 	FreeWaits bool
 }
 
@@ -125,6 +138,8 @@ type GPU struct {
 	execs    map[spec.GraphExec]*graphExec
 	nodes    map[spec.GraphNode]*node
 
+	schedule   Schedule // nil: work is done at once
+	detector   *detector
 	violations []Violation
 }
 
@@ -161,6 +176,11 @@ func (m *Machine) NewProcess() *GPU {
 		graphs:  map[spec.Graph]*graph{},
 		execs:   map[spec.GraphExec]*graphExec{},
 		nodes:   map[spec.GraphNode]*node{},
+
+		schedule: m.config.Schedule,
+	}
+	if m.config.Hazards {
+		g.detect()
 	}
 	// Handles of different processes and kinds differ, so that one that has
 	// strayed is an error and not another object.

@@ -12,7 +12,7 @@ import (
 //	len(queue) = given - done
 //
 // The queue of a stream that nothing holds is empty, because work completes at
-// once. Three kinds of things can be in a queue: a gate, which the caller closed
+// once, unless a Schedule puts it off. Three kinds of things can be in a queue: a gate, which the caller closed
 // by Busy and opens by Drain; a wait for a position of another stream; and work.
 
 // stream is a stream of one process.
@@ -25,6 +25,9 @@ type stream struct {
 
 	capture   *capture         // nil unless the stream is being captured
 	terminals []spec.GraphNode // what the next node will depend on
+	chain     int              // the stream's place among those in the capture
+
+	lane *lane // in the detector's order, nil until it is needed
 }
 
 // item is an entry of a queue. Exactly one field is set; a gate that was opened
@@ -66,24 +69,31 @@ func (s *stream) String() string {
 // anything.
 func (g *GPU) advance(s *stream) bool {
 	before := s.done
-	for len(s.queue) > 0 {
-		next := s.queue[0]
-		if next.gate || !next.wait.complete() {
-			break
-		}
-		s.queue = s.queue[1:]
-		s.done++
-		if next.work != nil {
-			g.run(next.work)
+	for s.runnable() {
+		if w := s.take(); w != nil {
+			g.run(w)
 		}
 	}
 	return s.done != before
 }
 
-// settle lets every stream advance until none can. Streams take turns in order of
-// creation.
+// runnable reports whether nothing holds the head of the queue.
+func (s *stream) runnable() bool {
+	return len(s.queue) > 0 && !s.queue[0].gate && s.queue[0].wait.complete()
+}
+
+// take removes the head of the queue, and returns the work in it, if it has any.
+func (s *stream) take() *work {
+	next := s.queue[0]
+	s.queue = s.queue[1:]
+	s.done++
+	return next.work
+}
+
+// settle lets every stream advance until none can, unless that is for a schedule to
+// decide. Streams take turns in order of creation.
 func (g *GPU) settle() {
-	for moved := true; moved; {
+	for moved := g.schedule == nil; moved; {
 		moved = false
 		for _, s := range g.inOrder {
 			moved = g.advance(s) || moved
@@ -178,6 +188,9 @@ func (g *GPU) DestroyStream(dev spec.Device, handle spec.Stream) error {
 		g.leaveCapture(s)
 	}
 	s.destroyed = true
+	if s.lane != nil {
+		s.lane.gone = true
+	}
 	delete(g.streams, handle)
 	g.settle()
 	return nil
@@ -216,6 +229,9 @@ func (g *GPU) Drain(dev spec.Device, handle spec.Stream) error {
 			drained = s
 		}
 	}
+	if g.schedule != nil && drained != nil {
+		g.force(drained.end())
+	}
 	g.settle()
 	switch {
 	case drained == nil:
@@ -232,6 +248,11 @@ func (g *GPU) DrainAll() {
 	defer g.machine.mu.Unlock()
 	for _, s := range g.inOrder {
 		s.openGates()
+	}
+	if g.schedule != nil {
+		for dev := range g.devices {
+			g.forceDevice(spec.Device(dev))
+		}
 	}
 	g.settle()
 }

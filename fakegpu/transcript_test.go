@@ -49,6 +49,7 @@ type talk struct {
 	gpu       *fakegpu.GPU // who speaks in the present line
 	names     map[string]any
 	scripts   map[spec.Device]*fakegpu.Script
+	told      map[*fakegpu.GPU]int // hazards listed so far
 }
 
 // reset makes a new machine as the block's arguments describe it.
@@ -69,6 +70,12 @@ func (tk *talk) reset(t *testing.T, d *datadriven.TestData) {
 			c.FreeWaits = true
 		case "waits-drain":
 			c.Waits = fakegpu.WaitsDrain
+		case "blocking":
+			c.BlockingStreams = true
+		case "hazards":
+			c.Hazards = true
+		case "lazy":
+			c.Schedule = fakegpu.Lazy()
 		case "fabric", "real-addresses": // below
 		default:
 			d.Fatalf(t, "unknown argument %s", a.Key)
@@ -81,13 +88,20 @@ func (tk *talk) reset(t *testing.T, d *datadriven.TestData) {
 	if d.HasArg("real-addresses") {
 		c.Addresses = fakegpu.RealLike
 	}
-	*tk = talk{
+	*tk = *newTalk(c)
+}
+
+// newTalk is a transcript with a new machine, and nothing said.
+func newTalk(c fakegpu.Config) *talk {
+	tk := &talk{
 		machine:   fakegpu.NewMachine(c),
 		processes: map[string]*fakegpu.GPU{},
 		names:     map[string]any{},
 		scripts:   map[spec.Device]*fakegpu.Script{},
+		told:      map[*fakegpu.GPU]int{},
 	}
 	tk.process("A")
+	return tk
 }
 
 func (tk *talk) process(name string) *fakegpu.GPU {
@@ -108,7 +122,7 @@ func (tk *talk) say(line string) string {
 		tk.gpu = tk.process(name)
 		words = words[1:]
 	}
-	for _, table := range []map[string]command{memoryCommands, workCommands, captureCommands, otherCommands} {
+	for _, table := range []map[string]command{memoryCommands, workCommands, captureCommands, hazardCommands, otherCommands} {
 		if do := table[words[0]]; do != nil {
 			return do(tk, words[1:])
 		}

@@ -260,6 +260,9 @@ func (g *GPU) UnmapPage(ptr spec.Ptr, bytes uint64) error {
 	if !found || m.Bytes != bytes {
 		return driverInvalidValue.in(callUnmapPage, "no page of %d bytes is mapped at %v", bytes, ptr)
 	}
+	if g.detector != nil {
+		g.detector.returned(callUnmapPage, r)
+	}
 	a.mappings.Delete(ptr)
 	g.machine.drop(m.backing)
 	if script := g.devices[a.device].script; script != nil {

@@ -44,13 +44,16 @@ func endless(c call, m mark, what string) error {
 
 // await waits for a mark. What says what is waited for.
 func (g *GPU) await(c call, m mark, what string) error {
-	if m.complete() {
-		return nil
-	}
-	if g.machine.config.Waits == WaitsFail {
-		return endless(c, m, "would wait for "+what+" for ever:")
-	}
 	for !m.complete() {
+		if g.schedule != nil {
+			g.force(m)
+			if m.complete() {
+				break
+			}
+		}
+		if g.machine.config.Waits == WaitsFail {
+			return endless(c, m, "would wait for "+what+" for ever:")
+		}
 		m.holder().queue[0].gate = false
 		g.settle()
 	}
@@ -84,7 +87,13 @@ func (g *GPU) SynchronizeStream(dev spec.Device, handle spec.Stream) error {
 	if err := g.mayWait(callSynchronizeStream, s); err != nil {
 		return err
 	}
-	return g.await(callSynchronizeStream, s.end(), "the stream")
+	if err := g.await(callSynchronizeStream, s.end(), "the stream"); err != nil {
+		return err
+	}
+	if g.detector != nil {
+		g.detector.order.seenStream(s)
+	}
+	return nil
 }
 
 // SynchronizeDevice implements spec.Driver. While a stream of the device is being
@@ -106,5 +115,11 @@ func (g *GPU) SynchronizeDevice(dev spec.Device) error {
 	if err := g.forbid(callSynchronizeDevice, cudaErrorStreamCaptureUnsupported); err != nil {
 		return err
 	}
-	return g.awaitDevice(callSynchronizeDevice, dev)
+	if err := g.awaitDevice(callSynchronizeDevice, dev); err != nil {
+		return err
+	}
+	if g.detector != nil {
+		g.detector.order.seenDevice(dev)
+	}
+	return nil
 }

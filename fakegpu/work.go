@@ -16,10 +16,11 @@ const (
 	workKernel workKind = iota
 	workFill
 	workCopy
+	workReadBack
 	workGraph
 )
 
-var workNames = [...]string{"kernel", "fill", "copy", "graph"}
+var workNames = [...]string{"kernel", "fill", "copy", "read back", "graph"}
 
 // work is one piece.
 type work struct {
@@ -32,7 +33,7 @@ type work struct {
 	reads, writes  []spec.Range
 	reader, writer spec.Device // through which memory is reached; they differ in a copy between peers
 	value          byte        // of a fill
-	nodes          []*node     // of a graph
+	exec           *graphExec  // of a graph
 }
 
 // give hands work to a stream: into the graph under construction, into the queue,
@@ -42,16 +43,32 @@ func (g *GPU) give(c call, s *stream, w work) error {
 	if s.capture != nil {
 		return g.addNode(c, s, w)
 	}
-	g.machine.works++
-	w.id, w.stream = g.machine.works, s.handle
-	if s.idle() {
+	if err := g.barred(c, s); err != nil {
+		return err
+	}
+	g.gatherBlocking(s)
+	w.id, w.stream = g.machine.works+1, s.handle
+	g.machine.works += w.numbers()
+	if g.detector != nil {
+		g.detector.given(g, s, &w)
+	}
+	if s.idle() && g.schedule == nil {
 		s.given++
 		s.done++
 		g.run(&w)
-		return nil
+	} else {
+		s.push(item{work: w.clone()})
 	}
-	s.push(item{work: w.clone()})
+	g.releaseBlocking(s)
 	return nil
+}
+
+// numbers is how many numbers work takes: one, and one for each node of a graph.
+func (w *work) numbers() uint64 {
+	if w.kind == workGraph {
+		return 1 + uint64(len(w.exec.nodes))
+	}
+	return 1
 }
 
 // clone is a copy that shares nothing with the caller.
@@ -76,7 +93,11 @@ func (g *GPU) run(w *work) {
 	}
 	switch w.kind {
 	case workKernel: // writes what it may, whatever else it got wrong
-		write(targets, tagOf(w.id))
+		tag := tagOf(w.id)
+		if g.schedule != nil {
+			tag = tagOf(w.id ^ digest(gather(sources)))
+		}
+		write(targets, tag)
 	case workFill:
 		write(targets, wordOf(w.value))
 	case workCopy:
@@ -201,9 +222,18 @@ func (g *GPU) ReadBack(dev spec.Device, handle spec.Stream, r spec.Range) ([]byt
 	if err := g.mayWait(callReadBack, s); err != nil {
 		return nil, err
 	}
+	if err := g.barred(callReadBack, s); err != nil {
+		return nil, err
+	}
+	g.gatherBlocking(s)
 	if err := g.await(callReadBack, s.end(), "the stream"); err != nil || r.Bytes == 0 {
 		return nil, err
 	}
+	if g.detector != nil {
+		g.detector.given(g, s, &work{kind: workReadBack, device: dev, reads: []spec.Range{r}, reader: dev})
+		g.detector.order.seenStream(s)
+	}
+	g.releaseBlocking(s)
 	parts, _ := g.resolve(dev, r, nil)
 	return read(parts, r.Bytes), nil
 }

@@ -1,0 +1,11 @@
+package fakegpu
+
+// DetectorSize counts what the detector remembers: patches of memory, accesses to
+// them, and lanes.
+func (g *GPU) DetectorSize() (patches, accesses, lanes int) {
+	for _, p := range g.detector.uses.patches.Values() {
+		patches++
+		accesses += len(p.by)
+	}
+	return patches, accesses, len(g.detector.order.lanes)
+}

@@ -1,0 +1,151 @@
+package fakegpu
+
+import (
+	"fmt"
+
+	"gaugeblock/spec"
+)
+
+// HazardKind says what is wrong.
+type HazardKind uint8
+
+const (
+	// Unordered: two pieces of work touch the same bytes in two different lives of
+	// them, at least one writes, and nothing makes the later one wait for the
+	// earlier. This is what an allocator that reuses memory too early does to its
+	// users.
+	Unordered HazardKind = iota
+	// NotGivenOut: work was launched on managed memory that nobody had at that
+	// time: freed, or never given out.
+	NotGivenOut
+	// NoMemory: work was launched, or memory given out, where the process had no
+	// memory, or none that the device may touch.
+	NoMemory
+	// Returned: memory went back to the driver while work may still be using it.
+	Returned
+	// Outlived: a graph was launched after its memory had been freed, returned to
+	// the driver, or given to an owner outside of captures in the same pool.
+	Outlived
+	// GivenTwice: memory was given out that was out.
+	GivenTwice
+)
+
+var hazardNames = [...]string{"unordered", "not given out", "no memory", "returned", "outlived", "given twice"}
+
+// String is the kind's name.
+func (k HazardKind) String() string { return hazardNames[k] }
+
+// A Hazard is a use of memory that is right only by luck, or not at all.
+type Hazard struct {
+	Kind  HazardKind
+	Range spec.Range // the bytes in question
+
+	// First is the earlier access of an Unordered pair, the one that may still be
+	// under way when memory is Returned, and the last one that is remembered of
+	// memory that is NotGivenOut, or nil.
+	First *Access
+	// Second is the access that is wrong, or the later of a pair; nil for Returned
+	// and GivenTwice.
+	Second *Access
+
+	Missing string // what there should have been, in words
+}
+
+// Access is what a piece of work does to some bytes.
+type Access struct {
+	Work     uint64 // numbers work over the whole machine; of a node, that of the launch; 0 for ReadBack
+	Kind     string // "kernel", "fill", "copy", "read back"
+	Name     string // of a kernel
+	Graph    bool   // the work is a node of a graph
+	Device   spec.Device
+	Stream   spec.Stream // of a node, the one that the graph was launched on
+	Write    bool
+	Range    spec.Range
+	Lifetime Lifetime // of the bytes; zero if no allocator manages them, or nobody has them
+}
+
+// String says it in a clause: kernel "a" (work 1, stream 0x7) writes 512 bytes at
+// 0x... in lifetime 1 (...).
+func (a *Access) String() string {
+	verb := "reads"
+	if a.Write {
+		verb = "writes"
+	}
+	life := ""
+	if a.Lifetime != (Lifetime{}) {
+		life = " in " + a.Lifetime.String()
+	}
+	return fmt.Sprintf("%s %s %d bytes at %v%s", a.who(), verb, a.Range.Bytes, a.Range.Ptr, life)
+}
+
+// who is the piece of work.
+func (a *Access) who() string {
+	what := a.Kind
+	if a.Name != "" {
+		what += fmt.Sprintf(" %q", a.Name)
+	}
+	if a.Graph {
+		what += " of a graph"
+	}
+	if a.Work != 0 {
+		return fmt.Sprintf("%s (work %d, %s)", what, a.Work, streamName(a.Device, a.Stream))
+	}
+	return fmt.Sprintf("%s (%s)", what, streamName(a.Device, a.Stream))
+}
+
+// String says it in a sentence.
+func (h Hazard) String() string {
+	text := h.Kind.String() + ": "
+	if h.First != nil && h.Kind != NotGivenOut {
+		text += h.First.String() + "; "
+	}
+	if h.Second != nil {
+		text += h.Second.String() + "; "
+	}
+	return text + h.Missing
+}
+
+// streamName names a stream for people.
+func streamName(dev spec.Device, s spec.Stream) string {
+	return (&stream{device: dev, handle: s}).String()
+}
+
+// adviceFor says what would have put two accesses in order. Who was careless can be
+// seen from the streams that the two lives were given out for; graphs and what no
+// allocator manages are only a matter of the program's.
+func adviceFor(first, second *Access) string {
+	by, to := streamName(first.Device, first.Stream), streamName(second.Device, second.Stream)
+	text := fmt.Sprintf("nothing makes %s wait for %s: ", second.who(), first.who())
+	switch {
+	case first.Graph && second.Graph && first.Work == second.Work:
+		return text + "the graph lacks a dependency between the two nodes"
+	case first.Graph, second.Graph, first.Lifetime.Number == 0, second.Lifetime.Number == 0:
+		return text + fmt.Sprintf("an event recorded in %s and waited for by %s would", by, to)
+	case first.Device != first.Lifetime.Device || first.Stream != first.Lifetime.Stream:
+		return text + fmt.Sprintf("RecordStream(%s) before %s was freed, or an event recorded in %s and waited for by %s, would",
+			by, shortName(first), by, to)
+	case second.Device != second.Lifetime.Device || second.Stream != second.Lifetime.Stream:
+		return text + fmt.Sprintf("%s was given out for %s, and an event recorded there and waited for by %s would",
+			shortName(second), streamName(second.Lifetime.Device, second.Lifetime.Stream), to)
+	}
+	return text + fmt.Sprintf("memory that %s has used may go to %s only when that is over, or when %s waits for an event of %s",
+		by, to, to, by)
+}
+
+func shortName(a *Access) string { return fmt.Sprintf("lifetime %d", a.Lifetime.Number) }
+
+// maxHazards bounds what is kept of a program that does nothing right.
+const maxHazards = 1000
+
+// Hazards lists the hazards of the process, oldest first; of more than a thousand,
+// the first thousand. Each pair of accesses is told once, but each launch of a graph
+// that is wrong tells it again. There are none before detection is turned on, by
+// Config.Hazards or by the first GiveOut.
+func (g *GPU) Hazards() []Hazard {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if g.detector == nil {
+		return nil
+	}
+	return append([]Hazard(nil), g.detector.found...)
+}

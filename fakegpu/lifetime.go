@@ -1,0 +1,167 @@
+package fakegpu
+
+import (
+	"fmt"
+
+	"github.com/tidwall/btree"
+
+	"gaugeblock/spec"
+)
+
+// Lifetimes. An allocator keeps memory of the driver and gives it to one owner
+// after another; the device sees nothing of that. So whoever stands between the
+// program and the allocator says it: GiveOut when Malloc returns, TakeBack before
+// Free is called (tests/watch does both). Between the two the bytes live one life.
+//
+// Saying so about any byte of a piece of the driver's memory, or of a reserved
+// range, makes all of it managed: from then on nobody may touch bytes of it that
+// are not given out. Other memory belongs to the program all the time, in one life.
+
+// Lifetime is one life of some memory.
+type Lifetime struct {
+	// Number counts lives in the order in which they began, from 1; GiveOut sets
+	// it. It is 0 for memory that no allocator manages.
+	Number uint64
+	Range  spec.Range
+	Device spec.Device
+	Stream spec.Stream // that it was given out for
+	Pool   spec.PoolID // that it came from
+	// Captured: the life belongs to a graph, and begins anew, at the same
+	// addresses, with every launch of it, although the allocator has the memory
+	// back by then. GiveOut sets it for what is given out to a stream that is being
+	// captured, and for what comes from a private pool while anything is. Who sets
+	// a pool back to what a capture left (a checkpoint) has to say it himself.
+	Captured bool
+	Owner    string // for reports; may be empty
+}
+
+// unmanaged is the one life of all memory that no allocator manages. It is enough
+// that it is not the life of any other.
+var unmanaged = &Lifetime{}
+
+// String says what it is: lifetime 3 ("weights", 512 bytes at 0x..., given out for
+// stream 0x7).
+func (l Lifetime) String() string {
+	if l.Number == 0 {
+		return "memory of the driver"
+	}
+	owner := ""
+	if l.Owner != "" {
+		owner = fmt.Sprintf("%q, ", l.Owner)
+	}
+	return fmt.Sprintf("lifetime %d (%s%d bytes at %v, given out for %s)",
+		l.Number, owner, l.Range.Bytes, l.Range.Ptr, streamName(l.Device, l.Stream))
+}
+
+// owners are the lives that have begun and not ended, by address. They do not
+// overlap.
+type owners struct {
+	byPtr  btree.Map[spec.Ptr, *Lifetime]
+	number uint64 // of the latest life
+}
+
+// around finds the life that an address is in.
+func (o *owners) around(p spec.Ptr) *Lifetime {
+	var found *Lifetime
+	o.byPtr.Descend(p, func(_ spec.Ptr, l *Lifetime) bool {
+		if p < l.Range.End() {
+			found = l
+		}
+		return false
+	})
+	return found
+}
+
+// each visits a range in stretches that have one owner, nil where there is none.
+func (o *owners) each(r spec.Range, visit func(spec.Range, *Lifetime)) {
+	at := r.Ptr
+	if l := o.around(at); l != nil {
+		end := min(l.Range.End(), r.End())
+		visit(spec.Range{Ptr: at, Bytes: uint64(end - at)}, l)
+		at = end
+	}
+	if at == r.End() {
+		return
+	}
+	o.byPtr.Ascend(at, func(p spec.Ptr, l *Lifetime) bool {
+		if p >= r.End() {
+			return false
+		}
+		if at < p {
+			visit(spec.Range{Ptr: at, Bytes: uint64(p - at)}, nil)
+		}
+		at = min(l.Range.End(), r.End())
+		visit(spec.Range{Ptr: p, Bytes: uint64(at - p)}, l)
+		return true
+	})
+	if at < r.End() {
+		visit(spec.Range{Ptr: at, Bytes: uint64(r.End() - at)}, nil)
+	}
+}
+
+// overlapping lists the lives that have bytes of a range.
+func (o *owners) overlapping(r spec.Range) (lives []*Lifetime) {
+	o.each(r, func(_ spec.Range, l *Lifetime) {
+		if l != nil {
+			lives = append(lives, l)
+		}
+	})
+	return lives
+}
+
+// GiveOut says that an allocator has given out memory, and returns the number of
+// the life that begins. It turns the detection of hazards on. Memory that is out
+// already, or that the process does not have, is a hazard; of the two owners the
+// later one has the memory from then on.
+func (g *GPU) GiveOut(l Lifetime) (number uint64) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	d := g.detect()
+	d.owners.number++
+	l.Number = d.owners.number
+	if l.Range.Bytes == 0 {
+		return l.Number
+	}
+	l.Captured = l.Captured || g.isCaptured(&l)
+	if a := g.space.around(l.Range.Ptr); a != nil && a.Contains(l.Range) {
+		a.managed = true
+	} else {
+		d.report(Hazard{Kind: NoMemory, Range: l.Range, Missing: fmt.Sprintf("%v was given out, but the process does not have such memory", l)})
+	}
+	for _, other := range d.owners.overlapping(l.Range) {
+		d.report(Hazard{Kind: GivenTwice, Range: l.Range, Missing: fmt.Sprintf("%v was given out while %v had not ended", l, *other)})
+		d.owners.byPtr.Delete(other.Range.Ptr)
+	}
+	d.owners.byPtr.Set(l.Range.Ptr, &l)
+	return l.Number
+}
+
+// isCaptured reports whether memory that is being given out will belong to a graph.
+func (g *GPU) isCaptured(l *Lifetime) bool {
+	if !l.Pool.IsDefault() && len(g.captures) > 0 {
+		return true
+	}
+	s := g.streams[l.Stream]
+	return s != nil && s.capture != nil
+}
+
+// TakeBack says that an allocator is about to be given back the memory at an
+// address. Nothing happens if no life begins there. Undo makes as if nothing had
+// been said, for the case that the allocator refuses.
+func (g *GPU) TakeBack(p spec.Ptr) (undo func()) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if g.detector == nil {
+		return func() {}
+	}
+	owners := &g.detector.owners
+	l, found := owners.byPtr.Delete(p)
+	if !found {
+		return func() {}
+	}
+	return func() {
+		g.machine.mu.Lock()
+		defer g.machine.mu.Unlock()
+		owners.byPtr.Set(p, l)
+	}
+}

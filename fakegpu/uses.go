@@ -1,0 +1,201 @@
+package fakegpu
+
+import (
+	"slices"
+
+	"github.com/tidwall/btree"
+
+	"gaugeblock/spec"
+)
+
+// Who has used which bytes. Every access that a later one might have to wait for is
+// remembered, for just the bytes that it touched: the address space is cut into
+// patches, each of bytes that have been used alike.
+//
+// What keeps this small is that most accesses need not be remembered for long. An
+// access is forgotten
+//
+//   - when every host thread knows that it is over: whatever comes, comes later;
+//   - when the memory goes back to the driver;
+//   - when it is superseded. Of an access u, a later one f that comes after u and
+//     conflicts with all that u conflicts with (f writes, or u only reads) makes u
+//     superfluous: whoever does not wait for u does not wait for f either, and it is
+//     enough that f is found. But f is not looked for by accesses of f's own life,
+//     since those are no hazard to each other. So u goes when f is of the same life
+//     as u, or when there are two such f of two different lives: one of them is of
+//     another life than whoever comes.
+//
+// So the number of patches is bounded by the number of different boundaries of
+// ranges, and the number of uses of a patch by the streams that are not in order
+// with each other, whatever the number of accesses.
+
+// uses are the patches by address. Bytes in no patch have not been used.
+type uses struct {
+	patches btree.Map[spec.Ptr, *patch]
+	room    []*patch
+	since   int // accesses since the last sweep
+}
+
+// patch is a stretch of bytes that have been used alike.
+type patch struct {
+	spec.Range
+	by []use // oldest first
+}
+
+// use is an access that is remembered, with the life of one that supersedes it for
+// all other lives, nil if there is none yet.
+type use struct {
+	*footprint
+	over *Lifetime
+}
+
+// footprint is an access: what a piece of work does to some bytes in one life.
+type footprint struct {
+	spec.Range
+	act   *act
+	write bool
+	life  *Lifetime
+	lane  int
+	at    uint64
+	node  *node
+}
+
+// act is a piece of work, or a node of a graph at one launch.
+type act struct {
+	work   uint64
+	kind   string
+	name   string
+	graph  bool
+	device spec.Device
+	stream spec.Stream
+}
+
+// over gives the patches that make up a range, in order; those that are missing are
+// made. The list is good until the next call.
+func (u *uses) over(r spec.Range) []*patch {
+	list := u.room[:0]
+	if p, found := u.patches.Get(r.Ptr); found && p.Bytes == r.Bytes {
+		u.room = append(list, p)
+		return u.room
+	}
+	list = u.within(r, list)
+	at := r.Ptr
+	for i := 0; at < r.End(); i++ {
+		if i == len(list) || list[i].Ptr > at {
+			end := r.End()
+			if i < len(list) {
+				end = list[i].Ptr
+			}
+			gap := &patch{Range: spec.Range{Ptr: at, Bytes: uint64(end - at)}}
+			u.patches.Set(at, gap)
+			list = slices.Insert(list, i, gap)
+		}
+		at = list[i].End()
+	}
+	u.room = list
+	return list
+}
+
+// within adds the patches of a range to a list, cut at its ends.
+func (u *uses) within(r spec.Range, list []*patch) []*patch {
+	u.cut(r.Ptr)
+	u.cut(r.End())
+	u.patches.Ascend(r.Ptr, func(_ spec.Ptr, p *patch) bool {
+		if p.Ptr >= r.End() {
+			return false
+		}
+		list = append(list, p)
+		return true
+	})
+	return list
+}
+
+// cut makes a patch that crosses an address into two.
+func (u *uses) cut(at spec.Ptr) {
+	var crossing *patch
+	u.patches.Descend(at, func(_ spec.Ptr, p *patch) bool {
+		if p.Ptr < at && at < p.End() {
+			crossing = p
+		}
+		return false
+	})
+	if crossing == nil {
+		return
+	}
+	rest := &patch{
+		Range: spec.Range{Ptr: at, Bytes: uint64(crossing.End() - at)},
+		by:    slices.Clone(crossing.by),
+	}
+	crossing.Bytes -= rest.Bytes
+	u.patches.Set(at, rest)
+}
+
+// merge makes neighbours that have been used alike into one patch. The list is of
+// patches by address.
+func (u *uses) merge(list []*patch) {
+	last := 0
+	for i := 1; i < len(list); i++ {
+		p, before := list[i], list[last]
+		if before.End() == p.Ptr && slices.Equal(before.by, p.by) {
+			before.Bytes += p.Bytes
+			u.patches.Delete(p.Ptr)
+		} else {
+			last = i
+		}
+	}
+}
+
+// latest finds the last access to the first byte of a range, nil if there is none.
+func (u *uses) latest(r spec.Range) *footprint {
+	var found *footprint
+	u.patches.Descend(r.Ptr, func(_ spec.Ptr, p *patch) bool {
+		if r.Ptr < p.End() && len(p.by) > 0 {
+			found = p.by[len(p.by)-1].footprint
+		}
+		return false
+	})
+	return found
+}
+
+// forget removes the patches of a range, and visits the accesses in them; one that
+// is in several patches is visited for each.
+func (u *uses) forget(r spec.Range, visit func(*footprint)) {
+	for _, p := range u.within(r, nil) {
+		for _, by := range p.by {
+			visit(by.footprint)
+		}
+		u.patches.Delete(p.Ptr)
+	}
+}
+
+// sweepDue counts an access, and reports whether so many have been made since the
+// last sweep that another one costs little.
+func (u *uses) sweepDue() bool {
+	u.since++
+	return u.since > 8+2*u.patches.Len()
+}
+
+// sweep forgets the accesses that are known to be over, and what is left of
+// patches without any. It marks the lanes of streams that are gone and of which no
+// work is remembered.
+func (u *uses) sweep(o *order) {
+	u.since = 0
+	used := make([]bool, len(o.lanes))
+	all := u.patches.Values()
+	kept := all[:0]
+	for _, p := range all {
+		p.by = slices.DeleteFunc(p.by, func(by use) bool { return o.known(by.lane, by.at) })
+		if len(p.by) == 0 {
+			u.patches.Delete(p.Ptr)
+			continue
+		}
+		for _, by := range p.by {
+			used[by.lane] = true
+		}
+		kept = append(kept, p)
+	}
+	u.merge(kept)
+	for _, l := range o.lanes {
+		l.unused = l.gone && !used[l.number]
+	}
+}

@@ -1,0 +1,136 @@
+package watch
+
+import (
+	"sync"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+// New is an allocator that does what another one does, and tells the GPU of it. It
+// has private pools and checkpoints if the other one has both; and if that has all
+// abilities in spec, it has all. Any other selection of abilities is left out, and
+// has to be asked of the other one, see Underlying.
+//
+// A checkpoint made through the result has to be restored through it.
+func New(a spec.Allocator, gpu *fakegpu.GPU) spec.Allocator {
+	w := &watched{Allocator: a, gpu: gpu, live: map[spec.Ptr]fakegpu.Lifetime{}, diverted: map[spec.Request]diversion{}}
+	pools, ok := a.(pools)
+	if !ok {
+		return w
+	}
+	p := &pooled{w, pools}
+	if rest, ok := a.(abilities); ok {
+		return &complete{p, rest}
+	}
+	return p
+}
+
+// Underlying is the allocator that New was given.
+func Underlying(a spec.Allocator) spec.Allocator {
+	switch a := a.(type) {
+	case *watched:
+		return a.Allocator
+	case *pooled:
+		return a.Allocator
+	case *complete:
+		return a.Allocator
+	}
+	return a
+}
+
+// watched is the part that all allocators have.
+type watched struct {
+	spec.Allocator
+	gpu *fakegpu.GPU
+
+	mu       sync.Mutex
+	live     map[spec.Ptr]fakegpu.Lifetime // what is out
+	diverted map[spec.Request]diversion    // what the filters say of requests under way
+	begun    int                           // redirections so far
+}
+
+// pools are the abilities that have to do with lifetimes.
+type pools interface {
+	spec.PrivatePools
+	spec.Checkpointer
+}
+
+// abilities are those that do not.
+type abilities interface {
+	spec.MemoryLimiter
+	spec.Configurer
+	spec.StatsResetter
+	spec.BaseAllocator
+	spec.CacheInformer
+	spec.Toggler
+	spec.Historian
+	spec.Observable
+	spec.Inspector
+	spec.ExpandableSegments
+	spec.PeerAllocator
+	spec.SharedMemory
+}
+
+type pooled struct {
+	*watched
+	pools
+}
+
+type complete struct {
+	*pooled
+	abilities
+}
+
+// Malloc gives out memory, and says so. A life has the bytes that were asked for: what
+// the allocator has rounded up is nobody's.
+func (w *watched) Malloc(r spec.Request) (spec.Ptr, error) {
+	defer w.locked(r.Device)()
+	p, err := w.Allocator.Malloc(r)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	pool := w.diverted[r].pool
+	delete(w.diverted, r)
+	if err == nil && p != 0 {
+		w.giveOut(fakegpu.Lifetime{
+			Range: spec.Range{Ptr: p, Bytes: r.Bytes}, Device: r.Device, Stream: r.Stream, Pool: pool,
+		})
+	}
+	return p, err
+}
+
+func (w *watched) giveOut(l fakegpu.Lifetime) {
+	l.Number = w.gpu.GiveOut(l)
+	w.live[l.Range.Ptr] = l
+}
+
+// Free takes memory back. It says so first: as soon as the allocator has the memory,
+// somebody else may get it.
+func (w *watched) Free(p spec.Ptr) error {
+	w.mu.Lock()
+	l, out := w.live[p]
+	delete(w.live, p)
+	w.mu.Unlock()
+	if !out {
+		return w.Allocator.Free(p)
+	}
+	defer w.locked(l.Device)()
+	undo := w.gpu.TakeBack(p)
+	err := w.Allocator.Free(p)
+	if err != nil {
+		undo()
+		w.mu.Lock()
+		w.live[p] = l
+		w.mu.Unlock()
+	}
+	return err
+}
+
+// locked tells the GPU that the present host thread takes a device's lock in the
+// allocator, and returns what releases it: what one caller has seen of the device,
+// the next one may rely on. A lock is a thread that nobody is.
+func (w *watched) locked(dev spec.Device) (release func()) {
+	lock, caller := ^spec.Thread(dev), w.gpu.Thread()
+	w.gpu.OrderThreads(lock, caller)
+	return func() { w.gpu.OrderThreads(caller, lock) }
+}
