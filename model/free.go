@@ -1,0 +1,81 @@
+package model
+
+import (
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// A Result is what a caller must have got of an action: an address or an error,
+// as a spec.Allocator gives them.
+type Result struct {
+	Ptr spec.Ptr // malloc
+	Err error
+}
+
+// Free takes memory back. Nobody else used it: it can be given out again at once.
+// Other streams used it: it waits for an event in each.
+func (s State) Free(ptr spec.Ptr) (State, Result) {
+	if ptr == 0 {
+		return s, Result{}
+	}
+	s = s.copy()
+	p, found := s.findAllocated(ptr)
+	if !found {
+		return s, Result{Err: &spec.InvalidPointerError{Op: "free", Ptr: ptr}}
+	}
+	b := s.at(p)
+	if b.Size >= s.Config.MaxSplitSize {
+		s.Counts.OversizeAllocations--
+	}
+	if len(b.Uses) > 0 {
+		s.recordEvents(b)
+	} else {
+		s.makeFree(p)
+	}
+	return s, Result{}
+}
+
+// RecordStream notes that work on another stream uses memory that is out. The
+// stream that the memory was given out for needs no note.
+func (s State) RecordStream(ptr spec.Ptr, id spec.DeviceStream) (State, Result) {
+	if ptr == 0 {
+		return s, Result{}
+	}
+	s = s.copy()
+	p, found := s.findAllocated(ptr)
+	if !found {
+		return s, Result{Err: &spec.InvalidPointerError{Op: "record_stream", Ptr: ptr}}
+	}
+	own := spec.DeviceStream{Device: s.Device, Stream: s.Segments[p.segment].Stream}
+	b := s.at(p)
+	if id != own && !slices.Contains(b.Uses, id) {
+		b.Uses = append(b.Uses, id)
+		slices.SortFunc(b.Uses, compareStreams)
+	}
+	return s, Result{}
+}
+
+// makeFree puts a block that nobody has or uses any more with the free ones, in one
+// piece with its neighbours if they are free. The figure of what was last asked
+// for is that of the block, not of the neighbours.
+func (s *State) makeFree(p place) {
+	g := &s.Segments[p.segment]
+	first, last := p.block, p.block
+	if first > 0 && g.Blocks[first-1].State == spec.Inactive {
+		first--
+	}
+	if last < len(g.Blocks)-1 && g.Blocks[last+1].State == spec.Inactive {
+		last++
+	}
+	merged := Block{
+		Address:   g.Blocks[first].Address,
+		Requested: g.Blocks[p.block].Requested,
+		State:     spec.Inactive,
+		FreeSince: *s.searches(g.Large),
+	}
+	for _, b := range g.Blocks[first : last+1] {
+		merged.Size += b.Size
+	}
+	g.Blocks = slices.Replace(g.Blocks, first, last+1, merged)
+}

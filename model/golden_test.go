@@ -1,0 +1,277 @@
+package model_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/model"
+	"gaugeblock/spec"
+)
+
+// The model is only worth something if it is PyTorch's allocator. Here it is
+// replayed alone, without an allocator or a device, against what PyTorch did on a
+// real card: all traces that use nothing the model leaves out.
+
+// TestGolden: addresses, errors and their figures, current statistics, layouts, and
+// which segments came and went, are those of the recordings after every operation.
+func TestGolden(t *testing.T) {
+	files := map[string]string{}
+	dirs := []string{"tests/golden/testdata", "../shared/golden"}
+	if testing.Short() {
+		dirs = dirs[:1]
+	}
+	for _, dir := range dirs {
+		found, err := filepath.Glob(filepath.Join(moduleRoot(t), dir, "*.jsonl.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range found {
+			files[filepath.Base(file)] = file
+		}
+	}
+	replayed := map[string]int{} // by family
+	operations := 0
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		n, err := replay(files[name])
+		switch {
+		case errors.Is(err, spec.ErrNotSupported):
+			continue
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		}
+		family, _, _ := strings.Cut(name, "-")
+		replayed[family]++
+		operations += n
+	}
+	t.Logf("%d operations, traces by family: %v", operations, replayed)
+	for _, family := range []string{"basic", "gc", "oom", "oversize", "realoom", "small", "streams", "wide"} {
+		if replayed[family] == 0 {
+			t.Errorf("no trace of the family %s", family)
+		}
+	}
+}
+
+// replay takes a fresh model through a trace. The error wraps spec.ErrNotSupported
+// when it comes to something that the model leaves out.
+func replay(file string) (operations int, err error) {
+	trace, err := spec.OpenTrace(file)
+	if err != nil {
+		return 0, err
+	}
+	defer trace.Close()
+	if err := supportedSettings(trace.Header().Settings); err != nil {
+		return 0, err
+	}
+	cfg, err := spec.ParseConfig(trace.Header().Settings, trace.Header().Geometry)
+	if err != nil {
+		return 0, err
+	}
+	cfg.PerProcessMemoryFraction = 1 // before any set_memory_fraction a trace has no limit
+	r := replayer{
+		header: trace.Header(),
+		state:  model.New(0, trace.Header().TotalMemory, cfg, trace.Header().Geometry),
+		out:    map[int64]spec.Ptr{},
+	}
+	for {
+		op, err := trace.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return operations, err
+		}
+		if err := supported(op); err != nil {
+			return operations, err
+		}
+		operations++
+		if err := r.step(op); err != nil {
+			return operations, fmt.Errorf("line %d: %s: %w", op.Line, op.Kind, err)
+		}
+	}
+	return operations, r.compareLayout(trace.End().Layout)
+}
+
+// supported tells what the model leaves out.
+func supported(op *spec.Op) error {
+	switch op.Kind {
+	case spec.OpMalloc, spec.OpFree, spec.OpRecordStream, spec.OpEmptyCache, spec.OpSetMemoryFraction, spec.OpConfigure:
+	case spec.OpBusy, spec.OpDrain, spec.OpDeviceFree:
+	default:
+		return &spec.NotSupportedError{Op: "model", Reason: string(op.Kind)}
+	}
+	return supportedSettings(op.Settings)
+}
+
+func supportedSettings(settings string) error {
+	if strings.Contains(settings, "expandable_segments:True") {
+		return &spec.NotSupportedError{Op: "model", Reason: "expandable segments"}
+	}
+	return nil
+}
+
+// A replayer is a model on its way through a trace.
+type replayer struct {
+	header *spec.TraceHeader
+	state  model.State
+	out    map[int64]spec.Ptr
+}
+
+// step performs one operation and compares. That the real driver refuses was not
+// recorded; where it can (in the family realoom) the number of refusals is the
+// only one with which everything else agrees.
+func (r *replayer) step(op *spec.Op) error {
+	if op.Kind == spec.OpDeviceFree {
+		return nil // the refusals that come of it are found out
+	}
+	before := r.state
+	var err error
+	for refusals := range 4 {
+		r.state = before
+		if err = r.perform(op, refusals); err == nil || r.header.Family != "realoom" || op.Kind != spec.OpMalloc {
+			return err
+		}
+	}
+	return err
+}
+
+func (r *replayer) perform(op *spec.Op, refusals int) error {
+	before := r.state
+	do := model.Operation{
+		Kind: op.Kind, Bytes: op.Size, Fraction: op.Fraction, Settings: op.Settings,
+		Stream: spec.DeviceStream{Stream: r.header.Streams[op.Stream]},
+		Ptr:    r.out[op.ID],
+		Given:  model.Given{Refusals: refusals},
+	}
+	var result model.Result
+	switch op.Kind {
+	case spec.OpMalloc:
+		do.Given.Segment = recordedSegment(op.Expect.Events)
+		r.state, result = before.Malloc(do.Stream.Stream, do.Bytes, do.Given)
+		if op.Expect.Addr != nil {
+			r.out[op.ID] = *op.Expect.Addr
+		}
+	default:
+		var err error
+		if r.state, err = before.Step(do, model.Outcome{}); err != nil {
+			return err
+		}
+	}
+	if err := r.compareResult(op, result); err != nil {
+		return err
+	}
+	if err := compareSegments(before, r.state, op.Expect.Events); err != nil {
+		return err
+	}
+	if err := r.compareStats(op.Expect.Stats); err != nil {
+		return err
+	}
+	return r.compareLayout(op.Expect.Layout)
+}
+
+// recordedSegment is where the real driver put the segment, 0 if it gave none.
+func recordedSegment(events []spec.Event) spec.Ptr {
+	for _, e := range events {
+		if e.Action == spec.ActionSegmentAlloc {
+			return e.Addr
+		}
+	}
+	return 0
+}
+
+func (r *replayer) compareResult(op *spec.Op, got model.Result) error {
+	if name := spec.ErrorName(got.Err); name != op.Expect.Error {
+		return fmt.Errorf("the error is %q, recorded is %q", name, op.Expect.Error)
+	}
+	if op.Expect.Addr != nil && *op.Expect.Addr != got.Ptr {
+		return fmt.Errorf("the address is %v, recorded is %v", got.Ptr, *op.Expect.Addr)
+	}
+	var oom *spec.OutOfMemoryError
+	if !errors.As(got.Err, &oom) {
+		return nil
+	}
+	for _, figure := range []string{
+		"Tried to allocate " + spec.FormatSize(oom.SegmentSize) + ".",
+		"Of the allocated memory " + spec.FormatSize(oom.Allocated) + " is allocated",
+		spec.FormatSize(oom.Unallocated) + " is reserved by PyTorch but unallocated",
+	} {
+		if !strings.Contains(op.Expect.Message, figure) {
+			return fmt.Errorf("%q is not in the recorded message %q", figure, op.Expect.Message)
+		}
+	}
+	return nil
+}
+
+// compareSegments holds the difference between two states to the recorded events.
+func compareSegments(before, after model.State, events []spec.Event) error {
+	want := addresses(before)
+	for _, e := range events {
+		switch e.Action {
+		case spec.ActionSegmentAlloc:
+			want[e.Addr] = true
+		case spec.ActionSegmentFree:
+			delete(want, e.Addr)
+		}
+	}
+	if got := addresses(after); !maps.Equal(want, got) {
+		diff := cmp.Diff(want, got)
+		return fmt.Errorf("segments (- recorded, + model):\n%s", diff)
+	}
+	return nil
+}
+
+func addresses(s model.State) map[spec.Ptr]bool {
+	set := map[spec.Ptr]bool{}
+	for _, g := range s.Segments {
+		set[g.Address] = true
+	}
+	return set
+}
+
+func (r *replayer) compareStats(recorded []int64) error {
+	stats := r.state.Stats()
+	figures := stats.Map()
+	for i, want := range recorded {
+		if got := figures[r.header.StatColumns[i]]; got != want {
+			return fmt.Errorf("%s is %d, recorded is %d", r.header.StatColumns[i], got, want)
+		}
+	}
+	return nil
+}
+
+func (r *replayer) compareLayout(recorded []spec.LayoutSegment) error {
+	if recorded == nil {
+		return nil
+	}
+	if diff := cmp.Diff(recorded, r.state.Layout()); diff != "" {
+		return fmt.Errorf("layout (- recorded, + model):\n%s", diff)
+	}
+	return nil
+}
+
+// moduleRoot is the directory with go.mod.
+func moduleRoot(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			t.Fatal("no go.mod in any directory above")
+		}
+		dir = parent
+	}
+}

@@ -1,0 +1,232 @@
+package model
+
+import (
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// A malloc goes through stages. Each does one thing and says which comes next.
+//
+//	stage          what happens                                       next
+//	search         completed events are processed; best fit           done, searchAgain, collect
+//	searchAgain    if a callback freed something: best fit again      done, collect
+//	collect        garbage collection                                 test
+//	test           would the segment pass the limit?                  ask, refused
+//	ask            the driver grants the segment, or refuses          answered
+//	answered       the segment is registered, a block given out       done, refused
+//	refused        1st attempt: oversize blocks are released          test, refused
+//	               2nd attempt: everything that can go is released    test
+//	               3rd attempt: out of memory                         done
+//
+// The lock is released before searchAgain, for the callbacks, and, with
+// release_lock_on_cudamalloc, before and after ask. From one such point to the
+// next is one action.
+
+type stage int
+
+const (
+	search stage = iota
+	searchAgain
+	collect
+	test
+	ask
+	answered
+	refused
+	done
+)
+
+// unlocked reports whether the lock is released on the way to the next stage.
+func (c *Call) unlocked() bool {
+	switch c.next {
+	case searchAgain:
+		return true
+	case ask, answered:
+		return c.releases
+	}
+	return false
+}
+
+// A Call is a malloc on its way.
+type Call struct {
+	ID        int // whatever the caller likes, to tell calls apart
+	Stream    spec.Stream
+	Requested uint64
+
+	next        stage
+	size        uint64   // of the block
+	segmentSize uint64   // of the segment, should one be needed
+	attempt     int      // to get a segment, from 1
+	releases    bool     // the lock, while the driver is asked
+	asked       int      // times that the driver was asked
+	segment     spec.Ptr // that the driver has granted and nobody has registered; 0: none
+	ptr         spec.Ptr // the result, when done
+	failure     error    // the result, when done
+}
+
+// Given is what is decided outside the allocator in the course of a malloc.
+type Given struct {
+	// Segment is where the driver puts the new segment, if it grants one.
+	Segment spec.Ptr
+	// Refusals is how many times in this call the driver refuses although the
+	// device has the memory: others may have taken it.
+	Refusals int
+	// Freed: a callback says that it has freed something.
+	Freed bool
+}
+
+// Malloc is a whole malloc in one action, as it is while the lock is held from
+// beginning to end. A malloc of 0 bytes gives the null pointer and does nothing.
+func (s State) Malloc(stream spec.Stream, bytes uint64, g Given) (State, Result) {
+	s = s.copy()
+	c := s.begin(0, stream, bytes)
+	for c.next != done {
+		s.advance(&c, g)
+	}
+	return s, Result{c.ptr, c.failure}
+}
+
+// MallocSearch is the first action of a malloc of which other calls may see the
+// middle. If it is not the last, the call is in the next state's Calls. The id must
+// not be that of a call that is.
+func (s State) MallocSearch(id int, stream spec.Stream, bytes uint64, g Given) (next State, r Result, isDone bool) {
+	s = s.copy()
+	return s.run(s.begin(id, stream, bytes), g)
+}
+
+// MallocResume is the next action of a call in s.Calls: what happens from one
+// release of the lock to the next, be it in the allocator or in the driver.
+func (s State) MallocResume(id int, g Given) (next State, r Result, isDone bool) {
+	s = s.copy()
+	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.ID == id })
+	c := s.Calls[i]
+	s.Calls = slices.Delete(s.Calls, i, i+1)
+	return s.run(c, g)
+}
+
+// run is one action of a call that is not in s.Calls.
+func (s State) run(c Call, g Given) (State, Result, bool) {
+	for c.next != done {
+		s.advance(&c, g)
+		if c.unlocked() {
+			at := 0
+			for at < len(s.Calls) && s.Calls[at].ID < c.ID {
+				at++
+			}
+			s.Calls = slices.Insert(s.Calls, at, c)
+			return s, Result{}, false
+		}
+	}
+	return s, Result{c.ptr, c.failure}, true
+}
+
+// begin answers what needs no state, and readies everything else for the search.
+func (s *State) begin(id int, stream spec.Stream, bytes uint64) Call {
+	c := Call{ID: id, Stream: stream, Requested: bytes, next: search, attempt: 1}
+	switch {
+	case bytes == 0:
+		c.next = done
+	case bytes >= s.Geometry.MaxRequest:
+		c.next = done
+		c.failure = &spec.OutOfMemoryError{Device: s.Device, Requested: bytes}
+	}
+	return c
+}
+
+// advance is one stage.
+func (s *State) advance(c *Call, g Given) {
+	switch c.next {
+	case search:
+		s.processEvents()
+		c.size = Round(c.Requested, s.Config, s.Geometry)
+		c.segmentSize = SegmentSize(c.size, s.Config, s.Geometry)
+		c.next = collect
+		if p, found := s.takeBestFit(c); found {
+			s.giveOut(c, p)
+		} else if s.Callbacks {
+			c.next = searchAgain
+		}
+	case searchAgain:
+		c.next = collect
+		if g.Freed {
+			if p, found := s.takeBestFit(c); found {
+				s.giveOut(c, p)
+			}
+		}
+	case collect:
+		s.collectGarbage()
+		c.next = test
+	case test:
+		s.testLimit(c)
+		c.releases = s.Config.ReleaseLockOnMalloc
+	case ask:
+		s.askDriver(c, g)
+	case answered:
+		if c.segment == 0 {
+			c.next = refused
+		} else {
+			s.register(c)
+		}
+	case refused:
+		s.makeRoom(c)
+	}
+}
+
+// large reports whether a call is for the large pool.
+func (s *State) large(c *Call) bool { return c.size > s.Geometry.SmallSize }
+
+// takeBestFit is the smallest free block of the stream that is large enough, the
+// one at the lowest address if there are several. If it fails the oversize tests
+// nothing is found: there is no second candidate.
+func (s *State) takeBestFit(c *Call) (place, bool) {
+	if s.collectsGarbage() {
+		*s.searches(s.large(c))++
+	}
+	for _, p := range s.findFree(s.large(c)) {
+		if s.Segments[p.segment].Stream == c.Stream && s.at(p).Size >= c.size {
+			return p, s.fits(c.size, s.at(p).Size)
+		}
+	}
+	return place{}, false
+}
+
+// fits is the pair of oversize tests. Blocks of max_split_size and more are kept
+// for requests of about their size.
+func (s *State) fits(size, block uint64) bool {
+	limit := s.Config.MaxSplitSize
+	if size < limit {
+		return block < limit || limit == spec.Unlimited
+	}
+	return block < size+s.Config.MaxNonSplitRounding
+}
+
+// giveOut ends a call with the block at a place, or its low addresses if it is
+// split.
+func (s *State) giveOut(c *Call, p place) {
+	g := &s.Segments[p.segment]
+	given := g.Blocks[p.block]
+	if rest := given.Size - c.size; s.splits(c, rest) {
+		remainder := given
+		remainder.Address += spec.Ptr(c.size)
+		remainder.Size = rest
+		remainder.FreeSince = *s.searches(g.Large)
+		g.Blocks = slices.Insert(g.Blocks, p.block+1, remainder)
+		given.Size = c.size
+	}
+	given.State = spec.ActiveAllocated
+	given.Requested = c.Requested
+	given.FreeSince = 0
+	g.Blocks[p.block] = given
+	if given.Size >= s.Config.MaxSplitSize {
+		s.Counts.OversizeAllocations++
+	}
+	c.ptr, c.next = given.Address, done
+}
+
+// splits reports whether the rest of a block is worth keeping apart.
+func (s *State) splits(c *Call, rest uint64) bool {
+	if s.large(c) {
+		return c.size < s.Config.MaxSplitSize && rest > s.Geometry.SmallSize
+	}
+	return rest >= s.Geometry.MinBlock
+}

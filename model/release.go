@@ -1,0 +1,145 @@
+package model
+
+import (
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// Memory goes back to the driver in whole segments: all of them when the cache is
+// emptied or nothing else helps; just enough oversize ones before that; and old
+// ones when garbage is collected.
+
+// EmptyCache returns every cached segment.
+func (s State) EmptyCache() State {
+	s = s.copy()
+	s.releaseAll()
+	return s
+}
+
+// makeRoom is what follows when an attempt to get a segment has failed. The first
+// time oversize blocks are released, the second time everything; the third time
+// nothing is left to try.
+func (s *State) makeRoom(c *Call) {
+	c.attempt++
+	switch c.attempt {
+	case 2:
+		c.next = refused
+		if s.releaseOversize(c) {
+			c.next = test
+		}
+	case 3:
+		s.releaseAll()
+		c.next = test
+	default:
+		s.Counts.OutOfMemories++
+		c.failure, c.next = s.outOfMemory(c), done
+	}
+}
+
+// outOfMemory is the error, with the figures of the moment.
+func (s *State) outOfMemory(c *Call) *spec.OutOfMemoryError {
+	stats := s.Stats()
+	allocated := uint64(stats.AllocatedBytes[spec.Aggregate].Current)
+	return &spec.OutOfMemoryError{
+		Device: s.Device, Requested: c.Requested, SegmentSize: c.segmentSize,
+		DeviceTotal: s.Memory, DeviceFree: s.Memory - s.held(),
+		Limited: s.Limited, Limit: s.Limit,
+		Allocated: allocated, Unallocated: s.reserved() - allocated,
+	}
+}
+
+// releaseAll waits for all events, then returns every free block that is a whole
+// segment.
+func (s *State) releaseAll() {
+	s.waitForEvents()
+	var going []spec.Ptr
+	for i, g := range s.Segments {
+		if s.whole(place{i, 0}) {
+			going = append(going, g.Address)
+		}
+	}
+	s.giveBack(going...)
+}
+
+// releaseOversize returns just enough oversize blocks of the call's stream to make
+// room for it, and reports whether it did. Without max_split_size there are none,
+// and in the small pool there never are. What went stays gone even if it was not
+// enough.
+func (s *State) releaseOversize(c *Call) bool {
+	if s.Config.MaxSplitSize == spec.Unlimited {
+		return false
+	}
+	need := max(c.size, s.Config.MaxSplitSize)
+	var oversize []place // ascending by size, then address
+	for _, p := range s.findFree(s.large(c)) {
+		if s.Segments[p.segment].Stream == c.Stream && s.at(p).Size >= s.Config.MaxSplitSize {
+			oversize = append(oversize, p)
+		}
+	}
+	// One that is large enough by itself will do, if it can go.
+	enough := slices.IndexFunc(oversize, func(p place) bool { return s.at(p).Size >= need })
+	if enough >= 0 && s.whole(oversize[enough]) {
+		s.giveBack(s.at(oversize[enough]).Address)
+		return true
+	}
+	// Else the largest of the smaller ones go, until they add up.
+	smaller := oversize
+	if enough >= 0 {
+		smaller = oversize[:enough]
+	}
+	var going []spec.Ptr
+	released := uint64(0)
+	for _, p := range slices.Backward(smaller) {
+		if released < need && s.whole(p) {
+			going = append(going, s.at(p).Address)
+			released += s.at(p).Size
+		}
+	}
+	s.giveBack(going...)
+	return released >= need
+}
+
+// collectsGarbage reports whether old segments are returned before new ones are
+// obtained.
+func (s *State) collectsGarbage() bool {
+	return s.Limited && s.Config.GarbageCollectionThreshold > 0
+}
+
+// collectGarbage returns large cached segments that were not used for long, once
+// more is held than a fraction of the limit. Its rounds each return every whole
+// segment whose age is at least the average of those that are left, until enough
+// has gone.
+func (s *State) collectGarbage() {
+	if !s.collectsGarbage() {
+		return
+	}
+	threshold := uint64(s.Config.GarbageCollectionThreshold * float64(s.Limit))
+	for s.reserved() > threshold {
+		before := s.reserved()
+		s.collectRound()
+		if s.reserved() == before {
+			return // there was nothing to return
+		}
+	}
+}
+
+// collectRound returns the whole large segments of average age and more.
+func (s *State) collectRound() {
+	age := func(p place) uint64 { return *s.searches(true) - s.at(p).FreeSince }
+	var cached []place
+	total := uint64(0)
+	for _, p := range s.findFree(true) {
+		if s.whole(p) {
+			cached = append(cached, p)
+			total += age(p)
+		}
+	}
+	var going []spec.Ptr
+	for _, p := range cached {
+		if float64(age(p)) >= float64(total)/float64(len(cached)) {
+			going = append(going, s.at(p).Address)
+		}
+	}
+	s.giveBack(going...)
+}

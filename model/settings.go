@@ -1,0 +1,32 @@
+package model
+
+import "gaugeblock/spec"
+
+// SetMemoryFraction limits what is held from the driver to a fraction of the
+// device's memory; 1 takes the limit away. More may be held already: then nothing
+// is returned, but nothing is obtained either.
+func (s State) SetMemoryFraction(fraction float64) (State, Result) {
+	if !(fraction >= 0 && fraction <= 1) {
+		return s, Result{Err: &spec.InvalidArgumentError{Op: "set_memory_fraction", Reason: "not in [0, 1]"}}
+	}
+	s.setFraction(fraction)
+	return s, Result{}
+}
+
+func (s *State) setFraction(fraction float64) {
+	s.Limited, s.Limit = false, 0
+	if fraction < 1 {
+		s.Limited, s.Limit = true, uint64(fraction*float64(s.Memory))
+	}
+}
+
+// Configure applies a string of settings. What the strings mean is the contract's
+// business (spec.Config.Apply); that a refused one changes nothing is ours.
+func (s State) Configure(settings string) (State, Result) {
+	cfg, err := s.Config.Apply(settings, s.Geometry)
+	if err != nil {
+		return s, Result{Err: err}
+	}
+	s.Config = cfg
+	return s, Result{}
+}

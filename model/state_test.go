@@ -1,0 +1,91 @@
+package model_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"gaugeblock/model"
+	"gaugeblock/spec"
+)
+
+// story is a run in which every action changes something.
+var story = []struct {
+	name string
+	do   func(s model.State) model.State
+}{
+	{"limit", func(s model.State) model.State { s, _ = s.SetMemoryFraction(0.5); return s }},
+	{"malloc", func(s model.State) model.State { return malloc(s, 5*mib, 0x1000000) }},
+	{"split", func(s model.State) model.State { return malloc(s, 5*mib, 0) }},
+	{"record_stream", func(s model.State) model.State { s, _ = s.RecordStream(0x1000000, side); return s }},
+	{"busy", func(s model.State) model.State { return s.Busy(side) }},
+	{"free, pending", func(s model.State) model.State { s, _ = s.Free(0x1000000); return s }},
+	{"free, merged", func(s model.State) model.State { s, _ = s.Free(0x1500000); return s }},
+	{"malloc under way", func(s model.State) model.State {
+		s, _, _ = s.MallocSearch(1, 0, 20*mib, model.Given{})
+		return s
+	}},
+	{"granted", func(s model.State) model.State {
+		s, _, _ = s.MallocResume(1, model.Given{Segment: 0x3000000})
+		return s
+	}},
+	{"registered", func(s model.State) model.State { s, _, _ = s.MallocResume(1, model.Given{}); return s }},
+	{"drain", func(s model.State) model.State { return s.Drain(side) }},
+	{"configure", func(s model.State) model.State { s, _ = s.Configure("max_split_size_mb:20"); return s }},
+	{"empty_cache", model.State.EmptyCache},
+}
+
+var side = spec.DeviceStream{Stream: 7}
+
+func malloc(s model.State, bytes uint64, base spec.Ptr) model.State {
+	s, r := s.Malloc(0, bytes, model.Given{Segment: base})
+	if r.Err != nil {
+		panic(r.Err)
+	}
+	return s
+}
+
+// TestActionsLeaveStatesAlone: whatever is done to a state, what was known of the
+// states before remains so. And Equal tells them all apart.
+func TestActionsLeaveStatesAlone(t *testing.T) {
+	states := []model.State{newState("release_lock_on_cudamalloc:True,garbage_collection_threshold:0.5")}
+	printed := []string{fmt.Sprintf("%#v", states[0])}
+	for _, step := range story {
+		next := step.do(states[len(states)-1])
+		states = append(states, next)
+		printed = append(printed, fmt.Sprintf("%#v", next))
+	}
+	for i := range states {
+		if now := fmt.Sprintf("%#v", states[i]); now != printed[i] {
+			t.Errorf("state %d was\n%s\nand is\n%s", i, printed[i], now)
+		}
+		for j := range states {
+			if states[i].Equal(states[j]) != (i == j) {
+				t.Errorf("Equal confuses the states %d and %d", i, j)
+			}
+		}
+	}
+}
+
+// TestAddresses: a driver does not put a segment where something is.
+func TestAddresses(t *testing.T) {
+	s := newState("release_lock_on_cudamalloc:True")
+	s, _, _ = s.MallocSearch(1, 0, 20*mib, model.Given{})
+	s, _, _ = s.MallocResume(1, model.Given{Segment: 0x3000000}) // granted, not registered
+	s = malloc(s, 20*mib, 0x1000000)
+	for _, c := range []struct {
+		base  spec.Ptr
+		taken bool
+	}{
+		{0, true}, {0x5000001, true}, // no addresses
+		{0x1000000, true}, {0x1000000 + 2*mib, true}, {0x1000000 - 2*mib, true}, {0x1000000 + 20*mib, true}, // the last reaches the granted one
+		{0x3000000, true}, {0x3000000 + 20*mib - 512, true},
+		{0x3000000 + 20*mib, false},
+	} {
+		_, r := s.Malloc(0, 30*mib, model.Given{Segment: c.base})
+		var refused *model.AddressError
+		if errors.As(r.Err, &refused) != c.taken {
+			t.Errorf("%v: %v", c.base, r.Err)
+		}
+	}
+}

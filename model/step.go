@@ -1,0 +1,147 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"gaugeblock/spec"
+)
+
+// The two looks at a state, beside the kinds of operations that traces have.
+const (
+	OpStats    spec.OpKind = "stats"
+	OpSnapshot spec.OpKind = "snapshot"
+)
+
+// An Operation is an action with what it is given: fields that its kind does not
+// need are zero.
+type Operation struct {
+	Kind     spec.OpKind
+	Stream   spec.DeviceStream // malloc, record_stream, busy, drain
+	Bytes    uint64            // malloc
+	Ptr      spec.Ptr          // free, record_stream
+	Fraction float64           // set_memory_fraction
+	Settings string            // configure
+	Given    Given             // malloc; the address of a segment is known from the outcome
+}
+
+// An Outcome is what a caller got of an operation.
+type Outcome struct {
+	Ptr    spec.Ptr
+	Err    error
+	Stats  *spec.DeviceStats    // stats
+	Layout []spec.LayoutSegment // snapshot: the segments of this device
+}
+
+// given is what came from outside. If a malloc got a new segment, its result is the
+// segment's address.
+func (op *Operation) given(out *Outcome) Given {
+	g := op.Given
+	g.Segment = out.Ptr
+	return g
+}
+
+// Step says what the next state is after an operation with that outcome, done in
+// one action; or, by an error, why the operation cannot have come out so.
+func (s State) Step(op Operation, out Outcome) (State, error) {
+	var want Result
+	next := s
+	switch op.Kind {
+	case spec.OpMalloc:
+		next, want = s.Malloc(op.Stream.Stream, op.Bytes, op.given(&out))
+	case spec.OpFree:
+		next, want = s.Free(op.Ptr)
+	case spec.OpRecordStream:
+		next, want = s.RecordStream(op.Ptr, op.Stream)
+	case spec.OpEmptyCache:
+		next = s.EmptyCache()
+	case spec.OpSetMemoryFraction:
+		next, want = s.SetMemoryFraction(op.Fraction)
+	case spec.OpConfigure:
+		next, want = s.Configure(op.Settings)
+	case spec.OpBusy:
+		next = s.Busy(op.Stream)
+	case spec.OpDrain:
+		next = s.Drain(op.Stream)
+	case OpStats:
+		return s, s.checkStats(out.Stats)
+	case OpSnapshot:
+		return s, s.checkLayout(out.Layout)
+	default:
+		return s, &spec.NotSupportedError{Op: "model", Reason: string(op.Kind)}
+	}
+	return next, want.check(&out)
+}
+
+// BeginMalloc is Step for the first action of a malloc that may take several, and
+// ResumeMalloc for each of the others. The outcome is that of the whole call; it is
+// compared when the call is done.
+func (s State) BeginMalloc(id int, op Operation, out Outcome) (next State, isDone bool, err error) {
+	next, want, isDone := s.MallocSearch(id, op.Stream.Stream, op.Bytes, op.given(&out))
+	if isDone {
+		err = want.check(&out)
+	}
+	return next, isDone, err
+}
+
+// ResumeMalloc: see BeginMalloc.
+func (s State) ResumeMalloc(id int, op Operation, out Outcome) (next State, isDone bool, err error) {
+	next, want, isDone := s.MallocResume(id, op.given(&out))
+	if isDone {
+		err = want.check(&out)
+	}
+	return next, isDone, err
+}
+
+// check compares what a caller must have got with what it got. Of an error the kind
+// counts; of out of memory all figures do.
+func (r Result) check(out *Outcome) error {
+	var wantOOM, gotOOM *spec.OutOfMemoryError
+	switch {
+	case spec.ErrorName(r.Err) != spec.ErrorName(out.Err):
+		return fmt.Errorf("the error is %v, not %v", orNone(r.Err), orNone(out.Err))
+	case errors.As(r.Err, &wantOOM) && errors.As(out.Err, &gotOOM) && *wantOOM != *gotOOM:
+		return fmt.Errorf("the error's figures are %+v, not %+v", *wantOOM, *gotOOM)
+	case r.Ptr != out.Ptr:
+		return fmt.Errorf("the address is %v, not %v", r.Ptr, out.Ptr)
+	}
+	return nil
+}
+
+func orNone(err error) string {
+	if err == nil {
+		return "none"
+	}
+	return err.Error()
+}
+
+func (s State) checkStats(got *spec.DeviceStats) error {
+	want, have := s.Stats(), Current(*got)
+	if want == have {
+		return nil
+	}
+	var wrong error
+	named := have.Map()
+	want.Each(func(key string, value int64) {
+		if wrong == nil && named[key] != value {
+			wrong = fmt.Errorf("%s is %d, not %d", key, value, named[key])
+		}
+	})
+	return wrong
+}
+
+func (s State) checkLayout(got []spec.LayoutSegment) error {
+	want := s.Layout()
+	for i := range max(len(want), len(got)) {
+		switch {
+		case i == len(got):
+			return fmt.Errorf("there is a segment at %v", want[i].Address)
+		case i == len(want):
+			return fmt.Errorf("there is no segment at %v", got[i].Address)
+		case !reflect.DeepEqual(want[i], got[i]):
+			return fmt.Errorf("a segment is %+v, not %+v", want[i], got[i])
+		}
+	}
+	return nil
+}

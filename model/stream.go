@@ -1,0 +1,116 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// Streams and events. Work in a stream completes at once unless the stream is
+// busy. Busy puts a hold into the stream: what is given to it from there on does
+// not complete until the stream has passed the hold. Drain lets it pass all.
+//
+// A block that other streams used when it was freed waits for an event in each of
+// them. An event stands behind all holds that are in its stream at that time.
+
+// A Stream is how far a stream has come.
+type Stream struct {
+	ID     spec.DeviceStream
+	Holds  int // that were ever put into it
+	Passed int // of them
+}
+
+// Busy holds up a stream from here on.
+func (s State) Busy(id spec.DeviceStream) State {
+	s = s.copy()
+	s.stream(id).Holds++
+	return s
+}
+
+// Drain lets everything in a stream complete.
+func (s State) Drain(id spec.DeviceStream) State {
+	s = s.copy()
+	stream := s.stream(id)
+	stream.Passed = stream.Holds
+	return s
+}
+
+// stream finds a stream, and notes it if it was not known.
+func (s *State) stream(id spec.DeviceStream) *Stream {
+	at, known := slices.BinarySearchFunc(s.Streams, id, func(x Stream, id spec.DeviceStream) int {
+		return compareStreams(x.ID, id)
+	})
+	if !known {
+		s.Streams = slices.Insert(s.Streams, at, Stream{ID: id})
+	}
+	return &s.Streams[at]
+}
+
+// compareStreams orders streams by handle, then device.
+func compareStreams(a, b spec.DeviceStream) int {
+	return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Device, b.Device))
+}
+
+// passed reports whether all work before an event has completed.
+func (s *State) passed(e Event) bool {
+	i := slices.IndexFunc(s.Streams, func(x Stream) bool { return x.ID == e.Stream })
+	return i < 0 || e.Hold <= s.Streams[i].Passed
+}
+
+// recordEvents makes a block wait for the present end of each stream that used
+// it. A new event stands behind the others of its stream.
+func (s *State) recordEvents(b *Block) {
+	for _, id := range b.Uses {
+		e := Event{Stream: id, Block: b.Address}
+		if i := slices.IndexFunc(s.Streams, func(x Stream) bool { return x.ID == id }); i >= 0 {
+			e.Hold = s.Streams[i].Holds
+		}
+		at := 0
+		for at < len(s.Events) && compareStreams(s.Events[at].Stream, id) <= 0 {
+			at++
+		}
+		s.Events = slices.Insert(s.Events, at, e)
+	}
+	b.Uses = nil
+	b.State = spec.ActivePendingFree
+}
+
+// processEvents frees the blocks whose events have all been passed. Of each stream
+// the events are looked at in order, up to the first that has not been passed.
+func (s *State) processEvents() {
+	for i := 0; i < len(s.Events); {
+		e := s.Events[i]
+		if s.passed(e) {
+			s.complete(i)
+			continue
+		}
+		for i < len(s.Events) && s.Events[i].Stream == e.Stream {
+			i++
+		}
+	}
+}
+
+// waitForEvents waits until every event has been passed, and frees the blocks.
+// Streams catch up only as far as that needs.
+func (s *State) waitForEvents() {
+	s.Counts.Synchronizations++
+	for len(s.Events) > 0 {
+		e := s.Events[0]
+		if stream := s.stream(e.Stream); stream.Passed < e.Hold {
+			stream.Passed = e.Hold
+		}
+		s.complete(0)
+	}
+}
+
+// complete strikes an event out, and frees its block if it was the block's last.
+func (s *State) complete(i int) {
+	address := s.Events[i].Block
+	s.Events = slices.Delete(s.Events, i, i+1)
+	if slices.ContainsFunc(s.Events, func(e Event) bool { return e.Block == address }) {
+		return
+	}
+	p, _ := s.find(func(_ *Segment, b *Block) bool { return b.Address == address })
+	s.makeFree(p)
+}

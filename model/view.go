@@ -1,0 +1,106 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+
+	"gaugeblock/spec"
+)
+
+// Stats are the figures that a caller can see: their current values. Peaks and the
+// sums over time are zero; Current makes an allocator's figures comparable.
+func (s State) Stats() spec.DeviceStats {
+	var stats spec.DeviceStats
+	add := func(figure *spec.StatArray, pool spec.StatType, amount uint64) {
+		figure[pool].Current += int64(amount)
+		figure[spec.Aggregate].Current += int64(amount)
+	}
+	for _, g := range s.Segments {
+		pool := spec.SmallPool
+		if g.Large {
+			pool = spec.LargePool
+		}
+		add(&stats.Segment, pool, 1)
+		add(&stats.ReservedBytes, pool, g.Size)
+		for _, b := range g.Blocks {
+			if b.State == spec.ActiveAllocated {
+				add(&stats.Allocation, pool, 1)
+				add(&stats.AllocatedBytes, pool, b.Size)
+			}
+			if b.State != spec.Inactive {
+				add(&stats.Active, pool, 1)
+				add(&stats.ActiveBytes, pool, b.Size)
+				add(&stats.RequestedBytes, pool, b.Requested)
+			} else if len(g.Blocks) > 1 {
+				add(&stats.InactiveSplit, pool, 1)
+				add(&stats.InactiveSplitBytes, pool, b.Size)
+			}
+		}
+	}
+	stats.NumAllocRetries = s.Counts.Retries
+	stats.NumOOMs = s.Counts.OutOfMemories
+	stats.NumSyncAllStreams = s.Counts.Synchronizations
+	stats.NumDeviceAlloc = s.Counts.DriverMallocs
+	stats.NumDeviceFree = s.Counts.DriverFrees
+	stats.OversizeAllocations.Current = s.Counts.OversizeAllocations
+	stats.OversizeSegments.Current = s.Counts.OversizeSegments
+	stats.MaxSplitSize = s.Counts.MaxSplitSize
+	return stats
+}
+
+// Current is an allocator's figures without their past: what Stats gives.
+func Current(stats spec.DeviceStats) spec.DeviceStats {
+	forget := func(s *spec.Stat) { *s = spec.Stat{Current: s.Current} }
+	for _, figure := range []*spec.StatArray{
+		&stats.Allocation, &stats.Segment, &stats.Active, &stats.InactiveSplit,
+		&stats.AllocatedBytes, &stats.ReservedBytes, &stats.ActiveBytes, &stats.InactiveSplitBytes, &stats.RequestedBytes,
+	} {
+		for t := range figure {
+			forget(&figure[t])
+		}
+	}
+	forget(&stats.OversizeAllocations)
+	forget(&stats.OversizeSegments)
+	return stats
+}
+
+// Layout is the memory as a snapshot shows it and a trace draws it.
+func (s State) Layout() []spec.LayoutSegment {
+	layout := make([]spec.LayoutSegment, 0, len(s.Segments))
+	for _, g := range s.Segments {
+		drawn := spec.LayoutSegment{Device: s.Device, Address: g.Address, Size: g.Size, Stream: g.Stream, Large: g.Large}
+		for _, b := range g.Blocks {
+			if b.State == spec.ActiveAllocated {
+				drawn.Allocated += b.Size
+			}
+			if b.State != spec.Inactive {
+				drawn.Active += b.Size
+				drawn.Requested += b.Requested
+			}
+			drawn.Blocks = append(drawn.Blocks, spec.LayoutBlock{
+				Address: b.Address, Size: b.Size, Requested: b.Requested, State: b.State,
+			})
+		}
+		layout = append(layout, drawn)
+	}
+	return layout
+}
+
+// String draws the state for people, a line a segment.
+func (s State) String() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "device %d: %d of %d bytes reserved", s.Device, s.reserved(), s.Memory)
+	if s.Limited {
+		fmt.Fprintf(&text, ", limit %d", s.Limit)
+	}
+	for _, g := range s.Segments {
+		fmt.Fprintf(&text, "\n  %v stream %v:", g.Address, g.Stream)
+		for _, b := range g.Blocks {
+			fmt.Fprintf(&text, " [%d %v]", b.Size, b.State)
+		}
+	}
+	for _, c := range s.Calls {
+		fmt.Fprintf(&text, "\n  malloc of %d bytes under way, granted %v", c.Requested, c.segment)
+	}
+	return text.String()
+}

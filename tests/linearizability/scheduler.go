@@ -1,0 +1,114 @@
+package linearizability
+
+import (
+	"fmt"
+	"iter"
+
+	"gaugeblock/spec"
+)
+
+// The scheduler. Each thread is a coroutine (iter.Pull): it runs until it pauses,
+// and then the policy says who goes on. Only one runs at a time, so the run is
+// decided by the policy's choices alone.
+
+// A Policy chooses which thread runs next, of those that have not ended: at least
+// one, ascending.
+type Policy interface {
+	Choose(ready []int) int
+}
+
+// Run runs the program once, as the policy says.
+func Run(s Setup, p Program, policy Policy) (*History, error) {
+	s = s.filled()
+	w, err := newWorld(&s, &p)
+	if err != nil {
+		return nil, err
+	}
+	if s.Pauses&(BeforeLock|BeforeMalloc) != 0 {
+		if err := w.pauseBeforeLocks(w.stopBeforeLock); err != nil {
+			return nil, err
+		}
+	}
+	w.begin(&p)
+	h := &History{Setup: s, Program: p}
+	if err := w.schedule(h, policy); err != nil {
+		return nil, err
+	}
+	h.Calls = w.finish()
+	return h, nil
+}
+
+// schedule runs the threads of the history's program to their ends and notes the
+// schedule.
+func (w *world) schedule(h *History, policy Policy) (failure error) {
+	defer func() {
+		if r := recover(); r != nil {
+			failure = fmt.Errorf("the allocator panics: %v\n%s", r, h.Command())
+		}
+	}()
+	resume, ready := w.start(h.Program.Threads)
+	for len(ready) > 0 {
+		w.running = policy.Choose(ready)
+		h.Schedule = append(h.Schedule, w.running)
+		if paused := resume[w.running](); !paused {
+			ready = without(ready, w.running)
+		}
+	}
+	w.running = outside
+	w.pause = func(Pause) {}
+	return nil
+}
+
+// start makes the threads. Each runs when it is resumed, and says then whether it
+// has paused or ended.
+func (w *world) start(threads [][]Op) (resume []func() (paused bool), ready []int) {
+	yields := make([]func(), len(threads))
+	for i, ops := range threads {
+		next, _ := iter.Pull(func(yield func(struct{}) bool) {
+			yields[i] = func() { yield(struct{}{}) }
+			for n, op := range ops {
+				if n > 0 {
+					yields[i]()
+				}
+				w.perform(i, op)
+			}
+		})
+		resume = append(resume, func() bool { _, paused := next(); return paused })
+		ready = append(ready, i)
+	}
+	w.pause = func(at Pause) {
+		if w.setup.Pauses&at != 0 {
+			yields[w.running]()
+		}
+	}
+	return resume, ready
+}
+
+// stopBeforeLock pauses the running thread.
+func (w *world) stopBeforeLock() {
+	switch call := w.underWay(); {
+	case call == nil: // what comes before and after the threads
+	case call.Op.Kind == spec.OpMalloc:
+		w.pause(BeforeMalloc)
+	default:
+		w.pause(BeforeLock)
+	}
+}
+
+func without(list []int, n int) (rest []int) {
+	for _, m := range list {
+		if m != n {
+			rest = append(rest, m)
+		}
+	}
+	return rest
+}
+
+// underWay is the innermost call that the running thread is in.
+func (w *world) underWay() *Call {
+	l := w.lane(w.running)
+	if len(l.middle) == 0 {
+		return nil
+	}
+	return l.middle[len(l.middle)-1]
+}
