@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -180,4 +181,54 @@ func addresses(blocks []*block) []spec.Ptr {
 		ptrs = append(ptrs, b.ptr)
 	}
 	return ptrs
+}
+
+// BenchmarkFreeList takes the best fit out of a free list and puts a block of
+// another size in, in a blockSet and in an ordered tree from a library.
+func BenchmarkFreeList(b *testing.B) {
+	for _, n := range []int{10, 1000, 30000} {
+		b.Run(fmt.Sprintf("set/n=%d", n), func(b *testing.B) {
+			set := blockSet{bySize: true}
+			random, fill := sizes(), func(x *block) { set.insert(x) }
+			fillFreeList(n, random, fill)
+			for b.Loop() {
+				x := set.firstNotBelow(1, blockKey{rank: random()})
+				if x == nil {
+					x = set.firstNotBelow(1, blockKey{})
+				}
+				set.remove(x)
+				x.size = random()
+				set.insert(x)
+			}
+		})
+		b.Run(fmt.Sprintf("tree/n=%d", n), func(b *testing.B) {
+			tree := newOrderedTree(true)
+			random, fill := sizes(), func(x *block) { tree.tree.Set(x) }
+			fillFreeList(n, random, fill)
+			for b.Loop() {
+				x := tree.firstNotBelow(1, blockKey{rank: random()})
+				if x == nil {
+					x = tree.firstNotBelow(1, blockKey{})
+				}
+				tree.tree.Delete(x)
+				x.size = random()
+				tree.tree.Set(x)
+			}
+		})
+	}
+}
+
+// sizes draws multiples of 512 up to 2 MiB.
+func sizes() func() uint64 {
+	state := uint64(1)
+	return func() uint64 {
+		state = state*6364136223846793005 + 1442695040888963407
+		return (state>>33%4096 + 1) * 512
+	}
+}
+
+func fillFreeList(n int, size func() uint64, insert func(*block)) {
+	for i := range n {
+		insert(&block{stream: 1, size: size(), ptr: spec.Ptr(i+1) << 21})
+	}
 }
