@@ -69,6 +69,9 @@ func New(driver spec.Driver, o Options) (*Allocator, error) {
 	if err := o.Geometry.Validate(); err != nil {
 		return nil, err
 	}
+	if driver == nil {
+		return nil, &spec.InvalidArgumentError{Op: "new allocator", Reason: "there is no driver"}
+	}
 	if driver.DeviceCount() < 1 {
 		return nil, &spec.InvalidArgumentError{Op: "new allocator", Reason: "the driver has no device"}
 	}

@@ -8,6 +8,16 @@ type Ptr uint64
 // String writes the address in hexadecimal, as CUDA tools do.
 func (p Ptr) String() string { return fmt.Sprintf("0x%x", uint64(p)) }
 
+// Format writes %v and %s as String does, and every other verb as the number, so
+// that %x and %#x do what they do elsewhere.
+func (p Ptr) Format(f fmt.State, verb rune) {
+	if verb == 'v' || verb == 's' {
+		_, _ = fmt.Fprint(f, p.String())
+		return
+	}
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), uint64(p))
+}
+
 // Device numbers a GPU, from 0, in the driver's order.
 type Device int
 
