@@ -110,8 +110,11 @@ func (m *machine) needMemoryCallback(op *spec.Op) error {
 		freed := false
 		for _, id := range lent {
 			a, live := m.allocations[id]
-			delete(m.allocations, id)
-			freed = live && m.allocator.Free(a.ptr) == nil || freed
+			if live && m.allocator.Free(a.ptr) == nil {
+				freed = true
+				delete(m.allocations, id)
+				m.out.freed = append(m.out.freed, id)
+			}
 		}
 		lent = nil
 		return freed
@@ -260,9 +263,11 @@ func (m *machine) restorePool(op *spec.Op) error {
 			return m.badOp(op, fmt.Sprintf("id %d was not in the pool when state %d was taken", id, op.State))
 		}
 	}
-	if _, err := checkpointer.Restore(op.Device, saved.state); err != nil {
+	delta, err := checkpointer.Restore(op.Device, saved.state)
+	if err != nil {
 		return err
 	}
+	m.out.restored = delta
 	for _, id := range op.Freed {
 		delete(m.allocations, id)
 	}

@@ -12,6 +12,9 @@ type outcome struct {
 	err    error
 	addr   spec.Ptr     // malloc
 	events []spec.Event // what it wrote into its diary
+
+	freed    []int64           // by need_memory callbacks
+	restored spec.RestoreDelta // restore
 }
 
 // comparison holds what one operation, or the end of a trace, was expected to do

@@ -27,7 +27,8 @@ func (m *machine) setUpDevices() error {
 	if h.Geometry != spec.DefaultGeometry() {
 		config.PageGranularity = h.Geometry.MinBlock
 	}
-	m.gpu = fakegpu.New(config)
+	m.hardware = fakegpu.NewMachine(config)
+	m.gpu = m.hardware.NewProcess()
 	for dev := range h.Devices {
 		script := fakegpu.NewScript()
 		m.gpu.UseScript(spec.Device(dev), script)
@@ -52,8 +53,8 @@ func (m *machine) loadScript(op *spec.Op) {
 // it is first named, on the device of the operation that names it.
 func (m *machine) stream(op *spec.Op, index int) spec.Stream {
 	handle := m.header.Streams[index]
-	if handle != 0 && !m.streams[handle] {
-		m.streams[handle] = m.gpu.AddStream(op.Device, handle) == nil
+	if _, made := m.streams[handle]; handle != 0 && !made && m.gpu.AddStream(op.Device, handle) == nil {
+		m.streams[handle] = op.Device
 	}
 	return handle
 }

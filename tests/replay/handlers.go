@@ -40,6 +40,9 @@ var handlers = map[spec.OpKind]handler{
 	spec.OpPoolDelete:         (*machine).poolDelete,
 	spec.OpCheckpoint:         (*machine).checkpointPool,
 	spec.OpRestore:            (*machine).restorePool,
+	spec.OpShare:              (*machine).share,
+	spec.OpOpenShared:         (*machine).openShared,
+	spec.OpCloseShared:        (*machine).closeShared,
 
 	spec.OpBusy:         (*machine).busy,
 	spec.OpDrain:        (*machine).drain,

@@ -18,6 +18,7 @@ type machine struct {
 	file      string
 	header    *spec.TraceHeader
 	tolerance tolerance
+	hardware  *fakegpu.Machine
 	gpu       *fakegpu.GPU
 	scripts   []*fakegpu.Script // by device
 	allocator spec.Allocator
@@ -25,11 +26,15 @@ type machine struct {
 	observed bool    // the allocator tells what it does
 	out      outcome // of the present operation, as far as it is known
 
-	streams     map[spec.Stream]bool // those that the GPU has been given
+	streams     map[spec.Stream]spec.Device // those that the GPU has been given
 	allocations map[int64]allocation
 	marks       map[int]mark
 	checkpoints map[int]checkpoint
 	graphs      map[int]graph
+	shared      map[int]spec.SharedHandle
+
+	other  otherProcess                // that opens what this one shares
+	opened map[int64]spec.OpenedMemory // by it
 }
 
 // allocation is memory that is out, and counts as such in the trace.
@@ -44,11 +49,14 @@ type allocation struct {
 func newMachine(file string, h *spec.TraceHeader, newAllocator Factory) (*machine, error) {
 	m := &machine{
 		file: file, header: h, tolerance: toleranceOf(h.Family),
-		streams:     map[spec.Stream]bool{},
+		streams:     map[spec.Stream]spec.Device{},
 		allocations: map[int64]allocation{},
 		marks:       map[int]mark{},
 		checkpoints: map[int]checkpoint{},
 		graphs:      map[int]graph{},
+		shared:      map[int]spec.SharedHandle{},
+		other:       otherProcess{newAllocator: newAllocator},
+		opened:      map[int64]spec.OpenedMemory{},
 	}
 	if err := m.setUpDevices(); err != nil {
 		return nil, err

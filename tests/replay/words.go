@@ -133,9 +133,15 @@ var opWords = map[spec.OpKind]func(b *strings.Builder, op *spec.Op){
 	spec.OpPeerAccess: func(b *strings.Builder, op *spec.Op) {
 		fmt.Fprintf(b, "peer_access to device %d", op.Peer)
 	},
-	spec.OpShare:       handleInWords,
-	spec.OpOpenShared:  handleInWords,
-	spec.OpCloseShared: handleInWords,
+	spec.OpShare: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "share id %d as handle %d", op.ID, op.Handle)
+	},
+	spec.OpOpenShared: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "open_shared handle %d as id %d", op.Handle, op.ID)
+	},
+	spec.OpCloseShared: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "close_shared id %d", op.ID)
+	},
 	spec.OpNeedMemoryCallback: func(b *strings.Builder, op *spec.Op) {
 		fmt.Fprintf(b, "need_memory_callback that frees %v", op.Frees)
 	},
@@ -171,10 +177,6 @@ var opWords = map[spec.OpKind]func(b *strings.Builder, op *spec.Op){
 
 func poolInWords(b *strings.Builder, op *spec.Op) {
 	fmt.Fprintf(b, "%s %v", op.Kind, op.Pool)
-}
-
-func handleInWords(b *strings.Builder, op *spec.Op) {
-	fmt.Fprintf(b, "%s handle %d", op.Kind, op.Handle)
 }
 
 func streamInWords(b *strings.Builder, op *spec.Op) {

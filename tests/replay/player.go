@@ -1,0 +1,83 @@
+package replay
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+// A Player performs operations one at a time, for those who make them up as they
+// go. It does with each exactly what a replay of a trace does, so that what it was
+// given can be written to a file and replayed.
+type Player struct{ machine *machine }
+
+// Performed is what came of one operation.
+type Performed struct {
+	Err     error        // how it failed
+	Skipped bool         // nothing was done, for what it is about was never made
+	Ptr     spec.Ptr     // malloc: what was given out
+	Events  []spec.Event // what the allocator wrote into its diary
+	Freed   []int64      // what need_memory callbacks freed meanwhile
+
+	Restored spec.RestoreDelta // restore: what the allocator says it changed
+}
+
+// NewPlayer sets up the devices that the header describes, and an allocator.
+func NewPlayer(h *spec.TraceHeader, newAllocator Factory) (*Player, error) {
+	m, err := newMachine("", h, newAllocator)
+	if err != nil {
+		return nil, err
+	}
+	return &Player{m}, nil
+}
+
+// Perform does one operation, which must make sense by the header.
+func (p *Player) Perform(op *spec.Op) Performed {
+	out := p.machine.perform(op)
+	r := Performed{Err: out.err, Ptr: out.addr, Events: out.events, Freed: out.freed, Restored: out.restored}
+	if errors.Is(out.err, errNeverGiven) {
+		r.Err, r.Skipped = nil, true
+	}
+	return r
+}
+
+// Allocator is the one that the operations are performed on.
+func (p *Player) Allocator() spec.Allocator { return p.machine.allocator }
+
+// GPU is the device that they are performed on.
+func (p *Player) GPU() *fakegpu.GPU { return p.machine.gpu }
+
+// Close puts away what belongs to the program and not to the allocator: events,
+// graphs and streams. What is left on the device after that is the allocator's.
+func (p *Player) Close() error {
+	m := p.machine
+	var failures error
+	for _, number := range slices.Sorted(maps.Keys(m.marks)) {
+		failures = errors.Join(failures, m.gpu.DestroyEvent(m.marks[number].event))
+	}
+	for _, number := range slices.Sorted(maps.Keys(m.graphs)) {
+		g := m.graphs[number]
+		failures = errors.Join(failures, m.gpu.DestroyGraphExec(g.exec), m.gpu.DestroyGraph(g.captured))
+	}
+	for _, handle := range slices.Sorted(maps.Keys(m.streams)) {
+		failures = errors.Join(failures, m.gpu.DestroyStream(m.streams[handle], handle))
+	}
+	if other, closes := m.other.allocator.(interface{ Close() error }); closes {
+		failures = errors.Join(failures, other.Close())
+	}
+	return failures
+}
+
+// Leaks lists what is still held of the devices, by whichever process.
+func (p *Player) Leaks() []string {
+	leaks := p.machine.gpu.Leaks()
+	if other := p.machine.other.gpu; other != nil {
+		for _, leak := range other.Leaks() {
+			leaks = append(leaks, "the other process: "+leak)
+		}
+	}
+	return leaks
+}

@@ -1,0 +1,77 @@
+package replay
+
+import (
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+// What a trace says of memory that is shared. It is shared with one other process,
+// on the same machine and with an allocator of the same kind, which does nothing
+// but open it and close it. That process is there from the first open_shared on.
+
+type otherProcess struct {
+	newAllocator Factory
+	gpu          *fakegpu.GPU
+	allocator    spec.Allocator
+}
+
+// sharing is the other process's ability to open memory.
+func (m *machine) sharing(op *spec.Op) (spec.SharedMemory, error) {
+	if m.other.allocator == nil {
+		gpu := m.hardware.NewProcess()
+		allocator, err := m.other.newAllocator(gpu, m.header)
+		if err != nil {
+			return nil, err
+		}
+		m.other.gpu, m.other.allocator = gpu, allocator
+	}
+	sharing, able := m.other.allocator.(spec.SharedMemory)
+	if !able {
+		return nil, lacks(op.Kind, "SharedMemory")
+	}
+	return sharing, nil
+}
+
+func (m *machine) share(op *spec.Op) error {
+	sharing, able := m.allocator.(spec.SharedMemory)
+	if !able {
+		return lacks(op.Kind, "SharedMemory")
+	}
+	a, live := m.allocations[op.ID]
+	if !live {
+		return errNeverGiven
+	}
+	handle, err := sharing.ShareHandle(a.ptr)
+	if err != nil {
+		return err
+	}
+	m.shared[op.Handle] = handle
+	return nil
+}
+
+func (m *machine) openShared(op *spec.Op) error {
+	handle, made := m.shared[op.Handle]
+	if !made {
+		return errNeverGiven
+	}
+	sharing, err := m.sharing(op)
+	if err != nil {
+		return err
+	}
+	memory, err := sharing.OpenHandle(op.Device, handle.Handle)
+	if err != nil {
+		return err
+	}
+	m.opened[op.ID] = memory
+	m.out.addr = memory.Base() + spec.Ptr(handle.Offset)
+	return nil
+}
+
+func (m *machine) closeShared(op *spec.Op) error {
+	memory, open := m.opened[op.ID]
+	if !open {
+		return errNeverGiven
+	}
+	delete(m.opened, op.ID)
+	return memory.Close()
+}
