@@ -1,0 +1,124 @@
+package conformance
+
+import (
+	"errors"
+	"slices"
+
+	"gaugeblock/spec"
+	"gaugeblock/tests/replay"
+)
+
+// checkAnswer holds what came of an operation against what must: what a program may
+// do succeeds, what it may not is refused, by an error of the type that the
+// contract says. Running out of memory must be true.
+func (t *Trial) checkAnswer(op *spec.Op, out *replay.Performed) *Failure {
+	got := spec.ErrorName(out.Err)
+	want := op.Expect.Error
+	switch {
+	case got == want || out.Skipped:
+		return t.checkGiven(op, out)
+	case want != "":
+		return t.fail(probeAccepted, "%s should be refused as %s, the answer is %q (%v)", op.Kind, want, got, out.Err)
+	case t.driverError(out.Err):
+		return nil
+	case got == spec.ErrorOOM && op.Kind == spec.OpMalloc:
+		return t.checkOutOfMemory(out.Err)
+	case got == spec.ErrorDriver && errors.Is(out.Err, spec.ErrDriverOutOfMemory) && op.Kind == spec.OpMalloc && !t.program.enabled:
+		return nil // uncached: straight from the driver
+	case got == spec.ErrorInvalidState && t.mayStillBeUsed(op):
+		return nil
+	}
+	return t.fail("legal "+string(op.Kind)+" refused", "%s failed: %v", op.Kind, out.Err)
+}
+
+// mayStillBeUsed: a pool whose memory other streams have used can be neither noted
+// nor set back as long as they may still do so. Nor can it be set back when one of
+// its segments has gone, which happens to free oversize blocks of any pool.
+func (t *Trial) mayStillBeUsed(op *spec.Op) bool {
+	switch op.Kind {
+	case spec.OpCheckpoint:
+		return t.program.pool(op.Device, op.Pool).used
+	case spec.OpRestore:
+		return t.program.pool(op.Device, op.Pool).used || t.splitLimited()
+	}
+	return false
+}
+
+// checkGiven looks at the pointer of a request.
+func (t *Trial) checkGiven(op *spec.Op, out *replay.Performed) *Failure {
+	if op.Kind != spec.OpMalloc || out.Err != nil {
+		return nil
+	}
+	if (out.Ptr == 0) != (op.Size == 0) {
+		return t.fail("null pointer", "a request of %d bytes was given %v", op.Size, out.Ptr)
+	}
+	if uint64(out.Ptr)%t.header.Geometry.MinBlock != 0 && t.program.enabled {
+		return t.fail("alignment", "a request of %d bytes was given %v", op.Size, out.Ptr)
+	}
+	return nil
+}
+
+// checkOutOfMemory looks whether a request had to fail: the limit or the device
+// does not leave room for the segment. Pages of an expandable segment are larger
+// than what is missing, so there it cannot be told from the figures. And while
+// requests are redirected, oversize blocks that were released and did not suffice
+// are not made use of.
+func (t *Trial) checkOutOfMemory(err error) *Failure {
+	var oom *spec.OutOfMemoryError
+	if !errors.As(err, &oom) {
+		return t.fail("out of memory", "the error is no *spec.OutOfMemoryError: %v", err)
+	}
+	if oom.SegmentSize == 0 || t.faulted || t.expandable() {
+		return nil
+	}
+	if t.splitLimited() && t.program.redirected(oom.Device) {
+		return nil
+	}
+	stats, failed := t.player.Allocator().Stats(oom.Device)
+	if failed != nil {
+		return t.fail("cannot be observed", "%v", failed)
+	}
+	reserved := uint64(stats.ReservedBytes[spec.Aggregate].Current)
+	if oom.SegmentSize <= oom.DeviceFree && !(oom.Limited && reserved+oom.SegmentSize > oom.Limit) {
+		return t.fail("out of memory with memory left", "%v (%d bytes are reserved)", err, reserved)
+	}
+	if oom.Allocated+oom.Unallocated != reserved {
+		return t.fail("out of memory figures", "%d allocated and %d unallocated are not the %d reserved", oom.Allocated, oom.Unallocated, reserved)
+	}
+	return nil
+}
+
+// splitLimited reports whether there are oversize blocks, or it is unknown.
+func (t *Trial) splitLimited() bool {
+	configurer, able := t.player.Allocator().(spec.Configurer)
+	return !able || configurer.Config().MaxSplitSize != spec.Unlimited
+}
+
+// expandable reports whether expandable segments are on, or unknown.
+func (t *Trial) expandable() bool {
+	configurer, able := t.player.Allocator().(spec.Configurer)
+	return !able || configurer.Config().ExpandableSegments
+}
+
+// checkDelta compares what an allocator says a restore changed with what was out in
+// the pool before, all of which it frees, and what was saved, all of which it
+// creates. The program has not taken note of the restore yet.
+func (t *Trial) checkDelta(op *spec.Op, out *replay.Performed) *Failure {
+	saved := t.program.states[op.State]
+	var freed, created []spec.Ptr
+	for _, m := range t.program.memory {
+		if m.pool == saved.pool {
+			freed = append(freed, m.ptr)
+		}
+	}
+	for _, m := range saved.live {
+		created = append(created, m.ptr)
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(freed)), out.Restored.Freed) {
+		return t.fail("restore delta", "%v were out and %v are said to be freed", freed, out.Restored.Freed)
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(created)), out.Restored.Created) {
+		return t.fail("restore delta", "%v were saved and %v are said to be created", created, out.Restored.Created)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package conformance
+
+import (
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// An Area is a kind of program: the operations it is made of, in which proportions,
+// with which settings, on which devices; and what it must lead an allocator to do.
+type Area struct {
+	Name string
+	What string // for people
+
+	Devices int
+	Streams int // of each device, beside the default one
+	Threads int
+	Memory  uint64 // bytes of each device
+	Live    int    // a program with more allocations than this frees more than it asks for
+
+	Settings   []string // one of them is in force when a program begins
+	Configures []string // one of them is what a configure brings
+	Sizes      []uint64 // boundaries beside those of the geometry, in bytes
+	Marks      bool     // pools may be use_on_oom and no_split
+	Pools      bool     // single pools may be emptied
+	Careful    bool     // a stream touches only memory that is recorded for it, behind the owner's work
+
+	Kinds  []Share
+	Misuse []spec.OpKind
+	Labels []Label // must be met
+}
+
+// Share is how often a kind of operation occurs, relative to the others.
+type Share struct {
+	Kind   spec.OpKind
+	Weight int
+}
+
+// Required lists the labels that a search of the area has to meet: its own, and
+// that every kind of operation has succeeded and every misuse been refused.
+func (a *Area) Required() []Label {
+	required := slices.Clone(a.Labels)
+	for _, k := range a.Kinds {
+		required = append(required, Label("op "+k.Kind))
+	}
+	for _, kind := range a.Misuse {
+		required = append(required, Label("refused "+kind))
+	}
+	return required
+}
+
+// header is the first line of the traces of the area's programs.
+func (a *Area) header(seed uint64, settings string) spec.TraceHeader {
+	h := spec.TraceHeader{
+		Format: spec.TraceFormat, Version: spec.TraceVersion,
+		Source: "gaugeblock conformance", DeviceName: "fake",
+		Devices: a.Devices, TotalMemory: a.Memory, Settings: settings,
+		Family: a.Name, Seed: int64(seed),
+		Streams: []spec.Stream{0}, Geometry: spec.DefaultGeometry(),
+	}
+	for i := range a.Devices * a.Streams {
+		h.Streams = append(h.Streams, spec.Stream(0x100*(i+1)))
+	}
+	return h
+}
+
+// Find is the area with the name, nil if there is none.
+func Find(name string) *Area {
+	for i := range areas {
+		if areas[i].Name == name {
+			return &areas[i]
+		}
+	}
+	return nil
+}
+
+// Areas lists them all.
+func Areas() []*Area {
+	var list []*Area
+	for i := range areas {
+		list = append(list, &areas[i])
+	}
+	return list
+}

@@ -1,0 +1,123 @@
+package conformance
+
+import "gaugeblock/spec"
+
+// Every area asks for memory and gives it back, on several streams.
+func basics(more ...Share) []Share {
+	return append([]Share{
+		{spec.OpMalloc, 40}, {spec.OpFree, 25}, {spec.OpRecordStream, 8},
+		{spec.OpBusy, 3}, {spec.OpDrain, 5}, {spec.OpKernel, 20}, {spec.OpEmptyCache, 1}, {spec.OpWaitStream, 5},
+	}, more...)
+}
+
+var (
+	cacheLabels = []Label{HitWhole, HitSplit, MissWhole, MissSplit, MergeNone, MergeLeft, MergeRight, MergeBoth}
+	eventLabels = []Label{EventHeldBack, EventCompleted}
+	poolShares  = []Share{
+		{spec.OpPoolCreate, 2}, {spec.OpPoolBegin, 5}, {spec.OpPoolEnd, 4},
+		{spec.OpPoolRelease, 1}, {spec.OpPoolDelete, 2},
+	}
+	poolMisuse = []spec.OpKind{spec.OpPoolEnd, spec.OpPoolBegin, spec.OpPoolRelease, spec.OpPoolCreate, spec.OpCheckpoint}
+	captures   = []Share{
+		{spec.OpCaptureBegin, 4}, {spec.OpCaptureEnd, 5}, {spec.OpWaitStream, 8},
+		{spec.OpGraphLaunch, 4}, {spec.OpGraphDestroy, 1},
+	}
+	// Neither has an effect on what the others do to each other.
+	roundings = []string{"", "roundup_power2_divisions:4", "roundup_power2_divisions:[1:2,8:4,>:8]"}
+)
+
+var areas = []Area{
+	{
+		Name: "core", What: "malloc, free and record_stream on five streams, with work that is slow",
+		Devices: 1, Streams: 4, Memory: 256 * spec.MiB, Live: 40, Careful: true,
+		Settings: append([]string{"large_segment_size_mb:32", "release_lock_on_cudamalloc:True"}, roundings...),
+		Kinds:    basics(Share{spec.OpResetPeak, 1}, Share{spec.OpResetAccumulated, 1}),
+		Labels:   concat(cacheLabels, eventLabels, []Label{Retry, OutOfMemory, TooLarge}),
+	},
+	{
+		Name: "streams", What: "streams that wait for each other, events, copies",
+		Devices: 1, Streams: 4, Memory: spec.GiB, Live: 30, Careful: true,
+		Settings: []string{""},
+		Kinds: basics(Share{spec.OpWaitStream, 6}, Share{spec.OpRecordEvent, 4}, Share{spec.OpWaitEvent, 4},
+			Share{spec.OpSynchronize, 3}, Share{spec.OpCopy, 6}),
+		Labels: eventLabels,
+	},
+	{
+		Name: "limits", What: "memory limits, oversize blocks, garbage collection, other programs, callbacks, no caching",
+		Devices: 1, Streams: 2, Memory: 512 * spec.MiB, Live: 40, Careful: true,
+		Settings: []string{"", "max_split_size_mb:20", "garbage_collection_threshold:0.4", "max_split_size_mb:40,max_non_split_rounding_mb:41"},
+		Configures: []string{
+			"max_split_size_mb:20", "max_split_size_mb:30", "garbage_collection_threshold:0.3", "garbage_collection_threshold:0.8",
+			"max_split_size_mb:40,max_non_split_rounding_mb:50", "max_split_size_mb:24,garbage_collection_threshold:0.5",
+			"roundup_power2_divisions:8", "large_segment_size_mb:12,max_split_size_mb:12", "release_lock_on_cudamalloc:True", "",
+		},
+		Sizes: []uint64{12 * spec.MiB, 24 * spec.MiB, 30 * spec.MiB, 40 * spec.MiB, 50 * spec.MiB, 60 * spec.MiB},
+		Kinds: basics(Share{spec.OpSetMemoryFraction, 3}, Share{spec.OpConfigure, 2}, Share{spec.OpDeviceFree, 2},
+			Share{spec.OpNeedMemoryCallback, 2}, Share{spec.OpEnable, 1}),
+		Misuse: []spec.OpKind{spec.OpSetMemoryFraction},
+		Labels: []Label{FitRefused, Collected, OversizeGiven, Retry, OutOfMemory, CallbackFreed, Uncached},
+	},
+	{
+		Name: "expandable", What: "segments that grow and shrink, switched on and off",
+		Devices: 1, Streams: 3, Memory: 512 * spec.MiB, Live: 40, Careful: true,
+		Settings: []string{"expandable_segments:True", "expandable_segments:True,large_segment_size_mb:12"},
+		Configures: []string{
+			"expandable_segments:True", "expandable_segments:True", "expandable_segments:False",
+			"expandable_segments:True,max_split_size_mb:32", "expandable_segments:True,garbage_collection_threshold:0.5",
+			"expandable_segments:True,large_segment_size_mb:32",
+		},
+		Kinds: basics(Share{spec.OpConfigure, 1}, Share{spec.OpSetMemoryFraction, 2}, Share{spec.OpDeviceFree, 1},
+			Share{spec.OpEmptyCache, 3}),
+		Labels: []Label{Mapped, Grown, Unmapped, UnmapPartial, SegmentDropped, OutOfMemory, EventHeldBack, MissSplit},
+	},
+	{
+		Name: "pools", What: "private pools, by stream and by thread, as overflow and without splitting",
+		Devices: 1, Streams: 3, Threads: 3, Memory: 512 * spec.MiB, Live: 40, Careful: true, Marks: true, Pools: true,
+		Settings: []string{"", "expandable_segments:True", "max_split_size_mb:20"},
+		Kinds:    basics(concat(poolShares, []Share{{spec.OpSetMemoryFraction, 1}})...),
+		Misuse:   poolMisuse,
+		Labels:   []Label{FromPool, PoolEmptied, PoolForgotten, Overflow, NoSplitWhole, HitSplit, MergeBoth},
+	},
+	{
+		Name: "capture", What: "graphs captured on streams that fork and join, and launched",
+		Devices: 1, Streams: 4, Threads: 2, Memory: 512 * spec.MiB, Live: 40,
+		Settings: []string{
+			"", "graph_capture_record_stream_reuse:True",
+			"expandable_segments:True", "expandable_segments:True,graph_capture_record_stream_reuse:True",
+			"max_split_size_mb:20", "max_split_size_mb:30,graph_capture_record_stream_reuse:True",
+		},
+		Kinds:  basics(concat(poolShares, captures, []Share{{spec.OpKernel, 16}, {spec.OpRecordStream, 12}, {spec.OpRecordEvent, 3}, {spec.OpWaitEvent, 3}, {spec.OpEmptyCache, 3}, {spec.OpPoolRelease, 3}})...),
+		Misuse: []spec.OpKind{spec.OpPoolEnd, spec.OpPoolBegin},
+		Labels: []Label{FromPool, MallocCaptured, FreeDeferred, DeferredHeld, DeferredFreed, ReusedInGraph},
+	},
+	{
+		Name: "checkpoint", What: "pools that are noted and set back",
+		Devices: 1, Streams: 2, Threads: 2, Memory: 512 * spec.MiB, Live: 40,
+		Settings: []string{"", "expandable_segments:True", "roundup_power2_divisions:8", "max_split_size_mb:20"},
+		Kinds:    basics(concat(poolShares, []Share{{spec.OpCheckpoint, 6}, {spec.OpRestore, 6}, {spec.OpPoolBegin, 6}})...),
+		Misuse:   poolMisuse,
+		Labels:   []Label{RestoreFreed, RestoreCreated, FromPool},
+	},
+	{
+		Name: "sharing", What: "memory that another process opens",
+		Devices: 2, Streams: 1, Memory: 512 * spec.MiB, Live: 25,
+		Settings: []string{"", "expandable_segments:True"},
+		Kinds:    basics(Share{spec.OpShare, 2}, Share{spec.OpOpenShared, 5}, Share{spec.OpCloseShared, 4}),
+	},
+	{
+		Name: "devices", What: "three devices that reach each other's memory",
+		Devices: 3, Streams: 2, Memory: 256 * spec.MiB, Live: 40, Careful: true,
+		Settings: []string{"", "expandable_segments:True"},
+		Kinds: basics(Share{spec.OpPeerAccess, 2}, Share{spec.OpCopy, 8}, Share{spec.OpRecordEvent, 3}, Share{spec.OpWaitEvent, 3},
+			Share{spec.OpSetMemoryFraction, 1}),
+		Misuse: []spec.OpKind{spec.OpPeerAccess},
+		Labels: eventLabels,
+	},
+}
+
+func concat[T any](lists ...[]T) (all []T) {
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}

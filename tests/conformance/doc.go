@@ -1,0 +1,31 @@
+// Package conformance searches for faults of an allocator: it makes up programs,
+// runs them through the allocator on the fake device, and looks after every
+// operation whether everything that must be true still is. It knows the contract
+// (spec), the device (fakegpu) and how operations are performed (tests/replay), and
+// no allocator: what is to be searched comes in as a replay.Factory.
+//
+// # How the pieces meet
+//
+//	choices.go       where chance comes from: a seed, or rapid
+//	area.go          what kind of program: which operations, how often, which settings
+//	sizes.go         sizes near the boundaries at which allocators decide
+//	program.go       what a program has, and so what it may do next (program_*.go)
+//	generator.go     one operation after the other, at random (proposals*.go)
+//
+//	trial.go         one program run through one allocator, checked at every step
+//	answer.go        whether the answer to an operation was right
+//	misuse.go        operations that must be refused and must change nothing
+//	probe.go         calls about memory that is not out, for which the same goes
+//	lifetimes.go     what the device has to know in order to find hazards
+//	winddown.go      the end: everything given back, nothing left on the device
+//	picture.go       what is looked at between two operations
+//	label.go         what has been reached, as far as it shows there (label_table.go)
+//
+//	run.go           a program made up, or one that is known, from beginning to end
+//	fault.go         the same program with each driver call failing in turn
+//	campaign.go      many programs, until enough was done and everything was reached
+//	minimise.go      the shortest program that still fails
+//
+// Every program is a sequence of spec.Op, so every failure is a trace: it can be
+// written to a file, and "gaugeblock replay" performs it.
+package conformance

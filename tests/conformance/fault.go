@@ -1,0 +1,129 @@
+package conformance
+
+import (
+	"slices"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+// Faults: a program is run once as it is, and then again and again, each time with
+// one of the driver calls failing that were made in it, for each reason that such a
+// call can have. Whatever fails, the operation has happened or has not, structures
+// and figures are sound, and at the end the device gets everything back.
+
+// sticky is the failure after which every call fails: earlier work has crashed.
+// Traces have no word for it, since nothing can be learnt from what follows; the
+// structures have to be sound even so.
+const sticky = "launch_failure"
+
+// faultKinds are the words that traces have for failures, and the failures.
+var faultKinds = []struct {
+	name string
+	make func(call string) error
+}{
+	{"out_of_memory", fakegpu.OutOfMemory},
+	{"not_supported", fakegpu.NotSupported},
+	{"unknown", fakegpu.UnknownError},
+	{sticky, fakegpu.LaunchFailure},
+}
+
+// programsCalls are made by programs, not by allocators (spec.Executor); in their
+// place the program would fail, not the allocator. CaptureStatus is asked by the
+// filter of a redirection (spec.ForCapture), which has no way to tell of a failure.
+var programsCalls = []string{
+	"CaptureStatus",
+	"CreateStream", "DestroyStream", "Launch", "Fill", "Copy", "ReadBack", "WaitEvent",
+	"BeginCapture", "EndCapture", "Instantiate", "LaunchGraph", "DestroyGraph", "DestroyGraphExec",
+}
+
+// RunFaults makes up a program of so many operations, and runs it with failures, at
+// most so many of them, spread evenly over all that are possible.
+func (a *Area) RunFaults(seed uint64, length, most int, o Options) Result {
+	o.Every = 0
+	c := Seeded(seed)
+	t, err := newTrial(a, a.header(seed, pick(c, a.Settings)), o)
+	if err != nil {
+		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: "no allocator", Detail: err.Error()}}
+	}
+	before := t.player.GPU().Calls()
+	g := newGenerator(c, t.program, a)
+	for len(t.ops) < length {
+		if f := t.step(g.Next()); f != nil {
+			return t.result(seed, f)
+		}
+	}
+	ops := slices.Clone(t.ops)
+	faults := possibleFaults(before, t.player.GPU().Calls())
+	result := t.result(seed, t.windDown())
+	for i := 0; i < len(faults) && result.Failure == nil; i += max(len(faults)/most, 1) {
+		r := a.runFault(t.header, seed, faults[i], ops, o)
+		result.Checked += r.Checked
+		result.Labels.Add(r.Labels)
+		result.Failure = r.Failure
+	}
+	return result
+}
+
+// runFault runs a known program with one failure.
+func (a *Area) runFault(h spec.TraceHeader, seed uint64, fault spec.FaultSpec, ops []spec.Op, o Options) Result {
+	if fault.Error != sticky {
+		r := a.replayOps(h, seed, slices.Concat([]spec.Op{{Kind: spec.OpFault, Fault: fault}}, ops), o)
+		r.Labels["fault "+Label(fault.Call)]++
+		return r
+	}
+	t, err := newTrial(a, h, o)
+	if err == nil {
+		err = t.player.GPU().Inject(fault)
+	}
+	if err != nil {
+		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: "no allocator", Detail: err.Error()}}
+	}
+	t.faulted = true
+	for i := range ops {
+		op := ops[i]
+		t.lost = t.player.GPU().PendingFaults() == 0
+		if !t.program.Prepare(&op) {
+			continue
+		}
+		if f := t.step(op); f != nil {
+			f.Detail += " (after " + fault.Call + " had told of a crash)"
+			return t.result(seed, f)
+		}
+	}
+	t.lost = t.player.GPU().PendingFaults() == 0
+	return t.result(seed, t.windDown())
+}
+
+// possibleFaults lists the failures of every call that was made in between.
+func possibleFaults(before, after []fakegpu.CallCount) []spec.FaultSpec {
+	earlier := map[string]uint64{}
+	for _, c := range before {
+		earlier[c.Call] = c.Count
+	}
+	var faults []spec.FaultSpec
+	for _, c := range after {
+		if slices.Contains(programsCalls, c.Call) {
+			continue
+		}
+		for nth := range int(c.Count - earlier[c.Call]) {
+			for _, name := range failuresOf(c.Call) {
+				faults = append(faults, spec.FaultSpec{Call: c.Call, Nth: nth + 1, Error: name})
+			}
+		}
+	}
+	return faults
+}
+
+// failuresOf lists how a call can fail, in the words of traces.
+func failuresOf(call string) []string {
+	var names []string
+	for _, possible := range fakegpu.PossibleFaults(call) {
+		for _, kind := range faultKinds {
+			if kind.make(call).Error() == possible.Error() {
+				names = append(names, kind.name)
+			}
+		}
+	}
+	return names
+}

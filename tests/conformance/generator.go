@@ -1,0 +1,141 @@
+package conformance
+
+import (
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// A Generator makes up the operations of a program, one at a time: of a kind that
+// its area has, in the area's proportions, and only what the program may do now.
+type Generator struct {
+	Choices
+	program *Program
+	area    *Area
+	near    []uint64 // sizes of interest
+	weights int      // sum of the area's
+}
+
+// misuseShare: one operation in so many is wrong on purpose, where the area has any
+// that can be.
+const misuseShare = 40
+
+func newGenerator(c Choices, p *Program, area *Area) *Generator {
+	g := &Generator{Choices: c, program: p, area: area}
+	g.near = boundaries(p.header.Geometry, area.Sizes...)
+	for _, k := range area.Kinds {
+		g.weights += k.Weight
+	}
+	return g
+}
+
+// Next is the next operation. It is prepared.
+func (g *Generator) Next() spec.Op {
+	const attempts = 50
+	for range attempts {
+		op := g.propose()
+		if g.program.Prepare(&op) {
+			return op
+		}
+	}
+	return g.fallback()
+}
+
+// fallback is what a program can do whatever has happened. A capture that was begun
+// has to be redirected first.
+func (g *Generator) fallback() spec.Op {
+	op := spec.Op{Kind: spec.OpResetPeak}
+	if k := g.program.orphan; k != nil {
+		op = g.redirection(k)
+	}
+	g.program.Prepare(&op)
+	return op
+}
+
+// redirection diverts the requests of a capture to a new pool.
+func (g *Generator) redirection(k *captureState) spec.Op {
+	return spec.Op{
+		Kind: spec.OpPoolBegin, Device: k.device, Stream: g.program.streams[k.origin].index,
+		By: spec.ByCapture, Pool: spec.PoolID{Capture: uint64(max(g.program.poolIDs, 1))},
+	}
+}
+
+func (g *Generator) propose() spec.Op {
+	if g.program.orphan != nil {
+		return g.redirection(g.program.orphan)
+	}
+	if len(g.area.Misuse) > 0 && chance(g, misuseShare) {
+		kind := pick(g, g.area.Misuse)
+		op := misuses[kind].propose(g)
+		op.Kind, op.Device, op.Expect.Error = kind, g.device(), misuses[kind].answer
+		if kind == spec.OpPeerAccess {
+			op.Peer = op.Device
+		}
+		return op
+	}
+	kind := g.kind()
+	invent, known := proposals[kind]
+	if !known {
+		invent = deviceProposals[kind]
+	}
+	op := invent(g)
+	op.Kind = kind
+	return op
+}
+
+// kind draws one in the area's proportions. A program that holds much frees more
+// than it asks for.
+func (g *Generator) kind() spec.OpKind {
+	if len(g.program.memory) > g.area.Live && !chance(g, 4) {
+		return spec.OpFree
+	}
+	n := g.Intn(g.weights)
+	at := slices.IndexFunc(g.area.Kinds, func(k Share) bool {
+		n -= k.Weight
+		return n < 0
+	})
+	return g.area.Kinds[at].Kind
+}
+
+func (g *Generator) device() spec.Device { return spec.Device(g.Intn(g.program.header.Devices)) }
+
+// on draws a stream and the device that it is of.
+func (g *Generator) on() spec.Op {
+	s := &g.program.streams[g.Intn(len(g.program.streams))]
+	return spec.Op{Device: s.device, Stream: s.index}
+}
+
+// onCaptured is a stream that is being captured, every other time if any is.
+func (g *Generator) onCaptured() spec.Op {
+	if k := g.program.captures; len(k) > 0 && chance(g, 2) {
+		s := &g.program.streams[pick(g, pick(g, k).members)]
+		return spec.Op{Device: s.device, Stream: s.index}
+	}
+	return g.on()
+}
+
+func (g *Generator) thread() spec.Thread {
+	if g.area.Threads == 0 {
+		return 0
+	}
+	return spec.Thread(g.Intn(g.area.Threads))
+}
+
+// anyMemory is the number of an allocation that is out, or one that means nothing.
+func (g *Generator) anyMemory() int64 {
+	if len(g.program.memory) == 0 {
+		return -1
+	}
+	return pick(g, g.program.memory).id
+}
+
+// anyPool is a pool that is, or was, or is not yet.
+func (g *Generator) anyPool() spec.PoolID {
+	n := g.program.poolIDs
+	if len(g.program.pools) > 0 && !chance(g, 8) {
+		// The latest are those that are in use.
+		at := len(g.program.pools) - 1 - g.Intn(min(len(g.program.pools), 6))
+		return g.program.pools[at].id
+	}
+	return spec.PoolID{User: uint64(max(n, 1))}
+}

@@ -1,0 +1,175 @@
+package conformance
+
+import (
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// A failure is found at the end of a program of some hundred operations, of which a
+// handful matter. The minimiser leaves out what it can, first large pieces, then
+// single operations, and then makes what is left simpler: smaller sizes, the first
+// stream, no thread. A shorter program counts if it fails in the same class. What
+// an operation needs that was left out is left out as well (Program.Prepare), so
+// that every candidate is a sensible program.
+
+// minimiser shortens the program of one failure.
+type minimiser struct {
+	area    *Area
+	options Options
+	best    *Failure
+	spent   int // operations of all candidates
+}
+
+// effort is how many operations are performed to make a failure shorter.
+const effort = 400_000
+
+// Minimise returns the shortest failure of the same class that it finds.
+func Minimise(f *Failure, o Options) *Failure {
+	area := Find(f.Area)
+	if area == nil || len(f.Ops) == 0 {
+		return f
+	}
+	o.Every = 1
+	o.probing = f.Class == probeAccepted || f.Class == probeChanged
+	m := minimiser{area: area, options: o, best: f}
+	for before := -1; before != m.weight() && m.spent < effort; {
+		before = m.weight()
+		m.dropPieces()
+		m.dropPairs()
+		m.simplifyHeader()
+		m.simplify()
+	}
+	found := *m.best
+	found.Found = f.Found
+	return &found
+}
+
+// weight falls with everything that gets simpler.
+func (m *minimiser) weight() int {
+	w := 1000*len(m.best.Ops) + len(m.best.Header.Settings) + int(m.best.Header.TotalMemory>>20)
+	for i := range m.best.Ops {
+		op := &m.best.Ops[i]
+		w += op.Stream + int(op.Thread) + int(op.Size>>18) + len(op.Reads) + len(op.Writes)
+	}
+	return w
+}
+
+// try runs a candidate and keeps it if it fails in the same class and is no longer.
+func (m *minimiser) try(h spec.TraceHeader, ops []spec.Op) bool {
+	if m.spent > effort {
+		return false
+	}
+	r := m.area.replayOps(h, m.best.Seed, ops, m.options)
+	m.spent += r.Checked
+	f := r.Failure
+	if f == nil || f.Class != m.best.Class || len(f.Ops) > len(m.best.Ops) {
+		return false
+	}
+	m.best = f
+	return true
+}
+
+// dropPieces leaves out pieces of half the length, a quarter, and so on, from the
+// end to the beginning.
+func (m *minimiser) dropPieces() {
+	for size := max(len(m.best.Ops)/2, 1); size >= 1; size /= 2 {
+		for end := len(m.best.Ops); end > 0; end -= size {
+			ops := m.best.Ops
+			end = min(end, len(ops))
+			candidate := slices.Concat(ops[:max(end-size, 0)], ops[end:])
+			if len(candidate) < len(ops) {
+				m.try(m.best.Header, candidate)
+			}
+		}
+	}
+}
+
+// dropPairs leaves out two operations at a time, of programs that are short: a begin
+// and its end, or a wait that the other makes up for.
+func (m *minimiser) dropPairs() {
+	const short = 24
+	if len(m.best.Ops) > short {
+		return
+	}
+	for i := 0; i < len(m.best.Ops); i++ {
+		for j := i + 1; j < len(m.best.Ops); j++ {
+			ops := m.best.Ops
+			m.try(m.best.Header, slices.Concat(ops[:i], ops[i+1:j], ops[j+1:]))
+		}
+	}
+}
+
+// simplifyHeader tries without settings, and on a smaller device, which is full
+// sooner.
+func (m *minimiser) simplifyHeader() {
+	h := m.best.Header
+	h.Settings = ""
+	if h.Settings != m.best.Header.Settings {
+		m.try(h, m.best.Ops)
+	}
+	for smaller := true; smaller && m.best.Header.TotalMemory > 64*spec.MiB; {
+		h = m.best.Header
+		h.TotalMemory /= 2
+		smaller = m.try(h, m.best.Ops)
+	}
+}
+
+// simplify changes one operation at a time.
+func (m *minimiser) simplify() {
+	for i := range m.best.Ops {
+		for _, simpler := range simplifications {
+			if i >= len(m.best.Ops) {
+				return
+			}
+			op := m.best.Ops[i]
+			if !simpler(&op) {
+				continue
+			}
+			candidate := slices.Clone(m.best.Ops)
+			candidate[i] = op
+			m.try(m.best.Header, candidate)
+		}
+	}
+}
+
+// simplifications change an operation, or report that there is nothing to change.
+var simplifications = []func(op *spec.Op) bool{
+	func(op *spec.Op) bool { return shrinkSize(op, 512) },
+	func(op *spec.Op) bool { return shrinkSize(op, 2*spec.MiB) },
+	func(op *spec.Op) bool { return shrinkSize(op, op.Size/2) },
+	func(op *spec.Op) bool { return shrinkSize(op, op.Size&^(spec.MiB-1)) },
+	func(op *spec.Op) bool {
+		changed := op.Stream > 0
+		op.Stream = 0
+		return changed
+	},
+	func(op *spec.Op) bool {
+		changed := op.Stream > 1
+		op.Stream--
+		return changed
+	},
+	func(op *spec.Op) bool {
+		changed := op.Thread > 0
+		op.Thread = 0
+		return changed
+	},
+	func(op *spec.Op) bool {
+		changed := op.Kind == spec.OpKernel && len(op.Reads) > 0
+		op.Reads = nil
+		return changed
+	},
+	func(op *spec.Op) bool {
+		changed := op.Kind == spec.OpKernel && len(op.Writes) > 0
+		op.Writes = nil
+		return changed
+	},
+}
+
+func shrinkSize(op *spec.Op, to uint64) bool {
+	if op.Kind != spec.OpMalloc || to >= op.Size || to == 0 {
+		return false
+	}
+	op.Size = to
+	return true
+}

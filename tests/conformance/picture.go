@@ -1,0 +1,102 @@
+package conformance
+
+import (
+	"fmt"
+
+	"gaugeblock/spec"
+)
+
+// picture is what can be seen of a device between two operations, as far as labels
+// need it. It is taken after every operation, so it is small and its slices are used
+// again.
+type picture struct {
+	stats  spec.DeviceStats
+	blocks []seenBlock // by address within a segment
+	pools  int
+
+	// Only an Inspector shows these.
+	pending  int // events that are waited for
+	deferred int // frees put off
+
+	growing []spec.StreamSegmentSize // expandable segments
+}
+
+// seenBlock is a block with memory behind it.
+type seenBlock struct {
+	address spec.Ptr
+	size    uint64
+	stream  spec.Stream
+	pool    spec.PoolID
+	large   bool
+	state   spec.BlockState
+}
+
+// block is the one that begins at the address, nil if none does.
+func (p *picture) block(at spec.Ptr) *seenBlock {
+	for i := range p.blocks {
+		if p.blocks[i].address == at {
+			return &p.blocks[i]
+		}
+	}
+	return nil
+}
+
+// look takes a picture of every device.
+func (t *Trial) look() error {
+	for dev := range t.now {
+		if err := t.lookAt(spec.Device(dev), &t.now[dev]); err != nil {
+			return fmt.Errorf("device %d: %w", dev, err)
+		}
+	}
+	return nil
+}
+
+func (t *Trial) lookAt(dev spec.Device, p *picture) (err error) {
+	allocator := t.player.Allocator()
+	if p.stats, err = allocator.Stats(dev); err != nil {
+		return err
+	}
+	p.blocks, p.pools, p.pending, p.deferred = p.blocks[:0], 0, 0, 0
+	if in, able := allocator.(spec.Inspector); able {
+		err = in.Inspect(dev, p.visitor())
+	} else {
+		err = p.fromSnapshot(dev, allocator)
+	}
+	if err != nil {
+		return err
+	}
+	if expandable, able := allocator.(spec.ExpandableSegments); able {
+		p.growing, err = expandable.ExpandableSegmentSizes(dev)
+	}
+	return err
+}
+
+func (p *picture) visitor() spec.Visitor {
+	return spec.Visitor{
+		Block: func(b *spec.BlockView) {
+			if b.Mapped {
+				p.blocks = append(p.blocks, seenBlock{b.Address, b.Size, b.Stream, b.Pool, b.Large, b.State()})
+			}
+		},
+		Pool:     func(*spec.PoolView) { p.pools++ },
+		Pending:  func(*spec.PendingView) { p.pending++ },
+		Deferred: func(*spec.DeferredView) { p.deferred++ },
+	}
+}
+
+func (p *picture) fromSnapshot(dev spec.Device, a spec.Allocator) error {
+	s, err := a.Snapshot()
+	if err != nil {
+		return err
+	}
+	for i := range s.Segments {
+		g := &s.Segments[i]
+		if g.Device != dev {
+			continue
+		}
+		for _, b := range g.Blocks {
+			p.blocks = append(p.blocks, seenBlock{b.Address, b.Size, g.Stream, g.Pool, g.Large, b.State})
+		}
+	}
+	return nil
+}

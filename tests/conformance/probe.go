@@ -1,0 +1,79 @@
+package conformance
+
+import (
+	"gaugeblock/spec"
+)
+
+// misuseCall is a call that has to be refused.
+type misuseCall struct {
+	what   string
+	answer string // the name of the error, see spec.ErrorName
+	call   func() error
+}
+
+// The classes of failures that only a probe can find again.
+const (
+	probeAccepted = "misuse accepted"
+	probeChanged  = "misuse changed"
+)
+
+// probe tries at the side what no operation of a trace can be: calls about memory
+// that is not out. All of them have to be refused, and none may change anything. It
+// leaves no operation behind, so a program with it is the same as one without.
+func (t *Trial) probe() *Failure {
+	a, before := t.player.Allocator(), t.snapshot()
+	elsewhere := spec.Device(t.header.Devices)
+	calls := []misuseCall{
+		{"a malloc on a device that is not there", spec.ErrorInvalidArgument, func() error {
+			_, err := a.Malloc(spec.Request{Device: elsewhere, Bytes: 512})
+			return err
+		}},
+		{"a record_stream of a device that is not there", spec.ErrorInvalidArgument, func() error {
+			return a.RecordStream(t.goodPointer(), elsewhere, 0)
+		}},
+	}
+	for _, bad := range t.badPointers() {
+		calls = append(calls,
+			misuseCall{"a free of " + bad.String(), spec.ErrorInvalidPointer, func() error { return a.Free(bad) }},
+			misuseCall{"a record_stream of " + bad.String(), spec.ErrorInvalidPointer, func() error { return a.RecordStream(bad, 0, 0) }})
+	}
+	for _, try := range calls {
+		if got := spec.ErrorName(try.call()); got != try.answer {
+			return t.fail(probeAccepted, "%s should be refused as %s, the answer is %q", try.what, try.answer, got)
+		}
+	}
+	for dev := range t.now {
+		t.before[dev].stats = t.now[dev].stats
+	}
+	if err := t.look(); err != nil {
+		return t.fail("cannot be observed", "%v", err)
+	}
+	return t.checkUntouched(before, "a call about memory that is not out")
+}
+
+// badPointers are one that was never given out, and, if there are such, one inside a
+// block and one of a block that nobody has.
+func (t *Trial) badPointers() []spec.Ptr {
+	bad := []spec.Ptr{0x7fff_ffff_f000}
+	if p := t.goodPointer(); p != 0 {
+		bad = append(bad, p+1)
+	}
+	for _, p := range t.now {
+		for _, b := range p.blocks {
+			if b.state != spec.ActiveAllocated {
+				return append(bad, b.address) // free, or freed and still used
+			}
+		}
+	}
+	return bad
+}
+
+// goodPointer is one that is out, null if there is none.
+func (t *Trial) goodPointer() spec.Ptr {
+	for _, m := range t.program.memory {
+		if m.size > 1 && !m.lent {
+			return m.ptr
+		}
+	}
+	return 0
+}

@@ -1,0 +1,180 @@
+package conformance
+
+import (
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// A Program is what a program under way has: memory, streams, pools, captures,
+// graphs, and so on. From that follows what it may do next: Prepare says whether an
+// operation is one that a sensible program could perform now, and Did takes note
+// that it was performed.
+//
+// The rules are those of CUDA and of the contract in spec, and there is one place
+// for each (program_rules.go); the generators and the minimiser rely on them
+// alone. A program here is a little more careful than it would have to be, so that
+// what goes wrong is the allocator's fault. Where upstream itself gives memory out
+// too early it keeps away, see docs/invariants.md, NoReuseWhileInUse:
+//
+//   - While requests are redirected it records no stream that is not captured.
+//   - It does not record a stream for the same memory both in a capture and
+//     outside.
+//   - It captures only while requests of the device are redirected.
+type Program struct {
+	header spec.TraceHeader
+	area   *Area
+
+	memory  []*memory // that is out, oldest first
+	streams []streamState
+	pools   []*poolState // all that ever were
+	states  map[int]*savedState
+	graphs  []*graphState // that are there, oldest first
+	events  []*eventState // that were recorded
+	handles []handle      // that were made of memory that is out
+	opened  []int64
+
+	captures []*captureState // under way
+	orphan   *captureState   // begun without a redirection: the next operation must be one
+	enabled  bool
+	peers    [][2]spec.Device // the first reaches the second's memory
+
+	ids, stateIDs, graphIDs, eventIDs, handleIDs, poolIDs int
+}
+
+// memory is an allocation that is out.
+type memory struct {
+	id       int64
+	device   spec.Device
+	slot     int // of its stream
+	size     uint64
+	ptr      spec.Ptr
+	pool     *poolState // nil: the default pool
+	uses     []use
+	uncached bool
+	lent     bool   // to a callback, which may free it
+	shared   bool   // with another process, so that it has to stay
+	ready    uint64 // streams, by slot, whose later work comes after it was given out
+}
+
+// use is a stream that was recorded for memory.
+type use struct {
+	slot     int
+	captured bool
+}
+
+// poolState is a private pool.
+type poolState struct {
+	device   spec.Device
+	id       spec.PoolID
+	useCount int
+	overflow bool // use_on_oom: others' memory may lie in it
+	used     bool // streams were recorded for memory of it
+
+	begun  bool
+	since  int // the order in which pools were begun
+	by     spec.PoolFilter
+	thread spec.Thread
+	slot   int
+	of     *captureState
+}
+
+// handle stands for memory that another process can open.
+type handle struct {
+	number int
+	of     int64 // the allocation
+}
+
+// handle is the one with the number, nil if there is none.
+func (p *Program) handle(number int) *handle {
+	for i := range p.handles {
+		if p.handles[i].number == number {
+			return &p.handles[i]
+		}
+	}
+	return nil
+}
+
+// savedState is a checkpoint of a pool, with what was out in it.
+type savedState struct {
+	pool *poolState
+	live []memory
+}
+
+// has reports whether the allocation was out then.
+func (s *savedState) has(id int64) bool {
+	return slices.ContainsFunc(s.live, func(m memory) bool { return m.id == id })
+}
+
+// newProgram is a program that has done nothing yet.
+func newProgram(area *Area, h spec.TraceHeader) *Program {
+	p := &Program{header: h, area: area, states: map[int]*savedState{}, enabled: true}
+	for dev := range spec.Device(h.Devices) {
+		p.streams = append(p.streams, streamState{device: dev, index: 0})
+	}
+	for i := range h.Streams[1:] {
+		dev := spec.Device(i / area.Streams)
+		p.streams = append(p.streams, streamState{device: dev, index: i + 1})
+	}
+	return p
+}
+
+// slot is the stream's place in Program.streams; -1 if the index is of a stream of
+// another device.
+func (p *Program) slot(dev spec.Device, index int) int {
+	return slices.IndexFunc(p.streams, func(s streamState) bool { return s.device == dev && s.index == index })
+}
+
+// find is the allocation with the number, nil if it is not out.
+func (p *Program) find(id int64) *memory {
+	for _, m := range p.memory {
+		if m.id == id {
+			return m
+		}
+	}
+	return nil
+}
+
+func (p *Program) forget(id int64) {
+	p.memory = slices.DeleteFunc(p.memory, func(m *memory) bool { return m.id == id })
+	p.handles = slices.DeleteFunc(p.handles, func(h handle) bool { return h.of == id })
+}
+
+// pool is the one with the id on the device, nil if there never was one.
+func (p *Program) pool(dev spec.Device, id spec.PoolID) *poolState {
+	for _, q := range p.pools {
+		if q.device == dev && q.id == id {
+			return q
+		}
+	}
+	return nil
+}
+
+// redirected reports whether any requests of the device are.
+func (p *Program) redirected(dev spec.Device) bool {
+	return slices.ContainsFunc(p.pools, func(q *poolState) bool { return q.begun && q.device == dev })
+}
+
+// diverted is the pool that serves a request: that of the latest redirection which
+// accepts it; nil is the default pool.
+func (p *Program) diverted(op *spec.Op) *poolState {
+	var latest *poolState
+	slot := p.slot(op.Device, op.Stream)
+	for _, q := range p.pools {
+		if !q.begun || q.device != op.Device || latest != nil && latest.since > q.since {
+			continue
+		}
+		switch {
+		case q.by == spec.ByThread && q.thread == op.Thread,
+			q.by == spec.ByStream && p.streams[q.slot].index == op.Stream,
+			q.by == spec.ByCapture && q.of == p.streams[slot].capture && q.of != nil:
+			latest = q
+		}
+	}
+	return latest
+}
+
+// reaches reports whether work on a device may touch memory of another one.
+func (p *Program) reaches(dev, memory spec.Device) bool {
+	return dev == memory || slices.Contains(p.peers, [2]spec.Device{dev, memory})
+}

@@ -1,0 +1,106 @@
+package conformance
+
+import (
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// didDevice takes note of what was asked of the device.
+func (p *Program) didDevice(op *spec.Op) {
+	slot := p.slot(op.Device, op.Stream)
+	s := &p.streams[slot]
+	switch op.Kind {
+	case spec.OpBusy:
+		s.busy = true
+	case spec.OpDrain:
+		p.drained(slot)
+	case spec.OpKernel, spec.OpCopy:
+		if s.capture != nil {
+			p.captured(s.capture, slot, op)
+		}
+	case spec.OpWaitStream:
+		p.waited(slot, p.slot(op.Device, op.On))
+		p.orders(slot, p.slot(op.Device, op.On))
+	case spec.OpRecordEvent:
+		p.recordedEvent(op.Event, slot)
+	case spec.OpWaitEvent:
+		p.waitedEvent(slot, p.event(op.Event))
+	case spec.OpCaptureBegin:
+		k := p.newCapture(op)
+		p.captures = append(p.captures, k)
+		if !p.redirected(op.Device) {
+			p.orphan = k
+		}
+	case spec.OpCaptureEnd:
+		p.endedCapture(op)
+	case spec.OpGraphDestroy:
+		p.graphs = slices.DeleteFunc(p.graphs, func(g *graphState) bool { return g.id == op.Graph })
+	}
+}
+
+// captured: work became a node. Memory of private pools stays as long as the pools
+// are in use; whatever else the work touches has to be out when the graph is
+// launched.
+func (p *Program) captured(k *captureState, slot int, op *spec.Op) {
+	k.addNode(slot)
+	for _, side := range [][]spec.OpRange{op.Reads, op.Writes} {
+		for _, r := range side {
+			m := p.find(r.ID)
+			if m.pool == nil {
+				k.needs = append(k.needs, m.id)
+			} else if !slices.Contains(k.pools, m.pool) {
+				k.pools = append(k.pools, m.pool)
+			}
+		}
+	}
+}
+
+func (p *Program) waited(slot, on int) {
+	k := p.streams[on].capture
+	if k == nil {
+		p.hold(slot, p.held(on))
+		return
+	}
+	if p.streams[slot].capture == nil {
+		p.join(k, slot)
+	}
+	k.follow(slot, k.after[on])
+}
+
+func (p *Program) recordedEvent(id, slot int) {
+	e := p.event(id)
+	if e == nil {
+		e = &eventState{id: id}
+		p.events = append(p.events, e)
+		p.eventIDs = max(p.eventIDs, id+1)
+	}
+	e.behind, e.capture, e.reached = 0, p.streams[slot].capture, nil
+	if e.capture != nil {
+		e.reached = slices.Clone(e.capture.after[slot])
+	} else {
+		e.behind = p.held(slot)
+	}
+}
+
+func (p *Program) waitedEvent(slot int, e *eventState) {
+	if e.capture == nil {
+		p.hold(slot, e.behind)
+		return
+	}
+	if p.streams[slot].capture == nil {
+		p.join(e.capture, slot)
+	}
+	e.capture.follow(slot, e.reached)
+}
+
+func (p *Program) endedCapture(op *spec.Op) {
+	k := p.state(op).capture
+	k.over = true
+	for _, m := range k.members {
+		p.streams[m].capture = nil
+	}
+	p.captures = slices.DeleteFunc(p.captures, func(o *captureState) bool { return o == k })
+	p.graphs = append(p.graphs, &graphState{id: op.Graph, device: op.Device, needs: k.needs, pools: k.pools})
+	p.graphIDs = max(p.graphIDs, op.Graph+1)
+}

@@ -1,0 +1,189 @@
+package conformance
+
+import (
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// What a program knows of its streams: which are held, and, while they are
+// captured, how far each has come behind the others.
+
+type streamState struct {
+	device spec.Device
+	index  int // in the trace; 0 is the default stream
+
+	busy   bool
+	behind uint64 // streams (by slot) that were held when this one began to wait for them
+
+	capture *captureState
+}
+
+// held is the set of streams that keep a stream's next work from completing, itself
+// included if it is busy.
+func (p *Program) held(slot int) uint64 {
+	s := &p.streams[slot]
+	set := s.behind
+	if s.busy {
+		set |= 1 << slot
+	}
+	return set
+}
+
+// hold makes a stream wait for others. For itself it waits anyway.
+func (p *Program) hold(slot int, others uint64) {
+	p.streams[slot].behind |= others &^ (1 << slot)
+}
+
+// mayHoldUp reports whether a stream can wait for others without one of them waiting
+// for it, directly or not. (It could even so, being behind an older part of it only;
+// but then there is no stream that can be drained first.)
+//
+// A stream that is held up already is held up by no more: its earlier work would
+// come to its end before, which a spec.History cannot tell from the later.
+func (p *Program) mayHoldUp(slot int, others uint64) bool {
+	reached := others &^ (1 << slot)
+	if behind := p.streams[slot].behind; behind != 0 && reached&^behind != 0 {
+		return false
+	}
+	for before := uint64(0); reached != before; {
+		before = reached
+		for i := range p.streams {
+			if reached&(1<<i) != 0 {
+				reached |= p.streams[i].behind
+			}
+		}
+	}
+	return reached&(1<<slot) == 0
+}
+
+// anyHeld reports whether any stream is.
+func (p *Program) anyHeld() bool {
+	for slot := range p.streams {
+		if p.held(slot) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// drained: a stream that waits for no other is not busy any more.
+func (p *Program) drained(slot int) {
+	p.streams[slot].busy = false
+	for i := range p.streams {
+		p.streams[i].behind &^= 1 << slot
+	}
+	for _, e := range p.events {
+		e.behind &^= 1 << slot
+	}
+}
+
+// captureState is a capture that is under way. Each of its streams counts the nodes
+// it has been given, and knows up to which count of every other it comes after.
+type captureState struct {
+	device  spec.Device
+	mode    spec.CaptureMode
+	origin  int     // slot
+	members []int   // slots, the origin first
+	after   [][]int // by slot: what the stream's next node comes after, by slot
+	nodes   []int   // by slot
+
+	needs []int64      // memory outside of private pools that the graph touches
+	pools []*poolState // whose memory it touches
+	over  bool
+}
+
+func (p *Program) newCapture(op *spec.Op) *captureState {
+	slot := p.slot(op.Device, op.Stream)
+	k := &captureState{
+		device: op.Device, mode: op.Mode, origin: slot,
+		after: make([][]int, len(p.streams)), nodes: make([]int, len(p.streams)),
+	}
+	p.join(k, slot)
+	return k
+}
+
+// join makes a stream a part of the capture.
+func (p *Program) join(k *captureState, slot int) {
+	k.members = append(k.members, slot)
+	k.after[slot] = make([]int, len(p.streams))
+	p.streams[slot].capture = k
+}
+
+// addNode: the stream was given work.
+func (k *captureState) addNode(slot int) {
+	k.nodes[slot]++
+	k.after[slot][slot] = k.nodes[slot]
+}
+
+// follow: the stream's later work comes after what another had come to.
+func (k *captureState) follow(slot int, reached []int) {
+	for i, n := range reached {
+		k.after[slot][i] = max(k.after[slot][i], n)
+	}
+}
+
+// unjoined is a member with work that the origin does not come after, or -1.
+func (k *captureState) unjoined() int {
+	for _, m := range k.members {
+		for i, n := range k.after[m] {
+			if n > k.after[k.origin][i] {
+				return m
+			}
+		}
+	}
+	return -1
+}
+
+// strict reports whether a capture other than the given one forbids what a relaxed
+// one allows.
+func (p *Program) strict(but *captureState) bool {
+	return slices.ContainsFunc(p.captures, func(k *captureState) bool {
+		return k != but && k.mode != spec.CaptureRelaxed
+	})
+}
+
+// capturing reports whether any stream of the device is being captured.
+func (p *Program) capturing(dev spec.Device) bool {
+	return slices.ContainsFunc(p.captures, func(k *captureState) bool { return k.device == dev })
+}
+
+// graphState is a graph that can be launched as long as what it touches is there.
+type graphState struct {
+	id     int
+	device spec.Device
+	needs  []int64
+	pools  []*poolState
+}
+
+// launchable reports whether the memory that the graph touches is still there.
+func (p *Program) launchable(g *graphState) bool {
+	return !slices.ContainsFunc(g.needs, func(id int64) bool { return p.find(id) == nil }) &&
+		!slices.ContainsFunc(g.pools, func(q *poolState) bool { return q.useCount == 0 })
+}
+
+func (p *Program) graph(id int) *graphState {
+	for _, g := range p.graphs {
+		if g.id == id {
+			return g
+		}
+	}
+	return nil
+}
+
+// eventState is an event of the program's own.
+type eventState struct {
+	id      int
+	behind  uint64        // streams that were held when it was recorded
+	capture *captureState // it was recorded in
+	reached []int         // in that capture
+}
+
+func (p *Program) event(id int) *eventState {
+	for _, e := range p.events {
+		if e.id == id {
+			return e
+		}
+	}
+	return nil
+}

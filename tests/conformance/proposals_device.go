@@ -1,0 +1,133 @@
+package conformance
+
+import (
+	"gaugeblock/spec"
+)
+
+// deviceProposals make up the operations on streams, events and graphs.
+var deviceProposals = map[spec.OpKind]func(g *Generator) spec.Op{
+	spec.OpBusy:        (*Generator).on,
+	spec.OpDrain:       (*Generator).on,
+	spec.OpSynchronize: (*Generator).on,
+	spec.OpKernel:      (*Generator).kernel,
+	spec.OpCopy: func(g *Generator) spec.Op {
+		op := g.on()
+		op.Reads = []spec.OpRange{{ID: g.anyMemory()}}
+		op.Writes = []spec.OpRange{{ID: g.anyMemory()}}
+		return op
+	},
+	spec.OpWaitStream: (*Generator).waitStream,
+	spec.OpRecordEvent: func(g *Generator) spec.Op {
+		op := g.on()
+		op.Event = g.Intn(4)
+		return op
+	},
+	spec.OpWaitEvent: func(g *Generator) spec.Op {
+		op := g.on()
+		op.Event = g.Intn(4)
+		return op
+	},
+	spec.OpCaptureBegin: func(g *Generator) spec.Op {
+		op := g.on()
+		op.Mode = pick(g, []spec.CaptureMode{spec.CaptureRelaxed, spec.CaptureRelaxed, spec.CaptureGlobal, spec.CaptureThreadLocal})
+		return op
+	},
+	spec.OpCaptureEnd: (*Generator).captureEnd,
+	spec.OpGraphLaunch: func(g *Generator) spec.Op {
+		op := g.on()
+		op.Graph = g.anyGraph()
+		return op
+	},
+	spec.OpGraphDestroy: func(g *Generator) spec.Op { return spec.Op{Graph: g.anyGraph()} },
+}
+
+func (g *Generator) kernel() spec.Op {
+	if g.area.Careful && len(g.program.memory) > 0 {
+		return g.carefulKernel()
+	}
+	op := g.onCaptured()
+	for range g.Intn(3) {
+		op.Reads = append(op.Reads, spec.OpRange{ID: g.anyMemory()})
+	}
+	if chance(g, 2) {
+		op.Writes = append(op.Writes, spec.OpRange{ID: g.anyMemory()})
+	}
+	return op
+}
+
+// carefulKernel touches memory on a stream that may: its own, or another one that was
+// recorded for it and waits for its own. It prefers memory that was given out last,
+// which others may have had just before, and streams that are not the owner's.
+func (g *Generator) carefulKernel() spec.Op {
+	m := g.program.memory[len(g.program.memory)-1]
+	slot := m.slot
+	for tries := g.Intn(8); tries > 0 && slot == m.slot; tries-- {
+		m = pick(g, g.program.memory)
+		slot = m.slot
+		for _, u := range m.uses {
+			if g.program.mayUse(u.slot, m) {
+				slot = u.slot
+			}
+		}
+	}
+	s := &g.program.streams[slot]
+	op := spec.Op{Device: s.device, Stream: s.index, Writes: []spec.OpRange{{ID: m.id}}}
+	if chance(g, 3) {
+		op.Reads, op.Writes = op.Writes, nil
+	}
+	return op
+}
+
+// followOwner makes a stream that was recorded for memory wait for the memory's own;
+// ok is false if there is none.
+func (g *Generator) followOwner() (op spec.Op, ok bool) {
+	for _, m := range g.program.memory {
+		owner := &g.program.streams[m.slot]
+		for _, u := range m.uses {
+			s := &g.program.streams[u.slot]
+			if s.device == owner.device && m.ready&(1<<u.slot) == 0 {
+				return spec.Op{Device: s.device, Stream: s.index, On: owner.index}, true
+			}
+		}
+	}
+	return spec.Op{}, false
+}
+
+// waitStream joins what was forked, every other time, if anything was.
+func (g *Generator) waitStream() spec.Op {
+	if g.area.Careful && chance(g, 2) {
+		if op, ok := g.followOwner(); ok {
+			return op
+		}
+	}
+	if k := g.program.captures; len(k) > 0 && chance(g, 2) {
+		return g.join(pick(g, k))
+	}
+	op := g.on()
+	op.On = g.Intn(len(g.program.header.Streams))
+	return op
+}
+
+// join lets the origin of a capture wait for a stream that it does not come after.
+func (g *Generator) join(k *captureState) spec.Op {
+	op := spec.Op{Device: k.device, Stream: g.program.streams[k.origin].index}
+	if m := k.unjoined(); m >= 0 {
+		op.On = g.program.streams[m].index
+	}
+	return op
+}
+
+func (g *Generator) captureEnd() spec.Op {
+	if len(g.program.captures) == 0 {
+		return spec.Op{}
+	}
+	k := pick(g, g.program.captures)
+	return spec.Op{Device: k.device, Stream: g.program.streams[k.origin].index, Graph: g.program.graphIDs}
+}
+
+func (g *Generator) anyGraph() int {
+	if len(g.program.graphs) == 0 {
+		return -1
+	}
+	return pick(g, g.program.graphs).id
+}

@@ -1,0 +1,298 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+	"gaugeblock/tests/replay"
+)
+
+// A Trial is one program run through one allocator. After every operation it looks
+//
+//	at the answer       what is legal succeeds, what is not is refused with the right error
+//	at the structures   spec.Checker, if the allocator is a spec.Inspector
+//	at the history      what was given out, to whom, and whether too early (spec.History)
+//	at the device       nothing touched what it had no right to, nothing raced
+//
+// and every now and then, and whenever a pool was set back, at everything that an
+// observation shows (spec.CheckAll).
+type Trial struct {
+	header  spec.TraceHeader
+	options Options
+	player  *replay.Player
+	program *Program
+	history *spec.History
+	checker *spec.Checker
+	labels  Coverage
+
+	ops      []spec.Op // performed so far
+	answers  []string  // how each failed, see spec.ErrorName
+	answered error     // how the latest one failed
+	skipped  bool      // what it was about was gone
+	checked  int       // operations that were checked, at whatever cost
+	now      []picture // of each device, after the latest operation
+	before   []picture // the one before
+	limit    []uint64  // bytes that the device gives to this machine at most
+
+	faulted bool // a driver call was made to fail: operations may fail for it
+	lost    bool // and every later call fails as well: only the structures can be sound
+}
+
+// Options says what is tried, and how thoroughly.
+type Options struct {
+	// New makes the allocator.
+	New replay.Factory
+	// Every so many operations everything is looked at; 0 means at the end only.
+	Every int
+
+	// probing: after every operation calls are tried that have to be refused.
+	probing bool
+}
+
+// Failure is something that must not be, and how it came to be.
+type Failure struct {
+	Area   string
+	Seed   uint64
+	Class  string // what must not be, in few words: failures of one class have one cause, as a rule
+	Detail string // what was found, with addresses and sizes
+	Header spec.TraceHeader
+	Ops    []spec.Op // in the last of them it was found
+	Found  int       // operations checked before it was found; more than len(Ops) once minimised
+
+	answers []string // how the operations failed that may fail
+}
+
+// Error is the failure in words.
+func (f *Failure) Error() string {
+	return fmt.Sprintf("area %s, seed %d, after %d operations: %s: %s", f.Area, f.Seed, len(f.Ops), f.Class, f.Detail)
+}
+
+// newTrial sets up the program, the allocator and the device.
+func newTrial(area *Area, h spec.TraceHeader, o Options) (*Trial, error) {
+	player, err := replay.NewPlayer(&h, o.New)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trial{
+		header: h, options: o, player: player, program: newProgram(area, h),
+		history: spec.NewHistory(), checker: spec.NewChecker(h.Geometry), labels: Coverage{},
+		now: make([]picture, h.Devices), before: make([]picture, h.Devices),
+	}
+	for range h.Devices {
+		t.limit = append(t.limit, h.TotalMemory)
+	}
+	return t, t.look()
+}
+
+// step performs one operation, which must be prepared, and checks.
+func (t *Trial) step(op spec.Op) *Failure {
+	t.ops = append(t.ops, op)
+	t.checked++
+	t.history.Settled()
+	t.faulted = t.faulted || op.Kind == spec.OpFault
+	if op.Kind == spec.OpDeviceFree {
+		t.setFree(&op)
+	}
+	var untouched *spec.Snapshot
+	if op.Expect.Error != "" {
+		untouched = t.snapshot()
+	}
+	captured := t.program.state(&op).capture != nil
+	out := t.perform(&op)
+	if f := t.checkAnswer(&op, &out); f != nil {
+		return f
+	}
+	if f := t.tell(&op, &out); f != nil {
+		return f
+	}
+	t.now, t.before = t.before, t.now
+	if err := t.look(); err != nil {
+		return t.fail("cannot be observed", "%v", err)
+	}
+	if untouched != nil {
+		if f := t.checkUntouched(untouched, "a "+string(op.Kind)+" that was refused"); f != nil {
+			return f
+		}
+	}
+	t.cover(&op, &out, captured)
+	if op.Kind == spec.OpRestore && out.Err == nil {
+		if f := t.checkDelta(&op, &out); f != nil {
+			return f
+		}
+	}
+	t.program.Did(&op, &out)
+	return t.checkState(&op, &out)
+}
+
+// perform does it, and notes what came of it.
+func (t *Trial) perform(op *spec.Op) replay.Performed {
+	undo := t.endLife(op)
+	out := t.player.Perform(op)
+	if out.Err != nil {
+		undo()
+	}
+	t.beginLives(op, &out)
+	t.answered, t.skipped = out.Err, out.Skipped
+	t.answers = append(t.answers, spec.ErrorName(out.Err))
+	return out
+}
+
+// fail makes a failure of what happened up to now.
+func (t *Trial) fail(class, format string, args ...any) *Failure {
+	return &Failure{
+		Area: t.program.area.Name, Class: class, Detail: fmt.Sprintf(format, args...),
+		Header: t.header, Ops: t.ops, Found: t.checked, answers: t.answers,
+	}
+}
+
+// tell lets the history know.
+func (t *Trial) tell(op *spec.Op, out *replay.Performed) *Failure {
+	if out.Skipped || op.Kind == spec.OpFault || op.Expect.Error != "" {
+		return nil
+	}
+	told := spec.Outcome{Ptr: out.Ptr, Err: out.Err, Freed: out.Freed}
+	if op.Kind == spec.OpPoolDelete {
+		told.Err = nil // the pool is released even if it could not be emptied
+	}
+	if op.Kind == spec.OpCheckpoint && out.Err == nil {
+		told.Snapshot = t.snapshot()
+	}
+	if err := t.history.Apply(op, t.header.Streams, told); err != nil {
+		return t.fail("history", "%v", err)
+	}
+	return nil
+}
+
+// snapshot is the allocator's, nil if it has none to give.
+func (t *Trial) snapshot() *spec.Snapshot {
+	s, err := t.player.Allocator().Snapshot()
+	if err != nil {
+		return nil
+	}
+	return &s
+}
+
+// checkUntouched compares memory and figures with what they were before something
+// that was refused.
+func (t *Trial) checkUntouched(before *spec.Snapshot, what string) *Failure {
+	after := t.snapshot()
+	if after == nil || !reflect.DeepEqual(before.Segments, after.Segments) {
+		return t.fail(probeChanged, "%s changed the segments", what)
+	}
+	for dev := range t.now {
+		if t.now[dev].stats != t.before[dev].stats {
+			return t.fail(probeChanged, "%s changed the figures of device %d", what, dev)
+		}
+	}
+	return nil
+}
+
+// checkState looks at what is true at any time.
+func (t *Trial) checkState(op *spec.Op, out *replay.Performed) *Failure {
+	if in, able := t.player.Allocator().(spec.Inspector); able {
+		for dev := range t.now {
+			violations, err := t.checker.Check(spec.Device(dev), in, &t.now[dev].stats)
+			if f := t.judge(violations, err); f != nil {
+				return f
+			}
+		}
+	}
+	if t.lost {
+		return nil
+	}
+	if f := t.judge(spec.CheckAll(&spec.Observation{Geometry: t.header.Geometry, History: t.history})); f != nil {
+		return f
+	}
+	if f := t.checkDevice(); f != nil {
+		return f
+	}
+	if op.Kind == spec.OpRestore && out.Err == nil && op.Expect.Error == "" {
+		return t.checkAll()
+	}
+	failedForFault := t.faulted && out.Err != nil && op.Expect.Error == ""
+	if failedForFault || t.options.Every > 0 && t.checked%t.options.Every == 0 {
+		return t.checkAll()
+	}
+	return nil
+}
+
+// judge makes a failure of the first violation.
+func (t *Trial) judge(violations []spec.Violation, err error) *Failure {
+	switch {
+	case err != nil:
+		return t.fail("cannot be observed", "%v", err)
+	case len(violations) > 0:
+		return t.fail(violations[0].Invariant, "%v", violations[0])
+	}
+	return nil
+}
+
+// checkAll looks at everything that can be seen.
+func (t *Trial) checkAll() *Failure {
+	o, err := spec.Observe(t.player.Allocator(), t.header.Geometry, t.header.Devices)
+	if err != nil {
+		return t.fail("cannot be observed", "%v", err)
+	}
+	if !t.lost {
+		o.History = t.history
+		o.Driver = t.driverFigures()
+	}
+	return t.judge(spec.CheckAll(o))
+}
+
+// driverFigures is what the device has given, as the device sees it; nil when it
+// cannot be asked.
+func (t *Trial) driverFigures() []spec.DriverFigures {
+	var figures []spec.DriverFigures
+	for dev := range t.limit {
+		free, _, err := t.player.GPU().MemInfo(spec.Device(dev))
+		if err != nil {
+			return nil
+		}
+		figures = append(figures, spec.DriverFigures{Held: t.limit[dev] - free})
+	}
+	for _, m := range t.program.memory {
+		if m.uncached {
+			figures[m.device].Uncached += m.size
+		}
+	}
+	return figures
+}
+
+// setFree foresees what device_free does: from then on the device gives what it has
+// given and so much more.
+func (t *Trial) setFree(op *spec.Op) {
+	free, total, err := t.player.GPU().MemInfo(op.Device)
+	if err != nil { // a fault that was meant for the allocator; it happens once
+		free, total, err = t.player.GPU().MemInfo(op.Device)
+	}
+	if err == nil {
+		given := t.limit[op.Device] - free
+		t.limit[op.Device] = given + min(op.Size, total-given)
+	}
+}
+
+// checkDevice looks whether work touched what it had no right to, or what other work
+// may still have been using.
+func (t *Trial) checkDevice() *Failure {
+	if v := t.player.GPU().Violations(); len(v) > 0 {
+		return t.fail("device violation", "%v", v[0])
+	}
+	if h := t.player.GPU().Hazards(); len(h) > 0 {
+		return t.fail("hazard", "%v", h[0])
+	}
+	return nil
+}
+
+// driverError reports whether an error comes from the driver for a reason that lies
+// with the driver: a fault, or a wait that nothing would end.
+func (t *Trial) driverError(err error) bool {
+	var driver *spec.DriverError
+	if !errors.As(err, &driver) {
+		return false
+	}
+	return t.faulted || errors.Is(err, fakegpu.ErrEndlessWait) && t.program.anyHeld()
+}

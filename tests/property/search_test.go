@@ -1,0 +1,114 @@
+package property
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"gaugeblock/tests/conformance"
+	"gaugeblock/tests/replay"
+)
+
+// checked counts operations over all tests of the package.
+var checked atomic.Int64
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
+		if testing.Verbose() {
+			fmt.Println(checked.Load(), "operations checked")
+		}
+		os.Exit(status)
+	}))
+}
+
+// operations is how many are checked in all areas together.
+func operations(t *testing.T) int {
+	n := 1_000_000
+	if testing.Short() {
+		n = 60_000
+	}
+	return fromEnvironment(t, "GAUGEBLOCK_OPERATIONS", n)
+}
+
+func fromEnvironment(t *testing.T, name string, otherwise int) int {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		t.Fatalf("%s is %q, not a number", name, text)
+	}
+	return n
+}
+
+// options are those of a search of the reference.
+func options() conformance.Options {
+	return conformance.Options{New: replay.Reference, Every: 16}
+}
+
+// TestAreas searches every area until its share of the operations is done and every
+// label has been met.
+func TestAreas(t *testing.T) {
+	areas := conformance.Areas()
+	share := operations(t) / len(areas)
+	for _, area := range areas {
+		t.Run(area.Name, func(t *testing.T) {
+			outcome := conformance.Campaign{
+				Area: area, Options: options(), Seed: uint64(fromEnvironment(t, "GAUGEBLOCK_SEED", 1)),
+				Operations: share, FaultsEvery: 20, Faults: 60,
+			}.Run()
+			checked.Add(int64(outcome.Checked))
+			t.Logf("%v\n%v", &outcome, outcome.Labels)
+			if outcome.Failure != nil {
+				report(t, outcome.Failure, options())
+			} else if len(outcome.Missing) > 0 {
+				t.Errorf("labels that were not met: %q", outcome.Missing)
+			}
+		})
+	}
+}
+
+// TestEveryCallFails lets every driver call of a few programs fail, one at a time.
+func TestEveryCallFails(t *testing.T) {
+	most := 300
+	if testing.Short() {
+		most = 40
+	}
+	for _, area := range conformance.Areas() {
+		t.Run(area.Name, func(t *testing.T) {
+			result := area.RunFaults(uint64(fromEnvironment(t, "GAUGEBLOCK_SEED", 1)), 80, most, options())
+			checked.Add(int64(result.Checked))
+			t.Logf("%d operations", result.Checked)
+			if result.Failure != nil {
+				report(t, result.Failure, options())
+			}
+		})
+	}
+}
+
+// report minimises a failure, writes it down, and fails the test.
+func report(t *testing.T, f *conformance.Failure, o conformance.Options) {
+	t.Helper()
+	f = conformance.Minimise(f, o)
+	dir := os.Getenv("GAUGEBLOCK_COUNTEREXAMPLES")
+	kept := dir != ""
+	if !kept {
+		dir = t.TempDir()
+	}
+	path, err := f.Write(dir)
+	if err != nil {
+		t.Errorf("%v\n%v", f, err)
+		return
+	}
+	if kept {
+		t.Errorf("%v\ngaugeblock replay -v %s", f, path)
+		return
+	}
+	text, err := os.ReadFile(path)
+	t.Errorf("%v\n%s%v", f, text, err)
+}
