@@ -2,6 +2,7 @@
 // against this module's reference allocator. It needs no GPU.
 //
 //	gaugeblock replay FILE...    replay traces and tell the first difference
+//	gaugeblock soak              search the reference for faults, at random
 //	gaugeblock version           tell what this is
 //
 // The exit status is 0 when everything was exact, 1 when something differed or is
@@ -28,6 +29,7 @@ const (
 // commandLine is what kong reads the command line into.
 type commandLine struct {
 	Replay  replayCommand  `cmd:"" help:"Replay recorded traces through the reference allocator and compare."`
+	Soak    soakCommand    `cmd:"" help:"Search the reference for faults with random programs."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

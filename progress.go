@@ -18,6 +18,7 @@ const progressDelay = time.Second
 // error goes elsewhere, and not beside output for programs.
 type progress struct {
 	terminal  io.Writer // nil: no bar, ever
+	counting  string    // what is counted, as a format of two numbers
 	started   time.Time
 	total     int
 	done      int
@@ -26,7 +27,7 @@ type progress struct {
 }
 
 func newProgress(stderr io.Writer, total int, forPrograms bool) *progress {
-	p := &progress{started: time.Now(), total: total}
+	p := &progress{counting: "%d of %d traces", started: time.Now(), total: total}
 	if !forPrograms && isTerminal(stderr) {
 		p.terminal = stderr
 	}
@@ -39,8 +40,11 @@ func isTerminal(w io.Writer) bool {
 }
 
 // advance notes that one more is done.
-func (p *progress) advance() {
-	p.done++
+func (p *progress) advance() { p.set(p.done + 1) }
+
+// set notes that so many are done.
+func (p *progress) set(done int) {
+	p.done = min(done, p.total)
 	if p.container == nil && p.terminal != nil && p.done < p.total && time.Since(p.started) > progressDelay {
 		p.appear()
 	}
@@ -53,7 +57,7 @@ func (p *progress) appear() {
 	p.container = mpb.New(mpb.WithOutput(p.terminal))
 	p.bar = p.container.AddBar(int64(p.total),
 		mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.CountersNoUnit("%d of %d traces")),
+		mpb.PrependDecorators(decor.CountersNoUnit(p.counting)),
 		mpb.AppendDecorators(decor.Percentage()),
 	)
 }

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"gaugeblock/spec"
+	"gaugeblock/tests/conformance"
+	"gaugeblock/tests/replay"
+)
+
+// soakCommand is "gaugeblock soak".
+type soakCommand struct {
+	Ops      int      `name:"ops" default:"1000000" placeholder:"N" help:"Check at least N operations (default: 1000000)."`
+	Seed     uint64   `name:"seed" default:"1" placeholder:"S" help:"Begin with the program of this seed (default: 1)."`
+	Shard    shard    `name:"shard" default:"1/1" placeholder:"I/N" help:"Do only the I-th of N parts: the programs of every N-th seed, and the I-th of N equal parts of the operations."`
+	Area     []string `name:"area" placeholder:"NAME" help:"Search this area only; may be given several times. The names are in the help above."`
+	Settings *string  `name:"settings" placeholder:"TEXT" help:"Begin every program with these settings (PYTORCH_ALLOC_CONF) instead of those of its area."`
+	Out      string   `name:"out" default:"." placeholder:"DIR" help:"Write counterexamples to this directory (default: here)."`
+	JSON     bool     `name:"json" help:"Print nothing but the summary."`
+}
+
+// Help is what "gaugeblock soak --help" says beside the flags.
+func (*soakCommand) Help() string {
+	var areas strings.Builder
+	for _, a := range conformance.Areas() {
+		fmt.Fprintf(&areas, "\n  %-11s %s", a.Name, a.What)
+	}
+	return `Random programs are run through the reference on a fake GPU, with every check
+there is after every operation, and some of them again with each driver call
+failing. The same seed gives the same programs: the seed that a summary ends with
+goes on where the run ended, and --shard divides a large run.
+
+The last line of the output is a summary in JSON: operations, violations, labels,
+seconds. What fails is shortened and written to a trace, which "gaugeblock replay"
+takes. The exit status is 0 when nothing failed, 1 when something did, 2 when the
+command line made no sense.
+
+Areas:` + areas.String()
+}
+
+// shard is one part of several.
+type shard struct{ index, of uint64 }
+
+// UnmarshalText reads "2/8".
+func (s *shard) UnmarshalText(text []byte) error {
+	index, of, found := strings.Cut(string(text), "/")
+	i, err1 := strconv.ParseUint(index, 10, 32)
+	n, err2 := strconv.ParseUint(of, 10, 32)
+	if !found || err1 != nil || err2 != nil || i < 1 || i > n {
+		return fmt.Errorf("%q is no part: the second of eight is 2/8", text)
+	}
+	s.index, s.of = i, n
+	return nil
+}
+
+// Validate is called by kong.
+func (c *soakCommand) Validate() error {
+	if c.Ops < 1 {
+		return fmt.Errorf("--ops=%d: at least one operation has to be checked", c.Ops)
+	}
+	for _, name := range c.Area {
+		if conformance.Find(name) == nil {
+			return fmt.Errorf("--area=%s: there is no such area", name)
+		}
+	}
+	if c.Settings != nil {
+		if _, err := spec.ParseConfig(*c.Settings, spec.DefaultGeometry()); err != nil {
+			return fmt.Errorf("--settings: %w", err)
+		}
+	}
+	return nil
+}
+
+// soakSummary is the last line of the output.
+type soakSummary struct {
+	Operations int                  `json:"operations"`
+	Violations int                  `json:"violations"`
+	Labels     conformance.Coverage `json:"labels"`
+	Seconds    float64              `json:"seconds"`
+	NextSeed   uint64               `json:"next_seed"` // for --seed: goes on where this run ended
+
+	Counterexamples []counterexample `json:"counterexamples,omitempty"`
+}
+
+// counterexample is a violation, made as short as it could be.
+type counterexample struct {
+	Area       string `json:"area"`
+	Seed       uint64 `json:"seed"`
+	Class      string `json:"class"`
+	Detail     string `json:"detail"`
+	FoundAfter int    `json:"found_after"` // operations of its area
+	Length     int    `json:"length"`      // operations
+	File       string `json:"file"`        // a trace; empty if it could not be written
+}
+
+// Run searches one area after the other.
+func (c *soakCommand) Run(env *environment) error {
+	started := time.Now()
+	areas := c.areas()
+	share := max(c.Ops/int(c.Shard.of)/len(areas), 1)
+	progress := newProgress(env.stderr, share*len(areas), c.JSON)
+	progress.counting = "%d of %d operations"
+	out := &checkedWriter{to: progress.above(env.stdout)}
+	notes := io.Discard
+	if !c.JSON {
+		notes = out
+	}
+	summary := soakSummary{Labels: conformance.Coverage{}}
+	for _, area := range areas {
+		outcome := c.search(area, share, summary.Operations, progress)
+		summary.Operations += outcome.Checked
+		summary.Labels.Add(outcome.Labels)
+		summary.NextSeed = max(summary.NextSeed, c.Seed+uint64(outcome.Programs)*c.Shard.of)
+		fmt.Fprintf(notes, "%s: %v\n", area.Name, &outcome)
+		if outcome.Failure != nil {
+			summary.Violations++
+			found := c.tell(outcome.Failure, progress.above(env.stderr))
+			found.FoundAfter = outcome.Checked
+			summary.Counterexamples = append(summary.Counterexamples, found)
+			env.status = statusDiffers
+		}
+	}
+	progress.finish()
+	summary.Seconds = time.Since(started).Seconds()
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.Encode(&summary) // the writer remembers its error
+	return out.err
+}
+
+// areas are those that were asked for, with the settings that were.
+func (c *soakCommand) areas() []*conformance.Area {
+	var areas []*conformance.Area
+	for _, a := range conformance.Areas() {
+		asked := len(c.Area) == 0
+		for _, name := range c.Area {
+			asked = asked || name == a.Name
+		}
+		if !asked {
+			continue
+		}
+		if c.Settings != nil {
+			changed := *a
+			changed.Settings = []string{*c.Settings}
+			a = &changed
+		}
+		areas = append(areas, a)
+	}
+	return areas
+}
+
+// search runs a campaign. Labels that other settings cannot reach are no reason to
+// go on for ever, so it ends when its operations are done.
+func (c *soakCommand) search(area *conformance.Area, share, done int, p *progress) conformance.Outcome {
+	return conformance.Campaign{
+		Area: area, Options: c.options(),
+		Seed: c.Seed + c.Shard.index - 1, Stride: c.Shard.of,
+		Operations: share, Cap: share,
+		FaultsEvery: 10, Faults: 200,
+		Progress: func(checked int) { p.set(done + checked) },
+	}.Run()
+}
+
+func (c *soakCommand) options() conformance.Options {
+	return conformance.Options{New: replay.Reference, Every: 8}
+}
+
+// tell shortens a counterexample and writes it down.
+func (c *soakCommand) tell(f *conformance.Failure, stderr io.Writer) counterexample {
+	f = conformance.Minimise(f, c.options())
+	found := counterexample{Area: f.Area, Seed: f.Seed, Class: f.Class, Detail: f.Detail, Length: len(f.Ops)}
+	fmt.Fprintln(stderr, f)
+	path, err := f.Write(c.Out)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return found
+	}
+	found.File = path
+	fmt.Fprintf(stderr, "gaugeblock replay -v %s\n", path)
+	return found
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// soak runs the command and returns the summary, which is the last line.
+func soak(t *testing.T, args ...string) (summary soakSummary, stdout string) {
+	t.Helper()
+	var out, errors bytes.Buffer
+	args = append([]string{"soak", "--out", t.TempDir()}, args...)
+	if status := run(args, strings.NewReader(""), &out, &errors); status != statusExact {
+		t.Fatalf("%q ends with %d\n%s%s", args, status, &out, &errors)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	decoder := json.NewDecoder(strings.NewReader(lines[len(lines)-1]))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&summary); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	return summary, out.String()
+}
+
+func TestSoak(t *testing.T) {
+	whole, text := soak(t, "--ops", "3000", "--area", "core", "--area", "pools")
+	if whole.Operations < 3000 || whole.Violations != 0 || whole.Labels["hit split"] == 0 || whole.NextSeed < 2 {
+		t.Errorf("the summary is %+v", whole)
+	}
+	if !strings.Contains(text, "core: ") || !strings.Contains(text, "pools: ") {
+		t.Errorf("no line for each area:\n%s", text)
+	}
+	again, text := soak(t, "--ops", "3000", "--area", "core", "--area", "pools", "--json")
+	if strings.Count(text, "\n") != 1 {
+		t.Errorf("--json prints more than the summary:\n%s", text)
+	}
+	if again.Operations != whole.Operations || again.Labels["op malloc"] != whole.Labels["op malloc"] {
+		t.Errorf("the same seed did something else: %+v and %+v", again, whole)
+	}
+}
+
+// TestSoakShards: the parts of a run are different programs.
+func TestSoakShards(t *testing.T) {
+	first, _ := soak(t, "--ops", "1200", "--shard", "1/2", "--area", "core")
+	second, _ := soak(t, "--ops", "1200", "--shard", "2/2", "--area", "core")
+	if first.Labels["op malloc"] == second.Labels["op malloc"] && first.Labels["op free"] == second.Labels["op free"] {
+		t.Error("both halves did the same")
+	}
+}
+
+func TestSoakSettings(t *testing.T) {
+	s, _ := soak(t, "--ops", "2000", "--area", "core", "--settings", "expandable_segments:True")
+	if s.Labels["map"] == 0 || s.Labels["miss split"] != 0 {
+		t.Errorf("the settings were not in force: %v", s.Labels)
+	}
+}
+
+func TestSoakBadFlags(t *testing.T) {
+	for _, bad := range []struct{ flag, value, says string }{
+		{"--ops", "0", "at least one"},
+		{"--shard", "3/2", "is no part"},
+		{"--shard", "0/2", "is no part"},
+		{"--shard", "1", "is no part"},
+		{"--area", "nowhere", "no such area"},
+		{"--settings", "nonsense", "--settings"},
+		{"--seed", "-1", "--seed"},
+	} {
+		var out, errors bytes.Buffer
+		status := run([]string{"soak", bad.flag + "=" + bad.value}, strings.NewReader(""), &out, &errors)
+		if status != statusBadInput || !strings.Contains(errors.String(), bad.says) || out.Len() > 0 {
+			t.Errorf("%s=%s: status %d, %q, %q", bad.flag, bad.value, status, &out, &errors)
+		}
+	}
+}
