@@ -37,6 +37,7 @@ type Program struct {
 	captures []*captureState // under way
 	orphan   *captureState   // begun without a redirection: the next operation must be one
 	enabled  bool
+	config   spec.Config      // in force
 	peers    [][2]spec.Device // the first reaches the second's memory
 
 	ids, stateIDs, graphIDs, eventIDs, handleIDs, poolIDs int
@@ -109,6 +110,7 @@ func (s *savedState) has(id int64) bool {
 // newProgram is a program that has done nothing yet.
 func newProgram(area *Area, h spec.TraceHeader) *Program {
 	p := &Program{header: h, area: area, states: map[int]*savedState{}, enabled: true}
+	p.config, _ = spec.ParseConfig(h.Settings, h.Geometry) // the allocator refuses what is wrong
 	for dev := range spec.Device(h.Devices) {
 		p.streams = append(p.streams, streamState{device: dev, index: 0})
 	}

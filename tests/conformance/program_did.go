@@ -26,6 +26,8 @@ func (p *Program) Did(op *spec.Op, out *replay.Performed) {
 		p.forget(op.ID)
 	case spec.OpRecordStream:
 		p.recorded(op)
+	case spec.OpConfigure:
+		p.config, _ = p.config.Apply(op.Settings, p.header.Geometry)
 	case spec.OpEnable:
 		p.enabled = op.Enabled
 	case spec.OpNeedMemoryCallback:

@@ -32,7 +32,7 @@ var rules = map[spec.OpKind]func(p *Program, op *spec.Op) bool{
 	spec.OpRecordStream:       (*Program).mayRecordStream,
 	spec.OpEmptyCache:         (*Program).mayEmptyCache,
 	spec.OpSetMemoryFraction:  (*Program).maySetMemoryFraction,
-	spec.OpConfigure:          always,
+	spec.OpConfigure:          (*Program).mayConfigure,
 	spec.OpResetPeak:          always,
 	spec.OpResetAccumulated:   always,
 	spec.OpEnable:             always,
@@ -68,6 +68,13 @@ var rules = map[spec.OpKind]func(p *Program, op *spec.Op) bool{
 }
 
 func always(*Program, *spec.Op) bool { return true }
+
+// mayConfigure: what may be set depends on what is in force; a max_split_size below
+// the large segment size, which persists, is refused.
+func (p *Program) mayConfigure(op *spec.Op) bool {
+	_, err := p.config.Apply(op.Settings, p.header.Geometry)
+	return err == nil
+}
 
 func (p *Program) mayMalloc(op *spec.Op) bool {
 	return p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID)
