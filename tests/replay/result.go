@@ -13,7 +13,7 @@ type Result struct {
 	Operations      int         `json:"operations"` // in the whole trace
 	FirstDifference *Difference `json:"first_difference"`
 	NotSupported    string      `json:"not_supported,omitempty"` // what the allocator cannot do, and where the trace asks for it
-	Compared        int         `json:"-"`                       // operations of which something was expected, up to the first difference
+	Compared        int         `json:"compared"`                // operations of which something was expected, up to the first difference
 }
 
 // String is the result in one line, with the layout diff, if there is one, on
