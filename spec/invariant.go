@@ -12,7 +12,7 @@ import (
 // allocator chooses its blocks, so that any allocator can be held to them.
 //
 // An invariant has a number, a name and a sentence. The number never changes and
-// is never given to another one; the name is also that of an operator in tla/; a
+// is never given to another one; the name is meant to be an operator of a TLA+ specification too; a
 // section of docs/invariants.md tells what goes wrong on a real GPU when it does
 // not hold.
 //
