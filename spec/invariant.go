@@ -12,9 +12,9 @@ import (
 // allocator chooses its blocks, so that any allocator can be held to them.
 //
 // An invariant has a number, a name and a sentence. The number never changes and
-// is never given to another one; the name is meant to be an operator of a TLA+ specification too; a
-// section of docs/invariants.md tells what goes wrong on a real GPU when it does
-// not hold.
+// is never given to another one; the name is meant to be an operator of a TLA+
+// specification too; a section of docs/invariants.md tells what goes wrong on a
+// real GPU when it does not hold.
 //
 // # How they are checked
 //
