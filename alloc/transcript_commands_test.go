@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/spec"
+	"gaugeblock/tests/sizes"
 )
 
 // command does something, to the allocator or to the device.
@@ -199,7 +200,7 @@ func (l line) pool() spec.PoolID {
 // size reads "5MiB", or sums like "20MiB+512B".
 func (l line) size(text string) (sum uint64) {
 	l.t.Helper()
-	sum, err := parseBytes(text)
+	sum, err := sizes.Parse(text)
 	l.must(err)
 	return sum
 }

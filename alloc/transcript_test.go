@@ -10,6 +10,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/tests/sizes"
 )
 
 // TestTranscripts runs the conversations in testdata: each file shows a rule of the
@@ -125,10 +126,10 @@ func (c *conversation) hear(e spec.TraceEntry) {
 	case spec.ActionSegmentAlloc:
 		c.segments = append(c.segments, spec.Range{Ptr: e.Addr, Bytes: e.Size})
 	case spec.ActionOOM:
-		c.say("oom %s on %s", bytes(e.Size), c.streamName(e.Stream))
+		c.say("oom %s on %s", sizes.Format(e.Size), c.streamName(e.Stream))
 		return
 	}
-	c.say("%s %s %s on %s", e.Action, c.name(e.Addr), bytes(e.Size), c.streamName(e.Stream))
+	c.say("%s %s %s on %s", e.Action, c.name(e.Addr), sizes.Format(e.Size), c.streamName(e.Stream))
 }
 
 func (c *conversation) say(format string, args ...any) {
@@ -151,7 +152,7 @@ func (c *conversation) check(l line) {
 	free, total, err := c.gpu.MemInfo(0)
 	l.must(err)
 	if held, reserved := total-free, uint64(stats.ReservedBytes[spec.Aggregate].Current); held != reserved {
-		l.t.Errorf("%s: the device has given %s, the allocator counts %s", l.d.Pos, bytes(held), bytes(reserved))
+		l.t.Errorf("%s: the device has given %s, the allocator counts %s", l.d.Pos, sizes.Format(held), sizes.Format(reserved))
 	}
 }
 
@@ -166,7 +167,7 @@ func (g watchedGPU) ReserveAddress(dev spec.Device, n uint64) (spec.Ptr, error) 
 	p, err := g.GPU.ReserveAddress(dev, n)
 	if err == nil {
 		g.c.segments = append(g.c.segments, spec.Range{Ptr: p, Bytes: n})
-		g.c.say("reserve %s %s", g.c.name(p), bytes(n))
+		g.c.say("reserve %s %s", g.c.name(p), sizes.Format(n))
 	}
 	return p, err
 }
@@ -174,7 +175,7 @@ func (g watchedGPU) ReserveAddress(dev spec.Device, n uint64) (spec.Ptr, error) 
 func (g watchedGPU) FreeAddress(p spec.Ptr, n uint64) error {
 	err := g.GPU.FreeAddress(p, n)
 	if err == nil {
-		g.c.say("unreserve %s %s", g.c.name(p), bytes(n))
+		g.c.say("unreserve %s %s", g.c.name(p), sizes.Format(n))
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gaugeblock/spec"
+	"gaugeblock/tests/sizes"
 )
 
 // views are what can be looked at, by name.
@@ -43,7 +44,7 @@ func (c *conversation) layout(l line) string {
 		out.WriteString(":")
 		for _, b := range s.Blocks {
 			mark := map[spec.BlockState]string{spec.Inactive: "free", spec.ActiveAllocated: "used", spec.ActivePendingFree: "pending"}[b.State]
-			fmt.Fprintf(&out, " [%s %s]", mark, bytes(b.Size))
+			fmt.Fprintf(&out, " [%s %s]", mark, sizes.Format(b.Size))
 		}
 		out.WriteString("\n")
 	}
@@ -58,7 +59,7 @@ func (c *conversation) unmapped(l line) string {
 	var out strings.Builder
 	l.must(c.allocator.Inspect(0, spec.Visitor{
 		Unmapped: func(b *spec.BlockView) {
-			fmt.Fprintf(&out, "%s %s on %s\n", c.name(b.Address), bytes(b.Size), c.streamName(b.Stream))
+			fmt.Fprintf(&out, "%s %s on %s\n", c.name(b.Address), sizes.Format(b.Size), c.streamName(b.Stream))
 		},
 	}))
 	return out.String()
@@ -66,15 +67,15 @@ func (c *conversation) unmapped(l line) string {
 
 // sizes lists the expandable segments in the order in which they were made.
 func (c *conversation) sizes(l line) string {
-	sizes, err := c.allocator.ExpandableSegmentSizes(0)
+	grown, err := c.allocator.ExpandableSegmentSizes(0)
 	l.must(err)
 	var out strings.Builder
-	for _, s := range sizes {
+	for _, s := range grown {
 		kind := "large"
 		if s.Small {
 			kind = "small"
 		}
-		fmt.Fprintf(&out, "%s on %s: %s\n", kind, c.streamName(s.Stream), bytes(s.Mapped))
+		fmt.Fprintf(&out, "%s on %s: %s\n", kind, c.streamName(s.Stream), sizes.Format(s.Mapped))
 	}
 	return out.String()
 }
@@ -92,7 +93,7 @@ func (c *conversation) stats(l line) string {
 		}
 		text := strconv.FormatInt(value, 10)
 		if strings.Contains(a.Key, "bytes") {
-			text = bytes(uint64(value))
+			text = sizes.Format(uint64(value))
 		}
 		fmt.Fprintf(&out, "%s %s\n", a.Key, text)
 	}

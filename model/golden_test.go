@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +13,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/tests/golden"
 )
 
 // The model is only worth something if it is PyTorch's allocator. Here it is
@@ -24,19 +23,13 @@ import (
 // TestGolden: addresses, errors and their figures, current statistics, layouts, and
 // which segments came and went, are those of the recordings after every operation.
 func TestGolden(t *testing.T) {
-	files := map[string]string{}
-	dirs := []string{"tests/golden/testdata", "../shared/golden"}
+	list := golden.All
 	if testing.Short() {
-		dirs = dirs[:1]
+		list = golden.Own
 	}
-	for _, dir := range dirs {
-		found, err := filepath.Glob(filepath.Join(moduleRoot(t), dir, "*.jsonl.gz"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range found {
-			files[filepath.Base(file)] = file
-		}
+	files, err := list()
+	if err != nil {
+		t.Fatal(err)
 	}
 	replayed := map[string]int{} // by family
 	operations := 0
@@ -255,23 +248,4 @@ func (r *replayer) compareLayout(recorded []spec.LayoutSegment) error {
 		return fmt.Errorf("layout (- recorded, + model):\n%s", diff)
 	}
 	return nil
-}
-
-// moduleRoot is the directory with go.mod.
-func moduleRoot(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			t.Fatal("no go.mod in any directory above")
-		}
-		dir = parent
-	}
 }

@@ -2,8 +2,6 @@ package golden
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,8 +19,10 @@ var notSupported = map[string]string{}
 // TestGolden replays every recorded trace: those in testdata and, where the
 // checkout has a sibling directory "shared", those in its "golden".
 func TestGolden(t *testing.T) {
-	files := traces(t, "testdata")
-	maps.Copy(files, traces(t, filepath.Join(moduleRoot(t), "..", "shared", "golden")))
+	files, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	var mu sync.Mutex
 	var tally replay.Tally
@@ -64,45 +64,16 @@ func TestSelection(t *testing.T) {
 		"basic": 22, "capture": 15, "checkpoint": 11, "configure": 3, "gc": 11, "multipool": 6, "oom": 21, "oversize": 8,
 		"pool_oom": 4, "pools": 8, "realoom": 13, "small": 8, "streams": 11, "toggle": 4, "wide": 9,
 	}
+	own, err := Own()
+	if err != nil {
+		t.Fatal(err)
+	}
 	got := map[string]int{}
-	for name := range traces(t, "testdata") {
+	for name := range own {
 		family, _, _ := strings.Cut(name, "-")
 		got[family]++
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// traces lists the traces in a directory, which need not be there, by name.
-func traces(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	byName := map[string]string{}
-	for _, file := range files {
-		byName[strings.TrimSuffix(filepath.Base(file), ".jsonl.gz")] = file
-	}
-	return byName
-}
-
-// moduleRoot is the directory with go.mod.
-func moduleRoot(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			t.Fatal("no go.mod in any directory above")
-		}
-		dir = parent
 	}
 }

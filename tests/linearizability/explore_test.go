@@ -11,6 +11,7 @@ import (
 
 	"gaugeblock/spec"
 	"gaugeblock/tests/linearizability"
+	"gaugeblock/tests/sizes"
 )
 
 // TestExplore runs every schedule of the programs in testdata/explore, with the lock held
@@ -75,9 +76,9 @@ func (c *command) set(key string, values []string) (err error) {
 	value := strings.Join(values, " ")
 	switch key {
 	case "limit":
-		c.setup.Limit, err = linearizability.ParseBytes(value)
+		c.setup.Limit, err = sizes.Parse(value)
 	case "memory":
-		c.setup.Memory, err = linearizability.ParseBytes(value)
+		c.setup.Memory, err = sizes.Parse(value)
 	case "devices":
 		c.setup.Devices, err = strconv.Atoi(value)
 	case "streams":

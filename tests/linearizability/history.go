@@ -9,6 +9,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/tests/sizes"
 )
 
 // A Call is an operation that was done, and what came of it.
@@ -98,7 +99,7 @@ func formatAddress(p spec.Ptr) string {
 	if p == 0 {
 		return "null"
 	}
-	return "at " + formatBytes(uint64(p)%addressWindow)
+	return "at " + sizes.Format(uint64(p)%addressWindow)
 }
 
 // result is what came of a call, in words.
@@ -112,8 +113,8 @@ func (c *Call) result() string {
 		return formatAddress(c.Out.Ptr)
 	case c.Op.Kind == model.OpStats:
 		return fmt.Sprintf("%s allocated, %s reserved",
-			formatBytes(uint64(c.Out.Stats.AllocatedBytes[spec.Aggregate].Current)),
-			formatBytes(uint64(c.Out.Stats.ReservedBytes[spec.Aggregate].Current)))
+			sizes.Format(uint64(c.Out.Stats.AllocatedBytes[spec.Aggregate].Current)),
+			sizes.Format(uint64(c.Out.Stats.ReservedBytes[spec.Aggregate].Current)))
 	case c.Op.Kind == model.OpSnapshot:
 		return formatLayout(c.Out.Layout)
 	}
@@ -126,7 +127,7 @@ func formatLayout(layout []spec.LayoutSegment) string {
 	for _, g := range layout {
 		segment := formatAddress(g.Address)
 		for _, b := range g.Blocks {
-			segment += fmt.Sprintf(" [%s %v]", formatBytes(b.Size), b.State)
+			segment += fmt.Sprintf(" [%s %v]", sizes.Format(b.Size), b.State)
 		}
 		text = append(text, segment)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/tests/sizes"
 )
 
 // A Program is what the threads do.
@@ -105,7 +106,7 @@ func parseOp(words []string) (op Op, err error) {
 	op.Name = next(shape.name)
 	op.Settings = next(shape.settings)
 	if shape.bytes {
-		if op.Bytes, err = ParseBytes(next(true)); err != nil {
+		if op.Bytes, err = sizes.Parse(next(true)); err != nil {
 			return Op{}, err
 		}
 	}
@@ -140,7 +141,7 @@ func (op Op) String() string {
 		text += " " + op.Settings
 	}
 	if shape.bytes {
-		text += " " + formatBytes(op.Bytes)
+		text += " " + sizes.Format(op.Bytes)
 	}
 	if shape.fraction {
 		text += " " + strconv.FormatFloat(op.Fraction, 'g', -1, 64)

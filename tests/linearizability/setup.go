@@ -9,6 +9,7 @@ import (
 	"gaugeblock/fakegpu"
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/tests/sizes"
 )
 
 // A Setup is what a program runs on. The zero value is the reference allocator,
@@ -65,10 +66,10 @@ func (s *Setup) String() string {
 	add := func(key, value string) { words = append(words, key+"="+value) }
 	list := func(key string, values []string) { add(key, "("+strings.Join(values, ",")+")") }
 	if s.Limit > 0 {
-		add("limit", formatBytes(s.Limit))
+		add("limit", sizes.Format(s.Limit))
 	}
 	if s.Memory > 0 {
-		add("memory", formatBytes(s.Memory))
+		add("memory", sizes.Format(s.Memory))
 	}
 	if s.Devices > 1 {
 		add("devices", strconv.Itoa(s.Devices))

@@ -1,0 +1,65 @@
+package golden
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Root is the directory with go.mod, at or above the working directory.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("no go.mod in any directory above")
+		}
+		dir = parent
+	}
+}
+
+// Own lists the project's own traces by name.
+func Own() (map[string]string, error) {
+	root, err := Root()
+	if err != nil {
+		return nil, err
+	}
+	return in(filepath.Join(root, "tests", "golden", "testdata"))
+}
+
+// All lists the project's own traces by name, and those in the folder shared/golden
+// beside the project, where there is one.
+func All() (map[string]string, error) {
+	files, err := Own()
+	if err != nil {
+		return nil, err
+	}
+	root, err := Root()
+	if err != nil {
+		return nil, err
+	}
+	beside, err := in(filepath.Join(root, "..", "shared", "golden"))
+	maps.Copy(files, beside)
+	return files, err
+}
+
+// in lists the traces of a directory, which need not be there.
+func in(dir string) (map[string]string, error) {
+	found, err := filepath.Glob(filepath.Join(dir, "*.jsonl.gz"))
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{}
+	for _, file := range found {
+		files[strings.TrimSuffix(filepath.Base(file), ".jsonl.gz")] = file
+	}
+	return files, nil
+}
