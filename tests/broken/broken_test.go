@@ -14,6 +14,9 @@ import (
 // operations are those after which the search gives up.
 const operations = "200000"
 
+// seeds are those of the searches, each of which must find what is broken.
+var seeds = []int{1, 100_001, 200_001, 300_001, 400_001}
+
 // breakage is a way to break the reference.
 type breakage struct {
 	area          string
@@ -35,10 +38,13 @@ func TestFound(t *testing.T) {
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
 			b := read(t, path)
-			found := search(t, build(t, b), b.area)
-			t.Logf("found after %d operations, %d are enough: %s", found.FoundAfter, found.Length, found.Detail)
-			if found.Length > b.longest {
-				t.Errorf("the shortest counterexample has %d operations, more than %d", found.Length, b.longest)
+			command := build(t, b)
+			for _, seed := range seeds {
+				found := search(t, command, b.area, seed)
+				t.Logf("seed %d: found after %d operations, %d are enough: %s", seed, found.FoundAfter, found.Length, found.Detail)
+				if found.Length > b.longest {
+					t.Errorf("seed %d: the shortest counterexample has %d operations, more than %d", seed, found.Length, b.longest)
+				}
 			}
 		})
 	}
@@ -120,9 +126,10 @@ type counterexample struct {
 }
 
 // search runs the command and returns what it found, which must be something.
-func search(t *testing.T, command, area string) counterexample {
+func search(t *testing.T, command, area string, seed int) counterexample {
 	t.Helper()
-	out, err := exec.Command(command, "soak", "--json", "--area", area, "--ops", operations, "--out", t.TempDir()).Output()
+	out, err := exec.Command(command, "soak", "--json", "--area", area, "--ops", operations,
+		"--seed", strconv.Itoa(seed), "--out", t.TempDir()).Output()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
 		t.Fatalf("%v\n%s", err, out)
