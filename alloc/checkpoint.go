@@ -121,9 +121,8 @@ func (d *device) recut(s *segment, saved *segmentState, context any) []*block {
 		b.pool.free.remove(b)
 		if b.size > want.size {
 			b = d.splitOff(b, want.size)
-		} else if b.split() && b.plain() {
-			d.stats.InactiveSplit.Decrease(b.pool.kind, 1)
-			d.stats.InactiveSplitBytes.Decrease(b.pool.kind, int64(b.size))
+		} else {
+			d.takeWhole(b)
 		}
 		d.activate(b, want.size, context, 0)
 		blocks = append(blocks, b)
@@ -185,7 +184,7 @@ func (d *device) usedPool(op string, id spec.PoolID) (*pool, error) {
 		return nil, err
 	}
 	if p.useCount == 0 {
-		return nil, &spec.InvalidStateError{Op: op, Reason: "pool " + id.String() + " was released and waits to be freed"}
+		return nil, alreadyReleased(op, id)
 	}
 	return p, nil
 }

@@ -9,13 +9,20 @@ import "gaugeblock/spec"
 func (d *device) handOut(b *block, w *want) spec.Ptr {
 	if d.shouldSplit(b, w) {
 		b = d.splitOff(b, w.size)
-	} else if b.split() && b.plain() {
-		// A free part of a segment is taken whole.
-		d.stats.InactiveSplit.Decrease(b.pool.kind, 1)
-		d.stats.InactiveSplitBytes.Decrease(b.pool.kind, int64(b.size))
+	} else {
+		d.takeWhole(b)
 	}
 	d.activate(b, w.requested, w.context, w.thread)
 	return b.ptr
+}
+
+// takeWhole counts that a free block, which is on no list, is not cut: if it is a
+// part of a segment, there is one free part less.
+func (d *device) takeWhole(b *block) {
+	if b.split() && b.plain() {
+		d.stats.InactiveSplit.Decrease(b.pool.kind, 1)
+		d.stats.InactiveSplitBytes.Decrease(b.pool.kind, int64(b.size))
+	}
 }
 
 // splitOff cuts the low bytes off a free block, which is on no list, and puts the

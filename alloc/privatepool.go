@@ -82,7 +82,7 @@ func (d *device) createPool(op string, id spec.PoolID, o spec.PoolOptions) (*poo
 		return p, nil
 	}
 	if p.useCount == 0 {
-		return nil, &spec.InvalidStateError{Op: op, Reason: "pool " + id.String() + " was released and waits to be freed"}
+		return nil, alreadyReleased(op, id)
 	}
 	if o.Memory != nil {
 		return nil, &spec.InvalidStateError{Op: op, Reason: "pool " + id.String() + " exists, and cannot be given other memory"}
@@ -99,6 +99,11 @@ func (d *device) livePool(op string, id spec.PoolID) (*pool, error) {
 		return p, nil
 	}
 	return nil, &spec.InvalidStateError{Op: op, Reason: "there is no pool " + id.String()}
+}
+
+// alreadyReleased says that a pool is there, but nobody's any more.
+func alreadyReleased(op string, id spec.PoolID) error {
+	return &spec.InvalidStateError{Op: op, Reason: "pool " + id.String() + " was released and waits to be freed"}
 }
 
 // releasePool lowers the use count.

@@ -3,12 +3,13 @@ package fakegpu_test
 import (
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
+	"maps"
+	"slices"
 	"testing"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/tests/golden"
 )
 
 // TestScriptOnRecordings makes the driver requests that recorded runs made, in
@@ -16,29 +17,12 @@ import (
 // recorded address. Where the recording has them, the free bytes that the driver
 // told after a refusal must be right as well.
 func TestScriptOnRecordings(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(repositoryRoot(t), "..", "shared", "golden", "*.jsonl.gz"))
-	if len(files) == 0 {
-		t.Skip("no recordings here")
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) { requestAgain(t, file) })
-	}
-}
-
-// repositoryRoot is the folder with go.mod.
-func repositoryRoot(t *testing.T) string {
-	dir, err := os.Getwd()
+	files, err := golden.All()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		t.Run(name, func(t *testing.T) { requestAgain(t, files[name]) })
 	}
 }
 

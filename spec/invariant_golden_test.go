@@ -1,23 +1,26 @@
 package spec_test
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"gaugeblock/spec"
+	"gaugeblock/tests/golden"
 )
 
 // What PyTorch's own allocator was recorded to do, on a real GPU, breaks no
 // invariant: not in the layouts and figures it showed, not in the addresses it
 // gave. An invariant that these recordings contradict asks for too much.
 func TestRecordedRunsBreakNothing(t *testing.T) {
-	files := siblingFiles("golden", "*.jsonl.gz")
-	if len(files) == 0 {
-		t.Skip("no recordings")
+	files, err := golden.All()
+	if err != nil {
+		t.Fatal(err)
 	}
 	var seen verdicts
-	for i, path := range files {
+	for i, path := range slices.Sorted(maps.Values(files)) {
 		if testing.Short() && i%8 != 0 {
 			continue
 		}

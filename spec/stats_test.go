@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gaugeblock/spec"
+	"gaugeblock/tests/golden"
 )
 
 func TestStat(t *testing.T) {
@@ -200,14 +200,10 @@ func TestStatsReset(t *testing.T) {
 }
 
 // TestStatsKeysAsPyTorch compares the keys with those that PyTorch recorded at the
-// end of a trace, where recorded traces are at hand.
+// end of a trace.
 func TestStatsKeysAsPyTorch(t *testing.T) {
-	recorded := recordedStats(t)
-	if recorded == nil {
-		t.Skip("no recorded traces beside the repository")
-	}
 	var want []string
-	flatten("", recorded, &want)
+	flatten("", recordedStats(t), &want)
 	slices.Sort(want)
 	stats := new(spec.DeviceStats)
 	got := slices.Sorted(maps.Keys(stats.Map()))
@@ -216,25 +212,15 @@ func TestStatsKeysAsPyTorch(t *testing.T) {
 	}
 }
 
-// recordedStats gives the nested figures on the last line of a recorded trace, or
-// nil where there are no traces.
+// recordedStats gives the nested figures on the last line of a recorded trace.
 func recordedStats(t *testing.T) map[string]any {
-	root, err := os.Getwd()
+	files, err := golden.Own()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			break
-		}
-		if filepath.Dir(root) == root {
-			t.Fatal("no go.mod above the test")
-		}
-		root = filepath.Dir(root)
-	}
-	file, err := os.Open(filepath.Join(filepath.Dir(root), "shared", "golden", "basic-1000.jsonl.gz"))
+	file, err := os.Open(files["basic-1000"])
 	if err != nil {
-		return nil
+		t.Fatal(err)
 	}
 	defer file.Close()
 	unzipped, err := gzip.NewReader(file)

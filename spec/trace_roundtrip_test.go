@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"gaugeblock/spec"
+	"gaugeblock/tests/golden"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -150,15 +151,12 @@ func TestTraceVersion1(t *testing.T) {
 // siblingFiles lists files of the folder "shared" beside the repository, if there
 // is one.
 func siblingFiles(folder, pattern string) []string {
-	root, err := filepath.Abs(".")
-	for err == nil && root != filepath.Dir(root) {
-		if _, statErr := os.Stat(filepath.Join(root, "go.mod")); statErr == nil {
-			files, _ := filepath.Glob(filepath.Join(filepath.Dir(root), "shared", folder, pattern))
-			return files
-		}
-		root = filepath.Dir(root)
+	root, err := golden.Root()
+	if err != nil {
+		return nil
 	}
-	return nil
+	files, _ := filepath.Glob(filepath.Join(root, "..", "shared", folder, pattern))
+	return files
 }
 
 // TestTraceGraphTrees: the other recorded format is recognised for what it is.

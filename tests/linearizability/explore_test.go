@@ -30,7 +30,7 @@ func TestExplore(t *testing.T) {
 	var schedules, histories int
 	datadriven.Walk(t, "testdata/explore", func(t *testing.T, path string) {
 		if testing.Short() && strings.Contains(path, "/long/") {
-			t.Skip("long")
+			t.Skip("runs every schedule of larger programs; the smaller ones run with -short too")
 		}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			c := parseCommand(t, d)
