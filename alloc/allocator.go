@@ -179,11 +179,16 @@ func (a *Allocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) err
 // EmptyCache gives back what is cached and can go, on every device. A device
 // whose driver refuses does not keep the others from it.
 func (a *Allocator) EmptyCache() error {
-	var failures error
+	return a.onEachDevice((*device).releaseCached)
+}
+
+// onEachDevice does something with each device's lock held, whether or not it
+// failed on the ones before.
+func (a *Allocator) onEachDevice(do func(d *device, context any) error) (failures error) {
 	for _, d := range a.devices {
 		context := d.diary.gather(spec.ContextAll)
 		d.mu.Lock()
-		failures = errors.Join(failures, d.releaseCached(context))
+		failures = errors.Join(failures, do(d, context))
 		d.mu.Unlock()
 	}
 	return failures

@@ -82,12 +82,9 @@ func (d *device) newExpandableSegment(w *want) (*block, error) {
 		return nil, err
 	}
 	s := &segment{base: x.base, size: x.size(), expandable: x}
-	template := block{pool: w.pool, segment: s, stream: w.stream}
-	b := d.newBlock(&template, s.base, s.size)
+	b := d.addSegment(s, w)
 	b.mapped = false
-	s.head = b
 	w.pool.unmapped.insert(b)
-	d.segments.insert(s)
 	d.growing = append(d.growing, x)
 	return b, nil
 }

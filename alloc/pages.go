@@ -32,7 +32,7 @@ func (x *expandable) grow(r spec.Range) (spec.Range, error) {
 	if err == nil {
 		return x.mapPages(s.first, handles)
 	}
-	stuck, refusal := x.releasePages(handles)
+	stuck, refusal := releasePages(x.memory, handles)
 	grown, failure := x.mapPages(s.first, stuck)
 	return grown, afterCleanup(err, errors.Join(refusal, failure))
 }
@@ -75,9 +75,9 @@ func (d *device) createPage(memory spec.VirtualMemory, bytes uint64) (spec.PageH
 
 // releasePages gives up pages that are not mapped, and returns those that the driver
 // does not take back.
-func (x *expandable) releasePages(handles []spec.PageHandle) (stuck []spec.PageHandle, failure error) {
+func releasePages(memory spec.VirtualMemory, handles []spec.PageHandle) (stuck []spec.PageHandle, failure error) {
 	for _, h := range handles {
-		if err := x.memory.ReleasePage(h); err != nil {
+		if err := memory.ReleasePage(h); err != nil {
 			stuck = append(stuck, h)
 			failure = errors.Join(failure, fmt.Errorf("releasing a page: %w", err))
 		}

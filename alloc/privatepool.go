@@ -2,7 +2,6 @@ package alloc
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 
 	"gaugeblock/spec"
@@ -248,14 +247,7 @@ func (a *Allocator) SetNoSplit(dev spec.Device, id spec.PoolID) error {
 
 // EmptyPool returns what one freeable pool can return, on every device.
 func (a *Allocator) EmptyPool(id spec.PoolID) error {
-	var failures error
-	for _, d := range a.devices {
-		context := d.diary.gather(spec.ContextAll)
-		d.mu.Lock()
-		failures = errors.Join(failures, d.emptyPool(id, context))
-		d.mu.Unlock()
-	}
-	return failures
+	return a.onEachDevice(func(d *device, context any) error { return d.emptyPool(id, context) })
 }
 
 // onDevice does something with a device's lock held.

@@ -110,10 +110,7 @@ func (d *device) unlockFor(p *pool) (lock func()) {
 // adoptSegment takes a new piece of driver memory into the books.
 func (d *device) adoptSegment(w *want, ptr spec.Ptr) *block {
 	s := &segment{base: ptr, size: w.segmentSize, context: w.context}
-	template := block{pool: w.pool, segment: s, stream: w.stream}
-	b := d.newBlock(&template, ptr, w.segmentSize)
-	s.head = b
-	d.segments.insert(s)
+	b := d.addSegment(s, w)
 
 	kind := w.pool.kind
 	d.stats.Segment.Increase(kind, 1)
@@ -125,6 +122,14 @@ func (d *device) adoptSegment(w *want, ptr spec.Ptr) *block {
 	w.pool.owner.driverSegments++
 	d.trace(spec.ActionSegmentAlloc, b, b.size, w.context, w.thread)
 	return b
+}
+
+// addSegment makes the one block that covers a new segment.
+func (d *device) addSegment(s *segment, w *want) *block {
+	template := block{pool: w.pool, segment: s, stream: w.stream}
+	s.head = d.newBlock(&template, s.base, s.size)
+	d.segments.insert(s)
+	return s.head
 }
 
 // releaseSegment gives a free block that is a whole plain segment back to the

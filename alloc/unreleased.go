@@ -1,7 +1,6 @@
 package alloc
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
@@ -35,13 +34,9 @@ func (u *unreleasedPages) releaseAgain(driver spec.Driver) error {
 	return u.offer(driver.(spec.VirtualMemory), pages)
 }
 
-func (u *unreleasedPages) offer(memory spec.VirtualMemory, pages []spec.PageHandle) (failure error) {
-	for _, h := range pages {
-		if err := memory.ReleasePage(h); err != nil {
-			u.pages = append(u.pages, h)
-			failure = errors.Join(failure, fmt.Errorf("releasing a page: %w", err))
-		}
-	}
+func (u *unreleasedPages) offer(memory spec.VirtualMemory, pages []spec.PageHandle) error {
+	stuck, failure := releasePages(memory, pages)
+	u.pages = append(u.pages, stuck...)
 	return failure
 }
 
