@@ -1,6 +1,7 @@
 package broken
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // operations are those after which the search gives up.
@@ -19,7 +21,8 @@ var seeds = []int{1, 100_001, 200_001, 300_001, 400_001}
 
 // breakage is a way to break the reference.
 type breakage struct {
-	area          string
+	area          string // of the search of tests/conformance that finds it
+	test          string // or the test of tests/linearizability
 	longest       int    // operations of a counterexample that is as short as it should be
 	file          string // relative to the root of the module
 	before, after string
@@ -40,8 +43,10 @@ func TestFound(t *testing.T) {
 			b := read(t, path)
 			command := build(t, b)
 			for _, seed := range seeds {
-				found := search(t, command, b.area, seed)
-				t.Logf("seed %d: found after %d operations, %d are enough: %s", seed, found.FoundAfter, found.Length, found.Detail)
+				started := time.Now()
+				found := b.search(t, command, seed)
+				t.Logf("seed %d: found after %d operations, %d are enough, in %.1f s: %s",
+					seed, found.FoundAfter, found.Length, time.Since(started).Seconds(), found.Detail)
 				if found.Length > b.longest {
 					t.Errorf("seed %d: the shortest counterexample has %d operations, more than %d", seed, found.Length, b.longest)
 				}
@@ -68,6 +73,8 @@ func read(t *testing.T, path string) breakage {
 		switch key {
 		case "area":
 			b.area = value
+		case "test":
+			b.test = value
 		case "file":
 			b.file = value
 		case "longest":
@@ -79,15 +86,15 @@ func read(t *testing.T, path string) breakage {
 	return b
 }
 
-// build builds the command with the piece replaced, and returns its file.
+// build builds what searches with the piece replaced, and returns its file.
 func build(t *testing.T, b breakage) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := filepath.Join(root, filepath.FromSlash(b.file))
-	text, err := os.ReadFile(source)
+	file := filepath.Join(root, filepath.FromSlash(b.file))
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,14 +103,18 @@ func build(t *testing.T, b breakage) string {
 	}
 	dir := t.TempDir()
 	changed := filepath.Join(dir, "changed.go")
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{source: changed}})
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{file: changed}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, changed, strings.Replace(string(text), b.before, b.after, 1))
 	write(t, filepath.Join(dir, "overlay.json"), string(overlay))
-	command := filepath.Join(dir, "gaugeblock")
-	gobuild := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", command, ".")
+	command := filepath.Join(dir, "search")
+	verb, source := []string{"build"}, "."
+	if b.test != "" {
+		verb, source = []string{"test", "-c"}, "./tests/linearizability"
+	}
+	gobuild := exec.Command("go", append(verb, "-overlay", filepath.Join(dir, "overlay.json"), "-o", command, source)...)
 	gobuild.Dir = root
 	if out, err := gobuild.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -125,23 +136,54 @@ type counterexample struct {
 	Length     int    `json:"length"`
 }
 
-// search runs the command and returns what it found, which must be something.
-func search(t *testing.T, command, area string, seed int) counterexample {
+// search runs what was built, which must find something, and exits with 1 then.
+func (b *breakage) search(t *testing.T, command string, seed int) counterexample {
 	t.Helper()
-	out, err := exec.Command(command, "soak", "--json", "--area", area, "--ops", operations,
-		"--seed", strconv.Itoa(seed), "--out", t.TempDir()).Output()
+	run := exec.Command(command, "soak", "--json", "--area", b.area, "--ops", operations,
+		"--seed", strconv.Itoa(seed), "--out", t.TempDir())
+	if b.test != "" {
+		run = exec.Command(command, "-test.run", "^"+b.test+"$")
+		run.Env = append(os.Environ(), "GAUGEBLOCK_SEED="+strconv.Itoa(seed))
+	}
+	out, err := run.Output()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	var found []counterexample
+	if b.test != "" {
+		found = fromTest(t, out)
+	} else {
+		found = fromSoak(t, out)
+	}
+	if len(found) == 0 {
+		t.Fatalf("nothing was found:\n%s", out)
+	}
+	return found[0]
+}
+
+// fromSoak reads the summary of the command.
+func fromSoak(t *testing.T, out []byte) []counterexample {
+	t.Helper()
 	var summary struct {
 		Counterexamples []counterexample `json:"counterexamples"`
 	}
 	if err := json.Unmarshal(out, &summary); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if len(summary.Counterexamples) == 0 {
-		t.Fatalf("nothing was found in %s operations", operations)
+	return summary.Counterexamples
+}
+
+// fromTest reads what a test says of its failure.
+func fromTest(t *testing.T, out []byte) []counterexample {
+	t.Helper()
+	begin, end := bytes.IndexByte(out, '{'), bytes.LastIndexByte(out, '}')
+	if begin < 0 {
+		return nil
 	}
-	return summary.Counterexamples[0]
+	var found counterexample
+	if err := json.Unmarshal(out[begin:end+1], &found); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return []counterexample{found}
 }

@@ -1,4 +1,4 @@
-// Package broken shows that the search of tests/conformance finds something: it
+// Package broken shows that the searches of the suites find something: it
 // breaks the reference on purpose, in ways in which allocators have been broken,
 // and runs the search on each.
 //
@@ -7,6 +7,7 @@
 // alloc before and after. The piece is replaced while the command is being built
 // (go build -overlay); nothing is changed on disk.
 //
-// What only several goroutines at once can bring to light is not here: the search
-// runs one operation after the other (see tests/linearizability).
+// The search runs one operation after the other. What only several threads at once
+// can bring to light names a test of tests/linearizability instead of an area, which
+// is built and started in the same way.
 package broken

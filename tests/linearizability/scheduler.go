@@ -40,23 +40,28 @@ func Run(s Setup, p Program, policy Policy) (*History, error) {
 
 // schedule runs the threads of the history's program to their ends and notes the
 // schedule.
-func (w *world) schedule(h *History, policy Policy) (failure error) {
-	defer func() {
-		if r := recover(); r != nil {
-			failure = fmt.Errorf("the allocator panics: %v\n%s", r, h.Command())
-		}
-	}()
+func (w *world) schedule(h *History, policy Policy) error {
 	resume, ready := w.start(h.Program.Threads)
 	for len(ready) > 0 {
-		w.running = policy.Choose(ready)
+		w.running = policy.Choose(ready) // which may panic: rapid's way to give a run up
 		h.Schedule = append(h.Schedule, w.running)
-		if paused := resume[w.running](); !paused {
+		paused, panicked := try(resume[w.running])
+		if panicked != nil {
+			return fmt.Errorf("the allocator panics: %v\n%s", panicked, h.Command())
+		}
+		if !paused {
 			ready = without(ready, w.running)
 		}
 	}
 	w.running = outside
 	w.pause = func(Pause) {}
 	return nil
+}
+
+// try resumes a thread, and tells of a panic in it.
+func try(resume func() (paused bool)) (paused bool, panicked any) {
+	defer func() { panicked = recover() }()
+	return resume(), nil
 }
 
 // start makes the threads. Each runs when it is resumed, and says then whether it
