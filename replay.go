@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 
+	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
 )
 
@@ -74,7 +75,7 @@ func (c *replayCommand) Run(env *environment) error {
 
 func (c *replayCommand) replay(file string, stdin io.Reader) *replayed {
 	r := &replayed{}
-	options := replay.Options{New: replay.Reference}
+	options := replay.Options{New: reference.New}
 	if c.Verbose {
 		options.Story = &r.story
 	}

@@ -10,7 +10,7 @@ import (
 
 	"gaugeblock/spec"
 	"gaugeblock/tests/conformance"
-	"gaugeblock/tests/replay"
+	"gaugeblock/tests/reference"
 )
 
 // soakCommand is "gaugeblock soak".
@@ -167,7 +167,7 @@ func (c *soakCommand) search(area *conformance.Area, share, done int, p *progres
 }
 
 func (c *soakCommand) options() conformance.Options {
-	return conformance.Options{New: replay.Reference, Every: 8}
+	return conformance.Options{New: reference.New, Every: 8}
 }
 
 // tell shortens a counterexample and writes it down.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"gaugeblock/spec"
+	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
 )
 
@@ -73,7 +74,7 @@ func (r recording) replay(t *testing.T) replay.Result {
 	if err := w.Close(r.end); err != nil {
 		t.Fatal(err)
 	}
-	result, err := replay.Reader(&text, "rewritten", replay.Options{New: replay.Reference})
+	result, err := replay.Reader(&text, "rewritten", replay.Options{New: reference.New})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
 )
 
@@ -31,7 +32,7 @@ func TestGolden(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				result, err := replay.File(files[name], replay.Options{New: replay.Reference})
+				result, err := replay.File(files[name], replay.Options{New: reference.New})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,6 +12,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/spec"
 	"gaugeblock/tests/linearizability"
+	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
 )
 
@@ -30,7 +31,7 @@ func TestTraceReplays(t *testing.T) {
 			return
 		}
 		written++
-		result, err := replay.File(file, replay.Options{New: replay.Reference})
+		result, err := replay.File(file, replay.Options{New: reference.New})
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -101,7 +102,7 @@ func TestCounterexample(t *testing.T) {
 	if written, err := os.ReadFile(file); err != nil || !strings.HasSuffix(x.Error(), "as a trace:\n"+string(written)) {
 		t.Errorf("%v: the trace is not in %v", err, x)
 	}
-	if result, err := replay.File(file, replay.Options{New: replay.Reference}); err != nil || !result.Exact {
+	if result, err := replay.File(file, replay.Options{New: reference.New}); err != nil || !result.Exact {
 		t.Errorf("the reference: %v, %v", err, &result)
 	}
 	factory := func(driver spec.Driver, _ *spec.TraceHeader) (spec.Allocator, error) {

@@ -6,6 +6,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/spec"
 	"gaugeblock/tests/conformance"
+	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
 )
 
@@ -99,7 +100,7 @@ func replayable(t *testing.T, f *conformance.Failure) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := replay.File(path, replay.Options{New: replay.Reference})
+	result, err := replay.File(path, replay.Options{New: reference.New})
 	if err != nil || !result.Exact || result.Operations != len(f.Ops) {
 		t.Errorf("the trace cannot be replayed: %v, %v", &result, err)
 	}

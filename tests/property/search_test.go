@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"gaugeblock/tests/conformance"
-	"gaugeblock/tests/replay"
+	"gaugeblock/tests/reference"
 )
 
 // checked counts operations over all tests of the package.
@@ -48,7 +48,7 @@ func fromEnvironment(t *testing.T, name string, otherwise int) int {
 
 // options are those of a search of the reference.
 func options() conformance.Options {
-	return conformance.Options{New: replay.Reference, Every: 16}
+	return conformance.Options{New: reference.New, Every: 16}
 }
 
 // TestAreas searches every area until its share of the operations is done and every

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
 )
 
@@ -23,7 +24,7 @@ const recorded = `{"format":"allocator-trace","version":2,"total_memory":1073741
 
 func replayText(t *testing.T, trace string) replay.Result {
 	t.Helper()
-	result, err := replay.Reader(strings.NewReader(trace), "trace", replay.Options{New: replay.Reference})
+	result, err := replay.Reader(strings.NewReader(trace), "trace", replay.Options{New: reference.New})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/spec"
+	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
 )
 
@@ -39,15 +40,15 @@ func TestTranscripts(t *testing.T) {
 
 // allocators are the reference, and the reference with abilities taken away.
 var allocators = map[string]replay.Factory{
-	"reference": replay.Reference,
+	"reference": reference.New,
 	// bare can do what every allocator can.
 	"bare": func(driver spec.Driver, h *spec.TraceHeader) (spec.Allocator, error) {
-		a, err := replay.Reference(driver, h)
+		a, err := reference.New(driver, h)
 		return struct{ spec.Allocator }{a}, err
 	},
 	// observed also tells what it does.
 	"observed": func(driver spec.Driver, h *spec.TraceHeader) (spec.Allocator, error) {
-		a, err := replay.Reference(driver, h)
+		a, err := reference.New(driver, h)
 		return struct {
 			spec.Allocator
 			spec.Observable
@@ -58,6 +59,6 @@ var allocators = map[string]replay.Factory{
 		if strings.Contains(h.Settings, "expandable_segments:True") {
 			return nil, &spec.NotSupportedError{Op: "settings", Reason: "expandable_segments:True"}
 		}
-		return replay.Reference(driver, h)
+		return reference.New(driver, h)
 	},
 }
