@@ -1,0 +1,127 @@
+------------------------------- MODULE Blocks -------------------------------
+(***************************************************************************)
+(* Segments and blocks.                                                    *)
+(*                                                                         *)
+(* A segment is memory that the driver gave in one piece.  It belongs to a *)
+(* stream and to one kind of a pool, and is cut into blocks.  A block is   *)
+(* given out, or kept free, as a whole.                                    *)
+(*                                                                         *)
+(* The operators here and in the modules that build on this one take a     *)
+(* heap h, a record with a field for each variable, and say what it is     *)
+(* afterwards, so that a malloc, which does many things, can be written as *)
+(* what it does one after the other.                                       *)
+(*                                                                         *)
+(*   h.segments   set of [addr, size, stream, pool, kind]                  *)
+(*   h.blocks     set of [addr, size, requested, allocated, mapped,        *)
+(*                        eventCount, uses]                                *)
+(*   h.cached     the addresses of the blocks on the free lists            *)
+(*   h.stats      the figures that the allocator keeps as it goes          *)
+(*                                                                         *)
+(* A block's requested is 0 while nobody has or uses it.                   *)
+(***************************************************************************)
+EXTENDS Geometry
+
+CONSTANTS
+    MaxSplitSize,        \* blocks of this size and more are never split; a number above the memory: no such size
+    MaxNonSplitRounding  \* how much larger than an oversize request its block may be
+
+\* A request on its way: the stream, what was asked for, and what follows from it.
+AllocParams(stream, bytes, pool) ==
+    LET size == RoundSize(bytes) IN
+    [stream |-> stream, requested |-> bytes, size |-> size,
+     allocSize |-> AllocationSize(size), pool |-> pool, kind |-> KindOf(size)]
+
+NewBlock(addr, size) ==
+    [addr |-> addr, size |-> size, requested |-> 0, allocated |-> FALSE,
+     mapped |-> TRUE, eventCount |-> 0, uses |-> {}]
+
+BlockAt(h, addr) == CHOOSE b \in h.blocks : b.addr = addr
+SegmentOf(h, b) == CHOOSE g \in h.segments : Inside(b, g)
+BlocksOf(h, g) == {b \in h.blocks : Inside(b, g)}
+
+\* Nobody has the block or uses it.
+IsFree(b) == ~b.allocated /\ b.eventCount = 0 /\ b.uses = {}
+
+\* The block is only a part of its segment.
+IsSplit(h, b) == b.size < SegmentOf(h, b).size
+
+(***************************************************************************)
+(* Best fit: the smallest free block of the stream that is large enough,   *)
+(* at the lowest address among equals.                                     *)
+(***************************************************************************)
+
+\* What the free list of a stream in one kind of a pool holds.
+FreeList(h, pool, kind, stream) ==
+    {b \in h.blocks : /\ b.addr \in h.cached
+                      /\ LET g == SegmentOf(h, b)
+                         IN g.stream = stream /\ g.pool = pool /\ g.kind = kind}
+
+Before(b, c) == b.size < c.size \/ (b.size = c.size /\ b.addr < c.addr)
+First(S) == CHOOSE b \in S : \A c \in S \ {b} : Before(b, c)
+
+\* Oversize blocks are kept for requests of about their size.
+TooLarge(b, p) ==
+    IF p.size < MaxSplitSize
+    THEN b.size >= MaxSplitSize
+    ELSE b.size >= p.size + MaxNonSplitRounding
+
+\* The set of the block that is found, empty if there is none.  If the best
+\* fit is too large nothing is found: there is no second candidate.
+GetFreeBlock(h, p) ==
+    LET fits == {b \in FreeList(h, p.pool, p.kind, p.stream) : b.size >= p.size}
+    IN IF fits = {} \/ TooLarge(First(fits), p) THEN {} ELSE {First(fits)}
+
+(***************************************************************************)
+(* Giving a block out.  The request takes the low addresses; the rest goes *)
+(* to the free list, if it is worth keeping apart.                         *)
+(***************************************************************************)
+
+ShouldSplit(b, p) ==
+    LET rest == b.size - p.size IN
+    IF p.kind = "small"
+    THEN rest >= MinBlock
+    ELSE p.size < MaxSplitSize /\ rest > SmallSize
+
+\* How the bytes in free parts of segments change.
+SplitFigure(h, b, p) ==
+    CASE ShouldSplit(b, p) /\ IsSplit(h, b)  -> -p.size
+      [] ShouldSplit(b, p) /\ ~IsSplit(h, b) -> b.size - p.size
+      [] ~ShouldSplit(b, p) /\ IsSplit(h, b) -> -b.size
+      [] OTHER -> 0
+
+AllocFoundBlock(h, p, b) ==
+    LET split == ShouldSplit(b, p)
+        size  == IF split THEN p.size ELSE b.size
+        out   == [b EXCEPT !.size = size, !.allocated = TRUE, !.requested = p.requested]
+        rest  == IF split THEN {[b EXCEPT !.addr = @ + size, !.size = @ - size]} ELSE {}
+    IN [h EXCEPT !.blocks = (@ \ {b}) \cup {out} \cup rest,
+                 !.cached = (@ \ {b.addr}) \cup {r.addr : r \in rest},
+                 !.stats.allocated = @ + size,
+                 !.stats.active = @ + size,
+                 !.stats.inactiveSplit = @ + SplitFigure(h, b, p)]
+
+(***************************************************************************)
+(* Taking a block back.                                                    *)
+(***************************************************************************)
+
+\* The free blocks beside b that it becomes one with.
+Mergeable(h, b) ==
+    {c \in h.blocks : /\ End(c) = b.addr \/ End(b) = c.addr
+                      /\ SegmentOf(h, c) = SegmentOf(h, b)
+                      /\ IsFree(c)
+                      /\ c.mapped = b.mapped}
+
+TryMergeBlocks(h, b) ==
+    LET parts == {b} \cup Mergeable(h, b)
+    IN [NewBlock(Min({c.addr : c \in parts}), SumOfSizes(parts)) EXCEPT !.mapped = b.mapped]
+
+\* A block that nobody has or uses any more can be given out again.
+FreeBlock(h, b) ==
+    LET merged == TryMergeBlocks(h, b)
+        gone   == {c \in h.blocks : Inside(c, merged)}
+    IN [h EXCEPT !.blocks = (@ \ gone) \cup {merged},
+                 !.cached = (@ \ {c.addr : c \in gone}) \cup {merged.addr},
+                 !.stats.active = @ - b.size,
+                 !.stats.inactiveSplit = @ - SumOfSizes(gone \ {b})
+                     + IF IsSplit(h, merged) THEN merged.size ELSE 0]
+=============================================================================

@@ -1,0 +1,116 @@
+-------------------------- MODULE CachingAllocator --------------------------
+(***************************************************************************)
+(* The caching allocator of one device: a program that mallocs and frees,  *)
+(* on several streams, and a device on which work completes.               *)
+(*                                                                         *)
+(* An action is what happens while the allocator's lock is held.  Here     *)
+(* that is a whole call; TwoStepMalloc.tla has the case in which the lock  *)
+(* is released while the driver is asked.                                  *)
+(***************************************************************************)
+EXTENDS Invariants
+
+CONSTANT Sizes  \* what programs ask for: a set of numbers
+
+vars == <<device, work, segments, blocks, cached, events, stats, given>>
+
+Become(h) ==
+    /\ device' = h.device
+    /\ work' = h.work
+    /\ segments' = h.segments
+    /\ blocks' = h.blocks
+    /\ cached' = h.cached
+    /\ events' = h.events
+    /\ stats' = h.stats
+
+(***************************************************************************)
+(* Malloc.  The result is the heap afterwards and the set of the address   *)
+(* that is given out, empty if the allocator is out of memory.             *)
+(***************************************************************************)
+
+\* The block leaves the free list, if it is on one, and goes to the program.
+GiveOut(h, p, b) ==
+    [heap |-> AllocFoundBlock(h, p, b), given |-> {b.addr}]
+
+\* The last step: the whole cache goes back, and the driver is asked once more.
+\* The cache is not searched again.
+RetryOrFail(h, p) ==
+    LET last == AllocBlock(ReleaseCachedBlocks(h), p) IN
+    IF last.found = {}
+    THEN [heap |-> last.heap, given |-> {}]
+    ELSE GiveOut(last.heap, p, First(last.found))
+
+\* The driver is asked, the second time with just enough oversize blocks given back.
+ObtainBlock(h, p) ==
+    LET first     == AllocBlock(h, p)
+        available == ReleaseAvailableCachedBlocks(h, p)
+        second    == IF available.enough
+                     THEN AllocBlock(available.heap, p)
+                     ELSE [heap |-> available.heap, found |-> {}]
+    IN CASE first.found # {} -> GiveOut(first.heap, p, First(first.found))
+         [] first.found = {} /\ second.found # {} -> GiveOut(second.heap, p, First(second.found))
+         [] OTHER -> RetryOrFail(second.heap, p)
+
+MallocResult(h, stream, bytes) ==
+    LET p     == AllocParams(stream, bytes, 0)
+        now   == ProcessEvents(h)
+        found == GetFreeBlock(now, p)
+    IN IF found # {} THEN GiveOut(now, p, First(found)) ELSE ObtainBlock(now, p)
+
+Malloc(stream, bytes) ==
+    LET result == MallocResult(Heap, stream, bytes) IN
+    /\ Become(result.heap)
+    /\ given' = given \cup {[addr |-> a, stream |-> stream, bytes |-> bytes] : a \in result.given}
+
+(***************************************************************************)
+(* Free.  The block counts as not allocated at once.  If nobody else used  *)
+(* it, it can be given out again at once; else it waits for events.        *)
+(***************************************************************************)
+
+FreeResult(h, b) ==
+    LET back     == [b EXCEPT !.allocated = FALSE]
+        launched == LaunchAll(h, b.uses, b)
+        taken    == [launched EXCEPT !.blocks = (@ \ {b}) \cup {back},
+                                     !.stats.allocated = @ - b.size]
+    IN IF b.uses = {} THEN FreeBlock(taken, back) ELSE InsertEvents(taken, back)
+
+Free(addr) ==
+    \E b \in blocks :
+        /\ b.addr = addr /\ b.allocated
+        /\ Become(FreeResult(Heap, b))
+        /\ given' = {x \in given : x.addr # addr}
+
+\* A stream uses memory that is out.  The block's own stream needs no note.
+RecordStream(addr, stream) ==
+    \E b \in blocks :
+        /\ b.addr = addr /\ b.allocated
+        /\ stream # SegmentOf(Heap, b).stream
+        /\ blocks' = (blocks \ {b}) \cup {[b EXCEPT !.uses = @ \cup {stream}]}
+        /\ UNCHANGED <<device, work, segments, cached, events, stats, given>>
+
+EmptyCache == Become(ReleaseCachedBlocks(Heap)) /\ UNCHANGED given
+
+\* The device finishes the oldest work of a stream.
+Complete(stream) ==
+    /\ work[stream] # <<>>
+    /\ Become(Done(Heap, stream, 1))
+    /\ UNCHANGED given
+
+Init ==
+    /\ device = EmptyHeap.device
+    /\ work = EmptyHeap.work
+    /\ segments = EmptyHeap.segments
+    /\ blocks = EmptyHeap.blocks
+    /\ cached = EmptyHeap.cached
+    /\ events = EmptyHeap.events
+    /\ stats = EmptyHeap.stats
+    /\ given = {}
+
+Next ==
+    \/ \E s \in Streams, n \in Sizes : Malloc(s, n)
+    \/ \E a \in Addresses : Free(a)
+    \/ \E a \in Addresses, s \in Streams : RecordStream(a, s)
+    \/ \E s \in Streams : Complete(s)
+    \/ EmptyCache
+
+Spec == Init /\ [][Next]_vars
+=============================================================================

@@ -1,0 +1,49 @@
+------------------------------- MODULE Driver -------------------------------
+(***************************************************************************)
+(* Memory comes from the driver in segments, against two bounds: the limit *)
+(* that the program has set, which the allocator tests, and the memory of  *)
+(* the device, which the driver does.                                      *)
+(*                                                                         *)
+(*   h.device   what the driver has given and not got back, [addr, size]   *)
+(*                                                                         *)
+(* Where the driver puts a segment does not matter to an allocator.  Here  *)
+(* it is the lowest hole that is large enough.  Addresses are not memory:  *)
+(* holes may be left below while memory lies above.                        *)
+(***************************************************************************)
+EXTENDS Events
+
+CONSTANTS
+    Memory,  \* of the device
+    Limit    \* on what is held from the driver; above Memory: none
+
+Addresses == 0..(2 * Memory - 1)
+
+LowestHole(device, size) ==
+    Min({a \in {0} \cup {End(x) : x \in device} :
+            \A x \in device : ~Overlap(x, [addr |-> a, size |-> size])})
+
+WithinLimit(h, p) == h.stats.reserved + p.allocSize <= Limit
+HasMemory(h, p) == SumOfSizes(h.device) + p.allocSize <= Memory
+
+\* What the driver does: it puts the segment somewhere.
+DriverMalloc(h, p) ==
+    [addr |-> LowestHole(h.device, p.allocSize), size |-> p.allocSize]
+
+\* What the allocator does with it: the segment is one block, which is about to
+\* be given out.
+AdoptSegment(h, p, range) ==
+    LET g == [addr |-> range.addr, size |-> range.size,
+              stream |-> p.stream, pool |-> p.pool, kind |-> p.kind]
+    IN [h EXCEPT !.segments = @ \cup {g},
+                 !.blocks = @ \cup {NewBlock(g.addr, g.size)},
+                 !.stats.reserved = @ + g.size]
+
+\* An attempt to get a segment, and a block that is all of it: the set of the
+\* block, empty if there is none, and the heap that it is in.
+AllocBlock(h, p) ==
+    IF ~WithinLimit(h, p) \/ ~HasMemory(h, p)
+    THEN [heap |-> h, found |-> {}]
+    ELSE LET range == DriverMalloc(h, p)
+             granted == [h EXCEPT !.device = @ \cup {range}]
+         IN [heap |-> AdoptSegment(granted, p, range), found |-> {NewBlock(range.addr, range.size)}]
+=============================================================================

@@ -1,0 +1,77 @@
+------------------------------- MODULE Events -------------------------------
+(***************************************************************************)
+(* Streams and events.                                                     *)
+(*                                                                         *)
+(* The work of a stream runs in order.  A block belongs to one stream, so  *)
+(* it can be given out again on that stream while work still uses it.  If  *)
+(* other streams used it, the end of their work must be waited for: when   *)
+(* the block is freed, an event is put behind the work of each of them,    *)
+(* and the block waits until all its events have completed.                *)
+(*                                                                         *)
+(*   h.work     what the device has still to do: for each stream, in       *)
+(*              order, the memory that the work uses, [addr, size]         *)
+(*   h.events   the events that the allocator waits for: for each stream,  *)
+(*              in order, [block, behind]: the address of the block, and   *)
+(*              how many pieces of work must complete before the event     *)
+(*                                                                         *)
+(* The device lets work complete whenever it likes (the action Complete).  *)
+(* The allocator finds out when it asks (ProcessEvents), or waits          *)
+(* (SynchronizeAndFreeEvents).                                             *)
+(***************************************************************************)
+EXTENDS Blocks
+
+CONSTANTS Streams  \* a set of numbers
+
+\* The last use of a block by a stream is the last work in it when the block is freed.
+Launch(h, stream, b) ==
+    [h EXCEPT !.work[stream] = Append(@, [addr |-> b.addr, size |-> b.size])]
+
+RECURSIVE LaunchAll(_, _, _)
+LaunchAll(h, streams, b) ==
+    IF streams = {} THEN h
+    ELSE LET s == Min(streams) IN LaunchAll(Launch(h, s, b), streams \ {s}, b)
+
+\* The oldest n pieces of work of a stream are done.
+Done(h, stream, n) ==
+    [h EXCEPT !.work[stream] = SubSeq(@, n + 1, Len(@)),
+              !.events[stream] = [i \in 1..Len(@) |-> [@[i] EXCEPT !.behind = Max(0, @ - n)]]]
+
+RECURSIVE RecordEvents(_, _, _)
+RecordEvents(h, streams, b) ==
+    IF streams = {} THEN h
+    ELSE LET s == Min(streams)
+             event == [block |-> b.addr, behind |-> Len(h.work[s])]
+         IN RecordEvents([h EXCEPT !.events[s] = Append(@, event)], streams \ {s}, b)
+
+\* The block waits for an event in each of the streams that used it.
+InsertEvents(h, b) ==
+    LET waiting == [b EXCEPT !.eventCount = Cardinality(b.uses), !.uses = {}]
+    IN RecordEvents([h EXCEPT !.blocks = (@ \ {b}) \cup {waiting}], b.uses, b)
+
+\* The oldest event of a stream is struck out, and its block freed if it was
+\* the last that held it.
+CompleteEvent(h, stream) ==
+    LET b == BlockAt(h, Head(h.events[stream]).block)
+        c == [b EXCEPT !.eventCount = @ - 1]
+        struck == [h EXCEPT !.events[stream] = Tail(@),
+                            !.blocks = (@ \ {b}) \cup {c}]
+    IN IF c.eventCount = 0 THEN FreeBlock(struck, c) ELSE struck
+
+\* Of each stream the events are looked at in order, up to the first that has
+\* not completed.
+RECURSIVE ProcessEvents(_)
+ProcessEvents(h) ==
+    LET ready == {s \in Streams : h.events[s] # <<>> /\ Head(h.events[s]).behind = 0}
+    IN IF ready = {} THEN h ELSE ProcessEvents(CompleteEvent(h, Min(ready)))
+
+\* All outstanding events are waited for.
+RECURSIVE Synchronize(_, _)
+Synchronize(h, streams) ==
+    IF streams = {} THEN h
+    ELSE LET s == Min(streams)
+             queue == h.events[s]
+             waited == IF queue = <<>> THEN h ELSE Done(h, s, queue[Len(queue)].behind)
+         IN Synchronize(waited, streams \ {s})
+
+SynchronizeAndFreeEvents(h) == ProcessEvents(Synchronize(h, Streams))
+=============================================================================

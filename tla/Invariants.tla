@@ -1,0 +1,88 @@
+----------------------------- MODULE Invariants -----------------------------
+(***************************************************************************)
+(* What is true whenever no call is under way.  The names are those of     *)
+(* docs/invariants.md, which says what goes wrong when one is broken.      *)
+(***************************************************************************)
+EXTENDS Release
+
+VARIABLES
+    \* the device
+    device,    \* memory that the driver has given and not got back: set of [addr, size]
+    work,      \* what is still to do: [Streams -> sequence of [addr, size]]
+    \* the allocator
+    segments,  \* set of [addr, size, stream, pool, kind]
+    blocks,    \* set of [addr, size, requested, allocated, mapped, eventCount, uses]
+    cached,    \* set of addresses: the blocks on the free lists
+    events,    \* what it waits for: [Streams -> sequence of [block, behind]]
+    stats,     \* figures it keeps: [allocated, active, reserved, inactiveSplit]
+    \* the program
+    given      \* what it was given and has not freed: set of [addr, stream, bytes]
+
+Heap == [device |-> device, work |-> work, segments |-> segments, blocks |-> blocks,
+         cached |-> cached, events |-> events, stats |-> stats]
+
+EmptyHeap ==
+    [device |-> {}, work |-> [s \in Streams |-> <<>>], segments |-> {}, blocks |-> {},
+     cached |-> {}, events |-> [s \in Streams |-> <<>>],
+     stats |-> [allocated |-> 0, active |-> 0, reserved |-> 0, inactiveSplit |-> 0]]
+
+BlocksTileSegments ==
+    /\ \A b \in blocks : \E g \in segments : Inside(b, g)
+    /\ \A g \in segments :
+        LET parts == BlocksOf(Heap, g) IN
+        /\ \A b, c \in parts : b = c \/ ~Overlap(b, c)
+        /\ SumOfSizes(parts) = g.size
+
+LiveBlocksDisjoint ==
+    /\ \A g, k \in segments : g = k \/ ~Overlap(g, k)
+    /\ \A b, c \in blocks : b.allocated /\ c.allocated => b = c \/ ~Overlap(b, c)
+
+NoMergeableNeighbours == \A b \in blocks : IsFree(b) => Mergeable(Heap, b) = {}
+
+SizesAndAlignment ==
+    /\ \A b \in blocks : b.size > 0 /\ b.size % MinBlock = 0 /\ b.addr % MinBlock = 0
+    /\ \A g \in segments :
+        IF g.kind = "small" THEN g.size = SmallBuffer
+        ELSE g.size = LargeBuffer \/ (g.size >= MinLargeAlloc /\ g.size % RoundLarge = 0)
+
+RequestsFit ==
+    \A b \in blocks : ~IsFree(b) =>
+        /\ b.requested <= b.size
+        /\ IF SegmentOf(Heap, b).kind = "small"
+           THEN b.size <= SmallSize /\ b.size = RoundSize(b.requested)
+           ELSE b.size > SmallSize
+
+ActiveBlocksAreMapped == \A b \in blocks : ~IsFree(b) => b.mapped
+
+Bytes(Is(_)) == SumOfSizes({b \in blocks : Is(b)})
+
+AccountingAddsUp ==
+    /\ stats.allocated = Bytes(LAMBDA b : b.allocated)
+    /\ stats.active = Bytes(LAMBDA b : ~IsFree(b))
+    /\ stats.reserved = Bytes(LAMBDA b : b.mapped)
+    /\ stats.inactiveSplit = Bytes(LAMBDA b : IsFree(b) /\ IsSplit(Heap, b))
+
+FreeListsHoldFreeBlocks == cached = {b.addr : b \in {c \in blocks : IsFree(c) /\ c.mapped}}
+
+\* How many events are queued for a block.
+Queued(b) ==
+    Cardinality({<<s, i>> \in Streams \X (1..Cardinality(blocks)) :
+                    i <= Len(events[s]) /\ events[s][i].block = b.addr})
+
+HeldBlocksAreAwaited ==
+    \A b \in blocks : /\ b.eventCount = Queued(b)
+                      /\ b.allocated => b.eventCount = 0
+                      /\ ~b.allocated => b.uses = {}
+
+AllocatedBlocksWereGivenOut ==
+    given = {[addr |-> b.addr, stream |-> SegmentOf(Heap, b).stream, bytes |-> b.requested]
+                : b \in {c \in blocks : c.allocated}}
+
+\* Memory is not out on one stream while another has still to use it for the
+\* owner before.
+NoReuseWhileInUse ==
+    \A s \in Streams : \A i \in 1..Len(work[s]) : \A b \in blocks :
+        b.allocated /\ Overlap(b, work[s][i]) => SegmentOf(Heap, b).stream = s
+
+NothingIsLost == stats.reserved = SumOfSizes(device)
+=============================================================================
