@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,17 +39,22 @@ type DriverFigures struct {
 
 // Observe looks at an allocator: its snapshot, its statistics, and the allocator
 // itself if it is an Inspector. The caller adds Driver and History if it has them.
-// A snapshot may leave an entry in the allocator's diary. An error is the
-// allocator's own, wrapped.
+// A snapshot may leave an entry in the allocator's diary. What the allocator cannot
+// tell (ErrNotSupported) is left out; any other error is its own, wrapped.
 func Observe(a Allocator, g Geometry, devices int) (*Observation, error) {
 	o := &Observation{Geometry: g, Devices: devices}
 	snapshot, err := a.Snapshot()
-	if err != nil {
+	switch {
+	case err == nil:
+		o.Snapshot = &snapshot
+	case !errors.Is(err, ErrNotSupported):
 		return nil, fmt.Errorf("observe: %w", err)
 	}
-	o.Snapshot = &snapshot
 	for dev := range Device(devices) {
 		stats, err := a.Stats(dev)
+		if errors.Is(err, ErrNotSupported) {
+			break
+		}
 		if err != nil {
 			return nil, fmt.Errorf("observe: device %d: %w", dev, err)
 		}

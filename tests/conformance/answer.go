@@ -50,12 +50,22 @@ func (t *Trial) checkGiven(op *spec.Op, out *replay.Performed) *Failure {
 		return nil
 	}
 	if (out.Ptr == 0) != (op.Size == 0) {
-		return t.fail("null pointer", "a request of %d bytes was given %v", op.Size, out.Ptr)
+		if f := t.fail("null pointer", "a request of %d bytes was given %v", op.Size, out.Ptr); f != nil {
+			return f
+		}
 	}
-	if uint64(out.Ptr)%t.header.Geometry.MinBlock != 0 && t.program.enabled {
+	if uint64(out.Ptr)%t.alignment() != 0 && t.program.enabled {
 		return t.fail("alignment", "a request of %d bytes was given %v", op.Size, out.Ptr)
 	}
 	return nil
+}
+
+// alignment is what addresses have to be multiples of.
+func (t *Trial) alignment() uint64 {
+	if t.options.Align > 0 {
+		return t.options.Align
+	}
+	return t.header.Geometry.MinBlock
 }
 
 // checkOutOfMemory looks whether a request had to fail: the limit or the device
@@ -75,8 +85,14 @@ func (t *Trial) checkOutOfMemory(err error) *Failure {
 		return nil
 	}
 	stats, failed := t.player.Allocator().Stats(oom.Device)
+	if errors.Is(failed, spec.ErrNotSupported) {
+		if oom.SegmentSize <= oom.DeviceFree && !oom.Limited {
+			return t.fail("out of memory with memory left", "%v", err)
+		}
+		return nil
+	}
 	if failed != nil {
-		return t.fail("cannot be observed", "%v", failed)
+		return t.fail(classUnseen, "%v", failed)
 	}
 	reserved := uint64(stats.ReservedBytes[spec.Aggregate].Current)
 	if oom.SegmentSize <= oom.DeviceFree && !(oom.Limited && reserved+oom.SegmentSize > oom.Limit) {

@@ -49,6 +49,11 @@ func (a *Area) Required() []Label {
 	return required
 }
 
+// has reports whether programs of the area have operations of the kind.
+func (a *Area) has(kind spec.OpKind) bool {
+	return slices.ContainsFunc(a.Kinds, func(s Share) bool { return s.Kind == kind })
+}
+
 // header is the first line of the traces of the area's programs.
 func (a *Area) header(seed uint64, settings string) spec.TraceHeader {
 	h := spec.TraceHeader{

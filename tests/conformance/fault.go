@@ -44,7 +44,7 @@ func (a *Area) RunFaults(seed uint64, length, most int, o Options) Result {
 	c := Seeded(seed)
 	t, err := newTrial(a, a.header(seed, pick(c, a.Settings)), o)
 	if err != nil {
-		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: "no allocator", Detail: err.Error()}}
+		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: classNotMade, Detail: err.Error()}}
 	}
 	before := t.player.GPU().Calls()
 	g := newGenerator(c, t.program, a)
@@ -77,9 +77,9 @@ func (a *Area) runFault(h spec.TraceHeader, seed uint64, fault spec.FaultSpec, o
 		err = t.player.GPU().Inject(fault)
 	}
 	if err != nil {
-		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: "no allocator", Detail: err.Error()}}
+		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: classNotMade, Detail: err.Error()}}
 	}
-	t.faulted = true
+	t.faulted, t.lockstep = true, nil
 	for i := range ops {
 		op := ops[i]
 		t.lost = t.player.GPU().PendingFaults() == 0

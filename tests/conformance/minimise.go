@@ -26,7 +26,7 @@ const effort = 400_000
 
 // Minimise returns the shortest failure of the same class that it finds.
 func Minimise(f *Failure, o Options) *Failure {
-	area := Find(f.Area)
+	area := f.area
 	if area == nil || len(f.Ops) == 0 {
 		return f
 	}

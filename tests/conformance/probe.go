@@ -1,6 +1,9 @@
 package conformance
 
 import (
+	"math"
+	"slices"
+
 	"gaugeblock/spec"
 )
 
@@ -20,24 +23,13 @@ const (
 // probe tries at the side what no operation of a trace can be: calls about memory
 // that is not out. All of them have to be refused, and none may change anything. It
 // leaves no operation behind, so a program with it is the same as one without.
-func (t *Trial) probe() *Failure {
-	a, before := t.player.Allocator(), t.snapshot()
-	elsewhere := spec.Device(t.header.Devices)
-	calls := []misuseCall{
-		{"a malloc on a device that is not there", spec.ErrorInvalidArgument, func() error {
-			_, err := a.Malloc(spec.Request{Device: elsewhere, Bytes: 512})
-			return err
-		}},
-		{"a record_stream of a device that is not there", spec.ErrorInvalidArgument, func() error {
-			return a.RecordStream(t.goodPointer(), elsewhere, 0)
-		}},
+func (t *Trial) probe() (f *Failure) {
+	if t.options.trusting {
+		return nil
 	}
-	for _, bad := range t.badPointers() {
-		calls = append(calls,
-			misuseCall{"a free of " + bad.String(), spec.ErrorInvalidPointer, func() error { return a.Free(bad) }},
-			misuseCall{"a record_stream of " + bad.String(), spec.ErrorInvalidPointer, func() error { return a.RecordStream(bad, 0, 0) }})
-	}
-	for _, try := range calls {
+	defer t.catch(&f)
+	before := t.snapshot()
+	for _, try := range t.misuseCalls() {
 		if got := spec.ErrorName(try.call()); got != try.answer {
 			return t.fail(probeAccepted, "%s should be refused as %s, the answer is %q", try.what, try.answer, got)
 		}
@@ -46,15 +38,47 @@ func (t *Trial) probe() *Failure {
 		t.before[dev].stats = t.now[dev].stats
 	}
 	if err := t.look(); err != nil {
-		return t.fail("cannot be observed", "%v", err)
+		return t.fail(classUnseen, "%v", err)
 	}
 	return t.checkUntouched(before, "a call about memory that is not out")
 }
 
-// badPointers are one that was never given out, and, if there are such, one inside a
-// block and one of a block that nobody has.
+// misuseCalls are what is tried. Of streams only that is tried which the programs do
+// as well.
+func (t *Trial) misuseCalls() []misuseCall {
+	a, elsewhere := t.player.Allocator(), spec.Device(t.header.Devices)
+	streams := t.program.area.has(spec.OpRecordStream)
+	calls := []misuseCall{
+		{"a malloc on a device that is not there", spec.ErrorInvalidArgument, func() error {
+			_, err := a.Malloc(spec.Request{Device: elsewhere, Bytes: 512})
+			return err
+		}},
+		{"a malloc of 2^64-1 bytes", spec.ErrorOOM, func() error {
+			_, err := a.Malloc(spec.Request{Bytes: math.MaxUint64})
+			return err
+		}},
+	}
+	if streams {
+		calls = append(calls, misuseCall{"a record_stream of a device that is not there", spec.ErrorInvalidArgument, func() error {
+			return a.RecordStream(t.goodPointer(), elsewhere, 0)
+		}})
+	}
+	for _, bad := range t.badPointers() {
+		calls = append(calls, misuseCall{"a free of " + bad.String(), spec.ErrorInvalidPointer, func() error { return a.Free(bad) }})
+		if streams {
+			calls = append(calls, misuseCall{"a record_stream of " + bad.String(), spec.ErrorInvalidPointer, func() error { return a.RecordStream(bad, 0, 0) }})
+		}
+	}
+	return calls
+}
+
+// badPointers are one that was never given out, and, if there are such, the one that
+// was freed last, one inside a block and one of a block that nobody has.
 func (t *Trial) badPointers() []spec.Ptr {
 	bad := []spec.Ptr{0x7fff_ffff_f000}
+	if p := t.freed; p != 0 && !t.isOut(p) {
+		bad = append(bad, p)
+	}
 	if p := t.goodPointer(); p != 0 {
 		bad = append(bad, p+1)
 	}
@@ -66,6 +90,10 @@ func (t *Trial) badPointers() []spec.Ptr {
 		}
 	}
 	return bad
+}
+
+func (t *Trial) isOut(p spec.Ptr) bool {
+	return slices.ContainsFunc(t.program.memory, func(m *memory) bool { return m.ptr == p })
 }
 
 // goodPointer is one that is out, null if there is none.

@@ -27,7 +27,7 @@ func (a *Area) Run(seed uint64, length int, o Options) Result {
 func (a *Area) RunWith(c Choices, seed uint64, length int, o Options) Result {
 	t, err := newTrial(a, a.header(seed, pick(c, a.Settings)), o)
 	if err != nil {
-		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: "no allocator", Detail: err.Error()}}
+		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: classNotMade, Detail: err.Error()}}
 	}
 	g := newGenerator(c, t.program, a)
 	var f *Failure
@@ -54,7 +54,7 @@ func (t *Trial) result(seed uint64, f *Failure) Result {
 func (a *Area) replayOps(h spec.TraceHeader, seed uint64, ops []spec.Op, o Options) Result {
 	t, err := newTrial(a, h, o)
 	if err != nil {
-		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: "no allocator", Detail: err.Error()}}
+		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: classNotMade, Detail: err.Error()}}
 	}
 	for i := range ops {
 		op := ops[i]

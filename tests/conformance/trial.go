@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
+	"strings"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
@@ -33,12 +35,16 @@ type Trial struct {
 	answered error     // how the latest one failed
 	skipped  bool      // what it was about was gone
 	checked  int       // operations that were checked, at whatever cost
+	freed    spec.Ptr  // what was freed last
 	now      []picture // of each device, after the latest operation
 	before   []picture // the one before
 	limit    []uint64  // bytes that the device gives to this machine at most
 
 	faulted bool // a driver call was made to fail: operations may fail for it
 	lost    bool // and every later call fails as well: only the structures can be sound
+
+	cache    *cacheWatch    // what should be reused, if the program is about that
+	lockstep *replay.Player // the other allocator does the same, if they are compared
 }
 
 // Options says what is tried, and how thoroughly.
@@ -48,8 +54,22 @@ type Options struct {
 	// Every so many operations everything is looked at; 0 means at the end only.
 	Every int
 
+	// Align is what addresses have to be multiples of, in bytes; 0 means the
+	// geometry's MinBlock.
+	Align uint64
+	// Overlook, if given, says which classes of failures are none here. A program
+	// goes on after them if it can.
+	Overlook func(class string) bool
+	// Against, if given, makes an allocator that has to do the same things, decision
+	// by decision.
+	Against replay.Factory
+
 	// probing: after every operation calls are tried that have to be refused.
 	probing bool
+	// caching: the program is one of cachingArea's, whose every reuse is looked at.
+	caching bool
+	// trusting: nothing is tried that has to be refused.
+	trusting bool
 }
 
 // Failure is something that must not be, and how it came to be.
@@ -62,6 +82,7 @@ type Failure struct {
 	Ops    []spec.Op // in the last of them it was found
 	Found  int       // operations checked before it was found; more than len(Ops) once minimised
 
+	area    *Area
 	answers []string // how the operations failed that may fail
 }
 
@@ -72,23 +93,34 @@ func (f *Failure) Error() string {
 
 // newTrial sets up the program, the allocator and the device.
 func newTrial(area *Area, h spec.TraceHeader, o Options) (*Trial, error) {
-	player, err := replay.NewPlayer(&h, o.New)
+	factory, cache := o.New, (*cacheWatch)(nil)
+	if o.caching {
+		cache = newCacheWatch()
+		factory = cache.between(factory)
+	}
+	player, err := replay.NewPlayer(&h, factory)
 	if err != nil {
 		return nil, err
 	}
 	t := &Trial{
-		header: h, options: o, player: player, program: newProgram(area, h),
+		header: h, options: o, player: player, program: newProgram(area, h), cache: cache,
 		history: spec.NewHistory(), checker: spec.NewChecker(h.Geometry), labels: Coverage{},
 		now: make([]picture, h.Devices), before: make([]picture, h.Devices),
 	}
 	for range h.Devices {
 		t.limit = append(t.limit, h.TotalMemory)
 	}
+	if o.Against != nil {
+		if t.lockstep, err = replay.NewPlayer(&h, o.Against); err != nil {
+			return nil, err
+		}
+	}
 	return t, t.look()
 }
 
 // step performs one operation, which must be prepared, and checks.
-func (t *Trial) step(op spec.Op) *Failure {
+func (t *Trial) step(op spec.Op) (f *Failure) {
+	defer t.catch(&f)
 	t.ops = append(t.ops, op)
 	t.checked++
 	t.history.Settled()
@@ -105,14 +137,20 @@ func (t *Trial) step(op spec.Op) *Failure {
 	if f := t.checkAnswer(&op, &out); f != nil {
 		return f
 	}
+	if f := t.checkLockstep(&op, &out); f != nil {
+		return f
+	}
+	if f := t.checkCaching(&op, &out); f != nil {
+		return f
+	}
 	if f := t.tell(&op, &out); f != nil {
 		return f
 	}
 	t.now, t.before = t.before, t.now
 	if err := t.look(); err != nil {
-		return t.fail("cannot be observed", "%v", err)
+		return t.fail(classUnseen, "%v", err)
 	}
-	if untouched != nil {
+	if op.Expect.Error != "" {
 		if f := t.checkUntouched(untouched, "a "+string(op.Kind)+" that was refused"); f != nil {
 			return f
 		}
@@ -123,8 +161,18 @@ func (t *Trial) step(op spec.Op) *Failure {
 			return f
 		}
 	}
-	t.program.Did(&op, &out)
+	if op.Expect.Error == "" {
+		t.did(&op, &out)
+	}
 	return t.checkState(&op, &out)
+}
+
+// did lets the program take note.
+func (t *Trial) did(op *spec.Op, out *replay.Performed) {
+	if m := t.program.find(op.ID); op.Kind == spec.OpFree && m != nil && out.Err == nil {
+		t.freed = m.ptr
+	}
+	t.program.Did(op, out)
 }
 
 // perform does it, and notes what came of it.
@@ -140,11 +188,57 @@ func (t *Trial) perform(op *spec.Op) replay.Performed {
 	return out
 }
 
-// fail makes a failure of what happened up to now.
+// fail makes a failure of what happened up to now; nil if failures of the class are
+// overlooked and the program can go on.
 func (t *Trial) fail(class, format string, args ...any) *Failure {
+	if t.overlooks(class) && !endsProgram(class) {
+		return nil
+	}
 	return &Failure{
-		Area: t.program.area.Name, Class: class, Detail: fmt.Sprintf(format, args...),
+		Area: t.program.area.Name, area: t.program.area, Class: class, Detail: fmt.Sprintf(format, args...),
 		Header: t.header, Ops: t.ops, Found: t.checked, answers: t.answers,
+	}
+}
+
+func (t *Trial) overlooks(class string) bool {
+	return t.options.Overlook != nil && t.options.Overlook(class)
+}
+
+// The classes of failures after which there is nothing left to look at.
+const (
+	classPanic      = "panic"
+	classUnseen     = "cannot be observed"
+	classHistory    = "history"
+	classNoWayOut   = "no way out"
+	classNothing    = "nothing helps"
+	classNotMade    = "no allocator"
+	classUnreleased = "close"
+)
+
+func endsProgram(class string) bool {
+	switch class {
+	case classPanic, classUnseen, classHistory, classNoWayOut, classNothing, classNotMade, classUnreleased:
+		return true
+	}
+	return false
+}
+
+// catch makes a failure of a panic, which is an answer to no operation.
+func (t *Trial) catch(f **Failure) {
+	if reason := recover(); reason != nil {
+		*f = t.fail(classPanic, "%v, in %s", reason, panickedIn())
+	}
+}
+
+// panickedIn is the function that a panic came from.
+func panickedIn() string {
+	var callers [32]uintptr
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers[:])])
+	for {
+		frame, more := frames.Next()
+		if !strings.HasPrefix(frame.Function, "runtime.") || !more {
+			return frame.Function
+		}
 	}
 }
 
@@ -161,7 +255,7 @@ func (t *Trial) tell(op *spec.Op, out *replay.Performed) *Failure {
 		told.Snapshot = t.snapshot()
 	}
 	if err := t.history.Apply(op, t.header.Streams, told); err != nil {
-		return t.fail("history", "%v", err)
+		return t.fail(classHistory, "%v", err)
 	}
 	return nil
 }
@@ -178,9 +272,11 @@ func (t *Trial) snapshot() *spec.Snapshot {
 // checkUntouched compares memory and figures with what they were before something
 // that was refused.
 func (t *Trial) checkUntouched(before *spec.Snapshot, what string) *Failure {
-	after := t.snapshot()
-	if after == nil || !reflect.DeepEqual(before.Segments, after.Segments) {
-		return t.fail(probeChanged, "%s changed the segments", what)
+	if before != nil {
+		after := t.snapshot()
+		if after == nil || !reflect.DeepEqual(before.Segments, after.Segments) {
+			return t.fail(probeChanged, "%s changed the segments", what)
+		}
 	}
 	for dev := range t.now {
 		if t.now[dev].stats != t.before[dev].stats {
@@ -219,13 +315,15 @@ func (t *Trial) checkState(op *spec.Op, out *replay.Performed) *Failure {
 	return nil
 }
 
-// judge makes a failure of the first violation.
+// judge makes a failure of the first violation that counts.
 func (t *Trial) judge(violations []spec.Violation, err error) *Failure {
-	switch {
-	case err != nil:
-		return t.fail("cannot be observed", "%v", err)
-	case len(violations) > 0:
-		return t.fail(violations[0].Invariant, "%v", violations[0])
+	if err != nil {
+		return t.fail(classUnseen, "%v", err)
+	}
+	for _, v := range violations {
+		if f := t.fail(v.Invariant, "%v", v); f != nil {
+			return f
+		}
 	}
 	return nil
 }
@@ -234,7 +332,7 @@ func (t *Trial) judge(violations []spec.Violation, err error) *Failure {
 func (t *Trial) checkAll() *Failure {
 	o, err := spec.Observe(t.player.Allocator(), t.header.Geometry, t.header.Devices)
 	if err != nil {
-		return t.fail("cannot be observed", "%v", err)
+		return t.fail(classUnseen, "%v", err)
 	}
 	if !t.lost {
 		o.History = t.history

@@ -1,6 +1,10 @@
 package conformance
 
-import "gaugeblock/spec"
+import (
+	"errors"
+
+	"gaugeblock/spec"
+)
 
 // The end of a program: it joins and ends its captures, lets all work complete,
 // gives back everything that it has and empties the cache. Then the device must
@@ -8,14 +12,15 @@ import "gaugeblock/spec"
 
 // windDown performs the end and looks what is left. A driver that has been lost
 // takes nothing back; then only the structures must be sound.
-func (t *Trial) windDown() *Failure {
+func (t *Trial) windDown() (f *Failure) {
+	defer t.catch(&f)
 	if t.lost {
 		return t.checkAll()
 	}
 	// Each operation makes the next one possible, so they are found one by one.
 	for op, more := t.program.lastThings(); more; op, more = t.program.lastThings() {
 		if !t.program.Prepare(&op) {
-			return t.fail("no way out", "a program at its end may not %s", op.Kind)
+			return t.fail(classNoWayOut, "a program at its end may not %s", op.Kind)
 		}
 		if f := t.insist(op); f != nil {
 			return f
@@ -39,7 +44,7 @@ func (t *Trial) insist(op spec.Op) *Failure {
 			return f
 		}
 		if t.skipped {
-			return t.fail("history", "%s is about something that is gone", op.Kind)
+			return t.fail(classHistory, "%s is about something that is gone", op.Kind)
 		}
 		if t.answered == nil {
 			return nil
@@ -48,7 +53,7 @@ func (t *Trial) insist(op spec.Op) *Failure {
 			return nil
 		}
 	}
-	return t.fail("nothing helps", "%s goes on failing: %v", op.Kind, t.answered)
+	return t.fail(classNothing, "%s goes on failing: %v", op.Kind, t.answered)
 }
 
 // lastThings is the next thing to be put away; more is false when there is none.
@@ -106,13 +111,18 @@ func (t *Trial) checkLeaks() *Failure {
 			}
 		}
 		if err != nil {
-			return t.fail("close", "%v", err)
+			return t.fail(classUnreleased, "%v", err)
 		}
 	}
 	for dev := range t.header.Devices {
 		stats, err := t.player.Allocator().Stats(spec.Device(dev))
+		if errors.Is(err, spec.ErrNotSupported) {
+			continue
+		}
 		if held := stats.ReservedBytes[spec.Aggregate].Current; err != nil || held != 0 {
-			return t.fail("not returned", "device %d: %d bytes are reserved at the end (%v)", dev, held, err)
+			if f := t.fail("not returned", "device %d: %d bytes are reserved at the end (%v)", dev, held, err); f != nil {
+				return f
+			}
 		}
 	}
 	if err := t.player.Close(); err != nil {

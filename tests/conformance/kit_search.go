@@ -1,0 +1,66 @@
+package conformance
+
+import "fmt"
+
+// faultsEvery: of so many programs one is run with failing driver calls, so many of
+// them.
+const (
+	faultsEvery  = 12
+	kitFaults    = 24
+	kitLength    = 200
+	mostOfAnArea = 12 // violations, lest a hopeless allocator take all day
+)
+
+// search runs programs of an area until its share of the operations is done. Whatever
+// is found is from then on overlooked, so that the rest can be found.
+func (k *kit) search(area *Area) error {
+	done := Searched{Area: area.Name, What: area.What}
+	share := k.operations / len(k.areas)
+	for found := 0; done.Operations < share && found < mostOfAnArea; done.Programs++ {
+		r := k.program(area, k.seed+uint64(done.Programs), done.Programs)
+		done.Operations += max(r.Checked, 1)
+		if r.Failure == nil || k.found(r.Failure.Class) {
+			continue
+		}
+		found++
+		r.Failure.Found = done.Operations
+		if err := k.tell(area, r.Failure); err != nil {
+			return err
+		}
+	}
+	k.report.Searched = append(k.report.Searched, done)
+	return nil
+}
+
+func (k *kit) program(area *Area, seed uint64, number int) Result {
+	o := k.options(area)
+	if o.trusting {
+		careful := *area
+		careful.Misuse = nil
+		area = &careful
+	}
+	if number%faultsEvery == faultsEvery-1 && !o.caching {
+		return area.RunFaults(seed, faultLength, kitFaults, o)
+	}
+	return area.Run(seed, kitLength, o)
+}
+
+// tell shortens a failure and adds it to the report.
+func (k *kit) tell(area *Area, f *Failure) error {
+	rule, ok := ruleOf(f.Class)
+	if !ok {
+		return fmt.Errorf("the kit is at its end: %w", f)
+	}
+	shortest := Minimise(f, k.options(area))
+	k.known = append(k.known, f.Class)
+	v := Violation{Rule: rule, Found: shortest.Detail, Area: f.Area, Seed: f.Seed, After: f.Found, failure: shortest}
+	if k.traces != "" {
+		path, err := shortest.Write(k.traces)
+		if err != nil {
+			return err
+		}
+		v.File = path
+	}
+	k.report.Violations = append(k.report.Violations, v)
+	return nil
+}

@@ -1,0 +1,48 @@
+package conformance
+
+import (
+	"gaugeblock/spec"
+	"gaugeblock/tests/replay"
+)
+
+// Option changes what Run and Examine do. What an allocator lacks needs no option as
+// a rule: an ability that it does not implement, or that answers with an error which
+// wraps spec.ErrNotSupported (Stats, Snapshot and RecordStream may), is left out by
+// itself, and the report says so.
+type Option func(*kit)
+
+// Against is the allocator that Exact compares with, as a rule the reference
+// (reference.New in gaugeblock/tests/reference).
+func Against(reference replay.Factory) Option {
+	return func(k *kit) { k.against = reference }
+}
+
+// Operations is how many operations are checked at least, over all areas; 60,000 if
+// it is not given. More find more.
+func Operations(n int) Option { return func(k *kit) { k.operations = n } }
+
+// Seed is that of the first program; 1 if it is not given. The same seed gives the same
+// programs and the same report.
+func Seed(s uint64) Option { return func(k *kit) { k.seed = s } }
+
+// Settings begins every program with one of these settings, instead of those of its
+// area. An allocator that knows none of PyTorch's settings can as well ignore them, or
+// refuse them with spec.ErrNotSupported when it is made.
+func Settings(settings ...string) Option { return func(k *kit) { k.settings = settings } }
+
+// Without leaves operations of these kinds out of all programs, for an allocator that
+// has the method but not the ability.
+func Without(kinds ...spec.OpKind) Option {
+	return func(k *kit) { k.without = append(k.without, kinds...) }
+}
+
+// TrustsCallers leaves out all misuse, for an allocator that does not look whether
+// what it is told is true, and says so to its users.
+func TrustsCallers() Option { return func(k *kit) { k.trusting = true } }
+
+// Align is what addresses have to be multiples of, in bytes; 512 if it is not given.
+func Align(bytes uint64) Option { return func(k *kit) { k.align = bytes } }
+
+// Traces writes the program of each violation to this directory, as a trace that
+// "gaugeblock replay" takes.
+func Traces(dir string) Option { return func(k *kit) { k.traces = dir } }
