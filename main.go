@@ -3,6 +3,7 @@
 //
 //	gaugeblock replay FILE...    replay traces and tell the first difference
 //	gaugeblock soak              search the reference for faults, at random
+//	gaugeblock record            print a recorder for PyTorch programs
 //	gaugeblock version           tell what this is
 //
 // The exit status is 0 when everything was exact, 1 when something differed or is
@@ -30,6 +31,7 @@ const (
 type commandLine struct {
 	Replay  replayCommand  `cmd:"" help:"Replay recorded traces through the reference allocator and compare."`
 	Soak    soakCommand    `cmd:"" help:"Search the reference for faults with random programs."`
+	Record  recordCommand  `cmd:"" help:"Print a Python file that records what a PyTorch program asks of its allocator: gaugeblock record > gb_record.py."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
