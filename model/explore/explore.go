@@ -1,0 +1,157 @@
+package explore
+
+import (
+	"runtime"
+	"slices"
+
+	"gaugeblock/model/digest"
+)
+
+// exploration is one run of Explore.
+type exploration[S any] struct {
+	specification Specification[S]
+	options       Options[S]
+	workers       int
+	labels        []string
+
+	parts   []*set   // of the known states
+	parents []uint32 // by state: the one that it was first reached from; its own number: an initial one
+	graph   Graph    // edges only if they are kept
+	from    int      // the state whose edges are being noted
+	edges   []Edge   // those of it
+	sums    []digest.Sum
+	marks   [][]mark // by LeadsTo, by state
+	wrong   *wrong   // the first thing that is
+	result  Result[S]
+}
+
+// wrong is a state that breaks an invariant, or, with a label, a step.
+type wrong struct {
+	property string
+	state    int
+	label    int // -1: no step
+}
+
+// Explore looks at everything that can be reached, or, if something is wrong, at
+// everything up to there.
+func Explore[S any](specification Specification[S], options Options[S]) Result[S] {
+	e := &exploration[S]{
+		specification: specification, options: options,
+		workers: options.Workers, labels: specification.Labels(),
+		marks: make([][]mark, len(options.LeadsTo)),
+	}
+	if e.workers <= 0 {
+		e.workers = runtime.GOMAXPROCS(0)
+	}
+	for range e.workers {
+		e.parts = append(e.parts, newSet(options.Compact))
+	}
+	level := e.begin()
+	first := 0
+	for len(level) > 0 && e.wrong == nil {
+		e.result.Depth++
+		known := e.result.States
+		level, first = e.level(level, first), known
+	}
+	return e.finish()
+}
+
+// begin takes in the initial states.
+func (e *exploration[S]) begin() (level []S) {
+	pieces := make([]piece[S], 1)
+	for _, s := range e.specification.Initial() {
+		pieces[0].add(e, s, 0, 0)
+	}
+	e.insert(pieces)
+	for _, c := range pieces[0].successors {
+		e.result.Generated++
+		if !c.isNew {
+			continue
+		}
+		number := e.result.States
+		e.parts[e.part(c.print)].numbers[c.place] = uint32(number)
+		e.parents = append(e.parents, uint32(number))
+		e.result.States++
+		level = append(level, c.state)
+	}
+	e.visit(level, 0)
+	return level
+}
+
+// keepsEdges: digests and liveness need the edges as well.
+func (e *exploration[S]) keepsEdges() bool {
+	return e.options.Edges || e.options.Text != nil || len(e.options.LeadsTo) > 0
+}
+
+// edge notes a step, once.
+func (e *exploration[S]) edge(from, label, to int) {
+	if from != e.from {
+		e.from, e.edges = from, e.edges[:0]
+	}
+	edge := Edge{uint32(label), uint32(to)}
+	if slices.Contains(e.edges, edge) {
+		return
+	}
+	e.edges = append(e.edges, edge)
+	e.result.Edges++
+	if e.keepsEdges() {
+		e.graph.endAll(from)
+		e.graph.edges = append(e.graph.edges, edge)
+	}
+}
+
+// prepare makes room for what is noted of the states up to a number.
+func (e *exploration[S]) prepare(states int) {
+	if e.options.Text != nil {
+		e.sums = append(e.sums, make([]digest.Sum, states-len(e.sums))...)
+	}
+	for i := range e.marks {
+		e.marks[i] = append(e.marks[i], make([]mark, states-len(e.marks[i]))...)
+	}
+}
+
+// look notes what will be needed of a state when it is gone. text is for reuse.
+func (e *exploration[S]) look(text []byte, s S, number int) []byte {
+	if e.options.Text != nil {
+		text = e.options.Text(text, s)
+		e.sums[number] = digest.Text(text)
+	}
+	for i := range e.marks {
+		e.marks[i][number] = e.options.LeadsTo[i].mark(s)
+	}
+	return text
+}
+
+func (e *exploration[S]) finish() Result[S] {
+	e.graph.endAll(e.result.States)
+	if e.wrong == nil {
+		e.result.Violation = e.judgeLiveness()
+	} else {
+		e.result.Violation = e.explain(e.wrong)
+	}
+	if e.options.Edges {
+		e.result.Graph = &e.graph
+	}
+	if e.options.Text != nil && e.wrong == nil {
+		e.result.StateDigest = digest.Of(e.sums)
+		e.result.EdgeDigest = digest.Of(e.edgeSums())
+	}
+	return e.result
+}
+
+func (e *exploration[S]) edgeSums() []digest.Sum {
+	labels := make([]digest.Sum, len(e.labels))
+	for i, l := range e.labels {
+		labels[i] = digest.Text([]byte(l))
+	}
+	sums := make([]digest.Sum, e.result.Edges)
+	parallel(e.workers, (e.result.States+pieceStates-1)/pieceStates, func(piece int) {
+		for from := piece * pieceStates; from < min((piece+1)*pieceStates, e.result.States); from++ {
+			begin := e.graph.begin(from)
+			for i, edge := range e.graph.From(from) {
+				sums[begin+i] = digest.Edge(e.sums[from], labels[edge.Label], e.sums[edge.To])
+			}
+		}
+	})
+	return sums
+}

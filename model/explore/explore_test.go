@@ -1,0 +1,209 @@
+package explore_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"gaugeblock/model/explore"
+)
+
+// A graph is a specification that is spelled out: states are numbers.
+type graph struct {
+	initial []int
+	labels  int
+	steps   map[int][]step
+}
+
+type step struct{ label, to int }
+
+func (g graph) Labels() (names []string) {
+	for i := range g.labels {
+		names = append(names, fmt.Sprintf("Label(%d)", i))
+	}
+	return names
+}
+func (g graph) Initial() []int { return g.initial }
+func (g graph) Next(s int, yield func(int, int)) {
+	for _, t := range g.steps[s] {
+		yield(t.label, t.to)
+	}
+}
+func (g graph) Key(to []byte, s int) []byte { return binary.BigEndian.AppendUint32(to, uint32(s)) }
+
+// drawGraph makes a random one.
+func drawGraph(t *rapid.T, states, steps int) graph {
+	g := graph{labels: 3, steps: map[int][]step{}}
+	state := rapid.IntRange(0, states-1)
+	g.initial = rapid.SliceOfN(state, 1, 3).Draw(t, "initial")
+	for range rapid.IntRange(0, steps).Draw(t, "steps") {
+		from := state.Draw(t, "from")
+		g.steps[from] = append(g.steps[from], step{rapid.IntRange(0, g.labels-1).Draw(t, "label"), state.Draw(t, "to")})
+	}
+	return g
+}
+
+// slowly explores a graph in the plainest way.
+func slowly(g graph) (r explore.Result[int], distance map[int]int) {
+	distance = map[int]int{}
+	edges := map[[3]int]bool{}
+	var queue []int
+	reach := func(s, d int) {
+		r.Generated++
+		if _, known := distance[s]; !known {
+			distance[s] = d
+			queue = append(queue, s)
+			r.Depth = d + 1
+		}
+	}
+	for _, s := range g.initial {
+		reach(s, 0)
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		for _, t := range g.steps[queue[0]] {
+			reach(t.to, distance[queue[0]]+1)
+			edges[[3]int{queue[0], t.label, t.to}] = true
+		}
+	}
+	r.States, r.Edges = len(distance), len(edges)
+	return r, distance
+}
+
+func text(to []byte, s int) []byte { return fmt.Appendf(to, "s=%d", s) }
+
+// TestCounts: whatever the graph, the set and the number of workers, the counts are
+// those of a plain search, and everything else is always the same.
+func TestCounts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawGraph(t, 300, 600)
+		want, _ := slowly(g)
+		var first explore.Result[int]
+		for i, o := range []explore.Options[int]{
+			{Workers: 1}, {Workers: 2}, {Workers: 7}, {Workers: 2, Compact: true}, {},
+		} {
+			o.Text, o.Edges = text, true
+			got := explore.Explore(g, o)
+			if i == 0 {
+				first = got
+			}
+			if d := cmp.Diff(first, got, cmp.AllowUnexported(explore.Graph{})); d != "" {
+				t.Fatalf("%+v:\n%s", o, d)
+			}
+			got.Graph, got.StateDigest, got.EdgeDigest = nil, "", ""
+			if d := cmp.Diff(want, got); d != "" {
+				t.Fatalf("%+v:\n%s", o, d)
+			}
+		}
+	})
+}
+
+// TestViolation: what is wrong is found, by a shortest way, and the same one with any
+// number of workers.
+func TestViolation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawGraph(t, 60, 120)
+		_, distance := slowly(g)
+		bad := rapid.IntRange(0, 59).Draw(t, "bad")
+		isStep := rapid.Bool().Draw(t, "step")
+		shortest := -1
+		for s, d := range distance {
+			if !isStep && s == bad {
+				shortest = d
+			}
+			for _, next := range g.steps[s] {
+				if isStep && next.to == bad && (shortest < 0 || d+1 < shortest) {
+					shortest = d + 1
+				}
+			}
+		}
+		var first *explore.Violation[int]
+		for workers := 1; workers < 4; workers++ {
+			o := explore.Options[int]{Workers: workers}
+			if isStep {
+				o.Steps = []explore.StepProperty[int]{{Name: "P", Holds: func(_, _, to int) bool { return to != bad }}}
+			} else {
+				o.Invariants = []explore.Invariant[int]{{Name: "P", Holds: func(s int) bool { return s != bad }}}
+			}
+			v := explore.Explore(g, o).Violation
+			if (v == nil) != (shortest < 0) {
+				t.Fatalf("found %v, the shortest way to it has %d steps", v, shortest)
+			}
+			if v == nil {
+				return
+			}
+			checkTrace(t, g, v)
+			if len(v.Trace)-1 != shortest || v.Trace[shortest].State != bad {
+				t.Fatalf("%v: the shortest way has %d steps", v, shortest)
+			}
+			if workers == 1 {
+				first = v
+			}
+			if d := cmp.Diff(first, v); d != "" {
+				t.Fatal(d)
+			}
+		}
+	})
+}
+
+// checkTrace: each step is one of the graph.
+func checkTrace(t *rapid.T, g graph, v *explore.Violation[int]) {
+	for i := 1; i < len(v.Trace); i++ {
+		if !g.has(v.Trace[i-1].State, v.Trace[i]) {
+			t.Fatalf("%v: there is no step %d", v, i)
+		}
+	}
+}
+
+func (g graph) has(from int, to explore.Step[int]) bool {
+	for _, s := range g.steps[from] {
+		if s.to == to.State && g.Labels()[s.label] == to.Label {
+			return true
+		}
+	}
+	return false
+}
+
+// TestSymmetry: with one state for each class, the classes are counted. Here the
+// states are pairs, and a pair is as good as its reverse.
+func TestSymmetry(t *testing.T) {
+	g := pairs{4}
+	all := explore.Explore(g, explore.Options[[2]byte]{})
+	classes := explore.Explore(g, explore.Options[[2]byte]{
+		Symmetry: func(s [2]byte, yield func([2]byte)) { yield([2]byte{s[1], s[0]}) },
+	})
+	if all.States != 5*5 || classes.States != 5*6/2 {
+		t.Errorf("%d states in %d classes, not 25 in 15", all.States, classes.States)
+	}
+}
+
+// pairs of counters, each from 0 to max.
+type pairs struct{ max byte }
+
+func (pairs) Labels() []string                { return []string{"Up(0)", "Up(1)"} }
+func (pairs) Initial() [][2]byte              { return [][2]byte{{}} }
+func (pairs) Key(to []byte, s [2]byte) []byte { return append(to, s[:]...) }
+func (p pairs) Next(s [2]byte, yield func(int, [2]byte)) {
+	for i := range s {
+		if next := s; next[i] < p.max {
+			next[i]++
+			yield(i, next)
+		}
+	}
+}
+
+func ExampleExplore() {
+	r := explore.Explore(pairs{3}, explore.Options[[2]byte]{
+		Invariants: []explore.Invariant[[2]byte]{{Name: "Close", Holds: func(s [2]byte) bool { return s[0] < s[1]+2 }}},
+	})
+	for _, step := range r.Violation.Trace {
+		fmt.Println(strings.TrimSpace(fmt.Sprint(step.State, " ", step.Label)))
+	}
+	// Output:
+	// [0 0]
+	// [1 0] Up(0)
+	// [2 0] Up(0)
+}

@@ -1,0 +1,272 @@
+package explore
+
+import (
+	"slices"
+)
+
+// What happens again and again.
+//
+// LeadsTo says: whenever From is true, To is true then or later. The graph is finite,
+// so a run that breaks this goes, from some state with From on, through states without
+// To only, and in the end around in one strongly connected component of them for ever;
+// or it just stays where it is.
+//
+// Not every such run counts. A device that never completes any work is no device. Weak
+// fairness of an action says: if it is possible from some moment on, without
+// interruption, it is taken. A run that goes around in a component is fair to an
+// action if it comes by a state in which the action is impossible, or takes it; and
+// since a run may as well go around in all of a component as in a part, it is enough
+// to ask this of whole components. As in TLA+, only steps that change the state count.
+
+// LeadsTo is a property of all that can go on for ever.
+type LeadsTo[S any] struct {
+	Name     string
+	From, To func(s S) bool
+	// Fair lists the actions that are weakly fair, each as the labels that it
+	// has.
+	Fair [][]int
+}
+
+// A mark is what liveness needs to know of a state.
+type mark uint8
+
+const (
+	fromHolds mark = 1 << iota
+	toHolds
+)
+
+func (p *LeadsTo[S]) mark(s S) (m mark) {
+	if p.From(s) {
+		m |= fromHolds
+	}
+	if p.To(s) {
+		m |= toHolds
+	}
+	return m
+}
+
+// judgeLiveness looks for a fair way around what should come.
+func (e *exploration[S]) judgeLiveness() *Violation[S] {
+	for i := range e.options.LeadsTo {
+		p := &e.options.LeadsTo[i]
+		a := newAvoidance(&e.graph, e.marks[i], p.Fair)
+		start, component, found := a.find()
+		if found {
+			return e.explainLoop(p.Name, a.walk(start, component))
+		}
+	}
+	return nil
+}
+
+// avoidance is the search for a run that avoids To.
+type avoidance struct {
+	graph *Graph
+	marks []mark
+	fair  [][]int
+
+	index   []int // by state: when it was come by, from 1
+	low     []int
+	onStack []bool
+	stack   []int
+}
+
+func newAvoidance(g *Graph, marks []mark, fair [][]int) *avoidance {
+	n := g.States()
+	return &avoidance{
+		graph: g, marks: marks, fair: fair,
+		index: make([]int, n), low: make([]int, n), onStack: make([]bool, n),
+	}
+}
+
+// find is a state with From, and a fair component that can be reached from it.
+func (a *avoidance) find() (start int, component []int, found bool) {
+	clock := 0
+	for s := range a.marks {
+		if a.marks[s] != fromHolds || a.index[s] > 0 {
+			continue
+		}
+		if component := a.search(s, &clock); component != nil {
+			return s, component, true
+		}
+	}
+	return 0, nil, false
+}
+
+// A frame is a state whose edges are being followed.
+type frame struct{ state, next int }
+
+// search is Tarjan's algorithm, from one state, and without recursion. It ends with
+// the first fair component.
+func (a *avoidance) search(root int, clock *int) []int {
+	frames := []frame{a.enter(root, clock)}
+	for len(frames) > 0 {
+		f := &frames[len(frames)-1]
+		edges := a.graph.From(f.state)
+		if f.next < len(edges) {
+			to := int(edges[f.next].To)
+			f.next++
+			switch {
+			case a.marks[to]&toHolds != 0:
+			case a.index[to] == 0:
+				frames = append(frames, a.enter(to, clock))
+			case a.onStack[to]:
+				a.low[f.state] = min(a.low[f.state], a.index[to])
+			}
+			continue
+		}
+		state := f.state
+		frames = frames[:len(frames)-1]
+		if len(frames) > 0 {
+			parent := frames[len(frames)-1].state
+			a.low[parent] = min(a.low[parent], a.low[state])
+		}
+		if a.low[state] == a.index[state] {
+			if component := a.leave(state); a.isFair(component) {
+				return component
+			}
+		}
+	}
+	return nil
+}
+
+func (a *avoidance) enter(state int, clock *int) frame {
+	*clock++
+	a.index[state], a.low[state] = *clock, *clock
+	a.onStack[state] = true
+	a.stack = append(a.stack, state)
+	return frame{state: state}
+}
+
+// leave takes a component off the stack.
+func (a *avoidance) leave(root int) []int {
+	at := slices.Index(a.stack, root)
+	component := slices.Clone(a.stack[at:])
+	a.stack = a.stack[:at]
+	for _, s := range component {
+		a.onStack[s] = false
+	}
+	return component
+}
+
+// isFair: for each fair action there is a state in which it is impossible, or a step
+// of it that stays inside.
+func (a *avoidance) isFair(component []int) bool {
+	inside := membership(component)
+	for _, action := range a.fair {
+		if _, _, fair := a.witness(component, inside, action); !fair {
+			return false
+		}
+	}
+	return true
+}
+
+func membership(component []int) map[int]bool {
+	inside := make(map[int]bool, len(component))
+	for _, s := range component {
+		inside[s] = true
+	}
+	return inside
+}
+
+// witness is what makes a component fair to an action: a step inside, or a state
+// without a step.
+func (a *avoidance) witness(component []int, inside map[int]bool, action []int) (state int, step *Edge, found bool) {
+	for _, s := range component {
+		possible := false
+		edges := a.graph.From(s)
+		for i, edge := range edges {
+			if int(edge.To) == s || !slices.Contains(action, int(edge.Label)) {
+				continue
+			}
+			if possible = true; inside[int(edge.To)] {
+				return s, &edges[i], true
+			}
+		}
+		if !possible {
+			return s, nil, true
+		}
+	}
+	return 0, nil, false
+}
+
+// walk is the steps from a state into a component and once around in it, by whatever
+// makes it fair. component is sorted so that the result is the same every time.
+func (a *avoidance) walk(start int, component []int) (w walk) {
+	slices.Sort(component)
+	inside := membership(component)
+	w.from = start
+	at := start
+	to := func(goal func(int) bool, within func(int) bool) {
+		path := a.path(at, goal, within)
+		w.edges = append(w.edges, path...)
+		if len(path) > 0 {
+			at = int(path[len(path)-1].To)
+		}
+	}
+	avoids := func(s int) bool { return a.marks[s]&toHolds == 0 }
+	stays := func(s int) bool { return inside[s] }
+	to(stays, avoids)
+	w.loop = len(w.edges)
+	entry := at
+	for _, action := range a.fair {
+		state, step, _ := a.witness(component, inside, action)
+		to(func(s int) bool { return s == state }, stays)
+		if step != nil {
+			w.edges = append(w.edges, *step)
+			at = int(step.To)
+		}
+	}
+	to(func(s int) bool { return s == entry }, stays)
+	return w
+}
+
+// A walk is steps in the graph; from step loop on they lead around.
+type walk struct {
+	from  int
+	edges []Edge
+	loop  int
+}
+
+// path is a shortest way from a state to a goal.
+func (a *avoidance) path(from int, goal, within func(int) bool) []Edge {
+	type arrival struct {
+		from int
+		edge Edge
+	}
+	if goal(from) {
+		return nil
+	}
+	came := map[int]arrival{from: {}}
+	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
+		for _, edge := range a.graph.From(queue[0]) {
+			to := int(edge.To)
+			if _, known := came[to]; known || !within(to) {
+				continue
+			}
+			came[to] = arrival{queue[0], edge}
+			if !goal(to) {
+				queue = append(queue, to)
+				continue
+			}
+			var path []Edge
+			for ; to != from; to = came[to].from {
+				path = append(path, came[to].edge)
+			}
+			slices.Reverse(path)
+			return path
+		}
+	}
+	panic("explore: no way within a component")
+}
+
+// explainLoop is the way to a state and the walk from it.
+func (e *exploration[S]) explainLoop(property string, w walk) *Violation[S] {
+	trace := e.trace(w.from)
+	before := len(trace) - 1
+	for _, edge := range w.edges {
+		trace = append(trace, e.step(trace[len(trace)-1].State, func(label, to int) bool {
+			return edge == Edge{uint32(label), uint32(to)}
+		}))
+	}
+	return &Violation[S]{Property: property, Trace: trace, Loop: before + w.loop}
+}

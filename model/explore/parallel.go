@@ -1,0 +1,20 @@
+package explore
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// parallel does things 0 to n-1, each once, by so many workers.
+func parallel(workers, n int, do func(i int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(workers, n) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	all.Wait()
+}
