@@ -154,18 +154,19 @@ type TreeInput struct {
 // Expectation is what the recorder saw of an operation. Everything is optional:
 // nil says that nothing is known. A counterexample is a trace without any.
 type Expectation struct {
-	Addr    *Ptr            // malloc: what was given out
-	Events  []Event         // what the allocator wrote into its diary; nil: unknown, empty: nothing
-	Stats   []int64         // figures afterwards, in the order of TraceHeader.StatColumns; nil: unknown
-	Layout  []LayoutSegment // memory afterwards; nil: unknown, empty: none
-	Error   string          // how it failed, see ErrorName; "" when it succeeded, unless all is Unknown
-	Message string          // the message that came with the error, for people
+	Addr    *Ptr             // malloc: what was given out
+	Events  []Event          // what the allocator wrote into its diary; nil: unknown, empty: nothing
+	Stats   []int64          // figures afterwards, in the order of TraceHeader.StatColumns; nil: unknown
+	Layout  []LayoutSegment  // memory afterwards; nil: unknown, empty: none
+	Error   string           // how it failed, see ErrorName; "" when it succeeded, unless all is Unknown
+	Message string           // the message that came with the error, for people
+	Tree    *TreeExpectation // call: what was seen afterwards; nil: unknown
 }
 
 // Unknown reports whether nothing at all was recorded, not even whether the
 // operation succeeded.
 func (e *Expectation) Unknown() bool {
-	return e.Addr == nil && e.Events == nil && e.Stats == nil && e.Layout == nil && e.Error == ""
+	return e.Addr == nil && e.Events == nil && e.Stats == nil && e.Layout == nil && e.Tree == nil && e.Error == ""
 }
 
 // What Expectation.Error can say.
@@ -255,7 +256,7 @@ func (s *Snapshot) Layout() []LayoutSegment {
 
 // TraceHeader is the first line of a trace.
 type TraceHeader struct {
-	Format      string // "allocator-trace"
+	Format      string // TraceFormat or TreeTraceFormat
 	Version     int
 	Source      string // what recorded it
 	DeviceName  string
@@ -267,6 +268,8 @@ type TraceHeader struct {
 	Streams     []Stream // the handles by index; 0 is the default stream
 	StreamIDs   []int64  // upstream's numbers of them, where recorded
 	StatColumns []string // the keys of Expectation.Stats
+	Functions   []TreeFunction
+	StaticBytes uint64   // the size of the functions' static inputs
 	Geometry    Geometry // upstream's unless the trace says otherwise
 }
 

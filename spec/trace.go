@@ -51,7 +51,7 @@ type TraceError struct {
 	File   string // as it was opened, "stdin" for standard input
 	Line   int    // from 1
 	Reason string // complete; Err is not needed to understand it
-	Err    error  // the cause if there is one, ErrNotSupported if that is it
+	Err    error  // the cause if there is one
 }
 
 // Error is "file:line: reason", as compilers write it.

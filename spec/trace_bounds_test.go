@@ -110,7 +110,7 @@ func TestTraceManyLive(t *testing.T) {
 	for err == nil {
 		_, err = trace.Next()
 	}
-	const want = "t.jsonl:8: malloc: more than 5 allocations, events, states, graphs and handles in use"
+	const want = "t.jsonl:8: malloc: more than 5 allocations, events, states, graphs, handles and outputs in use"
 	if err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

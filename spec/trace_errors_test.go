@@ -21,6 +21,7 @@ import (
 //	file            the input is the file
 //	ops [v=1]       the input follows a header with two streams, two devices, and two
 //	                columns of figures; version 1 has one device
+//	tree            the input follows the header of a graph-tree-trace
 //	quoted          the input is a Go string literal, for bytes that are not text
 //	gzip [cut=n] [damage=n]    the input follows such a header and is compressed,
 //	                then the last n bytes are cut off, or the nth byte from the end
@@ -35,6 +36,8 @@ func TestTraceErrors(t *testing.T) {
 			version := 2
 			d.MaybeScanArgs(t, "v", &version)
 			data = []byte(testHeader[version] + d.Input)
+		case "tree":
+			data = []byte(testTreeHeader + d.Input)
 		case "quoted":
 			text, err := strconv.Unquote(d.Input)
 			if err != nil {
@@ -61,6 +64,8 @@ var testHeader = map[int]string{
 	1: `{"format":"allocator-trace","version":1,"source":"test","device":"none","total_memory":1000000,"settings":"","family":"","seed":0,"streams":[0,7],"stat_columns":["a","b"]}` + "\n",
 	2: `{"format":"allocator-trace","version":2,"devices":2,"total_memory":1000000,"streams":[0,7],"stat_columns":["a","b"]}` + "\n",
 }
+
+const testTreeHeader = `{"format":"graph-tree-trace","version":1,"source":"test","seed":0,"functions":[{"inputs":1,"static":false,"steps":[],"outputs":[["input",0]],"drop_inputs_at":0,"mode":"inference"}]}` + "\n"
 
 // describeReading reads to the end, checks that the error has its type and stays,
 // and returns it.

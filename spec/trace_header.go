@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -41,6 +42,8 @@ var headerTable = newJSONTable("the header", []jsonMember[TraceHeader]{
 	listMember("streams", func(h *TraceHeader) *[]Stream { return &h.Streams }, readStream, appendWhole[Stream]),
 	listMember("stream_ids", func(h *TraceHeader) *[]int64 { return &h.StreamIDs }, (*jsonCursor).signed, appendWhole[int64]),
 	listMember("stat_columns", func(h *TraceHeader) *[]string { return &h.StatColumns }, (*jsonCursor).text, appendText),
+	listMember("functions", func(h *TraceHeader) *[]TreeFunction { return &h.Functions }, readFunction, appendFunction),
+	wholeMember("static_bytes", func(h *TraceHeader) *uint64 { return &h.StaticBytes }),
 })
 
 func readStream(c *jsonCursor) Stream { return Stream(c.unsigned()) }
@@ -61,41 +64,49 @@ var geometryTable = newJSONTable("the geometry", []jsonMember[Geometry]{
 // and those that it cannot have.
 var (
 	headerMust = map[int]jsonMembers{
-		1: headerTable.all() &^ headerTable.set("stream_ids devices geometry"),
+		1: headerTable.all() &^ headerTable.set("stream_ids devices geometry functions static_bytes"),
 		2: headerTable.set("format version total_memory streams"),
 	}
 	headerStray = map[int]jsonMembers{
-		1: headerTable.set("devices geometry"),
+		1: headerTable.set("devices geometry functions static_bytes"),
 	}
+	treeHeaderMust = headerTable.set("format version source seed functions")
+	treeHeaderMay  = headerTable.set("static_bytes")
 )
 
 // parseHeader reads the first line. reason is "" if it is a header that the rest
-// of the file can be read with; err is its cause where callers may ask for it.
-func parseHeader(line []byte) (h *TraceHeader, reason string, err error) {
-	if reason, err = sniffFormat(line); reason != "" {
-		return nil, reason, err
+// of the file can be read with.
+func parseHeader(line []byte) (h *TraceHeader, reason string) {
+	if reason = sniffFormat(line); reason != "" {
+		return nil, reason
 	}
 	h = &TraceHeader{Devices: 1, Geometry: DefaultGeometry()}
 	c := &jsonCursor{line: line}
 	seen := headerTable.read(c, h)
 	c.end()
 	if c.failed() {
-		return nil, c.reason, nil
+		return nil, c.reason
 	}
-	if stray := headerTable.first(seen & headerStray[h.Version]); stray != "" {
-		return nil, fmt.Sprintf("field %q is not in version %d of the format", stray, h.Version), nil
+	stray, must := headerStray[h.Version], headerMust[h.Version]
+	if h.Format == TreeTraceFormat {
+		stray, must = headerTable.all()&^(treeHeaderMust|treeHeaderMay), treeHeaderMust
+		h.Streams, h.TotalMemory = []Stream{0}, treeTotalMemory
+		h.StaticBytes = cmp.Or(h.StaticBytes, treeStaticBytes)
 	}
-	if missing := headerTable.first(headerMust[h.Version] &^ seen); missing != "" {
-		return nil, fmt.Sprintf("the header without %q", missing), nil
+	if stray := headerTable.first(seen & stray); stray != "" {
+		return nil, fmt.Sprintf("field %q is not in version %d of the format", stray, h.Version)
 	}
-	return h, h.check(), nil
+	if missing := headerTable.first(must &^ seen); missing != "" {
+		return nil, fmt.Sprintf("the header without %q", missing)
+	}
+	return h, h.check()
 }
 
 // sniffFormat finds out whether the line is the header of a trace of ours, passing
 // over all fields but those that say so: the others may belong to another format.
-func sniffFormat(line []byte) (reason string, err error) {
+func sniffFormat(line []byte) (reason string) {
 	var h TraceHeader
-	var hasFormat, hasVersion, hasFunctions bool
+	var hasFormat, hasVersion bool
 	c := &jsonCursor{line: line}
 	for c.open('{', "the header, an object"); c.more('}'); {
 		switch c.key() {
@@ -103,9 +114,6 @@ func sniffFormat(line []byte) (reason string, err error) {
 			hasFormat, h.Format = true, c.text()
 		case "version":
 			hasVersion, h.Version = true, int(c.size())
-		case "functions":
-			hasFunctions = true
-			c.skip(1)
 		default:
 			c.skip(1)
 		}
@@ -113,20 +121,19 @@ func sniffFormat(line []byte) (reason string, err error) {
 	c.end()
 	switch {
 	case c.failed():
-		return c.reason, nil
-	case h.Format == "graph-tree-trace" || hasFunctions:
-		err := &NotSupportedError{Op: "read", Reason: "graph tree traces"}
-		return err.Error(), err
+		return c.reason
 	case !hasFormat:
-		return fmt.Sprintf(`no header: the first line has no "format" that says %q`, TraceFormat), nil
-	case h.Format != TraceFormat:
-		return fmt.Sprintf("the format is %q, not %q", shorten(h.Format), TraceFormat), nil
+		return fmt.Sprintf(`no header: the first line has no "format" that says %q`, TraceFormat)
+	case h.Format != TraceFormat && h.Format != TreeTraceFormat:
+		return fmt.Sprintf("the format is %q, not %q", shorten(h.Format), TraceFormat)
 	case !hasVersion:
-		return `the header without "version"`, nil
+		return `the header without "version"`
+	case h.Format == TreeTraceFormat && h.Version != 1:
+		return fmt.Sprintf("version %d of the format %s is not known, only 1 is", h.Version, h.Format)
 	case h.Version != 1 && h.Version != TraceVersion:
-		return fmt.Sprintf("version %d of the format is not known, only 1 and %d are", h.Version, TraceVersion), nil
+		return fmt.Sprintf("version %d of the format is not known, only 1 and %d are", h.Version, TraceVersion)
 	}
-	return "", nil
+	return ""
 }
 
 // check says what is wrong with the values of a header, "" if nothing is.

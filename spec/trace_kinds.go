@@ -41,7 +41,7 @@ var traceKinds2 = map[OpKind]kindFields{
 	OpCloseShared:        {"id", ""},
 	OpNeedMemoryCallback: {"frees", ""},
 
-	OpTreeCall:            {"fn inputs call", ""},
+	OpTreeCall:            {"fn inputs call", "tree"},
 	OpTreeDrop:            {"output", ""},
 	OpTreeMarkStep:        {"", ""},
 	OpTreeNewGeneration:   {"", ""},

@@ -109,6 +109,12 @@ var lineTable = newJSONTable("a line", []jsonMember[traceLine]{
 		absent: func(l *traceLine) bool { return l.op.Expect.Stats == nil && l.figures == nil },
 	},
 	optionalListMember("layout", func(l *traceLine) *[]LayoutSegment { return &l.op.Expect.Layout }, readSegment, appendSegment),
+	{
+		name:   "tree",
+		read:   func(c *jsonCursor, l *traceLine) { l.op.Expect.Tree = readTree(c) },
+		append: func(b []byte, l *traceLine) []byte { return appendTree(b, l.op.Expect.Tree) },
+		absent: func(l *traceLine) bool { return l.op.Expect.Tree == nil },
+	},
 })
 
 var captureModes = []string{CaptureGlobal.String(), CaptureThreadLocal.String(), CaptureRelaxed.String()}

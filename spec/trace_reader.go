@@ -40,8 +40,7 @@ func OpenTrace(path string) (*TraceReader, error) {
 }
 
 // NewTraceReader reads the header of a trace, compressed or not. name is what
-// errors call the trace. A trace of a known format that cannot be read yet is an
-// error that wraps ErrNotSupported. All errors are *TraceError.
+// errors call the trace. All errors are *TraceError.
 func NewTraceReader(r io.Reader, name string) (*TraceReader, error) {
 	t := &TraceReader{name: name, line: 1}
 	var err error
@@ -55,9 +54,9 @@ func NewTraceReader(r io.Reader, name string) (*TraceReader, error) {
 	if err != nil {
 		return nil, t.fail(describeInput(err), err)
 	}
-	header, reason, cause := parseHeader(line)
+	header, reason := parseHeader(line)
 	if reason != "" {
-		return nil, t.fail(reason, cause)
+		return nil, t.fail(reason, nil)
 	}
 	t.header = header
 	t.refs = newTraceReferences(header)
@@ -154,6 +153,9 @@ func (t *TraceReader) fail(reason string, cause error) error {
 
 // parseLine reads a line after the header. It says what is wrong, "" if nothing is.
 func parseLine(text []byte, h *TraceHeader) (l *traceLine, wrong string) {
+	if h.Format == TreeTraceFormat {
+		return parseTreeLine(text)
+	}
 	l = &traceLine{columns: len(h.StatColumns)}
 	c := &jsonCursor{line: text}
 	seen := lineTable.read(c, l)

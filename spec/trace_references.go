@@ -14,6 +14,8 @@ type traceReferences struct {
 	allocs map[int64]allocState
 	// Numbers that were given to events, checkpoints, graphs and shared handles.
 	events, states, graphs, handles map[int]bool
+	outputs                         map[TreeOutput]bool // of tree calls, that are held
+	lastCall                        int
 	limit                           int // of all of them together: MaxTraceLive, less in tests
 }
 
@@ -34,6 +36,7 @@ func newTraceReferences(h *TraceHeader) *traceReferences {
 		header: h,
 		allocs: map[int64]allocState{},
 		events: map[int]bool{}, states: map[int]bool{}, graphs: map[int]bool{}, handles: map[int]bool{},
+		outputs: map[TreeOutput]bool{}, lastCall: -1,
 		limit: MaxTraceLive,
 	}
 }
@@ -42,9 +45,9 @@ func newTraceReferences(h *TraceHeader) *traceReferences {
 // to the numbers. It says what is wrong, "" if nothing is; then nothing changed.
 // Once the limit is passed it refuses whatever comes.
 func (r *traceReferences) follow(op *Op) string {
-	inUse := len(r.allocs) + len(r.events) + len(r.states) + len(r.graphs) + len(r.handles)
+	inUse := len(r.allocs) + len(r.events) + len(r.states) + len(r.graphs) + len(r.handles) + len(r.outputs)
 	if inUse > r.limit {
-		return fmt.Sprintf("more than %d allocations, events, states, graphs and handles in use", r.limit)
+		return fmt.Sprintf("more than %d allocations, events, states, graphs, handles and outputs in use", r.limit)
 	}
 	if wrong := r.checkIndexes(op); wrong != "" {
 		return wrong
@@ -107,6 +110,8 @@ func (r *traceReferences) check(op *Op) string {
 		return r.checkLent(op.Frees)
 	case OpRestore:
 		return r.checkRestore(op)
+	case OpTreeCall, OpTreeDrop, OpTreeMoveStaticInput:
+		return r.checkTree(op)
 	default:
 		return r.checkNumbers(op)
 	}
@@ -246,5 +251,9 @@ func (r *traceReferences) update(op *Op) {
 		r.graphs[op.Graph] = true
 	case OpGraphDestroy:
 		delete(r.graphs, op.Graph)
+	case OpTreeCall:
+		r.updateTree(op)
+	case OpTreeDrop:
+		delete(r.outputs, op.Output)
 	}
 }

@@ -159,18 +159,25 @@ func siblingFiles(folder, pattern string) []string {
 	return files
 }
 
-// TestTraceGraphTrees: the other recorded format is recognised for what it is.
+// TestTraceGraphTrees reads recordings of PyTorch's graph trees and writes them as
+// version 2: the functions and operations stay the same.
 func TestTraceGraphTrees(t *testing.T) {
-	for _, path := range siblingFiles("trees", "*.jsonl.gz") {
-		file, err := os.Open(path)
+	files, err := filepath.Glob("../tests/graphtree/testdata/*.jsonl.gz")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("found %v, %v", files, err)
+	}
+	for _, path := range append(files, siblingFiles("trees", "*.jsonl.gz")...) {
+		w := readFile(t, path)
+		if len(w.Header.Functions) == 0 || w.Header.StaticBytes != 5000 {
+			t.Errorf("%s: %d functions, static inputs of %d bytes", path, len(w.Header.Functions), w.Header.StaticBytes)
+		}
+		again, err := readWhole(bytes.NewReader(w.write(t)), path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = readWhole(file, filepath.Base(path))
-		file.Close()
-		want := filepath.Base(path) + ":1: read: not supported: graph tree traces"
-		if err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
+		w.Header.Format, w.Header.Version = spec.TraceFormat, spec.TraceVersion
+		if !reflect.DeepEqual(w, again) {
+			t.Fatalf("%s: as recorded (-) and version 2 (+):\n%s", path, cmp.Diff(w, again))
 		}
 	}
 }
@@ -269,6 +276,8 @@ func drawHeader(t *rapid.T) spec.TraceHeader {
 			return spec.Stream(rapid.Uint64Min(1).Draw(t, "handle"))
 		}))...),
 		StatColumns: drawList(t, "columns", rapid.String()),
+		Functions:   drawList(t, "functions", rapid.Custom(drawFunction)),
+		StaticBytes: rapid.Uint64Max(math.MaxInt64).Draw(t, "static"),
 	}
 	slices.Sort(h.Streams)
 	h.Streams = slices.Compact(h.Streams)
@@ -335,6 +344,9 @@ func drawOp(t *rapid.T, h spec.TraceHeader) spec.Op {
 	if op.Expect.Error != "" || !has("addr") {
 		op.Expect.Addr = nil
 	}
+	if !has("tree") {
+		op.Expect.Tree = nil
+	}
 	return op
 }
 
@@ -362,6 +374,16 @@ func drawExpectation(t *rapid.T, h spec.TraceHeader) (e spec.Expectation) {
 		e.Stats = rapid.SliceOfN(rapid.Int64(), len(h.StatColumns), len(h.StatColumns)).Draw(t, "stats")
 	}
 	e.Layout = drawLayout(t)
+	if rapid.Bool().Draw(t, "has tree") {
+		number := rapid.IntRange(-3, 3)
+		e.Tree = &spec.TreeExpectation{
+			Outputs: drawList(t, "outputs", rapid.Map(rapid.Uint64(), func(n uint64) spec.Ptr { return spec.Ptr(n) })),
+			State:   rapid.SampledFrom([]string{"NONE", "WARMUP", "RECORDING", "EXECUTION"}).Draw(t, "state"),
+			Node:    number.Draw(t, "node"), Path: drawList(t, "path", number),
+			Fails: rapid.IntRange(0, 3).Draw(t, "fails"), Checkpoints: rapid.IntRange(0, 3).Draw(t, "checkpoints"),
+			Roots: drawList(t, "roots", rapid.IntRange(0, 3)),
+		}
+	}
 	return e
 }
 
@@ -408,6 +430,31 @@ func drawFault(t *rapid.T) spec.FaultSpec {
 		Nth:   rapid.IntRange(1, 9).Draw(t, "nth"),
 		Error: rapid.SampledFrom([]string{"out_of_memory", "not_supported", "unknown"}).Draw(t, "error"),
 	}
+}
+
+// drawFunction draws a function that allocates and frees in turn.
+func drawFunction(t *rapid.T) spec.TreeFunction {
+	f := spec.TreeFunction{
+		Inputs: rapid.IntRange(0, 2).Draw(t, "inputs"), Static: rapid.Bool().Draw(t, "static"),
+		Mode: rapid.SampledFrom(spec.TreeModes).Draw(t, "mode"),
+	}
+	if f.Inputs > 0 && rapid.Bool().Draw(t, "has sizes") {
+		f.InputSizes = rapid.SliceOfN(rapid.Uint64Max(math.MaxInt64), f.Inputs, f.Inputs).Draw(t, "sizes")
+	}
+	temps := rapid.IntRange(0, 3).Draw(t, "temporaries")
+	for i := range temps {
+		f.Steps = append(f.Steps, spec.TreeStep{Temp: i, Bytes: rapid.Uint64Max(math.MaxInt64).Draw(t, "bytes")})
+		if rapid.Bool().Draw(t, "free") {
+			f.Steps = append(f.Steps, spec.TreeStep{Temp: i, Free: true})
+		} else {
+			f.Outputs = append(f.Outputs, spec.TreeResult{Kind: rapid.SampledFrom([]string{"new", "same"}).Draw(t, "kind"), Index: i})
+		}
+	}
+	for i := range f.Inputs {
+		f.Outputs = append(f.Outputs, spec.TreeResult{Kind: "input", Index: i})
+	}
+	f.DropInputsAt = rapid.IntRange(0, len(f.Steps)).Draw(t, "drop inputs at")
+	return f
 }
 
 func drawInput(t *rapid.T) spec.TreeInput {

@@ -37,7 +37,7 @@ func NewTraceWriter(w io.Writer, h TraceHeader) (*TraceWriter, error) {
 		h.Geometry = DefaultGeometry()
 	}
 	buf := headerTable.write(nil, &h, headerMust[TraceVersion], headerTable.all())
-	header, reason, _ := parseHeader(buf)
+	header, reason := parseHeader(buf)
 	if reason == "" {
 		reason = checkOutput(buf)
 	}

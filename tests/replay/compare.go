@@ -15,6 +15,8 @@ type outcome struct {
 
 	freed    []int64           // by need_memory callbacks
 	restored spec.RestoreDelta // restore
+
+	tree *spec.TreeExpectation // call: what is seen afterwards
 }
 
 // comparison holds what one operation, or the end of a trace, was expected to do
@@ -33,7 +35,7 @@ type comparison struct {
 func (m *machine) compare(op *spec.Op, got outcome) *Difference {
 	c := comparison{m: m, op: op, want: &op.Expect, got: got}
 	checks := []func() *Difference{
-		c.checkError, c.checkMessage, c.checkAddress, c.checkEvents, c.checkStats, c.checkLayout,
+		c.checkError, c.checkMessage, c.checkAddress, c.checkTree, c.checkEvents, c.checkStats, c.checkLayout,
 	}
 	for _, check := range checks {
 		if d := check(); d != nil {

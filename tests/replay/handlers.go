@@ -44,6 +44,12 @@ var handlers = map[spec.OpKind]handler{
 	spec.OpOpenShared:         (*machine).openShared,
 	spec.OpCloseShared:        (*machine).closeShared,
 
+	spec.OpTreeCall:            (*machine).treeCall,
+	spec.OpTreeDrop:            (*machine).treeDrop,
+	spec.OpTreeMarkStep:        (*machine).treeMarkStep,
+	spec.OpTreeNewGeneration:   (*machine).treeNewGeneration,
+	spec.OpTreeMoveStaticInput: (*machine).treeMoveStatic,
+
 	spec.OpBusy:         (*machine).busy,
 	spec.OpDrain:        (*machine).drain,
 	spec.OpKernel:       (*machine).kernel,

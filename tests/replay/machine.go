@@ -32,6 +32,7 @@ type machine struct {
 	checkpoints map[int]checkpoint
 	graphs      map[int]graph
 	shared      map[int]spec.SharedHandle
+	trees       *trees
 
 	other  otherProcess                // that opens what this one shares
 	opened map[int64]spec.OpenedMemory // by it
@@ -55,6 +56,7 @@ func newMachine(file string, h *spec.TraceHeader, newAllocator Factory) (*machin
 		checkpoints: map[int]checkpoint{},
 		graphs:      map[int]graph{},
 		shared:      map[int]spec.SharedHandle{},
+		trees:       newTrees(h),
 		other:       otherProcess{newAllocator: newAllocator},
 		opened:      map[int64]spec.OpenedMemory{},
 	}

@@ -22,7 +22,7 @@ type Options struct {
 func File(path string, o Options) (Result, error) {
 	trace, err := spec.OpenTrace(path)
 	if err != nil {
-		return openFailed(path, err)
+		return Result{}, err
 	}
 	defer trace.Close()
 	return Trace(trace, path, o)
@@ -33,18 +33,9 @@ func File(path string, o Options) (Result, error) {
 func Reader(r io.Reader, name string, o Options) (Result, error) {
 	trace, err := spec.NewTraceReader(r, name)
 	if err != nil {
-		return openFailed(name, err)
+		return Result{}, err
 	}
 	return Trace(trace, name, o)
-}
-
-// openFailed tells a trace that nobody can replay yet from one that is wrong.
-func openFailed(name string, err error) (Result, error) {
-	var trace *spec.TraceError
-	if errors.As(err, &trace) && errors.Is(err, spec.ErrNotSupported) {
-		return Result{File: name, NotSupported: inability(err)}, nil
-	}
-	return Result{}, err
 }
 
 // Trace replays what the reader has, from the first operation on; name is what

@@ -1,0 +1,2 @@
+// Package graphtree is CUDA graph trees over an allocator's contract.
+package graphtree

@@ -1,0 +1,118 @@
+package graphtree
+
+import (
+	"errors"
+
+	"gaugeblock/spec"
+)
+
+// Recording. The function runs once while its launches are captured, and what it
+// does to the allocator is real: blocks that it frees can be used again further
+// on, those of its outputs stay allocated. When it ends the pool is as it will
+// have to be whenever another recording follows, and its state is noted. Then the
+// graph is launched, so that the outputs have their contents; the allocator is not
+// asked again.
+//
+//	parent's end ──(outputs die)──▶ before ──(the body runs)──▶ after
+//	             deadBefore                   deadAfter         liveAfter, state
+
+// record makes a node of the function below the present one, and runs it.
+func (m *Manager) record(f *Function, inputs []*Tensor) ([]*Tensor, error) {
+	n := &node{id: m.recorded, function: f, parent: m.current}
+	r := &recording{children: map[*Function][]*node{}}
+	path := n.path()
+	r.before = livenessOf(path)
+	if n.parent != nil {
+		r.deadBefore = n.parent.recording.after.changed(r.before)
+	}
+	r.inputs = inputsOf(f, path[:len(path)-1], inputs)
+
+	outputs, err := m.recordBody(n, r, inputs)
+	if err != nil {
+		return nil, m.abandon(outputs, err)
+	}
+	if err := m.gpu.LaunchGraph(r.exec, m.device, m.program); err != nil {
+		return nil, m.abandon(outputs, errors.Join(err, m.discard(r.exec)))
+	}
+	n.recording = r
+	m.recorded++
+	m.nodes = append(m.nodes, n)
+	siblings := m.children()
+	siblings[f] = append(siblings[f], n)
+	m.arrive(n, Recording)
+	return outputs, nil
+}
+
+// inputsOf notes how each input is to be found again. path is that of the parent.
+func inputsOf(f *Function, path []*node, inputs []*Tensor) []recordedInput {
+	list := make([]recordedInput, len(inputs))
+	for i, t := range inputs {
+		in := &list[i]
+		in.memory = t.storage.memory
+		in.managed = manages(path, t.ptr())
+		in.static = f.isStatic(i)
+		in.at, in.inPath = findLive(path, t.ptr())
+	}
+	return list
+}
+
+// recordBody copies the inputs, captures the body and notes what is to be known.
+func (m *Manager) recordBody(n *node, r *recording, inputs []*Tensor) (outputs []*Tensor, err error) {
+	if inputs, err = m.copyIn(r, inputs); err != nil {
+		return nil, err
+	}
+	r.exec, err = m.capture(func() (err error) {
+		outputs, err = m.do(n.function, m.stream, inputs)
+		return err
+	})
+	if err != nil {
+		return outputs, err
+	}
+	path := n.path()
+	r.deadAfter = r.before.changed(livenessOf(path))
+	n.addOutputs(r, path, outputs)
+	r.after = livenessOf(path)
+	r.liveAfter = r.after.places()
+	if r.state, err = m.allocator.Checkpoint(m.device, m.pool); err != nil {
+		return outputs, errors.Join(err, m.discard(r.exec))
+	}
+	return outputs, nil
+}
+
+// copyIn makes the inputs that the graph will read: those that can be elsewhere at
+// the next call are copied into the pool, and let go. The body owns the copies, so
+// that their memory can be used again as soon as it needs them no more.
+func (m *Manager) copyIn(r *recording, inputs []*Tensor) ([]*Tensor, error) {
+	stable := make([]*Tensor, len(inputs))
+	err := m.intoPool(func() error {
+		for i, t := range inputs {
+			if !r.inputs[i].copied() {
+				stable[i] = t
+				continue
+			}
+			copied, err := m.malloc(m.stream, t.storage.memory.Bytes)
+			if err != nil {
+				return err
+			}
+			stable[i] = copied
+			r.inputs[i].memory = copied.storage.memory
+		}
+		for i, t := range inputs {
+			if r.inputs[i].copied() {
+				if err := m.refresh(m.stream, &r.inputs[i], t); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, m.abandon(append(stable, inputs...), err)
+	}
+	return stable, nil
+}
+
+// refresh copies an input to where the graph reads it, and lets it go.
+func (m *Manager) refresh(stream spec.Stream, in *recordedInput, t *Tensor) error {
+	return errors.Join(m.copy(stream, in.memory.Ptr, t.ptr(), in.memory.Bytes), t.Release())
+}

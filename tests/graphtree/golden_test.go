@@ -1,0 +1,25 @@
+package graphtree
+
+import (
+	"testing"
+
+	"gaugeblock/tests/reference"
+	"gaugeblock/tests/replay"
+)
+
+// TestGolden replays every recording.
+func TestGolden(t *testing.T) {
+	files, err := replay.FindTraces([]string{"testdata"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		result, err := replay.File(file, replay.Options{New: reference.New})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !result.Exact {
+			t.Error(&result)
+		}
+	}
+}
