@@ -23,7 +23,6 @@ type Area struct {
 	Sizes      []uint64 // boundaries beside those of the geometry, in bytes
 	Marks      bool     // pools may be use_on_oom and no_split
 	Pools      bool     // single pools may be emptied
-	Careful    bool     // a stream touches only memory that is recorded for it, behind the owner's work
 
 	Kinds  []Share
 	Misuse []spec.OpKind

@@ -20,7 +20,7 @@ var (
 	poolMisuse = []spec.OpKind{spec.OpPoolEnd, spec.OpPoolBegin, spec.OpPoolRelease, spec.OpPoolCreate, spec.OpCheckpoint}
 	captures   = []Share{
 		{spec.OpCaptureBegin, 4}, {spec.OpCaptureEnd, 5}, {spec.OpWaitStream, 8},
-		{spec.OpGraphLaunch, 4}, {spec.OpGraphDestroy, 1},
+		{spec.OpGraphLaunch, 12}, {spec.OpGraphDestroy, 1}, {spec.OpSynchronize, 3},
 	}
 	// Neither has an effect on what the others do to each other.
 	roundings = []string{"", "roundup_power2_divisions:4", "roundup_power2_divisions:[1:2,8:4,>:8]"}
@@ -29,14 +29,14 @@ var (
 var areas = []Area{
 	{
 		Name: "core", What: "malloc, free and record_stream on five streams, with work that is slow",
-		Devices: 1, Streams: 4, Memory: 256 * spec.MiB, Live: 40, Careful: true,
+		Devices: 1, Streams: 4, Memory: 256 * spec.MiB, Live: 40,
 		Settings: append([]string{"large_segment_size_mb:32", "release_lock_on_cudamalloc:True"}, roundings...),
 		Kinds:    basics(Share{spec.OpResetPeak, 1}, Share{spec.OpResetAccumulated, 1}),
 		Labels:   concat(cacheLabels, eventLabels, []Label{Retry, OutOfMemory, TooLarge}),
 	},
 	{
 		Name: "streams", What: "streams that wait for each other, events, copies",
-		Devices: 1, Streams: 4, Memory: spec.GiB, Live: 30, Careful: true,
+		Devices: 1, Streams: 4, Memory: spec.GiB, Live: 30,
 		Settings: []string{""},
 		Kinds: basics(Share{spec.OpWaitStream, 6}, Share{spec.OpRecordEvent, 4}, Share{spec.OpWaitEvent, 4},
 			Share{spec.OpSynchronize, 3}, Share{spec.OpCopy, 6}),
@@ -44,7 +44,7 @@ var areas = []Area{
 	},
 	{
 		Name: "limits", What: "memory limits, oversize blocks, garbage collection, other programs, callbacks, no caching",
-		Devices: 1, Streams: 2, Memory: 512 * spec.MiB, Live: 40, Careful: true,
+		Devices: 1, Streams: 2, Memory: 512 * spec.MiB, Live: 40,
 		Settings: []string{"", "max_split_size_mb:20", "garbage_collection_threshold:0.4", "max_split_size_mb:40,max_non_split_rounding_mb:41"},
 		Configures: []string{
 			"max_split_size_mb:20", "max_split_size_mb:30", "garbage_collection_threshold:0.3", "garbage_collection_threshold:0.8",
@@ -59,7 +59,7 @@ var areas = []Area{
 	},
 	{
 		Name: "expandable", What: "segments that grow and shrink, switched on and off",
-		Devices: 1, Streams: 3, Memory: 512 * spec.MiB, Live: 40, Careful: true,
+		Devices: 1, Streams: 3, Memory: 512 * spec.MiB, Live: 40,
 		Settings: []string{"expandable_segments:True", "expandable_segments:True,large_segment_size_mb:12"},
 		Configures: []string{
 			"expandable_segments:True", "expandable_segments:True", "expandable_segments:False",
@@ -72,7 +72,7 @@ var areas = []Area{
 	},
 	{
 		Name: "pools", What: "private pools, by stream and by thread, as overflow and without splitting",
-		Devices: 1, Streams: 3, Threads: 3, Memory: 512 * spec.MiB, Live: 40, Careful: true, Marks: true, Pools: true,
+		Devices: 1, Streams: 3, Threads: 3, Memory: 512 * spec.MiB, Live: 40, Marks: true, Pools: true,
 		Settings: []string{"", "expandable_segments:True", "max_split_size_mb:20"},
 		Kinds:    basics(concat(poolShares, []Share{{spec.OpSetMemoryFraction, 1}})...),
 		Misuse:   poolMisuse,
@@ -106,7 +106,7 @@ var areas = []Area{
 	},
 	{
 		Name: "devices", What: "three devices that reach each other's memory",
-		Devices: 3, Streams: 2, Memory: 256 * spec.MiB, Live: 40, Careful: true,
+		Devices: 3, Streams: 2, Memory: 256 * spec.MiB, Live: 40,
 		Settings: []string{"", "expandable_segments:True"},
 		Kinds: basics(Share{spec.OpPeerAccess, 2}, Share{spec.OpCopy, 8}, Share{spec.OpRecordEvent, 3}, Share{spec.OpWaitEvent, 3},
 			Share{spec.OpSetMemoryFraction, 1}),

@@ -16,6 +16,7 @@
 //	answer.go        whether the answer to an operation was right
 //	misuse.go        operations that must be refused and must change nothing
 //	probe.go         calls about memory that is not out, for which the same goes
+//	careful.go       what a program has to do so that every hazard is the allocator's
 //	lifetimes.go     what the device has to know in order to find hazards
 //	winddown.go      the end: everything given back, nothing left on the device
 //	picture.go       what is looked at between two operations

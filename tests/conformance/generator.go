@@ -123,10 +123,22 @@ func (g *Generator) thread() spec.Thread {
 
 // anyMemory is the number of an allocation that is out, or one that means nothing.
 func (g *Generator) anyMemory() int64 {
-	if len(g.program.memory) == 0 {
+	from := g.candidates()
+	if len(from) == 0 {
 		return -1
 	}
-	return pick(g, g.program.memory).id
+	return pick(g, from).id
+}
+
+// candidates are what is out; every other time, if there is such, only what was given
+// out in a capture that is under way.
+func (g *Generator) candidates() []*memory {
+	if k := g.program.captures; len(k) > 0 && chance(g, 2) {
+		if inside := g.program.givenIn(pick(g, k)); len(inside) > 0 {
+			return inside
+		}
+	}
+	return g.program.memory
 }
 
 // anyPool is a pool that is, or was, or is not yet.

@@ -6,35 +6,9 @@ import (
 	"gaugeblock/tests/replay"
 )
 
-// The device finds hazards (fakegpu.Hazard): work on memory that somebody else's
-// work may still be using. It has to be told when memory begins to be somebody's and
-// when it ends. That is worth something only if the program itself is careful: it
-// lets a stream touch another stream's memory only when that stream waits for the
-// owner's, and after recording it. So areas say whether their programs are
-// (Area.Careful).
-
-// mayUse reports whether a careful program lets work of the stream touch the memory.
-func (p *Program) mayUse(slot int, m *memory) bool {
-	if !p.area.Careful || slot == m.slot {
-		return true
-	}
-	for _, u := range m.uses {
-		if u.slot == slot {
-			return m.ready&(1<<slot) != 0
-		}
-	}
-	return false
-}
-
-// orders notes that a stream comes behind everything in another one: whatever is
-// ready there is ready here.
-func (p *Program) orders(slot, on int) {
-	for _, m := range p.memory {
-		if m.ready&(1<<on) != 0 {
-			m.ready |= 1 << slot
-		}
-	}
-}
+// The device has to be told when memory begins to be somebody's and when it ends:
+// that is all that it needs in order to find hazards. See careful.go for what the
+// program has to do.
 
 // endLife tells the device that memory is about to be given back.
 func (t *Trial) endLife(op *spec.Op) (undo func()) {
@@ -44,25 +18,45 @@ func (t *Trial) endLife(op *spec.Op) (undo func()) {
 	return func() {}
 }
 
-// beginLives tells the device what was given out.
+// beginLives tells the device what was given out, and what callbacks and restores
+// have taken back. The program has not taken note of the operation yet.
 func (t *Trial) beginLives(op *spec.Op, out *replay.Performed) {
 	if !t.watches() {
 		return
 	}
-	for _, id := range out.Freed {
-		t.player.GPU().TakeBack(t.program.find(id).ptr)
+	t.endLives(out.Freed)
+	switch {
+	case out.Err != nil || out.Skipped:
+	case op.Kind == spec.OpMalloc && out.Ptr != 0:
+		pool := t.program.diverted(op)
+		t.giveOut(op.Stream, op.Device, spec.Range{Ptr: out.Ptr, Bytes: op.Size}, pool)
+	case op.Kind == spec.OpRestore:
+		t.endLives(op.Freed)
+		saved := t.program.states[op.State]
+		for i := range saved.live {
+			m := &saved.live[i]
+			if t.program.find(m.id) == nil { // what is out and stays out lives on
+				index := t.program.streams[m.slot].index
+				t.giveOut(index, m.device, spec.Range{Ptr: m.ptr, Bytes: m.size}, saved.pool)
+			}
+		}
 	}
-	if op.Kind != spec.OpMalloc || out.Err != nil || out.Ptr == 0 {
-		return
-	}
-	pool := spec.DefaultPool
-	if q := t.program.diverted(op); q != nil {
-		pool = q.id
-	}
-	t.player.GPU().GiveOut(fakegpu.Lifetime{
-		Range: spec.Range{Ptr: out.Ptr, Bytes: op.Size}, Device: op.Device,
-		Stream: t.header.Streams[op.Stream], Pool: pool,
-	})
 }
 
-func (t *Trial) watches() bool { return t.program.area.Careful && !t.faulted }
+func (t *Trial) endLives(ids []int64) {
+	for _, id := range ids {
+		t.player.GPU().TakeBack(t.program.find(id).ptr)
+	}
+}
+
+func (t *Trial) giveOut(stream int, dev spec.Device, r spec.Range, pool *poolState) {
+	l := fakegpu.Lifetime{Range: r, Device: dev, Stream: t.header.Streams[stream]}
+	if pool != nil {
+		l.Pool, l.Captured = pool.id, pool.graphs
+	}
+	t.player.GPU().GiveOut(l)
+}
+
+// watches: after a failure that was planned, a program may not be careful any more,
+// an operation of its own having failed.
+func (t *Trial) watches() bool { return !t.faulted }

@@ -17,7 +17,8 @@ import (
 // what goes wrong is the allocator's fault. Where upstream itself gives memory out
 // too early it keeps away, see docs/invariants.md, NoReuseWhileInUse:
 //
-//   - While requests are redirected it records no stream that is not captured.
+//   - While requests are redirected it does not free memory for which it has
+//     recorded a stream, meanwhile, that is not captured.
 //   - It does not record a stream for the same memory both in a capture and
 //     outside.
 //   - It captures only while requests of the device are redirected.
@@ -53,9 +54,14 @@ type memory struct {
 	pool     *poolState // nil: the default pool
 	uses     []use
 	uncached bool
-	lent     bool   // to a callback, which may free it
-	shared   bool   // with another process, so that it has to stay
-	ready    uint64 // streams, by slot, whose later work comes after it was given out
+	lent     bool // to a callback, which may free it
+	shared   bool // with another process, so that it has to stay
+
+	// See careful.go.
+	ready   uint64        // streams whose later work comes after it was given out
+	givenIn *captureState // the capture that it was given out in, if any
+	readyIn uint64        // streams of that capture, likewise
+	taken   bool          // a stream outside of captures was recorded while requests were redirected
 }
 
 // use is a stream that was recorded for memory.
@@ -71,6 +77,10 @@ type poolState struct {
 	useCount int
 	overflow bool // use_on_oom: others' memory may lie in it
 	used     bool // streams were recorded for memory of it
+
+	graphs bool   // it has served captures
+	others bool   // it has served other requests
+	ready  uint64 // if it is of graphs: streams whose later work comes after all that has touched its memory
 
 	begun  bool
 	since  int // the order in which pools were begun

@@ -52,9 +52,11 @@ func (p *Program) given(op *spec.Op, ptr spec.Ptr) {
 		id: op.ID, device: op.Device, slot: p.slot(op.Device, op.Stream), size: op.Size, ptr: ptr,
 		uncached: !p.enabled && op.Size > 0,
 	}
-	m.ready = 1 << m.slot
+	m.givenIn = p.streams[m.slot].capture
+	m.ready, m.readyIn = 1<<m.slot, 1<<m.slot
 	if op.Size > 0 && p.enabled {
 		m.pool = p.diverted(op)
+		m.pool.serve(m.givenIn != nil)
 	}
 	p.memory = append(p.memory, m)
 }
@@ -66,6 +68,7 @@ func (p *Program) recorded(op *spec.Op) {
 		return
 	}
 	m.uses = append(m.uses, u)
+	m.taken = m.taken || p.redirected(m.device) && !u.captured
 	if m.pool != nil {
 		m.pool.used = true
 	}
@@ -147,7 +150,8 @@ func (p *Program) restored(op *spec.Op) {
 		p.forget(id)
 	}
 	for _, m := range p.states[op.State].live {
-		m.uses = nil
+		m.uses, m.taken = nil, false
+		m.ready, m.givenIn = 1<<m.slot, nil
 		p.forget(m.id)
 		p.memory = append(p.memory, &m)
 	}

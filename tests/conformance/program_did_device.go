@@ -18,6 +18,18 @@ func (p *Program) didDevice(op *spec.Op) {
 	case spec.OpKernel, spec.OpCopy:
 		if s.capture != nil {
 			p.captured(s.capture, slot, op)
+			return
+		}
+		for _, m := range p.ranges(op) {
+			if m.pool != nil {
+				m.pool.touched(slot)
+			}
+		}
+	case spec.OpSynchronize:
+		p.synchronized(slot)
+	case spec.OpGraphLaunch:
+		for _, q := range p.graph(op.Graph).pools {
+			q.touched(slot)
 		}
 	case spec.OpWaitStream:
 		p.waited(slot, p.slot(op.Device, op.On))
@@ -39,19 +51,16 @@ func (p *Program) didDevice(op *spec.Op) {
 	}
 }
 
-// captured: work became a node. Memory of private pools stays as long as the pools
-// are in use; whatever else the work touches has to be out when the graph is
-// launched.
+// captured: work became a node. The graphs' private memory stays as long as its pool
+// is in use; whatever else the work touches has to be out when the graph is launched.
 func (p *Program) captured(k *captureState, slot int, op *spec.Op) {
 	k.addNode(slot)
-	for _, side := range [][]spec.OpRange{op.Reads, op.Writes} {
-		for _, r := range side {
-			m := p.find(r.ID)
-			if m.pool == nil {
-				k.needs = append(k.needs, m.id)
-			} else if !slices.Contains(k.pools, m.pool) {
-				k.pools = append(k.pools, m.pool)
-			}
+	for _, m := range p.ranges(op) {
+		switch {
+		case !m.private():
+			k.needs = append(k.needs, m.id)
+		case !slices.Contains(k.pools, m.pool):
+			k.pools = append(k.pools, m.pool)
 		}
 	}
 }

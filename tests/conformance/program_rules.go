@@ -77,13 +77,14 @@ func (p *Program) mayConfigure(op *spec.Op) bool {
 }
 
 func (p *Program) mayMalloc(op *spec.Op) bool {
-	return p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID)
+	return p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID) &&
+		p.diverted(op).serves(p.state(op).capture != nil)
 }
 
 // mayFree: what is shared stays while another process has anything open.
 func (p *Program) mayFree(op *spec.Op) bool {
 	m := p.find(op.ID)
-	return m != nil && !(m.shared && len(p.opened) > 0)
+	return m != nil && !(m.shared && len(p.opened) > 0) && !p.forgotten(m)
 }
 
 func (p *Program) mayRecordStream(op *spec.Op) bool {
@@ -95,9 +96,6 @@ func (p *Program) mayRecordStream(op *spec.Op) bool {
 		return true // of no consequence
 	}
 	captured := p.streams[slot].capture != nil
-	if captured != p.redirected(m.device) {
-		return false
-	}
 	return !slices.Contains(m.uses, use{slot, !captured})
 }
 
@@ -159,7 +157,11 @@ func (p *Program) mayEndPool(op *spec.Op) bool {
 
 func (p *Program) mayReleasePool(op *spec.Op) bool {
 	q := p.pool(op.Device, op.Pool)
-	return q != nil && (q.useCount > 1 || q.useCount == 1 && !q.begun)
+	if q == nil || q.useCount == 0 || q.useCount == 1 && q.begun {
+		return false
+	}
+	_, _, unsettled := p.unsettled(q)
+	return !unsettled
 }
 
 func (p *Program) mayDeletePool(op *spec.Op) bool {

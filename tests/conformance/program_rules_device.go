@@ -111,8 +111,9 @@ func (p *Program) mayEndCapture(op *spec.Op) bool {
 
 func (p *Program) mayLaunchGraph(op *spec.Op) bool {
 	g := p.graph(op.Graph)
-	return g != nil && g.device == op.Device && p.launchable(g) &&
-		p.state(op).capture == nil && p.held(p.slot(op.Device, op.Stream)) == 0
+	slot := p.slot(op.Device, op.Stream)
+	return g != nil && g.device == op.Device && p.launchable(g, slot) &&
+		p.state(op).capture == nil && p.held(slot) == 0
 }
 
 func (p *Program) mayDestroyGraph(op *spec.Op) bool {

@@ -156,10 +156,15 @@ type graphState struct {
 	pools  []*poolState
 }
 
-// launchable reports whether the memory that the graph touches is still there.
-func (p *Program) launchable(g *graphState) bool {
-	return !slices.ContainsFunc(g.needs, func(id int64) bool { return p.find(id) == nil }) &&
-		!slices.ContainsFunc(g.pools, func(q *poolState) bool { return q.useCount == 0 })
+// launchable reports whether the memory that the graph touches is still there, and
+// the stream may touch it.
+func (p *Program) launchable(g *graphState, slot int) bool {
+	for _, id := range g.needs {
+		if m := p.find(id); m == nil || m.lent || !p.mayUse(slot, m) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(g.pools, func(q *poolState) bool { return q.useCount == 0 || q.ready&(1<<slot) == 0 })
 }
 
 func (p *Program) graph(id int) *graphState {

@@ -8,7 +8,7 @@ import (
 var deviceProposals = map[spec.OpKind]func(g *Generator) spec.Op{
 	spec.OpBusy:        (*Generator).on,
 	spec.OpDrain:       (*Generator).on,
-	spec.OpSynchronize: (*Generator).on,
+	spec.OpSynchronize: (*Generator).synchronize,
 	spec.OpKernel:      (*Generator).kernel,
 	spec.OpCopy: func(g *Generator) spec.Op {
 		op := g.on()
@@ -32,17 +32,13 @@ var deviceProposals = map[spec.OpKind]func(g *Generator) spec.Op{
 		op.Mode = pick(g, []spec.CaptureMode{spec.CaptureRelaxed, spec.CaptureRelaxed, spec.CaptureGlobal, spec.CaptureThreadLocal})
 		return op
 	},
-	spec.OpCaptureEnd: (*Generator).captureEnd,
-	spec.OpGraphLaunch: func(g *Generator) spec.Op {
-		op := g.on()
-		op.Graph = g.anyGraph()
-		return op
-	},
+	spec.OpCaptureEnd:   (*Generator).captureEnd,
+	spec.OpGraphLaunch:  (*Generator).graphLaunch,
 	spec.OpGraphDestroy: func(g *Generator) spec.Op { return spec.Op{Graph: g.anyGraph()} },
 }
 
 func (g *Generator) kernel() spec.Op {
-	if g.area.Careful && len(g.program.memory) > 0 {
+	if len(g.program.memory) > 0 {
 		return g.carefulKernel()
 	}
 	op := g.onCaptured()
@@ -59,10 +55,11 @@ func (g *Generator) kernel() spec.Op {
 // recorded for it and waits for its own. It prefers memory that was given out last,
 // which others may have had just before, and streams that are not the owner's.
 func (g *Generator) carefulKernel() spec.Op {
-	m := g.program.memory[len(g.program.memory)-1]
+	from := g.candidates()
+	m := from[len(from)-1]
 	slot := m.slot
 	for tries := g.Intn(8); tries > 0 && slot == m.slot; tries-- {
-		m = pick(g, g.program.memory)
+		m = pick(g, from)
 		slot = m.slot
 		for _, u := range m.uses {
 			if g.program.mayUse(u.slot, m) {
@@ -95,16 +92,30 @@ func (g *Generator) followOwner() (op spec.Op, ok bool) {
 
 // waitStream joins what was forked, every other time, if anything was.
 func (g *Generator) waitStream() spec.Op {
-	if g.area.Careful && chance(g, 2) {
+	if chance(g, 2) {
 		if op, ok := g.followOwner(); ok {
 			return op
 		}
 	}
+	if q, slot, on, found := g.unsettledPool(); found && chance(g, 2) {
+		s := g.program.streams
+		return spec.Op{Device: q.device, Stream: s[slot].index, On: s[on].index}
+	}
 	if k := g.program.captures; len(k) > 0 && chance(g, 2) {
+		if chance(g, 2) {
+			return g.fork(pick(g, k))
+		}
 		return g.join(pick(g, k))
 	}
 	op := g.on()
 	op.On = g.Intn(len(g.program.header.Streams))
+	return op
+}
+
+// fork lets any stream wait for one of a capture, which it joins if it is in none.
+func (g *Generator) fork(k *captureState) spec.Op {
+	op := g.on()
+	op.On = g.program.streams[pick(g, k.members)].index
 	return op
 }
 
@@ -123,6 +134,44 @@ func (g *Generator) captureEnd() spec.Op {
 	}
 	k := pick(g, g.program.captures)
 	return spec.Op{Device: k.device, Stream: g.program.streams[k.origin].index, Graph: g.program.graphIDs}
+}
+
+// graphLaunch prefers a graph that can be launched, and a stream on which it can.
+func (g *Generator) graphLaunch() spec.Op {
+	const attempts = 4
+	op := g.on()
+	for range attempts {
+		op.Graph = g.anyGraph()
+		graph := g.program.graph(op.Graph)
+		for try := 0; graph != nil && try < attempts; try++ {
+			if op = g.on(); g.program.launchable(graph, g.program.slot(op.Device, op.Stream)) {
+				op.Graph = graph.id
+				return op
+			}
+		}
+	}
+	return op
+}
+
+// synchronize lets the host wait for a stream, every other time one behind which a
+// pool of graphs can be used.
+func (g *Generator) synchronize() spec.Op {
+	if q, _, on, found := g.unsettledPool(); found && chance(g, 2) {
+		return spec.Op{Device: q.device, Stream: g.program.streams[on].index}
+	}
+	return g.on()
+}
+
+// unsettledPool is one of those last made for graphs that some stream does not come
+// behind, with that stream, and one that does.
+func (g *Generator) unsettledPool() (q *poolState, slot, on int, found bool) {
+	pools := g.program.pools
+	for i := len(pools) - 1; i >= max(0, len(pools)-8); i-- {
+		if slot, on, found = g.program.unsettled(pools[i]); found && pools[i].useCount > 0 {
+			return pools[i], slot, on, true
+		}
+	}
+	return nil, 0, 0, false
 }
 
 func (g *Generator) anyGraph() int {

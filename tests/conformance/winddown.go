@@ -71,6 +71,10 @@ func (p *Program) lastThings() (op spec.Op, more bool) {
 		case q.begun:
 			return spec.Op{Kind: spec.OpPoolEnd, Device: q.device, Pool: q.id}, true
 		case q.useCount > 0:
+			if slot, on, waits := p.unsettled(q); waits {
+				s := &p.streams[slot]
+				return spec.Op{Kind: spec.OpWaitStream, Device: s.device, Stream: s.index, On: p.streams[on].index}, true
+			}
 			return spec.Op{Kind: spec.OpPoolRelease, Device: q.device, Pool: q.id}, true
 		}
 	}

@@ -1,0 +1,160 @@
+package conformance
+
+import (
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// A careful program. The device finds hazards (fakegpu.Hazard): work on memory that
+// somebody else's work may still be using. That proves something about an allocator
+// only if the program keeps its side of the bargain, as one does that is written for
+// PyTorch:
+//
+//	another stream's memory    a stream touches it after RecordStream, and when its
+//	                           work comes behind the moment at which it was given out
+//	in a capture               so too, by the order of the graph's nodes; what was
+//	                           recorded outside of it does not count, nor the reverse
+//	what a graph touches       is out when the graph is launched, and the launch is a
+//	                           use like any: of the stream's own memory, or recorded
+//	a graph's private memory   comes from a pool that serves captures and nothing
+//	                           else. Graphs that share it never run at the same time:
+//	                           whoever touches any of it comes behind all who did
+//	giving up such a pool      everything in it is over by then, or will be before
+//	                           what its streams are given later
+//
+// All of these orders are the program's: waits between streams, and the host's for a
+// stream. That one stream's work comes behind another's is noted as a set of streams
+// (by slot) that come behind the point in question.
+
+// everyone is the set of all streams.
+const everyone = ^uint64(0)
+
+// mayUse reports whether work that is given to a stream now may touch the memory.
+func (p *Program) mayUse(slot int, m *memory) bool {
+	k, bit := p.streams[slot].capture, uint64(1)<<slot
+	if slot != m.slot && !slices.Contains(m.uses, use{slot, k != nil}) {
+		return false
+	}
+	switch {
+	case k != nil:
+		return m.givenIn != k || m.readyIn&bit != 0
+	case m.private():
+		return m.pool.ready&bit != 0
+	}
+	return m.ready&bit != 0
+}
+
+// private reports whether the memory is of a pool that graphs use.
+func (m *memory) private() bool { return m.pool != nil && m.pool.graphs }
+
+// touched: work outside of captures, or a graph, uses memory of the pool. What comes
+// next has to come behind it.
+func (q *poolState) touched(slot int) {
+	if q.graphs {
+		q.ready = 1 << slot
+	}
+}
+
+// orders notes that a stream comes behind everything in another one: whatever is
+// ready there is ready here. While the stream is captured that is true of the graph
+// only.
+func (p *Program) orders(slot, on int) {
+	capture := p.streams[slot].capture
+	for _, m := range p.memory {
+		if capture == nil {
+			follow(&m.ready, slot, on)
+		} else if m.givenIn == capture {
+			follow(&m.readyIn, slot, on)
+		}
+	}
+	for _, q := range p.pools {
+		if capture == nil {
+			follow(&q.ready, slot, on)
+		}
+	}
+}
+
+func follow(ready *uint64, slot, on int) {
+	if *ready&(1<<on) != 0 {
+		*ready |= 1 << slot
+	}
+}
+
+// synchronized: the host has waited for a stream, and all that is done later comes
+// behind what was in it.
+func (p *Program) synchronized(slot int) {
+	for _, m := range p.memory {
+		if m.ready&(1<<slot) != 0 {
+			m.ready = everyone
+		}
+	}
+	for _, q := range p.pools {
+		if q.ready&(1<<slot) != 0 {
+			q.ready = everyone
+		}
+	}
+}
+
+// unsettled is a stream that does not come behind what was done in a pool, and one
+// that does; found is false if all do.
+func (p *Program) unsettled(q *poolState) (slot, on int, found bool) {
+	if !q.graphs {
+		return 0, 0, false
+	}
+	for i, s := range p.streams {
+		switch {
+		case s.device != q.device:
+		case q.ready&(1<<i) != 0:
+			on = i
+		default:
+			slot, found = i, true
+		}
+	}
+	return slot, on, found
+}
+
+// serves reports whether a careful program lets a pool serve a request.
+func (q *poolState) serves(captured bool) bool {
+	return q == nil || !q.graphs && !q.others || q.graphs == captured
+}
+
+// serve notes that it did.
+func (q *poolState) serve(captured bool) {
+	if q == nil {
+		return
+	}
+	if captured && !q.graphs {
+		q.graphs, q.ready = true, everyone
+	}
+	q.others = q.others || !captured
+}
+
+// forgotten reports whether upstream would forget streams that use the memory if it
+// were freed now: those that were recorded, outside of any capture, while requests
+// were redirected, if it is freed while they still are. Upstream takes such uses for
+// those of a graph, which needs no event, and so does the reference
+// (docs/deviations.md, weaknesses that are kept). It is the one thing that programs
+// keep away from though they would have the right to do it; tests/watch shows that
+// the device notices (TestForgottenUses).
+func (p *Program) forgotten(m *memory) bool { return m.taken && p.redirected(m.device) }
+
+// givenIn lists what was given out in a capture and is out.
+func (p *Program) givenIn(k *captureState) (list []*memory) {
+	for _, m := range p.memory {
+		if m.givenIn == k {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// ranges lists the allocations that an operation names.
+func (p *Program) ranges(op *spec.Op) (list []*memory) {
+	for _, side := range [][]spec.OpRange{op.Reads, op.Writes} {
+		for _, r := range side {
+			list = append(list, p.find(r.ID))
+		}
+	}
+	return list
+}
