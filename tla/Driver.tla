@@ -44,6 +44,6 @@ AllocBlock(h, p) ==
     IF ~WithinLimit(h, p) \/ ~HasMemory(h, p)
     THEN [heap |-> h, found |-> {}]
     ELSE LET range == DriverMalloc(h, p)
-             granted == [h EXCEPT !.device = @ \cup {range}]
-         IN [heap |-> AdoptSegment(granted, p, range), found |-> {NewBlock(range.addr, range.size)}]
+             adopted == AdoptSegment([h EXCEPT !.device = @ \cup {range}], p, range)
+         IN [heap |-> adopted, found |-> {BlockAt(adopted, range.addr)}]
 =============================================================================
