@@ -15,7 +15,7 @@ func TestDeviationsAreHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	goTest := regexp.MustCompile("`([a-z]+)\\.(Test[A-Za-z0-9]+)`")
+	goTest := regexp.MustCompile("`([a-z/]+)\\.(Test[A-Za-z0-9]+)`")
 	transcript := regexp.MustCompile(`\]\(\.\./alloc/testdata/([a-z_]+)\)`)
 	tests := map[string]map[string]bool{} // of the packages named so far
 	rows := 0
@@ -28,7 +28,7 @@ func TestDeviationsAreHeld(t *testing.T) {
 		for _, m := range goTest.FindAllStringSubmatch(row, -1) {
 			named++
 			if tests[m[1]] == nil {
-				tests[m[1]] = testsOf(t, filepath.Join("..", m[1]))
+				tests[m[1]] = testsOf(t, filepath.Join("..", filepath.FromSlash(m[1])))
 			}
 			if !tests[m[1]][m[2]] {
 				t.Errorf("docs/deviations.md:%d: package %s has no %s", i+1, m[1], m[2])
