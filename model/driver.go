@@ -21,12 +21,9 @@ func (s *State) reserved() (bytes uint64) {
 
 // held is what the driver has given: what is registered, and what has been granted
 // to calls that have not come to registering it.
-func (s *State) held() uint64 {
-	bytes := s.reserved()
-	for _, c := range s.Calls {
-		if c.segment != 0 {
-			bytes += c.segmentSize
-		}
+func (s *State) held() (bytes uint64) {
+	for _, r := range s.heldRanges() {
+		bytes += r.Bytes
 	}
 	return bytes
 }
@@ -50,11 +47,40 @@ func (s *State) askDriver(c *Call, g Given) {
 	if c.asked <= g.Refusals || s.held()+c.segmentSize > s.Memory {
 		return
 	}
+	if g.From != 0 {
+		g.Segment = s.lowestHole(g.From, c.segmentSize)
+	}
 	if err := s.checkAddress(g.Segment, c.segmentSize); err != nil {
 		c.failure, c.next = err, done
 		return
 	}
 	c.segment = g.Segment
+}
+
+// lowestHole is the lowest address from one on at which so much is free.
+func (s *State) lowestHole(from spec.Ptr, bytes uint64) spec.Ptr {
+	for moved := true; moved; {
+		moved = false
+		for _, held := range s.heldRanges() {
+			if held.Overlaps(spec.Range{Ptr: from, Bytes: bytes}) {
+				from, moved = held.Ptr+spec.Ptr(held.Bytes), true
+			}
+		}
+	}
+	return from
+}
+
+// heldRanges is what the driver has given and not got back.
+func (s *State) heldRanges() (ranges []spec.Range) {
+	for _, g := range s.Segments {
+		ranges = append(ranges, spec.Range{Ptr: g.Address, Bytes: g.Size})
+	}
+	for _, c := range s.Calls {
+		if c.segment != 0 {
+			ranges = append(ranges, spec.Range{Ptr: c.segment, Bytes: c.segmentSize})
+		}
+	}
+	return ranges
 }
 
 // An AddressError says that no driver would have put a segment there. It is never

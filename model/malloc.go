@@ -68,6 +68,9 @@ type Call struct {
 type Given struct {
 	// Segment is where the driver puts the new segment, if it grants one.
 	Segment spec.Ptr
+	// From, unless it is 0, says it in another way: at the lowest address from
+	// there on that is free. Then Segment does not count.
+	From spec.Ptr
 	// Refusals is how many times in this call the driver refuses although the
 	// device has the memory: others may have taken it.
 	Refusals int

@@ -105,6 +105,9 @@ func (s State) copy() State {
 	}
 	s.Events = slices.Clone(s.Events)
 	s.Streams = slices.Clone(s.Streams)
+	for i := range s.Streams {
+		s.Streams[i].Work = slices.Clone(s.Streams[i].Work)
+	}
 	s.Calls = slices.Clone(s.Calls)
 	return s
 }
@@ -114,7 +117,7 @@ func (s State) Equal(o State) bool {
 	return s.Device == o.Device && s.Geometry == o.Geometry && s.Memory == o.Memory &&
 		s.Config == o.Config && s.Limited == o.Limited && s.Limit == o.Limit && s.Callbacks == o.Callbacks &&
 		slices.EqualFunc(s.Segments, o.Segments, Segment.equal) &&
-		slices.Equal(s.Events, o.Events) && slices.Equal(s.Streams, o.Streams) && slices.Equal(s.Calls, o.Calls) &&
+		slices.Equal(s.Events, o.Events) && slices.EqualFunc(s.Streams, o.Streams, Stream.equal) && slices.Equal(s.Calls, o.Calls) &&
 		s.Searches == o.Searches && s.Counts == o.Counts
 }
 

@@ -7,9 +7,11 @@ import (
 	"gaugeblock/spec"
 )
 
-// Streams and events. Work in a stream completes at once unless the stream is
-// busy. Busy puts a hold into the stream: what is given to it from there on does
-// not complete until the stream has passed the hold. Drain lets it pass all.
+// Streams and events. Work in a stream runs in order. Most of it completes at once
+// and leaves no trace here; what is noted is work that does not: a hold in the stream
+// (Busy), which may stand for work that uses memory (Launch). What is given to the
+// stream behind it does not complete before it. Complete lets the oldest go, Drain
+// all.
 //
 // A block that other streams used when it was freed waits for an event in each of
 // them. An event stands behind all holds that are in its stream at that time.
@@ -17,14 +19,40 @@ import (
 // A Stream is how far a stream has come.
 type Stream struct {
 	ID     spec.DeviceStream
-	Holds  int // that were ever put into it
-	Passed int // of them
+	Passed int          // holds that are over
+	Work   []spec.Range // those that are not, in order, with the memory that they use
+}
+
+// holds is how many were ever put into the stream.
+func (x *Stream) holds() int { return x.Passed + len(x.Work) }
+
+// pass lets the oldest holds go until so many have been.
+func (x *Stream) pass(holds int) {
+	if n := holds - x.Passed; n > 0 {
+		x.Passed, x.Work = holds, x.Work[n:]
+	}
+}
+
+func (x Stream) equal(y Stream) bool {
+	return x.ID == y.ID && x.Passed == y.Passed && slices.Equal(x.Work, y.Work)
 }
 
 // Busy holds up a stream from here on.
-func (s State) Busy(id spec.DeviceStream) State {
+func (s State) Busy(id spec.DeviceStream) State { return s.Launch(id, spec.Range{}) }
+
+// Launch puts work into a stream that uses memory and takes its time.
+func (s State) Launch(id spec.DeviceStream, memory spec.Range) State {
 	s = s.copy()
-	s.stream(id).Holds++
+	stream := s.stream(id)
+	stream.Work = append(stream.Work, memory)
+	return s
+}
+
+// Complete lets the oldest work in a stream complete that has not.
+func (s State) Complete(id spec.DeviceStream) State {
+	s = s.copy()
+	stream := s.stream(id)
+	stream.pass(min(stream.Passed+1, stream.holds()))
 	return s
 }
 
@@ -32,7 +60,7 @@ func (s State) Busy(id spec.DeviceStream) State {
 func (s State) Drain(id spec.DeviceStream) State {
 	s = s.copy()
 	stream := s.stream(id)
-	stream.Passed = stream.Holds
+	stream.pass(stream.holds())
 	return s
 }
 
@@ -64,7 +92,7 @@ func (s *State) recordEvents(b *Block) {
 	for _, id := range b.Uses {
 		e := Event{Stream: id, Block: b.Address}
 		if i := slices.IndexFunc(s.Streams, func(x Stream) bool { return x.ID == id }); i >= 0 {
-			e.Hold = s.Streams[i].Holds
+			e.Hold = s.Streams[i].holds()
 		}
 		at := 0
 		for at < len(s.Events) && compareStreams(s.Events[at].Stream, id) <= 0 {
@@ -97,9 +125,7 @@ func (s *State) waitForEvents() {
 	s.Counts.Synchronizations++
 	for len(s.Events) > 0 {
 		e := s.Events[0]
-		if stream := s.stream(e.Stream); stream.Passed < e.Hold {
-			stream.Passed = e.Hold
-		}
+		s.stream(e.Stream).pass(e.Hold)
 		s.complete(0)
 	}
 }

@@ -1,0 +1,113 @@
+package bounded
+
+import (
+	"fmt"
+	"slices"
+
+	"gaugeblock/model"
+	"gaugeblock/model/tlc"
+	"gaugeblock/spec"
+)
+
+// Bounds are the constants of a configuration. Sizes are in units of memory.
+type Bounds struct {
+	Geometry spec.Geometry
+	Memory   uint64
+	Limit    uint64 // above Memory: none
+	Streams  []spec.Stream
+	Sizes    []uint64 // of requests
+
+	MaxSplitSize, MaxNonSplitRounding uint64
+}
+
+// maxUnits is the largest number in a state: a key has a byte for each.
+const maxUnits = 255
+
+// coreConstants are the constants of CachingAllocator.tla.
+var coreConstants = []string{
+	"MinBlock", "SmallSize", "SmallBuffer", "MinLargeAlloc", "LargeBuffer", "RoundLarge",
+	"MaxSplitSize", "MaxNonSplitRounding", "Memory", "Limit", "Streams", "Sizes",
+}
+
+// ReadBounds takes the constants from a configuration. It refuses one that has
+// others, or replaces operators: the model would not be its mirror.
+func ReadBounds(c *tlc.Config, others ...string) (b Bounds, err error) {
+	for _, name := range c.Names() {
+		if !slices.Contains(coreConstants, name) && !slices.Contains(others, name) {
+			return b, fmt.Errorf("%s: %s is nothing that the model knows", c.File, name)
+		}
+	}
+	r := constants{config: c}
+	b.Geometry = spec.Geometry{
+		MinBlock: r.number("MinBlock"), SmallSize: r.number("SmallSize"), SmallBuffer: r.number("SmallBuffer"),
+		MinLargeAlloc: r.number("MinLargeAlloc"), LargeBuffer: r.number("LargeBuffer"), RoundLarge: r.number("RoundLarge"),
+		DivisionsStart: 1, MaxRequest: spec.EiB, MiB: 1,
+	}
+	b.Memory, b.Limit = r.number("Memory"), r.number("Limit")
+	b.MaxSplitSize, b.MaxNonSplitRounding = r.number("MaxSplitSize"), r.number("MaxNonSplitRounding")
+	b.Sizes = r.numbers("Sizes")
+	for i, s := range r.numbers("Streams") {
+		b.Streams = append(b.Streams, spec.Stream(s))
+		if s != uint64(i+1) && r.err == nil {
+			r.err = fmt.Errorf("%s: Streams is not 1..n", c.File)
+		}
+	}
+	if r.err == nil {
+		r.err = b.validate(c.File)
+	}
+	return b, r.err
+}
+
+func (b *Bounds) validate(file string) error {
+	if err := b.Geometry.Validate(); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if len(b.Streams) > 8 {
+		return fmt.Errorf("%s: more than 8 streams", file)
+	}
+	if 2*b.Memory > maxUnits {
+		return fmt.Errorf("%s: Memory is above %d", file, maxUnits/2)
+	}
+	for _, size := range b.Sizes {
+		if size == 0 || size > maxUnits {
+			return fmt.Errorf("%s: a size is not in 1..%d", file, maxUnits)
+		}
+	}
+	return nil
+}
+
+// constants reads several and remembers the first error.
+type constants struct {
+	config *tlc.Config
+	err    error
+}
+
+func (r *constants) number(name string) uint64 {
+	n, err := r.config.Number(name)
+	r.note(err)
+	return n
+}
+
+func (r *constants) numbers(name string) []uint64 {
+	n, err := r.config.Numbers(name)
+	r.note(err)
+	return n
+}
+
+func (r *constants) note(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// origin is where the addresses begin: a multiple of everything.
+const origin spec.Ptr = 1 << 16
+
+// initial is an allocator that has done nothing yet.
+func (b *Bounds) initial() *model.State {
+	cfg := spec.DefaultConfig(b.Geometry)
+	cfg.MaxSplitSize, cfg.MaxNonSplitRounding = b.MaxSplitSize, b.MaxNonSplitRounding
+	s := model.New(0, b.Memory, cfg, b.Geometry)
+	s.Limited, s.Limit = b.Limit <= b.Memory, b.Limit
+	return &s
+}

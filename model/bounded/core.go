@@ -1,0 +1,88 @@
+package bounded
+
+import (
+	"slices"
+
+	"gaugeblock/model"
+	"gaugeblock/spec"
+)
+
+// Core is CachingAllocator.tla: a program that mallocs and frees on several streams,
+// and a device on which work completes.
+type Core struct {
+	Bounds
+	vocabulary
+	malloc, free, recordStream, complete, emptyCache action
+}
+
+// NewCore is the specification at these bounds.
+func NewCore(b Bounds) *Core {
+	c := &Core{Bounds: b}
+	addresses, streams := upTo(2*b.Memory), asInts(b.Streams)
+	c.malloc = c.add("Malloc", streams, asInts(b.Sizes))
+	c.free = c.add("Free", addresses)
+	c.recordStream = c.add("RecordStream", addresses, streams)
+	c.complete = c.add("Complete", streams)
+	c.emptyCache = c.add("EmptyCache")
+	return c
+}
+
+// Labels implements explore.Specification.
+func (c *Core) Labels() []string { return c.labels }
+
+// Initial implements explore.Specification.
+func (c *Core) Initial() []*model.State { return []*model.State{c.initial()} }
+
+// Next implements explore.Specification.
+func (c *Core) Next(s *model.State, yield func(label int, next *model.State)) {
+	tell := func(label int, next model.State) { yield(label, &next) }
+	for i, stream := range c.Streams {
+		for j, size := range c.Sizes {
+			next, _ := s.Malloc(stream, size, model.Given{From: origin})
+			tell(c.malloc.label(i, j), next)
+		}
+		if n := c.work(s, stream); n > 0 {
+			tell(c.complete.label(i), s.Complete(onDevice(stream)))
+		}
+	}
+	for _, g := range s.Segments {
+		for _, b := range g.Blocks {
+			if b.State != spec.ActiveAllocated {
+				continue
+			}
+			tell(c.free.label(units(b.Address)), c.launchAndFree(s, &b))
+			for i, stream := range c.Streams {
+				if stream != g.Stream {
+					next, _ := s.RecordStream(b.Address, onDevice(stream))
+					tell(c.recordStream.label(units(b.Address), i), next)
+				}
+			}
+		}
+	}
+	tell(c.emptyCache.label(), s.EmptyCache())
+}
+
+// launchAndFree frees a block behind a piece of work in each stream that uses it: the
+// last use of a block is the last work in the stream when it is freed.
+func (c *Core) launchAndFree(s *model.State, b *model.Block) model.State {
+	next := *s
+	for _, id := range b.Uses {
+		next = next.Launch(id, spec.Range{Ptr: b.Address, Bytes: b.Size})
+	}
+	next, _ = next.Free(b.Address)
+	return next
+}
+
+// work is how much a stream has still to do.
+func (c *Core) work(s *model.State, stream spec.Stream) int {
+	i := slices.IndexFunc(s.Streams, func(x model.Stream) bool { return x.ID == onDevice(stream) })
+	if i < 0 {
+		return 0
+	}
+	return len(s.Streams[i].Work)
+}
+
+func onDevice(stream spec.Stream) spec.DeviceStream { return spec.DeviceStream{Stream: stream} }
+
+// units is an address as the TLA+ text has it.
+func units(p spec.Ptr) int { return int(p - origin) }

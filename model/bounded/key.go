@@ -1,0 +1,72 @@
+package bounded
+
+import (
+	"gaugeblock/model"
+	"gaugeblock/spec"
+)
+
+// Key implements explore.Specification. It is everything that text.go writes and that
+// does not follow from the rest, in a byte each: numbers of things, then the things.
+// What the model keeps beside that (what was asked for a block before it was freed,
+// how often something happened) decides nothing, and is left out.
+func (c *Core) Key(to []byte, s *model.State) []byte {
+	to = append(to, byte(len(s.Segments)))
+	for i := range s.Segments {
+		to = segmentKey(to, &s.Segments[i])
+	}
+	for _, stream := range c.Streams {
+		to = streamKey(to, s, onDevice(stream))
+	}
+	return to
+}
+
+func segmentKey(to []byte, g *model.Segment) []byte {
+	to = append(to, byte(units(g.Address)), byte(g.Stream), flag(g.Large), byte(len(g.Blocks)))
+	for _, b := range g.Blocks {
+		requested := byte(b.Requested)
+		if b.State == spec.Inactive {
+			requested = 0
+		}
+		to = append(to, byte(b.Size), byte(b.State), requested, streamMask(b.Uses))
+	}
+	return to
+}
+
+// streamKey is the work of a stream and its events.
+func streamKey(to []byte, s *model.State, id spec.DeviceStream) []byte {
+	passed := 0
+	at := len(to)
+	to = append(to, 0)
+	for i := range s.Streams {
+		if x := &s.Streams[i]; x.ID == id {
+			passed = x.Passed
+			to[at] = byte(len(x.Work))
+			for _, w := range x.Work {
+				to = append(to, byte(units(w.Ptr)), byte(w.Bytes))
+			}
+		}
+	}
+	at = len(to)
+	to = append(to, 0)
+	for _, e := range s.Events {
+		if e.Stream == id {
+			to[at]++
+			to = append(to, byte(units(e.Block)), byte(max(0, e.Hold-passed)))
+		}
+	}
+	return to
+}
+
+func flag(is bool) byte {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func streamMask(streams []spec.DeviceStream) (mask byte) {
+	for _, id := range streams {
+		mask |= 1 << (id.Stream - 1)
+	}
+	return mask
+}

@@ -1,0 +1,193 @@
+package bounded
+
+import (
+	"gaugeblock/model"
+	"gaugeblock/model/tlc"
+	"gaugeblock/spec"
+)
+
+// Text is a state as the TLA+ text has it: the canonical text of its variables, which
+// tla/Invariants.tla explains.
+func (c *Core) Text(to []byte, s *model.State) []byte {
+	w := &writer{Writer: tlc.Writer{Text: to}, state: s}
+	for i := range s.Segments {
+		for j := range s.Segments[i].Blocks {
+			w.places = append(w.places, place{&s.Segments[i], &s.Segments[i].Blocks[j]})
+		}
+	}
+	w.variable("blocks", w.blocks)
+	w.variable("cached", w.cached)
+	w.variable("device", w.device)
+	w.variable("events", func() { w.Sequence(len(c.Streams), func(i int) { w.events(c.Streams[i]) }) })
+	w.variable("given", w.given)
+	w.variable("segments", w.segments)
+	w.variable("stats", w.stats)
+	w.variable("work", func() { w.Sequence(len(c.Streams), func(i int) { w.work(c.Streams[i]) }) })
+	return w.Writer.Text
+}
+
+// A writer writes one state.
+type writer struct {
+	tlc.Writer
+	state  *model.State
+	places []place
+	began  bool
+}
+
+// A place is a block and its segment.
+type place struct {
+	segment *model.Segment
+	block   *model.Block
+}
+
+func (w *writer) variable(name string, value func()) {
+	if w.began {
+		w.Raw("\n")
+	}
+	w.began = true
+	w.Raw(name)
+	w.Raw("=")
+	value()
+}
+
+// field writes a name and a number. The first field comes with the bracket.
+func (w *writer) field(name string, n int) {
+	w.Raw(name)
+	w.Raw("|->")
+	w.Int(n)
+}
+
+// those are the places with blocks of a kind.
+func (w *writer) those(are func(b *model.Block) bool) (places []place) {
+	for _, p := range w.places {
+		if are(p.block) {
+			places = append(places, p)
+		}
+	}
+	return places
+}
+
+func isFree(b *model.Block) bool      { return b.State == spec.Inactive }
+func isAllocated(b *model.Block) bool { return b.State == spec.ActiveAllocated }
+
+func (w *writer) blocks() {
+	w.Set(len(w.places), func(i int) {
+		b := w.places[i].block
+		requested := int(b.Requested)
+		if isFree(b) {
+			requested = 0
+		}
+		w.field("[addr", units(b.Address))
+		w.Raw(",allocated|->")
+		w.Bool(isAllocated(b))
+		w.field(",eventCount", w.eventCount(b))
+		w.Raw(",mapped|->TRUE")
+		w.field(",requested", requested)
+		w.field(",size", int(b.Size))
+		w.Raw(",uses|->")
+		w.Set(len(b.Uses), func(i int) { w.Int(int(b.Uses[i].Stream)) })
+		w.Raw("]")
+	})
+}
+
+func (w *writer) eventCount(b *model.Block) (count int) {
+	for _, e := range w.state.Events {
+		if e.Block == b.Address {
+			count++
+		}
+	}
+	return count
+}
+
+func (w *writer) cached() {
+	free := w.those(isFree)
+	w.Set(len(free), func(i int) { w.Int(units(free[i].block.Address)) })
+}
+
+func (w *writer) device() {
+	w.Set(len(w.state.Segments), func(i int) {
+		w.memory(spec.Range{Ptr: w.state.Segments[i].Address, Bytes: w.state.Segments[i].Size})
+	})
+}
+
+func (w *writer) memory(r spec.Range) {
+	w.field("[addr", units(r.Ptr))
+	w.field(",size", int(r.Bytes))
+	w.Raw("]")
+}
+
+func (w *writer) given() {
+	out := w.those(isAllocated)
+	w.Set(len(out), func(i int) {
+		w.field("[addr", units(out[i].block.Address))
+		w.field(",bytes", int(out[i].block.Requested))
+		w.field(",stream", int(out[i].segment.Stream))
+		w.Raw("]")
+	})
+}
+
+func (w *writer) segments() {
+	w.Set(len(w.state.Segments), func(i int) {
+		g := &w.state.Segments[i]
+		w.field("[addr", units(g.Address))
+		if g.Large {
+			w.Raw(`,kind|->"large"`)
+		} else {
+			w.Raw(`,kind|->"small"`)
+		}
+		w.field(",pool", 0)
+		w.field(",size", int(g.Size))
+		w.field(",stream", int(g.Stream))
+		w.Raw("]")
+	})
+}
+
+func (w *writer) stats() {
+	sum := func(places []place) (bytes int) {
+		for _, p := range places {
+			bytes += int(p.block.Size)
+		}
+		return bytes
+	}
+	var split []place
+	for _, p := range w.those(isFree) {
+		if p.block.Size < p.segment.Size {
+			split = append(split, p)
+		}
+	}
+	w.field("[active", sum(w.those(func(b *model.Block) bool { return !isFree(b) })))
+	w.field(",allocated", sum(w.those(isAllocated)))
+	w.field(",inactiveSplit", sum(split))
+	w.field(",reserved", sum(w.places))
+	w.Raw("]")
+}
+
+// stream is how far one has come.
+func (w *writer) stream(stream spec.Stream) model.Stream {
+	for _, x := range w.state.Streams {
+		if x.ID == onDevice(stream) {
+			return x
+		}
+	}
+	return model.Stream{}
+}
+
+func (w *writer) events(stream spec.Stream) {
+	passed := w.stream(stream).Passed
+	var queue []model.Event
+	for _, e := range w.state.Events {
+		if e.Stream == onDevice(stream) {
+			queue = append(queue, e)
+		}
+	}
+	w.Sequence(len(queue), func(i int) {
+		w.field("[behind", max(0, queue[i].Hold-passed))
+		w.field(",block", units(queue[i].Block))
+		w.Raw("]")
+	})
+}
+
+func (w *writer) work(stream spec.Stream) {
+	work := w.stream(stream).Work
+	w.Sequence(len(work), func(i int) { w.memory(work[i]) })
+}
