@@ -1,0 +1,61 @@
+package pluggable
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"gaugeblock/spec"
+)
+
+// Captures that somebody else begins. An allocator must not free memory while a capture
+// is under way that forbids it. A plugged-in allocator is not told of captures; PyTorch's
+// begin on streams of its own, in a mode of its own. But the driver says of a stream
+// whether it is being captured, and a stream that matters is one that memory was asked for
+// or used on. So those are remembered, and asked about; what mode it is cannot be asked, so
+// every capture counts as one that forbids.
+
+// streamSet is streams with their devices. It only grows: programs make few streams.
+type streamSet struct {
+	mu      sync.Mutex
+	streams atomic.Pointer[[]streamOf]
+}
+
+type streamOf struct {
+	device spec.Device
+	handle spec.Stream
+}
+
+func (t *streamSet) all() []streamOf {
+	if all := t.streams.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// add is called with every request, and so takes no lock for a stream that is known.
+func (t *streamSet) add(dev spec.Device, s spec.Stream) {
+	is := streamOf{dev, s}
+	if slices.Contains(t.all(), is) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if all := t.all(); !slices.Contains(all, is) {
+		more := append(slices.Clone(all), is)
+		t.streams.Store(&more)
+	}
+}
+
+// watchful is a device that knows of captures on streams that were seen.
+type watchful struct {
+	Device
+	seen *streamSet
+}
+
+// FreeForbidden implements spec.Driver.
+func (w watchful) FreeForbidden() bool {
+	return w.Device.FreeForbidden() || slices.ContainsFunc(w.seen.all(), func(s streamOf) bool {
+		return w.StreamCaptured(s.device, s.handle)
+	})
+}

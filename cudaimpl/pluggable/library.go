@@ -1,0 +1,213 @@
+package pluggable
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"os"
+	"sync/atomic"
+
+	"gaugeblock/alloc"
+	"gaugeblock/spec"
+)
+
+// A Device is what a library is made on. *cudaimpl.GPU is one.
+type Device interface {
+	spec.Driver
+	spec.VirtualMemory
+	spec.MemorySharing
+	spec.PeerAccess
+
+	// StreamDevice is the device that a stream is of: a program that notes a use names
+	// the stream only.
+	StreamDevice(s spec.Stream) (spec.Device, error)
+	// StreamCaptured reports whether a stream takes part in a capture, whoever began it.
+	StreamCaptured(dev spec.Device, s spec.Stream) bool
+}
+
+// A Library is the reference behind the functions of a plugged-in allocator. The
+// functions of C can return no error: what went wrong is kept, see LastError.
+type Library struct {
+	device    Device
+	seen      *streamSet
+	allocator *alloc.Allocator
+	log       *opLog // nil: no log is kept
+	failure   atomic.Pointer[error]
+}
+
+// Environment is what the environment says.
+type Environment struct {
+	Settings string // PYTORCH_ALLOC_CONF, or PYTORCH_CUDA_ALLOC_CONF, as it was called before
+	Uncached bool   // PYTORCH_NO_CUDA_MEMORY_CACHING is 1
+	Trace    string // GAUGEBLOCK_TRACE: the file to write a trace of all calls to
+}
+
+// ReadEnvironment reads it.
+func ReadEnvironment() Environment {
+	return Environment{
+		Settings: cmp.Or(os.Getenv("PYTORCH_ALLOC_CONF"), os.Getenv("PYTORCH_CUDA_ALLOC_CONF")),
+		Uncached: os.Getenv("PYTORCH_NO_CUDA_MEMORY_CACHING") == "1",
+		Trace:    os.Getenv("GAUGEBLOCK_TRACE"),
+	}
+}
+
+// NewLibrary makes the allocator.
+func NewLibrary(d Device, env Environment) (*Library, error) {
+	l := &Library{device: d, seen: &streamSet{}}
+	var err error
+	l.allocator, err = alloc.New(watchful{d, l.seen}, alloc.Options{Settings: env.Settings, Uncached: env.Uncached})
+	if err != nil || env.Trace == "" {
+		return l, err
+	}
+	if l.log, err = newLog(env.Trace, d, env.Settings); err != nil {
+		return nil, err
+	}
+	l.allocator.OnTrace(func(e spec.TraceEntry) { l.log.happened(e.Event) })
+	return l, nil
+}
+
+// do performs an operation, in the log if there is one, and keeps what went wrong.
+func (l *Library) do(op *spec.Op, perform func() error) error {
+	var err error
+	if l.log == nil {
+		err = perform()
+	} else {
+		err = l.log.write(op, perform)
+	}
+	if err != nil {
+		l.failure.Store(&err)
+	}
+	return err
+}
+
+// LastError is what went wrong last; nil if nothing has.
+func (l *Library) LastError() error {
+	if e := l.failure.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// Malloc gives out memory. The null pointer says that there is none, unless no bytes
+// were asked for.
+func (l *Library) Malloc(bytes uint64, dev spec.Device, s spec.Stream) spec.Ptr {
+	l.seen.add(dev, s)
+	r := spec.Request{Device: dev, Stream: s, Bytes: bytes}
+	if l.log == nil { // the way that is taken often
+		p, err := l.allocator.Malloc(r)
+		if err != nil {
+			l.failure.Store(&err)
+		}
+		return p
+	}
+	var p spec.Ptr
+	op := &spec.Op{Kind: spec.OpMalloc, Device: dev, Size: bytes}
+	_ = l.do(op, func() (err error) {
+		op.Stream = l.log.stream(s)
+		p, err = l.allocator.Malloc(r)
+		l.log.gave(p, err)
+		return err
+	})
+	return p
+}
+
+// Free takes memory back.
+func (l *Library) Free(p spec.Ptr) {
+	if l.log == nil {
+		if err := l.allocator.Free(p); err != nil {
+			l.failure.Store(&err)
+		}
+		return
+	}
+	_ = l.do(&spec.Op{Kind: spec.OpFree}, func() error {
+		l.log.about(p, true)
+		return l.allocator.Free(p)
+	})
+}
+
+// RecordStream notes a use on another stream.
+func (l *Library) RecordStream(p spec.Ptr, s spec.Stream) {
+	dev, err := l.device.StreamDevice(s)
+	if err != nil {
+		l.failure.Store(&err)
+		return
+	}
+	l.seen.add(dev, s)
+	op := &spec.Op{Kind: spec.OpRecordStream, Device: dev}
+	_ = l.do(op, func() error {
+		if l.log != nil {
+			op.Stream = l.log.stream(s)
+			l.log.about(p, false)
+		}
+		return l.allocator.RecordStream(p, dev, s)
+	})
+}
+
+// Reset gives cached memory back to the driver.
+func (l *Library) Reset() { _ = l.do(&spec.Op{Kind: spec.OpEmptyCache}, l.allocator.EmptyCache) }
+
+// MemoryFraction limits what is held of a device.
+func (l *Library) MemoryFraction(fraction float64, dev spec.Device) {
+	op := &spec.Op{Kind: spec.OpSetMemoryFraction, Device: dev, Fraction: fraction}
+	_ = l.do(op, func() error {
+		properties, err := l.device.Properties(dev)
+		if err != nil {
+			return err
+		}
+		op.Allowed = uint64(fraction * float64(properties.TotalMemory))
+		return l.allocator.SetMemoryFraction(dev, fraction)
+	})
+}
+
+// BaseAllocation is the driver's piece around a pointer; null if there is none.
+func (l *Library) BaseAllocation(p spec.Ptr) (base spec.Ptr, bytes uint64) {
+	base, bytes, err := l.allocator.BaseAllocation(p)
+	if err != nil {
+		l.failure.Store(&err)
+	}
+	return base, bytes
+}
+
+// BeginAllocateToPool diverts the requests that the filter accepts. In the log they are
+// those of the calling thread, which they nearly always are.
+func (l *Library) BeginAllocateToPool(dev spec.Device, id spec.PoolID, filter func(spec.Stream) bool) {
+	op := &spec.Op{Kind: spec.OpPoolBegin, Device: dev, Pool: id, By: spec.ByThread}
+	_ = l.do(op, func() error {
+		return l.allocator.BeginAllocateToPool(dev, id, func(r spec.Request) bool { return filter(r.Stream) })
+	})
+}
+
+// EndAllocateToPool ends that.
+func (l *Library) EndAllocateToPool(dev spec.Device, id spec.PoolID) {
+	_ = l.do(&spec.Op{Kind: spec.OpPoolEnd, Device: dev, Pool: id}, func() error { return l.allocator.EndAllocateToPool(dev, id) })
+}
+
+// ReleasePool takes a use from a pool.
+func (l *Library) ReleasePool(dev spec.Device, id spec.PoolID) {
+	_ = l.do(&spec.Op{Kind: spec.OpPoolRelease, Device: dev, Pool: id}, func() error { return l.allocator.ReleasePool(dev, id) })
+}
+
+// Stats are a device's figures in JSON, by the keys of torch.cuda.memory_stats.
+func (l *Library) Stats(dev spec.Device) ([]byte, error) {
+	stats, err := l.allocator.Stats(dev)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(stats.Map())
+}
+
+// ResetPeakStats starts a device's peaks anew.
+func (l *Library) ResetPeakStats(dev spec.Device) {
+	_ = l.do(&spec.Op{Kind: spec.OpResetPeak, Device: dev}, func() error { return l.allocator.ResetPeakStats(dev) })
+}
+
+// CloseLog writes the trace, if a log is kept.
+func (l *Library) CloseLog() error {
+	if l.log == nil {
+		return nil
+	}
+	return l.log.close()
+}
+
+// Close gives back all that can go, after CloseLog.
+func (l *Library) Close() error { return errors.Join(l.CloseLog(), l.allocator.Close()) }

@@ -1,0 +1,158 @@
+package pluggable_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gaugeblock/cudaimpl/pluggable"
+	"gaugeblock/spec"
+	"gaugeblock/tests/reference"
+	"gaugeblock/tests/replay"
+)
+
+// program is a program that uses a library: three streams, two devices, pools.
+func program(t *testing.T, d device, l *pluggable.Library, shares bool) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	streams := []spec.Stream{0, d.stream(t, 0), d.stream(t, 0)}
+	pool := spec.PoolID{User: 3}
+	var live []spec.Ptr
+	for i := range 600 {
+		switch choice := r.IntN(100); {
+		case i == 200:
+			l.BeginAllocateToPool(0, pool, func(spec.Stream) bool { return true })
+		case i == 300:
+			l.EndAllocateToPool(0, pool)
+		case i == 400:
+			l.MemoryFraction(0.25, 0)
+		case i == 500:
+			l.ReleasePool(0, pool)
+			l.Reset()
+		case choice < 55 || len(live) == 0:
+			if p := l.Malloc(1+r.Uint64N(30*spec.MiB)>>r.IntN(12), 0, streams[r.IntN(3)]); p != 0 {
+				live = append(live, p)
+			}
+		case choice < 60 && shares:
+			l.RecordStream(live[r.IntN(len(live))], streams[r.IntN(3)])
+		default:
+			k := r.IntN(len(live))
+			l.Free(live[k])
+			live[k] = live[len(live)-1]
+			live = live[:len(live)-1]
+		}
+	}
+	for _, p := range live {
+		l.Free(p)
+	}
+	l.Free(0)
+	l.Free(0xbad) // no memory: an error, and no operation of a trace
+	if err := l.LastError(); err == nil || spec.ErrorName(err) != spec.ErrorInvalidPointer {
+		t.Errorf("the last error is %v", err)
+	}
+}
+
+// TestLog: the log of a program is a trace that the reference replays exactly; once a use
+// on another stream was noted, it only says what was asked.
+func TestLog(t *testing.T) {
+	for _, settings := range []string{"", "expandable_segments:True", "max_split_size_mb:20"} {
+		for name, shares := range map[string]bool{"exact": false, "shares": true} {
+			t.Run(name+"/"+settings, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "log.jsonl")
+				d := newDevice()
+				l, err := pluggable.NewLibrary(d, pluggable.Environment{Settings: settings, Trace: path})
+				must(t, err)
+				program(t, d, l, shares)
+				must(t, l.Close())
+				result, err := replay.File(path, replay.Options{New: reference.New})
+				must(t, err)
+				if !result.Exact || result.Operations < 600 {
+					t.Errorf("%v", &result)
+				}
+				if most := result.Compared == result.Operations; most == shares {
+					t.Errorf("%d of %d operations were compared", result.Compared, result.Operations)
+				}
+				if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(left) != 1 {
+					t.Errorf("left beside the trace: %q", left)
+				}
+			})
+		}
+	}
+}
+
+// TestLibrary: figures and pictures in JSON, by PyTorch's names.
+func TestLibrary(t *testing.T) {
+	l, err := pluggable.NewLibrary(newDevice(), pluggable.Environment{})
+	must(t, err)
+	p := l.Malloc(1000, 0, 0)
+	if base, bytes := l.BaseAllocation(p); base != p || bytes != 2*spec.MiB {
+		t.Errorf("the piece around %v is %d bytes at %v", p, bytes, base)
+	}
+	var stats map[string]int64
+	text, err := l.Stats(0)
+	must(t, err)
+	must(t, json.Unmarshal(text, &stats))
+	if stats["allocated_bytes.all.current"] != 1024 || stats["reserved_bytes.all.peak"] != int64(2*spec.MiB) {
+		t.Errorf("figures: %s", text)
+	}
+	text, err = l.Snapshot()
+	must(t, err)
+	for _, part := range []string{`"total_size":2097152`, `"segment_type":"small"`, `{"address":`, `"requested_size":1000,"state":"active_allocated"`, `"state":"inactive"`} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("the picture has no %s: %s", part, text)
+		}
+	}
+	if l.LastError() != nil {
+		t.Error(l.LastError())
+	}
+	if p := l.Malloc(1<<40, 0, 0); p != 0 || spec.ErrorName(l.LastError()) != spec.ErrorOOM {
+		t.Errorf("a TiB is at %v (%v)", p, l.LastError())
+	}
+	if _, err := pluggable.NewLibrary(newDevice(), pluggable.Environment{Settings: "no_such:1"}); err == nil {
+		t.Error("settings that make no sense were taken")
+	}
+	if _, err := pluggable.NewLibrary(newDevice(), pluggable.Environment{Trace: "/no/such/folder/log"}); err == nil {
+		t.Error("a log that cannot be written was begun")
+	}
+}
+
+// TestForeignCapture: a capture that somebody else began on a stream that was seen keeps
+// memory from going back to the driver.
+func TestForeignCapture(t *testing.T) {
+	d := newDevice()
+	l, err := pluggable.NewLibrary(d, pluggable.Environment{})
+	must(t, err)
+	s := d.stream(t, 0)
+	l.Free(l.Malloc(1000, 0, s))
+	must(t, d.BeginCapture(0, s, spec.CaptureGlobal))
+	l.Reset()
+	if status, err := d.CaptureStatus(0, s); err != nil || status.State != spec.CaptureActive {
+		t.Errorf("the capture is %v (%v)", status.State, err)
+	}
+	if l.LastError() != nil {
+		t.Error(l.LastError())
+	}
+	_, err = d.EndCapture(0, s)
+	must(t, err)
+	l.Reset()
+	if leaks := d.Leaks(); strings.Contains(strings.Join(leaks, " "), "memory") {
+		t.Errorf("after the capture the driver has not got back %q", leaks)
+	}
+}
+
+// TestReadEnvironment: the new name of the settings goes before the old one.
+func TestReadEnvironment(t *testing.T) {
+	t.Setenv("PYTORCH_CUDA_ALLOC_CONF", "old")
+	t.Setenv("PYTORCH_ALLOC_CONF", "")
+	if got := pluggable.ReadEnvironment().Settings; got != "old" {
+		t.Errorf("settings %q", got)
+	}
+	t.Setenv("PYTORCH_ALLOC_CONF", "new")
+	t.Setenv("PYTORCH_NO_CUDA_MEMORY_CACHING", "1")
+	t.Setenv("GAUGEBLOCK_TRACE", "file")
+	if got := pluggable.ReadEnvironment(); got != (pluggable.Environment{Settings: "new", Uncached: true, Trace: "file"}) {
+		t.Errorf("%+v", got)
+	}
+}

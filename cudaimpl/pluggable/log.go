@@ -1,0 +1,181 @@
+package pluggable
+
+import (
+	"bufio"
+	"encoding/gob"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"gaugeblock/spec"
+)
+
+// The log: every call of the program as an operation of a trace, with what it was given
+// and what the allocator did, so that "gaugeblock replay" performs it again and compares.
+//
+// A trace says in its first line which streams there are, and that is known only at the
+// end. So operations go to a file of their own first (the trace's name with ".part"), and
+// the trace is written from it when the log is closed: all of it, or nothing.
+//
+// Work on the device is not in the log. Memory that other streams use becomes free when
+// they get there, which cannot be told from calls; so from the first record_stream on the
+// log says what was asked, and no longer what came of it.
+
+// opLog is a log under way. Operations are performed one at a time while it is kept, so
+// that it has them in the order in which they happened.
+type opLog struct {
+	path   string
+	header spec.TraceHeader
+	thread func() int // the calling thread's number
+
+	mu      sync.Mutex
+	part    *os.File
+	buffer  *bufio.Writer
+	encoder *gob.Encoder
+	ids     map[spec.Ptr]int64 // of what is out
+	next    int64
+	written int
+	told    int  // of them, those that say what came of them
+	shared  bool // a use was noted: later ones do not
+	closed  bool
+
+	op       *spec.Op // under way
+	silent   bool     // it is not to be written
+	observed []spec.Event
+}
+
+// newLog begins a log.
+func newLog(path string, d Device, settings string) (*opLog, error) {
+	properties, err := d.Properties(0)
+	if err != nil {
+		return nil, err
+	}
+	part, err := os.Create(path + ".part")
+	if err != nil {
+		return nil, err
+	}
+	l := &opLog{
+		path: path, part: part, thread: threadID, buffer: bufio.NewWriter(part), ids: map[spec.Ptr]int64{},
+		header: spec.TraceHeader{
+			Source: "libgaugeblock", DeviceName: properties.Name, TotalMemory: properties.TotalMemory,
+			Devices: d.DeviceCount(), Settings: settings, Family: "log", Streams: []spec.Stream{0},
+		},
+	}
+	l.encoder = gob.NewEncoder(l.buffer)
+	return l, nil
+}
+
+// write performs an operation and writes it down.
+func (l *opLog) write(op *spec.Op, perform func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	op.Thread = spec.Thread(l.thread())
+	l.op, l.silent, l.observed = op, false, []spec.Event{}
+	err := perform()
+	if op.Kind == spec.OpRecordStream {
+		l.shared = true
+	}
+	op.Expect.Events, op.Expect.Error = l.observed, spec.ErrorName(err)
+	if l.shared {
+		op.Expect = spec.Expectation{Error: op.Expect.Error}
+	}
+	l.op = nil
+	if l.silent || l.closed {
+		return err
+	}
+	l.written++
+	if !l.shared {
+		l.told = l.written
+	}
+	return errors.Join(err, l.encoder.Encode(op))
+}
+
+// happened hears of what the allocator does, during an operation.
+func (l *opLog) happened(e spec.Event) {
+	if l.op != nil {
+		l.observed = append(l.observed, e)
+	}
+}
+
+// stream is the index of a stream.
+func (l *opLog) stream(s spec.Stream) int {
+	i := slices.Index(l.header.Streams, s)
+	if i < 0 {
+		i = len(l.header.Streams)
+		l.header.Streams = append(l.header.Streams, s)
+	}
+	return i
+}
+
+// gave says what the malloc under way has given.
+func (l *opLog) gave(p spec.Ptr, err error) {
+	l.op.ID = l.next
+	l.next++
+	if err == nil && p != 0 {
+		l.ids[p] = l.op.ID
+		l.op.Expect.Addr = &p
+	}
+	l.silent = err == nil && p == 0 // no bytes
+}
+
+// about says which memory the operation under way is about. What is not out has no place
+// in a trace.
+func (l *opLog) about(p spec.Ptr, freed bool) {
+	id, out := l.ids[p]
+	l.op.ID, l.silent = id, !out
+	if freed {
+		delete(l.ids, p)
+	}
+}
+
+// close writes the trace. What happens afterwards is not in it.
+func (l *opLog) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	defer os.Remove(l.part.Name())
+	defer l.part.Close()
+	if err := l.buffer.Flush(); err != nil {
+		return err
+	}
+	if _, err := l.part.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return l.assemble(gob.NewDecoder(bufio.NewReader(l.part)))
+}
+
+// assemble writes the trace from the operations.
+func (l *opLog) assemble(ops *gob.Decoder) error {
+	file, err := os.CreateTemp(filepath.Dir(l.path), "."+filepath.Base(l.path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // in vain once it has its name
+	defer file.Close()
+	trace, err := spec.NewTraceWriter(file, l.header)
+	if err != nil {
+		return err
+	}
+	for i := range l.written {
+		var op spec.Op
+		if err := ops.Decode(&op); err != nil {
+			return err
+		}
+		if i < l.told && op.Expect.Events == nil {
+			op.Expect.Events = []spec.Event{} // gob does not tell nothing from no slice
+		}
+		if err := trace.Write(&op); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(trace.Close(&spec.TraceEnd{}), file.Chmod(0o644), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), l.path)
+}
