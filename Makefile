@@ -2,7 +2,7 @@
 
 GO ?= go
 
-.PHONY: all build vet lint test race ci bench fuzz
+.PHONY: all build vet lint test race ci bench fuzz tla tla-check
 
 all: build vet lint test
 
@@ -37,3 +37,29 @@ FUZZTIME ?= 1m
 fuzz:
 	$(GO) test ./spec -run '^$$' -fuzz FuzzSettings -fuzztime $(FUZZTIME)
 	$(GO) test ./spec -run '^$$' -fuzz FuzzTraceReader -fuzztime $(FUZZTIME)
+
+# TLC looks at every configuration of tla/ and says what there is (tla/manifests). Needs
+# Java, and a tla2tools.jar of the TLA+ project; tla/README.md says where to get it.
+# NAMES are those of some configurations; without, all.
+tla:
+	$(GO) run ./tests/tla/manifest -tools "$(TLA2TOOLS)" $(NAMES)
+
+# The Go model is compared with all manifests, also those that are too large for "make test".
+tla-check:
+	$(GO) test ./tests/tla -count 1 -timeout 1h -v -run TestEquality -all
+
+# What is carried to a GPU machine, in BUILD: the test binary, which needs glibc 2.34 and
+# libcuda.so.1 there and nothing else; and the reference as a library that PyTorch plugs
+# in, with its benchmark. docs/gpu.md says how to run them.
+BUILD ?= build
+.PHONY: gpu-suite pluggable
+gpu-suite:
+	mkdir -p $(BUILD)
+	CGO_ENABLED=1 $(GO) test -c -trimpath -ldflags "-s -w" -o $(BUILD)/gpu.test ./tests/gpu
+
+pluggable:
+	mkdir -p $(BUILD)
+	CGO_ENABLED=1 $(GO) build -buildmode=c-shared -trimpath -ldflags "-s -w" -o $(BUILD)/libgaugeblock.so ./cudaimpl/pluggable/libgaugeblock
+	rm $(BUILD)/libgaugeblock.h # gaugeblock.h of the sources is the one for people
+	$(CXX) -O2 -Wall -Wextra -shared -fPIC -o $(BUILD)/libgaugeblock_torch.so cudaimpl/pluggable/libgaugeblock/shim/torch.cc -L$(BUILD) -lgaugeblock -Wl,-rpath,'$$ORIGIN'
+	$(CXX) -O2 -Wall -Wextra -o $(BUILD)/entrybench tests/gpu/entrybench/entrybench.cc -ldl

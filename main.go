@@ -3,6 +3,7 @@
 //
 //	gaugeblock replay FILE...    replay traces and tell the first difference
 //	gaugeblock soak              search the reference for faults, at random
+//	gaugeblock explore           look at every state of the model at small bounds
 //	gaugeblock record            print a recorder for PyTorch programs
 //	gaugeblock version           tell what this is
 //
@@ -32,6 +33,7 @@ type commandLine struct {
 	Replay  replayCommand  `cmd:"" help:"Replay recorded traces through the reference allocator and compare."`
 	Soak    soakCommand    `cmd:"" help:"Search the reference for faults with random programs."`
 	Record  recordCommand  `cmd:"" help:"Print a Python file that records what a PyTorch program asks of its allocator: gaugeblock record > gb_record.py."`
+	Explore exploreCommand `cmd:"" help:"Look at every state that the model can reach at small bounds."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

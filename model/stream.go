@@ -104,6 +104,21 @@ func (s *State) recordEvents(b *Block) {
 	b.State = spec.ActivePendingFree
 }
 
+// ProcessEvents is what a malloc begins with: blocks that wait for nothing more become
+// free.
+func (s State) ProcessEvents() State {
+	s = s.copy()
+	s.processEvents()
+	return s
+}
+
+// Synchronize is what emptying the cache begins with: all events are waited for.
+func (s State) Synchronize() State {
+	s = s.copy()
+	s.waitForEvents()
+	return s
+}
+
 // processEvents frees the blocks whose events have all been passed. Of each stream
 // the events are looked at in order, up to the first that has not been passed.
 func (s *State) processEvents() {
@@ -139,4 +154,32 @@ func (s *State) complete(i int) {
 	}
 	p, _ := s.find(func(_ *Segment, b *Block) bool { return b.Address == address })
 	s.makeFree(p)
+}
+
+// Rename gives the streams of a device other names, each another one.
+func (s State) Rename(to func(spec.Stream) spec.Stream) State {
+	s = s.copy()
+	for i := range s.Segments {
+		g := &s.Segments[i]
+		g.Stream = to(g.Stream)
+		for j := range g.Blocks {
+			uses := g.Blocks[j].Uses
+			for k := range uses {
+				uses[k].Stream = to(uses[k].Stream)
+			}
+			slices.SortFunc(uses, compareStreams)
+		}
+	}
+	for i := range s.Streams {
+		s.Streams[i].ID.Stream = to(s.Streams[i].ID.Stream)
+	}
+	slices.SortFunc(s.Streams, func(x, y Stream) int { return compareStreams(x.ID, y.ID) })
+	for i := range s.Events {
+		s.Events[i].Stream.Stream = to(s.Events[i].Stream.Stream)
+	}
+	slices.SortStableFunc(s.Events, func(x, y Event) int { return compareStreams(x.Stream, y.Stream) })
+	for i := range s.Calls {
+		s.Calls[i].Stream = to(s.Calls[i].Stream)
+	}
+	return s
 }

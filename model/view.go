@@ -64,6 +64,22 @@ func Current(stats spec.DeviceStats) spec.DeviceStats {
 	return stats
 }
 
+// Cached is the block that the cache has for a request, as it is at this moment.
+func (s State) Cached(stream spec.Stream, bytes uint64) (spec.Ptr, bool) {
+	s = s.copy()
+	c := s.begin(0, stream, bytes)
+	c.size = Round(bytes, s.Config, s.Geometry)
+	p, found := s.takeBestFit(&c)
+	if !found {
+		return 0, false
+	}
+	return s.at(p).Address, true
+}
+
+// Reserved is what is held from the driver and registered, in bytes. It is what
+// counts against the limit.
+func (s State) Reserved() uint64 { return s.reserved() }
+
 // Layout is the memory as a snapshot shows it and a trace draws it.
 func (s State) Layout() []spec.LayoutSegment {
 	layout := make([]spec.LayoutSegment, 0, len(s.Segments))

@@ -60,3 +60,15 @@ func asInts[N ~uint64 | ~uintptr](numbers []N) (list []int) {
 	}
 	return list
 }
+
+// all lists the labels of the action.
+func (a *action) all() (labels []int) {
+	n := 1
+	for _, size := range a.sizes {
+		n *= size
+	}
+	for i := range n {
+		labels = append(labels, a.first+i)
+	}
+	return labels
+}

@@ -41,7 +41,7 @@ func (c *Core) Next(s *model.State, yield func(label int, next *model.State)) {
 			next, _ := s.Malloc(stream, size, model.Given{From: origin})
 			tell(c.malloc.label(i, j), next)
 		}
-		if n := c.work(s, stream); n > 0 {
+		if workIn(s, stream) > 0 {
 			tell(c.complete.label(i), s.Complete(onDevice(stream)))
 		}
 	}
@@ -73,8 +73,8 @@ func (c *Core) launchAndFree(s *model.State, b *model.Block) model.State {
 	return next
 }
 
-// work is how much a stream has still to do.
-func (c *Core) work(s *model.State, stream spec.Stream) int {
+// workIn is how much a stream has still to do.
+func workIn(s *model.State, stream spec.Stream) int {
 	i := slices.IndexFunc(s.Streams, func(x model.Stream) bool { return x.ID == onDevice(stream) })
 	if i < 0 {
 		return 0

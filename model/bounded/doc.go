@@ -16,3 +16,8 @@
 // there, with a geometry to match. The TLA+ text counts addresses from 0, and there
 // 0 is no address: so all addresses are moved (origin).
 package bounded
+
+import "gaugeblock/model"
+
+// State is a state of the model.
+type State = model.State

@@ -137,7 +137,6 @@ func (d *dumpReader) next() ([]byte, error) {
 		if !bytes.HasPrefix(line, []byte("{rank = same;")) {
 			return nil, d.fail("a line of more than %d bytes", maxLine)
 		}
-		line = line[:16]
 		for errors.Is(err, bufio.ErrBufferFull) {
 			_, err = d.in.ReadSlice('\n')
 		}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"gaugeblock/model/bounded"
+	"gaugeblock/model/explore"
+	"gaugeblock/model/tlc"
+	"gaugeblock/spec"
+	"gaugeblock/tla"
+)
+
+// exploreCommand is "gaugeblock explore".
+type exploreCommand struct {
+	Configs  []string `arg:"" optional:"" name:"config" help:"Configurations by name (default: the small ones in which all should be well)."`
+	Workers  int      `name:"workers" placeholder:"N" help:"Explore with N workers (default: as many as there are processors)."`
+	Symmetry bool     `name:"symmetry" help:"Take states that differ in the names of streams for one."`
+	Compact  bool     `name:"compact" help:"Remember hashes of states, of 128 bits, instead of the states."`
+	JSON     bool     `name:"json" help:"Print a JSON object for each configuration."`
+}
+
+// Help is what "gaugeblock explore --help" says beside the flags.
+func (*exploreCommand) Help() string {
+	var text strings.Builder
+	text.WriteString(`The model of the allocator is explored at small bounds: every state that can be
+reached, and every step. Each state is checked. The configurations are those of the
+TLA+ specification, which comes out the same, state for state and edge for edge.
+
+What is wrong is told by a shortest way to it, as a trace that "gaugeblock replay"
+takes. The exit status is 0 when nothing is wrong, 1 when something is, 2 when the
+command line made no sense. Some configurations show what upstream could do better:
+there something is expected to be wrong.
+
+Configurations:`)
+	list, err := tla.Configurations()
+	if err != nil {
+		return err.Error()
+	}
+	for _, c := range list {
+		if c.Mirror == "" {
+			continue
+		}
+		fmt.Fprintf(&text, "\n  %-20s %s", c.Name, c.Bounds)
+		if c.Size == "large" {
+			text.WriteString(" (large)")
+		}
+		if c.Expect != "ok" {
+			fmt.Fprintf(&text, " (breaks %s)", c.Expect)
+		}
+	}
+	return text.String()
+}
+
+// Validate is called by kong.
+func (c *exploreCommand) Validate() error {
+	if c.Workers < 0 {
+		return fmt.Errorf("--workers=%d is negative", c.Workers)
+	}
+	return nil
+}
+
+// explored is what came of one configuration.
+type explored struct {
+	Config  string  `json:"config"`
+	States  int     `json:"states"`
+	Edges   int     `json:"edges"`
+	Seconds float64 `json:"seconds"`
+	OK      bool    `json:"ok"`
+
+	Violation string `json:"violation,omitempty"` // the property that is broken
+}
+
+// Run explores one configuration after the other.
+func (c *exploreCommand) Run(env *environment) error {
+	list, err := c.choose()
+	if err != nil {
+		return err
+	}
+	out := &checkedWriter{to: env.stdout}
+	for _, configuration := range list {
+		check, err := openConfiguration(configuration)
+		if err != nil {
+			return err
+		}
+		if c.Symmetry && len(check.Options.LeadsTo) > 0 {
+			return fmt.Errorf("%s: --symmetry does not go with %s, which is about what happens again and again",
+				configuration.Name, check.Options.LeadsTo[0].Name)
+		}
+		found, violation := c.explore(env.stderr, configuration, check)
+		c.report(out, found)
+		if violation == nil {
+			continue
+		}
+		env.status = statusDiffers
+		if !c.JSON {
+			tellViolation(out, configuration.Name, check.Mirror, violation)
+		}
+	}
+	return out.err
+}
+
+// choose finds the configurations that were asked for.
+func (c *exploreCommand) choose() ([]tla.Configuration, error) {
+	list, err := tla.Configurations()
+	if err != nil {
+		return nil, err
+	}
+	var chosen []tla.Configuration
+	for _, name := range c.Configs {
+		found := false
+		for _, configuration := range list {
+			if configuration.Name == name && configuration.Mirror != "" {
+				chosen, found = append(chosen, configuration), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("there is no configuration %q (gaugeblock explore --help lists them)", name)
+		}
+	}
+	for _, configuration := range list {
+		if len(c.Configs) == 0 && configuration.Mirror != "" && configuration.Size != "large" && configuration.Expect == "ok" {
+			chosen = append(chosen, configuration)
+		}
+	}
+	return chosen, nil
+}
+
+func openConfiguration(c tla.Configuration) (*bounded.Check, error) {
+	text, err := tla.Files.ReadFile(c.Cfg)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := tlc.ReadConfig(text, c.Cfg)
+	if err != nil {
+		return nil, err
+	}
+	return bounded.Open(c.Mirror, cfg)
+}
+
+// explore does one configuration. How many states there will be is known if TLC has
+// counted them.
+func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configuration, check *bounded.Check) (explored, *explore.Violation[*bounded.State]) {
+	options := check.Options
+	options.Workers, options.Compact = c.Workers, c.Compact
+	if c.Symmetry {
+		options.Symmetry = check.Mirror.Variants
+	}
+	expected := 0
+	if m, err := tla.ReadManifest(configuration.Name); err == nil && m != nil {
+		expected = m.States
+	}
+	progress := newProgress(stderr, expected, c.JSON)
+	progress.counting = configuration.Name + ": %d of %d states"
+	options.Progress = func(r explore.Result[*bounded.State]) { progress.set(r.States) }
+	started := time.Now()
+	r := explore.Explore(check.Mirror, options)
+	progress.finish()
+	found := explored{
+		Config: configuration.Name, States: r.States, Edges: r.Edges,
+		Seconds: time.Since(started).Seconds(), OK: r.Violation == nil,
+	}
+	if r.Violation != nil {
+		found.Violation = r.Violation.Property
+	}
+	return found, r.Violation
+}
+
+func (c *exploreCommand) report(out io.Writer, found explored) {
+	if c.JSON {
+		json.NewEncoder(out).Encode(&found) // the writer remembers its error
+		return
+	}
+	verdict := "ok"
+	if !found.OK {
+		verdict = "breaks " + found.Violation
+	}
+	fmt.Fprintf(out, "%s: %s; %s states, %s edges in %.1f s, %s states/s\n", found.Config, verdict,
+		humanize.Comma(int64(found.States)), humanize.Comma(int64(found.Edges)),
+		found.Seconds, humanize.Comma(int64(float64(found.States)/found.Seconds)))
+}
+
+// tellViolation prints a counterexample: its steps, and then the same as a trace.
+func tellViolation(out io.Writer, name string, mirror bounded.Mirror, v *explore.Violation[*bounded.State]) {
+	for i, step := range v.Trace {
+		if i == v.Loop {
+			fmt.Fprintln(out, "  from here on, again and again:")
+		}
+		if i > 0 {
+			fmt.Fprintf(out, "  %s\n", step.Label)
+		}
+	}
+	header, ops, err := mirror.Trace(name, v.Trace)
+	if errors.Is(err, spec.ErrNotSupported) {
+		fmt.Fprintf(out, "no trace: %v\n", err)
+		return
+	}
+	fmt.Fprintln(out, "as a trace:")
+	w, err := spec.NewTraceWriter(out, header)
+	for i := 0; i < len(ops) && err == nil; i++ {
+		err = w.Write(&ops[i])
+	}
+	if err == nil {
+		err = w.Close(nil)
+	}
+	if err != nil {
+		fmt.Fprintln(out, err)
+	}
+}

@@ -1,0 +1,77 @@
+package bounded
+
+import (
+	"fmt"
+
+	"gaugeblock/model"
+	"gaugeblock/model/explore"
+	"gaugeblock/model/tlc"
+	"gaugeblock/spec"
+)
+
+// A Mirror is a specification that has its like in tla/.
+type Mirror interface {
+	explore.Specification[*model.State]
+
+	// Text is the canonical text of a state; see tlc.CanonicalState.
+	Text(to []byte, s *model.State) []byte
+
+	// Variants tells the other states that a state is the same as, but for the
+	// names of streams.
+	Variants(s *model.State, yield func(variant *model.State))
+
+	// Trace is a run through states as "gaugeblock replay" takes it.
+	Trace(name string, steps []explore.Step[*model.State]) (spec.TraceHeader, []spec.Op, error)
+
+	// property finds what a configuration asks for by name, and adds it to the
+	// options. It reports whether there is such a thing.
+	property(name string, fair [][]int, to *explore.Options[*model.State]) bool
+
+	// fairness is what a specification, by its name, says that goes on.
+	fairness(specification string) (fair [][]int, known bool)
+}
+
+// A Check is a configuration, ready to be explored.
+type Check struct {
+	Mirror  Mirror
+	Options explore.Options[*model.State] // what to look for
+}
+
+// mirrors are the specifications there are.
+var mirrors = map[string]func(*tlc.Config) (Mirror, error){
+	"core": openCore,
+}
+
+// Open readies a configuration for a mirror: "core". Whatever it says that the model
+// does not know is an error.
+func Open(mirror string, c *tlc.Config) (*Check, error) {
+	open, known := mirrors[mirror]
+	if !known {
+		return nil, fmt.Errorf("%s: there is no mirror %q", c.File, mirror)
+	}
+	m, err := open(c)
+	if err != nil {
+		return nil, err
+	}
+	check := &Check{Mirror: m}
+	fair, known := m.fairness(c.Specification)
+	if !known {
+		return nil, fmt.Errorf("%s: the model has no specification %s", c.File, c.Specification)
+	}
+	for _, names := range [][]string{c.Invariants, c.Properties} {
+		for _, name := range names {
+			if !m.property(name, fair, &check.Options) {
+				return nil, fmt.Errorf("%s: the model has no property %s", c.File, name)
+			}
+		}
+	}
+	return check, nil
+}
+
+func openCore(c *tlc.Config) (Mirror, error) {
+	b, err := ReadBounds(c)
+	if err != nil {
+		return nil, err
+	}
+	return NewCore(b), nil
+}

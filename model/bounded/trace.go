@@ -1,0 +1,160 @@
+package bounded
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"gaugeblock/model"
+	"gaugeblock/model/explore"
+	"gaugeblock/spec"
+)
+
+// A way through the states is a run that an allocator can be put through, too: a
+// trace, with what the model says of each operation. "gaugeblock replay" takes it.
+//
+// In a trace streams are held up and drained; a piece of work that completes on its
+// own is not there. So each piece gets a stream that is held up, and the stream that
+// the work is in waits for that one: to drain it is to let the piece complete.
+// Addresses are the driver's business, and are not compared.
+
+// columns are the figures that are compared after every operation.
+var columns = []string{
+	"allocated_bytes.all.current", "active_bytes.all.current",
+	"reserved_bytes.all.current", "inactive_split_bytes.all.current",
+}
+
+// Trace is a run through states of these bounds.
+func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (spec.TraceHeader, []spec.Op, error) {
+	t := tracer{bounds: b, ids: map[int]int64{}, pieces: map[int][]int{}}
+	t.header = spec.TraceHeader{
+		Source: "model/bounded", Family: name, Devices: 1, Waits: true,
+		TotalMemory: b.Memory, Settings: b.settings(), Geometry: b.Geometry,
+		Streams: append([]spec.Stream{0}, b.Streams...), StatColumns: columns,
+	}
+	if b.Limit <= b.Memory {
+		fraction := float64(b.Limit) / float64(b.Memory)
+		t.ops = append(t.ops, spec.Op{Kind: spec.OpSetMemoryFraction, Fraction: fraction, Allowed: b.Limit})
+	}
+	for i := 1; i < len(steps); i++ {
+		if err := t.step(steps[i-1].State, steps[i].Label, steps[i].State); err != nil {
+			return t.header, nil, err
+		}
+	}
+	return t.header, t.ops, nil
+}
+
+// settings are those that a trace begins with. A unit is what sizes in settings count
+// in (Geometry.MiB).
+func (b *Bounds) settings() string {
+	if b.MaxSplitSize > 2*b.Memory {
+		return ""
+	}
+	return fmt.Sprintf("max_split_size_mb:%d,max_non_split_rounding_mb:%d", b.MaxSplitSize, b.MaxNonSplitRounding)
+}
+
+// tracer turns steps into operations.
+type tracer struct {
+	bounds *Bounds
+	header spec.TraceHeader
+	ops    []spec.Op
+	made   int64         // allocations so far
+	ids    map[int]int64 // those that are out, by address in units
+	pieces map[int][]int // by stream: the streams that hold up its work, oldest first
+}
+
+// step appends what a step is in a trace.
+func (t *tracer) step(from *model.State, label string, to *model.State) error {
+	name, arguments, err := parseLabel(label)
+	if err != nil {
+		return err
+	}
+	switch name {
+	case "Malloc":
+		t.malloc(from, to, arguments)
+	case "Free":
+		for _, id := range usesAt(from, arguments[0]) {
+			t.launch(int(id.Stream))
+		}
+		t.add(to, spec.Op{Kind: spec.OpFree, ID: t.ids[arguments[0]]})
+		delete(t.ids, arguments[0])
+	case "RecordStream":
+		t.add(to, spec.Op{Kind: spec.OpRecordStream, ID: t.ids[arguments[0]], Stream: arguments[1]})
+	case "Complete":
+		oldest := t.pieces[arguments[0]][0]
+		t.add(to, spec.Op{Kind: spec.OpDrain, Stream: oldest})
+	case "EmptyCache":
+		t.add(to, spec.Op{Kind: spec.OpEmptyCache})
+	default:
+		return &spec.NotSupportedError{Op: "trace", Reason: label}
+	}
+	t.forget(to)
+	return nil
+}
+
+// parseLabel takes apart what an action's label is made of: Malloc(1,3).
+func parseLabel(label string) (name string, arguments []int, err error) {
+	name, rest, _ := strings.Cut(label, "(")
+	for text := range strings.SplitSeq(strings.TrimSuffix(rest, ")"), ",") {
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return "", nil, fmt.Errorf("the label %q: %w", label, err)
+		}
+		arguments = append(arguments, n)
+	}
+	return name, arguments, nil
+}
+
+// add appends an operation, with what must be seen after it.
+func (t *tracer) add(to *model.State, op spec.Op) {
+	stats := to.Stats()
+	figures := stats.Map()
+	for _, column := range columns {
+		op.Expect.Stats = append(op.Expect.Stats, figures[column])
+	}
+	t.ops = append(t.ops, op)
+}
+
+func (t *tracer) malloc(from, to *model.State, arguments []int) {
+	stream, bytes := spec.Stream(arguments[0]), uint64(arguments[1])
+	_, result := from.Malloc(stream, bytes, model.Given{From: origin})
+	op := spec.Op{Kind: spec.OpMalloc, ID: t.made, Stream: arguments[0], Size: bytes}
+	op.Expect.Error = spec.ErrorName(result.Err)
+	if result.Err == nil {
+		t.ids[units(result.Ptr)] = t.made
+	}
+	t.made++
+	t.add(to, op)
+}
+
+// launch puts a piece of work into a stream.
+func (t *tracer) launch(stream int) {
+	holder := len(t.header.Streams)
+	t.header.Streams = append(t.header.Streams, spec.Stream(holder))
+	t.ops = append(t.ops,
+		spec.Op{Kind: spec.OpBusy, Stream: holder},
+		spec.Op{Kind: spec.OpWaitStream, Stream: stream, On: holder})
+	t.pieces[stream] = append(t.pieces[stream], holder)
+}
+
+// forget lets go of the pieces of work that are over.
+func (t *tracer) forget(s *model.State) {
+	for _, stream := range t.bounds.Streams {
+		pieces := t.pieces[int(stream)]
+		t.pieces[int(stream)] = pieces[len(pieces)-workIn(s, stream):]
+	}
+}
+
+// usesAt lists the streams that use the block at an address in units.
+func usesAt(s *model.State, address int) (uses []spec.DeviceStream) {
+	everyBlock(s, func(_ *model.Segment, b *model.Block) bool {
+		if units(b.Address) == address {
+			uses = b.Uses
+		}
+		return true
+	})
+	return uses
+}

@@ -1,0 +1,146 @@
+// Command manifest runs TLC on the configurations of tla/ and writes down what comes
+// of each, in tla/manifests. It is what "make tla" runs.
+//
+//	go run ./tests/tla/manifest -tools tla2tools.jar [NAME...]
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gaugeblock/model/tlc"
+	"gaugeblock/tests/golden"
+	"gaugeblock/tla"
+)
+
+func main() {
+	tools := flag.String("tools", "", "the file tla2tools.jar")
+	flag.Parse()
+	if err := run(*tools, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "manifest:", err)
+		os.Exit(1)
+	}
+}
+
+func run(tools string, names []string) error {
+	if tools == "" {
+		return fmt.Errorf("-tools is missing: where is tla2tools.jar? (make tla TLA2TOOLS=FILE)")
+	}
+	tools, err := filepath.Abs(tools)
+	if err != nil {
+		return err
+	}
+	root, err := golden.Root()
+	if err != nil {
+		return err
+	}
+	list, err := tla.Configurations()
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		if len(names) > 0 && !slices.Contains(names, c.Name) {
+			continue
+		}
+		started := time.Now()
+		m, err := check(tools, filepath.Join(root, "tla"), c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		if err := write(m, filepath.Join(root, "tla", "manifests", c.Name+".json")); err != nil {
+			return err
+		}
+		fmt.Printf("%-24s %-28s %8d states %9d edges %8.1f s\n", c.Name, m.Verdict, m.States, m.Edges, time.Since(started).Seconds())
+	}
+	return nil
+}
+
+// check runs TLC, with one worker and a fixed fingerprint, so that it does the same
+// every time. Where all should be well it has to dump the graph.
+func check(tools, dir string, c tla.Configuration) (*tla.Manifest, error) {
+	scratch, err := os.MkdirTemp("", "manifest")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	args := []string{
+		"-XX:+UseParallelGC", "-cp", tools, "tlc2.TLC", "-workers", "1", "-fp", "0",
+		"-noGenerateSpecTE", "-metadir", filepath.Join(scratch, "states"), "-config", c.Cfg,
+	}
+	dump := filepath.Join(scratch, "graph.dot")
+	if c.Expect == "ok" {
+		args = append(args, "-dump", "dot,actionlabels", dump)
+	}
+	tlcRun := exec.Command("java", append(args, c.Module+".tla")...)
+	tlcRun.Dir = dir
+	output, failure := tlcRun.CombinedOutput() // TLC's status is not 0 for a counterexample
+	summary, err := tlc.ReadSummary(string(output))
+	if err != nil {
+		return nil, fmt.Errorf("%w (java: %v)", err, failure)
+	}
+	m := &tla.Manifest{Name: c.Name, Verdict: summary.Verdict, Trace: summary.Trace, Summary: summary.Lines}
+	if m.Texts, err = texts(dir, c, string(output)); err != nil {
+		return nil, err
+	}
+	if m.Verdict != "ok" || c.Expect != "ok" {
+		return m, nil
+	}
+	return m, addGraph(m, dump, summary)
+}
+
+// addGraph notes what the dump holds, and whether it is all that TLC has counted.
+func addGraph(m *tla.Manifest, dump string, summary tlc.Summary) error {
+	file, err := os.Open(dump)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	graph, err := tlc.ReadDump(file, dump)
+	if err != nil {
+		return err
+	}
+	if graph.States != summary.States {
+		return fmt.Errorf("TLC counts %d states and dumps %d", summary.States, graph.States)
+	}
+	m.States, m.Edges = graph.States, graph.Edges
+	m.StateDigest, m.EdgeDigest = graph.StateDigest, graph.EdgeDigest
+	m.Generated, m.Depth = summary.Generated, summary.Depth
+	return nil
+}
+
+// texts are the files that TLC has read, of those that are here.
+func texts(dir string, c tla.Configuration, output string) (map[string]string, error) {
+	files := []string{c.Cfg}
+	for line := range strings.SplitSeq(output, "\n") {
+		if path, isFile := strings.CutPrefix(strings.TrimSpace(line), "Parsing file "); isFile && filepath.Dir(path) == dir {
+			files = append(files, filepath.Base(path))
+		}
+	}
+	if len(files) == 1 {
+		return nil, fmt.Errorf("TLC does not say which files it has read")
+	}
+	hashes := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			return nil, err
+		}
+		hashes[file] = tla.Hash(text)
+	}
+	return hashes, nil
+}
+
+func write(m *tla.Manifest, file string) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}

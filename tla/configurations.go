@@ -1,0 +1,46 @@
+package tla
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// A Configuration is one thing to check: a module with constants.
+type Configuration struct {
+	Name   string `json:"name"`
+	Module string `json:"module"` // the file is Module.tla
+	Cfg    string `json:"cfg"`    // the file
+	Expect string `json:"expect"` // "ok", or the property that does not hold
+	Bounds string `json:"bounds"` // in words
+	Size   string `json:"size"`   // "small": within a second or two; "large"
+	Mirror string `json:"mirror"` // the specification in model/bounded; empty: none
+
+	// Length is how many states the shortest counterexample has, if one is
+	// expected.
+	Length int `json:"length,omitempty"`
+}
+
+// Configurations lists all of them, as they stand in configurations.json.
+func Configurations() ([]Configuration, error) {
+	text, err := Files.ReadFile("configurations.json")
+	if err != nil {
+		return nil, err
+	}
+	var list []Configuration
+	return list, decode("configurations.json", text, &list)
+}
+
+// decode reads JSON and takes nothing that it does not know.
+func decode(file string, text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("%s: something follows the end", file)
+	}
+	return nil
+}
