@@ -1,7 +1,6 @@
 package graphtree
 
 import (
-	"errors"
 	"fmt"
 
 	"gaugeblock/spec"
@@ -76,24 +75,34 @@ func (m *Manager) execute(n *node, inputs []*Tensor) ([]*Tensor, error) {
 	return outputs, releaseAll(inputs)
 }
 
-// letGo releases the managed inputs, and makes sure that what died while the
-// function was recorded is dead now: the graph writes there. Only the program can
-// have kept it, by passing on a Share where it passed its only hold before.
+// letGo releases the managed inputs, but for those that are returned, and makes
+// sure that the graph writes to nothing that is held: what died while the function
+// was recorded has to be dead now. Only the program can have kept it, by passing on
+// a Share where it passed its only hold before.
 func (m *Manager) letGo(n *node, inputs []*Tensor) error {
 	r := n.recording
-	var err error
 	for i := range r.inputs {
 		if r.inputs[i].managed && !r.inputs[i].preserved {
-			err = errors.Join(err, inputs[i].Release())
+			if err := inputs[i].Release(); err != nil {
+				return err
+			}
 		}
 	}
-	if err == nil && !allDead(n.path(), r.deadAfter) {
-		err = &spec.InvalidStateError{
-			Op:     "call " + n.function.Name,
-			Reason: "an input that was let go while the function was recorded is still held, and the graph would overwrite it",
+	path := n.path()
+	if !allDead(path, r.deadAfter) {
+		return n.refuse("an input that was let go while the function was recorded is still held, and the graph would overwrite it")
+	}
+	for i := range r.results {
+		if result := &r.results[i]; result.kind == ofEarlier && !result.earlier.of(path).live() {
+			return n.refuse("an earlier output that the function returned when it was recorded is not held any more")
 		}
 	}
-	return err
+	return nil
+}
+
+// refuse says why a child that fits may not be launched.
+func (n *node) refuse(reason string) error {
+	return &spec.InvalidStateError{Op: "call " + n.function.Name, Reason: reason}
 }
 
 // makeOutputs makes what the launch has left, as it was at the recording.

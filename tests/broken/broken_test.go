@@ -21,11 +21,10 @@ var seeds = []int{1, 100_001, 200_001, 300_001, 400_001}
 
 // breakage is a way to break the reference.
 type breakage struct {
-	area          string // of the search of tests/conformance that finds it
-	test          string // or the test of tests/linearizability
-	longest       int    // operations of a counterexample that is as short as it should be
-	file          string // relative to the root of the module
-	before, after string
+	*Breakage
+	area    string // of the search of tests/conformance that finds it
+	test    string // or the test of tests/linearizability
+	longest int    // operations of a counterexample that is as short as it should be
 }
 
 // TestFound builds each broken allocator and expects the search to find what is
@@ -58,32 +57,15 @@ func TestFound(t *testing.T) {
 // read reads a file of testdata.
 func read(t *testing.T, path string) breakage {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	b, err := Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, pieces, _ := strings.Cut(string(text), "-- before --\n")
-	var b breakage
-	var found bool
-	if b.before, b.after, found = strings.Cut(pieces, "-- after --\n"); !found {
-		t.Fatalf("%s has no piece before and after", path)
+	longest, err := strconv.Atoi(b.Keys["longest"])
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
 	}
-	for line := range strings.Lines(head) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		switch key {
-		case "area":
-			b.area = value
-		case "test":
-			b.test = value
-		case "file":
-			b.file = value
-		case "longest":
-			if b.longest, err = strconv.Atoi(value); err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-		}
-	}
-	return b
+	return breakage{b, b.Keys["area"], b.Keys["test"], longest}
 }
 
 // build builds what searches with the piece replaced, and returns its file.
@@ -93,40 +75,22 @@ func build(t *testing.T, b breakage) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(root, filepath.FromSlash(b.file))
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(text), b.before); n != 1 {
-		t.Fatalf("%s has the piece that is to be replaced %d times, not once", b.file, n)
-	}
 	dir := t.TempDir()
-	changed := filepath.Join(dir, "changed.go")
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{file: changed}})
+	overlay, err := b.Overlay(root, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, changed, strings.Replace(string(text), b.before, b.after, 1))
-	write(t, filepath.Join(dir, "overlay.json"), string(overlay))
 	command := filepath.Join(dir, "search")
 	verb, source := []string{"build"}, "."
 	if b.test != "" {
 		verb, source = []string{"test", "-c"}, "./tests/linearizability"
 	}
-	gobuild := exec.Command("go", append(verb, "-overlay", filepath.Join(dir, "overlay.json"), "-o", command, source)...)
+	gobuild := exec.Command("go", append(verb, "-overlay", overlay, "-o", command, source)...)
 	gobuild.Dir = root
 	if out, err := gobuild.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return command
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // counterexample is what the command says of one.

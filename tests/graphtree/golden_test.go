@@ -1,6 +1,7 @@
 package graphtree
 
 import (
+	"path/filepath"
 	"testing"
 
 	"gaugeblock/tests/reference"
@@ -14,12 +15,14 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		result, err := replay.File(file, replay.Options{New: reference.New})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !result.Exact {
-			t.Error(&result)
-		}
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			result, err := replay.File(file, replay.Options{New: reference.New})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !result.Exact {
+				t.Error(&result)
+			}
+		})
 	}
 }
