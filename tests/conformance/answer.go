@@ -18,7 +18,7 @@ func (t *Trial) checkAnswer(op *spec.Op, out *replay.Performed) *Failure {
 	case got == want || out.Skipped:
 		return t.checkGiven(op, out)
 	case want != "":
-		return t.fail(probeAccepted, "%s should be refused as %s, the answer is %q (%v)", op.Kind, want, got, out.Err)
+		return t.fail(probeAccepted+string(op.Kind), "%s should be refused as %s, the answer is %q (%v)", op.Kind, want, got, out.Err)
 	case t.driverError(out.Err):
 		return nil
 	case got == spec.ErrorOOM && op.Kind == spec.OpMalloc:

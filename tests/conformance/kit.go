@@ -82,7 +82,7 @@ type kit struct {
 func (k *kit) options(area *Area) Options {
 	o := Options{
 		New: k.factory, Every: 16, Align: k.align, Overlook: k.overlooks,
-		caching: area.Name == cachingArea.Name, trusting: k.trusting || k.found(probeAccepted),
+		caching: area.Name == cachingArea.Name, trusting: k.trusting,
 	}
 	if k.level >= Exact {
 		o.Against = k.against

@@ -88,7 +88,7 @@ func (k *kit) discover() error {
 func (k *kit) lookAround(a spec.Allocator) error {
 	o, err := spec.Observe(a, spec.DefaultGeometry(), 1)
 	if err != nil {
-		return err
+		return fmt.Errorf("the allocator cannot be observed: %w", err)
 	}
 	o.History, o.Driver = spec.NewHistory(), []spec.DriverFigures{}
 	seen := o.Sources()

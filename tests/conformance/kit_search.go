@@ -1,6 +1,11 @@
 package conformance
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"gaugeblock/spec"
+)
 
 // faultsEvery: of so many programs one is run with failing driver calls, so many of
 // them.
@@ -34,9 +39,11 @@ func (k *kit) search(area *Area) error {
 
 func (k *kit) program(area *Area, seed uint64, number int) Result {
 	o := k.options(area)
-	if o.trusting {
+	if len(area.Misuse) > 0 {
 		careful := *area
-		careful.Misuse = nil
+		careful.Misuse = slices.DeleteFunc(slices.Clone(area.Misuse), func(kind spec.OpKind) bool {
+			return k.found(probeAccepted + string(kind))
+		})
 		area = &careful
 	}
 	if number%faultsEvery == faultsEvery-1 && !o.caching {

@@ -112,7 +112,7 @@ func (t *Trial) checkCaching(op *spec.Op, out *replay.Performed) *Failure {
 	case gave:
 		w.freed = nil // the cache was emptied
 	}
-	if op.Kind != spec.OpMalloc || out.Err != nil || out.Ptr == 0 {
+	if op.Kind != spec.OpMalloc || out.Err != nil || op.Size == 0 {
 		return nil
 	}
 	kind := kindOfMemory{t.program.slot(op.Device, op.Stream), op.Size > t.header.Geometry.SmallSize}
@@ -133,12 +133,13 @@ func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
 // checkKept notes what was freed.
 func (t *Trial) checkKept(op *spec.Op, gave bool) *Failure {
 	w, m := t.cache, t.program.find(op.ID)
-	if m.ptr == 0 {
+	if m.size == 0 {
 		return nil
 	}
 	kind := kindOfMemory{m.slot, m.size > t.header.Geometry.SmallSize}
 	w.out[kind] -= roundUp(m.size, t.header.Geometry.MinBlock)
 	if gave {
+		w.freed = nil // nobody knows how much
 		return t.fail(classGivesBack, "the free of %d bytes at %v gave memory back to the driver", m.size, m.ptr)
 	}
 	w.freed = append(w.freed, freedMemory{spec.Range{Ptr: m.ptr, Bytes: m.size}, kind})

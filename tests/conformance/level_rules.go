@@ -19,7 +19,7 @@ type Rule struct {
 }
 
 // ruleOfClass ties the failures of a class to a rule of the kit's own. A class says
-// which side of a rule was broken.
+// which side of a rule was broken; one that ends in a space is the beginning of several.
 type ruleOfClass struct {
 	class string
 	rule  Rule
@@ -33,7 +33,7 @@ var kitRules = []ruleOfClass{
 	{probeChanged, safe("RefusalChangesNothing", "A call that is refused changes neither the memory nor the figures.")},
 	{"null pointer", safe("ZeroBytesAreNull", "A request of zero bytes gives the null pointer, and no other one does.")},
 	{"alignment", safe("PointersAreAligned", "Addresses are multiples of the smallest block's size.")},
-	{"legal", safe("LegalCallsSucceed", "A call that makes sense succeeds, unless memory is lacking or the driver fails.")},
+	{"legal ", safe("LegalCallsSucceed", "A call that makes sense succeeds, unless memory is lacking or the driver fails.")},
 	{"out of memory", safe("OutOfMemoryIsTold", "A request that fails for lack of memory says so, by a *spec.OutOfMemoryError.")},
 	{"out of memory with memory left", safe("OutOfMemoryIsTrue", "A request fails for lack of memory only if neither the device nor the limit leaves room.")},
 	{"out of memory figures", safe("OutOfMemoryAddsUp", "The bytes in an *spec.OutOfMemoryError add up to what is held.")},
@@ -97,7 +97,7 @@ func ofInvariant(inv spec.Invariant) Rule {
 // nobody's fault but the kit's.
 func ruleOf(class string) (r Rule, ok bool) {
 	for _, k := range kitRules {
-		if k.class == class || k.class == "legal" && strings.HasPrefix(class, "legal ") {
+		if k.class == class || strings.HasSuffix(k.class, " ") && strings.HasPrefix(class, k.class) {
 			return k.rule.withDocs(), true
 		}
 	}

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"slices"
+	"strings"
 
 	"gaugeblock/spec"
 )
@@ -31,7 +32,7 @@ func Minimise(f *Failure, o Options) *Failure {
 		return f
 	}
 	o.Every = 1
-	o.probing = f.Class == probeAccepted || f.Class == probeChanged
+	o.probing = strings.HasPrefix(f.Class, probeAccepted) || f.Class == probeChanged
 	m := minimiser{area: area, options: o, best: f}
 	for before := -1; before != m.weight() && m.spent < effort; {
 		before = m.weight()

@@ -1,7 +1,9 @@
 package conformance
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gaugeblock/spec"
@@ -13,7 +15,7 @@ type Report struct {
 	Asked   Level
 	Reached Level // the highest with no violation at it or below
 
-	Violations []Violation // by level, in the order in which they were found
+	Violations []Violation // by level, then in the order of Rules
 	Searched   []Searched
 
 	Lacks   []string // abilities that the allocator does not have
@@ -47,25 +49,25 @@ type Searched struct {
 	Operations, Programs int
 }
 
-// conclude sorts the violations by level and tells which was reached.
+// conclude sorts the violations and tells which level was reached.
 func (r *Report) conclude() {
-	var sorted []Violation
-	r.Reached = r.Asked
-	for level := Safe; level <= Exact; level++ {
-		for _, v := range r.Violations {
-			if v.Rule.Level == level {
-				sorted = append(sorted, v)
-				r.Reached = min(r.Reached, level-1)
-			}
-		}
+	place := map[string]int{}
+	for i, rule := range Rules() {
+		place[rule.Name] = i
 	}
-	r.Violations = sorted
+	slices.SortStableFunc(r.Violations, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.Rule.Level, b.Rule.Level), cmp.Compare(place[a.Rule.Name], place[b.Rule.Name]))
+	})
+	r.Reached = r.Asked
+	if len(r.Violations) > 0 {
+		r.Reached = r.Violations[0].Rule.Level - 1
+	}
 }
 
 // String is the report for people.
 func (r *Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "reached: %v (asked: %v), %d rules broken\n", r.Reached, r.Asked, len(r.Violations))
+	fmt.Fprintf(&b, "reached: %v (asked: %v), %d violations\n", r.Reached, r.Asked, len(r.Violations))
 	for i := range r.Violations {
 		fmt.Fprintf(&b, "\n%d. %v", i+1, &r.Violations[i])
 	}
@@ -105,6 +107,9 @@ func (v *Violation) String() string {
 			fmt.Fprintf(&b, " (to be refused)")
 		}
 		b.WriteByte('\n')
+	}
+	if v.failure.Class == probeChanged || strings.HasPrefix(v.failure.Class, probeAccepted) {
+		b.WriteString("         and then the call beside the program that was found\n")
 	}
 	if v.File != "" {
 		fmt.Fprintf(&b, "   trace: %s\n", v.File)

@@ -1,0 +1,98 @@
+package arena
+
+import "gaugeblock/spec"
+
+// Snapshot implements spec.Allocator.
+func (u *user[C]) Snapshot() (spec.Snapshot, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	s := spec.Snapshot{Config: spec.DefaultConfig(spec.DefaultGeometry())}
+	for _, d := range u.devices {
+		for _, piece := range d.pieces {
+			s.Segments = append(s.Segments, d.segment(piece))
+		}
+	}
+	return s, nil
+}
+
+func (d *deviceUser[C]) segment(piece spec.Range) spec.Segment {
+	g := spec.Segment{Device: d.number, Address: piece.Ptr, TotalSize: piece.Bytes}
+	d.each(piece, func(v *spec.BlockView) {
+		g.Stream, g.Large = v.Stream, v.Large
+		state := v.State()
+		if state == spec.ActiveAllocated {
+			g.AllocatedSize += v.Size
+		}
+		if state != spec.Inactive {
+			g.ActiveSize += v.Size
+			g.RequestedSize += v.RequestedSize
+		}
+		g.Blocks = append(g.Blocks, spec.Block{Address: v.Address, Size: v.Size, RequestedSize: v.RequestedSize, State: state})
+	})
+	return g
+}
+
+// each shows the blocks of a piece.
+func (d *deviceUser[C]) each(piece spec.Range, show func(*spec.BlockView)) {
+	blocks := d.blocksOf(piece)
+	for n, i := range blocks {
+		v := d.show(i)
+		v.First, v.Last = n == 0, n == len(blocks)-1
+		show(&v)
+	}
+}
+
+// show is a block as an inspector sees it. Of a block that is held the events count,
+// not the streams any more.
+func (d *deviceUser[C]) show(i int) spec.BlockView {
+	b := &d.cache.view().list[i]
+	v := spec.BlockView{
+		Address: b.ptr, Size: b.size, RequestedSize: d.asked[i], Stream: b.stream,
+		Large: !b.small, Allocated: b.allocated, Mapped: true,
+	}
+	if b.allocated {
+		v.StreamUses = len(b.streamUses)
+	}
+	for _, h := range d.held {
+		if h.index == i {
+			v.EventCount = len(h.events)
+		}
+	}
+	return v
+}
+
+// Inspect implements spec.Inspector.
+func (u *user[C]) Inspect(dev spec.Device, v spec.Visitor) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	d, err := u.device("inspect", dev)
+	if err != nil {
+		return err
+	}
+	if v.Pool != nil {
+		v.Pool(&spec.PoolView{DriverSegments: len(d.pieces)})
+	}
+	if v.Block != nil {
+		for _, piece := range d.pieces {
+			d.each(piece, v.Block)
+		}
+	}
+	if v.Free != nil {
+		c := d.cache.view()
+		for _, pool := range []freePool{c.small, c.large} {
+			pool.blocks.Scan(func(k blockKey) bool {
+				b := d.show(k.index)
+				v.Free(&b)
+				return true
+			})
+		}
+	}
+	if v.Pending != nil {
+		for _, h := range d.held {
+			for n, e := range h.events {
+				v.Pending(&spec.PendingView{Stream: h.on[n].stream, Device: h.on[n].device, Event: e, Block: d.cache.view().list[h.index].ptr})
+			}
+		}
+	}
+	return nil
+}
