@@ -2,6 +2,7 @@ package fakegpu
 
 import (
 	"fmt"
+	"slices"
 
 	"gaugeblock/spec"
 )
@@ -255,6 +256,16 @@ func (g *GPU) DrainAll() {
 		}
 	}
 	g.settle()
+}
+
+// Idle reports whether nothing is left to do in a stream. Like Busy it is not a call
+// of the driver, and it orders nothing.
+func (g *GPU) Idle(dev spec.Device, handle spec.Stream) bool {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	return !slices.ContainsFunc(g.inOrder, func(s *stream) bool {
+		return s.device == dev && s.handle == handle && !s.idle()
+	})
 }
 
 func (s *stream) openGates() {

@@ -126,6 +126,12 @@ func (o *streamOrder) synchronize(s DeviceStream) {
 	o.allPassed(o.end(o.lanesOf(s).ordinary))
 }
 
+// drain: nothing holds up the stream any more, and everything in it is over.
+func (o *streamOrder) drain(s DeviceStream) {
+	o.lanes[o.lanesOf(s).ordinary].busy = false
+	o.synchronize(s)
+}
+
 // end is where each lane has come at least when the present end of one is reached.
 func (o *streamOrder) end(lane int) []StreamPosition {
 	l := &o.lanes[lane]

@@ -53,7 +53,7 @@ func (h *History) Apply(op *Op, streams []Stream, out Outcome) error {
 	}
 	h.restored = nil
 	for _, d := range out.Drained {
-		h.order.synchronize(d)
+		h.order.drain(d)
 	}
 	for _, id := range out.Freed {
 		h.Freed(h.trace.grants[id].Ptr)
@@ -149,14 +149,12 @@ func (h *History) applyPool(op *Op, s Stream, out Outcome) {
 // part in a history.
 func (h *History) applyDevice(op *Op, s, on Stream) {
 	stream := DeviceStream{op.Device, s}
-	ordinary := func() *streamLane { return &h.order.lanes[h.order.lanesOf(stream).ordinary] }
 	switch op.Kind {
 	case OpBusy:
 		h.order.submit(stream)
-		ordinary().busy = true
+		h.order.lanes[h.order.lanesOf(stream).ordinary].busy = true
 	case OpDrain:
-		ordinary().busy = false
-		h.order.synchronize(stream)
+		h.order.drain(stream)
 	case OpKernel, OpCopy, OpGraphLaunch:
 		h.order.submit(stream)
 	case OpWaitStream:

@@ -60,6 +60,11 @@ func TestTracesToldToHistory(t *testing.T) {
 			tell(spec.OpBusy, 2), tellMalloc(1, 1, 0x1000), tellRecord(1, 2), tellFree(1),
 			tellWith(tellMalloc(2, 1, 0x1000), spec.Outcome{Ptr: 0x1000, Drained: []spec.DeviceStream{{Stream: 0x200}}}),
 		}, nil},
+		{"waited for by the allocator, and not busy any more", []toldOp{
+			tell(spec.OpBusy, 2),
+			tellWith(tell(spec.OpEmptyCache, 0), spec.Outcome{Drained: []spec.DeviceStream{{Stream: 0x200}}}),
+			tell(spec.OpKernel, 2), tellMalloc(1, 1, 0x1000), tellRecord(1, 2), tellFree(1), tellMalloc(2, 1, 0x1000),
+		}, nil},
 		{"waited for in vain", []toldOp{
 			tell(spec.OpBusy, 2), tellMalloc(1, 1, 0x1000), tellRecord(1, 2), tellFree(1),
 			tellWith(tell(spec.OpEmptyCache, 0), spec.Outcome{Err: errors.New("failed"), Drained: []spec.DeviceStream{{Stream: 0x200}}}),

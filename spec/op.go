@@ -266,11 +266,17 @@ type TraceHeader struct {
 	Family      string
 	Seed        int64
 	Streams     []Stream // the handles by index; 0 is the default stream
+
 	StreamIDs   []int64  // upstream's numbers of them, where recorded
 	StatColumns []string // the keys of Expectation.Stats
 	Functions   []TreeFunction
 	StaticBytes uint64   // the size of the functions' static inputs
 	Geometry    Geometry // upstream's unless the trace says otherwise
+
+	// Waits: a call of the driver that waits for a busy stream lets it catch up, and
+	// freeing memory waits for the device, as on hardware. Otherwise such a wait is
+	// an error and a free does not wait, so that only the program drains streams.
+	Waits bool
 }
 
 // TraceEnd is the last line of a trace: what was left.

@@ -39,6 +39,7 @@ var headerTable = newJSONTable("the header", []jsonMember[TraceHeader]{
 		},
 		absent: func(h *TraceHeader) bool { return h.Geometry == DefaultGeometry() },
 	},
+	flagMember("waits", func(h *TraceHeader) *bool { return &h.Waits }),
 	listMember("streams", func(h *TraceHeader) *[]Stream { return &h.Streams }, readStream, appendWhole[Stream]),
 	listMember("stream_ids", func(h *TraceHeader) *[]int64 { return &h.StreamIDs }, (*jsonCursor).signed, appendWhole[int64]),
 	listMember("stat_columns", func(h *TraceHeader) *[]string { return &h.StatColumns }, (*jsonCursor).text, appendText),
@@ -64,11 +65,11 @@ var geometryTable = newJSONTable("the geometry", []jsonMember[Geometry]{
 // and those that it cannot have.
 var (
 	headerMust = map[int]jsonMembers{
-		1: headerTable.all() &^ headerTable.set("stream_ids devices geometry functions static_bytes"),
+		1: headerTable.all() &^ headerTable.set("stream_ids devices geometry waits functions static_bytes"),
 		2: headerTable.set("format version total_memory streams"),
 	}
 	headerStray = map[int]jsonMembers{
-		1: headerTable.set("devices geometry functions static_bytes"),
+		1: headerTable.set("devices geometry waits functions static_bytes"),
 	}
 	treeHeaderMust = headerTable.set("format version source seed functions")
 	treeHeaderMay  = headerTable.set("static_bytes")

@@ -278,6 +278,7 @@ func drawHeader(t *rapid.T) spec.TraceHeader {
 		StatColumns: drawList(t, "columns", rapid.String()),
 		Functions:   drawList(t, "functions", rapid.Custom(drawFunction)),
 		StaticBytes: rapid.Uint64Max(math.MaxInt64).Draw(t, "static"),
+		Waits:       rapid.Bool().Draw(t, "waits"),
 	}
 	slices.Sort(h.Streams)
 	h.Streams = slices.Compact(h.Streams)

@@ -53,6 +53,15 @@ func (a *Area) has(kind spec.OpKind) bool {
 	return slices.ContainsFunc(a.Kinds, func(s Share) bool { return s.Kind == kind })
 }
 
+// draw makes up where a program runs: half of them on a device that waits as
+// hardware does, half on one whose streams only the program drains, so that they are
+// held up for longer.
+func (a *Area) draw(c Choices, seed uint64) spec.TraceHeader {
+	h := a.header(seed, pick(c, a.Settings))
+	h.Waits = chance(c, 2)
+	return h
+}
+
 // header is the first line of the traces of the area's programs.
 func (a *Area) header(seed uint64, settings string) spec.TraceHeader {
 	h := spec.TraceHeader{

@@ -32,7 +32,7 @@ var areas = []Area{
 		Devices: 1, Streams: 4, Memory: 256 * spec.MiB, Live: 40,
 		Settings: append([]string{"large_segment_size_mb:32", "release_lock_on_cudamalloc:True"}, roundings...),
 		Kinds:    basics(Share{spec.OpResetPeak, 1}, Share{spec.OpResetAccumulated, 1}),
-		Labels:   concat(cacheLabels, eventLabels, []Label{Retry, OutOfMemory, TooLarge}),
+		Labels:   concat(cacheLabels, eventLabels, []Label{Retry, OutOfMemory, TooLarge, Waited}),
 	},
 	{
 		Name: "streams", What: "streams that wait for each other, events, copies",
@@ -68,7 +68,7 @@ var areas = []Area{
 		},
 		Kinds: basics(Share{spec.OpConfigure, 1}, Share{spec.OpSetMemoryFraction, 2}, Share{spec.OpDeviceFree, 1},
 			Share{spec.OpEmptyCache, 3}),
-		Labels: []Label{Mapped, Grown, Unmapped, UnmapPartial, SegmentDropped, OutOfMemory, EventHeldBack, MissSplit},
+		Labels: []Label{Mapped, Grown, Unmapped, UnmapPartial, SegmentDropped, OutOfMemory, EventHeldBack, MissSplit, Waited},
 	},
 	{
 		Name: "pools", What: "private pools, by stream and by thread, as overflow and without splitting",
@@ -88,7 +88,7 @@ var areas = []Area{
 		},
 		Kinds:  basics(concat(poolShares, captures, []Share{{spec.OpKernel, 16}, {spec.OpRecordStream, 12}, {spec.OpRecordEvent, 3}, {spec.OpWaitEvent, 3}, {spec.OpEmptyCache, 3}, {spec.OpPoolRelease, 3}})...),
 		Misuse: []spec.OpKind{spec.OpPoolEnd, spec.OpPoolBegin},
-		Labels: []Label{FromPool, MallocCaptured, FreeDeferred, DeferredHeld, DeferredFreed, ReusedInGraph},
+		Labels: []Label{FromPool, MallocCaptured, FreeDeferred, DeferredHeld, DeferredFreed, ReusedInGraph, Waited},
 	},
 	{
 		Name: "checkpoint", What: "pools that are noted and set back",

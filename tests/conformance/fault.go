@@ -42,7 +42,7 @@ var programsCalls = []string{
 func (a *Area) RunFaults(seed uint64, length, most int, o Options) Result {
 	o.Every = 0
 	c := Seeded(seed)
-	t, err := newTrial(a, a.header(seed, pick(c, a.Settings)), o)
+	t, err := newTrial(a, a.draw(c, seed), o)
 	if err != nil {
 		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: classNotMade, Detail: err.Error()}}
 	}

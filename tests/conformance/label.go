@@ -61,6 +61,7 @@ type observed struct {
 	captured   bool // the operation's stream was, before it
 	redirected bool // requests of the device were, before it
 	diverted   bool // this request was
+	waited     bool // streams that were held have come to their end meanwhile
 	config     spec.Config
 }
 
@@ -152,7 +153,7 @@ func (t *Trial) cover(op *spec.Op, out *replay.Performed, captured bool) {
 	}
 	o := observed{
 		op: op, out: out, before: &t.before[op.Device], now: &t.now[op.Device],
-		captured: captured, redirected: t.program.redirected(op.Device),
+		captured: captured, redirected: t.program.redirected(op.Device), waited: len(t.drained) > 0,
 	}
 	if op.Kind == spec.OpMalloc {
 		o.diverted = t.program.diverted(op) != nil

@@ -39,6 +39,7 @@ const (
 	MallocCaptured Label = "malloc in capture"
 	RestoreFreed   Label = "restore freed"
 	RestoreCreated Label = "restore created"
+	Waited         Label = "waited" // a request, or emptying the cache, has waited for a stream that was held
 )
 
 // labelRule is a label and when it is met.
@@ -111,6 +112,9 @@ var labelRules = []labelRule{
 	{MallocCaptured, func(o *observed) bool { return o.malloc() && o.captured }},
 	{RestoreFreed, func(o *observed) bool {
 		return o.op.Kind == spec.OpRestore && o.out.Err == nil && o.count(spec.ActionFreeCompleted) > 0 && len(o.op.Freed) > 0
+	}},
+	{Waited, func(o *observed) bool {
+		return o.waited && (o.op.Kind == spec.OpMalloc || o.op.Kind == spec.OpEmptyCache)
 	}},
 	{RestoreCreated, func(o *observed) bool { return o.op.Kind == spec.OpRestore && len(o.out.Restored.Created) > 0 }},
 }

@@ -64,11 +64,14 @@ func (p *Program) given(op *spec.Op, ptr spec.Ptr) {
 func (p *Program) recorded(op *spec.Op) {
 	m, slot := p.find(op.ID), p.slot(op.Device, op.Stream)
 	u := use{slot, p.streams[slot].capture != nil}
-	if slot == m.slot || slices.Contains(m.uses, u) {
+	if slot == m.slot {
+		return
+	}
+	m.taken = m.taken || p.redirected(m.device) && !u.captured
+	if slices.Contains(m.uses, u) {
 		return
 	}
 	m.uses = append(m.uses, u)
-	m.taken = m.taken || p.redirected(m.device) && !u.captured
 	if m.pool != nil {
 		m.pool.used = true
 	}

@@ -28,7 +28,9 @@ func (p *Program) didDevice(op *spec.Op) {
 	case spec.OpSynchronize:
 		p.synchronized(slot)
 	case spec.OpGraphLaunch:
-		for _, q := range p.graph(op.Graph).pools {
+		g := p.graph(op.Graph)
+		g.latest = slot
+		for _, q := range g.pools {
 			q.touched(slot)
 		}
 	case spec.OpWaitStream:
@@ -110,6 +112,6 @@ func (p *Program) endedCapture(op *spec.Op) {
 		p.streams[m].capture = nil
 	}
 	p.captures = slices.DeleteFunc(p.captures, func(o *captureState) bool { return o == k })
-	p.graphs = append(p.graphs, &graphState{id: op.Graph, device: op.Device, needs: k.needs, pools: k.pools})
+	p.graphs = append(p.graphs, &graphState{id: op.Graph, device: op.Device, needs: k.needs, pools: k.pools, latest: k.origin})
 	p.graphIDs = max(p.graphIDs, op.Graph+1)
 }

@@ -6,23 +6,29 @@ import "gaugeblock/spec"
 
 func (p *Program) state(op *spec.Op) *streamState { return &p.streams[p.slot(op.Device, op.Stream)] }
 
-// mayHold: a stream that waits for another one is not busy on top of that. What was
-// given to it before would come to its end all the same, which a spec.History cannot
-// tell from what was given later.
+// mayHold: a stream that waits for another one, or is busy, is not made busy on top of
+// that. What was given to it before could come to its end all the same, which a
+// spec.History cannot tell from what was given later.
 func (p *Program) mayHold(op *spec.Op) bool {
-	return p.state(op).capture == nil && p.state(op).behind == 0
+	return p.state(op).capture == nil && p.held(p.slot(op.Device, op.Stream)) == 0
 }
 
 // mayDrain: a stream that waits for another one cannot be drained before that is.
 func (p *Program) mayDrain(op *spec.Op) bool { return p.state(op).behind == 0 }
 
 func (p *Program) maySynchronize(op *spec.Op) bool {
-	return p.held(p.slot(op.Device, op.Stream)) == 0 && p.state(op).capture == nil && !p.strict(nil)
+	return p.runs(op) && p.state(op).capture == nil && !p.strict(nil)
 }
 
-// mayLaunch: work that touches memory is given only to streams that run, or are
-// captured. On the fake device the allocator's frees do not wait for streams that
-// are held, so that work of theirs could come to memory which is gone.
+// runs reports whether the stream goes on, at the latest when somebody waits for it.
+// On a device that does not wait (spec.TraceHeader.Waits) work that touches memory is
+// given only to streams that run, or are captured: there the allocator's frees do not
+// wait for streams that are held, so that work of theirs could come to memory which
+// is gone.
+func (p *Program) runs(op *spec.Op) bool {
+	return p.header.Waits || p.held(p.slot(op.Device, op.Stream)) == 0
+}
+
 func (p *Program) mayLaunch(op *spec.Op) bool {
 	ranges := len(op.Reads) + len(op.Writes)
 	if ranges > 0 && !p.mayTouch(op) {
@@ -41,7 +47,7 @@ func (p *Program) mayLaunch(op *spec.Op) bool {
 }
 
 func (p *Program) mayTouch(op *spec.Op) bool {
-	return p.state(op).capture != nil || p.held(p.slot(op.Device, op.Stream)) == 0
+	return p.state(op).capture != nil || p.runs(op)
 }
 
 func (p *Program) mayCopy(op *spec.Op) bool {
@@ -113,7 +119,7 @@ func (p *Program) mayLaunchGraph(op *spec.Op) bool {
 	g := p.graph(op.Graph)
 	slot := p.slot(op.Device, op.Stream)
 	return g != nil && g.device == op.Device && p.launchable(g, slot) &&
-		p.state(op).capture == nil && p.held(slot) == 0
+		p.state(op).capture == nil && p.runs(op)
 }
 
 func (p *Program) mayDestroyGraph(op *spec.Op) bool {

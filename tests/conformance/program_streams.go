@@ -40,9 +40,13 @@ func (p *Program) hold(slot int, others uint64) {
 // but then there is no stream that can be drained first.)
 //
 // A stream that is held up already is held up by no more: its earlier work would
-// come to its end before, which a spec.History cannot tell from the later.
+// come to its end before, which a spec.History cannot tell from the later. Nor, for
+// the same reason, is one that is busy, if a wait of the allocator's can end that.
 func (p *Program) mayHoldUp(slot int, others uint64) bool {
 	reached := others &^ (1 << slot)
+	if p.header.Waits && p.streams[slot].busy && reached != 0 {
+		return false
+	}
 	if behind := p.streams[slot].behind; behind != 0 && reached&^behind != 0 {
 		return false
 	}
@@ -154,11 +158,16 @@ type graphState struct {
 	device spec.Device
 	needs  []int64
 	pools  []*poolState
+	latest int // slot of its latest launch
 }
 
 // launchable reports whether the memory that the graph touches is still there, and
-// the stream may touch it.
+// the stream may touch it. The next launch of a graph waits for the one before, which
+// must not hold up another stream.
 func (p *Program) launchable(g *graphState, slot int) bool {
+	if g.latest != slot && p.held(g.latest) != 0 {
+		return false
+	}
 	for _, id := range g.needs {
 		if m := p.find(id); m == nil || m.lent || !p.mayUse(slot, m) {
 			return false

@@ -25,7 +25,7 @@ func (a *Area) Run(seed uint64, length int, o Options) Result {
 // RunWith does so with choices from elsewhere; the seed is only what the program is
 // called by.
 func (a *Area) RunWith(c Choices, seed uint64, length int, o Options) Result {
-	t, err := newTrial(a, a.header(seed, pick(c, a.Settings)), o)
+	t, err := newTrial(a, a.draw(c, seed), o)
 	if err != nil {
 		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: classNotMade, Detail: err.Error()}}
 	}

@@ -30,15 +30,16 @@ type Trial struct {
 	checker *spec.Checker
 	labels  Coverage
 
-	ops      []spec.Op // performed so far
-	answers  []string  // how each failed, see spec.ErrorName
-	answered error     // how the latest one failed
-	skipped  bool      // what it was about was gone
-	checked  int       // operations that were checked, at whatever cost
-	freed    spec.Ptr  // what was freed last
-	now      []picture // of each device, after the latest operation
-	before   []picture // the one before
-	limit    []uint64  // bytes that the device gives to this machine at most
+	ops      []spec.Op           // performed so far
+	answers  []string            // how each failed, see spec.ErrorName
+	answered error               // how the latest one failed
+	skipped  bool                // what it was about was gone
+	drained  []spec.DeviceStream // that were held before it, and are no more
+	checked  int                 // operations that were checked, at whatever cost
+	freed    spec.Ptr            // what was freed last
+	now      []picture           // of each device, after the latest operation
+	before   []picture           // the one before
+	limit    []uint64            // bytes that the device gives to this machine at most
 
 	faulted bool // a driver call was made to fail: operations may fail for it
 	lost    bool // and every later call fails as well: only the structures can be sound
@@ -183,6 +184,7 @@ func (t *Trial) perform(op *spec.Op) replay.Performed {
 		undo()
 	}
 	t.beginLives(op, &out)
+	t.drained = t.noteDrained()
 	t.answered, t.skipped = out.Err, out.Skipped
 	t.answers = append(t.answers, spec.ErrorName(out.Err))
 	return out
@@ -247,7 +249,7 @@ func (t *Trial) tell(op *spec.Op, out *replay.Performed) *Failure {
 	if out.Skipped || op.Kind == spec.OpFault || op.Expect.Error != "" {
 		return nil
 	}
-	told := spec.Outcome{Ptr: out.Ptr, Err: out.Err, Freed: out.Freed}
+	told := spec.Outcome{Ptr: out.Ptr, Err: out.Err, Freed: out.Freed, Drained: t.drained}
 	if op.Kind == spec.OpPoolDelete {
 		told.Err = nil // the pool is released even if it could not be emptied
 	}

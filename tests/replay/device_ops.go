@@ -27,6 +27,9 @@ func (m *machine) setUpDevices() error {
 	if h.Geometry != spec.DefaultGeometry() {
 		config.PageGranularity = h.Geometry.MinBlock
 	}
+	if h.Waits {
+		config.Waits, config.FreeWaits = fakegpu.WaitsDrain, true
+	}
 	m.hardware = fakegpu.NewMachine(config)
 	m.gpu = m.hardware.NewProcess()
 	for dev := range h.Devices {
