@@ -305,9 +305,8 @@ class Gates:
     """Adds the gates: what holds blocks back until they became free.
 
     A block with uses would become free in the next request. Where the history says that
-    it became free in a later operation, a gate holds it until then. Where several became
-    free in one operation each has a gate, and the order of the gates is theirs: it
-    decides which block another one merges into.
+    it became free in a later operation, a gate holds it until then. Blocks that became
+    free in the same operation share one, which also keeps them in order.
     """
 
     FIRST = 1 << 63  # above the handles that drivers give, so that gates are seen to last
@@ -317,8 +316,7 @@ class Gates:
         self.redirects = [0] * devices
         self.chances = [0] * devices  # requests so far in which a block could become free
         self.waiting = [{} for _ in range(devices)]  # addr -> (place of the free, chances then)
-        self.gate_of = {}  # place of a free -> (where its gate opens, which of the gates there)
-        self.gates_at = {}  # place, None for never -> how many gates open there
+        self.opens = {}  # place of a free -> the place where its gate opens, None for never
         self.idle = [[] for _ in range(devices)]
         self.made = itertools.count(self.FIRST)
         for place, op in enumerate(ops):
@@ -326,7 +324,7 @@ class Gates:
         for waiting in self.waiting:
             for free, chances in waiting.values():
                 if chances is not None:
-                    self.hold(free, None)
+                    self.opens[free] = None
 
     def see(self, place, op):
         """Notes which operation lets which earlier free complete."""
@@ -335,12 +333,12 @@ class Gates:
         if kind == "free" and "uses" in op:
             deferred = op["uses"] and self.redirects[device] > 0  # a capture's end completes it
             waiting[op["addr"]] = (place, None if deferred else self.chances[device])
-        late = [e[1] for e in op["events"] if e[0] == "free_completed" and e[1] in waiting]
-        for addr in late:
+        completed = [e[1] for e in op["events"] if e[0] == "free_completed" and e[1] in waiting]
+        for addr in completed:
             free, chances = waiting.pop(addr)
-            at_once = self.ops[free]["uses"] and chances == self.chances[device] and len(late) == 1
+            at_once = self.ops[free]["uses"] and chances == self.chances[device] and len(completed) == 1
             if chances is not None and not at_once:
-                self.hold(free, place)
+                self.opens[free] = place
         if kind == "pool_begin":
             self.redirects[device] += 1
         elif kind == "pool_end":
@@ -348,35 +346,24 @@ class Gates:
         elif kind in ("malloc", "empty_cache") and not self.redirects[device]:
             self.chances[device] += 1
 
-    def hold(self, free, place):
-        number = self.gates_at.get(place, 0)
-        self.gate_of[free] = (place, number)
-        self.gates_at[place] = 1 if place is None else number + 1
-
     def lines(self):
         """For each operation, itself and what goes before it."""
-        closed = {}  # (device, place they open at) -> handles
+        closed = {}  # (device, place where it opens) -> handle
         for place, op in enumerate(self.ops):
             device, lines = op["device"], []
-            for gate in closed.pop((device, place), ()):
+            gate = closed.pop((device, place), None)
+            if gate is not None:
                 lines.append({"op": "drain", "device": device, "stream": gate})
                 self.idle[device].append(gate)
-            if place in self.gate_of:
-                opens, number = self.gate_of[place]
-                gates = closed.get((device, opens))
-                if gates is None:
-                    gates = closed[device, opens] = self.take(device, self.gates_at[opens])
-                    lines += [{"op": "busy", "device": device, "stream": gate} for gate in gates]
-                number = min(number, len(gates) - 1)
-                lines.append({"op": "record_stream", "id": op["id"], "device": device, "stream": gates[number]})
+            if place in self.opens:
+                key = (device, self.opens[place])
+                if key not in closed:
+                    closed[key] = self.idle[device].pop() if self.idle[device] else next(self.made)
+                    lines.append({"op": "busy", "device": device, "stream": closed[key]})
+                lines.append({"op": "record_stream", "id": op["id"], "device": device, "stream": closed[key]})
             if op["op"] == "free":
                 op = {key: value for key, value in op.items() if key not in ("addr", "uses")}
             yield lines + [op]
-
-    def take(self, device, count):
-        """So many gates, in order."""
-        idle = self.idle[device]
-        return sorted(idle.pop() if idle else next(self.made) for _ in range(count))
 
 
 def tell_capacity(ops, free, total):
@@ -485,6 +472,8 @@ class Recorder:
         self.states = []  # checkpoints, kept so that no two have the same id()
         self.graphs = {}  # id(graph) -> what its end releases
         self.numbers = itertools.count()
+        self.missed = []  # calls that could not be noted
+        self.replaced = []
         self.lock = threading.Lock()
         self.finished = threading.Event()
 
@@ -504,8 +493,8 @@ class Recorder:
     def wrap(self, owner, name, describe):
         """Notes the calls of a function.
 
-        describe(result, *args) returns the operations that a call was, each as (device,
-        fields), or None if it was none.
+        describe(result, *args) gives the operations that a call was, each as (device,
+        fields).
         """
         original = getattr(owner, name, None)
         if original is None:
@@ -517,30 +506,41 @@ class Recorder:
                 return original(*args, **kwargs)
             during = self.mark()
             result = original(*args, **kwargs)
-            ops = describe(result, *args, **kwargs)
-            for device, op in ops or ():
-                self.add(op, device, during, self.mark())
-                during = None
+            try:
+                for device, op in describe(result, *args, **kwargs):
+                    self.add(op, device, during, self.mark())
+                    during = None
+            except Exception as e:  # is not the program's
+                self.missed.append("%s: %r" % (name, e))
             return result
 
-        setattr(owner, name, noted)
+        self.replace(owner, name, original, noted)
         for module in list(sys.modules.values()):  # that have imported it by name
             if getattr(module, "__name__", "").startswith("torch") and getattr(module, "__dict__", {}).get(name) is original:
-                setattr(module, name, noted)
+                self.replace(module, name, original, noted)
+
+    def replace(self, owner, name, original, ours):
+        setattr(owner, name, ours)
+        self.replaced.append((owner, name, original, ours))
+
+    def unwrap_all(self):
+        """Puts back what was replaced, unless somebody else has replaced it since."""
+        for owner, name, original, ours in reversed(self.replaced):
+            if getattr(owner, name) is ours:
+                setattr(owner, name, original)
 
     def wrap_end(self, cls, describe):
         """Notes the end of objects of a class."""
-        before = getattr(cls, "__del__", None)
+        before = getattr(cls, "__del__", lambda obj: None)
 
         def ended(obj):
             if self.recording:
                 for device, op in describe(obj):
                     epoch = self.mark()
                     self.add(op, device, epoch, epoch)
-            if before is not None:
-                before(obj)
+            before(obj)
 
-        cls.__del__ = ended
+        self.replace(cls, "__del__", before, ended)
 
     # -- what is noted
 
@@ -631,23 +631,25 @@ class Recorder:
 
     def capture_begin(self, result, graph, pool=None, capture_error_mode="global"):
         stream = self.torch.cuda.current_stream()
-        device, pool = stream.device.index, list(graph.pool())
-        self.graphs[id(graph)] = [device, pool, stream.cuda_stream, None]
+        device = stream.device.index
+        begin = {"op": "pool_begin", "by": "capture", "stream": stream.cuda_stream}
+        self.graphs[id(graph)] = [device, begin, stream.cuda_stream, None]
         yield device, {"op": "capture_begin", "stream": stream.cuda_stream, "mode": capture_error_mode}
-        yield device, {"op": "pool_begin", "pool": pool, "by": "capture", "stream": stream.cuda_stream}
+        yield device, begin
 
     def capture_end(self, result, graph):
         captured = self.graphs[id(graph)]
-        device, pool, stream, _ = captured
+        device, begin, stream, _ = captured
+        begin["pool"] = pool = list(graph.pool())  # only now the graph tells
         captured[3] = next(self.numbers)
         yield device, {"op": "capture_end", "stream": stream, "graph": captured[3]}
         yield device, {"op": "pool_end", "pool": pool}
 
     def graph_end(self, graph):
-        device, pool, _, number = self.graphs.pop(id(graph), (None, None, None, None))
+        device, begin, _, number = self.graphs.pop(id(graph), (None, None, None, None))
         if number is not None:
             yield device, {"op": "graph_destroy", "graph": number}
-            yield device, {"op": "pool_release", "pool": pool}
+            yield device, {"op": "pool_release", "pool": begin["pool"]}
 
     # -- beginning and end
 
@@ -707,6 +709,7 @@ class Recorder:
                 if still:
                     break
             self.recording = False
+            self.unwrap_all()
             self.finished.set()
             torch.cuda.memory._record_memory_history(enabled=None)
             self.write(snapshot, figures if still else None, reason)
@@ -719,7 +722,7 @@ class Recorder:
             say("the history was full and has lost its beginning: nothing is written. Use start(max_entries=...) or stop() earlier")
             return
         devices = {d: i for i, d in enumerate(used)}  # those of the trace, without gaps
-        notes = [n for n in self.notes if n.device in devices]
+        notes = [n for n in self.notes if n.device in devices and self.is_whole(n.op)]
         for n in notes:
             n.device = devices[n.device]
         reserved = {d: sum(s["total_size"] for s in snapshot["segments"] if s["device"] == d) for d in used}
@@ -739,8 +742,17 @@ class Recorder:
         count = write_trace(self.path, header, tell_capacity(ops, free, header["total_memory"]), end)
         if reason:
             say(reason)
+        for missed in self.missed[:3]:
+            say("a call could not be noted, so the trace may not replay: " + missed)
         say("%d operations in %s" % (count, self.path))
 
+
+    def is_whole(self, op):
+        """Whether all is known of it. A graph tells its pool when its capture has ended."""
+        if op["op"] == "pool_begin" and "pool" not in op:
+            self.missed.append("the begin of a capture that did not end")
+            return False
+        return True
 
     def gives_back(self, figures):
         """Whether requests may have given memory back to the driver."""

@@ -13,7 +13,6 @@ import json
 import os
 import re
 import sys
-import threading
 
 import gb_record
 import torch
@@ -21,10 +20,11 @@ from torch import _C
 
 
 def elsewhere(call):
-    """Makes the call in a thread that has made no other."""
-    thread = threading.Thread(target=call)
-    thread.start()
-    thread.join()
+    """Makes the call as a thread would that has made no other."""
+    metadata = _C.local.metadata
+    del _C.local.metadata
+    call()
+    _C.local.metadata = metadata
 
 
 class Program:

@@ -30,15 +30,20 @@ class Stream:
 
 
 class CUDAGraph:
+    ended = False
+
     def capture_begin(self, pool=None, capture_error_mode="global"):
         self.taken = pool
         _C.did()
 
     def pool(self):
+        if not self.ended:
+            raise RuntimeError("Called CUDAGraph::pool() without a preceding successful capture.")
         return self.taken
 
     def capture_end(self):
         _C.did()
+        self.ended = True
 
     def reset(self):
         _C.did()
