@@ -13,30 +13,16 @@ CONSTANT Sizes  \* what programs ask for: a set of numbers
 
 vars == <<device, work, segments, blocks, cached, events, stats, given>>
 
-Become(h) ==
-    /\ device' = h.device
-    /\ work' = h.work
-    /\ segments' = h.segments
-    /\ blocks' = h.blocks
-    /\ cached' = h.cached
-    /\ events' = h.events
-    /\ stats' = h.stats
-
 (***************************************************************************)
-(* Malloc.  The result is the heap afterwards and the set of the address   *)
-(* that is given out, empty if the allocator is out of memory.             *)
+(* Malloc.                                                                 *)
 (***************************************************************************)
-
-\* The block leaves the free list, if it is on one, and goes to the program.
-GiveOut(h, p, b) ==
-    [heap |-> AllocFoundBlock(h, p, b), given |-> {b.addr}]
 
 \* The last step: the whole cache goes back, and the driver is asked once more.
 \* The cache is not searched again.
 RetryOrFail(h, p) ==
     LET last == AllocBlock(ReleaseCachedBlocks(h), p) IN
     IF last.found = {}
-    THEN [heap |-> last.heap, given |-> {}]
+    THEN NoMemory(last.heap)
     ELSE GiveOut(last.heap, p, First(last.found))
 
 \* The driver is asked, the second time with just enough oversize blocks given back.
@@ -59,7 +45,7 @@ MallocResult(h, stream, bytes) ==
 Malloc(stream, bytes) ==
     LET result == MallocResult(Heap, stream, bytes) IN
     /\ Become(result.heap)
-    /\ given' = given \cup {[addr |-> a, stream |-> stream, bytes |-> bytes] : a \in result.given}
+    /\ given' = Given(result, stream, bytes)
 
 (***************************************************************************)
 (* Free.  The block counts as not allocated at once.  If nobody else used  *)
@@ -95,15 +81,7 @@ Complete(stream) ==
     /\ Become(Done(Heap, stream, 1))
     /\ UNCHANGED given
 
-Init ==
-    /\ device = EmptyHeap.device
-    /\ work = EmptyHeap.work
-    /\ segments = EmptyHeap.segments
-    /\ blocks = EmptyHeap.blocks
-    /\ cached = EmptyHeap.cached
-    /\ events = EmptyHeap.events
-    /\ stats = EmptyHeap.stats
-    /\ given = {}
+Init == InitHeap
 
 Next ==
     \/ \E s \in Streams, n \in Sizes : Malloc(s, n)
@@ -113,4 +91,7 @@ Next ==
     \/ EmptyCache
 
 Spec == Init /\ [][Next]_vars
+
+\* A block that was freed and is not free waits for its events.
+HeldBlocksAreAwaited == EventsAreCounted /\ \A b \in blocks : ~b.allocated => b.uses = {}
 =============================================================================

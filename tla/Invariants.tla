@@ -3,28 +3,7 @@
 (* What is true whenever no call is under way.  The names are those of     *)
 (* docs/invariants.md, which says what goes wrong when one is broken.      *)
 (***************************************************************************)
-EXTENDS Release
-
-VARIABLES
-    \* the device
-    device,    \* memory that the driver has given and not got back: set of [addr, size]
-    work,      \* what is still to do: [Streams -> sequence of [addr, size]]
-    \* the allocator
-    segments,  \* set of [addr, size, stream, pool, kind]
-    blocks,    \* set of [addr, size, requested, allocated, mapped, eventCount, uses]
-    cached,    \* set of addresses: the blocks on the free lists
-    events,    \* what it waits for: [Streams -> sequence of [block, behind]]
-    stats,     \* figures it keeps: [allocated, active, reserved, inactiveSplit]
-    \* the program
-    given      \* what it was given and has not freed: set of [addr, stream, bytes]
-
-Heap == [device |-> device, work |-> work, segments |-> segments, blocks |-> blocks,
-         cached |-> cached, events |-> events, stats |-> stats]
-
-EmptyHeap ==
-    [device |-> {}, work |-> [s \in Streams |-> <<>>], segments |-> {}, blocks |-> {},
-     cached |-> {}, events |-> [s \in Streams |-> <<>>],
-     stats |-> [allocated |-> 0, active |-> 0, reserved |-> 0, inactiveSplit |-> 0]]
+EXTENDS State
 
 BlocksTileSegments ==
     /\ \A b \in blocks : \E g \in segments : Inside(b, g)
@@ -69,10 +48,8 @@ Queued(b) ==
     Cardinality({<<s, i>> \in Streams \X (1..Cardinality(blocks)) :
                     i <= Len(events[s]) /\ events[s][i].block = b.addr})
 
-HeldBlocksAreAwaited ==
-    \A b \in blocks : /\ b.eventCount = Queued(b)
-                      /\ b.allocated => b.eventCount = 0
-                      /\ ~b.allocated => b.uses = {}
+EventsAreCounted ==
+    \A b \in blocks : b.eventCount = Queued(b) /\ (b.allocated => b.eventCount = 0)
 
 AllocatedBlocksWereGivenOut ==
     given = {[addr |-> b.addr, stream |-> SegmentOf(Heap, b).stream, bytes |-> b.requested]

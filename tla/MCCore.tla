@@ -73,7 +73,7 @@ AdoptsRequest(h, p, range) ==
 FailsAtOnce(h, p) ==
     LET last == AllocBlock(h, p) IN
     IF last.found = {}
-    THEN [heap |-> last.heap, given |-> {}]
+    THEN NoMemory(last.heap)
     ELSE GiveOut(last.heap, p, First(last.found))
 
 \* AnyBlockIsGood: nor are oversize blocks.

@@ -1,0 +1,198 @@
+---------------------------- MODULE PrivatePools ----------------------------
+(***************************************************************************)
+(* The allocator with private pools and captures.                          *)
+(*                                                                         *)
+(* A redirection here is the capture of a stream.  A stream that is noted  *)
+(* as using memory while something is captured takes part in the capture:  *)
+(* its work goes into the graph, and not to the device.                    *)
+(***************************************************************************)
+EXTENDS Pools
+
+CONSTANTS
+    Sizes,          \* what programs ask for
+    PoolIds,        \* of the private pools: a set of positive numbers
+    MaxUses,        \* the highest use count that programs make
+    OverflowPools,  \* those of them that are marked use_on_oom
+    NotesTwice      \* programs note a use before a capture and in it again: see RecordStream
+
+(***************************************************************************)
+(* Malloc.                                                                 *)
+(***************************************************************************)
+
+\* The pools that are kept for the case that the driver has no memory.
+TakeFromOverflowPool(h, p) ==
+    LET live  == {q.id : q \in {r \in h.pools : r.useCount > 0}} \cap OverflowPools
+        found == UNION {GetFreeBlock(h, [p EXCEPT !.pool = id]) : id \in live}
+    IN IF p.pool = 0 THEN found ELSE {}
+
+\* The driver is asked.  Nothing goes back of a pool that a graph was captured
+\* with, and while anything is redirected the cache does not go back either.
+ObtainBlock(h, p) ==
+    LET first     == AllocBlock(h, p)
+        overflow  == TakeFromOverflowPool(h, p)
+        available == IF p.pool = 0
+                     THEN ReleaseAvailableCachedBlocks(h, p)
+                     ELSE [heap |-> h, enough |-> FALSE]
+        second    == IF available.enough
+                     THEN AllocBlock(available.heap, p)
+                     ELSE [heap |-> available.heap, found |-> {}]
+        third     == AllocBlock(ReleaseCachedBlocksAndPools(second.heap), p)
+    IN IF first.found # {} THEN GiveOut(first.heap, p, First(first.found))
+       ELSE IF overflow # {} THEN GiveOut(h, p, First(overflow))
+       ELSE IF second.found # {} THEN GiveOut(second.heap, p, First(second.found))
+       ELSE IF Redirecting(h) THEN NoMemory(second.heap)
+       ELSE IF third.found # {} THEN GiveOut(third.heap, p, First(third.found))
+       ELSE NoMemory(third.heap)
+
+MallocResult(h, stream, bytes) ==
+    LET p     == AllocParams(stream, bytes, ChoosePool(h, stream))
+        now   == Reclaim(h)
+        found == GetFreeBlock(now, p)
+    IN IF found # {} THEN GiveOut(now, p, First(found)) ELSE ObtainBlock(now, p)
+
+Malloc(stream, bytes) ==
+    LET result == MallocResult(PoolHeap, stream, bytes) IN
+    /\ BecomeWithPools(result.heap)
+    /\ given' = Given(result, stream, bytes)
+
+(***************************************************************************)
+(* Free.                                                                   *)
+(***************************************************************************)
+
+\* Work that was captured is in the graph; the rest is on the device.
+FreeResult(h, b) ==
+    LET back     == [b EXCEPT !.allocated = FALSE]
+        onDevice == {s \in b.uses : [block |-> b.addr, stream |-> s, earlier |-> FALSE] \notin h.captureUses}
+        launched == LaunchAll(h, onDevice, b)
+        taken    == [launched EXCEPT !.blocks = (@ \ {b}) \cup {back},
+                                     !.stats.allocated = @ - b.size]
+    IN CASE b.uses = {} -> FreeBlock(taken, back)
+         [] b.uses # {} /\ Redirecting(h) -> [taken EXCEPT !.deferred = @ \cup {b.addr}]
+         [] OTHER -> [InsertEvents(taken, back) EXCEPT
+                         !.captureUses = {u \in @ : u.block # b.addr}]
+
+Free(addr) ==
+    \E b \in blocks :
+        /\ b.addr = addr /\ b.allocated
+        /\ BecomeWithPools(FreeResult(PoolHeap, b))
+        /\ given' = {x \in given : x.addr # addr}
+
+(***************************************************************************)
+(* A stream uses memory that is out.  In a capture this is noted as well.  *)
+(* If the stream was noted before the capture, the work of that earlier    *)
+(* use is on the device; the allocator takes both uses for one that ends   *)
+(* with the capture.  (It does not know earlier.)                          *)
+(***************************************************************************)
+RecordStream(addr, stream) ==
+    \E b \in blocks :
+        LET before == stream \in b.uses
+            noted == \E u \in captureUses : u.block = addr /\ u.stream = stream
+            use == [block |-> addr, stream |-> stream, earlier |-> before]
+            inCapture == Redirecting(PoolHeap) /\ ~noted
+        IN /\ b.addr = addr /\ b.allocated
+           /\ stream # SegmentOf(Heap, b).stream
+           /\ inCapture /\ before => NotesTwice
+           /\ blocks' = (blocks \ {b}) \cup {[b EXCEPT !.uses = @ \cup {stream}]}
+           /\ captureUses' = IF inCapture THEN captureUses \cup {use} ELSE captureUses
+           /\ UNCHANGED <<device, work, segments, cached, events, stats, given,
+                          pools, redirections, deferred>>
+
+EmptyCache ==
+    /\ BecomeWithPools(ReleaseCachedBlocksAndPools(PoolHeap))
+    /\ UNCHANGED given
+
+Complete(stream) ==
+    /\ work[stream] # <<>>
+    /\ BecomeWithPools(Done(PoolHeap, stream, 1))
+    /\ UNCHANGED given
+
+(***************************************************************************)
+(* The life of a pool.                                                     *)
+(***************************************************************************)
+
+UseCount(id) ==
+    IF \E q \in pools : q.id = id THEN (CHOOSE q \in pools : q.id = id).useCount ELSE -1
+
+SetUseCount(id, n) == pools' = {q \in pools : q.id # id} \cup {[id |-> id, useCount |-> n]}
+
+\* The pool is made, or used once more.  A freeable pool cannot be used again.
+BeginAllocateToPool(id, stream) ==
+    /\ UseCount(id) # 0 /\ UseCount(id) < MaxUses
+    /\ \A r \in Range(redirections) : r.pool # id /\ r.stream # stream
+    /\ SetUseCount(id, Max(UseCount(id), 0) + 1)
+    /\ redirections' = Append(redirections, [pool |-> id, stream |-> stream])
+    /\ UNCHANGED <<device, work, segments, blocks, cached, events, stats, given, deferred, captureUses>>
+
+EndAllocateToPool(id) ==
+    /\ \E r \in Range(redirections) : r.pool = id
+    /\ redirections' = SelectSeq(redirections, LAMBDA r : r.pool # id)
+    /\ UNCHANGED <<device, work, segments, blocks, cached, events, stats, given, pools, deferred, captureUses>>
+
+\* The graph is gone.
+ReleasePool(id) ==
+    /\ UseCount(id) > 0
+    /\ \A r \in Range(redirections) : r.pool # id
+    /\ SetUseCount(id, UseCount(id) - 1)
+    /\ UNCHANGED <<device, work, segments, blocks, cached, events, stats, given,
+                   redirections, deferred, captureUses>>
+
+Init ==
+    /\ InitHeap
+    /\ pools = {}
+    /\ redirections = <<>>
+    /\ deferred = {}
+    /\ captureUses = {}
+
+Next ==
+    \/ \E s \in Streams, n \in Sizes : Malloc(s, n)
+    \/ \E a \in Addresses : Free(a)
+    \/ \E a \in Addresses, s \in Streams : RecordStream(a, s)
+    \/ \E s \in Streams : Complete(s)
+    \/ EmptyCache
+    \/ \E id \in PoolIds, s \in Streams : BeginAllocateToPool(id, s)
+    \/ \E id \in PoolIds : EndAllocateToPool(id)
+    \/ \E id \in PoolIds : ReleasePool(id)
+
+Spec == Init /\ [][Next]_vars
+
+(***************************************************************************)
+(* What is true.                                                           *)
+(***************************************************************************)
+
+HeldBlocksAreAwaited ==
+    /\ EventsAreCounted
+    /\ deferred = {b.addr : b \in {c \in blocks : ~c.allocated /\ c.uses # {}}}
+    /\ \A u \in captureUses : LET b == BlockAt(Heap, u.block) IN u.stream \in b.uses
+
+PoolsOwnTheirBlocks ==
+    /\ \A g \in segments : g.pool # 0 => \E q \in pools : q.id = g.pool
+    /\ \A q, r \in pools : q.id = r.id => q = r
+    /\ \A r \in Range(redirections) : UseCount(r.pool) > 0
+
+\* A pool's memory stays its own while it is used.  (A property of steps.)
+CapturedMemoryIsKept ==
+    [][\A g \in segments : UseCount(g.pool) > 0 /\ UseCount(g.pool)' > 0 => g \in segments']_vars
+
+\* FAILS.  While anything is redirected nothing is looked at or released to make
+\* room, of whatever pool: a malloc may fail although it need not.
+CacheIsReleasedInCapture ==
+    \A s \in Streams, n \in Sizes :
+        LET p == AllocParams(s, n, ChoosePool(PoolHeap, s))
+            all == ReleaseCachedBlocks(PoolHeap)
+        IN MallocResult(PoolHeap, s, n).given = {} => ~WithinLimit(all, p) \/ ~HasMemory(all, p)
+
+(***************************************************************************)
+(* What is freed becomes reusable, if the device goes on working, the      *)
+(* program goes on asking, and captures end.                               *)
+(***************************************************************************)
+Fairness ==
+    /\ \A s \in Streams : WF_vars(Complete(s))
+    /\ SF_vars(\E s \in Streams, n \in Sizes : Malloc(s, n) /\ ~Redirecting(PoolHeap))
+    /\ \A id \in PoolIds : WF_vars(EndAllocateToPool(id))
+
+FairSpec == Spec /\ Fairness
+
+Held(addr) == \E b \in blocks : b.addr = addr /\ ~b.allocated /\ addr \notin cached
+
+FreedBecomesReusable == \A a \in Addresses : Held(a) ~> ~Held(a)
+=============================================================================
