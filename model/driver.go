@@ -111,7 +111,7 @@ func (s *State) checkAddress(base spec.Ptr, bytes uint64) error {
 // register takes a granted segment into the books, as one free block, and gives
 // that out.
 func (s *State) register(c *Call) {
-	g := Segment{Address: c.segment, Size: c.segmentSize, Stream: c.Stream, Large: s.large(c)}
+	g := Segment{Address: c.segment, Size: c.segmentSize, Stream: c.Stream, Pool: c.pool, Large: s.large(c)}
 	g.Blocks = []Block{{Address: c.segment, Size: c.segmentSize, State: spec.Inactive}}
 	at, _ := slices.BinarySearchFunc(s.Segments, g.Address, func(o Segment, p spec.Ptr) int {
 		return cmp.Compare(o.Address, p)

@@ -14,7 +14,8 @@ type Result struct {
 }
 
 // Free takes memory back. Nobody else used it: it can be given out again at once.
-// Other streams used it: it waits for an event in each.
+// Other streams used it: it waits for an event in each; while something is redirected,
+// that is put off.
 func (s State) Free(ptr spec.Ptr) (State, Result) {
 	if ptr == 0 {
 		return s, Result{}
@@ -28,10 +29,14 @@ func (s State) Free(ptr spec.Ptr) (State, Result) {
 	if b.Size >= s.Config.MaxSplitSize {
 		s.Counts.OversizeAllocations--
 	}
-	if len(b.Uses) > 0 {
-		s.recordEvents(b)
-	} else {
+	switch {
+	case len(b.Uses) == 0:
 		s.makeFree(p)
+	case s.redirecting():
+		b.State = spec.ActivePendingFree
+	default:
+		s.forgetCaptureUses(b)
+		s.recordEvents(b)
 	}
 	return s, Result{}
 }
@@ -48,8 +53,12 @@ func (s State) RecordStream(ptr spec.Ptr, id spec.DeviceStream) (State, Result) 
 		return s, Result{Err: &spec.InvalidPointerError{Op: "record_stream", Ptr: ptr}}
 	}
 	own := spec.DeviceStream{Device: s.Device, Stream: s.Segments[p.segment].Stream}
+	if id == own {
+		return s, Result{}
+	}
 	b := s.at(p)
-	if id != own && !slices.Contains(b.Uses, id) {
+	s.noteInCapture(b, id)
+	if !slices.Contains(b.Uses, id) {
 		b.Uses = append(b.Uses, id)
 		slices.SortFunc(b.Uses, compareStreams)
 	}

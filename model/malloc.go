@@ -9,14 +9,16 @@ import (
 // A malloc goes through stages. Each does one thing and says which comes next.
 //
 //	stage          what happens                                       next
-//	search         completed events are processed; best fit           done, searchAgain, collect
+//	search         what can be free becomes free; best fit               done, searchAgain, collect
 //	searchAgain    if a callback freed something: best fit again      done, collect
 //	collect        garbage collection                                 test
 //	test           would the segment pass the limit?                  ask, refused
 //	ask            the driver grants the segment, or refuses          answered
 //	answered       the segment is registered, a block given out       done, refused
-//	refused        1st attempt: oversize blocks are released          test, refused
-//	               2nd attempt: everything that can go is released    test
+//	refused        1st attempt: pools that are kept for this case;    done
+//	               then oversize blocks are released                  test, refused
+//	               2nd attempt: everything that can go is released,   test
+//	               unless something is redirected                     done
 //	               3rd attempt: out of memory                         done
 //
 // The lock is released before searchAgain, for the callbacks, and, with
@@ -54,6 +56,7 @@ type Call struct {
 	Requested uint64
 
 	next        stage
+	pool        spec.PoolID
 	size        uint64   // of the block
 	segmentSize uint64   // of the segment, should one be needed
 	attempt     int      // to get a segment, from 1
@@ -140,7 +143,8 @@ func (s *State) begin(id int, stream spec.Stream, bytes uint64) Call {
 func (s *State) advance(c *Call, g Given) {
 	switch c.next {
 	case search:
-		s.processEvents()
+		s.reclaim()
+		c.pool = s.choosePool(c.Stream)
 		c.size = Round(c.Requested, s.Config, s.Geometry)
 		c.segmentSize = SegmentSize(c.size, s.Config, s.Geometry)
 		c.next = collect
@@ -182,10 +186,10 @@ func (s *State) large(c *Call) bool { return c.size > s.Geometry.SmallSize }
 // one at the lowest address if there are several. If it fails the oversize tests
 // nothing is found: there is no second candidate.
 func (s *State) takeBestFit(c *Call) (place, bool) {
-	if s.collectsGarbage() {
+	if s.collectsGarbage() && c.pool.IsDefault() {
 		*s.searches(s.large(c))++
 	}
-	for _, p := range s.findFree(s.large(c)) {
+	for _, p := range s.findFree(c.pool, s.large(c)) {
 		if s.Segments[p.segment].Stream == c.Stream && s.at(p).Size >= c.size {
 			return p, s.fits(c.size, s.at(p).Size)
 		}

@@ -10,10 +10,15 @@ import (
 // emptied or nothing else helps; just enough oversize ones before that; and old
 // ones when garbage is collected.
 
-// EmptyCache returns every cached segment.
+// EmptyCache returns every cached segment; while something is redirected only those
+// of pools that nobody uses.
 func (s State) EmptyCache() State {
 	s = s.copy()
-	s.releaseAll()
+	if s.redirecting() {
+		s.releaseFreeable()
+	} else {
+		s.releaseAll()
+	}
 	return s
 }
 
@@ -22,13 +27,15 @@ func (s State) EmptyCache() State {
 // nothing is left to try.
 func (s *State) makeRoom(c *Call) {
 	c.attempt++
-	switch c.attempt {
-	case 2:
+	switch {
+	case c.attempt == 2:
 		c.next = refused
-		if s.releaseOversize(c) {
+		if p, found := s.takeFromOverflowPools(c); found {
+			s.giveOut(c, p)
+		} else if s.releaseOversize(c) {
 			c.next = test
 		}
-	case 3:
+	case c.attempt == 3 && !s.redirecting():
 		s.releaseAll()
 		c.next = test
 	default:
@@ -37,10 +44,11 @@ func (s *State) makeRoom(c *Call) {
 	}
 }
 
-// outOfMemory is the error, with the figures of the moment.
+// outOfMemory is the error, with the figures of the moment. What private pools hold
+// counts as allocated.
 func (s *State) outOfMemory(c *Call) *spec.OutOfMemoryError {
 	stats := s.Stats()
-	allocated := uint64(stats.AllocatedBytes[spec.Aggregate].Current)
+	allocated := uint64(stats.AllocatedBytes[spec.Aggregate].Current) + s.freeInPrivatePools()
 	return &spec.OutOfMemoryError{
 		Device: s.Device, Requested: c.Requested, SegmentSize: c.segmentSize,
 		DeviceTotal: s.Memory, DeviceFree: s.Memory - s.held(),
@@ -49,13 +57,29 @@ func (s *State) outOfMemory(c *Call) *spec.OutOfMemoryError {
 	}
 }
 
-// releaseAll waits for all events, then returns every free block that is a whole
-// segment.
+// releaseAll waits for all events, then returns what can go of the default pool and of
+// the pools that nobody uses.
 func (s *State) releaseAll() {
+	s.resolveDeferred()
 	s.waitForEvents()
+	s.releaseBlocks(spec.DefaultPool)
+	s.releaseFreeable()
+}
+
+// ReleasedDefault is the state in which all events have been waited for, and what can
+// go of the default pool has gone.
+func (s State) ReleasedDefault() State {
+	s = s.copy()
+	s.waitForEvents()
+	s.releaseBlocks(spec.DefaultPool)
+	return s
+}
+
+// releaseBlocks returns every free block of a pool that is a whole segment.
+func (s *State) releaseBlocks(pool spec.PoolID) {
 	var going []spec.Ptr
 	for i, g := range s.Segments {
-		if s.whole(place{i, 0}) {
+		if g.Pool == pool && s.whole(place{i, 0}) {
 			going = append(going, g.Address)
 		}
 	}
@@ -64,15 +88,16 @@ func (s *State) releaseAll() {
 
 // releaseOversize returns just enough oversize blocks of the call's stream to make
 // room for it, and reports whether it did. Without max_split_size there are none,
-// and in the small pool there never are. What went stays gone even if it was not
+// and in the small pool there never are. Nothing goes of a private pool: a graph was
+// captured with it. What went stays gone even if it was not
 // enough.
 func (s *State) releaseOversize(c *Call) bool {
-	if s.Config.MaxSplitSize == spec.Unlimited {
+	if s.Config.MaxSplitSize == spec.Unlimited || !c.pool.IsDefault() {
 		return false
 	}
 	need := max(c.size, s.Config.MaxSplitSize)
 	var oversize []place // ascending by size, then address
-	for _, p := range s.findFree(s.large(c)) {
+	for _, p := range s.findFree(c.pool, s.large(c)) {
 		if s.Segments[p.segment].Stream == c.Stream && s.at(p).Size >= s.Config.MaxSplitSize {
 			oversize = append(oversize, p)
 		}
@@ -129,7 +154,7 @@ func (s *State) collectRound() {
 	age := func(p place) uint64 { return *s.searches(true) - s.at(p).FreeSince }
 	var cached []place
 	total := uint64(0)
-	for _, p := range s.findFree(true) {
+	for _, p := range s.findFree(spec.DefaultPool, true) {
 		if s.whole(p) {
 			cached = append(cached, p)
 			total += age(p)

@@ -15,7 +15,7 @@ import (
 //	segments do not overlap, and stand in order of address
 //	the blocks of a segment stand in order of address and fill it
 //	of two neighbouring blocks at most one is inactive
-//	a block is pending exactly while an event is outstanding for it
+//	a block is pending exactly while an event is outstanding for it, or its free is put off
 //	held from the driver = the segments + what calls have been granted <= memory
 type State struct {
 	// What never changes.
@@ -34,7 +34,11 @@ type State struct {
 	Streams  []Stream  // those in which work was ever held up, in order
 	Calls    []Call    // mallocs that have begun and not ended, by ID
 
-	// Searches counts the searches of a pool, small and large, while garbage
+	Pools        []Pool        // private ones, by ID
+	Redirections []Redirection // the latest last
+	CaptureUses  []CaptureUse  // by block, then stream
+
+	// Searches counts the searches of the default pool, small and large, while garbage
 	// collection is on. The age of a free block is what it has grown by since.
 	Searches [2]uint64
 
@@ -46,7 +50,8 @@ type Segment struct {
 	Address spec.Ptr
 	Size    uint64
 	Stream  spec.Stream // that its blocks are given out for
-	Large   bool        // in the large pool
+	Pool    spec.PoolID
+	Large   bool // in the large pool
 	Blocks  []Block
 }
 
@@ -56,7 +61,7 @@ type Block struct {
 	Size      uint64
 	Requested uint64 // what was last asked for
 	State     spec.BlockState
-	Uses      []spec.DeviceStream // other streams noted by RecordStream, in order; none once it was freed
+	Uses      []spec.DeviceStream // other streams noted by RecordStream, in order; once it was freed, only while that is put off
 	FreeSince uint64              // the pool's Searches when it became free; zero unless inactive
 }
 
@@ -109,6 +114,9 @@ func (s State) copy() State {
 		s.Streams[i].Work = slices.Clone(s.Streams[i].Work)
 	}
 	s.Calls = slices.Clone(s.Calls)
+	s.Pools = slices.Clone(s.Pools)
+	s.Redirections = slices.Clone(s.Redirections)
+	s.CaptureUses = slices.Clone(s.CaptureUses)
 	return s
 }
 
@@ -118,11 +126,12 @@ func (s State) Equal(o State) bool {
 		s.Config == o.Config && s.Limited == o.Limited && s.Limit == o.Limit && s.Callbacks == o.Callbacks &&
 		slices.EqualFunc(s.Segments, o.Segments, Segment.equal) &&
 		slices.Equal(s.Events, o.Events) && slices.EqualFunc(s.Streams, o.Streams, Stream.equal) && slices.Equal(s.Calls, o.Calls) &&
+		slices.Equal(s.Pools, o.Pools) && slices.Equal(s.Redirections, o.Redirections) && slices.Equal(s.CaptureUses, o.CaptureUses) &&
 		s.Searches == o.Searches && s.Counts == o.Counts
 }
 
 func (g Segment) equal(o Segment) bool {
-	return g.Address == o.Address && g.Size == o.Size && g.Stream == o.Stream && g.Large == o.Large &&
+	return g.Address == o.Address && g.Size == o.Size && g.Stream == o.Stream && g.Pool == o.Pool && g.Large == o.Large &&
 		slices.EqualFunc(g.Blocks, o.Blocks, Block.equal)
 }
 
@@ -158,11 +167,11 @@ func (s *State) findAllocated(p spec.Ptr) (place, bool) {
 
 // findFree lists the free blocks of a pool by stream, size and address: its free
 // list.
-func (s *State) findFree(large bool) []place {
+func (s *State) findFree(pool spec.PoolID, large bool) []place {
 	var free []place
 	for i, g := range s.Segments {
 		for j, b := range g.Blocks {
-			if g.Large == large && b.State == spec.Inactive {
+			if g.Pool == pool && g.Large == large && b.State == spec.Inactive {
 				free = append(free, place{i, j})
 			}
 		}

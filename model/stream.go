@@ -104,17 +104,17 @@ func (s *State) recordEvents(b *Block) {
 	b.State = spec.ActivePendingFree
 }
 
-// ProcessEvents is what a malloc begins with: blocks that wait for nothing more become
-// free.
-func (s State) ProcessEvents() State {
+// Reclaim is what a malloc begins with: blocks that wait for nothing more become free.
+func (s State) Reclaim() State {
 	s = s.copy()
-	s.processEvents()
+	s.reclaim()
 	return s
 }
 
 // Synchronize is what emptying the cache begins with: all events are waited for.
 func (s State) Synchronize() State {
 	s = s.copy()
+	s.resolveDeferred()
 	s.waitForEvents()
 	return s
 }
@@ -180,6 +180,12 @@ func (s State) Rename(to func(spec.Stream) spec.Stream) State {
 	slices.SortStableFunc(s.Events, func(x, y Event) int { return compareStreams(x.Stream, y.Stream) })
 	for i := range s.Calls {
 		s.Calls[i].Stream = to(s.Calls[i].Stream)
+	}
+	for i := range s.Redirections {
+		s.Redirections[i].Stream = to(s.Redirections[i].Stream)
+	}
+	for i := range s.CaptureUses {
+		s.CaptureUses[i].Stream.Stream = to(s.CaptureUses[i].Stream.Stream)
 	}
 	return s
 }

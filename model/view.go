@@ -68,7 +68,7 @@ func Current(stats spec.DeviceStats) spec.DeviceStats {
 func (s State) Cached(stream spec.Stream, bytes uint64) (spec.Ptr, bool) {
 	s = s.copy()
 	c := s.begin(0, stream, bytes)
-	c.size = Round(bytes, s.Config, s.Geometry)
+	c.size, c.pool = Round(bytes, s.Config, s.Geometry), s.choosePool(stream)
 	p, found := s.takeBestFit(&c)
 	if !found {
 		return 0, false
@@ -84,7 +84,7 @@ func (s State) Reserved() uint64 { return s.reserved() }
 func (s State) Layout() []spec.LayoutSegment {
 	layout := make([]spec.LayoutSegment, 0, len(s.Segments))
 	for _, g := range s.Segments {
-		drawn := spec.LayoutSegment{Device: s.Device, Address: g.Address, Size: g.Size, Stream: g.Stream, Large: g.Large}
+		drawn := spec.LayoutSegment{Device: s.Device, Address: g.Address, Size: g.Size, Stream: g.Stream, Pool: g.Pool, Large: g.Large}
 		for _, b := range g.Blocks {
 			if b.State == spec.ActiveAllocated {
 				drawn.Allocated += b.Size

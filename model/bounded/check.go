@@ -39,7 +39,8 @@ type Check struct {
 
 // mirrors are the specifications there are.
 var mirrors = map[string]func(*tlc.Config) (Mirror, error){
-	"core": openCore,
+	"core":  openCore,
+	"pools": openPools,
 }
 
 // Open readies a configuration for a mirror: "core". Whatever it says that the model

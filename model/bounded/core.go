@@ -13,6 +13,8 @@ type Core struct {
 	Bounds
 	vocabulary
 	malloc, free, recordStream, complete, emptyCache action
+
+	notesTwice bool // programs note a use before a capture and in it again
 }
 
 // NewCore is the specification at these bounds.
@@ -50,10 +52,9 @@ func (c *Core) Next(s *model.State, yield func(label int, next *model.State)) {
 			if b.State != spec.ActiveAllocated {
 				continue
 			}
-			tell(c.free.label(units(b.Address)), c.launchAndFree(s, &b))
+			tell(c.free.label(units(b.Address)), launchAndFree(s, &b))
 			for i, stream := range c.Streams {
-				if stream != g.Stream {
-					next, _ := s.RecordStream(b.Address, onDevice(stream))
+				if next, can := c.use(s, &g, &b, stream); can {
 					tell(c.recordStream.label(units(b.Address), i), next)
 				}
 			}
@@ -63,14 +64,40 @@ func (c *Core) Next(s *model.State, yield func(label int, next *model.State)) {
 }
 
 // launchAndFree frees a block behind a piece of work in each stream that uses it: the
-// last use of a block is the last work in the stream when it is freed.
-func (c *Core) launchAndFree(s *model.State, b *model.Block) model.State {
+// last use of a block is the last work in the stream when it is freed. Work that was
+// captured is in a graph, and not on the device.
+func launchAndFree(s *model.State, b *model.Block) model.State {
 	next := *s
 	for _, id := range b.Uses {
-		next = next.Launch(id, spec.Range{Ptr: b.Address, Bytes: b.Size})
+		if noted, earlier := isCaptured(s, b, id); !noted || earlier {
+			next = next.Launch(id, spec.Range{Ptr: b.Address, Bytes: b.Size})
+		}
 	}
 	next, _ = next.Free(b.Address)
 	return next
+}
+
+// use lets a stream use a block. Programs may or may not note one before a capture and
+// in it again.
+func (c *Core) use(s *model.State, g *model.Segment, b *model.Block, stream spec.Stream) (model.State, bool) {
+	id := onDevice(stream)
+	noted, _ := isCaptured(s, b, id)
+	again := len(s.Redirections) > 0 && !noted && slices.Contains(b.Uses, id)
+	if stream == g.Stream || again && !c.notesTwice {
+		return *s, false
+	}
+	next, _ := s.RecordStream(b.Address, id)
+	return next, true
+}
+
+// isCaptured: the use of a block was noted in a capture, and before it as well.
+func isCaptured(s *model.State, b *model.Block, id spec.DeviceStream) (noted, earlier bool) {
+	for _, u := range s.CaptureUses {
+		if u.Block == b.Address && u.Stream == id {
+			return true, u.Earlier
+		}
+	}
+	return false, false
 }
 
 // workIn is how much a stream has still to do.

@@ -6,6 +6,7 @@
 //
 //	bounds.go       the constants of a configuration
 //	core.go         malloc, free, streams, emptying the cache
+//	pools.go        private pools and captures
 //	actions.go      how steps get their labels
 //	key.go          a state as bytes: what tells states apart
 //	text.go         a state as TLA+ writes it: what the two sides are compared by

@@ -116,7 +116,7 @@ func requestsFit(s *model.State) bool {
 func heldBlocksAreAwaited(s *model.State) bool {
 	return everyBlock(s, func(_ *model.Segment, b *model.Block) bool {
 		awaited := slices.ContainsFunc(s.Events, func(e model.Event) bool { return e.Block == b.Address })
-		return awaited == (b.State == spec.ActivePendingFree) && (isAllocated(b) || len(b.Uses) == 0)
+		return awaited == (b.State == spec.ActivePendingFree && !isDeferred(b))
 	})
 }
 

@@ -35,7 +35,7 @@ func (c *Core) everyFailure(s *model.State, holds func(stream spec.Stream, bytes
 func (c *Core) outOfMemoryIsReal(s *model.State) bool {
 	emptied := s.EmptyCache()
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
-		_, cached := s.ProcessEvents().Cached(stream, bytes)
+		_, cached := s.Reclaim().Cached(stream, bytes)
 		need := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
 		room := emptied.Reserved()+need <= min(c.Limit, c.Memory)
 		return !cached && !room
@@ -44,17 +44,22 @@ func (c *Core) outOfMemoryIsReal(s *model.State) bool {
 
 // cacheIsSearchedAgain fails: see tla/OutOfMemory.tla. It is about steps.
 func (c *Core) cacheIsSearchedAgain(s *model.State, label int, _ *model.State) bool {
-	request := label - c.malloc.first
-	if request < 0 || request >= len(c.malloc.all()) {
-		return true
-	}
-	stream, bytes := c.Streams[request/len(c.Sizes)], c.Sizes[request%len(c.Sizes)]
-	if !fails(s, stream, bytes) {
+	stream, bytes, is := c.request(label)
+	if !is || !fails(s, stream, bytes) {
 		return true
 	}
 	waited := s.Synchronize()
 	_, cached := waited.Cached(stream, bytes)
 	return !cached
+}
+
+// request is what a label asks for, if it is that of a malloc.
+func (c *Core) request(label int) (stream spec.Stream, bytes uint64, is bool) {
+	at := label - c.malloc.first
+	if at < 0 || at >= len(c.malloc.all()) {
+		return 0, 0, false
+	}
+	return c.Streams[at/len(c.Sizes)], c.Sizes[at%len(c.Sizes)], true
 }
 
 // anyBlockIsGood fails where max_split_size is set: see tla/OutOfMemory.tla.

@@ -6,15 +6,15 @@ import (
 	"gaugeblock/spec"
 )
 
-// Text is a state as the TLA+ text has it: the canonical text of its variables, which
-// tla/Invariants.tla explains.
+// Text implements Mirror. tla/State.tla explains the variables.
 func (c *Core) Text(to []byte, s *model.State) []byte {
-	w := &writer{Writer: tlc.Writer{Text: to}, state: s}
-	for i := range s.Segments {
-		for j := range s.Segments[i].Blocks {
-			w.places = append(w.places, place{&s.Segments[i], &s.Segments[i].Blocks[j]})
-		}
-	}
+	w := newWriter(s)
+	c.variables(w)
+	return w.finish(to)
+}
+
+// variables are those of tla/State.tla.
+func (c *Core) variables(w *writer) {
 	w.variable("blocks", w.blocks)
 	w.variable("cached", w.cached)
 	w.variable("device", w.device)
@@ -23,7 +23,6 @@ func (c *Core) Text(to []byte, s *model.State) []byte {
 	w.variable("segments", w.segments)
 	w.variable("stats", w.stats)
 	w.variable("work", func() { w.Sequence(len(c.Streams), func(i int) { w.work(c.Streams[i]) }) })
-	return w.Writer.Text
 }
 
 // A writer writes one state.
@@ -31,7 +30,22 @@ type writer struct {
 	tlc.Writer
 	state  *model.State
 	places []place
-	began  bool
+	ends   []int // of the variables
+}
+
+func newWriter(s *model.State) *writer {
+	w := &writer{state: s}
+	for i := range s.Segments {
+		for j := range s.Segments[i].Blocks {
+			w.places = append(w.places, place{&s.Segments[i], &s.Segments[i].Blocks[j]})
+		}
+	}
+	return w
+}
+
+// finish appends the variables, in order.
+func (w *writer) finish(to []byte) []byte {
+	return append(to, tlc.SortPieces(w.Writer.Text, w.ends, "\n")...)
 }
 
 // A place is a block and its segment.
@@ -41,13 +55,10 @@ type place struct {
 }
 
 func (w *writer) variable(name string, value func()) {
-	if w.began {
-		w.Raw("\n")
-	}
-	w.began = true
 	w.Raw(name)
 	w.Raw("=")
 	value()
+	w.ends = append(w.ends, len(w.Writer.Text))
 }
 
 // field writes a name and a number. The first field comes with the bracket.
@@ -135,7 +146,7 @@ func (w *writer) segments() {
 		} else {
 			w.Raw(`,kind|->"small"`)
 		}
-		w.field(",pool", 0)
+		w.field(",pool", poolNumber(g.Pool))
 		w.field(",size", int(g.Size))
 		w.field(",stream", int(g.Stream))
 		w.Raw("]")

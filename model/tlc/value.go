@@ -254,6 +254,12 @@ func sortPieces(text []byte, begin int, ends []int, separator string) []byte {
 	return join(text, begin, pieces, separator)
 }
 
+// SortPieces puts pieces of a text, of which each ends where ends says, into order,
+// with a separator between them.
+func SortPieces(text []byte, ends []int, separator string) []byte {
+	return sortPieces(text, 0, ends, separator)
+}
+
 func cut(text []byte, begin int, ends []int) [][]byte {
 	text = slices.Clone(text[begin:])
 	pieces := make([][]byte, len(ends))

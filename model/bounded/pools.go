@@ -1,0 +1,197 @@
+package bounded
+
+import (
+	"slices"
+
+	"gaugeblock/model"
+	"gaugeblock/model/explore"
+	"gaugeblock/model/tlc"
+	"gaugeblock/spec"
+)
+
+// Pools is PrivatePools.tla: Core, with private pools and captures of streams.
+type Pools struct {
+	*Core
+	ids      []uint64 // of the pools
+	maxUses  int
+	overflow []uint64 // those of them that are marked use_on_oom
+
+	begin, end, release action
+}
+
+func openPools(c *tlc.Config) (Mirror, error) {
+	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "NotesTwice")
+	if err != nil {
+		return nil, err
+	}
+	p := &Pools{Core: NewCore(b)}
+	r := constants{config: c}
+	p.ids, p.overflow, p.maxUses = r.numbers("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
+	p.notesTwice, err = c.Bool("NotesTwice")
+	r.note(err)
+	ids := asInts(p.ids)
+	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
+	p.end = p.add("EndAllocateToPool", ids)
+	p.release = p.add("ReleasePool", ids)
+	return p, r.err
+}
+
+// poolID is the pool with a number. The TLA+ text has numbers, and 0 for the default
+// pool.
+func poolID(number uint64) spec.PoolID { return spec.PoolID{Capture: number} }
+
+func poolNumber(id spec.PoolID) int { return int(id.Capture) }
+
+// Next implements explore.Specification.
+func (p *Pools) Next(s *model.State, yield func(label int, next *model.State)) {
+	p.Core.Next(s, yield)
+	for i, number := range p.ids {
+		id := poolID(number)
+		count, redirected := useCount(s, id), slices.ContainsFunc(s.Redirections, func(r model.Redirection) bool { return r.Pool == id })
+		for j, stream := range p.Streams {
+			taken := slices.ContainsFunc(s.Redirections, func(r model.Redirection) bool { return r.Stream == stream })
+			if count != 0 && count < p.maxUses && !redirected && !taken {
+				next, _ := s.BeginAllocateToPool(id, stream)
+				p.mark(&next)
+				yield(p.begin.label(i, j), &next)
+			}
+		}
+		if redirected {
+			next, _ := s.EndAllocateToPool(id)
+			yield(p.end.label(i), &next)
+		} else if count > 0 {
+			next, _ := s.ReleasePool(id)
+			yield(p.release.label(i), &next)
+		}
+	}
+}
+
+// mark marks the pools that are to be.
+func (p *Pools) mark(s *model.State) {
+	for i := range s.Pools {
+		s.Pools[i].OnOOM = slices.Contains(p.overflow, uint64(poolNumber(s.Pools[i].ID)))
+	}
+}
+
+// useCount is that of a pool, -1 if there is no such pool.
+func useCount(s *model.State, id spec.PoolID) int {
+	for _, p := range s.Pools {
+		if p.ID == id {
+			return p.UseCount
+		}
+	}
+	return -1
+}
+
+// Key implements explore.Specification. Which frees are put off follows from the
+// blocks: they keep their uses.
+func (p *Pools) Key(to []byte, s *model.State) []byte {
+	to = p.Core.Key(to, s)
+	to = append(to, byte(len(s.Pools)))
+	for _, q := range s.Pools {
+		to = append(to, byte(poolNumber(q.ID)), byte(q.UseCount))
+	}
+	to = append(to, byte(len(s.Redirections)))
+	for _, r := range s.Redirections {
+		to = append(to, byte(poolNumber(r.Pool)), byte(r.Stream))
+	}
+	for _, u := range s.CaptureUses {
+		to = append(to, byte(units(u.Block)), byte(u.Stream.Stream), flag(u.Earlier))
+	}
+	return to
+}
+
+// Text implements Mirror. tla/Pools.tla explains the variables.
+func (p *Pools) Text(to []byte, s *model.State) []byte {
+	w := newWriter(s)
+	p.variables(w)
+	w.poolVariables()
+	return w.finish(to)
+}
+
+func (w *writer) poolVariables() {
+	s := w.state
+	w.variable("pools", func() {
+		w.Set(len(s.Pools), func(i int) {
+			w.field("[id", poolNumber(s.Pools[i].ID))
+			w.field(",useCount", s.Pools[i].UseCount)
+			w.Raw("]")
+		})
+	})
+	w.variable("redirections", func() {
+		w.Sequence(len(s.Redirections), func(i int) {
+			w.field("[pool", poolNumber(s.Redirections[i].Pool))
+			w.field(",stream", int(s.Redirections[i].Stream))
+			w.Raw("]")
+		})
+	})
+	w.variable("deferred", func() {
+		deferred := w.those(isDeferred)
+		w.Set(len(deferred), func(i int) { w.Int(units(deferred[i].block.Address)) })
+	})
+	w.variable("captureUses", func() {
+		w.Set(len(s.CaptureUses), func(i int) {
+			w.field("[block", units(s.CaptureUses[i].Block))
+			w.Raw(",earlier|->")
+			w.Bool(s.CaptureUses[i].Earlier)
+			w.field(",stream", int(s.CaptureUses[i].Stream.Stream))
+			w.Raw("]")
+		})
+	})
+}
+
+// isDeferred: a block that was freed keeps its uses only while its free is put off.
+func isDeferred(b *model.Block) bool { return b.State == spec.ActivePendingFree && len(b.Uses) > 0 }
+
+func (p *Pools) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
+	step := func(holds func(from *model.State, label int, next *model.State) bool) bool {
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: holds})
+		return true
+	}
+	switch name {
+	case "PoolsOwnTheirBlocks":
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: poolsOwnTheirBlocks})
+		return true
+	case "CapturedMemoryIsKept":
+		return step(capturedMemoryIsKept)
+	case "CacheIsReleasedInCapture":
+		return step(p.cacheIsReleasedInCapture)
+	}
+	return p.Core.property(name, fair, to)
+}
+
+// fairness implements Mirror. That of PrivatePools.tla has strong fairness, which is
+// not looked for here.
+func (p *Pools) fairness(specification string) ([][]int, bool) { return nil, specification == "Spec" }
+
+func poolsOwnTheirBlocks(s *model.State) bool {
+	for _, g := range s.Segments {
+		if !g.Pool.IsDefault() && useCount(s, g.Pool) < 0 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(s.Redirections, func(r model.Redirection) bool { return useCount(s, r.Pool) <= 0 })
+}
+
+// capturedMemoryIsKept: a pool's memory stays its own while it is used.
+func capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
+	for _, g := range from.Segments {
+		kept := slices.ContainsFunc(to.Segments, func(h model.Segment) bool {
+			return g.Address == h.Address && g.Size == h.Size && g.Pool == h.Pool && g.Stream == h.Stream && g.Large == h.Large
+		})
+		if !kept && useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// cacheIsReleasedInCapture fails: see tla/PrivatePools.tla.
+func (p *Pools) cacheIsReleasedInCapture(s *model.State, label int, _ *model.State) bool {
+	stream, bytes, is := p.request(label)
+	if !is || !fails(s, stream, bytes) {
+		return true
+	}
+	need := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
+	return s.ReleasedDefault().Reserved()+need > min(p.Limit, p.Memory)
+}
