@@ -5,6 +5,7 @@
 //	gaugeblock soak              search the reference for faults, at random
 //	gaugeblock explore           look at every state of the model at small bounds
 //	gaugeblock record            print a recorder for PyTorch programs
+//	gaugeblock whatif FILE       replay a memory snapshot under other settings
 //	gaugeblock version           tell what this is
 //
 // The exit status is 0 when everything was exact, 1 when something differed or is
@@ -34,6 +35,7 @@ type commandLine struct {
 	Soak    soakCommand    `cmd:"" help:"Search the reference for faults with random programs."`
 	Record  recordCommand  `cmd:"" help:"Print a Python file that records what a PyTorch program asks of its allocator: gaugeblock record > gb_record.py."`
 	Explore exploreCommand `cmd:"" help:"Look at every state that the model can reach at small bounds."`
+	Whatif  whatifCommand  `cmd:"" help:"Replay a PyTorch memory snapshot under other settings and limits, and say which would have been best."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

@@ -1,0 +1,66 @@
+package whatif
+
+import (
+	"math"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+// driver is the fake GPU with two things put under the control of a Model: which
+// addresses it gives, and when events complete. The clock is the number of the
+// request, since a trace says before which request a stream had caught up.
+type driver struct {
+	*fakegpu.GPU
+	now      int32   // the number of the present request
+	deadline int32   // of events that are recorded now: the request before which they are complete
+	events   []int32 // the deadlines, by handle
+}
+
+// totalMemory is what the fake device has, in bytes: more than any real one, so that
+// only the limit decides.
+const totalMemory = 1 << 40
+
+// LargestLimit is the largest limit that can be tried, in bytes.
+const LargestLimit = totalMemory - 1
+
+// never is the deadline of an event that only waiting completes.
+const never = math.MaxInt32
+
+func newDriver(addresses fakegpu.AddressPolicy) *driver {
+	return &driver{GPU: fakegpu.New(fakegpu.Config{
+		Devices:   fakegpu.Devices(1, totalMemory),
+		Addresses: func(spec.Device) fakegpu.AddressPolicy { return addresses },
+	})}
+}
+
+// CreateEvent implements spec.Driver.
+func (d *driver) CreateEvent(spec.Device) (spec.EventHandle, error) {
+	d.events = append(d.events, 0)
+	return spec.EventHandle(len(d.events)), nil
+}
+
+// RecordEvent implements spec.Driver.
+func (d *driver) RecordEvent(ev spec.EventHandle, _ spec.Device, _ spec.Stream) error {
+	d.events[ev-1] = d.deadline
+	return nil
+}
+
+// QueryEvent implements spec.Driver.
+func (d *driver) QueryEvent(ev spec.EventHandle) (bool, error) {
+	return d.events[ev-1] <= d.now, nil
+}
+
+// SynchronizeEvent implements spec.Driver.
+func (d *driver) SynchronizeEvent(ev spec.EventHandle) error {
+	d.events[ev-1] = 0
+	return nil
+}
+
+// SynchronizeStream implements spec.Driver.
+func (d *driver) SynchronizeStream(spec.Device, spec.Stream) error { return nil }
+
+// CaptureStatus implements spec.Driver: captures are not replayed, only their pools.
+func (d *driver) CaptureStatus(spec.Device, spec.Stream) (spec.CaptureStatus, error) {
+	return spec.CaptureStatus{}, nil
+}
