@@ -1,5 +1,7 @@
 package graphtree
 
+import "slices"
+
 // A call, and the decision what to make of it.
 //
 //	may the path end? ────────────────────────────── ending.go, generation.go
@@ -25,7 +27,7 @@ func (m *Manager) Call(f *Function, inputs ...*Tensor) ([]*Tensor, error) {
 	if m.keeper == 0 {
 		return nil, m.abandon(inputs, errShutDown)
 	}
-	outputs, err := m.call(f, append([]*Tensor(nil), inputs...))
+	outputs, err := m.call(f, slices.Clone(inputs))
 	if err != nil {
 		return nil, m.abandon(outputs, err)
 	}

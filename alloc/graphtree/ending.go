@@ -8,8 +8,9 @@ import "errors"
 //
 // When a path of recordings or warm-ups ends for a new generation, the allocator
 // still has its outputs as allocated. They are taken from whoever holds them, who
-// will hear of it at the next use. After launches there is nothing to take: the
-// allocator does not know of them.
+// will hear of it at the next use. After launches there is nothing to take, for the
+// allocator does not know of them, unless the pool was set back for a call that then
+// failed.
 
 // endPath ends the present path if it may end.
 func (m *Manager) endPath() (err error) {
@@ -17,9 +18,7 @@ func (m *Manager) endPath() (err error) {
 	case m.current == nil:
 		return nil
 	case m.newGeneration():
-		if m.state != Execution {
-			err = m.takeOutputs()
-		}
+		err = m.takeOutputs()
 	case len(m.current.live()) > 0:
 		return nil
 	}
@@ -27,10 +26,11 @@ func (m *Manager) endPath() (err error) {
 	return err
 }
 
-// takeOutputs takes the memory of the path's outputs from their holders.
+// takeOutputs takes the memory that the allocator has as allocated for the path's
+// outputs.
 func (m *Manager) takeOutputs() (err error) {
 	for _, w := range m.current.live() {
-		if w.live() { // not an alias of one that was taken
+		if w.storage.owned { // and not an alias of one that was taken
 			err = errors.Join(err, w.storage.take())
 		}
 	}

@@ -43,46 +43,57 @@ func (m *Manager) capture(launch func() error) (spec.GraphExec, error) {
 	if err := m.gpu.BeginCapture(m.device, m.stream, spec.CaptureThreadLocal); err != nil {
 		return 0, err
 	}
-	launched := m.divertCapture(launch)
-	graph, err := m.gpu.EndCapture(m.device, m.stream)
-	if launched.begun {
+	begun, err := m.divertCapture(launch)
+	graph, failure := m.endCapture()
+	err = errors.Join(err, failure)
+	if begun {
 		err = errors.Join(err, m.allocator.EndAllocateToPool(m.device, m.pool))
 	}
 	var exec spec.GraphExec
 	if err == nil {
-		if launched.err == nil {
-			exec, err = m.gpu.Instantiate(graph)
-		}
+		exec, err = m.gpu.Instantiate(graph)
+	}
+	if graph != 0 {
 		err = errors.Join(err, m.gpu.DestroyGraph(graph))
 	}
-	if err = errors.Join(launched.err, err); err != nil {
-		if launched.begun {
-			err = errors.Join(err, m.allocator.ReleasePool(m.device, m.pool))
-		}
-		if exec != 0 {
-			err = errors.Join(err, m.gpu.DestroyGraphExec(exec))
-		}
-		return 0, err
+	if err == nil {
+		return exec, nil
 	}
-	return exec, nil
+	if exec != 0 {
+		err = errors.Join(err, m.gpu.DestroyGraphExec(exec))
+	}
+	if begun {
+		err = errors.Join(err, m.allocator.ReleasePool(m.device, m.pool))
+	}
+	return 0, err
 }
 
-// diverted is how far divertCapture came.
-type diverted struct {
-	begun bool // requests are diverted
-	err   error
-}
-
-func (m *Manager) divertCapture(launch func() error) (d diverted) {
+// divertCapture launches what is to be captured, with the requests of the capture
+// diverted to the pool. It reports whether they are diverted now.
+func (m *Manager) divertCapture(launch func() error) (begun bool, err error) {
 	status, err := m.gpu.CaptureStatus(m.device, m.stream)
 	if err != nil {
-		return diverted{err: err}
+		return false, err
 	}
 	filter := spec.ForCapture(m.gpu, status.ID)
 	if err := m.allocator.BeginAllocateToPool(m.device, m.pool, filter); err != nil {
-		return diverted{err: err}
+		return false, err
 	}
-	return diverted{begun: true, err: launch()}
+	return true, launch()
+}
+
+// endCapture ends the capture, whatever happens: a call that failed may have
+// changed nothing, and the stream would then go on being captured.
+func (m *Manager) endCapture() (spec.Graph, error) {
+	graph, err := m.gpu.EndCapture(m.device, m.stream)
+	if err == nil {
+		return graph, nil
+	}
+	if status, failure := m.gpu.CaptureStatus(m.device, m.stream); failure != nil || status.State == spec.CaptureNone {
+		return 0, errors.Join(err, failure)
+	}
+	graph, failure := m.gpu.EndCapture(m.device, m.stream)
+	return graph, errors.Join(err, failure)
 }
 
 // discard destroys a graph and ends its hold on the pool.

@@ -66,7 +66,7 @@ func (m *Manager) recordBody(n *node, r *recording, inputs []*Tensor) (outputs [
 		return err
 	})
 	if err != nil {
-		return outputs, err
+		return outputs, m.abandon(inputs, err)
 	}
 	path := n.path()
 	r.deadAfter = r.before.changed(livenessOf(path))

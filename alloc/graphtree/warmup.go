@@ -1,5 +1,7 @@
 package graphtree
 
+import "slices"
+
 // Warming up. The first run of a function is not recorded: libraries set
 // themselves up and choose their algorithms, which does not belong into a graph.
 // It runs in the tree's pool all the same, so that the memory it needs is already
@@ -30,7 +32,7 @@ func (m *Manager) warmUp(f *Function, inputs []*Tensor) ([]*Tensor, error) {
 		return err
 	})
 	if err != nil {
-		return nil, m.abandon(outputs, err)
+		return nil, m.abandon(slices.Concat(inputs, outputs), err)
 	}
 	m.warmUps++
 	n := &node{id: -m.warmUps, function: f, parent: parent}

@@ -2,6 +2,7 @@ package graphtree
 
 import (
 	"errors"
+	"slices"
 
 	"gaugeblock/spec"
 )
@@ -79,9 +80,8 @@ func ranges(tensors []*Tensor) ([]spec.Range, error) {
 // Each output that comes back is a hold of its own.
 func (m *Manager) do(f *Function, stream spec.Stream, inputs []*Tensor) ([]*Tensor, error) {
 	w := &Work{manager: m, stream: stream}
-	all := append([]*Tensor(nil), inputs...) // the body may change its slice
-	results, err := f.Body(w, inputs)
-	all = append(append(all, w.made...), results...)
+	results, err := f.Body(w, slices.Clone(inputs))
+	all := slices.Concat(inputs, w.made, results)
 	var outputs []*Tensor
 	for _, t := range results {
 		if err != nil {
@@ -94,6 +94,7 @@ func (m *Manager) do(f *Function, stream spec.Stream, inputs []*Tensor) ([]*Tens
 		var output *Tensor
 		output, err = t.Share()
 		if err == nil {
+			output.renew()
 			outputs = append(outputs, output)
 		}
 	}
