@@ -23,7 +23,8 @@ EXTENDS Geometry
 
 CONSTANTS
     MaxSplitSize,        \* blocks of this size and more are never split; a number above the memory: no such size
-    MaxNonSplitRounding  \* how much larger than an oversize request its block may be
+    MaxNonSplitRounding, \* how much larger than an oversize request its block may be
+    ExpandableSegments   \* TRUE: segments grow and shrink, page by page
 
 \* A request on its way: the stream, what was asked for, and what follows from it.
 AllocParams(stream, bytes, pool) ==
@@ -65,11 +66,29 @@ TooLarge(b, p) ==
     THEN b.size >= MaxSplitSize
     ELSE b.size >= p.size + MaxNonSplitRounding
 
+\* The size that a free block can have when what follows it is mapped.
+GrowableSize(h, b) ==
+    b.size + SumOfSizes({c \in h.blocks : /\ c.addr = End(b) /\ ~c.mapped
+                                          /\ SegmentOf(h, c) = SegmentOf(h, b)})
+
+\* In expandable segments a block at the edge of what is mapped counts as large
+\* as it can grow: a small piece of it would spoil the room for a large request.
+\* So the search goes on while the next block is smaller in this sense.
+RECURSIVE PassGrowable(_, _, _)
+PassGrowable(h, list, b) ==
+    LET rest == {c \in list : Before(b, c)}
+    IN IF rest = {} THEN b
+       ELSE LET next == First(rest) IN
+            IF GrowableSize(h, next) >= GrowableSize(h, b) THEN b ELSE PassGrowable(h, rest, next)
+
+BestFit(h, fits) ==
+    IF ExpandableSegments THEN PassGrowable(h, fits, First(fits)) ELSE First(fits)
+
 \* The set of the block that is found, empty if there is none.  If the best
 \* fit is too large nothing is found: there is no second candidate.
 GetFreeBlock(h, p) ==
     LET fits == {b \in FreeList(h, p.pool, p.kind, p.stream) : b.size >= p.size}
-    IN IF fits = {} \/ TooLarge(First(fits), p) THEN {} ELSE {First(fits)}
+    IN IF fits = {} \/ TooLarge(BestFit(h, fits), p) THEN {} ELSE {BestFit(h, fits)}
 
 (***************************************************************************)
 (* Giving a block out.  The request takes the low addresses; the rest goes *)
@@ -78,27 +97,32 @@ GetFreeBlock(h, p) ==
 
 ShouldSplit(b, p) ==
     LET rest == b.size - p.size IN
-    IF p.kind = "small"
+    IF p.kind = "small" \/ ExpandableSegments
     THEN rest >= MinBlock
     ELSE p.size < MaxSplitSize /\ rest > SmallSize
 
-\* How the bytes in free parts of segments change.
-SplitFigure(h, b, p) ==
-    CASE ShouldSplit(b, p) /\ IsSplit(h, b)  -> -p.size
-      [] ShouldSplit(b, p) /\ ~IsSplit(h, b) -> b.size - p.size
-      [] ~ShouldSplit(b, p) /\ IsSplit(h, b) -> -b.size
+\* How the bytes in free parts of segments change when size bytes of a free
+\* block are taken.  Expandable segments do not count.
+SplitFigure(h, b, size) ==
+    CASE ExpandableSegments -> 0
+      [] ~ExpandableSegments /\ IsSplit(h, b) -> -size
+      [] ~ExpandableSegments /\ ~IsSplit(h, b) /\ size < b.size -> b.size - size
       [] OTHER -> 0
 
-AllocFoundBlock(h, p, b) ==
-    LET split == ShouldSplit(b, p)
-        size  == IF split THEN p.size ELSE b.size
-        out   == [b EXCEPT !.size = size, !.allocated = TRUE, !.requested = p.requested]
-        rest  == IF split THEN {[b EXCEPT !.addr = @ + size, !.size = @ - size]} ELSE {}
+\* The low bytes of a free block go to a program.
+TakeBytes(h, b, size, requested) ==
+    LET out  == [b EXCEPT !.size = size, !.allocated = TRUE, !.requested = requested]
+        rest == IF size < b.size
+                THEN {[b EXCEPT !.addr = @ + size, !.size = @ - size]}
+                ELSE {}
     IN [h EXCEPT !.blocks = (@ \ {b}) \cup {out} \cup rest,
                  !.cached = (@ \ {b.addr}) \cup {r.addr : r \in rest},
                  !.stats.allocated = @ + size,
                  !.stats.active = @ + size,
-                 !.stats.inactiveSplit = @ + SplitFigure(h, b, p)]
+                 !.stats.inactiveSplit = @ + SplitFigure(h, b, size)]
+
+AllocFoundBlock(h, p, b) ==
+    TakeBytes(h, b, IF ShouldSplit(b, p) THEN p.size ELSE b.size, p.requested)
 
 (***************************************************************************)
 (* Taking a block back.                                                    *)
@@ -115,6 +139,12 @@ TryMergeBlocks(h, b) ==
     LET parts == {b} \cup Mergeable(h, b)
     IN [NewBlock(Min({c.addr : c \in parts}), SumOfSizes(parts)) EXCEPT !.mapped = b.mapped]
 
+\* How the bytes in free parts of segments change when a block absorbs others.
+FreedFigure(h, absorbed, merged) ==
+    CASE ExpandableSegments -> 0
+      [] ~ExpandableSegments /\ IsSplit(h, merged) -> merged.size - SumOfSizes(absorbed)
+      [] OTHER -> -SumOfSizes(absorbed)
+
 \* A block that nobody has or uses any more can be given out again.
 FreeBlock(h, b) ==
     LET merged == TryMergeBlocks(h, b)
@@ -122,6 +152,5 @@ FreeBlock(h, b) ==
     IN [h EXCEPT !.blocks = (@ \ gone) \cup {merged},
                  !.cached = (@ \ {c.addr : c \in gone}) \cup {merged.addr},
                  !.stats.active = @ - b.size,
-                 !.stats.inactiveSplit = @ - SumOfSizes(gone \ {b})
-                     + IF IsSplit(h, merged) THEN merged.size ELSE 0]
+                 !.stats.inactiveSplit = @ + FreedFigure(h, gone \ {b}, merged)]
 =============================================================================

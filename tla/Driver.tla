@@ -16,7 +16,15 @@ CONSTANTS
     Memory,  \* of the device
     Limit    \* on what is held from the driver; above Memory: none
 
-Addresses == 0..(2 * Memory - 1)
+\* How long the range of addresses of an expandable segment is: 9/8 of the memory.
+ReserveSize(kind) == RoundUp(Memory + Memory \div 8, PageSize(kind))
+
+\* Where blocks may lie, with at most two pools.
+Addresses ==
+    LET space == IF ExpandableSegments
+                 THEN 2 * Cardinality(Streams) * (ReserveSize("small") + ReserveSize("large"))
+                 ELSE 2 * Memory
+    IN 0..(space - 1)
 
 LowestHole(device, size) ==
     Min({a \in {0} \cup {End(x) : x \in device} :
@@ -38,10 +46,10 @@ AdoptSegment(h, p, range) ==
                  !.blocks = @ \cup {NewBlock(g.addr, g.size)},
                  !.stats.reserved = @ + g.size]
 
-\* An attempt to get a segment, and a block that is all of it: the set of the
-\* block, empty if there is none, and the heap that it is in.
-AllocBlock(h, p) ==
-    IF ~WithinLimit(h, p) \/ ~HasMemory(h, p)
+\* A segment, and a block that is all of it: the set of the block, empty if
+\* there is none, and the heap that it is in.
+ObtainSegment(h, p) ==
+    IF ~HasMemory(h, p)
     THEN [heap |-> h, found |-> {}]
     ELSE LET range == DriverMalloc(h, p)
              adopted == AdoptSegment([h EXCEPT !.device = @ \cup {range}], p, range)

@@ -31,6 +31,9 @@ AllocationSize(size) ==
       [] size > SmallSize /\ size < MinLargeAlloc -> LargeBuffer
       [] OTHER -> RoundUp(size, RoundLarge)
 
+\* Pages of expandable segments (Expandable.tla).
+PageSize(kind) == IF kind = "small" THEN SmallBuffer ELSE LargeBuffer
+
 Max(a, b) == IF a >= b THEN a ELSE b
 Min(S) == CHOOSE n \in S : \A m \in S : n <= m
 

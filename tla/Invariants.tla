@@ -21,8 +21,12 @@ NoMergeableNeighbours == \A b \in blocks : IsFree(b) => Mergeable(Heap, b) = {}
 SizesAndAlignment ==
     /\ \A b \in blocks : b.size > 0 /\ b.size % MinBlock = 0 /\ b.addr % MinBlock = 0
     /\ \A g \in segments :
-        IF g.kind = "small" THEN g.size = SmallBuffer
-        ELSE g.size = LargeBuffer \/ (g.size >= MinLargeAlloc /\ g.size % RoundLarge = 0)
+        CASE ExpandableSegments -> g.size % PageSize(g.kind) = 0
+          [] ~ExpandableSegments /\ g.kind = "small" -> g.size = SmallBuffer
+          [] OTHER -> g.size = LargeBuffer \/ (g.size >= MinLargeAlloc /\ g.size % RoundLarge = 0)
+    /\ \A b \in blocks :
+        ~b.mapped => LET g == SegmentOf(Heap, b)
+                     IN (b.addr - g.addr) % PageSize(g.kind) = 0 /\ b.size % PageSize(g.kind) = 0
 
 RequestsFit ==
     \A b \in blocks : ~IsFree(b) =>
@@ -31,7 +35,10 @@ RequestsFit ==
            THEN b.size <= SmallSize /\ b.size = RoundSize(b.requested)
            ELSE b.size > SmallSize
 
-ActiveBlocksAreMapped == \A b \in blocks : ~IsFree(b) => b.mapped
+\* Memory is behind them.
+ActiveBlocksAreMapped ==
+    \A b \in blocks : ~IsFree(b) =>
+        b.mapped /\ b.size <= SumOfSizes({x \in device : Overlap(x, b)})
 
 Bytes(Is(_)) == SumOfSizes({b \in blocks : Is(b)})
 
@@ -39,7 +46,7 @@ AccountingAddsUp ==
     /\ stats.allocated = Bytes(LAMBDA b : b.allocated)
     /\ stats.active = Bytes(LAMBDA b : ~IsFree(b))
     /\ stats.reserved = Bytes(LAMBDA b : b.mapped)
-    /\ stats.inactiveSplit = Bytes(LAMBDA b : IsFree(b) /\ IsSplit(Heap, b))
+    /\ stats.inactiveSplit = Bytes(LAMBDA b : ~ExpandableSegments /\ IsFree(b) /\ IsSplit(Heap, b))
 
 FreeListsHoldFreeBlocks == cached = {b.addr : b \in {c \in blocks : IsFree(c) /\ c.mapped}}
 

@@ -33,10 +33,8 @@ TakesLargest(h, p) ==
     IN {b \in list : \A c \in list : b = c \/ Before(c, b)}
 
 \* AccountingAddsUp: taking a part of a segment whole is not noticed.
-SplitFigureOfSplitsOnly(h, b, p) ==
-    CASE ShouldSplit(b, p) /\ IsSplit(h, b)  -> -p.size
-      [] ShouldSplit(b, p) /\ ~IsSplit(h, b) -> b.size - p.size
-      [] OTHER -> 0
+SplitFigureOfSplitsOnly(h, b, size) ==
+    IF size = b.size THEN 0 ELSE IF IsSplit(h, b) THEN -size ELSE b.size - size
 
 \* FreeListsHoldFreeBlocks: what a merge absorbs stays on the free list.
 KeepsAbsorbed(h, b) ==
@@ -45,8 +43,7 @@ KeepsAbsorbed(h, b) ==
     IN [h EXCEPT !.blocks = (@ \ gone) \cup {merged},
                  !.cached = @ \cup {merged.addr},
                  !.stats.active = @ - b.size,
-                 !.stats.inactiveSplit = @ - SumOfSizes(gone \ {b})
-                     + IF IsSplit(h, merged) THEN merged.size ELSE 0]
+                 !.stats.inactiveSplit = @ + FreedFigure(h, gone \ {b}, merged)]
 
 \* HeldBlocksAreAwaited: a block waits for one event, however many streams used it.
 WaitsForOne(h, b) ==

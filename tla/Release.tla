@@ -2,9 +2,9 @@
 (***************************************************************************)
 (* Memory goes back to the driver in whole segments: all of them when the  *)
 (* cache is emptied or nothing else helps; just enough oversize ones       *)
-(* before that.                                                            *)
+(* before that.  Expandable segments give back free pages instead.         *)
 (***************************************************************************)
-EXTENDS Driver
+EXTENDS Expandable
 
 \* The free blocks that are a whole segment.
 Releasable(h, pool) ==
@@ -21,7 +21,11 @@ ReleaseSegments(h, bs) ==
               !.device = {x \in @ : x.addr \notin gone},
               !.stats.reserved = @ - SumOfSizes(bs)]
 
-ReleaseBlocks(h, pool) == ReleaseSegments(h, Releasable(h, pool))
+\* All that can go of a pool.
+ReleaseBlocks(h, pool) ==
+    IF ExpandableSegments
+    THEN UnmapBlocks(h, {b \in h.blocks : b.addr \in h.cached /\ SegmentOf(h, b).pool = pool})
+    ELSE ReleaseSegments(h, Releasable(h, pool))
 
 \* Everything that can go of the default pool, which is pool 0.  What events
 \* still hold back is waited for.
@@ -36,7 +40,8 @@ ReleaseAvailableCachedBlocks(h, p) ==
         enough   == {b \in oversize : b.size >= need}
         smaller  == {b \in oversize \ enough : ~IsSplit(h, b)}
         going    == {b \in smaller : SumOfSizes({c \in smaller : Before(b, c)}) < need}
-    IN IF enough # {} /\ ~IsSplit(h, First(enough))
+    IN IF ExpandableSegments THEN [heap |-> h, enough |-> FALSE]
+       ELSE IF enough # {} /\ ~IsSplit(h, First(enough))
        THEN [heap |-> ReleaseSegments(h, {First(enough)}), enough |-> TRUE]
        ELSE [heap |-> ReleaseSegments(h, going), enough |-> SumOfSizes(going) >= need]
 =============================================================================

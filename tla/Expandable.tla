@@ -1,0 +1,138 @@
+---------------------------- MODULE Expandable ------------------------------
+(***************************************************************************)
+(* Expandable segments.  A plain segment has the size it was born with,    *)
+(* and what is free at its end is lost to every request that is a little   *)
+(* larger.  An expandable segment is a range of addresses, a little longer *)
+(* than the memory of the device, into which pages are mapped as they are  *)
+(* needed, and out of which free pages can be taken, from anywhere.        *)
+(*                                                                         *)
+(*   | block | free | block |  unmapped  | free | block |   unmapped   |   *)
+(*   |<------- pages ------>|            |<-- pages --->|                  *)
+(*                                                                         *)
+(* Blocks and unmapped ranges together cover the segment; they are all     *)
+(* blocks, with mapped TRUE or FALSE.  h.device has the pages.             *)
+(***************************************************************************)
+EXTENDS Driver
+
+Unmapped(addr, size) == [NewBlock(addr, size) EXCEPT !.mapped = FALSE]
+
+\* What follows a block in its segment, as a set of none or one.
+Following(h, b) == {c \in h.blocks : c.addr = End(b) /\ SegmentOf(h, c) = SegmentOf(h, b)}
+Prev(h, b) == {c \in h.blocks : End(c) = b.addr /\ SegmentOf(h, c) = SegmentOf(h, b)}
+
+(***************************************************************************)
+(* Mapping.                                                                *)
+(***************************************************************************)
+
+\* The pages that a range touches, and those that lie wholly in it.
+Covering(g, x) ==
+    LET page == PageSize(g.kind)
+        first == (x.addr - g.addr) \div page
+        end == (End(x) - g.addr + page - 1) \div page
+    IN {[addr |-> g.addr + i * page, size |-> page] : i \in first..(end - 1)}
+
+Within(g, x) == {page \in Covering(g, x) : Inside(page, x)}
+
+\* A block becomes one with its free neighbours, and no figure of use changes.
+Settle(h, b) ==
+    LET merged == TryMergeBlocks(h, b)
+        gone   == {c \in h.blocks : Inside(c, merged)}
+    IN [heap |-> [h EXCEPT !.blocks = (@ \ gone) \cup {merged},
+                           !.cached = (@ \ {c.addr : c \in gone})
+                               \cup IF b.mapped THEN {merged.addr} ELSE {}],
+        block |-> merged]
+
+\* Memory is put behind at least the first bytes of an unmapped range, in whole
+\* pages: all of them, or, if the device has no more, none.
+MapBlock(h, b, bytes) ==
+    LET pages == Covering(SegmentOf(h, b), [addr |-> b.addr, size |-> bytes])
+        size  == SumOfSizes(pages)
+        fresh == NewBlock(b.addr, size)
+        rest  == IF size < b.size THEN {Unmapped(b.addr + size, b.size - size)} ELSE {}
+        cut   == [h EXCEPT !.blocks = (@ \ {b}) \cup {fresh} \cup rest,
+                           !.device = @ \cup pages,
+                           !.stats.reserved = @ + size]
+        settled == Settle(cut, fresh)
+    IN IF SumOfSizes(h.device) + size > Memory
+       THEN [heap |-> h, found |-> {}]
+       ELSE [heap |-> settled.heap, found |-> {settled.block}]
+
+\* The run of free blocks and unmapped ranges from b on.
+RECURSIVE RoomFrom(_, _)
+RoomFrom(h, b) ==
+    IF ~IsFree(b) THEN 0
+    ELSE b.size + IF Following(h, b) = {} THEN 0 ELSE RoomFrom(h, First(Following(h, b)))
+
+\* Where a block of the wanted size could be: at the lowest unmapped range of the
+\* stream, or the free block before it, from which there is room.
+FindExpandableBlock(h, p) ==
+    LET starts == {IF \E c \in Prev(h, b) : IsFree(c) THEN First(Prev(h, b)) ELSE b :
+                      b \in {c \in h.blocks : /\ ~c.mapped
+                                              /\ LET g == SegmentOf(h, c)
+                                                 IN /\ g.stream = p.stream
+                                                    /\ g.pool = p.pool
+                                                    /\ g.kind = p.kind}}
+        good == {b \in starts : RoomFrom(h, b) >= p.size}
+    IN {b \in good : \A c \in good : b.addr <= c.addr}
+
+\* A new segment, all of it one unmapped range.
+ReserveSegment(h, p) ==
+    LET size == ReserveSize(p.kind)
+        addr == LowestHole(h.segments, size)
+        g == [addr |-> addr, size |-> size, stream |-> p.stream, pool |-> p.pool, kind |-> p.kind]
+    IN [h EXCEPT !.segments = @ \cup {g}, !.blocks = @ \cup {Unmapped(addr, size)}]
+
+\* Pages are mapped until the block is large enough.  If they run out, what was
+\* mapped until then stays.
+RECURSIVE GrowBlock(_, _, _)
+GrowBlock(h, b, p) ==
+    IF b.mapped /\ b.size >= p.size THEN [heap |-> h, found |-> {b}]
+    ELSE LET start == IF b.mapped THEN First(Following(h, b)) ELSE b
+             lacking == p.size - (IF b.mapped THEN b.size ELSE 0)
+             mapped == MapBlock(h, start, IF start.size < lacking THEN start.size ELSE lacking)
+         IN IF mapped.found = {} THEN mapped ELSE GrowBlock(mapped.heap, First(mapped.found), p)
+
+TryAllocateExpandableBlock(h, p) ==
+    LET start == FindExpandableBlock(h, p)
+        ready == IF start = {} THEN ReserveSegment(h, p) ELSE h
+        block == IF start = {} THEN FindExpandableBlock(ready, p) ELSE start
+    IN GrowBlock(ready, First(block), p)
+
+(***************************************************************************)
+(* Unmapping.                                                              *)
+(***************************************************************************)
+
+\* The pages that lie wholly in a free block go.  What is left of it before and
+\* behind them stays free; a segment without any page goes, with its addresses.
+UnmapBlock(h, b) ==
+    LET g      == SegmentOf(h, b)
+        pages  == Within(g, b)
+        size   == SumOfSizes(pages)
+        addr   == Min({x.addr : x \in pages})
+        before == IF b.addr < addr THEN {NewBlock(b.addr, addr - b.addr)} ELSE {}
+        behind == IF addr + size < End(b) THEN {NewBlock(addr + size, End(b) - addr - size)} ELSE {}
+        left   == before \cup behind
+        cut    == [h EXCEPT !.blocks = (@ \ {b}) \cup left \cup {Unmapped(addr, size)},
+                            !.cached = (@ \ {b.addr}) \cup {c.addr : c \in left},
+                            !.device = @ \ pages,
+                            !.stats.reserved = @ - size]
+        settled == Settle(cut, Unmapped(addr, size))
+    IN CASE pages = {} -> h
+         [] pages # {} /\ settled.block.size = g.size ->
+                [settled.heap EXCEPT !.segments = @ \ {g}, !.blocks = @ \ {settled.block}]
+         [] OTHER -> settled.heap
+
+RECURSIVE UnmapBlocks(_, _)
+UnmapBlocks(h, bs) ==
+    IF bs = {} THEN h
+    ELSE LET b == First(bs) IN UnmapBlocks(UnmapBlock(h, b), bs \ {b})
+
+(***************************************************************************)
+(* An attempt to get memory from the driver.  The limit is tested by the   *)
+(* size of a plain segment, also when fewer bytes are to be mapped.        *)
+(***************************************************************************)
+AllocBlock(h, p) ==
+    IF ~WithinLimit(h, p) THEN [heap |-> h, found |-> {}]
+    ELSE IF ExpandableSegments THEN TryAllocateExpandableBlock(h, p)
+    ELSE ObtainSegment(h, p)
+=============================================================================
