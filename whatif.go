@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -18,7 +19,7 @@ import (
 
 // whatifCommand is "gaugeblock whatif".
 type whatifCommand struct {
-	Snapshot string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), or - for standard input."`
+	File     string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), - for standard input, or a recorded trace (*.jsonl, *.jsonl.gz)."`
 	Settings []string  `name:"settings" sep:"none" placeholder:"TEXT" help:"Try these settings (PYTORCH_ALLOC_CONF) instead of the usual ones; may be given several times. Empty means the default."`
 	Limit    byteLimit `name:"limit" placeholder:"BYTES" help:"Try under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run met, if it met one."`
 	Search   bool      `name:"search" help:"Find the smallest limit that each of the settings survives."`
@@ -29,8 +30,8 @@ type whatifCommand struct {
 
 // Help is what "gaugeblock whatif --help" says beside the flags.
 func (*whatifCommand) Help() string {
-	return `What the program asked for is read from the snapshot's history and asked again, on
-a fake GPU, under other settings of the allocator. The table has the best settings
+	return `What the program asked for is read from the snapshot's history, or from a trace that
+"gaugeblock record" made, and asked again, on a fake GPU, under other settings. The table has the best settings
 first; a figure with ~ before it is not certain, and the last lines say why.
 docs/whatif.md explains it.
 
@@ -117,11 +118,14 @@ func (c *whatifCommand) Run(env *environment) error {
 	return out.err
 }
 
-// history reads the snapshot. The notes say what is left aside.
+// history reads the file. The notes say what it is, and what is left aside.
 func (c *whatifCommand) history(stdin io.Reader) (*whatif.History, []string, error) {
+	if strings.HasSuffix(c.File, ".jsonl") || strings.HasSuffix(c.File, ".jsonl.gz") {
+		return c.fromTrace()
+	}
 	var file *snapshotfile.File
 	var err error
-	name := c.Snapshot
+	name := c.File
 	if name == "-" {
 		name = "stdin"
 		file, err = snapshotfile.Read(stdin, name)
@@ -131,10 +135,10 @@ func (c *whatifCommand) history(stdin io.Reader) (*whatif.History, []string, err
 	if err != nil {
 		return nil, nil, err
 	}
-	device, others := whatif.ChooseDevice(file), 0
+	device, histories := whatif.ChooseDevice(file), 0
 	for _, trace := range file.Traces {
 		if len(trace) > 0 {
-			others++
+			histories++
 		}
 	}
 	if c.Device >= 0 {
@@ -145,16 +149,34 @@ func (c *whatifCommand) history(stdin io.Reader) (*whatif.History, []string, err
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	notes := []string{history.Summary()}
-	if others > 1 {
-		notes = append(notes, fmt.Sprintf("%d devices have a history; --device chooses another one.", others))
+	if histories > 1 {
+		notes = append(notes, fmt.Sprintf("%d devices have a history; --device chooses another one.", histories))
 	}
 	return history, notes, nil
 }
 
+// fromTrace reads a recorded trace.
+func (c *whatifCommand) fromTrace() (*whatif.History, []string, error) {
+	trace, err := spec.OpenTrace(c.File)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer trace.Close()
+	history, err := whatif.FromTrace(trace, spec.Device(max(c.Device, 0)))
+	var format *spec.TraceError
+	switch {
+	case errors.As(err, &format):
+		return nil, nil, err
+	case err != nil:
+		return nil, nil, fmt.Errorf("%s: %w", c.File, err)
+	}
+	return history, []string{history.Summary()}, nil
+}
+
 // limitNote says where the limit comes from.
 func limitNote(b whatif.LimitBounds) string {
-	if b.DeviceFull {
-		return fmt.Sprintf("The device was full when the program had %s; that is taken for the limit.", spec.FormatSize(b.Least))
+	if b.Known() {
+		return fmt.Sprintf("The run had no more than %s; that is taken for the limit.", spec.FormatSize(b.Least))
 	}
 	return fmt.Sprintf("The run met a limit between %s and %s; the lower is assumed, and --limit sets another.", spec.FormatSize(b.Least), spec.FormatSize(b.Most))
 }

@@ -62,7 +62,7 @@ func nonempty(text []string) []string {
 // that is assumed, may survive the one that the run had.
 func (s *Study) mayBeEnough() bool {
 	b := s.History.Limit
-	return s.Needed > 0 && b.Refused() && !b.DeviceFull && s.Needed <= b.Most && s.Limit == b.Least
+	return s.Needed > 0 && b.Refused() && !b.Known() && s.Needed <= b.Most && s.Limit == b.Least
 }
 
 // present is the row of the settings that the recorded run had, or else of the
@@ -212,6 +212,8 @@ func (d Doubt) explain(h *History) string {
 		return fmt.Sprintf("the record begins in the middle, with %s given out, and tells only what happened since", spec.FormatSize(h.allocatedAtStart()))
 	case ByFailures:
 		return fmt.Sprintf("requests that failed in the recorded run (%d) may have been followed by others if they had not", h.Unknown.Failed)
+	case BySettings:
+		return "the program changed the settings on its way, which is left out"
 	case ByEmptyCache:
 		return "the program emptied its cache, and where that had no effect it is not recorded"
 	}

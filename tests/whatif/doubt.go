@@ -22,6 +22,8 @@ const (
 	// ByEmptyCache: the program emptied its cache; where that had no effect it is
 	// not recorded.
 	ByEmptyCache Doubt = "empty_cache"
+	// BySettings: the program changed the settings on its way.
+	BySettings Doubt = "settings"
 	// ByRecord: the recorded run does not come out as it was recorded, or entries of
 	// the record contradict each other.
 	ByRecord Doubt = "record"
@@ -59,6 +61,7 @@ func (t *trial) judge(r *Row, results []result) {
 		{ByStart, !t.History.Whole()},
 		{ByFailures, unknown.Failed > 0},
 		{ByEmptyCache, unknown.EmptyCaches > 0},
+		{BySettings, unknown.Reconfigured > 0},
 		{ByRecord, unknown.Contradictions > 0 || !t.Agreement.Full()},
 	} {
 		if d.applies {

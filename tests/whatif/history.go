@@ -32,6 +32,7 @@ type History struct {
 	Micros  int64 // how long the trace is; 0 without times
 	Unknown Unknown
 	trace   []snapshotfile.Entry
+	ops     []repeatedOp // what a recorded trace has beside; see fromtrace.go
 }
 
 // Whole reports whether the history begins with the first request of the program.
@@ -44,6 +45,7 @@ type Unknown struct {
 	EmptyCaches    int // times that the program seems to have emptied the cache
 	LostPools      int // requests served from segments whose pool the record does not tell
 	Failed         int // requests that failed in the recorded run
+	Reconfigured   int // times that the program changed the settings
 }
 
 // Request is one thing that a program asks.
@@ -58,6 +60,7 @@ type Request struct {
 	Entry  int32 // where it stands in the trace
 	Bytes  uint64
 	Stream spec.Stream
+	Thread spec.Thread
 }
 
 // RequestKind is the kind of a Request.
@@ -75,6 +78,8 @@ const (
 	Failing
 	// EmptyCache gives back what is cached.
 	EmptyCache
+	// Other is one of the operations with pools; ID is its place among them.
+	Other
 )
 
 // Entry is where a request stands in the record.

@@ -25,12 +25,12 @@ type returns struct {
 
 // LimitBounds is what a record shows of the limit on what may be held, in bytes. It
 // is at least Least, since that was held, and at most Most, beyond which something
-// was refused; 0 if nothing was. If the device itself was full there is no question:
-// Least and Most are what the program held and what was free.
-type LimitBounds struct {
-	Least, Most uint64
-	DeviceFull  bool
-}
+// was refused; 0 if nothing was. If it is known, because the device itself was full or
+// the limit was recorded, the two are equal.
+type LimitBounds struct{ Least, Most uint64 }
+
+// Known reports whether there is no question.
+func (b LimitBounds) Known() bool { return b.Least == b.Most }
 
 // Refused reports whether the run met its limit.
 func (b LimitBounds) Refused() bool { return b.Most > 0 }
@@ -82,7 +82,7 @@ func (f *returnFinder) entry(i int, e *snapshotfile.Entry, cfg *spec.Config) {
 		f.refused(f.reserved + segment)
 		if free := uint64(e.Addr); free > 0 && free < segment {
 			full := f.reserved + free
-			f.limit = LimitBounds{max(full, f.most), max(full, f.most), true}
+			f.limit = LimitBounds{max(full, f.most), max(full, f.most)}
 		}
 		f.endRun(true)
 	case spec.ActionSegmentAlloc, spec.ActionSegmentMap:
@@ -107,7 +107,7 @@ func (f *returnFinder) endRun(needed bool) {
 
 // refused notes that so many bytes would have been too many.
 func (f *returnFinder) refused(bytes uint64) {
-	if !f.limit.DeviceFull && (!f.limit.Refused() || bytes-1 < f.limit.Most) {
+	if !f.limit.Known() && (!f.limit.Refused() || bytes-1 < f.limit.Most) {
 		f.limit.Most = bytes - 1
 	}
 }

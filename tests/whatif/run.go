@@ -59,6 +59,7 @@ type runner struct {
 	alloc   *alloc.Allocator
 	ptrs    []spec.Ptr // by allocation; 0 if it got no memory
 	chains  []int32    // by stream of other uses: the deadline of its last event
+	states  map[int]savedState
 	mallocs int
 	out     Outcome
 }
@@ -97,13 +98,15 @@ func (r *runner) perform(q *Request) error {
 		return r.alloc.Free(r.ptrs[q.ID]) // of the null pointer, if it failed again
 	case EmptyCache:
 		return r.alloc.EmptyCache()
+	case Other:
+		return r.other(&r.ops[q.ID])
 	}
 	return r.free(q)
 }
 
 func (r *runner) malloc(q *Request) error {
 	r.mallocs++
-	p, err := r.allocate(q.Pool, q.Stream, q.Bytes)
+	p, err := r.allocate(q.Pool, spec.Request{Stream: q.Stream, Bytes: q.Bytes, Thread: q.Thread})
 	r.ptrs[q.ID] = p
 	switch {
 	case errors.Is(err, spec.ErrOutOfMemory):
@@ -119,15 +122,16 @@ func (r *runner) malloc(q *Request) error {
 
 // allocate asks for memory, in a pool other than the default one by redirecting this
 // one request, which its thread tells apart.
-func (r *runner) allocate(pool uint8, stream spec.Stream, bytes uint64) (spec.Ptr, error) {
+func (r *runner) allocate(pool uint8, q spec.Request) (spec.Ptr, error) {
 	if pool == 0 || r.setup.Model.NoPools {
-		return r.alloc.Malloc(spec.Request{Stream: stream, Bytes: bytes})
+		return r.alloc.Malloc(q)
 	}
-	id, thread := r.Pools[pool-1], spec.Thread(pool)
-	if err := r.alloc.BeginAllocateToPool(0, id, spec.ForThread(thread)); err != nil {
+	id := r.Pools[pool-1]
+	q.Thread = spec.Thread(pool)
+	if err := r.alloc.BeginAllocateToPool(0, id, spec.ForThread(q.Thread)); err != nil {
 		return 0, err
 	}
-	p, err := r.alloc.Malloc(spec.Request{Stream: stream, Bytes: bytes, Thread: thread})
+	p, err := r.alloc.Malloc(q)
 	return p, errors.Join(err, r.alloc.EndAllocateToPool(0, id), r.alloc.ReleasePool(0, id))
 }
 

@@ -69,7 +69,7 @@ func (r *runner) pack() error {
 			if b.State == spec.Inactive {
 				continue
 			}
-			p, err := r.allocate(r.poolNumber(s.Pool), s.Stream, b.RequestedSize)
+			p, err := r.allocate(r.poolNumber(s.Pool), spec.Request{Stream: s.Stream, Bytes: b.RequestedSize})
 			if err != nil {
 				return err
 			}
@@ -91,7 +91,7 @@ func (r *runner) layOut() error {
 	for i := range r.Start {
 		s := &r.Start[i]
 		if s.Large {
-			whole, err := r.allocate(r.poolNumber(s.Pool), s.Stream, s.TotalSize)
+			whole, err := r.allocate(r.poolNumber(s.Pool), spec.Request{Stream: s.Stream, Bytes: s.TotalSize})
 			if err := errors.Join(err, r.alloc.Free(whole)); err != nil {
 				return err
 			}
@@ -126,7 +126,7 @@ func (r *runner) layOutBlock(s *spec.Segment, b spec.Block) ([]spec.Ptr, error) 
 	var made []spec.Ptr
 	for done := uint64(0); done < b.Size; {
 		piece := min(most, b.Size-done)
-		p, err := r.allocate(r.poolNumber(s.Pool), s.Stream, piece)
+		p, err := r.allocate(r.poolNumber(s.Pool), spec.Request{Stream: s.Stream, Bytes: piece})
 		if err != nil {
 			return nil, err
 		}

@@ -26,12 +26,16 @@ type verifier struct {
 }
 
 // rangeKey tells expandable segments apart. Of each it is known only how far from the
-// recorded place it lies, which is the same for all of its blocks.
+// recorded place it lies, which is the same for all of its blocks. Segments of private
+// pools, which the record may not tell apart otherwise, lie far from each other.
 type rangeKey struct {
 	stream spec.Stream
 	pool   uint8
 	large  bool
+	region spec.Ptr
 }
+
+const regionBytes = 8 << 30
 
 // Verify runs a history as recorded.
 func Verify(h *History) Agreement {
@@ -68,7 +72,7 @@ func (v *verifier) placed(h *History, q *Request, p spec.Ptr) {
 	recorded := h.trace[q.Entry].Addr
 	if h.Config.ExpandableSegments {
 		g := spec.DefaultGeometry()
-		key := rangeKey{q.Stream, q.Pool, model.Round(q.Bytes, h.Config, g) > g.SmallSize}
+		key := rangeKey{q.Stream, q.Pool, model.Round(q.Bytes, h.Config, g) > g.SmallSize, recorded / regionBytes}
 		if _, seen := v.ranges[key]; !seen {
 			v.ranges[key] = recorded - p
 		}
