@@ -28,7 +28,7 @@ RetryOrFail(h, p) ==
 \* The driver is asked, the second time with just enough oversize blocks given back.
 ObtainBlock(h, p) ==
     LET first     == AllocBlock(h, p)
-        available == ReleaseAvailableCachedBlocks(h, p)
+        available == ReleaseAvailableCachedBlocks(first.heap, p)
         second    == IF available.enough
                      THEN AllocBlock(available.heap, p)
                      ELSE [heap |-> available.heap, found |-> {}]

@@ -29,16 +29,16 @@ TakeFromOverflowPool(h, p) ==
 \* with, and while anything is redirected the cache does not go back either.
 ObtainBlock(h, p) ==
     LET first     == AllocBlock(h, p)
-        overflow  == TakeFromOverflowPool(h, p)
+        overflow  == TakeFromOverflowPool(first.heap, p)
         available == IF p.pool = 0
-                     THEN ReleaseAvailableCachedBlocks(h, p)
-                     ELSE [heap |-> h, enough |-> FALSE]
+                     THEN ReleaseAvailableCachedBlocks(first.heap, p)
+                     ELSE [heap |-> first.heap, enough |-> FALSE]
         second    == IF available.enough
                      THEN AllocBlock(available.heap, p)
                      ELSE [heap |-> available.heap, found |-> {}]
         third     == AllocBlock(ReleaseCachedBlocksAndPools(second.heap), p)
     IN IF first.found # {} THEN GiveOut(first.heap, p, First(first.found))
-       ELSE IF overflow # {} THEN GiveOut(h, p, First(overflow))
+       ELSE IF overflow # {} THEN GiveOut(first.heap, p, First(overflow))
        ELSE IF second.found # {} THEN GiveOut(second.heap, p, First(second.found))
        ELSE IF Redirecting(h) THEN NoMemory(second.heap)
        ELSE IF third.found # {} THEN GiveOut(third.heap, p, First(third.found))

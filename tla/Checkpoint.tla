@@ -1,0 +1,154 @@
+----------------------------- MODULE Checkpoint -----------------------------
+(***************************************************************************)
+(* Checkpoints of a private pool.                                          *)
+(*                                                                         *)
+(* A captured graph always writes to the addresses it was captured with.   *)
+(* When another graph is to be captured that continues after one that has  *)
+(* been launched again, the pool must look as it did when that one's       *)
+(* capture ended, not as it does now.  So the state of a pool is noted     *)
+(* after a capture, and the pool is set back to it before the next.        *)
+(*                                                                         *)
+(* Setting back goes by ways that exist already: every block that is out   *)
+(* is freed, so that each segment is whole again; then each noted segment  *)
+(* is cut into the noted blocks, all of them given out; then those that    *)
+(* were free are freed.  Segments obtained since then stay, all free.      *)
+(*                                                                         *)
+(*   saved   set of [pool, blocks], at most one for a pool, where blocks   *)
+(*           has what has memory behind it: set of [addr, size, allocated] *)
+(***************************************************************************)
+EXTENDS Pools
+
+CONSTANTS Sizes, PoolIds, MaxUses, OverflowPools, NotesTwice
+
+VARIABLE saved
+
+P == INSTANCE PrivatePools
+
+MappedBlocks(h, id) == {b \in h.blocks : b.mapped /\ SegmentOf(h, b).pool = id}
+
+Layout(bs) == {[addr |-> b.addr, size |-> b.size, allocated |-> b.allocated] : b \in bs}
+
+\* The pool is noted, when nothing is captured any more.  That is not possible
+\* while a block of it waits for events.
+Checkpoint(id) ==
+    LET h == ResolveDeferred(PoolHeap) IN
+    /\ P!UseCount(id) > 0
+    /\ ~Redirecting(h)
+    /\ \A b \in MappedBlocks(h, id) : b.eventCount = 0
+    /\ BecomeWithPools(h)
+    /\ saved' = {c \in saved : c.pool # id} \cup {[pool |-> id, blocks |-> Layout(MappedBlocks(h, id))]}
+    /\ UNCHANGED given
+
+(***************************************************************************)
+(* Setting back.                                                           *)
+(***************************************************************************)
+
+RECURSIVE FreeBlocksAllocatedToPool(_, _)
+FreeBlocksAllocatedToPool(h, id) ==
+    LET out == {b \in MappedBlocks(h, id) : b.allocated} IN
+    IF out = {} THEN h
+    ELSE LET b == First(out)
+             back == [b EXCEPT !.allocated = FALSE]
+             taken == [h EXCEPT !.blocks = (@ \ {b}) \cup {back}, !.stats.allocated = @ - b.size]
+         IN FreeBlocksAllocatedToPool(FreeBlock(taken, back), id)
+
+Lowest(bs) == CHOOSE b \in bs : \A c \in bs : b.addr <= c.addr
+
+\* The block, all of it free, that an address lies in.
+FreeBlockAt(h, addr) == CHOOSE b \in h.blocks : b.addr <= addr /\ addr < End(b)
+
+\* A free block is cut in two at an address; both parts stay free.
+CutAt(h, b, addr) ==
+    IF b.addr = addr THEN h
+    ELSE LET low == NewBlock(b.addr, addr - b.addr)
+             high == NewBlock(addr, End(b) - addr)
+         IN [h EXCEPT !.blocks = (@ \ {b}) \cup {low, high}, !.cached = @ \cup {addr},
+                      !.stats.inactiveSplit =
+                          @ + IF ExpandableSegments \/ IsSplit(h, b) THEN 0 ELSE b.size]
+
+\* The noted blocks are cut out, lowest first, and given out with all their bytes.
+RECURSIVE AllocateNoted(_, _)
+AllocateNoted(h, noted) ==
+    IF noted = {} THEN h
+    ELSE LET x == Lowest(noted)
+             cut == CutAt(h, FreeBlockAt(h, x.addr), x.addr)
+         IN AllocateNoted(TakeBytes(cut, BlockAt(cut, x.addr), x.size, x.size), noted \ {x})
+
+RECURSIVE FreeNoted(_, _)
+FreeNoted(h, noted) ==
+    IF noted = {} THEN h
+    ELSE LET x == Lowest(noted)
+             b == BlockAt(h, x.addr)
+             back == [b EXCEPT !.allocated = FALSE]
+             taken == [h EXCEPT !.blocks = (@ \ {b}) \cup {back}, !.stats.allocated = @ - b.size]
+         IN FreeNoted(FreeBlock(taken, back), noted \ {x})
+
+SetSegmentsStateToCheckpoint(h, noted) ==
+    FreeNoted(AllocateNoted(h, noted), {x \in noted : ~x.allocated})
+
+\* Nobody else uses a block of the pool, and what was noted has memory still.
+Restorable(checkpoint) ==
+    /\ P!UseCount(checkpoint.pool) > 0
+    /\ \A b \in MappedBlocks(PoolHeap, checkpoint.pool) : b.eventCount = 0 /\ b.uses = {}
+    /\ \A x \in checkpoint.blocks :
+          x.size = SumOfSizes({[addr |-> Max(b.addr, x.addr),
+                                size |-> (IF End(b) < End(x) THEN End(b) ELSE End(x)) - Max(b.addr, x.addr)] :
+                                   b \in {c \in MappedBlocks(PoolHeap, checkpoint.pool) : Overlap(c, x)}})
+
+\* What the program has afterwards of the pool is what it had then.
+SetCheckpointPoolState(id) ==
+    \E checkpoint \in saved :
+        /\ checkpoint.pool = id
+        /\ Restorable(checkpoint)
+        /\ LET freed == FreeBlocksAllocatedToPool(PoolHeap, id)
+               h == SetSegmentsStateToCheckpoint(freed, checkpoint.blocks)
+               poolOf(addr) == SegmentOf(PoolHeap, BlockAt(PoolHeap, addr)).pool
+           IN /\ BecomeWithPools(h)
+              /\ given' = {x \in given : poolOf(x.addr) # id}
+                    \cup {[addr |-> b.addr, stream |-> SegmentOf(h, b).stream, bytes |-> b.size] :
+                              b \in {c \in MappedBlocks(h, id) : c.allocated}}
+        /\ UNCHANGED saved
+
+(***************************************************************************)
+(* Everything else is as it was.                                           *)
+(***************************************************************************)
+Malloc(stream, bytes) == P!Malloc(stream, bytes) /\ UNCHANGED saved
+Free(addr) == P!Free(addr) /\ UNCHANGED saved
+RecordStream(addr, stream) == P!RecordStream(addr, stream) /\ UNCHANGED saved
+Complete(stream) == P!Complete(stream) /\ UNCHANGED saved
+EmptyCache == P!EmptyCache /\ UNCHANGED saved
+BeginAllocateToPool(id, stream) == P!BeginAllocateToPool(id, stream) /\ UNCHANGED saved
+EndAllocateToPool(id) == P!EndAllocateToPool(id) /\ UNCHANGED saved
+
+\* A checkpoint goes with the graph that it was made for.
+ReleasePool(id) ==
+    /\ P!ReleasePool(id)
+    /\ saved' = IF P!UseCount(id) = 1 THEN {c \in saved : c.pool # id} ELSE saved
+
+Init == P!Init /\ saved = {}
+
+Next ==
+    \/ \E s \in Streams, n \in Sizes : Malloc(s, n)
+    \/ \E a \in Addresses : Free(a)
+    \/ \E a \in Addresses, s \in Streams : RecordStream(a, s)
+    \/ \E s \in Streams : Complete(s)
+    \/ EmptyCache
+    \/ \E id \in PoolIds, s \in Streams : BeginAllocateToPool(id, s)
+    \/ \E id \in PoolIds : EndAllocateToPool(id)
+    \/ \E id \in PoolIds : ReleasePool(id)
+    \/ \E id \in PoolIds : Checkpoint(id)
+    \/ \E id \in PoolIds : SetCheckpointPoolState(id)
+
+Spec == Init /\ [][Next]_<<vars, saved>>
+
+HeldBlocksAreAwaited == P!HeldBlocksAreAwaited
+PoolsOwnTheirBlocks == P!PoolsOwnTheirBlocks
+
+\* After a restore the noted memory is as it was noted, and nothing else of the
+\* pool is allocated.  A free block may have grown.  (A property of steps.)
+CheckpointRestoresWhatItSaved ==
+    [][\A c \in saved : SetCheckpointPoolState(c.pool) =>
+          LET now == {b \in blocks' : \E g \in segments' : g.pool = c.pool /\ Inside(b, g)}
+          IN /\ {x \in c.blocks : x.allocated} = Layout({b \in now : b.allocated})
+             /\ \A x \in c.blocks : \E b \in now : x.addr = b.addr /\ x.size <= b.size]_<<vars, saved>>
+=============================================================================

@@ -1,0 +1,9 @@
+---------------------------- MODULE MCCheckpoint ----------------------------
+(***************************************************************************)
+(* Checkpoints at small bounds, and a mutant: see MCCore.tla.              *)
+(***************************************************************************)
+EXTENDS Checkpoint
+
+\* CheckpointRestoresWhatItSaved: what was free at the checkpoint stays given out.
+LeavesAllAllocated(h, noted) == AllocateNoted(h, noted)
+=============================================================================
