@@ -35,12 +35,12 @@ type result struct {
 
 // addOutputs notes the outputs of a recording and begins to watch them.
 func (n *node) addOutputs(r *recording, path []*node, outputs []*Tensor) {
-	first := map[spec.Ptr]int{} // of the fresh ones
+	first := map[*storage]int{} // of the fresh ones
 	for i, t := range outputs {
 		result := result{memory: t.storage.memory}
 		p := t.ptr()
-		earlier, isEarlier := findLive(path, p)
-		sibling, isSibling := first[p]
+		earlier, isEarlier := find(path, t.storage)
+		sibling, isSibling := first[t.storage]
 		switch {
 		case p == 0 || r.isFixed(p):
 			result.kind, result.fixed = fixed, t.storage.hold()
@@ -53,7 +53,7 @@ func (n *node) addOutputs(r *recording, path []*node, outputs []*Tensor) {
 			r.results[sibling].unaliased = false
 		default:
 			result.unaliased = true
-			first[p] = i
+			first[t.storage] = i
 		}
 		r.results = append(r.results, result)
 	}
@@ -82,7 +82,7 @@ func (r *recording) isFixed(p spec.Ptr) bool {
 // the graph has been launched: the output that is returned is made from them.
 func (r *recording) preserve(at place) {
 	for i := range r.inputs {
-		if r.inputs[i].inPath && r.inputs[i].at == at {
+		if r.inputs[i].managed && r.inputs[i].at == at {
 			r.inputs[i].preserved = true
 		}
 	}

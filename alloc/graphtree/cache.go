@@ -20,7 +20,7 @@ func (n *node) fillCache() {
 	r.cached = true
 	for i := range r.results {
 		if result := &r.results[i]; result.unaliased {
-			result.cache = launchedOutput(n.outputs[i].storage.manager, result.memory).hold()
+			result.cache = &storage{manager: n.outputs[i].storage.manager, memory: result.memory, holders: 1}
 			n.outputs[i] = &watch{storage: result.cache, cached: true}
 		}
 	}

@@ -123,7 +123,7 @@ func (n *node) makeOutputs() []*Tensor {
 		case result.kind == ofSibling:
 			s = outputs[result.sibling].storage
 		default:
-			s = launchedOutput(n.outputs[i].storage.manager, result.memory)
+			s = &storage{manager: n.outputs[i].storage.manager, memory: result.memory}
 		}
 		if w := n.outputs[i]; w != nil {
 			w.storage = s

@@ -1,7 +1,5 @@
 package graphtree
 
-import "gaugeblock/spec"
-
 // Liveness. A graph writes to the same addresses at every launch: those that were
 // free when it was recorded. It may be launched only where they are free again, so
 // what was dead when it was recorded has to be dead now. What was live then may
@@ -66,11 +64,13 @@ func allDead(path []*node, places []place) bool {
 	return true
 }
 
-// findLive finds the first live output on a path that lies at the address.
-func findLive(path []*node, p spec.Ptr) (place, bool) {
+// find finds the first output on a path that the memory is. Its address alone would
+// not do: an output of an earlier generation may have lain there, which is still
+// held and is somebody else's memory by now.
+func find(path []*node, s *storage) (place, bool) {
 	for depth, n := range path {
 		for i, w := range n.outputs {
-			if w.live() && w.ptr() == p {
+			if w.live() && w.storage == s {
 				return place{depth, i}, true
 			}
 		}

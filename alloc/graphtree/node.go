@@ -41,8 +41,7 @@ type recordedInput struct {
 	managed   bool       // an output of a node on the path
 	static    bool       // the function says that it does not move
 	preserved bool       // managed, and also returned: it must not be let go first
-	at        place      // the live output that it is, if inPath
-	inPath    bool
+	at        place      // which
 }
 
 // copied reports whether the input is copied into the pool.
@@ -87,17 +86,4 @@ func (n *node) live() []*watch {
 		}
 	}
 	return live
-}
-
-// manages reports whether the address is that of an output on the path, live or
-// not: the pool keeps the memory in any case.
-func manages(path []*node, p spec.Ptr) bool {
-	for _, n := range path {
-		for _, w := range n.outputs {
-			if w != nil && w.ptr() == p {
-				return true
-			}
-		}
-	}
-	return false
 }

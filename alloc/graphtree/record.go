@@ -49,9 +49,8 @@ func inputsOf(f *Function, path []*node, inputs []*Tensor) []recordedInput {
 	for i, t := range inputs {
 		in := &list[i]
 		in.memory = t.storage.memory
-		in.managed = manages(path, t.ptr())
 		in.static = f.isStatic(i)
-		in.at, in.inPath = findLive(path, t.ptr())
+		in.at, in.managed = find(path, t.storage)
 	}
 	return list
 }

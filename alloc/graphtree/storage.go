@@ -8,20 +8,13 @@ import "gaugeblock/spec"
 //	owned    a block of the allocator goes back when the last holder lets go
 //	else     somebody else's memory, or the output of a launched graph, which
 //	         the allocator knows nothing of
-//	launched it is the output of a launched graph; it may be owned later
 //	taken    the memory was given to a later run under the holders' feet
 type storage struct {
-	manager  *Manager
-	memory   spec.Range
-	holders  int
-	owned    bool
-	launched bool
-	taken    bool
-}
-
-// launchedOutput is the memory of an output that a launch has left.
-func launchedOutput(m *Manager, memory spec.Range) *storage {
-	return &storage{manager: m, memory: memory, launched: true}
+	manager *Manager
+	memory  spec.Range
+	holders int
+	owned   bool
+	taken   bool
 }
 
 func (s *storage) hold() *storage {

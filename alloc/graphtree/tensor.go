@@ -54,18 +54,6 @@ func (t *Tensor) Release() error {
 	return t.storage.drop()
 }
 
-// renew turns a hold on what an earlier launch has left into one on what lies there
-// now. A program may pass on an output that is out of date; a function that returns
-// it returns the memory, which belongs to somebody else by now.
-func (t *Tensor) renew() {
-	old, now := t.storage, t.storage.manager.owners[t.ptr()]
-	if now == nil || now == old || !old.launched || old.owned {
-		return
-	}
-	t.storage = now.hold()
-	old.holders-- // it owns nothing that could go back
-}
-
 // ptr is the address, whoever has the memory now.
 func (t *Tensor) ptr() spec.Ptr { return t.storage.memory.Ptr }
 

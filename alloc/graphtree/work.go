@@ -94,7 +94,6 @@ func (m *Manager) do(f *Function, stream spec.Stream, inputs []*Tensor) ([]*Tens
 		var output *Tensor
 		output, err = t.Share()
 		if err == nil {
-			output.renew()
 			outputs = append(outputs, output)
 		}
 	}
