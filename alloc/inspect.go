@@ -16,6 +16,7 @@ func (a *Allocator) Inspect(dev spec.Device, v spec.Visitor) error {
 	for _, p := range d.private.byID() {
 		d.inspectPool(p, &v)
 	}
+	d.inspectUses(&v)
 	d.inspectPending(&v)
 	d.inspectCaptures(&v)
 	return nil
@@ -30,6 +31,21 @@ func (d *device) inspectBlocks(v *spec.Visitor) {
 		for b := s.head; b != nil; b = b.next {
 			d.show(b, &view)
 			v.Block(&view)
+		}
+	}
+}
+
+func (d *device) inspectUses(v *spec.Visitor) {
+	if v.Use == nil {
+		return
+	}
+	for _, s := range d.segments {
+		for b := s.head; b != nil; b = b.next {
+			for _, u := range b.uses {
+				v.Use(&spec.UseView{
+					Block: b.ptr, Stream: spec.DeviceStream{Device: u.device, Stream: u.stream}, Captured: u.captured,
+				})
+			}
 		}
 	}
 }

@@ -25,6 +25,9 @@ type Visitor struct {
 	Unmapped func(b *BlockView)
 	// Pool sees each pool.
 	Pool func(p *PoolView)
+	// Use sees the streams, other than its own, that RecordStream has noted as using
+	// a block: by block in Block's order, then by stream.
+	Use func(u *UseView)
 	// Pending sees the events that are waited for, by stream, oldest first.
 	Pending func(e *PendingView)
 	// Deferred sees the blocks whose free was put off until after a capture.
@@ -69,6 +72,13 @@ type PoolView struct {
 	Freeable       bool
 	UseOnOOM       bool
 	NoSplit        bool
+}
+
+// UseView is a stream that uses a block.
+type UseView struct {
+	Block    Ptr
+	Stream   DeviceStream
+	Captured bool // noted, perhaps again, while requests were being diverted
 }
 
 // PendingView is an event that holds a block back.
