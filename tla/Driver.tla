@@ -33,8 +33,8 @@ LowestHole(device, size) ==
 WithinLimit(h, p) == h.stats.reserved + p.allocSize <= Limit
 HasMemory(h, p) == SumOfSizes(h.device) + p.allocSize <= Memory
 
-\* What the driver does: it puts the segment somewhere.
-DriverMalloc(h, p) ==
+\* Where the driver puts a segment.
+SegmentFor(h, p) ==
     [addr |-> LowestHole(h.device, p.allocSize), size |-> p.allocSize]
 
 \* What the allocator does with it: the segment is one block, which is about to
@@ -51,7 +51,7 @@ AdoptSegment(h, p, range) ==
 ObtainSegment(h, p) ==
     IF ~HasMemory(h, p)
     THEN [heap |-> h, found |-> {}]
-    ELSE LET range == DriverMalloc(h, p)
+    ELSE LET range == SegmentFor(h, p)
              adopted == AdoptSegment([h EXCEPT !.device = @ \cup {range}], p, range)
          IN [heap |-> adopted, found |-> {BlockAt(adopted, range.addr)}]
 =============================================================================
