@@ -62,15 +62,17 @@ func (w *blockWalk) start(g Geometry, dev Device, r *violationReport) {
 func (w *blockWalk) block(b *BlockView) (free bool) {
 	free = !b.Allocated && b.EventCount == 0 && b.StreamUses == 0
 	mapped := b.Mapped || !b.Expandable
-	if b.First {
+	s := &w.segment
+	switch {
+	case b.First:
 		w.open(b, mapped)
-	} else {
+	case !s.continues(b) || mapped != s.lastMapped || free && s.lastFree:
 		w.follow(b, free, mapped)
 	}
 	if end := b.Address + Ptr(b.Size); end <= b.Address || (b.Size|uint64(b.Address))&(w.geometry.MinBlock-1) != 0 {
 		w.checkBlockSize(b)
 	}
-	if !free {
+	if !free && !w.fits(b) {
 		w.checkRequest(b)
 	}
 	if !b.Mapped && !(free && b.Expandable) {
@@ -78,7 +80,6 @@ func (w *blockWalk) block(b *BlockView) (free bool) {
 	}
 	w.count(b, free, mapped)
 
-	s := &w.segment
 	s.last, s.end = b.Address, b.Address+Ptr(b.Size)
 	s.lastFree, s.lastMapped = free, mapped
 	if b.Last {
@@ -101,7 +102,15 @@ func (w *blockWalk) open(b *BlockView, mapped bool) {
 	}
 }
 
-// follow goes from a block to its neighbour: invariants 1 and 3.
+// continues reports whether the block is the next one of the segment. It is inlined;
+// almost every block does.
+func (s *segmentWalk) continues(b *BlockView) bool {
+	return s.open && b.Address == s.end && b.Stream == s.stream && b.Pool == s.pool &&
+		b.Large == s.large && b.Expandable == s.expandable
+}
+
+// follow goes from a block to its neighbour, of which something is remarkable:
+// invariants 1 and 3.
 func (w *blockWalk) follow(b *BlockView, free, mapped bool) {
 	s := &w.segment
 	if !s.open {
@@ -110,7 +119,7 @@ func (w *blockWalk) follow(b *BlockView, free, mapped bool) {
 		w.open(b, mapped)
 		return
 	}
-	if b.Address != s.end || b.Stream != s.stream || b.Pool != s.pool || b.Large != s.large || b.Expandable != s.expandable {
+	if !s.continues(b) {
 		w.reportMisplaced(b)
 	}
 	if mapped != s.lastMapped {
@@ -272,6 +281,13 @@ func (w *blockWalk) checkRunSize(size uint64) {
 		w.report.add(sizesAndAlignment, w.device, s.run,
 			"segment %v of a large pool has %d bytes, which no request and no setting leads to", s.run, size)
 	}
+}
+
+// fits reports whether a block is as large as the request, rounded to MinBlock, and of
+// a small pool, which checkRequest need not look at. It is inlined.
+func (w *blockWalk) fits(b *BlockView) bool {
+	return b.RequestedSize != 0 && b.RequestedSize <= b.Size && b.Size <= w.geometry.SmallSize &&
+		b.Size-b.RequestedSize < w.geometry.MinBlock && !b.Large
 }
 
 // checkRequest is invariant 5, for a block in use.
