@@ -2,6 +2,7 @@
 // against this module's reference allocator. It needs no GPU.
 //
 //	gaugeblock replay FILE...    replay traces and tell the first difference
+//	gaugeblock check FILE...     judge the logs of other allocators
 //	gaugeblock soak              search the reference for faults, at random
 //	gaugeblock explore           look at every state of the model at small bounds
 //	gaugeblock record            print a recorder for PyTorch programs
@@ -32,6 +33,7 @@ const (
 // commandLine is what kong reads the command line into.
 type commandLine struct {
 	Replay  replayCommand  `cmd:"" help:"Replay recorded traces through the reference allocator and compare."`
+	Check   checkCommand   `cmd:"" help:"Judge the logs of other allocators: hazards, overlaps, misuse, leaks."`
 	Soak    soakCommand    `cmd:"" help:"Search the reference for faults with random programs."`
 	Record  recordCommand  `cmd:"" help:"Print a Python file that records what a PyTorch program asks of its allocator: gaugeblock record > gb_record.py."`
 	Explore exploreCommand `cmd:"" help:"Look at every state that the model can reach at small bounds."`

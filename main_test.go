@@ -18,6 +18,7 @@ import (
 // compares what it prints and how it ends with the transcripts in testdata:
 //
 //	write FILE             a file with the input
+//	table FILE             the same, with a line feed at its end
 //	golden FILE            a recorded trace of that name, from tests/golden/testdata
 //	gzip FILE              compresses FILE to FILE.gz
 //	cut FILE bytes=N       leaves only the first bytes of a file
@@ -39,6 +40,8 @@ func TestTranscripts(t *testing.T) {
 			switch d.Cmd {
 			case "write":
 				err = os.WriteFile(argument(t, d), []byte(d.Input), 0o644)
+			case "table":
+				err = os.WriteFile(argument(t, d), []byte(d.Input+"\n"), 0o644)
 			case "golden":
 				file := argument(t, d)
 				err = copyFile(filepath.Join(golden, filepath.Base(file)), file)

@@ -105,7 +105,7 @@ func (r *report) trace(t *replayed) {
 	}
 	r.tally.Add(&t.result)
 	if r.json {
-		r.line(&t.result)
+		printJSON(r.stdout, &t.result)
 		return
 	}
 	r.stdout.Write(t.story.Bytes())
@@ -117,15 +117,15 @@ func (r *report) all() {
 	switch {
 	case r.tally.Traces == 0:
 	case r.json:
-		r.line(&r.tally)
+		printJSON(r.stdout, &r.tally)
 	default:
 		fmt.Fprintln(r.stdout, r.tally)
 	}
 }
 
-// line prints a value as one line of JSON.
-func (r *report) line(value any) {
-	encoder := json.NewEncoder(r.stdout)
+// printJSON prints a value as one line of JSON.
+func printJSON(w *checkedWriter, value any) {
+	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.Encode(value) // the writer remembers its error
 }

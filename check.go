@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+
+	"gaugeblock/tests/check"
+	"gaugeblock/tests/reference"
+	"gaugeblock/tests/replay"
+)
+
+// checkCommand is "gaugeblock check".
+type checkCommand struct {
+	Logs      []string `arg:"" name:"file" help:"Logs, or - for standard input. A directory stands for the traces in it."`
+	Reference bool     `help:"Say as well where the reference first decides otherwise."`
+	Live      bool     `help:"Memory may be out at the end of a log."`
+	JSON      bool     `name:"json" help:"Print a JSON object for each log, and one for all of them."`
+	Jobs      int      `short:"j" placeholder:"N" help:"Check N logs at a time (default: as many as there are processors)."`
+}
+
+// Help is what "gaugeblock check --help" says beside the flags.
+func (*checkCommand) Help() string {
+	return `A log says what an allocator gave out and took back, what it asked of the driver, and
+what work the program gave to the device. It is a trace (docs/trace-format.md) or a
+table of comma-separated values as RMM's logger writes it
+(docs/check-your-allocator.md), plain or compressed with gzip. What happened is done
+again on a fake GPU. Reported are hazards (work on memory that others' work may still
+use), overlaps, memory freed twice or never, and whatever else must not be.
+
+The exit status is 0 when all logs are clean, 1 when something is wrong, 2 when an
+argument means no log or a log cannot be read to its end.`
+}
+
+// Validate is called by kong.
+func (c *checkCommand) Validate() error {
+	if c.Jobs < 0 {
+		return fmt.Errorf("--jobs=%d is negative", c.Jobs)
+	}
+	return nil
+}
+
+// checked is what came of one log.
+type checked struct {
+	result *check.Result
+	err    error
+}
+
+// Run checks the logs, and prints the results in the order of the arguments.
+func (c *checkCommand) Run(env *environment) error {
+	files, err := replay.FindTraces(c.Logs)
+	if err != nil {
+		return err
+	}
+	if c.Jobs == 0 {
+		c.Jobs = runtime.GOMAXPROCS(0)
+	}
+	progress := newProgress(env.stderr, len(files), c.JSON)
+	progress.counting = "%d of %d logs"
+	stdout := &checkedWriter{to: progress.above(env.stdout)}
+	stderr := progress.above(env.stderr)
+	var tally check.Tally
+	replay.InOrder(files, c.Jobs,
+		func(file string) checked { return c.check(file, env.stdin) },
+		func(r checked) {
+			if r.err != nil {
+				tally.Unreadable++
+				fmt.Fprintln(stderr, r.err)
+			} else {
+				tally.Add(r.result)
+				c.print(stdout, r.result, r.result)
+			}
+			progress.advance()
+		})
+	progress.finish()
+	if tally.Logs > 0 {
+		c.print(stdout, &tally, tally)
+	}
+	env.status = checkStatus(&tally)
+	return stdout.err
+}
+
+func (c *checkCommand) check(file string, stdin io.Reader) (r checked) {
+	options := check.Options{Live: c.Live}
+	if c.Reference {
+		options.Reference = reference.New
+	}
+	if file == replay.Stdin {
+		r.result, r.err = check.Reader(stdin, "stdin", options)
+	} else {
+		r.result, r.err = check.File(file, options)
+	}
+	return r
+}
+
+// print prints a value as JSON, or as text.
+func (c *checkCommand) print(w *checkedWriter, value any, text fmt.Stringer) {
+	if !c.JSON {
+		fmt.Fprintln(w, text)
+		return
+	}
+	printJSON(w, value)
+}
+
+func checkStatus(t *check.Tally) int {
+	switch {
+	case t.Unreadable > 0:
+		return statusBadInput
+	case t.Violations > 0:
+		return statusDiffers
+	}
+	return statusExact
+}

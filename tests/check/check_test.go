@@ -1,0 +1,140 @@
+package check_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"gaugeblock/spec"
+	"gaugeblock/tests/arena"
+	"gaugeblock/tests/check"
+	"gaugeblock/tests/conformance"
+	"gaugeblock/tests/golden"
+	"gaugeblock/tests/reference"
+	"gaugeblock/tests/replay"
+)
+
+// The command's transcripts (testdata/check in the root) show each kind of violation in a
+// log, and the same log without it. Here are logs that nobody wrote by hand.
+
+// TestRecordedRuns: what PyTorch did on a real GPU is clean, and what the reference
+// would have done.
+func TestRecordedRuns(t *testing.T) {
+	files, err := golden.All()
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recorded runs: %v", err)
+	}
+	for name, file := range files {
+		result, err := check.File(file, check.Options{Live: true, Reference: reference.New})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Count() > 0 {
+			t.Errorf("%s: %v", name, result)
+		}
+	}
+}
+
+// logOf performs a program and writes down what the allocator did, as a shim would.
+func logOf(t *testing.T, h spec.TraceHeader, ops []spec.Op, factory replay.Factory) string {
+	t.Helper()
+	player, err := replay.NewPlayer(&h, factory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	w, err := spec.NewTraceWriter(&log, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range ops {
+		before := waiting(t, player.Allocator())
+		out := player.Perform(&op)
+		after := waiting(t, player.Allocator())
+		for _, p := range before {
+			if !slices.Contains(after, p) {
+				op.Expect.Events = append(op.Expect.Events, spec.Event{Action: spec.ActionFreeCompleted, Addr: p})
+			}
+		}
+		if op.Kind == spec.OpMalloc && out.Err == nil {
+			op.Expect.Addr = &out.Ptr
+		}
+		op.Expect.Error = spec.ErrorName(out.Err)
+		if err := w.Write(&op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(nil); err != nil {
+		t.Fatal(err)
+	}
+	return log.String()
+}
+
+// waiting lists the blocks that were freed and are still used by streams.
+func waiting(t *testing.T, a spec.Allocator) []spec.Ptr {
+	t.Helper()
+	s, err := a.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []spec.Ptr
+	for i := range s.Segments {
+		for _, b := range s.Segments[i].Blocks {
+			if b.State == spec.ActivePendingFree {
+				blocks = append(blocks, b.Address)
+			}
+		}
+	}
+	return blocks
+}
+
+// TestSameVerdict: the hazard that the kit finds in the arena as it was found is found
+// in a log of it as well, and not in a log of the arena made safe.
+func TestSameVerdict(t *testing.T) {
+	report, err := conformance.Examine(arena.NewAsSeed, conformance.Safe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(report.Violations, func(v conformance.Violation) bool { return v.Rule.Name == "NoHazard" })
+	if i < 0 {
+		t.Fatalf("the kit finds no hazard:\n%v", report)
+	}
+	h, ops := report.Violations[i].Program()
+	for name, test := range map[string]struct {
+		factory replay.Factory
+		want    []check.Kind
+	}{
+		"as it was found": {arena.NewAsSeed, []check.Kind{check.Hazard}},
+		"made safe":       {arena.NewMadeSafe, nil},
+	} {
+		result, err := check.Reader(strings.NewReader(logOf(t, h, ops, test.factory)), name, check.Options{Live: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kinds []check.Kind
+		for _, v := range result.Violations {
+			kinds = append(kinds, v.Kind)
+		}
+		if !slices.Equal(kinds, test.want) {
+			t.Errorf("%s: %v", name, result)
+		}
+	}
+}
+
+// FuzzReader: whatever a log holds, it is judged, or refused with its name and a line.
+func FuzzReader(f *testing.F) {
+	f.Add("Thread,Time,Action,Pointer,Size,Stream\n1,1,allocate,0x7f0000000000,1024,0\n1,2,read,0x7f0000000000,0,0x10\n1,3,free,0x7f0000000000,1024,0\n")
+	f.Add("Action,Pointer,Size,Stream\ndriver allocate,512,4096,0\nallocate,512,1,1\nfree completed,512,,\nempty cache,,,\ndriver free,512,4096,0\n")
+	f.Add(`{"format":"allocator-trace","version":2,"total_memory":4194304,"streams":[0,16]}` + "\n" +
+		`{"op":"malloc","id":1,"size":1024,"addr":2097152,"events":[["segment_map",2097152,2097152,0]]}` + "\n" +
+		`{"op":"free","id":1,"events":[["segment_unmap",2097152,2097152,0]]}` + "\n" + `{"op":"free","id":1}` + "\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		_, err := check.Reader(strings.NewReader(text), "log", check.Options{Reference: reference.New})
+		var bad *spec.TraceError
+		if err != nil && (!errors.As(err, &bad) || bad.Line < 1 || bad.File != "log") {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}

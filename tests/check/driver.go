@@ -1,0 +1,183 @@
+package check
+
+import (
+	"slices"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+// driver does again what the driver did, at the addresses that it gave. A log tells of
+// all of its calls or of none; of which kind it is shows at the first malloc. If it tells
+// of none, the whole address space is one piece of memory.
+type driver struct {
+	c            *checker
+	scripts      []*fakegpu.Script // by device
+	told, untold bool
+	ranges       []reservation
+	pages        map[spec.Ptr]spec.PageHandle
+}
+
+// reservation is a range for a segment that grows. When nothing is mapped in it any more
+// it is given back.
+type reservation struct {
+	spec.Range
+	mapped uint64 // bytes
+}
+
+// pageSize is what pages are mapped in here, whatever the real ones were.
+const pageSize = 2 * spec.MiB
+
+func newDriver(c *checker) driver {
+	d := driver{c: c, pages: map[spec.Ptr]spec.PageHandle{}}
+	for dev := range c.header.Devices {
+		script := fakegpu.NewScript()
+		c.gpu.UseScript(spec.Device(dev), script)
+		d.scripts = append(d.scripts, script)
+	}
+	return d
+}
+
+// need makes memory of everything if the log tells of no driver calls.
+func (d *driver) need(dev spec.Device) error {
+	if d.told || d.untold {
+		return nil
+	}
+	if d.c.header.Devices > 1 {
+		return d.c.bad("a log of several devices has to tell of driver calls (segment_alloc in \"events\"), and none was told before this malloc")
+	}
+	d.untold = true
+	const first = 512
+	return d.obtain(dev, spec.Range{Ptr: first, Bytes: addressSpace - first})
+}
+
+func (d *driver) obtain(dev spec.Device, r spec.Range) error {
+	d.scripts[dev].Push(r.Ptr, r.Bytes)
+	got, err := d.c.gpu.Malloc(dev, r.Bytes)
+	if err != nil || got != r.Ptr {
+		return d.c.bad("the driver is said to have given %d bytes at %v, where it has given memory before", r.Bytes, r.Ptr)
+	}
+	return nil
+}
+
+// did does what the allocator did in an operation, as far as it concerns the device.
+func (d *driver) did(op *spec.Op) error {
+	for _, e := range op.Expect.Events {
+		if err := d.event(op, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *driver) event(op *spec.Op, e spec.Event) error {
+	r := spec.Range{Ptr: e.Addr, Bytes: e.Size}
+	switch e.Action {
+	case spec.ActionSegmentAlloc, spec.ActionSegmentMap, spec.ActionSegmentFree, spec.ActionSegmentUnmap:
+		if d.untold {
+			return d.c.bad("driver calls are told from here on only, after memory was given out")
+		}
+		d.told = true
+		if err := d.c.checkRange(r); err != nil {
+			return err
+		}
+	}
+	switch e.Action {
+	case spec.ActionSegmentAlloc:
+		return d.obtain(op.Device, r)
+	case spec.ActionSegmentMap:
+		return d.mapRange(op.Device, r)
+	case spec.ActionSegmentFree:
+		d.stillOut(r)
+		if err := d.c.gpu.Free(op.Device, r.Ptr); err != nil {
+			return d.c.bad("the driver is said to have got back %v: %v", r.Ptr, err)
+		}
+	case spec.ActionSegmentUnmap:
+		d.stillOut(r)
+		return d.unmap(r)
+	case spec.ActionFreeCompleted:
+		d.c.completed(e.Addr)
+	case spec.ActionFreeRequested:
+		if a, out := d.c.memory.byPtr.Get(e.Addr); out && a.lent {
+			d.c.endLife(a)
+		}
+	}
+	return nil
+}
+
+// stillOut looks whether memory that goes back is somebody's.
+func (d *driver) stillOut(r spec.Range) {
+	for _, a := range d.c.memory.within(r) {
+		d.c.violation(Returned, "%d bytes at %v, given out in line %d, are out, and the driver got back %d bytes from %v on", a.bytes, a.ptr, a.line, r.Bytes, r.Ptr)
+	}
+}
+
+// mapRange maps pages, and reserves addresses for them where none are yet. A range
+// begins where it is first mapped, as a rule; how long it is nobody tells, so it is made
+// as long as PyTorch's, or as short as it has to be.
+func (d *driver) mapRange(dev spec.Device, r spec.Range) error {
+	if r.Bytes == 0 || r.Bytes%pageSize != 0 || uint64(r.Ptr)%pageSize != 0 {
+		return d.obtain(dev, r)
+	}
+	if d.around(r) < 0 {
+		long := max((d.c.header.TotalMemory/8*9+pageSize-1)/pageSize*pageSize, r.Bytes)
+		if !d.reserve(dev, spec.Range{Ptr: r.Ptr, Bytes: long}) && !d.reserve(dev, r) {
+			return d.c.bad("%d bytes at %v are said to be mapped, where the driver has given memory before", r.Bytes, r.Ptr)
+		}
+	}
+	d.ranges[d.around(r)].mapped += r.Bytes
+	for at := r.Ptr; at < r.End(); at += spec.Ptr(pageSize) {
+		page, err := d.c.gpu.CreatePage(dev, pageSize, spec.SharePOSIX)
+		if err == nil {
+			err = d.c.gpu.MapPage(at, pageSize, page)
+		}
+		if err == nil {
+			err = d.c.gpu.SetAccess(at, pageSize, dev)
+		}
+		if err != nil {
+			return d.c.bad("%v is said to be mapped: %v", at, err)
+		}
+		d.pages[at] = page
+	}
+	return nil
+}
+
+// around is the index of the reservation that a range lies in, -1 if there is none.
+func (d *driver) around(r spec.Range) int {
+	return slices.IndexFunc(d.ranges, func(o reservation) bool { return o.Contains(r) })
+}
+
+func (d *driver) reserve(dev spec.Device, r spec.Range) bool {
+	for _, o := range d.ranges {
+		if o.Overlaps(r) {
+			return false
+		}
+	}
+	d.scripts[dev].PushRange(r.Ptr)
+	got, err := d.c.gpu.ReserveAddress(dev, r.Bytes)
+	if err != nil || got != r.Ptr {
+		return false
+	}
+	d.ranges = append(d.ranges, reservation{Range: r})
+	return true
+}
+
+func (d *driver) unmap(r spec.Range) error {
+	for at := r.Ptr; at < r.End(); at += spec.Ptr(pageSize) {
+		page, mapped := d.pages[at]
+		if !mapped {
+			return d.c.bad("%v is said to be unmapped, which is not mapped", at)
+		}
+		if err := d.c.gpu.UnmapPage(at, pageSize); err != nil {
+			return d.c.bad("%v is said to be unmapped: %v", at, err)
+		}
+		_ = d.c.gpu.ReleasePage(page)
+		delete(d.pages, at)
+	}
+	i := d.around(r)
+	if d.ranges[i].mapped -= r.Bytes; d.ranges[i].mapped == 0 {
+		_ = d.c.gpu.FreeAddress(d.ranges[i].Ptr, d.ranges[i].Bytes)
+		d.ranges = slices.Delete(d.ranges, i, i+1)
+	}
+	return nil
+}

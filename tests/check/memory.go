@@ -1,0 +1,217 @@
+package check
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/tidwall/btree"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+// memory is what is out, by number, and what was freed lately, so that a second free can
+// be told from one of memory that never was.
+type memory struct {
+	out     map[int64]*allocation
+	byPtr   btree.Map[spec.Ptr, *allocation]
+	freed   map[int64]*allocation
+	oldest  []int64 // numbers in freed, oldest first
+	waiting map[spec.Ptr][]spec.EventHandle
+}
+
+// allocation is memory that is, or was, out.
+type allocation struct {
+	id     int64
+	ptr    spec.Ptr
+	bytes  uint64
+	device spec.Device
+	stream spec.Stream
+	line   int // where it was given out
+	freed  int // and taken back
+	uses   []use
+	lent   bool // a callback may free it
+	opened bool // another process's
+}
+
+func (a *allocation) Range() spec.Range { return spec.Range{Ptr: a.ptr, Bytes: a.bytes} }
+
+// use is a stream that was recorded.
+type use struct {
+	device spec.Device
+	stream spec.Stream
+}
+
+// mostFreed is how many freed allocations are remembered.
+const mostFreed = 1 << 20
+
+func newMemory() memory {
+	return memory{out: map[int64]*allocation{}, freed: map[int64]*allocation{}, waiting: map[spec.Ptr][]spec.EventHandle{}}
+}
+
+func (m *memory) put(a *allocation) {
+	m.out[a.id] = a
+	m.byPtr.Set(a.ptr, a)
+}
+
+// end moves an allocation to the freed ones.
+func (m *memory) end(a *allocation, line int) {
+	delete(m.out, a.id)
+	if at, there := m.byPtr.Get(a.ptr); there && at == a {
+		m.byPtr.Delete(a.ptr)
+	}
+	a.freed = line
+	if _, again := m.freed[a.id]; !again {
+		m.oldest = append(m.oldest, a.id)
+	}
+	m.freed[a.id] = a
+	if len(m.oldest) > mostFreed {
+		delete(m.freed, m.oldest[0])
+		m.oldest = m.oldest[1:]
+	}
+}
+
+// byAge lists what is out, oldest first.
+func (m *memory) byAge() []*allocation {
+	return slices.SortedFunc(maps.Values(m.out), func(a, b *allocation) int {
+		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.id, b.id))
+	})
+}
+
+// within lists what is out in a range, by address.
+func (m *memory) within(r spec.Range) []*allocation {
+	var in []*allocation
+	m.byPtr.Ascend(r.Ptr, func(p spec.Ptr, a *allocation) bool {
+		if p < r.End() {
+			in = append(in, a)
+		}
+		return p < r.End()
+	})
+	return in
+}
+
+// give notes what was given out.
+func (c *checker) give(op *spec.Op) error {
+	if op.Size == 0 {
+		return nil
+	}
+	if op.Expect.Addr == nil {
+		return c.bad("malloc without \"addr\": nothing is known of what was given out")
+	}
+	if err := c.checkRange(spec.Range{Ptr: *op.Expect.Addr, Bytes: op.Size}); err != nil {
+		return err
+	}
+	if err := c.driver.need(op.Device); err != nil {
+		return err
+	}
+	stream := c.stream(op.Device, op.Stream)
+	a := &allocation{
+		id: op.ID, ptr: *op.Expect.Addr, bytes: op.Size, device: op.Device, stream: stream, line: op.Line,
+	}
+	if before := c.memory.out[op.ID]; before != nil {
+		c.memory.end(before, op.Line) // the device says that there are two
+	}
+	c.begin(a)
+	return nil
+}
+
+// checkRange refuses what no device has, whose ends would not be numbers.
+func (c *checker) checkRange(r spec.Range) error {
+	if uint64(r.Ptr) >= addressSpace || r.Bytes >= addressSpace {
+		return c.bad("%d bytes at %v are more than there are addresses", r.Bytes, r.Ptr)
+	}
+	return nil
+}
+
+// begin begins a life.
+func (c *checker) begin(a *allocation) {
+	c.forgetWaiting(a.ptr)
+	c.gpu.GiveOut(fakegpu.Lifetime{Range: a.Range(), Device: a.device, Stream: a.stream, Owner: lineName("", a.line)})
+	c.memory.put(a)
+}
+
+// takeBack notes what was freed, or says why it could not be.
+func (c *checker) takeBack(op *spec.Op) {
+	a := c.memory.out[op.ID]
+	if a == nil {
+		c.misusedFree(op)
+		return
+	}
+	if op.Size != 0 && op.Size != a.bytes {
+		c.violation(WrongSize, "a free of %d bytes at %v, which were %d when they were given out in line %d", op.Size, a.ptr, a.bytes, a.line)
+	}
+	c.endLife(a)
+}
+
+func (c *checker) misusedFree(op *spec.Op) {
+	a := c.memory.freed[op.ID]
+	switch {
+	case a != nil && a.lent:
+		a.lent = false // a callback was faster
+	case a != nil:
+		c.violation(DoubleFree, "%v (%d bytes, given out in line %d) was freed before, in line %d", a.ptr, a.bytes, a.line, a.freed)
+	default:
+		c.violation(ForeignFree, "%s is not out, and was not that anyone remembers", c.name(op.ID))
+	}
+	c.leaveReference()
+}
+
+// name is what an allocation that nobody knows is called: by its address, if that is its
+// number.
+func (c *checker) name(id int64) string {
+	if id >= 1<<20 {
+		return spec.Ptr(id).String()
+	}
+	return "id " + decimal(id)
+}
+
+// endLife ends a life. An event at the end of each recorded stream tells what the
+// allocator has to wait for, see completed.
+func (c *checker) endLife(a *allocation) {
+	c.gpu.TakeBack(a.ptr)
+	c.memory.end(a, c.op.Line)
+	c.forgetWaiting(a.ptr)
+	for _, u := range a.uses {
+		status, err := c.gpu.CaptureStatus(u.device, u.stream)
+		if err != nil || status.State != spec.CaptureNone {
+			continue
+		}
+		if event, err := c.gpu.CreateEvent(u.device); err == nil {
+			_ = c.gpu.RecordEvent(event, u.device, u.stream)
+			c.memory.waiting[a.ptr] = append(c.memory.waiting[a.ptr], event)
+		}
+	}
+}
+
+// completed: the allocator says that a freed block can be reused. It is taken at its
+// word that it has seen the recorded streams' work before the free come to its end.
+func (c *checker) completed(ptr spec.Ptr) {
+	for _, event := range c.memory.waiting[ptr] {
+		_ = c.gpu.SynchronizeEvent(event)
+	}
+	c.forgetWaiting(ptr)
+}
+
+func (c *checker) forgetWaiting(ptr spec.Ptr) {
+	for _, event := range c.memory.waiting[ptr] {
+		_ = c.gpu.DestroyEvent(event)
+	}
+	delete(c.memory.waiting, ptr)
+}
+
+// restore: a pool was set back.
+func (c *checker) restore(op *spec.Op) {
+	for _, id := range op.Freed {
+		if a := c.memory.out[id]; a != nil {
+			c.endLife(a)
+		}
+	}
+	for _, id := range op.Live {
+		if a := c.memory.freed[id]; a != nil && c.memory.out[id] == nil {
+			again := *a
+			again.uses = nil
+			c.begin(&again)
+		}
+	}
+}

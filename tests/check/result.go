@@ -1,0 +1,107 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind says what is wrong.
+type Kind string
+
+// The kinds of violations.
+const (
+	Hazard        Kind = "hazard"         // work on memory that others' work may still use
+	Overlap       Kind = "overlap"        // memory was given out that is out
+	DoubleFree    Kind = "double free"    // of memory that was freed before
+	ForeignFree   Kind = "foreign free"   // of memory that was never given out
+	WrongSize     Kind = "wrong size"     // a free names another size than the allocation
+	NotOut        Kind = "not out"        // memory is used, or recorded, that is not out
+	NoMemory      Kind = "no memory"      // memory was given out that the driver has not given
+	Returned      Kind = "returned"       // memory that is out went back to the driver
+	Leak          Kind = "leak"           // memory is out at the end
+	Departure     Kind = "departure"      // the reference decides otherwise
+	DeviceRefuses Kind = "device refuses" // the device does not do what the log says it did
+)
+
+// Violation is something that must not be.
+type Violation struct {
+	Line int    `json:"line"` // of the log; of a leak, where the memory was given out
+	Kind Kind   `json:"kind"`
+	Text string `json:"text"`
+}
+
+// Result is what came of one log.
+type Result struct {
+	File       string      `json:"file"`
+	Operations int         `json:"operations"`
+	Violations []Violation `json:"violations"` // in the order in which they were found, at most mostViolations
+	More       int         `json:"more"`       // that are not listed
+	Notes      []string    `json:"notes,omitempty"`
+}
+
+// mostViolations bounds what is kept of a log in which nothing is right.
+const mostViolations = 100
+
+// add notes a violation.
+func (r *Result) add(line int, kind Kind, format string, args ...any) {
+	if len(r.Violations) == mostViolations {
+		r.More++
+		return
+	}
+	r.Violations = append(r.Violations, Violation{line, kind, fmt.Sprintf(format, args...)})
+}
+
+// Count is how many violations there are.
+func (r *Result) Count() int { return len(r.Violations) + r.More }
+
+// String is a line for the log, and one for each violation.
+func (r *Result) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s in %s", r.File, count(r.Count(), "violation"), count(r.Operations, "operation"))
+	for _, v := range r.Violations {
+		fmt.Fprintf(&b, "\n%s:%d: %s: %s", r.File, v.Line, v.Kind, v.Text)
+	}
+	if r.More > 0 {
+		fmt.Fprintf(&b, "\n%s: %d more are not listed", r.File, r.More)
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "\n%s: note: %s", r.File, note)
+	}
+	return b.String()
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Tally counts results.
+type Tally struct {
+	Logs       int `json:"logs"`
+	Clean      int `json:"clean"`
+	Violations int `json:"violations"`
+	Unreadable int `json:"unreadable,omitempty"` // bad input, not among Logs
+}
+
+// Add counts a result.
+func (t *Tally) Add(r *Result) {
+	t.Logs++
+	t.Violations += r.Count()
+	if r.Count() == 0 {
+		t.Clean++
+	}
+}
+
+// String leaves out what did not occur, except for the clean ones.
+func (t Tally) String() string {
+	text := fmt.Sprintf("%s, %d clean", count(t.Logs, "log"), t.Clean)
+	if t.Violations > 0 {
+		text += ", " + count(t.Violations, "violation")
+	}
+	if t.Unreadable > 0 {
+		text += fmt.Sprintf(", %d unreadable", t.Unreadable)
+	}
+	return text
+}
