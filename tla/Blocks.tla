@@ -22,7 +22,7 @@
 EXTENDS Geometry
 
 CONSTANTS
-    MaxSplitSize,        \* blocks of this size and more are never split; a number above the memory: no such size
+    MaxSplitSize,        \* blocks of this size and more are never split (above Memory: there are none)
     MaxNonSplitRounding, \* how much larger than an oversize request its block may be
     ExpandableSegments   \* TRUE: segments grow and shrink, page by page
 

@@ -2,7 +2,7 @@
 (***************************************************************************)
 (* When may a malloc fail?  When nothing that the allocator could have     *)
 (* given back would have helped.  That is true of what it asks the driver  *)
-(* for.  It is not quite true of what it has itself, and the       *)
+(* for.  It is not quite true of what it has itself, and the               *)
 (* properties below that fail say where.                                   *)
 (***************************************************************************)
 EXTENDS CachingAllocator

@@ -62,7 +62,8 @@ Malloc(stream, bytes) ==
 \* Work that was captured is in the graph; the rest is on the device.
 FreeResult(h, b) ==
     LET back     == [b EXCEPT !.allocated = FALSE]
-        onDevice == {s \in b.uses : [block |-> b.addr, stream |-> s, earlier |-> FALSE] \notin h.captureUses}
+        graphOnly(s) == [block |-> b.addr, stream |-> s, earlier |-> FALSE] \in h.captureUses
+        onDevice == {s \in b.uses : ~graphOnly(s)}
         launched == LaunchAll(h, onDevice, b)
         taken    == [launched EXCEPT !.blocks = (@ \ {b}) \cup {back},
                                      !.stats.allocated = @ - b.size]
