@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/snapshotfile"
-	"gaugeblock/tests/sizes"
 	"gaugeblock/tests/whatif"
 )
 
@@ -21,7 +20,7 @@ import (
 type whatifCommand struct {
 	File     string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), - for standard input, or a recorded trace (*.jsonl, *.jsonl.gz)."`
 	Settings []string  `name:"settings" sep:"none" placeholder:"TEXT" help:"Try these settings (PYTORCH_ALLOC_CONF) instead of the usual ones; may be given several times. Empty means the default."`
-	Limit    byteLimit `name:"limit" placeholder:"BYTES" help:"Try under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run met, if it met one."`
+	Limit    byteLimit `name:"limit" placeholder:"BYTES" help:"Try under this limit: bytes, 4420MiB, 39.5GiB, or none. Without it, the limit that the recorded run met, if it met one."`
 	Search   bool      `name:"search" help:"Find the smallest limit that each of the settings survives."`
 	JSON     bool      `name:"json" help:"Print the results as JSON, and nothing else."`
 	Device   int       `name:"device" default:"-1" placeholder:"N" help:"Look at this device (default: the one that ran out of memory, or else did most)."`
@@ -51,18 +50,15 @@ type byteLimit struct {
 	bytes uint64 // 0: none
 }
 
-// UnmarshalText reads "none", "4420MiB", "40GiB" or a number of bytes.
+// UnmarshalText reads "none", "4420MiB", "39.5GiB" or a number of bytes.
 func (l *byteLimit) UnmarshalText(word []byte) error {
 	l.given = true
 	if string(word) == "none" {
 		return nil
 	}
-	n, err := strconv.ParseUint(string(word), 10, 64)
-	if err != nil {
-		n, err = sizes.Parse(string(word))
-	}
+	n, err := humanize.ParseBytes(string(word))
 	if err != nil || n == 0 || n > whatif.LargestLimit {
-		return fmt.Errorf("%q is not a limit: give bytes (up to %s), 4420MiB, 40GiB or none", word, sizes.Format(whatif.LargestLimit))
+		return fmt.Errorf("%q is not a limit: give bytes (less than 1 TiB), 4420MiB, 39.5GiB or none", word)
 	}
 	l.bytes = n
 	return nil
@@ -187,7 +183,7 @@ func (c *whatifCommand) print(out io.Writer, study *whatif.Study, notes []string
 	}
 	limit := "none"
 	if study.Limit > 0 {
-		limit = fmt.Sprintf("%s (%d bytes)", spec.FormatSize(study.Limit), study.Limit)
+		limit = fmt.Sprintf("%d bytes (%s)", study.Limit, spec.FormatSize(study.Limit))
 	}
 	fmt.Fprintf(out, "Limit: %s.\n\n%s\n\n%s\n", limit, study.Table(), paragraph(study.Advice()))
 	if export := study.Export(); export != "" {

@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,8 +14,8 @@ func (s *Study) Advice() string {
 	best, now := s.Choice(), s.present()
 	var text []string
 	add := func(sentences ...string) { text = append(text, sentences...) }
-	if now != nil && now.First != nil {
-		add(s.failure(now), s.afterwards(now))
+	if failing := cmp.Or(now, best); failing.First != nil {
+		add(s.failure(failing), s.afterwards(failing))
 	}
 	switch {
 	case best.First != nil:
@@ -115,8 +116,11 @@ func (s *Study) failure(r *Row) string {
 		}
 		text += fmt.Sprintf(" (%s:%d, %s)", frame.File, frame.Line, frame.Name)
 	}
-	return text + fmt.Sprintf(": %s is held, %s of it is given out, and of the %s that is free no piece is larger than %s.",
-		spec.FormatSize(f.Reserved), spec.FormatSize(f.Allocated), spec.FormatSize(f.Reserved-f.Allocated), spec.FormatSize(f.LargestFree))
+	text += fmt.Sprintf(": %s is held and %s of it given out", spec.FormatSize(f.Reserved), spec.FormatSize(f.Allocated))
+	if free := f.Reserved - f.Allocated; free > 0 {
+		text += fmt.Sprintf(", and of the %s that is free no piece is larger than %s", spec.FormatSize(free), spec.FormatSize(f.LargestFree))
+	}
+	return text + "."
 }
 
 func under(limit uint64) string {

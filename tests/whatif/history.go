@@ -31,6 +31,7 @@ type History struct {
 	Mallocs int   // how many requests ask for memory
 	Micros  int64 // how long the trace is; 0 without times
 	Unknown Unknown
+	strange bool // Start is such as no allocator leaves behind; see start.go
 	trace   []snapshotfile.Entry
 	ops     []repeatedOp // what a recorded trace has beside; see fromtrace.go
 }

@@ -15,17 +15,13 @@ import (
 // pool's.
 
 // poolsOfRanges says the pools of segments by the index of the entry that obtained
-// them, as far as they are known. It is empty where no private pool is in sight.
+// them, as far as they are known. It is nil where no private pool is in sight.
 func poolsOfRanges(f *snapshotfile.File, dev spec.Device, trace []snapshotfile.Entry) map[int]spec.PoolID {
-	pools := map[int]spec.PoolID{}
 	memory := memoryAtEnd(f.Segments, dev)
-	private := false
-	for i := range memory {
-		private = private || !memory[i].pool.IsDefault()
+	if !slices.ContainsFunc(memory, func(r heldRange) bool { return !r.pool.IsDefault() }) {
+		return nil
 	}
-	if !private {
-		return pools
-	}
+	pools := map[int]spec.PoolID{}
 	for i := len(trace) - 1; i >= 0; i-- {
 		e := &trace[i]
 		switch e.Action {
@@ -44,7 +40,7 @@ func poolsOfRanges(f *snapshotfile.File, dev spec.Device, trace []snapshotfile.E
 // pool gives the number of the pool that an alloc entry was served from.
 func (r *rebuilder) pool(e *snapshotfile.Entry) uint8 {
 	id := e.Context.Pool
-	if !e.Context.PoolKnown && (len(r.pools) > 0 || len(r.Start) > 0) {
+	if !e.Context.PoolKnown && r.pools != nil {
 		at := r.memory.around(e.Addr)
 		if at >= 0 {
 			id = r.memory[at].pool

@@ -46,6 +46,7 @@ func Rebuild(f *snapshotfile.File, dev spec.Device) (*History, error) {
 		r.entry(i)
 	}
 	r.end()
+	h.checkStart()
 	return h, nil
 }
 

@@ -49,15 +49,15 @@ func (r *runner) begin() error {
 	return r.alloc.SetMemoryFraction(0, (float64(r.setup.Limit)+0.5)/totalMemory)
 }
 
-// canLayOut reports whether the start can be made as it was recorded: from plain
-// segments.
+// canLayOut reports whether the start is to be made as it was recorded, which is
+// possible with plain segments, unless it is such as no allocator leaves behind.
 func (r *runner) canLayOut() bool {
 	for i := range r.Start {
 		if s := &r.Start[i]; s.Expandable || s.Address+spec.Ptr(s.TotalSize) > recordedEnd {
 			return false
 		}
 	}
-	return !r.Whole() && !r.setup.Model.Packed
+	return !r.Whole() && !r.setup.Model.Packed && !r.strange
 }
 
 // pack asks for what is held at the start.
@@ -141,3 +141,9 @@ func (r *runner) layOutBlock(s *spec.Segment, b spec.Block) ([]spec.Ptr, error) 
 
 // forgetBeginning lets peaks begin at the start of the record.
 func (r *runner) forgetBeginning() error { return r.alloc.ResetPeakStats(0) }
+
+// checkStart finds out whether the start can be made as it was recorded.
+func (h *History) checkStart() {
+	r := &runner{History: h, setup: Setup{Model: measured}, ptrs: make([]spec.Ptr, h.Allocations)}
+	h.strange = r.begin() != nil
+}
