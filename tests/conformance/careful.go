@@ -131,13 +131,25 @@ func (q *poolState) serve(captured bool) {
 }
 
 // forgotten reports whether upstream would forget streams that use the memory if it
-// were freed now: those that were recorded, outside of any capture, while requests
-// were redirected, if it is freed while they still are. Upstream takes such uses for
-// those of a graph, which needs no event, and so does the reference
-// (docs/deviations.md, weaknesses that are kept). It is the one thing that programs
-// keep away from though they would have the right to do it; tests/watch shows that
-// the device notices (TestForgottenUses).
-func (p *Program) forgotten(m *memory) bool { return m.taken && p.redirected(m.device) }
+// were freed now. Both times it takes them for streams that use it in a graph, whose
+// order makes up for an event:
+//
+//   - They were recorded, outside of any capture, while requests were redirected, and
+//     the memory is freed while requests still are.
+//   - They were recorded before a capture that they now are a part of, and
+//     graph_capture_record_stream_reuse is on.
+//
+// The reference does the same (docs/deviations.md, weaknesses that are kept). This is
+// all that programs keep away from though they would have the right to do it;
+// tests/watch shows that the device notices (TestForgottenUses and the next).
+func (p *Program) forgotten(m *memory) bool {
+	if m.taken && p.redirected(m.device) {
+		return true
+	}
+	return p.config.GraphCaptureRecordStreamReuse && slices.ContainsFunc(m.uses, func(u use) bool {
+		return !u.captured && p.streams[u.slot].capture != nil
+	})
+}
 
 // givenIn lists what was given out in a capture and is out.
 func (p *Program) givenIn(k *captureState) (list []*memory) {
