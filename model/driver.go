@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -14,16 +13,19 @@ import (
 // reserved is what is registered. It is what counts against the limit.
 func (s *State) reserved() (bytes uint64) {
 	for _, g := range s.Segments {
-		bytes += g.Size
+		bytes += g.mapped()
 	}
 	return bytes
 }
 
 // held is what the driver has given: what is registered, and what has been granted
 // to calls that have not come to registering it.
-func (s *State) held() (bytes uint64) {
-	for _, r := range s.heldRanges() {
-		bytes += r.Bytes
+func (s *State) held() uint64 {
+	bytes := s.reserved()
+	for _, c := range s.Calls {
+		if c.segment != 0 {
+			bytes += c.segmentSize
+		}
 	}
 	return bytes
 }
@@ -43,6 +45,13 @@ func (s *State) testLimit(c *Call) {
 // askDriver is the driver's part: it grants what the device has memory for.
 func (s *State) askDriver(c *Call, g Given) {
 	c.asked++
+	if s.expands() {
+		c.next = refused
+		if p, found := s.grow(c, g); found {
+			s.giveOut(c, p)
+		}
+		return
+	}
 	c.next = answered
 	if c.asked <= g.Refusals || s.held()+c.segmentSize > s.Memory {
 		return
@@ -70,7 +79,7 @@ func (s *State) lowestHole(from spec.Ptr, bytes uint64) spec.Ptr {
 	return from
 }
 
-// heldRanges is what the driver has given and not got back.
+// heldRanges are the addresses that are taken.
 func (s *State) heldRanges() (ranges []spec.Range) {
 	for _, g := range s.Segments {
 		ranges = append(ranges, spec.Range{Ptr: g.Address, Bytes: g.Size})
@@ -113,10 +122,7 @@ func (s *State) checkAddress(base spec.Ptr, bytes uint64) error {
 func (s *State) register(c *Call) {
 	g := Segment{Address: c.segment, Size: c.segmentSize, Stream: c.Stream, Pool: c.pool, Large: s.large(c)}
 	g.Blocks = []Block{{Address: c.segment, Size: c.segmentSize, State: spec.Inactive}}
-	at, _ := slices.BinarySearchFunc(s.Segments, g.Address, func(o Segment, p spec.Ptr) int {
-		return cmp.Compare(o.Address, p)
-	})
-	s.Segments = slices.Insert(s.Segments, at, g)
+	at := s.insert(g)
 	c.segment = 0
 	s.Counts.DriverMallocs++
 	if g.Size >= s.Config.MaxSplitSize {
@@ -125,10 +131,10 @@ func (s *State) register(c *Call) {
 	s.giveOut(c, place{at, 0})
 }
 
-// whole reports whether the block at a place is free and a whole segment: one that
-// the driver could have back.
+// whole reports whether the block at a place is free and a whole plain segment: one
+// that the driver could have back.
 func (s *State) whole(p place) bool {
-	return len(s.Segments[p.segment].Blocks) == 1 && s.at(p).State == spec.Inactive
+	return !s.Segments[p.segment].Expandable && len(s.Segments[p.segment].Blocks) == 1 && s.at(p).State == spec.Inactive
 }
 
 // giveBack returns segments, each of them whole, to the driver.

@@ -65,26 +65,36 @@ func (s State) RecordStream(ptr spec.Ptr, id spec.DeviceStream) (State, Result) 
 	return s, Result{}
 }
 
-// makeFree puts a block that nobody has or uses any more with the free ones, in one
-// piece with its neighbours if they are free. The figure of what was last asked
-// for is that of the block, not of the neighbours.
+// makeFree puts a block that nobody has or uses any more with the free ones.
 func (s *State) makeFree(p place) {
+	b := s.at(p)
+	b.State = spec.Inactive
+	b.Uses = nil
+	b.FreeSince = *s.searches(s.Segments[p.segment].Large)
+	s.settle(p)
+}
+
+// settle makes one block of a free one and its free neighbours, mapped or unmapped all
+// of them, and is the place of it. The figure of what was last asked for is that of
+// the block, not of the neighbours.
+func (s *State) settle(p place) place {
 	g := &s.Segments[p.segment]
+	unmapped := g.Blocks[p.block].Unmapped
+	alike := func(i int) bool {
+		return i >= 0 && i < len(g.Blocks) && g.Blocks[i].State == spec.Inactive && g.Blocks[i].Unmapped == unmapped
+	}
 	first, last := p.block, p.block
-	if first > 0 && g.Blocks[first-1].State == spec.Inactive {
+	if alike(first - 1) {
 		first--
 	}
-	if last < len(g.Blocks)-1 && g.Blocks[last+1].State == spec.Inactive {
+	if alike(last + 1) {
 		last++
 	}
-	merged := Block{
-		Address:   g.Blocks[first].Address,
-		Requested: g.Blocks[p.block].Requested,
-		State:     spec.Inactive,
-		FreeSince: *s.searches(g.Large),
-	}
+	merged := g.Blocks[p.block]
+	merged.Address, merged.Size = g.Blocks[first].Address, 0
 	for _, b := range g.Blocks[first : last+1] {
 		merged.Size += b.Size
 	}
 	g.Blocks = slices.Replace(g.Blocks, first, last+1, merged)
+	return place{p.segment, first}
 }

@@ -13,7 +13,8 @@ import (
 //	searchAgain    if a callback freed something: best fit again      done, collect
 //	collect        garbage collection                                 test
 //	test           would the segment pass the limit?                  ask, refused
-//	ask            the driver grants the segment, or refuses          answered
+//	ask            the driver grants the segment, or refuses;         answered
+//	               if segments expand, pages are mapped               done, refused
 //	answered       the segment is registered, a block given out       done, refused
 //	refused        1st attempt: pools that are kept for this case;    done
 //	               then oversize blocks are released                  test, refused
@@ -165,7 +166,7 @@ func (s *State) advance(c *Call, g Given) {
 		c.next = test
 	case test:
 		s.testLimit(c)
-		c.releases = s.Config.ReleaseLockOnMalloc
+		c.releases = s.Config.ReleaseLockOnMalloc && !s.expands()
 	case ask:
 		s.askDriver(c, g)
 	case answered:
@@ -184,17 +185,28 @@ func (s *State) large(c *Call) bool { return c.size > s.Geometry.SmallSize }
 
 // takeBestFit is the smallest free block of the stream that is large enough, the
 // one at the lowest address if there are several. If it fails the oversize tests
-// nothing is found: there is no second candidate.
+// nothing is found: there is no second candidate. Which one it is of expandable
+// segments is said at passGrowable; while segments do not expand, their blocks are
+// passed over.
 func (s *State) takeBestFit(c *Call) (place, bool) {
 	if s.collectsGarbage() && c.pool.IsDefault() {
 		*s.searches(s.large(c))++
 	}
+	var fits []place
 	for _, p := range s.findFree(c.pool, s.large(c)) {
-		if s.Segments[p.segment].Stream == c.Stream && s.at(p).Size >= c.size {
-			return p, s.fits(c.size, s.at(p).Size)
+		g := &s.Segments[p.segment]
+		if g.Stream == c.Stream && s.at(p).Size >= c.size && (s.expands() || !g.Expandable) {
+			fits = append(fits, p)
 		}
 	}
-	return place{}, false
+	if len(fits) == 0 {
+		return place{}, false
+	}
+	p := fits[0]
+	if s.Segments[p.segment].Expandable {
+		p = s.passGrowable(fits)
+	}
+	return p, s.fits(c.size, s.at(p).Size)
 }
 
 // fits is the pair of oversize tests. Blocks of max_split_size and more are kept
@@ -232,7 +244,7 @@ func (s *State) giveOut(c *Call, p place) {
 
 // splits reports whether the rest of a block is worth keeping apart.
 func (s *State) splits(c *Call, rest uint64) bool {
-	if s.large(c) {
+	if s.large(c) && !s.expands() {
 		return c.size < s.Config.MaxSplitSize && rest > s.Geometry.SmallSize
 	}
 	return rest >= s.Geometry.MinBlock

@@ -219,7 +219,7 @@ func (s *State) releaseFreeable() {
 func (s *State) freeInPrivatePools() (bytes uint64) {
 	for _, g := range s.Segments {
 		for _, b := range g.Blocks {
-			if !g.Pool.IsDefault() && b.State == spec.Inactive {
+			if !g.Pool.IsDefault() && b.cached() {
 				bytes += b.Size
 			}
 		}

@@ -75,7 +75,8 @@ func (s State) ReleasedDefault() State {
 	return s
 }
 
-// releaseBlocks returns every free block of a pool that is a whole segment.
+// releaseBlocks returns every free block of a pool that is a whole segment, and the
+// free pages of expandable ones.
 func (s *State) releaseBlocks(pool spec.PoolID) {
 	var going []spec.Ptr
 	for i, g := range s.Segments {
@@ -84,6 +85,7 @@ func (s *State) releaseBlocks(pool spec.PoolID) {
 		}
 	}
 	s.giveBack(going...)
+	s.unmapFree(pool)
 }
 
 // releaseOversize returns just enough oversize blocks of the call's stream to make

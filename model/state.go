@@ -14,7 +14,7 @@ import (
 //
 //	segments do not overlap, and stand in order of address
 //	the blocks of a segment stand in order of address and fill it
-//	of two neighbouring blocks at most one is inactive
+//	of two neighbouring blocks that are inactive one is unmapped, and one is not
 //	a block is pending exactly while an event is outstanding for it, or its free is put off
 //	held from the driver = the segments + what calls have been granted <= memory
 type State struct {
@@ -53,6 +53,9 @@ type Segment struct {
 	Pool    spec.PoolID
 	Large   bool // in the large pool
 	Blocks  []Block
+
+	Expandable bool   // Size is that of the range of addresses
+	Page       uint64 // of an expandable segment, in bytes
 }
 
 // A Block is a part of a segment that is given out, or kept free, as a whole.
@@ -61,6 +64,7 @@ type Block struct {
 	Size      uint64
 	Requested uint64 // what was last asked for
 	State     spec.BlockState
+	Unmapped  bool                // no memory is behind it; then it is inactive
 	Uses      []spec.DeviceStream // other streams noted by RecordStream, in order; once it was freed, only while that is put off
 	FreeSince uint64              // the pool's Searches when it became free; zero unless inactive
 }
@@ -132,12 +136,13 @@ func (s State) Equal(o State) bool {
 
 func (g Segment) equal(o Segment) bool {
 	return g.Address == o.Address && g.Size == o.Size && g.Stream == o.Stream && g.Pool == o.Pool && g.Large == o.Large &&
+		g.Expandable == o.Expandable && g.Page == o.Page &&
 		slices.EqualFunc(g.Blocks, o.Blocks, Block.equal)
 }
 
 func (b Block) equal(o Block) bool {
 	return b.Address == o.Address && b.Size == o.Size && b.Requested == o.Requested &&
-		b.State == o.State && b.FreeSince == o.FreeSince && slices.Equal(b.Uses, o.Uses)
+		b.State == o.State && b.Unmapped == o.Unmapped && b.FreeSince == o.FreeSince && slices.Equal(b.Uses, o.Uses)
 }
 
 // A place says where a block stands: which block of which segment.
@@ -171,7 +176,7 @@ func (s *State) findFree(pool spec.PoolID, large bool) []place {
 	var free []place
 	for i, g := range s.Segments {
 		for j, b := range g.Blocks {
-			if g.Pool == pool && g.Large == large && b.State == spec.Inactive {
+			if g.Pool == pool && g.Large == large && b.cached() {
 				free = append(free, place{i, j})
 			}
 		}

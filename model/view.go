@@ -20,8 +20,10 @@ func (s State) Stats() spec.DeviceStats {
 		if g.Large {
 			pool = spec.LargePool
 		}
-		add(&stats.Segment, pool, 1)
-		add(&stats.ReservedBytes, pool, g.Size)
+		if !g.Expandable {
+			add(&stats.Segment, pool, 1)
+		}
+		add(&stats.ReservedBytes, pool, g.mapped())
 		for _, b := range g.Blocks {
 			if b.State == spec.ActiveAllocated {
 				add(&stats.Allocation, pool, 1)
@@ -31,7 +33,7 @@ func (s State) Stats() spec.DeviceStats {
 				add(&stats.Active, pool, 1)
 				add(&stats.ActiveBytes, pool, b.Size)
 				add(&stats.RequestedBytes, pool, b.Requested)
-			} else if len(g.Blocks) > 1 {
+			} else if len(g.Blocks) > 1 && !g.Expandable {
 				add(&stats.InactiveSplit, pool, 1)
 				add(&stats.InactiveSplitBytes, pool, b.Size)
 			}
@@ -80,26 +82,50 @@ func (s State) Cached(stream spec.Stream, bytes uint64) (spec.Ptr, bool) {
 // counts against the limit.
 func (s State) Reserved() uint64 { return s.reserved() }
 
-// Layout is the memory as a snapshot shows it and a trace draws it.
+// Layout is the memory as a snapshot shows it and a trace draws it: of an expandable
+// segment each run of blocks with memory behind them.
 func (s State) Layout() []spec.LayoutSegment {
 	layout := make([]spec.LayoutSegment, 0, len(s.Segments))
 	for _, g := range s.Segments {
-		drawn := spec.LayoutSegment{Device: s.Device, Address: g.Address, Size: g.Size, Stream: g.Stream, Pool: g.Pool, Large: g.Large}
-		for _, b := range g.Blocks {
-			if b.State == spec.ActiveAllocated {
-				drawn.Allocated += b.Size
-			}
-			if b.State != spec.Inactive {
-				drawn.Active += b.Size
-				drawn.Requested += b.Requested
-			}
-			drawn.Blocks = append(drawn.Blocks, spec.LayoutBlock{
-				Address: b.Address, Size: b.Size, Requested: b.Requested, State: b.State,
-			})
+		for _, blocks := range runs(g.Blocks) {
+			layout = append(layout, s.draw(&g, blocks))
 		}
-		layout = append(layout, drawn)
 	}
 	return layout
+}
+
+// runs are the blocks between unmapped ranges.
+func runs(blocks []Block) (list [][]Block) {
+	begin := 0
+	for i := range blocks {
+		if blocks[i].Unmapped {
+			begin = i + 1
+		} else if i+1 == len(blocks) || blocks[i+1].Unmapped {
+			list = append(list, blocks[begin:i+1])
+		}
+	}
+	return list
+}
+
+func (s *State) draw(g *Segment, blocks []Block) spec.LayoutSegment {
+	drawn := spec.LayoutSegment{
+		Device: s.Device, Address: blocks[0].Address, Stream: g.Stream,
+		Pool: g.Pool, Large: g.Large, Expandable: g.Expandable,
+	}
+	for _, b := range blocks {
+		drawn.Size += b.Size
+		if b.State == spec.ActiveAllocated {
+			drawn.Allocated += b.Size
+		}
+		if b.State != spec.Inactive {
+			drawn.Active += b.Size
+			drawn.Requested += b.Requested
+		}
+		drawn.Blocks = append(drawn.Blocks, spec.LayoutBlock{
+			Address: b.Address, Size: b.Size, Requested: b.Requested, State: b.State,
+		})
+	}
+	return drawn
 }
 
 // String draws the state for people, a line a segment.
@@ -112,7 +138,11 @@ func (s State) String() string {
 	for _, g := range s.Segments {
 		fmt.Fprintf(&text, "\n  %v stream %v:", g.Address, g.Stream)
 		for _, b := range g.Blocks {
-			fmt.Fprintf(&text, " [%d %v]", b.Size, b.State)
+			if b.Unmapped {
+				fmt.Fprintf(&text, " (%d unmapped)", b.Size)
+			} else {
+				fmt.Fprintf(&text, " [%d %v]", b.Size, b.State)
+			}
 		}
 	}
 	for _, c := range s.Calls {

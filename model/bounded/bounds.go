@@ -18,6 +18,7 @@ type Bounds struct {
 	Sizes    []uint64 // of requests
 
 	MaxSplitSize, MaxNonSplitRounding uint64
+	ExpandableSegments                bool
 }
 
 // maxUnits is the largest number in a state: a key has a byte for each.
@@ -26,7 +27,7 @@ const maxUnits = 255
 // coreConstants are the constants of CachingAllocator.tla.
 var coreConstants = []string{
 	"MinBlock", "SmallSize", "SmallBuffer", "MinLargeAlloc", "LargeBuffer", "RoundLarge",
-	"MaxSplitSize", "MaxNonSplitRounding", "Memory", "Limit", "Streams", "Sizes",
+	"MaxSplitSize", "MaxNonSplitRounding", "ExpandableSegments", "Memory", "Limit", "Streams", "Sizes",
 }
 
 // ReadBounds takes the constants from a configuration. It refuses one that has
@@ -45,6 +46,7 @@ func ReadBounds(c *tlc.Config, others ...string) (b Bounds, err error) {
 	}
 	b.Memory, b.Limit = r.number("Memory"), r.number("Limit")
 	b.MaxSplitSize, b.MaxNonSplitRounding = r.number("MaxSplitSize"), r.number("MaxNonSplitRounding")
+	b.ExpandableSegments = r.bool("ExpandableSegments")
 	b.Sizes = r.numbers("Sizes")
 	for i, s := range r.numbers("Streams") {
 		b.Streams = append(b.Streams, spec.Stream(s))
@@ -65,8 +67,8 @@ func (b *Bounds) validate(file string) error {
 	if len(b.Streams) > 8 {
 		return fmt.Errorf("%s: more than 8 streams", file)
 	}
-	if 2*b.Memory > maxUnits {
-		return fmt.Errorf("%s: Memory is above %d", file, maxUnits/2)
+	if b.addresses() > maxUnits {
+		return fmt.Errorf("%s: more than %d addresses", file, maxUnits)
 	}
 	for _, size := range b.Sizes {
 		if size == 0 || size > maxUnits {
@@ -74,6 +76,17 @@ func (b *Bounds) validate(file string) error {
 		}
 	}
 	return nil
+}
+
+// addresses is how many there are: blocks lie below. A plain segment is put into the
+// lowest hole. Of expandable ones there is one for each stream and each half of at most
+// two pools, longer than the memory by an eighth.
+func (b *Bounds) addresses() uint64 {
+	if !b.ExpandableSegments {
+		return 2 * b.Memory
+	}
+	length := func(page uint64) uint64 { return (b.Memory + b.Memory/8 + page - 1) / page * page }
+	return 2 * uint64(len(b.Streams)) * (length(b.Geometry.SmallBuffer) + length(b.Geometry.LargeBuffer))
 }
 
 // constants reads several and remembers the first error.
@@ -88,6 +101,12 @@ func (r *constants) number(name string) uint64 {
 	return n
 }
 
+func (r *constants) bool(name string) bool {
+	is, err := r.config.Bool(name)
+	r.note(err)
+	return is
+}
+
 func (r *constants) numbers(name string) []uint64 {
 	n, err := r.config.Numbers(name)
 	r.note(err)
@@ -100,13 +119,14 @@ func (r *constants) note(err error) {
 	}
 }
 
-// origin is where the addresses begin: a multiple of everything.
-const origin spec.Ptr = 1 << 16
+// Origin is where the addresses begin: a multiple of everything.
+const Origin spec.Ptr = 1 << 16
 
 // initial is an allocator that has done nothing yet.
 func (b *Bounds) initial() *model.State {
 	cfg := spec.DefaultConfig(b.Geometry)
 	cfg.MaxSplitSize, cfg.MaxNonSplitRounding = b.MaxSplitSize, b.MaxNonSplitRounding
+	cfg.ExpandableSegments = b.ExpandableSegments
 	s := model.New(0, b.Memory, cfg, b.Geometry)
 	s.Limited, s.Limit = b.Limit <= b.Memory, b.Limit
 	return &s

@@ -20,7 +20,7 @@ type Core struct {
 // NewCore is the specification at these bounds.
 func NewCore(b Bounds) *Core {
 	c := &Core{Bounds: b}
-	addresses, streams := upTo(2*b.Memory), asInts(b.Streams)
+	addresses, streams := upTo(b.addresses()), asInts(b.Streams)
 	c.malloc = c.add("Malloc", streams, asInts(b.Sizes))
 	c.free = c.add("Free", addresses)
 	c.recordStream = c.add("RecordStream", addresses, streams)
@@ -40,7 +40,7 @@ func (c *Core) Next(s *model.State, yield func(label int, next *model.State)) {
 	tell := func(label int, next model.State) { yield(label, &next) }
 	for i, stream := range c.Streams {
 		for j, size := range c.Sizes {
-			next, _ := s.Malloc(stream, size, model.Given{From: origin})
+			next, _ := s.Malloc(stream, size, model.Given{From: Origin})
 			tell(c.malloc.label(i, j), next)
 		}
 		if workIn(s, stream) > 0 {
@@ -112,4 +112,4 @@ func workIn(s *model.State, stream spec.Stream) int {
 func onDevice(stream spec.Stream) spec.DeviceStream { return spec.DeviceStream{Stream: stream} }
 
 // units is an address as the TLA+ text has it.
-func units(p spec.Ptr) int { return int(p - origin) }
+func units(p spec.Ptr) int { return int(p - Origin) }

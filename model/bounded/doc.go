@@ -15,7 +15,7 @@
 // What happens in an action is not said here but in package model, which knows sizes
 // in bytes, recorded runs of PyTorch, and nothing of TLA+. A unit of memory is a byte
 // there, with a geometry to match. The TLA+ text counts addresses from 0, and there
-// 0 is no address: so all addresses are moved (origin).
+// 0 is no address: so all addresses are moved (Origin).
 package bounded
 
 import "gaugeblock/model"

@@ -16,6 +16,7 @@ var invariants = map[string]func(*model.State) bool{
 	"NoMergeableNeighbours": noMergeableNeighbours,
 	"SizesAndAlignment":     sizesAndAlignment,
 	"RequestsFit":           requestsFit,
+	"ActiveBlocksAreMapped": activeBlocksAreMapped,
 	"HeldBlocksAreAwaited":  heldBlocksAreAwaited,
 	"NoReuseWhileInUse":     noReuseWhileInUse,
 }
@@ -24,7 +25,7 @@ var invariants = map[string]func(*model.State) bool{
 // over the blocks there, a free list is every block that is free, what is out is every
 // block that is allocated. That the two sides agree in every state says more.
 var byConstruction = []string{
-	"ActiveBlocksAreMapped", "AccountingAddsUp", "FreeListsHoldFreeBlocks",
+	"AccountingAddsUp", "FreeListsHoldFreeBlocks",
 	"AllocatedBlocksWereGivenOut", "NothingIsLost",
 }
 
@@ -77,7 +78,7 @@ func liveBlocksDisjoint(s *model.State) bool {
 func noMergeableNeighbours(s *model.State) bool {
 	for _, g := range s.Segments {
 		for i := 1; i < len(g.Blocks); i++ {
-			if isFree(&g.Blocks[i-1]) && isFree(&g.Blocks[i]) {
+			if a, b := &g.Blocks[i-1], &g.Blocks[i]; isFree(a) && isFree(b) && a.Unmapped == b.Unmapped {
 				return false
 			}
 		}
@@ -89,15 +90,19 @@ func sizesAndAlignment(s *model.State) bool {
 	c := s.Geometry
 	for _, g := range s.Segments {
 		fits := g.Size == c.LargeBuffer || g.Size >= c.MinLargeAlloc && g.Size%c.RoundLarge == 0
-		if !g.Large {
+		switch {
+		case g.Expandable:
+			fits = g.Size%g.Page == 0
+		case !g.Large:
 			fits = g.Size == c.SmallBuffer
 		}
 		if !fits {
 			return false
 		}
 	}
-	return everyBlock(s, func(_ *model.Segment, b *model.Block) bool {
-		return b.Size > 0 && b.Size%c.MinBlock == 0 && uint64(b.Address)%c.MinBlock == 0
+	return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
+		pages := !b.Unmapped || uint64(b.Address-g.Address)%g.Page == 0 && b.Size%g.Page == 0
+		return pages && b.Size > 0 && b.Size%c.MinBlock == 0 && uint64(b.Address)%c.MinBlock == 0
 	})
 }
 
@@ -111,6 +116,10 @@ func requestsFit(s *model.State) bool {
 		}
 		return b.Size <= s.Geometry.SmallSize && b.Size == model.Round(b.Requested, s.Config, s.Geometry)
 	})
+}
+
+func activeBlocksAreMapped(s *model.State) bool {
+	return everyBlock(s, func(_ *model.Segment, b *model.Block) bool { return isFree(b) || !b.Unmapped })
 }
 
 func heldBlocksAreAwaited(s *model.State) bool {

@@ -27,7 +27,7 @@ func segmentKey(to []byte, g *model.Segment) []byte {
 		if b.State == spec.Inactive {
 			requested = 0
 		}
-		to = append(to, byte(b.Size), byte(b.State), requested, streamMask(b.Uses))
+		to = append(to, byte(b.Size), byte(b.State)|flag(b.Unmapped)<<7, requested, streamMask(b.Uses))
 	}
 	return to
 }

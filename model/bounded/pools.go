@@ -27,8 +27,7 @@ func openPools(c *tlc.Config) (Mirror, error) {
 	p := &Pools{Core: NewCore(b)}
 	r := constants{config: c}
 	p.ids, p.overflow, p.maxUses = r.numbers("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
-	p.notesTwice, err = c.Bool("NotesTwice")
-	r.note(err)
+	p.notesTwice = r.bool("NotesTwice")
 	ids := asInts(p.ids)
 	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
 	p.end = p.add("EndAllocateToPool", ids)
@@ -36,9 +35,9 @@ func openPools(c *tlc.Config) (Mirror, error) {
 	return p, r.err
 }
 
-// poolID is the pool with a number. The TLA+ text has numbers, and 0 for the default
+// PoolID is the pool with a number. The TLA+ text has numbers, and 0 for the default
 // pool.
-func poolID(number uint64) spec.PoolID { return spec.PoolID{Capture: number} }
+func PoolID(number uint64) spec.PoolID { return spec.PoolID{Capture: number} }
 
 func poolNumber(id spec.PoolID) int { return int(id.Capture) }
 
@@ -46,7 +45,7 @@ func poolNumber(id spec.PoolID) int { return int(id.Capture) }
 func (p *Pools) Next(s *model.State, yield func(label int, next *model.State)) {
 	p.Core.Next(s, yield)
 	for i, number := range p.ids {
-		id := poolID(number)
+		id := PoolID(number)
 		count, redirected := useCount(s, id), slices.ContainsFunc(s.Redirections, func(r model.Redirection) bool { return r.Pool == id })
 		for j, stream := range p.Streams {
 			taken := slices.ContainsFunc(s.Redirections, func(r model.Redirection) bool { return r.Stream == stream })

@@ -13,7 +13,7 @@ import (
 
 // fails reports whether a malloc would be out of memory.
 func fails(s *model.State, stream spec.Stream, bytes uint64) bool {
-	_, r := s.Malloc(stream, bytes, model.Given{From: origin})
+	_, r := s.Malloc(stream, bytes, model.Given{From: Origin})
 	return errors.Is(r.Err, spec.ErrOutOfMemory)
 }
 
@@ -76,10 +76,10 @@ func (c *Core) anyBlockIsGood(s *model.State) bool {
 // freedBecomesReusable: of every address, if a block there is held by events, then it
 // is not later.
 func (c *Core) freedBecomesReusable(fair [][]int) (list []explore.LeadsTo[*model.State]) {
-	for a := range 2 * c.Memory {
+	for a := range c.addresses() {
 		held := func(s *model.State) bool {
 			return !everyBlock(s, func(_ *model.Segment, b *model.Block) bool {
-				return b.Address != origin+spec.Ptr(a) || b.State != spec.ActivePendingFree
+				return b.Address != Origin+spec.Ptr(a) || b.State != spec.ActivePendingFree
 			})
 		}
 		list = append(list, explore.LeadsTo[*model.State]{

@@ -1,6 +1,8 @@
 package bounded
 
 import (
+	"slices"
+
 	"gaugeblock/model"
 	"gaugeblock/model/tlc"
 	"gaugeblock/spec"
@@ -79,6 +81,8 @@ func (w *writer) those(are func(b *model.Block) bool) (places []place) {
 }
 
 func isFree(b *model.Block) bool      { return b.State == spec.Inactive }
+func isCached(b *model.Block) bool    { return isFree(b) && !b.Unmapped }
+func isMapped(b *model.Block) bool    { return !b.Unmapped }
 func isAllocated(b *model.Block) bool { return b.State == spec.ActiveAllocated }
 
 func (w *writer) blocks() {
@@ -92,7 +96,8 @@ func (w *writer) blocks() {
 		w.Raw(",allocated|->")
 		w.Bool(isAllocated(b))
 		w.field(",eventCount", w.eventCount(b))
-		w.Raw(",mapped|->TRUE")
+		w.Raw(",mapped|->")
+		w.Bool(!b.Unmapped)
 		w.field(",requested", requested)
 		w.field(",size", int(b.Size))
 		w.Raw(",uses|->")
@@ -111,14 +116,32 @@ func (w *writer) eventCount(b *model.Block) (count int) {
 }
 
 func (w *writer) cached() {
-	free := w.those(isFree)
+	free := w.those(isCached)
 	w.Set(len(free), func(i int) { w.Int(units(free[i].block.Address)) })
 }
 
 func (w *writer) device() {
-	w.Set(len(w.state.Segments), func(i int) {
-		w.memory(spec.Range{Ptr: w.state.Segments[i].Address, Bytes: w.state.Segments[i].Size})
-	})
+	var pieces []spec.Range
+	for i := range w.state.Segments {
+		pieces = append(pieces, memoryOf(&w.state.Segments[i])...)
+	}
+	w.Set(len(pieces), func(i int) { w.memory(pieces[i]) })
+}
+
+// memoryOf is the memory behind a segment: one piece, or pages.
+func memoryOf(g *model.Segment) (pieces []spec.Range) {
+	if !g.Expandable {
+		return []spec.Range{{Ptr: g.Address, Bytes: g.Size}}
+	}
+	for at := uint64(0); at < g.Size; at += g.Page {
+		page := spec.Range{Ptr: g.Address + spec.Ptr(at), Bytes: g.Page}
+		if slices.ContainsFunc(g.Blocks, func(b model.Block) bool {
+			return !b.Unmapped && page.Overlaps(spec.Range{Ptr: b.Address, Bytes: b.Size})
+		}) {
+			pieces = append(pieces, page)
+		}
+	}
+	return pieces
 }
 
 func (w *writer) memory(r spec.Range) {
@@ -162,14 +185,14 @@ func (w *writer) stats() {
 	}
 	var split []place
 	for _, p := range w.those(isFree) {
-		if p.block.Size < p.segment.Size {
+		if p.block.Size < p.segment.Size && !p.segment.Expandable {
 			split = append(split, p)
 		}
 	}
 	w.field("[active", sum(w.those(func(b *model.Block) bool { return !isFree(b) })))
 	w.field(",allocated", sum(w.those(isAllocated)))
 	w.field(",inactiveSplit", sum(split))
-	w.field(",reserved", sum(w.places))
+	w.field(",reserved", sum(w.those(isMapped)))
 	w.Raw("]")
 }
 

@@ -47,10 +47,14 @@ func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (spec.Tr
 // settings are those that a trace begins with. A unit is what sizes in settings count
 // in (Geometry.MiB).
 func (b *Bounds) settings() string {
-	if b.MaxSplitSize > 2*b.Memory {
-		return ""
+	var settings []string
+	if b.ExpandableSegments {
+		settings = append(settings, "expandable_segments:True")
 	}
-	return fmt.Sprintf("max_split_size_mb:%d,max_non_split_rounding_mb:%d", b.MaxSplitSize, b.MaxNonSplitRounding)
+	if b.MaxSplitSize <= 2*b.Memory {
+		settings = append(settings, fmt.Sprintf("max_split_size_mb:%d,max_non_split_rounding_mb:%d", b.MaxSplitSize, b.MaxNonSplitRounding))
+	}
+	return strings.Join(settings, ",")
 }
 
 // tracer turns steps into operations.
@@ -65,7 +69,7 @@ type tracer struct {
 
 // step appends what a step is in a trace.
 func (t *tracer) step(from *model.State, label string, to *model.State) error {
-	name, arguments, err := parseLabel(label)
+	name, arguments, err := ParseLabel(label)
 	if err != nil {
 		return err
 	}
@@ -92,8 +96,8 @@ func (t *tracer) step(from *model.State, label string, to *model.State) error {
 	return nil
 }
 
-// parseLabel takes apart what an action's label is made of: Malloc(1,3).
-func parseLabel(label string) (name string, arguments []int, err error) {
+// ParseLabel takes a label apart: the name of an action, and its arguments.
+func ParseLabel(label string) (name string, arguments []int, err error) {
 	name, rest, _ := strings.Cut(label, "(")
 	for text := range strings.SplitSeq(strings.TrimSuffix(rest, ")"), ",") {
 		if text == "" {
@@ -120,7 +124,7 @@ func (t *tracer) add(to *model.State, op spec.Op) {
 
 func (t *tracer) malloc(from, to *model.State, arguments []int) {
 	stream, bytes := spec.Stream(arguments[0]), uint64(arguments[1])
-	_, result := from.Malloc(stream, bytes, model.Given{From: origin})
+	_, result := from.Malloc(stream, bytes, model.Given{From: Origin})
 	op := spec.Op{Kind: spec.OpMalloc, ID: t.made, Stream: arguments[0], Size: bytes}
 	op.Expect.Error = spec.ErrorName(result.Err)
 	if result.Err == nil {

@@ -1,0 +1,176 @@
+package bounded_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"gaugeblock/model/bounded"
+	"gaugeblock/model/explore"
+	"gaugeblock/model/tlc"
+)
+
+// tiny is small enough for the plainest checks.
+const tiny = `SPECIFICATION Spec
+CONSTANTS
+    MinBlock = 1
+    SmallSize = 1
+    SmallBuffer = 2
+    MinLargeAlloc = 3
+    LargeBuffer = 4
+    RoundLarge = 2
+    MaxSplitSize = 100
+    MaxNonSplitRounding = 6
+    ExpandableSegments = FALSE
+    Memory = 2
+    Limit = 100
+    Streams = {1, 2}
+    Sizes = {1}
+INVARIANT NoReuseWhileInUse
+CHECK_DEADLOCK FALSE
+`
+
+const tinyPools = tiny + `CONSTANTS
+    PoolIds = {1}
+    MaxUses = 1
+    OverflowPools = {}
+    NotesTwice = FALSE
+`
+
+var tinies = map[string]string{"core": tiny, "pools": tinyPools}
+
+func open(t *testing.T, mirror string) *bounded.Check {
+	c, err := tlc.ReadConfig([]byte(tinies[mirror]), "tiny.cfg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check, err := bounded.Open(mirror, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return check
+}
+
+// everyState walks through all states in the plainest way.
+func everyState(m bounded.Mirror, visit func(s *bounded.State)) {
+	seen := map[string]bool{}
+	queue := m.Initial()
+	for ; len(queue) > 0; queue = queue[1:] {
+		if key := string(m.Key(nil, queue[0])); !seen[key] {
+			seen[key] = true
+			visit(queue[0])
+			m.Next(queue[0], func(_ int, next *bounded.State) { queue = append(queue, next) })
+		}
+	}
+}
+
+// TestKeyAndText: two states have one key exactly if they have one text; and the text
+// is canonical.
+func TestKeyAndText(t *testing.T) {
+	for mirror := range tinies {
+		m := open(t, mirror).Mirror
+		texts := map[string]bool{}
+		states := 0
+		everyState(m, func(s *bounded.State) {
+			states++
+			text := m.Text(nil, s)
+			texts[string(text)] = true
+			if again, err := tlc.CanonicalState(nil, text); err != nil || !bytes.Equal(again, text) {
+				t.Fatalf("%s: the text is not canonical (%v):\n%s\n%s", mirror, err, text, again)
+			}
+		})
+		if len(texts) != states {
+			t.Errorf("%s: %d states have %d texts", mirror, states, len(texts))
+		}
+	}
+}
+
+// TestSymmetry: the classes of states, each counted with its members, are all states.
+func TestSymmetry(t *testing.T) {
+	for mirror := range tinies {
+		m := open(t, mirror).Mirror
+		classes := explore.Explore(m, explore.Options[*bounded.State]{Symmetry: m.Variants})
+		states, own := 0, 0
+		everyState(m, func(s *bounded.State) {
+			states++
+			m.Variants(s, func(variant *bounded.State) {
+				if bytes.Equal(m.Key(nil, s), m.Key(nil, variant)) {
+					own++ // its own mirror image
+				}
+			})
+		})
+		if classes.States != (states+own)/2 {
+			t.Errorf("%s: %d classes of %d states, of which %d stand alone", mirror, classes.States, states, own)
+		}
+	}
+}
+
+// TestWorkers: the result does not depend on the number of workers.
+func TestWorkers(t *testing.T) {
+	for mirror := range tinies {
+		check := open(t, mirror)
+		check.Options.Text = check.Mirror.Text
+		var first explore.Result[*bounded.State]
+		for workers := 1; workers <= 4; workers++ {
+			check.Options.Workers = workers
+			r := explore.Explore(check.Mirror, check.Options)
+			if r.Violation != nil {
+				r.Violation.Trace = nil // states are pointers
+			}
+			if workers == 1 {
+				first = r
+			}
+			if first.StateDigest != r.StateDigest || first.EdgeDigest != r.EdgeDigest || first.Generated != r.Generated {
+				t.Errorf("%s: %+v with 1 worker, %+v with %d", mirror, first, r, workers)
+			}
+		}
+	}
+}
+
+// TestOpenErrors: a configuration that the model is no mirror of is refused.
+func TestOpenErrors(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{"Memory = 2", "Memory = 200", "more than 255 addresses"},
+		{"Memory = 2", "Memory = {}", "tiny.cfg:12: Memory is not a number"},
+		{"Limit = 100", "Other = 100", "Other is nothing that the model knows"},
+		{"Limit = 100", "FreeBlock <- Other", "FreeBlock is nothing that the model knows"},
+		{"Limit = 100", "", "the constant Limit is missing"},
+		{"{1, 2}", "{1, 3}", "Streams is not 1..n"},
+		{"{1}", "{0}", "a size is not in 1..255"},
+		{"SmallSize = 1", "SmallSize = 3", "geometry: "},
+		{"Spec\n", "OtherSpec\n", "the model has no specification OtherSpec"},
+		{"NoReuseWhileInUse", "Nothing", "the model has no property Nothing"},
+	} {
+		cfg, err := tlc.ReadConfig([]byte(strings.Replace(tiny, c.old, c.new, 1)), "tiny.cfg")
+		if err == nil {
+			_, err = bounded.Open("core", cfg)
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %s", c.new, err, c.want)
+		}
+	}
+	if _, err := bounded.Open("nothing", &tlc.Config{}); err == nil {
+		t.Error("there is a mirror of nothing")
+	}
+}
+
+// TestNextLeavesStatesAlone: a state stays what it is, whatever follows it.
+func TestNextLeavesStatesAlone(t *testing.T) {
+	for mirror := range tinies {
+		m := open(t, mirror).Mirror
+		rapid.Check(t, func(t *rapid.T) {
+			s := m.Initial()[0]
+			for range 20 {
+				before := m.Text(nil, s)
+				var next []*bounded.State
+				m.Next(s, func(_ int, n *bounded.State) { next = append(next, n) })
+				if after := m.Text(nil, s); !bytes.Equal(before, after) {
+					t.Fatalf("was\n%s\nand is\n%s", before, after)
+				}
+				s = rapid.SampledFrom(next).Draw(t, "next")
+			}
+		})
+	}
+}
