@@ -27,7 +27,12 @@ type Performed struct {
 
 // NewPlayer sets up the devices that the header describes, and an allocator.
 func NewPlayer(h *spec.TraceHeader, newAllocator Factory) (*Player, error) {
-	m, err := newMachine("", h, newAllocator)
+	return NewPlayerAround(h, newAllocator, nil)
+}
+
+// NewPlayerAround does so on what is put around the fake device; nil puts nothing.
+func NewPlayerAround(h *spec.TraceHeader, newAllocator Factory, around Around) (*Player, error) {
+	m, err := newMachine("", h, newAllocator, around)
 	if err != nil {
 		return nil, err
 	}
@@ -47,14 +52,14 @@ func (p *Player) Perform(op *spec.Op) Performed {
 // Allocator is the one that the operations are performed on.
 func (p *Player) Allocator() spec.Allocator { return p.machine.allocator }
 
-// GPU is the device that they are performed on.
-func (p *Player) GPU() *fakegpu.GPU { return p.machine.gpu }
+// GPU is the fake device that they are performed on.
+func (p *Player) GPU() *fakegpu.GPU { return p.machine.fake }
 
 // Close puts away what belongs to the program and not to the allocator: events,
-// graphs and streams. What is left on the device after that is the allocator's.
+// graphs, trees and streams. What is left on the device after that is the allocator's.
 func (p *Player) Close() error {
 	m := p.machine
-	var failures error
+	failures := m.trees.close(m)
 	for _, number := range slices.Sorted(maps.Keys(m.marks)) {
 		failures = errors.Join(failures, m.gpu.DestroyEvent(m.marks[number].event))
 	}
@@ -73,7 +78,7 @@ func (p *Player) Close() error {
 
 // Leaks lists what is still held of the devices, by whichever process.
 func (p *Player) Leaks() []string {
-	leaks := p.machine.gpu.Leaks()
+	leaks := p.machine.fake.Leaks()
 	if other := p.machine.other.gpu; other != nil {
 		for _, leak := range other.Leaks() {
 			leaks = append(leaks, "the other process: "+leak)

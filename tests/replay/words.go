@@ -145,6 +145,13 @@ var opWords = map[spec.OpKind]func(b *strings.Builder, op *spec.Op){
 	spec.OpNeedMemoryCallback: func(b *strings.Builder, op *spec.Op) {
 		fmt.Fprintf(b, "need_memory_callback that frees %v", op.Frees)
 	},
+	spec.OpTreeCall: callInWords,
+	spec.OpTreeDrop: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "drop output %d of call %d", op.Output.Index, op.Output.Call)
+	},
+	spec.OpTreeMoveStaticInput: func(b *strings.Builder, op *spec.Op) {
+		fmt.Fprintf(b, "move_static of function %d", op.Function)
+	},
 	spec.OpBusy:        streamInWords,
 	spec.OpDrain:       streamInWords,
 	spec.OpSynchronize: streamInWords,
@@ -198,6 +205,21 @@ func workInWords(b *strings.Builder, op *spec.Op) {
 	}
 	if len(op.Writes) > 0 {
 		fmt.Fprintf(b, ", writes %s", rangesInWords(op.Writes))
+	}
+}
+
+func callInWords(b *strings.Builder, op *spec.Op) {
+	fmt.Fprintf(b, "call %d of function %d", op.Call, op.Function)
+	for i, in := range op.Inputs {
+		b.WriteString([]string{" with ", ", "}[min(i, 1)])
+		switch {
+		case in.Output == nil:
+			fmt.Fprintf(b, "%s", bytesInWords(in.Fresh))
+		case in.Consume:
+			fmt.Fprintf(b, "the only hold on output %d of call %d", in.Output.Index, in.Output.Call)
+		default:
+			fmt.Fprintf(b, "output %d of call %d", in.Output.Index, in.Output.Call)
+		}
 	}
 }
 
