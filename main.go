@@ -7,6 +7,7 @@
 //	gaugeblock explore           look at every state of the model at small bounds
 //	gaugeblock record            print a recorder for PyTorch programs
 //	gaugeblock whatif FILE       replay a memory snapshot under other settings
+//	gaugeblock report FILE       draw a memory snapshot as a page to look at
 //	gaugeblock version           tell what this is
 //
 // The exit status is 0 when everything was exact, 1 when something differed or is
@@ -38,6 +39,7 @@ type commandLine struct {
 	Record  recordCommand  `cmd:"" help:"Print a Python file that records what a PyTorch program asks of its allocator: gaugeblock record > gb_record.py."`
 	Explore exploreCommand `cmd:"" help:"Look at every state that the model can reach at small bounds."`
 	Whatif  whatifCommand  `cmd:"" help:"Replay a PyTorch memory snapshot under other settings and limits, and say which would have been best."`
+	Report  reportCommand  `cmd:"" help:"Draw a PyTorch memory snapshot as one HTML page: what lay where, what kept it, and what other settings would have done."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

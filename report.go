@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/snapshotfile"
+	memoryreport "gaugeblock/tests/report"
+	"gaugeblock/tests/whatif"
+)
+
+// reportCommand is "gaugeblock report".
+type reportCommand struct {
+	Snapshot string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), or - for standard input."`
+	Out      string    `short:"o" name:"out" required:"" placeholder:"FILE" help:"Write the page to this file, or - for standard output."`
+	Limit    byteLimit `name:"limit" placeholder:"BYTES" help:"Try other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run met, if it met one."`
+	WhatIf   bool      `name:"whatif" default:"true" negatable:"" help:"Try other settings; --no-whatif leaves them out (default: try)."`
+	Device   int       `name:"device" default:"-1" placeholder:"N" help:"Look at this device (default: the one that ran out of memory, or else did most)."`
+}
+
+// Help is what "gaugeblock report --help" says beside the flags.
+func (*reportCommand) Help() string {
+	return `The page is one HTML file that loads nothing: memory over time, what lies where at
+the peak and at the end, what keeps segments from being returned, the sizes of
+requests, and what other settings would have done. docs/report.md explains it.
+
+The exit status is 0 if the page was written, and 2 if the input or the command
+line made no sense.`
+}
+
+// Run reads the snapshot and writes the page.
+func (c *reportCommand) Run(env *environment) error {
+	file, name, err := openSnapshot(c.Snapshot, env.stdin)
+	if err != nil {
+		return err
+	}
+	options := memoryreport.Options{Source: filepath.Base(name), Device: whatif.ChooseDevice(file)}
+	if c.Device >= 0 {
+		options.Device = spec.Device(c.Device)
+	}
+	if c.WhatIf {
+		if options.Study, options.Notes, err = c.study(env, file, options.Device); err != nil {
+			return err
+		}
+	}
+	data, err := memoryreport.Build(file, options)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if c.Out == "-" {
+		return memoryreport.Write(env.stdout, data)
+	}
+	return writeWhole(c.Out, func(w io.Writer) error { return memoryreport.Write(w, data) })
+}
+
+// study tries other settings. A snapshot without history is drawn all the same.
+func (c *reportCommand) study(env *environment, file *snapshotfile.File, device spec.Device) (*whatif.Study, []string, error) {
+	history, err := whatif.Rebuild(file, device)
+	var none *whatif.HistoryError
+	if errors.As(err, &none) {
+		return nil, nil, nil // the page says so itself
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var notes []string
+	limit := c.Limit.bytes
+	if !c.Limit.given && history.Limit.Refused() {
+		limit = history.Limit.Least
+		notes = append(notes, limitNote(history.Limit))
+	}
+	progress := newProgress(env.stderr, math.MaxInt, false)
+	progress.counting = "%d of %d runs"
+	study, err := whatif.Try(history, whatif.Options{
+		Limit: limit,
+		Progress: func(done, total int) {
+			progress.total = total
+			progress.set(done)
+		},
+	})
+	progress.set(progress.total)
+	progress.finish()
+	return study, notes, err
+}
+
+// openSnapshot reads a snapshot, and says what messages call it.
+func openSnapshot(path string, stdin io.Reader) (*snapshotfile.File, string, error) {
+	if path == "-" {
+		file, err := snapshotfile.Read(stdin, "stdin")
+		return file, "stdin", err
+	}
+	file, err := snapshotfile.Open(path)
+	return file, path, err
+}
+
+// writeWhole writes a file whole or not at all.
+func writeWhole(path string, write func(io.Writer) error) error {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriter(file)
+	err = errors.Join(write(buffered), buffered.Flush(), file.Chmod(0o644), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		os.Remove(file.Name())
+	}
+	return err
+}
