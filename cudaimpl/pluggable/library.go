@@ -168,12 +168,15 @@ func (l *Library) BaseAllocation(p spec.Ptr) (base spec.Ptr, bytes uint64) {
 	return base, bytes
 }
 
-// BeginAllocateToPool diverts the requests that the filter accepts. In the log they are
-// those of the calling thread, which they nearly always are.
+// BeginAllocateToPool diverts the requests for the streams that the filter accepts.
 func (l *Library) BeginAllocateToPool(dev spec.Device, id spec.PoolID, filter func(spec.Stream) bool) {
 	op := &spec.Op{Kind: spec.OpPoolBegin, Device: dev, Pool: id, By: spec.ByThread}
 	_ = l.do(op, func() error {
-		return l.allocator.BeginAllocateToPool(dev, id, func(r spec.Request) bool { return filter(r.Stream) })
+		accepts := func(r spec.Request) bool { return filter(r.Stream) }
+		if l.log != nil {
+			accepts = l.log.noting(accepts)
+		}
+		return l.allocator.BeginAllocateToPool(dev, id, accepts)
 	})
 }
 

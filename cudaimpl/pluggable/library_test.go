@@ -22,8 +22,8 @@ func program(t *testing.T, d device, l *pluggable.Library, shares bool) {
 	var live []spec.Ptr
 	for i := range 600 {
 		switch choice := r.IntN(100); {
-		case i == 200:
-			l.BeginAllocateToPool(0, pool, func(spec.Stream) bool { return true })
+		case i == 200: // of one stream only
+			l.BeginAllocateToPool(0, pool, func(s spec.Stream) bool { return s == streams[1] })
 		case i == 300:
 			l.EndAllocateToPool(0, pool)
 		case i == 400:

@@ -20,6 +20,10 @@ import (
 // end. So operations go to a file of their own first (the trace's name with ".part"), and
 // the trace is written from it when the log is closed: all of it, or nothing.
 //
+// A redirection has a filter that nobody can look into. But it is seen which requests it
+// accepts: in the trace it diverts those of a thread of its own, by number, and the
+// requests that it has accepted are that thread's. All others are thread 0's.
+//
 // Work on the device is not in the log. Memory that other streams use becomes free when
 // they get there, which cannot be told from calls; so from the first record_stream on the
 // log says what was asked, and no longer what came of it.
@@ -29,7 +33,6 @@ import (
 type opLog struct {
 	path   string
 	header spec.TraceHeader
-	thread func() int // the calling thread's number
 
 	mu      sync.Mutex
 	part    *os.File
@@ -45,6 +48,8 @@ type opLog struct {
 	op       *spec.Op // under way
 	silent   bool     // it is not to be written
 	observed []spec.Event
+	diverted spec.Thread // where the request went
+	begun    spec.Thread // redirections so far
 }
 
 // newLog begins a log.
@@ -58,7 +63,7 @@ func newLog(path string, d Device, settings string) (*opLog, error) {
 		return nil, err
 	}
 	l := &opLog{
-		path: path, part: part, thread: threadID, buffer: bufio.NewWriter(part), ids: map[spec.Ptr]int64{},
+		path: path, part: part, buffer: bufio.NewWriter(part), ids: map[spec.Ptr]int64{},
 		header: spec.TraceHeader{
 			Source: "libgaugeblock", DeviceName: properties.Name, TotalMemory: properties.TotalMemory,
 			Devices: d.DeviceCount(), Settings: settings, Family: "log", Streams: []spec.Stream{0},
@@ -72,9 +77,9 @@ func newLog(path string, d Device, settings string) (*opLog, error) {
 func (l *opLog) write(op *spec.Op, perform func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	op.Thread = spec.Thread(l.thread())
-	l.op, l.silent, l.observed = op, false, []spec.Event{}
+	l.op, l.silent, l.observed, l.diverted = op, false, []spec.Event{}, 0
 	err := perform()
+	op.Thread = l.diverted
 	if op.Kind == spec.OpRecordStream {
 		l.shared = true
 	}
@@ -108,6 +113,21 @@ func (l *opLog) stream(s spec.Stream) int {
 		l.header.Streams = append(l.header.Streams, s)
 	}
 	return i
+}
+
+// noting makes of the filter of the redirection that is being begun one that is seen. The
+// filters are asked from the one begun last on, until one accepts.
+func (l *opLog) noting(accepts spec.RequestFilter) spec.RequestFilter {
+	l.begun++
+	number := l.begun
+	l.diverted = number
+	return func(r spec.Request) bool {
+		accepted := accepts(r)
+		if accepted && r.Bytes > 0 {
+			l.diverted = number
+		}
+		return accepted
+	}
 }
 
 // gave says what the malloc under way has given.

@@ -55,6 +55,9 @@ type Options struct {
 	// Every so many operations everything is looked at; 0 means at the end only.
 	Every int
 
+	// Around, if given, is put around the fake device.
+	Around replay.Around
+
 	// Align is what addresses have to be multiples of, in bytes; 0 means the
 	// geometry's MinBlock.
 	Align uint64
@@ -99,7 +102,7 @@ func newTrial(area *Area, h spec.TraceHeader, o Options) (*Trial, error) {
 		cache = newCacheWatch()
 		factory = cache.between(factory)
 	}
-	player, err := replay.NewPlayer(&h, factory)
+	player, err := replay.NewPlayerAround(&h, factory, o.Around)
 	if err != nil {
 		return nil, err
 	}

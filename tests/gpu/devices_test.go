@@ -33,7 +33,7 @@ func (f fake) hold(dev spec.Device, s spec.Stream) (func(), error) {
 	if err := f.Busy(dev, s); err != nil {
 		return nil, err
 	}
-	return func() { _ = f.Drain(dev, s) }, nil
+	return func() { f.OpenGate(dev, s) }, nil
 }
 
 func (f fake) close() error { f.Exit(); return nil }
@@ -58,7 +58,7 @@ func onBoth(t *testing.T, run func(l *lab)) {
 }
 
 func newFake() device {
-	return fake{fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, 16*spec.GiB)})}
+	return fake{fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(3, 16*spec.GiB)})}
 }
 
 // openReal is the real device; without one the test is skipped.

@@ -10,7 +10,7 @@
 //	processes_test.go    memory shared between two processes
 //	peers_test.go        two devices
 //	conformance_test.go  tests/conformance, unchanged, on a device that shadows the fake one
-//	shadow*.go           that device
+//	shadow*_test.go      that device
 //
 // The test binary is all that has to be carried to a GPU machine (make gpu-suite);
 // docs/gpu.md says how to run it. It leaves a summary in the file that

@@ -25,7 +25,7 @@ type summary struct {
 }
 
 var (
-	results   summary
+	results   = summary{Failed: []string{}, Skipped: []string{}}
 	resultsMu sync.Mutex
 )
 

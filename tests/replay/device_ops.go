@@ -16,7 +16,7 @@ const mostDevices = 16
 // setUpDevices makes the machine that the header describes, with a script of
 // addresses for each device. What an operation makes the driver do concerns the
 // operation's own device, as events do not say which device they are of.
-func (m *machine) setUpDevices() error {
+func (m *machine) setUpDevices(around Around) error {
 	h := m.header
 	if h.Devices > mostDevices {
 		return &spec.NotSupportedError{
@@ -31,11 +31,15 @@ func (m *machine) setUpDevices() error {
 		config.Waits, config.FreeWaits = fakegpu.WaitsDrain, true
 	}
 	m.hardware = fakegpu.NewMachine(config)
-	m.gpu = m.hardware.NewProcess()
+	m.fake = m.hardware.NewProcess()
 	for dev := range h.Devices {
 		script := fakegpu.NewScript()
-		m.gpu.UseScript(spec.Device(dev), script)
+		m.fake.UseScript(spec.Device(dev), script)
 		m.scripts = append(m.scripts, script)
+	}
+	m.gpu = m.fake
+	if around != nil {
+		m.gpu = around(m.fake)
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ type machine struct {
 	header    *spec.TraceHeader
 	tolerance tolerance
 	hardware  *fakegpu.Machine
-	gpu       *fakegpu.GPU
+	fake      *fakegpu.GPU
+	gpu       Device            // the fake, or what was put around it
 	scripts   []*fakegpu.Script // by device
 	allocator spec.Allocator
 
@@ -47,7 +48,7 @@ type allocation struct {
 
 // newMachine sets up what the header describes. Before any set_memory_fraction a
 // trace has no limit, whatever its settings say: the recorder took it away.
-func newMachine(file string, h *spec.TraceHeader, newAllocator Factory) (*machine, error) {
+func newMachine(file string, h *spec.TraceHeader, newAllocator Factory, around Around) (*machine, error) {
 	m := &machine{
 		file: file, header: h, tolerance: toleranceOf(h.Family),
 		streams:     map[spec.Stream]spec.Device{},
@@ -60,7 +61,7 @@ func newMachine(file string, h *spec.TraceHeader, newAllocator Factory) (*machin
 		other:       otherProcess{newAllocator: newAllocator},
 		opened:      map[int64]spec.OpenedMemory{},
 	}
-	if err := m.setUpDevices(); err != nil {
+	if err := m.setUpDevices(around); err != nil {
 		return nil, err
 	}
 	var err error

@@ -46,7 +46,7 @@ func Reader(r io.Reader, name string, o Options) (Result, error) {
 // With an error the result is worth nothing.
 func Trace(trace *spec.TraceReader, name string, o Options) (Result, error) {
 	r := run{result: Result{File: name}, story: story{w: o.Story}}
-	m, err := newMachine(name, trace.Header(), o.New)
+	m, err := newMachine(name, trace.Header(), o.New, nil)
 	switch {
 	case lacksAbility(err):
 		r.result.NotSupported = inability(err)
@@ -101,7 +101,7 @@ func (r *run) step(op *spec.Op) error {
 		r.notSupported(op, out.err)
 		return nil
 	}
-	if r.story.operation(r.result.Operations, op, out, r.machine.gpu); r.story.err != nil {
+	if r.story.operation(r.result.Operations, op, out, r.machine.fake); r.story.err != nil {
 		return r.story.err
 	}
 	if op.Expect.Unknown() {
