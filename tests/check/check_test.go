@@ -130,6 +130,8 @@ func FuzzReader(f *testing.F) {
 	f.Add(`{"format":"allocator-trace","version":2,"total_memory":4194304,"streams":[0,16]}` + "\n" +
 		`{"op":"malloc","id":1,"size":1024,"addr":2097152,"events":[["segment_map",2097152,2097152,0]]}` + "\n" +
 		`{"op":"free","id":1,"events":[["segment_unmap",2097152,2097152,0]]}` + "\n" + `{"op":"free","id":1}` + "\n")
+	f.Add(`{"format":"allocator-trace","version":2,"total_memory":34,"streams":[0]}` + "\n" +
+		`{"op":"malloc","id":1,"size":4,"addr":2097152,"events":[["segment_map",2097152,20971522097152,0]]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		_, err := check.Reader(strings.NewReader(text), "log", check.Options{Reference: reference.New})
 		var bad *spec.TraceError

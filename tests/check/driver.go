@@ -28,6 +28,9 @@ type reservation struct {
 // pageSize is what pages are mapped in here, whatever the real ones were.
 const pageSize = 2 * spec.MiB
 
+// mostPages is how many are mapped at most, a TiB of them.
+const mostPages = 1 << 19
+
 func newDriver(c *checker) driver {
 	d := driver{c: c, pages: map[spec.Ptr]spec.PageHandle{}}
 	for dev := range c.header.Devices {
@@ -118,6 +121,9 @@ func (d *driver) stillOut(r spec.Range) {
 func (d *driver) mapRange(dev spec.Device, r spec.Range) error {
 	if r.Bytes == 0 || r.Bytes%pageSize != 0 || uint64(r.Ptr)%pageSize != 0 {
 		return d.obtain(dev, r)
+	}
+	if r.Bytes/pageSize > uint64(mostPages-len(d.pages)) {
+		return d.c.bad("%d bytes at %v are said to be mapped, which makes more than a TiB", r.Bytes, r.Ptr)
 	}
 	if d.around(r) < 0 {
 		long := max((d.c.header.TotalMemory/8*9+pageSize-1)/pageSize*pageSize, r.Bytes)

@@ -17,8 +17,7 @@ import (
 // what goes wrong is the allocator's fault. Where upstream itself gives memory out
 // too early it keeps away, see docs/invariants.md, NoReuseWhileInUse:
 //
-//   - While requests are redirected it does not free memory for which it has
-//     recorded a stream, meanwhile, that is not captured.
+//   - It does not free memory whose uses would be forgotten (careful.go).
 //   - It does not record a stream for the same memory both in a capture and
 //     outside.
 //   - It captures only while requests of the device are redirected.

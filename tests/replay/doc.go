@@ -12,7 +12,7 @@
 // A trace mixes what the program asked for, what the driver answered and what
 // the allocator decided. The first is executed (handlers, allocator_ops.go and
 // device_ops.go), the second is fed to the fake GPU, since no allocator can guess
-// at which address a real driver puts a segment (driver.go), and the third is
+// at which address a real driver puts a segment (device_ops.go), and the third is
 // compared (compare.go). What may differ all the same is listed in tolerance.go,
 // each with its reason; nothing else may.
 //
