@@ -22,10 +22,17 @@
 //	Free                        takes it back                                 free.go
 //	RecordStream                notes that a stream uses it                   free.go
 //	EmptyCache                  returns what can go to the driver             release.go
+//	BeginAllocateToPool, EndAllocateToPool, ReleasePool
+//	                            the life of a private pool                    pool.go
+//	Checkpoint, SetCheckpointPoolState
+//	                            note a pool's state, and set it back          checkpoint.go
 //	SetMemoryFraction           limits what is held from the driver           settings.go
 //	Configure                   changes settings                              settings.go
-//	Busy, Drain                 work in a stream is held up; completes        stream.go
+//	Busy, Launch, Complete, Drain
+//	                            work in a stream is held up; completes        stream.go
 //	Stats, Layout               what can be seen of a state                   view.go
+//
+// expandable.go has what is different in segments that grow and shrink.
 //
 // Step (step.go) has all of them behind one door: for an operation and what came
 // of it, it says what the next state is, or why that cannot have come of it.
@@ -50,9 +57,10 @@
 //
 // # What is left out
 //
-// Private pools, captures, checkpoints and expandable segments are not here yet.
-// Their places are clear: a Segment would name its pool and a Block would know
-// whether memory is behind it; the choice of a pool belongs to MallocSearch, the
-// growth of a segment to DriverMalloc. Of the figures only those that a state
-// implies are here: not the peaks, nor the sums over time.
+// Redirections are by stream, not by thread or capture; pools with functions of their
+// own; the reuse of frees in a capture; sharing between processes; failures of the
+// driver other than having no memory. Of the figures only those that a state implies are here: not
+// the peaks, nor the sums over time.
+//
+// Package bounded has this model at small bounds, where all states can be looked at.
 package model

@@ -68,6 +68,21 @@ type Call struct {
 	failure     error    // the result, when done
 }
 
+// Attempt is which attempt to get a segment it is, from 1.
+func (c *Call) Attempt() int { return c.attempt }
+
+// Asked reports whether the driver has answered, and Granted what it has given.
+func (c *Call) Asked() bool { return c.next == answered }
+
+// Granted is the segment that the driver has given and nobody has registered; empty if
+// there is none.
+func (c *Call) Granted() spec.Range {
+	if c.segment == 0 {
+		return spec.Range{}
+	}
+	return spec.Range{Ptr: c.segment, Bytes: c.segmentSize}
+}
+
 // Given is what is decided outside the allocator in the course of a malloc.
 type Given struct {
 	// Segment is where the driver puts the new segment, if it grants one.

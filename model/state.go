@@ -38,6 +38,8 @@ type State struct {
 	Redirections []Redirection // the latest last
 	CaptureUses  []CaptureUse  // by block, then stream
 
+	Saved []Checkpoint // that the program has, by pool
+
 	// Searches counts the searches of the default pool, small and large, while garbage
 	// collection is on. The age of a free block is what it has grown by since.
 	Searches [2]uint64
@@ -121,6 +123,7 @@ func (s State) copy() State {
 	s.Pools = slices.Clone(s.Pools)
 	s.Redirections = slices.Clone(s.Redirections)
 	s.CaptureUses = slices.Clone(s.CaptureUses)
+	s.Saved = slices.Clone(s.Saved) // the checkpoints do not change
 	return s
 }
 
@@ -131,6 +134,7 @@ func (s State) Equal(o State) bool {
 		slices.EqualFunc(s.Segments, o.Segments, Segment.equal) &&
 		slices.Equal(s.Events, o.Events) && slices.EqualFunc(s.Streams, o.Streams, Stream.equal) && slices.Equal(s.Calls, o.Calls) &&
 		slices.Equal(s.Pools, o.Pools) && slices.Equal(s.Redirections, o.Redirections) && slices.Equal(s.CaptureUses, o.CaptureUses) &&
+		slices.EqualFunc(s.Saved, o.Saved, Checkpoint.equal) &&
 		s.Searches == o.Searches && s.Counts == o.Counts
 }
 

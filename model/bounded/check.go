@@ -39,8 +39,10 @@ type Check struct {
 
 // mirrors are the specifications there are.
 var mirrors = map[string]func(*tlc.Config) (Mirror, error){
-	"core":  openCore,
-	"pools": openPools,
+	"core":       openCore,
+	"pools":      openPools,
+	"checkpoint": openCheckpoints,
+	"twostep":    openTwoStep,
 }
 
 // Open readies a configuration for a mirror: "core". Whatever it says that the model

@@ -37,12 +37,19 @@ func (c *Core) Initial() []*model.State { return []*model.State{c.initial()} }
 
 // Next implements explore.Specification.
 func (c *Core) Next(s *model.State, yield func(label int, next *model.State)) {
-	tell := func(label int, next model.State) { yield(label, &next) }
 	for i, stream := range c.Streams {
 		for j, size := range c.Sizes {
 			next, _ := s.Malloc(stream, size, model.Given{From: Origin})
-			tell(c.malloc.label(i, j), next)
+			yield(c.malloc.label(i, j), &next)
 		}
+	}
+	c.rest(s, yield)
+}
+
+// rest is what can happen beside mallocs.
+func (c *Core) rest(s *model.State, yield func(label int, next *model.State)) {
+	tell := func(label int, next model.State) { yield(label, &next) }
+	for i, stream := range c.Streams {
 		if workIn(s, stream) > 0 {
 			tell(c.complete.label(i), s.Complete(onDevice(stream)))
 		}

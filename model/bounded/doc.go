@@ -7,6 +7,9 @@
 //	bounds.go       the constants of a configuration
 //	core.go         malloc, free, streams, emptying the cache
 //	pools.go        private pools and captures
+//	checkpoint.go   checkpoints of them
+//	twostep.go      mallocs that release the lock while the driver is asked
+//	check.go        which configuration is for which of these, and what it checks
 //	actions.go      how steps get their labels
 //	key.go          a state as bytes: what tells states apart
 //	text.go         a state as TLA+ writes it: what the two sides are compared by

@@ -125,6 +125,11 @@ func (w *writer) device() {
 	for i := range w.state.Segments {
 		pieces = append(pieces, memoryOf(&w.state.Segments[i])...)
 	}
+	for i := range w.state.Calls {
+		if granted := w.state.Calls[i].Granted(); granted.Bytes > 0 {
+			pieces = append(pieces, granted)
+		}
+	}
 	w.Set(len(pieces), func(i int) { w.memory(pieces[i]) })
 }
 

@@ -1,0 +1,139 @@
+package bounded
+
+import (
+	"slices"
+
+	"gaugeblock/model"
+	"gaugeblock/model/explore"
+	"gaugeblock/model/tlc"
+)
+
+// TwoStep is TwoStepMalloc.tla: Core, with threads whose mallocs release the lock while
+// the driver is asked.
+type TwoStep struct {
+	*Core
+	threads               []uint64
+	search, grant, resume action
+}
+
+func openTwoStep(c *tlc.Config) (Mirror, error) {
+	b, err := ReadBounds(c, "Threads")
+	if err != nil {
+		return nil, err
+	}
+	t := &TwoStep{Core: NewCore(b)}
+	r := constants{config: c}
+	t.threads = r.numbers("Threads")
+	threads := asInts(t.threads)
+	t.search = t.add("MallocSearch", threads, asInts(b.Streams), asInts(b.Sizes))
+	t.grant = t.add("DriverMalloc", threads)
+	t.resume = t.add("MallocResume", threads)
+	return t, r.err
+}
+
+// Initial implements explore.Specification.
+func (t *TwoStep) Initial() []*model.State {
+	s := t.initial()
+	s.Config.ReleaseLockOnMalloc = true
+	return []*model.State{s}
+}
+
+// Next implements explore.Specification. There is no malloc in one step.
+func (t *TwoStep) Next(s *model.State, yield func(label int, next *model.State)) {
+	t.Core.rest(s, yield)
+	given := model.Given{From: Origin}
+	for i, thread := range t.threads {
+		at := slices.IndexFunc(s.Calls, func(c model.Call) bool { return c.ID == int(thread) })
+		if at >= 0 {
+			next, _, _ := s.MallocResume(int(thread), given)
+			label := t.grant.label(i)
+			if s.Calls[at].Asked() {
+				label = t.resume.label(i)
+			}
+			yield(label, &next)
+			continue
+		}
+		for j, stream := range t.Streams {
+			for k, size := range t.Sizes {
+				next, _, _ := s.MallocSearch(int(thread), stream, size, given)
+				yield(t.search.label(i, j, k), &next)
+			}
+		}
+	}
+}
+
+// Key implements explore.Specification.
+func (t *TwoStep) Key(to []byte, s *model.State) []byte {
+	to = t.Core.Key(to, s)
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		granted := c.Granted()
+		to = append(to, byte(c.ID), byte(c.Stream), byte(c.Requested), byte(c.Attempt()), flag(c.Asked()), byte(granted.Bytes))
+		if granted.Bytes > 0 {
+			to = append(to, byte(units(granted.Ptr)))
+		}
+	}
+	return to
+}
+
+// Text implements Mirror. tla/TwoStepMalloc.tla explains the variable.
+func (t *TwoStep) Text(to []byte, s *model.State) []byte {
+	w := newWriter(s)
+	t.variables(w)
+	w.variable("calls", func() { w.Set(len(s.Calls), func(i int) { w.call(&s.Calls[i]) }) })
+	return w.finish(to)
+}
+
+func (w *writer) call(c *model.Call) {
+	w.Raw("[asked|->")
+	w.Bool(c.Asked())
+	w.field(",attempt", c.Attempt())
+	w.field(",bytes", int(c.Requested))
+	w.Raw(",granted|->{")
+	if granted := c.Granted(); granted.Bytes > 0 {
+		w.memory(granted)
+	}
+	w.field("},stream", int(c.Stream))
+	w.field(",thread", c.ID)
+	w.Raw("]")
+}
+
+func (t *TwoStep) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
+	switch name {
+	case "NothingIsLostOnTheWay": // by construction
+	case "LimitHolds":
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{
+			Name: name, Holds: func(s *model.State) bool { return s.Reserved() <= t.Limit },
+		})
+	case "MallocsEnd":
+		to.LeadsTo = append(to.LeadsTo, t.mallocsEnd(fair)...)
+	default:
+		return t.Core.property(name, fair, to)
+	}
+	return true
+}
+
+// mallocsEnd: of every thread, if it is in a malloc, then it is not later.
+func (t *TwoStep) mallocsEnd(fair [][]int) (list []explore.LeadsTo[*model.State]) {
+	for _, thread := range t.threads {
+		inside := func(s *model.State) bool {
+			return slices.ContainsFunc(s.Calls, func(c model.Call) bool { return c.ID == int(thread) })
+		}
+		list = append(list, explore.LeadsTo[*model.State]{
+			Name: "MallocsEnd", Fair: fair,
+			From: inside, To: func(s *model.State) bool { return !inside(s) },
+		})
+	}
+	return list
+}
+
+// fairness implements Mirror.
+func (t *TwoStep) fairness(specification string) (fair [][]int, known bool) {
+	if specification != "FairSpec" {
+		return nil, specification == "Spec"
+	}
+	for i := range t.threads {
+		fair = append(fair, []int{t.grant.label(i)}, []int{t.resume.label(i)})
+	}
+	return fair, true
+}
