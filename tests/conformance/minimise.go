@@ -9,8 +9,8 @@ import (
 
 // A failure is found at the end of a program of some hundred operations, of which a
 // handful matter. The minimiser leaves out what it can, first large pieces, then
-// single operations, and then makes what is left simpler: smaller sizes, the first
-// stream, no thread. A shorter program counts if it fails in the same class. What
+// single operations, and then makes what is left simpler: fewer streams, smaller
+// sizes, the first stream, no thread. A shorter program counts if it fails in the same class. What
 // an operation needs that was left out is left out as well (Program.Prepare), so
 // that every candidate is a sensible program.
 
@@ -38,6 +38,7 @@ func Minimise(f *Failure, o Options) *Failure {
 		before = m.weight()
 		m.dropPieces()
 		m.dropPairs()
+		m.mergeStreams()
 		m.simplifyHeader()
 		m.simplify()
 	}
@@ -97,6 +98,27 @@ func (m *minimiser) dropPairs() {
 		for j := i + 1; j < len(m.best.Ops); j++ {
 			ops := m.best.Ops
 			m.try(m.best.Header, slices.Concat(ops[:i], ops[i+1:j], ops[j+1:]))
+		}
+	}
+}
+
+// mergeStreams lets one stream do what two did. What the two had to do with each other
+// falls away.
+func (m *minimiser) mergeStreams() {
+	for from := len(m.best.Header.Streams) - 1; from > 0; from-- {
+		for to := range from {
+			candidate := slices.Clone(m.best.Ops)
+			changed := false
+			for i := range candidate {
+				for _, stream := range []*int{&candidate[i].Stream, &candidate[i].On} {
+					if *stream == from {
+						*stream, changed = to, true
+					}
+				}
+			}
+			if changed {
+				m.try(m.best.Header, candidate)
+			}
 		}
 	}
 }
