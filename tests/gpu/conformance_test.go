@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -10,12 +12,23 @@ import (
 	"gaugeblock/tests/replay"
 )
 
-// How much of each area is run: so many operations, or for so long.
+// How much of each area is run: so many operations, or for so long. In all areas together
+// GAUGEBLOCK_OPERATIONS says how many.
 const (
-	conformanceOperations = 2500
+	conformanceOperations = 2000
 	conformanceLength     = 150 // of a program
-	conformancePatience   = 12 * time.Second
+	conformancePatience   = 30 * time.Second
 )
+
+func operations(t *testing.T) int {
+	text := os.Getenv("GAUGEBLOCK_OPERATIONS")
+	if text == "" {
+		return conformanceOperations
+	}
+	n, err := strconv.Atoi(text)
+	must(t, err)
+	return n / len(conformance.Areas())
+}
 
 // TestConformance runs programs of every area of the conformance suite through the
 // reference on a device that shadows the fake one (shadow_test.go). The shadow of one fake
@@ -39,7 +52,8 @@ func TestConformance(t *testing.T) {
 
 func shadowArea(t *testing.T, area *conformance.Area, on device) {
 	checked, calls, programs, void := 0, 0, 0, []string{}
-	for began := time.Now(); checked < conformanceOperations && time.Since(began) < conformancePatience; programs++ {
+	wanted := operations(t)
+	for began := time.Now(); checked < wanted && time.Since(began) < conformancePatience; programs++ {
 		var s *shadow
 		result := area.Run(uint64(programs+1), conformanceLength, conformance.Options{
 			New: reference.New, Every: 16,

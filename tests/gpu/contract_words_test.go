@@ -28,7 +28,7 @@ var contractWords = map[string]func(tk *talk, a []string) string{
 		return fmt.Sprintf("properties %s; memory %s; malloc %s", answer(err), answer(memory), answer(malloc))
 	},
 
-	// reserve NAME SIZE | unreserve NAME SIZE | page NAME SIZE | release NAME
+	// reserve NAME SIZE | unreserve NAME SIZE | page NAME SIZE | fabric NAME SIZE | release NAME
 	"reserve": func(tk *talk, a []string) string {
 		p, err := tk.ReserveAddress(0, size(a[1]))
 		return tk.give(a[0], uint64(p), err)
@@ -38,6 +38,10 @@ var contractWords = map[string]func(tk *talk, a []string) string{
 	},
 	"page": func(tk *talk, a []string) string {
 		h, err := tk.CreatePage(0, size(a[1]), spec.SharePOSIX)
+		return tk.give(a[0], uint64(h), err)
+	},
+	"fabric": func(tk *talk, a []string) string {
+		h, err := tk.CreatePage(0, size(a[1]), spec.ShareFabric)
 		return tk.give(a[0], uint64(h), err)
 	},
 	"release": func(tk *talk, a []string) string { return answer(tk.ReleasePage(spec.PageHandle(tk.name(a[0])))) },

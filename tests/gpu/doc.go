@@ -9,6 +9,8 @@
 //	graphs_test.go       graphs in private pools, launched again and again
 //	processes_test.go    memory shared between two processes
 //	peers_test.go        two devices
+//	threads_test.go      goroutines that move between threads
+//	close_test.go        everything is given back, lost_test.go: or cannot be
 //	conformance_test.go  tests/conformance, unchanged, on a device that shadows the fake one
 //	shadow*_test.go      that device
 //

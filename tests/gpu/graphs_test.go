@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -65,12 +66,12 @@ func graphs(l *lab, a poolAllocator) (wrong error) {
 		}
 		l.must(l.LaunchGraph(x, 0, s))
 		for j, r := range results {
-			if err := l.has(0, s, r, byte(1+j)); err != nil && wrong == nil {
+			if err := l.ends(s, r, byte(1+j)); err != nil && wrong == nil {
 				wrong = fmt.Errorf("launch %d, result %d: %w", i, j, err)
 			}
 		}
 		for j, r := range others {
-			if err := l.has(0, s, r, byte(100+j)); err != nil && wrong == nil {
+			if err := l.ends(s, r, byte(100+j)); err != nil && wrong == nil {
 				wrong = fmt.Errorf("launch %d, memory %d of the program: %w", i, j, err)
 			}
 		}
@@ -84,6 +85,16 @@ func graphs(l *lab, a poolAllocator) (wrong error) {
 		l.must(l.Free(0, r.Ptr))
 	}
 	return wrong
+}
+
+// ends says what is wrong if a range does not hold a value at its two ends.
+func (l *lab) ends(s spec.Stream, r spec.Range, value byte) error {
+	l.Helper()
+	const some = 4 * spec.KiB
+	return errors.Join(
+		l.has(0, s, spec.Range{Ptr: r.Ptr, Bytes: some}, value),
+		l.has(0, s, spec.Range{Ptr: r.End() - spec.Ptr(some), Bytes: some}, value),
+	)
 }
 
 // captureLayers captures two layers, each with memory of its own for as long as it

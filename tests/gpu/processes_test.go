@@ -68,24 +68,30 @@ func shareWithAnother(l *lab, settings string) {
 	}
 }
 
-// lend starts the other process and returns what it has read.
+// lend lets the other process open what is lent, and returns what it has read.
 func lend(t *testing.T, l *loan) []byte {
+	t.Helper()
+	r := askOther(t, "borrower", l)
+	if r.Error != "" {
+		t.Fatalf("the other process: %s", r.Error)
+	}
+	return r.Read
+}
+
+// askOther starts the other process in a role.
+func askOther(t *testing.T, role string, l *loan) (r receipt) {
 	t.Helper()
 	told, err := json.Marshal(l)
 	must(t, err)
 	other := exec.Command(os.Args[0])
-	other.Env = append(os.Environ(), roleVariable+"=borrower")
+	other.Env = append(os.Environ(), roleVariable+"="+role)
 	other.Stdin, other.Stderr = bytes.NewReader(told), os.Stderr
 	said, err := other.Output()
 	if err != nil {
 		t.Fatalf("the other process: %v: %s", err, said)
 	}
-	var r receipt
 	must(t, json.Unmarshal(said, &r))
-	if r.Error != "" {
-		t.Fatalf("the other process: %s", r.Error)
-	}
-	return r.Read
+	return r
 }
 
 // otherProcess is the other process's program; it returns the status to exit with.
@@ -95,11 +101,14 @@ func otherProcess(role string) int {
 		r receipt
 	)
 	err := json.NewDecoder(os.Stdin).Decode(&l)
-	if err == nil && role != "borrower" {
-		err = fmt.Errorf("there is no role %q", role)
-	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case role == "borrower":
 		r.Read, err = borrow(&l)
+	case role == "loser":
+		err = loseContext()
+	default:
+		err = fmt.Errorf("there is no role %q", role)
 	}
 	if err != nil {
 		r.Error = err.Error()

@@ -27,6 +27,8 @@ CASES = {
     "streams": ("", False),
     "streams, expandable": ("expandable_segments:True", False),
     "pool": ("", True),
+    "limit": ("", True),
+    "limit, expandable": ("expandable_segments:True", True),
     "graph": ("", True),
     "graph, expandable": ("expandable_segments:True", True),
 }
@@ -104,8 +106,28 @@ def model_and_data(torch):
     return net, x, y
 
 
+def run_out(torch):
+    """Obtains memory up to a limit and beyond, and makes room again."""
+    total = torch.cuda.get_device_properties(0).total_memory
+    torch.cuda.set_per_process_memory_fraction(((400 << 20) + 0.5) / total)
+    mib = lambda n: torch.empty(n << 20, dtype=torch.uint8, device="cuda")
+    out = []
+    try:
+        while True:
+            out.append(mib(30))
+    except RuntimeError as e:  # torch.OutOfMemoryError is one
+        assert "out of memory" in str(e), e
+    assert len(out) > 10, len(out)
+    del out[::2]
+    out.append(mib(100))  # only after the cache has been given back
+    del out
+    torch.cuda.empty_cache()
+
+
 def train(case, torch):
     """Trains, and returns the losses and the seconds of each step."""
+    if case.startswith("limit"):
+        run_out(torch)
     net, x, y = model_and_data(torch)
     optimiser = torch.optim.AdamW(net.parameters(), lr=1e-3)
     side = torch.cuda.Stream()
@@ -238,8 +260,8 @@ def compare(case, native, ours):
     if native["losses"] != ours["losses"]:
         first = next(i for i, (a, b) in enumerate(zip(native["losses"], ours["losses"])) if a != b)
         wrong.append(f"the loss of step {first} is {native['losses'][first]} and {ours['losses'][first]}")
-    if ours["error"]:
-        wrong.append(f"gaugeblock's last error: {ours['error']}")
+    if bool(ours["error"]) != case.startswith("limit"):
+        wrong.append(f"gaugeblock's last error: {ours['error']!r}")
     differ = sorted(k for k in native["stats"].keys() & ours["stats"].keys() if native["stats"][k] != ours["stats"][k])
     if CASES[case][1]:
         wrong += [f"{k} is {native['stats'][k]} and {ours['stats'][k]}" for k in differ]
