@@ -2,6 +2,7 @@ package graphtree
 
 import (
 	"errors"
+	"runtime"
 
 	"gaugeblock/spec"
 )
@@ -40,6 +41,8 @@ func (m *Manager) capture(launch func() error) (spec.GraphExec, error) {
 	if err := m.allocator.EmptyCache(); err != nil {
 		return 0, err
 	}
+	runtime.LockOSThread() // a thread's capture is ended by that thread
+	defer runtime.UnlockOSThread()
 	if err := m.gpu.BeginCapture(m.device, m.stream, spec.CaptureThreadLocal); err != nil {
 		return 0, err
 	}

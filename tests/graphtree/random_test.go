@@ -315,6 +315,23 @@ func (p *program) check(t *rapid.T) {
 		t.Fatal(v)
 	}
 	p.poolIsLive(t)
+	p.poolIsSmall(t)
+}
+
+// poolIsSmall: however many recordings there are, the pool is as large as the path
+// that needs most, but for what cannot be used because of how it is cut up. That
+// may be a segment of each kind, and half of what is needed.
+func (p *program) poolIsSmall(t *rapid.T) {
+	snapshot, err := p.allocator.SnapshotPool(pool)
+	must(t, err)
+	reserved := uint64(0)
+	for _, g := range snapshot.Segments {
+		reserved += g.TotalSize
+	}
+	g := spec.DefaultGeometry()
+	if need := p.allocator.need; reserved > need+need/2+g.SmallBuffer+g.LargeBuffer {
+		t.Fatalf("the pool has %d bytes, and never more than %d were needed", reserved, need)
+	}
 }
 
 // untouched: nobody has written to an output that the program still holds.
@@ -376,10 +393,22 @@ func (p *program) end(t *rapid.T) {
 }
 
 // careful is an allocator whose restores are looked at: the pool must then have the
-// allocated blocks that it had at the checkpoint.
+// allocated blocks that it had at the checkpoint. It also notes how much of the pool
+// was allocated at the same time at most.
 type careful struct {
 	graphtree.Allocator
-	t *rapid.T
+	t    *rapid.T
+	need uint64 // bytes
+}
+
+func (c *careful) Malloc(r spec.Request) (spec.Ptr, error) {
+	p, err := c.Allocator.Malloc(r)
+	sum := uint64(0)
+	for _, b := range c.allocated(pool) {
+		sum += b.Size
+	}
+	c.need = max(c.need, sum)
+	return p, err
 }
 
 type remembered struct {
