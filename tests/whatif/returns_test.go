@@ -39,6 +39,7 @@ func TestReturns(t *testing.T) {
 		{"more than ever before follows", defaultConfig(), []entry{{obtained, 20, 0}, {returned, 20, 0}, {obtained, 30, 0}}, nil, LimitBounds{30, 50}},
 		{"events are waited for first", defaultConfig(), []entry{{obtained, 20, 0}, {freed, 20, 0}, {returned, 20, 0}, {obtained, 30, 0}}, nil, LimitBounds{30, 50}},
 		{"less than there was follows", defaultConfig(), []entry{{obtained, 90, 0}, {returned, 90, 0}, {obtained, 20, 0}, {returned, 20, 0}, {obtained, 30, 0}}, []int{3}, LimitBounds{90, 110}},
+		{"as much as there was follows", defaultConfig(), []entry{{obtained, 50, 0}, {returned, 50, 0}, {given, 1, 0}, {obtained, 20, 0}, {returned, 20, 0}, {obtained, 30, 0}}, []int{1, 4}, LimitBounds{50, 0}},
 		{"a failure follows", defaultConfig(), []entry{{obtained, 20, 0}, {returned, 20, 0}, {refused, 40, 900}}, nil, LimitBounds{20, 40}},
 		{"the least that was refused counts", defaultConfig(), []entry{{obtained, 20, 0}, {refused, 40, 900}, {refused, 30, 900}, {refused, 50, 900}}, nil, LimitBounds{20, 50}},
 		{"the device is full", defaultConfig(), []entry{{obtained, 20, 0}, {refused, 40, 10}}, nil, LimitBounds{30, 30}},
