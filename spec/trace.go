@@ -18,6 +18,7 @@ import "fmt"
 //	trace_json.go        a line     -> values     a strict reader of JSON
 //	trace_table.go       an object  -> a struct   by a table of its members
 //	trace_header.go, trace_line.go, trace_values.go    the tables themselves
+//	trace_trees.go       what graph trees add, and their own format
 //	trace_kinds.go       which fields belong to which kind of operation
 //	trace_references.go  whether what an operation names exists at that point
 //	trace_reader.go      all of that in order

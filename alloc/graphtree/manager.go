@@ -26,7 +26,8 @@ type Options struct {
 	// functions' in this stream's order, and graphs are launched on it.
 	Program spec.Stream
 	// Stream is the manager's own, for warm-ups and captures; not the default
-	// stream, and for nobody else's use. It is the program's to make, and to destroy after Shutdown.
+	// stream, and for nobody else's use. It is the program's to make, and to
+	// destroy after Shutdown.
 	Stream spec.Stream
 	// Pool is the manager's own too.
 	Pool spec.PoolID

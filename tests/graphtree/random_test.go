@@ -2,7 +2,6 @@ package graphtree
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -59,16 +58,6 @@ type output struct {
 	current bool // no generation has begun since that might take it
 }
 
-// function is a random function and a static input for it.
-type function struct {
-	*graphtree.Function
-	static  *graphtree.Tensor
-	results []spec.TreeResult
-	sizes   []uint64 // of the temporaries; those that are not returned are freed at once
-	late    bool     // it lets its inputs go at the end, not at the beginning
-	inputs  int      // beside the static one and that with the number
-}
-
 // unknown: the memory may have been given to a later run before it was copied.
 const unknown = -1
 
@@ -101,84 +90,6 @@ func must(t *rapid.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-func (p *program) newFunction(t *rapid.T) *function {
-	f := &function{
-		inputs: rapid.IntRange(0, 2).Draw(t, "inputs"),
-		sizes:  rapid.SliceOfN(rapid.SampledFrom([]uint64{512, 1000, 4096, 100_000, 700_000, 1_500_000, 3_000_000}), 1, 5).Draw(t, "sizes"),
-		late:   rapid.Bool().Draw(t, "late"),
-	}
-	f.Function = &graphtree.Function{
-		Name: fmt.Sprintf("f%d", len(p.functions)),
-		Mode: rapid.SampledFrom([]graphtree.Mode{graphtree.Inference, graphtree.Inference, graphtree.Forward, graphtree.Backward}).Draw(t, "mode"),
-		Body: f.run,
-	}
-	if rapid.IntRange(0, 3).Draw(t, "static") == 0 {
-		f.Static = []int{1}
-		var err error
-		f.static, err = p.manager.Malloc(4096)
-		must(t, err)
-	}
-	for range rapid.IntRange(1, 4).Draw(t, "outputs") {
-		r := spec.TreeResult{Kind: spec.ResultNew, Index: rapid.IntRange(0, len(f.sizes)-1).Draw(t, "temporary")}
-		if f.inputs > 0 && rapid.IntRange(0, 3).Draw(t, "alias") == 0 {
-			r = spec.TreeResult{Kind: spec.ResultInput, Index: rapid.IntRange(0, f.inputs-1).Draw(t, "input")}
-		}
-		f.results = append(f.results, r)
-	}
-	return f
-}
-
-// returns reports whether an output is that temporary or input.
-func (f *function) returns(r spec.TreeResult) bool { return slices.Contains(f.results, r) }
-
-// run is the function's body. What is not returned is overwritten and freed.
-func (f *function) run(w *graphtree.Work, inputs []*graphtree.Tensor) (outputs []*graphtree.Tensor, err error) {
-	number := inputs[0]
-	rest := inputs[len(inputs)-f.inputs:]
-	letGo := func() error {
-		for i, t := range rest {
-			if !f.returns(spec.TreeResult{Kind: spec.ResultInput, Index: i}) {
-				if err := t.Release(); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	if !f.late {
-		if err := letGo(); err != nil {
-			return nil, err
-		}
-	}
-	temps := make([]*graphtree.Tensor, len(f.sizes))
-	for i, size := range f.sizes {
-		if temps[i], err = w.Malloc(size); err != nil {
-			return nil, err
-		}
-		if f.returns(spec.TreeResult{Kind: spec.ResultNew, Index: i}) {
-			err = w.Copy(temps[i], number)
-		} else {
-			err = errors.Join(w.Fill(temps[i], 0xff), temps[i].Release())
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if f.late {
-		if err := letGo(); err != nil {
-			return nil, err
-		}
-	}
-	for _, r := range f.results {
-		from := temps
-		if r.Kind == spec.ResultInput {
-			from = rest
-		}
-		outputs = append(outputs, from[r.Index])
-	}
-	return outputs, nil
 }
 
 // call calls a function with what the program holds, or with new memory.
@@ -299,79 +210,6 @@ func (p *program) fault(t *rapid.T) {
 	must(t, p.gpu.Inject(spec.FaultSpec{Call: call, Nth: 1, Error: "unknown"}))
 }
 
-// check looks at what has to be true after any operation.
-func (p *program) check(t *rapid.T) {
-	for _, o := range p.held {
-		if o.current && o.content != unknown {
-			p.untouched(t, o)
-		}
-	}
-	for _, h := range p.gpu.Hazards() {
-		if h.Kind == fakegpu.Unordered || h.Kind == fakegpu.Returned || h.Kind == fakegpu.GivenTwice {
-			t.Fatal(h)
-		}
-	}
-	for _, v := range p.gpu.Violations() {
-		t.Fatal(v)
-	}
-	p.poolIsLive(t)
-	p.poolIsSmall(t)
-}
-
-// poolIsSmall: however many recordings there are, the pool is as large as the path
-// that needs most, but for what cannot be used because of how it is cut up. That
-// may be a segment of each kind, and half of what is needed.
-func (p *program) poolIsSmall(t *rapid.T) {
-	snapshot, err := p.allocator.SnapshotPool(pool)
-	must(t, err)
-	reserved := uint64(0)
-	for _, g := range snapshot.Segments {
-		reserved += g.TotalSize
-	}
-	g := spec.DefaultGeometry()
-	if need := p.allocator.need; reserved > need+need/2+g.SmallBuffer+g.LargeBuffer {
-		t.Fatalf("the pool has %d bytes, and never more than %d were needed", reserved, need)
-	}
-}
-
-// untouched: nobody has written to an output that the program still holds.
-func (p *program) untouched(t *rapid.T, o *output) {
-	r, err := o.tensor.Range()
-	if err != nil {
-		t.Fatalf("an output of this generation, held all the time: %v", err)
-	}
-	r.Bytes = min(r.Bytes, numberBytes)
-	got, err := p.gpu.ReadBack(0, 0, r)
-	must(t, err)
-	for i, b := range got {
-		if int(b) != o.content {
-			t.Fatalf("byte %d of the output at %v is %d, not %d: somebody has written there; %+v", i, r.Ptr, b, o.content, p.manager.Status())
-		}
-	}
-}
-
-// poolIsLive: while the allocator follows what happens, exactly the outputs that are
-// held are allocated in the pool.
-func (p *program) poolIsLive(t *rapid.T) {
-	if state := p.manager.Status().State; state != graphtree.WarmUp && state != graphtree.Recording {
-		return
-	}
-	var live []spec.Ptr
-	for _, o := range p.held {
-		if p.manager.Holds(o.tensor) {
-			r, err := o.tensor.Range()
-			must(t, err)
-			live = append(live, r.Ptr)
-		}
-	}
-	same, err := p.allocator.CheckPoolLiveAllocations(0, pool, live)
-	must(t, err)
-	if !same {
-		snapshot, _ := p.allocator.SnapshotPool(pool)
-		t.Fatalf("the pool's blocks are not those of the outputs that are held, %v: %+v", live, snapshot.Layout())
-	}
-}
-
 // end gives everything up: nothing may be left.
 func (p *program) end(t *rapid.T) {
 	p.dropAll(t)
@@ -390,60 +228,4 @@ func (p *program) end(t *rapid.T) {
 	if layout := snapshot.Layout(); len(layout) > 0 {
 		t.Fatalf("memory is left: %+v", layout)
 	}
-}
-
-// careful is an allocator whose restores are looked at: the pool must then have the
-// allocated blocks that it had at the checkpoint. It also notes how much of the pool
-// was allocated at the same time at most.
-type careful struct {
-	graphtree.Allocator
-	t    *rapid.T
-	need uint64 // bytes
-}
-
-func (c *careful) Malloc(r spec.Request) (spec.Ptr, error) {
-	p, err := c.Allocator.Malloc(r)
-	sum := uint64(0)
-	for _, b := range c.allocated(pool) {
-		sum += b.Size
-	}
-	c.need = max(c.need, sum)
-	return p, err
-}
-
-type remembered struct {
-	spec.PoolState
-	blocks []spec.LayoutBlock
-}
-
-func (c *careful) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState, error) {
-	state, err := c.Allocator.Checkpoint(dev, id)
-	if err != nil {
-		return nil, err
-	}
-	return &remembered{state, c.allocated(id)}, nil
-}
-
-func (c *careful) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDelta, error) {
-	r := state.(*remembered)
-	delta, err := c.Allocator.Restore(dev, r.PoolState)
-	if got := c.allocated(r.PoolID()); err == nil && !slices.Equal(got, r.blocks) {
-		c.t.Fatalf("restored %v, and there was %v", got, r.blocks)
-	}
-	return delta, err
-}
-
-// allocated is the pool's allocated blocks, without what was requested.
-func (c *careful) allocated(id spec.PoolID) (blocks []spec.LayoutBlock) {
-	snapshot, err := c.Allocator.SnapshotPool(id)
-	must(c.t, err)
-	for _, g := range snapshot.Layout() {
-		for _, b := range g.Blocks {
-			if b.State == spec.ActiveAllocated {
-				b.Requested = 0
-				blocks = append(blocks, b)
-			}
-		}
-	}
-	return blocks
 }

@@ -2,7 +2,6 @@ package graphtree
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -148,64 +147,6 @@ func (s *story) names() (names []string) {
 	return names
 }
 
-func (s *story) function() string {
-	name, takes, mode := s.names()[0], s.list("takes"), "inference"
-	s.d.MaybeScanArgs(s.t, "mode", &mode)
-	f := &graphtree.Function{Name: name, Mode: graphtree.Mode(slices.Index(spec.TreeModes, mode))}
-	for _, static := range s.list("static") {
-		f.Static = append(f.Static, slices.Index(takes, static))
-	}
-	lines := strings.Split(s.d.Input, "\n")
-	f.Body = func(w *graphtree.Work, inputs []*graphtree.Tensor) (outputs []*graphtree.Tensor, err error) {
-		b := body{story: s, work: w, tensors: map[string]*graphtree.Tensor{}}
-		for i, name := range takes {
-			b.tensors[name] = inputs[i]
-		}
-		for _, line := range lines {
-			if err := b.do(strings.Fields(line)); err != nil {
-				return nil, err
-			}
-		}
-		return b.outputs, nil
-	}
-	s.functions[name] = f
-	return ""
-}
-
-// body is a function under way.
-type body struct {
-	story   *story
-	work    *graphtree.Work
-	tensors map[string]*graphtree.Tensor
-	outputs []*graphtree.Tensor
-}
-
-func (b *body) do(words []string) (err error) {
-	var args []*graphtree.Tensor
-	for _, word := range words[1:] {
-		args = append(args, b.tensors[word])
-	}
-	switch words[0] {
-	case "alloc":
-		b.tensors[words[1]], err = b.work.Malloc(b.story.size(words[2]))
-	case "free":
-		err = args[0].Release()
-	case "copy":
-		err = b.work.Copy(args[0], args[1])
-	case "launch":
-		err = b.work.Launch("work", args[1:], args[:1])
-	case "share":
-		b.tensors[words[1]+"'"], err = args[0].Share()
-	case "return":
-		b.outputs = args
-	case "fail":
-		err = fmt.Errorf("the function fails")
-	default:
-		b.story.d.Fatalf(b.story.t, "a function cannot %q", words[0])
-	}
-	return err
-}
-
 func (s *story) call() string {
 	s.calls++
 	var inputs []*graphtree.Tensor
@@ -242,21 +183,6 @@ func (s *story) call() string {
 		answer += fmt.Sprintf("\n%s at %s", name, s.place(outputs[i]))
 	}
 	return answer
-}
-
-// status is the state, and the counters that are not zero.
-func (s *story) status() string {
-	now := s.manager.Status()
-	text := fmt.Sprintf("%v, path %v", now.State, now.Path)
-	for _, counter := range []struct {
-		name  string
-		value int
-	}{{"no child fitted", now.Fails}, {"set back", now.Checkpoints}, {"run outside", now.Outside}} {
-		if counter.value > 0 {
-			text += fmt.Sprintf(", %s: %d", counter.name, counter.value)
-		}
-	}
-	return text
 }
 
 func (s *story) newStatic() string {
@@ -301,52 +227,6 @@ func (s *story) fault() string {
 	s.must(err)
 	s.must(s.gpu.Inject(spec.FaultSpec{Call: s.d.CmdArgs[0].Key, Nth: nth, Error: "unknown"}))
 	return ""
-}
-
-// look notes the segments of the pool that have come.
-func (s *story) look() []spec.Segment {
-	snapshot, err := s.allocator.SnapshotPool(pool)
-	s.must(err)
-	for _, g := range snapshot.Segments {
-		if !slices.ContainsFunc(s.segments, func(o spec.Segment) bool { return o.Address == g.Address }) {
-			s.segments = append(s.segments, g)
-		}
-	}
-	return snapshot.Segments
-}
-
-// place is where a tensor lies.
-func (s *story) place(t *graphtree.Tensor) string {
-	s.look()
-	r, err := t.Range()
-	s.must(err)
-	return s.name(r.Ptr)
-}
-
-func (s *story) name(p spec.Ptr) string {
-	for i, g := range s.segments {
-		if g.Address <= p && p < g.Address+spec.Ptr(g.TotalSize) {
-			name := fmt.Sprintf("p%d", i+1)
-			if p > g.Address {
-				name += "+" + sizes.Format(uint64(p-g.Address))
-			}
-			return name
-		}
-	}
-	return "its own place"
-}
-
-func (s *story) pool() string {
-	var out strings.Builder
-	for _, g := range s.look() {
-		fmt.Fprintf(&out, "%s:", s.name(g.Address))
-		for _, b := range g.Blocks {
-			mark := map[spec.BlockState]string{spec.Inactive: "free", spec.ActiveAllocated: "used", spec.ActivePendingFree: "pending"}[b.State]
-			fmt.Fprintf(&out, " [%s %s]", mark, sizes.Format(b.Size))
-		}
-		out.WriteString("\n")
-	}
-	return out.String()
 }
 
 // check holds the manager to what it promises after any command: while the

@@ -22,7 +22,8 @@ import (
 //     Upstream also counts the restoring of a checkpoint in ways that depend on
 //     it. What holds now is the same in any order, and is compared.
 //
-// 3 and 4 are granted to the two families of traces that contain such pools.
+// 3 and 4 are granted to the two families of traces that contain such pools, 3 to the
+// pools of graph trees as well.
 type tolerance struct {
 	deviceFree     bool // 1: the device's free memory may differ
 	staleRequested bool // 3: the requested size of inactive blocks may differ
