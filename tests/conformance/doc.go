@@ -28,6 +28,14 @@
 //	campaign.go      many programs, until enough was done and everything was reached
 //	minimise.go      the shortest program that still fails
 //
+//	kit.go           all of it at the service of one allocator (kit_*.go): Run, Examine
+//	option.go        what can be left out or added
+//	level.go         how much is asked: safe, caching, exact
+//	level_rules.go   which rule belongs to which level, and where to read about it
+//	level_caching.go whether memory is used again (level_meter.go)
+//	level_exact.go   whether decisions are those of another allocator
+//	report.go        what came of it
+//
 // Every program is a sequence of spec.Op, so every failure is a trace: it can be
 // written to a file, and "gaugeblock replay" performs it.
 package conformance

@@ -31,7 +31,10 @@ func TestReports(t *testing.T) {
 		var allocator, level string
 		d.ScanArgs(t, "allocator", &allocator)
 		d.ScanArgs(t, "level", &level)
-		report, err := conformance.Examine(examined[allocator], levels[level], conformance.Against(reference.New))
+		operations := 0
+		d.ScanArgs(t, "operations", &operations)
+		report, err := conformance.Examine(examined[allocator], levels[level],
+			conformance.Against(reference.New), conformance.Operations(operations))
 		if err != nil {
 			d.Fatalf(t, "%v", err)
 		}
