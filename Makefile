@@ -2,7 +2,7 @@
 
 GO ?= go
 
-.PHONY: all build vet lint test race ci bench fuzz tla tla-check
+.PHONY: all build vet lint test race ci bench fuzz replay tla tla-check
 
 all: build vet lint test
 
@@ -24,6 +24,10 @@ race:
 	$(GO) test -race -short ./...
 
 ci: build vet lint test race
+
+# Replays what a real GPU did.
+replay:
+	$(GO) run . replay tests/golden/testdata
 
 # The hot paths on the fake device; docs/benchmarks.md has figures and says how to
 # set them beside PyTorch's. COUNT and TIME are for benchstat's sake.
@@ -53,7 +57,7 @@ tla-check:
 # libcuda.so.1 there and nothing else; and the reference as a library that PyTorch plugs
 # in, with its benchmark. docs/gpu.md says how to run them.
 BUILD ?= build
-.PHONY: gpu-suite pluggable
+.PHONY: gpu-suite pluggable gpu-run torch-check
 gpu-suite:
 	mkdir -p $(BUILD)
 	CGO_ENABLED=1 $(GO) test -c -trimpath -ldflags "-s -w" -o $(BUILD)/gpu.test ./tests/gpu
@@ -64,3 +68,16 @@ pluggable:
 	rm $(BUILD)/libgaugeblock.h # gaugeblock.h of the sources is the one for people
 	$(CXX) -O2 -Wall -Wextra -shared -fPIC -o $(BUILD)/libgaugeblock_torch.so cudaimpl/pluggable/libgaugeblock/shim/torch.cc -L$(BUILD) -lgaugeblock -Wl,-rpath,'$$ORIGIN'
 	$(CXX) -O2 -Wall -Wextra -o $(BUILD)/entrybench tests/gpu/entrybench/entrybench.cc -ldl
+
+# On the GPU machine, with what the two targets above have built in BUILD; no Go is needed
+# there. torch-check needs PyTorch 2.11.
+RESULTS ?= $(BUILD)/results
+gpu-run:
+	mkdir -p $(RESULTS)
+	rm -f $(RESULTS)/summary.json
+	GAUGEBLOCK_SUMMARY=$(RESULTS)/summary.json $(BUILD)/gpu.test -test.v -test.timeout 10m | tee $(RESULTS)/gpu.log
+	grep '"device": "[^"]' $(RESULTS)/summary.json
+	grep '"failed": \[\]' $(RESULTS)/summary.json
+
+torch-check:
+	python3 tests/gpu/torch_check.py all --lib $(BUILD) --out $(RESULTS) --record tests/record

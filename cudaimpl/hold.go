@@ -29,7 +29,8 @@ import (
 // the host writes that number when it likes.
 //
 // Whoever holds a stream must not wait for it, nor for the device: Free does, and so
-// may other calls of the driver.
+// may other calls of the driver. Streams also share queues of the hardware, 8 unless
+// CUDA_DEVICE_MAX_CONNECTIONS says otherwise; one that is held can hold up another.
 
 // holdSlots is how many holds there can be at a time.
 const holdSlots = 1024

@@ -98,14 +98,26 @@ func within(t *testing.T, d device, run func(l *lab)) {
 	defer runtime.UnlockOSThread()
 	l := &lab{T: t, device: d}
 	defer func() {
-		if err := d.close(); err != nil {
+		if err := l.close(); err != nil {
 			t.Errorf("closing the device: %v", err)
 		}
 	}()
 	run(l)
 	l.putAway()
-	if leaks := d.Leaks(); len(leaks) > 0 {
+	if leaks := l.Leaks(); len(leaks) > 0 {
 		t.Errorf("left on the device: %q", leaks)
+	}
+}
+
+// anew closes the device, with whatever is left on it, and opens it again.
+func (l *lab) anew() {
+	l.Helper()
+	_, isFake := l.device.(fake)
+	l.must(l.close())
+	if isFake {
+		l.device = newFake()
+	} else {
+		l.device = openReal(l.T)
 	}
 }
 

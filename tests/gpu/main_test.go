@@ -51,6 +51,8 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(otherProcess(role))
 	}
+	// As many queues as there can be, so that few streams share one: see shadow_test.go.
+	_ = os.Setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32")
 	began := time.Now()
 	status := m.Run()
 	results.Seconds = time.Since(began).Seconds()

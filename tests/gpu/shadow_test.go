@@ -29,7 +29,9 @@ import (
 //     matter: programs of the suite get along with a part of what the real one has.
 //
 // Should a call of the real device wait for a held stream all the same, the streams are let
-// go after a while and the program is given up as void.
+// go after a while and the program is given up as void: what the device still has of it is
+// not looked at. (It happens. Streams share queues of the hardware, and one that is held can
+// hold up others, which no program can rely on not to happen.)
 type shadow struct {
 	*fakegpu.GPU
 	on device
@@ -46,7 +48,9 @@ type shadow struct {
 	calls    int   // made on the real device
 	differs  error // the first difference; after it the real device is left alone
 
-	mu    sync.Mutex                     // for the watchdog
+	patience time.Duration // after which a call counts as waiting for what is held
+
+	mu    sync.Mutex                     // guards what the watchdog changes:
 	holds map[spec.DeviceStream][]func() // what releases them
 	void  string                         // the call that waited
 }
@@ -59,7 +63,7 @@ type area struct {
 
 func newShadow(fake *fakegpu.GPU, on device) *shadow {
 	return &shadow{
-		GPU: fake, on: on,
+		GPU: fake, on: on, patience: 2 * time.Second,
 		streams: map[spec.Stream]spec.Stream{0: 0},
 		events:  map[spec.EventHandle]spec.EventHandle{},
 		pages:   map[spec.PageHandle]spec.PageHandle{},
@@ -69,14 +73,11 @@ func newShadow(fake *fakegpu.GPU, on device) *shadow {
 	}
 }
 
-// patience is how long a call may take before held streams are let go.
-const patience = 2 * time.Second
-
 // follow makes a call on the real device after the fake one has answered it, and compares.
 // Errors that spoil a capture have to happen on both; any other error has changed nothing
 // on the fake device, and the real one is not asked.
 func (s *shadow) follow(call string, answered error, do func() error) error {
-	if s.differs != nil || s.void != "" {
+	if s.differs != nil || s.gaveUp() != "" {
 		return answered
 	}
 	want := codeOf(answered)
@@ -85,7 +86,7 @@ func (s *shadow) follow(call string, answered error, do func() error) error {
 	}
 	s.calls++
 	s.sameGates()
-	watchdog := time.AfterFunc(patience, func() {
+	watchdog := time.AfterFunc(s.patience, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.void = call
@@ -97,6 +98,13 @@ func (s *shadow) follow(call string, answered error, do func() error) error {
 		s.differ("%s: the fake device says %v, the real one %v", call, answered, err)
 	}
 	return answered
+}
+
+// gaveUp is the call that waited.
+func (s *shadow) gaveUp() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.void
 }
 
 func (s *shadow) differ(format string, args ...any) {
@@ -140,7 +148,7 @@ func (s *shadow) quiet() {
 	s.mu.Lock()
 	held := len(s.holds)
 	s.mu.Unlock()
-	if held > 0 || s.captures > 0 || s.differs != nil {
+	if held > 0 || s.captures > 0 || s.differs != nil || s.gaveUp() != "" {
 		return
 	}
 	for _, free := range s.later {
@@ -163,7 +171,7 @@ func (s *shadow) end() {
 			s.differ("in the end: %v", err)
 		}
 	}
-	if leaks := s.on.Leaks(); len(leaks) > 0 && s.void == "" {
+	if leaks := s.on.Leaks(); len(leaks) > 0 && s.gaveUp() == "" {
 		s.differ("left on the real device: %q", leaks)
 	}
 }
