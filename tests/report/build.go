@@ -163,7 +163,7 @@ func whatIf(study *whatif.Study) *WhatIf {
 		row := Row{
 			Settings: r.Settings, PeakReserved: [2]uint64{r.Range.Low, r.Range.High}, PeakAllocated: r.PeakAllocated,
 			Fragmentation: r.Fragmentation(), Retries: r.Retries, DriverCalls: r.DeviceAllocs + r.DeviceFrees,
-			Exact: r.Exact(), Recorded: r.Recorded,
+			Exact: r.Exact(), Recorded: r.Recorded, Chosen: r == study.Choice(),
 		}
 		if r.First != nil {
 			row.Failed = int64(r.First.Number)

@@ -56,4 +56,5 @@ type Row struct {
 	Failed        int64     `json:"failed"` // the request at which it first ran out of memory, from 1; 0: none
 	Exact         bool      `json:"exact"`
 	Recorded      bool      `json:"recorded"` // these are the settings of the recorded run
+	Chosen        bool      `json:"chosen"`   // these the advice is about
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
@@ -193,7 +194,7 @@ func TestStudy(t *testing.T) {
 	for i, r := range study.Best() {
 		row := got.Rows[i]
 		failed := r.First != nil
-		if row.Settings != r.Settings || row.Exact != r.Exact() || (row.Failed > 0) != failed || row.PeakReserved != [2]uint64{r.Range.Low, r.Range.High} {
+		if row.Chosen != (r == study.Choice()) || row.Settings != r.Settings || row.Exact != r.Exact() || (row.Failed > 0) != failed || row.PeakReserved != [2]uint64{r.Range.Low, r.Range.High} {
 			t.Errorf("row %d: %+v", i, row)
 		}
 	}
@@ -204,7 +205,7 @@ func TestStudy(t *testing.T) {
 func TestHostileNames(t *testing.T) {
 	names := []string{
 		`</script><script>alert(1)</script>`, `<!--<script>`, `"><img src=x onerror=alert(1)>`, `{{script}} {{style}} {{digest}}`,
-		"\u2028\u2029\x00\x1b", `\u003c/script\u003e`, "\xff\xfe", strings.Repeat("x", 100_000),
+		"\u2028\u2029\x00\x1b", "\u202Eevil", `\u003c/script\u003e`, "\xff\xfe", strings.Repeat("x", 100_000),
 	}
 	f := open(t, filepath.Join("testdata", "small.json"))
 	for i := range f.Segments {
@@ -232,6 +233,9 @@ func TestHostileNames(t *testing.T) {
 		if got, want := strings.Count(hostile.String(), mark), strings.Count(harmless.String(), mark); got != want {
 			t.Errorf("%q comes %d times in the page, %d times without hostile names", mark, got, want)
 		}
+	}
+	if i := strings.IndexFunc(hostile.String(), func(r rune) bool { return r == '\u202E' || unicode.IsControl(r) && r != '\n' }); i >= 0 {
+		t.Errorf("a character that cannot be seen: %q", hostile.String()[i:i+8])
 	}
 	if over := hostile.Len() - harmless.Len(); over > 20_000 {
 		t.Errorf("hostile names make the page %d bytes larger", over)

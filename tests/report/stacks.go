@@ -2,6 +2,7 @@ package report
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"gaugeblock/spec/snapshotfile"
@@ -78,9 +79,15 @@ func ownFrame(stack snapshotfile.Stack) int {
 	return 0
 }
 
-// shorten keeps a text's end, which tells more of a path than its beginning.
+// shorten keeps a text's end, which tells more of a path than its beginning. Characters
+// that cannot be seen, or turn the direction of others, become ones that can.
 func shorten(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
 	over := utf8.RuneCountInString(text) - maxText
 	if over <= 0 {
 		return text

@@ -15,7 +15,7 @@
     return bytes.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }) + " " + units[unit];
   };
   const count = (n) => n.toLocaleString("en");
-  const percent = (share) => Math.round(100 * share) + " %";
+  const percent = (share) => Math.round(100 * share) + "\u00a0%";
   const of = (part, whole) => (whole > 0 ? part / whole : 0);
   const counted = (n, one, many) => count(n) + " " + (n === 1 ? one : many);
   const time = (micros) => {
@@ -432,7 +432,7 @@
     const row = (s) => element("tr", {},
       element("td", {}, element("code", {}, s.address), element("div", { class: "soft" }, kindOf(s))),
       number(size(s.size)),
-      element("td", {}, size(s.given) + " (" + percent(of(s.given, s.size)) + ")",
+      element("td", { class: "word" }, size(s.given) + " (" + percent(of(s.given, s.size)) + ")",
         element("span", { class: "meter", "aria-hidden": "true" },
           element("i", { style: { width: 100 * of(s.given, s.size) + "%" } }),
           element("i", { style: { width: 100 * of(s.waiting, s.size) + "%", "--mark": "var(--waiting)" } }))),
@@ -463,15 +463,17 @@
     }
     box.append(element("p", { class: "help" }, "The same requests, made again under each of the settings, " + (w.limit ? "and a limit of " + size(w.limit) : "without a limit") + ". A ~ marks what depends on things the snapshot does not say."));
     const most = Math.max(...w.rows.map((r) => r.peakReserved[1]), 1), shown = 8;
-    // Settings break behind a comma or a colon.
-    const breakable = (text) => text.split(/(?<=[,:])/).flatMap((part) => [part, element("wbr")]);
+    // Settings break behind a comma.
+    const breakable = (text) => text.split(/(?<=,)/).flatMap((part) => [part, element("wbr")]);
     const about = (r, text) => (r.exact ? "" : "~") + text;
     const peak = (r) => {
       const [low, high] = r.peakReserved.map(size);
       return element("td", {}, about(r, low === high ? high : low + " to " + high),
-        element("span", { class: "meter", "aria-hidden": "true" }, element("i", { style: { width: 100 * of(r.peakReserved[1], most) + "%", "--mark": "var(--held)" } })));
+        element("span", { class: "meter", "aria-hidden": "true" },
+          element("i", { style: { width: 100 * of(r.peakReserved[0], most) + "%", "--mark": "var(--held)" } }),
+          element("i", { class: "maybe", style: { width: 100 * of(r.peakReserved[1] - r.peakReserved[0], most) + "%", "--mark": "var(--held)" } })));
     };
-    const rows = w.rows.map((r, i) => element("tr", { class: i === 0 && !r.failed ? "best" : undefined, hidden: i >= shown && !r.recorded },
+    const rows = w.rows.map((r, i) => element("tr", { class: r.chosen && !r.failed ? "best" : undefined, hidden: i >= shown && !r.recorded && !r.chosen },
       element("td", { class: "code" }, ...breakable(r.settings || "(default)"), r.recorded && element("span", { class: "tag" }, "as recorded")),
       peak(r), number(size(r.peakAllocated)), number(percent(r.fragmentation)), number(count(r.retries)), number(count(r.driverCalls)),
       element("td", { class: "word " + (r.failed ? "bad" : "good") }, r.failed ? "at request " + count(r.failed) : "no")));

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/tests/record"
+)
+
+const twoStreams = "tests/whatif/testdata/snapshots/two_streams.default.nolimit.pickle.gz"
+
+// TestReport: the page is written whole or not at all.
+func TestReport(t *testing.T) {
+	damaged := filepath.Join(t.TempDir(), "damaged.pickle")
+	if err := os.WriteFile(damaged, []byte("\x80\x04}q"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name   string
+		args   []string
+		status int
+		says   string   // on standard error
+		page   []string // what is in it; nil: there is none
+	}{
+		{"a page", []string{twoStreams}, statusExact, "", []string{`"source":"two_streams.default.nolimit.pickle.gz"`, `"advice":"`}},
+		{"no other settings", []string{twoStreams, "--no-whatif"}, statusExact, "", []string{`"whatif":null`}},
+		{"under a limit", []string{twoStreams, "--limit", "300MiB"}, statusExact, "", []string{`"limit":314572800`}},
+		{"no such file", []string{"missing.pickle"}, statusBadInput, "missing.pickle", nil},
+		{"not a snapshot", []string{damaged}, statusBadInput, "damaged.pickle: ", nil},
+		{"no such device", []string{twoStreams, "--device", "3", "--no-whatif"}, statusBadInput, "nothing of this device", nil},
+		{"not a limit", []string{twoStreams, "--limit", "much"}, statusBadInput, `"much" is not a limit`, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			out := filepath.Join(dir, "report.html")
+			var stdout, stderr bytes.Buffer
+			status := run(append([]string{"report", "-o", out}, test.args...), strings.NewReader(""), &stdout, &stderr)
+			if status != test.status || !strings.Contains(stderr.String(), test.says) || stdout.Len() > 0 {
+				t.Errorf("status %d, says %q, prints %q", status, stderr.String(), stdout.String())
+			}
+			left, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := min(1, len(test.page)); len(left) != want {
+				t.Fatalf("%d files are left, want %d", len(left), want)
+			}
+			for _, part := range test.page {
+				if page, err := os.ReadFile(out); err != nil || !strings.Contains(string(page), part) {
+					t.Errorf("%s is not in the page (%v)", part, err)
+				}
+			}
+		})
+	}
+}
+
+// TestReportAgain: the same snapshot gives the same page, byte for byte, also when it
+// is read from standard input and written to standard output.
+func TestReportAgain(t *testing.T) {
+	text, err := os.ReadFile(twoStreams)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pages [2]string
+	for i := range pages {
+		var stdout, stderr bytes.Buffer
+		if status := run([]string{"report", "-", "-o", "-"}, bytes.NewReader(text), &stdout, &stderr); status != statusExact {
+			t.Fatalf("status %d: %s", status, stderr.String())
+		}
+		pages[i] = stdout.String()
+	}
+	if diff := cmp.Diff(pages[0], pages[1]); diff != "" || !strings.HasPrefix(pages[0], "<!doctype html>") {
+		t.Error(diff)
+	}
+}
+
+// TestRecord: what is printed is the recorder.
+func TestRecord(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if status := run([]string{"record"}, strings.NewReader(""), &stdout, &stderr); status != statusExact || stdout.String() != record.Recorder {
+		t.Errorf("status %d, %d bytes: %s", status, stdout.Len(), stderr.String())
+	}
+}
