@@ -74,6 +74,16 @@ func readTruth(t *testing.T, file string) truth {
 // the test is skipped where they are not.
 func snapshot(t testing.TB, name string) *snapshotfile.File {
 	t.Helper()
+	f := snapshotIfThere(t, name)
+	if f == nil {
+		t.Skipf("the snapshot %s is not here: it is in the folder shared beside the project", name)
+	}
+	return f
+}
+
+// snapshotIfThere reads the snapshot of a run, nil if it is nowhere.
+func snapshotIfThere(t testing.TB, name string) *snapshotfile.File {
+	t.Helper()
 	for _, folder := range folders {
 		f, err := snapshotfile.Open(filepath.Join(folder, name+".pickle.gz"))
 		if err == nil {
@@ -83,7 +93,6 @@ func snapshot(t testing.TB, name string) *snapshotfile.File {
 			t.Fatal(err)
 		}
 	}
-	t.Skipf("the snapshot %s is not here: it is in the folder shared beside the project", name)
 	return nil
 }
 
@@ -131,6 +140,15 @@ func TestPredictions(t *testing.T) {
 			}
 			if (row.First != nil) != (run.OOMs > 0) {
 				t.Errorf("the first failure is %v, and there were %d", row.First, run.OOMs)
+			}
+			if f := snapshotIfThere(t, name); row.First != nil && f != nil {
+				real, err := whatif.Rebuild(f, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if real.Mallocs != row.First.Number { // the request that failed is its last
+					t.Errorf("request %d fails, not %d", row.First.Number, real.Mallocs)
+				}
 			}
 		})
 	}
