@@ -25,6 +25,7 @@ func TestRandomPrograms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newProgram(t)
 		t.Repeat(map[string]func(*rapid.T){
+			"round":      p.round,
 			"call":       p.call,
 			"drop":       p.drop,
 			"drop all":   p.dropAll,
@@ -44,6 +45,7 @@ type program struct {
 	manager     *graphtree.Manager
 	generations graphtree.Generations
 	functions   []*function
+	rounds      [][]turn
 	held        []*output
 	calls       int
 
@@ -82,6 +84,9 @@ func newProgram(t *rapid.T) *program {
 	for range rapid.IntRange(1, 4).Draw(t, "functions") {
 		p.functions = append(p.functions, p.newFunction(t))
 	}
+	for range rapid.IntRange(1, 3).Draw(t, "rounds") {
+		p.rounds = append(p.rounds, p.drawRound(t))
+	}
 	return p
 }
 
@@ -92,9 +97,14 @@ func must(t *rapid.T, err error) {
 	}
 }
 
-// call calls a function with what the program holds, or with new memory.
+// call calls any function with anything.
 func (p *program) call(t *rapid.T) {
 	f := p.functions[rapid.IntRange(0, len(p.functions)-1).Draw(t, "function")]
+	p.callFunction(t, f, [2]choice{drawChoice(t), drawChoice(t)})
+}
+
+// callFunction calls a function with what the program holds, or with new memory.
+func (p *program) callFunction(t *rapid.T, f *function, choices [2]choice) (returned []*output) {
 	p.calls++
 	number := byte(p.calls%250 + 1)
 	fresh, err := p.manager.Malloc(numberBytes)
@@ -109,14 +119,14 @@ func (p *program) call(t *rapid.T) {
 		must(t, err)
 		inputs = append(inputs, share)
 	}
-	for range f.inputs {
-		input, content := p.input(t)
+	for i := range f.inputs {
+		input, content := p.input(t, choices[i])
 		inputs, contents = append(inputs, input), append(contents, content)
 	}
 	outputs, err := p.manager.Call(f.Function, inputs...)
 	if err != nil {
 		p.expectable(t, err)
-		return
+		return nil
 	}
 	p.pending = f.Mode == graphtree.Forward || p.pending && f.Mode != graphtree.Backward
 	for i, r := range f.results {
@@ -124,8 +134,10 @@ func (p *program) call(t *rapid.T) {
 		if r.Kind == spec.ResultInput {
 			o.content = contents[r.Index]
 		}
-		p.held = append(p.held, o)
+		returned = append(returned, o)
 	}
+	p.held = append(p.held, returned...)
+	return returned
 }
 
 // ageOutputs says which outputs the next call may take the memory of.
@@ -140,17 +152,17 @@ func (p *program) ageOutputs() {
 
 // input is something to pass to a function. All of it is as long, since a function
 // that was recorded takes inputs of one size only.
-func (p *program) input(t *rapid.T) (*graphtree.Tensor, int) {
+func (p *program) input(t *rapid.T, c choice) (*graphtree.Tensor, int) {
 	var usable []int
 	for i, o := range p.held {
 		if r, err := o.tensor.Range(); err == nil && r.Bytes == 1000 {
 			usable = append(usable, i)
 		}
 	}
-	if len(usable) > 0 && rapid.IntRange(0, 3).Draw(t, "held") > 0 {
-		i := rapid.SampledFrom(usable).Draw(t, "input")
+	if len(usable) > 0 && c.held {
+		i := usable[c.which%len(usable)]
 		o := p.held[i]
-		if rapid.IntRange(0, 3).Draw(t, "give") == 0 {
+		if c.give {
 			p.held = slices.Delete(p.held, i, i+1)
 			return o.tensor, o.content
 		}
@@ -179,8 +191,12 @@ func (p *program) drop(t *rapid.T) {
 	if len(p.held) == 0 {
 		t.Skip("nothing is held")
 	}
-	i := rapid.IntRange(0, len(p.held)-1).Draw(t, "which")
-	must(t, p.held[i].tensor.Release())
+	p.dropOutput(t, rapid.SampledFrom(p.held).Draw(t, "which"))
+}
+
+func (p *program) dropOutput(t *rapid.T, o *output) {
+	must(t, o.tensor.Release())
+	i := slices.Index(p.held, o)
 	p.held = slices.Delete(p.held, i, i+1)
 }
 
