@@ -58,6 +58,7 @@ type Call struct {
 
 	next        stage
 	pool        spec.PoolID
+	plain       bool     // the cache is searched, and blocks split, as if segments did not expand
 	size        uint64   // of the block
 	segmentSize uint64   // of the segment, should one be needed
 	attempt     int      // to get a segment, from 1
@@ -210,7 +211,7 @@ func (s *State) takeBestFit(c *Call) (place, bool) {
 	var fits []place
 	for _, p := range s.findFree(c.pool, s.large(c)) {
 		g := &s.Segments[p.segment]
-		if g.Stream == c.Stream && s.at(p).Size >= c.size && (s.expands() || !g.Expandable) {
+		if g.Stream == c.Stream && s.at(p).Size >= c.size && (!g.Expandable || s.expands() && !c.plain) {
 			fits = append(fits, p)
 		}
 	}
@@ -259,7 +260,7 @@ func (s *State) giveOut(c *Call, p place) {
 
 // splits reports whether the rest of a block is worth keeping apart.
 func (s *State) splits(c *Call, rest uint64) bool {
-	if s.large(c) && !s.expands() {
+	if s.large(c) && (c.plain || !s.expands()) {
 		return c.size < s.Config.MaxSplitSize && rest > s.Geometry.SmallSize
 	}
 	return rest >= s.Geometry.MinBlock

@@ -175,7 +175,8 @@ func (s *State) reclaim() {
 }
 
 // takeFromOverflowPools searches the pools that are kept for the case that the driver
-// has no memory, for a request of the default pool.
+// has no memory, for a request of the default pool. Their expandable segments are
+// passed over.
 func (s *State) takeFromOverflowPools(c *Call) (place, bool) {
 	if !c.pool.IsDefault() {
 		return place{}, false
@@ -184,11 +185,12 @@ func (s *State) takeFromOverflowPools(c *Call) (place, bool) {
 	slices.SortStableFunc(pools, func(p, q Pool) int { return cmp.Compare(hashOrder(p.ID), hashOrder(q.ID)) })
 	for _, p := range pools {
 		other := *c
-		other.pool = p.ID
+		other.pool, other.plain = p.ID, true
 		if !p.OnOOM || p.UseCount == 0 {
 			continue
 		}
 		if found, is := s.takeBestFit(&other); is {
+			c.plain = true
 			return found, true
 		}
 	}
@@ -208,6 +210,9 @@ func (s *State) releaseFreeable() {
 			continue
 		}
 		s.releaseBlocks(p.ID)
+		s.Segments = slices.DeleteFunc(s.Segments, func(g Segment) bool {
+			return g.Pool == p.ID && g.mapped() == 0 // no page could be had for it
+		})
 		held := slices.ContainsFunc(s.Segments, func(g Segment) bool { return g.Pool == p.ID }) ||
 			slices.ContainsFunc(s.Redirections, func(r Redirection) bool { return r.Pool == p.ID })
 		if !held {

@@ -107,12 +107,14 @@ func New(dev spec.Device, memory uint64, cfg spec.Config, g spec.Geometry) State
 // copy shares nothing with s that an action changes.
 func (s State) copy() State {
 	s.Segments = slices.Clone(s.Segments)
+	blocks := make([]Block, 0, s.countBlocks()) // of all segments, one behind the other
 	for i := range s.Segments {
-		blocks := slices.Clone(s.Segments[i].Blocks)
-		for j := range blocks {
-			blocks[j].Uses = slices.Clone(blocks[j].Uses)
-		}
-		s.Segments[i].Blocks = blocks
+		begin := len(blocks)
+		blocks = append(blocks, s.Segments[i].Blocks...)
+		s.Segments[i].Blocks = blocks[begin:len(blocks):len(blocks)]
+	}
+	for i := range blocks {
+		blocks[i].Uses = slices.Clone(blocks[i].Uses)
 	}
 	s.Events = slices.Clone(s.Events)
 	s.Streams = slices.Clone(s.Streams)
@@ -125,6 +127,13 @@ func (s State) copy() State {
 	s.CaptureUses = slices.Clone(s.CaptureUses)
 	s.Saved = slices.Clone(s.Saved) // the checkpoints do not change
 	return s
+}
+
+func (s *State) countBlocks() (n int) {
+	for i := range s.Segments {
+		n += len(s.Segments[i].Blocks)
+	}
+	return n
 }
 
 // Equal reports whether no action and no look can tell the two states apart.

@@ -42,7 +42,7 @@ var mirrors = map[string]func(*tlc.Config) (Mirror, error){
 	"core":       openCore,
 	"pools":      openPools,
 	"checkpoint": openCheckpoints,
-	"twostep":    openTwoStep,
+	"two_step":   openTwoStep,
 }
 
 // Open readies a configuration for a mirror: "core". Whatever it says that the model

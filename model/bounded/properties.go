@@ -116,6 +116,10 @@ func (c *Core) property(name string, fair [][]int, to *explore.Options[*model.St
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: c.outOfMemoryIsReal})
 	case "AnyBlockIsGood":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: c.anyBlockIsGood})
+	case "LimitHolds":
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{
+			Name: name, Holds: func(s *model.State) bool { return s.Reserved() <= c.Limit },
+		})
 	case "CacheIsSearchedAgain":
 		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: c.cacheIsSearchedAgain})
 	case "FreedBecomesReusable":

@@ -26,7 +26,12 @@ var columns = []string{
 
 // Trace is a run through states of these bounds.
 func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (spec.TraceHeader, []spec.Op, error) {
-	t := tracer{bounds: b, ids: map[int]int64{}, pieces: map[int][]int{}}
+	if b.MaxSplitSize <= 2*b.Memory && b.MaxNonSplitRounding < b.Geometry.LargeBuffer {
+		return spec.TraceHeader{}, nil, &spec.NotSupportedError{
+			Op: "trace", Reason: "settings do not allow max_non_split_rounding to be below the large segment size",
+		}
+	}
+	t := tracer{bounds: b, ids: map[int]int64{}, pieces: map[int][]int{}, saved: map[int]savedPool{}}
 	t.header = spec.TraceHeader{
 		Source: "model/bounded", Family: name, Devices: 1, Waits: true,
 		TotalMemory: b.Memory, Settings: b.settings(), Geometry: b.Geometry,
@@ -65,6 +70,8 @@ type tracer struct {
 	made   int64         // allocations so far
 	ids    map[int]int64 // those that are out, by address in units
 	pieces map[int][]int // by stream: the streams that hold up its work, oldest first
+	saved  map[int]savedPool
+	states int // checkpoints so far
 }
 
 // step appends what a step is in a trace.
@@ -77,9 +84,7 @@ func (t *tracer) step(from *model.State, label string, to *model.State) error {
 	case "Malloc":
 		t.malloc(from, to, arguments)
 	case "Free":
-		for _, id := range usesAt(from, arguments[0]) {
-			t.launch(int(id.Stream))
-		}
+		t.launchUses(from, arguments[0])
 		t.add(to, spec.Op{Kind: spec.OpFree, ID: t.ids[arguments[0]]})
 		delete(t.ids, arguments[0])
 	case "RecordStream":
@@ -90,9 +95,16 @@ func (t *tracer) step(from *model.State, label string, to *model.State) error {
 	case "EmptyCache":
 		t.add(to, spec.Op{Kind: spec.OpEmptyCache})
 	default:
-		return &spec.NotSupportedError{Op: "trace", Reason: label}
+		if !t.poolStep(from, to, name, arguments) {
+			return &spec.NotSupportedError{Op: "trace", Reason: label}
+		}
 	}
 	t.forget(to)
+	for _, stream := range t.bounds.Streams {
+		if to.Counts.DriverFrees > from.Counts.DriverFrees && workIn(to, stream) > 0 {
+			return &spec.NotSupportedError{Op: "trace", Reason: "a driver that takes memory back waits for all work"}
+		}
+	}
 	return nil
 }
 
@@ -152,13 +164,24 @@ func (t *tracer) forget(s *model.State) {
 	}
 }
 
-// usesAt lists the streams that use the block at an address in units.
-func usesAt(s *model.State, address int) (uses []spec.DeviceStream) {
-	everyBlock(s, func(_ *model.Segment, b *model.Block) bool {
+// launchUses puts the last uses of a block behind what streams have to do, like
+// launchAndFree.
+func (t *tracer) launchUses(s *model.State, address int) {
+	b, _ := blockAt(s, address)
+	for _, id := range b.Uses {
+		if noted, earlier := isCaptured(s, b, id); !noted || earlier {
+			t.launch(int(id.Stream))
+		}
+	}
+}
+
+// blockAt is the block at an address in units, and its segment.
+func blockAt(s *model.State, address int) (found *model.Block, in *model.Segment) {
+	everyBlock(s, func(g *model.Segment, b *model.Block) bool {
 		if units(b.Address) == address {
-			uses = b.Uses
+			found, in = b, g
 		}
 		return true
 	})
-	return uses
+	return found, in
 }

@@ -101,10 +101,6 @@ func (w *writer) call(c *model.Call) {
 func (t *TwoStep) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
 	switch name {
 	case "NothingIsLostOnTheWay": // by construction
-	case "LimitHolds":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{
-			Name: name, Holds: func(s *model.State) bool { return s.Reserved() <= t.Limit },
-		})
 	case "MallocsEnd":
 		to.LeadsTo = append(to.LeadsTo, t.mallocsEnd(fair)...)
 	default:

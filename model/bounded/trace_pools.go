@@ -1,0 +1,81 @@
+package bounded
+
+import (
+	"maps"
+	"slices"
+
+	"gaugeblock/model"
+	"gaugeblock/spec"
+)
+
+// Private pools in a trace. A redirection stands for the capture of a stream, as far as
+// an allocator is concerned; nothing is captured in fact.
+
+// A savedPool is a checkpoint: its number in the trace, and the allocations that were
+// out.
+type savedPool struct {
+	state int
+	ids   map[int]int64 // by address in units
+}
+
+// poolStep appends what a step that has to do with pools is in a trace.
+func (t *tracer) poolStep(from, to *model.State, name string, arguments []int) bool {
+	switch name {
+	case "BeginAllocateToPool":
+		t.begin(from, to, arguments[0], arguments[1])
+	case "EndAllocateToPool":
+		t.add(to, spec.Op{Kind: spec.OpPoolEnd, Pool: PoolID(uint64(arguments[0]))})
+	case "ReleasePool":
+		t.add(to, spec.Op{Kind: spec.OpPoolRelease, Pool: PoolID(uint64(arguments[0]))})
+	case "Checkpoint":
+		t.states++
+		t.saved[arguments[0]] = savedPool{t.states, t.idsIn(from, arguments[0])}
+		t.add(to, spec.Op{Kind: spec.OpCheckpoint, Pool: PoolID(uint64(arguments[0])), State: t.states})
+	case "SetCheckpointPoolState":
+		t.restore(from, to, arguments[0])
+	default:
+		return false
+	}
+	return true
+}
+
+// begin redirects a stream. A pool that is to be marked is made before, which counts as
+// a use, too; that one ends again.
+func (t *tracer) begin(from, to *model.State, number, stream int) {
+	id := PoolID(uint64(number))
+	marked := slices.ContainsFunc(to.Pools, func(p model.Pool) bool { return p.ID == id && p.OnOOM })
+	isNew := marked && useCount(from, id) < 0
+	if isNew {
+		t.ops = append(t.ops, spec.Op{Kind: spec.OpPoolCreate, Pool: id, UseOnOOM: true})
+	}
+	t.add(to, spec.Op{Kind: spec.OpPoolBegin, Pool: id, By: spec.ByStream, Stream: stream})
+	if isNew {
+		t.ops = append(t.ops, spec.Op{Kind: spec.OpPoolRelease, Pool: id})
+	}
+}
+
+// idsIn are the allocations of a pool that are out.
+func (t *tracer) idsIn(s *model.State, number int) map[int]int64 {
+	ids := maps.Clone(t.ids)
+	maps.DeleteFunc(ids, func(address int, _ int64) bool {
+		_, g := blockAt(s, address)
+		return poolNumber(g.Pool) != number
+	})
+	return ids
+}
+
+// restore sets a pool back: what was out then is out again, the rest is not.
+func (t *tracer) restore(from, to *model.State, number int) {
+	saved := t.saved[number]
+	op := spec.Op{Kind: spec.OpRestore, Pool: PoolID(uint64(number)), State: saved.state}
+	op.Live = slices.Sorted(maps.Values(saved.ids))
+	for address, id := range t.idsIn(from, number) {
+		delete(t.ids, address)
+		if !slices.Contains(op.Live, id) {
+			op.Freed = append(op.Freed, id)
+		}
+	}
+	slices.Sort(op.Freed)
+	maps.Copy(t.ids, saved.ids)
+	t.add(to, op)
+}
