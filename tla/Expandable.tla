@@ -127,6 +127,13 @@ UnmapBlocks(h, bs) ==
     IF bs = {} THEN h
     ELSE LET b == First(bs) IN UnmapBlocks(UnmapBlock(h, b), bs \ {b})
 
+\* Segments for which no page could be had have no free block that could go.
+DropUnmappedSegments(h, pool) ==
+    LET gone == {g \in h.segments : /\ g.pool = pool
+                                    /\ \A b \in BlocksOf(h, g) : ~b.mapped}
+    IN [h EXCEPT !.segments = @ \ gone,
+                 !.blocks = {b \in @ : \A g \in gone : ~Inside(b, g)}]
+
 (***************************************************************************)
 (* An attempt to get memory from the driver.  The limit is tested by the   *)
 (* size of a plain segment, also when fewer bytes are to be mapped.        *)

@@ -83,7 +83,7 @@ RECURSIVE ReleaseFreeable(_, _)
 ReleaseFreeable(h, ids) ==
     IF ids = {} THEN h
     ELSE LET id == Min(ids)
-             released == ReleaseBlocks(h, id)
+             released == DropUnmappedSegments(ReleaseBlocks(h, id), id)
              referred == \/ \E g \in released.segments : g.pool = id
                          \/ \E r \in Range(released.redirections) : r.pool = id
          IN ReleaseFreeable(

@@ -19,11 +19,12 @@ CONSTANTS
 (* Malloc.                                                                 *)
 (***************************************************************************)
 
-\* The pools that are kept for the case that the driver has no memory.
+\* The pools that are kept for the case that the driver has no memory.  They are
+\* searched as if expandable segments were off, so what lies in such is passed over.
 TakeFromOverflowPool(h, p) ==
     LET live  == {q.id : q \in {r \in h.pools : r.useCount > 0}} \cap OverflowPools
         found == UNION {GetFreeBlock(h, [p EXCEPT !.pool = id]) : id \in live}
-    IN IF p.pool = 0 THEN found ELSE {}
+    IN IF p.pool = 0 /\ ~ExpandableSegments THEN found ELSE {}
 
 \* The driver is asked.  Nothing goes back of a pool that a graph was captured
 \* with, and while anything is redirected the cache does not go back either.

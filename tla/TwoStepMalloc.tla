@@ -15,7 +15,7 @@
 (* together, since neither sees the other's segment before it is           *)
 (* registered.                                                             *)
 (*                                                                         *)
-(*   calls   the mallocs on their way: set of [thread, stream, bytes,       *)
+(*   calls   the mallocs on their way: set of [thread, stream, bytes,      *)
 (*           attempt, asked, granted], where granted is what the driver    *)
 (*           gave and nobody has registered: none or one [addr, size]      *)
 (***************************************************************************)
