@@ -85,7 +85,7 @@ func build(t *testing.T, b breakage) string {
 	if b.test != "" {
 		verb, source = []string{"test", "-c"}, "./tests/linearizability"
 	}
-	gobuild := exec.Command("go", append(verb, "-overlay", overlay, "-o", command, source)...)
+	gobuild := exec.Command("go", append(verb, "-overlay", overlay, "-ldflags=-s -w", "-o", command, source)...)
 	gobuild.Dir = root
 	if out, err := gobuild.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
