@@ -189,11 +189,13 @@ func (c *exploreCommand) report(out io.Writer, found explored) {
 // tellViolation prints a counterexample: its steps, and then the same as a trace.
 func tellViolation(out io.Writer, name string, mirror bounded.Mirror, v *explore.Violation[*bounded.State]) {
 	for i, step := range v.Trace {
-		if i == v.Loop {
-			fmt.Fprintln(out, "  from here on, again and again:")
-		}
 		if i > 0 {
 			fmt.Fprintf(out, "  %s\n", step.Label)
+		}
+		if i == v.Loop && i+1 < len(v.Trace) {
+			fmt.Fprintln(out, "  and from here on, again and again:")
+		} else if i == v.Loop {
+			fmt.Fprintln(out, "  and nothing more has to happen")
 		}
 	}
 	header, ops, err := mirror.Trace(name, v.Trace)

@@ -50,9 +50,8 @@ func (e *exploration[S]) judgeLiveness() *Violation[S] {
 	for i := range e.options.LeadsTo {
 		p := &e.options.LeadsTo[i]
 		a := newAvoidance(&e.graph, e.marks[i], p.Fair)
-		start, component, found := a.find()
-		if found {
-			return e.explainLoop(p.Name, a.walk(start, component))
+		if start, components, found := a.find(); found {
+			return e.explainLoop(p.Name, a.walk(start, components))
 		}
 	}
 	return nil
@@ -78,15 +77,16 @@ func newAvoidance(g *Graph, marks []mark, fair [][]int) *avoidance {
 	}
 }
 
-// find is a state with From, and a fair component that can be reached from it.
-func (a *avoidance) find() (start int, component []int, found bool) {
+// find is the first state with From from which fair components can be reached, and
+// these.
+func (a *avoidance) find() (start int, components [][]int, found bool) {
 	clock := 0
 	for s := range a.marks {
 		if a.marks[s] != fromHolds || a.index[s] > 0 {
 			continue
 		}
-		if component := a.search(s, &clock); component != nil {
-			return s, component, true
+		if components := a.search(s, &clock); len(components) > 0 {
+			return s, components, true
 		}
 	}
 	return 0, nil, false
@@ -95,9 +95,9 @@ func (a *avoidance) find() (start int, component []int, found bool) {
 // A frame is a state whose edges are being followed.
 type frame struct{ state, next int }
 
-// search is Tarjan's algorithm, from one state, and without recursion. It ends with
-// the first fair component.
-func (a *avoidance) search(root int, clock *int) []int {
+// search is Tarjan's algorithm, from one state, and without recursion. It lists the
+// fair components.
+func (a *avoidance) search(root int, clock *int) (fair [][]int) {
 	frames := []frame{a.enter(root, clock)}
 	for len(frames) > 0 {
 		f := &frames[len(frames)-1]
@@ -122,11 +122,11 @@ func (a *avoidance) search(root int, clock *int) []int {
 		}
 		if a.low[state] == a.index[state] {
 			if component := a.leave(state); a.isFair(component) {
-				return component
+				fair = append(fair, component)
 			}
 		}
 	}
-	return nil
+	return fair
 }
 
 func (a *avoidance) enter(state int, clock *int) frame {
@@ -189,11 +189,16 @@ func (a *avoidance) witness(component []int, inside map[int]bool, action []int) 
 	return 0, nil, false
 }
 
-// walk is the steps from a state into a component and once around in it, by whatever
-// makes it fair. component is sorted so that the result is the same every time.
-func (a *avoidance) walk(start int, component []int) (w walk) {
-	slices.Sort(component)
-	inside := membership(component)
+// walk is the steps from a state into the nearest of some components, and once around
+// in it by whatever makes it fair.
+func (a *avoidance) walk(start int, components [][]int) (w walk) {
+	of := map[int]int{} // by state: which component it is in
+	for i, component := range components {
+		slices.Sort(component)
+		for _, s := range component {
+			of[s] = i
+		}
+	}
 	w.from = start
 	at := start
 	to := func(goal func(int) bool, within func(int) bool) {
@@ -204,10 +209,11 @@ func (a *avoidance) walk(start int, component []int) (w walk) {
 		}
 	}
 	avoids := func(s int) bool { return a.marks[s]&toHolds == 0 }
-	stays := func(s int) bool { return inside[s] }
-	to(stays, avoids)
+	to(func(s int) bool { _, is := of[s]; return is }, avoids)
 	w.loop = len(w.edges)
-	entry := at
+	entry, component := at, components[of[at]]
+	inside := membership(component)
+	stays := func(s int) bool { return inside[s] }
 	for _, action := range a.fair {
 		state, step, _ := a.witness(component, inside, action)
 		to(func(s int) bool { return s == state }, stays)
