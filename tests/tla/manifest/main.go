@@ -1,11 +1,13 @@
 // Command manifest runs TLC on the configurations of tla/ and writes down what comes
-// of each, in tla/manifests. It is what "make tla" runs.
+// of each, in tla/manifests. It is what "make tla" runs. Where nothing has changed since
+// a manifest was written it is left alone, unless the configuration is named.
 //
-//	go run ./tests/tla/manifest -tools tla2tools.jar [NAME...]
+//	go run ./tests/tla/manifest -tools tla2tools.jar [-jobs N] [NAME...]
 package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -17,19 +19,21 @@ import (
 
 	"gaugeblock/model/tlc"
 	"gaugeblock/tests/golden"
+	"gaugeblock/tests/replay"
 	"gaugeblock/tla"
 )
 
 func main() {
 	tools := flag.String("tools", "", "the file tla2tools.jar")
+	jobs := flag.Int("jobs", 1, "how many configurations to check at a time")
 	flag.Parse()
-	if err := run(*tools, flag.Args()); err != nil {
+	if err := run(*tools, *jobs, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "manifest:", err)
 		os.Exit(1)
 	}
 }
 
-func run(tools string, names []string) error {
+func run(tools string, jobs int, names []string) error {
 	if tools == "" {
 		return fmt.Errorf("-tools is missing: where is tla2tools.jar? (make tla TLA2TOOLS=FILE)")
 	}
@@ -45,21 +49,61 @@ func run(tools string, names []string) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range list {
-		if len(names) > 0 && !slices.Contains(names, c.Name) {
-			continue
-		}
-		started := time.Now()
-		m, err := check(tools, filepath.Join(root, "tla"), c)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.Name, err)
-		}
-		if err := write(m, filepath.Join(root, "tla", "manifests", c.Name+".json")); err != nil {
-			return err
-		}
-		fmt.Printf("%-24s %-28s %8d states %9d edges %8.1f s\n", c.Name, m.Verdict, m.States, m.Edges, time.Since(started).Seconds())
+	chosen, err := choose(list, names)
+	if err != nil {
+		return err
 	}
-	return nil
+	var failures []error
+	replay.InOrder(chosen, jobs,
+		func(c tla.Configuration) outcome { return makeManifest(tools, filepath.Join(root, "tla"), c) },
+		func(o outcome) {
+			fmt.Println(o.line)
+			failures = append(failures, o.err)
+		})
+	return errors.Join(failures...)
+}
+
+// choose is the configurations that are named, or those of which nothing is known.
+func choose(list []tla.Configuration, names []string) (chosen []tla.Configuration, err error) {
+	for _, name := range names {
+		i := slices.IndexFunc(list, func(c tla.Configuration) bool { return c.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no configuration %q", name)
+		}
+		chosen = append(chosen, list[i])
+	}
+	if len(names) > 0 {
+		return chosen, nil
+	}
+	for _, c := range list {
+		m, err := tla.ReadManifest(c.Name)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil || m.CheckTexts() != nil {
+			chosen = append(chosen, c)
+		}
+	}
+	return chosen, nil
+}
+
+// outcome is what came of a configuration.
+type outcome struct {
+	line string
+	err  error
+}
+
+func makeManifest(tools, dir string, c tla.Configuration) outcome {
+	started := time.Now()
+	m, err := check(tools, dir, c)
+	if err == nil {
+		err = write(m, filepath.Join(dir, "manifests", c.Name+".json"))
+	}
+	if err != nil {
+		return outcome{c.Name + ": failed", fmt.Errorf("%s: %w", c.Name, err)}
+	}
+	seconds := time.Since(started).Seconds()
+	return outcome{line: fmt.Sprintf("%-24s %-28s %8d states %9d edges %8.1f s", c.Name, m.Verdict, m.States, m.Edges, seconds)}
 }
 
 // check runs TLC, with one worker and a fixed fingerprint, so that it does the same
