@@ -80,9 +80,10 @@ func TestData(t *testing.T) {
 	})
 }
 
-// TestTrueFigures compares the highest points of the curve with what PyTorch's own
-// statistics said in the recorded runs.
-func TestTrueFigures(t *testing.T) {
+// recordedRuns are snapshots with the truth beside them: the project's own, and those in
+// the folder shared beside the project, where there is one.
+func recordedRuns(t *testing.T) []string {
+	t.Helper()
 	var files []string
 	for _, folder := range []string{"../whatif/testdata/snapshots", "../../../shared/snapshots"} {
 		found, err := filepath.Glob(filepath.Join(folder, "*.pickle.gz"))
@@ -94,7 +95,13 @@ func TestTrueFigures(t *testing.T) {
 	if len(files) < 6 {
 		t.Fatalf("only %d recorded runs", len(files))
 	}
-	for _, file := range files {
+	return files
+}
+
+// TestTrueFigures compares the highest points of the curve with what PyTorch's own
+// statistics said in the recorded runs.
+func TestTrueFigures(t *testing.T) {
+	for _, file := range recordedRuns(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".pickle.gz"), func(t *testing.T) {
 			var truth struct {
 				PeakAllocated uint64 `json:"peak_allocated"`
