@@ -11,6 +11,7 @@
 //	peers_test.go        two devices
 //	threads_test.go      goroutines that move between threads
 //	close_test.go        everything is given back, lost_test.go: or cannot be
+//	recorded_test.go     traces recorded on a real GPU, replayed on the fake one
 //	conformance_test.go  tests/conformance, unchanged, on a device that shadows the fake one
 //	shadow*_test.go      that device
 //

@@ -6,6 +6,7 @@ package main
 #define GAUGEBLOCK_TYPES_ONLY
 #include "gaugeblock.h"
 #include <stdlib.h>
+#include <unistd.h>
 
 typedef int (*gaugeblock_accepts)(void *filter, void *stream);
 typedef void (*gaugeblock_drop)(void *filter);
@@ -14,7 +15,14 @@ static int call_accepts(gaugeblock_accepts f, void *filter, uintptr_t stream) { 
 static void call_drop(gaugeblock_drop f, void *filter) { f(filter); }
 
 extern int gaugeblock_close_log(void);
-__attribute__((destructor)) static void at_the_end(void) { gaugeblock_close_log(); }
+
+// The log is finished when the program ends. A process that was forked off it has the
+// library, but none of the threads that Go needs.
+static pid_t loaded_in;
+__attribute__((constructor)) static void at_the_beginning(void) { loaded_in = getpid(); }
+__attribute__((destructor)) static void at_the_end(void) {
+	if (getpid() == loaded_in) gaugeblock_close_log();
+}
 */
 import "C"
 
@@ -22,6 +30,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"gaugeblock/cudaimpl"
@@ -42,8 +51,12 @@ var library = sync.OnceValue(func() *pluggable.Library {
 		fmt.Fprintln(os.Stderr, "libgaugeblock:", err)
 		os.Exit(1)
 	}
+	inUse.Store(true)
 	return l
 })
+
+// inUse: the library has been made.
+var inUse atomic.Bool
 
 //export gaugeblock_malloc
 func gaugeblock_malloc(size C.size_t, device C.int, stream uintptr) uintptr {
@@ -154,7 +167,7 @@ func gaugeblock_reset_peak_stats(device C.int) { library().ResetPeakStats(spec.D
 
 //export gaugeblock_close_log
 func gaugeblock_close_log() C.int {
-	if os.Getenv("GAUGEBLOCK_TRACE") == "" {
+	if !inUse.Load() {
 		return 0
 	}
 	if err := library().CloseLog(); err != nil {
