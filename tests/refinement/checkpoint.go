@@ -1,0 +1,56 @@
+package refinement
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"gaugeblock/model"
+	"gaugeblock/model/bounded"
+	"gaugeblock/spec"
+)
+
+// Checkpoints. What a checkpoint has noted only its allocator can read; so the world
+// notes as well what the pool looked like.
+
+// checkpoint is what was noted of a pool, on both sides.
+type checkpoint struct {
+	state spec.PoolState
+	noted model.Checkpoint
+}
+
+func (w *World) doCheckpoint(name string, id spec.PoolID) error {
+	switch name {
+	case "Checkpoint":
+		state, err := w.allocator.Checkpoint(0, id)
+		if err == nil {
+			w.saved[id] = checkpoint{state, w.note(id)}
+		}
+		return err
+	case "SetCheckpointPoolState":
+		_, err := w.allocator.Restore(0, w.saved[id].state)
+		return err
+	}
+	return fmt.Errorf("no action is called %q", name)
+}
+
+// note is what the pool looks like: the blocks with memory behind them.
+func (w *World) note(id spec.PoolID) model.Checkpoint {
+	noted := model.Checkpoint{Pool: id}
+	w.allocator.Inspect(0, spec.Visitor{Block: func(b *spec.BlockView) {
+		if b.Pool == id && b.Mapped {
+			noted.Blocks = append(noted.Blocks, model.NotedBlock{
+				Memory: spec.Range{Ptr: b.Address, Bytes: b.Size}, Allocated: b.Allocated,
+			})
+		}
+	}})
+	return noted
+}
+
+// addSaved appends what the program has noted, by pool.
+func (w *World) addSaved(s *bounded.State) {
+	byNumber := func(a, b spec.PoolID) int { return int(a.Capture) - int(b.Capture) }
+	for _, id := range slices.SortedFunc(maps.Keys(w.saved), byNumber) {
+		s.Saved = append(s.Saved, w.saved[id].noted)
+	}
+}

@@ -1,0 +1,71 @@
+package refinement
+
+import (
+	"slices"
+
+	"gaugeblock/model"
+	"gaugeblock/model/bounded"
+	"gaugeblock/spec"
+)
+
+// Refine is the state of the model that the allocator and its device are in.
+func (w *World) Refine() (*bounded.State, error) {
+	s := *w.initial
+	s.Segments, s.Events, s.Streams = nil, nil, nil
+	s.Pools, s.Redirections, s.CaptureUses, s.Saved = nil, nil, nil, nil
+	uses := map[spec.Ptr][]spec.DeviceStream{}
+	err := w.allocator.Inspect(0, spec.Visitor{
+		Block: func(b *spec.BlockView) { addBlock(&s, b) },
+		Use: func(u *spec.UseView) {
+			uses[u.Block] = append(uses[u.Block], u.Stream)
+			if u.Captured {
+				s.CaptureUses = append(s.CaptureUses, model.CaptureUse{
+					Block: u.Block, Stream: u.Stream, Earlier: w.earlier[captureUse{u.Block, u.Stream.Stream}],
+				})
+			}
+		},
+		Pool: func(p *spec.PoolView) { addPool(&s, p) },
+		Pending: func(p *spec.PendingView) {
+			id := spec.DeviceStream{Device: p.Device, Stream: p.Stream}
+			s.Events = append(s.Events, model.Event{Stream: id, Hold: w.driver.behind[p.Event], Block: p.Block})
+		},
+		Redirection: func(id spec.PoolID) {
+			s.Redirections = append(s.Redirections, model.Redirection{Pool: id, Stream: w.redirected[id]})
+		},
+	})
+	for i := range s.Segments {
+		for j := range s.Segments[i].Blocks {
+			b := &s.Segments[i].Blocks[j]
+			b.Uses = uses[b.Address]
+		}
+	}
+	for _, stream := range w.streams() {
+		q := w.driver.queues[stream]
+		s.Streams = append(s.Streams, model.Stream{
+			ID: spec.DeviceStream{Stream: stream}, Passed: q.passed(), Work: slices.Clone(q.work[q.passed():]),
+		})
+	}
+	w.addSaved(&s)
+	return &s, err
+}
+
+// addBlock appends a block; a segment begins with its first.
+func addBlock(s *bounded.State, b *spec.BlockView) {
+	if b.First {
+		g := model.Segment{
+			Address: b.Address, Stream: b.Stream, Pool: b.Pool, Large: b.Large, Expandable: b.Expandable,
+		}
+		if g.Expandable {
+			g.Page = s.Geometry.SmallBuffer
+		}
+		if g.Expandable && g.Large {
+			g.Page = s.Config.LargeSegmentSize
+		}
+		s.Segments = append(s.Segments, g)
+	}
+	g := &s.Segments[len(s.Segments)-1]
+	g.Size += b.Size
+	g.Blocks = append(g.Blocks, model.Block{
+		Address: b.Address, Size: b.Size, Requested: b.RequestedSize, State: b.State(), Unmapped: !b.Mapped,
+	})
+}

@@ -1,0 +1,155 @@
+package refinement
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"gaugeblock/alloc"
+	"gaugeblock/fakegpu"
+	"gaugeblock/model/bounded"
+	"gaugeblock/model/tlc"
+	"gaugeblock/spec"
+)
+
+// A World is the reference allocator on a device that is as small as the model's.
+type World struct {
+	initial   *bounded.State // what the model begins with: settings, geometry, memory
+	origin    spec.Ptr       // where addresses begin
+	gpu       *fakegpu.GPU
+	driver    *recorder
+	allocator *alloc.Allocator
+
+	overflow   map[spec.PoolID]bool // pools that are to be marked use_on_oom
+	redirected map[spec.PoolID]spec.Stream
+	saved      map[spec.PoolID]checkpoint
+	earlier    map[captureUse]bool // uses that were noted before the capture, and in it again
+}
+
+// NewWorld sets up what a configuration describes, which the model begins with.
+func NewWorld(initial *bounded.State, c *tlc.Config) (*World, error) {
+	w := &World{
+		initial: initial, origin: bounded.Origin, overflow: map[spec.PoolID]bool{},
+		redirected: map[spec.PoolID]spec.Stream{}, saved: map[spec.PoolID]checkpoint{}, earlier: map[captureUse]bool{},
+	}
+	streams, err := c.Numbers("Streams")
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(c.Names(), "OverflowPools") {
+		pools, err := c.Numbers("OverflowPools")
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range pools {
+			w.overflow[bounded.PoolID(id)] = true
+		}
+	}
+	return w, w.setUp(streams)
+}
+
+func (w *World) setUp(streams []uint64) (err error) {
+	initial := w.initial
+	w.gpu = fakegpu.New(fakegpu.Config{
+		Devices:         fakegpu.Devices(1, initial.Memory),
+		Addresses:       func(spec.Device) fakegpu.AddressPolicy { return &lowestHole{from: w.origin} },
+		PageGranularity: initial.Geometry.MinBlock,
+		Waits:           fakegpu.WaitsDrain,
+	})
+	w.driver = &recorder{w.gpu, map[spec.Stream]*queue{}, map[spec.EventHandle]int{}, w.redirected}
+	for _, number := range streams {
+		s := spec.Stream(number)
+		if err := w.gpu.AddStream(0, s); err != nil {
+			return err
+		}
+		w.driver.queues[s] = &queue{gpu: w.gpu, stream: s}
+	}
+	w.allocator, err = alloc.New(w.driver, alloc.Options{Geometry: initial.Geometry, Config: &initial.Config})
+	if err == nil && initial.Limited {
+		err = w.allocator.SetMemoryFraction(0, float64(initial.Limit)/float64(initial.Memory))
+	}
+	return err
+}
+
+// streams lists the streams of the device.
+func (w *World) streams() []spec.Stream { return slices.Sorted(maps.Keys(w.driver.queues)) }
+
+// Do does what a label says: an action of the model with its arguments. That a malloc
+// is out of memory is no error here; the states tell.
+func (w *World) Do(label string) error {
+	name, n, err := bounded.ParseLabel(label)
+	if err != nil {
+		return err
+	}
+	switch name {
+	case "Malloc":
+		return w.malloc(spec.Request{Stream: spec.Stream(n[0]), Bytes: uint64(n[1])})
+	case "Free":
+		return w.free(w.address(n[0]))
+	case "RecordStream":
+		return w.recordStream(w.address(n[0]), spec.Stream(n[1]))
+	case "Complete":
+		if !w.gpu.OpenGate(0, spec.Stream(n[0])) {
+			return fmt.Errorf("%s: nothing is left to complete", label)
+		}
+		return nil
+	case "EmptyCache":
+		return w.allocator.EmptyCache()
+	}
+	return w.doPool(name, n)
+}
+
+// address is where a unit of memory lies.
+func (w *World) address(unit int) spec.Ptr { return w.origin + spec.Ptr(unit) }
+
+func (w *World) malloc(r spec.Request) error {
+	ptr, err := w.allocator.Malloc(r)
+	maps.DeleteFunc(w.earlier, func(u captureUse, _ bool) bool { return u.block == ptr })
+	if err != nil && spec.ErrorName(err) == spec.ErrorOOM {
+		return nil
+	}
+	return err
+}
+
+// free frees a block behind the last work that uses it, in every stream that does. What
+// was captured is in a graph, and not on the device.
+func (w *World) free(ptr spec.Ptr) error {
+	var uses []spec.UseView
+	block := spec.Range{Ptr: ptr}
+	err := w.allocator.Inspect(0, spec.Visitor{
+		Block: func(b *spec.BlockView) {
+			if b.Address == ptr {
+				block.Bytes = b.Size
+			}
+		},
+		Use: func(u *spec.UseView) {
+			if u.Block == ptr && (!u.Captured || w.earlier[captureUse{ptr, u.Stream.Stream}]) {
+				uses = append(uses, *u)
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	for _, u := range uses {
+		if err := w.driver.queues[u.Stream.Stream].launch(block); err != nil {
+			return err
+		}
+	}
+	return w.allocator.Free(ptr)
+}
+
+// recordStream notes a use. What a stream did with the block before a capture is on the
+// device, although the allocator forgets it when the stream is noted again in one.
+func (w *World) recordStream(ptr spec.Ptr, s spec.Stream) error {
+	use := captureUse{ptr, s}
+	err := w.allocator.Inspect(0, spec.Visitor{Use: func(u *spec.UseView) {
+		if u.Block == ptr && u.Stream.Stream == s && !u.Captured && len(w.redirected) > 0 {
+			w.earlier[use] = true
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	return w.allocator.RecordStream(ptr, 0, s)
+}
