@@ -63,7 +63,7 @@ type checker struct {
 	result   Result
 	header   *spec.TraceHeader
 	roomy    *spec.TraceHeader // the same, of devices that lack no memory
-	program  *replay.Player // performs streams, events and graphs
+	program  *replay.Player    // performs streams, events and graphs
 	gpu      *fakegpu.GPU
 	memory   memory
 	driver   driver

@@ -22,7 +22,7 @@ func (t *Trial) checkAnswer(op *spec.Op, out *replay.Performed) *Failure {
 	case t.driverError(out.Err):
 		return nil
 	case got == spec.ErrorOOM && op.Kind == spec.OpMalloc:
-		return t.checkOutOfMemory(out.Err)
+		return t.checkOutOfMemory(op, out.Err)
 	case got == spec.ErrorDriver && errors.Is(out.Err, spec.ErrDriverOutOfMemory) && op.Kind == spec.OpMalloc && !t.program.enabled:
 		return nil // uncached: straight from the driver
 	case got == spec.ErrorInvalidState && t.mayStillBeUsed(op):
@@ -73,10 +73,13 @@ func (t *Trial) alignment() uint64 {
 // than what is missing, so there it cannot be told from the figures. And while
 // requests are redirected, oversize blocks that were released and did not suffice
 // are not made use of.
-func (t *Trial) checkOutOfMemory(err error) *Failure {
+func (t *Trial) checkOutOfMemory(op *spec.Op, err error) *Failure {
 	var oom *spec.OutOfMemoryError
 	if !errors.As(err, &oom) {
 		return t.fail("out of memory", "the error is no *spec.OutOfMemoryError: %v", err)
+	}
+	if oom.SegmentSize == 0 && op.Size < t.header.Geometry.MaxRequest {
+		return t.fail("out of memory with memory left", "a request of %d bytes failed without asking the driver: %v", op.Size, err)
 	}
 	if oom.SegmentSize == 0 || t.faulted || t.expandable() {
 		return nil
@@ -112,8 +115,11 @@ func (t *Trial) splitLimited() bool {
 
 // expandable reports whether expandable segments are on, or unknown.
 func (t *Trial) expandable() bool {
-	configurer, able := t.player.Allocator().(spec.Configurer)
-	return !able || configurer.Config().ExpandableSegments
+	if configurer, able := t.player.Allocator().(spec.Configurer); able {
+		return configurer.Config().ExpandableSegments
+	}
+	_, able := t.player.Allocator().(spec.ExpandableSegments)
+	return able
 }
 
 // checkDelta compares what an allocator says a restore changed with what was out in

@@ -95,6 +95,11 @@ type (
 	onlyOne   struct{ spec.Allocator } // has no streams
 	careless  struct{ spec.Allocator } // believes what it is told
 	odd       struct{ spec.Allocator } // aligns to 256 bytes
+	stingy    struct{ spec.Allocator } // has no memory long before that is so
+	lenient   struct {                 // does not mind a second free
+		spec.Allocator
+		freed map[spec.Ptr]bool
+	}
 )
 
 func (f forgetful) Free(p spec.Ptr) error {
@@ -123,6 +128,23 @@ func (onlyOne) RecordStream(spec.Ptr, spec.Device, spec.Stream) error {
 func (c careless) Free(p spec.Ptr) error {
 	_ = c.Allocator.Free(p)
 	return nil
+}
+
+func (l lenient) Free(p spec.Ptr) error {
+	err := l.Allocator.Free(p)
+	if err == nil {
+		l.freed[p] = true
+	} else if l.freed[p] {
+		return nil
+	}
+	return err
+}
+
+func (s stingy) Malloc(r spec.Request) (spec.Ptr, error) {
+	if r.Bytes > 8*spec.MiB {
+		return 0, &spec.OutOfMemoryError{Device: r.Device, Requested: r.Bytes, SegmentSize: r.Bytes, DeviceFree: spec.GiB}
+	}
+	return s.Allocator.Malloc(r)
 }
 
 func (o odd) Malloc(r spec.Request) (spec.Ptr, error) {
@@ -165,6 +187,8 @@ func TestRulesBite(t *testing.T) {
 		{"no streams", changed(newBestFit, func(a spec.Allocator) onlyOne { return onlyOne{a} }), nil, nil},
 		{"careless", changed(newBump, func(a spec.Allocator) careless { return careless{a} }), nil, append([]string{"MisuseIsRefused"}, unusedCache...)},
 		{"careless and known for it", changed(newBump, func(a spec.Allocator) careless { return careless{a} }), []conformance.Option{conformance.TrustsCallers()}, unusedCache},
+		{"lenient", changed(newBump, func(a spec.Allocator) lenient { return lenient{a, map[spec.Ptr]bool{}} }), nil, append([]string{"MisuseIsRefused"}, unusedCache...)},
+		{"stingy", changed(newBestFit, func(a spec.Allocator) stingy { return stingy{a} }), nil, []string{"OutOfMemoryIsTrue"}},
 		{"odd", changed(newBump, func(a spec.Allocator) odd { return odd{a} }), nil, append([]string{"PointersAreAligned"}, unusedCache...)},
 		{"odd and known for it", changed(newBump, func(a spec.Allocator) odd { return odd{a} }), []conformance.Option{conformance.Align(256)}, unusedCache},
 	} {
