@@ -709,10 +709,12 @@ class Recorder:
                 if still:
                     break
             self.recording = False
-            self.unwrap_all()
             self.finished.set()
             torch.cuda.memory._record_memory_history(enabled=None)
-            self.write(snapshot, figures if still else None, reason)
+            try:
+                self.write(snapshot, figures if still else None, reason)
+            finally:
+                self.unwrap_all()
 
     def write(self, snapshot, figures, reason):
         torch = self.torch
