@@ -42,6 +42,7 @@ fuzz:
 	$(GO) test ./spec -run '^$$' -fuzz FuzzSettings -fuzztime $(FUZZTIME)
 	$(GO) test ./spec -run '^$$' -fuzz FuzzTraceReader -fuzztime $(FUZZTIME)
 	$(GO) test ./spec/snapshotfile -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZTIME)
+	$(GO) test ./tests/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
 
 # TLC looks at every configuration of tla/ and says what there is (tla/manifests). Needs
 # Java, and a tla2tools.jar of the TLA+ project; tla/README.md says where to get it.
