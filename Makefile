@@ -50,6 +50,13 @@ fuzz:
 tla:
 	$(GO) run ./tests/tla/manifest -tools "$(TLA2TOOLS)" $(NAMES)
 
+# TLC follows a history of a program on the reference: HISTORY, or that of a random program.
+HISTORY ?=
+tla-trace:
+	@file="$(HISTORY)"; if [ -z "$$file" ]; then \
+		file=$$(mktemp); $(GO) test ./tests/tla/history -count 1 -run TestHistories -history "$$file"; \
+	fi; $(GO) run ./tests/tla/trace -tools "$(TLA2TOOLS)" "$$file"
+
 # The Go model is compared with all manifests, also those that are too large for "make test".
 tla-check:
 	$(GO) test ./tests/tla -count 1 -timeout 1h -v -run TestEquality -all
