@@ -118,3 +118,12 @@ var labelRules = []labelRule{
 	}},
 	{RestoreCreated, func(o *observed) bool { return o.op.Kind == spec.OpRestore && len(o.out.Restored.Created) > 0 }},
 }
+
+// AllLabels lists the labels there are.
+func AllLabels() []Label {
+	var labels []Label
+	for _, r := range labelRules {
+		labels = append(labels, r.label)
+	}
+	return labels
+}

@@ -3,7 +3,9 @@ package refinement
 import (
 	"embed"
 	"fmt"
+	"iter"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -20,26 +22,34 @@ import (
 // TestEveryStepIsTaken: each edge of each small graph, driven through the allocator,
 // leads to the state that it leads to in the model.
 func TestEveryStepIsTaken(t *testing.T) {
-	list, err := tla.Configurations()
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := map[string]bool{}
-	for _, c := range list {
+	for _, c := range configurations(t) {
 		// A step of two_step is a part of a call; tests/linearizability goes there.
 		if c.Mirror == "" || c.Mirror == "two_step" || c.Size != "small" || c.Expect != "ok" {
 			continue
 		}
-		text, err := tla.Files.ReadFile(c.Cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := open(t, c.Mirror, c.Cfg, text)
+		s := open(t, c.Mirror, c.Cfg, textOf(t, tla.Files, c.Cfg))
 		if bounds := s.bounds(t); !seen[bounds] {
 			seen[bounds] = true
 			t.Run(c.Name, func(t *testing.T) { takeEveryStep(t, s) })
 		}
 	}
+}
+
+func configurations(t *testing.T) []tla.Configuration {
+	list, err := tla.Configurations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func textOf(t *testing.T, from embed.FS, file string) []byte {
+	text, err := from.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // subject is a configuration with its mirror.
@@ -114,27 +124,34 @@ var larger embed.FS
 // TestEveryOperationIsAStep: whatever a program does, on devices too large for all of
 // their states to be looked at, is a step of the model.
 func TestEveryOperationIsAStep(t *testing.T) {
-	files, err := larger.ReadDir("testdata/bounds")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		mirror, _, _ := strings.Cut(f.Name(), "_")
-		t.Run(f.Name(), func(t *testing.T) {
-			text, err := larger.ReadFile("testdata/bounds/" + f.Name())
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := open(t, mirror, f.Name(), text)
+	for mirror, file := range largerBounds(t) {
+		t.Run(path.Base(file), func(t *testing.T) {
+			s := open(t, mirror, file, textOf(t, larger, file))
 			did := map[string]int{}
 			rapid.Check(t, func(t *rapid.T) { runRandomly(t, s, did) })
 			t.Log(did)
 			for _, label := range s.mirror.Labels() {
-				if action, _, _ := strings.Cut(label, "("); did[action] == 0 {
-					t.Errorf("%s was never done", action)
+				if did[actionOf(label)] == 0 {
+					t.Errorf("%s was never done", actionOf(label))
 				}
 			}
 		})
+	}
+}
+
+// largerBounds tells the mirror of each file of bounds.
+func largerBounds(t *testing.T) iter.Seq2[string, string] {
+	files, err := larger.ReadDir("testdata/bounds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(mirror, file string) bool) {
+		for _, f := range files {
+			mirror, _, _ := strings.Cut(f.Name(), "_")
+			if !yield(mirror, "testdata/bounds/"+f.Name()) {
+				return
+			}
+		}
 	}
 }
 
@@ -147,11 +164,16 @@ func runRandomly(t *rapid.T, s subject, did map[string]int) {
 		if err := w.Follow(s.mirror, state, label, next); err != nil {
 			t.Fatalf("%v\nafter\n%s", err, labels(trace))
 		}
-		action, _, _ := strings.Cut(label, "(")
-		did[action]++
+		did[actionOf(label)]++
 		trace = append(trace, explore.Step[*bounded.State]{Label: label, State: next})
 		state = next
 	}
+}
+
+// actionOf is the name of a label's action.
+func actionOf(label string) string {
+	action, _, _ := strings.Cut(label, "(")
+	return action
 }
 
 func labels(trace []explore.Step[*bounded.State]) string {
@@ -168,8 +190,7 @@ func (w *World) possible(m bounded.Mirror, s *bounded.State) (labels map[string]
 	labels = map[string][]string{}
 	for _, label := range m.Labels() {
 		if w.canDo(m, s, label) {
-			action, _, _ := strings.Cut(label, "(")
-			labels[action] = append(labels[action], label)
+			labels[actionOf(label)] = append(labels[actionOf(label)], label)
 		}
 	}
 	return labels

@@ -1,0 +1,99 @@
+package refinement
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gaugeblock/model/bounded"
+	"gaugeblock/model/explore"
+	"gaugeblock/spec"
+	"gaugeblock/tests/conformance"
+	"gaugeblock/tests/reference"
+	"gaugeblock/tla"
+)
+
+// beyond are the labels that no configuration can reach, and why.
+var beyond = map[conformance.Label]string{
+	conformance.Collected:      "the model has no garbage collection",
+	conformance.CallbackFreed:  "nor functions that free memory when they are asked",
+	conformance.TooLarge:       "nor sizes that no device has",
+	conformance.Uncached:       "nor the uncached mode",
+	conformance.NoSplitWhole:   "nor pools whose blocks are given out whole",
+	conformance.ReusedInGraph:  "nor graph_capture_record_stream_reuse",
+	conformance.PoolEmptied:    "nor deleting a pool of the program's own",
+	conformance.MallocCaptured: "a capture is a redirection in a trace of the model: the device knows of none",
+}
+
+// TestLabels: what the reference can be led to do, walks through the states of the
+// configurations lead it to do, but for what they have no actions for.
+func TestLabels(t *testing.T) {
+	met := conformance.Coverage{}
+	for _, c := range configurations(t) {
+		if c.Mirror != "" && c.Mirror != "two_step" && c.Expect == "ok" {
+			met.Add(labelsOf(t, open(t, c.Mirror, c.Cfg, textOf(t, tla.Files, c.Cfg)), c.Name))
+		}
+	}
+	for mirror, file := range largerBounds(t) {
+		met.Add(labelsOf(t, open(t, mirror, file, textOf(t, larger, file)), file))
+	}
+	t.Log(met)
+	for _, label := range conformance.AllLabels() {
+		_, excused := beyond[label]
+		switch {
+		case met[label] == 0 && !excused:
+			t.Errorf("%s is reached by no walk", label)
+		case met[label] > 0 && excused:
+			t.Errorf("%s is reached, and should not be: %s", label, beyond[label])
+		}
+	}
+}
+
+func labelsOf(t *testing.T, s subject, name string) conformance.Coverage {
+	met := conformance.Coverage{}
+	choices := rand.New(rand.NewPCG(1, 2))
+	for range 40 {
+		h, ops, err := s.mirror.Trace(name, walk(choices, s.mirror, 80))
+		if errors.Is(err, spec.ErrNotSupported) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		labels, err := conformance.Labels(h, ops, conformance.Options{New: reference.New})
+		if err != nil {
+			t.Fatal(err)
+		}
+		met.Add(labels)
+	}
+	return met
+}
+
+// walk is a way through the states that takes any step: first an action, then its
+// arguments.
+func walk(choices *rand.Rand, m bounded.Mirror, steps int) []explore.Step[*bounded.State] {
+	trace := []explore.Step[*bounded.State]{{State: m.Initial()[0]}}
+	for range steps {
+		byAction := map[string][]explore.Step[*bounded.State]{}
+		var actions []string
+		m.Next(trace[len(trace)-1].State, func(l int, next *bounded.State) {
+			label := m.Labels()[l]
+			action := actionOf(label)
+			if byAction[action] == nil {
+				actions = append(actions, action)
+			}
+			byAction[action] = append(byAction[action], explore.Step[*bounded.State]{Label: label, State: next})
+		})
+		if len(actions) == 0 {
+			break
+		}
+		slices.Sort(actions)
+		action := actions[choices.IntN(len(actions))]
+		if choices.IntN(2) == 0 && byAction["Malloc"] != nil {
+			action = "Malloc"
+		}
+		trace = append(trace, byAction[action][choices.IntN(len(byAction[action]))])
+	}
+	return trace
+}
