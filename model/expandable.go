@@ -68,6 +68,9 @@ func (s *State) grow(c *Call, g Given) (p place, found bool) {
 		p, _ = s.findExpandable(c)
 	}
 	for s.at(p).Unmapped || s.at(p).Size < c.size {
+		if c.asked <= g.Refusals {
+			return place{}, false
+		}
 		start, lacking := p, c.size
 		if !s.at(p).Unmapped {
 			start.block++
