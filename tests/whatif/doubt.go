@@ -39,8 +39,8 @@ func (t *trial) judge(r *Row, results []result) {
 		r.Outcome = results[len(results)-1].outcome // the packed start: memory never lay as recorded
 	}
 	unknown := &t.History.Unknown
-	if r.Recorded && t.History.Whole() && t.Agreement.Full() {
-		// This is the recorded run itself, not a prediction.
+	if r.Recorded && t.History.Whole() && t.Agreement.Full() && unknown.Contradictions == 0 {
+		r.Outcome = t.recorded // not a prediction
 		r.count(&r.Outcome)
 		return
 	}

@@ -82,6 +82,7 @@ func (r *traceRebuilder) operation(op *spec.Op) error {
 	first := int32(len(r.trace))
 	r.events(op)
 	switch {
+	case op.Expect.Error != "" && op.Kind != spec.OpMalloc: // it did nothing
 	case op.Kind == spec.OpMalloc:
 		r.malloc(op)
 	case op.Kind == spec.OpFree:
@@ -165,18 +166,10 @@ func (r *traceRebuilder) free(op *spec.Op, first int32) {
 	r.add(q)
 }
 
-// repeat keeps an operation as it is, with our numbers.
+// repeat keeps an operation as it is.
 func (r *traceRebuilder) repeat(op *spec.Op, first int32) {
 	kept := *op
 	kept.Expect = spec.Expectation{}
-	kept.Live = nil
-	for _, id := range op.Live {
-		kept.Live = append(kept.Live, int64(r.ids[id]))
-	}
-	kept.Freed = nil
-	for _, id := range op.Freed {
-		kept.Freed = append(kept.Freed, int64(r.ids[id]))
-	}
 	switch op.Kind {
 	case spec.OpPoolBegin:
 		if op.By == spec.ByCapture {

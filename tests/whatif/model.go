@@ -56,7 +56,7 @@ var eventModels = []Model{
 var packedStart = Model{Name: "packed start", Addresses: realLike, Until: asRecorded, Packed: true}
 
 // noPools is for records with private pools.
-var noPools = Model{Name: "no private pools", Addresses: realLike, Until: asRecorded, NoPools: true}
+var noPools = Model{Name: "no private pools", Addresses: realLike, Until: asRecorded, Packed: true, NoPools: true}
 
 func asRecorded(_, until int32) int32 { return until }
 

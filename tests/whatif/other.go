@@ -2,7 +2,6 @@ package whatif
 
 import (
 	"fmt"
-	"slices"
 
 	"gaugeblock/spec"
 )
@@ -13,12 +12,6 @@ import (
 type repeatedOp struct {
 	spec.Op
 	stream spec.Stream
-}
-
-// savedState is a checkpoint, and where the allocations of that time lay.
-type savedState struct {
-	state spec.PoolState
-	ptrs  []spec.Ptr
 }
 
 func (r *runner) other(op *repeatedOp) error {
@@ -40,13 +33,11 @@ func (r *runner) other(op *repeatedOp) error {
 		return r.alloc.EmptyPool(op.Pool)
 	case spec.OpCheckpoint:
 		state, err := r.alloc.Checkpoint(0, op.Pool)
-		if r.states == nil {
-			r.states = map[int]savedState{}
-		}
-		r.states[op.State] = savedState{state, slices.Clone(r.ptrs)}
+		r.states[op.State] = state
 		return err
-	case spec.OpRestore:
-		return r.restore(op)
+	case spec.OpRestore: // what is live afterwards lies where it lay
+		_, err := r.alloc.Restore(0, r.states[op.State])
+		return err
 	}
 	return fmt.Errorf("%s cannot be asked again", op.Kind)
 }
@@ -58,18 +49,4 @@ func (op *repeatedOp) filter() spec.RequestFilter {
 		return spec.ForThread(op.Thread)
 	}
 	return spec.ForStream(op.stream)
-}
-
-func (r *runner) restore(op *repeatedOp) error {
-	saved := r.states[op.State]
-	if _, err := r.alloc.Restore(0, saved.state); err != nil {
-		return err
-	}
-	for _, id := range op.Freed {
-		r.ptrs[id] = 0
-	}
-	for _, id := range op.Live {
-		r.ptrs[id] = saved.ptrs[id]
-	}
-	return nil
 }

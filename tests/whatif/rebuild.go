@@ -21,7 +21,7 @@ func (e *HistoryError) Error() string { return e.Reason }
 // remains is how the allocator went about it, and is not read, with two exceptions:
 // where free_completed does not follow at once another stream used the memory, and
 // segments that were returned without need were returned because the program emptied
-// the cache (emptied.go).
+// the cache (returns.go).
 func Rebuild(f *snapshotfile.File, dev spec.Device) (*History, error) {
 	if dev < 0 || int(dev) >= len(f.Traces) || len(f.Traces[dev]) == 0 {
 		return nil, &HistoryError{fmt.Sprintf("the snapshot has no history of device %d: it must be recorded with torch.cuda.memory._record_memory_history()", dev)}

@@ -59,14 +59,14 @@ type runner struct {
 	alloc   *alloc.Allocator
 	ptrs    []spec.Ptr // by allocation; 0 if it got no memory
 	chains  []int32    // by stream of other uses: the deadline of its last event
-	states  map[int]savedState
+	states  map[int]spec.PoolState
 	mallocs int
 	out     Outcome
 }
 
 // Run replays a history.
 func Run(h *History, s Setup) (Outcome, error) {
-	r := &runner{History: h, setup: s, ptrs: make([]spec.Ptr, h.Allocations)}
+	r := &runner{History: h, setup: s, ptrs: make([]spec.Ptr, h.Allocations), states: map[int]spec.PoolState{}}
 	if err := r.begin(); err != nil {
 		return Outcome{}, err
 	}

@@ -24,9 +24,6 @@ func (r *runner) begin() error {
 			addresses.recorded = append(addresses.recorded, r.Start[i].Address)
 		}
 	}
-	if r.setup.verifier != nil {
-		addresses.recorded = append(addresses.recorded, r.addresses()...)
-	}
 	r.driver = newDriver(addresses)
 	r.driver.now = -1
 	var err error
@@ -42,6 +39,12 @@ func (r *runner) begin() error {
 		err = errors.Join(r.layOut(), r.alloc.Configure(r.setup.Settings))
 	} else {
 		err = r.pack()
+	}
+	if len(addresses.recorded) > 0 {
+		err = errors.Join(err, errors.New("the recorded start has segments that cannot be obtained"))
+	}
+	if r.setup.verifier != nil {
+		addresses.recorded = r.addresses()
 	}
 	if err != nil || r.setup.Limit == 0 {
 		return err
@@ -69,8 +72,9 @@ func (r *runner) pack() error {
 			if b.State == spec.Inactive {
 				continue
 			}
-			p, err := r.allocate(r.poolNumber(s.Pool), spec.Request{Stream: s.Stream, Bytes: b.RequestedSize})
-			if err != nil {
+			asked := min(b.RequestedSize, b.Size) // no allocator gives less than was asked for
+			p, err := r.allocate(r.poolNumber(s.Pool), spec.Request{Stream: s.Stream, Bytes: asked})
+			if err != nil && !errors.Is(err, spec.ErrOutOfMemory) {
 				return err
 			}
 			r.ptrs[held[0]], held = p, held[1:]

@@ -34,7 +34,7 @@ type Study struct {
 type Row struct {
 	Settings string
 	Limit    uint64
-	Outcome          // under the measured driver, everything else as recorded
+	Outcome          // as recorded, or else under the measured driver with everything else as recorded
 	Range    Range   // of PeakReserved, over all models that count
 	Doubts   []Doubt // why it may be otherwise; none: it is exact
 	Recorded bool    // these are the settings and the limit of the recorded run
@@ -80,7 +80,7 @@ func Try(h *History, o Options) (*Study, error) {
 		o.Jobs = runtime.GOMAXPROCS(0)
 	}
 	t := &trial{Study: Study{History: h, Limit: o.Limit}, options: o}
-	t.Agreement = Verify(h)
+	t.Agreement, t.recorded = runAsRecorded(h)
 	for _, s := range o.Settings {
 		t.Rows = append(t.Rows, Row{Settings: s, Limit: o.Limit, Recorded: t.asRecorded(s)})
 	}
@@ -115,9 +115,10 @@ func sameSettings(a, b string) bool {
 // trial is a study under way.
 type trial struct {
 	Study
-	options Options
-	done    int
-	total   int
+	options  Options
+	recorded Outcome // of the recorded run
+	done     int
+	total    int
 }
 
 // asRecorded reports whether these are the circumstances of the recorded run.

@@ -197,3 +197,30 @@ func TestFailure(t *testing.T) {
 		t.Errorf("the limit was %d, and the record shows %+v", limit, real.Limit)
 	}
 }
+
+// TestRecordedRuns: of the settings and the limit of the recorded run itself is told
+// what really happened, under whatever settings that was.
+func TestRecordedRuns(t *testing.T) {
+	runs := recordedRuns(t)
+	for _, name := range slices.Sorted(maps.Keys(runs)) {
+		f := snapshotIfThere(t, name)
+		if f == nil || strings.HasPrefix(name, "gpt_cut") { // its peak was before the record begins
+			continue
+		}
+		h, err := whatif.Rebuild(f, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := readTruth(t, runs[name])
+		if h.Config.GarbageCollectionThreshold > 0 {
+			h.Limit = whatif.LimitBounds{Least: run.Limit, Most: run.Limit} // which the record does not show
+		}
+		study, err := whatif.Try(h, whatif.Options{Settings: []string{run.Settings}, Limit: run.Limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row := study.Rows[0]; !row.Exact() || row.Figures != run.figures() {
+			t.Errorf("%s: doubts %v, figures %+v, not %+v", name, row.Doubts, row.Figures, run.figures())
+		}
+	}
+}

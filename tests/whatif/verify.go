@@ -39,17 +39,23 @@ const regionBytes = 8 << 30
 
 // Verify runs a history as recorded.
 func Verify(h *History) Agreement {
+	agreement, _ := runAsRecorded(h)
+	return agreement
+}
+
+// runAsRecorded also gives what came of the run: if the agreement is full, what really
+// happened.
+func runAsRecorded(h *History) (Agreement, Outcome) {
 	v := &verifier{ranges: map[rangeKey]spec.Ptr{}}
-	s := Setup{
-		Settings: h.settings(), Model: measured, verifier: v,
-	}
+	s := Setup{Settings: h.settings(), Model: measured, verifier: v}
 	if h.Limit.Refused() {
 		s.Limit = h.Limit.Least
 	}
-	if _, err := Run(h, s); err != nil { // memory came where the record has something else
+	outcome, err := Run(h, s)
+	if err != nil { // memory came where the record has something else
 		v.Placed = h.Mallocs
 	}
-	return v.Agreement
+	return v.Agreement, outcome
 }
 
 // addresses are those of the segments that come in the course of a record.
