@@ -240,7 +240,8 @@ func (s *State) fits(size, block uint64) bool {
 func (s *State) giveOut(c *Call, p place) {
 	g := &s.Segments[p.segment]
 	given := g.Blocks[p.block]
-	if rest := given.Size - c.size; s.splits(c, rest) {
+	owner := s.pool(g.Pool)
+	if rest := given.Size - c.size; s.splits(c, rest) && (owner == nil || !owner.NoSplit) {
 		remainder := given
 		remainder.Address += spec.Ptr(c.size)
 		remainder.Size = rest

@@ -23,12 +23,14 @@ type Pool struct {
 	ID       spec.PoolID
 	UseCount int
 	OnOOM    bool // searched for requests of the default pool when the driver has nothing
+	NoSplit  bool // its blocks are given out whole
 }
 
-// A Redirection takes the requests for a stream to a pool.
+// A Redirection takes the requests for a stream to a pool, or all requests.
 type Redirection struct {
 	Pool   spec.PoolID
 	Stream spec.Stream
+	All    bool // then Stream does not count
 }
 
 // A CaptureUse is a use of a block that was noted while something was redirected.
@@ -40,9 +42,41 @@ type CaptureUse struct {
 	Earlier bool
 }
 
+// CreatePool makes a pool, or uses it once more if it is there, and marks it.
+func (s State) CreatePool(id spec.PoolID, onOOM, noSplit bool) (State, Result) {
+	if p := s.pool(id); p != nil && p.UseCount == 0 {
+		return s, Result{Err: &spec.InvalidStateError{Op: "pool_create", Reason: "the pool is freeable"}}
+	}
+	s = s.copy()
+	p := s.usePool(id)
+	p.OnOOM, p.NoSplit = p.OnOOM || onOOM, p.NoSplit || noSplit
+	return s, Result{}
+}
+
+// usePool counts one more use of a pool, which is made if it is not there.
+func (s *State) usePool(id spec.PoolID) *Pool {
+	if s.pool(id) == nil {
+		s.Pools = append(s.Pools, Pool{ID: id})
+		slices.SortFunc(s.Pools, func(p, q Pool) int { return comparePools(p.ID, q.ID) })
+	}
+	p := s.pool(id)
+	p.UseCount++
+	return p
+}
+
 // BeginAllocateToPool redirects the requests for a stream to a pool, which is made if
 // it is not there, and used once more if it is.
 func (s State) BeginAllocateToPool(id spec.PoolID, stream spec.Stream) (State, Result) {
+	return s.redirect(Redirection{Pool: id, Stream: stream})
+}
+
+// BeginAllocateAllToPool does so for the requests for all streams.
+func (s State) BeginAllocateAllToPool(id spec.PoolID) (State, Result) {
+	return s.redirect(Redirection{Pool: id, All: true})
+}
+
+func (s State) redirect(to Redirection) (State, Result) {
+	id := to.Pool
 	if slices.ContainsFunc(s.Redirections, func(r Redirection) bool { return r.Pool == id }) {
 		return s, Result{Err: &spec.InvalidStateError{Op: "pool_begin", Reason: "begun already"}}
 	}
@@ -50,12 +84,8 @@ func (s State) BeginAllocateToPool(id spec.PoolID, stream spec.Stream) (State, R
 		return s, Result{Err: &spec.InvalidStateError{Op: "pool_begin", Reason: "the pool is freeable"}}
 	}
 	s = s.copy()
-	if s.pool(id) == nil {
-		s.Pools = append(s.Pools, Pool{ID: id})
-		slices.SortFunc(s.Pools, func(p, q Pool) int { return comparePools(p.ID, q.ID) })
-	}
-	s.pool(id).UseCount++
-	s.Redirections = append(s.Redirections, Redirection{id, stream})
+	s.usePool(id)
+	s.Redirections = append(s.Redirections, to)
 	return s, Result{}
 }
 
@@ -98,7 +128,7 @@ func (s *State) redirecting() bool { return len(s.Redirections) > 0 }
 // choosePool is the pool of the latest redirection of a stream, or the default pool.
 func (s *State) choosePool(stream spec.Stream) spec.PoolID {
 	for _, r := range slices.Backward(s.Redirections) {
-		if r.Stream == stream {
+		if r.All || r.Stream == stream {
 			return r.Pool
 		}
 	}
@@ -202,22 +232,47 @@ func hashOrder(id spec.PoolID) uint64 {
 	return cmp.Or(id.Capture, id.User) * 11400714819323198485
 }
 
+// EmptyPool returns what can go of a pool that nobody uses, and waits for its events
+// before.
+func (s State) EmptyPool(id spec.PoolID) State {
+	if p := s.pool(id); p == nil || p.UseCount > 0 {
+		return s
+	}
+	s = s.copy()
+	s.Counts.Synchronizations++
+	for i := 0; i < len(s.Events); {
+		e := s.Events[i]
+		p, _ := s.find(func(_ *Segment, b *Block) bool { return b.Address == e.Block })
+		if s.Segments[p.segment].Pool != id {
+			i++
+			continue
+		}
+		s.stream(e.Stream).pass(e.Hold)
+		s.complete(i)
+	}
+	s.releasePool(id)
+	return s
+}
+
 // releaseFreeable returns what can go of the pools that nobody uses, and forgets those
 // that hold nothing.
 func (s *State) releaseFreeable() {
 	for _, p := range slices.Clone(s.Pools) {
-		if p.UseCount > 0 {
-			continue
+		if p.UseCount == 0 {
+			s.releasePool(p.ID)
 		}
-		s.releaseBlocks(p.ID)
-		s.Segments = slices.DeleteFunc(s.Segments, func(g Segment) bool {
-			return g.Pool == p.ID && g.mapped() == 0 // no page could be had for it
-		})
-		held := slices.ContainsFunc(s.Segments, func(g Segment) bool { return g.Pool == p.ID }) ||
-			slices.ContainsFunc(s.Redirections, func(r Redirection) bool { return r.Pool == p.ID })
-		if !held {
-			s.Pools = slices.DeleteFunc(s.Pools, func(q Pool) bool { return q.ID == p.ID })
-		}
+	}
+}
+
+func (s *State) releasePool(id spec.PoolID) {
+	s.releaseBlocks(id)
+	s.Segments = slices.DeleteFunc(s.Segments, func(g Segment) bool {
+		return g.Pool == id && g.mapped() == 0 // no page could be had for it
+	})
+	held := slices.ContainsFunc(s.Segments, func(g Segment) bool { return g.Pool == id }) ||
+		slices.ContainsFunc(s.Redirections, func(r Redirection) bool { return r.Pool == id })
+	if !held {
+		s.Pools = slices.DeleteFunc(s.Pools, func(q Pool) bool { return q.ID == id })
 	}
 }
 
