@@ -57,10 +57,10 @@
 //
 // # What is left out
 //
-// Redirections are by stream, not by thread or capture; pools with functions of their
-// own; the reuse of frees in a capture; sharing between processes; failures of the
-// driver other than having no memory. Of the figures only those that a state implies are here: not
-// the peaks, nor the sums over time.
+// Redirections by thread or capture, other than of everything; pools with functions of
+// their own; the reuse of frees in a capture; sharing between processes; failures of the
+// driver other than having no memory. Of the figures only those are here that a state
+// implies: not the peaks, nor the sums over time.
 //
 // Package bounded has this model at small bounds, where all states can be looked at.
 package model

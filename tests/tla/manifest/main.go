@@ -19,7 +19,6 @@ import (
 
 	"gaugeblock/model/tlc"
 	"gaugeblock/tests/golden"
-	"gaugeblock/tests/replay"
 	"gaugeblock/tla"
 )
 
@@ -53,13 +52,21 @@ func run(tools string, jobs int, names []string) error {
 	if err != nil {
 		return err
 	}
+	outcomes := make(chan outcome)
+	places := make(chan bool, jobs)
+	for _, c := range chosen {
+		go func() {
+			places <- true
+			outcomes <- makeManifest(tools, filepath.Join(root, "tla"), c)
+			<-places
+		}()
+	}
 	var failures []error
-	replay.InOrder(chosen, jobs,
-		func(c tla.Configuration) outcome { return makeManifest(tools, filepath.Join(root, "tla"), c) },
-		func(o outcome) {
-			fmt.Println(o.line)
-			failures = append(failures, o.err)
-		})
+	for range chosen {
+		o := <-outcomes
+		fmt.Println(o.line)
+		failures = append(failures, o.err)
+	}
 	return errors.Join(failures...)
 }
 
