@@ -141,7 +141,11 @@ func openConfiguration(c tla.Configuration) (*bounded.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bounded.Open(c.Mirror, cfg)
+	check, err := bounded.Open(c.Mirror, cfg)
+	if err == nil && c.Expect == "ok" {
+		check.CheckAlways()
+	}
+	return check, err
 }
 
 // explore does one configuration. How many states there will be is known if TLC has

@@ -27,6 +27,9 @@ type Mirror interface {
 	// options. It reports whether there is such a thing.
 	property(name string, fair [][]int, to *explore.Options[*model.State]) bool
 
+	// always are the properties that hold whatever the bounds, by name.
+	always() []string
+
 	// fairness is what a specification, by its name, says that goes on.
 	fairness(specification string) (fair [][]int, known bool)
 }
@@ -69,6 +72,23 @@ func Open(mirror string, c *tlc.Config) (*Check, error) {
 		}
 	}
 	return check, nil
+}
+
+// CheckAlways adds what holds whatever the bounds, if the configuration does not name
+// it: TLC is spared that where there are many states.
+func (c *Check) CheckAlways() {
+	named := map[string]bool{}
+	for _, i := range c.Options.Invariants {
+		named[i.Name] = true
+	}
+	for _, s := range c.Options.Steps {
+		named[s.Name] = true
+	}
+	for _, name := range c.Mirror.always() {
+		if !named[name] {
+			c.Mirror.property(name, nil, &c.Options)
+		}
+	}
 }
 
 func openCore(c *tlc.Config) (Mirror, error) {

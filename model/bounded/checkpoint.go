@@ -98,6 +98,10 @@ func (c *Checkpoints) property(name string, fair [][]int, to *explore.Options[*m
 	return true
 }
 
+func (c *Checkpoints) always() []string {
+	return append(c.Pools.always(), "CheckpointRestoresWhatItSaved")
+}
+
 // restores: after a restore the noted memory is as it was noted, and nothing else of
 // the pool is allocated. A free block may have grown.
 func (c *Checkpoints) restores(from *model.State, label int, to *model.State) bool {

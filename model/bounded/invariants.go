@@ -1,6 +1,7 @@
 package bounded
 
 import (
+	"maps"
 	"slices"
 
 	"gaugeblock/model"
@@ -27,6 +28,10 @@ var invariants = map[string]func(*model.State) bool{
 var byConstruction = []string{
 	"AccountingAddsUp", "FreeListsHoldFreeBlocks",
 	"AllocatedBlocksWereGivenOut", "NothingIsLost",
+}
+
+func (c *Core) always() []string {
+	return append(slices.Sorted(maps.Keys(invariants)), "OutOfMemoryIsReal")
 }
 
 // invariant finds one by its name. One that holds by construction is nil.

@@ -1,6 +1,7 @@
 package bounded
 
 import (
+	"maps"
 	"slices"
 
 	"gaugeblock/model"
@@ -143,20 +144,22 @@ func (w *writer) poolVariables() {
 func isDeferred(b *model.Block) bool { return b.State == spec.ActivePendingFree && len(b.Uses) > 0 }
 
 func (p *Pools) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
-	step := func(holds func(from *model.State, label int, next *model.State) bool) bool {
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: holds})
-		return true
-	}
 	switch name {
 	case "PoolsOwnTheirBlocks":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: poolsOwnTheirBlocks})
-		return true
-	case "CapturedMemoryIsKept":
-		return step(capturedMemoryIsKept)
 	case "CacheIsReleasedInCapture":
-		return step(p.cacheIsReleasedInCapture)
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.cacheIsReleasedInCapture})
+	case "CapturedMemoryIsKept":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: capturedMemoryIsKept})
+	default:
+		return p.Core.property(name, fair, to)
 	}
-	return p.Core.property(name, fair, to)
+	return true
+}
+
+// always implements Mirror. With pools a malloc may be out of memory for other reasons.
+func (p *Pools) always() []string {
+	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "CapturedMemoryIsKept")
 }
 
 // fairness implements Mirror. That of PrivatePools.tla has strong fairness, which is
@@ -186,11 +189,10 @@ func capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
 }
 
 // cacheIsReleasedInCapture fails: see tla/PrivatePools.tla.
-func (p *Pools) cacheIsReleasedInCapture(s *model.State, label int, _ *model.State) bool {
-	stream, bytes, is := p.request(label)
-	if !is || !fails(s, stream, bytes) {
-		return true
-	}
-	need := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
-	return s.ReleasedDefault().Reserved()+need > min(p.Limit, p.Memory)
+func (p *Pools) cacheIsReleasedInCapture(s *model.State) bool {
+	reserved := s.ReleasedDefault().Reserved()
+	return p.everyFailure(s, func(_ spec.Stream, bytes uint64) bool {
+		need := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
+		return reserved+need > min(p.Limit, p.Memory)
+	})
 }

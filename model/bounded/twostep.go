@@ -1,6 +1,7 @@
 package bounded
 
 import (
+	"maps"
 	"slices"
 
 	"gaugeblock/model"
@@ -108,6 +109,10 @@ func (t *TwoStep) property(name string, fair [][]int, to *explore.Options[*model
 	}
 	return true
 }
+
+// always implements Mirror. With several threads a malloc may be out of memory because
+// of what others are about to register.
+func (t *TwoStep) always() []string { return slices.Sorted(maps.Keys(invariants)) }
 
 // mallocsEnd: of every thread, if it is in a malloc, then it is not later.
 func (t *TwoStep) mallocsEnd(fair [][]int) (list []explore.LeadsTo[*model.State]) {

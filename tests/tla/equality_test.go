@@ -97,6 +97,9 @@ func TestEquality(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			m := manifest(t, c.Name)
 			check := open(t, c)
+			if c.Expect == "ok" {
+				check.CheckAlways()
+			}
 			check.Options.Text = check.Mirror.Text
 			started := time.Now()
 			r := explore.Explore(check.Mirror, check.Options)

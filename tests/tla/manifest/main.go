@@ -123,7 +123,7 @@ func check(tools, dir string, c tla.Configuration) (*tla.Manifest, error) {
 	defer os.RemoveAll(scratch)
 	args := []string{
 		"-XX:+UseParallelGC", "-cp", tools, "tlc2.TLC", "-workers", "1", "-fp", "0",
-		"-noGenerateSpecTE", "-metadir", filepath.Join(scratch, "states"), "-config", c.Cfg,
+		"-noGenerateSpecTE", "-lncheck", "final", "-metadir", filepath.Join(scratch, "states"), "-config", c.Cfg,
 	}
 	dump := filepath.Join(scratch, "graph.dot")
 	if c.Expect == "ok" {
