@@ -87,7 +87,8 @@ func TestKeyAndText(t *testing.T) {
 	}
 }
 
-// TestSymmetry: the classes of states, each counted with its members, are all states.
+// TestSymmetry: the classes of states, each counted with its members, are all states;
+// and a state and its variants have one least key.
 func TestSymmetry(t *testing.T) {
 	for mirror := range tinies {
 		m := open(t, mirror).Mirror
@@ -96,6 +97,9 @@ func TestSymmetry(t *testing.T) {
 		everyState(m, func(s *bounded.State) {
 			states++
 			m.Variants(s, func(variant *bounded.State) {
+				if !bytes.Equal(leastKey(m, s), leastKey(m, variant)) {
+					t.Fatalf("%s: two classes:\n%s\n%s", mirror, m.Text(nil, s), m.Text(nil, variant))
+				}
 				if bytes.Equal(m.Key(nil, s), m.Key(nil, variant)) {
 					own++ // its own mirror image
 				}
@@ -105,6 +109,16 @@ func TestSymmetry(t *testing.T) {
 			t.Errorf("%s: %d classes of %d states, of which %d stand alone", mirror, classes.States, states, own)
 		}
 	}
+}
+
+func leastKey(m bounded.Mirror, s *bounded.State) []byte {
+	least := m.Key(nil, s)
+	m.Variants(s, func(variant *bounded.State) {
+		if key := m.Key(nil, variant); bytes.Compare(key, least) < 0 {
+			least = key
+		}
+	})
+	return least
 }
 
 // TestWorkers: the result does not depend on the number of workers.

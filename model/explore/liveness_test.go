@@ -16,9 +16,9 @@ import (
 func TestLeadsTo(t *testing.T) {
 	found, total := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		g := drawGraph(t, 9, 24)
-		from := rapid.IntRange(0, 8).Draw(t, "from")
-		to := rapid.IntRange(0, 8).Draw(t, "to")
+		g := drawGraph(t, 5, 14)
+		from := rapid.IntRange(0, 4).Draw(t, "from")
+		to := rapid.IntRange(0, 4).Draw(t, "to")
 		fair := rapid.SliceOfN(rapid.SampledFrom([][]int{{0}, {1}, {2}, {0, 1}}), 0, 3).Draw(t, "fair")
 		r := explore.Explore(g, explore.Options[int]{LeadsTo: []explore.LeadsTo[int]{{
 			Name: "P", From: func(s int) bool { return s == from }, To: func(s int) bool { return s == to }, Fair: fair,
@@ -124,6 +124,31 @@ func checkLoop(t *rapid.T, g graph, v *explore.Violation[int], from, goal int, f
 		}
 		if !ok {
 			t.Fatalf("%+v is not fair to %v", v, action)
+		}
+	}
+}
+
+// TestFairness: what counts as a step of a fair action, in graphs of a state 0 and the
+// goal 1.
+func TestFairness(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		steps  []step
+		broken bool
+	}{
+		{"nothing is possible", nil, true},
+		{"the action leads to the goal", []step{{0, 1}}, false},
+		{"another one does, which need not be taken", []step{{1, 1}}, true},
+		{"a step that changes nothing is none", []step{{0, 0}, {0, 1}}, false},
+		{"nor is it if it is the only one", []step{{0, 0}}, true},
+	} {
+		g := graph{initial: []int{0}, labels: 2, steps: map[int][]step{0: c.steps}}
+		r := explore.Explore(g, explore.Options[int]{LeadsTo: []explore.LeadsTo[int]{{
+			Name: "P", Fair: [][]int{{0}},
+			From: func(s int) bool { return s == 0 }, To: func(s int) bool { return s == 1 },
+		}}})
+		if (r.Violation != nil) != c.broken {
+			t.Errorf("%s: %+v", c.name, r.Violation)
 		}
 	}
 }
