@@ -88,15 +88,20 @@ func TestKeyAndText(t *testing.T) {
 }
 
 // TestSymmetry: the classes of states, each counted with its members, are all states;
-// and a state and its variants have one least key.
+// and the variant of a state is a state, in the same class.
 func TestSymmetry(t *testing.T) {
 	for mirror := range tinies {
 		m := open(t, mirror).Mirror
 		classes := explore.Explore(m, explore.Options[*bounded.State]{Symmetry: m.Variants})
+		known := map[string]bool{}
+		everyState(m, func(s *bounded.State) { known[string(m.Key(nil, s))] = true })
 		states, own := 0, 0
 		everyState(m, func(s *bounded.State) {
 			states++
 			m.Variants(s, func(variant *bounded.State) {
+				if !known[string(m.Key(nil, variant))] {
+					t.Fatalf("%s: no state:\n%s", mirror, m.Text(nil, variant))
+				}
 				if !bytes.Equal(leastKey(m, s), leastKey(m, variant)) {
 					t.Fatalf("%s: two classes:\n%s\n%s", mirror, m.Text(nil, s), m.Text(nil, variant))
 				}
