@@ -34,6 +34,22 @@ The exit status is 0 if the page was written, and 2 if the input or the command
 line made no sense.`
 }
 
+// Validate is called by kong.
+func (c *reportCommand) Validate() error {
+	if c.Out == "" {
+		return errors.New("--out names no file")
+	}
+	return validateDevice(c.Device)
+}
+
+// validateDevice refuses a device that cannot be. -1 is what no flag stands for.
+func validateDevice(device int) error {
+	if device < -1 {
+		return fmt.Errorf("--device=%d is negative", device)
+	}
+	return nil
+}
+
 // Run reads the snapshot and writes the page.
 func (c *reportCommand) Run(env *environment) error {
 	file, name, err := openSnapshot(c.Snapshot, env.stdin)
@@ -99,11 +115,18 @@ func openSnapshot(path string, stdin io.Reader) (*snapshotfile.File, string, err
 	return file, path, err
 }
 
-// writeWhole writes a file whole or not at all.
+// writeWhole writes a file whole or not at all. What is there and is no file, such as
+// /dev/null or a pipe, is written to and not replaced.
 func writeWhole(path string, write func(io.Writer) error) error {
+	if there, err := os.Stat(path); err == nil && !there.Mode().IsRegular() {
+		return writeInto(path, write)
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // the link stays
+	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return err
+		return fmt.Errorf("%s cannot be written: %w", path, errors.Unwrap(err))
 	}
 	buffered := bufio.NewWriter(file)
 	err = errors.Join(write(buffered), buffered.Flush(), file.Chmod(0o644), file.Close())
@@ -114,4 +137,13 @@ func writeWhole(path string, write func(io.Writer) error) error {
 		os.Remove(file.Name())
 	}
 	return err
+}
+
+// writeInto writes to what is there already.
+func writeInto(path string, write func(io.Writer) error) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Close())
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +18,8 @@ const twoStreams = "tests/whatif/testdata/snapshots/two_streams.default.nolimit.
 
 // TestReport: the page is written whole or not at all.
 func TestReport(t *testing.T) {
-	damaged := filepath.Join(t.TempDir(), "damaged.pickle")
+	dir := t.TempDir()
+	damaged := filepath.Join(dir, "damaged.pickle")
 	if err := os.WriteFile(damaged, []byte("\x80\x04}q"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +36,9 @@ func TestReport(t *testing.T) {
 		{"no such file", []string{"missing.pickle"}, statusBadInput, "missing.pickle", nil},
 		{"not a snapshot", []string{damaged}, statusBadInput, "damaged.pickle: ", nil},
 		{"no such device", []string{twoStreams, "--device", "3", "--no-whatif"}, statusBadInput, "nothing of this device", nil},
+		{"a trace", []string{"tests/golden/testdata/basic-1000.jsonl.gz"}, statusBadInput, "a trace, not a memory snapshot", nil},
+		{"a directory", []string{dir}, statusBadInput, dir + ": is a directory", nil},
+		{"a negative device", []string{twoStreams, "--device=-2"}, statusBadInput, "--device=-2 is negative", nil},
 		{"not a limit", []string{twoStreams, "--limit", "much"}, statusBadInput, `"much" is not a limit`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -54,6 +60,51 @@ func TestReport(t *testing.T) {
 				if page, err := os.ReadFile(out); err != nil || !strings.Contains(string(page), part) {
 					t.Errorf("%s is not in the page (%v)", part, err)
 				}
+			}
+		})
+	}
+}
+
+// TestReportPlaces: what is no file is not replaced, and a link leads to the page.
+func TestReportPlaces(t *testing.T) {
+	report := func(out string) (int, string) {
+		var stdout, stderr bytes.Buffer
+		status := run([]string{"report", twoStreams, "--no-whatif", "-o", out}, strings.NewReader(""), &stdout, &stderr)
+		return status, stderr.String()
+	}
+	t.Run("a socket", func(t *testing.T) { // no device: a mistake would replace it for all
+		path := filepath.Join(t.TempDir(), "s")
+		socket, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer socket.Close()
+		status, says := report(path)
+		there, err := os.Stat(path)
+		if status != statusBadInput || err != nil || there.Mode().Type() != os.ModeSocket {
+			t.Errorf("status %d, %s: the socket is now %v (%v)", status, says, there, err)
+		}
+	})
+	t.Run("a link to a file", func(t *testing.T) {
+		dir := t.TempDir()
+		page, link := filepath.Join(dir, "page"), filepath.Join(dir, "link")
+		if err := errors.Join(os.WriteFile(page, nil, 0o600), os.Symlink("page", link)); err != nil {
+			t.Fatal(err)
+		}
+		status, says := report(link)
+		text, err := os.ReadFile(page)
+		if status != statusExact || err != nil || len(text) == 0 {
+			t.Errorf("status %d, %s: the page has %d bytes (%v)", status, says, len(text), err)
+		}
+	})
+	for _, test := range []struct{ name, out, says string }{
+		{"a directory", ".", ".: is a directory"},
+		{"no such directory", "nowhere/page.html", "nowhere/page.html cannot be written: no such file or directory"},
+		{"no name", "", "--out names no file"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if status, says := report(test.out); status != statusBadInput || !strings.Contains(says, test.says) {
+				t.Errorf("status %d, says %q, want %q", status, says, test.says)
 			}
 		})
 	}

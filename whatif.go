@@ -12,7 +12,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"gaugeblock/spec"
-	"gaugeblock/spec/snapshotfile"
 	"gaugeblock/tests/whatif"
 )
 
@@ -74,7 +73,7 @@ func (c *whatifCommand) Validate() error {
 			return fmt.Errorf("--settings: %w", err)
 		}
 	}
-	return nil
+	return validateDevice(c.Device)
 }
 
 // Run reads the snapshot, tries the settings, and prints what came of it.
@@ -119,15 +118,7 @@ func (c *whatifCommand) history(stdin io.Reader) (*whatif.History, []string, err
 	if strings.HasSuffix(c.File, ".jsonl") || strings.HasSuffix(c.File, ".jsonl.gz") {
 		return c.fromTrace()
 	}
-	var file *snapshotfile.File
-	var err error
-	name := c.File
-	if name == "-" {
-		name = "stdin"
-		file, err = snapshotfile.Read(stdin, name)
-	} else {
-		file, err = snapshotfile.Open(name)
-	}
+	file, name, err := openSnapshot(c.File, stdin)
 	if err != nil {
 		return nil, nil, err
 	}
