@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -68,7 +69,7 @@ func read(r io.Reader) (*File, error) {
 
 // parse reads the one value that the input holds.
 func parse(src *source, values *plain) (value, error) {
-	head, err := src.in.Peek(4)
+	head, err := src.in.Peek(64)
 	switch {
 	case len(head) == 0 && err == io.EOF:
 		return value{}, failAt(0, "the file is empty")
@@ -76,6 +77,8 @@ func parse(src *source, values *plain) (value, error) {
 		return value{}, err
 	case head[0] == opProto:
 		return parsePickle(src, values)
+	case head[0] == '{' && bytes.Contains(head, []byte(`"allocator-trace"`)):
+		return value{}, failAt(0, "this is a trace, not a memory snapshot")
 	case bytes.ContainsAny(head[:1], "{[ \t\r\n"):
 		return parseJSON(src, values)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
@@ -99,11 +102,14 @@ func failAt(offset int64, format string, args ...any) error {
 // describe puts an error of the input into words.
 func describe(err error) string {
 	var corrupt flate.CorruptInputError
+	var unread *fs.PathError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the file ends too early: it was cut off"
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
 		return "the compressed data is damaged: " + err.Error()
+	case errors.As(err, &unread):
+		return unread.Err.Error() // Error would name the file again
 	}
 	return err.Error()
 }
