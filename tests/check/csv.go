@@ -90,12 +90,10 @@ func (c *csv) read() ([]string, error) {
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
 		return nil, c.fail("the line is longer than %d bytes", c.in.Size())
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, c.fail("the compressed data ends too early: the file was cut off")
 	case err == io.EOF:
 		return nil, c.fail("the last line does not end: the file was cut off")
 	case err != nil:
-		return nil, c.fail("%v", err)
+		return nil, c.fail("%s", describe(err))
 	}
 	line := strings.TrimRight(string(text), "\r\n")
 	if strings.ContainsAny(line, "\"\x00") {

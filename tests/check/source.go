@@ -3,6 +3,7 @@ package check
 import (
 	"bufio"
 	"compress/gzip"
+	"errors"
 	"io"
 
 	"gaugeblock/spec"
@@ -25,7 +26,7 @@ func open(r io.Reader, name string) (source, error) {
 	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
 		unzip, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, &spec.TraceError{File: name, Line: 1, Reason: err.Error(), Err: err}
+			return nil, &spec.TraceError{File: name, Line: 1, Reason: describe(err), Err: err}
 		}
 		in = bufio.NewReader(unzip)
 	}
@@ -38,6 +39,14 @@ func open(r io.Reader, name string) (source, error) {
 		return traceSource{trace}, nil
 	}
 	return newCSV(in, name)
+}
+
+// describe puts an error of the input into words.
+func describe(err error) string {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the compressed data ends too early: the file was cut off"
+	}
+	return err.Error()
 }
 
 // traceSource is a log in the trace format (docs/trace-format.md).
