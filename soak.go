@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -62,6 +63,9 @@ func (s *shard) UnmarshalText(text []byte) error {
 func (c *soakCommand) Validate() error {
 	if c.Ops < 1 {
 		return fmt.Errorf("--ops=%d: at least one operation has to be checked", c.Ops)
+	}
+	if there, err := os.Stat(c.Out); err == nil && !there.IsDir() {
+		return fmt.Errorf("--out=%s is not a directory", c.Out) // better now than when something is found
 	}
 	for _, name := range c.Area {
 		if conformance.Find(name) == nil {

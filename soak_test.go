@@ -66,6 +66,7 @@ func TestSoakBadFlags(t *testing.T) {
 		{"--area", "nowhere", "no such area"},
 		{"--settings", "nonsense", "--settings"},
 		{"--seed", "-1", "--seed"},
+		{"--out", "soak_test.go", "not a directory"},
 	} {
 		var out, errors bytes.Buffer
 		status := run([]string{"soak", bad.flag + "=" + bad.value}, strings.NewReader(""), &out, &errors)
