@@ -102,7 +102,7 @@ type outcome struct {
 
 func makeManifest(tools, dir string, c tla.Configuration) outcome {
 	started := time.Now()
-	m, err := check(tools, dir, c)
+	m, processor, err := check(tools, dir, c)
 	if err == nil {
 		err = write(m, filepath.Join(dir, "manifests", c.Name+".json"))
 	}
@@ -110,15 +110,16 @@ func makeManifest(tools, dir string, c tla.Configuration) outcome {
 		return outcome{c.Name + ": failed", fmt.Errorf("%s: %w", c.Name, err)}
 	}
 	seconds := time.Since(started).Seconds()
-	return outcome{line: fmt.Sprintf("%-24s %-28s %8d states %9d edges %8.1f s", c.Name, m.Verdict, m.States, m.Edges, seconds)}
+	return outcome{line: fmt.Sprintf("%-24s %-28s %8d states %9d edges %8.1f s, TLC %8.1f s of processor time",
+		c.Name, m.Verdict, m.States, m.Edges, seconds, processor.Seconds())}
 }
 
 // check runs TLC, with one worker and a fixed fingerprint, so that it does the same
 // every time. Where all should be well it has to dump the graph.
-func check(tools, dir string, c tla.Configuration) (*tla.Manifest, error) {
+func check(tools, dir string, c tla.Configuration) (m *tla.Manifest, processor time.Duration, err error) {
 	scratch, err := os.MkdirTemp("", "manifest")
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer os.RemoveAll(scratch)
 	args := []string{
@@ -134,16 +135,17 @@ func check(tools, dir string, c tla.Configuration) (*tla.Manifest, error) {
 	output, failure := tlcRun.CombinedOutput() // TLC's status is not 0 for a counterexample
 	summary, err := tlc.ReadSummary(string(output))
 	if err != nil {
-		return nil, fmt.Errorf("%w (java: %v)", err, failure)
+		return nil, 0, fmt.Errorf("%w (java: %v)", err, failure)
 	}
-	m := &tla.Manifest{Name: c.Name, Verdict: summary.Verdict, Trace: summary.Trace, Summary: summary.Lines}
+	processor = tlcRun.ProcessState.UserTime() + tlcRun.ProcessState.SystemTime()
+	m = &tla.Manifest{Name: c.Name, Verdict: summary.Verdict, Trace: summary.Trace, Summary: summary.Lines}
 	if m.Texts, err = texts(dir, c, string(output)); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if m.Verdict != "ok" || c.Expect != "ok" {
-		return m, nil
+		return m, processor, nil
 	}
-	return m, addGraph(m, dump, summary)
+	return m, processor, addGraph(m, dump, summary)
 }
 
 // addGraph notes what the dump holds, and whether it is all that TLC has counted.
