@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -126,17 +128,27 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w", path, errors.Unwrap(err))
+		return notWritten(path, err)
 	}
 	buffered := bufio.NewWriter(file)
-	err = errors.Join(write(buffered), buffered.Flush(), file.Chmod(0o644), file.Close())
+	err = cmp.Or(write(buffered), buffered.Flush(), file.Chmod(0o644), file.Close())
 	if err == nil {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {
 		os.Remove(file.Name())
+		return notWritten(path, err)
 	}
-	return err
+	return nil
+}
+
+// notWritten names the place that was meant, and not the file beside it.
+func notWritten(path string, err error) error {
+	var beside *fs.PathError
+	if errors.As(err, &beside) {
+		err = beside.Err
+	}
+	return fmt.Errorf("%s cannot be written: %w", path, err)
 }
 
 // writeInto writes to what is there already.
@@ -145,5 +157,5 @@ func writeInto(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(file), file.Close())
+	return cmp.Or(write(file), file.Close())
 }
