@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/dustin/go-humanize/english"
+
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/tests/replay"
@@ -179,7 +181,7 @@ func (c *checker) finish(whole bool) {
 	switch {
 	case c.options.Live || len(left) == 0:
 	case !whole:
-		c.note("the log has no end, so what is out at its end (%s) is not held against it", count(len(left), "allocation"))
+		c.note("the log has no end, so what is out at its end (%s) is not held against it", english.Plural(len(left), "allocation", ""))
 	default:
 		for _, a := range left {
 			c.result.add(a.line, Leak, "%d bytes at %v were given out here and never freed", a.bytes, a.ptr)

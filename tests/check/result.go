@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"strings"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // Kind says what is wrong.
@@ -57,7 +59,7 @@ func (r *Result) Count() int { return len(r.Violations) + r.More }
 // String is a line for the log, and one for each violation.
 func (r *Result) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s in %s", r.File, count(r.Count(), "violation"), count(r.Operations, "operation"))
+	fmt.Fprintf(&b, "%s: %s in %s", r.File, english.Plural(r.Count(), "violation", ""), english.Plural(r.Operations, "operation", ""))
 	for _, v := range r.Violations {
 		fmt.Fprintf(&b, "\n%s:%d: %s: %s", r.File, v.Line, v.Kind, v.Text)
 	}
@@ -68,13 +70,6 @@ func (r *Result) String() string {
 		fmt.Fprintf(&b, "\n%s: note: %s", r.File, note)
 	}
 	return b.String()
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Tally counts results.
@@ -96,9 +91,9 @@ func (t *Tally) Add(r *Result) {
 
 // String leaves out what did not occur, except for the clean ones.
 func (t Tally) String() string {
-	text := fmt.Sprintf("%s, %d clean", count(t.Logs, "log"), t.Clean)
+	text := fmt.Sprintf("%s, %d clean", english.Plural(t.Logs, "log", ""), t.Clean)
 	if t.Violations > 0 {
-		text += ", " + count(t.Violations, "violation")
+		text += ", " + english.Plural(t.Violations, "violation", "")
 	}
 	if t.Unreadable > 0 {
 		text += fmt.Sprintf(", %d unreadable", t.Unreadable)

@@ -3,6 +3,8 @@ package replay
 import (
 	"fmt"
 	"strings"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // Result is what came of the replay of one trace. At most one of
@@ -27,7 +29,7 @@ func (r *Result) String() string {
 	case r.Compared == 0:
 		return fmt.Sprintf("%s: exact (%d operations, none of them compared)", r.File, r.Operations)
 	}
-	return fmt.Sprintf("%s: exact (%d operations)", r.File, r.Operations)
+	return fmt.Sprintf("%s: exact (%s)", r.File, english.Plural(r.Operations, "operation", ""))
 }
 
 // Difference is where an allocator first did not do what was recorded.
@@ -79,7 +81,7 @@ func (t *Tally) Add(r *Result) {
 
 // String leaves out what did not occur, except for the exact ones.
 func (t Tally) String() string {
-	text := fmt.Sprintf("%d traces, %d exact", t.Traces, t.Exact)
+	text := fmt.Sprintf("%s, %d exact", english.Plural(t.Traces, "trace", ""), t.Exact)
 	if t.NotSupported > 0 {
 		text += fmt.Sprintf(", %d not supported", t.NotSupported)
 	}
