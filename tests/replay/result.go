@@ -27,7 +27,7 @@ func (r *Result) String() string {
 	case r.FirstDifference != nil:
 		return fmt.Sprintf("%s: %v", r.File, r.FirstDifference)
 	case r.Compared == 0:
-		return fmt.Sprintf("%s: exact (%d operations, none of them compared)", r.File, r.Operations)
+		return fmt.Sprintf("%s: exact (%s, none of them compared)", r.File, english.Plural(r.Operations, "operation", ""))
 	}
 	return fmt.Sprintf("%s: exact (%s)", r.File, english.Plural(r.Operations, "operation", ""))
 }
