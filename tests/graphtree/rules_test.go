@@ -53,7 +53,7 @@ func withoutRule(t *testing.T, rule *broken.Breakage) int {
 		t.Fatal(err)
 	}
 	golden := filepath.Join(dir, "golden")
-	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", golden, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", golden, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, _ := exec.Command(golden, "-test.run", "^TestGolden$").Output() // fails, as it should
