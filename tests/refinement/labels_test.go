@@ -29,6 +29,9 @@ var beyond = map[conformance.Label]string{
 // TestLabels: what the reference can be led to do, walks through the states of the
 // configurations lead it to do, but for what they have no actions for.
 func TestLabels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a thousand walks, of one thread")
+	}
 	met := conformance.Coverage{}
 	for _, c := range configurations(t) {
 		if c.Mirror != "" && c.Mirror != "two_step" && c.Expect == "ok" {
