@@ -41,6 +41,9 @@ func (v *vocabulary) add(name string, arguments ...[]int) action {
 func (a *action) label(indices ...int) int {
 	at := 0
 	for i, index := range indices {
+		if index >= a.sizes[i] {
+			panic(fmt.Sprintf("bounded: argument %d of %s is none of the %d that there are", i, a.name, a.sizes[i]))
+		}
 		at = at*a.sizes[i] + index
 	}
 	return a.first + at

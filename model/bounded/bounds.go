@@ -28,6 +28,7 @@ const maxUnits = 255
 var coreConstants = []string{
 	"MinBlock", "SmallSize", "SmallBuffer", "MinLargeAlloc", "LargeBuffer", "RoundLarge",
 	"MaxSplitSize", "MaxNonSplitRounding", "ExpandableSegments", "Memory", "Limit", "Streams", "Sizes",
+	"Addresses", // which must be enough of them, whatever they are
 }
 
 // ReadBounds takes the constants from a configuration. It refuses one that has
@@ -78,15 +79,15 @@ func (b *Bounds) validate(file string) error {
 	return nil
 }
 
-// addresses is how many there are: blocks lie below. A plain segment is put into the
-// lowest hole. Of expandable ones there is one for each stream and each half of at most
-// two pools, longer than the memory by an eighth.
+// addresses is how many there are labels for: enough. A plain segment is put into the
+// lowest hole, so that blocks lie below twice the memory. Of expandable ones there can be
+// any number, since a range of addresses costs nothing. The TLA+ text has a bound of its
+// own; if that were too low, the steps with blocks beyond it would be missing there.
 func (b *Bounds) addresses() uint64 {
-	if !b.ExpandableSegments {
-		return 2 * b.Memory
+	if b.ExpandableSegments {
+		return maxUnits
 	}
-	length := func(page uint64) uint64 { return (b.Memory + b.Memory/8 + page - 1) / page * page }
-	return 2 * uint64(len(b.Streams)) * (length(b.Geometry.SmallBuffer) + length(b.Geometry.LargeBuffer))
+	return 2 * b.Memory
 }
 
 // constants reads several and remembers the first error.
