@@ -8,14 +8,14 @@ import (
 	"gaugeblock/spec"
 )
 
-// maxDevices bounds a machine: access rights are kept as one bit per device, and
+// MaxDevices bounds a machine: access rights are kept as one bit per device, and
 // each device has its share of the address space.
-const maxDevices = 16
+const MaxDevices = 16
 
 // Config describes a machine. The zero value is a machine with one device of 80
 // GiB.
 type Config struct {
-	// Devices are the machine's devices, at most 16; none means one.
+	// Devices are the machine's devices, at most MaxDevices; none means one.
 	Devices []DeviceConfig
 	// Addresses makes the address policy of each device of each process; nil
 	// means Ascending.
@@ -96,8 +96,8 @@ func NewMachine(c Config) *Machine {
 	if len(c.Devices) == 0 {
 		c.Devices = make([]DeviceConfig, 1)
 	}
-	if len(c.Devices) > maxDevices {
-		panic(fmt.Sprintf("fakegpu: %d devices, at most %d are possible", len(c.Devices), maxDevices))
+	if len(c.Devices) > MaxDevices {
+		panic(fmt.Sprintf("fakegpu: %d devices, at most %d are possible", len(c.Devices), MaxDevices))
 	}
 	if c.Addresses == nil {
 		c.Addresses = Ascending

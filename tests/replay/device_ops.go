@@ -10,17 +10,14 @@ import (
 
 // What a trace asks of the device, and what the recorded driver's part was.
 
-// mostDevices is how many devices a fake machine can have.
-const mostDevices = 16
-
 // setUpDevices makes the machine that the header describes, with a script of
 // addresses for each device. What an operation makes the driver do concerns the
 // operation's own device, as events do not say which device they are of.
 func (m *machine) setUpDevices(around Around) error {
 	h := m.header
-	if h.Devices > mostDevices {
+	if h.Devices > fakegpu.MaxDevices {
 		return &spec.NotSupportedError{
-			Op: "devices", Reason: fmt.Sprintf("the trace has %d, the fake machine at most %d", h.Devices, mostDevices),
+			Op: "devices", Reason: fmt.Sprintf("the trace has %d, the fake machine at most %d", h.Devices, fakegpu.MaxDevices),
 		}
 	}
 	config := fakegpu.Config{Devices: fakegpu.Devices(h.Devices, h.TotalMemory)}
