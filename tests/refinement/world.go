@@ -15,7 +15,6 @@ import (
 // A World is the reference allocator on a device that is as small as the model's.
 type World struct {
 	initial   *bounded.State // what the model begins with: settings, geometry, memory
-	origin    spec.Ptr       // where addresses begin
 	gpu       *fakegpu.GPU
 	driver    *recorder
 	allocator *alloc.Allocator
@@ -29,7 +28,7 @@ type World struct {
 // NewWorld sets up what a configuration describes, which the model begins with.
 func NewWorld(initial *bounded.State, c *tlc.Config) (*World, error) {
 	w := &World{
-		initial: initial, origin: bounded.Origin, overflow: map[spec.PoolID]bool{},
+		initial: initial, overflow: map[spec.PoolID]bool{},
 		redirected: map[spec.PoolID]spec.Stream{}, saved: map[spec.PoolID]checkpoint{}, earlier: map[captureUse]bool{},
 	}
 	streams, err := c.Numbers("Streams")
@@ -52,7 +51,7 @@ func (w *World) setUp(streams []uint64) (err error) {
 	initial := w.initial
 	w.gpu = fakegpu.New(fakegpu.Config{
 		Devices:         fakegpu.Devices(1, initial.Memory),
-		Addresses:       func(spec.Device) fakegpu.AddressPolicy { return &lowestHole{from: w.origin} },
+		Addresses:       func(spec.Device) fakegpu.AddressPolicy { return &lowestHole{from: bounded.Origin} },
 		PageGranularity: initial.Geometry.MinBlock,
 		Waits:           fakegpu.WaitsDrain,
 	})
@@ -100,7 +99,7 @@ func (w *World) Do(label string) error {
 }
 
 // address is where a unit of memory lies.
-func (w *World) address(unit int) spec.Ptr { return w.origin + spec.Ptr(unit) }
+func (w *World) address(unit int) spec.Ptr { return bounded.Origin + spec.Ptr(unit) }
 
 func (w *World) malloc(r spec.Request) error {
 	ptr, err := w.allocator.Malloc(r)
