@@ -118,16 +118,18 @@ func TestLaterVersion(t *testing.T) {
 	}
 }
 
-// TestSnapshotsOfModels reads the snapshots of real models in the folder shared
-// beside the project, where there is one.
+// TestSnapshotsOfModels reads snapshots of real models: those that tests/whatif has,
+// and those in the folder shared beside the project, where there is one.
 func TestSnapshotsOfModels(t *testing.T) {
-	files, err := filepath.Glob("../../../shared/snapshots/*.pickle.gz")
+	files, err := filepath.Glob("../../tests/whatif/testdata/snapshots/*.pickle.gz")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no snapshots: %v", err)
+	}
+	beside, err := filepath.Glob("../../../shared/snapshots/*.pickle.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) == 0 {
-		t.Skip("there is no folder shared/snapshots beside the project")
-	}
+	files = append(files, beside...)
 	for _, file := range files {
 		f := open(t, file)
 		if len(f.Segments) == 0 || len(f.Traces) != 1 || len(f.Traces[0]) == 0 {
