@@ -27,39 +27,39 @@ ci: build vet lint test race
 
 # Replays what a real GPU did.
 replay:
-	$(GO) run . replay tests/golden/testdata
+	$(GO) run ./cmd/gaugeblock replay tests/suites/golden/testdata
 
 # The hot paths on the fake device; docs/benchmarks.md has figures and says how to
 # set them beside PyTorch's. COUNT and TIME are for benchstat's sake.
 COUNT ?= 5
 TIME ?= 1s
 bench:
-	$(GO) test ./tests/bench -run '^$$' -bench . -count $(COUNT) -benchtime $(TIME)
+	$(GO) test ./tests/suites/bench -run '^$$' -bench . -count $(COUNT) -benchtime $(TIME)
 
 # Each fuzz target for a while.
 FUZZTIME ?= 1m
 fuzz:
 	$(GO) test ./spec -run '^$$' -fuzz FuzzSettings -fuzztime $(FUZZTIME)
 	$(GO) test ./spec -run '^$$' -fuzz FuzzTraceReader -fuzztime $(FUZZTIME)
-	$(GO) test ./spec/snapshotfile -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZTIME)
+	$(GO) test ./snapshot -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZTIME)
 	$(GO) test ./tests/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
 
 # TLC looks at every configuration of tla/ and says what there is (tla/manifests). Needs
 # Java, and a tla2tools.jar of the TLA+ project; tla/README.md says where to get it.
 # NAMES are those of some configurations; without, all.
 tla:
-	$(GO) run ./tests/tla/manifest -tools "$(TLA2TOOLS)" $(NAMES)
+	$(GO) run ./tests/suites/tla/manifest -tools "$(TLA2TOOLS)" $(NAMES)
 
 # TLC follows a history of a program on the reference: HISTORY, or that of a random program.
 HISTORY ?=
 tla-trace:
 	@file="$(HISTORY)"; if [ -z "$$file" ]; then \
-		file=$$(mktemp); $(GO) test ./tests/tla/history -count 1 -run TestHistories -history "$$file"; \
-	fi; $(GO) run ./tests/tla/trace -tools "$(TLA2TOOLS)" "$$file"
+		file=$$(mktemp); $(GO) test ./tests/suites/tla/history -count 1 -run TestHistories -history "$$file"; \
+	fi; $(GO) run ./tests/suites/tla/trace -tools "$(TLA2TOOLS)" "$$file"
 
 # The Go model is compared with all manifests, also those that are too large for "make test".
 tla-check:
-	$(GO) test ./tests/tla -count 1 -timeout 1h -v -run TestEquality -all
+	$(GO) test ./tests/suites/tla -count 1 -timeout 1h -v -run TestEquality -all
 
 # What is carried to a GPU machine, in BUILD: the test binary, which needs glibc 2.34 and
 # libcuda.so.1 there and nothing else; and the reference as a library that PyTorch plugs
@@ -68,14 +68,14 @@ BUILD ?= build
 .PHONY: gpu-suite pluggable gpu-run torch-check
 gpu-suite:
 	mkdir -p $(BUILD)
-	CGO_ENABLED=1 $(GO) test -c -trimpath -ldflags "-s -w" -o $(BUILD)/gpu.test ./tests/gpu
+	CGO_ENABLED=1 $(GO) test -c -trimpath -ldflags "-s -w" -o $(BUILD)/gpu.test ./tests/suites/gpu
 
 pluggable:
 	mkdir -p $(BUILD)
 	CGO_ENABLED=1 $(GO) build -buildmode=c-shared -trimpath -ldflags "-s -w" -o $(BUILD)/libgaugeblock.so ./cudaimpl/pluggable/libgaugeblock
 	rm $(BUILD)/libgaugeblock.h # gaugeblock.h of the sources is the one for people
 	$(CXX) -O2 -Wall -Wextra -shared -fPIC -o $(BUILD)/libgaugeblock_torch.so cudaimpl/pluggable/libgaugeblock/shim/torch.cc -L$(BUILD) -lgaugeblock -Wl,-rpath,'$$ORIGIN'
-	$(CXX) -O2 -Wall -Wextra -o $(BUILD)/entrybench tests/gpu/entrybench/entrybench.cc -ldl
+	$(CXX) -O2 -Wall -Wextra -o $(BUILD)/entrybench tests/suites/gpu/entrybench/entrybench.cc -ldl
 
 # On the GPU machine, with what the two targets above have built in BUILD; no Go is needed
 # there. torch-check needs PyTorch 2.11.
@@ -88,4 +88,4 @@ gpu-run:
 	grep '"failed": \[\]' $(RESULTS)/summary.json
 
 torch-check:
-	python3 tests/gpu/torch_check.py all --lib $(BUILD) --out $(RESULTS) --record tests/record
+	python3 tests/suites/gpu/torch_check.py all --lib $(BUILD) --out $(RESULTS) --record snapshot/record

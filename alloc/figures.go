@@ -77,7 +77,7 @@ func (a *Allocator) MemoryFraction(dev spec.Device) (float64, error) {
 func (a *Allocator) Configure(settings string) error {
 	a.configuring.Lock()
 	defer a.configuring.Unlock()
-	cfg, err := a.Config().Apply(settings, a.geometry)
+	cfg, err := spec.ApplySettings(a.Config(), settings, a.geometry)
 	if err != nil {
 		return err
 	}

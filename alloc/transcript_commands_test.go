@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/spec"
-	"gaugeblock/tests/sizes"
+	"gaugeblock/tests/suites/sizes"
 )
 
 // command does something, to the allocator or to the device.

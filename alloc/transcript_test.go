@@ -10,7 +10,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
-	"gaugeblock/tests/sizes"
+	"gaugeblock/tests/suites/sizes"
 )
 
 // TestTranscripts runs the conversations in testdata: each file shows a rule of the

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"gaugeblock/spec"
-	"gaugeblock/tests/sizes"
+	"gaugeblock/tests/suites/sizes"
 )
 
 // views are what can be looked at, by name.

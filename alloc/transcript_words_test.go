@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"gaugeblock/spec"
-	"gaugeblock/tests/sizes"
+	"gaugeblock/tests/suites/sizes"
 )
 
 // name is an address in terms of the segments. The latest segment there counts: an

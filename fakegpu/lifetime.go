@@ -11,7 +11,7 @@ import (
 // Lifetimes. An allocator keeps memory of the driver and gives it to one owner
 // after another; the device sees nothing of that. So whoever stands between the
 // program and the allocator says it: GiveOut when Malloc returns, TakeBack before
-// Free is called (tests/watch does both). Between the two the bytes live one life.
+// Free is called (tests/suites/watch does both). Between the two the bytes live one life.
 //
 // Saying so about any byte of a piece of the driver's memory, or of a reserved
 // range, makes all of it managed: from then on nobody may touch bytes of it that

@@ -9,7 +9,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
-	"gaugeblock/tests/golden"
+	"gaugeblock/tests/suites/golden"
 )
 
 // TestScriptOnRecordings makes the driver requests that recorded runs made, in

@@ -13,7 +13,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
-	"gaugeblock/tests/golden"
+	"gaugeblock/tests/suites/golden"
 )
 
 // The model is only worth something if it is PyTorch's allocator. Here it is

@@ -23,7 +23,7 @@ func (s *State) setFraction(fraction float64) {
 // Configure applies a string of settings. What the strings mean is the contract's
 // business (spec.Config.Apply); that a refused one changes nothing is ours.
 func (s State) Configure(settings string) (State, Result) {
-	cfg, err := s.Config.Apply(settings, s.Geometry)
+	cfg, err := spec.ApplySettings(s.Config, settings, s.Geometry)
 	if err != nil {
 		return s, Result{Err: err}
 	}

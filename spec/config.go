@@ -1,6 +1,9 @@
 package spec
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // NumDivisions is the number of size buckets of roundup_power2_divisions.
 const NumDivisions = 16
@@ -63,4 +66,12 @@ func DefaultConfig(g Geometry) Config {
 		PerProcessMemoryFraction: 1,
 		Pinned:                   PinnedConfig{NumRegisterThreads: 1},
 	}
+}
+
+// DivisionsFor is the number of divisions for a request of size bytes, at least
+// 1: that of the power of two at or below it, or of the nearest bucket. 0 and 1
+// are off.
+func (c *Config) DivisionsFor(size uint64, g Geometry) uint64 {
+	bucket := bits.Len64(size) - bits.Len64(g.DivisionsStart)
+	return c.Divisions[min(max(bucket, 0), NumDivisions-1)]
 }

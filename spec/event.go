@@ -39,6 +39,9 @@ func (a Action) String() string {
 	return "unknown"
 }
 
+// ActionNames lists the names of all actions, by action.
+func ActionNames() []string { return actionNames[:] }
+
 // ParseAction is the inverse of String.
 func ParseAction(name string) (Action, bool) {
 	for i, n := range actionNames {

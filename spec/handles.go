@@ -34,6 +34,12 @@ func (s Stream) String() string {
 	return fmt.Sprintf("0x%x", uint64(s))
 }
 
+// DeviceStream names a stream.
+type DeviceStream struct {
+	Device Device
+	Stream Stream
+}
+
 // Thread is the identity of a caller, chosen by the caller. C++ asks the runtime
 // which thread is running; a goroutine has no such name, so whoever wants an
 // allocation to count as made "by a thread" (a pool redirection that filters by

@@ -57,16 +57,16 @@ func (w *blockWalk) compare(stats *DeviceStats) {
 		return
 	}
 	small, large := w.small.figures(), w.large.figures()
-	for i, figure := range stats.arrays() {
+	for i, figure := range stats.Arrays() {
 		counted := [NumStatTypes]int64{
 			Aggregate: small[i] + large[i],
 			SmallPool: small[i],
 			LargePool: large[i],
 		}
 		for t, n := range counted {
-			if current := figure.array[t].Current; current != n {
+			if current := figure.Array[t].Current; current != n {
 				w.report.add(accountingAddsUp, w.device, 0,
-					"%s.%v.current is %d, a recount of the blocks gives %d", figure.name, StatType(t), current, n)
+					"%s.%v.current is %d, a recount of the blocks gives %d", figure.Name, StatType(t), current, n)
 			}
 		}
 	}

@@ -116,7 +116,7 @@ func (h *History) checkCaptured(s *Snapshot, r *violationReport) {
 	for i := range h.pools {
 		p := &h.pools[i]
 		for _, memory := range p.captured {
-			if !s.poolHolds(p.device, p.id, memory) {
+			if !poolHolds(s, p.device, p.id, memory) {
 				r.add(capturedMemoryIsKept, p.device, memory.Ptr,
 					"%v (%d bytes) was given out in a capture by pool %v, which is in use, but no segment of the pool holds it",
 					memory.Ptr, memory.Bytes, p.id)
@@ -126,7 +126,7 @@ func (h *History) checkCaptured(s *Snapshot, r *violationReport) {
 }
 
 // poolHolds reports whether one of a pool's segments holds the memory.
-func (s *Snapshot) poolHolds(dev Device, id PoolID, memory Range) bool {
+func poolHolds(s *Snapshot, dev Device, id PoolID, memory Range) bool {
 	return slices.ContainsFunc(s.Segments, func(g Segment) bool {
 		return g.Device == dev && g.Pool == id && Range{g.Address, g.TotalSize}.Contains(memory)
 	})

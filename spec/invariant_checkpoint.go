@@ -29,7 +29,7 @@ type pooledBlock struct {
 // CheckpointTaken: a pool's state was saved under a number. The snapshot is of that
 // moment; it is needed to know what was saved.
 func (h *History) CheckpointTaken(dev Device, id PoolID, state int, s *Snapshot) {
-	h.checkpoints[state] = checkpoint{dev, id, s.pooledBlocks(dev, id)}
+	h.checkpoints[state] = checkpoint{dev, id, pooledBlocks(s, dev, id)}
 }
 
 // CheckpointRestored: a pool was set back to a saved state. freed was out and is not
@@ -51,7 +51,7 @@ func (h *History) CheckpointRestored(state int, freed []Ptr, created []Grant) {
 }
 
 // pooledBlocks lists a pool's blocks by address.
-func (s *Snapshot) pooledBlocks(dev Device, id PoolID) (blocks []pooledBlock) {
+func pooledBlocks(s *Snapshot, dev Device, id PoolID) (blocks []pooledBlock) {
 	for i := range s.Segments {
 		g := &s.Segments[i]
 		if g.Device != dev || g.Pool != id {
@@ -72,7 +72,7 @@ func (h *History) checkRestored(s *Snapshot, r *violationReport) {
 		return
 	}
 	saved, dev := h.restored.blocks, h.restored.device
-	for _, b := range s.pooledBlocks(dev, h.restored.pool) {
+	for _, b := range pooledBlocks(s, dev, h.restored.pool) {
 		for len(saved) > 0 && saved[0].Address < b.Address {
 			reportNotRestored(&saved[0], dev, r)
 			saved = saved[1:]

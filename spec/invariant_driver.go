@@ -11,7 +11,7 @@ func examineDriver(o *Observation, r *violationReport) {
 		case stats != nil:
 			holds = stats.ReservedBytes[Aggregate].Current
 		case o.Snapshot != nil:
-			holds = int64(o.Snapshot.totalSize(dev))
+			holds = int64(totalSize(o.Snapshot, dev))
 		default:
 			continue
 		}
@@ -24,7 +24,7 @@ func examineDriver(o *Observation, r *violationReport) {
 }
 
 // totalSize is the bytes of a device's segments.
-func (s *Snapshot) totalSize(dev Device) (bytes uint64) {
+func totalSize(s *Snapshot, dev Device) (bytes uint64) {
 	for i := range s.Segments {
 		if s.Segments[i].Device == dev {
 			bytes += s.Segments[i].TotalSize

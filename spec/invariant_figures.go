@@ -22,11 +22,11 @@ type figureCheck struct {
 }
 
 func (f *figureCheck) check(s *DeviceStats) {
-	for _, a := range s.arrays() {
+	for _, a := range s.Arrays() {
 		for t := range NumStatTypes {
-			f.checkStat(a.name, t, &a.array[t])
+			f.checkStat(a.Name, t, &a.Array[t])
 		}
-		f.checkAggregate(a.name, a.array)
+		f.checkAggregate(a.Name, a.Array)
 	}
 	for t := range NumStatTypes {
 		f.atMost("allocation", s.Allocation[t].Current, "active", s.Active[t].Current, t)
@@ -85,12 +85,12 @@ func (f *figureCheck) atMost(name string, n int64, limitName string, limit int64
 // checkOversize asks less of the two figures that depend on max_split_size: an
 // allocation may be oversize when it is freed and not have been when it was made.
 func (f *figureCheck) checkOversize(s *DeviceStats) {
-	for _, o := range s.oversize() {
-		if o.stat.Peak < o.stat.Current {
-			f.fail("%s.peak is %d, below the current %d", o.name, o.stat.Peak, o.stat.Current)
+	for _, o := range s.Oversize() {
+		if o.Stat.Peak < o.Stat.Current {
+			f.fail("%s.peak is %d, below the current %d", o.Name, o.Stat.Peak, o.Stat.Current)
 		}
-		if f.keepsSums && o.stat.Allocated-o.stat.Freed != o.stat.Current {
-			f.fail("%s: allocated %d - freed %d is not current %d", o.name, o.stat.Allocated, o.stat.Freed, o.stat.Current)
+		if f.keepsSums && o.Stat.Allocated-o.Stat.Freed != o.Stat.Current {
+			f.fail("%s: allocated %d - freed %d is not current %d", o.Name, o.Stat.Allocated, o.Stat.Freed, o.Stat.Current)
 		}
 	}
 }
@@ -98,9 +98,9 @@ func (f *figureCheck) checkOversize(s *DeviceStats) {
 // checkCounters looks at the plain counters. Each segment was one call of the
 // driver at least, expandable ones were more.
 func (f *figureCheck) checkCounters(s *DeviceStats) {
-	for _, c := range s.counters() {
-		if *c.value < 0 {
-			f.fail("%s is %d", c.name, *c.value)
+	for _, c := range s.Counters() {
+		if *c.Value < 0 {
+			f.fail("%s is %d", c.Name, *c.Value)
 		}
 	}
 	if made := s.Segment[Aggregate].Allocated; s.NumDeviceAlloc < made {

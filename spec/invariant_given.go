@@ -9,7 +9,7 @@ import (
 // A block that is allocated and not out is a leak; one that is out and not
 // allocated will be given to somebody else.
 func (h *History) checkGivenOut(s *Snapshot, r *violationReport) {
-	blocks := s.allocatedBlocks()
+	blocks := allocatedBlocks(s)
 	out := h.out
 	for len(blocks) > 0 || len(out) > 0 {
 		switch {
@@ -54,7 +54,7 @@ type allocatedBlock struct {
 }
 
 // allocatedBlocks lists them by address.
-func (s *Snapshot) allocatedBlocks() (blocks []allocatedBlock) {
+func allocatedBlocks(s *Snapshot) (blocks []allocatedBlock) {
 	for i := range s.Segments {
 		segment := &s.Segments[i]
 		for j := range segment.Blocks {

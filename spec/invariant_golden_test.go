@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"gaugeblock/spec"
-	"gaugeblock/tests/golden"
+	"gaugeblock/tests/suites/golden"
 )
 
 // What PyTorch's own allocator was recorded to do, on a real GPU, breaks no

@@ -31,12 +31,6 @@ type streamOrder struct {
 	captures int // begun so far
 }
 
-// DeviceStream names a stream.
-type DeviceStream struct {
-	Device Device
-	Stream Stream
-}
-
 // StreamPosition counts the work given to a stream, from 1.
 type StreamPosition uint64
 

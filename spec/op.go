@@ -236,7 +236,7 @@ type LayoutBlock struct {
 }
 
 // Layout is the segments of a snapshot as a trace draws them.
-func (s *Snapshot) Layout() []LayoutSegment {
+func Layout(s *Snapshot) []LayoutSegment {
 	layout := make([]LayoutSegment, 0, len(s.Segments))
 	for i := range s.Segments {
 		g := &s.Segments[i]

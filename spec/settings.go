@@ -34,13 +34,13 @@ import "fmt"
 // ParseConfig gives the settings of a string alone, with defaults for all that it
 // does not set. The error is a *SettingsError; the Config is then the default.
 func ParseConfig(settings string, g Geometry) (Config, error) {
-	return DefaultConfig(g).Apply(settings, g)
+	return ApplySettings(DefaultConfig(g), settings, g)
 }
 
-// Apply gives the settings that are in force after the string has been applied to
+// ApplySettings gives the settings that are in force after the string has been applied to
 // c. Sizes in keys that end in _mb count in g.MiB; g must be valid. The error is a
 // *SettingsError; the Config is then c, unchanged.
-func (c Config) Apply(settings string, g Geometry) (Config, error) {
+func ApplySettings(c Config, settings string, g Geometry) (Config, error) {
 	list, err := parseSettings(settings)
 	if err != nil {
 		return c, err
@@ -204,7 +204,7 @@ func setPinnedRegisterThreads(c *Config, s setting, _ Geometry) error {
 	if err != nil {
 		return err
 	}
-	if !isPowerOfTwo(n) || n > maxPinnedRegisterThreads {
+	if !isPowerOfTwo_(n) || n > maxPinnedRegisterThreads {
 		return s.refuse(s.value, fmt.Sprintf("must be a power of two up to %d", maxPinnedRegisterThreads))
 	}
 	c.Pinned.NumRegisterThreads = n
@@ -222,3 +222,5 @@ func setPinnedReserveSegmentSize(c *Config, s setting, g Geometry) error {
 	c.Pinned.ReserveSegmentSize = bytes
 	return nil
 }
+
+func isPowerOfTwo_(n uint64) bool { return n != 0 && n&(n-1) == 0 }

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Settings writes the settings as the string that ParseConfig makes them of: each
+// FormatSettings writes the settings as the string that ParseConfig makes them of: each
 // key whose value is not the default, in a fixed order. Two Configs that agree in
 // everything but Last give the same string. The Config must have been made with
 // the same sizes g; sizes that no settings string can give are rounded down to
 // whole g.MiB.
-func (c Config) Settings(g Geometry) string {
+func FormatSettings(c Config, g Geometry) string {
 	var w settingsWriter
 	d := DefaultConfig(g)
 	w.size(keyLargeSegmentSize, c.LargeSegmentSize, d.LargeSegmentSize, g)

@@ -37,7 +37,7 @@ func TestSettingsCanonical(t *testing.T) {
 			t.Errorf("%q: %v", settings, err)
 			continue
 		}
-		if got := c.Settings(spec.DefaultGeometry()); got != want {
+		if got := spec.FormatSettings(c, spec.DefaultGeometry()); got != want {
 			t.Errorf("%q:\n got %s\nwant %s", settings, got, want)
 		}
 	}
@@ -49,7 +49,7 @@ func TestSettingsRoundTrip(t *testing.T) {
 	for name, g := range map[string]spec.Geometry{"default": spec.DefaultGeometry(), "tiny": tinyGeometry()} {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
 			want := drawConfig(t, g)
-			want.Last = want.Settings(g)
+			want.Last = spec.FormatSettings(want, g)
 			got, err := spec.ParseConfig(want.Last, g)
 			if err != nil {
 				t.Fatalf("%q: %v", want.Last, err)

@@ -29,7 +29,7 @@ func FuzzSettings(f *testing.F) {
 // checkApply checks what holds for every string and gives the settings in force
 // after it.
 func checkApply(t *testing.T, before spec.Config, settings string, g spec.Geometry) spec.Config {
-	after, err := before.Apply(settings, g)
+	after, err := spec.ApplySettings(before, settings, g)
 	if err != nil {
 		checkRefusal(t, err, settings)
 		if before != after {
@@ -44,11 +44,11 @@ func checkApply(t *testing.T, before spec.Config, settings string, g spec.Geomet
 		after.MaxSplitSize < after.LargeSegmentSize || after.MaxNonSplitRounding < after.LargeSegmentSize {
 		t.Fatalf("%q: sizes do not fit together: %+v", settings, after)
 	}
-	again, err := after.Apply(settings, g)
+	again, err := spec.ApplySettings(after, settings, g)
 	if err != nil || again != after {
 		t.Fatalf("%q applied twice is not what it is once (%v):\n%s", settings, err, cmp.Diff(after, again))
 	}
-	canonical := after.Settings(g)
+	canonical := spec.FormatSettings(after, g)
 	parsed, err := spec.ParseConfig(canonical, g)
 	parsed.Last = settings
 	if err != nil || parsed != after {

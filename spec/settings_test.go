@@ -214,7 +214,7 @@ func TestApplyRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		after, err := before.Apply(test.settings, g)
+		after, err := spec.ApplySettings(before, test.settings, g)
 		if diff := cmp.Diff(error(&test.want), err); diff != "" {
 			t.Errorf("%q: error (-want +got):\n%s", test.settings, diff)
 		}
@@ -298,7 +298,7 @@ func TestApplySequence(t *testing.T) {
 	got, want := spec.DefaultConfig(g), spec.DefaultConfig(g)
 	for _, step := range settingsSequence {
 		var err error
-		got, err = got.Apply(step.settings, g)
+		got, err = spec.ApplySettings(got, step.settings, g)
 		if (err != nil) != step.refused {
 			t.Fatalf("%q: refused is %v, want %v (%v)", step.settings, err != nil, step.refused, err)
 		}

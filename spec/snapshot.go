@@ -54,6 +54,9 @@ var blockStateNames = [...]string{"inactive", "active_allocated", "active_pendin
 // String is the name that PyTorch's snapshots use.
 func (s BlockState) String() string { return blockStateNames[s] }
 
+// BlockStateNames lists the names of all states, by state.
+func BlockStateNames() []string { return blockStateNames[:] }
+
 // ParseBlockState is the inverse of String. Older PyTorch wrote
 // "active_awaiting_free" for the last state.
 func ParseBlockState(name string) (BlockState, bool) {

@@ -62,7 +62,7 @@ func TestSnapshotLayout(t *testing.T) {
 		},
 		{Address: 0x9000, Size: 512, Blocks: []spec.LayoutBlock{}},
 	}
-	if diff := cmp.Diff(want, snapshot.Layout()); diff != "" {
+	if diff := cmp.Diff(want, spec.Layout(&snapshot)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -71,7 +71,7 @@ func TestSnapshotLayout(t *testing.T) {
 // the same as an unknown layout.
 func TestSnapshotLayoutEmpty(t *testing.T) {
 	var snapshot spec.Snapshot
-	if got := snapshot.Layout(); got == nil || len(got) != 0 {
+	if got := spec.Layout(&snapshot); got == nil || len(got) != 0 {
 		t.Errorf("layout is %#v, want empty and not nil", got)
 	}
 }

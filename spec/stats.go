@@ -105,15 +105,15 @@ type DeviceStats struct {
 	MaxSplitSize int64 // bytes, as it was when the allocator was made; -1 = unlimited
 }
 
-// namedArray ties an array to the key that memory_stats uses for it.
-type namedArray struct {
-	name  string
-	array *StatArray
+// A NamedStatArray ties an array to the key that memory_stats uses for it.
+type NamedStatArray struct {
+	Name  string
+	Array *StatArray
 }
 
-// arrays lists the arrays in upstream's order.
-func (s *DeviceStats) arrays() [9]namedArray {
-	return [9]namedArray{
+// Arrays lists the arrays in upstream's order.
+func (s *DeviceStats) Arrays() [9]NamedStatArray {
+	return [9]NamedStatArray{
 		{"allocation", &s.Allocation},
 		{"segment", &s.Segment},
 		{"active", &s.Active},
@@ -126,26 +126,29 @@ func (s *DeviceStats) arrays() [9]namedArray {
 	}
 }
 
-// namedStat ties a figure over time, or a plain counter, to its key.
-type namedStat struct {
-	name string
-	stat *Stat
+// A NamedStat ties a statistic to the key that memory_stats uses for it.
+type NamedStat struct {
+	Name string
+	Stat *Stat
 }
 
-func (s *DeviceStats) oversize() [2]namedStat {
-	return [2]namedStat{
+// Oversize lists the statistics of oversize blocks and segments.
+func (s *DeviceStats) Oversize() [2]NamedStat {
+	return [2]NamedStat{
 		{"oversize_allocations", &s.OversizeAllocations},
 		{"oversize_segments", &s.OversizeSegments},
 	}
 }
 
-type namedCounter struct {
-	name  string
-	value *int64
+// A NamedCounter ties a counter to the key that memory_stats uses for it.
+type NamedCounter struct {
+	Name  string
+	Value *int64
 }
 
-func (s *DeviceStats) counters() [5]namedCounter {
-	return [5]namedCounter{
+// Counters lists the counters in upstream's order.
+func (s *DeviceStats) Counters() [5]NamedCounter {
+	return [5]NamedCounter{
 		{"num_alloc_retries", &s.NumAllocRetries},
 		{"num_ooms", &s.NumOOMs},
 		{"num_sync_all_streams", &s.NumSyncAllStreams},
@@ -162,21 +165,21 @@ func (s *DeviceStats) ResetPeak() {
 // ResetAccumulated starts all sums and counters anew.
 func (s *DeviceStats) ResetAccumulated() {
 	s.eachStat(func(_ string, stat *Stat) { stat.ResetAccumulated() })
-	for _, c := range s.counters() {
-		*c.value = 0
+	for _, c := range s.Counters() {
+		*c.Value = 0
 	}
 }
 
 // eachStat visits every figure over time, with the first part of its key, in
 // upstream's order.
 func (s *DeviceStats) eachStat(visit func(key string, stat *Stat)) {
-	for _, a := range s.arrays() {
+	for _, a := range s.Arrays() {
 		for t := range NumStatTypes {
-			visit(a.name+"."+t.String(), &a.array[t])
+			visit(a.Name+"."+t.String(), &a.Array[t])
 		}
 	}
-	for _, o := range s.oversize() {
-		visit(o.name, o.stat)
+	for _, o := range s.Oversize() {
+		visit(o.Name, o.Stat)
 	}
 }
 
@@ -201,16 +204,16 @@ func (s *DeviceStats) Each(visit func(key string, value int64)) {
 		visit(keys[2], stat.Allocated)
 		visit(keys[3], stat.Freed)
 	}
-	for _, a := range s.arrays() {
-		for t := range a.array {
-			part(&a.array[t])
+	for _, a := range s.Arrays() {
+		for t := range a.Array {
+			part(&a.Array[t])
 		}
 	}
-	for _, o := range s.oversize() {
-		part(o.stat)
+	for _, o := range s.Oversize() {
+		part(o.Stat)
 	}
-	for _, c := range s.counters() {
-		visit(c.name, *c.value)
+	for _, c := range s.Counters() {
+		visit(c.Name, *c.Value)
 	}
 	visit("max_split_size", s.MaxSplitSize)
 }

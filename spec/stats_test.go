@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gaugeblock/spec"
-	"gaugeblock/tests/golden"
+	"gaugeblock/tests/suites/golden"
 )
 
 func TestStat(t *testing.T) {

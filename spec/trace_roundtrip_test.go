@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"gaugeblock/spec"
-	"gaugeblock/tests/golden"
+	"gaugeblock/tests/suites/golden"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -162,7 +162,7 @@ func siblingFiles(folder, pattern string) []string {
 // TestTraceGraphTrees reads recordings of PyTorch's graph trees and writes them as
 // version 2: the functions and operations stay the same.
 func TestTraceGraphTrees(t *testing.T) {
-	files, err := filepath.Glob("../tests/graphtree/testdata/*.jsonl.gz")
+	files, err := filepath.Glob("../tests/suites/graphtree/testdata/*.jsonl.gz")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("found %v, %v", files, err)
 	}

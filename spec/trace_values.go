@@ -87,7 +87,7 @@ const eventForm = "an event [action, address, size, stream handle]"
 func readEvent(c *jsonCursor) (e Event) {
 	c.open('[', eventForm)
 	c.item(eventForm)
-	e.Action = Action(c.oneOf(actionNames[:]...))
+	e.Action = Action(c.oneOf(ActionNames()...))
 	c.item(eventForm)
 	e.Addr = Ptr(c.unsigned())
 	c.item(eventForm)
@@ -122,7 +122,7 @@ func readBlock(c *jsonCursor) (k LayoutBlock) {
 	c.item(blockForm)
 	k.Requested = c.size()
 	c.item(blockForm)
-	k.State = BlockState(c.oneOf(blockStateNames[:]...))
+	k.State = BlockState(c.oneOf(BlockStateNames()...))
 	c.noMore(blockForm)
 	return k
 }
@@ -137,7 +137,7 @@ func appendBlock(b []byte, k LayoutBlock) []byte {
 
 // stateName is String for values that may be none of the constants.
 func stateName(s BlockState) string {
-	if int(s) < len(blockStateNames) {
+	if int(s) < len(BlockStateNames()) {
 		return s.String()
 	}
 	return "unknown"

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"gaugeblock/spec"
-	"gaugeblock/tests/arena"
+	"gaugeblock/tests/suites/arena"
 	"gaugeblock/tests/check"
 	"gaugeblock/tests/conformance"
-	"gaugeblock/tests/golden"
+	"gaugeblock/tests/suites/golden"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
 )

@@ -141,7 +141,7 @@ func (q *poolState) serve(captured bool) {
 //
 // The reference does the same (docs/deviations.md, weaknesses that are kept). This is
 // all that programs keep away from though they would have the right to do it;
-// tests/watch shows that the device notices (TestForgottenUses and the next).
+// tests/suites/watch shows that the device notices (TestForgottenUses and the next).
 func (p *Program) forgotten(m *memory) bool {
 	if m.taken && p.redirected(m.device) {
 		return true

@@ -16,7 +16,7 @@ import (
 	"gaugeblock/tests/replay"
 )
 
-// examined are the allocators that the kit is tried on here; tests/arena has two more.
+// examined are the allocators that the kit is tried on here; tests/suites/arena has two more.
 var examined = map[string]replay.Factory{
 	"reference": reference.New,
 	"bump":      newBump,

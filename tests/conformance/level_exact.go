@@ -105,7 +105,7 @@ func (t *Trial) compareMemory() (what, our, their string) {
 	if failed != nil || otherFailed != nil {
 		return "", "", ""
 	}
-	ours, theirs := a.Layout(), b.Layout()
+	ours, theirs := spec.Layout(&a), spec.Layout(&b)
 	i := slices.IndexFunc(ours, func(s spec.LayoutSegment) bool {
 		return !slices.ContainsFunc(theirs, func(o spec.LayoutSegment) bool { return reflect.DeepEqual(s, o) })
 	})

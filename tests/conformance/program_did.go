@@ -27,7 +27,7 @@ func (p *Program) Did(op *spec.Op, out *replay.Performed) {
 	case spec.OpRecordStream:
 		p.recorded(op)
 	case spec.OpConfigure:
-		p.config, _ = p.config.Apply(op.Settings, p.header.Geometry)
+		p.config, _ = spec.ApplySettings(p.config, op.Settings, p.header.Geometry)
 	case spec.OpEnable:
 		p.enabled = op.Enabled
 	case spec.OpNeedMemoryCallback:

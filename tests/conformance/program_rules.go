@@ -72,7 +72,7 @@ func always(*Program, *spec.Op) bool { return true }
 // mayConfigure: what may be set depends on what is in force; a max_split_size below
 // the large segment size, which persists, is refused.
 func (p *Program) mayConfigure(op *spec.Op) bool {
-	_, err := p.config.Apply(op.Settings, p.header.Geometry)
+	_, err := spec.ApplySettings(p.config, op.Settings, p.header.Geometry)
 	return err == nil
 }
 

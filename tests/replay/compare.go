@@ -159,7 +159,7 @@ func (c *comparison) checkLayout() *Difference {
 	if err != nil {
 		return differs("layout", "a snapshot", err.Error())
 	}
-	return compareLayouts(c.m.tolerance.layout(c.want.Layout), c.m.tolerance.layout(snapshot.Layout()))
+	return compareLayouts(c.m.tolerance.layout(c.want.Layout), c.m.tolerance.layout(spec.Layout(&snapshot)))
 }
 
 // attachLayout adds to a difference in something else what the memory looks like.

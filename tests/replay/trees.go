@@ -234,7 +234,7 @@ func (m *machine) seeTree(t *treeManager, outputs []*graphtree.Tensor) (*spec.Tr
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range snapshot.Layout() {
+	for _, g := range spec.Layout(&snapshot) {
 		e.Pool = append(e.Pool, spec.LayoutSegment{Address: g.Address, Size: g.Size, Large: g.Large, Blocks: g.Blocks})
 	}
 	return e, nil

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestTranscripts runs the command as a user would, in a directory of its own, and
+// compares what it prints and how it ends with the transcripts in testdata:
+//
+//	write FILE             a file with the input
+//	table FILE             the same, with a line feed at its end
+//	golden FILE            a recorded trace of that name, from tests/suites/golden/testdata
+//	gzip FILE              compresses FILE to FILE.gz
+//	cut FILE bytes=N       leaves only the first bytes of a file
+//	run [stdin=FILE]       each line of the input is a command line; stdin=endless
+//	                       is a header and then a line without end
+func TestTranscripts(t *testing.T) {
+	golden, err := filepath.Abs("tests/suites/golden/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	transcripts, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	datadriven.Walk(t, transcripts, func(t *testing.T, path string) {
+		t.Chdir(t.TempDir())
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var err error
+			switch d.Cmd {
+			case "write":
+				err = os.WriteFile(argument(t, d), []byte(d.Input), 0o644)
+			case "table":
+				err = os.WriteFile(argument(t, d), []byte(d.Input+"\n"), 0o644)
+			case "golden":
+				file := argument(t, d)
+				err = copyFile(filepath.Join(golden, filepath.Base(file)), file)
+			case "gzip":
+				err = gzipFile(argument(t, d))
+			case "cut":
+				var bytes int64
+				d.ScanArgs(t, "bytes", &bytes)
+				err = os.Truncate(argument(t, d), bytes)
+			case "run":
+				return runLines(t, d)
+			default:
+				d.Fatalf(t, "unknown command %q", d.Cmd)
+			}
+			if err != nil {
+				d.Fatalf(t, "%v", err)
+			}
+			return ""
+		})
+	})
+}
+
+// argument is the file that a command of a transcript is about. Its directory is
+// made.
+func argument(t *testing.T, d *datadriven.TestData) string {
+	t.Helper()
+	if len(d.CmdArgs) == 0 {
+		d.Fatalf(t, "%s what?", d.Cmd)
+	}
+	file := d.CmdArgs[0].Key
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		d.Fatalf(t, "%v", err)
+	}
+	return file
+}
+
+// runLines runs the command lines and tells what each printed.
+func runLines(t *testing.T, d *datadriven.TestData) string {
+	var input string
+	d.MaybeScanArgs(t, "stdin", &input)
+	var transcript strings.Builder
+	for line := range strings.Lines(d.Input) {
+		stdin, err := standardInput(input)
+		if err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		words := strings.Fields(line)
+		var stdout, stderr bytes.Buffer
+		status := run(words[1:], stdin, &stdout, &stderr)
+		fmt.Fprintf(&transcript, "$ %s\n%s", strings.Join(words, " "), &stdout)
+		for message := range strings.Lines(stderr.String()) {
+			transcript.WriteString("stderr: " + message)
+		}
+		fmt.Fprintf(&transcript, "exit status %d\n", status)
+	}
+	return transcript.String()
+}
+
+func standardInput(name string) (io.Reader, error) {
+	switch name {
+	case "":
+		return nobody{}, nil
+	case "endless":
+		header := `{"format":"allocator-trace","version":2,"total_memory":1000,"streams":[0]}` + "\n"
+		return io.MultiReader(strings.NewReader(header), endlessLine{}), nil
+	}
+	text, err := os.ReadFile(name)
+	return bytes.NewReader(text), err
+}
+
+// endlessLine is an operation whose name never ends.
+type endlessLine struct{}
+
+func (endlessLine) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// nobody is a terminal at which nobody sits.
+type nobody struct{}
+
+func (nobody) Read([]byte) (int, error) { return 0, errors.New("nobody types anything") }
+
+func copyFile(from, to string) error {
+	text, err := os.ReadFile(from)
+	return errors.Join(err, os.WriteFile(to, text, 0o644))
+}
+
+func gzipFile(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err = w.Write(text)
+	return errors.Join(err, w.Close(), os.WriteFile(file+".gz", packed.Bytes(), 0o644))
+}
+
+// TestOutputThatFails: when nobody takes the output that is an error too.
+func TestOutputThatFails(t *testing.T) {
+	var stderr bytes.Buffer
+	status := run([]string{"replay", "tests/suites/golden/testdata/basic-1000.jsonl.gz"}, nil, failingWriter{}, &stderr)
+	if want := "gaugeblock: no room\n"; status != statusBadInput || stderr.String() != want {
+		t.Errorf("exit status %d, standard error %q; want %d, %q", status, &stderr, statusBadInput, want)
+	}
+}
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("no room") }
+
+// TestJobsDoNotMatter: the output is the same however many traces are replayed at
+// a time.
+func TestJobsDoNotMatter(t *testing.T) {
+	outputs := map[string]string{}
+	for _, jobs := range []string{"1", "3", "16"} {
+		var stdout, stderr bytes.Buffer
+		if status := run([]string{"replay", "-j", jobs, "tests/suites/golden/testdata/[gt]*"}, nil, &stdout, &stderr); status != statusExact {
+			t.Fatalf("-j %s: exit status %d\n%s%s", jobs, status, &stdout, &stderr)
+		}
+		outputs[stdout.String()] = jobs
+	}
+	if len(outputs) != 1 {
+		t.Errorf("%d different outputs", len(outputs))
+	}
+}

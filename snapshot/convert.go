@@ -1,0 +1,297 @@
+package snapshot
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// From plain values to a File. A pickle can use one list in a thousand places, and
+// such lists in such lists; so that a file cannot stand for more than it has bytes,
+// lists and dicts are converted once, and refused the second time. (Call stacks,
+// which real files do share, are known by then; see entry.go.)
+
+// converter reads plain values.
+type converter struct {
+	*plain
+	file *File
+}
+
+// convert reads what the whole file says. Before PyTorch 2.0 it was the list of
+// segments alone.
+func convert(values *plain, root value) (*File, error) {
+	c := &converter{values, &File{}}
+	segments := root
+	if root.kind == dict {
+		top, err := c.fields(root, "the snapshot")
+		if err != nil {
+			return nil, err
+		}
+		segments = c.get(top, "segments")
+		if segments.kind == none {
+			return nil, failAt(0, "this is no memory snapshot: it has no segments")
+		}
+		if err := c.history(top); err != nil {
+			return nil, err
+		}
+	}
+	items, err := c.items(segments, "segments")
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range items {
+		if err := c.segment(item); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(c.file.Segments, func(a, b spec.Segment) int {
+		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Address, b.Address))
+	})
+	return c.file, nil
+}
+
+// history reads everything beside the segments.
+func (c *converter) history(top []value) error {
+	for _, part := range []struct {
+		key  string
+		read func(value) error
+	}{
+		{"device_traces", c.traces},
+		{"external_annotations", c.annotations},
+		{"allocator_settings", c.settings},
+	} {
+		if v := c.get(top, part.key); v.kind != none {
+			if err := part.read(v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// items gives the contents of a list, once.
+func (c *converter) items(v value, what string) ([]value, error) {
+	if v.kind != list {
+		return nil, failAt(0, "%s is %v, not a list", what, v.kind)
+	}
+	return c.lists[v.word].once(what)
+}
+
+// fields gives the keys and values of a dict, once.
+func (c *converter) fields(v value, what string) ([]value, error) {
+	switch {
+	case v.kind != dict:
+		return nil, failAt(0, "%s is %v, not a dict", what, v.kind)
+	case c.placeOf(v) == 0:
+		return nil, nil
+	case c.placeOf(v) < 0:
+		return nil, failAt(0, "%s is a trace entry", what)
+	}
+	return c.filled[c.placeOf(v)-1].once(what)
+}
+
+func (s *sequence) once(what string) ([]value, error) {
+	if s.read {
+		return nil, failAt(s.offset, "%s is used in two places", what)
+	}
+	s.read = true
+	return s.items, nil
+}
+
+// offsetOf is where a dict was made.
+func (c *converter) offsetOf(v value) int64 {
+	if v.kind == dict && c.placeOf(v) > 0 {
+		return c.filled[c.placeOf(v)-1].offset
+	}
+	return 0
+}
+
+// place is where a number goes.
+type place struct {
+	key string
+	to  *uint64
+}
+
+// numbers reads sizes and addresses; one whose key is not there is left alone.
+func (c *converter) numbers(of value, items []value, places ...place) error {
+	for _, p := range places {
+		v := c.get(items, p.key)
+		if v.kind == none {
+			continue
+		}
+		n, ok := v.size()
+		if !ok {
+			return failAt(c.offsetOf(of), "%s is %v, or negative", p.key, v.kind)
+		}
+		*p.to = n
+	}
+	return nil
+}
+
+func (c *converter) segment(v value) error {
+	items, err := c.fields(v, "a segment")
+	if err != nil {
+		return err
+	}
+	var s spec.Segment
+	var device, address uint64
+	err = c.numbers(v, items,
+		place{"device", &device}, place{"address", &address}, place{"total_size", &s.TotalSize},
+		place{"allocated_size", &s.AllocatedSize}, place{"active_size", &s.ActiveSize}, place{"requested_size", &s.RequestedSize})
+	if err != nil {
+		return err
+	}
+	s.Device, s.Address = spec.Device(device), spec.Ptr(address)
+	s.Stream, _ = streamOf(c.get(items, "stream"))
+	s.Pool, _ = c.poolOf(c.get(items, "segment_pool_id"))
+	kind, _ := c.string(c.get(items, "segment_type"))
+	s.Large = kind == "large"
+	s.Expandable = c.get(items, "is_expandable") == value{truth, 1}
+	s.Context = c.stack(items)
+	switch {
+	case device >= maxDevices:
+		return failAt(c.offsetOf(v), "a segment is on device %d", device)
+	case kind != "large" && kind != "small":
+		return failAt(c.offsetOf(v), "a segment is of type %q, neither large nor small", kind)
+	case address+s.TotalSize < address:
+		return failAt(c.offsetOf(v), "a segment of %d bytes at %v wraps around", s.TotalSize, s.Address)
+	}
+	if err := c.blocks(&s, c.get(items, "blocks")); err != nil {
+		return err
+	}
+	c.file.Segments = append(c.file.Segments, s)
+	return nil
+}
+
+// maxDevices is more than any machine has.
+const maxDevices = 1024
+
+// stack gives the call stack of a segment or block as a Context, nil without one.
+func (c *converter) stack(items []value) any {
+	if i, ok := c.stackOf(c.get(items, "frames")); ok && i > 0 {
+		return c.stacks.stacks[i]
+	}
+	return nil
+}
+
+// blocks reads the blocks of a segment, which fill it.
+func (c *converter) blocks(s *spec.Segment, v value) error {
+	list, err := c.items(v, "the blocks of a segment")
+	if err != nil {
+		return err
+	}
+	s.Blocks = make([]spec.Block, 0, len(list))
+	end, offset := s.Address, c.lists[v.word].offset
+	for _, item := range list {
+		b, err := c.block(item, end)
+		if err != nil {
+			return err
+		}
+		if b.Address != end || b.Address+spec.Ptr(b.Size) < b.Address {
+			return failAt(c.offsetOf(item), "a block at %v of %d bytes does not follow the one that ends at %v", b.Address, b.Size, end)
+		}
+		end += spec.Ptr(b.Size)
+		s.Blocks = append(s.Blocks, b)
+	}
+	if end != s.Address+spec.Ptr(s.TotalSize) {
+		return failAt(offset, "the blocks of the segment at %v have %d bytes, the segment has %d", s.Address, uint64(end-s.Address), s.TotalSize)
+	}
+	return nil
+}
+
+// block reads a block. Older files give it no address; it lies behind the others.
+func (c *converter) block(v value, behind spec.Ptr) (spec.Block, error) {
+	items, err := c.fields(v, "a block")
+	if err != nil {
+		return spec.Block{}, err
+	}
+	b := spec.Block{Context: c.stack(items)}
+	address := uint64(behind)
+	err = c.numbers(v, items, place{"address", &address}, place{"size", &b.Size}, place{"requested_size", &b.RequestedSize})
+	if err != nil {
+		return b, err
+	}
+	b.Address = spec.Ptr(address)
+	state, _ := c.string(c.get(items, "state"))
+	var known bool
+	if b.State, known = spec.ParseBlockState(state); !known {
+		return b, failAt(c.offsetOf(v), "a block is in state %q", state)
+	}
+	return b, nil
+}
+
+// traces reads the history of each device.
+func (c *converter) traces(v value) error {
+	devices, err := c.items(v, "device_traces")
+	if err != nil {
+		return err
+	}
+	if len(devices) > maxDevices {
+		return failAt(c.lists[v.word].offset, "the traces of %d devices", len(devices))
+	}
+	for device, trace := range devices {
+		items, err := c.items(trace, fmt.Sprintf("the trace of device %d", device))
+		if err != nil {
+			return err
+		}
+		entries := make([]Entry, 0, len(items))
+		for _, item := range items {
+			e, err := c.entry(item)
+			if err != nil {
+				return err
+			}
+			if e.Action != unknownAction {
+				entries = append(entries, e)
+			}
+		}
+		c.file.Traces = append(c.file.Traces, entries)
+	}
+	return nil
+}
+
+// entry gives a trace entry, or says why the value is none.
+func (c *converter) entry(v value) (Entry, error) {
+	if v.kind == dict && c.placeOf(v) < 0 {
+		return *c.entries.at(int(-c.placeOf(v) - 1)), nil
+	}
+	items, err := c.fields(v, "a trace entry")
+	if err != nil {
+		return Entry{}, err
+	}
+	_, problem := c.entryOf(items)
+	return Entry{}, failAt(c.offsetOf(v), "%s", problem)
+}
+
+// annotations reads the program's notes: their device and time, and all else as
+// texts.
+func (c *converter) annotations(v value) error {
+	notes, err := c.items(v, "external_annotations")
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		items, err := c.fields(note, "an annotation")
+		if err != nil {
+			return err
+		}
+		var a spec.Annotation
+		for i := 0; i+1 < len(items); i += 2 {
+			key, _ := c.string(items[i])
+			n, isNumber := items[i+1].signed()
+			switch {
+			case key == "device" && isNumber:
+				a.Device = spec.Device(n)
+			case key == "time_us" && isNumber:
+				a.TimeNS = n * 1000
+			default:
+				if text, ok := c.scalar(items[i+1]); ok {
+					a.Fields = append(a.Fields, spec.AnnotationField{Key: key, Value: text})
+				}
+			}
+		}
+		c.file.Annotations = append(c.file.Annotations, a)
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package snapshot
+
+import (
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Plain values: what pickles and JSON are made of, kept so that a million trace
+// entries take tens of megabytes. A value is a kind and one word; what does not fit
+// in a word lies in the tables of a plain, each text once.
+
+type kind uint8
+
+const (
+	none     kind = iota
+	truth         // 0 or 1
+	integer       // an int64
+	unsigned      // what is too large for one
+	decimal       // a float64
+	text          // index into plain.texts
+	list          // index into plain.lists
+	dict          // index into plain.dicts
+)
+
+var kindNames = [...]string{"None", "a truth value", "a number", "a number", "a decimal number", "a text", "a list", "a dict"}
+
+func (k kind) String() string { return kindNames[k] }
+
+type value struct {
+	kind kind
+	word uint64
+}
+
+// plain holds what values refer to.
+type plain struct {
+	texts  []string
+	textAt map[string]uint32
+	lists  []sequence
+	dicts  table[dictPlace]
+	filled []sequence // dicts that are no trace entries: keys and values in turn
+
+	// Trace entries, and what they share; see entry.go.
+	entries  table[Entry]
+	contexts map[contextKey]*Context
+	stacks   stackTable
+}
+
+// dictPlace says where the contents of a dict are: nowhere as long as it is 0, in
+// plain.filled[place-1] if it is positive, else entry -place-1 of plain.entries.
+type dictPlace int32
+
+// sequence is a list, or the keys and values of a dict.
+type sequence struct {
+	items  []value
+	offset int64 // where in the file it is made
+	read   bool  // has been converted; see convert.go
+}
+
+func newPlain() *plain {
+	return &plain{textAt: map[string]uint32{}, contexts: map[contextKey]*Context{}, stacks: newStackTable()}
+}
+
+func (p *plain) text(t []byte) value {
+	at, known := p.textAt[string(t)]
+	if !known {
+		at = uint32(len(p.texts))
+		p.texts = append(p.texts, string(t))
+		p.textAt[p.texts[at]] = at
+	}
+	return value{text, uint64(at)}
+}
+
+func (p *plain) newList(items []value, offset int64) value {
+	p.lists = append(p.lists, sequence{items: slices.Clone(items), offset: offset})
+	return value{list, uint64(len(p.lists) - 1)}
+}
+
+func (p *plain) newDict() value {
+	return value{dict, uint64(p.dicts.add(0))}
+}
+
+// extend adds to a list.
+func (p *plain) extend(l value, items []value) {
+	s := &p.lists[l.word]
+	s.items = append(s.items, items...)
+}
+
+// fill adds keys and values to a dict. One that makes a trace entry becomes one.
+func (p *plain) fill(d value, items []value, offset int64) error {
+	place := p.dicts.at(int(d.word))
+	switch {
+	case *place > 0:
+		s := &p.filled[*place-1]
+		s.items = append(s.items, items...)
+	case *place < 0:
+		return failAt(offset, "a trace entry is changed after it was made")
+	default:
+		if e, problem := p.entryOf(items); problem == "" {
+			*place = -1 - dictPlace(p.entries.add(e))
+			break
+		}
+		p.filled = append(p.filled, sequence{items: slices.Clone(items), offset: offset})
+		*place = dictPlace(len(p.filled))
+	}
+	return nil
+}
+
+// placeOf says where the contents of a dict are.
+func (p *plain) placeOf(d value) dictPlace { return *p.dicts.at(int(d.word)) }
+
+// get looks a key up in the items of a dict, the last one if it is there twice.
+func (p *plain) get(items []value, key string) value {
+	for i := len(items) - 2; i >= 0; i -= 2 {
+		if k := items[i]; k.kind == text && p.texts[k.word] == key {
+			return items[i+1]
+		}
+	}
+	return value{}
+}
+
+// size gives a number that is not negative.
+func (v value) size() (uint64, bool) {
+	return v.word, v.kind == unsigned || v.kind == integer && int64(v.word) >= 0
+}
+
+// signed gives a number that fits an int64.
+func (v value) signed() (int64, bool) { return int64(v.word), v.kind == integer }
+
+// number gives any number.
+func (v value) number() (float64, bool) {
+	switch v.kind {
+	case integer:
+		return float64(int64(v.word)), true
+	case unsigned:
+		return float64(v.word), true
+	case decimal:
+		return math.Float64frombits(v.word), true
+	}
+	return 0, false
+}
+
+// string gives a text.
+func (p *plain) string(v value) (string, bool) {
+	if v.kind != text {
+		return "", false
+	}
+	return p.texts[v.word], true
+}
+
+// scalar writes a value that is no list or dict as Python prints it.
+func (p *plain) scalar(v value) (string, bool) {
+	switch v.kind {
+	case none:
+		return "None", true
+	case truth:
+		return [...]string{"False", "True"}[v.word], true
+	case integer:
+		return strconv.FormatInt(int64(v.word), 10), true
+	case unsigned:
+		return strconv.FormatUint(v.word, 10), true
+	case decimal:
+		return strconv.FormatFloat(math.Float64frombits(v.word), 'g', -1, 64), true
+	}
+	return p.string(v)
+}

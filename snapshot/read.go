@@ -1,0 +1,213 @@
+package snapshot
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// maxBytes bounds what is read of a file, uncompressed. A snapshot of a million
+// entries has about 50 MiB; a small compressed file can claim to hold anything.
+// It also keeps every count below 1<<31.
+const maxBytes = 1<<31 - 1
+
+// Open reads a snapshot file; "-" is standard input. What is wrong with the
+// contents is a *FormatError.
+func Open(path string) (*File, error) {
+	if path == "-" {
+		return Read(os.Stdin, "stdin")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return Read(file, path)
+}
+
+// Read reads a snapshot: a pickle or JSON, compressed or not. name is what errors
+// call it. All errors are *FormatError.
+func Read(r io.Reader, name string) (*File, error) {
+	f, err := read(r)
+	if err == nil {
+		return f, nil
+	}
+	failure := &FormatError{File: name, Reason: describe(err), Err: err}
+	var at *positionError
+	if errors.As(err, &at) {
+		failure.Offset = at.offset
+	}
+	return nil, failure
+}
+
+func read(r io.Reader) (*File, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
+		unzip, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, err
+		}
+		in = bufio.NewReaderSize(unzip, 64<<10)
+	}
+	src := &source{in: in}
+	values := newPlain()
+	root, err := parse(src, values)
+	if err != nil {
+		return nil, err
+	}
+	if err := src.end(); err != nil {
+		return nil, err
+	}
+	return convert(values, root)
+}
+
+// parse reads the one value that the input holds.
+func parse(src *source, values *plain) (value, error) {
+	head, err := src.in.Peek(64)
+	switch {
+	case len(head) == 0 && err == io.EOF:
+		return value{}, failAt(0, "the file is empty")
+	case len(head) == 0:
+		return value{}, err
+	case head[0] == opProto:
+		return parsePickle(src, values)
+	case head[0] == '{' && bytes.Contains(head, []byte(`"allocator-trace"`)):
+		return value{}, failAt(0, "this is a trace, not a memory snapshot")
+	case bytes.ContainsAny(head[:1], "{[ \t\r\n"):
+		return parseJSON(src, values)
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return value{}, failAt(0, "this is a zip archive, such as torch.save writes, not a memory snapshot")
+	}
+	return value{}, failAt(0, "this is neither a pickle of protocol 2 to 5 nor JSON")
+}
+
+// positionError is what is wrong at a place of the uncompressed file.
+type positionError struct {
+	offset int64
+	reason string
+}
+
+func (e *positionError) Error() string { return e.reason }
+
+func failAt(offset int64, format string, args ...any) error {
+	return &positionError{offset, fmt.Sprintf(format, args...)}
+}
+
+// describe puts an error of the input into words.
+func describe(err error) string {
+	var corrupt flate.CorruptInputError
+	var unread *fs.PathError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "the file ends too early: it was cut off"
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
+		return "the compressed data is damaged: " + err.Error()
+	case errors.As(err, &unread):
+		return unread.Err.Error() // Error would name the file again
+	}
+	return err.Error()
+}
+
+// source is the uncompressed file, with a count of what was read. Every method
+// fails with a positionError where the file ends, or grows too large.
+type source struct {
+	in     *bufio.Reader
+	offset int64
+}
+
+// wrap gives an error of the input its place.
+func (s *source) wrap(err error) error {
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return &positionError{s.offset, describe(err)}
+}
+
+func (s *source) byte() (byte, error) {
+	b, err := s.in.ReadByte()
+	if err != nil {
+		return 0, s.wrap(err)
+	}
+	s.offset++
+	if s.offset > maxBytes {
+		return 0, failAt(s.offset, "the file is larger than %d bytes", int64(maxBytes))
+	}
+	return b, nil
+}
+
+// little reads an unsigned number of at most 8 bytes, the lowest first.
+func (s *source) little(bytes int) (uint64, error) {
+	p, err := s.in.Peek(bytes)
+	if err != nil {
+		return 0, s.wrap(err)
+	}
+	n := uint64(0)
+	for i, b := range p {
+		n |= uint64(b) << (8 * i)
+	}
+	return n, s.skip(uint64(bytes))
+}
+
+// skip passes over bytes.
+func (s *source) skip(bytes uint64) error {
+	for bytes > 0 {
+		n, err := s.in.Discard(int(min(bytes, 1<<20)))
+		s.offset += int64(n)
+		bytes -= uint64(n)
+		if err != nil {
+			return s.wrap(err)
+		}
+		if s.offset > maxBytes {
+			return failAt(s.offset, "the file is larger than %d bytes", int64(maxBytes))
+		}
+	}
+	return nil
+}
+
+// text reads so many bytes. No more memory is taken than there are bytes, however
+// many the file claims. A short text is good until the next call.
+func (s *source) text(bytes uint64) ([]byte, error) {
+	if bytes <= 4096 {
+		p, err := s.in.Peek(int(bytes))
+		if err != nil {
+			return nil, s.wrap(err)
+		}
+		return p, s.skip(bytes)
+	}
+	var text []byte
+	for bytes > 0 {
+		p, err := s.in.Peek(int(min(bytes, 4096)))
+		if err != nil {
+			return nil, s.wrap(err)
+		}
+		text = append(text, p...)
+		bytes -= uint64(len(p))
+		if err := s.skip(uint64(len(p))); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// end sees to it that nothing but white space is left. Of a compressed file that
+// also checks the sum at its end.
+func (s *source) end() error {
+	for {
+		b, err := s.in.ReadByte()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return s.wrap(err)
+		case !bytes.ContainsRune([]byte(" \t\r\n"), rune(b)):
+			return failAt(s.offset, "the file goes on after the end of the snapshot")
+		}
+		s.offset++
+	}
+}

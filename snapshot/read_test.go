@@ -1,0 +1,139 @@
+package snapshot_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/spec"
+	"gaugeblock/snapshot"
+)
+
+func open(t *testing.T, path string) *snapshot.File {
+	t.Helper()
+	f, err := snapshot.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestFormsAreEqual reads one snapshot in all the forms in testdata: every protocol,
+// Python's other pickler, compressed, JSON.
+func TestFormsAreEqual(t *testing.T) {
+	want := open(t, "testdata/small.4.pickle")
+	files, err := filepath.Glob("testdata/small.*")
+	if err != nil || len(files) != 7 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		if diff := cmp.Diff(want, open(t, file)); diff != "" {
+			t.Errorf("%s: %s", file, diff)
+		}
+	}
+}
+
+// TestSmall spells out what the snapshot in testdata says, part by part.
+func TestSmall(t *testing.T) {
+	f := open(t, "testdata/small.4.pickle")
+	stack := f.Traces[0][0].Context.Stack
+	got := map[string]any{
+		"segments":           len(f.Segments),
+		"devices":            []spec.Device{f.Segments[0].Device, f.Segments[6].Device},
+		"pending":            f.Segments[4].Blocks[0],
+		"traces":             []int{len(f.Traces[0]), len(f.Traces[1]), len(f.Traces[2])},
+		"first":              f.Traces[0][0].Event,
+		"time":               f.Traces[0][1].TimeUS,
+		"frames":             len(stack),
+		"innermost":          stack[0],
+		"oom":                f.Traces[2][6].Event,
+		"of the oom":         *f.Traces[2][6].Context,
+		"conf":               f.Settings.Conf,
+		"max split size":     f.Settings.Config.MaxSplitSize,
+		"large segment size": f.Settings.Config.LargeSegmentSize,
+		"annotation":         f.Annotations[0],
+	}
+	want := map[string]any{
+		"segments":           7,
+		"devices":            []spec.Device{0, 2},
+		"pending":            spec.Block{Address: 140455228473344, Size: 12795904, RequestedSize: 12795904, State: spec.ActivePendingFree},
+		"traces":             []int{24, 0, 7}, // an action of a later version is passed over
+		"first":              spec.Event{Action: spec.ActionSegmentAlloc, Addr: 1<<63 + 512, Size: 50331648},
+		"time":               int64(1795816811022714),
+		"frames":             8,
+		"innermost":          snapshot.Frame{File: "site-packages/torch/nn/modules/module.py", Line: 1370, Name: "convert"},
+		"oom":                spec.Event{Action: spec.ActionOOM, Addr: 7340032, Size: 5000192, Stream: 432097712},
+		"of the oom":         snapshot.Context{CompileContext: "step 1", UserMetadata: "epoch 3"},
+		"conf":               "max_split_size_mb:128,large_segment_size_mb:32",
+		"max split size":     128 * spec.MiB,
+		"large segment size": 32 * spec.MiB,
+		"annotation": spec.Annotation{TimeNS: 1795816815279289000, Fields: []spec.AnnotationField{
+			{Key: "stage", Value: "START"}, {Key: "name", Value: "Optimizer.step#AdamW.step"}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestStacksAreShared: the entries of one allocation have one stack, in one place.
+func TestStacksAreShared(t *testing.T) {
+	trace := open(t, "testdata/small.4.pickle").Traces[0]
+	if a, b := trace[0].Context, trace[1].Context; a != b {
+		t.Errorf("two entries that say the same do not share it: %+v, %+v", a, b)
+	}
+}
+
+// TestOlderVersions: what older versions of PyTorch left out.
+func TestOlderVersions(t *testing.T) {
+	segment := func(more string) string {
+		return `{"device":0,"address":4096,"total_size":2097152,"stream":0,"segment_type":"small","blocks":[
+			{"size":512,"state":"active_awaiting_free"` + more + `},{"size":2096640,"state":"inactive"}]}`
+	}
+	want := []spec.Segment{{Address: 4096, TotalSize: 2 * spec.MiB, Blocks: []spec.Block{
+		{Address: 4096, Size: 512, State: spec.ActivePendingFree},
+		{Address: 4608, Size: 2096640, State: spec.Inactive}}}}
+	for what, text := range map[string]string{
+		"a list of segments":    "[" + segment("") + "]",
+		"no trace":              `{"segments":[` + segment("") + "]}",
+		"the history of blocks": `{"segments":[` + segment(`,"history":[{"addr":4096,"real_size":100,"frames":[]}]`) + `],"device_traces":[[]]}`,
+		"values that are None":  `{"segments":[` + segment(`,"frames":null`) + `],"device_traces":null,"external_annotations":null}`,
+	} {
+		f := read(t, text)
+		if diff := cmp.Diff(want, f.Segments); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+		if f.Settings != nil {
+			t.Errorf("%s: settings from nowhere", what)
+		}
+	}
+}
+
+// TestLaterVersion: an entry that says its pool.
+func TestLaterVersion(t *testing.T) {
+	f := read(t, `{"segments":[],"device_traces":[[{"action":"alloc","addr":512,"size":1,"stream":0,"pool_id":[0,7]}]]}`)
+	want := &snapshot.Context{Pool: spec.PoolID{User: 7}, PoolKnown: true}
+	if diff := cmp.Diff(want, f.Traces[0][0].Context); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSnapshotsOfModels reads snapshots of real models: those that snapshot/whatif has,
+// and those in the folder shared beside the project, where there is one.
+func TestSnapshotsOfModels(t *testing.T) {
+	files, err := filepath.Glob("whatif/testdata/snapshots/*.pickle.gz")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no snapshots: %v", err)
+	}
+	beside, err := filepath.Glob("../../shared/snapshots/*.pickle.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, beside...)
+	for _, file := range files {
+		f := open(t, file)
+		if len(f.Segments) == 0 || len(f.Traces) != 1 || len(f.Traces[0]) == 0 {
+			t.Errorf("%s: %d segments, %d traces", file, len(f.Segments), len(f.Traces))
+		}
+	}
+}

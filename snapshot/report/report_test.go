@@ -1,0 +1,268 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/spec"
+	"gaugeblock/snapshot"
+	"gaugeblock/snapshot/whatif"
+)
+
+func open(t *testing.T, path string) *snapshot.File {
+	t.Helper()
+	f, err := snapshot.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func build(t *testing.T, f *snapshot.File) *Data {
+	t.Helper()
+	d, err := Build(f, Options{Source: "snapshot.pickle"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// innermost is a list or an object in JSON that has none in it.
+var innermost = regexp.MustCompile(`[[{][^][{}]*[]}]`)
+
+// lines writes a value as JSON that can be read, with what is innermost in one line.
+func lines(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return innermost.ReplaceAllStringFunc(string(text), func(list string) string {
+		inner := strings.Join(strings.Fields(list[1:len(list)-1]), " ")
+		return list[:1] + inner + list[len(list)-1:]
+	}) + "\n"
+}
+
+// TestData shows what a page says of a snapshot that a reader can work out by hand.
+func TestData(t *testing.T) {
+	datadriven.RunTest(t, filepath.Join("testdata", "data"), func(t *testing.T, d *datadriven.TestData) string {
+		data := build(t, open(t, filepath.Join("testdata", "small.json")))
+		switch d.Cmd {
+		case "facts":
+			return lines(t, data.Facts)
+		case "curve":
+			return lines(t, data.Curve)
+		case "failed":
+			return lines(t, data.Failed)
+		case "stacks":
+			return lines(t, data.Stacks)
+		case "sizes":
+			return lines(t, data.Sizes)
+		case "moment":
+			var name string
+			d.ScanArgs(t, "name", &name)
+			for _, m := range data.Moments {
+				if m.Name == name {
+					return lines(t, m)
+				}
+			}
+		}
+		return "no such thing"
+	})
+}
+
+// recordedRuns are snapshots with the truth beside them: the project's own, and those in
+// the folder shared beside the project, where there is one.
+func recordedRuns(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	for _, folder := range []string{"../whatif/testdata/snapshots", "../../../shared/snapshots"} {
+		found, err := filepath.Glob(filepath.Join(folder, "*.pickle.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	if len(files) < 6 {
+		t.Fatalf("only %d recorded runs", len(files))
+	}
+	return files
+}
+
+// TestTrueFigures compares the highest points of the curve with what PyTorch's own
+// statistics said in the recorded runs.
+func TestTrueFigures(t *testing.T) {
+	for _, file := range recordedRuns(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".pickle.gz"), func(t *testing.T) {
+			var truth struct {
+				PeakAllocated uint64 `json:"peak_allocated"`
+				PeakReserved  uint64 `json:"peak_reserved"`
+				OOMs          int    `json:"num_ooms"`
+				Reserved      uint64 `json:"reserved"`
+				Allocated     uint64 `json:"allocated"`
+			}
+			text, err := os.ReadFile(strings.TrimSuffix(file, ".pickle.gz") + ".json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(text, &truth); err != nil {
+				t.Fatal(err)
+			}
+			data := build(t, open(t, file))
+			end := data.Moments[len(data.Moments)-1]
+			want := []uint64{truth.PeakReserved, uint64(truth.OOMs), truth.Reserved, truth.Allocated}
+			got := []uint64{data.Facts.PeakReserved, uint64(data.Facts.Failed), end.Reserved, end.Allocated}
+			if data.Facts.Whole { // else the peak may lie before the history
+				want, got = append(want, truth.PeakAllocated), append(got, data.Facts.PeakAllocated)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-true +drawn):\n%s", diff)
+			}
+			if m := data.Moments[0]; m.Name == "peak" && m.Allocated != data.Facts.PeakAllocated {
+				t.Errorf("%d bytes are given out in the picture of the peak, and %d at the peak", m.Allocated, data.Facts.PeakAllocated)
+			}
+			for _, m := range data.Moments {
+				checkMoment(t, &m)
+			}
+		})
+	}
+}
+
+// checkMoment: blocks cover their segments, and what is said of a segment adds up.
+func checkMoment(t *testing.T, m *Moment) {
+	t.Helper()
+	for _, s := range m.Segments {
+		sum, free := int64(0), uint64(0)
+		for _, b := range s.Blocks {
+			sum += b[0]
+			if len(b) == 1 {
+				free += uint64(b[0])
+			}
+		}
+		kept := uint64(0)
+		for _, k := range s.Keepers {
+			kept += k.Bytes
+		}
+		switch {
+		case uint64(sum) != s.Size:
+			t.Errorf("%s, %s: blocks of %d bytes in a segment of %d", m.Name, s.Address, sum, s.Size)
+		case !m.Merged && free+s.Given+s.Waiting != s.Size:
+			t.Errorf("%s, %s: %d free, %d given out and %d waiting of %d", m.Name, s.Address, free, s.Given, s.Waiting, s.Size)
+		case s.More == 0 && kept != s.Given+s.Waiting:
+			t.Errorf("%s, %s: kept by %d bytes, and %d are out", m.Name, s.Address, kept, s.Given+s.Waiting)
+		}
+	}
+}
+
+// TestWithoutHistory: a snapshot may have no history, and then has only an end; one that
+// has nothing at all is an error.
+func TestWithoutHistory(t *testing.T) {
+	f := open(t, filepath.Join("testdata", "small.json"))
+	data := build(t, &snapshot.File{Segments: f.Segments})
+	if len(data.Moments) != 1 || data.Moments[0].Name != "end" || len(data.Curve.Allocated) != 0 || len(data.Notes) != 1 {
+		t.Errorf("moments %v, curve %v, notes %q", data.Moments, data.Curve, data.Notes)
+	}
+	if _, err := Build(&snapshot.File{}, Options{}); err == nil {
+		t.Error("an empty snapshot is drawn")
+	}
+	if _, err := Build(f, Options{Device: 5}); err == nil {
+		t.Error("a device that is not in the snapshot is drawn")
+	}
+}
+
+// TestStudy: the page has the rows of the study in its order, and its advice.
+func TestStudy(t *testing.T) {
+	f := open(t, filepath.Join("..", "whatif", "testdata", "snapshots", "two_streams.default.nolimit.pickle.gz"))
+	history, err := whatif.Rebuild(f, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	study, err := whatif.Try(history, whatif.Options{Settings: []string{"", "expandable_segments:True"}, Limit: 200 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := Build(f, Options{Study: study})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := data.WhatIf
+	if got.Limit != 200<<20 || got.Advice != study.Advice() || got.Export != study.Export() {
+		t.Errorf("limit %d, advice %q, export %q", got.Limit, got.Advice, got.Export)
+	}
+	for i, r := range study.Best() {
+		row := got.Rows[i]
+		failed := r.First != nil
+		if row.Chosen != (r == study.Choice()) || row.Settings != r.Settings || row.Exact != r.Exact() || (row.Failed > 0) != failed || row.PeakReserved != [2]uint64{r.Range.Low, r.Range.High} {
+			t.Errorf("row %d: %+v", i, row)
+		}
+	}
+}
+
+// TestHostileNames: names come from a stranger. Whatever they are, the page has the
+// markup that page.html has, and they arrive as text.
+func TestHostileNames(t *testing.T) {
+	names := []string{
+		`</script><script>alert(1)</script>`, `<!--<script>`, `"><img src=x onerror=alert(1)>`, `{{script}} {{style}} {{digest}}`,
+		"\u2028\u2029\x00\x1b", "\u202Eevil", `\u003c/script\u003e`, "\xff\xfe", strings.Repeat("x", 100_000),
+	}
+	f := open(t, filepath.Join("testdata", "small.json"))
+	for i := range f.Segments {
+		for j := range f.Segments[i].Blocks {
+			var stack snapshot.Stack
+			for _, name := range names {
+				stack = append(stack, snapshot.Frame{File: name, Line: -1, Name: name})
+			}
+			f.Segments[i].Blocks[j].Context = stack
+		}
+	}
+	f.Settings = &snapshot.Settings{Conf: names[0], Config: spec.DefaultConfig(spec.DefaultGeometry())}
+	data, err := Build(f, Options{Source: names[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hostile, harmless bytes.Buffer
+	if err := Write(&hostile, data); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(&harmless, build(t, open(t, filepath.Join("testdata", "small.json")))); err != nil {
+		t.Fatal(err)
+	}
+	for _, mark := range []string{"<", ">", "</script", "<!--"} {
+		if got, want := strings.Count(hostile.String(), mark), strings.Count(harmless.String(), mark); got != want {
+			t.Errorf("%q comes %d times in the page, %d times without hostile names", mark, got, want)
+		}
+	}
+	if i := strings.IndexFunc(hostile.String(), func(r rune) bool { return r == '\u202E' || unicode.IsControl(r) && r != '\n' }); i >= 0 {
+		t.Errorf("a character that cannot be seen: %q", hostile.String()[i:i+8])
+	}
+	if over := hostile.Len() - harmless.Len(); over > 20_000 {
+		t.Errorf("hostile names make the page %d bytes larger", over)
+	}
+	if diff := cmp.Diff(data.Stacks.Frames, dataIn(t, hostile.String()).Stacks.Frames); diff != "" {
+		t.Errorf("names do not arrive (-written +read):\n%s", diff)
+	}
+}
+
+// dataIn reads the data out of a page, as its script does.
+func dataIn(t *testing.T, page string) *Data {
+	t.Helper()
+	_, rest, found := strings.Cut(page, `<script type="application/json" id="data">`)
+	text, _, ended := strings.Cut(rest, "</script>")
+	if !found || !ended {
+		t.Fatal("no data in the page")
+	}
+	var d Data
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatal(err)
+	}
+	return &d
+}

@@ -1,0 +1,59 @@
+package snapshot
+
+import (
+	"strconv"
+
+	"gaugeblock/spec"
+)
+
+// settings reads what was in force. The string is the one that was applied last,
+// and what an earlier one set may persist; so where a setting has a key of its own
+// that counts, and the string only for the others.
+func (c *converter) settings(v value) error {
+	items, err := c.fields(v, "allocator_settings")
+	if err != nil {
+		return err
+	}
+	s := &Settings{Config: spec.DefaultConfig(spec.DefaultGeometry())}
+	for _, key := range []string{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"} {
+		if conf, ok := c.string(c.get(items, key)); ok {
+			s.Conf = conf
+		}
+	}
+	if config, err := spec.ParseConfig(s.Conf, spec.DefaultGeometry()); err == nil {
+		s.Config = config
+	}
+	if n, ok := c.get(items, "max_split_size").signed(); ok && n >= 0 {
+		s.Config.MaxSplitSize = uint64(n)
+	}
+	if f, ok := c.get(items, "garbage_collection_threshold").number(); ok {
+		s.Config.GarbageCollectionThreshold = f
+	}
+	c.flag(items, "expandable_segments", &s.Config.ExpandableSegments)
+	c.flag(items, "release_lock_on_cudamalloc", &s.Config.ReleaseLockOnMalloc)
+	c.flag(items, "graph_capture_record_stream_reuse", &s.Config.GraphCaptureRecordStreamReuse)
+	if divisions := c.get(items, "roundup_power2_divisions"); divisions.kind == dict {
+		if err := c.divisions(divisions, &s.Config.Divisions); err != nil {
+			return err
+		}
+	}
+	c.file.Settings = s
+	return nil
+}
+
+func (c *converter) flag(items []value, key string, to *bool) {
+	if v := c.get(items, key); v.kind == truth {
+		*to = v.word == 1
+	}
+}
+
+// divisions reads a dict from MiB to divisions.
+func (c *converter) divisions(v value, to *[spec.NumDivisions]uint64) error {
+	items, err := c.fields(v, "roundup_power2_divisions")
+	for i := range to {
+		if n, ok := c.get(items, strconv.Itoa(1<<i)).size(); ok {
+			to[i] = n
+		}
+	}
+	return err
+}

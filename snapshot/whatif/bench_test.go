@@ -1,0 +1,29 @@
+package whatif_test
+
+import (
+	"testing"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/snapshot/whatif"
+)
+
+// BenchmarkRun replays a training run, and says how many requests it makes a second.
+func BenchmarkRun(b *testing.B) {
+	for _, name := range []string{"gpt_varlen.default.nolimit", "long_generate.default.nolimit"} {
+		for _, settings := range []string{"", "expandable_segments:True", "max_split_size_mb:64"} {
+			b.Run(name+"/"+whatif.NameOf(settings), func(b *testing.B) {
+				h := history(b, name)
+				model := whatif.Model{
+					Addresses: func() fakegpu.AddressPolicy { return fakegpu.RealLike(0) },
+					Until:     func(_, until int32) int32 { return until },
+				}
+				for b.Loop() {
+					if _, err := whatif.Run(h, whatif.Setup{Settings: settings, Model: model}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.N*len(h.Requests))/b.Elapsed().Seconds(), "requests/s")
+			})
+		}
+	}
+}

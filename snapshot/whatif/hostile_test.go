@@ -1,0 +1,69 @@
+package whatif_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"gaugeblock/spec"
+	"gaugeblock/snapshot"
+	"gaugeblock/snapshot/whatif"
+)
+
+// nonsense draws a snapshot that no allocator ever made: entries and segments that
+// contradict each other.
+func nonsense(t *rapid.T) *snapshot.File {
+	const granule = 512 * spec.KiB
+	address := rapid.Uint64Range(1, 200)
+	size := rapid.Uint64Range(0, 100)
+	stream := rapid.SampledFrom([]spec.Stream{0, 0, 7})
+	pool := rapid.SampledFrom([]spec.PoolID{{}, {}, {User: 1}})
+	f := &snapshot.File{Traces: [][]snapshot.Entry{nil}}
+	for range rapid.IntRange(0, 5).Draw(t, "segments") {
+		s := spec.Segment{
+			Address: spec.Ptr(address.Draw(t, "address") * granule), Stream: stream.Draw(t, "stream"), Pool: pool.Draw(t, "pool"),
+			Large: rapid.Bool().Draw(t, "large"), Expandable: rapid.Bool().Draw(t, "expandable"),
+		}
+		for range rapid.IntRange(0, 4).Draw(t, "blocks") {
+			b := spec.Block{
+				Address: s.Address + spec.Ptr(s.TotalSize), Size: granule * size.Draw(t, "size"),
+				RequestedSize: rapid.Uint64().Draw(t, "requested"), State: rapid.SampledFrom([]spec.BlockState{0, 1, 2}).Draw(t, "state"),
+			}
+			s.TotalSize += b.Size
+			s.Blocks = append(s.Blocks, b)
+		}
+		f.Segments = append(f.Segments, s)
+	}
+	for range rapid.IntRange(1, 60).Draw(t, "entries") {
+		f.Traces[0] = append(f.Traces[0], snapshot.Entry{
+			Event: spec.Event{
+				Action: spec.Action(rapid.IntRange(0, 8).Draw(t, "action")),
+				Addr:   spec.Ptr(address.Draw(t, "address") * granule), Size: granule * size.Draw(t, "size"), Stream: stream.Draw(t, "stream"),
+			},
+			Context: &snapshot.Context{Pool: pool.Draw(t, "pool"), PoolKnown: rapid.Bool().Draw(t, "known")},
+		})
+	}
+	return f
+}
+
+// TestNonsense: whatever a snapshot says, there is an answer, and it is never called
+// exact when the record contradicts itself.
+func TestNonsense(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h, err := whatif.Rebuild(nonsense(t), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		study, err := whatif.Try(h, whatif.Options{Settings: []string{"", "expandable_segments:True"}, Limit: 1 << 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range study.Rows {
+			if row.Exact() && h.Unknown.Contradictions > 0 {
+				t.Fatalf("%d contradictions, and %q is exact", h.Unknown.Contradictions, row.Settings)
+			}
+		}
+		study.Advice()
+		study.Table()
+	})
+}

@@ -1,0 +1,189 @@
+package linearizability
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gaugeblock/model"
+	"gaugeblock/spec"
+	"gaugeblock/tests/suites/sizes"
+)
+
+// A Call is an operation that was done, and what came of it.
+type Call struct {
+	Thread     int // from 0; -1 before the threads begin and after they have ended
+	Op         Op
+	Text       string   // the operation as the program has it
+	Ptr        spec.Ptr // free, record_stream: what the name stood for
+	Out        model.Outcome
+	Freed      bool // malloc: a callback freed something
+	Begin, End int64
+}
+
+// A History is what happened when a program was run.
+type History struct {
+	Setup    Setup
+	Program  Program
+	Schedule []int  // which thread ran, step by step; nil if they ran freely
+	Calls    []Call // by Begin
+}
+
+// Command is what was run, as an explore command of testdata that runs the same
+// schedule of the same program again. Threads that ran freely have no schedule.
+func (h *History) Command() string {
+	command := "explore " + h.Setup.String()
+	if h.Schedule != nil {
+		command += " schedule=(" + strings.Join(FormatSchedule(h.Schedule), ",") + ")"
+	}
+	return command + "\n" + h.Program.String()
+}
+
+// moment is the beginning or the end of a call.
+type moment struct {
+	at   int64
+	call *Call
+	end  bool
+}
+
+// moments lists beginnings and ends in order of time.
+func (h *History) moments() []moment {
+	var list []moment
+	for i := range h.Calls {
+		c := &h.Calls[i]
+		list = append(list, moment{c.Begin, c, false}, moment{c.End, c, true})
+	}
+	slices.SortStableFunc(list, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	return list
+}
+
+// sequential reports whether no two calls overlap.
+func (h *History) sequential() bool {
+	for i := 1; i < len(h.Calls); i++ {
+		if h.Calls[i].Begin < h.Calls[i-1].End {
+			return false
+		}
+	}
+	return true
+}
+
+// String tells the history, a line for each beginning and end; a call that nothing
+// happens within is told in one.
+func (h *History) String() string {
+	var text strings.Builder
+	list := h.moments()
+	for i := 0; i < len(list); i++ {
+		m := list[i]
+		indent := strings.Repeat("    ", m.call.Thread+1)
+		switch {
+		case !m.end && list[i+1].call == m.call:
+			fmt.Fprintf(&text, "%s%s %v: %s\n", indent, threadName(m.call.Thread), m.call.Text, m.call.result())
+			i++
+		case !m.end:
+			fmt.Fprintf(&text, "%s%s %v...\n", indent, threadName(m.call.Thread), m.call.Text)
+		default:
+			fmt.Fprintf(&text, "%s%s ...%v: %s\n", indent, threadName(m.call.Thread), m.call.Text, m.call.result())
+		}
+	}
+	return text.String()
+}
+
+// addressWindow is what each device has of the address space.
+const addressWindow = 1 << 50
+
+// formatAddress writes an address as its distance from where the device's memory
+// begins.
+func formatAddress(p spec.Ptr) string {
+	if p == 0 {
+		return "null"
+	}
+	return "at " + sizes.Format(uint64(p)%addressWindow)
+}
+
+// result is what came of a call, in words.
+func (c *Call) result() string {
+	switch {
+	case c.Out.Err != nil && spec.ErrorName(c.Out.Err) == spec.ErrorOOM:
+		return "out of memory"
+	case c.Out.Err != nil:
+		return spec.ErrorName(c.Out.Err)
+	case c.Op.Kind == spec.OpMalloc:
+		return formatAddress(c.Out.Ptr)
+	case c.Op.Kind == model.OpStats:
+		return fmt.Sprintf("%s allocated, %s reserved",
+			sizes.Format(uint64(c.Out.Stats.AllocatedBytes[spec.Aggregate].Current)),
+			sizes.Format(uint64(c.Out.Stats.ReservedBytes[spec.Aggregate].Current)))
+	case c.Op.Kind == model.OpSnapshot:
+		return formatLayout(c.Out.Layout)
+	}
+	return "done"
+}
+
+// formatLayout draws segments and their blocks.
+func formatLayout(layout []spec.LayoutSegment) string {
+	var text []string
+	for _, g := range layout {
+		segment := formatAddress(g.Address)
+		for _, b := range g.Blocks {
+			segment += fmt.Sprintf(" [%s %v]", sizes.Format(b.Size), b.State)
+		}
+		text = append(text, segment)
+	}
+	if len(text) == 0 {
+		return "no memory"
+	}
+	return strings.Join(text, ", ")
+}
+
+// key is equal for two histories of a program only if the same calls gave the same,
+// and the same calls had ended when others began, which is all that is checked. The
+// order among beginnings that nothing ends between, and the other way round, is of
+// no account.
+func (h *History) key() string {
+	var key []byte
+	list := h.moments()
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n].end == list[0].end {
+			n++
+		}
+		slices.SortStableFunc(list[:n], func(a, b moment) int { return cmp.Compare(a.call.Thread, b.call.Thread) })
+		for _, m := range list[:n] {
+			key = m.appendKey(key)
+		}
+		list = list[n:]
+	}
+	return string(key)
+}
+
+func (m moment) appendKey(key []byte) []byte {
+	number := func(n uint64) { key = binary.AppendUvarint(key, n) }
+	number(uint64(m.call.Thread + 1))
+	if !m.end {
+		key = append(key, m.call.Op.Kind...)
+		number(uint64(m.call.Ptr))
+		return key
+	}
+	out := &m.call.Out
+	number(uint64(out.Ptr))
+	if out.Err != nil {
+		key = append(key, out.Err.Error()...)
+	}
+	if out.Stats != nil {
+		key, _ = binary.Append(key, binary.LittleEndian, out.Stats) // whole numbers only: cannot fail
+	}
+	for i := range out.Layout {
+		g := &out.Layout[i]
+		number(uint64(g.Address))
+		number(g.Size)
+		number(uint64(g.Stream))
+		for _, b := range g.Blocks {
+			number(b.Size)
+			number(b.Requested)
+			number(uint64(b.State))
+		}
+	}
+	return key
+}

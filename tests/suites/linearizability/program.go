@@ -1,0 +1,182 @@
+package linearizability
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gaugeblock/model"
+	"gaugeblock/spec"
+	"gaugeblock/tests/suites/sizes"
+)
+
+// A Program is what the threads do.
+//
+//	before: malloc x 20MiB
+//	A: malloc a 2MiB stream=1; record_stream a stream=2; free a
+//	B: free x; stats
+//
+// Allocations have names, which all threads share. An operation on a name that
+// means nothing yet is left out; one on a name that was freed is not, so that a
+// pointer can be freed twice.
+type Program struct {
+	Before  []Op   // done before the threads begin
+	Threads [][]Op // A, B, C...
+}
+
+// An Op is an operation of a thread. The kinds are those of traces, and the two
+// looks of package model.
+type Op struct {
+	Kind     spec.OpKind
+	Name     string  // malloc, free, record_stream: the allocation
+	Bytes    uint64  // malloc
+	Fraction float64 // set_memory_fraction
+	Settings string  // configure
+	Stream   int     // malloc, record_stream, busy, drain: 0 is the default stream
+	Device   spec.Device
+}
+
+// opShape says which words follow the kind, beside device=N.
+type opShape struct {
+	name, bytes, fraction, settings, stream bool
+}
+
+var opShapes = map[spec.OpKind]opShape{
+	spec.OpMalloc:            {name: true, bytes: true, stream: true},
+	spec.OpFree:              {name: true},
+	spec.OpRecordStream:      {name: true, stream: true},
+	spec.OpEmptyCache:        {},
+	spec.OpSetMemoryFraction: {fraction: true},
+	spec.OpConfigure:         {settings: true},
+	spec.OpBusy:              {stream: true},
+	spec.OpDrain:             {stream: true},
+	model.OpStats:            {},
+	model.OpSnapshot:         {},
+}
+
+// ParseProgram reads a program in the form above. Errors name the line.
+func ParseProgram(text string) (Program, error) {
+	var p Program
+	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		label, rest, _ := strings.Cut(line, ":")
+		ops, err := parseOps(rest)
+		switch {
+		case err != nil:
+			return Program{}, fmt.Errorf("line %d: %w", i+1, err)
+		case label == "before" && len(p.Threads) == 0:
+			p.Before = append(p.Before, ops...)
+		case label == threadName(len(p.Threads)):
+			p.Threads = append(p.Threads, ops)
+		default:
+			return Program{}, fmt.Errorf("line %d: %q is neither the next thread, %s, nor what comes before them", i+1, label, threadName(len(p.Threads)))
+		}
+	}
+	return p, nil
+}
+
+func parseOps(text string) ([]Op, error) {
+	var ops []Op
+	for part := range strings.SplitSeq(text, ";") {
+		op, err := parseOp(strings.Fields(part))
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", strings.TrimSpace(part), err)
+		}
+		ops = append(ops, op)
+	}
+	return ops, nil
+}
+
+func parseOp(words []string) (op Op, err error) {
+	if len(words) == 0 {
+		return Op{}, fmt.Errorf("an operation is missing")
+	}
+	op.Kind = spec.OpKind(words[0])
+	shape, known := opShapes[op.Kind]
+	if !known {
+		return Op{}, fmt.Errorf("there is no such operation")
+	}
+	words = words[1:]
+	next := func(wanted bool) (word string) {
+		if wanted && len(words) > 0 {
+			word, words = words[0], words[1:]
+		}
+		return word
+	}
+	op.Name = next(shape.name)
+	op.Settings = next(shape.settings)
+	if shape.bytes {
+		if op.Bytes, err = sizes.Parse(next(true)); err != nil {
+			return Op{}, err
+		}
+	}
+	if shape.fraction {
+		if op.Fraction, err = strconv.ParseFloat(next(true), 64); err != nil {
+			return Op{}, err
+		}
+	}
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		n, err := strconv.Atoi(value)
+		switch {
+		case err == nil && key == "stream" && shape.stream:
+			op.Stream = n
+		case err == nil && key == "device":
+			op.Device = spec.Device(n)
+		default:
+			return Op{}, fmt.Errorf("%q does not belong there", word)
+		}
+	}
+	return op, nil
+}
+
+// String writes an operation as it is read.
+func (op Op) String() string {
+	shape := opShapes[op.Kind]
+	text := string(op.Kind)
+	if shape.name {
+		text += " " + op.Name
+	}
+	if shape.settings {
+		text += " " + op.Settings
+	}
+	if shape.bytes {
+		text += " " + sizes.Format(op.Bytes)
+	}
+	if shape.fraction {
+		text += " " + strconv.FormatFloat(op.Fraction, 'g', -1, 64)
+	}
+	if op.Stream != 0 {
+		text += fmt.Sprintf(" stream=%d", op.Stream)
+	}
+	if op.Device != 0 {
+		text += fmt.Sprintf(" device=%d", op.Device)
+	}
+	return text
+}
+
+// String writes a program as it is read.
+func (p Program) String() string {
+	var lines []string
+	line := func(label string, ops []Op) {
+		var words []string
+		for _, op := range ops {
+			words = append(words, op.String())
+		}
+		lines = append(lines, label+": "+strings.Join(words, "; "))
+	}
+	if len(p.Before) > 0 {
+		line("before", p.Before)
+	}
+	for i, ops := range p.Threads {
+		line(threadName(i), ops)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// setsLockRelease reports whether some operation does what would mislead the
+// scheduler: it must know when the lock is held.
+func (p *Program) setsLockRelease() bool {
+	sets := func(op Op) bool { return strings.Contains(op.Settings, "release_lock") }
+	return slices.ContainsFunc(slices.Concat(append(p.Threads, p.Before)...), sets)
+}

@@ -1,0 +1,147 @@
+package linearizability
+
+import (
+	"fmt"
+	"slices"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/model"
+	"gaugeblock/spec"
+)
+
+// A world is an allocator on a fake GPU in which one program is run, once.
+type world struct {
+	setup     *Setup
+	gpu       *fakegpu.GPU
+	allocator spec.Allocator
+
+	now   func() int64 // the time, never going back
+	pause func(Pause)  // lets other threads run, if the setup wants that there
+	lanes []lane       // by thread; the last is that of the thread called outside
+
+	running int // the thread that the scheduler lets run
+}
+
+// A lane is what concerns one thread.
+type lane struct {
+	names  map[string]allocation // those that it sees; see newWorld
+	calls  []Call                // in the order in which they ended
+	middle []*Call               // begun and not ended: a callback's calls are inside a malloc
+}
+
+// allocation is what a name stands for.
+type allocation struct {
+	ptr    spec.Ptr
+	device spec.Device
+}
+
+// newWorld sets up everything but the threads. While they are scheduled they share
+// their names.
+func newWorld(s *Setup, p *Program) (*world, error) {
+	if p.setsLockRelease() {
+		return nil, &spec.InvalidArgumentError{Op: "linearizability", Reason: "a program cannot change whether the lock is released; a setup can"}
+	}
+	w := &world{setup: s, lanes: make([]lane, len(p.Threads)+1), running: outside}
+	shared := map[string]allocation{}
+	for i := range w.lanes {
+		w.lanes[i].names = shared
+	}
+	clock := int64(0)
+	w.now = func() int64 { clock++; return clock }
+	w.pause = func(Pause) {}
+	var err error
+	if w.gpu, err = s.newGPU(); err != nil {
+		return nil, err
+	}
+	driver := &pausingDriver{w.gpu, w, s.releasesLock()}
+	if w.allocator, err = s.newAllocator(driver, func() { w.pause(s.Pauses) }); err != nil {
+		return nil, err
+	}
+	return w, w.registerCallback()
+}
+
+// lane is that of a thread.
+func (w *world) lane(thread int) *lane {
+	if thread == outside {
+		return &w.lanes[len(w.lanes)-1]
+	}
+	return &w.lanes[thread]
+}
+
+// perform does one operation and notes the call, unless it names what is not there.
+func (w *world) perform(thread int, op Op) {
+	l := w.lane(thread)
+	call := &Call{Thread: thread, Op: op, Text: op.String()}
+	if op.Kind == spec.OpFree || op.Kind == spec.OpRecordStream {
+		known, is := l.names[op.Name]
+		if !is {
+			return
+		}
+		call.Ptr, call.Op.Device = known.ptr, known.device
+	}
+	l.middle = append(l.middle, call)
+	call.Begin = w.now()
+	call.Out = w.do(&call.Op, call.Ptr)
+	call.End = w.now()
+	l.middle = l.middle[:len(l.middle)-1]
+	l.calls = append(l.calls, *call)
+	if op.Kind == spec.OpMalloc && call.Out.Err == nil {
+		l.names[op.Name] = allocation{call.Out.Ptr, op.Device}
+	}
+}
+
+// do asks the allocator or the device.
+func (w *world) do(op *Op, ptr spec.Ptr) (out model.Outcome) {
+	stream := w.setup.stream(op.Device, op.Stream)
+	switch op.Kind {
+	case spec.OpMalloc:
+		out.Ptr, out.Err = w.allocator.Malloc(spec.Request{Device: op.Device, Stream: stream, Bytes: op.Bytes})
+	case spec.OpFree:
+		out.Err = w.allocator.Free(ptr)
+	case spec.OpRecordStream:
+		out.Err = w.allocator.RecordStream(ptr, op.Device, stream)
+	case spec.OpEmptyCache:
+		out.Err = w.allocator.EmptyCache()
+	case spec.OpSetMemoryFraction:
+		out.Err = w.allocator.(spec.MemoryLimiter).SetMemoryFraction(op.Device, op.Fraction)
+	case spec.OpConfigure:
+		out.Err = w.allocator.(spec.Configurer).Configure(op.Settings)
+	case spec.OpBusy:
+		out.Err = w.gpu.Busy(op.Device, stream)
+	case spec.OpDrain:
+		out.Err = w.gpu.Drain(op.Device, stream)
+	case model.OpStats:
+		var stats spec.DeviceStats
+		stats, out.Err = w.allocator.Stats(op.Device)
+		out.Stats = &stats
+	case model.OpSnapshot:
+		var snapshot spec.Snapshot
+		snapshot, out.Err = w.allocator.Snapshot()
+		out.Layout = spec.Layout(&snapshot)
+	default:
+		panic(fmt.Sprintf("linearizability: operation %q", op.Kind))
+	}
+	return out
+}
+
+// begin does what comes before the threads.
+func (w *world) begin(p *Program) {
+	for _, op := range p.Before {
+		w.perform(outside, op)
+	}
+}
+
+// finish looks at everything once more, so that no history ends with something
+// unseen, and puts the calls together.
+func (w *world) finish() []Call {
+	for dev := range spec.Device(w.setup.Devices) {
+		w.perform(outside, Op{Kind: model.OpStats, Device: dev})
+	}
+	w.perform(outside, Op{Kind: model.OpSnapshot})
+	var calls []Call
+	for _, l := range w.lanes {
+		calls = append(calls, l.calls...)
+	}
+	slices.SortStableFunc(calls, func(a, b Call) int { return int(a.Begin - b.Begin) })
+	return calls
+}

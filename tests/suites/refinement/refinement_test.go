@@ -1,0 +1,280 @@
+package refinement
+
+import (
+	"embed"
+	"fmt"
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"gaugeblock/model/bounded"
+	"gaugeblock/model/explore"
+	"gaugeblock/model/tlc"
+	"gaugeblock/spec"
+	"gaugeblock/tla"
+)
+
+// TestEveryStepIsTaken: each edge of each small graph, driven through the allocator,
+// leads to the state that it leads to in the model.
+func TestEveryStepIsTaken(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range configurations(t) {
+		// A step of two_step is a part of a call; tests/suites/linearizability goes there.
+		if c.Mirror == "" || c.Mirror == "two_step" || c.Size != "small" || c.Expect != "ok" {
+			continue
+		}
+		s := open(t, c.Mirror, c.Cfg, textOf(t, tla.Files, c.Cfg))
+		if bounds := s.bounds(t); !seen[bounds] {
+			seen[bounds] = true
+			t.Run(c.Name, func(t *testing.T) { takeEveryStep(t, s) })
+		}
+	}
+}
+
+func configurations(t *testing.T) []tla.Configuration {
+	list, err := tla.Configurations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func textOf(t *testing.T, from embed.FS, file string) []byte {
+	text, err := from.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// subject is a configuration with its mirror.
+type subject struct {
+	config *tlc.Config
+	mirror bounded.Mirror
+}
+
+func open(t *testing.T, mirror, name string, text []byte) subject {
+	config, err := tlc.ReadConfig(text, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check, err := bounded.Open(mirror, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return subject{config, check.Mirror}
+}
+
+// bounds are the constants: where they are the same the graphs are.
+func (s subject) bounds(t *testing.T) string {
+	var b strings.Builder
+	for _, name := range s.config.Names() {
+		value, err := s.config.Value(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s = %s\n", name, value)
+	}
+	return b.String()
+}
+
+func (s subject) begin(t rapid.TB) (*World, *bounded.State) {
+	initial := s.mirror.Initial()[0]
+	w, err := NewWorld(initial, s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, initial
+}
+
+func takeEveryStep(t *testing.T, s subject) {
+	graph := explore.Explore(s.mirror, explore.Options[*bounded.State]{Edges: true}).Graph
+	labels := s.mirror.Labels()
+	w, initial := s.begin(t)
+	known := make([]*bounded.State, graph.States())
+	known[0] = initial
+	steps, edges := 0, 0
+	for at := range graph.States() {
+		edges += len(graph.From(at))
+	}
+	if testing.Short() && edges > 20_000 {
+		t.Skipf("%d edges", edges)
+	}
+	err := Tour(graph, func(from int, e explore.Edge) error {
+		steps++
+		if known[e.To] == nil {
+			known[e.To] = Successor(s.mirror, known[from], labels[e.Label])
+		}
+		return w.Follow(s.mirror, known[from], labels[e.Label], known[e.To])
+	}, func() error {
+		w, _ = s.begin(t)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d states, %d edges, in %d steps", graph.States(), edges, steps)
+}
+
+//go:embed testdata/bounds
+var larger embed.FS
+
+// TestEveryOperationIsAStep: whatever a program does, on devices too large for all of
+// their states to be looked at, is a step of the model.
+func TestEveryOperationIsAStep(t *testing.T) {
+	for mirror, file := range largerBounds(t) {
+		t.Run(path.Base(file), func(t *testing.T) {
+			s := open(t, mirror, file, textOf(t, larger, file))
+			did := map[string]int{}
+			rapid.Check(t, func(t *rapid.T) { runRandomly(t, s, did) })
+			t.Log(did)
+			for _, label := range s.mirror.Labels() {
+				if did[actionOf(label)] == 0 {
+					t.Errorf("%s was never done", actionOf(label))
+				}
+			}
+		})
+	}
+}
+
+// largerBounds tells the mirror of each file of bounds.
+func largerBounds(t *testing.T) iter.Seq2[string, string] {
+	files, err := larger.ReadDir("testdata/bounds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(mirror, file string) bool) {
+		for _, f := range files {
+			mirror, _, _ := strings.Cut(f.Name(), "_")
+			if !yield(mirror, "testdata/bounds/"+f.Name()) {
+				return
+			}
+		}
+	}
+}
+
+func runRandomly(t *rapid.T, s subject, did map[string]int) {
+	w, state := s.begin(t)
+	trace := []explore.Step[*bounded.State]{{State: state}}
+	for range rapid.IntRange(1, 150).Draw(t, "length") {
+		label := draw(t, w.possible(s.mirror, state))
+		next := Successor(s.mirror, state, label)
+		if err := w.Follow(s.mirror, state, label, next); err != nil {
+			t.Fatalf("%v\nafter\n%s", err, labels(trace))
+		}
+		did[actionOf(label)]++
+		trace = append(trace, explore.Step[*bounded.State]{Label: label, State: next})
+		state = next
+	}
+}
+
+// actionOf is the name of a label's action.
+func actionOf(label string) string {
+	action, _, _ := strings.Cut(label, "(")
+	return action
+}
+
+func labels(trace []explore.Step[*bounded.State]) string {
+	var b strings.Builder
+	for _, s := range trace {
+		fmt.Fprintf(&b, "  %s\n", s.Label)
+	}
+	return b.String()
+}
+
+// possible lists what a program can do with what it has, by action, without asking the
+// model.
+func (w *World) possible(m bounded.Mirror, s *bounded.State) (labels map[string][]string) {
+	labels = map[string][]string{}
+	for _, label := range m.Labels() {
+		if w.canDo(m, s, label) {
+			labels[actionOf(label)] = append(labels[actionOf(label)], label)
+		}
+	}
+	return labels
+}
+
+// draw picks one. What fills a device comes more often than what empties it.
+func draw(t *rapid.T, possible map[string][]string) string {
+	actions := slices.Sorted(maps.Keys(possible))
+	for _, often := range []string{"Malloc", "Malloc", "Malloc", "Free", "RecordStream", "Complete"} {
+		if len(possible[often]) > 0 {
+			actions = append(actions, often)
+		}
+	}
+	action := rapid.SampledFrom(actions).Draw(t, "action")
+	return rapid.SampledFrom(possible[action]).Draw(t, "step")
+}
+
+func (w *World) canDo(m bounded.Mirror, s *bounded.State, label string) bool {
+	name, n, err := bounded.ParseLabel(label)
+	if err != nil {
+		return false
+	}
+	switch name {
+	case "Free":
+		_, out := w.out(s, n[0])
+		return out
+	case "RecordStream":
+		owner, out := w.out(s, n[0])
+		// Some programs do not note a use before a capture and in it again: what is
+		// then in the stream nothing waits for, but the unmapping of pages may.
+		return out && owner != spec.Stream(n[1]) && Successor(m, s, label) != nil
+	case "Complete":
+		return w.gpu.Gates(0, spec.Stream(n[0])) > 0
+	case "BeginAllocateToPool":
+		for id, stream := range w.redirected {
+			if id == bounded.PoolID(uint64(n[0])) || stream == spec.Stream(n[1]) {
+				return false
+			}
+		}
+		return w.useCount(n[0]) != 0 && w.useCount(n[0]) < 3
+	case "EndAllocateToPool":
+		return w.isRedirected(n[0])
+	case "Checkpoint", "SetCheckpointPoolState":
+		// These can be refused for many reasons, and the model is asked.
+		return Successor(m, s, label) != nil
+	case "ReleasePool":
+		// Of pools with expandable segments the code keeps a count, as upstream does,
+		// that the model does not have; so it differs in when it forgets such a pool
+		// (docs/deviations.md), and the pool is kept here.
+		if w.initial.Config.ExpandableSegments && w.useCount(n[0]) == 1 {
+			return false
+		}
+		return !w.isRedirected(n[0]) && w.useCount(n[0]) > 0
+	}
+	return true
+}
+
+// out finds the stream of the block that a program has at an address.
+func (w *World) out(s *bounded.State, unit int) (owner spec.Stream, is bool) {
+	for _, g := range s.Segments {
+		for _, b := range g.Blocks {
+			if b.Address == w.address(unit) && b.State == spec.ActiveAllocated {
+				return g.Stream, true
+			}
+		}
+	}
+	return 0, false
+}
+
+func (w *World) isRedirected(number int) bool {
+	_, is := w.redirected[bounded.PoolID(uint64(number))]
+	return is
+}
+
+// useCount is that of a pool, -1 if there is no such pool.
+func (w *World) useCount(number int) int {
+	count := -1
+	w.allocator.Inspect(0, spec.Visitor{Pool: func(p *spec.PoolView) {
+		if p.ID == bounded.PoolID(uint64(number)) {
+			count = p.UseCount
+		}
+	}})
+	return count
+}

@@ -1,0 +1,199 @@
+// Command manifest runs TLC on the configurations of tla/ and writes down what comes
+// of each, in tla/manifests. It is what "make tla" runs. Where nothing has changed since
+// a manifest was written it is left alone, unless the configuration is named.
+//
+//	go run ./tests/suites/tla/manifest -tools tla2tools.jar [-jobs N] [NAME...]
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gaugeblock/model/tlc"
+	"gaugeblock/tests/suites/golden"
+	"gaugeblock/tla"
+)
+
+func main() {
+	tools := flag.String("tools", "", "the file tla2tools.jar")
+	jobs := flag.Int("jobs", 1, "how many configurations to check at a time")
+	flag.Parse()
+	if err := run(*tools, *jobs, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "manifest:", err)
+		os.Exit(1)
+	}
+}
+
+func run(tools string, jobs int, names []string) error {
+	if tools == "" {
+		return fmt.Errorf("-tools is missing: where is tla2tools.jar? (make tla TLA2TOOLS=FILE)")
+	}
+	tools, err := filepath.Abs(tools)
+	if err != nil {
+		return err
+	}
+	root, err := golden.Root()
+	if err != nil {
+		return err
+	}
+	list, err := tla.Configurations()
+	if err != nil {
+		return err
+	}
+	chosen, err := choose(list, names)
+	if err != nil {
+		return err
+	}
+	outcomes := make(chan outcome)
+	places := make(chan bool, jobs)
+	for _, c := range chosen {
+		go func() {
+			places <- true
+			outcomes <- makeManifest(tools, filepath.Join(root, "tla"), c)
+			<-places
+		}()
+	}
+	var failures []error
+	for range chosen {
+		o := <-outcomes
+		fmt.Println(o.line)
+		failures = append(failures, o.err)
+	}
+	return errors.Join(failures...)
+}
+
+// choose is the configurations that are named, or those of which nothing is known.
+func choose(list []tla.Configuration, names []string) (chosen []tla.Configuration, err error) {
+	for _, name := range names {
+		i := slices.IndexFunc(list, func(c tla.Configuration) bool { return c.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no configuration %q", name)
+		}
+		chosen = append(chosen, list[i])
+	}
+	if len(names) > 0 {
+		return chosen, nil
+	}
+	for _, c := range list {
+		m, err := tla.ReadManifest(c.Name)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil || m.CheckTexts() != nil {
+			chosen = append(chosen, c)
+		}
+	}
+	return chosen, nil
+}
+
+// outcome is what came of a configuration.
+type outcome struct {
+	line string
+	err  error
+}
+
+func makeManifest(tools, dir string, c tla.Configuration) outcome {
+	started := time.Now()
+	m, processor, err := check(tools, dir, c)
+	if err == nil {
+		err = write(m, filepath.Join(dir, "manifests", c.Name+".json"))
+	}
+	if err != nil {
+		return outcome{c.Name + ": failed", fmt.Errorf("%s: %w", c.Name, err)}
+	}
+	seconds := time.Since(started).Seconds()
+	return outcome{line: fmt.Sprintf("%-24s %-28s %8d states %9d edges %8.1f s, TLC %8.1f s of processor time",
+		c.Name, m.Verdict, m.States, m.Edges, seconds, processor.Seconds())}
+}
+
+// check runs TLC, with one worker and a fixed fingerprint, so that it does the same
+// every time. Where all should be well it has to dump the graph.
+func check(tools, dir string, c tla.Configuration) (m *tla.Manifest, processor time.Duration, err error) {
+	scratch, err := os.MkdirTemp("", "manifest")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer os.RemoveAll(scratch)
+	args := []string{
+		"-XX:+UseParallelGC", "-cp", tools, "tlc2.TLC", "-workers", "1", "-fp", "0",
+		"-noGenerateSpecTE", "-lncheck", "final", "-metadir", filepath.Join(scratch, "states"), "-config", c.Cfg,
+	}
+	dump := filepath.Join(scratch, "graph.dot")
+	if c.Expect == "ok" {
+		args = append(args, "-dump", "dot,actionlabels", dump)
+	}
+	tlcRun := exec.Command("java", append(args, c.Module+".tla")...)
+	tlcRun.Dir = dir
+	output, failure := tlcRun.CombinedOutput() // TLC's status is not 0 for a counterexample
+	summary, err := tlc.ReadSummary(string(output))
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w (java: %v)", err, failure)
+	}
+	processor = tlcRun.ProcessState.UserTime() + tlcRun.ProcessState.SystemTime()
+	m = &tla.Manifest{Name: c.Name, Verdict: summary.Verdict, Trace: summary.Trace, Summary: summary.Lines}
+	if m.Texts, err = texts(dir, c, string(output)); err != nil {
+		return nil, 0, err
+	}
+	if m.Verdict != "ok" || c.Expect != "ok" {
+		return m, processor, nil
+	}
+	return m, processor, addGraph(m, dump, summary)
+}
+
+// addGraph notes what the dump holds, and whether it is all that TLC has counted.
+func addGraph(m *tla.Manifest, dump string, summary tlc.Summary) error {
+	file, err := os.Open(dump)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	graph, err := tlc.ReadDump(file, dump)
+	if err != nil {
+		return err
+	}
+	if graph.States != summary.States {
+		return fmt.Errorf("TLC counts %d states and dumps %d", summary.States, graph.States)
+	}
+	m.States, m.Edges = graph.States, graph.Edges
+	m.StateDigest, m.EdgeDigest = graph.StateDigest, graph.EdgeDigest
+	m.Generated, m.Depth = summary.Generated, summary.Depth
+	return nil
+}
+
+// texts are the files that TLC has read, of those that are here.
+func texts(dir string, c tla.Configuration, output string) (map[string]string, error) {
+	files := []string{c.Cfg}
+	for line := range strings.SplitSeq(output, "\n") {
+		if path, isFile := strings.CutPrefix(strings.TrimSpace(line), "Parsing file "); isFile && filepath.Dir(path) == dir {
+			files = append(files, filepath.Base(path))
+		}
+	}
+	if len(files) == 1 {
+		return nil, fmt.Errorf("TLC does not say which files it has read")
+	}
+	hashes := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			return nil, err
+		}
+		hashes[file] = tla.Hash(text)
+	}
+	return hashes, nil
+}
+
+func write(m *tla.Manifest, file string) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
