@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 )
 
 // An Allocator is the front that a program talks to: it knows the devices, and
@@ -100,7 +101,7 @@ func (o *Options) config() (spec.Config, error) {
 	if o.Config != nil {
 		return *o.Config, nil
 	}
-	return spec.ParseConfig(o.Settings, o.Geometry)
+	return settings.Parse(o.Settings, o.Geometry)
 }
 
 // device finds a device by its number.

@@ -11,6 +11,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 )
 
 // Several devices behind one allocator, and several callers.
@@ -210,7 +211,7 @@ func TestConfigureRefused(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
 	a := newAllocator(t, gpu, "max_split_size_mb:40")
 	before := a.Config()
-	wantError[*spec.SettingsError](t, a.Configure("expandable_segments:True,max_split_size_mb:5"), "must be at least 20")
+	wantError[*settings.Error](t, a.Configure("expandable_segments:True,max_split_size_mb:5"), "must be at least 20")
 	if diff := cmp.Diff(before, a.Config()); diff != "" {
 		t.Errorf("refused, but changed (-before +after):\n%s", diff)
 	}
@@ -303,7 +304,7 @@ func TestNewRefuses(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	must(t, gpu.FailCall("Properties", 1, fakegpu.UnknownError("Properties")))
 	wantError[*spec.DriverError](t, second(alloc.New(gpu, alloc.Options{})), "device 0")
-	wantError[*spec.SettingsError](t, second(alloc.New(gpu, alloc.Options{Settings: "x"})), "unknown key")
+	wantError[*settings.Error](t, second(alloc.New(gpu, alloc.Options{Settings: "x"})), "unknown key")
 	if err := second(alloc.New(gpu, alloc.Options{Geometry: spec.Geometry{MinBlock: 3}})); err == nil {
 		t.Error("a geometry that makes no sense was taken")
 	}

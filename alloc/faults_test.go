@@ -12,6 +12,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/invariant"
 )
 
 // TestEveryDriverCallFails runs one program again and again, and each time another of
@@ -111,13 +112,13 @@ type faultRun struct {
 	out     map[string]spec.Ptr
 	failed  bool   // a step gave an error other than out of memory
 	slack   uint64 // bytes that the device may have given beside what is counted
-	checker *spec.Checker
+	checker *invariant.Checker
 }
 
 func newFaultRun(t *testing.T, settings string) *faultRun {
 	t.Helper()
 	r := &faultRun{
-		t: t, out: map[string]spec.Ptr{}, checker: spec.NewChecker(spec.DefaultGeometry()),
+		t: t, out: map[string]spec.Ptr{}, checker: invariant.NewChecker(spec.DefaultGeometry()),
 		gpu: fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, 200*spec.MiB), Waits: fakegpu.WaitsDrain, FreeWaits: true}),
 	}
 	for range 2 {

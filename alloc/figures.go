@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 )
 
 // What a program can ask and set of a device, beside memory.
@@ -74,10 +75,10 @@ func (a *Allocator) MemoryFraction(dev spec.Device) (float64, error) {
 
 // Configure applies settings at run time. A string that is refused changes
 // nothing. Each device takes the new settings between two of its operations.
-func (a *Allocator) Configure(settings string) error {
+func (a *Allocator) Configure(text string) error {
 	a.configuring.Lock()
 	defer a.configuring.Unlock()
-	cfg, err := spec.ApplySettings(a.Config(), settings, a.geometry)
+	cfg, err := settings.Apply(a.Config(), text, a.geometry)
 	if err != nil {
 		return err
 	}

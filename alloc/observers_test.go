@@ -9,6 +9,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/invariant"
 )
 
 // TestOutOfMemoryObservers: each hears of each request that failed for lack of
@@ -206,7 +207,7 @@ func wantDisjoint(t *testing.T, a *alloc.Allocator, out []spec.Ptr) {
 	}
 	stats, err := a.Stats(0)
 	must(t, err)
-	violations, err := spec.CheckInspector(0, a, spec.DefaultGeometry(), &stats)
+	violations, err := invariant.CheckInspector(0, a, spec.DefaultGeometry(), &stats)
 	must(t, err)
 	if len(violations) > 0 {
 		t.Error(violations)

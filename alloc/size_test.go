@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 )
 
 const kib, mib, gib = spec.KiB, spec.MiB, spec.GiB
@@ -13,9 +14,9 @@ const kib, mib, gib = spec.KiB, spec.MiB, spec.GiB
 // TestRoundSize: what a request is rounded to, without and with divisions.
 func TestRoundSize(t *testing.T) {
 	for _, test := range []struct {
-		settings string
-		bytes    uint64
-		want     uint64
+		text  string
+		bytes uint64
+		want  uint64
 	}{
 		{"", 1, 512},
 		{"", 511, 512},
@@ -46,12 +47,12 @@ func TestRoundSize(t *testing.T) {
 		{"roundup_power2_divisions:[>:2]", 2*mib + 1, 3 * mib},
 	} {
 		g := spec.DefaultGeometry()
-		cfg, err := spec.ParseConfig(test.settings, g)
+		cfg, err := settings.Parse(test.text, g)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := roundSize(test.bytes, &cfg, &g); got != test.want {
-			t.Errorf("%q: %d bytes are rounded to %d, want %d", test.settings, test.bytes, got, test.want)
+			t.Errorf("%q: %d bytes are rounded to %d, want %d", test.text, test.bytes, got, test.want)
 		}
 	}
 }
@@ -74,9 +75,9 @@ func TestRoundToDivision(t *testing.T) {
 // TestSegmentSize: what the driver is asked for.
 func TestSegmentSize(t *testing.T) {
 	for _, test := range []struct {
-		settings string
-		size     uint64
-		want     uint64
+		text string
+		size uint64
+		want uint64
 	}{
 		{"", 512, 2 * mib},
 		{"", 1 * mib, 2 * mib},
@@ -90,12 +91,12 @@ func TestSegmentSize(t *testing.T) {
 		{"large_segment_size_mb:64", 1 * mib, 2 * mib},
 	} {
 		g := spec.DefaultGeometry()
-		cfg, err := spec.ParseConfig(test.settings, g)
+		cfg, err := settings.Parse(test.text, g)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := segmentSize(test.size, &cfg, &g); got != test.want {
-			t.Errorf("%q: a block of %d needs a segment of %d, want %d", test.settings, test.size, got, test.want)
+			t.Errorf("%q: a block of %d needs a segment of %d, want %d", test.text, test.size, got, test.want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/invariant"
 	"gaugeblock/tests/suites/sizes"
 )
 
@@ -52,7 +53,7 @@ type conversation struct {
 	streams   []spec.Stream
 	blocks    map[string]spec.Ptr
 	states    map[string]spec.PoolState
-	checker   *spec.Checker
+	checker   *invariant.Checker
 
 	segments []spec.Range // as they were obtained or reserved
 	answered []string     // what the allocator has done in this command so far
@@ -69,7 +70,7 @@ func newConversation(l line) *conversation {
 	c := &conversation{
 		blocks: map[string]spec.Ptr{}, states: map[string]spec.PoolState{},
 		streams: []spec.Stream{0},
-		checker: spec.NewChecker(spec.DefaultGeometry()),
+		checker: invariant.NewChecker(spec.DefaultGeometry()),
 	}
 	machine := fakegpu.Config{Devices: []fakegpu.DeviceConfig{device}}
 	if l.d.HasArg("patient") {

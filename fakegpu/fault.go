@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // Faults: calls that fail because a test wants them to. A call that fails so does
@@ -125,7 +126,7 @@ func PossibleFaults(name string) []error {
 
 // Inject plans the failure that a trace's fault operation describes. It is an
 // error to name a call or an error that does not exist.
-func (g *GPU) Inject(f spec.FaultSpec) error {
+func (g *GPU) Inject(f trace.FaultSpec) error {
 	constructors := map[string]func(string) error{
 		"out_of_memory":  OutOfMemory,
 		"not_supported":  NotSupported,

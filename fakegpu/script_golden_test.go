@@ -9,6 +9,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/suites/golden"
 )
 
@@ -41,12 +42,12 @@ type requester struct {
 }
 
 func requestAgain(t *testing.T, file string) {
-	trace, err := spec.OpenTrace(file)
+	tr, err := trace.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer trace.Close()
-	h := trace.Header()
+	defer tr.Close()
+	h := tr.Header()
 	r := &requester{
 		t: t, script: fakegpu.NewScript(), real: h.Family == "realoom", total: h.TotalMemory,
 		gpu:    fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, h.TotalMemory)}),
@@ -54,7 +55,7 @@ func requestAgain(t *testing.T, file string) {
 	}
 	r.gpu.UseScript(0, r.script)
 	for {
-		op, err := trace.Next()
+		op, err := tr.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -72,8 +73,8 @@ func requestAgain(t *testing.T, file string) {
 	}
 }
 
-func (r *requester) operation(op *spec.Op) {
-	if op.Kind == spec.OpDeviceFree {
+func (r *requester) operation(op *trace.Op) {
+	if op.Kind == trace.OpDeviceFree {
 		r.gpu.SetFreeMemory(0, op.Size)
 	}
 	if r.real {

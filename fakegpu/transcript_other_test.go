@@ -6,12 +6,13 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 var otherCommands = map[string]command{
 	// fail CALL NTH ERROR
 	"fail": func(tk *talk, a []string) string {
-		f := spec.FaultSpec{Call: a[0], Error: a[2]}
+		f := trace.FaultSpec{Call: a[0], Error: a[2]}
 		_, _ = fmt.Sscan(a[1], &f.Nth)
 		return answer(tk.gpu.Inject(f), "ok")
 	},

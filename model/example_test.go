@@ -5,14 +5,15 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 )
 
 const mib = 1 << 20
 
 // newState is an allocator of a device with 1 GiB that has done nothing yet.
-func newState(settings string) model.State {
+func newState(text string) model.State {
 	g := spec.DefaultGeometry()
-	cfg, err := spec.ParseConfig(settings, g)
+	cfg, err := settings.Parse(text, g)
 	if err != nil {
 		panic(err)
 	}

@@ -13,6 +13,8 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/suites/golden"
 )
 
@@ -59,27 +61,27 @@ func TestGolden(t *testing.T) {
 // replay takes a fresh model through a trace. The error wraps spec.ErrNotSupported
 // when it comes to something that the model leaves out.
 func replay(file string) (operations int, err error) {
-	trace, err := spec.OpenTrace(file)
+	tr, err := trace.Open(file)
 	if err != nil {
 		return 0, err
 	}
-	defer trace.Close()
-	if strings.Contains(trace.Header().Settings, "graph_capture_record_stream_reuse:True") {
+	defer tr.Close()
+	if strings.Contains(tr.Header().Settings, "graph_capture_record_stream_reuse:True") {
 		return 0, &spec.NotSupportedError{Op: "model", Reason: "reuse of frees in a capture"}
 	}
-	cfg, err := spec.ParseConfig(trace.Header().Settings, trace.Header().Geometry)
+	cfg, err := settings.Parse(tr.Header().Settings, tr.Header().Geometry)
 	if err != nil {
 		return 0, err
 	}
 	cfg.PerProcessMemoryFraction = 1 // before any set_memory_fraction a trace has no limit
 	r := replayer{
-		header: trace.Header(),
-		state:  model.New(0, trace.Header().TotalMemory, cfg, trace.Header().Geometry),
+		header: tr.Header(),
+		state:  model.New(0, tr.Header().TotalMemory, cfg, tr.Header().Geometry),
 		out:    map[int64]spec.Ptr{},
 		saved:  map[int][]model.Checkpoint{},
 	}
 	for {
-		op, err := trace.Next()
+		op, err := tr.Next()
 		if err == io.EOF {
 			break
 		}
@@ -94,16 +96,16 @@ func replay(file string) (operations int, err error) {
 			return operations, fmt.Errorf("line %d: %s: %w", op.Line, op.Kind, err)
 		}
 	}
-	return operations, r.compareLayout(trace.End().Layout)
+	return operations, r.compareLayout(tr.End().Layout)
 }
 
 // supported tells what the model leaves out.
-func supported(op *spec.Op) error {
+func supported(op *trace.Op) error {
 	switch op.Kind {
-	case spec.OpMalloc, spec.OpFree, spec.OpRecordStream, spec.OpEmptyCache, spec.OpSetMemoryFraction, spec.OpConfigure:
-	case spec.OpBusy, spec.OpDrain, spec.OpDeviceFree:
-	case spec.OpPoolCreate, spec.OpPoolBegin, spec.OpPoolEnd, spec.OpPoolRelease, spec.OpPoolDelete, spec.OpCheckpoint, spec.OpRestore:
-	case spec.OpCaptureBegin, spec.OpCaptureEnd, spec.OpKernel, spec.OpWaitStream:
+	case trace.OpMalloc, trace.OpFree, trace.OpRecordStream, trace.OpEmptyCache, trace.OpSetMemoryFraction, trace.OpConfigure:
+	case trace.OpBusy, trace.OpDrain, trace.OpDeviceFree:
+	case trace.OpPoolCreate, trace.OpPoolBegin, trace.OpPoolEnd, trace.OpPoolRelease, trace.OpPoolDelete, trace.OpCheckpoint, trace.OpRestore:
+	case trace.OpCaptureBegin, trace.OpCaptureEnd, trace.OpKernel, trace.OpWaitStream:
 	default:
 		return &spec.NotSupportedError{Op: "model", Reason: string(op.Kind)}
 	}
@@ -113,28 +115,28 @@ func supported(op *spec.Op) error {
 // poolStep does what has to do with pools. What is captured is nothing to the model;
 // the redirection is. A recording has one thread: a redirection by thread is one of all
 // requests.
-func (r *replayer) poolStep(op *spec.Op) (result model.Result, is bool) {
+func (r *replayer) poolStep(op *trace.Op) (result model.Result, is bool) {
 	switch op.Kind {
-	case spec.OpCaptureBegin, spec.OpCaptureEnd, spec.OpKernel, spec.OpWaitStream:
-	case spec.OpPoolCreate:
+	case trace.OpCaptureBegin, trace.OpCaptureEnd, trace.OpKernel, trace.OpWaitStream:
+	case trace.OpPoolCreate:
 		r.state, result = r.state.CreatePool(op.Pool, op.UseOnOOM, op.NoSplit)
-	case spec.OpPoolBegin:
-		if op.By == spec.ByThread {
+	case trace.OpPoolBegin:
+		if op.By == trace.ByThread {
 			r.state, result = r.state.BeginAllocateAllToPool(op.Pool)
 		} else {
 			r.state, result = r.state.BeginAllocateToPool(op.Pool, r.header.Streams[op.Stream])
 		}
-	case spec.OpPoolEnd:
+	case trace.OpPoolEnd:
 		r.state, result = r.state.EndAllocateToPool(op.Pool)
-	case spec.OpPoolRelease:
+	case trace.OpPoolRelease:
 		r.state, result = r.state.ReleasePool(op.Pool)
-	case spec.OpPoolDelete:
+	case trace.OpPoolDelete:
 		r.state, result = r.state.ReleasePool(op.Pool)
 		r.state = r.state.EmptyPool(op.Pool)
-	case spec.OpCheckpoint:
+	case trace.OpCheckpoint:
 		r.state, result = r.state.Checkpoint(op.Pool)
 		r.saved[op.State] = r.state.Saved
-	case spec.OpRestore:
+	case trace.OpRestore:
 		r.state.Saved = r.saved[op.State]
 		r.state, result = r.state.SetCheckpointPoolState(op.Pool)
 	default:
@@ -145,7 +147,7 @@ func (r *replayer) poolStep(op *spec.Op) (result model.Result, is bool) {
 
 // A replayer is a model on its way through a trace.
 type replayer struct {
-	header *spec.TraceHeader
+	header *trace.Header
 	state  model.State
 	out    map[int64]spec.Ptr
 	saved  map[int][]model.Checkpoint // by the numbers of the trace
@@ -154,22 +156,22 @@ type replayer struct {
 // step performs one operation and compares. That the real driver refuses was not
 // recorded; where it can (in the family realoom) the number of refusals is the
 // only one with which everything else agrees.
-func (r *replayer) step(op *spec.Op) error {
-	if op.Kind == spec.OpDeviceFree {
+func (r *replayer) step(op *trace.Op) error {
+	if op.Kind == trace.OpDeviceFree {
 		return nil // the refusals that come of it are found out
 	}
 	before := r.state
 	var err error
 	for refusals := range 4 {
 		r.state = before
-		if err = r.perform(op, refusals); err == nil || r.header.Family != "realoom" || op.Kind != spec.OpMalloc {
+		if err = r.perform(op, refusals); err == nil || r.header.Family != "realoom" || op.Kind != trace.OpMalloc {
 			return err
 		}
 	}
 	return err
 }
 
-func (r *replayer) perform(op *spec.Op, refusals int) error {
+func (r *replayer) perform(op *trace.Op, refusals int) error {
 	before := r.state
 	do := model.Operation{
 		Kind: op.Kind, Bytes: op.Size, Fraction: op.Fraction, Settings: op.Settings,
@@ -180,7 +182,7 @@ func (r *replayer) perform(op *spec.Op, refusals int) error {
 	result, done := r.poolStep(op)
 	switch {
 	case done:
-	case op.Kind == spec.OpMalloc:
+	case op.Kind == trace.OpMalloc:
 		do.Given.Segment = recordedSegment(op.Expect.Events)
 		r.state, result = before.Malloc(do.Stream.Stream, do.Bytes, do.Given)
 		if op.Expect.Addr != nil {
@@ -215,8 +217,8 @@ func recordedSegment(events []spec.Event) spec.Ptr {
 	return 0
 }
 
-func (r *replayer) compareResult(op *spec.Op, got model.Result) error {
-	if name := spec.ErrorName(got.Err); name != op.Expect.Error {
+func (r *replayer) compareResult(op *trace.Op, got model.Result) error {
+	if name := trace.ErrorName(got.Err); name != op.Expect.Error {
 		return fmt.Errorf("the error is %q, recorded is %q", name, op.Expect.Error)
 	}
 	if op.Expect.Addr != nil && *op.Expect.Addr != got.Ptr {
@@ -278,7 +280,7 @@ func (r *replayer) compareStats(recorded []int64) error {
 	return nil
 }
 
-func (r *replayer) compareLayout(recorded []spec.LayoutSegment) error {
+func (r *replayer) compareLayout(recorded []trace.LayoutSegment) error {
 	if recorded == nil {
 		return nil
 	}
@@ -295,7 +297,7 @@ func (r *replayer) compareLayout(recorded []spec.LayoutSegment) error {
 // withoutStale leaves out what was last asked for free blocks. When frees that a capture
 // has put off are taken up, upstream does so in the order of a hash table, and of blocks
 // that become one the last keeps its figure.
-func withoutStale(layout []spec.LayoutSegment) []spec.LayoutSegment {
+func withoutStale(layout []trace.LayoutSegment) []trace.LayoutSegment {
 	layout = slices.Clone(layout)
 	for i := range layout {
 		layout[i].Blocks = slices.Clone(layout[i].Blocks)

@@ -1,6 +1,9 @@
 package model
 
-import "gaugeblock/spec"
+import (
+	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+)
 
 // SetMemoryFraction limits what is held from the driver to a fraction of the
 // device's memory; 1 takes the limit away. More may be held already: then nothing
@@ -22,8 +25,8 @@ func (s *State) setFraction(fraction float64) {
 
 // Configure applies a string of settings. What the strings mean is the contract's
 // business (spec.Config.Apply); that a refused one changes nothing is ours.
-func (s State) Configure(settings string) (State, Result) {
-	cfg, err := spec.ApplySettings(s.Config, settings, s.Geometry)
+func (s State) Configure(text string) (State, Result) {
+	cfg, err := settings.Apply(s.Config, text, s.Geometry)
 	if err != nil {
 		return s, Result{Err: err}
 	}

@@ -6,18 +6,19 @@ import (
 	"reflect"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // The two looks at a state, beside the kinds of operations that traces have.
 const (
-	OpStats    spec.OpKind = "stats"
-	OpSnapshot spec.OpKind = "snapshot"
+	OpStats    trace.OpKind = "stats"
+	OpSnapshot trace.OpKind = "snapshot"
 )
 
 // An Operation is an action with what it is given: fields that its kind does not
 // need are zero.
 type Operation struct {
-	Kind     spec.OpKind
+	Kind     trace.OpKind
 	Stream   spec.DeviceStream // malloc, record_stream, busy, drain
 	Bytes    uint64            // malloc
 	Ptr      spec.Ptr          // free, record_stream
@@ -30,8 +31,8 @@ type Operation struct {
 type Outcome struct {
 	Ptr    spec.Ptr
 	Err    error
-	Stats  *spec.DeviceStats    // stats
-	Layout []spec.LayoutSegment // snapshot: the segments of this device
+	Stats  *spec.DeviceStats     // stats
+	Layout []trace.LayoutSegment // snapshot: the segments of this device
 }
 
 // given is what came from outside. If a malloc got a new segment, its result is the
@@ -48,21 +49,21 @@ func (s State) Step(op Operation, out Outcome) (State, error) {
 	var want Result
 	next := s
 	switch op.Kind {
-	case spec.OpMalloc:
+	case trace.OpMalloc:
 		next, want = s.Malloc(op.Stream.Stream, op.Bytes, op.given(&out))
-	case spec.OpFree:
+	case trace.OpFree:
 		next, want = s.Free(op.Ptr)
-	case spec.OpRecordStream:
+	case trace.OpRecordStream:
 		next, want = s.RecordStream(op.Ptr, op.Stream)
-	case spec.OpEmptyCache:
+	case trace.OpEmptyCache:
 		next = s.EmptyCache()
-	case spec.OpSetMemoryFraction:
+	case trace.OpSetMemoryFraction:
 		next, want = s.SetMemoryFraction(op.Fraction)
-	case spec.OpConfigure:
+	case trace.OpConfigure:
 		next, want = s.Configure(op.Settings)
-	case spec.OpBusy:
+	case trace.OpBusy:
 		next = s.Busy(op.Stream)
-	case spec.OpDrain:
+	case trace.OpDrain:
 		next = s.Drain(op.Stream)
 	case OpStats:
 		return s, s.checkStats(out.Stats)
@@ -99,7 +100,7 @@ func (s State) ResumeMalloc(id int, op Operation, out Outcome) (next State, isDo
 func (r Result) check(out *Outcome) error {
 	var wantOOM, gotOOM *spec.OutOfMemoryError
 	switch {
-	case spec.ErrorName(r.Err) != spec.ErrorName(out.Err):
+	case trace.ErrorName(r.Err) != trace.ErrorName(out.Err):
 		return fmt.Errorf("the error is %v, not %v", orNone(r.Err), orNone(out.Err))
 	case errors.As(r.Err, &wantOOM) && errors.As(out.Err, &gotOOM) && *wantOOM != *gotOOM:
 		return fmt.Errorf("the error's figures are %+v, not %+v", *wantOOM, *gotOOM)
@@ -131,7 +132,7 @@ func (s State) checkStats(got *spec.DeviceStats) error {
 	return wrong
 }
 
-func (s State) checkLayout(got []spec.LayoutSegment) error {
+func (s State) checkLayout(got []trace.LayoutSegment) error {
 	want := s.Layout()
 	for i := range max(len(want), len(got)) {
 		switch {

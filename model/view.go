@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // Stats are the figures that a caller can see: their current values. Peaks and the
@@ -84,8 +85,8 @@ func (s State) Reserved() uint64 { return s.reserved() }
 
 // Layout is the memory as a snapshot shows it and a trace draws it: of an expandable
 // segment each run of blocks with memory behind them.
-func (s State) Layout() []spec.LayoutSegment {
-	layout := make([]spec.LayoutSegment, 0, len(s.Segments))
+func (s State) Layout() []trace.LayoutSegment {
+	layout := make([]trace.LayoutSegment, 0, len(s.Segments))
 	for _, g := range s.Segments {
 		for _, blocks := range runs(g.Blocks) {
 			layout = append(layout, s.draw(&g, blocks))
@@ -107,8 +108,8 @@ func runs(blocks []Block) (list [][]Block) {
 	return list
 }
 
-func (s *State) draw(g *Segment, blocks []Block) spec.LayoutSegment {
-	drawn := spec.LayoutSegment{
+func (s *State) draw(g *Segment, blocks []Block) trace.LayoutSegment {
+	drawn := trace.LayoutSegment{
 		Device: s.Device, Address: blocks[0].Address, Stream: g.Stream,
 		Pool: g.Pool, Large: g.Large, Expandable: g.Expandable,
 	}
@@ -121,7 +122,7 @@ func (s *State) draw(g *Segment, blocks []Block) spec.LayoutSegment {
 			drawn.Active += b.Size
 			drawn.Requested += b.Requested
 		}
-		drawn.Blocks = append(drawn.Blocks, spec.LayoutBlock{
+		drawn.Blocks = append(drawn.Blocks, trace.LayoutBlock{
 			Address: b.Address, Size: b.Size, Requested: b.Requested, State: b.State,
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 )
 
 // settings reads what was in force. The string is the one that was applied last,
@@ -20,7 +21,7 @@ func (c *converter) settings(v value) error {
 			s.Conf = conf
 		}
 	}
-	if config, err := spec.ParseConfig(s.Conf, spec.DefaultGeometry()); err == nil {
+	if config, err := settings.Parse(s.Conf, spec.DefaultGeometry()); err == nil {
 		s.Config = config
 	}
 	if n, ok := c.get(items, "max_split_size").signed(); ok && n >= 0 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 )
 
 // TestFormatSize: like PyTorch, a size of exactly one unit is still written in the
@@ -86,7 +87,7 @@ func TestErrorKinds(t *testing.T) {
 		{&spec.InvalidPointerError{}, nil},
 		{&spec.InvalidArgumentError{}, nil},
 		{&spec.InvalidStateError{}, nil},
-		{&spec.SettingsError{}, nil},
+		{&settings.Error{}, nil},
 	} {
 		wrapped := fmt.Errorf("line 3: %w", fmt.Errorf("malloc: %w", test.err))
 		for _, kind := range kinds {

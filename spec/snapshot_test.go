@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 func TestBlockStateNames(t *testing.T) {
@@ -50,19 +51,19 @@ func TestSnapshotLayout(t *testing.T) {
 		},
 		Traces: [][]spec.TraceEntry{{{Device: 1}}},
 	}
-	want := []spec.LayoutSegment{
+	want := []trace.LayoutSegment{
 		{
 			Device: 1, Address: 0x1000, Size: 4096, Stream: 7, Pool: spec.PoolID{Capture: 1, User: 2},
 			Large: true, Expandable: true, Allocated: 512, Active: 1536, Requested: 1100,
-			Blocks: []spec.LayoutBlock{
+			Blocks: []trace.LayoutBlock{
 				{Address: 0x1000, Size: 512, Requested: 100, State: spec.ActiveAllocated},
 				{Address: 0x1200, Size: 1024, Requested: 1000, State: spec.ActivePendingFree},
 				{Address: 0x1600, Size: 2560, Requested: 3, State: spec.Inactive},
 			},
 		},
-		{Address: 0x9000, Size: 512, Blocks: []spec.LayoutBlock{}},
+		{Address: 0x9000, Size: 512, Blocks: []trace.LayoutBlock{}},
 	}
-	if diff := cmp.Diff(want, spec.Layout(&snapshot)); diff != "" {
+	if diff := cmp.Diff(want, trace.Layout(&snapshot)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -71,7 +72,7 @@ func TestSnapshotLayout(t *testing.T) {
 // the same as an unknown layout.
 func TestSnapshotLayoutEmpty(t *testing.T) {
 	var snapshot spec.Snapshot
-	if got := spec.Layout(&snapshot); got == nil || len(got) != 0 {
+	if got := trace.Layout(&snapshot); got == nil || len(got) != 0 {
 		t.Errorf("layout is %#v, want empty and not nil", got)
 	}
 }

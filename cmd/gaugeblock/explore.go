@@ -14,6 +14,7 @@ import (
 	"gaugeblock/model/explore"
 	"gaugeblock/model/tlc"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tla"
 )
 
@@ -208,7 +209,7 @@ func tellViolation(out io.Writer, name string, mirror bounded.Mirror, v *explore
 		return
 	}
 	fmt.Fprintln(out, "as a trace:")
-	w, err := spec.NewTraceWriter(out, header)
+	w, err := trace.NewWriter(out, header)
 	for i := 0; i < len(ops) && err == nil; i++ {
 		err = w.Write(&ops[i])
 	}

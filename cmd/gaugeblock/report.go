@@ -11,10 +11,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
 	memoryreport "gaugeblock/snapshot/report"
 	"gaugeblock/snapshot/whatif"
+	"gaugeblock/spec"
 )
 
 // reportCommand is "gaugeblock report".

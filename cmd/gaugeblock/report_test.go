@@ -14,7 +14,7 @@ import (
 	"gaugeblock/snapshot/record"
 )
 
-const twoStreams = "snapshot/whatif/testdata/snapshots/two_streams.default.nolimit.pickle.gz"
+const twoStreams = "../../snapshot/whatif/testdata/snapshots/two_streams.default.nolimit.pickle.gz"
 
 // TestReport: the page is written whole or not at all.
 func TestReport(t *testing.T) {
@@ -36,7 +36,7 @@ func TestReport(t *testing.T) {
 		{"no such file", []string{"missing.pickle"}, statusBadInput, "missing.pickle", nil},
 		{"not a snapshot", []string{damaged}, statusBadInput, "damaged.pickle: ", nil},
 		{"no such device", []string{twoStreams, "--device", "3", "--no-whatif"}, statusBadInput, "nothing of this device", nil},
-		{"a trace", []string{"tests/suites/golden/testdata/basic-1000.jsonl.gz"}, statusBadInput, "a trace, not a memory snapshot", nil},
+		{"a trace", []string{"../../tests/suites/golden/testdata/basic-1000.jsonl.gz"}, statusBadInput, "a trace, not a memory snapshot", nil},
 		{"a directory", []string{dir}, statusBadInput, dir + ": is a directory", nil},
 		{"a negative device", []string{twoStreams, "--device=-2"}, statusBadInput, "--device=-2 is negative", nil},
 		{"not a limit", []string{twoStreams, "--limit", "much"}, statusBadInput, `"much" is not a limit`, nil},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 	"gaugeblock/tests/conformance"
 	"gaugeblock/tests/reference"
 )
@@ -73,7 +74,7 @@ func (c *soakCommand) Validate() error {
 		}
 	}
 	if c.Settings != nil {
-		if _, err := spec.ParseConfig(*c.Settings, spec.DefaultGeometry()); err != nil {
+		if _, err := settings.Parse(*c.Settings, spec.DefaultGeometry()); err != nil {
 			return fmt.Errorf("--settings: %w", err)
 		}
 	}

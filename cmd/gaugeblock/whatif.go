@@ -11,8 +11,9 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"gaugeblock/spec"
 	"gaugeblock/snapshot/whatif"
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // whatifCommand is "gaugeblock whatif".
@@ -144,13 +145,13 @@ func (c *whatifCommand) history(stdin io.Reader) (*whatif.History, []string, err
 
 // fromTrace reads a recorded trace.
 func (c *whatifCommand) fromTrace() (*whatif.History, []string, error) {
-	trace, err := spec.OpenTrace(c.File)
+	tr, err := trace.Open(c.File)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer trace.Close()
-	history, err := whatif.FromTrace(trace, spec.Device(max(c.Device, 0)))
-	var format *spec.TraceError
+	defer tr.Close()
+	history, err := whatif.FromTrace(tr, spec.Device(max(c.Device, 0)))
+	var format *trace.Error
 	switch {
 	case errors.As(err, &format):
 		return nil, nil, err

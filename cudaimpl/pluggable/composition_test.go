@@ -10,6 +10,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/cudaimpl/pluggable"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // calls is a pair of functions with all hooks, which writes down how it is called.
@@ -129,18 +130,18 @@ func TestCompositionRefuses(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"free twice", errors.Join(a.Free(p), a.Free(p)), spec.ErrorOther},
-		{"free of nothing", a.Free(p + 1), spec.ErrorInvalidPointer},
-		{"use of nothing", a.RecordStream(p+1, 0, 5), spec.ErrorInvalidPointer},
-		{"use on no device", a.RecordStream(p, 9, 5), spec.ErrorInvalidArgument},
-		{"no device", second(a.Malloc(spec.Request{Device: 1, Bytes: 1})), spec.ErrorInvalidArgument},
-		{"null pointer", second(a.Malloc(spec.Request{Bytes: 101})), spec.ErrorOOM},
-		{"figures", second(a.Stats(0)), spec.ErrorNotSupported},
-		{"picture", second(a.Snapshot()), spec.ErrorNotSupported},
-		{"half a pair", second(pluggable.New(pluggable.Functions{Malloc: func(uint64, spec.Device, spec.Stream) (spec.Ptr, error) { return 0, nil }}, 1)), spec.ErrorInvalidArgument},
+		{"free twice", errors.Join(a.Free(p), a.Free(p)), trace.ErrorOther},
+		{"free of nothing", a.Free(p + 1), trace.ErrorInvalidPointer},
+		{"use of nothing", a.RecordStream(p+1, 0, 5), trace.ErrorInvalidPointer},
+		{"use on no device", a.RecordStream(p, 9, 5), trace.ErrorInvalidArgument},
+		{"no device", second(a.Malloc(spec.Request{Device: 1, Bytes: 1})), trace.ErrorInvalidArgument},
+		{"null pointer", second(a.Malloc(spec.Request{Bytes: 101})), trace.ErrorOOM},
+		{"figures", second(a.Stats(0)), trace.ErrorNotSupported},
+		{"picture", second(a.Snapshot()), trace.ErrorNotSupported},
+		{"half a pair", second(pluggable.New(pluggable.Functions{Malloc: func(uint64, spec.Device, spec.Stream) (spec.Ptr, error) { return 0, nil }}, 1)), trace.ErrorInvalidArgument},
 		{"without hooks", errors.Join(a.EmptyCache(), a.SetMemoryFraction(0, 0.5), a.RecordStream(p, 0, 5), a.ReleasePool(0, spec.PoolID{})), ""},
 	} {
-		if got := spec.ErrorName(test.err); got != test.want {
+		if got := trace.ErrorName(test.err); got != test.want {
 			t.Errorf("%s: %q (%v), want %q", test.name, got, test.err, test.want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/cudaimpl/pluggable"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/conformance"
 )
 
@@ -20,7 +21,7 @@ func (p pair) Close() error { return p.inner.Close() }
 // TestConformance: the reference behind a pair of functions is still a caching allocator, as
 // far as that shows through the pair.
 func TestConformance(t *testing.T) {
-	report := conformance.Run(t, func(driver spec.Driver, h *spec.TraceHeader) (spec.Allocator, error) {
+	report := conformance.Run(t, func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		if h.Devices > 1 {
 			return nil, &spec.NotSupportedError{Op: "new allocator", Reason: "the hook for uses is not told which device a stream is of"}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"gaugeblock/alloc"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // A Device is what a library is made on. *cudaimpl.GPU is one.
@@ -67,7 +68,7 @@ func NewLibrary(d Device, env Environment) (*Library, error) {
 }
 
 // do performs an operation, in the log if there is one, and keeps what went wrong.
-func (l *Library) do(op *spec.Op, perform func() error) error {
+func (l *Library) do(op *trace.Op, perform func() error) error {
 	var err error
 	if l.log == nil {
 		err = perform()
@@ -101,7 +102,7 @@ func (l *Library) Malloc(bytes uint64, dev spec.Device, s spec.Stream) spec.Ptr 
 		return p
 	}
 	var p spec.Ptr
-	op := &spec.Op{Kind: spec.OpMalloc, Device: dev, Size: bytes}
+	op := &trace.Op{Kind: trace.OpMalloc, Device: dev, Size: bytes}
 	_ = l.do(op, func() (err error) {
 		op.Stream = l.log.stream(s)
 		p, err = l.allocator.Malloc(r)
@@ -119,7 +120,7 @@ func (l *Library) Free(p spec.Ptr) {
 		}
 		return
 	}
-	_ = l.do(&spec.Op{Kind: spec.OpFree}, func() error {
+	_ = l.do(&trace.Op{Kind: trace.OpFree}, func() error {
 		l.log.about(p, true)
 		return l.allocator.Free(p)
 	})
@@ -133,7 +134,7 @@ func (l *Library) RecordStream(p spec.Ptr, s spec.Stream) {
 		return
 	}
 	l.seen.add(dev, s)
-	op := &spec.Op{Kind: spec.OpRecordStream, Device: dev}
+	op := &trace.Op{Kind: trace.OpRecordStream, Device: dev}
 	_ = l.do(op, func() error {
 		if l.log != nil {
 			op.Stream = l.log.stream(s)
@@ -144,11 +145,11 @@ func (l *Library) RecordStream(p spec.Ptr, s spec.Stream) {
 }
 
 // Reset gives cached memory back to the driver.
-func (l *Library) Reset() { _ = l.do(&spec.Op{Kind: spec.OpEmptyCache}, l.allocator.EmptyCache) }
+func (l *Library) Reset() { _ = l.do(&trace.Op{Kind: trace.OpEmptyCache}, l.allocator.EmptyCache) }
 
 // MemoryFraction limits what is held of a device.
 func (l *Library) MemoryFraction(fraction float64, dev spec.Device) {
-	op := &spec.Op{Kind: spec.OpSetMemoryFraction, Device: dev, Fraction: fraction}
+	op := &trace.Op{Kind: trace.OpSetMemoryFraction, Device: dev, Fraction: fraction}
 	_ = l.do(op, func() error {
 		properties, err := l.device.Properties(dev)
 		if err != nil {
@@ -170,7 +171,7 @@ func (l *Library) BaseAllocation(p spec.Ptr) (base spec.Ptr, bytes uint64) {
 
 // BeginAllocateToPool diverts the requests for the streams that the filter accepts.
 func (l *Library) BeginAllocateToPool(dev spec.Device, id spec.PoolID, filter func(spec.Stream) bool) {
-	op := &spec.Op{Kind: spec.OpPoolBegin, Device: dev, Pool: id, By: spec.ByThread}
+	op := &trace.Op{Kind: trace.OpPoolBegin, Device: dev, Pool: id, By: trace.ByThread}
 	_ = l.do(op, func() error {
 		accepts := func(r spec.Request) bool { return filter(r.Stream) }
 		if l.log != nil {
@@ -182,12 +183,12 @@ func (l *Library) BeginAllocateToPool(dev spec.Device, id spec.PoolID, filter fu
 
 // EndAllocateToPool ends that.
 func (l *Library) EndAllocateToPool(dev spec.Device, id spec.PoolID) {
-	_ = l.do(&spec.Op{Kind: spec.OpPoolEnd, Device: dev, Pool: id}, func() error { return l.allocator.EndAllocateToPool(dev, id) })
+	_ = l.do(&trace.Op{Kind: trace.OpPoolEnd, Device: dev, Pool: id}, func() error { return l.allocator.EndAllocateToPool(dev, id) })
 }
 
 // ReleasePool takes a use from a pool.
 func (l *Library) ReleasePool(dev spec.Device, id spec.PoolID) {
-	_ = l.do(&spec.Op{Kind: spec.OpPoolRelease, Device: dev, Pool: id}, func() error { return l.allocator.ReleasePool(dev, id) })
+	_ = l.do(&trace.Op{Kind: trace.OpPoolRelease, Device: dev, Pool: id}, func() error { return l.allocator.ReleasePool(dev, id) })
 }
 
 // Stats are a device's figures in JSON, by the keys of torch.cuda.memory_stats.
@@ -201,7 +202,7 @@ func (l *Library) Stats(dev spec.Device) ([]byte, error) {
 
 // ResetPeakStats starts a device's peaks anew.
 func (l *Library) ResetPeakStats(dev spec.Device) {
-	_ = l.do(&spec.Op{Kind: spec.OpResetPeak, Device: dev}, func() error { return l.allocator.ResetPeakStats(dev) })
+	_ = l.do(&trace.Op{Kind: trace.OpResetPeak, Device: dev}, func() error { return l.allocator.ResetPeakStats(dev) })
 }
 
 // CloseLog writes the trace, if a log is kept.

@@ -9,6 +9,7 @@ import (
 
 	"gaugeblock/cudaimpl/pluggable"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
 )
@@ -49,7 +50,7 @@ func program(t *testing.T, d device, l *pluggable.Library, shares bool) {
 	}
 	l.Free(0)
 	l.Free(0xbad) // no memory: an error, and no operation of a trace
-	if err := l.LastError(); err == nil || spec.ErrorName(err) != spec.ErrorInvalidPointer {
+	if err := l.LastError(); err == nil || trace.ErrorName(err) != trace.ErrorInvalidPointer {
 		t.Errorf("the last error is %v", err)
 	}
 }
@@ -107,7 +108,7 @@ func TestLibrary(t *testing.T) {
 	if l.LastError() != nil {
 		t.Error(l.LastError())
 	}
-	if p := l.Malloc(1<<40, 0, 0); p != 0 || spec.ErrorName(l.LastError()) != spec.ErrorOOM {
+	if p := l.Malloc(1<<40, 0, 0); p != 0 || trace.ErrorName(l.LastError()) != trace.ErrorOOM {
 		t.Errorf("a TiB is at %v (%v)", p, l.LastError())
 	}
 	if _, err := pluggable.NewLibrary(newDevice(), pluggable.Environment{Settings: "no_such:1"}); err == nil {

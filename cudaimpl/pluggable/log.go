@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // The log: every call of the program as an operation of a trace, with what it was given
@@ -32,7 +33,7 @@ import (
 // that it has them in the order in which they happened.
 type opLog struct {
 	path   string
-	header spec.TraceHeader
+	header trace.Header
 
 	mu      sync.Mutex
 	part    *os.File
@@ -45,8 +46,8 @@ type opLog struct {
 	shared  bool // a use was noted: later ones do not
 	closed  bool
 
-	op       *spec.Op // under way
-	silent   bool     // it is not to be written
+	op       *trace.Op // under way
+	silent   bool      // it is not to be written
 	observed []spec.Event
 	diverted spec.Thread // where the request went
 	begun    spec.Thread // redirections so far
@@ -64,7 +65,7 @@ func newLog(path string, d Device, settings string) (*opLog, error) {
 	}
 	l := &opLog{
 		path: path, part: part, buffer: bufio.NewWriter(part), ids: map[spec.Ptr]int64{},
-		header: spec.TraceHeader{
+		header: trace.Header{
 			Source: "libgaugeblock", DeviceName: properties.Name, TotalMemory: properties.TotalMemory,
 			Devices: d.DeviceCount(), Settings: settings, Family: "log", Streams: []spec.Stream{0},
 		},
@@ -74,18 +75,18 @@ func newLog(path string, d Device, settings string) (*opLog, error) {
 }
 
 // write performs an operation and writes it down.
-func (l *opLog) write(op *spec.Op, perform func() error) error {
+func (l *opLog) write(op *trace.Op, perform func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.op, l.silent, l.observed, l.diverted = op, false, []spec.Event{}, 0
 	err := perform()
 	op.Thread = l.diverted
-	if op.Kind == spec.OpRecordStream {
+	if op.Kind == trace.OpRecordStream {
 		l.shared = true
 	}
-	op.Expect.Events, op.Expect.Error = l.observed, spec.ErrorName(err)
+	op.Expect.Events, op.Expect.Error = l.observed, trace.ErrorName(err)
 	if l.shared {
-		op.Expect = spec.Expectation{Error: op.Expect.Error}
+		op.Expect = trace.Expectation{Error: op.Expect.Error}
 	}
 	l.op = nil
 	if l.silent || l.closed {
@@ -178,23 +179,23 @@ func (l *opLog) assemble(ops *gob.Decoder) error {
 	}
 	defer os.Remove(file.Name()) // in vain once it has its name
 	defer file.Close()
-	trace, err := spec.NewTraceWriter(file, l.header)
+	tr, err := trace.NewWriter(file, l.header)
 	if err != nil {
 		return err
 	}
 	for i := range l.written {
-		var op spec.Op
+		var op trace.Op
 		if err := ops.Decode(&op); err != nil {
 			return err
 		}
 		if i < l.told && op.Expect.Events == nil {
 			op.Expect.Events = []spec.Event{} // gob does not tell nothing from no slice
 		}
-		if err := trace.Write(&op); err != nil {
+		if err := tr.Write(&op); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(trace.Close(&spec.TraceEnd{}), file.Chmod(0o644), file.Close()); err != nil {
+	if err := errors.Join(tr.Close(&trace.End{}), file.Chmod(0o644), file.Close()); err != nil {
 		return err
 	}
 	return os.Rename(file.Name(), l.path)

@@ -6,7 +6,7 @@ import (
 	"gaugeblock/model"
 	"gaugeblock/model/explore"
 	"gaugeblock/model/tlc"
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // A Mirror is a specification that has its like in tla/.
@@ -21,7 +21,7 @@ type Mirror interface {
 	Variants(s *model.State, yield func(variant *model.State))
 
 	// Trace is a run through states as "gaugeblock replay" takes it.
-	Trace(name string, steps []explore.Step[*model.State]) (spec.TraceHeader, []spec.Op, error)
+	Trace(name string, steps []explore.Step[*model.State]) (trace.Header, []trace.Op, error)
 
 	// property finds what a configuration asks for by name, and adds it to the
 	// options. It reports whether there is such a thing.

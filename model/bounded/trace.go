@@ -8,6 +8,7 @@ import (
 	"gaugeblock/model"
 	"gaugeblock/model/explore"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // A way through the states is a run that an allocator can be put through, too: a
@@ -25,21 +26,21 @@ var columns = []string{
 }
 
 // Trace is a run through states of these bounds.
-func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (spec.TraceHeader, []spec.Op, error) {
+func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.Header, []trace.Op, error) {
 	if b.MaxSplitSize <= 2*b.Memory && b.MaxNonSplitRounding < b.Geometry.LargeBuffer {
-		return spec.TraceHeader{}, nil, &spec.NotSupportedError{
+		return trace.Header{}, nil, &spec.NotSupportedError{
 			Op: "trace", Reason: "settings do not allow max_non_split_rounding to be below the large segment size",
 		}
 	}
 	t := tracer{bounds: b, ids: map[int]int64{}, pieces: map[int][]int{}, saved: map[int]savedPool{}}
-	t.header = spec.TraceHeader{
+	t.header = trace.Header{
 		Source: "model/bounded", Family: name, Devices: 1, Waits: true,
 		TotalMemory: b.Memory, Settings: b.settings(), Geometry: b.Geometry,
 		Streams: append([]spec.Stream{0}, b.Streams...), StatColumns: columns,
 	}
 	if b.Limit <= b.Memory {
 		fraction := float64(b.Limit) / float64(b.Memory)
-		t.ops = append(t.ops, spec.Op{Kind: spec.OpSetMemoryFraction, Fraction: fraction, Allowed: b.Limit})
+		t.ops = append(t.ops, trace.Op{Kind: trace.OpSetMemoryFraction, Fraction: fraction, Allowed: b.Limit})
 	}
 	for i := 1; i < len(steps); i++ {
 		if err := t.step(steps[i-1].State, steps[i].Label, steps[i].State); err != nil {
@@ -65,8 +66,8 @@ func (b *Bounds) settings() string {
 // tracer turns steps into operations.
 type tracer struct {
 	bounds *Bounds
-	header spec.TraceHeader
-	ops    []spec.Op
+	header trace.Header
+	ops    []trace.Op
 	made   int64         // allocations so far
 	ids    map[int]int64 // those that are out, by address in units
 	pieces map[int][]int // by stream: the streams that hold up its work, oldest first
@@ -85,15 +86,15 @@ func (t *tracer) step(from *model.State, label string, to *model.State) error {
 		t.malloc(from, to, arguments)
 	case "Free":
 		t.launchUses(from, arguments[0])
-		t.add(to, spec.Op{Kind: spec.OpFree, ID: t.ids[arguments[0]]})
+		t.add(to, trace.Op{Kind: trace.OpFree, ID: t.ids[arguments[0]]})
 		delete(t.ids, arguments[0])
 	case "RecordStream":
-		t.add(to, spec.Op{Kind: spec.OpRecordStream, ID: t.ids[arguments[0]], Stream: arguments[1]})
+		t.add(to, trace.Op{Kind: trace.OpRecordStream, ID: t.ids[arguments[0]], Stream: arguments[1]})
 	case "Complete":
 		oldest := t.pieces[arguments[0]][0]
-		t.add(to, spec.Op{Kind: spec.OpDrain, Stream: oldest})
+		t.add(to, trace.Op{Kind: trace.OpDrain, Stream: oldest})
 	case "EmptyCache":
-		t.add(to, spec.Op{Kind: spec.OpEmptyCache})
+		t.add(to, trace.Op{Kind: trace.OpEmptyCache})
 	default:
 		if !t.poolStep(from, to, name, arguments) {
 			return &spec.NotSupportedError{Op: "trace", Reason: label}
@@ -125,7 +126,7 @@ func ParseLabel(label string) (name string, arguments []int, err error) {
 }
 
 // add appends an operation, with what must be seen after it.
-func (t *tracer) add(to *model.State, op spec.Op) {
+func (t *tracer) add(to *model.State, op trace.Op) {
 	stats := to.Stats()
 	figures := stats.Map()
 	for _, column := range columns {
@@ -137,8 +138,8 @@ func (t *tracer) add(to *model.State, op spec.Op) {
 func (t *tracer) malloc(from, to *model.State, arguments []int) {
 	stream, bytes := spec.Stream(arguments[0]), uint64(arguments[1])
 	_, result := from.Malloc(stream, bytes, model.Given{From: Origin})
-	op := spec.Op{Kind: spec.OpMalloc, ID: t.made, Stream: arguments[0], Size: bytes}
-	op.Expect.Error = spec.ErrorName(result.Err)
+	op := trace.Op{Kind: trace.OpMalloc, ID: t.made, Stream: arguments[0], Size: bytes}
+	op.Expect.Error = trace.ErrorName(result.Err)
 	if result.Err == nil {
 		t.ids[units(result.Ptr)] = t.made
 	}
@@ -151,8 +152,8 @@ func (t *tracer) launch(stream int) {
 	holder := len(t.header.Streams)
 	t.header.Streams = append(t.header.Streams, spec.Stream(holder))
 	t.ops = append(t.ops,
-		spec.Op{Kind: spec.OpBusy, Stream: holder},
-		spec.Op{Kind: spec.OpWaitStream, Stream: stream, On: holder})
+		trace.Op{Kind: trace.OpBusy, Stream: holder},
+		trace.Op{Kind: trace.OpWaitStream, Stream: stream, On: holder})
 	t.pieces[stream] = append(t.pieces[stream], holder)
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"gaugeblock/model"
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // Private pools in a trace. A redirection stands for the capture of a stream, as far as
@@ -24,13 +24,13 @@ func (t *tracer) poolStep(from, to *model.State, name string, arguments []int) b
 	case "BeginAllocateToPool":
 		t.begin(from, to, arguments[0], arguments[1])
 	case "EndAllocateToPool":
-		t.add(to, spec.Op{Kind: spec.OpPoolEnd, Pool: PoolID(uint64(arguments[0]))})
+		t.add(to, trace.Op{Kind: trace.OpPoolEnd, Pool: PoolID(uint64(arguments[0]))})
 	case "ReleasePool":
-		t.add(to, spec.Op{Kind: spec.OpPoolRelease, Pool: PoolID(uint64(arguments[0]))})
+		t.add(to, trace.Op{Kind: trace.OpPoolRelease, Pool: PoolID(uint64(arguments[0]))})
 	case "Checkpoint":
 		t.states++
 		t.saved[arguments[0]] = savedPool{t.states, t.idsIn(from, arguments[0])}
-		t.add(to, spec.Op{Kind: spec.OpCheckpoint, Pool: PoolID(uint64(arguments[0])), State: t.states})
+		t.add(to, trace.Op{Kind: trace.OpCheckpoint, Pool: PoolID(uint64(arguments[0])), State: t.states})
 	case "SetCheckpointPoolState":
 		t.restore(from, to, arguments[0])
 	default:
@@ -46,11 +46,11 @@ func (t *tracer) begin(from, to *model.State, number, stream int) {
 	marked := slices.ContainsFunc(to.Pools, func(p model.Pool) bool { return p.ID == id && p.OnOOM })
 	isNew := marked && useCount(from, id) < 0
 	if isNew {
-		t.ops = append(t.ops, spec.Op{Kind: spec.OpPoolCreate, Pool: id, UseOnOOM: true})
+		t.ops = append(t.ops, trace.Op{Kind: trace.OpPoolCreate, Pool: id, UseOnOOM: true})
 	}
-	t.add(to, spec.Op{Kind: spec.OpPoolBegin, Pool: id, By: spec.ByStream, Stream: stream})
+	t.add(to, trace.Op{Kind: trace.OpPoolBegin, Pool: id, By: trace.ByStream, Stream: stream})
 	if isNew {
-		t.ops = append(t.ops, spec.Op{Kind: spec.OpPoolRelease, Pool: id})
+		t.ops = append(t.ops, trace.Op{Kind: trace.OpPoolRelease, Pool: id})
 	}
 }
 
@@ -67,7 +67,7 @@ func (t *tracer) idsIn(s *model.State, number int) map[int]int64 {
 // restore sets a pool back: what was out then is out again, the rest is not.
 func (t *tracer) restore(from, to *model.State, number int) {
 	saved := t.saved[number]
-	op := spec.Op{Kind: spec.OpRestore, Pool: PoolID(uint64(number)), State: saved.state}
+	op := trace.Op{Kind: trace.OpRestore, Pool: PoolID(uint64(number)), State: saved.state}
 	op.Live = slices.Sorted(maps.Values(saved.ids))
 	for address, id := range t.idsIn(from, number) {
 		delete(t.ids, address)

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,10 +12,10 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"gaugeblock/spec"
-	"gaugeblock/tests/suites/golden"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
+	"gaugeblock/tests/suites/golden"
 )
 
 // python runs a script of testdata with the recorder, under the stub of PyTorch. All
@@ -67,7 +66,7 @@ func copyTree(from, to string) error {
 // which the recorder does not see: with this setting blocks are reused by them.
 func needsGraph(t *testing.T, file string) bool {
 	t.Helper()
-	r, err := spec.OpenTrace(file)
+	r, err := trace.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +125,7 @@ func TestRecordingsOfPyTorch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[spec.OpKind]int{}
+	seen := map[trace.OpKind]int{}
 	for _, file := range files {
 		result, err := replay.File(file, replay.Options{New: reference.New})
 		switch {
@@ -137,11 +136,11 @@ func TestRecordingsOfPyTorch(t *testing.T) {
 		}
 		countKinds(t, file, seen)
 	}
-	for _, kind := range []spec.OpKind{
-		spec.OpRecordStream, spec.OpEmptyCache, spec.OpSetMemoryFraction, spec.OpConfigure, spec.OpResetPeak,
-		spec.OpPoolCreate, spec.OpPoolBegin, spec.OpPoolEnd, spec.OpPoolRelease, spec.OpPoolDelete,
-		spec.OpCheckpoint, spec.OpRestore, spec.OpCaptureBegin, spec.OpCaptureEnd, spec.OpRecordEvent, spec.OpWaitEvent,
-		spec.OpBusy, spec.OpDrain, spec.OpDeviceFree,
+	for _, kind := range []trace.OpKind{
+		trace.OpRecordStream, trace.OpEmptyCache, trace.OpSetMemoryFraction, trace.OpConfigure, trace.OpResetPeak,
+		trace.OpPoolCreate, trace.OpPoolBegin, trace.OpPoolEnd, trace.OpPoolRelease, trace.OpPoolDelete,
+		trace.OpCheckpoint, trace.OpRestore, trace.OpCaptureBegin, trace.OpCaptureEnd, trace.OpRecordEvent, trace.OpWaitEvent,
+		trace.OpBusy, trace.OpDrain, trace.OpDeviceFree,
 	} {
 		if seen[kind] == 0 {
 			t.Errorf("no recording has a %s", kind)
@@ -150,21 +149,13 @@ func TestRecordingsOfPyTorch(t *testing.T) {
 }
 
 // countKinds counts the operations of a trace by kind.
-func countKinds(t *testing.T, file string, seen map[spec.OpKind]int) {
+func countKinds(t *testing.T, file string, seen map[trace.OpKind]int) {
 	t.Helper()
-	trace, err := spec.OpenTrace(file)
+	_, ops, _, err := trace.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer trace.Close()
-	for {
-		op, err := trace.Next()
-		if err == io.EOF {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, op := range ops {
 		seen[op.Kind]++
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
+	"gaugeblock/spec"
 )
 
 // counter counts bytes.

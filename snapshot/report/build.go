@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/whatif"
+	"gaugeblock/spec"
 )
 
 // maxFailed is how many failed requests are listed.

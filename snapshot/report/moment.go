@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
+	"gaugeblock/spec"
 )
 
 // What a picture shows at most, so that a page stays small whatever it is of. A block

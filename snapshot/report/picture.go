@@ -4,8 +4,8 @@ import (
 	"github.com/tidwall/btree"
 
 	"gaugeblock/model"
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
+	"gaugeblock/spec"
 )
 
 // picture is what memory looks like at one place of a history: what is held from the

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/whatif"
+	"gaugeblock/spec"
 )
 
 // TestPictureArrives: a picture that has taken in a whole history shows what the snapshot

@@ -13,9 +13,9 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/whatif"
+	"gaugeblock/spec"
 )
 
 func open(t *testing.T, path string) *snapshot.File {

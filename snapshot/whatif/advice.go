@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 )
 
 // Advice is what a study comes to, in a few sentences: what happens as things are,
@@ -171,7 +172,7 @@ func better(best, now *Row) bool {
 
 // reason says how settings come to hold less.
 func reason(r, now *Row) string {
-	c, err := spec.ParseConfig(r.Settings, spec.DefaultGeometry())
+	c, err := settings.Parse(r.Settings, spec.DefaultGeometry())
 	switch {
 	case err != nil || now == nil:
 		return ""

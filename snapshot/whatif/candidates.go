@@ -1,6 +1,9 @@
 package whatif
 
-import "gaugeblock/spec"
+import (
+	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+)
 
 // Candidates are the settings that are worth a try, the default first. Those that
 // do nothing without a limit are left out where there is none.
@@ -33,8 +36,8 @@ func Candidates(limited bool) []string {
 }
 
 // CheckSettings says why settings cannot be tried, nil if they can.
-func CheckSettings(settings string) error {
-	c, err := spec.ParseConfig(settings, spec.DefaultGeometry())
+func CheckSettings(text string) error {
+	c, err := settings.Parse(text, spec.DefaultGeometry())
 	if err == nil && c.PerProcessMemoryFraction != 1 {
 		err = &HistoryError{"per_process_memory_fraction is a limit, and the device's memory is not in a snapshot: give the limit in bytes"}
 	}

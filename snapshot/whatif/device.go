@@ -1,8 +1,8 @@
 package whatif
 
 import (
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
+	"gaugeblock/spec"
 )
 
 // ChooseDevice is the device that is most worth looking at: one that ran out of

@@ -7,8 +7,10 @@ import (
 	"maps"
 	"slices"
 
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
+	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+	"gaugeblock/spec/trace"
 )
 
 // A recorded trace (docs/trace-format.md), such as the recorder of "gaugeblock record"
@@ -18,9 +20,9 @@ import (
 // FromTrace reads the history of a device from a trace, in which the allocator's own
 // events must have been recorded. What is wrong with the trace is a *spec.TraceError;
 // a *HistoryError says that it has operations that cannot be asked again.
-func FromTrace(t *spec.TraceReader, dev spec.Device) (*History, error) {
+func FromTrace(t *trace.Reader, dev spec.Device) (*History, error) {
 	header := t.Header()
-	config, err := spec.ParseConfig(header.Settings, spec.DefaultGeometry())
+	config, err := settings.Parse(header.Settings, spec.DefaultGeometry())
 	if err != nil {
 		return nil, err
 	}
@@ -55,47 +57,47 @@ func FromTrace(t *spec.TraceReader, dev spec.Device) (*History, error) {
 // traceRebuilder goes through a trace.
 type traceRebuilder struct {
 	*History
-	header   *spec.TraceHeader
+	header   *trace.Header
 	ids      map[int64]int32    // the trace's numbers to ours
 	waiting  map[spec.Ptr]int32 // freed and not yet back: the number of the free
 	allowed  uint64             // the smallest limit that was set
-	captured []spec.Op          // redirections of captures that are under way
+	captured []trace.Op         // redirections of captures that are under way
 }
 
 // ignored are operations that only a device notices, or that a limit and settings of
 // our own take the place of.
-var ignored = []spec.OpKind{
-	spec.OpBusy, spec.OpDrain, spec.OpKernel, spec.OpCopy, spec.OpWaitStream, spec.OpRecordEvent, spec.OpWaitEvent,
-	spec.OpSynchronize, spec.OpCaptureBegin, spec.OpCaptureEnd, spec.OpGraphLaunch, spec.OpGraphDestroy, spec.OpDeviceFree,
-	spec.OpRecordStream, spec.OpResetPeak, spec.OpResetAccumulated, spec.OpPeerAccess,
+var ignored = []trace.OpKind{
+	trace.OpBusy, trace.OpDrain, trace.OpKernel, trace.OpCopy, trace.OpWaitStream, trace.OpRecordEvent, trace.OpWaitEvent,
+	trace.OpSynchronize, trace.OpCaptureBegin, trace.OpCaptureEnd, trace.OpGraphLaunch, trace.OpGraphDestroy, trace.OpDeviceFree,
+	trace.OpRecordStream, trace.OpResetPeak, trace.OpResetAccumulated, trace.OpPeerAccess,
 }
 
 // repeated are operations that are asked again as they are (other.go).
-var repeated = []spec.OpKind{
-	spec.OpPoolCreate, spec.OpPoolBegin, spec.OpPoolEnd, spec.OpPoolRelease, spec.OpPoolDelete, spec.OpCheckpoint, spec.OpRestore,
+var repeated = []trace.OpKind{
+	trace.OpPoolCreate, trace.OpPoolBegin, trace.OpPoolEnd, trace.OpPoolRelease, trace.OpPoolDelete, trace.OpCheckpoint, trace.OpRestore,
 }
 
-func (r *traceRebuilder) operation(op *spec.Op) error {
-	if op.Expect.Events == nil && (op.Kind == spec.OpMalloc || op.Kind == spec.OpFree) {
+func (r *traceRebuilder) operation(op *trace.Op) error {
+	if op.Expect.Events == nil && (op.Kind == trace.OpMalloc || op.Kind == trace.OpFree) {
 		return &HistoryError{fmt.Sprintf("line %d: the trace does not say what the allocator did", op.Line)}
 	}
 	first := int32(len(r.trace))
 	r.events(op)
 	switch {
-	case op.Expect.Error != "" && op.Kind != spec.OpMalloc: // it did nothing
-	case op.Kind == spec.OpMalloc:
+	case op.Expect.Error != "" && op.Kind != trace.OpMalloc: // it did nothing
+	case op.Kind == trace.OpMalloc:
 		r.malloc(op)
-	case op.Kind == spec.OpFree:
+	case op.Kind == trace.OpFree:
 		r.free(op, first)
-	case op.Kind == spec.OpEmptyCache && op.Pool.IsDefault():
+	case op.Kind == trace.OpEmptyCache && op.Pool.IsDefault():
 		r.add(Request{Kind: EmptyCache, Entry: first})
-	case op.Kind == spec.OpEmptyCache, slices.Contains(repeated, op.Kind):
+	case op.Kind == trace.OpEmptyCache, slices.Contains(repeated, op.Kind):
 		r.repeat(op, first)
-	case op.Kind == spec.OpSetMemoryFraction:
+	case op.Kind == trace.OpSetMemoryFraction:
 		if op.Fraction < 1 && (r.allowed == 0 || op.Allowed < r.allowed) {
 			r.allowed = op.Allowed
 		}
-	case op.Kind == spec.OpConfigure:
+	case op.Kind == trace.OpConfigure:
 		r.Unknown.Reconfigured++
 	case !slices.Contains(ignored, op.Kind):
 		return &HistoryError{fmt.Sprintf("line %d: the operation %s cannot be asked again under other settings", op.Line, op.Kind)}
@@ -107,7 +109,7 @@ func (r *traceRebuilder) add(q Request) { r.Requests = append(r.Requests, q) }
 
 // events puts what the allocator did in an operation into one list, as a snapshot has
 // it, and sees what came back before it.
-func (r *traceRebuilder) events(op *spec.Op) {
+func (r *traceRebuilder) events(op *trace.Op) {
 	for _, e := range op.Expect.Events {
 		r.trace = append(r.trace, snapshot.Entry{Event: e, Context: noContext})
 		if at, waits := r.waiting[e.Addr]; waits && e.Action == spec.ActionFreeCompleted {
@@ -119,12 +121,12 @@ func (r *traceRebuilder) events(op *spec.Op) {
 
 var noContext = &snapshot.Context{}
 
-func (r *traceRebuilder) malloc(op *spec.Op) {
+func (r *traceRebuilder) malloc(op *trace.Op) {
 	q := Request{
 		Kind: Malloc, ID: r.newID(op.ID), Bytes: op.Size, Thread: op.Thread,
 		Stream: r.header.Streams[op.Stream], Entry: int32(len(r.trace) - 1),
 	}
-	if op.Expect.Error == spec.ErrorOOM {
+	if op.Expect.Error == trace.ErrorOOM {
 		q.Kind = Failing
 		r.Unknown.Failed++
 	}
@@ -144,7 +146,7 @@ func (r *traceRebuilder) newID(id int64) int32 {
 }
 
 // free reads a free; memory that did not come back at once was held by other streams.
-func (r *traceRebuilder) free(op *spec.Op, first int32) {
+func (r *traceRebuilder) free(op *trace.Op, first int32) {
 	id, known := r.ids[op.ID]
 	if !known {
 		return // what failed
@@ -167,16 +169,16 @@ func (r *traceRebuilder) free(op *spec.Op, first int32) {
 }
 
 // repeat keeps an operation as it is.
-func (r *traceRebuilder) repeat(op *spec.Op, first int32) {
+func (r *traceRebuilder) repeat(op *trace.Op, first int32) {
 	kept := *op
-	kept.Expect = spec.Expectation{}
+	kept.Expect = trace.Expectation{}
 	switch op.Kind {
-	case spec.OpPoolBegin:
-		if op.By == spec.ByCapture {
+	case trace.OpPoolBegin:
+		if op.By == trace.ByCapture {
 			r.captured = append(r.captured, kept)
 		}
-	case spec.OpPoolEnd:
-		r.captured = slices.DeleteFunc(r.captured, func(c spec.Op) bool { return c.Pool == op.Pool })
+	case trace.OpPoolEnd:
+		r.captured = slices.DeleteFunc(r.captured, func(c trace.Op) bool { return c.Pool == op.Pool })
 	}
 	r.ops = append(r.ops, repeatedOp{kept, r.header.Streams[op.Stream]})
 	r.add(Request{Kind: Other, ID: int32(len(r.ops) - 1), Entry: first})

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"gaugeblock/spec"
 	"gaugeblock/snapshot/whatif"
+	"gaugeblock/spec/trace"
 )
 
 // recordings are traces of PyTorch programs, made by gb_record.py.
@@ -16,12 +16,12 @@ const recordings = "../record/testdata/recorded"
 
 func traceHistory(t *testing.T, name string) *whatif.History {
 	t.Helper()
-	trace, err := spec.OpenTrace(filepath.Join(recordings, name+".jsonl.gz"))
+	tr, err := trace.Open(filepath.Join(recordings, name+".jsonl.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer trace.Close()
-	h, err := whatif.FromTrace(trace, 0)
+	defer tr.Close()
+	h, err := whatif.FromTrace(tr, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,11 +74,11 @@ func TestTracesThatCannotBeAskedAgain(t *testing.T) {
 		{"no events", `{"op":"malloc","id":0,"size":512}`, "line 2: the trace does not say what the allocator did"},
 		{"caching turned off", `{"op":"enable","enabled":false}`, "line 2: the operation enable cannot be asked again under other settings"},
 	} {
-		trace, err := spec.NewTraceReader(strings.NewReader(header+c.ops), "trace")
+		tr, err := trace.NewReader(strings.NewReader(header+c.ops), "trace")
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = whatif.FromTrace(trace, 0)
+		_, err = whatif.FromTrace(tr, 0)
 		var history *whatif.HistoryError
 		if !errors.As(err, &history) || err.Error() != c.message {
 			t.Errorf("%s: %v", c.what, err)

@@ -1,8 +1,9 @@
 package whatif
 
 import (
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
+	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 )
 
 // History is what a program asked of the allocator of one device, as far as it was
@@ -87,4 +88,4 @@ const (
 func (h *History) Entry(r *Request) *snapshot.Entry { return &h.trace[r.Entry] }
 
 // settings are those of the recorded run, as PYTORCH_ALLOC_CONF would have them.
-func (h *History) settings() string { return spec.FormatSettings(h.Config, spec.DefaultGeometry()) }
+func (h *History) settings() string { return settings.Format(h.Config, spec.DefaultGeometry()) }

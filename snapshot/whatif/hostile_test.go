@@ -5,9 +5,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/whatif"
+	"gaugeblock/spec"
 )
 
 // nonsense draws a snapshot that no allocator ever made: entries and segments that

@@ -4,38 +4,39 @@ import (
 	"fmt"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // The operations with pools, asked again as they were recorded.
 
 // repeatedOp is such an operation, and its stream.
 type repeatedOp struct {
-	spec.Op
+	trace.Op
 	stream spec.Stream
 }
 
 func (r *runner) other(op *repeatedOp) error {
 	switch op.Kind {
-	case spec.OpPoolCreate:
+	case trace.OpPoolCreate:
 		return r.alloc.CreatePool(0, op.Pool, spec.PoolOptions{UseOnOOM: op.UseOnOOM, NoSplit: op.NoSplit})
-	case spec.OpPoolBegin:
+	case trace.OpPoolBegin:
 		return r.alloc.BeginAllocateToPool(0, op.Pool, op.filter())
-	case spec.OpPoolEnd:
+	case trace.OpPoolEnd:
 		return r.alloc.EndAllocateToPool(0, op.Pool)
-	case spec.OpPoolRelease:
+	case trace.OpPoolRelease:
 		return r.alloc.ReleasePool(0, op.Pool)
-	case spec.OpPoolDelete:
+	case trace.OpPoolDelete:
 		if err := r.alloc.ReleasePool(0, op.Pool); err != nil {
 			return err
 		}
 		return r.alloc.EmptyPool(op.Pool)
-	case spec.OpEmptyCache:
+	case trace.OpEmptyCache:
 		return r.alloc.EmptyPool(op.Pool)
-	case spec.OpCheckpoint:
+	case trace.OpCheckpoint:
 		state, err := r.alloc.Checkpoint(0, op.Pool)
 		r.states[op.State] = state
 		return err
-	case spec.OpRestore: // what is live afterwards lies where it lay
+	case trace.OpRestore: // what is live afterwards lies where it lay
 		_, err := r.alloc.Restore(0, r.states[op.State])
 		return err
 	}
@@ -45,7 +46,7 @@ func (r *runner) other(op *repeatedOp) error {
 // filter accepts the requests that the recorded redirection accepted. No capture is
 // under way here; its stream stands for it.
 func (op *repeatedOp) filter() spec.RequestFilter {
-	if op.By == spec.ByThread {
+	if op.By == trace.ByThread {
 		return spec.ForThread(op.Thread)
 	}
 	return spec.ForStream(op.stream)

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
+	"gaugeblock/spec"
 )
 
 // Which pool a request went to is not in its entry (PyTorch up to 2.11). But the

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
+	"gaugeblock/spec"
 )
 
 // HistoryError is a snapshot that tells nothing of the past.

@@ -2,8 +2,8 @@ package whatif
 
 import (
 	"gaugeblock/model"
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
+	"gaugeblock/spec"
 )
 
 // Segments go back to the driver for two reasons: a request could not be served

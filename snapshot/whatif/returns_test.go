@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
+	"gaugeblock/spec"
 )
 
 // TestReturns has short traces, and what they show of emptied caches and of the limit.

@@ -6,8 +6,8 @@ import (
 	"github.com/tidwall/btree"
 
 	"gaugeblock/model"
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
+	"gaugeblock/spec"
 )
 
 // The trace of a program that ran for long has lost its beginning: it is a ring. But

@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gaugeblock/spec"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/whatif"
+	"gaugeblock/spec"
 )
 
 // cut takes the first entries of a trace away, as a ring does.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 	"gaugeblock/tests/replay"
 )
 
@@ -107,9 +108,9 @@ func (h *History) candidates(limited bool) []string {
 
 func sameSettings(a, b string) bool {
 	g := spec.DefaultGeometry()
-	first, err1 := spec.ParseConfig(a, g)
-	second, err2 := spec.ParseConfig(b, g)
-	return err1 == nil && err2 == nil && spec.FormatSettings(first, g) == spec.FormatSettings(second, g)
+	first, err1 := settings.Parse(a, g)
+	second, err2 := settings.Parse(b, g)
+	return err1 == nil && err2 == nil && settings.Format(first, g) == settings.Format(second, g)
 }
 
 // trial is a study under way.

@@ -110,7 +110,7 @@ func TestResults(t *testing.T) {
 
 // TestChooseDevice: one that ran out of memory comes before one that did more.
 func TestChooseDevice(t *testing.T) {
-	failed, worked := snapshotOf(t, "gpt_oom7.default.limit"), snapshot(t, "gpt_varlen.default.nolimit")
+	failed, worked := snapshotOf(t, "gpt_oom7.default.limit"), snapshotOf(t, "gpt_varlen.default.nolimit")
 	for want, order := range [][]*snapshot.File{{failed, worked}, {worked, failed}} {
 		f := &snapshot.File{Traces: [][]snapshot.Entry{order[0].Traces[0], order[1].Traces[0]}}
 		if got := whatif.ChooseDevice(f); int(got) != want {

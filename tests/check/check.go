@@ -9,6 +9,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
 
@@ -63,15 +64,15 @@ func Reader(r io.Reader, name string, o Options) (*Result, error) {
 type checker struct {
 	options  Options
 	result   Result
-	header   *spec.TraceHeader
-	roomy    *spec.TraceHeader // the same, of devices that lack no memory
-	program  *replay.Player    // performs streams, events and graphs
+	header   *trace.Header
+	roomy    *trace.Header  // the same, of devices that lack no memory
+	program  *replay.Player // performs streams, events and graphs
 	gpu      *fakegpu.GPU
 	memory   memory
 	driver   driver
 	hazards  int // that were told
 	lockstep *lockstep
-	op       *spec.Op // the present one
+	op       *trace.Op // the present one
 }
 
 // addressSpace is more than any device's addresses need. Devices here have so much
@@ -82,11 +83,11 @@ func newChecker(log source, name string, o Options) (*checker, error) {
 	h := log.Header()
 	roomy := *h
 	roomy.TotalMemory = addressSpace
-	player, err := replay.NewPlayer(&roomy, func(spec.Driver, *spec.TraceHeader) (spec.Allocator, error) {
+	player, err := replay.NewPlayer(&roomy, func(spec.Driver, *trace.Header) (spec.Allocator, error) {
 		return nobody{}, nil
 	})
 	if err != nil {
-		return nil, &spec.TraceError{File: name, Line: 1, Reason: err.Error(), Err: err}
+		return nil, &trace.Error{File: name, Line: 1, Reason: err.Error(), Err: err}
 	}
 	c := &checker{
 		options: o, result: Result{File: name, Violations: []Violation{}}, header: h, roomy: &roomy,
@@ -95,7 +96,7 @@ func newChecker(log source, name string, o Options) (*checker, error) {
 	c.driver = newDriver(c)
 	if o.Reference != nil {
 		if c.lockstep, err = newLockstep(h, o.Reference); err != nil {
-			return nil, &spec.TraceError{File: name, Line: 1, Reason: "the reference: " + err.Error(), Err: err}
+			return nil, &trace.Error{File: name, Line: 1, Reason: "the reference: " + err.Error(), Err: err}
 		}
 	}
 	return c, nil
@@ -109,7 +110,7 @@ type nobody struct {
 
 // bad makes the error of a log that makes no sense at the present operation.
 func (c *checker) bad(format string, args ...any) error {
-	return &spec.TraceError{File: c.result.File, Line: c.op.Line, Reason: fmt.Sprintf(format, args...)}
+	return &trace.Error{File: c.result.File, Line: c.op.Line, Reason: fmt.Sprintf(format, args...)}
 }
 
 func (c *checker) violation(kind Kind, format string, args ...any) {
@@ -118,7 +119,7 @@ func (c *checker) violation(kind Kind, format string, args ...any) {
 
 // operation does one again. What the driver did is done where it was: before memory is
 // given out, and after it was taken back.
-func (c *checker) operation(op *spec.Op) error {
+func (c *checker) operation(op *trace.Op) error {
 	c.op, c.roomy.Streams = op, c.header.Streams // a table may have named another one
 	if op.Kind != "" {
 		c.result.Operations++
@@ -127,14 +128,14 @@ func (c *checker) operation(op *spec.Op) error {
 	switch {
 	case op.Expect.Error != "":
 		err = c.driver.did(op)
-	case op.Kind == spec.OpMalloc:
+	case op.Kind == trace.OpMalloc:
 		if err = c.driver.did(op); err == nil {
 			err = c.give(op)
 		}
-	case op.Kind == spec.OpFree:
+	case op.Kind == trace.OpFree:
 		c.takeBack(op)
 		err = c.driver.did(op)
-	case op.Kind == spec.OpRestore:
+	case op.Kind == trace.OpRestore:
 		c.restore(op)
 		err = c.driver.did(op)
 	default:
@@ -152,7 +153,7 @@ func (c *checker) operation(op *spec.Op) error {
 // tellHazards adds what the device has noticed since the last operation.
 func (c *checker) tellHazards() {
 	switch c.op.Kind {
-	case spec.OpFree, spec.OpRecordStream, spec.OpWaitStream, spec.OpRecordEvent, spec.OpWaitEvent:
+	case trace.OpFree, trace.OpRecordStream, trace.OpWaitStream, trace.OpRecordEvent, trace.OpWaitEvent:
 		if len(c.op.Expect.Events) == 0 {
 			return
 		}

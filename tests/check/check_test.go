@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"gaugeblock/spec"
-	"gaugeblock/tests/suites/arena"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/check"
 	"gaugeblock/tests/conformance"
-	"gaugeblock/tests/suites/golden"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
+	"gaugeblock/tests/suites/arena"
+	"gaugeblock/tests/suites/golden"
 )
 
 // The command's transcripts (testdata/check in the root) show each kind of violation in a
@@ -38,14 +39,14 @@ func TestRecordedRuns(t *testing.T) {
 }
 
 // logOf performs a program and writes down what the allocator did, as a shim would.
-func logOf(t *testing.T, h spec.TraceHeader, ops []spec.Op, factory replay.Factory) string {
+func logOf(t *testing.T, h trace.Header, ops []trace.Op, factory replay.Factory) string {
 	t.Helper()
 	player, err := replay.NewPlayer(&h, factory)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	w, err := spec.NewTraceWriter(&log, h)
+	w, err := trace.NewWriter(&log, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +59,10 @@ func logOf(t *testing.T, h spec.TraceHeader, ops []spec.Op, factory replay.Facto
 				op.Expect.Events = append(op.Expect.Events, spec.Event{Action: spec.ActionFreeCompleted, Addr: p})
 			}
 		}
-		if op.Kind == spec.OpMalloc && out.Err == nil {
+		if op.Kind == trace.OpMalloc && out.Err == nil {
 			op.Expect.Addr = &out.Ptr
 		}
-		op.Expect.Error = spec.ErrorName(out.Err)
+		op.Expect.Error = trace.ErrorName(out.Err)
 		if err := w.Write(&op); err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +135,7 @@ func FuzzReader(f *testing.F) {
 		`{"op":"malloc","id":1,"size":4,"addr":2097152,"events":[["segment_map",2097152,20971522097152,0]]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		_, err := check.Reader(strings.NewReader(text), "log", check.Options{Reference: reference.New})
-		var bad *spec.TraceError
+		var bad *trace.Error
 		if err != nil && (!errors.As(err, &bad) || bad.Line < 1 || bad.File != "log") {
 			t.Errorf("the error is %v", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // csv is a log of lines of comma-separated values, as RMM's logging adaptor writes them:
@@ -25,7 +26,7 @@ type csv struct {
 	line    int
 	columns [numColumns]int // where each is in a line
 	width   int             // columns of a line
-	header  spec.TraceHeader
+	header  trace.Header
 	streams map[spec.Stream]int
 	events  []spec.Event // of driver calls that belong to the next operation
 	told    bool         // there have been driver calls
@@ -49,8 +50,8 @@ const mostStreams = 1 << 16
 func newCSV(in *bufio.Reader, name string) (*csv, error) {
 	c := &csv{
 		in: in, name: name, streams: map[spec.Stream]int{0: 0},
-		header: spec.TraceHeader{
-			Format: spec.TraceFormat, Version: spec.TraceVersion, Devices: 1,
+		header: trace.Header{
+			Format: trace.Format, Version: trace.Version, Devices: 1,
 			TotalMemory: addressSpace, Streams: []spec.Stream{0}, Geometry: spec.DefaultGeometry(),
 		},
 	}
@@ -72,12 +73,12 @@ func newCSV(in *bufio.Reader, name string) (*csv, error) {
 	return c, nil
 }
 
-func (c *csv) Header() *spec.TraceHeader { return &c.header }
+func (c *csv) Header() *trace.Header { return &c.header }
 
 func (c *csv) ended() bool { return true }
 
 func (c *csv) fail(format string, args ...any) error {
-	return &spec.TraceError{File: c.name, Line: c.line, Reason: fmt.Sprintf(format, args...)}
+	return &trace.Error{File: c.name, Line: c.line, Reason: fmt.Sprintf(format, args...)}
 }
 
 // read returns the fields of the next line.
@@ -109,7 +110,7 @@ func (c *csv) read() ([]string, error) {
 // Next reads lines up to one with an operation of the program. Those before it tell what
 // the allocator did in it. If there are such behind the last operation, an operation of
 // no kind carries them.
-func (c *csv) Next() (*spec.Op, error) {
+func (c *csv) Next() (*trace.Op, error) {
 	for !c.over {
 		fields, err := c.read()
 		if err == io.EOF {
@@ -127,11 +128,11 @@ func (c *csv) Next() (*spec.Op, error) {
 	if len(c.events) == 0 {
 		return nil, io.EOF
 	}
-	return c.carry(&spec.Op{}), nil
+	return c.carry(&trace.Op{}), nil
 }
 
 // carry gives an operation what the lines before it told.
-func (c *csv) carry(op *spec.Op) *spec.Op {
+func (c *csv) carry(op *trace.Op) *trace.Op {
 	op.Line = c.line
 	if c.told {
 		op.Expect.Events = append([]spec.Event{}, c.events...)
@@ -141,7 +142,7 @@ func (c *csv) carry(op *spec.Op) *spec.Op {
 }
 
 // row makes an operation of a line, or nil if the line only tells what the allocator did.
-func (c *csv) row(fields []string) (*spec.Op, error) {
+func (c *csv) row(fields []string) (*trace.Op, error) {
 	if len(fields) != c.width {
 		return nil, c.fail("%d fields instead of %d", len(fields), c.width)
 	}

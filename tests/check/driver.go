@@ -5,6 +5,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // driver does again what the driver did, at the addresses that it gave. A log tells of
@@ -64,7 +65,7 @@ func (d *driver) obtain(dev spec.Device, r spec.Range) error {
 }
 
 // did does what the allocator did in an operation, as far as it concerns the device.
-func (d *driver) did(op *spec.Op) error {
+func (d *driver) did(op *trace.Op) error {
 	for _, e := range op.Expect.Events {
 		if err := d.event(op, e); err != nil {
 			return err
@@ -73,7 +74,7 @@ func (d *driver) did(op *spec.Op) error {
 	return nil
 }
 
-func (d *driver) event(op *spec.Op, e spec.Event) error {
+func (d *driver) event(op *trace.Op, e spec.Event) error {
 	r := spec.Range{Ptr: e.Addr, Bytes: e.Size}
 	switch e.Action {
 	case spec.ActionSegmentAlloc, spec.ActionSegmentMap, spec.ActionSegmentFree, spec.ActionSegmentUnmap:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
 
@@ -16,7 +17,7 @@ type lockstep struct {
 	calls  bool // driver calls have been told
 }
 
-func newLockstep(h *spec.TraceHeader, factory replay.Factory) (*lockstep, error) {
+func newLockstep(h *trace.Header, factory replay.Factory) (*lockstep, error) {
 	player, err := replay.NewPlayer(h, factory)
 	if err != nil {
 		return nil, err
@@ -26,14 +27,14 @@ func newLockstep(h *spec.TraceHeader, factory replay.Factory) (*lockstep, error)
 
 // compare lets the reference do an operation too. After the first departure the two are
 // in different states, and no more is compared.
-func (c *checker) compare(op *spec.Op) {
+func (c *checker) compare(op *trace.Op) {
 	l := c.lockstep
 	if op.Kind == "" {
 		return
 	}
 	l.calls = l.calls || c.driver.told
 	out := l.player.Perform(op)
-	if op.Kind == spec.OpMalloc && op.Size > 0 && !l.calls {
+	if op.Kind == trace.OpMalloc && op.Size > 0 && !l.calls {
 		c.note("nothing is compared with the reference, since the log tells of no driver calls")
 		c.lockstep = nil
 		return
@@ -56,7 +57,7 @@ func (c *checker) leaveReference() {
 }
 
 // compareAnswers puts the first difference into words.
-func compareAnswers(op *spec.Op, out *replay.Performed) (log, reference string, same bool) {
+func compareAnswers(op *trace.Op, out *replay.Performed) (log, reference string, same bool) {
 	if op.Expect.Events != nil {
 		told, did := driverCalls(op.Expect.Events), driverCalls(out.Events)
 		for i := range max(len(told), len(did)) {
@@ -65,7 +66,7 @@ func compareAnswers(op *spec.Op, out *replay.Performed) (log, reference string, 
 			}
 		}
 	}
-	if failed := spec.ErrorName(out.Err); failed != op.Expect.Error {
+	if failed := trace.ErrorName(out.Err); failed != op.Expect.Error {
 		return outcome(op.Expect.Error), outcome(failed), false
 	}
 	if op.Expect.Addr != nil && *op.Expect.Addr != out.Ptr {

@@ -9,6 +9,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // memory is what is out, by number, and what was freed lately, so that a second free can
@@ -92,7 +93,7 @@ func (m *memory) within(r spec.Range) []*allocation {
 }
 
 // give notes what was given out.
-func (c *checker) give(op *spec.Op) error {
+func (c *checker) give(op *trace.Op) error {
 	if op.Size == 0 {
 		return nil
 	}
@@ -132,7 +133,7 @@ func (c *checker) begin(a *allocation) {
 }
 
 // takeBack notes what was freed, or says why it could not be.
-func (c *checker) takeBack(op *spec.Op) {
+func (c *checker) takeBack(op *trace.Op) {
 	a := c.memory.out[op.ID]
 	if a == nil {
 		c.misusedFree(op)
@@ -144,7 +145,7 @@ func (c *checker) takeBack(op *spec.Op) {
 	c.endLife(a)
 }
 
-func (c *checker) misusedFree(op *spec.Op) {
+func (c *checker) misusedFree(op *trace.Op) {
 	a := c.memory.freed[op.ID]
 	switch {
 	case a != nil && a.lent:
@@ -201,7 +202,7 @@ func (c *checker) forgetWaiting(ptr spec.Ptr) {
 }
 
 // restore: a pool was set back.
-func (c *checker) restore(op *spec.Op) {
+func (c *checker) restore(op *trace.Op) {
 	for _, id := range op.Freed {
 		if a := c.memory.out[id]; a != nil {
 			c.endLife(a)

@@ -6,16 +6,16 @@ import (
 	"errors"
 	"io"
 
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // source is a log that is read operation by operation. A program's operation carries in
 // Expect what the allocator did in it.
 type source interface {
-	Header() *spec.TraceHeader
+	Header() *trace.Header
 	// Next returns io.EOF behind the last operation; any other error is a
 	// *spec.TraceError.
-	Next() (*spec.Op, error)
+	Next() (*trace.Op, error)
 	// ended reports whether the log is whole: what is out at its end is left over.
 	ended() bool
 }
@@ -26,17 +26,17 @@ func open(r io.Reader, name string) (source, error) {
 	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
 		unzip, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, &spec.TraceError{File: name, Line: 1, Reason: describe(err), Err: err}
+			return nil, &trace.Error{File: name, Line: 1, Reason: describe(err), Err: err}
 		}
 		in = bufio.NewReader(unzip)
 	}
 	if first, _ := in.Peek(1); string(first) == "{" {
-		trace, err := spec.NewTraceReader(in, name)
+		tr, err := trace.NewReader(in, name)
 		if err != nil {
 			return nil, err
 		}
-		trace.TolerateMisuse()
-		return traceSource{trace}, nil
+		tr.TolerateMisuse()
+		return traceSource{tr}, nil
 	}
 	return newCSV(in, name)
 }
@@ -50,6 +50,6 @@ func describe(err error) string {
 }
 
 // traceSource is a log in the trace format (docs/trace-format.md).
-type traceSource struct{ *spec.TraceReader }
+type traceSource struct{ *trace.Reader }
 
 func (s traceSource) ended() bool { return s.End() != nil }

@@ -5,32 +5,33 @@ import (
 	"strconv"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // work does what the program asked of the device. Work completes at once here; whether
 // it comes in the right order does not depend on when it does.
-func (c *checker) work(op *spec.Op) {
+func (c *checker) work(op *trace.Op) {
 	switch op.Kind {
-	case spec.OpRecordStream:
+	case trace.OpRecordStream:
 		c.record(op)
-	case spec.OpKernel:
+	case trace.OpKernel:
 		c.launch(op)
-	case spec.OpCopy:
+	case trace.OpCopy:
 		c.copy(op)
-	case spec.OpPeerAccess:
+	case trace.OpPeerAccess:
 		c.performed(c.gpu.EnablePeerAccess(op.Device, op.Peer))
-	case spec.OpNeedMemoryCallback:
+	case trace.OpNeedMemoryCallback:
 		for _, id := range op.Frees {
 			if a := c.memory.out[id]; a != nil {
 				a.lent = true
 			}
 		}
-	case spec.OpOpenShared:
+	case trace.OpOpenShared:
 		c.memory.out[op.ID] = &allocation{id: op.ID, opened: true, line: op.Line}
-	case spec.OpCloseShared:
+	case trace.OpCloseShared:
 		delete(c.memory.out, op.ID)
-	case spec.OpWaitStream, spec.OpRecordEvent, spec.OpWaitEvent, spec.OpSynchronize,
-		spec.OpCaptureBegin, spec.OpCaptureEnd, spec.OpGraphLaunch, spec.OpGraphDestroy:
+	case trace.OpWaitStream, trace.OpRecordEvent, trace.OpWaitEvent, trace.OpSynchronize,
+		trace.OpCaptureBegin, trace.OpCaptureEnd, trace.OpGraphLaunch, trace.OpGraphDestroy:
 		c.performed(c.program.Perform(op).Err)
 	}
 }
@@ -66,7 +67,7 @@ func (c *checker) find(id int64, what string) *allocation {
 	return nil
 }
 
-func (c *checker) record(op *spec.Op) {
+func (c *checker) record(op *trace.Op) {
 	a := c.find(op.ID, "a stream was recorded for")
 	if a == nil || a.opened {
 		return
@@ -84,7 +85,7 @@ func (c *checker) record(op *spec.Op) {
 }
 
 // ranges are the parts of allocations that work touches.
-func (c *checker) ranges(of []spec.OpRange) (found []spec.Range, owners []*allocation) {
+func (c *checker) ranges(of []trace.OpRange) (found []spec.Range, owners []*allocation) {
 	for _, r := range of {
 		a := c.find(r.ID, "work touches")
 		if a == nil || a.opened {
@@ -103,14 +104,14 @@ func (c *checker) ranges(of []spec.OpRange) (found []spec.Range, owners []*alloc
 	return found, owners
 }
 
-func (c *checker) launch(op *spec.Op) {
+func (c *checker) launch(op *trace.Op) {
 	l := spec.Launch{Device: op.Device, Stream: c.stream(op.Device, op.Stream), Name: lineName(op.Name, op.Line)}
 	l.Reads, _ = c.ranges(op.Reads)
 	l.Writes, _ = c.ranges(op.Writes)
 	c.performed(c.gpu.Launch(l))
 }
 
-func (c *checker) copy(op *spec.Op) {
+func (c *checker) copy(op *trace.Op) {
 	from, source := c.ranges(op.Reads)
 	to, target := c.ranges(op.Writes)
 	if len(from) != 1 || len(to) != 1 {

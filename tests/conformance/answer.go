@@ -5,14 +5,15 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
 
 // checkAnswer holds what came of an operation against what must: what a program may
 // do succeeds, what it may not is refused, by an error of the type that the
 // contract says. Running out of memory must be true.
-func (t *Trial) checkAnswer(op *spec.Op, out *replay.Performed) *Failure {
-	got := spec.ErrorName(out.Err)
+func (t *Trial) checkAnswer(op *trace.Op, out *replay.Performed) *Failure {
+	got := trace.ErrorName(out.Err)
 	want := op.Expect.Error
 	switch {
 	case got == want || out.Skipped:
@@ -21,11 +22,11 @@ func (t *Trial) checkAnswer(op *spec.Op, out *replay.Performed) *Failure {
 		return t.fail(probeAccepted+string(op.Kind), "%s should be refused as %s, the answer is %q (%v)", op.Kind, want, got, out.Err)
 	case t.driverError(out.Err):
 		return nil
-	case got == spec.ErrorOOM && op.Kind == spec.OpMalloc:
+	case got == trace.ErrorOOM && op.Kind == trace.OpMalloc:
 		return t.checkOutOfMemory(op, out.Err)
-	case got == spec.ErrorDriver && errors.Is(out.Err, spec.ErrDriverOutOfMemory) && op.Kind == spec.OpMalloc && !t.program.enabled:
+	case got == trace.ErrorDriver && errors.Is(out.Err, spec.ErrDriverOutOfMemory) && op.Kind == trace.OpMalloc && !t.program.enabled:
 		return nil // uncached: straight from the driver
-	case got == spec.ErrorInvalidState && t.mayStillBeUsed(op):
+	case got == trace.ErrorInvalidState && t.mayStillBeUsed(op):
 		return nil
 	}
 	return t.fail("legal "+string(op.Kind)+" refused", "%s failed: %v", op.Kind, out.Err)
@@ -34,19 +35,19 @@ func (t *Trial) checkAnswer(op *spec.Op, out *replay.Performed) *Failure {
 // mayStillBeUsed: a pool whose memory other streams have used can be neither noted
 // nor set back as long as they may still do so. Nor can it be set back when one of
 // its segments has gone, which happens to free oversize blocks of any pool.
-func (t *Trial) mayStillBeUsed(op *spec.Op) bool {
+func (t *Trial) mayStillBeUsed(op *trace.Op) bool {
 	switch op.Kind {
-	case spec.OpCheckpoint:
+	case trace.OpCheckpoint:
 		return t.program.pool(op.Device, op.Pool).used
-	case spec.OpRestore:
+	case trace.OpRestore:
 		return t.program.pool(op.Device, op.Pool).used || t.splitLimited()
 	}
 	return false
 }
 
 // checkGiven looks at the pointer of a request.
-func (t *Trial) checkGiven(op *spec.Op, out *replay.Performed) *Failure {
-	if op.Kind != spec.OpMalloc || out.Err != nil {
+func (t *Trial) checkGiven(op *trace.Op, out *replay.Performed) *Failure {
+	if op.Kind != trace.OpMalloc || out.Err != nil {
 		return nil
 	}
 	if (out.Ptr == 0) != (op.Size == 0) {
@@ -73,7 +74,7 @@ func (t *Trial) alignment() uint64 {
 // than what is missing, so there it cannot be told from the figures. And while
 // requests are redirected, oversize blocks that were released and did not suffice
 // are not made use of.
-func (t *Trial) checkOutOfMemory(op *spec.Op, err error) *Failure {
+func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 	var oom *spec.OutOfMemoryError
 	if !errors.As(err, &oom) {
 		return t.fail("out of memory", "the error is no *spec.OutOfMemoryError: %v", err)
@@ -125,7 +126,7 @@ func (t *Trial) expandable() bool {
 // checkDelta compares what an allocator says a restore changed with what was out in
 // the pool before, all of which it frees, and what was saved, all of which it
 // creates. The program has not taken note of the restore yet.
-func (t *Trial) checkDelta(op *spec.Op, out *replay.Performed) *Failure {
+func (t *Trial) checkDelta(op *trace.Op, out *replay.Performed) *Failure {
 	saved := t.program.states[op.State]
 	var freed, created []spec.Ptr
 	for _, m := range t.program.memory {

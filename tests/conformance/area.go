@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // An Area is a kind of program: the operations it is made of, in which proportions,
@@ -25,13 +26,13 @@ type Area struct {
 	Pools      bool     // single pools may be emptied
 
 	Kinds  []Share
-	Misuse []spec.OpKind
+	Misuse []trace.OpKind
 	Labels []Label // must be met
 }
 
 // Share is how often a kind of operation occurs, relative to the others.
 type Share struct {
-	Kind   spec.OpKind
+	Kind   trace.OpKind
 	Weight int
 }
 
@@ -49,23 +50,23 @@ func (a *Area) Required() []Label {
 }
 
 // has reports whether programs of the area have operations of the kind.
-func (a *Area) has(kind spec.OpKind) bool {
+func (a *Area) has(kind trace.OpKind) bool {
 	return slices.ContainsFunc(a.Kinds, func(s Share) bool { return s.Kind == kind })
 }
 
 // draw makes up where a program runs: half of them on a device that waits as
 // hardware does, half on one whose streams only the program drains, so that they are
 // held up for longer.
-func (a *Area) draw(c Choices, seed uint64) spec.TraceHeader {
+func (a *Area) draw(c Choices, seed uint64) trace.Header {
 	h := a.header(seed, pick(c, a.Settings))
 	h.Waits = chance(c, 2)
 	return h
 }
 
 // header is the first line of the traces of the area's programs.
-func (a *Area) header(seed uint64, settings string) spec.TraceHeader {
-	h := spec.TraceHeader{
-		Format: spec.TraceFormat, Version: spec.TraceVersion,
+func (a *Area) header(seed uint64, settings string) trace.Header {
+	h := trace.Header{
+		Format: trace.Format, Version: trace.Version,
 		Source: "gaugeblock conformance", DeviceName: "fake",
 		Devices: a.Devices, TotalMemory: a.Memory, Settings: settings,
 		Family: a.Name, Seed: int64(seed),

@@ -1,12 +1,15 @@
 package conformance
 
-import "gaugeblock/spec"
+import (
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
 
 // Every area asks for memory and gives it back, on several streams.
 func basics(more ...Share) []Share {
 	return append([]Share{
-		{spec.OpMalloc, 40}, {spec.OpFree, 25}, {spec.OpRecordStream, 8},
-		{spec.OpBusy, 3}, {spec.OpDrain, 5}, {spec.OpKernel, 20}, {spec.OpEmptyCache, 1}, {spec.OpWaitStream, 5},
+		{trace.OpMalloc, 40}, {trace.OpFree, 25}, {trace.OpRecordStream, 8},
+		{trace.OpBusy, 3}, {trace.OpDrain, 5}, {trace.OpKernel, 20}, {trace.OpEmptyCache, 1}, {trace.OpWaitStream, 5},
 	}, more...)
 }
 
@@ -14,13 +17,13 @@ var (
 	cacheLabels = []Label{HitWhole, HitSplit, MissWhole, MissSplit, MergeNone, MergeLeft, MergeRight, MergeBoth}
 	eventLabels = []Label{EventHeldBack, EventCompleted}
 	poolShares  = []Share{
-		{spec.OpPoolCreate, 2}, {spec.OpPoolBegin, 5}, {spec.OpPoolEnd, 4},
-		{spec.OpPoolRelease, 1}, {spec.OpPoolDelete, 2},
+		{trace.OpPoolCreate, 2}, {trace.OpPoolBegin, 5}, {trace.OpPoolEnd, 4},
+		{trace.OpPoolRelease, 1}, {trace.OpPoolDelete, 2},
 	}
-	poolMisuse = []spec.OpKind{spec.OpPoolEnd, spec.OpPoolBegin, spec.OpPoolRelease, spec.OpPoolCreate, spec.OpCheckpoint}
+	poolMisuse = []trace.OpKind{trace.OpPoolEnd, trace.OpPoolBegin, trace.OpPoolRelease, trace.OpPoolCreate, trace.OpCheckpoint}
 	captures   = []Share{
-		{spec.OpCaptureBegin, 4}, {spec.OpCaptureEnd, 5}, {spec.OpWaitStream, 8},
-		{spec.OpGraphLaunch, 12}, {spec.OpGraphDestroy, 1}, {spec.OpSynchronize, 3},
+		{trace.OpCaptureBegin, 4}, {trace.OpCaptureEnd, 5}, {trace.OpWaitStream, 8},
+		{trace.OpGraphLaunch, 12}, {trace.OpGraphDestroy, 1}, {trace.OpSynchronize, 3},
 	}
 	// Neither has an effect on what the others do to each other.
 	roundings = []string{"", "roundup_power2_divisions:4", "roundup_power2_divisions:[1:2,8:4,>:8]"}
@@ -31,15 +34,15 @@ var areas = []Area{
 		Name: "core", What: "malloc, free and record_stream on five streams, with work that is slow",
 		Devices: 1, Streams: 4, Memory: 256 * spec.MiB, Live: 40,
 		Settings: append([]string{"large_segment_size_mb:32", "release_lock_on_cudamalloc:True"}, roundings...),
-		Kinds:    basics(Share{spec.OpResetPeak, 1}, Share{spec.OpResetAccumulated, 1}),
+		Kinds:    basics(Share{trace.OpResetPeak, 1}, Share{trace.OpResetAccumulated, 1}),
 		Labels:   concat(cacheLabels, eventLabels, []Label{Retry, OutOfMemory, TooLarge, Waited}),
 	},
 	{
 		Name: "streams", What: "streams that wait for each other, events, copies",
 		Devices: 1, Streams: 4, Memory: spec.GiB, Live: 30,
 		Settings: []string{""},
-		Kinds: basics(Share{spec.OpWaitStream, 6}, Share{spec.OpRecordEvent, 4}, Share{spec.OpWaitEvent, 4},
-			Share{spec.OpSynchronize, 3}, Share{spec.OpCopy, 6}),
+		Kinds: basics(Share{trace.OpWaitStream, 6}, Share{trace.OpRecordEvent, 4}, Share{trace.OpWaitEvent, 4},
+			Share{trace.OpSynchronize, 3}, Share{trace.OpCopy, 6}),
 		Labels: eventLabels,
 	},
 	{
@@ -52,9 +55,9 @@ var areas = []Area{
 			"roundup_power2_divisions:8", "large_segment_size_mb:12,max_split_size_mb:12", "release_lock_on_cudamalloc:True", "",
 		},
 		Sizes: []uint64{12 * spec.MiB, 24 * spec.MiB, 30 * spec.MiB, 40 * spec.MiB, 50 * spec.MiB, 60 * spec.MiB},
-		Kinds: basics(Share{spec.OpSetMemoryFraction, 3}, Share{spec.OpConfigure, 2}, Share{spec.OpDeviceFree, 2},
-			Share{spec.OpNeedMemoryCallback, 2}, Share{spec.OpEnable, 1}),
-		Misuse: []spec.OpKind{spec.OpSetMemoryFraction},
+		Kinds: basics(Share{trace.OpSetMemoryFraction, 3}, Share{trace.OpConfigure, 2}, Share{trace.OpDeviceFree, 2},
+			Share{trace.OpNeedMemoryCallback, 2}, Share{trace.OpEnable, 1}),
+		Misuse: []trace.OpKind{trace.OpSetMemoryFraction},
 		Labels: []Label{FitRefused, Collected, OversizeGiven, Retry, OutOfMemory, CallbackFreed, Uncached},
 	},
 	{
@@ -66,15 +69,15 @@ var areas = []Area{
 			"expandable_segments:True,max_split_size_mb:32", "expandable_segments:True,garbage_collection_threshold:0.5",
 			"expandable_segments:True,large_segment_size_mb:32",
 		},
-		Kinds: basics(Share{spec.OpConfigure, 1}, Share{spec.OpSetMemoryFraction, 2}, Share{spec.OpDeviceFree, 1},
-			Share{spec.OpEmptyCache, 3}),
+		Kinds: basics(Share{trace.OpConfigure, 1}, Share{trace.OpSetMemoryFraction, 2}, Share{trace.OpDeviceFree, 1},
+			Share{trace.OpEmptyCache, 3}),
 		Labels: []Label{Mapped, Grown, Unmapped, UnmapPartial, SegmentDropped, OutOfMemory, EventHeldBack, MissSplit, Waited},
 	},
 	{
 		Name: "pools", What: "private pools, by stream and by thread, as overflow and without splitting",
 		Devices: 1, Streams: 3, Threads: 3, Memory: 512 * spec.MiB, Live: 40, Marks: true, Pools: true,
 		Settings: []string{"", "expandable_segments:True", "max_split_size_mb:20"},
-		Kinds:    basics(concat(poolShares, []Share{{spec.OpSetMemoryFraction, 1}})...),
+		Kinds:    basics(concat(poolShares, []Share{{trace.OpSetMemoryFraction, 1}})...),
 		Misuse:   poolMisuse,
 		Labels:   []Label{FromPool, PoolEmptied, PoolForgotten, Overflow, NoSplitWhole, HitSplit, MergeBoth},
 	},
@@ -86,15 +89,15 @@ var areas = []Area{
 			"expandable_segments:True", "expandable_segments:True,graph_capture_record_stream_reuse:True",
 			"max_split_size_mb:20", "max_split_size_mb:30,graph_capture_record_stream_reuse:True",
 		},
-		Kinds:  basics(concat(poolShares, captures, []Share{{spec.OpKernel, 16}, {spec.OpRecordStream, 12}, {spec.OpRecordEvent, 3}, {spec.OpWaitEvent, 3}, {spec.OpEmptyCache, 3}, {spec.OpPoolRelease, 3}})...),
-		Misuse: []spec.OpKind{spec.OpPoolEnd, spec.OpPoolBegin},
+		Kinds:  basics(concat(poolShares, captures, []Share{{trace.OpKernel, 16}, {trace.OpRecordStream, 12}, {trace.OpRecordEvent, 3}, {trace.OpWaitEvent, 3}, {trace.OpEmptyCache, 3}, {trace.OpPoolRelease, 3}})...),
+		Misuse: []trace.OpKind{trace.OpPoolEnd, trace.OpPoolBegin},
 		Labels: []Label{FromPool, MallocCaptured, FreeDeferred, DeferredHeld, DeferredFreed, ReusedInGraph, Waited},
 	},
 	{
 		Name: "checkpoint", What: "pools that are noted and set back",
 		Devices: 1, Streams: 2, Threads: 2, Memory: 512 * spec.MiB, Live: 40,
 		Settings: []string{"", "expandable_segments:True", "roundup_power2_divisions:8", "max_split_size_mb:20"},
-		Kinds:    basics(concat(poolShares, []Share{{spec.OpCheckpoint, 6}, {spec.OpRestore, 6}, {spec.OpPoolBegin, 6}})...),
+		Kinds:    basics(concat(poolShares, []Share{{trace.OpCheckpoint, 6}, {trace.OpRestore, 6}, {trace.OpPoolBegin, 6}})...),
 		Misuse:   poolMisuse,
 		Labels:   []Label{RestoreFreed, RestoreCreated, FromPool},
 	},
@@ -102,15 +105,15 @@ var areas = []Area{
 		Name: "sharing", What: "memory that another process opens",
 		Devices: 2, Streams: 1, Memory: 512 * spec.MiB, Live: 25,
 		Settings: []string{"", "expandable_segments:True"},
-		Kinds:    basics(Share{spec.OpShare, 2}, Share{spec.OpOpenShared, 5}, Share{spec.OpCloseShared, 4}),
+		Kinds:    basics(Share{trace.OpShare, 2}, Share{trace.OpOpenShared, 5}, Share{trace.OpCloseShared, 4}),
 	},
 	{
 		Name: "devices", What: "three devices that reach each other's memory",
 		Devices: 3, Streams: 2, Memory: 256 * spec.MiB, Live: 40,
 		Settings: []string{"", "expandable_segments:True"},
-		Kinds: basics(Share{spec.OpPeerAccess, 2}, Share{spec.OpCopy, 8}, Share{spec.OpRecordEvent, 3}, Share{spec.OpWaitEvent, 3},
-			Share{spec.OpSetMemoryFraction, 1}),
-		Misuse: []spec.OpKind{spec.OpPeerAccess},
+		Kinds: basics(Share{trace.OpPeerAccess, 2}, Share{trace.OpCopy, 8}, Share{trace.OpRecordEvent, 3}, Share{trace.OpWaitEvent, 3},
+			Share{trace.OpSetMemoryFraction, 1}),
+		Misuse: []trace.OpKind{trace.OpPeerAccess},
 		Labels: eventLabels,
 	},
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // bestFit is what a reader of docs/conformance.md might write: best fit with splitting
@@ -38,7 +39,7 @@ type use struct {
 	stream spec.Stream
 }
 
-func newBestFit(driver spec.Driver, _ *spec.TraceHeader) (spec.Allocator, error) {
+func newBestFit(driver spec.Driver, _ *trace.Header) (spec.Allocator, error) {
 	return &bestFit{driver: driver}, nil
 }
 

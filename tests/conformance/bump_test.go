@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // bump is the simplest allocator there is: it cuts what the driver gives from the front,
@@ -26,7 +27,7 @@ type bumpPiece struct {
 	out    int    // allocations
 }
 
-func newBump(driver spec.Driver, _ *spec.TraceHeader) (spec.Allocator, error) {
+func newBump(driver spec.Driver, _ *trace.Header) (spec.Allocator, error) {
 	return &bump{driver: driver, out: map[spec.Ptr]*bumpPiece{}}, nil
 }
 

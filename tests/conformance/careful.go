@@ -3,7 +3,7 @@ package conformance
 import (
 	"slices"
 
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // A careful program. The device finds hazards (fakegpu.Hazard): work on memory that
@@ -162,8 +162,8 @@ func (p *Program) givenIn(k *captureState) (list []*memory) {
 }
 
 // ranges lists the allocations that an operation names.
-func (p *Program) ranges(op *spec.Op) (list []*memory) {
-	for _, side := range [][]spec.OpRange{op.Reads, op.Writes} {
+func (p *Program) ranges(op *trace.Op) (list []*memory) {
+	for _, side := range [][]trace.OpRange{op.Reads, op.Writes} {
 		for _, r := range side {
 			list = append(list, p.find(r.ID))
 		}

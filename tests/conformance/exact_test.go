@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/conformance"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
@@ -97,7 +98,7 @@ func TestExactCompares(t *testing.T) {
 // closing makes the reference with something around it, of which nothing is seen but
 // spec.Allocator and Close.
 func closing(around func(spec.Allocator) spec.Allocator) replay.Factory {
-	return func(driver spec.Driver, h *spec.TraceHeader) (spec.Allocator, error) {
+	return func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		a, err := reference.New(driver, h)
 		if err != nil {
 			return nil, err

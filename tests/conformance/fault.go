@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/fakegpu"
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // Faults: a program is run once as it is, and then again and again, each time with
@@ -66,9 +66,9 @@ func (a *Area) RunFaults(seed uint64, length, most int, o Options) Result {
 }
 
 // runFault runs a known program with one failure.
-func (a *Area) runFault(h spec.TraceHeader, seed uint64, fault spec.FaultSpec, ops []spec.Op, o Options) Result {
+func (a *Area) runFault(h trace.Header, seed uint64, fault trace.FaultSpec, ops []trace.Op, o Options) Result {
 	if fault.Error != sticky {
-		r := a.replayOps(h, seed, slices.Concat([]spec.Op{{Kind: spec.OpFault, Fault: fault}}, ops), o)
+		r := a.replayOps(h, seed, slices.Concat([]trace.Op{{Kind: trace.OpFault, Fault: fault}}, ops), o)
 		r.Labels["fault "+Label(fault.Call)]++
 		return r
 	}
@@ -96,19 +96,19 @@ func (a *Area) runFault(h spec.TraceHeader, seed uint64, fault spec.FaultSpec, o
 }
 
 // possibleFaults lists the failures of every call that was made in between.
-func possibleFaults(before, after []fakegpu.CallCount) []spec.FaultSpec {
+func possibleFaults(before, after []fakegpu.CallCount) []trace.FaultSpec {
 	earlier := map[string]uint64{}
 	for _, c := range before {
 		earlier[c.Call] = c.Count
 	}
-	var faults []spec.FaultSpec
+	var faults []trace.FaultSpec
 	for _, c := range after {
 		if slices.Contains(programsCalls, c.Call) {
 			continue
 		}
 		for nth := range int(c.Count - earlier[c.Call]) {
 			for _, name := range failuresOf(c.Call) {
-				faults = append(faults, spec.FaultSpec{Call: c.Call, Nth: nth + 1, Error: name})
+				faults = append(faults, trace.FaultSpec{Call: c.Call, Nth: nth + 1, Error: name})
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // A Generator makes up the operations of a program, one at a time: of a kind that
@@ -30,7 +31,7 @@ func newGenerator(c Choices, p *Program, area *Area) *Generator {
 }
 
 // Next is the next operation. It is prepared.
-func (g *Generator) Next() spec.Op {
+func (g *Generator) Next() trace.Op {
 	const attempts = 50
 	for range attempts {
 		op := g.propose()
@@ -43,8 +44,8 @@ func (g *Generator) Next() spec.Op {
 
 // fallback is what a program can do whatever has happened. A capture that was begun
 // has to be redirected first.
-func (g *Generator) fallback() spec.Op {
-	op := spec.Op{Kind: spec.OpResetPeak}
+func (g *Generator) fallback() trace.Op {
+	op := trace.Op{Kind: trace.OpResetPeak}
 	if k := g.program.orphan; k != nil {
 		op = g.redirection(k)
 	}
@@ -53,14 +54,14 @@ func (g *Generator) fallback() spec.Op {
 }
 
 // redirection diverts the requests of a capture to a new pool.
-func (g *Generator) redirection(k *captureState) spec.Op {
-	return spec.Op{
-		Kind: spec.OpPoolBegin, Device: k.device, Stream: g.program.streams[k.origin].index,
-		By: spec.ByCapture, Pool: spec.PoolID{Capture: uint64(max(g.program.poolIDs, 1))},
+func (g *Generator) redirection(k *captureState) trace.Op {
+	return trace.Op{
+		Kind: trace.OpPoolBegin, Device: k.device, Stream: g.program.streams[k.origin].index,
+		By: trace.ByCapture, Pool: spec.PoolID{Capture: uint64(max(g.program.poolIDs, 1))},
 	}
 }
 
-func (g *Generator) propose() spec.Op {
+func (g *Generator) propose() trace.Op {
 	if g.program.orphan != nil {
 		return g.redirection(g.program.orphan)
 	}
@@ -68,7 +69,7 @@ func (g *Generator) propose() spec.Op {
 		kind := pick(g, g.area.Misuse)
 		op := misuses[kind].propose(g)
 		op.Kind, op.Device, op.Expect.Error = kind, g.device(), misuses[kind].answer
-		if kind == spec.OpPeerAccess {
+		if kind == trace.OpPeerAccess {
 			op.Peer = op.Device
 		}
 		return op
@@ -85,9 +86,9 @@ func (g *Generator) propose() spec.Op {
 
 // kind draws one in the area's proportions. A program that holds much frees more
 // than it asks for.
-func (g *Generator) kind() spec.OpKind {
+func (g *Generator) kind() trace.OpKind {
 	if len(g.program.memory) > g.area.Live && !chance(g, 4) {
-		return spec.OpFree
+		return trace.OpFree
 	}
 	n := g.Intn(g.weights)
 	at := slices.IndexFunc(g.area.Kinds, func(k Share) bool {
@@ -100,16 +101,16 @@ func (g *Generator) kind() spec.OpKind {
 func (g *Generator) device() spec.Device { return spec.Device(g.Intn(g.program.header.Devices)) }
 
 // on draws a stream and the device that it is of.
-func (g *Generator) on() spec.Op {
+func (g *Generator) on() trace.Op {
 	s := &g.program.streams[g.Intn(len(g.program.streams))]
-	return spec.Op{Device: s.device, Stream: s.index}
+	return trace.Op{Device: s.device, Stream: s.index}
 }
 
 // onCaptured is a stream that is being captured, every other time if any is.
-func (g *Generator) onCaptured() spec.Op {
+func (g *Generator) onCaptured() trace.Op {
 	if k := g.program.captures; len(k) > 0 && chance(g, 2) {
 		s := &g.program.streams[pick(g, pick(g, k).members)]
-		return spec.Op{Device: s.device, Stream: s.index}
+		return trace.Op{Device: s.device, Stream: s.index}
 	}
 	return g.on()
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
 
@@ -68,7 +69,7 @@ type kit struct {
 	operations int
 	seed       uint64
 	settings   []string
-	without    []spec.OpKind
+	without    []trace.OpKind
 	trusting   bool
 	align      uint64
 	traces     string

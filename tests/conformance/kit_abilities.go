@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/invariant"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
 
@@ -18,7 +20,7 @@ import (
 type ability struct {
 	name  string
 	has   func(spec.Allocator) bool
-	kinds []spec.OpKind // that need it
+	kinds []trace.OpKind // that need it
 }
 
 func implements[T any](a spec.Allocator) bool {
@@ -27,23 +29,23 @@ func implements[T any](a spec.Allocator) bool {
 }
 
 var abilities = []ability{
-	{"MemoryLimiter", implements[spec.MemoryLimiter], []spec.OpKind{spec.OpSetMemoryFraction}},
-	{"Configurer", implements[spec.Configurer], []spec.OpKind{spec.OpConfigure}},
-	{"StatsResetter", implements[spec.StatsResetter], []spec.OpKind{spec.OpResetPeak, spec.OpResetAccumulated}},
-	{"Toggler", implements[spec.Toggler], []spec.OpKind{spec.OpEnable}},
-	{"Observable", implements[spec.Observable], []spec.OpKind{spec.OpNeedMemoryCallback}},
-	{"PrivatePools", implements[spec.PrivatePools], []spec.OpKind{
-		spec.OpPoolCreate, spec.OpPoolBegin, spec.OpPoolEnd, spec.OpPoolRelease, spec.OpPoolDelete,
-		spec.OpCaptureBegin, spec.OpCaptureEnd, spec.OpGraphLaunch, spec.OpGraphDestroy,
+	{"MemoryLimiter", implements[spec.MemoryLimiter], []trace.OpKind{trace.OpSetMemoryFraction}},
+	{"Configurer", implements[spec.Configurer], []trace.OpKind{trace.OpConfigure}},
+	{"StatsResetter", implements[spec.StatsResetter], []trace.OpKind{trace.OpResetPeak, trace.OpResetAccumulated}},
+	{"Toggler", implements[spec.Toggler], []trace.OpKind{trace.OpEnable}},
+	{"Observable", implements[spec.Observable], []trace.OpKind{trace.OpNeedMemoryCallback}},
+	{"PrivatePools", implements[spec.PrivatePools], []trace.OpKind{
+		trace.OpPoolCreate, trace.OpPoolBegin, trace.OpPoolEnd, trace.OpPoolRelease, trace.OpPoolDelete,
+		trace.OpCaptureBegin, trace.OpCaptureEnd, trace.OpGraphLaunch, trace.OpGraphDestroy,
 	}},
-	{"Checkpointer", implements[spec.Checkpointer], []spec.OpKind{spec.OpCheckpoint, spec.OpRestore}},
-	{"PeerAllocator", implements[spec.PeerAllocator], []spec.OpKind{spec.OpPeerAccess}},
-	{"SharedMemory", implements[spec.SharedMemory], []spec.OpKind{spec.OpShare, spec.OpOpenShared, spec.OpCloseShared}},
+	{"Checkpointer", implements[spec.Checkpointer], []trace.OpKind{trace.OpCheckpoint, trace.OpRestore}},
+	{"PeerAllocator", implements[spec.PeerAllocator], []trace.OpKind{trace.OpPeerAccess}},
+	{"SharedMemory", implements[spec.SharedMemory], []trace.OpKind{trace.OpShare, trace.OpOpenShared, trace.OpCloseShared}},
 }
 
 // essential is what an area is about, where that needs an ability.
-var essential = map[string]spec.OpKind{
-	"pools": spec.OpPoolBegin, "capture": spec.OpCaptureBegin, "checkpoint": spec.OpRestore, "sharing": spec.OpShare,
+var essential = map[string]trace.OpKind{
+	"pools": trace.OpPoolBegin, "capture": trace.OpCaptureBegin, "checkpoint": trace.OpRestore, "sharing": trace.OpShare,
 }
 
 // discover makes an allocator, asks it what it can do, and lists the areas to search.
@@ -60,9 +62,9 @@ func (k *kit) discover() error {
 			k.report.Lacks = append(k.report.Lacks, able.name)
 		}
 	}
-	for _, op := range []spec.Op{
-		{Kind: spec.OpMalloc, ID: 0, Size: 512},
-		{Kind: spec.OpRecordStream, ID: 0, Stream: 1},
+	for _, op := range []trace.Op{
+		{Kind: trace.OpMalloc, ID: 0, Size: 512},
+		{Kind: trace.OpRecordStream, ID: 0, Stream: 1},
 	} {
 		if out := player.Perform(&op); errors.Is(out.Err, spec.ErrNotSupported) {
 			k.without = append(k.without, op.Kind)
@@ -86,18 +88,18 @@ func (k *kit) discover() error {
 
 // lookAround lists the invariants that cannot be seen.
 func (k *kit) lookAround(a spec.Allocator) error {
-	o, err := spec.Observe(a, spec.DefaultGeometry(), 1)
+	o, err := invariant.Observe(a, spec.DefaultGeometry(), 1)
 	if err != nil {
 		return fmt.Errorf("the allocator cannot be observed: %w", err)
 	}
-	o.History, o.Driver = spec.NewHistory(), []spec.DriverFigures{}
+	o.History, o.Driver = invariant.NewHistory(), []invariant.DriverFigures{}
 	seen := o.Sources()
 	if implements[spec.Checkpointer](a) {
-		seen |= spec.FromRestore
+		seen |= invariant.FromRestore
 	}
-	for _, inv := range spec.Invariants() {
+	for _, inv := range invariant.All() {
 		rule := ofInvariant(inv)
-		if rule.Level <= k.level && !slices.ContainsFunc(inv.Seen, func(need spec.Sources) bool { return seen&need == need }) {
+		if rule.Level <= k.level && !slices.ContainsFunc(inv.Seen, func(need invariant.Sources) bool { return seen&need == need }) {
 			k.report.Unseen = append(k.report.Unseen, fmt.Sprintf("%s (from: %s)", inv.Name, inv.Seen[0]))
 		}
 	}
@@ -106,7 +108,7 @@ func (k *kit) lookAround(a spec.Allocator) error {
 
 // fit makes of an area what the allocator can do of it.
 func (k *kit) fit(area *Area) error {
-	lacks := func(kind spec.OpKind) bool { return slices.Contains(k.without, kind) }
+	lacks := func(kind trace.OpKind) bool { return slices.Contains(k.without, kind) }
 	if kind, about := essential[area.Name]; about && lacks(kind) {
 		k.report.LeftOut = append(k.report.LeftOut, area.Name)
 		return nil

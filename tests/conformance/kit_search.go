@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // faultsEvery: of so many programs one is run with failing driver calls, so many of
@@ -41,7 +41,7 @@ func (k *kit) program(area *Area, seed uint64, number int) Result {
 	o := k.options(area)
 	if len(area.Misuse) > 0 {
 		careful := *area
-		careful.Misuse = slices.DeleteFunc(slices.Clone(area.Misuse), func(kind spec.OpKind) bool {
+		careful.Misuse = slices.DeleteFunc(slices.Clone(area.Misuse), func(kind trace.OpKind) bool {
 			return k.found(probeAccepted + string(kind))
 		})
 		area = &careful

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/conformance"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
@@ -168,7 +169,7 @@ func (o odd) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) error {
 // changed makes an allocator by changing another one, of which nothing but
 // spec.Allocator is seen.
 func changed[T spec.Allocator](make replay.Factory, change func(spec.Allocator) T) replay.Factory {
-	return func(driver spec.Driver, h *spec.TraceHeader) (spec.Allocator, error) {
+	return func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		a, err := make(driver, h)
 		return change(struct{ spec.Allocator }{a}), err
 	}
@@ -214,7 +215,7 @@ func TestNoExamination(t *testing.T) {
 		want    string
 	}{
 		{"nothing to compare with", reference.New, conformance.Exact, "conformance: level exact needs to know what to compare with: see Against"},
-		{"cannot be made", func(spec.Driver, *spec.TraceHeader) (spec.Allocator, error) { return nil, errors.New("no") }, conformance.Safe, "the allocator cannot be made: no"},
+		{"cannot be made", func(spec.Driver, *trace.Header) (spec.Allocator, error) { return nil, errors.New("no") }, conformance.Safe, "the allocator cannot be made: no"},
 		{"does not know what it holds", changed(reference.New, func(a spec.Allocator) blind { return blind{a} }), conformance.Safe, "the allocator cannot be observed: observe: device 0: cannot see"},
 	} {
 		if _, err := conformance.Examine(test.factory, test.level); err == nil || err.Error() != test.want {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
 
@@ -54,7 +55,7 @@ func (c Coverage) String() string {
 
 // observed is an operation with what was seen before and after it.
 type observed struct {
-	op         *spec.Op
+	op         *trace.Op
 	out        *replay.Performed
 	before     *picture // of the operation's device
 	now        *picture
@@ -77,7 +78,7 @@ func (o *observed) count(a spec.Action) int {
 }
 
 func (o *observed) malloc() bool {
-	return o.op.Kind == spec.OpMalloc && o.out.Err == nil && o.out.Ptr != 0
+	return o.op.Kind == trace.OpMalloc && o.out.Err == nil && o.out.Ptr != 0
 }
 
 // hit: served without asking the driver for anything, or giving it anything.
@@ -99,7 +100,7 @@ func (o *observed) more() int { return len(o.now.blocks) - len(o.before.blocks) 
 // freedOne is where the block was whose free an operation requested and completed,
 // if that is all that it did.
 func (o *observed) freedOne() (at spec.Ptr, ok bool) {
-	if o.op.Kind != spec.OpFree || len(o.out.Events) != 2 || o.out.Events[1].Action != spec.ActionFreeCompleted {
+	if o.op.Kind != trace.OpFree || len(o.out.Events) != 2 || o.out.Events[1].Action != spec.ActionFreeCompleted {
 		return 0, false
 	}
 	return o.out.Events[1].Addr, true
@@ -142,7 +143,7 @@ func (o *observed) mapped() (before, now uint64) {
 }
 
 // cover counts what the operation met.
-func (t *Trial) cover(op *spec.Op, out *replay.Performed, captured bool) {
+func (t *Trial) cover(op *trace.Op, out *replay.Performed, captured bool) {
 	if out.Skipped {
 		return
 	}
@@ -155,7 +156,7 @@ func (t *Trial) cover(op *spec.Op, out *replay.Performed, captured bool) {
 		op: op, out: out, before: &t.before[op.Device], now: &t.now[op.Device],
 		captured: captured, redirected: t.program.redirected(op.Device), waited: len(t.drained) > 0,
 	}
-	if op.Kind == spec.OpMalloc {
+	if op.Kind == trace.OpMalloc {
 		o.diverted = t.program.diverted(op) != nil
 	}
 	if configurer, able := t.player.Allocator().(spec.Configurer); able {

@@ -1,6 +1,9 @@
 package conformance
 
-import "gaugeblock/spec"
+import (
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
 
 // The labels, and how each is told from what is seen.
 const (
@@ -63,11 +66,11 @@ var labelRules = []labelRule{
 	{MergeBoth, func(o *observed) bool { return o.merged(2, true) }},
 	{FitRefused, (*observed).refusedFit},
 	{Collected, func(o *observed) bool {
-		return o.op.Kind == spec.OpMalloc && o.count(spec.ActionSegmentFree) > 0 && o.retries() == 0 &&
+		return o.op.Kind == trace.OpMalloc && o.count(spec.ActionSegmentFree) > 0 && o.retries() == 0 &&
 			o.config.GarbageCollectionThreshold > 0 && o.config.MaxSplitSize == spec.Unlimited
 	}},
 	{OversizeGiven, func(o *observed) bool {
-		return o.op.Kind == spec.OpMalloc && o.count(spec.ActionSegmentFree) > 0 && o.retries() == 0 &&
+		return o.op.Kind == trace.OpMalloc && o.count(spec.ActionSegmentFree) > 0 && o.retries() == 0 &&
 			o.config.GarbageCollectionThreshold == 0 && o.config.MaxSplitSize != spec.Unlimited
 	}},
 	{Retry, func(o *observed) bool { return o.malloc() && o.retries() > 0 }},
@@ -79,9 +82,9 @@ var labelRules = []labelRule{
 	}},
 	{CallbackFreed, func(o *observed) bool { return len(o.out.Freed) > 0 }},
 	{Uncached, func(o *observed) bool { return o.malloc() && len(o.out.Events) == 0 }},
-	{EventHeldBack, func(o *observed) bool { return o.op.Kind == spec.OpFree && o.now.pending > o.before.pending }},
-	{EventCompleted, func(o *observed) bool { return o.op.Kind == spec.OpMalloc && o.now.pending < o.before.pending }},
-	{FreeDeferred, func(o *observed) bool { return o.op.Kind == spec.OpFree && o.now.deferred > o.before.deferred }},
+	{EventHeldBack, func(o *observed) bool { return o.op.Kind == trace.OpFree && o.now.pending > o.before.pending }},
+	{EventCompleted, func(o *observed) bool { return o.op.Kind == trace.OpMalloc && o.now.pending < o.before.pending }},
+	{FreeDeferred, func(o *observed) bool { return o.op.Kind == trace.OpFree && o.now.deferred > o.before.deferred }},
 	{DeferredHeld, func(o *observed) bool {
 		return o.now.deferred < o.before.deferred && o.now.pending > o.before.pending
 	}},
@@ -89,7 +92,7 @@ var labelRules = []labelRule{
 		return o.now.deferred < o.before.deferred && !o.redirected && o.count(spec.ActionFreeCompleted) > 0
 	}},
 	{ReusedInGraph, func(o *observed) bool {
-		return o.op.Kind == spec.OpMalloc && o.redirected && o.captured && o.now.deferred < o.before.deferred
+		return o.op.Kind == trace.OpMalloc && o.redirected && o.captured && o.now.deferred < o.before.deferred
 	}},
 	{Mapped, func(o *observed) bool { return len(o.now.growing) > len(o.before.growing) }},
 	{Grown, func(o *observed) bool {
@@ -103,7 +106,7 @@ var labelRules = []labelRule{
 	}},
 	{SegmentDropped, func(o *observed) bool { return len(o.now.growing) < len(o.before.growing) }},
 	{FromPool, func(o *observed) bool { return o.malloc() && o.diverted }},
-	{PoolEmptied, func(o *observed) bool { return o.op.Kind == spec.OpPoolDelete && o.gaveMemory() }},
+	{PoolEmptied, func(o *observed) bool { return o.op.Kind == trace.OpPoolDelete && o.gaveMemory() }},
 	{PoolForgotten, func(o *observed) bool { return o.now.pools < o.before.pools }},
 	{NoSplitWhole, func(o *observed) bool {
 		got := o.now.block(o.out.Ptr)
@@ -111,12 +114,12 @@ var labelRules = []labelRule{
 	}},
 	{MallocCaptured, func(o *observed) bool { return o.malloc() && o.captured }},
 	{RestoreFreed, func(o *observed) bool {
-		return o.op.Kind == spec.OpRestore && o.out.Err == nil && o.count(spec.ActionFreeCompleted) > 0 && len(o.op.Freed) > 0
+		return o.op.Kind == trace.OpRestore && o.out.Err == nil && o.count(spec.ActionFreeCompleted) > 0 && len(o.op.Freed) > 0
 	}},
 	{Waited, func(o *observed) bool {
-		return o.waited && (o.op.Kind == spec.OpMalloc || o.op.Kind == spec.OpEmptyCache)
+		return o.waited && (o.op.Kind == trace.OpMalloc || o.op.Kind == trace.OpEmptyCache)
 	}},
-	{RestoreCreated, func(o *observed) bool { return o.op.Kind == spec.OpRestore && len(o.out.Restored.Created) > 0 }},
+	{RestoreCreated, func(o *observed) bool { return o.op.Kind == trace.OpRestore && len(o.out.Restored.Created) > 0 }},
 }
 
 // AllLabels lists the labels there are.

@@ -3,13 +3,13 @@ package conformance
 import (
 	"fmt"
 
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // Labels performs the operations of a trace, whatever they are, and counts the labels
 // that they meet. Nothing is checked; an operation that fails is an error only if the
 // allocator cannot be looked at afterwards.
-func Labels(h spec.TraceHeader, ops []spec.Op, o Options) (Coverage, error) {
+func Labels(h trace.Header, ops []trace.Op, o Options) (Coverage, error) {
 	t, err := newTrial(&Area{Name: "trace", Streams: len(h.Streams)}, h, o)
 	if err != nil {
 		return nil, err

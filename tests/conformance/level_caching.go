@@ -6,6 +6,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
 
@@ -47,7 +48,7 @@ var cachingArea = Area{
 	Name: "caching", What: "malloc and free on three streams, with memory in plenty",
 	Devices: 1, Streams: 2, Memory: 32 * spec.GiB, Live: 30,
 	Settings: []string{""},
-	Kinds:    []Share{{spec.OpMalloc, 40}, {spec.OpFree, 36}},
+	Kinds:    []Share{{trace.OpMalloc, 40}, {trace.OpFree, 36}},
 }
 
 // The classes of failures that belong to it.
@@ -88,7 +89,7 @@ func newCacheWatch() *cacheWatch {
 
 // between makes a factory whose allocators have the meter between them and the driver.
 func (w *cacheWatch) between(factory replay.Factory) replay.Factory {
-	return func(driver spec.Driver, h *spec.TraceHeader) (spec.Allocator, error) {
+	return func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		if gpu, fake := driver.(*fakegpu.GPU); fake {
 			w.gpu = &meter{GPU: gpu}
 			driver = w.gpu
@@ -99,7 +100,7 @@ func (w *cacheWatch) between(factory replay.Factory) replay.Factory {
 
 // checkCaching looks at what an operation asked of the driver. The program has not
 // taken note of the operation yet.
-func (t *Trial) checkCaching(op *spec.Op, out *replay.Performed) *Failure {
+func (t *Trial) checkCaching(op *trace.Op, out *replay.Performed) *Failure {
 	w := t.cache
 	if w == nil || w.gpu == nil {
 		return nil
@@ -107,12 +108,12 @@ func (t *Trial) checkCaching(op *spec.Op, out *replay.Performed) *Failure {
 	asked, gave := w.gpu.asked > w.before.asked, w.gpu.gave > w.before.gave
 	w.before = meter{asked: w.gpu.asked, gave: w.gpu.gave}
 	switch {
-	case op.Kind == spec.OpFree && out.Err == nil:
+	case op.Kind == trace.OpFree && out.Err == nil:
 		return t.checkKept(op, gave)
 	case gave:
 		w.freed = nil // the cache was emptied
 	}
-	if op.Kind != spec.OpMalloc || out.Err != nil || op.Size == 0 {
+	if op.Kind != trace.OpMalloc || out.Err != nil || op.Size == 0 {
 		return nil
 	}
 	kind := kindOfMemory{t.program.slot(op.Device, op.Stream), op.Size > t.header.Geometry.SmallSize}
@@ -131,7 +132,7 @@ func (t *Trial) checkCaching(op *spec.Op, out *replay.Performed) *Failure {
 func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
 
 // checkKept notes what was freed.
-func (t *Trial) checkKept(op *spec.Op, gave bool) *Failure {
+func (t *Trial) checkKept(op *trace.Op, gave bool) *Failure {
 	w, m := t.cache, t.program.find(op.ID)
 	if m.size == 0 {
 		return nil
@@ -147,7 +148,7 @@ func (t *Trial) checkKept(op *spec.Op, gave bool) *Failure {
 }
 
 // checkNeed looks whether the driver had to be asked.
-func (t *Trial) checkNeed(op *spec.Op, kind kindOfMemory) *Failure {
+func (t *Trial) checkNeed(op *trace.Op, kind kindOfMemory) *Failure {
 	for _, f := range t.cache.freed {
 		if f.kind == kind && f.Bytes == op.Size {
 			return t.fail(classAsksAgain, "the driver was asked for memory, for %d bytes; %v was freed by the same stream, is free, and was %d bytes as well",

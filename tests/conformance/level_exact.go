@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
 
@@ -22,7 +23,7 @@ const departure = "departs from the reference"
 
 // checkLockstep lets the other allocator do the operation as well. After the first
 // difference the two are in different states, and nothing more can be compared.
-func (t *Trial) checkLockstep(op *spec.Op, out *replay.Performed) *Failure {
+func (t *Trial) checkLockstep(op *trace.Op, out *replay.Performed) *Failure {
 	if t.lockstep == nil {
 		return nil
 	}
@@ -43,7 +44,7 @@ func (t *Trial) checkLockstep(op *spec.Op, out *replay.Performed) *Failure {
 
 // compareAnswers names what is different, "" if nothing is.
 func (t *Trial) compareAnswers(ours, theirs *replay.Performed) (what, our, their string) {
-	if a, b := spec.ErrorName(ours.Err), spec.ErrorName(theirs.Err); a != b {
+	if a, b := trace.ErrorName(ours.Err), trace.ErrorName(theirs.Err); a != b {
 		return "the outcome", errorInWords(ours.Err), errorInWords(theirs.Err)
 	}
 	if ours.Ptr != theirs.Ptr {
@@ -69,7 +70,7 @@ func errorInWords(err error) string {
 	if err == nil {
 		return "success"
 	}
-	return fmt.Sprintf("%s (%v)", spec.ErrorName(err), err)
+	return fmt.Sprintf("%s (%v)", trace.ErrorName(err), err)
 }
 
 // entry is one of the diary's in words.
@@ -105,9 +106,9 @@ func (t *Trial) compareMemory() (what, our, their string) {
 	if failed != nil || otherFailed != nil {
 		return "", "", ""
 	}
-	ours, theirs := spec.Layout(&a), spec.Layout(&b)
-	i := slices.IndexFunc(ours, func(s spec.LayoutSegment) bool {
-		return !slices.ContainsFunc(theirs, func(o spec.LayoutSegment) bool { return reflect.DeepEqual(s, o) })
+	ours, theirs := trace.Layout(&a), trace.Layout(&b)
+	i := slices.IndexFunc(ours, func(s trace.LayoutSegment) bool {
+		return !slices.ContainsFunc(theirs, func(o trace.LayoutSegment) bool { return reflect.DeepEqual(s, o) })
 	})
 	switch {
 	case i >= 0:

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"gaugeblock/spec"
+	"gaugeblock/spec/invariant"
 )
 
 // A Rule is something that an allocator of a level keeps. Some are the invariants of
@@ -73,7 +73,7 @@ func Rules() []Rule {
 			rules = append(rules, r.rule.withDocs())
 		}
 	}
-	for _, inv := range spec.Invariants() {
+	for _, inv := range invariant.All() {
 		rules = append(rules, ofInvariant(inv))
 	}
 	return rules
@@ -84,7 +84,7 @@ func (r Rule) withDocs() Rule {
 	return r
 }
 
-func ofInvariant(inv spec.Invariant) Rule {
+func ofInvariant(inv invariant.Invariant) Rule {
 	r := Rule{Name: inv.Name, Level: Safe, Sentence: inv.Sentence}
 	if level, higher := invariantLevels[inv.Name]; higher {
 		r.Level = level
@@ -101,7 +101,7 @@ func ruleOf(class string) (r Rule, ok bool) {
 			return k.rule.withDocs(), true
 		}
 	}
-	for _, inv := range spec.Invariants() {
+	for _, inv := range invariant.All() {
 		if inv.Name == class {
 			return ofInvariant(inv), true
 		}

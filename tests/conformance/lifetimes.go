@@ -3,6 +3,7 @@ package conformance
 import (
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
 
@@ -11,8 +12,8 @@ import (
 // program has to do.
 
 // endLife tells the device that memory is about to be given back.
-func (t *Trial) endLife(op *spec.Op) (undo func()) {
-	if m := t.program.find(op.ID); op.Kind == spec.OpFree && m != nil && t.watches() {
+func (t *Trial) endLife(op *trace.Op) (undo func()) {
+	if m := t.program.find(op.ID); op.Kind == trace.OpFree && m != nil && t.watches() {
 		return t.player.GPU().TakeBack(m.ptr)
 	}
 	return func() {}
@@ -20,17 +21,17 @@ func (t *Trial) endLife(op *spec.Op) (undo func()) {
 
 // beginLives tells the device what was given out, and what callbacks and restores
 // have taken back. The program has not taken note of the operation yet.
-func (t *Trial) beginLives(op *spec.Op, out *replay.Performed) {
+func (t *Trial) beginLives(op *trace.Op, out *replay.Performed) {
 	if !t.watches() {
 		return
 	}
 	t.endLives(out.Freed)
 	switch {
 	case out.Err != nil || out.Skipped:
-	case op.Kind == spec.OpMalloc && out.Ptr != 0:
+	case op.Kind == trace.OpMalloc && out.Ptr != 0:
 		pool := t.program.diverted(op)
 		t.giveOut(op.Stream, op.Device, spec.Range{Ptr: out.Ptr, Bytes: op.Size}, pool)
-	case op.Kind == spec.OpRestore:
+	case op.Kind == trace.OpRestore:
 		t.endLives(op.Freed)
 		saved := t.program.states[op.State]
 		for i := range saved.live {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // A failure is found at the end of a program of some hundred operations, of which a
@@ -58,7 +59,7 @@ func (m *minimiser) weight() int {
 }
 
 // try runs a candidate and keeps it if it fails in the same class and is no longer.
-func (m *minimiser) try(h spec.TraceHeader, ops []spec.Op) bool {
+func (m *minimiser) try(h trace.Header, ops []trace.Op) bool {
 	if m.spent > effort {
 		return false
 	}
@@ -157,40 +158,40 @@ func (m *minimiser) simplify() {
 }
 
 // simplifications change an operation, or report that there is nothing to change.
-var simplifications = []func(op *spec.Op) bool{
-	func(op *spec.Op) bool { return shrinkSize(op, 512) },
-	func(op *spec.Op) bool { return shrinkSize(op, 2*spec.MiB) },
-	func(op *spec.Op) bool { return shrinkSize(op, op.Size/2) },
-	func(op *spec.Op) bool { return shrinkSize(op, op.Size&^(spec.MiB-1)) },
-	func(op *spec.Op) bool {
+var simplifications = []func(op *trace.Op) bool{
+	func(op *trace.Op) bool { return shrinkSize(op, 512) },
+	func(op *trace.Op) bool { return shrinkSize(op, 2*spec.MiB) },
+	func(op *trace.Op) bool { return shrinkSize(op, op.Size/2) },
+	func(op *trace.Op) bool { return shrinkSize(op, op.Size&^(spec.MiB-1)) },
+	func(op *trace.Op) bool {
 		changed := op.Stream > 0
 		op.Stream = 0
 		return changed
 	},
-	func(op *spec.Op) bool {
+	func(op *trace.Op) bool {
 		changed := op.Stream > 1
 		op.Stream--
 		return changed
 	},
-	func(op *spec.Op) bool {
+	func(op *trace.Op) bool {
 		changed := op.Thread > 0
 		op.Thread = 0
 		return changed
 	},
-	func(op *spec.Op) bool {
-		changed := op.Kind == spec.OpKernel && len(op.Reads) > 0
+	func(op *trace.Op) bool {
+		changed := op.Kind == trace.OpKernel && len(op.Reads) > 0
 		op.Reads = nil
 		return changed
 	},
-	func(op *spec.Op) bool {
-		changed := op.Kind == spec.OpKernel && len(op.Writes) > 0
+	func(op *trace.Op) bool {
+		changed := op.Kind == trace.OpKernel && len(op.Writes) > 0
 		op.Writes = nil
 		return changed
 	},
 }
 
-func shrinkSize(op *spec.Op, to uint64) bool {
-	if op.Kind != spec.OpMalloc || to >= op.Size || to == 0 {
+func shrinkSize(op *trace.Op, to uint64) bool {
+	if op.Kind != trace.OpMalloc || to >= op.Size || to == 0 {
 		return false
 	}
 	op.Size = to

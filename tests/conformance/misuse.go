@@ -1,7 +1,7 @@
 package conformance
 
 import (
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // Misuse: what a program does that has lost count of its things. It must be
@@ -13,61 +13,61 @@ import (
 // misuse is one that is an operation.
 type misuse struct {
 	// propose makes up one that may be wrong now.
-	propose func(g *Generator) spec.Op
+	propose func(g *Generator) trace.Op
 	// wrong reports whether it is.
-	wrong func(p *Program, op *spec.Op) bool
+	wrong func(p *Program, op *trace.Op) bool
 	// answer is the name of the error, see spec.ErrorName.
 	answer string
 }
 
 // misuses are the kinds of operation that can be one.
-var misuses = map[spec.OpKind]misuse{
-	spec.OpPoolEnd: {
-		propose: func(g *Generator) spec.Op { return spec.Op{Pool: g.anyPool()} },
-		wrong: func(p *Program, op *spec.Op) bool {
+var misuses = map[trace.OpKind]misuse{
+	trace.OpPoolEnd: {
+		propose: func(g *Generator) trace.Op { return trace.Op{Pool: g.anyPool()} },
+		wrong: func(p *Program, op *trace.Op) bool {
 			q := p.pool(op.Device, op.Pool)
 			return q == nil || !q.begun
 		},
-		answer: spec.ErrorInvalidState,
+		answer: trace.ErrorInvalidState,
 	},
-	spec.OpPoolBegin: {
-		propose: func(g *Generator) spec.Op { return spec.Op{Pool: g.anyPool(), By: spec.ByThread} },
-		wrong: func(p *Program, op *spec.Op) bool {
+	trace.OpPoolBegin: {
+		propose: func(g *Generator) trace.Op { return trace.Op{Pool: g.anyPool(), By: trace.ByThread} },
+		wrong: func(p *Program, op *trace.Op) bool {
 			q := p.pool(op.Device, op.Pool)
 			return q != nil && q.begun
 		},
-		answer: spec.ErrorInvalidState,
+		answer: trace.ErrorInvalidState,
 	},
-	spec.OpPoolRelease: {
-		propose: func(g *Generator) spec.Op { return spec.Op{Pool: g.anyPool()} },
-		wrong: func(p *Program, op *spec.Op) bool {
+	trace.OpPoolRelease: {
+		propose: func(g *Generator) trace.Op { return trace.Op{Pool: g.anyPool()} },
+		wrong: func(p *Program, op *trace.Op) bool {
 			q := p.pool(op.Device, op.Pool)
 			return q == nil || q.useCount == 0
 		},
-		answer: spec.ErrorInvalidState,
+		answer: trace.ErrorInvalidState,
 	},
-	spec.OpPoolCreate: {
-		propose: func(g *Generator) spec.Op { return spec.Op{} },
-		wrong:   func(p *Program, op *spec.Op) bool { return op.Pool.IsDefault() },
-		answer:  spec.ErrorInvalidArgument,
+	trace.OpPoolCreate: {
+		propose: func(g *Generator) trace.Op { return trace.Op{} },
+		wrong:   func(p *Program, op *trace.Op) bool { return op.Pool.IsDefault() },
+		answer:  trace.ErrorInvalidArgument,
 	},
-	spec.OpCheckpoint: {
-		propose: func(g *Generator) spec.Op { return spec.Op{Pool: g.anyPool(), State: g.program.stateIDs} },
-		wrong: func(p *Program, op *spec.Op) bool {
+	trace.OpCheckpoint: {
+		propose: func(g *Generator) trace.Op { return trace.Op{Pool: g.anyPool(), State: g.program.stateIDs} },
+		wrong: func(p *Program, op *trace.Op) bool {
 			q := p.pool(op.Device, op.Pool)
 			_, taken := p.states[op.State]
 			return (q == nil || q.useCount == 0) && !taken
 		},
-		answer: spec.ErrorInvalidState,
+		answer: trace.ErrorInvalidState,
 	},
-	spec.OpSetMemoryFraction: {
-		propose: func(g *Generator) spec.Op { return spec.Op{Fraction: 1.5} },
-		wrong:   func(p *Program, op *spec.Op) bool { return op.Fraction > 1 },
-		answer:  spec.ErrorInvalidArgument,
+	trace.OpSetMemoryFraction: {
+		propose: func(g *Generator) trace.Op { return trace.Op{Fraction: 1.5} },
+		wrong:   func(p *Program, op *trace.Op) bool { return op.Fraction > 1 },
+		answer:  trace.ErrorInvalidArgument,
 	},
-	spec.OpPeerAccess: {
-		propose: func(g *Generator) spec.Op { return spec.Op{} },
-		wrong:   func(p *Program, op *spec.Op) bool { return op.Peer == op.Device },
-		answer:  spec.ErrorInvalidArgument,
+	trace.OpPeerAccess: {
+		propose: func(g *Generator) trace.Op { return trace.Op{} },
+		wrong:   func(p *Program, op *trace.Op) bool { return op.Peer == op.Device },
+		answer:  trace.ErrorInvalidArgument,
 	},
 }

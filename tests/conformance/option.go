@@ -1,7 +1,7 @@
 package conformance
 
 import (
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
 
@@ -32,7 +32,7 @@ func Settings(settings ...string) Option { return func(k *kit) { k.settings = se
 
 // Without leaves operations of these kinds out of all programs, for an allocator that
 // has the method but not the ability.
-func Without(kinds ...spec.OpKind) Option {
+func Without(kinds ...trace.OpKind) Option {
 	return func(k *kit) { k.without = append(k.without, kinds...) }
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // misuseCall is a call that has to be refused.
@@ -34,7 +35,7 @@ func (t *Trial) probe() (f *Failure) {
 		if t.overlooks(probeAccepted + try.kind) {
 			continue
 		}
-		if got := spec.ErrorName(try.call()); got != try.answer {
+		if got := trace.ErrorName(try.call()); got != try.answer {
 			return t.fail(probeAccepted+try.kind, "%s should be refused as %s, the answer is %q", try.what, try.answer, got)
 		}
 	}
@@ -51,26 +52,26 @@ func (t *Trial) probe() (f *Failure) {
 // as well.
 func (t *Trial) misuseCalls() []misuseCall {
 	a, elsewhere := t.player.Allocator(), spec.Device(t.header.Devices)
-	streams := t.program.area.has(spec.OpRecordStream)
+	streams := t.program.area.has(trace.OpRecordStream)
 	calls := []misuseCall{
-		{"malloc elsewhere", "a malloc on a device that is not there", spec.ErrorInvalidArgument, func() error {
+		{"malloc elsewhere", "a malloc on a device that is not there", trace.ErrorInvalidArgument, func() error {
 			_, err := a.Malloc(spec.Request{Device: elsewhere, Bytes: 512})
 			return err
 		}},
-		{"malloc of 2^64-1 bytes", "a malloc of 2^64-1 bytes", spec.ErrorOOM, func() error {
+		{"malloc of 2^64-1 bytes", "a malloc of 2^64-1 bytes", trace.ErrorOOM, func() error {
 			_, err := a.Malloc(spec.Request{Bytes: math.MaxUint64})
 			return err
 		}},
 	}
 	if good := t.goodPointer(); streams && good != 0 {
-		calls = append(calls, misuseCall{"record_stream elsewhere", "a record_stream of a device that is not there", spec.ErrorInvalidArgument, func() error {
+		calls = append(calls, misuseCall{"record_stream elsewhere", "a record_stream of a device that is not there", trace.ErrorInvalidArgument, func() error {
 			return a.RecordStream(good, elsewhere, 0)
 		}})
 	}
 	for _, bad := range t.badPointers() {
-		calls = append(calls, misuseCall{"free", "a free of " + bad.String(), spec.ErrorInvalidPointer, func() error { return a.Free(bad) }})
+		calls = append(calls, misuseCall{"free", "a free of " + bad.String(), trace.ErrorInvalidPointer, func() error { return a.Free(bad) }})
 		if streams {
-			calls = append(calls, misuseCall{"record_stream", "a record_stream of " + bad.String(), spec.ErrorInvalidPointer, func() error { return a.RecordStream(bad, 0, 0) }})
+			calls = append(calls, misuseCall{"record_stream", "a record_stream of " + bad.String(), trace.ErrorInvalidPointer, func() error { return a.RecordStream(bad, 0, 0) }})
 		}
 	}
 	return calls

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+	"gaugeblock/spec/trace"
 )
 
 // A Program is what a program under way has: memory, streams, pools, captures,
@@ -22,7 +24,7 @@ import (
 //     outside.
 //   - It captures only while requests of the device are redirected.
 type Program struct {
-	header spec.TraceHeader
+	header trace.Header
 	area   *Area
 
 	memory  []*memory // that is out, oldest first
@@ -83,7 +85,7 @@ type poolState struct {
 
 	begun  bool
 	since  int // the order in which pools were begun
-	by     spec.PoolFilter
+	by     trace.PoolFilter
 	thread spec.Thread
 	slot   int
 	of     *captureState
@@ -117,9 +119,9 @@ func (s *savedState) has(id int64) bool {
 }
 
 // newProgram is a program that has done nothing yet.
-func newProgram(area *Area, h spec.TraceHeader) *Program {
+func newProgram(area *Area, h trace.Header) *Program {
 	p := &Program{header: h, area: area, states: map[int]*savedState{}, enabled: true}
-	p.config, _ = spec.ParseConfig(h.Settings, h.Geometry) // the allocator refuses what is wrong
+	p.config, _ = settings.Parse(h.Settings, h.Geometry) // the allocator refuses what is wrong
 	for dev := range spec.Device(h.Devices) {
 		p.streams = append(p.streams, streamState{device: dev, index: 0})
 	}
@@ -168,7 +170,7 @@ func (p *Program) redirected(dev spec.Device) bool {
 
 // diverted is the pool that serves a request: that of the latest redirection which
 // accepts it; nil is the default pool.
-func (p *Program) diverted(op *spec.Op) *poolState {
+func (p *Program) diverted(op *trace.Op) *poolState {
 	var latest *poolState
 	slot := p.slot(op.Device, op.Stream)
 	for _, q := range p.pools {
@@ -176,9 +178,9 @@ func (p *Program) diverted(op *spec.Op) *poolState {
 			continue
 		}
 		switch {
-		case q.by == spec.ByThread && q.thread == op.Thread,
-			q.by == spec.ByStream && p.streams[q.slot].index == op.Stream,
-			q.by == spec.ByCapture && q.of == p.streams[slot].capture && q.of != nil:
+		case q.by == trace.ByThread && q.thread == op.Thread,
+			q.by == trace.ByStream && p.streams[q.slot].index == op.Stream,
+			q.by == trace.ByCapture && q.of == p.streams[slot].capture && q.of != nil:
 			latest = q
 		}
 	}

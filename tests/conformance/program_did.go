@@ -4,49 +4,51 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
 
 // Did takes note of an operation that was performed. One that failed changed
 // nothing, except that a pool which could not be emptied was released before.
-func (p *Program) Did(op *spec.Op, out *replay.Performed) {
+func (p *Program) Did(op *trace.Op, out *replay.Performed) {
 	for _, id := range out.Freed {
 		p.forget(id)
 	}
-	if out.Err != nil && op.Kind == spec.OpPoolDelete && op.Expect.Error == "" {
+	if out.Err != nil && op.Kind == trace.OpPoolDelete && op.Expect.Error == "" {
 		p.released(op)
 	}
 	if out.Err != nil || out.Skipped {
 		return
 	}
 	switch op.Kind {
-	case spec.OpMalloc:
+	case trace.OpMalloc:
 		p.given(op, out.Ptr)
-	case spec.OpFree:
+	case trace.OpFree:
 		p.forget(op.ID)
-	case spec.OpRecordStream:
+	case trace.OpRecordStream:
 		p.recorded(op)
-	case spec.OpConfigure:
-		p.config, _ = spec.ApplySettings(p.config, op.Settings, p.header.Geometry)
-	case spec.OpEnable:
+	case trace.OpConfigure:
+		p.config, _ = settings.Apply(p.config, op.Settings, p.header.Geometry)
+	case trace.OpEnable:
 		p.enabled = op.Enabled
-	case spec.OpNeedMemoryCallback:
+	case trace.OpNeedMemoryCallback:
 		for _, id := range op.Frees {
 			p.find(id).lent = true
 		}
-	case spec.OpPeerAccess:
+	case trace.OpPeerAccess:
 		p.peers = append(p.peers, [2]spec.Device{op.Device, op.Peer})
-	case spec.OpShare, spec.OpOpenShared, spec.OpCloseShared:
+	case trace.OpShare, trace.OpOpenShared, trace.OpCloseShared:
 		p.didShare(op)
-	case spec.OpPoolCreate, spec.OpPoolBegin, spec.OpPoolEnd, spec.OpPoolRelease, spec.OpPoolDelete,
-		spec.OpCheckpoint, spec.OpRestore:
+	case trace.OpPoolCreate, trace.OpPoolBegin, trace.OpPoolEnd, trace.OpPoolRelease, trace.OpPoolDelete,
+		trace.OpCheckpoint, trace.OpRestore:
 		p.didPool(op)
 	default:
 		p.didDevice(op)
 	}
 }
 
-func (p *Program) given(op *spec.Op, ptr spec.Ptr) {
+func (p *Program) given(op *trace.Op, ptr spec.Ptr) {
 	p.ids = max(p.ids, int(op.ID)+1)
 	m := &memory{
 		id: op.ID, device: op.Device, slot: p.slot(op.Device, op.Stream), size: op.Size, ptr: ptr,
@@ -61,7 +63,7 @@ func (p *Program) given(op *spec.Op, ptr spec.Ptr) {
 	p.memory = append(p.memory, m)
 }
 
-func (p *Program) recorded(op *spec.Op) {
+func (p *Program) recorded(op *trace.Op) {
 	m, slot := p.find(op.ID), p.slot(op.Device, op.Stream)
 	u := use{slot, p.streams[slot].capture != nil}
 	if slot == m.slot {
@@ -78,25 +80,25 @@ func (p *Program) recorded(op *spec.Op) {
 }
 
 // didShare: a handle can be opened as long as its memory is out.
-func (p *Program) didShare(op *spec.Op) {
+func (p *Program) didShare(op *trace.Op) {
 	switch op.Kind {
-	case spec.OpShare:
+	case trace.OpShare:
 		p.find(op.ID).shared = true
 		p.handles = append(p.handles, handle{op.Handle, op.ID})
 		p.handleIDs = max(p.handleIDs, op.Handle+1)
-	case spec.OpOpenShared:
+	case trace.OpOpenShared:
 		p.opened = append(p.opened, op.ID)
 		p.ids = max(p.ids, int(op.ID)+1)
-	case spec.OpCloseShared:
+	case trace.OpCloseShared:
 		p.opened = slices.DeleteFunc(p.opened, func(id int64) bool { return id == op.ID })
 	}
 }
 
-func (p *Program) didPool(op *spec.Op) {
+func (p *Program) didPool(op *trace.Op) {
 	switch op.Kind {
-	case spec.OpPoolCreate:
+	case trace.OpPoolCreate:
 		p.created(op)
-	case spec.OpPoolBegin:
+	case trace.OpPoolBegin:
 		q := p.created(op)
 		q.begun, q.by, q.thread, q.slot = true, op.By, op.Thread, p.slot(op.Device, op.Stream)
 		q.since = 0
@@ -106,22 +108,22 @@ func (p *Program) didPool(op *spec.Op) {
 			}
 		}
 		q.of, p.orphan = nil, nil
-		if op.By == spec.ByCapture {
+		if op.By == trace.ByCapture {
 			q.of = p.streams[q.slot].capture
 		}
-	case spec.OpPoolEnd:
+	case trace.OpPoolEnd:
 		p.pool(op.Device, op.Pool).begun = false
-	case spec.OpPoolRelease, spec.OpPoolDelete:
+	case trace.OpPoolRelease, trace.OpPoolDelete:
 		p.released(op)
-	case spec.OpCheckpoint:
+	case trace.OpCheckpoint:
 		p.saved(op)
-	case spec.OpRestore:
+	case trace.OpRestore:
 		p.restored(op)
 	}
 }
 
 // created adds a use to a pool, which is made if need be.
-func (p *Program) created(op *spec.Op) *poolState {
+func (p *Program) created(op *trace.Op) *poolState {
 	q := p.pool(op.Device, op.Pool)
 	if q == nil {
 		q = &poolState{device: op.Device, id: op.Pool}
@@ -133,9 +135,9 @@ func (p *Program) created(op *spec.Op) *poolState {
 	return q
 }
 
-func (p *Program) released(op *spec.Op) { p.pool(op.Device, op.Pool).useCount-- }
+func (p *Program) released(op *trace.Op) { p.pool(op.Device, op.Pool).useCount-- }
 
-func (p *Program) saved(op *spec.Op) {
+func (p *Program) saved(op *trace.Op) {
 	s := &savedState{pool: p.pool(op.Device, op.Pool)}
 	for _, m := range p.memory {
 		if m.pool == s.pool {
@@ -148,7 +150,7 @@ func (p *Program) saved(op *spec.Op) {
 
 // restored: what was out in the pool and was not at the checkpoint is gone, and what
 // was out then is again, without the streams that were recorded for it.
-func (p *Program) restored(op *spec.Op) {
+func (p *Program) restored(op *trace.Op) {
 	for _, id := range op.Freed {
 		p.forget(id)
 	}

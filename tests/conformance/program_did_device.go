@@ -3,19 +3,19 @@ package conformance
 import (
 	"slices"
 
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // didDevice takes note of what was asked of the device.
-func (p *Program) didDevice(op *spec.Op) {
+func (p *Program) didDevice(op *trace.Op) {
 	slot := p.slot(op.Device, op.Stream)
 	s := &p.streams[slot]
 	switch op.Kind {
-	case spec.OpBusy:
+	case trace.OpBusy:
 		s.busy = true
-	case spec.OpDrain:
+	case trace.OpDrain:
 		p.drained(slot)
-	case spec.OpKernel, spec.OpCopy:
+	case trace.OpKernel, trace.OpCopy:
 		if s.capture != nil {
 			p.captured(s.capture, slot, op)
 			return
@@ -25,37 +25,37 @@ func (p *Program) didDevice(op *spec.Op) {
 				m.pool.touched(slot)
 			}
 		}
-	case spec.OpSynchronize:
+	case trace.OpSynchronize:
 		p.synchronized(slot)
-	case spec.OpGraphLaunch:
+	case trace.OpGraphLaunch:
 		g := p.graph(op.Graph)
 		g.latest = slot
 		for _, q := range g.pools {
 			q.touched(slot)
 		}
-	case spec.OpWaitStream:
+	case trace.OpWaitStream:
 		p.waited(slot, p.slot(op.Device, op.On))
 		p.orders(slot, p.slot(op.Device, op.On))
-	case spec.OpRecordEvent:
+	case trace.OpRecordEvent:
 		p.recordedEvent(op.Event, slot)
-	case spec.OpWaitEvent:
+	case trace.OpWaitEvent:
 		p.waitedEvent(slot, p.event(op.Event))
-	case spec.OpCaptureBegin:
+	case trace.OpCaptureBegin:
 		k := p.newCapture(op)
 		p.captures = append(p.captures, k)
 		if !p.redirected(op.Device) {
 			p.orphan = k
 		}
-	case spec.OpCaptureEnd:
+	case trace.OpCaptureEnd:
 		p.endedCapture(op)
-	case spec.OpGraphDestroy:
+	case trace.OpGraphDestroy:
 		p.graphs = slices.DeleteFunc(p.graphs, func(g *graphState) bool { return g.id == op.Graph })
 	}
 }
 
 // captured: work became a node. The graphs' private memory stays as long as its pool
 // is in use; whatever else the work touches has to be out when the graph is launched.
-func (p *Program) captured(k *captureState, slot int, op *spec.Op) {
+func (p *Program) captured(k *captureState, slot int, op *trace.Op) {
 	k.addNode(slot)
 	for _, m := range p.ranges(op) {
 		switch {
@@ -105,7 +105,7 @@ func (p *Program) waitedEvent(slot int, e *eventState) {
 	e.capture.follow(slot, e.reached)
 }
 
-func (p *Program) endedCapture(op *spec.Op) {
+func (p *Program) endedCapture(op *trace.Op) {
 	k := p.state(op).capture
 	k.over = true
 	for _, m := range k.members {

@@ -3,15 +3,16 @@ package conformance
 import (
 	"slices"
 
-	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+	"gaugeblock/spec/trace"
 )
 
 // Prepare reports whether the program can sensibly perform the operation now, and
 // fills in what follows from the program's state: the limit in bytes, the lists of
 // a restore. An operation with an expected error is one of misuse; of those it
 // reports whether they are wrong now.
-func (p *Program) Prepare(op *spec.Op) bool {
-	if p.orphan != nil && op.Kind != spec.OpPoolBegin {
+func (p *Program) Prepare(op *trace.Op) bool {
+	if p.orphan != nil && op.Kind != trace.OpPoolBegin {
 		return false
 	}
 	if op.Stream >= len(p.header.Streams) || op.On >= len(p.header.Streams) || p.slot(op.Device, op.Stream) < 0 {
@@ -26,68 +27,68 @@ func (p *Program) Prepare(op *spec.Op) bool {
 }
 
 // rules says of each kind whether it may be performed now.
-var rules = map[spec.OpKind]func(p *Program, op *spec.Op) bool{
-	spec.OpMalloc:             (*Program).mayMalloc,
-	spec.OpFree:               (*Program).mayFree,
-	spec.OpRecordStream:       (*Program).mayRecordStream,
-	spec.OpEmptyCache:         (*Program).mayEmptyCache,
-	spec.OpSetMemoryFraction:  (*Program).maySetMemoryFraction,
-	spec.OpConfigure:          (*Program).mayConfigure,
-	spec.OpResetPeak:          always,
-	spec.OpResetAccumulated:   always,
-	spec.OpEnable:             always,
-	spec.OpDeviceFree:         always,
-	spec.OpFault:              always,
-	spec.OpNeedMemoryCallback: (*Program).mayLend,
+var rules = map[trace.OpKind]func(p *Program, op *trace.Op) bool{
+	trace.OpMalloc:             (*Program).mayMalloc,
+	trace.OpFree:               (*Program).mayFree,
+	trace.OpRecordStream:       (*Program).mayRecordStream,
+	trace.OpEmptyCache:         (*Program).mayEmptyCache,
+	trace.OpSetMemoryFraction:  (*Program).maySetMemoryFraction,
+	trace.OpConfigure:          (*Program).mayConfigure,
+	trace.OpResetPeak:          always,
+	trace.OpResetAccumulated:   always,
+	trace.OpEnable:             always,
+	trace.OpDeviceFree:         always,
+	trace.OpFault:              always,
+	trace.OpNeedMemoryCallback: (*Program).mayLend,
 
-	spec.OpPoolCreate:  (*Program).mayCreatePool,
-	spec.OpPoolBegin:   (*Program).mayBeginPool,
-	spec.OpPoolEnd:     (*Program).mayEndPool,
-	spec.OpPoolRelease: (*Program).mayReleasePool,
-	spec.OpPoolDelete:  (*Program).mayDeletePool,
-	spec.OpCheckpoint:  (*Program).mayCheckpoint,
-	spec.OpRestore:     (*Program).mayRestore,
+	trace.OpPoolCreate:  (*Program).mayCreatePool,
+	trace.OpPoolBegin:   (*Program).mayBeginPool,
+	trace.OpPoolEnd:     (*Program).mayEndPool,
+	trace.OpPoolRelease: (*Program).mayReleasePool,
+	trace.OpPoolDelete:  (*Program).mayDeletePool,
+	trace.OpCheckpoint:  (*Program).mayCheckpoint,
+	trace.OpRestore:     (*Program).mayRestore,
 
-	spec.OpPeerAccess:  (*Program).mayReachPeer,
-	spec.OpShare:       (*Program).mayShare,
-	spec.OpOpenShared:  (*Program).mayOpenShared,
-	spec.OpCloseShared: (*Program).mayCloseShared,
+	trace.OpPeerAccess:  (*Program).mayReachPeer,
+	trace.OpShare:       (*Program).mayShare,
+	trace.OpOpenShared:  (*Program).mayOpenShared,
+	trace.OpCloseShared: (*Program).mayCloseShared,
 
-	spec.OpBusy:         (*Program).mayHold,
-	spec.OpDrain:        (*Program).mayDrain,
-	spec.OpSynchronize:  (*Program).maySynchronize,
-	spec.OpKernel:       (*Program).mayLaunch,
-	spec.OpCopy:         (*Program).mayCopy,
-	spec.OpWaitStream:   (*Program).mayWaitStream,
-	spec.OpRecordEvent:  always,
-	spec.OpWaitEvent:    (*Program).mayWaitEvent,
-	spec.OpCaptureBegin: (*Program).mayBeginCapture,
-	spec.OpCaptureEnd:   (*Program).mayEndCapture,
-	spec.OpGraphLaunch:  (*Program).mayLaunchGraph,
-	spec.OpGraphDestroy: (*Program).mayDestroyGraph,
+	trace.OpBusy:         (*Program).mayHold,
+	trace.OpDrain:        (*Program).mayDrain,
+	trace.OpSynchronize:  (*Program).maySynchronize,
+	trace.OpKernel:       (*Program).mayLaunch,
+	trace.OpCopy:         (*Program).mayCopy,
+	trace.OpWaitStream:   (*Program).mayWaitStream,
+	trace.OpRecordEvent:  always,
+	trace.OpWaitEvent:    (*Program).mayWaitEvent,
+	trace.OpCaptureBegin: (*Program).mayBeginCapture,
+	trace.OpCaptureEnd:   (*Program).mayEndCapture,
+	trace.OpGraphLaunch:  (*Program).mayLaunchGraph,
+	trace.OpGraphDestroy: (*Program).mayDestroyGraph,
 }
 
-func always(*Program, *spec.Op) bool { return true }
+func always(*Program, *trace.Op) bool { return true }
 
 // mayConfigure: what may be set depends on what is in force; a max_split_size below
 // the large segment size, which persists, is refused.
-func (p *Program) mayConfigure(op *spec.Op) bool {
-	_, err := spec.ApplySettings(p.config, op.Settings, p.header.Geometry)
+func (p *Program) mayConfigure(op *trace.Op) bool {
+	_, err := settings.Apply(p.config, op.Settings, p.header.Geometry)
 	return err == nil
 }
 
-func (p *Program) mayMalloc(op *spec.Op) bool {
+func (p *Program) mayMalloc(op *trace.Op) bool {
 	return p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID) &&
 		p.diverted(op).serves(p.state(op).capture != nil)
 }
 
 // mayFree: what is shared stays while another process has anything open.
-func (p *Program) mayFree(op *spec.Op) bool {
+func (p *Program) mayFree(op *trace.Op) bool {
 	m := p.find(op.ID)
 	return m != nil && !(m.shared && len(p.opened) > 0) && !p.forgotten(m)
 }
 
-func (p *Program) mayRecordStream(op *spec.Op) bool {
+func (p *Program) mayRecordStream(op *trace.Op) bool {
 	m, slot := p.find(op.ID), p.slot(op.Device, op.Stream)
 	if m == nil {
 		return false
@@ -99,7 +100,7 @@ func (p *Program) mayRecordStream(op *spec.Op) bool {
 	return !slices.Contains(m.uses, use{slot, !captured})
 }
 
-func (p *Program) mayEmptyCache(op *spec.Op) bool {
+func (p *Program) mayEmptyCache(op *trace.Op) bool {
 	return op.Pool.IsDefault() || !p.anyRedirected()
 }
 
@@ -107,12 +108,12 @@ func (p *Program) anyRedirected() bool {
 	return slices.ContainsFunc(p.pools, func(q *poolState) bool { return q.begun })
 }
 
-func (p *Program) maySetMemoryFraction(op *spec.Op) bool {
+func (p *Program) maySetMemoryFraction(op *trace.Op) bool {
 	op.Allowed = uint64(op.Fraction * float64(p.header.TotalMemory))
 	return op.Fraction >= 0 && op.Fraction <= 1
 }
 
-func (p *Program) mayLend(op *spec.Op) bool {
+func (p *Program) mayLend(op *trace.Op) bool {
 	for _, id := range op.Frees {
 		if m := p.find(id); m == nil || m.lent || m.shared || m.uncached {
 			return false
@@ -123,12 +124,12 @@ func (p *Program) mayLend(op *spec.Op) bool {
 
 // mayCreatePool: the number of a pool that was given up is not used again, since
 // nobody outside knows when the allocator has forgotten it.
-func (p *Program) mayCreatePool(op *spec.Op) bool {
+func (p *Program) mayCreatePool(op *trace.Op) bool {
 	q := p.pool(op.Device, op.Pool)
 	return !op.Pool.IsDefault() && (q == nil || q.useCount > 0)
 }
 
-func (p *Program) mayBeginPool(op *spec.Op) bool {
+func (p *Program) mayBeginPool(op *trace.Op) bool {
 	if !p.mayCreatePool(op) {
 		return false
 	}
@@ -137,14 +138,14 @@ func (p *Program) mayBeginPool(op *spec.Op) bool {
 	}
 	of := p.streams[p.slot(op.Device, op.Stream)].capture
 	if p.orphan != nil {
-		return op.By == spec.ByCapture && of == p.orphan
+		return op.By == trace.ByCapture && of == p.orphan
 	}
-	return op.By != spec.ByCapture || of != nil
+	return op.By != trace.ByCapture || of != nil
 }
 
 // mayEndPool: as long as anything is captured on the device its requests are
 // redirected.
-func (p *Program) mayEndPool(op *spec.Op) bool {
+func (p *Program) mayEndPool(op *trace.Op) bool {
 	q := p.pool(op.Device, op.Pool)
 	if q == nil || !q.begun {
 		return false
@@ -155,7 +156,7 @@ func (p *Program) mayEndPool(op *spec.Op) bool {
 	return others || !p.capturing(op.Device)
 }
 
-func (p *Program) mayReleasePool(op *spec.Op) bool {
+func (p *Program) mayReleasePool(op *trace.Op) bool {
 	q := p.pool(op.Device, op.Pool)
 	if q == nil || q.useCount == 0 || q.useCount == 1 && q.begun {
 		return false
@@ -164,17 +165,17 @@ func (p *Program) mayReleasePool(op *spec.Op) bool {
 	return !unsettled
 }
 
-func (p *Program) mayDeletePool(op *spec.Op) bool {
+func (p *Program) mayDeletePool(op *trace.Op) bool {
 	return p.mayReleasePool(op) && !p.anyRedirected()
 }
 
-func (p *Program) mayCheckpoint(op *spec.Op) bool {
+func (p *Program) mayCheckpoint(op *trace.Op) bool {
 	q := p.pool(op.Device, op.Pool)
 	_, taken := p.states[op.State]
 	return q != nil && q.useCount > 0 && !q.overflow && !taken && !p.capturing(op.Device)
 }
 
-func (p *Program) mayRestore(op *spec.Op) bool {
+func (p *Program) mayRestore(op *trace.Op) bool {
 	saved := p.states[op.State]
 	if saved == nil || saved.pool != p.pool(op.Device, op.Pool) || saved.pool.useCount == 0 || p.capturing(op.Device) {
 		return false
@@ -191,16 +192,16 @@ func (p *Program) mayRestore(op *spec.Op) bool {
 	return true
 }
 
-func (p *Program) mayReachPeer(op *spec.Op) bool { return op.Peer != op.Device }
+func (p *Program) mayReachPeer(op *trace.Op) bool { return op.Peer != op.Device }
 
-func (p *Program) mayShare(op *spec.Op) bool {
+func (p *Program) mayShare(op *trace.Op) bool {
 	m := p.find(op.ID)
 	return m != nil && m.size > 0 && !m.uncached && m.device == op.Device && p.handle(op.Handle) == nil
 }
 
-func (p *Program) mayOpenShared(op *spec.Op) bool {
+func (p *Program) mayOpenShared(op *trace.Op) bool {
 	h := p.handle(op.Handle)
 	return h != nil && p.find(h.of).device == op.Device && p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID)
 }
 
-func (p *Program) mayCloseShared(op *spec.Op) bool { return slices.Contains(p.opened, op.ID) }
+func (p *Program) mayCloseShared(op *trace.Op) bool { return slices.Contains(p.opened, op.ID) }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // What a program knows of its streams: which are held, and, while they are
@@ -97,7 +98,7 @@ type captureState struct {
 	over  bool
 }
 
-func (p *Program) newCapture(op *spec.Op) *captureState {
+func (p *Program) newCapture(op *trace.Op) *captureState {
 	slot := p.slot(op.Device, op.Stream)
 	k := &captureState{
 		device: op.Device, mode: op.Mode, origin: slot,

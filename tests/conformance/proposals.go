@@ -2,37 +2,38 @@ package conformance
 
 import (
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // proposals make up an operation of each kind. It need not be one that the program
 // may perform: Program.Prepare sees to that.
-var proposals = map[spec.OpKind]func(g *Generator) spec.Op{
-	spec.OpMalloc:       (*Generator).malloc,
-	spec.OpFree:         (*Generator).free,
-	spec.OpRecordStream: (*Generator).recordStream,
-	spec.OpEmptyCache:   (*Generator).emptyCache,
-	spec.OpSetMemoryFraction: func(g *Generator) spec.Op {
-		return spec.Op{Device: g.device(), Fraction: pick(g, []float64{1, 1, 0.75, 0.5, 0.3, 0.2, 0})}
+var proposals = map[trace.OpKind]func(g *Generator) trace.Op{
+	trace.OpMalloc:       (*Generator).malloc,
+	trace.OpFree:         (*Generator).free,
+	trace.OpRecordStream: (*Generator).recordStream,
+	trace.OpEmptyCache:   (*Generator).emptyCache,
+	trace.OpSetMemoryFraction: func(g *Generator) trace.Op {
+		return trace.Op{Device: g.device(), Fraction: pick(g, []float64{1, 1, 0.75, 0.5, 0.3, 0.2, 0})}
 	},
-	spec.OpConfigure: func(g *Generator) spec.Op { return spec.Op{Settings: pick(g, g.area.Configures)} },
-	spec.OpResetPeak: func(g *Generator) spec.Op { return spec.Op{Device: g.device()} },
-	spec.OpResetAccumulated: func(g *Generator) spec.Op {
-		return spec.Op{Device: g.device()}
+	trace.OpConfigure: func(g *Generator) trace.Op { return trace.Op{Settings: pick(g, g.area.Configures)} },
+	trace.OpResetPeak: func(g *Generator) trace.Op { return trace.Op{Device: g.device()} },
+	trace.OpResetAccumulated: func(g *Generator) trace.Op {
+		return trace.Op{Device: g.device()}
 	},
-	spec.OpEnable: func(g *Generator) spec.Op { return spec.Op{Enabled: !g.program.enabled} },
-	spec.OpDeviceFree: func(g *Generator) spec.Op {
-		return spec.Op{Device: g.device(), Size: uint64(g.Intn(8)) * g.program.header.TotalMemory / 8}
+	trace.OpEnable: func(g *Generator) trace.Op { return trace.Op{Enabled: !g.program.enabled} },
+	trace.OpDeviceFree: func(g *Generator) trace.Op {
+		return trace.Op{Device: g.device(), Size: uint64(g.Intn(8)) * g.program.header.TotalMemory / 8}
 	},
-	spec.OpNeedMemoryCallback: func(g *Generator) spec.Op {
-		op := spec.Op{Frees: []int64{g.anyMemory()}}
+	trace.OpNeedMemoryCallback: func(g *Generator) trace.Op {
+		op := trace.Op{Frees: []int64{g.anyMemory()}}
 		if second := g.anyMemory(); second != op.Frees[0] && chance(g, 2) {
 			op.Frees = append(op.Frees, second)
 		}
 		return op
 	},
 
-	spec.OpPoolCreate: func(g *Generator) spec.Op {
-		op := spec.Op{Device: g.device(), Pool: g.anyPool()}
+	trace.OpPoolCreate: func(g *Generator) trace.Op {
+		op := trace.Op{Device: g.device(), Pool: g.anyPool()}
 		if chance(g, 2) {
 			op.Pool = spec.PoolID{User: uint64(max(g.program.poolIDs, 1))}
 		}
@@ -41,44 +42,44 @@ var proposals = map[spec.OpKind]func(g *Generator) spec.Op{
 		}
 		return op
 	},
-	spec.OpPoolBegin: (*Generator).poolBegin,
-	spec.OpPoolEnd:   (*Generator).poolEnd,
-	spec.OpPoolRelease: func(g *Generator) spec.Op {
-		return spec.Op{Device: g.device(), Pool: g.anyPool()}
+	trace.OpPoolBegin: (*Generator).poolBegin,
+	trace.OpPoolEnd:   (*Generator).poolEnd,
+	trace.OpPoolRelease: func(g *Generator) trace.Op {
+		return trace.Op{Device: g.device(), Pool: g.anyPool()}
 	},
-	spec.OpPoolDelete: func(g *Generator) spec.Op {
-		return spec.Op{Device: g.device(), Pool: g.anyPool()}
+	trace.OpPoolDelete: func(g *Generator) trace.Op {
+		return trace.Op{Device: g.device(), Pool: g.anyPool()}
 	},
-	spec.OpCheckpoint: func(g *Generator) spec.Op {
-		return spec.Op{Device: g.device(), Pool: g.anyPool(), State: g.program.stateIDs}
+	trace.OpCheckpoint: func(g *Generator) trace.Op {
+		return trace.Op{Device: g.device(), Pool: g.anyPool(), State: g.program.stateIDs}
 	},
-	spec.OpRestore: (*Generator).restore,
+	trace.OpRestore: (*Generator).restore,
 
-	spec.OpPeerAccess: func(g *Generator) spec.Op { return spec.Op{Device: g.device(), Peer: g.device()} },
-	spec.OpShare: func(g *Generator) spec.Op {
-		op := spec.Op{ID: g.anyMemory(), Handle: g.program.handleIDs}
+	trace.OpPeerAccess: func(g *Generator) trace.Op { return trace.Op{Device: g.device(), Peer: g.device()} },
+	trace.OpShare: func(g *Generator) trace.Op {
+		op := trace.Op{ID: g.anyMemory(), Handle: g.program.handleIDs}
 		if m := g.program.find(op.ID); m != nil {
 			op.Device = m.device
 		}
 		return op
 	},
-	spec.OpOpenShared: func(g *Generator) spec.Op {
-		op := spec.Op{Device: g.device(), ID: int64(g.program.ids), Handle: -1}
+	trace.OpOpenShared: func(g *Generator) trace.Op {
+		op := trace.Op{Device: g.device(), ID: int64(g.program.ids), Handle: -1}
 		if len(g.program.handles) > 0 {
 			h := pick(g, g.program.handles)
 			op.Handle, op.Device = h.number, g.program.find(h.of).device
 		}
 		return op
 	},
-	spec.OpCloseShared: func(g *Generator) spec.Op {
+	trace.OpCloseShared: func(g *Generator) trace.Op {
 		if len(g.program.opened) == 0 {
-			return spec.Op{ID: -1}
+			return trace.Op{ID: -1}
 		}
-		return spec.Op{ID: pick(g, g.program.opened)}
+		return trace.Op{ID: pick(g, g.program.opened)}
 	},
 }
 
-func (g *Generator) malloc() spec.Op {
+func (g *Generator) malloc() trace.Op {
 	op := g.onCaptured()
 	op.Thread = g.thread()
 	op.ID = int64(g.program.ids)
@@ -93,27 +94,27 @@ func (g *Generator) malloc() spec.Op {
 	return op
 }
 
-func (g *Generator) free() spec.Op { return spec.Op{ID: g.anyMemory()} }
+func (g *Generator) free() trace.Op { return trace.Op{ID: g.anyMemory()} }
 
-func (g *Generator) recordStream() spec.Op {
+func (g *Generator) recordStream() trace.Op {
 	op := g.onCaptured()
 	op.ID = g.anyMemory()
 	return op
 }
 
-func (g *Generator) emptyCache() spec.Op {
+func (g *Generator) emptyCache() trace.Op {
 	if g.area.Pools && chance(g, 4) {
-		return spec.Op{Pool: g.anyPool()}
+		return trace.Op{Pool: g.anyPool()}
 	}
-	return spec.Op{}
+	return trace.Op{}
 }
 
-func (g *Generator) poolBegin() spec.Op {
+func (g *Generator) poolBegin() trace.Op {
 	op := g.on()
-	op.Pool, op.By, op.Thread = g.anyPool(), spec.ByStream, g.thread()
+	op.Pool, op.By, op.Thread = g.anyPool(), trace.ByStream, g.thread()
 	switch {
 	case chance(g, 3):
-		op.By = spec.ByThread
+		op.By = trace.ByThread
 	case len(g.program.captures) > 0 && chance(g, 2):
 		return g.redirection(pick(g, g.program.captures))
 	}
@@ -121,7 +122,7 @@ func (g *Generator) poolBegin() spec.Op {
 }
 
 // poolEnd prefers what was begun.
-func (g *Generator) poolEnd() spec.Op {
+func (g *Generator) poolEnd() trace.Op {
 	var begun []*poolState
 	for _, q := range g.program.pools {
 		if q.begun {
@@ -129,18 +130,18 @@ func (g *Generator) poolEnd() spec.Op {
 		}
 	}
 	if len(begun) == 0 {
-		return spec.Op{Pool: g.anyPool()}
+		return trace.Op{Pool: g.anyPool()}
 	}
 	q := pick(g, begun)
-	return spec.Op{Device: q.device, Pool: q.id}
+	return trace.Op{Device: q.device, Pool: q.id}
 }
 
-func (g *Generator) restore() spec.Op {
+func (g *Generator) restore() trace.Op {
 	if g.program.stateIDs == 0 {
-		return spec.Op{State: -1}
+		return trace.Op{State: -1}
 	}
 	// The latest states are those of pools that are in use.
-	op := spec.Op{State: g.program.stateIDs - 1 - g.Intn(min(g.program.stateIDs, 8))}
+	op := trace.Op{State: g.program.stateIDs - 1 - g.Intn(min(g.program.stateIDs, 8))}
 	if s := g.program.states[op.State]; s != nil {
 		op.Device, op.Pool = s.pool.device, s.pool.id
 	}

@@ -2,51 +2,52 @@ package conformance
 
 import (
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // deviceProposals make up the operations on streams, events and graphs.
-var deviceProposals = map[spec.OpKind]func(g *Generator) spec.Op{
-	spec.OpBusy:        (*Generator).on,
-	spec.OpDrain:       (*Generator).on,
-	spec.OpSynchronize: (*Generator).synchronize,
-	spec.OpKernel:      (*Generator).kernel,
-	spec.OpCopy: func(g *Generator) spec.Op {
+var deviceProposals = map[trace.OpKind]func(g *Generator) trace.Op{
+	trace.OpBusy:        (*Generator).on,
+	trace.OpDrain:       (*Generator).on,
+	trace.OpSynchronize: (*Generator).synchronize,
+	trace.OpKernel:      (*Generator).kernel,
+	trace.OpCopy: func(g *Generator) trace.Op {
 		op := g.on()
-		op.Reads = []spec.OpRange{{ID: g.anyMemory()}}
-		op.Writes = []spec.OpRange{{ID: g.anyMemory()}}
+		op.Reads = []trace.OpRange{{ID: g.anyMemory()}}
+		op.Writes = []trace.OpRange{{ID: g.anyMemory()}}
 		return op
 	},
-	spec.OpWaitStream: (*Generator).waitStream,
-	spec.OpRecordEvent: func(g *Generator) spec.Op {
-		op := g.on()
-		op.Event = g.Intn(4)
-		return op
-	},
-	spec.OpWaitEvent: func(g *Generator) spec.Op {
+	trace.OpWaitStream: (*Generator).waitStream,
+	trace.OpRecordEvent: func(g *Generator) trace.Op {
 		op := g.on()
 		op.Event = g.Intn(4)
 		return op
 	},
-	spec.OpCaptureBegin: func(g *Generator) spec.Op {
+	trace.OpWaitEvent: func(g *Generator) trace.Op {
+		op := g.on()
+		op.Event = g.Intn(4)
+		return op
+	},
+	trace.OpCaptureBegin: func(g *Generator) trace.Op {
 		op := g.on()
 		op.Mode = pick(g, []spec.CaptureMode{spec.CaptureRelaxed, spec.CaptureRelaxed, spec.CaptureGlobal, spec.CaptureThreadLocal})
 		return op
 	},
-	spec.OpCaptureEnd:   (*Generator).captureEnd,
-	spec.OpGraphLaunch:  (*Generator).graphLaunch,
-	spec.OpGraphDestroy: func(g *Generator) spec.Op { return spec.Op{Graph: g.anyGraph()} },
+	trace.OpCaptureEnd:   (*Generator).captureEnd,
+	trace.OpGraphLaunch:  (*Generator).graphLaunch,
+	trace.OpGraphDestroy: func(g *Generator) trace.Op { return trace.Op{Graph: g.anyGraph()} },
 }
 
-func (g *Generator) kernel() spec.Op {
+func (g *Generator) kernel() trace.Op {
 	if len(g.program.memory) > 0 {
 		return g.carefulKernel()
 	}
 	op := g.onCaptured()
 	for range g.Intn(3) {
-		op.Reads = append(op.Reads, spec.OpRange{ID: g.anyMemory()})
+		op.Reads = append(op.Reads, trace.OpRange{ID: g.anyMemory()})
 	}
 	if chance(g, 2) {
-		op.Writes = append(op.Writes, spec.OpRange{ID: g.anyMemory()})
+		op.Writes = append(op.Writes, trace.OpRange{ID: g.anyMemory()})
 	}
 	return op
 }
@@ -54,7 +55,7 @@ func (g *Generator) kernel() spec.Op {
 // carefulKernel touches memory on a stream that may: its own, or another one that was
 // recorded for it and waits for its own. It prefers memory that was given out last,
 // which others may have had just before, and streams that are not the owner's.
-func (g *Generator) carefulKernel() spec.Op {
+func (g *Generator) carefulKernel() trace.Op {
 	from := g.candidates()
 	m := from[len(from)-1]
 	slot := m.slot
@@ -68,7 +69,7 @@ func (g *Generator) carefulKernel() spec.Op {
 		}
 	}
 	s := &g.program.streams[slot]
-	op := spec.Op{Device: s.device, Stream: s.index, Writes: []spec.OpRange{{ID: m.id}}}
+	op := trace.Op{Device: s.device, Stream: s.index, Writes: []trace.OpRange{{ID: m.id}}}
 	if chance(g, 3) {
 		op.Reads, op.Writes = op.Writes, nil
 	}
@@ -77,21 +78,21 @@ func (g *Generator) carefulKernel() spec.Op {
 
 // followOwner makes a stream that was recorded for memory wait for the memory's own;
 // ok is false if there is none.
-func (g *Generator) followOwner() (op spec.Op, ok bool) {
+func (g *Generator) followOwner() (op trace.Op, ok bool) {
 	for _, m := range g.program.memory {
 		owner := &g.program.streams[m.slot]
 		for _, u := range m.uses {
 			s := &g.program.streams[u.slot]
 			if s.device == owner.device && m.ready&(1<<u.slot) == 0 {
-				return spec.Op{Device: s.device, Stream: s.index, On: owner.index}, true
+				return trace.Op{Device: s.device, Stream: s.index, On: owner.index}, true
 			}
 		}
 	}
-	return spec.Op{}, false
+	return trace.Op{}, false
 }
 
 // waitStream joins what was forked, every other time, if anything was.
-func (g *Generator) waitStream() spec.Op {
+func (g *Generator) waitStream() trace.Op {
 	if chance(g, 2) {
 		if op, ok := g.followOwner(); ok {
 			return op
@@ -99,7 +100,7 @@ func (g *Generator) waitStream() spec.Op {
 	}
 	if q, slot, on, found := g.unsettledPool(); found && chance(g, 2) {
 		s := g.program.streams
-		return spec.Op{Device: q.device, Stream: s[slot].index, On: s[on].index}
+		return trace.Op{Device: q.device, Stream: s[slot].index, On: s[on].index}
 	}
 	if k := g.program.captures; len(k) > 0 && chance(g, 2) {
 		if chance(g, 2) {
@@ -113,31 +114,31 @@ func (g *Generator) waitStream() spec.Op {
 }
 
 // fork lets any stream wait for one of a capture, which it joins if it is in none.
-func (g *Generator) fork(k *captureState) spec.Op {
+func (g *Generator) fork(k *captureState) trace.Op {
 	op := g.on()
 	op.On = g.program.streams[pick(g, k.members)].index
 	return op
 }
 
 // join lets the origin of a capture wait for a stream that it does not come after.
-func (g *Generator) join(k *captureState) spec.Op {
-	op := spec.Op{Device: k.device, Stream: g.program.streams[k.origin].index}
+func (g *Generator) join(k *captureState) trace.Op {
+	op := trace.Op{Device: k.device, Stream: g.program.streams[k.origin].index}
 	if m := k.unjoined(); m >= 0 {
 		op.On = g.program.streams[m].index
 	}
 	return op
 }
 
-func (g *Generator) captureEnd() spec.Op {
+func (g *Generator) captureEnd() trace.Op {
 	if len(g.program.captures) == 0 {
-		return spec.Op{}
+		return trace.Op{}
 	}
 	k := pick(g, g.program.captures)
-	return spec.Op{Device: k.device, Stream: g.program.streams[k.origin].index, Graph: g.program.graphIDs}
+	return trace.Op{Device: k.device, Stream: g.program.streams[k.origin].index, Graph: g.program.graphIDs}
 }
 
 // graphLaunch prefers a graph that can be launched, and a stream on which it can.
-func (g *Generator) graphLaunch() spec.Op {
+func (g *Generator) graphLaunch() trace.Op {
 	const attempts = 4
 	op := g.on()
 	for range attempts {
@@ -155,9 +156,9 @@ func (g *Generator) graphLaunch() spec.Op {
 
 // synchronize lets the host wait for a stream, every other time one behind which a
 // pool of graphs can be used.
-func (g *Generator) synchronize() spec.Op {
+func (g *Generator) synchronize() trace.Op {
 	if q, _, on, found := g.unsettledPool(); found && chance(g, 2) {
-		return spec.Op{Device: q.device, Stream: g.program.streams[on].index}
+		return trace.Op{Device: q.device, Stream: g.program.streams[on].index}
 	}
 	return g.on()
 }

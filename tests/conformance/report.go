@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
 
@@ -38,7 +38,7 @@ type Violation struct {
 
 // Program is the shortest program found, and the header of a trace of it. In its last
 // operation the violation was found, or after it, when everything is put away.
-func (v *Violation) Program() (spec.TraceHeader, []spec.Op) { return v.failure.Header, v.failure.Ops }
+func (v *Violation) Program() (trace.Header, []trace.Op) { return v.failure.Header, v.failure.Ops }
 
 // Write writes the program into a directory, as a trace, and returns the file's name.
 func (v *Violation) Write(dir string) (string, error) { return v.failure.Write(dir) }

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // Result is what came of one program, or of many.
@@ -51,7 +51,7 @@ func (t *Trial) result(seed uint64, f *Failure) Result {
 
 // replayOps runs a program that is known: those of its operations that it may
 // perform. The others are left out.
-func (a *Area) replayOps(h spec.TraceHeader, seed uint64, ops []spec.Op, o Options) Result {
+func (a *Area) replayOps(h trace.Header, seed uint64, ops []trace.Op, o Options) Result {
 	t, err := newTrial(a, h, o)
 	if err != nil {
 		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: classNotMade, Detail: err.Error()}}
@@ -78,12 +78,12 @@ func (a *Area) replayOps(h spec.TraceHeader, seed uint64, ops []spec.Op, o Optio
 
 // inconclusive reports whether a fault has met the program itself, in a call that it
 // made of the driver. Then there is nothing to be learnt about the allocator.
-func (t *Trial) inconclusive(op *spec.Op) bool {
+func (t *Trial) inconclusive(op *trace.Op) bool {
 	if !t.faulted || t.answered == nil {
 		return false
 	}
 	switch op.Kind {
-	case spec.OpWaitStream, spec.OpRecordEvent, spec.OpWaitEvent, spec.OpSynchronize:
+	case trace.OpWaitStream, trace.OpRecordEvent, trace.OpWaitEvent, trace.OpSynchronize:
 		return true
 	}
 	return false
@@ -102,7 +102,7 @@ func (f *Failure) Write(dir string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, fmt.Sprintf("%s-%d.jsonl", f.Area, f.Seed))
-	if err := spec.WriteTraceFile(path, f.Header, ops, nil); err != nil {
+	if err := trace.WriteFile(path, f.Header, ops, nil); err != nil {
 		return "", fmt.Errorf("writing the counterexample: %w", err)
 	}
 	return path, nil

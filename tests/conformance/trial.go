@@ -9,6 +9,8 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/invariant"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
 
@@ -22,15 +24,15 @@ import (
 // and every now and then, and whenever a pool was set back, at everything that an
 // observation shows (spec.CheckAll).
 type Trial struct {
-	header  spec.TraceHeader
+	header  trace.Header
 	options Options
 	player  *replay.Player
 	program *Program
-	history *spec.History
-	checker *spec.Checker
+	history *invariant.History
+	checker *invariant.Checker
 	labels  Coverage
 
-	ops      []spec.Op           // performed so far
+	ops      []trace.Op          // performed so far
 	answers  []string            // how each failed, see spec.ErrorName
 	answered error               // how the latest one failed
 	skipped  bool                // what it was about was gone
@@ -82,9 +84,9 @@ type Failure struct {
 	Seed   uint64
 	Class  string // what must not be, in few words: failures of one class have one cause, as a rule
 	Detail string // what was found, with addresses and sizes
-	Header spec.TraceHeader
-	Ops    []spec.Op // in the last of them it was found
-	Found  int       // operations checked before it was found; more than len(Ops) once minimised
+	Header trace.Header
+	Ops    []trace.Op // in the last of them it was found
+	Found  int        // operations checked before it was found; more than len(Ops) once minimised
 
 	area    *Area
 	answers []string // how the operations failed that may fail
@@ -96,7 +98,7 @@ func (f *Failure) Error() string {
 }
 
 // newTrial sets up the program, the allocator and the device.
-func newTrial(area *Area, h spec.TraceHeader, o Options) (*Trial, error) {
+func newTrial(area *Area, h trace.Header, o Options) (*Trial, error) {
 	factory, cache := o.New, (*cacheWatch)(nil)
 	if o.caching {
 		cache = newCacheWatch()
@@ -108,7 +110,7 @@ func newTrial(area *Area, h spec.TraceHeader, o Options) (*Trial, error) {
 	}
 	t := &Trial{
 		header: h, options: o, player: player, program: newProgram(area, h), cache: cache,
-		history: spec.NewHistory(), checker: spec.NewChecker(h.Geometry), labels: Coverage{},
+		history: invariant.NewHistory(), checker: invariant.NewChecker(h.Geometry), labels: Coverage{},
 		now: make([]picture, h.Devices), before: make([]picture, h.Devices),
 	}
 	for range h.Devices {
@@ -123,13 +125,13 @@ func newTrial(area *Area, h spec.TraceHeader, o Options) (*Trial, error) {
 }
 
 // step performs one operation, which must be prepared, and checks.
-func (t *Trial) step(op spec.Op) (f *Failure) {
+func (t *Trial) step(op trace.Op) (f *Failure) {
 	defer t.catch(&f)
 	t.ops = append(t.ops, op)
 	t.checked++
 	t.history.Settled()
-	t.faulted = t.faulted || op.Kind == spec.OpFault
-	if op.Kind == spec.OpDeviceFree {
+	t.faulted = t.faulted || op.Kind == trace.OpFault
+	if op.Kind == trace.OpDeviceFree {
 		t.setFree(&op)
 	}
 	var untouched *spec.Snapshot
@@ -160,7 +162,7 @@ func (t *Trial) step(op spec.Op) (f *Failure) {
 		}
 	}
 	t.cover(&op, &out, captured)
-	if op.Kind == spec.OpRestore && out.Err == nil {
+	if op.Kind == trace.OpRestore && out.Err == nil {
 		if f := t.checkDelta(&op, &out); f != nil {
 			return f
 		}
@@ -172,15 +174,15 @@ func (t *Trial) step(op spec.Op) (f *Failure) {
 }
 
 // did lets the program take note.
-func (t *Trial) did(op *spec.Op, out *replay.Performed) {
-	if m := t.program.find(op.ID); op.Kind == spec.OpFree && m != nil && out.Err == nil {
+func (t *Trial) did(op *trace.Op, out *replay.Performed) {
+	if m := t.program.find(op.ID); op.Kind == trace.OpFree && m != nil && out.Err == nil {
 		t.freed = m.ptr
 	}
 	t.program.Did(op, out)
 }
 
 // perform does it, and notes what came of it.
-func (t *Trial) perform(op *spec.Op) replay.Performed {
+func (t *Trial) perform(op *trace.Op) replay.Performed {
 	undo := t.endLife(op)
 	out := t.player.Perform(op)
 	if out.Err != nil {
@@ -189,7 +191,7 @@ func (t *Trial) perform(op *spec.Op) replay.Performed {
 	t.beginLives(op, &out)
 	t.drained = t.noteDrained()
 	t.answered, t.skipped = out.Err, out.Skipped
-	t.answers = append(t.answers, spec.ErrorName(out.Err))
+	t.answers = append(t.answers, trace.ErrorName(out.Err))
 	return out
 }
 
@@ -248,15 +250,15 @@ func panickedIn() string {
 }
 
 // tell lets the history know.
-func (t *Trial) tell(op *spec.Op, out *replay.Performed) *Failure {
-	if out.Skipped || op.Kind == spec.OpFault || op.Expect.Error != "" {
+func (t *Trial) tell(op *trace.Op, out *replay.Performed) *Failure {
+	if out.Skipped || op.Kind == trace.OpFault || op.Expect.Error != "" {
 		return nil
 	}
-	told := spec.Outcome{Ptr: out.Ptr, Err: out.Err, Freed: out.Freed, Drained: t.drained}
-	if op.Kind == spec.OpPoolDelete {
+	told := invariant.Outcome{Ptr: out.Ptr, Err: out.Err, Freed: out.Freed, Drained: t.drained}
+	if op.Kind == trace.OpPoolDelete {
 		told.Err = nil // the pool is released even if it could not be emptied
 	}
-	if op.Kind == spec.OpCheckpoint && out.Err == nil {
+	if op.Kind == trace.OpCheckpoint && out.Err == nil {
 		told.Snapshot = t.snapshot()
 	}
 	if err := t.history.Apply(op, t.header.Streams, told); err != nil {
@@ -292,7 +294,7 @@ func (t *Trial) checkUntouched(before *spec.Snapshot, what string) *Failure {
 }
 
 // checkState looks at what is true at any time.
-func (t *Trial) checkState(op *spec.Op, out *replay.Performed) *Failure {
+func (t *Trial) checkState(op *trace.Op, out *replay.Performed) *Failure {
 	if in, able := t.player.Allocator().(spec.Inspector); able {
 		for dev := range t.now {
 			violations, err := t.checker.Check(spec.Device(dev), in, &t.now[dev].stats)
@@ -304,13 +306,13 @@ func (t *Trial) checkState(op *spec.Op, out *replay.Performed) *Failure {
 	if t.lost {
 		return nil
 	}
-	if f := t.judge(spec.CheckAll(&spec.Observation{Geometry: t.header.Geometry, History: t.history})); f != nil {
+	if f := t.judge(invariant.CheckAll(&invariant.Observation{Geometry: t.header.Geometry, History: t.history})); f != nil {
 		return f
 	}
 	if f := t.checkDevice(); f != nil {
 		return f
 	}
-	if op.Kind == spec.OpRestore && out.Err == nil && op.Expect.Error == "" {
+	if op.Kind == trace.OpRestore && out.Err == nil && op.Expect.Error == "" {
 		return t.checkAll()
 	}
 	failedForFault := t.faulted && out.Err != nil && op.Expect.Error == ""
@@ -321,7 +323,7 @@ func (t *Trial) checkState(op *spec.Op, out *replay.Performed) *Failure {
 }
 
 // judge makes a failure of the first violation that counts.
-func (t *Trial) judge(violations []spec.Violation, err error) *Failure {
+func (t *Trial) judge(violations []invariant.Violation, err error) *Failure {
 	if err != nil {
 		return t.fail(classUnseen, "%v", err)
 	}
@@ -335,7 +337,7 @@ func (t *Trial) judge(violations []spec.Violation, err error) *Failure {
 
 // checkAll looks at everything that can be seen.
 func (t *Trial) checkAll() *Failure {
-	o, err := spec.Observe(t.player.Allocator(), t.header.Geometry, t.header.Devices)
+	o, err := invariant.Observe(t.player.Allocator(), t.header.Geometry, t.header.Devices)
 	if err != nil {
 		return t.fail(classUnseen, "%v", err)
 	}
@@ -343,19 +345,19 @@ func (t *Trial) checkAll() *Failure {
 		o.History = t.history
 		o.Driver = t.driverFigures()
 	}
-	return t.judge(spec.CheckAll(o))
+	return t.judge(invariant.CheckAll(o))
 }
 
 // driverFigures is what the device has given, as the device sees it; nil when it
 // cannot be asked.
-func (t *Trial) driverFigures() []spec.DriverFigures {
-	var figures []spec.DriverFigures
+func (t *Trial) driverFigures() []invariant.DriverFigures {
+	var figures []invariant.DriverFigures
 	for dev := range t.limit {
 		free, _, err := t.player.GPU().MemInfo(spec.Device(dev))
 		if err != nil {
 			return nil
 		}
-		figures = append(figures, spec.DriverFigures{Held: t.limit[dev] - free})
+		figures = append(figures, invariant.DriverFigures{Held: t.limit[dev] - free})
 	}
 	for _, m := range t.program.memory {
 		if m.uncached {
@@ -367,7 +369,7 @@ func (t *Trial) driverFigures() []spec.DriverFigures {
 
 // setFree foresees what device_free does: from then on the device gives what it has
 // given and so much more.
-func (t *Trial) setFree(op *spec.Op) {
+func (t *Trial) setFree(op *trace.Op) {
 	free, total, err := t.player.GPU().MemInfo(op.Device)
 	if err != nil { // a fault that was meant for the allocator; it happens once
 		free, total, err = t.player.GPU().MemInfo(op.Device)

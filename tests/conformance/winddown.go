@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // The end of a program: it joins and ends its captures, lets all work complete,
@@ -26,7 +27,7 @@ func (t *Trial) windDown() (f *Failure) {
 			return f
 		}
 	}
-	if f := t.insist(spec.Op{Kind: spec.OpEmptyCache}); f != nil {
+	if f := t.insist(trace.Op{Kind: trace.OpEmptyCache}); f != nil {
 		return f
 	}
 	if f := t.checkAll(); f != nil {
@@ -37,7 +38,7 @@ func (t *Trial) windDown() (f *Failure) {
 
 // insist performs an operation until it succeeds. It may fail for a fault that was
 // planned and has only now come, and for no other reason.
-func (t *Trial) insist(op spec.Op) *Failure {
+func (t *Trial) insist(op trace.Op) *Failure {
 	const attempts = 3
 	for range attempts {
 		if f := t.step(op); f != nil {
@@ -49,7 +50,7 @@ func (t *Trial) insist(op spec.Op) *Failure {
 		if t.answered == nil {
 			return nil
 		}
-		if op.Kind == spec.OpPoolDelete {
+		if op.Kind == trace.OpPoolDelete {
 			return nil
 		}
 	}
@@ -57,49 +58,49 @@ func (t *Trial) insist(op spec.Op) *Failure {
 }
 
 // lastThings is the next thing to be put away; more is false when there is none.
-func (p *Program) lastThings() (op spec.Op, more bool) {
+func (p *Program) lastThings() (op trace.Op, more bool) {
 	if len(p.captures) > 0 {
 		return p.lastOf(p.captures[0]), true
 	}
 	for slot := range p.streams {
 		if s := &p.streams[slot]; s.busy && s.behind == 0 {
-			return spec.Op{Kind: spec.OpDrain, Device: s.device, Stream: s.index}, true
+			return trace.Op{Kind: trace.OpDrain, Device: s.device, Stream: s.index}, true
 		}
 	}
 	for _, q := range p.pools {
 		switch {
 		case q.begun:
-			return spec.Op{Kind: spec.OpPoolEnd, Device: q.device, Pool: q.id}, true
+			return trace.Op{Kind: trace.OpPoolEnd, Device: q.device, Pool: q.id}, true
 		case q.useCount > 0:
 			if slot, on, waits := p.unsettled(q); waits {
 				s := &p.streams[slot]
-				return spec.Op{Kind: spec.OpWaitStream, Device: s.device, Stream: s.index, On: p.streams[on].index}, true
+				return trace.Op{Kind: trace.OpWaitStream, Device: s.device, Stream: s.index, On: p.streams[on].index}, true
 			}
-			return spec.Op{Kind: spec.OpPoolRelease, Device: q.device, Pool: q.id}, true
+			return trace.Op{Kind: trace.OpPoolRelease, Device: q.device, Pool: q.id}, true
 		}
 	}
 	switch {
 	case len(p.graphs) > 0:
-		return spec.Op{Kind: spec.OpGraphDestroy, Device: p.graphs[0].device, Graph: p.graphs[0].id}, true
+		return trace.Op{Kind: trace.OpGraphDestroy, Device: p.graphs[0].device, Graph: p.graphs[0].id}, true
 	case len(p.opened) > 0:
-		return spec.Op{Kind: spec.OpCloseShared, ID: p.opened[0]}, true
+		return trace.Op{Kind: trace.OpCloseShared, ID: p.opened[0]}, true
 	case len(p.memory) > 0:
-		return spec.Op{Kind: spec.OpFree, ID: p.memory[0].id}, true
+		return trace.Op{Kind: trace.OpFree, ID: p.memory[0].id}, true
 	}
-	return spec.Op{}, false
+	return trace.Op{}, false
 }
 
 // lastOf is the next thing on the way to the end of a capture.
-func (p *Program) lastOf(k *captureState) spec.Op {
-	op := spec.Op{Device: k.device, Stream: p.streams[k.origin].index}
+func (p *Program) lastOf(k *captureState) trace.Op {
+	op := trace.Op{Device: k.device, Stream: p.streams[k.origin].index}
 	switch m := k.unjoined(); {
 	case p.orphan == k:
-		op.Kind, op.By = spec.OpPoolBegin, spec.ByCapture
+		op.Kind, op.By = trace.OpPoolBegin, trace.ByCapture
 		op.Pool = spec.PoolID{Capture: uint64(max(p.poolIDs, 1))}
 	case m >= 0:
-		op.Kind, op.On = spec.OpWaitStream, p.streams[m].index
+		op.Kind, op.On = trace.OpWaitStream, p.streams[m].index
 	default:
-		op.Kind, op.Graph = spec.OpCaptureEnd, p.graphIDs
+		op.Kind, op.Graph = trace.OpCaptureEnd, p.graphIDs
 	}
 	return op
 }

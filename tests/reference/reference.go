@@ -6,10 +6,11 @@ package reference
 import (
 	"gaugeblock/alloc"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // New makes the reference allocator, with the settings and the geometry that the
 // header asks for. It is a replay.Factory.
-func New(driver spec.Driver, h *spec.TraceHeader) (spec.Allocator, error) {
+func New(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 	return alloc.New(driver, alloc.Options{Geometry: h.Geometry, Settings: h.Settings})
 }

@@ -4,17 +4,18 @@ import (
 	"fmt"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // What a trace asks of an allocator. Each method performs one kind of operation;
 // handlers.go says which.
 
 // lacks is the error of an operation that the allocator has no ability for.
-func lacks(kind spec.OpKind, ability string) error {
+func lacks(kind trace.OpKind, ability string) error {
 	return &spec.NotSupportedError{Op: string(kind), Reason: "the allocator is not a spec." + ability}
 }
 
-func (m *machine) malloc(op *spec.Op) error {
+func (m *machine) malloc(op *trace.Op) error {
 	ptr, err := m.allocator.Malloc(spec.Request{
 		Device: op.Device, Stream: m.stream(op, op.Stream), Bytes: op.Size, Thread: op.Thread,
 	})
@@ -26,7 +27,7 @@ func (m *machine) malloc(op *spec.Op) error {
 	return nil
 }
 
-func (m *machine) free(op *spec.Op) error {
+func (m *machine) free(op *trace.Op) error {
 	a, live := m.allocations[op.ID]
 	if !live {
 		return errNeverGiven
@@ -38,7 +39,7 @@ func (m *machine) free(op *spec.Op) error {
 	return nil
 }
 
-func (m *machine) recordStream(op *spec.Op) error {
+func (m *machine) recordStream(op *trace.Op) error {
 	a, live := m.allocations[op.ID]
 	if !live {
 		return errNeverGiven
@@ -46,7 +47,7 @@ func (m *machine) recordStream(op *spec.Op) error {
 	return m.allocator.RecordStream(a.ptr, op.Device, m.stream(op, op.Stream))
 }
 
-func (m *machine) emptyCache(op *spec.Op) error {
+func (m *machine) emptyCache(op *trace.Op) error {
 	if op.Pool.IsDefault() {
 		return m.allocator.EmptyCache()
 	}
@@ -57,7 +58,7 @@ func (m *machine) emptyCache(op *spec.Op) error {
 	return pools.EmptyPool(op.Pool)
 }
 
-func (m *machine) setMemoryFraction(op *spec.Op) error {
+func (m *machine) setMemoryFraction(op *trace.Op) error {
 	limiter, able := m.allocator.(spec.MemoryLimiter)
 	if !able {
 		return lacks(op.Kind, "MemoryLimiter")
@@ -65,7 +66,7 @@ func (m *machine) setMemoryFraction(op *spec.Op) error {
 	return limiter.SetMemoryFraction(op.Device, op.Fraction)
 }
 
-func (m *machine) configure(op *spec.Op) error {
+func (m *machine) configure(op *trace.Op) error {
 	configurer, able := m.allocator.(spec.Configurer)
 	if !able {
 		return lacks(op.Kind, "Configurer")
@@ -73,7 +74,7 @@ func (m *machine) configure(op *spec.Op) error {
 	return configurer.Configure(op.Settings)
 }
 
-func (m *machine) resetPeak(op *spec.Op) error {
+func (m *machine) resetPeak(op *trace.Op) error {
 	resetter, able := m.allocator.(spec.StatsResetter)
 	if !able {
 		return lacks(op.Kind, "StatsResetter")
@@ -81,7 +82,7 @@ func (m *machine) resetPeak(op *spec.Op) error {
 	return resetter.ResetPeakStats(op.Device)
 }
 
-func (m *machine) resetAccumulated(op *spec.Op) error {
+func (m *machine) resetAccumulated(op *trace.Op) error {
 	resetter, able := m.allocator.(spec.StatsResetter)
 	if !able {
 		return lacks(op.Kind, "StatsResetter")
@@ -89,7 +90,7 @@ func (m *machine) resetAccumulated(op *spec.Op) error {
 	return resetter.ResetAccumulatedStats(op.Device)
 }
 
-func (m *machine) enable(op *spec.Op) error {
+func (m *machine) enable(op *trace.Op) error {
 	toggler, able := m.allocator.(spec.Toggler)
 	if !able {
 		return lacks(op.Kind, "Toggler")
@@ -100,7 +101,7 @@ func (m *machine) enable(op *spec.Op) error {
 
 // needMemoryCallback registers a function that, when first asked, frees the
 // operation's allocations.
-func (m *machine) needMemoryCallback(op *spec.Op) error {
+func (m *machine) needMemoryCallback(op *trace.Op) error {
 	observable, able := m.allocator.(spec.Observable)
 	if !able {
 		return lacks(op.Kind, "Observable")
@@ -122,7 +123,7 @@ func (m *machine) needMemoryCallback(op *spec.Op) error {
 	return nil
 }
 
-func (m *machine) peerAccess(op *spec.Op) error {
+func (m *machine) peerAccess(op *trace.Op) error {
 	peers, able := m.allocator.(spec.PeerAllocator)
 	if !able {
 		return lacks(op.Kind, "PeerAllocator")
@@ -131,7 +132,7 @@ func (m *machine) peerAccess(op *spec.Op) error {
 }
 
 // pools is the allocator's ability to keep memory apart.
-func (m *machine) pools(op *spec.Op) (spec.PrivatePools, error) {
+func (m *machine) pools(op *trace.Op) (spec.PrivatePools, error) {
 	pools, able := m.allocator.(spec.PrivatePools)
 	if !able {
 		return nil, lacks(op.Kind, "PrivatePools")
@@ -139,7 +140,7 @@ func (m *machine) pools(op *spec.Op) (spec.PrivatePools, error) {
 	return pools, nil
 }
 
-func (m *machine) poolCreate(op *spec.Op) error {
+func (m *machine) poolCreate(op *trace.Op) error {
 	pools, err := m.pools(op)
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (m *machine) poolCreate(op *spec.Op) error {
 	return pools.CreatePool(op.Device, op.Pool, spec.PoolOptions{UseOnOOM: op.UseOnOOM, NoSplit: op.NoSplit})
 }
 
-func (m *machine) poolBegin(op *spec.Op) error {
+func (m *machine) poolBegin(op *trace.Op) error {
 	pools, err := m.pools(op)
 	if err != nil {
 		return err
@@ -160,11 +161,11 @@ func (m *machine) poolBegin(op *spec.Op) error {
 }
 
 // filter is the one that the operation describes.
-func (m *machine) filter(op *spec.Op) (spec.RequestFilter, error) {
+func (m *machine) filter(op *trace.Op) (spec.RequestFilter, error) {
 	switch op.By {
-	case spec.ByThread:
+	case trace.ByThread:
 		return spec.ForThread(op.Thread), nil
-	case spec.ByStream:
+	case trace.ByStream:
 		return spec.ForStream(m.stream(op, op.Stream)), nil
 	}
 	status, err := m.gpu.CaptureStatus(op.Device, m.stream(op, op.Stream))
@@ -177,7 +178,7 @@ func (m *machine) filter(op *spec.Op) (spec.RequestFilter, error) {
 	return spec.ForCapture(m.gpu, status.ID), nil
 }
 
-func (m *machine) poolEnd(op *spec.Op) error {
+func (m *machine) poolEnd(op *trace.Op) error {
 	pools, err := m.pools(op)
 	if err != nil {
 		return err
@@ -185,7 +186,7 @@ func (m *machine) poolEnd(op *spec.Op) error {
 	return pools.EndAllocateToPool(op.Device, op.Pool)
 }
 
-func (m *machine) poolRelease(op *spec.Op) error {
+func (m *machine) poolRelease(op *trace.Op) error {
 	pools, err := m.pools(op)
 	if err != nil {
 		return err
@@ -194,7 +195,7 @@ func (m *machine) poolRelease(op *spec.Op) error {
 }
 
 // poolDelete is what the end of a torch.cuda.MemPool does.
-func (m *machine) poolDelete(op *spec.Op) error {
+func (m *machine) poolDelete(op *trace.Op) error {
 	pools, err := m.pools(op)
 	if err != nil {
 		return err
@@ -211,7 +212,7 @@ type checkpoint struct {
 	live  map[int64]allocation
 }
 
-func (m *machine) checkpointPool(op *spec.Op) error {
+func (m *machine) checkpointPool(op *trace.Op) error {
 	checkpointer, able := m.allocator.(spec.Checkpointer)
 	if !able {
 		return lacks(op.Kind, "Checkpointer")
@@ -249,7 +250,7 @@ func (m *machine) allocationsIn(segments []spec.Segment) map[int64]allocation {
 	return in
 }
 
-func (m *machine) restorePool(op *spec.Op) error {
+func (m *machine) restorePool(op *trace.Op) error {
 	checkpointer, able := m.allocator.(spec.Checkpointer)
 	if !able {
 		return lacks(op.Kind, "Checkpointer")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // outcome is what an allocator did in one operation.
@@ -16,7 +17,7 @@ type outcome struct {
 	freed    []int64           // by need_memory callbacks
 	restored spec.RestoreDelta // restore
 
-	tree *spec.TreeExpectation // call: what is seen afterwards
+	tree *trace.TreeExpectation // call: what is seen afterwards
 }
 
 // comparison holds what one operation, or the end of a trace, was expected to do
@@ -24,15 +25,15 @@ type outcome struct {
 // nil.
 type comparison struct {
 	m    *machine
-	op   *spec.Op
-	want *spec.Expectation
+	op   *trace.Op
+	want *trace.Expectation
 	got  outcome
 }
 
 // compare returns the first difference of an operation, in the order in which a
 // reader would look for a cause: whether it failed, what it gave out, what it
 // did, what that adds up to, and what memory looks like. Something is expected.
-func (m *machine) compare(op *spec.Op, got outcome) *Difference {
+func (m *machine) compare(op *trace.Op, got outcome) *Difference {
 	c := comparison{m: m, op: op, want: &op.Expect, got: got}
 	checks := []func() *Difference{
 		c.checkError, c.checkMessage, c.checkAddress, c.checkTree, c.checkEvents, c.checkStats, c.checkLayout,
@@ -48,8 +49,8 @@ func (m *machine) compare(op *spec.Op, got outcome) *Difference {
 
 // compareEnd compares what is left at the end of a trace: the memory of all
 // devices and all figures of the first one.
-func (m *machine) compareEnd(end *spec.TraceEnd) *Difference {
-	c := comparison{m: m, want: &spec.Expectation{Layout: end.Layout}}
+func (m *machine) compareEnd(end *trace.End) *Difference {
+	c := comparison{m: m, want: &trace.Expectation{Layout: end.Layout}}
 	if d := c.checkLayout(); d != nil || end.Stats == nil {
 		return d
 	}
@@ -82,7 +83,7 @@ func orNone(text string) string {
 
 // checkError compares how the operation failed, if it did.
 func (c *comparison) checkError() *Difference {
-	got := spec.ErrorName(c.got.err)
+	got := trace.ErrorName(c.got.err)
 	if c.want.Error == got {
 		return nil
 	}
@@ -159,7 +160,7 @@ func (c *comparison) checkLayout() *Difference {
 	if err != nil {
 		return differs("layout", "a snapshot", err.Error())
 	}
-	return compareLayouts(c.m.tolerance.layout(c.want.Layout), c.m.tolerance.layout(spec.Layout(&snapshot)))
+	return compareLayouts(c.m.tolerance.layout(c.want.Layout), c.m.tolerance.layout(trace.Layout(&snapshot)))
 }
 
 // attachLayout adds to a difference in something else what the memory looks like.

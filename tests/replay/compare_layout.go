@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // compareLayouts finds the first segment that differs, and in it the first line
 // of its description that does.
-func compareLayouts(want, got []spec.LayoutSegment) *Difference {
+func compareLayouts(want, got []trace.LayoutSegment) *Difference {
 	same := 0
 	for same < len(want) && same < len(got) && sameSegment(&want[same], &got[same]) {
 		same++
@@ -30,7 +30,7 @@ func compareLayouts(want, got []spec.LayoutSegment) *Difference {
 	return d
 }
 
-func sameSegment(a, b *spec.LayoutSegment) bool {
+func sameSegment(a, b *trace.LayoutSegment) bool {
 	if !slices.Equal(a.Blocks, b.Blocks) {
 		return false
 	}
@@ -40,7 +40,7 @@ func sameSegment(a, b *spec.LayoutSegment) bool {
 }
 
 // segmentLines describes the i-th segment and its blocks; nil if there is none.
-func segmentLines(layout []spec.LayoutSegment, i int) []string {
+func segmentLines(layout []trace.LayoutSegment, i int) []string {
 	if i >= len(layout) {
 		return nil
 	}
@@ -57,8 +57,8 @@ func lineAt(lines []string, i int) string {
 // diffAround shows the i-th segments and their neighbours as go-cmp does. go-cmp
 // writes some spaces as no-break spaces, now and then, lest its output be taken
 // for stable; here they are plain.
-func diffAround(want, got []spec.LayoutSegment, i int) string {
-	window := func(layout []spec.LayoutSegment) []line {
+func diffAround(want, got []trace.LayoutSegment, i int) string {
+	window := func(layout []trace.LayoutSegment) []line {
 		var lines []line
 		for _, text := range layoutInLines(layout[min(max(i-1, 0), len(layout)):min(i+2, len(layout))]) {
 			lines = append(lines, line{text})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // checkTree compares what is seen of a graph tree after a call: first what became
@@ -45,10 +46,10 @@ func (c *comparison) checkTree() *Difference {
 
 // inPool is the addresses of the outputs, in words. Those outside of the pool are
 // the program's own inputs: where they lie is no matter of the tree's.
-func inPool(e *spec.TreeExpectation) []string {
+func inPool(e *trace.TreeExpectation) []string {
 	words := []string{}
 	for _, p := range e.Outputs {
-		inside := slices.ContainsFunc(e.Pool, func(g spec.LayoutSegment) bool {
+		inside := slices.ContainsFunc(e.Pool, func(g trace.LayoutSegment) bool {
 			return g.Address <= p && p < g.Address+spec.Ptr(g.Size)
 		})
 		if inside {

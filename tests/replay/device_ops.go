@@ -6,6 +6,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // What a trace asks of the device, and what the recorded driver's part was.
@@ -44,7 +45,7 @@ func (m *machine) setUpDevices(around Around) error {
 // loadScript tells the fake driver what the real one did during the operation:
 // at which addresses it put memory, and in the family realoom also what it
 // refused. That part of a recording is the driver's, and no allocator's merit.
-func (m *machine) loadScript(op *spec.Op) {
+func (m *machine) loadScript(op *trace.Op) {
 	script := m.scripts[op.Device]
 	if m.header.Family == "realoom" && op.Expect.Events != nil {
 		script.SetGrants(op.Expect.Events)
@@ -55,7 +56,7 @@ func (m *machine) loadScript(op *spec.Op) {
 
 // stream is the handle that an index stands for. A stream comes into being when
 // it is first named, on the device of the operation that names it.
-func (m *machine) stream(op *spec.Op, index int) spec.Stream {
+func (m *machine) stream(op *trace.Op, index int) spec.Stream {
 	handle := m.header.Streams[index]
 	if _, made := m.streams[handle]; handle != 0 && !made && m.gpu.AddStream(op.Device, handle) == nil {
 		m.streams[handle] = op.Device
@@ -63,30 +64,30 @@ func (m *machine) stream(op *spec.Op, index int) spec.Stream {
 	return handle
 }
 
-func (m *machine) busy(op *spec.Op) error {
+func (m *machine) busy(op *trace.Op) error {
 	return m.gpu.Busy(op.Device, m.stream(op, op.Stream))
 }
 
-func (m *machine) drain(op *spec.Op) error {
+func (m *machine) drain(op *trace.Op) error {
 	return m.gpu.Drain(op.Device, m.stream(op, op.Stream))
 }
 
-func (m *machine) deviceFree(op *spec.Op) error {
+func (m *machine) deviceFree(op *trace.Op) error {
 	m.gpu.SetFreeMemory(op.Device, op.Size)
 	return nil
 }
 
-func (m *machine) fault(op *spec.Op) error {
+func (m *machine) fault(op *trace.Op) error {
 	if err := m.gpu.Inject(op.Fault); err != nil {
 		return m.badOp(op, err.Error())
 	}
 	return nil
 }
 
-func (m *machine) kernel(op *spec.Op) error {
+func (m *machine) kernel(op *trace.Op) error {
 	launch := spec.Launch{Device: op.Device, Stream: m.stream(op, op.Stream), Name: op.Name}
 	for _, side := range []struct {
-		from []spec.OpRange
+		from []trace.OpRange
 		to   *[]spec.Range
 	}{{op.Reads, &launch.Reads}, {op.Writes, &launch.Writes}} {
 		for _, r := range side.from {
@@ -100,7 +101,7 @@ func (m *machine) kernel(op *spec.Op) error {
 	return m.gpu.Launch(launch)
 }
 
-func (m *machine) copy(op *spec.Op) error {
+func (m *machine) copy(op *trace.Op) error {
 	src, srcDevice, err := m.memory(op, op.Reads[0])
 	if err != nil {
 		return err
@@ -119,7 +120,7 @@ func (m *machine) copy(op *spec.Op) error {
 }
 
 // memory is where a part of an allocation lies, and on which device.
-func (m *machine) memory(op *spec.Op, r spec.OpRange) (spec.Range, spec.Device, error) {
+func (m *machine) memory(op *trace.Op, r trace.OpRange) (spec.Range, spec.Device, error) {
 	a, live := m.allocations[r.ID]
 	if !live {
 		return spec.Range{}, 0, errNeverGiven
@@ -135,7 +136,7 @@ func (m *machine) memory(op *spec.Op, r spec.OpRange) (spec.Range, spec.Device, 
 }
 
 // waitStream makes a stream wait for all that another one has been given.
-func (m *machine) waitStream(op *spec.Op) error {
+func (m *machine) waitStream(op *trace.Op) error {
 	event, err := m.gpu.CreateEvent(op.Device)
 	if err != nil {
 		return err
@@ -157,7 +158,7 @@ type mark struct {
 // recordEvent moves an event to the end of a stream. If it was made for another
 // device a new one takes its place; streams that wait for the old one go on doing
 // so.
-func (m *machine) recordEvent(op *spec.Op) error {
+func (m *machine) recordEvent(op *trace.Op) error {
 	old, made := m.marks[op.Event]
 	if made && old.device == op.Device {
 		return m.gpu.RecordEvent(old.event, op.Device, m.stream(op, op.Stream))
@@ -173,7 +174,7 @@ func (m *machine) recordEvent(op *spec.Op) error {
 	return errors.Join(err, m.gpu.RecordEvent(event, op.Device, m.stream(op, op.Stream)))
 }
 
-func (m *machine) waitEvent(op *spec.Op) error {
+func (m *machine) waitEvent(op *trace.Op) error {
 	mark, made := m.marks[op.Event]
 	if !made {
 		return errNeverGiven
@@ -181,13 +182,13 @@ func (m *machine) waitEvent(op *spec.Op) error {
 	return m.gpu.WaitEvent(op.Device, m.stream(op, op.Stream), mark.event)
 }
 
-func (m *machine) synchronize(op *spec.Op) error {
+func (m *machine) synchronize(op *trace.Op) error {
 	return m.gpu.SynchronizeStream(op.Device, m.stream(op, op.Stream))
 }
 
 // captureBegin begins a capture, through which only an allocator that knows
 // pools can be taken: what a graph uses must not be given to anyone else.
-func (m *machine) captureBegin(op *spec.Op) error {
+func (m *machine) captureBegin(op *trace.Op) error {
 	if _, err := m.pools(op); err != nil {
 		return err
 	}
@@ -200,7 +201,7 @@ type graph struct {
 	exec     spec.GraphExec
 }
 
-func (m *machine) captureEnd(op *spec.Op) error {
+func (m *machine) captureEnd(op *trace.Op) error {
 	captured, err := m.gpu.EndCapture(op.Device, m.stream(op, op.Stream))
 	if err != nil {
 		return err
@@ -213,7 +214,7 @@ func (m *machine) captureEnd(op *spec.Op) error {
 	return nil
 }
 
-func (m *machine) graphLaunch(op *spec.Op) error {
+func (m *machine) graphLaunch(op *trace.Op) error {
 	g, made := m.graphs[op.Graph]
 	if !made {
 		return errNeverGiven
@@ -221,7 +222,7 @@ func (m *machine) graphLaunch(op *spec.Op) error {
 	return m.gpu.LaunchGraph(g.exec, op.Device, m.stream(op, op.Stream))
 }
 
-func (m *machine) graphDestroy(op *spec.Op) error {
+func (m *machine) graphDestroy(op *trace.Op) error {
 	g, made := m.graphs[op.Graph]
 	if !made {
 		return errNeverGiven

@@ -3,7 +3,7 @@ package replay
 import (
 	"errors"
 
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // A handler performs one kind of operation. Its error is the allocator's or the
@@ -11,7 +11,7 @@ import (
 // spec.ErrNotSupported say that the trace cannot be replayed on this allocator,
 // a *spec.TraceError that the operation makes no sense, and errNeverGiven that
 // there was nothing to do.
-type handler func(m *machine, op *spec.Op) error
+type handler func(m *machine, op *trace.Op) error
 
 // errNeverGiven says that the operation is about something that an earlier
 // operation should have made, and failed to, or that a callback has freed. In a
@@ -21,47 +21,47 @@ var errNeverGiven = errors.New("skipped, for what it is about was never made, or
 
 // handlers says how each kind is performed. A kind that is not here is not
 // supported.
-var handlers = map[spec.OpKind]handler{
-	spec.OpMalloc:             (*machine).malloc,
-	spec.OpFree:               (*machine).free,
-	spec.OpRecordStream:       (*machine).recordStream,
-	spec.OpEmptyCache:         (*machine).emptyCache,
-	spec.OpSetMemoryFraction:  (*machine).setMemoryFraction,
-	spec.OpConfigure:          (*machine).configure,
-	spec.OpResetPeak:          (*machine).resetPeak,
-	spec.OpResetAccumulated:   (*machine).resetAccumulated,
-	spec.OpEnable:             (*machine).enable,
-	spec.OpNeedMemoryCallback: (*machine).needMemoryCallback,
-	spec.OpPeerAccess:         (*machine).peerAccess,
-	spec.OpPoolCreate:         (*machine).poolCreate,
-	spec.OpPoolBegin:          (*machine).poolBegin,
-	spec.OpPoolEnd:            (*machine).poolEnd,
-	spec.OpPoolRelease:        (*machine).poolRelease,
-	spec.OpPoolDelete:         (*machine).poolDelete,
-	spec.OpCheckpoint:         (*machine).checkpointPool,
-	spec.OpRestore:            (*machine).restorePool,
-	spec.OpShare:              (*machine).share,
-	spec.OpOpenShared:         (*machine).openShared,
-	spec.OpCloseShared:        (*machine).closeShared,
+var handlers = map[trace.OpKind]handler{
+	trace.OpMalloc:             (*machine).malloc,
+	trace.OpFree:               (*machine).free,
+	trace.OpRecordStream:       (*machine).recordStream,
+	trace.OpEmptyCache:         (*machine).emptyCache,
+	trace.OpSetMemoryFraction:  (*machine).setMemoryFraction,
+	trace.OpConfigure:          (*machine).configure,
+	trace.OpResetPeak:          (*machine).resetPeak,
+	trace.OpResetAccumulated:   (*machine).resetAccumulated,
+	trace.OpEnable:             (*machine).enable,
+	trace.OpNeedMemoryCallback: (*machine).needMemoryCallback,
+	trace.OpPeerAccess:         (*machine).peerAccess,
+	trace.OpPoolCreate:         (*machine).poolCreate,
+	trace.OpPoolBegin:          (*machine).poolBegin,
+	trace.OpPoolEnd:            (*machine).poolEnd,
+	trace.OpPoolRelease:        (*machine).poolRelease,
+	trace.OpPoolDelete:         (*machine).poolDelete,
+	trace.OpCheckpoint:         (*machine).checkpointPool,
+	trace.OpRestore:            (*machine).restorePool,
+	trace.OpShare:              (*machine).share,
+	trace.OpOpenShared:         (*machine).openShared,
+	trace.OpCloseShared:        (*machine).closeShared,
 
-	spec.OpTreeCall:            (*machine).treeCall,
-	spec.OpTreeDrop:            (*machine).treeDrop,
-	spec.OpTreeMarkStep:        (*machine).treeMarkStep,
-	spec.OpTreeNewGeneration:   (*machine).treeNewGeneration,
-	spec.OpTreeMoveStaticInput: (*machine).treeMoveStatic,
+	trace.OpTreeCall:            (*machine).treeCall,
+	trace.OpTreeDrop:            (*machine).treeDrop,
+	trace.OpTreeMarkStep:        (*machine).treeMarkStep,
+	trace.OpTreeNewGeneration:   (*machine).treeNewGeneration,
+	trace.OpTreeMoveStaticInput: (*machine).treeMoveStatic,
 
-	spec.OpBusy:         (*machine).busy,
-	spec.OpDrain:        (*machine).drain,
-	spec.OpKernel:       (*machine).kernel,
-	spec.OpCopy:         (*machine).copy,
-	spec.OpWaitStream:   (*machine).waitStream,
-	spec.OpRecordEvent:  (*machine).recordEvent,
-	spec.OpWaitEvent:    (*machine).waitEvent,
-	spec.OpSynchronize:  (*machine).synchronize,
-	spec.OpCaptureBegin: (*machine).captureBegin,
-	spec.OpCaptureEnd:   (*machine).captureEnd,
-	spec.OpGraphLaunch:  (*machine).graphLaunch,
-	spec.OpGraphDestroy: (*machine).graphDestroy,
-	spec.OpDeviceFree:   (*machine).deviceFree,
-	spec.OpFault:        (*machine).fault,
+	trace.OpBusy:         (*machine).busy,
+	trace.OpDrain:        (*machine).drain,
+	trace.OpKernel:       (*machine).kernel,
+	trace.OpCopy:         (*machine).copy,
+	trace.OpWaitStream:   (*machine).waitStream,
+	trace.OpRecordEvent:  (*machine).recordEvent,
+	trace.OpWaitEvent:    (*machine).waitEvent,
+	trace.OpSynchronize:  (*machine).synchronize,
+	trace.OpCaptureBegin: (*machine).captureBegin,
+	trace.OpCaptureEnd:   (*machine).captureEnd,
+	trace.OpGraphLaunch:  (*machine).graphLaunch,
+	trace.OpGraphDestroy: (*machine).graphDestroy,
+	trace.OpDeviceFree:   (*machine).deviceFree,
+	trace.OpFault:        (*machine).fault,
 }

@@ -5,18 +5,19 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // Factory makes the allocator that a trace is replayed through, with the
 // settings, geometry and devices that the header asks for. An error that wraps
 // spec.ErrNotSupported says that it cannot have such settings.
-type Factory func(driver spec.Driver, h *spec.TraceHeader) (spec.Allocator, error)
+type Factory func(driver spec.Driver, h *trace.Header) (spec.Allocator, error)
 
 // A machine is an allocator on a fake GPU, and what the numbers of the trace
 // stand for there.
 type machine struct {
 	file      string
-	header    *spec.TraceHeader
+	header    *trace.Header
 	tolerance tolerance
 	hardware  *fakegpu.Machine
 	fake      *fakegpu.GPU
@@ -48,7 +49,7 @@ type allocation struct {
 
 // newMachine sets up what the header describes. Before any set_memory_fraction a
 // trace has no limit, whatever its settings say: the recorder took it away.
-func newMachine(file string, h *spec.TraceHeader, newAllocator Factory, around Around) (*machine, error) {
+func newMachine(file string, h *trace.Header, newAllocator Factory, around Around) (*machine, error) {
 	m := &machine{
 		file: file, header: h, tolerance: toleranceOf(h.Family),
 		streams:     map[spec.Stream]spec.Device{},
@@ -83,7 +84,7 @@ func newMachine(file string, h *spec.TraceHeader, newAllocator Factory, around A
 }
 
 // perform does one operation and tells what came of it.
-func (m *machine) perform(op *spec.Op) outcome {
+func (m *machine) perform(op *trace.Op) outcome {
 	m.out = outcome{}
 	m.loadScript(op)
 	if handle, able := handlers[op.Kind]; able {
@@ -95,6 +96,6 @@ func (m *machine) perform(op *spec.Op) outcome {
 }
 
 // badOp is an operation that makes no sense, which only the replay could notice.
-func (m *machine) badOp(op *spec.Op, reason string) error {
-	return &spec.TraceError{File: m.file, Line: op.Line, Reason: fmt.Sprintf("%s: %s", op.Kind, reason)}
+func (m *machine) badOp(op *trace.Op, reason string) error {
+	return &trace.Error{File: m.file, Line: op.Line, Reason: fmt.Sprintf("%s: %s", op.Kind, reason)}
 }

@@ -7,6 +7,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // A Player performs operations one at a time, for those who make them up as they
@@ -26,12 +27,12 @@ type Performed struct {
 }
 
 // NewPlayer sets up the devices that the header describes, and an allocator.
-func NewPlayer(h *spec.TraceHeader, newAllocator Factory) (*Player, error) {
+func NewPlayer(h *trace.Header, newAllocator Factory) (*Player, error) {
 	return NewPlayerAround(h, newAllocator, nil)
 }
 
 // NewPlayerAround does so on what is put around the fake device; nil puts nothing.
-func NewPlayerAround(h *spec.TraceHeader, newAllocator Factory, around Around) (*Player, error) {
+func NewPlayerAround(h *trace.Header, newAllocator Factory, around Around) (*Player, error) {
 	m, err := newMachine("", h, newAllocator, around)
 	if err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func NewPlayerAround(h *spec.TraceHeader, newAllocator Factory, around Around) (
 }
 
 // Perform does one operation, which must make sense by the header.
-func (p *Player) Perform(op *spec.Op) Performed {
+func (p *Player) Perform(op *trace.Op) Performed {
 	out := p.machine.perform(op)
 	r := Performed{Err: out.err, Ptr: out.addr, Events: out.events, Freed: out.freed, Restored: out.restored}
 	if errors.Is(out.err, errNeverGiven) {

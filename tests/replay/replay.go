@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // Options says how to replay.
@@ -20,22 +21,22 @@ type Options struct {
 // File replays the trace in a file. The error is one of opening the file, or
 // Trace's.
 func File(path string, o Options) (Result, error) {
-	trace, err := spec.OpenTrace(path)
+	tr, err := trace.Open(path)
 	if err != nil {
 		return Result{}, err
 	}
-	defer trace.Close()
-	return Trace(trace, path, o)
+	defer tr.Close()
+	return Trace(tr, path, o)
 }
 
 // Reader replays the trace that is read from r; name is what it is called in the
 // result and in errors.
 func Reader(r io.Reader, name string, o Options) (Result, error) {
-	trace, err := spec.NewTraceReader(r, name)
+	tr, err := trace.NewReader(r, name)
 	if err != nil {
 		return Result{}, err
 	}
-	return Trace(trace, name, o)
+	return Trace(tr, name, o)
 }
 
 // Trace replays what the reader has, from the first operation on; name is what
@@ -44,18 +45,18 @@ func Reader(r io.Reader, name string, o Options) (Result, error) {
 // The trace is read to its end whatever comes of it, so that bad input is always
 // found; that is a *spec.TraceError. The only other error is the story's writer's.
 // With an error the result is worth nothing.
-func Trace(trace *spec.TraceReader, name string, o Options) (Result, error) {
+func Trace(tr *trace.Reader, name string, o Options) (Result, error) {
 	r := run{result: Result{File: name}, story: story{w: o.Story}}
-	m, err := newMachine(name, trace.Header(), o.New, nil)
+	m, err := newMachine(name, tr.Header(), o.New, nil)
 	switch {
 	case lacksAbility(err):
 		r.result.NotSupported = inability(err)
 	case err != nil:
-		return Result{}, &spec.TraceError{File: name, Line: 1, Reason: err.Error(), Err: err}
+		return Result{}, &trace.Error{File: name, Line: 1, Reason: err.Error(), Err: err}
 	}
 	r.machine = m
 	for {
-		op, err := trace.Next()
+		op, err := tr.Next()
 		if err == io.EOF {
 			break
 		}
@@ -67,7 +68,7 @@ func Trace(trace *spec.TraceReader, name string, o Options) (Result, error) {
 			return Result{}, err
 		}
 	}
-	r.finish(trace.End())
+	r.finish(tr.End())
 	return r.result, nil
 }
 
@@ -84,7 +85,7 @@ func (r *run) over() bool {
 }
 
 // step performs and compares one operation.
-func (r *run) step(op *spec.Op) error {
+func (r *run) step(op *trace.Op) error {
 	if r.over() {
 		return nil
 	}
@@ -93,11 +94,11 @@ func (r *run) step(op *spec.Op) error {
 		return nil
 	}
 	out := r.machine.perform(op)
-	var bad *spec.TraceError
+	var bad *trace.Error
 	if errors.As(out.err, &bad) {
 		return bad
 	}
-	if lacksAbility(out.err) && op.Expect.Error != spec.ErrorNotSupported {
+	if lacksAbility(out.err) && op.Expect.Error != trace.ErrorNotSupported {
 		r.notSupported(op, out.err)
 		return nil
 	}
@@ -132,7 +133,7 @@ func inability(err error) string {
 }
 
 // finish compares what is left with what was left. A trace need not have an end.
-func (r *run) finish(end *spec.TraceEnd) {
+func (r *run) finish(end *trace.End) {
 	if r.over() {
 		return
 	}
@@ -145,7 +146,7 @@ func (r *run) finish(end *spec.TraceEnd) {
 	r.result.Exact = true
 }
 
-func (r *run) notSupported(op *spec.Op, err error) {
+func (r *run) notSupported(op *trace.Op, err error) {
 	r.result.NotSupported = fmt.Sprintf("%s (operation %d, line %d)", inability(err), r.result.Operations, op.Line)
 }
 

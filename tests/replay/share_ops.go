@@ -3,6 +3,7 @@ package replay
 import (
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // What a trace says of memory that is shared. It is shared with one other process,
@@ -16,7 +17,7 @@ type otherProcess struct {
 }
 
 // sharing is the other process's ability to open memory.
-func (m *machine) sharing(op *spec.Op) (spec.SharedMemory, error) {
+func (m *machine) sharing(op *trace.Op) (spec.SharedMemory, error) {
 	if m.other.allocator == nil {
 		gpu := m.hardware.NewProcess()
 		allocator, err := m.other.newAllocator(gpu, m.header)
@@ -32,7 +33,7 @@ func (m *machine) sharing(op *spec.Op) (spec.SharedMemory, error) {
 	return sharing, nil
 }
 
-func (m *machine) share(op *spec.Op) error {
+func (m *machine) share(op *trace.Op) error {
 	sharing, able := m.allocator.(spec.SharedMemory)
 	if !able {
 		return lacks(op.Kind, "SharedMemory")
@@ -49,7 +50,7 @@ func (m *machine) share(op *spec.Op) error {
 	return nil
 }
 
-func (m *machine) openShared(op *spec.Op) error {
+func (m *machine) openShared(op *trace.Op) error {
 	handle, made := m.shared[op.Handle]
 	if !made {
 		return errNeverGiven
@@ -67,7 +68,7 @@ func (m *machine) openShared(op *spec.Op) error {
 	return nil
 }
 
-func (m *machine) closeShared(op *spec.Op) error {
+func (m *machine) closeShared(op *trace.Op) error {
 	memory, open := m.opened[op.ID]
 	if !open {
 		return errNeverGiven

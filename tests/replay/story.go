@@ -8,6 +8,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // A story tells a replay: one sentence an operation, first what the program
@@ -26,7 +27,7 @@ func (s *story) tell(format string, args ...any) {
 }
 
 // operation tells one operation and what the device has noticed since the last.
-func (s *story) operation(number int, op *spec.Op, out outcome, gpu *fakegpu.GPU) {
+func (s *story) operation(number int, op *trace.Op, out outcome, gpu *fakegpu.GPU) {
 	if s.w == nil {
 		return
 	}

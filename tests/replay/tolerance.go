@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // Where two correct runs of PyTorch itself differ, a replay cannot be asked to
@@ -46,7 +47,7 @@ func toleranceOf(family string) tolerance {
 // events returns a copy in which what may differ has been made equal: events
 // whose order is free are sorted, addresses that are no addresses are zero, and
 // the snapshots that the recorder itself took are left out.
-func (t tolerance) events(kind spec.OpKind, events []spec.Event) []spec.Event {
+func (t tolerance) events(kind trace.OpKind, events []spec.Event) []spec.Event {
 	canon := make([]spec.Event, 0, len(events))
 	for _, e := range events {
 		if e.Action == spec.ActionSnapshot {
@@ -57,7 +58,7 @@ func (t tolerance) events(kind spec.OpKind, events []spec.Event) []spec.Event {
 		}
 		canon = append(canon, e)
 	}
-	if kind == spec.OpRestore {
+	if kind == trace.OpRestore {
 		slices.SortFunc(canon, compareEvents)
 		return canon
 	}
@@ -87,7 +88,7 @@ func compareEvents(a, b spec.Event) int {
 
 // layout returns a layout in which what may differ has been made equal. The
 // argument is not changed.
-func (t tolerance) layout(layout []spec.LayoutSegment) []spec.LayoutSegment {
+func (t tolerance) layout(layout []trace.LayoutSegment) []trace.LayoutSegment {
 	if !t.staleRequested {
 		return layout
 	}

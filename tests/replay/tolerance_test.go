@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 func event(action spec.Action, addr spec.Ptr) spec.Event {
@@ -25,24 +26,24 @@ func TestEventTolerance(t *testing.T) {
 	for _, c := range []struct {
 		what   string
 		family string
-		kind   spec.OpKind
+		kind   trace.OpKind
 		a, b   events
 		equal  bool
 	}{
-		{"nothing", "basic", spec.OpMalloc, nil, events{}, true},
-		{"frees next to each other", "basic", spec.OpMalloc, events{freed1, freed2, alloc1}, events{freed2, freed1, alloc1}, true},
-		{"frees in two runs", "basic", spec.OpMalloc, events{alloc1, freed1, freed2, asked, freed2, freed1}, events{alloc1, freed2, freed1, asked, freed1, freed2}, true},
-		{"frees across another event", "basic", spec.OpMalloc, events{freed1, alloc1, freed2}, events{freed2, alloc1, freed1}, false},
-		{"a free left out", "basic", spec.OpMalloc, events{freed1, freed1}, events{freed1}, false},
-		{"other events", "basic", spec.OpMalloc, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
-		{"other events of a capture", "capture", spec.OpMalloc, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
-		{"any events of a restore", "checkpoint", spec.OpRestore, events{asked, freed1, alloc1, freed2}, events{freed2, alloc1, freed1, asked}, true},
-		{"an event of a restore left out", "checkpoint", spec.OpRestore, events{asked, alloc1}, events{asked}, false},
-		{"any events of a checkpoint", "checkpoint", spec.OpCheckpoint, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
-		{"free memory", "oom", spec.OpMalloc, events{oom}, events{otherOOM}, true},
-		{"free memory that nobody shared", "realoom", spec.OpMalloc, events{oom}, events{otherOOM}, false},
-		{"an address that is one", "oom", spec.OpMalloc, events{alloc1}, events{alloc2}, false},
-		{"a snapshot", "basic", spec.OpMalloc, events{alloc1}, events{snapshot, alloc1, snapshot}, true},
+		{"nothing", "basic", trace.OpMalloc, nil, events{}, true},
+		{"frees next to each other", "basic", trace.OpMalloc, events{freed1, freed2, alloc1}, events{freed2, freed1, alloc1}, true},
+		{"frees in two runs", "basic", trace.OpMalloc, events{alloc1, freed1, freed2, asked, freed2, freed1}, events{alloc1, freed2, freed1, asked, freed1, freed2}, true},
+		{"frees across another event", "basic", trace.OpMalloc, events{freed1, alloc1, freed2}, events{freed2, alloc1, freed1}, false},
+		{"a free left out", "basic", trace.OpMalloc, events{freed1, freed1}, events{freed1}, false},
+		{"other events", "basic", trace.OpMalloc, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
+		{"other events of a capture", "capture", trace.OpMalloc, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
+		{"any events of a restore", "checkpoint", trace.OpRestore, events{asked, freed1, alloc1, freed2}, events{freed2, alloc1, freed1, asked}, true},
+		{"an event of a restore left out", "checkpoint", trace.OpRestore, events{asked, alloc1}, events{asked}, false},
+		{"any events of a checkpoint", "checkpoint", trace.OpCheckpoint, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
+		{"free memory", "oom", trace.OpMalloc, events{oom}, events{otherOOM}, true},
+		{"free memory that nobody shared", "realoom", trace.OpMalloc, events{oom}, events{otherOOM}, false},
+		{"an address that is one", "oom", trace.OpMalloc, events{alloc1}, events{alloc2}, false},
+		{"a snapshot", "basic", trace.OpMalloc, events{alloc1}, events{snapshot, alloc1, snapshot}, true},
 	} {
 		tol := toleranceOf(c.family)
 		before := append(events(nil), c.b...)
@@ -58,8 +59,8 @@ func TestEventTolerance(t *testing.T) {
 // TestLayoutTolerance: only in the families with private pools may the requested
 // size of a block differ, and only that of an inactive one.
 func TestLayoutTolerance(t *testing.T) {
-	layout := func(free, used, freeSize uint64) []spec.LayoutSegment {
-		return []spec.LayoutSegment{{Address: 1, Size: 2048, Blocks: []spec.LayoutBlock{
+	layout := func(free, used, freeSize uint64) []trace.LayoutSegment {
+		return []trace.LayoutSegment{{Address: 1, Size: 2048, Blocks: []trace.LayoutBlock{
 			{Address: 1, Size: freeSize, Requested: free, State: spec.Inactive},
 			{Address: 1 + spec.Ptr(freeSize), Size: 512, Requested: used, State: spec.ActivePendingFree},
 		}}}
@@ -67,7 +68,7 @@ func TestLayoutTolerance(t *testing.T) {
 	for _, c := range []struct {
 		family string
 		what   string
-		got    []spec.LayoutSegment
+		got    []trace.LayoutSegment
 		equal  bool
 	}{
 		{"basic", "a free block's request", layout(8, 5, 512), false},

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
 )
@@ -42,12 +43,12 @@ func TestTranscripts(t *testing.T) {
 var allocators = map[string]replay.Factory{
 	"reference": reference.New,
 	// bare can do what every allocator can.
-	"bare": func(driver spec.Driver, h *spec.TraceHeader) (spec.Allocator, error) {
+	"bare": func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		a, err := reference.New(driver, h)
 		return struct{ spec.Allocator }{a}, err
 	},
 	// observed also tells what it does.
-	"observed": func(driver spec.Driver, h *spec.TraceHeader) (spec.Allocator, error) {
+	"observed": func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		a, err := reference.New(driver, h)
 		return struct {
 			spec.Allocator
@@ -55,7 +56,7 @@ var allocators = map[string]replay.Factory{
 		}{a, a.(spec.Observable)}, err
 	},
 	// plain knows nothing of expandable segments.
-	"plain": func(driver spec.Driver, h *spec.TraceHeader) (spec.Allocator, error) {
+	"plain": func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		if strings.Contains(h.Settings, "expandable_segments:True") {
 			return nil, &spec.NotSupportedError{Op: "settings", Reason: "expandable_segments:True"}
 		}

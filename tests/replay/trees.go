@@ -7,6 +7,7 @@ import (
 
 	"gaugeblock/alloc/graphtree"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // trees are the graph trees of a replay: a manager for each device that a call
@@ -15,7 +16,7 @@ type trees struct {
 	generations graphtree.Generations
 	managers    map[spec.Device]*treeManager
 	functions   []*graphtree.Function
-	outputs     map[spec.TreeOutput]*graphtree.Tensor
+	outputs     map[trace.TreeOutput]*graphtree.Tensor
 }
 
 // treeManager is the trees of one device.
@@ -27,10 +28,10 @@ type treeManager struct {
 	segments map[spec.Ptr]bool         // of the pool, as far as the trace has told
 }
 
-func newTrees(h *spec.TraceHeader) *trees {
+func newTrees(h *trace.Header) *trees {
 	t := &trees{
 		managers: map[spec.Device]*treeManager{},
-		outputs:  map[spec.TreeOutput]*graphtree.Tensor{},
+		outputs:  map[trace.TreeOutput]*graphtree.Tensor{},
 	}
 	for i := range h.Functions {
 		t.functions = append(t.functions, treeFunction(&h.Functions[i]))
@@ -39,8 +40,8 @@ func newTrees(h *spec.TraceHeader) *trees {
 }
 
 // treeFunction makes a function that does what the trace says of it.
-func treeFunction(f *spec.TreeFunction) *graphtree.Function {
-	made := &graphtree.Function{Mode: graphtree.Mode(slices.Index(spec.TreeModes, f.Mode))}
+func treeFunction(f *trace.TreeFunction) *graphtree.Function {
+	made := &graphtree.Function{Mode: graphtree.Mode(slices.Index(trace.TreeModes, f.Mode))}
 	first := 0
 	if f.Static {
 		made.Static, first = []int{0}, 1
@@ -59,9 +60,9 @@ type treeBody struct {
 	kept  map[int]*graphtree.Tensor // inputs that will be returned
 }
 
-func (b *treeBody) run(f *spec.TreeFunction, inputs []*graphtree.Tensor, first int) (outputs []*graphtree.Tensor, err error) {
+func (b *treeBody) run(f *trace.TreeFunction, inputs []*graphtree.Tensor, first int) (outputs []*graphtree.Tensor, err error) {
 	for _, r := range f.Outputs {
-		if r.Kind == spec.ResultInput && b.kept[r.Index] == nil {
+		if r.Kind == trace.ResultInput && b.kept[r.Index] == nil {
 			if b.kept[r.Index], err = inputs[first+r.Index].Share(); err != nil {
 				return nil, err
 			}
@@ -83,7 +84,7 @@ func (b *treeBody) run(f *spec.TreeFunction, inputs []*graphtree.Tensor, first i
 	}
 	for _, r := range f.Outputs {
 		from := b.temps
-		if r.Kind == spec.ResultInput {
+		if r.Kind == trace.ResultInput {
 			from = b.kept
 		}
 		outputs = append(outputs, from[r.Index])
@@ -91,7 +92,7 @@ func (b *treeBody) run(f *spec.TreeFunction, inputs []*graphtree.Tensor, first i
 	return outputs, nil
 }
 
-func (b *treeBody) step(s spec.TreeStep) (err error) {
+func (b *treeBody) step(s trace.TreeStep) (err error) {
 	if s.Free {
 		return b.temps[s.Temp].Release()
 	}
@@ -109,7 +110,7 @@ func releaseTensors(tensors []*graphtree.Tensor) (err error) {
 }
 
 // treeOf finds the trees of the operation's device, or makes them.
-func (m *machine) treeOf(op *spec.Op) (*treeManager, error) {
+func (m *machine) treeOf(op *trace.Op) (*treeManager, error) {
 	if t := m.trees.managers[op.Device]; t != nil {
 		return t, nil
 	}
@@ -135,7 +136,7 @@ func (m *machine) treeOf(op *spec.Op) (*treeManager, error) {
 	return t, nil
 }
 
-func (m *machine) treeCall(op *spec.Op) error {
+func (m *machine) treeCall(op *trace.Op) error {
 	t, err := m.treeOf(op)
 	if err != nil {
 		return err
@@ -151,14 +152,14 @@ func (m *machine) treeCall(op *spec.Op) error {
 		return err
 	}
 	for i, output := range outputs {
-		m.trees.outputs[spec.TreeOutput{Call: op.Call, Index: i}] = output
+		m.trees.outputs[trace.TreeOutput{Call: op.Call, Index: i}] = output
 	}
 	m.out.tree, err = m.seeTree(t, outputs)
 	return err
 }
 
 // treeInputs makes the inputs of a call, each a hold for the function.
-func (m *machine) treeInputs(t *treeManager, op *spec.Op) (inputs []*graphtree.Tensor, err error) {
+func (m *machine) treeInputs(t *treeManager, op *trace.Op) (inputs []*graphtree.Tensor, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, releaseTensors(inputs))
@@ -201,7 +202,7 @@ func (m *machine) treeInputs(t *treeManager, op *spec.Op) (inputs []*graphtree.T
 
 // newSegments is what the pool obtained from the driver in the recorded call. The
 // recorder did not note in which order; it is taken to be by address.
-func (t *treeManager) newSegments(e *spec.TreeExpectation) (events []spec.Event) {
+func (t *treeManager) newSegments(e *trace.TreeExpectation) (events []spec.Event) {
 	if e == nil {
 		return nil
 	}
@@ -215,9 +216,9 @@ func (t *treeManager) newSegments(e *spec.TreeExpectation) (events []spec.Event)
 }
 
 // seeTree looks at what a recorder would have looked at.
-func (m *machine) seeTree(t *treeManager, outputs []*graphtree.Tensor) (*spec.TreeExpectation, error) {
+func (m *machine) seeTree(t *treeManager, outputs []*graphtree.Tensor) (*trace.TreeExpectation, error) {
 	status := t.Status()
-	e := &spec.TreeExpectation{
+	e := &trace.TreeExpectation{
 		State: status.State.String(), Path: status.Path, Fails: status.Fails, Checkpoints: status.Checkpoints, Roots: status.Roots,
 	}
 	if n := len(e.Path); n > 0 {
@@ -234,13 +235,13 @@ func (m *machine) seeTree(t *treeManager, outputs []*graphtree.Tensor) (*spec.Tr
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range spec.Layout(&snapshot) {
-		e.Pool = append(e.Pool, spec.LayoutSegment{Address: g.Address, Size: g.Size, Large: g.Large, Blocks: g.Blocks})
+	for _, g := range trace.Layout(&snapshot) {
+		e.Pool = append(e.Pool, trace.LayoutSegment{Address: g.Address, Size: g.Size, Large: g.Large, Blocks: g.Blocks})
 	}
 	return e, nil
 }
 
-func (m *machine) treeDrop(op *spec.Op) error {
+func (m *machine) treeDrop(op *trace.Op) error {
 	output, held := m.trees.outputs[op.Output]
 	if !held {
 		return errNeverGiven
@@ -249,19 +250,19 @@ func (m *machine) treeDrop(op *spec.Op) error {
 	return output.Release()
 }
 
-func (m *machine) treeMarkStep(*spec.Op) error {
+func (m *machine) treeMarkStep(*trace.Op) error {
 	m.trees.generations.MarkStep()
 	return nil
 }
 
-func (m *machine) treeNewGeneration(*spec.Op) error {
+func (m *machine) treeNewGeneration(*trace.Op) error {
 	m.trees.generations.NewInvocation()
 	return nil
 }
 
 // treeMoveStatic puts another input in the place of a static one, which is let go
 // after that, so that the two lie at different addresses.
-func (m *machine) treeMoveStatic(op *spec.Op) error {
+func (m *machine) treeMoveStatic(op *trace.Op) error {
 	t, err := m.treeOf(op)
 	if err != nil {
 		return err
@@ -279,7 +280,7 @@ func (m *machine) treeMoveStatic(op *spec.Op) error {
 
 // close lets go of what the program holds.
 func (t *trees) close(m *machine) (err error) {
-	inOrder := slices.SortedFunc(maps.Keys(t.outputs), func(a, b spec.TreeOutput) int {
+	inOrder := slices.SortedFunc(maps.Keys(t.outputs), func(a, b trace.TreeOutput) int {
 		return slices.Compare([]int{a.Call, a.Index}, []int{b.Call, b.Index})
 	})
 	for _, o := range inOrder {

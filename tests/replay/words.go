@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // How operations, events and memory are put into words, alike in differences and
@@ -30,7 +31,7 @@ func eventInWords(e spec.Event) string {
 }
 
 // segmentInWords leaves out what is the same for most: device 0, the default pool.
-func segmentInWords(s *spec.LayoutSegment) string {
+func segmentInWords(s *trace.LayoutSegment) string {
 	kind := "small"
 	if s.Large {
 		kind = "large"
@@ -49,12 +50,12 @@ func segmentInWords(s *spec.LayoutSegment) string {
 	return text
 }
 
-func blockInWords(b spec.LayoutBlock) string {
+func blockInWords(b trace.LayoutBlock) string {
 	return fmt.Sprintf("block %v of %s, requested %d, %v", b.Address, bytesInWords(b.Size), b.Requested, b.State)
 }
 
 // layoutInLines writes each segment and each block on a line of its own.
-func layoutInLines(layout []spec.LayoutSegment) []string {
+func layoutInLines(layout []trace.LayoutSegment) []string {
 	var lines []string
 	for i := range layout {
 		lines = append(lines, segmentInWords(&layout[i]))
@@ -67,7 +68,7 @@ func layoutInLines(layout []spec.LayoutSegment) []string {
 
 // opInWords says what the program asked for. Streams are called by their index
 // in the trace, allocations by their id.
-func opInWords(op *spec.Op) string {
+func opInWords(op *trace.Op) string {
 	var b strings.Builder
 	if words, known := opWords[op.Kind]; known {
 		words(&b, op)
@@ -77,124 +78,124 @@ func opInWords(op *spec.Op) string {
 	if op.Device != 0 {
 		fmt.Fprintf(&b, ", device %d", op.Device)
 	}
-	if op.Thread != 0 && op.Kind != spec.OpPoolBegin {
+	if op.Thread != 0 && op.Kind != trace.OpPoolBegin {
 		fmt.Fprintf(&b, ", thread %d", op.Thread)
 	}
 	return b.String()
 }
 
 // opWords has the kinds that have something to say beside their name.
-var opWords = map[spec.OpKind]func(b *strings.Builder, op *spec.Op){
-	spec.OpMalloc: func(b *strings.Builder, op *spec.Op) {
+var opWords = map[trace.OpKind]func(b *strings.Builder, op *trace.Op){
+	trace.OpMalloc: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "malloc %s on stream %d as id %d", bytesInWords(op.Size), op.Stream, op.ID)
 	},
-	spec.OpFree: func(b *strings.Builder, op *spec.Op) {
+	trace.OpFree: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "free id %d", op.ID)
 	},
-	spec.OpRecordStream: func(b *strings.Builder, op *spec.Op) {
+	trace.OpRecordStream: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "record_stream id %d on stream %d", op.ID, op.Stream)
 	},
-	spec.OpEmptyCache: func(b *strings.Builder, op *spec.Op) {
+	trace.OpEmptyCache: func(b *strings.Builder, op *trace.Op) {
 		b.WriteString("empty_cache")
 		if !op.Pool.IsDefault() {
 			fmt.Fprintf(b, " of pool %v", op.Pool)
 		}
 	},
-	spec.OpSetMemoryFraction: func(b *strings.Builder, op *spec.Op) {
+	trace.OpSetMemoryFraction: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "set_memory_fraction %v", op.Fraction)
 	},
-	spec.OpConfigure: func(b *strings.Builder, op *spec.Op) {
+	trace.OpConfigure: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "configure %q", op.Settings)
 	},
-	spec.OpEnable: func(b *strings.Builder, op *spec.Op) {
+	trace.OpEnable: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "enable %v", op.Enabled)
 	},
-	spec.OpPoolCreate:  poolInWords,
-	spec.OpPoolEnd:     poolInWords,
-	spec.OpPoolRelease: poolInWords,
-	spec.OpPoolDelete:  poolInWords,
-	spec.OpPoolBegin: func(b *strings.Builder, op *spec.Op) {
+	trace.OpPoolCreate:  poolInWords,
+	trace.OpPoolEnd:     poolInWords,
+	trace.OpPoolRelease: poolInWords,
+	trace.OpPoolDelete:  poolInWords,
+	trace.OpPoolBegin: func(b *strings.Builder, op *trace.Op) {
 		poolInWords(b, op)
 		switch op.By {
-		case spec.ByThread:
+		case trace.ByThread:
 			fmt.Fprintf(b, " for thread %d", op.Thread)
-		case spec.ByStream:
+		case trace.ByStream:
 			fmt.Fprintf(b, " for stream %d", op.Stream)
-		case spec.ByCapture:
+		case trace.ByCapture:
 			fmt.Fprintf(b, " for the capture of stream %d", op.Stream)
 		}
 	},
-	spec.OpCheckpoint: func(b *strings.Builder, op *spec.Op) {
+	trace.OpCheckpoint: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "checkpoint pool %v as state %d", op.Pool, op.State)
 	},
-	spec.OpRestore: func(b *strings.Builder, op *spec.Op) {
+	trace.OpRestore: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "restore pool %v to state %d", op.Pool, op.State)
 	},
-	spec.OpPeerAccess: func(b *strings.Builder, op *spec.Op) {
+	trace.OpPeerAccess: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "peer_access to device %d", op.Peer)
 	},
-	spec.OpShare: func(b *strings.Builder, op *spec.Op) {
+	trace.OpShare: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "share id %d as handle %d", op.ID, op.Handle)
 	},
-	spec.OpOpenShared: func(b *strings.Builder, op *spec.Op) {
+	trace.OpOpenShared: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "open_shared handle %d as id %d", op.Handle, op.ID)
 	},
-	spec.OpCloseShared: func(b *strings.Builder, op *spec.Op) {
+	trace.OpCloseShared: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "close_shared id %d", op.ID)
 	},
-	spec.OpNeedMemoryCallback: func(b *strings.Builder, op *spec.Op) {
+	trace.OpNeedMemoryCallback: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "need_memory_callback that frees %v", op.Frees)
 	},
-	spec.OpTreeCall: callInWords,
-	spec.OpTreeDrop: func(b *strings.Builder, op *spec.Op) {
+	trace.OpTreeCall: callInWords,
+	trace.OpTreeDrop: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "drop output %d of call %d", op.Output.Index, op.Output.Call)
 	},
-	spec.OpTreeMoveStaticInput: func(b *strings.Builder, op *spec.Op) {
+	trace.OpTreeMoveStaticInput: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "move_static of function %d", op.Function)
 	},
-	spec.OpBusy:        streamInWords,
-	spec.OpDrain:       streamInWords,
-	spec.OpSynchronize: streamInWords,
-	spec.OpKernel:      workInWords,
-	spec.OpCopy:        workInWords,
-	spec.OpWaitStream: func(b *strings.Builder, op *spec.Op) {
+	trace.OpBusy:        streamInWords,
+	trace.OpDrain:       streamInWords,
+	trace.OpSynchronize: streamInWords,
+	trace.OpKernel:      workInWords,
+	trace.OpCopy:        workInWords,
+	trace.OpWaitStream: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "wait_stream: stream %d waits for stream %d", op.Stream, op.On)
 	},
-	spec.OpCaptureBegin: func(b *strings.Builder, op *spec.Op) {
+	trace.OpCaptureBegin: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "capture_begin stream %d in mode %v", op.Stream, op.Mode)
 	},
-	spec.OpCaptureEnd: func(b *strings.Builder, op *spec.Op) {
+	trace.OpCaptureEnd: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "capture_end stream %d as graph %d", op.Stream, op.Graph)
 	},
-	spec.OpGraphLaunch: func(b *strings.Builder, op *spec.Op) {
+	trace.OpGraphLaunch: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "graph_launch graph %d on stream %d", op.Graph, op.Stream)
 	},
-	spec.OpGraphDestroy: func(b *strings.Builder, op *spec.Op) {
+	trace.OpGraphDestroy: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "graph_destroy graph %d", op.Graph)
 	},
-	spec.OpRecordEvent: eventOpInWords,
-	spec.OpWaitEvent:   eventOpInWords,
-	spec.OpDeviceFree: func(b *strings.Builder, op *spec.Op) {
+	trace.OpRecordEvent: eventOpInWords,
+	trace.OpWaitEvent:   eventOpInWords,
+	trace.OpDeviceFree: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "device_free %s", bytesInWords(op.Size))
 	},
-	spec.OpFault: func(b *strings.Builder, op *spec.Op) {
+	trace.OpFault: func(b *strings.Builder, op *trace.Op) {
 		fmt.Fprintf(b, "fault in call %d of %s: %s", op.Fault.Nth, op.Fault.Call, op.Fault.Error)
 	},
 }
 
-func poolInWords(b *strings.Builder, op *spec.Op) {
+func poolInWords(b *strings.Builder, op *trace.Op) {
 	fmt.Fprintf(b, "%s %v", op.Kind, op.Pool)
 }
 
-func streamInWords(b *strings.Builder, op *spec.Op) {
+func streamInWords(b *strings.Builder, op *trace.Op) {
 	fmt.Fprintf(b, "%s stream %d", op.Kind, op.Stream)
 }
 
-func eventOpInWords(b *strings.Builder, op *spec.Op) {
+func eventOpInWords(b *strings.Builder, op *trace.Op) {
 	fmt.Fprintf(b, "%s event %d on stream %d", op.Kind, op.Event, op.Stream)
 }
 
-func workInWords(b *strings.Builder, op *spec.Op) {
+func workInWords(b *strings.Builder, op *trace.Op) {
 	b.WriteString(string(op.Kind))
 	if op.Name != "" {
 		fmt.Fprintf(b, " %q", op.Name)
@@ -208,7 +209,7 @@ func workInWords(b *strings.Builder, op *spec.Op) {
 	}
 }
 
-func callInWords(b *strings.Builder, op *spec.Op) {
+func callInWords(b *strings.Builder, op *trace.Op) {
 	fmt.Fprintf(b, "call %d of function %d", op.Call, op.Function)
 	for i, in := range op.Inputs {
 		b.WriteString([]string{" with ", ", "}[min(i, 1)])
@@ -223,7 +224,7 @@ func callInWords(b *strings.Builder, op *spec.Op) {
 	}
 }
 
-func rangesInWords(ranges []spec.OpRange) string {
+func rangesInWords(ranges []trace.OpRange) string {
 	words := make([]string, len(ranges))
 	for i, r := range ranges {
 		words[i] = fmt.Sprintf("id %d", r.ID)

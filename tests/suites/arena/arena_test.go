@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gaugeblock/spec"
-	"gaugeblock/tests/suites/arena"
 	"gaugeblock/tests/conformance"
 	"gaugeblock/tests/replay"
+	"gaugeblock/tests/suites/arena"
 )
 
 var allocators = map[string]replay.Factory{"seed": arena.NewAsSeed, "safe": arena.NewMadeSafe}

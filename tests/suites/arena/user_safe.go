@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // MadeSafe uses the safe cache: it waits for events where the cache says that streams
@@ -11,7 +12,7 @@ import (
 type MadeSafe struct{ user[*Safe] }
 
 // NewMadeSafe is a replay.Factory.
-func NewMadeSafe(driver spec.Driver, _ *spec.TraceHeader) (spec.Allocator, error) {
+func NewMadeSafe(driver spec.Driver, _ *trace.Header) (spec.Allocator, error) {
 	u := &MadeSafe{}
 	u.begin(driver, NewSafe)
 	return u, nil

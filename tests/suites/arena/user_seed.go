@@ -1,6 +1,9 @@
 package arena
 
-import "gaugeblock/spec"
+import (
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
 
 // AsSeed uses the cache as it was found, as well as that can be done: it asks the cache
 // first and then the driver, and returns the pieces of which nothing is out when the
@@ -8,7 +11,7 @@ import "gaugeblock/spec"
 type AsSeed struct{ user[*Seed] }
 
 // NewAsSeed is a replay.Factory.
-func NewAsSeed(driver spec.Driver, _ *spec.TraceHeader) (spec.Allocator, error) {
+func NewAsSeed(driver spec.Driver, _ *trace.Header) (spec.Allocator, error) {
 	u := &AsSeed{}
 	u.begin(driver, NewSeed)
 	return u, nil

@@ -3,14 +3,13 @@ package golden
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
 )
@@ -32,42 +31,30 @@ const (
 
 // recording is a trace in memory.
 type recording struct {
-	header spec.TraceHeader
-	ops    []*spec.Op
-	end    *spec.TraceEnd
+	header trace.Header
+	ops    []trace.Op
+	end    *trace.End
 }
 
 func read(t *testing.T, name string) recording {
 	t.Helper()
-	trace, err := spec.OpenTrace(filepath.Join("testdata", name+".jsonl.gz"))
+	header, ops, end, err := trace.ReadFile(filepath.Join("testdata", name+".jsonl.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer trace.Close()
-	r := recording{header: *trace.Header()}
-	for {
-		op, err := trace.Next()
-		if err == io.EOF {
-			r.end = trace.End()
-			return r
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.ops = append(r.ops, op)
-	}
+	return recording{header, ops, end}
 }
 
 // replay writes the recording and replays what was written.
 func (r recording) replay(t *testing.T) replay.Result {
 	t.Helper()
 	var text bytes.Buffer
-	w, err := spec.NewTraceWriter(&text, r.header)
+	w, err := trace.NewWriter(&text, r.header)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, op := range r.ops {
-		if err := w.Write(op); err != nil {
+		if err := w.Write(&op); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,19 +69,19 @@ func (r recording) replay(t *testing.T) replay.Result {
 }
 
 // with is the recording with another expectation of one operation.
-func (r recording) with(number int, expect spec.Expectation) recording {
-	op := *r.ops[number-1]
+func (r recording) with(number int, expect trace.Expectation) recording {
+	op := r.ops[number-1]
 	op.Expect = expect
 	r.ops = slices.Clone(r.ops)
-	r.ops[number-1] = &op
+	r.ops[number-1] = op
 	return r
 }
 
 // alterations are the expectations that differ in one value from what was
 // recorded of an operation, by the field that the difference is in. Of the events
 // and blocks the last one is altered, of the figures the one of the given column.
-func alterations(e spec.Expectation, columns []string, column int) map[string]spec.Expectation {
-	altered := map[string]spec.Expectation{}
+func alterations(e trace.Expectation, columns []string, column int) map[string]trace.Expectation {
+	altered := map[string]trace.Expectation{}
 	if e.Addr != nil {
 		a := e
 		addr := *e.Addr + 512

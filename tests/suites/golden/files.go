@@ -32,7 +32,7 @@ func Own() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return in(filepath.Join(root, "tests", "golden", "testdata"))
+	return in(filepath.Join(root, "tests", "suites", "golden", "testdata"))
 }
 
 // All lists the project's own traces by name, and those in the folder shared/golden

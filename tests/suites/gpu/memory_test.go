@@ -6,6 +6,7 @@ import (
 
 	"gaugeblock/alloc"
 	"gaugeblock/spec"
+	"gaugeblock/spec/invariant"
 )
 
 // TestExhaustion: the device is filled up first, so that it is the driver that refuses,
@@ -96,9 +97,9 @@ func untilRefused(l *lab, a *alloc.Allocator, s spec.Stream, piece uint64) (out 
 // sound looks at everything that can be seen of an allocator.
 func sound(l *lab, a spec.Allocator) {
 	l.Helper()
-	o, err := spec.Observe(a, spec.DefaultGeometry(), 1)
+	o, err := invariant.Observe(a, spec.DefaultGeometry(), 1)
 	l.must(err)
-	violations, err := spec.CheckAll(o)
+	violations, err := invariant.CheckAll(o)
 	l.must(err)
 	for _, v := range violations {
 		l.Error(v)

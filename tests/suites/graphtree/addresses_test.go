@@ -8,6 +8,7 @@ import (
 
 	"gaugeblock/alloc/graphtree"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // TestSetBackForgets: what is recorded below a node after the pool was set back to it
@@ -21,7 +22,7 @@ func TestSetBackForgets(t *testing.T) {
 		var functions []*function
 		for range 3 {
 			f := straight.newFunction(t)
-			f.inputs, f.static, f.Static, f.results = 0, nil, nil, []spec.TreeResult{{Kind: spec.ResultNew, Index: 0}}
+			f.inputs, f.static, f.Static, f.results = 0, nil, nil, []trace.TreeResult{{Kind: trace.ResultNew, Index: 0}}
 			functions = append(functions, f)
 		}
 		first, between, last := functions[0], functions[1], functions[2]

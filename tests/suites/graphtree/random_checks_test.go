@@ -8,6 +8,7 @@ import (
 	"gaugeblock/alloc/graphtree"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // check looks at what has to be true after any operation.
@@ -79,7 +80,7 @@ func (p *program) poolIsLive(t *rapid.T) {
 	must(t, err)
 	if !same {
 		snapshot, _ := p.allocator.SnapshotPool(pool)
-		t.Fatalf("the pool's blocks are not those of the outputs that are held, %v: %+v", live, spec.Layout(&snapshot))
+		t.Fatalf("the pool's blocks are not those of the outputs that are held, %v: %+v", live, trace.Layout(&snapshot))
 	}
 }
 
@@ -104,7 +105,7 @@ func (c *careful) Malloc(r spec.Request) (spec.Ptr, error) {
 
 type remembered struct {
 	spec.PoolState
-	blocks []spec.LayoutBlock
+	blocks []trace.LayoutBlock
 }
 
 func (c *careful) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState, error) {
@@ -125,10 +126,10 @@ func (c *careful) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDe
 }
 
 // allocated is the pool's allocated blocks, without what was requested.
-func (c *careful) allocated(id spec.PoolID) (blocks []spec.LayoutBlock) {
+func (c *careful) allocated(id spec.PoolID) (blocks []trace.LayoutBlock) {
 	snapshot, err := c.Allocator.SnapshotPool(id)
 	must(c.t, err)
-	for _, g := range spec.Layout(&snapshot) {
+	for _, g := range trace.Layout(&snapshot) {
 		for _, b := range g.Blocks {
 			if b.State == spec.ActiveAllocated {
 				b.Requested = 0

@@ -8,14 +8,14 @@ import (
 	"pgregory.net/rapid"
 
 	"gaugeblock/alloc/graphtree"
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // function is a random function and a static input for it.
 type function struct {
 	*graphtree.Function
 	static  *graphtree.Tensor
-	results []spec.TreeResult
+	results []trace.TreeResult
 	sizes   []uint64 // of the temporaries; those that are not returned are freed at once
 	late    bool     // it lets its inputs go at the end, not at the beginning
 	inputs  int      // beside the static one and that with the number
@@ -39,9 +39,9 @@ func (p *program) newFunction(t *rapid.T) *function {
 		must(t, err)
 	}
 	for range rapid.IntRange(1, 4).Draw(t, "outputs") {
-		r := spec.TreeResult{Kind: spec.ResultNew, Index: rapid.IntRange(0, len(f.sizes)-1).Draw(t, "temporary")}
+		r := trace.TreeResult{Kind: trace.ResultNew, Index: rapid.IntRange(0, len(f.sizes)-1).Draw(t, "temporary")}
 		if f.inputs > 0 && rapid.IntRange(0, 3).Draw(t, "alias") == 0 {
-			r = spec.TreeResult{Kind: spec.ResultInput, Index: rapid.IntRange(0, f.inputs-1).Draw(t, "input")}
+			r = trace.TreeResult{Kind: trace.ResultInput, Index: rapid.IntRange(0, f.inputs-1).Draw(t, "input")}
 		}
 		f.results = append(f.results, r)
 	}
@@ -49,7 +49,7 @@ func (p *program) newFunction(t *rapid.T) *function {
 }
 
 // returns reports whether an output is that temporary or input.
-func (f *function) returns(r spec.TreeResult) bool { return slices.Contains(f.results, r) }
+func (f *function) returns(r trace.TreeResult) bool { return slices.Contains(f.results, r) }
 
 // run is the function's body. What is not returned is overwritten and freed.
 func (f *function) run(w *graphtree.Work, inputs []*graphtree.Tensor) (outputs []*graphtree.Tensor, err error) {
@@ -57,7 +57,7 @@ func (f *function) run(w *graphtree.Work, inputs []*graphtree.Tensor) (outputs [
 	rest := inputs[len(inputs)-f.inputs:]
 	letGo := func() error {
 		for i, t := range rest {
-			if !f.returns(spec.TreeResult{Kind: spec.ResultInput, Index: i}) {
+			if !f.returns(trace.TreeResult{Kind: trace.ResultInput, Index: i}) {
 				if err := t.Release(); err != nil {
 					return err
 				}
@@ -75,7 +75,7 @@ func (f *function) run(w *graphtree.Work, inputs []*graphtree.Tensor) (outputs [
 		if temps[i], err = w.Malloc(size); err != nil {
 			return nil, err
 		}
-		if f.returns(spec.TreeResult{Kind: spec.ResultNew, Index: i}) {
+		if f.returns(trace.TreeResult{Kind: trace.ResultNew, Index: i}) {
 			err = w.Copy(temps[i], number)
 		} else {
 			err = errors.Join(w.Fill(temps[i], 0xff), temps[i].Release())
@@ -91,7 +91,7 @@ func (f *function) run(w *graphtree.Work, inputs []*graphtree.Tensor) (outputs [
 	}
 	for _, r := range f.results {
 		from := temps
-		if r.Kind == spec.ResultInput {
+		if r.Kind == trace.ResultInput {
 			from = rest
 		}
 		outputs = append(outputs, from[r.Index])

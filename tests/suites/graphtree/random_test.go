@@ -11,6 +11,7 @@ import (
 	"gaugeblock/alloc/graphtree"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/suites/watch"
 )
 
@@ -131,7 +132,7 @@ func (p *program) callFunction(t *rapid.T, f *function, choices [2]choice) (retu
 	p.pending = f.Mode == graphtree.Forward || p.pending && f.Mode != graphtree.Backward
 	for i, r := range f.results {
 		o := &output{outputs[i], int(number), true}
-		if r.Kind == spec.ResultInput {
+		if r.Kind == trace.ResultInput {
 			o.content = contents[r.Index]
 		}
 		returned = append(returned, o)
@@ -223,7 +224,7 @@ func (p *program) fault(t *rapid.T) {
 		t.Skip("not now")
 	}
 	call := rapid.SampledFrom([]string{"BeginCapture", "EndCapture", "Instantiate", "LaunchGraph", "CaptureStatus", "Copy", "WaitEvent"}).Draw(t, "call")
-	must(t, p.gpu.Inject(spec.FaultSpec{Call: call, Nth: 1, Error: "unknown"}))
+	must(t, p.gpu.Inject(trace.FaultSpec{Call: call, Nth: 1, Error: "unknown"}))
 }
 
 // end gives everything up: nothing may be left.
@@ -241,7 +242,7 @@ func (p *program) end(t *rapid.T) {
 	must(t, p.allocator.EmptyCache())
 	snapshot, err := p.allocator.Snapshot()
 	must(t, err)
-	if layout := spec.Layout(&snapshot); len(layout) > 0 {
+	if layout := trace.Layout(&snapshot); len(layout) > 0 {
 		t.Fatalf("memory is left: %+v", layout)
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"gaugeblock/alloc/graphtree"
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 func (s *story) function() string {
 	name, takes, mode := s.names()[0], s.list("takes"), "inference"
 	s.d.MaybeScanArgs(s.t, "mode", &mode)
-	f := &graphtree.Function{Name: name, Mode: graphtree.Mode(slices.Index(spec.TreeModes, mode))}
+	f := &graphtree.Function{Name: name, Mode: graphtree.Mode(slices.Index(trace.TreeModes, mode))}
 	for _, static := range s.list("static") {
 		f.Static = append(f.Static, slices.Index(takes, static))
 	}

@@ -12,6 +12,7 @@ import (
 	"gaugeblock/alloc/graphtree"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/suites/sizes"
 )
 
@@ -225,7 +226,7 @@ func (s *story) read() string {
 func (s *story) fault() string {
 	nth, err := strconv.Atoi(s.d.CmdArgs[1].Key)
 	s.must(err)
-	s.must(s.gpu.Inject(spec.FaultSpec{Call: s.d.CmdArgs[0].Key, Nth: nth, Error: "unknown"}))
+	s.must(s.gpu.Inject(trace.FaultSpec{Call: s.d.CmdArgs[0].Key, Nth: nth, Error: "unknown"}))
 	return ""
 }
 

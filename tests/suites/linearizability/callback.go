@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // Callbacks free memory in the middle of a malloc, while the lock is released. The
@@ -29,7 +30,7 @@ func (w *world) registerCallback() error {
 		}
 		name := left[i]
 		left = slices.Delete(left, i, i+1)
-		w.perform(malloc.Thread, Op{Kind: spec.OpFree, Name: name})
+		w.perform(malloc.Thread, Op{Kind: trace.OpFree, Name: name})
 		malloc.Freed = true
 		return true
 	})

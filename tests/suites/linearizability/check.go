@@ -8,6 +8,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // From a history to Porcupine's question.
@@ -81,7 +82,7 @@ func (h *History) actions(dev spec.Device) []porcupine.Operation {
 			continue
 		}
 		of := 1
-		if c.Op.Kind == spec.OpMalloc && !h.Setup.Strict && (h.Setup.releasesLock() || len(h.Setup.Callback) > 0) {
+		if c.Op.Kind == trace.OpMalloc && !h.Setup.Strict && (h.Setup.releasesLock() || len(h.Setup.Callback) > 0) {
 			of = mostActions
 		}
 		for n := range of {
@@ -98,10 +99,10 @@ func (h *History) actions(dev spec.Device) []porcupine.Operation {
 func (h *History) on(dev spec.Device, c *Call) (op model.Operation, out model.Outcome, concerned bool) {
 	out = c.Out
 	switch c.Op.Kind {
-	case spec.OpEmptyCache, spec.OpConfigure:
+	case trace.OpEmptyCache, trace.OpConfigure:
 	case model.OpSnapshot:
 		out.Layout = slices.Clone(out.Layout)
-		out.Layout = slices.DeleteFunc(out.Layout, func(g spec.LayoutSegment) bool { return g.Device != dev })
+		out.Layout = slices.DeleteFunc(out.Layout, func(g trace.LayoutSegment) bool { return g.Device != dev })
 	default:
 		if c.Op.Device != dev {
 			return model.Operation{}, model.Outcome{}, false

@@ -9,6 +9,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/suites/sizes"
 )
 
@@ -105,11 +106,11 @@ func formatAddress(p spec.Ptr) string {
 // result is what came of a call, in words.
 func (c *Call) result() string {
 	switch {
-	case c.Out.Err != nil && spec.ErrorName(c.Out.Err) == spec.ErrorOOM:
+	case c.Out.Err != nil && trace.ErrorName(c.Out.Err) == trace.ErrorOOM:
 		return "out of memory"
 	case c.Out.Err != nil:
-		return spec.ErrorName(c.Out.Err)
-	case c.Op.Kind == spec.OpMalloc:
+		return trace.ErrorName(c.Out.Err)
+	case c.Op.Kind == trace.OpMalloc:
 		return formatAddress(c.Out.Ptr)
 	case c.Op.Kind == model.OpStats:
 		return fmt.Sprintf("%s allocated, %s reserved",
@@ -122,7 +123,7 @@ func (c *Call) result() string {
 }
 
 // formatLayout draws segments and their blocks.
-func formatLayout(layout []spec.LayoutSegment) string {
+func formatLayout(layout []trace.LayoutSegment) string {
 	var text []string
 	for _, g := range layout {
 		segment := formatAddress(g.Address)

@@ -7,6 +7,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/suites/linearizability"
 )
 
@@ -58,7 +59,7 @@ func parallelProgram(r *rand.Rand, devices int) linearizability.Program {
 	malloc := func(name string) linearizability.Op {
 		sizes := []uint64{512, mib, mib, mib + 1, 10 * mib, 12 * mib, 20 * mib, 22 * mib}
 		return linearizability.Op{
-			Kind: spec.OpMalloc, Name: name, Device: device(), Bytes: sizes[r.IntN(len(sizes))], Stream: r.IntN(2),
+			Kind: trace.OpMalloc, Name: name, Device: device(), Bytes: sizes[r.IntN(len(sizes))], Stream: r.IntN(2),
 		}
 	}
 	for i := range 4 {
@@ -71,13 +72,13 @@ func parallelProgram(r *rand.Rand, devices int) linearizability.Program {
 			default:
 				ops = append(ops, malloc(fmt.Sprintf("m%d", i)))
 			case 4, 5:
-				ops = append(ops, linearizability.Op{Kind: spec.OpFree, Name: fmt.Sprintf("x%d", r.IntN(4))})
+				ops = append(ops, linearizability.Op{Kind: trace.OpFree, Name: fmt.Sprintf("x%d", r.IntN(4))})
 			case 6, 7:
-				ops = append(ops, linearizability.Op{Kind: spec.OpFree, Name: fmt.Sprintf("m%d", r.IntN(i+1))})
+				ops = append(ops, linearizability.Op{Kind: trace.OpFree, Name: fmt.Sprintf("m%d", r.IntN(i+1))})
 			case 8:
-				ops = append(ops, linearizability.Op{Kind: spec.OpRecordStream, Name: fmt.Sprintf("m%d", r.IntN(i+1)), Stream: 1})
+				ops = append(ops, linearizability.Op{Kind: trace.OpRecordStream, Name: fmt.Sprintf("m%d", r.IntN(i+1)), Stream: 1})
 			case 9:
-				kinds := []spec.OpKind{model.OpStats, model.OpSnapshot, spec.OpEmptyCache, spec.OpBusy, spec.OpDrain}
+				kinds := []trace.OpKind{model.OpStats, model.OpSnapshot, trace.OpEmptyCache, trace.OpBusy, trace.OpDrain}
 				ops = append(ops, linearizability.Op{Kind: kinds[r.IntN(len(kinds))], Device: device()})
 			}
 		}
@@ -94,8 +95,8 @@ func TestDoubleFree(t *testing.T) {
 	var frees []linearizability.Op
 	for i := range pointers {
 		name := fmt.Sprintf("x%d", i)
-		p.Before = append(p.Before, linearizability.Op{Kind: spec.OpMalloc, Name: name, Bytes: mib})
-		frees = append(frees, linearizability.Op{Kind: spec.OpFree, Name: name})
+		p.Before = append(p.Before, linearizability.Op{Kind: trace.OpMalloc, Name: name, Bytes: mib})
+		frees = append(frees, linearizability.Op{Kind: trace.OpFree, Name: name})
 	}
 	for range threads {
 		p.Threads = append(p.Threads, frees)
@@ -108,10 +109,10 @@ func TestDoubleFree(t *testing.T) {
 		right := map[spec.Ptr]int{}
 		for _, c := range h.Calls {
 			switch {
-			case c.Op.Kind != spec.OpFree:
+			case c.Op.Kind != trace.OpFree:
 			case c.Out.Err == nil:
 				right[c.Ptr]++
-			case spec.ErrorName(c.Out.Err) != spec.ErrorInvalidPointer:
+			case trace.ErrorName(c.Out.Err) != trace.ErrorInvalidPointer:
 				t.Errorf("%v", c.Out.Err)
 			}
 		}

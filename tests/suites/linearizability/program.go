@@ -8,6 +8,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/suites/sizes"
 )
 
@@ -28,7 +29,7 @@ type Program struct {
 // An Op is an operation of a thread. The kinds are those of traces, and the two
 // looks of package model.
 type Op struct {
-	Kind     spec.OpKind
+	Kind     trace.OpKind
 	Name     string  // malloc, free, record_stream: the allocation
 	Bytes    uint64  // malloc
 	Fraction float64 // set_memory_fraction
@@ -42,17 +43,17 @@ type opShape struct {
 	name, bytes, fraction, settings, stream bool
 }
 
-var opShapes = map[spec.OpKind]opShape{
-	spec.OpMalloc:            {name: true, bytes: true, stream: true},
-	spec.OpFree:              {name: true},
-	spec.OpRecordStream:      {name: true, stream: true},
-	spec.OpEmptyCache:        {},
-	spec.OpSetMemoryFraction: {fraction: true},
-	spec.OpConfigure:         {settings: true},
-	spec.OpBusy:              {stream: true},
-	spec.OpDrain:             {stream: true},
-	model.OpStats:            {},
-	model.OpSnapshot:         {},
+var opShapes = map[trace.OpKind]opShape{
+	trace.OpMalloc:            {name: true, bytes: true, stream: true},
+	trace.OpFree:              {name: true},
+	trace.OpRecordStream:      {name: true, stream: true},
+	trace.OpEmptyCache:        {},
+	trace.OpSetMemoryFraction: {fraction: true},
+	trace.OpConfigure:         {settings: true},
+	trace.OpBusy:              {stream: true},
+	trace.OpDrain:             {stream: true},
+	model.OpStats:             {},
+	model.OpSnapshot:          {},
 }
 
 // ParseProgram reads a program in the form above. Errors name the line.
@@ -91,7 +92,7 @@ func parseOp(words []string) (op Op, err error) {
 	if len(words) == 0 {
 		return Op{}, fmt.Errorf("an operation is missing")
 	}
-	op.Kind = spec.OpKind(words[0])
+	op.Kind = trace.OpKind(words[0])
 	shape, known := opShapes[op.Kind]
 	if !known {
 		return Op{}, fmt.Errorf("there is no such operation")

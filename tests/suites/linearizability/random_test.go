@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gaugeblock/model"
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/suites/linearizability"
 )
 
@@ -104,7 +104,7 @@ func drawProgram(t *rapid.T) linearizability.Program {
 
 func drawMalloc(t *rapid.T, name string) linearizability.Op {
 	return linearizability.Op{
-		Kind: spec.OpMalloc, Name: name,
+		Kind: trace.OpMalloc, Name: name,
 		Bytes: rapid.SampledFrom([]uint64{
 			20 * mib, 20 * mib, 512, mib, mib + 1, 2 * mib, 9 * mib, 12 * mib, 24 * mib, 30 * mib,
 		}).Draw(t, "bytes"),
@@ -114,24 +114,24 @@ func drawMalloc(t *rapid.T, name string) linearizability.Op {
 
 // drawOp is an operation. If it is a malloc its allocation has the name.
 func drawOp(t *rapid.T, name string) linearizability.Op {
-	kind := rapid.SampledFrom([]spec.OpKind{
-		spec.OpMalloc, spec.OpMalloc, spec.OpMalloc, spec.OpFree, spec.OpFree, spec.OpFree,
-		spec.OpRecordStream, spec.OpEmptyCache, spec.OpBusy, spec.OpDrain, spec.OpSetMemoryFraction,
+	kind := rapid.SampledFrom([]trace.OpKind{
+		trace.OpMalloc, trace.OpMalloc, trace.OpMalloc, trace.OpFree, trace.OpFree, trace.OpFree,
+		trace.OpRecordStream, trace.OpEmptyCache, trace.OpBusy, trace.OpDrain, trace.OpSetMemoryFraction,
 		model.OpStats, model.OpSnapshot,
 	}).Draw(t, "kind")
 	op := linearizability.Op{Kind: kind}
 	switch kind {
-	case spec.OpMalloc:
+	case trace.OpMalloc:
 		return drawMalloc(t, name)
-	case spec.OpFree, spec.OpRecordStream:
+	case trace.OpFree, trace.OpRecordStream:
 		names := append([]string{"a0", "a1", "b0", "b1", "c0"}, shared...)
 		op.Name = rapid.SampledFrom(names).Draw(t, "name")
-		if kind == spec.OpRecordStream {
+		if kind == trace.OpRecordStream {
 			op.Stream = 2
 		}
-	case spec.OpBusy, spec.OpDrain:
+	case trace.OpBusy, trace.OpDrain:
 		op.Stream = 2
-	case spec.OpSetMemoryFraction:
+	case trace.OpSetMemoryFraction:
 		op.Fraction = rapid.SampledFrom([]float64{0.25, 0.5, 1}).Draw(t, "fraction")
 	}
 	return op

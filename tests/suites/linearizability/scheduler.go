@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"iter"
 
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // The scheduler. Each thread is a coroutine (iter.Pull): it runs until it pauses,
@@ -93,7 +93,7 @@ func (w *world) start(threads [][]Op) (resume []func() (paused bool), ready []in
 func (w *world) stopBeforeLock() {
 	switch call := w.underWay(); {
 	case call == nil: // what comes before and after the threads
-	case call.Op.Kind == spec.OpMalloc:
+	case call.Op.Kind == trace.OpMalloc:
 		w.pause(BeforeMalloc)
 	default:
 		w.pause(BeforeLock)

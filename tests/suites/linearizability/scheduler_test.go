@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/suites/linearizability"
 )
 
@@ -90,7 +90,7 @@ func TestLockReleaseIsFixed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := linearizability.Run(linearizability.Setup{}, p, &linearizability.Exhaustive{}); spec.ErrorName(err) != spec.ErrorInvalidArgument {
+	if _, err := linearizability.Run(linearizability.Setup{}, p, &linearizability.Exhaustive{}); trace.ErrorName(err) != trace.ErrorInvalidArgument {
 		t.Errorf("error %v", err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"gaugeblock/fakegpu"
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+	"gaugeblock/spec/trace"
 )
 
 // Before anything is said of many threads, one thread: the reference allocator and
@@ -40,7 +42,7 @@ func checkSequential(t *testing.T, settings string, results map[string]int) {
 			"free again":          p.free,
 			"record_stream":       p.recordStream,
 			"busy or drain":       p.hold,
-			"empty_cache":         func(t *rapid.T) { p.do(t, model.Operation{Kind: spec.OpEmptyCache}) },
+			"empty_cache":         func(t *rapid.T) { p.do(t, model.Operation{Kind: trace.OpEmptyCache}) },
 			"set_memory_fraction": p.limit,
 			"configure":           p.configure,
 			"":                    p.compare,
@@ -75,7 +77,7 @@ var pairSettings = []string{
 // badSettings are refused.
 const badSettings = "max_split_size_mb:1"
 
-func newPair(t *rapid.T, settings string) *pair {
+func newPair(t *rapid.T, text string) *pair {
 	p := &pair{results: map[string]int{}}
 	p.gpu = fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, pairMemory), Waits: fakegpu.WaitsDrain})
 	for _, s := range pairStreams[1:] {
@@ -83,11 +85,11 @@ func newPair(t *rapid.T, settings string) *pair {
 			t.Fatal(err)
 		}
 	}
-	cfg, err := spec.ParseConfig(settings, spec.DefaultGeometry())
+	cfg, err := settings.Parse(text, spec.DefaultGeometry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.allocator, err = alloc.New(p.gpu, alloc.Options{Settings: settings}); err != nil {
+	if p.allocator, err = alloc.New(p.gpu, alloc.Options{Settings: text}); err != nil {
 		t.Fatal(err)
 	}
 	p.state = model.New(0, pairMemory, cfg, spec.DefaultGeometry())
@@ -98,21 +100,21 @@ func newPair(t *rapid.T, settings string) *pair {
 // what it should have been.
 func (p *pair) do(t *rapid.T, op model.Operation) (out model.Outcome) {
 	switch op.Kind {
-	case spec.OpMalloc:
+	case trace.OpMalloc:
 		out.Ptr, out.Err = p.allocator.Malloc(spec.Request{Stream: op.Stream.Stream, Bytes: op.Bytes})
-	case spec.OpFree:
+	case trace.OpFree:
 		out.Err = p.allocator.Free(op.Ptr)
-	case spec.OpRecordStream:
+	case trace.OpRecordStream:
 		out.Err = p.allocator.RecordStream(op.Ptr, op.Stream.Device, op.Stream.Stream)
-	case spec.OpEmptyCache:
+	case trace.OpEmptyCache:
 		out.Err = p.allocator.EmptyCache()
-	case spec.OpSetMemoryFraction:
+	case trace.OpSetMemoryFraction:
 		out.Err = p.allocator.SetMemoryFraction(0, op.Fraction)
-	case spec.OpConfigure:
+	case trace.OpConfigure:
 		out.Err = p.allocator.Configure(op.Settings)
-	case spec.OpBusy:
+	case trace.OpBusy:
 		out.Err = p.gpu.Busy(0, op.Stream.Stream)
-	case spec.OpDrain:
+	case trace.OpDrain:
 		out.Err = p.gpu.Drain(0, op.Stream.Stream)
 	}
 	next, err := p.state.Step(op, out)
@@ -122,7 +124,7 @@ func (p *pair) do(t *rapid.T, op model.Operation) (out model.Outcome) {
 	p.state = next
 	name := string(op.Kind)
 	if out.Err != nil {
-		name += " " + spec.ErrorName(out.Err)
+		name += " " + trace.ErrorName(out.Err)
 	}
 	p.results[name]++
 	return out
@@ -143,7 +145,7 @@ func (p *pair) malloc(t *rapid.T) {
 		bytes--
 	}
 	stream := rapid.SampledFrom(pairStreams).Draw(t, "stream")
-	out := p.do(t, model.Operation{Kind: spec.OpMalloc, Bytes: bytes, Stream: spec.DeviceStream{Stream: stream}})
+	out := p.do(t, model.Operation{Kind: trace.OpMalloc, Bytes: bytes, Stream: spec.DeviceStream{Stream: stream}})
 	if out.Err == nil {
 		p.given = append(p.given, out.Ptr)
 		p.sizes = append(p.sizes, bytes)
@@ -165,28 +167,28 @@ func (p *pair) pointer(t *rapid.T) spec.Ptr {
 }
 
 func (p *pair) free(t *rapid.T) {
-	p.do(t, model.Operation{Kind: spec.OpFree, Ptr: p.pointer(t)})
+	p.do(t, model.Operation{Kind: trace.OpFree, Ptr: p.pointer(t)})
 }
 
 func (p *pair) recordStream(t *rapid.T) {
 	stream := rapid.SampledFrom(pairStreams).Draw(t, "stream")
-	p.do(t, model.Operation{Kind: spec.OpRecordStream, Ptr: p.pointer(t), Stream: spec.DeviceStream{Stream: stream}})
+	p.do(t, model.Operation{Kind: trace.OpRecordStream, Ptr: p.pointer(t), Stream: spec.DeviceStream{Stream: stream}})
 }
 
 func (p *pair) hold(t *rapid.T) {
-	kind := rapid.SampledFrom([]spec.OpKind{spec.OpBusy, spec.OpDrain}).Draw(t, "kind")
+	kind := rapid.SampledFrom([]trace.OpKind{trace.OpBusy, trace.OpDrain}).Draw(t, "kind")
 	stream := rapid.SampledFrom(pairStreams).Draw(t, "stream")
 	p.do(t, model.Operation{Kind: kind, Stream: spec.DeviceStream{Stream: stream}})
 }
 
 func (p *pair) limit(t *rapid.T) {
 	fraction := rapid.SampledFrom([]float64{1, 0.5, 0.25, 0.1, 0, 1.5}).Draw(t, "fraction")
-	p.do(t, model.Operation{Kind: spec.OpSetMemoryFraction, Fraction: fraction})
+	p.do(t, model.Operation{Kind: trace.OpSetMemoryFraction, Fraction: fraction})
 }
 
 func (p *pair) configure(t *rapid.T) {
 	settings := rapid.SampledFrom(append(pairSettings, badSettings, releaseLock)).Draw(t, "settings")
-	p.do(t, model.Operation{Kind: spec.OpConfigure, Settings: settings})
+	p.do(t, model.Operation{Kind: trace.OpConfigure, Settings: settings})
 }
 
 // compare looks at everything that can be seen.
@@ -199,8 +201,8 @@ func (p *pair) compare(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := model.Outcome{Stats: &stats, Layout: spec.Layout(&snapshot)}
-	for _, kind := range []spec.OpKind{model.OpStats, model.OpSnapshot} {
+	out := model.Outcome{Stats: &stats, Layout: trace.Layout(&snapshot)}
+	for _, kind := range []trace.OpKind{model.OpStats, model.OpSnapshot} {
 		if _, err := p.state.Step(model.Operation{Kind: kind}, out); err != nil {
 			t.Fatalf("%s: %v\n%v", kind, err, p.state)
 		}

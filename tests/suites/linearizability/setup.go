@@ -9,6 +9,7 @@ import (
 	"gaugeblock/fakegpu"
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 	"gaugeblock/tests/suites/sizes"
 )
 
@@ -109,7 +110,7 @@ func (s *Setup) stream(dev spec.Device, index int) spec.Stream {
 // initial is the specification's state of a device at the start.
 func (s *Setup) initial(dev spec.Device) (model.State, error) {
 	g := spec.DefaultGeometry()
-	cfg, err := spec.ParseConfig(s.Settings, g)
+	cfg, err := settings.Parse(s.Settings, g)
 	if err != nil {
 		return model.State{}, err
 	}
@@ -122,7 +123,7 @@ func (s *Setup) initial(dev spec.Device) (model.State, error) {
 // releasesLock reports whether the allocator's lock is released while the driver
 // is asked for memory.
 func (s *Setup) releasesLock() bool {
-	cfg, err := spec.ParseConfig(s.Settings, spec.DefaultGeometry())
+	cfg, err := settings.Parse(s.Settings, spec.DefaultGeometry())
 	return err == nil && cfg.ReleaseLockOnMalloc
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // A history without overlaps is an ordinary run, and can be written as a trace.
@@ -18,7 +19,7 @@ import (
 //
 // The error wraps spec.ErrNotSupported if calls overlap, or if the allocator waits
 // for a busy stream, for which a replay has no patience.
-func (h *History) Trace() (spec.TraceHeader, []spec.Op, error) {
+func (h *History) Trace() (trace.Header, []trace.Op, error) {
 	t := tracer{h: h, header: h.Setup.traceHeader(), owners: map[spec.Ptr]int64{}}
 	if !h.sequential() {
 		return t.header, nil, &spec.NotSupportedError{Op: "trace", Reason: "calls overlap"}
@@ -35,9 +36,9 @@ func (h *History) Trace() (spec.TraceHeader, []spec.Op, error) {
 }
 
 // formatTrace is the text of a trace, or why it has none.
-func formatTrace(header spec.TraceHeader, ops []spec.Op) string {
+func formatTrace(header trace.Header, ops []trace.Op) string {
 	var text strings.Builder
-	w, err := spec.NewTraceWriter(&text, header)
+	w, err := trace.NewWriter(&text, header)
 	for i := 0; i < len(ops) && err == nil; i++ {
 		err = w.Write(&ops[i])
 	}
@@ -54,16 +55,16 @@ func formatTrace(header spec.TraceHeader, ops []spec.Op) string {
 // to say what must come of each.
 type tracer struct {
 	h      *History
-	header spec.TraceHeader
-	ops    []spec.Op
+	header trace.Header
+	ops    []trace.Op
 	states []model.State      // by device
 	made   int64              // allocations so far
 	owners map[spec.Ptr]int64 // allocations that are out, by their numbers
 }
 
 // traceHeader describes the setup. The streams are those of all devices.
-func (s *Setup) traceHeader() spec.TraceHeader {
-	header := spec.TraceHeader{
+func (s *Setup) traceHeader() trace.Header {
+	header := trace.Header{
 		Source: "tests/suites/linearizability", Family: "linearizability",
 		Devices: s.Devices, TotalMemory: s.Memory, Settings: s.Settings,
 		Streams: []spec.Stream{0},
@@ -85,8 +86,8 @@ func (t *tracer) begin() error {
 		}
 		t.states = append(t.states, state)
 		if t.h.Setup.Limit > 0 {
-			t.ops = append(t.ops, spec.Op{
-				Kind: spec.OpSetMemoryFraction, Device: dev,
+			t.ops = append(t.ops, trace.Op{
+				Kind: trace.OpSetMemoryFraction, Device: dev,
 				Fraction: t.h.Setup.fraction(), Allowed: t.h.Setup.Limit,
 			})
 		}
@@ -97,7 +98,7 @@ func (t *tracer) begin() error {
 // add appends a call. What a trace has no operation for becomes an expectation of
 // the operation before it: statistics and layouts are looked at afterwards.
 func (t *tracer) add(c *Call) error {
-	op := spec.Op{
+	op := trace.Op{
 		Kind: c.Op.Kind, Device: c.Op.Device, Size: c.Op.Bytes,
 		Fraction: c.Op.Fraction, Settings: c.Op.Settings,
 		Stream: slices.Index(t.header.Streams, t.h.Setup.stream(c.Op.Device, c.Op.Stream)),
@@ -110,10 +111,10 @@ func (t *tracer) add(c *Call) error {
 			t.ops[len(t.ops)-1].Expect.Layout = t.layout()
 		}
 		return nil
-	case spec.OpMalloc:
+	case trace.OpMalloc:
 		op.ID = t.made
 		t.made++
-	case spec.OpFree, spec.OpRecordStream:
+	case trace.OpFree, trace.OpRecordStream:
 		id, out := t.owners[c.Ptr]
 		if !out {
 			return nil
@@ -126,13 +127,13 @@ func (t *tracer) add(c *Call) error {
 }
 
 // follow lets the specification do the operation, and notes what came of it.
-func (t *tracer) follow(c *Call, op *spec.Op) error {
+func (t *tracer) follow(c *Call, op *trace.Op) error {
 	for dev, before := range t.states {
 		do, out, concerned := t.h.on(spec.Device(dev), c)
 		if !concerned {
 			continue
 		}
-		if c.Op.Kind == spec.OpMalloc {
+		if c.Op.Kind == trace.OpMalloc {
 			do.Given.Segment = out.Ptr
 			next, result := before.Malloc(do.Stream.Stream, do.Bytes, do.Given)
 			t.states[dev] = next
@@ -140,11 +141,11 @@ func (t *tracer) follow(c *Call, op *spec.Op) error {
 		} else {
 			t.states[dev], _ = before.Step(do, out)
 		}
-		if waited(before, t.states[dev]) && op.Kind != spec.OpDrain {
+		if waited(before, t.states[dev]) && op.Kind != trace.OpDrain {
 			return &spec.NotSupportedError{Op: "trace", Reason: "the allocator waits for a busy stream"}
 		}
 	}
-	if c.Op.Kind == spec.OpFree {
+	if c.Op.Kind == trace.OpFree {
 		delete(t.owners, c.Ptr)
 	}
 	return nil
@@ -152,12 +153,12 @@ func (t *tracer) follow(c *Call, op *spec.Op) error {
 
 // expect notes a malloc's result. Where the specification wants a new segment, and
 // the allocator took none, only the driver could say which address.
-func (t *tracer) expect(op *spec.Op, result model.Result) {
+func (t *tracer) expect(op *trace.Op, result model.Result) {
 	var nowhere *model.AddressError
 	if errors.As(result.Err, &nowhere) {
 		return
 	}
-	op.Expect.Error = spec.ErrorName(result.Err)
+	op.Expect.Error = trace.ErrorName(result.Err)
 	if result.Err == nil {
 		op.Expect.Addr = &result.Ptr
 		t.owners[result.Ptr] = op.ID
@@ -177,8 +178,8 @@ func waited(before, after model.State) bool {
 }
 
 // layout is the memory of all devices, as the specification has it.
-func (t *tracer) layout() []spec.LayoutSegment {
-	layout := []spec.LayoutSegment{}
+func (t *tracer) layout() []trace.LayoutSegment {
+	layout := []trace.LayoutSegment{}
 	for _, s := range t.states {
 		layout = append(layout, s.Layout()...)
 	}

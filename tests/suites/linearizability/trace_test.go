@@ -11,9 +11,10 @@ import (
 
 	"gaugeblock/alloc"
 	"gaugeblock/spec"
-	"gaugeblock/tests/suites/linearizability"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
+	"gaugeblock/tests/suites/linearizability"
 )
 
 // TestTraceReplays: whatever the reference does when its threads take turns is a
@@ -51,7 +52,7 @@ func writeTrace(t interface{ Fatal(...any) }, file string, h *linearizability.Hi
 		return false
 	}
 	if err == nil {
-		err = spec.WriteTraceFile(file, header, ops, nil)
+		err = trace.WriteFile(file, header, ops, nil)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +106,7 @@ func TestCounterexample(t *testing.T) {
 	if result, err := replay.File(file, replay.Options{New: reference.New}); err != nil || !result.Exact {
 		t.Errorf("the reference: %v, %v", err, &result)
 	}
-	factory := func(driver spec.Driver, _ *spec.TraceHeader) (spec.Allocator, error) {
+	factory := func(driver spec.Driver, _ *trace.Header) (spec.Allocator, error) {
 		return newWasteful(driver, &linearizability.Setup{}, nil)
 	}
 	result, err := replay.File(file, replay.Options{New: factory})

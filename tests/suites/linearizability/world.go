@@ -7,6 +7,7 @@ import (
 	"gaugeblock/fakegpu"
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // A world is an allocator on a fake GPU in which one program is run, once.
@@ -72,7 +73,7 @@ func (w *world) lane(thread int) *lane {
 func (w *world) perform(thread int, op Op) {
 	l := w.lane(thread)
 	call := &Call{Thread: thread, Op: op, Text: op.String()}
-	if op.Kind == spec.OpFree || op.Kind == spec.OpRecordStream {
+	if op.Kind == trace.OpFree || op.Kind == trace.OpRecordStream {
 		known, is := l.names[op.Name]
 		if !is {
 			return
@@ -85,7 +86,7 @@ func (w *world) perform(thread int, op Op) {
 	call.End = w.now()
 	l.middle = l.middle[:len(l.middle)-1]
 	l.calls = append(l.calls, *call)
-	if op.Kind == spec.OpMalloc && call.Out.Err == nil {
+	if op.Kind == trace.OpMalloc && call.Out.Err == nil {
 		l.names[op.Name] = allocation{call.Out.Ptr, op.Device}
 	}
 }
@@ -94,21 +95,21 @@ func (w *world) perform(thread int, op Op) {
 func (w *world) do(op *Op, ptr spec.Ptr) (out model.Outcome) {
 	stream := w.setup.stream(op.Device, op.Stream)
 	switch op.Kind {
-	case spec.OpMalloc:
+	case trace.OpMalloc:
 		out.Ptr, out.Err = w.allocator.Malloc(spec.Request{Device: op.Device, Stream: stream, Bytes: op.Bytes})
-	case spec.OpFree:
+	case trace.OpFree:
 		out.Err = w.allocator.Free(ptr)
-	case spec.OpRecordStream:
+	case trace.OpRecordStream:
 		out.Err = w.allocator.RecordStream(ptr, op.Device, stream)
-	case spec.OpEmptyCache:
+	case trace.OpEmptyCache:
 		out.Err = w.allocator.EmptyCache()
-	case spec.OpSetMemoryFraction:
+	case trace.OpSetMemoryFraction:
 		out.Err = w.allocator.(spec.MemoryLimiter).SetMemoryFraction(op.Device, op.Fraction)
-	case spec.OpConfigure:
+	case trace.OpConfigure:
 		out.Err = w.allocator.(spec.Configurer).Configure(op.Settings)
-	case spec.OpBusy:
+	case trace.OpBusy:
 		out.Err = w.gpu.Busy(op.Device, stream)
-	case spec.OpDrain:
+	case trace.OpDrain:
 		out.Err = w.gpu.Drain(op.Device, stream)
 	case model.OpStats:
 		var stats spec.DeviceStats
@@ -117,7 +118,7 @@ func (w *world) do(op *Op, ptr spec.Ptr) (out model.Outcome) {
 	case model.OpSnapshot:
 		var snapshot spec.Snapshot
 		snapshot, out.Err = w.allocator.Snapshot()
-		out.Layout = spec.Layout(&snapshot)
+		out.Layout = trace.Layout(&snapshot)
 	default:
 		panic(fmt.Sprintf("linearizability: operation %q", op.Kind))
 	}

@@ -5,6 +5,7 @@ import (
 
 	"gaugeblock/alloc"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/conformance"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
@@ -72,7 +73,7 @@ func TestSearchBites(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			o := options()
-			o.New = func(driver spec.Driver, h *spec.TraceHeader) (spec.Allocator, error) {
+			o.New = func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 				a, err := alloc.New(driver, alloc.Options{Geometry: h.Geometry, Settings: h.Settings})
 				return test.broken(a), err
 			}

@@ -10,6 +10,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // TestRoundTrip: whatever happens to a private pool between a checkpoint and the
@@ -74,18 +75,18 @@ func (p *pooledProgram) live(t *rapid.T, when string) {
 	}
 }
 
-func (p *pooledProgram) layout(t *rapid.T) []spec.LayoutSegment {
+func (p *pooledProgram) layout(t *rapid.T) []trace.LayoutSegment {
 	s, err := p.SnapshotPool(pooled)
 	must(t, err)
-	return spec.Layout(&s)
+	return trace.Layout(&s)
 }
 
 // compareRestored compares segment by segment. A segment that came later, or the
 // part by which an expandable one has grown, must be free.
-func compareRestored(t *rapid.T, saved, now []spec.LayoutSegment) {
+func compareRestored(t *rapid.T, saved, now []trace.LayoutSegment) {
 	for i := range now {
 		is := &now[i]
-		at := slices.IndexFunc(saved, func(s spec.LayoutSegment) bool { return s.Address == is.Address })
+		at := slices.IndexFunc(saved, func(s trace.LayoutSegment) bool { return s.Address == is.Address })
 		if at < 0 {
 			if is.Allocated != 0 {
 				t.Fatalf("the segment at %v came after the checkpoint and is in use", is.Address)
@@ -95,7 +96,7 @@ func compareRestored(t *rapid.T, saved, now []spec.LayoutSegment) {
 		same(t, "blocks", exactly(saved[at].Blocks, is.Expandable), exactly(is.Blocks, is.Expandable))
 	}
 	for i := range saved {
-		if !slices.ContainsFunc(now, func(s spec.LayoutSegment) bool { return s.Address == saved[i].Address }) {
+		if !slices.ContainsFunc(now, func(s trace.LayoutSegment) bool { return s.Address == saved[i].Address }) {
 			t.Fatalf("the segment at %v is gone", saved[i].Address)
 		}
 	}
@@ -104,7 +105,7 @@ func compareRestored(t *rapid.T, saved, now []spec.LayoutSegment) {
 // exactly is what has to be equal of blocks: of those that are out everything, what
 // was asked for being their size; of free ones where they lie. The free end of what
 // is mapped of an expandable segment may be longer or shorter.
-func exactly(blocks []spec.LayoutBlock, growing bool) []spec.LayoutBlock {
+func exactly(blocks []trace.LayoutBlock, growing bool) []trace.LayoutBlock {
 	blocks = slices.Clone(blocks)
 	for i := range blocks {
 		blocks[i].Requested = 0

@@ -10,6 +10,7 @@ import (
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/tlc"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // A World is the reference allocator on a device that is as small as the model's.
@@ -104,7 +105,7 @@ func (w *World) address(unit int) spec.Ptr { return bounded.Origin + spec.Ptr(un
 func (w *World) malloc(r spec.Request) error {
 	ptr, err := w.allocator.Malloc(r)
 	maps.DeleteFunc(w.earlier, func(u captureUse, _ bool) bool { return u.block == ptr })
-	if err != nil && spec.ErrorName(err) == spec.ErrorOOM {
+	if err != nil && trace.ErrorName(err) == trace.ErrorOOM {
 		return nil
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
+	"gaugeblock/spec/trace"
 	spectla "gaugeblock/tla"
 
 	"gaugeblock/spec"
@@ -50,7 +51,7 @@ func replayExactly(t *testing.T, file, name string, m bounded.Mirror, steps []ex
 		return false
 	}
 	if err == nil {
-		err = spec.WriteTraceFile(file, header, ops, nil)
+		err = trace.WriteFile(file, header, ops, nil)
 	}
 	if err != nil {
 		t.Fatal(err)

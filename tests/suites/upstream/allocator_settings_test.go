@@ -7,6 +7,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 )
 
 // Class TestCudaAllocator of test/test_cuda.py: settings, and what runs out.
@@ -55,7 +56,7 @@ func TestCudaAllocator_GarbageCollectExpandable(t *testing.T) {
 func TestCudaAllocator_AllocatorSettings(t *testing.T) {
 	p := newProgram(t, setup{})
 	for _, c := range []struct {
-		settings         string
+		text             string
 		request, rounded uint64
 	}{
 		{"", 84 * spec.MiB, 84 * spec.MiB},
@@ -66,18 +67,18 @@ func TestCudaAllocator_AllocatorSettings(t *testing.T) {
 		{"garbage_collection_threshold:0.5,roundup_power2_divisions:[64:8,128:2,256:2,512:2,1024:1,>:1]", 400 * spec.MiB, 512 * spec.MiB},
 		{"release_lock_on_cudamalloc:True", 84 * spec.MiB, 84 * spec.MiB},
 	} {
-		p.configure(c.settings)
+		p.configure(c.text)
 		before := p.stats()
 		p.empty(mainStream, c.request)
 		after := p.stats()
 		for key, want := range map[string]uint64{"active_bytes.all.allocated": c.rounded, "requested_bytes.all.allocated": c.request} {
 			if got := after[key] - before[key]; got != int64(want) {
-				t.Errorf("%q: %s grew by %d, want %d", c.settings, key, got, want)
+				t.Errorf("%q: %s grew by %d, want %d", c.text, key, got, want)
 			}
 		}
 		p.emptyCache()
 	}
-	for _, settings := range []string{
+	for _, text := range []string{
 		"foo:1,bar:2",
 		"garbage_collection_threshold:1.2",
 		"max_split_size_mb:2",
@@ -86,9 +87,9 @@ func TestCudaAllocator_AllocatorSettings(t *testing.T) {
 		"pinned_num_register_threads:none",
 		"pinned_num_register_threads:1024",
 	} {
-		var refused *spec.SettingsError
-		if err := p.allocator.Configure(settings); !errors.As(err, &refused) {
-			t.Errorf("%q: %v", settings, err)
+		var refused *settings.Error
+		if err := p.allocator.Configure(text); !errors.As(err, &refused) {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
@@ -98,7 +99,7 @@ func TestCudaAllocator_AllocatorSettings(t *testing.T) {
 // the limit fail all the same.
 func TestCudaAllocator_ThrowOnCudamallocOom(t *testing.T) {
 	p := newProgram(t, setup{})
-	var refused *spec.SettingsError
+	var refused *settings.Error
 	if err := p.allocator.Configure("throw_on_cudamalloc_oom:True"); !errors.As(err, &refused) {
 		t.Errorf("the setting: %v", err)
 	}
@@ -118,7 +119,7 @@ func TestCudaAllocator_AllocatorMemoryFractionSetting(t *testing.T) {
 		}
 	}
 	for _, setting := range []string{"-0.1", "1.1"} {
-		var refused *spec.SettingsError
+		var refused *settings.Error
 		_, err := alloc.New(fakegpu.New(fakegpu.Config{}), alloc.Options{Settings: "per_process_memory_fraction:" + setting})
 		if !errors.As(err, &refused) {
 			t.Errorf("%s: %v", setting, err)

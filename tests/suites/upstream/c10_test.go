@@ -7,6 +7,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 )
 
 // c10/cuda/test: expandable segments.
@@ -53,10 +54,10 @@ func TestCUDACachingAllocatorTest_ConcurrentSegmentExpand(t *testing.T) {
 // space is 9/8 of the device's memory, in whole pages.
 func TestExpandableSegmentReserveTest_DefaultFractionAndGiB(t *testing.T) {
 	p := newProgram(t, setup{})
-	for _, settings := range []string{"expandable_segments_reserve:0.5", "expandable_segments_reserve_by_class:[serving:0.25]"} {
-		var refused *spec.SettingsError
-		if err := p.allocator.Configure(settings); !errors.As(err, &refused) {
-			t.Errorf("%q: %v", settings, err)
+	for _, text := range []string{"expandable_segments_reserve:0.5", "expandable_segments_reserve_by_class:[serving:0.25]"} {
+		var refused *settings.Error
+		if err := p.allocator.Configure(text); !errors.As(err, &refused) {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 	gpu := &reserving{GPU: fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 16*spec.GiB)})}

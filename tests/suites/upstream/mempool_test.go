@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // Class TestMemPool of test/test_cuda.py: pools that a program makes for itself.
@@ -191,7 +192,7 @@ func TestMemPool_MempoolNoSplit(t *testing.T) {
 // Upstream, later than 2.11: a snapshot can be had without the history, and shows
 // the same memory. Ours shows the same memory whether a history is kept or not.
 func TestMemPool_SnapshotIncludeTracesCorrectness(t *testing.T) {
-	var seen [][]spec.LayoutSegment
+	var seen [][]trace.LayoutSegment
 	for _, recording := range []bool{true, false} {
 		p := &storyteller{newProgram(t, setup{}), "main"}
 		if recording {
@@ -204,7 +205,7 @@ func TestMemPool_SnapshotIncludeTracesCorrectness(t *testing.T) {
 		if got := len(s.Traces[p.device]) > 0; got != recording {
 			t.Errorf("there is a history: %t, want %t", got, recording)
 		}
-		seen = append(seen, spec.Layout(&s))
+		seen = append(seen, trace.Layout(&s))
 	}
 	if diff := cmp.Diff(seen[0], seen[1]); diff != "" {
 		t.Error(diff)

@@ -7,6 +7,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/invariant"
 )
 
 // program is a program that uses the allocator, as a test of upstream's is one: it
@@ -140,9 +141,9 @@ func (p *program) wait(s, forStream spec.Stream) {
 // check looks at all invariants that can be seen without a history.
 func (p *program) check() {
 	p.t.Helper()
-	o, err := spec.Observe(p.allocator, spec.DefaultGeometry(), p.gpu.DeviceCount())
+	o, err := invariant.Observe(p.allocator, spec.DefaultGeometry(), p.gpu.DeviceCount())
 	p.must(err)
-	violations, err := spec.CheckAll(o)
+	violations, err := invariant.CheckAll(o)
 	p.must(err)
 	for _, v := range violations {
 		p.t.Error(v)

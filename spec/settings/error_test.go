@@ -1,0 +1,24 @@
+package settings_test
+
+import (
+	"testing"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+)
+
+func TestSettingsErrorMessage(t *testing.T) {
+	for text, want := range map[string]string{
+		"max_split_size_mb:19":       `settings: max_split_size_mb: "19" at byte 18: must be at least 20, the large segment size`,
+		"max_split_size_mb:":         `settings: max_split_size_mb: the end at byte 18: expected a value`,
+		"unknown:1":                  `settings: unknown: "unknown" at byte 0: unknown key`,
+		"backend:native,:":           `settings: ":" at byte 15: expected a key`,
+		"backend:\x00\xff":           `settings: backend: "\x00\xff" at byte 8: must be native, the only allocator here`,
+		"roundup_power2_divisions:[": `settings: roundup_power2_divisions: the end at byte 26: expected an entry of the list, or ']'`,
+	} {
+		_, err := settings.Parse(text, spec.DefaultGeometry())
+		if err == nil || err.Error() != want {
+			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
+		}
+	}
+}

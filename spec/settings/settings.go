@@ -1,0 +1,229 @@
+package settings
+
+import (
+	"fmt"
+	"gaugeblock/spec"
+)
+
+// A settings string is what PyTorch reads from PYTORCH_ALLOC_CONF, and again
+// whenever a program sets the allocator's settings while it runs:
+//
+//	max_split_size_mb:128,garbage_collection_threshold:0.8
+//
+// A string is applied to the Config that is in force, in this order:
+//
+//  1. What every string starts anew goes back to its default: MaxSplitSize, the
+//     Divisions, GarbageCollectionThreshold. Everything else persists until it is
+//     set again.
+//  2. large_segment_size_mb is read, wherever it stands, because others may not
+//     be below the large segment size. If it stands there twice the last one wins,
+//     as with every key but the divisions, where a list adds to what there is.
+//  3. MaxNonSplitRounding becomes the large segment size.
+//  4. All other keys are read from left to right.
+//
+// A string with a mistake in it is refused as a whole. Upstream keeps what it had
+// done when it met the mistake: the resets, and the keys before it.
+//
+// Every string that is accepted here means the same to upstream. Some that
+// upstream accepts are refused here, because it reads them otherwise than they
+// look or no allocator could live with them; docs/deviations.md lists them.
+//
+// The files: settings_lexer.go cuts the string up, settings_parser.go has the
+// grammar, settings_values.go reads numbers, divisions.go the one setting that is
+// a list, settings_format.go writes a string; below is what each key means. The
+// rules are those of upstream's c10/core/AllocatorConfig.cpp and
+// c10/cuda/CUDAAllocatorConfig.cpp.
+
+// ParseConfig gives the settings of a string alone, with defaults for all that it
+// does not set. The error is a *SettingsError; the Config is then the default.
+func Parse(settings string, g spec.Geometry) (spec.Config, error) {
+	return Apply(spec.DefaultConfig(g), settings, g)
+}
+
+// ApplySettings gives the settings that are in force after the string has been applied to
+// c. Sizes in keys that end in _mb count in g.MiB; g must be valid. The error is a
+// *SettingsError; the Config is then c, unchanged.
+func Apply(c spec.Config, settings string, g spec.Geometry) (spec.Config, error) {
+	list, err := parseSettings(settings)
+	if err != nil {
+		return c, err
+	}
+	start, next := spec.DefaultConfig(g), c
+	next.Last = settings
+	next.MaxSplitSize = start.MaxSplitSize
+	next.Divisions = start.Divisions
+	next.GarbageCollectionThreshold = start.GarbageCollectionThreshold
+
+	for _, s := range list {
+		if s.key.text == keyLargeSegmentSize {
+			if err := setLargeSegmentSize(&next, s, g); err != nil {
+				return c, err
+			}
+		}
+	}
+	next.MaxNonSplitRounding = next.LargeSegmentSize
+	for _, s := range list {
+		if s.key.text == keyLargeSegmentSize {
+			continue
+		}
+		if err := setters[s.key.text](&next, s, g); err != nil {
+			return c, err
+		}
+	}
+	return next, nil
+}
+
+// The keys of PyTorch 2.11, without those that only stand for another.
+const (
+	keyMaxSplitSize               = "max_split_size_mb"
+	keyMaxNonSplitRounding        = "max_non_split_rounding_mb"
+	keyGarbageCollectionThreshold = "garbage_collection_threshold"
+	keyDivisions                  = "roundup_power2_divisions"
+	keyExpandableSegments         = "expandable_segments"
+	keyLargeSegmentSize           = "large_segment_size_mb"
+	keyBackend                    = "backend"
+	keyReleaseLock                = "release_lock_on_cudamalloc"
+	keyGraphCaptureReuse          = "graph_capture_record_stream_reuse"
+	keyPerProcessMemoryFraction   = "per_process_memory_fraction"
+	keyPinnedHostRegister         = "pinned_use_cuda_host_register"
+	keyPinnedRegisterThreads      = "pinned_num_register_threads"
+	keyPinnedBackgroundThreads    = "pinned_use_background_threads"
+	keyPinnedReserveSegmentSize   = "pinned_reserve_segment_size_mb"
+)
+
+// A setter reads the value of a setting into the Config.
+type setter func(c *spec.Config, s setting, g spec.Geometry) error
+
+// setters has every key that may stand in a string. The two that name hip are
+// upstream's other names for the ones that name cuda.
+var setters = map[string]setter{
+	keyMaxSplitSize:                setMaxSplitSize,
+	keyMaxNonSplitRounding:         setMaxNonSplitRounding,
+	keyGarbageCollectionThreshold:  setGarbageCollectionThreshold,
+	keyDivisions:                   setDivisions,
+	keyExpandableSegments:          setBoolean(func(c *spec.Config) *bool { return &c.ExpandableSegments }),
+	keyLargeSegmentSize:            setLargeSegmentSize,
+	keyBackend:                     setBackend,
+	keyReleaseLock:                 setBoolean(func(c *spec.Config) *bool { return &c.ReleaseLockOnMalloc }),
+	"release_lock_on_hipmalloc":    setBoolean(func(c *spec.Config) *bool { return &c.ReleaseLockOnMalloc }),
+	keyGraphCaptureReuse:           setBoolean(func(c *spec.Config) *bool { return &c.GraphCaptureRecordStreamReuse }),
+	keyPerProcessMemoryFraction:    setPerProcessMemoryFraction,
+	keyPinnedHostRegister:          setBoolean(func(c *spec.Config) *bool { return &c.Pinned.UseCUDAHostRegister }),
+	"pinned_use_hip_host_register": setBoolean(func(c *spec.Config) *bool { return &c.Pinned.UseCUDAHostRegister }),
+	keyPinnedRegisterThreads:       setPinnedRegisterThreads,
+	keyPinnedBackgroundThreads:     setBoolean(func(c *spec.Config) *bool { return &c.Pinned.UseBackgroundThreads }),
+	keyPinnedReserveSegmentSize:    setPinnedReserveSegmentSize,
+}
+
+// setBoolean is the setter of a key that is True or False.
+func setBoolean(field func(*spec.Config) *bool) setter {
+	return func(c *spec.Config, s setting, _ spec.Geometry) (err error) {
+		*field(c), err = s.boolean()
+		return err
+	}
+}
+
+// setMaxSplitSize wants a large segment to stay splittable.
+func setMaxSplitSize(c *spec.Config, s setting, g spec.Geometry) (err error) {
+	c.MaxSplitSize, err = s.atLeastLargeSegment(c, g)
+	return err
+}
+
+func setMaxNonSplitRounding(c *spec.Config, s setting, g spec.Geometry) (err error) {
+	c.MaxNonSplitRounding, err = s.atLeastLargeSegment(c, g)
+	return err
+}
+
+// atLeastLargeSegment reads a size in bytes that may not be below the large
+// segment size.
+func (s setting) atLeastLargeSegment(c *spec.Config, g spec.Geometry) (uint64, error) {
+	bytes, err := s.mebibytes(g)
+	if err != nil {
+		return 0, err
+	}
+	if bytes < c.LargeSegmentSize {
+		least := wholeMebibytes(c.LargeSegmentSize, g)
+		return 0, s.refuse(s.value, fmt.Sprintf("must be at least %d, the large segment size", least))
+	}
+	return bytes, nil
+}
+
+// setLargeSegmentSize wants a segment that every request below MinLargeAlloc fits
+// in. Beyond upstream, which takes any larger number, the segment must be one that
+// an allocator can obtain and cut into blocks.
+func setLargeSegmentSize(c *spec.Config, s setting, g spec.Geometry) error {
+	bytes, err := s.mebibytes(g)
+	switch {
+	case err != nil:
+		return err
+	case bytes <= g.MinLargeAlloc:
+		return s.refuse(s.value, fmt.Sprintf("must be above %d", g.MinLargeAlloc/g.MiB))
+	case bytes >= g.MaxRequest:
+		return s.refuse(s.value, fmt.Sprintf("must be below %d", wholeMebibytes(g.MaxRequest, g)))
+	case bytes%g.MinBlock != 0:
+		return s.refuse(s.value, fmt.Sprintf("must be a multiple of %d bytes, the smallest block", g.MinBlock))
+	}
+	c.LargeSegmentSize = bytes
+	return nil
+}
+
+func setGarbageCollectionThreshold(c *spec.Config, s setting, _ spec.Geometry) error {
+	f, err := s.number()
+	if err != nil {
+		return err
+	}
+	if f <= 0 || f >= 1 {
+		return s.refuse(s.value, "must be above 0 and below 1")
+	}
+	c.GarbageCollectionThreshold = f
+	return nil
+}
+
+func setPerProcessMemoryFraction(c *spec.Config, s setting, _ spec.Geometry) error {
+	f, err := s.number()
+	if err != nil {
+		return err
+	}
+	if f < 0 || f > 1 {
+		return s.refuse(s.value, "must be from 0 to 1")
+	}
+	c.PerProcessMemoryFraction = f
+	return nil
+}
+
+// setBackend knows one backend: this one.
+func setBackend(_ *spec.Config, s setting, _ spec.Geometry) error {
+	if s.value.text != "native" {
+		return s.refuse(s.value, "must be native, the only allocator here")
+	}
+	return nil
+}
+
+// maxPinnedRegisterThreads is upstream's bound.
+const maxPinnedRegisterThreads = 128
+
+func setPinnedRegisterThreads(c *spec.Config, s setting, _ spec.Geometry) error {
+	n, err := s.unsigned(s.value)
+	if err != nil {
+		return err
+	}
+	if !isPowerOfTwo(n) || n > maxPinnedRegisterThreads {
+		return s.refuse(s.value, fmt.Sprintf("must be a power of two up to %d", maxPinnedRegisterThreads))
+	}
+	c.Pinned.NumRegisterThreads = n
+	return nil
+}
+
+func setPinnedReserveSegmentSize(c *spec.Config, s setting, g spec.Geometry) error {
+	bytes, err := s.mebibytes(g)
+	if err != nil {
+		return err
+	}
+	if bytes == 0 {
+		return s.refuse(s.value, "must be above 0")
+	}
+	c.Pinned.ReserveSegmentSize = bytes
+	return nil
+}
+
+func isPowerOfTwo(n uint64) bool { return n != 0 && n&(n-1) == 0 }

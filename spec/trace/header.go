@@ -1,0 +1,160 @@
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"gaugeblock/spec"
+	"slices"
+	"strconv"
+)
+
+// The header is the first line. It says which format and version the file has,
+// which is looked at before anything else in it, and then what the operations
+// refer to: devices, streams, and the names of the figures.
+
+var headerTable = newJSONTable("the header", []jsonMember[Header]{
+	textMember("format", func(h *Header) *string { return &h.Format }),
+	wholeMember("version", func(h *Header) *int { return &h.Version }),
+	textMember("source", func(h *Header) *string { return &h.Source }),
+	textMember("device", func(h *Header) *string { return &h.DeviceName }),
+	{
+		name:   "devices",
+		read:   func(c *jsonCursor, h *Header) { h.Devices = int(c.size()) },
+		append: func(b []byte, h *Header) []byte { return appendWhole(b, h.Devices) },
+		absent: func(h *Header) bool { return h.Devices == 1 },
+	},
+	wholeMember("total_memory", func(h *Header) *uint64 { return &h.TotalMemory }),
+	textMember("settings", func(h *Header) *string { return &h.Settings }),
+	textMember("family", func(h *Header) *string { return &h.Family }),
+	{
+		name:   "seed",
+		read:   func(c *jsonCursor, h *Header) { h.Seed = c.signed() },
+		append: func(b []byte, h *Header) []byte { return strconv.AppendInt(b, h.Seed, 10) },
+		absent: func(h *Header) bool { return h.Seed == 0 },
+	},
+	{
+		name: "geometry",
+		read: func(c *jsonCursor, h *Header) { geometryTable.readWhole(c, &h.Geometry, geometryTable.all()) },
+		append: func(b []byte, h *Header) []byte {
+			return geometryTable.write(b, &h.Geometry, geometryTable.all(), 0)
+		},
+		absent: func(h *Header) bool { return h.Geometry == spec.DefaultGeometry() },
+	},
+	flagMember("waits", func(h *Header) *bool { return &h.Waits }),
+	listMember("streams", func(h *Header) *[]spec.Stream { return &h.Streams }, readStream, appendWhole[spec.Stream]),
+	listMember("stream_ids", func(h *Header) *[]int64 { return &h.StreamIDs }, (*jsonCursor).signed, appendWhole[int64]),
+	listMember("stat_columns", func(h *Header) *[]string { return &h.StatColumns }, (*jsonCursor).text, appendText),
+	listMember("functions", func(h *Header) *[]TreeFunction { return &h.Functions }, readFunction, appendFunction),
+	wholeMember("static_bytes", func(h *Header) *uint64 { return &h.StaticBytes }),
+})
+
+func readStream(c *jsonCursor) spec.Stream { return spec.Stream(c.unsigned()) }
+
+var geometryTable = newJSONTable("the geometry", []jsonMember[spec.Geometry]{
+	wholeMember("min_block", func(g *spec.Geometry) *uint64 { return &g.MinBlock }),
+	wholeMember("small_size", func(g *spec.Geometry) *uint64 { return &g.SmallSize }),
+	wholeMember("small_buffer", func(g *spec.Geometry) *uint64 { return &g.SmallBuffer }),
+	wholeMember("min_large_alloc", func(g *spec.Geometry) *uint64 { return &g.MinLargeAlloc }),
+	wholeMember("large_buffer", func(g *spec.Geometry) *uint64 { return &g.LargeBuffer }),
+	wholeMember("round_large", func(g *spec.Geometry) *uint64 { return &g.RoundLarge }),
+	wholeMember("divisions_start", func(g *spec.Geometry) *uint64 { return &g.DivisionsStart }),
+	wholeMember("max_request", func(g *spec.Geometry) *uint64 { return &g.MaxRequest }),
+	wholeMember("mib", func(g *spec.Geometry) *uint64 { return &g.MiB }),
+})
+
+// headerMust and headerStray are the fields that a header of a version must have,
+// and those that it cannot have.
+var (
+	headerMust = map[int]jsonMembers{
+		1: headerTable.all() &^ headerTable.set("stream_ids devices geometry waits functions static_bytes"),
+		2: headerTable.set("format version total_memory streams"),
+	}
+	headerStray = map[int]jsonMembers{
+		1: headerTable.set("devices geometry waits functions static_bytes"),
+	}
+	treeHeaderMust = headerTable.set("format version source seed functions")
+	treeHeaderMay  = headerTable.set("static_bytes")
+)
+
+// parseHeader reads the first line. reason is "" if it is a header that the rest
+// of the file can be read with.
+func parseHeader(line []byte) (h *Header, reason string) {
+	if reason = sniffFormat(line); reason != "" {
+		return nil, reason
+	}
+	h = &Header{Devices: 1, Geometry: spec.DefaultGeometry()}
+	c := &jsonCursor{line: line}
+	seen := headerTable.read(c, h)
+	c.end()
+	if c.failed() {
+		return nil, c.reason
+	}
+	stray, must := headerStray[h.Version], headerMust[h.Version]
+	if h.Format == TreeFormat {
+		stray, must = headerTable.all()&^(treeHeaderMust|treeHeaderMay), treeHeaderMust
+		h.Streams, h.TotalMemory = []spec.Stream{0}, treeTotalMemory
+		h.StaticBytes = cmp.Or(h.StaticBytes, treeStaticBytes)
+	}
+	if stray := headerTable.first(seen & stray); stray != "" {
+		return nil, fmt.Sprintf("field %q is not in version %d of the format", stray, h.Version)
+	}
+	if missing := headerTable.first(must &^ seen); missing != "" {
+		return nil, fmt.Sprintf("the header without %q", missing)
+	}
+	return h, h.check()
+}
+
+// sniffFormat finds out whether the line is the header of a trace of ours, passing
+// over all fields but those that say so: the others may belong to another format.
+func sniffFormat(line []byte) (reason string) {
+	var h Header
+	var hasFormat, hasVersion bool
+	c := &jsonCursor{line: line}
+	for c.open('{', "the header, an object"); c.more('}'); {
+		switch c.key() {
+		case "format":
+			hasFormat, h.Format = true, c.text()
+		case "version":
+			hasVersion, h.Version = true, int(c.size())
+		default:
+			c.skip(1)
+		}
+	}
+	c.end()
+	switch {
+	case c.failed():
+		return c.reason
+	case !hasFormat:
+		return fmt.Sprintf(`no header: the first line has no "format" that says %q`, Format)
+	case h.Format != Format && h.Format != TreeFormat:
+		return fmt.Sprintf("the format is %q, not %q", shorten(h.Format), Format)
+	case !hasVersion:
+		return `the header without "version"`
+	case h.Format == TreeFormat && h.Version != 1:
+		return fmt.Sprintf("version %d of the format %s is not known, only 1 is", h.Version, h.Format)
+	case h.Version != 1 && h.Version != Version:
+		return fmt.Sprintf("version %d of the format is not known, only 1 and %d are", h.Version, Version)
+	}
+	return ""
+}
+
+// check says what is wrong with the values of a header, "" if nothing is.
+func (h *Header) check() string {
+	if err := h.Geometry.Validate(); err != nil {
+		return err.Error()
+	}
+	sorted := slices.Sorted(slices.Values(h.Streams))
+	switch {
+	case h.TotalMemory == 0:
+		return `"total_memory" is 0`
+	case h.Devices < 1 || h.Devices > MaxTraceDevices:
+		return fmt.Sprintf(`"devices" is %d, not 1 to %d`, h.Devices, MaxTraceDevices)
+	case len(h.Streams) == 0 || h.Streams[0] != 0:
+		return `"streams" does not begin with 0, the default stream`
+	case len(slices.Compact(sorted)) < len(h.Streams):
+		return `"streams" has a handle twice`
+	case h.StreamIDs != nil && len(h.StreamIDs) != len(h.Streams):
+		return fmt.Sprintf(`%d "stream_ids" for %d "streams"`, len(h.StreamIDs), len(h.Streams))
+	}
+	return ""
+}

@@ -1,0 +1,183 @@
+package trace
+
+import (
+	"fmt"
+	"gaugeblock/spec"
+	"io"
+	"os"
+)
+
+// A TraceReader reads a trace operation by operation. It is not for use by
+// several goroutines at once.
+type Reader struct {
+	name   string
+	lines  *lineReader
+	file   *os.File // to be closed, or nil
+	line   int      // the number of the line that was read last
+	header *Header
+	refs   *traceReferences
+	graphs int // captures that ended, for version 1
+	end    *End
+	err    error // what Next returns from now on
+}
+
+// OpenTrace opens a trace file, compressed or not; "-" is standard input. What is
+// wrong with the contents is a *TraceError.
+func Open(path string) (*Reader, error) {
+	if path == "-" {
+		return NewReader(os.Stdin, "stdin")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := NewReader(file, path)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	t.file = file
+	return t, nil
+}
+
+// NewTraceReader reads the header of a trace, compressed or not. name is what
+// errors call the trace. All errors are *TraceError.
+func NewReader(r io.Reader, name string) (*Reader, error) {
+	t := &Reader{name: name, line: 1}
+	var err error
+	if t.lines, err = newLineReader(r); err != nil {
+		return nil, t.fail(describeInput(err), err)
+	}
+	line, err := t.lines.next()
+	if err == io.EOF {
+		return nil, t.fail("no header: the file is empty", nil)
+	}
+	if err != nil {
+		return nil, t.fail(describeInput(err), err)
+	}
+	header, reason := parseHeader(line)
+	if reason != "" {
+		return nil, t.fail(reason, nil)
+	}
+	t.header = header
+	t.refs = newTraceReferences(header)
+	return t, nil
+}
+
+// Header is the first line, with what it leaves out filled in. It is the
+// reader's own: not to be changed.
+func (t *Reader) Header() *Header { return t.header }
+
+// End is the last line, once Next has returned io.EOF; nil if the trace has none.
+func (t *Reader) End() *End { return t.end }
+
+// Close closes the file if OpenTrace opened one.
+func (t *Reader) Close() error {
+	if t.file == nil {
+		return nil
+	}
+	return t.file.Close()
+}
+
+// Next returns the next operation, which is the caller's to keep; io.EOF when
+// there is none. Any other error is a *TraceError, and returned ever after.
+func (t *Reader) Next() (*Op, error) {
+	if t.err != nil {
+		return nil, t.err
+	}
+	op, err := t.next()
+	t.err = err
+	return op, err
+}
+
+func (t *Reader) next() (*Op, error) {
+	l, err := t.readLine()
+	if err != nil {
+		return nil, err
+	}
+	if !l.isEnd {
+		if wrong := t.refs.follow(&l.op); wrong != "" {
+			return nil, t.fail(fmt.Sprintf("%s: %s", l.op.Kind, wrong), nil)
+		}
+		return &l.op, nil
+	}
+	end := &End{Line: t.line, Layout: l.op.Expect.Layout, Stats: l.figures}
+	switch _, err := t.lines.next(); err {
+	case io.EOF:
+		t.end = end
+		return nil, io.EOF
+	case nil:
+		t.line++
+		return nil, t.fail("a line after the end of the trace", nil)
+	default:
+		t.line++
+		return nil, t.fail(describeInput(err), err)
+	}
+}
+
+// readLine reads a line and checks that it has the fields it should have.
+func (t *Reader) readLine() (*traceLine, error) {
+	text, err := t.lines.next()
+	if err == io.EOF {
+		return nil, io.EOF
+	}
+	t.line++
+	if err != nil {
+		return nil, t.fail(describeInput(err), err)
+	}
+	l, wrong := parseLine(text, t.header)
+	if wrong != "" {
+		return nil, t.fail(wrong, nil)
+	}
+	l.op.Line = t.line
+	if t.header.Version == 1 {
+		t.fillIn(&l.op)
+	}
+	return l, nil
+}
+
+// fillIn adds what version 1 does not say: its captures were all relaxed, and its
+// graphs have the number of their capture.
+func (t *Reader) fillIn(op *Op) {
+	switch op.Kind {
+	case OpCaptureBegin:
+		op.Mode = spec.CaptureRelaxed
+	case OpCaptureEnd:
+		op.Graph = t.graphs
+		t.graphs++
+	}
+}
+
+func (t *Reader) fail(reason string, cause error) error {
+	return &Error{File: t.name, Line: t.line, Reason: reason, Err: cause}
+}
+
+// parseLine reads a line after the header. It says what is wrong, "" if nothing is.
+func parseLine(text []byte, h *Header) (l *traceLine, wrong string) {
+	if h.Format == TreeFormat {
+		return parseTreeLine(text)
+	}
+	l = &traceLine{columns: len(h.StatColumns)}
+	c := &jsonCursor{line: text}
+	seen := lineTable.read(c, l)
+	c.end()
+	kind := l.op.Kind
+	switch {
+	case c.failed():
+		return nil, c.reason
+	case l.isEnd:
+		kind = endKind
+	case kind == "":
+		return nil, `a line with neither "op" nor "end"`
+	}
+	if wrong := checkShape(h.Version, kind, seen); wrong != "" {
+		return nil, wrong
+	}
+	switch {
+	case l.isEnd && l.op.Expect.Stats != nil:
+		return nil, `end: "stats" are figures by name, not an array`
+	case !l.isEnd && l.figures != nil:
+		return nil, fmt.Sprintf(`%s: "stats" are an array in the order of "stat_columns"`, kind)
+	}
+	return l, ""
+}
