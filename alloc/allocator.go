@@ -38,7 +38,7 @@ var _ interface {
 	spec.BaseAllocator
 	spec.CacheInformer
 	spec.Toggler
-	spec.Historian
+	spec.HistoryRecorder
 	spec.Observable
 	spec.Inspector
 	spec.PrivatePools

@@ -82,7 +82,7 @@ func (d *device) shouldSplit(b *block, w *want) bool {
 		return false
 	}
 	rest := b.size - w.size
-	if b.pool.isSmall() || w.expandable {
+	if b.pool.kind == spec.SmallPool || w.expandable {
 		return rest >= d.geometry.MinBlock
 	}
 	return w.size < d.cfg.MaxSplitSize && rest > d.geometry.SmallSize

@@ -32,7 +32,7 @@ type segmentState struct {
 	base   spec.Ptr
 	size   uint64 // of a plain segment; an expandable one may have grown
 	plain  bool
-	half   spec.StatType
+	half   spec.PoolKind
 	blocks []savedBlock
 }
 

@@ -351,7 +351,7 @@ func TestFreeDuringRestore(t *testing.T) {
 	must(t, err)
 	p, q := give(t, a, 0, 512), give(t, a, 0, 512)
 	answer := make(chan error, 1)
-	a.OnTrace(func(e spec.TraceEntry) {
+	a.OnTrace(func(e spec.HistoryEntry) {
 		if e.Action != spec.ActionFreeRequested || e.Addr != p {
 			return
 		}

@@ -17,8 +17,8 @@ type diary struct {
 	listening bool // someone wants entries
 	recording bool
 	options   spec.HistoryOptions
-	ring      ring[spec.TraceEntry]
-	trackers  []func(spec.TraceEntry)
+	ring      ring[spec.HistoryEntry]
+	trackers  []func(spec.HistoryEntry)
 
 	// recorder is the part of options that is needed before the lock is taken.
 	recorder atomic.Pointer[contextRecorder]
@@ -57,14 +57,14 @@ func (y *diary) record(h spec.HistoryOptions) {
 }
 
 // track adds a listener.
-func (y *diary) track(f func(spec.TraceEntry)) {
+func (y *diary) track(f func(spec.HistoryEntry)) {
 	y.trackers = append(y.trackers, f)
 	y.listening = true
 }
 
 // write puts an entry together and hands it to those who want it.
-func (y *diary) write(e spec.Event, pool spec.PoolID, context any, thread spec.Thread) {
-	entry := spec.TraceEntry{Event: e, Device: y.device.id, Pool: pool}
+func (y *diary) write(e spec.TraceEntry, pool spec.PoolID, context any, thread spec.Thread) {
+	entry := spec.HistoryEntry{TraceEntry: e, Device: y.device.id, Pool: pool}
 	entry.CompileContext, entry.UserMetadata = y.notes.of(thread)
 	if y.options.Now != nil && y.recording {
 		entry.TimeNS = y.options.Now()
@@ -85,7 +85,7 @@ func (d *device) trace(action spec.Action, b *block, size uint64, context any, t
 	if !d.diary.listening {
 		return
 	}
-	e := spec.Event{Action: action, Addr: b.ptr, Size: size, Stream: b.stream}
+	e := spec.TraceEntry{Action: action, Addr: b.ptr, Size: size, Stream: b.stream}
 	d.diary.write(e, b.pool.owner.id, context, thread)
 }
 
@@ -94,7 +94,7 @@ func (d *device) traceRange(action spec.Action, r spec.Range, b *block, context 
 	if !d.diary.listening {
 		return
 	}
-	e := spec.Event{Action: action, Addr: r.Ptr, Size: r.Bytes, Stream: b.stream}
+	e := spec.TraceEntry{Action: action, Addr: r.Ptr, Size: r.Bytes, Stream: b.stream}
 	d.diary.write(e, b.pool.owner.id, context, thread)
 }
 
@@ -104,7 +104,7 @@ func (d *device) traceOutOfMemory(w *want, deviceFree uint64) {
 	if !d.diary.listening {
 		return
 	}
-	e := spec.Event{Action: spec.ActionOOM, Addr: spec.Ptr(deviceFree), Size: w.size, Stream: w.stream}
+	e := spec.TraceEntry{Action: spec.ActionOOM, Addr: spec.Ptr(deviceFree), Size: w.size, Stream: w.stream}
 	d.diary.write(e, w.pool.owner.id, w.context, w.thread)
 }
 
@@ -113,7 +113,7 @@ func (d *device) traceSnapshot(pool spec.PoolID, active uint64) {
 	if !d.diary.listening {
 		return
 	}
-	d.diary.write(spec.Event{Action: spec.ActionSnapshot, Size: active}, pool, nil, 0)
+	d.diary.write(spec.TraceEntry{Action: spec.ActionSnapshot, Size: active}, pool, nil, 0)
 }
 
 // A ring keeps the last entries.

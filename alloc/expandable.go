@@ -31,7 +31,7 @@ type expandable struct {
 	stream   spec.Stream
 	shared   bool   // the pages are another process's; any stream may use them
 	pageSize uint64 // bytes
-	small    bool
+	kind     spec.PoolKind
 	pages    []page        // by position; not mapped beyond the end of the list
 	capacity int           // how many pages the range can take
 	peers    []spec.Device // who else may use the memory
@@ -49,16 +49,16 @@ type page struct {
 
 // reserveSegment reserves a range for 9/8 of the device's memory: pages taken out
 // below can come back at the end.
-func (d *device) reserveSegment(stream spec.Stream, small bool) (*expandable, error) {
+func (d *device) reserveSegment(stream spec.Stream, kind spec.PoolKind) (*expandable, error) {
 	memory, ok := d.driver.(spec.VirtualMemory)
 	if !ok {
 		return nil, &spec.NotSupportedError{Op: "malloc", Reason: "expandable segments are on, and the driver has no virtual memory"}
 	}
 	x := &expandable{
-		device: d, memory: memory, stream: stream, small: small,
+		device: d, memory: memory, stream: stream, kind: kind,
 		pageSize: d.geometry.SmallBuffer, peers: slices.Clone(d.peers),
 	}
-	if !small {
+	if kind == spec.LargePool {
 		x.pageSize = d.cfg.LargeSegmentSize
 	}
 	x.capacity = int((d.totalMemory + d.totalMemory/8 + x.pageSize - 1) / x.pageSize)

@@ -142,9 +142,9 @@ func TestExpandableSegmentSizes(t *testing.T) {
 	give(t, a, 0, 512)
 	giveOn(t, a, 0, s, 512)
 	want := []spec.StreamSegmentSize{
-		{Stream: s, Mapped: 40 * mib},
-		{Stream: 0, Small: true, Mapped: 2 * mib},
-		{Stream: s, Small: true, Mapped: 2 * mib},
+		{Stream: s, PoolKind: spec.LargePool, Mapped: 40 * mib},
+		{Stream: 0, PoolKind: spec.SmallPool, Mapped: 2 * mib},
+		{Stream: s, PoolKind: spec.SmallPool, Mapped: 2 * mib},
 	}
 	wantSizes := func(dev spec.Device, want []spec.StreamSegmentSize) {
 		t.Helper()

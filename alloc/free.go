@@ -110,7 +110,7 @@ func (d *device) absorb(b, neighbour *block) uint64 {
 }
 
 // applyChange adds a difference of either sign to a figure.
-func applyChange(a *spec.StatArray, kind spec.StatType, change int64) {
+func applyChange(a *spec.StatArray, kind spec.PoolKind, change int64) {
 	switch {
 	case change > 0:
 		a.Increase(kind, change)

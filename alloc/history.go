@@ -2,7 +2,7 @@ package alloc
 
 import "gaugeblock/spec"
 
-// The program's side of the diaries (spec.Historian, spec.Observable).
+// The program's side of the diaries (spec.HistoryRecorder, spec.Observable).
 
 // RecordHistory starts or stops the diaries of all devices.
 func (a *Allocator) RecordHistory(h spec.HistoryOptions) error {
@@ -99,7 +99,7 @@ func (a *Allocator) OnOutOfMemory(f func(spec.OutOfMemoryReport)) {
 }
 
 // OnTrace registers a listener to the diaries of all devices.
-func (a *Allocator) OnTrace(f func(spec.TraceEntry)) {
+func (a *Allocator) OnTrace(f func(spec.HistoryEntry)) {
 	for _, d := range a.devices {
 		d.mu.Lock()
 		d.diary.track(f)

@@ -21,7 +21,7 @@ func diary(t *testing.T, a *alloc.Allocator, dev spec.Device) []string {
 	return lines
 }
 
-func traces(t *testing.T, a *alloc.Allocator, dev spec.Device) []spec.TraceEntry {
+func traces(t *testing.T, a *alloc.Allocator, dev spec.Device) []spec.HistoryEntry {
 	t.Helper()
 	s, err := a.Snapshot()
 	must(t, err)
@@ -75,7 +75,7 @@ func TestHistoryRing(t *testing.T) {
 func TestHistorySkip(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "expandable_segments:True")
 	var heard []string
-	a.OnTrace(func(e spec.TraceEntry) { heard = append(heard, e.Action.String()) })
+	a.OnTrace(func(e spec.HistoryEntry) { heard = append(heard, e.Action.String()) })
 	must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 99, Skip: []spec.Action{
 		spec.ActionFreeRequested, spec.ActionSegmentMap, spec.ActionSegmentUnmap, spec.ActionSnapshot,
 	}}))

@@ -36,13 +36,13 @@ func (d *device) inspectBlocks(v *spec.Visitor) {
 }
 
 func (d *device) inspectUses(v *spec.Visitor) {
-	if v.Use == nil {
+	if v.StreamUse == nil {
 		return
 	}
 	for _, s := range d.segments {
 		for b := s.head; b != nil; b = b.next {
 			for _, u := range b.uses {
-				v.Use(&spec.UseView{
+				v.StreamUse(&spec.StreamUseView{
 					Block: b.ptr, Stream: spec.DeviceStream{Device: u.device, Stream: u.stream}, Captured: u.captured,
 				})
 			}
@@ -75,25 +75,25 @@ func (d *device) inspectList(list *blockSet, visit func(*spec.BlockView)) {
 }
 
 func (d *device) inspectCaptures(v *spec.Visitor) {
-	if v.Deferred != nil {
+	if v.DeferredFree != nil {
 		for _, f := range d.deferred {
-			v.Deferred(&spec.DeferredView{Block: f.block.ptr, Markers: len(f.markers)})
+			v.DeferredFree(&spec.DeferredFreeView{Block: f.block.ptr, Markers: len(f.markers)})
 		}
 	}
-	if v.Redirection != nil {
+	if v.Routing != nil {
 		for _, r := range d.redirections {
-			v.Redirection(r.pool.id)
+			v.Routing(r.pool.id)
 		}
 	}
 }
 
 func (d *device) inspectPending(v *spec.Visitor) {
-	if v.Pending == nil {
+	if v.PendingEvent == nil {
 		return
 	}
 	for _, q := range d.pending {
 		for _, e := range q.events {
-			v.Pending(&spec.PendingView{Stream: q.use.stream, Device: q.use.device, Event: e.event, Block: e.block.ptr})
+			v.PendingEvent(&spec.PendingEventView{Stream: q.use.stream, Device: q.use.device, Event: e.event, Block: e.block.ptr})
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (d *device) inspectPending(v *spec.Visitor) {
 func (d *device) show(b *block, view *spec.BlockView) {
 	*view = spec.BlockView{
 		Address: b.ptr, Size: b.size, RequestedSize: b.requested,
-		Stream: b.stream, Pool: b.pool.owner.id, Large: !b.pool.isSmall(),
+		Stream: b.stream, Pool: b.pool.owner.id, PoolKind: b.pool.kind,
 		Allocated: b.allocated, Mapped: b.mapped, Expandable: !b.plain(),
 		EventCount: int(b.events), StreamUses: len(b.uses),
 		First: b.prev == nil, Last: b.next == nil,

@@ -77,7 +77,7 @@ func roomFrom(b *block, bytes uint64) bool {
 
 // newExpandableSegment reserves a segment, all of it one unmapped range.
 func (d *device) newExpandableSegment(w *want) (*block, error) {
-	x, err := d.reserveSegment(w.stream, w.pool.isSmall())
+	x, err := d.reserveSegment(w.stream, w.pool.kind)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func (a *Allocator) CopyKind(dst, src spec.Device, peerEnabled bool) (spec.CopyK
 func (a *Allocator) ExpandableSegmentSizes(dev spec.Device) (sizes []spec.StreamSegmentSize, err error) {
 	err = a.onDevice("expandable_segment_sizes", dev, func(d *device) error {
 		for _, x := range d.growing {
-			sizes = append(sizes, spec.StreamSegmentSize{Stream: x.stream, Small: x.small, Mapped: x.mapped})
+			sizes = append(sizes, spec.StreamSegmentSize{Stream: x.stream, PoolKind: x.kind, Mapped: x.mapped})
 		}
 		return nil
 	})

@@ -39,7 +39,7 @@ func (p *pool) half(size uint64, g *spec.Geometry) *blockPool {
 // A blockPool is one half of a pool: its free blocks, ordered for best fit.
 type blockPool struct {
 	owner *pool
-	kind  spec.StatType // SmallPool or LargePool: which figures its blocks count in
+	kind  spec.PoolKind // SmallPool or LargePool: which figures its blocks count in
 	free  blockSet      // free blocks with memory behind them
 
 	// unmapped has the ranges of expandable segments that have no memory.
@@ -50,11 +50,9 @@ type blockPool struct {
 	requests uint64
 }
 
-func newBlockPool(owner *pool, kind spec.StatType) blockPool {
+func newBlockPool(owner *pool, kind spec.PoolKind) blockPool {
 	return blockPool{owner: owner, kind: kind, free: blockSet{bySize: true}}
 }
-
-func (p *blockPool) isSmall() bool { return p.kind == spec.SmallPool }
 
 // listOf is the list that a free block belongs on.
 func (p *blockPool) listOf(b *block) *blockSet {

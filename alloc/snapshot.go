@@ -8,7 +8,7 @@ import "gaugeblock/spec"
 func (a *Allocator) Snapshot() (spec.Snapshot, error) { return a.snapshot(spec.DefaultPool) }
 
 func (a *Allocator) snapshot(only spec.PoolID) (spec.Snapshot, error) {
-	s := spec.Snapshot{Traces: make([][]spec.TraceEntry, len(a.devices))}
+	s := spec.Snapshot{Traces: make([][]spec.HistoryEntry, len(a.devices))}
 	for i, d := range a.devices {
 		d.mu.Lock()
 		s.Traces[i] = d.diary.ring.list()
@@ -57,7 +57,7 @@ func (d *device) picture(s *spec.Snapshot, only spec.PoolID) (active uint64) {
 func (d *device) draw(head *block) spec.Segment {
 	drawn := spec.Segment{
 		Device: d.id, Address: head.ptr, Stream: head.stream,
-		Pool: head.pool.owner.id, Large: !head.pool.isSmall(), Expandable: !head.plain(),
+		Pool: head.pool.owner.id, PoolKind: head.pool.kind, Expandable: !head.plain(),
 	}
 	if head.prev == nil {
 		drawn.Context = head.segment.context

@@ -122,7 +122,7 @@ func orNothing(answer string) string {
 }
 
 // hear writes a diary entry down.
-func (c *conversation) hear(e spec.TraceEntry) {
+func (c *conversation) hear(e spec.HistoryEntry) {
 	switch e.Action {
 	case spec.ActionSegmentAlloc:
 		c.segments = append(c.segments, spec.Range{Ptr: e.Addr, Bytes: e.Size})

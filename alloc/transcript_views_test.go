@@ -30,10 +30,7 @@ func (c *conversation) layout(l line) string {
 	l.must(err)
 	var out strings.Builder
 	for _, s := range snapshot.Segments {
-		kind := "small"
-		if s.Large {
-			kind = "large"
-		}
+		kind := s.PoolKind.String()
 		if s.Expandable {
 			kind += " expandable"
 		}
@@ -71,11 +68,7 @@ func (c *conversation) sizes(l line) string {
 	l.must(err)
 	var out strings.Builder
 	for _, s := range grown {
-		kind := "large"
-		if s.Small {
-			kind = "small"
-		}
-		fmt.Fprintf(&out, "%s on %s: %s\n", kind, c.streamName(s.Stream), sizes.Format(s.Mapped))
+		fmt.Fprintf(&out, "%v on %s: %s\n", s.PoolKind, c.streamName(s.Stream), sizes.Format(s.Mapped))
 	}
 	return out.String()
 }
@@ -104,10 +97,10 @@ func (c *conversation) stats(l line) string {
 func (c *conversation) pending(l line) string {
 	var out strings.Builder
 	l.must(c.allocator.Inspect(0, spec.Visitor{
-		Pending: func(p *spec.PendingView) {
+		PendingEvent: func(p *spec.PendingEventView) {
 			fmt.Fprintf(&out, "%s waits for %s\n", c.name(p.Block), c.streamName(p.Stream))
 		},
-		Deferred: func(d *spec.DeferredView) {
+		DeferredFree: func(d *spec.DeferredFreeView) {
 			fmt.Fprintf(&out, "%s is put off, %d markers\n", c.name(d.Block), d.Markers)
 		},
 	}))
@@ -119,8 +112,8 @@ func (c *conversation) pools(l line) string {
 	var begun []spec.PoolID
 	var views []spec.PoolView
 	l.must(c.allocator.Inspect(0, spec.Visitor{
-		Redirection: func(id spec.PoolID) { begun = append(begun, id) },
-		Pool:        func(p *spec.PoolView) { views = append(views, *p) },
+		Routing: func(id spec.PoolID) { begun = append(begun, id) },
+		Pool:    func(p *spec.PoolView) { views = append(views, *p) },
 	}))
 	var out strings.Builder
 	for _, p := range views {

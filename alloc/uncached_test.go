@@ -16,7 +16,7 @@ func TestUncached(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
 	a, err := alloc.New(gpu, alloc.Options{Uncached: true})
 	must(t, err)
-	a.OnTrace(func(e spec.TraceEntry) { t.Errorf("the diary has %v", e.Action) })
+	a.OnTrace(func(e spec.HistoryEntry) { t.Errorf("the diary has %v", e.Action) })
 	before, err := a.Stats(1)
 	must(t, err)
 	p := give(t, a, 1, 777)

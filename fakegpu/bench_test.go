@@ -121,7 +121,7 @@ func BenchmarkLaunchWatched(b *testing.B) {
 			var ranges []spec.Range
 			for i := range live {
 				ranges = append(ranges, spec.Range{Ptr: p + spec.Ptr(i*bytes), Bytes: bytes})
-				g.GiveOut(fakegpu.Lifetime{Range: ranges[i]})
+				g.BeginLifetime(fakegpu.Lifetime{Range: ranges[i]})
 			}
 			var streams []spec.Stream
 			for range bench.streams {
@@ -162,13 +162,13 @@ func BenchmarkGiveTake(b *testing.B) {
 		return fakegpu.Lifetime{Range: spec.Range{Ptr: p + spec.Ptr(i*bytes), Bytes: bytes}, Stream: s}
 	}
 	for i := range live {
-		g.GiveOut(lifetime(i))
+		g.BeginLifetime(lifetime(i))
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		l := lifetime(i % live)
-		g.TakeBack(l.Range.Ptr)
-		g.GiveOut(l)
+		g.EndLifetime(l.Range.Ptr)
+		g.BeginLifetime(l)
 		if err := g.Launch(spec.Launch{Stream: s, Writes: []spec.Range{l.Range}}); err != nil {
 			b.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 // bytes (lifetime.go), and who has used which bytes (uses.go).
 //
 //	work is given to a stream
-//	  its ranges are claimed     memory that is there, and given out?   NoMemory, NotGivenOut
+//	  its ranges are claimed     memory that is there, and given out?   NoMemory, NotAllocated
 //	  each claim is a use        all earlier uses of the bytes, in
 //	                             other lives, that conflict: before?    Unordered
 //	memory goes back             all uses of it: seen to be over?       Returned
@@ -138,7 +138,7 @@ func (d *detector) claim(g *GPU, a *act, c claim, by spec.Device) {
 }
 
 func (d *detector) reportNotGivenOut(a *act, c claim) {
-	h := Hazard{Kind: NotGivenOut, Range: c.Range, Second: a.describe(c), Missing: "nobody has the memory"}
+	h := Hazard{Kind: NotAllocated, Range: c.Range, Second: a.describe(c), Missing: "nobody has the memory"}
 	if last := d.uses.latest(c.Range); last != nil && last.life != unmanaged {
 		h.First = last.export()
 		h.Missing += fmt.Sprintf(", which was last used by %s in %v", h.First.who(), *last.life)

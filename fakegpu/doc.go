@@ -35,7 +35,7 @@
 //
 // Memory that an allocator gives from one owner to the next must not be touched by
 // the one before any more, on any stream, in any order that CUDA allows. Told what
-// is given out and taken back (GiveOut, TakeBack), the GPU looks at every launch for
+// is given out and taken back (BeginLifetime, EndLifetime), the GPU looks at every launch for
 // earlier work, in another life of the same bytes, that nothing makes it wait for;
 // and for work on memory that nobody has, or that is gone (Hazards). It does not
 // have to see anything go wrong: what is missing is found in any run, whatever the

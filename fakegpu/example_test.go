@@ -16,10 +16,10 @@ func ExampleGPU_Hazards() {
 	second, _ := g.CreateStream(0)
 	tensor := spec.Range{Ptr: memory, Bytes: 512}
 
-	g.GiveOut(fakegpu.Lifetime{Range: tensor, Stream: first}) // malloc
+	g.BeginLifetime(fakegpu.Lifetime{Range: tensor, Stream: first}) // malloc
 	_ = g.Launch(spec.Launch{Stream: second, Name: "consume", Reads: []spec.Range{tensor}})
-	g.TakeBack(tensor.Ptr)                                    // free
-	g.GiveOut(fakegpu.Lifetime{Range: tensor, Stream: first}) // malloc
+	g.EndLifetime(tensor.Ptr)                                       // free
+	g.BeginLifetime(fakegpu.Lifetime{Range: tensor, Stream: first}) // malloc
 	_ = g.Launch(spec.Launch{Stream: first, Name: "overwrite", Writes: []spec.Range{tensor}})
 
 	for _, h := range g.Hazards() {

@@ -15,9 +15,9 @@ const (
 	// earlier. This is what an allocator that reuses memory too early does to its
 	// users.
 	Unordered HazardKind = iota
-	// NotGivenOut: work was launched on managed memory that nobody had at that
+	// NotAllocated: work was launched on managed memory that nobody had at that
 	// time: freed, or never given out.
-	NotGivenOut
+	NotAllocated
 	// NoMemory: work was launched, or memory given out, where the process had no
 	// memory, or none that the device may touch.
 	NoMemory
@@ -26,8 +26,8 @@ const (
 	// Outlived: a graph was launched after its memory had been freed, returned to
 	// the driver, or given to an owner outside of captures in the same pool.
 	Outlived
-	// GivenTwice: memory was given out that was out.
-	GivenTwice
+	// AllocatedTwice: memory was given out that was out.
+	AllocatedTwice
 )
 
 var hazardNames = [...]string{"unordered", "not given out", "no memory", "returned", "outlived", "given twice"}
@@ -42,10 +42,10 @@ type Hazard struct {
 
 	// First is the earlier access of an Unordered pair, the one that may still be
 	// under way when memory is Returned, and the last one that is remembered of
-	// memory that is NotGivenOut, or nil.
+	// memory that is NotAllocated, or nil.
 	First *Access
 	// Second is the access that is wrong, or the later of a pair; nil for Returned
-	// and GivenTwice.
+	// and AllocatedTwice.
 	Second *Access
 
 	Missing string // what there should have been, in words
@@ -96,7 +96,7 @@ func (a *Access) who() string {
 // String says it in a sentence.
 func (h Hazard) String() string {
 	text := h.Kind.String() + ": "
-	if h.First != nil && h.Kind != NotGivenOut {
+	if h.First != nil && h.Kind != NotAllocated {
 		text += h.First.String() + "; "
 	}
 	if h.Second != nil {
@@ -140,7 +140,7 @@ const maxHazards = 1000
 // Hazards lists the hazards of the process, oldest first; of more than a thousand,
 // the first thousand. Each pair of accesses is told once, but each launch of a graph
 // that is wrong tells it again. There are none before detection is turned on, by
-// Config.Hazards or by the first GiveOut.
+// Config.Hazards or by the first BeginLifetime.
 func (g *GPU) Hazards() []Hazard {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()

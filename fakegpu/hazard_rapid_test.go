@@ -126,8 +126,8 @@ func newHazardModel(t *rapid.T) *hazardModel {
 		m.events = append(m.events, e)
 	}
 	// An allocator manages the memory.
-	m.gpu.GiveOut(fakegpu.Lifetime{Range: m.memory(0, 0)})
-	m.gpu.TakeBack(m.base)
+	m.gpu.BeginLifetime(fakegpu.Lifetime{Range: m.memory(0, 0)})
+	m.gpu.EndLifetime(m.base)
 	return m
 }
 
@@ -222,7 +222,7 @@ func (m *hazardModel) begin(stream, first, last int) {
 	if first >= plainCells {
 		l.pool = 1
 	}
-	l.number = m.gpu.GiveOut(fakegpu.Lifetime{
+	l.number = m.gpu.BeginLifetime(fakegpu.Lifetime{
 		Range: m.memory(first, last), Stream: m.streams[stream],
 		Pool: spec.PoolID{Capture: l.pool}, Captured: l.captured && m.joined == nil,
 	})
@@ -249,7 +249,7 @@ func (m *hazardModel) take(t *rapid.T) {
 }
 
 func (m *hazardModel) end(life int) {
-	m.gpu.TakeBack(m.memory(m.lives[life].first, 0).Ptr)
+	m.gpu.EndLifetime(m.memory(m.lives[life].first, 0).Ptr)
 	m.lives = slices.Delete(m.lives, life, life+1)
 }
 

@@ -84,7 +84,7 @@ func newSoak(t *testing.T) *soak {
 	s.event, err = s.gpu.CreateEvent(0)
 	s.must(err)
 	for part := range soakParts {
-		s.gpu.GiveOut(fakegpu.Lifetime{Range: s.part(part)})
+		s.gpu.BeginLifetime(fakegpu.Lifetime{Range: s.part(part)})
 	}
 	s.capture()
 	return s
@@ -104,8 +104,8 @@ func (s *soak) part(i int) spec.Range {
 func (s *soak) anyStream() spec.Stream { return s.streams[s.random.IntN(len(s.streams))] }
 
 func (s *soak) giveAnew(part int) {
-	s.gpu.TakeBack(s.part(part).Ptr)
-	s.gpu.GiveOut(fakegpu.Lifetime{Range: s.part(part)})
+	s.gpu.EndLifetime(s.part(part).Ptr)
+	s.gpu.BeginLifetime(fakegpu.Lifetime{Range: s.part(part)})
 }
 
 func (s *soak) use(stream spec.Stream) { s.touch(stream, s.random.IntN(soakParts)) }

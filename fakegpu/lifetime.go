@@ -10,7 +10,7 @@ import (
 
 // Lifetimes. An allocator keeps memory of the driver and gives it to one owner
 // after another; the device sees nothing of that. So whoever stands between the
-// program and the allocator says it: GiveOut when Malloc returns, TakeBack before
+// program and the allocator says it: BeginLifetime when Malloc returns, EndLifetime before
 // Free is called (tests/suites/watch does both). Between the two the bytes live one life.
 //
 // Saying so about any byte of a piece of the driver's memory, or of a reserved
@@ -19,7 +19,7 @@ import (
 
 // Lifetime is one life of some memory.
 type Lifetime struct {
-	// Number counts lives in the order in which they began, from 1; GiveOut sets
+	// Number counts lives in the order in which they began, from 1; BeginLifetime sets
 	// it. It is 0 for memory that no allocator manages.
 	Number uint64
 	Range  spec.Range
@@ -28,7 +28,7 @@ type Lifetime struct {
 	Pool   spec.PoolID // that it came from
 	// Captured: the life belongs to a graph, and begins anew, at the same
 	// addresses, with every launch of it, although the allocator has the memory
-	// back by then. GiveOut sets it for what is given out to a stream that is being
+	// back by then. BeginLifetime sets it for what is given out to a stream that is being
 	// captured, and for what comes from a private pool while anything is. Who sets
 	// a pool back to what a capture left (a checkpoint) has to say it himself.
 	Captured bool
@@ -109,11 +109,11 @@ func (o *owners) overlapping(r spec.Range) (lives []*Lifetime) {
 	return lives
 }
 
-// GiveOut says that an allocator has given out memory, and returns the number of
+// BeginLifetime says that an allocator has given out memory, and returns the number of
 // the life that begins. It turns the detection of hazards on. Memory that is out
 // already, or that the process does not have, is a hazard; of the two owners the
 // later one has the memory from then on.
-func (g *GPU) GiveOut(l Lifetime) (number uint64) {
+func (g *GPU) BeginLifetime(l Lifetime) (number uint64) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
 	d := g.detect()
@@ -129,7 +129,7 @@ func (g *GPU) GiveOut(l Lifetime) (number uint64) {
 		d.report(Hazard{Kind: NoMemory, Range: l.Range, Missing: fmt.Sprintf("%v was given out, but the process does not have such memory", l)})
 	}
 	for _, other := range d.owners.overlapping(l.Range) {
-		d.report(Hazard{Kind: GivenTwice, Range: l.Range, Missing: fmt.Sprintf("%v was given out while %v had not ended", l, *other)})
+		d.report(Hazard{Kind: AllocatedTwice, Range: l.Range, Missing: fmt.Sprintf("%v was given out while %v had not ended", l, *other)})
 		d.owners.byPtr.Delete(other.Range.Ptr)
 	}
 	d.owners.byPtr.Set(l.Range.Ptr, &l)
@@ -145,10 +145,10 @@ func (g *GPU) isCaptured(l *Lifetime) bool {
 	return s != nil && s.capture != nil
 }
 
-// TakeBack says that an allocator is about to be given back the memory at an
+// EndLifetime says that an allocator is about to be given back the memory at an
 // address. Nothing happens if no life begins there. Undo makes as if nothing had
 // been said, for the case that the allocator refuses.
-func (g *GPU) TakeBack(p spec.Ptr) (undo func()) {
+func (g *GPU) EndLifetime(p spec.Ptr) (undo func()) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
 	if g.detector == nil {

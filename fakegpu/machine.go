@@ -35,7 +35,7 @@ type Config struct {
 	// Schedule chooses when work is done; without one it is done at once.
 	Schedule Schedule
 	// Hazards turns the detection of hazards on from the start. Otherwise the first
-	// GiveOut does.
+	// BeginLifetime does.
 	Hazards bool
 
 	// Waits says what becomes of a call that waits for a stream which is busy.

@@ -75,7 +75,7 @@ func (s *Script) PushRange(base spec.Ptr) {
 // A segment_map outside every range that is reserved when ReserveAddress is called
 // tells the base of the range that the call gives, because a new range is mapped
 // from its base on.
-func (s *Script) Load(events []spec.Event) {
+func (s *Script) Load(events []spec.TraceEntry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settle()
@@ -94,7 +94,7 @@ func (s *Script) Load(events []spec.Event) {
 // exactly when it is the next of the recorded events (a segment_alloc of that
 // size, or a page that still fits into a segment_map), and refused as out of
 // memory otherwise. segment_free and segment_unmap must come in their places too.
-func (s *Script) SetGrants(events []spec.Event) {
+func (s *Script) SetGrants(events []spec.TraceEntry) {
 	s.Load(events)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -78,14 +78,14 @@ func (r *requester) operation(op *trace.Op) {
 		r.gpu.SetFreeMemory(0, op.Size)
 	}
 	if r.real {
-		r.script.SetGrants(op.Expect.Events)
+		r.script.SetGrants(op.Expect.Entries)
 		if _, err := r.gpu.Malloc(0, 512); !errors.Is(err, spec.ErrDriverOutOfMemory) {
 			r.t.Fatalf("line %d: a request that was not recorded: %v", op.Line, err)
 		}
 	} else {
-		r.script.Load(op.Expect.Events)
+		r.script.Load(op.Expect.Entries)
 	}
-	for _, e := range op.Expect.Events {
+	for _, e := range op.Expect.Entries {
 		if err := r.event(e); err != nil {
 			r.t.Fatalf("line %d: %v of %d bytes at %v: %v", op.Line, e.Action, e.Size, e.Addr, err)
 		}
@@ -94,7 +94,7 @@ func (r *requester) operation(op *trace.Op) {
 
 var errElsewhere = errors.New("the driver chose another address")
 
-func (r *requester) event(e spec.Event) error {
+func (r *requester) event(e spec.TraceEntry) error {
 	switch e.Action {
 	case spec.ActionSegmentAlloc:
 		p, err := r.gpu.Malloc(0, e.Size)
@@ -134,7 +134,7 @@ func (r *requester) rangeOf(ptr spec.Ptr) (spec.Ptr, error) {
 	return base, err
 }
 
-func (r *requester) mapPages(e spec.Event) error {
+func (r *requester) mapPages(e spec.TraceEntry) error {
 	base, err := r.rangeOf(e.Addr)
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (r *requester) mapPages(e spec.Event) error {
 	return r.gpu.SetAccess(e.Addr, e.Size, 0)
 }
 
-func (r *requester) unmapPages(e spec.Event) error {
+func (r *requester) unmapPages(e spec.TraceEntry) error {
 	base, err := r.rangeOf(e.Addr)
 	if err != nil {
 		return err

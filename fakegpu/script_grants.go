@@ -15,12 +15,12 @@ import (
 // were created for a mapping which then failed for lack of another page are
 // released again, which takes their part in the event back.
 type grants struct {
-	events  []spec.Event // segment_alloc, segment_free, segment_map, segment_unmap
-	created uint64       // bytes of pages created for events[0], a segment_map
-	done    uint64       // bytes of events[0] that are mapped, or unmapped
+	events  []spec.TraceEntry // segment_alloc, segment_free, segment_map, segment_unmap
+	created uint64            // bytes of pages created for events[0], a segment_map
+	done    uint64            // bytes of events[0] that are mapped, or unmapped
 }
 
-func newGrants(events []spec.Event) *grants {
+func newGrants(events []spec.TraceEntry) *grants {
 	g := &grants{}
 	for _, e := range events {
 		switch e.Action {

@@ -24,16 +24,16 @@ var hazardCommands = map[string]command{
 				l.Owner = a[i+1]
 			}
 		}
-		return fmt.Sprintf("lifetime %d", tk.gpu.GiveOut(l))
+		return fmt.Sprintf("lifetime %d", tk.gpu.BeginLifetime(l))
 	},
 	// take PTR
 	"take": func(tk *talk, a []string) string {
-		tk.gpu.TakeBack(tk.ptr(a[0]))
+		tk.gpu.EndLifetime(tk.ptr(a[0]))
 		return "ok"
 	},
 	// take-refused PTR: the allocator refuses to take the memory
 	"take-refused": func(tk *talk, a []string) string {
-		undo := tk.gpu.TakeBack(tk.ptr(a[0]))
+		undo := tk.gpu.EndLifetime(tk.ptr(a[0]))
 		undo()
 		return "ok"
 	},

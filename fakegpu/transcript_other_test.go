@@ -65,14 +65,14 @@ func address(s string) spec.Ptr {
 }
 
 // diary reads events, three words each; actions without the word segment.
-func (tk *talk) diary(a []string) []spec.Event {
-	var events []spec.Event
+func (tk *talk) diary(a []string) []spec.TraceEntry {
+	var events []spec.TraceEntry
 	for ; len(a) >= 3; a = a[3:] {
 		action, known := spec.ParseAction("segment_" + a[0])
 		if !known {
 			panic(a[0])
 		}
-		events = append(events, spec.Event{Action: action, Addr: address(a[1]), Size: tk.bytes(a[2])})
+		events = append(events, spec.TraceEntry{Action: action, Addr: address(a[1]), Size: tk.bytes(a[2])})
 	}
 	return events
 }

@@ -19,11 +19,11 @@ import (
 // A Checkpoint is what was noted of a pool.
 type Checkpoint struct {
 	Pool   spec.PoolID
-	Blocks []NotedBlock // those with memory behind them, by address
+	Blocks []SavedBlock // those with memory behind them, by address
 }
 
 // A NotedBlock is a block as a checkpoint has it.
-type NotedBlock struct {
+type SavedBlock struct {
 	Memory    spec.Range
 	Allocated bool
 }
@@ -43,7 +43,7 @@ func (s State) Checkpoint(id spec.PoolID) (State, Result) {
 	s.eachBlock(id, func(p place) {
 		b := s.at(p)
 		refused = refused || b.State == spec.ActivePendingFree
-		noted.Blocks = append(noted.Blocks, NotedBlock{
+		noted.Blocks = append(noted.Blocks, SavedBlock{
 			Memory: spec.Range{Ptr: b.Address, Bytes: b.Size}, Allocated: b.State == spec.ActiveAllocated,
 		})
 	})
@@ -145,7 +145,7 @@ func (s *State) freeAt(address spec.Ptr) {
 
 // allocateNoted cuts a noted block out of the free one that it lies in, and gives it
 // out as a request for all its bytes.
-func (s *State) allocateNoted(noted NotedBlock) {
+func (s *State) allocateNoted(noted SavedBlock) {
 	p, _ := s.find(func(_ *Segment, b *Block) bool {
 		return common(spec.Range{Ptr: b.Address, Bytes: b.Size}, noted.Memory) > 0
 	})

@@ -43,7 +43,7 @@ func (s *State) testLimit(c *Call) {
 }
 
 // askDriver is the driver's part: it grants what the device has memory for.
-func (s *State) askDriver(c *Call, g Given) {
+func (s *State) askDriver(c *Call, g DriverResults) {
 	c.asked++
 	if s.expands() {
 		c.next = refused
@@ -120,7 +120,7 @@ func (s *State) checkAddress(base spec.Ptr, bytes uint64) error {
 // register takes a granted segment into the books, as one free block, and gives
 // that out.
 func (s *State) register(c *Call) {
-	g := Segment{Address: c.segment, Size: c.segmentSize, Stream: c.Stream, Pool: c.pool, Large: s.large(c)}
+	g := Segment{Address: c.segment, Size: c.segmentSize, Stream: c.Stream, Pool: c.pool, PoolKind: s.kind(c)}
 	g.Blocks = []Block{{Address: c.segment, Size: c.segmentSize, State: spec.Inactive}}
 	at := s.insert(g)
 	c.segment = 0

@@ -24,9 +24,9 @@ func newState(text string) model.State {
 // one gets what is left of it. The states that were stay what they were.
 func Example() {
 	empty := newState("")
-	one, r := empty.Malloc(0, 5*mib, model.Given{Segment: 0x1000000})
+	one, r := empty.Malloc(0, 5*mib, model.DriverResults{Segment: 0x1000000})
 	fmt.Println(r.Ptr)
-	two, r := one.Malloc(0, 12*mib, model.Given{Segment: 0x8000000})
+	two, r := one.Malloc(0, 12*mib, model.DriverResults{Segment: 0x8000000})
 	fmt.Println(r.Ptr)
 	free, _ := one.Free(0x1000000)
 	fmt.Println(two)
@@ -44,15 +44,15 @@ func Example() {
 // mallocs pass the limit together: both test it before either registers anything.
 func Example_twoMallocs() {
 	s, _ := newState("release_lock_on_cudamalloc:True").SetMemoryFraction(20.0 / 1024)
-	s, _, done := s.MallocSearch(1, 0, 20*mib, model.Given{})
+	s, _, done := s.MallocSearch(1, 0, 20*mib, model.DriverResults{})
 	fmt.Println("A searched, done:", done)
-	s, _, done = s.MallocSearch(2, 0, 20*mib, model.Given{})
+	s, _, done = s.MallocSearch(2, 0, 20*mib, model.DriverResults{})
 	fmt.Println("B searched, done:", done)
 	for _, call := range []struct {
 		id      int
 		segment spec.Ptr
 	}{{1, 0x1000000}, {2, 0x3000000}} {
-		given := model.Given{Segment: call.segment}
+		given := model.DriverResults{Segment: call.segment}
 		var r model.Result
 		s, _, _ = s.MallocResume(call.id, given)
 		s, r, done = s.MallocResume(call.id, given)

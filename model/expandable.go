@@ -59,7 +59,7 @@ func (s *State) passGrowable(fits []place) place {
 
 // grow gets a block by mapping pages. If they run out, what was mapped until then
 // stays.
-func (s *State) grow(c *Call, g Given) (p place, found bool) {
+func (s *State) grow(c *Call, g DriverResults) (p place, found bool) {
 	if p, found = s.findExpandable(c); !found {
 		if err := s.reserve(c, g); err != nil {
 			c.failure, c.next = err, done
@@ -87,7 +87,7 @@ func (s *State) grow(c *Call, g Given) (p place, found bool) {
 // of the stream, or the free block before it.
 func (s *State) findExpandable(c *Call) (place, bool) {
 	for i, g := range s.Segments {
-		if !g.Expandable || g.Stream != c.Stream || g.Pool != c.pool || g.Large != s.large(c) {
+		if !g.Expandable || g.Stream != c.Stream || g.Pool != c.pool || g.PoolKind != s.kind(c) {
 			continue
 		}
 		for j, b := range g.Blocks {
@@ -117,9 +117,9 @@ func roomFrom(blocks []Block) (bytes uint64) {
 }
 
 // reserve adds a segment, all of it one unmapped range of 9/8 of the memory.
-func (s *State) reserve(c *Call, given Given) error {
+func (s *State) reserve(c *Call, given DriverResults) error {
 	page := s.Geometry.SmallBuffer
-	if s.large(c) {
+	if s.kind(c) == spec.LargePool {
 		page = s.Config.LargeSegmentSize
 	}
 	size := nextMultiple(s.Memory+s.Memory/8, page)
@@ -131,7 +131,7 @@ func (s *State) reserve(c *Call, given Given) error {
 		return err
 	}
 	s.insert(Segment{
-		Address: address, Size: size, Stream: c.Stream, Pool: c.pool, Large: s.large(c),
+		Address: address, Size: size, Stream: c.Stream, Pool: c.pool, PoolKind: s.kind(c),
 		Expandable: true, Page: page, Blocks: []Block{{Address: address, Size: size, Unmapped: true}},
 	})
 	return nil
@@ -182,8 +182,8 @@ func (s *State) cut(p place, begin, end uint64) place {
 // segments. What goes is decided before the first goes.
 func (s *State) unmapFree(pool spec.PoolID) {
 	var going []spec.Ptr
-	for _, large := range []bool{true, false} {
-		for _, p := range s.findFree(pool, large) {
+	for _, kind := range []spec.PoolKind{spec.LargePool, spec.SmallPool} {
+		for _, p := range s.findFree(pool, kind) {
 			if s.Segments[p.segment].Expandable {
 				going = append(going, s.at(p).Address)
 			}

@@ -70,7 +70,7 @@ func (s *State) makeFree(p place) {
 	b := s.at(p)
 	b.State = spec.Inactive
 	b.Uses = nil
-	b.FreeSince = *s.searches(s.Segments[p.segment].Large)
+	b.FreeSince = s.Searches[s.Segments[p.segment].PoolKind]
 	s.settle(p)
 }
 

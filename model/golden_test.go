@@ -175,16 +175,16 @@ func (r *replayer) perform(op *trace.Op, refusals int) error {
 	before := r.state
 	do := model.Operation{
 		Kind: op.Kind, Bytes: op.Size, Fraction: op.Fraction, Settings: op.Settings,
-		Stream: spec.DeviceStream{Stream: r.header.Streams[op.Stream]},
-		Ptr:    r.out[op.ID],
-		Given:  model.Given{Refusals: refusals},
+		Stream:  spec.DeviceStream{Stream: r.header.Streams[op.Stream]},
+		Ptr:     r.out[op.ID],
+		Results: model.DriverResults{Refusals: refusals},
 	}
 	result, done := r.poolStep(op)
 	switch {
 	case done:
 	case op.Kind == trace.OpMalloc:
-		do.Given.Segment = recordedSegment(op.Expect.Events)
-		r.state, result = before.Malloc(do.Stream.Stream, do.Bytes, do.Given)
+		do.Results.Segment = recordedSegment(op.Expect.Entries)
+		r.state, result = before.Malloc(do.Stream.Stream, do.Bytes, do.Results)
 		if op.Expect.Addr != nil {
 			r.out[op.ID] = *op.Expect.Addr
 		}
@@ -197,7 +197,7 @@ func (r *replayer) perform(op *trace.Op, refusals int) error {
 	if err := r.compareResult(op, result); err != nil {
 		return err
 	}
-	if err := compareSegments(before, r.state, op.Expect.Events); err != nil {
+	if err := compareSegments(before, r.state, op.Expect.Entries); err != nil {
 		return err
 	}
 	if err := r.compareStats(op.Expect.Stats); err != nil {
@@ -208,7 +208,7 @@ func (r *replayer) perform(op *trace.Op, refusals int) error {
 
 // recordedSegment is where the real driver put the segment, 0 if it gave none. The first
 // page of an expandable segment is the one at its address.
-func recordedSegment(events []spec.Event) spec.Ptr {
+func recordedSegment(events []spec.TraceEntry) spec.Ptr {
 	for _, e := range events {
 		if e.Action == spec.ActionSegmentAlloc || e.Action == spec.ActionSegmentMap {
 			return e.Addr
@@ -242,7 +242,7 @@ func (r *replayer) compareResult(op *trace.Op, got model.Result) error {
 
 // compareSegments holds the difference between two states to the recorded events, in
 // plain segments; the layouts show the expandable ones.
-func compareSegments(before, after model.State, events []spec.Event) error {
+func compareSegments(before, after model.State, events []spec.TraceEntry) error {
 	want := addresses(before)
 	for _, e := range events {
 		switch e.Action {
@@ -280,7 +280,7 @@ func (r *replayer) compareStats(recorded []int64) error {
 	return nil
 }
 
-func (r *replayer) compareLayout(recorded []trace.LayoutSegment) error {
+func (r *replayer) compareLayout(recorded []spec.Segment) error {
 	if recorded == nil {
 		return nil
 	}
@@ -297,13 +297,13 @@ func (r *replayer) compareLayout(recorded []trace.LayoutSegment) error {
 // withoutStale leaves out what was last asked for free blocks. When frees that a capture
 // has put off are taken up, upstream does so in the order of a hash table, and of blocks
 // that become one the last keeps its figure.
-func withoutStale(layout []trace.LayoutSegment) []trace.LayoutSegment {
+func withoutStale(layout []spec.Segment) []spec.Segment {
 	layout = slices.Clone(layout)
 	for i := range layout {
 		layout[i].Blocks = slices.Clone(layout[i].Blocks)
 		for j := range layout[i].Blocks {
 			if b := &layout[i].Blocks[j]; b.State == spec.Inactive {
-				b.Requested = 0
+				b.RequestedSize = 0
 			}
 		}
 	}

@@ -85,7 +85,7 @@ func (c *Call) Granted() spec.Range {
 }
 
 // Given is what is decided outside the allocator in the course of a malloc.
-type Given struct {
+type DriverResults struct {
 	// Segment is where the driver puts the new segment, if it grants one.
 	Segment spec.Ptr
 	// From, unless it is 0, says it in another way: at the lowest address from
@@ -100,7 +100,7 @@ type Given struct {
 
 // Malloc is a whole malloc in one action, as it is while the lock is held from
 // beginning to end. A malloc of 0 bytes gives the null pointer and does nothing.
-func (s State) Malloc(stream spec.Stream, bytes uint64, g Given) (State, Result) {
+func (s State) Malloc(stream spec.Stream, bytes uint64, g DriverResults) (State, Result) {
 	s = s.copy()
 	c := s.begin(0, stream, bytes)
 	for c.next != done {
@@ -112,14 +112,14 @@ func (s State) Malloc(stream spec.Stream, bytes uint64, g Given) (State, Result)
 // MallocSearch is the first action of a malloc of which other calls may see the
 // middle. If it is not the last, the call is in the next state's Calls. The id must
 // not be that of a call that is.
-func (s State) MallocSearch(id int, stream spec.Stream, bytes uint64, g Given) (next State, r Result, isDone bool) {
+func (s State) MallocSearch(id int, stream spec.Stream, bytes uint64, g DriverResults) (next State, r Result, isDone bool) {
 	s = s.copy()
 	return s.run(s.begin(id, stream, bytes), g)
 }
 
 // MallocResume is the next action of a call in s.Calls: what happens from one
 // release of the lock to the next, be it in the allocator or in the driver.
-func (s State) MallocResume(id int, g Given) (next State, r Result, isDone bool) {
+func (s State) MallocResume(id int, g DriverResults) (next State, r Result, isDone bool) {
 	s = s.copy()
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.ID == id })
 	c := s.Calls[i]
@@ -128,7 +128,7 @@ func (s State) MallocResume(id int, g Given) (next State, r Result, isDone bool)
 }
 
 // run is one action of a call that is not in s.Calls.
-func (s State) run(c Call, g Given) (State, Result, bool) {
+func (s State) run(c Call, g DriverResults) (State, Result, bool) {
 	for c.next != done {
 		s.advance(&c, g)
 		if c.unlocked() {
@@ -157,7 +157,7 @@ func (s *State) begin(id int, stream spec.Stream, bytes uint64) Call {
 }
 
 // advance is one stage.
-func (s *State) advance(c *Call, g Given) {
+func (s *State) advance(c *Call, g DriverResults) {
 	switch c.next {
 	case search:
 		s.reclaim()
@@ -196,8 +196,13 @@ func (s *State) advance(c *Call, g Given) {
 	}
 }
 
-// large reports whether a call is for the large pool.
-func (s *State) large(c *Call) bool { return c.size > s.Geometry.SmallSize }
+// kind is the pool kind that serves a call.
+func (s *State) kind(c *Call) spec.PoolKind {
+	if c.size <= s.Geometry.SmallSize {
+		return spec.SmallPool
+	}
+	return spec.LargePool
+}
 
 // takeBestFit is the smallest free block of the stream that is large enough, the
 // one at the lowest address if there are several. If it fails the oversize tests
@@ -206,10 +211,10 @@ func (s *State) large(c *Call) bool { return c.size > s.Geometry.SmallSize }
 // passed over.
 func (s *State) takeBestFit(c *Call) (place, bool) {
 	if s.collectsGarbage() && c.pool.IsDefault() {
-		*s.searches(s.large(c))++
+		s.Searches[s.kind(c)]++
 	}
 	var fits []place
-	for _, p := range s.findFree(c.pool, s.large(c)) {
+	for _, p := range s.findFree(c.pool, s.kind(c)) {
 		g := &s.Segments[p.segment]
 		if g.Stream == c.Stream && s.at(p).Size >= c.size && (!g.Expandable || s.expands() && !c.plain) {
 			fits = append(fits, p)
@@ -245,7 +250,7 @@ func (s *State) giveOut(c *Call, p place) {
 		remainder := given
 		remainder.Address += spec.Ptr(c.size)
 		remainder.Size = rest
-		remainder.FreeSince = *s.searches(g.Large)
+		remainder.FreeSince = s.Searches[g.PoolKind]
 		g.Blocks = slices.Insert(g.Blocks, p.block+1, remainder)
 		given.Size = c.size
 	}
@@ -261,7 +266,7 @@ func (s *State) giveOut(c *Call, p place) {
 
 // splits reports whether the rest of a block is worth keeping apart.
 func (s *State) splits(c *Call, rest uint64) bool {
-	if s.large(c) && (c.plain || !s.expands()) {
+	if s.kind(c) == spec.LargePool && (c.plain || !s.expands()) {
 		return c.size < s.Config.MaxSplitSize && rest > s.Geometry.SmallSize
 	}
 	return rest >= s.Geometry.MinBlock

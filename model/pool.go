@@ -22,12 +22,12 @@ import (
 type Pool struct {
 	ID       spec.PoolID
 	UseCount int
-	OnOOM    bool // searched for requests of the default pool when the driver has nothing
+	UseOnOOM bool // searched for requests of the default pool when the driver has nothing
 	NoSplit  bool // its blocks are given out whole
 }
 
 // A Redirection takes the requests for a stream to a pool, or all requests.
-type Redirection struct {
+type PoolRouting struct {
 	Pool   spec.PoolID
 	Stream spec.Stream
 	All    bool // then Stream does not count
@@ -49,7 +49,7 @@ func (s State) CreatePool(id spec.PoolID, onOOM, noSplit bool) (State, Result) {
 	}
 	s = s.copy()
 	p := s.usePool(id)
-	p.OnOOM, p.NoSplit = p.OnOOM || onOOM, p.NoSplit || noSplit
+	p.UseOnOOM, p.NoSplit = p.UseOnOOM || onOOM, p.NoSplit || noSplit
 	return s, Result{}
 }
 
@@ -67,17 +67,17 @@ func (s *State) usePool(id spec.PoolID) *Pool {
 // BeginAllocateToPool redirects the requests for a stream to a pool, which is made if
 // it is not there, and used once more if it is.
 func (s State) BeginAllocateToPool(id spec.PoolID, stream spec.Stream) (State, Result) {
-	return s.redirect(Redirection{Pool: id, Stream: stream})
+	return s.redirect(PoolRouting{Pool: id, Stream: stream})
 }
 
 // BeginAllocateAllToPool does so for the requests for all streams.
 func (s State) BeginAllocateAllToPool(id spec.PoolID) (State, Result) {
-	return s.redirect(Redirection{Pool: id, All: true})
+	return s.redirect(PoolRouting{Pool: id, All: true})
 }
 
-func (s State) redirect(to Redirection) (State, Result) {
+func (s State) redirect(to PoolRouting) (State, Result) {
 	id := to.Pool
-	if slices.ContainsFunc(s.Redirections, func(r Redirection) bool { return r.Pool == id }) {
+	if slices.ContainsFunc(s.Routings, func(r PoolRouting) bool { return r.Pool == id }) {
 		return s, Result{Err: &spec.InvalidStateError{Op: "pool_begin", Reason: "begun already"}}
 	}
 	if p := s.pool(id); p != nil && p.UseCount == 0 {
@@ -85,18 +85,18 @@ func (s State) redirect(to Redirection) (State, Result) {
 	}
 	s = s.copy()
 	s.usePool(id)
-	s.Redirections = append(s.Redirections, to)
+	s.Routings = append(s.Routings, to)
 	return s, Result{}
 }
 
 // EndAllocateToPool ends the redirection to a pool.
 func (s State) EndAllocateToPool(id spec.PoolID) (State, Result) {
-	i := slices.IndexFunc(s.Redirections, func(r Redirection) bool { return r.Pool == id })
+	i := slices.IndexFunc(s.Routings, func(r PoolRouting) bool { return r.Pool == id })
 	if i < 0 {
 		return s, Result{Err: &spec.InvalidStateError{Op: "pool_end", Reason: "not begun"}}
 	}
 	s = s.copy()
-	s.Redirections = slices.Delete(s.Redirections, i, i+1)
+	s.Routings = slices.Delete(s.Routings, i, i+1)
 	return s, Result{}
 }
 
@@ -123,11 +123,11 @@ func (s *State) pool(id spec.PoolID) *Pool {
 	return &s.Pools[i]
 }
 
-func (s *State) redirecting() bool { return len(s.Redirections) > 0 }
+func (s *State) redirecting() bool { return len(s.Routings) > 0 }
 
 // choosePool is the pool of the latest redirection of a stream, or the default pool.
 func (s *State) choosePool(stream spec.Stream) spec.PoolID {
-	for _, r := range slices.Backward(s.Redirections) {
+	for _, r := range slices.Backward(s.Routings) {
 		if r.All || r.Stream == stream {
 			return r.Pool
 		}
@@ -216,7 +216,7 @@ func (s *State) takeFromOverflowPools(c *Call) (place, bool) {
 	for _, p := range pools {
 		other := *c
 		other.pool, other.plain = p.ID, true
-		if !p.OnOOM || p.UseCount == 0 {
+		if !p.UseOnOOM || p.UseCount == 0 {
 			continue
 		}
 		if found, is := s.takeBestFit(&other); is {
@@ -270,7 +270,7 @@ func (s *State) releasePool(id spec.PoolID) {
 		return g.Pool == id && g.mapped() == 0 // no page could be had for it
 	})
 	held := slices.ContainsFunc(s.Segments, func(g Segment) bool { return g.Pool == id }) ||
-		slices.ContainsFunc(s.Redirections, func(r Redirection) bool { return r.Pool == id })
+		slices.ContainsFunc(s.Routings, func(r PoolRouting) bool { return r.Pool == id })
 	if !held {
 		s.Pools = slices.DeleteFunc(s.Pools, func(q Pool) bool { return q.ID == id })
 	}

@@ -99,7 +99,7 @@ func (s *State) releaseOversize(c *Call) bool {
 	}
 	need := max(c.size, s.Config.MaxSplitSize)
 	var oversize []place // ascending by size, then address
-	for _, p := range s.findFree(c.pool, s.large(c)) {
+	for _, p := range s.findFree(c.pool, s.kind(c)) {
 		if s.Segments[p.segment].Stream == c.Stream && s.at(p).Size >= s.Config.MaxSplitSize {
 			oversize = append(oversize, p)
 		}
@@ -153,10 +153,10 @@ func (s *State) collectGarbage() {
 
 // collectRound returns the whole large segments of average age and more.
 func (s *State) collectRound() {
-	age := func(p place) uint64 { return *s.searches(true) - s.at(p).FreeSince }
+	age := func(p place) uint64 { return s.Searches[spec.LargePool] - s.at(p).FreeSince }
 	var cached []place
 	total := uint64(0)
-	for _, p := range s.findFree(spec.DefaultPool, true) {
+	for _, p := range s.findFree(spec.DefaultPool, spec.LargePool) {
 		if s.whole(p) {
 			cached = append(cached, p)
 			total += age(p)

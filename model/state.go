@@ -34,9 +34,9 @@ type State struct {
 	Streams  []Stream  // those in which work was ever held up, in order
 	Calls    []Call    // mallocs that have begun and not ended, by ID
 
-	Pools        []Pool        // private ones, by ID
-	Redirections []Redirection // the latest last
-	CaptureUses  []CaptureUse  // by block, then stream
+	Pools       []Pool        // private ones, by ID
+	Routings    []PoolRouting // the latest last
+	CaptureUses []CaptureUse  // by block, then stream
 
 	Saved []Checkpoint // that the program has, by pool
 
@@ -49,12 +49,12 @@ type State struct {
 
 // A Segment is memory obtained from the driver in one piece.
 type Segment struct {
-	Address spec.Ptr
-	Size    uint64
-	Stream  spec.Stream // that its blocks are given out for
-	Pool    spec.PoolID
-	Large   bool // in the large pool
-	Blocks  []Block
+	Address  spec.Ptr
+	Size     uint64
+	Stream   spec.Stream // that its blocks are given out for
+	Pool     spec.PoolID
+	PoolKind spec.PoolKind
+	Blocks   []Block
 
 	Expandable bool   // Size is that of the range of addresses
 	Page       uint64 // of an expandable segment, in bytes
@@ -123,7 +123,7 @@ func (s State) copy() State {
 	}
 	s.Calls = slices.Clone(s.Calls)
 	s.Pools = slices.Clone(s.Pools)
-	s.Redirections = slices.Clone(s.Redirections)
+	s.Routings = slices.Clone(s.Routings)
 	s.CaptureUses = slices.Clone(s.CaptureUses)
 	s.Saved = slices.Clone(s.Saved) // the checkpoints do not change
 	return s
@@ -142,13 +142,13 @@ func (s State) Equal(o State) bool {
 		s.Config == o.Config && s.Limited == o.Limited && s.Limit == o.Limit && s.Callbacks == o.Callbacks &&
 		slices.EqualFunc(s.Segments, o.Segments, Segment.equal) &&
 		slices.Equal(s.Events, o.Events) && slices.EqualFunc(s.Streams, o.Streams, Stream.equal) && slices.Equal(s.Calls, o.Calls) &&
-		slices.Equal(s.Pools, o.Pools) && slices.Equal(s.Redirections, o.Redirections) && slices.Equal(s.CaptureUses, o.CaptureUses) &&
+		slices.Equal(s.Pools, o.Pools) && slices.Equal(s.Routings, o.Routings) && slices.Equal(s.CaptureUses, o.CaptureUses) &&
 		slices.EqualFunc(s.Saved, o.Saved, Checkpoint.equal) &&
 		s.Searches == o.Searches && s.Counts == o.Counts
 }
 
 func (g Segment) equal(o Segment) bool {
-	return g.Address == o.Address && g.Size == o.Size && g.Stream == o.Stream && g.Pool == o.Pool && g.Large == o.Large &&
+	return g.Address == o.Address && g.Size == o.Size && g.Stream == o.Stream && g.Pool == o.Pool && g.PoolKind == o.PoolKind &&
 		g.Expandable == o.Expandable && g.Page == o.Page &&
 		slices.EqualFunc(g.Blocks, o.Blocks, Block.equal)
 }
@@ -185,11 +185,11 @@ func (s *State) findAllocated(p spec.Ptr) (place, bool) {
 
 // findFree lists the free blocks of a pool by stream, size and address: its free
 // list.
-func (s *State) findFree(pool spec.PoolID, large bool) []place {
+func (s *State) findFree(pool spec.PoolID, kind spec.PoolKind) []place {
 	var free []place
 	for i, g := range s.Segments {
 		for j, b := range g.Blocks {
-			if g.Pool == pool && g.Large == large && b.cached() {
+			if g.Pool == pool && g.PoolKind == kind && b.cached() {
 				free = append(free, place{i, j})
 			}
 		}
@@ -201,12 +201,4 @@ func (s *State) findFree(pool spec.PoolID, large bool) []place {
 			cmp.Compare(s.at(p).Address, s.at(q).Address))
 	})
 	return free
-}
-
-// searches is the count of a pool.
-func (s *State) searches(large bool) *uint64 {
-	if large {
-		return &s.Searches[1]
-	}
-	return &s.Searches[0]
 }

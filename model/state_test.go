@@ -22,14 +22,14 @@ var story = []struct {
 	{"free, pending", func(s model.State) model.State { s, _ = s.Free(0x1000000); return s }},
 	{"free, merged", func(s model.State) model.State { s, _ = s.Free(0x1500000); return s }},
 	{"malloc under way", func(s model.State) model.State {
-		s, _, _ = s.MallocSearch(1, 0, 20*mib, model.Given{})
+		s, _, _ = s.MallocSearch(1, 0, 20*mib, model.DriverResults{})
 		return s
 	}},
 	{"granted", func(s model.State) model.State {
-		s, _, _ = s.MallocResume(1, model.Given{Segment: 0x3000000})
+		s, _, _ = s.MallocResume(1, model.DriverResults{Segment: 0x3000000})
 		return s
 	}},
-	{"registered", func(s model.State) model.State { s, _, _ = s.MallocResume(1, model.Given{}); return s }},
+	{"registered", func(s model.State) model.State { s, _, _ = s.MallocResume(1, model.DriverResults{}); return s }},
 	{"drain", func(s model.State) model.State { return s.Drain(side) }},
 	{"configure", func(s model.State) model.State { s, _ = s.Configure("max_split_size_mb:20"); return s }},
 	{"empty_cache", model.State.EmptyCache},
@@ -38,7 +38,7 @@ var story = []struct {
 var side = spec.DeviceStream{Stream: 7}
 
 func malloc(s model.State, bytes uint64, base spec.Ptr) model.State {
-	s, r := s.Malloc(0, bytes, model.Given{Segment: base})
+	s, r := s.Malloc(0, bytes, model.DriverResults{Segment: base})
 	if r.Err != nil {
 		panic(r.Err)
 	}
@@ -70,8 +70,8 @@ func TestActionsLeaveStatesAlone(t *testing.T) {
 // TestAddresses: a driver does not put a segment where something is.
 func TestAddresses(t *testing.T) {
 	s := newState("release_lock_on_cudamalloc:True")
-	s, _, _ = s.MallocSearch(1, 0, 20*mib, model.Given{})
-	s, _, _ = s.MallocResume(1, model.Given{Segment: 0x3000000}) // granted, not registered
+	s, _, _ = s.MallocSearch(1, 0, 20*mib, model.DriverResults{})
+	s, _, _ = s.MallocResume(1, model.DriverResults{Segment: 0x3000000}) // granted, not registered
 	s = malloc(s, 20*mib, 0x1000000)
 	for _, c := range []struct {
 		base  spec.Ptr
@@ -82,7 +82,7 @@ func TestAddresses(t *testing.T) {
 		{0x3000000, true}, {0x3000000 + 20*mib - 512, true},
 		{0x3000000 + 20*mib, false},
 	} {
-		_, r := s.Malloc(0, 30*mib, model.Given{Segment: c.base})
+		_, r := s.Malloc(0, 30*mib, model.DriverResults{Segment: c.base})
 		var refused *model.AddressError
 		if errors.As(r.Err, &refused) != c.taken {
 			t.Errorf("%v: %v", c.base, r.Err)

@@ -24,21 +24,21 @@ type Operation struct {
 	Ptr      spec.Ptr          // free, record_stream
 	Fraction float64           // set_memory_fraction
 	Settings string            // configure
-	Given    Given             // malloc; the address of a segment is known from the outcome
+	Results  DriverResults     // malloc; the address of a segment is known from the outcome
 }
 
 // An Outcome is what a caller got of an operation.
 type Outcome struct {
 	Ptr    spec.Ptr
 	Err    error
-	Stats  *spec.DeviceStats     // stats
-	Layout []trace.LayoutSegment // snapshot: the segments of this device
+	Stats  *spec.DeviceStats // stats
+	Layout []spec.Segment    // snapshot: the segments of this device
 }
 
 // given is what came from outside. If a malloc got a new segment, its result is the
 // segment's address.
-func (op *Operation) given(out *Outcome) Given {
-	g := op.Given
+func (op *Operation) given(out *Outcome) DriverResults {
+	g := op.Results
 	g.Segment = out.Ptr
 	return g
 }
@@ -132,7 +132,7 @@ func (s State) checkStats(got *spec.DeviceStats) error {
 	return wrong
 }
 
-func (s State) checkLayout(got []trace.LayoutSegment) error {
+func (s State) checkLayout(got []spec.Segment) error {
 	want := s.Layout()
 	for i := range max(len(want), len(got)) {
 		switch {

@@ -181,8 +181,8 @@ func (s State) Rename(to func(spec.Stream) spec.Stream) State {
 	for i := range s.Calls {
 		s.Calls[i].Stream = to(s.Calls[i].Stream)
 	}
-	for i := range s.Redirections {
-		s.Redirections[i].Stream = to(s.Redirections[i].Stream)
+	for i := range s.Routings {
+		s.Routings[i].Stream = to(s.Routings[i].Stream)
 	}
 	for i := range s.CaptureUses {
 		s.CaptureUses[i].Stream.Stream = to(s.CaptureUses[i].Stream.Stream)

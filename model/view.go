@@ -5,22 +5,18 @@ import (
 	"strings"
 
 	"gaugeblock/spec"
-	"gaugeblock/spec/trace"
 )
 
 // Stats are the figures that a caller can see: their current values. Peaks and the
 // sums over time are zero; Current makes an allocator's figures comparable.
 func (s State) Stats() spec.DeviceStats {
 	var stats spec.DeviceStats
-	add := func(figure *spec.StatArray, pool spec.StatType, amount uint64) {
-		figure[pool].Current += int64(amount)
+	add := func(figure *spec.StatArray, pool spec.PoolKind, amount uint64) {
+		figure[pool.StatType()].Current += int64(amount)
 		figure[spec.Aggregate].Current += int64(amount)
 	}
 	for _, g := range s.Segments {
-		pool := spec.SmallPool
-		if g.Large {
-			pool = spec.LargePool
-		}
+		pool := g.PoolKind
 		if !g.Expandable {
 			add(&stats.Segment, pool, 1)
 		}
@@ -85,8 +81,8 @@ func (s State) Reserved() uint64 { return s.reserved() }
 
 // Layout is the memory as a snapshot shows it and a trace draws it: of an expandable
 // segment each run of blocks with memory behind them.
-func (s State) Layout() []trace.LayoutSegment {
-	layout := make([]trace.LayoutSegment, 0, len(s.Segments))
+func (s State) Layout() []spec.Segment {
+	layout := make([]spec.Segment, 0, len(s.Segments))
 	for _, g := range s.Segments {
 		for _, blocks := range runs(g.Blocks) {
 			layout = append(layout, s.draw(&g, blocks))
@@ -108,22 +104,22 @@ func runs(blocks []Block) (list [][]Block) {
 	return list
 }
 
-func (s *State) draw(g *Segment, blocks []Block) trace.LayoutSegment {
-	drawn := trace.LayoutSegment{
+func (s *State) draw(g *Segment, blocks []Block) spec.Segment {
+	drawn := spec.Segment{
 		Device: s.Device, Address: blocks[0].Address, Stream: g.Stream,
-		Pool: g.Pool, Large: g.Large, Expandable: g.Expandable,
+		Pool: g.Pool, PoolKind: g.PoolKind, Expandable: g.Expandable,
 	}
 	for _, b := range blocks {
-		drawn.Size += b.Size
+		drawn.TotalSize += b.Size
 		if b.State == spec.ActiveAllocated {
-			drawn.Allocated += b.Size
+			drawn.AllocatedSize += b.Size
 		}
 		if b.State != spec.Inactive {
-			drawn.Active += b.Size
-			drawn.Requested += b.Requested
+			drawn.ActiveSize += b.Size
+			drawn.RequestedSize += b.Requested
 		}
-		drawn.Blocks = append(drawn.Blocks, trace.LayoutBlock{
-			Address: b.Address, Size: b.Size, Requested: b.Requested, State: b.State,
+		drawn.Blocks = append(drawn.Blocks, spec.Block{
+			Address: b.Address, Size: b.Size, RequestedSize: b.Requested, State: b.State,
 		})
 	}
 	return drawn

@@ -147,7 +147,9 @@ func (c *converter) segment(v value) error {
 	s.Stream, _ = streamOf(c.get(items, "stream"))
 	s.Pool, _ = c.poolOf(c.get(items, "segment_pool_id"))
 	kind, _ := c.string(c.get(items, "segment_type"))
-	s.Large = kind == "large"
+	if kind == spec.LargePool.String() {
+		s.PoolKind = spec.LargePool
+	}
 	s.Expandable = c.get(items, "is_expandable") == value{truth, 1}
 	s.Context = c.stack(items)
 	switch {

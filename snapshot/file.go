@@ -48,9 +48,18 @@ type Settings struct {
 // Entry is one thing that the allocator did. In an oom entry Addr is the bytes
 // that the device had free; see spec.Event.
 type Entry struct {
-	spec.Event
+	spec.TraceEntry
 	TimeUS  int64    // microseconds since 1970; 0 where not recorded
 	Context *Context // never nil
+}
+
+// SegmentKind is the kind of pool that a segment belongs to, told by the size that an
+// entry of the segment names: small pools obtain SmallBuffer bytes at a time.
+func (e *Entry) SegmentKind() spec.PoolKind {
+	if e.Size <= spec.DefaultGeometry().SmallBuffer {
+		return spec.SmallPool
+	}
+	return spec.LargePool
 }
 
 // Context is what went with an entry. Many entries share one.

@@ -99,8 +99,8 @@ type Toggler interface {
 	Enabled() bool
 }
 
-// Historian writes down what the allocator does.
-type Historian interface {
+// HistoryRecorder writes down what the allocator does.
+type HistoryRecorder interface {
 	// RecordHistory starts or stops the diary that Snapshot returns.
 	RecordHistory(h HistoryOptions) error
 
@@ -160,7 +160,7 @@ type Observable interface {
 
 	// OnTrace registers a function that hears of each trace entry, while the
 	// device's lock is held: it must not call the allocator.
-	OnTrace(f func(TraceEntry))
+	OnTrace(f func(HistoryEntry))
 
 	// OnNeedMemory registers a function that is asked, when the cache has nothing
 	// for a request, to free memory it holds through this allocator; it reports

@@ -68,4 +68,13 @@ func (g Geometry) Validate() error {
 	return nil
 }
 
+// PoolKind is the kind of the block pool that serves a rounded size in bytes
+// (upstream's get_pool).
+func (g *Geometry) PoolKind(size uint64) PoolKind {
+	if size <= g.SmallSize {
+		return SmallPool
+	}
+	return LargePool
+}
+
 func isPowerOfTwo(n uint64) bool { return n != 0 && n&(n-1) == 0 }

@@ -27,13 +27,13 @@ type Visitor struct {
 	Pool func(p *PoolView)
 	// Use sees the streams, other than its own, that RecordStream has noted as using
 	// a block: by block in Block's order, then by stream.
-	Use func(u *UseView)
+	StreamUse func(u *StreamUseView)
 	// Pending sees the events that are waited for, by stream, oldest first.
-	Pending func(e *PendingView)
+	PendingEvent func(e *PendingEventView)
 	// Deferred sees the blocks whose free was put off until after a capture.
-	Deferred func(d *DeferredView)
+	DeferredFree func(d *DeferredFreeView)
 	// Redirection sees the pools that requests are being diverted to, oldest first.
-	Redirection func(pool PoolID)
+	Routing func(pool PoolID)
 }
 
 // BlockView is what an allocator knows of a block. Sizes are in bytes.
@@ -43,7 +43,7 @@ type BlockView struct {
 	RequestedSize uint64
 	Stream        Stream
 	Pool          PoolID
-	Large         bool
+	PoolKind      PoolKind
 	Allocated     bool
 	Mapped        bool
 	Expandable    bool
@@ -75,14 +75,14 @@ type PoolView struct {
 }
 
 // UseView is a stream that uses a block.
-type UseView struct {
+type StreamUseView struct {
 	Block    Ptr
 	Stream   DeviceStream
 	Captured bool // noted, perhaps again, while requests were being diverted
 }
 
 // PendingView is an event that holds a block back.
-type PendingView struct {
+type PendingEventView struct {
 	Stream Stream
 	Device Device // the stream's
 	Event  EventHandle
@@ -90,7 +90,7 @@ type PendingView struct {
 }
 
 // DeferredView is a block whose free waits for the end of a capture.
-type DeferredView struct {
+type DeferredFreeView struct {
 	Block   Ptr
 	Markers int // nodes that must be behind the stream for an earlier reuse
 }

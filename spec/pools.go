@@ -122,9 +122,9 @@ type ExpandableSegments interface {
 
 // StreamSegmentSize is how much of an expandable segment has memory behind it.
 type StreamSegmentSize struct {
-	Stream Stream
-	Small  bool   // of a small pool
-	Mapped uint64 // bytes
+	Stream   Stream
+	PoolKind PoolKind
+	Mapped   uint64 // bytes
 }
 
 // PeerAllocator makes memory reachable from other devices.

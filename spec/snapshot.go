@@ -3,8 +3,8 @@ package spec
 // Snapshot is a picture of the memory that an allocator holds from the driver,
 // with the diary if one is kept. It is a copy: nothing in it changes afterwards.
 type Snapshot struct {
-	Segments    []Segment      // by device, then address
-	Traces      [][]TraceEntry // the diary of each device, oldest entry first
+	Segments    []Segment        // by device, then address
+	Traces      [][]HistoryEntry // the diary of each device, oldest entry first
 	Annotations []Annotation
 	Config      Config
 }
@@ -17,7 +17,7 @@ type Segment struct {
 	TotalSize  uint64
 	Stream     Stream
 	Pool       PoolID
-	Large      bool // belongs to a large pool
+	PoolKind   PoolKind
 	Expandable bool
 
 	AllocatedSize uint64 // of blocks given out

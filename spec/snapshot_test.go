@@ -39,7 +39,7 @@ func TestSnapshotLayout(t *testing.T) {
 		Segments: []spec.Segment{
 			{
 				Device: 1, Address: 0x1000, TotalSize: 4096, Stream: 7, Pool: spec.PoolID{Capture: 1, User: 2},
-				Large: true, Expandable: true, AllocatedSize: 512, ActiveSize: 1536, RequestedSize: 1100,
+				PoolKind: spec.LargePool, Expandable: true, AllocatedSize: 512, ActiveSize: 1536, RequestedSize: 1100,
 				Blocks: []spec.Block{
 					{Address: 0x1000, Size: 512, RequestedSize: 100, State: spec.ActiveAllocated, Context: "here"},
 					{Address: 0x1200, Size: 1024, RequestedSize: 1000, State: spec.ActivePendingFree},
@@ -49,19 +49,19 @@ func TestSnapshotLayout(t *testing.T) {
 			},
 			{Address: 0x9000, TotalSize: 512},
 		},
-		Traces: [][]spec.TraceEntry{{{Device: 1}}},
+		Traces: [][]spec.HistoryEntry{{{Device: 1}}},
 	}
-	want := []trace.LayoutSegment{
+	want := []spec.Segment{
 		{
-			Device: 1, Address: 0x1000, Size: 4096, Stream: 7, Pool: spec.PoolID{Capture: 1, User: 2},
-			Large: true, Expandable: true, Allocated: 512, Active: 1536, Requested: 1100,
-			Blocks: []trace.LayoutBlock{
-				{Address: 0x1000, Size: 512, Requested: 100, State: spec.ActiveAllocated},
-				{Address: 0x1200, Size: 1024, Requested: 1000, State: spec.ActivePendingFree},
-				{Address: 0x1600, Size: 2560, Requested: 3, State: spec.Inactive},
+			Device: 1, Address: 0x1000, TotalSize: 4096, Stream: 7, Pool: spec.PoolID{Capture: 1, User: 2},
+			PoolKind: spec.LargePool, Expandable: true, AllocatedSize: 512, ActiveSize: 1536, RequestedSize: 1100,
+			Blocks: []spec.Block{
+				{Address: 0x1000, Size: 512, RequestedSize: 100, State: spec.ActiveAllocated},
+				{Address: 0x1200, Size: 1024, RequestedSize: 1000, State: spec.ActivePendingFree},
+				{Address: 0x1600, Size: 2560, RequestedSize: 3, State: spec.Inactive},
 			},
 		},
-		{Address: 0x9000, Size: 512, Blocks: []trace.LayoutBlock{}},
+		{Address: 0x9000, TotalSize: 512, Blocks: []spec.Block{}},
 	}
 	if diff := cmp.Diff(want, trace.Layout(&snapshot)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

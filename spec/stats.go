@@ -43,16 +43,38 @@ func (s *Stat) ResetPeak() { s.Peak = s.Current }
 // ResetAccumulated starts the sums anew.
 func (s *Stat) ResetAccumulated() { s.Allocated, s.Freed = 0, 0 }
 
-// StatType says over which pools a figure is taken.
+// PoolKind tells the two block pools of a pool apart: upstream's BlockPool.is_small,
+// and the segment_type of its snapshots.
+type PoolKind uint8
+
+const (
+	// SmallPool serves requests up to Geometry.SmallSize.
+	SmallPool PoolKind = iota
+	// LargePool serves the others.
+	LargePool
+)
+
+// String is the name that PyTorch's snapshots use.
+func (k PoolKind) String() string {
+	if k == SmallPool {
+		return "small"
+	}
+	return "large"
+}
+
+// StatType is the statistic that counts a pool of the kind.
+func (k PoolKind) StatType() StatType { return StatSmallPool + StatType(k) }
+
+// StatType says over which pools a statistic is taken.
 type StatType int
 
 const (
 	// Aggregate is over all pools.
 	Aggregate StatType = iota
-	// SmallPool is over the pools that serve requests up to Geometry.SmallSize.
-	SmallPool
-	// LargePool is over the others.
-	LargePool
+	// StatSmallPool is over the pools that serve requests up to Geometry.SmallSize.
+	StatSmallPool
+	// StatLargePool is over the others.
+	StatLargePool
 
 	// NumStatTypes is how many there are.
 	NumStatTypes
@@ -68,15 +90,15 @@ func (t StatType) String() string { return statTypeNames[t] }
 type StatArray [NumStatTypes]Stat
 
 // Increase adds to the figure of a pool and to that of all pools.
-func (a *StatArray) Increase(pool StatType, amount int64) {
+func (a *StatArray) Increase(kind PoolKind, amount int64) {
 	a[Aggregate].Increase(amount)
-	a[pool].Increase(amount)
+	a[kind.StatType()].Increase(amount)
 }
 
 // Decrease takes from the figure of a pool and from that of all pools.
-func (a *StatArray) Decrease(pool StatType, amount int64) {
+func (a *StatArray) Decrease(kind PoolKind, amount int64) {
 	a[Aggregate].Decrease(amount)
-	a[pool].Decrease(amount)
+	a[kind.StatType()].Decrease(amount)
 }
 
 // DeviceStats are a device's figures. Counts are numbers of things, the names

@@ -48,14 +48,14 @@ func TestStatArrayEquations(t *testing.T) {
 		var a spec.StatArray
 		var peak int64
 		steps := rapid.SliceOf(rapid.Int64Range(-1000, 1000)).Draw(t, "amounts")
-		pools := rapid.SliceOfN(rapid.SampledFrom([]spec.StatType{spec.SmallPool, spec.LargePool}), len(steps), len(steps)).Draw(t, "pools")
+		pools := rapid.SliceOfN(rapid.SampledFrom([]spec.PoolKind{spec.SmallPool, spec.LargePool}), len(steps), len(steps)).Draw(t, "pools")
 		for i, amount := range steps {
 			if amount >= 0 {
 				a.Increase(pools[i], amount)
 			} else {
 				a.Decrease(pools[i], -amount)
 			}
-			all, small, large := a[spec.Aggregate], a[spec.SmallPool], a[spec.LargePool]
+			all, small, large := a[spec.Aggregate], a[spec.StatSmallPool], a[spec.StatLargePool]
 			peak = max(peak, small.Current+large.Current)
 			want := spec.Stat{
 				Current:   small.Current + large.Current,
@@ -74,7 +74,7 @@ func TestStatArrayEquations(t *testing.T) {
 }
 
 func TestStatTypeString(t *testing.T) {
-	got := []string{spec.Aggregate.String(), spec.SmallPool.String(), spec.LargePool.String()}
+	got := []string{spec.Aggregate.String(), spec.StatSmallPool.String(), spec.StatLargePool.String()}
 	if diff := cmp.Diff([]string{"all", "small_pool", "large_pool"}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -125,14 +125,14 @@ func TestStatsEach(t *testing.T) {
 	m := stats.Map()
 	for key, want := range map[string]int64{
 		"allocation.all.current":              stats.Allocation[spec.Aggregate].Current,
-		"segment.small_pool.peak":             stats.Segment[spec.SmallPool].Peak,
-		"active.large_pool.allocated":         stats.Active[spec.LargePool].Allocated,
+		"segment.small_pool.peak":             stats.Segment[spec.StatSmallPool].Peak,
+		"active.large_pool.allocated":         stats.Active[spec.StatLargePool].Allocated,
 		"inactive_split.all.freed":            stats.InactiveSplit[spec.Aggregate].Freed,
 		"allocated_bytes.all.current":         stats.AllocatedBytes[spec.Aggregate].Current,
 		"reserved_bytes.all.peak":             stats.ReservedBytes[spec.Aggregate].Peak,
-		"active_bytes.small_pool.current":     stats.ActiveBytes[spec.SmallPool].Current,
+		"active_bytes.small_pool.current":     stats.ActiveBytes[spec.StatSmallPool].Current,
 		"inactive_split_bytes.all.current":    stats.InactiveSplitBytes[spec.Aggregate].Current,
-		"requested_bytes.large_pool.freed":    stats.RequestedBytes[spec.LargePool].Freed,
+		"requested_bytes.large_pool.freed":    stats.RequestedBytes[spec.StatLargePool].Freed,
 		"oversize_allocations.current":        stats.OversizeAllocations.Current,
 		"oversize_segments.peak":              stats.OversizeSegments.Peak,
 		"num_alloc_retries":                   stats.NumAllocRetries,

@@ -63,7 +63,7 @@ func NewLibrary(d Device, env Environment) (*Library, error) {
 	if l.log, err = newLog(env.Trace, d, env.Settings); err != nil {
 		return nil, err
 	}
-	l.allocator.OnTrace(func(e spec.TraceEntry) { l.log.happened(e.Event) })
+	l.allocator.OnTrace(func(e spec.HistoryEntry) { l.log.happened(e.TraceEntry) })
 	return l, nil
 }
 

@@ -48,7 +48,7 @@ type opLog struct {
 
 	op       *trace.Op // under way
 	silent   bool      // it is not to be written
-	observed []spec.Event
+	observed []spec.TraceEntry
 	diverted spec.Thread // where the request went
 	begun    spec.Thread // redirections so far
 }
@@ -78,13 +78,13 @@ func newLog(path string, d Device, settings string) (*opLog, error) {
 func (l *opLog) write(op *trace.Op, perform func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.op, l.silent, l.observed, l.diverted = op, false, []spec.Event{}, 0
+	l.op, l.silent, l.observed, l.diverted = op, false, []spec.TraceEntry{}, 0
 	err := perform()
 	op.Thread = l.diverted
 	if op.Kind == trace.OpRecordStream {
 		l.shared = true
 	}
-	op.Expect.Events, op.Expect.Error = l.observed, trace.ErrorName(err)
+	op.Expect.Entries, op.Expect.Error = l.observed, trace.ErrorName(err)
 	if l.shared {
 		op.Expect = trace.Expectation{Error: op.Expect.Error}
 	}
@@ -100,7 +100,7 @@ func (l *opLog) write(op *trace.Op, perform func() error) error {
 }
 
 // happened hears of what the allocator does, during an operation.
-func (l *opLog) happened(e spec.Event) {
+func (l *opLog) happened(e spec.TraceEntry) {
 	if l.op != nil {
 		l.observed = append(l.observed, e)
 	}
@@ -188,8 +188,8 @@ func (l *opLog) assemble(ops *gob.Decoder) error {
 		if err := ops.Decode(&op); err != nil {
 			return err
 		}
-		if i < l.told && op.Expect.Events == nil {
-			op.Expect.Events = []spec.Event{} // gob does not tell nothing from no slice
+		if i < l.told && op.Expect.Entries == nil {
+			op.Expect.Entries = []spec.TraceEntry{} // gob does not tell nothing from no slice
 		}
 		if err := tr.Write(&op); err != nil {
 			return err

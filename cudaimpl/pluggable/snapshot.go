@@ -50,7 +50,7 @@ func segmentOf(g *spec.Segment) snapshotSegment {
 		Stream: uint64(g.Stream), Type: "small", Pool: [2]uint64{g.Pool.Capture, g.Pool.User},
 		Expandable: g.Expandable, Blocks: []snapshotBlock{},
 	}
-	if g.Large {
+	if g.PoolKind == spec.LargePool {
 		s.Type = "large"
 	}
 	for _, b := range g.Blocks {

@@ -42,7 +42,7 @@ func (c *Checkpoints) Next(s *model.State, yield func(label int, next *model.Sta
 		if useCount(s, id) <= 0 {
 			continue
 		}
-		if next, r := s.Checkpoint(id); r.Err == nil && len(s.Redirections) == 0 {
+		if next, r := s.Checkpoint(id); r.Err == nil && len(s.Routings) == 0 {
 			yield(c.checkpoint.label(i), &next)
 		}
 		if next, r := s.SetCheckpointPoolState(id); r.Err == nil {
@@ -80,7 +80,7 @@ func (c *Checkpoints) Text(to []byte, s *model.State) []byte {
 	return w.finish(to)
 }
 
-func (w *writer) noted(blocks []model.NotedBlock) {
+func (w *writer) noted(blocks []model.SavedBlock) {
 	w.Set(len(blocks), func(i int) {
 		w.field("[addr", units(blocks[i].Memory.Ptr))
 		w.Raw(",allocated|->")

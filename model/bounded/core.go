@@ -39,7 +39,7 @@ func (c *Core) Initial() []*model.State { return []*model.State{c.initial()} }
 func (c *Core) Next(s *model.State, yield func(label int, next *model.State)) {
 	for i, stream := range c.Streams {
 		for j, size := range c.Sizes {
-			next, _ := s.Malloc(stream, size, model.Given{From: Origin})
+			next, _ := s.Malloc(stream, size, model.DriverResults{From: Origin})
 			yield(c.malloc.label(i, j), &next)
 		}
 	}
@@ -89,7 +89,7 @@ func launchAndFree(s *model.State, b *model.Block) model.State {
 func (c *Core) use(s *model.State, g *model.Segment, b *model.Block, stream spec.Stream) (model.State, bool) {
 	id := onDevice(stream)
 	noted, _ := isCaptured(s, b, id)
-	again := len(s.Redirections) > 0 && !noted && slices.Contains(b.Uses, id)
+	again := len(s.Routings) > 0 && !noted && slices.Contains(b.Uses, id)
 	if stream == g.Stream || again && !c.notesTwice {
 		return *s, false
 	}

@@ -98,7 +98,7 @@ func sizesAndAlignment(s *model.State) bool {
 		switch {
 		case g.Expandable:
 			fits = g.Size%g.Page == 0
-		case !g.Large:
+		case g.PoolKind == spec.SmallPool:
 			fits = g.Size == c.SmallBuffer
 		}
 		if !fits {
@@ -116,7 +116,7 @@ func requestsFit(s *model.State) bool {
 		switch {
 		case isFree(b):
 			return true
-		case g.Large:
+		case g.PoolKind == spec.LargePool:
 			return b.Requested <= b.Size && b.Size > s.Geometry.SmallSize
 		}
 		return b.Size <= s.Geometry.SmallSize && b.Size == model.Round(b.Requested, s.Config, s.Geometry)

@@ -21,7 +21,7 @@ func (c *Core) Key(to []byte, s *model.State) []byte {
 }
 
 func segmentKey(to []byte, g *model.Segment) []byte {
-	to = append(to, byte(units(g.Address)), byte(g.Stream), byte(poolNumber(g.Pool)), flag(g.Large), byte(len(g.Blocks)))
+	to = append(to, byte(units(g.Address)), byte(g.Stream), byte(poolNumber(g.Pool)), byte(g.PoolKind), byte(len(g.Blocks)))
 	for _, b := range g.Blocks {
 		requested := byte(b.Requested)
 		if b.State == spec.Inactive {

@@ -47,9 +47,9 @@ func (p *Pools) Next(s *model.State, yield func(label int, next *model.State)) {
 	p.Core.Next(s, yield)
 	for i, number := range p.ids {
 		id := PoolID(number)
-		count, redirected := useCount(s, id), slices.ContainsFunc(s.Redirections, func(r model.Redirection) bool { return r.Pool == id })
+		count, redirected := useCount(s, id), slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Pool == id })
 		for j, stream := range p.Streams {
-			taken := slices.ContainsFunc(s.Redirections, func(r model.Redirection) bool { return r.Stream == stream })
+			taken := slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Stream == stream })
 			if count != 0 && count < p.maxUses && !redirected && !taken {
 				next, _ := s.BeginAllocateToPool(id, stream)
 				p.mark(&next)
@@ -69,7 +69,7 @@ func (p *Pools) Next(s *model.State, yield func(label int, next *model.State)) {
 // mark marks the pools that are to be.
 func (p *Pools) mark(s *model.State) {
 	for i := range s.Pools {
-		s.Pools[i].OnOOM = slices.Contains(p.overflow, uint64(poolNumber(s.Pools[i].ID)))
+		s.Pools[i].UseOnOOM = slices.Contains(p.overflow, uint64(poolNumber(s.Pools[i].ID)))
 	}
 }
 
@@ -91,8 +91,8 @@ func (p *Pools) Key(to []byte, s *model.State) []byte {
 	for _, q := range s.Pools {
 		to = append(to, byte(poolNumber(q.ID)), byte(q.UseCount))
 	}
-	to = append(to, byte(len(s.Redirections)))
-	for _, r := range s.Redirections {
+	to = append(to, byte(len(s.Routings)))
+	for _, r := range s.Routings {
 		to = append(to, byte(poolNumber(r.Pool)), byte(r.Stream))
 	}
 	for _, u := range s.CaptureUses {
@@ -119,9 +119,9 @@ func (w *writer) poolVariables() {
 		})
 	})
 	w.variable("redirections", func() {
-		w.Sequence(len(s.Redirections), func(i int) {
-			w.field("[pool", poolNumber(s.Redirections[i].Pool))
-			w.field(",stream", int(s.Redirections[i].Stream))
+		w.Sequence(len(s.Routings), func(i int) {
+			w.field("[pool", poolNumber(s.Routings[i].Pool))
+			w.field(",stream", int(s.Routings[i].Stream))
 			w.Raw("]")
 		})
 	})
@@ -172,14 +172,14 @@ func poolsOwnTheirBlocks(s *model.State) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(s.Redirections, func(r model.Redirection) bool { return useCount(s, r.Pool) <= 0 })
+	return !slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return useCount(s, r.Pool) <= 0 })
 }
 
 // capturedMemoryIsKept: a pool's memory stays its own while it is used.
 func capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
 	for _, g := range from.Segments {
 		kept := slices.ContainsFunc(to.Segments, func(h model.Segment) bool {
-			return g.Address == h.Address && g.Size == h.Size && g.Pool == h.Pool && g.Stream == h.Stream && g.Large == h.Large
+			return g.Address == h.Address && g.Size == h.Size && g.Pool == h.Pool && g.Stream == h.Stream && g.PoolKind == h.PoolKind
 		})
 		if !kept && useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0 {
 			return false

@@ -13,7 +13,7 @@ import (
 
 // fails reports whether a malloc would be out of memory.
 func fails(s *model.State, stream spec.Stream, bytes uint64) bool {
-	_, r := s.Malloc(stream, bytes, model.Given{From: Origin})
+	_, r := s.Malloc(stream, bytes, model.DriverResults{From: Origin})
 	return errors.Is(r.Err, spec.ErrOutOfMemory)
 }
 
@@ -67,7 +67,7 @@ func (c *Core) anyBlockIsGood(s *model.State) bool {
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
 		size := model.Round(bytes, s.Config, s.Geometry)
 		return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
-			candidate := isFree(b) && g.Stream == stream && g.Large == (size > s.Geometry.SmallSize)
+			candidate := isFree(b) && g.Stream == stream && g.PoolKind == s.Geometry.PoolKind(size)
 			return !candidate || b.Size < size
 		})
 	})

@@ -169,7 +169,7 @@ func (w *writer) segments() {
 	w.Set(len(w.state.Segments), func(i int) {
 		g := &w.state.Segments[i]
 		w.field("[addr", units(g.Address))
-		if g.Large {
+		if g.PoolKind == spec.LargePool {
 			w.Raw(`,kind|->"large"`)
 		} else {
 			w.Raw(`,kind|->"small"`)

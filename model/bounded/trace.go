@@ -137,7 +137,7 @@ func (t *tracer) add(to *model.State, op trace.Op) {
 
 func (t *tracer) malloc(from, to *model.State, arguments []int) {
 	stream, bytes := spec.Stream(arguments[0]), uint64(arguments[1])
-	_, result := from.Malloc(stream, bytes, model.Given{From: Origin})
+	_, result := from.Malloc(stream, bytes, model.DriverResults{From: Origin})
 	op := trace.Op{Kind: trace.OpMalloc, ID: t.made, Stream: arguments[0], Size: bytes}
 	op.Expect.Error = trace.ErrorName(result.Err)
 	if result.Err == nil {

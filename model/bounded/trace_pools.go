@@ -43,7 +43,7 @@ func (t *tracer) poolStep(from, to *model.State, name string, arguments []int) b
 // a use, too; that one ends again.
 func (t *tracer) begin(from, to *model.State, number, stream int) {
 	id := PoolID(uint64(number))
-	marked := slices.ContainsFunc(to.Pools, func(p model.Pool) bool { return p.ID == id && p.OnOOM })
+	marked := slices.ContainsFunc(to.Pools, func(p model.Pool) bool { return p.ID == id && p.UseOnOOM })
 	isNew := marked && useCount(from, id) < 0
 	if isNew {
 		t.ops = append(t.ops, trace.Op{Kind: trace.OpPoolCreate, Pool: id, UseOnOOM: true})

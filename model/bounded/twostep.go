@@ -42,7 +42,7 @@ func (t *TwoStep) Initial() []*model.State {
 // Next implements explore.Specification. There is no malloc in one step.
 func (t *TwoStep) Next(s *model.State, yield func(label int, next *model.State)) {
 	t.Core.rest(s, yield)
-	given := model.Given{From: Origin}
+	given := model.DriverResults{From: Origin}
 	for i, thread := range t.threads {
 		at := slices.IndexFunc(s.Calls, func(c model.Call) bool { return c.ID == int(thread) })
 		if at >= 0 {

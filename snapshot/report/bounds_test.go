@@ -102,7 +102,7 @@ func TestPageOfLongHistory(t *testing.T) {
 	none := &snapshot.Context{}
 	add := func(action spec.Action, addr spec.Ptr, size uint64) {
 		f.Traces[0] = append(f.Traces[0], snapshot.Entry{
-			Event: spec.Event{Action: action, Addr: addr, Size: size}, TimeUS: int64(1 + len(f.Traces[0])), Context: none,
+			TraceEntry: spec.TraceEntry{Action: action, Addr: addr, Size: size}, TimeUS: int64(1 + len(f.Traces[0])), Context: none,
 		})
 	}
 	add(spec.ActionSegmentAlloc, 1<<40, 20<<20)
@@ -112,7 +112,7 @@ func TestPageOfLongHistory(t *testing.T) {
 		add(spec.ActionFreeRequested, 1<<40, size)
 		add(spec.ActionFreeCompleted, 1<<40, size)
 	}
-	f.Segments = []spec.Segment{{Address: 1 << 40, TotalSize: 20 << 20, Large: true, Blocks: []spec.Block{{Address: 1 << 40, Size: 20 << 20}}}}
+	f.Segments = []spec.Segment{{Address: 1 << 40, TotalSize: 20 << 20, PoolKind: spec.LargePool, Blocks: []spec.Block{{Address: 1 << 40, Size: 20 << 20}}}}
 	var size counter
 	if err := Write(io.Writer(&size), build(t, f)); err != nil {
 		t.Fatal(err)

@@ -90,7 +90,7 @@ func (b *builder) curve() {
 		e := &b.trace[i]
 		p.add(i, e)
 		d.Curve.add(i, b.micros(i), p)
-		d.Curve.mark(&e.Event)
+		d.Curve.mark(&e.TraceEntry)
 		b.count(i, e)
 		if p.allocated > d.Facts.PeakAllocated {
 			d.Facts.PeakAllocated, b.peak = p.allocated, i

@@ -47,7 +47,7 @@ func (c *Curve) add(entry int, micros int64, p *picture) {
 }
 
 // mark notes what stands out in the bucket that was added to last.
-func (c *Curve) mark(e *spec.Event) {
+func (c *Curve) mark(e *spec.TraceEntry) {
 	last := len(c.Failed) - 1
 	switch e.Action {
 	case spec.ActionOOM:

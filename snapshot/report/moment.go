@@ -73,13 +73,13 @@ func (p *picture) segments(dev spec.Device) []spec.Segment {
 	p.held.Scan(func(at spec.Ptr, h held) bool {
 		if last := len(segments) - 1; last >= 0 && h.expandable {
 			s := &segments[last]
-			if s.Expandable && s.Address+spec.Ptr(s.TotalSize) == at && s.Stream == h.stream && s.Large == h.large {
+			if s.Expandable && s.Address+spec.Ptr(s.TotalSize) == at && s.Stream == h.stream && s.PoolKind == h.kind {
 				s.TotalSize += h.bytes
 				return true
 			}
 		}
 		segments = append(segments, spec.Segment{
-			Device: dev, Address: at, TotalSize: h.bytes, Stream: h.stream, Pool: h.pool, Large: h.large, Expandable: h.expandable,
+			Device: dev, Address: at, TotalSize: h.bytes, Stream: h.stream, Pool: h.pool, PoolKind: h.kind, Expandable: h.expandable,
 		})
 		return true
 	})
@@ -151,7 +151,7 @@ func largest(segments []spec.Segment) (kept []spec.Segment, left int) {
 
 func (b *builder) segment(from *spec.Segment, p *picture, tooSmall uint64) Segment {
 	s := Segment{
-		Address: from.Address.String(), Size: from.TotalSize, Large: from.Large, Expandable: from.Expandable,
+		Address: from.Address.String(), Size: from.TotalSize, Large: from.PoolKind == spec.LargePool, Expandable: from.Expandable,
 		Blocks: []Block{}, Keepers: []Keeper{},
 	}
 	if !from.Pool.IsDefault() {

@@ -28,7 +28,7 @@ type held struct {
 	bytes      uint64
 	stream     spec.Stream
 	pool       spec.PoolID
-	large      bool
+	kind       spec.PoolKind
 	expandable bool
 }
 
@@ -45,7 +45,7 @@ func newPicture(segments []spec.Segment, config spec.Config) *picture {
 	p := &picture{config: config}
 	for i := range segments {
 		s := &segments[i]
-		p.hold(s.Address, held{s.TotalSize, s.Stream, s.Pool, s.Large, s.Expandable})
+		p.hold(s.Address, held{s.TotalSize, s.Stream, s.Pool, s.PoolKind, s.Expandable})
 		for _, b := range s.Blocks {
 			if b.State == spec.Inactive {
 				continue
@@ -77,7 +77,7 @@ func (p *picture) add(entry int, e *snapshot.Entry) {
 		p.blocks.Delete(e.Addr)
 	case spec.ActionSegmentAlloc, spec.ActionSegmentMap:
 		p.hold(e.Addr, held{
-			e.Size, e.Stream, e.Context.Pool, e.Size > spec.DefaultGeometry().SmallBuffer, e.Action == spec.ActionSegmentMap,
+			e.Size, e.Stream, e.Context.Pool, e.SegmentKind(), e.Action == spec.ActionSegmentMap,
 		})
 	case spec.ActionSegmentFree, spec.ActionSegmentUnmap:
 		p.giveBack(e.Addr, e.Size)
@@ -101,10 +101,10 @@ func (p *picture) giveBack(at spec.Ptr, bytes uint64) {
 		p.held.Delete(start)
 		p.reserved -= h.bytes
 		if before := uint64(at - start); before > 0 {
-			p.hold(start, held{before, h.stream, h.pool, h.large, h.expandable})
+			p.hold(start, held{before, h.stream, h.pool, h.kind, h.expandable})
 		}
 		if behind := uint64(start + spec.Ptr(h.bytes) - stop); behind > 0 {
-			p.hold(stop, held{behind, h.stream, h.pool, h.large, h.expandable})
+			p.hold(stop, held{behind, h.stream, h.pool, h.kind, h.expandable})
 		}
 		at = stop
 	}
@@ -124,7 +124,7 @@ func (p *picture) blockSize(e *snapshot.Entry) uint64 {
 	g := spec.DefaultGeometry()
 	size := model.Round(max(e.Size, 1), p.config, g)
 	start, h, found := p.around(e.Addr)
-	if !found || h.expandable || !h.large {
+	if !found || h.expandable || h.kind == spec.SmallPool {
 		return size
 	}
 	next := start + spec.Ptr(h.bytes)

@@ -38,7 +38,7 @@ func TestPictureArrives(t *testing.T) {
 func inLines(segments []spec.Segment) []string {
 	var lines []string
 	for _, s := range segments {
-		lines = append(lines, fmt.Sprintf("%v %d stream %v large %v expandable %v", s.Address, s.TotalSize, s.Stream, s.Large, s.Expandable))
+		lines = append(lines, fmt.Sprintf("%v %d stream %v large %v expandable %v", s.Address, s.TotalSize, s.Stream, s.PoolKind, s.Expandable))
 		for _, b := range s.Blocks {
 			requested := b.RequestedSize
 			if b.State == spec.Inactive {
@@ -71,7 +71,7 @@ func TestGiveBack(t *testing.T) {
 			none := &snapshot.Context{}
 			p := newPicture(nil, spec.DefaultConfig(spec.DefaultGeometry()))
 			step := func(action spec.Action, at, size uint64) {
-				p.add(0, &snapshot.Entry{Event: spec.Event{Action: action, Addr: spec.Ptr(base + at*page), Size: size * page}, Context: none})
+				p.add(0, &snapshot.Entry{TraceEntry: spec.TraceEntry{Action: action, Addr: spec.Ptr(base + at*page), Size: size * page}, Context: none})
 			}
 			step(spec.ActionSegmentMap, 0, 3)
 			step(spec.ActionSegmentMap, 3, 3)

@@ -84,5 +84,5 @@ func sameOutcome(a, b *Outcome) bool {
 	if (a.First == nil) != (b.First == nil) || a.First != nil && a.First.Request != b.First.Request {
 		return false
 	}
-	return a.Figures == b.Figures
+	return a.Statistics == b.Statistics
 }

@@ -78,7 +78,7 @@ var repeated = []trace.OpKind{
 }
 
 func (r *traceRebuilder) operation(op *trace.Op) error {
-	if op.Expect.Events == nil && (op.Kind == trace.OpMalloc || op.Kind == trace.OpFree) {
+	if op.Expect.Entries == nil && (op.Kind == trace.OpMalloc || op.Kind == trace.OpFree) {
 		return &HistoryError{fmt.Sprintf("line %d: the trace does not say what the allocator did", op.Line)}
 	}
 	first := int32(len(r.trace))
@@ -110,8 +110,8 @@ func (r *traceRebuilder) add(q Request) { r.Requests = append(r.Requests, q) }
 // events puts what the allocator did in an operation into one list, as a snapshot has
 // it, and sees what came back before it.
 func (r *traceRebuilder) events(op *trace.Op) {
-	for _, e := range op.Expect.Events {
-		r.trace = append(r.trace, snapshot.Entry{Event: e, Context: noContext})
+	for _, e := range op.Expect.Entries {
+		r.trace = append(r.trace, snapshot.Entry{TraceEntry: e, Context: noContext})
 		if at, waits := r.waiting[e.Addr]; waits && e.Action == spec.ActionFreeCompleted {
 			r.Requests[at].Until = int32(len(r.Requests))
 			delete(r.waiting, e.Addr)
@@ -152,7 +152,7 @@ func (r *traceRebuilder) free(op *trace.Op, first int32) {
 		return // what failed
 	}
 	q := Request{Kind: Free, ID: id, Entry: first}
-	for _, e := range op.Expect.Events {
+	for _, e := range op.Expect.Entries {
 		switch e.Action {
 		case spec.ActionFreeRequested:
 			q.Held = true

@@ -22,7 +22,7 @@ func nonsense(t *rapid.T) *snapshot.File {
 	for range rapid.IntRange(0, 5).Draw(t, "segments") {
 		s := spec.Segment{
 			Address: spec.Ptr(address.Draw(t, "address") * granule), Stream: stream.Draw(t, "stream"), Pool: pool.Draw(t, "pool"),
-			Large: rapid.Bool().Draw(t, "large"), Expandable: rapid.Bool().Draw(t, "expandable"),
+			PoolKind: rapid.SampledFrom([]spec.PoolKind{spec.SmallPool, spec.LargePool}).Draw(t, "kind"), Expandable: rapid.Bool().Draw(t, "expandable"),
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "blocks") {
 			b := spec.Block{
@@ -36,7 +36,7 @@ func nonsense(t *rapid.T) *snapshot.File {
 	}
 	for range rapid.IntRange(1, 60).Draw(t, "entries") {
 		f.Traces[0] = append(f.Traces[0], snapshot.Entry{
-			Event: spec.Event{
+			TraceEntry: spec.TraceEntry{
 				Action: spec.Action(rapid.IntRange(0, 8).Draw(t, "action")),
 				Addr:   spec.Ptr(address.Draw(t, "address") * granule), Size: granule * size.Draw(t, "size"), Stream: stream.Draw(t, "stream"),
 			},

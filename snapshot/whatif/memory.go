@@ -14,7 +14,7 @@ type heldRange struct {
 	spec.Range
 	stream     spec.Stream
 	pool       spec.PoolID
-	large      bool
+	kind       spec.PoolKind
 	expandable bool
 	poolKnown  bool
 }
@@ -56,7 +56,7 @@ func (m *heldMemory) join(i int) {
 		return
 	}
 	a, b := &(*m)[i], (*m)[i+1]
-	if a.expandable && b.expandable && a.stream == b.stream && a.large == b.large && a.pool == b.pool && a.End() == b.Ptr {
+	if a.expandable && b.expandable && a.stream == b.stream && a.kind == b.kind && a.pool == b.pool && a.End() == b.Ptr {
 		a.Bytes += b.Bytes
 		*m = slices.Delete(*m, i+1, i+2)
 	}
@@ -89,7 +89,7 @@ func memoryAtEnd(segments []spec.Segment, dev spec.Device) heldMemory {
 		if s := &segments[i]; s.Device == dev {
 			m.add(heldRange{
 				Range: spec.Range{Ptr: s.Address, Bytes: s.TotalSize}, stream: s.Stream,
-				pool: s.Pool, large: s.Large, expandable: s.Expandable, poolKnown: true,
+				pool: s.Pool, kind: s.PoolKind, expandable: s.Expandable, poolKnown: true,
 			})
 		}
 	}

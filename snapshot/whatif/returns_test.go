@@ -48,7 +48,7 @@ func TestReturns(t *testing.T) {
 	} {
 		var trace []snapshot.Entry
 		for _, e := range c.trace {
-			trace = append(trace, snapshot.Entry{Event: spec.Event{Action: e.action, Size: e.mib * spec.MiB, Addr: spec.Ptr(e.free * spec.MiB)}})
+			trace = append(trace, snapshot.Entry{TraceEntry: spec.TraceEntry{Action: e.action, Size: e.mib * spec.MiB, Addr: spec.Ptr(e.free * spec.MiB)}})
 		}
 		got := findReturns(trace, nil, c.config)
 		var emptied []int

@@ -101,7 +101,7 @@ func (s *state) noteNext(p spec.Ptr) {
 func returnedRange(e *snapshot.Entry) heldRange {
 	return heldRange{
 		Range: spec.Range{Ptr: e.Addr, Bytes: e.Size}, stream: e.Stream,
-		large:      e.Size > spec.DefaultGeometry().SmallBuffer,
+		kind:       e.SegmentKind(),
 		expandable: e.Action == spec.ActionSegmentUnmap,
 		pool:       e.Context.Pool, poolKnown: e.Context.PoolKnown,
 	}
@@ -126,7 +126,7 @@ func (s *state) segments(dev spec.Device, cfg spec.Config) []spec.Segment {
 		end, _ := slices.BinarySearch(byAddress, r.End())
 		segment := spec.Segment{
 			Device: dev, Address: r.Ptr, TotalSize: r.Bytes, Stream: r.stream,
-			Pool: r.pool, Large: r.large, Expandable: r.expandable,
+			Pool: r.pool, PoolKind: r.kind, Expandable: r.expandable,
 		}
 		for _, b := range s.blocks(r, byAddress[first:end], cfg) {
 			if b.State != spec.Inactive {
@@ -178,7 +178,7 @@ func (o *outstanding) blockSize(p spec.Ptr, r *heldRange, room uint64, cfg spec.
 	}
 	g := spec.DefaultGeometry()
 	size := model.Round(max(o.requested, 1), cfg, g)
-	if size >= room || !r.large || r.expandable {
+	if size >= room || r.kind == spec.SmallPool || r.expandable {
 		return min(size, room)
 	}
 	if o.next > p && o.next < p+spec.Ptr(room) {

@@ -21,7 +21,7 @@ type Setup struct {
 }
 
 // Figures are those that torch.cuda.memory_stats has, sizes in bytes.
-type Figures struct {
+type Statistics struct {
 	PeakReserved  uint64
 	PeakAllocated uint64
 	Retries       int64
@@ -33,11 +33,11 @@ type Figures struct {
 // Outcome is what came of a run.
 type Outcome struct {
 	// Figures are those after the first request that failed, or at the end.
-	Figures
+	Statistics
 	First *Failure // nil if none failed
 	// Beyond are the figures at the end, if the program goes on without the memory
 	// that it did not get.
-	Beyond Figures
+	Beyond Statistics
 }
 
 // Failure is a request that got no memory, with the state of the allocator at that
@@ -82,7 +82,7 @@ func Run(h *History, s Setup) (Outcome, error) {
 	end, err := r.figures()
 	r.out.Beyond = end
 	if r.out.First == nil {
-		r.out.Figures = end
+		r.out.Statistics = end
 	}
 	return r.out, err
 }
@@ -147,7 +147,7 @@ func (r *runner) failed(q *Request, err error) error {
 		Request: int(r.driver.now), Number: r.mallocs, Bytes: q.Bytes,
 		Reserved: failure.Allocated + failure.Unallocated, Allocated: failure.Allocated, LargestFree: largest,
 	}
-	r.out.Figures, err = r.figures()
+	r.out.Statistics, err = r.figures()
 	return err
 }
 
@@ -182,9 +182,9 @@ func (r *runner) chain(deadline int32) spec.Stream {
 	return spec.Stream(firstChain + len(r.chains) - 1)
 }
 
-func (r *runner) figures() (Figures, error) {
+func (r *runner) figures() (Statistics, error) {
 	s, err := r.alloc.Stats(0)
-	return Figures{
+	return Statistics{
 		PeakReserved:  uint64(s.ReservedBytes[spec.Aggregate].Peak),
 		PeakAllocated: uint64(s.AllocatedBytes[spec.Aggregate].Peak),
 		Retries:       s.NumAllocRetries,

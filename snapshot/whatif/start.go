@@ -94,7 +94,7 @@ func (r *runner) layOut() error {
 	var free []spec.Ptr
 	for i := range r.Start {
 		s := &r.Start[i]
-		if s.Large {
+		if s.PoolKind == spec.LargePool {
 			whole, err := r.allocate(r.poolNumber(s.Pool), spec.Request{Stream: s.Stream, Bytes: s.TotalSize})
 			if err := errors.Join(err, r.alloc.Free(whole)); err != nil {
 				return err
@@ -124,7 +124,7 @@ func (r *runner) layOut() error {
 // pieces, since a small pool serves no larger ones.
 func (r *runner) layOutBlock(s *spec.Segment, b spec.Block) ([]spec.Ptr, error) {
 	most := b.Size
-	if !s.Large {
+	if s.PoolKind == spec.SmallPool {
 		most = spec.DefaultGeometry().SmallSize
 	}
 	var made []spec.Ptr

@@ -31,8 +31,8 @@ type truth struct {
 	Steps         int    `json:"steps_done"`
 }
 
-func (t *truth) figures() whatif.Figures {
-	return whatif.Figures{
+func (t *truth) figures() whatif.Statistics {
+	return whatif.Statistics{
 		PeakReserved: t.PeakReserved, PeakAllocated: t.PeakAllocated, Retries: t.Retries,
 		DeviceAllocs: t.DeviceAllocs, DeviceFrees: t.DeviceFrees, OOMs: t.OOMs,
 	}
@@ -134,7 +134,7 @@ func TestPredictions(t *testing.T) {
 				t.Errorf("%d bytes were held, outside of %v", run.PeakReserved, row.Range)
 			}
 			if row.Exact() {
-				if diff := cmp.Diff(run.figures(), row.Figures); diff != "" {
+				if diff := cmp.Diff(run.figures(), row.Statistics); diff != "" {
 					t.Errorf("the figures: %s", diff)
 				}
 			}
@@ -219,8 +219,8 @@ func TestRecordedRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if row := study.Rows[0]; !row.Exact() || row.Figures != run.figures() {
-			t.Errorf("%s: doubts %v, figures %+v, not %+v", name, row.Doubts, row.Figures, run.figures())
+		if row := study.Rows[0]; !row.Exact() || row.Statistics != run.figures() {
+			t.Errorf("%s: doubts %v, figures %+v, not %+v", name, row.Doubts, row.Statistics, run.figures())
 		}
 	}
 }

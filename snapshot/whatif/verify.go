@@ -31,7 +31,7 @@ type verifier struct {
 type rangeKey struct {
 	stream spec.Stream
 	pool   uint8
-	large  bool
+	kind   spec.PoolKind
 	region spec.Ptr
 }
 
@@ -78,7 +78,7 @@ func (v *verifier) placed(h *History, q *Request, p spec.Ptr) {
 	recorded := h.trace[q.Entry].Addr
 	if h.Config.ExpandableSegments {
 		g := spec.DefaultGeometry()
-		key := rangeKey{q.Stream, q.Pool, model.Round(q.Bytes, h.Config, g) > g.SmallSize, recorded / regionBytes}
+		key := rangeKey{q.Stream, q.Pool, g.PoolKind(model.Round(q.Bytes, h.Config, g)), recorded / regionBytes}
 		if _, seen := v.ranges[key]; !seen {
 			v.ranges[key] = recorded - p
 		}

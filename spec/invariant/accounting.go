@@ -2,7 +2,7 @@ package invariant
 
 import "gaugeblock/spec"
 
-// blockCount is a recount of what the statistics say about one half of the pools:
+// blockCount is a recount of what the statistics say about the pools of one kind:
 // the right-hand sides of the equations in stats.go.
 type blockCount struct {
 	allocated     int64
@@ -25,9 +25,9 @@ func (c *blockCount) figures() [9]int64 {
 	}
 }
 
-// half is the count of the small or the large pools.
-func (w *blockWalk) half(large bool) *blockCount {
-	if large {
+// ofKind is the count of the small or the large pools.
+func (w *blockWalk) ofKind(kind spec.PoolKind) *blockCount {
+	if kind == spec.LargePool {
 		return &w.large
 	}
 	return &w.small
@@ -36,7 +36,7 @@ func (w *blockWalk) half(large bool) *blockCount {
 // count adds a block. Segments and the bytes held from the driver are added where
 // a segment ends.
 func (w *blockWalk) count(b *spec.BlockView, free, mapped bool) {
-	c := w.half(b.Large)
+	c := w.ofKind(b.PoolKind)
 	size := int64(b.Size)
 	if b.Allocated {
 		c.allocated++
@@ -61,9 +61,9 @@ func (w *blockWalk) compare(stats *spec.DeviceStats) {
 	small, large := w.small.figures(), w.large.figures()
 	for i, figure := range stats.Arrays() {
 		counted := [spec.NumStatTypes]int64{
-			spec.Aggregate: small[i] + large[i],
-			spec.SmallPool: small[i],
-			spec.LargePool: large[i],
+			spec.Aggregate:     small[i] + large[i],
+			spec.StatSmallPool: small[i],
+			spec.StatLargePool: large[i],
 		}
 		for t, n := range counted {
 			if current := figure.Array[t].Current; current != n {

@@ -98,7 +98,7 @@ var tilingBreaches = []breach{
 		inView(largeRestBlock, func(b *spec.BlockView) { b.Pool = mempool }),
 		[]string{"block 0x10600000 (14680064 bytes) is of the large pool (0, 1) in a segment of the large pool (0, 0)"}},
 	{"BlocksTileSegments", "another half", inspectorOnly,
-		inView(largeRestBlock, func(b *spec.BlockView) { b.Large = false }),
+		inView(largeRestBlock, func(b *spec.BlockView) { b.PoolKind = spec.SmallPool }),
 		[]string{"block 0x10600000 (14680064 bytes) is of the small pool (0, 0) in a segment of the large pool (0, 0)"}},
 	{"BlocksTileSegments", "half expandable", inspectorOnly,
 		inView(largeRestBlock, func(b *spec.BlockView) { b.Expandable = true }),
@@ -130,10 +130,10 @@ var tilingBreaches = []breach{
 		},
 		[]string{"segment 0x200000 (2097152 bytes, device 0) is listed behind segment 0x10000000 of device 0: not by device and address"}},
 	{"LiveBlocksDisjoint", "two allocations", invariant.FromHistory,
-		func(s *scene) { s.history.Given(invariant.Grant{Ptr: 0x10400000, Bytes: 4 * oneMiB}) },
+		func(s *scene) { s.history.Allocated(invariant.Allocation{Ptr: 0x10400000, Bytes: 4 * oneMiB}) },
 		[]string{"0x10400000 (4194304 bytes) was given out while 0x10000000 (6291455 bytes) was"}},
 	{"LiveBlocksDisjoint", "the same allocation", invariant.FromHistory,
-		func(s *scene) { s.history.Given(invariant.Grant{Ptr: 0x10000000, Bytes: 512}) },
+		func(s *scene) { s.history.Allocated(invariant.Allocation{Ptr: 0x10000000, Bytes: 512}) },
 		[]string{"0x10000000 (512 bytes) was given out while 0x10000000 (6291455 bytes) was"}},
 }
 
@@ -167,7 +167,7 @@ var neighbourBreaches = []breach{
 	{"NoMergeableNeighbours", "two unmapped ranges", inspectorOnly,
 		func(s *scene) {
 			b := &s.views.blocks[13]
-			*b = spec.BlockView{Address: b.Address, Size: b.Size, Stream: sideStream, Large: true, Expandable: true}
+			*b = spec.BlockView{Address: b.Address, Size: b.Size, Stream: sideStream, PoolKind: spec.LargePool, Expandable: true}
 			s.views.fillLists()
 		},
 		[]string{
@@ -315,7 +315,7 @@ var figureBreaches = []breach{
 		}},
 
 	{"FiguresOverTimeAddUp", "a peak", invariant.FromStats,
-		inStats(func(d *spec.DeviceStats) { d.ReservedBytes[spec.SmallPool].Peak = 100 }),
+		inStats(func(d *spec.DeviceStats) { d.ReservedBytes[spec.StatSmallPool].Peak = 100 }),
 		[]string{
 			"reserved_bytes.all.peak is 79691780, which peaks of 100 in small and 73400323 in large pools rule out",
 			"reserved_bytes.small_pool.peak is 100, below the current 6291456",
@@ -324,13 +324,13 @@ var figureBreaches = []breach{
 		inStats(func(d *spec.DeviceStats) { d.Allocation[spec.Aggregate].Peak = 13 }),
 		[]string{"allocation.all.peak is 13, which peaks of 6 in small and 6 in large pools rule out"}},
 	{"FiguresOverTimeAddUp", "a peak of a part", invariant.FromStats,
-		inStats(func(d *spec.DeviceStats) { d.Allocation[spec.SmallPool].Peak = 14 }),
+		inStats(func(d *spec.DeviceStats) { d.Allocation[spec.StatSmallPool].Peak = 14 }),
 		[]string{"allocation.all.peak is 10, which peaks of 14 in small and 6 in large pools rule out"}},
 	{"FiguresOverTimeAddUp", "a negative figure", invariant.FromStats,
 		inStats(func(d *spec.DeviceStats) {
 			d.InactiveSplit = spec.StatArray{{Current: -1}, {Current: -1}, {}}
 			d.InactiveSplit[spec.Aggregate].Freed = 1
-			d.InactiveSplit[spec.SmallPool].Freed = 1
+			d.InactiveSplit[spec.StatSmallPool].Freed = 1
 		}),
 		[]string{
 			"inactive_split.all is negative: current -1, allocated 0, freed 1",
@@ -338,7 +338,7 @@ var figureBreaches = []breach{
 		}},
 	{"FiguresOverTimeAddUp", "sums", invariant.FromStats | invariant.FromHistory,
 		inStats(func(d *spec.DeviceStats) {
-			d.Segment[spec.LargePool].Freed--
+			d.Segment[spec.StatLargePool].Freed--
 			d.Segment[spec.Aggregate].Freed--
 		}),
 		[]string{
@@ -346,7 +346,7 @@ var figureBreaches = []breach{
 			"segment.large_pool: allocated 7 - freed 4 is not current 2",
 		}},
 	{"FiguresOverTimeAddUp", "sums of a kind that no reset explains", invariant.FromStats,
-		inStats(func(d *spec.DeviceStats) { d.Segment[spec.LargePool].Freed--; d.Segment[spec.Aggregate].Freed-- }),
+		inStats(func(d *spec.DeviceStats) { d.Segment[spec.StatLargePool].Freed--; d.Segment[spec.Aggregate].Freed-- }),
 		[]string{
 			"segment.all: allocated 15 - freed 9 is not current 5",
 			"segment.large_pool: allocated 7 - freed 4 is not current 2",
@@ -447,7 +447,7 @@ var heldBreaches = []breach{
 		func(s *scene) { s.views.pending = nil },
 		[]string{"block 0x200200 counts 1 events, 0 are queued for it"}},
 	{"HeldBlocksAreAwaited", "an event too many", inspectorOnly,
-		func(s *scene) { s.views.pending = append(s.views.pending, spec.PendingView{Block: 0x10600000}) },
+		func(s *scene) { s.views.pending = append(s.views.pending, spec.PendingEventView{Block: 0x10600000}) },
 		[]string{"block 0x10600000 counts 0 events, 1 are queued for it"}},
 	{"HeldBlocksAreAwaited", "an event for another block", inspectorOnly,
 		func(s *scene) { s.views.pending[0].Block = 0x200000 },
@@ -459,7 +459,7 @@ var heldBreaches = []breach{
 		func(s *scene) { s.views.deferred = nil },
 		[]string{"block 0x30000200 is freed and has stream uses, but no deferred free"}},
 	{"HeldBlocksAreAwaited", "a deferred free of a block in use", inspectorOnly,
-		func(s *scene) { s.views.deferred = append(s.views.deferred, spec.DeferredView{Block: 0x200000}) },
+		func(s *scene) { s.views.deferred = append(s.views.deferred, spec.DeferredFreeView{Block: 0x200000}) },
 		[]string{"a free of block 0x200000 is deferred 1 times, but it does not wait for one"}},
 	{"HeldBlocksAreAwaited", "given out too early", inspectorOnly,
 		inView(waitingBlock, func(b *spec.BlockView) { b.Allocated = true }),
@@ -485,7 +485,7 @@ var historyBreaches = []breach{
 		func(s *scene) { s.history.Freed(0x10000000) },
 		[]string{"block 0x10000000 (6291456 bytes) is allocated, but the program does not have it"}},
 	{"AllocatedBlocksWereGivenOut", "a lost allocation", past,
-		func(s *scene) { s.history.Given(invariant.Grant{Ptr: 0x21000000, Bytes: 9 * oneMiB}) },
+		func(s *scene) { s.history.Allocated(invariant.Allocation{Ptr: 0x21000000, Bytes: 9 * oneMiB}) },
 		[]string{"the program has 0x21000000 (9437184 bytes), but no block there is allocated"}},
 	{"AllocatedBlocksWereGivenOut", "another stream", past,
 		inSnapshot(1, func(g *spec.Segment) { g.Stream = sideStream }),
@@ -493,7 +493,7 @@ var historyBreaches = []breach{
 	{"AllocatedBlocksWereGivenOut", "too little", past,
 		func(s *scene) {
 			s.history.Freed(0x10000000)
-			s.history.Given(invariant.Grant{Ptr: 0x10000000, Bytes: 7 * oneMiB})
+			s.history.Allocated(invariant.Allocation{Ptr: 0x10000000, Bytes: 7 * oneMiB})
 		},
 		[]string{"the program has 7340032 bytes at 0x10000000, but the block has 6291456"}},
 	{"AllocatedBlocksWereGivenOut", "a free of nothing", past,
@@ -504,7 +504,7 @@ var historyBreaches = []breach{
 		[]string{"a stream was recorded for 0x10000200, which is not out"}},
 
 	{"NoReuseWhileInUse", "a stream still uses it", invariant.FromHistory,
-		func(s *scene) { s.history.Given(invariant.Grant{Ptr: 0x200200, Bytes: 512}) },
+		func(s *scene) { s.history.Allocated(invariant.Allocation{Ptr: 0x200200, Bytes: 512}) },
 		[]string{"0x200200 (512 bytes) was given to stream default while work of stream 0x7000 on device 0 may still use 0x200200 (1000 bytes), freed by stream default"}},
 
 	{"CapturedMemoryIsKept", "returned to the driver", past,

@@ -79,7 +79,7 @@ func (h *History) pool(dev spec.Device, id spec.PoolID) *poolHistory {
 
 // diverted is the pool that serves a request: that of the latest redirection that
 // accepts it.
-func (h *History) diverted(g *Grant) spec.PoolID {
+func (h *History) diverted(g *Allocation) spec.PoolID {
 	for i := len(h.redirections) - 1; i >= 0; i-- {
 		r := &h.redirections[i]
 		var accepts bool
@@ -99,7 +99,7 @@ func (h *History) diverted(g *Grant) spec.PoolID {
 }
 
 // noteCaptured remembers memory that was given out in a capture.
-func (h *History) noteCaptured(g *Grant) {
+func (h *History) noteCaptured(g *Allocation) {
 	if g.Uncached || h.order.capture(spec.DeviceStream{Device: g.Device, Stream: g.Stream}) == 0 {
 		return
 	}

@@ -27,12 +27,12 @@ func NewChecker(g spec.Geometry) *Checker {
 	c.walk.marksKnown = true
 	// The functions are made once: making them for every check would allocate.
 	c.visitor = spec.Visitor{
-		Block:    c.block,
-		Free:     c.free.entry,
-		Unmapped: c.unmapped.entry,
-		Pool:     c.pools.pool,
-		Pending:  c.held.event,
-		Deferred: c.held.deferral,
+		Block:        c.block,
+		Free:         c.free.entry,
+		Unmapped:     c.unmapped.entry,
+		Pool:         c.pools.pool,
+		PendingEvent: c.held.event,
+		DeferredFree: c.held.deferral,
 	}
 	return c
 }

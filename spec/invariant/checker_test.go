@@ -23,7 +23,7 @@ func busyViews(blocks int) (*views, *spec.DeviceStats) {
 				b = unusedBlock(oneMiB / 8)
 			case i == 5:
 				b.Allocated, b.EventCount = false, 1
-				v.pending = append(v.pending, spec.PendingView{Block: at + spec.Ptr(5*oneMiB/8)})
+				v.pending = append(v.pending, spec.PendingEventView{Block: at + spec.Ptr(5*oneMiB/8)})
 			}
 			row = append(row, b)
 		}
@@ -89,16 +89,16 @@ func TestListsAreInOrder(t *testing.T) {
 		v.segment(like, blocks...)
 		at += spec.Ptr(20 * oneMiB)
 	}
-	add(spec.BlockView{Pool: graphPool, Large: true}, givenBlock(12*oneMiB, 12*oneMiB), unusedBlock(8*oneMiB))
+	add(spec.BlockView{Pool: graphPool, PoolKind: spec.LargePool}, givenBlock(12*oneMiB, 12*oneMiB), unusedBlock(8*oneMiB))
 	add(spec.BlockView{Pool: graphPool, Stream: sideStream}, unusedBlock(2*oneMiB))
-	add(spec.BlockView{Pool: mempool, Large: true, Stream: sideStream}, unusedBlock(20*oneMiB))
-	add(spec.BlockView{Large: true}, givenBlock(19*oneMiB, 19*oneMiB), unusedBlock(oneMiB))
+	add(spec.BlockView{Pool: mempool, PoolKind: spec.LargePool, Stream: sideStream}, unusedBlock(20*oneMiB))
+	add(spec.BlockView{PoolKind: spec.LargePool}, givenBlock(19*oneMiB, 19*oneMiB), unusedBlock(oneMiB))
 	add(spec.BlockView{Stream: sideStream}, unusedBlock(2*oneMiB))
 	add(spec.BlockView{}, unusedBlock(2*oneMiB))
-	add(spec.BlockView{Large: true, Stream: sideStream}, unusedBlock(10*oneMiB))
-	add(spec.BlockView{Large: true, Expandable: true}, unmappedBlock(40*oneMiB))
+	add(spec.BlockView{PoolKind: spec.LargePool, Stream: sideStream}, unusedBlock(10*oneMiB))
+	add(spec.BlockView{PoolKind: spec.LargePool, Expandable: true}, unmappedBlock(40*oneMiB))
 	at += spec.Ptr(20 * oneMiB)
-	add(spec.BlockView{Large: true, Expandable: true}, unmappedBlock(20*oneMiB))
+	add(spec.BlockView{PoolKind: spec.LargePool, Expandable: true}, unmappedBlock(20*oneMiB))
 	v.fillLists()
 	violations, err := invariant.CheckInspector(0, v, spec.DefaultGeometry(), nil)
 	if err != nil || violations != nil {
@@ -143,7 +143,7 @@ func BenchmarkCheckAll(b *testing.B) {
 	h := invariant.NewHistory()
 	for _, block := range v.blocks {
 		if block.Allocated {
-			h.Given(invariant.Grant{Stream: sideStream, Ptr: block.Address, Bytes: block.RequestedSize})
+			h.Allocated(invariant.Allocation{Stream: sideStream, Ptr: block.Address, Bytes: block.RequestedSize})
 		}
 	}
 	o := &invariant.Observation{

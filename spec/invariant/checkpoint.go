@@ -36,13 +36,13 @@ func (h *History) CheckpointTaken(dev spec.Device, id spec.PoolID, state int, s 
 // CheckpointRestored: a pool was set back to a saved state. freed was out and is not
 // any more; created is out now, whether it was before or not. What was out and is
 // in neither list still is.
-func (h *History) CheckpointRestored(state int, freed []spec.Ptr, created []Grant) {
+func (h *History) CheckpointRestored(state int, freed []spec.Ptr, created []Allocation) {
 	for _, p := range freed {
 		h.Freed(p)
 	}
 	for _, g := range created {
 		if _, out := h.find(g.Ptr); !out {
-			h.putOut(allocation{Grant: g})
+			h.putOut(allocation{Allocation: g})
 		}
 	}
 	h.restored = nil

@@ -18,7 +18,7 @@ func pooled(restored bool) spec.Snapshot {
 	v := &views{}
 	v.segment(spec.BlockView{Address: 0x1000000, Pool: mempool},
 		givenBlock(512, 500), unusedBlock(2*oneMiB-512))
-	v.segment(spec.BlockView{Address: 0x4000000, Pool: mempool, Large: true, Expandable: true},
+	v.segment(spec.BlockView{Address: 0x4000000, Pool: mempool, PoolKind: spec.LargePool, Expandable: true},
 		givenBlock(12*oneMiB, 12*oneMiB-7), unusedBlock(8*oneMiB))
 	if restored {
 		// A restored block counts as a request for its size.
@@ -153,7 +153,7 @@ func TestCheckpointIsComparedOnce(t *testing.T) {
 		want invariant.Verdict
 	}{
 		{"nothing", func(*invariant.History) {}, invariant.Holds},
-		{"a malloc", func(h *invariant.History) { h.Given(invariant.Grant{Ptr: 0x9000000, Bytes: 1}) }, invariant.NotObservable},
+		{"a malloc", func(h *invariant.History) { h.Allocated(invariant.Allocation{Ptr: 0x9000000, Bytes: 1}) }, invariant.NotObservable},
 		{"a free", func(h *invariant.History) { h.Freed(0) }, invariant.NotObservable},
 		{"any operation of a trace", func(h *invariant.History) {
 			if err := h.Apply(&trace.Op{Kind: trace.OpEmptyCache}, []spec.Stream{0}, invariant.Outcome{}); err != nil {
@@ -173,9 +173,9 @@ func TestCheckpointIsComparedOnce(t *testing.T) {
 // A restore frees what came later and brings back what was freed meanwhile.
 func TestRestoreChangesWhatIsOut(t *testing.T) {
 	h := invariant.NewHistory()
-	give := func(p spec.Ptr) invariant.Grant {
-		g := invariant.Grant{Ptr: p, Bytes: 512}
-		h.Given(g)
+	give := func(p spec.Ptr) invariant.Allocation {
+		g := invariant.Allocation{Ptr: p, Bytes: 512}
+		h.Allocated(g)
 		return g
 	}
 	a, b := give(0x1000), give(0x2000)
@@ -183,7 +183,7 @@ func TestRestoreChangesWhatIsOut(t *testing.T) {
 	h.CheckpointTaken(0, mempool, 0, &saved)
 	h.Freed(0x1000)
 	give(0x3000)
-	h.CheckpointRestored(0, []spec.Ptr{0x3000}, []invariant.Grant{a, b})
+	h.CheckpointRestored(0, []spec.Ptr{0x3000}, []invariant.Allocation{a, b})
 
 	now := spec.Snapshot{Segments: []spec.Segment{{Blocks: []spec.Block{
 		{Address: 0x1000, Size: 512, State: spec.ActiveAllocated},

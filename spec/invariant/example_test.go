@@ -47,11 +47,11 @@ func ExampleJudge() {
 func ExampleHistory() {
 	const a, b = spec.Stream(1), spec.Stream(2)
 	h := invariant.NewHistory()
-	h.Given(invariant.Grant{Stream: a, Ptr: 0x1000, Bytes: 512})
+	h.Allocated(invariant.Allocation{Stream: a, Ptr: 0x1000, Bytes: 512})
 	h.StreamRecorded(0x1000, 0, b)
 	h.Submitted(0, b)
 	h.Freed(0x1000)
-	h.Given(invariant.Grant{Stream: a, Ptr: 0x1000, Bytes: 512}) // too early
+	h.Allocated(invariant.Allocation{Stream: a, Ptr: 0x1000, Bytes: 512}) // too early
 
 	violations, err := invariant.CheckAll(&invariant.Observation{Geometry: spec.DefaultGeometry(), History: h})
 	fmt.Println(violations[0], err)

@@ -61,7 +61,7 @@ func (f *figureCheck) checkStat(name string, t spec.StatType, s *spec.Stat) {
 // checkAggregate compares the figure over all pools with those over small and
 // large ones. Peaks need not have been at the same time.
 func (f *figureCheck) checkAggregate(name string, a *spec.StatArray) {
-	all, small, large := &a[spec.Aggregate], &a[spec.SmallPool], &a[spec.LargePool]
+	all, small, large := &a[spec.Aggregate], &a[spec.StatSmallPool], &a[spec.StatLargePool]
 	f.sum(name, "current", all.Current, small.Current, large.Current)
 	f.sum(name, "allocated", all.Allocated, small.Allocated, large.Allocated)
 	f.sum(name, "freed", all.Freed, small.Freed, large.Freed)

@@ -30,10 +30,10 @@ var (
 )
 
 // listPlace is what decides where a block stands. An Inspector shows lists by
-// pool, the small half before the large one, so that all lists of a kind are one.
+// pool, the small pool before the large one, so that all lists of a kind are one.
 type listPlace struct {
 	pool    spec.PoolID
-	large   bool
+	kind    spec.PoolKind
 	stream  spec.Stream
 	size    uint64
 	address spec.Ptr
@@ -46,8 +46,8 @@ func (k *listPlace) before(b *spec.BlockView, bySize bool) bool {
 		return k.pool.Capture < b.Pool.Capture
 	case k.pool.User != b.Pool.User:
 		return k.pool.User < b.Pool.User
-	case k.large != b.Large:
-		return b.Large
+	case k.kind != b.PoolKind:
+		return k.kind < b.PoolKind
 	case k.stream != b.Stream:
 		return k.stream < b.Stream
 	case bySize && k.size != b.Size:
@@ -81,7 +81,7 @@ func (s *blockSum) add(b *spec.BlockView) {
 // that matters: what identifies them, mixed as hash functions do.
 func fingerprint(b *spec.BlockView) uint64 {
 	owner := uint64(b.Stream) + b.Pool.Capture<<40 + b.Pool.User<<20
-	if b.Large {
+	if b.PoolKind == spec.LargePool {
 		owner = ^owner
 	}
 	return mix(mix(uint64(b.Address), b.Size), owner)
@@ -108,7 +108,7 @@ func (l *listCheck) entry(b *spec.BlockView) {
 			"the %s has block %v (%d bytes) behind block %v (%d bytes), out of order",
 			l.kind.name, b.Address, b.Size, k.address, k.size)
 	}
-	k.pool, k.large, k.stream, k.size, k.address = b.Pool, b.Large, b.Stream, b.Size, b.Address
+	k.pool, k.kind, k.stream, k.size, k.address = b.Pool, b.PoolKind, b.Stream, b.Size, b.Address
 	l.entries.add(b)
 }
 

@@ -15,34 +15,35 @@ func TestSegmentSizesOfAnyGeometry(t *testing.T) {
 		DivisionsStart: 8, MaxRequest: 1 << 20, MiB: 40,
 	}
 	for _, c := range []struct {
-		large, expandable bool
-		size              uint64
-		good              bool
+		kind       spec.PoolKind
+		expandable bool
+		size       uint64
+		good       bool
 	}{
-		{false, false, 16, true},
-		{false, false, 32, false},
-		{false, true, 32, true},
-		{false, true, 24, false},
-		{true, false, 16, false}, // below MinLargeAlloc
-		{true, false, 28, true},  // LargeBuffer
-		{true, false, 56, false}, // two of them
-		{true, false, 24, true},  // a multiple of RoundLarge
-		{true, false, 40, true},  // large_segment_size_mb:1
-		{true, false, 32, false},
-		{true, true, 28, true}, // pages of LargeBuffer
-		{true, true, 56, true},
-		{true, true, 80, true}, // pages of large_segment_size_mb:1 or :2
-		{true, true, 24, false},
+		{spec.SmallPool, false, 16, true},
+		{spec.SmallPool, false, 32, false},
+		{spec.SmallPool, true, 32, true},
+		{spec.SmallPool, true, 24, false},
+		{spec.LargePool, false, 16, false}, // below MinLargeAlloc
+		{spec.LargePool, false, 28, true},  // LargeBuffer
+		{spec.LargePool, false, 56, false}, // two of them
+		{spec.LargePool, false, 24, true},  // a multiple of RoundLarge
+		{spec.LargePool, false, 40, true},  // large_segment_size_mb:1
+		{spec.LargePool, false, 32, false},
+		{spec.LargePool, true, 28, true}, // pages of LargeBuffer
+		{spec.LargePool, true, 56, true},
+		{spec.LargePool, true, 80, true}, // pages of large_segment_size_mb:1 or :2
+		{spec.LargePool, true, 24, false},
 	} {
 		v := &views{}
-		v.segment(spec.BlockView{Address: 0x1000, Large: c.large, Expandable: c.expandable}, unusedBlock(c.size))
+		v.segment(spec.BlockView{Address: 0x1000, PoolKind: c.kind, Expandable: c.expandable}, unusedBlock(c.size))
 		v.fillLists()
 		violations, err := invariant.CheckInspector(0, v, g, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if good := len(violations) == 0; good != c.good {
-			t.Errorf("large %v, expandable %v, %d bytes: %v", c.large, c.expandable, c.size, violations)
+			t.Errorf("large %v, expandable %v, %d bytes: %v", c.kind, c.expandable, c.size, violations)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (r *recordedRun) step(t *testing.T, op *trace.Op, seen *verdicts) bool {
 }
 
 // check looks at one moment from every side that a recording has.
-func (r *recordedRun) check(t *testing.T, line int, layout []trace.LayoutSegment, stats *spec.DeviceStats, seen *verdicts) bool {
+func (r *recordedRun) check(t *testing.T, line int, layout []spec.Segment, stats *spec.DeviceStats, seen *verdicts) bool {
 	t.Helper()
 	o := &invariant.Observation{
 		Geometry: spec.DefaultGeometry(), Devices: 1, Stats: []spec.DeviceStats{*stats}, History: r.history,
@@ -113,20 +113,20 @@ func (r *recordedRun) check(t *testing.T, line int, layout []trace.LayoutSegment
 	return good
 }
 
-func layoutSnapshot(layout []trace.LayoutSegment) *spec.Snapshot {
+func layoutSnapshot(layout []spec.Segment) *spec.Snapshot {
 	if layout == nil {
 		return nil
 	}
 	s := &spec.Snapshot{}
 	for _, l := range layout {
 		g := spec.Segment{
-			Device: l.Device, Address: l.Address, TotalSize: l.Size, Stream: l.Stream, Pool: l.Pool,
-			Large: l.Large, Expandable: l.Expandable,
-			AllocatedSize: l.Allocated, ActiveSize: l.Active, RequestedSize: l.Requested,
+			Device: l.Device, Address: l.Address, TotalSize: l.TotalSize, Stream: l.Stream, Pool: l.Pool,
+			PoolKind: l.PoolKind, Expandable: l.Expandable,
+			AllocatedSize: l.AllocatedSize, ActiveSize: l.ActiveSize, RequestedSize: l.RequestedSize,
 		}
 		for _, b := range l.Blocks {
 			g.Blocks = append(g.Blocks, spec.Block{
-				Address: b.Address, Size: b.Size, RequestedSize: b.Requested, State: b.State,
+				Address: b.Address, Size: b.Size, RequestedSize: b.RequestedSize, State: b.State,
 			})
 		}
 		s.Segments = append(s.Segments, g)

@@ -47,8 +47,8 @@ func (h *heldCheck) block(b *spec.BlockView) {
 	}
 }
 
-func (h *heldCheck) event(e *spec.PendingView)     { h.queued.add(e.Block, 1) }
-func (h *heldCheck) deferral(d *spec.DeferredView) { h.deferred.add(d.Block, 1) }
+func (h *heldCheck) event(e *spec.PendingEventView)    { h.queued.add(e.Block, 1) }
+func (h *heldCheck) deferral(d *spec.DeferredFreeView) { h.deferred.add(d.Block, 1) }
 
 // differs reports whether something waits in vain, or is waited for that does not.
 func (h *heldCheck) differs() bool { return h.counted != h.queued || h.waiting != h.deferred }
@@ -71,8 +71,8 @@ func explainHeld(in spec.Inspector, dev spec.Device, r *violationReport) error {
 			}
 			all = append(all, h)
 		},
-		Pending:  func(e *spec.PendingView) { all = append(all, heldCounts{block: e.Block, queued: 1}) },
-		Deferred: func(d *spec.DeferredView) { all = append(all, heldCounts{block: d.Block, deferred: 1}) },
+		PendingEvent: func(e *spec.PendingEventView) { all = append(all, heldCounts{block: e.Block, queued: 1}) },
+		DeferredFree: func(d *spec.DeferredFreeView) { all = append(all, heldCounts{block: d.Block, deferred: 1}) },
 	})
 	if err != nil {
 		return err

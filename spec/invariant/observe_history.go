@@ -46,7 +46,7 @@ type History struct {
 }
 
 // Grant is memory that an allocator gave out.
-type Grant struct {
+type Allocation struct {
 	Device spec.Device
 	Stream spec.Stream
 	Thread spec.Thread
@@ -59,7 +59,7 @@ type Grant struct {
 
 // allocation is a grant while it is out.
 type allocation struct {
-	Grant
+	Allocation
 	recorded []recording // other streams that use it, in order
 }
 
@@ -93,13 +93,13 @@ func NewHistory() *History {
 
 // Given: the allocator gave out memory. The null pointer is no memory. It is here
 // that memory given out too early, or twice, is noticed.
-func (h *History) Given(g Grant) {
+func (h *History) Allocated(g Allocation) {
 	h.restored = nil
 	if g.Ptr == 0 {
 		return
 	}
 	h.checkReuse(&g)
-	h.putOut(allocation{Grant: g})
+	h.putOut(allocation{Allocation: g})
 	h.noteCaptured(&g)
 }
 

@@ -125,7 +125,7 @@ func (s *historyTranscript) step(t *testing.T, d *datadriven.TestData, p storySt
 	h := s.history
 	switch p.verb {
 	case "given":
-		h.Given(invariant.Grant{
+		h.Allocated(invariant.Allocation{
 			Device: p.device(), Stream: p.stream(), Thread: spec.Thread(p.args["thread"]),
 			Ptr: p.at(), Bytes: max(p.args["bytes"], 1), Uncached: p.sub == "uncached",
 		})

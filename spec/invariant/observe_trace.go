@@ -9,11 +9,11 @@ import (
 // traceHistory is what a history remembers of a trace: which pointer an
 // allocation of the trace has.
 type traceHistory struct {
-	grants   map[int64]Grant // by the trace's number, freed ones included: a restore may bring them back
-	uncached bool            // caching is switched off
+	grants   map[int64]Allocation // by the trace's number, freed ones included: a restore may bring them back
+	uncached bool                 // caching is switched off
 }
 
-func newTraceHistory() traceHistory { return traceHistory{grants: map[int64]Grant{}} }
+func newTraceHistory() traceHistory { return traceHistory{grants: map[int64]Allocation{}} }
 
 // Outcome is what came of an operation of a trace.
 type Outcome struct {
@@ -107,9 +107,9 @@ func (h *History) checkKnown(op *trace.Op, out Outcome) error {
 func (h *History) applyMemory(op *trace.Op, s spec.Stream, out Outcome) {
 	switch op.Kind {
 	case trace.OpMalloc:
-		g := Grant{op.Device, s, op.Thread, out.Ptr, op.Size, h.trace.uncached}
+		g := Allocation{op.Device, s, op.Thread, out.Ptr, op.Size, h.trace.uncached}
 		h.trace.grants[op.ID] = g
-		h.Given(g)
+		h.Allocated(g)
 	case trace.OpFree:
 		h.Freed(h.trace.grants[op.ID].Ptr)
 	case trace.OpRecordStream:
@@ -141,7 +141,7 @@ func (h *History) applyPool(op *trace.Op, s spec.Stream, out Outcome) {
 		for _, id := range op.Freed {
 			freed = append(freed, h.trace.grants[id].Ptr)
 		}
-		var created []Grant
+		var created []Allocation
 		for _, id := range op.Live {
 			created = append(created, h.trace.grants[id])
 		}

@@ -15,7 +15,7 @@ import (
 //
 // The program answers for its own part: work in streams that were not recorded for
 // the memory is no business of the allocator.
-func (h *History) checkReuse(g *Grant) {
+func (h *History) checkReuse(g *Allocation) {
 	memory, stream := spec.Range{Ptr: g.Ptr, Bytes: g.Bytes}, spec.DeviceStream{Device: g.Device, Stream: g.Stream}
 	h.retired = slices.DeleteFunc(h.retired, func(r retirement) bool {
 		return !slices.ContainsFunc(r.uses, func(u streamUse) bool { return !h.order.over(u) })
@@ -36,7 +36,7 @@ func (h *History) checkReuse(g *Grant) {
 }
 
 // reportReuse names the work that may still run.
-func (h *History) reportReuse(g *Grant, r *retirement, u streamUse) {
+func (h *History) reportReuse(g *Allocation, r *retirement, u streamUse) {
 	by := h.order.lanes[u.lane].stream
 	h.breaches.add(noReuseWhileInUse, g.Device, g.Ptr,
 		"%v (%d bytes) was given to stream %v while work of stream %v on device %d may still use %v (%d bytes), freed by stream %v",

@@ -56,20 +56,20 @@ func goodViews() *views {
 			{ID: mempool, UseCount: 1, NoSplit: true, DriverSegments: 2},
 			{ID: graphPool, UseCount: 2, DriverSegments: 1},
 		},
-		pending:  []spec.PendingView{{Stream: sideStream, Event: 1, Block: 0x200200}},
-		deferred: []spec.DeferredView{{Block: 0x30000200}},
+		pending:  []spec.PendingEventView{{Stream: sideStream, Event: 1, Block: 0x200200}},
+		deferred: []spec.DeferredFreeView{{Block: 0x30000200}},
 	}
 	v.segment(spec.BlockView{Address: 0x200000},
 		givenBlock(512, 500), spec.BlockView{Size: 1024, RequestedSize: 1000, EventCount: 1, Mapped: true}, unusedBlock(2*oneMiB-1536))
-	v.segment(spec.BlockView{Address: 0x10000000, Large: true},
+	v.segment(spec.BlockView{Address: 0x10000000, PoolKind: spec.LargePool},
 		givenBlock(6*oneMiB, 6*oneMiB-1), unusedBlock(14*oneMiB))
 	v.segment(spec.BlockView{Address: 0x20000000, Pool: mempool},
 		givenBlock(2*oneMiB, 4*oneKiB))
-	v.segment(spec.BlockView{Address: 0x21000000, Pool: mempool, Large: true},
+	v.segment(spec.BlockView{Address: 0x21000000, Pool: mempool, PoolKind: spec.LargePool},
 		unusedBlock(10*oneMiB))
 	v.segment(spec.BlockView{Address: 0x30000000, Pool: graphPool, Stream: sideStream},
 		givenBlock(512, 1), spec.BlockView{Size: 512, RequestedSize: 512, StreamUses: 1, Mapped: true}, unusedBlock(2*oneMiB-1024))
-	v.segment(spec.BlockView{Address: 0x40000000, Stream: sideStream, Large: true, Expandable: true},
+	v.segment(spec.BlockView{Address: 0x40000000, Stream: sideStream, PoolKind: spec.LargePool, Expandable: true},
 		givenBlock(12*oneMiB, 12*oneMiB), unusedBlock(8*oneMiB), unmappedBlock(40*oneMiB), givenBlock(20*oneMiB, 19*oneMiB+1), unmappedBlock(100*oneMiB))
 	v.fillLists()
 	return v
@@ -116,7 +116,7 @@ func goodStats() spec.DeviceStats {
 func goodHistory() *invariant.History {
 	h := invariant.NewHistory()
 	give := func(s spec.Stream, p spec.Ptr, bytes uint64) {
-		h.Given(invariant.Grant{Stream: s, Ptr: p, Bytes: bytes})
+		h.Allocated(invariant.Allocation{Stream: s, Ptr: p, Bytes: bytes})
 	}
 	give(0, 0x200000, 500)
 	give(0, 0x200200, 1000)
@@ -165,8 +165,8 @@ type views struct {
 	free     []spec.BlockView
 	unmapped []spec.BlockView
 	pools    []spec.PoolView
-	pending  []spec.PendingView
-	deferred []spec.DeferredView
+	pending  []spec.PendingEventView
+	deferred []spec.DeferredFreeView
 	err      error
 }
 
@@ -174,7 +174,7 @@ type views struct {
 func (v *views) segment(like spec.BlockView, blocks ...spec.BlockView) {
 	at := like.Address
 	for i, b := range blocks {
-		b.Address, b.Stream, b.Pool, b.Large, b.Expandable = at, like.Stream, like.Pool, like.Large, like.Expandable
+		b.Address, b.Stream, b.Pool, b.PoolKind, b.Expandable = at, like.Stream, like.Pool, like.PoolKind, like.Expandable
 		b.First, b.Last = i == 0, i == len(blocks)-1
 		at += spec.Ptr(b.Size)
 		v.blocks = append(v.blocks, b)
@@ -189,8 +189,8 @@ func (v *views) Inspect(dev spec.Device, visitor spec.Visitor) error {
 	visitAll(v.free, visitor.Free)
 	visitAll(v.unmapped, visitor.Unmapped)
 	visitAll(v.pools, visitor.Pool)
-	visitAll(v.pending, visitor.Pending)
-	visitAll(v.deferred, visitor.Deferred)
+	visitAll(v.pending, visitor.PendingEvent)
+	visitAll(v.deferred, visitor.DeferredFree)
 	return nil
 }
 

@@ -113,7 +113,7 @@ func TestEveryNumberOfAnInspectorMatters(t *testing.T) {
 			old := *b
 			for _, change := range []func(){
 				func() { b.Address += 512 }, func() { b.Size += 512 }, func() { b.Stream++ },
-				func() { b.Pool.User++ }, func() { b.Pool.Capture++ }, func() { b.Large = !b.Large },
+				func() { b.Pool.User++ }, func() { b.Pool.Capture++ }, func() { b.PoolKind ^= 1 },
 			} {
 				change()
 				if !notice(t, s, invariant.FromInspector) {

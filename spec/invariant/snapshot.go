@@ -48,7 +48,7 @@ func (w *blockWalk) snapshotSegment(s *spec.Segment) {
 			"the first block %v is not where its segment begins, %v", first, s.Address)
 	}
 	view := spec.BlockView{
-		Stream: s.Stream, Pool: s.Pool, Large: s.Large, Expandable: s.Expandable, Mapped: true,
+		Stream: s.Stream, Pool: s.Pool, PoolKind: s.PoolKind, Expandable: s.Expandable, Mapped: true,
 	}
 	for i := range s.Blocks {
 		b := &s.Blocks[i]

@@ -30,9 +30,8 @@ func (v *views) fillLists() {
 }
 
 func byPool(a, b spec.BlockView) int {
-	large := map[bool]int{false: 0, true: 1}
 	return cmp.Or(cmp.Compare(a.Pool.Capture, b.Pool.Capture), cmp.Compare(a.Pool.User, b.Pool.User),
-		cmp.Compare(large[a.Large], large[b.Large]), cmp.Compare(a.Stream, b.Stream))
+		cmp.Compare(a.PoolKind, b.PoolKind), cmp.Compare(a.Stream, b.Stream))
 }
 
 // snapshot draws the blocks that have memory.
@@ -45,7 +44,7 @@ func (v *views) snapshot() spec.Snapshot {
 		}
 		if b.First || b.Address != end {
 			s.Segments = append(s.Segments, spec.Segment{
-				Address: b.Address, Stream: b.Stream, Pool: b.Pool, Large: b.Large, Expandable: b.Expandable,
+				Address: b.Address, Stream: b.Stream, Pool: b.Pool, PoolKind: b.PoolKind, Expandable: b.Expandable,
 			})
 		}
 		end = b.Address + spec.Ptr(b.Size)
@@ -85,12 +84,12 @@ func viewsOf(s *spec.Snapshot, dev spec.Device) *views {
 			}
 			if b.State == spec.ActivePendingFree {
 				view.EventCount = 1
-				v.pending = append(v.pending, spec.PendingView{Block: b.Address})
+				v.pending = append(v.pending, spec.PendingEventView{Block: b.Address})
 			}
 			blocks = append(blocks, view)
 		}
 		v.segment(spec.BlockView{
-			Address: g.Address, Stream: g.Stream, Pool: g.Pool, Large: g.Large, Expandable: g.Expandable,
+			Address: g.Address, Stream: g.Stream, Pool: g.Pool, PoolKind: g.PoolKind, Expandable: g.Expandable,
 		}, blocks...)
 	}
 	v.fillLists()

@@ -39,7 +39,7 @@ type segmentWalk struct {
 	open       bool
 	stream     spec.Stream
 	pool       spec.PoolID
-	large      bool
+	kind       spec.PoolKind
 	expandable bool
 
 	start spec.Ptr // of the segment
@@ -98,7 +98,7 @@ func (w *blockWalk) open(b *spec.BlockView, mapped bool) {
 		w.close()
 	}
 	w.segment = segmentWalk{
-		open: true, stream: b.Stream, pool: b.Pool, large: b.Large, expandable: b.Expandable,
+		open: true, stream: b.Stream, pool: b.Pool, kind: b.PoolKind, expandable: b.Expandable,
 		start: b.Address, run: b.Address, end: b.Address, lastMapped: mapped,
 	}
 }
@@ -107,7 +107,7 @@ func (w *blockWalk) open(b *spec.BlockView, mapped bool) {
 // almost every block does.
 func (s *segmentWalk) continues(b *spec.BlockView) bool {
 	return s.open && b.Address == s.end && b.Stream == s.stream && b.Pool == s.pool &&
-		b.Large == s.large && b.Expandable == s.expandable
+		b.PoolKind == s.kind && b.Expandable == s.expandable
 }
 
 // follow goes from a block to its neighbour, of which something is remarkable:
@@ -147,22 +147,14 @@ func (w *blockWalk) reportMisplaced(b *spec.BlockView) {
 	case b.Stream != s.stream:
 		w.report.add(blocksTileSegments, w.device, b.Address,
 			"block %v (%d bytes) is of stream %v in a segment of stream %v", b.Address, b.Size, b.Stream, s.stream)
-	case b.Pool != s.pool || b.Large != s.large:
+	case b.Pool != s.pool || b.PoolKind != s.kind:
 		w.report.add(blocksTileSegments, w.device, b.Address,
 			"block %v (%d bytes) is of the %s pool %v in a segment of the %s pool %v",
-			b.Address, b.Size, halfName(b.Large), b.Pool, halfName(s.large), s.pool)
+			b.Address, b.Size, b.PoolKind, b.Pool, s.kind, s.pool)
 	default:
 		w.report.add(blocksTileSegments, w.device, b.Address,
 			"block %v (%d bytes) and the rest of its segment disagree on whether it is expandable", b.Address, b.Size)
 	}
-}
-
-// halfName says which half of a pool is meant.
-func halfName(large bool) string {
-	if large {
-		return "large"
-	}
-	return "small"
 }
 
 // close ends the segment under way.
@@ -171,7 +163,7 @@ func (w *blockWalk) close() {
 	s := &w.segment
 	s.open = false
 	if !s.expandable {
-		w.half(s.large).segments++
+		w.ofKind(s.kind).segments++
 	}
 	w.extents = append(w.extents, spec.Range{Ptr: s.start, Bytes: w.sizeFrom(s.start)})
 }
@@ -181,7 +173,7 @@ func (w *blockWalk) endRun() {
 	s := &w.segment
 	size := w.sizeFrom(s.run)
 	if s.lastMapped {
-		w.half(s.large).reservedBytes += int64(size)
+		w.ofKind(s.kind).reservedBytes += int64(size)
 	}
 	w.checkRunSize(size)
 	s.run = s.end
@@ -262,12 +254,12 @@ func (w *blockWalk) checkBlockSize(b *spec.BlockView) {
 func (w *blockWalk) checkRunSize(size uint64) {
 	s, g := &w.segment, &w.geometry
 	switch {
-	case !s.large && !s.expandable:
+	case s.kind == spec.SmallPool && !s.expandable:
 		if size != g.SmallBuffer {
 			w.report.add(sizesAndAlignment, w.device, s.run,
 				"segment %v of a small pool has %d bytes instead of %d", s.run, size, g.SmallBuffer)
 		}
-	case !s.large:
+	case s.kind == spec.SmallPool:
 		if size == 0 || size%g.SmallBuffer != 0 {
 			w.report.add(sizesAndAlignment, w.device, s.run,
 				"range %v of an expandable segment of a small pool has %d bytes, not whole pages of %d", s.run, size, g.SmallBuffer)
@@ -288,7 +280,7 @@ func (w *blockWalk) checkRunSize(size uint64) {
 // a small pool, which checkRequest need not look at. It is inlined.
 func (w *blockWalk) fits(b *spec.BlockView) bool {
 	return b.RequestedSize != 0 && b.RequestedSize <= b.Size && b.Size <= w.geometry.SmallSize &&
-		b.Size-b.RequestedSize < w.geometry.MinBlock && !b.Large
+		b.Size-b.RequestedSize < w.geometry.MinBlock && b.PoolKind == spec.SmallPool
 }
 
 // checkRequest is invariant 5, for a block in use.
@@ -305,7 +297,7 @@ func (w *blockWalk) checkRequest(b *spec.BlockView) {
 	case b.RequestedSize > b.Size:
 		w.report.add(requestsFit, w.device, b.Address,
 			"block %v has %d bytes, %d were asked for", b.Address, b.Size, b.RequestedSize)
-	case b.Large:
+	case b.PoolKind == spec.LargePool:
 		if b.Size <= w.geometry.SmallSize {
 			w.report.add(requestsFit, w.device, b.Address,
 				"block %v (%d bytes) of a large pool is in use, but a small pool serves up to %d bytes",

@@ -104,14 +104,14 @@ var lineTable = newJSONTable("a line", []jsonMember[traceLine]{
 	},
 	wordMember("error", func(l *traceLine) *string { return &l.op.Expect.Error }, errorNames...),
 	textMember("message", func(l *traceLine) *string { return &l.op.Expect.Message }),
-	optionalListMember("events", func(l *traceLine) *[]spec.Event { return &l.op.Expect.Events }, readEvent, appendEvent),
+	optionalListMember("events", func(l *traceLine) *[]spec.TraceEntry { return &l.op.Expect.Entries }, readEvent, appendEvent),
 	{
 		name:   "stats",
 		read:   readStats,
 		append: appendStats,
 		absent: func(l *traceLine) bool { return l.op.Expect.Stats == nil && l.figures == nil },
 	},
-	optionalListMember("layout", func(l *traceLine) *[]LayoutSegment { return &l.op.Expect.Layout }, readSegment, appendSegment),
+	optionalListMember("layout", func(l *traceLine) *[]spec.Segment { return &l.op.Expect.Layout }, readSegment, appendSegment),
 	{
 		name:   "tree",
 		read:   func(c *jsonCursor, l *traceLine) { l.op.Expect.Tree = readTree(c) },

@@ -155,19 +155,19 @@ type TreeInput struct {
 // Expectation is what the recorder saw of an operation. Everything is optional:
 // nil says that nothing is known. A counterexample is a trace without any.
 type Expectation struct {
-	Addr    *spec.Ptr        // malloc: what was given out
-	Events  []spec.Event     // what the allocator wrote into its diary; nil: unknown, empty: nothing
-	Stats   []int64          // figures afterwards, in the order of TraceHeader.StatColumns; nil: unknown
-	Layout  []LayoutSegment  // memory afterwards; nil: unknown, empty: none
-	Error   string           // how it failed, see ErrorName; "" when it succeeded, unless all is Unknown
-	Message string           // the message that came with the error, for people
-	Tree    *TreeExpectation // call: what was seen afterwards; nil: unknown
+	Addr    *spec.Ptr         // malloc: what was given out
+	Entries []spec.TraceEntry // what the allocator wrote into its diary; nil: unknown, empty: nothing
+	Stats   []int64           // figures afterwards, in the order of TraceHeader.StatColumns; nil: unknown
+	Layout  []spec.Segment    // memory afterwards; nil: unknown, empty: none
+	Error   string            // how it failed, see ErrorName; "" when it succeeded, unless all is Unknown
+	Message string            // the message that came with the error, for people
+	Tree    *TreeExpectation  // call: what was seen afterwards; nil: unknown
 }
 
 // Unknown reports whether nothing at all was recorded, not even whether the
 // operation succeeded.
 func (e *Expectation) Unknown() bool {
-	return e.Addr == nil && e.Events == nil && e.Stats == nil && e.Layout == nil && e.Tree == nil && e.Error == ""
+	return e.Addr == nil && e.Entries == nil && e.Stats == nil && e.Layout == nil && e.Tree == nil && e.Error == ""
 }
 
 // What Expectation.Error can say.
@@ -213,44 +213,18 @@ func ErrorName(err error) string {
 	return ErrorOther
 }
 
-// LayoutSegment is a segment as a trace draws it; see Segment for the fields.
-type LayoutSegment struct {
-	Device     spec.Device
-	Address    spec.Ptr
-	Size       uint64
-	Stream     spec.Stream
-	Large      bool
-	Pool       spec.PoolID
-	Expandable bool
-	Allocated  uint64
-	Active     uint64
-	Requested  uint64
-	Blocks     []LayoutBlock
-}
-
-// LayoutBlock is a block as a trace draws it.
-type LayoutBlock struct {
-	Address   spec.Ptr
-	Size      uint64
-	Requested uint64
-	State     spec.BlockState
-}
-
-// Layout is the segments of a snapshot as a trace draws them.
-func Layout(s *spec.Snapshot) []LayoutSegment {
-	layout := make([]LayoutSegment, 0, len(s.Segments))
-	for i := range s.Segments {
-		g := &s.Segments[i]
-		l := LayoutSegment{
-			Device: g.Device, Address: g.Address, Size: g.TotalSize, Stream: g.Stream,
-			Large: g.Large, Pool: g.Pool, Expandable: g.Expandable,
-			Allocated: g.AllocatedSize, Active: g.ActiveSize, Requested: g.RequestedSize,
-			Blocks: make([]LayoutBlock, 0, len(g.Blocks)),
-		}
+// Layout copies the segments of a snapshot without the contexts, which a trace does
+// not record.
+func Layout(s *spec.Snapshot) []spec.Segment {
+	layout := make([]spec.Segment, 0, len(s.Segments))
+	for _, g := range s.Segments {
+		blocks := make([]spec.Block, 0, len(g.Blocks))
 		for _, b := range g.Blocks {
-			l.Blocks = append(l.Blocks, LayoutBlock{b.Address, b.Size, b.RequestedSize, b.State})
+			b.Context = nil
+			blocks = append(blocks, b)
 		}
-		layout = append(layout, l)
+		g.Context, g.Blocks = nil, blocks
+		layout = append(layout, g)
 	}
 	return layout
 }
@@ -283,6 +257,6 @@ type Header struct {
 // TraceEnd is the last line of a trace: what was left.
 type End struct {
 	Line   int
-	Layout []LayoutSegment  // nil: unknown
+	Layout []spec.Segment   // nil: unknown
 	Stats  map[string]int64 // all figures by memory_stats key; nil: unknown
 }

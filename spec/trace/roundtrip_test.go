@@ -114,7 +114,7 @@ func TestTraceEveryKind(t *testing.T) {
 func TestTraceExpectationsUnknownOrEmpty(t *testing.T) {
 	ops := readFile(t, "testdata/every-kind.jsonl").Ops
 	known, unknown := ops[2].Expect, ops[3].Expect
-	if known.Addr == nil || *known.Addr != 0 || known.Events == nil || len(known.Events) != 0 ||
+	if known.Addr == nil || *known.Addr != 0 || known.Entries == nil || len(known.Entries) != 0 ||
 		known.Layout == nil || len(known.Layout) != 0 || known.Unknown() {
 		t.Errorf("the expectation of nothing was read as %+v", known)
 	}
@@ -198,7 +198,7 @@ func TestTraceVersion1Contents(t *testing.T) {
 	addr := spec.Ptr(139850957193216)
 	wantFirst := trace.Op{Kind: trace.OpMalloc, Line: 2, ID: 0, Size: 750676, Expect: trace.Expectation{
 		Addr: &addr,
-		Events: []spec.Event{
+		Entries: []spec.TraceEntry{
 			{Action: spec.ActionSegmentAlloc, Addr: addr, Size: 2097152},
 			{Action: spec.ActionAlloc, Addr: addr, Size: 750676},
 		},
@@ -363,8 +363,8 @@ func drawExpectation(t *rapid.T, h trace.Header) (e trace.Expectation) {
 	addr := spec.Ptr(rapid.Uint64().Draw(t, "addr"))
 	e.Addr = &addr
 	if rapid.Bool().Draw(t, "has events") {
-		e.Events = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) spec.Event {
-			return spec.Event{
+		e.Entries = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) spec.TraceEntry {
+			return spec.TraceEntry{
 				Action: spec.Action(rapid.IntRange(0, 8).Draw(t, "action")),
 				Addr:   spec.Ptr(rapid.Uint64().Draw(t, "addr")),
 				Size:   rapid.Uint64Max(math.MaxInt64).Draw(t, "size"),
@@ -389,23 +389,23 @@ func drawExpectation(t *rapid.T, h trace.Header) (e trace.Expectation) {
 	return e
 }
 
-func drawLayout(t *rapid.T) []trace.LayoutSegment {
+func drawLayout(t *rapid.T) []spec.Segment {
 	if rapid.Bool().Draw(t, "no layout") {
 		return nil
 	}
 	size := rapid.Uint64Max(math.MaxInt64)
-	block := rapid.Custom(func(t *rapid.T) trace.LayoutBlock {
-		return trace.LayoutBlock{
+	block := rapid.Custom(func(t *rapid.T) spec.Block {
+		return spec.Block{
 			Address: spec.Ptr(rapid.Uint64().Draw(t, "addr")), Size: size.Draw(t, "size"),
-			Requested: size.Draw(t, "requested"), State: spec.BlockState(rapid.IntRange(0, 2).Draw(t, "state")),
+			RequestedSize: size.Draw(t, "requested"), State: spec.BlockState(rapid.IntRange(0, 2).Draw(t, "state")),
 		}
 	})
-	segment := rapid.Custom(func(t *rapid.T) trace.LayoutSegment {
-		return trace.LayoutSegment{
+	segment := rapid.Custom(func(t *rapid.T) spec.Segment {
+		return spec.Segment{
 			Device: spec.Device(rapid.IntRange(0, 2).Draw(t, "device")), Address: spec.Ptr(rapid.Uint64().Draw(t, "addr")),
-			Size: size.Draw(t, "size"), Stream: spec.Stream(rapid.Uint64().Draw(t, "stream")), Large: rapid.Bool().Draw(t, "large"),
-			Pool: drawPool(t), Expandable: rapid.Bool().Draw(t, "expandable"), Allocated: size.Draw(t, "allocated"),
-			Active: size.Draw(t, "active"), Requested: size.Draw(t, "requested"), Blocks: drawList(t, "blocks", block),
+			TotalSize: size.Draw(t, "size"), Stream: spec.Stream(rapid.Uint64().Draw(t, "stream")), PoolKind: rapid.SampledFrom([]spec.PoolKind{spec.SmallPool, spec.LargePool}).Draw(t, "kind"),
+			Pool: drawPool(t), Expandable: rapid.Bool().Draw(t, "expandable"), AllocatedSize: size.Draw(t, "allocated"),
+			ActiveSize: size.Draw(t, "active"), RequestedSize: size.Draw(t, "requested"), Blocks: drawList(t, "blocks", block),
 		}
 	})
 	return rapid.SliceOfN(segment, 0, 3).Draw(t, "layout")

@@ -52,5 +52,5 @@ type TreeExpectation struct {
 	Roots       []int  // how many recordings each root function has, sorted
 	// Pool is the segments of the tree's pool, by address; of each only the
 	// address, the size, Large and the blocks are known.
-	Pool []LayoutSegment
+	Pool []spec.Segment
 }

@@ -137,12 +137,12 @@ var treeTable = newJSONTable("what was seen of a tree", []jsonMember[TreeExpecta
 	wholeMember("fails", func(e *TreeExpectation) *int { return &e.Fails }),
 	wholeMember("checkpoints", func(e *TreeExpectation) *int { return &e.Checkpoints }),
 	listMember("roots", func(e *TreeExpectation) *[]int { return &e.Roots }, readCount, appendWhole[int]),
-	listMember("pool", func(e *TreeExpectation) *[]LayoutSegment { return &e.Pool },
-		func(c *jsonCursor) (g LayoutSegment) {
+	listMember("pool", func(e *TreeExpectation) *[]spec.Segment { return &e.Pool },
+		func(c *jsonCursor) (g spec.Segment) {
 			segmentTable.readWhole(c, &g, poolSegmentMust)
 			return g
 		},
-		func(b []byte, g LayoutSegment) []byte { return segmentTable.write(b, &g, poolSegmentMust, 0) }),
+		func(b []byte, g spec.Segment) []byte { return segmentTable.write(b, &g, poolSegmentMust, 0) }),
 })
 
 func readTree(c *jsonCursor) *TreeExpectation {

@@ -85,7 +85,7 @@ func appendRange(b []byte, r OpRange) []byte {
 
 const eventForm = "an event [action, address, size, stream handle]"
 
-func readEvent(c *jsonCursor) (e spec.Event) {
+func readEvent(c *jsonCursor) (e spec.TraceEntry) {
 	c.open('[', eventForm)
 	c.item(eventForm)
 	e.Action = spec.Action(c.oneOf(spec.ActionNames()...))
@@ -102,7 +102,7 @@ func readEvent(c *jsonCursor) (e spec.Event) {
 	return e
 }
 
-func appendEvent(b []byte, e spec.Event) []byte {
+func appendEvent(b []byte, e spec.TraceEntry) []byte {
 	b = appendText(append(b, '['), e.Action.String())
 	b = appendWhole(append(b, ','), e.Addr)
 	b = appendWhole(append(b, ','), e.Size)
@@ -114,24 +114,24 @@ func appendEvent(b []byte, e spec.Event) []byte {
 
 const blockForm = "a block [address, size, requested size, state]"
 
-func readBlock(c *jsonCursor) (k LayoutBlock) {
+func readBlock(c *jsonCursor) (k spec.Block) {
 	c.open('[', blockForm)
 	c.item(blockForm)
 	k.Address = spec.Ptr(c.unsigned())
 	c.item(blockForm)
 	k.Size = c.size()
 	c.item(blockForm)
-	k.Requested = c.size()
+	k.RequestedSize = c.size()
 	c.item(blockForm)
 	k.State = spec.BlockState(c.oneOf(spec.BlockStateNames()...))
 	c.noMore(blockForm)
 	return k
 }
 
-func appendBlock(b []byte, k LayoutBlock) []byte {
+func appendBlock(b []byte, k spec.Block) []byte {
 	b = appendWhole(append(b, '['), k.Address)
 	b = appendWhole(append(b, ','), k.Size)
-	b = appendWhole(append(b, ','), k.Requested)
+	b = appendWhole(append(b, ','), k.RequestedSize)
 	b = appendText(append(b, ','), stateName(k.State))
 	return append(b, ']')
 }
@@ -144,40 +144,40 @@ func stateName(s spec.BlockState) string {
 	return "unknown"
 }
 
-var segmentTable = newJSONTable("a segment", []jsonMember[LayoutSegment]{
-	wholeMember("device", func(g *LayoutSegment) *spec.Device { return &g.Device }),
-	handleMember("addr", func(g *LayoutSegment) *spec.Ptr { return &g.Address }),
-	wholeMember("size", func(g *LayoutSegment) *uint64 { return &g.Size }),
-	handleMember("stream", func(g *LayoutSegment) *spec.Stream { return &g.Stream }),
+var segmentTable = newJSONTable("a segment", []jsonMember[spec.Segment]{
+	wholeMember("device", func(g *spec.Segment) *spec.Device { return &g.Device }),
+	handleMember("addr", func(g *spec.Segment) *spec.Ptr { return &g.Address }),
+	wholeMember("size", func(g *spec.Segment) *uint64 { return &g.TotalSize }),
+	handleMember("stream", func(g *spec.Segment) *spec.Stream { return &g.Stream }),
 	{
 		name:   "type",
-		read:   func(c *jsonCursor, g *LayoutSegment) { g.Large = c.oneOf("small", "large") == 1 },
-		append: func(b []byte, g *LayoutSegment) []byte { return appendText(b, segmentTypes[g.Large]) },
-		absent: func(*LayoutSegment) bool { return false },
+		read:   func(c *jsonCursor, g *spec.Segment) { g.PoolKind = spec.PoolKind(c.oneOf(poolKinds...)) },
+		append: func(b []byte, g *spec.Segment) []byte { return appendText(b, g.PoolKind.String()) },
+		absent: func(*spec.Segment) bool { return false },
 	},
 	{
 		name:   "pool",
-		read:   func(c *jsonCursor, g *LayoutSegment) { g.Pool = readPool(c) },
-		append: func(b []byte, g *LayoutSegment) []byte { return appendPool(b, g.Pool) },
-		absent: func(g *LayoutSegment) bool { return g.Pool.IsDefault() },
+		read:   func(c *jsonCursor, g *spec.Segment) { g.Pool = readPool(c) },
+		append: func(b []byte, g *spec.Segment) []byte { return appendPool(b, g.Pool) },
+		absent: func(g *spec.Segment) bool { return g.Pool.IsDefault() },
 	},
-	flagMember("expandable", func(g *LayoutSegment) *bool { return &g.Expandable }),
-	wholeMember("allocated", func(g *LayoutSegment) *uint64 { return &g.Allocated }),
-	wholeMember("active", func(g *LayoutSegment) *uint64 { return &g.Active }),
-	wholeMember("requested", func(g *LayoutSegment) *uint64 { return &g.Requested }),
-	listMember("blocks", func(g *LayoutSegment) *[]LayoutBlock { return &g.Blocks }, readBlock, appendBlock),
+	flagMember("expandable", func(g *spec.Segment) *bool { return &g.Expandable }),
+	wholeMember("allocated", func(g *spec.Segment) *uint64 { return &g.AllocatedSize }),
+	wholeMember("active", func(g *spec.Segment) *uint64 { return &g.ActiveSize }),
+	wholeMember("requested", func(g *spec.Segment) *uint64 { return &g.RequestedSize }),
+	listMember("blocks", func(g *spec.Segment) *[]spec.Block { return &g.Blocks }, readBlock, appendBlock),
 })
 
-var segmentTypes = map[bool]string{false: "small", true: "large"}
+var poolKinds = []string{spec.SmallPool.String(), spec.LargePool.String()}
 
 var segmentMust = segmentTable.all() &^ segmentTable.set("device")
 
-func readSegment(c *jsonCursor) (g LayoutSegment) {
+func readSegment(c *jsonCursor) (g spec.Segment) {
 	segmentTable.readWhole(c, &g, segmentMust)
 	return g
 }
 
-func appendSegment(b []byte, g LayoutSegment) []byte {
+func appendSegment(b []byte, g spec.Segment) []byte {
 	return segmentTable.write(b, &g, segmentMust, segmentTable.all())
 }
 

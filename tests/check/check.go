@@ -154,7 +154,7 @@ func (c *checker) operation(op *trace.Op) error {
 func (c *checker) tellHazards() {
 	switch c.op.Kind {
 	case trace.OpFree, trace.OpRecordStream, trace.OpWaitStream, trace.OpRecordEvent, trace.OpWaitEvent:
-		if len(c.op.Expect.Events) == 0 {
+		if len(c.op.Expect.Entries) == 0 {
 			return
 		}
 	}
@@ -168,7 +168,7 @@ func (c *checker) tellHazards() {
 
 func inWords(h fakegpu.Hazard) (Kind, string) {
 	switch h.Kind {
-	case fakegpu.GivenTwice:
+	case fakegpu.AllocatedTwice:
 		return Overlap, h.Missing
 	case fakegpu.NoMemory:
 		return NoMemory, h.Missing

@@ -56,7 +56,7 @@ func logOf(t *testing.T, h trace.Header, ops []trace.Op, factory replay.Factory)
 		after := waiting(t, player.Allocator())
 		for _, p := range before {
 			if !slices.Contains(after, p) {
-				op.Expect.Events = append(op.Expect.Events, spec.Event{Action: spec.ActionFreeCompleted, Addr: p})
+				op.Expect.Entries = append(op.Expect.Entries, spec.TraceEntry{Action: spec.ActionFreeCompleted, Addr: p})
 			}
 		}
 		if op.Kind == trace.OpMalloc && out.Err == nil {

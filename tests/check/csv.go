@@ -28,8 +28,8 @@ type csv struct {
 	width   int             // columns of a line
 	header  trace.Header
 	streams map[spec.Stream]int
-	events  []spec.Event // of driver calls that belong to the next operation
-	told    bool         // there have been driver calls
+	events  []spec.TraceEntry // of driver calls that belong to the next operation
+	told    bool              // there have been driver calls
 	over    bool
 }
 
@@ -135,7 +135,7 @@ func (c *csv) Next() (*trace.Op, error) {
 func (c *csv) carry(op *trace.Op) *trace.Op {
 	op.Line = c.line
 	if c.told {
-		op.Expect.Events = append([]spec.Event{}, c.events...)
+		op.Expect.Entries = append([]spec.TraceEntry{}, c.events...)
 	}
 	c.events = c.events[:0]
 	return op
@@ -220,5 +220,5 @@ func (r *csvRow) stream(column int) int {
 // did notes what the allocator did.
 func (r *csvRow) did(a spec.Action, addr spec.Ptr, bytes uint64) {
 	r.log.told = r.log.told || a == spec.ActionSegmentAlloc
-	r.log.events = append(r.log.events, spec.Event{Action: a, Addr: addr, Size: bytes})
+	r.log.events = append(r.log.events, spec.TraceEntry{Action: a, Addr: addr, Size: bytes})
 }

@@ -66,7 +66,7 @@ func (d *driver) obtain(dev spec.Device, r spec.Range) error {
 
 // did does what the allocator did in an operation, as far as it concerns the device.
 func (d *driver) did(op *trace.Op) error {
-	for _, e := range op.Expect.Events {
+	for _, e := range op.Expect.Entries {
 		if err := d.event(op, e); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (d *driver) did(op *trace.Op) error {
 	return nil
 }
 
-func (d *driver) event(op *trace.Op, e spec.Event) error {
+func (d *driver) event(op *trace.Op, e spec.TraceEntry) error {
 	r := spec.Range{Ptr: e.Addr, Bytes: e.Size}
 	switch e.Action {
 	case spec.ActionSegmentAlloc, spec.ActionSegmentMap, spec.ActionSegmentFree, spec.ActionSegmentUnmap:

@@ -58,8 +58,8 @@ func (c *checker) leaveReference() {
 
 // compareAnswers puts the first difference into words.
 func compareAnswers(op *trace.Op, out *replay.Performed) (log, reference string, same bool) {
-	if op.Expect.Events != nil {
-		told, did := driverCalls(op.Expect.Events), driverCalls(out.Events)
+	if op.Expect.Entries != nil {
+		told, did := driverCalls(op.Expect.Entries), driverCalls(out.Entries)
 		for i := range max(len(told), len(did)) {
 			if a, b := callInWords(told, i), callInWords(did, i); a != b {
 				return a, b, false
@@ -83,8 +83,8 @@ func outcome(failure string) string {
 }
 
 // driverCalls are the entries of a diary that are about the driver.
-func driverCalls(events []spec.Event) []spec.Event {
-	var calls []spec.Event
+func driverCalls(events []spec.TraceEntry) []spec.TraceEntry {
+	var calls []spec.TraceEntry
 	for _, e := range events {
 		switch e.Action {
 		case spec.ActionSegmentAlloc, spec.ActionSegmentFree, spec.ActionSegmentMap, spec.ActionSegmentUnmap:
@@ -94,7 +94,7 @@ func driverCalls(events []spec.Event) []spec.Event {
 	return calls
 }
 
-func callInWords(calls []spec.Event, i int) string {
+func callInWords(calls []spec.TraceEntry, i int) string {
 	if i >= len(calls) {
 		return "the driver is asked for no more"
 	}

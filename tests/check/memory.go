@@ -128,7 +128,7 @@ func (c *checker) checkRange(r spec.Range) error {
 // begin begins a life.
 func (c *checker) begin(a *allocation) {
 	c.forgetWaiting(a.ptr)
-	c.gpu.GiveOut(fakegpu.Lifetime{Range: a.Range(), Device: a.device, Stream: a.stream, Owner: lineName("", a.line)})
+	c.gpu.BeginLifetime(fakegpu.Lifetime{Range: a.Range(), Device: a.device, Stream: a.stream, Owner: lineName("", a.line)})
 	c.memory.put(a)
 }
 
@@ -170,7 +170,7 @@ func (c *checker) name(id int64) string {
 // endLife ends a life. An event at the end of each recorded stream tells what the
 // allocator has to wait for, see completed.
 func (c *checker) endLife(a *allocation) {
-	c.gpu.TakeBack(a.ptr)
+	c.gpu.EndLifetime(a.ptr)
 	c.memory.end(a, c.op.Line)
 	c.forgetWaiting(a.ptr)
 	for _, u := range a.uses {

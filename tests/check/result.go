@@ -17,7 +17,7 @@ const (
 	DoubleFree    Kind = "double free"    // of memory that was freed before
 	ForeignFree   Kind = "foreign free"   // of memory that was never given out
 	WrongSize     Kind = "wrong size"     // a free names another size than the allocation
-	NotOut        Kind = "not out"        // memory is used, or recorded, that is not out
+	NotAllocated  Kind = "not out"        // memory is used, or recorded, that is not out
 	NoMemory      Kind = "no memory"      // memory was given out that the driver has not given
 	Returned      Kind = "returned"       // memory that is out went back to the driver
 	Leak          Kind = "leak"           // memory is out at the end

@@ -59,9 +59,9 @@ func (c *checker) find(id int64, what string) *allocation {
 		return a
 	}
 	if before := c.memory.freed[id]; before != nil {
-		c.violation(NotOut, "%s %v (%d bytes, given out in line %d), which was freed in line %d", what, before.ptr, before.bytes, before.line, before.freed)
+		c.violation(NotAllocated, "%s %v (%d bytes, given out in line %d), which was freed in line %d", what, before.ptr, before.bytes, before.line, before.freed)
 	} else {
-		c.violation(NotOut, "%s %s, which is not out", what, c.name(id))
+		c.violation(NotAllocated, "%s %s, which is not out", what, c.name(id))
 	}
 	c.leaveReference()
 	return nil
@@ -92,7 +92,7 @@ func (c *checker) ranges(of []trace.OpRange) (found []spec.Range, owners []*allo
 			continue
 		}
 		if r.Offset > a.bytes || r.Bytes > a.bytes-r.Offset {
-			c.violation(NotOut, "work touches %d bytes from byte %d of %v on, which has %d (given out in line %d)", r.Bytes, r.Offset, a.ptr, a.bytes, a.line)
+			c.violation(NotAllocated, "work touches %d bytes from byte %d of %v on, which has %d (given out in line %d)", r.Bytes, r.Offset, a.ptr, a.bytes, a.line)
 			continue
 		}
 		if r.Bytes == 0 {

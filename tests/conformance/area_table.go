@@ -58,7 +58,7 @@ var areas = []Area{
 		Kinds: basics(Share{trace.OpSetMemoryFraction, 3}, Share{trace.OpConfigure, 2}, Share{trace.OpDeviceFree, 2},
 			Share{trace.OpNeedMemoryCallback, 2}, Share{trace.OpEnable, 1}),
 		Misuse: []trace.OpKind{trace.OpSetMemoryFraction},
-		Labels: []Label{FitRefused, Collected, OversizeGiven, Retry, OutOfMemory, CallbackFreed, Uncached},
+		Labels: []Label{FitRefused, Collected, OversizeAllocated, Retry, OutOfMemory, CallbackFreed, Uncached},
 	},
 	{
 		Name: "expandable", What: "segments that grow and shrink, switched on and off",

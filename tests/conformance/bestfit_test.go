@@ -287,7 +287,7 @@ func (b *bestFit) Snapshot() (spec.Snapshot, error) {
 	var s spec.Snapshot
 	for _, c := range b.blocks {
 		if c.first {
-			s.Segments = append(s.Segments, spec.Segment{Device: c.device, Address: c.at, Stream: c.stream, Large: true})
+			s.Segments = append(s.Segments, spec.Segment{Device: c.device, Address: c.at, Stream: c.stream, PoolKind: spec.LargePool})
 		}
 		g := &s.Segments[len(s.Segments)-1]
 		g.TotalSize += c.bytes

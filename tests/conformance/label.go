@@ -69,7 +69,7 @@ type observed struct {
 // count is how many of the diary's entries have the action.
 func (o *observed) count(a spec.Action) int {
 	n := 0
-	for _, e := range o.out.Events {
+	for _, e := range o.out.Entries {
 		if e.Action == a {
 			n++
 		}
@@ -100,10 +100,10 @@ func (o *observed) more() int { return len(o.now.blocks) - len(o.before.blocks) 
 // freedOne is where the block was whose free an operation requested and completed,
 // if that is all that it did.
 func (o *observed) freedOne() (at spec.Ptr, ok bool) {
-	if o.op.Kind != trace.OpFree || len(o.out.Events) != 2 || o.out.Events[1].Action != spec.ActionFreeCompleted {
+	if o.op.Kind != trace.OpFree || len(o.out.Entries) != 2 || o.out.Entries[1].Action != spec.ActionFreeCompleted {
 		return 0, false
 	}
-	return o.out.Events[1].Addr, true
+	return o.out.Entries[1].Addr, true
 }
 
 // merged reports whether the one free merged the block with so many neighbours, and
@@ -122,7 +122,7 @@ func (o *observed) refusedFit() bool {
 	got := o.now.block(o.out.Ptr)
 	return got != nil && slices.ContainsFunc(o.before.blocks, func(b seenBlock) bool {
 		return b.state == spec.Inactive && b.stream == got.stream && b.pool == got.pool &&
-			b.large == got.large && b.size >= got.size
+			b.kind == got.kind && b.size >= got.size
 	})
 }
 

@@ -7,42 +7,42 @@ import (
 
 // The labels, and how each is told from what is seen.
 const (
-	HitWhole       Label = "hit whole"        // a cached block, as it is
-	HitSplit       Label = "hit split"        // a cached block, cut
-	MissWhole      Label = "miss whole"       // a new segment, all of it
-	MissSplit      Label = "miss split"       // a new segment, cut
-	MergeNone      Label = "merge none"       // a freed block has no free neighbour
-	MergeLeft      Label = "merge left"       // it has one below
-	MergeRight     Label = "merge right"      // it has one above
-	MergeBoth      Label = "merge both"       // it has both
-	FitRefused     Label = "fit refused"      // the best fit is too large to be given out
-	Collected      Label = "gc"               // garbage was collected for a request
-	OversizeGiven  Label = "oversize release" // oversize blocks went for a request
-	Retry          Label = "retry"            // a request was served after the whole cache went
-	OutOfMemory    Label = "out of memory"
-	TooLarge       Label = "out of memory at once"
-	Overflow       Label = "overflow pool" // a request for the default pool was served from another
-	CallbackFreed  Label = "callback freed"
-	Uncached       Label = "uncached"
-	EventHeldBack  Label = "event held back" // a freed block waits for events
-	EventCompleted Label = "event completed" // such a block became free in a request
-	FreeDeferred   Label = "free deferred"   // a free was put off
-	DeferredHeld   Label = "deferred held"   // a free that was put off waits for events
-	DeferredFreed  Label = "deferred freed"  // such a free was completed, nothing being redirected
-	ReusedInGraph  Label = "reuse in capture"
-	Mapped         Label = "map"              // a new expandable segment
-	Grown          Label = "expandable grown" // one that had memory got more
-	Unmapped       Label = "unmap"
-	UnmapPartial   Label = "unmap partial"   // a segment lost pages and kept others
-	SegmentDropped Label = "segment dropped" // a segment lost its last page
-	FromPool       Label = "from pool"       // a request was diverted to a private pool
-	PoolEmptied    Label = "pool emptied"    // a pool's memory went when it was deleted
-	PoolForgotten  Label = "pool forgotten"
-	NoSplitWhole   Label = "no split" // a pool that does not split gave more than half a segment extra
-	MallocCaptured Label = "malloc in capture"
-	RestoreFreed   Label = "restore freed"
-	RestoreCreated Label = "restore created"
-	Waited         Label = "waited" // a request, or emptying the cache, has waited for a stream that was held
+	HitWhole          Label = "hit whole"        // a cached block, as it is
+	HitSplit          Label = "hit split"        // a cached block, cut
+	MissWhole         Label = "miss whole"       // a new segment, all of it
+	MissSplit         Label = "miss split"       // a new segment, cut
+	MergeNone         Label = "merge none"       // a freed block has no free neighbour
+	MergeLeft         Label = "merge left"       // it has one below
+	MergeRight        Label = "merge right"      // it has one above
+	MergeBoth         Label = "merge both"       // it has both
+	FitRefused        Label = "fit refused"      // the best fit is too large to be given out
+	Collected         Label = "gc"               // garbage was collected for a request
+	OversizeAllocated Label = "oversize release" // oversize blocks went for a request
+	Retry             Label = "retry"            // a request was served after the whole cache went
+	OutOfMemory       Label = "out of memory"
+	TooLarge          Label = "out of memory at once"
+	Overflow          Label = "overflow pool" // a request for the default pool was served from another
+	CallbackFreed     Label = "callback freed"
+	Uncached          Label = "uncached"
+	EventHeldBack     Label = "event held back" // a freed block waits for events
+	EventCompleted    Label = "event completed" // such a block became free in a request
+	FreeDeferred      Label = "free deferred"   // a free was put off
+	DeferredHeld      Label = "deferred held"   // a free that was put off waits for events
+	DeferredFreed     Label = "deferred freed"  // such a free was completed, nothing being redirected
+	ReusedInGraph     Label = "reuse in capture"
+	Mapped            Label = "map"              // a new expandable segment
+	Grown             Label = "expandable grown" // one that had memory got more
+	Unmapped          Label = "unmap"
+	UnmapPartial      Label = "unmap partial"   // a segment lost pages and kept others
+	SegmentDropped    Label = "segment dropped" // a segment lost its last page
+	FromPool          Label = "from pool"       // a request was diverted to a private pool
+	PoolEmptied       Label = "pool emptied"    // a pool's memory went when it was deleted
+	PoolForgotten     Label = "pool forgotten"
+	NoSplitWhole      Label = "no split" // a pool that does not split gave more than half a segment extra
+	MallocCaptured    Label = "malloc in capture"
+	RestoreFreed      Label = "restore freed"
+	RestoreCreated    Label = "restore created"
+	Waited            Label = "waited" // a request, or emptying the cache, has waited for a stream that was held
 )
 
 // labelRule is a label and when it is met.
@@ -55,10 +55,10 @@ var labelRules = []labelRule{
 	{HitWhole, func(o *observed) bool { return o.hit() && o.count(spec.ActionFreeCompleted) == 0 && o.more() == 0 }},
 	{HitSplit, func(o *observed) bool { return o.hit() && o.count(spec.ActionFreeCompleted) == 0 && o.more() == 1 }},
 	{MissWhole, func(o *observed) bool {
-		return o.malloc() && o.count(spec.ActionSegmentAlloc) == 1 && len(o.out.Events) == 2 && o.more() == 1
+		return o.malloc() && o.count(spec.ActionSegmentAlloc) == 1 && len(o.out.Entries) == 2 && o.more() == 1
 	}},
 	{MissSplit, func(o *observed) bool {
-		return o.malloc() && o.count(spec.ActionSegmentAlloc) == 1 && len(o.out.Events) == 2 && o.more() == 2
+		return o.malloc() && o.count(spec.ActionSegmentAlloc) == 1 && len(o.out.Entries) == 2 && o.more() == 2
 	}},
 	{MergeNone, func(o *observed) bool { return o.merged(0, false) }},
 	{MergeLeft, func(o *observed) bool { return o.merged(1, true) }},
@@ -69,7 +69,7 @@ var labelRules = []labelRule{
 		return o.op.Kind == trace.OpMalloc && o.count(spec.ActionSegmentFree) > 0 && o.retries() == 0 &&
 			o.config.GarbageCollectionThreshold > 0 && o.config.MaxSplitSize == spec.Unlimited
 	}},
-	{OversizeGiven, func(o *observed) bool {
+	{OversizeAllocated, func(o *observed) bool {
 		return o.op.Kind == trace.OpMalloc && o.count(spec.ActionSegmentFree) > 0 && o.retries() == 0 &&
 			o.config.GarbageCollectionThreshold == 0 && o.config.MaxSplitSize != spec.Unlimited
 	}},
@@ -81,7 +81,7 @@ var labelRules = []labelRule{
 		return o.malloc() && !o.diverted && got != nil && !got.pool.IsDefault()
 	}},
 	{CallbackFreed, func(o *observed) bool { return len(o.out.Freed) > 0 }},
-	{Uncached, func(o *observed) bool { return o.malloc() && len(o.out.Events) == 0 }},
+	{Uncached, func(o *observed) bool { return o.malloc() && len(o.out.Entries) == 0 }},
 	{EventHeldBack, func(o *observed) bool { return o.op.Kind == trace.OpFree && o.now.pending > o.before.pending }},
 	{EventCompleted, func(o *observed) bool { return o.op.Kind == trace.OpMalloc && o.now.pending < o.before.pending }},
 	{FreeDeferred, func(o *observed) bool { return o.op.Kind == trace.OpFree && o.now.deferred > o.before.deferred }},
@@ -110,7 +110,7 @@ var labelRules = []labelRule{
 	{PoolForgotten, func(o *observed) bool { return o.now.pools < o.before.pools }},
 	{NoSplitWhole, func(o *observed) bool {
 		got := o.now.block(o.out.Ptr)
-		return o.malloc() && o.diverted && got != nil && !got.large && got.size > 2*o.op.Size+spec.KiB
+		return o.malloc() && o.diverted && got != nil && got.kind == spec.SmallPool && got.size > 2*o.op.Size+spec.KiB
 	}},
 	{MallocCaptured, func(o *observed) bool { return o.malloc() && o.captured }},
 	{RestoreFreed, func(o *observed) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -53,8 +54,8 @@ func (t *Trial) compareAnswers(ours, theirs *replay.Performed) (what, our, their
 	if !observable(t.player) || !observable(t.lockstep) {
 		return "", "", ""
 	}
-	for i := range max(len(ours.Events), len(theirs.Events)) {
-		if a, b := entry(ours.Events, i), entry(theirs.Events, i); a != b {
+	for i := range max(len(ours.Entries), len(theirs.Entries)) {
+		if a, b := entry(ours.Entries, i), entry(theirs.Entries, i); a != b {
 			return fmt.Sprintf("what it did, %d", i+1), a, b
 		}
 	}
@@ -74,7 +75,7 @@ func errorInWords(err error) string {
 }
 
 // entry is one of the diary's in words.
-func entry(events []spec.Event, i int) string {
+func entry(events []spec.TraceEntry, i int) string {
 	if i >= len(events) {
 		return "nothing"
 	}
@@ -107,12 +108,12 @@ func (t *Trial) compareMemory() (what, our, their string) {
 		return "", "", ""
 	}
 	ours, theirs := trace.Layout(&a), trace.Layout(&b)
-	i := slices.IndexFunc(ours, func(s trace.LayoutSegment) bool {
-		return !slices.ContainsFunc(theirs, func(o trace.LayoutSegment) bool { return reflect.DeepEqual(s, o) })
+	i := slices.IndexFunc(ours, func(s spec.Segment) bool {
+		return !slices.ContainsFunc(theirs, func(o spec.Segment) bool { return reflect.DeepEqual(s, o) })
 	})
 	switch {
 	case i >= 0:
-		return fmt.Sprintf("the segment at %v", ours[i].Address), fmt.Sprintf("%+v", ours[i]), "no such one"
+		return fmt.Sprintf("the segment at %v", ours[i].Address), strings.Join(replay.LayoutInLines(ours[i:i+1]), "; "), "no such one"
 	case len(ours) != len(theirs):
 		return "the segments", fmt.Sprint(len(ours)), fmt.Sprint(len(theirs))
 	}

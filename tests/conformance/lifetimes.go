@@ -14,7 +14,7 @@ import (
 // endLife tells the device that memory is about to be given back.
 func (t *Trial) endLife(op *trace.Op) (undo func()) {
 	if m := t.program.find(op.ID); op.Kind == trace.OpFree && m != nil && t.watches() {
-		return t.player.GPU().TakeBack(m.ptr)
+		return t.player.GPU().EndLifetime(m.ptr)
 	}
 	return func() {}
 }
@@ -46,7 +46,7 @@ func (t *Trial) beginLives(op *trace.Op, out *replay.Performed) {
 
 func (t *Trial) endLives(ids []int64) {
 	for _, id := range ids {
-		t.player.GPU().TakeBack(t.program.find(id).ptr)
+		t.player.GPU().EndLifetime(t.program.find(id).ptr)
 	}
 }
 
@@ -55,7 +55,7 @@ func (t *Trial) giveOut(stream int, dev spec.Device, r spec.Range, pool *poolSta
 	if pool != nil {
 		l.Pool, l.Captured = pool.id, pool.graphs
 	}
-	t.player.GPU().GiveOut(l)
+	t.player.GPU().BeginLifetime(l)
 }
 
 // watches: after a failure that was planned, a program may not be careful any more,

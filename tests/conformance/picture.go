@@ -28,7 +28,7 @@ type seenBlock struct {
 	size    uint64
 	stream  spec.Stream
 	pool    spec.PoolID
-	large   bool
+	kind    spec.PoolKind
 	state   spec.BlockState
 }
 
@@ -76,12 +76,12 @@ func (p *picture) visitor() spec.Visitor {
 	return spec.Visitor{
 		Block: func(b *spec.BlockView) {
 			if b.Mapped {
-				p.blocks = append(p.blocks, seenBlock{b.Address, b.Size, b.Stream, b.Pool, b.Large, b.State()})
+				p.blocks = append(p.blocks, seenBlock{b.Address, b.Size, b.Stream, b.Pool, b.PoolKind, b.State()})
 			}
 		},
-		Pool:     func(*spec.PoolView) { p.pools++ },
-		Pending:  func(*spec.PendingView) { p.pending++ },
-		Deferred: func(*spec.DeferredView) { p.deferred++ },
+		Pool:         func(*spec.PoolView) { p.pools++ },
+		PendingEvent: func(*spec.PendingEventView) { p.pending++ },
+		DeferredFree: func(*spec.DeferredFreeView) { p.deferred++ },
 	}
 }
 
@@ -99,7 +99,7 @@ func (p *picture) fromSnapshot(dev spec.Device, a spec.Allocator) error {
 			continue
 		}
 		for _, b := range g.Blocks {
-			p.blocks = append(p.blocks, seenBlock{b.Address, b.Size, g.Stream, g.Pool, g.Large, b.State})
+			p.blocks = append(p.blocks, seenBlock{b.Address, b.Size, g.Stream, g.Pool, g.PoolKind, b.State})
 		}
 	}
 	return nil

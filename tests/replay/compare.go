@@ -11,8 +11,8 @@ import (
 // outcome is what an allocator did in one operation.
 type outcome struct {
 	err    error
-	addr   spec.Ptr     // malloc
-	events []spec.Event // what it wrote into its diary
+	addr   spec.Ptr          // malloc
+	events []spec.TraceEntry // what it wrote into its diary
 
 	freed    []int64           // by need_memory callbacks
 	restored spec.RestoreDelta // restore
@@ -113,10 +113,10 @@ func (c *comparison) checkAddress() *Difference {
 }
 
 func (c *comparison) checkEvents() *Difference {
-	if c.want.Events == nil {
+	if c.want.Entries == nil {
 		return nil
 	}
-	want := c.m.tolerance.events(c.op.Kind, c.want.Events)
+	want := c.m.tolerance.events(c.op.Kind, c.want.Entries)
 	got := c.m.tolerance.events(c.op.Kind, c.got.events)
 	same := 0
 	for same < len(want) && same < len(got) && want[same] == got[same] {
@@ -129,7 +129,7 @@ func (c *comparison) checkEvents() *Difference {
 }
 
 // eventAt is the i-th event in words, or says that there is none.
-func eventAt(events []spec.Event, i int) string {
+func eventAt(events []spec.TraceEntry, i int) string {
 	if i == len(events) {
 		return fmt.Sprintf("no more than %d", len(events))
 	}

@@ -1,18 +1,17 @@
 package replay
 
 import (
+	"gaugeblock/spec"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
-
-	"gaugeblock/spec/trace"
 )
 
 // compareLayouts finds the first segment that differs, and in it the first line
 // of its description that does.
-func compareLayouts(want, got []trace.LayoutSegment) *Difference {
+func compareLayouts(want, got []spec.Segment) *Difference {
 	same := 0
 	for same < len(want) && same < len(got) && sameSegment(&want[same], &got[same]) {
 		same++
@@ -30,7 +29,7 @@ func compareLayouts(want, got []trace.LayoutSegment) *Difference {
 	return d
 }
 
-func sameSegment(a, b *trace.LayoutSegment) bool {
+func sameSegment(a, b *spec.Segment) bool {
 	if !slices.Equal(a.Blocks, b.Blocks) {
 		return false
 	}
@@ -40,11 +39,11 @@ func sameSegment(a, b *trace.LayoutSegment) bool {
 }
 
 // segmentLines describes the i-th segment and its blocks; nil if there is none.
-func segmentLines(layout []trace.LayoutSegment, i int) []string {
+func segmentLines(layout []spec.Segment, i int) []string {
 	if i >= len(layout) {
 		return nil
 	}
-	return layoutInLines(layout[i : i+1])
+	return LayoutInLines(layout[i : i+1])
 }
 
 func lineAt(lines []string, i int) string {
@@ -57,10 +56,10 @@ func lineAt(lines []string, i int) string {
 // diffAround shows the i-th segments and their neighbours as go-cmp does. go-cmp
 // writes some spaces as no-break spaces, now and then, lest its output be taken
 // for stable; here they are plain.
-func diffAround(want, got []trace.LayoutSegment, i int) string {
-	window := func(layout []trace.LayoutSegment) []line {
+func diffAround(want, got []spec.Segment, i int) string {
+	window := func(layout []spec.Segment) []line {
 		var lines []line
-		for _, text := range layoutInLines(layout[min(max(i-1, 0), len(layout)):min(i+2, len(layout))]) {
+		for _, text := range LayoutInLines(layout[min(max(i-1, 0), len(layout)):min(i+2, len(layout))]) {
 			lines = append(lines, line{text})
 		}
 		return lines

@@ -49,8 +49,8 @@ func (c *comparison) checkTree() *Difference {
 func inPool(e *trace.TreeExpectation) []string {
 	words := []string{}
 	for _, p := range e.Outputs {
-		inside := slices.ContainsFunc(e.Pool, func(g trace.LayoutSegment) bool {
-			return g.Address <= p && p < g.Address+spec.Ptr(g.Size)
+		inside := slices.ContainsFunc(e.Pool, func(g spec.Segment) bool {
+			return g.Address <= p && p < g.Address+spec.Ptr(g.TotalSize)
 		})
 		if inside {
 			words = append(words, p.String())

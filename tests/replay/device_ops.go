@@ -47,10 +47,10 @@ func (m *machine) setUpDevices(around Around) error {
 // refused. That part of a recording is the driver's, and no allocator's merit.
 func (m *machine) loadScript(op *trace.Op) {
 	script := m.scripts[op.Device]
-	if m.header.Family == "realoom" && op.Expect.Events != nil {
-		script.SetGrants(op.Expect.Events)
+	if m.header.Family == "realoom" && op.Expect.Entries != nil {
+		script.SetGrants(op.Expect.Entries)
 	} else {
-		script.Load(op.Expect.Events)
+		script.Load(op.Expect.Entries)
 	}
 }
 

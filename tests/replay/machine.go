@@ -71,7 +71,7 @@ func newMachine(file string, h *trace.Header, newAllocator Factory, around Aroun
 	}
 	if observable, able := m.allocator.(spec.Observable); able {
 		m.observed = true
-		observable.OnTrace(func(e spec.TraceEntry) { m.out.events = append(m.out.events, e.Event) })
+		observable.OnTrace(func(e spec.HistoryEntry) { m.out.events = append(m.out.events, e.TraceEntry) })
 	}
 	if limiter, able := m.allocator.(spec.MemoryLimiter); able {
 		for dev := range h.Devices {

@@ -17,11 +17,11 @@ type Player struct{ machine *machine }
 
 // Performed is what came of one operation.
 type Performed struct {
-	Err     error        // how it failed
-	Skipped bool         // nothing was done, for what it is about was never made
-	Ptr     spec.Ptr     // malloc: what was given out
-	Events  []spec.Event // what the allocator wrote into its diary
-	Freed   []int64      // what need_memory callbacks freed meanwhile
+	Err     error             // how it failed
+	Skipped bool              // nothing was done, for what it is about was never made
+	Ptr     spec.Ptr          // malloc: what was given out
+	Entries []spec.TraceEntry // what the allocator wrote into its diary
+	Freed   []int64           // what need_memory callbacks freed meanwhile
 
 	Restored spec.RestoreDelta // restore: what the allocator says it changed
 }
@@ -43,7 +43,7 @@ func NewPlayerAround(h *trace.Header, newAllocator Factory, around Around) (*Pla
 // Perform does one operation, which must make sense by the header.
 func (p *Player) Perform(op *trace.Op) Performed {
 	out := p.machine.perform(op)
-	r := Performed{Err: out.err, Ptr: out.addr, Events: out.events, Freed: out.freed, Restored: out.restored}
+	r := Performed{Err: out.err, Ptr: out.addr, Entries: out.events, Freed: out.freed, Restored: out.restored}
 	if errors.Is(out.err, errNeverGiven) {
 		r.Err, r.Skipped = nil, true
 	}

@@ -89,7 +89,7 @@ func (r *run) step(op *trace.Op) error {
 	if r.over() {
 		return nil
 	}
-	if op.Expect.Events != nil && !r.machine.observed {
+	if op.Expect.Entries != nil && !r.machine.observed {
 		r.notSupported(op, &spec.NotSupportedError{Op: "events", Reason: "the allocator is not a spec.Observable"})
 		return nil
 	}

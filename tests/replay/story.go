@@ -60,7 +60,7 @@ func outcomeInWords(out outcome) string {
 }
 
 // deedInWords says what the allocator did, in the past tense.
-func deedInWords(e spec.Event) string {
+func deedInWords(e spec.TraceEntry) string {
 	size := bytesInWords(e.Size)
 	switch e.Action {
 	case spec.ActionAlloc:

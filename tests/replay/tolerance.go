@@ -47,8 +47,8 @@ func toleranceOf(family string) tolerance {
 // events returns a copy in which what may differ has been made equal: events
 // whose order is free are sorted, addresses that are no addresses are zero, and
 // the snapshots that the recorder itself took are left out.
-func (t tolerance) events(kind trace.OpKind, events []spec.Event) []spec.Event {
-	canon := make([]spec.Event, 0, len(events))
+func (t tolerance) events(kind trace.OpKind, events []spec.TraceEntry) []spec.TraceEntry {
+	canon := make([]spec.TraceEntry, 0, len(events))
 	for _, e := range events {
 		if e.Action == spec.ActionSnapshot {
 			continue
@@ -67,7 +67,7 @@ func (t tolerance) events(kind trace.OpKind, events []spec.Event) []spec.Event {
 }
 
 // sortFrees sorts each run of consecutive free_completed events.
-func sortFrees(events []spec.Event) {
+func sortFrees(events []spec.TraceEntry) {
 	start := 0
 	for i := range len(events) + 1 {
 		if i < len(events) && events[i].Action == spec.ActionFreeCompleted {
@@ -78,7 +78,7 @@ func sortFrees(events []spec.Event) {
 	}
 }
 
-func compareEvents(a, b spec.Event) int {
+func compareEvents(a, b spec.TraceEntry) int {
 	return cmp.Or(
 		cmp.Compare(a.Action, b.Action),
 		cmp.Compare(a.Addr, b.Addr),
@@ -88,7 +88,7 @@ func compareEvents(a, b spec.Event) int {
 
 // layout returns a layout in which what may differ has been made equal. The
 // argument is not changed.
-func (t tolerance) layout(layout []trace.LayoutSegment) []trace.LayoutSegment {
+func (t tolerance) layout(layout []spec.Segment) []spec.Segment {
 	if !t.staleRequested {
 		return layout
 	}
@@ -97,7 +97,7 @@ func (t tolerance) layout(layout []trace.LayoutSegment) []trace.LayoutSegment {
 		canon[i].Blocks = slices.Clone(canon[i].Blocks)
 		for j := range canon[i].Blocks {
 			if b := &canon[i].Blocks[j]; b.State == spec.Inactive {
-				b.Requested = 0
+				b.RequestedSize = 0
 			}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-func event(action spec.Action, addr spec.Ptr) spec.Event {
-	return spec.Event{Action: action, Addr: addr, Size: 512}
+func event(action spec.Action, addr spec.Ptr) spec.TraceEntry {
+	return spec.TraceEntry{Action: action, Addr: addr, Size: 512}
 }
 
 // TestEventTolerance says of pairs of diaries whether they count as equal.
@@ -22,7 +22,7 @@ func TestEventTolerance(t *testing.T) {
 		oom, otherOOM  = event(spec.ActionOOM, 1000), event(spec.ActionOOM, 2000)
 		snapshot       = event(spec.ActionSnapshot, 0)
 	)
-	type events = []spec.Event
+	type events = []spec.TraceEntry
 	for _, c := range []struct {
 		what   string
 		family string
@@ -59,16 +59,16 @@ func TestEventTolerance(t *testing.T) {
 // TestLayoutTolerance: only in the families with private pools may the requested
 // size of a block differ, and only that of an inactive one.
 func TestLayoutTolerance(t *testing.T) {
-	layout := func(free, used, freeSize uint64) []trace.LayoutSegment {
-		return []trace.LayoutSegment{{Address: 1, Size: 2048, Blocks: []trace.LayoutBlock{
-			{Address: 1, Size: freeSize, Requested: free, State: spec.Inactive},
-			{Address: 1 + spec.Ptr(freeSize), Size: 512, Requested: used, State: spec.ActivePendingFree},
+	layout := func(free, used, freeSize uint64) []spec.Segment {
+		return []spec.Segment{{Address: 1, TotalSize: 2048, Blocks: []spec.Block{
+			{Address: 1, Size: freeSize, RequestedSize: free, State: spec.Inactive},
+			{Address: 1 + spec.Ptr(freeSize), Size: 512, RequestedSize: used, State: spec.ActivePendingFree},
 		}}}
 	}
 	for _, c := range []struct {
 		family string
 		what   string
-		got    []trace.LayoutSegment
+		got    []spec.Segment
 		equal  bool
 	}{
 		{"basic", "a free block's request", layout(8, 5, 512), false},

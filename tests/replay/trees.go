@@ -202,14 +202,14 @@ func (m *machine) treeInputs(t *treeManager, op *trace.Op) (inputs []*graphtree.
 
 // newSegments is what the pool obtained from the driver in the recorded call. The
 // recorder did not note in which order; it is taken to be by address.
-func (t *treeManager) newSegments(e *trace.TreeExpectation) (events []spec.Event) {
+func (t *treeManager) newSegments(e *trace.TreeExpectation) (events []spec.TraceEntry) {
 	if e == nil {
 		return nil
 	}
 	for i := range e.Pool {
 		if g := &e.Pool[i]; !t.segments[g.Address] {
 			t.segments[g.Address] = true
-			events = append(events, spec.Event{Action: spec.ActionSegmentAlloc, Addr: g.Address, Size: g.Size})
+			events = append(events, spec.TraceEntry{Action: spec.ActionSegmentAlloc, Addr: g.Address, Size: g.TotalSize})
 		}
 	}
 	return events
@@ -236,7 +236,7 @@ func (m *machine) seeTree(t *treeManager, outputs []*graphtree.Tensor) (*trace.T
 		return nil, err
 	}
 	for _, g := range trace.Layout(&snapshot) {
-		e.Pool = append(e.Pool, trace.LayoutSegment{Address: g.Address, Size: g.Size, Large: g.Large, Blocks: g.Blocks})
+		e.Pool = append(e.Pool, spec.Segment{Address: g.Address, TotalSize: g.TotalSize, PoolKind: g.PoolKind, Blocks: g.Blocks})
 	}
 	return e, nil
 }

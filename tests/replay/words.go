@@ -19,7 +19,7 @@ func bytesInWords(bytes uint64) string {
 	return fmt.Sprintf("%d bytes (%s)", bytes, spec.FormatSize(bytes))
 }
 
-func eventInWords(e spec.Event) string {
+func eventInWords(e spec.TraceEntry) string {
 	if e.Action == spec.ActionOOM {
 		text := fmt.Sprintf("oom for %s, stream %v", bytesInWords(e.Size), e.Stream)
 		if e.Addr != 0 {
@@ -31,16 +31,13 @@ func eventInWords(e spec.Event) string {
 }
 
 // segmentInWords leaves out what is the same for most: device 0, the default pool.
-func segmentInWords(s *trace.LayoutSegment) string {
-	kind := "small"
-	if s.Large {
-		kind = "large"
-	}
+func segmentInWords(s *spec.Segment) string {
+	kind := s.PoolKind.String()
 	if s.Expandable {
 		kind += " expandable"
 	}
 	text := fmt.Sprintf("%s segment %v of %s, stream %v, allocated %d, active %d, requested %d",
-		kind, s.Address, bytesInWords(s.Size), s.Stream, s.Allocated, s.Active, s.Requested)
+		kind, s.Address, bytesInWords(s.TotalSize), s.Stream, s.AllocatedSize, s.ActiveSize, s.RequestedSize)
 	if !s.Pool.IsDefault() {
 		text += fmt.Sprintf(", pool %v", s.Pool)
 	}
@@ -50,12 +47,12 @@ func segmentInWords(s *trace.LayoutSegment) string {
 	return text
 }
 
-func blockInWords(b trace.LayoutBlock) string {
-	return fmt.Sprintf("block %v of %s, requested %d, %v", b.Address, bytesInWords(b.Size), b.Requested, b.State)
+func blockInWords(b spec.Block) string {
+	return fmt.Sprintf("block %v of %s, requested %d, %v", b.Address, bytesInWords(b.Size), b.RequestedSize, b.State)
 }
 
-// layoutInLines writes each segment and each block on a line of its own.
-func layoutInLines(layout []trace.LayoutSegment) []string {
+// LayoutInLines writes each segment and each block on a line of its own.
+func LayoutInLines(layout []spec.Segment) []string {
 	var lines []string
 	for i := range layout {
 		lines = append(lines, segmentInWords(&layout[i]))

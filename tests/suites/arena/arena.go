@@ -16,6 +16,13 @@ type block struct {
 	small      bool
 }
 
+func (b *block) kind() spec.PoolKind {
+	if b.small {
+		return spec.SmallPool
+	}
+	return spec.LargePool
+}
+
 func (b *block) key(index int) blockKey { return blockKey{b.stream, b.size, b.ptr, index} }
 
 // use is a stream that uses a block.

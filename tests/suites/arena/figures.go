@@ -17,7 +17,7 @@ type counted struct {
 // cache says. What it has lost count of is taken from the small pieces first: the cache
 // does not tell them apart.
 func (d *deviceUser[C]) recount() {
-	var kinds [spec.NumStatTypes]counted
+	var kinds [2]counted
 	for _, piece := range d.pieces {
 		d.count(piece, &kinds)
 	}
@@ -26,8 +26,8 @@ func (d *deviceUser[C]) recount() {
 	fromSmall := min(lost, small.reservedBytes-small.activeBytes)
 	small.reservedBytes -= fromSmall
 	kinds[spec.LargePool].reservedBytes -= lost - fromSmall
-	for _, t := range []spec.StatType{spec.SmallPool, spec.LargePool} {
-		now, s := kinds[t], &d.stats
+	for _, kind := range []spec.PoolKind{spec.SmallPool, spec.LargePool} {
+		now, s := kinds[kind], &d.stats
 		for _, f := range []struct {
 			stat *spec.StatArray
 			now  int64
@@ -36,29 +36,26 @@ func (d *deviceUser[C]) recount() {
 			{&s.AllocatedBytes, now.allocatedBytes}, {&s.ActiveBytes, now.activeBytes}, {&s.InactiveSplitBytes, now.splitBytes},
 			{&s.RequestedBytes, now.requestBytes}, {&s.ReservedBytes, now.reservedBytes},
 		} {
-			change(f.stat, t, f.now)
+			change(f.stat, kind, f.now)
 		}
 	}
 }
 
 // change makes a figure what it is now.
-func change(a *spec.StatArray, t spec.StatType, now int64) {
-	if was := a[t].Current; now > was {
-		a.Increase(t, now-was)
+func change(a *spec.StatArray, kind spec.PoolKind, now int64) {
+	if was := a[kind.StatType()].Current; now > was {
+		a.Increase(kind, now-was)
 	} else if now < was {
-		a.Decrease(t, was-now)
+		a.Decrease(kind, was-now)
 	}
 }
 
 // count adds a piece and its blocks.
-func (d *deviceUser[C]) count(piece spec.Range, kinds *[spec.NumStatTypes]counted) {
+func (d *deviceUser[C]) count(piece spec.Range, kinds *[2]counted) {
 	list, blocks := d.cache.view().list, d.blocksOf(piece)
 	for n, i := range blocks {
 		b := &list[i]
-		k := &kinds[spec.LargePool]
-		if b.small {
-			k = &kinds[spec.SmallPool]
-		}
+		k := &kinds[b.kind()]
 		if n == 0 {
 			k.segment++
 			k.reservedBytes += int64(piece.Bytes)

@@ -18,7 +18,7 @@ func (u *user[C]) Snapshot() (spec.Snapshot, error) {
 func (d *deviceUser[C]) segment(piece spec.Range) spec.Segment {
 	g := spec.Segment{Device: d.number, Address: piece.Ptr, TotalSize: piece.Bytes}
 	d.each(piece, func(v *spec.BlockView) {
-		g.Stream, g.Large = v.Stream, v.Large
+		g.Stream, g.PoolKind = v.Stream, v.PoolKind
 		state := v.State()
 		if state == spec.ActiveAllocated {
 			g.AllocatedSize += v.Size
@@ -48,7 +48,7 @@ func (d *deviceUser[C]) show(i int) spec.BlockView {
 	b := &d.cache.view().list[i]
 	v := spec.BlockView{
 		Address: b.ptr, Size: b.size, RequestedSize: d.asked[i], Stream: b.stream,
-		Large: !b.small, Allocated: b.allocated, Mapped: true,
+		PoolKind: b.kind(), Allocated: b.allocated, Mapped: true,
 	}
 	if b.allocated {
 		v.StreamUses = len(b.streamUses)
@@ -87,10 +87,10 @@ func (u *user[C]) Inspect(dev spec.Device, v spec.Visitor) error {
 			})
 		}
 	}
-	if v.Pending != nil {
+	if v.PendingEvent != nil {
 		for _, h := range d.held {
 			for n, e := range h.events {
-				v.Pending(&spec.PendingView{Stream: h.on[n].stream, Device: h.on[n].device, Event: e, Block: d.cache.view().list[h.index].ptr})
+				v.PendingEvent(&spec.PendingEventView{Stream: h.on[n].stream, Device: h.on[n].device, Event: e, Block: d.cache.view().list[h.index].ptr})
 			}
 		}
 	}

@@ -88,10 +88,10 @@ func alterations(e trace.Expectation, columns []string, column int) map[string]t
 		a.Addr = &addr
 		altered["address"] = a
 	}
-	if last := len(e.Events) - 1; last >= 0 {
+	if last := len(e.Entries) - 1; last >= 0 {
 		a := e
-		a.Events = slices.Clone(e.Events)
-		a.Events[last].Size++
+		a.Entries = slices.Clone(e.Entries)
+		a.Entries[last].Size++
 		altered["events"] = a
 	}
 	if last := len(e.Layout) - 1; last >= 0 {

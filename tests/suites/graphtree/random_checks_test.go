@@ -19,7 +19,7 @@ func (p *program) check(t *rapid.T) {
 		}
 	}
 	for _, h := range p.gpu.Hazards() {
-		if h.Kind == fakegpu.Unordered || h.Kind == fakegpu.Returned || h.Kind == fakegpu.GivenTwice {
+		if h.Kind == fakegpu.Unordered || h.Kind == fakegpu.Returned || h.Kind == fakegpu.AllocatedTwice {
 			t.Fatal(h)
 		}
 	}
@@ -105,7 +105,7 @@ func (c *careful) Malloc(r spec.Request) (spec.Ptr, error) {
 
 type remembered struct {
 	spec.PoolState
-	blocks []trace.LayoutBlock
+	blocks []spec.Block
 }
 
 func (c *careful) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState, error) {
@@ -126,13 +126,13 @@ func (c *careful) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDe
 }
 
 // allocated is the pool's allocated blocks, without what was requested.
-func (c *careful) allocated(id spec.PoolID) (blocks []trace.LayoutBlock) {
+func (c *careful) allocated(id spec.PoolID) (blocks []spec.Block) {
 	snapshot, err := c.Allocator.SnapshotPool(id)
 	must(c.t, err)
 	for _, g := range trace.Layout(&snapshot) {
 		for _, b := range g.Blocks {
 			if b.State == spec.ActiveAllocated {
-				b.Requested = 0
+				b.RequestedSize = 0
 				blocks = append(blocks, b)
 			}
 		}

@@ -102,7 +102,7 @@ func (h *History) on(dev spec.Device, c *Call) (op model.Operation, out model.Ou
 	case trace.OpEmptyCache, trace.OpConfigure:
 	case model.OpSnapshot:
 		out.Layout = slices.Clone(out.Layout)
-		out.Layout = slices.DeleteFunc(out.Layout, func(g trace.LayoutSegment) bool { return g.Device != dev })
+		out.Layout = slices.DeleteFunc(out.Layout, func(g spec.Segment) bool { return g.Device != dev })
 	default:
 		if c.Op.Device != dev {
 			return model.Operation{}, model.Outcome{}, false
@@ -112,7 +112,7 @@ func (h *History) on(dev spec.Device, c *Call) (op model.Operation, out model.Ou
 		Kind:   c.Op.Kind,
 		Stream: spec.DeviceStream{Device: dev, Stream: h.Setup.stream(dev, c.Op.Stream)},
 		Bytes:  c.Op.Bytes, Ptr: c.Ptr, Fraction: c.Op.Fraction, Settings: c.Op.Settings,
-		Given: model.Given{Freed: c.Freed},
+		Results: model.DriverResults{Freed: c.Freed},
 	}, out, true
 }
 

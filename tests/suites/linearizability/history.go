@@ -123,7 +123,7 @@ func (c *Call) result() string {
 }
 
 // formatLayout draws segments and their blocks.
-func formatLayout(layout []trace.LayoutSegment) string {
+func formatLayout(layout []spec.Segment) string {
 	var text []string
 	for _, g := range layout {
 		segment := formatAddress(g.Address)
@@ -178,11 +178,11 @@ func (m moment) appendKey(key []byte) []byte {
 	for i := range out.Layout {
 		g := &out.Layout[i]
 		number(uint64(g.Address))
-		number(g.Size)
+		number(g.TotalSize)
 		number(uint64(g.Stream))
 		for _, b := range g.Blocks {
 			number(b.Size)
-			number(b.Requested)
+			number(b.RequestedSize)
 			number(uint64(b.State))
 		}
 	}

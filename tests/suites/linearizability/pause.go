@@ -78,7 +78,7 @@ func (d *pausingDriver) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) 
 // pauseBeforeLocks calls stop where the allocator asks for the context of a history
 // entry, which it does with no lock held: right before it takes one.
 func (w *world) pauseBeforeLocks(stop func()) error {
-	historian, able := w.allocator.(spec.Historian)
+	historian, able := w.allocator.(spec.HistoryRecorder)
 	if !able {
 		return nil
 	}

@@ -134,8 +134,8 @@ func (t *tracer) follow(c *Call, op *trace.Op) error {
 			continue
 		}
 		if c.Op.Kind == trace.OpMalloc {
-			do.Given.Segment = out.Ptr
-			next, result := before.Malloc(do.Stream.Stream, do.Bytes, do.Given)
+			do.Results.Segment = out.Ptr
+			next, result := before.Malloc(do.Stream.Stream, do.Bytes, do.Results)
 			t.states[dev] = next
 			t.expect(op, result)
 		} else {
@@ -178,8 +178,8 @@ func waited(before, after model.State) bool {
 }
 
 // layout is the memory of all devices, as the specification has it.
-func (t *tracer) layout() []trace.LayoutSegment {
-	layout := []trace.LayoutSegment{}
+func (t *tracer) layout() []spec.Segment {
+	layout := []spec.Segment{}
 	for _, s := range t.states {
 		layout = append(layout, s.Layout()...)
 	}

@@ -75,7 +75,7 @@ func (p *pooledProgram) live(t *rapid.T, when string) {
 	}
 }
 
-func (p *pooledProgram) layout(t *rapid.T) []trace.LayoutSegment {
+func (p *pooledProgram) layout(t *rapid.T) []spec.Segment {
 	s, err := p.SnapshotPool(pooled)
 	must(t, err)
 	return trace.Layout(&s)
@@ -83,12 +83,12 @@ func (p *pooledProgram) layout(t *rapid.T) []trace.LayoutSegment {
 
 // compareRestored compares segment by segment. A segment that came later, or the
 // part by which an expandable one has grown, must be free.
-func compareRestored(t *rapid.T, saved, now []trace.LayoutSegment) {
+func compareRestored(t *rapid.T, saved, now []spec.Segment) {
 	for i := range now {
 		is := &now[i]
-		at := slices.IndexFunc(saved, func(s trace.LayoutSegment) bool { return s.Address == is.Address })
+		at := slices.IndexFunc(saved, func(s spec.Segment) bool { return s.Address == is.Address })
 		if at < 0 {
-			if is.Allocated != 0 {
+			if is.AllocatedSize != 0 {
 				t.Fatalf("the segment at %v came after the checkpoint and is in use", is.Address)
 			}
 			continue
@@ -96,7 +96,7 @@ func compareRestored(t *rapid.T, saved, now []trace.LayoutSegment) {
 		same(t, "blocks", exactly(saved[at].Blocks, is.Expandable), exactly(is.Blocks, is.Expandable))
 	}
 	for i := range saved {
-		if !slices.ContainsFunc(now, func(s trace.LayoutSegment) bool { return s.Address == saved[i].Address }) {
+		if !slices.ContainsFunc(now, func(s spec.Segment) bool { return s.Address == saved[i].Address }) {
 			t.Fatalf("the segment at %v is gone", saved[i].Address)
 		}
 	}
@@ -105,10 +105,10 @@ func compareRestored(t *rapid.T, saved, now []trace.LayoutSegment) {
 // exactly is what has to be equal of blocks: of those that are out everything, what
 // was asked for being their size; of free ones where they lie. The free end of what
 // is mapped of an expandable segment may be longer or shorter.
-func exactly(blocks []trace.LayoutBlock, growing bool) []trace.LayoutBlock {
+func exactly(blocks []spec.Block, growing bool) []spec.Block {
 	blocks = slices.Clone(blocks)
 	for i := range blocks {
-		blocks[i].Requested = 0
+		blocks[i].RequestedSize = 0
 	}
 	if n := len(blocks); growing && n > 0 && blocks[n-1].State == spec.Inactive {
 		blocks = blocks[:n-1]

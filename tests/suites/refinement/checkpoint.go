@@ -39,7 +39,7 @@ func (w *World) note(id spec.PoolID) model.Checkpoint {
 	noted := model.Checkpoint{Pool: id}
 	w.allocator.Inspect(0, spec.Visitor{Block: func(b *spec.BlockView) {
 		if b.Pool == id && b.Mapped {
-			noted.Blocks = append(noted.Blocks, model.NotedBlock{
+			noted.Blocks = append(noted.Blocks, model.SavedBlock{
 				Memory: spec.Range{Ptr: b.Address, Bytes: b.Size}, Allocated: b.Allocated,
 			})
 		}

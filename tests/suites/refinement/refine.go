@@ -12,11 +12,11 @@ import (
 func (w *World) Refine() (*bounded.State, error) {
 	s := *w.initial
 	s.Segments, s.Events, s.Streams = nil, nil, nil
-	s.Pools, s.Redirections, s.CaptureUses, s.Saved = nil, nil, nil, nil
+	s.Pools, s.Routings, s.CaptureUses, s.Saved = nil, nil, nil, nil
 	uses := map[spec.Ptr][]spec.DeviceStream{}
 	err := w.allocator.Inspect(0, spec.Visitor{
 		Block: func(b *spec.BlockView) { addBlock(&s, b) },
-		Use: func(u *spec.UseView) {
+		StreamUse: func(u *spec.StreamUseView) {
 			uses[u.Block] = append(uses[u.Block], u.Stream)
 			if u.Captured {
 				s.CaptureUses = append(s.CaptureUses, model.CaptureUse{
@@ -25,12 +25,12 @@ func (w *World) Refine() (*bounded.State, error) {
 			}
 		},
 		Pool: func(p *spec.PoolView) { addPool(&s, p) },
-		Pending: func(p *spec.PendingView) {
+		PendingEvent: func(p *spec.PendingEventView) {
 			id := spec.DeviceStream{Device: p.Device, Stream: p.Stream}
 			s.Events = append(s.Events, model.Event{Stream: id, Hold: w.driver.behind[p.Event], Block: p.Block})
 		},
-		Redirection: func(id spec.PoolID) {
-			s.Redirections = append(s.Redirections, model.Redirection{Pool: id, Stream: w.redirected[id]})
+		Routing: func(id spec.PoolID) {
+			s.Routings = append(s.Routings, model.PoolRouting{Pool: id, Stream: w.redirected[id]})
 		},
 	})
 	for i := range s.Segments {
@@ -53,12 +53,12 @@ func (w *World) Refine() (*bounded.State, error) {
 func addBlock(s *bounded.State, b *spec.BlockView) {
 	if b.First {
 		g := model.Segment{
-			Address: b.Address, Stream: b.Stream, Pool: b.Pool, Large: b.Large, Expandable: b.Expandable,
+			Address: b.Address, Stream: b.Stream, Pool: b.Pool, PoolKind: b.PoolKind, Expandable: b.Expandable,
 		}
 		if g.Expandable {
 			g.Page = s.Geometry.SmallBuffer
 		}
-		if g.Expandable && g.Large {
+		if g.Expandable && g.PoolKind == spec.LargePool {
 			g.Page = s.Config.LargeSegmentSize
 		}
 		s.Segments = append(s.Segments, g)

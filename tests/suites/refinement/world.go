@@ -114,7 +114,7 @@ func (w *World) malloc(r spec.Request) error {
 // free frees a block behind the last work that uses it, in every stream that does. What
 // was captured is in a graph, and not on the device.
 func (w *World) free(ptr spec.Ptr) error {
-	var uses []spec.UseView
+	var uses []spec.StreamUseView
 	block := spec.Range{Ptr: ptr}
 	err := w.allocator.Inspect(0, spec.Visitor{
 		Block: func(b *spec.BlockView) {
@@ -122,7 +122,7 @@ func (w *World) free(ptr spec.Ptr) error {
 				block.Bytes = b.Size
 			}
 		},
-		Use: func(u *spec.UseView) {
+		StreamUse: func(u *spec.StreamUseView) {
 			if u.Block == ptr && (!u.Captured || w.earlier[captureUse{ptr, u.Stream.Stream}]) {
 				uses = append(uses, *u)
 			}
@@ -143,7 +143,7 @@ func (w *World) free(ptr spec.Ptr) error {
 // device, although the allocator forgets it when the stream is noted again in one.
 func (w *World) recordStream(ptr spec.Ptr, s spec.Stream) error {
 	use := captureUse{ptr, s}
-	err := w.allocator.Inspect(0, spec.Visitor{Use: func(u *spec.UseView) {
+	err := w.allocator.Inspect(0, spec.Visitor{StreamUse: func(u *spec.StreamUseView) {
 		if u.Block == ptr && u.Stream.Stream == s && !u.Captured && len(w.redirected) > 0 {
 			w.earlier[use] = true
 		}

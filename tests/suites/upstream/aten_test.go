@@ -67,8 +67,8 @@ func TestAllocatorTestCUDA_TestClone(t *testing.T) {
 func TestAllocatorTraceTracker_TrackMallocFree(t *testing.T) {
 	p := newProgram(t, setup{})
 	obtained, returned := 0, 0
-	p.allocator.OnTrace(func(e spec.TraceEntry) { obtained += btoi(e.Action == spec.ActionSegmentAlloc) })
-	p.allocator.OnTrace(func(e spec.TraceEntry) { returned += btoi(e.Action == spec.ActionSegmentFree) })
+	p.allocator.OnTrace(func(e spec.HistoryEntry) { obtained += btoi(e.Action == spec.ActionSegmentAlloc) })
+	p.allocator.OnTrace(func(e spec.HistoryEntry) { returned += btoi(e.Action == spec.ActionSegmentFree) })
 	p.free(p.empty(mainStream, 500*spec.MiB))
 	if obtained != 1 || returned != 0 {
 		t.Errorf("%d segments obtained, %d returned", obtained, returned)
@@ -84,17 +84,17 @@ func TestAllocatorTraceTracker_TrackMallocFree(t *testing.T) {
 // and figures for the others.
 func TestDeviceCachingAllocator_CheckReporter(t *testing.T) {
 	p := newProgram(t, setup{})
-	var latest spec.TraceEntry
-	p.allocator.OnTrace(func(e spec.TraceEntry) {
+	var latest spec.HistoryEntry
+	p.allocator.OnTrace(func(e spec.HistoryEntry) {
 		if e.Action == spec.ActionAlloc || e.Action == spec.ActionFreeRequested {
 			latest = e
 		}
 	})
 	report := func(x tensor, action spec.Action, allocated, reserved uint64) {
 		t.Helper()
-		want := spec.Event{Action: action, Addr: x.Ptr, Size: x.Bytes}
-		if latest.Event != want {
-			t.Errorf("heard %+v, want %+v", latest.Event, want)
+		want := spec.TraceEntry{Action: action, Addr: x.Ptr, Size: x.Bytes}
+		if latest.TraceEntry != want {
+			t.Errorf("heard %+v, want %+v", latest.TraceEntry, want)
 		}
 		if stats := p.stats(); stats["allocated_bytes.all.current"] != int64(allocated) || stats["reserved_bytes.all.current"] != int64(reserved) {
 			t.Errorf("%d bytes are allocated, %d reserved; want %d and %d",

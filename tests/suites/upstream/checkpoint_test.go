@@ -357,7 +357,7 @@ func TestBlockStateAbsorption_ExpandableSegmentCheckpointGrowth(t *testing.T) {
 		var got []string
 		for _, g := range p.snapshot().Segments {
 			for _, b := range g.Blocks {
-				if g.Large {
+				if g.PoolKind == spec.LargePool {
 					got = append(got, fmt.Sprintf("%d MiB %v", b.Size/spec.MiB, b.State))
 				}
 			}

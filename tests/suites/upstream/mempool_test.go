@@ -192,7 +192,7 @@ func TestMemPool_MempoolNoSplit(t *testing.T) {
 // Upstream, later than 2.11: a snapshot can be had without the history, and shows
 // the same memory. Ours shows the same memory whether a history is kept or not.
 func TestMemPool_SnapshotIncludeTracesCorrectness(t *testing.T) {
-	var seen [][]trace.LayoutSegment
+	var seen [][]spec.Segment
 	for _, recording := range []bool{true, false} {
 		p := &storyteller{newProgram(t, setup{}), "main"}
 		if recording {

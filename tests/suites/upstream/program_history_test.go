@@ -41,7 +41,7 @@ func (p *storyteller) stop() {
 }
 
 // trace is the history of the device.
-func (p *storyteller) trace() []spec.TraceEntry {
+func (p *storyteller) trace() []spec.HistoryEntry {
 	p.t.Helper()
 	return p.snapshot().Traces[p.device]
 }

@@ -14,5 +14,5 @@
 // is never launched is not seen. Memory that a program uses although the allocator
 // does not think that it is out (the outputs of a graph that was launched again, at
 // addresses from the capture) has to be given out by the program itself, with
-// fakegpu.GPU.GiveOut.
+// fakegpu.GPU.BeginLifetime.
 package watch

@@ -91,7 +91,7 @@ func (p *pooled) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDel
 	}
 	for _, ptr := range delta.Freed {
 		if !stays[ptr] {
-			p.gpu.TakeBack(ptr)
+			p.gpu.EndLifetime(ptr)
 			delete(p.live, ptr)
 		}
 	}

@@ -64,7 +64,7 @@ type abilities interface {
 	spec.BaseAllocator
 	spec.CacheInformer
 	spec.Toggler
-	spec.Historian
+	spec.HistoryRecorder
 	spec.Observable
 	spec.Inspector
 	spec.ExpandableSegments
@@ -100,7 +100,7 @@ func (w *watched) Malloc(r spec.Request) (spec.Ptr, error) {
 }
 
 func (w *watched) giveOut(l fakegpu.Lifetime) {
-	l.Number = w.gpu.GiveOut(l)
+	l.Number = w.gpu.BeginLifetime(l)
 	w.live[l.Range.Ptr] = l
 }
 
@@ -115,7 +115,7 @@ func (w *watched) Free(p spec.Ptr) error {
 		return w.Allocator.Free(p)
 	}
 	defer w.locked(l.Device)()
-	undo := w.gpu.TakeBack(p)
+	undo := w.gpu.EndLifetime(p)
 	err := w.Allocator.Free(p)
 	if err != nil {
 		undo()

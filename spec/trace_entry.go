@@ -58,7 +58,7 @@ func ParseAction(name string) (Action, bool) {
 // bytes that the device has free there. Size is in bytes: what was asked for in
 // alloc and the two frees, the rounded request in oom, the bytes newly mapped in
 // segment_map, the active bytes in snapshot.
-type Event struct {
+type TraceEntry struct {
 	Action Action
 	Addr   Ptr
 	Size   uint64
@@ -66,8 +66,8 @@ type Event struct {
 }
 
 // TraceEntry is an Event in an allocator's diary, with all that goes with it.
-type TraceEntry struct {
-	Event
+type HistoryEntry struct {
+	TraceEntry
 	Device         Device
 	Pool           PoolID
 	TimeNS         int64 // 0 when the diary is kept without a clock
