@@ -12,7 +12,6 @@ import (
 
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
-	"gaugeblock/model/tlc"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tla"
@@ -138,7 +137,7 @@ func openConfiguration(c tla.Configuration) (*bounded.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := tlc.ReadConfig(text, c.Cfg)
+	cfg, err := tla.ReadConfig(text, c.Cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -21,14 +21,14 @@ type Pools struct {
 }
 
 func openPools(c *tlc.Config) (Mirror, error) {
-	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "NotesTwice")
+	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice")
 	if err != nil {
 		return nil, err
 	}
 	p := &Pools{Core: NewCore(b)}
 	r := constants{config: c}
 	p.ids, p.overflow, p.maxUses = r.numbers("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
-	p.notesTwice = r.bool("NotesTwice")
+	p.notesTwice = r.bool("RecordsTwice")
 	ids := asInts(p.ids)
 	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
 	p.end = p.add("EndAllocateToPool", ids)

@@ -1,6 +1,7 @@
 // Package tlc reads what the TLC model checker reads and writes: its values (value.go),
-// its configuration files (config.go), its dump of a state graph (dump.go) and what it
-// says in the end (summary.go). It does not run TLC.
+// its configuration files (config.go), the module with the defaults of constants
+// (defaults.go), its dump of a state graph (dump.go) and what it says in the end
+// (summary.go). It does not run TLC.
 //
 // Here is also the one definition of how a state is written for comparison: see
 // Canonical.

@@ -36,14 +36,12 @@ func NewWorld(initial *bounded.State, c *tlc.Config) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(c.Names(), "OverflowPools") {
-		pools, err := c.Numbers("OverflowPools")
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range pools {
-			w.overflow[bounded.PoolID(id)] = true
-		}
+	pools, err := c.Numbers("OverflowPools")
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range pools {
+		w.overflow[bounded.PoolID(id)] = true
 	}
 	return w, w.setUp(streams)
 }
