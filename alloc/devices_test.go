@@ -87,7 +87,7 @@ func TestNoSuchDevice(t *testing.T) {
 	must(t, a.CreatePool(0, pool, spec.PoolOptions{}))
 	state, err := a.Checkpoint(0, pool)
 	must(t, err)
-	wantError[*spec.InvalidArgumentError](t, second(a.Restore(1, state)), "not noted by this device's allocator")
+	wantError[*spec.InvalidArgumentError](t, second(a.Restore(1, state)), "not of a checkpoint of this device's allocator")
 }
 
 // TestBeginWithoutFilter: there is no default filter.

@@ -12,7 +12,7 @@ import (
 )
 
 // diary is the diary of a device in short: "alloc 512".
-func diary(t *testing.T, a *alloc.Allocator, dev spec.Device) []string {
+func traceBuffer(t *testing.T, a *alloc.Allocator, dev spec.Device) []string {
 	t.Helper()
 	var lines []string
 	for _, e := range traces(t, a, dev) {
@@ -38,7 +38,7 @@ func TestHistoryRing(t *testing.T) {
 	}
 	want := func(want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(want, diary(t, a, 0)); diff != "" {
+		if diff := cmp.Diff(want, traceBuffer(t, a, 0)); diff != "" {
 			t.Errorf("the diary (-want +got):\n%s", diff)
 		}
 	}
@@ -81,7 +81,7 @@ func TestHistorySkip(t *testing.T) {
 	}}))
 	must(t, a.Free(give(t, a, 0, 512)))
 	must(t, a.EmptyCache())
-	if diff := cmp.Diff([]string{"alloc 512", "free_completed 512"}, diary(t, a, 0)); diff != "" {
+	if diff := cmp.Diff([]string{"alloc 512", "free_completed 512"}, traceBuffer(t, a, 0)); diff != "" {
 		t.Errorf("the diary (-want +got):\n%s", diff)
 	}
 	want := []string{"segment_map", "alloc", "free_requested", "free_completed", "segment_unmap", "snapshot"}
@@ -244,7 +244,7 @@ func TestRecordHistoryRefuses(t *testing.T) {
 	} {
 		wantError[*spec.InvalidArgumentError](t, a.RecordHistory(h), "context")
 	}
-	if !a.HistoryEnabled() || len(diary(t, a, 0)) != 2 {
-		t.Errorf("enabled is %v, the diary is %q", a.HistoryEnabled(), diary(t, a, 0))
+	if !a.HistoryEnabled() || len(traceBuffer(t, a, 0)) != 2 {
+		t.Errorf("enabled is %v, the diary is %q", a.HistoryEnabled(), traceBuffer(t, a, 0))
 	}
 }

@@ -29,7 +29,7 @@ func TestPointerTableEqualsMap(t *testing.T) {
 				for range rapid.IntRange(1, 100).Draw(t, "run") {
 					if p := pointer.Draw(t, "p"); want[p] == nil {
 						want[p] = new(block)
-						table.put(p, want[p])
+						table.insertLocked(p, want[p])
 					}
 				}
 			},
@@ -37,14 +37,14 @@ func TestPointerTableEqualsMap(t *testing.T) {
 				for range rapid.IntRange(1, 100).Draw(t, "run") {
 					if p := pointer.Draw(t, "p"); want[p] != nil {
 						delete(want, p)
-						table.take(p)
+						table.eraseLocked(p)
 					}
 				}
 			},
 			"": func(t *rapid.T) {
 				for range 20 {
 					p := pointer.Draw(t, "p")
-					if got := table.get(p); got != want[p] {
+					if got := table.getLocked(p); got != want[p] {
 						t.Fatalf("get(%v) = %p, want %p", p, got, want[p])
 					}
 				}
@@ -85,10 +85,10 @@ func TestPointerTableNeverFinds(t *testing.T) {
 		}
 	}
 	for p := spec.Ptr(512); p < 512*40; p += 512 {
-		table.put(p, new(block))
+		table.insertLocked(p, new(block))
 	}
 	for p := spec.Ptr(512); p < 512*40; p += 1024 {
-		table.take(p)
+		table.eraseLocked(p)
 	}
 	for _, p := range []spec.Ptr{0, spec.Ptr(deadSlot), 512, 513, 1025} {
 		if table.has(p) {
@@ -101,9 +101,9 @@ func TestPointerTableNeverFinds(t *testing.T) {
 func TestPointerTableStaysSmall(t *testing.T) {
 	var table pointerTable
 	for i := range spec.Ptr(100_000) {
-		table.put((i+1)*512, new(block))
+		table.insertLocked((i+1)*512, new(block))
 		if i >= 10 {
-			table.take((i - 9) * 512)
+			table.eraseLocked((i - 9) * 512)
 		}
 	}
 	if n := len(*table.slots.Load()); n > 2*fewestSlots {
@@ -116,7 +116,7 @@ func TestPointerTableStaysSmall(t *testing.T) {
 func TestPointerTableReaders(t *testing.T) {
 	var table pointerTable
 	const fixed = spec.Ptr(7 * 512)
-	table.put(fixed, new(block))
+	table.insertLocked(fixed, new(block))
 	var done atomic.Bool
 	var readers sync.WaitGroup
 	for range 2 {
@@ -132,9 +132,9 @@ func TestPointerTableReaders(t *testing.T) {
 	for i := range spec.Ptr(20_000) {
 		p := (i%1000 + 8) * 512
 		if table.has(p) {
-			table.take(p)
+			table.eraseLocked(p)
 		} else {
-			table.put(p, new(block))
+			table.insertLocked(p, new(block))
 		}
 	}
 	done.Store(true)
