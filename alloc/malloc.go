@@ -47,7 +47,7 @@ func (d *device) malloc(r spec.Request) (spec.Ptr, error) {
 		d.mu.Unlock()
 		return 0, failure.report()
 	}
-	if err == nil {
+	if err == nil && b.isExpandable() {
 		err = d.setAccessLocked(b)
 	}
 	if err != nil {

@@ -119,12 +119,10 @@ func (d *device) mapBlockLocked(b *block, bytes uint64, params *allocParams) err
 	return err
 }
 
-// setAccessLocked gives access to the pages of a block, which is free and in no set, if
-// that was not possible before. If it fails the block becomes a free block again.
+// setAccessLocked gives access to the pages of a block of an expandable segment, which is
+// free and in no set, if that was not possible before. If it fails the block becomes a
+// free block again.
 func (d *device) setAccessLocked(b *block) error {
-	if !b.isExpandable() {
-		return nil
-	}
 	err := b.segment.expandable.open(spec.Range{Ptr: b.ptr, Bytes: b.size})
 	if err != nil {
 		b.segment.pool.insertFree(b)
