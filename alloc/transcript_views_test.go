@@ -101,7 +101,7 @@ func (c *conversation) pending(l line) string {
 			fmt.Fprintf(&out, "%s waits for %s\n", c.name(p.Block), c.streamName(p.Stream))
 		},
 		DeferredFree: func(d *spec.DeferredFreeView) {
-			fmt.Fprintf(&out, "%s is put off, %d markers\n", c.name(d.Block), d.Markers)
+			fmt.Fprintf(&out, "%s is deferred, %d markers\n", c.name(d.Block), d.Markers)
 		},
 	}))
 	return out.String()
