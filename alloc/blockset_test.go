@@ -17,8 +17,7 @@ func blockOn(stream spec.Stream, size uint64, ptr spec.Ptr) *block {
 	return &block{segment: &segment{stream: stream}, size: size, ptr: ptr}
 }
 
-// orderedTree is the same contract by a library: what the blockSet is held
-// against.
+// orderedTree is the same contract by a library, to compare a blockSet with.
 type orderedTree struct {
 	tree *btree.BTreeG[*block]
 	rank func(*block) uint64
@@ -156,7 +155,7 @@ func TestBlockSetNeighbours(t *testing.T) {
 	}
 }
 
-// TestBlockSetMisuse: a broken contract must not go unnoticed.
+// TestBlockSetMisuse: a call that breaks the contract panics.
 func TestBlockSetMisuse(t *testing.T) {
 	b := blockOn(1, 512, 4096)
 	twin := blockOn(1, 512, 4096)
