@@ -18,7 +18,7 @@ type Allocator struct {
 	geometry   spec.Geometry
 	devices    []*device
 	eventPools []eventPool // by device
-	notes      *threadNotes
+	threads    *threadMetadata
 	uncached   uncached
 	opened     openedHandles
 	enabled    atomic.Bool
@@ -83,7 +83,7 @@ func New(driver spec.Driver, o Options) (*Allocator, error) {
 	a := &Allocator{
 		driver: driver, geometry: o.Geometry,
 		eventPools: make([]eventPool, driver.DeviceCount()),
-		notes:      newThreadNotes(),
+		threads:    newThreadMetadata(),
 	}
 	a.annotations.resize(1)
 	a.enabled.Store(!o.Uncached)

@@ -64,7 +64,7 @@ func newDevice(a *Allocator, id spec.Device, cfg spec.Config) (*device, error) {
 		totalMemory: properties.TotalMemory,
 		cfg:         cfg,
 		defaultPool: newPool(spec.DefaultPool),
-		traceBuffer: traceBuffer{device: id, notes: a.notes},
+		traceBuffer: traceBuffer{device: id, threads: a.threads},
 	}
 	d.traceBuffer.allocBuffer.resize(1)
 	d.stats.MaxSplitSize = int64(cfg.MaxSplitSize) // Unlimited becomes -1, as upstream prints it

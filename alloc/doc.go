@@ -48,7 +48,7 @@
 //	device.mu              everything of a device below the field mu
 //	eventPool.mu           unused events of a device, for blocks of any device
 //	unreleasedPages.mu     pages that the driver has refused to take back
-//	threadNotes.mu         what the threads have set for their trace entries
+//	threadMetadata.mu      what the threads have set for their trace entries
 //	Allocator.mu           options of the history, and annotations
 //	uncached.mu            memory allocated while caching was off
 //

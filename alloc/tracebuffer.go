@@ -9,10 +9,10 @@ import (
 )
 
 // A traceBuffer is the trace entries of a device: the last ones are kept in a ring, and
-// every entry is passed to the trackers. No entry is made when nobody wants one.
+// every entry is passed to the trackers. No entry is made if neither wants it.
 type traceBuffer struct {
 	device        spec.Device
-	notes         *threadNotes
+	threads       *threadMetadata
 	wanted        bool // recordHistory, or there are trackers
 	recordHistory bool
 	options       spec.HistoryOptions
@@ -59,7 +59,7 @@ func (t *traceBuffer) setHistory(h spec.HistoryOptions) {
 // recordTrace completes an entry and passes it to the trackers and the ring.
 func (t *traceBuffer) recordTrace(e spec.TraceEntry, pool spec.PoolID, context any, thread spec.Thread) {
 	entry := spec.HistoryEntry{TraceEntry: e, Device: t.device, Pool: pool}
-	entry.CompileContext, entry.UserMetadata = t.notes.of(thread)
+	entry.CompileContext, entry.UserMetadata = t.threads.of(thread)
 	if t.options.Now != nil && t.recordHistory {
 		entry.TimeNS = t.options.Now()
 	}
@@ -141,9 +141,9 @@ func (r *ringBuffer[T]) resize(limit int) {
 	r.entries, r.next, r.limit = kept[max(0, len(kept)-limit):], 0, limit
 }
 
-// threadNotes are what the threads have set for their trace entries. (Upstream keeps
+// threadMetadata is what the threads have set for their trace entries. (Upstream keeps
 // it in thread-local variables.)
-type threadNotes struct {
+type threadMetadata struct {
 	used atomic.Bool // a thread has set something
 
 	mu             sync.Mutex
@@ -151,14 +151,14 @@ type threadNotes struct {
 	userMetadata   map[spec.Thread]string
 }
 
-func newThreadNotes() *threadNotes {
-	return &threadNotes{compileContext: map[spec.Thread][]string{}, userMetadata: map[spec.Thread]string{}}
+func newThreadMetadata() *threadMetadata {
+	return &threadMetadata{compileContext: map[spec.Thread][]string{}, userMetadata: map[spec.Thread]string{}}
 }
 
 // noCompileContext is what upstream writes when nothing is being compiled.
 const noCompileContext = "N/A"
 
-func (n *threadNotes) of(t spec.Thread) (compileContext, userMetadata string) {
+func (n *threadMetadata) of(t spec.Thread) (compileContext, userMetadata string) {
 	if !n.used.Load() {
 		return noCompileContext, ""
 	}
@@ -224,10 +224,10 @@ func (a *Allocator) PushCompileContext(t spec.Thread, name string) {
 	if !a.HistoryEnabled() {
 		return
 	}
-	a.notes.mu.Lock()
-	defer a.notes.mu.Unlock()
-	a.notes.compileContext[t] = append(a.notes.compileContext[t], name)
-	a.notes.used.Store(true)
+	a.threads.mu.Lock()
+	defer a.threads.mu.Unlock()
+	a.threads.compileContext[t] = append(a.threads.compileContext[t], name)
+	a.threads.used.Store(true)
 }
 
 // PopCompileContext undoes the thread's last PushCompileContext.
@@ -235,28 +235,28 @@ func (a *Allocator) PopCompileContext(t spec.Thread) {
 	if !a.HistoryEnabled() {
 		return
 	}
-	a.notes.mu.Lock()
-	defer a.notes.mu.Unlock()
-	if stack := a.notes.compileContext[t]; len(stack) > 1 {
-		a.notes.compileContext[t] = stack[:len(stack)-1]
+	a.threads.mu.Lock()
+	defer a.threads.mu.Unlock()
+	if stack := a.threads.compileContext[t]; len(stack) > 1 {
+		a.threads.compileContext[t] = stack[:len(stack)-1]
 	} else {
-		delete(a.notes.compileContext, t)
+		delete(a.threads.compileContext, t)
 	}
 }
 
 // SetUserMetadata sets a text for the thread's trace entries.
 func (a *Allocator) SetUserMetadata(t spec.Thread, text string) {
-	a.notes.mu.Lock()
-	defer a.notes.mu.Unlock()
-	a.notes.userMetadata[t] = text
-	a.notes.used.Store(true)
+	a.threads.mu.Lock()
+	defer a.threads.mu.Unlock()
+	a.threads.userMetadata[t] = text
+	a.threads.used.Store(true)
 }
 
 // UserMetadata returns the text that was set last for the thread.
 func (a *Allocator) UserMetadata(t spec.Thread) string {
-	a.notes.mu.Lock()
-	defer a.notes.mu.Unlock()
-	return a.notes.userMetadata[t]
+	a.threads.mu.Lock()
+	defer a.threads.mu.Unlock()
+	return a.threads.userMetadata[t]
 }
 
 // OnOutOfMemory registers an observer of failed requests, on all devices.
