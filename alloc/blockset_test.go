@@ -169,7 +169,7 @@ func TestBlockSetMisuse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
 				if recover() == nil {
-					t.Error("nobody noticed")
+					t.Error("there was no panic")
 				}
 			}()
 			misuse(&blockSet{bySize: true})

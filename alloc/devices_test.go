@@ -131,7 +131,7 @@ func TestOtherDevicesStreams(t *testing.T) {
 	}
 	must(t, gpu.Drain(1, 0))
 	if q := mustMalloc(t, a, 0, 20*mib); q != p {
-		t.Errorf("device 1 is through with %v, but the cache gave %v", p, q)
+		t.Errorf("device 1 has completed its use of %v, but the cache returned %v", p, q)
 	}
 	// An event belongs to the device of its stream: device 1's events serve device 0's
 	// blocks.
@@ -139,7 +139,7 @@ func TestOtherDevicesStreams(t *testing.T) {
 	must(t, a.RecordStream(p, 1, newStream(t, gpu, 1)))
 	must(t, a.Free(p))
 	if q := mustMalloc(t, a, 0, 20*mib); q != p {
-		t.Errorf("both streams are through with %v, but the cache gave %v", p, q)
+		t.Errorf("both streams have completed their uses of %v, but the cache returned %v", p, q)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestSettingsOfDevices(t *testing.T) {
 	must(t, err)
 	for _, segment := range s.Segments {
 		if !segment.Expandable {
-			t.Errorf("device %d has a plain segment", segment.Device)
+			t.Errorf("device %d has a segment that is not expandable", segment.Device)
 		}
 	}
 	for _, fraction := range []float64{-0.1, 1.1} {

@@ -35,8 +35,8 @@
 // event is recorded on each, and a later malloc frees the block when all events have
 // completed. While a graph is being captured that is deferred. free.go lists the cases.
 //
-// What can fail comes first: an operation that returns an error has changed nothing,
-// except where its comment says otherwise.
+// What can fail comes first: an operation whose driver call fails has changed nothing,
+// except by steps that had succeeded before.
 //
 // # Mutexes
 //
@@ -59,14 +59,14 @@
 //
 // The device's mutex is held while these functions of the program run: filters of pool
 // routing, trace trackers, the clock of the history, the functions of a pool with memory of
-// its own. They must not call the allocator. The mutex is not held while free-memory
-// callbacks, observers of failed requests and the recorder of contexts run. With
-// release_lock_on_cudamalloc it is not held during driver calls that obtain a segment
-// either. A Locked function that releases the mutex meanwhile says so, and does it where
-// the unlocked part can be seen.
+// its own. (The clock also runs with Allocator.mu held, for annotations.) They must not call
+// the allocator. No mutex is held while free-memory callbacks, observers of failed requests
+// and the recorder of contexts run. With release_lock_on_cudamalloc the device's mutex is
+// not held either during driver calls that obtain a segment. A Locked function that releases
+// the mutex meanwhile says so, and does it where the unlocked part can be seen.
 //
 // Two things are read without a mutex: the pointer table of a device (pointertable.go),
 // and the recorder of contexts, whose result is needed before the mutex is taken.
 //
-// TestLocks checks all of this.
+// TestLocks checks the order, the names, the guarded fields and what is said of releases.
 package alloc

@@ -204,7 +204,7 @@ func TestRestoreOntoOtherMemory(t *testing.T) {
 		{"larger", "", "", 30 * mib, 32 * mib, false, "another one"},
 		{"of another pool", "", "", 30 * mib, 30 * mib, true, "gone"},
 		{"expandable now", "", expandable, 30 * mib, 30 * mib, false, "another one"},
-		{"plain now", expandable, "expandable_segments:False", 40 * mib, 40 * mib, false, "another one"},
+		{"not expandable now", expandable, "expandable_segments:False", 40 * mib, 40 * mib, false, "another one"},
 		{"longer", expandable, expandable, 30 * mib, 50 * mib, false, ""},
 		{"shorter", expandable, expandable, 50 * mib, 30 * mib, false, "unmapped"},
 		{"of the small pool", expandable, expandable, 2 * mib, 512, false, "another one"},

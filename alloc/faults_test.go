@@ -110,7 +110,7 @@ type faultRun struct {
 	a       *alloc.Allocator
 	streams []spec.Stream
 	out     map[string]spec.Ptr
-	failed  bool   // a step gave an error other than out of memory
+	failed  bool   // a step returned an error other than out of memory
 	slack   uint64 // bytes that the device may have allocated beyond what is counted
 	checker *invariant.Checker
 }

@@ -99,7 +99,7 @@ func TestNeedMemory(t *testing.T) {
 	q := mustMalloc(t, a, 0, 5*mib)
 	want("the cache serves", 1)
 	mustMalloc(t, a, 0, 15*mib)
-	want("nobody has freed anything", 2, "first", "second")
+	want("no callback has freed anything", 2, "first", "second")
 	must(t, a.Free(p))
 	must(t, a.Free(q))
 

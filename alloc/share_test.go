@@ -172,9 +172,9 @@ func TestOpenOnSeveralDevices(t *testing.T) {
 func TestOpenBadHandle(t *testing.T) {
 	machine := fakegpu.NewMachine(fakegpu.Config{})
 	sender, receiver := machine.NewProcess(), machine.NewProcess()
-	plain, growing := newAllocator(t, sender, ""), newAllocator(t, sender, "expandable_segments:True")
+	fixed, growing := newAllocator(t, sender, ""), newAllocator(t, sender, "expandable_segments:True")
 	b := newAllocator(t, receiver, "")
-	segment := share(t, plain, mustMalloc(t, plain, 0, 20*mib)).Handle
+	segment := share(t, fixed, mustMalloc(t, fixed, 0, 20*mib)).Handle
 	pages := share(t, growing, mustMalloc(t, growing, 0, 60*mib)).Handle
 
 	// with changes a copy of the handle of pages.

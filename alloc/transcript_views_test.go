@@ -10,7 +10,7 @@ import (
 	"gaugeblock/tests/suites/sizes"
 )
 
-// views are what can be looked at, by name.
+// views show the state, by name.
 var views = map[string]func(c *conversation, l line) string{
 	"layout":   (*conversation).layout,   // layout [pool=N]: the memory, a segment a line
 	"unmapped": (*conversation).unmapped, // the ranges of expandable segments without memory

@@ -70,7 +70,7 @@ func TestToggleCaching(t *testing.T) {
 	a.Enable(true)
 	must(t, a.Free(uncached))
 	if p := mustMalloc(t, a, 0, 20*mib); p != cached {
-		t.Errorf("the cache gave %v, want %v", p, cached)
+		t.Errorf("the cache returned %v, want %v", p, cached)
 	}
 	must(t, a.Free(cached))
 	must(t, a.Free(also))

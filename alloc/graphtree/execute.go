@@ -92,11 +92,11 @@ func (m *Manager) releaseManagedInputs(n *node, inputs []*Tensor) error {
 	}
 	path := n.path()
 	if !allDead(path, r.deadAfter) {
-		return n.refuse("an input that was let go while the function was recorded is still held, and the graph would overwrite it")
+		return n.refuse("an input that was released while the function was recorded is still referenced, and the graph would overwrite it")
 	}
 	for i := range r.outputInfos {
 		if info := &r.outputInfos[i]; info.kind == aliasesPriorOutput && !info.prior.of(path).live() {
-			return n.refuse("an earlier output that the function returned when it was recorded is not held any more")
+			return n.refuse("an earlier output that the function returned when it was recorded is not live any more")
 		}
 	}
 	return nil
