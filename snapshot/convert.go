@@ -33,7 +33,7 @@ func convert(values *plain, root value) (*File, error) {
 		if segments.kind == none {
 			return nil, failAt(0, "this is no memory snapshot: it has no segments")
 		}
-		if err := c.history(top); err != nil {
+		if err := c.beside(top); err != nil {
 			return nil, err
 		}
 	}
@@ -53,14 +53,14 @@ func convert(values *plain, root value) (*File, error) {
 }
 
 // history reads everything beside the segments.
-func (c *converter) history(top []value) error {
+func (c *converter) beside(top []value) error {
 	for _, part := range []struct {
 		key  string
 		read func(value) error
 	}{
-		{"device_traces", c.traces},
-		{"external_annotations", c.annotations},
-		{"allocator_settings", c.settings},
+		{"device_traces", c.deviceTraces},
+		{"external_annotations", c.externalAnnotations},
+		{"allocator_settings", c.allocatorSettings},
 	} {
 		if v := c.get(top, part.key); v.kind != none {
 			if err := part.read(v); err != nil {
@@ -150,8 +150,8 @@ func (c *converter) segment(v value) error {
 	if kind == spec.LargePool.String() {
 		s.PoolKind = spec.LargePool
 	}
-	s.Expandable = c.get(items, "is_expandable") == value{truth, 1}
-	s.Context = c.stack(items)
+	s.Expandable = c.get(items, "is_expandable") == value{boolean, 1}
+	s.Context = c.frames(items)
 	switch {
 	case device >= maxDevices:
 		return failAt(c.offsetOf(v), "a segment is on device %d", device)
@@ -171,7 +171,7 @@ func (c *converter) segment(v value) error {
 const maxDevices = 1024
 
 // stack gives the call stack of a segment or block as a Context, nil without one.
-func (c *converter) stack(items []value) any {
+func (c *converter) frames(items []value) any {
 	if i, ok := c.stackOf(c.get(items, "frames")); ok && i > 0 {
 		return c.stacks.stacks[i]
 	}
@@ -209,7 +209,7 @@ func (c *converter) block(v value, behind spec.Ptr) (spec.Block, error) {
 	if err != nil {
 		return spec.Block{}, err
 	}
-	b := spec.Block{Context: c.stack(items)}
+	b := spec.Block{Context: c.frames(items)}
 	address := uint64(behind)
 	err = c.numbers(v, items, place{"address", &address}, place{"size", &b.Size}, place{"requested_size", &b.RequestedSize})
 	if err != nil {
@@ -225,7 +225,7 @@ func (c *converter) block(v value, behind spec.Ptr) (spec.Block, error) {
 }
 
 // traces reads the history of each device.
-func (c *converter) traces(v value) error {
+func (c *converter) deviceTraces(v value) error {
 	devices, err := c.items(v, "device_traces")
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func (c *converter) traces(v value) error {
 		if err != nil {
 			return err
 		}
-		entries := make([]Entry, 0, len(items))
+		entries := make([]TraceEntry, 0, len(items))
 		for _, item := range items {
 			e, err := c.entry(item)
 			if err != nil {
@@ -248,27 +248,27 @@ func (c *converter) traces(v value) error {
 				entries = append(entries, e)
 			}
 		}
-		c.file.Traces = append(c.file.Traces, entries)
+		c.file.DeviceTraces = append(c.file.DeviceTraces, entries)
 	}
 	return nil
 }
 
 // entry gives a trace entry, or says why the value is none.
-func (c *converter) entry(v value) (Entry, error) {
+func (c *converter) entry(v value) (TraceEntry, error) {
 	if v.kind == dict && c.placeOf(v) < 0 {
 		return *c.entries.at(int(-c.placeOf(v) - 1)), nil
 	}
 	items, err := c.fields(v, "a trace entry")
 	if err != nil {
-		return Entry{}, err
+		return TraceEntry{}, err
 	}
 	_, problem := c.entryOf(items)
-	return Entry{}, failAt(c.offsetOf(v), "%s", problem)
+	return TraceEntry{}, failAt(c.offsetOf(v), "%s", problem)
 }
 
 // annotations reads the program's notes: their device and time, and all else as
 // texts.
-func (c *converter) annotations(v value) error {
+func (c *converter) externalAnnotations(v value) error {
 	notes, err := c.items(v, "external_annotations")
 	if err != nil {
 		return err
@@ -293,7 +293,7 @@ func (c *converter) annotations(v value) error {
 				}
 			}
 		}
-		c.file.Annotations = append(c.file.Annotations, a)
+		c.file.ExternalAnnotations = append(c.file.ExternalAnnotations, a)
 	}
 	return nil
 }

@@ -31,23 +31,23 @@ type File struct {
 	// Traces are the entries of each device, oldest first. The last ones are
 	// always there; the first ones need not be, since a program keeps only so
 	// many. Devices without history have none.
-	Traces [][]Entry
+	DeviceTraces [][]TraceEntry
 	// Annotations are the program's own notes.
-	Annotations []spec.Annotation
+	ExternalAnnotations []spec.Annotation
 	// Settings is what was in force when the file was written, nil where the file
 	// does not say.
-	Settings *Settings
+	AllocatorSettings *AllocatorSettings
 }
 
 // Settings is what a file says of the allocator's settings.
-type Settings struct {
+type AllocatorSettings struct {
 	Conf   string // PYTORCH_ALLOC_CONF, or what the program set last
 	Config spec.Config
 }
 
 // Entry is one thing that the allocator did. In an oom entry Addr is the bytes
 // that the device had free; see spec.Event.
-type Entry struct {
+type TraceEntry struct {
 	spec.TraceEntry
 	TimeUS  int64    // microseconds since 1970; 0 where not recorded
 	Context *Context // never nil
@@ -55,7 +55,7 @@ type Entry struct {
 
 // SegmentKind is the kind of pool that a segment belongs to, told by the size that an
 // entry of the segment names: small pools obtain SmallBuffer bytes at a time.
-func (e *Entry) SegmentKind() spec.PoolKind {
+func (e *TraceEntry) SegmentPoolKind() spec.PoolKind {
 	if e.Size <= spec.DefaultGeometry().SmallBuffer {
 		return spec.SmallPool
 	}
@@ -64,7 +64,7 @@ func (e *Entry) SegmentKind() spec.PoolKind {
 
 // Context is what went with an entry. Many entries share one.
 type Context struct {
-	Stack          Stack
+	Frames         Frames
 	CompileContext string
 	UserMetadata   string
 	Pool           spec.PoolID
@@ -72,13 +72,13 @@ type Context struct {
 }
 
 // Stack is where the program was, the innermost frame first.
-type Stack []Frame
+type Frames []Frame
 
 // Frame is one call.
 type Frame struct {
-	File string
-	Line int
-	Name string // of the function
+	Filename string
+	Line     int
+	Name     string // of the function
 }
 
 // FormatError is a file that cannot be read as a snapshot.

@@ -66,9 +66,9 @@ func scalarJSON(token json.Token, values *plain, at int64) (value, error) {
 	switch t := token.(type) {
 	case bool:
 		if t {
-			return value{truth, 1}, nil
+			return value{boolean, 1}, nil
 		}
-		return value{truth, 0}, nil
+		return value{boolean, 0}, nil
 	case string:
 		return values.text([]byte(t)), nil
 	case json.Number:
@@ -88,7 +88,7 @@ func numberJSON(t string, at int64) (value, error) {
 	if err != nil {
 		return value{}, failAt(at, "%s is not a number that fits 64 bits", t)
 	}
-	return value{decimal, math.Float64bits(f)}, nil
+	return value{float, math.Float64bits(f)}, nil
 }
 
 func describeJSON(err error, at int64) error {

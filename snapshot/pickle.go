@@ -83,7 +83,7 @@ type machine struct {
 	values *plain
 	stack  []value
 	marks  []int // heights of the stack
-	memo   table[value]
+	memo   chunkedList[value]
 	at     int64 // where the present operation begins
 }
 
@@ -119,15 +119,15 @@ func (m *machine) fail(format string, args ...any) error { return failAt(m.at, f
 func (m *machine) do(op byte) error {
 	switch op {
 	case opBinGet:
-		return m.recall(1)
+		return m.memoGet(1)
 	case opLongBinGet:
-		return m.recall(4)
+		return m.memoGet(4)
 	case opMemoize:
-		return m.remember(uint64(m.memo.length))
+		return m.memoPut(uint64(m.memo.length))
 	case opBinPut:
-		return m.rememberAt(1)
+		return m.memoPutAt(1)
 	case opLongBinPut:
-		return m.rememberAt(4)
+		return m.memoPutAt(4)
 	case opLong1, opLong4, opBinInt, opBinInt1, opBinInt2, opBinFloat:
 		return m.number(op)
 	case opShortUnicode:
@@ -153,9 +153,9 @@ func (m *machine) push(op byte) error {
 	switch op {
 	case opNone:
 	case opNewTrue:
-		v = value{truth, 1}
+		v = value{boolean, 1}
 	case opNewFalse:
-		v = value{truth, 0}
+		v = value{boolean, 0}
 	case opEmptyDict:
 		v = m.values.newDict()
 	case opEmptyList, opEmptyTuple:
@@ -267,7 +267,7 @@ func (m *machine) gathered(op byte) (int, error) {
 }
 
 // recall pushes a value that was remembered.
-func (m *machine) recall(bytes int) error {
+func (m *machine) memoGet(bytes int) error {
 	i, err := m.in.little(bytes)
 	switch {
 	case err != nil:
@@ -279,16 +279,16 @@ func (m *machine) recall(bytes int) error {
 	return nil
 }
 
-func (m *machine) rememberAt(bytes int) error {
+func (m *machine) memoPutAt(bytes int) error {
 	i, err := m.in.little(bytes)
 	if err != nil {
 		return err
 	}
-	return m.remember(i)
+	return m.memoPut(i)
 }
 
 // remember notes the topmost value. Python numbers them one after the other.
-func (m *machine) remember(i uint64) error {
+func (m *machine) memoPut(i uint64) error {
 	switch {
 	case len(m.stack) <= m.bottom():
 		return m.fail("the pickle remembers a value from an empty stack")
@@ -332,11 +332,11 @@ func (m *machine) number(op byte) (err error) {
 		v.word = uint64(int64(int32(n)))
 	case opBinFloat: // the highest byte first
 		n, err = m.in.little(8)
-		v = value{decimal, bits.ReverseBytes64(n)}
+		v = value{float, bits.ReverseBytes64(n)}
 	case opLong1, opLong4:
 		v, err = m.long(op)
 	}
-	if err == nil && v.kind == decimal && math.IsNaN(math.Float64frombits(v.word)) {
+	if err == nil && v.kind == float && math.IsNaN(math.Float64frombits(v.word)) {
 		err = m.fail("a number is not a number")
 	}
 	m.stack = append(m.stack, v)

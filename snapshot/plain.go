@@ -14,10 +14,10 @@ type kind uint8
 
 const (
 	none     kind = iota
-	truth         // 0 or 1
+	boolean       // 0 or 1
 	integer       // an int64
 	unsigned      // what is too large for one
-	decimal       // a float64
+	float         // a float64
 	text          // index into plain.texts
 	list          // index into plain.lists
 	dict          // index into plain.dicts
@@ -37,11 +37,11 @@ type plain struct {
 	texts  []string
 	textAt map[string]uint32
 	lists  []sequence
-	dicts  table[dictPlace]
+	dicts  chunkedList[dictPlace]
 	filled []sequence // dicts that are no trace entries: keys and values in turn
 
 	// Trace entries, and what they share; see entry.go.
-	entries  table[Entry]
+	entries  chunkedList[TraceEntry]
 	contexts map[contextKey]*Context
 	stacks   stackTable
 }
@@ -134,7 +134,7 @@ func (v value) number() (float64, bool) {
 		return float64(int64(v.word)), true
 	case unsigned:
 		return float64(v.word), true
-	case decimal:
+	case float:
 		return math.Float64frombits(v.word), true
 	}
 	return 0, false
@@ -153,13 +153,13 @@ func (p *plain) scalar(v value) (string, bool) {
 	switch v.kind {
 	case none:
 		return "None", true
-	case truth:
+	case boolean:
 		return [...]string{"False", "True"}[v.word], true
 	case integer:
 		return strconv.FormatInt(int64(v.word), 10), true
 	case unsigned:
 		return strconv.FormatUint(v.word, 10), true
-	case decimal:
+	case float:
 		return strconv.FormatFloat(math.Float64frombits(v.word), 'g', -1, 64), true
 	}
 	return p.string(v)

@@ -12,7 +12,7 @@ import (
 
 // entryOf makes a trace entry of the keys and values of a dict, or says why they
 // are none.
-func (p *plain) entryOf(items []value) (e Entry, problem string) {
+func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 	action := spec.Action(0)
 	hasAction, known := false, false
 	key := contextKey{}
@@ -107,7 +107,7 @@ func (p *plain) context(k contextKey) *Context {
 	c := p.contexts[k]
 	if c == nil {
 		c = &Context{
-			Stack:          p.stacks.stacks[k.stack],
+			Frames:         p.stacks.stacks[k.stack],
 			CompileContext: p.internedText(k.compile),
 			UserMetadata:   p.internedText(k.metadata),
 			Pool:           k.pool, PoolKnown: k.poolKnown,
@@ -119,7 +119,7 @@ func (p *plain) context(k contextKey) *Context {
 
 // stackTable keeps each call stack once. Stack 0 is the empty one.
 type stackTable struct {
-	stacks  []Stack
+	stacks  []Frames
 	byList  map[uint64]uint32 // plain.lists to stacks
 	byDict  map[uint64]uint32 // plain.dicts to frames
 	byID    map[string]uint32 // numbers of frames to stacks
@@ -130,7 +130,7 @@ type stackTable struct {
 
 func newStackTable() stackTable {
 	return stackTable{
-		stacks: make([]Stack, 1),
+		stacks: make([]Frames, 1),
 		byList: map[uint64]uint32{}, byDict: map[uint64]uint32{}, byID: map[string]uint32{"": 0}, frameAt: map[Frame]uint32{},
 	}
 }
@@ -160,14 +160,14 @@ func (p *plain) stackOf(v value) (uint32, bool) {
 	if !known {
 		i = uint32(len(t.stacks))
 		t.byID[string(t.ids)] = i
-		t.stacks = append(t.stacks, t.framesOf(t.ids))
+		t.stacks = append(t.stacks, t.framesByID(t.ids))
 	}
 	t.byList[v.word] = i
 	return i, true
 }
 
-func (t *stackTable) framesOf(ids []byte) Stack {
-	stack := make(Stack, 0, len(ids)/4)
+func (t *stackTable) framesByID(ids []byte) Frames {
+	stack := make(Frames, 0, len(ids)/4)
 	for ; len(ids) > 0; ids = ids[4:] {
 		stack = append(stack, t.frames[binary.LittleEndian.Uint32(ids)])
 	}
@@ -184,7 +184,7 @@ func (p *plain) frameOf(v value) (uint32, bool) {
 	}
 	items := p.filled[p.placeOf(v)-1].items
 	var f Frame
-	f.File, _ = p.string(p.get(items, "filename"))
+	f.Filename, _ = p.string(p.get(items, "filename"))
 	f.Name, _ = p.string(p.get(items, "name"))
 	line, _ := p.get(items, "line").signed()
 	f.Line = int(line)
