@@ -7,9 +7,9 @@ import (
 	"gaugeblock/spec/settings"
 )
 
-// settings reads what was in force. The string is the one that was applied last,
-// and what an earlier one set may persist; so where a setting has a key of its own
-// that counts, and the string only for the others.
+// allocatorSettings reads the settings in force. PYTORCH_ALLOC_CONF is the string that was
+// applied last, and settings of an earlier one may persist. So a setting with a key of its
+// own is read from there, and only the others from the string.
 func (c *converter) allocatorSettings(v value) error {
 	items, err := c.fields(v, "allocator_settings")
 	if err != nil {

@@ -1,8 +1,7 @@
 package snapshot
 
-// table is a list of which nothing is moved when it grows: it consists of pieces.
-// There can be millions of things in it, and moving them takes longer than reading
-// them.
+// chunkedList is a list whose elements are not moved when it grows: moving millions of
+// them takes longer than reading them.
 type chunkedList[T any] struct {
 	chunks [][]T
 	length int
@@ -10,7 +9,7 @@ type chunkedList[T any] struct {
 
 const chunkLength = 4096
 
-// add appends and returns the index.
+// add appends an element and returns its index.
 func (t *chunkedList[T]) add(x T) int {
 	if t.length%chunkLength == 0 {
 		t.chunks = append(t.chunks, make([]T, 0, chunkLength))

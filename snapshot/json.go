@@ -9,11 +9,11 @@ import (
 	"strconv"
 )
 
-// JSON is what json.dump makes of torch.cuda.memory._snapshot(). It is read token by
-// token into the same plain values that a pickle makes, without recursion.
+// JSON is what json.dump writes of torch.cuda.memory._snapshot(). It is read token by token
+// into the same plain values as a pickle, without recursion.
 
-// openJSON is a list or dict that has not ended: where its contents begin on the
-// stack, and in the file.
+// openJSON is a list or dict that has not ended: where its contents begin on the stack,
+// and its offset in the file.
 type openJSON struct {
 	base   int
 	offset int64

@@ -34,7 +34,7 @@ func TestFormsAreEqual(t *testing.T) {
 	}
 }
 
-// TestSmall spells out what the snapshot in testdata says, part by part.
+// TestSmall compares the snapshot in testdata with its values.
 func TestSmall(t *testing.T) {
 	f := open(t, "testdata/small.4.pickle")
 	stack := f.DeviceTraces[0][0].Context.Frames
@@ -58,7 +58,7 @@ func TestSmall(t *testing.T) {
 		"segments":           7,
 		"devices":            []spec.Device{0, 2},
 		"pending":            spec.Block{Address: 140455228473344, Size: 12795904, RequestedSize: 12795904, State: spec.ActivePendingFree},
-		"traces":             []int{24, 0, 7}, // an action of a later version is passed over
+		"traces":             []int{24, 0, 7}, // an action of a later version is ignored
 		"first":              spec.TraceEntry{Action: spec.ActionSegmentAlloc, Addr: 1<<63 + 512, Size: 50331648},
 		"time":               int64(1795816811022714),
 		"frames":             8,
@@ -76,15 +76,15 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// TestStacksAreShared: the entries of one allocation have one stack, in one place.
+// TestStacksAreShared: the entries of one allocation share one context.
 func TestStacksAreShared(t *testing.T) {
 	trace := open(t, "testdata/small.4.pickle").DeviceTraces[0]
 	if a, b := trace[0].Context, trace[1].Context; a != b {
-		t.Errorf("two entries that say the same do not share it: %+v, %+v", a, b)
+		t.Errorf("two equal contexts are not shared: %+v, %+v", a, b)
 	}
 }
 
-// TestOlderVersions: what older versions of PyTorch left out.
+// TestOlderVersions: files without the keys that later versions of PyTorch added.
 func TestOlderVersions(t *testing.T) {
 	segment := func(more string) string {
 		return `{"device":0,"address":4096,"total_size":2097152,"stream":0,"segment_type":"small","blocks":[
@@ -104,12 +104,12 @@ func TestOlderVersions(t *testing.T) {
 			t.Errorf("%s: %s", what, diff)
 		}
 		if f.AllocatorSettings != nil {
-			t.Errorf("%s: settings from nowhere", what)
+			t.Errorf("%s: settings that are not in the file", what)
 		}
 	}
 }
 
-// TestLaterVersion: an entry that says its pool.
+// TestLaterVersion: an entry with its pool.
 func TestLaterVersion(t *testing.T) {
 	f := read(t, `{"segments":[],"device_traces":[[{"action":"alloc","addr":512,"size":1,"stream":0,"pool_id":[0,7]}]]}`)
 	want := &snapshot.Context{Pool: spec.PoolID{User: 7}, PoolKnown: true}

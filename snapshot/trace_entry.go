@@ -6,12 +6,11 @@ import (
 	"gaugeblock/spec"
 )
 
-// Trace entries are nearly all of a large snapshot. Each is a dict, and is turned
-// into an Entry as soon as its keys are there, a quarter of the size. What entries
-// have in common (call stacks, texts) is kept once.
+// A large snapshot consists nearly entirely of trace entries. Each is a dict, and becomes
+// a TraceEntry, of a quarter of the size, as soon as its keys are read. Entries share
+// equal call stacks and strings.
 
-// entryOf makes a trace entry of the keys and values of a dict, or says why they
-// are none.
+// entryOf makes a trace entry of the keys and values of a dict, or says why it cannot.
 func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 	action := spec.Action(0)
 	hasAction, known := false, false
@@ -61,16 +60,16 @@ func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 	return e, ""
 }
 
-// unknownAction marks entries of actions that only other versions know. They are
-// left out of a File.
+// unknownAction marks entries with actions of other versions of PyTorch. They are not in
+// a File.
 const unknownAction = spec.Action(255)
 
-// streamOf reads a stream's handle. Python prints some as negative numbers.
+// streamOf reads the handle of a stream, which may be a negative number in Python.
 func streamOf(v value) (spec.Stream, bool) {
 	return spec.Stream(v.word), v.kind == integer || v.kind == unsigned
 }
 
-// poolOf reads the pair that names a pool.
+// poolOf reads the pair of numbers of a pool ID.
 func (p *plain) poolOf(v value) (spec.PoolID, bool) {
 	if v.kind != list || len(p.lists[v.word].items) != 2 {
 		return spec.PoolID{}, false
@@ -81,7 +80,7 @@ func (p *plain) poolOf(v value) (spec.PoolID, bool) {
 	return spec.PoolID{Capture: capture, User: user}, ok1 && ok2
 }
 
-// interned gives the number of a text, 0 for None and the empty text.
+// interned is the number of a string, 0 for None and the empty string.
 func (p *plain) interned(v value) (uint32, bool) {
 	if v.kind == none || v.kind == text && p.texts[v.word] == "" {
 		return 0, true
@@ -96,7 +95,7 @@ func (p *plain) internedText(i uint32) string {
 	return p.texts[i-1]
 }
 
-// contextKey is what makes two contexts equal.
+// contextKey is equal for equal contexts.
 type contextKey struct {
 	stack, compile, metadata uint32
 	pool                     spec.PoolID
@@ -135,8 +134,8 @@ func newStackTable() stackTable {
 	}
 }
 
-// stackOf reads a list of frames. A list, or a frame, is read once however often
-// the file refers to it.
+// stackOf reads a list of frames. A list or frame that is used in many places is read
+// once.
 func (p *plain) stackOf(v value) (uint32, bool) {
 	if v.kind == none {
 		return 0, true
