@@ -141,7 +141,7 @@
   statistic("Peak reserved", size(summary.peakReserved), percent(1 - of(Math.min(summary.peakAllocated, summary.peakReserved), summary.peakReserved)) + " or more of it unallocated");
   if (hasHistory) {
     statistic("Requests", count(summary.requests), summary.durationUS ? "in " + time(summary.durationUS) : undefined);
-    statistic("Out of memory", count(summary.ooms), summary.ooms ? "requests that failed" : undefined, summary.ooms ? "bad" : undefined);
+    statistic("Out of memory", count(summary.ooms), undefined, summary.ooms ? "bad" : undefined);
     statistic("Segments freed", size(summary.reservedFreed), "of " + size(summary.reservedAllocated) + " allocated");
     statistic("History", summary.complete ? "complete" : "incomplete", summary.complete ? count(summary.entries) + " entries" : "its beginning is missing");
   }
