@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -77,9 +76,9 @@ type explored struct {
 	Seconds float64 `json:"seconds"`
 	OK      bool    `json:"ok"`
 
-	Checked        []string `json:"checked"`             // properties
-	ByConstruction []string `json:"by_construction"`     // those of the configuration that the model cannot break
-	Violation      string   `json:"violation,omitempty"` // the property that is broken
+	Checked        []string `json:"checked"`                   // properties
+	ByConstruction []string `json:"by_construction,omitempty"` // those of the configuration that the model cannot break
+	Violation      string   `json:"violation,omitempty"`       // the property that is broken
 }
 
 // Run explores one configuration after the other.
@@ -118,22 +117,17 @@ func (c *exploreCommand) choose() ([]tla.Configuration, error) {
 	if err != nil {
 		return nil, err
 	}
+	list = slices.DeleteFunc(list, func(c tla.Configuration) bool { return c.Mirror == "" })
+	if len(c.Configs) == 0 {
+		return slices.DeleteFunc(list, func(c tla.Configuration) bool { return c.Size == "large" || c.Expect != "ok" }), nil
+	}
 	var chosen []tla.Configuration
 	for _, name := range c.Configs {
-		found := false
-		for _, configuration := range list {
-			if configuration.Name == name && configuration.Mirror != "" {
-				chosen, found = append(chosen, configuration), true
-			}
-		}
-		if !found {
+		i := slices.IndexFunc(list, func(c tla.Configuration) bool { return c.Name == name })
+		if i < 0 {
 			return nil, fmt.Errorf("there is no configuration %q (gaugeblock explore --help lists them)", name)
 		}
-	}
-	for _, configuration := range list {
-		if len(c.Configs) == 0 && configuration.Mirror != "" && configuration.Size != "large" && configuration.Expect == "ok" {
-			chosen = append(chosen, configuration)
-		}
+		chosen = append(chosen, list[i])
 	}
 	return chosen, nil
 }
@@ -203,9 +197,9 @@ func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configurati
 	return found, r.Violation
 }
 
-func (c *exploreCommand) report(out io.Writer, found explored) {
+func (c *exploreCommand) report(out *checkedWriter, found explored) {
 	if c.JSON {
-		json.NewEncoder(out).Encode(&found) // the writer remembers its error
+		printJSON(out, &found)
 		return
 	}
 	verdict := "ok"

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -132,9 +131,7 @@ func (c *soakCommand) Run(env *environment) error {
 	}
 	progress.finish()
 	summary.Seconds = time.Since(started).Seconds()
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.Encode(&summary) // the writer remembers its error
+	printJSON(out, &summary)
 	return out.err
 }
 

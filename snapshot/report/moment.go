@@ -171,8 +171,8 @@ func (b *builder) segment(from *spec.Segment, state *allocatorState, tooSmall ui
 	if from.Stream != 0 {
 		s.Stream = from.Stream.String()
 	}
-	byFrame := map[int]*AllocationSite{}
-	var sites []*AllocationSite
+	byFrame := map[int]int{} // indexes into sites
+	var sites []AllocationSite
 	for _, block := range from.Blocks {
 		added := momentBlock{block, -1}
 		if known, isActive := state.active.Get(block.Address); isActive {
@@ -180,16 +180,12 @@ func (b *builder) segment(from *spec.Segment, state *allocatorState, tooSmall ui
 		}
 		s.count(&added)
 		if block.State != spec.Inactive {
-			if site := b.site(byFrame, &added); site != nil {
-				sites = append(sites, site)
-			}
+			sites = b.countSite(sites, byFrame, &added)
 		}
 		b.addBlock(&s, &added, tooSmall)
 	}
-	slices.SortStableFunc(sites, func(a, b *AllocationSite) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	for _, site := range sites[:min(len(sites), maxSites)] {
-		s.Sites = append(s.Sites, *site)
-	}
+	slices.SortStableFunc(sites, func(a, b AllocationSite) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	s.Sites = append(s.Sites, sites[:min(len(sites), maxSites)]...)
 	s.MoreSites = len(sites) - len(s.Sites)
 	return s
 }
@@ -207,25 +203,24 @@ func (s *Segment) count(b *momentBlock) {
 	}
 }
 
-// site counts an active block to its allocation site. It returns the site if it is new.
-func (b *builder) site(byFrame map[int]*AllocationSite, block *momentBlock) *AllocationSite {
+// countSite counts an active block to its allocation site.
+func (b *builder) countSite(sites []AllocationSite, byFrame map[int]int, block *momentBlock) []AllocationSite {
 	stack := b.stackOf(&block.Block)
 	frame := noStack
 	if stack != noStack {
 		frame = b.data.Stacks.Own[stack]
 	}
-	site, known := byFrame[frame]
+	at, known := byFrame[frame]
 	if !known {
-		site = &AllocationSite{Stack: stack, Entry: block.entry}
-		byFrame[frame] = site
+		at = len(sites)
+		byFrame[frame] = at
+		sites = append(sites, AllocationSite{Stack: stack, Entry: block.entry})
 	}
+	site := &sites[at]
 	site.Blocks++
 	site.Bytes += block.Size
 	site.Entry = min(site.Entry, block.entry)
-	if known {
-		return nil
-	}
-	return site
+	return sites
 }
 
 func (b *builder) stackOf(block *spec.Block) int {

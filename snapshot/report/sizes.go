@@ -1,6 +1,7 @@
 package report
 
 import (
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -57,17 +58,14 @@ func (b bins) sorted() []SizeBin {
 	if len(b) == 0 {
 		return list
 	}
-	var froms []uint64
-	for from := range b {
-		froms = append(froms, from)
-	}
-	for from := slices.Min(froms); ; from *= 2 {
+	froms := slices.Sorted(maps.Keys(b))
+	for from := froms[0]; ; from *= 2 {
 		if bin := b[from]; bin != nil {
 			list = append(list, *bin)
 		} else {
 			list = append(list, SizeBin{From: from})
 		}
-		if from == slices.Max(froms) {
+		if from == froms[len(froms)-1] {
 			return list
 		}
 	}

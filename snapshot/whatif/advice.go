@@ -3,6 +3,7 @@ package whatif
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gaugeblock/spec"
@@ -34,7 +35,7 @@ func (c *Comparison) Advice() string {
 		add(fmt.Sprintf("It still reaches the limit: %s it frees all cached segments and waits for the device (num_alloc_retries).", times(best.Retries)))
 	}
 	add(c.exactness(best))
-	return strings.Join(nonempty(text), " ")
+	return strings.Join(slices.DeleteFunc(text, func(t string) bool { return t == "" }), " ")
 }
 
 // Export is the shell command for the recommended settings, "" if the present ones are
@@ -48,16 +49,6 @@ func (c *Comparison) Export() string {
 		return "export PYTORCH_ALLOC_CONF='" + best.Settings + "'"
 	}
 	return "export PYTORCH_ALLOC_CONF=" + best.Settings
-}
-
-func nonempty(text []string) []string {
-	var kept []string
-	for _, t := range text {
-		if t != "" {
-			kept = append(kept, t)
-		}
-	}
-	return kept
 }
 
 // neededMayBeAllowed reports whether NeededLimit, which is above the assumed limit, may
