@@ -206,7 +206,7 @@ func (s *source) end() error {
 		case err != nil:
 			return s.wrap(err)
 		case !bytes.ContainsRune([]byte(" \t\r\n"), rune(b)):
-			return failAt(s.offset, "the file goes on after the end of the snapshot")
+			return failAt(s.offset, "the file continues after the end of the snapshot")
 		}
 		s.offset++
 	}

@@ -50,7 +50,7 @@ func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 		}
 	}
 	if !hasAction {
-		return e, "a trace entry does not say its action"
+		return e, "a trace entry has no action"
 	}
 	e.Action = action
 	if !known {

@@ -19,7 +19,7 @@ type checkCommand struct {
 	Jobs      int      `short:"j" placeholder:"N" help:"Check N logs at a time (default: as many as there are processors)."`
 }
 
-// Help is what "gaugeblock check --help" says beside the flags.
+// Help is what "gaugeblock check --help" prints beside the flags.
 func (*checkCommand) Help() string {
 	return `A log records what an allocator allocated and freed, its driver calls, and the work of
 the program on the device. It is a trace (docs/trace-format.md) or a table of

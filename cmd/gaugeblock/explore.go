@@ -27,7 +27,7 @@ type exploreCommand struct {
 	JSON     bool     `name:"json" help:"Print a JSON object for each configuration."`
 }
 
-// Help is what "gaugeblock explore --help" says beside the flags.
+// Help is what "gaugeblock explore --help" prints beside the flags.
 func (*exploreCommand) Help() string {
 	var text strings.Builder
 	text.WriteString(`The model of the allocator is explored at small bounds: every reachable state and every

@@ -71,7 +71,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return statusExact
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "gaugeblock: %v (gaugeblock --help tells more)\n", err)
+		fmt.Fprintf(stderr, "gaugeblock: %v (see gaugeblock --help)\n", err)
 		return statusBadInput
 	}
 	env := &environment{stdin: stdin, stdout: stdout, stderr: stderr}

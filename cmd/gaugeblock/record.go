@@ -9,7 +9,7 @@ import (
 // recordCommand is "gaugeblock record".
 type recordCommand struct{}
 
-// Help is what "gaugeblock record --help" says.
+// Help is what "gaugeblock record --help" prints.
 func (*recordCommand) Help() string {
 	return `Put the file beside your training script, and begin the script with
 

@@ -19,7 +19,7 @@ type replayCommand struct {
 	Jobs    int      `short:"j" placeholder:"N" help:"Replay N traces at a time (default: as many as there are processors)."`
 }
 
-// Help is what "gaugeblock replay --help" says beside the flags.
+// Help is what "gaugeblock replay --help" prints beside the flags.
 func (*replayCommand) Help() string {
 	return `A trace is a recorded run: the requests of a program, and what the allocator did. Each
 is replayed on a fake GPU. One line says whether the reference does exactly the same,

@@ -20,7 +20,7 @@ type reportCommand struct {
 	Device   int       `name:"device" default:"-1" placeholder:"N" help:"Show this device (default: the one that ran out of memory, or else the one with the longest history)."`
 }
 
-// Help is what "gaugeblock report --help" says beside the flags.
+// Help is what "gaugeblock report --help" prints beside the flags.
 func (*reportCommand) Help() string {
 	return `The page is one HTML file that loads nothing: allocated and reserved memory over
 time, the segments and blocks at the peak and at the end, which code allocated the

@@ -25,7 +25,7 @@ type soakCommand struct {
 	JSON     bool     `name:"json" help:"Print nothing but the summary."`
 }
 
-// Help is what "gaugeblock soak --help" says beside the flags.
+// Help is what "gaugeblock soak --help" prints beside the flags.
 func (*soakCommand) Help() string {
 	var areas strings.Builder
 	for _, a := range conformance.Areas() {

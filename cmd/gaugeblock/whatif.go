@@ -28,7 +28,7 @@ type whatifCommand struct {
 	Jobs     int       `short:"j" placeholder:"N" help:"Make N runs at a time (default: as many as there are processors)."`
 }
 
-// Help is what "gaugeblock whatif --help" says beside the flags.
+// Help is what "gaugeblock whatif --help" prints beside the flags.
 func (*whatifCommand) Help() string {
 	return `The requests of the program are read from the history of the snapshot, or from a trace
 that "gaugeblock record" made. They are repeated on a fake GPU under other settings.

@@ -7,7 +7,7 @@ import (
 	"gaugeblock/snapshot/whatif"
 )
 
-// BenchmarkRun replays a training run, and says how many requests it makes a second.
+// BenchmarkRun times runs of a training workload, in requests per second.
 func BenchmarkRun(b *testing.B) {
 	for _, name := range []string{"gpt_varlen.default.nolimit", "long_generate.default.nolimit"} {
 		for _, settings := range []string{"", "expandable_segments:True", "max_split_size_mb:64"} {

@@ -105,8 +105,8 @@
   const hideTip = (box) => { box.querySelector(".tip").hidden = true; };
 
   // Makes a box a slider over positions 0 to last().
-  const slider = (box, last, at, tell, extra) => {
-    const go = (to) => tell(Math.max(0, Math.min(last(), to)), true);
+  const slider = (box, last, at, pick, extra) => {
+    const go = (to) => pick(Math.max(0, Math.min(last(), to)), true);
     box.addEventListener("keydown", (event) => {
       const now = at();
       const steps = {
@@ -122,7 +122,7 @@
     box.addEventListener("blur", () => hideTip(box));
     box.addEventListener("pointerleave", () => { if (document.activeElement !== box) hideTip(box); });
   };
-  const tellSlider = (box, now, last, text) => {
+  const describeSlider = (box, now, last, text) => {
     box.setAttribute("aria-valuemin", "0");
     box.setAttribute("aria-valuemax", String(last));
     box.setAttribute("aria-valuenow", String(now));
@@ -246,10 +246,10 @@
       ].filter(Boolean);
     };
     const view = canvasOf(box, { height: (width) => Math.max(220, Math.min(360, width * 0.34)), paint });
-    const tell = (i, keyboard) => {
+    const pick = (i, keyboard) => {
       cursor = i;
       const text = lines(i);
-      tellSlider(box, i, last, text.join("; "));
+      describeSlider(box, i, last, text.join("; "));
       showTip(box, place(view, i), keyboard ? upper + 20 : pointerY, text);
       paint(view);
     };
@@ -263,11 +263,11 @@
         const middle = (low + high) >> 1;
         if (place(view, middle) <= x) { i = middle; low = middle + 1; } else high = middle - 1;
       }
-      tell(i, false);
+      pick(i, false);
     });
     for (const event of ["pointerleave", "blur"]) box.addEventListener(event, () => paint(view));
-    slider(box, () => last, () => cursor, tell);
-    tellSlider(box, cursor, last, lines(cursor).join("; "));
+    slider(box, () => last, () => cursor, pick);
+    describeSlider(box, cursor, last, lines(cursor).join("; "));
     legend("timeline-legend", [["allocated", "--allocated"], ["reserved", "--reserved"], ["segments freed", "--freed"], ["out of memory", "--oom"]]);
     if (timed) switcher("timeline-axis", [[false, "by entry"], [true, "by time"]], false, (value) => { byTime = value; view.redraw(); });
   };
@@ -353,12 +353,12 @@
       ].filter(Boolean);
     };
     const view = canvasOf(box, { height: (width) => layOut(width) * (rowHeight + rowGap), paint });
-    const tell = (i, keyboard) => {
+    const pick = (i, keyboard) => {
       if (!blocks.length) return;
       cursor = i;
       selected = blocks[i];
       const text = lines(selected);
-      tellSlider(box, i, blocks.length - 1, text.join("; "));
+      describeSlider(box, i, blocks.length - 1, text.join("; "));
       const [x, row] = selected.pieces[0] || [0, 0];
       showTip(box, keyboard ? x : pointer.x, keyboard ? (row + 1) * (rowHeight + rowGap) : pointer.y, text);
       if (keyboard) detail(selected);
@@ -378,21 +378,21 @@
       const bounds = box.getBoundingClientRect();
       pointer.x = event.clientX - bounds.left; pointer.y = event.clientY - bounds.top;
       const hit = find(pointer.x, pointer.y);
-      if (hit) tell(blocks.indexOf(hit[2]), false);
+      if (hit) pick(blocks.indexOf(hit[2]), false);
     });
     box.addEventListener("click", () => { if (selected) detail(selected); });
     const toSegment = (step) => () => {
       const segment = Math.max(0, Math.min(firstOf.length - 1, blocks[cursor].segment + step));
       return firstOf[segment];
     };
-    slider(box, () => blocks.length - 1, () => cursor, tell, { ArrowUp: toSegment(-1), ArrowDown: toSegment(1) });
+    slider(box, () => blocks.length - 1, () => cursor, pick, { ArrowUp: toSegment(-1), ArrowDown: toSegment(1) });
     const show = () => {
       flatten();
       selected = null;
       hideTip(box);
       byId("block").hidden = true;
       box.hidden = !blocks.length;
-      if (blocks.length) tellSlider(box, 0, blocks.length - 1, lines(blocks[0]).join("; "));
+      if (blocks.length) describeSlider(box, 0, blocks.length - 1, lines(blocks[0]).join("; "));
       const left = moment.leftOut ? " " + counted(moment.leftOut, "smaller segment is", "smaller segments are") + " not drawn." : "";
       byId("moment-summary").textContent =
         (moment.entry >= 0 ? "After entry " + count(moment.entry) + (summary.durationUS ? " (" + time(moment.timeUS) + ")" : "") + ": " : "") +
