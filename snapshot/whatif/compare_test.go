@@ -12,48 +12,49 @@ import (
 	"gaugeblock/snapshot/whatif"
 )
 
-// TestJobsDoNotMatter: what is told is the same however many runs are made at a time.
+// TestJobsDoNotMatter: the result is the same for any number of parallel runs.
 func TestJobsDoNotMatter(t *testing.T) {
 	h := history(t, "gpt_varlen.default.nolimit")
 	var tables []string
 	for _, jobs := range []int{1, 2, 7} {
-		study, err := whatif.Try(h, whatif.Options{Settings: []string{"", "max_split_size_mb:32"}, Limit: 5 << 30, Search: true, Jobs: jobs})
+		comparison, err := whatif.Compare(h, whatif.Options{Settings: []string{"", "max_split_size_mb:32"}, Limit: 5 << 30, SearchLimit: true, Jobs: jobs})
 		if err != nil {
 			t.Fatal(err)
 		}
-		tables = append(tables, study.Table()+study.Advice())
+		tables = append(tables, comparison.Table()+comparison.Advice())
 	}
 	if tables[0] != tables[1] || tables[0] != tables[2] {
-		t.Error("it depends on how many runs are made at a time")
+		t.Error("the result depends on the number of parallel runs")
 	}
 }
 
-// TestSmallestLimit: the limit that is found is survived, and 2 MiB less is not.
+// TestSmallestLimit: there is no OOM under the limit that is found, and one under 2 MiB less.
 func TestSmallestLimit(t *testing.T) {
 	h := history(t, "gpt_oom7.default.nolimit")
 	settings := []string{"", "expandable_segments:True", "max_split_size_mb:64"}
-	study, err := whatif.Try(h, whatif.Options{Settings: settings, Search: true})
+	comparison, err := whatif.Compare(h, whatif.Options{Settings: settings, SearchLimit: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range study.Rows {
-		limit := row.Smallest.Low
+	for _, prediction := range comparison.Predictions {
+		limit := prediction.SmallestLimit.Low
 		for _, c := range []struct {
-			limit    uint64
-			survives bool
+			limit uint64
+			noOOM bool
 		}{{limit, true}, {limit - 2<<20, false}} {
-			study, err := whatif.Try(h, whatif.Options{Settings: []string{row.Settings}, Limit: c.limit})
+			comparison, err := whatif.Compare(h, whatif.Options{Settings: []string{prediction.Settings}, Limit: c.limit})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if survives := study.Rows[0].First == nil; survives != c.survives {
-				t.Errorf("%s: survives %d bytes: %v", whatif.NameOf(row.Settings), c.limit, survives)
+			if noOOM := comparison.Predictions[0].FirstOOM == nil; noOOM != c.noOOM {
+				t.Errorf("%s: no OOM under %d bytes: %v", whatif.NameOf(prediction.Settings), c.limit, noOOM)
 			}
 		}
 	}
 }
 
-// TestCandidates: all of them are settings, and the recorded run's are among them.
+// TestCandidates: all candidates are valid settings, and those of the recorded run are
+// among them.
 func TestCandidates(t *testing.T) {
 	for _, s := range whatif.Candidates(true) {
 		if err := whatif.CheckSettings(s); err != nil {
@@ -64,30 +65,30 @@ func TestCandidates(t *testing.T) {
 		t.Errorf("%d without a limit, %d with one", a, b)
 	}
 	f := *snapshotOf(t, "two_streams.default.nolimit")
-	f.Settings = &snapshot.Settings{Config: f.Settings.Config}
-	f.Settings.Config.MaxSplitSize = 99 << 20
-	h, err := whatif.Rebuild(&f, 0)
+	f.AllocatorSettings = &snapshot.AllocatorSettings{Config: f.AllocatorSettings.Config}
+	f.AllocatorSettings.Config.MaxSplitSize = 99 << 20
+	h, err := whatif.FromSnapshot(&f, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	study, err := whatif.Try(h, whatif.Options{})
+	comparison, err := whatif.Compare(h, whatif.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := study.Rows[0].Settings; s != "max_split_size_mb:99" || !study.Rows[0].Recorded {
-		t.Errorf("the first settings are %q, recorded: %v", s, study.Rows[0].Recorded)
+	if s := comparison.Predictions[0].Settings; s != "max_split_size_mb:99" || !comparison.Predictions[0].Recorded {
+		t.Errorf("the first settings are %q, recorded: %v", s, comparison.Predictions[0].Recorded)
 	}
 }
 
-// TestResults: what programs are promised to find.
-func TestResults(t *testing.T) {
+// TestJSON: the keys that docs/whatif.md promises.
+func TestJSON(t *testing.T) {
 	h := history(t, "two_streams.default.nolimit")
 	for _, search := range []bool{false, true} {
-		study, err := whatif.Try(h, whatif.Options{Settings: []string{""}, Search: search})
+		comparison, err := whatif.Compare(h, whatif.Options{Settings: []string{""}, SearchLimit: search})
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := json.Marshal(study.Results())
+		text, err := json.Marshal(comparison.Ranked())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,11 +109,11 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestChooseDevice: one that ran out of memory comes before one that did more.
+// TestChooseDevice: a device with an OOM comes before one with a longer history.
 func TestChooseDevice(t *testing.T) {
 	failed, worked := snapshotOf(t, "gpt_oom7.default.limit"), snapshotOf(t, "gpt_varlen.default.nolimit")
 	for want, order := range [][]*snapshot.File{{failed, worked}, {worked, failed}} {
-		f := &snapshot.File{Traces: [][]snapshot.Entry{order[0].Traces[0], order[1].Traces[0]}}
+		f := &snapshot.File{DeviceTraces: [][]snapshot.TraceEntry{order[0].DeviceTraces[0], order[1].DeviceTraces[0]}}
 		if got := whatif.ChooseDevice(f); int(got) != want {
 			t.Errorf("device %d is chosen, not %d", got, want)
 		}

@@ -6,13 +6,12 @@ import (
 	"gaugeblock/spec"
 )
 
-// Trace entries are nearly all of a large snapshot. Each is a dict, and is turned
-// into an Entry as soon as its keys are there, a quarter of the size. What entries
-// have in common (call stacks, texts) is kept once.
+// A large snapshot consists nearly entirely of trace entries. Each is a dict, and becomes
+// a TraceEntry, of a quarter of the size, as soon as its keys are read. Entries share
+// equal call stacks and strings.
 
-// entryOf makes a trace entry of the keys and values of a dict, or says why they
-// are none.
-func (p *plain) entryOf(items []value) (e Entry, problem string) {
+// entryOf makes a trace entry of the keys and values of a dict, or says why it cannot.
+func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 	action := spec.Action(0)
 	hasAction, known := false, false
 	key := contextKey{}
@@ -51,7 +50,7 @@ func (p *plain) entryOf(items []value) (e Entry, problem string) {
 		}
 	}
 	if !hasAction {
-		return e, "a trace entry does not say its action"
+		return e, "a trace entry has no action"
 	}
 	e.Action = action
 	if !known {
@@ -61,16 +60,16 @@ func (p *plain) entryOf(items []value) (e Entry, problem string) {
 	return e, ""
 }
 
-// unknownAction marks entries of actions that only other versions know. They are
-// left out of a File.
+// unknownAction marks entries with actions of other versions of PyTorch. They are not in
+// a File.
 const unknownAction = spec.Action(255)
 
-// streamOf reads a stream's handle. Python prints some as negative numbers.
+// streamOf reads the handle of a stream, which may be a negative number in Python.
 func streamOf(v value) (spec.Stream, bool) {
 	return spec.Stream(v.word), v.kind == integer || v.kind == unsigned
 }
 
-// poolOf reads the pair that names a pool.
+// poolOf reads the pair of numbers of a pool ID.
 func (p *plain) poolOf(v value) (spec.PoolID, bool) {
 	if v.kind != list || len(p.lists[v.word].items) != 2 {
 		return spec.PoolID{}, false
@@ -81,7 +80,7 @@ func (p *plain) poolOf(v value) (spec.PoolID, bool) {
 	return spec.PoolID{Capture: capture, User: user}, ok1 && ok2
 }
 
-// interned gives the number of a text, 0 for None and the empty text.
+// interned is the number of a string, 0 for None and the empty string.
 func (p *plain) interned(v value) (uint32, bool) {
 	if v.kind == none || v.kind == text && p.texts[v.word] == "" {
 		return 0, true
@@ -96,7 +95,7 @@ func (p *plain) internedText(i uint32) string {
 	return p.texts[i-1]
 }
 
-// contextKey is what makes two contexts equal.
+// contextKey is equal for equal contexts.
 type contextKey struct {
 	stack, compile, metadata uint32
 	pool                     spec.PoolID
@@ -107,7 +106,7 @@ func (p *plain) context(k contextKey) *Context {
 	c := p.contexts[k]
 	if c == nil {
 		c = &Context{
-			Stack:          p.stacks.stacks[k.stack],
+			Frames:         p.stacks.stacks[k.stack],
 			CompileContext: p.internedText(k.compile),
 			UserMetadata:   p.internedText(k.metadata),
 			Pool:           k.pool, PoolKnown: k.poolKnown,
@@ -119,7 +118,7 @@ func (p *plain) context(k contextKey) *Context {
 
 // stackTable keeps each call stack once. Stack 0 is the empty one.
 type stackTable struct {
-	stacks  []Stack
+	stacks  []Frames
 	byList  map[uint64]uint32 // plain.lists to stacks
 	byDict  map[uint64]uint32 // plain.dicts to frames
 	byID    map[string]uint32 // numbers of frames to stacks
@@ -130,13 +129,13 @@ type stackTable struct {
 
 func newStackTable() stackTable {
 	return stackTable{
-		stacks: make([]Stack, 1),
+		stacks: make([]Frames, 1),
 		byList: map[uint64]uint32{}, byDict: map[uint64]uint32{}, byID: map[string]uint32{"": 0}, frameAt: map[Frame]uint32{},
 	}
 }
 
-// stackOf reads a list of frames. A list, or a frame, is read once however often
-// the file refers to it.
+// stackOf reads a list of frames. A list or frame that is used in many places is read
+// once.
 func (p *plain) stackOf(v value) (uint32, bool) {
 	if v.kind == none {
 		return 0, true
@@ -160,14 +159,14 @@ func (p *plain) stackOf(v value) (uint32, bool) {
 	if !known {
 		i = uint32(len(t.stacks))
 		t.byID[string(t.ids)] = i
-		t.stacks = append(t.stacks, t.framesOf(t.ids))
+		t.stacks = append(t.stacks, t.framesByID(t.ids))
 	}
 	t.byList[v.word] = i
 	return i, true
 }
 
-func (t *stackTable) framesOf(ids []byte) Stack {
-	stack := make(Stack, 0, len(ids)/4)
+func (t *stackTable) framesByID(ids []byte) Frames {
+	stack := make(Frames, 0, len(ids)/4)
 	for ; len(ids) > 0; ids = ids[4:] {
 		stack = append(stack, t.frames[binary.LittleEndian.Uint32(ids)])
 	}
@@ -184,7 +183,7 @@ func (p *plain) frameOf(v value) (uint32, bool) {
 	}
 	items := p.filled[p.placeOf(v)-1].items
 	var f Frame
-	f.File, _ = p.string(p.get(items, "filename"))
+	f.Filename, _ = p.string(p.get(items, "filename"))
 	f.Name, _ = p.string(p.get(items, "name"))
 	line, _ := p.get(items, "line").signed()
 	f.Line = int(line)

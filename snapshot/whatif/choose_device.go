@@ -5,11 +5,11 @@ import (
 	"gaugeblock/spec"
 )
 
-// ChooseDevice is the device that is most worth looking at: one that ran out of
-// memory, or else the one with the longest history.
+// ChooseDevice is the device that ran out of memory most often, or else the one with the
+// longest history.
 func ChooseDevice(f *snapshot.File) spec.Device {
 	chosen, most := spec.Device(0), -1
-	for dev, trace := range f.Traces {
+	for dev, trace := range f.DeviceTraces {
 		weight := len(trace)
 		for i := range trace {
 			if trace[i].Action == spec.ActionOOM {

@@ -13,28 +13,28 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestPictureArrives: a picture that has taken in a whole history shows what the snapshot
-// itself says of its end, block by block.
-func TestPictureArrives(t *testing.T) {
+// TestStateAtEnd: the state after a whole history has the segments and blocks of the
+// snapshot.
+func TestStateAtEnd(t *testing.T) {
 	for _, file := range recordedRuns(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".pickle.gz"), func(t *testing.T) {
 			f := open(t, file)
-			history, err := whatif.Rebuild(f, 0)
+			history, err := whatif.FromSnapshot(f, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := newPicture(history.Start, f.Settings.Config)
-			for i := range f.Traces[0] {
-				p.add(i, &f.Traces[0][i])
+			p := newAllocatorState(history.InitialSegments, f.AllocatorSettings.Config)
+			for i := range f.DeviceTraces[0] {
+				p.add(i, &f.DeviceTraces[0][i])
 			}
 			if diff := cmp.Diff(inLines(f.Segments), inLines(p.segments(0))); diff != "" {
-				t.Errorf("(-snapshot +picture):\n%s", diff)
+				t.Errorf("(-snapshot +state):\n%s", diff)
 			}
 		})
 	}
 }
 
-// inLines writes down what a picture can know of segments.
+// inLines lists what a state knows of segments.
 func inLines(segments []spec.Segment) []string {
 	var lines []string
 	for _, s := range segments {
@@ -50,9 +50,9 @@ func inLines(segments []spec.Segment) []string {
 	return lines
 }
 
-// TestGiveBack: pages of an expandable segment are mapped one after the other, and go
-// back in any pieces.
-func TestGiveBack(t *testing.T) {
+// TestUnreserve: pages of an expandable segment are mapped one after the other, and
+// unmapped in any ranges.
+func TestUnreserve(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		at, size uint64 // in pages
@@ -64,14 +64,14 @@ func TestGiveBack(t *testing.T) {
 		{"the last", 5, 1, "0+5", 5},
 		{"from the middle", 1, 2, "0+1 3+3", 4},
 		{"across a mapping", 1, 4, "0+1 5+1", 2},
-		{"nothing that is held", 7, 1, "0+6", 6},
+		{"nothing that is reserved", 7, 1, "0+6", 6},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			const page, base = 20 << 20, 1 << 40
 			none := &snapshot.Context{}
-			p := newPicture(nil, spec.DefaultConfig(spec.DefaultGeometry()))
+			p := newAllocatorState(nil, spec.DefaultConfig(spec.DefaultGeometry()))
 			step := func(action spec.Action, at, size uint64) {
-				p.add(0, &snapshot.Entry{TraceEntry: spec.TraceEntry{Action: action, Addr: spec.Ptr(base + at*page), Size: size * page}, Context: none})
+				p.add(0, &snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: action, Addr: spec.Ptr(base + at*page), Size: size * page}, Context: none})
 			}
 			step(spec.ActionSegmentMap, 0, 3)
 			step(spec.ActionSegmentMap, 3, 3)
@@ -80,8 +80,8 @@ func TestGiveBack(t *testing.T) {
 			for _, s := range p.segments(0) {
 				left = append(left, fmt.Sprintf("%d+%d", (s.Address-base)/page, s.TotalSize/page))
 			}
-			if got := strings.Join(left, " "); got != test.want || p.reserved != test.reserved*page {
-				t.Errorf("left %q, %d pages reserved, want %q, %d", got, p.reserved/page, test.want, test.reserved)
+			if got := strings.Join(left, " "); got != test.want || p.reservedBytes != test.reserved*page {
+				t.Errorf("left %q, %d pages reserved, want %q, %d", got, p.reservedBytes/page, test.want, test.reserved)
 			}
 		})
 	}

@@ -7,15 +7,15 @@ import (
 	"gaugeblock/spec/settings"
 )
 
-// settings reads what was in force. The string is the one that was applied last,
-// and what an earlier one set may persist; so where a setting has a key of its own
-// that counts, and the string only for the others.
-func (c *converter) settings(v value) error {
+// allocatorSettings reads the settings in force. PYTORCH_ALLOC_CONF is the string that was
+// applied last, and settings of an earlier one may persist. So a setting with a key of its
+// own is read from there, and only the others from the string.
+func (c *converter) allocatorSettings(v value) error {
 	items, err := c.fields(v, "allocator_settings")
 	if err != nil {
 		return err
 	}
-	s := &Settings{Config: spec.DefaultConfig(spec.DefaultGeometry())}
+	s := &AllocatorSettings{Config: spec.DefaultConfig(spec.DefaultGeometry())}
 	for _, key := range []string{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"} {
 		if conf, ok := c.string(c.get(items, key)); ok {
 			s.Conf = conf
@@ -38,12 +38,12 @@ func (c *converter) settings(v value) error {
 			return err
 		}
 	}
-	c.file.Settings = s
+	c.file.AllocatorSettings = s
 	return nil
 }
 
 func (c *converter) flag(items []value, key string, to *bool) {
-	if v := c.get(items, key); v.kind == truth {
+	if v := c.get(items, key); v.kind == boolean {
 		*to = v.word == 1
 	}
 }

@@ -2,30 +2,29 @@ package arena
 
 import "gaugeblock/spec"
 
-// The caches keep two figures, and the contract has more. The others are counted anew
-// after every operation, from the blocks; what has come and what has gone is the
-// difference to the time before.
+// The caches keep two statistics, and the contract has more. The others are recounted after
+// every operation, from the blocks. What was allocated and freed is the difference.
 
-// counted are the figures of one kind of size, as they are now.
-type counted struct {
+// statistics are the current statistics of the small or the large pool.
+type statistics struct {
 	allocation, segment, active, split                    int64
 	allocatedBytes, activeBytes, splitBytes, requestBytes int64
 	reservedBytes                                         int64
 }
 
-// recount brings the statistics up to date. What is held from the driver is what the
-// cache says. What it has lost count of is taken from the small pieces first: the cache
-// does not tell them apart.
+// recount updates the statistics. The reserved bytes are those of the cache. If they are
+// too few, the difference is subtracted from the small segments first: the cache does not
+// tell them apart.
 func (d *deviceUser[C]) recount() {
-	var kinds [2]counted
-	for _, piece := range d.pieces {
-		d.count(piece, &kinds)
+	var kinds [2]statistics
+	for _, segment := range d.segments {
+		d.count(segment, &kinds)
 	}
-	lost := kinds[spec.SmallPool].reservedBytes + kinds[spec.LargePool].reservedBytes - int64(d.cache.view().reserved)
+	missing := kinds[spec.SmallPool].reservedBytes + kinds[spec.LargePool].reservedBytes - int64(d.cache.view().reserved)
 	small := &kinds[spec.SmallPool]
-	fromSmall := min(lost, small.reservedBytes-small.activeBytes)
+	fromSmall := min(missing, small.reservedBytes-small.activeBytes)
 	small.reservedBytes -= fromSmall
-	kinds[spec.LargePool].reservedBytes -= lost - fromSmall
+	kinds[spec.LargePool].reservedBytes -= missing - fromSmall
 	for _, kind := range []spec.PoolKind{spec.SmallPool, spec.LargePool} {
 		now, s := kinds[kind], &d.stats
 		for _, f := range []struct {
@@ -41,7 +40,7 @@ func (d *deviceUser[C]) recount() {
 	}
 }
 
-// change makes a figure what it is now.
+// change sets a statistic to its current value.
 func change(a *spec.StatArray, kind spec.PoolKind, now int64) {
 	if was := a[kind.StatType()].Current; now > was {
 		a.Increase(kind, now-was)
@@ -50,24 +49,24 @@ func change(a *spec.StatArray, kind spec.PoolKind, now int64) {
 	}
 }
 
-// count adds a piece and its blocks.
-func (d *deviceUser[C]) count(piece spec.Range, kinds *[2]counted) {
-	list, blocks := d.cache.view().list, d.blocksOf(piece)
+// count counts a segment and its blocks.
+func (d *deviceUser[C]) count(segment spec.Range, kinds *[2]statistics) {
+	list, blocks := d.cache.view().list, d.blocksIn(segment)
 	for n, i := range blocks {
 		b := &list[i]
 		k := &kinds[b.kind()]
 		if n == 0 {
 			k.segment++
-			k.reservedBytes += int64(piece.Bytes)
+			k.reservedBytes += int64(segment.Bytes)
 		}
 		if b.allocated {
 			k.allocation++
 			k.allocatedBytes += int64(b.size)
 		}
-		if b.allocated || d.isHeld(i) {
+		if b.allocated || d.isPending(i) {
 			k.active++
 			k.activeBytes += int64(b.size)
-			k.requestBytes += int64(d.asked[i])
+			k.requestBytes += int64(d.requested[i])
 		} else if len(blocks) > 1 {
 			k.split++
 			k.splitBytes += int64(b.size)
@@ -75,8 +74,8 @@ func (d *deviceUser[C]) count(piece spec.Range, kinds *[2]counted) {
 	}
 }
 
-func (d *deviceUser[C]) isHeld(i int) bool {
-	for _, h := range d.held {
+func (d *deviceUser[C]) isPending(i int) bool {
+	for _, h := range d.pending {
 		if h.index == i {
 			return true
 		}
