@@ -93,7 +93,7 @@ func TestTraceGzipBomb(t *testing.T) {
 }
 
 // TestTraceManyLive: what is in use has to be kept, so it is bounded too, here by 5
-// instead of MaxTraceLive.
+// instead of MaxLive.
 func TestTraceManyLive(t *testing.T) {
 	id := 0
 	in := &endless{rest: []byte(testHeader[2]), next: func() string {

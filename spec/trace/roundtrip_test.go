@@ -280,6 +280,7 @@ func drawHeader(t *rapid.T) trace.Header {
 		Functions:   drawList(t, "functions", rapid.Custom(drawFunction)),
 		StaticBytes: rapid.Uint64Max(math.MaxInt64).Draw(t, "static"),
 		Waits:       rapid.Bool().Draw(t, "waits"),
+		Exclusive:   rapid.Bool().Draw(t, "exclusive"),
 	}
 	slices.Sort(h.Streams)
 	h.Streams = slices.Compact(h.Streams)
