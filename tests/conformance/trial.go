@@ -129,7 +129,7 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 	defer t.catch(&f)
 	t.ops = append(t.ops, op)
 	t.checked++
-	t.history.Settled()
+	t.history.WorkCompleted()
 	t.faulted = t.faulted || op.Kind == trace.OpFault
 	if op.Kind == trace.OpDeviceFree {
 		t.setFree(&op)
