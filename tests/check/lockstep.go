@@ -43,7 +43,7 @@ func (c *checker) compare(op *trace.Op) {
 	if same {
 		return
 	}
-	c.violation(Departure, "%s: the log says %s, the reference %s", replay.InWords(op), ours, theirs)
+	c.violation(Departure, "%s: the log says %s, the reference %s", op.InWords(), ours, theirs)
 	c.lockstep = nil
 }
 

@@ -40,7 +40,7 @@ func (t *Trial) checkLockstep(op *trace.Op, out *replay.Performed) *Failure {
 		return nil
 	}
 	t.lockstep = nil
-	return t.fail(departure, "%s: %s: %s here, %s there", replay.InWords(op), what, ours, other)
+	return t.fail(departure, "%s: %s: %s here, %s there", op.InWords(), what, ours, other)
 }
 
 // compareAnswers names what is different, "" if nothing is.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"gaugeblock/spec/trace"
-	"gaugeblock/tests/replay"
 )
 
 // Report is what came of an examination.
@@ -102,7 +101,7 @@ func (v *Violation) String() string {
 	b.WriteString("):\n")
 	for i := range v.failure.Ops {
 		op := &v.failure.Ops[i]
-		fmt.Fprintf(&b, "     %2d  %s", i+1, replay.InWords(op))
+		fmt.Fprintf(&b, "     %2d  %s", i+1, op.InWords())
 		if op.Expect.Error != "" {
 			fmt.Fprintf(&b, " (to be refused)")
 		}

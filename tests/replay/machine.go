@@ -87,10 +87,14 @@ func newMachine(file string, h *trace.Header, newAllocator Factory, around Aroun
 func (m *machine) perform(op *trace.Op) outcome {
 	m.out = outcome{}
 	m.loadScript(op)
-	if handle, able := handlers[op.Kind]; able {
-		m.out.err = handle(m, op)
-	} else {
+	k, known := kinds[op.Kind]
+	switch {
+	case !known:
 		m.out.err = &spec.NotSupportedError{Op: string(op.Kind), Reason: "operations of this kind cannot be replayed"}
+	case k.needs != nil && !k.needs.Has(m.allocator):
+		m.out.err = lacks(op.Kind, k.needs.Name)
+	default:
+		m.out.err = k.perform(m, op)
 	}
 	return m.out
 }

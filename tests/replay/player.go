@@ -44,7 +44,7 @@ func NewPlayerAround(h *trace.Header, newAllocator Factory, around Around) (*Pla
 func (p *Player) Perform(op *trace.Op) Performed {
 	out := p.machine.perform(op)
 	r := Performed{Err: out.err, Ptr: out.addr, Entries: out.events, Freed: out.freed, Restored: out.restored}
-	if errors.Is(out.err, errNeverGiven) {
+	if errors.Is(out.err, errSkipped) {
 		r.Err, r.Skipped = nil, true
 	}
 	return r

@@ -110,7 +110,7 @@ func (r *run) step(op *trace.Op) error {
 	}
 	r.result.Compared++
 	if d := r.machine.compare(op, out); d != nil {
-		r.differs(d, op.Line, opInWords(op), r.result.Operations)
+		r.differs(d, op.Line, op.InWords(), r.result.Operations)
 	}
 	return nil
 }

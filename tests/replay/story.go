@@ -31,7 +31,7 @@ func (s *story) operation(number int, op *trace.Op, out outcome, gpu *fakegpu.GP
 	if s.w == nil {
 		return
 	}
-	s.tell("%6d  %s: %s.", number, opInWords(op), outcomeInWords(out))
+	s.tell("%6d  %s: %s.", number, op.InWords(), outcomeInWords(out))
 	violations := gpu.Violations()
 	for _, v := range violations[s.violations:] {
 		s.tell("        Illegal access: %v.", v)
@@ -47,7 +47,7 @@ func outcomeInWords(out outcome) string {
 		}
 	}
 	switch {
-	case errors.Is(out.err, errNeverGiven):
+	case errors.Is(out.err, errSkipped):
 		return out.err.Error()
 	case out.err != nil:
 		deeds = append(deeds, "failed: "+out.err.Error())
@@ -61,7 +61,7 @@ func outcomeInWords(out outcome) string {
 
 // deedInWords says what the allocator did, in the past tense.
 func deedInWords(e spec.TraceEntry) string {
-	size := bytesInWords(e.Size)
+	size := trace.SizeInWords(e.Size)
 	switch e.Action {
 	case spec.ActionAlloc:
 		return fmt.Sprintf("gave out %v", e.Addr)
