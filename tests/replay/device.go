@@ -69,11 +69,11 @@ func (m *machine) setUpDevices(around Around) error {
 }
 
 // loadScript tells the fake driver what the real one did during the operation:
-// at which addresses it put memory, and in the family realoom also what it
+// at which addresses it put memory and, if nobody else used the device, what it
 // refused. That part of a recording is the driver's, and no allocator's merit.
 func (m *machine) loadScript(op *trace.Op) {
 	script := m.scripts[op.Device]
-	if m.header.Family == "realoom" && op.Expect.Entries != nil {
+	if m.header.Exclusive && op.Expect.Entries != nil {
 		script.SetGrants(op.Expect.Entries)
 	} else {
 		script.Load(op.Expect.Entries)

@@ -51,7 +51,7 @@ type allocation struct {
 // trace has no limit, whatever its settings say: the recorder took it away.
 func newMachine(file string, h *trace.Header, newAllocator Factory, around Around) (*machine, error) {
 	m := &machine{
-		file: file, header: h, tolerance: toleranceOf(h.Family),
+		file: file, header: h, tolerance: toleranceOf(h),
 		streams:     map[spec.Stream]spec.Device{},
 		allocations: map[int64]allocation{},
 		marks:       map[int]mark{},
@@ -86,6 +86,7 @@ func newMachine(file string, h *trace.Header, newAllocator Factory, around Aroun
 // perform does one operation and tells what came of it.
 func (m *machine) perform(op *trace.Op) outcome {
 	m.out = outcome{}
+	m.tolerance.meet(op.Kind)
 	m.loadScript(op)
 	k, known := kinds[op.Kind]
 	switch {

@@ -137,13 +137,15 @@ func (r *run) finish(end *trace.End) {
 	if r.over() {
 		return
 	}
+	compared := r.result.Compared > 0
 	if end != nil {
 		if d := r.machine.compareEnd(end); d != nil {
 			r.differs(d, end.Line, "end", r.result.Operations+1)
 			return
 		}
+		compared = compared || end.Layout != nil || end.Stats != nil
 	}
-	r.result.Exact = true
+	r.result.Exact, r.result.Uncompared = compared, !compared
 }
 
 func (r *run) notSupported(op *trace.Op, err error) {
