@@ -118,31 +118,13 @@ func (c *checker) violation(kind Kind, format string, args ...any) {
 }
 
 // operation does one again. What the driver did is done where it was: before memory is
-// given out, and after it was taken back.
+// allocated, and after it was freed.
 func (c *checker) operation(op *trace.Op) error {
 	c.op, c.roomy.Streams = op, c.header.Streams // a table may have named another one
 	if op.Kind != "" {
 		c.result.Operations++
 	}
-	var err error
-	switch {
-	case op.Expect.Error != "":
-		err = c.driver.did(op)
-	case op.Kind == trace.OpMalloc:
-		if err = c.driver.did(op); err == nil {
-			err = c.give(op)
-		}
-	case op.Kind == trace.OpFree:
-		c.takeBack(op)
-		err = c.driver.did(op)
-	case op.Kind == trace.OpRestore:
-		c.restore(op)
-		err = c.driver.did(op)
-	default:
-		if err = c.driver.did(op); err == nil {
-			c.work(op)
-		}
-	}
+	err := c.perform(op)
 	c.tellHazards()
 	if c.lockstep != nil && err == nil {
 		c.compare(op)
@@ -150,7 +132,25 @@ func (c *checker) operation(op *trace.Op) error {
 	return err
 }
 
-// tellHazards adds what the device has noticed since the last operation.
+func (c *checker) perform(op *trace.Op) error {
+	does, some := treatments[op.Kind.Memory()]
+	if !some || op.Expect.Error != "" {
+		return c.driver.did(op)
+	}
+	if does.first {
+		if err := does.do(c, op); err != nil {
+			return err
+		}
+		return c.driver.did(op)
+	}
+	if err := c.driver.did(op); err != nil {
+		return err
+	}
+	return does.do(c, op)
+}
+
+// tellHazards adds what the device has noticed since the last operation. These
+// operations run no work by themselves, and there are many of them.
 func (c *checker) tellHazards() {
 	switch c.op.Kind {
 	case trace.OpFree, trace.OpRecordStream, trace.OpWaitStream, trace.OpRecordEvent, trace.OpWaitEvent:

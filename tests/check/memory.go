@@ -15,11 +15,11 @@ import (
 // memory is what is out, by number, and what was freed lately, so that a second free can
 // be told from one of memory that never was.
 type memory struct {
-	out     map[int64]*allocation
-	byPtr   btree.Map[spec.Ptr, *allocation]
-	freed   map[int64]*allocation
-	oldest  []int64 // numbers in freed, oldest first
-	waiting map[spec.Ptr][]spec.EventHandle
+	allocated map[int64]*allocation
+	byPtr     btree.Map[spec.Ptr, *allocation]
+	freed     map[int64]*allocation
+	oldest    []int64 // numbers in freed, oldest first
+	waiting   map[spec.Ptr][]spec.EventHandle
 }
 
 // allocation is memory that is, or was, out.
@@ -48,17 +48,17 @@ type use struct {
 const mostFreed = 1 << 20
 
 func newMemory() memory {
-	return memory{out: map[int64]*allocation{}, freed: map[int64]*allocation{}, waiting: map[spec.Ptr][]spec.EventHandle{}}
+	return memory{allocated: map[int64]*allocation{}, freed: map[int64]*allocation{}, waiting: map[spec.Ptr][]spec.EventHandle{}}
 }
 
 func (m *memory) put(a *allocation) {
-	m.out[a.id] = a
+	m.allocated[a.id] = a
 	m.byPtr.Set(a.ptr, a)
 }
 
 // end moves an allocation to the freed ones.
 func (m *memory) end(a *allocation, line int) {
-	delete(m.out, a.id)
+	delete(m.allocated, a.id)
 	if at, there := m.byPtr.Get(a.ptr); there && at == a {
 		m.byPtr.Delete(a.ptr)
 	}
@@ -75,7 +75,7 @@ func (m *memory) end(a *allocation, line int) {
 
 // byAge lists what is out, oldest first.
 func (m *memory) byAge() []*allocation {
-	return slices.SortedFunc(maps.Values(m.out), func(a, b *allocation) int {
+	return slices.SortedFunc(maps.Values(m.allocated), func(a, b *allocation) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.id, b.id))
 	})
 }
@@ -92,8 +92,8 @@ func (m *memory) within(r spec.Range) []*allocation {
 	return in
 }
 
-// give notes what was given out.
-func (c *checker) give(op *trace.Op) error {
+// allocated begins the life of what a malloc returned.
+func (c *checker) allocated(op *trace.Op) error {
 	if op.Size == 0 {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (c *checker) give(op *trace.Op) error {
 	a := &allocation{
 		id: op.ID, ptr: *op.Expect.Addr, bytes: op.Size, device: op.Device, stream: stream, line: op.Line,
 	}
-	if before := c.memory.out[op.ID]; before != nil {
+	if before := c.memory.allocated[op.ID]; before != nil {
 		c.memory.end(before, op.Line) // the device says that there are two
 	}
 	c.begin(a)
@@ -132,17 +132,18 @@ func (c *checker) begin(a *allocation) {
 	c.memory.put(a)
 }
 
-// takeBack notes what was freed, or says why it could not be.
-func (c *checker) takeBack(op *trace.Op) {
-	a := c.memory.out[op.ID]
+// free ends the life of what was freed, or says why it has none.
+func (c *checker) free(op *trace.Op) error {
+	a := c.memory.allocated[op.ID]
 	if a == nil {
 		c.misusedFree(op)
-		return
+		return nil
 	}
 	if op.Size != 0 && op.Size != a.bytes {
 		c.violation(WrongSize, "a free of %d bytes at %v, which were %d when they were given out in line %d", op.Size, a.ptr, a.bytes, a.line)
 	}
 	c.endLife(a)
+	return nil
 }
 
 func (c *checker) misusedFree(op *trace.Op) {
@@ -202,17 +203,18 @@ func (c *checker) forgetWaiting(ptr spec.Ptr) {
 }
 
 // restore: a pool was set back.
-func (c *checker) restore(op *trace.Op) {
+func (c *checker) restore(op *trace.Op) error {
 	for _, id := range op.Freed {
-		if a := c.memory.out[id]; a != nil {
+		if a := c.memory.allocated[id]; a != nil {
 			c.endLife(a)
 		}
 	}
 	for _, id := range op.Live {
-		if a := c.memory.freed[id]; a != nil && c.memory.out[id] == nil {
+		if a := c.memory.freed[id]; a != nil && c.memory.allocated[id] == nil {
 			again := *a
 			again.uses = nil
 			c.begin(&again)
 		}
 	}
+	return nil
 }
