@@ -67,19 +67,13 @@ func (g *Generator) propose() trace.Op {
 	}
 	if len(g.area.Misuse) > 0 && chance(g, misuseShare) {
 		kind := pick(g, g.area.Misuse)
-		op := misuses[kind].propose(g)
-		op.Kind, op.Device, op.Expect.Error = kind, g.device(), misuses[kind].answer
-		if kind == trace.OpPeerAccess {
-			op.Peer = op.Device
-		}
+		misuse := kinds[kind].misuse
+		op := misuse.propose(g)
+		op.Kind, op.Expect.Error = kind, misuse.answer
 		return op
 	}
 	kind := g.kind()
-	invent, known := proposals[kind]
-	if !known {
-		invent = deviceProposals[kind]
-	}
-	op := invent(g)
+	op := kinds[kind].propose(g)
 	op.Kind = kind
 	return op
 }

@@ -14,7 +14,7 @@ import (
 // that it was performed.
 //
 // The rules are those of CUDA and of the contract in spec, and there is one place
-// for each (program_rules.go); the generators and the minimiser rely on them
+// for each (kinds_*.go); the generators and the minimiser rely on them
 // alone. A program here is a little more careful than it would have to be, so that
 // what goes wrong is the allocator's fault. Where upstream itself gives memory out
 // too early it keeps away, see docs/invariants.md, NoReuseWhileInUse:
@@ -190,4 +190,19 @@ func (p *Program) diverted(op *trace.Op) *poolState {
 // reaches reports whether work on a device may touch memory of another one.
 func (p *Program) reaches(dev, memory spec.Device) bool {
 	return dev == memory || slices.Contains(p.peers, [2]spec.Device{dev, memory})
+}
+
+func (p *Program) anyRedirected() bool {
+	return slices.ContainsFunc(p.pools, func(q *poolState) bool { return q.begun })
+}
+
+func (p *Program) state(op *trace.Op) *streamState { return &p.streams[p.slot(op.Device, op.Stream)] }
+
+// runs reports whether the stream goes on, at the latest when somebody waits for it.
+// On a device that does not wait (spec.TraceHeader.Waits) work that touches memory is
+// given only to streams that run, or are captured: there the allocator's frees do not
+// wait for streams that are held, so that work of theirs could come to memory which
+// is gone.
+func (p *Program) runs(op *trace.Op) bool {
+	return p.header.Waits || p.held(p.slot(op.Device, op.Stream)) == 0
 }

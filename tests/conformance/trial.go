@@ -130,9 +130,8 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 	t.ops = append(t.ops, op)
 	t.checked++
 	t.history.WorkCompleted()
-	t.faulted = t.faulted || op.Kind == trace.OpFault
-	if op.Kind == trace.OpDeviceFree {
-		t.setFree(&op)
+	if before := kinds[op.Kind].before; before != nil {
+		before(t, &op)
 	}
 	var untouched *spec.Snapshot
 	if op.Expect.Error != "" {
@@ -162,28 +161,23 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 		}
 	}
 	t.cover(&op, &out, captured)
-	if op.Kind == trace.OpRestore && out.Err == nil {
-		if f := t.checkDelta(&op, &out); f != nil {
+	if after := kinds[op.Kind].after; after != nil && out.Err == nil {
+		if f := after(t, &op, &out); f != nil {
 			return f
 		}
 	}
 	if op.Expect.Error == "" {
-		t.did(&op, &out)
+		t.program.Did(&op, &out)
 	}
 	return t.checkState(&op, &out)
 }
 
-// did lets the program take note.
-func (t *Trial) did(op *trace.Op, out *replay.Performed) {
-	if m := t.program.find(op.ID); op.Kind == trace.OpFree && m != nil && out.Err == nil {
-		t.freed = m.ptr
-	}
-	t.program.Did(op, out)
-}
-
 // perform does it, and notes what came of it.
 func (t *Trial) perform(op *trace.Op) replay.Performed {
-	undo := t.endLife(op)
+	undo := func() {}
+	if ends := kinds[op.Kind].ends; ends != nil && t.watches() {
+		undo = ends(t, op)
+	}
 	out := t.player.Perform(op)
 	if out.Err != nil {
 		undo()
@@ -251,15 +245,12 @@ func panickedIn() string {
 
 // tell lets the history know.
 func (t *Trial) tell(op *trace.Op, out *replay.Performed) *Failure {
-	if out.Skipped || op.Kind == trace.OpFault || op.Expect.Error != "" {
+	if out.Skipped || op.Expect.Error != "" {
 		return nil
 	}
 	told := invariant.Outcome{Ptr: out.Ptr, Err: out.Err, Freed: out.Freed, Drained: t.drained}
-	if op.Kind == trace.OpPoolDelete {
-		told.Err = nil // the pool is released even if it could not be emptied
-	}
-	if op.Kind == trace.OpCheckpoint && out.Err == nil {
-		told.Snapshot = t.snapshot()
+	if history := kinds[op.Kind].history; history != nil {
+		history(t, &told)
 	}
 	if err := t.history.Apply(op, t.header.Streams, told); err != nil {
 		return t.fail(classHistory, "%v", err)
@@ -312,7 +303,7 @@ func (t *Trial) checkState(op *trace.Op, out *replay.Performed) *Failure {
 	if f := t.checkDevice(); f != nil {
 		return f
 	}
-	if op.Kind == trace.OpRestore && out.Err == nil && op.Expect.Error == "" {
+	if kinds[op.Kind].checksAll && out.Err == nil && op.Expect.Error == "" {
 		return t.checkAll()
 	}
 	failedForFault := t.faulted && out.Err != nil && op.Expect.Error == ""
@@ -365,19 +356,6 @@ func (t *Trial) driverFigures() []invariant.DriverFigures {
 		}
 	}
 	return figures
-}
-
-// setFree foresees what device_free does: from then on the device gives what it has
-// given and so much more.
-func (t *Trial) setFree(op *trace.Op) {
-	free, total, err := t.player.GPU().MemInfo(op.Device)
-	if err != nil { // a fault that was meant for the allocator; it happens once
-		free, total, err = t.player.GPU().MemInfo(op.Device)
-	}
-	if err == nil {
-		given := t.limit[op.Device] - free
-		t.limit[op.Device] = given + min(op.Size, total-given)
-	}
 }
 
 // checkDevice looks whether work touched what it had no right to, or what other work
