@@ -103,14 +103,15 @@ var tracedKinds = map[trace.OpKind]tracedKind{
 }
 
 func (r *traceRebuilder) operation(op *trace.Op) error {
-	if op.Expect.Entries == nil && (op.Kind == trace.OpMalloc || op.Kind == trace.OpFree) {
+	allocates, frees := op.Kind.Memory() == trace.MemoryAllocates, op.Kind.Memory() == trace.MemoryFrees
+	if op.Expect.Entries == nil && (allocates || frees) {
 		return &HistoryError{fmt.Sprintf("line %d: the trace does not say what the allocator did", op.Line)}
 	}
 	first := int32(len(r.trace))
 	r.events(op)
 	k := tracedKinds[op.Kind]
 	switch target := op.Kind.Target(); {
-	case op.Expect.Error != "" && op.Kind != trace.OpMalloc: // it did nothing
+	case op.Expect.Error != "" && !allocates: // it did nothing
 	case target == trace.TargetDevice, target == trace.TargetTestDevice: // only a device notices
 	case k.ask != nil:
 		k.ask(r, op, first)
