@@ -56,7 +56,7 @@ type Op struct {
 	Expect Expectation
 }
 
-// PoolFilter says which requests a pool_begin diverts to its pool.
+// PoolFilter says which requests a pool_begin routes to its pool.
 type PoolFilter string
 
 const (

@@ -18,7 +18,7 @@ type Options struct {
 	// Reference, if given, makes an allocator that does the same program with the same
 	// driver. The first decision in which it departs is a violation.
 	Reference replay.Factory
-	// Live: memory may be out at the end.
+	// Live: memory may be allocated at the end.
 	Live bool
 }
 
@@ -76,7 +76,7 @@ type checker struct {
 }
 
 // addressSpace is more than any device's addresses need. Devices here have so much
-// memory that none is ever lacking: what the real one refused, the log tells.
+// memory that none is ever lacking: what the real one refused, the log says.
 const addressSpace = 1 << 62
 
 func newChecker(log source, name string, o Options) (*checker, error) {
@@ -125,7 +125,7 @@ func (c *checker) operation(op *trace.Op) error {
 		c.result.Operations++
 	}
 	err := c.perform(op)
-	c.tellHazards()
+	c.addHazards()
 	if c.lockstep != nil && err == nil {
 		c.compare(op)
 	}
@@ -149,9 +149,9 @@ func (c *checker) perform(op *trace.Op) error {
 	return does.do(c, op)
 }
 
-// tellHazards adds what the device has noticed since the last operation. These
+// addHazards adds what the device has noticed since the last operation. These
 // operations run no work by themselves, and there are many of them.
-func (c *checker) tellHazards() {
+func (c *checker) addHazards() {
 	switch c.op.Kind {
 	case trace.OpFree, trace.OpRecordStream, trace.OpWaitStream, trace.OpRecordEvent, trace.OpWaitEvent:
 		if len(c.op.Expect.Entries) == 0 {
@@ -182,14 +182,14 @@ func (c *checker) finish(whole bool) {
 	switch {
 	case c.options.Live || len(left) == 0:
 	case !whole:
-		c.note("the log has no end, so what is out at its end (%s) is not held against it", english.Plural(len(left), "allocation", ""))
+		c.note("the log has no end, so what is allocated at its end (%s) is no leak", english.Plural(len(left), "allocation", ""))
 	default:
 		for _, a := range left {
-			c.result.add(a.line, Leak, "%d bytes at %v were given out here and never freed", a.bytes, a.ptr)
+			c.result.add(a.line, Leak, "%d bytes at %v were allocated here and never freed", a.bytes, a.ptr)
 		}
 	}
 	if c.driver.untold {
-		c.note("the log tells of no driver calls, so every address counted as memory")
+		c.note("the log has no driver calls, so every address counted as memory")
 	}
 }
 

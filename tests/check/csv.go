@@ -217,7 +217,7 @@ func (r *csvRow) stream(column int) int {
 	return index
 }
 
-// did notes what the allocator did.
+// did adds what the allocator did.
 func (r *csvRow) did(a spec.Action, addr spec.Ptr, bytes uint64) {
 	r.log.told = r.log.told || a == spec.ActionSegmentAlloc
 	r.log.events = append(r.log.events, spec.TraceEntry{Action: a, Addr: addr, Size: bytes})

@@ -9,12 +9,12 @@ import (
 )
 
 // lockstep is the reference doing the same program. It gets the addresses that the log's
-// allocator got from its driver, so that it can give out the same ones. What is compared
+// allocator got from its driver, so that it can return the same ones. What is compared
 // is what both decide: whether the driver is asked or given anything, and for how many
 // bytes; whether the request succeeds; and where the memory lies.
 type lockstep struct {
 	player *replay.Player
-	calls  bool // driver calls have been told
+	calls  bool // the log has had driver calls
 }
 
 func newLockstep(h *trace.Header, factory replay.Factory) (*lockstep, error) {
@@ -35,7 +35,7 @@ func (c *checker) compare(op *trace.Op) {
 	l.calls = l.calls || c.driver.told
 	out := l.player.Perform(op)
 	if op.Kind == trace.OpMalloc && op.Size > 0 && !l.calls {
-		c.note("nothing is compared with the reference, since the log tells of no driver calls")
+		c.note("nothing is compared with the reference, since the log has no driver calls")
 		c.lockstep = nil
 		return
 	}
@@ -82,7 +82,7 @@ func outcome(failure string) string {
 	return "it fails (" + failure + ")"
 }
 
-// driverCalls are the entries of a diary that are about the driver.
+// driverCalls are the trace entries that are about the driver.
 func driverCalls(events []spec.TraceEntry) []spec.TraceEntry {
 	var calls []spec.TraceEntry
 	for _, e := range events {

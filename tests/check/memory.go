@@ -12,8 +12,8 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// memory is what is out, by number, and what was freed lately, so that a second free can
-// be told from one of memory that never was.
+// memory is what is allocated, by number, and what was freed lately, so that a second free can
+// be distinguished from one of memory that never was.
 type memory struct {
 	allocated map[int64]*allocation
 	byPtr     btree.Map[spec.Ptr, *allocation]
@@ -22,15 +22,15 @@ type memory struct {
 	waiting   map[spec.Ptr][]spec.EventHandle
 }
 
-// allocation is memory that is, or was, out.
+// allocation is memory that is, or was, allocated.
 type allocation struct {
 	id     int64
 	ptr    spec.Ptr
 	bytes  uint64
 	device spec.Device
 	stream spec.Stream
-	line   int // where it was given out
-	freed  int // and taken back
+	line   int // where it was allocated
+	freed  int // and where it was freed
 	uses   []use
 	lent   bool // a callback may free it
 	opened bool // another process's
@@ -73,14 +73,14 @@ func (m *memory) end(a *allocation, line int) {
 	}
 }
 
-// byAge lists what is out, oldest first.
+// byAge lists what is allocated, oldest first.
 func (m *memory) byAge() []*allocation {
 	return slices.SortedFunc(maps.Values(m.allocated), func(a, b *allocation) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.id, b.id))
 	})
 }
 
-// within lists what is out in a range, by address.
+// within lists what is allocated in a range, by address.
 func (m *memory) within(r spec.Range) []*allocation {
 	var in []*allocation
 	m.byPtr.Ascend(r.Ptr, func(p spec.Ptr, a *allocation) bool {
@@ -98,7 +98,7 @@ func (c *checker) allocated(op *trace.Op) error {
 		return nil
 	}
 	if op.Expect.Addr == nil {
-		return c.bad("malloc without \"addr\": nothing is known of what was given out")
+		return c.bad("malloc without \"addr\": what was allocated is not known")
 	}
 	if err := c.checkRange(spec.Range{Ptr: *op.Expect.Addr, Bytes: op.Size}); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (c *checker) free(op *trace.Op) error {
 		return nil
 	}
 	if op.Size != 0 && op.Size != a.bytes {
-		c.violation(WrongSize, "a free of %d bytes at %v, which were %d when they were given out in line %d", op.Size, a.ptr, a.bytes, a.line)
+		c.violation(WrongSize, "a free of %d bytes at %v, which were %d when they were allocated in line %d", op.Size, a.ptr, a.bytes, a.line)
 	}
 	c.endLife(a)
 	return nil
@@ -152,9 +152,9 @@ func (c *checker) misusedFree(op *trace.Op) {
 	case a != nil && a.lent:
 		a.lent = false // a callback was faster
 	case a != nil:
-		c.violation(DoubleFree, "%v (%d bytes, given out in line %d) was freed before, in line %d", a.ptr, a.bytes, a.line, a.freed)
+		c.violation(DoubleFree, "%v (%d bytes, allocated in line %d) was freed before, in line %d", a.ptr, a.bytes, a.line, a.freed)
 	default:
-		c.violation(ForeignFree, "%s is not out, and was not that anyone remembers", c.name(op.ID))
+		c.violation(ForeignFree, "%s is not allocated, and was not before, as far as is remembered", c.name(op.ID))
 	}
 	c.leaveReference()
 }

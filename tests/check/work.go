@@ -59,7 +59,7 @@ func (c *checker) device(op *trace.Op) error {
 	return nil
 }
 
-// performed tells if the device did not do what the log says it did.
+// performed adds a violation if the device did not do what the log says it did.
 func (c *checker) performed(err error) {
 	if err != nil {
 		c.violation(DeviceRefuses, "%s: %v", c.op.Kind, err)
@@ -75,16 +75,16 @@ func (c *checker) stream(dev spec.Device, index int) spec.Stream {
 	return handle
 }
 
-// find is an allocation that is named, which has to be out.
+// find is an allocation that is named, which has to be allocated.
 func (c *checker) find(id int64, what string) *allocation {
 	a := c.memory.allocated[id]
 	if a != nil {
 		return a
 	}
 	if before := c.memory.freed[id]; before != nil {
-		c.violation(NotAllocated, "%s %v (%d bytes, given out in line %d), which was freed in line %d", what, before.ptr, before.bytes, before.line, before.freed)
+		c.violation(NotAllocated, "%s %v (%d bytes, allocated in line %d), which was freed in line %d", what, before.ptr, before.bytes, before.line, before.freed)
 	} else {
-		c.violation(NotAllocated, "%s %s, which is not out", what, c.name(id))
+		c.violation(NotAllocated, "%s %s, which is not allocated", what, c.name(id))
 	}
 	c.leaveReference()
 	return nil
@@ -111,7 +111,7 @@ func (c *checker) ranges(of []trace.OpRange) (found []spec.Range, owners []*allo
 			continue
 		}
 		if r.Offset > a.bytes || r.Bytes > a.bytes-r.Offset {
-			c.violation(NotAllocated, "work touches %d bytes from byte %d of %v on, which has %d (given out in line %d)", r.Bytes, r.Offset, a.ptr, a.bytes, a.line)
+			c.violation(NotAllocated, "work touches %d bytes from byte %d of %v on, which has %d (allocated in line %d)", r.Bytes, r.Offset, a.ptr, a.bytes, a.line)
 			continue
 		}
 		if r.Bytes == 0 {

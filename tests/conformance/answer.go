@@ -42,8 +42,8 @@ func (t *Trial) alignment() uint64 {
 
 // checkOutOfMemory looks whether a request had to fail: the limit or the device
 // does not leave room for the segment. Pages of an expandable segment are larger
-// than what is missing, so there it cannot be told from the figures. And while
-// requests are redirected, oversize blocks that were released and did not suffice
+// than what is missing, so there it cannot be seen from the statistics. And while
+// requests are routed to pools, oversize blocks that were released and did not suffice
 // are not made use of.
 func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 	var oom *spec.OutOfMemoryError
@@ -56,7 +56,7 @@ func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 	if oom.SegmentSize == 0 || t.faulted || t.expandable() {
 		return nil
 	}
-	if t.splitLimited() && t.program.redirected(oom.Device) {
+	if t.splitLimited() && t.program.routed(oom.Device) {
 		return nil
 	}
 	stats, failed := t.player.Allocator().Stats(oom.Device)
@@ -74,7 +74,7 @@ func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 		return t.fail("out of memory with memory left", "%v (%d bytes are reserved)", err, reserved)
 	}
 	if oom.Allocated+oom.Unallocated != reserved {
-		return t.fail("out of memory figures", "%d allocated and %d unallocated are not the %d reserved", oom.Allocated, oom.Unallocated, reserved)
+		return t.fail("out of memory statistics", "%d allocated and %d unallocated are not the %d reserved", oom.Allocated, oom.Unallocated, reserved)
 	}
 	return nil
 }

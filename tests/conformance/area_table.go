@@ -83,7 +83,7 @@ var areas = []Area{
 		Labels: []Label{FromPool, MallocCaptured, FreeDeferred, DeferredHeld, DeferredFreed, ReusedInGraph, Waited},
 	},
 	{
-		Name: "checkpoint", What: "pools that are noted and set back",
+		Name: "checkpoint", What: "pools that are checkpointed and restored",
 		Devices: 1, Streams: 2, Threads: 2, Memory: 512 * spec.MiB, Live: 40,
 		Settings: []string{"", "expandable_segments:True", "roundup_power2_divisions:8", "max_split_size_mb:20"},
 		Kinds:    basics(concat(poolShares, checkpointShares)...),

@@ -45,8 +45,8 @@ type kind struct {
 	// mayFail reports whether there is an explanation for the failure of a legal one,
 	// and what is wrong with it.
 	mayFail func(t *Trial, op *trace.Op, err error) (explained bool, f *Failure)
-	// after looks at what one that succeeded has changed, before that is noted in the
-	// program.
+	// after looks at what one that succeeded has changed, before the
+	// program's state changes.
 	after func(t *Trial, op *trace.Op, out *replay.Performed) *Failure
 	// checksAll: everything is looked at after one that succeeded.
 	checksAll bool
@@ -91,7 +91,7 @@ var kinds = func() map[trace.OpKind]kind {
 // a restore. An operation with an expected error is one of misuse; of those it
 // reports whether they are wrong now.
 func (p *Program) Prepare(op *trace.Op) bool {
-	if p.orphan != nil && op.Kind != trace.OpPoolBegin {
+	if p.unrouted != nil && op.Kind != trace.OpPoolBegin {
 		return false
 	}
 	if op.Stream >= len(p.header.Streams) || op.On >= len(p.header.Streams) || p.slot(op.Device, op.Stream) < 0 {
@@ -104,8 +104,8 @@ func (p *Program) Prepare(op *trace.Op) bool {
 	return k.allowed != nil && k.allowed(p, op)
 }
 
-// Did takes note of an operation that was performed. One that failed changed
-// nothing, except where its kind says so.
+// Did changes the program's state by an operation that was performed. One that failed
+// changed nothing, except where its kind says so.
 func (p *Program) Did(op *trace.Op, out *replay.Performed) {
 	for _, id := range out.Freed {
 		p.forget(id)

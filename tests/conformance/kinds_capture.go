@@ -45,7 +45,7 @@ func (g *Generator) captureBegin() trace.Op {
 	return op
 }
 
-// mayBeginCapture: requests have to be redirected before, or in the very next
+// mayBeginCapture: requests have to be routed to a pool before, or in the very next
 // operation. While one capture is under way another can begin if both are relaxed:
 // otherwise neither could be made a graph that can be launched.
 func (p *Program) mayBeginCapture(op *trace.Op) bool {
@@ -57,13 +57,13 @@ func (p *Program) mayBeginCapture(op *trace.Op) bool {
 func (p *Program) begunCapture(op *trace.Op, _ *replay.Performed) {
 	k := p.newCapture(op)
 	p.captures = append(p.captures, k)
-	if !p.redirected(op.Device) {
-		p.orphan = k
+	if !p.routed(op.Device) {
+		p.unrouted = k
 	}
 }
 
 // captured: work became a node. The graphs' private memory stays as long as its pool
-// is in use; whatever else the work touches has to be out when the graph is launched.
+// is in use; whatever else the work touches has to be allocated when the graph is launched.
 func (p *Program) captured(k *captureState, slot int, op *trace.Op) {
 	k.addNode(slot)
 	for _, m := range p.ranges(op) {
@@ -100,7 +100,7 @@ func (p *Program) endNextCapture() (op trace.Op, more bool) {
 	k := p.captures[0]
 	op = trace.Op{Device: k.device, Stream: p.streams[k.origin].index}
 	switch m := k.unjoined(); {
-	case p.orphan == k:
+	case p.unrouted == k:
 		op.Kind, op.By = trace.OpPoolBegin, trace.ByCapture
 		op.Pool = spec.PoolID{Capture: uint64(max(p.poolIDs, 1))}
 	case m >= 0:

@@ -93,7 +93,7 @@ func (g *Generator) malloc() trace.Op {
 
 func (p *Program) mayMalloc(op *trace.Op) bool {
 	return p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID) &&
-		p.diverted(op).serves(p.state(op).capture != nil)
+		p.poolFor(op).serves(p.state(op).capture != nil)
 }
 
 func (p *Program) allocated(op *trace.Op, out *replay.Performed) {
@@ -102,11 +102,11 @@ func (p *Program) allocated(op *trace.Op, out *replay.Performed) {
 		id: op.ID, device: op.Device, slot: p.slot(op.Device, op.Stream), size: op.Size, ptr: out.Ptr,
 		uncached: !p.enabled && op.Size > 0,
 	}
-	m.givenIn = p.streams[m.slot].capture
+	m.captured = p.streams[m.slot].capture
 	m.ready, m.readyIn = 1<<m.slot, 1<<m.slot
 	if op.Size > 0 && p.enabled {
-		m.pool = p.diverted(op)
-		m.pool.serve(m.givenIn != nil)
+		m.pool = p.poolFor(op)
+		m.pool.serve(m.captured != nil)
 	}
 	p.memory = append(p.memory, m)
 }
@@ -122,7 +122,7 @@ func (p *Program) freeNext() (op trace.Op, more bool) {
 // beginMalloc tells the device what a malloc returned.
 func (t *Trial) beginMalloc(op *trace.Op, out *replay.Performed) {
 	if out.Ptr != 0 {
-		t.beginLife(op.Stream, op.Device, spec.Range{Ptr: out.Ptr, Bytes: op.Size}, t.program.diverted(op))
+		t.beginLife(op.Stream, op.Device, spec.Range{Ptr: out.Ptr, Bytes: op.Size}, t.program.poolFor(op))
 	}
 }
 
@@ -198,7 +198,7 @@ func (p *Program) recorded(op *trace.Op, _ *replay.Performed) {
 	if slot == m.slot {
 		return
 	}
-	m.taken = m.taken || p.redirected(m.device) && !u.captured
+	m.routed = m.routed || p.routed(m.device) && !u.captured
 	if slices.Contains(m.uses, u) {
 		return
 	}

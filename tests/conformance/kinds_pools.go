@@ -142,7 +142,7 @@ func (p *Program) releaseNext() (op trace.Op, more bool) {
 		case q.begun:
 			return trace.Op{Kind: trace.OpPoolEnd, Device: q.device, Pool: q.id}, true
 		case q.useCount > 0:
-			if slot, on, waits := p.unsettled(q); waits {
+			if slot, on, waits := p.unordered(q); waits {
 				s := &p.streams[slot]
 				return trace.Op{Kind: trace.OpWaitStream, Device: s.device, Stream: s.index, On: p.streams[on].index}, true
 			}
@@ -159,7 +159,7 @@ func (g *Generator) poolBegin() trace.Op {
 	case chance(g, 3):
 		op.By = trace.ByThread
 	case len(g.program.captures) > 0 && chance(g, 2):
-		return g.redirection(pick(g, g.program.captures))
+		return g.route(pick(g, g.program.captures))
 	}
 	return op
 }
@@ -172,8 +172,8 @@ func (p *Program) mayBeginPool(op *trace.Op) bool {
 		return false
 	}
 	of := p.streams[p.slot(op.Device, op.Stream)].capture
-	if p.orphan != nil {
-		return op.By == trace.ByCapture && of == p.orphan
+	if p.unrouted != nil {
+		return op.By == trace.ByCapture && of == p.unrouted
 	}
 	return op.By != trace.ByCapture || of != nil
 }
@@ -187,7 +187,7 @@ func (p *Program) begun(op *trace.Op, _ *replay.Performed) {
 			q.since = max(q.since, o.since+1)
 		}
 	}
-	q.of, p.orphan = nil, nil
+	q.of, p.unrouted = nil, nil
 	if op.By == trace.ByCapture {
 		q.of = p.streams[q.slot].capture
 	}
@@ -209,7 +209,7 @@ func (g *Generator) poolEnd() trace.Op {
 }
 
 // mayEndPool: as long as anything is captured on the device its requests are
-// redirected.
+// routed to a pool.
 func (p *Program) mayEndPool(op *trace.Op) bool {
 	q := p.pool(op.Device, op.Pool)
 	if q == nil || !q.begun {
@@ -230,8 +230,8 @@ func (p *Program) mayReleasePool(op *trace.Op) bool {
 	if q == nil || q.useCount == 0 || q.useCount == 1 && q.begun {
 		return false
 	}
-	_, _, unsettled := p.unsettled(q)
-	return !unsettled
+	_, _, unordered := p.unordered(q)
+	return !unordered
 }
 
 func (p *Program) mayDeletePool(op *trace.Op) bool {
@@ -295,15 +295,15 @@ func (p *Program) mayRestore(op *trace.Op) bool {
 	return true
 }
 
-// restored: what was out in the pool and was not at the checkpoint is gone, and what
-// was out then is again, without the streams that were recorded for it.
+// restored: what is allocated in the pool and was not at the checkpoint is freed, and what
+// was allocated then is again, without the streams that were recorded for it.
 func (p *Program) restored(op *trace.Op, _ *replay.Performed) {
 	for _, id := range op.Freed {
 		p.forget(id)
 	}
 	for _, m := range p.states[op.State].live {
-		m.uses, m.taken = nil, false
-		m.ready, m.givenIn = 1<<m.slot, nil
+		m.uses, m.routed = nil, false
+		m.ready, m.captured = 1<<m.slot, nil
 		p.forget(m.id)
 		p.memory = append(p.memory, &m)
 	}
@@ -332,9 +332,9 @@ func (t *Trial) beginRestored(op *trace.Op, _ *replay.Performed) {
 	}
 }
 
-// checkDelta compares what an allocator says a restore changed with what was out in
-// the pool before, all of which it frees, and what was saved, all of which it
-// creates. The program has not taken note of the restore yet.
+// checkDelta compares what an allocator says a restore changed with what was allocated
+// in the pool before, all of which it frees, and what was saved, all of which it
+// creates. The program has not performed the restore yet.
 func (t *Trial) checkDelta(op *trace.Op, out *replay.Performed) *Failure {
 	saved := t.program.states[op.State]
 	var freed, created []spec.Ptr
@@ -347,7 +347,7 @@ func (t *Trial) checkDelta(op *trace.Op, out *replay.Performed) *Failure {
 		created = append(created, m.ptr)
 	}
 	if !slices.Equal(slices.Sorted(slices.Values(freed)), out.Restored.Freed) {
-		return t.fail("restore delta", "%v were out and %v are said to be freed", freed, out.Restored.Freed)
+		return t.fail("restore delta", "%v were allocated and %v are said to be freed", freed, out.Restored.Freed)
 	}
 	if !slices.Equal(slices.Sorted(slices.Values(created)), out.Restored.Created) {
 		return t.fail("restore delta", "%v were saved and %v are said to be created", created, out.Restored.Created)

@@ -52,7 +52,7 @@ func (g *Generator) kernel() trace.Op {
 }
 
 // carefulKernel touches memory on a stream that may: its own, or another one that was
-// recorded for it and waits for its own. It prefers memory that was given out last,
+// recorded for it and waits for its own. It prefers memory that was allocated last,
 // which others may have had just before, and streams that are not the owner's.
 func (g *Generator) carefulKernel() trace.Op {
 	from := g.candidates()
@@ -141,7 +141,7 @@ func (g *Generator) waitStream() trace.Op {
 			return op
 		}
 	}
-	if q, slot, on, found := g.unsettledPool(); found && chance(g, 2) {
+	if q, slot, on, found := g.unorderedPool(); found && chance(g, 2) {
 		s := g.program.streams
 		return trace.Op{Device: q.device, Stream: s[slot].index, On: s[on].index}
 	}
@@ -254,18 +254,18 @@ func (p *Program) waitedEvent(op *trace.Op, _ *replay.Performed) {
 // synchronize lets the host wait for a stream, every other time one behind which a
 // pool of graphs can be used.
 func (g *Generator) synchronize() trace.Op {
-	if q, _, on, found := g.unsettledPool(); found && chance(g, 2) {
+	if q, _, on, found := g.unorderedPool(); found && chance(g, 2) {
 		return trace.Op{Device: q.device, Stream: g.program.streams[on].index}
 	}
 	return g.on()
 }
 
-// unsettledPool is one of those last made for graphs that some stream does not come
+// unorderedPool is one of those last made for graphs that some stream does not come
 // behind, with that stream, and one that does.
-func (g *Generator) unsettledPool() (q *poolState, slot, on int, found bool) {
+func (g *Generator) unorderedPool() (q *poolState, slot, on int, found bool) {
 	pools := g.program.pools
 	for i := len(pools) - 1; i >= max(0, len(pools)-8); i-- {
-		if slot, on, found = g.program.unsettled(pools[i]); found && pools[i].useCount > 0 {
+		if slot, on, found = g.program.unordered(pools[i]); found && pools[i].useCount > 0 {
 			return pools[i], slot, on, true
 		}
 	}

@@ -13,7 +13,7 @@ const (
 	// calls fail, everything is returned in the end, and what the allocator tells of
 	// itself is true.
 	Safe
-	// Caching: memory that was given back is used again without the driver, cut and
+	// Caching: memory that was freed is used again without the driver, cut and
 	// merged as needed, and no more is held than a small multiple of what was needed.
 	Caching
 	// Exact: the allocator makes the same decisions as another one, call by call and

@@ -17,12 +17,12 @@ import (
 // A Trial is one program run through one allocator. After every operation it looks
 //
 //	at the answer       what is legal succeeds, what is not is refused with the right error
-//	at the structures   spec.Checker, if the allocator is a spec.Inspector
-//	at the history      what was given out, to whom, and whether too early (spec.History)
+//	at the structures   invariant.Checker, if the allocator is a spec.Inspector
+//	at the history      what was allocated, to whom, and whether too early (invariant.History)
 //	at the device       nothing touched what it had no right to, nothing raced
 //
 // and every now and then, and whenever a pool was set back, at everything that an
-// observation shows (spec.CheckAll).
+// observation shows (invariant.CheckAll).
 type Trial struct {
 	header  trace.Header
 	options Options
@@ -33,7 +33,7 @@ type Trial struct {
 	labels  Coverage
 
 	ops      []trace.Op          // performed so far
-	answers  []string            // how each failed, see spec.ErrorName
+	answers  []string            // how each failed, see trace.ErrorName
 	answered error               // how the latest one failed
 	skipped  bool                // what it was about was gone
 	drained  []spec.DeviceStream // that were held before it, and are no more
@@ -148,7 +148,7 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 	if f := t.checkCaching(&op, &out); f != nil {
 		return f
 	}
-	if f := t.tell(&op, &out); f != nil {
+	if f := t.apply(&op, &out); f != nil {
 		return f
 	}
 	t.now, t.before = t.before, t.now
@@ -172,7 +172,7 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 	return t.checkState(&op, &out)
 }
 
-// perform does it, and notes what came of it.
+// perform does it, and remembers what came of it.
 func (t *Trial) perform(op *trace.Op) replay.Performed {
 	undo := func() {}
 	if ends := kinds[op.Kind].ends; ends != nil && t.watches() {
@@ -183,7 +183,7 @@ func (t *Trial) perform(op *trace.Op) replay.Performed {
 		undo()
 	}
 	t.beginLives(op, &out)
-	t.drained = t.noteDrained()
+	t.drained = t.takeDrained()
 	t.answered, t.skipped = out.Err, out.Skipped
 	t.answers = append(t.answers, trace.ErrorName(out.Err))
 	return out
@@ -243,8 +243,8 @@ func panickedIn() string {
 	}
 }
 
-// tell lets the history know.
-func (t *Trial) tell(op *trace.Op, out *replay.Performed) *Failure {
+// apply applies the operation to the history.
+func (t *Trial) apply(op *trace.Op, out *replay.Performed) *Failure {
 	if out.Skipped || op.Expect.Error != "" {
 		return nil
 	}
@@ -267,7 +267,7 @@ func (t *Trial) snapshot() *spec.Snapshot {
 	return &s
 }
 
-// checkUntouched compares memory and figures with what they were before something
+// checkUntouched compares memory and statistics with what they were before something
 // that was refused.
 func (t *Trial) checkUntouched(before *spec.Snapshot, what string) *Failure {
 	if before != nil {
@@ -278,7 +278,7 @@ func (t *Trial) checkUntouched(before *spec.Snapshot, what string) *Failure {
 	}
 	for dev := range t.now {
 		if t.now[dev].stats != t.before[dev].stats {
-			return t.fail(probeChanged, "%s changed the figures of device %d", what, dev)
+			return t.fail(probeChanged, "%s changed the statistics of device %d", what, dev)
 		}
 	}
 	return nil
@@ -289,7 +289,7 @@ func (t *Trial) checkState(op *trace.Op, out *replay.Performed) *Failure {
 	if in, able := t.player.Allocator().(spec.Inspector); able {
 		for dev := range t.now {
 			violations, err := t.checker.Check(spec.Device(dev), in, &t.now[dev].stats)
-			if f := t.judge(violations, err); f != nil {
+			if f := t.firstOf(violations, err); f != nil {
 				return f
 			}
 		}
@@ -297,7 +297,7 @@ func (t *Trial) checkState(op *trace.Op, out *replay.Performed) *Failure {
 	if t.lost {
 		return nil
 	}
-	if f := t.judge(invariant.CheckAll(&invariant.Observation{Geometry: t.header.Geometry, History: t.history})); f != nil {
+	if f := t.firstOf(invariant.CheckAll(&invariant.Observation{Geometry: t.header.Geometry, History: t.history})); f != nil {
 		return f
 	}
 	if f := t.checkDevice(); f != nil {
@@ -313,8 +313,8 @@ func (t *Trial) checkState(op *trace.Op, out *replay.Performed) *Failure {
 	return nil
 }
 
-// judge makes a failure of the first violation that counts.
-func (t *Trial) judge(violations []invariant.Violation, err error) *Failure {
+// firstOf makes a failure of the first violation that counts.
+func (t *Trial) firstOf(violations []invariant.Violation, err error) *Failure {
 	if err != nil {
 		return t.fail(classUnseen, "%v", err)
 	}
@@ -336,7 +336,7 @@ func (t *Trial) checkAll() *Failure {
 		o.History = t.history
 		o.Driver = t.driverFigures()
 	}
-	return t.judge(invariant.CheckAll(o))
+	return t.firstOf(invariant.CheckAll(o))
 }
 
 // driverFigures is what the device has given, as the device sees it; nil when it

@@ -10,8 +10,8 @@ import (
 )
 
 // The end of a program: it joins and ends its captures, lets all work complete,
-// gives back everything that it has and empties the cache. Then the device must
-// have got back every byte, and nothing of the allocator's must be left on it.
+// frees everything that it has and empties the cache. Then the device must
+// have every byte again, and nothing of the allocator's must be left on it.
 
 // windDown performs the end and looks what is left. A driver that has been lost
 // takes nothing back; then only the structures must be sound.
@@ -128,7 +128,7 @@ func (t *Trial) checkLeaks() *Failure {
 		return t.fail("not returned", "%v", err)
 	}
 	if leaks := t.player.Leaks(); len(leaks) > 0 {
-		return t.fail("leak", "at the end the driver has not got back: %s (%d such things)", leaks[0], len(leaks))
+		return t.fail("leak", "at the end the driver still has: %s (%d such things)", leaks[0], len(leaks))
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type Device interface {
 }
 
 // Around puts something around the fake device. Whatever it does with the calls, the fake
-// device has to hear of them, and handles are the fake device's.
+// device has to see them, and handles are the fake device's.
 type Around func(*fakegpu.GPU) Device
 
 // What the device does by itself, as the trace says.

@@ -40,7 +40,7 @@ type machine struct {
 	opened map[int64]spec.OpenedMemory // by it
 }
 
-// allocation is memory that is out, and counts as such in the trace.
+// allocation is memory that is allocated, by the trace.
 type allocation struct {
 	ptr    spec.Ptr
 	bytes  uint64 // as requested

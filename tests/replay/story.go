@@ -52,7 +52,7 @@ func outcomeInWords(out outcome) string {
 	case out.err != nil:
 		deeds = append(deeds, "failed: "+out.err.Error())
 	case len(deeds) == 0 && out.addr != 0:
-		return fmt.Sprintf("gave out %v", out.addr)
+		return fmt.Sprintf("allocated %v", out.addr)
 	case len(deeds) == 0:
 		return "done"
 	}
@@ -64,11 +64,11 @@ func deedInWords(e spec.TraceEntry) string {
 	size := trace.SizeInWords(e.Size)
 	switch e.Action {
 	case spec.ActionAlloc:
-		return fmt.Sprintf("gave out %v", e.Addr)
+		return fmt.Sprintf("allocated %v", e.Addr)
 	case spec.ActionFreeRequested:
-		return fmt.Sprintf("took back %v (%s)", e.Addr, size)
+		return fmt.Sprintf("requested the free of %v (%s)", e.Addr, size)
 	case spec.ActionFreeCompleted:
-		return fmt.Sprintf("made %v free for reuse", e.Addr)
+		return fmt.Sprintf("completed the free of %v", e.Addr)
 	case spec.ActionSegmentAlloc:
 		return fmt.Sprintf("obtained a segment of %s at %v from the driver", size, e.Addr)
 	case spec.ActionSegmentFree:
@@ -78,7 +78,7 @@ func deedInWords(e spec.TraceEntry) string {
 	case spec.ActionSegmentUnmap:
 		return fmt.Sprintf("unmapped %s at %v", size, e.Addr)
 	case spec.ActionOOM:
-		return fmt.Sprintf("found no %s", size)
+		return fmt.Sprintf("ran out of memory for %s", size)
 	}
 	return ""
 }
