@@ -27,7 +27,7 @@ import (
 // 0's.
 //
 // Work on the device is not in the log. Memory that other streams use becomes free when
-// they get there, which cannot be told from calls; so from the first record_stream on the
+// they get there, which cannot be seen from calls; so from the first record_stream on the
 // log says what was asked, and no longer what came of it.
 
 // opLog is a log under way. Operations are performed one at a time while it is kept, so
@@ -190,7 +190,7 @@ func (l *opLog) assemble(ops *gob.Decoder) error {
 			return err
 		}
 		if i < l.compared && op.Expect.Entries == nil {
-			op.Expect.Entries = []spec.TraceEntry{} // gob does not tell nothing from no slice
+			op.Expect.Entries = []spec.TraceEntry{} // gob does not distinguish an empty slice from nil
 		}
 		if err := tr.Write(&op); err != nil {
 			return err

@@ -18,7 +18,7 @@ import (
 // limit. It still does not say how long other streams would lag behind in another run.
 
 // FromTrace reads the history of a device from a trace, in which the allocator's own
-// events must have been recorded. What is wrong with the trace is a *spec.TraceError;
+// events must have been recorded. What is wrong with the trace is a *trace.Error;
 // a *HistoryError says that it has operations that cannot be asked again.
 func FromTrace(t *trace.Reader, dev spec.Device) (*History, error) {
 	header := t.Header()

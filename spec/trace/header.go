@@ -37,7 +37,7 @@ type Header struct {
 	Waits bool
 
 	// Exclusive: no other process used the devices. What the driver refused is then
-	// known from the trace entries, and the free memory that they tell is exact.
+	// known from the trace entries, and the free memory that they have is exact.
 	Exclusive bool
 }
 

@@ -52,8 +52,8 @@ const (
 	TargetAllocator
 	// TargetDevice: it is a call that the program makes of the device.
 	TargetDevice
-	// TargetTestDevice: it sets what a device does by itself, which only a fake one lets
-	// itself be told.
+	// TargetTestDevice: it sets what a device does by itself, which only a fake one can be
+	// made to do.
 	TargetTestDevice
 	// TargetGraphTrees: it is a call of CUDA graph trees, a program of its own on top of
 	// the allocator.

@@ -33,7 +33,7 @@ func File(path string, o Options) (*Result, error) {
 }
 
 // Reader checks the log that is read from r; name is what it is called in the result and
-// in errors. A log that cannot be read to its end is a *spec.TraceError, and nothing is
+// in errors. A log that cannot be read to its end is a *trace.Error, and nothing is
 // said of the rest.
 func Reader(r io.Reader, name string, o Options) (*Result, error) {
 	log, err := open(r, name)
@@ -70,7 +70,7 @@ type checker struct {
 	gpu      *fakegpu.GPU
 	memory   memory
 	driver   driver
-	hazards  int // that were told
+	hazards  int // that were added
 	lockstep *lockstep
 	op       *trace.Op // the present one
 }
@@ -188,7 +188,7 @@ func (c *checker) finish(whole bool) {
 			c.result.add(a.line, Leak, "%d bytes at %v were allocated here and never freed", a.bytes, a.ptr)
 		}
 	}
-	if c.driver.untold {
+	if c.driver.silent {
 		c.note("the log has no driver calls, so every address counted as memory")
 	}
 }

@@ -9,7 +9,7 @@
 //
 //	check.go       one operation after the other
 //	memory.go      what is allocated, and what was freed
-//	driver.go      the driver's part, as it was told
+//	driver.go      the driver's part, as it was recorded
 //	work.go        the program's part
 //	lockstep.go    the reference doing the same, on request
 //

@@ -12,11 +12,12 @@ import (
 // all of its calls or none; which of the two shows at the first malloc. If it has
 // none, the whole address space is one piece of memory.
 type driver struct {
-	c            *checker
-	scripts      []*fakegpu.Script // by device
-	told, untold bool
-	ranges       []reservation
-	pages        map[spec.Ptr]spec.PageHandle
+	c        *checker
+	scripts  []*fakegpu.Script // by device
+	recorded bool              // the log has had driver calls
+	silent   bool              // it has had a malloc before any
+	ranges   []reservation
+	pages    map[spec.Ptr]spec.PageHandle
 }
 
 // reservation is a range for a segment that grows. When nothing is mapped in it any more
@@ -44,13 +45,13 @@ func newDriver(c *checker) driver {
 
 // need makes memory of everything if the log has no driver calls.
 func (d *driver) need(dev spec.Device) error {
-	if d.told || d.untold {
+	if d.recorded || d.silent {
 		return nil
 	}
 	if d.c.header.Devices > 1 {
 		return d.c.bad("a log of several devices must have driver calls (segment_alloc in \"events\"), and there is none before this malloc")
 	}
-	d.untold = true
+	d.silent = true
 	const first = 512
 	return d.obtain(dev, spec.Range{Ptr: first, Bytes: addressSpace - first})
 }
@@ -78,10 +79,10 @@ func (d *driver) event(op *trace.Op, e spec.TraceEntry) error {
 	r := spec.Range{Ptr: e.Addr, Bytes: e.Size}
 	switch e.Action {
 	case spec.ActionSegmentAlloc, spec.ActionSegmentMap, spec.ActionSegmentFree, spec.ActionSegmentUnmap:
-		if d.untold {
+		if d.silent {
 			return d.c.bad("driver calls are recorded from here on only, after memory was allocated")
 		}
-		d.told = true
+		d.recorded = true
 		if err := d.c.checkRange(r); err != nil {
 			return err
 		}

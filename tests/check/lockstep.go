@@ -32,7 +32,7 @@ func (c *checker) compare(op *trace.Op) {
 	if op.Kind == "" {
 		return
 	}
-	l.calls = l.calls || c.driver.told
+	l.calls = l.calls || c.driver.recorded
 	out := l.player.Perform(op)
 	if op.Kind == trace.OpMalloc && op.Size > 0 && !l.calls {
 		c.note("nothing is compared with the reference, since the log has no driver calls")
@@ -59,9 +59,9 @@ func (c *checker) leaveReference() {
 // compareAnswers puts the first difference into words.
 func compareAnswers(op *trace.Op, out *replay.Performed) (log, reference string, same bool) {
 	if op.Expect.Entries != nil {
-		told, did := driverCalls(op.Expect.Entries), driverCalls(out.Entries)
-		for i := range max(len(told), len(did)) {
-			if a, b := callInWords(told, i), callInWords(did, i); a != b {
+		recorded, did := driverCalls(op.Expect.Entries), driverCalls(out.Entries)
+		for i := range max(len(recorded), len(did)) {
+			if a, b := callInWords(recorded, i), callInWords(did, i); a != b {
 				return a, b, false
 			}
 		}

@@ -168,7 +168,7 @@ func (c *checker) name(id int64) string {
 	return "id " + decimal(id)
 }
 
-// endLife ends a life. An event at the end of each recorded stream tells what the
+// endLife ends a life. An event at the end of each recorded stream says what the
 // allocator has to wait for, see completed.
 func (c *checker) endLife(a *allocation) {
 	c.gpu.EndLifetime(a.ptr)

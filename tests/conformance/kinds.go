@@ -50,7 +50,7 @@ type kind struct {
 	after func(t *Trial, op *trace.Op, out *replay.Performed) *Failure
 	// checksAll: everything is looked at after one that succeeded.
 	checksAll bool
-	// history changes what the history is told of the outcome.
+	// history changes the outcome that the history gets.
 	history func(t *Trial, out *invariant.Outcome)
 	// callsDriver: the program performs it by a call of the driver that allocators make as
 	// well, so that a fault can meet the program instead of the allocator.

@@ -32,7 +32,7 @@ var deviceKinds = map[trace.OpKind]kind{
 
 // mayHold: a stream that waits for another one, or is busy, is not made busy on top of
 // that. What was given to it before could come to its end all the same, which a
-// spec.History cannot tell from what was given later.
+// invariant.History cannot tell from what was given later.
 func (p *Program) mayHold(op *trace.Op) bool {
 	return p.state(op).capture == nil && p.held(p.slot(op.Device, op.Stream)) == 0
 }

@@ -5,7 +5,7 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// The labels, and how each is told from what is seen.
+// The labels, and how each is recognised in what is seen.
 const (
 	HitWhole          Label = "hit whole"        // a cached block, as it is
 	HitSplit          Label = "hit split"        // a cached block, cut

@@ -10,7 +10,7 @@ const (
 	Unsafe Level = iota
 	// Safe: no two owners have the same bytes, none gets memory that others' work may
 	// still use, misuse is refused and changes nothing, nothing is lost when driver
-	// calls fail, everything is returned in the end, and what the allocator tells of
+	// calls fail, everything is returned in the end, and what the allocator says of
 	// itself is true.
 	Safe
 	// Caching: memory that was freed is used again without the driver, cut and

@@ -15,7 +15,7 @@ import (
 // same program, in lockstep. Equal devices choose equal addresses for equal requests,
 // so that two allocators that ask the driver for the same things and cut what they
 // get in the same way return the same addresses. After each operation there are
-// compared, as far as both can tell: whether it failed and how, the address, the
+// compared, as far as both can be seen: whether it failed and how, the address, the
 // trace entries and the statistics, and every now and then the whole memory. Time and
 // the words of error messages are not.
 

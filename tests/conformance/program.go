@@ -199,7 +199,7 @@ func (p *Program) anyRedirected() bool {
 func (p *Program) state(op *trace.Op) *streamState { return &p.streams[p.slot(op.Device, op.Stream)] }
 
 // runs reports whether the stream goes on, at the latest when somebody waits for it.
-// On a device that does not wait (spec.TraceHeader.Waits) work that touches memory is
+// On a device that does not wait (trace.Header.Waits) work that touches memory is
 // given only to streams that run, or are captured: there the allocator's frees do not
 // wait for streams that are held, so that work of theirs could come to memory which
 // is gone.

@@ -248,11 +248,11 @@ func (t *Trial) apply(op *trace.Op, out *replay.Performed) *Failure {
 	if out.Skipped || op.Expect.Error != "" {
 		return nil
 	}
-	told := invariant.Outcome{Ptr: out.Ptr, Err: out.Err, Freed: out.Freed, Drained: t.drained}
+	outcome := invariant.Outcome{Ptr: out.Ptr, Err: out.Err, Freed: out.Freed, Drained: t.drained}
 	if history := kinds[op.Kind].history; history != nil {
-		history(t, &told)
+		history(t, &outcome)
 	}
-	if err := t.history.Apply(op, t.header.Streams, told); err != nil {
+	if err := t.history.Apply(op, t.header.Streams, outcome); err != nil {
 		return t.fail(classHistory, "%v", err)
 	}
 	return nil

@@ -93,7 +93,7 @@ func (c *comparison) checkError() *Difference {
 	return differs("error", orNone(c.want.Error), orNone(got))
 }
 
-// checkMessage compares the sizes that an out-of-memory message tells.
+// checkMessage compares the sizes that an out-of-memory message has.
 func (c *comparison) checkMessage() *Difference {
 	if !isMessage(c.want.Message) {
 		return nil

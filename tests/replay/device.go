@@ -68,7 +68,7 @@ func (m *machine) setUpDevices(around Around) error {
 	return nil
 }
 
-// loadScript tells the fake driver what the real one did during the operation:
+// loadScript makes the fake driver do what the real one did during the operation:
 // at which addresses it put memory and, if nobody else used the device, what it
 // refused. That part of a recording is the driver's, and no allocator's merit.
 func (m *machine) loadScript(op *trace.Op) {

@@ -25,7 +25,7 @@ type machine struct {
 	scripts   []*fakegpu.Script // by device
 	allocator spec.Allocator
 
-	observed bool    // the allocator tells what it does
+	observed bool    // the allocator is a spec.Observable
 	out      outcome // of the present operation, as far as it is known
 
 	streams     map[spec.Stream]spec.Device // those that the GPU has been given
@@ -83,7 +83,7 @@ func newMachine(file string, h *trace.Header, newAllocator Factory, around Aroun
 	return m, nil
 }
 
-// perform does one operation and tells what came of it.
+// perform does one operation and returns what came of it.
 func (m *machine) perform(op *trace.Op) outcome {
 	m.out = outcome{}
 	m.tolerance.meet(op.Kind)

@@ -62,7 +62,7 @@ func statOrder(recorded map[string]int64) []string {
 	})
 }
 
-// isHistory reports whether a statistic tells of the past.
+// isHistory reports whether a statistic is about the past.
 func isHistory(key string) bool {
 	return strings.HasSuffix(key, ".peak") || strings.HasSuffix(key, ".allocated") || strings.HasSuffix(key, ".freed")
 }

@@ -11,30 +11,30 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// A story tells a replay: one sentence an operation, first what the program
+// A story is a replay in sentences: one for each operation, first what the program
 // asked for, then what the allocator did. Work that touched memory which it had
-// no right to touch is told as soon as it has run.
+// no right to touch is reported as soon as it has run.
 type story struct {
-	w          io.Writer // nil: nothing is told
-	violations int       // how many have been told
+	w          io.Writer // nil: nothing is written
+	violations int       // how many have been written
 	err        error     // the first failure to write; nothing is written after it
 }
 
-func (s *story) tell(format string, args ...any) {
+func (s *story) write(format string, args ...any) {
 	if s.err == nil {
 		_, s.err = fmt.Fprintf(s.w, format+"\n", args...)
 	}
 }
 
-// operation tells one operation and what the device has noticed since the last.
+// operation writes one operation and what the device has noticed since the last.
 func (s *story) operation(number int, op *trace.Op, out outcome, gpu *fakegpu.GPU) {
 	if s.w == nil {
 		return
 	}
-	s.tell("%6d  %s: %s.", number, op.InWords(), outcomeInWords(out))
+	s.write("%6d  %s: %s.", number, op.InWords(), outcomeInWords(out))
 	violations := gpu.Violations()
 	for _, v := range violations[s.violations:] {
-		s.tell("        Illegal access: %v.", v)
+		s.write("        Illegal access: %v.", v)
 	}
 	s.violations = len(violations)
 }

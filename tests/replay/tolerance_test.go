@@ -90,7 +90,7 @@ func TestLayoutTolerance(t *testing.T) {
 	}
 }
 
-// TestHistoryTolerance: which final statistics tell of the past.
+// TestHistoryTolerance: which final statistics are about the past.
 func TestHistoryTolerance(t *testing.T) {
 	for key, history := range map[string]bool{
 		"allocation.all.current":        false,

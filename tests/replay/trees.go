@@ -34,7 +34,7 @@ type treeManager struct {
 	stream   spec.Stream
 	pool     spec.PoolID
 	statics  map[int]*graphtree.Tensor // by function
-	segments map[spec.Ptr]bool         // of the pool, as far as the trace has told
+	segments map[spec.Ptr]bool         // of the pool, as far as the trace has said
 }
 
 func newTrees(h *trace.Header) *trees {
