@@ -184,8 +184,8 @@ func (h *Header) check() string {
 	switch {
 	case h.TotalMemory == 0:
 		return `"total_memory" is 0`
-	case h.Devices < 1 || h.Devices > MaxTraceDevices:
-		return fmt.Sprintf(`"devices" is %d, not 1 to %d`, h.Devices, MaxTraceDevices)
+	case h.Devices < 1 || h.Devices > MaxDevices:
+		return fmt.Sprintf(`"devices" is %d, not 1 to %d`, h.Devices, MaxDevices)
 	case len(h.Streams) == 0 || h.Streams[0] != 0:
 		return `"streams" does not begin with 0, the default stream`
 	case len(slices.Compact(sorted)) < len(h.Streams):

@@ -12,7 +12,20 @@ import (
 // sharing.go, streams.go, capture.go, tree_calls.go, device.go. A description says
 // which fields the lines of the kind have, what it does with the numbers of the trace,
 // and how it is put into words. What follows from that, follows here and in
-// references.go. docs/changing.md lists what a new kind needs elsewhere.
+// references.go.
+//
+// A new kind of operation is described here, and needs beside that
+//
+//	spec/trace/op.go                  a field of Op, if no other kind has the field
+//	spec/invariant/observe_trace.go   what it does to a history
+//	tests/replay                      how it is performed, and the ability it needs
+//	tests/conformance                 how programs use it, and how often (kinds_*.go)
+//	snapshot/whatif/fromtrace.go      what is made of it, if it is asked of the allocator
+//	docs/trace-format.md              its row
+//
+// tests/check follows from its effect on allocations, and the recorded log of a plugged-in
+// allocator from Pluggable. In each of these packages a test named TestEveryKind fails with
+// the kind's name where something is missing.
 
 // kind is the description of one kind of operation.
 type kind struct {

@@ -100,7 +100,7 @@ type TreeInput struct {
 }
 
 // lineTable is every field that an operation or the end can have. Which kinds
-// have which is in trace_kinds.go.
+// have which is in the descriptions of the kinds.
 var lineTable = newJSONTable("a line", []jsonMember[traceLine]{
 	{
 		name:   "op",

@@ -40,16 +40,16 @@ const (
 	// were recorded in, is read as well.
 	Version = 2
 
-	// MaxTraceLine is the longest line that is read, in bytes.
-	MaxTraceLine = 16 << 20
+	// MaxLine is the longest line that is read, in bytes.
+	MaxLine = 16 << 20
 
 	// MaxLive is how many of a trace's numbers (allocations, events, states,
 	// graphs, handles) may be in use at the same time.
 	MaxLive = 4 << 20
 
-	// MaxTraceDevices is how many devices a trace may use, the most that PyTorch
+	// MaxDevices is how many devices a trace may use, the most that PyTorch
 	// can be built for.
-	MaxTraceDevices = 128
+	MaxDevices = 128
 )
 
 // Error is a trace that cannot be read, and where it went wrong.

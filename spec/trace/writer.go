@@ -109,8 +109,8 @@ func (t *Writer) encode(kind OpKind, l *traceLine) error {
 
 // checkOutput is what a lineReader says of a line.
 func checkOutput(line []byte) string {
-	if len(line) >= MaxTraceLine {
-		return fmt.Sprintf("the line is longer than %d bytes", MaxTraceLine)
+	if len(line) >= MaxLine {
+		return fmt.Sprintf("the line is longer than %d bytes", MaxLine)
 	}
 	if err := checkText(line); err != nil {
 		return err.Error()

@@ -47,7 +47,7 @@ func TestTraceWriterRefuses(t *testing.T) {
 		{"bytes that are no text", trace.Op{Kind: trace.OpConfigure, Settings: "\xff"}, `not a text file: bytes that are not UTF-8`},
 		{"figures without columns", trace.Op{Kind: trace.OpEmptyCache, Expect: trace.Expectation{Stats: []int64{1, 2}}}, `empty_cache: "stats" of length 2, but the header has 1 "stat_columns"`},
 		{"an id twice", trace.Op{Kind: trace.OpMalloc, ID: 1}, `malloc: id 1 is allocated already`},
-		{"a long line", trace.Op{Kind: trace.OpKernel, Name: strings.Repeat("x", trace.MaxTraceLine)}, `the line is longer than 16777216 bytes`},
+		{"a long line", trace.Op{Kind: trace.OpKernel, Name: strings.Repeat("x", trace.MaxLine)}, `the line is longer than 16777216 bytes`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer
