@@ -13,14 +13,12 @@ const (
 var captureKinds = map[OpKind]kind{
 	OpCaptureBegin: {
 		target: TargetDevice, memory: MemoryNone,
-		v2:    fields{"mode", "stream"},
-		v1:    &fields{"stream", ""},
+		v2: fields{"mode", "stream"}, v1: &fields{"stream", ""},
 		words: func(op *Op) string { return fmt.Sprintf("capture_begin stream %d in mode %v", op.Stream, op.Mode) },
 	},
 	OpCaptureEnd: {
 		target: TargetDevice, memory: MemoryNone, graph: numberNew,
-		v2:    fields{"graph", "stream"},
-		v1:    &fields{"stream", ""},
+		v2: fields{"graph", "stream"}, v1: &fields{"stream", ""},
 		words: func(op *Op) string { return fmt.Sprintf("capture_end stream %d as graph %d", op.Stream, op.Graph) },
 	},
 	OpGraphLaunch: {

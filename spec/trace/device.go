@@ -14,20 +14,15 @@ const (
 var deviceKinds = map[OpKind]kind{
 	OpBusy: {
 		target: TargetTestDevice, memory: MemoryNone,
-		v2:    fields{"", "stream"},
-		v1:    &fields{"stream", ""},
-		words: onStream,
+		v2: fields{"", "stream"}, v1: &fields{"stream", ""}, words: onStream,
 	},
 	OpDrain: {
 		target: TargetTestDevice, memory: MemoryNone,
-		v2:    fields{"", "stream"},
-		v1:    &fields{"stream", ""},
-		words: onStream,
+		v2: fields{"", "stream"}, v1: &fields{"stream", ""}, words: onStream,
 	},
 	OpDeviceFree: {
 		target: TargetTestDevice, memory: MemoryNone,
-		v2:    fields{"bytes", ""},
-		v1:    &fields{"bytes", ""},
+		v2: fields{"bytes", ""}, v1: &fields{"bytes", ""},
 		words: func(op *Op) string { return "device_free " + SizeInWords(op.Size) },
 	},
 	OpFault: {

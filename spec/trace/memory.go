@@ -19,28 +19,24 @@ const (
 var memoryKinds = map[OpKind]kind{
 	OpMalloc: {
 		target: TargetAllocator, memory: MemoryAllocates, pluggable: true,
-		v2: fields{"id size", "stream addr"},
-		v1: &fields{"id size stream", "addr error message"},
+		v2: fields{"id size", "stream addr"}, v1: &fields{"id size stream", "addr error message"},
 		words: func(op *Op) string {
 			return fmt.Sprintf("malloc %s on stream %d as id %d", SizeInWords(op.Size), op.Stream, op.ID)
 		},
 	},
 	OpFree: {
 		target: TargetAllocator, memory: MemoryFrees, pluggable: true,
-		v2:    fields{"id", ""},
-		v1:    &fields{"id", ""},
+		v2: fields{"id", ""}, v1: &fields{"id", ""},
 		words: func(op *Op) string { return fmt.Sprintf("free id %d", op.ID) },
 	},
 	OpRecordStream: {
 		target: TargetAllocator, memory: MemoryRecords, pluggable: true,
-		v2:    fields{"id", "stream"},
-		v1:    &fields{"id stream", ""},
+		v2: fields{"id", "stream"}, v1: &fields{"id stream", ""},
 		words: func(op *Op) string { return fmt.Sprintf("record_stream id %d on stream %d", op.ID, op.Stream) },
 	},
 	OpEmptyCache: {
 		target: TargetAllocator, memory: MemoryNone, pluggable: true,
-		v2: fields{"", "pool"},
-		v1: &fields{"", ""},
+		v2: fields{"", "pool"}, v1: &fields{"", ""},
 		words: func(op *Op) string {
 			if op.Pool.IsDefault() {
 				return "empty_cache"
@@ -50,14 +46,12 @@ var memoryKinds = map[OpKind]kind{
 	},
 	OpSetMemoryFraction: {
 		target: TargetAllocator, memory: MemoryNone, pluggable: true,
-		v2:    fields{"fraction allowed", ""},
-		v1:    &fields{"fraction allowed", ""},
+		v2: fields{"fraction allowed", ""}, v1: &fields{"fraction allowed", ""},
 		words: func(op *Op) string { return fmt.Sprintf("set_memory_fraction %v", op.Fraction) },
 	},
 	OpConfigure: {
 		target: TargetAllocator, memory: MemoryNone,
-		v2:    fields{"settings", ""},
-		v1:    &fields{"settings", ""},
+		v2: fields{"settings", ""}, v1: &fields{"settings", ""},
 		words: func(op *Op) string { return fmt.Sprintf("configure %q", op.Settings) },
 	},
 	OpResetPeak:        {target: TargetAllocator, memory: MemoryNone, pluggable: true, words: nameOnly},

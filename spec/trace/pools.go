@@ -16,14 +16,11 @@ const (
 var poolKinds = map[OpKind]kind{
 	OpPoolCreate: {
 		target: TargetAllocator, memory: MemoryNone,
-		v2:    fields{"pool", "use_on_oom no_split"},
-		v1:    &fields{"pool", "use_on_oom no_split"},
-		words: ofPool,
+		v2: fields{"pool", "use_on_oom no_split"}, v1: &fields{"pool", "use_on_oom no_split"}, words: ofPool,
 	},
 	OpPoolBegin: {
 		target: TargetAllocator, memory: MemoryNone, pluggable: true,
-		v2: fields{"pool by", "stream"},
-		v1: &fields{"pool by", "stream"},
+		v2: fields{"pool by", "stream"}, v1: &fields{"pool by", "stream"},
 		words: func(op *Op) string {
 			switch op.By {
 			case ByThread:
@@ -38,32 +35,24 @@ var poolKinds = map[OpKind]kind{
 	},
 	OpPoolEnd: {
 		target: TargetAllocator, memory: MemoryNone, pluggable: true,
-		v2:    fields{"pool", ""},
-		v1:    &fields{"pool", ""},
-		words: ofPool,
+		v2: fields{"pool", ""}, v1: &fields{"pool", ""}, words: ofPool,
 	},
 	OpPoolRelease: {
 		target: TargetAllocator, memory: MemoryNone, pluggable: true,
-		v2:    fields{"pool", ""},
-		v1:    &fields{"pool", ""},
-		words: ofPool,
+		v2: fields{"pool", ""}, v1: &fields{"pool", ""}, words: ofPool,
 	},
 	OpPoolDelete: {
 		target: TargetAllocator, memory: MemoryNone,
-		v2:    fields{"pool", ""},
-		v1:    &fields{"pool", ""},
-		words: ofPool,
+		v2: fields{"pool", ""}, v1: &fields{"pool", ""}, words: ofPool,
 	},
 	OpCheckpoint: {
 		target: TargetAllocator, memory: MemoryNone, state: numberNew,
-		v2:    fields{"pool state", ""},
-		v1:    &fields{"pool state", ""},
+		v2: fields{"pool state", ""}, v1: &fields{"pool state", ""},
 		words: func(op *Op) string { return fmt.Sprintf("checkpoint pool %v as state %d", op.Pool, op.State) },
 	},
 	OpRestore: {
 		target: TargetAllocator, memory: MemoryRestores, state: numberUsed,
-		v2:    fields{"pool state live freed", ""},
-		v1:    &fields{"pool state live freed", ""},
+		v2: fields{"pool state live freed", ""}, v1: &fields{"pool state live freed", ""},
 		words: func(op *Op) string { return fmt.Sprintf("restore pool %v to state %d", op.Pool, op.State) },
 	},
 }

@@ -18,37 +18,30 @@ const (
 var streamKinds = map[OpKind]kind{
 	OpKernel: {
 		target: TargetDevice, memory: MemoryTouches,
-		v2:    fields{"", "stream name reads writes"},
-		v1:    &fields{"stream", ""},
-		words: workInWords,
+		v2: fields{"", "stream name reads writes"}, v1: &fields{"stream", ""}, words: workInWords,
 	},
 	OpCopy: {
 		target: TargetDevice, memory: MemoryCopies,
-		v2:    fields{"reads writes", "stream"},
-		words: workInWords,
+		v2: fields{"reads writes", "stream"}, words: workInWords,
 	},
 	OpWaitStream: {
 		target: TargetDevice, memory: MemoryNone,
-		v2: fields{"on", "stream"},
-		v1: &fields{"stream on", ""},
+		v2: fields{"on", "stream"}, v1: &fields{"stream on", ""},
 		words: func(op *Op) string {
 			return fmt.Sprintf("wait_stream: stream %d waits for stream %d", op.Stream, op.On)
 		},
 	},
 	OpRecordEvent: {
 		target: TargetDevice, memory: MemoryNone, event: numberSet,
-		v2:    fields{"event", "stream"},
-		words: ofEvent,
+		v2: fields{"event", "stream"}, words: ofEvent,
 	},
 	OpWaitEvent: {
 		target: TargetDevice, memory: MemoryNone, event: numberUsed,
-		v2:    fields{"event", "stream"},
-		words: ofEvent,
+		v2: fields{"event", "stream"}, words: ofEvent,
 	},
 	OpSynchronize: {
 		target: TargetDevice, memory: MemoryNone,
-		v2:    fields{"", "stream"},
-		words: onStream,
+		v2: fields{"", "stream"}, words: onStream,
 	},
 }
 

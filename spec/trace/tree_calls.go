@@ -21,16 +21,14 @@ const treeSeen = "outputs state node path fails checkpoints roots pool"
 var treeKinds = map[OpKind]kind{
 	OpTreeCall: {
 		target: TargetGraphTrees, memory: MemoryNone, check: (*references).checkCall, update: (*references).updateCall,
-		v2:    fields{"fn inputs call", "tree"},
-		tree:  &fields{"fn inputs call", "error " + treeSeen},
+		v2: fields{"fn inputs call", "tree"}, tree: &fields{"fn inputs call", "error " + treeSeen},
 		words: callInWords,
 	},
 	OpTreeDrop: {
 		target: TargetGraphTrees, memory: MemoryNone,
 		check:  func(r *references, op *Op) string { return r.wantOutput(op.Output) },
 		update: func(r *references, op *Op) { delete(r.outputs, op.Output) },
-		v2:     fields{"output", ""},
-		tree:   &fields{"output", ""},
+		v2:     fields{"output", ""}, tree: &fields{"output", ""},
 		words: func(op *Op) string {
 			return fmt.Sprintf("drop output %d of call %d", op.Output.Index, op.Output.Call)
 		},
@@ -39,8 +37,7 @@ var treeKinds = map[OpKind]kind{
 	OpTreeNewGeneration: {target: TargetGraphTrees, memory: MemoryNone, tree: &fields{}, words: nameOnly},
 	OpTreeMoveStaticInput: {
 		target: TargetGraphTrees, memory: MemoryNone, check: (*references).checkMove,
-		v2:    fields{"fn", ""},
-		tree:  &fields{"fn", ""},
+		v2: fields{"fn", ""}, tree: &fields{"fn", ""},
 		words: func(op *Op) string { return fmt.Sprintf("move_static of function %d", op.Function) },
 	},
 }
