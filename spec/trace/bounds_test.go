@@ -129,7 +129,7 @@ func TestTraceDeepNesting(t *testing.T) {
 			"t.jsonl:1: nested more than 32 deep (column 166)",
 		},
 		{
-			"figures", testHeader[2] + `{"end":true,"stats":` + strings.Repeat(`{"x":`, million),
+			"statistics", testHeader[2] + `{"end":true,"stats":` + strings.Repeat(`{"x":`, million),
 			`t.jsonl:2: field "stats.x.x.x.x": nested more than 4 deep (column 41)`,
 		},
 		{

@@ -334,28 +334,28 @@ func (t *Trial) checkAll() *Failure {
 	}
 	if !t.lost {
 		o.History = t.history
-		o.Driver = t.driverFigures()
+		o.Driver = t.driverUsage()
 	}
 	return t.firstOf(invariant.CheckAll(o))
 }
 
-// driverFigures is what the device has given, as the device sees it; nil when it
+// driverUsage is what the device has given, as the device sees it; nil when it
 // cannot be asked.
-func (t *Trial) driverFigures() []invariant.DriverFigures {
-	var figures []invariant.DriverFigures
+func (t *Trial) driverUsage() []invariant.DriverFigures {
+	var usage []invariant.DriverFigures
 	for dev := range t.limit {
 		free, _, err := t.player.GPU().MemInfo(spec.Device(dev))
 		if err != nil {
 			return nil
 		}
-		figures = append(figures, invariant.DriverFigures{Held: t.limit[dev] - free})
+		usage = append(usage, invariant.DriverFigures{Held: t.limit[dev] - free})
 	}
 	for _, m := range t.program.memory {
 		if m.uncached {
-			figures[m.device].Uncached += m.size
+			usage[m.device].Uncached += m.size
 		}
 	}
-	return figures
+	return usage
 }
 
 // checkDevice looks whether work touched what it had no right to, or what other work
