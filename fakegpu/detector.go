@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
 // The detector of hazards. Whether an allocator keeps streams apart is not a
 // question that the allocator can be asked; it is seen here, from what work does to
-// memory. Three things meet: what happens before what (order.go), who has which
+// memory. Three things meet: what happens before what (spec/happensbefore), who has which
 // bytes (lifetime.go), and who has used which bytes (uses.go).
 //
 //	work is given to a stream
@@ -21,6 +22,12 @@ import (
 // What counts is when work is launched. Work that was launched while its memory was
 // given out may well run after it was freed: that is what stream order is for. It
 // only has to be over before the next owner's work begins.
+//
+// Two rules of the order are this device's: Free waits for its device (cudaFree), so it
+// orders as a wait of the host's for it; and the legacy default stream waits for the
+// others and they for it, if there is one (blocking.go). A launch of a graph is one piece
+// of its stream's work; a launch of an executable graph comes after all earlier launches
+// of the same one, in whatever stream.
 //
 // # Graphs
 //
@@ -43,7 +50,7 @@ import (
 // addresses counts as two memories, and what another process does with shared memory
 // is not followed.
 type detector struct {
-	order  order
+	order  *happensbefore.Order
 	owners owners
 	uses   uses
 	found  []Hazard
@@ -69,7 +76,7 @@ type pair struct {
 // detect is the process's detector, which is there from now on.
 func (g *GPU) detect() *detector {
 	if g.detector == nil {
-		g.detector = &detector{order: newOrder()}
+		g.detector = &detector{order: happensbefore.New()}
 	}
 	return g.detector
 }
@@ -90,12 +97,38 @@ func (d *detector) given(g *GPU, s *stream, w *work) {
 		d.launched(g, s, w)
 		return
 	}
-	m := d.order.give(s)
+	m := d.submit(s)
 	a := &act{work: w.id, kind: workNames[w.kind], name: w.name, device: w.device, stream: s.handle}
 	d.pairs = d.pairs[:0]
 	for _, c := range d.claims(g, a, w) {
 		d.use(&m, a, c)
 	}
+}
+
+// lane is that of a stream, which gets it when it is first needed.
+func (d *detector) lane(s *stream) *happensbefore.Lane {
+	if s.lane == nil {
+		s.lane = d.order.NewLane(spec.DeviceStream{Device: s.device, Stream: s.handle})
+	}
+	return s.lane
+}
+
+// moment is when a piece of work was submitted to a stream.
+type moment struct {
+	happensbefore.Moment
+	node *node // of a graph
+}
+
+func (d *detector) submit(s *stream) moment { return moment{Moment: d.order.Submit(d.lane(s))} }
+
+// after reports whether an earlier access is certain to be over at the moment.
+// Within one launch of a graph the graph decides; a piece of work other than a
+// graph is in order with itself.
+func (m *moment) after(f *footprint) bool {
+	if f.Epoch == m.Epoch && m.node != nil {
+		return m.node.comesAfter(f.node)
+	}
+	return m.Clock.Covers(f.Epoch)
 }
 
 // claims are the memory that work touches and may touch; what it may not is
@@ -148,7 +181,7 @@ func (d *detector) reportNotGivenOut(a *act, c claim) {
 
 // use looks at a claim beside all earlier uses of its bytes, and remembers it.
 func (d *detector) use(m *moment, a *act, c claim) {
-	second := &footprint{Range: c.Range, act: a, write: c.write, life: c.life, lane: m.lane, at: m.at, node: m.node}
+	second := &footprint{Range: c.Range, act: a, write: c.write, life: c.life, Epoch: m.Epoch, node: m.node}
 	patches := d.uses.over(c.Range)
 	for _, p := range patches {
 		kept := p.by[:0]
@@ -166,7 +199,7 @@ func (d *detector) use(m *moment, a *act, c claim) {
 	}
 	d.uses.merge(patches)
 	if d.uses.sweepDue() {
-		d.uses.sweep(&d.order)
+		d.uses.sweep(d.order)
 	}
 }
 
@@ -174,7 +207,7 @@ func (d *detector) use(m *moment, a *act, c claim) {
 // after it; see uses.go.
 func (d *detector) superseded(u *use, f *footprint) bool {
 	switch {
-	case d.order.known(u.lane, u.at):
+	case d.order.SeenByAll(u.Epoch):
 		return true
 	case u.write && !f.write:
 		return false
@@ -206,7 +239,7 @@ func (d *detector) reportUnordered(first, second *footprint) {
 func (d *detector) returned(c call, r spec.Range) {
 	var told []*act
 	d.uses.forget(r, func(f *footprint) {
-		if d.order.current.knows.of(f.lane) >= f.at || d.full() || slices.Contains(told, f.act) {
+		if d.order.Seen(f.Epoch) || d.full() || slices.Contains(told, f.act) {
 			return
 		}
 		told = append(told, f.act)

@@ -39,7 +39,7 @@
 // earlier work, in another life of the same bytes, that nothing makes it wait for;
 // and for work on memory that nobody has, or that is gone (Hazards). It does not
 // have to see anything go wrong: what is missing is found in any run, whatever the
-// schedule. See detector.go, and order.go for what counts as order.
+// schedule. See detector.go, and package spec/happensbefore for what counts as order.
 //
 // # Memory
 //

@@ -7,5 +7,5 @@ func (g *GPU) DetectorSize() (patches, accesses, lanes int) {
 		patches++
 		accesses += len(p.by)
 	}
-	return patches, accesses, len(g.detector.order.lanes)
+	return patches, accesses, g.detector.order.Lanes()
 }

@@ -24,9 +24,9 @@ func (d *detector) captured(g *GPU, s *stream, n *node) {
 // epoch, and one clock; among themselves their graph orders them.
 func (d *detector) launched(g *GPU, s *stream, w *work) {
 	x := w.exec
-	d.order.wait(s, x.before)
-	m := d.order.give(s)
-	x.before.set(m.clock)
+	d.order.Wait(d.lane(s), x.before)
+	m := d.submit(s)
+	x.before.Set(m.Clock)
 	d.pairs = d.pairs[:0]
 	for _, n := range x.nodes {
 		m.node = n

@@ -13,15 +13,14 @@ import "gaugeblock/spec"
 func (g *GPU) SetThread(t spec.Thread) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	o := &g.detect().order
-	o.current = o.thread(t)
+	g.detect().order.SetThread(t)
 }
 
 // Thread is the host thread that makes the calls, as SetThread has said.
 func (g *GPU) Thread() spec.Thread {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	return g.detect().order.current.id
+	return g.detect().order.Thread()
 }
 
 // OrderThreads says that what one host thread has done comes before whatever
@@ -31,7 +30,5 @@ func (g *GPU) Thread() spec.Thread {
 func (g *GPU) OrderThreads(before, after spec.Thread) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	o := &g.detect().order
-	from, to := o.thread(before), o.thread(after)
-	to.knows.join(from.knows)
+	g.detect().order.OrderThreads(before, after)
 }

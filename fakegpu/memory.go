@@ -94,7 +94,7 @@ func (g *GPU) Free(dev spec.Device, ptr spec.Ptr) error {
 		}
 	}
 	if g.detector != nil {
-		g.detector.order.seenDevice(dev)
+		g.detector.order.SynchronizeDevice(dev)
 		g.detector.returned(callFree, a.Range)
 	}
 	g.space.areas.Delete(ptr)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
 // Streams. What is given to a stream gets a position in it: 1, 2, 3... A stream
@@ -24,11 +25,11 @@ type stream struct {
 	given, done uint64
 	queue       []item
 
-	capture   *capture         // nil unless the stream is being captured
-	terminals []spec.GraphNode // what the next node will depend on
-	chain     int              // the stream's place among those in the capture
+	capture   *capture            // nil unless the stream is being captured
+	terminals []spec.GraphNode    // what the next node will depend on
+	chain     *happensbefore.Lane // in the capture's order
 
-	lane *lane // in the detector's order, nil until it is needed
+	lane *happensbefore.Lane // in the detector's order, nil until it is needed
 }
 
 // item is an entry of a queue. Exactly one field is set; a gate that was opened
@@ -190,7 +191,7 @@ func (g *GPU) DestroyStream(dev spec.Device, handle spec.Stream) error {
 	}
 	s.destroyed = true
 	if s.lane != nil {
-		s.lane.gone = true
+		s.lane.Retire()
 	}
 	delete(g.streams, handle)
 	g.settle()

@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
 // Who has used which bytes. Every access that a later one might have to wait for is
@@ -52,11 +53,10 @@ type use struct {
 // footprint is an access: what a piece of work does to some bytes in one life.
 type footprint struct {
 	spec.Range
+	happensbefore.Epoch
 	act   *act
 	write bool
 	life  *Lifetime
-	lane  int
-	at    uint64
 	node  *node
 }
 
@@ -176,26 +176,23 @@ func (u *uses) sweepDue() bool {
 }
 
 // sweep forgets the accesses that are known to be over, and what is left of
-// patches without any. It marks the lanes of streams that are gone and of which no
-// work is remembered.
-func (u *uses) sweep(o *order) {
+// patches without any. It says of which lanes work is still remembered.
+func (u *uses) sweep(o *happensbefore.Order) {
 	u.since = 0
-	used := make([]bool, len(o.lanes))
+	remembered := make([]bool, o.Lanes())
 	all := u.patches.Values()
 	kept := all[:0]
 	for _, p := range all {
-		p.by = slices.DeleteFunc(p.by, func(by use) bool { return o.known(by.lane, by.at) })
+		p.by = slices.DeleteFunc(p.by, func(by use) bool { return o.SeenByAll(by.Epoch) })
 		if len(p.by) == 0 {
 			u.patches.Delete(p.Ptr)
 			continue
 		}
 		for _, by := range p.by {
-			used[by.lane] = true
+			remembered[by.Lane] = true
 		}
 		kept = append(kept, p)
 	}
 	u.merge(kept)
-	for _, l := range o.lanes {
-		l.unused = l.gone && !used[l.number]
-	}
+	o.ForgetLanes(remembered)
 }

@@ -2,8 +2,10 @@ package invariant
 
 import (
 	"cmp"
-	"gaugeblock/spec"
 	"slices"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
 // History is what a program did and what it was given: which memory is out, which
@@ -78,7 +80,7 @@ func (a *allocation) owner() spec.DeviceStream {
 type retirement struct {
 	memory spec.Range
 	owner  spec.DeviceStream
-	uses   []streamUse
+	uses   []happensbefore.Epoch
 }
 
 // NewHistory is the history of a program that has done nothing yet.
@@ -173,12 +175,12 @@ func (h *History) StreamRecorded(p spec.Ptr, dev spec.Device, s spec.Stream) {
 }
 
 // Submitted: work was given to a stream (a launch, a copy, a fill, a graph).
-func (h *History) Submitted(dev spec.Device, s spec.Stream) StreamPosition {
+func (h *History) Submitted(dev spec.Device, s spec.Stream) happensbefore.Position {
 	return h.order.submit(spec.DeviceStream{Device: dev, Stream: s})
 }
 
 // Completed: the stream's work is over up to and with the position.
-func (h *History) Completed(dev spec.Device, s spec.Stream, p StreamPosition) {
+func (h *History) Completed(dev spec.Device, s spec.Stream, p happensbefore.Position) {
 	h.order.complete(spec.DeviceStream{Device: dev, Stream: s}, p)
 }
 
@@ -189,17 +191,13 @@ func (h *History) StreamSynchronized(dev spec.Device, s spec.Stream) {
 
 // DeviceSynchronized: all work of the device is over.
 func (h *History) DeviceSynchronized(dev spec.Device) {
-	for i := range h.order.lanes {
-		if l := &h.order.lanes[i]; l.stream.Device == dev && !l.graph {
-			h.order.synchronize(l.stream)
-		}
-	}
+	h.order.SynchronizeDevice(dev)
 }
 
 // StreamWaited: the stream's later work waits for all that is now in another one,
 // which may be on another device.
 func (h *History) StreamWaited(dev spec.Device, s spec.Stream, onDev spec.Device, on spec.Stream) {
-	h.order.follow(spec.DeviceStream{Device: dev, Stream: s}, h.order.mark(spec.DeviceStream{Device: onDev, Stream: on}))
+	h.order.wait(spec.DeviceStream{Device: dev, Stream: s}, h.order.mark(spec.DeviceStream{Device: onDev, Stream: on}))
 }
 
 // EventRecorded: an event of the program was moved to the end of the stream.
@@ -210,12 +208,12 @@ func (h *History) EventRecorded(ev spec.EventHandle, dev spec.Device, s spec.Str
 // EventWaited: the stream's later work waits for an event. One that was never
 // recorded holds nothing back.
 func (h *History) EventWaited(ev spec.EventHandle, dev spec.Device, s spec.Stream) {
-	h.order.follow(spec.DeviceStream{Device: dev, Stream: s}, h.order.marks[ev])
+	h.order.wait(spec.DeviceStream{Device: dev, Stream: s}, h.order.marks[ev])
 }
 
 // EventSynchronized: all before an event is over.
 func (h *History) EventSynchronized(ev spec.EventHandle) {
-	h.order.allPassed(h.order.marks[ev].reached)
+	h.order.See(h.order.marks[ev].clock)
 }
 
 // CaptureBegun: the stream's work goes into a graph from now on.

@@ -37,7 +37,7 @@ type Outcome struct {
 // of streams that wait for such work. Whoever replays a trace by that rule says so
 // before each operation; whoever runs the work some other way reports completions
 // instead.
-func (h *History) Settled() { h.order.settle() }
+func (h *History) Settled() { h.order.completeUnblocked() }
 
 // Apply tells the history of a trace's operation. streams are the handles by the
 // trace's index. An operation that the history cannot follow, or that names what
@@ -156,7 +156,7 @@ func (h *History) applyDevice(op *trace.Op, s, on spec.Stream) {
 	switch op.Kind {
 	case trace.OpBusy:
 		h.order.submit(stream)
-		h.order.lanes[h.order.lanesOf(stream).ordinary].busy = true
+		h.order.of(stream).busy = true
 	case trace.OpDrain:
 		h.order.drain(stream)
 	case trace.OpKernel, trace.OpCopy, trace.OpGraphLaunch:
