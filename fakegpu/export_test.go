@@ -9,3 +9,6 @@ func (g *GPU) DetectorSize() (patches, accesses, lanes int) {
 	}
 	return patches, accesses, g.detector.order.Lanes()
 }
+
+// CallNames lists the calls that can be made to fail.
+func CallNames() []string { return callNames[:numCalls] }

@@ -124,17 +124,22 @@ func PossibleFaults(name string) []error {
 	return append(faults, UnknownError(name), LaunchFailure(name))
 }
 
-// Inject plans the failure that a trace's fault operation describes. It is an
-// error to name a call or an error that does not exist.
+// faultErrors makes the errors that faults of traces name.
+var faultErrors = map[string]func(call string) error{
+	trace.FaultOutOfMemory:  OutOfMemory,
+	trace.FaultNotSupported: NotSupported,
+	trace.FaultUnknown:      UnknownError,
+}
+
+// Inject plans the failure that a trace's fault operation describes. It is an error to
+// name what a trace cannot: a call that is not one of trace.DriverCalls, or an error
+// that is not one of trace.FaultErrors. FailCall knows more of both.
 func (g *GPU) Inject(f trace.FaultSpec) error {
-	constructors := map[string]func(string) error{
-		"out_of_memory":  OutOfMemory,
-		"not_supported":  NotSupported,
-		"unknown":        UnknownError,
-		"launch_failure": LaunchFailure,
-	}
-	construct, found := constructors[f.Error]
-	if !found {
+	construct, known := faultErrors[f.Error]
+	switch {
+	case !slices.Contains(trace.DriverCalls(), f.Call):
+		return fmt.Errorf("fakegpu: there is no driver call %q", f.Call)
+	case !known:
 		return fmt.Errorf("fakegpu: there is no error %q to inject", f.Error)
 	}
 	return g.FailCall(f.Call, f.Nth, construct(f.Call))

@@ -10,6 +10,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // TestEveryCallFailsCleanly lets each step of a program that makes every call of
@@ -101,6 +102,25 @@ func TestSameTwice(t *testing.T) {
 	}
 	if diff := cmp.Diff(looks[0], looks[1]); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestInject: what a trace can name can be injected, and nothing else can.
+func TestInject(t *testing.T) {
+	for _, c := range fakegpu.CallNames() {
+		for _, name := range append(trace.FaultErrors(), "launch_failure") {
+			gpu := fakegpu.New(fakegpu.Config{})
+			err := gpu.Inject(trace.FaultSpec{Call: c, Nth: 1, Error: name})
+			inTraces := slices.Contains(trace.DriverCalls(), c) && slices.Contains(trace.FaultErrors(), name)
+			if (err == nil) != inTraces || (gpu.PendingFaults() == 1) != inTraces {
+				t.Errorf("%s, %s: %v", c, name, err)
+			}
+		}
+	}
+	for _, c := range trace.DriverCalls() {
+		if err := fakegpu.New(fakegpu.Config{}).Inject(trace.FaultSpec{Call: c, Nth: 1, Error: trace.FaultUnknown}); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -14,6 +14,9 @@ var otherCommands = map[string]command{
 	"fail": func(tk *talk, a []string) string {
 		f := trace.FaultSpec{Call: a[0], Error: a[2]}
 		_, _ = fmt.Sscan(a[1], &f.Nth)
+		if f.Error == "launch_failure" { // of which traces know nothing
+			return answer(tk.gpu.FailCall(f.Call, f.Nth, fakegpu.LaunchFailure(f.Call)), "ok")
+		}
 		return answer(tk.gpu.Inject(f), "ok")
 	},
 	"calls": func(tk *talk, _ []string) string {

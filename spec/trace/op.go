@@ -130,14 +130,6 @@ type OpRange struct {
 	Bytes  uint64
 }
 
-// FaultSpec makes the nth call (from 1) of a kind, counted from this operation
-// on, fail with an error of the given name.
-type FaultSpec struct {
-	Call  string // the call in the words of Driver: "Malloc", "MapPage"
-	Nth   int
-	Error string // "out_of_memory", "not_supported", "unknown"
-}
-
 // TreeOutput names one output of an earlier call of a graph tree function.
 type TreeOutput struct {
 	Call  int // the number of the call

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTraceDriverCalls: every call of a driver that can fail can be made to fail.
-func TestTraceDriverCalls(t *testing.T) {
+// TestDriverCalls: every call of a driver that can fail can be made to fail.
+func TestDriverCalls(t *testing.T) {
 	var want []string
 	for _, side := range []reflect.Type{
 		reflect.TypeFor[spec.Driver](), reflect.TypeFor[spec.VirtualMemory](),
@@ -28,7 +28,7 @@ func TestTraceDriverCalls(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	if diff := cmp.Diff(want, slices.Sorted(slices.Values(trace.TraceDriverCalls()))); diff != "" {
+	if diff := cmp.Diff(want, slices.Sorted(slices.Values(trace.DriverCalls()))); diff != "" {
 		t.Errorf("methods (-) and calls of faults (+):\n%s", diff)
 	}
 }

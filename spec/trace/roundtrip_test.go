@@ -428,9 +428,9 @@ func drawRanges(t *rapid.T, kind trace.OpKind) []trace.OpRange {
 
 func drawFault(t *rapid.T) trace.FaultSpec {
 	return trace.FaultSpec{
-		Call:  rapid.SampledFrom([]string{"Malloc", "MapPage", "QueryEvent"}).Draw(t, "call"),
+		Call:  rapid.SampledFrom(trace.DriverCalls()).Draw(t, "call"),
 		Nth:   rapid.IntRange(1, 9).Draw(t, "nth"),
-		Error: rapid.SampledFrom([]string{"out_of_memory", "not_supported", "unknown"}).Draw(t, "error"),
+		Error: rapid.SampledFrom(trace.FaultErrors()).Draw(t, "error"),
 	}
 }
 

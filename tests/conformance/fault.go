@@ -74,7 +74,7 @@ func (a *Area) runFault(h trace.Header, seed uint64, fault trace.FaultSpec, ops 
 	}
 	t, err := newTrial(a, h, o)
 	if err == nil {
-		err = t.player.GPU().Inject(fault)
+		err = t.player.GPU().FailCall(fault.Call, fault.Nth, fakegpu.LaunchFailure(fault.Call))
 	}
 	if err != nil {
 		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: classNotMade, Detail: err.Error()}}
