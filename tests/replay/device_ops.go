@@ -48,7 +48,7 @@ func (m *machine) setUpDevices(around Around) error {
 func (m *machine) loadScript(op *trace.Op) {
 	script := m.scripts[op.Device]
 	if m.header.Family == "realoom" && op.Expect.Entries != nil {
-		script.SetGrants(op.Expect.Entries)
+		script.LoadOutcomes(op.Expect.Entries)
 	} else {
 		script.Load(op.Expect.Entries)
 	}
