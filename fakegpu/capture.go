@@ -15,13 +15,13 @@ import (
 //
 // Each stream in a capture has terminals: the nodes that its next node will depend
 // on. Work makes one node and leaves it as the only terminal. Waiting for an event
-// makes no node: it adds the terminals that were noted in the event, those that
+// makes no node: it adds the terminals that the event was recorded with, those that
 // are not there yet, behind the stream's own, in their order. Nothing is left out
 // for being behind another terminal. All this is as the real driver was seen to do
 // it.
 //
-// What cannot be done while something is being captured is done to nobody's
-// profit: the call fails, and the capture is invalidated as well. From then on it
+// A call that is illegal while something is being captured fails, and the capture is
+// invalidated as well. From then on it
 // takes no work and can only be ended, which yields no graph.
 
 // capture is one that is under way. The origin is the first of the members.

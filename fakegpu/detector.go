@@ -14,13 +14,13 @@ import (
 // bytes (lifetime.go), and who has used which bytes (uses.go).
 //
 //	work is given to a stream
-//	  its ranges are claimed     memory that is there, and given out?   NoMemory, NotAllocated
+//	  its ranges are claimed     memory that is there, and allocated?   NoMemory, NotAllocated
 //	  each claim is a use        all earlier uses of the bytes, in
-//	                             other lives, that conflict: before?    Unordered
+//	                             other lifetimes, that conflict: before?    Unordered
 //	memory goes back             all uses of it: seen to be over?       Returned
 //
 // What counts is when work is launched. Work that was launched while its memory was
-// given out may well run after it was freed: that is what stream order is for. It
+// allocated may well run after it was freed: that is what stream order is for. It
 // only has to be over before the next owner's work begins.
 //
 // Two rules of the order are this device's: Free waits for its device (cudaFree), so it
@@ -32,21 +32,21 @@ import (
 // # Graphs
 //
 // Work that is captured claims its memory when it is captured, and uses it at every
-// launch, in the life of the capture. That life may have ended meanwhile. Then the
+// launch, in the lifetime of the capture. That lifetime may have ended meanwhile. Then the
 // launch needs all of this, or it has Outlived its memory:
 //
 //   - the memory is there, and is the same physical memory;
-//   - if nobody has the bytes now, the life was Captured: a graph's private memory
+//   - if nobody has the bytes now, the lifetime was Captured: a graph's private memory
 //     is free, to the allocator, while it waits for the next launch;
-//   - if another life has them, both were captured in the same pool: graphs that
+//   - if another lifetime has them, both were captured in the same pool: graphs that
 //     share a pool share its memory, and the program launches them one after the
-//     other, which is then looked at as for any two lives.
+//     other, which is then looked at as for any two lifetimes.
 //
-// A life that has not ended is nothing special: static inputs and outputs.
+// A lifetime that has not ended is nothing special: static inputs and outputs.
 //
 // # What is not seen
 //
-// Races within one life are the program's business. The same physical memory at two
+// Races within one lifetime are the program's business. The same physical memory at two
 // addresses counts as two memories, and what another process does with shared memory
 // is not followed.
 type detector struct {
@@ -62,9 +62,9 @@ type detector struct {
 // claim is memory that work touches by right.
 type claim struct {
 	spec.Range
-	write bool
-	life  *Lifetime
-	parts []part // of a node: the memory at the time of the capture
+	write    bool
+	lifetime *Lifetime
+	parts    []part // of a node: the memory at the time of the capture
 }
 
 // pair is what is told once.
@@ -156,12 +156,12 @@ func (d *detector) claim(g *GPU, a *act, c claim, by spec.Device) {
 	}
 	area := g.space.around(c.Ptr)
 	if !area.managed {
-		c.life = unmanaged
+		c.lifetime = unmanaged
 		d.claimed = append(d.claimed, c)
 		return
 	}
 	d.owners.each(c.Range, func(r spec.Range, l *Lifetime) {
-		part := claim{Range: r, write: c.write, life: l}
+		part := claim{Range: r, write: c.write, lifetime: l}
 		if l == nil {
 			d.reportNotGivenOut(a, part)
 			return
@@ -172,22 +172,22 @@ func (d *detector) claim(g *GPU, a *act, c claim, by spec.Device) {
 
 func (d *detector) reportNotGivenOut(a *act, c claim) {
 	h := Hazard{Kind: NotAllocated, Range: c.Range, Second: a.describe(c), Missing: "nobody has the memory"}
-	if last := d.uses.latest(c.Range); last != nil && last.life != unmanaged {
+	if last := d.uses.latest(c.Range); last != nil && last.lifetime != unmanaged {
 		h.First = last.export()
-		h.Missing += fmt.Sprintf(", which was last used by %s in %v", h.First.who(), *last.life)
+		h.Missing += fmt.Sprintf(", which was last used by %s in %v", h.First.who(), *last.lifetime)
 	}
 	d.report(h)
 }
 
 // use looks at a claim beside all earlier uses of its bytes, and remembers it.
 func (d *detector) use(m *moment, a *act, c claim) {
-	second := &footprint{Range: c.Range, act: a, write: c.write, life: c.life, Epoch: m.Epoch, node: m.node}
+	second := &footprint{Range: c.Range, act: a, write: c.write, lifetime: c.lifetime, Epoch: m.Epoch, node: m.node}
 	patches := d.uses.over(c.Range)
 	for _, p := range patches {
 		kept := p.by[:0]
 		for _, u := range p.by {
 			after := m.after(u.footprint)
-			if !after && u.life != c.life && (u.write || c.write) {
+			if !after && u.lifetime != c.lifetime && (u.write || c.write) {
 				d.reportUnordered(u.footprint, second)
 			}
 			if !after || !d.superseded(&u, second) {
@@ -211,15 +211,15 @@ func (d *detector) superseded(u *use, f *footprint) bool {
 		return true
 	case u.write && !f.write:
 		return false
-	case u.life == f.life, u.over != nil && u.over != f.life:
+	case u.lifetime == f.lifetime, u.over != nil && u.over != f.lifetime:
 		return true
 	}
-	u.over = f.life
+	u.over = f.lifetime
 	return false
 }
 
 func (d *detector) reportUnordered(first, second *footprint) {
-	told := pair{first.act, second.act, first.life, second.life}
+	told := pair{first.act, second.act, first.lifetime, second.lifetime}
 	if d.full() || slices.Contains(d.pairs, told) {
 		return
 	}
@@ -255,13 +255,13 @@ func (a *act) describe(c claim) *Access {
 		Work: a.work, Kind: a.kind, Name: a.name, Graph: a.graph, Device: a.device, Stream: a.stream,
 		Write: c.write, Range: c.Range,
 	}
-	if c.life != nil {
-		e.Lifetime = *c.life
+	if c.lifetime != nil {
+		e.Lifetime = *c.lifetime
 	}
 	return e
 }
 
 // export tells of a use.
 func (f *footprint) export() *Access {
-	return f.act.describe(claim{Range: f.Range, write: f.write, life: f.life})
+	return f.act.describe(claim{Range: f.Range, write: f.write, lifetime: f.lifetime})
 }

@@ -143,7 +143,7 @@ func (g *GPU) SynchronizeEvent(handle spec.EventHandle) error {
 
 // askable finds an event whose progress may be asked for. The progress of one
 // that was recorded in a capture may not, and asking spoils the capture; after the
-// capture the event is good for nothing until it is recorded anew. Under a capture
+// capture the event cannot be used until it is recorded anew. Under a capture
 // that is not relaxed, no event may be asked.
 func (g *GPU) askable(c call, handle spec.EventHandle) (*event, error) {
 	e, err := g.event(c, handle)

@@ -26,6 +26,8 @@ type fault struct {
 //
 // It is an error to name a call that does not exist, or an nth below 1.
 func (g *GPU) FailCall(name string, nth int, err error) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
 	c, unknown := parseCall(name)
 	switch {
 	case unknown != nil:
@@ -35,8 +37,6 @@ func (g *GPU) FailCall(name string, nth int, err error) error {
 	case err == nil:
 		return fmt.Errorf("fakegpu: call number %d of %s cannot fail without an error", nth, name)
 	}
-	g.machine.mu.Lock()
-	defer g.machine.mu.Unlock()
 	g.calls.faults = append(g.calls.faults, fault{c, g.calls.made[c] + uint64(nth), err})
 	return nil
 }

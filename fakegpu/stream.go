@@ -14,7 +14,7 @@ import (
 //	len(queue) = given - done
 //
 // The queue of a stream that nothing holds is empty, because work completes at
-// once, unless a Schedule puts it off. Three kinds of things can be in a queue: a gate, which the caller closed
+// once, unless a Schedule chooses when. Three kinds of things can be in a queue: a gate, which the caller closed
 // by Busy and opens by Drain; a wait for a position of another stream; and work.
 
 // stream is a stream of one process.
@@ -92,9 +92,9 @@ func (s *stream) take() *work {
 	return next.work
 }
 
-// settle lets every stream advance until none can, unless that is for a schedule to
+// advanceAll lets every stream advance until none can, unless that is for a schedule to
 // decide. Streams take turns in order of creation.
-func (g *GPU) settle() {
+func (g *GPU) advanceAll() {
 	for moved := g.schedule == nil; moved; {
 		moved = false
 		for _, s := range g.inOrder {
@@ -194,7 +194,7 @@ func (g *GPU) DestroyStream(dev spec.Device, handle spec.Stream) error {
 		s.lane.Retire()
 	}
 	delete(g.streams, handle)
-	g.settle()
+	g.advanceAll()
 	return nil
 }
 
@@ -234,7 +234,7 @@ func (g *GPU) Drain(dev spec.Device, handle spec.Stream) error {
 	if g.schedule != nil && drained != nil {
 		g.force(drained.end())
 	}
-	g.settle()
+	g.advanceAll()
 	switch {
 	case drained == nil:
 		return cudaErrorInvalidResourceHandle.in(sayDrain, "there is no stream %v", handle)
@@ -256,7 +256,7 @@ func (g *GPU) DrainAll() {
 			g.forceDevice(spec.Device(dev))
 		}
 	}
-	g.settle()
+	g.advanceAll()
 }
 
 // Idle reports whether nothing is left to do in a stream. Like Busy it is not a call

@@ -21,10 +21,10 @@ import (
 //   - when it is superseded. Of an access u, a later one f that comes after u and
 //     conflicts with all that u conflicts with (f writes, or u only reads) makes u
 //     superfluous: whoever does not wait for u does not wait for f either, and it is
-//     enough that f is found. But f is not looked for by accesses of f's own life,
-//     since those are no hazard to each other. So u goes when f is of the same life
-//     as u, or when there are two such f of two different lives: one of them is of
-//     another life than whoever comes.
+//     enough that f is found. But f is not looked for by accesses of f's own lifetime,
+//     since those are no hazard to each other. So u goes when f is of the same lifetime
+//     as u, or when there are two such f of two different lifetimes: one of them is of
+//     another lifetime than whoever comes.
 //
 // So the number of patches is bounded by the number of different boundaries of
 // ranges, and the number of uses of a patch by the streams that are not in order
@@ -43,21 +43,21 @@ type patch struct {
 	by []use // oldest first
 }
 
-// use is an access that is remembered, with the life of one that supersedes it for
-// all other lives, nil if there is none yet.
+// use is an access that is remembered, with the lifetime of one that supersedes it for
+// all other lifetimes, nil if there is none yet.
 type use struct {
 	*footprint
 	over *Lifetime
 }
 
-// footprint is an access: what a piece of work does to some bytes in one life.
+// footprint is an access: what a piece of work does to some bytes in one lifetime.
 type footprint struct {
 	spec.Range
 	happensbefore.Epoch
-	act   *act
-	write bool
-	life  *Lifetime
-	node  *node
+	act      *act
+	write    bool
+	lifetime *Lifetime
+	node     *node
 }
 
 // act is a piece of work, or a node of a graph at one launch.

@@ -55,7 +55,7 @@ func (g *GPU) await(c call, m mark, what string) error {
 			return endless(c, m, "would wait for "+what+" for ever:")
 		}
 		m.holder().queue[0].gate = false
-		g.settle()
+		g.advanceAll()
 	}
 	return nil
 }

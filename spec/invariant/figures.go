@@ -40,7 +40,7 @@ func (f *figureCheck) check(s *spec.DeviceStats) {
 	f.checkCounters(s)
 }
 
-// fail notes a violation.
+// fail records a violation.
 func (f *figureCheck) fail(format string, args ...any) {
 	f.report.add(figuresOverTimeAddUp, f.device, 0, format, args...)
 }

@@ -40,7 +40,7 @@ type DriverFigures struct {
 
 // Observe looks at an allocator: its snapshot, its statistics, and the allocator
 // itself if it is an Inspector. The caller adds Driver and History if it has them.
-// A snapshot may leave an entry in the allocator's diary. What the allocator cannot
+// A snapshot may leave an entry in the allocator's trace buffer. What the allocator cannot
 // tell (ErrNotSupported) is left out; any other error is its own, wrapped.
 func Observe(a spec.Allocator, g spec.Geometry, devices int) (*Observation, error) {
 	o := &Observation{Geometry: g, Devices: devices}

@@ -7,7 +7,7 @@ import (
 	"gaugeblock/spec/happensbefore"
 )
 
-// checkReuse is invariant 14: it looks, at the moment when memory is given out,
+// checkReuse is invariant 14: it looks, at the moment when memory is allocated,
 // for work that used it in an earlier life and is not certain to be over when the
 // new owner's work begins.
 //
@@ -41,6 +41,6 @@ func (h *History) checkReuse(g *Allocation) {
 func (h *History) reportReuse(g *Allocation, r *retirement, u happensbefore.Epoch) {
 	by := h.order.Lane(u.Lane).Stream()
 	h.breaches.add(noReuseWhileInUse, g.Device, g.Ptr,
-		"%v (%d bytes) was given to stream %v while work of stream %v on device %d may still use %v (%d bytes), freed by stream %v",
+		"%v (%d bytes) was allocated for stream %v while work of stream %v on device %d may still use %v (%d bytes), freed by stream %v",
 		g.Ptr, g.Bytes, g.Stream, by.Stream, by.Device, r.memory.Ptr, r.memory.Bytes, r.owner.Stream)
 }
