@@ -53,7 +53,7 @@ func inStats(change func(d *spec.DeviceStats)) func(*scene) {
 	return func(s *scene) { change(&s.stats) }
 }
 
-var breaches = concat(tilingBreaches, neighbourBreaches, sizeBreaches, requestBreaches, figureBreaches,
+var breaches = concat(tilingBreaches, neighbourBreaches, sizeBreaches, requestBreaches, statBreaches,
 	listBreaches, heldBreaches, poolBreaches, historyBreaches)
 
 func concat(lists ...[]breach) (all []breach) {
@@ -278,7 +278,7 @@ var requestBreaches = []breach{
 		[]string{"block 0x10000000 (1048576 bytes) of a large pool is in use, but a small pool serves up to 1048576 bytes"}},
 }
 
-var figureBreaches = []breach{
+var statBreaches = []breach{
 	{"SegmentFiguresAddUp", "all three", snapshotOnly,
 		inSnapshot(1, func(g *spec.Segment) { g.AllocatedSize = 0; g.ActiveSize--; g.RequestedSize++ }),
 		[]string{
@@ -383,7 +383,7 @@ var figureBreaches = []breach{
 		[]string{"the driver has given 81788928 bytes (0 of them uncached, 0 more are from pools' own functions), the allocator holds 79691776"}},
 	{"NothingIsLost", "a page that was never released", invariant.FromDriver | invariant.FromSnapshot,
 		func(s *scene) {
-			s.driver = invariant.DriverFigures{Held: 96 * oneMiB, Uncached: oneMiB, Foreign: oneMiB}
+			s.driver = invariant.DriverBytes{Held: 96 * oneMiB, Uncached: oneMiB, Foreign: oneMiB}
 		},
 		[]string{"the driver has given 100663296 bytes (1048576 of them uncached, 1048576 more are from pools' own functions), the allocator holds 79691776"}},
 }

@@ -49,7 +49,7 @@ type Invariant struct {
 	Seen []Sources
 }
 
-// Numbers of the invariants. A number is for life.
+// Numbers of the invariants. A number is for lifetime.
 const (
 	blocksTileSegments = iota + 1
 	liveBlocksDisjoint
@@ -111,12 +111,12 @@ var invariants = [...]Invariant{
 	},
 	{
 		accountingAddsUp, "AccountingAddsUp",
-		"Every current figure of the statistics, for small pools, large pools and all, is what a recount of segments and blocks gives.",
+		"Every current statistic, for small pools, large pools and all, is what a recount of segments and blocks gives.",
 		[]Sources{FromStats | FromSnapshot, FromStats | FromInspector},
 	},
 	{
 		figuresOverTimeAddUp, "FiguresOverTimeAddUp",
-		"No figure is negative or above its peak, what was added minus what was taken away is what is there, and all pools together are the small and the large ones.",
+		"No statistic is negative or above its peak, what was added minus what was taken away is what is there, and all pools together are the small and the large ones.",
 		[]Sources{FromStats},
 	},
 	{
@@ -216,7 +216,7 @@ type Violation struct {
 	Number    int
 	Invariant string // its name
 	Device    spec.Device
-	Address   spec.Ptr // of the block or segment in question; null if it is a figure
+	Address   spec.Ptr // of the block or segment in question; null if it is a statistic
 	Sentence  string   // what was found, with addresses and sizes in bytes
 }
 

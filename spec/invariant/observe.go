@@ -19,19 +19,18 @@ type Observation struct {
 	Snapshot  *spec.Snapshot     // of all pools
 	Stats     []spec.DeviceStats // by device
 	Inspector spec.Inspector     // asked while checking
-	Driver    []DriverFigures    // by device
+	Driver    []DriverBytes      // by device
 	History   *History           // kept from the allocator's first operation on
 }
 
-// DriverFigures is what one device's driver has given to the allocator, in bytes.
-// Only whoever stands between the two can know it: a fake driver, or a wrapper
-// that counts.
-type DriverFigures struct {
-	// Held is what the driver has given and not got back: pieces of Malloc, and
+// DriverBytes is what an allocator has of one device's driver, in bytes. Only whoever
+// stands between the two can know it: a fake driver, or a wrapper that counts.
+type DriverBytes struct {
+	// Held is what the allocator has obtained and not released: memory of Malloc, and
 	// pages of CreatePage, mapped or not.
 	Held uint64
-	// Uncached is the part of Held that the program was given directly, while
-	// caching was switched off (Toggler). It is in no segment.
+	// Uncached is the part of Held that was allocated for the program while caching was
+	// switched off (Toggler). It is in no segment.
 	Uncached uint64
 	// Foreign is what lies in segments but came from a pool's own functions
 	// (PoolMemory). It is no part of Held.

@@ -8,7 +8,7 @@ import (
 )
 
 // checkReuse is invariant 14: it looks, at the moment when memory is allocated,
-// for work that used it in an earlier life and is not certain to be over when the
+// for work that used it in an earlier lifetime and is not certain to be over when the
 // new owner's work begins.
 //
 // The new owner's work comes behind its own stream's work, and behind what that

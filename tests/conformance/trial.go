@@ -350,14 +350,14 @@ func (t *Trial) checkAll() *Failure {
 
 // driverFigures is what the device has given, as the device sees it; nil when it
 // cannot be asked.
-func (t *Trial) driverFigures() []invariant.DriverFigures {
-	var figures []invariant.DriverFigures
+func (t *Trial) driverFigures() []invariant.DriverBytes {
+	var figures []invariant.DriverBytes
 	for dev := range t.limit {
 		free, _, err := t.player.GPU().MemInfo(spec.Device(dev))
 		if err != nil {
 			return nil
 		}
-		figures = append(figures, invariant.DriverFigures{Held: t.limit[dev] - free})
+		figures = append(figures, invariant.DriverBytes{Held: t.limit[dev] - free})
 	}
 	for _, m := range t.program.memory {
 		if m.uncached {
