@@ -49,7 +49,7 @@ type Invariant struct {
 	Seen []Sources
 }
 
-// Numbers of the invariants. A number is for lifetime.
+// Numbers of the invariants. A number is for life.
 const (
 	blocksTileSegments = iota + 1
 	liveBlocksDisjoint
