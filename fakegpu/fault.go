@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
-	"gaugeblock/spec/trace"
 )
 
 // Faults: calls that fail because a test wants them to. A call that fails so does
@@ -126,18 +125,18 @@ func PossibleFaults(name string) []error {
 
 // faultErrors makes the errors that faults of traces name.
 var faultErrors = map[string]func(call string) error{
-	trace.FaultOutOfMemory:  OutOfMemory,
-	trace.FaultNotSupported: NotSupported,
-	trace.FaultUnknown:      UnknownError,
+	spec.FaultOutOfMemory:  OutOfMemory,
+	spec.FaultNotSupported: NotSupported,
+	spec.FaultUnknown:      UnknownError,
 }
 
 // Inject plans the failure that a trace's fault operation describes. It is an error to
-// name what a trace cannot: a call that is not one of trace.DriverCalls, or an error
-// that is not one of trace.FaultErrors. FailCall knows more of both.
-func (g *GPU) Inject(f trace.FaultSpec) error {
+// name what a trace cannot: a call that is not one of spec.DriverCalls, or an error
+// that is not one of spec.FaultErrors. FailCall knows more of both.
+func (g *GPU) Inject(f spec.FaultSpec) error {
 	construct, known := faultErrors[f.Error]
 	switch {
-	case !slices.Contains(trace.DriverCalls(), f.Call):
+	case !slices.Contains(spec.DriverCalls(), f.Call):
 		return fmt.Errorf("fakegpu: there is no driver call %q", f.Call)
 	case !known:
 		return fmt.Errorf("fakegpu: there is no error %q to inject", f.Error)

@@ -10,7 +10,6 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
-	"gaugeblock/spec/trace"
 )
 
 // TestEveryCallFailsCleanly lets each step of a program that makes every call of
@@ -108,17 +107,17 @@ func TestSameTwice(t *testing.T) {
 // TestInject: what a trace can name can be injected, and nothing else can.
 func TestInject(t *testing.T) {
 	for _, c := range fakegpu.CallNames() {
-		for _, name := range append(trace.FaultErrors(), "launch_failure") {
+		for _, name := range append(spec.FaultErrors(), "launch_failure") {
 			gpu := fakegpu.New(fakegpu.Config{})
-			err := gpu.Inject(trace.FaultSpec{Call: c, Nth: 1, Error: name})
-			inTraces := slices.Contains(trace.DriverCalls(), c) && slices.Contains(trace.FaultErrors(), name)
+			err := gpu.Inject(spec.FaultSpec{Call: c, Nth: 1, Error: name})
+			inTraces := slices.Contains(spec.DriverCalls(), c) && slices.Contains(spec.FaultErrors(), name)
 			if (err == nil) != inTraces || (gpu.PendingFaults() == 1) != inTraces {
 				t.Errorf("%s, %s: %v", c, name, err)
 			}
 		}
 	}
-	for _, c := range trace.DriverCalls() {
-		if err := fakegpu.New(fakegpu.Config{}).Inject(trace.FaultSpec{Call: c, Nth: 1, Error: trace.FaultUnknown}); err != nil {
+	for _, c := range spec.DriverCalls() {
+		if err := fakegpu.New(fakegpu.Config{}).Inject(spec.FaultSpec{Call: c, Nth: 1, Error: spec.FaultUnknown}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -6,13 +6,12 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
-	"gaugeblock/spec/trace"
 )
 
 var otherCommands = map[string]command{
 	// fail CALL NTH ERROR
 	"fail": func(tk *talk, a []string) string {
-		f := trace.FaultSpec{Call: a[0], Error: a[2]}
+		f := spec.FaultSpec{Call: a[0], Error: a[2]}
 		_, _ = fmt.Sscan(a[1], &f.Nth)
 		if f.Error == "launch_failure" { // of which traces know nothing
 			return answer(tk.gpu.FailCall(f.Call, f.Nth, fakegpu.LaunchFailure(f.Call)), "ok")

@@ -79,7 +79,7 @@ var lineTable = newJSONTable("a line", []jsonMember[traceLine]{
 		name:   "fault",
 		read:   func(c *jsonCursor, l *traceLine) { l.op.Fault = readFault(c) },
 		append: func(b []byte, l *traceLine) []byte { return appendFault(b, l.op.Fault) },
-		absent: func(l *traceLine) bool { return l.op.Fault == FaultSpec{} },
+		absent: func(l *traceLine) bool { return l.op.Fault == (spec.FaultSpec{}) },
 	},
 	listMember("frees", func(l *traceLine) *[]int64 { return &l.op.Frees }, readID, appendWhole[int64]),
 	wholeMember("fn", func(l *traceLine) *int { return &l.op.Function }),

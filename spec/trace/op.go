@@ -98,8 +98,8 @@ type Op struct {
 	Handle int              // share, open_shared
 	Mode   spec.CaptureMode // capture_begin
 
-	Fault FaultSpec // fault
-	Frees []int64   // need_memory_callback: what the callback frees when first asked
+	Fault spec.FaultSpec // fault
+	Frees []int64        // need_memory_callback: what the callback frees when first asked
 
 	Function int         // call, move_static: index into the trace's functions
 	Call     int         // call: its number

@@ -426,11 +426,11 @@ func drawRanges(t *rapid.T, kind trace.OpKind) []trace.OpRange {
 	return drawList(t, "ranges", rng)
 }
 
-func drawFault(t *rapid.T) trace.FaultSpec {
-	return trace.FaultSpec{
-		Call:  rapid.SampledFrom(trace.DriverCalls()).Draw(t, "call"),
+func drawFault(t *rapid.T) spec.FaultSpec {
+	return spec.FaultSpec{
+		Call:  rapid.SampledFrom(spec.DriverCalls()).Draw(t, "call"),
 		Nth:   rapid.IntRange(1, 9).Draw(t, "nth"),
-		Error: rapid.SampledFrom(trace.FaultErrors()).Draw(t, "error"),
+		Error: rapid.SampledFrom(spec.FaultErrors()).Draw(t, "error"),
 	}
 }
 

@@ -3,7 +3,6 @@ package replay
 import (
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
-	"gaugeblock/spec/trace"
 )
 
 // A Device is what operations are performed on: what a program does with a GPU, and what
@@ -21,7 +20,7 @@ type Device interface {
 	Busy(dev spec.Device, s spec.Stream) error
 	Drain(dev spec.Device, s spec.Stream) error
 	SetFreeMemory(dev spec.Device, bytes uint64)
-	Inject(f trace.FaultSpec) error
+	Inject(f spec.FaultSpec) error
 }
 
 // Around puts something around the fake device. Whatever it does with the calls, the fake
