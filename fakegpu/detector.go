@@ -56,7 +56,7 @@ type detector struct {
 	found  []Hazard
 
 	claimed []claim // room for those of the present work
-	pairs   []pair  // told already of the present work
+	pairs   []pair  // reported already of the present work
 }
 
 // claim is memory that work touches by right.
@@ -67,7 +67,7 @@ type claim struct {
 	parts    []part // of a node: the memory at the time of the capture
 }
 
-// pair is what is told once.
+// pair is what is reported once.
 type pair struct {
 	first, second         *act
 	firstLife, secondLife *Lifetime
@@ -219,11 +219,11 @@ func (d *detector) superseded(u *use, f *footprint) bool {
 }
 
 func (d *detector) reportUnordered(first, second *footprint) {
-	told := pair{first.act, second.act, first.lifetime, second.lifetime}
-	if d.full() || slices.Contains(d.pairs, told) {
+	found := pair{first.act, second.act, first.lifetime, second.lifetime}
+	if d.full() || slices.Contains(d.pairs, found) {
 		return
 	}
-	d.pairs = append(d.pairs, told)
+	d.pairs = append(d.pairs, found)
 	from, end := max(first.Ptr, second.Ptr), min(first.End(), second.End())
 	h := Hazard{
 		Kind:  Unordered,
@@ -237,19 +237,19 @@ func (d *detector) reportUnordered(first, second *footprint) {
 // returned: a call of the driver takes memory away. Whoever has used it must have
 // been seen to be over.
 func (d *detector) returned(c call, r spec.Range) {
-	var told []*act
+	var reported []*act
 	d.uses.forget(r, func(f *footprint) {
-		if d.order.Seen(f.Epoch) || d.full() || slices.Contains(told, f.act) {
+		if d.order.Seen(f.Epoch) || d.full() || slices.Contains(reported, f.act) {
 			return
 		}
-		told = append(told, f.act)
+		reported = append(reported, f.act)
 		h := Hazard{Kind: Returned, Range: r, First: f.export()}
 		h.Missing = fmt.Sprintf("%v takes the memory away, and the host has not waited for %s", c, streamName(f.act.device, f.act.stream))
 		d.report(h)
 	})
 }
 
-// describe tells of a claim of a piece of work.
+// describe is the access that a piece of work makes by a claim.
 func (a *act) describe(c claim) *Access {
 	e := &Access{
 		Work: a.work, Kind: a.kind, Name: a.name, Graph: a.graph, Device: a.device, Stream: a.stream,
@@ -261,7 +261,7 @@ func (a *act) describe(c claim) *Access {
 	return e
 }
 
-// export tells of a use.
+// export is the access of a use.
 func (f *footprint) export() *Access {
 	return f.act.describe(claim{Range: f.Range, write: f.write, lifetime: f.lifetime})
 }

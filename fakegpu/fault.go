@@ -73,12 +73,12 @@ func NotSupported(call string) error {
 	return injected(call, cudaErrorNotSupported, driverNotSupported)
 }
 
-// UnknownError is the error of a call that failed for no reason one could tell.
+// UnknownError is the error of a call that failed for a reason that is not known.
 func UnknownError(call string) error {
 	return injected(call, cudaErrorUnknown, driverUnknown)
 }
 
-// LaunchFailure is the error by which a call tells that earlier work has crashed.
+// LaunchFailure is the error by which a call reports that earlier work has crashed.
 // It is sticky.
 func LaunchFailure(call string) error {
 	return injected(call, cudaErrorLaunchFailure, driverLaunchFailed)

@@ -15,7 +15,7 @@ const (
 	// earlier. This is what an allocator that reuses memory too early does to its
 	// users.
 	Unordered HazardKind = iota
-	// NotAllocated: work was launched on managed memory that nobody had at that
+	// NotAllocated: work was launched on managed memory that was not allocated at that
 	// time: freed, or never allocated.
 	NotAllocated
 	// NoMemory: work was launched, or memory allocated, where the process had no

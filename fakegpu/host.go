@@ -25,8 +25,8 @@ func (g *GPU) Thread() spec.Thread {
 
 // OrderThreads says that what one host thread has done comes before whatever
 // another does from here on, as when it sends on a channel, unlocks a lock that the
-// other then takes, or is joined. A lock can be described as a thread that is told
-// everything by those who unlock it, and tells everything to those who lock it.
+// other then takes, or is joined. A lock can be described as a thread: those who unlock
+// it come before it, and it comes before those who lock it.
 func (g *GPU) OrderThreads(before, after spec.Thread) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()

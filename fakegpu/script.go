@@ -58,7 +58,7 @@ func (s *Script) PushRange(base spec.Ptr) { s.bases = append(s.bases, base) }
 // recorded run; what was pushed or loaded before and was not used is forgotten,
 // except for bases of PushRange. Of the entries only segment_alloc and segment_map
 // matter, so an operation's whole list can be given. A segment_map outside every
-// range that is reserved when ReserveAddress is called tells the base of the range
+// range that is reserved when ReserveAddress is called gives the base of the range
 // that the call gives, because a new range is mapped from its base on.
 func (s *Script) Load(entries []spec.TraceEntry) {
 	s.pieces, s.mapped, s.outcomes = s.pieces[:0], s.mapped[:0], nil

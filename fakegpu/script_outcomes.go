@@ -58,20 +58,20 @@ func (s *Script) createPageOutcome(bytes uint64) (succeeded, recorded bool) {
 	return true, true
 }
 
-// pageDropped hears of a page that was released without having been mapped.
+// pageDropped: a page was released without having been mapped.
 func (s *Script) pageDropped(bytes uint64) {
 	if o := s.outcomes; o.at(spec.ActionSegmentMap) && o.created >= bytes {
 		o.created -= bytes
 	}
 }
 
-// pageMapped hears of a page that was mapped.
+// pageMapped: a page was mapped.
 func (s *Script) pageMapped(r spec.Range) { s.partDone(spec.ActionSegmentMap, r) }
 
-// pageUnmapped hears of a page that was unmapped.
+// pageUnmapped: a page was unmapped.
 func (s *Script) pageUnmapped(r spec.Range) { s.partDone(spec.ActionSegmentUnmap, r) }
 
-// pieceFreed hears of a Free.
+// pieceFreed: Free was called.
 func (s *Script) pieceFreed(r spec.Range) { s.partDone(spec.ActionSegmentFree, r) }
 
 // partDone moves on in the next entry if a call is a part of it.

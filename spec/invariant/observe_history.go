@@ -13,9 +13,9 @@ import (
 // captures, and what checkpoints saved. It asks no allocator and knows no rule by which one
 // chooses its blocks, so any allocator can be held to it.
 //
-// Whoever runs the program tells the history of every operation, in order, once it
-// has succeeded; operations that failed changed nothing and are not told. The
-// methods are the vocabulary; Apply tells a whole operation of a trace. A history
+// Whoever runs the program reports every operation to the history, in order, once it
+// has succeeded; operations that failed changed nothing and are not reported. There is
+// a method for each; Apply reports a whole operation of a trace. A history
 // is kept from the allocator's first operation on and is not for use by several
 // goroutines at once.
 //
