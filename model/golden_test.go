@@ -154,7 +154,7 @@ type replayer struct {
 }
 
 // step performs one operation and compares. That the real driver refuses was not
-// recorded; where it can (in the family realoom) the number of refusals is the
+// recorded; where it can (where the recorder had the device to itself) the number of refusals is the
 // only one with which everything else agrees.
 func (r *replayer) step(op *trace.Op) error {
 	if op.Kind == trace.OpDeviceFree {
@@ -164,7 +164,7 @@ func (r *replayer) step(op *trace.Op) error {
 	var err error
 	for refusals := range 4 {
 		r.state = before
-		if err = r.perform(op, refusals); err == nil || r.header.Family != "realoom" || op.Kind != trace.OpMalloc {
+		if err = r.perform(op, refusals); err == nil || !r.header.Exclusive || op.Kind != trace.OpMalloc {
 			return err
 		}
 	}
