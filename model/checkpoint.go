@@ -37,7 +37,7 @@ func (c Checkpoint) equal(o Checkpoint) bool {
 // for events.
 func (s State) Checkpoint(id spec.PoolID) (State, Result) {
 	s = s.copy()
-	s.resolveDeferred()
+	s.processDeferredFrees()
 	noted := Checkpoint{Pool: id}
 	refused := false
 	s.eachBlock(id, func(p place) {
@@ -50,31 +50,31 @@ func (s State) Checkpoint(id spec.PoolID) (State, Result) {
 	if refused {
 		return s, Result{Err: &spec.InvalidStateError{Op: "checkpoint", Reason: "a block waits for events"}}
 	}
-	s.Forget(id)
-	s.Saved = append(s.Saved, noted)
-	slices.SortFunc(s.Saved, func(a, b Checkpoint) int { return comparePools(a.Pool, b.Pool) })
+	s.DropCheckpoint(id)
+	s.Checkpoints = append(s.Checkpoints, noted)
+	slices.SortFunc(s.Checkpoints, func(a, b Checkpoint) int { return comparePools(a.Pool, b.Pool) })
 	return s, Result{}
 }
 
 // Forget drops what was noted of a pool.
-func (s *State) Forget(id spec.PoolID) {
-	s.Saved = slices.DeleteFunc(slices.Clone(s.Saved), func(c Checkpoint) bool { return c.Pool == id })
+func (s *State) DropCheckpoint(id spec.PoolID) {
+	s.Checkpoints = slices.DeleteFunc(slices.Clone(s.Checkpoints), func(c Checkpoint) bool { return c.Pool == id })
 }
 
 // SetCheckpointPoolState sets a pool back to what was noted of it. It is refused if
 // nothing was, if a block of the pool is used by other streams, or if memory that was
 // noted is gone.
 func (s State) SetCheckpointPoolState(id spec.PoolID) (State, Result) {
-	i := slices.IndexFunc(s.Saved, func(c Checkpoint) bool { return c.Pool == id })
-	if i < 0 || !s.restorable(s.Saved[i]) {
+	i := slices.IndexFunc(s.Checkpoints, func(c Checkpoint) bool { return c.Pool == id })
+	if i < 0 || !s.restorable(s.Checkpoints[i]) {
 		return s, Result{Err: &spec.InvalidStateError{Op: "restore", Reason: "the pool cannot be set back"}}
 	}
 	s = s.copy()
 	s.freeAllocated(id)
-	for _, noted := range s.Saved[i].Blocks {
-		s.allocateNoted(noted)
+	for _, noted := range s.Checkpoints[i].Blocks {
+		s.allocateSaved(noted)
 	}
-	for _, noted := range s.Saved[i].Blocks {
+	for _, noted := range s.Checkpoints[i].Blocks {
 		if !noted.Allocated {
 			s.freeAt(noted.Memory.Ptr)
 		}
@@ -98,13 +98,13 @@ func (s *State) restorable(c Checkpoint) bool {
 	var there []spec.Range
 	s.eachBlock(c.Pool, func(p place) {
 		b := s.at(p)
-		isUsed = isUsed || b.State == spec.ActivePendingFree || len(b.Uses) > 0
+		isUsed = isUsed || b.State == spec.ActivePendingFree || len(b.StreamUses) > 0
 		there = append(there, spec.Range{Ptr: b.Address, Bytes: b.Size})
 	})
 	for _, noted := range c.Blocks {
 		bytes := uint64(0)
 		for _, r := range there {
-			bytes += common(r, noted.Memory)
+			bytes += overlapBytes(r, noted.Memory)
 		}
 		if bytes != noted.Memory.Bytes {
 			return false
@@ -114,7 +114,7 @@ func (s *State) restorable(c Checkpoint) bool {
 }
 
 // common is how many bytes two ranges share.
-func common(a, b spec.Range) uint64 {
+func overlapBytes(a, b spec.Range) uint64 {
 	begin, end := max(a.Ptr, b.Ptr), min(a.Ptr+spec.Ptr(a.Bytes), b.Ptr+spec.Ptr(b.Bytes))
 	if begin >= end {
 		return 0
@@ -138,22 +138,22 @@ func (s *State) freeAllocated(id spec.PoolID) {
 func (s *State) freeAt(address spec.Ptr) {
 	p, _ := s.findAllocated(address)
 	if s.at(p).Size >= s.Config.MaxSplitSize {
-		s.Counts.OversizeAllocations--
+		s.Counters.OversizeAllocations--
 	}
-	s.makeFree(p)
+	s.freeBlock(p)
 }
 
 // allocateNoted cuts a noted block out of the free one that it lies in, and gives it
 // out as a request for all its bytes.
-func (s *State) allocateNoted(noted SavedBlock) {
+func (s *State) allocateSaved(noted SavedBlock) {
 	p, _ := s.find(func(_ *Segment, b *Block) bool {
-		return common(spec.Range{Ptr: b.Address, Bytes: b.Size}, noted.Memory) > 0
+		return overlapBytes(spec.Range{Ptr: b.Address, Bytes: b.Size}, noted.Memory) > 0
 	})
 	offset := uint64(noted.Memory.Ptr - s.at(p).Address)
-	p = s.cut(p, offset, offset+noted.Memory.Bytes)
+	p = s.splitAt(p, offset, offset+noted.Memory.Bytes)
 	b := s.at(p)
-	b.State, b.Requested, b.FreeSince = spec.ActiveAllocated, b.Size, 0
+	b.State, b.RequestedSize, b.GCCountBase = spec.ActiveAllocated, b.Size, 0
 	if b.Size >= s.Config.MaxSplitSize {
-		s.Counts.OversizeAllocations++
+		s.Counters.OversizeAllocations++
 	}
 }

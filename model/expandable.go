@@ -19,10 +19,10 @@ import (
 // Blocks and unmapped ranges together fill the segment. Both are Blocks.
 
 // cached: it can be given out.
-func (b *Block) cached() bool { return b.State == spec.Inactive && !b.Unmapped }
+func (b *Block) isFree() bool { return b.State == spec.Inactive && !b.Unmapped }
 
 // expands reports whether a request grows expandable segments.
-func (s *State) expands() bool { return s.Config.ExpandableSegments }
+func (s *State) expandable() bool { return s.Config.ExpandableSegments }
 
 // mapped is how much memory is behind a segment.
 func (g *Segment) mapped() (bytes uint64) {
@@ -36,7 +36,7 @@ func (g *Segment) mapped() (bytes uint64) {
 
 // grownSize is the size that the block at a place can have when what follows it is
 // mapped.
-func (s *State) grownSize(p place) uint64 {
+func (s *State) expandableSize(p place) uint64 {
 	blocks := s.Segments[p.segment].Blocks
 	size := blocks[p.block].Size
 	if next := p.block + 1; next < len(blocks) && blocks[next].Unmapped {
@@ -49,9 +49,9 @@ func (s *State) grownSize(p place) uint64 {
 // what is mapped counts as large as it can grow: a small piece of it would spoil the
 // room for a large request. So the search goes on while the next block is smaller in
 // this sense, and the present one can grow.
-func (s *State) passGrowable(fits []place) place {
+func (s *State) chooseExpandable(fits []place) place {
 	at := 0
-	for s.grownSize(fits[at]) > s.at(fits[at]).Size && at+1 < len(fits) && s.grownSize(fits[at+1]) < s.grownSize(fits[at]) {
+	for s.expandableSize(fits[at]) > s.at(fits[at]).Size && at+1 < len(fits) && s.expandableSize(fits[at+1]) < s.expandableSize(fits[at]) {
 		at++
 	}
 	return fits[at]
@@ -59,16 +59,16 @@ func (s *State) passGrowable(fits []place) place {
 
 // grow gets a block by mapping pages. If they run out, what was mapped until then
 // stays.
-func (s *State) grow(c *Call, g DriverResults) (p place, found bool) {
-	if p, found = s.findExpandable(c); !found {
-		if err := s.reserve(c, g); err != nil {
-			c.failure, c.next = err, done
+func (s *State) allocExpandable(c *PendingMalloc, g DriverResults) (p place, found bool) {
+	if p, found = s.findExpandableBlock(c); !found {
+		if err := s.addExpandableSegment(c, g); err != nil {
+			c.err, c.stage = err, stageDone
 			return place{}, false
 		}
-		p, _ = s.findExpandable(c)
+		p, _ = s.findExpandableBlock(c)
 	}
 	for s.at(p).Unmapped || s.at(p).Size < c.size {
-		if c.asked <= g.Refusals {
+		if c.driverCalls <= g.Refusals {
 			return place{}, false
 		}
 		start, lacking := p, c.size
@@ -85,16 +85,16 @@ func (s *State) grow(c *Call, g DriverResults) (p place, found bool) {
 
 // findExpandable is the lowest place from which on there is room: at an unmapped range
 // of the stream, or the free block before it.
-func (s *State) findExpandable(c *Call) (place, bool) {
+func (s *State) findExpandableBlock(c *PendingMalloc) (place, bool) {
 	for i, g := range s.Segments {
-		if !g.Expandable || g.Stream != c.Stream || g.Pool != c.pool || g.PoolKind != s.kind(c) {
+		if !g.Expandable || g.Stream != c.Stream || g.Pool != c.pool || g.PoolKind != s.poolKind(c) {
 			continue
 		}
 		for j, b := range g.Blocks {
 			if !b.Unmapped {
 				continue
 			}
-			if j > 0 && g.Blocks[j-1].cached() {
+			if j > 0 && g.Blocks[j-1].isFree() {
 				j--
 			}
 			if roomFrom(g.Blocks[j:]) >= c.size {
@@ -117,21 +117,21 @@ func roomFrom(blocks []Block) (bytes uint64) {
 }
 
 // reserve adds a segment, all of it one unmapped range of 9/8 of the memory.
-func (s *State) reserve(c *Call, given DriverResults) error {
+func (s *State) addExpandableSegment(c *PendingMalloc, given DriverResults) error {
 	page := s.Geometry.SmallBuffer
-	if s.kind(c) == spec.LargePool {
+	if s.poolKind(c) == spec.LargePool {
 		page = s.Config.LargeSegmentSize
 	}
 	size := nextMultiple(s.Memory+s.Memory/8, page)
 	address := given.Segment
-	if given.From != 0 {
-		address = s.lowestHole(given.From, size)
+	if given.LowestFrom != 0 {
+		address = s.lowestHole(given.LowestFrom, size)
 	}
 	if err := s.checkAddress(address, size); err != nil {
 		return err
 	}
-	s.insert(Segment{
-		Address: address, Size: size, Stream: c.Stream, Pool: c.pool, PoolKind: s.kind(c),
+	s.insertSegment(Segment{
+		Address: address, Size: size, Stream: c.Stream, Pool: c.pool, PoolKind: s.poolKind(c),
 		Expandable: true, Page: page, Blocks: []Block{{Address: address, Size: size, Unmapped: true}},
 	})
 	return nil
@@ -144,18 +144,18 @@ func (s *State) mapBlock(p place, bytes uint64) (place, bool) {
 	g := &s.Segments[p.segment]
 	b := g.Blocks[p.block]
 	size := min(nextMultiple(bytes, g.Page), b.Size)
-	if s.held()+size > s.Memory {
+	if s.deviceUsed()+size > s.Memory {
 		return place{}, false
 	}
-	s.Counts.DriverMallocs++
-	s.cut(p, 0, size)
+	s.Counters.NumDeviceAlloc++
+	s.splitAt(p, 0, size)
 	g.Blocks[p.block].Unmapped = false
-	return s.settle(p), true
+	return s.mergeFree(p), true
 }
 
 // cut makes pieces of a block: its first bytes up to begin, those up to end, and the
 // rest. Empty ones are left out. It is the place of the one in the middle.
-func (s *State) cut(p place, begin, end uint64) place {
+func (s *State) splitAt(p place, begin, end uint64) place {
 	g := &s.Segments[p.segment]
 	b := g.Blocks[p.block]
 	var pieces []Block
@@ -167,7 +167,7 @@ func (s *State) cut(p place, begin, end uint64) place {
 		piece.Address += spec.Ptr(bounds[0])
 		piece.Size = bounds[1] - bounds[0]
 		if bounds[0] != begin {
-			piece.Requested = 0
+			piece.RequestedSize = 0
 		}
 		pieces = append(pieces, piece)
 	}
@@ -180,10 +180,10 @@ func (s *State) cut(p place, begin, end uint64) place {
 
 // unmapFree takes the pages that lie wholly in the free blocks of a pool's expandable
 // segments. What goes is decided before the first goes.
-func (s *State) unmapFree(pool spec.PoolID) {
+func (s *State) unmapFreePages(pool spec.PoolID) {
 	var going []spec.Ptr
 	for _, kind := range []spec.PoolKind{spec.LargePool, spec.SmallPool} {
-		for _, p := range s.findFree(pool, kind) {
+		for _, p := range s.freeList(pool, kind) {
 			if s.Segments[p.segment].Expandable {
 				going = append(going, s.at(p).Address)
 			}
@@ -205,17 +205,17 @@ func (s *State) unmapBlock(p place) {
 	if begin >= end {
 		return
 	}
-	s.Counts.DriverFrees++
-	p = s.cut(p, begin-offset, end-offset)
+	s.Counters.NumDeviceFree++
+	p = s.splitAt(p, begin-offset, end-offset)
 	s.at(p).Unmapped = true
-	s.settle(p)
+	s.mergeFree(p)
 	if g.mapped() == 0 {
 		s.Segments = slices.Delete(s.Segments, p.segment, p.segment+1)
 	}
 }
 
 // insert puts a segment where it belongs.
-func (s *State) insert(g Segment) int {
+func (s *State) insertSegment(g Segment) int {
 	at, _ := slices.BinarySearchFunc(s.Segments, g.Address, func(o Segment, p spec.Ptr) int {
 		return cmp.Compare(o.Address, p)
 	})

@@ -27,16 +27,16 @@ func (s State) Free(ptr spec.Ptr) (State, Result) {
 	}
 	b := s.at(p)
 	if b.Size >= s.Config.MaxSplitSize {
-		s.Counts.OversizeAllocations--
+		s.Counters.OversizeAllocations--
 	}
 	switch {
-	case len(b.Uses) == 0:
-		s.makeFree(p)
-	case s.redirecting():
+	case len(b.StreamUses) == 0:
+		s.freeBlock(p)
+	case s.isRouting():
 		b.State = spec.ActivePendingFree
 	default:
-		s.forgetCaptureUses(b)
-		s.recordEvents(b)
+		s.removeGraphStreamUses(b)
+		s.insertEvents(b)
 	}
 	return s, Result{}
 }
@@ -57,27 +57,27 @@ func (s State) RecordStream(ptr spec.Ptr, id spec.DeviceStream) (State, Result) 
 		return s, Result{}
 	}
 	b := s.at(p)
-	s.noteInCapture(b, id)
-	if !slices.Contains(b.Uses, id) {
-		b.Uses = append(b.Uses, id)
-		slices.SortFunc(b.Uses, compareStreams)
+	s.addGraphStreamUse(b, id)
+	if !slices.Contains(b.StreamUses, id) {
+		b.StreamUses = append(b.StreamUses, id)
+		slices.SortFunc(b.StreamUses, compareStreams)
 	}
 	return s, Result{}
 }
 
 // makeFree puts a block that nobody has or uses any more with the free ones.
-func (s *State) makeFree(p place) {
+func (s *State) freeBlock(p place) {
 	b := s.at(p)
 	b.State = spec.Inactive
-	b.Uses = nil
-	b.FreeSince = s.Searches[s.Segments[p.segment].PoolKind]
-	s.settle(p)
+	b.StreamUses = nil
+	b.GCCountBase = s.GetFreeBlocksCallCount[s.Segments[p.segment].PoolKind]
+	s.mergeFree(p)
 }
 
 // settle makes one block of a free one and its free neighbours, mapped or unmapped all
 // of them, and is the place of it. The figure of what was last asked for is that of
 // the block, not of the neighbours.
-func (s *State) settle(p place) place {
+func (s *State) mergeFree(p place) place {
 	g := &s.Segments[p.segment]
 	unmapped := g.Blocks[p.block].Unmapped
 	alike := func(i int) bool {

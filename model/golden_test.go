@@ -135,9 +135,9 @@ func (r *replayer) poolStep(op *trace.Op) (result model.Result, is bool) {
 		r.state = r.state.EmptyPool(op.Pool)
 	case trace.OpCheckpoint:
 		r.state, result = r.state.Checkpoint(op.Pool)
-		r.saved[op.State] = r.state.Saved
+		r.saved[op.State] = r.state.Checkpoints
 	case trace.OpRestore:
-		r.state.Saved = r.saved[op.State]
+		r.state.Checkpoints = r.saved[op.State]
 		r.state, result = r.state.SetCheckpointPoolState(op.Pool)
 	default:
 		return result, false

@@ -29,59 +29,59 @@ import (
 type stage int
 
 const (
-	search stage = iota
-	searchAgain
-	collect
-	test
-	ask
-	answered
-	refused
-	done
+	stageSearch stage = iota
+	stageSearchAgain
+	stageCollectGarbage
+	stageTestLimit
+	stageDriverMalloc
+	stageRegister
+	stageFailed
+	stageDone
 )
 
 // unlocked reports whether the lock is released on the way to the next stage.
-func (c *Call) unlocked() bool {
-	switch c.next {
-	case searchAgain:
+func (c *PendingMalloc) releasesLockBefore() bool {
+	switch c.stage {
+	case stageSearchAgain:
 		return true
-	case ask, answered:
-		return c.releases
+	case stageDriverMalloc, stageRegister:
+		return c.releasesLock
 	}
 	return false
 }
 
 // A Call is a malloc on its way.
-type Call struct {
+type PendingMalloc struct {
 	ID        int // whatever the caller likes, to tell calls apart
 	Stream    spec.Stream
 	Requested uint64
 
-	next        stage
+	stage        stage
 	pool        spec.PoolID
-	plain       bool     // the cache is searched, and blocks split, as if segments did not expand
+	notExpandable       bool     // the cache is searched, and blocks split, as if segments did not expand
 	size        uint64   // of the block
 	segmentSize uint64   // of the segment, should one be needed
 	attempt     int      // to get a segment, from 1
-	releases    bool     // the lock, while the driver is asked
-	asked       int      // times that the driver was asked
-	segment     spec.Ptr // that the driver has granted and nobody has registered; 0: none
+	releasesLock    bool     // the lock, while the driver is asked
+	driverCalls       int      // times that the driver was asked
+	granted     spec.Ptr // that the driver has granted and nobody has registered; 0: none
 	ptr         spec.Ptr // the result, when done
-	failure     error    // the result, when done
+	err     error    // the result, when done
 }
 
 // Attempt is which attempt to get a segment it is, from 1.
-func (c *Call) Attempt() int { return c.attempt }
+func (c *PendingMalloc) Attempt() int { return c.attempt }
 
 // Asked reports whether the driver has answered, and Granted what it has given.
-func (c *Call) Asked() bool { return c.next == answered }
+func (c *PendingMalloc) DriverAnswered() bool { return c.stage == stageRegister }
 
 // Granted is the segment that the driver has given and nobody has registered; empty if
 // there is none.
-func (c *Call) Granted() spec.Range {
-	if c.segment == 0 {
+func (c *PendingMalloc) Granted() spec.Range {
+	if c.granted == 0 {
 		return spec.Range{}
 	}
-	return spec.Range{Ptr: c.segment, Bytes: c.segmentSize}
+	return spec.Range{Ptr: c.granted, Bytes: c.segmentSize}
 }
 
 // Given is what is decided outside the allocator in the course of a malloc.
@@ -90,12 +90,12 @@ type DriverResults struct {
 	Segment spec.Ptr
 	// From, unless it is 0, says it in another way: at the lowest address from
 	// there on that is free. Then Segment does not count.
-	From spec.Ptr
+	LowestFrom spec.Ptr
 	// Refusals is how many times in this call the driver refuses although the
 	// device has the memory: others may have taken it.
 	Refusals int
 	// Freed: a callback says that it has freed something.
-	Freed bool
+	CallbackFreed bool
 }
 
 // Malloc is a whole malloc in one action, as it is while the lock is held from
@@ -103,10 +103,10 @@ type DriverResults struct {
 func (s State) Malloc(stream spec.Stream, bytes uint64, g DriverResults) (State, Result) {
 	s = s.copy()
 	c := s.begin(0, stream, bytes)
-	for c.next != done {
+	for c.stage != stageDone {
 		s.advance(&c, g)
 	}
-	return s, Result{c.ptr, c.failure}
+	return s, Result{c.ptr, c.err}
 }
 
 // MallocSearch is the first action of a malloc of which other calls may see the
@@ -121,83 +121,83 @@ func (s State) MallocSearch(id int, stream spec.Stream, bytes uint64, g DriverRe
 // release of the lock to the next, be it in the allocator or in the driver.
 func (s State) MallocResume(id int, g DriverResults) (next State, r Result, isDone bool) {
 	s = s.copy()
-	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.ID == id })
-	c := s.Calls[i]
-	s.Calls = slices.Delete(s.Calls, i, i+1)
+	i := slices.IndexFunc(s.PendingMallocs, func(c PendingMalloc) bool { return c.ID == id })
+	c := s.PendingMallocs[i]
+	s.PendingMallocs = slices.Delete(s.PendingMallocs, i, i+1)
 	return s.run(c, g)
 }
 
 // run is one action of a call that is not in s.Calls.
-func (s State) run(c Call, g DriverResults) (State, Result, bool) {
-	for c.next != done {
+func (s State) run(c PendingMalloc, g DriverResults) (State, Result, bool) {
+	for c.stage != stageDone {
 		s.advance(&c, g)
-		if c.unlocked() {
+		if c.releasesLockBefore() {
 			at := 0
-			for at < len(s.Calls) && s.Calls[at].ID < c.ID {
+			for at < len(s.PendingMallocs) && s.PendingMallocs[at].ID < c.ID {
 				at++
 			}
-			s.Calls = slices.Insert(s.Calls, at, c)
+			s.PendingMallocs = slices.Insert(s.PendingMallocs, at, c)
 			return s, Result{}, false
 		}
 	}
-	return s, Result{c.ptr, c.failure}, true
+	return s, Result{c.ptr, c.err}, true
 }
 
 // begin answers what needs no state, and readies everything else for the search.
-func (s *State) begin(id int, stream spec.Stream, bytes uint64) Call {
-	c := Call{ID: id, Stream: stream, Requested: bytes, next: search, attempt: 1}
+func (s *State) begin(id int, stream spec.Stream, bytes uint64) PendingMalloc {
+	c := PendingMalloc{ID: id, Stream: stream, Requested: bytes, stage: stageSearch, attempt: 1}
 	switch {
 	case bytes == 0:
-		c.next = done
+		c.stage = stageDone
 	case bytes >= s.Geometry.MaxRequest:
-		c.next = done
-		c.failure = &spec.OutOfMemoryError{Device: s.Device, Requested: bytes}
+		c.stage = stageDone
+		c.err = &spec.OutOfMemoryError{Device: s.Device, Requested: bytes}
 	}
 	return c
 }
 
 // advance is one stage.
-func (s *State) advance(c *Call, g DriverResults) {
-	switch c.next {
-	case search:
-		s.reclaim()
-		c.pool = s.choosePool(c.Stream)
+func (s *State) advance(c *PendingMalloc, g DriverResults) {
+	switch c.stage {
+	case stageSearch:
+		s.processEvents()
+		c.pool = s.routedPool(c.Stream)
 		c.size = Round(c.Requested, s.Config, s.Geometry)
 		c.segmentSize = SegmentSize(c.size, s.Config, s.Geometry)
-		c.next = collect
-		if p, found := s.takeBestFit(c); found {
-			s.giveOut(c, p)
-		} else if s.Callbacks {
-			c.next = searchAgain
+		c.stage = stageCollectGarbage
+		if p, found := s.getFreeBlock(c); found {
+			s.allocFoundBlock(c, p)
+		} else if s.FreeMemoryCallbacks {
+			c.stage = stageSearchAgain
 		}
-	case searchAgain:
-		c.next = collect
-		if g.Freed {
-			if p, found := s.takeBestFit(c); found {
-				s.giveOut(c, p)
+	case stageSearchAgain:
+		c.stage = stageCollectGarbage
+		if g.CallbackFreed {
+			if p, found := s.getFreeBlock(c); found {
+				s.allocFoundBlock(c, p)
 			}
 		}
-	case collect:
+	case stageCollectGarbage:
 		s.collectGarbage()
-		c.next = test
-	case test:
+		c.stage = stageTestLimit
+	case stageTestLimit:
 		s.testLimit(c)
-		c.releases = s.Config.ReleaseLockOnMalloc && !s.expands()
-	case ask:
-		s.askDriver(c, g)
-	case answered:
-		if c.segment == 0 {
-			c.next = refused
+		c.releasesLock = s.Config.ReleaseLockOnMalloc && !s.expandable()
+	case stageDriverMalloc:
+		s.driverMalloc(c, g)
+	case stageRegister:
+		if c.granted == 0 {
+			c.stage = stageFailed
 		} else {
-			s.register(c)
+			s.registerSegment(c)
 		}
-	case refused:
-		s.makeRoom(c)
+	case stageFailed:
+		s.nextAttempt(c)
 	}
 }
 
 // kind is the pool kind that serves a call.
-func (s *State) kind(c *Call) spec.PoolKind {
+func (s *State) poolKind(c *PendingMalloc) spec.PoolKind {
 	if c.size <= s.Geometry.SmallSize {
 		return spec.SmallPool
 	}
@@ -209,14 +209,14 @@ func (s *State) kind(c *Call) spec.PoolKind {
 // nothing is found: there is no second candidate. Which one it is of expandable
 // segments is said at passGrowable; while segments do not expand, their blocks are
 // passed over.
-func (s *State) takeBestFit(c *Call) (place, bool) {
-	if s.collectsGarbage() && c.pool.IsDefault() {
-		s.Searches[s.kind(c)]++
+func (s *State) getFreeBlock(c *PendingMalloc) (place, bool) {
+	if s.garbageCollects() && c.pool.IsDefault() {
+		s.GetFreeBlocksCallCount[s.poolKind(c)]++
 	}
 	var fits []place
-	for _, p := range s.findFree(c.pool, s.kind(c)) {
+	for _, p := range s.freeList(c.pool, s.poolKind(c)) {
 		g := &s.Segments[p.segment]
-		if g.Stream == c.Stream && s.at(p).Size >= c.size && (!g.Expandable || s.expands() && !c.plain) {
+		if g.Stream == c.Stream && s.at(p).Size >= c.size && (!g.Expandable || s.expandable() && !c.notExpandable) {
 			fits = append(fits, p)
 		}
 	}
@@ -225,14 +225,14 @@ func (s *State) takeBestFit(c *Call) (place, bool) {
 	}
 	p := fits[0]
 	if s.Segments[p.segment].Expandable {
-		p = s.passGrowable(fits)
+		p = s.chooseExpandable(fits)
 	}
-	return p, s.fits(c.size, s.at(p).Size)
+	return p, s.passesOversizeTests(c.size, s.at(p).Size)
 }
 
 // fits is the pair of oversize tests. Blocks of max_split_size and more are kept
 // for requests of about their size.
-func (s *State) fits(size, block uint64) bool {
+func (s *State) passesOversizeTests(size, block uint64) bool {
 	limit := s.Config.MaxSplitSize
 	if size < limit {
 		return block < limit || limit == spec.Unlimited
@@ -242,31 +242,31 @@ func (s *State) fits(size, block uint64) bool {
 
 // giveOut ends a call with the block at a place, or its low addresses if it is
 // split.
-func (s *State) giveOut(c *Call, p place) {
+func (s *State) allocFoundBlock(c *PendingMalloc, p place) {
 	g := &s.Segments[p.segment]
 	given := g.Blocks[p.block]
 	owner := s.pool(g.Pool)
-	if rest := given.Size - c.size; s.splits(c, rest) && (owner == nil || !owner.NoSplit) {
+	if rest := given.Size - c.size; s.shouldSplit(c, rest) && (owner == nil || !owner.NoSplit) {
 		remainder := given
 		remainder.Address += spec.Ptr(c.size)
 		remainder.Size = rest
-		remainder.FreeSince = s.Searches[g.PoolKind]
+		remainder.GCCountBase = s.GetFreeBlocksCallCount[g.PoolKind]
 		g.Blocks = slices.Insert(g.Blocks, p.block+1, remainder)
 		given.Size = c.size
 	}
 	given.State = spec.ActiveAllocated
-	given.Requested = c.Requested
-	given.FreeSince = 0
+	given.RequestedSize = c.Requested
+	given.GCCountBase = 0
 	g.Blocks[p.block] = given
 	if given.Size >= s.Config.MaxSplitSize {
-		s.Counts.OversizeAllocations++
+		s.Counters.OversizeAllocations++
 	}
-	c.ptr, c.next = given.Address, done
+	c.ptr, c.stage = given.Address, stageDone
 }
 
 // splits reports whether the rest of a block is worth keeping apart.
-func (s *State) splits(c *Call, rest uint64) bool {
-	if s.kind(c) == spec.LargePool && (c.plain || !s.expands()) {
+func (s *State) shouldSplit(c *PendingMalloc, rest uint64) bool {
+	if s.poolKind(c) == spec.LargePool && (c.notExpandable || !s.expandable()) {
 		return c.size < s.Config.MaxSplitSize && rest > s.Geometry.SmallSize
 	}
 	return rest >= s.Geometry.MinBlock

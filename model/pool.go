@@ -34,7 +34,7 @@ type PoolRouting struct {
 }
 
 // A CaptureUse is a use of a block that was noted while something was redirected.
-type CaptureUse struct {
+type GraphStreamUse struct {
 	Block  spec.Ptr
 	Stream spec.DeviceStream
 	// Earlier: the stream was noted before, too. It makes no difference, and that is
@@ -67,15 +67,15 @@ func (s *State) usePool(id spec.PoolID) *Pool {
 // BeginAllocateToPool redirects the requests for a stream to a pool, which is made if
 // it is not there, and used once more if it is.
 func (s State) BeginAllocateToPool(id spec.PoolID, stream spec.Stream) (State, Result) {
-	return s.redirect(PoolRouting{Pool: id, Stream: stream})
+	return s.beginRouting(PoolRouting{Pool: id, Stream: stream})
 }
 
 // BeginAllocateAllToPool does so for the requests for all streams.
 func (s State) BeginAllocateAllToPool(id spec.PoolID) (State, Result) {
-	return s.redirect(PoolRouting{Pool: id, All: true})
+	return s.beginRouting(PoolRouting{Pool: id, All: true})
 }
 
-func (s State) redirect(to PoolRouting) (State, Result) {
+func (s State) beginRouting(to PoolRouting) (State, Result) {
 	id := to.Pool
 	if slices.ContainsFunc(s.Routings, func(r PoolRouting) bool { return r.Pool == id }) {
 		return s, Result{Err: &spec.InvalidStateError{Op: "pool_begin", Reason: "begun already"}}
@@ -123,10 +123,10 @@ func (s *State) pool(id spec.PoolID) *Pool {
 	return &s.Pools[i]
 }
 
-func (s *State) redirecting() bool { return len(s.Routings) > 0 }
+func (s *State) isRouting() bool { return len(s.Routings) > 0 }
 
 // choosePool is the pool of the latest redirection of a stream, or the default pool.
-func (s *State) choosePool(stream spec.Stream) spec.PoolID {
+func (s *State) routedPool(stream spec.Stream) spec.PoolID {
 	for _, r := range slices.Backward(s.Routings) {
 		if r.All || r.Stream == stream {
 			return r.Pool
@@ -136,32 +136,32 @@ func (s *State) choosePool(stream spec.Stream) spec.PoolID {
 }
 
 // notedInCapture reports whether a use was.
-func (s *State) notedInCapture(ptr spec.Ptr, id spec.DeviceStream) bool {
-	return slices.ContainsFunc(s.CaptureUses, func(u CaptureUse) bool { return u.Block == ptr && u.Stream == id })
+func (s *State) isGraphStreamUse(ptr spec.Ptr, id spec.DeviceStream) bool {
+	return slices.ContainsFunc(s.GraphStreamUses, func(u GraphStreamUse) bool { return u.Block == ptr && u.Stream == id })
 }
 
 // noteInCapture notes a use, if something is redirected.
-func (s *State) noteInCapture(b *Block, id spec.DeviceStream) {
-	if !s.redirecting() || s.notedInCapture(b.Address, id) {
+func (s *State) addGraphStreamUse(b *Block, id spec.DeviceStream) {
+	if !s.isRouting() || s.isGraphStreamUse(b.Address, id) {
 		return
 	}
-	s.CaptureUses = append(s.CaptureUses, CaptureUse{b.Address, id, slices.Contains(b.Uses, id)})
-	slices.SortFunc(s.CaptureUses, func(a, b CaptureUse) int {
+	s.GraphStreamUses = append(s.GraphStreamUses, GraphStreamUse{b.Address, id, slices.Contains(b.StreamUses, id)})
+	slices.SortFunc(s.GraphStreamUses, func(a, b GraphStreamUse) int {
 		return cmp.Or(cmp.Compare(a.Block, b.Block), compareStreams(a.Stream, b.Stream))
 	})
 }
 
 // forgetCaptureUses forgets what was noted of a block.
-func (s *State) forgetCaptureUses(b *Block) {
-	s.CaptureUses = slices.DeleteFunc(s.CaptureUses, func(u CaptureUse) bool { return u.Block == b.Address })
+func (s *State) removeGraphStreamUses(b *Block) {
+	s.GraphStreamUses = slices.DeleteFunc(s.GraphStreamUses, func(u GraphStreamUse) bool { return u.Block == b.Address })
 }
 
 // isDeferred: a block that was freed keeps its uses only while its free is put off.
-func (b *Block) isDeferred() bool { return b.State == spec.ActivePendingFree && len(b.Uses) > 0 }
+func (b *Block) isDeferred() bool { return b.State == spec.ActivePendingFree && len(b.StreamUses) > 0 }
 
 // resolveDeferred takes up the frees that were put off, in the order of their streams,
 // then addresses.
-func (s *State) resolveDeferred() {
+func (s *State) processDeferredFrees() {
 	var deferred []place
 	for i := range s.Segments {
 		for j := range s.Segments[i].Blocks {
@@ -179,35 +179,35 @@ func (s *State) resolveDeferred() {
 	}
 	for _, address := range addresses {
 		p, _ := s.find(func(_ *Segment, b *Block) bool { return b.Address == address })
-		s.resolve(p)
+		s.processDeferredFree(p)
 	}
 }
 
-func (s *State) resolve(p place) {
+func (s *State) processDeferredFree(p place) {
 	b := s.at(p)
-	b.Uses = slices.DeleteFunc(b.Uses, func(id spec.DeviceStream) bool {
-		return s.notedInCapture(b.Address, id)
+	b.StreamUses = slices.DeleteFunc(b.StreamUses, func(id spec.DeviceStream) bool {
+		return s.isGraphStreamUse(b.Address, id)
 	})
-	s.forgetCaptureUses(b)
-	if len(b.Uses) > 0 {
-		s.recordEvents(b)
+	s.removeGraphStreamUses(b)
+	if len(b.StreamUses) > 0 {
+		s.insertEvents(b)
 	} else {
-		s.makeFree(p)
+		s.freeBlock(p)
 	}
 }
 
 // reclaim is what a malloc does first.
-func (s *State) reclaim() {
-	if !s.redirecting() {
-		s.resolveDeferred()
-		s.processEvents()
+func (s *State) processEvents() {
+	if !s.isRouting() {
+		s.processDeferredFrees()
+		s.freeCompleted()
 	}
 }
 
 // takeFromOverflowPools searches the pools that are kept for the case that the driver
 // has no memory, for a request of the default pool. Their expandable segments are
 // passed over.
-func (s *State) takeFromOverflowPools(c *Call) (place, bool) {
+func (s *State) findInOOMPools(c *PendingMalloc) (place, bool) {
 	if !c.pool.IsDefault() {
 		return place{}, false
 	}
@@ -215,12 +215,12 @@ func (s *State) takeFromOverflowPools(c *Call) (place, bool) {
 	slices.SortStableFunc(pools, func(p, q Pool) int { return cmp.Compare(hashOrder(p.ID), hashOrder(q.ID)) })
 	for _, p := range pools {
 		other := *c
-		other.pool, other.plain = p.ID, true
+		other.pool, other.notExpandable = p.ID, true
 		if !p.UseOnOOM || p.UseCount == 0 {
 			continue
 		}
-		if found, is := s.takeBestFit(&other); is {
-			c.plain = true
+		if found, is := s.getFreeBlock(&other); is {
+			c.notExpandable = true
 			return found, true
 		}
 	}
@@ -239,7 +239,7 @@ func (s State) EmptyPool(id spec.PoolID) State {
 		return s
 	}
 	s = s.copy()
-	s.Counts.Synchronizations++
+	s.Counters.NumSyncAllStreams++
 	for i := 0; i < len(s.Events); {
 		e := s.Events[i]
 		p, _ := s.find(func(_ *Segment, b *Block) bool { return b.Address == e.Block })
@@ -247,8 +247,8 @@ func (s State) EmptyPool(id spec.PoolID) State {
 			i++
 			continue
 		}
-		s.stream(e.Stream).pass(e.Hold)
-		s.complete(i)
+		s.stream(e.Stream).completeTo(e.After)
+		s.completeEvent(i)
 	}
 	s.releasePool(id)
 	return s
@@ -279,7 +279,7 @@ func (s *State) releasePool(id spec.PoolID) {
 func (s *State) freeInPrivatePools() (bytes uint64) {
 	for _, g := range s.Segments {
 		for _, b := range g.Blocks {
-			if !g.Pool.IsDefault() && b.cached() {
+			if !g.Pool.IsDefault() && b.isFree() {
 				bytes += b.Size
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // of pools that nobody uses.
 func (s State) EmptyCache() State {
 	s = s.copy()
-	if s.redirecting() {
+	if s.isRouting() {
 		s.releaseFreeable()
 	} else {
 		s.releaseAll()
@@ -25,33 +25,33 @@ func (s State) EmptyCache() State {
 // makeRoom is what follows when an attempt to get a segment has failed. The first
 // time oversize blocks are released, the second time everything; the third time
 // nothing is left to try.
-func (s *State) makeRoom(c *Call) {
+func (s *State) nextAttempt(c *PendingMalloc) {
 	c.attempt++
 	switch {
 	case c.attempt == 2:
-		c.next = refused
-		if p, found := s.takeFromOverflowPools(c); found {
-			s.giveOut(c, p)
+		c.stage = stageFailed
+		if p, found := s.findInOOMPools(c); found {
+			s.allocFoundBlock(c, p)
 		} else if s.releaseOversize(c) {
-			c.next = test
+			c.stage = stageTestLimit
 		}
-	case c.attempt == 3 && !s.redirecting():
+	case c.attempt == 3 && !s.isRouting():
 		s.releaseAll()
-		c.next = test
+		c.stage = stageTestLimit
 	default:
-		s.Counts.OutOfMemories++
-		c.failure, c.next = s.outOfMemory(c), done
+		s.Counters.NumOOMs++
+		c.err, c.stage = s.outOfMemory(c), stageDone
 	}
 }
 
 // outOfMemory is the error, with the figures of the moment. What private pools hold
 // counts as allocated.
-func (s *State) outOfMemory(c *Call) *spec.OutOfMemoryError {
+func (s *State) outOfMemory(c *PendingMalloc) *spec.OutOfMemoryError {
 	stats := s.Stats()
 	allocated := uint64(stats.AllocatedBytes[spec.Aggregate].Current) + s.freeInPrivatePools()
 	return &spec.OutOfMemoryError{
 		Device: s.Device, Requested: c.Requested, SegmentSize: c.segmentSize,
-		DeviceTotal: s.Memory, DeviceFree: s.Memory - s.held(),
+		DeviceTotal: s.Memory, DeviceFree: s.Memory - s.deviceUsed(),
 		Limited: s.Limited, Limit: s.Limit,
 		Allocated: allocated, Unallocated: s.reserved() - allocated,
 	}
@@ -60,17 +60,17 @@ func (s *State) outOfMemory(c *Call) *spec.OutOfMemoryError {
 // releaseAll waits for all events, then returns what can go of the default pool and of
 // the pools that nobody uses.
 func (s *State) releaseAll() {
-	s.resolveDeferred()
-	s.waitForEvents()
+	s.processDeferredFrees()
+	s.synchronizeAndFreeEvents()
 	s.releaseBlocks(spec.DefaultPool)
 	s.releaseFreeable()
 }
 
 // ReleasedDefault is the state in which all events have been waited for, and what can
 // go of the default pool has gone.
-func (s State) ReleasedDefault() State {
+func (s State) ReleaseDefaultPool() State {
 	s = s.copy()
-	s.waitForEvents()
+	s.synchronizeAndFreeEvents()
 	s.releaseBlocks(spec.DefaultPool)
 	return s
 }
@@ -80,12 +80,12 @@ func (s State) ReleasedDefault() State {
 func (s *State) releaseBlocks(pool spec.PoolID) {
 	var going []spec.Ptr
 	for i, g := range s.Segments {
-		if g.Pool == pool && s.whole(place{i, 0}) {
+		if g.Pool == pool && s.isWholeSegment(place{i, 0}) {
 			going = append(going, g.Address)
 		}
 	}
-	s.giveBack(going...)
-	s.unmapFree(pool)
+	s.driverFree(going...)
+	s.unmapFreePages(pool)
 }
 
 // releaseOversize returns just enough oversize blocks of the call's stream to make
@@ -93,21 +93,21 @@ func (s *State) releaseBlocks(pool spec.PoolID) {
 // and in the small pool there never are. Nothing goes of a private pool: a graph was
 // captured with it. What went stays gone even if it was not
 // enough.
-func (s *State) releaseOversize(c *Call) bool {
+func (s *State) releaseOversize(c *PendingMalloc) bool {
 	if s.Config.MaxSplitSize == spec.Unlimited || !c.pool.IsDefault() {
 		return false
 	}
 	need := max(c.size, s.Config.MaxSplitSize)
 	var oversize []place // ascending by size, then address
-	for _, p := range s.findFree(c.pool, s.kind(c)) {
+	for _, p := range s.freeList(c.pool, s.poolKind(c)) {
 		if s.Segments[p.segment].Stream == c.Stream && s.at(p).Size >= s.Config.MaxSplitSize {
 			oversize = append(oversize, p)
 		}
 	}
 	// One that is large enough by itself will do, if it can go.
 	enough := slices.IndexFunc(oversize, func(p place) bool { return s.at(p).Size >= need })
-	if enough >= 0 && s.whole(oversize[enough]) {
-		s.giveBack(s.at(oversize[enough]).Address)
+	if enough >= 0 && s.isWholeSegment(oversize[enough]) {
+		s.driverFree(s.at(oversize[enough]).Address)
 		return true
 	}
 	// Else the largest of the smaller ones go, until they add up.
@@ -118,18 +118,18 @@ func (s *State) releaseOversize(c *Call) bool {
 	var going []spec.Ptr
 	released := uint64(0)
 	for _, p := range slices.Backward(smaller) {
-		if released < need && s.whole(p) {
+		if released < need && s.isWholeSegment(p) {
 			going = append(going, s.at(p).Address)
 			released += s.at(p).Size
 		}
 	}
-	s.giveBack(going...)
+	s.driverFree(going...)
 	return released >= need
 }
 
 // collectsGarbage reports whether old segments are returned before new ones are
 // obtained.
-func (s *State) collectsGarbage() bool {
+func (s *State) garbageCollects() bool {
 	return s.Limited && s.Config.GarbageCollectionThreshold > 0
 }
 
@@ -138,7 +138,7 @@ func (s *State) collectsGarbage() bool {
 // segment whose age is at least the average of those that are left, until enough
 // has gone.
 func (s *State) collectGarbage() {
-	if !s.collectsGarbage() {
+	if !s.garbageCollects() {
 		return
 	}
 	threshold := uint64(s.Config.GarbageCollectionThreshold * float64(s.Limit))
@@ -153,11 +153,11 @@ func (s *State) collectGarbage() {
 
 // collectRound returns the whole large segments of average age and more.
 func (s *State) collectRound() {
-	age := func(p place) uint64 { return s.Searches[spec.LargePool] - s.at(p).FreeSince }
+	age := func(p place) uint64 { return s.GetFreeBlocksCallCount[spec.LargePool] - s.at(p).GCCountBase }
 	var cached []place
 	total := uint64(0)
-	for _, p := range s.findFree(spec.DefaultPool, spec.LargePool) {
-		if s.whole(p) {
+	for _, p := range s.freeList(spec.DefaultPool, spec.LargePool) {
+		if s.isWholeSegment(p) {
 			cached = append(cached, p)
 			total += age(p)
 		}
@@ -168,5 +168,5 @@ func (s *State) collectRound() {
 			going = append(going, s.at(p).Address)
 		}
 	}
-	s.giveBack(going...)
+	s.driverFree(going...)
 }

@@ -27,24 +27,24 @@ type State struct {
 	Config    spec.Config
 	Limited   bool   // there is a limit on what is held from the driver
 	Limit     uint64 // meaningful when Limited
-	Callbacks bool   // functions that free memory are asked when the cache has nothing
+	FreeMemoryCallbacks bool   // functions that free memory are asked when the cache has nothing
 
 	Segments []Segment // by address
 	Events   []Event   // outstanding: by stream, oldest first
 	Streams  []Stream  // those in which work was ever held up, in order
-	Calls    []Call    // mallocs that have begun and not ended, by ID
+	PendingMallocs    []PendingMalloc    // mallocs that have begun and not ended, by ID
 
 	Pools       []Pool        // private ones, by ID
 	Routings    []PoolRouting // the latest last
-	CaptureUses []CaptureUse  // by block, then stream
+	GraphStreamUses []GraphStreamUse  // by block, then stream
 
-	Saved []Checkpoint // that the program has, by pool
+	Checkpoints []Checkpoint // that the program has, by pool
 
 	// Searches counts the searches of the default pool, small and large, while garbage
 	// collection is on. The age of a free block is what it has grown by since.
-	Searches [2]uint64
+	GetFreeBlocksCallCount [2]uint64
 
-	Counts Counts
+	Counters Counters
 }
 
 // A Segment is memory obtained from the driver in one piece.
@@ -64,25 +64,25 @@ type Segment struct {
 type Block struct {
 	Address   spec.Ptr
 	Size      uint64
-	Requested uint64 // what was last asked for
+	RequestedSize uint64 // what was last asked for
 	State     spec.BlockState
 	Unmapped  bool                // no memory is behind it; then it is inactive
-	Uses      []spec.DeviceStream // other streams noted by RecordStream, in order; once it was freed, only while that is put off
-	FreeSince uint64              // the pool's Searches when it became free; zero unless inactive
+	StreamUses      []spec.DeviceStream // other streams noted by RecordStream, in order; once it was freed, only while that is put off
+	GCCountBase uint64              // the pool's Searches when it became free; zero unless inactive
 }
 
 // An Event is a point in a stream that must be passed before a freed block can be
 // given out again.
 type Event struct {
 	Stream spec.DeviceStream
-	Hold   int      // passed when the stream has passed so many holds
+	After   int      // passed when the stream has passed so many holds
 	Block  spec.Ptr // the address of the block
 }
 
 // Counts are the figures that the past has left, and no look at the memory can
 // tell.
-type Counts struct {
-	Retries, OutOfMemories, Synchronizations, DriverMallocs, DriverFrees int64
+type Counters struct {
+	NumAllocRetries, NumOOMs, NumSyncAllStreams, NumDeviceAlloc, NumDeviceFree int64
 
 	// Oversize blocks and segments are counted by the max_split_size in force
 	// when they come and when they go.
@@ -96,9 +96,9 @@ type Counts struct {
 // device has.
 func New(dev spec.Device, memory uint64, cfg spec.Config, g spec.Geometry) State {
 	s := State{Device: dev, Geometry: g, Memory: memory, Config: cfg}
-	s.Counts.MaxSplitSize = -1
+	s.Counters.MaxSplitSize = -1
 	if cfg.MaxSplitSize != spec.Unlimited {
-		s.Counts.MaxSplitSize = int64(cfg.MaxSplitSize)
+		s.Counters.MaxSplitSize = int64(cfg.MaxSplitSize)
 	}
 	s.setFraction(cfg.PerProcessMemoryFraction)
 	return s
@@ -114,18 +114,18 @@ func (s State) copy() State {
 		s.Segments[i].Blocks = blocks[begin:len(blocks):len(blocks)]
 	}
 	for i := range blocks {
-		blocks[i].Uses = slices.Clone(blocks[i].Uses)
+		blocks[i].StreamUses = slices.Clone(blocks[i].StreamUses)
 	}
 	s.Events = slices.Clone(s.Events)
 	s.Streams = slices.Clone(s.Streams)
 	for i := range s.Streams {
 		s.Streams[i].Work = slices.Clone(s.Streams[i].Work)
 	}
-	s.Calls = slices.Clone(s.Calls)
+	s.PendingMallocs = slices.Clone(s.PendingMallocs)
 	s.Pools = slices.Clone(s.Pools)
 	s.Routings = slices.Clone(s.Routings)
-	s.CaptureUses = slices.Clone(s.CaptureUses)
-	s.Saved = slices.Clone(s.Saved) // the checkpoints do not change
+	s.GraphStreamUses = slices.Clone(s.GraphStreamUses)
+	s.Checkpoints = slices.Clone(s.Checkpoints) // the checkpoints do not change
 	return s
 }
 
@@ -139,12 +139,12 @@ func (s *State) countBlocks() (n int) {
 // Equal reports whether no action and no look can tell the two states apart.
 func (s State) Equal(o State) bool {
 	return s.Device == o.Device && s.Geometry == o.Geometry && s.Memory == o.Memory &&
-		s.Config == o.Config && s.Limited == o.Limited && s.Limit == o.Limit && s.Callbacks == o.Callbacks &&
+		s.Config == o.Config && s.Limited == o.Limited && s.Limit == o.Limit && s.FreeMemoryCallbacks == o.FreeMemoryCallbacks &&
 		slices.EqualFunc(s.Segments, o.Segments, Segment.equal) &&
-		slices.Equal(s.Events, o.Events) && slices.EqualFunc(s.Streams, o.Streams, Stream.equal) && slices.Equal(s.Calls, o.Calls) &&
-		slices.Equal(s.Pools, o.Pools) && slices.Equal(s.Routings, o.Routings) && slices.Equal(s.CaptureUses, o.CaptureUses) &&
-		slices.EqualFunc(s.Saved, o.Saved, Checkpoint.equal) &&
-		s.Searches == o.Searches && s.Counts == o.Counts
+		slices.Equal(s.Events, o.Events) && slices.EqualFunc(s.Streams, o.Streams, Stream.equal) && slices.Equal(s.PendingMallocs, o.PendingMallocs) &&
+		slices.Equal(s.Pools, o.Pools) && slices.Equal(s.Routings, o.Routings) && slices.Equal(s.GraphStreamUses, o.GraphStreamUses) &&
+		slices.EqualFunc(s.Checkpoints, o.Checkpoints, Checkpoint.equal) &&
+		s.GetFreeBlocksCallCount == o.GetFreeBlocksCallCount && s.Counters == o.Counters
 }
 
 func (g Segment) equal(o Segment) bool {
@@ -154,8 +154,8 @@ func (g Segment) equal(o Segment) bool {
 }
 
 func (b Block) equal(o Block) bool {
-	return b.Address == o.Address && b.Size == o.Size && b.Requested == o.Requested &&
-		b.State == o.State && b.Unmapped == o.Unmapped && b.FreeSince == o.FreeSince && slices.Equal(b.Uses, o.Uses)
+	return b.Address == o.Address && b.Size == o.Size && b.RequestedSize == o.RequestedSize &&
+		b.State == o.State && b.Unmapped == o.Unmapped && b.GCCountBase == o.GCCountBase && slices.Equal(b.StreamUses, o.StreamUses)
 }
 
 // A place says where a block stands: which block of which segment.
@@ -185,11 +185,11 @@ func (s *State) findAllocated(p spec.Ptr) (place, bool) {
 
 // findFree lists the free blocks of a pool by stream, size and address: its free
 // list.
-func (s *State) findFree(pool spec.PoolID, kind spec.PoolKind) []place {
+func (s *State) freeList(pool spec.PoolID, kind spec.PoolKind) []place {
 	var free []place
 	for i, g := range s.Segments {
 		for j, b := range g.Blocks {
-			if g.Pool == pool && g.PoolKind == kind && b.cached() {
+			if g.Pool == pool && g.PoolKind == kind && b.isFree() {
 				free = append(free, place{i, j})
 			}
 		}

@@ -37,7 +37,7 @@ type Outcome struct {
 
 // given is what came from outside. If a malloc got a new segment, its result is the
 // segment's address.
-func (op *Operation) given(out *Outcome) DriverResults {
+func (op *Operation) driverResults(out *Outcome) DriverResults {
 	g := op.Results
 	g.Segment = out.Ptr
 	return g
@@ -50,7 +50,7 @@ func (s State) Step(op Operation, out Outcome) (State, error) {
 	next := s
 	switch op.Kind {
 	case trace.OpMalloc:
-		next, want = s.Malloc(op.Stream.Stream, op.Bytes, op.given(&out))
+		next, want = s.Malloc(op.Stream.Stream, op.Bytes, op.driverResults(&out))
 	case trace.OpFree:
 		next, want = s.Free(op.Ptr)
 	case trace.OpRecordStream:
@@ -79,7 +79,7 @@ func (s State) Step(op Operation, out Outcome) (State, error) {
 // ResumeMalloc for each of the others. The outcome is that of the whole call; it is
 // compared when the call is done.
 func (s State) BeginMalloc(id int, op Operation, out Outcome) (next State, isDone bool, err error) {
-	next, want, isDone := s.MallocSearch(id, op.Stream.Stream, op.Bytes, op.given(&out))
+	next, want, isDone := s.MallocSearch(id, op.Stream.Stream, op.Bytes, op.driverResults(&out))
 	if isDone {
 		err = want.check(&out)
 	}
@@ -88,7 +88,7 @@ func (s State) BeginMalloc(id int, op Operation, out Outcome) (next State, isDon
 
 // ResumeMalloc: see BeginMalloc.
 func (s State) ResumeMalloc(id int, op Operation, out Outcome) (next State, isDone bool, err error) {
-	next, want, isDone := s.MallocResume(id, op.given(&out))
+	next, want, isDone := s.MallocResume(id, op.driverResults(&out))
 	if isDone {
 		err = want.check(&out)
 	}

@@ -19,22 +19,22 @@ import (
 // A Stream is how far a stream has come.
 type Stream struct {
 	ID     spec.DeviceStream
-	Passed int          // holds that are over
+	Completed int          // holds that are over
 	Work   []spec.Range // those that are not, in order, with the memory that they use
 }
 
 // holds is how many were ever put into the stream.
-func (x *Stream) holds() int { return x.Passed + len(x.Work) }
+func (x *Stream) launched() int { return x.Completed + len(x.Work) }
 
 // pass lets the oldest holds go until so many have been.
-func (x *Stream) pass(holds int) {
-	if n := holds - x.Passed; n > 0 {
-		x.Passed, x.Work = holds, x.Work[n:]
+func (x *Stream) completeTo(holds int) {
+	if n := holds - x.Completed; n > 0 {
+		x.Completed, x.Work = holds, x.Work[n:]
 	}
 }
 
 func (x Stream) equal(y Stream) bool {
-	return x.ID == y.ID && x.Passed == y.Passed && slices.Equal(x.Work, y.Work)
+	return x.ID == y.ID && x.Completed == y.Completed && slices.Equal(x.Work, y.Work)
 }
 
 // Busy holds up a stream from here on.
@@ -52,7 +52,7 @@ func (s State) Launch(id spec.DeviceStream, memory spec.Range) State {
 func (s State) Complete(id spec.DeviceStream) State {
 	s = s.copy()
 	stream := s.stream(id)
-	stream.pass(min(stream.Passed+1, stream.holds()))
+	stream.completeTo(min(stream.Completed+1, stream.launched()))
 	return s
 }
 
@@ -60,7 +60,7 @@ func (s State) Complete(id spec.DeviceStream) State {
 func (s State) Drain(id spec.DeviceStream) State {
 	s = s.copy()
 	stream := s.stream(id)
-	stream.pass(stream.holds())
+	stream.completeTo(stream.launched())
 	return s
 }
 
@@ -81,18 +81,18 @@ func compareStreams(a, b spec.DeviceStream) int {
 }
 
 // passed reports whether all work before an event has completed.
-func (s *State) passed(e Event) bool {
+func (s *State) isCompleted(e Event) bool {
 	i := slices.IndexFunc(s.Streams, func(x Stream) bool { return x.ID == e.Stream })
-	return i < 0 || e.Hold <= s.Streams[i].Passed
+	return i < 0 || e.After <= s.Streams[i].Completed
 }
 
 // recordEvents makes a block wait for the present end of each stream that used
 // it. A new event stands behind the others of its stream.
-func (s *State) recordEvents(b *Block) {
-	for _, id := range b.Uses {
+func (s *State) insertEvents(b *Block) {
+	for _, id := range b.StreamUses {
 		e := Event{Stream: id, Block: b.Address}
 		if i := slices.IndexFunc(s.Streams, func(x Stream) bool { return x.ID == id }); i >= 0 {
-			e.Hold = s.Streams[i].holds()
+			e.After = s.Streams[i].launched()
 		}
 		at := 0
 		for at < len(s.Events) && compareStreams(s.Events[at].Stream, id) <= 0 {
@@ -100,32 +100,32 @@ func (s *State) recordEvents(b *Block) {
 		}
 		s.Events = slices.Insert(s.Events, at, e)
 	}
-	b.Uses = nil
+	b.StreamUses = nil
 	b.State = spec.ActivePendingFree
 }
 
 // Reclaim is what a malloc begins with: blocks that wait for nothing more become free.
-func (s State) Reclaim() State {
+func (s State) ProcessEvents() State {
 	s = s.copy()
-	s.reclaim()
+	s.processEvents()
 	return s
 }
 
 // Synchronize is what emptying the cache begins with: all events are waited for.
-func (s State) Synchronize() State {
+func (s State) SynchronizeAndFreeEvents() State {
 	s = s.copy()
-	s.resolveDeferred()
-	s.waitForEvents()
+	s.processDeferredFrees()
+	s.synchronizeAndFreeEvents()
 	return s
 }
 
 // processEvents frees the blocks whose events have all been passed. Of each stream
 // the events are looked at in order, up to the first that has not been passed.
-func (s *State) processEvents() {
+func (s *State) freeCompleted() {
 	for i := 0; i < len(s.Events); {
 		e := s.Events[i]
-		if s.passed(e) {
-			s.complete(i)
+		if s.isCompleted(e) {
+			s.completeEvent(i)
 			continue
 		}
 		for i < len(s.Events) && s.Events[i].Stream == e.Stream {
@@ -136,24 +136,24 @@ func (s *State) processEvents() {
 
 // waitForEvents waits until every event has been passed, and frees the blocks.
 // Streams catch up only as far as that needs.
-func (s *State) waitForEvents() {
-	s.Counts.Synchronizations++
+func (s *State) synchronizeAndFreeEvents() {
+	s.Counters.NumSyncAllStreams++
 	for len(s.Events) > 0 {
 		e := s.Events[0]
-		s.stream(e.Stream).pass(e.Hold)
-		s.complete(0)
+		s.stream(e.Stream).completeTo(e.After)
+		s.completeEvent(0)
 	}
 }
 
 // complete strikes an event out, and frees its block if it was the block's last.
-func (s *State) complete(i int) {
+func (s *State) completeEvent(i int) {
 	address := s.Events[i].Block
 	s.Events = slices.Delete(s.Events, i, i+1)
 	if slices.ContainsFunc(s.Events, func(e Event) bool { return e.Block == address }) {
 		return
 	}
 	p, _ := s.find(func(_ *Segment, b *Block) bool { return b.Address == address })
-	s.makeFree(p)
+	s.freeBlock(p)
 }
 
 // Rename gives the streams of a device other names, each another one.
@@ -163,7 +163,7 @@ func (s State) Rename(to func(spec.Stream) spec.Stream) State {
 		g := &s.Segments[i]
 		g.Stream = to(g.Stream)
 		for j := range g.Blocks {
-			uses := g.Blocks[j].Uses
+			uses := g.Blocks[j].StreamUses
 			for k := range uses {
 				uses[k].Stream = to(uses[k].Stream)
 			}
@@ -178,14 +178,14 @@ func (s State) Rename(to func(spec.Stream) spec.Stream) State {
 		s.Events[i].Stream.Stream = to(s.Events[i].Stream.Stream)
 	}
 	slices.SortStableFunc(s.Events, func(x, y Event) int { return compareStreams(x.Stream, y.Stream) })
-	for i := range s.Calls {
-		s.Calls[i].Stream = to(s.Calls[i].Stream)
+	for i := range s.PendingMallocs {
+		s.PendingMallocs[i].Stream = to(s.PendingMallocs[i].Stream)
 	}
 	for i := range s.Routings {
 		s.Routings[i].Stream = to(s.Routings[i].Stream)
 	}
-	for i := range s.CaptureUses {
-		s.CaptureUses[i].Stream.Stream = to(s.CaptureUses[i].Stream.Stream)
+	for i := range s.GraphStreamUses {
+		s.GraphStreamUses[i].Stream.Stream = to(s.GraphStreamUses[i].Stream.Stream)
 	}
 	return s
 }

@@ -29,21 +29,21 @@ func (s State) Stats() spec.DeviceStats {
 			if b.State != spec.Inactive {
 				add(&stats.Active, pool, 1)
 				add(&stats.ActiveBytes, pool, b.Size)
-				add(&stats.RequestedBytes, pool, b.Requested)
+				add(&stats.RequestedBytes, pool, b.RequestedSize)
 			} else if len(g.Blocks) > 1 && !g.Expandable {
 				add(&stats.InactiveSplit, pool, 1)
 				add(&stats.InactiveSplitBytes, pool, b.Size)
 			}
 		}
 	}
-	stats.NumAllocRetries = s.Counts.Retries
-	stats.NumOOMs = s.Counts.OutOfMemories
-	stats.NumSyncAllStreams = s.Counts.Synchronizations
-	stats.NumDeviceAlloc = s.Counts.DriverMallocs
-	stats.NumDeviceFree = s.Counts.DriverFrees
-	stats.OversizeAllocations.Current = s.Counts.OversizeAllocations
-	stats.OversizeSegments.Current = s.Counts.OversizeSegments
-	stats.MaxSplitSize = s.Counts.MaxSplitSize
+	stats.NumAllocRetries = s.Counters.NumAllocRetries
+	stats.NumOOMs = s.Counters.NumOOMs
+	stats.NumSyncAllStreams = s.Counters.NumSyncAllStreams
+	stats.NumDeviceAlloc = s.Counters.NumDeviceAlloc
+	stats.NumDeviceFree = s.Counters.NumDeviceFree
+	stats.OversizeAllocations.Current = s.Counters.OversizeAllocations
+	stats.OversizeSegments.Current = s.Counters.OversizeSegments
+	stats.MaxSplitSize = s.Counters.MaxSplitSize
 	return stats
 }
 
@@ -64,11 +64,11 @@ func Current(stats spec.DeviceStats) spec.DeviceStats {
 }
 
 // Cached is the block that the cache has for a request, as it is at this moment.
-func (s State) Cached(stream spec.Stream, bytes uint64) (spec.Ptr, bool) {
+func (s State) GetFreeBlock(stream spec.Stream, bytes uint64) (spec.Ptr, bool) {
 	s = s.copy()
 	c := s.begin(0, stream, bytes)
-	c.size, c.pool = Round(bytes, s.Config, s.Geometry), s.choosePool(stream)
-	p, found := s.takeBestFit(&c)
+	c.size, c.pool = Round(bytes, s.Config, s.Geometry), s.routedPool(stream)
+	p, found := s.getFreeBlock(&c)
 	if !found {
 		return 0, false
 	}
@@ -85,7 +85,7 @@ func (s State) Layout() []spec.Segment {
 	layout := make([]spec.Segment, 0, len(s.Segments))
 	for _, g := range s.Segments {
 		for _, blocks := range runs(g.Blocks) {
-			layout = append(layout, s.draw(&g, blocks))
+			layout = append(layout, s.snapshotOf(&g, blocks))
 		}
 	}
 	return layout
@@ -104,7 +104,7 @@ func runs(blocks []Block) (list [][]Block) {
 	return list
 }
 
-func (s *State) draw(g *Segment, blocks []Block) spec.Segment {
+func (s *State) snapshotOf(g *Segment, blocks []Block) spec.Segment {
 	drawn := spec.Segment{
 		Device: s.Device, Address: blocks[0].Address, Stream: g.Stream,
 		Pool: g.Pool, PoolKind: g.PoolKind, Expandable: g.Expandable,
@@ -116,10 +116,10 @@ func (s *State) draw(g *Segment, blocks []Block) spec.Segment {
 		}
 		if b.State != spec.Inactive {
 			drawn.ActiveSize += b.Size
-			drawn.RequestedSize += b.Requested
+			drawn.RequestedSize += b.RequestedSize
 		}
 		drawn.Blocks = append(drawn.Blocks, spec.Block{
-			Address: b.Address, Size: b.Size, RequestedSize: b.Requested, State: b.State,
+			Address: b.Address, Size: b.Size, RequestedSize: b.RequestedSize, State: b.State,
 		})
 	}
 	return drawn
@@ -142,8 +142,8 @@ func (s State) String() string {
 			}
 		}
 	}
-	for _, c := range s.Calls {
-		fmt.Fprintf(&text, "\n  malloc of %d bytes under way, granted %v", c.Requested, c.segment)
+	for _, c := range s.PendingMallocs {
+		fmt.Fprintf(&text, "\n  malloc of %d bytes under way, granted %v", c.Requested, c.granted)
 	}
 	return text.String()
 }

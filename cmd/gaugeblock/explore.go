@@ -101,7 +101,7 @@ func (c *exploreCommand) Run(env *environment) error {
 		}
 		env.status = statusDiffers
 		if !c.JSON {
-			tellViolation(out, configuration.Name, check.Mirror, violation)
+			tellViolation(out, configuration.Name, check.Module, violation)
 		}
 	}
 	return out.err
@@ -142,7 +142,7 @@ func openConfiguration(c tla.Configuration) (*bounded.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	check, err := bounded.Open(c.Mirror, cfg)
+	check, err := bounded.NewCheck(c.Mirror, cfg)
 	if err == nil && c.Expect == "ok" {
 		check.CheckAlways()
 	}
@@ -155,7 +155,7 @@ func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configurati
 	options := check.Options
 	options.Workers, options.Compact = c.Workers, c.Compact
 	if c.Symmetry {
-		options.Symmetry = check.Mirror.Variants
+		options.Symmetry = check.Module.Variants
 	}
 	expected := 0
 	if m, err := tla.ReadManifest(configuration.Name); err == nil && m != nil {
@@ -165,7 +165,7 @@ func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configurati
 	progress.counting = configuration.Name + ": %d of %d states"
 	options.Progress = func(r explore.Result[*bounded.State]) { progress.set(r.States) }
 	started := time.Now()
-	r := explore.Explore(check.Mirror, options)
+	r := explore.Explore(check.Module, options)
 	progress.finish()
 	found := explored{
 		Config: configuration.Name, States: r.States, Edges: r.Edges,
@@ -192,7 +192,7 @@ func (c *exploreCommand) report(out io.Writer, found explored) {
 }
 
 // tellViolation prints a counterexample: its steps, and then the same as a trace.
-func tellViolation(out io.Writer, name string, mirror bounded.Mirror, v *explore.Violation[*bounded.State]) {
+func tellViolation(out io.Writer, name string, mirror bounded.Module, v *explore.Violation[*bounded.State]) {
 	for i, step := range v.Trace {
 		if i > 0 {
 			fmt.Fprintf(out, "  %s\n", step.Label)

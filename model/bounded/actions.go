@@ -12,10 +12,10 @@ type action struct {
 }
 
 // A vocabulary is the actions of a specification.
-type vocabulary struct{ labels []string }
+type actionTable struct{ labels []string }
 
 // add takes in an action.
-func (v *vocabulary) add(name string, arguments ...[]int) action {
+func (v *actionTable) add(name string, arguments ...[]int) action {
 	a := action{name: name, first: len(v.labels)}
 	texts := []string{""}
 	for _, values := range arguments {

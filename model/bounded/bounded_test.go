@@ -46,7 +46,7 @@ func open(t *testing.T, mirror string) *bounded.Check {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check, err := bounded.Open(mirror, c)
+	check, err := bounded.NewCheck(mirror, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func open(t *testing.T, mirror string) *bounded.Check {
 }
 
 // everyState walks through all states in the plainest way.
-func everyState(m bounded.Mirror, visit func(s *bounded.State)) {
+func everyState(m bounded.Module, visit func(s *bounded.State)) {
 	seen := map[string]bool{}
 	queue := m.Initial()
 	for ; len(queue) > 0; queue = queue[1:] {
@@ -70,7 +70,7 @@ func everyState(m bounded.Mirror, visit func(s *bounded.State)) {
 // is canonical.
 func TestKeyAndText(t *testing.T) {
 	for mirror := range tinies {
-		m := open(t, mirror).Mirror
+		m := open(t, mirror).Module
 		texts := map[string]bool{}
 		states := 0
 		everyState(m, func(s *bounded.State) {
@@ -91,7 +91,7 @@ func TestKeyAndText(t *testing.T) {
 // and the variant of a state is a state, in the same class.
 func TestSymmetry(t *testing.T) {
 	for mirror := range tinies {
-		m := open(t, mirror).Mirror
+		m := open(t, mirror).Module
 		classes := explore.Explore(m, explore.Options[*bounded.State]{Symmetry: m.Variants})
 		known := map[string]bool{}
 		everyState(m, func(s *bounded.State) { known[string(m.Key(nil, s))] = true })
@@ -116,7 +116,7 @@ func TestSymmetry(t *testing.T) {
 	}
 }
 
-func leastKey(m bounded.Mirror, s *bounded.State) []byte {
+func leastKey(m bounded.Module, s *bounded.State) []byte {
 	least := m.Key(nil, s)
 	m.Variants(s, func(variant *bounded.State) {
 		if key := m.Key(nil, variant); bytes.Compare(key, least) < 0 {
@@ -130,11 +130,11 @@ func leastKey(m bounded.Mirror, s *bounded.State) []byte {
 func TestWorkers(t *testing.T) {
 	for mirror := range tinies {
 		check := open(t, mirror)
-		check.Options.Text = check.Mirror.Text
+		check.Options.Text = check.Module.Text
 		var first explore.Result[*bounded.State]
 		for workers := 1; workers <= 4; workers++ {
 			check.Options.Workers = workers
-			r := explore.Explore(check.Mirror, check.Options)
+			r := explore.Explore(check.Module, check.Options)
 			if r.Violation != nil {
 				r.Violation.Trace = nil // states are pointers
 			}
@@ -164,13 +164,13 @@ func TestOpenErrors(t *testing.T) {
 	} {
 		cfg, err := tlc.ReadConfig([]byte(strings.Replace(tiny, c.old, c.new, 1)), "tiny.cfg")
 		if err == nil {
-			_, err = bounded.Open("core", cfg)
+			_, err = bounded.NewCheck("core", cfg)
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %s", c.new, err, c.want)
 		}
 	}
-	if _, err := bounded.Open("nothing", &tlc.Config{}); err == nil {
+	if _, err := bounded.NewCheck("nothing", &tlc.Config{}); err == nil {
 		t.Error("there is a mirror of nothing")
 	}
 }
@@ -178,7 +178,7 @@ func TestOpenErrors(t *testing.T) {
 // TestNextLeavesStatesAlone: a state stays what it is, whatever follows it.
 func TestNextLeavesStatesAlone(t *testing.T) {
 	for mirror := range tinies {
-		m := open(t, mirror).Mirror
+		m := open(t, mirror).Module
 		rapid.Check(t, func(t *rapid.T) {
 			s := m.Initial()[0]
 			for range 20 {

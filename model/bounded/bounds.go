@@ -98,30 +98,30 @@ type constants struct {
 
 func (r *constants) number(name string) uint64 {
 	n, err := r.config.Number(name)
-	r.note(err)
+	r.keepError(err)
 	return n
 }
 
 func (r *constants) bool(name string) bool {
 	is, err := r.config.Bool(name)
-	r.note(err)
+	r.keepError(err)
 	return is
 }
 
 func (r *constants) numbers(name string) []uint64 {
 	n, err := r.config.Numbers(name)
-	r.note(err)
+	r.keepError(err)
 	return n
 }
 
-func (r *constants) note(err error) {
+func (r *constants) keepError(err error) {
 	if r.err == nil {
 		r.err = err
 	}
 }
 
 // Origin is where the addresses begin: a multiple of everything.
-const Origin spec.Ptr = 1 << 16
+const AddressBase spec.Ptr = 1 << 16
 
 // initial is an allocator that has done nothing yet.
 func (b *Bounds) initial() *model.State {

@@ -10,7 +10,7 @@ import (
 )
 
 // A Mirror is a specification that has its like in tla/.
-type Mirror interface {
+type Module interface {
 	explore.Specification[*model.State]
 
 	// Text is the canonical text of a state; see tlc.CanonicalState.
@@ -36,22 +36,22 @@ type Mirror interface {
 
 // A Check is a configuration, ready to be explored.
 type Check struct {
-	Mirror  Mirror
+	Module  Module
 	Options explore.Options[*model.State] // what to look for
 }
 
 // mirrors are the specifications there are.
-var mirrors = map[string]func(*tlc.Config) (Mirror, error){
-	"core":       openCore,
-	"pools":      openPools,
-	"checkpoint": openCheckpoints,
-	"two_step":   openTwoStep,
+var modules = map[string]func(*tlc.Config) (Module, error){
+	"core":       openCachingAllocator,
+	"pools":      openPrivatePools,
+	"checkpoint": openCheckpoint,
+	"two_step":   openTwoStepMalloc,
 }
 
 // Open readies a configuration for a mirror: "core". Whatever it says that the model
 // does not know is an error.
-func Open(mirror string, c *tlc.Config) (*Check, error) {
-	open, known := mirrors[mirror]
+func NewCheck(mirror string, c *tlc.Config) (*Check, error) {
+	open, known := modules[mirror]
 	if !known {
 		return nil, fmt.Errorf("%s: there is no mirror %q", c.File, mirror)
 	}
@@ -59,7 +59,7 @@ func Open(mirror string, c *tlc.Config) (*Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	check := &Check{Mirror: m}
+	check := &Check{Module: m}
 	fair, known := m.fairness(c.Specification)
 	if !known {
 		return nil, fmt.Errorf("%s: the model has no specification %s", c.File, c.Specification)
@@ -84,17 +84,17 @@ func (c *Check) CheckAlways() {
 	for _, s := range c.Options.Steps {
 		named[s.Name] = true
 	}
-	for _, name := range c.Mirror.always() {
+	for _, name := range c.Module.always() {
 		if !named[name] {
-			c.Mirror.property(name, nil, &c.Options)
+			c.Module.property(name, nil, &c.Options)
 		}
 	}
 }
 
-func openCore(c *tlc.Config) (Mirror, error) {
+func openCachingAllocator(c *tlc.Config) (Module, error) {
 	b, err := ReadBounds(c)
 	if err != nil {
 		return nil, err
 	}
-	return NewCore(b), nil
+	return newCachingAllocator(b), nil
 }

@@ -30,7 +30,7 @@ var byConstruction = []string{
 	"AllocatedBlocksWereGivenOut", "NothingIsLost",
 }
 
-func (c *Core) always() []string {
+func (c *CachingAllocator) always() []string {
 	return append(slices.Sorted(maps.Keys(invariants)), "OutOfMemoryIsReal")
 }
 
@@ -117,9 +117,9 @@ func requestsFit(s *model.State) bool {
 		case isFree(b):
 			return true
 		case g.PoolKind == spec.LargePool:
-			return b.Requested <= b.Size && b.Size > s.Geometry.SmallSize
+			return b.RequestedSize <= b.Size && b.Size > s.Geometry.SmallSize
 		}
-		return b.Size <= s.Geometry.SmallSize && b.Size == model.Round(b.Requested, s.Config, s.Geometry)
+		return b.Size <= s.Geometry.SmallSize && b.Size == model.Round(b.RequestedSize, s.Config, s.Geometry)
 	})
 }
 

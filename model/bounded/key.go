@@ -9,7 +9,7 @@ import (
 // does not follow from the rest, in a byte each: numbers of things, then the things.
 // What the model keeps beside that (what was asked for a block before it was freed,
 // how often something happened) decides nothing, and is left out.
-func (c *Core) Key(to []byte, s *model.State) []byte {
+func (c *CachingAllocator) Key(to []byte, s *model.State) []byte {
 	to = append(to, byte(len(s.Segments)))
 	for i := range s.Segments {
 		to = segmentKey(to, &s.Segments[i])
@@ -21,13 +21,13 @@ func (c *Core) Key(to []byte, s *model.State) []byte {
 }
 
 func segmentKey(to []byte, g *model.Segment) []byte {
-	to = append(to, byte(units(g.Address)), byte(g.Stream), byte(poolNumber(g.Pool)), byte(g.PoolKind), byte(len(g.Blocks)))
+	to = append(to, byte(toUnits(g.Address)), byte(g.Stream), byte(poolNumber(g.Pool)), byte(g.PoolKind), byte(len(g.Blocks)))
 	for _, b := range g.Blocks {
-		requested := byte(b.Requested)
+		requested := byte(b.RequestedSize)
 		if b.State == spec.Inactive {
 			requested = 0
 		}
-		to = append(to, byte(b.Size), byte(b.State)|flag(b.Unmapped)<<7, requested, streamMask(b.Uses))
+		to = append(to, byte(b.Size), byte(b.State)|flag(b.Unmapped)<<7, requested, streamMask(b.StreamUses))
 	}
 	return to
 }
@@ -39,10 +39,10 @@ func streamKey(to []byte, s *model.State, id spec.DeviceStream) []byte {
 	to = append(to, 0)
 	for i := range s.Streams {
 		if x := &s.Streams[i]; x.ID == id {
-			passed = x.Passed
+			passed = x.Completed
 			to[at] = byte(len(x.Work))
 			for _, w := range x.Work {
-				to = append(to, byte(units(w.Ptr)), byte(w.Bytes))
+				to = append(to, byte(toUnits(w.Ptr)), byte(w.Bytes))
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func streamKey(to []byte, s *model.State, id spec.DeviceStream) []byte {
 	for _, e := range s.Events {
 		if e.Stream == id {
 			to[at]++
-			to = append(to, byte(units(e.Block)), byte(max(0, e.Hold-passed)))
+			to = append(to, byte(toUnits(e.Block)), byte(max(0, e.After-passed)))
 		}
 	}
 	return to

@@ -13,12 +13,12 @@ import (
 
 // fails reports whether a malloc would be out of memory.
 func fails(s *model.State, stream spec.Stream, bytes uint64) bool {
-	_, r := s.Malloc(stream, bytes, model.DriverResults{From: Origin})
+	_, r := s.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase})
 	return errors.Is(r.Err, spec.ErrOutOfMemory)
 }
 
 // everyFailure is whether something is true of all mallocs that would fail.
-func (c *Core) everyFailure(s *model.State, holds func(stream spec.Stream, bytes uint64) bool) bool {
+func (c *CachingAllocator) everyFailure(s *model.State, holds func(stream spec.Stream, bytes uint64) bool) bool {
 	for _, stream := range c.Streams {
 		for _, bytes := range c.Sizes {
 			if fails(s, stream, bytes) && !holds(stream, bytes) {
@@ -32,10 +32,10 @@ func (c *Core) everyFailure(s *model.State, holds func(stream spec.Stream, bytes
 // outOfMemoryIsReal: a malloc fails only if the cache has nothing, and nothing that
 // could be given back would make room for a segment. To give back all is as good as
 // to give back any part.
-func (c *Core) outOfMemoryIsReal(s *model.State) bool {
+func (c *CachingAllocator) outOfMemoryIsReal(s *model.State) bool {
 	emptied := s.EmptyCache()
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
-		_, cached := s.Reclaim().Cached(stream, bytes)
+		_, cached := s.ProcessEvents().GetFreeBlock(stream, bytes)
 		need := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
 		room := emptied.Reserved()+need <= min(c.Limit, c.Memory)
 		return !cached && !room
@@ -43,18 +43,18 @@ func (c *Core) outOfMemoryIsReal(s *model.State) bool {
 }
 
 // cacheIsSearchedAgain fails: see tla/OutOfMemory.tla. It is about steps.
-func (c *Core) cacheIsSearchedAgain(s *model.State, label int, _ *model.State) bool {
+func (c *CachingAllocator) cacheIsSearchedAgain(s *model.State, label int, _ *model.State) bool {
 	stream, bytes, is := c.request(label)
 	if !is || !fails(s, stream, bytes) {
 		return true
 	}
-	waited := s.Synchronize()
-	_, cached := waited.Cached(stream, bytes)
+	waited := s.SynchronizeAndFreeEvents()
+	_, cached := waited.GetFreeBlock(stream, bytes)
 	return !cached
 }
 
 // request is what a label asks for, if it is that of a malloc.
-func (c *Core) request(label int) (stream spec.Stream, bytes uint64, is bool) {
+func (c *CachingAllocator) request(label int) (stream spec.Stream, bytes uint64, is bool) {
 	at := label - c.malloc.first
 	if at < 0 || at >= len(c.malloc.all()) {
 		return 0, 0, false
@@ -63,7 +63,7 @@ func (c *Core) request(label int) (stream spec.Stream, bytes uint64, is bool) {
 }
 
 // anyBlockIsGood fails where max_split_size is set: see tla/OutOfMemory.tla.
-func (c *Core) anyBlockIsGood(s *model.State) bool {
+func (c *CachingAllocator) anyBlockIsGood(s *model.State) bool {
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
 		size := model.Round(bytes, s.Config, s.Geometry)
 		return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
@@ -75,11 +75,11 @@ func (c *Core) anyBlockIsGood(s *model.State) bool {
 
 // freedBecomesReusable: of every address, if a block there is held by events, then it
 // is not later.
-func (c *Core) freedBecomesReusable(fair [][]int) (list []explore.LeadsTo[*model.State]) {
+func (c *CachingAllocator) freedBecomesReusable(fair [][]int) (list []explore.LeadsTo[*model.State]) {
 	for a := range c.addresses() {
 		held := func(s *model.State) bool {
 			return !everyBlock(s, func(_ *model.Segment, b *model.Block) bool {
-				return b.Address != Origin+spec.Ptr(a) || b.State != spec.ActivePendingFree
+				return b.Address != AddressBase+spec.Ptr(a) || b.State != spec.ActivePendingFree
 			})
 		}
 		list = append(list, explore.LeadsTo[*model.State]{
@@ -91,7 +91,7 @@ func (c *Core) freedBecomesReusable(fair [][]int) (list []explore.LeadsTo[*model
 }
 
 // fairness is what a specification of tla/Liveness.tla says that goes on.
-func (c *Core) fairness(specification string) (fair [][]int, known bool) {
+func (c *CachingAllocator) fairness(specification string) (fair [][]int, known bool) {
 	for i := range c.Streams {
 		fair = append(fair, []int{c.complete.label(i)})
 	}
@@ -104,7 +104,7 @@ func (c *Core) fairness(specification string) (fair [][]int, known bool) {
 	return nil, specification == "Spec"
 }
 
-func (c *Core) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
+func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
 	if i, known := invariant(name); known {
 		if i != nil {
 			to.Invariants = append(to.Invariants, *i)

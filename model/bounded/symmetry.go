@@ -13,7 +13,7 @@ import (
 
 // Variants implements Mirror: all ways to exchange the streams, but the one that
 // exchanges none.
-func (c *Core) Variants(s *model.State, yield func(*model.State)) {
+func (c *CachingAllocator) Variants(s *model.State, yield func(*model.State)) {
 	c.permute(slices.Clone(c.Streams), 0, func(names []spec.Stream) {
 		if !slices.Equal(names, c.Streams) {
 			variant := s.Rename(func(stream spec.Stream) spec.Stream {
@@ -25,7 +25,7 @@ func (c *Core) Variants(s *model.State, yield func(*model.State)) {
 }
 
 // permute tells all orders of the names from one on.
-func (c *Core) permute(names []spec.Stream, from int, yield func([]spec.Stream)) {
+func (c *CachingAllocator) permute(names []spec.Stream, from int, yield func([]spec.Stream)) {
 	if from == len(names) {
 		yield(names)
 		return

@@ -9,19 +9,19 @@ import (
 )
 
 // Text implements Mirror. tla/State.tla explains the variables.
-func (c *Core) Text(to []byte, s *model.State) []byte {
+func (c *CachingAllocator) Text(to []byte, s *model.State) []byte {
 	w := newWriter(s)
 	c.variables(w)
 	return w.finish(to)
 }
 
 // variables are those of tla/State.tla.
-func (c *Core) variables(w *writer) {
+func (c *CachingAllocator) variables(w *writer) {
 	w.variable("blocks", w.blocks)
 	w.variable("cached", w.cached)
 	w.variable("device", w.device)
 	w.variable("events", func() { w.Sequence(len(c.Streams), func(i int) { w.events(c.Streams[i]) }) })
-	w.variable("given", w.given)
+	w.variable("given", w.allocatedByProgram)
 	w.variable("segments", w.segments)
 	w.variable("stats", w.stats)
 	w.variable("work", func() { w.Sequence(len(c.Streams), func(i int) { w.work(c.Streams[i]) }) })
@@ -71,7 +71,7 @@ func (w *writer) field(name string, n int) {
 }
 
 // those are the places with blocks of a kind.
-func (w *writer) those(are func(b *model.Block) bool) (places []place) {
+func (w *writer) placesOf(are func(b *model.Block) bool) (places []place) {
 	for _, p := range w.places {
 		if are(p.block) {
 			places = append(places, p)
@@ -88,11 +88,11 @@ func isAllocated(b *model.Block) bool { return b.State == spec.ActiveAllocated }
 func (w *writer) blocks() {
 	w.Set(len(w.places), func(i int) {
 		b := w.places[i].block
-		requested := int(b.Requested)
+		requested := int(b.RequestedSize)
 		if isFree(b) {
 			requested = 0
 		}
-		w.field("[addr", units(b.Address))
+		w.field("[addr", toUnits(b.Address))
 		w.Raw(",allocated|->")
 		w.Bool(isAllocated(b))
 		w.field(",eventCount", w.eventCount(b))
@@ -101,7 +101,7 @@ func (w *writer) blocks() {
 		w.field(",requested", requested)
 		w.field(",size", int(b.Size))
 		w.Raw(",uses|->")
-		w.Set(len(b.Uses), func(i int) { w.Int(int(b.Uses[i].Stream)) })
+		w.Set(len(b.StreamUses), func(i int) { w.Int(int(b.StreamUses[i].Stream)) })
 		w.Raw("]")
 	})
 }
@@ -116,8 +116,8 @@ func (w *writer) eventCount(b *model.Block) (count int) {
 }
 
 func (w *writer) cached() {
-	free := w.those(isCached)
-	w.Set(len(free), func(i int) { w.Int(units(free[i].block.Address)) })
+	free := w.placesOf(isCached)
+	w.Set(len(free), func(i int) { w.Int(toUnits(free[i].block.Address)) })
 }
 
 func (w *writer) device() {
@@ -125,8 +125,8 @@ func (w *writer) device() {
 	for i := range w.state.Segments {
 		pieces = append(pieces, memoryOf(&w.state.Segments[i])...)
 	}
-	for i := range w.state.Calls {
-		if granted := w.state.Calls[i].Granted(); granted.Bytes > 0 {
+	for i := range w.state.PendingMallocs {
+		if granted := w.state.PendingMallocs[i].Granted(); granted.Bytes > 0 {
 			pieces = append(pieces, granted)
 		}
 	}
@@ -150,16 +150,16 @@ func memoryOf(g *model.Segment) (pieces []spec.Range) {
 }
 
 func (w *writer) memory(r spec.Range) {
-	w.field("[addr", units(r.Ptr))
+	w.field("[addr", toUnits(r.Ptr))
 	w.field(",size", int(r.Bytes))
 	w.Raw("]")
 }
 
-func (w *writer) given() {
-	out := w.those(isAllocated)
+func (w *writer) allocatedByProgram() {
+	out := w.placesOf(isAllocated)
 	w.Set(len(out), func(i int) {
-		w.field("[addr", units(out[i].block.Address))
-		w.field(",bytes", int(out[i].block.Requested))
+		w.field("[addr", toUnits(out[i].block.Address))
+		w.field(",bytes", int(out[i].block.RequestedSize))
 		w.field(",stream", int(out[i].segment.Stream))
 		w.Raw("]")
 	})
@@ -168,7 +168,7 @@ func (w *writer) given() {
 func (w *writer) segments() {
 	w.Set(len(w.state.Segments), func(i int) {
 		g := &w.state.Segments[i]
-		w.field("[addr", units(g.Address))
+		w.field("[addr", toUnits(g.Address))
 		if g.PoolKind == spec.LargePool {
 			w.Raw(`,kind|->"large"`)
 		} else {
@@ -189,15 +189,15 @@ func (w *writer) stats() {
 		return bytes
 	}
 	var split []place
-	for _, p := range w.those(isFree) {
+	for _, p := range w.placesOf(isFree) {
 		if p.block.Size < p.segment.Size && !p.segment.Expandable {
 			split = append(split, p)
 		}
 	}
-	w.field("[active", sum(w.those(func(b *model.Block) bool { return !isFree(b) })))
-	w.field(",allocated", sum(w.those(isAllocated)))
+	w.field("[active", sum(w.placesOf(func(b *model.Block) bool { return !isFree(b) })))
+	w.field(",allocated", sum(w.placesOf(isAllocated)))
 	w.field(",inactiveSplit", sum(split))
-	w.field(",reserved", sum(w.those(isMapped)))
+	w.field(",reserved", sum(w.placesOf(isMapped)))
 	w.Raw("]")
 }
 
@@ -212,7 +212,7 @@ func (w *writer) stream(stream spec.Stream) model.Stream {
 }
 
 func (w *writer) events(stream spec.Stream) {
-	passed := w.stream(stream).Passed
+	passed := w.stream(stream).Completed
 	var queue []model.Event
 	for _, e := range w.state.Events {
 		if e.Stream == onDevice(stream) {
@@ -220,8 +220,8 @@ func (w *writer) events(stream spec.Stream) {
 		}
 	}
 	w.Sequence(len(queue), func(i int) {
-		w.field("[behind", max(0, queue[i].Hold-passed))
-		w.field(",block", units(queue[i].Block))
+		w.field("[behind", max(0, queue[i].After-passed))
+		w.field(",block", toUnits(queue[i].Block))
 		w.Raw("]")
 	})
 }

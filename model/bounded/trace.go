@@ -32,7 +32,7 @@ func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.H
 			Op: "trace", Reason: "settings do not allow max_non_split_rounding to be below the large segment size",
 		}
 	}
-	t := tracer{bounds: b, ids: map[int]int64{}, pieces: map[int][]int{}, saved: map[int]savedPool{}}
+	t := tracer{bounds: b, live: map[int]int64{}, holders: map[int][]int{}, checkpoints: map[int]savedState{}}
 	t.header = trace.Header{
 		Source: "model/bounded", Family: name, Devices: 1, Waits: true,
 		TotalMemory: b.Memory, Settings: b.settings(), Geometry: b.Geometry,
@@ -68,11 +68,11 @@ type tracer struct {
 	bounds *Bounds
 	header trace.Header
 	ops    []trace.Op
-	made   int64         // allocations so far
-	ids    map[int]int64 // those that are out, by address in units
-	pieces map[int][]int // by stream: the streams that hold up its work, oldest first
-	saved  map[int]savedPool
-	states int // checkpoints so far
+	mallocs   int64         // allocations so far
+	live    map[int]int64 // those that are out, by address in units
+	holders map[int][]int // by stream: the streams that hold up its work, oldest first
+	checkpoints  map[int]savedState
+	checkpointCount int // checkpoints so far
 }
 
 // step appends what a step is in a trace.
@@ -86,12 +86,12 @@ func (t *tracer) step(from *model.State, label string, to *model.State) error {
 		t.malloc(from, to, arguments)
 	case "Free":
 		t.launchUses(from, arguments[0])
-		t.add(to, trace.Op{Kind: trace.OpFree, ID: t.ids[arguments[0]]})
-		delete(t.ids, arguments[0])
+		t.add(to, trace.Op{Kind: trace.OpFree, ID: t.live[arguments[0]]})
+		delete(t.live, arguments[0])
 	case "RecordStream":
-		t.add(to, trace.Op{Kind: trace.OpRecordStream, ID: t.ids[arguments[0]], Stream: arguments[1]})
+		t.add(to, trace.Op{Kind: trace.OpRecordStream, ID: t.live[arguments[0]], Stream: arguments[1]})
 	case "Complete":
-		oldest := t.pieces[arguments[0]][0]
+		oldest := t.holders[arguments[0]][0]
 		t.add(to, trace.Op{Kind: trace.OpDrain, Stream: oldest})
 	case "EmptyCache":
 		t.add(to, trace.Op{Kind: trace.OpEmptyCache})
@@ -100,9 +100,9 @@ func (t *tracer) step(from *model.State, label string, to *model.State) error {
 			return &spec.NotSupportedError{Op: "trace", Reason: label}
 		}
 	}
-	t.forget(to)
+	t.dropCompleted(to)
 	for _, stream := range t.bounds.Streams {
-		if to.Counts.DriverFrees > from.Counts.DriverFrees && workIn(to, stream) > 0 {
+		if to.Counters.NumDeviceFree > from.Counters.NumDeviceFree && pendingWork(to, stream) > 0 {
 			return &spec.NotSupportedError{Op: "trace", Reason: "a driver that takes memory back waits for all work"}
 		}
 	}
@@ -137,13 +137,13 @@ func (t *tracer) add(to *model.State, op trace.Op) {
 
 func (t *tracer) malloc(from, to *model.State, arguments []int) {
 	stream, bytes := spec.Stream(arguments[0]), uint64(arguments[1])
-	_, result := from.Malloc(stream, bytes, model.DriverResults{From: Origin})
-	op := trace.Op{Kind: trace.OpMalloc, ID: t.made, Stream: arguments[0], Size: bytes}
+	_, result := from.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase})
+	op := trace.Op{Kind: trace.OpMalloc, ID: t.mallocs, Stream: arguments[0], Size: bytes}
 	op.Expect.Error = trace.ErrorName(result.Err)
 	if result.Err == nil {
-		t.ids[units(result.Ptr)] = t.made
+		t.live[toUnits(result.Ptr)] = t.mallocs
 	}
-	t.made++
+	t.mallocs++
 	t.add(to, op)
 }
 
@@ -154,14 +154,14 @@ func (t *tracer) launch(stream int) {
 	t.ops = append(t.ops,
 		trace.Op{Kind: trace.OpBusy, Stream: holder},
 		trace.Op{Kind: trace.OpWaitStream, Stream: stream, On: holder})
-	t.pieces[stream] = append(t.pieces[stream], holder)
+	t.holders[stream] = append(t.holders[stream], holder)
 }
 
 // forget lets go of the pieces of work that are over.
-func (t *tracer) forget(s *model.State) {
+func (t *tracer) dropCompleted(s *model.State) {
 	for _, stream := range t.bounds.Streams {
-		pieces := t.pieces[int(stream)]
-		t.pieces[int(stream)] = pieces[len(pieces)-workIn(s, stream):]
+		pieces := t.holders[int(stream)]
+		t.holders[int(stream)] = pieces[len(pieces)-pendingWork(s, stream):]
 	}
 }
 
@@ -169,8 +169,8 @@ func (t *tracer) forget(s *model.State) {
 // launchAndFree.
 func (t *tracer) launchUses(s *model.State, address int) {
 	b, _ := blockAt(s, address)
-	for _, id := range b.Uses {
-		if noted, earlier := isCaptured(s, b, id); !noted || earlier {
+	for _, id := range b.StreamUses {
+		if noted, earlier := graphStreamUse(s, b, id); !noted || earlier {
 			t.launch(int(id.Stream))
 		}
 	}
@@ -179,7 +179,7 @@ func (t *tracer) launchUses(s *model.State, address int) {
 // blockAt is the block at an address in units, and its segment.
 func blockAt(s *model.State, address int) (found *model.Block, in *model.Segment) {
 	everyBlock(s, func(g *model.Segment, b *model.Block) bool {
-		if units(b.Address) == address {
+		if toUnits(b.Address) == address {
 			found, in = b, g
 		}
 		return true

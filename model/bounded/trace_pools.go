@@ -13,7 +13,7 @@ import (
 
 // A savedPool is a checkpoint: its number in the trace, and the allocations that were
 // out.
-type savedPool struct {
+type savedState struct {
 	state int
 	ids   map[int]int64 // by address in units
 }
@@ -28,9 +28,9 @@ func (t *tracer) poolStep(from, to *model.State, name string, arguments []int) b
 	case "ReleasePool":
 		t.add(to, trace.Op{Kind: trace.OpPoolRelease, Pool: PoolID(uint64(arguments[0]))})
 	case "Checkpoint":
-		t.states++
-		t.saved[arguments[0]] = savedPool{t.states, t.idsIn(from, arguments[0])}
-		t.add(to, trace.Op{Kind: trace.OpCheckpoint, Pool: PoolID(uint64(arguments[0])), State: t.states})
+		t.checkpointCount++
+		t.checkpoints[arguments[0]] = savedState{t.checkpointCount, t.liveIn(from, arguments[0])}
+		t.add(to, trace.Op{Kind: trace.OpCheckpoint, Pool: PoolID(uint64(arguments[0])), State: t.checkpointCount})
 	case "SetCheckpointPoolState":
 		t.restore(from, to, arguments[0])
 	default:
@@ -55,8 +55,8 @@ func (t *tracer) begin(from, to *model.State, number, stream int) {
 }
 
 // idsIn are the allocations of a pool that are out.
-func (t *tracer) idsIn(s *model.State, number int) map[int]int64 {
-	ids := maps.Clone(t.ids)
+func (t *tracer) liveIn(s *model.State, number int) map[int]int64 {
+	ids := maps.Clone(t.live)
 	maps.DeleteFunc(ids, func(address int, _ int64) bool {
 		_, g := blockAt(s, address)
 		return poolNumber(g.Pool) != number
@@ -66,16 +66,16 @@ func (t *tracer) idsIn(s *model.State, number int) map[int]int64 {
 
 // restore sets a pool back: what was out then is out again, the rest is not.
 func (t *tracer) restore(from, to *model.State, number int) {
-	saved := t.saved[number]
+	saved := t.checkpoints[number]
 	op := trace.Op{Kind: trace.OpRestore, Pool: PoolID(uint64(number)), State: saved.state}
 	op.Live = slices.Sorted(maps.Values(saved.ids))
-	for address, id := range t.idsIn(from, number) {
-		delete(t.ids, address)
+	for address, id := range t.liveIn(from, number) {
+		delete(t.live, address)
 		if !slices.Contains(op.Live, id) {
 			op.Freed = append(op.Freed, id)
 		}
 	}
 	slices.Sort(op.Freed)
-	maps.Copy(t.ids, saved.ids)
+	maps.Copy(t.live, saved.ids)
 	t.add(to, op)
 }

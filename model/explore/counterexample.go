@@ -2,7 +2,7 @@ package explore
 
 // explain is the way to something wrong: a shortest one, since every state was first
 // reached by a shortest way.
-func (e *exploration[S]) explain(w *wrong) *Violation[S] {
+func (e *exploration[S]) violation(w *failure) *Violation[S] {
 	trace := e.trace(w.state)
 	if w.label >= 0 {
 		trace = append(trace, e.breaking(trace[len(trace)-1].State, w))
@@ -50,10 +50,10 @@ func (e *exploration[S]) step(from S, wanted func(label, to int) bool) (found St
 }
 
 // breaking is the first step from a state that breaks a property.
-func (e *exploration[S]) breaking(from S, w *wrong) (found Step[S]) {
+func (e *exploration[S]) breaking(from S, w *failure) (found Step[S]) {
 	isFound := false
 	e.specification.Next(from, func(label int, next S) {
-		if broken := e.judgeStep(from, label, next); !isFound && label == w.label && broken > 0 {
+		if broken := e.brokenStepProperty(from, label, next); !isFound && label == w.label && broken > 0 {
 			isFound, found = true, Step[S]{e.labels[label], next}
 		}
 	})

@@ -21,12 +21,12 @@ type exploration[S any] struct {
 	edges   []Edge   // those of it
 	sums    []digest.Sum
 	marks   [][]mark // by LeadsTo, by state
-	wrong   *wrong   // the first thing that is
+	failure   *failure   // the first thing that is
 	result  Result[S]
 }
 
 // wrong is a state that breaks an invariant, or, with a label, a step.
-type wrong struct {
+type failure struct {
 	property string
 	state    int
 	label    int // -1: no step
@@ -48,7 +48,7 @@ func Explore[S any](specification Specification[S], options Options[S]) Result[S
 	}
 	level := e.begin()
 	first := 0
-	for len(level) > 0 && e.wrong == nil {
+	for len(level) > 0 && e.failure == nil {
 		e.result.Depth++
 		known := e.result.States
 		level, first = e.level(level, first), known
@@ -58,9 +58,9 @@ func Explore[S any](specification Specification[S], options Options[S]) Result[S
 
 // begin takes in the initial states.
 func (e *exploration[S]) begin() (level []S) {
-	pieces := make([]piece[S], 1)
+	pieces := make([]chunk[S], 1)
 	for _, s := range e.specification.Initial() {
-		pieces[0].add(e, s, 0, 0)
+		pieces[0].addSuccessor(e, s, 0, 0)
 	}
 	e.insert(pieces)
 	for _, c := range pieces[0].successors {
@@ -69,7 +69,7 @@ func (e *exploration[S]) begin() (level []S) {
 			continue
 		}
 		number := e.result.States
-		e.parts[e.part(c.print)].numbers[c.place] = uint32(number)
+		e.parts[e.part(c.fingerprint)].numbers[c.place] = uint32(number)
 		e.parents = append(e.parents, uint32(number))
 		e.result.States++
 		level = append(level, c.state)
@@ -84,7 +84,7 @@ func (e *exploration[S]) keepsEdges() bool {
 }
 
 // edge notes a step, once.
-func (e *exploration[S]) edge(from, label, to int) {
+func (e *exploration[S]) addEdge(from, label, to int) {
 	if from != e.from {
 		e.from, e.edges = from, e.edges[:0]
 	}
@@ -101,7 +101,7 @@ func (e *exploration[S]) edge(from, label, to int) {
 }
 
 // prepare makes room for what is noted of the states up to a number.
-func (e *exploration[S]) prepare(states int) {
+func (e *exploration[S]) growPerState(states int) {
 	if e.options.Text != nil {
 		e.sums = append(e.sums, make([]digest.Sum, states-len(e.sums))...)
 	}
@@ -111,7 +111,7 @@ func (e *exploration[S]) prepare(states int) {
 }
 
 // look notes what will be needed of a state when it is gone. text is for reuse.
-func (e *exploration[S]) look(text []byte, s S, number int) []byte {
+func (e *exploration[S]) recordState(text []byte, s S, number int) []byte {
 	if e.options.Text != nil {
 		text = e.options.Text(text, s)
 		e.sums[number] = digest.Text(text)
@@ -124,15 +124,15 @@ func (e *exploration[S]) look(text []byte, s S, number int) []byte {
 
 func (e *exploration[S]) finish() Result[S] {
 	e.graph.endAll(e.result.States)
-	if e.wrong == nil {
-		e.result.Violation = e.judgeLiveness()
+	if e.failure == nil {
+		e.result.Violation = e.checkLiveness()
 	} else {
-		e.result.Violation = e.explain(e.wrong)
+		e.result.Violation = e.violation(e.failure)
 	}
 	if e.options.Edges {
 		e.result.Graph = &e.graph
 	}
-	if e.options.Text != nil && e.wrong == nil {
+	if e.options.Text != nil && e.failure == nil {
 		e.result.StateDigest = digest.Of(e.sums)
 		e.result.EdgeDigest = digest.Of(e.edgeSums())
 	}
@@ -145,8 +145,8 @@ func (e *exploration[S]) edgeSums() []digest.Sum {
 		labels[i] = digest.Text([]byte(l))
 	}
 	sums := make([]digest.Sum, e.result.Edges)
-	parallel(e.workers, (e.result.States+pieceStates-1)/pieceStates, func(piece int) {
-		for from := piece * pieceStates; from < min((piece+1)*pieceStates, e.result.States); from++ {
+	parallel(e.workers, (e.result.States+chunkStates-1)/chunkStates, func(piece int) {
+		for from := piece * chunkStates; from < min((piece+1)*chunkStates, e.result.States); from++ {
 			begin := e.graph.begin(from)
 			for i, edge := range e.graph.From(from) {
 				sums[begin+i] = digest.Edge(e.sums[from], labels[edge.Label], e.sums[edge.To])

@@ -7,7 +7,7 @@ import "bytes"
 // looks.
 const (
 	batchStates = 1 << 13
-	pieceStates = 1 << 6
+	chunkStates = 1 << 6
 )
 
 // A successor is a step from a state of a batch.
@@ -15,16 +15,16 @@ type successor[S any] struct {
 	from  int // in the level
 	label int
 	state S
-	print fingerprint
+	fingerprint fingerprint
 	key   [2]int // where in its piece's keys
 
 	place uint32 // in its part of the set
 	isNew bool
-	wrong int // 1 + the first StepProperty that it breaks; 0: none
+	broken int // 1 + the first StepProperty that it breaks; 0: none
 }
 
 // A piece is the successors of some states.
-type piece[S any] struct {
+type chunk[S any] struct {
 	successors []successor[S]
 	keys       []byte
 }
@@ -32,12 +32,12 @@ type piece[S any] struct {
 // level expands the states of a level, of which the first has the number first, and
 // returns the next one.
 func (e *exploration[S]) level(states []S, first int) (next []S) {
-	for begin := 0; begin < len(states) && e.wrong == nil; begin += batchStates {
+	for begin := 0; begin < len(states) && e.failure == nil; begin += batchStates {
 		batch := states[begin:min(begin+batchStates, len(states))]
 		pieces := e.expand(batch, first+begin)
 		e.insert(pieces)
 		known := e.result.States
-		fresh := e.number(pieces)
+		fresh := e.numberStates(pieces)
 		e.visit(fresh, known)
 		next = append(next, fresh...)
 		if e.options.Progress != nil {
@@ -48,27 +48,27 @@ func (e *exploration[S]) level(states []S, first int) (next []S) {
 }
 
 // expand computes the successors of a batch.
-func (e *exploration[S]) expand(batch []S, first int) []piece[S] {
-	pieces := make([]piece[S], (len(batch)+pieceStates-1)/pieceStates)
+func (e *exploration[S]) expand(batch []S, first int) []chunk[S] {
+	pieces := make([]chunk[S], (len(batch)+chunkStates-1)/chunkStates)
 	parallel(e.workers, len(pieces), func(i int) {
 		p := &pieces[i]
-		begin := i * pieceStates
-		for j, s := range batch[begin:min(begin+pieceStates, len(batch))] {
+		begin := i * chunkStates
+		for j, s := range batch[begin:min(begin+chunkStates, len(batch))] {
 			e.specification.Next(s, func(label int, next S) {
-				p.add(e, next, first+begin+j, label)
-				p.successors[len(p.successors)-1].wrong = e.judgeStep(s, label, next)
+				p.addSuccessor(e, next, first+begin+j, label)
+				p.successors[len(p.successors)-1].broken = e.brokenStepProperty(s, label, next)
 			})
 		}
 	})
 	return pieces
 }
 
-func (p *piece[S]) add(e *exploration[S], s S, from, label int) {
+func (p *chunk[S]) addSuccessor(e *exploration[S], s S, from, label int) {
 	begin := len(p.keys)
 	p.keys = e.key(p.keys, s)
 	p.successors = append(p.successors, successor[S]{
 		from: from, label: label, state: s,
-		print: fingerprintOf(p.keys[begin:]), key: [2]int{begin, len(p.keys)},
+		fingerprint: fingerprintOf(p.keys[begin:]), key: [2]int{begin, len(p.keys)},
 	})
 }
 
@@ -91,7 +91,7 @@ func (e *exploration[S]) key(to []byte, s S) []byte {
 	return to
 }
 
-func (e *exploration[S]) judgeStep(from S, label int, to S) int {
+func (e *exploration[S]) brokenStepProperty(from S, label int, to S) int {
 	for i := range e.options.Steps {
 		if !e.options.Steps[i].Holds(from, label, to) {
 			return i + 1
@@ -102,14 +102,14 @@ func (e *exploration[S]) judgeStep(from S, label int, to S) int {
 
 // insert finds out which successors are new. Every part of the set goes through all
 // of them in order, so of several with one key it is the first that is new.
-func (e *exploration[S]) insert(pieces []piece[S]) {
+func (e *exploration[S]) insert(pieces []chunk[S]) {
 	parallel(e.workers, len(e.parts), func(part int) {
 		for i := range pieces {
 			p := &pieces[i]
 			for j := range p.successors {
 				c := &p.successors[j]
-				if e.part(c.print) == part {
-					c.place, c.isNew = e.parts[part].add(c.print, p.keys[c.key[0]:c.key[1]])
+				if e.part(c.fingerprint) == part {
+					c.place, c.isNew = e.parts[part].add(c.fingerprint, p.keys[c.key[0]:c.key[1]])
 				}
 			}
 		}
@@ -122,11 +122,11 @@ func (e *exploration[S]) part(print fingerprint) int {
 
 // number gives the new states their numbers, and notes the edges. It is the one
 // thing that is done in order.
-func (e *exploration[S]) number(pieces []piece[S]) (fresh []S) {
+func (e *exploration[S]) numberStates(pieces []chunk[S]) (fresh []S) {
 	for i := range pieces {
 		for j := range pieces[i].successors {
 			c := &pieces[i].successors[j]
-			numbers := e.parts[e.part(c.print)].numbers
+			numbers := e.parts[e.part(c.fingerprint)].numbers
 			if c.isNew {
 				numbers[c.place] = uint32(e.result.States)
 				e.result.States++
@@ -134,9 +134,9 @@ func (e *exploration[S]) number(pieces []piece[S]) (fresh []S) {
 				fresh = append(fresh, c.state)
 			}
 			e.result.Generated++
-			e.edge(c.from, c.label, int(numbers[c.place]))
-			if c.wrong > 0 && e.wrong == nil {
-				e.wrong = &wrong{e.options.Steps[c.wrong-1].Name, c.from, c.label}
+			e.addEdge(c.from, c.label, int(numbers[c.place]))
+			if c.broken > 0 && e.failure == nil {
+				e.failure = &failure{e.options.Steps[c.broken-1].Name, c.from, c.label}
 			}
 		}
 	}
@@ -146,22 +146,22 @@ func (e *exploration[S]) number(pieces []piece[S]) (fresh []S) {
 // visit looks at new states, of which the first has the number first.
 func (e *exploration[S]) visit(fresh []S, first int) {
 	broken := make([]int, len(fresh)) // 1 + the invariant
-	e.prepare(first + len(fresh))
-	parallel(e.workers, (len(fresh)+pieceStates-1)/pieceStates, func(piece int) {
+	e.growPerState(first + len(fresh))
+	parallel(e.workers, (len(fresh)+chunkStates-1)/chunkStates, func(piece int) {
 		var text []byte
-		for i := piece * pieceStates; i < min((piece+1)*pieceStates, len(fresh)); i++ {
-			broken[i] = e.judge(fresh[i])
-			text = e.look(text[:0], fresh[i], first+i)
+		for i := piece * chunkStates; i < min((piece+1)*chunkStates, len(fresh)); i++ {
+			broken[i] = e.brokenInvariant(fresh[i])
+			text = e.recordState(text[:0], fresh[i], first+i)
 		}
 	})
 	for i, b := range broken {
-		if b > 0 && e.wrong == nil {
-			e.wrong = &wrong{e.options.Invariants[b-1].Name, first + i, -1}
+		if b > 0 && e.failure == nil {
+			e.failure = &failure{e.options.Invariants[b-1].Name, first + i, -1}
 		}
 	}
 }
 
-func (e *exploration[S]) judge(s S) int {
+func (e *exploration[S]) brokenInvariant(s S) int {
 	for i := range e.options.Invariants {
 		if !e.options.Invariants[i].Holds(s) {
 			return i + 1

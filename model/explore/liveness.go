@@ -46,19 +46,19 @@ func (p *LeadsTo[S]) mark(s S) (m mark) {
 }
 
 // judgeLiveness looks for a fair way around what should come.
-func (e *exploration[S]) judgeLiveness() *Violation[S] {
+func (e *exploration[S]) checkLiveness() *Violation[S] {
 	for i := range e.options.LeadsTo {
 		p := &e.options.LeadsTo[i]
-		a := newAvoidance(&e.graph, e.marks[i], p.Fair)
+		a := newLassoSearch(&e.graph, e.marks[i], p.Fair)
 		if start, components, found := a.find(); found {
-			return e.explainLoop(p.Name, a.walk(start, components))
+			return e.violationLoop(p.Name, a.lasso(start, components))
 		}
 	}
 	return nil
 }
 
 // avoidance is the search for a run that avoids To.
-type avoidance struct {
+type lassoSearch struct {
 	graph *Graph
 	marks []mark
 	fair  [][]int
@@ -69,9 +69,9 @@ type avoidance struct {
 	stack   []int
 }
 
-func newAvoidance(g *Graph, marks []mark, fair [][]int) *avoidance {
+func newLassoSearch(g *Graph, marks []mark, fair [][]int) *lassoSearch {
 	n := g.States()
-	return &avoidance{
+	return &lassoSearch{
 		graph: g, marks: marks, fair: fair,
 		index: make([]int, n), low: make([]int, n), onStack: make([]bool, n),
 	}
@@ -79,7 +79,7 @@ func newAvoidance(g *Graph, marks []mark, fair [][]int) *avoidance {
 
 // find is the first state with From from which fair components can be reached, and
 // these.
-func (a *avoidance) find() (start int, components [][]int, found bool) {
+func (a *lassoSearch) find() (start int, components [][]int, found bool) {
 	clock := 0
 	for s := range a.marks {
 		if a.marks[s] != fromHolds || a.index[s] > 0 {
@@ -97,7 +97,7 @@ type frame struct{ state, next int }
 
 // search is Tarjan's algorithm, from one state, and without recursion. It lists the
 // fair components.
-func (a *avoidance) search(root int, clock *int) (fair [][]int) {
+func (a *lassoSearch) search(root int, clock *int) (fair [][]int) {
 	frames := []frame{a.enter(root, clock)}
 	for len(frames) > 0 {
 		f := &frames[len(frames)-1]
@@ -129,7 +129,7 @@ func (a *avoidance) search(root int, clock *int) (fair [][]int) {
 	return fair
 }
 
-func (a *avoidance) enter(state int, clock *int) frame {
+func (a *lassoSearch) enter(state int, clock *int) frame {
 	*clock++
 	a.index[state], a.low[state] = *clock, *clock
 	a.onStack[state] = true
@@ -138,7 +138,7 @@ func (a *avoidance) enter(state int, clock *int) frame {
 }
 
 // leave takes a component off the stack.
-func (a *avoidance) leave(root int) []int {
+func (a *lassoSearch) leave(root int) []int {
 	at := slices.Index(a.stack, root)
 	component := slices.Clone(a.stack[at:])
 	a.stack = a.stack[:at]
@@ -150,7 +150,7 @@ func (a *avoidance) leave(root int) []int {
 
 // isFair: for each fair action there is a state in which it is impossible, or a step
 // of it that stays inside.
-func (a *avoidance) isFair(component []int) bool {
+func (a *lassoSearch) isFair(component []int) bool {
 	inside := membership(component)
 	for _, action := range a.fair {
 		if _, _, fair := a.witness(component, inside, action); !fair {
@@ -170,7 +170,7 @@ func membership(component []int) map[int]bool {
 
 // witness is what makes a component fair to an action: a step inside, or a state
 // without a step.
-func (a *avoidance) witness(component []int, inside map[int]bool, action []int) (state int, step *Edge, found bool) {
+func (a *lassoSearch) witness(component []int, inside map[int]bool, action []int) (state int, step *Edge, found bool) {
 	for _, s := range component {
 		possible := false
 		edges := a.graph.From(s)
@@ -191,7 +191,7 @@ func (a *avoidance) witness(component []int, inside map[int]bool, action []int) 
 
 // walk is the steps from a state into the nearest of some components, and once around
 // in it by whatever makes it fair.
-func (a *avoidance) walk(start int, components [][]int) (w walk) {
+func (a *lassoSearch) lasso(start int, components [][]int) (w lasso) {
 	of := map[int]int{} // by state: which component it is in
 	for i, component := range components {
 		slices.Sort(component)
@@ -227,14 +227,14 @@ func (a *avoidance) walk(start int, components [][]int) (w walk) {
 }
 
 // A walk is steps in the graph; from step loop on they lead around.
-type walk struct {
+type lasso struct {
 	from  int
 	edges []Edge
 	loop  int
 }
 
 // path is a shortest way from a state to a goal.
-func (a *avoidance) path(from int, goal, within func(int) bool) []Edge {
+func (a *lassoSearch) path(from int, goal, within func(int) bool) []Edge {
 	type arrival struct {
 		from int
 		edge Edge
@@ -266,7 +266,7 @@ func (a *avoidance) path(from int, goal, within func(int) bool) []Edge {
 }
 
 // explainLoop is the way to a state and the walk from it.
-func (e *exploration[S]) explainLoop(property string, w walk) *Violation[S] {
+func (e *exploration[S]) violationLoop(property string, w lasso) *Violation[S] {
 	trace := e.trace(w.from)
 	before := len(trace) - 1
 	for _, edge := range w.edges {

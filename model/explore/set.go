@@ -19,7 +19,7 @@ func fingerprintOf(key []byte) fingerprint {
 type set struct {
 	compact bool
 	table   []uint32 // place + 1; 0: free. The length is a power of two
-	prints  []fingerprint
+	fingerprints  []fingerprint
 	numbers []uint32
 	keys    []byte // of all places one behind the other, unless compact
 	ends    []int  // where they end
@@ -29,16 +29,16 @@ func newSet(compact bool) *set { return &set{compact: compact, table: make([]uin
 
 // add finds a key, or takes it in.
 func (s *set) add(print fingerprint, key []byte) (place uint32, isNew bool) {
-	if 2*len(s.prints) >= len(s.table) {
+	if 2*len(s.fingerprints) >= len(s.table) {
 		s.grow()
 	}
 	at := s.find(print, key)
 	if s.table[at] != 0 {
 		return s.table[at] - 1, false
 	}
-	place = uint32(len(s.prints))
+	place = uint32(len(s.fingerprints))
 	s.table[at] = place + 1
-	s.prints = append(s.prints, print)
+	s.fingerprints = append(s.fingerprints, print)
 	s.numbers = append(s.numbers, 0)
 	if !s.compact {
 		s.keys = append(s.keys, key...)
@@ -59,8 +59,8 @@ func (s *set) find(print fingerprint, key []byte) int {
 }
 
 func (s *set) holds(place uint32, print fingerprint, key []byte) bool {
-	if s.prints[place] != print || s.compact {
-		return s.prints[place] == print
+	if s.fingerprints[place] != print || s.compact {
+		return s.fingerprints[place] == print
 	}
 	begin := 0
 	if place > 0 {
@@ -72,7 +72,7 @@ func (s *set) holds(place uint32, print fingerprint, key []byte) bool {
 func (s *set) grow() {
 	s.table = make([]uint32, 2*len(s.table))
 	mask := len(s.table) - 1
-	for place, print := range s.prints {
+	for place, print := range s.fingerprints {
 		at := int(print[1]) & mask
 		for s.table[at] != 0 {
 			at = (at + 1) & mask

@@ -11,7 +11,7 @@ import (
 // frees are calls like any others, within the malloc's.
 
 // registerCallback registers the setup's callback.
-func (w *world) registerCallback() error {
+func (w *execution) registerCallback() error {
 	if len(w.setup.Callback) == 0 {
 		return nil
 	}
@@ -21,9 +21,9 @@ func (w *world) registerCallback() error {
 	}
 	left := slices.Clone(w.setup.Callback)
 	observable.OnNeedMemory(func() bool {
-		malloc := w.underWay()
+		malloc := w.pendingCall()
 		w.pause(InCallback)
-		names := w.lane(malloc.Thread).names
+		names := w.threadState(malloc.Thread).names
 		i := slices.IndexFunc(left, func(name string) bool { _, is := names[name]; return is })
 		if i < 0 {
 			return false

@@ -63,12 +63,12 @@ func Check(h *History) error {
 // specification puts the model into Porcupine's form.
 func specification(initial model.State) porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return &point{state: initial} },
+		Init: func() any { return &searchState{state: initial} },
 		Step: func(state, input, _ any) (bool, any) {
-			next, err := state.(*point).step(input.(*action))
+			next, err := state.(*searchState).step(input.(*action))
 			return err == nil, next
 		},
-		Equal: func(a, b any) bool { return a.(*point).equal(b.(*point)) },
+		Equal: func(a, b any) bool { return a.(*searchState).equal(b.(*searchState)) },
 	}
 }
 
@@ -112,25 +112,25 @@ func (h *History) on(dev spec.Device, c *Call) (op model.Operation, out model.Ou
 		Kind:   c.Op.Kind,
 		Stream: spec.DeviceStream{Device: dev, Stream: h.Setup.stream(dev, c.Op.Stream)},
 		Bytes:  c.Op.Bytes, Ptr: c.Ptr, Fraction: c.Op.Fraction, Settings: c.Op.Settings,
-		Results: model.DriverResults{Freed: c.Freed},
+		Results: model.DriverResults{CallbackFreed: c.Freed},
 	}, out, true
 }
 
 // A point is a state of the specification, with how far each malloc has come that
 // has begun.
-type point struct {
+type searchState struct {
 	state   model.State
-	mallocs []progress // by call
+	mallocs []mallocProgress // by call
 }
 
 // progress: which action of a call comes next. A call that is done has only to
 // pass over the rest.
-type progress struct {
+type mallocProgress struct {
 	call, next int
 	done       bool
 }
 
-func (p *point) equal(o *point) bool {
+func (p *searchState) equal(o *searchState) bool {
 	return slices.Equal(p.mallocs, o.mallocs) && p.state.Equal(o.state)
 }
 
@@ -140,19 +140,19 @@ type orderError struct{}
 func (orderError) Error() string { return "its turn has not come" }
 
 // step is the point after an action, or why the action cannot be there.
-func (p *point) step(a *action) (*point, error) {
-	at, begun := slices.BinarySearchFunc(p.mallocs, a.call, func(m progress, call int) int { return cmp.Compare(m.call, call) })
-	passing := slices.IndexFunc(p.mallocs, func(m progress) bool { return m.done })
+func (p *searchState) step(a *action) (*searchState, error) {
+	at, begun := slices.BinarySearchFunc(p.mallocs, a.call, func(m mallocProgress, call int) int { return cmp.Compare(m.call, call) })
+	passing := slices.IndexFunc(p.mallocs, func(m mallocProgress) bool { return m.done })
 	if passing >= 0 && passing != at || begun != (a.number > 0) || begun && p.mallocs[at].next != a.number {
 		return nil, orderError{}
 	}
 	if a.of == 1 {
 		next, err := p.state.Step(a.op, a.out)
-		return &point{next, p.mallocs}, err
+		return &searchState{next, p.mallocs}, err
 	}
-	next := &point{p.state, slices.Clone(p.mallocs)}
+	next := &searchState{p.state, slices.Clone(p.mallocs)}
 	if !begun {
-		next.mallocs = slices.Insert(next.mallocs, at, progress{call: a.call})
+		next.mallocs = slices.Insert(next.mallocs, at, mallocProgress{call: a.call})
 	}
 	m := &next.mallocs[at]
 	var err error

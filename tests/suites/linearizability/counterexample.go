@@ -61,7 +61,7 @@ func explain(h *History, dev spec.Device, initial model.State, part []porcupine.
 		}
 	}
 	x := &Counterexample{History: h, Device: dev}
-	at := &point{state: initial}
+	at := &searchState{state: initial}
 	taken := map[*action]bool{}
 	for _, o := range longest {
 		a := o.Input.(*action)
@@ -87,7 +87,7 @@ func compareOrders(a, b []porcupine.Operation) int {
 
 // objections asks the actions that are left, and could come next, why they cannot:
 // those that begin before any of them has ended.
-func (h *History) objections(at *point, part []porcupine.Operation, taken map[*action]bool) (list []Objection) {
+func (h *History) objections(at *searchState, part []porcupine.Operation, taken map[*action]bool) (list []Objection) {
 	left := slices.Clone(part)
 	left = slices.DeleteFunc(left, func(o porcupine.Operation) bool { return taken[o.Input.(*action)] })
 	for _, o := range left {

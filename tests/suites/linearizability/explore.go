@@ -49,7 +49,7 @@ func Explore(s Setup, p Program) (Explored, error) {
 func (x *Explored) add(h *History) error {
 	x.Histories++
 	for i := range h.Calls {
-		x.note(&h.Calls[i])
+		x.addResult(&h.Calls[i])
 	}
 	err := Check(h)
 	var found *Counterexample
@@ -80,7 +80,7 @@ func (p Program) results() (list []OpResults) {
 func (r OpResults) same(o OpResults) bool { return r.Thread == o.Thread && r.Op == o.Op }
 
 // note adds a call's result. The calls of callbacks are no operations of a thread.
-func (x *Explored) note(c *Call) {
+func (x *Explored) addResult(c *Call) {
 	i := slices.IndexFunc(x.Results, OpResults{Thread: c.Thread, Op: c.Text}.same)
 	if i >= 0 && !slices.Contains(x.Results[i].Results, c.result()) {
 		x.Results[i].Results = append(x.Results[i].Results, c.result())

@@ -43,20 +43,20 @@ func (h *History) Command() string {
 }
 
 // moment is the beginning or the end of a call.
-type moment struct {
+type callEvent struct {
 	at   int64
 	call *Call
 	end  bool
 }
 
 // moments lists beginnings and ends in order of time.
-func (h *History) moments() []moment {
-	var list []moment
+func (h *History) callEvents() []callEvent {
+	var list []callEvent
 	for i := range h.Calls {
 		c := &h.Calls[i]
-		list = append(list, moment{c.Begin, c, false}, moment{c.End, c, true})
+		list = append(list, callEvent{c.Begin, c, false}, callEvent{c.End, c, true})
 	}
-	slices.SortStableFunc(list, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(list, func(a, b callEvent) int { return cmp.Compare(a.at, b.at) })
 	return list
 }
 
@@ -74,7 +74,7 @@ func (h *History) sequential() bool {
 // happens within is told in one.
 func (h *History) String() string {
 	var text strings.Builder
-	list := h.moments()
+	list := h.callEvents()
 	for i := 0; i < len(list); i++ {
 		m := list[i]
 		indent := strings.Repeat("    ", m.call.Thread+1)
@@ -144,13 +144,13 @@ func formatLayout(layout []spec.Segment) string {
 // no account.
 func (h *History) key() string {
 	var key []byte
-	list := h.moments()
+	list := h.callEvents()
 	for len(list) > 0 {
 		n := 1
 		for n < len(list) && list[n].end == list[0].end {
 			n++
 		}
-		slices.SortStableFunc(list[:n], func(a, b moment) int { return cmp.Compare(a.call.Thread, b.call.Thread) })
+		slices.SortStableFunc(list[:n], func(a, b callEvent) int { return cmp.Compare(a.call.Thread, b.call.Thread) })
 		for _, m := range list[:n] {
 			key = m.appendKey(key)
 		}
@@ -159,7 +159,7 @@ func (h *History) key() string {
 	return string(key)
 }
 
-func (m moment) appendKey(key []byte) []byte {
+func (m callEvent) appendKey(key []byte) []byte {
 	number := func(n uint64) { key = binary.AppendUvarint(key, n) }
 	number(uint64(m.call.Thread + 1))
 	if !m.end {

@@ -23,7 +23,7 @@ func Parallel(s Setup, p Program) (*History, error) {
 	if len(s.Callback) > 0 {
 		return nil, &spec.NotSupportedError{Op: "parallel", Reason: "a callback cannot know in which thread it is called"}
 	}
-	w, err := newWorld(&s, &p)
+	w, err := newExecution(&s, &p)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func Parallel(s Setup, p Program) (*History, error) {
 	w.now = func() int64 { return int64(time.Since(start)) }
 	w.begin(&p)
 	for i := range p.Threads {
-		w.lanes[i].names = maps.Clone(w.lane(outside).names)
+		w.threads[i].names = maps.Clone(w.threadState(mainThread).names)
 	}
 	w.pause = func(Pause) { runtime.Gosched() }
 	if err := w.pauseBeforeLocks(func() { w.pause(BeforeLock) }); err != nil {
@@ -45,7 +45,7 @@ func Parallel(s Setup, p Program) (*History, error) {
 }
 
 // race runs the threads. They begin together, as far as there are processors.
-func (w *world) race(p *Program) {
+func (w *execution) race(p *Program) {
 	var threads sync.WaitGroup
 	var ready atomic.Int32
 	for i, ops := range p.Threads {

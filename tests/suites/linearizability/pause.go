@@ -60,24 +60,24 @@ func (p Pause) names() (names []string) {
 // ever.
 type pausingDriver struct {
 	spec.Driver
-	w        *world
-	released bool
+	execution        *execution
+	lockReleased bool
 }
 
 // Malloc implements spec.Driver.
 func (d *pausingDriver) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
-	if !d.released {
+	if !d.lockReleased {
 		return d.Driver.Malloc(dev, bytes)
 	}
-	d.w.pause(BeforeDriver)
+	d.execution.pause(BeforeDriver)
 	p, err := d.Driver.Malloc(dev, bytes)
-	d.w.pause(AfterDriver)
+	d.execution.pause(AfterDriver)
 	return p, err
 }
 
 // pauseBeforeLocks calls stop where the allocator asks for the context of a history
 // entry, which it does with no lock held: right before it takes one.
-func (w *world) pauseBeforeLocks(stop func()) error {
+func (w *execution) pauseBeforeLocks(stop func()) error {
 	historian, able := w.allocator.(spec.HistoryRecorder)
 	if !able {
 		return nil

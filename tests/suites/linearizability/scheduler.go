@@ -20,7 +20,7 @@ type Policy interface {
 // Run runs the program once, as the policy says.
 func Run(s Setup, p Program, policy Policy) (*History, error) {
 	s = s.filled()
-	w, err := newWorld(&s, &p)
+	w, err := newExecution(&s, &p)
 	if err != nil {
 		return nil, err
 	}
@@ -40,12 +40,12 @@ func Run(s Setup, p Program, policy Policy) (*History, error) {
 
 // schedule runs the threads of the history's program to their ends and notes the
 // schedule.
-func (w *world) schedule(h *History, policy Policy) error {
+func (w *execution) schedule(h *History, policy Policy) error {
 	resume, ready := w.start(h.Program.Threads)
 	for len(ready) > 0 {
 		w.running = policy.Choose(ready) // which may panic: rapid's way to give a run up
 		h.Schedule = append(h.Schedule, w.running)
-		paused, panicked := try(resume[w.running])
+		paused, panicked := resumeRecovering(resume[w.running])
 		if panicked != nil {
 			return fmt.Errorf("the allocator panics: %v\n%s", panicked, h.Command())
 		}
@@ -53,20 +53,20 @@ func (w *world) schedule(h *History, policy Policy) error {
 			ready = without(ready, w.running)
 		}
 	}
-	w.running = outside
+	w.running = mainThread
 	w.pause = func(Pause) {}
 	return nil
 }
 
 // try resumes a thread, and tells of a panic in it.
-func try(resume func() (paused bool)) (paused bool, panicked any) {
+func resumeRecovering(resume func() (paused bool)) (paused bool, panicked any) {
 	defer func() { panicked = recover() }()
 	return resume(), nil
 }
 
 // start makes the threads. Each runs when it is resumed, and says then whether it
 // has paused or ended.
-func (w *world) start(threads [][]Op) (resume []func() (paused bool), ready []int) {
+func (w *execution) start(threads [][]Op) (resume []func() (paused bool), ready []int) {
 	yields := make([]func(), len(threads))
 	for i, ops := range threads {
 		next, _ := iter.Pull(func(yield func(struct{}) bool) {
@@ -90,8 +90,8 @@ func (w *world) start(threads [][]Op) (resume []func() (paused bool), ready []in
 }
 
 // stopBeforeLock pauses the running thread.
-func (w *world) stopBeforeLock() {
-	switch call := w.underWay(); {
+func (w *execution) stopBeforeLock() {
+	switch call := w.pendingCall(); {
 	case call == nil: // what comes before and after the threads
 	case call.Op.Kind == trace.OpMalloc:
 		w.pause(BeforeMalloc)
@@ -110,10 +110,10 @@ func without(list []int, n int) (rest []int) {
 }
 
 // underWay is the innermost call that the running thread is in.
-func (w *world) underWay() *Call {
-	l := w.lane(w.running)
-	if len(l.middle) == 0 {
+func (w *execution) pendingCall() *Call {
+	l := w.threadState(w.running)
+	if len(l.pending) == 0 {
 		return nil
 	}
-	return l.middle[len(l.middle)-1]
+	return l.pending[len(l.pending)-1]
 }

@@ -115,7 +115,7 @@ func (s *Setup) initial(dev spec.Device) (model.State, error) {
 		return model.State{}, err
 	}
 	state := model.New(dev, s.Memory, cfg, g)
-	state.Callbacks = len(s.Callback) > 0
+	state.FreeMemoryCallbacks = len(s.Callback) > 0
 	state, result := state.SetMemoryFraction(s.fraction())
 	return state, result.Err
 }

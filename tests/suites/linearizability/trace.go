@@ -20,7 +20,7 @@ import (
 // The error wraps spec.ErrNotSupported if calls overlap, or if the allocator waits
 // for a busy stream, for which a replay has no patience.
 func (h *History) Trace() (trace.Header, []trace.Op, error) {
-	t := tracer{h: h, header: h.Setup.traceHeader(), owners: map[spec.Ptr]int64{}}
+	t := tracer{h: h, header: h.Setup.traceHeader(), live: map[spec.Ptr]int64{}}
 	if !h.sequential() {
 		return t.header, nil, &spec.NotSupportedError{Op: "trace", Reason: "calls overlap"}
 	}
@@ -58,8 +58,8 @@ type tracer struct {
 	header trace.Header
 	ops    []trace.Op
 	states []model.State      // by device
-	made   int64              // allocations so far
-	owners map[spec.Ptr]int64 // allocations that are out, by their numbers
+	mallocs   int64              // allocations so far
+	live map[spec.Ptr]int64 // allocations that are out, by their numbers
 }
 
 // traceHeader describes the setup. The streams are those of all devices.
@@ -112,22 +112,22 @@ func (t *tracer) add(c *Call) error {
 		}
 		return nil
 	case trace.OpMalloc:
-		op.ID = t.made
-		t.made++
+		op.ID = t.mallocs
+		t.mallocs++
 	case trace.OpFree, trace.OpRecordStream:
-		id, out := t.owners[c.Ptr]
+		id, out := t.live[c.Ptr]
 		if !out {
 			return nil
 		}
 		op.ID = id
 	}
-	err := t.follow(c, &op)
+	err := t.applyModel(c, &op)
 	t.ops = append(t.ops, op)
 	return err
 }
 
 // follow lets the specification do the operation, and notes what came of it.
-func (t *tracer) follow(c *Call, op *trace.Op) error {
+func (t *tracer) applyModel(c *Call, op *trace.Op) error {
 	for dev, before := range t.states {
 		do, out, concerned := t.h.on(spec.Device(dev), c)
 		if !concerned {
@@ -146,7 +146,7 @@ func (t *tracer) follow(c *Call, op *trace.Op) error {
 		}
 	}
 	if c.Op.Kind == trace.OpFree {
-		delete(t.owners, c.Ptr)
+		delete(t.live, c.Ptr)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (t *tracer) expect(op *trace.Op, result model.Result) {
 	op.Expect.Error = trace.ErrorName(result.Err)
 	if result.Err == nil {
 		op.Expect.Addr = &result.Ptr
-		t.owners[result.Ptr] = op.ID
+		t.live[result.Ptr] = op.ID
 	}
 }
 
@@ -169,10 +169,10 @@ func (t *tracer) expect(op *trace.Op, result model.Result) {
 func waited(before, after model.State) bool {
 	passed := 0
 	for _, s := range before.Streams {
-		passed -= s.Passed
+		passed -= s.Completed
 	}
 	for _, s := range after.Streams {
-		passed += s.Passed
+		passed += s.Completed
 	}
 	return passed > 0
 }

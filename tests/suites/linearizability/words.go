@@ -2,7 +2,7 @@ package linearizability
 
 // threadName is how thread i is called: A, B, C...
 func threadName(i int) string {
-	if i == outside {
+	if i == mainThread {
 		return "-"
 	}
 	return string(rune('A' + i))
@@ -10,4 +10,4 @@ func threadName(i int) string {
 
 // outside is the number of the thread that does what comes before the others begin,
 // and looks when they have ended.
-const outside = -1
+const mainThread = -1

@@ -11,23 +11,23 @@ import (
 )
 
 // A world is an allocator on a fake GPU in which one program is run, once.
-type world struct {
+type execution struct {
 	setup     *Setup
 	gpu       *fakegpu.GPU
 	allocator spec.Allocator
 
 	now   func() int64 // the time, never going back
 	pause func(Pause)  // lets other threads run, if the setup wants that there
-	lanes []lane       // by thread; the last is that of the thread called outside
+	threads []threadState       // by thread; the last is that of the thread called outside
 
 	running int // the thread that the scheduler lets run
 }
 
 // A lane is what concerns one thread.
-type lane struct {
+type threadState struct {
 	names  map[string]allocation // those that it sees; see newWorld
 	calls  []Call                // in the order in which they ended
-	middle []*Call               // begun and not ended: a callback's calls are inside a malloc
+	pending []*Call               // begun and not ended: a callback's calls are inside a malloc
 }
 
 // allocation is what a name stands for.
@@ -38,14 +38,14 @@ type allocation struct {
 
 // newWorld sets up everything but the threads. While they are scheduled they share
 // their names.
-func newWorld(s *Setup, p *Program) (*world, error) {
+func newExecution(s *Setup, p *Program) (*execution, error) {
 	if p.setsLockRelease() {
 		return nil, &spec.InvalidArgumentError{Op: "linearizability", Reason: "a program cannot change whether the lock is released; a setup can"}
 	}
-	w := &world{setup: s, lanes: make([]lane, len(p.Threads)+1), running: outside}
+	w := &execution{setup: s, threads: make([]threadState, len(p.Threads)+1), running: mainThread}
 	shared := map[string]allocation{}
-	for i := range w.lanes {
-		w.lanes[i].names = shared
+	for i := range w.threads {
+		w.threads[i].names = shared
 	}
 	clock := int64(0)
 	w.now = func() int64 { clock++; return clock }
@@ -62,16 +62,16 @@ func newWorld(s *Setup, p *Program) (*world, error) {
 }
 
 // lane is that of a thread.
-func (w *world) lane(thread int) *lane {
-	if thread == outside {
-		return &w.lanes[len(w.lanes)-1]
+func (w *execution) threadState(thread int) *threadState {
+	if thread == mainThread {
+		return &w.threads[len(w.threads)-1]
 	}
-	return &w.lanes[thread]
+	return &w.threads[thread]
 }
 
 // perform does one operation and notes the call, unless it names what is not there.
-func (w *world) perform(thread int, op Op) {
-	l := w.lane(thread)
+func (w *execution) perform(thread int, op Op) {
+	l := w.threadState(thread)
 	call := &Call{Thread: thread, Op: op, Text: op.String()}
 	if op.Kind == trace.OpFree || op.Kind == trace.OpRecordStream {
 		known, is := l.names[op.Name]
@@ -80,11 +80,11 @@ func (w *world) perform(thread int, op Op) {
 		}
 		call.Ptr, call.Op.Device = known.ptr, known.device
 	}
-	l.middle = append(l.middle, call)
+	l.pending = append(l.pending, call)
 	call.Begin = w.now()
-	call.Out = w.do(&call.Op, call.Ptr)
+	call.Out = w.apply(&call.Op, call.Ptr)
 	call.End = w.now()
-	l.middle = l.middle[:len(l.middle)-1]
+	l.pending = l.pending[:len(l.pending)-1]
 	l.calls = append(l.calls, *call)
 	if op.Kind == trace.OpMalloc && call.Out.Err == nil {
 		l.names[op.Name] = allocation{call.Out.Ptr, op.Device}
@@ -92,7 +92,7 @@ func (w *world) perform(thread int, op Op) {
 }
 
 // do asks the allocator or the device.
-func (w *world) do(op *Op, ptr spec.Ptr) (out model.Outcome) {
+func (w *execution) apply(op *Op, ptr spec.Ptr) (out model.Outcome) {
 	stream := w.setup.stream(op.Device, op.Stream)
 	switch op.Kind {
 	case trace.OpMalloc:
@@ -126,21 +126,21 @@ func (w *world) do(op *Op, ptr spec.Ptr) (out model.Outcome) {
 }
 
 // begin does what comes before the threads.
-func (w *world) begin(p *Program) {
+func (w *execution) begin(p *Program) {
 	for _, op := range p.Before {
-		w.perform(outside, op)
+		w.perform(mainThread, op)
 	}
 }
 
 // finish looks at everything once more, so that no history ends with something
 // unseen, and puts the calls together.
-func (w *world) finish() []Call {
+func (w *execution) finish() []Call {
 	for dev := range spec.Device(w.setup.Devices) {
-		w.perform(outside, Op{Kind: model.OpStats, Device: dev})
+		w.perform(mainThread, Op{Kind: model.OpStats, Device: dev})
 	}
-	w.perform(outside, Op{Kind: model.OpSnapshot})
+	w.perform(mainThread, Op{Kind: model.OpSnapshot})
 	var calls []Call
-	for _, l := range w.lanes {
+	for _, l := range w.threads {
 		calls = append(calls, l.calls...)
 	}
 	slices.SortStableFunc(calls, func(a, b Call) int { return int(a.Begin - b.Begin) })

@@ -16,26 +16,26 @@ import (
 // checkpoint is what was noted of a pool, on both sides.
 type checkpoint struct {
 	state spec.PoolState
-	noted model.Checkpoint
+	model model.Checkpoint
 }
 
-func (w *World) doCheckpoint(name string, id spec.PoolID) error {
+func (w *System) doCheckpoint(name string, id spec.PoolID) error {
 	switch name {
 	case "Checkpoint":
 		state, err := w.allocator.Checkpoint(0, id)
 		if err == nil {
-			w.saved[id] = checkpoint{state, w.note(id)}
+			w.checkpoints[id] = checkpoint{state, w.poolBlocks(id)}
 		}
 		return err
 	case "SetCheckpointPoolState":
-		_, err := w.allocator.Restore(0, w.saved[id].state)
+		_, err := w.allocator.Restore(0, w.checkpoints[id].state)
 		return err
 	}
 	return fmt.Errorf("no action is called %q", name)
 }
 
 // note is what the pool looks like: the blocks with memory behind them.
-func (w *World) note(id spec.PoolID) model.Checkpoint {
+func (w *System) poolBlocks(id spec.PoolID) model.Checkpoint {
 	noted := model.Checkpoint{Pool: id}
 	w.allocator.Inspect(0, spec.Visitor{Block: func(b *spec.BlockView) {
 		if b.Pool == id && b.Mapped {
@@ -48,9 +48,9 @@ func (w *World) note(id spec.PoolID) model.Checkpoint {
 }
 
 // addSaved appends what the program has noted, by pool.
-func (w *World) addSaved(s *bounded.State) {
+func (w *System) addCheckpoints(s *bounded.State) {
 	byNumber := func(a, b spec.PoolID) int { return int(a.Capture) - int(b.Capture) }
-	for _, id := range slices.SortedFunc(maps.Keys(w.saved), byNumber) {
-		s.Saved = append(s.Saved, w.saved[id].noted)
+	for _, id := range slices.SortedFunc(maps.Keys(w.checkpoints), byNumber) {
+		s.Checkpoints = append(s.Checkpoints, w.checkpoints[id].model)
 	}
 }

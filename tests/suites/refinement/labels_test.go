@@ -75,7 +75,7 @@ func labelsOf(t *testing.T, s subject, name string) conformance.Coverage {
 
 // walk is a way through the states that takes any step: first an action, then its
 // arguments.
-func walk(choices *rand.Rand, m bounded.Mirror, steps int) []explore.Step[*bounded.State] {
+func walk(choices *rand.Rand, m bounded.Module, steps int) []explore.Step[*bounded.State] {
 	trace := []explore.Step[*bounded.State]{{State: m.Initial()[0]}}
 	for range steps {
 		byAction := map[string][]explore.Step[*bounded.State]{}

@@ -10,26 +10,26 @@ import (
 // allocator sees of one, a filter that accepts the requests for the stream.
 
 // captureUse is a use of a block that was noted while something was redirected.
-type captureUse struct {
+type graphStreamUse struct {
 	block  spec.Ptr
 	stream spec.Stream
 }
 
-func (w *World) doPool(name string, n []int) error {
+func (w *System) doPool(name string, n []int) error {
 	id := bounded.PoolID(uint64(n[0]))
 	switch name {
 	case "BeginAllocateToPool":
 		if err := w.allocator.BeginAllocateToPool(0, id, spec.ForStream(spec.Stream(n[1]))); err != nil {
 			return err
 		}
-		w.redirected[id] = spec.Stream(n[1])
+		w.routed[id] = spec.Stream(n[1])
 		return w.allocator.SetUseOnOOM(0, id, w.overflow[id])
 	case "EndAllocateToPool":
-		delete(w.redirected, id)
+		delete(w.routed, id)
 		return w.allocator.EndAllocateToPool(0, id)
 	case "ReleasePool":
 		if count, err := w.allocator.PoolUseCount(0, id); err != nil || count == 1 {
-			delete(w.saved, id) // what was noted goes with the graph that it was noted for
+			delete(w.checkpoints, id) // what was noted goes with the graph that it was noted for
 		}
 		return w.allocator.ReleasePool(0, id)
 	}

@@ -55,7 +55,7 @@ func textOf(t *testing.T, from embed.FS, file string) []byte {
 // subject is a configuration with its mirror.
 type subject struct {
 	config *tlc.Config
-	mirror bounded.Mirror
+	mirror bounded.Module
 }
 
 func open(t *testing.T, mirror, name string, text []byte) subject {
@@ -63,11 +63,11 @@ func open(t *testing.T, mirror, name string, text []byte) subject {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check, err := bounded.Open(mirror, config)
+	check, err := bounded.NewCheck(mirror, config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return subject{config, check.Mirror}
+	return subject{config, check.Module}
 }
 
 // bounds are the constants: where they are the same the graphs are.
@@ -83,9 +83,9 @@ func (s subject) bounds(t *testing.T) string {
 	return b.String()
 }
 
-func (s subject) begin(t rapid.TB) (*World, *bounded.State) {
+func (s subject) begin(t rapid.TB) (*System, *bounded.State) {
 	initial := s.mirror.Initial()[0]
-	w, err := NewWorld(initial, s.config)
+	w, err := NewSystem(initial, s.config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func labels(trace []explore.Step[*bounded.State]) string {
 
 // possible lists what a program can do with what it has, by action, without asking the
 // model.
-func (w *World) possible(m bounded.Mirror, s *bounded.State) (labels map[string][]string) {
+func (w *System) possible(m bounded.Module, s *bounded.State) (labels map[string][]string) {
 	labels = map[string][]string{}
 	for _, label := range m.Labels() {
 		if w.canDo(m, s, label) {
@@ -211,31 +211,31 @@ func draw(t *rapid.T, possible map[string][]string) string {
 	return rapid.SampledFrom(possible[action]).Draw(t, "step")
 }
 
-func (w *World) canDo(m bounded.Mirror, s *bounded.State, label string) bool {
+func (w *System) canDo(m bounded.Module, s *bounded.State, label string) bool {
 	name, n, err := bounded.ParseLabel(label)
 	if err != nil {
 		return false
 	}
 	switch name {
 	case "Free":
-		_, out := w.out(s, n[0])
+		_, out := w.allocatedAt(s, n[0])
 		return out
 	case "RecordStream":
-		owner, out := w.out(s, n[0])
+		owner, out := w.allocatedAt(s, n[0])
 		// Some programs do not note a use before a capture and in it again: what is
 		// then in the stream nothing waits for, but the unmapping of pages may.
 		return out && owner != spec.Stream(n[1]) && Successor(m, s, label) != nil
 	case "Complete":
 		return w.gpu.Gates(0, spec.Stream(n[0])) > 0
 	case "BeginAllocateToPool":
-		for id, stream := range w.redirected {
+		for id, stream := range w.routed {
 			if id == bounded.PoolID(uint64(n[0])) || stream == spec.Stream(n[1]) {
 				return false
 			}
 		}
 		return w.useCount(n[0]) != 0 && w.useCount(n[0]) < 3
 	case "EndAllocateToPool":
-		return w.isRedirected(n[0])
+		return w.isRouted(n[0])
 	case "Checkpoint", "SetCheckpointPoolState":
 		// These can be refused for many reasons, and the model is asked.
 		return Successor(m, s, label) != nil
@@ -246,13 +246,13 @@ func (w *World) canDo(m bounded.Mirror, s *bounded.State, label string) bool {
 		if w.initial.Config.ExpandableSegments && w.useCount(n[0]) == 1 {
 			return false
 		}
-		return !w.isRedirected(n[0]) && w.useCount(n[0]) > 0
+		return !w.isRouted(n[0]) && w.useCount(n[0]) > 0
 	}
 	return true
 }
 
 // out finds the stream of the block that a program has at an address.
-func (w *World) out(s *bounded.State, unit int) (owner spec.Stream, is bool) {
+func (w *System) allocatedAt(s *bounded.State, unit int) (owner spec.Stream, is bool) {
 	for _, g := range s.Segments {
 		for _, b := range g.Blocks {
 			if b.Address == w.address(unit) && b.State == spec.ActiveAllocated {
@@ -263,13 +263,13 @@ func (w *World) out(s *bounded.State, unit int) (owner spec.Stream, is bool) {
 	return 0, false
 }
 
-func (w *World) isRedirected(number int) bool {
-	_, is := w.redirected[bounded.PoolID(uint64(number))]
+func (w *System) isRouted(number int) bool {
+	_, is := w.routed[bounded.PoolID(uint64(number))]
 	return is
 }
 
 // useCount is that of a pool, -1 if there is no such pool.
-func (w *World) useCount(number int) int {
+func (w *System) useCount(number int) int {
 	count := -1
 	w.allocator.Inspect(0, spec.Visitor{Pool: func(p *spec.PoolView) {
 		if p.ID == bounded.PoolID(uint64(number)) {

@@ -11,7 +11,7 @@ import (
 )
 
 // Successor is the state that a label leads to in the model; nil if there is none.
-func Successor(m bounded.Mirror, from *bounded.State, label string) (next *bounded.State) {
+func Successor(m bounded.Module, from *bounded.State, label string) (next *bounded.State) {
 	m.Next(from, func(l int, s *bounded.State) {
 		if m.Labels()[l] == label {
 			next = s
@@ -22,7 +22,7 @@ func Successor(m bounded.Mirror, from *bounded.State, label string) (next *bound
 
 // Follow does what a label says, and compares the state that the allocator is in then
 // with the one that it should be in.
-func (w *World) Follow(m bounded.Mirror, from *bounded.State, label string, next *bounded.State) error {
+func (w *System) Follow(m bounded.Module, from *bounded.State, label string, next *bounded.State) error {
 	if next == nil {
 		return fmt.Errorf("the model has no step %s from\n%s", label, m.Text(nil, from))
 	}

@@ -14,23 +14,23 @@ import (
 )
 
 // A World is the reference allocator on a device that is as small as the model's.
-type World struct {
+type System struct {
 	initial   *bounded.State // what the model begins with: settings, geometry, memory
 	gpu       *fakegpu.GPU
-	driver    *recorder
+	driver    *recordingDriver
 	allocator *alloc.Allocator
 
 	overflow   map[spec.PoolID]bool // pools that are to be marked use_on_oom
-	redirected map[spec.PoolID]spec.Stream
-	saved      map[spec.PoolID]checkpoint
-	earlier    map[captureUse]bool // uses that were noted before the capture, and in it again
+	routed map[spec.PoolID]spec.Stream
+	checkpoints      map[spec.PoolID]checkpoint
+	earlier    map[graphStreamUse]bool // uses that were noted before the capture, and in it again
 }
 
 // NewWorld sets up what a configuration describes, which the model begins with.
-func NewWorld(initial *bounded.State, c *tlc.Config) (*World, error) {
-	w := &World{
+func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
+	w := &System{
 		initial: initial, overflow: map[spec.PoolID]bool{},
-		redirected: map[spec.PoolID]spec.Stream{}, saved: map[spec.PoolID]checkpoint{}, earlier: map[captureUse]bool{},
+		routed: map[spec.PoolID]spec.Stream{}, checkpoints: map[spec.PoolID]checkpoint{}, earlier: map[graphStreamUse]bool{},
 	}
 	streams, err := c.Numbers("Streams")
 	if err != nil {
@@ -48,21 +48,21 @@ func NewWorld(initial *bounded.State, c *tlc.Config) (*World, error) {
 	return w, w.setUp(streams)
 }
 
-func (w *World) setUp(streams []uint64) (err error) {
+func (w *System) setUp(streams []uint64) (err error) {
 	initial := w.initial
 	w.gpu = fakegpu.New(fakegpu.Config{
 		Devices:         fakegpu.Devices(1, initial.Memory),
-		Addresses:       func(spec.Device) fakegpu.AddressPolicy { return &lowestHole{from: bounded.Origin} },
+		Addresses:       func(spec.Device) fakegpu.AddressPolicy { return &lowestHole{from: bounded.AddressBase} },
 		PageGranularity: initial.Geometry.MinBlock,
 		Waits:           fakegpu.WaitsDrain,
 	})
-	w.driver = &recorder{w.gpu, map[spec.Stream]*queue{}, map[spec.EventHandle]int{}, w.redirected}
+	w.driver = &recordingDriver{w.gpu, map[spec.Stream]*workQueue{}, map[spec.EventHandle]int{}, w.routed}
 	for _, number := range streams {
 		s := spec.Stream(number)
 		if err := w.gpu.AddStream(0, s); err != nil {
 			return err
 		}
-		w.driver.queues[s] = &queue{gpu: w.gpu, stream: s}
+		w.driver.queues[s] = &workQueue{gpu: w.gpu, stream: s}
 	}
 	w.allocator, err = alloc.New(w.driver, alloc.Options{Geometry: initial.Geometry, Config: &initial.Config})
 	if err == nil && initial.Limited {
@@ -72,11 +72,11 @@ func (w *World) setUp(streams []uint64) (err error) {
 }
 
 // streams lists the streams of the device.
-func (w *World) streams() []spec.Stream { return slices.Sorted(maps.Keys(w.driver.queues)) }
+func (w *System) streams() []spec.Stream { return slices.Sorted(maps.Keys(w.driver.queues)) }
 
 // Do does what a label says: an action of the model with its arguments. That a malloc
 // is out of memory is no error here; the states tell.
-func (w *World) Do(label string) error {
+func (w *System) Do(label string) error {
 	name, n, err := bounded.ParseLabel(label)
 	if err != nil {
 		return err
@@ -100,11 +100,11 @@ func (w *World) Do(label string) error {
 }
 
 // address is where a unit of memory lies.
-func (w *World) address(unit int) spec.Ptr { return bounded.Origin + spec.Ptr(unit) }
+func (w *System) address(unit int) spec.Ptr { return bounded.AddressBase + spec.Ptr(unit) }
 
-func (w *World) malloc(r spec.Request) error {
+func (w *System) malloc(r spec.Request) error {
 	ptr, err := w.allocator.Malloc(r)
-	maps.DeleteFunc(w.earlier, func(u captureUse, _ bool) bool { return u.block == ptr })
+	maps.DeleteFunc(w.earlier, func(u graphStreamUse, _ bool) bool { return u.block == ptr })
 	if err != nil && trace.ErrorName(err) == trace.ErrorOOM {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (w *World) malloc(r spec.Request) error {
 
 // free frees a block behind the last work that uses it, in every stream that does. What
 // was captured is in a graph, and not on the device.
-func (w *World) free(ptr spec.Ptr) error {
+func (w *System) free(ptr spec.Ptr) error {
 	var uses []spec.StreamUseView
 	block := spec.Range{Ptr: ptr}
 	err := w.allocator.Inspect(0, spec.Visitor{
@@ -123,7 +123,7 @@ func (w *World) free(ptr spec.Ptr) error {
 			}
 		},
 		StreamUse: func(u *spec.StreamUseView) {
-			if u.Block == ptr && (!u.Captured || w.earlier[captureUse{ptr, u.Stream.Stream}]) {
+			if u.Block == ptr && (!u.Captured || w.earlier[graphStreamUse{ptr, u.Stream.Stream}]) {
 				uses = append(uses, *u)
 			}
 		},
@@ -141,10 +141,10 @@ func (w *World) free(ptr spec.Ptr) error {
 
 // recordStream notes a use. What a stream did with the block before a capture is on the
 // device, although the allocator forgets it when the stream is noted again in one.
-func (w *World) recordStream(ptr spec.Ptr, s spec.Stream) error {
-	use := captureUse{ptr, s}
+func (w *System) recordStream(ptr spec.Ptr, s spec.Stream) error {
+	use := graphStreamUse{ptr, s}
 	err := w.allocator.Inspect(0, spec.Visitor{StreamUse: func(u *spec.StreamUseView) {
-		if u.Block == ptr && u.Stream.Stream == s && !u.Captured && len(w.redirected) > 0 {
+		if u.Block == ptr && u.Stream.Stream == s && !u.Captured && len(w.routed) > 0 {
 			w.earlier[use] = true
 		}
 	}})

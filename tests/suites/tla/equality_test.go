@@ -100,9 +100,9 @@ func TestEquality(t *testing.T) {
 			if c.Expect == "ok" {
 				check.CheckAlways()
 			}
-			check.Options.Text = check.Mirror.Text
+			check.Options.Text = check.Module.Text
 			started := time.Now()
-			r := explore.Explore(check.Mirror, check.Options)
+			r := explore.Explore(check.Module, check.Options)
 			t.Logf("%d states, %d edges in %v", r.States, r.Edges, time.Since(started).Round(time.Millisecond))
 			if c.Expect != "ok" {
 				compareViolation(t, c, m, r)

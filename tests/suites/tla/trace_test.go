@@ -24,11 +24,11 @@ func TestViolationsReplay(t *testing.T) {
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			check := open(t, c)
-			v := explore.Explore(check.Mirror, check.Options).Violation
+			v := explore.Explore(check.Module, check.Options).Violation
 			if v == nil {
 				t.Fatal("nothing is broken")
 			}
-			if !replayExactly(t, filepath.Join(t.TempDir(), "trace.jsonl"), c.Name, check.Mirror, v.Trace) && c.Mirror != "two_step" {
+			if !replayExactly(t, filepath.Join(t.TempDir(), "trace.jsonl"), c.Name, check.Module, v.Trace) && c.Mirror != "two_step" {
 				t.Error("the counterexample is no trace")
 			}
 		})
@@ -36,7 +36,7 @@ func TestViolationsReplay(t *testing.T) {
 }
 
 func open(t *testing.T, c spectla.Configuration) *bounded.Check {
-	check, err := bounded.Open(c.Mirror, config(t, c))
+	check, err := bounded.NewCheck(c.Mirror, config(t, c))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func open(t *testing.T, c spectla.Configuration) *bounded.Check {
 
 // replayExactly replays a way through the states on the reference. It reports whether
 // there is a trace of it.
-func replayExactly(t *testing.T, file, name string, m bounded.Mirror, steps []explore.Step[*bounded.State]) bool {
+func replayExactly(t *testing.T, file, name string, m bounded.Module, steps []explore.Step[*bounded.State]) bool {
 	header, ops, err := m.Trace(name, steps)
 	if errors.Is(err, spec.ErrNotSupported) {
 		return false

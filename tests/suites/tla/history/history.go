@@ -40,17 +40,17 @@ func NewEvent(label string, from, to *bounded.State) (Event, error) {
 	}
 	e := Event{Action: name, Args: append([]int{}, arguments...), Reserved: to.Reserved()}
 	if name == "Malloc" {
-		e.Result = given(from, to)
+		e.Result = newAddress(from, to)
 	}
 	return e, nil
 }
 
 // given is the address that is allocated now and was not before, or -1.
-func given(from, to *bounded.State) int {
+func newAddress(from, to *bounded.State) int {
 	before := allocated(from)
 	for address := range allocated(to) {
 		if !before[address] {
-			return int(address - bounded.Origin)
+			return int(address - bounded.AddressBase)
 		}
 	}
 	return -1
@@ -127,7 +127,7 @@ func Module(events []Event) []byte {
 }
 
 // Follow says where a history is no behaviour of the model; nil if it is one.
-func Follow(m bounded.Mirror, events []Event) error {
+func Follow(m bounded.Module, events []Event) error {
 	state := m.Initial()[0]
 	for i := range events {
 		want, next, possible := step(m, state, events[i].Label())
@@ -144,7 +144,7 @@ func Follow(m bounded.Mirror, events []Event) error {
 }
 
 // step is the step from a state that has a label, and what must come of it.
-func step(m bounded.Mirror, from *bounded.State, label string) (want Event, next *bounded.State, possible bool) {
+func step(m bounded.Module, from *bounded.State, label string) (want Event, next *bounded.State, possible bool) {
 	labels := m.Labels()
 	m.Next(from, func(l int, to *bounded.State) {
 		if labels[l] == label {

@@ -33,19 +33,19 @@ func config(t rapid.TB) *tlc.Config {
 	return c
 }
 
-func mirror(t rapid.TB) bounded.Mirror {
-	check, err := bounded.Open("core", config(t))
+func mirror(t rapid.TB) bounded.Module {
+	check, err := bounded.NewCheck("core", config(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return check.Mirror
+	return check.Module
 }
 
 // record lets a random program use the reference, and notes what it sees. The model is
 // asked only what can be done.
-func record(t *rapid.T, m bounded.Mirror) (events []history.Event) {
+func record(t *rapid.T, m bounded.Module) (events []history.Event) {
 	initial := m.Initial()[0]
-	w, err := refinement.NewWorld(initial, config(t))
+	w, err := refinement.NewSystem(initial, config(t))
 	if err != nil {
 		t.Fatal(err)
 	}

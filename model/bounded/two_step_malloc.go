@@ -11,18 +11,18 @@ import (
 
 // TwoStep is TwoStepMalloc.tla: Core, with threads whose mallocs release the lock while
 // the driver is asked.
-type TwoStep struct {
-	*Core
+type TwoStepMalloc struct {
+	*CachingAllocator
 	threads               []uint64
 	search, grant, resume action
 }
 
-func openTwoStep(c *tlc.Config) (Mirror, error) {
+func openTwoStepMalloc(c *tlc.Config) (Module, error) {
 	b, err := ReadBounds(c, "Threads")
 	if err != nil {
 		return nil, err
 	}
-	t := &TwoStep{Core: NewCore(b)}
+	t := &TwoStepMalloc{CachingAllocator: newCachingAllocator(b)}
 	r := constants{config: c}
 	t.threads = r.numbers("Threads")
 	threads := asInts(t.threads)
@@ -33,22 +33,22 @@ func openTwoStep(c *tlc.Config) (Mirror, error) {
 }
 
 // Initial implements explore.Specification.
-func (t *TwoStep) Initial() []*model.State {
+func (t *TwoStepMalloc) Initial() []*model.State {
 	s := t.initial()
 	s.Config.ReleaseLockOnMalloc = true
 	return []*model.State{s}
 }
 
 // Next implements explore.Specification. There is no malloc in one step.
-func (t *TwoStep) Next(s *model.State, yield func(label int, next *model.State)) {
-	t.Core.rest(s, yield)
-	given := model.DriverResults{From: Origin}
+func (t *TwoStepMalloc) Next(s *model.State, yield func(label int, next *model.State)) {
+	t.CachingAllocator.nextExceptMalloc(s, yield)
+	given := model.DriverResults{LowestFrom: AddressBase}
 	for i, thread := range t.threads {
-		at := slices.IndexFunc(s.Calls, func(c model.Call) bool { return c.ID == int(thread) })
+		at := slices.IndexFunc(s.PendingMallocs, func(c model.PendingMalloc) bool { return c.ID == int(thread) })
 		if at >= 0 {
 			next, _, _ := s.MallocResume(int(thread), given)
 			label := t.grant.label(i)
-			if s.Calls[at].Asked() {
+			if s.PendingMallocs[at].DriverAnswered() {
 				label = t.resume.label(i)
 			}
 			yield(label, &next)
@@ -64,30 +64,30 @@ func (t *TwoStep) Next(s *model.State, yield func(label int, next *model.State))
 }
 
 // Key implements explore.Specification.
-func (t *TwoStep) Key(to []byte, s *model.State) []byte {
-	to = t.Core.Key(to, s)
-	for i := range s.Calls {
-		c := &s.Calls[i]
+func (t *TwoStepMalloc) Key(to []byte, s *model.State) []byte {
+	to = t.CachingAllocator.Key(to, s)
+	for i := range s.PendingMallocs {
+		c := &s.PendingMallocs[i]
 		granted := c.Granted()
-		to = append(to, byte(c.ID), byte(c.Stream), byte(c.Requested), byte(c.Attempt()), flag(c.Asked()), byte(granted.Bytes))
+		to = append(to, byte(c.ID), byte(c.Stream), byte(c.Requested), byte(c.Attempt()), flag(c.DriverAnswered()), byte(granted.Bytes))
 		if granted.Bytes > 0 {
-			to = append(to, byte(units(granted.Ptr)))
+			to = append(to, byte(toUnits(granted.Ptr)))
 		}
 	}
 	return to
 }
 
 // Text implements Mirror. tla/TwoStepMalloc.tla explains the variable.
-func (t *TwoStep) Text(to []byte, s *model.State) []byte {
+func (t *TwoStepMalloc) Text(to []byte, s *model.State) []byte {
 	w := newWriter(s)
 	t.variables(w)
-	w.variable("calls", func() { w.Set(len(s.Calls), func(i int) { w.call(&s.Calls[i]) }) })
+	w.variable("calls", func() { w.Set(len(s.PendingMallocs), func(i int) { w.call(&s.PendingMallocs[i]) }) })
 	return w.finish(to)
 }
 
-func (w *writer) call(c *model.Call) {
+func (w *writer) call(c *model.PendingMalloc) {
 	w.Raw("[asked|->")
-	w.Bool(c.Asked())
+	w.Bool(c.DriverAnswered())
 	w.field(",attempt", c.Attempt())
 	w.field(",bytes", int(c.Requested))
 	w.Raw(",granted|->{")
@@ -99,26 +99,26 @@ func (w *writer) call(c *model.Call) {
 	w.Raw("]")
 }
 
-func (t *TwoStep) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
+func (t *TwoStepMalloc) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
 	switch name {
 	case "NothingIsLostOnTheWay": // by construction
 	case "MallocsEnd":
 		to.LeadsTo = append(to.LeadsTo, t.mallocsEnd(fair)...)
 	default:
-		return t.Core.property(name, fair, to)
+		return t.CachingAllocator.property(name, fair, to)
 	}
 	return true
 }
 
 // always implements Mirror. With several threads a malloc may be out of memory because
 // of what others are about to register.
-func (t *TwoStep) always() []string { return slices.Sorted(maps.Keys(invariants)) }
+func (t *TwoStepMalloc) always() []string { return slices.Sorted(maps.Keys(invariants)) }
 
 // mallocsEnd: of every thread, if it is in a malloc, then it is not later.
-func (t *TwoStep) mallocsEnd(fair [][]int) (list []explore.LeadsTo[*model.State]) {
+func (t *TwoStepMalloc) mallocsEnd(fair [][]int) (list []explore.LeadsTo[*model.State]) {
 	for _, thread := range t.threads {
 		inside := func(s *model.State) bool {
-			return slices.ContainsFunc(s.Calls, func(c model.Call) bool { return c.ID == int(thread) })
+			return slices.ContainsFunc(s.PendingMallocs, func(c model.PendingMalloc) bool { return c.ID == int(thread) })
 		}
 		list = append(list, explore.LeadsTo[*model.State]{
 			Name: "MallocsEnd", Fair: fair,
@@ -129,7 +129,7 @@ func (t *TwoStep) mallocsEnd(fair [][]int) (list []explore.LeadsTo[*model.State]
 }
 
 // fairness implements Mirror.
-func (t *TwoStep) fairness(specification string) (fair [][]int, known bool) {
+func (t *TwoStepMalloc) fairness(specification string) (fair [][]int, known bool) {
 	if specification != "FairSpec" {
 		return nil, specification == "Spec"
 	}

@@ -9,17 +9,17 @@ import (
 
 // Core is CachingAllocator.tla: a program that mallocs and frees on several streams,
 // and a device on which work completes.
-type Core struct {
+type CachingAllocator struct {
 	Bounds
-	vocabulary
+	actionTable
 	malloc, free, recordStream, complete, emptyCache action
 
-	notesTwice bool // programs note a use before a capture and in it again
+	recordsTwice bool // programs note a use before a capture and in it again
 }
 
 // NewCore is the specification at these bounds.
-func NewCore(b Bounds) *Core {
-	c := &Core{Bounds: b}
+func newCachingAllocator(b Bounds) *CachingAllocator {
+	c := &CachingAllocator{Bounds: b}
 	addresses, streams := upTo(b.addresses()), asInts(b.Streams)
 	c.malloc = c.add("Malloc", streams, asInts(b.Sizes))
 	c.free = c.add("Free", addresses)
@@ -30,27 +30,27 @@ func NewCore(b Bounds) *Core {
 }
 
 // Labels implements explore.Specification.
-func (c *Core) Labels() []string { return c.labels }
+func (c *CachingAllocator) Labels() []string { return c.labels }
 
 // Initial implements explore.Specification.
-func (c *Core) Initial() []*model.State { return []*model.State{c.initial()} }
+func (c *CachingAllocator) Initial() []*model.State { return []*model.State{c.initial()} }
 
 // Next implements explore.Specification.
-func (c *Core) Next(s *model.State, yield func(label int, next *model.State)) {
+func (c *CachingAllocator) Next(s *model.State, yield func(label int, next *model.State)) {
 	for i, stream := range c.Streams {
 		for j, size := range c.Sizes {
-			next, _ := s.Malloc(stream, size, model.DriverResults{From: Origin})
+			next, _ := s.Malloc(stream, size, model.DriverResults{LowestFrom: AddressBase})
 			yield(c.malloc.label(i, j), &next)
 		}
 	}
-	c.rest(s, yield)
+	c.nextExceptMalloc(s, yield)
 }
 
 // rest is what can happen beside mallocs.
-func (c *Core) rest(s *model.State, yield func(label int, next *model.State)) {
+func (c *CachingAllocator) nextExceptMalloc(s *model.State, yield func(label int, next *model.State)) {
 	tell := func(label int, next model.State) { yield(label, &next) }
 	for i, stream := range c.Streams {
-		if workIn(s, stream) > 0 {
+		if pendingWork(s, stream) > 0 {
 			tell(c.complete.label(i), s.Complete(onDevice(stream)))
 		}
 	}
@@ -59,10 +59,10 @@ func (c *Core) rest(s *model.State, yield func(label int, next *model.State)) {
 			if b.State != spec.ActiveAllocated {
 				continue
 			}
-			tell(c.free.label(units(b.Address)), launchAndFree(s, &b))
+			tell(c.free.label(toUnits(b.Address)), launchAndFree(s, &b))
 			for i, stream := range c.Streams {
-				if next, can := c.use(s, &g, &b, stream); can {
-					tell(c.recordStream.label(units(b.Address), i), next)
+				if next, can := c.recordStreamStep(s, &g, &b, stream); can {
+					tell(c.recordStream.label(toUnits(b.Address), i), next)
 				}
 			}
 		}
@@ -75,8 +75,8 @@ func (c *Core) rest(s *model.State, yield func(label int, next *model.State)) {
 // captured is in a graph, and not on the device.
 func launchAndFree(s *model.State, b *model.Block) model.State {
 	next := *s
-	for _, id := range b.Uses {
-		if noted, earlier := isCaptured(s, b, id); !noted || earlier {
+	for _, id := range b.StreamUses {
+		if noted, earlier := graphStreamUse(s, b, id); !noted || earlier {
 			next = next.Launch(id, spec.Range{Ptr: b.Address, Bytes: b.Size})
 		}
 	}
@@ -86,11 +86,11 @@ func launchAndFree(s *model.State, b *model.Block) model.State {
 
 // use lets a stream use a block. Programs may or may not note one before a capture and
 // in it again.
-func (c *Core) use(s *model.State, g *model.Segment, b *model.Block, stream spec.Stream) (model.State, bool) {
+func (c *CachingAllocator) recordStreamStep(s *model.State, g *model.Segment, b *model.Block, stream spec.Stream) (model.State, bool) {
 	id := onDevice(stream)
-	noted, _ := isCaptured(s, b, id)
-	again := len(s.Routings) > 0 && !noted && slices.Contains(b.Uses, id)
-	if stream == g.Stream || again && !c.notesTwice {
+	noted, _ := graphStreamUse(s, b, id)
+	again := len(s.Routings) > 0 && !noted && slices.Contains(b.StreamUses, id)
+	if stream == g.Stream || again && !c.recordsTwice {
 		return *s, false
 	}
 	next, _ := s.RecordStream(b.Address, id)
@@ -98,8 +98,8 @@ func (c *Core) use(s *model.State, g *model.Segment, b *model.Block, stream spec
 }
 
 // isCaptured: the use of a block was noted in a capture, and before it as well.
-func isCaptured(s *model.State, b *model.Block, id spec.DeviceStream) (noted, earlier bool) {
-	for _, u := range s.CaptureUses {
+func graphStreamUse(s *model.State, b *model.Block, id spec.DeviceStream) (noted, earlier bool) {
+	for _, u := range s.GraphStreamUses {
 		if u.Block == b.Address && u.Stream == id {
 			return true, u.Earlier
 		}
@@ -108,7 +108,7 @@ func isCaptured(s *model.State, b *model.Block, id spec.DeviceStream) (noted, ea
 }
 
 // workIn is how much a stream has still to do.
-func workIn(s *model.State, stream spec.Stream) int {
+func pendingWork(s *model.State, stream spec.Stream) int {
 	i := slices.IndexFunc(s.Streams, func(x model.Stream) bool { return x.ID == onDevice(stream) })
 	if i < 0 {
 		return 0
@@ -119,4 +119,4 @@ func workIn(s *model.State, stream spec.Stream) int {
 func onDevice(stream spec.Stream) spec.DeviceStream { return spec.DeviceStream{Stream: stream} }
 
 // units is an address as the TLA+ text has it.
-func units(p spec.Ptr) int { return int(p - Origin) }
+func toUnits(p spec.Ptr) int { return int(p - AddressBase) }

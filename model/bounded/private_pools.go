@@ -11,8 +11,8 @@ import (
 )
 
 // Pools is PrivatePools.tla: Core, with private pools and captures of streams.
-type Pools struct {
-	*Core
+type PrivatePools struct {
+	*CachingAllocator
 	ids      []uint64 // of the pools
 	maxUses  int
 	overflow []uint64 // those of them that are marked use_on_oom
@@ -20,15 +20,15 @@ type Pools struct {
 	begin, end, release action
 }
 
-func openPools(c *tlc.Config) (Mirror, error) {
+func openPrivatePools(c *tlc.Config) (Module, error) {
 	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "NotesTwice")
 	if err != nil {
 		return nil, err
 	}
-	p := &Pools{Core: NewCore(b)}
+	p := &PrivatePools{CachingAllocator: newCachingAllocator(b)}
 	r := constants{config: c}
 	p.ids, p.overflow, p.maxUses = r.numbers("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
-	p.notesTwice = r.bool("NotesTwice")
+	p.recordsTwice = r.bool("NotesTwice")
 	ids := asInts(p.ids)
 	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
 	p.end = p.add("EndAllocateToPool", ids)
@@ -43,8 +43,8 @@ func PoolID(number uint64) spec.PoolID { return spec.PoolID{Capture: number} }
 func poolNumber(id spec.PoolID) int { return int(id.Capture) }
 
 // Next implements explore.Specification.
-func (p *Pools) Next(s *model.State, yield func(label int, next *model.State)) {
-	p.Core.Next(s, yield)
+func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.State)) {
+	p.CachingAllocator.Next(s, yield)
 	for i, number := range p.ids {
 		id := PoolID(number)
 		count, redirected := useCount(s, id), slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Pool == id })
@@ -52,7 +52,7 @@ func (p *Pools) Next(s *model.State, yield func(label int, next *model.State)) {
 			taken := slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Stream == stream })
 			if count != 0 && count < p.maxUses && !redirected && !taken {
 				next, _ := s.BeginAllocateToPool(id, stream)
-				p.mark(&next)
+				p.markOverflow(&next)
 				yield(p.begin.label(i, j), &next)
 			}
 		}
@@ -67,7 +67,7 @@ func (p *Pools) Next(s *model.State, yield func(label int, next *model.State)) {
 }
 
 // mark marks the pools that are to be.
-func (p *Pools) mark(s *model.State) {
+func (p *PrivatePools) markOverflow(s *model.State) {
 	for i := range s.Pools {
 		s.Pools[i].UseOnOOM = slices.Contains(p.overflow, uint64(poolNumber(s.Pools[i].ID)))
 	}
@@ -85,8 +85,8 @@ func useCount(s *model.State, id spec.PoolID) int {
 
 // Key implements explore.Specification. Which frees are put off follows from the
 // blocks: they keep their uses.
-func (p *Pools) Key(to []byte, s *model.State) []byte {
-	to = p.Core.Key(to, s)
+func (p *PrivatePools) Key(to []byte, s *model.State) []byte {
+	to = p.CachingAllocator.Key(to, s)
 	to = append(to, byte(len(s.Pools)))
 	for _, q := range s.Pools {
 		to = append(to, byte(poolNumber(q.ID)), byte(q.UseCount))
@@ -95,14 +95,14 @@ func (p *Pools) Key(to []byte, s *model.State) []byte {
 	for _, r := range s.Routings {
 		to = append(to, byte(poolNumber(r.Pool)), byte(r.Stream))
 	}
-	for _, u := range s.CaptureUses {
-		to = append(to, byte(units(u.Block)), byte(u.Stream.Stream), flag(u.Earlier))
+	for _, u := range s.GraphStreamUses {
+		to = append(to, byte(toUnits(u.Block)), byte(u.Stream.Stream), flag(u.Earlier))
 	}
 	return to
 }
 
 // Text implements Mirror. tla/Pools.tla explains the variables.
-func (p *Pools) Text(to []byte, s *model.State) []byte {
+func (p *PrivatePools) Text(to []byte, s *model.State) []byte {
 	w := newWriter(s)
 	p.variables(w)
 	w.poolVariables()
@@ -126,24 +126,24 @@ func (w *writer) poolVariables() {
 		})
 	})
 	w.variable("deferred", func() {
-		deferred := w.those(isDeferred)
-		w.Set(len(deferred), func(i int) { w.Int(units(deferred[i].block.Address)) })
+		deferred := w.placesOf(isDeferred)
+		w.Set(len(deferred), func(i int) { w.Int(toUnits(deferred[i].block.Address)) })
 	})
 	w.variable("captureUses", func() {
-		w.Set(len(s.CaptureUses), func(i int) {
-			w.field("[block", units(s.CaptureUses[i].Block))
+		w.Set(len(s.GraphStreamUses), func(i int) {
+			w.field("[block", toUnits(s.GraphStreamUses[i].Block))
 			w.Raw(",earlier|->")
-			w.Bool(s.CaptureUses[i].Earlier)
-			w.field(",stream", int(s.CaptureUses[i].Stream.Stream))
+			w.Bool(s.GraphStreamUses[i].Earlier)
+			w.field(",stream", int(s.GraphStreamUses[i].Stream.Stream))
 			w.Raw("]")
 		})
 	})
 }
 
 // isDeferred: a block that was freed keeps its uses only while its free is put off.
-func isDeferred(b *model.Block) bool { return b.State == spec.ActivePendingFree && len(b.Uses) > 0 }
+func isDeferred(b *model.Block) bool { return b.State == spec.ActivePendingFree && len(b.StreamUses) > 0 }
 
-func (p *Pools) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
+func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
 	switch name {
 	case "PoolsOwnTheirBlocks":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: poolsOwnTheirBlocks})
@@ -152,19 +152,19 @@ func (p *Pools) property(name string, fair [][]int, to *explore.Options[*model.S
 	case "CapturedMemoryIsKept":
 		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: capturedMemoryIsKept})
 	default:
-		return p.Core.property(name, fair, to)
+		return p.CachingAllocator.property(name, fair, to)
 	}
 	return true
 }
 
 // always implements Mirror. With pools a malloc may be out of memory for other reasons.
-func (p *Pools) always() []string {
+func (p *PrivatePools) always() []string {
 	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "CapturedMemoryIsKept")
 }
 
 // fairness implements Mirror. That of PrivatePools.tla has strong fairness, which is
 // not looked for here.
-func (p *Pools) fairness(specification string) ([][]int, bool) { return nil, specification == "Spec" }
+func (p *PrivatePools) fairness(specification string) ([][]int, bool) { return nil, specification == "Spec" }
 
 func poolsOwnTheirBlocks(s *model.State) bool {
 	for _, g := range s.Segments {
@@ -189,8 +189,8 @@ func capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
 }
 
 // cacheIsReleasedInCapture fails: see tla/PrivatePools.tla.
-func (p *Pools) cacheIsReleasedInCapture(s *model.State) bool {
-	reserved := s.ReleasedDefault().Reserved()
+func (p *PrivatePools) cacheIsReleasedInCapture(s *model.State) bool {
+	reserved := s.ReleaseDefaultPool().Reserved()
 	return p.everyFailure(s, func(_ spec.Stream, bytes uint64) bool {
 		need := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
 		return reserved+need > min(p.Limit, p.Memory)
