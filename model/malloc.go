@@ -56,17 +56,17 @@ type PendingMalloc struct {
 	Stream    spec.Stream
 	Requested uint64
 
-	stage        stage
-	pool        spec.PoolID
-	notExpandable       bool     // the cache is searched, and blocks split, as if segments did not expand
-	size        uint64   // of the block
-	segmentSize uint64   // of the segment, should one be needed
-	attempt     int      // to get a segment, from 1
-	releasesLock    bool     // the lock, while the driver is asked
-	driverCalls       int      // times that the driver was asked
-	granted     spec.Ptr // that the driver has granted and nobody has registered; 0: none
-	ptr         spec.Ptr // the result, when done
-	err     error    // the result, when done
+	stage         stage
+	pool          spec.PoolID
+	notExpandable bool     // the cache is searched, and blocks split, as if segments did not expand
+	size          uint64   // of the block
+	segmentSize   uint64   // of the segment, should one be needed
+	attempt       int      // to get a segment, from 1
+	releasesLock  bool     // the lock, while the driver is asked
+	driverCalls   int      // times that the driver was asked
+	granted       spec.Ptr // that the driver has granted and nobody has registered; 0: none
+	ptr           spec.Ptr // the result, when done
+	err           error    // the result, when done
 }
 
 // Attempt is which attempt to get a segment it is, from 1.

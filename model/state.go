@@ -24,19 +24,19 @@ type State struct {
 	Memory   uint64 // that the device has
 
 	// What a program sets.
-	Config    spec.Config
-	Limited   bool   // there is a limit on what is held from the driver
-	Limit     uint64 // meaningful when Limited
+	Config              spec.Config
+	Limited             bool   // there is a limit on what is held from the driver
+	Limit               uint64 // meaningful when Limited
 	FreeMemoryCallbacks bool   // functions that free memory are asked when the cache has nothing
 
-	Segments []Segment // by address
-	Events   []Event   // outstanding: by stream, oldest first
-	Streams  []Stream  // those in which work was ever held up, in order
-	PendingMallocs    []PendingMalloc    // mallocs that have begun and not ended, by ID
+	Segments       []Segment       // by address
+	Events         []Event         // outstanding: by stream, oldest first
+	Streams        []Stream        // those in which work was ever held up, in order
+	PendingMallocs []PendingMalloc // mallocs that have begun and not ended, by ID
 
-	Pools       []Pool        // private ones, by ID
-	Routings    []PoolRouting // the latest last
-	GraphStreamUses []GraphStreamUse  // by block, then stream
+	Pools           []Pool           // private ones, by ID
+	Routings        []PoolRouting    // the latest last
+	GraphStreamUses []GraphStreamUse // by block, then stream
 
 	Checkpoints []Checkpoint // that the program has, by pool
 
@@ -62,20 +62,20 @@ type Segment struct {
 
 // A Block is a part of a segment that is given out, or kept free, as a whole.
 type Block struct {
-	Address   spec.Ptr
-	Size      uint64
+	Address       spec.Ptr
+	Size          uint64
 	RequestedSize uint64 // what was last asked for
-	State     spec.BlockState
-	Unmapped  bool                // no memory is behind it; then it is inactive
-	StreamUses      []spec.DeviceStream // other streams noted by RecordStream, in order; once it was freed, only while that is put off
-	GCCountBase uint64              // the pool's Searches when it became free; zero unless inactive
+	State         spec.BlockState
+	Unmapped      bool                // no memory is behind it; then it is inactive
+	StreamUses    []spec.DeviceStream // other streams noted by RecordStream, in order; once it was freed, only while that is put off
+	GCCountBase   uint64              // the pool's Searches when it became free; zero unless inactive
 }
 
 // An Event is a point in a stream that must be passed before a freed block can be
 // given out again.
 type Event struct {
 	Stream spec.DeviceStream
-	After   int      // passed when the stream has passed so many holds
+	After  int      // passed when the stream has passed so many holds
 	Block  spec.Ptr // the address of the block
 }
 

@@ -18,9 +18,9 @@ import (
 
 // A Stream is how far a stream has come.
 type Stream struct {
-	ID     spec.DeviceStream
+	ID        spec.DeviceStream
 	Completed int          // holds that are over
-	Work   []spec.Range // those that are not, in order, with the memory that they use
+	Work      []spec.Range // those that are not, in order, with the memory that they use
 }
 
 // holds is how many were ever put into the stream.

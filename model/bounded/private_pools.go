@@ -141,7 +141,9 @@ func (w *writer) poolVariables() {
 }
 
 // isDeferred: a block that was freed keeps its uses only while its free is put off.
-func isDeferred(b *model.Block) bool { return b.State == spec.ActivePendingFree && len(b.StreamUses) > 0 }
+func isDeferred(b *model.Block) bool {
+	return b.State == spec.ActivePendingFree && len(b.StreamUses) > 0
+}
 
 func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
 	switch name {
@@ -164,7 +166,9 @@ func (p *PrivatePools) always() []string {
 
 // fairness implements Mirror. That of PrivatePools.tla has strong fairness, which is
 // not looked for here.
-func (p *PrivatePools) fairness(specification string) ([][]int, bool) { return nil, specification == "Spec" }
+func (p *PrivatePools) fairness(specification string) ([][]int, bool) {
+	return nil, specification == "Spec"
+}
 
 func poolsOwnTheirBlocks(s *model.State) bool {
 	for _, g := range s.Segments {

@@ -65,13 +65,13 @@ func (b *Bounds) settings() string {
 
 // tracer turns steps into operations.
 type tracer struct {
-	bounds *Bounds
-	header trace.Header
-	ops    []trace.Op
-	mallocs   int64         // allocations so far
-	live    map[int]int64 // those that are out, by address in units
-	holders map[int][]int // by stream: the streams that hold up its work, oldest first
-	checkpoints  map[int]savedState
+	bounds          *Bounds
+	header          trace.Header
+	ops             []trace.Op
+	mallocs         int64         // allocations so far
+	live            map[int]int64 // those that are out, by address in units
+	holders         map[int][]int // by stream: the streams that hold up its work, oldest first
+	checkpoints     map[int]savedState
 	checkpointCount int // checkpoints so far
 }
 

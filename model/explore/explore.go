@@ -21,7 +21,7 @@ type exploration[S any] struct {
 	edges   []Edge   // those of it
 	sums    []digest.Sum
 	marks   [][]mark // by LeadsTo, by state
-	failure   *failure   // the first thing that is
+	failure *failure // the first thing that is
 	result  Result[S]
 }
 

@@ -12,14 +12,14 @@ const (
 
 // A successor is a step from a state of a batch.
 type successor[S any] struct {
-	from  int // in the level
-	label int
-	state S
+	from        int // in the level
+	label       int
+	state       S
 	fingerprint fingerprint
-	key   [2]int // where in its piece's keys
+	key         [2]int // where in its piece's keys
 
-	place uint32 // in its part of the set
-	isNew bool
+	place  uint32 // in its part of the set
+	isNew  bool
 	broken int // 1 + the first StepProperty that it breaks; 0: none
 }
 

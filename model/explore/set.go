@@ -17,12 +17,12 @@ func fingerprintOf(key []byte) fingerprint {
 // A set is one part of the known states: a hash table with open addressing. Every
 // state in it has a place, in order of arrival, and is given a number later.
 type set struct {
-	compact bool
-	table   []uint32 // place + 1; 0: free. The length is a power of two
-	fingerprints  []fingerprint
-	numbers []uint32
-	keys    []byte // of all places one behind the other, unless compact
-	ends    []int  // where they end
+	compact      bool
+	table        []uint32 // place + 1; 0: free. The length is a power of two
+	fingerprints []fingerprint
+	numbers      []uint32
+	keys         []byte // of all places one behind the other, unless compact
+	ends         []int  // where they end
 }
 
 func newSet(compact bool) *set { return &set{compact: compact, table: make([]uint32, 1<<10)} }

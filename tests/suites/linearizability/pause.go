@@ -60,7 +60,7 @@ func (p Pause) names() (names []string) {
 // ever.
 type pausingDriver struct {
 	spec.Driver
-	execution        *execution
+	execution    *execution
 	lockReleased bool
 }
 

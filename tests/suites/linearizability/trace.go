@@ -54,12 +54,12 @@ func formatTrace(header trace.Header, ops []trace.Op) string {
 // tracer turns calls into a trace's operations. It runs the specification along,
 // to say what must come of each.
 type tracer struct {
-	h      *History
-	header trace.Header
-	ops    []trace.Op
-	states []model.State      // by device
-	mallocs   int64              // allocations so far
-	live map[spec.Ptr]int64 // allocations that are out, by their numbers
+	h       *History
+	header  trace.Header
+	ops     []trace.Op
+	states  []model.State      // by device
+	mallocs int64              // allocations so far
+	live    map[spec.Ptr]int64 // allocations that are out, by their numbers
 }
 
 // traceHeader describes the setup. The streams are those of all devices.

@@ -16,17 +16,17 @@ type execution struct {
 	gpu       *fakegpu.GPU
 	allocator spec.Allocator
 
-	now   func() int64 // the time, never going back
-	pause func(Pause)  // lets other threads run, if the setup wants that there
-	threads []threadState       // by thread; the last is that of the thread called outside
+	now     func() int64  // the time, never going back
+	pause   func(Pause)   // lets other threads run, if the setup wants that there
+	threads []threadState // by thread; the last is that of the thread called outside
 
 	running int // the thread that the scheduler lets run
 }
 
 // A lane is what concerns one thread.
 type threadState struct {
-	names  map[string]allocation // those that it sees; see newWorld
-	calls  []Call                // in the order in which they ended
+	names   map[string]allocation // those that it sees; see newWorld
+	calls   []Call                // in the order in which they ended
 	pending []*Call               // begun and not ended: a callback's calls are inside a malloc
 }
 

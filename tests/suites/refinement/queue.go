@@ -30,9 +30,9 @@ func (q *workQueue) completed() int { return len(q.work) - q.gpu.Gates(0, q.stre
 // is captured does not run.
 type recordingDriver struct {
 	*fakegpu.GPU
-	queues   map[spec.Stream]*workQueue
-	launchedBefore   map[spec.EventHandle]int // pieces that were given to the stream before
-	routed map[spec.PoolID]spec.Stream
+	queues         map[spec.Stream]*workQueue
+	launchedBefore map[spec.EventHandle]int // pieces that were given to the stream before
+	routed         map[spec.PoolID]spec.Stream
 }
 
 // CaptureStatus implements spec.Driver.

@@ -20,10 +20,10 @@ type System struct {
 	driver    *recordingDriver
 	allocator *alloc.Allocator
 
-	overflow   map[spec.PoolID]bool // pools that are to be marked use_on_oom
-	routed map[spec.PoolID]spec.Stream
-	checkpoints      map[spec.PoolID]checkpoint
-	earlier    map[graphStreamUse]bool // uses that were noted before the capture, and in it again
+	overflow    map[spec.PoolID]bool // pools that are to be marked use_on_oom
+	routed      map[spec.PoolID]spec.Stream
+	checkpoints map[spec.PoolID]checkpoint
+	earlier     map[graphStreamUse]bool // uses that were noted before the capture, and in it again
 }
 
 // NewWorld sets up what a configuration describes, which the model begins with.
