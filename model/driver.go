@@ -7,10 +7,10 @@ import (
 	"gaugeblock/spec"
 )
 
-// Memory comes from the driver in segments, against two bounds: the limit, which
-// the allocator tests, and the memory of the device, which the driver does.
+// Driver allocations have two bounds: the limit, which the allocator tests, and the
+// memory of the device, which the driver tests.
 
-// reserved is what is registered. It is what counts against the limit.
+// reserved is the mapped bytes of the segments, which the limit is compared with.
 func (s *State) reserved() (bytes uint64) {
 	for _, g := range s.Segments {
 		bytes += g.mapped()
@@ -18,8 +18,8 @@ func (s *State) reserved() (bytes uint64) {
 	return bytes
 }
 
-// held is what the driver has given: what is registered, and what has been granted
-// to calls that have not come to registering it.
+// deviceUsed is the bytes that the driver has allocated: the reserved bytes, and the
+// segments of pending mallocs that are not registered yet.
 func (s *State) deviceUsed() uint64 {
 	bytes := s.reserved()
 	for _, c := range s.PendingMallocs {
@@ -30,8 +30,8 @@ func (s *State) deviceUsed() uint64 {
 	return bytes
 }
 
-// testLimit decides whether the driver is asked at all. The last attempt, after
-// everything has been released, counts as a retry before its test.
+// testLimit decides whether there is a driver call. The last attempt counts as a retry,
+// before its test.
 func (s *State) testLimit(c *PendingMalloc) {
 	if c.attempt == 3 {
 		s.Counters.NumAllocRetries++
@@ -42,7 +42,7 @@ func (s *State) testLimit(c *PendingMalloc) {
 	}
 }
 
-// askDriver is the driver's part: it grants what the device has memory for.
+// driverMalloc is the driver call: the driver grants a segment if the device has memory.
 func (s *State) driverMalloc(c *PendingMalloc, g DriverResults) {
 	c.driverCalls++
 	if s.expandable() {
@@ -66,20 +66,20 @@ func (s *State) driverMalloc(c *PendingMalloc, g DriverResults) {
 	c.granted = g.Segment
 }
 
-// lowestHole is the lowest address from one on at which so much is free.
+// lowestHole is the lowest address, not below from, of so many free bytes.
 func (s *State) lowestHole(from spec.Ptr, bytes uint64) spec.Ptr {
 	for moved := true; moved; {
 		moved = false
-		for _, held := range s.usedRanges() {
-			if held.Overlaps(spec.Range{Ptr: from, Bytes: bytes}) {
-				from, moved = held.Ptr+spec.Ptr(held.Bytes), true
+		for _, used := range s.usedRanges() {
+			if used.Overlaps(spec.Range{Ptr: from, Bytes: bytes}) {
+				from, moved = used.Ptr+spec.Ptr(used.Bytes), true
 			}
 		}
 	}
 	return from
 }
 
-// heldRanges are the addresses that are taken.
+// usedRanges are the address ranges in use.
 func (s *State) usedRanges() (ranges []spec.Range) {
 	for _, g := range s.Segments {
 		ranges = append(ranges, spec.Range{Ptr: g.Address, Bytes: g.Size})
@@ -92,13 +92,13 @@ func (s *State) usedRanges() (ranges []spec.Range) {
 	return ranges
 }
 
-// An AddressError says that no driver would have put a segment there. It is never
-// the result of an allocator: what was given to the model cannot have happened.
+// An AddressError says that no driver can have granted a segment at this address. It is
+// never the result of an allocator: the inputs of the model are contradictory.
 type AddressError struct{ Reason string }
 
 func (e *AddressError) Error() string { return "the driver grants a segment: " + e.Reason }
 
-// checkAddress: any range will do that overlaps nothing held.
+// checkAddress tests that a range overlaps no other.
 func (s *State) checkAddress(base spec.Ptr, bytes uint64) error {
 	if base == 0 || uint64(base)%s.Geometry.MinBlock != 0 {
 		return &AddressError{fmt.Sprintf("%v is not an address for one", base)}
@@ -117,8 +117,7 @@ func (s *State) checkAddress(base spec.Ptr, bytes uint64) error {
 	return nil
 }
 
-// register takes a granted segment into the books, as one free block, and gives
-// that out.
+// registerSegment adds a granted segment as one free block, and allocates from it.
 func (s *State) registerSegment(c *PendingMalloc) {
 	g := Segment{Address: c.granted, Size: c.segmentSize, Stream: c.Stream, Pool: c.pool, PoolKind: s.poolKind(c)}
 	g.Blocks = []Block{{Address: c.granted, Size: c.segmentSize, State: spec.Inactive}}
@@ -131,13 +130,13 @@ func (s *State) registerSegment(c *PendingMalloc) {
 	s.allocFoundBlock(c, place{at, 0})
 }
 
-// whole reports whether the block at a place is free and a whole plain segment: one
-// that the driver could have back.
+// isWholeSegment reports whether the block at a place is free and a whole plain segment,
+// which can be released.
 func (s *State) isWholeSegment(p place) bool {
 	return !s.Segments[p.segment].Expandable && len(s.Segments[p.segment].Blocks) == 1 && s.at(p).State == spec.Inactive
 }
 
-// giveBack returns segments, each of them whole, to the driver.
+// driverFree releases whole segments to the driver.
 func (s *State) driverFree(addresses ...spec.Ptr) {
 	for _, address := range addresses {
 		i := slices.IndexFunc(s.Segments, func(g Segment) bool { return g.Address == address })

@@ -6,12 +6,12 @@ import (
 	"gaugeblock/spec"
 )
 
-// Memory goes back to the driver in whole segments: all of them when the cache is
-// emptied or nothing else helps; just enough oversize ones before that; and old
-// ones when garbage is collected.
+// Memory is released to the driver in whole segments, and in pages of expandable ones:
+// all cached memory by EmptyCache and before the last attempt of a malloc; just enough
+// oversize blocks before that; the oldest blocks by garbage collection.
 
-// EmptyCache returns every cached segment; while something is redirected only those
-// of pools that nobody uses.
+// EmptyCache releases all cached memory of the default pool and of the freeable pools.
+// While requests are routed to a pool only the freeable pools are released.
 func (s State) EmptyCache() State {
 	s = s.copy()
 	if s.isRouting() {
@@ -22,9 +22,8 @@ func (s State) EmptyCache() State {
 	return s
 }
 
-// makeRoom is what follows when an attempt to get a segment has failed. The first
-// time oversize blocks are released, the second time everything; the third time
-// nothing is left to try.
+// nextAttempt prepares the next attempt at a driver allocation after a failed one. The
+// stages are listed at the beginning of malloc.go.
 func (s *State) nextAttempt(c *PendingMalloc) {
 	c.attempt++
 	switch {
@@ -44,8 +43,8 @@ func (s *State) nextAttempt(c *PendingMalloc) {
 	}
 }
 
-// outOfMemory is the error, with the figures of the moment. What private pools hold
-// counts as allocated.
+// outOfMemory is the error, with the current statistics. The free memory of private
+// pools counts as allocated.
 func (s *State) outOfMemory(c *PendingMalloc) *spec.OutOfMemoryError {
 	stats := s.Stats()
 	allocated := uint64(stats.AllocatedBytes[spec.Aggregate].Current) + s.freeInPrivatePools()
@@ -57,8 +56,8 @@ func (s *State) outOfMemory(c *PendingMalloc) *spec.OutOfMemoryError {
 	}
 }
 
-// releaseAll waits for all events, then returns what can go of the default pool and of
-// the pools that nobody uses.
+// releaseAll waits for all events, then releases the cached memory of the default pool
+// and of the freeable pools.
 func (s *State) releaseAll() {
 	s.processDeferredFrees()
 	s.synchronizeAndFreeEvents()
@@ -66,8 +65,8 @@ func (s *State) releaseAll() {
 	s.releaseFreeable()
 }
 
-// ReleasedDefault is the state in which all events have been waited for, and what can
-// go of the default pool has gone.
+// ReleaseDefaultPool waits for all events, then releases the cached memory of the default
+// pool.
 func (s State) ReleaseDefaultPool() State {
 	s = s.copy()
 	s.synchronizeAndFreeEvents()
@@ -75,24 +74,23 @@ func (s State) ReleaseDefaultPool() State {
 	return s
 }
 
-// releaseBlocks returns every free block of a pool that is a whole segment, and the
-// free pages of expandable ones.
+// releaseBlocks releases the free blocks of a pool that are whole segments, and the free
+// pages of its expandable segments.
 func (s *State) releaseBlocks(pool spec.PoolID) {
-	var going []spec.Ptr
+	var toRelease []spec.Ptr
 	for i, g := range s.Segments {
 		if g.Pool == pool && s.isWholeSegment(place{i, 0}) {
-			going = append(going, g.Address)
+			toRelease = append(toRelease, g.Address)
 		}
 	}
-	s.driverFree(going...)
+	s.driverFree(toRelease...)
 	s.unmapFreePages(pool)
 }
 
-// releaseOversize returns just enough oversize blocks of the call's stream to make
-// room for it, and reports whether it did. Without max_split_size there are none,
-// and in the small pool there never are. Nothing goes of a private pool: a graph was
-// captured with it. What went stays gone even if it was not
-// enough.
+// releaseOversize releases just enough oversize blocks of the request's stream for the
+// request, and reports whether they were enough. Without max_split_size there are none,
+// and in the small pool there never are. Blocks of private pools are not released: a
+// graph contains their addresses. If they were not enough they are released all the same.
 func (s *State) releaseOversize(c *PendingMalloc) bool {
 	if s.Config.MaxSplitSize == spec.Unlimited || !c.pool.IsDefault() {
 		return false
@@ -104,39 +102,38 @@ func (s *State) releaseOversize(c *PendingMalloc) bool {
 			oversize = append(oversize, p)
 		}
 	}
-	// One that is large enough by itself will do, if it can go.
+	// One that is large enough alone, if it is a whole segment.
 	enough := slices.IndexFunc(oversize, func(p place) bool { return s.at(p).Size >= need })
 	if enough >= 0 && s.isWholeSegment(oversize[enough]) {
 		s.driverFree(s.at(oversize[enough]).Address)
 		return true
 	}
-	// Else the largest of the smaller ones go, until they add up.
+	// Otherwise the smaller ones, largest first, until the sum is enough.
 	smaller := oversize
 	if enough >= 0 {
 		smaller = oversize[:enough]
 	}
-	var going []spec.Ptr
+	var toRelease []spec.Ptr
 	released := uint64(0)
 	for _, p := range slices.Backward(smaller) {
 		if released < need && s.isWholeSegment(p) {
-			going = append(going, s.at(p).Address)
+			toRelease = append(toRelease, s.at(p).Address)
 			released += s.at(p).Size
 		}
 	}
-	s.driverFree(going...)
+	s.driverFree(toRelease...)
 	return released >= need
 }
 
-// collectsGarbage reports whether old segments are returned before new ones are
-// obtained.
+// garbageCollects reports whether old cached blocks are released before a driver
+// allocation.
 func (s *State) garbageCollects() bool {
 	return s.Limited && s.Config.GarbageCollectionThreshold > 0
 }
 
-// collectGarbage returns large cached segments that were not used for long, once
-// more is held than a fraction of the limit. Its rounds each return every whole
-// segment whose age is at least the average of those that are left, until enough
-// has gone.
+// collectGarbage releases the oldest large cached segments while the reserved bytes
+// exceed a fraction of the limit. Each round releases every whole segment whose age is
+// at least the average.
 func (s *State) collectGarbage() {
 	if !s.garbageCollects() {
 		return
@@ -146,12 +143,12 @@ func (s *State) collectGarbage() {
 		before := s.reserved()
 		s.collectRound()
 		if s.reserved() == before {
-			return // there was nothing to return
+			return // nothing could be released
 		}
 	}
 }
 
-// collectRound returns the whole large segments of average age and more.
+// collectRound releases the whole large segments of at least average age.
 func (s *State) collectRound() {
 	age := func(p place) uint64 { return s.GetFreeBlocksCallCount[spec.LargePool] - s.at(p).GCCountBase }
 	var cached []place
@@ -162,11 +159,11 @@ func (s *State) collectRound() {
 			total += age(p)
 		}
 	}
-	var going []spec.Ptr
+	var toRelease []spec.Ptr
 	for _, p := range cached {
 		if float64(age(p)) >= float64(total)/float64(len(cached)) {
-			going = append(going, s.at(p).Address)
+			toRelease = append(toRelease, s.at(p).Address)
 		}
 	}
-	s.driverFree(going...)
+	s.driverFree(toRelease...)
 }

@@ -7,29 +7,29 @@ import (
 	"gaugeblock/spec"
 )
 
-// Streams and events. Work in a stream runs in order. Most of it completes at once
-// and leaves no trace here; what is noted is work that does not: a hold in the stream
-// (Busy), which may stand for work that uses memory (Launch). What is given to the
-// stream behind it does not complete before it. Complete lets the oldest go, Drain
-// all.
+// Streams and events. The work in a stream runs in order. Work that completes at once
+// is not in the model. Launch adds a piece of work that is pending until Complete
+// (the oldest piece of a stream) or Drain (all of them). Busy is a Launch that uses no
+// memory.
 //
-// A block that other streams used when it was freed waits for an event in each of
-// them. An event stands behind all holds that are in its stream at that time.
+// When a block with stream uses is freed, an event is recorded in each of these
+// streams. The event is complete when all work that was launched into its stream
+// before it is complete.
 
-// A Stream is how far a stream has come.
+// A Stream is the work of a stream.
 type Stream struct {
 	ID        spec.DeviceStream
-	Completed int          // holds that are over
-	Work      []spec.Range // those that are not, in order, with the memory that they use
+	Completed int          // how many pieces of work are complete
+	Work      []spec.Range // the memory that each pending piece uses, oldest piece first
 }
 
-// holds is how many were ever put into the stream.
+// launched is how many pieces of work were ever launched.
 func (x *Stream) launched() int { return x.Completed + len(x.Work) }
 
-// pass lets the oldest holds go until so many have been.
-func (x *Stream) completeTo(holds int) {
-	if n := holds - x.Completed; n > 0 {
-		x.Completed, x.Work = holds, x.Work[n:]
+// completeTo completes the oldest pieces until so many are complete.
+func (x *Stream) completeTo(pieces int) {
+	if n := pieces - x.Completed; n > 0 {
+		x.Completed, x.Work = pieces, x.Work[n:]
 	}
 }
 
@@ -37,10 +37,10 @@ func (x Stream) equal(y Stream) bool {
 	return x.ID == y.ID && x.Completed == y.Completed && slices.Equal(x.Work, y.Work)
 }
 
-// Busy holds up a stream from here on.
+// Busy launches a piece of work that uses no memory.
 func (s State) Busy(id spec.DeviceStream) State { return s.Launch(id, spec.Range{}) }
 
-// Launch puts work into a stream that uses memory and takes its time.
+// Launch launches a piece of work that uses memory.
 func (s State) Launch(id spec.DeviceStream, memory spec.Range) State {
 	s = s.copy()
 	stream := s.stream(id)
@@ -48,7 +48,7 @@ func (s State) Launch(id spec.DeviceStream, memory spec.Range) State {
 	return s
 }
 
-// Complete lets the oldest work in a stream complete that has not.
+// Complete completes the oldest pending piece of work of a stream.
 func (s State) Complete(id spec.DeviceStream) State {
 	s = s.copy()
 	stream := s.stream(id)
@@ -56,7 +56,7 @@ func (s State) Complete(id spec.DeviceStream) State {
 	return s
 }
 
-// Drain lets everything in a stream complete.
+// Drain completes all work of a stream.
 func (s State) Drain(id spec.DeviceStream) State {
 	s = s.copy()
 	stream := s.stream(id)
@@ -64,7 +64,7 @@ func (s State) Drain(id spec.DeviceStream) State {
 	return s
 }
 
-// stream finds a stream, and notes it if it was not known.
+// stream finds a stream, and adds it if it is not there.
 func (s *State) stream(id spec.DeviceStream) *Stream {
 	at, known := slices.BinarySearchFunc(s.Streams, id, func(x Stream, id spec.DeviceStream) int {
 		return compareStreams(x.ID, id)
@@ -80,14 +80,13 @@ func compareStreams(a, b spec.DeviceStream) int {
 	return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Device, b.Device))
 }
 
-// passed reports whether all work before an event has completed.
+// isCompleted reports whether all work before an event is complete.
 func (s *State) isCompleted(e Event) bool {
 	i := slices.IndexFunc(s.Streams, func(x Stream) bool { return x.ID == e.Stream })
 	return i < 0 || e.After <= s.Streams[i].Completed
 }
 
-// recordEvents makes a block wait for the present end of each stream that used
-// it. A new event stands behind the others of its stream.
+// insertEvents records an event in each stream that uses a freed block.
 func (s *State) insertEvents(b *Block) {
 	for _, id := range b.StreamUses {
 		e := Event{Stream: id, Block: b.Address}
@@ -104,14 +103,15 @@ func (s *State) insertEvents(b *Block) {
 	b.State = spec.ActivePendingFree
 }
 
-// Reclaim is what a malloc begins with: blocks that wait for nothing more become free.
+// ProcessEvents is the first step of a malloc: blocks whose events are all complete
+// become inactive.
 func (s State) ProcessEvents() State {
 	s = s.copy()
 	s.processEvents()
 	return s
 }
 
-// Synchronize is what emptying the cache begins with: all events are waited for.
+// SynchronizeAndFreeEvents is the first step of EmptyCache: it waits for all events.
 func (s State) SynchronizeAndFreeEvents() State {
 	s = s.copy()
 	s.processDeferredFrees()
@@ -119,8 +119,9 @@ func (s State) SynchronizeAndFreeEvents() State {
 	return s
 }
 
-// processEvents frees the blocks whose events have all been passed. Of each stream
-// the events are looked at in order, up to the first that has not been passed.
+// freeCompleted removes the completed events, and frees the blocks that have no other
+// event. The events of a stream are tested in order, up to the first that is not
+// complete.
 func (s *State) freeCompleted() {
 	for i := 0; i < len(s.Events); {
 		e := s.Events[i]
@@ -134,8 +135,8 @@ func (s *State) freeCompleted() {
 	}
 }
 
-// waitForEvents waits until every event has been passed, and frees the blocks.
-// Streams catch up only as far as that needs.
+// synchronizeAndFreeEvents waits for every event and frees the blocks. Only the work
+// before an event completes.
 func (s *State) synchronizeAndFreeEvents() {
 	s.Counters.NumSyncAllStreams++
 	for len(s.Events) > 0 {
@@ -145,7 +146,7 @@ func (s *State) synchronizeAndFreeEvents() {
 	}
 }
 
-// complete strikes an event out, and frees its block if it was the block's last.
+// completeEvent removes an event, and frees its block if it was the block's last.
 func (s *State) completeEvent(i int) {
 	address := s.Events[i].Block
 	s.Events = slices.Delete(s.Events, i, i+1)
@@ -156,7 +157,7 @@ func (s *State) completeEvent(i int) {
 	s.freeBlock(p)
 }
 
-// Rename gives the streams of a device other names, each another one.
+// Rename replaces the handles of all streams. to must be injective.
 func (s State) Rename(to func(spec.Stream) spec.Stream) State {
 	s = s.copy()
 	for i := range s.Segments {
