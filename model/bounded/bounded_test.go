@@ -153,8 +153,8 @@ func TestOpenErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"Memory = 2", "Memory = 200", "more than 255 addresses"},
 		{"Memory = 2", "Memory = {}", "tiny.cfg:12: Memory is not a number"},
-		{"Limit = 100", "Other = 100", "Other is nothing that the model knows"},
-		{"Limit = 100", "FreeBlock <- Other", "FreeBlock is nothing that the model knows"},
+		{"Limit = 100", "Other = 100", "Other is not a constant of the model"},
+		{"Limit = 100", "FreeBlock <- Other", "FreeBlock is not a constant of the model"},
 		{"Limit = 100", "", "the constant Limit is missing"},
 		{"{1, 2}", "{1, 3}", "Streams is not 1..n"},
 		{"{1}", "{0}", "a size is not in 1..255"},

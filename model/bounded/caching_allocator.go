@@ -7,17 +7,17 @@ import (
 	"gaugeblock/spec"
 )
 
-// Core is CachingAllocator.tla: a program that mallocs and frees on several streams,
-// and a device on which work completes.
+// CachingAllocator is CachingAllocator.tla: a program that mallocs and frees on several
+// streams, and a device on which work completes.
 type CachingAllocator struct {
 	Bounds
 	actionTable
 	malloc, free, recordStream, complete, emptyCache action
 
-	recordsTwice bool // programs note a use before a capture and in it again
+	recordsTwice bool // programs record a stream use before a capture and in it again
 }
 
-// NewCore is the specification at these bounds.
+// newCachingAllocator is the module at these bounds.
 func newCachingAllocator(b Bounds) *CachingAllocator {
 	c := &CachingAllocator{Bounds: b}
 	addresses, streams := upTo(b.addresses()), asInts(b.Streams)
@@ -46,12 +46,12 @@ func (c *CachingAllocator) Next(s *model.State, yield func(label int, next *mode
 	c.nextExceptMalloc(s, yield)
 }
 
-// rest is what can happen beside mallocs.
+// nextExceptMalloc yields the steps that are no mallocs.
 func (c *CachingAllocator) nextExceptMalloc(s *model.State, yield func(label int, next *model.State)) {
-	tell := func(label int, next model.State) { yield(label, &next) }
+	emit := func(label int, next model.State) { yield(label, &next) }
 	for i, stream := range c.Streams {
 		if pendingWork(s, stream) > 0 {
-			tell(c.complete.label(i), s.Complete(onDevice(stream)))
+			emit(c.complete.label(i), s.Complete(onDevice(stream)))
 		}
 	}
 	for _, g := range s.Segments {
@@ -59,24 +59,23 @@ func (c *CachingAllocator) nextExceptMalloc(s *model.State, yield func(label int
 			if b.State != spec.ActiveAllocated {
 				continue
 			}
-			tell(c.free.label(toUnits(b.Address)), launchAndFree(s, &b))
+			emit(c.free.label(toUnits(b.Address)), launchAndFree(s, &b))
 			for i, stream := range c.Streams {
 				if next, can := c.recordStreamStep(s, &g, &b, stream); can {
-					tell(c.recordStream.label(toUnits(b.Address), i), next)
+					emit(c.recordStream.label(toUnits(b.Address), i), next)
 				}
 			}
 		}
 	}
-	tell(c.emptyCache.label(), s.EmptyCache())
+	emit(c.emptyCache.label(), s.EmptyCache())
 }
 
-// launchAndFree frees a block behind a piece of work in each stream that uses it: the
-// last use of a block is the last work in the stream when it is freed. Work that was
-// captured is in a graph, and not on the device.
+// launchAndFree launches the last use of a block in each of its stream uses, and then
+// frees it. Captured work is in a graph, and does not run.
 func launchAndFree(s *model.State, b *model.Block) model.State {
 	next := *s
 	for _, id := range b.StreamUses {
-		if noted, earlier := graphStreamUse(s, b, id); !noted || earlier {
+		if captured, earlier := graphStreamUse(s, b, id); !captured || earlier {
 			next = next.Launch(id, spec.Range{Ptr: b.Address, Bytes: b.Size})
 		}
 	}
@@ -84,12 +83,12 @@ func launchAndFree(s *model.State, b *model.Block) model.State {
 	return next
 }
 
-// use lets a stream use a block. Programs may or may not note one before a capture and
-// in it again.
+// recordStreamStep is the step RecordStream, if the program can do it. recordsTwice says
+// whether programs record a stream before a capture and in it again.
 func (c *CachingAllocator) recordStreamStep(s *model.State, g *model.Segment, b *model.Block, stream spec.Stream) (model.State, bool) {
 	id := onDevice(stream)
-	noted, _ := graphStreamUse(s, b, id)
-	again := len(s.Routings) > 0 && !noted && slices.Contains(b.StreamUses, id)
+	captured, _ := graphStreamUse(s, b, id)
+	again := len(s.Routings) > 0 && !captured && slices.Contains(b.StreamUses, id)
 	if stream == g.Stream || again && !c.recordsTwice {
 		return *s, false
 	}
@@ -97,8 +96,8 @@ func (c *CachingAllocator) recordStreamStep(s *model.State, g *model.Segment, b 
 	return next, true
 }
 
-// isCaptured: the use of a block was noted in a capture, and before it as well.
-func graphStreamUse(s *model.State, b *model.Block, id spec.DeviceStream) (noted, earlier bool) {
+// graphStreamUse reports whether a stream use was recorded in a capture, and before it too.
+func graphStreamUse(s *model.State, b *model.Block, id spec.DeviceStream) (captured, earlier bool) {
 	for _, u := range s.GraphStreamUses {
 		if u.Block == b.Address && u.Stream == id {
 			return true, u.Earlier
@@ -107,7 +106,7 @@ func graphStreamUse(s *model.State, b *model.Block, id spec.DeviceStream) (noted
 	return false, false
 }
 
-// workIn is how much a stream has still to do.
+// pendingWork is how many pieces of work a stream has pending.
 func pendingWork(s *model.State, stream spec.Stream) int {
 	i := slices.IndexFunc(s.Streams, func(x model.Stream) bool { return x.ID == onDevice(stream) })
 	if i < 0 {
@@ -118,5 +117,5 @@ func pendingWork(s *model.State, stream spec.Stream) int {
 
 func onDevice(stream spec.Stream) spec.DeviceStream { return spec.DeviceStream{Stream: stream} }
 
-// units is an address as the TLA+ text has it.
+// toUnits is an address in TLA+.
 func toUnits(p spec.Ptr) int { return int(p - AddressBase) }

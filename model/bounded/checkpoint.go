@@ -8,7 +8,7 @@ import (
 	"gaugeblock/model/tlc"
 )
 
-// Checkpoints is Checkpoint.tla: Pools, of which the state can be noted and set back.
+// Checkpoint is Checkpoint.tla: PrivatePools with checkpoints and restores.
 type Checkpoint struct {
 	*PrivatePools
 	checkpoint, restore action
@@ -26,8 +26,8 @@ func openCheckpoint(c *tlc.Config) (Module, error) {
 	return p, nil
 }
 
-// Next implements explore.Specification. A checkpoint goes with the graph that it was
-// made for.
+// Next implements explore.Specification. The checkpoint of a pool is dropped when the last
+// use of the pool ends.
 func (c *Checkpoint) Next(s *model.State, yield func(label int, next *model.State)) {
 	c.PrivatePools.Next(s, func(label int, next *model.State) {
 		for i, number := range c.ids {
@@ -64,7 +64,7 @@ func (c *Checkpoint) Key(to []byte, s *model.State) []byte {
 	return to
 }
 
-// Text implements Mirror. tla/Checkpoint.tla explains the variable.
+// Text implements Module. tla/Checkpoint.tla explains the variable.
 func (c *Checkpoint) Text(to []byte, s *model.State) []byte {
 	w := newWriter(s)
 	c.variables(w)
@@ -102,8 +102,8 @@ func (c *Checkpoint) always() []string {
 	return append(c.PrivatePools.always(), "CheckpointRestoresWhatItSaved")
 }
 
-// restores: after a restore the noted memory is as it was noted, and nothing else of
-// the pool is allocated. A free block may have grown.
+// restores: after a restore the saved blocks are allocated or free as they were saved, and
+// no other block of the pool is allocated. A free block may have been merged.
 func (c *Checkpoint) restores(from *model.State, label int, to *model.State) bool {
 	for i, number := range c.ids {
 		if label != c.restore.label(i) {
@@ -116,24 +116,24 @@ func (c *Checkpoint) restores(from *model.State, label int, to *model.State) boo
 }
 
 func isRestored(saved model.Checkpoint, s *model.State) bool {
-	allocated, wanted := 0, 0
+	allocated, want := 0, 0
 	everyBlock(s, func(g *model.Segment, b *model.Block) bool {
 		if g.Pool == saved.Pool && isAllocated(b) {
 			allocated++
 		}
 		return true
 	})
-	for _, noted := range saved.Blocks {
-		if noted.Allocated {
-			wanted++
+	for _, savedBlock := range saved.Blocks {
+		if savedBlock.Allocated {
+			want++
 		}
 		missing := everyBlock(s, func(_ *model.Segment, b *model.Block) bool {
-			same := b.Address == noted.Memory.Ptr && isAllocated(b) == noted.Allocated && !b.Unmapped
-			return !same || b.Size < noted.Memory.Bytes || noted.Allocated && b.Size > noted.Memory.Bytes
+			same := b.Address == savedBlock.Memory.Ptr && isAllocated(b) == savedBlock.Allocated && !b.Unmapped
+			return !same || b.Size < savedBlock.Memory.Bytes || savedBlock.Allocated && b.Size > savedBlock.Memory.Bytes
 		})
 		if missing {
 			return false
 		}
 	}
-	return allocated == wanted
+	return allocated == want
 }

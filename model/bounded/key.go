@@ -5,10 +5,10 @@ import (
 	"gaugeblock/spec"
 )
 
-// Key implements explore.Specification. It is everything that text.go writes and that
-// does not follow from the rest, in a byte each: numbers of things, then the things.
-// What the model keeps beside that (what was asked for a block before it was freed,
-// how often something happened) decides nothing, and is left out.
+// Key implements explore.Specification. It has a byte for each number that text.go writes
+// and that does not follow from others; a list is its length and its elements. What else
+// the model has (the requested size of free blocks, counters) has no effect on later
+// steps, and is left out.
 func (c *CachingAllocator) Key(to []byte, s *model.State) []byte {
 	to = append(to, byte(len(s.Segments)))
 	for i := range s.Segments {
@@ -32,14 +32,14 @@ func segmentKey(to []byte, g *model.Segment) []byte {
 	return to
 }
 
-// streamKey is the work of a stream and its events.
+// streamKey is the pending work of a stream and its events.
 func streamKey(to []byte, s *model.State, id spec.DeviceStream) []byte {
-	passed := 0
+	completed := 0
 	at := len(to)
 	to = append(to, 0)
 	for i := range s.Streams {
 		if x := &s.Streams[i]; x.ID == id {
-			passed = x.Completed
+			completed = x.Completed
 			to[at] = byte(len(x.Work))
 			for _, w := range x.Work {
 				to = append(to, byte(toUnits(w.Ptr)), byte(w.Bytes))
@@ -51,7 +51,7 @@ func streamKey(to []byte, s *model.State, id spec.DeviceStream) []byte {
 	for _, e := range s.Events {
 		if e.Stream == id {
 			to[at]++
-			to = append(to, byte(toUnits(e.Block)), byte(max(0, e.After-passed)))
+			to = append(to, byte(toUnits(e.Block)), byte(max(0, e.After-completed)))
 		}
 	}
 	return to

@@ -10,12 +10,12 @@ import (
 	"gaugeblock/spec"
 )
 
-// Pools is PrivatePools.tla: Core, with private pools and captures of streams.
+// PrivatePools is PrivatePools.tla: CachingAllocator with private pools and captures.
 type PrivatePools struct {
 	*CachingAllocator
-	ids      []uint64 // of the pools
+	ids      []uint64 // the numbers of the pools
 	maxUses  int
-	overflow []uint64 // those of them that are marked use_on_oom
+	overflow []uint64 // the pools with use_on_oom
 
 	begin, end, release action
 }
@@ -36,8 +36,7 @@ func openPrivatePools(c *tlc.Config) (Module, error) {
 	return p, r.err
 }
 
-// PoolID is the pool with a number. The TLA+ text has numbers, and 0 for the default
-// pool.
+// PoolID is the id of the pool with a TLA+ number. 0 is the default pool.
 func PoolID(number uint64) spec.PoolID { return spec.PoolID{Capture: number} }
 
 func poolNumber(id spec.PoolID) int { return int(id.Capture) }
@@ -47,16 +46,16 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 	p.CachingAllocator.Next(s, yield)
 	for i, number := range p.ids {
 		id := PoolID(number)
-		count, redirected := useCount(s, id), slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Pool == id })
+		count, routed := useCount(s, id), slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Pool == id })
 		for j, stream := range p.Streams {
 			taken := slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Stream == stream })
-			if count != 0 && count < p.maxUses && !redirected && !taken {
+			if count != 0 && count < p.maxUses && !routed && !taken {
 				next, _ := s.BeginAllocateToPool(id, stream)
 				p.markOverflow(&next)
 				yield(p.begin.label(i, j), &next)
 			}
 		}
-		if redirected {
+		if routed {
 			next, _ := s.EndAllocateToPool(id)
 			yield(p.end.label(i), &next)
 		} else if count > 0 {
@@ -66,14 +65,14 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 	}
 }
 
-// mark marks the pools that are to be.
+// markOverflow sets use_on_oom.
 func (p *PrivatePools) markOverflow(s *model.State) {
 	for i := range s.Pools {
 		s.Pools[i].UseOnOOM = slices.Contains(p.overflow, uint64(poolNumber(s.Pools[i].ID)))
 	}
 }
 
-// useCount is that of a pool, -1 if there is no such pool.
+// useCount is the use count of a pool, -1 if there is no such pool.
 func useCount(s *model.State, id spec.PoolID) int {
 	for _, p := range s.Pools {
 		if p.ID == id {
@@ -83,8 +82,8 @@ func useCount(s *model.State, id spec.PoolID) int {
 	return -1
 }
 
-// Key implements explore.Specification. Which frees are put off follows from the
-// blocks: they keep their uses.
+// Key implements explore.Specification. The deferred frees follow from the blocks, which
+// still have their stream uses.
 func (p *PrivatePools) Key(to []byte, s *model.State) []byte {
 	to = p.CachingAllocator.Key(to, s)
 	to = append(to, byte(len(s.Pools)))
@@ -101,7 +100,7 @@ func (p *PrivatePools) Key(to []byte, s *model.State) []byte {
 	return to
 }
 
-// Text implements Mirror. tla/Pools.tla explains the variables.
+// Text implements Module. tla/Pools.tla explains the variables.
 func (p *PrivatePools) Text(to []byte, s *model.State) []byte {
 	w := newWriter(s)
 	p.variables(w)
@@ -140,7 +139,7 @@ func (w *writer) poolVariables() {
 	})
 }
 
-// isDeferred: a block that was freed keeps its uses only while its free is put off.
+// isDeferred: a freed block has stream uses only while its free is deferred.
 func isDeferred(b *model.Block) bool {
 	return b.State == spec.ActivePendingFree && len(b.StreamUses) > 0
 }
@@ -159,13 +158,14 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 	return true
 }
 
-// always implements Mirror. With pools a malloc may be out of memory for other reasons.
+// always implements Module. OutOfMemoryIsReal is not in it: requests of one pool cannot
+// have the cached memory of another.
 func (p *PrivatePools) always() []string {
 	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "CapturedMemoryIsKept")
 }
 
-// fairness implements Mirror. That of PrivatePools.tla has strong fairness, which is
-// not looked for here.
+// fairness implements Module. The fair specification of PrivatePools.tla has strong
+// fairness, which the explorer does not check.
 func (p *PrivatePools) fairness(specification string) ([][]int, bool) {
 	return nil, specification == "Spec"
 }
@@ -179,20 +179,20 @@ func poolsOwnTheirBlocks(s *model.State) bool {
 	return !slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return useCount(s, r.Pool) <= 0 })
 }
 
-// capturedMemoryIsKept: a pool's memory stays its own while it is used.
+// capturedMemoryIsKept: a pool with uses keeps its segments.
 func capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
 	for _, g := range from.Segments {
-		kept := slices.ContainsFunc(to.Segments, func(h model.Segment) bool {
+		isKept := slices.ContainsFunc(to.Segments, func(h model.Segment) bool {
 			return g.Address == h.Address && g.Size == h.Size && g.Pool == h.Pool && g.Stream == h.Stream && g.PoolKind == h.PoolKind
 		})
-		if !kept && useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0 {
+		if !isKept && useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// cacheIsReleasedInCapture fails: see tla/PrivatePools.tla.
+// cacheIsReleasedInCapture is false in upstream: see tla/PrivatePools.tla.
 func (p *PrivatePools) cacheIsReleasedInCapture(s *model.State) bool {
 	reserved := s.ReleaseDefaultPool().Reserved()
 	return p.everyFailure(s, func(_ spec.Stream, bytes uint64) bool {

@@ -8,7 +8,7 @@ import (
 	"gaugeblock/spec"
 )
 
-// What should be true of steps, and of all that goes on for ever, by the names of
+// Properties of steps, of failing mallocs, and of endless runs, by their names in
 // tla/OutOfMemory.tla and tla/Liveness.tla.
 
 // fails reports whether a malloc would be out of memory.
@@ -17,7 +17,7 @@ func fails(s *model.State, stream spec.Stream, bytes uint64) bool {
 	return errors.Is(r.Err, spec.ErrOutOfMemory)
 }
 
-// everyFailure is whether something is true of all mallocs that would fail.
+// everyFailure reports whether a predicate holds for all mallocs that would fail.
 func (c *CachingAllocator) everyFailure(s *model.State, holds func(stream spec.Stream, bytes uint64) bool) bool {
 	for _, stream := range c.Streams {
 		for _, bytes := range c.Sizes {
@@ -29,9 +29,9 @@ func (c *CachingAllocator) everyFailure(s *model.State, holds func(stream spec.S
 	return true
 }
 
-// outOfMemoryIsReal: a malloc fails only if the cache has nothing, and nothing that
-// could be given back would make room for a segment. To give back all is as good as
-// to give back any part.
+// outOfMemoryIsReal: a malloc fails only if no cached block fits, and the segment would not
+// fit after a release of all cached memory either. The first half cannot fail: the model's
+// malloc searches with the same GetFreeBlock.
 func (c *CachingAllocator) outOfMemoryIsReal(s *model.State) bool {
 	emptied := s.EmptyCache()
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
@@ -42,18 +42,18 @@ func (c *CachingAllocator) outOfMemoryIsReal(s *model.State) bool {
 	})
 }
 
-// cacheIsSearchedAgain fails: see tla/OutOfMemory.tla. It is about steps.
+// cacheIsSearchedAgain is false in upstream: see tla/OutOfMemory.tla. It is a step property.
 func (c *CachingAllocator) cacheIsSearchedAgain(s *model.State, label int, _ *model.State) bool {
 	stream, bytes, is := c.request(label)
 	if !is || !fails(s, stream, bytes) {
 		return true
 	}
-	waited := s.SynchronizeAndFreeEvents()
-	_, cached := waited.GetFreeBlock(stream, bytes)
+	synchronized := s.SynchronizeAndFreeEvents()
+	_, cached := synchronized.GetFreeBlock(stream, bytes)
 	return !cached
 }
 
-// request is what a label asks for, if it is that of a malloc.
+// request is the request of a label, if it is that of a malloc.
 func (c *CachingAllocator) request(label int) (stream spec.Stream, bytes uint64, is bool) {
 	at := label - c.malloc.first
 	if at < 0 || at >= len(c.malloc.all()) {
@@ -62,7 +62,7 @@ func (c *CachingAllocator) request(label int) (stream spec.Stream, bytes uint64,
 	return c.Streams[at/len(c.Sizes)], c.Sizes[at%len(c.Sizes)], true
 }
 
-// anyBlockIsGood fails where max_split_size is set: see tla/OutOfMemory.tla.
+// anyBlockIsGood is about max_split_size: see tla/OutOfMemory.tla.
 func (c *CachingAllocator) anyBlockIsGood(s *model.State) bool {
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
 		size := model.Round(bytes, s.Config, s.Geometry)
@@ -73,24 +73,24 @@ func (c *CachingAllocator) anyBlockIsGood(s *model.State) bool {
 	})
 }
 
-// freedBecomesReusable: of every address, if a block there is held by events, then it
-// is not later.
+// freedBecomesReusable: for every address, if the block there is pending free, it is not
+// later.
 func (c *CachingAllocator) freedBecomesReusable(fair [][]int) (list []explore.LeadsTo[*model.State]) {
 	for a := range c.addresses() {
-		held := func(s *model.State) bool {
+		isPending := func(s *model.State) bool {
 			return !everyBlock(s, func(_ *model.Segment, b *model.Block) bool {
 				return b.Address != AddressBase+spec.Ptr(a) || b.State != spec.ActivePendingFree
 			})
 		}
 		list = append(list, explore.LeadsTo[*model.State]{
 			Name: "FreedBecomesReusable", Fair: fair,
-			From: held, To: func(s *model.State) bool { return !held(s) },
+			From: isPending, To: func(s *model.State) bool { return !isPending(s) },
 		})
 	}
 	return list
 }
 
-// fairness is what a specification of tla/Liveness.tla says that goes on.
+// fairness has the weakly fair actions of the specifications in tla/Liveness.tla.
 func (c *CachingAllocator) fairness(specification string) (fair [][]int, known bool) {
 	for i := range c.Streams {
 		fair = append(fair, []int{c.complete.label(i)})
@@ -105,10 +105,8 @@ func (c *CachingAllocator) fairness(specification string) (fair [][]int, known b
 }
 
 func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
-	if i, known := invariant(name); known {
-		if i != nil {
-			to.Invariants = append(to.Invariants, *i)
-		}
+	if i, known := c.invariant(name); known {
+		to.Invariants = append(to.Invariants, i)
 		return true
 	}
 	switch name {

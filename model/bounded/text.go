@@ -8,7 +8,7 @@ import (
 	"gaugeblock/spec"
 )
 
-// Text implements Mirror. tla/State.tla explains the variables.
+// Text implements Module. tla/State.tla explains the variables.
 func (c *CachingAllocator) Text(to []byte, s *model.State) []byte {
 	w := newWriter(s)
 	c.variables(w)
@@ -70,10 +70,10 @@ func (w *writer) field(name string, n int) {
 	w.Int(n)
 }
 
-// those are the places with blocks of a kind.
-func (w *writer) placesOf(are func(b *model.Block) bool) (places []place) {
+// placesOf are the places of the blocks that satisfy a predicate.
+func (w *writer) placesOf(is func(b *model.Block) bool) (places []place) {
 	for _, p := range w.places {
-		if are(p.block) {
+		if is(p.block) {
 			places = append(places, p)
 		}
 	}
@@ -133,7 +133,7 @@ func (w *writer) device() {
 	w.Set(len(pieces), func(i int) { w.memory(pieces[i]) })
 }
 
-// memoryOf is the memory behind a segment: one piece, or pages.
+// memoryOf is the memory of a segment: one range, or the mapped pages.
 func memoryOf(g *model.Segment) (pieces []spec.Range) {
 	if !g.Expandable {
 		return []spec.Range{{Ptr: g.Address, Bytes: g.Size}}
@@ -156,11 +156,11 @@ func (w *writer) memory(r spec.Range) {
 }
 
 func (w *writer) allocatedByProgram() {
-	out := w.placesOf(isAllocated)
-	w.Set(len(out), func(i int) {
-		w.field("[addr", toUnits(out[i].block.Address))
-		w.field(",bytes", int(out[i].block.RequestedSize))
-		w.field(",stream", int(out[i].segment.Stream))
+	allocated := w.placesOf(isAllocated)
+	w.Set(len(allocated), func(i int) {
+		w.field("[addr", toUnits(allocated[i].block.Address))
+		w.field(",bytes", int(allocated[i].block.RequestedSize))
+		w.field(",stream", int(allocated[i].segment.Stream))
 		w.Raw("]")
 	})
 }
@@ -201,7 +201,7 @@ func (w *writer) stats() {
 	w.Raw("]")
 }
 
-// stream is how far one has come.
+// stream finds the work of a stream.
 func (w *writer) stream(stream spec.Stream) model.Stream {
 	for _, x := range w.state.Streams {
 		if x.ID == onDevice(stream) {
@@ -212,7 +212,7 @@ func (w *writer) stream(stream spec.Stream) model.Stream {
 }
 
 func (w *writer) events(stream spec.Stream) {
-	passed := w.stream(stream).Completed
+	completed := w.stream(stream).Completed
 	var queue []model.Event
 	for _, e := range w.state.Events {
 		if e.Stream == onDevice(stream) {
@@ -220,7 +220,7 @@ func (w *writer) events(stream spec.Stream) {
 		}
 	}
 	w.Sequence(len(queue), func(i int) {
-		w.field("[behind", max(0, queue[i].After-passed))
+		w.field("[behind", max(0, queue[i].After-completed))
 		w.field(",block", toUnits(queue[i].Block))
 		w.Raw("]")
 	})

@@ -11,21 +11,21 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// A way through the states is a run that an allocator can be put through, too: a
-// trace, with what the model says of each operation. "gaugeblock replay" takes it.
+// A path through the states can be replayed on an allocator: it is written as a trace with
+// the model's result of each operation, for "gaugeblock replay".
 //
-// In a trace streams are held up and drained; a piece of work that completes on its
-// own is not there. So each piece gets a stream that is held up, and the stream that
-// the work is in waits for that one: to drain it is to let the piece complete.
-// Addresses are the driver's business, and are not compared.
+// Traces have operations that block a stream (busy) and unblock it (drain), but none for
+// one piece of work. So each piece of work gets an extra stream that is busy, and the
+// stream of the work waits for that stream. A drain of the extra stream completes the
+// piece. Addresses are not compared: the driver decides them.
 
-// columns are the figures that are compared after every operation.
+// columns are the statistics that are compared after every operation.
 var columns = []string{
 	"allocated_bytes.all.current", "active_bytes.all.current",
 	"reserved_bytes.all.current", "inactive_split_bytes.all.current",
 }
 
-// Trace is a run through states of these bounds.
+// Trace is a path through states of these bounds as a trace.
 func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.Header, []trace.Op, error) {
 	if b.MaxSplitSize <= 2*b.Memory && b.MaxNonSplitRounding < b.Geometry.LargeBuffer {
 		return trace.Header{}, nil, &spec.NotSupportedError{
@@ -50,8 +50,7 @@ func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.H
 	return t.header, t.ops, nil
 }
 
-// settings are those that a trace begins with. A unit is what sizes in settings count
-// in (Geometry.MiB).
+// settings are those of the trace's header. Sizes in settings are in units (Geometry.MiB).
 func (b *Bounds) settings() string {
 	var settings []string
 	if b.ExpandableSegments {
@@ -63,19 +62,19 @@ func (b *Bounds) settings() string {
 	return strings.Join(settings, ",")
 }
 
-// tracer turns steps into operations.
+// tracer writes steps as operations of a trace.
 type tracer struct {
 	bounds          *Bounds
 	header          trace.Header
 	ops             []trace.Op
-	mallocs         int64         // allocations so far
-	live            map[int]int64 // those that are out, by address in units
-	holders         map[int][]int // by stream: the streams that hold up its work, oldest first
+	mallocs         int64         // mallocs so far
+	live            map[int]int64 // the ids of the allocated blocks, by address in units
+	holders         map[int][]int // by stream: the busy streams that its pending work waits for, oldest first
 	checkpoints     map[int]savedState
-	checkpointCount int // checkpoints so far
+	checkpointCount int // number of the last checkpoint
 }
 
-// step appends what a step is in a trace.
+// step appends the operations of a step.
 func (t *tracer) step(from *model.State, label string, to *model.State) error {
 	name, arguments, err := ParseLabel(label)
 	if err != nil {
@@ -103,13 +102,13 @@ func (t *tracer) step(from *model.State, label string, to *model.State) error {
 	t.dropCompleted(to)
 	for _, stream := range t.bounds.Streams {
 		if to.Counters.NumDeviceFree > from.Counters.NumDeviceFree && pendingWork(to, stream) > 0 {
-			return &spec.NotSupportedError{Op: "trace", Reason: "a driver that takes memory back waits for all work"}
+			return &spec.NotSupportedError{Op: "trace", Reason: "a driver free waits for all work"}
 		}
 	}
 	return nil
 }
 
-// ParseLabel takes a label apart: the name of an action, and its arguments.
+// ParseLabel parses a label: the name of an action, and its arguments.
 func ParseLabel(label string) (name string, arguments []int, err error) {
 	name, rest, _ := strings.Cut(label, "(")
 	for text := range strings.SplitSeq(strings.TrimSuffix(rest, ")"), ",") {
@@ -125,7 +124,7 @@ func ParseLabel(label string) (name string, arguments []int, err error) {
 	return name, arguments, nil
 }
 
-// add appends an operation, with what must be seen after it.
+// add appends an operation with the statistics that must follow it.
 func (t *tracer) add(to *model.State, op trace.Op) {
 	stats := to.Stats()
 	figures := stats.Map()
@@ -147,7 +146,7 @@ func (t *tracer) malloc(from, to *model.State, arguments []int) {
 	t.add(to, op)
 }
 
-// launch puts a piece of work into a stream.
+// launch launches a piece of work in a stream.
 func (t *tracer) launch(stream int) {
 	holder := len(t.header.Streams)
 	t.header.Streams = append(t.header.Streams, spec.Stream(holder))
@@ -157,7 +156,7 @@ func (t *tracer) launch(stream int) {
 	t.holders[stream] = append(t.holders[stream], holder)
 }
 
-// forget lets go of the pieces of work that are over.
+// dropCompleted removes the holders of completed work.
 func (t *tracer) dropCompleted(s *model.State) {
 	for _, stream := range t.bounds.Streams {
 		pieces := t.holders[int(stream)]
@@ -165,12 +164,11 @@ func (t *tracer) dropCompleted(s *model.State) {
 	}
 }
 
-// launchUses puts the last uses of a block behind what streams have to do, like
-// launchAndFree.
+// launchUses launches the last uses of a block, like launchAndFree.
 func (t *tracer) launchUses(s *model.State, address int) {
 	b, _ := blockAt(s, address)
 	for _, id := range b.StreamUses {
-		if noted, earlier := graphStreamUse(s, b, id); !noted || earlier {
+		if captured, earlier := graphStreamUse(s, b, id); !captured || earlier {
 			t.launch(int(id.Stream))
 		}
 	}

@@ -8,17 +8,16 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// Private pools in a trace. A redirection stands for the capture of a stream, as far as
-// an allocator is concerned; nothing is captured in fact.
+// Private pools in a trace. The trace routes requests to pools, but captures nothing.
 
-// A savedPool is a checkpoint: its number in the trace, and the allocations that were
-// out.
+// A savedState is a checkpoint: its number in the trace, and the ids of the blocks that
+// were allocated.
 type savedState struct {
 	state int
 	ids   map[int]int64 // by address in units
 }
 
-// poolStep appends what a step that has to do with pools is in a trace.
+// poolStep appends the operations of a step on pools.
 func (t *tracer) poolStep(from, to *model.State, name string, arguments []int) bool {
 	switch name {
 	case "BeginAllocateToPool":
@@ -39,8 +38,8 @@ func (t *tracer) poolStep(from, to *model.State, name string, arguments []int) b
 	return true
 }
 
-// begin redirects a stream. A pool that is to be marked is made before, which counts as
-// a use, too; that one ends again.
+// begin routes a stream to a pool. A pool with use_on_oom is created before, which adds a
+// use; that use ends again.
 func (t *tracer) begin(from, to *model.State, number, stream int) {
 	id := PoolID(uint64(number))
 	marked := slices.ContainsFunc(to.Pools, func(p model.Pool) bool { return p.ID == id && p.UseOnOOM })
@@ -54,7 +53,7 @@ func (t *tracer) begin(from, to *model.State, number, stream int) {
 	}
 }
 
-// idsIn are the allocations of a pool that are out.
+// liveIn are the allocated blocks of a pool.
 func (t *tracer) liveIn(s *model.State, number int) map[int]int64 {
 	ids := maps.Clone(t.live)
 	maps.DeleteFunc(ids, func(address int, _ int64) bool {
@@ -64,7 +63,7 @@ func (t *tracer) liveIn(s *model.State, number int) map[int]int64 {
 	return ids
 }
 
-// restore sets a pool back: what was out then is out again, the rest is not.
+// restore restores a pool: exactly the blocks that were allocated then are allocated.
 func (t *tracer) restore(from, to *model.State, number int) {
 	saved := t.checkpoints[number]
 	op := trace.Op{Kind: trace.OpRestore, Pool: PoolID(uint64(number)), State: saved.state}

@@ -9,8 +9,8 @@ import (
 	"gaugeblock/model/tlc"
 )
 
-// TwoStep is TwoStepMalloc.tla: Core, with threads whose mallocs release the lock while
-// the driver is asked.
+// TwoStepMalloc is TwoStepMalloc.tla: CachingAllocator with threads whose mallocs release
+// the lock during the driver call.
 type TwoStepMalloc struct {
 	*CachingAllocator
 	threads               []uint64
@@ -39,14 +39,14 @@ func (t *TwoStepMalloc) Initial() []*model.State {
 	return []*model.State{s}
 }
 
-// Next implements explore.Specification. There is no malloc in one step.
+// Next implements explore.Specification. No malloc is one step.
 func (t *TwoStepMalloc) Next(s *model.State, yield func(label int, next *model.State)) {
 	t.CachingAllocator.nextExceptMalloc(s, yield)
-	given := model.DriverResults{LowestFrom: AddressBase}
+	results := model.DriverResults{LowestFrom: AddressBase}
 	for i, thread := range t.threads {
 		at := slices.IndexFunc(s.PendingMallocs, func(c model.PendingMalloc) bool { return c.ID == int(thread) })
 		if at >= 0 {
-			next, _, _ := s.MallocResume(int(thread), given)
+			next, _, _ := s.MallocResume(int(thread), results)
 			label := t.grant.label(i)
 			if s.PendingMallocs[at].DriverAnswered() {
 				label = t.resume.label(i)
@@ -56,7 +56,7 @@ func (t *TwoStepMalloc) Next(s *model.State, yield func(label int, next *model.S
 		}
 		for j, stream := range t.Streams {
 			for k, size := range t.Sizes {
-				next, _, _ := s.MallocSearch(int(thread), stream, size, given)
+				next, _, _ := s.MallocSearch(int(thread), stream, size, results)
 				yield(t.search.label(i, j, k), &next)
 			}
 		}
@@ -77,7 +77,7 @@ func (t *TwoStepMalloc) Key(to []byte, s *model.State) []byte {
 	return to
 }
 
-// Text implements Mirror. tla/TwoStepMalloc.tla explains the variable.
+// Text implements Module. tla/TwoStepMalloc.tla explains the variable.
 func (t *TwoStepMalloc) Text(to []byte, s *model.State) []byte {
 	w := newWriter(s)
 	t.variables(w)
@@ -100,35 +100,32 @@ func (w *writer) call(c *model.PendingMalloc) {
 }
 
 func (t *TwoStepMalloc) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
-	switch name {
-	case "NothingIsLostOnTheWay": // by construction
-	case "MallocsEnd":
-		to.LeadsTo = append(to.LeadsTo, t.mallocsEnd(fair)...)
-	default:
+	if name != "MallocsEnd" {
 		return t.CachingAllocator.property(name, fair, to)
 	}
+	to.LeadsTo = append(to.LeadsTo, t.mallocsEnd(fair)...)
 	return true
 }
 
-// always implements Mirror. With several threads a malloc may be out of memory because
-// of what others are about to register.
+// always implements Module. OutOfMemoryIsReal is not in it: a malloc may fail because of
+// segments that other threads have not registered yet.
 func (t *TwoStepMalloc) always() []string { return slices.Sorted(maps.Keys(invariants)) }
 
-// mallocsEnd: of every thread, if it is in a malloc, then it is not later.
+// mallocsEnd: every thread with a pending malloc has none later.
 func (t *TwoStepMalloc) mallocsEnd(fair [][]int) (list []explore.LeadsTo[*model.State]) {
 	for _, thread := range t.threads {
-		inside := func(s *model.State) bool {
+		isPending := func(s *model.State) bool {
 			return slices.ContainsFunc(s.PendingMallocs, func(c model.PendingMalloc) bool { return c.ID == int(thread) })
 		}
 		list = append(list, explore.LeadsTo[*model.State]{
 			Name: "MallocsEnd", Fair: fair,
-			From: inside, To: func(s *model.State) bool { return !inside(s) },
+			From: isPending, To: func(s *model.State) bool { return !isPending(s) },
 		})
 	}
 	return list
 }
 
-// fairness implements Mirror.
+// fairness implements Module.
 func (t *TwoStepMalloc) fairness(specification string) (fair [][]int, known bool) {
 	if specification != "FairSpec" {
 		return nil, specification == "Spec"

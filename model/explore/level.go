@@ -163,7 +163,7 @@ func (e *exploration[S]) visit(fresh []S, first int) {
 
 func (e *exploration[S]) brokenInvariant(s S) int {
 	for i := range e.options.Invariants {
-		if !e.options.Invariants[i].Holds(s) {
+		if holds := e.options.Invariants[i].Holds; holds != nil && !holds(s) {
 			return i + 1
 		}
 	}

@@ -1,5 +1,7 @@
 package explore
 
+import "slices"
+
 // A Specification is what can be explored. Its methods are called by several
 // goroutines at a time.
 type Specification[S any] interface {
@@ -19,13 +21,17 @@ type Specification[S any] interface {
 	Key(to []byte, s S) []byte
 }
 
-// An Invariant should be true of every state.
+// An Invariant must be true in every state.
 type Invariant[S any] struct {
 	Name  string
-	Holds func(s S) bool
+	Holds func(s S) bool // may be nil if ByConstruction is set; otherwise it is checked
+
+	// ByConstruction, unless it is empty, says why no state that the specification can
+	// describe breaks the invariant. Exploring it shows nothing.
+	ByConstruction string
 }
 
-// A StepProperty should be true of every step.
+// A StepProperty must be true of every step.
 type StepProperty[S any] struct {
 	Name  string
 	Holds func(from S, label int, to S) bool
@@ -50,7 +56,33 @@ type Options[S any] struct {
 	Progress func(Result[S])
 }
 
-// Result is what came of it.
+// Checked lists the names of the properties that can fail, each once.
+func (o *Options[S]) Checked() (names []string) {
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, p := range o.Invariants {
+		if p.ByConstruction == "" {
+			add(p.Name)
+		}
+	}
+	for _, p := range o.Steps {
+		add(p.Name)
+	}
+	for _, p := range o.LeadsTo {
+		add(p.Name)
+	}
+	return names
+}
+
+// ByConstruction lists the invariants that cannot fail.
+func (o *Options[S]) ByConstruction() []Invariant[S] {
+	return slices.DeleteFunc(slices.Clone(o.Invariants), func(p Invariant[S]) bool { return p.ByConstruction == "" })
+}
+
+// Result is the result of an exploration.
 type Result[S any] struct {
 	States    int // distinct
 	Edges     int // distinct, with their labels
