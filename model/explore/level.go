@@ -2,9 +2,8 @@ package explore
 
 import "bytes"
 
-// A batch is a run of states of one level that are expanded together, in small
-// pieces of work. Both sizes are constant: what is found may not depend on who
-// looks.
+// A batch is a number of consecutive states of a level that are expanded together, in
+// chunks. Both sizes are constant, so that no result depends on the number of workers.
 const (
 	batchStates = 1 << 13
 	chunkStates = 1 << 6
@@ -16,30 +15,30 @@ type successor[S any] struct {
 	label       int
 	state       S
 	fingerprint fingerprint
-	key         [2]int // where in its piece's keys
+	key         [2]int // its bounds in the chunk's keys
 
 	place  uint32 // in its part of the set
 	isNew  bool
-	broken int // 1 + the first StepProperty that it breaks; 0: none
+	broken int // 1 + the index of the first StepProperty that it breaks; 0: none
 }
 
-// A piece is the successors of some states.
+// A chunk is the successors of some states.
 type chunk[S any] struct {
 	successors []successor[S]
 	keys       []byte
 }
 
-// level expands the states of a level, of which the first has the number first, and
-// returns the next one.
+// level expands the states of a level and returns the next level. first is the number of
+// the first state.
 func (e *exploration[S]) level(states []S, first int) (next []S) {
 	for begin := 0; begin < len(states) && e.failure == nil; begin += batchStates {
 		batch := states[begin:min(begin+batchStates, len(states))]
-		pieces := e.expand(batch, first+begin)
-		e.insert(pieces)
+		chunks := e.expand(batch, first+begin)
+		e.insert(chunks)
 		known := e.result.States
-		fresh := e.numberStates(pieces)
-		e.visit(fresh, known)
-		next = append(next, fresh...)
+		newStates := e.numberStates(chunks)
+		e.visit(newStates, known)
+		next = append(next, newStates...)
 		if e.options.Progress != nil {
 			e.options.Progress(e.result)
 		}
@@ -49,9 +48,9 @@ func (e *exploration[S]) level(states []S, first int) (next []S) {
 
 // expand computes the successors of a batch.
 func (e *exploration[S]) expand(batch []S, first int) []chunk[S] {
-	pieces := make([]chunk[S], (len(batch)+chunkStates-1)/chunkStates)
-	parallel(e.workers, len(pieces), func(i int) {
-		p := &pieces[i]
+	chunks := make([]chunk[S], (len(batch)+chunkStates-1)/chunkStates)
+	parallel(e.workers, len(chunks), func(i int) {
+		p := &chunks[i]
 		begin := i * chunkStates
 		for j, s := range batch[begin:min(begin+chunkStates, len(batch))] {
 			e.specification.Next(s, func(label int, next S) {
@@ -60,7 +59,7 @@ func (e *exploration[S]) expand(batch []S, first int) []chunk[S] {
 			})
 		}
 	})
-	return pieces
+	return chunks
 }
 
 func (p *chunk[S]) addSuccessor(e *exploration[S], s S, from, label int) {
@@ -100,12 +99,12 @@ func (e *exploration[S]) brokenStepProperty(from S, label int, to S) int {
 	return 0
 }
 
-// insert finds out which successors are new. Every part of the set goes through all
-// of them in order, so of several with one key it is the first that is new.
-func (e *exploration[S]) insert(pieces []chunk[S]) {
+// insert marks the new successors. Every part of the set visits all of them in order, so
+// that the first of several with the same key is new.
+func (e *exploration[S]) insert(chunks []chunk[S]) {
 	parallel(e.workers, len(e.parts), func(part int) {
-		for i := range pieces {
-			p := &pieces[i]
+		for i := range chunks {
+			p := &chunks[i]
 			for j := range p.successors {
 				c := &p.successors[j]
 				if e.part(c.fingerprint) == part {
@@ -120,18 +119,17 @@ func (e *exploration[S]) part(print fingerprint) int {
 	return int(print[0] % uint64(len(e.parts)))
 }
 
-// number gives the new states their numbers, and notes the edges. It is the one
-// thing that is done in order.
-func (e *exploration[S]) numberStates(pieces []chunk[S]) (fresh []S) {
-	for i := range pieces {
-		for j := range pieces[i].successors {
-			c := &pieces[i].successors[j]
+// numberStates numbers the new states and adds the edges, sequentially.
+func (e *exploration[S]) numberStates(chunks []chunk[S]) (newStates []S) {
+	for i := range chunks {
+		for j := range chunks[i].successors {
+			c := &chunks[i].successors[j]
 			numbers := e.parts[e.part(c.fingerprint)].numbers
 			if c.isNew {
 				numbers[c.place] = uint32(e.result.States)
 				e.result.States++
 				e.parents = append(e.parents, uint32(c.from))
-				fresh = append(fresh, c.state)
+				newStates = append(newStates, c.state)
 			}
 			e.result.Generated++
 			e.addEdge(c.from, c.label, int(numbers[c.place]))
@@ -140,18 +138,18 @@ func (e *exploration[S]) numberStates(pieces []chunk[S]) (fresh []S) {
 			}
 		}
 	}
-	return fresh
+	return newStates
 }
 
-// visit looks at new states, of which the first has the number first.
-func (e *exploration[S]) visit(fresh []S, first int) {
-	broken := make([]int, len(fresh)) // 1 + the invariant
-	e.growPerState(first + len(fresh))
-	parallel(e.workers, (len(fresh)+chunkStates-1)/chunkStates, func(piece int) {
+// visit checks and records new states. first is the number of the first one.
+func (e *exploration[S]) visit(newStates []S, first int) {
+	broken := make([]int, len(newStates)) // 1 + the index of the invariant; 0: none
+	e.growPerState(first + len(newStates))
+	parallel(e.workers, (len(newStates)+chunkStates-1)/chunkStates, func(chunk int) {
 		var text []byte
-		for i := piece * chunkStates; i < min((piece+1)*chunkStates, len(fresh)); i++ {
-			broken[i] = e.brokenInvariant(fresh[i])
-			text = e.recordState(text[:0], fresh[i], first+i)
+		for i := chunk * chunkStates; i < min((chunk+1)*chunkStates, len(newStates)); i++ {
+			broken[i] = e.brokenInvariant(newStates[i])
+			text = e.recordState(text[:0], newStates[i], first+i)
 		}
 	})
 	for i, b := range broken {

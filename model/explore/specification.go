@@ -2,19 +2,18 @@ package explore
 
 import "slices"
 
-// A Specification is what can be explored. Its methods are called by several
-// goroutines at a time.
+// A Specification is a state machine that can be explored. Its methods must be safe for
+// concurrent calls.
 type Specification[S any] interface {
-	// Labels are those that steps can have: actions with their arguments, as
-	// TLC writes them.
+	// Labels are all labels that steps can have: actions with their arguments, as TLC
+	// writes them.
 	Labels() []string
 
-	// Initial are the states to begin with.
+	// Initial are the initial states.
 	Initial() []S
 
-	// Next tells all that can happen in a state, always in the same order: the
-	// number of a label and the state that follows. What happens in two ways is
-	// told twice.
+	// Next yields the steps of a state, always in the same order: the number of a label
+	// and the next state. It may yield the same step twice.
 	Next(s S, yield func(label int, next S))
 
 	// Key appends the state's key.
@@ -37,22 +36,22 @@ type StepProperty[S any] struct {
 	Holds func(from S, label int, to S) bool
 }
 
-// Options say what is looked for, and how. The zero value is fine.
+// Options are the properties to check, and how. The zero value checks nothing.
 type Options[S any] struct {
-	Workers  int  // 0: as many as there are processors
-	Compact  bool // remember hashes of keys only
-	Edges    bool // keep the graph: for Result.Graph
+	Workers  int  // 0: the number of processors
+	Compact  bool // keep only hashes of keys
+	Edges    bool // set Result.Graph
 	Symmetry func(s S, yield func(variant S))
 
 	Invariants []Invariant[S]
 	Steps      []StepProperty[S]
 	LeadsTo    []LeadsTo[S]
 
-	// Text, if there is one, appends what digest.State takes. It is what digests
-	// are made of.
+	// Text, if not nil, appends the canonical text of a state, of which the digests are
+	// computed.
 	Text func(to []byte, s S) []byte
 
-	// Progress, if there is one, is told from time to time.
+	// Progress, if not nil, is called after each batch.
 	Progress func(Result[S])
 }
 
@@ -89,23 +88,23 @@ type Result[S any] struct {
 	Generated int // initial states and steps, with repetitions
 	Depth     int // levels
 
-	StateDigest, EdgeDigest string // if there was a Text
+	StateDigest, EdgeDigest string // if Options.Text is set
 
-	Violation *Violation[S] // the first; nil: all is well
-	Graph     *Graph        // if Edges
+	Violation *Violation[S] // the first; nil if no property failed
+	Graph     *Graph        // if Options.Edges is set
 }
 
-// A Violation is a way to something that should not be.
+// A Violation is a property that failed, with a counterexample.
 type Violation[S any] struct {
 	Property string
 	Trace    []Step[S]
-	// Loop is where the trace goes on from when it has come to its end, for ever:
-	// an index into Trace. It is -1 if the trace just ends.
+	// Loop is the index in Trace of the state that the trace returns to after its end,
+	// for a run that never ends. It is -1 if there is no loop.
 	Loop int
 }
 
-// A Step is a state and how it was come by.
+// A Step is a state and the label of the step to it.
 type Step[S any] struct {
-	Label string // empty: an initial state
+	Label string // empty for an initial state
 	State S
 }

@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// A Summary is what TLC says of a run.
+// A Summary is the result of a run of TLC.
 type Summary struct {
 	Generated, States, Depth int
 
-	// Verdict is "ok", or the name of the property that does not hold;
-	// "deadlock"; "liveness" for temporal properties, of which TLC does not say
-	// which; "error" for anything else.
+	// Verdict is "ok", or the name of the property that does not hold; "deadlock";
+	// "liveness" for a temporal property, which TLC does not always name; "error" for
+	// anything else.
 	Verdict string
 
-	// Trace is how many states a counterexample has.
+	// Trace is the number of states of the counterexample.
 	Trace int
 
-	// Lines are its own words.
+	// Lines are the lines of TLC's output that this was read from.
 	Lines []string
 }
 
@@ -34,7 +34,7 @@ var (
 	stateLine    = regexp.MustCompile(`^State (\d+): `)
 )
 
-// ReadSummary finds in TLC's output what it comes to.
+// ReadSummary reads the output of TLC.
 func ReadSummary(output string) (Summary, error) {
 	var s Summary
 	counted := false
@@ -75,12 +75,12 @@ func ReadSummary(output string) (Summary, error) {
 		s.Lines = append(s.Lines, line)
 	}
 	if !counted || s.Verdict == "" {
-		return s, fmt.Errorf("TLC has not come to an end:\n%s", tail(output, 20))
+		return s, fmt.Errorf("TLC did not finish:\n%s", tail(output, 20))
 	}
 	return s, nil
 }
 
-// number reads digits, of which the thousands may be set apart.
+// number reads digits with commas between the thousands.
 func number(text string) int {
 	n, _ := strconv.Atoi(strings.ReplaceAll(text, ",", "")) // digits and commas only
 	return n
