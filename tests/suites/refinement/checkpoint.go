@@ -10,10 +10,10 @@ import (
 	"gaugeblock/spec"
 )
 
-// Checkpoints. What a checkpoint has noted only its allocator can read; so the world
-// notes as well what the pool looked like.
+// Checkpoints. Only the allocator can read its checkpoint, so the system saves the blocks of
+// the pool too.
 
-// checkpoint is what was noted of a pool, on both sides.
+// checkpoint is the saved state of a pool, for the allocator and for the model.
 type checkpoint struct {
 	state spec.PoolState
 	model model.Checkpoint
@@ -34,20 +34,20 @@ func (w *System) doCheckpoint(name string, id spec.PoolID) error {
 	return fmt.Errorf("no action is called %q", name)
 }
 
-// note is what the pool looks like: the blocks with memory behind them.
+// poolBlocks is the mapped blocks of a pool.
 func (w *System) poolBlocks(id spec.PoolID) model.Checkpoint {
-	noted := model.Checkpoint{Pool: id}
+	saved := model.Checkpoint{Pool: id}
 	w.allocator.Inspect(0, spec.Visitor{Block: func(b *spec.BlockView) {
 		if b.Pool == id && b.Mapped {
-			noted.Blocks = append(noted.Blocks, model.SavedBlock{
+			saved.Blocks = append(saved.Blocks, model.SavedBlock{
 				Memory: spec.Range{Ptr: b.Address, Bytes: b.Size}, Allocated: b.Allocated,
 			})
 		}
 	}})
-	return noted
+	return saved
 }
 
-// addSaved appends what the program has noted, by pool.
+// addCheckpoints appends the checkpoints, by pool.
 func (w *System) addCheckpoints(s *bounded.State) {
 	byNumber := func(a, b spec.PoolID) int { return int(a.Capture) - int(b.Capture) }
 	for _, id := range slices.SortedFunc(maps.Keys(w.checkpoints), byNumber) {

@@ -6,10 +6,10 @@ import (
 	"gaugeblock/spec"
 )
 
-// Private pools. The model's redirection is the capture of a stream; here it is what the
-// allocator sees of one, a filter that accepts the requests for the stream.
+// Private pools. In the model the routing of a stream to a pool stands for a capture of the
+// stream. Here it is a filter that accepts the requests for the stream.
 
-// captureUse is a use of a block that was noted while something was redirected.
+// graphStreamUse is a stream use that was recorded while requests were routed to a pool.
 type graphStreamUse struct {
 	block  spec.Ptr
 	stream spec.Stream
@@ -29,7 +29,7 @@ func (w *System) doPool(name string, n []int) error {
 		return w.allocator.EndAllocateToPool(0, id)
 	case "ReleasePool":
 		if count, err := w.allocator.PoolUseCount(0, id); err != nil || count == 1 {
-			delete(w.checkpoints, id) // what was noted goes with the graph that it was noted for
+			delete(w.checkpoints, id) // a checkpoint is dropped with the last use of its pool
 		}
 		return w.allocator.ReleasePool(0, id)
 	}

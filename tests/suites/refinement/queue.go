@@ -5,10 +5,10 @@ import (
 	"gaugeblock/spec"
 )
 
-// A queue is the work that was ever given to a stream: pieces that use memory, and
-// complete in order. On the device a piece is a closed gate (fakegpu.GPU.Busy). It
-// completes when the world opens it, or when the allocator waits for an event behind it;
-// so what is left is asked of the device.
+// A workQueue is the work that was ever launched in a stream: pieces that use memory, and
+// complete in order. On the device a piece is a closed gate (fakegpu.GPU.Busy). It completes
+// when the system opens the gate, or when the allocator waits for a later event. So the
+// number of pending pieces is read from the device.
 type workQueue struct {
 	gpu    *fakegpu.GPU
 	stream spec.Stream
@@ -20,18 +20,17 @@ func (q *workQueue) launch(memory spec.Range) error {
 	return q.gpu.Busy(0, q.stream)
 }
 
-// passed is how many pieces have completed.
+// completed is how many pieces have completed.
 func (q *workQueue) completed() int { return len(q.work) - q.gpu.Gates(0, q.stream) }
 
-// A recorder is the driver that the allocator has. It notes how much work was in a
-// stream when an event was recorded there: what an event waits for is nothing that an
-// allocator knows. And it says of the streams that are redirected that they are being
-// captured, in the mode that forbids nothing; the device does not know of it, since what
-// is captured does not run.
+// A recordingDriver is the allocator's driver. It records how much work was launched in a
+// stream before an event, which an allocator does not know. It reports the routed streams
+// as being captured, in the relaxed mode. The device captures nothing, since captured work
+// does not run.
 type recordingDriver struct {
 	*fakegpu.GPU
 	queues         map[spec.Stream]*workQueue
-	launchedBefore map[spec.EventHandle]int // pieces that were given to the stream before
+	launchedBefore map[spec.EventHandle]int // pieces launched in the stream before the event
 	routed         map[spec.PoolID]spec.Stream
 }
 

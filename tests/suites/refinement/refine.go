@@ -8,7 +8,7 @@ import (
 	"gaugeblock/spec"
 )
 
-// Refine is the state of the model that the allocator and its device are in.
+// Refine is the state of the model for the present state of the allocator and its device.
 func (w *System) Refine() (*bounded.State, error) {
 	s := *w.initial
 	s.Segments, s.Events, s.Streams = nil, nil, nil
@@ -49,7 +49,7 @@ func (w *System) Refine() (*bounded.State, error) {
 	return &s, err
 }
 
-// addBlock appends a block; a segment begins with its first.
+// addBlock appends a block. The first block of a segment appends the segment.
 func addBlock(s *bounded.State, b *spec.BlockView) {
 	if b.First {
 		g := model.Segment{

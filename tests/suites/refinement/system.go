@@ -13,20 +13,20 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// A World is the reference allocator on a device that is as small as the model's.
+// A System is the reference allocator on a device with the model's memory.
 type System struct {
-	initial   *bounded.State // what the model begins with: settings, geometry, memory
+	initial   *bounded.State // of the model: settings, geometry, memory
 	gpu       *fakegpu.GPU
 	driver    *recordingDriver
 	allocator *alloc.Allocator
 
-	overflow    map[spec.PoolID]bool // pools that are to be marked use_on_oom
+	overflow    map[spec.PoolID]bool // pools with use_on_oom
 	routed      map[spec.PoolID]spec.Stream
 	checkpoints map[spec.PoolID]checkpoint
-	earlier     map[graphStreamUse]bool // uses that were noted before the capture, and in it again
+	earlier     map[graphStreamUse]bool // stream uses that were recorded before the capture and in it again
 }
 
-// NewWorld sets up what a configuration describes, which the model begins with.
+// NewSystem sets up the initial state of a configuration.
 func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
 	w := &System{
 		initial: initial, overflow: map[spec.PoolID]bool{},
@@ -74,8 +74,8 @@ func (w *System) setUp(streams []uint64) (err error) {
 // streams lists the streams of the device.
 func (w *System) streams() []spec.Stream { return slices.Sorted(maps.Keys(w.driver.queues)) }
 
-// Do does what a label says: an action of the model with its arguments. That a malloc
-// is out of memory is no error here; the states tell.
+// Do does the action of a label. A malloc that is out of memory is no error here: the states
+// are compared.
 func (w *System) Do(label string) error {
 	name, n, err := bounded.ParseLabel(label)
 	if err != nil {
@@ -99,7 +99,7 @@ func (w *System) Do(label string) error {
 	return w.doPool(name, n)
 }
 
-// address is where a unit of memory lies.
+// address is the address of a unit of memory.
 func (w *System) address(unit int) spec.Ptr { return bounded.AddressBase + spec.Ptr(unit) }
 
 func (w *System) malloc(r spec.Request) error {
@@ -111,8 +111,8 @@ func (w *System) malloc(r spec.Request) error {
 	return err
 }
 
-// free frees a block behind the last work that uses it, in every stream that does. What
-// was captured is in a graph, and not on the device.
+// free launches the last use of a block in each stream that uses it, and then frees it.
+// Captured work is in a graph, and does not run.
 func (w *System) free(ptr spec.Ptr) error {
 	var uses []spec.StreamUseView
 	block := spec.Range{Ptr: ptr}
@@ -139,8 +139,8 @@ func (w *System) free(ptr spec.Ptr) error {
 	return w.allocator.Free(ptr)
 }
 
-// recordStream notes a use. What a stream did with the block before a capture is on the
-// device, although the allocator forgets it when the stream is noted again in one.
+// recordStream records a stream use. Work from before a capture is on the device, although
+// the allocator drops the stream use if it is recorded again in the capture.
 func (w *System) recordStream(ptr spec.Ptr, s spec.Stream) error {
 	use := graphStreamUse{ptr, s}
 	err := w.allocator.Inspect(0, spec.Visitor{StreamUse: func(u *spec.StreamUseView) {
