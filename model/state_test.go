@@ -89,3 +89,25 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 }
+
+// TestRestoreNeedsTheMemory: a restore fails, and changes nothing, if saved memory was
+// released. That takes a pool that was removed and created again.
+func TestRestoreNeedsTheMemory(t *testing.T) {
+	pool := spec.PoolID{User: 1}
+	s, _ := newState("").BeginAllocateToPool(pool, 0)
+	s = malloc(s, 5*mib, 0x1000000)
+	s, _ = s.Checkpoint(pool)
+	s, _ = s.Free(0x1000000)
+	s, _ = s.EndAllocateToPool(pool)
+	restored, r := s.SetCheckpointPoolState(pool)
+	if r.Err != nil || len(restored.Segments) != 1 {
+		t.Fatalf("with the memory: %v\n%v", r.Err, restored)
+	}
+	s, _ = s.ReleasePool(pool)
+	s, _ = s.EmptyCache().BeginAllocateToPool(pool, 0)
+	var stateError *spec.InvalidStateError
+	after, r := s.SetCheckpointPoolState(pool)
+	if !errors.As(r.Err, &stateError) || !after.Equal(s) {
+		t.Errorf("without the memory: %v\n%v", r.Err, after)
+	}
+}
