@@ -10,8 +10,8 @@ import (
 // Driver allocations have two bounds: the limit, which the allocator tests, and the
 // memory of the device, which the driver tests.
 
-// reserved is the mapped bytes of the segments, which the limit is compared with.
-func (s *State) reserved() (bytes uint64) {
+// Reserved is the mapped bytes of the segments, which the limit is compared with.
+func (s *State) Reserved() (bytes uint64) {
 	for _, g := range s.Segments {
 		bytes += g.mapped()
 	}
@@ -21,7 +21,7 @@ func (s *State) reserved() (bytes uint64) {
 // deviceUsed is the bytes that the driver has allocated: the reserved bytes, and the
 // segments of pending mallocs that are not registered yet.
 func (s *State) deviceUsed() uint64 {
-	bytes := s.reserved()
+	bytes := s.Reserved()
 	for _, c := range s.PendingMallocs {
 		if c.granted != 0 {
 			bytes += c.segmentSize
@@ -37,7 +37,7 @@ func (s *State) testLimit(c *PendingMalloc) {
 		s.Counters.NumAllocRetries++
 	}
 	c.stage = stageDriverMalloc
-	if s.Limited && s.reserved()+c.segmentSize > s.Limit {
+	if s.Limited && s.Reserved()+c.segmentSize > s.Limit {
 		c.stage = stageFailed
 	}
 }
@@ -101,17 +101,12 @@ func (e *AddressError) Error() string { return "the driver grants a segment: " +
 // checkAddress tests that a range overlaps no other.
 func (s *State) checkAddress(base spec.Ptr, bytes uint64) error {
 	if base == 0 || uint64(base)%s.Geometry.MinBlock != 0 {
-		return &AddressError{fmt.Sprintf("%v is not an address for one", base)}
+		return &AddressError{fmt.Sprintf("%v is not the address of a segment", base)}
 	}
 	granted := spec.Range{Ptr: base, Bytes: bytes}
-	for _, g := range s.Segments {
-		if granted.Overlaps(spec.Range{Ptr: g.Address, Bytes: g.Size}) {
-			return &AddressError{fmt.Sprintf("%v is in use, by the segment at %v", base, g.Address)}
-		}
-	}
-	for _, c := range s.PendingMallocs {
-		if c.granted != 0 && granted.Overlaps(spec.Range{Ptr: c.granted, Bytes: c.segmentSize}) {
-			return &AddressError{fmt.Sprintf("%v has just been granted, at %v", base, c.granted)}
+	for _, used := range s.usedRanges() {
+		if granted.Overlaps(used) {
+			return &AddressError{fmt.Sprintf("%v overlaps the segment at %v", base, used.Ptr)}
 		}
 	}
 	return nil

@@ -17,8 +17,8 @@ import (
 //
 // Blocks and unmapped ranges tile the segment. Both are Blocks.
 
-// isFree: it is on a free list.
-func (b *Block) isFree() bool { return b.State == spec.Inactive && !b.Unmapped }
+// IsFree reports whether the block is on a free list.
+func (b *Block) IsFree() bool { return b.State == spec.Inactive && !b.Unmapped }
 
 // expandable reports whether expandable segments are on.
 func (s *State) expandable() bool { return s.Config.ExpandableSegments }
@@ -92,7 +92,7 @@ func (s *State) findExpandableBlock(c *PendingMalloc) (place, bool) {
 			if !b.Unmapped {
 				continue
 			}
-			if j > 0 && g.Blocks[j-1].isFree() {
+			if j > 0 && g.Blocks[j-1].IsFree() {
 				j--
 			}
 			if roomFrom(g.Blocks[j:]) >= c.size {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 
 	"gaugeblock/spec"
@@ -132,11 +133,8 @@ func (s State) run(c PendingMalloc, g DriverResults) (State, Result, bool) {
 	for c.stage != stageDone {
 		s.advance(&c, g)
 		if c.releasesLockBeforeStage() {
-			at := 0
-			for at < len(s.PendingMallocs) && s.PendingMallocs[at].ID < c.ID {
-				at++
-			}
-			s.PendingMallocs = slices.Insert(s.PendingMallocs, at, c)
+			s.PendingMallocs = append(s.PendingMallocs, c)
+			slices.SortFunc(s.PendingMallocs, func(a, b PendingMalloc) int { return cmp.Compare(a.ID, b.ID) })
 			return s, Result{}, false
 		}
 	}

@@ -158,15 +158,16 @@ func (s *State) removeGraphStreamUses(b *Block) {
 	s.GraphStreamUses = slices.DeleteFunc(s.GraphStreamUses, func(u GraphStreamUse) bool { return u.Block == b.Address })
 }
 
-// isDeferred: a freed block has stream uses only while its free is deferred.
-func (b *Block) isDeferred() bool { return b.State == spec.ActivePendingFree && len(b.StreamUses) > 0 }
+// IsDeferred reports whether the free of the block is deferred. A freed block has stream
+// uses only then.
+func (b *Block) IsDeferred() bool { return b.State == spec.ActivePendingFree && len(b.StreamUses) > 0 }
 
 // processDeferredFrees processes the deferred frees, in order of stream, then address.
 func (s *State) processDeferredFrees() {
 	var deferred []place
 	for i := range s.Segments {
 		for j := range s.Segments[i].Blocks {
-			if s.Segments[i].Blocks[j].isDeferred() {
+			if s.Segments[i].Blocks[j].IsDeferred() {
 				deferred = append(deferred, place{i, j})
 			}
 		}
@@ -278,7 +279,7 @@ func (s *State) releasePool(id spec.PoolID) {
 func (s *State) freeInPrivatePools() (bytes uint64) {
 	for _, g := range s.Segments {
 		for _, b := range g.Blocks {
-			if !g.Pool.IsDefault() && b.isFree() {
+			if !g.Pool.IsDefault() && b.IsFree() {
 				bytes += b.Size
 			}
 		}

@@ -52,7 +52,7 @@ func (s *State) outOfMemory(c *PendingMalloc) *spec.OutOfMemoryError {
 		Device: s.Device, Requested: c.Requested, SegmentSize: c.segmentSize,
 		DeviceTotal: s.Memory, DeviceFree: s.Memory - s.deviceUsed(),
 		Limited: s.Limited, Limit: s.Limit,
-		Allocated: allocated, Unallocated: s.reserved() - allocated,
+		Allocated: allocated, Unallocated: s.Reserved() - allocated,
 	}
 }
 
@@ -139,10 +139,10 @@ func (s *State) collectGarbage() {
 		return
 	}
 	threshold := uint64(s.Config.GarbageCollectionThreshold * float64(s.Limit))
-	for s.reserved() > threshold {
-		before := s.reserved()
+	for s.Reserved() > threshold {
+		before := s.Reserved()
 		s.collectRound()
-		if s.reserved() == before {
+		if s.Reserved() == before {
 			return // nothing could be released
 		}
 	}

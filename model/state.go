@@ -187,7 +187,7 @@ func (s *State) freeList(pool spec.PoolID, kind spec.PoolKind) []place {
 	var free []place
 	for i, g := range s.Segments {
 		for j, b := range g.Blocks {
-			if g.Pool == pool && g.PoolKind == kind && b.isFree() {
+			if g.Pool == pool && g.PoolKind == kind && b.IsFree() {
 				free = append(free, place{i, j})
 			}
 		}

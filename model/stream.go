@@ -24,7 +24,7 @@ type Stream struct {
 }
 
 // launched is how many pieces of work were ever launched.
-func (x *Stream) launched() int { return x.Completed + len(x.Work) }
+func (x Stream) launched() int { return x.Completed + len(x.Work) }
 
 // completeTo completes the oldest pieces until so many are complete.
 func (x *Stream) completeTo(pieces int) {
@@ -80,25 +80,25 @@ func compareStreams(a, b spec.DeviceStream) int {
 	return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Device, b.Device))
 }
 
-// isCompleted reports whether all work before an event is complete.
-func (s *State) isCompleted(e Event) bool {
-	i := slices.IndexFunc(s.Streams, func(x Stream) bool { return x.ID == e.Stream })
-	return i < 0 || e.After <= s.Streams[i].Completed
+// StreamOf is the work of a stream, which is not added if it is not there.
+func (s *State) StreamOf(id spec.DeviceStream) Stream {
+	for _, x := range s.Streams {
+		if x.ID == id {
+			return x
+		}
+	}
+	return Stream{ID: id}
 }
+
+// isCompleted reports whether all work before an event is complete.
+func (s *State) isCompleted(e Event) bool { return e.After <= s.StreamOf(e.Stream).Completed }
 
 // insertEvents records an event in each stream that uses a freed block.
 func (s *State) insertEvents(b *Block) {
 	for _, id := range b.StreamUses {
-		e := Event{Stream: id, Block: b.Address}
-		if i := slices.IndexFunc(s.Streams, func(x Stream) bool { return x.ID == id }); i >= 0 {
-			e.After = s.Streams[i].launched()
-		}
-		at := 0
-		for at < len(s.Events) && compareStreams(s.Events[at].Stream, id) <= 0 {
-			at++
-		}
-		s.Events = slices.Insert(s.Events, at, e)
+		s.Events = append(s.Events, Event{Stream: id, Block: b.Address, After: s.StreamOf(id).launched()})
 	}
+	slices.SortStableFunc(s.Events, func(x, y Event) int { return compareStreams(x.Stream, y.Stream) })
 	b.StreamUses = nil
 	b.State = spec.ActivePendingFree
 }

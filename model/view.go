@@ -76,9 +76,6 @@ func (s State) GetFreeBlock(stream spec.Stream, bytes uint64) (spec.Ptr, bool) {
 	return s.at(p).Address, true
 }
 
-// Reserved is the reserved bytes, which the limit is compared with.
-func (s State) Reserved() uint64 { return s.reserved() }
-
 // Layout is the segments as a snapshot has them. An expandable segment is there as its
 // runs of mapped blocks.
 func (s State) Layout() []spec.Segment {
@@ -128,7 +125,7 @@ func (s *State) snapshotOf(g *Segment, blocks []Block) spec.Segment {
 // String describes the state, a line for each segment.
 func (s State) String() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "device %d: %d of %d bytes reserved", s.Device, s.reserved(), s.Memory)
+	fmt.Fprintf(&text, "device %d: %d of %d bytes reserved", s.Device, s.Reserved(), s.Memory)
 	if s.Limited {
 		fmt.Fprintf(&text, ", limit %d", s.Limit)
 	}

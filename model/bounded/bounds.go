@@ -1,6 +1,7 @@
 package bounded
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -98,28 +99,14 @@ type constants struct {
 	err    error
 }
 
-func (r *constants) number(name string) uint64 {
-	n, err := r.config.Number(name)
-	r.keepError(err)
-	return n
-}
+func (r *constants) number(name string) uint64    { return read(r, r.config.Number, name) }
+func (r *constants) bool(name string) bool        { return read(r, r.config.Bool, name) }
+func (r *constants) numbers(name string) []uint64 { return read(r, r.config.Numbers, name) }
 
-func (r *constants) bool(name string) bool {
-	is, err := r.config.Bool(name)
-	r.keepError(err)
-	return is
-}
-
-func (r *constants) numbers(name string) []uint64 {
-	n, err := r.config.Numbers(name)
-	r.keepError(err)
-	return n
-}
-
-func (r *constants) keepError(err error) {
-	if r.err == nil {
-		r.err = err
-	}
+func read[T any](r *constants, constant func(name string) (T, error), name string) T {
+	value, err := constant(name)
+	r.err = cmp.Or(r.err, err)
+	return value
 }
 
 // AddressBase is the address that TLA+ counts from: a multiple of all sizes.

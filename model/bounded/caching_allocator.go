@@ -108,11 +108,7 @@ func graphStreamUse(s *model.State, b *model.Block, id spec.DeviceStream) (captu
 
 // pendingWork is how many pieces of work a stream has pending.
 func pendingWork(s *model.State, stream spec.Stream) int {
-	i := slices.IndexFunc(s.Streams, func(x model.Stream) bool { return x.ID == onDevice(stream) })
-	if i < 0 {
-		return 0
-	}
-	return len(s.Streams[i].Work)
+	return len(s.StreamOf(onDevice(stream)).Work)
 }
 
 func onDevice(stream spec.Stream) spec.DeviceStream { return spec.DeviceStream{Stream: stream} }

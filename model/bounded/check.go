@@ -99,3 +99,13 @@ func openCachingAllocator(c *tlc.Config) (Module, error) {
 	}
 	return newCachingAllocator(b), nil
 }
+
+// Successor is the state that a label leads to; nil if there is no such step.
+func Successor(m Module, from *State, label string) (next *State) {
+	m.Next(from, func(l int, s *State) {
+		if m.Labels()[l] == label {
+			next = s
+		}
+	})
+	return next
+}

@@ -99,7 +99,7 @@ func liveBlocksDisjoint(s *model.State) bool {
 func noMergeableNeighbours(s *model.State) bool {
 	for _, g := range s.Segments {
 		for i := 1; i < len(g.Blocks); i++ {
-			if a, b := &g.Blocks[i-1], &g.Blocks[i]; isFree(a) && isFree(b) && a.Unmapped == b.Unmapped {
+			if a, b := &g.Blocks[i-1], &g.Blocks[i]; isInactive(a) && isInactive(b) && a.Unmapped == b.Unmapped {
 				return false
 			}
 		}
@@ -130,7 +130,7 @@ func sizesAndAlignment(s *model.State) bool {
 func requestsFit(s *model.State) bool {
 	return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
 		switch {
-		case isFree(b):
+		case isInactive(b):
 			return true
 		case g.PoolKind == spec.LargePool:
 			return b.RequestedSize <= b.Size && b.Size > s.Geometry.SmallSize
@@ -140,13 +140,13 @@ func requestsFit(s *model.State) bool {
 }
 
 func activeBlocksAreMapped(s *model.State) bool {
-	return everyBlock(s, func(_ *model.Segment, b *model.Block) bool { return isFree(b) || !b.Unmapped })
+	return everyBlock(s, func(_ *model.Segment, b *model.Block) bool { return isInactive(b) || !b.Unmapped })
 }
 
 func heldBlocksAreAwaited(s *model.State) bool {
 	return everyBlock(s, func(_ *model.Segment, b *model.Block) bool {
 		awaited := slices.ContainsFunc(s.Events, func(e model.Event) bool { return e.Block == b.Address })
-		return awaited == (b.State == spec.ActivePendingFree && !isDeferred(b))
+		return awaited == (b.State == spec.ActivePendingFree && !b.IsDeferred())
 	})
 }
 

@@ -34,24 +34,17 @@ func segmentKey(to []byte, g *model.Segment) []byte {
 
 // streamKey is the pending work of a stream and its events.
 func streamKey(to []byte, s *model.State, id spec.DeviceStream) []byte {
-	completed := 0
-	at := len(to)
-	to = append(to, 0)
-	for i := range s.Streams {
-		if x := &s.Streams[i]; x.ID == id {
-			completed = x.Completed
-			to[at] = byte(len(x.Work))
-			for _, w := range x.Work {
-				to = append(to, byte(toUnits(w.Ptr)), byte(w.Bytes))
-			}
-		}
+	stream := s.StreamOf(id)
+	to = append(to, byte(len(stream.Work)))
+	for _, w := range stream.Work {
+		to = append(to, byte(toUnits(w.Ptr)), byte(w.Bytes))
 	}
-	at = len(to)
+	at := len(to)
 	to = append(to, 0)
 	for _, e := range s.Events {
 		if e.Stream == id {
 			to[at]++
-			to = append(to, byte(toUnits(e.Block)), byte(max(0, e.After-completed)))
+			to = append(to, byte(toUnits(e.Block)), byte(max(0, e.After-stream.Completed)))
 		}
 	}
 	return to

@@ -125,7 +125,7 @@ func (w *writer) poolVariables() {
 		})
 	})
 	w.variable("deferred", func() {
-		deferred := w.placesOf(isDeferred)
+		deferred := w.placesOf((*model.Block).IsDeferred)
 		w.Set(len(deferred), func(i int) { w.Int(toUnits(deferred[i].block.Address)) })
 	})
 	w.variable("captureUses", func() {
@@ -194,9 +194,9 @@ func capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
 
 // cacheIsReleasedInCapture is false in upstream: see tla/PrivatePools.tla.
 func (p *PrivatePools) cacheIsReleasedInCapture(s *model.State) bool {
-	reserved := s.ReleaseDefaultPool().Reserved()
+	released := s.ReleaseDefaultPool()
 	return p.everyFailure(s, func(_ spec.Stream, bytes uint64) bool {
 		need := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
-		return reserved+need > min(p.Limit, p.Memory)
+		return released.Reserved()+need > min(p.Limit, p.Memory)
 	})
 }

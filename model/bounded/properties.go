@@ -67,7 +67,7 @@ func (c *CachingAllocator) anyBlockIsGood(s *model.State) bool {
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
 		size := model.Round(bytes, s.Config, s.Geometry)
 		return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
-			candidate := isFree(b) && g.Stream == stream && g.PoolKind == s.Geometry.PoolKind(size)
+			candidate := isInactive(b) && g.Stream == stream && g.PoolKind == s.Geometry.PoolKind(size)
 			return !candidate || b.Size < size
 		})
 	})
@@ -109,15 +109,16 @@ func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Optio
 		to.Invariants = append(to.Invariants, i)
 		return true
 	}
+	invariant := func(holds func(*model.State) bool) {
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: holds})
+	}
 	switch name {
 	case "OutOfMemoryIsReal":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: c.outOfMemoryIsReal})
+		invariant(c.outOfMemoryIsReal)
 	case "AnyBlockIsGood":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: c.anyBlockIsGood})
+		invariant(c.anyBlockIsGood)
 	case "LimitHolds":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{
-			Name: name, Holds: func(s *model.State) bool { return s.Reserved() <= c.Limit },
-		})
+		invariant(func(s *model.State) bool { return s.Reserved() <= c.Limit })
 	case "CacheIsSearchedAgain":
 		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: c.cacheIsSearchedAgain})
 	case "FreedBecomesReusable":

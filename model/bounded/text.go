@@ -80,8 +80,7 @@ func (w *writer) placesOf(is func(b *model.Block) bool) (places []place) {
 	return places
 }
 
-func isFree(b *model.Block) bool      { return b.State == spec.Inactive }
-func isCached(b *model.Block) bool    { return isFree(b) && !b.Unmapped }
+func isInactive(b *model.Block) bool  { return b.State == spec.Inactive }
 func isMapped(b *model.Block) bool    { return !b.Unmapped }
 func isAllocated(b *model.Block) bool { return b.State == spec.ActiveAllocated }
 
@@ -89,7 +88,7 @@ func (w *writer) blocks() {
 	w.Set(len(w.places), func(i int) {
 		b := w.places[i].block
 		requested := int(b.RequestedSize)
-		if isFree(b) {
+		if isInactive(b) {
 			requested = 0
 		}
 		w.field("[addr", toUnits(b.Address))
@@ -116,7 +115,7 @@ func (w *writer) eventCount(b *model.Block) (count int) {
 }
 
 func (w *writer) cached() {
-	free := w.placesOf(isCached)
+	free := w.placesOf((*model.Block).IsFree)
 	w.Set(len(free), func(i int) { w.Int(toUnits(free[i].block.Address)) })
 }
 
@@ -189,30 +188,20 @@ func (w *writer) stats() {
 		return bytes
 	}
 	var split []place
-	for _, p := range w.placesOf(isFree) {
+	for _, p := range w.placesOf(isInactive) {
 		if p.block.Size < p.segment.Size && !p.segment.Expandable {
 			split = append(split, p)
 		}
 	}
-	w.field("[active", sum(w.placesOf(func(b *model.Block) bool { return !isFree(b) })))
+	w.field("[active", sum(w.placesOf(func(b *model.Block) bool { return !isInactive(b) })))
 	w.field(",allocated", sum(w.placesOf(isAllocated)))
 	w.field(",inactiveSplit", sum(split))
 	w.field(",reserved", sum(w.placesOf(isMapped)))
 	w.Raw("]")
 }
 
-// stream finds the work of a stream.
-func (w *writer) stream(stream spec.Stream) model.Stream {
-	for _, x := range w.state.Streams {
-		if x.ID == onDevice(stream) {
-			return x
-		}
-	}
-	return model.Stream{}
-}
-
 func (w *writer) events(stream spec.Stream) {
-	completed := w.stream(stream).Completed
+	completed := w.state.StreamOf(onDevice(stream)).Completed
 	var queue []model.Event
 	for _, e := range w.state.Events {
 		if e.Stream == onDevice(stream) {
@@ -227,6 +216,6 @@ func (w *writer) events(stream spec.Stream) {
 }
 
 func (w *writer) work(stream spec.Stream) {
-	work := w.stream(stream).Work
+	work := w.state.StreamOf(onDevice(stream)).Work
 	w.Sequence(len(work), func(i int) { w.memory(work[i]) })
 }

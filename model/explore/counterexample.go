@@ -14,7 +14,7 @@ func (e *exploration[S]) violation(w *failure) *Violation[S] {
 // again.
 func (e *exploration[S]) trace(state int) []Step[S] {
 	path := []int{state}
-	for int(e.parents[state]) != state {
+	for e.parents[state] != initial {
 		state = int(e.parents[state])
 		path = append(path, state)
 	}

@@ -14,11 +14,11 @@ type exploration[S any] struct {
 	workers       int
 	labels        []string
 
-	parts   []*set   // of the known states
-	parents []uint32 // by state: the state that it was first reached from; itself if it is an initial state
-	graph   Graph    // without edges unless keepsEdges
-	from    int      // the state whose edges are being added
-	edges   []Edge   // the edges of from
+	parts   []*set  // of the known states
+	parents []int32 // by state: the state that it was first reached from, or initial
+	graph   Graph   // without edges unless keepsEdges
+	from    int     // the state whose edges are being added
+	edges   []Edge  // the edges of from
 	sums    []digest.Sum
 	marks   [][]mark // by LeadsTo, by state
 	failure *failure // the first one
@@ -60,20 +60,10 @@ func Explore[S any](specification Specification[S], options Options[S]) Result[S
 func (e *exploration[S]) begin() (level []S) {
 	chunks := make([]chunk[S], 1)
 	for _, s := range e.specification.Initial() {
-		chunks[0].addSuccessor(e, s, 0, 0)
+		chunks[0].addSuccessor(e, s, initial, 0)
 	}
 	e.insert(chunks)
-	for _, c := range chunks[0].successors {
-		e.result.Generated++
-		if !c.isNew {
-			continue
-		}
-		number := e.result.States
-		e.parts[e.part(c.fingerprint)].numbers[c.place] = uint32(number)
-		e.parents = append(e.parents, uint32(number))
-		e.result.States++
-		level = append(level, c.state)
-	}
+	level = e.numberStates(chunks)
 	e.visit(level, 0)
 	return level
 }

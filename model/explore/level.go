@@ -9,9 +9,12 @@ const (
 	chunkStates = 1 << 6
 )
 
-// A successor is a step from a state of a batch.
+// initial is the from of an initial state.
+const initial = -1
+
+// A successor is a step from a state of a batch, or an initial state.
 type successor[S any] struct {
-	from        int // in the level
+	from        int32 // the number of the state, or initial
 	label       int
 	state       S
 	fingerprint fingerprint
@@ -54,7 +57,7 @@ func (e *exploration[S]) expand(batch []S, first int) []chunk[S] {
 		begin := i * chunkStates
 		for j, s := range batch[begin:min(begin+chunkStates, len(batch))] {
 			e.specification.Next(s, func(label int, next S) {
-				p.addSuccessor(e, next, first+begin+j, label)
+				p.addSuccessor(e, next, int32(first+begin+j), label)
 				p.successors[len(p.successors)-1].broken = e.brokenStepProperty(s, label, next)
 			})
 		}
@@ -62,7 +65,7 @@ func (e *exploration[S]) expand(batch []S, first int) []chunk[S] {
 	return chunks
 }
 
-func (p *chunk[S]) addSuccessor(e *exploration[S], s S, from, label int) {
+func (p *chunk[S]) addSuccessor(e *exploration[S], s S, from int32, label int) {
 	begin := len(p.keys)
 	p.keys = e.key(p.keys, s)
 	p.successors = append(p.successors, successor[S]{
@@ -125,16 +128,19 @@ func (e *exploration[S]) numberStates(chunks []chunk[S]) (newStates []S) {
 		for j := range chunks[i].successors {
 			c := &chunks[i].successors[j]
 			numbers := e.parts[e.part(c.fingerprint)].numbers
+			e.result.Generated++
 			if c.isNew {
 				numbers[c.place] = uint32(e.result.States)
 				e.result.States++
-				e.parents = append(e.parents, uint32(c.from))
+				e.parents = append(e.parents, c.from)
 				newStates = append(newStates, c.state)
 			}
-			e.result.Generated++
-			e.addEdge(c.from, c.label, int(numbers[c.place]))
+			if c.from == initial {
+				continue
+			}
+			e.addEdge(int(c.from), c.label, int(numbers[c.place]))
 			if c.broken > 0 && e.failure == nil {
-				e.failure = &failure{e.options.Steps[c.broken-1].Name, c.from, c.label}
+				e.failure = &failure{e.options.Steps[c.broken-1].Name, int(c.from), c.label}
 			}
 		}
 	}

@@ -57,23 +57,18 @@ type Options[S any] struct {
 
 // Checked lists the names of the properties that can fail, each once.
 func (o *Options[S]) Checked() (names []string) {
-	add := func(name string) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
 	for _, p := range o.Invariants {
 		if p.ByConstruction == "" {
-			add(p.Name)
+			names = append(names, p.Name)
 		}
 	}
 	for _, p := range o.Steps {
-		add(p.Name)
+		names = append(names, p.Name)
 	}
 	for _, p := range o.LeadsTo {
-		add(p.Name)
+		names = append(names, p.Name)
 	}
-	return names
+	return slices.Compact(names) // one LeadsTo for each address or thread
 }
 
 // ByConstruction lists the invariants that cannot fail.

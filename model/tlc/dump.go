@@ -68,8 +68,7 @@ type dumpReader struct {
 	labelSums []digest.Sum
 	edges     [][3]uint32 // from, label, to
 
-	missing         []int64 // states that are in edges only
-	text, canonical []byte  // for reuse
+	text, canonical []byte // for reuse
 }
 
 var dumpHead = []string{
@@ -258,15 +257,16 @@ func (d *dumpReader) unquote(quoted []byte) (rest []byte, ok bool) {
 
 // complete: every state that an edge names must have been there.
 func (d *dumpReader) complete() error {
+	var missing []int64 // states that are in edges only
 	for name, number := range d.numbers {
 		if !d.known[number] {
-			d.missing = append(d.missing, name)
+			missing = append(missing, name)
 		}
 	}
-	if len(d.missing) == 0 {
+	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: an edge leads to the state %d, which is missing", d.file, slices.Min(d.missing))
+	return fmt.Errorf("%s: an edge leads to the state %d, which is missing", d.file, slices.Min(missing))
 }
 
 func (d *dumpReader) edgeSums() []digest.Sum {

@@ -41,7 +41,7 @@ func ReadSummary(output string) (Summary, error) {
 	for line := range strings.SplitSeq(output, "\n") {
 		line = strings.TrimSpace(line)
 		verdict := ""
-		switch match := ""; {
+		switch {
 		case countsLine.MatchString(line):
 			m := countsLine.FindStringSubmatch(line)
 			s.Generated, s.States, counted = number(m[1]), number(m[2]), true
@@ -59,13 +59,10 @@ func ReadSummary(output string) (Summary, error) {
 			s.Trace = max(s.Trace, number(stateLine.FindStringSubmatch(line)[1]))
 			continue
 		case errorLine.MatchString(line):
-			if s.Verdict == "" {
-				match = "error"
-			}
 			if strings.HasPrefix(line, "Error: The behavior up to this point") || strings.HasPrefix(line, "Error: The following behavior") {
 				continue
 			}
-			verdict = match
+			verdict = "error"
 		default:
 			continue
 		}

@@ -80,7 +80,7 @@ func (h *History) actions(dev spec.Device) []porcupine.Operation {
 			continue
 		}
 		of := 1
-		if kinds[c.Op.Kind].name == allocates && !h.Setup.Strict && (h.Setup.releasesLock() || len(h.Setup.Callback) > 0) {
+		if kinds[c.Op.Kind].allocates && !h.Setup.Strict && (h.Setup.releasesLock() || len(h.Setup.Callback) > 0) {
 			of = mostActions
 		}
 		for n := range of {

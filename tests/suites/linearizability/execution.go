@@ -72,7 +72,7 @@ func (x *execution) perform(thread int, op Op) {
 	l := x.threadState(thread)
 	call := &Call{Thread: thread, Op: op, Text: op.String()}
 	kind := kinds[op.Kind]
-	if kind.name.isAllocated() {
+	if kind.uses {
 		known, is := l.names[op.Name]
 		if !is {
 			return
@@ -85,7 +85,7 @@ func (x *execution) perform(thread int, op Op) {
 	call.End = x.now()
 	l.pending = l.pending[:len(l.pending)-1]
 	l.calls = append(l.calls, *call)
-	if kind.name == allocates && call.Out.Err == nil {
+	if kind.allocates && call.Out.Err == nil {
 		l.names[op.Name] = allocation{call.Out.Ptr, op.Device}
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 // A kind has everything that depends on the kind of an operation.
 type kind struct {
-	name nameUse
-	args arguments
+	args                   arguments
+	allocates, uses, frees bool // the allocation that the operation names; none of them: it names none
 
 	// allDevices: the operation concerns all devices. Any other concerns Op.Device.
 	allDevices bool
@@ -24,36 +24,23 @@ type kind struct {
 	query func(t *tracer)
 }
 
-// nameUse is the meaning of an operation's name.
-type nameUse int
-
-const (
-	noName    nameUse = iota
-	allocates         // the name of a new allocation
-	uses              // the name of an allocation
-	frees             // the name of an allocation that is freed
-)
-
-// isAllocated reports whether the name is that of an existing allocation.
-func (n nameUse) isAllocated() bool { return n == uses || n == frees }
-
 // arguments are the words of a program after the kind and the name, beside device=N.
 type arguments struct{ bytes, fraction, settings, stream bool }
 
 var kinds = map[trace.OpKind]kind{
 	trace.OpMalloc: {
-		name: allocates, args: arguments{bytes: true, stream: true},
+		allocates: true, args: arguments{bytes: true, stream: true},
 		do: func(x *execution, op *Op, _ spec.Ptr, out *model.Outcome) {
 			out.Ptr, out.Err = x.allocator.Malloc(spec.Request{Device: op.Device, Stream: x.stream(op), Bytes: op.Bytes})
 		},
 		result: func(out *model.Outcome) string { return formatAddress(out.Ptr) },
 	},
 	trace.OpFree: {
-		name: frees,
-		do:   func(x *execution, _ *Op, ptr spec.Ptr, out *model.Outcome) { out.Err = x.allocator.Free(ptr) },
+		uses: true, frees: true,
+		do: func(x *execution, _ *Op, ptr spec.Ptr, out *model.Outcome) { out.Err = x.allocator.Free(ptr) },
 	},
 	trace.OpRecordStream: {
-		name: uses, args: arguments{stream: true},
+		uses: true, args: arguments{stream: true},
 		do: func(x *execution, op *Op, ptr spec.Ptr, out *model.Outcome) {
 			out.Err = x.allocator.RecordStream(ptr, op.Device, x.stream(op))
 		},

@@ -15,7 +15,7 @@ import (
 func TestKinds(t *testing.T) {
 	for name, k := range kinds {
 		op := Op{Kind: name}
-		if k.name != noName {
+		if k.allocates || k.uses {
 			op.Name = "x"
 		}
 		if k.args.bytes {

@@ -85,7 +85,7 @@ func parseOp(words []string) (op Op, err error) {
 		}
 		return word
 	}
-	op.Name = next(kind.name != noName)
+	op.Name = next(kind.allocates || kind.uses)
 	op.Settings = next(kind.args.settings)
 	if kind.args.bytes {
 		if op.Bytes, err = sizes.Parse(next(true)); err != nil {
@@ -116,7 +116,7 @@ func parseOp(words []string) (op Op, err error) {
 func (op Op) String() string {
 	kind := kinds[op.Kind]
 	text := string(op.Kind)
-	if kind.name != noName {
+	if kind.allocates || kind.uses {
 		text += " " + op.Name
 	}
 	if kind.args.settings {

@@ -3,6 +3,7 @@ package linearizability
 import (
 	"fmt"
 	"iter"
+	"slices"
 )
 
 // The scheduler. Each thread is a coroutine (iter.Pull): it runs until it pauses, and then
@@ -48,7 +49,7 @@ func (x *execution) schedule(h *History, policy Policy) error {
 			return fmt.Errorf("the allocator panics: %v\n%s", panicked, h.Command())
 		}
 		if !paused {
-			ready = without(ready, x.running)
+			ready = slices.DeleteFunc(ready, func(thread int) bool { return thread == x.running })
 		}
 	}
 	x.running = mainThread
@@ -91,20 +92,11 @@ func (x *execution) start(threads [][]Op) (resume []func() (paused bool), ready 
 func (x *execution) stopBeforeLock() {
 	switch call := x.pendingCall(); {
 	case call == nil: // before or after the threads
-	case kinds[call.Op.Kind].name == allocates:
+	case kinds[call.Op.Kind].allocates:
 		x.pause(BeforeMalloc)
 	default:
 		x.pause(BeforeLock)
 	}
-}
-
-func without(list []int, n int) (rest []int) {
-	for _, m := range list {
-		if m != n {
-			rest = append(rest, m)
-		}
-	}
-	return rest
 }
 
 // pendingCall is the innermost pending call of the running thread.

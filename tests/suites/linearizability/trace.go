@@ -107,10 +107,10 @@ func (t *tracer) add(c *Call) error {
 	case kind.query != nil:
 		kind.query(t)
 		return nil
-	case kind.name == allocates:
+	case kind.allocates:
 		op.ID = t.mallocs
 		t.mallocs++
-	case kind.name.isAllocated():
+	case kind.uses:
 		id, isLive := t.live[c.Ptr]
 		if !isLive {
 			return nil
@@ -129,7 +129,7 @@ func (t *tracer) applyModel(c *Call, op *trace.Op) error {
 		if !isOn {
 			continue
 		}
-		if kinds[c.Op.Kind].name == allocates {
+		if kinds[c.Op.Kind].allocates {
 			do.Results.Segment = out.Ptr
 			next, result := before.Malloc(do.Stream.Stream, do.Bytes, do.Results)
 			t.states[dev] = next
@@ -141,7 +141,7 @@ func (t *tracer) applyModel(c *Call, op *trace.Op) error {
 			return &spec.NotSupportedError{Op: "trace", Reason: "the allocator waits for a busy stream"}
 		}
 	}
-	if kinds[c.Op.Kind].name == frees {
+	if kinds[c.Op.Kind].frees {
 		delete(t.live, c.Ptr)
 	}
 	return nil

@@ -108,7 +108,7 @@ func takeEveryStep(t *testing.T, s subject) {
 	err := Tour(graph, func(from int, e explore.Edge) error {
 		steps++
 		if known[e.To] == nil {
-			known[e.To] = Successor(s.module, known[from], labels[e.Label])
+			known[e.To] = bounded.Successor(s.module, known[from], labels[e.Label])
 		}
 		return w.Follow(s.module, known[from], labels[e.Label], known[e.To])
 	}, func() error {
@@ -163,7 +163,7 @@ func runRandomly(t *rapid.T, s subject, did map[string]int) {
 	trace := []explore.Step[*bounded.State]{{State: state}}
 	for range rapid.IntRange(1, 150).Draw(t, "length") {
 		label := draw(t, w.possible(s.module, state))
-		next := Successor(s.module, state, label)
+		next := bounded.Successor(s.module, state, label)
 		if err := w.Follow(s.module, state, label, next); err != nil {
 			t.Fatalf("%v\nafter\n%s", err, labels(trace))
 		}
@@ -223,7 +223,7 @@ func (w *System) canDo(m bounded.Module, s *bounded.State, label string) bool {
 		owner, isAllocated := w.allocatedAt(s, n[0])
 		// Some programs do not record a stream use before a capture and in it again:
 		// no event waits for the earlier use then, but the unmapping of pages may.
-		return isAllocated && owner != spec.Stream(n[1]) && Successor(m, s, label) != nil
+		return isAllocated && owner != spec.Stream(n[1]) && bounded.Successor(m, s, label) != nil
 	case "Complete":
 		return w.gpu.Gates(0, spec.Stream(n[0])) > 0
 	case "BeginAllocateToPool":
@@ -237,7 +237,7 @@ func (w *System) canDo(m bounded.Module, s *bounded.State, label string) bool {
 		return w.isRouted(n[0])
 	case "Checkpoint", "SetCheckpointPoolState":
 		// These have many preconditions, so the model decides.
-		return Successor(m, s, label) != nil
+		return bounded.Successor(m, s, label) != nil
 	case "ReleasePool":
 		// The code counts the driver segments of a pool, as upstream does, and the
 		// model does not. So they may remove a pool with expandable segments at

@@ -10,16 +10,6 @@ import (
 	"gaugeblock/model/bounded"
 )
 
-// Successor is the state that a label leads to in the model; nil if there is none.
-func Successor(m bounded.Module, from *bounded.State, label string) (next *bounded.State) {
-	m.Next(from, func(l int, s *bounded.State) {
-		if m.Labels()[l] == label {
-			next = s
-		}
-	})
-	return next
-}
-
 // Follow does the step of a label, and compares the state of the allocator with the next
 // state of the model.
 func (w *System) Follow(m bounded.Module, from *bounded.State, label string, next *bounded.State) error {

@@ -144,13 +144,7 @@ func Follow(m bounded.Module, events []Event) error {
 
 // step is the step with a label from a state, and its event.
 func step(m bounded.Module, from *bounded.State, label string) (want Event, next *bounded.State, possible bool) {
-	labels := m.Labels()
-	m.Next(from, func(l int, to *bounded.State) {
-		if labels[l] == label {
-			next = to
-		}
-	})
-	if next == nil {
+	if next = bounded.Successor(m, from, label); next == nil {
 		return Event{}, nil, false
 	}
 	want, err := NewEvent(label, from, next)
