@@ -139,11 +139,6 @@ func (w *writer) poolVariables() {
 	})
 }
 
-// isDeferred: a freed block has stream uses only while its free is deferred.
-func isDeferred(b *model.Block) bool {
-	return b.State == spec.ActivePendingFree && len(b.StreamUses) > 0
-}
-
 func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
 	switch name {
 	case "PoolsOwnTheirBlocks":
