@@ -53,9 +53,9 @@ func (c *PendingMalloc) releasesLockBeforeStage() bool {
 
 // A PendingMalloc is a malloc between two of its actions.
 type PendingMalloc struct {
-	ID        int // chosen by the caller; unique among the pending mallocs
-	Stream    spec.Stream
-	Requested uint64
+	ID            int // chosen by the caller; unique among the pending mallocs
+	Stream        spec.Stream
+	RequestedSize uint64
 
 	stage         stage
 	pool          spec.PoolID
@@ -143,7 +143,7 @@ func (s State) run(c PendingMalloc, g DriverResults) (State, Result, bool) {
 
 // begin is a malloc before its search. Sizes that need no state are answered at once.
 func (s *State) begin(id int, stream spec.Stream, bytes uint64) PendingMalloc {
-	c := PendingMalloc{ID: id, Stream: stream, Requested: bytes, stage: stageSearch, attempt: 1}
+	c := PendingMalloc{ID: id, Stream: stream, RequestedSize: bytes, stage: stageSearch, attempt: 1}
 	switch {
 	case bytes == 0:
 		c.stage = stageDone
@@ -160,7 +160,7 @@ func (s *State) advance(c *PendingMalloc, g DriverResults) {
 	case stageSearch:
 		s.processEvents()
 		c.pool = s.routedPool(c.Stream)
-		c.size = Round(c.Requested, s.Config, s.Geometry)
+		c.size = Round(c.RequestedSize, s.Config, s.Geometry)
 		c.segmentSize = SegmentSize(c.size, s.Config, s.Geometry)
 		c.stage = stageCollectGarbage
 		if p, found := s.getFreeBlock(c); found {
@@ -253,7 +253,7 @@ func (s *State) allocFoundBlock(c *PendingMalloc, p place) {
 		block.Size = c.size
 	}
 	block.State = spec.ActiveAllocated
-	block.RequestedSize = c.Requested
+	block.RequestedSize = c.RequestedSize
 	block.GCCountBase = 0
 	g.Blocks[p.block] = block
 	if block.Size >= s.Config.MaxSplitSize {

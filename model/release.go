@@ -49,7 +49,7 @@ func (s *State) outOfMemory(c *PendingMalloc) *spec.OutOfMemoryError {
 	stats := s.Stats()
 	allocated := uint64(stats.AllocatedBytes[spec.Aggregate].Current) + s.freeInPrivatePools()
 	return &spec.OutOfMemoryError{
-		Device: s.Device, Requested: c.Requested, SegmentSize: c.segmentSize,
+		Device: s.Device, Requested: c.RequestedSize, SegmentSize: c.segmentSize,
 		DeviceTotal: s.Memory, DeviceFree: s.Memory - s.deviceUsed(),
 		Limited: s.Limited, Limit: s.Limit,
 		Allocated: allocated, Unallocated: s.Reserved() - allocated,

@@ -140,7 +140,7 @@ func (s State) String() string {
 		}
 	}
 	for _, c := range s.PendingMallocs {
-		fmt.Fprintf(&text, "\n  pending malloc of %d bytes, granted %v", c.Requested, c.granted)
+		fmt.Fprintf(&text, "\n  pending malloc of %d bytes, granted %v", c.RequestedSize, c.granted)
 	}
 	return text.String()
 }

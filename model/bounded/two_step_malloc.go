@@ -69,7 +69,7 @@ func (t *TwoStepMalloc) Key(to []byte, s *model.State) []byte {
 	for i := range s.PendingMallocs {
 		c := &s.PendingMallocs[i]
 		granted := c.Granted()
-		to = append(to, byte(c.ID), byte(c.Stream), byte(c.Requested), byte(c.Attempt()), flag(c.DriverAnswered()), byte(granted.Bytes))
+		to = append(to, byte(c.ID), byte(c.Stream), byte(c.RequestedSize), byte(c.Attempt()), flag(c.DriverAnswered()), byte(granted.Bytes))
 		if granted.Bytes > 0 {
 			to = append(to, byte(toUnits(granted.Ptr)))
 		}
@@ -89,7 +89,7 @@ func (w *writer) call(c *model.PendingMalloc) {
 	w.Raw("[asked|->")
 	w.Bool(c.DriverAnswered())
 	w.field(",attempt", c.Attempt())
-	w.field(",bytes", int(c.Requested))
+	w.field(",bytes", int(c.RequestedSize))
 	w.Raw(",granted|->{")
 	if granted := c.Granted(); granted.Bytes > 0 {
 		w.memory(granted)

@@ -19,25 +19,25 @@ type checkpoint struct {
 	model model.Checkpoint
 }
 
-func (w *System) doCheckpoint(name string, id spec.PoolID) error {
+func (sys *System) doCheckpoint(name string, id spec.PoolID) error {
 	switch name {
 	case "Checkpoint":
-		state, err := w.allocator.Checkpoint(0, id)
+		state, err := sys.allocator.Checkpoint(0, id)
 		if err == nil {
-			w.checkpoints[id] = checkpoint{state, w.poolBlocks(id)}
+			sys.checkpoints[id] = checkpoint{state, sys.poolBlocks(id)}
 		}
 		return err
 	case "SetCheckpointPoolState":
-		_, err := w.allocator.Restore(0, w.checkpoints[id].state)
+		_, err := sys.allocator.Restore(0, sys.checkpoints[id].state)
 		return err
 	}
 	return fmt.Errorf("no action is called %q", name)
 }
 
 // poolBlocks is the mapped blocks of a pool.
-func (w *System) poolBlocks(id spec.PoolID) model.Checkpoint {
+func (sys *System) poolBlocks(id spec.PoolID) model.Checkpoint {
 	saved := model.Checkpoint{Pool: id}
-	w.allocator.Inspect(0, spec.Visitor{Block: func(b *spec.BlockView) {
+	sys.allocator.Inspect(0, spec.Visitor{Block: func(b *spec.BlockView) {
 		if b.Pool == id && b.Mapped {
 			saved.Blocks = append(saved.Blocks, model.SavedBlock{
 				Memory: spec.Range{Ptr: b.Address, Bytes: b.Size}, Allocated: b.Allocated,
@@ -48,9 +48,9 @@ func (w *System) poolBlocks(id spec.PoolID) model.Checkpoint {
 }
 
 // addCheckpoints appends the checkpoints, by pool.
-func (w *System) addCheckpoints(s *bounded.State) {
+func (sys *System) addCheckpoints(s *bounded.State) {
 	byNumber := func(a, b spec.PoolID) int { return int(a.Capture) - int(b.Capture) }
-	for _, id := range slices.SortedFunc(maps.Keys(w.checkpoints), byNumber) {
-		s.Checkpoints = append(s.Checkpoints, w.checkpoints[id].model)
+	for _, id := range slices.SortedFunc(maps.Keys(sys.checkpoints), byNumber) {
+		s.Checkpoints = append(s.Checkpoints, sys.checkpoints[id].model)
 	}
 }

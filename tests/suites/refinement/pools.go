@@ -15,25 +15,25 @@ type graphStreamUse struct {
 	stream spec.Stream
 }
 
-func (w *System) doPool(name string, n []int) error {
+func (sys *System) doPool(name string, n []int) error {
 	id := bounded.PoolID(uint64(n[0]))
 	switch name {
 	case "BeginAllocateToPool":
-		if err := w.allocator.BeginAllocateToPool(0, id, spec.ForStream(spec.Stream(n[1]))); err != nil {
+		if err := sys.allocator.BeginAllocateToPool(0, id, spec.ForStream(spec.Stream(n[1]))); err != nil {
 			return err
 		}
-		w.routed[id] = spec.Stream(n[1])
-		return w.allocator.SetUseOnOOM(0, id, w.overflow[id])
+		sys.routed[id] = spec.Stream(n[1])
+		return sys.allocator.SetUseOnOOM(0, id, sys.overflow[id])
 	case "EndAllocateToPool":
-		delete(w.routed, id)
-		return w.allocator.EndAllocateToPool(0, id)
+		delete(sys.routed, id)
+		return sys.allocator.EndAllocateToPool(0, id)
 	case "ReleasePool":
-		if count, err := w.allocator.PoolUseCount(0, id); err != nil || count == 1 {
-			delete(w.checkpoints, id) // a checkpoint is dropped with the last use of its pool
+		if count, err := sys.allocator.PoolUseCount(0, id); err != nil || count == 1 {
+			delete(sys.checkpoints, id) // a checkpoint is dropped with the last use of its pool
 		}
-		return w.allocator.ReleasePool(0, id)
+		return sys.allocator.ReleasePool(0, id)
 	}
-	return w.doCheckpoint(name, id)
+	return sys.doCheckpoint(name, id)
 }
 
 // addPool appends a private pool.

@@ -9,28 +9,28 @@ import (
 )
 
 // Refine is the state of the model for the present state of the allocator and its device.
-func (w *System) Refine() (*bounded.State, error) {
-	s := *w.initial
+func (sys *System) Refine() (*bounded.State, error) {
+	s := *sys.initial
 	s.Segments, s.Events, s.Streams = nil, nil, nil
 	s.Pools, s.Routings, s.GraphStreamUses, s.Checkpoints = nil, nil, nil, nil
 	uses := map[spec.Ptr][]spec.DeviceStream{}
-	err := w.allocator.Inspect(0, spec.Visitor{
+	err := sys.allocator.Inspect(0, spec.Visitor{
 		Block: func(b *spec.BlockView) { addBlock(&s, b) },
 		StreamUse: func(u *spec.StreamUseView) {
 			uses[u.Block] = append(uses[u.Block], u.Stream)
 			if u.Captured {
 				s.GraphStreamUses = append(s.GraphStreamUses, model.GraphStreamUse{
-					Block: u.Block, Stream: u.Stream, Earlier: w.earlier[graphStreamUse{u.Block, u.Stream.Stream}],
+					Block: u.Block, Stream: u.Stream, Earlier: sys.earlier[graphStreamUse{u.Block, u.Stream.Stream}],
 				})
 			}
 		},
 		Pool: func(p *spec.PoolView) { addPool(&s, p) },
 		PendingEvent: func(p *spec.PendingEventView) {
 			id := spec.DeviceStream{Device: p.Device, Stream: p.Stream}
-			s.Events = append(s.Events, model.Event{Stream: id, After: w.driver.launchedBefore[p.Event], Block: p.Block})
+			s.Events = append(s.Events, model.Event{Stream: id, After: sys.driver.launchedBefore[p.Event], Block: p.Block})
 		},
 		Routing: func(id spec.PoolID) {
-			s.Routings = append(s.Routings, model.PoolRouting{Pool: id, Stream: w.routed[id]})
+			s.Routings = append(s.Routings, model.PoolRouting{Pool: id, Stream: sys.routed[id]})
 		},
 	})
 	for i := range s.Segments {
@@ -39,13 +39,13 @@ func (w *System) Refine() (*bounded.State, error) {
 			b.StreamUses = uses[b.Address]
 		}
 	}
-	for _, stream := range w.streams() {
-		q := w.driver.queues[stream]
+	for _, stream := range sys.streams() {
+		q := sys.driver.queues[stream]
 		s.Streams = append(s.Streams, model.Stream{
 			ID: spec.DeviceStream{Stream: stream}, Completed: q.completed(), Work: slices.Clone(q.work[q.completed():]),
 		})
 	}
-	w.addCheckpoints(&s)
+	sys.addCheckpoints(&s)
 	return &s, err
 }
 

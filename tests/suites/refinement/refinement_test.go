@@ -85,17 +85,17 @@ func (s subject) bounds(t *testing.T) string {
 
 func (s subject) begin(t rapid.TB) (*System, *bounded.State) {
 	initial := s.module.Initial()[0]
-	w, err := NewSystem(initial, s.config)
+	sys, err := NewSystem(initial, s.config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w, initial
+	return sys, initial
 }
 
 func takeEveryStep(t *testing.T, s subject) {
 	graph := explore.Explore(s.module, explore.Options[*bounded.State]{Edges: true}).Graph
 	labels := s.module.Labels()
-	w, initial := s.begin(t)
+	sys, initial := s.begin(t)
 	known := make([]*bounded.State, graph.States())
 	known[0] = initial
 	steps, edges := 0, 0
@@ -110,9 +110,9 @@ func takeEveryStep(t *testing.T, s subject) {
 		if known[e.To] == nil {
 			known[e.To] = bounded.Successor(s.module, known[from], labels[e.Label])
 		}
-		return w.Follow(s.module, known[from], labels[e.Label], known[e.To])
+		return sys.Follow(s.module, known[from], labels[e.Label], known[e.To])
 	}, func() error {
-		w, _ = s.begin(t)
+		sys, _ = s.begin(t)
 		return nil
 	})
 	if err != nil {
@@ -159,12 +159,12 @@ func largerBounds(t *testing.T) iter.Seq2[string, string] {
 }
 
 func runRandomly(t *rapid.T, s subject, did map[string]int) {
-	w, state := s.begin(t)
+	sys, state := s.begin(t)
 	trace := []explore.Step[*bounded.State]{{State: state}}
 	for range rapid.IntRange(1, 150).Draw(t, "length") {
-		label := draw(t, w.possible(s.module, state))
+		label := draw(t, sys.possible(s.module, state))
 		next := bounded.Successor(s.module, state, label)
-		if err := w.Follow(s.module, state, label, next); err != nil {
+		if err := sys.Follow(s.module, state, label, next); err != nil {
 			t.Fatalf("%v\nafter\n%s", err, labels(trace))
 		}
 		did[actionOf(label)]++
@@ -188,10 +188,10 @@ func labels(trace []explore.Step[*bounded.State]) string {
 }
 
 // possible lists the labels that a program can do, by action, most of them without the model.
-func (w *System) possible(m bounded.Module, s *bounded.State) (labels map[string][]string) {
+func (sys *System) possible(m bounded.Module, s *bounded.State) (labels map[string][]string) {
 	labels = map[string][]string{}
 	for _, label := range m.Labels() {
-		if w.canDo(m, s, label) {
+		if sys.canDo(m, s, label) {
 			labels[actionOf(label)] = append(labels[actionOf(label)], label)
 		}
 	}
@@ -210,31 +210,31 @@ func draw(t *rapid.T, possible map[string][]string) string {
 	return rapid.SampledFrom(possible[action]).Draw(t, "step")
 }
 
-func (w *System) canDo(m bounded.Module, s *bounded.State, label string) bool {
+func (sys *System) canDo(m bounded.Module, s *bounded.State, label string) bool {
 	name, n, err := bounded.ParseLabel(label)
 	if err != nil {
 		return false
 	}
 	switch name {
 	case "Free":
-		_, isAllocated := w.allocatedAt(s, n[0])
+		_, isAllocated := sys.allocatedAt(s, n[0])
 		return isAllocated
 	case "RecordStream":
-		owner, isAllocated := w.allocatedAt(s, n[0])
+		owner, isAllocated := sys.allocatedAt(s, n[0])
 		// Some programs do not record a stream use before a capture and in it again:
 		// no event waits for the earlier use then, but the unmapping of pages may.
 		return isAllocated && owner != spec.Stream(n[1]) && bounded.Successor(m, s, label) != nil
 	case "Complete":
-		return w.gpu.Gates(0, spec.Stream(n[0])) > 0
+		return sys.gpu.Gates(0, spec.Stream(n[0])) > 0
 	case "BeginAllocateToPool":
-		for id, stream := range w.routed {
+		for id, stream := range sys.routed {
 			if id == bounded.PoolID(uint64(n[0])) || stream == spec.Stream(n[1]) {
 				return false
 			}
 		}
-		return w.useCount(n[0]) != 0 && w.useCount(n[0]) < 3
+		return sys.useCount(n[0]) != 0 && sys.useCount(n[0]) < 3
 	case "EndAllocateToPool":
-		return w.isRouted(n[0])
+		return sys.isRouted(n[0])
 	case "Checkpoint", "SetCheckpointPoolState":
 		// These have many preconditions, so the model decides.
 		return bounded.Successor(m, s, label) != nil
@@ -242,19 +242,19 @@ func (w *System) canDo(m bounded.Module, s *bounded.State, label string) bool {
 		// The code counts the driver segments of a pool, as upstream does, and the
 		// model does not. So they may remove a pool with expandable segments at
 		// different times (docs/deviations.md), and here its last use does not end.
-		if w.initial.Config.ExpandableSegments && w.useCount(n[0]) == 1 {
+		if sys.initial.Config.ExpandableSegments && sys.useCount(n[0]) == 1 {
 			return false
 		}
-		return !w.isRouted(n[0]) && w.useCount(n[0]) > 0
+		return !sys.isRouted(n[0]) && sys.useCount(n[0]) > 0
 	}
 	return true
 }
 
 // allocatedAt finds the stream of the allocated block at an address.
-func (w *System) allocatedAt(s *bounded.State, unit int) (owner spec.Stream, is bool) {
+func (sys *System) allocatedAt(s *bounded.State, unit int) (owner spec.Stream, is bool) {
 	for _, g := range s.Segments {
 		for _, b := range g.Blocks {
-			if b.Address == w.address(unit) && b.State == spec.ActiveAllocated {
+			if b.Address == sys.address(unit) && b.State == spec.ActiveAllocated {
 				return g.Stream, true
 			}
 		}
@@ -262,15 +262,15 @@ func (w *System) allocatedAt(s *bounded.State, unit int) (owner spec.Stream, is 
 	return 0, false
 }
 
-func (w *System) isRouted(number int) bool {
-	_, is := w.routed[bounded.PoolID(uint64(number))]
+func (sys *System) isRouted(number int) bool {
+	_, is := sys.routed[bounded.PoolID(uint64(number))]
 	return is
 }
 
 // useCount is the use count of a pool, -1 if there is no such pool.
-func (w *System) useCount(number int) int {
+func (sys *System) useCount(number int) int {
 	count := -1
-	w.allocator.Inspect(0, spec.Visitor{Pool: func(p *spec.PoolView) {
+	sys.allocator.Inspect(0, spec.Visitor{Pool: func(p *spec.PoolView) {
 		if p.ID == bounded.PoolID(uint64(number)) {
 			count = p.UseCount
 		}

@@ -12,14 +12,14 @@ import (
 
 // Follow does the step of a label, and compares the state of the allocator with the next
 // state of the model.
-func (w *System) Follow(m bounded.Module, from *bounded.State, label string, next *bounded.State) error {
+func (sys *System) Follow(m bounded.Module, from *bounded.State, label string, next *bounded.State) error {
 	if next == nil {
 		return fmt.Errorf("the model has no step %s from\n%s", label, m.Text(nil, from))
 	}
-	if err := w.Do(label); err != nil {
-		return fmt.Errorf("%s fails: %w\nin\n%s", label, err, m.Text(nil, from))
+	if err := sys.Do(label); err != nil {
+		return fmt.Errorf("%s fails: %sys\nin\n%s", label, err, m.Text(nil, from))
 	}
-	got, err := w.Refine()
+	got, err := sys.Refine()
 	if err != nil {
 		return err
 	}

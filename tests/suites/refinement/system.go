@@ -28,7 +28,7 @@ type System struct {
 
 // NewSystem sets up the initial state of a configuration.
 func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
-	w := &System{
+	sys := &System{
 		initial: initial, overflow: map[spec.PoolID]bool{},
 		routed: map[spec.PoolID]spec.Stream{}, checkpoints: map[spec.PoolID]checkpoint{}, earlier: map[graphStreamUse]bool{},
 	}
@@ -42,69 +42,69 @@ func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
 			return nil, err
 		}
 		for _, id := range pools {
-			w.overflow[bounded.PoolID(id)] = true
+			sys.overflow[bounded.PoolID(id)] = true
 		}
 	}
-	return w, w.setUp(streams)
+	return sys, sys.setUp(streams)
 }
 
-func (w *System) setUp(streams []uint64) (err error) {
-	initial := w.initial
-	w.gpu = fakegpu.New(fakegpu.Config{
+func (sys *System) setUp(streams []uint64) (err error) {
+	initial := sys.initial
+	sys.gpu = fakegpu.New(fakegpu.Config{
 		Devices:         fakegpu.Devices(1, initial.Memory),
 		Addresses:       func(spec.Device) fakegpu.AddressPolicy { return &lowestHole{from: bounded.AddressBase} },
 		PageGranularity: initial.Geometry.MinBlock,
 		Waits:           fakegpu.WaitsDrain,
 	})
-	w.driver = &recordingDriver{w.gpu, map[spec.Stream]*workQueue{}, map[spec.EventHandle]int{}, w.routed}
+	sys.driver = &recordingDriver{sys.gpu, map[spec.Stream]*workQueue{}, map[spec.EventHandle]int{}, sys.routed}
 	for _, number := range streams {
 		s := spec.Stream(number)
-		if err := w.gpu.AddStream(0, s); err != nil {
+		if err := sys.gpu.AddStream(0, s); err != nil {
 			return err
 		}
-		w.driver.queues[s] = &workQueue{gpu: w.gpu, stream: s}
+		sys.driver.queues[s] = &workQueue{gpu: sys.gpu, stream: s}
 	}
-	w.allocator, err = alloc.New(w.driver, alloc.Options{Geometry: initial.Geometry, Config: &initial.Config})
+	sys.allocator, err = alloc.New(sys.driver, alloc.Options{Geometry: initial.Geometry, Config: &initial.Config})
 	if err == nil && initial.Limited {
-		err = w.allocator.SetMemoryFraction(0, float64(initial.Limit)/float64(initial.Memory))
+		err = sys.allocator.SetMemoryFraction(0, float64(initial.Limit)/float64(initial.Memory))
 	}
 	return err
 }
 
 // streams lists the streams of the device.
-func (w *System) streams() []spec.Stream { return slices.Sorted(maps.Keys(w.driver.queues)) }
+func (sys *System) streams() []spec.Stream { return slices.Sorted(maps.Keys(sys.driver.queues)) }
 
 // Do does the action of a label. A malloc that is out of memory is no error here: the states
 // are compared.
-func (w *System) Do(label string) error {
+func (sys *System) Do(label string) error {
 	name, n, err := bounded.ParseLabel(label)
 	if err != nil {
 		return err
 	}
 	switch name {
 	case "Malloc":
-		return w.malloc(spec.Request{Stream: spec.Stream(n[0]), Bytes: uint64(n[1])})
+		return sys.malloc(spec.Request{Stream: spec.Stream(n[0]), Bytes: uint64(n[1])})
 	case "Free":
-		return w.free(w.address(n[0]))
+		return sys.free(sys.address(n[0]))
 	case "RecordStream":
-		return w.recordStream(w.address(n[0]), spec.Stream(n[1]))
+		return sys.recordStream(sys.address(n[0]), spec.Stream(n[1]))
 	case "Complete":
-		if !w.gpu.OpenGate(0, spec.Stream(n[0])) {
+		if !sys.gpu.OpenGate(0, spec.Stream(n[0])) {
 			return fmt.Errorf("%s: nothing is left to complete", label)
 		}
 		return nil
 	case "EmptyCache":
-		return w.allocator.EmptyCache()
+		return sys.allocator.EmptyCache()
 	}
-	return w.doPool(name, n)
+	return sys.doPool(name, n)
 }
 
 // address is the address of a unit of memory.
-func (w *System) address(unit int) spec.Ptr { return bounded.AddressBase + spec.Ptr(unit) }
+func (sys *System) address(unit int) spec.Ptr { return bounded.AddressBase + spec.Ptr(unit) }
 
-func (w *System) malloc(r spec.Request) error {
-	ptr, err := w.allocator.Malloc(r)
-	maps.DeleteFunc(w.earlier, func(u graphStreamUse, _ bool) bool { return u.block == ptr })
+func (sys *System) malloc(r spec.Request) error {
+	ptr, err := sys.allocator.Malloc(r)
+	maps.DeleteFunc(sys.earlier, func(u graphStreamUse, _ bool) bool { return u.block == ptr })
 	if err != nil && trace.ErrorName(err) == trace.ErrorOOM {
 		return nil
 	}
@@ -113,17 +113,17 @@ func (w *System) malloc(r spec.Request) error {
 
 // free launches the last use of a block in each stream that uses it, and then frees it.
 // Captured work is in a graph, and does not run.
-func (w *System) free(ptr spec.Ptr) error {
+func (sys *System) free(ptr spec.Ptr) error {
 	var uses []spec.StreamUseView
 	block := spec.Range{Ptr: ptr}
-	err := w.allocator.Inspect(0, spec.Visitor{
+	err := sys.allocator.Inspect(0, spec.Visitor{
 		Block: func(b *spec.BlockView) {
 			if b.Address == ptr {
 				block.Bytes = b.Size
 			}
 		},
 		StreamUse: func(u *spec.StreamUseView) {
-			if u.Block == ptr && (!u.Captured || w.earlier[graphStreamUse{ptr, u.Stream.Stream}]) {
+			if u.Block == ptr && (!u.Captured || sys.earlier[graphStreamUse{ptr, u.Stream.Stream}]) {
 				uses = append(uses, *u)
 			}
 		},
@@ -132,24 +132,24 @@ func (w *System) free(ptr spec.Ptr) error {
 		return err
 	}
 	for _, u := range uses {
-		if err := w.driver.queues[u.Stream.Stream].launch(block); err != nil {
+		if err := sys.driver.queues[u.Stream.Stream].launch(block); err != nil {
 			return err
 		}
 	}
-	return w.allocator.Free(ptr)
+	return sys.allocator.Free(ptr)
 }
 
 // recordStream records a stream use. Work from before a capture is on the device, although
 // the allocator drops the stream use if it is recorded again in the capture.
-func (w *System) recordStream(ptr spec.Ptr, s spec.Stream) error {
+func (sys *System) recordStream(ptr spec.Ptr, s spec.Stream) error {
 	use := graphStreamUse{ptr, s}
-	err := w.allocator.Inspect(0, spec.Visitor{StreamUse: func(u *spec.StreamUseView) {
-		if u.Block == ptr && u.Stream.Stream == s && !u.Captured && len(w.routed) > 0 {
-			w.earlier[use] = true
+	err := sys.allocator.Inspect(0, spec.Visitor{StreamUse: func(u *spec.StreamUseView) {
+		if u.Block == ptr && u.Stream.Stream == s && !u.Captured && len(sys.routed) > 0 {
+			sys.earlier[use] = true
 		}
 	}})
 	if err != nil {
 		return err
 	}
-	return w.allocator.RecordStream(ptr, 0, s)
+	return sys.allocator.RecordStream(ptr, 0, s)
 }
