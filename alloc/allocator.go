@@ -10,24 +10,24 @@ import (
 	"gaugeblock/spec/settings"
 )
 
-// An Allocator is the front that a program talks to: it knows the devices, and
-// which pointer belongs to which. It implements spec.Allocator and the abilities
-// listed below; all methods may be called from several goroutines at once.
+// An Allocator serves all devices of a driver (upstream: NativeCachingAllocator). It
+// implements spec.Allocator and the abilities listed below. All methods may be called
+// from several goroutines at once.
 type Allocator struct {
 	driver     spec.Driver
 	geometry   spec.Geometry
 	devices    []*device
 	eventPools []eventPool // by device
-	notes      *threadNotes
+	threads    *threadMetadata
 	uncached   uncached
 	opened     openedHandles
 	enabled    atomic.Bool
 
-	configuring sync.Mutex // one Configure at a time
+	configuring sync.Mutex // held by Configure, which reads and then writes the settings
 
 	mu          sync.Mutex
 	history     spec.HistoryOptions
-	annotations ring[spec.Annotation]
+	annotations ringBuffer[spec.Annotation]
 }
 
 var _ interface {
@@ -48,16 +48,16 @@ var _ interface {
 	spec.SharedMemory
 } = (*Allocator)(nil)
 
-// Options says how an allocator is to be made.
+// Options are the arguments of New.
 type Options struct {
-	// Geometry is the sizes to work with; upstream's if it is the zero value.
+	// Geometry has the sizes to work with. The zero value stands for upstream's.
 	Geometry spec.Geometry
-	// Settings is what PYTORCH_ALLOC_CONF would hold.
+	// Settings has the syntax of PYTORCH_ALLOC_CONF.
 	Settings string
-	// Config, if given, is used instead of Settings; a model device has settings
-	// that no string can express.
+	// Config, if not nil, is used instead of Settings. It can express settings that
+	// no string can, which a model device needs.
 	Config *spec.Config
-	// Uncached makes every allocation go to the driver and back, as
+	// Uncached makes every allocation a call of the driver, as
 	// PYTORCH_NO_CUDA_MEMORY_CACHING=1 does.
 	Uncached bool
 }
@@ -83,7 +83,7 @@ func New(driver spec.Driver, o Options) (*Allocator, error) {
 	a := &Allocator{
 		driver: driver, geometry: o.Geometry,
 		eventPools: make([]eventPool, driver.DeviceCount()),
-		notes:      newThreadNotes(),
+		threads:    newThreadMetadata(),
 	}
 	a.annotations.resize(1)
 	a.enabled.Store(!o.Uncached)
@@ -112,22 +112,22 @@ func (a *Allocator) device(op string, dev spec.Device) (*device, error) {
 	return a.devices[dev], nil
 }
 
-// owner is the device that has given a pointer out, or nil. With a single device,
-// which has given out all that there is, nothing needs to be found out: the device
-// looks for itself.
+// owner is the device on which the block at a pointer is allocated, or nil. A single
+// device is the owner of every pointer unless caching was turned off at some time;
+// whether the pointer is allocated is then found out under the device's mutex only.
 func (a *Allocator) owner(p spec.Ptr) *device {
 	if len(a.devices) == 1 && !a.uncached.used.Load() {
 		return a.devices[0]
 	}
 	for _, d := range a.devices {
-		if d.table.has(p) {
+		if d.allocatedBlocks.has(p) {
 			return d
 		}
 	}
 	return nil
 }
 
-// Malloc gives out memory; see spec.Allocator and malloc.go.
+// Malloc allocates memory; see spec.Allocator and malloc.go.
 func (a *Allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 	d, err := a.device("malloc", r.Device)
 	if err != nil {
@@ -145,7 +145,7 @@ func (a *Allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 	return d.malloc(r)
 }
 
-// Free takes memory back; see spec.Allocator and free.go.
+// Free frees memory; see spec.Allocator and free.go.
 func (a *Allocator) Free(p spec.Ptr) error {
 	if p == 0 {
 		return nil
@@ -159,8 +159,9 @@ func (a *Allocator) Free(p spec.Ptr) error {
 	return &spec.InvalidPointerError{Op: "free", Ptr: p}
 }
 
-// RecordStream notes a use on another stream; see spec.Allocator. Memory that was
-// given out uncached needs no note: the driver's free waits for the device.
+// RecordStream records a use of a block on another stream; see spec.Allocator. For
+// memory that was allocated uncached nothing is recorded: the driver's free waits for
+// the device.
 func (a *Allocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) error {
 	if _, err := a.device("record_stream", dev); err != nil {
 		return err
@@ -177,40 +178,40 @@ func (a *Allocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) err
 	return &spec.InvalidPointerError{Op: "record_stream", Ptr: p}
 }
 
-// EmptyCache gives back what is cached and can go, on every device. A device
-// whose driver refuses does not keep the others from it.
+// RawAlloc allocates memory on a device's default stream (upstream: raw_alloc).
+func (a *Allocator) RawAlloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
+	return a.RawAllocWithStream(dev, bytes, 0)
+}
+
+// RawAllocWithStream allocates memory on a stream. Upstream takes the current device;
+// here the device is named.
+func (a *Allocator) RawAllocWithStream(dev spec.Device, bytes uint64, stream spec.Stream) (spec.Ptr, error) {
+	return a.Malloc(spec.Request{Device: dev, Stream: stream, Bytes: bytes})
+}
+
+// RawDelete frees memory.
+func (a *Allocator) RawDelete(p spec.Ptr) error { return a.Free(p) }
+
+// EmptyCache returns to the driver the cached memory that can be returned, on every
+// device. A failure on one device does not keep the others from it.
 func (a *Allocator) EmptyCache() error {
-	return a.onEachDevice((*device).releaseCached)
+	return a.onEachDeviceWithContext((*device).releaseCachedBlocksLocked)
 }
 
-// onEachDevice does something with each device's lock held, whether or not it
-// failed on the ones before.
-func (a *Allocator) onEachDevice(do func(d *device, context any) error) (failures error) {
-	for _, d := range a.devices {
-		context := d.diary.gather(spec.ContextAll)
-		d.mu.Lock()
-		failures = errors.Join(failures, do(d, context))
-		d.mu.Unlock()
-	}
-	return failures
-}
-
-// Close gives back all that can go, address ranges without memory and the driver
-// events kept for reuse included. Memory that is out stays out.
+// Close returns to the driver everything that can be returned, address ranges without
+// memory and unused events included. Allocated memory stays allocated.
 func (a *Allocator) Close() error {
 	failures := a.EmptyCache()
-	for _, d := range a.devices {
-		d.mu.Lock()
-		failures = errors.Join(failures, d.dropUnmappedSegments(nil))
-		d.mu.Unlock()
-	}
+	failures = errors.Join(failures, a.onEachDevice(func(d *device) error {
+		return d.releaseUnmappedSegmentsLocked(nil)
+	}))
 	for i := range a.eventPools {
 		failures = errors.Join(failures, a.eventPools[i].destroy(a.driver))
 	}
 	return failures
 }
 
-// Enable turns caching on or off for allocations to come.
+// Enable turns caching on or off for later allocations.
 func (a *Allocator) Enable(on bool) { a.enabled.Store(on) }
 
 // Enabled reports whether caching is on.

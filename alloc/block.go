@@ -2,50 +2,49 @@ package alloc
 
 import "gaugeblock/spec"
 
-// A block is a part of a segment that is given out, or kept free, as a whole. The
-// blocks of a segment are a doubly linked list in order of address; together they
-// cover it.
+// A block is a part of a segment that is allocated, or free, as a whole (upstream:
+// Block). The blocks of a segment form a doubly linked list in order of address. They
+// cover the segment.
 //
-// In the life of a block's memory:
+// The states of a block:
 //
-//	free ──malloc──▶ allocated ──free──▶ free                 (no other stream used it)
+//	free ──malloc──▶ allocated ──free──▶ free                    (no other stream used it)
 //	                     │
-//	                     └──free──▶ waiting for events ──▶ free   (others did)
+//	                     └──free──▶ active, pending free ──▶ free   (other streams did)
 //
-// A block is on its pool's free list exactly while it is free and mapped, and on
-// the list of unmapped ranges exactly while it is not mapped.
+// A free block that is mapped is in its block pool's blocks. A block that is not
+// mapped is in its block pool's unmapped. No other block is in either. The block pool
+// and the allocation stream are those of the segment.
 type block struct {
-	pool    *blockPool
 	segment *segment
-	stream  spec.Stream // the allocation stream
 
-	ptr       spec.Ptr
-	size      uint64 // bytes
-	requested uint64 // what was last asked for; kept when the block is freed
+	ptr           spec.Ptr
+	size          uint64 // bytes
+	requestedSize uint64 // bytes, of the last malloc; kept when the block is freed
 
 	prev, next *block
 
-	allocated bool  // a caller has it
-	mapped    bool  // memory is behind the addresses; false only in an expandable segment
-	events    int32 // outstanding events that hold it back
-	uses      []streamUse
+	allocated  bool
+	mapped     bool  // memory is behind the addresses; false only in an expandable segment
+	eventCount int32 // events that have not completed; see events.go
+	streamUses []streamUse
 
-	freeSince uint64 // the pool's count of requests when it was put on the free list
-	context   any    // where the program was when it was given out
+	gcCountBase          uint64 // the pool's getFreeBlocksCallCount when the block became free
+	contextWhenAllocated any
 }
 
-// streamUse is a stream, other than the allocation stream, on which a block was
-// used. A block's uses are kept in order, each stream once.
+// streamUse is a stream, other than the allocation stream, on which a block was used.
+// A block's stream uses are in the order of less, each stream once.
 type streamUse struct {
 	stream spec.Stream
 	device spec.Device
 
-	// captured: the use was noted (also) while something was being captured or
-	// redirected; see deferred.go.
-	captured bool
+	// duringCapture: recordStream was called, at least once, while a capture was
+	// underway; see capture.go. (Upstream: block_to_cudagraph_stream_uses.)
+	duringCapture bool
 }
 
-// less orders uses by stream.
+// less orders uses by stream, then by device.
 func (u streamUse) less(o streamUse) bool {
 	return u.stream < o.stream || (u.stream == o.stream && u.device < o.device)
 }
@@ -55,25 +54,27 @@ func (u streamUse) sameStream(o streamUse) bool {
 	return u.stream == o.stream && u.device == o.device
 }
 
-// free reports whether nobody has the block or uses it: it can be given out, or
-// merged with a neighbour.
-func (b *block) free() bool { return !b.allocated && b.events == 0 && len(b.uses) == 0 }
+// isFree reports whether the block is neither allocated nor pending: it can be
+// allocated, mapped or unmapped, or merged with a neighbour.
+func (b *block) isFree() bool {
+	return !b.allocated && b.eventCount == 0 && len(b.streamUses) == 0
+}
 
-// split reports whether the block is only a part of its segment.
-func (b *block) split() bool { return b.prev != nil || b.next != nil }
+// isSplit reports whether the block is only a part of its segment.
+func (b *block) isSplit() bool { return b.prev != nil || b.next != nil }
 
-// plain reports whether the block's segment came from the driver in one piece.
-func (b *block) plain() bool { return b.segment.expandable == nil }
+// isExpandable reports whether the block's segment is expandable.
+func (b *block) isExpandable() bool { return b.segment.expandable != nil }
 
 // end is the first address behind the block.
 func (b *block) end() spec.Ptr { return b.ptr + spec.Ptr(b.size) }
 
-// state is what a snapshot says of the block.
+// state is the block's state in a snapshot.
 func (b *block) state() spec.BlockState {
 	switch {
 	case b.allocated:
 		return spec.ActiveAllocated
-	case b.free():
+	case b.isFree():
 		return spec.Inactive
 	}
 	return spec.ActivePendingFree
@@ -111,28 +112,23 @@ func (b *block) unlink() {
 	}
 }
 
-// newBlock makes a block like its sibling (same segment, pool and stream) for
-// another range, not in use, with memory behind it. Structs are used again: a
-// busy program splits and merges millions of times a second, and the garbage
-// collector need not hear of it.
-func (d *device) newBlock(sibling *block, ptr spec.Ptr, size uint64) *block {
-	b := d.spare
+// newBlockLocked makes a mapped block for a range of a segment, neither allocated nor
+// linked. Structs are reused, since every split and merge needs one.
+func (d *device) newBlockLocked(s *segment, ptr spec.Ptr, size uint64) *block {
+	b := d.unusedBlocks
 	if b == nil {
 		b = new(block)
 	} else {
-		d.spare = b.next
+		d.unusedBlocks = b.next
 	}
-	*b = block{
-		pool: sibling.pool, segment: sibling.segment, stream: sibling.stream,
-		ptr: ptr, size: size, mapped: true, uses: b.uses[:0],
-	}
+	*b = block{segment: s, ptr: ptr, size: size, mapped: true, streamUses: b.streamUses[:0]}
 	return b
 }
 
-// retire keeps the struct of a block that no longer exists for newBlock. Nothing
-// may point to it any more.
-func (d *device) retire(b *block) {
-	b.context = nil
-	b.next = d.spare
-	d.spare = b
+// reuseStructLocked keeps the struct of a block that no longer exists for
+// newBlockLocked. No pointer to it may be left.
+func (d *device) reuseStructLocked(b *block) {
+	b.contextWhenAllocated = nil
+	b.next = d.unusedBlocks
+	d.unusedBlocks = b
 }

@@ -7,31 +7,29 @@ import (
 	"gaugeblock/spec"
 )
 
-// A blockSet keeps blocks of one pool in order: by stream handle, then by rank,
-// then by address. A free list ranks blocks by size, so that the first block not
-// below (stream, size) is the best fit; the list of unmapped ranges ranks all
-// alike, so that its order is by address.
+// A blockSet has blocks of one block pool in order of stream handle, rank and address.
+// The rank of a free block is its size, so that the first block not below (stream, size)
+// is the best fit. The rank of an unmapped block is 0, so that its order is by address.
 //
-// Contract: a block is in at most one set, and none of its stream, rank and
-// address changes while it is. insert and remove panic when that is broken,
-// because everything that follows would be wrong.
+// Contract: a block is in at most one set. Its stream, rank and address do not change
+// while it is. insert and remove panic when the contract is broken, because all later
+// results would be wrong.
 //
-// The blocks of a stream lie in a sorted list that is cut into chunks, so that an
-// insertion moves at most one chunk's worth of entries. Every comparison reads
-// keys that lie side by side in memory; a tree of nodes would chase a pointer for
-// each. An ordered tree from a library takes two to six times as long for the same
-// (BenchmarkFreeList); the tests hold the two equal.
+// The blocks of a stream are a sorted list in chunks, so that an insertion moves at most
+// one chunk of entries. The keys that a search compares are adjacent in memory, while the
+// nodes of a tree are not. An ordered tree from a library takes two to six times as long
+// (BenchmarkFreeList); a test compares the two.
 type blockSet struct {
 	bySize  bool
 	streams []streamBlocks // ascending by stream
 }
 
-// streamBlocks is the part of a blockSet that belongs to one stream. It has at
-// least one chunk; only a single one may be empty, when the stream has no blocks.
+// streamBlocks is the blocks of one stream in a blockSet. It has at least one chunk. A
+// chunk is empty only if the stream has no blocks, and then it is the only one.
 type streamBlocks struct {
 	stream spec.Stream
 	chunks []chunk    // ascending
-	firsts []blockKey // each chunk's first key (anything for the first chunk), side by side for searching
+	firsts []blockKey // each chunk's first key, adjacent for searching; that of the first chunk is not used
 }
 
 // chunk is a part of a list, in order, at most chunkLimit long.
@@ -53,7 +51,7 @@ func (k blockKey) less(o blockKey) bool {
 	return k.rank < o.rank || (k.rank == o.rank && k.ptr < o.ptr)
 }
 
-// chunkLimit balances the two searches: chunks are about as long as their list
+// chunkLimit balances the two searches: a chunk is about as long as the list of chunks
 // when a stream has some thousands of free blocks.
 const chunkLimit = 64
 
@@ -66,7 +64,7 @@ func (s *blockSet) key(b *block) blockKey {
 
 // insert adds a block.
 func (s *blockSet) insert(b *block) {
-	list := s.listFor(b.stream)
+	list := s.listFor(b.segment.stream)
 	e := entry{s.key(b), b}
 	c := list.chunkOf(e.key)
 	i := list.chunks[c].firstNotBelow(e.key)
@@ -85,7 +83,7 @@ func (s *blockSet) insert(b *block) {
 
 // remove takes a block out.
 func (s *blockSet) remove(b *block) {
-	at, found := s.find(b.stream)
+	at, found := s.find(b.segment.stream)
 	if !found {
 		panic("alloc: a block is removed that is not there")
 	}
@@ -149,14 +147,13 @@ func (s *blockSet) lastBelow(stream spec.Stream, key blockKey) *block {
 func (s *blockSet) after(b *block) *block {
 	key := s.key(b)
 	key.ptr++
-	return s.firstNotBelow(b.stream, key)
+	return s.firstNotBelow(b.segment.stream, key)
 }
 
 // before is the block that precedes b among those of its stream, or nil.
-func (s *blockSet) before(b *block) *block { return s.lastBelow(b.stream, s.key(b)) }
+func (s *blockSet) before(b *block) *block { return s.lastBelow(b.segment.stream, s.key(b)) }
 
-// all yields every block in order. The set must not change meanwhile; collect
-// first what is to be taken out.
+// all yields every block in order. The set must not change meanwhile.
 func (s *blockSet) all() iter.Seq[*block] {
 	return func(yield func(*block) bool) {
 		for i := range s.streams {
@@ -181,9 +178,8 @@ func (s *blockSet) find(stream spec.Stream) (int, bool) {
 	return len(s.streams), false
 }
 
-// listFor is the stream's list, made if there is none. A list that becomes empty
-// is kept, since it is likely to be filled again at once; those of streams that no
-// longer exist go when a new stream comes.
+// listFor is the stream's list. If there is none it is made, and the empty lists are
+// dropped. Until then an empty list is kept, since it is likely to be filled again.
 func (s *blockSet) listFor(stream spec.Stream) *streamBlocks {
 	at, found := s.find(stream)
 	if !found {
@@ -210,7 +206,7 @@ func (l *streamBlocks) chunkOf(key blockKey) int {
 	return low - 1
 }
 
-// splitChunk cuts a full chunk in two.
+// splitChunk splits a full chunk into two.
 func (l *streamBlocks) splitChunk(c int) {
 	const half = chunkLimit / 2
 	full := l.chunks[c]
@@ -221,7 +217,7 @@ func (l *streamBlocks) splitChunk(c int) {
 	l.firsts = slices.Insert(l.firsts, c+1, upper[0].key)
 }
 
-// insertAt and deleteAt move what lies behind. (The functions of package slices do
+// insertAt and deleteAt move the entries after i. (The functions of package slices do
 // the same at half the speed.)
 func (c *chunk) insertAt(i int, e entry) {
 	*c = append(*c, entry{})

@@ -12,8 +12,12 @@ import (
 	"gaugeblock/spec"
 )
 
-// orderedTree is the same contract by a library: what the blockSet is held
-// against.
+// blockOn is a block of a segment of its own.
+func blockOn(stream spec.Stream, size uint64, ptr spec.Ptr) *block {
+	return &block{segment: &segment{stream: stream}, size: size, ptr: ptr}
+}
+
+// orderedTree is the same contract by a library, to compare a blockSet with.
 type orderedTree struct {
 	tree *btree.BTreeG[*block]
 	rank func(*block) uint64
@@ -25,8 +29,8 @@ func newOrderedTree(bySize bool) *orderedTree {
 		rank = func(b *block) uint64 { return b.size }
 	}
 	less := func(a, b *block) bool {
-		if a.stream != b.stream {
-			return a.stream < b.stream
+		if a.segment.stream != b.segment.stream {
+			return a.segment.stream < b.segment.stream
 		}
 		return blockKey{rank(a), a.ptr}.less(blockKey{rank(b), b.ptr})
 	}
@@ -34,10 +38,10 @@ func newOrderedTree(bySize bool) *orderedTree {
 }
 
 func (t *orderedTree) firstNotBelow(stream spec.Stream, key blockKey) *block {
-	pivot := &block{stream: stream, size: key.rank, ptr: key.ptr}
+	pivot := blockOn(stream, key.rank, key.ptr)
 	var found *block
 	t.tree.Ascend(pivot, func(b *block) bool {
-		if b.stream == stream {
+		if b.segment.stream == stream {
 			found = b
 		}
 		return false
@@ -46,13 +50,13 @@ func (t *orderedTree) firstNotBelow(stream spec.Stream, key blockKey) *block {
 }
 
 func (t *orderedTree) lastBelow(stream spec.Stream, key blockKey) *block {
-	pivot := &block{stream: stream, size: key.rank, ptr: key.ptr}
+	pivot := blockOn(stream, key.rank, key.ptr)
 	var found *block
 	t.tree.Descend(pivot, func(b *block) bool {
-		if b.stream == stream && (blockKey{t.rank(b), b.ptr}) == key {
+		if b.segment.stream == stream && (blockKey{t.rank(b), b.ptr}) == key {
 			return true // at the key, not below it
 		}
-		if b.stream == stream {
+		if b.segment.stream == stream {
 			found = b
 		}
 		return false
@@ -83,9 +87,7 @@ func TestBlockSetEqualsTree(t *testing.T) {
 					// A run of insertions, so that chunks fill and split.
 					for range rapid.IntRange(1, 200).Draw(t, "run") {
 						nextPtr++
-						b := &block{
-							stream: streams.Draw(t, "stream"), size: sizes.Draw(t, "size"), ptr: nextPtr,
-						}
+						b := blockOn(streams.Draw(t, "stream"), sizes.Draw(t, "size"), nextPtr)
 						set.insert(b)
 						tree.tree.Set(b)
 						members = append(members, b)
@@ -126,11 +128,11 @@ func TestBlockSetNeighbours(t *testing.T) {
 	set := blockSet{bySize: true}
 	const n = 5 * chunkLimit
 	for i := range n {
-		b := &block{stream: 3, size: uint64(i/7) * 512, ptr: spec.Ptr(n - i)}
+		b := blockOn(3, uint64(i/7)*512, spec.Ptr(n-i))
 		set.insert(b)
 	}
-	set.insert(&block{stream: 2, size: 1 << 30, ptr: 1})
-	set.insert(&block{stream: 4, size: 512, ptr: 1})
+	set.insert(blockOn(2, 1<<30, 1))
+	set.insert(blockOn(4, 512, 1))
 
 	var forward, backward []*block
 	for b := set.firstNotBelow(3, blockKey{}); b != nil; b = set.after(b) {
@@ -153,21 +155,21 @@ func TestBlockSetNeighbours(t *testing.T) {
 	}
 }
 
-// TestBlockSetMisuse: a broken contract must not go unnoticed.
+// TestBlockSetMisuse: a call that breaks the contract panics.
 func TestBlockSetMisuse(t *testing.T) {
-	b := &block{stream: 1, size: 512, ptr: 4096}
-	twin := &block{stream: 1, size: 512, ptr: 4096}
+	b := blockOn(1, 512, 4096)
+	twin := blockOn(1, 512, 4096)
 	for name, misuse := range map[string]func(*blockSet){
 		"inserted twice":         func(s *blockSet) { s.insert(b); s.insert(b) },
 		"removed from empty":     func(s *blockSet) { s.remove(b) },
 		"removed twice":          func(s *blockSet) { s.insert(b); s.remove(b); s.remove(b) },
 		"removed by a twin":      func(s *blockSet) { s.insert(b); s.remove(twin) },
-		"removed from elsewhere": func(s *blockSet) { s.insert(&block{stream: 1, size: 1}); s.remove(b) },
+		"removed from elsewhere": func(s *blockSet) { s.insert(blockOn(1, 1, 0)); s.remove(b) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
 				if recover() == nil {
-					t.Error("nobody noticed")
+					t.Error("there was no panic")
 				}
 			}()
 			misuse(&blockSet{bySize: true})
@@ -229,6 +231,6 @@ func sizes() func() uint64 {
 
 func fillFreeList(n int, size func() uint64, insert func(*block)) {
 	for i := range n {
-		insert(&block{stream: 1, size: size(), ptr: spec.Ptr(i+1) << 21})
+		insert(blockOn(1, size(), spec.Ptr(i+1)<<21))
 	}
 }

@@ -1,15 +1,17 @@
 package alloc
 
 import (
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"gaugeblock/spec"
 )
 
-// A device is the allocator of one GPU. Everything below mu is guarded by it; the
-// methods that need it held are all those whose names begin with a small letter,
-// except where they say that they take it.
+// A device is the allocator of one GPU (upstream: DeviceCachingAllocator). The
+// fields below mu are guarded by mu, with everything that is reached through them:
+// segments, blocks, pools.
 type device struct {
 	id          spec.Device
 	driver      spec.Driver
@@ -17,38 +19,41 @@ type device struct {
 	eventPools  []eventPool // of all devices
 	totalMemory uint64      // bytes
 
-	table      pointerTable // blocks that are out; may also be asked without the lock
-	unreleased unreleasedPages
+	allocatedBlocks pointerTable // written with mu held, also read without
+	unreleasedPages unreleasedPages
+	contextRecorder atomic.Pointer[contextRecorder] // read before mu is taken
 
-	mu       sync.Mutex
-	cfg      spec.Config
-	stats    spec.DeviceStats
-	pool     *pool // the default pool
-	private  privatePools
-	segments segmentList
-	pending  pendingEvents // what holds freed blocks back
-	deferred deferredFrees // freed blocks whose streams were being captured
-	growing  []*expandable // expandable segments, in the order in which they were made
-	peers    []spec.Device // who may use the memory of this device, beside itself
-	reach    captureReach  // what captures have shown to be behind their streams
+	mu    sync.Mutex
+	cfg   spec.Config
+	stats spec.DeviceStats
 
-	// redirections divert requests to private pools, the last begun first.
-	redirections []redirection
+	defaultPool *pool
+	graphPools  privatePools // freeable ones included
+	segments    segmentList
 
-	// shareType is how pages can be shared, nil until the first was created.
-	shareType *spec.ShareType
+	cudaEvents     eventQueues    // what the freed blocks that other streams used wait for
+	deferredBlocks deferredBlocks // blocks freed while a capture was underway
 
-	diary diary
-	spare *block // structs to use again, linked by next
+	capturesUnderway  []poolRouting // the latest begun last
+	graphReuseContext graphReuseContext
 
-	limited bool   // there is a limit on what may be held from the driver
-	limit   uint64 // bytes
+	expandableSegments    []*segment // in the order in which they were made
+	handleType            *spec.ShareType
+	devicesWithPeerAccess []spec.Device
 
-	needMemory  []func() bool
-	outOfMemory []func(spec.OutOfMemoryReport)
+	traceBuffer traceBuffer
+
+	limited              bool   // allowedMemoryMaximum holds
+	allowedMemoryMaximum uint64 // bytes, of memory held from the driver
+
+	freeMemoryCallbacks []func() bool
+	oomObservers        []func(spec.OutOfMemoryReport)
+
+	unusedBlocks *block // structs for newBlockLocked, linked by next
 }
 
-// newDevice reads what it must know from the driver.
+// newDevice makes the allocator of a device. It asks the driver for the size of the
+// device's memory.
 func newDevice(a *Allocator, id spec.Device, cfg spec.Config) (*device, error) {
 	properties, err := a.driver.Properties(id)
 	if err != nil {
@@ -58,26 +63,45 @@ func newDevice(a *Allocator, id spec.Device, cfg spec.Config) (*device, error) {
 		id: id, driver: a.driver, geometry: a.geometry, eventPools: a.eventPools,
 		totalMemory: properties.TotalMemory,
 		cfg:         cfg,
-		pool:        newPool(spec.DefaultPool),
+		defaultPool: newPool(spec.DefaultPool),
+		traceBuffer: traceBuffer{device: id, threads: a.threads},
 	}
-	d.diary.device, d.diary.notes = d, a.notes
-	d.diary.ring.resize(1)
+	d.traceBuffer.allocBuffer.resize(1)
 	d.stats.MaxSplitSize = int64(cfg.MaxSplitSize) // Unlimited becomes -1, as upstream prints it
-	d.setFraction(cfg.PerProcessMemoryFraction)
+	d.limited, d.allowedMemoryMaximum = memoryLimit(cfg.PerProcessMemoryFraction, d.totalMemory)
 	return d, nil
 }
 
-// setFraction limits what may be held from the driver; 1 takes the limit away.
-func (d *device) setFraction(fraction float64) {
-	d.limited = fraction < 1
-	d.limit = 0
-	if d.limited {
-		d.limit = uint64(fraction * float64(d.totalMemory))
+// onDevice calls do with the device's mutex held.
+func (a *Allocator) onDevice(op string, dev spec.Device, do func(*device) error) error {
+	d, err := a.device(op, dev)
+	if err != nil {
+		return err
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return do(d)
 }
 
-// collectsGarbage reports whether old cached blocks are returned before new
-// memory is obtained.
-func (d *device) collectsGarbage() bool {
-	return d.limited && d.cfg.GarbageCollectionThreshold > 0
+// onEachDevice calls do for each device with its mutex held, whether or not do
+// failed for the devices before.
+func (a *Allocator) onEachDevice(do func(*device) error) (failures error) {
+	for _, d := range a.devices {
+		d.mu.Lock()
+		failures = errors.Join(failures, do(d))
+		d.mu.Unlock()
+	}
+	return failures
+}
+
+// onEachDeviceWithContext is onEachDevice for what writes trace entries: the context
+// is gathered before the mutex is taken.
+func (a *Allocator) onEachDeviceWithContext(do func(d *device, context any) error) (failures error) {
+	for _, d := range a.devices {
+		context := d.maybeGatherContext(spec.ContextAll)
+		d.mu.Lock()
+		failures = errors.Join(failures, do(d, context))
+		d.mu.Unlock()
+	}
+	return failures
 }

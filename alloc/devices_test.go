@@ -16,14 +16,13 @@ import (
 
 // Several devices behind one allocator, and several callers.
 
-// TestDevices: a pointer finds the device that it belongs to; the others know nothing
-// of it.
+// TestDevices: the device of a pointer is found; the other devices do not change.
 func TestDevices(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(3, spec.GiB)})
 	a := newAllocator(t, gpu, "")
 	var out []spec.Ptr
 	for dev := range spec.Device(3) {
-		out = append(out, give(t, a, dev, 5*mib+uint64(dev)))
+		out = append(out, mustMalloc(t, a, dev, 5*mib+uint64(dev)))
 	}
 	for dev := range spec.Device(3) {
 		if got, want := current(t, a, dev, "requested_bytes.all.current"), int64(5*mib+dev); got != want {
@@ -54,7 +53,7 @@ func TestDevices(t *testing.T) {
 	wantNoLeaks(t, a, gpu)
 }
 
-// TestNoSuchDevice: every method that names a device looks whether it is there.
+// TestNoSuchDevice: every method with a device argument checks that the device exists.
 func TestNoSuchDevice(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)}), "")
 	pool := spec.PoolID{User: 1}
@@ -87,7 +86,7 @@ func TestNoSuchDevice(t *testing.T) {
 	must(t, a.CreatePool(0, pool, spec.PoolOptions{}))
 	state, err := a.Checkpoint(0, pool)
 	must(t, err)
-	wantError[*spec.InvalidArgumentError](t, second(a.Restore(1, state)), "not noted by this device's allocator")
+	wantError[*spec.InvalidArgumentError](t, second(a.Restore(1, state)), "not of a checkpoint of this device's allocator")
 }
 
 // TestBeginWithoutFilter: there is no default filter.
@@ -101,14 +100,13 @@ func TestBeginWithoutFilter(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestForeignPointers: a pointer that is not out is an error, whatever it is: never
-// given, inside a block, another allocator's, or one from outside the range that
-// anyone gives.
+// TestForeignPointers: a pointer that is not allocated is an error: one that never was,
+// one inside a block, one of another allocator, one outside of the driver's addresses.
 func TestForeignPointers(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
 	a, b := newAllocator(t, gpu, ""), newAllocator(t, gpu, "")
-	p := give(t, a, 0, 20*mib)
-	for _, wrong := range []spec.Ptr{1, p + 512, give(t, b, 0, 512), ^spec.Ptr(0)} {
+	p := mustMalloc(t, a, 0, 20*mib)
+	for _, wrong := range []spec.Ptr{1, p + 512, mustMalloc(t, b, 0, 512), ^spec.Ptr(0)} {
 		wantError[*spec.InvalidPointerError](t, a.Free(wrong), "free")
 		wantError[*spec.InvalidPointerError](t, a.RecordStream(wrong, 0, 0), "record_stream")
 		_, _, err := a.BaseAllocation(wrong)
@@ -119,42 +117,43 @@ func TestForeignPointers(t *testing.T) {
 	}
 }
 
-// TestOtherDevicesStreams: a use on a stream of another device is waited for there.
-// The default streams of two devices are two streams, though their handles are equal.
+// TestOtherDevicesStreams: a use on a stream of another device is waited for there. The
+// default streams of two devices are two streams, though their handles are equal.
 func TestOtherDevicesStreams(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
 	a := newAllocator(t, gpu, "")
-	p := give(t, a, 0, 20*mib)
+	p := mustMalloc(t, a, 0, 20*mib)
 	must(t, gpu.Busy(1, 0))
 	must(t, a.RecordStream(p, 1, 0))
 	must(t, a.Free(p))
-	if q := give(t, a, 0, 20*mib); q == p {
-		t.Errorf("%v is out again, and device 1 may still use it", q)
+	if q := mustMalloc(t, a, 0, 20*mib); q == p {
+		t.Errorf("%v is allocated again, and device 1 may still use it", q)
 	}
 	must(t, gpu.Drain(1, 0))
-	if q := give(t, a, 0, 20*mib); q != p {
-		t.Errorf("device 1 is through with %v, but the cache gave %v", p, q)
+	if q := mustMalloc(t, a, 0, 20*mib); q != p {
+		t.Errorf("device 1 has completed its use of %v, but the cache returned %v", p, q)
 	}
-	// Events are of their stream's device: those of device 1 serve device 0's blocks.
+	// An event belongs to the device of its stream: device 1's events serve device 0's
+	// blocks.
 	must(t, a.RecordStream(p, 1, 0))
 	must(t, a.RecordStream(p, 1, newStream(t, gpu, 1)))
 	must(t, a.Free(p))
-	if q := give(t, a, 0, 20*mib); q != p {
-		t.Errorf("both streams are through with %v, but the cache gave %v", p, q)
+	if q := mustMalloc(t, a, 0, 20*mib); q != p {
+		t.Errorf("both streams have completed their uses of %v, but the cache returned %v", p, q)
 	}
 }
 
-// TestEmptyCacheGoesOn: a device whose driver refuses does not keep the others from
+// TestEmptyCacheGoesOn: a device whose driver call fails does not keep the others from
 // being emptied.
 func TestEmptyCacheGoesOn(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(3, spec.GiB)})
 	a := newAllocator(t, gpu, "")
 	pool := spec.PoolID{User: 1}
 	for dev := range spec.Device(3) {
-		must(t, a.Free(give(t, a, dev, 20*mib)))
+		must(t, a.Free(mustMalloc(t, a, dev, 20*mib)))
 		must(t, a.CreatePool(dev, pool, spec.PoolOptions{}))
 		must(t, a.BeginAllocateToPool(dev, pool, spec.ForStream(0)))
-		must(t, a.Free(give(t, a, dev, 30*mib)))
+		must(t, a.Free(mustMalloc(t, a, dev, 30*mib)))
 		must(t, a.EndAllocateToPool(dev, pool))
 		must(t, a.ReleasePool(dev, pool))
 		must(t, a.ReleasePool(dev, pool))
@@ -178,7 +177,7 @@ func TestEmptyCacheGoesOn(t *testing.T) {
 	wantNoLeaks(t, a, gpu)
 }
 
-// TestSettingsOfDevices: settings hold for all devices, the limit for one.
+// TestSettingsOfDevices: settings apply to all devices, the limit to one.
 func TestSettingsOfDevices(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
 	a := newAllocator(t, gpu, "per_process_memory_fraction:0.25")
@@ -188,13 +187,13 @@ func TestSettingsOfDevices(t *testing.T) {
 		if got, err := a.MemoryFraction(spec.Device(dev)); got != want || err != nil {
 			t.Errorf("device %d: the fraction is %v, %v, want %v", dev, got, err, want)
 		}
-		give(t, a, spec.Device(dev), 512)
+		mustMalloc(t, a, spec.Device(dev), 512)
 	}
 	s, err := a.Snapshot()
 	must(t, err)
 	for _, segment := range s.Segments {
 		if !segment.Expandable {
-			t.Errorf("device %d has a plain segment", segment.Device)
+			t.Errorf("device %d has a segment that is not expandable", segment.Device)
 		}
 	}
 	for _, fraction := range []float64{-0.1, 1.1} {
@@ -215,7 +214,7 @@ func TestConfigureRefused(t *testing.T) {
 	if diff := cmp.Diff(before, a.Config()); diff != "" {
 		t.Errorf("refused, but changed (-before +after):\n%s", diff)
 	}
-	give(t, a, 1, 512)
+	mustMalloc(t, a, 1, 512)
 	s, err := a.Snapshot()
 	must(t, err)
 	if s.Segments[0].Expandable {
@@ -223,23 +222,23 @@ func TestConfigureRefused(t *testing.T) {
 	}
 }
 
-// TestBaseAllocation: the driver's piece around a pointer.
+// TestBaseAllocation: the segment around a pointer.
 func TestBaseAllocation(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
-	first := give(t, a, 0, 5*mib)
-	for _, p := range []spec.Ptr{first, give(t, a, 0, 5*mib)} {
+	first := mustMalloc(t, a, 0, 5*mib)
+	for _, p := range []spec.Ptr{first, mustMalloc(t, a, 0, 5*mib)} {
 		base, bytes, err := a.BaseAllocation(p)
 		if base != first || bytes != 20*mib || err != nil {
 			t.Errorf("the base of %v is %v, %d bytes, %v", p, base, bytes, err)
 		}
 	}
 	must(t, a.Configure("expandable_segments:True"))
-	_, _, err := a.BaseAllocation(give(t, a, 0, 30*mib))
+	_, _, err := a.BaseAllocation(mustMalloc(t, a, 0, 30*mib))
 	wantError[*spec.InvalidArgumentError](t, err, "expandable")
 }
 
-// TestCacheInfo: the largest free block of any pool, and at least what is asked about;
-// without that at least what the device has free.
+// TestCacheInfo: the largest free block of any pool, or the given size if that is
+// larger; without one, the free memory of the device.
 func TestCacheInfo(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 100*mib)})
 	a := newAllocator(t, gpu, "")
@@ -251,12 +250,12 @@ func TestCacheInfo(t *testing.T) {
 	}
 	want(0, 100*mib)
 	want(1, 1)
-	give(t, a, 0, 512)
+	mustMalloc(t, a, 0, 512)
 	want(1, 2*mib-512)
-	give(t, a, 0, 5*mib)
+	mustMalloc(t, a, 0, 5*mib)
 	want(1, 15*mib)
 	must(t, a.BeginAllocateToPool(0, spec.PoolID{User: 1}, spec.ForStream(0)))
-	must(t, a.Free(give(t, a, 0, 30*mib)))
+	must(t, a.Free(mustMalloc(t, a, 0, 30*mib)))
 	want(1, 30*mib)
 	want(31*mib, 31*mib)
 	gpu.SetFreeMemory(0, mib)
@@ -266,8 +265,7 @@ func TestCacheInfo(t *testing.T) {
 	wantError[*spec.DriverError](t, err, "MemInfo")
 }
 
-// TestRaw: the entry points for callers that keep no more than a pointer have the same
-// bounds as Malloc.
+// TestRaw: the raw entry points have the same bounds as Malloc.
 func TestRaw(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
 	a := newAllocator(t, gpu, "")
@@ -299,7 +297,7 @@ func TestRaw(t *testing.T) {
 	wantNoLeaks(t, a, gpu)
 }
 
-// TestNewRefuses: what an allocator cannot be made of.
+// TestNewRefuses: arguments of which no allocator can be made.
 func TestNewRefuses(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	must(t, gpu.FailCall("Properties", 1, fakegpu.UnknownError("Properties")))
@@ -316,11 +314,11 @@ type noDevices struct{ spec.Driver }
 func (noDevices) DeviceCount() int { return 0 }
 
 // TestDoubleFreeAtOnce: of several callers that free the same pointer at once, one
-// does, and the others are told.
+// succeeds and the others get an error.
 func TestDoubleFreeAtOnce(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
 	for range 200 {
-		p := give(t, a, 0, 512)
+		p := mustMalloc(t, a, 0, 512)
 		var freed atomic.Int64
 		var callers sync.WaitGroup
 		for range 4 {
@@ -340,16 +338,16 @@ func TestDoubleFreeAtOnce(t *testing.T) {
 	}
 }
 
-// TestFreeDuringRestore: a pointer stops being out at one moment. Here another caller
-// finds q still out while a restore, which holds the lock, is about to free it. When
-// the caller gets the lock there is nothing left to free.
+// TestFreeDuringRestore: a pointer stops being allocated at one moment. Here another
+// caller finds q still allocated while a restore, which holds the mutex, is about to
+// free it. When the caller gets the mutex there is nothing left to free.
 func TestFreeDuringRestore(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
 	pool := spec.PoolID{User: 1}
 	must(t, a.BeginAllocateToPool(0, pool, spec.ForStream(0)))
 	state, err := a.Checkpoint(0, pool)
 	must(t, err)
-	p, q := give(t, a, 0, 512), give(t, a, 0, 512)
+	p, q := mustMalloc(t, a, 0, 512), mustMalloc(t, a, 0, 512)
 	answer := make(chan error, 1)
 	a.OnTrace(func(e spec.HistoryEntry) {
 		if e.Action != spec.ActionFreeRequested || e.Addr != p {
@@ -362,7 +360,7 @@ func TestFreeDuringRestore(t *testing.T) {
 		}()
 		<-started
 		for range 1000 {
-			runtime.Gosched() // most likely it waits for the lock by then; the result is the same if not
+			runtime.Gosched() // most likely it waits for the mutex by then; the result is the same if not
 		}
 	})
 	delta, err := a.Restore(0, state)
@@ -373,7 +371,7 @@ func TestFreeDuringRestore(t *testing.T) {
 	}
 }
 
-// doubling is a driver under which another request comes while one obtains memory.
+// doubling is a driver under which another request is made while one obtains memory.
 type doubling struct {
 	*fakegpu.GPU
 	during func()
@@ -387,15 +385,15 @@ func (d *doubling) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
 	return d.GPU.Malloc(dev, bytes)
 }
 
-// TestLimitWithoutLock: with release_lock_on_cudamalloc two requests can both find
-// that a segment is within the limit, and get one each.
+// TestLimitWithoutLock: with release_lock_on_cudamalloc two requests can both find that
+// a segment is within the limit, and both obtain one.
 func TestLimitWithoutLock(t *testing.T) {
 	driver := &doubling{GPU: fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 100*mib)})}
 	a := newAllocator(t, driver, "release_lock_on_cudamalloc:True")
 	must(t, a.SetMemoryFraction(0, 0.5))
 	var other spec.Ptr
-	driver.during = func() { other = give(t, a, 0, 40*mib) }
-	p := give(t, a, 0, 40*mib)
+	driver.during = func() { other = mustMalloc(t, a, 0, 40*mib) }
+	p := mustMalloc(t, a, 0, 40*mib)
 	if got := current(t, a, 0, "reserved_bytes.all.current"); got != 80*mib || p == other {
 		t.Errorf("%d bytes are held, at %v and %v", got, p, other)
 	}

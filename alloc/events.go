@@ -8,35 +8,68 @@ import (
 	"gaugeblock/spec"
 )
 
-// A block that other streams used may be given out again only when those streams
-// have passed the point at which it was freed. An event marks that point in each,
-// and the block waits until all of its events have completed.
+// Stream uses and events. Work on the allocation stream is ordered, so memory that is
+// freed can be allocated on the same stream at once. A block that other streams used
+// is different: an event is recorded on each of them when the block is freed, and the
+// block is pending until all of its events have completed.
 //
-// The events of one stream complete in the order in which they were recorded, so
-// they wait in a queue, and only its front is ever asked about. Upstream visits
-// the queues in the order of a hash table; ours is by stream handle, so that runs
-// can be repeated.
+// The events of one stream complete in the order in which they were recorded. So each
+// stream has a queue of events, and only the oldest is queried. Upstream visits the
+// queues in the order of a hash table. Here it is the order of stream handles, so that
+// runs can be repeated.
 
-// pendingEvents are the queues, ascending by stream, none empty.
-type pendingEvents []eventQueue
+// recordStream records that a stream of device dev uses the block at ptr. A use on the
+// allocation stream is ignored. (Upstream compares handles only, so the default stream
+// of any device counts as the allocation stream of a block on a default stream; see
+// docs/deviations.md.) It takes the mutex.
+func (d *device) recordStream(ptr spec.Ptr, dev spec.Device, stream spec.Stream) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b := d.allocatedBlocks.getLocked(ptr)
+	if b == nil {
+		return &spec.InvalidPointerError{Op: "record_stream", Ptr: ptr}
+	}
+	if stream == b.segment.stream && dev == d.id {
+		return nil
+	}
+	b.addStreamUse(streamUse{stream, dev, d.captureUnderwayLocked()})
+	return nil
+}
+
+// addStreamUse adds a use. A stream that is there already counts as used during a
+// capture if it was so now or before.
+func (b *block) addStreamUse(u streamUse) {
+	at := 0
+	for at < len(b.streamUses) && b.streamUses[at].less(u) {
+		at++
+	}
+	if at < len(b.streamUses) && b.streamUses[at].sameStream(u) {
+		b.streamUses[at].duringCapture = b.streamUses[at].duringCapture || u.duringCapture
+		return
+	}
+	b.streamUses = slices.Insert(b.streamUses, at, u)
+}
+
+// eventQueues are ordered by stream. None is empty.
+type eventQueues []eventQueue
 
 type eventQueue struct {
 	use    streamUse
-	events []pendingEvent // oldest first
+	events []cudaEvent // oldest first
 }
 
-// pendingEvent is an event that holds a block back.
-type pendingEvent struct {
+// cudaEvent is an event that a block waits for.
+type cudaEvent struct {
 	event spec.EventHandle
 	block *block
 }
 
-// recordEvents records an event at the present end of each of the streams. If one
-// cannot be recorded none is kept.
-func (d *device) recordEvents(uses []streamUse) ([]spec.EventHandle, error) {
+// recordEventsLocked records an event on each of the streams. If one cannot be
+// recorded, none is kept.
+func (d *device) recordEventsLocked(uses []streamUse) ([]spec.EventHandle, error) {
 	var events []spec.EventHandle
 	for _, u := range uses {
-		event, err := d.recordEvent(u)
+		event, err := d.recordEventLocked(u)
 		if err != nil {
 			for i, e := range events {
 				d.eventPools[uses[i].device].put(e)
@@ -48,7 +81,7 @@ func (d *device) recordEvents(uses []streamUse) ([]spec.EventHandle, error) {
 	return events, nil
 }
 
-func (d *device) recordEvent(u streamUse) (spec.EventHandle, error) {
+func (d *device) recordEventLocked(u streamUse) (spec.EventHandle, error) {
 	event, err := d.eventPools[u.device].get(d.driver, u.device)
 	if err != nil {
 		return 0, fmt.Errorf("creating an event for stream %v: %w", u.stream, err)
@@ -60,56 +93,55 @@ func (d *device) recordEvent(u streamUse) (spec.EventHandle, error) {
 	return event, nil
 }
 
-// holdBack makes a block wait for the events recorded for its uses, one each, in
-// their order. The events stand for the uses from here on.
-func (d *device) holdBack(b *block, events []spec.EventHandle) {
-	for i, u := range b.uses {
-		d.pending.push(u, pendingEvent{events[i], b})
+// insertEventsLocked makes a block wait for the events recorded for its stream uses,
+// one each, in their order. The events replace the stream uses.
+func (d *device) insertEventsLocked(b *block, events []spec.EventHandle) {
+	for i, u := range b.streamUses {
+		d.cudaEvents.push(u, cudaEvent{events[i], b})
 	}
-	b.events += int32(len(events))
-	b.uses = b.uses[:0]
+	b.eventCount += int32(len(events))
+	b.streamUses = b.streamUses[:0]
 }
 
-func (p *pendingEvents) push(u streamUse, e pendingEvent) {
+func (q *eventQueues) push(u streamUse, e cudaEvent) {
 	at := 0
-	for at < len(*p) && (*p)[at].use.less(u) {
+	for at < len(*q) && (*q)[at].use.less(u) {
 		at++
 	}
-	if at == len(*p) || !(*p)[at].use.sameStream(u) {
-		*p = slices.Insert(*p, at, eventQueue{use: u})
+	if at == len(*q) || !(*q)[at].use.sameStream(u) {
+		*q = slices.Insert(*q, at, eventQueue{use: u})
 	}
-	(*p)[at].events = append((*p)[at].events, e)
+	(*q)[at].events = append((*q)[at].events, e)
 }
 
 // dropEmpty removes the queues that have become empty.
-func (p *pendingEvents) dropEmpty() {
-	*p = slices.DeleteFunc(*p, func(q eventQueue) bool { return len(q.events) == 0 })
+func (q *eventQueues) dropEmpty() {
+	*q = slices.DeleteFunc(*q, func(q eventQueue) bool { return len(q.events) == 0 })
 }
 
-// processEvents frees the blocks whose events have all completed. It does not
-// wait. Under a capture that forbids to free, no event may be asked about either,
-// not even those of streams that take no part in it.
-func (d *device) processEvents(context any) error {
-	if len(d.deferred) > 0 {
-		if err := d.resolveDeferred(context); err != nil {
+// processEventsLocked frees the blocks whose events have all completed. It does not
+// wait. While a capture forbids to free memory no event may be queried, not even one of
+// a stream that is not captured.
+func (d *device) processEventsLocked(context any) error {
+	if len(d.deferredBlocks) > 0 {
+		if err := d.insertEventsDeferredUntilNoCaptureLocked(context); err != nil {
 			return err
 		}
 	}
-	if len(d.pending) == 0 || d.driver.FreeForbidden() {
+	if len(d.cudaEvents) == 0 || d.driver.FreeForbidden() {
 		return nil
 	}
-	defer d.pending.dropEmpty()
-	for i := range d.pending {
-		if err := d.processQueue(&d.pending[i], context); err != nil {
-			return err
-		}
+	var err error
+	for i := 0; i < len(d.cudaEvents) && err == nil; i++ {
+		err = d.processQueueLocked(&d.cudaEvents[i], context)
 	}
-	return nil
+	d.cudaEvents.dropEmpty()
+	return err
 }
 
-// processQueue takes completed events off the front of a queue, up to the first
-// that is not ready.
-func (d *device) processQueue(q *eventQueue, context any) error {
+// processQueueLocked takes the completed events off a queue, up to the first that has
+// not completed.
+func (d *device) processQueueLocked(q *eventQueue, context any) error {
 	for len(q.events) > 0 {
 		complete, err := d.driver.QueryEvent(q.events[0].event)
 		if err != nil {
@@ -118,67 +150,73 @@ func (d *device) processQueue(q *eventQueue, context any) error {
 		if !complete {
 			return nil
 		}
-		d.completeEvent(q, 0, context)
+		d.completeEventLocked(q, 0, context)
 	}
 	return nil
 }
 
-// completeEvent takes an event off its queue, and frees its block if it was the
-// last that held it.
-func (d *device) completeEvent(q *eventQueue, at int, context any) {
+// completeEventLocked takes an event off its queue. It frees the block if that was the
+// last event that the block waited for.
+func (d *device) completeEventLocked(q *eventQueue, at int, context any) {
 	e := q.events[at]
 	if at == 0 {
-		q.events[0] = pendingEvent{}
+		q.events[0] = cudaEvent{}
 		q.events = q.events[1:]
 	} else {
 		q.events = slices.Delete(q.events, at, at+1)
 	}
 	d.eventPools[q.use.device].put(e.event)
-	e.block.events--
-	if e.block.events == 0 {
-		d.freeBlock(e.block, context)
+	e.block.eventCount--
+	if e.block.eventCount == 0 {
+		d.freeBlockLocked(e.block, context)
 	}
 }
 
-// waitForEvents waits for the outstanding events of a pool's blocks, or of all
-// blocks when only is nil, and frees the blocks.
-func (d *device) waitForEvents(only *pool, context any) error {
+// synchronizeAndFreeEventsLocked waits for the events of a pool's blocks, or of all
+// blocks if only is nil, and frees the blocks.
+func (d *device) synchronizeAndFreeEventsLocked(only *pool, context any) error {
 	d.stats.NumSyncAllStreams++
-	if err := d.resolveDeferred(context); err != nil {
+	err := d.insertEventsDeferredUntilNoCaptureLocked(context)
+	if err != nil {
 		return err
 	}
-	defer d.pending.dropEmpty()
-	for i := range d.pending {
-		q := &d.pending[i]
-		for at := 0; at < len(q.events); {
-			e := q.events[at]
-			if only != nil && e.block.pool.owner != only {
-				at++
-				continue
-			}
-			if err := d.driver.SynchronizeEvent(e.event); err != nil {
-				return fmt.Errorf("waiting for stream %v: %w", q.use.stream, err)
-			}
-			d.completeEvent(q, at, context)
+	for i := 0; i < len(d.cudaEvents) && err == nil; i++ {
+		err = d.synchronizeQueueLocked(&d.cudaEvents[i], only, context)
+	}
+	d.cudaEvents.dropEmpty()
+	return err
+}
+
+// synchronizeQueueLocked is synchronizeAndFreeEventsLocked for the events of a stream.
+func (d *device) synchronizeQueueLocked(q *eventQueue, only *pool, context any) error {
+	for at := 0; at < len(q.events); {
+		e := q.events[at]
+		if only != nil && e.block.segment.pool.owner != only {
+			at++
+			continue
 		}
+		if err := d.driver.SynchronizeEvent(e.event); err != nil {
+			return fmt.Errorf("waiting for stream %v: %w", q.use.stream, err)
+		}
+		d.completeEventLocked(q, at, context)
 	}
 	return nil
 }
 
-// An eventPool keeps the driver events of one device for reuse: making one can be
-// slow. Its lock is its own, since a block of one device may have been used on a
-// stream of another.
+// An eventPool keeps the unused events of one device, since creating an event can be
+// slow. It has a mutex of its own: a block of one device can have been used on a stream
+// of another.
 type eventPool struct {
-	mu   sync.Mutex
-	idle []spec.EventHandle
+	mu     sync.Mutex
+	unused []spec.EventHandle
 }
 
 func (p *eventPool) get(driver spec.Driver, dev spec.Device) (spec.EventHandle, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n := len(p.idle); n > 0 {
-		event := p.idle[n-1]
-		p.idle = p.idle[:n-1]
+	if n := len(p.unused); n > 0 {
+		event := p.unused[n-1]
+		p.unused = p.unused[:n-1]
 		return event, nil
 	}
 	return driver.CreateEvent(dev)
@@ -187,18 +225,18 @@ func (p *eventPool) get(driver spec.Driver, dev spec.Device) (spec.EventHandle, 
 func (p *eventPool) put(event spec.EventHandle) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.idle = append(p.idle, event)
+	p.unused = append(p.unused, event)
 }
 
-// destroy gives all idle events back to the driver.
+// destroy returns all unused events to the driver.
 func (p *eventPool) destroy(driver spec.Driver) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for n := len(p.idle); n > 0; n = len(p.idle) {
-		if err := driver.DestroyEvent(p.idle[n-1]); err != nil {
+	for n := len(p.unused); n > 0; n = len(p.unused) {
+		if err := driver.DestroyEvent(p.unused[n-1]); err != nil {
 			return fmt.Errorf("destroying an event: %w", err)
 		}
-		p.idle = p.idle[:n-1]
+		p.unused = p.unused[:n-1]
 	}
 	return nil
 }

@@ -9,7 +9,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// Memory that another stream used is reused only when that stream is through.
+// Memory that another stream used is reused only when that stream has completed its
+// work.
 func Example() {
 	gpu := fakegpu.New(fakegpu.Config{}) // or any spec.Driver
 	a, err := alloc.New(gpu, alloc.Options{Settings: "roundup_power2_divisions:8"})

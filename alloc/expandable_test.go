@@ -10,11 +10,11 @@ import (
 	"gaugeblock/spec"
 )
 
-// What a transcript of expandable segments cannot say: how pages are to be shared,
-// how much is reserved on larger devices, and drivers without virtual memory. The
-// rules of growing and shrinking are in testdata/expandable_*.
+// What the transcripts of expandable segments do not show: how pages are shared, how
+// many addresses are reserved on larger devices, and drivers without virtual memory.
+// The rules of mapping and unmapping are in testdata/expandable_*.
 
-// pageWatcher notes how pages were asked for and ranges reserved.
+// pageWatcher records how pages were created and ranges reserved.
 type pageWatcher struct {
 	*fakegpu.GPU
 	shares   []spec.ShareType
@@ -31,9 +31,9 @@ func (w *pageWatcher) ReserveAddress(dev spec.Device, bytes uint64) (spec.Ptr, e
 	return w.GPU.ReserveAddress(dev, bytes)
 }
 
-// TestShareTypeOfPages: the first page that could be created decides how all pages
-// of the device can be shared. Fabric handles are tried first; being out of memory
-// says nothing about them.
+// TestShareTypeOfPages: the first page that is created decides how all pages of the
+// device are shared. Fabric handles are tried first. Running out of memory decides
+// nothing about them.
 func TestShareTypeOfPages(t *testing.T) {
 	const fabric, posix = spec.ShareFabric, spec.SharePOSIX
 	for _, test := range []struct {
@@ -71,7 +71,7 @@ func TestShareTypeOfPages(t *testing.T) {
 				t.Errorf("first request (-want +got):\n%s", diff)
 			}
 			w.shares = nil
-			give(t, a, 0, 20*mib)
+			mustMalloc(t, a, 0, 20*mib)
 			if diff := cmp.Diff(test.second, w.shares); diff != "" {
 				t.Errorf("second request (-want +got):\n%s", diff)
 			}
@@ -79,12 +79,12 @@ func TestShareTypeOfPages(t *testing.T) {
 	}
 }
 
-// TestShareTypeOfEachDevice: one device's cards say nothing of another's.
+// TestShareTypeOfEachDevice: each device decides for itself.
 func TestShareTypeOfEachDevice(t *testing.T) {
 	w := &pageWatcher{GPU: fakegpu.New(fakegpu.Config{Devices: []fakegpu.DeviceConfig{{Fabric: true}, {}}})}
 	a := newAllocator(t, w, "expandable_segments:True")
 	for _, dev := range []spec.Device{0, 1, 0, 1} {
-		give(t, a, dev, 20*mib)
+		mustMalloc(t, a, dev, 20*mib)
 	}
 	want := []spec.ShareType{spec.ShareFabric, spec.ShareFabric, spec.SharePOSIX, spec.ShareFabric, spec.SharePOSIX}
 	if diff := cmp.Diff(want, w.shares); diff != "" {
@@ -92,13 +92,13 @@ func TestShareTypeOfEachDevice(t *testing.T) {
 	}
 }
 
-// TestPageFailsUnderFabric: once fabric handles have been found to work, a page that
-// cannot be created for another reason than memory is that reason, not a lack of
-// memory, and pages that were created before it for the same request are given up.
+// TestPageFailsUnderFabric: once a page was created with a fabric handle, a failure to
+// create one is the error that it is, not out of memory. Pages that were created before
+// it for the same request are released.
 func TestPageFailsUnderFabric(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: []fakegpu.DeviceConfig{{Fabric: true}}})
 	a := newAllocator(t, gpu, "expandable_segments:True")
-	p := give(t, a, 0, 20*mib)
+	p := mustMalloc(t, a, 0, 20*mib)
 	must(t, gpu.FailCall("CreatePage", 2, fakegpu.UnknownError("CreatePage")))
 	_, err := a.Malloc(spec.Request{Bytes: 60 * mib})
 	wantError[*spec.DriverError](t, err, "creating a page of 20971520 bytes")
@@ -138,9 +138,9 @@ func TestExpandableSegmentSizes(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
 	a := newAllocator(t, gpu, "expandable_segments:True")
 	s := newStream(t, gpu, 0)
-	p := giveOn(t, a, 0, s, 30*mib)
-	give(t, a, 0, 512)
-	giveOn(t, a, 0, s, 512)
+	p := mustMallocOn(t, a, 0, s, 30*mib)
+	mustMalloc(t, a, 0, 512)
+	mustMallocOn(t, a, 0, s, 512)
 	want := []spec.StreamSegmentSize{
 		{Stream: s, PoolKind: spec.LargePool, Mapped: 40 * mib},
 		{Stream: 0, PoolKind: spec.SmallPool, Mapped: 2 * mib},
@@ -163,7 +163,7 @@ func TestExpandableSegmentSizes(t *testing.T) {
 	wantError[*spec.InvalidArgumentError](t, err, "there is no device 2")
 }
 
-// TestBareDriver: a driver that has only what it must have. What needs more is not
+// TestBareDriver: a driver with the mandatory methods only. What needs more is not
 // supported; the rest works.
 func TestBareDriver(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
@@ -171,7 +171,7 @@ func TestBareDriver(t *testing.T) {
 	_, err := a.Malloc(spec.Request{Bytes: 512})
 	wantError[*spec.NotSupportedError](t, err, "virtual memory")
 	must(t, a.Configure("expandable_segments:False"))
-	p := give(t, a, 0, 512)
+	p := mustMalloc(t, a, 0, 512)
 	_, err = a.ShareHandle(p)
 	wantError[*spec.NotSupportedError](t, err, "share memory")
 	_, err = a.OpenHandle(0, []byte("?"))
@@ -181,8 +181,8 @@ func TestBareDriver(t *testing.T) {
 	wantNoLeaks(t, a, gpu)
 }
 
-// reusing is an address policy that gives the same address to everything of a kind,
-// so that what is made anew lies where something else lay.
+// reusing is an address policy that returns the same address for everything of a kind,
+// so that new memory has the addresses of old memory.
 type reusing struct{ base spec.Ptr }
 
 func (r reusing) Place(uint64) spec.Ptr        { return r.base }
@@ -190,8 +190,8 @@ func (r reusing) Vacate(spec.Ptr, uint64)      {}
 func (r reusing) PlaceRange(uint64) spec.Ptr   { return r.base }
 func (r reusing) VacateRange(spec.Ptr, uint64) {}
 
-// TestRestoreOntoOtherMemory: the pool that a state was noted of is gone. Another one
-// has its id, and segments at the same addresses, which are not the same.
+// TestRestoreOntoOtherMemory: the pool of a checkpoint is erased. Another pool has its
+// id, and segments at the same addresses that are not the same.
 func TestRestoreOntoOtherMemory(t *testing.T) {
 	const expandable = "expandable_segments:True"
 	for _, test := range []struct {
@@ -204,7 +204,7 @@ func TestRestoreOntoOtherMemory(t *testing.T) {
 		{"larger", "", "", 30 * mib, 32 * mib, false, "another one"},
 		{"of another pool", "", "", 30 * mib, 30 * mib, true, "gone"},
 		{"expandable now", "", expandable, 30 * mib, 30 * mib, false, "another one"},
-		{"plain now", expandable, "expandable_segments:False", 40 * mib, 40 * mib, false, "another one"},
+		{"not expandable now", expandable, "expandable_segments:False", 40 * mib, 40 * mib, false, "another one"},
 		{"longer", expandable, expandable, 30 * mib, 50 * mib, false, ""},
 		{"shorter", expandable, expandable, 50 * mib, 30 * mib, false, "unmapped"},
 		{"of the small pool", expandable, expandable, 2 * mib, 512, false, "another one"},
@@ -214,7 +214,7 @@ func TestRestoreOntoOtherMemory(t *testing.T) {
 			a := newAllocator(t, gpu, test.before)
 			pool := spec.PoolID{Capture: 7}
 			must(t, a.BeginAllocateToPool(0, pool, spec.ForStream(0)))
-			p := give(t, a, 0, test.bytesBefore)
+			p := mustMalloc(t, a, 0, test.bytesBefore)
 			state, err := a.Checkpoint(0, pool)
 			must(t, err)
 			must(t, a.Free(p))
@@ -227,7 +227,7 @@ func TestRestoreOntoOtherMemory(t *testing.T) {
 			if test.elsewhere {
 				must(t, a.EndAllocateToPool(0, pool))
 			}
-			q := give(t, a, 0, test.bytesAfter)
+			q := mustMalloc(t, a, 0, test.bytesAfter)
 			before, err := a.Snapshot()
 			must(t, err)
 			_, err = a.Restore(0, state)

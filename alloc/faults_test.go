@@ -15,11 +15,11 @@ import (
 	"gaugeblock/spec/invariant"
 )
 
-// TestEveryDriverCallFails runs one program again and again, and each time another of
-// its driver calls fails, once with every error that the call can give. Whatever
-// fails, after each step the allocator's structures are in order, its figures are
-// what the device has given, and a step that failed can be left out: in the end
-// everything can be freed, and not a byte is lost.
+// TestEveryDriverCallFails runs one program many times, and each time another of its
+// driver calls fails, once with every error that the call can return. After each step
+// the allocator's structures satisfy the invariants, and its statistics agree with the
+// device. A step that failed can be left out: in the end everything can be freed, and
+// nothing is lost.
 func TestEveryDriverCallFails(t *testing.T) {
 	for _, settings := range []string{"expandable_segments:True", "max_split_size_mb:20"} {
 		counting := newFaultRun(t, settings)
@@ -27,14 +27,14 @@ func TestEveryDriverCallFails(t *testing.T) {
 		counting.finish()
 		for _, call := range counting.gpu.Calls() {
 			if call.Call == "MemInfo" || call.Call == "Properties" || call.Call == "CreateStream" {
-				continue // asked for by the test itself; TestMemInfoFails has the first
+				continue // called by the test itself; TestMemInfoFails has the first
 			}
 			t.Run(settings+"/"+call.Call, func(t *testing.T) {
 				met := 0
 				for nth := range int(call.Count) {
 					for _, fault := range fakegpu.PossibleFaults(call.Call) {
 						if fault.Error() == fakegpu.LaunchFailure(call.Call).Error() {
-							continue // after that nothing works
+							continue // after this error nothing works
 						}
 						met += runWithFault(t, settings, call.Call, nth+1, fault)
 					}
@@ -61,8 +61,8 @@ func runWithFault(t *testing.T, settings, call string, nth int, fault error) int
 	if r.gpu.PendingFaults() > 0 {
 		return 0
 	}
-	// That the very first page cannot be created only says that there are no fabric
-	// handles; being out of memory may have a remedy.
+	// A failure to create the very first page only says that there are no fabric
+	// handles. Running out of memory may be cured by releasing the cache.
 	remedied := call == "CreatePage" && nth == 1 || errors.Is(fault, spec.ErrDriverOutOfMemory)
 	if !r.failed && !remedied {
 		t.Errorf("%s: no step reported it", r.name)
@@ -70,9 +70,9 @@ func runWithFault(t *testing.T, settings, call string, nth int, fault error) int
 	return 1
 }
 
-// TestSeveralDriverCallsFail: with several failures in one run even undoing can fail.
-// A page that the driver will then neither map nor take back is in no figure for a
-// while; in the end nothing is lost all the same.
+// TestSeveralDriverCallsFail: with several failures in one run even undoing can fail. A
+// page that the driver then neither maps nor takes back counts in no statistic for a
+// while. In the end nothing is lost all the same.
 func TestSeveralDriverCallsFail(t *testing.T) {
 	counting := newFaultRun(t, "expandable_segments:True")
 	counting.program()
@@ -95,7 +95,7 @@ func TestSeveralDriverCallsFail(t *testing.T) {
 			r.name += fmt.Sprintf("%s number %d: %v; ", call.Call, nth, fault)
 		}
 		r.program()
-		for range 4 { // some failures may be met only here
+		for range 4 { // some failures may occur only here
 			r.putAway()
 		}
 		r.finish()
@@ -110,8 +110,8 @@ type faultRun struct {
 	a       *alloc.Allocator
 	streams []spec.Stream
 	out     map[string]spec.Ptr
-	failed  bool   // a step gave an error other than out of memory
-	slack   uint64 // bytes that the device may have given beside what is counted
+	failed  bool   // a step returned an error other than out of memory
+	slack   uint64 // bytes that the device may have allocated beyond what is counted
 	checker *invariant.Checker
 }
 
@@ -136,7 +136,7 @@ func newFaultRun(t *testing.T, settings string) *faultRun {
 	return r
 }
 
-// program does a bit of everything. Steps that fail are left out.
+// program does something of every kind. Steps that fail are left out.
 func (r *faultRun) program() {
 	pool := spec.PoolID{User: 1}
 	r.malloc("a", 0, 5*spec.MiB)
@@ -182,7 +182,7 @@ func (r *faultRun) program() {
 	r.malloc("k", 1, 2*spec.MiB)
 }
 
-// putAway frees everything and closes the allocator, as far as the driver lets it.
+// putAway frees everything and closes the allocator, as far as the driver allows.
 func (r *faultRun) putAway() {
 	for _, name := range slices.Sorted(maps.Keys(r.out)) {
 		r.free(name)
@@ -190,8 +190,8 @@ func (r *faultRun) putAway() {
 	r.step("close", r.a.Close())
 }
 
-// finish puts everything away, and wants nothing to be left. One failure may still be
-// met.
+// finish puts everything away and expects nothing to be left. One more failure may
+// occur.
 func (r *faultRun) finish() {
 	r.putAway()
 	r.putAway()
@@ -232,7 +232,7 @@ func (r *faultRun) record(name string, stream int) {
 	}
 }
 
-// restore sets the pool back; the names are those of the blocks that are then out.
+// restore restores the pool. The names are those of the blocks that are then allocated.
 func (r *faultRun) restore(state spec.PoolState, names ...string) {
 	r.t.Helper()
 	delta, err := r.a.Restore(0, state)
@@ -256,7 +256,7 @@ func (r *faultRun) busy(stream int) {
 	}
 }
 
-// step looks at everything after a step, and reports whether it went well.
+// step checks everything after a step, and reports whether the step succeeded.
 func (r *faultRun) step(what string, err error) bool {
 	r.t.Helper()
 	var exhausted *spec.OutOfMemoryError

@@ -2,88 +2,90 @@ package alloc
 
 import "gaugeblock/spec"
 
-// The way of a free. The block counts as not allocated at once. What then happens
-// to it depends on the other streams that used it:
+// The way of a free. The block counts as not allocated at once. What happens then
+// depends on the other streams that used it:
 //
-//	none                                   freeBlock: merged, on the free list
-//	some                                   an event at the end of each; freeBlock when
-//	                                       all have completed (events.go)
-//	some, while capturing or redirecting   put off until that is over (deferred.go)
+//	none                             freeBlockLocked: merged, put into the free blocks
+//	some                             an event on each stream; freeBlockLocked when all
+//	                                 have completed (events.go)
+//	some, while captures underway    deferred until none is (capture.go)
 
-// free takes back the block at ptr. It takes the lock.
+// free frees the block at ptr. It takes the mutex.
 func (d *device) free(ptr spec.Ptr) error {
-	context := d.diary.gather(spec.ContextAll)
+	context := d.maybeGatherContext(spec.ContextAll)
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	b := d.table.get(ptr)
+	b := d.allocatedBlocks.getLocked(ptr)
 	if b == nil {
 		return &spec.InvalidPointerError{Op: "free", Ptr: ptr}
 	}
-	return d.freeAllocated(b, context)
+	return d.freeAllocatedLocked(b, context)
 }
 
-// freeAllocated is free for a block that is known. What can fail comes first, so
-// that a failure leaves everything as it was.
-func (d *device) freeAllocated(b *block, context any) error {
+// freeAllocatedLocked frees an allocated block. What can fail comes first, so that a
+// failure changes nothing.
+func (d *device) freeAllocatedLocked(b *block, context any) error {
 	switch {
-	case len(b.uses) == 0:
-		d.takeBack(b, context)
-		d.freeBlock(b, context)
-	case d.redirecting():
-		markers, err := d.freeMarkers(b)
+	case len(b.streamUses) == 0:
+		d.endAllocationLocked(b, context)
+		d.freeBlockLocked(b, context)
+	case d.captureUnderwayLocked():
+		markers, err := d.recordFreeMarkersLocked(b)
 		if err != nil {
 			return err
 		}
-		d.takeBack(b, context)
-		d.deferFree(b, markers)
+		d.endAllocationLocked(b, context)
+		d.deferBlockLocked(b, markers)
 	default:
-		events, err := d.recordEvents(b.uses)
+		events, err := d.recordEventsLocked(b.streamUses)
 		if err != nil {
 			return err
 		}
-		d.takeBack(b, context)
-		d.holdBack(b, events)
+		d.endAllocationLocked(b, context)
+		d.insertEventsLocked(b, events)
 	}
 	return nil
 }
 
-// takeBack ends a caller's ownership of a block.
-func (d *device) takeBack(b *block, context any) {
-	d.table.take(b.ptr)
+// endAllocationLocked makes a block not allocated, and counts and traces it.
+func (d *device) endAllocationLocked(b *block, context any) {
+	d.allocatedBlocks.eraseLocked(b.ptr)
 	b.allocated = false
-	kind := b.pool.kind
+	kind := b.segment.pool.kind
 	d.stats.Allocation.Decrease(kind, 1)
 	d.stats.AllocatedBytes.Decrease(kind, int64(b.size))
-	d.trace(spec.ActionFreeRequested, b, b.requested, orElse(context, b.context), 0)
+	d.recordTraceLocked(spec.ActionFreeRequested, b, b.requestedSize, firstContext(context, b.contextWhenAllocated), 0)
 	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeAllocations.Decrease(1)
 	}
 }
 
-// freeBlock makes a block that nobody has or uses available again.
-func (d *device) freeBlock(b *block, context any) {
-	d.trace(spec.ActionFreeCompleted, b, b.requested, orElse(context, b.context), 0)
-	b.context = nil
-	kind, size, requested := b.pool.kind, int64(b.size), int64(b.requested)
+// freeBlockLocked merges a block that is neither allocated nor pending with its free
+// neighbours and puts it into the free blocks.
+func (d *device) freeBlockLocked(b *block, context any) {
+	d.recordTraceLocked(spec.ActionFreeCompleted, b, b.requestedSize, firstContext(context, b.contextWhenAllocated), 0)
+	b.contextWhenAllocated = nil
+	pool := b.segment.pool
+	kind, size, requested := pool.kind, int64(b.size), int64(b.requestedSize)
 
-	// The change in free parts of segments is applied as one: the block itself,
-	// if it still is a part, less each neighbour that it absorbs.
-	var parts, partBytes int64
+	// The change of inactive_split is applied at once: the block, if it is still split,
+	// less each neighbour that was merged into it.
+	var count, bytes int64
 	for _, neighbour := range [...]*block{b.prev, b.next} {
-		if absorbed := d.absorb(b, neighbour); absorbed > 0 {
-			parts--
-			partBytes -= int64(absorbed)
+		if merged := d.tryMergeBlocksLocked(b, neighbour); merged > 0 {
+			count--
+			bytes -= int64(merged)
 		}
 	}
-	b.pool.keep(b)
-	if b.split() {
-		parts++
-		partBytes += int64(b.size)
+	pool.insertFree(b)
+	if b.isSplit() {
+		count++
+		bytes += int64(b.size)
 	}
-	if b.plain() {
-		applyChange(&d.stats.InactiveSplit, kind, parts)
-		applyChange(&d.stats.InactiveSplitBytes, kind, partBytes)
+	if !b.isExpandable() {
+		addChange(&d.stats.InactiveSplit, kind, count)
+		addChange(&d.stats.InactiveSplitBytes, kind, bytes)
 	}
 
 	d.stats.Active.Decrease(kind, 1)
@@ -91,39 +93,29 @@ func (d *device) freeBlock(b *block, context any) {
 	d.stats.RequestedBytes.Decrease(kind, requested)
 }
 
-// absorb merges a neighbour into b, if it is free and both or neither have memory
-// behind them. It returns the neighbour's size in bytes, or 0. The struct of b
-// stays, with the size that was last asked for of it.
-func (d *device) absorb(b, neighbour *block) uint64 {
-	if neighbour == nil || !neighbour.free() || neighbour.mapped != b.mapped {
+// tryMergeBlocksLocked merges a neighbour into b, if the neighbour is free and both or
+// neither are mapped. It returns the neighbour's size in bytes, or 0 if it did not
+// merge. The struct of b stays, with its requested size.
+func (d *device) tryMergeBlocksLocked(b, neighbour *block) uint64 {
+	if neighbour == nil || !neighbour.isFree() || neighbour.mapped != b.mapped {
 		return 0
 	}
-	neighbour.pool.listOf(neighbour).remove(neighbour)
+	b.segment.pool.setOf(neighbour).remove(neighbour)
 	neighbour.unlink()
 	if neighbour.ptr < b.ptr {
 		b.ptr = neighbour.ptr
 	}
 	size := neighbour.size
 	b.size += size
-	d.retire(neighbour)
+	d.reuseStructLocked(neighbour)
 	return size
 }
 
-// applyChange adds a difference of either sign to a figure.
-func applyChange(a *spec.StatArray, kind spec.PoolKind, change int64) {
-	switch {
-	case change > 0:
-		a.Increase(kind, change)
-	case change < 0:
-		a.Decrease(kind, -change)
+// firstContext is the context of a trace entry: the present one, or, if that was not
+// gathered, the one of the allocation.
+func firstContext(present, whenAllocated any) any {
+	if present != nil {
+		return present
 	}
-}
-
-// orElse is the place that a diary entry names: where the program is now, or, if
-// that was not asked, where it was when the memory was given out.
-func orElse(now, then any) any {
-	if now != nil {
-		return now
-	}
-	return then
+	return whenAllocated
 }

@@ -23,13 +23,13 @@ func newAllocator(t *testing.T, driver spec.Driver, settings string) *alloc.Allo
 	return a
 }
 
-// give is a request on the default stream that must succeed.
-func give(t *testing.T, a *alloc.Allocator, dev spec.Device, bytes uint64) spec.Ptr {
+// mustMalloc is a request on the default stream that must succeed.
+func mustMalloc(t *testing.T, a *alloc.Allocator, dev spec.Device, bytes uint64) spec.Ptr {
 	t.Helper()
-	return giveOn(t, a, dev, 0, bytes)
+	return mustMallocOn(t, a, dev, 0, bytes)
 }
 
-func giveOn(t *testing.T, a *alloc.Allocator, dev spec.Device, stream spec.Stream, bytes uint64) spec.Ptr {
+func mustMallocOn(t *testing.T, a *alloc.Allocator, dev spec.Device, stream spec.Stream, bytes uint64) spec.Ptr {
 	t.Helper()
 	p, err := a.Malloc(spec.Request{Device: dev, Stream: stream, Bytes: bytes})
 	if err != nil {
@@ -38,7 +38,7 @@ func giveOn(t *testing.T, a *alloc.Allocator, dev spec.Device, stream spec.Strea
 	return p
 }
 
-// must wants no error.
+// must expects no error.
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -56,7 +56,7 @@ func newStream(t *testing.T, gpu *fakegpu.GPU, dev spec.Device) spec.Stream {
 	return s
 }
 
-// wantError wants an error of a type whose text contains some words.
+// wantError expects an error of a type whose text contains some words.
 func wantError[E error](t *testing.T, err error, words string) {
 	t.Helper()
 	var e E
@@ -65,7 +65,7 @@ func wantError[E error](t *testing.T, err error, words string) {
 	}
 }
 
-// wantNoLeaks closes an allocator and wants nothing left of it in the driver.
+// wantNoLeaks closes an allocator and expects that nothing of it is left in the driver.
 func wantNoLeaks(t *testing.T, a *alloc.Allocator, gpu *fakegpu.GPU) {
 	t.Helper()
 	if err := a.Close(); err != nil {
@@ -77,7 +77,7 @@ func wantNoLeaks(t *testing.T, a *alloc.Allocator, gpu *fakegpu.GPU) {
 	}
 }
 
-// current is the present value of a figure.
+// current is the current value of a statistic.
 func current(t *testing.T, a *alloc.Allocator, dev spec.Device, key string) int64 {
 	t.Helper()
 	stats, err := a.Stats(dev)
@@ -86,7 +86,7 @@ func current(t *testing.T, a *alloc.Allocator, dev spec.Device, key string) int6
 	}
 	value, ok := stats.Map()[key]
 	if !ok {
-		t.Fatalf("there is no figure %q", key)
+		t.Fatalf("there is no statistic %q", key)
 	}
 	return value
 }

@@ -11,8 +11,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// diary is the diary of a device in short: "alloc 512".
-func diary(t *testing.T, a *alloc.Allocator, dev spec.Device) []string {
+// traceOf is the trace entries of a device in short: "alloc 512".
+func traceOf(t *testing.T, a *alloc.Allocator, dev spec.Device) []string {
 	t.Helper()
 	var lines []string
 	for _, e := range traces(t, a, dev) {
@@ -28,8 +28,8 @@ func traces(t *testing.T, a *alloc.Allocator, dev spec.Device) []spec.HistoryEnt
 	return s.Traces[dev]
 }
 
-// TestHistoryRing: the last entries are kept, oldest first. Their number can change:
-// the newest stay. (Each look adds an entry of its own, which the next one sees.)
+// TestHistoryRing: the last entries are kept, oldest first. If their number changes,
+// the newest stay. (Each snapshot adds an entry of its own, which the next one shows.)
 func TestHistoryRing(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
 	record := func(n int) {
@@ -38,64 +38,64 @@ func TestHistoryRing(t *testing.T) {
 	}
 	want := func(want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(want, diary(t, a, 0)); diff != "" {
-			t.Errorf("the diary (-want +got):\n%s", diff)
+		if diff := cmp.Diff(want, traceOf(t, a, 0)); diff != "" {
+			t.Errorf("the trace entries (-want +got):\n%s", diff)
 		}
 	}
-	give(t, a, 0, 1) // before anyone writes anything down
+	mustMalloc(t, a, 0, 1) // before the history is recorded
 	record(4)
-	p := give(t, a, 0, 2)
-	give(t, a, 0, 3)
+	p := mustMalloc(t, a, 0, 2)
+	mustMalloc(t, a, 0, 3)
 	want("alloc 2", "alloc 3")
 	must(t, a.Free(p))
-	give(t, a, 0, 4)
+	mustMalloc(t, a, 0, 4)
 	want("alloc 3", "free_requested 2", "free_completed 2", "alloc 4")
-	give(t, a, 0, 5)
+	mustMalloc(t, a, 0, 5)
 	want("free_requested 2", "free_completed 2", "alloc 4", "alloc 5")
 	record(2)
 	want("alloc 4", "alloc 5")
-	give(t, a, 0, 6)
+	mustMalloc(t, a, 0, 6)
 	want("alloc 5", "alloc 6")
 	record(3)
 	want("alloc 5", "alloc 6")
-	give(t, a, 0, 7)
-	give(t, a, 0, 8)
+	mustMalloc(t, a, 0, 7)
+	mustMalloc(t, a, 0, 8)
 	want("alloc 6", "alloc 7", "alloc 8")
-	record(0) // one is always kept
+	record(0) // one entry is always kept
 	want("alloc 8")
 	must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 9, Clear: true}))
 	want()
 	must(t, a.RecordHistory(spec.HistoryOptions{MaxEntries: 9}))
 	want()
-	give(t, a, 0, 9)
+	mustMalloc(t, a, 0, 9)
 	want()
 }
 
-// TestHistorySkip: any action can be left out of the ring; listeners hear it anyway.
+// TestHistorySkip: any action can be left out of the ring. Trackers get it anyway.
 func TestHistorySkip(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "expandable_segments:True")
-	var heard []string
-	a.OnTrace(func(e spec.HistoryEntry) { heard = append(heard, e.Action.String()) })
+	var got []string
+	a.OnTrace(func(e spec.HistoryEntry) { got = append(got, e.Action.String()) })
 	must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 99, Skip: []spec.Action{
 		spec.ActionFreeRequested, spec.ActionSegmentMap, spec.ActionSegmentUnmap, spec.ActionSnapshot,
 	}}))
-	must(t, a.Free(give(t, a, 0, 512)))
+	must(t, a.Free(mustMalloc(t, a, 0, 512)))
 	must(t, a.EmptyCache())
-	if diff := cmp.Diff([]string{"alloc 512", "free_completed 512"}, diary(t, a, 0)); diff != "" {
-		t.Errorf("the diary (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"alloc 512", "free_completed 512"}, traceOf(t, a, 0)); diff != "" {
+		t.Errorf("the trace entries (-want +got):\n%s", diff)
 	}
 	want := []string{"segment_map", "alloc", "free_requested", "free_completed", "segment_unmap", "snapshot"}
-	if diff := cmp.Diff(want, heard); diff != "" {
-		t.Errorf("heard (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
 	}
 }
 
-// TestHistoryOfDevices: each device has a diary of its own, and every entry names
-// its device, that of a snapshot included.
+// TestHistoryOfDevices: each device has trace entries of its own. Every entry has its
+// device, that of a snapshot included.
 func TestHistoryOfDevices(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)}), "")
 	must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 9}))
-	give(t, a, 1, 512)
+	mustMalloc(t, a, 1, 512)
 	traces(t, a, 0)
 	for dev, want := range [][]string{{"snapshot 0"}, {"segment_alloc 2097152", "alloc 512", "snapshot 512"}} {
 		got := traces(t, a, spec.Device(dev))
@@ -112,9 +112,9 @@ func TestHistoryOfDevices(t *testing.T) {
 	}
 }
 
-// TestHistoryContext: where the program was is asked for, without the lock, as far
-// as the level says, and stands at the entries from ContextAlloc on, at blocks and
-// segments always.
+// TestHistoryContext: the context is gathered, without the mutex held, as far as the
+// level says. It is in the entries from ContextAlloc on, and in blocks and segments
+// always.
 func TestHistoryContext(t *testing.T) {
 	for _, test := range []struct {
 		level spec.ContextLevel
@@ -123,7 +123,8 @@ func TestHistoryContext(t *testing.T) {
 	}{
 		{spec.ContextNever, []string{"<nil>", "<nil>", "<nil>", "<nil>"}, nil},
 		{spec.ContextState, []string{"<nil>", "<nil>", "<nil>", "<nil>"}, "place 1"},
-		// A free is not asked where it is: the entries name the place of the allocation.
+		// The context of a free is not gathered: the entries have that of the
+		// allocation.
 		{spec.ContextAlloc, []string{"place 1", "place 1", "place 1", "place 1"}, "place 1"},
 		{spec.ContextAll, []string{"place 1", "place 1", "place 2", "place 2"}, "place 1"},
 	} {
@@ -131,11 +132,11 @@ func TestHistoryContext(t *testing.T) {
 		calls := 0
 		place := func() any {
 			calls++
-			must(t, a.ResetPeakStats(0)) // takes the lock
+			must(t, a.ResetPeakStats(0)) // takes the mutex
 			return fmt.Sprintf("place %d", calls)
 		}
 		must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 9, Context: place, Level: test.level}))
-		p := give(t, a, 0, 512)
+		p := mustMalloc(t, a, 0, 512)
 		s, err := a.Snapshot()
 		must(t, err)
 		if got := s.Segments[0]; got.Context != test.block || got.Blocks[0].Context != test.block {
@@ -159,8 +160,8 @@ func TestHistoryContext(t *testing.T) {
 	}
 }
 
-// TestHistoryNotes: entries carry what the thread that asked has said of itself: the
-// innermost thing it is compiling, and its text; and the time, if there is a clock.
+// TestHistoryNotes: an entry has what the requesting thread has set: its innermost
+// compile context and its user metadata; and the time, if there is a clock.
 func TestHistoryNotes(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
 	giveTo := func(thread spec.Thread) spec.Ptr {
@@ -184,7 +185,7 @@ func TestHistoryNotes(t *testing.T) {
 	a.PopCompileContext(1) // one too many does nothing
 	giveTo(1)
 	giveTo(2)
-	must(t, a.Free(p)) // does not say which thread it is: thread 0
+	must(t, a.Free(p)) // Free has no thread: it counts as thread 0
 	var got []string
 	for _, e := range traces(t, a, 0) {
 		got = append(got, fmt.Sprintf("%d %v %s %q", e.TimeNS, e.Action, e.CompileContext, e.UserMetadata))
@@ -200,21 +201,21 @@ func TestHistoryNotes(t *testing.T) {
 		`40 free_completed N/A ""`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the diary (-want +got):\n%s", diff)
+		t.Errorf("the trace entries (-want +got):\n%s", diff)
 	}
 	if a.UserMetadata(1) != "epoch 3" || a.UserMetadata(2) != "" {
 		t.Errorf("the texts are %q and %q", a.UserMetadata(1), a.UserMetadata(2))
 	}
 }
 
-// TestAnnotations: the program's own notes have a ring too, one for all devices.
+// TestAnnotations: annotations have a ring too, one for all devices.
 func TestAnnotations(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)}), "")
 	fields := []spec.AnnotationField{{Key: "stage", Value: "one"}}
 	a.Annotate(0, fields) // nothing is recorded
 	must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 2}))
 	for i := range 3 {
-		fields[0].Value = fmt.Sprint(i) // the note is a copy
+		fields[0].Value = fmt.Sprint(i) // the annotation is a copy
 		a.Annotate(spec.Device(i%2), fields)
 	}
 	want := func(want ...spec.Annotation) {
@@ -232,11 +233,11 @@ func TestAnnotations(t *testing.T) {
 	want()
 }
 
-// TestRecordHistoryRefuses: options that make no sense change nothing.
+// TestRecordHistoryRefuses: invalid options change nothing.
 func TestRecordHistoryRefuses(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
 	must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 9}))
-	give(t, a, 0, 512)
+	mustMalloc(t, a, 0, 512)
 	for _, h := range []spec.HistoryOptions{
 		{Enabled: true, Clear: true, Level: spec.ContextAll},
 		{Level: spec.ContextAll + 1},
@@ -244,7 +245,7 @@ func TestRecordHistoryRefuses(t *testing.T) {
 	} {
 		wantError[*spec.InvalidArgumentError](t, a.RecordHistory(h), "context")
 	}
-	if !a.HistoryEnabled() || len(diary(t, a, 0)) != 2 {
-		t.Errorf("enabled is %v, the diary is %q", a.HistoryEnabled(), diary(t, a, 0))
+	if !a.HistoryEnabled() || len(traceOf(t, a, 0)) != 2 {
+		t.Errorf("enabled is %v, the trace entries are %q", a.HistoryEnabled(), traceOf(t, a, 0))
 	}
 }

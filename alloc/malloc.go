@@ -1,144 +1,263 @@
 package alloc
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+
 	"gaugeblock/spec"
 )
 
 // The way of a malloc, in order. The first step that yields a block ends it.
 //
-//	free what events no longer hold back             events.go, deferred.go
-//	round, choose the pool                           size.go, redirection.go
-//	search the pool                                  bestfit.go
-//	ask the callbacks for memory, search again       malloc.go
-//	collect garbage                                  gc.go
+//	free the blocks that need not wait any longer    events.go, capture.go
+//	round, choose the pool                           size.go, capture.go
+//	search the free blocks                           bestfit.go
+//	call the free-memory callbacks, search again     malloc.go
+//	collect garbage                                  release.go
 //	a new segment, or pages for an expandable one    segment.go, mapping.go
-//	search the pools kept for this case              privatepool.go
+//	search the pools marked use-on-oom               pool.go
 //	release oversize blocks; a new segment           release.go
 //	release the whole cache; a new segment           release.go
-//	out of memory                                    outofmemory.go
+//	out of memory                                    malloc.go
 //
-// A block that is found is split if it is much too large (bestfit.go) and given
-// out (handout.go).
+// A block that is found is split if it is much too large (bestfit.go has the rule).
 
-// want is a request on its way through the allocator (upstream: AllocParams).
-type want struct {
-	thread      spec.Thread
-	stream      spec.Stream
-	requested   uint64 // bytes, as asked for
-	size        uint64 // bytes, rounded: what the block must have
-	segmentSize uint64 // bytes, what to ask the driver for
-	pool        *blockPool
-	expandable  bool // may be served by an expandable segment
-	context     any
+// allocParams is a request and what was decided for it (upstream: AllocParams).
+type allocParams struct {
+	thread        spec.Thread
+	stream        spec.Stream
+	requestedSize uint64 // bytes
+	size          uint64 // bytes, rounded: the size of the block
+	allocSize     uint64 // bytes, the size of a new segment
+	pool          *blockPool
+	expandable    bool // expandable segments may serve the request
+	context       any
 }
 
-// malloc serves a request of at least one byte. It takes the lock.
+// malloc serves a request of at least one byte. It takes the mutex.
 func (d *device) malloc(r spec.Request) (spec.Ptr, error) {
-	w := want{thread: r.Thread, stream: r.Stream, requested: r.Bytes}
-	w.context = d.diary.gather(spec.ContextState)
+	params := allocParams{thread: r.Thread, stream: r.Stream, requestedSize: r.Bytes}
+	params.context = d.maybeGatherContext(spec.ContextState)
 
 	d.mu.Lock()
-	b, err := d.findBlock(&w)
-	if b == nil {
-		if err != nil {
-			d.mu.Unlock()
-			return 0, err
-		}
-		return 0, d.failOutOfMemory(&w) // unlocks
+	b, err := d.findBlockLocked(&params)
+	if b == nil && err == nil {
+		failure := d.outOfMemoryLocked(&params)
+		d.mu.Unlock()
+		return 0, failure.report()
 	}
-	if err := d.openBlock(b); err != nil {
+	if err == nil && b.isExpandable() {
+		err = d.setAccessLocked(b)
+	}
+	if err != nil {
 		d.mu.Unlock()
 		return 0, err
 	}
-	ptr := d.handOut(b, &w)
+	ptr := d.allocFoundBlockLocked(b, &params)
 	d.mu.Unlock()
 	return ptr, nil
 }
 
-// findBlock goes the way described above. nil without an error means that there
-// is no memory.
-func (d *device) findBlock(w *want) (*block, error) {
-	if err := d.reclaim(w); err != nil {
+// findBlockLocked finds or obtains a block for the request, in the steps listed above.
+// The block is free and in no set. nil without an error means out of memory. It
+// releases the mutex meanwhile for callbacks and, if so set, for driver calls.
+func (d *device) findBlockLocked(params *allocParams) (*block, error) {
+	if err := d.freeWaitingBlocksLocked(params); err != nil {
 		return nil, err
 	}
-	w.size = roundSize(w.requested, &d.cfg, &d.geometry)
-	w.segmentSize = segmentSize(w.size, &d.cfg, &d.geometry)
-	owner := d.choosePool(w)
-	if err := d.noteCapture(owner, w); err != nil {
+	params.size = roundSize(params.requestedSize, &d.cfg, &d.geometry)
+	params.allocSize = segmentSize(params.size, &d.cfg, &d.geometry)
+	owner := d.getPoolLocked(params)
+	if err := d.markCapturedLocked(owner, params.stream); err != nil {
 		return nil, err
 	}
-	w.pool = owner.half(w.size, &d.geometry)
-	w.expandable = d.cfg.ExpandableSegments && owner.memory == nil
+	params.pool = owner.blockPoolFor(params.size, &d.geometry)
+	params.expandable = d.cfg.ExpandableSegments && owner.allocator == nil
 
-	if b := d.takeBestFit(w); b != nil {
+	if b := d.getFreeBlockLocked(params); b != nil {
 		return b, nil
 	}
-	if d.askForMemory(w) {
-		if b := d.takeBestFit(w); b != nil {
+	if d.triggerFreeMemoryCallbacksLocked(params) {
+		if b := d.getFreeBlockLocked(params); b != nil {
 			return b, nil
 		}
 	}
-	if d.collectsGarbage() {
-		if err := d.collectGarbage(w.context); err != nil {
+	if d.collectsGarbageLocked() {
+		if err := d.garbageCollectCachedBlocksLocked(params.context); err != nil {
 			return nil, err
 		}
 	}
-	return d.obtainBlock(w)
+	return d.allocOrReleaseLocked(params)
 }
 
-// reclaim frees what was freed by its owner and has been held back until now. The
-// driver must not be asked about events while streams are being captured.
-func (d *device) reclaim(w *want) error {
-	if !d.redirecting() {
-		return d.processEvents(w.context)
+// freeWaitingBlocksLocked frees the blocks that need not wait any longer for events or
+// for the end of a capture. While streams may be being captured the driver must not be
+// asked about events.
+func (d *device) freeWaitingBlocksLocked(params *allocParams) error {
+	if !d.captureUnderwayLocked() {
+		return d.processEventsLocked(params.context)
 	}
 	if d.cfg.GraphCaptureRecordStreamReuse {
-		return d.freeSafeInCapture(w)
+		return d.freeSafeBlocksInCaptureLocked(params)
 	}
 	return nil
 }
 
-// obtainBlock asks the driver, each time with more of the cache given back.
-func (d *device) obtainBlock(w *want) (*block, error) {
-	b, err := d.obtainSegment(w, false)
-	if b != nil || err != nil {
-		return b, err
-	}
-	if b := d.takeFromOverflowPool(w); b != nil {
-		return b, nil
-	}
-	released, err := d.releaseOversize(w)
-	if err != nil {
-		return nil, err
-	}
-	if released {
-		b, err = d.obtainSegment(w, false)
-		if b != nil || err != nil {
-			return b, err
-		}
-	}
-	if d.redirecting() {
-		return nil, nil
-	}
-	if err := d.releaseCached(w.context); err != nil {
-		return nil, err
-	}
-	return d.obtainSegment(w, true)
-}
-
-// askForMemory calls those who promised to free memory when asked, and reports
-// whether one did. The lock is released meanwhile, so that they can.
-func (d *device) askForMemory(w *want) bool {
-	callbacks := d.needMemory
+// triggerFreeMemoryCallbacksLocked calls the callbacks that may free memory, and
+// reports whether one did. It releases the mutex meanwhile, so that they can. The
+// request's pool is kept by its pins.
+func (d *device) triggerFreeMemoryCallbacksLocked(params *allocParams) bool {
+	callbacks, owner := d.freeMemoryCallbacks, params.pool.owner
 	if len(callbacks) == 0 {
 		return false
 	}
-	defer d.unlockFor(w.pool.owner)()
+	owner.pins++
+	d.mu.Unlock()
 	freed := false
 	for _, callback := range callbacks {
 		if callback() {
 			freed = true
 		}
 	}
+	d.mu.Lock()
+	owner.pins--
 	return freed
+}
+
+// allocOrReleaseLocked asks the driver, each time after more of the cache was returned
+// to it. It releases the mutex meanwhile as allocBlockLocked does.
+func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
+	b, err := d.allocBlockLocked(params, false)
+	if b != nil || err != nil {
+		return b, err
+	}
+	if b := d.tryMempoolFallbackLocked(params); b != nil {
+		return b, nil
+	}
+	released, err := d.releaseAvailableCachedBlocksLocked(params)
+	if err != nil {
+		return nil, err
+	}
+	if released {
+		b, err = d.allocBlockLocked(params, false)
+		if b != nil || err != nil {
+			return b, err
+		}
+	}
+	if d.captureUnderwayLocked() {
+		return nil, nil
+	}
+	if err := d.releaseCachedBlocksLocked(params.context); err != nil {
+		return nil, err
+	}
+	return d.allocBlockLocked(params, true)
+}
+
+// allocFoundBlockLocked allocates a block, which is free and in no set, for the
+// request. The request takes the low addresses; the remainder of a split becomes a free
+// block.
+func (d *device) allocFoundBlockLocked(b *block, params *allocParams) spec.Ptr {
+	if d.shouldSplitLocked(b, params) {
+		b = d.splitBlockLocked(b, params.size)
+	} else {
+		d.takeWholeLocked(b)
+	}
+	d.beginAllocationLocked(b, params.requestedSize, params.context, params.thread)
+	return b.ptr
+}
+
+// takeWholeLocked counts that a free block, which is in no set, is not split: if it is
+// a part of a segment, it was an inactive split block.
+func (d *device) takeWholeLocked(b *block) {
+	if b.isSplit() && !b.isExpandable() {
+		d.stats.InactiveSplit.Decrease(b.segment.pool.kind, 1)
+		d.stats.InactiveSplitBytes.Decrease(b.segment.pool.kind, int64(b.size))
+	}
+}
+
+// splitBlockLocked splits the low bytes off a free block, which is in no set, and puts
+// the remainder into the free blocks. The remainder keeps the struct and the requested
+// size.
+func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
+	wasSplit := remaining.isSplit()
+	b := d.newBlockLocked(remaining.segment, remaining.ptr, size)
+	remaining.linkBefore(b)
+	remaining.ptr += spec.Ptr(size)
+	remaining.size -= size
+	pool := b.segment.pool
+	pool.insertFree(remaining)
+	switch {
+	case b.isExpandable():
+	case wasSplit:
+		d.stats.InactiveSplitBytes.Decrease(pool.kind, int64(size))
+	default:
+		d.stats.InactiveSplit.Increase(pool.kind, 1)
+		d.stats.InactiveSplitBytes.Increase(pool.kind, int64(remaining.size))
+	}
+	return b
+}
+
+// beginAllocationLocked makes a block allocated, and counts and traces it.
+func (d *device) beginAllocationLocked(b *block, requestedSize uint64, context any, thread spec.Thread) {
+	b.allocated = true
+	b.requestedSize = requestedSize
+	b.contextWhenAllocated = context
+	d.allocatedBlocks.insertLocked(b.ptr, b)
+	d.recordTraceLocked(spec.ActionAlloc, b, requestedSize, context, thread)
+
+	kind, size := b.segment.pool.kind, int64(b.size)
+	d.stats.Allocation.Increase(kind, 1)
+	d.stats.AllocatedBytes.Increase(kind, size)
+	d.stats.Active.Increase(kind, 1)
+	d.stats.ActiveBytes.Increase(kind, size)
+	d.stats.RequestedBytes.Increase(kind, int64(requestedSize))
+	if b.size >= d.cfg.MaxSplitSize {
+		d.stats.OversizeAllocations.Increase(1)
+	}
+}
+
+// outOfMemory is what is reported of a request that failed, and to whom.
+type outOfMemory struct {
+	err        *spec.OutOfMemoryError
+	memInfoErr error // why the device's free memory is not known, or nil
+	observers  []func(spec.OutOfMemoryReport)
+}
+
+// outOfMemoryLocked counts and traces that a request failed.
+func (d *device) outOfMemoryLocked(params *allocParams) *outOfMemory {
+	free, total, memInfoErr := d.driver.MemInfo(d.id)
+	if memInfoErr != nil {
+		free, total = 0, d.totalMemory
+	}
+	d.stats.NumOOMs++
+	d.recordOOMTraceLocked(params, free)
+
+	pools := d.graphPools.freeBytes()
+	allocated := uint64(d.stats.AllocatedBytes[spec.Aggregate].Current) + pools
+	err := &spec.OutOfMemoryError{
+		Device: d.id, Requested: params.requestedSize, SegmentSize: params.allocSize,
+		DeviceTotal: total, DeviceFree: free,
+		Limited: d.limited, Limit: d.allowedMemoryMaximum,
+		Allocated: allocated, PrivatePools: pools, Unallocated: d.reservedBytesLocked() - allocated,
+	}
+	return &outOfMemory{err, memInfoErr, slices.Clone(d.oomObservers)}
+}
+
+// report calls the observers, which may use the allocator, and returns the error for
+// the caller of malloc. No mutex is held.
+func (o *outOfMemory) report() error {
+	r := spec.OutOfMemoryReport{
+		Device: o.err.Device, SegmentSize: o.err.SegmentSize, Allowed: o.err.DeviceTotal, DeviceFree: o.err.DeviceFree,
+	}
+	if o.err.Limited {
+		r.Allowed = o.err.Limit
+	}
+	for _, observe := range o.observers {
+		observe(r)
+	}
+	if o.memInfoErr != nil {
+		return errors.Join(o.err, fmt.Errorf("asking for the free memory: %w", o.memInfoErr))
+	}
+	return o.err
 }

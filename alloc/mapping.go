@@ -7,33 +7,32 @@ import (
 	"gaugeblock/spec"
 )
 
-// What the allocator does with expandable segments: finding room in them, and
-// moving the border between free blocks and unmapped ranges. expandable.go has the
-// pages themselves.
+// Blocks of expandable segments: finding room for a request, and moving the border
+// between free and unmapped blocks. pages.go has the pages themselves.
 //
-// Expandable memory is outside the figures of segments and of inactive split
-// blocks: a free page can always go, so neither says what it is meant to say.
-// Upstream's count of a private pool's driver segments has an oddity, kept here: it
-// goes up once for each request that growInto serves, however many pages were
-// mapped for it, and down once for each unmapped block.
+// Memory of expandable segments does not count in the statistics segment and
+// inactive_split: a free page can always be unmapped, so neither would mean what it
+// says. Upstream's cudaMalloc_count of a private pool counts differently up than down,
+// and so does ours: up once for each request that tryAllocateExpandableBlockLocked
+// serves, whatever was mapped for it, and down once for each block that is unmapped.
 
-// growInto serves a request from an expandable segment of its stream, mapping what
-// is missing, and reserving a segment if no other has room. The block it returns
-// is on no list. nil without an error means out of memory; what was mapped until
-// then stays mapped, and free.
-func (d *device) growInto(w *want) (*block, error) {
-	b, err := d.findRoom(w)
+// tryAllocateExpandableBlockLocked serves a request from an expandable segment of its
+// stream. It maps what is missing, and reserves a segment if no other has room. The
+// block that it returns is in no set. nil without an error means out of memory; what
+// was mapped until then stays mapped and free.
+func (d *device) tryAllocateExpandableBlockLocked(params *allocParams) (*block, error) {
+	b, err := d.findExpandableBlockLocked(params)
 	if err != nil {
 		return nil, err
 	}
 	if !b.mapped {
-		err = d.mapBlock(b, min(b.size, w.size), w)
+		err = d.mapBlockLocked(b, min(b.size, params.size), params)
 	}
-	for err == nil && b.size < w.size {
-		// b is free and too small, and what follows is unmapped. Mapping it merges
-		// the two into the struct that was unmapped.
+	for err == nil && b.size < params.size {
+		// b is free and too small, and the next block is unmapped. Mapping that one
+		// merges b into it.
 		next := b.next
-		err = d.mapBlock(next, min(next.size, w.size-b.size), w)
+		err = d.mapBlockLocked(next, min(next.size, params.size-b.size), params)
 		b = next
 	}
 	switch {
@@ -42,158 +41,168 @@ func (d *device) growInto(w *want) (*block, error) {
 	case err != nil:
 		return nil, err
 	}
-	w.pool.owner.driverSegments++
-	w.pool.free.remove(b)
+	params.pool.owner.cudaMallocCount++
+	params.pool.blocks.remove(b)
 	return b, nil
 }
 
-// findRoom is the lowest place in the stream's expandable segments where a block
-// of the wanted size could be: a free block that is followed by unmapped ranges,
-// or an unmapped range, such that the run of free blocks and unmapped ranges from
-// there on is long enough.
-func (d *device) findRoom(w *want) (*block, error) {
-	unmapped := &w.pool.unmapped
-	for b := unmapped.firstNotBelow(w.stream, blockKey{}); b != nil; b = unmapped.after(b) {
+// findExpandableBlockLocked finds the lowest place in the stream's expandable segments
+// with room for the request. It is an unmapped block, or a free block followed by one,
+// from which on enough blocks are free or unmapped. If there is none it makes a
+// segment.
+func (d *device) findExpandableBlockLocked(params *allocParams) (*block, error) {
+	unmapped := &params.pool.unmapped
+	for b := unmapped.firstNotBelow(params.stream, blockKey{}); b != nil; b = unmapped.after(b) {
 		start := b
-		if b.prev != nil && b.prev.free() {
+		if b.prev != nil && b.prev.isFree() {
 			start = b.prev
 		}
-		if roomFrom(start, w.size) {
+		if hasAvailableAddressSpace(start, params.size) {
 			return start, nil
 		}
 	}
-	return d.newExpandableSegment(w)
+	return d.newExpandableSegmentLocked(params)
 }
 
-// roomFrom reports whether at least so many bytes from b on are free or unmapped.
-func roomFrom(b *block, bytes uint64) bool {
-	room := uint64(0)
-	for room < bytes && b != nil && b.free() {
-		room += b.size
+// hasAvailableAddressSpace reports whether at least so many bytes from b on are free or
+// unmapped.
+func hasAvailableAddressSpace(b *block, bytes uint64) bool {
+	available := uint64(0)
+	for available < bytes && b != nil && b.isFree() {
+		available += b.size
 		b = b.next
 	}
-	return room >= bytes
+	return available >= bytes
 }
 
-// newExpandableSegment reserves a segment, all of it one unmapped range.
-func (d *device) newExpandableSegment(w *want) (*block, error) {
-	x, err := d.reserveSegment(w.stream, w.pool.kind)
+// newExpandableSegmentLocked reserves a segment, which is one unmapped block.
+func (d *device) newExpandableSegmentLocked(params *allocParams) (*block, error) {
+	x, err := d.reserveExpandableLocked(params.stream, params.pool.kind)
 	if err != nil {
 		return nil, err
 	}
-	s := &segment{base: x.base, size: x.size(), expandable: x}
-	b := d.addSegment(s, w)
+	b := d.addSegmentLocked(&segment{base: x.base, size: x.size(), expandable: x}, params)
 	b.mapped = false
-	w.pool.unmapped.insert(b)
-	d.growing = append(d.growing, x)
+	params.pool.unmapped.insert(b)
+	d.expandableSegments = append(d.expandableSegments, b.segment)
 	return b, nil
 }
 
-// mapBlock puts memory behind at least the first bytes of an unmapped range, in
-// whole pages, and merges it with a free block before it. With an error it has done
-// so for what could not be undone (pages.go), if anything.
-func (d *device) mapBlock(b *block, bytes uint64, w *want) error {
-	grown, err := b.segment.expandable.grow(spec.Range{Ptr: b.ptr, Bytes: bytes})
-	if grown.Bytes == 0 {
+// mapBlockLocked maps at least the first bytes of an unmapped block, in whole pages, and
+// merges it with its free neighbours. With an error it does so for the pages whose
+// mapping could not be undone (pages.go), if there are any.
+func (d *device) mapBlockLocked(b *block, bytes uint64, params *allocParams) error {
+	s := b.segment
+	mapped, err := s.expandable.mapLocked(spec.Range{Ptr: b.ptr, Bytes: bytes})
+	if mapped.Bytes == 0 {
 		return err
 	}
-	p := b.pool
-	p.unmapped.remove(b)
+	s.pool.unmapped.remove(b)
 	b.mapped = true
-	if grown.Bytes < b.size {
-		rest := d.newBlock(b, grown.End(), b.size-grown.Bytes)
-		rest.mapped = false
-		b.linkAfter(rest)
-		b.size = grown.Bytes
-		p.unmapped.insert(rest)
+	if mapped.Bytes < b.size {
+		remaining := d.newBlockLocked(s, mapped.End(), b.size-mapped.Bytes)
+		remaining.mapped = false
+		b.linkAfter(remaining)
+		b.size = mapped.Bytes
+		s.pool.unmapped.insert(remaining)
 	}
-	d.absorb(b, b.prev)
-	d.absorb(b, b.next)
-	p.keep(b)
+	d.tryMergeBlocksLocked(b, b.prev)
+	d.tryMergeBlocksLocked(b, b.next)
+	s.pool.insertFree(b)
 
-	d.stats.ReservedBytes.Increase(p.kind, int64(grown.Bytes))
+	d.stats.ReservedBytes.Increase(s.pool.kind, int64(mapped.Bytes))
 	d.stats.NumDeviceAlloc++
-	if b.prev == nil && b.segment.context == nil {
-		b.segment.context = w.context
+	if b.prev == nil && s.contextWhenAllocated == nil {
+		s.contextWhenAllocated = params.context
 	}
-	d.traceRange(spec.ActionSegmentMap, grown, b, w.context, w.thread)
+	d.recordRangeTraceLocked(spec.ActionSegmentMap, mapped, s, params.context, params.thread)
 	return err
 }
 
-// openBlock sees to it that the memory of a block that was found, and is on no list,
-// can be used. If it cannot the block goes back.
-func (d *device) openBlock(b *block) error {
-	if b.plain() {
-		return nil
-	}
+// setAccessLocked gives access to the pages of a block of an expandable segment, which is
+// free and in no set, if that was not possible before. If it fails the block becomes a
+// free block again.
+func (d *device) setAccessLocked(b *block) error {
 	err := b.segment.expandable.open(spec.Range{Ptr: b.ptr, Bytes: b.size})
 	if err != nil {
-		b.pool.keep(b)
+		b.segment.pool.insertFree(b)
 	}
 	return err
 }
 
-// unmapBlock returns the pages that lie wholly in a free block. What is left of
-// the block before and behind them stays free; a segment without any page goes,
-// with its addresses. Nothing goes while the block's stream is being captured, in
-// whatever mode: it cannot be waited for.
-func (d *device) unmapBlock(b *block, context any) error {
-	status, err := d.captureStatus(d.id, b.stream)
+// unmapBlockLocked unmaps the pages that lie wholly in a free block. What is left of the
+// block before and after them stays free and mapped. A segment without any page is
+// released with its addresses. Nothing is unmapped while the segment's stream is being
+// captured, in whatever mode: the stream cannot be synchronized.
+func (d *device) unmapBlockLocked(b *block, context any) error {
+	s := b.segment
+	status, err := d.captureStatus(d.id, s.stream)
 	if err != nil || status.State != spec.CaptureNone {
 		return err
 	}
-	lost, failure := b.segment.expandable.shrink(spec.Range{Ptr: b.ptr, Bytes: b.size})
-	if lost.Bytes == 0 {
+	unmapped, failure := s.expandable.unmap(spec.Range{Ptr: b.ptr, Bytes: b.size})
+	if unmapped.Bytes == 0 {
 		return failure
 	}
-	p := b.pool
-	p.free.remove(b)
-	if lost.Ptr > b.ptr {
-		before := d.newBlock(b, b.ptr, uint64(lost.Ptr-b.ptr))
+	p := s.pool
+	p.blocks.remove(b)
+	if unmapped.Ptr > b.ptr {
+		before := d.newBlockLocked(s, b.ptr, uint64(unmapped.Ptr-b.ptr))
 		b.linkBefore(before)
-		p.keep(before)
+		p.insertFree(before)
 	}
-	if end := b.end(); end > lost.End() {
-		behind := d.newBlock(b, lost.End(), uint64(end-lost.End()))
-		b.linkAfter(behind)
-		p.keep(behind)
+	if end := b.end(); end > unmapped.End() {
+		after := d.newBlockLocked(s, unmapped.End(), uint64(end-unmapped.End()))
+		b.linkAfter(after)
+		p.insertFree(after)
 	}
-	b.ptr, b.size, b.mapped = lost.Ptr, lost.Bytes, false
-	d.absorb(b, b.prev)
-	d.absorb(b, b.next)
+	b.ptr, b.size, b.mapped = unmapped.Ptr, unmapped.Bytes, false
+	d.tryMergeBlocksLocked(b, b.prev)
+	d.tryMergeBlocksLocked(b, b.next)
 	p.unmapped.insert(b)
 
-	d.stats.ReservedBytes.Decrease(p.kind, int64(lost.Bytes))
+	d.stats.ReservedBytes.Decrease(p.kind, int64(unmapped.Bytes))
 	d.stats.NumDeviceFree++
-	p.owner.driverSegments--
-	d.traceRange(spec.ActionSegmentUnmap, lost, b, orElse(context, b.segment.context), 0)
-	if failure != nil || b.split() {
+	p.owner.cudaMallocCount--
+	d.recordRangeTraceLocked(spec.ActionSegmentUnmap, unmapped, s, firstContext(context, s.contextWhenAllocated), 0)
+	if failure != nil || b.isSplit() {
 		return failure
 	}
-	return d.dropExpandableSegment(b)
+	return d.releaseExpandableSegmentLocked(s)
 }
 
-// dropUnmappedSegments gives up the segments that are one unmapped range, of one
-// pool or of all (nil). There are such if no page could be had when a segment was
-// made. Emptying the cache leaves them, as upstream: the next request finds them.
-func (d *device) dropUnmappedSegments(only *pool) (failures error) {
+// releaseUnmappedSegmentsLocked releases the segments that are one unmapped block, of
+// one pool or of all (nil). There are such if no page could be created when a segment
+// was made. Emptying the cache leaves them, as upstream; the next request finds them.
+func (d *device) releaseUnmappedSegmentsLocked(only *pool) (failures error) {
 	for _, s := range slices.Clone(d.segments) {
-		if b := s.head; !b.mapped && !b.split() && (only == nil || b.pool.owner == only) {
-			failures = errors.Join(failures, d.dropExpandableSegment(b))
+		if !s.head.mapped && !s.head.isSplit() && (only == nil || s.pool.owner == only) {
+			failures = errors.Join(failures, d.releaseExpandableSegmentLocked(s))
 		}
 	}
 	return failures
 }
 
-// dropExpandableSegment gives up a segment that is one unmapped range.
-func (d *device) dropExpandableSegment(b *block) error {
-	s := b.segment
-	if err := s.expandable.abandon(); err != nil {
+// releaseExpandableSegmentLocked releases a segment that is one unmapped block.
+func (d *device) releaseExpandableSegmentLocked(s *segment) error {
+	if err := s.expandable.freeAddress(); err != nil {
 		return err
 	}
-	b.pool.unmapped.remove(b)
+	s.pool.unmapped.remove(s.head)
 	d.segments.remove(s)
-	d.growing = slices.DeleteFunc(d.growing, func(x *expandable) bool { return x == s.expandable })
-	d.retire(b)
+	d.expandableSegments = slices.DeleteFunc(d.expandableSegments, func(o *segment) bool { return o == s })
+	d.reuseStructLocked(s.head)
 	return nil
+}
+
+// ExpandableSegmentSizes lists how much is mapped of each expandable segment, in bytes,
+// in the order in which they were made.
+func (a *Allocator) ExpandableSegmentSizes(dev spec.Device) (sizes []spec.StreamSegmentSize, err error) {
+	err = a.onDevice("expandable_segment_sizes", dev, func(d *device) error {
+		for _, s := range d.expandableSegments {
+			sizes = append(sizes, spec.StreamSegmentSize{Stream: s.stream, PoolKind: s.pool.kind, Mapped: s.expandable.mappedSize})
+		}
+		return nil
+	})
+	return sizes, err
 }

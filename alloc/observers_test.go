@@ -12,17 +12,17 @@ import (
 	"gaugeblock/spec/invariant"
 )
 
-// TestOutOfMemoryObservers: each hears of each request that failed for lack of
-// memory, in the order of registration, and may use the allocator meanwhile.
+// TestOutOfMemoryObservers: each is called for each request that failed for lack of
+// memory, in the order of registration, and may use the allocator.
 func TestOutOfMemoryObservers(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, 100*mib)})
 	a := newAllocator(t, gpu, "")
-	var heard []string
+	var got []string
 	for _, name := range []string{"first", "second"} {
 		a.OnOutOfMemory(func(r spec.OutOfMemoryReport) {
-			heard = append(heard, fmt.Sprintf("%s: %+v", name, r))
-			must(t, a.EmptyCache()) // takes the device's lock
-			must(t, a.Free(give(t, a, r.Device, mib)))
+			got = append(got, fmt.Sprintf("%s: %+v", name, r))
+			must(t, a.EmptyCache()) // takes the device's mutex
+			must(t, a.Free(mustMalloc(t, a, r.Device, mib)))
 		})
 	}
 	_, err := a.Malloc(spec.Request{Device: 1, Bytes: 120 * mib})
@@ -31,7 +31,7 @@ func TestOutOfMemoryObservers(t *testing.T) {
 	_, err = a.Malloc(spec.Request{Bytes: 60*mib - 1})
 	wantError[*spec.OutOfMemoryError](t, err, "50.00 MiB allowed")
 
-	// More than any device has is refused before the device hears of it.
+	// A request that no device can serve fails before the device is asked.
 	_, err = a.Malloc(spec.Request{Bytes: 1 << 60})
 	wantError[*spec.OutOfMemoryError](t, err, "more than any device has")
 	want := []string{
@@ -40,34 +40,34 @@ func TestOutOfMemoryObservers(t *testing.T) {
 		"first: {Device:0 SegmentSize:62914560 Allowed:52428800 DeviceFree:104857600}",
 		"second: {Device:0 SegmentSize:62914560 Allowed:52428800 DeviceFree:104857600}",
 	}
-	if diff := cmp.Diff(want, heard); diff != "" {
-		t.Errorf("heard (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
 	}
 }
 
-// TestMemInfoFails: the driver cannot tell how much memory is free while a request
-// fails. It is still out of memory, and counts; what is not known is left out.
+// TestMemInfoFails: the driver cannot report the free memory while a request fails. The
+// request is still out of memory and is counted. The free memory is reported as 0.
 func TestMemInfoFails(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 100*mib)})
 	a := newAllocator(t, gpu, "")
-	heard := 0
-	a.OnOutOfMemory(func(spec.OutOfMemoryReport) { heard++ })
+	called := 0
+	a.OnOutOfMemory(func(spec.OutOfMemoryReport) { called++ })
 	must(t, gpu.FailCall("MemInfo", 1, fakegpu.UnknownError("MemInfo")))
 	_, err := a.Malloc(spec.Request{Bytes: 120 * mib})
 	wantError[*spec.OutOfMemoryError](t, err, "total capacity of 100.00 MiB of which 0 bytes is free")
 	wantError[*spec.DriverError](t, err, "MemInfo")
-	if heard != 1 || current(t, a, 0, "num_ooms") != 1 {
-		t.Errorf("%d observers heard of it, num_ooms is %d", heard, current(t, a, 0, "num_ooms"))
+	if called != 1 || current(t, a, 0, "num_ooms") != 1 {
+		t.Errorf("%d observers were called, num_ooms is %d", called, current(t, a, 0, "num_ooms"))
 	}
 }
 
-// TestNeedMemory: when the cache has nothing for a request, those who promised to
-// free memory are asked, all of them, in the order of registration, without any
-// lock held; if one did the cache is searched again, before the driver is asked.
+// TestNeedMemory: when no free block serves a request, all free-memory callbacks are
+// called, in the order of registration, without a mutex held. If one freed memory the
+// free blocks are searched again before the driver is asked.
 func TestNeedMemory(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "")
-	hoard := give(t, a, 0, 20*mib)
+	hoard := mustMalloc(t, a, 0, 20*mib)
 	var asked []string
 	a.OnNeedMemory(func() bool {
 		asked = append(asked, "first")
@@ -94,42 +94,43 @@ func TestNeedMemory(t *testing.T) {
 		asked = nil
 	}
 
-	p := give(t, a, 0, 15*mib)
+	p := mustMalloc(t, a, 0, 15*mib)
 	want("what one of them freed serves", 1, "first", "second")
-	q := give(t, a, 0, 5*mib)
+	q := mustMalloc(t, a, 0, 5*mib)
 	want("the cache serves", 1)
-	give(t, a, 0, 15*mib)
-	want("nobody has freed anything", 2, "first", "second")
+	mustMalloc(t, a, 0, 15*mib)
+	want("no callback has freed anything", 2, "first", "second")
 	must(t, a.Free(p))
 	must(t, a.Free(q))
 
-	// The promise may be empty: then the driver is asked, as without it.
+	// A callback may be wrong about that. Then the driver is asked, as without it.
 	a.OnNeedMemory(func() bool { asked = append(asked, "liar"); return true })
-	give(t, a, 0, 30*mib)
+	mustMalloc(t, a, 0, 30*mib)
 	want("nothing was freed", 3, "first", "second", "liar")
 }
 
-// TestNeedMemoryTakenAway: what one request's callbacks free may be taken by another
-// one's before the first has the lock again. Here the second comes from a callback.
+// TestNeedMemoryTakenAway: what the callbacks of one request free may be allocated by
+// another request before the first has the mutex again. Here the other request is made
+// by a callback.
 func TestNeedMemoryTakenAway(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "")
-	hoard := give(t, a, 0, 20*mib)
+	hoard := mustMalloc(t, a, 0, 20*mib)
 	taken := spec.Ptr(0)
 	a.OnNeedMemory(func() bool {
 		if taken == 0 {
 			must(t, a.Free(hoard))
-			taken = give(t, a, 0, 20*mib)
+			taken = mustMalloc(t, a, 0, 20*mib)
 		}
 		return true
 	})
-	if p := give(t, a, 0, 20*mib); p == taken || taken != hoard {
+	if p := mustMalloc(t, a, 0, 20*mib); p == taken || taken != hoard {
 		t.Errorf("the request has %v, the callback took %v of what was at %v", p, taken, hoard)
 	}
 }
 
-// TestNeedMemoryAndPools: with the lock released for the callbacks, the request's
-// pool may be given up by others. It stays as long as the request needs it.
+// TestNeedMemoryAndPools: the mutex is released for the callbacks, so others may
+// release the request's pool. The pool stays until the request is served.
 func TestNeedMemoryAndPools(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "")
@@ -141,7 +142,7 @@ func TestNeedMemoryAndPools(t *testing.T) {
 		must(t, a.EmptyCache())
 		return true
 	})
-	p := give(t, a, 0, 20*mib)
+	p := mustMalloc(t, a, 0, 20*mib)
 	must(t, a.Free(p))
 	must(t, a.EmptyCache())
 	if _, err := a.PoolUseCount(0, pool); err == nil {
@@ -150,8 +151,8 @@ func TestNeedMemoryAndPools(t *testing.T) {
 	wantNoLeaks(t, a, gpu)
 }
 
-// TestRequestsDuringCallbacks: while the lock is released another request may find,
-// and map, what the first was about to; both are served, from different memory.
+// TestRequestsDuringCallbacks: while the mutex is released another request may find,
+// and map, what the first was about to. Both are served, from different memory.
 func TestRequestsDuringCallbacks(t *testing.T) {
 	for _, settings := range []string{"", "expandable_segments:True"} {
 		gpu := fakegpu.New(fakegpu.Config{})
@@ -160,18 +161,18 @@ func TestRequestsDuringCallbacks(t *testing.T) {
 		a.OnNeedMemory(func() bool {
 			if len(inner) == 0 {
 				inner = append(inner, 0) // not again
-				inner = append(inner, give(t, a, 0, 30*mib), give(t, a, 0, 512))
+				inner = append(inner, mustMalloc(t, a, 0, 30*mib), mustMalloc(t, a, 0, 512))
 			}
 			return false
 		})
-		outer := give(t, a, 0, 30*mib)
+		outer := mustMalloc(t, a, 0, 30*mib)
 		wantDisjoint(t, a, append(inner[1:], outer))
 	}
 }
 
-// TestConfigureDuringCallbacks: settings that come while a request has released the
-// lock hold for what the request has not decided yet. Whether it is served by an
-// expandable segment was decided at its beginning, as was its pool.
+// TestConfigureDuringCallbacks: settings that change while a request has released the
+// mutex apply to what the request has not decided yet. Whether an expandable segment
+// serves it was decided at its beginning, as was its pool.
 func TestConfigureDuringCallbacks(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "expandable_segments:True")
@@ -179,8 +180,8 @@ func TestConfigureDuringCallbacks(t *testing.T) {
 		must(t, a.Configure("expandable_segments:False,max_split_size_mb:20"))
 		return false
 	})
-	give(t, a, 0, 30*mib)
-	give(t, a, 0, 30*mib)
+	mustMalloc(t, a, 0, 30*mib)
+	mustMalloc(t, a, 0, 30*mib)
 	snapshot, err := a.Snapshot()
 	must(t, err)
 	var got []string
@@ -195,13 +196,13 @@ func TestConfigureDuringCallbacks(t *testing.T) {
 	}
 }
 
-// wantDisjoint wants the pointers to be out, each once.
+// wantDisjoint expects the pointers to be allocated, each once.
 func wantDisjoint(t *testing.T, a *alloc.Allocator, out []spec.Ptr) {
 	t.Helper()
 	seen := map[spec.Ptr]bool{}
 	for _, p := range out {
 		if seen[p] {
-			t.Errorf("%v is out twice", p)
+			t.Errorf("%v is allocated twice", p)
 		}
 		seen[p] = true
 	}

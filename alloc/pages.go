@@ -3,48 +3,46 @@ package alloc
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"gaugeblock/spec"
 )
 
-// How pages come into an expandable segment and leave it. Each takes several calls of
-// the driver, of which any can fail, and whatever fails, the books must say what the
-// driver has given.
+// How pages are mapped into an expandable segment and unmapped. Both take several calls
+// of the driver, and each can fail. After a failure the segment must say what the
+// driver has really mapped.
 //
-//	in     create the pages, map each, give access to all of them
-//	out    wait for the stream; then, page by page, unmap and release
+//	map      create the pages, map each, give access to all of them
+//	unmap    synchronize the stream; then, page by page, unmap and release
 //
-// What fails on the way in is undone: all pages come, or none. But undoing can be
-// impossible: a capture forbids to unmap, or the driver refuses. Then the pages stay,
-// in the books as what they are: mapped, and closed, since nobody was given access to
-// them. Their memory is free, and opened when it is given out (open).
+// A failure to map is undone: all pages are mapped, or none. But undoing can be
+// impossible: a capture forbids to unmap, or the driver refuses. Then the pages stay
+// mapped, and are closed, since no device has been given access to them. Their memory is
+// free. Access is given when it is allocated (open).
 //
-// What fails on the way out leaves the page as it was, mapped and open, if it must be
-// by mapping it again.
+// A failure to unmap leaves the page as it was, mapped and with access, if need be by
+// mapping it again.
 
-// grow puts memory behind the pages that a range touches, none of which has any, and
-// returns the range that has memory then, which may be longer. With an error
-// (spec.ErrDriverOutOfMemory says that the device has no more) that is nothing, or
+// mapLocked maps the pages that a range touches, none of which is mapped, and returns
+// the range that is mapped then, which may be longer. With an error
+// (spec.ErrDriverOutOfMemory says that the device has no more) the range is empty, or
 // what could not be undone.
-func (x *expandable) grow(r spec.Range) (spec.Range, error) {
+func (x *expandableSegment) mapLocked(r spec.Range) (spec.Range, error) {
 	s := x.covering(r)
-	handles, err := x.createPages(s.end - s.first)
+	handles, err := x.createPagesLocked(s.end - s.first)
 	if err == nil {
 		return x.mapPages(s.first, handles)
 	}
 	stuck, refusal := releasePages(x.memory, handles)
-	grown, failure := x.mapPages(s.first, stuck)
-	return grown, afterCleanup(err, errors.Join(refusal, failure))
+	mapped, failure := x.mapPages(s.first, stuck)
+	return mapped, afterCleanup(err, errors.Join(refusal, failure))
 }
 
-// createPages obtains physical memory for so many pages. With an error it returns
-// those that it got. The first page ever created decides how pages are shared: fabric
-// handles if the device has them, else file descriptors. Being out of memory decides
-// nothing.
-func (x *expandable) createPages(n int) ([]spec.PageHandle, error) {
+// createPagesLocked creates n pages. With an error it returns those that it created.
+func (x *expandableSegment) createPagesLocked(n int) ([]spec.PageHandle, error) {
 	var handles []spec.PageHandle
 	for len(handles) < n {
-		h, err := x.device.createPage(x.memory, x.pageSize)
+		h, err := x.device.createPageLocked(x.memory, x.pageSize)
 		if err != nil {
 			return handles, fmt.Errorf("creating a page of %d bytes: %w", x.pageSize, err)
 		}
@@ -53,14 +51,17 @@ func (x *expandable) createPages(n int) ([]spec.PageHandle, error) {
 	return handles, nil
 }
 
-func (d *device) createPage(memory spec.VirtualMemory, bytes uint64) (spec.PageHandle, error) {
-	if d.shareType != nil {
-		return memory.CreatePage(d.id, bytes, *d.shareType)
+// createPageLocked creates a page. The first page ever created on the device decides how
+// its pages are shared: with fabric handles if the device has them, else as file
+// descriptors. Running out of memory decides nothing about fabric handles.
+func (d *device) createPageLocked(memory spec.VirtualMemory, bytes uint64) (spec.PageHandle, error) {
+	if d.handleType != nil {
+		return memory.CreatePage(d.id, bytes, *d.handleType)
 	}
 	fabric, posix := spec.ShareFabric, spec.SharePOSIX
 	h, err := memory.CreatePage(d.id, bytes, fabric)
 	if err == nil {
-		d.shareType = &fabric
+		d.handleType = &fabric
 		return h, nil
 	}
 	if errors.Is(err, spec.ErrDriverOutOfMemory) {
@@ -68,13 +69,13 @@ func (d *device) createPage(memory spec.VirtualMemory, bytes uint64) (spec.PageH
 	}
 	h, err = memory.CreatePage(d.id, bytes, posix)
 	if err == nil || errors.Is(err, spec.ErrDriverOutOfMemory) {
-		d.shareType = &posix
+		d.handleType = &posix
 	}
 	return h, err
 }
 
-// releasePages gives up pages that are not mapped, and returns those that the driver
-// does not take back.
+// releasePages releases pages that are not mapped. It returns those that the driver does
+// not take back.
 func releasePages(memory spec.VirtualMemory, handles []spec.PageHandle) (stuck []spec.PageHandle, failure error) {
 	for _, h := range handles {
 		if err := memory.ReleasePage(h); err != nil {
@@ -85,24 +86,24 @@ func releasePages(memory spec.VirtualMemory, handles []spec.PageHandle) (stuck [
 	return stuck, failure
 }
 
-// mapPages puts pages behind consecutive places, opens them to the owner and its
-// peers, and writes them into the books. It returns the range that has memory then:
-// all of it, or with an error what could not be undone.
-func (x *expandable) mapPages(first int, handles []spec.PageHandle) (spec.Range, error) {
+// mapPages maps pages at consecutive positions and gives the owner and its peers access.
+// It returns the range that is mapped then: all of it, or with an error what could not
+// be undone.
+func (x *expandableSegment) mapPages(first int, handles []spec.PageHandle) (spec.Range, error) {
 	n, err := x.mapEach(first, handles)
 	if err == nil && n > 0 {
-		err = x.grantAccess(x.bytes(span{first, first + n}))
+		err = x.setAccess(x.bytes(span{first, first + n}))
 	}
 	if err != nil {
 		var failure error
-		n, failure = x.unmapAgain(first, n)
-		err = afterCleanup(err, errors.Join(failure, x.device.unreleased.release(x.memory, handles[n:])))
+		n, failure = x.undoMapping(first, n)
+		err = afterCleanup(err, errors.Join(failure, x.device.unreleasedPages.release(x.memory, handles[n:])))
 	}
-	return x.adopt(first, handles[:n], err != nil), err
+	return x.addPages(first, handles[:n], err != nil), err
 }
 
 // mapEach maps pages, up to the first that cannot be, and returns how many are mapped.
-func (x *expandable) mapEach(first int, handles []spec.PageHandle) (int, error) {
+func (x *expandableSegment) mapEach(first int, handles []spec.PageHandle) (int, error) {
 	for i, h := range handles {
 		at := x.bytes(span{first + i, first + i + 1})
 		if err := x.memory.MapPage(at.Ptr, at.Bytes, h); err != nil {
@@ -112,8 +113,8 @@ func (x *expandable) mapEach(first int, handles []spec.PageHandle) (int, error) 
 	return len(handles), nil
 }
 
-// unmapAgain takes back n mappings, the last first, and returns how many stay.
-func (x *expandable) unmapAgain(first, n int) (int, error) {
+// undoMapping undoes n mappings, the last first, and returns how many stay.
+func (x *expandableSegment) undoMapping(first, n int) (int, error) {
 	if x.device.driver.FreeForbidden() {
 		return n, nil
 	}
@@ -126,8 +127,8 @@ func (x *expandable) unmapAgain(first, n int) (int, error) {
 	return 0, nil
 }
 
-// adopt writes pages that are mapped into the books, and returns their range.
-func (x *expandable) adopt(first int, handles []spec.PageHandle, closed bool) spec.Range {
+// addPages adds mapped pages to the segment and returns their range.
+func (x *expandableSegment) addPages(first int, handles []spec.PageHandle, closed bool) spec.Range {
 	s := span{first, first + len(handles)}
 	if len(handles) == 0 {
 		return x.bytes(s)
@@ -141,12 +142,12 @@ func (x *expandable) adopt(first int, handles []spec.PageHandle, closed bool) sp
 	if closed {
 		x.closed += len(handles)
 	}
-	x.mapped += x.bytes(s).Bytes
+	x.mappedSize += x.bytes(s).Bytes
 	return x.bytes(s)
 }
 
-// open gives access to those pages of a range that are closed.
-func (x *expandable) open(r spec.Range) error {
+// open gives access to the closed pages of a range.
+func (x *expandableSegment) open(r spec.Range) error {
 	if x.closed == 0 {
 		return nil
 	}
@@ -155,7 +156,7 @@ func (x *expandable) open(r spec.Range) error {
 		if !x.pages[i].closed {
 			continue
 		}
-		if err := x.grantAccess(x.bytes(span{i, i + 1})); err != nil {
+		if err := x.setAccess(x.bytes(span{i, i + 1})); err != nil {
 			return err
 		}
 		x.pages[i].closed = false
@@ -164,11 +165,11 @@ func (x *expandable) open(r spec.Range) error {
 	return nil
 }
 
-// shrink takes the memory away from the pages that lie wholly in a range, which
-// nobody has, after waiting for the stream, whose work may still touch them. It
-// returns the range that lost memory, of 0 bytes if no page lies in it. A driver
-// that refuses in the middle leaves a shorter range without memory, and the error.
-func (x *expandable) shrink(r spec.Range) (spec.Range, error) {
+// unmap unmaps and releases the pages that lie wholly in a range of free memory, after
+// synchronizing the stream, whose work may still use them. It returns the range that is
+// unmapped, of 0 bytes if no page lies in the range. If the driver refuses in the
+// middle, the range is shorter, and there is an error.
+func (x *expandableSegment) unmap(r spec.Range) (spec.Range, error) {
 	s := x.within(r)
 	if s.first >= s.end {
 		return spec.Range{Ptr: r.Ptr}, nil
@@ -179,8 +180,8 @@ func (x *expandable) shrink(r spec.Range) (spec.Range, error) {
 	done := span{s.first, s.first}
 	var failure error
 	for done.end < s.end && failure == nil {
-		var gone bool
-		if gone, failure = x.dropPage(done.end); gone {
+		var unmapped bool
+		if unmapped, failure = x.unmapPage(done.end); unmapped {
 			done.end++
 		}
 	}
@@ -191,31 +192,73 @@ func (x *expandable) shrink(r spec.Range) (spec.Range, error) {
 }
 
 // synchronize waits for the work that may touch the memory.
-func (x *expandable) synchronize() error {
-	if x.shared {
+func (x *expandableSegment) synchronize() error {
+	if x.imported {
 		return x.device.driver.SynchronizeDevice(x.device.id)
 	}
 	return x.device.driver.SynchronizeStream(x.device.id, x.stream)
 }
 
-// dropPage unmaps one page and gives its memory up, and reports whether the page is
-// gone. One that the driver does not take back is mapped again.
-func (x *expandable) dropPage(i int) (gone bool, err error) {
+// unmapPage unmaps one page and releases it, and reports whether it is unmapped. A page
+// that the driver does not take back is mapped again.
+func (x *expandableSegment) unmapPage(i int) (unmapped bool, err error) {
 	at := x.bytes(span{i, i + 1})
 	if err := x.memory.UnmapPage(at.Ptr, at.Bytes); err != nil {
 		return false, fmt.Errorf("unmapping the page at %v: %w", at.Ptr, err)
 	}
-	dropped := x.pages[i]
+	old := x.pages[i]
 	x.pages[i] = page{}
-	x.mapped -= at.Bytes
-	if dropped.closed {
+	x.mappedSize -= at.Bytes
+	if old.closed {
 		x.closed--
 	}
-	err = x.memory.ReleasePage(dropped.handle)
+	err = x.memory.ReleasePage(old.handle)
 	if err == nil {
 		return true, nil
 	}
 	err = fmt.Errorf("releasing the page at %v: %w", at.Ptr, err)
-	again, failure := x.mapPages(i, []spec.PageHandle{dropped.handle})
+	again, failure := x.mapPages(i, []spec.PageHandle{old.handle})
 	return again.Bytes == 0, errors.Join(err, failure)
+}
+
+// unreleasedPages are pages that are neither mapped nor released: the driver has refused
+// both. They count in no statistic. Each release of the cache tries to release them
+// again. (The list has a mutex of its own, since opened handles use it as well.)
+type unreleasedPages struct {
+	mu    sync.Mutex
+	pages []spec.PageHandle
+}
+
+// release releases pages, and keeps those that the driver does not take back.
+func (u *unreleasedPages) release(memory spec.VirtualMemory, pages []spec.PageHandle) (failure error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.tryLocked(memory, pages)
+}
+
+// releaseAgain tries to release what the driver did not take back before.
+func (u *unreleasedPages) releaseAgain(driver spec.Driver) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.pages) == 0 {
+		return nil
+	}
+	pages := u.pages
+	u.pages = nil
+	return u.tryLocked(driver.(spec.VirtualMemory), pages)
+}
+
+func (u *unreleasedPages) tryLocked(memory spec.VirtualMemory, pages []spec.PageHandle) error {
+	stuck, failure := releasePages(memory, pages)
+	u.pages = append(u.pages, stuck...)
+	return failure
+}
+
+// afterCleanup is the error of something that failed and had to be undone. cleanup is
+// the error of the undoing, if that failed as well.
+func afterCleanup(err, cleanup error) error {
+	if cleanup == nil {
+		return err
+	}
+	return fmt.Errorf("%w; it was to undo what had failed: %v", cleanup, err)
 }

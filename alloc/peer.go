@@ -7,12 +7,11 @@ import (
 	"gaugeblock/spec"
 )
 
-// Several devices. Memory of Driver.Malloc becomes reachable from a peer by one
-// call for all of it; mapped pages must be opened to each device one by one, those
-// that are mapped already and those that will be.
+// Access of one device to the memory of another. Memory of Driver.Malloc becomes
+// accessible to a peer by one call for all of it. Access to mapped pages must be set for
+// each device, for those that are mapped already and for those that will be.
 
-// EnablePeerAccess lets dev reach the memory obtained on peer; see
-// spec.PeerAllocator.
+// EnablePeerAccess gives dev access to the memory of peer; see spec.PeerAllocator.
 func (a *Allocator) EnablePeerAccess(dev, peer spec.Device) error {
 	const op = "enable_peer_access"
 	if _, err := a.device(op, dev); err != nil {
@@ -29,54 +28,42 @@ func (a *Allocator) EnablePeerAccess(dev, peer spec.Device) error {
 		if err := driver.EnablePeerAccess(dev, peer); err != nil {
 			return fmt.Errorf("letting device %d reach device %d: %w", dev, peer, err)
 		}
-		return d.addPeer(dev)
+		return d.addPeerLocked(dev)
 	})
 	if err != nil {
 		return err
 	}
-	// Without the device's lock, which OpenHandle takes after that of the handles.
+	// The device's mutex is not held here: that of the opened handles comes before it.
 	return a.opened.addPeer(dev, peer)
 }
 
-// addPeer opens the expandable segments to another device.
-func (d *device) addPeer(dev spec.Device) error {
-	if slices.Contains(d.peers, dev) {
+// addPeerLocked gives another device access to the expandable segments.
+func (d *device) addPeerLocked(dev spec.Device) error {
+	if slices.Contains(d.devicesWithPeerAccess, dev) {
 		return nil
 	}
-	for _, x := range d.growing {
-		if err := x.addPeer(dev); err != nil {
+	for _, s := range d.expandableSegments {
+		if err := s.expandable.addPeer(dev); err != nil {
 			return err
 		}
 	}
-	d.peers = append(d.peers, dev)
+	d.devicesWithPeerAccess = append(d.devicesWithPeerAccess, dev)
 	return nil
 }
 
 // CopyKind says how to copy from one device to another (upstream: memcpyAsync).
 func (a *Allocator) CopyKind(dst, src spec.Device, peerEnabled bool) (spec.CopyKind, error) {
+	kind := spec.CopyDirect
 	for _, dev := range [...]spec.Device{dst, src} {
-		growing := false
 		err := a.onDevice("copy_kind", dev, func(d *device) error {
-			growing = len(d.growing) > 0
+			if len(d.expandableSegments) > 0 && dst != src && !peerEnabled {
+				kind = spec.CopyPeer
+			}
 			return nil
 		})
-		if err != nil {
-			return 0, err
-		}
-		if growing && dst != src && !peerEnabled {
-			return spec.CopyPeer, nil
+		if err != nil || kind == spec.CopyPeer {
+			return kind, err
 		}
 	}
-	return spec.CopyDirect, nil
-}
-
-// ExpandableSegmentSizes lists how far each expandable segment has grown.
-func (a *Allocator) ExpandableSegmentSizes(dev spec.Device) (sizes []spec.StreamSegmentSize, err error) {
-	err = a.onDevice("expandable_segment_sizes", dev, func(d *device) error {
-		for _, x := range d.growing {
-			sizes = append(sizes, spec.StreamSegmentSize{Stream: x.stream, PoolKind: x.kind, Mapped: x.mapped})
-		}
-		return nil
-	})
-	return sizes, err
+	return kind, nil
 }

@@ -15,7 +15,7 @@ func launch(t *testing.T, gpu *fakegpu.GPU, dev spec.Device, p spec.Ptr) {
 	must(t, gpu.Launch(spec.Launch{Device: dev, Name: "kernel", Writes: []spec.Range{{Ptr: p, Bytes: 512}}}))
 }
 
-// wantViolations wants so many pieces of work to have touched what they must not.
+// wantViolations expects so many invalid accesses of device work.
 func wantViolations(t *testing.T, gpu *fakegpu.GPU, want int) {
 	t.Helper()
 	if got := gpu.Violations(); len(got) != want {
@@ -23,7 +23,7 @@ func wantViolations(t *testing.T, gpu *fakegpu.GPU, want int) {
 	}
 }
 
-// reachable tells which of the devices can touch the memory at an address.
+// reachable lists the devices that can access the memory at an address.
 func reachable(t *testing.T, gpu *fakegpu.GPU, p spec.Ptr) (devices []spec.Device) {
 	t.Helper()
 	for dev := range spec.Device(gpu.DeviceCount()) {
@@ -36,8 +36,8 @@ func reachable(t *testing.T, gpu *fakegpu.GPU, p spec.Ptr) (devices []spec.Devic
 	return devices
 }
 
-// TestPeerAccess: a peer reaches all memory of a device, whatever its kind: what had
-// been given out before the peer was enabled, and what is given out after.
+// TestPeerAccess: a peer can access all memory of a device, of every kind: what was
+// allocated before the peer was enabled, and what is allocated later.
 func TestPeerAccess(t *testing.T) {
 	for _, settings := range []string{"", "expandable_segments:True"} {
 		t.Run(settings, func(t *testing.T) {
@@ -49,9 +49,9 @@ func TestPeerAccess(t *testing.T) {
 					t.Errorf("who can reach %v (-want +got):\n%s", p, diff)
 				}
 			}
-			old := give(t, a, 0, 60*mib)
-			gap := give(t, a, 0, 60*mib)
-			last := give(t, a, 0, 60*mib)
+			old := mustMalloc(t, a, 0, 60*mib)
+			gap := mustMalloc(t, a, 0, 60*mib)
+			last := mustMalloc(t, a, 0, 60*mib)
 			must(t, a.Free(gap))
 			must(t, a.EmptyCache())
 			want(old, 0)
@@ -59,18 +59,18 @@ func TestPeerAccess(t *testing.T) {
 			must(t, a.EnablePeerAccess(1, 0))
 			want(old, 0, 1)
 			want(last, 0, 1)
-			grown := give(t, a, 0, 100*mib)
-			small := give(t, a, 0, 512) // a segment of its own
+			grown := mustMalloc(t, a, 0, 100*mib)
+			small := mustMalloc(t, a, 0, 512) // a segment of its own
 			want(grown, 0, 1)
 			want(small, 0, 1)
 
 			must(t, a.EnablePeerAccess(2, 0))
 			must(t, a.EnablePeerAccess(2, 0))
-			filled := give(t, a, 0, 60*mib) // in the gap
+			filled := mustMalloc(t, a, 0, 60*mib) // in the gap
 			want(old, 0, 1, 2)
 			want(filled, 0, 1, 2)
 			// It is not mutual.
-			want(give(t, a, 1, 60*mib), 1)
+			want(mustMalloc(t, a, 1, 60*mib), 1)
 		})
 	}
 }
@@ -81,9 +81,9 @@ func TestPeerOfOpenedMemory(t *testing.T) {
 	machine := fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(3, spec.GiB)})
 	sender, receiver := machine.NewProcess(), machine.NewProcess()
 	a, b := newAllocator(t, sender, "expandable_segments:True"), newAllocator(t, receiver, "")
-	early := open(t, b, 0, share(t, a, give(t, a, 0, 60*mib)).Handle)
+	early := open(t, b, 0, share(t, a, mustMalloc(t, a, 0, 60*mib)).Handle)
 	must(t, b.EnablePeerAccess(2, 0))
-	late := open(t, b, 0, share(t, a, give(t, a, 0, 100*mib)).Handle)
+	late := open(t, b, 0, share(t, a, mustMalloc(t, a, 0, 100*mib)).Handle)
 	for _, m := range []spec.OpenedMemory{early, late} {
 		if diff := cmp.Diff([]spec.Device{0, 2}, reachable(t, receiver, m.Base())); diff != "" {
 			t.Errorf("who can reach %v (-want +got):\n%s", m.Base(), diff)
@@ -91,8 +91,8 @@ func TestPeerOfOpenedMemory(t *testing.T) {
 	}
 }
 
-// meeting is a driver under which EnablePeerAccess waits, with the device's lock
-// held, until another goroutine is in the middle of OpenHandle.
+// meeting is a driver under which EnablePeerAccess waits, with the device's mutex held,
+// until another goroutine is in the middle of OpenHandle.
 type meeting struct {
 	*fakegpu.GPU
 	importing chan struct{}
@@ -108,15 +108,15 @@ func (m *meeting) ImportPage(pid uint64, share spec.ShareType, handle []byte) (s
 	return m.GPU.ImportPage(pid, share, handle)
 }
 
-// TestEnablePeerWhileOpening: opening a handle takes the lock of the device while it
-// holds that of the handles, so enabling a peer must not take them the other way
-// round. (If it does, this test does not end.)
+// TestEnablePeerWhileOpening: OpenHandle takes the device's mutex while it holds that
+// of the opened handles, so EnablePeerAccess must not take them in the opposite order.
+// (If it does, this test does not end.)
 func TestEnablePeerWhileOpening(t *testing.T) {
 	machine := fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
 	sender, receiver := machine.NewProcess(), machine.NewProcess()
 	a := newAllocator(t, sender, "expandable_segments:True")
 	b := newAllocator(t, &meeting{receiver, make(chan struct{})}, "")
-	handle := share(t, a, give(t, a, 0, 20*mib)).Handle
+	handle := share(t, a, mustMalloc(t, a, 0, 20*mib)).Handle
 	opened := make(chan spec.OpenedMemory)
 	go func() {
 		m, err := b.OpenHandle(0, handle)
@@ -131,26 +131,26 @@ func TestEnablePeerWhileOpening(t *testing.T) {
 	}
 }
 
-// TestPeerFails: access cannot be set for one of the ranges. The peer is none then;
-// the next attempt does the rest.
+// TestPeerFails: access cannot be set for one of the ranges. The device is then not a
+// peer. The next attempt does the rest.
 func TestPeerFails(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
 	a := newAllocator(t, gpu, "expandable_segments:True")
-	p, q := give(t, a, 0, 60*mib), give(t, a, 0, 512)
+	p, q := mustMalloc(t, a, 0, 60*mib), mustMalloc(t, a, 0, 512)
 	must(t, gpu.FailCall("SetAccess", 2, fakegpu.UnknownError("SetAccess")))
 	wantError[*spec.DriverError](t, a.EnablePeerAccess(1, 0), "SetAccess")
 	if diff := cmp.Diff([]spec.Device{0}, reachable(t, gpu, q)); diff != "" {
 		t.Errorf("who can reach the second (-want +got):\n%s", diff)
 	}
 	must(t, a.EnablePeerAccess(1, 0))
-	for _, p := range []spec.Ptr{p, q, give(t, a, 0, 100*mib)} {
+	for _, p := range []spec.Ptr{p, q, mustMalloc(t, a, 0, 100*mib)} {
 		if diff := cmp.Diff([]spec.Device{0, 1}, reachable(t, gpu, p)); diff != "" {
 			t.Errorf("who can reach %v (-want +got):\n%s", p, diff)
 		}
 	}
 }
 
-// TestPeerErrors: what makes no sense.
+// TestPeerErrors: invalid arguments.
 func TestPeerErrors(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB), NoPeerAccess: true})
 	a := newAllocator(t, gpu, "")
@@ -164,7 +164,7 @@ func TestPeerErrors(t *testing.T) {
 	}
 }
 
-// TestCopyKind: an ordinary copy does on one device, between peers, and as long as
+// TestCopyKind: an ordinary copy is right on one device, between peers, and as long as
 // neither device has expandable segments.
 func TestCopyKind(t *testing.T) {
 	const direct, peer = spec.CopyDirect, spec.CopyPeer
@@ -179,11 +179,11 @@ func TestCopyKind(t *testing.T) {
 	} {
 		gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
 		a := newAllocator(t, gpu, "")
-		give(t, a, 0, 20*mib)
+		mustMalloc(t, a, 0, 20*mib)
 		must(t, a.Configure("expandable_segments:True"))
 		var out []spec.Ptr
 		for _, dev := range test.growing {
-			out = append(out, give(t, a, spec.Device(dev-'0'), 60*mib))
+			out = append(out, mustMalloc(t, a, spec.Device(dev-'0'), 60*mib))
 		}
 		want := func(dst, src spec.Device, enabled bool, want spec.CopyKind) {
 			t.Helper()
@@ -197,7 +197,7 @@ func TestCopyKind(t *testing.T) {
 		want(1, 0, false, test.apart)
 		want(0, 1, true, test.p2p)
 		want(1, 0, true, test.p2p)
-		// When the segments are gone, it is as at first, whatever the settings.
+		// When the segments are released it is as at first, whatever the settings.
 		for _, p := range out {
 			must(t, a.Free(p))
 		}

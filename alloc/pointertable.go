@@ -7,33 +7,33 @@ import (
 	"gaugeblock/spec"
 )
 
-// A pointerTable knows the blocks of one device that are out, by their pointers.
+// A pointerTable has the allocated blocks of one device by address.
 //
-// A free names a pointer and nothing else, so the front must find out whose it is
-// before it can take the right lock. It asks each device's table in turn, with has,
-// which takes no lock; the device then asks again under its own, because somebody
-// else may have freed the pointer in between. All other methods are called with
-// the device's lock held: there is one writer at a time.
+// A free names a pointer and nothing else, so the device must be found before its mutex
+// can be taken. The allocator asks each device's table with has, which takes no lock.
+// The device then looks the pointer up again under its mutex, since another caller may
+// have freed it in between. The …Locked methods are called with the device's mutex held:
+// there is one writer at a time.
 //
-// (Upstream has one table for all devices, spread over 67 locks of its own, and
-// changes it outside the device's lock.)
+// (Upstream has one table for all devices, in 67 parts with a lock each, and changes it
+// without the device's mutex held.)
 //
-// It is a hash table with open addressing. What readers without the lock rely on:
-// a key, once in a slot, stays in that slot until it is taken out, and an array of
-// slots that is replaced by a larger one is never changed again.
+// It is a hash table with open addressing. Readers without the mutex rely on two facts:
+// a key stays in its slot until it is erased, and an array of slots that was replaced by
+// a larger one does not change any more.
 type pointerTable struct {
 	slots atomic.Pointer[[]slot] // a power of two of them, at most half in use
 	live  int                    // slots with a pointer
-	dead  int                    // slots from which a pointer was taken out
+	dead  int                    // slots whose pointer was erased
 }
 
-// slot holds a pointer and its block. The block is for holders of the lock only.
+// slot has a pointer and its block. The block is read and written with the mutex held.
 type slot struct {
 	key   atomic.Uint64
 	block *block
 }
 
-// What a slot's key is when it holds no pointer. A search goes on past a deadSlot
+// The keys of slots without a pointer. A search goes on past a deadSlot
 // and ends at an emptySlot.
 const (
 	emptySlot uint64 = 0
@@ -42,18 +42,18 @@ const (
 
 const fewestSlots = 64
 
-// has reports whether the pointer is out.
+// has reports whether a block is allocated at p.
 func (t *pointerTable) has(p spec.Ptr) bool { return t.find(p) != nil }
 
-// get is the block at p if p is out, else nil.
-func (t *pointerTable) get(p spec.Ptr) *block {
+// getLocked is the block allocated at p, or nil.
+func (t *pointerTable) getLocked(p spec.Ptr) *block {
 	if s := t.find(p); s != nil {
 		return s.block
 	}
 	return nil
 }
 
-// find is the slot with a pointer, or nil.
+// find is the slot of a pointer, or nil.
 func (t *pointerTable) find(p spec.Ptr) *slot {
 	array := t.slots.Load()
 	if array == nil || p == 0 || uint64(p) == deadSlot {
@@ -76,18 +76,18 @@ func home(p spec.Ptr, n int) int {
 	return int(uint64(p) * golden >> (64 - bits.Len(uint(n-1))))
 }
 
-// put notes that the block at p, which is not out, is out now.
-func (t *pointerTable) put(p spec.Ptr, b *block) {
+// insertLocked adds the block at p, which is not in the table.
+func (t *pointerTable) insertLocked(p spec.Ptr, b *block) {
 	array := t.slots.Load()
 	if array == nil || 2*(t.live+t.dead) >= len(*array) {
-		array = t.rebuild()
+		array = t.rebuildLocked()
 	}
-	t.place(*array, p, b)
+	t.placeLocked(*array, p, b)
 	t.live++
 }
 
-// place puts a pointer into the first slot that is not in use.
-func (t *pointerTable) place(slots []slot, p spec.Ptr, b *block) {
+// placeLocked puts a pointer into the first slot that is not in use.
+func (t *pointerTable) placeLocked(slots []slot, p spec.Ptr, b *block) {
 	for i := home(p, len(slots)); ; i = (i + 1) & (len(slots) - 1) {
 		key := slots[i].key.Load()
 		if key != emptySlot && key != deadSlot {
@@ -102,9 +102,9 @@ func (t *pointerTable) place(slots []slot, p spec.Ptr, b *block) {
 	}
 }
 
-// take takes out the pointer, which is there. Its slot can become empty if no
-// search goes on past it, and so can the dead ones before it.
-func (t *pointerTable) take(p spec.Ptr) {
+// eraseLocked removes a pointer, which is in the table. Its slot becomes empty if no search
+// goes on past it, and so do the dead slots before it.
+func (t *pointerTable) eraseLocked(p spec.Ptr) {
 	slots := *t.slots.Load()
 	last := len(slots) - 1
 	i := home(p, len(slots))
@@ -125,8 +125,8 @@ func (t *pointerTable) take(p spec.Ptr) {
 	}
 }
 
-// rebuild copies what is live into an array that is at most a quarter full.
-func (t *pointerTable) rebuild() *[]slot {
+// rebuildLocked copies the live slots into an array that is at most a quarter full.
+func (t *pointerTable) rebuildLocked() *[]slot {
 	n := fewestSlots
 	for n < 4*(t.live+1) {
 		n *= 2
@@ -136,7 +136,7 @@ func (t *pointerTable) rebuild() *[]slot {
 	if old := t.slots.Load(); old != nil {
 		for i := range *old {
 			if key := (*old)[i].key.Load(); key != emptySlot && key != deadSlot {
-				t.place(grown, spec.Ptr(key), (*old)[i].block)
+				t.placeLocked(grown, spec.Ptr(key), (*old)[i].block)
 			}
 		}
 	}

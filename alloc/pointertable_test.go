@@ -10,9 +10,9 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestPointerTableEqualsMap does the same to a table and to a map. The pointers
-// come from a small range, so that they meet in the table and come back, and from
-// its far ends.
+// TestPointerTableEqualsMap does the same to a table and to a map. The pointers are of
+// a small range, so that they collide and are inserted again, and of the largest and
+// smallest values.
 func TestPointerTableEqualsMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var table pointerTable
@@ -29,7 +29,7 @@ func TestPointerTableEqualsMap(t *testing.T) {
 				for range rapid.IntRange(1, 100).Draw(t, "run") {
 					if p := pointer.Draw(t, "p"); want[p] == nil {
 						want[p] = new(block)
-						table.put(p, want[p])
+						table.insertLocked(p, want[p])
 					}
 				}
 			},
@@ -37,14 +37,14 @@ func TestPointerTableEqualsMap(t *testing.T) {
 				for range rapid.IntRange(1, 100).Draw(t, "run") {
 					if p := pointer.Draw(t, "p"); want[p] != nil {
 						delete(want, p)
-						table.take(p)
+						table.eraseLocked(p)
 					}
 				}
 			},
 			"": func(t *rapid.T) {
 				for range 20 {
 					p := pointer.Draw(t, "p")
-					if got := table.get(p); got != want[p] {
+					if got := table.getLocked(p); got != want[p] {
 						t.Fatalf("get(%v) = %p, want %p", p, got, want[p])
 					}
 				}
@@ -54,7 +54,7 @@ func TestPointerTableEqualsMap(t *testing.T) {
 	})
 }
 
-// checkSlots recounts a table.
+// checkSlots counts the slots of a table.
 func checkSlots(t *rapid.T, table *pointerTable, live int) {
 	if table.slots.Load() == nil {
 		return
@@ -67,7 +67,7 @@ func checkSlots(t *rapid.T, table *pointerTable, live int) {
 		}
 	}
 	if table.live != live || counted[false] != live || counted[true] != table.dead {
-		t.Fatalf("the table says %d live and %d dead, there are %d and %d; %d are out",
+		t.Fatalf("the table says %d live and %d dead, there are %d and %d; %d are allocated",
 			table.live, table.dead, counted[false], counted[true], live)
 	}
 	if 2*(table.live+table.dead) > len(slots)+1 {
@@ -75,7 +75,7 @@ func checkSlots(t *rapid.T, table *pointerTable, live int) {
 	}
 }
 
-// TestPointerTableNeverFinds: what can be no pointer is not found, not even in a
+// TestPointerTableNeverFinds: what cannot be a pointer is not found, not even in a
 // table that has dead slots.
 func TestPointerTableNeverFinds(t *testing.T) {
 	var table pointerTable
@@ -85,10 +85,10 @@ func TestPointerTableNeverFinds(t *testing.T) {
 		}
 	}
 	for p := spec.Ptr(512); p < 512*40; p += 512 {
-		table.put(p, new(block))
+		table.insertLocked(p, new(block))
 	}
 	for p := spec.Ptr(512); p < 512*40; p += 1024 {
-		table.take(p)
+		table.eraseLocked(p)
 	}
 	for _, p := range []spec.Ptr{0, spec.Ptr(deadSlot), 512, 513, 1025} {
 		if table.has(p) {
@@ -97,33 +97,34 @@ func TestPointerTableNeverFinds(t *testing.T) {
 	}
 }
 
-// TestPointerTableStaysSmall: pointers that come and go do not fill it up.
+// TestPointerTableStaysSmall: pointers that are inserted and erased do not fill the
+// table.
 func TestPointerTableStaysSmall(t *testing.T) {
 	var table pointerTable
 	for i := range spec.Ptr(100_000) {
-		table.put((i+1)*512, new(block))
+		table.insertLocked((i+1)*512, new(block))
 		if i >= 10 {
-			table.take((i - 9) * 512)
+			table.eraseLocked((i - 9) * 512)
 		}
 	}
 	if n := len(*table.slots.Load()); n > 2*fewestSlots {
-		t.Errorf("10 pointers are out, and the table has %d slots", n)
+		t.Errorf("10 pointers are allocated, and the table has %d slots", n)
 	}
 }
 
-// TestPointerTableReaders: a reader without the lock always finds a pointer that
-// stays out, whatever the writer does around it.
+// TestPointerTableReaders: a reader without the mutex always finds a pointer that stays
+// allocated, whatever the writer does.
 func TestPointerTableReaders(t *testing.T) {
 	var table pointerTable
 	const fixed = spec.Ptr(7 * 512)
-	table.put(fixed, new(block))
+	table.insertLocked(fixed, new(block))
 	var done atomic.Bool
 	var readers sync.WaitGroup
 	for range 2 {
 		readers.Go(func() {
 			for !done.Load() {
 				if !table.has(fixed) {
-					t.Error("a pointer that is out was not found")
+					t.Error("a pointer that is allocated was not found")
 					return
 				}
 			}
@@ -132,9 +133,9 @@ func TestPointerTableReaders(t *testing.T) {
 	for i := range spec.Ptr(20_000) {
 		p := (i%1000 + 8) * 512
 		if table.has(p) {
-			table.take(p)
+			table.eraseLocked(p)
 		} else {
-			table.put(p, new(block))
+			table.insertLocked(p, new(block))
 		}
 	}
 	done.Store(true)

@@ -1,72 +1,340 @@
 package alloc
 
-import "gaugeblock/spec"
+import (
+	"cmp"
+	"slices"
 
-// A pool is two halves: small requests (up to Geometry.SmallSize) and large ones
-// are kept apart, so that small blocks do not break up the large segments. The
-// default pool serves every request that nothing diverts.
+	"gaugeblock/spec"
+)
+
+// A pool has two block pools: small requests (up to Geometry.SmallSize) and large ones
+// are kept apart, so that small blocks do not split the large segments. The default
+// pool serves every request that is not routed to a private pool.
+//
+// Private pools keep the memory of some requests apart: memory that a graph was
+// captured with must not be allocated to others while the graph can be launched. A
+// private pool is live while its use count is positive. After that it is freeable, and
+// is erased when it holds no memory of the driver and nothing refers to it.
+//
+// (Upstream: PrivatePool. Its default pool is two BlockPools without an owner.)
 type pool struct {
-	id    spec.PoolID
-	small blockPool
-	large blockPool
+	id          spec.PoolID
+	smallBlocks blockPool
+	largeBlocks blockPool
 
-	// What follows concerns private pools only; see privatepool.go.
+	// The rest is for private pools only.
 
-	useCount       int  // the pool is freeable when it is zero
-	driverSegments int  // upstream's cudaMalloc_count: see mapping.go for its oddity
-	pins           int  // requests for the pool that have released the lock meanwhile
-	captured       bool // a graph knows addresses of the pool
-	useOnOOM       bool
-	noSplit        bool
-	memory         spec.PoolMemory // in the driver's place, or nil
+	useCount        int             // 0: the pool is freeable
+	cudaMallocCount int             // upstream's cudaMalloc_count; see mapping.go for what it counts
+	pins            int             // requests for the pool that have released the device's mutex
+	captured        bool            // memory of the pool was allocated during a capture
+	useOnOOM        bool            // serves requests for the default pool as a last resort
+	noSplit         bool            // blocks are allocated whole
+	allocator       spec.PoolMemory // used instead of the driver, if not nil
 }
 
 func newPool(id spec.PoolID) *pool {
 	p := &pool{id: id}
-	p.small = newBlockPool(p, spec.SmallPool)
-	p.large = newBlockPool(p, spec.LargePool)
+	p.smallBlocks = blockPool{owner: p, kind: spec.SmallPool, blocks: blockSet{bySize: true}}
+	p.largeBlocks = blockPool{owner: p, kind: spec.LargePool, blocks: blockSet{bySize: true}}
 	return p
 }
 
-// half is the part of the pool that serves a rounded size in bytes.
-func (p *pool) half(size uint64, g *spec.Geometry) *blockPool {
-	if size <= g.SmallSize {
-		return &p.small
+// blockPoolFor is the block pool for a rounded size in bytes.
+func (p *pool) blockPoolFor(size uint64, g *spec.Geometry) *blockPool {
+	if g.PoolKind(size) == spec.SmallPool {
+		return &p.smallBlocks
 	}
-	return &p.large
+	return &p.largeBlocks
 }
 
-// A blockPool is one half of a pool: its free blocks, ordered for best fit.
+// A blockPool is the free blocks of a pool for small, or for large, requests.
 type blockPool struct {
-	owner *pool
-	kind  spec.PoolKind // SmallPool or LargePool: which figures its blocks count in
-	free  blockSet      // free blocks with memory behind them
+	owner    *pool
+	kind     spec.PoolKind
+	blocks   blockSet // free and mapped, by stream, size and address: ordered for best fit
+	unmapped blockSet // unmapped blocks of expandable segments, by stream and address
 
-	// unmapped has the ranges of expandable segments that have no memory.
-	unmapped blockSet
-
-	// requests counts the searches made here while garbage collection is on; the
-	// age of a free block is what it has grown by since.
-	requests uint64
+	// getFreeBlocksCallCount counts the searches while garbage collection is on. The
+	// age of a free block is the number of searches since it became free.
+	getFreeBlocksCallCount uint64
 }
 
-func newBlockPool(owner *pool, kind spec.PoolKind) blockPool {
-	return blockPool{owner: owner, kind: kind, free: blockSet{bySize: true}}
-}
-
-// listOf is the list that a free block belongs on.
-func (p *blockPool) listOf(b *block) *blockSet {
+// setOf is the set that a free block belongs in.
+func (p *blockPool) setOf(b *block) *blockSet {
 	if b.mapped {
-		return &p.free
+		return &p.blocks
 	}
 	return &p.unmapped
 }
 
-// keep puts a free block on the free list.
-func (p *blockPool) keep(b *block) {
-	b.freeSince = p.requests
-	p.free.insert(b)
+// insertFree puts a free, mapped block into the free blocks (upstream:
+// insert_into_blocks).
+func (p *blockPool) insertFree(b *block) {
+	b.gcCountBase = p.getFreeBlocksCallCount
+	p.blocks.insert(b)
 }
 
-// age is how many searches the pool has seen since the block became free.
-func (p *blockPool) age(b *block) uint64 { return p.requests - b.freeSince }
+// gcAge is the age of a free block, in searches.
+func (p *blockPool) gcAge(b *block) uint64 { return p.getFreeBlocksCallCount - b.gcCountBase }
+
+// largestBlock is the size in bytes of the largest free block.
+func (p *blockPool) largestBlock() uint64 {
+	largest := uint64(0)
+	for b := range p.blocks.all() {
+		largest = max(largest, b.size)
+	}
+	return largest
+}
+
+// privatePools are the private pools of a device, live and freeable, in the order in
+// which upstream iterates over its hash table of them. The order decides which pool
+// serves, or is released, first.
+type privatePools []*pool
+
+// hashOrder is the position of a pool in upstream's hash table.
+func hashOrder(id spec.PoolID) uint64 {
+	n := id.Capture
+	if n == 0 {
+		n = id.User
+	}
+	return n * 11400714819323198485
+}
+
+func (l privatePools) find(id spec.PoolID) *pool {
+	for _, p := range l {
+		if p.id == id {
+			return p
+		}
+	}
+	return nil
+}
+
+func (l *privatePools) insert(p *pool) {
+	at, _ := slices.BinarySearchFunc(*l, p.id, func(q *pool, id spec.PoolID) int {
+		return cmp.Or(cmp.Compare(hashOrder(q.id), hashOrder(id)), compareIDs(q.id, id))
+	})
+	*l = slices.Insert(*l, at, p)
+}
+
+// byID lists the pools in order of their ids.
+func (l privatePools) byID() []*pool {
+	return slices.SortedFunc(slices.Values(l), func(p, q *pool) int { return compareIDs(p.id, q.id) })
+}
+
+func compareIDs(a, b spec.PoolID) int {
+	return cmp.Or(cmp.Compare(a.Capture, b.Capture), cmp.Compare(a.User, b.User))
+}
+
+// freeBytes is the size in bytes of all free, mapped blocks of private pools. Requests
+// for other pools cannot have them.
+func (l privatePools) freeBytes() (bytes uint64) {
+	for _, p := range l {
+		for _, bp := range [...]*blockPool{&p.smallBlocks, &p.largeBlocks} {
+			for b := range bp.blocks.all() {
+				bytes += b.size
+			}
+		}
+	}
+	return bytes
+}
+
+// createOrIncrefPoolLocked makes a pool, or raises the use count of a live one.
+func (d *device) createOrIncrefPoolLocked(op string, id spec.PoolID, o spec.PoolOptions) (*pool, error) {
+	if id.IsDefault() {
+		return nil, &spec.InvalidArgumentError{Op: op, Reason: "the id is that of the default pool"}
+	}
+	p := d.graphPools.find(id)
+	if p == nil {
+		p = newPool(id)
+		p.allocator, p.useOnOOM, p.noSplit = o.Memory, o.UseOnOOM, o.NoSplit
+		p.useCount = 1
+		d.graphPools.insert(p)
+		return p, nil
+	}
+	if p.useCount == 0 {
+		return nil, alreadyReleased(op, id)
+	}
+	if o.Memory != nil {
+		return nil, &spec.InvalidStateError{Op: op, Reason: "pool " + id.String() + " exists, and cannot be given other memory"}
+	}
+	p.useOnOOM = p.useOnOOM || o.UseOnOOM
+	p.noSplit = p.noSplit || o.NoSplit
+	p.useCount++
+	return p, nil
+}
+
+// findPoolLocked finds a private pool, live or freeable.
+func (d *device) findPoolLocked(op string, id spec.PoolID) (*pool, error) {
+	if p := d.graphPools.find(id); p != nil {
+		return p, nil
+	}
+	return nil, &spec.InvalidStateError{Op: op, Reason: "there is no pool " + id.String()}
+}
+
+// livePoolLocked finds a live private pool.
+func (d *device) livePoolLocked(op string, id spec.PoolID) (*pool, error) {
+	p, err := d.findPoolLocked(op, id)
+	if err != nil {
+		return nil, err
+	}
+	if p.useCount == 0 {
+		return nil, alreadyReleased(op, id)
+	}
+	return p, nil
+}
+
+func alreadyReleased(op string, id spec.PoolID) error {
+	return &spec.InvalidStateError{Op: op, Reason: "pool " + id.String() + " was released and waits to be freed"}
+}
+
+// segmentsOfLocked lists the segments of a pool by address (upstream:
+// get_private_pool_head_blocks).
+func (d *device) segmentsOfLocked(p *pool) []*segment {
+	var segments []*segment
+	for _, s := range d.segments {
+		if s.pool.owner == p {
+			segments = append(segments, s)
+		}
+	}
+	return segments
+}
+
+// releaseFreeablePoolsLocked returns to the driver what it can of every freeable pool.
+func (d *device) releaseFreeablePoolsLocked(context any) error {
+	for _, p := range slices.Clone(d.graphPools) {
+		if p.useCount == 0 {
+			if err := d.releaseFreeablePoolLocked(p, context); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// releaseFreeablePoolLocked returns to the driver what it can of a freeable pool, small
+// blocks first. It erases the pool if nothing refers to it any more.
+func (d *device) releaseFreeablePoolLocked(p *pool, context any) error {
+	if err := d.releaseBlocksLocked(&p.smallBlocks, context); err != nil {
+		return err
+	}
+	if err := d.releaseBlocksLocked(&p.largeBlocks, context); err != nil {
+		return err
+	}
+	if err := d.releaseUnmappedSegmentsLocked(p); err != nil {
+		return err
+	}
+	if d.canEraseLocked(p) {
+		d.graphPools = slices.DeleteFunc(d.graphPools, func(q *pool) bool { return q == p })
+	}
+	return nil
+}
+
+// canEraseLocked reports whether nothing refers to a pool. Upstream looks at
+// cudaMalloc_count alone, which expandable segments can bring to 0 while blocks of the
+// pool are allocated; see docs/deviations.md.
+func (d *device) canEraseLocked(p *pool) bool {
+	return p.cudaMallocCount <= 0 && p.pins == 0 && d.routingToLocked(p.id) < 0 && len(d.segmentsOfLocked(p)) == 0
+}
+
+// emptyPoolLocked is releaseFreeablePoolLocked for a pool that is found by its id, if
+// it is freeable. It first waits for the events of the pool's blocks.
+func (d *device) emptyPoolLocked(id spec.PoolID, context any) error {
+	p := d.graphPools.find(id)
+	if p == nil || p.useCount > 0 || d.driver.FreeForbidden() {
+		return nil
+	}
+	if d.captureUnderwayLocked() {
+		return &spec.InvalidStateError{Op: "empty_pool", Reason: "requests are being routed to a private pool, so events cannot be waited for"}
+	}
+	if err := d.synchronizeAndFreeEventsLocked(p, context); err != nil {
+		return err
+	}
+	return d.releaseFreeablePoolLocked(p, context)
+}
+
+// tryMempoolFallbackLocked searches the pools marked useOnOOM, for a request for the
+// default pool. They are searched, and their blocks split, as if expandable segments
+// were off.
+func (d *device) tryMempoolFallbackLocked(params *allocParams) *block {
+	if !params.pool.owner.id.IsDefault() {
+		return nil
+	}
+	for _, p := range d.graphPools {
+		if !p.useOnOOM || p.useCount == 0 {
+			continue
+		}
+		fallback := *params
+		fallback.pool = p.blockPoolFor(params.size, &d.geometry)
+		fallback.expandable = false
+		if b := d.getFreeBlockLocked(&fallback); b != nil {
+			*params = fallback
+			return b
+		}
+	}
+	return nil
+}
+
+// CreatePool makes a private pool, or raises the use count of a live one; see
+// spec.PrivatePools.
+func (a *Allocator) CreatePool(dev spec.Device, id spec.PoolID, o spec.PoolOptions) error {
+	return a.onDevice("create_pool", dev, func(d *device) error {
+		_, err := d.createOrIncrefPoolLocked("create_pool", id, o)
+		return err
+	})
+}
+
+// onPool calls do for a private pool, live or freeable, with the device's mutex held.
+func (a *Allocator) onPool(op string, dev spec.Device, id spec.PoolID, do func(*pool) error) error {
+	return a.onDevice(op, dev, func(d *device) error {
+		p, err := d.findPoolLocked(op, id)
+		if err != nil {
+			return err
+		}
+		return do(p)
+	})
+}
+
+// ReleasePool lowers the use count of a private pool.
+func (a *Allocator) ReleasePool(dev spec.Device, id spec.PoolID) error {
+	const op = "release_pool"
+	return a.onPool(op, dev, id, func(p *pool) error {
+		if p.useCount == 0 {
+			return &spec.InvalidStateError{Op: op, Reason: "pool " + id.String() + " has already been released"}
+		}
+		p.useCount--
+		return nil
+	})
+}
+
+// PoolUseCount returns the use count of a private pool.
+func (a *Allocator) PoolUseCount(dev spec.Device, id spec.PoolID) (count int, err error) {
+	err = a.onPool("pool_use_count", dev, id, func(p *pool) error {
+		count = p.useCount
+		return nil
+	})
+	return count, err
+}
+
+// SetUseOnOOM marks a private pool as a last resort for requests for the default pool,
+// or removes the mark.
+func (a *Allocator) SetUseOnOOM(dev spec.Device, id spec.PoolID, on bool) error {
+	return a.onPool("set_use_on_oom", dev, id, func(p *pool) error {
+		p.useOnOOM = on
+		return nil
+	})
+}
+
+// SetNoSplit marks a private pool whose blocks are allocated whole.
+func (a *Allocator) SetNoSplit(dev spec.Device, id spec.PoolID) error {
+	return a.onPool("set_no_split", dev, id, func(p *pool) error {
+		p.noSplit = true
+		return nil
+	})
+}
+
+// EmptyPool returns to the driver what can be returned of one freeable pool, on every
+// device.
+func (a *Allocator) EmptyPool(id spec.PoolID) error {
+	return a.onEachDeviceWithContext(func(d *device, context any) error { return d.emptyPoolLocked(id, context) })
+}

@@ -12,11 +12,11 @@ import (
 	"gaugeblock/spec"
 )
 
-// ownMemory is memory that a program brings for a pool. It notes what it is asked.
+// ownMemory is the allocate and free functions of a pool. It records their calls.
 type ownMemory struct {
 	next   spec.Ptr
-	fail   error  // what the next Allocate or Free answers, once
-	null   bool   // the next Allocate gives the null pointer, and no error
+	fail   error  // what the next Allocate or Free returns, once
+	null   bool   // the next Allocate returns the null pointer, and no error
 	during func() // called in Allocate
 	asked  []string
 }
@@ -45,7 +45,7 @@ func (m *ownMemory) Free(dev spec.Device, ptr spec.Ptr, bytes uint64, stream spe
 	return err
 }
 
-// wantAsked wants the memory to have been asked for this, and forgets it.
+// wantAsked expects these calls since the last time.
 func (m *ownMemory) wantAsked(t *testing.T, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, m.asked); diff != "" {
@@ -56,8 +56,8 @@ func (m *ownMemory) wantAsked(t *testing.T, want ...string) {
 
 var ownPool = spec.PoolID{User: 1}
 
-// newOwnPool makes an allocator, and a pool with memory of its own to which requests
-// of one stream are diverted.
+// newOwnPool makes an allocator, and a pool with functions of its own, to which the
+// requests of one stream are routed.
 func newOwnPool(t *testing.T, settings string) (*fakegpu.GPU, *alloc.Allocator, spec.Stream, *ownMemory) {
 	t.Helper()
 	gpu := fakegpu.New(fakegpu.Config{})
@@ -69,18 +69,18 @@ func newOwnPool(t *testing.T, settings string) (*fakegpu.GPU, *alloc.Allocator, 
 	return gpu, a, s, m
 }
 
-// TestPoolMemory: the pool's segments come from its own functions and go back to
-// them, with the sizes that the driver would be asked for, and in everything else
-// it is a pool like others.
+// TestPoolMemory: the pool's segments come from its own functions and return to them,
+// with the sizes that the driver would be asked for. In everything else it is a pool
+// like others.
 func TestPoolMemory(t *testing.T) {
 	gpu, a, s, m := newOwnPool(t, "")
-	p := giveOn(t, a, 0, s, 5*mib)
-	q := giveOn(t, a, 0, s, 5*mib)
+	p := mustMallocOn(t, a, 0, s, 5*mib)
+	q := mustMallocOn(t, a, 0, s, 5*mib)
 	m.wantAsked(t, fmt.Sprintf("allocate 20971520 bytes on device 0, stream %v", s))
 	if p != 1<<32 || q != p+5<<20 {
 		t.Errorf("the blocks are at %v and %v", p, q)
 	}
-	small := giveOn(t, a, 0, s, 512)
+	small := mustMallocOn(t, a, 0, s, 512)
 	m.wantAsked(t, fmt.Sprintf("allocate 2097152 bytes on device 0, stream %v", s))
 	if leaks := gpu.Leaks(); len(leaks) != 1 { // the stream
 		t.Errorf("the driver was asked as well: %v", leaks)
@@ -107,7 +107,7 @@ func TestPoolMemory(t *testing.T) {
 	wantNoLeaks(t, a, gpu)
 }
 
-// TestPoolMemoryOnlyForNewPools: memory cannot be given to a pool that exists.
+// TestPoolMemoryOnlyForNewPools: functions cannot be given to a pool that exists.
 func TestPoolMemoryOnlyForNewPools(t *testing.T) {
 	_, a, _, _ := newOwnPool(t, "")
 	err := a.CreatePool(0, ownPool, spec.PoolOptions{Memory: &ownMemory{}, NoSplit: true})
@@ -118,11 +118,11 @@ func TestPoolMemoryOnlyForNewPools(t *testing.T) {
 	must(t, a.CreatePool(0, ownPool, spec.PoolOptions{}))
 }
 
-// TestPoolMemoryIsNotExpandable: such a pool has plain segments, whatever the
-// settings; large blocks are then split as plain ones are.
+// TestPoolMemoryIsNotExpandable: such a pool has no expandable segments, whatever the
+// settings. Its large blocks are then split by the usual rule.
 func TestPoolMemoryIsNotExpandable(t *testing.T) {
 	_, a, s, m := newOwnPool(t, "expandable_segments:True")
-	p := giveOn(t, a, 0, s, 19*mib)
+	p := mustMallocOn(t, a, 0, s, 19*mib)
 	m.wantAsked(t, fmt.Sprintf("allocate 20971520 bytes on device 0, stream %v", s))
 	snapshot, err := a.SnapshotPool(ownPool)
 	must(t, err)
@@ -132,8 +132,8 @@ func TestPoolMemoryIsNotExpandable(t *testing.T) {
 	}
 }
 
-// TestPoolMemoryFails: an error that says so, or a null pointer, is a lack of
-// memory; every other error comes back as it is.
+// TestPoolMemoryFails: an out-of-memory error, or a null pointer, is a lack of memory.
+// Every other error is returned as it is.
 func TestPoolMemoryFails(t *testing.T) {
 	_, a, s, m := newOwnPool(t, "")
 	request := spec.Request{Stream: s, Bytes: 30 * mib}
@@ -156,7 +156,7 @@ func TestPoolMemoryFails(t *testing.T) {
 	}
 
 	// A segment that is not taken back stays.
-	p := giveOn(t, a, 0, s, 30*mib)
+	p := mustMallocOn(t, a, 0, s, 30*mib)
 	must(t, a.Free(p))
 	must(t, a.EndAllocateToPool(0, ownPool))
 	must(t, a.ReleasePool(0, ownPool))
@@ -174,9 +174,9 @@ func TestPoolMemoryFails(t *testing.T) {
 	}
 }
 
-// TestPoolGoneDuringMalloc: with release_lock_on_cudamalloc others can come between
-// while memory is being obtained. Here they end the pool's use and empty the cache;
-// the pool stays until the request has its segment, and goes when that is free.
+// TestPoolGoneDuringMalloc: with release_lock_on_cudamalloc other callers can come
+// between while memory is obtained. Here they release the pool and empty the cache. The
+// pool stays until the request has its segment, and is erased when that is free.
 func TestPoolGoneDuringMalloc(t *testing.T) {
 	gpu, a, s, m := newOwnPool(t, "release_lock_on_cudamalloc:True")
 	m.during = func() {
@@ -185,7 +185,7 @@ func TestPoolGoneDuringMalloc(t *testing.T) {
 		must(t, a.ReleasePool(0, ownPool))
 		must(t, a.EmptyCache())
 	}
-	p := giveOn(t, a, 0, s, 30*mib)
+	p := mustMallocOn(t, a, 0, s, 30*mib)
 	snapshot, err := a.SnapshotPool(ownPool)
 	must(t, err)
 	if len(snapshot.Segments) != 1 || snapshot.Segments[0].Pool != ownPool {

@@ -6,99 +6,150 @@ import (
 	"gaugeblock/spec"
 )
 
-// Giving cached memory back to the driver. A free block can go if it is a whole
-// segment; of an expandable segment the pages can go that lie wholly in a free
-// block.
+// Returning cached memory to the driver. A free block can be returned if it is a whole
+// segment. Of a free block in an expandable segment, the pages can be unmapped that
+// lie wholly in it.
 //
-// While a capture is under way in a mode that forbids it, nothing is given back:
-// the driver call would be illegal and would invalidate the capture. Each step
-// here then counts as having released nothing.
+// While a capture is underway in a mode that forbids it, nothing is returned: the
+// driver call would be illegal and would invalidate the capture. Each function here
+// then does as if it had found nothing.
 
-// releaseCached gives back all of the cache that can go: of the default pool,
-// having waited for what events hold back, unless requests are being redirected;
-// and of the private pools that nobody uses any more.
-func (d *device) releaseCached(context any) error {
+// releaseCachedBlocksLocked returns all of the cache that can be returned: of the
+// default pool, after waiting for all events, unless a capture is underway; and of the
+// freeable pools.
+func (d *device) releaseCachedBlocksLocked(context any) error {
 	if d.driver.FreeForbidden() {
 		return nil
 	}
-	if err := d.unreleased.releaseAgain(d.driver); err != nil {
+	if err := d.unreleasedPages.releaseAgain(d.driver); err != nil {
 		return err
 	}
-	if !d.redirecting() {
-		if err := d.waitForEvents(nil, context); err != nil {
+	if !d.captureUnderwayLocked() {
+		if err := d.synchronizeAndFreeEventsLocked(nil, context); err != nil {
 			return err
 		}
-		if err := d.releaseBlocks(&d.pool.large, context); err != nil {
+		if err := d.releaseBlocksLocked(&d.defaultPool.largeBlocks, context); err != nil {
 			return err
 		}
-		if err := d.releaseBlocks(&d.pool.small, context); err != nil {
+		if err := d.releaseBlocksLocked(&d.defaultPool.smallBlocks, context); err != nil {
 			return err
 		}
 	}
-	return d.releaseFreeable(context)
+	return d.releaseFreeablePoolsLocked(context)
 }
 
-// releaseBlocks gives back what can go of the pool's free blocks: whole plain
-// segments in the order of the free list, then the pages of expandable ones,
-// which changes the list.
-func (d *device) releaseBlocks(p *blockPool, context any) error {
-	var growing []*block
-	for _, b := range slices.Collect(p.free.all()) {
+// releaseBlocksLocked returns what it can of a block pool's free blocks: whole segments
+// in order, then pages of expandable segments, which changes the set.
+func (d *device) releaseBlocksLocked(p *blockPool, context any) error {
+	var toUnmap []*block
+	for _, b := range slices.Collect(p.blocks.all()) {
 		switch {
-		case !b.plain():
-			growing = append(growing, b)
-		case !b.split():
-			if err := d.releaseSegment(b, context); err != nil {
+		case b.isExpandable():
+			toUnmap = append(toUnmap, b)
+		case !b.isSplit():
+			if err := d.releaseBlockLocked(b, context); err != nil {
 				return err
 			}
 		}
 	}
-	for _, b := range growing {
-		if err := d.unmapBlock(b, context); err != nil {
+	for _, b := range toUnmap {
+		if err := d.unmapBlockLocked(b, context); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// releaseOversize gives back just enough oversize blocks of the request's stream
-// to make room for it, and reports whether it did. It does nothing unless
-// max_split_size is set, since without it there are no oversize blocks. A small
-// request looks in its own half, where there are none either.
+// releaseAvailableCachedBlocksLocked returns just enough oversize blocks of the
+// request's stream to make room for the request, and reports whether it did. It does
+// nothing unless max_split_size is set, since without it no block is oversize. For a
+// small request it searches the small blocks, which are never oversize.
 //
-// One block that is as large as the request is enough; failing that, the largest
-// ones go until their sum is. What went stays gone even if it was not enough.
+// One block that is as large as the request is enough. Without one, the largest blocks
+// are returned until their sum is enough. They stay returned if it never is.
 //
-// Nothing goes of a pool that a graph was captured with: the graph will use those
-// addresses again. Upstream does not ask; see docs/deviations.md.
-func (d *device) releaseOversize(w *want) (bool, error) {
-	if d.cfg.MaxSplitSize == spec.Unlimited || w.pool.owner.captured || d.driver.FreeForbidden() {
+// Nothing is returned of a pool that a graph was captured with: the graph will use the
+// addresses again. Upstream does not test this; see docs/deviations.md.
+func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, error) {
+	if d.cfg.MaxSplitSize == spec.Unlimited || params.pool.owner.captured || d.driver.FreeForbidden() {
 		return false, nil
 	}
-	free := &w.pool.free
-	need := max(w.size, d.cfg.MaxSplitSize)
-	first := free.firstNotBelow(w.stream, blockKey{rank: need})
-	if first != nil && releasable(first) {
-		return true, d.releaseSegment(first, w.context)
+	blocks := &params.pool.blocks
+	key := blockKey{rank: max(params.size, d.cfg.MaxSplitSize)}
+	first := blocks.firstNotBelow(params.stream, key)
+	if first != nil && isWholeDriverSegment(first) {
+		return true, d.releaseBlockLocked(first, params.context)
 	}
-	// Walk down. The next one is found before the present one is gone.
+	// Go down. The next block is looked up before the present one is released.
 	released := uint64(0)
-	b := free.lastBelow(w.stream, blockKey{rank: need})
-	for b != nil && released < need && b.size >= d.cfg.MaxSplitSize {
-		below, size := free.before(b), b.size
-		if releasable(b) {
-			if err := d.releaseSegment(b, w.context); err != nil {
+	b := blocks.lastBelow(params.stream, key)
+	for b != nil && released < key.rank && b.size >= d.cfg.MaxSplitSize {
+		below, size := blocks.before(b), b.size
+		if isWholeDriverSegment(b) {
+			if err := d.releaseBlockLocked(b, params.context); err != nil {
 				return false, err
 			}
 			released += size
 		}
 		b = below
 	}
-	return released >= need, nil
+	return released >= key.rank, nil
 }
 
-// releasable reports whether a free block can go back as one segment. Upstream does
-// not ask whether the block is a whole segment (one that was split under a larger
-// max_split_size is not), and would return memory that is in use; see
+// isWholeDriverSegment reports whether a free block can be returned by one driver call.
+// Upstream does not test whether an oversize block is split (one that was split under
+// a larger max_split_size is), and would return allocated memory; see
 // docs/deviations.md.
-func releasable(b *block) bool { return b.plain() && !b.split() }
+func isWholeDriverSegment(b *block) bool { return !b.isExpandable() && !b.isSplit() }
+
+// collectsGarbageLocked reports whether garbage is collected before memory is obtained
+// from the driver.
+func (d *device) collectsGarbageLocked() bool {
+	return d.limited && d.cfg.GarbageCollectionThreshold > 0
+}
+
+// garbageCollectCachedBlocksLocked returns old cached segments of the large default
+// pool when the memory held passes a fraction of the limit. Unlike the release of the
+// whole cache it waits for nothing.
+//
+// In each round every whole segment is returned that is at least as old as the average
+// of those left, until enough was returned or a round returned none. A round is never
+// cut short: a little more now is better than another collection soon.
+func (d *device) garbageCollectCachedBlocksLocked(context any) error {
+	threshold := uint64(d.cfg.GarbageCollectionThreshold * float64(d.allowedMemoryMaximum))
+	if d.reservedBytesLocked() <= threshold || d.driver.FreeForbidden() {
+		return nil
+	}
+	target := d.reservedBytesLocked() - threshold
+	reclaimed := uint64(0)
+
+	p := &d.defaultPool.largeBlocks
+	var candidates []*block
+	totalAge := uint64(0)
+	for b := range p.blocks.all() {
+		if !b.isSplit() {
+			candidates = append(candidates, b)
+			totalAge += p.gcAge(b)
+		}
+	}
+	for reclaimed < target && len(candidates) > 0 {
+		average := float64(totalAge) / float64(len(candidates))
+		var left []*block
+		for _, b := range candidates {
+			if float64(p.gcAge(b)) < average || b.isExpandable() {
+				left = append(left, b)
+				continue
+			}
+			totalAge -= p.gcAge(b)
+			reclaimed += b.size
+			if err := d.releaseBlockLocked(b, context); err != nil {
+				return err
+			}
+		}
+		if len(left) == len(candidates) {
+			break
+		}
+		candidates = left
+	}
+	return nil
+}

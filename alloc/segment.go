@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,20 +9,23 @@ import (
 	"gaugeblock/spec"
 )
 
-// A segment is memory obtained from the driver in one piece. Its blocks, linked
-// from head on, cover it.
+// A segment is memory obtained from the driver in one piece, or, if it is expandable,
+// a reserved range of addresses. Its blocks, linked from head on, cover it. (Upstream
+// has no type for it: a segment is the block without a prev, and each block repeats
+// what all blocks of the segment share.)
 type segment struct {
-	base    spec.Ptr
-	size    uint64 // bytes
-	head    *block
-	context any // where the program was when it was obtained
+	base   spec.Ptr
+	size   uint64 // bytes
+	head   *block
+	pool   *blockPool
+	stream spec.Stream // the allocation stream of all of its blocks
 
-	// expandable is what makes the segment grow, nil for a plain one. base and
-	// size are then those of the reserved range.
-	expandable *expandable
+	contextWhenAllocated any
+
+	expandable *expandableSegment // nil for a segment of one driver allocation
 }
 
-// A segmentList keeps a device's segments in order of address.
+// A segmentList is the segments of a device in order of address.
 type segmentList []*segment
 
 func (l *segmentList) insert(s *segment) {
@@ -45,123 +49,134 @@ func (l segmentList) at(base spec.Ptr) *segment {
 	return nil
 }
 
-func compareBase(s *segment, base spec.Ptr) int {
-	switch {
-	case s.base < base:
-		return -1
-	case s.base > base:
-		return 1
-	}
-	return 0
-}
+func compareBase(s *segment, base spec.Ptr) int { return cmp.Compare(s.base, base) }
 
-// obtainSegment asks the driver for a segment and makes one block of it. nil
-// without an error means out of memory: the limit would be passed, or the device
-// has no more. The last attempt, after the whole cache went back, counts as a
-// retry whether or not it succeeds.
-func (d *device) obtainSegment(w *want, lastAttempt bool) (*block, error) {
-	if lastAttempt {
+// allocBlockLocked obtains a segment from the driver and makes one block of it, or
+// serves the request from an expandable segment. nil without an error means out of
+// memory: the limit would be passed, or the device has no more. The retry, which
+// follows the release of the whole cache, is counted whether or not it succeeds.
+//
+// It releases the mutex meanwhile if release_lock_on_cudamalloc is set.
+func (d *device) allocBlockLocked(params *allocParams, isRetry bool) (*block, error) {
+	if isRetry {
 		d.stats.NumAllocRetries++
 	}
-	if d.limited && d.reserved()+w.segmentSize > d.limit {
+	if d.limited && d.reservedBytesLocked()+params.allocSize > d.allowedMemoryMaximum {
 		return nil, nil
 	}
-	if w.expandable {
-		return d.growInto(w)
+	if params.expandable {
+		return d.tryAllocateExpandableBlockLocked(params)
 	}
-	ptr, err := d.driverMalloc(w)
+	ptr, err := d.driverMallocLocked(params)
 	switch {
 	case errors.Is(err, spec.ErrDriverOutOfMemory):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("obtaining a segment of %d bytes: %w", w.segmentSize, err)
+		return nil, fmt.Errorf("obtaining a segment of %d bytes: %w", params.allocSize, err)
 	}
-	return d.adoptSegment(w, ptr), nil
+	return d.addDriverSegmentLocked(params, ptr), nil
 }
 
-// driverMalloc calls the driver, with the device's lock released meanwhile if the
-// settings say so. Other callers may then find and change everything in between:
-// the caller of driverMalloc must not rely on what it saw before.
-func (d *device) driverMalloc(w *want) (spec.Ptr, error) {
-	if d.cfg.ReleaseLockOnMalloc {
-		defer d.unlockFor(w.pool.owner)()
+// driverMallocLocked calls the driver. It releases the mutex meanwhile if
+// release_lock_on_cudamalloc is set. Other callers may then change everything; the
+// request's pool is kept by its pins.
+func (d *device) driverMallocLocked(params *allocParams) (spec.Ptr, error) {
+	owner := params.pool.owner
+	if !d.cfg.ReleaseLockOnMalloc {
+		return owner.driverMalloc(d.driver, d.id, params)
 	}
-	if memory := w.pool.owner.memory; memory != nil {
-		ptr, err := memory.Allocate(d.id, w.segmentSize, w.stream)
-		if err == nil && ptr == 0 {
-			err = spec.ErrDriverOutOfMemory // as C functions say it
-		}
-		return ptr, err
-	}
-	return d.driver.Malloc(d.id, w.segmentSize)
-}
-
-// unlockFor releases the lock in the middle of a request for a pool, which must
-// still be there when the returned function has taken the lock again.
-func (d *device) unlockFor(p *pool) (lock func()) {
-	p.pins++
+	owner.pins++
 	d.mu.Unlock()
-	return func() {
-		d.mu.Lock()
-		p.pins--
-	}
+	ptr, err := owner.driverMalloc(d.driver, d.id, params)
+	d.mu.Lock()
+	owner.pins--
+	return ptr, err
 }
 
-// adoptSegment takes a new piece of driver memory into the books.
-func (d *device) adoptSegment(w *want, ptr spec.Ptr) *block {
-	s := &segment{base: ptr, size: w.segmentSize, context: w.context}
-	b := d.addSegment(s, w)
+// driverMalloc obtains memory where the pool's memory comes from.
+func (p *pool) driverMalloc(driver spec.Driver, dev spec.Device, params *allocParams) (spec.Ptr, error) {
+	if p.allocator == nil {
+		return driver.Malloc(dev, params.allocSize)
+	}
+	ptr, err := p.allocator.Allocate(dev, params.allocSize, params.stream)
+	if err == nil && ptr == 0 {
+		err = spec.ErrDriverOutOfMemory // a C function has no other way to say it
+	}
+	return ptr, err
+}
 
-	kind := w.pool.kind
+// driverFree returns a segment to where the pool's memory comes from.
+func (p *pool) driverFree(driver spec.Driver, dev spec.Device, s *segment) error {
+	if p.allocator == nil {
+		return driver.Free(dev, s.base)
+	}
+	return p.allocator.Free(dev, s.base, s.size, s.stream)
+}
+
+// addDriverSegmentLocked adds a segment that was obtained from the driver, and counts
+// and traces it.
+func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *block {
+	b := d.addSegmentLocked(&segment{base: ptr, size: params.allocSize, contextWhenAllocated: params.context}, params)
+	kind := params.pool.kind
 	d.stats.Segment.Increase(kind, 1)
-	d.stats.ReservedBytes.Increase(kind, int64(s.size))
-	if s.size >= d.cfg.MaxSplitSize {
+	d.stats.ReservedBytes.Increase(kind, int64(b.size))
+	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeSegments.Increase(1)
 	}
 	d.stats.NumDeviceAlloc++
-	w.pool.owner.driverSegments++
-	d.trace(spec.ActionSegmentAlloc, b, b.size, w.context, w.thread)
+	params.pool.owner.cudaMallocCount++
+	d.recordTraceLocked(spec.ActionSegmentAlloc, b, b.size, params.context, params.thread)
 	return b
 }
 
-// addSegment makes the one block that covers a new segment.
-func (d *device) addSegment(s *segment, w *want) *block {
-	template := block{pool: w.pool, segment: s, stream: w.stream}
-	s.head = d.newBlock(&template, s.base, s.size)
+// addSegmentLocked adds a segment for a request and makes the one block that covers
+// it.
+func (d *device) addSegmentLocked(s *segment, params *allocParams) *block {
+	s.pool, s.stream = params.pool, params.stream
+	s.head = d.newBlockLocked(s, s.base, s.size)
 	d.segments.insert(s)
 	return s.head
 }
 
-// releaseSegment gives a free block that is a whole plain segment back to the
-// driver. Everything is as before if the driver refuses.
-func (d *device) releaseSegment(b *block, context any) error {
-	s, p := b.segment, b.pool
-	if err := d.driverFree(s, p.owner); err != nil {
+// releaseBlockLocked returns a free block that is a whole segment, not an expandable
+// one, to the driver. If the driver refuses, nothing has changed.
+func (d *device) releaseBlockLocked(b *block, context any) error {
+	s := b.segment
+	p := s.pool
+	if err := p.owner.driverFree(d.driver, d.id, s); err != nil {
 		return fmt.Errorf("returning the segment at %v (%d bytes): %w", s.base, s.size, err)
 	}
 	d.stats.NumDeviceFree++
-	d.trace(spec.ActionSegmentFree, b, b.size, orElse(context, s.context), 0)
+	d.recordTraceLocked(spec.ActionSegmentFree, b, b.size, firstContext(context, s.contextWhenAllocated), 0)
 	d.stats.Segment.Decrease(p.kind, 1)
 	d.stats.ReservedBytes.Decrease(p.kind, int64(s.size))
 	if s.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeSegments.Decrease(1)
 	}
-	p.free.remove(b)
+	p.blocks.remove(b)
 	d.segments.remove(s)
-	p.owner.driverSegments--
-	d.retire(b)
+	p.owner.cudaMallocCount--
+	d.reuseStructLocked(b)
 	return nil
 }
 
-// driverFree returns a plain segment to where its pool's memory comes from.
-func (d *device) driverFree(s *segment, p *pool) error {
-	if p.memory != nil {
-		return p.memory.Free(d.id, s.base, s.size, s.head.stream)
+// BaseAllocation returns the base and the size in bytes of the segment around an
+// allocated pointer. It is an InvalidArgumentError for an expandable segment, which is
+// no single allocation of the driver.
+func (a *Allocator) BaseAllocation(p spec.Ptr) (spec.Ptr, uint64, error) {
+	const op = "base_allocation"
+	d := a.owner(p)
+	if d == nil {
+		return 0, 0, &spec.InvalidPointerError{Op: op, Ptr: p}
 	}
-	return d.driver.Free(d.id, s.base)
-}
-
-// reserved is how many bytes the device holds from the driver.
-func (d *device) reserved() uint64 {
-	return uint64(d.stats.ReservedBytes[spec.Aggregate].Current)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b := d.allocatedBlocks.getLocked(p)
+	if b == nil {
+		return 0, 0, &spec.InvalidPointerError{Op: op, Ptr: p}
+	}
+	if b.isExpandable() {
+		return 0, 0, &spec.InvalidArgumentError{Op: op, Reason: "the pointer is in an expandable segment, which is not one piece of the driver's"}
+	}
+	return b.segment.base, b.segment.size, nil
 }

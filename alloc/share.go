@@ -11,8 +11,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// Memory for other processes. A handle is made of a block, but what is shared is
-// its whole plain segment, or the pages that the block touches:
+// Memory shared between processes. A handle is made for a block, but what is shared is
+// the whole segment, or, of an expandable segment, the pages that the block touches:
 //
 //	version (1 byte) 'c' driver's handle of the segment
 //	version (1 byte) 'e' process id, page size, number of pages (8 bytes each,
@@ -22,20 +22,20 @@ import (
 // the length tells the receiver which. A page is exported once: two blocks in the
 // same pages yield the same handle.
 //
-// The receiver opens each handle once, however many blocks come with it, and
-// closes it when the last user lets go.
+// The receiver opens each handle once, for any number of blocks, and closes it when the
+// last user closes its OpenedMemory.
 
 const (
 	handleVersion     = 2
 	handleSegment     = 'c'
 	handlePages       = 'e'
 	pagesHeader       = 3 * 8
-	rawHandleLength   = 64 // a driver's handle without version, as old senders have it
+	rawHandleLength   = 64 // a driver's handle without version, as older versions send it
 	maxSharedPages    = 1 << 20
 	fabricHandleBytes = 64
 )
 
-// ShareHandle makes a handle of a pointer that is out; see spec.SharedMemory.
+// ShareHandle makes a handle for an allocated pointer; see spec.SharedMemory.
 func (a *Allocator) ShareHandle(p spec.Ptr) (spec.SharedHandle, error) {
 	const op = "share_handle"
 	sharing, err := a.sharing(op)
@@ -48,12 +48,12 @@ func (a *Allocator) ShareHandle(p spec.Ptr) (spec.SharedHandle, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	b := d.table.get(p)
+	b := d.allocatedBlocks.getLocked(p)
 	if b == nil {
 		return spec.SharedHandle{}, &spec.InvalidPointerError{Op: op, Ptr: p}
 	}
-	if !b.plain() {
-		return b.segment.expandable.share(sharing, spec.Range{Ptr: b.ptr, Bytes: b.size})
+	if b.isExpandable() {
+		return b.segment.expandable.shareHandleLocked(sharing, spec.Range{Ptr: b.ptr, Bytes: b.size})
 	}
 	handle, err := sharing.ShareMemory(d.id, b.segment.base)
 	if err != nil {
@@ -73,8 +73,8 @@ func (a *Allocator) sharing(op string) (spec.MemorySharing, error) {
 	return sharing, nil
 }
 
-// share makes a handle of the pages that a range touches.
-func (x *expandable) share(sharing spec.MemorySharing, r spec.Range) (spec.SharedHandle, error) {
+// shareHandleLocked makes a handle for the pages that a range touches.
+func (x *expandableSegment) shareHandleLocked(sharing spec.MemorySharing, r spec.Range) (spec.SharedHandle, error) {
 	s := x.covering(r)
 	handle := []byte{handleVersion, handlePages}
 	for _, n := range [...]uint64{sharing.ProcessID(), x.pageSize, uint64(s.end - s.first)} {
@@ -83,7 +83,7 @@ func (x *expandable) share(sharing spec.MemorySharing, r spec.Range) (spec.Share
 	for i := s.first; i < s.end; i++ {
 		p := &x.pages[i]
 		if p.exported == nil {
-			exported, err := sharing.ExportPage(p.handle, *x.device.shareType)
+			exported, err := sharing.ExportPage(p.handle, *x.device.handleType)
 			if err != nil {
 				return spec.SharedHandle{}, fmt.Errorf("exporting the page at %v: %w", x.bytes(span{i, i + 1}).Ptr, err)
 			}
@@ -94,7 +94,8 @@ func (x *expandable) share(sharing spec.MemorySharing, r spec.Range) (spec.Share
 	return spec.SharedHandle{Handle: handle, Offset: uint64(r.Ptr - x.bytes(s).Ptr)}, nil
 }
 
-// openedHandles are the handles of other processes that are open here.
+// openedHandles are the handles of other processes that are open in this one. mu guards
+// the handles as well, their pages included.
 type openedHandles struct {
 	mu   sync.Mutex
 	open map[openedKey]*openedHandle
@@ -105,18 +106,18 @@ type openedKey struct {
 	handle string
 }
 
-// openedHandle is one of them.
+// openedHandle is an open handle.
 type openedHandle struct {
-	key    openedKey
-	users  int
-	base   spec.Ptr
-	pages  *expandable // if it stands for pages
-	handle *Allocator
+	allocator *Allocator
+	key       openedKey
+	users     int
+	base      spec.Ptr
+	pages     *expandableSegment // nil for a handle of a segment
 }
 
-// openedMemory is one user's hold on an openedHandle (spec.OpenedMemory).
+// openedMemory is one user of an openedHandle (spec.OpenedMemory).
 type openedMemory struct {
-	on     *openedHandle
+	handle *openedHandle
 	closed bool // guarded by openedHandles.mu
 }
 
@@ -139,17 +140,18 @@ func (a *Allocator) OpenHandle(dev spec.Device, handle []byte) (spec.OpenedMemor
 		if h, err = d.openHandle(sharing, handle); err != nil {
 			return nil, err
 		}
-		h.key, h.handle = key, a
+		h.allocator, h.key = a, key
 		if a.opened.open == nil {
 			a.opened.open = map[openedKey]*openedHandle{}
 		}
 		a.opened.open[key] = h
 	}
 	h.users++
-	return &openedMemory{on: h}, nil
+	return &openedMemory{handle: h}, nil
 }
 
-// openHandle reads a handle and opens what it stands for.
+// openHandle decodes a handle and opens the memory. It takes the device's mutex for a
+// moment.
 func (d *device) openHandle(sharing spec.MemorySharing, handle []byte) (*openedHandle, error) {
 	bad := func(reason string) error { return &spec.InvalidArgumentError{Op: "open_handle", Reason: reason} }
 	kind, payload := byte(handleSegment), handle
@@ -179,8 +181,9 @@ func (d *device) openHandle(sharing spec.MemorySharing, handle []byte) (*openedH
 	return nil, bad(fmt.Sprintf("the handle is of an unknown kind %q", kind))
 }
 
-// importPages maps another process's pages into a range of their own.
-func (d *device) importPages(sharing spec.MemorySharing, payload []byte) (*expandable, error) {
+// importPages maps another process's pages into a range of their own. It takes the
+// device's mutex for a moment.
+func (d *device) importPages(sharing spec.MemorySharing, payload []byte) (*expandableSegment, error) {
 	bad := func(reason string) error { return &spec.InvalidArgumentError{Op: "open_handle", Reason: reason} }
 	memory, ok := d.driver.(spec.VirtualMemory)
 	if !ok {
@@ -204,7 +207,7 @@ func (d *device) importPages(sharing spec.MemorySharing, payload []byte) (*expan
 		share = spec.ShareFabric
 	}
 	var handles []spec.PageHandle
-	release := func(err error) error { return afterCleanup(err, d.unreleased.release(memory, handles)) }
+	release := func(err error) error { return afterCleanup(err, d.unreleasedPages.release(memory, handles)) }
 	for i := range n {
 		h, err := sharing.ImportPage(pid, share, payload[i*each:(i+1)*each])
 		if err != nil {
@@ -212,64 +215,62 @@ func (d *device) importPages(sharing spec.MemorySharing, payload []byte) (*expan
 		}
 		handles = append(handles, h)
 	}
-	x := &expandable{device: d, memory: memory, pageSize: pageSize, capacity: int(n), shared: true}
+	x := &expandableSegment{device: d, memory: memory, pageSize: pageSize, maxHandles: int(n), imported: true}
 	d.mu.Lock()
-	x.peers = append(x.peers, d.peers...)
+	x.peers = append(x.peers, d.devicesWithPeerAccess...)
 	d.mu.Unlock()
-	base, err := memory.ReserveAddress(d.id, x.size())
-	if err != nil {
-		return nil, release(fmt.Errorf("reserving %d bytes of addresses: %w", x.size(), err))
+	if err := x.reserve(); err != nil {
+		return nil, release(err)
 	}
-	x.base = base
 	if _, err := x.mapPages(0, handles); err != nil {
-		if x.mapped == 0 { // else they cannot be unmapped again, and keep their addresses
-			err = afterCleanup(err, x.abandon())
+		if x.mappedSize == 0 { // otherwise pages are still mapped there
+			err = afterCleanup(err, x.freeAddress())
 		}
 		return nil, err
 	}
 	return x, nil
 }
 
-// Base is where the memory is, here.
-func (m *openedMemory) Base() spec.Ptr { return m.on.base }
+// Base is the address of the memory in this process.
+func (m *openedMemory) Base() spec.Ptr { return m.handle.base }
 
-// Close ends this user's hold; the last one gives the mapping up. Closing twice is
-// an InvalidStateError.
+// Close ends this user's use. The last user's Close closes the handle. Closing twice is an
+// InvalidStateError.
 func (m *openedMemory) Close() error {
-	a := m.on.handle
+	a := m.handle.allocator
 	a.opened.mu.Lock()
 	defer a.opened.mu.Unlock()
 	if m.closed {
 		return &spec.InvalidStateError{Op: "close_handle", Reason: "it is closed already"}
 	}
-	if m.on.users == 1 {
-		if err := m.on.close(); err != nil {
+	if m.handle.users == 1 {
+		if err := m.handle.close(); err != nil {
 			return err
 		}
-		delete(a.opened.open, m.on.key)
+		delete(a.opened.open, m.handle.key)
 	}
-	m.on.users--
+	m.handle.users--
 	m.closed = true
 	return nil
 }
 
-// close gives a mapping up.
+// close closes the memory.
 func (h *openedHandle) close() error {
 	if h.pages == nil {
-		sharing, err := h.handle.sharing("close_handle")
+		sharing, err := h.allocator.sharing("close_handle")
 		if err == nil {
 			err = sharing.CloseMemory(h.key.device, h.base)
 		}
 		return err
 	}
-	if h.handle.driver.FreeForbidden() {
+	if h.allocator.driver.FreeForbidden() {
 		return &spec.InvalidStateError{Op: "close_handle", Reason: "a capture is under way that forbids to unmap memory"}
 	}
-	return h.pages.giveUp()
+	return h.pages.release()
 }
 
-// addPeer opens the pages that were imported on a device to another one, in order
-// of address.
+// addPeer gives another device access to the pages that were imported on a device, in
+// order of address.
 func (o *openedHandles) addPeer(dev, on spec.Device) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,9 +15,9 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestShare: what one process writes the other reads, through a handle, whatever the
-// kind of the segment; handles of the same memory are opened once, and closed with
-// the last user.
+// TestShare: what one process writes the other reads, through a handle, for every kind
+// of segment. Handles of the same memory are opened once, and closed with the last
+// user.
 func TestShare(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -35,7 +35,7 @@ func TestShare(t *testing.T) {
 			machine := fakegpu.NewMachine(fakegpu.Config{Devices: []fakegpu.DeviceConfig{{Fabric: test.fabric}}})
 			sender, receiver := machine.NewProcess(), machine.NewProcess()
 			a, b := newAllocator(t, sender, test.settings), newAllocator(t, receiver, "")
-			p, q := give(t, a, 0, 5*mib), give(t, a, 0, 5*mib)
+			p, q := mustMalloc(t, a, 0, 5*mib), mustMalloc(t, a, 0, 5*mib)
 			must(t, sender.Fill(0, 0, spec.Range{Ptr: p, Bytes: 5 * mib}, 1))
 			must(t, sender.Fill(0, 0, spec.Range{Ptr: q, Bytes: 5 * mib}, 2))
 
@@ -96,14 +96,14 @@ func open(t *testing.T, a *alloc.Allocator, dev spec.Device, handle []byte) spec
 	return m
 }
 
-// TestSharePages: a handle of a block in an expandable segment stands for the pages
-// that the block touches, and no others; the receiver reserves addresses for those.
+// TestSharePages: a handle for a block in an expandable segment has the pages that the
+// block touches, and no others. The receiver reserves addresses for those.
 func TestSharePages(t *testing.T) {
 	machine := fakegpu.NewMachine(fakegpu.Config{})
 	sender, receiver := machine.NewProcess(), machine.NewProcess()
 	a, b := newAllocator(t, sender, "expandable_segments:True"), newAllocator(t, receiver, "")
-	give(t, a, 0, 25*mib)      // pages 0 and 1
-	p := give(t, a, 0, 40*mib) // from 25 MiB on: pages 1, 2, 3
+	mustMalloc(t, a, 0, 25*mib)      // pages 0 and 1
+	p := mustMalloc(t, a, 0, 40*mib) // from 25 MiB on: pages 1, 2, 3
 	must(t, sender.Fill(0, 0, spec.Range{Ptr: p, Bytes: 40 * mib}, 7))
 	h := share(t, a, p)
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(h.Handle[2+8*i:]) }
@@ -123,14 +123,14 @@ func TestSharePages(t *testing.T) {
 		t.Errorf("the last byte is %d, want 7", got[0])
 	}
 
-	// The memory outlives its owner's hold on it.
+	// The memory stays when its owner has freed it.
 	must(t, a.Free(p))
 	must(t, a.EmptyCache())
 	if _, err := receiver.ReadBack(0, 0, spec.Range{Ptr: m.Base() + 20*mib, Bytes: 1}); err != nil {
 		t.Errorf("after the owner has unmapped the page: %v", err)
 	}
-	// A page that takes the place of one that was shared is another one.
-	q := give(t, a, 0, 40*mib)
+	// A page that replaces one that was shared is another one.
+	q := mustMalloc(t, a, 0, 40*mib)
 	if again := share(t, a, q); p != q || stdbytes.Equal(again.Handle, h.Handle) {
 		t.Errorf("pages that were unmapped and mapped anew at %v and %v have the same handle", p, q)
 	}
@@ -138,23 +138,22 @@ func TestSharePages(t *testing.T) {
 	wantNoLeaks(t, b, receiver)
 }
 
-// TestUnmapSharedFabricPage: that a page was handed out as a fabric handle does not
-// keep it from being unmapped.
+// TestUnmapSharedFabricPage: a page that was shared as a fabric handle can be unmapped.
 func TestUnmapSharedFabricPage(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: []fakegpu.DeviceConfig{{Fabric: true}}})
 	a := newAllocator(t, gpu, "expandable_segments:True")
-	p := give(t, a, 0, 20*mib)
+	p := mustMalloc(t, a, 0, 20*mib)
 	share(t, a, p)
 	must(t, a.Free(p))
 	wantNoLeaks(t, a, gpu)
 }
 
-// TestOpenOnSeveralDevices: a handle is opened for each device that asks.
+// TestOpenOnSeveralDevices: a handle is opened for each device separately.
 func TestOpenOnSeveralDevices(t *testing.T) {
 	machine := fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
 	sender, receiver := machine.NewProcess(), machine.NewProcess()
 	a, b := newAllocator(t, sender, "expandable_segments:True"), newAllocator(t, receiver, "")
-	h := share(t, a, give(t, a, 0, 20*mib))
+	h := share(t, a, mustMalloc(t, a, 0, 20*mib))
 	m, n := open(t, b, 0, h.Handle), open(t, b, 1, h.Handle)
 	if m.Base() == n.Base() {
 		t.Errorf("both devices were given the mapping of one, at %v", m.Base())
@@ -168,15 +167,15 @@ func TestOpenOnSeveralDevices(t *testing.T) {
 	wantNoLeaks(t, b, receiver)
 }
 
-// TestOpenBadHandle: whatever a handle looks like, the answer is an error that says
-// what is wrong with it, and nothing is left behind.
+// TestOpenBadHandle: a malformed handle is an error that says what is wrong with it.
+// Nothing is left behind.
 func TestOpenBadHandle(t *testing.T) {
 	machine := fakegpu.NewMachine(fakegpu.Config{})
 	sender, receiver := machine.NewProcess(), machine.NewProcess()
-	plain, growing := newAllocator(t, sender, ""), newAllocator(t, sender, "expandable_segments:True")
+	fixed, growing := newAllocator(t, sender, ""), newAllocator(t, sender, "expandable_segments:True")
 	b := newAllocator(t, receiver, "")
-	segment := share(t, plain, give(t, plain, 0, 20*mib)).Handle
-	pages := share(t, growing, give(t, growing, 0, 60*mib)).Handle
+	segment := share(t, fixed, mustMalloc(t, fixed, 0, 20*mib)).Handle
+	pages := share(t, growing, mustMalloc(t, growing, 0, 60*mib)).Handle
 
 	// with changes a copy of the handle of pages.
 	with := func(word int, value uint64) []byte {
@@ -226,16 +225,16 @@ func TestOpenBadHandle(t *testing.T) {
 	_, err := b.OpenHandle(1, segment)
 	wantError[*spec.InvalidArgumentError](t, err, "there is no device 1")
 
-	// A driver's handle without version is a segment's, as old senders have it.
+	// A driver's handle without version is a segment's, as older versions send it.
 	m := open(t, b, 0, segment[2:])
 	must(t, m.Close())
 }
 
-// TestShareWrongPointer: only a pointer that is out can be shared.
+// TestShareWrongPointer: only an allocated pointer can be shared.
 func TestShareWrongPointer(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "")
-	p := give(t, a, 0, 20*mib)
+	p := mustMalloc(t, a, 0, 20*mib)
 	for _, wrong := range []spec.Ptr{0, p + 512, 0xdead00} {
 		_, err := a.ShareHandle(wrong)
 		wantError[*spec.InvalidPointerError](t, err, "share_handle")
@@ -245,16 +244,16 @@ func TestShareWrongPointer(t *testing.T) {
 	wantError[*spec.InvalidPointerError](t, err, "share_handle")
 }
 
-// TestExporterGone: the process that made a handle has ended, or has freed the
-// memory, before the handle is opened. What is open already stays.
+// TestExporterGone: the process that made a handle has ended, or has freed the memory,
+// before the handle is opened. What is open already stays open.
 func TestExporterGone(t *testing.T) {
 	for _, settings := range []string{"", "expandable_segments:True"} {
 		machine := fakegpu.NewMachine(fakegpu.Config{})
 		sender, receiver := machine.NewProcess(), machine.NewProcess()
 		a, b := newAllocator(t, sender, settings), newAllocator(t, receiver, "")
-		p := give(t, a, 0, 30*mib)
+		p := mustMalloc(t, a, 0, 30*mib)
 		opened := open(t, b, 0, share(t, a, p).Handle)
-		q := give(t, a, 0, 40*mib)
+		q := mustMalloc(t, a, 0, 40*mib)
 		freed := share(t, a, q).Handle
 		must(t, a.Free(q))
 		must(t, a.EmptyCache())
@@ -275,8 +274,8 @@ func TestExporterGone(t *testing.T) {
 	}
 }
 
-// TestCloseFails: the driver refuses in the middle of giving opened memory up. It
-// stays open, for its last user to try again.
+// TestCloseFails: the driver refuses while opened memory is being closed. The handle
+// stays open, and its last user can try again.
 func TestCloseFails(t *testing.T) {
 	for _, test := range []struct{ settings, call string }{
 		{"", "CloseMemory"},
@@ -289,7 +288,7 @@ func TestCloseFails(t *testing.T) {
 			machine := fakegpu.NewMachine(fakegpu.Config{})
 			sender, receiver := machine.NewProcess(), machine.NewProcess()
 			a, b := newAllocator(t, sender, test.settings), newAllocator(t, receiver, "")
-			m := open(t, b, 0, share(t, a, give(t, a, 0, 60*mib)).Handle)
+			m := open(t, b, 0, share(t, a, mustMalloc(t, a, 0, 60*mib)).Handle)
 			nth := 1
 			if test.call == "UnmapPage" || test.call == "ReleasePage" {
 				nth = 2 // of three
@@ -308,7 +307,7 @@ func TestCloseDuringCapture(t *testing.T) {
 	machine := fakegpu.NewMachine(fakegpu.Config{})
 	sender, receiver := machine.NewProcess(), machine.NewProcess()
 	a, b := newAllocator(t, sender, "expandable_segments:True"), newAllocator(t, receiver, "")
-	m := open(t, b, 0, share(t, a, give(t, a, 0, 20*mib)).Handle)
+	m := open(t, b, 0, share(t, a, mustMalloc(t, a, 0, 20*mib)).Handle)
 	s := newStream(t, receiver, 0)
 	must(t, receiver.BeginCapture(0, s, spec.CaptureGlobal))
 	wantError[*spec.InvalidStateError](t, m.Close(), "a capture is under way")
@@ -331,7 +330,7 @@ func TestShareFails(t *testing.T) {
 	} {
 		gpu := fakegpu.New(fakegpu.Config{})
 		a := newAllocator(t, gpu, test.settings)
-		p := give(t, a, 0, 60*mib)
+		p := mustMalloc(t, a, 0, 60*mib)
 		must(t, gpu.FailCall(test.call, test.nth, fakegpu.UnknownError(test.call)))
 		_, err := a.ShareHandle(p)
 		wantError[*spec.DriverError](t, err, test.call)
@@ -344,7 +343,7 @@ func TestOpenConcurrently(t *testing.T) {
 	machine := fakegpu.NewMachine(fakegpu.Config{})
 	sender, receiver := machine.NewProcess(), machine.NewProcess()
 	a, b := newAllocator(t, sender, ""), newAllocator(t, receiver, "")
-	handle := share(t, a, give(t, a, 0, 20*mib)).Handle
+	handle := share(t, a, mustMalloc(t, a, 0, 20*mib)).Handle
 	var users sync.WaitGroup
 	for range 8 {
 		users.Go(func() {

@@ -6,8 +6,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// Sizes. A request is rounded twice: to the size of the block that will serve it,
-// and, if the driver must be asked, to the size of the segment.
+// Sizes. A request is rounded up to the size of a block. If the driver must be asked, that
+// is rounded up to the size of a segment.
 //
 //	rounded size            segment
 //	up to SmallSize         SmallBuffer            (1 MiB → 2 MiB)
@@ -16,10 +16,10 @@ import (
 
 // roundSize is the block size for a request of that many bytes (at least 1).
 //
-// With divisions set for sizes like this one, and more than one step above the
-// smallest block, the range between the two powers of two around the size is cut
-// into that many steps and the size goes up to the next one. Fewer different
-// sizes mean more reuse and more waste.
+// If divisions are set for the size, and the size is larger than so many smallest blocks,
+// the range between the neighbouring powers of two is divided into that many steps, and
+// the size is rounded up to the next step. Fewer different sizes mean more reuse and more
+// unused bytes.
 func roundSize(bytes uint64, cfg *spec.Config, g *spec.Geometry) uint64 {
 	if bytes < g.MinBlock {
 		return g.MinBlock
@@ -31,9 +31,9 @@ func roundSize(bytes uint64, cfg *spec.Config, g *spec.Geometry) uint64 {
 	return roundUp(bytes, g.MinBlock)
 }
 
-// roundToDivision goes up to the next of the steps into which divisions (a power
-// of two) cuts the range between the powers of two around size. A power of two
-// stays. A step of less than a byte means the next power of two.
+// roundToDivision rounds size up to the next of the steps into which the range between
+// the neighbouring powers of two is divided. divisions is a power of two. A power of two
+// stays as it is. A step of less than a byte means the next power of two.
 func roundToDivision(size, divisions uint64) uint64 {
 	if size&(size-1) == 0 {
 		return size
@@ -46,8 +46,7 @@ func roundToDivision(size, divisions uint64) uint64 {
 	return roundUp(size, step)
 }
 
-// segmentSize is how much to ask the driver for when a block of that size is
-// needed.
+// segmentSize is the size of a new segment for a block of that size.
 func segmentSize(size uint64, cfg *spec.Config, g *spec.Geometry) uint64 {
 	switch {
 	case size <= g.SmallSize:

@@ -72,7 +72,7 @@ func TestRoundToDivision(t *testing.T) {
 	}
 }
 
-// TestSegmentSize: what the driver is asked for.
+// TestSegmentSize: the size of a new segment.
 func TestSegmentSize(t *testing.T) {
 	for _, test := range []struct {
 		text string
@@ -101,8 +101,8 @@ func TestSegmentSize(t *testing.T) {
 	}
 }
 
-// TestSizesFit: whatever the settings, a rounded size is not below the request, is
-// stable under rounding again, and fits its segment in whole blocks.
+// TestSizesFit: with all settings, a rounded size is not below the request, is not
+// changed by rounding again, and fits its segment in whole blocks.
 func TestSizesFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := spec.DefaultGeometry()

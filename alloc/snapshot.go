@@ -2,18 +2,21 @@ package alloc
 
 import "gaugeblock/spec"
 
-// Snapshot is a picture of all memory held from the driver, with the history.
-// Each device's part is taken in one moment; what other devices do meanwhile is
-// in their parts or is not.
+// Snapshot shows all memory held from the driver, with the history. The part of each
+// device is of one moment. The parts of different devices are of different moments.
 func (a *Allocator) Snapshot() (spec.Snapshot, error) { return a.snapshot(spec.DefaultPool) }
+
+// SnapshotPool shows the memory of one pool, or all memory if id is that of the default
+// pool.
+func (a *Allocator) SnapshotPool(id spec.PoolID) (spec.Snapshot, error) { return a.snapshot(id) }
 
 func (a *Allocator) snapshot(only spec.PoolID) (spec.Snapshot, error) {
 	s := spec.Snapshot{Traces: make([][]spec.HistoryEntry, len(a.devices))}
 	for i, d := range a.devices {
 		d.mu.Lock()
-		s.Traces[i] = d.diary.ring.list()
-		active := d.picture(&s, only)
-		d.traceSnapshot(only, active)
+		s.Traces[i] = d.traceBuffer.allocBuffer.list()
+		active := d.snapshotSegmentsLocked(&s, only)
+		d.recordSnapshotTraceLocked(only, active)
 		if i == 0 {
 			s.Config = d.cfg
 		}
@@ -25,56 +28,153 @@ func (a *Allocator) snapshot(only spec.PoolID) (spec.Snapshot, error) {
 	return s, nil
 }
 
-// SnapshotPool is a picture of one pool's memory.
-func (a *Allocator) SnapshotPool(id spec.PoolID) (spec.Snapshot, error) {
-	if id.IsDefault() {
-		return a.Snapshot()
-	}
-	return a.snapshot(id)
-}
-
-// picture adds the device's segments to a snapshot, all or those of one pool, and
-// returns the bytes of their active blocks.
-func (d *device) picture(s *spec.Snapshot, only spec.PoolID) (active uint64) {
+// snapshotSegmentsLocked adds the device's segments to a snapshot, all or those of one
+// pool. It returns the size in bytes of their active blocks. An expandable segment is
+// added once for each mapped range.
+func (d *device) snapshotSegmentsLocked(s *spec.Snapshot, only spec.PoolID) (active uint64) {
 	for _, seg := range d.segments {
-		if !only.IsDefault() && seg.head.pool.owner.id != only {
+		if !only.IsDefault() && seg.pool.owner.id != only {
 			continue
 		}
 		for b := seg.head; b != nil; b = b.next {
-			// An expandable segment is shown once for each range with memory.
 			if b.mapped && (b.prev == nil || !b.prev.mapped) {
-				drawn := d.draw(b)
-				active += drawn.ActiveSize
-				s.Segments = append(s.Segments, drawn)
+				info := segmentInfo(d.id, b)
+				active += info.ActiveSize
+				s.Segments = append(s.Segments, info)
 			}
 		}
 	}
 	return active
 }
 
-// draw is the picture of the memory from a block on, up to its end or that of the
-// range that has memory.
-func (d *device) draw(head *block) spec.Segment {
-	drawn := spec.Segment{
-		Device: d.id, Address: head.ptr, Stream: head.stream,
-		Pool: head.pool.owner.id, PoolKind: head.pool.kind, Expandable: !head.plain(),
+// segmentInfo describes the mapped blocks from first on, up to the next unmapped one.
+func segmentInfo(dev spec.Device, first *block) spec.Segment {
+	s := first.segment
+	info := spec.Segment{
+		Device: dev, Address: first.ptr, Stream: s.stream,
+		Pool: s.pool.owner.id, PoolKind: s.pool.kind, Expandable: first.isExpandable(),
 	}
-	if head.prev == nil {
-		drawn.Context = head.segment.context
+	if first.prev == nil {
+		info.Context = s.contextWhenAllocated
 	}
-	for b := head; b != nil && b.mapped; b = b.next {
-		drawn.TotalSize += b.size
+	for b := first; b != nil && b.mapped; b = b.next {
+		info.TotalSize += b.size
 		if b.allocated {
-			drawn.AllocatedSize += b.size
+			info.AllocatedSize += b.size
 		}
-		if !b.free() {
-			drawn.ActiveSize += b.size
-			drawn.RequestedSize += b.requested
+		if !b.isFree() {
+			info.ActiveSize += b.size
+			info.RequestedSize += b.requestedSize
 		}
-		drawn.Blocks = append(drawn.Blocks, spec.Block{
-			Address: b.ptr, Size: b.size, RequestedSize: b.requested,
-			State: b.state(), Context: b.context,
+		info.Blocks = append(info.Blocks, spec.Block{
+			Address: b.ptr, Size: b.size, RequestedSize: b.requestedSize,
+			State: b.state(), Context: b.contextWhenAllocated,
 		})
 	}
-	return drawn
+	return info
+}
+
+// Inspect shows a checker the device's own structures (spec.Inspector). The mutex is
+// held meanwhile.
+func (a *Allocator) Inspect(dev spec.Device, v spec.Visitor) error {
+	return a.onDevice("inspect", dev, func(d *device) error {
+		d.inspectBlocksLocked(&v)
+		inspectPool(d.defaultPool, false, &v)
+		for _, p := range d.graphPools.byID() {
+			inspectPool(p, p.useCount == 0, &v)
+		}
+		d.inspectStreamUsesLocked(&v)
+		d.inspectEventsLocked(&v)
+		d.inspectCapturesLocked(&v)
+		return nil
+	})
+}
+
+func (d *device) inspectBlocksLocked(v *spec.Visitor) {
+	if v.Block == nil {
+		return
+	}
+	var view spec.BlockView
+	for _, s := range d.segments {
+		for b := s.head; b != nil; b = b.next {
+			b.show(&view)
+			v.Block(&view)
+		}
+	}
+}
+
+func (d *device) inspectStreamUsesLocked(v *spec.Visitor) {
+	if v.StreamUse == nil {
+		return
+	}
+	for _, s := range d.segments {
+		for b := s.head; b != nil; b = b.next {
+			for _, u := range b.streamUses {
+				v.StreamUse(&spec.StreamUseView{
+					Block: b.ptr, Stream: spec.DeviceStream{Device: u.device, Stream: u.stream}, Captured: u.duringCapture,
+				})
+			}
+		}
+	}
+}
+
+func inspectPool(p *pool, freeable bool, v *spec.Visitor) {
+	if v.Pool != nil {
+		v.Pool(&spec.PoolView{
+			ID: p.id, UseCount: p.useCount, DriverSegments: p.cudaMallocCount,
+			Freeable: freeable, UseOnOOM: p.useOnOOM, NoSplit: p.noSplit,
+		})
+	}
+	for _, bp := range [...]*blockPool{&p.smallBlocks, &p.largeBlocks} {
+		inspectSet(&bp.blocks, v.Free)
+		inspectSet(&bp.unmapped, v.Unmapped)
+	}
+}
+
+func inspectSet(set *blockSet, visit func(*spec.BlockView)) {
+	if visit == nil {
+		return
+	}
+	var view spec.BlockView
+	for b := range set.all() {
+		b.show(&view)
+		visit(&view)
+	}
+}
+
+func (d *device) inspectCapturesLocked(v *spec.Visitor) {
+	if v.DeferredFree != nil {
+		for _, f := range d.deferredBlocks {
+			v.DeferredFree(&spec.DeferredFreeView{Block: f.block.ptr, Markers: len(f.markers)})
+		}
+	}
+	if v.Routing != nil {
+		for _, r := range d.capturesUnderway {
+			v.Routing(r.pool.id)
+		}
+	}
+}
+
+func (d *device) inspectEventsLocked(v *spec.Visitor) {
+	if v.PendingEvent == nil {
+		return
+	}
+	for _, q := range d.cudaEvents {
+		for _, e := range q.events {
+			v.PendingEvent(&spec.PendingEventView{Stream: q.use.stream, Device: q.use.device, Event: e.event, Block: e.block.ptr})
+		}
+	}
+}
+
+// show fills a view of a block.
+func (b *block) show(view *spec.BlockView) {
+	pool := b.segment.pool
+	*view = spec.BlockView{
+		Address: b.ptr, Size: b.size, RequestedSize: b.requestedSize,
+		Stream: b.segment.stream, Pool: pool.owner.id, PoolKind: pool.kind,
+		Allocated: b.allocated, Mapped: b.mapped, Expandable: b.isExpandable(),
+		EventCount: int(b.eventCount), StreamUses: len(b.streamUses),
+		First: b.prev == nil, Last: b.next == nil,
+		Age: pool.gcAge(b),
+	}
 }

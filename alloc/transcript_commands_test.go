@@ -15,7 +15,7 @@ import (
 // command does something, to the allocator or to the device.
 type command func(c *conversation, l line) error
 
-// commands are what can be said, by name. Streams are numbered from 0, the default
+// commands are the commands, by name. Streams are numbered from 0, the default
 // stream; pool=N is the pool (0, N).
 var commands = map[string]command{
 	"malloc": (*conversation).malloc, // malloc NAME SIZE [stream=N] [thread=N]

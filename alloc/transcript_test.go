@@ -17,13 +17,12 @@ import (
 // TestTranscripts runs the conversations in testdata: each file shows a rule of the
 // allocator, command by command, with what it did. In the answers s1, s2, … are
 // segments in the order in which they were obtained, or their addresses reserved;
-// s1+4MiB is an address in one. `go test ./alloc -rewrite` writes the answers anew;
-// read the difference.
+// s1+4MiB is an address in one. `go test ./alloc -rewrite` rewrites the answers; check
+// the difference.
 //
-// transcript_commands_test.go has what can be said, transcript_views_test.go what
-// can be looked at, transcript_words_test.go how things are written. After every
-// command the allocator's structures are checked against all invariants, and its
-// figures against what the device has given.
+// transcript_commands_test.go has the commands, transcript_views_test.go the views,
+// transcript_words_test.go the words. After every command the allocator's structures
+// are checked against all invariants, and its statistics against the device.
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		var c *conversation
@@ -46,7 +45,7 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// conversation is an allocator on a fake device that does as it is told.
+// conversation is an allocator on a fake device, and what was said of them.
 type conversation struct {
 	gpu       watchedGPU
 	allocator *alloc.Allocator
@@ -58,7 +57,7 @@ type conversation struct {
 	segments []spec.Range // as they were obtained or reserved
 	answered []string     // what the allocator has done in this command so far
 	calls    string       // the driver calls of the last command
-	unsure   bool         // what is free on the device says nothing exact: others use it, or it may not take pages back
+	unsure   bool         // the free memory of the device may be less than expected: others use it, or it did not take pages back
 }
 
 // newConversation is the command `new [settings=…] [memory=…] [limit=…] [streams=…]
@@ -88,7 +87,7 @@ func newConversation(l line) *conversation {
 	if limit := l.argument("limit", ""); limit != "" {
 		l.must(c.limit(l.size(limit)))
 	}
-	c.allocator.OnTrace(c.hear)
+	c.allocator.OnTrace(c.addEntry)
 	return c
 }
 
@@ -101,7 +100,7 @@ func (c *conversation) limit(bytes uint64) error {
 	return c.allocator.SetMemoryFraction(0, (float64(bytes)+0.5)/float64(total))
 }
 
-// answer runs a command and tells what the allocator did.
+// answer runs a command and returns what the allocator did.
 func (c *conversation) answer(command command, l line) string {
 	c.answered = nil
 	before := c.gpu.Calls()
@@ -121,8 +120,8 @@ func orNothing(answer string) string {
 	return answer + "\n"
 }
 
-// hear writes a diary entry down.
-func (c *conversation) hear(e spec.HistoryEntry) {
+// addEntry writes a trace entry down.
+func (c *conversation) addEntry(e spec.HistoryEntry) {
 	switch e.Action {
 	case spec.ActionSegmentAlloc:
 		c.segments = append(c.segments, spec.Range{Ptr: e.Addr, Bytes: e.Size})
@@ -137,7 +136,7 @@ func (c *conversation) say(format string, args ...any) {
 	c.answered = append(c.answered, fmt.Sprintf(format, args...))
 }
 
-// check holds the allocator to the invariants, and to what the device knows.
+// check checks the invariants, and the statistics against the device.
 func (c *conversation) check(l line) {
 	l.t.Helper()
 	stats, err := c.allocator.Stats(0)
@@ -153,12 +152,11 @@ func (c *conversation) check(l line) {
 	free, total, err := c.gpu.MemInfo(0)
 	l.must(err)
 	if held, reserved := total-free, uint64(stats.ReservedBytes[spec.Aggregate].Current); held != reserved {
-		l.t.Errorf("%s: the device has given %s, the allocator counts %s", l.d.Pos, sizes.Format(held), sizes.Format(reserved))
+		l.t.Errorf("%s: the device has allocated %s, the allocator counts %s", l.d.Pos, sizes.Format(held), sizes.Format(reserved))
 	}
 }
 
-// watchedGPU tells the conversation about address ranges, which the diary does not
-// mention.
+// watchedGPU reports address ranges to the conversation. They have no trace entries.
 type watchedGPU struct {
 	*fakegpu.GPU
 	c *conversation

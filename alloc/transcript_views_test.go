@@ -10,15 +10,15 @@ import (
 	"gaugeblock/tests/suites/sizes"
 )
 
-// views are what can be looked at, by name.
+// views show the state, by name.
 var views = map[string]func(c *conversation, l line) string{
 	"layout":   (*conversation).layout,   // layout [pool=N]: the memory, a segment a line
 	"unmapped": (*conversation).unmapped, // the ranges of expandable segments without memory
 	"sizes":    (*conversation).sizes,    // how far each expandable segment has grown
-	"stats":    (*conversation).stats,    // stats KEY…: figures
+	"stats":    (*conversation).stats,    // stats KEY…: statistics
 	"pending":  (*conversation).pending,  // what freed blocks wait for
 	"pools":    (*conversation).pools,    // the private pools
-	"live":     (*conversation).live,     // live pool=N NAME…: are exactly these out?
+	"live":     (*conversation).live,     // live pool=N NAME…: are exactly these allocated?
 	"capture":  (*conversation).capture,  // capture stream=N: its state
 	"calls":    func(c *conversation, _ line) string { return c.calls },
 	"leaks":    func(c *conversation, _ line) string { return strings.Join(c.leaks(), "\n") },
@@ -73,7 +73,7 @@ func (c *conversation) sizes(l line) string {
 	return out.String()
 }
 
-// stats prints the figures whose keys are given.
+// stats prints the statistics whose keys are given.
 func (c *conversation) stats(l line) string {
 	stats, err := c.allocator.Stats(0)
 	l.must(err)
@@ -82,7 +82,7 @@ func (c *conversation) stats(l line) string {
 	for _, a := range l.d.CmdArgs {
 		value, ok := all[a.Key]
 		if !ok {
-			l.t.Fatalf("%s: there is no figure %q", l.d.Pos, a.Key)
+			l.t.Fatalf("%s: there is no statistic %q", l.d.Pos, a.Key)
 		}
 		text := strconv.FormatInt(value, 10)
 		if strings.Contains(a.Key, "bytes") {
@@ -101,7 +101,7 @@ func (c *conversation) pending(l line) string {
 			fmt.Fprintf(&out, "%s waits for %s\n", c.name(p.Block), c.streamName(p.Stream))
 		},
 		DeferredFree: func(d *spec.DeferredFreeView) {
-			fmt.Fprintf(&out, "%s is put off, %d markers\n", c.name(d.Block), d.Markers)
+			fmt.Fprintf(&out, "%s is deferred, %d markers\n", c.name(d.Block), d.Markers)
 		},
 	}))
 	return out.String()
@@ -139,7 +139,7 @@ func (c *conversation) pools(l line) string {
 	return out.String()
 }
 
-// live says whether exactly the named blocks of a pool are out.
+// live says whether exactly the named blocks of a pool are allocated.
 func (c *conversation) live(l line) string {
 	var live []spec.Ptr
 	for _, a := range l.d.CmdArgs {

@@ -8,14 +8,14 @@ import (
 	"gaugeblock/spec"
 )
 
-// uncached is the memory that was given out while caching was off: straight from
-// the driver, unrounded, and straight back. It counts in no figure and has no
-// history, as upstream. Each pointer goes back the way it came, even if caching
-// was turned on or off meanwhile.
+// uncached is the memory that was allocated while caching was off: by one driver call,
+// not rounded. As upstream it counts in no statistic and leaves no trace entry. It is
+// freed by one driver call, even if caching was turned on meanwhile.
 type uncached struct {
-	used atomic.Bool // there has been such memory
-	mu   sync.Mutex
-	out  map[spec.Ptr]*device
+	used atomic.Bool // memory was allocated in this way
+
+	mu        sync.Mutex
+	allocated map[spec.Ptr]*device
 }
 
 func (u *uncached) malloc(d *device, bytes uint64) (spec.Ptr, error) {
@@ -26,32 +26,32 @@ func (u *uncached) malloc(d *device, bytes uint64) (spec.Ptr, error) {
 	u.used.Store(true)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.out == nil {
-		u.out = map[spec.Ptr]*device{}
+	if u.allocated == nil {
+		u.allocated = map[spec.Ptr]*device{}
 	}
-	u.out[ptr] = d
+	u.allocated[ptr] = d
 	return ptr, nil
 }
 
 func (u *uncached) has(p spec.Ptr) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.out[p] != nil
+	return u.allocated[p] != nil
 }
 
-// free gives the memory at p back. The pointer stops being out before the driver
-// is called, which could give the same address to somebody else at once.
+// free returns the memory at p to the driver. The pointer stops being allocated before
+// the driver is called, which may return the same address to another caller at once.
 func (u *uncached) free(p spec.Ptr) error {
 	u.mu.Lock()
-	d := u.out[p]
-	delete(u.out, p)
+	d := u.allocated[p]
+	delete(u.allocated, p)
 	u.mu.Unlock()
 	if d == nil {
 		return &spec.InvalidPointerError{Op: "free", Ptr: p}
 	}
 	if err := d.driver.Free(d.id, p); err != nil {
 		u.mu.Lock()
-		u.out[p] = d
+		u.allocated[p] = d
 		u.mu.Unlock()
 		return fmt.Errorf("free, uncached: %w", err)
 	}

@@ -10,17 +10,17 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestUncached: every allocation goes to the driver, unrounded, and back. It is in
-// no figure and no diary.
+// TestUncached: every allocation is one driver call, not rounded. It counts in no
+// statistic and leaves no trace entry.
 func TestUncached(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
 	a, err := alloc.New(gpu, alloc.Options{Uncached: true})
 	must(t, err)
-	a.OnTrace(func(e spec.HistoryEntry) { t.Errorf("the diary has %v", e.Action) })
+	a.OnTrace(func(e spec.HistoryEntry) { t.Errorf("there is a trace entry %v", e.Action) })
 	before, err := a.Stats(1)
 	must(t, err)
-	p := give(t, a, 1, 777)
-	q := give(t, a, 1, 777)
+	p := mustMalloc(t, a, 1, 777)
+	q := mustMalloc(t, a, 1, 777)
 	must(t, a.RecordStream(p, 0, 0)) // the driver's free waits for the device
 	free, total, err := gpu.MemInfo(1)
 	must(t, err)
@@ -30,7 +30,7 @@ func TestUncached(t *testing.T) {
 	after, err := a.Stats(1)
 	must(t, err)
 	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("figures have changed (-before +after):\n%s", diff)
+		t.Errorf("statistics have changed (-before +after):\n%s", diff)
 	}
 	must(t, a.Free(p))
 	wantError[*spec.InvalidPointerError](t, a.Free(p), "free")
@@ -38,7 +38,7 @@ func TestUncached(t *testing.T) {
 	_, _, err = a.BaseAllocation(q)
 	wantError[*spec.InvalidPointerError](t, err, "base_allocation")
 	must(t, a.Free(q))
-	if p := give(t, a, 0, 0); p != 0 {
+	if p := mustMalloc(t, a, 0, 0); p != 0 {
 		t.Errorf("no bytes are at %v", p)
 	}
 	_, err = a.Malloc(spec.Request{Bytes: 1 << 60})
@@ -46,7 +46,7 @@ func TestUncached(t *testing.T) {
 	wantLeaks(t, gpu)
 }
 
-// wantLeaks wants the driver to have given just this.
+// wantLeaks expects the driver to have allocated exactly this.
 func wantLeaks(t *testing.T, gpu *fakegpu.GPU, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, gpu.Leaks()); diff != "" {
@@ -54,38 +54,38 @@ func wantLeaks(t *testing.T, gpu *fakegpu.GPU, want ...string) {
 	}
 }
 
-// TestToggleCaching: each pointer goes back the way it came, whether caching is on or
-// off when it is freed.
+// TestToggleCaching: each pointer is freed in the way it was allocated, whether caching
+// is on or off when it is freed.
 func TestToggleCaching(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "")
-	cached := give(t, a, 0, 20*mib)
-	also := give(t, a, 0, 20*mib)
+	cached := mustMalloc(t, a, 0, 20*mib)
+	also := mustMalloc(t, a, 0, 20*mib)
 	a.Enable(false)
-	uncached := give(t, a, 0, 777)
+	uncached := mustMalloc(t, a, 0, 777)
 	must(t, a.Free(cached))
 	if a.Enabled() || current(t, a, 0, "segment.all.current") != 2 {
 		t.Errorf("enabled is %v; there are %d segments, want the 2 that are cached", a.Enabled(), current(t, a, 0, "segment.all.current"))
 	}
 	a.Enable(true)
 	must(t, a.Free(uncached))
-	if p := give(t, a, 0, 20*mib); p != cached {
-		t.Errorf("the cache gave %v, want %v", p, cached)
+	if p := mustMalloc(t, a, 0, 20*mib); p != cached {
+		t.Errorf("the cache returned %v, want %v", p, cached)
 	}
 	must(t, a.Free(cached))
 	must(t, a.Free(also))
 	wantNoLeaks(t, a, gpu)
 }
 
-// TestUncachedFails: the driver's errors come back, and what it does not take back is
-// still out.
+// TestUncachedFails: the driver's errors are returned, and what it does not take back
+// is still allocated.
 func TestUncachedFails(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 10*mib)})
 	a, err := alloc.New(gpu, alloc.Options{Uncached: true})
 	must(t, err)
 	_, err = a.Malloc(spec.Request{Bytes: 20 * mib})
 	wantError[*spec.DriverError](t, err, "malloc of 20971520 bytes, uncached")
-	p := give(t, a, 0, mib)
+	p := mustMalloc(t, a, 0, mib)
 	must(t, gpu.FailCall("Free", 1, fakegpu.UnknownError("Free")))
 	wantError[*spec.DriverError](t, a.Free(p), "free, uncached")
 	must(t, a.Free(p))

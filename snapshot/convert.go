@@ -8,10 +8,10 @@ import (
 	"gaugeblock/spec"
 )
 
-// From plain values to a File. A pickle can use one list in a thousand places, and
-// such lists in such lists; so that a file cannot stand for more than it has bytes,
-// lists and dicts are converted once, and refused the second time. (Call stacks,
-// which real files do share, are known by then; see entry.go.)
+// From plain values to a File. A pickle can use one list in a thousand places, and such
+// lists in such lists. So that the result is never larger than the file, a list or dict
+// is converted once, and refused the second time. (Call stacks, which real files share,
+// have been read before; see trace_entry.go.)
 
 // converter reads plain values.
 type converter struct {
@@ -19,8 +19,7 @@ type converter struct {
 	file *File
 }
 
-// convert reads what the whole file says. Before PyTorch 2.0 it was the list of
-// segments alone.
+// convert converts the whole file. Before PyTorch 2.0 it was only the list of segments.
 func convert(values *plain, root value) (*File, error) {
 	c := &converter{values, &File{}}
 	segments := root
@@ -33,7 +32,7 @@ func convert(values *plain, root value) (*File, error) {
 		if segments.kind == none {
 			return nil, failAt(0, "this is no memory snapshot: it has no segments")
 		}
-		if err := c.history(top); err != nil {
+		if err := c.beside(top); err != nil {
 			return nil, err
 		}
 	}
@@ -52,15 +51,15 @@ func convert(values *plain, root value) (*File, error) {
 	return c.file, nil
 }
 
-// history reads everything beside the segments.
-func (c *converter) history(top []value) error {
+// beside converts everything but the segments.
+func (c *converter) beside(top []value) error {
 	for _, part := range []struct {
 		key  string
 		read func(value) error
 	}{
-		{"device_traces", c.traces},
-		{"external_annotations", c.annotations},
-		{"allocator_settings", c.settings},
+		{"device_traces", c.deviceTraces},
+		{"external_annotations", c.externalAnnotations},
+		{"allocator_settings", c.allocatorSettings},
 	} {
 		if v := c.get(top, part.key); v.kind != none {
 			if err := part.read(v); err != nil {
@@ -71,7 +70,7 @@ func (c *converter) history(top []value) error {
 	return nil
 }
 
-// items gives the contents of a list, once.
+// items returns the contents of a list, once.
 func (c *converter) items(v value, what string) ([]value, error) {
 	if v.kind != list {
 		return nil, failAt(0, "%s is %v, not a list", what, v.kind)
@@ -79,7 +78,7 @@ func (c *converter) items(v value, what string) ([]value, error) {
 	return c.lists[v.word].once(what)
 }
 
-// fields gives the keys and values of a dict, once.
+// fields returns the keys and values of a dict, once.
 func (c *converter) fields(v value, what string) ([]value, error) {
 	switch {
 	case v.kind != dict:
@@ -100,7 +99,7 @@ func (s *sequence) once(what string) ([]value, error) {
 	return s.items, nil
 }
 
-// offsetOf is where a dict was made.
+// offsetOf is the offset of a dict in the file.
 func (c *converter) offsetOf(v value) int64 {
 	if v.kind == dict && c.placeOf(v) > 0 {
 		return c.filled[c.placeOf(v)-1].offset
@@ -108,13 +107,13 @@ func (c *converter) offsetOf(v value) int64 {
 	return 0
 }
 
-// place is where a number goes.
+// place is the key of a number, and where it is to be stored.
 type place struct {
 	key string
 	to  *uint64
 }
 
-// numbers reads sizes and addresses; one whose key is not there is left alone.
+// numbers reads sizes and addresses. Missing keys are ignored.
 func (c *converter) numbers(of value, items []value, places ...place) error {
 	for _, p := range places {
 		v := c.get(items, p.key)
@@ -150,8 +149,8 @@ func (c *converter) segment(v value) error {
 	if kind == spec.LargePool.String() {
 		s.PoolKind = spec.LargePool
 	}
-	s.Expandable = c.get(items, "is_expandable") == value{truth, 1}
-	s.Context = c.stack(items)
+	s.Expandable = c.get(items, "is_expandable") == value{boolean, 1}
+	s.Context = c.frames(items)
 	switch {
 	case device >= maxDevices:
 		return failAt(c.offsetOf(v), "a segment is on device %d", device)
@@ -167,18 +166,18 @@ func (c *converter) segment(v value) error {
 	return nil
 }
 
-// maxDevices is more than any machine has.
+// maxDevices is more than the devices of any machine.
 const maxDevices = 1024
 
-// stack gives the call stack of a segment or block as a Context, nil without one.
-func (c *converter) stack(items []value) any {
+// frames is the call stack of a segment or block as a Context, nil without one.
+func (c *converter) frames(items []value) any {
 	if i, ok := c.stackOf(c.get(items, "frames")); ok && i > 0 {
 		return c.stacks.stacks[i]
 	}
 	return nil
 }
 
-// blocks reads the blocks of a segment, which fill it.
+// blocks converts the blocks of a segment, and checks that they are the whole segment.
 func (c *converter) blocks(s *spec.Segment, v value) error {
 	list, err := c.items(v, "the blocks of a segment")
 	if err != nil {
@@ -203,13 +202,13 @@ func (c *converter) blocks(s *spec.Segment, v value) error {
 	return nil
 }
 
-// block reads a block. Older files give it no address; it lies behind the others.
+// block converts a block. In older files it has no address, and follows the one before.
 func (c *converter) block(v value, behind spec.Ptr) (spec.Block, error) {
 	items, err := c.fields(v, "a block")
 	if err != nil {
 		return spec.Block{}, err
 	}
-	b := spec.Block{Context: c.stack(items)}
+	b := spec.Block{Context: c.frames(items)}
 	address := uint64(behind)
 	err = c.numbers(v, items, place{"address", &address}, place{"size", &b.Size}, place{"requested_size", &b.RequestedSize})
 	if err != nil {
@@ -224,8 +223,8 @@ func (c *converter) block(v value, behind spec.Ptr) (spec.Block, error) {
 	return b, nil
 }
 
-// traces reads the history of each device.
-func (c *converter) traces(v value) error {
+// deviceTraces converts the history of each device.
+func (c *converter) deviceTraces(v value) error {
 	devices, err := c.items(v, "device_traces")
 	if err != nil {
 		return err
@@ -238,7 +237,7 @@ func (c *converter) traces(v value) error {
 		if err != nil {
 			return err
 		}
-		entries := make([]Entry, 0, len(items))
+		entries := make([]TraceEntry, 0, len(items))
 		for _, item := range items {
 			e, err := c.entry(item)
 			if err != nil {
@@ -248,33 +247,33 @@ func (c *converter) traces(v value) error {
 				entries = append(entries, e)
 			}
 		}
-		c.file.Traces = append(c.file.Traces, entries)
+		c.file.DeviceTraces = append(c.file.DeviceTraces, entries)
 	}
 	return nil
 }
 
-// entry gives a trace entry, or says why the value is none.
-func (c *converter) entry(v value) (Entry, error) {
+// entry is a trace entry, or an error that says why the value is none.
+func (c *converter) entry(v value) (TraceEntry, error) {
 	if v.kind == dict && c.placeOf(v) < 0 {
 		return *c.entries.at(int(-c.placeOf(v) - 1)), nil
 	}
 	items, err := c.fields(v, "a trace entry")
 	if err != nil {
-		return Entry{}, err
+		return TraceEntry{}, err
 	}
 	_, problem := c.entryOf(items)
-	return Entry{}, failAt(c.offsetOf(v), "%s", problem)
+	return TraceEntry{}, failAt(c.offsetOf(v), "%s", problem)
 }
 
-// annotations reads the program's notes: their device and time, and all else as
-// texts.
-func (c *converter) annotations(v value) error {
-	notes, err := c.items(v, "external_annotations")
+// externalAnnotations converts annotations: the device, the time, and all other fields as
+// strings.
+func (c *converter) externalAnnotations(v value) error {
+	annotations, err := c.items(v, "external_annotations")
 	if err != nil {
 		return err
 	}
-	for _, note := range notes {
-		items, err := c.fields(note, "an annotation")
+	for _, annotation := range annotations {
+		items, err := c.fields(annotation, "an annotation")
 		if err != nil {
 			return err
 		}
@@ -293,7 +292,7 @@ func (c *converter) annotations(v value) error {
 				}
 			}
 		}
-		c.file.Annotations = append(c.file.Annotations, a)
+		c.file.ExternalAnnotations = append(c.file.ExternalAnnotations, a)
 	}
 	return nil
 }

@@ -1,19 +1,23 @@
-// Package snapshot reads the files that torch.cuda.memory._dump_snapshot
-// writes: what memory a program held from its GPUs, block by block, and the last
-// things that the allocator did.
+// Package snapshot reads memory snapshots of PyTorch: the files that
+// torch.cuda.memory._dump_snapshot writes. A snapshot has the segments and blocks of the
+// allocators of all devices, and the last entries of their histories.
 //
-// Such a file is a Python pickle (protocols 2 to 5). The same may come compressed
-// with gzip, or as JSON. Nothing in a pickle is ever executed: numbers, strings,
-// lists, tuples and dicts are read, and a file that asks for anything else is
-// refused (pickle.go).
+// The packages below it are the tools for snapshots: whatif predicts the memory statistics
+// under other allocator settings, report shows a snapshot as an HTML page, record holds a
+// Python file that records what a snapshot lacks.
 //
-//	pickle.go, json.go    bytes to plain values
-//	plain.go              the plain values, kept small
-//	entry.go              trace entries, taken out of the plain values at once
-//	convert.go            plain values to a File
+// A snapshot is a Python pickle (protocols 2 to 5), or the same as JSON, plain or
+// compressed with gzip. Nothing in a pickle is executed: None, numbers, strings, lists,
+// tuples and dicts are read, and a file with anything else is refused (pickle.go).
 //
-// Keys that are not known are passed over, since every version of PyTorch adds
-// some; those that older versions lack are zero.
+//	read.go                           opens a file, and errors with their offset
+//	pickle.go, json.go                bytes to plain values
+//	plain.go, chunked_list.go         the plain values, in little memory
+//	trace_entry.go                    trace entries, made of plain values at once
+//	convert.go, allocator_settings.go plain values to a File
+//
+// Unknown keys are ignored, since every version of PyTorch adds some. Missing keys, of
+// older versions, are zero.
 package snapshot
 
 import (
@@ -22,71 +26,67 @@ import (
 	"gaugeblock/spec"
 )
 
-// File is what a snapshot file says. Nothing in it changes after it was read, and
-// equal things are shared: call stacks above all.
+// File is the contents of a snapshot file. It never changes, and equal call stacks are
+// shared.
 type File struct {
-	// Segments by device, then address. The Context of a segment or block is a
-	// Stack, or nil where none was recorded.
+	// Segments are in order of device and address. The Context of a segment or block is
+	// its Frames, or nil if none were recorded.
 	Segments []spec.Segment
-	// Traces are the entries of each device, oldest first. The last ones are
-	// always there; the first ones need not be, since a program keeps only so
-	// many. Devices without history have none.
-	Traces [][]Entry
-	// Annotations are the program's own notes.
-	Annotations []spec.Annotation
-	// Settings is what was in force when the file was written, nil where the file
-	// does not say.
-	Settings *Settings
+	// DeviceTraces are the histories by device, the oldest entry first. A history is a
+	// ring of max_entries entries and may have lost its beginning.
+	DeviceTraces        [][]TraceEntry
+	ExternalAnnotations []spec.Annotation
+	AllocatorSettings   *AllocatorSettings // when the file was written; nil if not in the file
 }
 
-// Settings is what a file says of the allocator's settings.
-type Settings struct {
+// AllocatorSettings are the allocator settings in a file.
+type AllocatorSettings struct {
 	Conf   string // PYTORCH_ALLOC_CONF, or what the program set last
 	Config spec.Config
 }
 
-// Entry is one thing that the allocator did. In an oom entry Addr is the bytes
-// that the device had free; see spec.Event.
-type Entry struct {
+// TraceEntry is an entry of a history. In an oom entry Addr is the bytes that the device
+// had free; see spec.TraceEntry.
+type TraceEntry struct {
 	spec.TraceEntry
-	TimeUS  int64    // microseconds since 1970; 0 where not recorded
+	TimeUS  int64    // microseconds since 1970; 0 if not recorded
 	Context *Context // never nil
 }
 
-// SegmentKind is the kind of pool that a segment belongs to, told by the size that an
-// entry of the segment names: small pools obtain SmallBuffer bytes at a time.
-func (e *Entry) SegmentKind() spec.PoolKind {
+// SegmentPoolKind is the kind of the pool of a segment entry. It follows from the size:
+// small pools allocate segments of SmallBuffer.
+func (e *TraceEntry) SegmentPoolKind() spec.PoolKind {
 	if e.Size <= spec.DefaultGeometry().SmallBuffer {
 		return spec.SmallPool
 	}
 	return spec.LargePool
 }
 
-// Context is what went with an entry. Many entries share one.
+// Context is the further values of a trace entry. Entries share equal ones.
 type Context struct {
-	Stack          Stack
+	Frames         Frames
 	CompileContext string
 	UserMetadata   string
 	Pool           spec.PoolID
-	PoolKnown      bool // the entry says its pool; those of PyTorch up to 2.11 do not
+	PoolKnown      bool // entries of PyTorch up to 2.11 do not have the pool
 }
 
-// Stack is where the program was, the innermost frame first.
-type Stack []Frame
+// Frames is a call stack, the innermost frame first.
+type Frames []Frame
 
-// Frame is one call.
+// Frame is a frame of a call stack.
 type Frame struct {
-	File string
-	Line int
-	Name string // of the function
+	Filename string
+	Line     int
+	Name     string // of the function
 }
 
 // FormatError is a file that cannot be read as a snapshot.
 type FormatError struct {
-	File   string // as it was opened, "stdin" for standard input
-	Offset int64  // where, in bytes from the start of the uncompressed file
+	File   string // the name under which it was opened, "stdin" for standard input
+	Offset int64  // in bytes from the start of the uncompressed file
 	Reason string
-	Err    error // the cause, if there is one
+	Err    error // the cause, or nil
 }
 
 // Error is "file: reason (at byte n)".
@@ -94,5 +94,5 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s: %s (at byte %d)", e.File, e.Reason, e.Offset)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }

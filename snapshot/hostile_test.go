@@ -24,7 +24,7 @@ func read(t *testing.T, text string) *snapshot.File {
 // p begins a pickle.
 const p = "\x80\x04"
 
-// TestRefused has files that are no snapshots, and what is said of them.
+// TestRefused has files that are not snapshots, and their errors.
 func TestRefused(t *testing.T) {
 	segment := func(fields string) string { return `{"segments":[{"segment_type":"small",` + fields + `}]}` }
 	for _, c := range []struct{ what, file, message string }{
@@ -44,22 +44,22 @@ func TestRefused(t *testing.T) {
 		{"no end", p, "file: the file ends too early: it was cut off (at byte 2)"},
 		{"a cut text", p + "X\x10\x00\x00\x00abc", "file: the file ends too early: it was cut off (at byte 7)"},
 		{"a text of 1 TiB", p + "\x8d\x00\x00\x00\x00\x00\x01\x00\x00abc", "file: the file ends too early: it was cut off (at byte 11)"},
-		{"a text that is none", p + "X\x01\x00\x00\x00\xff.", "file: a text is not UTF-8 (at byte 2)"},
+		{"a text that is none", p + "X\x01\x00\x00\x00\xff.", "file: a string is not UTF-8 (at byte 2)"},
 		{"a number of 4 GiB", p + "\x8b\xff\xff\xff\xff.", "file: a number of 4294967295 bytes (at byte 2)"},
 		{"a number of 65 bits", p + "\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01.", "file: a number does not fit 64 bits (at byte 2)"},
 		{"an empty stack", p + ".", "file: the pickle ends with 0 values and 0 marks on its stack, not with one value (at byte 2)"},
 		{"values left over", p + "NN(.", "file: the pickle ends with 2 values and 1 marks on its stack, not with one value (at byte 5)"},
-		{"more behind it", "[] []", "file: the file goes on after the end of the snapshot (at byte 3)"},
-		{"more behind a pickle", p + "].].", "file: the file goes on after the end of the snapshot (at byte 4)"},
+		{"more behind it", "[] []", "file: the file continues after the end of the snapshot (at byte 3)"},
+		{"more behind a pickle", p + "].].", "file: the file continues after the end of the snapshot (at byte 4)"},
 		{"a pop too many", p + "N00.", "file: the pickle takes a value from an empty stack (at byte 4)"},
 		{"a pop below a mark", p + "N(0.", "file: the pickle takes a value from an empty stack (at byte 4)"},
-		{"no mark", p + "}u.", "file: the pickle goes back to a mark that is not there (at byte 3)"},
+		{"no mark", p + "}u.", "file: the pickle pops a mark that is not there (at byte 3)"},
 		{"a tuple from below a mark", p + "NN(\x86.", "file: the pickle takes a value from an empty stack (at byte 5)"},
-		{"a list on a mark", p + "(Na.", "file: the pickle adds to what is not there (at byte 4)"},
+		{"a list on a mark", p + "(Na.", "file: the pickle adds to a value that is not there (at byte 4)"},
 		{"half a pair", p + "}(Nu.", "file: the pickle adds a key without a value to a dict (at byte 5)"},
-		{"an append to None", p + "NNa.", "file: the pickle adds to None what it cannot take (at byte 4)"},
-		{"a memory of nothing", p + "h\x00.", "file: the pickle recalls value 0 and has remembered 0 (at byte 2)"},
-		{"a memory far away", p + "Nr\xff\xff\xff\xff.", "file: the pickle remembers value 4294967295 and has remembered 0 (at byte 3)"},
+		{"an append to None", p + "NNa.", "file: the pickle adds to None (at byte 4)"},
+		{"an empty memo", p + "h\x00.", "file: the pickle gets value 0 of a memo of 0 (at byte 2)"},
+		{"a memo without the values before", p + "Nr\xff\xff\xff\xff.", "file: the pickle puts value 4294967295 into a memo of 0 (at byte 3)"},
 
 		{"a list in itself", p + "]\x94h\x00a.", "file: a segment is a list, not a dict (at byte 0)"},
 		{"a dict in itself", p + "}\x94X\x08\x00\x00\x00segmentsh\x00s.", "file: segments is a dict, not a list (at byte 0)"},
@@ -70,16 +70,16 @@ func TestRefused(t *testing.T) {
 		{"bad JSON", `{"segments":]`, "file: not JSON: invalid character ']' looking for beginning of value (at byte 12)"},
 		{"a number", `[1e999]`, "file: 1e999 is not a number that fits 64 bits (at byte 6)"},
 		{"a segment of no kind", `[{"segment_type":"huge"}]`, `file: a segment is of type "huge", neither large nor small (at byte 1)`},
-		{"a negative size", segment(`"total_size":-1`), "file: total_size is a number, or negative (at byte 13)"},
-		{"an address that is none", segment(`"address":"here"`), "file: address is a text, or negative (at byte 13)"},
+		{"a negative size", segment(`"total_size":-1`), "file: total_size is an int, or negative (at byte 13)"},
+		{"an address that is none", segment(`"address":"here"`), "file: address is a str, or negative (at byte 13)"},
 		{"an address beyond all", segment(`"address":18446744073709551615,"total_size":2,"blocks":[]`), "file: a segment of 2 bytes at 0xffffffffffffffff wraps around (at byte 13)"},
 		{"a device beyond all", segment(`"device":1024`), "file: a segment is on device 1024 (at byte 13)"},
 		{"a hole", segment(`"total_size":1024,"blocks":[{"address":512,"size":512,"state":"inactive"}]`), "file: a block at 0x200 of 512 bytes does not follow the one that ends at 0x0 (at byte 65)"},
 		{"a gap at the end", segment(`"total_size":1024,"blocks":[{"size":512,"state":"inactive"}]`), "file: the blocks of the segment at 0x0 have 512 bytes, the segment has 1024 (at byte 64)"},
 		{"no blocks", segment(`"total_size":1024`), "file: the blocks of a segment is None, not a list (at byte 0)"},
 		{"a state of no kind", segment(`"total_size":512,"blocks":[{"size":512,"state":"lost"}]`), `file: a block is in state "lost" (at byte 64)`},
-		{"an entry that is none", `{"segments":[],"device_traces":[[{"addr":1}]]}`, "file: a trace entry does not say its action (at byte 33)"},
-		{"an entry with a text for a size", `{"segments":[],"device_traces":[[{"action":"alloc","size":"1"}]]}`, "file: the value of size in a trace entry is a text (at byte 33)"},
+		{"an entry that is none", `{"segments":[],"device_traces":[[{"addr":1}]]}`, "file: a trace entry has no action (at byte 33)"},
+		{"an entry with a text for a size", `{"segments":[],"device_traces":[[{"action":"alloc","size":"1"}]]}`, "file: the value of size in a trace entry is a str (at byte 33)"},
 		{"a damaged archive", "\x1f\x8bxxxxxxxxxxxx", "file: the compressed data is damaged: gzip: invalid header (at byte 0)"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -113,8 +113,8 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded reads files that try to make the reader take memory. It may
-// take a fixed multiple of the bytes that it is given.
+// TestMemoryIsBounded reads files made to use much memory. The reader may use a fixed
+// multiple of the bytes of the file.
 func TestMemoryIsBounded(t *testing.T) {
 	const megabyte = 1 << 20
 	for what, body := range map[string]string{
@@ -123,8 +123,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		"marks":            strings.Repeat("(", megabyte),
 		"dicts":            strings.Repeat("}", megabyte),
 		"doubled lists":    "]\x94" + strings.Repeat("(h\x00h\x00e", megabyte/6),
-		"memories":         "N" + strings.Repeat("\x94", megabyte),
-		"a memory":         "]\x94" + strings.Repeat("h\x00", megabyte/2),
+		"memo":             "N" + strings.Repeat("\x94", megabyte),
+		"a memo value":     "]\x94" + strings.Repeat("h\x00", megabyte/2),
 		"long texts":       strings.Repeat("X\x00\x00\x00\x7f", megabyte/5),
 		"a list of itself": "]\x94" + strings.Repeat("h\x00a", megabyte/3),
 	} {
@@ -143,7 +143,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestDeepJSON: JSON that is nested without end takes no stack.
+// TestDeepJSON: nested JSON uses no stack.
 func TestDeepJSON(t *testing.T) {
 	_, err := snapshot.Read(strings.NewReader(strings.Repeat("[", 5<<20)), "file")
 	if err == nil || !strings.Contains(err.Error(), "cut off") {
@@ -151,8 +151,7 @@ func TestDeepJSON(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever the bytes, the reader returns, and with an error that says
-// where.
+// FuzzRead: for all bytes the reader returns, and an error has an offset.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"small.2.pickle", "small.4.pickle", "small.5.pickle", "small.slow.pickle"} {
 		seed, err := os.ReadFile("testdata/" + name)

@@ -9,11 +9,11 @@ import (
 	"strconv"
 )
 
-// JSON is what json.dump makes of torch.cuda.memory._snapshot(). It is read token by
-// token into the same plain values that a pickle makes, without recursion.
+// JSON is what json.dump writes of torch.cuda.memory._snapshot(). It is read token by token
+// into the same plain values as a pickle, without recursion.
 
-// openJSON is a list or dict that has not ended: where its contents begin on the
-// stack, and in the file.
+// openJSON is a list or dict that has not ended: where its contents begin on the stack,
+// and its offset in the file.
 type openJSON struct {
 	base   int
 	offset int64
@@ -66,9 +66,9 @@ func scalarJSON(token json.Token, values *plain, at int64) (value, error) {
 	switch t := token.(type) {
 	case bool:
 		if t {
-			return value{truth, 1}, nil
+			return value{boolean, 1}, nil
 		}
-		return value{truth, 0}, nil
+		return value{boolean, 0}, nil
 	case string:
 		return values.text([]byte(t)), nil
 	case json.Number:
@@ -88,7 +88,7 @@ func numberJSON(t string, at int64) (value, error) {
 	if err != nil {
 		return value{}, failAt(at, "%s is not a number that fits 64 bits", t)
 	}
-	return value{decimal, math.Float64bits(f)}, nil
+	return value{float, math.Float64bits(f)}, nil
 }
 
 func describeJSON(err error, at int64) error {

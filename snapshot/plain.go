@@ -6,24 +6,24 @@ import (
 	"strconv"
 )
 
-// Plain values: what pickles and JSON are made of, kept so that a million trace
-// entries take tens of megabytes. A value is a kind and one word; what does not fit
-// in a word lies in the tables of a plain, each text once.
+// Plain values: the values of pickles and JSON. A million trace entries take tens of
+// megabytes. A value is a kind and one word. What does not fit in a word is in the lists
+// of a plain, each string once.
 
 type kind uint8
 
 const (
 	none     kind = iota
-	truth         // 0 or 1
+	boolean       // 0 or 1
 	integer       // an int64
-	unsigned      // what is too large for one
-	decimal       // a float64
+	unsigned      // a uint64 too large for an int64
+	float         // a float64
 	text          // index into plain.texts
 	list          // index into plain.lists
 	dict          // index into plain.dicts
 )
 
-var kindNames = [...]string{"None", "a truth value", "a number", "a number", "a decimal number", "a text", "a list", "a dict"}
+var kindNames = [...]string{"None", "a bool", "an int", "an int", "a float", "a str", "a list", "a dict"}
 
 func (k kind) String() string { return kindNames[k] }
 
@@ -32,28 +32,28 @@ type value struct {
 	word uint64
 }
 
-// plain holds what values refer to.
+// plain holds what the words of values refer to.
 type plain struct {
 	texts  []string
 	textAt map[string]uint32
 	lists  []sequence
-	dicts  table[dictPlace]
-	filled []sequence // dicts that are no trace entries: keys and values in turn
+	dicts  chunkedList[dictPlace]
+	filled []sequence // dicts that are not trace entries: keys and values in turn
 
-	// Trace entries, and what they share; see entry.go.
-	entries  table[Entry]
+	// Trace entries, and what they share; see trace_entry.go.
+	entries  chunkedList[TraceEntry]
 	contexts map[contextKey]*Context
 	stacks   stackTable
 }
 
-// dictPlace says where the contents of a dict are: nowhere as long as it is 0, in
-// plain.filled[place-1] if it is positive, else entry -place-1 of plain.entries.
+// dictPlace is where the contents of a dict are: plain.filled[place-1] if it is positive,
+// entry -place-1 of plain.entries if it is negative, and nowhere if it is 0.
 type dictPlace int32
 
 // sequence is a list, or the keys and values of a dict.
 type sequence struct {
 	items  []value
-	offset int64 // where in the file it is made
+	offset int64 // in the file
 	read   bool  // has been converted; see convert.go
 }
 
@@ -80,13 +80,13 @@ func (p *plain) newDict() value {
 	return value{dict, uint64(p.dicts.add(0))}
 }
 
-// extend adds to a list.
+// extend appends to a list.
 func (p *plain) extend(l value, items []value) {
 	s := &p.lists[l.word]
 	s.items = append(s.items, items...)
 }
 
-// fill adds keys and values to a dict. One that makes a trace entry becomes one.
+// fill adds keys and values to a dict. A dict with those of a trace entry becomes one.
 func (p *plain) fill(d value, items []value, offset int64) error {
 	place := p.dicts.at(int(d.word))
 	switch {
@@ -106,10 +106,10 @@ func (p *plain) fill(d value, items []value, offset int64) error {
 	return nil
 }
 
-// placeOf says where the contents of a dict are.
+// placeOf is the place of the contents of a dict.
 func (p *plain) placeOf(d value) dictPlace { return *p.dicts.at(int(d.word)) }
 
-// get looks a key up in the items of a dict, the last one if it is there twice.
+// get is the value of a key in the items of a dict, the last one if there are two.
 func (p *plain) get(items []value, key string) value {
 	for i := len(items) - 2; i >= 0; i -= 2 {
 		if k := items[i]; k.kind == text && p.texts[k.word] == key {
@@ -119,28 +119,28 @@ func (p *plain) get(items []value, key string) value {
 	return value{}
 }
 
-// size gives a number that is not negative.
+// size is the value of a number that is not negative.
 func (v value) size() (uint64, bool) {
 	return v.word, v.kind == unsigned || v.kind == integer && int64(v.word) >= 0
 }
 
-// signed gives a number that fits an int64.
+// signed is the value of a number that fits an int64.
 func (v value) signed() (int64, bool) { return int64(v.word), v.kind == integer }
 
-// number gives any number.
+// number is the value of any number.
 func (v value) number() (float64, bool) {
 	switch v.kind {
 	case integer:
 		return float64(int64(v.word)), true
 	case unsigned:
 		return float64(v.word), true
-	case decimal:
+	case float:
 		return math.Float64frombits(v.word), true
 	}
 	return 0, false
 }
 
-// string gives a text.
+// string is the value of a text.
 func (p *plain) string(v value) (string, bool) {
 	if v.kind != text {
 		return "", false
@@ -148,18 +148,18 @@ func (p *plain) string(v value) (string, bool) {
 	return p.texts[v.word], true
 }
 
-// scalar writes a value that is no list or dict as Python prints it.
+// scalar is a value other than a list or dict, as Python prints it.
 func (p *plain) scalar(v value) (string, bool) {
 	switch v.kind {
 	case none:
 		return "None", true
-	case truth:
+	case boolean:
 		return [...]string{"False", "True"}[v.word], true
 	case integer:
 		return strconv.FormatInt(int64(v.word), 10), true
 	case unsigned:
 		return strconv.FormatUint(v.word, 10), true
-	case decimal:
+	case float:
 		return strconv.FormatFloat(math.Float64frombits(v.word), 'g', -1, 64), true
 	}
 	return p.string(v)

@@ -17,8 +17,8 @@ import (
 // It also keeps every count below 1<<31.
 const maxBytes = 1<<31 - 1
 
-// Open reads a snapshot file; "-" is standard input. What is wrong with the
-// contents is a *FormatError.
+// Open reads a snapshot file; "-" is standard input. An error in the contents is a
+// *FormatError.
 func Open(path string) (*File, error) {
 	if path == "-" {
 		return Read(os.Stdin, "stdin")
@@ -31,8 +31,8 @@ func Open(path string) (*File, error) {
 	return Read(file, path)
 }
 
-// Read reads a snapshot: a pickle or JSON, compressed or not. name is what errors
-// call it. All errors are *FormatError.
+// Read reads a snapshot: a pickle or JSON, compressed or not. name is the file name in
+// errors. All errors are *FormatError.
 func Read(r io.Reader, name string) (*File, error) {
 	f, err := read(r)
 	if err == nil {
@@ -87,7 +87,7 @@ func parse(src *source, values *plain) (value, error) {
 	return value{}, failAt(0, "this is neither a pickle of protocol 2 to 5 nor JSON")
 }
 
-// positionError is what is wrong at a place of the uncompressed file.
+// positionError is an error at an offset of the uncompressed file.
 type positionError struct {
 	offset int64
 	reason string
@@ -99,7 +99,7 @@ func failAt(offset int64, format string, args ...any) error {
 	return &positionError{offset, fmt.Sprintf(format, args...)}
 }
 
-// describe puts an error of the input into words.
+// describe is the message of an error of the input.
 func describe(err error) string {
 	var corrupt flate.CorruptInputError
 	var unread *fs.PathError
@@ -114,14 +114,14 @@ func describe(err error) string {
 	return err.Error()
 }
 
-// source is the uncompressed file, with a count of what was read. Every method
-// fails with a positionError where the file ends, or grows too large.
+// source is the uncompressed file, with the offset. All methods return a positionError
+// where the file ends or is too large.
 type source struct {
 	in     *bufio.Reader
 	offset int64
 }
 
-// wrap gives an error of the input its place.
+// wrap adds the offset to an error of the input.
 func (s *source) wrap(err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
@@ -141,8 +141,8 @@ func (s *source) byte() (byte, error) {
 	return b, nil
 }
 
-// little reads an unsigned number of at most 8 bytes, the lowest first.
-func (s *source) little(bytes int) (uint64, error) {
+// littleEndian reads an unsigned number of at most 8 bytes.
+func (s *source) littleEndian(bytes int) (uint64, error) {
 	p, err := s.in.Peek(bytes)
 	if err != nil {
 		return 0, s.wrap(err)
@@ -154,7 +154,7 @@ func (s *source) little(bytes int) (uint64, error) {
 	return n, s.skip(uint64(bytes))
 }
 
-// skip passes over bytes.
+// skip skips bytes.
 func (s *source) skip(bytes uint64) error {
 	for bytes > 0 {
 		n, err := s.in.Discard(int(min(bytes, 1<<20)))
@@ -170,33 +170,33 @@ func (s *source) skip(bytes uint64) error {
 	return nil
 }
 
-// text reads so many bytes. No more memory is taken than there are bytes, however
-// many the file claims. A short text is good until the next call.
-func (s *source) text(bytes uint64) ([]byte, error) {
-	if bytes <= 4096 {
-		p, err := s.in.Peek(int(bytes))
+// bytes reads so many bytes. It takes no more memory than there are bytes in the file. A
+// result of at most 4096 bytes is valid until the next call.
+func (s *source) bytes(count uint64) ([]byte, error) {
+	if count <= 4096 {
+		p, err := s.in.Peek(int(count))
 		if err != nil {
 			return nil, s.wrap(err)
 		}
-		return p, s.skip(bytes)
+		return p, s.skip(count)
 	}
-	var text []byte
-	for bytes > 0 {
-		p, err := s.in.Peek(int(min(bytes, 4096)))
+	var read []byte
+	for count > 0 {
+		p, err := s.in.Peek(int(min(count, 4096)))
 		if err != nil {
 			return nil, s.wrap(err)
 		}
-		text = append(text, p...)
-		bytes -= uint64(len(p))
+		read = append(read, p...)
+		count -= uint64(len(p))
 		if err := s.skip(uint64(len(p))); err != nil {
 			return nil, err
 		}
 	}
-	return text, nil
+	return read, nil
 }
 
-// end sees to it that nothing but white space is left. Of a compressed file that
-// also checks the sum at its end.
+// end checks that only white space is left. In a compressed file that also checks the
+// checksum at its end.
 func (s *source) end() error {
 	for {
 		b, err := s.in.ReadByte()
@@ -206,7 +206,7 @@ func (s *source) end() error {
 		case err != nil:
 			return s.wrap(err)
 		case !bytes.ContainsRune([]byte(" \t\r\n"), rune(b)):
-			return failAt(s.offset, "the file goes on after the end of the snapshot")
+			return failAt(s.offset, "the file continues after the end of the snapshot")
 		}
 		s.offset++
 	}

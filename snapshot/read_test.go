@@ -34,35 +34,35 @@ func TestFormsAreEqual(t *testing.T) {
 	}
 }
 
-// TestSmall spells out what the snapshot in testdata says, part by part.
+// TestSmall compares the snapshot in testdata with its values.
 func TestSmall(t *testing.T) {
 	f := open(t, "testdata/small.4.pickle")
-	stack := f.Traces[0][0].Context.Stack
+	stack := f.DeviceTraces[0][0].Context.Frames
 	got := map[string]any{
 		"segments":           len(f.Segments),
 		"devices":            []spec.Device{f.Segments[0].Device, f.Segments[6].Device},
 		"pending":            f.Segments[4].Blocks[0],
-		"traces":             []int{len(f.Traces[0]), len(f.Traces[1]), len(f.Traces[2])},
-		"first":              f.Traces[0][0].TraceEntry,
-		"time":               f.Traces[0][1].TimeUS,
+		"traces":             []int{len(f.DeviceTraces[0]), len(f.DeviceTraces[1]), len(f.DeviceTraces[2])},
+		"first":              f.DeviceTraces[0][0].TraceEntry,
+		"time":               f.DeviceTraces[0][1].TimeUS,
 		"frames":             len(stack),
 		"innermost":          stack[0],
-		"oom":                f.Traces[2][6].TraceEntry,
-		"of the oom":         *f.Traces[2][6].Context,
-		"conf":               f.Settings.Conf,
-		"max split size":     f.Settings.Config.MaxSplitSize,
-		"large segment size": f.Settings.Config.LargeSegmentSize,
-		"annotation":         f.Annotations[0],
+		"oom":                f.DeviceTraces[2][6].TraceEntry,
+		"of the oom":         *f.DeviceTraces[2][6].Context,
+		"conf":               f.AllocatorSettings.Conf,
+		"max split size":     f.AllocatorSettings.Config.MaxSplitSize,
+		"large segment size": f.AllocatorSettings.Config.LargeSegmentSize,
+		"annotation":         f.ExternalAnnotations[0],
 	}
 	want := map[string]any{
 		"segments":           7,
 		"devices":            []spec.Device{0, 2},
 		"pending":            spec.Block{Address: 140455228473344, Size: 12795904, RequestedSize: 12795904, State: spec.ActivePendingFree},
-		"traces":             []int{24, 0, 7}, // an action of a later version is passed over
+		"traces":             []int{24, 0, 7}, // an action of a later version is ignored
 		"first":              spec.TraceEntry{Action: spec.ActionSegmentAlloc, Addr: 1<<63 + 512, Size: 50331648},
 		"time":               int64(1795816811022714),
 		"frames":             8,
-		"innermost":          snapshot.Frame{File: "site-packages/torch/nn/modules/module.py", Line: 1370, Name: "convert"},
+		"innermost":          snapshot.Frame{Filename: "site-packages/torch/nn/modules/module.py", Line: 1370, Name: "convert"},
 		"oom":                spec.TraceEntry{Action: spec.ActionOOM, Addr: 7340032, Size: 5000192, Stream: 432097712},
 		"of the oom":         snapshot.Context{CompileContext: "step 1", UserMetadata: "epoch 3"},
 		"conf":               "max_split_size_mb:128,large_segment_size_mb:32",
@@ -76,15 +76,15 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// TestStacksAreShared: the entries of one allocation have one stack, in one place.
+// TestStacksAreShared: the entries of one allocation share one context.
 func TestStacksAreShared(t *testing.T) {
-	trace := open(t, "testdata/small.4.pickle").Traces[0]
+	trace := open(t, "testdata/small.4.pickle").DeviceTraces[0]
 	if a, b := trace[0].Context, trace[1].Context; a != b {
-		t.Errorf("two entries that say the same do not share it: %+v, %+v", a, b)
+		t.Errorf("two equal contexts are not shared: %+v, %+v", a, b)
 	}
 }
 
-// TestOlderVersions: what older versions of PyTorch left out.
+// TestOlderVersions: files without the keys that later versions of PyTorch added.
 func TestOlderVersions(t *testing.T) {
 	segment := func(more string) string {
 		return `{"device":0,"address":4096,"total_size":2097152,"stream":0,"segment_type":"small","blocks":[
@@ -103,17 +103,17 @@ func TestOlderVersions(t *testing.T) {
 		if diff := cmp.Diff(want, f.Segments); diff != "" {
 			t.Errorf("%s: %s", what, diff)
 		}
-		if f.Settings != nil {
-			t.Errorf("%s: settings from nowhere", what)
+		if f.AllocatorSettings != nil {
+			t.Errorf("%s: settings that are not in the file", what)
 		}
 	}
 }
 
-// TestLaterVersion: an entry that says its pool.
+// TestLaterVersion: an entry with its pool.
 func TestLaterVersion(t *testing.T) {
 	f := read(t, `{"segments":[],"device_traces":[[{"action":"alloc","addr":512,"size":1,"stream":0,"pool_id":[0,7]}]]}`)
 	want := &snapshot.Context{Pool: spec.PoolID{User: 7}, PoolKnown: true}
-	if diff := cmp.Diff(want, f.Traces[0][0].Context); diff != "" {
+	if diff := cmp.Diff(want, f.DeviceTraces[0][0].Context); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -132,8 +132,8 @@ func TestSnapshotsOfModels(t *testing.T) {
 	files = append(files, beside...)
 	for _, file := range files {
 		f := open(t, file)
-		if len(f.Segments) == 0 || len(f.Traces) != 1 || len(f.Traces[0]) == 0 {
-			t.Errorf("%s: %d segments, %d traces", file, len(f.Segments), len(f.Traces))
+		if len(f.Segments) == 0 || len(f.DeviceTraces) != 1 || len(f.DeviceTraces[0]) == 0 {
+			t.Errorf("%s: %d segments, %d traces", file, len(f.Segments), len(f.DeviceTraces))
 		}
 	}
 }

@@ -1,30 +1,30 @@
 package spec
 
-// An Allocator hands out device memory and keeps what it gets back for reuse.
+// An Allocator allocates device memory and caches freed memory for reuse.
 // This interface is what every allocator under test can do; what some can do
 // beside it are the small interfaces below, found by type assertion, so that a
 // simple allocator is not asked to pretend.
 //
 // # Rules that hold for every method
 //
-// Misuse (a pointer that is not out, an impossible argument) is answered with a
-// typed error and changes nothing: InvalidPointerError, InvalidArgumentError.
+// Misuse (a pointer that is not allocated, an invalid argument) returns a typed
+// error and changes nothing: InvalidPointerError, InvalidArgumentError.
 // Failures of the driver come back as they are, wrapped. All methods may be
 // called from several goroutines at once.
 type Allocator interface {
-	// Malloc gives out memory for at least the requested bytes, to be used on
-	// the requested stream. Work of that stream that used the memory in an
-	// earlier life may still be running: the stream's order keeps the two apart.
-	// A request of 0 bytes gives the null pointer and changes nothing. When
-	// nothing helps, the error is an *OutOfMemoryError.
+	// Malloc allocates at least the requested bytes, to be used on
+	// the requested stream. Work of that stream that used the memory before it was
+	// freed may still be running: the stream's order keeps the two apart.
+	// A request of 0 bytes returns the null pointer and changes nothing. When no
+	// memory can be had, the error is an *OutOfMemoryError.
 	Malloc(r Request) (Ptr, error)
 
-	// Free takes memory back. The null pointer is ignored. Free says nothing of
-	// the work that still uses the memory: the allocation stream's order and the
-	// streams noted by RecordStream keep it from being reused too early.
+	// Free frees an allocation. The null pointer is ignored. Work that uses the
+	// memory may still be running: the order of the allocation stream and the
+	// stream uses recorded by RecordStream keep it from being reused too early.
 	Free(p Ptr) error
 
-	// RecordStream notes that work on another stream (of device dev) uses the
+	// RecordStream records that work on another stream (of device dev) uses the
 	// memory: after Free it must not be reused before what is in that stream at
 	// the time of the Free has completed. The null pointer is ignored.
 	RecordStream(p Ptr, dev Device, s Stream) error
@@ -33,23 +33,23 @@ type Allocator interface {
 	// and can be returned.
 	EmptyCache() error
 
-	// Stats are the device's figures.
+	// Stats returns the device's statistics.
 	Stats(dev Device) (DeviceStats, error)
 
-	// Snapshot is a picture of all memory held from the driver, with the history
+	// Snapshot returns all memory reserved from the driver, with the history
 	// if it is being recorded.
 	Snapshot() (Snapshot, error)
 }
 
-// Request is what a caller wants of Malloc.
+// Request is the arguments of a Malloc.
 type Request struct {
 	Device Device
 	Stream Stream
 	Bytes  uint64
-	Thread Thread // who asks; see Thread
+	Thread Thread // the calling thread; see Thread
 }
 
-// MemoryLimiter bounds how much may be held from the driver.
+// MemoryLimiter limits how much may be reserved from the driver.
 type MemoryLimiter interface {
 	// SetMemoryFraction limits a device to fraction * total bytes, truncated; 1
 	// takes the limit away. Outside [0, 1] it is an InvalidArgumentError.
@@ -61,53 +61,53 @@ type MemoryLimiter interface {
 
 // Configurer takes settings at run time.
 type Configurer interface {
-	// Configure applies a string of settings as Config.Apply says. A string that
+	// Configure applies a settings string as settings.Apply says. A string that
 	// is refused changes nothing.
 	Configure(settings string) error
 
-	// Config is what is in force.
+	// Config returns the settings in force.
 	Config() Config
 }
 
-// StatsResetter starts figures anew.
+// StatsResetter resets statistics.
 type StatsResetter interface {
-	// ResetPeakStats sets every peak to the current figure.
+	// ResetPeakStats sets every peak to the current value.
 	ResetPeakStats(dev Device) error
-	// ResetAccumulatedStats sets the figures that only grow to zero.
+	// ResetAccumulatedStats sets the accumulated values and counters to zero.
 	ResetAccumulatedStats(dev Device) error
 }
 
-// BaseAllocator finds the driver's piece that a pointer lies in.
+// BaseAllocator finds the segment that a pointer lies in.
 type BaseAllocator interface {
-	// BaseAllocation gives the address and size in bytes of the segment around a
-	// pointer that Malloc gave. A pointer of an expandable segment is an
-	// InvalidArgumentError: there is no such piece.
+	// BaseAllocation returns the address and size in bytes of the segment that
+	// contains an allocated pointer. A pointer in an expandable segment is an
+	// InvalidArgumentError: such a segment is not one driver allocation.
 	BaseAllocation(p Ptr) (base Ptr, bytes uint64, err error)
 }
 
-// CacheInformer tells about memory kept for reuse.
+// CacheInformer tells about cached memory.
 type CacheInformer interface {
 	// CacheInfo is the size in bytes of the largest free block, or atLeast if
 	// that is larger. When atLeast is 0 the driver's free memory takes its place.
 	CacheInfo(dev Device, atLeast uint64) (uint64, error)
 }
 
-// Toggler can be told to stop caching: every allocation then goes to the driver
-// and back. Memory keeps to the way in which it was given out.
+// Toggler turns caching off: every allocation then goes to the driver, and so does
+// its free. Memory that was allocated before is freed the way it was allocated.
 type Toggler interface {
 	Enable(on bool)
 	Enabled() bool
 }
 
-// HistoryRecorder writes down what the allocator does.
+// HistoryRecorder records what the allocator does (torch.cuda.memory._record_memory_history).
 type HistoryRecorder interface {
-	// RecordHistory starts or stops the diary that Snapshot returns.
+	// RecordHistory starts or stops recording the trace entries that Snapshot returns.
 	RecordHistory(h HistoryOptions) error
 
-	// HistoryEnabled reports whether the diary is being kept.
+	// HistoryEnabled reports whether history is being recorded.
 	HistoryEnabled() bool
 
-	// Annotate adds the caller's own note to the diary of annotations.
+	// Annotate records an annotation of the caller's.
 	Annotate(dev Device, fields []AnnotationField)
 
 	// PushCompileContext and PopCompileContext name what is being compiled; the
@@ -121,55 +121,56 @@ type HistoryRecorder interface {
 	UserMetadata(t Thread) string
 }
 
-// HistoryOptions says what to write down.
+// HistoryOptions says what to record.
 type HistoryOptions struct {
 	Enabled    bool
-	MaxEntries int  // length of the ring of entries, for each device; at least 1 is kept
-	Clear      bool // forget what was written before
+	MaxEntries int  // length of the trace buffer of each device; at least 1
+	Clear      bool // drop the entries recorded before
 
-	// Context, if given, is asked where the program is, without any lock held;
-	// what it returns is kept as it is. Level says for which entries.
+	// Context, if given, returns the program's call stack. It is called without
+	// any lock held, and its result is stored unchanged. Level says for which
+	// entries it is called.
 	Context func() any
 	Level   ContextLevel
-	// Now, if given, is asked for the time of an entry in nanoseconds. Without
-	// it entries carry no time, and two equal runs write equal diaries.
+	// Now, if given, returns the time of an entry in nanoseconds. Without it
+	// entries have no time, and two equal runs record equal entries.
 	Now func() int64
-	// Skip lists actions that are not written down.
+	// Skip lists actions that are not recorded (skip_actions).
 	Skip []Action
 }
 
-// ContextLevel says for which entries HistoryOptions.Context is asked.
+// ContextLevel says for which entries HistoryOptions.Context is called (RecordContext).
 type ContextLevel int
 
 const (
-	// ContextNever: it is not asked.
+	// ContextNever: never.
 	ContextNever ContextLevel = iota
-	// ContextState: for what is allocated now (Snapshot shows it at blocks).
+	// ContextState: for allocated blocks, as Snapshot shows them.
 	ContextState
-	// ContextAlloc: for the entries of allocations as well.
+	// ContextAlloc: for trace entries of allocations as well.
 	ContextAlloc
-	// ContextAll: for frees as well.
+	// ContextAll: for trace entries of frees as well.
 	ContextAll
 )
 
-// Observable calls back.
+// Observable calls registered functions.
 type Observable interface {
-	// OnOutOfMemory registers a function that hears of each request that failed
-	// for lack of memory. It is called without any lock held.
+	// OnOutOfMemory registers an out-of-memory observer. It is called without any
+	// lock held.
 	OnOutOfMemory(f func(OutOfMemoryReport))
 
-	// OnTrace registers a function that hears of each trace entry, while the
-	// device's lock is held: it must not call the allocator.
+	// OnTrace registers a function that is called with each trace entry while the
+	// device's lock is held. It must not call the allocator.
 	OnTrace(f func(HistoryEntry))
 
-	// OnNeedMemory registers a function that is asked, when the cache has nothing
-	// for a request, to free memory it holds through this allocator; it reports
-	// whether it did. It is called without any lock held, in the order of
-	// registration.
+	// OnNeedMemory registers a FreeMemoryCallback: when no cached block serves a
+	// request, it may free memory of this allocator, and reports whether it did.
+	// Callbacks are called without any lock held, in the order of registration.
 	OnNeedMemory(f func() bool)
 }
 
-// OutOfMemoryReport is what an out-of-memory observer hears, in bytes.
+// OutOfMemoryReport is the argument of an out-of-memory observer. Sizes are in
+// bytes.
 type OutOfMemoryReport struct {
 	Device      Device
 	SegmentSize uint64 // what the allocator asked the driver for

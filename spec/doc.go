@@ -9,24 +9,25 @@
 //	   │                     │
 //	   └──work──▶ Executor   └─▶ Stats, Snapshot, TraceEntry, Inspector
 //	                                   │
-//	                                   └─▶ Invariant (named, numbered, checkable)
+//	                                   └─▶ spec/invariant
 //
 // A Driver is the few calls an allocator makes of a GPU. An Executor is what the
 // program itself does with the GPU: launch, copy, wait, capture. The package
 // fakegpu implements both deterministically, cudaimpl implements both on a real
-// device. An Allocator hands out memory. What it decided can be seen in three
-// ways: by its statistics (DeviceStats), by a picture of its memory (Snapshot),
-// and by the entries it writes as it goes (TraceEntry).
+// device. An Allocator allocates memory. What it decided is visible in three ways:
+// its statistics (DeviceStats), a snapshot of its memory (Snapshot), and the trace
+// entries that it records (TraceEntry).
 //
-// A recorded run is a sequence of Ops, each with the Events and figures that the
-// recorder saw; docs/trace-format.md describes the files and TraceReader reads
-// them.
+// Three packages below this one build on the contract, and an allocator needs only
+// the first: spec/settings reads PYTORCH_ALLOC_CONF, spec/trace reads and writes
+// recorded runs (docs/trace-format.md), spec/invariant has the named invariants
+// (docs/invariants.md).
 //
 // Unless a name says otherwise every size is in bytes, every address is a device
 // address in bytes, and a "block" or "segment" means what PyTorch's
 // CUDACachingAllocator means by it: a segment is memory obtained from the driver
 // in one piece (or one contiguous mapped range of an expandable segment), a block
-// is a part of a segment that is given out, or kept free, as a whole.
+// is a part of a segment that is allocated, or free, as a whole.
 //
 // The package imports nothing else of this module, so that an author of another
 // allocator can depend on it alone.

@@ -16,7 +16,7 @@ var ErrDriverOutOfMemory = errors.New("device out of memory")
 // done by this driver or allocator.
 var ErrNotSupported = errors.New("not supported")
 
-// OutOfMemoryError is a request that could not be served, with the figures at
+// OutOfMemoryError is a request that could not be served, with the memory statistics at
 // that time, in bytes.
 type OutOfMemoryError struct {
 	Device       Device
@@ -26,12 +26,12 @@ type OutOfMemoryError struct {
 	DeviceFree   uint64
 	Limit        uint64 // meaningful when Limited
 	Limited      bool
-	Allocated    uint64 // given out to callers, plus PrivatePools
-	PrivatePools uint64 // free in private pools, so of no use to others
-	Unallocated  uint64 // held from the driver and not in Allocated
+	Allocated    uint64 // allocated by callers, plus PrivatePools
+	PrivatePools uint64 // free in private pools, which serve no other requests
+	Unallocated  uint64 // reserved and not in Allocated
 }
 
-// Error writes the figures in the order in which PyTorch's message has them.
+// Error writes the sizes in the order in which PyTorch's message has them.
 func (e *OutOfMemoryError) Error() string {
 	if e.SegmentSize == 0 {
 		return fmt.Sprintf("out of memory: tried to allocate %s on device %d, more than any device has",
@@ -66,8 +66,8 @@ func FormatSize(bytes uint64) string {
 	return fmt.Sprintf("%.2f GiB", float64(bytes)/float64(GiB))
 }
 
-// InvalidPointerError is a pointer that is not out: never given, already freed,
-// or inside a block.
+// InvalidPointerError is a pointer that is not allocated: never returned by Malloc,
+// already freed, or inside a block.
 type InvalidPointerError struct {
 	Op  string // what was tried
 	Ptr Ptr

@@ -42,7 +42,7 @@ type DeviceStream struct {
 
 // Thread is the identity of a caller, chosen by the caller. C++ asks the runtime
 // which thread is running; a goroutine has no such name, so whoever wants an
-// allocation to count as made "by a thread" (a pool redirection that filters by
+// allocation to count as made "by a thread" (routing to a pool that filters by
 // thread, an annotation) says which. Zero is a thread like any other, and the
 // right answer for a program that does not care.
 type Thread uint64
@@ -55,7 +55,7 @@ type PoolID struct {
 	User    uint64
 }
 
-// DefaultPool is the pool that serves requests which no redirection claims.
+// DefaultPool is the pool that serves requests that no filter routes to another pool.
 var DefaultPool = PoolID{}
 
 // IsDefault reports whether the id names the default pool.
@@ -65,8 +65,7 @@ func (id PoolID) IsDefault() bool { return id == PoolID{} }
 func (id PoolID) String() string { return fmt.Sprintf("(%d, %d)", id.Capture, id.User) }
 
 // EventHandle is the driver's handle of an event (a point in a stream's work that
-// can be waited for), not to be confused with an Event, which is a line in an
-// allocator's diary.
+// can be waited for): cudaEvent_t.
 type EventHandle uint64
 
 // CaptureID is the driver's number of one stream capture. Zero means none.

@@ -13,8 +13,8 @@ type Inspector interface {
 }
 
 // Visitor is a set of functions; those that are nil are not called. The order of
-// calls is fixed: pools by id (the default pool first), in each the small half
-// and then the large one.
+// calls is fixed: pools by id (the default pool first), in each the small block
+// pool and then the large one.
 type Visitor struct {
 	// Block sees every block of every segment, the blocks of a segment in order
 	// of address, segments in order of their first block's address.
@@ -25,14 +25,14 @@ type Visitor struct {
 	Unmapped func(b *BlockView)
 	// Pool sees each pool.
 	Pool func(p *PoolView)
-	// Use sees the streams, other than its own, that RecordStream has noted as using
-	// a block: by block in Block's order, then by stream.
+	// StreamUse sees the streams, other than its own, that RecordStream has recorded
+	// for a block: by block in Block's order, then by stream.
 	StreamUse func(u *StreamUseView)
-	// Pending sees the events that are waited for, by stream, oldest first.
+	// PendingEvent sees the events that are waited for, by stream, oldest first.
 	PendingEvent func(e *PendingEventView)
-	// Deferred sees the blocks whose free was put off until after a capture.
+	// DeferredFree sees the blocks whose free is deferred until no capture is under way.
 	DeferredFree func(d *DeferredFreeView)
-	// Redirection sees the pools that requests are being diverted to, oldest first.
+	// Routing sees the pools that allocations are routed to, oldest first.
 	Routing func(pool PoolID)
 }
 
@@ -78,7 +78,7 @@ type PoolView struct {
 type StreamUseView struct {
 	Block    Ptr
 	Stream   DeviceStream
-	Captured bool // noted, perhaps again, while requests were being diverted
+	Captured bool // recorded, perhaps again, while allocations were routed to a pool
 }
 
 // PendingView is an event that holds a block back.

@@ -1,7 +1,6 @@
 package spec
 
-// Abilities beyond handing memory out and taking it back. An allocator has those
-// it implements.
+// Abilities beyond malloc and free. An allocator has those it implements.
 
 // PrivatePools keep the memory of some requests apart. A pool has a use count:
 // it lives while that is positive. When the count falls to zero the pool becomes
@@ -13,7 +12,7 @@ type PrivatePools interface {
 	// that is live. Functions of its own can be given only to a new pool.
 	CreatePool(dev Device, id PoolID, o PoolOptions) error
 
-	// BeginAllocateToPool does as CreatePool and from then on diverts to the pool
+	// BeginAllocateToPool does as CreatePool and from then on routes to the pool
 	// every request that the filter accepts, until EndAllocateToPool. If several
 	// filters accept a request the one begun last wins. Beginning a pool that is
 	// begun is an error.
@@ -32,7 +31,7 @@ type PrivatePools interface {
 	// be served when the driver has no memory.
 	SetUseOnOOM(dev Device, id PoolID, on bool) error
 
-	// SetNoSplit marks a pool whose blocks are given out whole.
+	// SetNoSplit marks a pool whose blocks are never split.
 	SetNoSplit(dev Device, id PoolID) error
 
 	// EmptyPool returns what one freeable pool can return, on every device,
@@ -63,7 +62,7 @@ type PoolMemory interface {
 	Free(dev Device, ptr Ptr, bytes uint64, stream Stream) error
 }
 
-// RequestFilter decides whether a request is diverted. It is called with the
+// RequestFilter decides whether a request is routed to the pool. It is called with the
 // device's lock held and must not call the allocator; it may ask the driver.
 // Bytes is 0 when the allocator wants to know about the stream alone.
 type RequestFilter func(r Request) bool
@@ -88,7 +87,7 @@ func ForCapture(driver Driver, id CaptureID) RequestFilter {
 
 // Checkpointer can set a private pool back to an earlier state.
 type Checkpointer interface {
-	// Checkpoint notes the pool's segments and blocks. It fails if streams may
+	// Checkpoint saves the layout of the pool's segments and blocks. It fails if streams may
 	// still use a freed block of the pool.
 	Checkpoint(dev Device, id PoolID) (PoolState, error)
 
@@ -98,19 +97,19 @@ type Checkpointer interface {
 	Restore(dev Device, state PoolState) (RestoreDelta, error)
 
 	// CheckPoolLiveAllocations reports whether exactly the given pointers of the
-	// pool are out.
+	// pool are allocated.
 	CheckPoolLiveAllocations(dev Device, id PoolID, live []Ptr) (bool, error)
 }
 
-// PoolState is what Checkpoint noted; only the allocator that made it can read it.
+// PoolState is what Checkpoint saved; only the allocator that made it can read it.
 type PoolState interface {
 	PoolID() PoolID
 }
 
 // RestoreDelta is what Restore changed, each list by address.
 type RestoreDelta struct {
-	Freed   []Ptr // was out and was freed; some may be out again, see Created
-	Created []Ptr // is out now
+	Freed   []Ptr // was allocated and was freed; some may be allocated again, see Created
+	Created []Ptr // is allocated now
 }
 
 // ExpandableSegments tell about memory that grows.
@@ -150,10 +149,10 @@ const (
 	CopyPeer
 )
 
-// SharedMemory hands allocations to other processes.
+// SharedMemory shares allocations with other processes.
 type SharedMemory interface {
-	// ShareHandle makes a handle of a pointer that is out, for OpenHandle in
-	// another process. The memory must stay out while others use it.
+	// ShareHandle makes a handle of an allocated pointer, for OpenHandle in
+	// another process. The memory must stay allocated while others use it.
 	ShareHandle(p Ptr) (SharedHandle, error)
 
 	// OpenHandle makes memory of another process accessible on a device. Handles

@@ -1,10 +1,10 @@
 package spec
 
-// Snapshot is a picture of the memory that an allocator holds from the driver,
-// with the diary if one is kept. It is a copy: nothing in it changes afterwards.
+// Snapshot is all memory that an allocator has reserved from the driver, with the
+// history if it is recorded. It is a copy: nothing in it changes afterwards.
 type Snapshot struct {
 	Segments    []Segment        // by device, then address
-	Traces      [][]HistoryEntry // the diary of each device, oldest entry first
+	Traces      [][]HistoryEntry // the trace buffer of each device, oldest entry first
 	Annotations []Annotation
 	Config      Config
 }
@@ -20,30 +20,30 @@ type Segment struct {
 	PoolKind   PoolKind
 	Expandable bool
 
-	AllocatedSize uint64 // of blocks given out
-	ActiveSize    uint64 // of blocks given out, or freed and still used by a stream
+	AllocatedSize uint64 // of allocated blocks
+	ActiveSize    uint64 // of allocated blocks, and of freed blocks that a stream still uses
 	RequestedSize uint64 // what was asked for, over active blocks
 
 	Blocks  []Block // by address, without gaps
-	Context any     // where the program was when it was obtained
+	Context any     // call stack of the request that obtained it
 }
 
-// Block is a part of a segment that is given out, or kept free, as a whole.
+// Block is a part of a segment that is allocated, or free, as a whole.
 type Block struct {
 	Address       Ptr
 	Size          uint64
 	RequestedSize uint64 // what was last asked for; stale when not active
 	State         BlockState
-	Context       any // where the program was when it was given out
+	Context       any // call stack of the allocation (context_when_allocated)
 }
 
-// BlockState says who has a block.
+// BlockState is the state that PyTorch's snapshots give a block.
 type BlockState uint8
 
 const (
 	// Inactive: free for reuse.
 	Inactive BlockState = iota
-	// ActiveAllocated: given out.
+	// ActiveAllocated: allocated.
 	ActiveAllocated
 	// ActivePendingFree: freed by the caller, but streams may still use it.
 	ActivePendingFree

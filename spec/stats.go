@@ -1,22 +1,22 @@
 package spec
 
-// An allocator's figures, as upstream keeps them (c10/core/CachingDeviceAllocator.h)
+// The statistics of an allocator, as upstream keeps them (c10/core/CachingDeviceAllocator.h)
 // and as torch.cuda.memory_stats prints them.
 //
 // The equations that tie them together, for each StatType, over the blocks and
 // segments of a Snapshot taken at the same time:
 //
-//	allocation      = number of blocks given out
+//	allocation      = number of allocated blocks
 //	active          = allocation + blocks freed but still used by a stream
 //	segment         = number of segments that are not expandable
 //	inactive_split  = free blocks that are a part of such a segment
 //	X_bytes         = the sum of those blocks' sizes
 //	reserved_bytes  = the sum of all segments' sizes
 //	requested_bytes = the sum of what was asked for, over active blocks
-//	allocated - freed = current, unless accumulated figures were reset
+//	allocated - freed = current, unless accumulated statistics were reset
 //	aggregate       = small pool + large pool (current, allocated, freed)
 
-// Stat is one figure over time.
+// Stat is one statistic over time.
 type Stat struct {
 	Current   int64 // now
 	Peak      int64 // the largest it has been since the last reset
@@ -24,23 +24,23 @@ type Stat struct {
 	Freed     int64 // the sum of all decreases
 }
 
-// Increase adds to the figure.
+// Increase adds to the statistic.
 func (s *Stat) Increase(amount int64) {
 	s.Current += amount
 	s.Peak = max(s.Peak, s.Current)
 	s.Allocated += amount
 }
 
-// Decrease takes from the figure.
+// Decrease subtracts from the statistic.
 func (s *Stat) Decrease(amount int64) {
 	s.Current -= amount
 	s.Freed += amount
 }
 
-// ResetPeak starts the peak anew from the current figure.
+// ResetPeak resets the peak to the current value.
 func (s *Stat) ResetPeak() { s.Peak = s.Current }
 
-// ResetAccumulated starts the sums anew.
+// ResetAccumulated sets the accumulated values to zero.
 func (s *Stat) ResetAccumulated() { s.Allocated, s.Freed = 0, 0 }
 
 // PoolKind tells the two block pools of a pool apart: upstream's BlockPool.is_small,
@@ -86,31 +86,32 @@ var statTypeNames = [NumStatTypes]string{"all", "small_pool", "large_pool"}
 // String is the key that memory_stats uses.
 func (t StatType) String() string { return statTypeNames[t] }
 
-// StatArray is a figure for each StatType.
+// StatArray is a statistic for each StatType.
 type StatArray [NumStatTypes]Stat
 
-// Increase adds to the figure of a pool and to that of all pools.
+// Increase adds to the statistic of the pools of a kind and to that of all pools.
 func (a *StatArray) Increase(kind PoolKind, amount int64) {
 	a[Aggregate].Increase(amount)
 	a[kind.StatType()].Increase(amount)
 }
 
-// Decrease takes from the figure of a pool and from that of all pools.
+// Decrease subtracts from the statistic of the pools of a kind and from that of
+// all pools.
 func (a *StatArray) Decrease(kind PoolKind, amount int64) {
 	a[Aggregate].Decrease(amount)
 	a[kind.StatType()].Decrease(amount)
 }
 
-// DeviceStats are a device's figures. Counts are numbers of things, the names
+// DeviceStats are a device's statistics. Counts are numbers of things, the names
 // that end in Bytes are bytes.
 type DeviceStats struct {
-	Allocation    StatArray // allocations given out
+	Allocation    StatArray // allocated blocks
 	Segment       StatArray // segments obtained from the driver, expandable ones left out
-	Active        StatArray // blocks given out, or freed and still used by a stream
+	Active        StatArray // allocated blocks, and freed blocks that a stream still uses
 	InactiveSplit StatArray // free blocks that are part of a segment, expandable ones left out
 
 	AllocatedBytes     StatArray
-	ReservedBytes      StatArray // held from the driver
+	ReservedBytes      StatArray // reserved from the driver
 	ActiveBytes        StatArray
 	InactiveSplitBytes StatArray
 	RequestedBytes     StatArray // what callers asked for, over active blocks
@@ -179,12 +180,12 @@ func (s *DeviceStats) Counters() [5]NamedCounter {
 	}
 }
 
-// ResetPeak starts all peaks anew from the current figures.
+// ResetPeak resets all peaks to the current values.
 func (s *DeviceStats) ResetPeak() {
 	s.eachStat(func(_ string, stat *Stat) { stat.ResetPeak() })
 }
 
-// ResetAccumulated starts all sums and counters anew.
+// ResetAccumulated sets all accumulated values and counters to zero.
 func (s *DeviceStats) ResetAccumulated() {
 	s.eachStat(func(_ string, stat *Stat) { stat.ResetAccumulated() })
 	for _, c := range s.Counters() {
@@ -192,7 +193,7 @@ func (s *DeviceStats) ResetAccumulated() {
 	}
 }
 
-// eachStat visits every figure over time, with the first part of its key, in
+// eachStat visits every statistic over time, with the first part of its key, in
 // upstream's order.
 func (s *DeviceStats) eachStat(visit func(key string, stat *Stat)) {
 	for _, a := range s.Arrays() {
@@ -205,7 +206,7 @@ func (s *DeviceStats) eachStat(visit func(key string, stat *Stat)) {
 	}
 }
 
-// statKeys are the keys that memory_stats gives the parts of each figure over
+// statKeys are the keys that memory_stats gives the parts of each statistic over
 // time, in the order of eachStat.
 var statKeys = func() (keys [][4]string) {
 	new(DeviceStats).eachStat(func(key string, _ *Stat) {
@@ -214,7 +215,7 @@ var statKeys = func() (keys [][4]string) {
 	return keys
 }()
 
-// Each visits every figure with the key that torch.cuda.memory_stats gives it
+// Each visits every statistic with the key that torch.cuda.memory_stats gives it
 // ("allocated_bytes.all.current"), in a fixed order.
 func (s *DeviceStats) Each(visit func(key string, value int64)) {
 	next := 0
@@ -240,7 +241,7 @@ func (s *DeviceStats) Each(visit func(key string, value int64)) {
 	visit("max_split_size", s.MaxSplitSize)
 }
 
-// Map is all figures by key, as torch.cuda.memory_stats returns them.
+// Map is all statistics by key, as torch.cuda.memory_stats returns them.
 func (s *DeviceStats) Map() map[string]int64 {
 	m := make(map[string]int64, 128)
 	s.Each(func(key string, value int64) { m[key] = value })

@@ -4,7 +4,7 @@ package spec
 type Action uint8
 
 const (
-	// ActionAlloc: memory was given out.
+	// ActionAlloc: a block was allocated.
 	ActionAlloc Action = iota
 	// ActionFreeRequested: the caller freed it.
 	ActionFreeRequested
@@ -52,7 +52,8 @@ func ParseAction(name string) (Action, bool) {
 	return 0, false
 }
 
-// Event is one thing an allocator did.
+// TraceEntry is one thing that an allocator did, as far as it depends on nothing but
+// the sequence of operations. A trace records these four fields.
 //
 // Addr is the address of the block or segment, except that an oom event has the
 // bytes that the device has free there. Size is in bytes: what was asked for in
@@ -65,18 +66,19 @@ type TraceEntry struct {
 	Stream Stream
 }
 
-// TraceEntry is an Event in an allocator's diary, with all that goes with it.
+// HistoryEntry is a TraceEntry in the history that an allocator records, with what
+// PyTorch's TraceEntry has beside it.
 type HistoryEntry struct {
 	TraceEntry
 	Device         Device
 	Pool           PoolID
-	TimeNS         int64 // 0 when the diary is kept without a clock
+	TimeNS         int64 // 0 when history is recorded without a clock
 	Context        any   // see HistoryOptions.Context
 	CompileContext string
 	UserMetadata   string
 }
 
-// Annotation is a note that the program put into the diary.
+// Annotation is user data that the program added to the history.
 type Annotation struct {
 	Device Device
 	TimeNS int64

@@ -2,31 +2,26 @@
 (***************************************************************************)
 (* Segments and blocks.                                                    *)
 (*                                                                         *)
-(* A segment is memory that the driver gave in one piece.  It belongs to a *)
-(* stream and to one kind of a pool, and is cut into blocks.  A block is   *)
-(* given out, or kept free, as a whole.                                    *)
+(* A segment is memory that the driver granted in one piece.  It belongs   *)
+(* to a stream and to one kind of a pool, and is split into blocks.  A     *)
+(* block is allocated or free as a whole.                                  *)
 (*                                                                         *)
 (* The operators here and in the modules that build on this one take a     *)
-(* heap h, a record with a field for each variable, and say what it is     *)
-(* afterwards, so that a malloc, which does many things, can be written as *)
-(* what it does one after the other.                                       *)
+(* heap h, a record with a field for each variable, and return the heap    *)
+(* afterwards.  A malloc, which does many things, is written as these      *)
+(* operators one after the other.                                          *)
 (*                                                                         *)
 (*   h.segments   set of [addr, size, stream, pool, kind]                  *)
 (*   h.blocks     set of [addr, size, requested, allocated, mapped,        *)
 (*                        eventCount, uses]                                *)
 (*   h.cached     the addresses of the blocks on the free lists            *)
-(*   h.stats      the figures that the allocator keeps as it goes          *)
+(*   h.stats      the statistics that the allocator maintains              *)
 (*                                                                         *)
-(* A block's requested is 0 while nobody has or uses it.                   *)
+(* A block's requested is 0 while it is inactive.                          *)
 (***************************************************************************)
 EXTENDS Geometry
 
-CONSTANTS
-    MaxSplitSize,        \* blocks of this size and more are never split (above Memory: there are none)
-    MaxNonSplitRounding, \* how much larger than an oversize request its block may be
-    ExpandableSegments   \* TRUE: segments grow and shrink, page by page
-
-\* A request on its way: the stream, what was asked for, and what follows from it.
+\* A request: its stream, its bytes, and what follows from them.
 AllocParams(stream, bytes, pool) ==
     LET size == RoundSize(bytes) IN
     [stream |-> stream, requested |-> bytes, size |-> size,
@@ -40,7 +35,7 @@ BlockAt(h, addr) == CHOOSE b \in h.blocks : b.addr = addr
 SegmentOf(h, b) == CHOOSE g \in h.segments : Inside(b, g)
 BlocksOf(h, g) == {b \in h.blocks : Inside(b, g)}
 
-\* Nobody has the block or uses it.
+\* The block is neither allocated nor used by a stream.
 IsFree(b) == ~b.allocated /\ b.eventCount = 0 /\ b.uses = {}
 
 \* The block is only a part of its segment.
@@ -60,7 +55,7 @@ FreeList(h, pool, kind, stream) ==
 Before(b, c) == b.size < c.size \/ (b.size = c.size /\ b.addr < c.addr)
 First(S) == CHOOSE b \in S : \A c \in S \ {b} : Before(b, c)
 
-\* Oversize blocks are kept for requests of about their size.
+\* Oversize blocks serve only requests of about their size.
 TooLarge(b, p) ==
     IF p.size < MaxSplitSize
     THEN b.size >= MaxSplitSize
@@ -72,8 +67,9 @@ GrowableSize(h, b) ==
                                           /\ SegmentOf(h, c) = SegmentOf(h, b)})
 
 \* In expandable segments a block at the edge of what is mapped counts as large
-\* as it can grow: a small piece of it would spoil the room for a large request.
-\* So the search goes on while the next block is smaller in this sense.
+\* as it can grow, so that a small request does not split the range that a large
+\* one could grow into.  The search continues while the next block is smaller in
+\* this sense.
 RECURSIVE PassGrowable(_, _, _)
 PassGrowable(h, list, b) ==
     LET rest == {c \in list : Before(b, c)}
@@ -91,8 +87,8 @@ GetFreeBlock(h, p) ==
     IN IF fits = {} \/ TooLarge(BestFit(h, fits), p) THEN {} ELSE {BestFit(h, fits)}
 
 (***************************************************************************)
-(* Giving a block out.  The request takes the low addresses; the rest goes *)
-(* to the free list, if it is worth keeping apart.                         *)
+(* Allocating from a free block.  The request takes the low addresses; the *)
+(* remainder goes to the free list, if it is large enough to be split off. *)
 (***************************************************************************)
 
 ShouldSplit(b, p) ==
@@ -101,34 +97,34 @@ ShouldSplit(b, p) ==
     THEN rest >= MinBlock
     ELSE p.size < MaxSplitSize /\ rest > SmallSize
 
-\* How the bytes in free parts of segments change when size bytes of a free
-\* block are taken.  Expandable segments do not count.
-SplitFigure(h, b, size) ==
+\* How inactiveSplit changes when size bytes of a free block are allocated.
+\* Expandable segments do not count.
+InactiveSplitOnAlloc(h, b, size) ==
     CASE ExpandableSegments -> 0
       [] ~ExpandableSegments /\ IsSplit(h, b) -> -size
       [] ~ExpandableSegments /\ ~IsSplit(h, b) /\ size < b.size -> b.size - size
       [] OTHER -> 0
 
-\* The low bytes of a free block go to a program.
-TakeBytes(h, b, size, requested) ==
-    LET out  == [b EXCEPT !.size = size, !.allocated = TRUE, !.requested = requested]
+\* The low bytes of a free block are allocated.
+AllocBytes(h, b, size, requested) ==
+    LET low  == [b EXCEPT !.size = size, !.allocated = TRUE, !.requested = requested]
         rest == IF size < b.size
                 THEN {[b EXCEPT !.addr = @ + size, !.size = @ - size]}
                 ELSE {}
-    IN [h EXCEPT !.blocks = (@ \ {b}) \cup {out} \cup rest,
+    IN [h EXCEPT !.blocks = (@ \ {b}) \cup {low} \cup rest,
                  !.cached = (@ \ {b.addr}) \cup {r.addr : r \in rest},
                  !.stats.allocated = @ + size,
                  !.stats.active = @ + size,
-                 !.stats.inactiveSplit = @ + SplitFigure(h, b, size)]
+                 !.stats.inactiveSplit = @ + InactiveSplitOnAlloc(h, b, size)]
 
 AllocFoundBlock(h, p, b) ==
-    TakeBytes(h, b, IF ShouldSplit(b, p) THEN p.size ELSE b.size, p.requested)
+    AllocBytes(h, b, IF ShouldSplit(b, p) THEN p.size ELSE b.size, p.requested)
 
 (***************************************************************************)
-(* Taking a block back.                                                    *)
+(* Freeing a block.                                                        *)
 (***************************************************************************)
 
-\* The free blocks beside b that it becomes one with.
+\* The free neighbours that b is merged with.
 Mergeable(h, b) ==
     {c \in h.blocks : /\ End(c) = b.addr \/ End(b) = c.addr
                       /\ SegmentOf(h, c) = SegmentOf(h, b)
@@ -139,18 +135,19 @@ TryMergeBlocks(h, b) ==
     LET parts == {b} \cup Mergeable(h, b)
     IN [NewBlock(Min({c.addr : c \in parts}), SumOfSizes(parts)) EXCEPT !.mapped = b.mapped]
 
-\* How the bytes in free parts of segments change when a block absorbs others.
-FreedFigure(h, absorbed, merged) ==
+\* How inactiveSplit changes when a freed block absorbs its neighbours.
+InactiveSplitOnFree(h, absorbed, merged) ==
     CASE ExpandableSegments -> 0
       [] ~ExpandableSegments /\ IsSplit(h, merged) -> merged.size - SumOfSizes(absorbed)
       [] OTHER -> -SumOfSizes(absorbed)
 
-\* A block that nobody has or uses any more can be given out again.
+\* A block that is neither allocated nor used any more is merged and goes to the
+\* free list.
 FreeBlock(h, b) ==
     LET merged == TryMergeBlocks(h, b)
         gone   == {c \in h.blocks : Inside(c, merged)}
     IN [h EXCEPT !.blocks = (@ \ gone) \cup {merged},
                  !.cached = (@ \ {c.addr : c \in gone}) \cup {merged.addr},
                  !.stats.active = @ - b.size,
-                 !.stats.inactiveSplit = @ + FreedFigure(h, gone \ {b}, merged)]
+                 !.stats.inactiveSplit = @ + InactiveSplitOnFree(h, gone \ {b}, merged)]
 =============================================================================

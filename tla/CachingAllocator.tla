@@ -5,11 +5,9 @@
 (*                                                                         *)
 (* An action is what happens while the allocator's lock is held.  Here     *)
 (* that is a whole call; TwoStepMalloc.tla has the case in which the lock  *)
-(* is released while the driver is asked.                                  *)
+(* is released while the driver is called.                                 *)
 (***************************************************************************)
 EXTENDS Invariants
-
-CONSTANT Sizes  \* what programs ask for: a set of numbers
 
 vars == <<device, work, segments, blocks, cached, events, stats, given>>
 
@@ -17,30 +15,31 @@ vars == <<device, work, segments, blocks, cached, events, stats, given>>
 (* Malloc.                                                                 *)
 (***************************************************************************)
 
-\* The last step: the whole cache goes back, and the driver is asked once more.
-\* The cache is not searched again.
+\* The last attempt: the whole cache is released, and the driver is called once
+\* more.  The cache is not searched again.
 RetryOrFail(h, p) ==
     LET last == AllocBlock(ReleaseCachedBlocks(h), p) IN
     IF last.found = {}
-    THEN NoMemory(last.heap)
-    ELSE GiveOut(last.heap, p, First(last.found))
+    THEN FailOutOfMemory(last.heap)
+    ELSE ReturnBlock(last.heap, p, First(last.found))
 
-\* The driver is asked, the second time with just enough oversize blocks given back.
+\* The driver is called; then a second time, after as many oversize blocks as are
+\* needed have been released.
 ObtainBlock(h, p) ==
     LET first     == AllocBlock(h, p)
         available == ReleaseAvailableCachedBlocks(first.heap, p)
         second    == IF available.enough
                      THEN AllocBlock(available.heap, p)
                      ELSE [heap |-> available.heap, found |-> {}]
-    IN CASE first.found # {} -> GiveOut(first.heap, p, First(first.found))
-         [] first.found = {} /\ second.found # {} -> GiveOut(second.heap, p, First(second.found))
+    IN CASE first.found # {} -> ReturnBlock(first.heap, p, First(first.found))
+         [] first.found = {} /\ second.found # {} -> ReturnBlock(second.heap, p, First(second.found))
          [] OTHER -> RetryOrFail(second.heap, p)
 
 MallocResult(h, stream, bytes) ==
     LET p     == AllocParams(stream, bytes, 0)
         now   == ProcessEvents(h)
         found == GetFreeBlock(now, p)
-    IN IF found # {} THEN GiveOut(now, p, First(found)) ELSE ObtainBlock(now, p)
+    IN IF found # {} THEN ReturnBlock(now, p, First(found)) ELSE ObtainBlock(now, p)
 
 Malloc(stream, bytes) ==
     LET result == MallocResult(Heap, stream, bytes) IN
@@ -48,8 +47,9 @@ Malloc(stream, bytes) ==
     /\ given' = Given(result, stream, bytes)
 
 (***************************************************************************)
-(* Free.  The block counts as not allocated at once.  If nobody else used  *)
-(* it, it can be given out again at once; else it waits for events.        *)
+(* Free.  The block is not allocated any more.  If no other stream used    *)
+(* it, it is free at once; else it becomes free when its events have       *)
+(* completed.                                                              *)
 (***************************************************************************)
 
 FreeResult(h, b) ==
@@ -65,7 +65,8 @@ Free(addr) ==
         /\ Become(FreeResult(Heap, b))
         /\ given' = {x \in given : x.addr # addr}
 
-\* A stream uses memory that is out.  The block's own stream needs no note.
+\* A stream uses an allocated block (recordStream).  For the block's own stream it
+\* does nothing.
 RecordStream(addr, stream) ==
     \E b \in blocks :
         /\ b.addr = addr /\ b.allocated
@@ -75,7 +76,7 @@ RecordStream(addr, stream) ==
 
 EmptyCache == Become(ReleaseCachedBlocks(Heap)) /\ UNCHANGED given
 
-\* The device finishes the oldest work of a stream.
+\* The oldest work of a stream completes.
 Complete(stream) ==
     /\ work[stream] # <<>>
     /\ Become(Done(Heap, stream, 1))
@@ -92,6 +93,6 @@ Next ==
 
 Spec == Init /\ [][Next]_vars
 
-\* A block that was freed and is not free waits for its events.
+\* A block that was freed by the program and is not free has outstanding events.
 HeldBlocksAreAwaited == EventsAreCounted /\ \A b \in blocks : ~b.allocated => b.uses = {}
 =============================================================================

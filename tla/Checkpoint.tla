@@ -4,21 +4,20 @@
 (*                                                                         *)
 (* A captured graph always writes to the addresses it was captured with.   *)
 (* When another graph is to be captured that continues after one that has  *)
-(* been launched again, the pool must look as it did when that one's       *)
-(* capture ended, not as it does now.  So the state of a pool is noted     *)
-(* after a capture, and the pool is set back to it before the next.        *)
+(* been launched again, the pool must be in the state in which that one's  *)
+(* capture left it.  So the state of a pool is saved after a capture       *)
+(* (getCheckpointState), and restored before the next                      *)
+(* (setCheckpointPoolState).                                               *)
 (*                                                                         *)
-(* Setting back goes by ways that exist already: every block that is out   *)
-(* is freed, so that each segment is whole again; then each noted segment  *)
-(* is cut into the noted blocks, all of them given out; then those that    *)
+(* Restoring uses the operations that exist already: every allocated block *)
+(* is freed, so that each segment is whole again; then each saved segment  *)
+(* is split into the saved blocks, all of them allocated; then those that  *)
 (* were free are freed.  Segments obtained since then stay, all free.      *)
 (*                                                                         *)
 (*   saved   set of [pool, blocks], at most one for a pool, where blocks   *)
-(*           has what has memory behind it: set of [addr, size, allocated] *)
+(*           has the mapped blocks: set of [addr, size, allocated]         *)
 (***************************************************************************)
 EXTENDS Pools
-
-CONSTANTS Sizes, PoolIds, MaxUses, OverflowPools, NotesTwice
 
 VARIABLE saved
 
@@ -28,26 +27,26 @@ MappedBlocks(h, id) == {b \in h.blocks : b.mapped /\ SegmentOf(h, b).pool = id}
 
 Layout(bs) == {[addr |-> b.addr, size |-> b.size, allocated |-> b.allocated] : b \in bs}
 
-\* The pool is noted, when nothing is captured any more.  That is not possible
-\* while a block of it waits for events.
+\* The state of the pool is saved, when no capture is underway.  That is not
+\* possible while a block of it has outstanding events.
 Checkpoint(id) ==
     LET h == ResolveDeferred(PoolHeap) IN
     /\ P!UseCount(id) > 0
-    /\ ~Redirecting(h)
+    /\ ~CapturesUnderway(h)
     /\ \A b \in MappedBlocks(h, id) : b.eventCount = 0
     /\ BecomeWithPools(h)
     /\ saved' = {c \in saved : c.pool # id} \cup {[pool |-> id, blocks |-> Layout(MappedBlocks(h, id))]}
     /\ UNCHANGED given
 
 (***************************************************************************)
-(* Setting back.                                                           *)
+(* Restoring.                                                              *)
 (***************************************************************************)
 
 RECURSIVE FreeBlocksAllocatedToPool(_, _)
 FreeBlocksAllocatedToPool(h, id) ==
-    LET out == {b \in MappedBlocks(h, id) : b.allocated} IN
-    IF out = {} THEN h
-    ELSE LET b == First(out)
+    LET allocated == {b \in MappedBlocks(h, id) : b.allocated} IN
+    IF allocated = {} THEN h
+    ELSE LET b == First(allocated)
              back == [b EXCEPT !.allocated = FALSE]
              taken == [h EXCEPT !.blocks = (@ \ {b}) \cup {back}, !.stats.allocated = @ - b.size]
          IN FreeBlocksAllocatedToPool(FreeBlock(taken, back), id)
@@ -57,8 +56,8 @@ Lowest(bs) == CHOOSE b \in bs : \A c \in bs : b.addr <= c.addr
 \* The block, all of it free, that an address lies in.
 FreeBlockAt(h, addr) == CHOOSE b \in h.blocks : b.addr <= addr /\ addr < End(b)
 
-\* A free block is cut in two at an address; both parts stay free.
-CutAt(h, b, addr) ==
+\* A free block is split at an address; both parts stay free.
+SplitAt(h, b, addr) ==
     IF b.addr = addr THEN h
     ELSE LET low == NewBlock(b.addr, addr - b.addr)
              high == NewBlock(addr, End(b) - addr)
@@ -66,27 +65,27 @@ CutAt(h, b, addr) ==
                       !.stats.inactiveSplit =
                           @ + IF ExpandableSegments \/ IsSplit(h, b) THEN 0 ELSE b.size]
 
-\* The noted blocks are cut out, lowest first, and given out with all their bytes.
-RECURSIVE AllocateNoted(_, _)
-AllocateNoted(h, noted) ==
-    IF noted = {} THEN h
-    ELSE LET x == Lowest(noted)
-             cut == CutAt(h, FreeBlockAt(h, x.addr), x.addr)
-         IN AllocateNoted(TakeBytes(cut, BlockAt(cut, x.addr), x.size, x.size), noted \ {x})
+\* The saved blocks are split off, lowest first, and allocated with all their bytes.
+RECURSIVE AllocateSaved(_, _)
+AllocateSaved(h, layout) ==
+    IF layout = {} THEN h
+    ELSE LET x == Lowest(layout)
+             parted == SplitAt(h, FreeBlockAt(h, x.addr), x.addr)
+         IN AllocateSaved(AllocBytes(parted, BlockAt(parted, x.addr), x.size, x.size), layout \ {x})
 
-RECURSIVE FreeNoted(_, _)
-FreeNoted(h, noted) ==
-    IF noted = {} THEN h
-    ELSE LET x == Lowest(noted)
+RECURSIVE FreeSaved(_, _)
+FreeSaved(h, layout) ==
+    IF layout = {} THEN h
+    ELSE LET x == Lowest(layout)
              b == BlockAt(h, x.addr)
              back == [b EXCEPT !.allocated = FALSE]
              taken == [h EXCEPT !.blocks = (@ \ {b}) \cup {back}, !.stats.allocated = @ - b.size]
-         IN FreeNoted(FreeBlock(taken, back), noted \ {x})
+         IN FreeSaved(FreeBlock(taken, back), layout \ {x})
 
-SetSegmentsStateToCheckpoint(h, noted) ==
-    FreeNoted(AllocateNoted(h, noted), {x \in noted : ~x.allocated})
+SetSegmentsStateToCheckpoint(h, layout) ==
+    FreeSaved(AllocateSaved(h, layout), {x \in layout : ~x.allocated})
 
-\* Nobody else uses a block of the pool, and what was noted has memory still.
+\* No other stream uses a block of the pool, and what was saved is still mapped.
 Restorable(checkpoint) ==
     /\ P!UseCount(checkpoint.pool) > 0
     /\ \A b \in MappedBlocks(PoolHeap, checkpoint.pool) : b.eventCount = 0 /\ b.uses = {}
@@ -95,7 +94,7 @@ Restorable(checkpoint) ==
                                 size |-> (IF End(b) < End(x) THEN End(b) ELSE End(x)) - Max(b.addr, x.addr)] :
                                    b \in {c \in MappedBlocks(PoolHeap, checkpoint.pool) : Overlap(c, x)}})
 
-\* What the program has afterwards of the pool is what it had then.
+\* What the program holds afterwards of the pool is what it held then.
 SetCheckpointPoolState(id) ==
     \E checkpoint \in saved :
         /\ checkpoint.pool = id
@@ -110,7 +109,7 @@ SetCheckpointPoolState(id) ==
         /\ UNCHANGED saved
 
 (***************************************************************************)
-(* Everything else is as it was.                                           *)
+(* Everything else is as in PrivatePools.                                  *)
 (***************************************************************************)
 Malloc(stream, bytes) == P!Malloc(stream, bytes) /\ UNCHANGED saved
 Free(addr) == P!Free(addr) /\ UNCHANGED saved
@@ -120,7 +119,7 @@ EmptyCache == P!EmptyCache /\ UNCHANGED saved
 BeginAllocateToPool(id, stream) == P!BeginAllocateToPool(id, stream) /\ UNCHANGED saved
 EndAllocateToPool(id) == P!EndAllocateToPool(id) /\ UNCHANGED saved
 
-\* A checkpoint goes with the graph that it was made for.
+\* A checkpoint is discarded with the graph that it was made for.
 ReleasePool(id) ==
     /\ P!ReleasePool(id)
     /\ saved' = IF P!UseCount(id) = 1 THEN {c \in saved : c.pool # id} ELSE saved
@@ -144,7 +143,7 @@ Spec == Init /\ [][Next]_<<vars, saved>>
 HeldBlocksAreAwaited == P!HeldBlocksAreAwaited
 PoolsOwnTheirBlocks == P!PoolsOwnTheirBlocks
 
-\* After a restore the noted memory is as it was noted, and nothing else of the
+\* After a restore the saved memory is as it was saved, and nothing else of the
 \* pool is allocated.  A free block may have grown.  (A property of steps.)
 CheckpointRestoresWhatItSaved ==
     [][\A c \in saved : SetCheckpointPoolState(c.pool) =>

@@ -1,20 +1,16 @@
 ------------------------------- MODULE Driver -------------------------------
 (***************************************************************************)
-(* Memory comes from the driver in segments, against two bounds: the limit *)
-(* that the program has set, which the allocator tests, and the memory of  *)
-(* the device, which the driver does.                                      *)
+(* Memory comes from the driver in segments, within two bounds: the limit  *)
+(* that the program has set (set_per_process_memory_fraction), which the   *)
+(* allocator tests, and the memory of the device, which the driver tests.  *)
 (*                                                                         *)
-(*   h.device   what the driver has given and not got back, [addr, size]   *)
+(*   h.device   what is allocated from the driver: set of [addr, size]     *)
 (*                                                                         *)
-(* Where the driver puts a segment does not matter to an allocator.  Here  *)
-(* it is the lowest hole that is large enough.  Addresses are not memory:  *)
-(* holes may be left below while memory lies above.                        *)
+(* Where the driver places a segment does not matter to an allocator.      *)
+(* Here it is the lowest hole that is large enough.  Addresses are not     *)
+(* memory: there may be holes below an address that is in use.             *)
 (***************************************************************************)
 EXTENDS Events
-
-CONSTANTS
-    Memory,  \* of the device
-    Limit    \* on what is held from the driver; above Memory: none
 
 \* How long the range of addresses of an expandable segment is: 9/8 of the memory.
 ReserveSize(kind) == RoundUp(Memory + Memory \div 8, PageSize(kind))
@@ -33,12 +29,12 @@ LowestHole(device, size) ==
 WithinLimit(h, p) == h.stats.reserved + p.allocSize <= Limit
 HasMemory(h, p) == SumOfSizes(h.device) + p.allocSize <= Memory
 
-\* Where the driver puts a segment.
+\* Where the driver places a segment.
 SegmentFor(h, p) ==
     [addr |-> LowestHole(h.device, p.allocSize), size |-> p.allocSize]
 
-\* What the allocator does with it: the segment is one block, which is about to
-\* be given out.
+\* The allocator registers the segment, as one block that is about to be
+\* allocated.
 AdoptSegment(h, p, range) ==
     LET g == [addr |-> range.addr, size |-> range.size,
               stream |-> p.stream, pool |-> p.pool, kind |-> p.kind]
@@ -46,8 +42,8 @@ AdoptSegment(h, p, range) ==
                  !.blocks = @ \cup {NewBlock(g.addr, g.size)},
                  !.stats.reserved = @ + g.size]
 
-\* A segment, and a block that is all of it: the set of the block, empty if
-\* there is none, and the heap that it is in.
+\* A new segment, and the one block in it: the set of the block, empty if the
+\* driver has no memory, and the heap afterwards.
 ObtainSegment(h, p) ==
     IF ~HasMemory(h, p)
     THEN [heap |-> h, found |-> {}]

@@ -3,24 +3,23 @@
 (* Streams and events.                                                     *)
 (*                                                                         *)
 (* The work of a stream runs in order.  A block belongs to one stream, so  *)
-(* it can be given out again on that stream while work still uses it.  If  *)
-(* other streams used it, the end of their work must be waited for: when   *)
-(* the block is freed, an event is put behind the work of each of them,    *)
-(* and the block waits until all its events have completed.                *)
+(* it can be allocated again on that stream while earlier work still uses  *)
+(* it.  If other streams used it (recordStream), their work must complete  *)
+(* first: when the block is freed, an event is recorded behind the work of *)
+(* each of them, and the block is not reused until all its events have     *)
+(* completed.                                                              *)
 (*                                                                         *)
 (*   h.work     what the device has still to do: for each stream, in       *)
 (*              order, the memory that the work uses, [addr, size]         *)
-(*   h.events   the events that the allocator waits for: for each stream,  *)
+(*   h.events   the outstanding events of the allocator: for each stream,  *)
 (*              in order, [block, behind]: the address of the block, and   *)
 (*              how many pieces of work must complete before the event     *)
 (*                                                                         *)
-(* The device lets work complete whenever it likes (the action Complete).  *)
-(* The allocator finds out when it asks (ProcessEvents), or waits          *)
+(* Work may complete at any time (the action Complete).  The allocator     *)
+(* queries its events (ProcessEvents) or waits for them                    *)
 (* (SynchronizeAndFreeEvents).                                             *)
 (***************************************************************************)
 EXTENDS Blocks
-
-CONSTANTS Streams  \* a set of numbers
 
 \* The last use of a block by a stream is the last work in it when the block is freed.
 Launch(h, stream, b) ==
@@ -31,7 +30,7 @@ LaunchAll(h, streams, b) ==
     IF streams = {} THEN h
     ELSE LET s == Min(streams) IN LaunchAll(Launch(h, s, b), streams \ {s}, b)
 
-\* The oldest n pieces of work of a stream are done.
+\* The oldest n pieces of work of a stream have completed.
 Done(h, stream, n) ==
     [h EXCEPT !.work[stream] = SubSeq(@, n + 1, Len(@)),
               !.events[stream] = [i \in 1..Len(@) |-> [@[i] EXCEPT !.behind = Max(0, @ - n)]]]
@@ -48,23 +47,23 @@ InsertEvents(h, b) ==
     LET waiting == [b EXCEPT !.eventCount = Cardinality(b.uses), !.uses = {}]
     IN RecordEvents([h EXCEPT !.blocks = (@ \ {b}) \cup {waiting}], b.uses, b)
 
-\* The oldest event of a stream is struck out, and its block freed if it was
-\* the last that held it.
+\* The oldest event of a stream is removed, and its block freed if no other event
+\* is outstanding for it.
 CompleteEvent(h, stream) ==
     LET b == BlockAt(h, Head(h.events[stream]).block)
         c == [b EXCEPT !.eventCount = @ - 1]
-        struck == [h EXCEPT !.events[stream] = Tail(@),
-                            !.blocks = (@ \ {b}) \cup {c}]
-    IN IF c.eventCount = 0 THEN FreeBlock(struck, c) ELSE struck
+        removed == [h EXCEPT !.events[stream] = Tail(@),
+                             !.blocks = (@ \ {b}) \cup {c}]
+    IN IF c.eventCount = 0 THEN FreeBlock(removed, c) ELSE removed
 
-\* Of each stream the events are looked at in order, up to the first that has
-\* not completed.
+\* The events of each stream are queried in order, up to the first that has not
+\* completed.
 RECURSIVE ProcessEvents(_)
 ProcessEvents(h) ==
     LET ready == {s \in Streams : h.events[s] # <<>> /\ Head(h.events[s]).behind = 0}
     IN IF ready = {} THEN h ELSE ProcessEvents(CompleteEvent(h, Min(ready)))
 
-\* All outstanding events are waited for.
+\* The allocator waits for all outstanding events.
 RECURSIVE Synchronize(_, _)
 Synchronize(h, streams) ==
     IF streams = {} THEN h

@@ -1,10 +1,10 @@
 ---------------------------- MODULE Expandable ------------------------------
 (***************************************************************************)
-(* Expandable segments.  A plain segment has the size it was born with,    *)
-(* and what is free at its end is lost to every request that is a little   *)
-(* larger.  An expandable segment is a range of addresses, a little longer *)
-(* than the memory of the device, into which pages are mapped as they are  *)
-(* needed, and out of which free pages can be taken, from anywhere.        *)
+(* Expandable segments.  A plain segment keeps its size, and a free block  *)
+(* at its end does not serve a request that is a little larger.  An        *)
+(* expandable segment is a range of addresses, a little longer than the    *)
+(* memory of the device.  Pages are mapped into it when they are needed,   *)
+(* and free pages can be unmapped anywhere in it.                          *)
 (*                                                                         *)
 (*   | block | free | block |  unmapped  | free | block |   unmapped   |   *)
 (*   |<------- pages ------>|            |<-- pages --->|                  *)
@@ -33,8 +33,8 @@ Covering(g, x) ==
 
 Within(g, x) == {page \in Covering(g, x) : Inside(page, x)}
 
-\* A block becomes one with its free neighbours, and no figure of use changes.
-Settle(h, b) ==
+\* A free block is merged with its free neighbours; no statistic changes.
+MergeFree(h, b) ==
     LET merged == TryMergeBlocks(h, b)
         gone   == {c \in h.blocks : Inside(c, merged)}
     IN [heap |-> [h EXCEPT !.blocks = (@ \ gone) \cup {merged},
@@ -42,8 +42,8 @@ Settle(h, b) ==
                                \cup IF b.mapped THEN {merged.addr} ELSE {}],
         block |-> merged]
 
-\* Memory is put behind at least the first bytes of an unmapped range, in whole
-\* pages: all of them, or, if the device has no more, none.
+\* At least the first bytes of an unmapped range are mapped, in whole pages: all
+\* of them, or, if the device has too few, none.
 MapBlock(h, b, bytes) ==
     LET pages == Covering(SegmentOf(h, b), [addr |-> b.addr, size |-> bytes])
         size  == SumOfSizes(pages)
@@ -52,10 +52,10 @@ MapBlock(h, b, bytes) ==
         cut   == [h EXCEPT !.blocks = (@ \ {b}) \cup {fresh} \cup rest,
                            !.device = @ \cup pages,
                            !.stats.reserved = @ + size]
-        settled == Settle(cut, fresh)
+        merged == MergeFree(cut, fresh)
     IN IF SumOfSizes(h.device) + size > Memory
        THEN [heap |-> h, found |-> {}]
-       ELSE [heap |-> settled.heap, found |-> {settled.block}]
+       ELSE [heap |-> merged.heap, found |-> {merged.block}]
 
 \* The run of free blocks and unmapped ranges from b on.
 RECURSIVE RoomFrom(_, _)
@@ -82,8 +82,8 @@ ReserveSegment(h, p) ==
         g == [addr |-> addr, size |-> size, stream |-> p.stream, pool |-> p.pool, kind |-> p.kind]
     IN [h EXCEPT !.segments = @ \cup {g}, !.blocks = @ \cup {Unmapped(addr, size)}]
 
-\* Pages are mapped until the block is large enough.  If they run out, what was
-\* mapped until then stays.
+\* Pages are mapped until the block is large enough.  If the device runs out of
+\* memory, what was mapped until then stays mapped.
 RECURSIVE GrowBlock(_, _, _)
 GrowBlock(h, b, p) ==
     IF b.mapped /\ b.size >= p.size THEN [heap |-> h, found |-> {b}]
@@ -102,8 +102,9 @@ TryAllocateExpandableBlock(h, p) ==
 (* Unmapping.                                                              *)
 (***************************************************************************)
 
-\* The pages that lie wholly in a free block go.  What is left of it before and
-\* behind them stays free; a segment without any page goes, with its addresses.
+\* The pages that lie wholly in a free block are unmapped.  What is left of it
+\* before and behind them stays free.  A segment without pages is released, with
+\* its addresses.
 UnmapBlock(h, b) ==
     LET g      == SegmentOf(h, b)
         pages  == Within(g, b)
@@ -116,18 +117,19 @@ UnmapBlock(h, b) ==
                             !.cached = (@ \ {b.addr}) \cup {c.addr : c \in left},
                             !.device = @ \ pages,
                             !.stats.reserved = @ - size]
-        settled == Settle(cut, Unmapped(addr, size))
+        merged == MergeFree(cut, Unmapped(addr, size))
     IN CASE pages = {} -> h
-         [] pages # {} /\ settled.block.size = g.size ->
-                [settled.heap EXCEPT !.segments = @ \ {g}, !.blocks = @ \ {settled.block}]
-         [] OTHER -> settled.heap
+         [] pages # {} /\ merged.block.size = g.size ->
+                [merged.heap EXCEPT !.segments = @ \ {g}, !.blocks = @ \ {merged.block}]
+         [] OTHER -> merged.heap
 
 RECURSIVE UnmapBlocks(_, _)
 UnmapBlocks(h, bs) ==
     IF bs = {} THEN h
     ELSE LET b == First(bs) IN UnmapBlocks(UnmapBlock(h, b), bs \ {b})
 
-\* Segments for which no page could be had have no free block that could go.
+\* A segment for which no page could be mapped has no free block to unmap: it is
+\* released as it is.
 DropUnmappedSegments(h, pool) ==
     LET gone == {g \in h.segments : /\ g.pool = pool
                                     /\ \A b \in BlocksOf(h, g) : ~b.mapped}

@@ -1,22 +1,15 @@
 ------------------------------ MODULE Geometry ------------------------------
 (***************************************************************************)
 (* Sizes.  All are numbers of one unit of memory; a device has a few dozen *)
-(* units, so that everything that can happen on it can be looked at.       *)
+(* units, so that every state can be explored.                             *)
 (*                                                                         *)
 (* A request is rounded twice: to the size of the block that will serve    *)
-(* it, and, if the driver must be asked, to the size of a segment.  Small  *)
-(* and large requests are served from different halves of a pool, its      *)
-(* kinds, so that small blocks do not break up the large segments.         *)
+(* it, and, if the driver must be called, to the size of a segment.  Small *)
+(* and large requests are served from different block pools (small_blocks  *)
+(* and large_blocks of a pool, here its kinds), so that small blocks do    *)
+(* not fragment the large segments.                                        *)
 (***************************************************************************)
-EXTENDS Integers, FiniteSets, Sequences
-
-CONSTANTS
-    MinBlock,       \* every block is a multiple of it
-    SmallSize,      \* the largest rounded size that is served as small
-    SmallBuffer,    \* the size of a small segment
-    MinLargeAlloc,  \* from here on a segment fits its request
-    LargeBuffer,    \* the size of a segment for requests between the two
-    RoundLarge      \* what the larger segments are a multiple of
+EXTENDS Defaults, Integers, FiniteSets, Sequences
 
 RoundUp(n, step) == ((n + step - 1) \div step) * step
 

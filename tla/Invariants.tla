@@ -1,6 +1,6 @@
 ----------------------------- MODULE Invariants -----------------------------
 (***************************************************************************)
-(* What is true whenever no call is under way.  The names are those of     *)
+(* What is true whenever no call is in progress.  The names are those of   *)
 (* docs/invariants.md, which says what goes wrong when one is broken.      *)
 (***************************************************************************)
 EXTENDS State
@@ -35,7 +35,7 @@ RequestsFit ==
            THEN b.size <= SmallSize /\ b.size = RoundSize(b.requested)
            ELSE b.size > SmallSize
 
-\* Memory is behind them.
+\* They are backed by memory of the device.
 ActiveBlocksAreMapped ==
     \A b \in blocks : ~IsFree(b) =>
         b.mapped /\ b.size <= SumOfSizes({x \in device : Overlap(x, b)})
@@ -50,7 +50,7 @@ AccountingAddsUp ==
 
 FreeListsHoldFreeBlocks == cached = {b.addr : b \in {c \in blocks : IsFree(c) /\ c.mapped}}
 
-\* How many events are queued for a block.
+\* How many events are outstanding for a block.
 Queued(b) ==
     Cardinality({<<s, i>> \in Streams \X (1..Cardinality(blocks)) :
                     i <= Len(events[s]) /\ events[s][i].block = b.addr})
@@ -62,8 +62,8 @@ AllocatedBlocksWereGivenOut ==
     given = {[addr |-> b.addr, stream |-> SegmentOf(Heap, b).stream, bytes |-> b.requested]
                 : b \in {c \in blocks : c.allocated}}
 
-\* Memory is not out on one stream while another has still to use it for the
-\* owner before.
+\* Memory is not allocated on one stream while another stream has still work to do
+\* that uses it for its previous owner.
 NoReuseWhileInUse ==
     \A s \in Streams : \A i \in 1..Len(work[s]) : \A b \in blocks :
         b.allocated /\ Overlap(b, work[s][i]) => SegmentOf(Heap, b).stream = s

@@ -1,10 +1,11 @@
 ------------------------------ MODULE Liveness ------------------------------
 (***************************************************************************)
 (* What is freed, and whose streams have completed, becomes reusable: if   *)
-(* the device goes on working and the program goes on asking.              *)
+(* work on the device continues to complete and the program continues to   *)
+(* call malloc.                                                            *)
 (*                                                                         *)
-(* Both are needed.  The allocator has no thread of its own: it finds out  *)
-(* about events when the next malloc asks about them.                      *)
+(* Both are needed.  The allocator has no thread of its own: it queries    *)
+(* events only in the next malloc.                                         *)
 (***************************************************************************)
 EXTENDS CachingAllocator
 
@@ -14,14 +15,14 @@ Fairness ==
 
 FairSpec == Spec /\ Fairness
 
-\* Freed by the program, and not yet to be had.
+\* Freed by the program, and not yet on a free list.
 Held(addr) == \E b \in blocks : b.addr = addr /\ ~b.allocated /\ addr \notin cached
 
 FreedBecomesReusable == \A a \in Addresses : Held(a) ~> ~Held(a)
 
 (***************************************************************************)
-(* FAILS with LazySpec.  If the program stops asking, nothing happens to   *)
-(* what it freed, though all work has long been done.                      *)
+(* FAILS with LazySpec.  If the program does not call malloc again, what   *)
+(* it freed does not become free, though all work has completed.           *)
 (***************************************************************************)
 LazySpec == Spec /\ \A s \in Streams : WF_vars(Complete(s))
 =============================================================================

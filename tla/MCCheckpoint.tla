@@ -4,6 +4,6 @@
 (***************************************************************************)
 EXTENDS Checkpoint
 
-\* CheckpointRestoresWhatItSaved: what was free at the checkpoint stays given out.
-LeavesAllAllocated(h, noted) == AllocateNoted(h, noted)
+\* CheckpointRestoresWhatItSaved: what was free at the checkpoint stays allocated.
+LeavesAllAllocated(h, layout) == AllocateSaved(h, layout)
 =============================================================================

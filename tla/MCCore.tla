@@ -1,12 +1,12 @@
 ------------------------------- MODULE MCCore -------------------------------
 (***************************************************************************)
 (* The core at small bounds, and its mutants: operators with one mistake   *)
-(* each, which a configuration puts in the place of the right one to show  *)
-(* that an invariant would notice.                                         *)
+(* each, which a configuration substitutes for the right one to show that  *)
+(* an invariant would notice.                                              *)
 (***************************************************************************)
 EXTENDS OutOfMemory, Liveness
 
-\* BlocksTileSegments: of a new segment only what was asked for is kept.
+\* BlocksTileSegments: of a new segment only the requested size is registered.
 AdoptsPart(h, p, range) ==
     LET g == [addr |-> range.addr, size |-> range.size,
               stream |-> p.stream, pool |-> p.pool, kind |-> p.kind]
@@ -14,7 +14,7 @@ AdoptsPart(h, p, range) ==
                  !.blocks = @ \cup {NewBlock(g.addr, p.size)},
                  !.stats.reserved = @ + g.size]
 
-\* LiveBlocksDisjoint: a segment goes back when its first block is free.
+\* LiveBlocksDisjoint: a segment is released when its first block is free.
 ReleasesParts(h, pool) ==
     {b \in h.blocks : b.addr \in h.cached /\ SegmentOf(h, b).pool = pool}
 
@@ -32,8 +32,8 @@ TakesLargest(h, p) ==
     LET list == FreeList(h, p.pool, p.kind, p.stream)
     IN {b \in list : \A c \in list : b = c \/ Before(c, b)}
 
-\* AccountingAddsUp: taking a part of a segment whole is not noticed.
-SplitFigureOfSplitsOnly(h, b, size) ==
+\* AccountingAddsUp: allocating a whole block of a split segment is not counted.
+CountsSplitBlocksOnly(h, b, size) ==
     IF size = b.size THEN 0 ELSE IF IsSplit(h, b) THEN -size ELSE b.size - size
 
 \* FreeListsHoldFreeBlocks: what a merge absorbs stays on the free list.
@@ -43,22 +43,22 @@ KeepsAbsorbed(h, b) ==
     IN [h EXCEPT !.blocks = (@ \ gone) \cup {merged},
                  !.cached = @ \cup {merged.addr},
                  !.stats.active = @ - b.size,
-                 !.stats.inactiveSplit = @ + FreedFigure(h, gone \ {b}, merged)]
+                 !.stats.inactiveSplit = @ + InactiveSplitOnFree(h, gone \ {b}, merged)]
 
 \* HeldBlocksAreAwaited: a block waits for one event, however many streams used it.
 WaitsForOne(h, b) ==
     LET waiting == [b EXCEPT !.eventCount = 1, !.uses = {}]
     IN RecordEvents([h EXCEPT !.blocks = (@ \ {b}) \cup {waiting}], b.uses, b)
 
-\* AllocatedBlocksWereGivenOut: neighbours are merged that somebody has.
+\* AllocatedBlocksWereGivenOut: neighbours are merged that are allocated.
 MergesAnything(h, b) ==
     {c \in h.blocks : /\ End(c) = b.addr \/ End(b) = c.addr
                       /\ SegmentOf(h, c) = SegmentOf(h, b)}
 
-\* NoReuseWhileInUse: a block that events still hold counts as free.
+\* NoReuseWhileInUse: a block with outstanding events counts as free.
 FreeUnlessAllocated(b) == ~b.allocated
 
-\* NothingIsLost: what was asked for is counted, not what came.
+\* NothingIsLost: the requested size counts as reserved, not that of the segment.
 AdoptsRequest(h, p, range) ==
     LET g == [addr |-> range.addr, size |-> range.size,
               stream |-> p.stream, pool |-> p.pool, kind |-> p.kind]
@@ -66,17 +66,17 @@ AdoptsRequest(h, p, range) ==
                  !.blocks = @ \cup {NewBlock(g.addr, g.size)},
                  !.stats.reserved = @ + p.size]
 
-\* OutOfMemoryIsReal: nothing is given back before the malloc fails.
+\* OutOfMemoryIsReal: nothing is released before the malloc fails.
 FailsAtOnce(h, p) ==
     LET last == AllocBlock(h, p) IN
     IF last.found = {}
-    THEN NoMemory(last.heap)
-    ELSE GiveOut(last.heap, p, First(last.found))
+    THEN FailOutOfMemory(last.heap)
+    ELSE ReturnBlock(last.heap, p, First(last.found))
 
 \* AnyBlockIsGood: nor are oversize blocks.
 ReleasesNothing(h, p) == [heap |-> h, enough |-> FALSE]
 
-\* FreedBecomesReusable: only the first stream's events are asked about.
+\* FreedBecomesReusable: only the first stream's events are queried.
 RECURSIVE AsksFirstStream(_)
 AsksFirstStream(h) ==
     LET s == Min(Streams)

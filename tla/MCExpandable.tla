@@ -18,13 +18,13 @@ MapsOnePage(h, b, bytes) ==
         cut   == [h EXCEPT !.blocks = (@ \ {b}) \cup {fresh} \cup rest,
                            !.device = @ \cup FirstPageOnly(g, b),
                            !.stats.reserved = @ + size]
-        settled == Settle(cut, fresh)
+        merged == MergeFree(cut, fresh)
     IN IF SumOfSizes(h.device) + size > Memory
        THEN [heap |-> h, found |-> {}]
-       ELSE [heap |-> settled.heap, found |-> {settled.block}]
+       ELSE [heap |-> merged.heap, found |-> {merged.block}]
 
 \* NoMergeableNeighbours: unmapped ranges are not merged.
-SettlesMappedOnly(h, b) ==
+MergesMappedOnly(h, b) ==
     LET merged == IF b.mapped THEN TryMergeBlocks(h, b) ELSE b
         gone   == {c \in h.blocks : Inside(c, merged)}
     IN [heap |-> [h EXCEPT !.blocks = (@ \ gone) \cup {merged},
@@ -43,7 +43,7 @@ LimitHolds == stats.reserved <= Limit
 
 (***************************************************************************)
 (* FAILS.  Where less would be mapped, a malloc fails although its pages   *)
-(* would keep to the limit.                                                *)
+(* would stay within the limit.                                            *)
 (***************************************************************************)
 LimitCountsPages ==
     \A s \in Streams, n \in Sizes :

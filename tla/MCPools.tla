@@ -5,17 +5,17 @@
 (***************************************************************************)
 EXTENDS PrivatePools
 
-\* HeldBlocksAreAwaited: captures do not put frees off, they forget them.
-ForgetsInCapture(h, b) ==
+\* HeldBlocksAreAwaited: frees in a capture are not deferred, but lost.
+LosesFreesInCapture(h, b) ==
     LET back     == [b EXCEPT !.allocated = FALSE]
         launched == LaunchAll(h, b.uses, b)
         taken    == [launched EXCEPT !.blocks = (@ \ {b}) \cup {back},
                                      !.stats.allocated = @ - b.size]
     IN CASE b.uses = {} -> FreeBlock(taken, back)
-         [] b.uses # {} /\ Redirecting(h) -> taken
+         [] b.uses # {} /\ CapturesUnderway(h) -> taken
          [] OTHER -> InsertEvents(taken, back)
 
-\* NoReuseWhileInUse: when the capture is over, no use is left.
+\* NoReuseWhileInUse: all stream uses are removed when the capture has ended.
 DropsAllUses(h, b) ==
     LET left == [b EXCEPT !.uses = {}]
         now  == [h EXCEPT !.deferred = @ \ {b.addr},
@@ -23,16 +23,16 @@ DropsAllUses(h, b) ==
                           !.blocks = (@ \ {b}) \cup {left}]
     IN FreeBlock(now, left)
 
-\* PoolsOwnTheirBlocks: a freeable pool is forgotten while memory of it is out.
-RECURSIVE ForgetsPools(_, _)
-ForgetsPools(h, ids) ==
+\* PoolsOwnTheirBlocks: a freeable pool is erased while memory of it is allocated.
+RECURSIVE ErasesPools(_, _)
+ErasesPools(h, ids) ==
     IF ids = {} THEN h
     ELSE LET id == Min(ids)
-         IN ForgetsPools([ReleaseBlocks(h, id) EXCEPT !.pools = {q \in @ : q.id # id}], ids \ {id})
+         IN ErasesPools([ReleaseBlocks(h, id) EXCEPT !.pools = {q \in @ : q.id # id}], ids \ {id})
 
-\* CapturedMemoryIsKept: pools are released whether or not they are used.
+\* CapturedMemoryIsKept: pools are released although they are in use.
 EveryPoolIsFreeable(h) == {q.id : q \in h.pools}
 
-\* FreedBecomesReusable: what was put off is never looked at again.
-NeverResolves(h) == IF Redirecting(h) THEN h ELSE ProcessEvents(h)
+\* FreedBecomesReusable: deferred frees are never processed.
+NeverResolves(h) == IF CapturesUnderway(h) THEN h ELSE ProcessEvents(h)
 =============================================================================

@@ -1,9 +1,9 @@
 ------------------------- MODULE MCPoolsExpandable --------------------------
 (***************************************************************************)
-(* Private pools with expandable segments.  What is taken from a segment   *)
-(* while another request has mapped its last page leaves a stream with     *)
-(* more ranges of addresses than one for each kind of each pool: there     *)
-(* must be more addresses than usual.                                      *)
+(* Private pools with expandable segments.  A stream can have more than    *)
+(* one expandable segment for each kind of each pool: a request that finds *)
+(* no room in the first, because another has mapped its last page,         *)
+(* reserves a second.  There must be more addresses than usual.            *)
 (***************************************************************************)
 EXTENDS PrivatePools
 

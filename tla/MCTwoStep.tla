@@ -17,6 +17,6 @@ RegistersWithinLimit(h, p, range) ==
 NeverGivesUp(h, p, n) ==
     LET released == ReleaseCachedBlocks(h) IN
     IF WithinLimit(released, p)
-    THEN [heap |-> released, given |-> {}, attempt |-> 3]
-    ELSE [heap |-> released, given |-> {}, attempt |-> 0]
+    THEN [heap |-> released, returned |-> {}, attempt |-> 3]
+    ELSE [heap |-> released, returned |-> {}, attempt |-> 0]
 =============================================================================

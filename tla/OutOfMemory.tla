@@ -1,21 +1,21 @@
 ---------------------------- MODULE OutOfMemory -----------------------------
 (***************************************************************************)
 (* When may a malloc fail?  When nothing that the allocator could have     *)
-(* given back would have helped.  That is true of what it asks the driver  *)
-(* for.  It is not quite true of what it has itself, and the               *)
-(* properties below that fail say where.                                   *)
+(* released would have helped.  That is true of what it requests from the  *)
+(* driver.  It is not quite true of its own cache, and the properties      *)
+(* below that fail say where.                                              *)
 (***************************************************************************)
 EXTENDS CachingAllocator
 
-Fails(stream, bytes) == MallocResult(Heap, stream, bytes).given = {}
+Fails(stream, bytes) == MallocResult(Heap, stream, bytes).returned = {}
 
-\* The heap when every event has been waited for.
-Waited == SynchronizeAndFreeEvents(Heap)
+\* The heap after all events have been waited for.
+Synchronized == SynchronizeAndFreeEvents(Heap)
 
-\* Some of the cache, given back, makes room for a segment.
+\* Releasing some of the cache makes room for a segment.
 DriverCouldServe(p) ==
-    \E going \in SUBSET Releasable(Waited, 0) :
-        LET h == ReleaseSegments(Waited, going) IN WithinLimit(h, p) /\ HasMemory(h, p)
+    \E going \in SUBSET Releasable(Synchronized, 0) :
+        LET h == ReleaseSegments(Synchronized, going) IN WithinLimit(h, p) /\ HasMemory(h, p)
 
 OutOfMemoryIsReal ==
     \A s \in Streams, n \in Sizes :
@@ -23,21 +23,23 @@ OutOfMemoryIsReal ==
                        /\ GetFreeBlock(ProcessEvents(Heap), AllocParams(s, n, 0)) = {}
 
 (***************************************************************************)
-(* FAILS.  The last attempt waits for all events, which frees the blocks   *)
-(* that they held, and asks the driver; it does not look at the cache      *)
-(* again.  A block that would do, in a segment that cannot go, stays there *)
-(* and the malloc is out of memory.  The next one gets it.                 *)
+(* FAILS.  The last attempt waits for all events, which frees their        *)
+(* blocks, and calls the driver; it does not search the cache again.  A    *)
+(* free block that would serve the request, in a segment that cannot be    *)
+(* released, is not used, and the malloc is out of memory.  The next       *)
+(* malloc gets it.                                                         *)
 (***************************************************************************)
 CacheIsSearchedAgain ==
     [][\A s \in Streams, n \in Sizes :
-          Malloc(s, n) /\ Fails(s, n) => GetFreeBlock(Waited, AllocParams(s, n, 0)) = {}]_vars
+          Malloc(s, n) /\ Fails(s, n) => GetFreeBlock(Synchronized, AllocParams(s, n, 0)) = {}]_vars
 
 (***************************************************************************)
-(* Oversize blocks are kept for larger requests, and if the best fit is    *)
-(* refused for that reason no other block is looked at.  No malloc fails   *)
-(* for it: the block is a whole segment, which goes back to the driver,    *)
-(* and is at least as large as the segment that is needed instead.  (For   *)
-(* that MaxSplitSize must not be below LargeBuffer; settings see to it.)   *)
+(* Oversize blocks serve only requests of about their size, and if the     *)
+(* best fit is refused for that reason no other block is tried.  No malloc *)
+(* fails because of that: the block is a whole segment, which is released  *)
+(* to the driver, and is at least as large as the segment that is needed   *)
+(* instead.  (MaxSplitSize must not be below LargeBuffer; the settings     *)
+(* that upstream accepts guarantee that.)                                  *)
 (***************************************************************************)
 AnyBlockIsGood ==
     \A s \in Streams, n \in Sizes :

@@ -2,24 +2,27 @@
 (***************************************************************************)
 (* Private pools.                                                          *)
 (*                                                                         *)
-(* A captured graph has addresses built in, so what was given out in its   *)
-(* capture must not be given to anyone else while it can be launched.      *)
-(* Such memory comes from a pool of its own.  A capture of a stream begins *)
-(* with a redirection: what is wanted on that stream comes from the pool.  *)
-(* The pool lives while its use count is positive; after that it is        *)
-(* freeable, and goes when it holds no memory.                             *)
+(* A captured graph has addresses built in, so what was allocated in its   *)
+(* capture must not be allocated to anything else while the graph can be   *)
+(* launched.  Such memory comes from a private pool.  While a stream is    *)
+(* captured, its allocations are routed to the pool.  The pool is in use   *)
+(* while its use count is positive; after that it is freeable, and is      *)
+(* erased when it holds no memory.                                         *)
 (*                                                                         *)
 (*   h.pools         set of [id, useCount]                                 *)
-(*   h.redirections  sequence of [pool, stream], the last begun last       *)
-(*   h.deferred      addresses of blocks whose free was put off            *)
-(*   h.captureUses   uses of blocks that were noted in a capture: set of   *)
+(*   h.redirections  which allocations are routed to a pool (upstream's    *)
+(*                   captures_underway): sequence of [pool, stream], the   *)
+(*                   last begun last                                       *)
+(*   h.deferred      addresses of blocks whose free is deferred (upstream's*)
+(*                   needs_events_deferred_until_no_capture)               *)
+(*   h.captureUses   stream uses that were recorded in a capture: set of   *)
 (*                   [block, stream, earlier]                              *)
 (*                                                                         *)
-(* While anything is redirected the driver cannot be asked about events.   *)
-(* A block that other streams used is put off when it is freed, until      *)
-(* nothing is redirected any more.  Then the uses that were noted in the   *)
-(* capture drop out, since a capture joins all of its streams before it    *)
-(* ends; the others get their events.                                      *)
+(* While a capture is underway events cannot be queried.  The free of a    *)
+(* block that other streams used is deferred until no capture is underway. *)
+(* Then the stream uses that were recorded in the capture are removed,     *)
+(* since a capture joins all of its streams before it ends; for the others *)
+(* events are recorded.                                                    *)
 (***************************************************************************)
 EXTENDS Invariants
 
@@ -40,24 +43,25 @@ BecomeWithPools(h) ==
     /\ deferred' = h.deferred
     /\ captureUses' = h.captureUses
 
-Redirecting(h) == h.redirections # <<>>
+CapturesUnderway(h) == h.redirections # <<>>
 
-\* The pool of the last redirection of the stream, or the default pool, 0.
+\* The pool that allocations of the stream are routed to, or the default pool, 0.
+\* The last that was begun counts.
 ChoosePool(h, stream) ==
     LET accepting == {i \in 1..Len(h.redirections) : h.redirections[i].stream = stream}
     IN IF accepting = {} THEN 0
        ELSE h.redirections[CHOOSE i \in accepting : \A j \in accepting : j <= i].pool
 
 (***************************************************************************)
-(* Frees that were put off, in the order of their streams, then addresses. *)
+(* Deferred frees, in the order of their streams, then addresses.          *)
 (***************************************************************************)
 
 ResolveOne(h, b) ==
-    LET noted == {u.stream : u \in {v \in h.captureUses : v.block = b.addr}}
-        left  == [b EXCEPT !.uses = @ \ noted]
-        now   == [h EXCEPT !.deferred = @ \ {b.addr},
-                           !.captureUses = {u \in @ : u.block # b.addr},
-                           !.blocks = (@ \ {b}) \cup {left}]
+    LET captured == {u.stream : u \in {v \in h.captureUses : v.block = b.addr}}
+        left == [b EXCEPT !.uses = @ \ captured]
+        now  == [h EXCEPT !.deferred = @ \ {b.addr},
+                          !.captureUses = {u \in @ : u.block # b.addr},
+                          !.blocks = (@ \ {b}) \cup {left}]
     IN IF left.uses = {} THEN FreeBlock(now, left) ELSE InsertEvents(now, left)
 
 RECURSIVE ResolveDeferred(_)
@@ -69,16 +73,16 @@ ResolveDeferred(h) ==
          IN ResolveDeferred(ResolveOne(h, BlockAt(h, first)))
 
 \* What a malloc does first.
-Reclaim(h) == IF Redirecting(h) THEN h ELSE ProcessEvents(ResolveDeferred(h))
+Reclaim(h) == IF CapturesUnderway(h) THEN h ELSE ProcessEvents(ResolveDeferred(h))
 
 (***************************************************************************)
-(* Giving back.                                                            *)
+(* Releasing memory to the driver.                                         *)
 (***************************************************************************)
 
 Freeable(h) == {q.id : q \in {r \in h.pools : r.useCount = 0}}
 
-\* What can go of the pools that nobody uses any more.  A pool without memory
-\* is forgotten.
+\* The pools that are not in use any more release what they can.  A pool without
+\* memory is erased.
 RECURSIVE ReleaseFreeable(_, _)
 ReleaseFreeable(h, ids) ==
     IF ids = {} THEN h
@@ -91,8 +95,9 @@ ReleaseFreeable(h, ids) ==
                 ELSE [released EXCEPT !.pools = {q \in @ : q.id # id}],
                 ids \ {id})
 
-\* Unless something is redirected, events are waited for and the default pool goes.
+\* Unless a capture is underway, events are waited for and the default pool is
+\* released.
 ReleaseCachedBlocksAndPools(h) ==
-    LET default == IF Redirecting(h) THEN h ELSE ReleaseCachedBlocks(ResolveDeferred(h))
+    LET default == IF CapturesUnderway(h) THEN h ELSE ReleaseCachedBlocks(ResolveDeferred(h))
     IN ReleaseFreeable(default, Freeable(default))
 =============================================================================

@@ -2,32 +2,27 @@
 (***************************************************************************)
 (* The allocator with private pools and captures.                          *)
 (*                                                                         *)
-(* A redirection here is the capture of a stream.  A stream that is noted  *)
-(* as using memory while something is captured takes part in the capture:  *)
-(* its work goes into the graph, and not to the device.                    *)
+(* Allocations are routed to a pool here by the capture of a stream.  A    *)
+(* stream that is recorded as using memory while a capture is underway     *)
+(* takes part in the capture: its work goes into the graph, and not to the *)
+(* device.                                                                 *)
 (***************************************************************************)
 EXTENDS Pools
-
-CONSTANTS
-    Sizes,          \* what programs ask for
-    PoolIds,        \* of the private pools: a set of positive numbers
-    MaxUses,        \* the highest use count that programs make
-    OverflowPools,  \* those of them that are marked use_on_oom
-    NotesTwice      \* programs note a use before a capture and in it again: see RecordStream
 
 (***************************************************************************)
 (* Malloc.                                                                 *)
 (***************************************************************************)
 
-\* The pools that are kept for the case that the driver has no memory.  They are
-\* searched as if expandable segments were off, so what lies in such is passed over.
+\* The pools that serve a malloc when the driver has no memory (use_on_oom).  They
+\* are searched as if expandable segments were off, so that blocks of expandable
+\* segments are not found.
 TakeFromOverflowPool(h, p) ==
     LET live  == {q.id : q \in {r \in h.pools : r.useCount > 0}} \cap OverflowPools
         found == UNION {GetFreeBlock(h, [p EXCEPT !.pool = id]) : id \in live}
     IN IF p.pool = 0 /\ ~ExpandableSegments THEN found ELSE {}
 
-\* The driver is asked.  Nothing goes back of a pool that a graph was captured
-\* with, and while anything is redirected the cache does not go back either.
+\* The driver is called.  Nothing is released of a pool that a graph was captured
+\* with, and while a capture is underway the cache is not released either.
 ObtainBlock(h, p) ==
     LET first     == AllocBlock(h, p)
         overflow  == TakeFromOverflowPool(first.heap, p)
@@ -38,18 +33,18 @@ ObtainBlock(h, p) ==
                      THEN AllocBlock(available.heap, p)
                      ELSE [heap |-> available.heap, found |-> {}]
         third     == AllocBlock(ReleaseCachedBlocksAndPools(second.heap), p)
-    IN IF first.found # {} THEN GiveOut(first.heap, p, First(first.found))
-       ELSE IF overflow # {} THEN GiveOut(first.heap, p, First(overflow))
-       ELSE IF second.found # {} THEN GiveOut(second.heap, p, First(second.found))
-       ELSE IF Redirecting(h) THEN NoMemory(second.heap)
-       ELSE IF third.found # {} THEN GiveOut(third.heap, p, First(third.found))
-       ELSE NoMemory(third.heap)
+    IN IF first.found # {} THEN ReturnBlock(first.heap, p, First(first.found))
+       ELSE IF overflow # {} THEN ReturnBlock(first.heap, p, First(overflow))
+       ELSE IF second.found # {} THEN ReturnBlock(second.heap, p, First(second.found))
+       ELSE IF CapturesUnderway(h) THEN FailOutOfMemory(second.heap)
+       ELSE IF third.found # {} THEN ReturnBlock(third.heap, p, First(third.found))
+       ELSE FailOutOfMemory(third.heap)
 
 MallocResult(h, stream, bytes) ==
     LET p     == AllocParams(stream, bytes, ChoosePool(h, stream))
         now   == Reclaim(h)
         found == GetFreeBlock(now, p)
-    IN IF found # {} THEN GiveOut(now, p, First(found)) ELSE ObtainBlock(now, p)
+    IN IF found # {} THEN ReturnBlock(now, p, First(found)) ELSE ObtainBlock(now, p)
 
 Malloc(stream, bytes) ==
     LET result == MallocResult(PoolHeap, stream, bytes) IN
@@ -69,7 +64,7 @@ FreeResult(h, b) ==
         taken    == [launched EXCEPT !.blocks = (@ \ {b}) \cup {back},
                                      !.stats.allocated = @ - b.size]
     IN CASE b.uses = {} -> FreeBlock(taken, back)
-         [] b.uses # {} /\ Redirecting(h) -> [taken EXCEPT !.deferred = @ \cup {b.addr}]
+         [] b.uses # {} /\ CapturesUnderway(h) -> [taken EXCEPT !.deferred = @ \cup {b.addr}]
          [] OTHER -> [InsertEvents(taken, back) EXCEPT
                          !.captureUses = {u \in @ : u.block # b.addr}]
 
@@ -80,20 +75,21 @@ Free(addr) ==
         /\ given' = {x \in given : x.addr # addr}
 
 (***************************************************************************)
-(* A stream uses memory that is out.  In a capture this is noted as well.  *)
-(* If the stream was noted before the capture, the work of that earlier    *)
-(* use is on the device; the allocator takes both uses for one that ends   *)
-(* with the capture.  (It does not know earlier.)                          *)
+(* A stream uses an allocated block (recordStream).  In a capture this is  *)
+(* a use in the capture as well.  If the stream was recorded before the    *)
+(* capture, the work of that earlier use is on the device; the allocator   *)
+(* takes both uses for one that ends with the capture.  (It does not know  *)
+(* earlier.)                                                               *)
 (***************************************************************************)
 RecordStream(addr, stream) ==
     \E b \in blocks :
         LET before == stream \in b.uses
-            noted == \E u \in captureUses : u.block = addr /\ u.stream = stream
+            recorded == \E u \in captureUses : u.block = addr /\ u.stream = stream
             use == [block |-> addr, stream |-> stream, earlier |-> before]
-            inCapture == Redirecting(PoolHeap) /\ ~noted
+            inCapture == CapturesUnderway(PoolHeap) /\ ~recorded
         IN /\ b.addr = addr /\ b.allocated
            /\ stream # SegmentOf(Heap, b).stream
-           /\ inCapture /\ before => NotesTwice
+           /\ inCapture /\ before => RecordsTwice
            /\ blocks' = (blocks \ {b}) \cup {[b EXCEPT !.uses = @ \cup {stream}]}
            /\ captureUses' = IF inCapture THEN captureUses \cup {use} ELSE captureUses
            /\ UNCHANGED <<device, work, segments, cached, events, stats, given,
@@ -117,7 +113,8 @@ UseCount(id) ==
 
 SetUseCount(id, n) == pools' = {q \in pools : q.id # id} \cup {[id |-> id, useCount |-> n]}
 
-\* The pool is made, or used once more.  A freeable pool cannot be used again.
+\* The pool is created, or its use count incremented.  A freeable pool cannot be
+\* used again.
 BeginAllocateToPool(id, stream) ==
     /\ UseCount(id) # 0 /\ UseCount(id) < MaxUses
     /\ \A r \in Range(redirections) : r.pool # id /\ r.stream # stream
@@ -130,7 +127,7 @@ EndAllocateToPool(id) ==
     /\ redirections' = SelectSeq(redirections, LAMBDA r : r.pool # id)
     /\ UNCHANGED <<device, work, segments, blocks, cached, events, stats, given, pools, deferred, captureUses>>
 
-\* The graph is gone.
+\* The graph is destroyed.
 ReleasePool(id) ==
     /\ UseCount(id) > 0
     /\ \A r \in Range(redirections) : r.pool # id
@@ -175,21 +172,21 @@ PoolsOwnTheirBlocks ==
 CapturedMemoryIsKept ==
     [][\A g \in segments : UseCount(g.pool) > 0 /\ UseCount(g.pool)' > 0 => g \in segments']_vars
 
-\* FAILS.  While anything is redirected nothing is looked at or released to make
-\* room, of whatever pool: a malloc may fail although it need not.
+\* FAILS.  While a capture is underway no events are queried and nothing is released,
+\* of whatever pool: a malloc may fail although it need not.
 CacheIsReleasedInCapture ==
     \A s \in Streams, n \in Sizes :
         LET p == AllocParams(s, n, ChoosePool(PoolHeap, s))
             all == ReleaseCachedBlocks(PoolHeap)
-        IN MallocResult(PoolHeap, s, n).given = {} => ~WithinLimit(all, p) \/ ~HasMemory(all, p)
+        IN MallocResult(PoolHeap, s, n).returned = {} => ~WithinLimit(all, p) \/ ~HasMemory(all, p)
 
 (***************************************************************************)
-(* What is freed becomes reusable, if the device goes on working, the      *)
-(* program goes on asking, and captures end.                               *)
+(* What is freed becomes reusable, if work on the device continues to      *)
+(* complete, the program continues to call malloc, and captures end.       *)
 (***************************************************************************)
 Fairness ==
     /\ \A s \in Streams : WF_vars(Complete(s))
-    /\ SF_vars(\E s \in Streams, n \in Sizes : Malloc(s, n) /\ ~Redirecting(PoolHeap))
+    /\ SF_vars(\E s \in Streams, n \in Sizes : Malloc(s, n) /\ ~CapturesUnderway(PoolHeap))
     /\ \A id \in PoolIds : WF_vars(EndAllocateToPool(id))
 
 FairSpec == Spec /\ Fairness

@@ -1,8 +1,9 @@
 ------------------------------ MODULE Release -------------------------------
 (***************************************************************************)
-(* Memory goes back to the driver in whole segments: all of them when the  *)
-(* cache is emptied or nothing else helps; just enough oversize ones       *)
-(* before that.  Expandable segments give back free pages instead.         *)
+(* Memory is released to the driver in whole segments: all of them in      *)
+(* emptyCache or before the last attempt of a malloc; before that only as  *)
+(* many oversize ones as are needed.  Expandable segments release free     *)
+(* pages instead.                                                          *)
 (***************************************************************************)
 EXTENDS Expandable
 
@@ -12,7 +13,7 @@ Releasable(h, pool) ==
                       /\ ~IsSplit(h, b)
                       /\ SegmentOf(h, b).pool = pool}
 
-\* Segments that are one free block each go back.
+\* Segments that are one free block each are released.
 ReleaseSegments(h, bs) ==
     LET gone == {b.addr : b \in bs} IN
     [h EXCEPT !.segments = {g \in @ : g.addr \notin gone},
@@ -21,19 +22,19 @@ ReleaseSegments(h, bs) ==
               !.device = {x \in @ : x.addr \notin gone},
               !.stats.reserved = @ - SumOfSizes(bs)]
 
-\* All that can go of a pool.
+\* All free segments, or free pages, of a pool are released.
 ReleaseBlocks(h, pool) ==
     IF ExpandableSegments
     THEN UnmapBlocks(h, {b \in h.blocks : b.addr \in h.cached /\ SegmentOf(h, b).pool = pool})
     ELSE ReleaseSegments(h, Releasable(h, pool))
 
-\* Everything that can go of the default pool, which is pool 0.  What events
-\* still hold back is waited for.
+\* Those of the default pool, which is pool 0, after all events have been waited
+\* for.
 ReleaseCachedBlocks(h) == ReleaseBlocks(SynchronizeAndFreeEvents(h), 0)
 
-\* Just enough oversize blocks of the request's stream.  One that is as large
-\* as the request is enough; failing that the largest ones go until they add
-\* up.  What went stays gone even if it was not enough.
+\* As many oversize blocks of the request's stream as are needed.  One that is as
+\* large as the request is enough; if there is none, the largest ones are
+\* released until their sum is.  They stay released even if it is not.
 ReleaseAvailableCachedBlocks(h, p) ==
     LET need     == Max(p.size, MaxSplitSize)
         oversize == {b \in FreeList(h, p.pool, p.kind, p.stream) : b.size >= MaxSplitSize}

@@ -1,24 +1,24 @@
 ------------------------------- MODULE State --------------------------------
 (***************************************************************************)
-(* The variables: what a device, an allocator and a program know.  Of      *)
-(* stats all can be told from the blocks, and of given too.  They are      *)
-(* there because allocators keep such figures and programs such pointers,  *)
-(* and the invariants say that they agree.                                 *)
+(* The variables: the state of a device, an allocator and a program.  The  *)
+(* statistics follow from the blocks, and so does given.  They are         *)
+(* variables because allocators maintain statistics and programs hold      *)
+(* pointers; the invariants say that they agree with the blocks.           *)
 (***************************************************************************)
 EXTENDS Release
 
 VARIABLES
     \* the device
-    device,    \* memory that the driver has given and not got back: set of [addr, size]
+    device,    \* memory that is allocated from the driver: set of [addr, size]
     work,      \* what is still to do: [Streams -> sequence of [addr, size]]
     \* the allocator
     segments,  \* set of [addr, size, stream, pool, kind]
     blocks,    \* set of [addr, size, requested, allocated, mapped, eventCount, uses]
     cached,    \* set of addresses: the blocks on the free lists
-    events,    \* what it waits for: [Streams -> sequence of [block, behind]]
-    stats,     \* figures it keeps: [allocated, active, reserved, inactiveSplit]
+    events,    \* outstanding events: [Streams -> sequence of [block, behind]]
+    stats,     \* statistics: [allocated, active, reserved, inactiveSplit]
     \* the program
-    given      \* what it was given and has not freed: set of [addr, stream, bytes]
+    given      \* what malloc returned and it has not freed: set of [addr, stream, bytes]
 
 Heap == [device |-> device, work |-> work, segments |-> segments, blocks |-> blocks,
          cached |-> cached, events |-> events, stats |-> stats]
@@ -48,13 +48,13 @@ Become(h) ==
     /\ stats' = h.stats
 
 \* The result of a malloc: the heap afterwards, and the set of the address that
-\* is given out.  The block leaves the free list, if it is on one.
-GiveOut(h, p, b) ==
-    [heap |-> AllocFoundBlock(h, p, b), given |-> {b.addr}]
+\* it returns.  The block leaves the free list, if it is on one.
+ReturnBlock(h, p, b) ==
+    [heap |-> AllocFoundBlock(h, p, b), returned |-> {b.addr}]
 
-NoMemory(h) == [heap |-> h, given |-> {}]
+FailOutOfMemory(h) == [heap |-> h, returned |-> {}]
 
-\* What the program has after a malloc.
+\* What the program holds after a malloc.
 Given(result, stream, bytes) ==
-    given \cup {[addr |-> a, stream |-> stream, bytes |-> bytes] : a \in result.given}
+    given \cup {[addr |-> a, stream |-> stream, bytes |-> bytes] : a \in result.returned}
 =============================================================================

@@ -2,8 +2,8 @@
 (***************************************************************************)
 (* Is a recorded run a behaviour of the allocator?  Every line of it must  *)
 (* be a step that the specification allows, with the result that was       *)
-(* recorded.  What the device finished is recorded as well (Complete), so  *)
-(* there is only one way to follow a run.                                  *)
+(* recorded.  Completed work of the device is recorded as well (Complete), *)
+(* so there is only one way to follow a run.                               *)
 (***************************************************************************)
 EXTENDS CachingAllocator, TraceData
 
@@ -11,7 +11,7 @@ Trace == Recorded
 
 VARIABLE line  \* that comes next
 
-\* What a malloc gave out, or -1.
+\* What a malloc returned, or -1.
 ResultOf(before, after) ==
     IF after = before THEN -1 ELSE (CHOOSE x \in after \ before : TRUE).addr
 

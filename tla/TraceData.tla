@@ -1,8 +1,8 @@
 ----------------------------- MODULE TraceData ------------------------------
 (***************************************************************************)
-(* A recorded run, for TraceCore.tla: what was done, what came of it, and  *)
-(* how much was held from the driver afterwards.  The result of a malloc   *)
-(* is the address, or -1 if it was out of memory; of other calls it is 0.  *)
+(* A recorded run, for TraceCore.tla: the calls, their results, and the    *)
+(* memory reserved from the driver afterwards.  The result of a malloc is  *)
+(* the address, or -1 if it was out of memory; of other calls it is 0.     *)
 (* This one is an example: out of memory, and then not.                    *)
 (***************************************************************************)
 EXTENDS Integers

@@ -1,27 +1,24 @@
 --------------------------- MODULE TwoStepMalloc ----------------------------
 (***************************************************************************)
-(* A malloc with the lock released around the driver call                  *)
-(* (release_lock_on_cudamalloc).  Asking the driver can be slow, so others *)
-(* may use the allocator meanwhile, and find and change everything.  A     *)
-(* malloc that the cache cannot serve is then several actions:             *)
+(* A malloc that releases the lock around the driver call                  *)
+(* (release_lock_on_cudamalloc).  The driver call can be slow, so other    *)
+(* threads may use and change the allocator meanwhile.  A malloc that the  *)
+(* cache cannot serve is then several actions:                             *)
 (*                                                                         *)
 (*   MallocSearch   the cache is searched, the limit is tested             *)
 (*   DriverMalloc   the driver grants a segment, or refuses                *)
-(*   MallocResume   the segment is registered; or room is made, and the    *)
-(*                  limit tested, for the next attempt                     *)
+(*   MallocResume   the segment is registered; or memory is released, and  *)
+(*                  the limit tested, for the next attempt                 *)
 (*                                                                         *)
-(* What follows is no accident but the specification: two mallocs that     *)
-(* both find nothing may each get a segment, and may pass the limit        *)
-(* together, since neither sees the other's segment before it is           *)
-(* registered.                                                             *)
+(* Two mallocs that both find nothing may each get a segment, and may pass *)
+(* the limit together, since neither sees the other's segment before it is *)
+(* registered.  This is the specified behaviour and not a mistake in it.   *)
 (*                                                                         *)
-(*   calls   the mallocs on their way: set of [thread, stream, bytes,      *)
+(*   calls   the mallocs in progress: set of [thread, stream, bytes,       *)
 (*           attempt, asked, granted], where granted is what the driver    *)
-(*           gave and nobody has registered: none or one [addr, size]      *)
+(*           granted and is not registered: none or one [addr, size]       *)
 (***************************************************************************)
 EXTENDS Invariants
-
-CONSTANTS Sizes, Threads
 
 VARIABLE calls
 
@@ -30,22 +27,22 @@ C == INSTANCE CachingAllocator
 twoStepVars == <<device, work, segments, blocks, cached, events, stats, given, calls>>
 
 \* From one release of the lock to the next.  The result has the attempt for
-\* which the driver is to be asked now, or 0 if the malloc is over.
+\* which the driver is to be called now, or 0 if the malloc has ended.
 RECURSIVE Attempt(_, _, _), MakeRoom(_, _, _)
 
 Attempt(h, p, n) ==
-    IF WithinLimit(h, p) THEN [heap |-> h, given |-> {}, attempt |-> n] ELSE MakeRoom(h, p, n)
+    IF WithinLimit(h, p) THEN [heap |-> h, returned |-> {}, attempt |-> n] ELSE MakeRoom(h, p, n)
 
-\* The first time oversize blocks are given back, the second time everything;
-\* the third time nothing is left to try.
+\* The first time oversize blocks are released, the second time everything; the
+\* third time the malloc fails.
 MakeRoom(h, p, n) ==
     LET available == ReleaseAvailableCachedBlocks(h, p) IN
     CASE n = 1 /\ available.enough  -> Attempt(available.heap, p, 2)
       [] n = 1 /\ ~available.enough -> Attempt(ReleaseCachedBlocks(available.heap), p, 3)
       [] n = 2 -> Attempt(ReleaseCachedBlocks(h), p, 3)
-      [] OTHER -> [heap |-> h, given |-> {}, attempt |-> 0]
+      [] OTHER -> [heap |-> h, returned |-> {}, attempt |-> 0]
 
-Finished(result) == [heap |-> result.heap, given |-> result.given, attempt |-> 0]
+Finished(result) == [heap |-> result.heap, returned |-> result.returned, attempt |-> 0]
 
 \* What an action of a malloc leads to.
 Proceed(thread, stream, bytes, result) ==
@@ -62,9 +59,9 @@ MallocSearch(thread, stream, bytes) ==
            now   == ProcessEvents(Heap)
            found == GetFreeBlock(now, p)
        IN Proceed(thread, stream, bytes,
-                  IF found # {} THEN Finished(GiveOut(now, p, First(found))) ELSE Attempt(now, p, 1))
+                  IF found # {} THEN Finished(ReturnBlock(now, p, First(found))) ELSE Attempt(now, p, 1))
 
-\* The driver's part.  Nobody holds the lock.
+\* The driver call.  The lock is not held.
 DriverMalloc(thread) ==
     \E c \in calls :
         LET p == AllocParams(c.stream, c.bytes, 0)
@@ -83,10 +80,10 @@ MallocResume(thread) ==
            /\ Proceed(thread, c.stream, c.bytes,
                       IF c.granted = {}
                       THEN MakeRoom(Heap, p, c.attempt)
-                      ELSE Finished(GiveOut(adopted, p, BlockAt(adopted, range.addr))))
+                      ELSE Finished(ReturnBlock(adopted, p, BlockAt(adopted, range.addr))))
 
 (***************************************************************************)
-(* Everything else is as it was.                                           *)
+(* Everything else is as in CachingAllocator.                              *)
 (***************************************************************************)
 Free(addr) == C!Free(addr) /\ UNCHANGED calls
 RecordStream(addr, stream) == C!RecordStream(addr, stream) /\ UNCHANGED calls
@@ -108,14 +105,14 @@ Spec == Init /\ [][Next]_twoStepVars
 
 HeldBlocksAreAwaited == C!HeldBlocksAreAwaited
 
-\* What calls have been granted and not registered counts as well.
+\* What the driver granted and is not registered counts as well.
 NothingIsLostOnTheWay ==
     stats.reserved + SumOfSizes(UNION {c.granted : c \in calls}) = SumOfSizes(device)
 
 \* FAILS.  Two mallocs pass the limit together.
 LimitHolds == stats.reserved <= Limit
 
-\* Every malloc ends, if the driver answers and the thread goes on.
+\* Every malloc ends, if the driver returns and the thread continues.
 Fairness == \A t \in Threads : WF_twoStepVars(DriverMalloc(t)) /\ WF_twoStepVars(MallocResume(t))
 
 FairSpec == Spec /\ Fairness

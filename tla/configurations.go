@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"gaugeblock/model/tlc"
 )
 
-// A Configuration is one thing to check: a module with constants.
+// A Configuration is one thing to check: a module, and what it has other than the
+// defaults.
 type Configuration struct {
 	Name   string `json:"name"`
 	Module string `json:"module"` // the file is Module.tla
@@ -30,6 +33,28 @@ func Configurations() ([]Configuration, error) {
 	}
 	var list []Configuration
 	return list, decode("configurations.json", text, &list)
+}
+
+// defaultsFile is the module with the constants.
+const defaultsFile = "Defaults.tla"
+
+// ReadConfig reads the text of a configuration file. The constants that it does not name
+// have the values of Defaults.tla; a value for anything else is an error. Errors of
+// syntax are of type *tlc.SyntaxError.
+func ReadConfig(text []byte, file string) (*tlc.Config, error) {
+	module, err := Files.ReadFile(defaultsFile)
+	if err != nil {
+		return nil, err
+	}
+	defaults, err := tlc.ReadDefaults(module, defaultsFile)
+	if err != nil {
+		return nil, err
+	}
+	c, err := tlc.ReadConfig(text, file)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.SetDefaults(defaults)
 }
 
 // decode reads JSON and takes nothing that it does not know.

@@ -2,73 +2,75 @@ package graphtree
 
 import "gaugeblock/spec"
 
-// Aliases. Two outputs may be the same memory, and then one holder keeps both
-// alive. What an output is can be seen once, at the recording, when everything is
-// out at its true address:
+// Aliases. Two outputs can be the same memory; a reference to one keeps both alive.
+// What an output is can be seen only at the recording, when every output is allocated
+// at its true address (upstream: OutputAliasInfo):
 //
-//	fixed       a static input, which the tree does not manage: the program's own
-//	ofEarlier   a live output of a node before this one on the path
-//	ofSibling   an output of this node that came before it
-//	fresh       none of these: its memory is the node's own
+//	staticInput          a static input, which the tree does not manage
+//	aliasesPriorOutput   a live output of an earlier node on the path
+//	aliasesNewOutput     an earlier output of the same node
+//	unaliasedStorage     none of these: the node's own memory
 //
-// Outputs that nobody else is an alias of, in any path, can be cached; cache.go.
+// An output of which no other output, in any path, is an alias can be cached; see
+// cache.go.
 
-type resultKind int
+type aliasKind int
 
 const (
-	fresh resultKind = iota
-	fixed
-	ofEarlier
-	ofSibling
+	unaliasedStorage aliasKind = iota
+	staticInput
+	aliasesPriorOutput
+	aliasesNewOutput
 )
 
-// result says how an output is to be made again when the graph is launched.
-type result struct {
-	kind      resultKind
-	memory    spec.Range
-	fixed     *storage // held
-	earlier   place
-	sibling   int  // index of the output that it is
-	unaliased bool // nobody is known to be an alias of it
-	cache     *storage
+// outputInfo says how to reconstruct an output when the graph is launched.
+type outputInfo struct {
+	kind                aliasKind
+	memory              spec.Range
+	input               *storage // with a reference of its own
+	prior               pathOutputIndex
+	newOutput           int  // index of the output
+	unaliasedInAllPaths bool // no output is known to be an alias of it
+	cache               *storage
 }
 
-// addOutputs notes the outputs of a recording and begins to watch them.
+// addOutputs records what the outputs of a recording are, and makes weak references to
+// them.
 func (n *node) addOutputs(r *recording, path []*node, outputs []*Tensor) {
-	first := map[*storage]int{} // of the fresh ones
+	first := map[*storage]int{} // index of each unaliased one
 	for i, t := range outputs {
-		result := result{memory: t.storage.memory}
+		info := outputInfo{memory: t.storage.memory}
 		p := t.ptr()
-		earlier, isEarlier := find(path, t.storage)
-		sibling, isSibling := first[t.storage]
+		prior, isPrior := find(path, t.storage)
+		newOutput, isAlias := first[t.storage]
 		switch {
-		case p == 0 || r.isFixed(p):
-			result.kind, result.fixed = fixed, t.storage.hold()
-		case isEarlier:
-			result.kind, result.earlier = ofEarlier, earlier
-			r.preserve(earlier)
-			path[earlier.depth].hasAlias(earlier.output)
-		case isSibling:
-			result.kind, result.sibling = ofSibling, sibling
-			r.results[sibling].unaliased = false
+		case p == 0 || r.isStaticInput(p):
+			info.kind, info.input = staticInput, t.storage.addRef()
+		case isPrior:
+			info.kind, info.prior = aliasesPriorOutput, prior
+			r.preserve(prior)
+			path[prior.depth].removePathAlias(prior.output)
+		case isAlias:
+			info.kind, info.newOutput = aliasesNewOutput, newOutput
+			r.outputInfos[newOutput].unaliasedInAllPaths = false
 		default:
-			result.unaliased = true
+			info.unaliasedInAllPaths = true
 			first[t.storage] = i
 		}
-		r.results = append(r.results, result)
+		r.outputInfos = append(r.outputInfos, info)
 	}
 	for i, t := range outputs {
-		var w *watch
-		if r.results[i].kind != fixed {
-			w = &watch{storage: t.storage}
+		var w *weakRef
+		if r.outputInfos[i].kind != staticInput {
+			w = &weakRef{storage: t.storage}
 		}
 		n.outputs = append(n.outputs, w)
 	}
 }
 
-// isFixed reports whether the address is that of a static input that no node on
-// the path has made.
-func (r *recording) isFixed(p spec.Ptr) bool {
+// isStaticInput reports whether the address is that of a static input that is not an
+// output on the path.
+func (r *recording) isStaticInput(p spec.Ptr) bool {
 	for i := range r.inputs {
 		in := &r.inputs[i]
 		if in.static && !in.managed && in.memory.Ptr == p {
@@ -78,9 +80,9 @@ func (r *recording) isFixed(p spec.Ptr) bool {
 	return false
 }
 
-// preserve keeps the inputs that are the given output from being let go before
-// the graph has been launched: the output that is returned is made from them.
-func (r *recording) preserve(at place) {
+// preserve marks the inputs that are the given output: they must not be released before
+// the graph has been launched, since the returned output is made from them.
+func (r *recording) preserve(at pathOutputIndex) {
 	for i := range r.inputs {
 		if r.inputs[i].managed && r.inputs[i].at == at {
 			r.inputs[i].preserved = true
@@ -88,9 +90,9 @@ func (r *recording) preserve(at place) {
 	}
 }
 
-// hasAlias notes that a later node returns an output of this one: it is not cached
-// any more. Its cache is empty, as that of every node above a recording.
-func (n *node) hasAlias(output int) {
-	n.recording.results[output].unaliased = false
+// removePathAlias records that a later node returns an output of this one: it is not
+// cached any more. Its cache is empty, as that of every node above a recording.
+func (n *node) removePathAlias(output int) {
+	n.recording.outputInfos[output].unaliasedInAllPaths = false
 	n.outputs[output].cached = false
 }

@@ -1,42 +1,42 @@
 package graphtree
 
-// The cache. An output is the same memory at every launch, so the tensor can be
-// the same too, and most are: making one costs more than everything else that a
-// launch needs of the host. The node then holds it itself. That hold does not
-// count (watch.cached), or the output would never die.
+// The cache. An output is the same memory at every launch. So the tensor can be the
+// same too, and usually is: making one costs more than the rest of a launch on the
+// host. The node then has a reference of its own. That reference does not count
+// (weakRef.cached); otherwise the output would never be dead.
 //
-// It follows that somebody who has kept an output of an earlier launch keeps the
-// one of this launch alive: the two are one.
+// It follows that a program that keeps an output of an earlier launch keeps that of
+// this launch alive: they are the same.
 //
-// Before the pool is set back the caches on the path are emptied: what the program
-// holds is to own its memory from then on, and the cache owns none.
+// The caches on the path are emptied before the pool is restored: from then on the
+// program's references own the memory, and the cache must not.
 
-// fillCache makes the cached outputs, unless they are there.
+// fillCache makes the cached outputs, if they are not there.
 func (n *node) fillCache() {
 	r := n.recording
 	if r.cached {
 		return
 	}
 	r.cached = true
-	for i := range r.results {
-		if result := &r.results[i]; result.unaliased {
-			result.cache = &storage{manager: n.outputs[i].storage.manager, memory: result.memory, holders: 1}
-			n.outputs[i] = &watch{storage: result.cache, cached: true}
+	for i := range r.outputInfos {
+		if info := &r.outputInfos[i]; info.unaliasedInAllPaths {
+			info.cache = &storage{manager: n.outputs[i].storage.manager, memory: info.memory, refs: 1}
+			n.outputs[i] = &weakRef{storage: info.cache, cached: true}
 		}
 	}
 }
 
-// emptyCache lets the cached outputs go.
+// emptyCache drops the cached outputs.
 func (n *node) emptyCache() {
 	r := n.recording
 	if r == nil || !r.cached {
 		return
 	}
 	r.cached = false
-	for i := range r.results {
-		if cache := r.results[i].cache; cache != nil {
-			r.results[i].cache = nil
-			cache.holders-- // it owns nothing that could go back
+	for i := range r.outputInfos {
+		if cache := r.outputInfos[i].cache; cache != nil {
+			r.outputInfos[i].cache = nil
+			cache.refs-- // it owns no block that could be freed
 			if w := n.outputs[i]; w.storage == cache {
 				w.cached = false
 			}

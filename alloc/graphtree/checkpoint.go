@@ -7,18 +7,19 @@ import (
 	"gaugeblock/spec"
 )
 
-// Setting the pool back. While graphs are launched the allocator hears nothing. If
-// something is then to be recorded, or warmed up, below the node that ran last,
-// the allocator must first believe what is true on the device: that this node has
-// just run. So the pool is set back to the state that was noted when it was
-// recorded, and then two things are put right:
+// Restoring the pool. While graphs are launched the allocator is not called. If
+// something is then to be recorded, or warmed up, below the node that ran last, the
+// allocator's state must first become what is true on the device: this node has just
+// run. So the pool is restored to the checkpoint that was made when the node was
+// recorded (upstream: apply_checkpoint_execution_state_in_allocator). Then two things
+// are corrected:
 //
-//   - what was live then and is held now belongs to its holders: the last one to
-//     let go frees the block, as if the run had allocated it;
-//   - what was live then and has died since is freed.
+//   - what was live at the checkpoint and is live now is owned by its references: the
+//     last one to be released frees the block, as if the run had allocated it;
+//   - what was live at the checkpoint and is dead now is freed.
 
-// setBack makes the allocator see the pool as the present node has left it.
-func (m *Manager) setBack() error {
+// applyCheckpoint restores the pool to what the present node has left.
+func (m *Manager) applyCheckpoint() error {
 	n := m.current
 	path := n.path()
 	for _, at := range path {
@@ -37,8 +38,8 @@ func (m *Manager) setBack() error {
 	return err
 }
 
-// deadSince lists the memory of outputs that were live at the end of the
-// recording and are not now, by address. Aliases are one.
+// deadSince lists the memory of outputs that were live at the end of the recording and
+// are dead now, by address. Aliases count once.
 func (n *node) deadSince(path []*node) []spec.Ptr {
 	var dead []spec.Ptr
 	for _, at := range n.recording.after.changed(livenessOf(path)) {
@@ -48,9 +49,9 @@ func (n *node) deadSince(path []*node) []spec.Ptr {
 	return slices.Compact(dead)
 }
 
-// changeOwners does for the holders what a restore did for the allocator. Somebody
-// owns memory of the pool before it only if an earlier attempt to go on from here
-// failed after the pool had been set back.
+// changeOwners makes the owners of blocks agree with a restore. There were owners
+// before only if an earlier attempt to go on from here failed after the pool had been
+// restored.
 func (m *Manager) changeOwners(delta spec.RestoreDelta) {
 	var before []*storage
 	for _, p := range delta.Freed {
@@ -70,6 +71,6 @@ func (m *Manager) changeOwners(delta spec.RestoreDelta) {
 		}
 	}
 	for _, s := range before {
-		s.taken = s.taken || !s.owned
+		s.deallocated = s.deallocated || !s.owned
 	}
 }

@@ -2,23 +2,22 @@ package graphtree
 
 import "errors"
 
-// The end of a path. A path goes on as long as something on it may still be
-// needed. It ends when a new generation begins, or when nobody holds any of its
-// outputs; the next call then starts at a root.
+// The end of a path. A path ends when a new generation begins, or when all of its
+// outputs are dead. The next call then starts at a root.
 //
-// When a path of recordings or warm-ups ends for a new generation, the allocator
-// still has its outputs as allocated. They are taken from whoever holds them, who
-// will hear of it at the next use. After launches there is nothing to take, for the
-// allocator does not know of them, unless the pool was set back for a call that then
-// failed.
+// When a path of recordings or warm-ups ends for a new generation, its live outputs are
+// still allocated. They are deallocated although there are references to them; their
+// next use is an error (upstream: dealloc_current_path_weakrefs). After launches there
+// is nothing to deallocate, since the allocator was not called, unless the pool was
+// restored for a call that then failed.
 
-// endPath ends the present path if it may end.
-func (m *Manager) endPath() (err error) {
+// tryEndPath ends the present path if it can end.
+func (m *Manager) tryEndPath() (err error) {
 	switch {
 	case m.current == nil:
 		return nil
 	case m.newGeneration():
-		err = m.takeOutputs()
+		err = m.deallocatePath()
 	case len(m.current.live()) > 0:
 		return nil
 	}
@@ -26,12 +25,11 @@ func (m *Manager) endPath() (err error) {
 	return err
 }
 
-// takeOutputs takes the memory that the allocator has as allocated for the path's
-// outputs.
-func (m *Manager) takeOutputs() (err error) {
+// deallocatePath deallocates the path's live outputs.
+func (m *Manager) deallocatePath() (err error) {
 	for _, w := range m.current.live() {
-		if w.storage.owned { // and not an alias of one that was taken
-			err = errors.Join(err, w.storage.take())
+		if w.storage.owned { // and is not an alias of one that was deallocated
+			err = errors.Join(err, w.storage.deallocate())
 		}
 	}
 	return err

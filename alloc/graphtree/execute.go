@@ -6,23 +6,25 @@ import (
 	"gaugeblock/spec"
 )
 
-// Launching again. A recorded child may run when everything is as it was when it
-// was recorded: the inputs that it reads in place lie at the same addresses, and
-// what was dead is dead. Of several children that fit the first one runs. The
-// allocator is not asked at all, and what it knows of the pool is out of date from
-// then on; see checkpoint.go.
+// Launching a recording. A recorded child can be launched when everything is as it was
+// when it was recorded: the inputs that it reads in place are at the same addresses,
+// and what was dead is dead. Of several children that fit the first one is launched.
+// The allocator is not called, and its state of the pool is out of date from then on;
+// see checkpoint.go.
 
-// mismatch is why a recorded child may not run.
-type mismatch int
+// invariantStatus is why a recorded child cannot be launched (upstream:
+// CheckInvariantStatus).
+type invariantStatus int
 
 const (
-	fits      mismatch = iota
-	elsewhere          // an input that is read in place lies elsewhere
-	notDead            // an output is live that was dead
+	fits                 invariantStatus = iota
+	inputMismatch                        // an input that is read in place is at another address
+	expectedDeadMismatch                 // an output is live that was dead
 )
 
-// compare says whether the child may run after the present path, with the inputs.
-func (n *node) compare(inputs []*Tensor) mismatch {
+// checkInvariants says whether the child can be launched after the present path, with
+// the inputs.
+func (n *node) checkInvariants(inputs []*Tensor) invariantStatus {
 	r := n.recording
 	moved := func(read func(*recordedInput) bool) bool {
 		for i := range r.inputs {
@@ -34,13 +36,13 @@ func (n *node) compare(inputs []*Tensor) mismatch {
 	}
 	switch {
 	case len(inputs) != len(r.inputs):
-		return elsewhere
+		return inputMismatch
 	case moved(func(in *recordedInput) bool { return in.managed }):
-		return elsewhere
+		return inputMismatch
 	case !allDead(n.path(), r.deadBefore):
-		return notDead
+		return expectedDeadMismatch
 	case moved(func(in *recordedInput) bool { return in.static }):
-		return elsewhere
+		return inputMismatch
 	}
 	return fits
 }
@@ -48,8 +50,8 @@ func (n *node) compare(inputs []*Tensor) mismatch {
 // execute launches a child that fits.
 func (m *Manager) execute(n *node, inputs []*Tensor) ([]*Tensor, error) {
 	r := n.recording
-	if err := m.letGo(n, inputs); err != nil {
-		return nil, m.abandon(inputs, err)
+	if err := m.releaseManagedInputs(n, inputs); err != nil {
+		return nil, m.releaseAfter(inputs, err)
 	}
 	for i := range r.inputs {
 		in := &r.inputs[i]
@@ -61,25 +63,25 @@ func (m *Manager) execute(n *node, inputs []*Tensor) ([]*Tensor, error) {
 				Op:     "call " + n.function.Name,
 				Reason: fmt.Sprintf("input %d has %d bytes, and had %d when it was recorded", i, have, in.memory.Bytes),
 			}
-			return nil, m.abandon(inputs, err)
+			return nil, m.releaseAfter(inputs, err)
 		}
-		if err := m.refresh(m.program, in, inputs[i]); err != nil {
-			return nil, m.abandon(inputs, err)
+		if err := m.copyInput(m.program, in, inputs[i]); err != nil {
+			return nil, m.releaseAfter(inputs, err)
 		}
 	}
 	if err := m.gpu.LaunchGraph(r.exec, m.device, m.program); err != nil {
-		return nil, m.abandon(inputs, err)
+		return nil, m.releaseAfter(inputs, err)
 	}
-	outputs := n.makeOutputs()
-	m.arrive(n, Execution)
+	outputs := n.reconstructOutputs()
+	m.setCurrent(n, Execution)
 	return outputs, releaseAll(inputs)
 }
 
-// letGo releases the managed inputs, but for those that are returned, and makes
-// sure that the graph writes to nothing that is held: what died while the function
-// was recorded has to be dead now. Only the program can have kept it, by passing on
-// a Share where it passed its only hold before.
-func (m *Manager) letGo(n *node, inputs []*Tensor) error {
+// releaseManagedInputs releases the inputs that are outputs on the path, except those
+// that are returned. Then it checks that the graph writes to nothing that is live: what
+// died while the function was recorded has to be dead now. It can be live only if the
+// program passed a Share where it had passed its only reference before.
+func (m *Manager) releaseManagedInputs(n *node, inputs []*Tensor) error {
 	r := n.recording
 	for i := range r.inputs {
 		if r.inputs[i].managed && !r.inputs[i].preserved {
@@ -90,45 +92,45 @@ func (m *Manager) letGo(n *node, inputs []*Tensor) error {
 	}
 	path := n.path()
 	if !allDead(path, r.deadAfter) {
-		return n.refuse("an input that was let go while the function was recorded is still held, and the graph would overwrite it")
+		return n.refuse("an input that was released while the function was recorded is still referenced, and the graph would overwrite it")
 	}
-	for i := range r.results {
-		if result := &r.results[i]; result.kind == ofEarlier && !result.earlier.of(path).live() {
-			return n.refuse("an earlier output that the function returned when it was recorded is not held any more")
+	for i := range r.outputInfos {
+		if info := &r.outputInfos[i]; info.kind == aliasesPriorOutput && !info.prior.of(path).live() {
+			return n.refuse("an earlier output that the function returned when it was recorded is not live any more")
 		}
 	}
 	return nil
 }
 
-// refuse says why a child that fits may not be launched.
+// refuse is the error for a child that fits and cannot be launched.
 func (n *node) refuse(reason string) error {
 	return &spec.InvalidStateError{Op: "call " + n.function.Name, Reason: reason}
 }
 
-// makeOutputs makes what the launch has left, as it was at the recording.
-func (n *node) makeOutputs() []*Tensor {
+// reconstructOutputs makes the outputs of a launch, as they were at the recording.
+func (n *node) reconstructOutputs() []*Tensor {
 	n.fillCache()
 	path := n.path()
 	outputs := make([]*Tensor, len(n.outputs))
-	for i := range n.recording.results {
-		result := &n.recording.results[i]
+	for i := range n.recording.outputInfos {
+		info := &n.recording.outputInfos[i]
 		var s *storage
 		switch {
-		case result.cache != nil:
-			s = result.cache
-		case result.kind == fixed:
-			s = result.fixed
-		case result.kind == ofEarlier:
-			s = result.earlier.of(path).storage
-		case result.kind == ofSibling:
-			s = outputs[result.sibling].storage
+		case info.cache != nil:
+			s = info.cache
+		case info.kind == staticInput:
+			s = info.input
+		case info.kind == aliasesPriorOutput:
+			s = info.prior.of(path).storage
+		case info.kind == aliasesNewOutput:
+			s = outputs[info.newOutput].storage
 		default:
-			s = &storage{manager: n.outputs[i].storage.manager, memory: result.memory}
+			s = &storage{manager: n.outputs[i].storage.manager, memory: info.memory}
 		}
 		if w := n.outputs[i]; w != nil {
 			w.storage = s
 		}
-		outputs[i] = &Tensor{storage: s.hold()}
+		outputs[i] = &Tensor{storage: s.addRef()}
 	}
 	return outputs
 }

@@ -1,29 +1,27 @@
 package graphtree
 
-// Generations. A program runs the same functions over and over: steps of a
-// training loop, requests that are served. What one round leaves is, as a rule, of
-// no use to the next, and the memory that it lies in is where the next round's
-// graphs write. So outputs that are still held are no obstacle once a new
-// generation has begun.
+// Generations. A program runs the same functions many times: steps of a training loop,
+// requests that are served. The outputs of one round are usually not needed in the
+// next, and the next round's graphs write to their memory. So outputs that are still
+// referenced do not matter once a new generation has begun.
 //
-// Who says that one has begun? The program, with MarkStep. As long as it never
-// does, the compiler's guess counts: every invocation of a compiled model begins
-// one. That guess is wrong between a forward pass and its backward pass, which
-// needs what the forward pass left. Therefore a guessed generation does not count
-// while a forward function has run and no backward function since. One backward
+// The program says with MarkStep that one has begun. If it never does, every invocation
+// of a compiled model begins one. That is wrong between a forward pass and its backward
+// pass, which needs what the forward pass left. Therefore an invocation does not count
+// after a forward function has run, until a backward function has. One backward
 // function is enough: not every forward pass is followed by its own.
 
-// Generations says which generation it is. One is shared by the managers of all
-// devices. The zero value is ready; it is not for use by several goroutines at once.
+// Generations counts generations. One is shared by the managers of all devices. The
+// zero value is ready. It is not for use by several goroutines at once.
 type Generations struct{ steps, invocations uint64 }
 
-// MarkStep says that a new step begins. From the first time on only steps count.
+// MarkStep begins a new step. After the first call only steps count.
 func (g *Generations) MarkStep() { g.steps++ }
 
-// NewInvocation says that a compiled model is invoked from outside.
+// NewInvocation is called when a compiled model is invoked from outside.
 func (g *Generations) NewInvocation() { g.invocations++ }
 
-// generation names one.
+// generation identifies a generation.
 type generation struct {
 	marked bool
 	number uint64
@@ -36,8 +34,8 @@ func (g *Generations) now() generation {
 	return generation{number: g.invocations}
 }
 
-// newGeneration reports whether a generation has begun since the last call that
-// may take the memory of the present path.
+// newGeneration reports whether a generation has begun since the last call that may use
+// the memory of the present path.
 func (m *Manager) newGeneration() bool {
 	now := m.generations.now()
 	if now == m.generation {
@@ -46,12 +44,11 @@ func (m *Manager) newGeneration() bool {
 	return now.marked || !m.pendingBackward
 }
 
-// BeginBackward says that a backward pass has begun in which no Backward function
-// takes part.
+// BeginBackward says that a backward pass has begun without a Backward function.
 func (m *Manager) BeginBackward() { m.pendingBackward = false }
 
-// ran notes that a function has run.
-func (m *Manager) ran(f *Function) {
+// trackBackward records whether a backward pass is pending after a function has run.
+func (m *Manager) trackBackward(f *Function) {
 	switch f.Mode {
 	case Forward:
 		m.pendingBackward = true

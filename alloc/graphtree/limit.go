@@ -1,25 +1,25 @@
 package graphtree
 
-// The re-record limit. A function whose inputs lie elsewhere at every call would
-// be recorded every time, and each recording stays. Beyond the limit it runs
-// without a graph, outside of the pool, wherever it was recorded too often. Recordings
-// for other reasons (something lives on that did not before) do not count: there
-// are only so many ways in which a program can go.
+// The re-record limit. A function whose inputs have other addresses at every call would
+// be recorded every time, and every recording stays. Where it was recorded more often
+// than the limit, it runs without a graph, outside of the pool. Recordings for other
+// reasons (an output is live that was dead before) do not count: there are only so many
+// combinations.
 
-// occasion is a function at a place in the tree.
-type occasion struct {
+// callSite is a function at a node of the tree.
+type callSite struct {
 	at       *node // nil at the roots
 	function *Function
 }
 
 // overLimit reports whether the function is not to be recorded here any more.
 func (m *Manager) overLimit(f *Function) bool {
-	return m.limit > 0 && m.moved[occasion{m.current, f}] > m.limit
+	return m.limit > 0 && m.moved[callSite{m.current, f}] > m.limit
 }
 
 // runOutside runs a function without a graph, on the program's stream and in the
 // default pool.
 func (m *Manager) runOutside(f *Function, inputs []*Tensor) ([]*Tensor, error) {
 	m.outside++
-	return m.do(f, m.program, inputs)
+	return m.runBody(f, m.program, inputs)
 }

@@ -6,40 +6,41 @@ import (
 	"gaugeblock/spec"
 )
 
-// GPU is what a tree needs of a device.
+// GPU is what a manager needs of a device.
 type GPU interface {
 	spec.Driver
 	spec.Executor
 }
 
-// Allocator is what a tree needs of an allocator.
+// Allocator is what a manager needs of an allocator.
 type Allocator interface {
 	spec.Allocator
 	spec.PrivatePools
 	spec.Checkpointer
 }
 
-// Options says where a manager works.
+// Options are the arguments of New.
 type Options struct {
 	Device spec.Device
-	// Program is the stream of the program: its work comes before and after the
-	// functions' in this stream's order, and graphs are launched on it.
+	// Program is the program's stream. The functions' work is ordered after what was
+	// launched on it before and before what is launched on it later. Graphs are
+	// launched on it.
 	Program spec.Stream
-	// Stream is the manager's own, for warm-ups and captures; not the default
-	// stream, and for nobody else's use. It is the program's to make, and to
-	// destroy after Shutdown.
+	// Stream is the manager's own stream, for warm-ups and captures. It is not the
+	// default stream, and nobody else may use it. The program makes it, and destroys it
+	// after Shutdown.
 	Stream spec.Stream
-	// Pool is the manager's own too.
+	// Pool is the id of the manager's own pool.
 	Pool spec.PoolID
-	// Generations is shared by the managers of a program; nil makes a new one.
+	// Generations is shared by the managers of a program. nil makes a new one.
 	Generations *Generations
-	// RerecordLimit is how often a function may be recorded again at one place
-	// because its inputs lie elsewhere; 0 sets no limit. See limit.go.
+	// RerecordLimit is how often a function may be recorded again at one node because
+	// its inputs have other addresses. 0 sets no limit. See limit.go.
 	RerecordLimit int
 }
 
-// A Manager keeps the trees of one device. It and its tensors are not for use by
-// several goroutines at once.
+// A Manager has the trees of one device. It and its tensors are not for use by several
+// goroutines at once.
 type Manager struct {
 	gpu         GPU
 	allocator   Allocator
@@ -49,13 +50,13 @@ type Manager struct {
 	pool        spec.PoolID
 	generations *Generations
 	limit       int
-	keeper      spec.GraphExec // an empty graph that keeps the pool; 0 after Shutdown
+	emptyGraph  spec.GraphExec // keeps the pool live; 0 after Shutdown
 
 	roots   map[*Function][]*node
-	nodes   []*node // all recordings, by number
+	nodes   []*node // all recordings, by id
 	warm    map[*Function]bool
 	owners  map[spec.Ptr]*storage
-	moved   map[occasion]int
+	moved   map[callSite]int
 	current *node
 	state   State
 
@@ -66,7 +67,7 @@ type Manager struct {
 	fails, checkpoints, outside int
 }
 
-// New makes a manager. It captures an empty graph, which keeps the pool until
+// New makes a manager. It captures an empty graph, which keeps the pool live until
 // Shutdown.
 func New(gpu GPU, a Allocator, o Options) (*Manager, error) {
 	if o.Stream == 0 || o.Stream == o.Program {
@@ -81,28 +82,27 @@ func New(gpu GPU, a Allocator, o Options) (*Manager, error) {
 		roots:  map[*Function][]*node{},
 		warm:   map[*Function]bool{},
 		owners: map[spec.Ptr]*storage{},
-		moved:  map[occasion]int{},
+		moved:  map[callSite]int{},
 	}
 	var err error
-	m.keeper, err = m.capture(func() error { return nil })
+	m.emptyGraph, err = m.capture(func() error { return nil })
 	return m, err
 }
 
-// Malloc gives the program memory in bytes on its own stream, from the default
-// pool, as a tensor that can be an input. The errors are the allocator's.
+// Malloc allocates memory in bytes on the program's stream, from the default pool, as a
+// tensor that can be an input. The errors are the allocator's.
 func (m *Manager) Malloc(bytes uint64) (*Tensor, error) { return m.malloc(m.program, bytes) }
 
-// Wrap makes a tensor of memory that is the program's to free, after the last
-// Release.
+// Wrap makes a tensor of memory that the program frees itself, after the last Release.
 func (m *Manager) Wrap(memory spec.Range) *Tensor {
-	return &Tensor{storage: (&storage{manager: m, memory: memory}).hold()}
+	return &Tensor{storage: (&storage{manager: m, memory: memory}).addRef()}
 }
 
-// Generations is what the manager goes by.
+// Generations returns the generations of the manager.
 func (m *Manager) Generations() *Generations { return m.generations }
 
-// arrive makes a node the present one.
-func (m *Manager) arrive(n *node, s State) {
+// setCurrent makes a node the present one.
+func (m *Manager) setCurrent(n *node, s State) {
 	m.current, m.state = n, s
 	m.generation = m.generations.now()
 }
@@ -115,30 +115,31 @@ func (m *Manager) children() map[*Function][]*node {
 	return m.current.recording.children
 }
 
-// abandon releases what a failed step has left.
-func (m *Manager) abandon(tensors []*Tensor, err error) error {
+// releaseAfter releases what a failed step has left. It returns the step's error with
+// those of the releases.
+func (m *Manager) releaseAfter(tensors []*Tensor, err error) error {
 	return errors.Join(err, releaseAll(tensors))
 }
 
-// Shutdown gives up all recordings, and returns to the driver what is then unused.
-// Outputs that are still held keep their memory until they are released. Nothing
-// can be called afterwards.
+// Shutdown destroys all recordings, and returns unused memory of the pool to the
+// driver. Outputs that are still referenced keep their memory until they are released.
+// No call is possible afterwards.
 func (m *Manager) Shutdown() error {
-	if m.keeper == 0 {
+	if m.emptyGraph == 0 {
 		return errShutDown
 	}
 	err := m.gpu.SynchronizeDevice(m.device)
 	for _, n := range m.nodes {
 		n.emptyCache()
-		for i := range n.recording.results {
-			if s := n.recording.results[i].fixed; s != nil {
-				err = errors.Join(err, s.drop())
+		for i := range n.recording.outputInfos {
+			if s := n.recording.outputInfos[i].input; s != nil {
+				err = errors.Join(err, s.dropRef())
 			}
 		}
-		err = errors.Join(err, m.discard(n.recording.exec))
+		err = errors.Join(err, m.destroyGraph(n.recording.exec))
 	}
-	err = errors.Join(err, m.discard(m.keeper), m.allocator.EmptyPool(m.pool))
-	m.keeper, m.nodes, m.current, m.state = 0, nil, nil, Idle
+	err = errors.Join(err, m.destroyGraph(m.emptyGraph), m.allocator.EmptyPool(m.pool))
+	m.emptyGraph, m.nodes, m.current, m.state = 0, nil, nil, Idle
 	clear(m.roots)
 	return err
 }

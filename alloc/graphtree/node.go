@@ -2,46 +2,46 @@ package graphtree
 
 import "gaugeblock/spec"
 
-// node is a call, in its place below the calls before it. A warm-up has no
-// recording, and is forgotten with its path. A recorded node stays in the tree and
-// is launched again whenever the program comes by with everything as it was.
+// node is a call, below the calls before it. A warm-up has no recording, and is dropped
+// with its path. A recorded node stays in the tree and is launched whenever its
+// invariants hold (checkInvariants).
 type node struct {
 	id       int // recordings count from 0 up, warm-ups from -1 down
 	function *Function
 	parent   *node // nil at a root
 
-	// What became of each output in the node's latest run; nil where the tree
-	// need not care: the output is the program's own memory.
-	outputs []*watch
+	// The outputs of the node's latest run; nil for memory that the tree does not
+	// manage.
+	outputs []*weakRef
 
 	recording *recording
 }
 
-// recording is what is known of a graph beside what it does.
+// recording is a graph and the conditions for launching it.
 type recording struct {
 	exec     spec.GraphExec
-	state    spec.PoolState // of the pool when the recording ended
+	state    spec.PoolState // of the pool at the end of the recording
 	children map[*Function][]*node
 
 	inputs []recordedInput
-	// What was live when the recording began and when it ended, by depth and
-	// output. See liveness.go for what follows from them.
-	before, after liveness
-	deadBefore    []place // had to die between the parent's end and this beginning
-	deadAfter     []place // died while the function ran
-	liveAfter     []place // was live at the end
+	// What was live at the beginning and at the end of the recording, by depth and
+	// output; see liveness.go.
+	before, after pathLiveness
+	deadBefore    []pathOutputIndex // died between the parent's end and this beginning
+	deadAfter     []pathOutputIndex // died while the function ran
+	liveAfter     []pathOutputIndex // were live at the end
 
-	results []result
-	cached  bool // the outputs that can be are in the cache
+	outputInfos []outputInfo
+	cached      bool // the cached outputs are there
 }
 
-// recordedInput is an input as it was at the recording.
+// recordedInput is an input at the recording.
 type recordedInput struct {
-	memory    spec.Range // where the graph reads it
-	managed   bool       // an output of a node on the path
-	static    bool       // the function says that it does not move
-	preserved bool       // managed, and also returned: it must not be let go first
-	at        place      // which
+	memory    spec.Range      // where the graph reads it
+	managed   bool            // an output of a node on the path
+	static    bool            // the function says that its address does not change
+	preserved bool            // managed, and also returned: it must not be released before the launch
+	at        pathOutputIndex // which output, if managed
 }
 
 // copied reports whether the input is copied into the pool.
@@ -64,12 +64,11 @@ func (n *node) path() []*node {
 	return path
 }
 
-// live lists the outputs on the path that somebody holds. Below a recorded node
-// only those count that were live at the end of its recording; nothing else can
-// be.
-func (n *node) live() []*watch {
+// live lists the live outputs on the path. Of a recorded node those are among the ones
+// that were live at the end of its recording.
+func (n *node) live() []*weakRef {
 	path := n.path()
-	var live []*watch
+	var live []*weakRef
 	if n.recording == nil {
 		for _, at := range path {
 			for _, w := range at.outputs {

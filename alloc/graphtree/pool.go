@@ -7,14 +7,14 @@ import (
 	"gaugeblock/spec"
 )
 
-// The pool and the device, as the tree uses them. All memory that graphs know
-// comes from one pool, for one stream, so that every recording can use what is
-// free at its beginning, whoever had it.
+// The pool and the device, as a manager uses them. All memory of graphs comes from one
+// pool, for one stream, so that every recording can use all that is free at its
+// beginning.
 
-// intoPool does something on the tree's stream, whose requests go to the pool
-// meanwhile. It comes after what the program has launched, and before what the
-// program launches next.
-func (m *Manager) intoPool(do func() error) error {
+// usePool calls do with the requests of the manager's stream routed to the pool. The
+// work is ordered after what the program has launched, and before what it launches
+// next.
+func (m *Manager) usePool(do func() error) error {
 	if err := m.gpu.SynchronizeDevice(m.device); err != nil {
 		return err
 	}
@@ -31,22 +31,22 @@ func (m *Manager) intoPool(do func() error) error {
 		m.wait(m.program, m.stream))
 }
 
-// capture makes a graph of what is launched on the tree's stream. Requests of the
-// capture go to the pool, and the graph keeps the pool until it is destroyed.
+// capture makes a graph of what is launched on the manager's stream. Requests of the
+// capture are routed to the pool. The graph keeps the pool live until it is destroyed.
 func (m *Manager) capture(launch func() error) (spec.GraphExec, error) {
 	if err := m.gpu.SynchronizeDevice(m.device); err != nil {
 		return 0, err
 	}
-	// Nothing can be given back during a capture, so it is done before.
+	// Nothing can be released during a capture, so the cache is emptied before.
 	if err := m.allocator.EmptyCache(); err != nil {
 		return 0, err
 	}
-	runtime.LockOSThread() // a thread's capture is ended by that thread
+	runtime.LockOSThread() // a capture must be ended by the thread that began it
 	defer runtime.UnlockOSThread()
 	if err := m.gpu.BeginCapture(m.device, m.stream, spec.CaptureThreadLocal); err != nil {
 		return 0, err
 	}
-	begun, err := m.divertCapture(launch)
+	begun, err := m.launchInPool(launch)
 	graph, failure := m.endCapture()
 	err = errors.Join(err, failure)
 	if begun {
@@ -71,9 +71,9 @@ func (m *Manager) capture(launch func() error) (spec.GraphExec, error) {
 	return 0, err
 }
 
-// divertCapture launches what is to be captured, with the requests of the capture
-// diverted to the pool. It reports whether they are diverted now.
-func (m *Manager) divertCapture(launch func() error) (begun bool, err error) {
+// launchInPool launches what is to be captured, with the requests of the capture routed
+// to the pool. It reports whether they are routed now.
+func (m *Manager) launchInPool(launch func() error) (begun bool, err error) {
 	status, err := m.gpu.CaptureStatus(m.device, m.stream)
 	if err != nil {
 		return false, err
@@ -85,8 +85,8 @@ func (m *Manager) divertCapture(launch func() error) (begun bool, err error) {
 	return true, launch()
 }
 
-// endCapture ends the capture, whatever happens: a call that failed may have
-// changed nothing, and the stream would then go on being captured.
+// endCapture ends the capture. If a call fails without ending it, it is tried again,
+// since the stream would go on being captured.
 func (m *Manager) endCapture() (spec.Graph, error) {
 	graph, err := m.gpu.EndCapture(m.device, m.stream)
 	if err == nil {
@@ -99,12 +99,12 @@ func (m *Manager) endCapture() (spec.Graph, error) {
 	return graph, errors.Join(err, failure)
 }
 
-// discard destroys a graph and ends its hold on the pool.
-func (m *Manager) discard(exec spec.GraphExec) error {
+// destroyGraph destroys a graph and releases its use of the pool.
+func (m *Manager) destroyGraph(exec spec.GraphExec) error {
 	return errors.Join(m.gpu.DestroyGraphExec(exec), m.allocator.ReleasePool(m.device, m.pool))
 }
 
-// wait makes one stream's later work wait for all that another has been given.
+// wait makes later work on one stream wait for all present work on another.
 func (m *Manager) wait(stream, awaited spec.Stream) error {
 	event, err := m.gpu.CreateEvent(m.device)
 	if err != nil {
@@ -117,8 +117,8 @@ func (m *Manager) wait(stream, awaited spec.Stream) error {
 	return errors.Join(err, m.gpu.DestroyEvent(event))
 }
 
-// malloc gives out memory with one holder, from wherever requests of the stream
-// go.
+// malloc allocates memory with one reference, from the pool to which requests of the
+// stream are routed.
 func (m *Manager) malloc(stream spec.Stream, bytes uint64) (*Tensor, error) {
 	p, err := m.allocator.Malloc(spec.Request{Device: m.device, Stream: stream, Bytes: bytes})
 	if err != nil {
@@ -128,7 +128,7 @@ func (m *Manager) malloc(stream spec.Stream, bytes uint64) (*Tensor, error) {
 	if p != 0 {
 		s.own()
 	}
-	return &Tensor{storage: s.hold()}, nil
+	return &Tensor{storage: s.addRef()}, nil
 }
 
 func (m *Manager) copy(stream spec.Stream, dst, src spec.Ptr, bytes uint64) error {

@@ -6,17 +6,16 @@ import (
 	"gaugeblock/spec"
 )
 
-// Recording. The function runs once while its launches are captured, and what it
-// does to the allocator is real: blocks that it frees can be used again further
-// on, those of its outputs stay allocated. When it ends the pool is as it will
-// have to be whenever another recording follows, and its state is noted. Then the
-// graph is launched, so that the outputs have their contents; the allocator is not
-// asked again.
+// Recording. The function runs once while its launches are captured. Its calls of the
+// allocator are real: blocks that it frees can be allocated again further on, those of
+// its outputs stay allocated. A checkpoint at the end has the state that the pool must
+// have whenever another recording follows. Then the graph is launched, so that the
+// outputs have their contents; the allocator is not called for that.
 //
 //	parent's end ──(outputs die)──▶ before ──(the body runs)──▶ after
 //	             deadBefore                   deadAfter         liveAfter, state
 
-// record makes a node of the function below the present one, and runs it.
+// record makes a node of the function below the present one, and launches it.
 func (m *Manager) record(f *Function, inputs []*Tensor) ([]*Tensor, error) {
 	n := &node{id: m.recorded, function: f, parent: m.current}
 	r := &recording{children: map[*Function][]*node{}}
@@ -29,21 +28,21 @@ func (m *Manager) record(f *Function, inputs []*Tensor) ([]*Tensor, error) {
 
 	outputs, err := m.recordBody(n, r, inputs)
 	if err != nil {
-		return nil, m.abandon(outputs, err)
+		return nil, m.releaseAfter(outputs, err)
 	}
 	if err := m.gpu.LaunchGraph(r.exec, m.device, m.program); err != nil {
-		return nil, m.abandon(outputs, errors.Join(err, m.discard(r.exec)))
+		return nil, m.releaseAfter(outputs, errors.Join(err, m.destroyGraph(r.exec)))
 	}
 	n.recording = r
 	m.recorded++
 	m.nodes = append(m.nodes, n)
 	siblings := m.children()
 	siblings[f] = append(siblings[f], n)
-	m.arrive(n, Recording)
+	m.setCurrent(n, Recording)
 	return outputs, nil
 }
 
-// inputsOf notes how each input is to be found again. path is that of the parent.
+// inputsOf records what each input is. path is that of the parent.
 func inputsOf(f *Function, path []*node, inputs []*Tensor) []recordedInput {
 	list := make([]recordedInput, len(inputs))
 	for i, t := range inputs {
@@ -55,17 +54,18 @@ func inputsOf(f *Function, path []*node, inputs []*Tensor) []recordedInput {
 	return list
 }
 
-// recordBody copies the inputs, captures the body and notes what is to be known.
+// recordBody copies the inputs, captures the body and records the conditions for
+// launching.
 func (m *Manager) recordBody(n *node, r *recording, inputs []*Tensor) (outputs []*Tensor, err error) {
-	if inputs, err = m.copyIn(r, inputs); err != nil {
+	if inputs, err = m.copyInputs(r, inputs); err != nil {
 		return nil, err
 	}
 	r.exec, err = m.capture(func() (err error) {
-		outputs, err = m.do(n.function, m.stream, inputs)
+		outputs, err = m.runBody(n.function, m.stream, inputs)
 		return err
 	})
 	if err != nil {
-		return outputs, m.abandon(inputs, err)
+		return outputs, m.releaseAfter(inputs, err)
 	}
 	path := n.path()
 	r.deadAfter = r.before.changed(livenessOf(path))
@@ -73,17 +73,17 @@ func (m *Manager) recordBody(n *node, r *recording, inputs []*Tensor) (outputs [
 	r.after = livenessOf(path)
 	r.liveAfter = r.after.places()
 	if r.state, err = m.allocator.Checkpoint(m.device, m.pool); err != nil {
-		return outputs, errors.Join(err, m.discard(r.exec))
+		return outputs, errors.Join(err, m.destroyGraph(r.exec))
 	}
 	return outputs, nil
 }
 
-// copyIn makes the inputs that the graph will read: those that can be elsewhere at
-// the next call are copied into the pool, and let go. The body owns the copies, so
-// that their memory can be used again as soon as it needs them no more.
-func (m *Manager) copyIn(r *recording, inputs []*Tensor) ([]*Tensor, error) {
+// copyInputs makes the inputs that the graph will read: those whose address can differ
+// at the next call are copied into the pool and released. The body takes over the
+// copies, so that their memory can be allocated again as soon as it releases them.
+func (m *Manager) copyInputs(r *recording, inputs []*Tensor) ([]*Tensor, error) {
 	stable := make([]*Tensor, len(inputs))
-	err := m.intoPool(func() error {
+	err := m.usePool(func() error {
 		for i, t := range inputs {
 			if !r.inputs[i].copied() {
 				stable[i] = t
@@ -98,7 +98,7 @@ func (m *Manager) copyIn(r *recording, inputs []*Tensor) ([]*Tensor, error) {
 		}
 		for i, t := range inputs {
 			if r.inputs[i].copied() {
-				if err := m.refresh(m.stream, &r.inputs[i], t); err != nil {
+				if err := m.copyInput(m.stream, &r.inputs[i], t); err != nil {
 					return err
 				}
 			}
@@ -106,12 +106,12 @@ func (m *Manager) copyIn(r *recording, inputs []*Tensor) ([]*Tensor, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, m.abandon(append(stable, inputs...), err)
+		return nil, m.releaseAfter(append(stable, inputs...), err)
 	}
 	return stable, nil
 }
 
-// refresh copies an input to where the graph reads it, and lets it go.
-func (m *Manager) refresh(stream spec.Stream, in *recordedInput, t *Tensor) error {
+// copyInput copies an input to where the graph reads it, and releases it.
+func (m *Manager) copyInput(stream spec.Stream, in *recordedInput, t *Tensor) error {
 	return errors.Join(m.copy(stream, in.memory.Ptr, t.ptr(), in.memory.Bytes), t.Release())
 }

@@ -2,11 +2,11 @@ package graphtree
 
 import "slices"
 
-// State is what became of the last call.
+// State is what the last call became.
 type State int
 
 const (
-	// Idle: no path. Nothing of earlier calls has to be respected.
+	// Idle: there is no path. Outputs of earlier calls do not matter.
 	Idle State = iota
 	// WarmUp: the function ran without being recorded.
 	WarmUp
@@ -21,19 +21,19 @@ func (s State) String() string {
 	return [...]string{"NONE", "WARMUP", "RECORDING", "EXECUTION"}[s]
 }
 
-// Status is where a manager stands, with its counters.
+// Status is the state of a manager, with its counters.
 type Status struct {
 	State State
-	// Path is the nodes from the root to that of the last call. Recordings are
-	// numbered from 0 up, warm-ups from -1 down.
+	// Path has the ids of the nodes from the root to that of the last call. Recordings
+	// count from 0 up, warm-ups from -1 down.
 	Path        []int
 	Fails       int   // calls for which no recorded child fitted
-	Checkpoints int   // how often the pool was set back
+	Checkpoints int   // how often the pool was restored
 	Outside     int   // calls that ran without a graph, over the re-record limit
 	Roots       []int // how many recordings each root function has, sorted
 }
 
-// Status tells where the manager stands.
+// Status returns the state of the manager.
 func (m *Manager) Status() Status {
 	s := Status{State: m.state, Fails: m.fails, Checkpoints: m.checkpoints, Outside: m.outside}
 	for _, n := range m.current.path() {
@@ -46,12 +46,11 @@ func (m *Manager) Status() Status {
 	return s
 }
 
-// Holds reports whether the tree still respects the tensor: its memory will not be
-// written to by any later launch or recording before it is released or a new
-// generation begins.
+// Holds reports whether the tree still protects the tensor's memory: no later launch or
+// recording will write to it before it is released or a new generation begins.
 func (m *Manager) Holds(t *Tensor) bool {
 	if m.current == nil || t.released {
 		return false
 	}
-	return slices.ContainsFunc(m.current.live(), func(w *watch) bool { return w.storage == t.storage })
+	return slices.ContainsFunc(m.current.live(), func(w *weakRef) bool { return w.storage == t.storage })
 }

@@ -2,72 +2,70 @@ package graphtree
 
 import "gaugeblock/spec"
 
-// storage is some memory and how many hold it. Whether anybody does is all that
-// the tree knows of a program: it is what liveness means.
+// storage is some memory and the number of references to it.
 //
-//	owned    a block of the allocator goes back when the last holder lets go
-//	else     somebody else's memory, or the output of a launched graph, which
-//	         the allocator knows nothing of
-//	taken    the memory was given to a later run under the holders' feet
+//	owned        the last reference to be released frees the block
+//	not owned    other memory, or an output of a launched graph, of which the
+//	             allocator does not know
+//	deallocated  the block was freed although there were references
 type storage struct {
-	manager *Manager
-	memory  spec.Range
-	holders int
-	owned   bool
-	taken   bool
+	manager     *Manager
+	memory      spec.Range
+	refs        int
+	owned       bool
+	deallocated bool
 }
 
-func (s *storage) hold() *storage {
-	s.holders++
+func (s *storage) addRef() *storage {
+	s.refs++
 	return s
 }
 
-// drop is the end of one holder's hold.
-func (s *storage) drop() error {
-	s.holders--
-	if s.holders > 0 || !s.owned {
+// dropRef drops a reference.
+func (s *storage) dropRef() error {
+	s.refs--
+	if s.refs > 0 || !s.owned {
 		return nil
 	}
-	return s.giveBack()
+	return s.freeBlock()
 }
 
-// giveBack frees the block.
-func (s *storage) giveBack() error {
+// freeBlock frees the block.
+func (s *storage) freeBlock() error {
 	s.owned = false
 	delete(s.manager.owners, s.memory.Ptr)
 	return s.manager.allocator.Free(s.memory.Ptr)
 }
 
-// own makes the storage the one that frees the block at its address.
+// own makes the storage the owner of the block at its address.
 func (s *storage) own() {
 	s.owned = true
 	s.manager.owners[s.memory.Ptr] = s
 }
 
-// take gives the block to whoever comes next, whoever holds it.
-func (s *storage) take() error {
-	s.taken = true
-	return s.giveBack()
+// deallocate frees the block although there are references.
+func (s *storage) deallocate() error {
+	s.deallocated = true
+	return s.freeBlock()
 }
 
-// A watch is what a node keeps of one of its outputs: it sees whether somebody
-// holds it without holding it itself. Where the node's cache holds the output that
-// hold does not count.
-type watch struct {
+// A weakRef is a node's reference to one of its outputs, which does not keep it alive
+// (upstream: StorageWeakRefWrapper). The reference of the node's cache does not either.
+type weakRef struct {
 	storage *storage
 	cached  bool
 }
 
-func (w *watch) ptr() spec.Ptr { return w.storage.memory.Ptr }
+func (w *weakRef) ptr() spec.Ptr { return w.storage.memory.Ptr }
 
-// live reports whether a program holds the output. An output that needs no watch
-// is never live.
-func (w *watch) live() bool {
-	if w == nil || w.storage.taken {
+// live reports whether the program has a reference to the output. Without a weak
+// reference (nil) the output is never live.
+func (w *weakRef) live() bool {
+	if w == nil || w.storage.deallocated {
 		return false
 	}
 	if w.cached {
-		return w.storage.holders > 1
+		return w.storage.refs > 1
 	}
-	return w.storage.holders > 0
+	return w.storage.refs > 0
 }

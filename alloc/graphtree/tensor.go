@@ -2,15 +2,15 @@ package graphtree
 
 import "gaugeblock/spec"
 
-// A Tensor is one holder's hold on some device memory: an input or output of a
-// function, or what a function works with. Python counts references; here each
-// reference is a Tensor, made by Share and ended by Release.
+// A Tensor is one reference to some device memory: an input or output of a function, or
+// what a function works with. Python counts references. Here each reference is a
+// Tensor, made by Share and ended by Release.
 type Tensor struct {
 	storage  *storage
 	released bool
 }
 
-// ErrOverwritten says that a tensor's memory has been given to a later run.
+// ErrOverwritten says that a tensor's memory was allocated to a later run.
 var ErrOverwritten error = &spec.InvalidStateError{
 	Op:     "tensor",
 	Reason: "its memory was given to a later run: copy what is to outlive its step",
@@ -18,23 +18,23 @@ var ErrOverwritten error = &spec.InvalidStateError{
 
 var errReleased error = &spec.InvalidStateError{Op: "tensor", Reason: "it has been released"}
 
-// Range is where the memory lies, and how many bytes there are. It fails with
-// ErrOverwritten if the memory has been given to a later run, and with a
+// Range returns the address and the size in bytes of the memory. It fails with
+// ErrOverwritten if the memory was allocated to a later run, and with a
 // *spec.InvalidStateError after Release.
 //
-// Outputs of a launched graph stay readable when a new step begins, as upstream's
-// do, until a later launch or recording writes there: see Manager.Holds.
+// Outputs of a launched graph stay readable when a new step begins, as upstream's do,
+// until a later launch or recording writes to them: see Manager.Holds.
 func (t *Tensor) Range() (spec.Range, error) {
 	switch {
 	case t.released:
 		return spec.Range{}, errReleased
-	case t.storage.taken:
+	case t.storage.deallocated:
 		return spec.Range{}, ErrOverwritten
 	}
 	return t.storage.memory, nil
 }
 
-// Share makes another hold on the same memory. It fails as Range does.
+// Share makes another reference to the same memory. It fails as Range does.
 func (t *Tensor) Share() (*Tensor, error) {
 	if _, err := t.Range(); err != nil {
 		return nil, err
@@ -42,22 +42,22 @@ func (t *Tensor) Share() (*Tensor, error) {
 	return t.share(), nil
 }
 
-func (t *Tensor) share() *Tensor { return &Tensor{storage: t.storage.hold()} }
+func (t *Tensor) share() *Tensor { return &Tensor{storage: t.storage.addRef()} }
 
-// Release ends the hold. The last one to do so gives the memory back. An error is
-// the allocator's, or says that it was released before; then nothing changed.
+// Release ends the reference. The last one frees the memory. An error is the
+// allocator's, or says that the reference was released before; then nothing changed.
 func (t *Tensor) Release() error {
 	if t.released {
 		return errReleased
 	}
 	t.released = true
-	return t.storage.drop()
+	return t.storage.dropRef()
 }
 
-// ptr is the address, whoever has the memory now.
+// ptr is the address, also if the memory was deallocated.
 func (t *Tensor) ptr() spec.Ptr { return t.storage.memory.Ptr }
 
-// releaseAll releases those that are not yet, and keeps the first error.
+// releaseAll releases those that are not released yet, and returns the first error.
 func releaseAll(tensors []*Tensor) (first error) {
 	for _, t := range tensors {
 		if t == nil || t.released {

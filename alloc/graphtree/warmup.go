@@ -2,15 +2,15 @@ package graphtree
 
 import "slices"
 
-// Warming up. The first run of a function is not recorded: libraries set
-// themselves up and choose their algorithms, which does not belong into a graph.
-// It runs in the tree's pool all the same, so that the memory it needs is already
-// there when it is recorded.
+// Warming up. The first run of a function is not recorded: libraries initialize
+// themselves and choose their algorithms, which must not become part of a graph. It
+// runs in the pool all the same, so that the memory it needs is already there when it
+// is recorded.
 //
-// A warm-up may follow recorded nodes, and warm-ups, but no recording may follow a
-// warm-up: its outputs will lie elsewhere next time, and a graph that reads them
-// there could never be launched again. So once a path has a warm-up everything
-// runs as one until the path ends.
+// A warm-up can follow recorded nodes and warm-ups, but a recording cannot follow a
+// warm-up: the outputs of a warm-up have other addresses the next time, and a graph
+// that reads them could never be launched again. So once a path has a warm-up every
+// call is one until the path ends.
 
 // warmUp runs a function without recording it.
 func (m *Manager) warmUp(f *Function, inputs []*Tensor) ([]*Tensor, error) {
@@ -27,23 +27,23 @@ func (m *Manager) warmUp(f *Function, inputs []*Tensor) ([]*Tensor, error) {
 	}
 
 	var outputs []*Tensor
-	err := m.intoPool(func() (err error) {
-		outputs, err = m.do(f, m.stream, inputs)
+	err := m.usePool(func() (err error) {
+		outputs, err = m.runBody(f, m.stream, inputs)
 		return err
 	})
 	if err != nil {
-		return nil, m.abandon(slices.Concat(inputs, outputs), err)
+		return nil, m.releaseAfter(slices.Concat(inputs, outputs), err)
 	}
 	m.warmUps++
 	n := &node{id: -m.warmUps, function: f, parent: parent}
 	for _, t := range outputs {
-		var w *watch
+		var w *weakRef
 		if !outside[t.storage] && t.ptr() != 0 {
-			w = &watch{storage: t.storage}
+			w = &weakRef{storage: t.storage}
 		}
 		n.outputs = append(n.outputs, w)
 	}
 	m.warm[f] = true
-	m.arrive(n, WarmUp)
+	m.setCurrent(n, WarmUp)
 	return outputs, nil
 }

@@ -7,18 +7,18 @@ import (
 	"gaugeblock/spec"
 )
 
-// Work is the device as a function's body sees it: memory and launches, wherever
-// they go this time. It is good until the body returns.
+// Work is the device as a function's body sees it: memory and launches. It can be used
+// until the body returns.
 type Work struct {
 	manager *Manager
 	stream  spec.Stream
 	made    []*Tensor
 }
 
-// Stream is the stream that the work goes to, for launches of other kinds.
+// Stream is the stream of the work, for launches of other kinds.
 func (w *Work) Stream() spec.Stream { return w.stream }
 
-// Malloc gives out memory, in bytes, from the pool of the tree unless the function
+// Malloc allocates memory, in bytes, from the pool of the manager unless the function
 // runs outside of it. The errors are the allocator's.
 func (w *Work) Malloc(bytes uint64) (*Tensor, error) {
 	t, err := w.manager.malloc(w.stream, bytes)
@@ -76,9 +76,9 @@ func ranges(tensors []*Tensor) ([]spec.Range, error) {
 	return list, nil
 }
 
-// do runs a function's body on a stream. The inputs are the body's from here on.
-// Each output that comes back is a hold of its own.
-func (m *Manager) do(f *Function, stream spec.Stream, inputs []*Tensor) ([]*Tensor, error) {
+// runBody runs a function's body on a stream. The body takes over the inputs. Each
+// output that is returned is a reference of its own.
+func (m *Manager) runBody(f *Function, stream spec.Stream, inputs []*Tensor) ([]*Tensor, error) {
 	w := &Work{manager: m, stream: stream}
 	results, err := f.Body(w, slices.Clone(inputs))
 	all := slices.Concat(inputs, w.made, results)

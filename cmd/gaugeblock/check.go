@@ -13,23 +13,23 @@ import (
 // checkCommand is "gaugeblock check".
 type checkCommand struct {
 	Logs      []string `arg:"" name:"file" help:"Logs, or - for standard input. A directory stands for the traces in it."`
-	Reference bool     `help:"Say as well where the reference first decides otherwise."`
-	Live      bool     `help:"Memory may be out at the end of a log."`
+	Reference bool     `help:"Also print where the reference first decides otherwise."`
+	Live      bool     `help:"Memory may be allocated at the end of a log."`
 	JSON      bool     `name:"json" help:"Print a JSON object for each log, and one for all of them."`
 	Jobs      int      `short:"j" placeholder:"N" help:"Check N logs at a time (default: as many as there are processors)."`
 }
 
-// Help is what "gaugeblock check --help" says beside the flags.
+// Help is what "gaugeblock check --help" prints beside the flags.
 func (*checkCommand) Help() string {
-	return `A log says what an allocator gave out and took back, what it asked of the driver, and
-what work the program gave to the device. It is a trace (docs/trace-format.md) or a
-table of comma-separated values as RMM's logger writes it
-(docs/check-your-allocator.md), plain or compressed with gzip. What happened is done
-again on a fake GPU. Reported are hazards (work on memory that others' work may still
-use), overlaps, memory freed twice or never, and whatever else must not be.
+	return `A log records what an allocator allocated and freed, its driver calls, and the work of
+the program on the device. It is a trace (docs/trace-format.md) or a table of
+comma-separated values as RMM's logger writes it (docs/check-your-allocator.md), plain
+or compressed with gzip. It is repeated on a fake GPU. Reported are hazards (work on
+memory that other work may still use), overlaps, memory freed twice or never, and other
+violations.
 
-The exit status is 0 when all logs are clean, 1 when something is wrong, 2 when an
-argument means no log or a log cannot be read to its end.`
+The exit status is 0 when no log has a violation, 1 when one has, 2 when an argument
+means no log or a log cannot be read to its end.`
 }
 
 // Validate is called by kong.
@@ -40,7 +40,7 @@ func (c *checkCommand) Validate() error {
 	return nil
 }
 
-// checked is what came of one log.
+// checked is the result of one log.
 type checked struct {
 	result *check.Result
 	err    error

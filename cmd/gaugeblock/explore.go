@@ -1,10 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +12,6 @@ import (
 
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
-	"gaugeblock/model/tlc"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tla"
@@ -20,24 +19,25 @@ import (
 
 // exploreCommand is "gaugeblock explore".
 type exploreCommand struct {
-	Configs  []string `arg:"" optional:"" name:"config" help:"Configurations by name (default: the small ones in which all should be well)."`
+	Configs  []string `arg:"" optional:"" name:"config" help:"Configurations by name (default: the small ones in which no violation is expected)."`
 	Workers  int      `name:"workers" placeholder:"N" help:"Explore with N workers (default: as many as there are processors)."`
-	Symmetry bool     `name:"symmetry" help:"Take states that differ in the names of streams for one."`
+	Symmetry bool     `name:"symmetry" help:"Count states that differ only in the names of streams as one."`
 	Compact  bool     `name:"compact" help:"Remember hashes of states, of 128 bits, instead of the states."`
 	JSON     bool     `name:"json" help:"Print a JSON object for each configuration."`
 }
 
-// Help is what "gaugeblock explore --help" says beside the flags.
+// Help is what "gaugeblock explore --help" prints beside the flags.
 func (*exploreCommand) Help() string {
 	var text strings.Builder
-	text.WriteString(`The model of the allocator is explored at small bounds: every state that can be
-reached, and every step. Each state is checked. The configurations are those of the
-TLA+ specification, which comes out the same, state for state and edge for edge.
+	text.WriteString(`The model of the allocator is explored at small bounds: every reachable state and every
+step. The configurations are those of the TLA+ specification, which has the same states
+and edges. The properties that are checked are listed, and apart from them those that
+no state of the model can break, with the reason.
 
-What is wrong is told by a shortest way to it, as a trace that "gaugeblock replay"
-takes. The exit status is 0 when nothing is wrong, 1 when something is, 2 when the
-command line made no sense. Some configurations show what upstream could do better:
-there something is expected to be wrong.
+A violation is printed with a shortest counterexample, as a trace that "gaugeblock
+replay" takes. The exit status is 0 when there is no violation, 1 when there is one, 2
+when the command line made no sense. Some configurations show what upstream could do
+better: there a violation is expected.
 
 Configurations:`)
 	list, err := tla.Configurations()
@@ -67,7 +67,7 @@ func (c *exploreCommand) Validate() error {
 	return nil
 }
 
-// explored is what came of one configuration.
+// explored is the result of one configuration.
 type explored struct {
 	Config  string  `json:"config"`
 	States  int     `json:"states"`
@@ -75,7 +75,9 @@ type explored struct {
 	Seconds float64 `json:"seconds"`
 	OK      bool    `json:"ok"`
 
-	Violation string `json:"violation,omitempty"` // the property that is broken
+	Checked        []string `json:"checked"`                   // properties
+	ByConstruction []string `json:"by_construction,omitempty"` // those that no state of the model can break
+	Violation      string   `json:"violation,omitempty"`       // the property that is broken
 }
 
 // Run explores one configuration after the other.
@@ -95,40 +97,39 @@ func (c *exploreCommand) Run(env *environment) error {
 				configuration.Name, check.Options.LeadsTo[0].Name)
 		}
 		found, violation := c.explore(env.stderr, configuration, check)
-		c.report(out, found)
+		found.Checked = append(found.Checked, check.Options.Checked()...)
+		for _, p := range check.Options.ByConstruction() {
+			found.ByConstruction = append(found.ByConstruction, p.Name)
+		}
+		c.report(out, found, check)
 		if violation == nil {
 			continue
 		}
 		env.status = statusDiffers
 		if !c.JSON {
-			tellViolation(out, configuration.Name, check.Module, violation)
+			printViolation(out, configuration.Name, check.Module, violation)
 		}
 	}
 	return out.err
 }
 
-// choose finds the configurations that were asked for.
+// choose finds the configurations of the command line.
 func (c *exploreCommand) choose() ([]tla.Configuration, error) {
 	list, err := tla.Configurations()
 	if err != nil {
 		return nil, err
 	}
+	list = slices.DeleteFunc(list, func(c tla.Configuration) bool { return c.Mirror == "" })
+	if len(c.Configs) == 0 {
+		return slices.DeleteFunc(list, func(c tla.Configuration) bool { return c.Size == "large" || c.Expect != "ok" }), nil
+	}
 	var chosen []tla.Configuration
 	for _, name := range c.Configs {
-		found := false
-		for _, configuration := range list {
-			if configuration.Name == name && configuration.Mirror != "" {
-				chosen, found = append(chosen, configuration), true
-			}
-		}
-		if !found {
+		i := slices.IndexFunc(list, func(c tla.Configuration) bool { return c.Name == name })
+		if i < 0 {
 			return nil, fmt.Errorf("there is no configuration %q (gaugeblock explore --help lists them)", name)
 		}
-	}
-	for _, configuration := range list {
-		if len(c.Configs) == 0 && configuration.Mirror != "" && configuration.Size != "large" && configuration.Expect == "ok" {
-			chosen = append(chosen, configuration)
-		}
+		chosen = append(chosen, list[i])
 	}
 	return chosen, nil
 }
@@ -138,7 +139,7 @@ func openConfiguration(c tla.Configuration) (*bounded.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := tlc.ReadConfig(text, c.Cfg)
+	cfg, err := tla.ReadConfig(text, c.Cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func openConfiguration(c tla.Configuration) (*bounded.Check, error) {
 	return check, err
 }
 
-// explore does one configuration. How many states there will be is known if TLC has
+// explore explores one configuration. The number of states is known beforehand if TLC has
 // counted them.
 func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configuration, check *bounded.Check) (explored, *explore.Violation[*bounded.State]) {
 	options := check.Options
@@ -177,9 +178,9 @@ func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configurati
 	return found, r.Violation
 }
 
-func (c *exploreCommand) report(out io.Writer, found explored) {
+func (c *exploreCommand) report(out *checkedWriter, found explored, check *bounded.Check) {
 	if c.JSON {
-		json.NewEncoder(out).Encode(&found) // the writer remembers its error
+		printJSON(out, &found)
 		return
 	}
 	verdict := "ok"
@@ -189,10 +190,14 @@ func (c *exploreCommand) report(out io.Writer, found explored) {
 	fmt.Fprintf(out, "%s: %s; %s states, %s edges in %.1f s, %s states/s\n", found.Config, verdict,
 		humanize.Comma(int64(found.States)), humanize.Comma(int64(found.Edges)),
 		found.Seconds, humanize.Comma(int64(float64(found.States)/found.Seconds)))
+	fmt.Fprintf(out, "  checked: %s\n", strings.Join(found.Checked, ", "))
+	for _, p := range check.Options.ByConstruction() {
+		fmt.Fprintf(out, "  cannot fail: %s (%s)\n", p.Name, p.ByConstruction)
+	}
 }
 
-// tellViolation prints a counterexample: its steps, and then the same as a trace.
-func tellViolation(out io.Writer, name string, mirror bounded.Module, v *explore.Violation[*bounded.State]) {
+// printViolation prints a counterexample: its steps, and then the same as a trace.
+func printViolation(out io.Writer, name string, module bounded.Module, v *explore.Violation[*bounded.State]) {
 	for i, step := range v.Trace {
 		if i > 0 {
 			fmt.Fprintf(out, "  %s\n", step.Label)
@@ -203,7 +208,7 @@ func tellViolation(out io.Writer, name string, mirror bounded.Module, v *explore
 			fmt.Fprintln(out, "  and nothing more has to happen")
 		}
 	}
-	header, ops, err := mirror.Trace(name, v.Trace)
+	header, ops, err := module.Trace(name, v.Trace)
 	if errors.Is(err, spec.ErrNotSupported) {
 		fmt.Fprintf(out, "no trace: %v\n", err)
 		return

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,8 +36,8 @@ func exploredJSON(t *testing.T, wantStatus int, args ...string) (list []explored
 	return list
 }
 
-// TestExplore: what TLC has counted is what the command counts, however it is asked to
-// go about it.
+// TestExplore: the command counts what TLC has counted, with all flags. What holds by
+// construction is listed apart from what is checked.
 func TestExplore(t *testing.T) {
 	m, err := tla.ReadManifest("core_tiny")
 	if err != nil || m == nil {
@@ -47,6 +48,15 @@ func TestExplore(t *testing.T) {
 		if len(list) != 2 || list[0].Config != "core_tiny" || list[0].States != m.States || list[0].Edges != m.Edges || !list[0].OK || !list[1].OK {
 			t.Errorf("%q: %+v", flags, list)
 		}
+	}
+	found := exploredJSON(t, statusExact, "core_tiny")[0]
+	for _, name := range []string{"BlocksTileSegments", "OutOfMemoryIsReal"} { // the second is not in the configuration
+		if !slices.Contains(found.Checked, name) {
+			t.Errorf("%s is not checked: %v", name, found.Checked)
+		}
+	}
+	if !slices.Contains(found.ByConstruction, "AccountingAddsUp") || slices.ContainsFunc(found.ByConstruction, func(name string) bool { return slices.Contains(found.Checked, name) }) {
+		t.Errorf("by construction: %v, checked: %v", found.ByConstruction, found.Checked)
 	}
 	classes := exploredJSON(t, statusExact, "core_tiny", "--symmetry")
 	if 2*classes[0].States < m.States || classes[0].States >= m.States {

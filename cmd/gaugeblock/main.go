@@ -1,14 +1,15 @@
-// Command gaugeblock checks recorded runs of PyTorch's CUDA caching allocator
-// against this module's reference allocator. It needs no GPU.
+// Command gaugeblock is the reference for PyTorch's CUDA caching allocator, and the tools
+// to check other allocators against it. It needs no GPU. A command parses its flags, calls
+// the packages, and prints the results.
 //
-//	gaugeblock replay FILE...    replay traces and tell the first difference
-//	gaugeblock check FILE...     judge the logs of other allocators
-//	gaugeblock soak              search the reference for faults, at random
-//	gaugeblock explore           look at every state of the model at small bounds
+//	gaugeblock replay FILE...    replay traces and print the first difference
+//	gaugeblock check FILE...     check the logs of other allocators
+//	gaugeblock soak              test the reference with random programs
+//	gaugeblock explore           explore all states of the model at small bounds
 //	gaugeblock record            print a recorder for PyTorch programs
-//	gaugeblock whatif FILE       replay a memory snapshot under other settings
-//	gaugeblock report FILE       draw a memory snapshot as a page to look at
-//	gaugeblock version           tell what this is
+//	gaugeblock whatif FILE       predict a memory snapshot under other settings
+//	gaugeblock report FILE       show a memory snapshot as an HTML page
+//	gaugeblock version           print the version
 //
 // The exit status is 0 when everything was exact, 1 when something differed or is
 // not supported, and 2 when the input or the command line made no sense.
@@ -34,16 +35,16 @@ const (
 // commandLine is what kong reads the command line into.
 type commandLine struct {
 	Replay  replayCommand  `cmd:"" help:"Replay recorded traces through the reference allocator and compare."`
-	Check   checkCommand   `cmd:"" help:"Judge the logs of other allocators: hazards, overlaps, misuse, leaks."`
-	Soak    soakCommand    `cmd:"" help:"Search the reference for faults with random programs."`
-	Record  recordCommand  `cmd:"" help:"Print a Python file that records what a PyTorch program asks of its allocator: gaugeblock record > gb_record.py."`
-	Explore exploreCommand `cmd:"" help:"Look at every state that the model can reach at small bounds."`
-	Whatif  whatifCommand  `cmd:"" help:"Replay a PyTorch memory snapshot under other settings and limits, and say which would have been best."`
-	Report  reportCommand  `cmd:"" help:"Draw a PyTorch memory snapshot as one HTML page: what lay where, what kept it, and what other settings would have done."`
+	Check   checkCommand   `cmd:"" help:"Check the logs of other allocators: hazards, overlaps, misuse, leaks."`
+	Soak    soakCommand    `cmd:"" help:"Test the reference with random programs."`
+	Record  recordCommand  `cmd:"" help:"Print a Python file that records the requests of a PyTorch program: gaugeblock record > gb_record.py."`
+	Explore exploreCommand `cmd:"" help:"Explore every state that the model can reach at small bounds."`
+	Whatif  whatifCommand  `cmd:"" help:"Predict the memory statistics of a PyTorch memory snapshot under other settings and limits."`
+	Report  reportCommand  `cmd:"" help:"Show a PyTorch memory snapshot as one HTML page: allocated and reserved memory over time, segments and blocks, and other settings."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
-// environment is what a command works with, and what it leaves behind.
+// environment is the standard streams of a command, and its exit status.
 type environment struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -54,7 +55,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the whole command, and returns the exit status.
+// run runs the command line and returns the exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	helped := false
 	var line commandLine
@@ -70,7 +71,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return statusExact
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "gaugeblock: %v (gaugeblock --help tells more)\n", err)
+		fmt.Fprintf(stderr, "gaugeblock: %v (see gaugeblock --help)\n", err)
 		return statusBadInput
 	}
 	env := &environment{stdin: stdin, stdout: stdout, stderr: stderr}
@@ -84,7 +85,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 // versionCommand is "gaugeblock version".
 type versionCommand struct{}
 
-// Run prints which build this is, and which PyTorch it follows.
+// Run prints the version of the build and of PyTorch.
 func (*versionCommand) Run(env *environment) error {
 	version := "(unknown)"
 	if info, ok := debug.ReadBuildInfo(); ok {

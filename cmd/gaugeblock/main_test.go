@@ -78,7 +78,7 @@ func argument(t *testing.T, d *datadriven.TestData) string {
 	return file
 }
 
-// runLines runs the command lines and tells what each printed.
+// runLines runs the command lines and returns what they print.
 func runLines(t *testing.T, d *datadriven.TestData) string {
 	var input string
 	d.MaybeScanArgs(t, "stdin", &input)

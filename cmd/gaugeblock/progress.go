@@ -10,19 +10,18 @@ import (
 	"golang.org/x/term"
 )
 
-// progressDelay is how long people wait before they want to see progress.
+// progressDelay is the time before the progress bar appears.
 const progressDelay = time.Second
 
-// progress is a bar on the terminal that standard error goes to. It appears only
-// when there is something to wait for, and only for people: not when standard
-// error goes elsewhere, and not beside output for programs.
+// progress is a progress bar on standard error. It appears after a delay, and only if
+// standard error is a terminal and the output is not for programs.
 type progress struct {
-	terminal  io.Writer // nil: no bar, ever
-	counting  string    // what is counted, as a format of two numbers
+	terminal  io.Writer // nil: no bar
+	counting  string    // the format of the two numbers
 	started   time.Time
 	total     int
 	done      int
-	container *mpb.Progress // nil before the bar appears and after it is gone
+	container *mpb.Progress // nil while there is no bar
 	bar       *mpb.Bar
 }
 
@@ -39,10 +38,10 @@ func isTerminal(w io.Writer) bool {
 	return isFile && term.IsTerminal(int(file.Fd()))
 }
 
-// advance notes that one more is done.
+// advance counts one more.
 func (p *progress) advance() { p.set(p.done + 1) }
 
-// set notes that so many are done.
+// set sets the count.
 func (p *progress) set(done int) {
 	p.done = min(done, p.total)
 	if p.container == nil && p.terminal != nil && p.done < p.total && time.Since(p.started) > progressDelay {
@@ -62,8 +61,7 @@ func (p *progress) appear() {
 	)
 }
 
-// finish removes the bar and writes what was written above it and is not yet
-// shown.
+// finish removes the bar, and flushes what was written above it.
 func (p *progress) finish() {
 	if p.container == nil {
 		return
@@ -72,8 +70,7 @@ func (p *progress) finish() {
 	p.container, p.bar = nil, nil
 }
 
-// above returns a writer to w that does not tear the bar: while there is one,
-// what goes to a terminal is written above it.
+// above returns a writer to w. If w is a terminal, it writes above the bar.
 func (p *progress) above(w io.Writer) io.Writer {
 	if p.terminal == nil || !isTerminal(w) {
 		return w

@@ -15,16 +15,15 @@ import (
 type replayCommand struct {
 	Traces  []string `arg:"" name:"file" help:"Traces (*.jsonl, *.jsonl.gz), patterns, directories to search, or - for standard input."`
 	JSON    bool     `name:"json" xor:"form" help:"Print a JSON object for each trace, and one for all of them."`
-	Verbose bool     `short:"v" xor:"form" help:"Tell each operation in a sentence."`
+	Verbose bool     `short:"v" xor:"form" help:"Print each operation as a sentence."`
 	Jobs    int      `short:"j" placeholder:"N" help:"Replay N traces at a time (default: as many as there are processors)."`
 }
 
-// Help is what "gaugeblock replay --help" says beside the flags.
+// Help is what "gaugeblock replay --help" prints beside the flags.
 func (*replayCommand) Help() string {
-	return `A trace is a recorded run: what a program asked of the allocator and what the
-allocator did. Each is replayed on a fake GPU. One line tells whether the
-reference does exactly the same, or the first operation in which it does not; the
-last line counts.
+	return `A trace is a recorded run: the requests of a program, and what the allocator did. Each
+is replayed on a fake GPU. One line says whether the reference does exactly the same,
+or shows the first operation in which it does not. The last line counts the traces.
 
 The exit status is 0 when all traces are exact, 1 when one differs or is not
 supported, 2 when an argument means no trace or a trace cannot be read.`
@@ -38,15 +37,14 @@ func (c *replayCommand) Validate() error {
 	return nil
 }
 
-// replayed is what came of one trace.
+// replayed is the result of one trace.
 type replayed struct {
 	result replay.Result
 	story  bytes.Buffer
 	err    error
 }
 
-// Run replays the traces. What is printed of a trace is printed when all of it is
-// known, and in the order of the arguments.
+// Run replays the traces, and prints the results in the order of the arguments.
 func (c *replayCommand) Run(env *environment) error {
 	files, err := replay.FindTraces(c.Traces)
 	if err != nil {
@@ -95,8 +93,7 @@ type report struct {
 	tally  replay.Tally
 }
 
-// trace reports one trace. One that cannot be read leaves nothing on standard
-// output.
+// trace reports one trace. Nothing of one that cannot be read is on standard output.
 func (r *report) trace(t *replayed) {
 	if t.err != nil {
 		r.tally.Unreadable++
@@ -112,7 +109,7 @@ func (r *report) trace(t *replayed) {
 	fmt.Fprintln(r.stdout, &t.result)
 }
 
-// all reports the count, unless there was nothing to count.
+// all reports the counts, if there are any traces.
 func (r *report) all() {
 	switch {
 	case r.tally.Traces == 0:

@@ -1,14 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"math"
-	"os"
 	"path/filepath"
 
 	"gaugeblock/snapshot"
@@ -21,16 +15,17 @@ import (
 type reportCommand struct {
 	Snapshot string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), or - for standard input."`
 	Out      string    `short:"o" name:"out" required:"" placeholder:"FILE" help:"Write the page to this file, or - for standard output."`
-	Limit    byteLimit `name:"limit" placeholder:"BYTES" help:"Try other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run met, if it met one."`
-	WhatIf   bool      `name:"whatif" default:"true" negatable:"" help:"Try other settings; --no-whatif leaves them out (default: try)."`
-	Device   int       `name:"device" default:"-1" placeholder:"N" help:"Look at this device (default: the one that ran out of memory, or else did most)."`
+	Limit    byteLimit `name:"limit" placeholder:"BYTES" help:"Compare other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
+	WhatIf   bool      `name:"whatif" default:"true" negatable:"" help:"Compare other settings; --no-whatif leaves them out (default: compare)."`
+	Device   int       `name:"device" default:"-1" placeholder:"N" help:"Show this device (default: the one that ran out of memory, or else the one with the longest history)."`
 }
 
-// Help is what "gaugeblock report --help" says beside the flags.
+// Help is what "gaugeblock report --help" prints beside the flags.
 func (*reportCommand) Help() string {
-	return `The page is one HTML file that loads nothing: memory over time, what lies where at
-the peak and at the end, what keeps segments from being returned, the sizes of
-requests, and what other settings would have done. docs/report.md explains it.
+	return `The page is one HTML file that loads nothing: allocated and reserved memory over
+time, the segments and blocks at the peak and at the end, which code allocated the
+blocks that keep segments from being freed, the sizes of requests, and a comparison of
+other settings. docs/report.md explains it.
 
 The exit status is 0 if the page was written, and 2 if the input or the command
 line made no sense.`
@@ -44,7 +39,7 @@ func (c *reportCommand) Validate() error {
 	return validateDevice(c.Device)
 }
 
-// validateDevice refuses a device that cannot be. -1 is what no flag stands for.
+// validateDevice refuses a device that cannot exist. -1 stands for no flag.
 func validateDevice(device int) error {
 	if device < -1 {
 		return fmt.Errorf("--device=%d is negative", device)
@@ -54,16 +49,13 @@ func validateDevice(device int) error {
 
 // Run reads the snapshot and writes the page.
 func (c *reportCommand) Run(env *environment) error {
-	file, name, err := openSnapshot(c.Snapshot, env.stdin)
+	file, name, err := env.openSnapshot(c.Snapshot)
 	if err != nil {
 		return err
 	}
-	options := memoryreport.Options{Source: filepath.Base(name), Device: whatif.ChooseDevice(file)}
-	if c.Device >= 0 {
-		options.Device = spec.Device(c.Device)
-	}
+	options := memoryreport.Options{Source: filepath.Base(name), Device: chooseDevice(file, c.Device)}
 	if c.WhatIf {
-		if options.Study, options.Notes, err = c.study(env, file, options.Device); err != nil {
+		if options.Comparison, options.Notes, err = c.compare(env, file, options.Device); err != nil {
 			return err
 		}
 	}
@@ -74,88 +66,20 @@ func (c *reportCommand) Run(env *environment) error {
 	if c.Out == "-" {
 		return memoryreport.Write(env.stdout, data)
 	}
-	return writeWhole(c.Out, func(w io.Writer) error { return memoryreport.Write(w, data) })
+	return memoryreport.WriteFile(c.Out, data)
 }
 
-// study tries other settings. A snapshot without history is drawn all the same.
-func (c *reportCommand) study(env *environment, file *snapshot.File, device spec.Device) (*whatif.Study, []string, error) {
-	history, err := whatif.Rebuild(file, device)
-	var none *whatif.HistoryError
+// compare compares other settings. Without history there is a page all the same.
+func (c *reportCommand) compare(env *environment, file *snapshot.File, device spec.Device) (*whatif.Comparison, []string, error) {
+	workload, err := whatif.FromSnapshot(file, device)
+	var none *whatif.WorkloadError
 	if errors.As(err, &none) {
-		return nil, nil, nil // the page says so itself
+		return nil, nil, nil // the page has a note
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	var notes []string
-	limit := c.Limit.bytes
-	if !c.Limit.given && history.Limit.Refused() {
-		limit = history.Limit.Least
-		notes = append(notes, limitNote(history.Limit))
-	}
-	progress := newProgress(env.stderr, math.MaxInt, false)
-	progress.counting = "%d of %d runs"
-	study, err := whatif.Try(history, whatif.Options{
-		Limit: limit,
-		Progress: func(done, total int) {
-			progress.total = total
-			progress.set(done)
-		},
-	})
-	progress.set(progress.total)
-	progress.finish()
-	return study, notes, err
-}
-
-// openSnapshot reads a snapshot, and says what messages call it.
-func openSnapshot(path string, stdin io.Reader) (*snapshot.File, string, error) {
-	if path == "-" {
-		file, err := snapshot.Read(stdin, "stdin")
-		return file, "stdin", err
-	}
-	file, err := snapshot.Open(path)
-	return file, path, err
-}
-
-// writeWhole writes a file whole or not at all. What is there and is no file, such as
-// /dev/null or a pipe, is written to and not replaced.
-func writeWhole(path string, write func(io.Writer) error) error {
-	if there, err := os.Stat(path); err == nil && !there.Mode().IsRegular() {
-		return writeInto(path, write)
-	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // the link stays
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return notWritten(path, err)
-	}
-	buffered := bufio.NewWriter(file)
-	err = cmp.Or(write(buffered), buffered.Flush(), file.Chmod(0o644), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		os.Remove(file.Name())
-		return notWritten(path, err)
-	}
-	return nil
-}
-
-// notWritten names the place that was meant, and not the file beside it.
-func notWritten(path string, err error) error {
-	var beside *fs.PathError
-	if errors.As(err, &beside) {
-		err = beside.Err
-	}
-	return fmt.Errorf("%s cannot be written: %w", path, err)
-}
-
-// writeInto writes to what is there already.
-func writeInto(path string, write func(io.Writer) error) error {
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return cmp.Or(write(file), file.Close())
+	limit, notes := c.Limit.orAssumed(workload)
+	comparison, err := env.compare(workload, whatif.Options{Limit: limit}, false)
+	return comparison, notes, err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -20,27 +19,27 @@ type soakCommand struct {
 	Ops      int      `name:"ops" default:"1000000" placeholder:"N" help:"Check at least N operations (default: 1000000)."`
 	Seed     uint64   `name:"seed" default:"1" placeholder:"S" help:"Begin with the program of this seed (default: 1)."`
 	Shard    shard    `name:"shard" default:"1/1" placeholder:"I/N" help:"Do only the I-th of N parts: the programs of every N-th seed, and the I-th of N equal parts of the operations."`
-	Area     []string `name:"area" placeholder:"NAME" help:"Search this area only; may be given several times. The names are in the help above."`
+	Area     []string `name:"area" placeholder:"NAME" help:"Test this area only; may be given several times. The names are in the help above."`
 	Settings *string  `name:"settings" placeholder:"TEXT" help:"Begin every program with these settings (PYTORCH_ALLOC_CONF) instead of those of its area."`
 	Out      string   `name:"out" default:"." placeholder:"DIR" help:"Write counterexamples to this directory (default: here)."`
 	JSON     bool     `name:"json" help:"Print nothing but the summary."`
 }
 
-// Help is what "gaugeblock soak --help" says beside the flags.
+// Help is what "gaugeblock soak --help" prints beside the flags.
 func (*soakCommand) Help() string {
 	var areas strings.Builder
 	for _, a := range conformance.Areas() {
 		fmt.Fprintf(&areas, "\n  %-11s %s", a.Name, a.What)
 	}
-	return `Random programs are run through the reference on a fake GPU, with every check
-there is after every operation, and some of them again with each driver call
-failing. The same seed gives the same programs: the seed that a summary ends with
-goes on where the run ended, and --shard divides a large run.
+	return `Random programs are run by the reference on a fake GPU, with all checks after every
+operation, and some of them again with each driver call failing. The same seed gives
+the same programs. A later run continues from the seed that a summary ends with, and
+--shard divides a large run.
 
 The last line of the output is a summary in JSON: operations, violations, labels,
-seconds. What fails is shortened and written to a trace, which "gaugeblock replay"
-takes. The exit status is 0 when nothing failed, 1 when something did, 2 when the
-command line made no sense.
+seconds. A program with a violation is shortened and written to a trace, which
+"gaugeblock replay" takes. The exit status is 0 when there is no violation, 1 when
+there is one, 2 when the command line made no sense.
 
 Areas:` + areas.String()
 }
@@ -66,7 +65,7 @@ func (c *soakCommand) Validate() error {
 		return fmt.Errorf("--ops=%d: at least one operation has to be checked", c.Ops)
 	}
 	if there, err := os.Stat(c.Out); err == nil && !there.IsDir() {
-		return fmt.Errorf("--out=%s is not a directory", c.Out) // better now than when something is found
+		return fmt.Errorf("--out=%s is not a directory", c.Out) // not only when a violation is found
 	}
 	for _, name := range c.Area {
 		if conformance.Find(name) == nil {
@@ -87,12 +86,12 @@ type soakSummary struct {
 	Violations int                  `json:"violations"`
 	Labels     conformance.Coverage `json:"labels"`
 	Seconds    float64              `json:"seconds"`
-	NextSeed   uint64               `json:"next_seed"` // for --seed: goes on where this run ended
+	NextSeed   uint64               `json:"next_seed"` // for --seed: continues from this run
 
 	Counterexamples []counterexample `json:"counterexamples,omitempty"`
 }
 
-// counterexample is a violation, made as short as it could be.
+// counterexample is a shortened program with a violation.
 type counterexample struct {
 	Area       string `json:"area"`
 	Seed       uint64 `json:"seed"`
@@ -103,7 +102,7 @@ type counterexample struct {
 	File       string `json:"file"`        // a trace; empty if it could not be written
 }
 
-// Run searches one area after the other.
+// Run tests one area after the other.
 func (c *soakCommand) Run(env *environment) error {
 	started := time.Now()
 	areas := c.areas()
@@ -124,7 +123,7 @@ func (c *soakCommand) Run(env *environment) error {
 		fmt.Fprintf(notes, "%s: %v\n", area.Name, &outcome)
 		if outcome.Failure != nil {
 			summary.Violations++
-			found := c.tell(outcome.Failure, progress.above(env.stderr))
+			found := c.writeCounterexample(outcome.Failure, progress.above(env.stderr))
 			found.FoundAfter = outcome.Checked
 			summary.Counterexamples = append(summary.Counterexamples, found)
 			env.status = statusDiffers
@@ -132,21 +131,19 @@ func (c *soakCommand) Run(env *environment) error {
 	}
 	progress.finish()
 	summary.Seconds = time.Since(started).Seconds()
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.Encode(&summary) // the writer remembers its error
+	printJSON(out, &summary)
 	return out.err
 }
 
-// areas are those that were asked for, with the settings that were.
+// areas are those of the command line, with its settings.
 func (c *soakCommand) areas() []*conformance.Area {
 	var areas []*conformance.Area
 	for _, a := range conformance.Areas() {
-		asked := len(c.Area) == 0
+		wanted := len(c.Area) == 0
 		for _, name := range c.Area {
-			asked = asked || name == a.Name
+			wanted = wanted || name == a.Name
 		}
-		if !asked {
+		if !wanted {
 			continue
 		}
 		if c.Settings != nil {
@@ -159,8 +156,8 @@ func (c *soakCommand) areas() []*conformance.Area {
 	return areas
 }
 
-// search runs a campaign. Labels that other settings cannot reach are no reason to
-// go on for ever, so it ends when its operations are done.
+// search runs a campaign. It ends after its share of operations, since some labels may
+// not be reachable under the settings.
 func (c *soakCommand) search(area *conformance.Area, share, done int, p *progress) conformance.Outcome {
 	return conformance.Campaign{
 		Area: area, Options: c.options(),
@@ -175,8 +172,8 @@ func (c *soakCommand) options() conformance.Options {
 	return conformance.Options{New: reference.New, Every: 8}
 }
 
-// tell shortens a counterexample and writes it down.
-func (c *soakCommand) tell(f *conformance.Failure, stderr io.Writer) counterexample {
+// writeCounterexample shortens a counterexample and writes it to a trace.
+func (c *soakCommand) writeCounterexample(f *conformance.Failure, stderr io.Writer) counterexample {
 	f = conformance.Minimise(f, c.options())
 	found := counterexample{Area: f.Area, Seed: f.Seed, Class: f.Class, Detail: f.Detail, Length: len(f.Ops)}
 	fmt.Fprintln(stderr, f)

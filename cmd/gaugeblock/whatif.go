@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/whatif"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -19,20 +20,20 @@ import (
 // whatifCommand is "gaugeblock whatif".
 type whatifCommand struct {
 	File     string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), - for standard input, or a recorded trace (*.jsonl, *.jsonl.gz)."`
-	Settings []string  `name:"settings" sep:"none" placeholder:"TEXT" help:"Try these settings (PYTORCH_ALLOC_CONF) instead of the usual ones; may be given several times. Empty means the default."`
-	Limit    byteLimit `name:"limit" placeholder:"BYTES" help:"Try under this limit: bytes, 4420MiB, 39.5GiB, or none. Without it, the limit that the recorded run met, if it met one."`
-	Search   bool      `name:"search" help:"Find the smallest limit that each of the settings survives."`
-	JSON     bool      `name:"json" help:"Print the results as JSON, and nothing else."`
-	Device   int       `name:"device" default:"-1" placeholder:"N" help:"Look at this device (default: the one that ran out of memory, or else did most)."`
+	Settings []string  `name:"settings" sep:"none" placeholder:"TEXT" help:"Compare these settings (PYTORCH_ALLOC_CONF) instead of the usual ones; may be given several times. Empty means the default."`
+	Limit    byteLimit `name:"limit" placeholder:"BYTES" help:"Compare under this limit: bytes, 4420MiB, 39.5GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
+	Search   bool      `name:"search" help:"Find the smallest limit without out of memory, for each of the settings."`
+	JSON     bool      `name:"json" help:"Print the predictions as JSON, and nothing else."`
+	Device   int       `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
 	Jobs     int       `short:"j" placeholder:"N" help:"Make N runs at a time (default: as many as there are processors)."`
 }
 
-// Help is what "gaugeblock whatif --help" says beside the flags.
+// Help is what "gaugeblock whatif --help" prints beside the flags.
 func (*whatifCommand) Help() string {
-	return `What the program asked for is read from the snapshot's history, or from a trace that
-"gaugeblock record" made, and asked again, on a fake GPU, under other settings. The table has the best settings
-first; a figure with ~ before it is not certain, and the last lines say why.
-docs/whatif.md explains it.
+	return `The requests of the program are read from the history of the snapshot, or from a trace
+that "gaugeblock record" made. They are repeated on a fake GPU under other settings.
+The table has the best settings first. A statistic with ~ before it is not exact, and
+the last lines say why. docs/whatif.md explains it.
 
 The snapshot needs its history:
 
@@ -40,11 +41,11 @@ The snapshot needs its history:
     ...
     torch.cuda.memory._dump_snapshot("snapshot.pickle")
 
-The exit status is 0 if settings could be tried, whatever came of it, and 2 if the
+The exit status is 0 if settings could be compared, whatever the result, and 2 if the
 input or the command line made no sense.`
 }
 
-// byteLimit is a limit in bytes, as the command line has it.
+// byteLimit is a limit in bytes on the command line.
 type byteLimit struct {
 	given bool
 	bytes uint64 // 0: none
@@ -64,6 +65,18 @@ func (l *byteLimit) UnmarshalText(word []byte) error {
 	return nil
 }
 
+// orAssumed is the limit, or without a flag the one that is assumed, with a note.
+func (l *byteLimit) orAssumed(w *whatif.Workload) (limit uint64, notes []string) {
+	if l.given {
+		return l.bytes, nil
+	}
+	limit, note := w.AssumedLimit()
+	if note != "" {
+		notes = []string{note + " --limit sets another."}
+	}
+	return limit, notes
+}
+
 // Validate is called by kong.
 func (c *whatifCommand) Validate() error {
 	if c.Jobs < 0 {
@@ -77,28 +90,16 @@ func (c *whatifCommand) Validate() error {
 	return validateDevice(c.Device)
 }
 
-// Run reads the snapshot, tries the settings, and prints what came of it.
+// Run reads the file, compares the settings, and prints the predictions.
 func (c *whatifCommand) Run(env *environment) error {
-	history, notes, err := c.history(env.stdin)
+	workload, notes, err := c.workload(env)
 	if err != nil {
 		return err
 	}
-	limit := c.Limit.bytes
-	if !c.Limit.given && history.Limit.Refused() {
-		limit = history.Limit.Least
-		notes = append(notes, limitNote(history.Limit))
-	}
-	progress := newProgress(env.stderr, math.MaxInt, c.JSON)
-	progress.counting = "%d of %d runs"
-	study, err := whatif.Try(history, whatif.Options{
-		Settings: c.Settings, Limit: limit, Search: c.Search, Jobs: c.Jobs,
-		Progress: func(done, total int) {
-			progress.total = total
-			progress.set(done)
-		},
-	})
-	progress.set(progress.total)
-	progress.finish()
+	limit, limitNotes := c.Limit.orAssumed(workload)
+	comparison, err := env.compare(workload, whatif.Options{
+		Settings: c.Settings, Limit: limit, SearchLimit: c.Search, Jobs: c.Jobs,
+	}, c.JSON)
 	if err != nil {
 		return err
 	}
@@ -107,50 +108,79 @@ func (c *whatifCommand) Run(env *environment) error {
 		encoder := json.NewEncoder(out)
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
-		encoder.Encode(study.Results()) // the writer remembers its error
+		encoder.Encode(comparison.Ranked()) // the writer remembers its error
 		return out.err
 	}
-	c.print(out, study, notes)
+	c.print(out, comparison, append(notes, limitNotes...))
 	return out.err
 }
 
-// history reads the file. The notes say what it is, and what is left aside.
-func (c *whatifCommand) history(stdin io.Reader) (*whatif.History, []string, error) {
+// compare compares settings, with a progress bar.
+func (e *environment) compare(w *whatif.Workload, o whatif.Options, forPrograms bool) (*whatif.Comparison, error) {
+	progress := newProgress(e.stderr, math.MaxInt, forPrograms)
+	progress.counting = "%d of %d runs"
+	o.Progress = func(done, total int) {
+		progress.total = total
+		progress.set(done)
+	}
+	comparison, err := whatif.Compare(w, o)
+	progress.set(progress.total)
+	progress.finish()
+	return comparison, err
+}
+
+// workload reads the file. The notes describe it.
+func (c *whatifCommand) workload(env *environment) (*whatif.Workload, []string, error) {
 	if strings.HasSuffix(c.File, ".jsonl") || strings.HasSuffix(c.File, ".jsonl.gz") {
 		return c.fromTrace()
 	}
-	file, name, err := openSnapshot(c.File, stdin)
+	file, name, err := env.openSnapshot(c.File)
 	if err != nil {
 		return nil, nil, err
 	}
-	device, histories := whatif.ChooseDevice(file), 0
-	for _, trace := range file.Traces {
+	histories := 0
+	for _, trace := range file.DeviceTraces {
 		if len(trace) > 0 {
 			histories++
 		}
 	}
-	if c.Device >= 0 {
-		device = spec.Device(c.Device)
-	}
-	history, err := whatif.Rebuild(file, device)
+	workload, err := whatif.FromSnapshot(file, chooseDevice(file, c.Device))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	notes := []string{history.Summary()}
+	notes := []string{workload.Summary()}
 	if histories > 1 {
 		notes = append(notes, fmt.Sprintf("%d devices have a history; --device chooses another one.", histories))
 	}
-	return history, notes, nil
+	return workload, notes, nil
+}
+
+// openSnapshot reads a snapshot, and returns its name in messages.
+func (e *environment) openSnapshot(path string) (*snapshot.File, string, error) {
+	if path == "-" {
+		file, err := snapshot.Read(e.stdin, "stdin")
+		return file, "stdin", err
+	}
+	file, err := snapshot.Open(path)
+	return file, path, err
+}
+
+// chooseDevice is the device of the flag, or without one that of whatif.ChooseDevice.
+func chooseDevice(file *snapshot.File, flag int) spec.Device {
+	if flag >= 0 {
+		return spec.Device(flag)
+	}
+	return whatif.ChooseDevice(file)
 }
 
 // fromTrace reads a recorded trace.
-func (c *whatifCommand) fromTrace() (*whatif.History, []string, error) {
+func (c *whatifCommand) fromTrace() (*whatif.Workload, []string, error) {
 	tr, err := trace.Open(c.File)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer tr.Close()
-	history, err := whatif.FromTrace(tr, spec.Device(max(c.Device, 0)))
+	workload, err := whatif.FromTrace(tr, spec.Device(max(c.Device, 0)))
 	var format *trace.Error
 	switch {
 	case errors.As(err, &format):
@@ -158,27 +188,19 @@ func (c *whatifCommand) fromTrace() (*whatif.History, []string, error) {
 	case err != nil:
 		return nil, nil, fmt.Errorf("%s: %w", c.File, err)
 	}
-	return history, []string{history.Summary()}, nil
+	return workload, []string{workload.Summary()}, nil
 }
 
-// limitNote says where the limit comes from.
-func limitNote(b whatif.LimitBounds) string {
-	if b.Known() {
-		return fmt.Sprintf("The run had no more than %s; that is taken for the limit.", spec.FormatSize(b.Least))
-	}
-	return fmt.Sprintf("The run met a limit between %s and %s; the lower is assumed, and --limit sets another.", spec.FormatSize(b.Least), spec.FormatSize(b.Most))
-}
-
-func (c *whatifCommand) print(out io.Writer, study *whatif.Study, notes []string) {
+func (c *whatifCommand) print(out io.Writer, comparison *whatif.Comparison, notes []string) {
 	for _, note := range notes {
 		fmt.Fprintln(out, note)
 	}
 	limit := "none"
-	if study.Limit > 0 {
-		limit = fmt.Sprintf("%d bytes (%s)", study.Limit, spec.FormatSize(study.Limit))
+	if comparison.Limit > 0 {
+		limit = fmt.Sprintf("%d bytes (%s)", comparison.Limit, spec.FormatSize(comparison.Limit))
 	}
-	fmt.Fprintf(out, "Limit: %s.\n\n%s\n\n%s\n", limit, study.Table(), paragraph(study.Advice()))
-	if export := study.Export(); export != "" {
+	fmt.Fprintf(out, "Limit: %s.\n\n%s\n\n%s\n", limit, comparison.Table(), paragraph(comparison.Advice()))
+	if export := comparison.Export(); export != "" {
 		fmt.Fprintf(out, "\n    %s\n", export)
 	}
 }

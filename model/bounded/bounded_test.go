@@ -36,7 +36,7 @@ const tinyPools = tiny + `CONSTANTS
     PoolIds = {1}
     MaxUses = 1
     OverflowPools = {}
-    NotesTwice = FALSE
+    RecordsTwice = FALSE
 `
 
 var tinies = map[string]string{"core": tiny, "pools": tinyPools}

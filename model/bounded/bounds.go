@@ -25,7 +25,7 @@ type Bounds struct {
 // maxUnits is the largest number in a state: a key has one byte for a number.
 const maxUnits = 255
 
-// coreConstants are the constants of CachingAllocator.tla.
+// coreConstants are the constants that CachingAllocator.tla uses.
 var coreConstants = []string{
 	"MinBlock", "SmallSize", "SmallBuffer", "MinLargeAlloc", "LargeBuffer", "RoundLarge",
 	"MaxSplitSize", "MaxNonSplitRounding", "ExpandableSegments", "Memory", "Limit", "Streams", "Sizes",

@@ -21,14 +21,14 @@ type PrivatePools struct {
 }
 
 func openPrivatePools(c *tlc.Config) (Module, error) {
-	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "NotesTwice")
+	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice")
 	if err != nil {
 		return nil, err
 	}
 	p := &PrivatePools{CachingAllocator: newCachingAllocator(b)}
 	r := constants{config: c}
 	p.ids, p.overflow, p.maxUses = r.numbers("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
-	p.recordsTwice = r.bool("NotesTwice")
+	p.recordsTwice = r.bool("RecordsTwice")
 	ids := asInts(p.ids)
 	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
 	p.end = p.add("EndAllocateToPool", ids)

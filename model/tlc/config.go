@@ -20,6 +20,7 @@ type Config struct {
 
 	constants map[string]string // canonical values, and "<-NAME" for another operator
 	lines     map[string]int    // where they are
+	defaults  *Defaults         // of constants that are not named; nil if there are none
 }
 
 // sections are the keywords that begin a section. Others that TLC knows are refused,
@@ -118,17 +119,28 @@ func (c *Config) constant(text string, line int) error {
 	return nil
 }
 
-// Names lists the constants that have values, and the operators that have others
-// instead, by name.
+// Names lists the constants to which the file gives values, and the operators that have
+// others instead, by name. Those that have their defaults are not among them.
 func (c *Config) Names() []string { return slices.Sorted(maps.Keys(c.constants)) }
 
 // Value is the canonical text of a constant, or "<-NAME" for an operator.
 func (c *Config) Value(name string) (string, error) {
 	value, found := c.constants[name]
+	if !found && c.defaults != nil {
+		value, found = c.defaults.values[name]
+	}
 	if !found {
 		return "", c.fail(1, "the constant %s is missing", name)
 	}
 	return value, nil
+}
+
+// failValue says what is wrong with the value of a constant, and where it is written.
+func (c *Config) failValue(name, what string) error {
+	if line, named := c.lines[name]; named {
+		return c.fail(line, "%s %s", name, what)
+	}
+	return &SyntaxError{c.defaults.File, c.defaults.lines[name], name + " " + what}
 }
 
 // Number is the value of a constant that is a natural number.
@@ -139,7 +151,7 @@ func (c *Config) Number(name string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(value, 10, 32)
 	if err != nil {
-		return 0, c.fail(c.lines[name], "%s is not a number", name)
+		return 0, c.failValue(name, "is not a number")
 	}
 	return n, nil
 }
@@ -148,7 +160,7 @@ func (c *Config) Number(name string) (uint64, error) {
 func (c *Config) Bool(name string) (bool, error) {
 	value, err := c.Value(name)
 	if err == nil && value != "TRUE" && value != "FALSE" {
-		err = c.fail(c.lines[name], "%s is neither TRUE nor FALSE", name)
+		err = c.failValue(name, "is neither TRUE nor FALSE")
 	}
 	return value == "TRUE", err
 }
@@ -171,7 +183,7 @@ func (c *Config) Numbers(name string) ([]uint64, error) {
 		}
 	}
 	if !isSet || !closed {
-		return nil, c.fail(c.lines[name], "%s is not a set of numbers", name)
+		return nil, c.failValue(name, "is not a set of numbers")
 	}
 	slices.Sort(numbers)
 	return slices.Compact(numbers), nil

@@ -1,6 +1,7 @@
 // Package tlc reads what the TLC model checker reads and writes: its values (value.go),
-// its configuration files (config.go), its dump of a state graph (dump.go) and the summary
-// that it prints (summary.go). It does not run TLC.
+// its configuration files (config.go), the module with the defaults of constants
+// (defaults.go), its dump of a state graph (dump.go) and the summary that it prints
+// (summary.go). It does not run TLC.
 //
 // It has the definition of the canonical text of a state, by which states are compared: see
 // Canonical.

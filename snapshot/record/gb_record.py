@@ -1,27 +1,26 @@
-"""Records what a program asks of PyTorch's CUDA caching allocator, as a trace.
+"""Records the requests of a program to PyTorch's CUDA caching allocator, as a trace.
 
     import gb_record                        # before the first CUDA tensor
     gb_record.start("trace.jsonl.gz")       # or run with GB_RECORD=trace.jsonl.gz
 
-The trace is written when the program ends, or at gb_record.stop(). In the name,
+The trace is written when the program ends, or at gb_record.stop(). In the file name,
 {pid} stands for the process, {rank} for the environment variable RANK.
 `gaugeblock replay trace.jsonl.gz` replays it. Needs PyTorch 2.10 or later.
 
 How it works. The allocator's own history (torch.cuda.memory._record_memory_history)
-lists every allocation, free and driver call in order, at some 100 ns an entry. It
-lacks what the allocator was told beside: streams that use a block, pools, captures,
-checkpoints, limits, settings, emptying. Those calls come from Python, so they are
-wrapped here, and noted in a journal. When the recording ends, history and journal are
-woven into one trace:
+has every allocation, free and driver call in order, at some 100 ns an entry. It lacks
+other calls of the allocator: record_stream, pools, captures, checkpoints, limits,
+settings, empty_cache. Those come from Python, so they are wrapped here and recorded.
+When the recording ends, history and calls are merged into one trace:
 
-- Each history entry carries the string that its thread set last with
+- Each history entry has the string that its thread set last with
   torch.cuda.memory._set_memory_metadata. The wrappers set it to "gb THREAD EPOCH", a
-  new epoch before and after each noted call. So an entry tells its thread, and which
-  calls of that thread came before. Threads that never make a noted call (autograd's)
-  carry no string; among their entries a call is placed by the clock.
-- A block that other streams use becomes free when the GPU has got that far. Where that
-  was late, the trace says so with a stream of its own, a gate: it is busy, is noted as
-  using the block, and drains just before the operation in which the block became free.
+  new epoch before and after each recorded call. So the thread of an entry is known, and
+  which calls of that thread came before. Threads without a recorded call (autograd's)
+  have no string. Among their entries a call is placed by the time.
+- A block with stream uses becomes free when the work of the streams has completed.
+  Where that was late, the trace has a further stream: it is busy, is recorded as using
+  the block, and drains just before the operation in which the block became free.
 """
 import atexit
 import bisect
@@ -35,12 +34,12 @@ import threading
 import time
 
 
-class Note:
-    """A noted call: the operation, and where among the history entries it belongs.
+class Call:
+    """A recorded call: the operation, and its place among the history entries.
 
     Entries of its thread with the epoch `during` were made in the call, those with
-    `after` or more came later. A destructor cannot set an epoch when it is done: there
-    `during` equals `after`, and what it gave back to the driver comes first.
+    `after` or more came later. A destructor cannot set an epoch at its end: there
+    `during` equals `after`, and the segments that it freed come first.
     """
 
     def __init__(self, op, device, thread, during, after, time_us):
@@ -73,39 +72,39 @@ class Entry:
 
 
 # ---------------------------------------------------------------------------
-# Weaving: history and journal become operations. Nothing here needs PyTorch.
+# Merging: history and calls become operations. Nothing here needs PyTorch.
 
 
-def weave(histories, notes, gives_back=True):
+def merge(histories, calls, frees_segments=True):
     """The operations of a recording, in order, with stream handles for streams.
 
-    histories: a list of Entry for each device. notes: the journal. gives_back: whether
-    requests may have given memory back to the driver; if not, others have.
+    histories: a list of Entry for each device. calls: the recorded calls. frees_segments:
+    whether requests may have freed segments; if not, others have.
     """
-    notes = sorted(notes, key=lambda note: note.after)
-    placed = [Placed(history, notes) for history in histories]
-    others = 1 + max((note.thread for note in notes), default=0)
-    weaver = Weaver(len(histories), others, gives_back)
-    for i, note in enumerate(notes):
+    calls = sorted(calls, key=lambda call: call.after)
+    placed = [Placed(history, calls) for history in histories]
+    others = 1 + max((call.thread for call in calls), default=0)
+    merger = Merger(len(histories), others, frees_segments)
+    for i, call in enumerate(calls):
         inside = []
         for device, p in enumerate(placed):
-            weaver.entries(device, p.before[i])
-            inside += weaver.requests_inside(note, device, p.inside[i])
-        weaver.note(note, inside)
+            merger.entries(device, p.before[i])
+            inside += merger.requests_inside(call, device, p.inside[i])
+        merger.call(call, inside)
     for device, p in enumerate(placed):
-        weaver.entries(device, p.rest)
-        weaver.end_request(device)
-    return [line for device_ops in Gates(weaver.ops, len(histories)).lines() for line in device_ops]
+        merger.entries(device, p.rest)
+        merger.end_request(device)
+    return [line for device_ops in BusyStreams(merger.ops, len(histories)).lines() for line in device_ops]
 
 
 class Placed:
-    """A device's history, cut at the notes.
+    """A device's history, divided at the calls.
 
-    before[i] are the entries between notes i-1 and i, inside[i] those made in the call
-    of note i, and rest those after the last one.
+    before[i] are the entries between calls i-1 and i, inside[i] those made in call i, and
+    rest those after the last one.
     """
 
-    def __init__(self, history, notes):
+    def __init__(self, history, calls):
         self.before, self.inside = [], []
         epochs, places = {}, {}  # by thread: of its entries
         for place, e in enumerate(history):
@@ -114,16 +113,16 @@ class Placed:
                 places.setdefault(e.thread, []).append(place)
         taken = [False] * len(history)
         done = 0
-        for note in notes:
-            mine, at = epochs.get(note.thread, []), places.get(note.thread, [])
-            inside = self.made_inside(note, history, mine, at)
-            later = bisect.bisect_left(mine, note.after)
+        for call in calls:
+            mine, at = epochs.get(call.thread, []), places.get(call.thread, [])
+            inside = self.made_inside(call, history, mine, at)
+            later = bisect.bisect_left(mine, call.after)
             low = at[later - 1] + 1 if later else 0
             high = at[later] if later < len(at) else len(history)
-            if inside and note.during == note.after:
+            if inside and call.during == call.after:
                 low = high = inside[-1] + 1
             place = max(low, done)
-            while place < high and (history[place].time_us <= note.time_us or self.in_a_free(history, place)):
+            while place < high and (history[place].time_us <= call.time_us or self.in_a_free(history, place)):
                 place += 1
             for i in inside:
                 taken[i] = True
@@ -141,12 +140,12 @@ class Placed:
         ]
 
     @staticmethod
-    def made_inside(note, history, mine, at):
-        """The places of the entries that were made in the noted call."""
-        if note.during is None:
+    def made_inside(call, history, mine, at):
+        """The places of the entries that were made in the recorded call."""
+        if call.during is None:
             return []
-        first, end = bisect.bisect_left(mine, note.during), bisect.bisect_right(mine, note.during)
-        if note.during < note.after:
+        first, end = bisect.bisect_left(mine, call.during), bisect.bisect_right(mine, call.during)
+        if call.during < call.after:
             return at[first:end]
         places = []
         for place in at[first:end]:
@@ -159,23 +158,23 @@ class Placed:
         return places
 
 
-class Weaver:
-    """Builds operations from entries and notes.
+class Merger:
+    """Builds operations from entries and calls.
 
-    An allocator's lock is held for a whole request, so the entries of one stand
-    together: what became free and what the driver gave or got back, then the alloc, or
-    the oom. They wait in `open` until that comes.
+    The allocator's lock is held for a whole request, so the entries of one are adjacent:
+    frees that completed and segments that were allocated or freed, then the alloc or the
+    oom. They are in `open` until that comes.
     """
 
-    def __init__(self, devices, others, gives_back):
+    def __init__(self, devices, others, frees_segments):
         self.ops = []
-        self.others = others  # stands for all threads without an epoch
-        self.gives_back = gives_back
+        self.others = others  # the number of all threads without an epoch
+        self.frees_segments = frees_segments
         self.open = [[] for _ in range(devices)]
         self.live = [{} for _ in range(devices)]  # addr -> id
         self.born = {}  # id -> stream
-        self.used = {}  # id -> streams noted as using it, but for its own
-        self.saved = {}  # checkpoint -> what was live
+        self.used = {}  # id -> streams recorded as using it, without its own
+        self.saved = {}  # checkpoint -> live allocations
         self.ids = itertools.count()
 
     def add(self, device, op, entries=()):
@@ -199,7 +198,7 @@ class Weaver:
                 self.open[device].append(e)
 
     def malloc(self, device, e, error):
-        self.split_emptying(device, e)
+        self.split_empty_cache(device, e)
         number = next(self.ids)
         op = {"op": "malloc", "id": number, "size": e.size, "stream": e.stream, **error}
         op["thread"] = self.others if e.thread is None else e.thread
@@ -211,7 +210,7 @@ class Weaver:
         self.add(device, op, entries)
 
     def free(self, device, e, after):
-        """Returns the entry after it if that belongs to it too."""
+        """Returns the entry after it if that is of the same free."""
         self.end_request(device)
         number = self.live[device].pop(e.addr, None)
         if number is None:
@@ -224,39 +223,39 @@ class Weaver:
         self.add(device, op, [e])
         return None
 
-    def split_emptying(self, device, last):
-        """Sees whether what waits is of the request alone.
+    def split_empty_cache(self, device, last):
+        """Separates the entries of an emptied cache from those of the request.
 
-        C++ code empties the cache too (cuDNN does). What a request gives back, it gives
-        back because the driver refused it memory, which it asks for again afterwards.
+        C++ code empties the cache too (cuDNN does). A request frees segments because the
+        driver refused it memory, and allocates a segment or fails afterwards.
         """
         actions = [e.action for e in self.open[device]]
-        gave = [i for i, action in enumerate(actions) if action in ("segment_free", "segment_unmap")]
-        if not gave:
+        freed = [i for i, action in enumerate(actions) if action in ("segment_free", "segment_unmap")]
+        if not freed:
             return
-        asked_again = any(a in ("segment_alloc", "segment_map", "oom") for a in actions[gave[-1] + 1 :] + [last.action])
-        if self.gives_back and asked_again:
+        asked_again = any(a in ("segment_alloc", "segment_map", "oom") for a in actions[freed[-1] + 1 :] + [last.action])
+        if self.frees_segments and asked_again:
             return
-        rest = self.open[device][gave[-1] + 1 :]
-        del self.open[device][gave[-1] + 1 :]
+        rest = self.open[device][freed[-1] + 1 :]
+        del self.open[device][freed[-1] + 1 :]
         self.end_request(device)
         self.open[device] = rest
 
     def end_request(self, device):
-        """What waits belongs to no request: somebody emptied the cache."""
+        """The open entries are of no request: the cache was emptied."""
         if self.open[device]:
             self.add(device, {"op": "empty_cache"}, self.open[device])
             self.open[device] = []
 
-    # -- from the journal
+    # -- from the calls
 
-    def requests_inside(self, note, device, entries):
-        """Turns requests made inside a noted call into operations before it.
+    def requests_inside(self, call, device, entries):
+        """Turns requests made inside a recorded call into operations before it.
 
-        A capture's begin allocates what the random generators need, for example. What
-        is left is the call's own. Only a restore allocates and frees by itself.
+        The begin of a capture allocates memory for the random generators, for example.
+        Returns the entries of the call itself. Only a restore allocates and frees by itself.
         """
-        if note.op["op"] == "restore":
+        if call.op["op"] == "restore":
             return entries
         own = [e for e in entries if e.action in ("segment_free", "segment_unmap", "free_completed")]
         if any(e.action in ("alloc", "free_requested") for e in entries):
@@ -264,114 +263,114 @@ class Weaver:
             return []
         return own
 
-    def note(self, note, inside):
-        op = dict(note.op)
-        op.setdefault("thread", note.thread)
+    def call(self, call, inside):
+        op = dict(call.op)
+        op.setdefault("thread", call.thread)
         for device, entries in enumerate(self.open):
-            if entries and entries[-1].thread == note.thread:  # and not amid a request of another one
+            if entries and entries[-1].thread == call.thread:  # and not during a request of another thread
                 self.end_request(device)
         if op["op"] == "record_stream":
             addr = op.pop("addr")
-            number = self.live[note.device].get(addr)
+            number = self.live[call.device].get(addr)
             if number is None:
-                return  # not the allocator's
+                return  # not memory of the allocator
             op["id"] = number
             if op["stream"] != self.born[number]:
                 self.used.setdefault(number, set()).add(op["stream"])
         elif op["op"] == "checkpoint":
-            self.saved[op["state"]] = dict(self.live[note.device])
+            self.saved[op["state"]] = dict(self.live[call.device])
         elif op["op"] == "restore":
-            self.restore(op, note.device, inside)
-        self.add(note.device, op, inside)
+            self.restore(op, call.device, inside)
+        self.add(call.device, op, inside)
 
     def restore(self, op, device, entries):
-        """Finds which allocations a restore brought back, and which it ended."""
+        """Finds which allocations a restore allocated again, and which it freed."""
         live, saved = self.live[device], self.saved[op["state"]]
-        ended, back = set(), {}
+        freed, again = set(), {}
         for e in entries:
             if e.action == "free_requested":
-                if e.addr in back:
-                    del back[e.addr]
+                if e.addr in again:
+                    del again[e.addr]
                 elif e.addr in live:
-                    ended.add(live.pop(e.addr))
+                    freed.add(live.pop(e.addr))
             elif e.action == "alloc" and e.addr in saved:
-                back[e.addr] = saved[e.addr]
-        live.update(back)
-        op["live"] = sorted(back.values())
-        op["freed"] = sorted(ended - set(back.values()))
+                again[e.addr] = saved[e.addr]
+        live.update(again)
+        op["live"] = sorted(again.values())
+        op["freed"] = sorted(freed - set(again.values()))
 
 
-class Gates:
-    """Adds the gates: what holds blocks back until they became free.
+class BusyStreams:
+    """Adds the streams that delay frees until they completed.
 
-    A block with uses would become free in the next request. Where the history says that
-    it became free in a later operation, a gate holds it until then. Blocks that became
-    free in the same operation share one, which also keeps them in order.
+    A block with uses would become free in the next request. Where the history shows that
+    it became free in a later operation, a busy stream uses it until then. Blocks that
+    became free in the same operation share a stream, which also keeps their order.
     """
 
-    FIRST = 1 << 63  # above the handles that drivers give, so that gates are seen to last
+    FIRST = 1 << 63  # above the handles of drivers, so that these streams come last
 
     def __init__(self, ops, devices):
         self.ops = ops
-        self.redirects = [0] * devices
-        self.chances = [0] * devices  # requests so far in which a block could become free
-        self.waiting = [{} for _ in range(devices)]  # addr -> (place of the free, chances then)
-        self.opens = {}  # place of a free -> the place where its gate opens, None for never
+        self.routings = [0] * devices
+        self.polls = [0] * devices  # requests so far in which a block could become free
+        self.waiting = [{} for _ in range(devices)]  # addr -> (place of the free, polls then)
+        self.drains = {}  # place of a free -> the place where its stream drains, None for never
         self.idle = [[] for _ in range(devices)]
         self.made = itertools.count(self.FIRST)
         for place, op in enumerate(ops):
             self.see(place, op)
         for waiting in self.waiting:
-            for free, chances in waiting.values():
-                if chances is not None:
-                    self.opens[free] = None
+            for free, polls in waiting.values():
+                if polls is not None:
+                    self.drains[free] = None
 
     def see(self, place, op):
-        """Notes which operation lets which earlier free complete."""
+        """Finds in which operation an earlier free completes."""
         device, kind = op["device"], op["op"]
         waiting = self.waiting[device]
         if kind == "free" and "uses" in op:
-            deferred = op["uses"] and self.redirects[device] > 0  # a capture's end completes it
-            waiting[op["addr"]] = (place, None if deferred else self.chances[device])
+            deferred = op["uses"] and self.routings[device] > 0  # a capture's end completes it
+            waiting[op["addr"]] = (place, None if deferred else self.polls[device])
         completed = [e[1] for e in op["events"] if e[0] == "free_completed" and e[1] in waiting]
         for addr in completed:
-            free, chances = waiting.pop(addr)
-            at_once = self.ops[free]["uses"] and chances == self.chances[device] and len(completed) == 1
-            if chances is not None and not at_once:
-                self.opens[free] = place
+            free, polls = waiting.pop(addr)
+            at_once = self.ops[free]["uses"] and polls == self.polls[device] and len(completed) == 1
+            if polls is not None and not at_once:
+                self.drains[free] = place
         if kind == "pool_begin":
-            self.redirects[device] += 1
+            self.routings[device] += 1
         elif kind == "pool_end":
-            self.redirects[device] -= 1
-        elif kind in ("malloc", "empty_cache") and not self.redirects[device]:
-            self.chances[device] += 1
+            self.routings[device] -= 1
+        elif kind in ("malloc", "empty_cache") and not self.routings[device]:
+            self.polls[device] += 1
 
     def lines(self):
-        """For each operation, itself and what goes before it."""
-        closed = {}  # (device, place where it opens) -> handle
+        """For each operation, itself and the operations to be inserted before it."""
+        busy = {}  # (device, place where it drains) -> handle
         for place, op in enumerate(self.ops):
             device, lines = op["device"], []
-            gate = closed.pop((device, place), None)
-            if gate is not None:
-                lines.append({"op": "drain", "device": device, "stream": gate})
-                self.idle[device].append(gate)
-            if place in self.opens:
-                key = (device, self.opens[place])
-                if key not in closed:
-                    closed[key] = self.idle[device].pop() if self.idle[device] else next(self.made)
-                    lines.append({"op": "busy", "device": device, "stream": closed[key]})
-                lines.append({"op": "record_stream", "id": op["id"], "device": device, "stream": closed[key]})
+            stream = busy.pop((device, place), None)
+            if stream is not None:
+                lines.append({"op": "drain", "device": device, "stream": stream})
+                self.idle[device].append(stream)
+            if place in self.drains:
+                key = (device, self.drains[place])
+                if key not in busy:
+                    busy[key] = self.idle[device].pop() if self.idle[device] else next(self.made)
+                    lines.append({"op": "busy", "device": device, "stream": busy[key]})
+                lines.append({"op": "record_stream", "id": op["id"], "device": device, "stream": busy[key]})
             if op["op"] == "free":
                 op = {key: value for key, value in op.items() if key not in ("addr", "uses")}
             yield lines + [op]
 
 
-def tell_capacity(ops, free, total):
-    """Tells the replay how much memory the device had left.
+def add_capacity(ops, free, total):
+    """Adds how much memory the device had left.
 
-    free: bytes, by device, that were free for the allocator when it held none. Others
-    use the card too, so wherever the driver's answers show that there was less, or
-    more, a device_free says so.
+    free: bytes, by device, that were free for the allocator when it had reserved none.
+    Other processes use the device too. Where a driver call shows that there was less or
+    more memory, a device_free is inserted.
     """
     left = dict(enumerate(free))
     limited = {}
@@ -385,25 +384,25 @@ def tell_capacity(ops, free, total):
         if asked is not None and left[device] >= asked:
             left[device] = asked - 1
             yield {"op": "device_free", "device": device, "bytes": left[device]}
-        least, held = 0, 0  # what must be free beforehand
+        least, reserved = 0, 0  # least must be free beforehand
         for action, _, size, _ in op.get("events", ()):
             if action in ("segment_alloc", "segment_map"):
-                held += size
-                least = max(least, held)
+                reserved += size
+                least = max(least, reserved)
             elif action in ("segment_free", "segment_unmap"):
-                held -= size
+                reserved -= size
         if least > left[device] and not limited.get(device):
             left[device] = least
             yield {"op": "device_free", "device": device, "bytes": least}
-        left[device] -= held
+        left[device] -= reserved
         yield op
 
 
 def refused_bytes(op):
-    """How much the driver must have had less than for the request to go as it went.
+    """The driver had less free memory than the result when it refused a request.
 
-    None if it was not refused. A request gives back memory only after a refusal, and
-    what it gave back was there afterwards.
+    None if it did not refuse. A request frees segments only after a refusal, and that
+    memory was free afterwards.
     """
     events = op["events"]
     if events[-1][0] == "oom":
@@ -442,7 +441,7 @@ def encode(value):
 
 
 def layout(segments, devices):
-    """The segments of a snapshot as a trace draws them."""
+    """The segments of a snapshot in the form of a trace."""
     return [
         {
             "device": devices[s["device"]], "addr": s["address"], "size": s["total_size"], "stream": s["stream"],
@@ -455,7 +454,7 @@ def layout(segments, devices):
 
 
 # ---------------------------------------------------------------------------
-# Recording: this part lives in the program that is recorded.
+# Recording: this part runs in the recorded program.
 
 
 class Recorder:
@@ -465,19 +464,19 @@ class Recorder:
         self.max_entries = max_entries
         self.pid = os.getpid()
         self.recording = False
-        self.notes = []
+        self.calls = []
         self.local = threading.local()
         self.threads = itertools.count()
         self.epochs = itertools.count(1)
         self.states = []  # checkpoints, kept so that no two have the same id()
-        self.graphs = {}  # id(graph) -> what its end releases
+        self.graphs = {}  # id(graph) -> what is released at its end
         self.numbers = itertools.count()
-        self.missed = []  # calls that could not be noted
+        self.missed = []  # calls that could not be recorded
         self.replaced = []
         self.lock = threading.Lock()
         self.finished = threading.Event()
 
-    # -- the journal
+    # -- recorded calls
 
     def mark(self):
         """Begins a new epoch of this thread."""
@@ -488,20 +487,19 @@ class Recorder:
         return epoch
 
     def add(self, op, device, during, after):
-        self.notes.append(Note(op, device, self.local.thread, during, after, time.time_ns() // 1000))
+        self.calls.append(Call(op, device, self.local.thread, during, after, time.time_ns() // 1000))
 
     def wrap(self, owner, name, describe):
-        """Notes the calls of a function.
+        """Records the calls of a function.
 
-        describe(result, *args) gives the operations that a call was, each as (device,
-        fields).
+        describe(result, *args) returns the operations of a call, each as (device, fields).
         """
         original = getattr(owner, name, None)
         if original is None:
             return
 
         @functools.wraps(original)
-        def noted(*args, **kwargs):
+        def recorded(*args, **kwargs):
             if not self.recording:
                 return original(*args, **kwargs)
             during = self.mark()
@@ -510,27 +508,27 @@ class Recorder:
                 for device, op in describe(result, *args, **kwargs):
                     self.add(op, device, during, self.mark())
                     during = None
-            except Exception as e:  # is not the program's
+            except Exception as e:  # not an error of the program
                 self.missed.append("%s: %r" % (name, e))
             return result
 
-        self.replace(owner, name, original, noted)
+        self.replace(owner, name, original, recorded)
         for module in list(sys.modules.values()):  # that have imported it by name
             if getattr(module, "__name__", "").startswith("torch") and getattr(module, "__dict__", {}).get(name) is original:
-                self.replace(module, name, original, noted)
+                self.replace(module, name, original, recorded)
 
     def replace(self, owner, name, original, ours):
         setattr(owner, name, ours)
         self.replaced.append((owner, name, original, ours))
 
     def unwrap_all(self):
-        """Puts back what was replaced, unless somebody else has replaced it since."""
+        """Restores the functions that were replaced, unless others have replaced them since."""
         for owner, name, original, ours in reversed(self.replaced):
             if getattr(owner, name) is ours:
                 setattr(owner, name, original)
 
     def wrap_end(self, cls, describe):
-        """Notes the end of objects of a class."""
+        """Records the end of objects of a class."""
         before = getattr(cls, "__del__", lambda obj: None)
 
         def ended(obj):
@@ -542,7 +540,7 @@ class Recorder:
 
         self.replace(cls, "__del__", before, ended)
 
-    # -- what is noted
+    # -- what is recorded
 
     def wrap_all(self):
         cuda, c = self.torch.cuda, self.torch._C
@@ -640,7 +638,7 @@ class Recorder:
     def capture_end(self, result, graph):
         captured = self.graphs[id(graph)]
         device, begin, stream, _ = captured
-        begin["pool"] = pool = list(graph.pool())  # only now the graph tells
+        begin["pool"] = pool = list(graph.pool())  # not known before
         captured[3] = next(self.numbers)
         yield device, {"op": "capture_end", "stream": stream, "graph": captured[3]}
         yield device, {"op": "pool_end", "pool": pool}
@@ -665,9 +663,9 @@ class Recorder:
             raise RuntimeError("gb_record: records PyTorch's native allocator only")
         snapshot = torch.cuda.memory._snapshot()
         if snapshot["segments"]:
-            raise RuntimeError("gb_record: start before the first CUDA tensor, or empty the cache first: memory is held already")
+            raise RuntimeError("gb_record: start before the first CUDA tensor, or empty the cache first: memory is reserved already")
         self.settings = snapshot["allocator_settings"]["PYTORCH_CUDA_ALLOC_CONF"]
-        self.fresh = all(not any(self.figures(d).values()) for d in range(torch.cuda.device_count()))
+        self.fresh = all(not any(self.statistics(d).values()) for d in range(torch.cuda.device_count()))
         self.wrap_all()
         torch.cuda.memory._record_memory_history(
             enabled="all", context=None, stacks="python", max_entries=self.max_entries, clear_history=True
@@ -684,17 +682,17 @@ class Recorder:
         """Ends the recording before the history is full: it would lose its beginning."""
         while not self.finished.wait(1):
             for device in range(self.torch.cuda.device_count()):
-                figures = self.figures(device)
-                entries = figures.get("allocation.all.allocated", 0) + 2 * figures.get("allocation.all.freed", 0)
+                statistics = self.statistics(device)
+                entries = statistics.get("allocation.all.allocated", 0) + 2 * statistics.get("allocation.all.freed", 0)
                 if entries > 0.9 * self.max_entries:
                     self.stop("the history is nearly full, recording ends here (start(max_entries=...) keeps more)")
                     return
 
-    def figures(self, device):
-        """The statistics by name, but for max_split_size, which is a setting."""
-        figures = dict(self.torch.cuda.memory_stats(device))
-        figures.pop("max_split_size", None)
-        return {name: value for name, value in figures.items() if isinstance(value, int)}
+    def statistics(self, device):
+        """The statistics by name, without max_split_size, which is a setting."""
+        statistics = dict(self.torch.cuda.memory_stats(device))
+        statistics.pop("max_split_size", None)
+        return {name: value for name, value in statistics.items() if isinstance(value, int)}
 
     def stop(self, reason=None):
         with self.lock:
@@ -703,32 +701,32 @@ class Recorder:
             torch = self.torch
             count = torch.cuda.device_count()
             for _ in range(10):
-                figures = [self.figures(d) for d in range(count)]
+                statistics = [self.statistics(d) for d in range(count)]
                 snapshot = torch.cuda.memory._snapshot()
-                still = figures == [self.figures(d) for d in range(count)]
+                still = statistics == [self.statistics(d) for d in range(count)]
                 if still:
                     break
             self.recording = False
             self.finished.set()
             torch.cuda.memory._record_memory_history(enabled=None)
             try:
-                self.write(snapshot, figures if still else None, reason)
+                self.write(snapshot, statistics if still else None, reason)
             finally:
                 self.unwrap_all()
 
-    def write(self, snapshot, figures, reason):
+    def write(self, snapshot, statistics, reason):
         torch = self.torch
         traces = snapshot["device_traces"]
-        used = [d for d, trace in enumerate(traces) if trace or any(n.device == d for n in self.notes)] or [0]
+        used = [d for d, trace in enumerate(traces) if trace or any(n.device == d for n in self.calls)] or [0]
         if any(len(traces[d]) >= self.max_entries for d in used if d < len(traces)):
             say("the history was full and has lost its beginning: nothing is written. Use start(max_entries=...) or stop() earlier")
             return
         devices = {d: i for i, d in enumerate(used)}  # those of the trace, without gaps
-        notes = [n for n in self.notes if n.device in devices and self.is_whole(n.op)]
-        for n in notes:
+        calls = [n for n in self.calls if n.device in devices and self.is_whole(n.op)]
+        for n in calls:
             n.device = devices[n.device]
         reserved = {d: sum(s["total_size"] for s in snapshot["segments"] if s["device"] == d) for d in used}
-        ops = weave([[Entry(raw) for raw in traces[d]] for d in used], notes, self.gives_back(figures))
+        ops = merge([[Entry(raw) for raw in traces[d]] for d in used], calls, self.frees_segments(statistics))
         free = [torch.cuda.mem_get_info(d)[0] + reserved[d] for d in used]
         kinds = {op["op"] for op in ops}
         header = {
@@ -738,30 +736,30 @@ class Recorder:
         if "restore" in kinds or "capture_begin" in kinds:
             header["family"] = "checkpoint" if "restore" in kinds else "capture"
         end = {}
-        if figures is not None:
+        if statistics is not None:
             end["layout"] = layout(snapshot["segments"], devices)
-            end["stats"] = {name: value for name, value in figures[used[0]].items() if self.fresh or name.endswith(".current")}
-        count = write_trace(self.path, header, tell_capacity(ops, free, header["total_memory"]), end)
+            end["stats"] = {name: value for name, value in statistics[used[0]].items() if self.fresh or name.endswith(".current")}
+        count = write_trace(self.path, header, add_capacity(ops, free, header["total_memory"]), end)
         if reason:
             say(reason)
         for missed in self.missed[:3]:
-            say("a call could not be noted, so the trace may not replay: " + missed)
+            say("a call could not be recorded, so the trace may not replay: " + missed)
         say("%d operations in %s" % (count, self.path))
 
 
     def is_whole(self, op):
-        """Whether all is known of it. A graph tells its pool when its capture has ended."""
+        """Whether its fields are known. The pool of a graph is known when its capture has ended."""
         if op["op"] == "pool_begin" and "pool" not in op:
             self.missed.append("the begin of a capture that did not end")
             return False
         return True
 
-    def gives_back(self, figures):
-        """Whether requests may have given memory back to the driver."""
-        settings = [self.settings] + [n.op["settings"] for n in self.notes if n.op["op"] == "configure"]
+    def frees_segments(self, statistics):
+        """Whether requests may have freed segments."""
+        settings = [self.settings] + [n.op["settings"] for n in self.calls if n.op["op"] == "configure"]
         if any("garbage_collection" in text or "max_split" in text for text in settings):
             return True
-        return not self.fresh or figures is None or any(f.get("num_alloc_retries") for f in figures)
+        return not self.fresh or statistics is None or any(f.get("num_alloc_retries") for f in statistics)
 
 
 def say(text):
@@ -774,9 +772,8 @@ recorder = None
 def start(path=None, max_entries=2000000):
     """Begins to record. Call it before the first CUDA tensor is made.
 
-    max_entries: how much history the allocator keeps, some 200 bytes of host memory for
-    each entry that there is. An allocation and its free are three. When it is nearly full,
-    the recording ends by itself.
+    max_entries: the size of the history, some 200 bytes of host memory for each entry. An
+    allocation and its free are three entries. When it is nearly full, the recording ends.
     """
     global recorder
     import torch
@@ -790,7 +787,7 @@ def start(path=None, max_entries=2000000):
 
 
 def stop():
-    """Ends the recording and writes the trace. The end of the program does it too."""
+    """Ends the recording and writes the trace. That also happens at the end of the program."""
     if recorder is not None:
         recorder.stop()
 

@@ -1,18 +1,18 @@
-// Package record holds the recorder that "gaugeblock record" prints: one Python
-// file that a training script imports, and that writes what the script asks of
-// PyTorch's allocator as a trace that can be replayed.
+// Package record holds the recorder that "gaugeblock record" prints: a Python file that a
+// program imports, and that records the program's requests to PyTorch's allocator as a
+// trace that can be replayed.
 //
-// The file says how it works. Its tests run it under python3 against a stub of
-// PyTorch in testdata, through which programs play the recordings of the real one:
-// what it writes must replay as exactly as the recording it came from.
+// The comment of the file says how it works. The tests run it under python3 with a stub of
+// PyTorch (testdata/torch). There programs repeat recordings of the real PyTorch, and the
+// traces that the recorder writes must replay exactly.
 package record
 
 import _ "embed" // for the recorder
 
-// FileName is what the recorder must be called to be imported.
+// FileName is the name under which programs import the recorder.
 const FileName = "gb_record.py"
 
-// Recorder is the file's text.
+// Recorder is the text of the file.
 //
 //go:embed gb_record.py
 var Recorder string

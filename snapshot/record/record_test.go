@@ -74,9 +74,9 @@ func needsGraph(t *testing.T, file string) bool {
 	return strings.Contains(r.Header().Settings, "graph_capture_record_stream_reuse:True")
 }
 
-// TestRecordedProgramsReplay plays what PyTorch is known to have done to the recorder,
-// and replays what it makes of that. All events, addresses, and the figures and layout
-// at the end must come out again.
+// TestRecordedProgramsReplay repeats recordings of PyTorch under the recorder, and replays
+// its traces. All entries and addresses, and the statistics and layout at the end, must be
+// the same.
 func TestRecordedProgramsReplay(t *testing.T) {
 	files, err := golden.Own()
 	if err != nil {
@@ -109,17 +109,17 @@ func TestRecordedProgramsReplay(t *testing.T) {
 	t.Log(tally)
 }
 
-// TestBehaviour: testdata/behave.py says what each case is, testdata/behaviour what the
-// recorder says then, and what it writes.
+// TestBehaviour: testdata/behave.py has the cases, testdata/behaviour the messages of the
+// recorder and its traces.
 func TestBehaviour(t *testing.T) {
 	datadriven.RunTest(t, filepath.Join("testdata", "behaviour"), func(t *testing.T, d *datadriven.TestData) string {
 		return python(t, "behave.py", t.TempDir(), d.Cmd)
 	})
 }
 
-// TestRecordingsOfPyTorch replays what the recorder wrote of PyTorch 2.11 on an H200:
-// torch.compile with CUDA graphs, two streams, a card that was really full, and
-// programs that do at random all that the recorder knows of.
+// TestRecordingsOfPyTorch replays traces that the recorder wrote of PyTorch 2.11 on an
+// H200: torch.compile with CUDA graphs, two streams, a device that was full, and random
+// programs with all calls that the recorder knows.
 func TestRecordingsOfPyTorch(t *testing.T) {
 	files, err := replay.FindTraces([]string{filepath.Join("testdata", "recorded")})
 	if err != nil {

@@ -17,29 +17,29 @@ type counter int
 
 func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }
 
-// TestCurveKeepsExtremes: however long the history, a curve is short, every value is
-// within its bucket's lowest and highest, and these two are values of the bucket.
-func TestCurveKeepsExtremes(t *testing.T) {
+// TestTimelineKeepsExtremes: for every length of the history a timeline is short, every
+// value is within its bucket's minimum and maximum, and these two are values of the bucket.
+func TestTimelineKeepsExtremes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.OneOf(rapid.IntRange(0, 5), rapid.IntRange(maxBuckets-2, maxBuckets+2), rapid.IntRange(0, 20*maxBuckets)).Draw(t, "entries")
 		step := rapid.Uint64Range(1, 1000).Draw(t, "step")
 		values := make([]uint64, n)
-		c := newCurve(n)
+		c := newTimeline(n)
 		for i := range values {
 			values[i] = uint64(i+1) * step % 997
-			c.add(i, int64(i), &picture{allocated: values[i], reserved: values[i] + 1})
+			c.add(i, int64(i), &allocatorState{allocatedBytes: values[i], reservedBytes: values[i] + 1})
 		}
-		if len(c.Allocated) > maxBuckets {
-			t.Fatalf("%d buckets for %d entries", len(c.Allocated), n)
+		if len(c.AllocatedMax) > maxBuckets {
+			t.Fatalf("%d buckets for %d entries", len(c.AllocatedMax), n)
 		}
-		for i := range c.Allocated {
-			of := values[i*c.Entries : min((i+1)*c.Entries, n)]
+		for i := range c.AllocatedMax {
+			of := values[i*c.EntriesPerBucket : min((i+1)*c.EntriesPerBucket, n)]
 			low, high := slices.Min(of), slices.Max(of)
-			if c.AllocatedLow[i] != low || c.Allocated[i] != high || c.ReservedLow[i] != low+1 || c.Reserved[i] != high+1 {
-				t.Fatalf("bucket %d: %d to %d, want %d to %d", i, c.AllocatedLow[i], c.Allocated[i], low, high)
+			if c.AllocatedMin[i] != low || c.AllocatedMax[i] != high || c.ReservedMin[i] != low+1 || c.ReservedMax[i] != high+1 {
+				t.Fatalf("bucket %d: %d to %d, want %d to %d", i, c.AllocatedMin[i], c.AllocatedMax[i], low, high)
 			}
-			if c.Micros[i] != int64(i*c.Entries) {
-				t.Fatalf("bucket %d begins at %d", i, c.Micros[i])
+			if c.TimesUS[i] != int64(i*c.EntriesPerBucket) {
+				t.Fatalf("bucket %d begins at %d", i, c.TimesUS[i])
 			}
 		}
 	})
@@ -54,7 +54,7 @@ func crowd(segments, blocks int) *snapshot.File {
 		s := spec.Segment{Address: at, TotalSize: uint64(blocks) * 512}
 		for j := range blocks {
 			b := spec.Block{Address: at, Size: 512, RequestedSize: 500, State: spec.BlockState(j % 3)}
-			b.Context = snapshot.Stack{{File: fmt.Sprint("file", i%50, ".py"), Line: j % 200, Name: "function"}}
+			b.Context = snapshot.Frames{{Filename: fmt.Sprint("file", i%50, ".py"), Line: j % 200, Name: "function"}}
 			s.Blocks = append(s.Blocks, b)
 			at += 512
 		}
@@ -64,8 +64,7 @@ func crowd(segments, blocks int) *snapshot.File {
 	return f
 }
 
-// TestPageIsSmall: a page stays below 2 MiB whatever it is of, and what it leaves out it
-// says.
+// TestPageIsSmall: a page is below 2 MiB for every snapshot, and says what it leaves out.
 func TestPageIsSmall(t *testing.T) {
 	for _, test := range []struct {
 		segments, blocks int
@@ -79,11 +78,11 @@ func TestPageIsSmall(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d segments of %d blocks", test.segments, test.blocks), func(t *testing.T) {
 			data := build(t, crowd(test.segments, test.blocks))
-			m := data.Moments[0]
+			m := data.moment("end")
 			if m.Merged != test.merged || m.LeftOut != test.leftOut {
 				t.Errorf("merged %v, %d left out", m.Merged, m.LeftOut)
 			}
-			checkMoment(t, &m)
+			checkMoment(t, m)
 			var size counter
 			if err := Write(&size, data); err != nil {
 				t.Fatal(err)
@@ -96,13 +95,13 @@ func TestPageIsSmall(t *testing.T) {
 	}
 }
 
-// TestPageOfLongHistory: nor does the length of the history matter.
+// TestPageOfLongHistory: nor does the size depend on the length of the history.
 func TestPageOfLongHistory(t *testing.T) {
-	f := &snapshot.File{Traces: [][]snapshot.Entry{nil}}
+	f := &snapshot.File{DeviceTraces: [][]snapshot.TraceEntry{nil}}
 	none := &snapshot.Context{}
 	add := func(action spec.Action, addr spec.Ptr, size uint64) {
-		f.Traces[0] = append(f.Traces[0], snapshot.Entry{
-			TraceEntry: spec.TraceEntry{Action: action, Addr: addr, Size: size}, TimeUS: int64(1 + len(f.Traces[0])), Context: none,
+		f.DeviceTraces[0] = append(f.DeviceTraces[0], snapshot.TraceEntry{
+			TraceEntry: spec.TraceEntry{Action: action, Addr: addr, Size: size}, TimeUS: int64(1 + len(f.DeviceTraces[0])), Context: none,
 		})
 	}
 	add(spec.ActionSegmentAlloc, 1<<40, 20<<20)

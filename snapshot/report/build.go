@@ -9,166 +9,162 @@ import (
 	"gaugeblock/spec"
 )
 
-// maxFailed is how many failed requests are listed.
-const maxFailed = 100
+// maxOOMs is how many failed requests are listed.
+const maxOOMs = 100
 
-// Options says what to draw.
+// Options are what a report is made of, beside the snapshot.
 type Options struct {
-	Source string // what the page calls the snapshot
-	Device spec.Device
-	Study  *whatif.Study // nil: other settings were not tried
-	Notes  []string      // to be added, such as why they were not
+	Source     string // the name of the snapshot on the page
+	Device     spec.Device
+	Comparison *whatif.Comparison // nil: no predictions for other settings
+	Notes      []string           // to be added to the page
 }
 
-// Build reads a snapshot for a report. A snapshot without history has an end only; one
-// of a device that held nothing and did nothing is an error.
+// Build makes the report of a snapshot. Without history it shows the end only. A device
+// without segments and without history is an error.
 func Build(f *snapshot.File, o Options) (*Data, error) {
 	b := &builder{file: f, device: o.Device, config: spec.DefaultConfig(spec.DefaultGeometry()), sizes: bins{}}
 	b.data = &Data{
 		Source: shorten(o.Source), Device: int(o.Device),
-		Failed: []Failed{}, Moments: []Moment{}, Notes: []string{},
+		OOMs: []OutOfMemory{}, Moments: []Moment{}, Notes: []string{},
 		Stacks: stacks{Frames: []frame{}, Stacks: [][]int{}, Own: []int{}},
 	}
-	if f.Settings != nil {
-		b.config = f.Settings.Config
-		b.data.Facts.Settings = shorten(f.Settings.Conf)
+	if f.AllocatorSettings != nil {
+		b.config = f.AllocatorSettings.Config
+		b.data.Summary.Settings = shorten(f.AllocatorSettings.Conf)
 	}
-	history, err := whatif.Rebuild(f, o.Device)
-	var none *whatif.HistoryError
+	workload, err := whatif.FromSnapshot(f, o.Device)
+	var none *whatif.WorkloadError
 	switch {
 	case err == nil:
-		b.start = history.Start
-		b.trace = f.Traces[o.Device]
-		b.data.Facts.Whole = history.Whole()
+		b.start = workload.InitialSegments
+		b.trace = f.DeviceTraces[o.Device]
+		b.data.Summary.Complete = workload.Complete()
 	case errors.As(err, &none):
 		b.data.Notes = append(b.data.Notes, none.Reason)
-		b.data.Facts.Whole = true
+		b.data.Summary.Complete = true
 	default:
 		return nil, err
 	}
-	b.curve()
+	b.timeline()
 	b.moments()
-	if len(b.trace) == 0 && len(b.data.Moments[0].Segments) == 0 {
-		return nil, errors.New("the snapshot has nothing of this device: no memory is held, and there is no history")
+	if len(b.trace) == 0 && len(b.data.moment("end").Segments) == 0 {
+		return nil, errors.New("the snapshot has nothing of this device: no memory is reserved, and there is no history")
 	}
-	b.data.WhatIf = whatIf(o.Study)
+	b.data.WhatIf = whatIf(o.Comparison)
 	b.data.Notes = append(b.data.Notes, o.Notes...)
 	return b.data, nil
 }
 
-// builder goes through a history twice: for the curve, which also tells where the
-// peak is, and for the pictures.
+// builder reads a history twice: for the timeline, which also finds the peak, and for the
+// moments.
 type builder struct {
 	file   *snapshot.File
 	device spec.Device
 	config spec.Config
 	start  []spec.Segment
-	trace  []snapshot.Entry
+	trace  []snapshot.TraceEntry
 	sizes  bins
 	data   *Data
 
-	peak, oom int // entries; -1: none
+	peak, oom int // entries: of the peak allocated, of the first OOM; -1: none
 }
 
-// micros is when an entry was made, since the history begins.
-func (b *builder) micros(entry int) int64 {
+// timeUS is the time of an entry since the start of the history.
+func (b *builder) timeUS(entry int) int64 {
 	if entry < 0 {
 		return 0
 	}
 	return max(0, b.trace[entry].TimeUS-b.trace[0].TimeUS)
 }
 
-// curve goes through the history for everything but the pictures.
-func (b *builder) curve() {
+// timeline reads the history for everything but the moments.
+func (b *builder) timeline() {
 	d := b.data
-	p := newPicture(b.start, b.config)
-	d.Curve = newCurve(len(b.trace))
-	d.Facts.Entries = len(b.trace)
-	d.Facts.PeakAllocated, d.Facts.PeakReserved = p.allocated, p.reserved
+	s := newAllocatorState(b.start, b.config)
+	d.Timeline = newTimeline(len(b.trace))
+	d.Summary.Entries = len(b.trace)
+	d.Summary.PeakAllocated, d.Summary.PeakReserved = s.allocatedBytes, s.reservedBytes
 	b.peak, b.oom = -1, -1
 	for i := range b.trace {
 		e := &b.trace[i]
-		p.add(i, e)
-		d.Curve.add(i, b.micros(i), p)
-		d.Curve.mark(&e.TraceEntry)
+		s.add(i, e)
+		d.Timeline.add(i, b.timeUS(i), s)
+		d.Timeline.count(&e.TraceEntry)
 		b.count(i, e)
-		if p.allocated > d.Facts.PeakAllocated {
-			d.Facts.PeakAllocated, b.peak = p.allocated, i
+		if s.allocatedBytes > d.Summary.PeakAllocated {
+			d.Summary.PeakAllocated, b.peak = s.allocatedBytes, i
 		}
-		d.Facts.PeakReserved = max(d.Facts.PeakReserved, p.reserved)
+		d.Summary.PeakReserved = max(d.Summary.PeakReserved, s.reservedBytes)
 	}
 	if last := len(b.trace) - 1; last >= 0 {
-		d.Facts.Micros = b.micros(last)
+		d.Summary.DurationUS = b.timeUS(last)
 	}
-	if d.Facts.Micros == 0 {
-		d.Curve.Micros = nil
+	if d.Summary.DurationUS == 0 {
+		d.Timeline.TimesUS = nil
 	}
 }
 
-func (b *builder) count(i int, e *snapshot.Entry) {
-	facts := &b.data.Facts
+func (b *builder) count(i int, e *snapshot.TraceEntry) {
+	summary := &b.data.Summary
 	switch e.Action {
 	case spec.ActionAlloc:
-		facts.Requests++
+		summary.Requests++
 		b.sizes.request(e.Size)
 	case spec.ActionOOM:
-		facts.Requests++
-		facts.Failed++
+		summary.Requests++
+		summary.OOMs++
 		if b.oom < 0 {
 			b.oom = i
 		}
-		if len(b.data.Failed) < maxFailed {
-			stack := b.data.Stacks.add(e.Context.Stack)
-			b.data.Failed = append(b.data.Failed, Failed{i, b.micros(i), e.Size, stack})
+		if len(b.data.OOMs) < maxOOMs {
+			stack := b.data.Stacks.add(e.Context.Frames)
+			b.data.OOMs = append(b.data.OOMs, OutOfMemory{i, b.timeUS(i), e.Size, stack})
 		}
 	case spec.ActionSegmentAlloc, spec.ActionSegmentMap:
-		facts.Obtained += e.Size
+		summary.ReservedAllocated += e.Size
 	case spec.ActionSegmentFree, spec.ActionSegmentUnmap:
-		facts.Returned += e.Size
+		summary.ReservedFreed += e.Size
 	}
 }
 
-// moments draws the pictures.
+// moments reads the history for the moments.
 func (b *builder) moments() {
-	p := newPicture(b.start, b.config)
+	s := newAllocatorState(b.start, b.config)
 	if b.peak < 0 {
-		b.sizes.live(p)
+		b.sizes.countPeak(s)
 	}
 	for i := range b.trace {
-		p.add(i, &b.trace[i])
+		s.add(i, &b.trace[i])
 		if i == b.peak {
-			b.sizes.live(p)
-			b.data.Moments = append(b.data.Moments, b.draw(b.at("peak", "When most was given out", i), p.segments(b.device), p))
+			b.sizes.countPeak(s)
+			b.data.Moments = append(b.data.Moments, b.moment("peak", "At the peak of allocated memory", i, s.segments(b.device), s))
 		}
 		if i == b.oom {
-			b.data.Moments = append(b.data.Moments, b.draw(b.at("oom", "When it first ran out of memory", i), p.segments(b.device), p))
+			b.data.Moments = append(b.data.Moments, b.moment("oom", "At the first out of memory", i, s.segments(b.device), s))
 		}
 	}
 	b.data.Sizes = b.sizes.sorted()
 	segments := slices.DeleteFunc(slices.Clone(b.file.Segments), func(s spec.Segment) bool { return s.Device != b.device })
-	b.data.Moments = append(b.data.Moments, b.draw(b.at("end", "At the end", len(b.trace)-1), segments, p))
+	b.data.Moments = append(b.data.Moments, b.moment("end", "At the end", len(b.trace)-1, segments, s))
 }
 
-func (b *builder) at(name, title string, entry int) Moment {
-	return Moment{Name: name, Title: title, Entry: entry, Micros: b.micros(entry)}
-}
-
-// whatIf takes out of a study what the page shows.
-func whatIf(study *whatif.Study) *WhatIf {
-	if study == nil {
+// whatIf is what the page shows of a comparison.
+func whatIf(c *whatif.Comparison) *WhatIf {
+	if c == nil {
 		return nil
 	}
-	w := &WhatIf{Limit: study.Limit, Rows: []Row{}, Advice: study.Advice(), Export: study.Export()}
-	for _, r := range study.Best() {
-		row := Row{
-			Settings: r.Settings, PeakReserved: [2]uint64{r.Range.Low, r.Range.High}, PeakAllocated: r.PeakAllocated,
-			Fragmentation: r.Fragmentation(), Retries: r.Retries, DriverCalls: r.DeviceAllocs + r.DeviceFrees,
-			Exact: r.Exact(), Recorded: r.Recorded, Chosen: r == study.Choice(),
+	w := &WhatIf{Limit: c.Limit, Predictions: []Prediction{}, Advice: c.Advice(), Export: c.Export()}
+	for _, p := range c.Ranked() {
+		shown := Prediction{
+			Settings: p.Settings, PeakReserved: [2]uint64{p.PeakReservedRange.Low, p.PeakReservedRange.High}, PeakAllocated: p.PeakAllocated,
+			Unallocated: p.Unallocated(), AllocRetries: p.Retries, DeviceCalls: p.DeviceAllocs + p.DeviceFrees,
+			Exact: p.Exact(), Recorded: p.Recorded, Recommended: p == c.Recommended(),
 		}
-		if r.First != nil {
-			row.Failed = int64(r.First.Number)
+		if p.FirstOOM != nil {
+			shown.OOMRequest = int64(p.FirstOOM.Number)
 		}
-		w.Rows = append(w.Rows, row)
+		w.Predictions = append(w.Predictions, shown)
 	}
 	return w
 }

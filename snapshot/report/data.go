@@ -1,60 +1,70 @@
 package report
 
-// Data is all that the page shows. Sizes are in bytes, times in microseconds since the
-// history begins, addresses hexadecimal text.
+// Data is everything that the page shows. Sizes are in bytes, times in microseconds since
+// the start of the history, addresses hexadecimal text.
 type Data struct {
-	Source  string   `json:"source"` // the snapshot's file name
-	Device  int      `json:"device"`
-	Facts   Facts    `json:"facts"`
-	Curve   Curve    `json:"curve"`
-	Failed  []Failed `json:"failed"` // requests that got no memory, the first ones
-	Moments []Moment `json:"moments"`
-	Sizes   []Bin    `json:"sizes"`
-	Stacks  stacks   `json:"stacks"`
-	WhatIf  *WhatIf  `json:"whatif"` // nil: not tried
-	Notes   []string `json:"notes"`
+	Source   string        `json:"source"` // the snapshot's file name
+	Device   int           `json:"device"`
+	Summary  Summary       `json:"summary"`
+	Timeline Timeline      `json:"timeline"`
+	OOMs     []OutOfMemory `json:"ooms"`    // requests that failed, the first ones
+	Moments  []Moment      `json:"moments"` // in order of time
+	Sizes    []SizeBin     `json:"sizes"`
+	Stacks   stacks        `json:"stacks"`
+	WhatIf   *WhatIf       `json:"whatif"` // nil: no prediction was made
+	Notes    []string      `json:"notes"`
 }
 
-// Facts are single figures.
-type Facts struct {
-	Settings      string `json:"settings"` // PYTORCH_ALLOC_CONF
-	Entries       int    `json:"entries"`  // of the history
-	Whole         bool   `json:"whole"`    // it begins with the program's first request
-	Micros        int64  `json:"micros"`   // how long it is; 0: not known
-	Requests      int    `json:"requests"`
-	Failed        int    `json:"failed"`
-	PeakAllocated uint64 `json:"peakAllocated"`
-	PeakReserved  uint64 `json:"peakReserved"`
-	Obtained      uint64 `json:"obtained"` // from the driver, over the whole history
-	Returned      uint64 `json:"returned"`
+// moment is the moment of a name, nil if there is none. There is always one at the "end".
+func (d *Data) moment(name string) *Moment {
+	for i := range d.Moments {
+		if m := &d.Moments[i]; m.Name == name {
+			return m
+		}
+	}
+	return nil
 }
 
-// Failed is a request that failed.
-type Failed struct {
-	Entry  int    `json:"entry"`
-	Micros int64  `json:"micros"`
-	Bytes  uint64 `json:"bytes"`
-	Stack  int    `json:"stack"`
+// Summary is the statistics of the whole history.
+type Summary struct {
+	Settings          string `json:"settings"`   // PYTORCH_ALLOC_CONF
+	Entries           int    `json:"entries"`    // of the history
+	Complete          bool   `json:"complete"`   // it begins with the program's first request
+	DurationUS        int64  `json:"durationUS"` // 0: not known
+	Requests          int    `json:"requests"`
+	OOMs              int    `json:"ooms"`
+	PeakAllocated     uint64 `json:"peakAllocated"`
+	PeakReserved      uint64 `json:"peakReserved"`
+	ReservedAllocated uint64 `json:"reservedAllocated"` // sum of all segments
+	ReservedFreed     uint64 `json:"reservedFreed"`     // sum of the freed ones
 }
 
-// WhatIf is what came of trying other settings.
+// OutOfMemory is a request that failed.
+type OutOfMemory struct {
+	Entry     int    `json:"entry"`
+	TimeUS    int64  `json:"timeUS"`
+	Requested uint64 `json:"requested"`
+	Stack     int    `json:"stack"`
+}
+
+// WhatIf is the predictions for other settings.
 type WhatIf struct {
-	Limit  uint64 `json:"limit"` // 0: none
-	Rows   []Row  `json:"rows"`  // the best first
-	Advice string `json:"advice"`
-	Export string `json:"export"` // a line for a shell, may be empty
+	Limit       uint64       `json:"limit"`       // 0: none
+	Predictions []Prediction `json:"predictions"` // the best first
+	Advice      string       `json:"advice"`
+	Export      string       `json:"export"` // a shell command; may be empty
 }
 
-// Row is what came of one of the settings.
-type Row struct {
+// Prediction is the prediction for one value of the settings.
+type Prediction struct {
 	Settings      string    `json:"settings"`
-	PeakReserved  [2]uint64 `json:"peakReserved"` // lowest and highest guess
+	PeakReserved  [2]uint64 `json:"peakReserved"` // lowest and highest
 	PeakAllocated uint64    `json:"peakAllocated"`
-	Fragmentation float64   `json:"fragmentation"` // 0 to 1
-	Retries       int64     `json:"retries"`
-	DriverCalls   int64     `json:"driverCalls"`
-	Failed        int64     `json:"failed"` // the request at which it first ran out of memory, from 1; 0: none
+	Unallocated   float64   `json:"unallocated"` // share of the peak reserved, 0 to 1
+	AllocRetries  int64     `json:"allocRetries"`
+	DeviceCalls   int64     `json:"deviceCalls"` // num_device_alloc and num_device_free
+	OOMRequest    int64     `json:"oomRequest"`  // number of the first request that fails, from 1; 0: none
 	Exact         bool      `json:"exact"`
-	Recorded      bool      `json:"recorded"` // these are the settings of the recorded run
-	Chosen        bool      `json:"chosen"`   // these the advice is about
+	Recorded      bool      `json:"recorded"` // the settings of the recorded run
+	Recommended   bool      `json:"recommended"`
 }

@@ -1,17 +1,17 @@
-// Package report draws a memory snapshot of PyTorch as one page to look at: what was
-// given out and held over time, what lies where at the peak and at the end, what keeps
-// segments from being returned, and whether other settings would have helped.
+// Package report shows a memory snapshot of PyTorch as one HTML page: allocated and
+// reserved memory over time, the segments and blocks at the peak and at the end, which
+// code allocated the blocks that keep segments from being freed, and whether other
+// allocator settings would have helped.
 //
-//	snapshot.File ──▶ Build ──▶ Data ──▶ Write ──▶ one HTML file
-//	whatif.Study ─────────────┘       │
-//	                                  └─ everything that the page says, as JSON
+//	snapshot.File ──────▶ Build ──▶ Data ──▶ Write, WriteFile ──▶ one HTML file
+//	whatif.Comparison ──────┘        │
+//	                                 └─ everything that the page shows, as JSON
 //
-// Data is small however long the history is: the curve is cut to as many buckets as a
-// page has pixels (curve.go), the pictures show blocks only as long as they can be told
-// apart (moment.go), call stacks are kept once (stacks.go).
+// Data is small for every history: the timeline has as many buckets as a page has pixels
+// (timeline.go), blocks too small to be seen are merged (moment.go), and each call stack
+// is there once (stacks.go).
 //
-// The page (page.go and page/) loads nothing and sends nothing. What comes from the
-// snapshot is a stranger's: names of files and functions may be made up to do harm. It
-// goes into the page as JSON in which no character has a meaning to HTML, and from there
-// into text, never into markup.
+// The page (page.go and page/) loads nothing and sends nothing. The names of files and
+// functions in a snapshot may be made up to do harm. They are in the page as JSON in which
+// no character has a meaning to HTML, and are shown as text, never as markup.
 package report

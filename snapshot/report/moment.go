@@ -9,21 +9,21 @@ import (
 	"gaugeblock/spec"
 )
 
-// What a picture shows at most, so that a page stays small whatever it is of. A block
-// that is smaller than one in mostShades of all memory is less than a pixel or two.
+// The limits of what a moment shows, so that a page is small for every snapshot. A block
+// smaller than 1/mergeShare of all memory is drawn with at most two pixels.
 const (
 	maxSegments = 4000
-	mostBlocks  = 8000
-	mostShades  = 10000
-	maxKeepers  = 6
+	maxBlocks   = 8000
+	mergeShare  = 10000
+	maxSites    = 6
 )
 
-// Moment is all memory at one place of the history.
+// Moment is the segments and blocks at one place of the history.
 type Moment struct {
 	Name      string    `json:"name"` // "peak", "oom" or "end"
 	Title     string    `json:"title"`
 	Entry     int       `json:"entry"` // the last one before it; -1: none
-	Micros    int64     `json:"micros"`
+	TimeUS    int64     `json:"timeUS"`
 	Allocated uint64    `json:"allocated"`
 	Reserved  uint64    `json:"reserved"`
 	Segments  []Segment `json:"segments"` // by address
@@ -31,94 +31,105 @@ type Moment struct {
 	Merged    bool      `json:"merged"`   // blocks too small to be seen are drawn as one
 }
 
-// Segment is memory from the driver in one piece.
+// Segment is a segment, and sums over its blocks.
 type Segment struct {
-	Address    string   `json:"address"`
-	Size       uint64   `json:"size"`
-	Large      bool     `json:"large"` // belongs to a pool for requests above 1 MiB
-	Expandable bool     `json:"expandable"`
-	Pool       string   `json:"pool"`   // "" for the default pool
-	Stream     string   `json:"stream"` // "" for the default stream
-	Given      uint64   `json:"given"`
-	Waiting    uint64   `json:"waiting"` // freed, and still used by a stream
-	Requested  uint64   `json:"requested"`
-	Largest    uint64   `json:"largest"` // free piece
-	Blocks     []Block  `json:"blocks"`
-	Keepers    []Keeper `json:"keepers"` // what keeps it from being returned, the most first
-	More       int      `json:"more"`    // keepers that are not listed
+	Address          string           `json:"address"`
+	Size             uint64           `json:"size"`
+	Large            bool             `json:"large"` // of a large pool
+	Expandable       bool             `json:"expandable"`
+	Pool             string           `json:"pool"`   // "" for the default pool
+	Stream           string           `json:"stream"` // "" for the default stream
+	Allocated        uint64           `json:"allocated"`
+	PendingFree      uint64           `json:"pendingFree"` // freed, with stream uses that have not ended
+	Requested        uint64           `json:"requested"`
+	LargestFreeBlock uint64           `json:"largestFreeBlock"`
+	Blocks           []Block          `json:"blocks"`
+	Sites            []AllocationSite `json:"sites"`     // of the active blocks, the most bytes first
+	MoreSites        int              `json:"moreSites"` // that are not listed
 }
 
-// Keeper is a place of the program whose blocks keep a segment from being returned.
-type Keeper struct {
-	Stack  int    `json:"stack"` // of the largest of its blocks
+// AllocationSite is a frame of the program that allocated active blocks of a segment. While
+// there are any, the segment cannot be freed.
+type AllocationSite struct {
+	Stack  int    `json:"stack"` // of the first of the blocks
 	Blocks int    `json:"blocks"`
 	Bytes  uint64 `json:"bytes"`
-	Entry  int    `json:"entry"` // that gave out the oldest of them
+	Entry  int    `json:"entry"` // that allocated the oldest of them
 }
 
-// Block is [size, requested, state, stack, entry, count], or [size] if it is free.
-// States are spec.BlockState, stack is an index into Data.Stacks, and entry gave it out.
-// A count says how many blocks too small to be seen are drawn as this one.
+// Block is [size, requested, state, stack, entry, count], or [size] if it is inactive. The
+// state is a spec.BlockState, stack an index into Data.Stacks, entry the alloc entry. count
+// is the number of blocks too small to be seen that are drawn as this one.
 type Block []int64
 
-// drawnBlock is a block on the way into a Moment.
-type drawnBlock struct {
+// The indexes into a Block.
+const (
+	sizeIndex = iota
+	requestedIndex
+	stateIndex
+	_ // stack
+	_ // entry
+	countIndex
+)
+
+// momentBlock is a block that is added to a moment.
+type momentBlock struct {
 	spec.Block
 	entry int
 }
 
-// segments are what the picture shows, as a snapshot would have them.
-func (p *picture) segments(dev spec.Device) []spec.Segment {
+// segments are the segments of the state, as a snapshot would have them.
+func (s *allocatorState) segments(dev spec.Device) []spec.Segment {
 	var segments []spec.Segment
-	p.held.Scan(func(at spec.Ptr, h held) bool {
-		if last := len(segments) - 1; last >= 0 && h.expandable {
-			s := &segments[last]
-			if s.Expandable && s.Address+spec.Ptr(s.TotalSize) == at && s.Stream == h.stream && s.PoolKind == h.kind {
-				s.TotalSize += h.bytes
+	s.reserved.Scan(func(at spec.Ptr, r reservedRange) bool {
+		if last := len(segments) - 1; last >= 0 && r.expandable {
+			before := &segments[last]
+			if before.Expandable && before.Address+spec.Ptr(before.TotalSize) == at && before.Stream == r.stream && before.PoolKind == r.kind {
+				before.TotalSize += r.bytes
 				return true
 			}
 		}
 		segments = append(segments, spec.Segment{
-			Device: dev, Address: at, TotalSize: h.bytes, Stream: h.stream, Pool: h.pool, PoolKind: h.kind, Expandable: h.expandable,
+			Device: dev, Address: at, TotalSize: r.bytes, Stream: r.stream, Pool: r.pool, PoolKind: r.kind, Expandable: r.expandable,
 		})
 		return true
 	})
 	for i := range segments {
-		segments[i].Blocks = p.tile(&segments[i])
+		segments[i].Blocks = s.blocks(&segments[i])
 	}
 	return segments
 }
 
-// tile covers a segment with blocks.
-func (p *picture) tile(s *spec.Segment) []spec.Block {
+// blocks are the blocks of a segment.
+func (s *allocatorState) blocks(segment *spec.Segment) []spec.Block {
 	var blocks []spec.Block
-	at, end := s.Address, s.Address+spec.Ptr(s.TotalSize)
-	free := func(to spec.Ptr) {
+	at, end := segment.Address, segment.Address+spec.Ptr(segment.TotalSize)
+	inactive := func(to spec.Ptr) {
 		if to > at {
 			blocks = append(blocks, spec.Block{Address: at, Size: uint64(to - at)})
 		}
 	}
-	p.blocks.Ascend(s.Address, func(start spec.Ptr, b out) bool {
+	s.active.Ascend(segment.Address, func(start spec.Ptr, b activeBlock) bool {
 		if start >= end {
 			return false
 		}
-		free(start)
+		inactive(start)
 		state := spec.ActiveAllocated
-		if b.pending {
+		if b.pendingFree {
 			state = spec.ActivePendingFree
 		}
-		size := min(b.bytes, uint64(end-start))
-		blocks = append(blocks, spec.Block{Address: start, Size: size, RequestedSize: b.requested, State: state, Context: b.stack})
+		size := min(b.size, uint64(end-start))
+		blocks = append(blocks, spec.Block{Address: start, Size: size, RequestedSize: b.requested, State: state, Context: b.frames})
 		at = start + spec.Ptr(size)
 		return true
 	})
-	free(end)
+	inactive(end)
 	return blocks
 }
 
-// draw makes a Moment of segments. The picture knows when blocks were given out.
-func (b *builder) draw(m Moment, segments []spec.Segment, p *picture) Moment {
-	m.Segments = []Segment{}
+// moment makes a Moment of segments. The state has the alloc entries of the blocks.
+func (b *builder) moment(name, title string, entry int, segments []spec.Segment, state *allocatorState) Moment {
+	m := Moment{Name: name, Title: title, Entry: entry, TimeUS: b.timeUS(entry), Segments: []Segment{}}
 	segments, m.LeftOut = largest(segments)
 	blocks := 0
 	for i := range segments {
@@ -126,19 +137,19 @@ func (b *builder) draw(m Moment, segments []spec.Segment, p *picture) Moment {
 		blocks += len(segments[i].Blocks)
 	}
 	tooSmall := uint64(0)
-	if blocks > mostBlocks {
-		tooSmall, m.Merged = m.Reserved/mostShades, true
+	if blocks > maxBlocks {
+		tooSmall, m.Merged = m.Reserved/mergeShare, true
 	}
 	for i := range segments {
-		s := b.segment(&segments[i], p, tooSmall)
-		m.Allocated += s.Given
+		s := b.segment(&segments[i], state, tooSmall)
+		m.Allocated += s.Allocated
 		m.Segments = append(m.Segments, s)
 	}
 	return m
 }
 
 // largest leaves out the smallest segments if there are too many.
-func largest(segments []spec.Segment) (kept []spec.Segment, left int) {
+func largest(segments []spec.Segment) (kept []spec.Segment, leftOut int) {
 	if len(segments) <= maxSegments {
 		return segments, 0
 	}
@@ -149,10 +160,10 @@ func largest(segments []spec.Segment) (kept []spec.Segment, left int) {
 	return kept, len(segments) - maxSegments
 }
 
-func (b *builder) segment(from *spec.Segment, p *picture, tooSmall uint64) Segment {
+func (b *builder) segment(from *spec.Segment, state *allocatorState, tooSmall uint64) Segment {
 	s := Segment{
 		Address: from.Address.String(), Size: from.TotalSize, Large: from.PoolKind == spec.LargePool, Expandable: from.Expandable,
-		Blocks: []Block{}, Keepers: []Keeper{},
+		Blocks: []Block{}, Sites: []AllocationSite{},
 	}
 	if !from.Pool.IsDefault() {
 		s.Pool = fmt.Sprintf("%d, %d", from.Pool.Capture, from.Pool.User)
@@ -160,79 +171,73 @@ func (b *builder) segment(from *spec.Segment, p *picture, tooSmall uint64) Segme
 	if from.Stream != 0 {
 		s.Stream = from.Stream.String()
 	}
-	keepers := map[int]*Keeper{}
-	var order []*Keeper
+	byFrame := map[int]int{} // indexes into sites
+	var sites []AllocationSite
 	for _, block := range from.Blocks {
-		drawn := drawnBlock{block, -1}
-		if known, isOut := p.blocks.Get(block.Address); isOut {
-			drawn.entry = known.entry
+		added := momentBlock{block, -1}
+		if known, isActive := state.active.Get(block.Address); isActive {
+			added.entry = known.entry
 		}
-		s.count(&drawn)
+		s.count(&added)
 		if block.State != spec.Inactive {
-			if k := b.keeper(keepers, &drawn); k != nil {
-				order = append(order, k)
-			}
+			sites = b.countSite(sites, byFrame, &added)
 		}
-		b.drawBlock(&s, &drawn, tooSmall)
+		b.addBlock(&s, &added, tooSmall)
 	}
-	slices.SortStableFunc(order, func(a, b *Keeper) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	for _, k := range order[:min(len(order), maxKeepers)] {
-		s.Keepers = append(s.Keepers, *k)
-	}
-	s.More = len(order) - len(s.Keepers)
+	slices.SortStableFunc(sites, func(a, b AllocationSite) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	s.Sites = append(s.Sites, sites[:min(len(sites), maxSites)]...)
+	s.MoreSites = len(sites) - len(s.Sites)
 	return s
 }
 
-func (s *Segment) count(b *drawnBlock) {
+func (s *Segment) count(b *momentBlock) {
 	switch b.State {
 	case spec.Inactive:
-		s.Largest = max(s.Largest, b.Size)
+		s.LargestFreeBlock = max(s.LargestFreeBlock, b.Size)
 	case spec.ActiveAllocated:
-		s.Given += b.Size
+		s.Allocated += b.Size
 		s.Requested += b.RequestedSize
 	case spec.ActivePendingFree:
-		s.Waiting += b.Size
+		s.PendingFree += b.Size
 		s.Requested += b.RequestedSize
 	}
 }
 
-// keeper counts a block to the place of the program that asked for it. It returns that
-// place if it is a new one.
-func (b *builder) keeper(keepers map[int]*Keeper, block *drawnBlock) *Keeper {
+// countSite counts an active block to its allocation site.
+func (b *builder) countSite(sites []AllocationSite, byFrame map[int]int, block *momentBlock) []AllocationSite {
 	stack := b.stackOf(&block.Block)
-	place := noStack
+	frame := noStack
 	if stack != noStack {
-		place = b.data.Stacks.Own[stack]
+		frame = b.data.Stacks.Own[stack]
 	}
-	k, known := keepers[place]
+	at, known := byFrame[frame]
 	if !known {
-		k = &Keeper{Stack: stack, Entry: block.entry}
-		keepers[place] = k
+		at = len(sites)
+		byFrame[frame] = at
+		sites = append(sites, AllocationSite{Stack: stack, Entry: block.entry})
 	}
-	k.Blocks++
-	k.Bytes += block.Size
-	k.Entry = min(k.Entry, block.entry)
-	if known {
-		return nil
-	}
-	return k
+	site := &sites[at]
+	site.Blocks++
+	site.Bytes += block.Size
+	site.Entry = min(site.Entry, block.entry)
+	return sites
 }
 
 func (b *builder) stackOf(block *spec.Block) int {
-	stack, _ := block.Context.(snapshot.Stack)
-	return b.data.Stacks.add(stack)
+	frames, _ := block.Context.(snapshot.Frames)
+	return b.data.Stacks.add(frames)
 }
 
-// drawBlock appends a block to a segment, or counts it to the one before if both are too
-// small to be told apart.
-func (b *builder) drawBlock(s *Segment, block *drawnBlock, tooSmall uint64) {
+// addBlock adds a block to a segment, or to the block before if both are too small to be
+// told apart.
+func (b *builder) addBlock(s *Segment, block *momentBlock, tooSmall uint64) {
 	if block.Size < tooSmall {
-		if last := len(s.Blocks) - 1; last >= 0 && len(s.Blocks[last]) == 6 {
+		if last := len(s.Blocks) - 1; last >= 0 && len(s.Blocks[last]) > countIndex {
 			merged := s.Blocks[last]
-			merged[0] += int64(block.Size)
-			merged[1] += int64(block.RequestedSize)
-			merged[2] = max(merged[2], int64(block.State))
-			merged[5]++
+			merged[sizeIndex] += int64(block.Size)
+			merged[requestedIndex] += int64(block.RequestedSize)
+			merged[stateIndex] = max(merged[stateIndex], int64(block.State))
+			merged[countIndex]++
 			return
 		}
 		s.Blocks = append(s.Blocks, Block{

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The page's parts. Only the marks in page.html are replaced.
+// The parts of the page. Only the marks in page.html are replaced.
 var (
 	//go:embed page/page.html
 	pageHTML string
@@ -19,10 +19,10 @@ var (
 	pageJS string
 )
 
-// Write writes the page. It lets the browser run one script, its own, and load nothing:
-// should something in the data ever become markup, it would still do nothing.
+// Write writes the page. Its security policy allows one script, its own, and no loading.
+// If something in the data became markup, it would still do nothing.
 func Write(w io.Writer, d *Data) error {
-	// The package json writes <, > and & as escapes, so nothing in it ends the element.
+	// encoding/json writes <, > and & as escapes, so nothing in the data ends the element.
 	data, err := json.Marshal(d)
 	if err != nil {
 		return err

@@ -52,17 +52,17 @@ func lines(t *testing.T, value any) string {
 	}) + "\n"
 }
 
-// TestData shows what a page says of a snapshot that a reader can work out by hand.
+// TestData compares the data of a small snapshot with values worked out by hand.
 func TestData(t *testing.T) {
 	datadriven.RunTest(t, filepath.Join("testdata", "data"), func(t *testing.T, d *datadriven.TestData) string {
 		data := build(t, open(t, filepath.Join("testdata", "small.json")))
 		switch d.Cmd {
-		case "facts":
-			return lines(t, data.Facts)
-		case "curve":
-			return lines(t, data.Curve)
-		case "failed":
-			return lines(t, data.Failed)
+		case "summary":
+			return lines(t, data.Summary)
+		case "timeline":
+			return lines(t, data.Timeline)
+		case "ooms":
+			return lines(t, data.OOMs)
 		case "stacks":
 			return lines(t, data.Stacks)
 		case "sizes":
@@ -70,11 +70,7 @@ func TestData(t *testing.T) {
 		case "moment":
 			var name string
 			d.ScanArgs(t, "name", &name)
-			for _, m := range data.Moments {
-				if m.Name == name {
-					return lines(t, m)
-				}
-			}
+			return lines(t, data.moment(name))
 		}
 		return "no such thing"
 	})
@@ -98,9 +94,9 @@ func recordedRuns(t *testing.T) []string {
 	return files
 }
 
-// TestTrueFigures compares the highest points of the curve with what PyTorch's own
-// statistics said in the recorded runs.
-func TestTrueFigures(t *testing.T) {
+// TestTrueStatistics compares the peaks with those of torch.cuda.memory_stats in the
+// recorded runs.
+func TestTrueStatistics(t *testing.T) {
 	for _, file := range recordedRuns(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".pickle.gz"), func(t *testing.T) {
 			var truth struct {
@@ -118,17 +114,17 @@ func TestTrueFigures(t *testing.T) {
 				t.Fatal(err)
 			}
 			data := build(t, open(t, file))
-			end := data.Moments[len(data.Moments)-1]
+			end := data.moment("end")
 			want := []uint64{truth.PeakReserved, uint64(truth.OOMs), truth.Reserved, truth.Allocated}
-			got := []uint64{data.Facts.PeakReserved, uint64(data.Facts.Failed), end.Reserved, end.Allocated}
-			if data.Facts.Whole { // else the peak may lie before the history
-				want, got = append(want, truth.PeakAllocated), append(got, data.Facts.PeakAllocated)
+			got := []uint64{data.Summary.PeakReserved, uint64(data.Summary.OOMs), end.Reserved, end.Allocated}
+			if data.Summary.Complete { // else the peak may be before the history
+				want, got = append(want, truth.PeakAllocated), append(got, data.Summary.PeakAllocated)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-true +drawn):\n%s", diff)
+				t.Errorf("(-true +report):\n%s", diff)
 			}
-			if m := data.Moments[0]; m.Name == "peak" && m.Allocated != data.Facts.PeakAllocated {
-				t.Errorf("%d bytes are given out in the picture of the peak, and %d at the peak", m.Allocated, data.Facts.PeakAllocated)
+			if m := data.moment("peak"); m != nil && m.Allocated != data.Summary.PeakAllocated {
+				t.Errorf("%d bytes are allocated in the moment of the peak, and %d at the peak", m.Allocated, data.Summary.PeakAllocated)
 			}
 			for _, m := range data.Moments {
 				checkMoment(t, &m)
@@ -137,78 +133,78 @@ func TestTrueFigures(t *testing.T) {
 	}
 }
 
-// checkMoment: blocks cover their segments, and what is said of a segment adds up.
+// checkMoment: the blocks are the whole segments, and the sums of a segment are right.
 func checkMoment(t *testing.T, m *Moment) {
 	t.Helper()
 	for _, s := range m.Segments {
-		sum, free := int64(0), uint64(0)
+		sum, inactive := int64(0), uint64(0)
 		for _, b := range s.Blocks {
-			sum += b[0]
+			sum += b[sizeIndex]
 			if len(b) == 1 {
-				free += uint64(b[0])
+				inactive += uint64(b[sizeIndex])
 			}
 		}
-		kept := uint64(0)
-		for _, k := range s.Keepers {
-			kept += k.Bytes
+		active := uint64(0)
+		for _, site := range s.Sites {
+			active += site.Bytes
 		}
 		switch {
 		case uint64(sum) != s.Size:
 			t.Errorf("%s, %s: blocks of %d bytes in a segment of %d", m.Name, s.Address, sum, s.Size)
-		case !m.Merged && free+s.Given+s.Waiting != s.Size:
-			t.Errorf("%s, %s: %d free, %d given out and %d waiting of %d", m.Name, s.Address, free, s.Given, s.Waiting, s.Size)
-		case s.More == 0 && kept != s.Given+s.Waiting:
-			t.Errorf("%s, %s: kept by %d bytes, and %d are out", m.Name, s.Address, kept, s.Given+s.Waiting)
+		case !m.Merged && inactive+s.Allocated+s.PendingFree != s.Size:
+			t.Errorf("%s, %s: %d inactive, %d allocated and %d pending of %d", m.Name, s.Address, inactive, s.Allocated, s.PendingFree, s.Size)
+		case s.MoreSites == 0 && active != s.Allocated+s.PendingFree:
+			t.Errorf("%s, %s: %d bytes at allocation sites, and %d are active", m.Name, s.Address, active, s.Allocated+s.PendingFree)
 		}
 	}
 }
 
-// TestWithoutHistory: a snapshot may have no history, and then has only an end; one that
-// has nothing at all is an error.
+// TestWithoutHistory: without history only the end is shown. An empty snapshot is an error.
 func TestWithoutHistory(t *testing.T) {
 	f := open(t, filepath.Join("testdata", "small.json"))
 	data := build(t, &snapshot.File{Segments: f.Segments})
-	if len(data.Moments) != 1 || data.Moments[0].Name != "end" || len(data.Curve.Allocated) != 0 || len(data.Notes) != 1 {
-		t.Errorf("moments %v, curve %v, notes %q", data.Moments, data.Curve, data.Notes)
+	if len(data.Moments) != 1 || data.moment("end") == nil || len(data.Timeline.AllocatedMax) != 0 || len(data.Notes) != 1 {
+		t.Errorf("moments %v, timeline %v, notes %q", data.Moments, data.Timeline, data.Notes)
 	}
 	if _, err := Build(&snapshot.File{}, Options{}); err == nil {
-		t.Error("an empty snapshot is drawn")
+		t.Error("an empty snapshot is accepted")
 	}
 	if _, err := Build(f, Options{Device: 5}); err == nil {
-		t.Error("a device that is not in the snapshot is drawn")
+		t.Error("a device that is not in the snapshot is accepted")
 	}
 }
 
-// TestStudy: the page has the rows of the study in its order, and its advice.
-func TestStudy(t *testing.T) {
+// TestComparison: the page has the predictions of the comparison in its order, and its
+// advice.
+func TestComparison(t *testing.T) {
 	f := open(t, filepath.Join("..", "whatif", "testdata", "snapshots", "two_streams.default.nolimit.pickle.gz"))
-	history, err := whatif.Rebuild(f, 0)
+	workload, err := whatif.FromSnapshot(f, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	study, err := whatif.Try(history, whatif.Options{Settings: []string{"", "expandable_segments:True"}, Limit: 200 << 20})
+	comparison, err := whatif.Compare(workload, whatif.Options{Settings: []string{"", "expandable_segments:True"}, Limit: 200 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := Build(f, Options{Study: study})
+	data, err := Build(f, Options{Comparison: comparison})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := data.WhatIf
-	if got.Limit != 200<<20 || got.Advice != study.Advice() || got.Export != study.Export() {
+	if got.Limit != 200<<20 || got.Advice != comparison.Advice() || got.Export != comparison.Export() {
 		t.Errorf("limit %d, advice %q, export %q", got.Limit, got.Advice, got.Export)
 	}
-	for i, r := range study.Best() {
-		row := got.Rows[i]
-		failed := r.First != nil
-		if row.Chosen != (r == study.Choice()) || row.Settings != r.Settings || row.Exact != r.Exact() || (row.Failed > 0) != failed || row.PeakReserved != [2]uint64{r.Range.Low, r.Range.High} {
-			t.Errorf("row %d: %+v", i, row)
+	for i, r := range comparison.Ranked() {
+		prediction := got.Predictions[i]
+		failed := r.FirstOOM != nil
+		if prediction.Recommended != (r == comparison.Recommended()) || prediction.Settings != r.Settings || prediction.Exact != r.Exact() || (prediction.OOMRequest > 0) != failed || prediction.PeakReserved != [2]uint64{r.PeakReservedRange.Low, r.PeakReservedRange.High} {
+			t.Errorf("prediction %d: %+v", i, prediction)
 		}
 	}
 }
 
-// TestHostileNames: names come from a stranger. Whatever they are, the page has the
-// markup that page.html has, and they arrive as text.
+// TestHostileNames: for all names of files and functions the page has the markup that
+// page.html has, and the names arrive as text.
 func TestHostileNames(t *testing.T) {
 	names := []string{
 		`</script><script>alert(1)</script>`, `<!--<script>`, `"><img src=x onerror=alert(1)>`, `{{script}} {{style}} {{digest}}`,
@@ -217,14 +213,14 @@ func TestHostileNames(t *testing.T) {
 	f := open(t, filepath.Join("testdata", "small.json"))
 	for i := range f.Segments {
 		for j := range f.Segments[i].Blocks {
-			var stack snapshot.Stack
+			var stack snapshot.Frames
 			for _, name := range names {
-				stack = append(stack, snapshot.Frame{File: name, Line: -1, Name: name})
+				stack = append(stack, snapshot.Frame{Filename: name, Line: -1, Name: name})
 			}
 			f.Segments[i].Blocks[j].Context = stack
 		}
 	}
-	f.Settings = &snapshot.Settings{Conf: names[0], Config: spec.DefaultConfig(spec.DefaultGeometry())}
+	f.AllocatorSettings = &snapshot.AllocatorSettings{Conf: names[0], Config: spec.DefaultConfig(spec.DefaultGeometry())}
 	data, err := Build(f, Options{Source: names[0]})
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +248,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// dataIn reads the data out of a page, as its script does.
+// dataIn reads the data of a page, as its script does.
 func dataIn(t *testing.T, page string) *Data {
 	t.Helper()
 	_, rest, found := strings.Cut(page, `<script type="application/json" id="data">`)

@@ -1,34 +1,35 @@
 package report
 
 import (
+	"maps"
 	"math/bits"
 	"slices"
 
 	"gaugeblock/spec"
 )
 
-// Bin counts requests from From bytes to twice as many, From being a power of two.
-type Bin struct {
-	From     uint64 `json:"from"`
-	Requests int    `json:"requests"` // in the history
-	Bytes    uint64 `json:"bytes"`
-	Live     int    `json:"live"` // given out at the peak
-	LiveSum  uint64 `json:"liveBytes"`
+// SizeBin counts requests from From bytes to twice as many. From is a power of two.
+type SizeBin struct {
+	From               uint64 `json:"from"`
+	Requests           int    `json:"requests"` // in the history
+	RequestedBytes     uint64 `json:"requestedBytes"`
+	PeakCount          int    `json:"peakCount"` // allocated at the peak
+	PeakRequestedBytes uint64 `json:"peakRequestedBytes"`
 }
 
-// smallestBin holds everything up to 1 KiB, since no block is below 512 bytes.
+// smallestBin counts all requests below 1 KiB, since no block is below 512 bytes.
 const smallestBin = 512
 
-// bins count sizes by their power of two.
-type bins map[uint64]*Bin
+// bins are the bins by From.
+type bins map[uint64]*SizeBin
 
-func (b bins) of(bytes uint64) *Bin {
+func (b bins) of(bytes uint64) *SizeBin {
 	from := uint64(smallestBin)
 	if bytes > smallestBin {
 		from = 1 << (bits.Len64(bytes) - 1)
 	}
 	if b[from] == nil {
-		b[from] = &Bin{From: from}
+		b[from] = &SizeBin{From: from}
 	}
 	return b[from]
 }
@@ -36,39 +37,35 @@ func (b bins) of(bytes uint64) *Bin {
 func (b bins) request(bytes uint64) {
 	bin := b.of(bytes)
 	bin.Requests++
-	bin.Bytes += bytes
+	bin.RequestedBytes += bytes
 }
 
-// live counts what is given out in a picture.
-func (b bins) live(p *picture) {
-	p.blocks.Scan(func(_ spec.Ptr, block out) bool {
-		if !block.pending {
+// countPeak counts the allocated blocks of the state at the peak.
+func (b bins) countPeak(s *allocatorState) {
+	s.active.Scan(func(_ spec.Ptr, block activeBlock) bool {
+		if !block.pendingFree {
 			bin := b.of(block.requested)
-			bin.Live++
-			bin.LiveSum += block.requested
+			bin.PeakCount++
+			bin.PeakRequestedBytes += block.requested
 		}
 		return true
 	})
 }
 
-// sorted lists the bins from the smallest to the largest, those between that are empty
-// included.
-func (b bins) sorted() []Bin {
-	list := []Bin{}
+// sorted lists the bins from the smallest to the largest, with the empty ones between.
+func (b bins) sorted() []SizeBin {
+	list := []SizeBin{}
 	if len(b) == 0 {
 		return list
 	}
-	var froms []uint64
-	for from := range b {
-		froms = append(froms, from)
-	}
-	for from := slices.Min(froms); ; from *= 2 {
+	froms := slices.Sorted(maps.Keys(b))
+	for from := froms[0]; ; from *= 2 {
 		if bin := b[from]; bin != nil {
 			list = append(list, *bin)
 		} else {
-			list = append(list, Bin{From: from})
+			list = append(list, SizeBin{From: from})
 		}
-		if from == slices.Max(froms) {
+		if from == froms[len(froms)-1] {
 			return list
 		}
 	}

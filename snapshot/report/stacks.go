@@ -8,33 +8,33 @@ import (
 	"gaugeblock/snapshot"
 )
 
-// What a page keeps of call stacks at most. Real ones are smaller.
+// The limits of call stacks on a page. Real ones are smaller.
 const (
 	maxFrames = 60  // of a stack, the innermost
 	maxText   = 200 // characters of a file's or function's name
 )
 
-// noStack stands for a call stack that was not recorded.
+// noStack is the number of a call stack that was not recorded.
 const noStack = -1
 
 // stacks keeps each call stack, and each frame, once.
 type stacks struct {
 	Frames []frame `json:"frames"`
 	Stacks [][]int `json:"stacks"` // indexes into Frames, the innermost first
-	Own    []int   `json:"own"`    // for each stack the frame in it that is the program's own
+	Own    []int   `json:"own"`    // for each stack its innermost frame outside of libraries
 
 	frameAt map[snapshot.Frame]int
 	stackAt map[string]int
 }
 
 type frame struct {
-	File string `json:"file"`
-	Line int    `json:"line"`
-	Name string `json:"name"`
+	Filename string `json:"filename"`
+	Line     int    `json:"line"`
+	Name     string `json:"name"`
 }
 
-// add gives the number of a stack.
-func (s *stacks) add(stack snapshot.Stack) int {
+// add returns the number of a stack.
+func (s *stacks) add(stack snapshot.Frames) int {
 	if len(stack) == 0 {
 		return noStack
 	}
@@ -63,24 +63,24 @@ func (s *stacks) frame(f snapshot.Frame) int {
 	if !known {
 		at = len(s.Frames)
 		s.frameAt[f] = at
-		s.Frames = append(s.Frames, frame{shorten(f.File), f.Line, shorten(f.Name)})
+		s.Frames = append(s.Frames, frame{shorten(f.Filename), f.Line, shorten(f.Name)})
 	}
 	return at
 }
 
-// ownFrame is where the innermost frame is that belongs to the program and not to a
-// library: what its author can change.
-func ownFrame(stack snapshot.Stack) int {
+// ownFrame is the index of the innermost frame outside of libraries: the code that the
+// author of the program can change.
+func ownFrame(stack snapshot.Frames) int {
 	for i, f := range stack {
-		if !strings.Contains(f.File, "site-packages") && !strings.Contains(f.File, "dist-packages") && !strings.HasPrefix(f.File, "<") {
+		if !strings.Contains(f.Filename, "site-packages") && !strings.Contains(f.Filename, "dist-packages") && !strings.HasPrefix(f.Filename, "<") {
 			return i
 		}
 	}
 	return 0
 }
 
-// shorten keeps a text's end, which tells more of a path than its beginning. Characters
-// that cannot be seen, or turn the direction of others, become ones that can.
+// shorten keeps the end of a text, which is the important part of a path. Characters that
+// are invisible, or change the direction of others, are replaced by visible ones.
 func shorten(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {

@@ -3,45 +3,46 @@ package whatif
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
 )
 
-// Advice is what a study comes to, in a few sentences: what happens as things are,
-// what to export instead and why, and how sure that is.
-func (s *Study) Advice() string {
-	best, now := s.Choice(), s.present()
+// Advice is the result of a comparison in a few sentences: the outcome under the present
+// settings, which settings to export instead and why, and how exact that is.
+func (c *Comparison) Advice() string {
+	best, now := c.Recommended(), c.current()
 	var text []string
 	add := func(sentences ...string) { text = append(text, sentences...) }
-	if failing := cmp.Or(now, best); failing.First != nil {
-		add(s.failure(failing), s.afterwards(failing))
+	if failing := cmp.Or(now, best); failing.FirstOOM != nil {
+		add(c.describeOOM(failing), c.laterOOMs(failing))
 	}
 	switch {
-	case best.First != nil:
-		add(s.hopeless(best))
+	case best.FirstOOM != nil:
+		add(c.noSettingHelps(best))
 	case now != nil && !better(best, now):
-		add(fmt.Sprintf("None of the settings is clearly better than %s: with those the run %s.", called(now.Settings), holds(now)))
+		add(fmt.Sprintf("None of the settings is clearly better than %s: with those the run %s.", nameInText(now.Settings), peaks(now)))
 	default:
-		add(fmt.Sprintf("The best of what was tried is %s: with it the run %s.", called(best.Settings), holds(best)))
-		if now != nil && now.First == nil {
-			add(fmt.Sprintf("With %s it %s.", called(now.Settings), holds(now)))
+		add(fmt.Sprintf("The best of the settings is %s: with it the run %s.", nameInText(best.Settings), peaks(best)))
+		if now != nil && now.FirstOOM == nil {
+			add(fmt.Sprintf("With %s it %s.", nameInText(now.Settings), peaks(now)))
 		}
 		add(reason(best, now))
 	}
-	if best.First == nil && best.Retries > 0 {
-		add(fmt.Sprintf("It is short of memory all the same: %s it returns its whole cache and waits for the device.", times(best.Retries)))
+	if best.FirstOOM == nil && best.Retries > 0 {
+		add(fmt.Sprintf("It still reaches the limit: %s it frees all cached segments and waits for the device (num_alloc_retries).", times(best.Retries)))
 	}
-	add(s.certainty(best))
-	return strings.Join(nonempty(text), " ")
+	add(c.exactness(best))
+	return strings.Join(slices.DeleteFunc(text, func(t string) bool { return t == "" }), " ")
 }
 
-// Export is the line for a shell that the advice comes to, "" if it is to leave
-// everything as it is.
-func (s *Study) Export() string {
-	best, now := s.Choice(), s.present()
-	if best.First != nil && !s.mayBeEnough() || best == now || now != nil && !better(best, now) {
+// Export is the shell command for the recommended settings, "" if the present ones are
+// to stay.
+func (c *Comparison) Export() string {
+	best, now := c.Recommended(), c.current()
+	if best.FirstOOM != nil && !c.neededMayBeAllowed() || best == now || now != nil && !better(best, now) {
 		return ""
 	}
 	if strings.ContainsAny(best.Settings, "[]<>") {
@@ -50,50 +51,37 @@ func (s *Study) Export() string {
 	return "export PYTORCH_ALLOC_CONF=" + best.Settings
 }
 
-func nonempty(text []string) []string {
-	var kept []string
-	for _, t := range text {
-		if t != "" {
-			kept = append(kept, t)
-		}
-	}
-	return kept
+// neededMayBeAllowed reports whether NeededLimit, which is above the assumed limit, may
+// have been the limit of the recorded run.
+func (c *Comparison) neededMayBeAllowed() bool {
+	b := c.Workload.Limit
+	return c.NeededLimit > 0 && b.Refused() && !b.Known() && c.NeededLimit <= b.Most && c.Limit == b.Least
 }
 
-// mayBeEnough reports whether the settings of the choice, which fail under the limit
-// that is assumed, may survive the one that the run had.
-func (s *Study) mayBeEnough() bool {
-	b := s.History.Limit
-	return s.Needed > 0 && b.Refused() && !b.Known() && s.Needed <= b.Most && s.Limit == b.Least
-}
-
-// present is the row of the settings that the recorded run had, or else of the
-// default ones; nil if neither was tried.
-func (s *Study) present() *Row {
-	for _, settings := range []string{s.History.settings(), ""} {
-		for i := range s.Rows {
-			if sameSettings(s.Rows[i].Settings, settings) {
-				return &s.Rows[i]
+// current is the prediction for the settings of the recorded run, or else for the default
+// ones; nil if there is neither.
+func (c *Comparison) current() *Prediction {
+	for _, settings := range []string{c.Workload.recordedSettings(), ""} {
+		for i := range c.Predictions {
+			if sameSettings(c.Predictions[i].Settings, settings) {
+				return &c.Predictions[i]
 			}
 		}
 	}
 	return nil
 }
 
-// called is what a sentence calls settings.
-func called(settings string) string {
+func nameInText(settings string) string {
 	if settings == "" {
 		return "the default settings"
 	}
 	return settings
 }
 
-// holds says what a run that ends well takes.
-func holds(r *Row) string {
-	return fmt.Sprintf("holds at most %s, of which %s is given out at the peak", r.Range.text(), spec.FormatSize(r.PeakAllocated))
+func peaks(p *Prediction) string {
+	return fmt.Sprintf("has at most %s reserved and %s allocated", p.PeakReservedRange.text(), spec.FormatSize(p.PeakAllocated))
 }
 
-// text gives a range in words.
 func (r Range) text() string {
 	low, high := spec.FormatSize(r.Low), spec.FormatSize(r.High)
 	if low == high {
@@ -102,24 +90,24 @@ func (r Range) text() string {
 	return low + " to " + high
 }
 
-// failure says which request failed first, and how things were then.
-func (s *Study) failure(r *Row) string {
-	f := r.First
+// describeOOM describes the first OOM of a prediction.
+func (c *Comparison) describeOOM(p *Prediction) string {
+	oom := p.FirstOOM
 	text := fmt.Sprintf("With %s%s the run is out of memory at request %d of %d, which asks for %s",
-		called(r.Settings), under(r.Limit), f.Number, s.History.Mallocs, spec.FormatSize(f.Bytes))
-	if stack := s.History.Entry(&s.History.Requests[f.Request]).Context.Stack; len(stack) > 0 {
-		frame := stack[len(stack)-1]
-		for _, candidate := range stack { // the innermost frame of the program's own
-			if !strings.Contains(candidate.File, "site-packages") {
+		nameInText(p.Settings), under(p.Limit), oom.Number, c.Workload.Mallocs, spec.FormatSize(oom.Requested))
+	if frames := c.Workload.Entry(&c.Workload.Requests[oom.Request]).Context.Frames; len(frames) > 0 {
+		frame := frames[len(frames)-1]
+		for _, candidate := range frames { // the innermost frame outside of libraries
+			if !strings.Contains(candidate.Filename, "site-packages") {
 				frame = candidate
 				break
 			}
 		}
-		text += fmt.Sprintf(" (%s:%d, %s)", frame.File, frame.Line, frame.Name)
+		text += fmt.Sprintf(" (%s:%d, %s)", frame.Filename, frame.Line, frame.Name)
 	}
-	text += fmt.Sprintf(": %s is held and %s of it given out", spec.FormatSize(f.Reserved), spec.FormatSize(f.Allocated))
-	if free := f.Reserved - f.Allocated; free > 0 {
-		text += fmt.Sprintf(", and of the %s that is free no piece is larger than %s", spec.FormatSize(free), spec.FormatSize(f.LargestFree))
+	text += fmt.Sprintf(": %s is reserved and %s of it allocated", spec.FormatSize(oom.Reserved), spec.FormatSize(oom.Allocated))
+	if unallocated := oom.Reserved - oom.Allocated; unallocated > 0 {
+		text += fmt.Sprintf(", and of the %s that is reserved but unallocated no free block is larger than %s", spec.FormatSize(unallocated), spec.FormatSize(oom.LargestFreeBlock))
 	}
 	return text + "."
 }
@@ -131,16 +119,16 @@ func under(limit uint64) string {
 	return " and a limit of " + spec.FormatSize(limit)
 }
 
-// afterwards says what happens if the program survives that.
-func (s *Study) afterwards(r *Row) string {
-	more := r.Beyond.OOMs - r.OOMs
+// laterOOMs counts the OOMs of a program that goes on after the first one.
+func (c *Comparison) laterOOMs(p *Prediction) string {
+	more := p.AtEnd.OOMs - p.OOMs
 	switch {
-	case s.History.Unknown.Failed > 0:
+	case c.Workload.Unrecorded.OOMs > 0:
 		return ""
 	case more == 0:
-		return "A program that goes on without it gets everything else."
+		return "A program that goes on without that memory has no other request that fails."
 	}
-	return fmt.Sprintf("A program that goes on without it fails %s more.", times(more))
+	return fmt.Sprintf("A program that goes on without that memory is out of memory %s more.", times(more))
 }
 
 func times(n int64) string {
@@ -150,85 +138,84 @@ func times(n int64) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// hopeless is what is said when every setting fails.
-func (s *Study) hopeless(best *Row) string {
-	if least := s.History.leastPeak() + 1; least > s.Limit && s.Limit > 0 {
-		return fmt.Sprintf("No setting can help: at one time the program has asked for %s, more than the limit. It needs smaller batches, or memory that it gives back earlier.", spec.FormatSize(least))
+// noSettingHelps is the advice if there is an OOM under all settings.
+func (c *Comparison) noSettingHelps(best *Prediction) string {
+	if peak := c.Workload.peakRequested(); peak > c.Limit && c.Limit > 0 {
+		return fmt.Sprintf("No setting can help: at one time the requested sizes of all allocations add up to %s, more than the limit. The program needs smaller batches, or must free memory earlier.", spec.FormatSize(peak))
 	}
-	text := fmt.Sprintf("None of the settings saves the run; %s gets furthest, to request %d", called(best.Settings), best.First.Number)
-	if s.Needed > 0 {
-		text += fmt.Sprintf(", and would need a limit of %s", spec.FormatSize(s.Needed))
-		if s.mayBeEnough() {
-			text += ". The run may have had that much: if so, these settings save it"
+	text := fmt.Sprintf("The run is out of memory under all of the settings; %s gets furthest, to request %d", nameInText(best.Settings), best.FirstOOM.Number)
+	if c.NeededLimit > 0 {
+		text += fmt.Sprintf(", and would need a limit of %s", spec.FormatSize(c.NeededLimit))
+		if c.neededMayBeAllowed() {
+			text += ". The limit of the recorded run may have been that large: if so, these settings avoid the failure"
 		}
 	}
 	return text + "."
 }
 
-// better reports whether a row is enough of an improvement to change anything for.
-func better(best, now *Row) bool {
-	return now.Failing > 0 || now.Retries > best.Retries || best.PeakReserved+best.PeakReserved/worthwhile < now.PeakReserved
+// better reports whether a prediction is enough of an improvement to change settings for.
+func better(best, now *Prediction) bool {
+	return now.OOMRuns > 0 || now.Retries > best.Retries || best.PeakReserved+best.PeakReserved/worthwhile < now.PeakReserved
 }
 
-// reason says how settings come to hold less.
-func reason(r, now *Row) string {
-	c, err := settings.Parse(r.Settings, spec.DefaultGeometry())
+// reason explains why settings reserve less.
+func reason(p, now *Prediction) string {
+	c, err := settings.Parse(p.Settings, spec.DefaultGeometry())
 	switch {
 	case err != nil || now == nil:
 		return ""
 	case c.ExpandableSegments:
-		return "Segments that expand are why: memory is mapped page by page behind one range of addresses, so what is free in one place joins what is free beside it and serves larger requests; segments of fixed size leave it in pieces that no later request fits."
+		return "The reason is that expandable segments map memory page by page behind one range of addresses, so free memory merges with the free memory beside it and serves larger requests; in segments of fixed size it remains in blocks too small for later requests."
 	case c.MaxSplitSize != spec.Unlimited:
-		return fmt.Sprintf("The reason is that blocks of %s and more are not cut up by smaller requests, so they can be used again whole, or be returned.", spec.FormatSize(c.MaxSplitSize))
+		return fmt.Sprintf("The reason is that blocks of %s and more are not split for smaller requests, so they can be reused whole, or be freed.", spec.FormatSize(c.MaxSplitSize))
 	case c.Divisions != [spec.NumDivisions]uint64{}:
-		return "The reason is that requests are rounded to fewer different sizes, so that blocks fit again more often."
+		return "The reason is that requests are rounded to fewer different sizes, so free blocks fit again more often."
 	case c.GarbageCollectionThreshold > 0:
-		return "The reason is that cached segments which have not been used for long are returned before the limit is met."
+		return "The reason is that cached segments which have not been used for long are freed before the limit is reached."
 	}
 	return "The reason is that segments have another size, which suits these requests better."
 }
 
-// certainty says how sure the figures of a row are.
-func (s *Study) certainty(r *Row) string {
-	if r.Exact() {
-		return "These figures are exact, provided that the program asks for the same: the recorded run comes out allocation by allocation, and nothing that the snapshot leaves open makes a difference."
+// exactness states whether the statistics of a prediction are exact, and why not.
+func (c *Comparison) exactness(p *Prediction) string {
+	if p.Exact() {
+		return "These statistics are exact, provided that the program makes the same requests: every allocation of the recorded run is reproduced, and nothing that the history does not record makes a difference."
 	}
-	var doubts []string
-	for _, d := range r.Doubts {
-		doubts = append(doubts, d.explain(s.History))
+	var reasons []string
+	for _, r := range p.InexactReasons {
+		reasons = append(reasons, r.explain(c.Workload))
 	}
-	text := "These figures are not exact: " + strings.Join(doubts, "; ") + "."
-	if r.Failing > 0 && r.Failing < r.Runs {
-		text += fmt.Sprintf(" Under %d of %d guesses the run fails.", r.Failing, r.Runs)
+	text := "These statistics are not exact: " + strings.Join(reasons, "; ") + "."
+	if p.OOMRuns > 0 && p.OOMRuns < p.Runs {
+		text += fmt.Sprintf(" In %d of %d runs, under different assumptions, a request fails.", p.OOMRuns, p.Runs)
 	}
 	return text
 }
 
-// explain says in words what a doubt is about.
-func (d Doubt) explain(h *History) string {
-	switch d {
-	case ByAddress:
-		return "they depend on the addresses that the driver gives"
-	case ByStreams:
-		return fmt.Sprintf("%d frees waited for other streams, and how long that takes differs from run to run (from not at all to four times as long was tried)", h.Unknown.Held)
-	case ByPools:
-		return "there are private pools, and the snapshot does not say when captures were under way"
-	case ByStart:
-		return fmt.Sprintf("the record begins in the middle, with %s given out, and tells only what happened since", spec.FormatSize(h.allocatedAtStart()))
-	case ByFailures:
-		return fmt.Sprintf("requests that failed in the recorded run (%d) may have been followed by others if they had not", h.Unknown.Failed)
-	case BySettings:
-		return "the program changed the settings on its way, which is left out"
-	case ByEmptyCache:
-		return "the program emptied its cache, and where that had no effect it is not recorded"
+func (r InexactReason) explain(w *Workload) string {
+	switch r {
+	case DriverAddresses:
+		return "they depend on the addresses that the driver returns"
+	case StreamTiming:
+		return fmt.Sprintf("%d frees had to wait for other streams, and how long that takes differs from run to run (from no time to four times as long was assumed)", w.Unrecorded.PendingFrees)
+	case PoolMembership:
+		return "there are private pools, and the history does not record when captures were under way"
+	case MissingStart:
+		return fmt.Sprintf("the beginning of the history is missing, and %s was allocated before", spec.FormatSize(w.allocatedAtStart()))
+	case FailedRequests:
+		return fmt.Sprintf("requests that failed in the recorded run (%d) may have been followed by others if they had not", w.Unrecorded.OOMs)
+	case ChangedSettings:
+		return "the program changed the settings while it ran, and that is not repeated"
+	case EmptyCacheCalls:
+		return "the program called empty_cache, and calls that freed no segment are not recorded"
 	}
-	return "the recorded run does not come out as it was recorded"
+	return "not every allocation of the recorded run is reproduced"
 }
 
-func (h *History) allocatedAtStart() uint64 {
+func (w *Workload) allocatedAtStart() uint64 {
 	sum := uint64(0)
-	for i := range h.Start {
-		sum += h.Start[i].AllocatedSize
+	for i := range w.InitialSegments {
+		sum += w.InitialSegments[i].AllocatedSize
 	}
 	return sum
 }

@@ -1,12 +1,14 @@
 package whatif
 
 import (
+	"errors"
+
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
 )
 
-// Candidates are the settings that are worth a try, the default first. Those that
-// do nothing without a limit are left out where there is none.
+// Candidates are the settings to compare if none are given, the default first. Settings
+// without effect unless there is a limit are included only if limited.
 func Candidates(limited bool) []string {
 	settings := []string{
 		"",
@@ -35,11 +37,11 @@ func Candidates(limited bool) []string {
 	return settings
 }
 
-// CheckSettings says why settings cannot be tried, nil if they can.
+// CheckSettings returns why settings cannot be compared, nil if they can.
 func CheckSettings(text string) error {
 	c, err := settings.Parse(text, spec.DefaultGeometry())
 	if err == nil && c.PerProcessMemoryFraction != 1 {
-		err = &HistoryError{"per_process_memory_fraction is a limit, and the device's memory is not in a snapshot: give the limit in bytes"}
+		err = errors.New("per_process_memory_fraction is a limit, and the device's memory is not in a snapshot: give the limit in bytes")
 	}
 	return err
 }

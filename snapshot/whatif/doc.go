@@ -1,17 +1,27 @@
-// Package whatif asks of a recorded run what would have become of it under other
-// settings of the allocator, and under other limits: would another setting have saved
-// it from running out of memory, and how sure is that?
+// Package whatif predicts the memory statistics of a recorded run under other allocator
+// settings and other limits: would other settings have avoided that it ran out of memory,
+// and how exact is that?
 //
-// The record is a memory snapshot with its history (snapshot). From what the
-// allocator did it is inferred what the program asked for (rebuild.go), backwards first
-// if the beginning of the history is lost (rewind.go). The requests are then made again,
-// of the reference allocator on a fake GPU (run.go), under each of the settings
-// (candidates.go), in parallel (study.go).
+// The input is a memory snapshot with its history, or a recorded trace.
 //
-// The sequence of requests does not depend on the allocator, since it is the program
-// that asks. But three things about the machine do matter and are not in a snapshot,
-// and for each there are several models (model.go): the addresses that the driver
-// gives, how long other streams hold freed memory back, and what lay where when the
-// history begins. If all of them give the same figures these are exact, else the range
-// is told, and why (doubt.go).
+//	workload.go                     the requests of the program
+//	fromsnapshot.go, fromtrace.go   how they are found
+//	start_state.go, reserved.go     the memory at the start of an incomplete history
+//	segment_frees.go, pools.go      what a history does not record, but shows
+//	run.go, start_layout.go         a run: the same requests to the reference allocator
+//	driver.go, addresses.go,        its driver, a fake GPU
+//	address_gaps.go
+//	assumptions.go                  what a run assumes of things that are not recorded
+//	verify.go                       the recorded run, reproduced
+//	compare.go, candidates.go,      all runs of all settings
+//	smallest_limit.go
+//	exactness.go                    whether a prediction is exact, and why not
+//	ranking.go, advice.go,          what is reported
+//	table.go, json.go
+//
+// The requests do not depend on the allocator, since the program makes them. But three
+// things are not in a snapshot and matter: the addresses that the driver returns, when
+// other streams have finished with freed memory, and the layout at the start of an
+// incomplete history. For each there are several assumptions. If the statistics are equal
+// under all of them they are exact. Otherwise their range is reported, and the reason.
 package whatif

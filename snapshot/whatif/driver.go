@@ -7,24 +7,24 @@ import (
 	"gaugeblock/spec"
 )
 
-// driver is the fake GPU with two things put under the control of a Model: which
-// addresses it gives, and when events complete. The clock is the number of the
-// request, since a trace says before which request a stream had caught up.
+// driver is the fake GPU with two things that Assumptions decide: the addresses, and when
+// events complete. Time is the number of the request, since the history shows before
+// which request a free completed.
 type driver struct {
 	*fakegpu.GPU
 	now      int32   // the number of the present request
-	deadline int32   // of events that are recorded now: the request before which they are complete
-	events   []int32 // the deadlines, by handle
+	deadline int32   // of events that are recorded now: the request before which they complete
+	events   []int32 // deadlines by handle
 }
 
-// totalMemory is what the fake device has, in bytes: more than any real one, so that
-// only the limit decides.
+// totalMemory is the memory of the fake device, in bytes: more than a real one has, so
+// that only the limit matters.
 const totalMemory = 1 << 40
 
-// LargestLimit is the largest limit that can be tried, in bytes.
+// LargestLimit is the largest possible limit, in bytes.
 const LargestLimit = totalMemory - 1
 
-// never is the deadline of an event that only waiting completes.
+// never is the deadline of an event that completes only when it is synchronized.
 const never = math.MaxInt32
 
 func newDriver(addresses fakegpu.AddressPolicy) *driver {
@@ -60,7 +60,7 @@ func (d *driver) SynchronizeEvent(ev spec.EventHandle) error {
 // SynchronizeStream implements spec.Driver.
 func (d *driver) SynchronizeStream(spec.Device, spec.Stream) error { return nil }
 
-// CaptureStatus implements spec.Driver: captures are not replayed, only their pools.
+// CaptureStatus implements spec.Driver: captures are not repeated, only their pools.
 func (d *driver) CaptureStatus(spec.Device, spec.Stream) (spec.CaptureStatus, error) {
 	return spec.CaptureStatus{}, nil
 }

@@ -19,15 +19,15 @@ import (
 
 // FromTrace reads the history of a device from a trace, in which the allocator's own
 // events must have been recorded. What is wrong with the trace is a *spec.TraceError;
-// a *HistoryError says that it has operations that cannot be asked again.
-func FromTrace(t *trace.Reader, dev spec.Device) (*History, error) {
+// a *WorkloadError says that it has operations that cannot be asked again.
+func FromTrace(t *trace.Reader, dev spec.Device) (*Workload, error) {
 	header := t.Header()
 	config, err := settings.Parse(header.Settings, spec.DefaultGeometry())
 	if err != nil {
 		return nil, err
 	}
 	r := &traceRebuilder{
-		History: &History{Device: dev, Config: config}, header: header,
+		Workload: &Workload{Device: dev, Config: config}, header: header,
 		ids: map[int64]int32{}, waiting: map[spec.Ptr]int32{},
 	}
 	for {
@@ -45,18 +45,18 @@ func FromTrace(t *trace.Reader, dev spec.Device) (*History, error) {
 		}
 	}
 	for _, at := range r.waiting {
-		r.Requests[at].Until = int32(len(r.Requests))
+		r.Requests[at].CompletedBefore = int32(len(r.Requests))
 	}
 	r.finish()
 	if r.Mallocs == 0 {
-		return nil, &HistoryError{fmt.Sprintf("the trace asks for no memory of device %d", dev)}
+		return nil, &WorkloadError{fmt.Sprintf("the trace asks for no memory of device %d", dev)}
 	}
-	return r.History, nil
+	return r.Workload, nil
 }
 
 // traceRebuilder goes through a trace.
 type traceRebuilder struct {
-	*History
+	*Workload
 	header   *trace.Header
 	ids      map[int64]int32    // the trace's numbers to ours
 	waiting  map[spec.Ptr]int32 // freed and not yet back: the number of the free
@@ -79,7 +79,7 @@ var repeated = []trace.OpKind{
 
 func (r *traceRebuilder) operation(op *trace.Op) error {
 	if op.Expect.Entries == nil && (op.Kind == trace.OpMalloc || op.Kind == trace.OpFree) {
-		return &HistoryError{fmt.Sprintf("line %d: the trace does not say what the allocator did", op.Line)}
+		return &WorkloadError{fmt.Sprintf("line %d: the trace does not say what the allocator did", op.Line)}
 	}
 	first := int32(len(r.trace))
 	r.events(op)
@@ -98,9 +98,9 @@ func (r *traceRebuilder) operation(op *trace.Op) error {
 			r.allowed = op.Allowed
 		}
 	case op.Kind == trace.OpConfigure:
-		r.Unknown.Reconfigured++
+		r.Unrecorded.SettingsChanges++
 	case !slices.Contains(ignored, op.Kind):
-		return &HistoryError{fmt.Sprintf("line %d: the operation %s cannot be asked again under other settings", op.Line, op.Kind)}
+		return &WorkloadError{fmt.Sprintf("line %d: the operation %s cannot be asked again under other settings", op.Line, op.Kind)}
 	}
 	return nil
 }
@@ -111,9 +111,9 @@ func (r *traceRebuilder) add(q Request) { r.Requests = append(r.Requests, q) }
 // it, and sees what came back before it.
 func (r *traceRebuilder) events(op *trace.Op) {
 	for _, e := range op.Expect.Entries {
-		r.trace = append(r.trace, snapshot.Entry{TraceEntry: e, Context: noContext})
+		r.trace = append(r.trace, snapshot.TraceEntry{TraceEntry: e, Context: noContext})
 		if at, waits := r.waiting[e.Addr]; waits && e.Action == spec.ActionFreeCompleted {
-			r.Requests[at].Until = int32(len(r.Requests))
+			r.Requests[at].CompletedBefore = int32(len(r.Requests))
 			delete(r.waiting, e.Addr)
 		}
 	}
@@ -127,12 +127,12 @@ func (r *traceRebuilder) malloc(op *trace.Op) {
 		Stream: r.header.Streams[op.Stream], Entry: int32(len(r.trace) - 1),
 	}
 	if op.Expect.Error == trace.ErrorOOM {
-		q.Kind = Failing
-		r.Unknown.Failed++
+		q.Kind = FailedMalloc
+		r.Unrecorded.OOMs++
 	}
 	for _, c := range r.captured {
 		if c.Stream != op.Stream && c.Thread == op.Thread {
-			r.Unknown.LostPools++ // the stream may have joined the capture
+			r.Unrecorded.UnknownPools++ // the stream may have joined the capture
 		}
 	}
 	r.Mallocs++
@@ -155,15 +155,15 @@ func (r *traceRebuilder) free(op *trace.Op, first int32) {
 	for _, e := range op.Expect.Entries {
 		switch e.Action {
 		case spec.ActionFreeRequested:
-			q.Held = true
+			q.PendingFree = true
 			r.waiting[e.Addr] = int32(len(r.Requests))
 		case spec.ActionFreeCompleted:
-			q.Held = false
+			q.PendingFree = false
 			delete(r.waiting, e.Addr)
 		}
 	}
-	if q.Held {
-		r.Unknown.Held++
+	if q.PendingFree {
+		r.Unrecorded.PendingFrees++
 	}
 	r.add(q)
 }
@@ -191,7 +191,7 @@ func (r *traceRebuilder) finish() {
 		streams[r.trace[i].Stream] = true
 	}
 	r.Streams = slices.Sorted(maps.Keys(streams))
-	r.Limit = findReturns(r.trace, nil, r.Config).limit
+	r.Limit = inferSegmentFrees(r.trace, nil, r.Config).limit
 	if r.allowed > 0 {
 		r.Limit = LimitBounds{max(r.allowed, r.Limit.Least), max(r.allowed, r.Limit.Least)}
 	}

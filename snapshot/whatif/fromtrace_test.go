@@ -14,7 +14,7 @@ import (
 // recordings are traces of PyTorch programs, made by gb_record.py.
 const recordings = "../record/testdata/recorded"
 
-func traceHistory(t *testing.T, name string) *whatif.History {
+func traceHistory(t *testing.T, name string) *whatif.Workload {
 	t.Helper()
 	tr, err := trace.Open(filepath.Join(recordings, name+".jsonl.gz"))
 	if err != nil {
@@ -28,45 +28,45 @@ func traceHistory(t *testing.T, name string) *whatif.History {
 	return h
 }
 
-// TestTracesComeOut: recorded runs come out in the recorded places, pools, captures and
-// checkpoints included.
+// TestTracesComeOut: recorded runs are reproduced, with pools, captures and checkpoints.
 func TestTracesComeOut(t *testing.T) {
 	for _, name := range []string{"compiled", "compiled-expandable", "realoom", "two_streams", "two_streams-expandable"} {
 		h := traceHistory(t, name)
-		if a := whatif.Verify(h); !a.Full() || a.Placed == 0 {
-			t.Errorf("%s: %d of %d allocations come out in the recorded place", name, a.Same, a.Placed)
+		if a := whatif.Verify(h); !a.Exact() || a.Allocations == 0 {
+			t.Errorf("%s: %d of %d allocations have the recorded address", name, a.SameAddress, a.Allocations)
 		}
 	}
 }
 
 // TestPredictionsFromTraces predicts one recorded run from another one of the same
-// program under other settings. How much was held in the recorded run is what its
-// events add up to.
+// program under other settings. The reserved memory of the recorded run is the
+// sum of its segments.
 func TestPredictionsFromTraces(t *testing.T) {
 	for _, c := range []struct {
 		from, to, settings string
-		doubts             []whatif.Doubt
+		reasons            []whatif.InexactReason
 	}{
 		{"compiled", "compiled-expandable", "expandable_segments:True", nil},
 		{"compiled-expandable", "compiled", "", nil},
-		{"two_streams", "two_streams-expandable", "expandable_segments:True", []whatif.Doubt{whatif.ByStreams}},
-		{"two_streams-expandable", "two_streams", "", []whatif.Doubt{whatif.ByStreams}},
+		{"two_streams", "two_streams-expandable", "expandable_segments:True", []whatif.InexactReason{whatif.StreamTiming}},
+		{"two_streams-expandable", "two_streams", "", []whatif.InexactReason{whatif.StreamTiming}},
 	} {
-		study, err := whatif.Try(traceHistory(t, c.from), whatif.Options{Settings: []string{c.settings}})
+		comparison, err := whatif.Compare(traceHistory(t, c.from), whatif.Options{Settings: []string{c.settings}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		row, held := &study.Rows[0], traceHistory(t, c.to).Limit.Least
-		if !slices.Equal(row.Doubts, c.doubts) {
-			t.Errorf("%s: the doubts are %v", c.from, row.Doubts)
+		prediction, reserved := &comparison.Predictions[0], traceHistory(t, c.to).Limit.Least
+		if !slices.Equal(prediction.InexactReasons, c.reasons) {
+			t.Errorf("%s: the reasons are %v", c.from, prediction.InexactReasons)
 		}
-		if held < row.Range.Low || held > row.Range.High || row.Exact() && held != row.PeakReserved {
-			t.Errorf("%s: %d bytes were held, predicted are %d, %v", c.from, held, row.PeakReserved, row.Range)
+		if reserved < prediction.PeakReservedRange.Low || reserved > prediction.PeakReservedRange.High || prediction.Exact() && reserved != prediction.PeakReserved {
+			t.Errorf("%s: %d bytes were reserved, predicted are %d, %v", c.from, reserved, prediction.PeakReserved, prediction.PeakReservedRange)
 		}
 	}
 }
 
-// TestTracesThatCannotBeAskedAgain are refused, with the line.
+// TestTracesThatCannotBeAskedAgain: traces with operations that cannot be repeated are
+// refused, with the line.
 func TestTracesThatCannotBeAskedAgain(t *testing.T) {
 	const header = `{"format":"allocator-trace","version":2,"total_memory":1073741824,"streams":[0]}` + "\n"
 	for _, c := range []struct{ what, ops, message string }{
@@ -79,8 +79,8 @@ func TestTracesThatCannotBeAskedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = whatif.FromTrace(tr, 0)
-		var history *whatif.HistoryError
-		if !errors.As(err, &history) || err.Error() != c.message {
+		var notRepeatable *whatif.WorkloadError
+		if !errors.As(err, &notRepeatable) || err.Error() != c.message {
 			t.Errorf("%s: %v", c.what, err)
 		}
 	}

@@ -18,7 +18,7 @@ func nonsense(t *rapid.T) *snapshot.File {
 	size := rapid.Uint64Range(0, 100)
 	stream := rapid.SampledFrom([]spec.Stream{0, 0, 7})
 	pool := rapid.SampledFrom([]spec.PoolID{{}, {}, {User: 1}})
-	f := &snapshot.File{Traces: [][]snapshot.Entry{nil}}
+	f := &snapshot.File{DeviceTraces: [][]snapshot.TraceEntry{nil}}
 	for range rapid.IntRange(0, 5).Draw(t, "segments") {
 		s := spec.Segment{
 			Address: spec.Ptr(address.Draw(t, "address") * granule), Stream: stream.Draw(t, "stream"), Pool: pool.Draw(t, "pool"),
@@ -35,7 +35,7 @@ func nonsense(t *rapid.T) *snapshot.File {
 		f.Segments = append(f.Segments, s)
 	}
 	for range rapid.IntRange(1, 60).Draw(t, "entries") {
-		f.Traces[0] = append(f.Traces[0], snapshot.Entry{
+		f.DeviceTraces[0] = append(f.DeviceTraces[0], snapshot.TraceEntry{
 			TraceEntry: spec.TraceEntry{
 				Action: spec.Action(rapid.IntRange(0, 8).Draw(t, "action")),
 				Addr:   spec.Ptr(address.Draw(t, "address") * granule), Size: granule * size.Draw(t, "size"), Stream: stream.Draw(t, "stream"),
@@ -46,24 +46,24 @@ func nonsense(t *rapid.T) *snapshot.File {
 	return f
 }
 
-// TestNonsense: whatever a snapshot says, there is an answer, and it is never called
-// exact when the record contradicts itself.
+// TestNonsense: there is a result for every snapshot, and it is never exact if the
+// history contradicts itself.
 func TestNonsense(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h, err := whatif.Rebuild(nonsense(t), 0)
+		h, err := whatif.FromSnapshot(nonsense(t), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		study, err := whatif.Try(h, whatif.Options{Settings: []string{"", "expandable_segments:True"}, Limit: 1 << 30})
+		comparison, err := whatif.Compare(h, whatif.Options{Settings: []string{"", "expandable_segments:True"}, Limit: 1 << 30})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, row := range study.Rows {
-			if row.Exact() && h.Unknown.Contradictions > 0 {
-				t.Fatalf("%d contradictions, and %q is exact", h.Unknown.Contradictions, row.Settings)
+		for _, prediction := range comparison.Predictions {
+			if prediction.Exact() && h.Unrecorded.InconsistentEntries > 0 {
+				t.Fatalf("%d inconsistent entries, and %q is exact", h.Unrecorded.InconsistentEntries, prediction.Settings)
 			}
 		}
-		study.Advice()
-		study.Table()
+		comparison.Advice()
+		comparison.Table()
 	})
 }

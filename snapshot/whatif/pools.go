@@ -8,17 +8,16 @@ import (
 	"gaugeblock/spec"
 )
 
-// Which pool a request went to is not in its entry (PyTorch up to 2.11). But the
-// segments at the end of the trace say their pools, and a segment has the same pool
-// all its life, so the pool of every block in a segment that is still there is known.
-// Of segments that were returned meanwhile it is not; they count as the default
-// pool's.
+// Trace entries of PyTorch up to 2.11 do not have the pool of the allocation. But the
+// segments of the snapshot have their pools, and the pool of a segment never changes. So
+// the pool of every block is known whose segment still exists at the end of the history.
+// Segments that were freed before are taken to be of the default pool.
 
-// poolsOfRanges says the pools of segments by the index of the entry that obtained
-// them, as far as they are known. It is nil where no private pool is in sight.
-func poolsOfRanges(f *snapshot.File, dev spec.Device, trace []snapshot.Entry) map[int]spec.PoolID {
-	memory := memoryAtEnd(f.Segments, dev)
-	if !slices.ContainsFunc(memory, func(r heldRange) bool { return !r.pool.IsDefault() }) {
+// poolsOfSegments returns the known pools of segments, by the index of the segment_alloc
+// or segment_map entry. It is nil if the snapshot has no private pool.
+func poolsOfSegments(f *snapshot.File, dev spec.Device, trace []snapshot.TraceEntry) map[int]spec.PoolID {
+	reserved := reservedAtEnd(f.Segments, dev)
+	if !slices.ContainsFunc(reserved, func(r reservedRange) bool { return !r.pool.IsDefault() }) {
 		return nil
 	}
 	pools := map[int]spec.PoolID{}
@@ -26,41 +25,41 @@ func poolsOfRanges(f *snapshot.File, dev spec.Device, trace []snapshot.Entry) ma
 		e := &trace[i]
 		switch e.Action {
 		case spec.ActionSegmentAlloc, spec.ActionSegmentMap:
-			if at := memory.around(e.Addr); at >= 0 && memory[at].poolKnown {
-				pools[i] = memory[at].pool
+			if at := reserved.rangeAt(e.Addr); at >= 0 && reserved[at].poolKnown {
+				pools[i] = reserved[at].pool
 			}
-			memory.remove(spec.Range{Ptr: e.Addr, Bytes: e.Size})
+			reserved.remove(spec.Range{Ptr: e.Addr, Bytes: e.Size})
 		case spec.ActionSegmentFree, spec.ActionSegmentUnmap:
-			memory.add(returnedRange(e))
+			reserved.add(freedRange(e))
 		}
 	}
 	return pools
 }
 
-// pool gives the number of the pool that an alloc entry was served from.
-func (r *rebuilder) pool(e *snapshot.Entry) uint8 {
+// pool returns the number of the pool of an alloc entry.
+func (r *snapshotRebuilder) pool(e *snapshot.TraceEntry) uint8 {
 	id := e.Context.Pool
 	if !e.Context.PoolKnown && r.pools != nil {
-		at := r.memory.around(e.Addr)
+		at := r.reserved.rangeAt(e.Addr)
 		if at >= 0 {
-			id = r.memory[at].pool
+			id = r.reserved[at].pool
 		}
-		if at < 0 || !r.memory[at].poolKnown {
-			r.Unknown.LostPools++
+		if at < 0 || !r.reserved[at].poolKnown {
+			r.Unrecorded.UnknownPools++
 		}
 	}
 	return r.poolNumber(id)
 }
 
-// poolNumber gives the number of a pool, a new one to a pool that is new.
-func (h *History) poolNumber(id spec.PoolID) uint8 {
+// poolNumber returns the number of a pool, and adds a new pool to PrivatePools.
+func (w *Workload) poolNumber(id spec.PoolID) uint8 {
 	if id.IsDefault() {
 		return 0
 	}
-	at := slices.Index(h.Pools, id)
-	if at < 0 && len(h.Pools) < math.MaxUint8 {
-		h.Pools = append(h.Pools, id)
-		at = len(h.Pools) - 1
+	at := slices.Index(w.PrivatePools, id)
+	if at < 0 && len(w.PrivatePools) < math.MaxUint8 {
+		w.PrivatePools = append(w.PrivatePools, id)
+		at = len(w.PrivatePools) - 1
 	}
 	return uint8(at + 1)
 }

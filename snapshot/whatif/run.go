@@ -8,90 +8,89 @@ import (
 	"gaugeblock/spec"
 )
 
-// Setup is what a history is run under.
-type Setup struct {
-	Settings string // PYTORCH_ALLOC_CONF
-	Limit    uint64 // bytes that may be held from the driver; 0 for no limit
-	Model    Model
-	// Stop ends the run at the first request that fails. Otherwise the program goes
-	// on without the memory.
-	Stop bool
+// RunOptions are the conditions of a run.
+type RunOptions struct {
+	Settings    string // PYTORCH_ALLOC_CONF
+	Limit       uint64 // on reserved memory, in bytes; 0 for no limit
+	Assumptions Assumptions
+	// StopAtOOM ends the run at the first OOM. Otherwise the program goes on without
+	// the memory.
+	StopAtOOM bool
 
-	verifier *verifier // compares with the recorded run, if there is one
+	verifier *verifier // compares with the recorded run; may be nil
 }
 
-// Figures are those that torch.cuda.memory_stats has, sizes in bytes.
+// Statistics are those of torch.cuda.memory_stats. Sizes are in bytes.
 type Statistics struct {
 	PeakReserved  uint64
 	PeakAllocated uint64
-	Retries       int64
+	Retries       int64 // num_alloc_retries
 	DeviceAllocs  int64
 	DeviceFrees   int64
 	OOMs          int64
 }
 
-// Outcome is what came of a run.
+// Outcome is the result of a run.
 type Outcome struct {
-	// Figures are those after the first request that failed, or at the end.
+	// Statistics are those after the first OOM, or at the end if there is none.
 	Statistics
-	First *Failure // nil if none failed
-	// Beyond are the figures at the end, if the program goes on without the memory
-	// that it did not get.
-	Beyond Statistics
+	FirstOOM *OutOfMemory // nil if no request failed
+	// AtEnd are the statistics at the end, if the program goes on without the memory
+	// of requests that failed.
+	AtEnd Statistics
 }
 
-// Failure is a request that got no memory, with the state of the allocator at that
-// time, in bytes.
-type Failure struct {
-	Request     int // index into History.Requests
-	Number      int // counting the requests for memory from 1
-	Bytes       uint64
-	Reserved    uint64
-	Allocated   uint64
-	LargestFree uint64 // block
+// OutOfMemory is a request that failed, and the memory at that time, in bytes.
+type OutOfMemory struct {
+	Request          int // index into Workload.Requests
+	Number           int // counting the requests for memory from 1
+	Requested        uint64
+	Reserved         uint64
+	Allocated        uint64
+	LargestFreeBlock uint64
 }
 
-// runner is a run under way.
+// runner is the state of a run.
 type runner struct {
-	*History
-	setup   Setup
-	driver  *driver
-	alloc   *alloc.Allocator
-	ptrs    []spec.Ptr // by allocation; 0 if it got no memory
-	chains  []int32    // by stream of other uses: the deadline of its last event
-	states  map[int]spec.PoolState
-	mallocs int
-	out     Outcome
+	*Workload
+	options    RunOptions
+	driver     *driver
+	alloc      *alloc.Allocator
+	ptrs       []spec.Ptr // by ID; 0 if the request failed
+	useStreams []int32    // by number of the stream: when its last event completes
+	states     map[int]spec.PoolState
+	mallocs    int
+	outcome    Outcome
 }
 
-// Run replays a history.
-func Run(h *History, s Setup) (Outcome, error) {
-	r := &runner{History: h, setup: s, ptrs: make([]spec.Ptr, h.Allocations), states: map[int]spec.PoolState{}}
+// Run makes the requests of a workload.
+func Run(w *Workload, o RunOptions) (Outcome, error) {
+	r := &runner{Workload: w, options: o, ptrs: make([]spec.Ptr, w.Allocations), states: map[int]spec.PoolState{}}
 	if err := r.begin(); err != nil {
 		return Outcome{}, err
 	}
-	for i := range h.Requests {
+	for i := range w.Requests {
 		r.driver.now = int32(i)
-		if err := r.perform(&h.Requests[i]); err != nil {
+		if err := r.perform(&w.Requests[i]); err != nil {
 			return Outcome{}, fmt.Errorf("request %d: %w", i, err)
 		}
-		if r.out.First != nil && s.Stop {
-			return r.out, nil
+		if r.outcome.FirstOOM != nil && o.StopAtOOM {
+			return r.outcome, nil
 		}
 	}
-	end, err := r.figures()
-	r.out.Beyond = end
-	if r.out.First == nil {
-		r.out.Statistics = end
+	end, err := r.statistics()
+	r.outcome.AtEnd = end
+	if r.outcome.FirstOOM == nil {
+		r.outcome.Statistics = end
 	}
-	return r.out, err
+	return r.outcome, err
 }
 
 func (r *runner) perform(q *Request) error {
 	switch q.Kind {
 	case Malloc:
 		return r.malloc(q)
-	case Failing:
+	case FailedMalloc:
 		if err := r.malloc(q); err != nil {
 			return err
 		}
@@ -110,23 +109,23 @@ func (r *runner) malloc(q *Request) error {
 	r.ptrs[q.ID] = p
 	switch {
 	case errors.Is(err, spec.ErrOutOfMemory):
-		if r.out.First == nil {
-			return r.failed(q, err)
+		if r.outcome.FirstOOM == nil {
+			return r.outOfMemory(q, err)
 		}
 		return nil
-	case err == nil && r.setup.verifier != nil:
-		r.setup.verifier.placed(r.History, q, p)
+	case err == nil && r.options.verifier != nil:
+		r.options.verifier.compare(r.Workload, q, p)
 	}
 	return err
 }
 
-// allocate asks for memory, in a pool other than the default one by redirecting this
-// one request, which its thread tells apart.
+// allocate requests memory. A request to a private pool has the pool's number for its
+// thread, and allocations of that thread are routed to the pool for this request.
 func (r *runner) allocate(pool uint8, q spec.Request) (spec.Ptr, error) {
-	if pool == 0 || r.setup.Model.NoPools {
+	if pool == 0 || r.options.Assumptions.NoPrivatePools {
 		return r.alloc.Malloc(q)
 	}
-	id := r.Pools[pool-1]
+	id := r.PrivatePools[pool-1]
 	q.Thread = spec.Thread(pool)
 	if err := r.alloc.BeginAllocateToPool(0, id, spec.ForThread(q.Thread)); err != nil {
 		return 0, err
@@ -135,19 +134,19 @@ func (r *runner) allocate(pool uint8, q spec.Request) (spec.Ptr, error) {
 	return p, errors.Join(err, r.alloc.EndAllocateToPool(0, id), r.alloc.ReleasePool(0, id))
 }
 
-// failed notes the first failure.
-func (r *runner) failed(q *Request, err error) error {
-	var failure *spec.OutOfMemoryError
-	errors.As(err, &failure)
+// outOfMemory records the first OOM.
+func (r *runner) outOfMemory(q *Request, err error) error {
+	var oom *spec.OutOfMemoryError
+	errors.As(err, &oom)
 	largest, err := r.alloc.CacheInfo(0, 1)
 	if err != nil {
 		return err
 	}
-	r.out.First = &Failure{
-		Request: int(r.driver.now), Number: r.mallocs, Bytes: q.Bytes,
-		Reserved: failure.Allocated + failure.Unallocated, Allocated: failure.Allocated, LargestFree: largest,
+	r.outcome.FirstOOM = &OutOfMemory{
+		Request: int(r.driver.now), Number: r.mallocs, Requested: q.Bytes,
+		Reserved: oom.Allocated + oom.Unallocated, Allocated: oom.Allocated, LargestFreeBlock: largest,
 	}
-	r.out.Statistics, err = r.figures()
+	r.outcome.Statistics, err = r.statistics()
 	return err
 }
 
@@ -156,33 +155,33 @@ func (r *runner) free(q *Request) error {
 	if p == 0 {
 		return nil
 	}
-	if q.Held {
-		r.driver.deadline = r.setup.Model.Until(r.driver.now, q.Until)
-		if err := r.alloc.RecordStream(p, 0, r.chain(r.driver.deadline)); err != nil {
+	if q.PendingFree {
+		r.driver.deadline = r.options.Assumptions.CompletedBefore(r.driver.now, q.CompletedBefore)
+		if err := r.alloc.RecordStream(p, 0, r.useStream(r.driver.deadline)); err != nil {
 			return err
 		}
 	}
 	return r.alloc.Free(p)
 }
 
-// firstChain is above the handles of all real streams.
-const firstChain = 1 << 62
+// firstUseStream is above the handles of all real streams.
+const firstUseStream = 1 << 62
 
-// chain chooses the stream that used memory which is back at a deadline. Which one it
-// was is not recorded; but the events of one stream complete in order, so it is the
-// first whose last event completes no later. A new one otherwise.
-func (r *runner) chain(deadline int32) spec.Stream {
-	for i, last := range r.chains {
+// useStream chooses the stream of a stream use that ends at a deadline. The history does
+// not record it. But the events of one stream complete in order, so it is the first
+// stream whose last event completes no later, or else a new one.
+func (r *runner) useStream(deadline int32) spec.Stream {
+	for i, last := range r.useStreams {
 		if last <= deadline {
-			r.chains[i] = deadline
-			return spec.Stream(firstChain + i)
+			r.useStreams[i] = deadline
+			return spec.Stream(firstUseStream + i)
 		}
 	}
-	r.chains = append(r.chains, deadline)
-	return spec.Stream(firstChain + len(r.chains) - 1)
+	r.useStreams = append(r.useStreams, deadline)
+	return spec.Stream(firstUseStream + len(r.useStreams) - 1)
 }
 
-func (r *runner) figures() (Statistics, error) {
+func (r *runner) statistics() (Statistics, error) {
 	s, err := r.alloc.Stats(0)
 	return Statistics{
 		PeakReserved:  uint64(s.ReservedBytes[spec.Aggregate].Peak),

@@ -10,17 +10,16 @@ import (
 	"gaugeblock/spec"
 )
 
-// Table draws the rows, the best first. A figure that is not exact is marked with
-// "~", and peak reserved is then a range.
-func (s *Study) Table() string {
+// Table is the predictions as text, the best first. Statistics that are not exact are
+// marked with "~", and peak reserved is then a range.
+func (c *Comparison) Table() string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
 	t.Style().Options.SeparateColumns = false
 	t.Style().Options.DrawBorder = false
-	header := table.Row{"settings", "peak reserved", "peak allocated", "fragmentation", "retries", "driver calls", "out of memory"}
-	search := len(s.Rows) > 0 && s.Rows[0].Smallest != nil
-	if search {
+	header := table.Row{"settings", "peak reserved", "peak allocated", "unallocated", "alloc retries", "device allocs+frees", "out of memory"}
+	if c.LimitSearch {
 		header = append(header, "smallest limit")
 	}
 	t.AppendHeader(header)
@@ -29,57 +28,50 @@ func (s *Study) Table() string {
 		columns = append(columns, table.ColumnConfig{Number: i, Align: text.AlignRight, AlignHeader: text.AlignRight})
 	}
 	t.SetColumnConfigs(columns)
-	for _, r := range s.Best() {
+	for _, p := range c.Ranked() {
 		row := table.Row{
-			NameOf(r.Settings), r.mark() + r.Range.text(), r.mark() + spec.FormatSize(r.PeakAllocated),
-			fmt.Sprintf("%s%.1f%%", r.mark(), 100*r.Fragmentation()),
-			r.mark() + strconv.FormatInt(r.Retries, 10),
-			r.mark() + strconv.FormatInt(r.DeviceAllocs+r.DeviceFrees, 10),
-			r.failureInTable(),
+			NameOf(p.Settings), p.mark() + p.PeakReservedRange.text(), p.mark() + spec.FormatSize(p.PeakAllocated),
+			fmt.Sprintf("%s%.1f%%", p.mark(), 100*p.Unallocated()),
+			p.mark() + strconv.FormatInt(p.Retries, 10),
+			p.mark() + strconv.FormatInt(p.DeviceAllocs+p.DeviceFrees, 10),
+			p.oomInTable(),
 		}
-		if search {
-			row = append(row, r.Smallest.text())
+		if c.LimitSearch {
+			row = append(row, p.SmallestLimit.text())
 		}
 		t.AppendRow(row)
 	}
 	return t.Render()
 }
 
-// mark stands before what is not certain.
-func (r *Row) mark() string {
-	if r.Exact() {
+// mark is put before a statistic that is not exact.
+func (p *Prediction) mark() string {
+	if p.Exact() {
 		return ""
 	}
 	return "~"
 }
 
-func (r *Row) failureInTable() string {
+func (p *Prediction) oomInTable() string {
 	switch {
-	case r.First != nil:
-		return r.mark() + "at request " + strconv.Itoa(r.First.Number)
-	case r.Failing > 0:
-		return fmt.Sprintf("in %d of %d guesses", r.Failing, r.Runs)
+	case p.FirstOOM != nil:
+		return p.mark() + "at request " + strconv.Itoa(p.FirstOOM.Number)
+	case p.OOMRuns > 0:
+		return fmt.Sprintf("in %d of %d runs", p.OOMRuns, p.Runs)
 	}
-	return r.mark() + "no"
+	return p.mark() + "no"
 }
 
-// Summary says in one line what a history is.
-func (h *History) Summary() string {
-	line := fmt.Sprintf("%d requests for memory of device %d", h.Mallocs, h.Device)
-	if h.Micros > 0 {
-		line += fmt.Sprintf(" in %.1f seconds", float64(h.Micros)/1e6)
+// Summary describes a workload in one line.
+func (w *Workload) Summary() string {
+	line := fmt.Sprintf("%d requests for memory of device %d", w.Mallocs, w.Device)
+	if w.DurationUS > 0 {
+		line += fmt.Sprintf(" in %.1f seconds", float64(w.DurationUS)/1e6)
 	}
-	if h.Whole() {
-		return line + ", from the beginning."
+	if w.Complete() {
+		return line + "; the history is complete."
 	}
-	return line + fmt.Sprintf("; the beginning is lost. At the start %s is held, %s of it given out.",
-		spec.FormatSize(h.reservedAtStart()), spec.FormatSize(h.allocatedAtStart()))
-}
-
-func (h *History) reservedAtStart() uint64 {
-	sum := uint64(0)
-	for i := range h.Start {
-		sum += h.Start[i].TotalSize
-	}
-	return sum
+	reserved, _ := reservedBytes(nil, w.InitialSegments)
+	return line + fmt.Sprintf("; the beginning of the history is missing. At its start %s is reserved, %s of it allocated.",
+		spec.FormatSize(reserved), spec.FormatSize(w.allocatedAtStart()))
 }

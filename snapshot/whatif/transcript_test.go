@@ -10,12 +10,12 @@ import (
 	"gaugeblock/snapshot/whatif"
 )
 
-// TestTranscripts asks what if, and compares what is told.
+// TestTranscripts compares what is reported with testdata/transcripts.
 //
 //	whatif SNAPSHOT [limit=BYTES] [from=N] [search]
 //
-// tries the settings of the input, one a line ("default" for the empty string). from
-// takes so many entries off the beginning of the history.
+// compares the settings of the input, one a line ("default" for the empty string). from
+// removes so many entries from the beginning of the history.
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/transcripts", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -26,20 +26,20 @@ func TestTranscripts(t *testing.T) {
 			d.MaybeScanArgs(t, "limit", &limit)
 			d.MaybeScanArgs(t, "from", &from)
 			f := snapshotOf(t, d.CmdArgs[0].Key)
-			h, err := whatif.Rebuild(cut(f, from), 0)
+			h, err := whatif.FromSnapshot(cut(f, from), 0)
 			if err != nil {
 				return err.Error() + "\n"
 			}
-			o := whatif.Options{Limit: uint64(limit), Search: d.HasArg("search")}
+			o := whatif.Options{Limit: uint64(limit), SearchLimit: d.HasArg("search")}
 			for line := range strings.Lines(d.Input) {
 				o.Settings = append(o.Settings, strings.TrimPrefix(strings.TrimSpace(line), "default"))
 			}
-			study, err := whatif.Try(h, o)
+			comparison, err := whatif.Compare(h, o)
 			if err != nil {
 				return err.Error() + "\n"
 			}
-			return fmt.Sprintf("%s\n\n%s\n\n%s\n%s\n", h.Summary(), study.Table(),
-				strings.ReplaceAll(study.Advice(), ". ", ".\n"), study.Export())
+			return fmt.Sprintf("%s\n\n%s\n\n%s\n%s\n", h.Summary(), comparison.Table(),
+				strings.ReplaceAll(comparison.Advice(), ". ", ".\n"), comparison.Export())
 		})
 	})
 }

@@ -17,8 +17,7 @@ import (
 	"gaugeblock/snapshot/whatif"
 )
 
-// truth is what really happened in a run on an H200, as its program was told by
-// torch.cuda.memory_stats.
+// truth is what torch.cuda.memory_stats reported in a run on an H200.
 type truth struct {
 	Settings      string `json:"settings"`
 	Limit         uint64 `json:"limit"`
@@ -31,7 +30,7 @@ type truth struct {
 	Steps         int    `json:"steps_done"`
 }
 
-func (t *truth) figures() whatif.Statistics {
+func (t *truth) statistics() whatif.Statistics {
 	return whatif.Statistics{
 		PeakReserved: t.PeakReserved, PeakAllocated: t.PeakAllocated, Retries: t.Retries,
 		DeviceAllocs: t.DeviceAllocs, DeviceFrees: t.DeviceFrees, OOMs: t.OOMs,
@@ -96,131 +95,130 @@ func snapshotIfThere(t testing.TB, name string) *snapshot.File {
 	return nil
 }
 
-func history(t testing.TB, name string) *whatif.History {
+func history(t testing.TB, name string) *whatif.Workload {
 	t.Helper()
-	h, err := whatif.Rebuild(snapshotOf(t, name), 0)
+	h, err := whatif.FromSnapshot(snapshotOf(t, name), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return h
 }
 
-// notExact are runs whose figures a snapshot cannot determine, and why.
-var notExact = map[string][]whatif.Doubt{
-	"gpt_varlen.split64gc8.limit":    {whatif.ByAddress},
-	"two_streams.expandable.nolimit": {whatif.ByStreams},
-	"gpt_cut.default.nolimit":        {whatif.ByStart},
+// notExact are runs whose statistics a snapshot does not determine, and why.
+var notExact = map[string][]whatif.InexactReason{
+	"gpt_varlen.split64gc8.limit":    {whatif.DriverAddresses},
+	"two_streams.expandable.nolimit": {whatif.StreamTiming},
+	"gpt_cut.default.nolimit":        {whatif.MissingStart},
 }
 
 // TestPredictions predicts every recorded run from the snapshot of the same program
-// under the default settings without a limit. All figures must be what they really
-// were; where that cannot be, the doubts must be the right ones and the range must
-// have the truth in it.
+// under the default settings without a limit. All statistics must be the true
+// ones. Where that cannot be, the reasons must be right, and the true peak in the range.
 func TestPredictions(t *testing.T) {
 	runs := recordedRuns(t)
 	for _, name := range slices.Sorted(maps.Keys(runs)) {
 		t.Run(name, func(t *testing.T) {
 			program, _, _ := strings.Cut(name, ".")
 			run := readTruth(t, runs[name])
-			study, err := whatif.Try(history(t, program+".default.nolimit"), whatif.Options{Settings: []string{run.Settings}, Limit: run.Limit})
+			comparison, err := whatif.Compare(history(t, program+".default.nolimit"), whatif.Options{Settings: []string{run.Settings}, Limit: run.Limit})
 			if err != nil {
 				t.Fatal(err)
 			}
-			row := study.Rows[0]
-			if diff := cmp.Diff(notExact[name], row.Doubts); diff != "" {
-				t.Errorf("the doubts: %s", diff)
+			prediction := comparison.Predictions[0]
+			if diff := cmp.Diff(notExact[name], prediction.InexactReasons); diff != "" {
+				t.Errorf("the reasons: %s", diff)
 			}
-			if run.PeakReserved < row.Range.Low || run.PeakReserved > row.Range.High {
-				t.Errorf("%d bytes were held, outside of %v", run.PeakReserved, row.Range)
+			if run.PeakReserved < prediction.PeakReservedRange.Low || run.PeakReserved > prediction.PeakReservedRange.High {
+				t.Errorf("%d bytes were reserved, outside of %v", run.PeakReserved, prediction.PeakReservedRange)
 			}
-			if row.Exact() {
-				if diff := cmp.Diff(run.figures(), row.Statistics); diff != "" {
-					t.Errorf("the figures: %s", diff)
+			if prediction.Exact() {
+				if diff := cmp.Diff(run.statistics(), prediction.Statistics); diff != "" {
+					t.Errorf("the statistics: %s", diff)
 				}
 			}
-			if (row.First != nil) != (run.OOMs > 0) {
-				t.Errorf("the first failure is %v, and there were %d", row.First, run.OOMs)
+			if (prediction.FirstOOM != nil) != (run.OOMs > 0) {
+				t.Errorf("the first failure is %v, and there were %d", prediction.FirstOOM, run.OOMs)
 			}
-			if f := snapshotIfThere(t, name); row.First != nil && f != nil {
-				real, err := whatif.Rebuild(f, 0)
+			if f := snapshotIfThere(t, name); prediction.FirstOOM != nil && f != nil {
+				real, err := whatif.FromSnapshot(f, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if real.Mallocs != row.First.Number { // the request that failed is its last
-					t.Errorf("request %d fails, not %d", row.First.Number, real.Mallocs)
+				if real.Mallocs != prediction.FirstOOM.Number { // the request that failed is its last
+					t.Errorf("request %d fails, not %d", prediction.FirstOOM.Number, real.Mallocs)
 				}
 			}
 		})
 	}
 }
 
-// TestRecordsComeOut replays runs under all settings as they were recorded, and
-// compares the place of every allocation with the recorded one.
+// TestRecordsComeOut reproduces recorded runs under all settings: every allocation must
+// have its recorded address.
 func TestRecordsComeOut(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(recordedRuns(t))) {
 		t.Run(name, func(t *testing.T) {
 			h := history(t, name)
-			// When old segments are collected depends on the limit, which a snapshot
-			// does not have, unless a request failed.
+			// When old segments are freed depends on the limit, which a snapshot does
+			// not have unless a request failed.
 			if h.Config.GarbageCollectionThreshold > 0 && !h.Limit.Refused() {
-				t.Skip("the limit is not known, and segments are collected by it")
+				t.Skip("the limit is not known, and garbage collection depends on it")
 			}
-			if a := whatif.Verify(h); !a.Full() || a.Placed == 0 {
-				t.Errorf("%d of %d allocations come out in the recorded place", a.Same, a.Placed)
+			if a := whatif.Verify(h); !a.Exact() || a.Allocations == 0 {
+				t.Errorf("%d of %d allocations have the recorded address", a.SameAddress, a.Allocations)
 			}
 		})
 	}
 }
 
-// TestFailure: which request failed first is the one at which the program really
-// ended: its snapshot has all requests before it.
+// TestFailure: the predicted first OOM is at the request at which the program really
+// ended. Its snapshot has all requests before it.
 func TestFailure(t *testing.T) {
 	predicted, real := history(t, "gpt_oom7.default.nolimit"), history(t, "gpt_oom7.default.limit")
 	limit := readTruth(t, "testdata/snapshots/gpt_oom7.default.limit.json").Limit
-	study, err := whatif.Try(predicted, whatif.Options{Settings: []string{""}, Limit: limit})
+	comparison, err := whatif.Compare(predicted, whatif.Options{Settings: []string{""}, Limit: limit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := study.Rows[0].First
-	want := whatif.Failure{
-		Request: 13956, Number: real.Mallocs, Bytes: 379392000,
-		Reserved: 4548722688, Allocated: 4182159872, LargestFree: 17821696,
+	f := comparison.Predictions[0].FirstOOM
+	want := whatif.OutOfMemory{
+		Request: 13956, Number: real.Mallocs, Requested: 379392000,
+		Reserved: 4548722688, Allocated: 4182159872, LargestFreeBlock: 17821696,
 	}
 	if diff := cmp.Diff(&want, f); diff != "" {
 		t.Error(diff)
 	}
-	// A program that goes on without the memory fails at one more request.
-	if more := study.Rows[0].Beyond.OOMs - study.Rows[0].OOMs; more != 1 {
-		t.Errorf("%d more requests fail", more)
+	// A program that goes on without the memory has one more OOM.
+	if more := comparison.Predictions[0].AtEnd.OOMs - comparison.Predictions[0].OOMs; more != 1 {
+		t.Errorf("%d more OOMs", more)
 	}
 	if !real.Limit.Allows(limit) || real.Limit.Most-real.Limit.Least > 80<<20 {
-		t.Errorf("the limit was %d, and the record shows %+v", limit, real.Limit)
+		t.Errorf("the limit was %d, and the history shows %+v", limit, real.Limit)
 	}
 }
 
-// TestRecordedRuns: of the settings and the limit of the recorded run itself is told
-// what really happened, under whatever settings that was.
+// TestRecordedRuns: for the settings and the limit of the recorded run the statistics are
+// the true ones, whichever settings those are.
 func TestRecordedRuns(t *testing.T) {
 	runs := recordedRuns(t)
 	for _, name := range slices.Sorted(maps.Keys(runs)) {
 		f := snapshotIfThere(t, name)
-		if f == nil || strings.HasPrefix(name, "gpt_cut") { // its peak was before the record begins
+		if f == nil || strings.HasPrefix(name, "gpt_cut") { // its peak was before the history begins
 			continue
 		}
-		h, err := whatif.Rebuild(f, 0)
+		h, err := whatif.FromSnapshot(f, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		run := readTruth(t, runs[name])
 		if h.Config.GarbageCollectionThreshold > 0 {
-			h.Limit = whatif.LimitBounds{Least: run.Limit, Most: run.Limit} // which the record does not show
+			h.Limit = whatif.LimitBounds{Least: run.Limit, Most: run.Limit} // which the history does not show
 		}
-		study, err := whatif.Try(h, whatif.Options{Settings: []string{run.Settings}, Limit: run.Limit})
+		comparison, err := whatif.Compare(h, whatif.Options{Settings: []string{run.Settings}, Limit: run.Limit})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if row := study.Rows[0]; !row.Exact() || row.Statistics != run.figures() {
-			t.Errorf("%s: doubts %v, figures %+v, not %+v", name, row.Doubts, row.Statistics, run.figures())
+		if prediction := comparison.Predictions[0]; !prediction.Exact() || prediction.Statistics != run.statistics() {
+			t.Errorf("%s: reasons %v, statistics %+v, not %+v", name, prediction.InexactReasons, prediction.Statistics, run.statistics())
 		}
 	}
 }

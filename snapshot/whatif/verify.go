@@ -5,30 +5,30 @@ import (
 	"gaugeblock/spec"
 )
 
-// Before a prediction is worth anything the recorded run itself must come out: the
-// rebuilt requests, under the recorded settings, with the driver giving the recorded
-// addresses, must get the recorded places, every one. That holds the rebuilding of
-// the requests, and the allocator, to the record.
+// Before anything is predicted the recorded run is reproduced: the requests are made
+// again under the recorded settings, and the driver returns the recorded addresses of
+// segments. Every allocation must then get its recorded address. That checks how the
+// requests were found, and the allocator.
 
-// Agreement is how many requests did.
-type Agreement struct {
-	Placed int // requests that got memory
-	Same   int // of those, the ones in the recorded place
+// Verification counts the allocations of the recorded run that are reproduced.
+type Verification struct {
+	Allocations int
+	SameAddress int // those with the recorded address
 }
 
-// Full reports whether all did.
-func (a *Agreement) Full() bool { return a.Same == a.Placed }
+// Exact reports whether all are.
+func (v *Verification) Exact() bool { return v.SameAddress == v.Allocations }
 
-// verifier goes along with a run.
+// verifier compares a run with the recorded one.
 type verifier struct {
-	Agreement
-	ranges map[rangeKey]spec.Ptr
+	Verification
+	offsets map[expandableKey]spec.Ptr
 }
 
-// rangeKey tells expandable segments apart. Of each it is known only how far from the
-// recorded place it lies, which is the same for all of its blocks. Segments of private
-// pools, which the record may not tell apart otherwise, lie far from each other.
-type rangeKey struct {
+// expandableKey tells expandable segments apart. Their addresses are not reproduced: all
+// blocks of one have the same offset from the recorded addresses. Segments of private
+// pools that cannot be told apart otherwise are in different regions.
+type expandableKey struct {
 	stream spec.Stream
 	pool   uint8
 	kind   spec.PoolKind
@@ -37,55 +37,55 @@ type rangeKey struct {
 
 const regionBytes = 8 << 30
 
-// Verify runs a history as recorded.
-func Verify(h *History) Agreement {
-	agreement, _ := runAsRecorded(h)
-	return agreement
+// Verify reproduces the recorded run of a workload.
+func Verify(w *Workload) Verification {
+	verification, _ := runAsRecorded(w)
+	return verification
 }
 
-// runAsRecorded also gives what came of the run: if the agreement is full, what really
-// happened.
-func runAsRecorded(h *History) (Agreement, Outcome) {
-	v := &verifier{ranges: map[rangeKey]spec.Ptr{}}
-	s := Setup{Settings: h.settings(), Model: measured, verifier: v}
-	if h.Limit.Refused() {
-		s.Limit = h.Limit.Least
+// runAsRecorded also returns the outcome. If the verification is exact, that is the
+// outcome of the recorded run.
+func runAsRecorded(w *Workload) (Verification, Outcome) {
+	v := &verifier{offsets: map[expandableKey]spec.Ptr{}}
+	o := RunOptions{Settings: w.recordedSettings(), Assumptions: measuredDriver, verifier: v}
+	if w.Limit.Refused() {
+		o.Limit = w.Limit.Least
 	}
-	outcome, err := Run(h, s)
-	if err != nil { // memory came where the record has something else
-		v.Placed = h.Mallocs
+	outcome, err := Run(w, o)
+	if err != nil { // a segment was allocated where the history has another entry
+		v.Allocations = w.Mallocs
 	}
-	return v.Agreement, outcome
+	return v.Verification, outcome
 }
 
-// addresses are those of the segments that come in the course of a record.
-func (h *History) addresses() []spec.Ptr {
+// recordedSegments lists the addresses of the segment_alloc entries.
+func (w *Workload) recordedSegments() []spec.Ptr {
 	var addresses []spec.Ptr
-	for i := range h.trace {
-		if e := &h.trace[i]; e.Action == spec.ActionSegmentAlloc {
+	for i := range w.trace {
+		if e := &w.trace[i]; e.Action == spec.ActionSegmentAlloc {
 			addresses = append(addresses, e.Addr)
 		}
 	}
 	return addresses
 }
 
-// placed compares where a request got its memory.
-func (v *verifier) placed(h *History, q *Request, p spec.Ptr) {
-	if q.Kind == Failing {
+// compare compares the address of an allocation with the recorded one.
+func (v *verifier) compare(w *Workload, q *Request, p spec.Ptr) {
+	if q.Kind == FailedMalloc {
 		return
 	}
-	distance := spec.Ptr(0)
-	recorded := h.trace[q.Entry].Addr
-	if h.Config.ExpandableSegments {
+	offset := spec.Ptr(0)
+	recorded := w.trace[q.Entry].Addr
+	if w.Config.ExpandableSegments {
 		g := spec.DefaultGeometry()
-		key := rangeKey{q.Stream, q.Pool, g.PoolKind(model.Round(q.Bytes, h.Config, g)), recorded / regionBytes}
-		if _, seen := v.ranges[key]; !seen {
-			v.ranges[key] = recorded - p
+		key := expandableKey{q.Stream, q.Pool, g.PoolKind(model.Round(q.Bytes, w.Config, g)), recorded / regionBytes}
+		if _, seen := v.offsets[key]; !seen {
+			v.offsets[key] = recorded - p
 		}
-		distance = v.ranges[key]
+		offset = v.offsets[key]
 	}
-	v.Placed++
-	if p+distance == recorded {
-		v.Same++
+	v.Allocations++
+	if p+offset == recorded {
+		v.SameAddress++
 	}
 }

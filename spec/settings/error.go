@@ -2,7 +2,7 @@ package settings
 
 import "fmt"
 
-// SettingsError is a settings string that was refused, and why. Nothing of the
+// Error is a settings string that was refused, and why. Nothing of the
 // string has been applied.
 type Error struct {
 	Key    string // whose setting is wrong, known or not; empty where no key stands

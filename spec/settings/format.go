@@ -1,12 +1,13 @@
 package settings
 
 import (
-	"gaugeblock/spec"
 	"strconv"
 	"strings"
+
+	"gaugeblock/spec"
 )
 
-// FormatSettings writes the settings as the string that ParseConfig makes them of: each
+// Format writes the settings as the string that Parse makes them of: each
 // key whose value is not the default, in a fixed order. Two Configs that agree in
 // everything but Last give the same string. The Config must have been made with
 // the same sizes g; sizes that no settings string can give are rounded down to

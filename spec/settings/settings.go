@@ -1,20 +1,13 @@
-package settings
-
-import (
-	"fmt"
-	"gaugeblock/spec"
-)
-
-// A settings string is what PyTorch reads from PYTORCH_ALLOC_CONF, and again
-// whenever a program sets the allocator's settings while it runs:
+// Package settings reads and writes settings strings. A settings string is what
+// PyTorch reads from PYTORCH_ALLOC_CONF, and again whenever a program sets the
+// allocator's settings while it runs:
 //
 //	max_split_size_mb:128,garbage_collection_threshold:0.8
 //
-// A string is applied to the Config that is in force, in this order:
+// A string is applied to the spec.Config that is in force, in this order:
 //
-//  1. What every string starts anew goes back to its default: MaxSplitSize, the
-//     Divisions, GarbageCollectionThreshold. Everything else persists until it is
-//     set again.
+//  1. MaxSplitSize, Divisions and GarbageCollectionThreshold are reset to their
+//     defaults. Everything else persists until it is set again.
 //  2. large_segment_size_mb is read, wherever it stands, because others may not
 //     be below the large segment size. If it stands there twice the last one wins,
 //     as with every key but the divisions, where a list adds to what there is.
@@ -25,24 +18,31 @@ import (
 // done when it met the mistake: the resets, and the keys before it.
 //
 // Every string that is accepted here means the same to upstream. Some that
-// upstream accepts are refused here, because it reads them otherwise than they
-// look or no allocator could live with them; docs/deviations.md lists them.
+// upstream accepts are refused here, because upstream reads them as something else
+// than is written, or because no allocator works with the value;
+// docs/deviations.md lists them.
 //
-// The files: settings_lexer.go cuts the string up, settings_parser.go has the
-// grammar, settings_values.go reads numbers, divisions.go the one setting that is
-// a list, settings_format.go writes a string; below is what each key means. The
-// rules are those of upstream's c10/core/AllocatorConfig.cpp and
+// The files: lexer.go has the tokens, parser.go the grammar, values.go reads numbers,
+// divisions.go the one setting that is a list, format.go writes a string, settings.go
+// has each key. The rules are those of upstream's c10/core/AllocatorConfig.cpp and
 // c10/cuda/CUDAAllocatorConfig.cpp.
+package settings
 
-// ParseConfig gives the settings of a string alone, with defaults for all that it
-// does not set. The error is a *SettingsError; the Config is then the default.
+import (
+	"fmt"
+
+	"gaugeblock/spec"
+)
+
+// Parse returns the settings of a string alone, with defaults for all that it does
+// not set. The error is an *Error; the Config is then the default.
 func Parse(settings string, g spec.Geometry) (spec.Config, error) {
 	return Apply(spec.DefaultConfig(g), settings, g)
 }
 
-// ApplySettings gives the settings that are in force after the string has been applied to
-// c. Sizes in keys that end in _mb count in g.MiB; g must be valid. The error is a
-// *SettingsError; the Config is then c, unchanged.
+// Apply returns the settings that are in force after the string has been applied to
+// c. Sizes in keys that end in _mb count in g.MiB; g must be valid. The error is an
+// *Error; the Config is then c, unchanged.
 func Apply(c spec.Config, settings string, g spec.Geometry) (spec.Config, error) {
 	list, err := parseSettings(settings)
 	if err != nil {

@@ -1,4 +1,4 @@
-"""Tells how gb_record behaves when all is not well: behave.py DIR CASE"""
+"""Runs a case in which gb_record cannot record all: behave.py DIR CASE"""
 import os
 import sys
 
@@ -16,7 +16,7 @@ def request(*events):
     _C.did()
 
 
-def memory_is_held():
+def memory_is_reserved():
     _C.segments = [{"device": 0}]
     gb_record.start("trace.jsonl")
 
@@ -45,12 +45,12 @@ def full():
 def nearly_full():
     gb_record.start("trace.jsonl", max_entries=10)
     request(("segment_alloc", 4096, 2097152, 0), ("alloc", 4096, 512, 0))
-    _C.figures = {"allocation.all.allocated": 4, "allocation.all.freed": 3}
+    _C.statistics = {"allocation.all.allocated": 4, "allocation.all.freed": 3}
     gb_record.recorder.finished.wait = lambda seconds: False  # at once
     gb_record.recorder.watch()
 
 
-def cannot_be_noted():
+def cannot_be_recorded():
     gb_record.start("trace.jsonl")
     request(("segment_alloc", 4096, 2097152, 0), ("alloc", 4096, 512, 0))
     torch.Tensor(4096).record_stream("no stream")

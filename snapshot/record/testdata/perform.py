@@ -20,7 +20,7 @@ from torch import _C
 
 
 def elsewhere(call):
-    """Makes the call as a thread would that has made no other."""
+    """Makes the call as a thread that has made no other."""
     metadata = _C.local.metadata
     del _C.local.metadata
     call()
@@ -135,7 +135,7 @@ class Program:
         self.streams[op["stream"]].wait_stream(self.streams[op["on"]])
 
     def device(self, op):
-        """What happens on the device alone is not PyTorch's to know."""
+        """Operations on the device alone are not PyTorch's."""
 
     busy = drain = kernel = device_free = device
 
@@ -164,7 +164,7 @@ def snapshot_of(layout):
 def perform(trace, out):
     with gzip.open(trace, "rt") as f:
         header, *ops, end = map(json.loads, f)
-    _C.figures = {name: 0 for name, _ in flat(end["stats"])}
+    _C.statistics = {name: 0 for name, _ in flat(end["stats"])}
     _C.segments = []
     _C.settings = header["settings"]
     torch.cuda.Properties.total_memory = header["total_memory"]
@@ -174,7 +174,7 @@ def perform(trace, out):
     program.captures = any(op["op"] == "capture_begin" for op in ops)
     for op in ops:
         program.perform(op)
-    _C.figures = dict(flat(end["stats"]))
+    _C.statistics = dict(flat(end["stats"]))
     _C.segments = snapshot_of(end["layout"])
     begun = next((op["bytes"] for op in ops if op["op"] == "device_free"), header["total_memory"])
     _C.free = begun - sum(s["size"] for s in end["layout"])

@@ -1,5 +1,5 @@
-// Draws the report from the JSON beside it. What comes from the snapshot is put in as
-// text only, never as markup.
+// Draws the report from the JSON beside it. Text from the snapshot is inserted as text,
+// never as markup.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -55,14 +55,14 @@
 
   // ---- call stacks
 
-  const where = (frame) => frame.name + " (" + frame.file.split("/").slice(-2).join("/") + ":" + frame.line + ")";
-  const ownPlace = (stack) => (stack < 0 ? "" : where(data.stacks.frames[data.stacks.own[stack]]));
+  const where = (frame) => frame.name + " (" + frame.filename.split("/").slice(-2).join("/") + ":" + frame.line + ")";
+  const ownFrame = (stack) => (stack < 0 ? "" : where(data.stacks.frames[data.stacks.own[stack]]));
   const stackList = (stack) => {
     if (stack < 0) return element("p", { class: "soft" }, "No call stack was recorded.");
     const own = data.stacks.own[stack];
     return element("ol", { class: "stack" }, ...data.stacks.stacks[stack].map((f) => {
       const frame = data.stacks.frames[f];
-      return element("li", { class: f === own ? "own" : undefined }, frame.file + ":" + frame.line + " " + frame.name);
+      return element("li", { class: f === own ? "own" : undefined }, frame.filename + ":" + frame.line + " " + frame.name);
     }));
   };
 
@@ -105,8 +105,8 @@
   const hideTip = (box) => { box.querySelector(".tip").hidden = true; };
 
   // Makes a box a slider over positions 0 to last().
-  const slider = (box, last, at, tell, extra) => {
-    const go = (to) => tell(Math.max(0, Math.min(last(), to)), true);
+  const slider = (box, last, at, pick, extra) => {
+    const go = (to) => pick(Math.max(0, Math.min(last(), to)), true);
     box.addEventListener("keydown", (event) => {
       const now = at();
       const steps = {
@@ -122,42 +122,42 @@
     box.addEventListener("blur", () => hideTip(box));
     box.addEventListener("pointerleave", () => { if (document.activeElement !== box) hideTip(box); });
   };
-  const tellSlider = (box, now, last, text) => {
+  const describeSlider = (box, now, last, text) => {
     box.setAttribute("aria-valuemin", "0");
     box.setAttribute("aria-valuemax", String(last));
     box.setAttribute("aria-valuenow", String(now));
     box.setAttribute("aria-valuetext", text);
   };
 
-  // ---- in short
+  // ---- statistics
 
-  const facts = data.facts;
-  const fact = (name, value, detail, kind) =>
-    byId("facts").append(element("div", {}, element("dt", {}, name), element("dd", { class: kind }, value, detail && element("small", {}, detail))));
-  const hasHistory = facts.entries > 0;
+  const summary = data.summary;
+  const statistic = (name, value, detail, kind) =>
+    byId("statistics").append(element("div", {}, element("dt", {}, name), element("dd", { class: kind }, value, detail && element("small", {}, detail))));
+  const hasHistory = summary.entries > 0;
   byId("source").textContent = data.source + (data.device ? ", device " + data.device : "");
   document.title = data.source + ": GPU memory report";
-  fact("Given out at the peak", size(facts.peakAllocated));
-  fact("Held at most", size(facts.peakReserved), percent(1 - of(Math.min(facts.peakAllocated, facts.peakReserved), facts.peakReserved)) + " or more of it unused");
+  statistic("Peak allocated", size(summary.peakAllocated));
+  statistic("Peak reserved", size(summary.peakReserved), percent(1 - of(Math.min(summary.peakAllocated, summary.peakReserved), summary.peakReserved)) + " or more of it unallocated");
   if (hasHistory) {
-    fact("Requests", count(facts.requests), facts.micros ? "in " + time(facts.micros) : undefined);
-    fact("Failed requests", count(facts.failed), facts.failed ? "out of memory" : undefined, facts.failed ? "bad" : undefined);
-    fact("Returned to the driver", size(facts.returned), "of " + size(facts.obtained) + " obtained");
-    fact("History", facts.whole ? "whole" : "cut off", facts.whole ? count(facts.entries) + " entries" : "its beginning is lost");
+    statistic("Requests", count(summary.requests), summary.durationUS ? "in " + time(summary.durationUS) : undefined);
+    statistic("Out of memory", count(summary.ooms), undefined, summary.ooms ? "bad" : undefined);
+    statistic("Segments freed", size(summary.reservedFreed), "of " + size(summary.reservedAllocated) + " allocated");
+    statistic("History", summary.complete ? "complete" : "incomplete", summary.complete ? count(summary.entries) + " entries" : "its beginning is missing");
   }
-  fact("PYTORCH_ALLOC_CONF", facts.settings || "default", undefined, "text");
+  statistic("PYTORCH_ALLOC_CONF", summary.settings || "default", undefined, "text");
   byId("notes").append(...data.notes.map((note) => element("li", {}, note)));
 
   // ---- memory over time
 
-  const drawCurve = () => {
-    const box = byId("curve"), c = data.curve, n = c.allocated.length;
-    if (!n) { byId("curve-section").hidden = true; return; }
-    const last = n - 1, top = Math.max(...c.reserved, 1);
-    const timed = Boolean(c.micros && c.micros.length);
-    let byTime = false, cursor = c.reserved.indexOf(Math.max(...c.reserved));
+  const drawTimeline = () => {
+    const box = byId("timeline"), t = data.timeline, n = t.allocatedMax.length;
+    if (!n) { byId("timeline-section").hidden = true; return; }
+    const last = n - 1, top = Math.max(...t.reservedMax, 1);
+    const timed = Boolean(t.timesUS && t.timesUS.length);
+    let byTime = false, cursor = t.reservedMax.indexOf(Math.max(...t.reservedMax));
     const left = 72, right = 10, upper = 16, lower = 26;
-    const x0 = (i) => (byTime ? (i < n ? c.micros[i] : facts.micros) / Math.max(1, facts.micros) : i / n);
+    const x0 = (i) => (byTime ? (i < n ? t.timesUS[i] : summary.durationUS) / Math.max(1, summary.durationUS) : i / n);
     const place = (view, i) => left + x0(i) * (view.width - left - right);
     const level = (view, bytes) => upper + (1 - bytes / (top * 1.05)) * (view.height - upper - lower);
 
@@ -165,11 +165,11 @@
       let step = Math.pow(2, Math.floor(Math.log2(top / 4)));
       while (top / step > 6) step *= 2;
       const all = [];
-      for (let t = 0; t <= top * 1.05; t += step) all.push(t);
+      for (let bytes = 0; bytes <= top * 1.05; bytes += step) all.push(bytes);
       return all;
     };
-    // The band between the lowest and the highest value of each bucket, down to the
-    // ground if it is an area.
+    // The band between the minimum and the maximum of each bucket, or the area below the
+    // maximum.
     const band = (view, low, high, ground) => {
       const g = view.context;
       g.beginPath();
@@ -187,31 +187,31 @@
       g.strokeStyle = view.color("--line");
       g.lineWidth = 1;
       g.textAlign = "right"; g.textBaseline = "middle";
-      for (const t of ticks()) {
-        const y = Math.round(level(view, t)) + 0.5;
+      for (const bytes of ticks()) {
+        const y = Math.round(level(view, bytes)) + 0.5;
         g.beginPath(); g.moveTo(left, y); g.lineTo(view.width - right, y); g.stroke();
-        g.fillText(size(t), left - 8, y);
+        g.fillText(size(bytes), left - 8, y);
       }
       g.textBaseline = "alphabetic";
       // Steps of 1, 2 or 5 times a power of ten.
-      const end = byTime ? facts.micros : facts.entries, wanted = end / (view.width < 600 ? 3 : 8);
+      const end = byTime ? summary.durationUS : summary.entries, wanted = end / (view.width < 600 ? 3 : 8);
       const power = Math.pow(10, Math.floor(Math.log10(Math.max(wanted, 1))));
       const step = power * [1, 2, 5, 10].find((k) => k * power >= wanted);
-      for (let t = 0; t <= end; t += step) {
-        const x = left + (t / end) * (view.width - left - right);
+      for (let at = 0; at <= end; at += step) {
+        const x = left + (at / end) * (view.width - left - right);
         if (x > view.width - 30) break;
-        g.textAlign = t ? "center" : "left";
-        g.fillText(byTime ? (t / 1e6).toLocaleString("en") + " s" : count(t), x, view.height - 6);
+        g.textAlign = at ? "center" : "left";
+        g.fillText(byTime ? (at / 1e6).toLocaleString("en") + " s" : count(at), x, view.height - 6);
       }
     };
     const marks = (view) => {
-      const g = view.context, most = Math.max(...c.returned, 1), ground = view.height - lower;
-      g.fillStyle = view.color("--returned");
-      c.returned.forEach((bytes, i) => {
+      const g = view.context, most = Math.max(...t.segmentsFreed, 1), ground = view.height - lower;
+      g.fillStyle = view.color("--freed");
+      t.segmentsFreed.forEach((bytes, i) => {
         if (bytes) g.fillRect(place(view, i), ground - 4 - 14 * (bytes / most), Math.max(1.5, place(view, i + 1) - place(view, i)), 4 + 14 * (bytes / most));
       });
-      g.fillStyle = view.color("--failed");
-      c.failed.forEach((times, i) => {
+      g.fillStyle = view.color("--oom");
+      t.ooms.forEach((times, i) => {
         if (!times) return;
         const x = place(view, i);
         g.fillRect(x - 0.75, upper, 1.5, ground - upper);
@@ -222,7 +222,7 @@
       const g = view.context;
       g.clearRect(0, 0, view.width, view.height);
       axes(view);
-      for (const [low, high, line, area] of [[c.reservedLow, c.reserved, "--held", "--held-area"], [c.allocatedLow, c.allocated, "--given", "--given-area"]]) {
+      for (const [low, high, line, area] of [[t.reservedMin, t.reservedMax, "--reserved", "--reserved-area"], [t.allocatedMin, t.allocatedMax, "--allocated", "--allocated-area"]]) {
         band(view, low, high, true); g.fillStyle = view.color(area); g.fill();
         band(view, low, high, false); g.fillStyle = g.strokeStyle = view.color(line); g.fill();
         g.lineWidth = 1.2; g.lineJoin = "round"; g.stroke();
@@ -236,20 +236,20 @@
     };
     const range = (low, high) => (low === high ? size(high) : size(low) + " to " + size(high));
     const lines = (i) => {
-      const first = i * c.entries, end = Math.min(first + c.entries, facts.entries) - 1;
+      const first = i * t.entriesPerBucket, end = Math.min(first + t.entriesPerBucket, summary.entries) - 1;
       return [
-        (first === end ? "Entry " + count(first) : "Entries " + count(first) + " to " + count(end)) + (timed ? ", " + time(c.micros[i]) : ""),
-        "Given out: " + range(c.allocatedLow[i], c.allocated[i]),
-        "Held from the driver: " + range(c.reservedLow[i], c.reserved[i]),
-        c.returned[i] && "Returned to the driver: " + size(c.returned[i]),
-        c.failed[i] && counted(c.failed[i], "request", "requests") + " out of memory",
+        (first === end ? "Entry " + count(first) : "Entries " + count(first) + " to " + count(end)) + (timed ? ", " + time(t.timesUS[i]) : ""),
+        "Allocated: " + range(t.allocatedMin[i], t.allocatedMax[i]),
+        "Reserved: " + range(t.reservedMin[i], t.reservedMax[i]),
+        t.segmentsFreed[i] && "Segments freed: " + size(t.segmentsFreed[i]),
+        t.ooms[i] && counted(t.ooms[i], "request", "requests") + " out of memory",
       ].filter(Boolean);
     };
     const view = canvasOf(box, { height: (width) => Math.max(220, Math.min(360, width * 0.34)), paint });
-    const tell = (i, keyboard) => {
+    const pick = (i, keyboard) => {
       cursor = i;
       const text = lines(i);
-      tellSlider(box, i, last, text.join("; "));
+      describeSlider(box, i, last, text.join("; "));
       showTip(box, place(view, i), keyboard ? upper + 20 : pointerY, text);
       paint(view);
     };
@@ -263,19 +263,21 @@
         const middle = (low + high) >> 1;
         if (place(view, middle) <= x) { i = middle; low = middle + 1; } else high = middle - 1;
       }
-      tell(i, false);
+      pick(i, false);
     });
     for (const event of ["pointerleave", "blur"]) box.addEventListener(event, () => paint(view));
-    slider(box, () => last, () => cursor, tell);
-    tellSlider(box, cursor, last, lines(cursor).join("; "));
-    legend("curve-legend", [["given out", "--given"], ["held from the driver", "--held"], ["returned to the driver", "--returned"], ["out of memory", "--failed"]]);
-    if (timed) switcher("curve-axis", [[false, "by entry"], [true, "by time"]], false, (value) => { byTime = value; view.redraw(); });
+    slider(box, () => last, () => cursor, pick);
+    describeSlider(box, cursor, last, lines(cursor).join("; "));
+    legend("timeline-legend", [["allocated", "--allocated"], ["reserved", "--reserved"], ["segments freed", "--freed"], ["out of memory", "--oom"]]);
+    if (timed) switcher("timeline-axis", [[false, "by entry"], [true, "by time"]], false, (value) => { byTime = value; view.redraw(); });
   };
 
-  // ---- where memory lies
+  // ---- segments and blocks
 
-  const states = ["free", "given out", "freed, still used by a stream"];
-  const colors = ["--free", "--given", "--waiting"];
+  // The indexes into a block; an inactive one has a size only.
+  const [SIZE, REQUESTED, STATE, STACK, ENTRY, COUNT] = [0, 1, 2, 3, 4, 5];
+  const states = ["inactive", "allocated", "pending free"], colors = ["--inactive", "--allocated", "--pending"];
+  const stateOf = (block) => block[STATE] || 0;
   let moment = data.moments.find((m) => m.name === "oom") || data.moments[0];
   const momentListeners = [];
 
@@ -293,7 +295,7 @@
       moment.segments.forEach((s, i) => {
         firstOf.push(blocks.length);
         let offset = 0;
-        for (const b of s.blocks) { blocks.push({ segment: i, offset, block: b }); offset += b[0]; }
+        for (const b of s.blocks) { blocks.push({ segment: i, offset, block: b }); offset += b[SIZE]; }
       });
     };
     // How many pixels a byte takes, so that all segments fill a sensible number of rows.
@@ -305,7 +307,7 @@
       for (const item of blocks) {
         if (item.offset === 0 && x > 0) x += Math.min(gap, perByte * moment.segments[item.segment].size);
         item.pieces = [];
-        for (let rest = item.block[0] * perByte; rest > 0;) {
+        for (let rest = item.block[SIZE] * perByte; rest > 0;) {
           if (x >= width - 0.5) { x = 0; row++; }
           const part = Math.min(rest, width - x);
           item.pieces.push([x, row, part]);
@@ -320,7 +322,7 @@
       const g = view.context;
       g.clearRect(0, 0, view.width, view.height);
       for (const { block, pieces } of blocks) {
-        g.fillStyle = view.color(colors[block.length === 1 ? 0 : block[2]]);
+        g.fillStyle = view.color(colors[stateOf(block)]);
         for (const [x, row, part] of pieces) {
           const y = row * (rowHeight + rowGap);
           g.fillRect(x, y, part > 2.5 ? part - 0.7 : part, rowHeight);
@@ -340,24 +342,23 @@
     };
     const lines = (item) => {
       const s = moment.segments[item.segment], b = item.block;
-      const state = states[b.length === 1 ? 0 : b[2]];
-      const head = size(b[0]) + (b.length === 6 ? " in " + counted(b[5], "block", "blocks") + " too small to show, partly " : ", ") + state;
+      const single = b.length > 1 && !b[COUNT];
       return [
-        head,
-        b.length > 1 && b[1] > 0 && "asked for: " + size(b[1]) + " (" + count(b[1]) + " bytes)",
-        b.length === 5 && b[3] >= 0 && ownPlace(b[3]),
-        b.length === 5 && b[4] >= 0 && "given out at entry " + count(b[4]),
-        b.length === 5 && b[4] < 0 && hasHistory && "given out before the history begins",
+        size(b[SIZE]) + (b[COUNT] ? " in " + counted(b[COUNT], "block", "blocks") + " too small to show, partly " : ", ") + states[stateOf(b)],
+        b[REQUESTED] > 0 && "requested: " + size(b[REQUESTED]) + " (" + count(b[REQUESTED]) + " bytes)",
+        single && b[STACK] >= 0 && ownFrame(b[STACK]),
+        single && b[ENTRY] >= 0 && "allocated at entry " + count(b[ENTRY]),
+        single && b[ENTRY] < 0 && hasHistory && "allocated before the start of the history",
         "at " + count(item.offset) + " of " + s.address + ", a segment of " + size(s.size) + " (" + kindOf(s) + ")",
       ].filter(Boolean);
     };
     const view = canvasOf(box, { height: (width) => layOut(width) * (rowHeight + rowGap), paint });
-    const tell = (i, keyboard) => {
+    const pick = (i, keyboard) => {
       if (!blocks.length) return;
       cursor = i;
       selected = blocks[i];
       const text = lines(selected);
-      tellSlider(box, i, blocks.length - 1, text.join("; "));
+      describeSlider(box, i, blocks.length - 1, text.join("; "));
       const [x, row] = selected.pieces[0] || [0, 0];
       showTip(box, keyboard ? x : pointer.x, keyboard ? (row + 1) * (rowHeight + rowGap) : pointer.y, text);
       if (keyboard) detail(selected);
@@ -366,7 +367,7 @@
     const detail = (item) => {
       const out = byId("block");
       out.hidden = item.block.length !== 5;
-      if (!out.hidden) out.replaceChildren(element("b", {}, lines(item)[0]), stackList(item.block[3]));
+      if (!out.hidden) out.replaceChildren(element("b", {}, lines(item)[0]), stackList(item.block[STACK]));
     };
     const pointer = { x: 0, y: 0 };
     const find = (x, y) => {
@@ -377,30 +378,30 @@
       const bounds = box.getBoundingClientRect();
       pointer.x = event.clientX - bounds.left; pointer.y = event.clientY - bounds.top;
       const hit = find(pointer.x, pointer.y);
-      if (hit) tell(blocks.indexOf(hit[2]), false);
+      if (hit) pick(blocks.indexOf(hit[2]), false);
     });
     box.addEventListener("click", () => { if (selected) detail(selected); });
     const toSegment = (step) => () => {
       const segment = Math.max(0, Math.min(firstOf.length - 1, blocks[cursor].segment + step));
       return firstOf[segment];
     };
-    slider(box, () => blocks.length - 1, () => cursor, tell, { ArrowUp: toSegment(-1), ArrowDown: toSegment(1) });
+    slider(box, () => blocks.length - 1, () => cursor, pick, { ArrowUp: toSegment(-1), ArrowDown: toSegment(1) });
     const show = () => {
       flatten();
       selected = null;
       hideTip(box);
       byId("block").hidden = true;
       box.hidden = !blocks.length;
-      if (blocks.length) tellSlider(box, 0, blocks.length - 1, lines(blocks[0]).join("; "));
+      if (blocks.length) describeSlider(box, 0, blocks.length - 1, lines(blocks[0]).join("; "));
       const left = moment.leftOut ? " " + counted(moment.leftOut, "smaller segment is", "smaller segments are") + " not drawn." : "";
       byId("moment-summary").textContent =
-        (moment.entry >= 0 ? "After entry " + count(moment.entry) + (facts.micros ? " (" + time(moment.micros) + ")" : "") + ": " : "") +
-        size(moment.allocated) + " given out, of " + size(moment.reserved) + " held in " + counted(moment.segments.length, "segment", "segments") + "." +
+        (moment.entry >= 0 ? "After entry " + count(moment.entry) + (summary.durationUS ? " (" + time(moment.timeUS) + ")" : "") + ": " : "") +
+        size(moment.allocated) + " allocated, of " + size(moment.reserved) + " reserved in " + counted(moment.segments.length, "segment", "segments") + "." +
         (moment.merged ? " Blocks too small to see are drawn together." : "") + left;
       view.redraw();
     };
     momentListeners.push(show);
-    legend("map-legend", [["given out", "--given"], ["freed, still used by a stream", "--waiting"], ["free", "--free"]]);
+    legend("map-legend", [["allocated", "--allocated"], ["pending free: still used by a stream", "--pending"], ["inactive", "--inactive"]]);
     if (data.moments.length > 1) {
       switcher("moments", data.moments.map((m) => [m, m.title]), moment, (m) => { moment = m; momentListeners.forEach((f) => f()); });
     }
@@ -410,43 +411,44 @@
   // ---- segments
 
   const drawSegments = () => {
+    const active = (s) => s.allocated + s.pendingFree;
     const orders = {
       largest: (s) => s.size,
-      wasteful: (s) => (s.given + s.waiting > 0 ? s.size - s.given - s.waiting : 0),
-      released: (s) => (s.given + s.waiting > 0 ? 0 : s.size),
+      inactive: (s) => (active(s) > 0 ? s.size - active(s) : 0),
+      cached: (s) => (active(s) > 0 ? 0 : s.size),
     };
     const maxRows = 10;
-    let order = "wasteful";
-    const keepers = (s) => {
-      if (!s.keepers.length) return element("span", { class: "good" }, "nothing: torch.cuda.empty_cache() returns it");
-      const bytes = s.keepers.reduce((sum, k) => sum + k.bytes, 0);
-      const blocks = s.keepers.reduce((sum, k) => sum + k.blocks, 0);
-      const lead = (s.more ? "at least " : "") + counted(blocks, "block", "blocks") + ", " + size(bytes) +
-        (s.keepers[0].stack >= 0 ? ", most from " + ownPlace(s.keepers[0].stack) : "");
+    let order = "inactive";
+    const sites = (s) => {
+      if (!s.sites.length) return element("span", { class: "good" }, "none: torch.cuda.empty_cache() frees the segment");
+      const bytes = s.sites.reduce((sum, k) => sum + k.bytes, 0);
+      const blocks = s.sites.reduce((sum, k) => sum + k.blocks, 0);
+      const lead = (s.moreSites ? "at least " : "") + counted(blocks, "block", "blocks") + ", " + size(bytes) +
+        (s.sites[0].stack >= 0 ? ", most from " + ownFrame(s.sites[0].stack) : "");
       return element("details", {}, element("summary", {}, lead),
-        element("ol", { class: "keepers" }, ...s.keepers.map((k) => element("li", {},
+        element("ol", { class: "sites" }, ...s.sites.map((k) => element("li", {},
           counted(k.blocks, "block", "blocks") + ", " + size(k.bytes) + ", " +
-          (k.entry >= 0 ? "since entry " + count(k.entry) : hasHistory ? "since before the history" : "given out"), stackList(k.stack)))),
-        s.more ? element("p", { class: "soft" }, "and from " + counted(s.more, "other place", "other places")) : undefined);
+          (k.entry >= 0 ? "since entry " + count(k.entry) : hasHistory ? "since before the history" : "allocated"), stackList(k.stack)))),
+        s.moreSites ? element("p", { class: "soft" }, "and from " + counted(s.moreSites, "other line", "other lines")) : undefined);
     };
     const row = (s) => element("tr", {},
       element("td", {}, element("code", {}, s.address), element("div", { class: "soft" }, kindOf(s))),
       number(size(s.size)),
-      element("td", { class: "word" }, size(s.given) + " (" + percent(of(s.given, s.size)) + ")",
+      element("td", { class: "word" }, size(s.allocated) + " (" + percent(of(s.allocated, s.size)) + ")",
         element("span", { class: "meter", "aria-hidden": "true" },
-          element("i", { style: { width: 100 * of(s.given, s.size) + "%" } }),
-          element("i", { style: { width: 100 * of(s.waiting, s.size) + "%", "--mark": "var(--waiting)" } }))),
-      number(size(s.size - s.given - s.waiting)), number(size(s.largest)), element("td", {}, keepers(s)));
+          element("i", { style: { width: 100 * of(s.allocated, s.size) + "%" } }),
+          element("i", { style: { width: 100 * of(s.pendingFree, s.size) + "%", "--mark": "var(--pending)" } }))),
+      number(size(s.size - active(s))), number(size(s.largestFreeBlock)), element("td", {}, sites(s)));
     const show = () => {
       const weight = orders[order];
       const list = moment.segments.filter((s) => weight(s) > 0).sort((a, b) => weight(b) - weight(a)).slice(0, maxRows);
       const body = list.length ? list.map(row) : [element("tr", {}, element("td", { colspan: "6", class: "soft" }, "There is none."))];
       byId("segments").replaceChildren(
-        heads(["Segment"], ["Size", "number"], ["Given out"], ["Free", "number"], ["Largest free piece", "number"], ["Kept by"]),
+        heads(["Segment"], ["Size", "number"], ["Allocated"], ["Inactive", "number"], ["Largest free block", "number"], ["Active blocks"]),
         element("tbody", {}, ...body));
     };
     momentListeners.push(show);
-    switcher("order", [["wasteful", "most wasteful"], ["largest", "largest"], ["released", "can be returned"]], order, (o) => { order = o; show(); });
+    switcher("order", [["inactive", "most inactive memory"], ["largest", "largest"], ["cached", "can be freed"]], order, (o) => { order = o; show(); });
     show();
   };
 
@@ -461,8 +463,8 @@
       const copy = () => navigator.clipboard.writeText(w.export).then(() => { status.textContent = "copied"; }, () => { status.textContent = "cannot copy here: select the line"; });
       box.append(element("div", { class: "export" }, element("code", {}, w.export), element("button", { type: "button", on: { click: copy } }, "Copy"), status));
     }
-    box.append(element("p", { class: "help" }, "The same requests, made again under each of the settings, " + (w.limit ? "and a limit of " + size(w.limit) : "without a limit") + ". A ~ marks what depends on things the snapshot does not say."));
-    const most = Math.max(...w.rows.map((r) => r.peakReserved[1]), 1), shown = 8;
+    box.append(element("p", { class: "help" }, "The same requests under each of the settings, " + (w.limit ? "and a limit of " + size(w.limit) : "without a limit") + ". A ~ marks statistics that are not exact: they depend on what the snapshot does not record."));
+    const most = Math.max(...w.predictions.map((r) => r.peakReserved[1]), 1), shown = 8;
     // Settings break behind a comma.
     const breakable = (text) => text.split(/(?<=,)/).flatMap((part) => [part, element("wbr")]);
     const about = (r, text) => (r.exact ? "" : "~") + text;
@@ -470,15 +472,15 @@
       const [low, high] = r.peakReserved.map(size);
       return element("td", {}, about(r, low === high ? high : low + " to " + high),
         element("span", { class: "meter", "aria-hidden": "true" },
-          element("i", { style: { width: 100 * of(r.peakReserved[0], most) + "%", "--mark": "var(--held)" } }),
-          element("i", { class: "maybe", style: { width: 100 * of(r.peakReserved[1] - r.peakReserved[0], most) + "%", "--mark": "var(--held)" } })));
+          element("i", { style: { width: 100 * of(r.peakReserved[0], most) + "%", "--mark": "var(--reserved)" } }),
+          element("i", { class: "maybe", style: { width: 100 * of(r.peakReserved[1] - r.peakReserved[0], most) + "%", "--mark": "var(--reserved)" } })));
     };
-    const rows = w.rows.map((r, i) => element("tr", { class: r.chosen && !r.failed ? "best" : undefined, hidden: i >= shown && !r.recorded && !r.chosen },
+    const rows = w.predictions.map((r, i) => element("tr", { class: r.recommended && !r.oomRequest ? "best" : undefined, hidden: i >= shown && !r.recorded && !r.recommended },
       element("td", { class: "code" }, ...breakable(r.settings || "(default)"), r.recorded && element("span", { class: "tag" }, "as recorded")),
-      peak(r), number(size(r.peakAllocated)), number(percent(r.fragmentation)), number(count(r.retries)), number(count(r.driverCalls)),
-      element("td", { class: "word " + (r.failed ? "bad" : "good") }, r.failed ? "at request " + count(r.failed) : "no")));
+      peak(r), number(size(r.peakAllocated)), number(percent(r.unallocated)), number(count(r.allocRetries)), number(count(r.deviceCalls)),
+      element("td", { class: "word " + (r.oomRequest ? "bad" : "good") }, r.oomRequest ? "at request " + count(r.oomRequest) : "no")));
     box.append(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of settings" }, element("table", {},
-      heads(["Settings"], ["Held at most"], ["Given out at the peak", "number"], ["Unused at the peak", "number"], ["Retries", "number"], ["Driver calls", "number"], ["Out of memory"]),
+      heads(["Settings"], ["Peak reserved"], ["Peak allocated", "number"], ["Unallocated", "number"], ["Alloc retries", "number"], ["Device allocs+frees", "number"], ["Out of memory"]),
       element("tbody", {}, ...rows))));
     const rest = rows.filter((row) => row.hidden);
     if (rest.length) {
@@ -488,36 +490,36 @@
     }
   };
 
-  // ---- sizes and failures
+  // ---- sizes and requests that failed
 
   const drawSizes = () => {
     if (!data.sizes.length) { byId("sizes-section").hidden = true; return; }
     const most = (f) => Math.max(...data.sizes.map(f), 1);
-    const byCount = most((b) => b.requests), byBytes = most((b) => b.liveBytes);
+    const byCount = most((b) => b.requests), byBytes = most((b) => b.peakRequestedBytes);
     const meter = (share, mark) => element("span", { class: "meter", "aria-hidden": "true" }, element("i", { style: { width: 100 * share + "%", "--mark": "var(" + mark + ")" } }));
     const name = (from) => (from === 512 ? "up to 1 KiB" : size(from) + " to " + size(2 * from)).replace(/\.0+ /g, " ");
     byId("sizes").append(
-      heads(["Size"], ["Requests"], ["Given out at the peak"]),
+      heads(["Size"], ["Requests"], ["Allocated at the peak"]),
       element("tbody", {}, ...data.sizes.map((b) => element("tr", {},
         element("td", {}, name(b.from)),
-        element("td", {}, count(b.requests) + ", " + size(b.bytes), meter(b.requests / byCount, "--held")),
-        element("td", {}, count(b.live) + ", " + size(b.liveBytes), meter(b.liveBytes / byBytes, "--given"))))));
+        element("td", {}, count(b.requests) + ", " + size(b.requestedBytes), meter(b.requests / byCount, "--reserved")),
+        element("td", {}, count(b.peakCount) + ", " + size(b.peakRequestedBytes), meter(b.peakRequestedBytes / byBytes, "--allocated"))))));
   };
 
-  const drawFailed = () => {
-    if (!data.failed.length) { byId("failed-section").hidden = true; return; }
-    byId("failed").append(
-      heads(["Entry", "number"], ["Time", "number"], ["Asked for", "number"], ["Where"]),
-      element("tbody", {}, ...data.failed.map((f) => element("tr", {},
-        number(count(f.entry)), number(facts.micros ? time(f.micros) : ""), number(size(f.bytes)),
-        element("td", {}, f.stack < 0 ? element("span", { class: "soft" }, "No call stack was recorded.") : element("details", {}, element("summary", {}, ownPlace(f.stack)), stackList(f.stack)))))));
-    if (facts.failed > data.failed.length) byId("failed").after(element("p", { class: "help" }, "and " + count(facts.failed - data.failed.length) + " more"));
+  const drawOOMs = () => {
+    if (!data.ooms.length) { byId("ooms-section").hidden = true; return; }
+    byId("ooms").append(
+      heads(["Entry", "number"], ["Time", "number"], ["Requested", "number"], ["Where"]),
+      element("tbody", {}, ...data.ooms.map((f) => element("tr", {},
+        number(count(f.entry)), number(summary.durationUS ? time(f.timeUS) : ""), number(size(f.requested)),
+        element("td", {}, f.stack < 0 ? element("span", { class: "soft" }, "No call stack was recorded.") : element("details", {}, element("summary", {}, ownFrame(f.stack)), stackList(f.stack)))))));
+    if (summary.ooms > data.ooms.length) byId("ooms").after(element("p", { class: "help" }, "and " + count(summary.ooms - data.ooms.length) + " more"));
   };
 
-  drawCurve();
+  drawTimeline();
   drawMap();
   drawSegments();
   drawWhatIf();
   drawSizes();
-  drawFailed();
+  drawOOMs();
 })();

@@ -15,9 +15,9 @@ import (
 
 var allocators = map[string]replay.Factory{"seed": arena.NewAsSeed, "safe": arena.NewMadeSafe}
 
-// TestReports shows what the kit says of the arena as it was found, and made safe.
-// testdata/reports.txt is written anew by "go test ./tests/suites/arena -run Reports -rewrite",
-// which is to be done when the kit's programs have changed.
+// TestReports compares the kit's reports on the arena as it was found, and made safe.
+// testdata/reports.txt is rewritten by "go test ./tests/suites/arena -run Reports -rewrite",
+// to be done when the programs of the kit have changed.
 func TestReports(t *testing.T) {
 	datadriven.RunTest(t, "testdata/reports.txt", func(t *testing.T, d *datadriven.TestData) string {
 		var allocator string
@@ -30,8 +30,8 @@ func TestReports(t *testing.T) {
 	})
 }
 
-// TestFaultsOfTheSeed: which rules the seed breaks does not depend on the programs that
-// are made up, and each is shown in a few operations.
+// TestFaultsOfTheSeed: the rules that the seed breaks do not depend on the seed of the
+// programs, and each is shown in a few operations.
 func TestFaultsOfTheSeed(t *testing.T) {
 	want := []string{
 		"AccountingAddsUp", "FiguresOverTimeAddUp", "FreeListsHoldFreeBlocks", "MisuseIsRefused", "NoHazard",
@@ -61,8 +61,8 @@ func TestMadeSafe(t *testing.T) {
 	conformance.Run(t, arena.NewMadeSafe, conformance.Caching, conformance.Seed(5000), conformance.Operations(20_000))
 }
 
-// TestArenaGrows: what no report shows is the host's memory. The seed gives every
-// remainder a new place in its arena, for good.
+// TestArenaGrows: the reports do not show host memory. The seed adds a block to its arena
+// for every remainder, and never reuses one.
 func TestArenaGrows(t *testing.T) {
 	const times = 1000
 	seed, safe := arena.NewSeed(), arena.NewSafe()
@@ -76,6 +76,6 @@ func TestArenaGrows(t *testing.T) {
 		other, _ = safe.CacheFind(512, 0)
 	}
 	if got := [2]int{seed.BlockCount(), safe.BlockCount()}; got != [2]int{times + 2, 2} {
-		t.Errorf("places in the arena after %d requests of 512 bytes: %v", times, got)
+		t.Errorf("blocks in the arena after %d requests of 512 bytes: %v", times, got)
 	}
 }

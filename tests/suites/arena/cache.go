@@ -2,38 +2,38 @@ package arena
 
 import "gaugeblock/spec"
 
-// cache is the half that was right: how a request is served.
+// cache is the part that was right: how a request is served.
 type cache struct {
 	blocks
-	reserved, allocated uint64 // bytes held from the driver, and handed out
+	reserved, allocated uint64 // bytes
 }
 
 func newCache() cache { return cache{blocks: newBlocks()} }
 
-// CacheFind takes the smallest cached block of the stream that fits, and cuts it.
+// CacheFind allocates the smallest cached block of the stream that fits, and splits it.
 func (c *cache) CacheFind(size uint64, stream spec.Stream) (index int, ok bool) {
 	rounded := roundSize(size)
 	i, ok := c.pool(rounded <= smallSize).findFreeBlock(stream, rounded)
 	if !ok {
 		return none, false
 	}
-	c.take(i)
-	c.handOut(i, rounded)
+	c.removeFree(i)
+	c.allocate(i, rounded)
 	return i, true
 }
 
-// CacheInsert brings in a piece that the user got from the driver, for a request.
+// CacheInsert adds a segment that the user allocated, and allocates a block for a request.
 func (c *cache) CacheInsert(size, driverBytes uint64, ptr spec.Ptr, stream spec.Stream) (index int) {
 	rounded := roundSize(size)
 	i := c.add(block{
 		size: driverBytes, ptr: ptr, stream: stream, prev: none, next: none, small: rounded <= smallSize,
 	})
 	c.reserved += driverBytes
-	c.handOut(i, rounded)
+	c.allocate(i, rounded)
 	return i
 }
 
-func (c *cache) handOut(i int, rounded uint64) {
+func (c *cache) allocate(i int, rounded uint64) {
 	if c.shouldSplit(i, rounded) {
 		c.split(i, rounded)
 	}
@@ -41,10 +41,10 @@ func (c *cache) handOut(i int, rounded uint64) {
 	c.allocated += c.list[i].size
 }
 
-// isOut reports whether the user has the block.
-func (c *cache) isOut(i int) bool { return i >= 0 && i < len(c.list) && c.list[i].allocated }
+// isAllocated reports whether the block is allocated.
+func (c *cache) isAllocated(i int) bool { return i >= 0 && i < len(c.list) && c.list[i].allocated }
 
-// MemoryReserved is the bytes held from the driver.
+// MemoryReserved is the reserved bytes.
 func (c *cache) MemoryReserved() uint64 { return c.reserved }
 
 // BlockCount is the length of the arena.

@@ -12,7 +12,7 @@ import (
 // below (stream, size) is the smallest that fits.
 type freePool struct{ blocks *btree.BTreeG[blockKey] }
 
-// blockKey is what blocks are ordered by, and where the block is.
+// blockKey is the order of blocks, and the index of the block.
 type blockKey struct {
 	stream spec.Stream
 	size   uint64

@@ -8,16 +8,16 @@ func (u *user[C]) Snapshot() (spec.Snapshot, error) {
 	defer u.mu.Unlock()
 	s := spec.Snapshot{Config: spec.DefaultConfig(spec.DefaultGeometry())}
 	for _, d := range u.devices {
-		for _, piece := range d.pieces {
-			s.Segments = append(s.Segments, d.segment(piece))
+		for _, segment := range d.segments {
+			s.Segments = append(s.Segments, d.snapshotOf(segment))
 		}
 	}
 	return s, nil
 }
 
-func (d *deviceUser[C]) segment(piece spec.Range) spec.Segment {
-	g := spec.Segment{Device: d.number, Address: piece.Ptr, TotalSize: piece.Bytes}
-	d.each(piece, func(v *spec.BlockView) {
+func (d *deviceUser[C]) snapshotOf(segment spec.Range) spec.Segment {
+	g := spec.Segment{Device: d.number, Address: segment.Ptr, TotalSize: segment.Bytes}
+	d.each(segment, func(v *spec.BlockView) {
 		g.Stream, g.PoolKind = v.Stream, v.PoolKind
 		state := v.State()
 		if state == spec.ActiveAllocated {
@@ -32,28 +32,28 @@ func (d *deviceUser[C]) segment(piece spec.Range) spec.Segment {
 	return g
 }
 
-// each shows the blocks of a piece.
-func (d *deviceUser[C]) each(piece spec.Range, show func(*spec.BlockView)) {
-	blocks := d.blocksOf(piece)
+// each calls show for the blocks of a segment.
+func (d *deviceUser[C]) each(segment spec.Range, show func(*spec.BlockView)) {
+	blocks := d.blocksIn(segment)
 	for n, i := range blocks {
-		v := d.show(i)
+		v := d.view(i)
 		v.First, v.Last = n == 0, n == len(blocks)-1
 		show(&v)
 	}
 }
 
-// show is a block as an inspector sees it. Of a block that is held the events count,
-// not the streams any more.
-func (d *deviceUser[C]) show(i int) spec.BlockView {
+// view is a block as an inspector sees it. A pending block has events and no more stream
+// uses.
+func (d *deviceUser[C]) view(i int) spec.BlockView {
 	b := &d.cache.view().list[i]
 	v := spec.BlockView{
-		Address: b.ptr, Size: b.size, RequestedSize: d.asked[i], Stream: b.stream,
+		Address: b.ptr, Size: b.size, RequestedSize: d.requested[i], Stream: b.stream,
 		PoolKind: b.kind(), Allocated: b.allocated, Mapped: true,
 	}
 	if b.allocated {
 		v.StreamUses = len(b.streamUses)
 	}
-	for _, h := range d.held {
+	for _, h := range d.pending {
 		if h.index == i {
 			v.EventCount = len(h.events)
 		}
@@ -70,27 +70,27 @@ func (u *user[C]) Inspect(dev spec.Device, v spec.Visitor) error {
 		return err
 	}
 	if v.Pool != nil {
-		v.Pool(&spec.PoolView{DriverSegments: len(d.pieces)})
+		v.Pool(&spec.PoolView{DriverSegments: len(d.segments)})
 	}
 	if v.Block != nil {
-		for _, piece := range d.pieces {
-			d.each(piece, v.Block)
+		for _, segment := range d.segments {
+			d.each(segment, v.Block)
 		}
 	}
 	if v.Free != nil {
 		c := d.cache.view()
 		for _, pool := range []freePool{c.small, c.large} {
 			pool.blocks.Scan(func(k blockKey) bool {
-				b := d.show(k.index)
+				b := d.view(k.index)
 				v.Free(&b)
 				return true
 			})
 		}
 	}
 	if v.PendingEvent != nil {
-		for _, h := range d.held {
+		for _, h := range d.pending {
 			for n, e := range h.events {
-				v.PendingEvent(&spec.PendingEventView{Stream: h.on[n].stream, Device: h.on[n].device, Event: e, Block: d.cache.view().list[h.index].ptr})
+				v.PendingEvent(&spec.PendingEventView{Stream: h.uses[n].stream, Device: h.uses[n].device, Event: e, Block: d.cache.view().list[h.index].ptr})
 			}
 		}
 	}

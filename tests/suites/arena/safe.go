@@ -7,60 +7,59 @@ import (
 
 // Safe is the cache made safe. What has changed:
 //
-//   - CacheFree does not free a block that other streams use, but holds it back until
-//     the user says, by Release, that their work is over. The seed forgot the streams.
-//   - EmptyCache is two steps: Releasable tells which pieces are free as a whole, and
-//     Forget takes one out when the driver has it back. The seed forgot free blocks of
-//     pieces that were not returned, and lost count of them.
-//   - What makes no sense is an error, and changes nothing.
-//   - Places of dead blocks are used again. The seed's arena grew for ever.
+//   - CacheFree does not free a block with stream uses. It is pending until the user calls
+//     Release, when the work of the streams has completed. The seed forgot the streams.
+//   - EmptyCache is two steps: Releasable lists the segments without allocated blocks, and
+//     Forget removes one that was freed. The seed forgot free blocks of segments that were
+//     not freed, and no longer counted them.
+//   - Misuse is an error, and changes nothing.
+//   - Indexes of unused blocks are reused. The arena of the seed grew for ever.
 type Safe struct{ cache }
 
 // NewSafe is an empty cache.
 func NewSafe() *Safe { return &Safe{newCache()} }
 
-// errNotOut is the answer to a call about a block that is not out.
-var errNotOut = errors.New("the block is not out")
+// errNotAllocated is the error of calls for blocks that are not allocated.
+var errNotAllocated = errors.New("the block is not allocated")
 
-// Uses lists the streams that were recorded for a block.
-func (s *Safe) Uses(i int) []use { return s.list[i].streamUses }
+// StreamUses lists the stream uses of a block.
+func (s *Safe) StreamUses(i int) []streamUse { return s.list[i].streamUses }
 
-// CacheFree takes a block back. Held says that streams use it, and that the user has to
-// call Release when the work that is in them now is over.
-func (s *Safe) CacheFree(i int) (held bool, err error) {
-	if !s.isOut(i) {
-		return false, errNotOut
+// CacheFree frees a block. If it is pending, it has stream uses, and the user has to call
+// Release when the present work of the streams has completed.
+func (s *Safe) CacheFree(i int) (pending bool, err error) {
+	if !s.isAllocated(i) {
+		return false, errNotAllocated
 	}
 	s.list[i].allocated = false
 	s.allocated -= s.list[i].size
 	if len(s.list[i].streamUses) > 0 {
 		return true, nil
 	}
-	s.join(i)
+	s.merge(i)
 	return false, nil
 }
 
-// Release frees a block that was held.
+// Release frees a pending block.
 func (s *Safe) Release(i int) {
 	s.list[i].streamUses = nil
-	s.join(i)
+	s.merge(i)
 }
 
-// join merges a block with its free neighbours and makes it free.
-func (s *Safe) join(i int) {
+// merge merges a block with its free neighbours and adds it to the free pool.
+func (s *Safe) merge(i int) {
 	for _, neighbour := range []int{s.list[i].prev, s.list[i].next} {
 		if s.tryMerge(i, neighbour) {
-			s.dead = append(s.dead, neighbour)
+			s.unused = append(s.unused, neighbour)
 		}
 	}
-	s.put(i)
+	s.insertFree(i)
 }
 
-// RecordStreamOnBlock notes that a stream other than the block's own uses a block that
-// is out.
-func (s *Safe) RecordStreamOnBlock(i int, u use) error {
-	if !s.isOut(i) {
-		return errNotOut
+// RecordStreamOnBlock records a use of an allocated block by a stream other than its own.
+func (s *Safe) RecordStreamOnBlock(i int, u streamUse) error {
+	if !s.isAllocated(i) {
+		return errNotAllocated
 	}
 	if b := &s.list[i]; !slices.Contains(b.streamUses, u) {
 		b.streamUses = append(b.streamUses, u)
@@ -68,7 +67,7 @@ func (s *Safe) RecordStreamOnBlock(i int, u use) error {
 	return nil
 }
 
-// Releasable lists the blocks that are whole pieces and free, in order of the pools.
+// Releasable lists the free blocks that are whole segments, in order of the pools.
 func (s *Safe) Releasable() []int {
 	var whole []int
 	for _, pool := range []freePool{s.large, s.small} {
@@ -82,10 +81,10 @@ func (s *Safe) Releasable() []int {
 	return whole
 }
 
-// Forget takes out a block that Releasable told, the driver having it back.
+// Forget removes a block of Releasable, whose segment was freed.
 func (s *Safe) Forget(i int) {
-	s.take(i)
+	s.removeFree(i)
 	s.reserved -= s.list[i].size
 	s.list[i] = block{prev: none, next: none}
-	s.dead = append(s.dead, i)
+	s.unused = append(s.unused, i)
 }

@@ -6,15 +6,15 @@ import (
 	"gaugeblock/spec"
 )
 
-// Seed is the cache as it was found. It has no errors: what makes no sense is ignored.
+// Seed is the cache as it was found. It has no errors: misuse is ignored.
 type Seed struct{ cache }
 
 // NewSeed is an empty cache.
 func NewSeed() *Seed { return &Seed{newCache()} }
 
-// CacheFree takes a block back.
+// CacheFree frees a block.
 func (s *Seed) CacheFree(i int) {
-	if !s.isOut(i) {
+	if !s.isAllocated(i) {
 		return
 	}
 	b := &s.list[i]
@@ -24,19 +24,19 @@ func (s *Seed) CacheFree(i int) {
 	prev, next := b.prev, b.next
 	s.tryMerge(i, prev)
 	s.tryMerge(i, next)
-	s.put(i)
+	s.insertFree(i)
 }
 
-// RecordStreamOnBlock notes that a stream uses a block. A stream was a number here,
-// whichever device it is of.
+// RecordStreamOnBlock records that a stream uses a block. A stream is a number here,
+// without its device.
 func (s *Seed) RecordStreamOnBlock(i int, stream spec.Stream) {
-	u := use{stream: stream}
+	u := streamUse{stream: stream}
 	if i >= 0 && i < len(s.list) && !slices.Contains(s.list[i].streamUses, u) {
 		s.list[i].streamUses = append(s.list[i].streamUses, u)
 	}
 }
 
-// EmptyCache forgets what is cached, so that the user can return the pieces.
+// EmptyCache forgets the cached blocks, so that the user can free the segments.
 func (s *Seed) EmptyCache() {
 	s.small.blocks.Clear()
 	s.large.blocks.Clear()

@@ -4,14 +4,14 @@ package arena
 const (
 	minBlockSize  = 512
 	smallSize     = 1 << 20  // the largest rounded size of the small pool
-	smallBuffer   = 2 << 20  // what the small pool asks the driver for
-	minLargeAlloc = 10 << 20 // from here on the driver is asked for the request
-	largeBuffer   = 20 << 20 // and below for this
+	smallBuffer   = 2 << 20  // the segment size of the small pool
+	minLargeAlloc = 10 << 20 // requests from here on get a segment of their size
+	largeBuffer   = 20 << 20 // smaller ones get a segment of this size
 	roundLarge    = 2 << 20
 )
 
-// roundSize is the size of the block for a request. Close to 2^64 it wraps around, as
-// in the seed.
+// roundSize is the block size of a request. Close to 2^64 it wraps around, as in the
+// seed.
 func roundSize(size uint64) uint64 {
 	if size < minBlockSize {
 		return minBlockSize
@@ -19,7 +19,7 @@ func roundSize(size uint64) uint64 {
 	return (size + minBlockSize - 1) &^ (minBlockSize - 1)
 }
 
-// DriverAllocSize is what the user asks the driver for when CacheFind has nothing.
+// DriverAllocSize is the size of the segment to allocate when CacheFind finds no block.
 func DriverAllocSize(size uint64) uint64 {
 	switch rounded := roundSize(size); {
 	case rounded <= smallSize:

@@ -7,8 +7,8 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// MadeSafe uses the safe cache: it waits for events where the cache says that streams
-// use a block, and when the driver has no memory it empties the cache and tries again.
+// MadeSafe uses the safe cache: it records events for blocks with stream uses, and when the
+// driver is out of memory it empties the cache and tries again.
 type MadeSafe struct{ user[*Safe] }
 
 // NewMadeSafe is a replay.Factory.
@@ -30,43 +30,43 @@ func (u *MadeSafe) Malloc(r spec.Request) (spec.Ptr, error) {
 		return 0, &spec.OutOfMemoryError{Device: r.Device, Requested: r.Bytes}
 	}
 	defer d.recount()
-	if err := u.collect(d, false); err != nil {
+	if err := u.processEvents(d, false); err != nil {
 		return 0, err
 	}
-	i, err := u.serve(d, r)
+	i, err := u.allocate(d, r)
 	if errors.Is(err, spec.ErrOutOfMemory) {
-		if failed := u.release(r.Device, d); failed != nil {
+		if failed := u.freeSegments(r.Device, d); failed != nil {
 			return 0, failed
 		}
 		d.stats.NumAllocRetries++
-		i, err = u.serve(d, r)
+		i, err = u.allocate(d, r)
 	}
 	if err != nil {
 		return 0, err
 	}
-	return d.give(r, i), nil
+	return d.register(r, i), nil
 }
 
-func (u *MadeSafe) serve(d *deviceUser[*Safe], r spec.Request) (int, error) {
+func (u *MadeSafe) allocate(d *deviceUser[*Safe], r spec.Request) (int, error) {
 	if i, ok := d.cache.CacheFind(r.Bytes, r.Stream); ok {
 		return i, nil
 	}
-	return u.obtain(d, r, func(ptr spec.Ptr, bytes uint64) int {
+	return u.allocateSegment(d, r, func(ptr spec.Ptr, bytes uint64) int {
 		return d.cache.CacheInsert(r.Bytes, bytes, ptr, r.Stream)
 	})
 }
 
-// owner is the device and block of a pointer that is out.
+// owner is the device and block of an allocated pointer.
 func (u *MadeSafe) owner(op string, p spec.Ptr) (*deviceUser[*Safe], int, error) {
 	for _, d := range u.devices {
-		if i, out := d.out[p]; out {
+		if i, isAllocated := d.allocated[p]; isAllocated {
 			return d, i, nil
 		}
 	}
 	return nil, none, &spec.InvalidPointerError{Op: op, Ptr: p}
 }
 
-// Free implements spec.Allocator. What can fail is done first.
+// Free implements spec.Allocator. Calls that can fail come first.
 func (u *MadeSafe) Free(p spec.Ptr) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -77,24 +77,24 @@ func (u *MadeSafe) Free(p spec.Ptr) error {
 	if err != nil {
 		return err
 	}
-	h := heldBlock{index: i, on: d.cache.Uses(i)}
-	if h.events, err = u.record(h.on); err != nil {
+	h := pendingBlock{index: i, uses: d.cache.StreamUses(i)}
+	if h.events, err = u.recordEvents(h.uses); err != nil {
 		return err
 	}
-	held, err := d.cache.CacheFree(i)
+	pending, err := d.cache.CacheFree(i)
 	if err != nil {
 		return err
 	}
-	delete(d.out, p)
-	if held {
-		d.held = append(d.held, h)
+	delete(d.allocated, p)
+	if pending {
+		d.pending = append(d.pending, h)
 	}
 	d.recount()
 	return nil
 }
 
-// record records an event at the end of each stream, or none at all.
-func (u *MadeSafe) record(uses []use) ([]spec.EventHandle, error) {
+// recordEvents records an event in each of the streams, or none.
+func (u *MadeSafe) recordEvents(uses []streamUse) ([]spec.EventHandle, error) {
 	var events []spec.EventHandle
 	for _, s := range uses {
 		e, err := u.driver.CreateEvent(s.device)
@@ -112,30 +112,30 @@ func (u *MadeSafe) record(uses []use) ([]spec.EventHandle, error) {
 	return events, nil
 }
 
-// collect releases the blocks whose events have completed, having waited for them if it
-// is told to.
-func (u *MadeSafe) collect(d *deviceUser[*Safe], wait bool) error {
-	var held []heldBlock
+// processEvents releases the blocks whose events have completed. If wait is set it waits
+// for the events.
+func (u *MadeSafe) processEvents(d *deviceUser[*Safe], wait bool) error {
+	var pending []pendingBlock
 	var failed error
-	for _, h := range d.held {
+	for _, h := range d.pending {
 		for failed == nil && len(h.events) > 0 {
 			var done bool
 			if done, failed = u.completed(h.events[0], wait); !done {
 				break
 			}
-			h.events, h.on = h.events[1:], h.on[1:]
+			h.events, h.uses = h.events[1:], h.uses[1:]
 		}
 		if len(h.events) == 0 {
 			d.cache.Release(h.index)
 		} else {
-			held = append(held, h)
+			pending = append(pending, h)
 		}
 	}
-	d.held = held
+	d.pending = pending
 	return failed
 }
 
-// completed reports whether an event has, and destroys it if so.
+// completed reports whether an event has completed, and destroys it if so.
 func (u *MadeSafe) completed(e spec.EventHandle, wait bool) (bool, error) {
 	if wait {
 		if err := u.driver.SynchronizeEvent(e); err != nil {
@@ -161,8 +161,8 @@ func (u *MadeSafe) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) erro
 	if err != nil {
 		return err
 	}
-	own := use{d.number, d.cache.list[i].stream}
-	if u := (use{dev, s}); u != own {
+	own := streamUse{d.number, d.cache.list[i].stream}
+	if u := (streamUse{dev, s}); u != own {
 		return d.cache.RecordStreamOnBlock(i, u)
 	}
 	return nil
@@ -174,15 +174,15 @@ func (u *MadeSafe) EmptyCache() error {
 	defer u.mu.Unlock()
 	var failed error
 	for dev, d := range u.devices {
-		failed = errors.Join(failed, u.release(spec.Device(dev), d))
+		failed = errors.Join(failed, u.freeSegments(spec.Device(dev), d))
 		d.recount()
 	}
 	return failed
 }
 
-// release returns the pieces of which nothing is out or held.
-func (u *MadeSafe) release(dev spec.Device, d *deviceUser[*Safe]) error {
-	if err := u.collect(d, true); err != nil {
+// freeSegments frees the segments without allocated or pending blocks.
+func (u *MadeSafe) freeSegments(dev spec.Device, d *deviceUser[*Safe]) error {
+	if err := u.processEvents(d, true); err != nil {
 		return err
 	}
 	for _, i := range d.cache.Releasable() {
@@ -191,8 +191,8 @@ func (u *MadeSafe) release(dev spec.Device, d *deviceUser[*Safe]) error {
 			return err
 		}
 		d.stats.NumDeviceFree++
-		at, _ := d.piece(ptr)
-		d.pieces = append(d.pieces[:at], d.pieces[at+1:]...)
+		at, _ := d.segmentAt(ptr)
+		d.segments = append(d.segments[:at], d.segments[at+1:]...)
 		d.cache.Forget(i)
 	}
 	return nil

@@ -5,9 +5,9 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// AsSeed uses the cache as it was found, as well as that can be done: it asks the cache
-// first and then the driver, and returns the pieces of which nothing is out when the
-// cache is emptied. Of what the cache does not refuse it refuses nothing.
+// AsSeed uses the cache as it was found, as well as possible: it calls the cache first and
+// then the driver, and frees the segments without allocated blocks when the cache is
+// emptied. It refuses nothing that the cache does not refuse.
 type AsSeed struct{ user[*Seed] }
 
 // NewAsSeed is a replay.Factory.
@@ -27,7 +27,7 @@ func (u *AsSeed) Malloc(r spec.Request) (spec.Ptr, error) {
 	}
 	i, ok := d.cache.CacheFind(r.Bytes, r.Stream)
 	if !ok {
-		i, err = u.obtain(d, r, func(ptr spec.Ptr, bytes uint64) int {
+		i, err = u.allocateSegment(d, r, func(ptr spec.Ptr, bytes uint64) int {
 			return d.cache.CacheInsert(r.Bytes, bytes, ptr, r.Stream)
 		})
 		if err != nil {
@@ -35,7 +35,7 @@ func (u *AsSeed) Malloc(r spec.Request) (spec.Ptr, error) {
 		}
 	}
 	defer d.recount()
-	return d.give(r, i), nil
+	return d.register(r, i), nil
 }
 
 // Free implements spec.Allocator.
@@ -43,8 +43,8 @@ func (u *AsSeed) Free(p spec.Ptr) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, d := range u.devices {
-		if i, out := d.out[p]; out {
-			delete(d.out, p)
+		if i, isAllocated := d.allocated[p]; isAllocated {
+			delete(d.allocated, p)
 			d.cache.CacheFree(i)
 			d.recount()
 		}
@@ -57,7 +57,7 @@ func (u *AsSeed) RecordStream(p spec.Ptr, _ spec.Device, s spec.Stream) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, d := range u.devices {
-		if i, out := d.out[p]; out {
+		if i, isAllocated := d.allocated[p]; isAllocated {
 			d.cache.RecordStreamOnBlock(i, s)
 		}
 	}
@@ -70,7 +70,7 @@ func (u *AsSeed) EmptyCache() error {
 	defer u.mu.Unlock()
 	for dev, d := range u.devices {
 		d.cache.EmptyCache()
-		if err := u.returnUnused(spec.Device(dev), d); err != nil {
+		if err := u.freeUnused(spec.Device(dev), d); err != nil {
 			return err
 		}
 		d.recount()
@@ -78,30 +78,30 @@ func (u *AsSeed) EmptyCache() error {
 	return nil
 }
 
-// returnUnused returns the pieces of which nothing is out.
-func (u *AsSeed) returnUnused(dev spec.Device, d *deviceUser[*Seed]) error {
+// freeUnused frees the segments without allocated blocks.
+func (u *AsSeed) freeUnused(dev spec.Device, d *deviceUser[*Seed]) error {
 	var kept []spec.Range
 	var failed error
-	for _, piece := range d.pieces {
-		if failed == nil && !d.inUse(piece) {
-			blocks := d.blocksOf(piece)
-			if failed = u.driver.Free(dev, piece.Ptr); failed == nil {
+	for _, segment := range d.segments {
+		if failed == nil && !d.hasAllocated(segment) {
+			blocks := d.blocksIn(segment)
+			if failed = u.driver.Free(dev, segment.Ptr); failed == nil {
 				d.stats.NumDeviceFree++
 				for _, i := range blocks {
-					d.gone[i] = true
+					d.freed[i] = true
 				}
 				continue
 			}
 		}
-		kept = append(kept, piece)
+		kept = append(kept, segment)
 	}
-	d.pieces = kept
+	d.segments = kept
 	return failed
 }
 
-func (d *deviceUser[C]) inUse(piece spec.Range) bool {
+func (d *deviceUser[C]) hasAllocated(segment spec.Range) bool {
 	for _, p := range d.pointers() {
-		if piece.Ptr <= p && p < piece.End() {
+		if segment.Ptr <= p && p < segment.End() {
 			return true
 		}
 	}

@@ -81,9 +81,9 @@ func BenchmarkChurn(b *testing.B) {
 	}
 }
 
-// BenchmarkThreads is the small churn with 1,000 live blocks a goroutine, each on a
-// stream of its own. ns/op is the slowest goroutine's time by its operations, as
-// the PyTorch side counts.
+// BenchmarkThreads is the small churn with 1,000 live blocks for each goroutine, on its own
+// stream. ns/op is the time of the slowest goroutine divided by its operations, as in the
+// PyTorch program.
 func BenchmarkThreads(b *testing.B) {
 	for _, threads := range []int{1, 2, 4, 8, 16} {
 		b.Run(fmt.Sprintf("goroutines=%d", threads), func(b *testing.B) {
@@ -103,8 +103,8 @@ func BenchmarkThreads(b *testing.B) {
 	}
 }
 
-// runAll lets every worker do n steps at the same time and returns how long the
-// slowest took.
+// runAll runs n steps of every worker at the same time and returns the time of the
+// slowest.
 func runAll(b *testing.B, workers []*worker, n int) time.Duration {
 	var group sync.WaitGroup
 	start := make(chan struct{})

@@ -1,11 +1,11 @@
-// Package bench times the allocator's hot paths on the fake device, with the
-// workloads, sizes and random numbers of the program that timed PyTorch's own
-// allocator, so that the two can be set side by side when both ran on one machine.
+// Package bench times the allocator's hot paths on the fake device. The workloads, sizes and
+// random numbers are those of the program that times PyTorch's own allocator, so the two
+// can be compared if both run on one machine.
 //
-//	pair    malloc and free of one size, again and again
+//	pair    malloc and free of one size, repeated
 //	churn   n live blocks; each step frees a random one and allocates another
 //
-// Run it with `make bench`. docs/benchmarks.md has the figures.
+// Run it with `make bench`. docs/benchmarks.md has results.
 package bench
 
 import (
@@ -14,7 +14,7 @@ import (
 	"gaugeblock/spec"
 )
 
-// splitMix is the generator that the PyTorch side uses.
+// splitMix is the random number generator of the PyTorch program.
 type splitMix uint64
 
 func (s *splitMix) next() uint64 {
@@ -25,7 +25,7 @@ func (s *splitMix) next() uint64 {
 	return z ^ z>>31
 }
 
-// size draws the bytes of a request: small (512 B << 0..10, and up to 511 more),
+// size is the bytes of a random request: small (512 B << 0..10, and up to 511 more),
 // or, in the mixed workload, 70 % of those, 25 % from 1 to 10 MiB and 5 % from 10
 // to 64 MiB.
 func (s *splitMix) size(smallOnly bool) uint64 {
@@ -40,7 +40,7 @@ func (s *splitMix) size(smallOnly bool) uint64 {
 	return 10*spec.MiB + q%(54*spec.MiB)
 }
 
-// A worker keeps n blocks live on a stream of its own.
+// worker keeps n blocks live on its own stream.
 type worker struct {
 	allocator spec.Allocator
 	stream    spec.Stream
@@ -49,8 +49,8 @@ type worker struct {
 	live      []spec.Ptr
 }
 
-// newWorker allocates n blocks and replaces 2n of them, so that what is timed
-// begins in a steady state.
+// newWorker allocates n blocks and replaces 2n of them, so that the timing begins in a
+// steady state.
 func newWorker(a spec.Allocator, stream spec.Stream, n int, smallOnly bool, seed uint64) (*worker, error) {
 	w := &worker{allocator: a, stream: stream, smallOnly: smallOnly, random: splitMix(seed), live: make([]spec.Ptr, n)}
 	for i := range w.live {

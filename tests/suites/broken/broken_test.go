@@ -81,7 +81,7 @@ func build(t *testing.T, b breakage) string {
 		t.Fatal(err)
 	}
 	command := filepath.Join(dir, "search")
-	verb, source := []string{"build"}, "."
+	verb, source := []string{"build"}, "./cmd/gaugeblock"
 	if b.test != "" {
 		verb, source = []string{"test", "-c"}, "./tests/suites/linearizability"
 	}

@@ -36,14 +36,12 @@ func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(c.Names(), "OverflowPools") {
-		pools, err := c.Numbers("OverflowPools")
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range pools {
-			sys.overflow[bounded.PoolID(id)] = true
-		}
+	pools, err := c.Numbers("OverflowPools")
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range pools {
+		sys.overflow[bounded.PoolID(id)] = true
 	}
 	return sys, sys.setUp(streams)
 }

@@ -74,7 +74,7 @@ func config(t *testing.T, c spectla.Configuration) *tlc.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := tlc.ReadConfig(text, c.Cfg)
+	cfg, err := spectla.ReadConfig(text, c.Cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-"""The allocator: its history, and its clock, which goes on by a microsecond a look.
+"""The allocator: its history, and its clock, which advances by a microsecond when read.
 
 The times of entries with metadata are off by some, now before and now behind: those
 must find their place without.
@@ -7,7 +7,7 @@ import threading
 
 history = []
 coming = []  # what the next call does
-figures = {}
+statistics = {}
 segments = []
 settings = ""
 free = 0
@@ -22,7 +22,7 @@ def tick():
 
 
 def did():
-    """A call was made, and did what it was to do."""
+    """A call was made and succeeded."""
     for action, addr, size, stream, *_ in coming:
         where = "device_free" if action == "oom" else "addr"
         metadata = getattr(local, "metadata", "")

@@ -26,7 +26,7 @@ func config(t rapid.TB) *tlc.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := tlc.ReadConfig(text, "MCCore_tiny.cfg")
+	c, err := spectla.ReadConfig(text, "MCCore_tiny.cfg")
 	if err != nil {
 		t.Fatal(err)
 	}

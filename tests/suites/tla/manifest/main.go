@@ -122,6 +122,9 @@ func check(tools, dir string, c tla.Configuration) (m *tla.Manifest, processor t
 		return nil, 0, err
 	}
 	defer os.RemoveAll(scratch)
+	if err := checkConstants(filepath.Join(dir, c.Cfg)); err != nil {
+		return nil, 0, err
+	}
 	args := []string{
 		"-XX:+UseParallelGC", "-cp", tools, "tlc2.TLC", "-workers", "1", "-fp", "0",
 		"-noGenerateSpecTE", "-lncheck", "final", "-metadir", filepath.Join(scratch, "states"), "-config", c.Cfg,
@@ -146,6 +149,17 @@ func check(tools, dir string, c tla.Configuration) (m *tla.Manifest, processor t
 		return m, processor, nil
 	}
 	return m, processor, addGraph(m, dump, summary)
+}
+
+// checkConstants is an error if a configuration gives a value to a name that is no constant,
+// which TLC would ignore.
+func checkConstants(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	_, err = tla.ReadConfig(text, filepath.Base(file))
+	return err
 }
 
 // addGraph adds the counts and digests of the dump, and compares them with TLC's counts.

@@ -82,7 +82,7 @@ def get_allocator_backend():
 
 
 def memory_stats(device):
-    return _C.figures
+    return _C.statistics
 
 
 def mem_get_info(device):

@@ -1,0 +1,246 @@
+package alloc
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// Captures. Three things differ while graphs are captured:
+//
+//	pool routing      requests go to a private pool
+//	deferred blocks   a freed block that other streams used cannot wait for events
+//	reuse             the graph can show that such a block may be allocated again
+//
+// The allocator is told of a capture by pool routing: BeginAllocateToPool. Programs
+// use pool routing also without a capture. As upstream (captures_underway) the
+// allocator takes every pool routing for a possible capture.
+
+// A poolRouting routes the requests that its filter accepts to a private pool.
+type poolRouting struct {
+	pool   *pool
+	filter spec.RequestFilter
+}
+
+// captureUnderwayLocked reports whether requests are routed to a private pool, which
+// may mean that a stream is being captured.
+func (d *device) captureUnderwayLocked() bool { return len(d.capturesUnderway) > 0 }
+
+// getPoolLocked chooses the pool of a request: that of the latest begun routing whose
+// filter accepts the request, else the default pool.
+func (d *device) getPoolLocked(params *allocParams) *pool {
+	for _, r := range slices.Backward(d.capturesUnderway) {
+		if r.filter(spec.Request{Device: d.id, Stream: params.stream, Bytes: params.requestedSize, Thread: params.thread}) {
+			return r.pool
+		}
+	}
+	return d.defaultPool
+}
+
+// routingToLocked is the index of the routing to a pool, or -1.
+func (d *device) routingToLocked(id spec.PoolID) int {
+	return slices.IndexFunc(d.capturesUnderway, func(r poolRouting) bool { return r.pool.id == id })
+}
+
+// markCapturedLocked marks a private pool of which memory is allocated during a
+// capture. The graph will use the addresses again, so the memory stays with the pool
+// while the pool is live.
+func (d *device) markCapturedLocked(p *pool, stream spec.Stream) error {
+	if p == d.defaultPool || p.captured {
+		return nil
+	}
+	status, err := d.captureStatus(d.id, stream)
+	p.captured = err == nil && status.State != spec.CaptureNone
+	return err
+}
+
+// BeginAllocateToPool routes requests to a private pool; see spec.PrivatePools.
+func (a *Allocator) BeginAllocateToPool(dev spec.Device, id spec.PoolID, filter spec.RequestFilter) error {
+	const op = "begin_allocate_to_pool"
+	if filter == nil {
+		return &spec.InvalidArgumentError{Op: op, Reason: "there is no filter"}
+	}
+	return a.onDevice(op, dev, func(d *device) error {
+		if d.routingToLocked(id) >= 0 {
+			return &spec.InvalidStateError{Op: op, Reason: "requests are already being routed to pool " + id.String()}
+		}
+		p, err := d.createOrIncrefPoolLocked(op, id, spec.PoolOptions{})
+		if err != nil {
+			return err
+		}
+		d.capturesUnderway = append(d.capturesUnderway, poolRouting{p, filter})
+		return nil
+	})
+}
+
+// EndAllocateToPool ends the routing that BeginAllocateToPool began.
+func (a *Allocator) EndAllocateToPool(dev spec.Device, id spec.PoolID) error {
+	const op = "end_allocate_to_pool"
+	return a.onDevice(op, dev, func(d *device) error {
+		at := d.routingToLocked(id)
+		if at < 0 {
+			return &spec.InvalidStateError{Op: op, Reason: "no requests are being routed to pool " + id.String()}
+		}
+		d.capturesUnderway = slices.Delete(d.capturesUnderway, at, at+1)
+		if !d.captureUnderwayLocked() {
+			d.graphReuseContext = nil
+		}
+		return nil
+	})
+}
+
+// captureStatus asks the driver whether a stream is being captured.
+func (d *device) captureStatus(dev spec.Device, stream spec.Stream) (spec.CaptureStatus, error) {
+	status, err := d.driver.CaptureStatus(dev, stream)
+	if err != nil {
+		return status, fmt.Errorf("asking whether stream %v is being captured: %w", stream, err)
+	}
+	return status, nil
+}
+
+// Deferred blocks. While a stream is captured the driver cannot say what has
+// completed. A block with stream uses that is freed meanwhile is deferred until no
+// capture is underway. Then the stream uses recorded during the capture are dropped,
+// because a capture joins all of its streams before it ends. The others get events.
+
+// deferredBlocks are ordered by stream handle, then by address.
+type deferredBlocks []deferredBlock
+
+type deferredBlock struct {
+	block   *block
+	markers []spec.GraphNode // for reuse; none: the block waits until no capture is underway
+}
+
+// deferBlockLocked defers the free of a block.
+func (d *device) deferBlockLocked(b *block, markers []spec.GraphNode) {
+	at, _ := slices.BinarySearchFunc(d.deferredBlocks, b, func(f deferredBlock, b *block) int {
+		return cmp.Or(cmp.Compare(f.block.segment.stream, b.segment.stream), cmp.Compare(f.block.ptr, b.ptr))
+	})
+	d.deferredBlocks = slices.Insert(d.deferredBlocks, at, deferredBlock{b, markers})
+}
+
+// insertEventsDeferredUntilNoCaptureLocked frees the deferred blocks, or makes them
+// wait for events. It is called when no capture is underway, and by a checkpoint. If
+// an event cannot be recorded, that block and those after it stay deferred.
+func (d *device) insertEventsDeferredUntilNoCaptureLocked(context any) error {
+	for len(d.deferredBlocks) > 0 {
+		b := d.deferredBlocks[0].block
+		uses := slices.DeleteFunc(slices.Clone(b.streamUses), func(u streamUse) bool { return u.duringCapture })
+		events, err := d.recordEventsLocked(uses)
+		if err != nil {
+			return err
+		}
+		d.deferredBlocks = d.deferredBlocks[1:]
+		b.streamUses = uses
+		if len(events) > 0 {
+			d.insertEventsLocked(b, events)
+		} else {
+			d.freeBlockLocked(b, context)
+		}
+	}
+	d.deferredBlocks = nil
+	return nil
+}
+
+// Reuse within a capture (graph_capture_record_stream_reuse). When a block is freed,
+// the terminal nodes of its streams in the captured graph are its free markers: every
+// use of the block is at them or before them. A malloc on the allocation stream tests
+// the markers. If all of them are reachable backwards from the stream's present
+// terminal nodes, then what is captured from here on runs after all uses, and the
+// block can be allocated again.
+//
+// The graph only grows. So the nodes that one search has visited are kept, and the
+// next search stops at them.
+
+// A graphReuseContext has, for each capture, the nodes visited from a stream.
+type graphReuseContext map[reuseKey]map[spec.GraphNode]bool
+
+type reuseKey struct {
+	capture spec.CaptureID
+	stream  spec.Stream
+}
+
+// recordFreeMarkersLocked returns the free markers of a block. There are none if the
+// setting is off, or if one of the streams is not being captured or belongs to another
+// graph: then the block waits until no capture is underway.
+func (d *device) recordFreeMarkersLocked(b *block) ([]spec.GraphNode, error) {
+	if !d.cfg.GraphCaptureRecordStreamReuse {
+		return nil, nil
+	}
+	own, err := d.captureStatus(d.id, b.segment.stream)
+	if err != nil || own.State != spec.CaptureActive {
+		return nil, err
+	}
+	markers := slices.Clone(own.Terminals)
+	for _, u := range b.streamUses {
+		status, err := d.captureStatus(u.device, u.stream)
+		if err != nil || status.State != spec.CaptureActive || status.Graph != own.Graph {
+			return nil, err
+		}
+		markers = append(markers, status.Terminals...)
+	}
+	slices.Sort(markers)
+	return slices.Compact(markers), nil
+}
+
+// freeSafeBlocksInCaptureLocked frees the deferred blocks of the request's stream
+// whose markers are all reachable from the stream's terminal nodes.
+func (d *device) freeSafeBlocksInCaptureLocked(params *allocParams) error {
+	status, err := d.captureStatus(d.id, params.stream)
+	if err != nil || status.State != spec.CaptureActive || len(status.Terminals) == 0 {
+		return err
+	}
+	visited, err := d.visitNodesLocked(params.stream, status)
+	if err != nil {
+		return err
+	}
+	var left deferredBlocks
+	for _, f := range d.deferredBlocks {
+		if f.block.segment.stream != params.stream || !allVisited(f.markers, visited) {
+			left = append(left, f)
+			continue
+		}
+		f.block.streamUses = f.block.streamUses[:0]
+		d.freeBlockLocked(f.block, params.context)
+	}
+	d.deferredBlocks = left
+	return nil
+}
+
+// allVisited reports whether there are markers and all were visited.
+func allVisited(markers []spec.GraphNode, visited map[spec.GraphNode]bool) bool {
+	return len(markers) > 0 && !slices.ContainsFunc(markers, func(n spec.GraphNode) bool { return !visited[n] })
+}
+
+// visitNodesLocked returns the nodes that are reachable backwards from the terminal
+// nodes of a stream.
+func (d *device) visitNodesLocked(stream spec.Stream, status spec.CaptureStatus) (map[spec.GraphNode]bool, error) {
+	if d.graphReuseContext == nil {
+		d.graphReuseContext = graphReuseContext{}
+	}
+	key := reuseKey{status.ID, stream}
+	visited := d.graphReuseContext[key]
+	if visited == nil {
+		visited = map[spec.GraphNode]bool{}
+		d.graphReuseContext[key] = visited
+	}
+	toVisit := slices.Clone(status.Terminals)
+	for len(toVisit) > 0 {
+		node := toVisit[len(toVisit)-1]
+		toVisit = toVisit[:len(toVisit)-1]
+		if visited[node] {
+			continue
+		}
+		dependencies, err := d.driver.NodeDependencies(node)
+		if err != nil {
+			// The next search must not stop at nodes whose dependencies are unknown.
+			delete(d.graphReuseContext, key)
+			return nil, fmt.Errorf("asking what a graph node depends on: %w", err)
+		}
+		visited[node] = true
+		toVisit = append(toVisit, dependencies...)
+	}
+	return visited, nil
+}

@@ -1,0 +1,72 @@
+package alloc
+
+import (
+	"fmt"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+)
+
+// What a program can set at run time: the settings of PYTORCH_ALLOC_CONF, and the
+// limit on the memory held from the driver.
+
+// Configure applies settings at run time. A string that is refused changes nothing.
+// Each device takes the new settings between two of its operations.
+func (a *Allocator) Configure(text string) error {
+	a.configuring.Lock()
+	defer a.configuring.Unlock()
+	cfg, err := settings.Apply(a.Config(), text, a.geometry)
+	if err != nil {
+		return err
+	}
+	return a.onEachDevice(func(d *device) error {
+		d.cfg = cfg
+		return nil
+	})
+}
+
+// Config returns the settings in force.
+func (a *Allocator) Config() spec.Config {
+	d := a.devices[0]
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.cfg
+}
+
+// SetMemoryFraction limits the memory held from the driver to a fraction of the
+// device's memory. A fraction of 1 is no limit.
+func (a *Allocator) SetMemoryFraction(dev spec.Device, fraction float64) error {
+	const op = "set_memory_fraction"
+	if _, err := a.device(op, dev); err != nil {
+		return err
+	}
+	if !(fraction >= 0 && fraction <= 1) {
+		return &spec.InvalidArgumentError{Op: op, Reason: fmt.Sprintf("%v is not in [0, 1]", fraction)}
+	}
+	return a.onDevice(op, dev, func(d *device) error {
+		d.limited, d.allowedMemoryMaximum = memoryLimit(fraction, d.totalMemory)
+		return nil
+	})
+}
+
+// MemoryFraction returns the limit as a fraction of the device's memory, 1 without
+// a limit.
+func (a *Allocator) MemoryFraction(dev spec.Device) (fraction float64, err error) {
+	err = a.onDevice("memory_fraction", dev, func(d *device) error {
+		fraction = 1
+		if d.limited {
+			fraction = float64(d.allowedMemoryMaximum) / float64(d.totalMemory)
+		}
+		return nil
+	})
+	return fraction, err
+}
+
+// memoryLimit returns the limit in bytes that a fraction of the device's memory
+// means, and whether it is one.
+func memoryLimit(fraction float64, totalMemory uint64) (limited bool, bytes uint64) {
+	if fraction < 1 {
+		return true, uint64(fraction * float64(totalMemory))
+	}
+	return false, 0
+}

@@ -1,0 +1,289 @@
+package alloc
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"gaugeblock/spec"
+)
+
+// A traceBuffer is the trace entries of a device: the last ones are kept in a ring, and
+// every entry is passed to the trackers. No entry is made if neither wants it.
+type traceBuffer struct {
+	device        spec.Device
+	threads       *threadMetadata
+	wanted        bool // recordHistory, or there are trackers
+	recordHistory bool
+	options       spec.HistoryOptions
+	allocBuffer   ringBuffer[spec.HistoryEntry]
+	traceTrackers []func(spec.HistoryEntry)
+}
+
+// contextRecorder is the program's function that returns the present context (upstream:
+// a stack trace), for entries from a level on.
+type contextRecorder struct {
+	record func() any
+	level  spec.ContextLevel
+}
+
+// maybeGatherContext returns the present context if the history is recorded at this
+// level. It is called without the mutex: the program's function may take any lock.
+func (d *device) maybeGatherContext(level spec.ContextLevel) any {
+	r := d.contextRecorder.Load()
+	if r == nil || r.level < level {
+		return nil
+	}
+	return r.record()
+}
+
+// maybeGatherContext does so for a device named by its number, which may not exist.
+func (a *Allocator) maybeGatherContext(dev spec.Device, level spec.ContextLevel) any {
+	if dev < 0 || int(dev) >= len(a.devices) {
+		return nil
+	}
+	return a.devices[dev].maybeGatherContext(level)
+}
+
+// setHistory applies options to the ring.
+func (t *traceBuffer) setHistory(h spec.HistoryOptions) {
+	t.recordHistory = h.Enabled
+	t.options = h
+	if !h.Enabled || h.Clear {
+		t.allocBuffer.clear()
+	}
+	t.allocBuffer.resize(max(1, h.MaxEntries))
+	t.wanted = t.recordHistory || len(t.traceTrackers) > 0
+}
+
+// recordTrace completes an entry and passes it to the trackers and the ring.
+func (t *traceBuffer) recordTrace(e spec.TraceEntry, pool spec.PoolID, context any, thread spec.Thread) {
+	entry := spec.HistoryEntry{TraceEntry: e, Device: t.device, Pool: pool}
+	entry.CompileContext, entry.UserMetadata = t.threads.of(thread)
+	if t.options.Now != nil && t.recordHistory {
+		entry.TimeNS = t.options.Now()
+	}
+	if t.options.Level >= spec.ContextAlloc {
+		entry.Context = context
+	}
+	for _, f := range t.traceTrackers {
+		f(entry)
+	}
+	if t.recordHistory && !slices.Contains(t.options.Skip, e.Action) {
+		t.allocBuffer.add(entry)
+	}
+}
+
+// recordTraceLocked records what was done to a block. size is in bytes.
+func (d *device) recordTraceLocked(action spec.Action, b *block, size uint64, context any, thread spec.Thread) {
+	if d.traceBuffer.wanted {
+		d.recordRangeTraceLocked(action, spec.Range{Ptr: b.ptr, Bytes: size}, b.segment, context, thread)
+	}
+}
+
+// recordRangeTraceLocked records what was done to a range of a segment.
+func (d *device) recordRangeTraceLocked(action spec.Action, r spec.Range, s *segment, context any, thread spec.Thread) {
+	if !d.traceBuffer.wanted {
+		return
+	}
+	e := spec.TraceEntry{Action: action, Addr: r.Ptr, Size: r.Bytes, Stream: s.stream}
+	d.traceBuffer.recordTrace(e, s.pool.owner.id, context, thread)
+}
+
+// recordOOMTraceLocked records that a request failed. The entry has the free bytes of
+// the device in the place of an address.
+func (d *device) recordOOMTraceLocked(params *allocParams, deviceFree uint64) {
+	if !d.traceBuffer.wanted {
+		return
+	}
+	e := spec.TraceEntry{Action: spec.ActionOOM, Addr: spec.Ptr(deviceFree), Size: params.size, Stream: params.stream}
+	d.traceBuffer.recordTrace(e, params.pool.owner.id, params.context, params.thread)
+}
+
+// recordSnapshotTraceLocked records that a snapshot was taken, with the size of its
+// active blocks in bytes.
+func (d *device) recordSnapshotTraceLocked(pool spec.PoolID, active uint64) {
+	if !d.traceBuffer.wanted {
+		return
+	}
+	d.traceBuffer.recordTrace(spec.TraceEntry{Action: spec.ActionSnapshot, Size: active}, pool, nil, 0)
+}
+
+// A ringBuffer keeps the last entries.
+type ringBuffer[T any] struct {
+	entries []T
+	next    int // index of the oldest, once the ring is full
+	limit   int
+}
+
+func (r *ringBuffer[T]) add(e T) {
+	if len(r.entries) < r.limit {
+		r.entries = append(r.entries, e)
+		return
+	}
+	r.entries[r.next] = e
+	r.next = (r.next + 1) % r.limit
+}
+
+// list copies the entries, oldest first.
+func (r *ringBuffer[T]) list() []T {
+	return slices.Concat(r.entries[r.next:], r.entries[:r.next])
+}
+
+func (r *ringBuffer[T]) clear() { r.entries, r.next = nil, 0 }
+
+// resize changes how many entries are kept. The oldest are dropped first.
+func (r *ringBuffer[T]) resize(limit int) {
+	if limit == r.limit {
+		return
+	}
+	kept := r.list()
+	r.entries, r.next, r.limit = kept[max(0, len(kept)-limit):], 0, limit
+}
+
+// threadMetadata is what the threads have set for their trace entries. (Upstream keeps
+// it in thread-local variables.)
+type threadMetadata struct {
+	used atomic.Bool // a thread has set something
+
+	mu             sync.Mutex
+	compileContext map[spec.Thread][]string
+	userMetadata   map[spec.Thread]string
+}
+
+func newThreadMetadata() *threadMetadata {
+	return &threadMetadata{compileContext: map[spec.Thread][]string{}, userMetadata: map[spec.Thread]string{}}
+}
+
+// noCompileContext is what upstream writes when nothing is being compiled.
+const noCompileContext = "N/A"
+
+func (n *threadMetadata) of(t spec.Thread) (compileContext, userMetadata string) {
+	if !n.used.Load() {
+		return noCompileContext, ""
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	compileContext = noCompileContext
+	if stack := n.compileContext[t]; len(stack) > 0 {
+		compileContext = stack[len(stack)-1]
+	}
+	return compileContext, n.userMetadata[t]
+}
+
+// RecordHistory starts or stops the history of all devices; see spec.HistoryRecorder.
+func (a *Allocator) RecordHistory(h spec.HistoryOptions) error {
+	if h.Level < spec.ContextNever || h.Level > spec.ContextAll {
+		return &spec.InvalidArgumentError{Op: "record_history", Reason: "unknown context level"}
+	}
+	if h.Enabled && h.Level > spec.ContextNever && h.Context == nil {
+		return &spec.InvalidArgumentError{Op: "record_history", Reason: "a context level is given, but nobody to ask for the context"}
+	}
+	a.mu.Lock()
+	a.history = h
+	if !h.Enabled || h.Clear {
+		a.annotations.clear()
+	}
+	a.annotations.resize(max(1, h.MaxEntries))
+	a.mu.Unlock()
+	var recorder *contextRecorder
+	if h.Enabled && h.Context != nil && h.Level > spec.ContextNever {
+		recorder = &contextRecorder{h.Context, h.Level}
+	}
+	return a.onEachDevice(func(d *device) error {
+		d.traceBuffer.setHistory(h)
+		d.contextRecorder.Store(recorder)
+		return nil
+	})
+}
+
+// HistoryEnabled reports whether the history is recorded.
+func (a *Allocator) HistoryEnabled() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.history.Enabled
+}
+
+// Annotate adds an annotation to the history, if the history is recorded.
+func (a *Allocator) Annotate(dev spec.Device, fields []spec.AnnotationField) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.history.Enabled {
+		return
+	}
+	annotation := spec.Annotation{Device: dev, Fields: append([]spec.AnnotationField(nil), fields...)}
+	if a.history.Now != nil {
+		annotation.TimeNS = a.history.Now()
+	}
+	a.annotations.add(annotation)
+}
+
+// PushCompileContext sets what the thread is compiling, until it is popped. It does
+// nothing unless the history is recorded.
+func (a *Allocator) PushCompileContext(t spec.Thread, name string) {
+	if !a.HistoryEnabled() {
+		return
+	}
+	a.threads.mu.Lock()
+	defer a.threads.mu.Unlock()
+	a.threads.compileContext[t] = append(a.threads.compileContext[t], name)
+	a.threads.used.Store(true)
+}
+
+// PopCompileContext undoes the thread's last PushCompileContext.
+func (a *Allocator) PopCompileContext(t spec.Thread) {
+	if !a.HistoryEnabled() {
+		return
+	}
+	a.threads.mu.Lock()
+	defer a.threads.mu.Unlock()
+	if stack := a.threads.compileContext[t]; len(stack) > 1 {
+		a.threads.compileContext[t] = stack[:len(stack)-1]
+	} else {
+		delete(a.threads.compileContext, t)
+	}
+}
+
+// SetUserMetadata sets a text for the thread's trace entries.
+func (a *Allocator) SetUserMetadata(t spec.Thread, text string) {
+	a.threads.mu.Lock()
+	defer a.threads.mu.Unlock()
+	a.threads.userMetadata[t] = text
+	a.threads.used.Store(true)
+}
+
+// UserMetadata returns the text that was set last for the thread.
+func (a *Allocator) UserMetadata(t spec.Thread) string {
+	a.threads.mu.Lock()
+	defer a.threads.mu.Unlock()
+	return a.threads.userMetadata[t]
+}
+
+// OnOutOfMemory registers an observer of failed requests, on all devices.
+func (a *Allocator) OnOutOfMemory(f func(spec.OutOfMemoryReport)) {
+	for _, d := range a.devices {
+		d.mu.Lock()
+		d.oomObservers = append(d.oomObservers, f)
+		d.mu.Unlock()
+	}
+}
+
+// OnTrace registers a tracker of the trace entries of all devices.
+func (a *Allocator) OnTrace(f func(spec.HistoryEntry)) {
+	for _, d := range a.devices {
+		d.mu.Lock()
+		d.traceBuffer.traceTrackers = append(d.traceBuffer.traceTrackers, f)
+		d.traceBuffer.wanted = true
+		d.mu.Unlock()
+	}
+}
+
+// OnNeedMemory registers a callback that may free memory, on all devices. It is called
+// without a mutex held.
+func (a *Allocator) OnNeedMemory(f func() bool) {
+	for _, d := range a.devices {
+		d.mu.Lock()
+		d.freeMemoryCallbacks = append(d.freeMemoryCallbacks, f)
+		d.mu.Unlock()
+	}
+}

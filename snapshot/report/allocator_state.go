@@ -1,0 +1,139 @@
+package report
+
+import (
+	"github.com/tidwall/btree"
+
+	"gaugeblock/model"
+	"gaugeblock/snapshot"
+	"gaugeblock/spec"
+)
+
+// allocatorState is the reserved memory and the active blocks at one place of a history.
+// It begins with the state at the start, and entries are added one after the other.
+//
+// An entry has the requested size, not the size of the block. That follows: it is the
+// rounded request. In a large segment that is not expandable, a remainder that is too
+// small to be split off is added.
+type allocatorState struct {
+	config   spec.Config
+	reserved btree.Map[spec.Ptr, reservedRange]
+	active   btree.Map[spec.Ptr, activeBlock]
+
+	allocatedBytes, reservedBytes uint64
+}
+
+// reservedRange is a segment, or a mapped range of an expandable one.
+type reservedRange struct {
+	bytes      uint64
+	stream     spec.Stream
+	pool       spec.PoolID
+	kind       spec.PoolKind
+	expandable bool
+}
+
+// activeBlock is an allocated block, or a freed one with stream uses that have not ended.
+type activeBlock struct {
+	size, requested uint64
+	pendingFree     bool
+	entry           int // the alloc entry; -1: before the history
+	frames          snapshot.Frames
+}
+
+// newAllocatorState begins with the given segments.
+func newAllocatorState(segments []spec.Segment, config spec.Config) *allocatorState {
+	s := &allocatorState{config: config}
+	for i := range segments {
+		segment := &segments[i]
+		s.reserve(segment.Address, reservedRange{segment.TotalSize, segment.Stream, segment.Pool, segment.PoolKind, segment.Expandable})
+		for _, b := range segment.Blocks {
+			if b.State == spec.Inactive {
+				continue
+			}
+			frames, _ := b.Context.(snapshot.Frames)
+			s.active.Set(b.Address, activeBlock{b.Size, b.RequestedSize, b.State == spec.ActivePendingFree, -1, frames})
+			if b.State == spec.ActiveAllocated {
+				s.allocatedBytes += b.Size
+			}
+		}
+	}
+	return s
+}
+
+// add adds the next entry of the history.
+func (s *allocatorState) add(entry int, e *snapshot.TraceEntry) {
+	switch e.Action {
+	case spec.ActionAlloc:
+		b := activeBlock{s.blockSize(e), e.Size, false, entry, e.Context.Frames}
+		s.active.Set(e.Addr, b)
+		s.allocatedBytes += b.size
+	case spec.ActionFreeRequested:
+		if b, isActive := s.active.Get(e.Addr); isActive && !b.pendingFree {
+			b.pendingFree = true
+			s.active.Set(e.Addr, b)
+			s.allocatedBytes -= b.size
+		}
+	case spec.ActionFreeCompleted:
+		s.active.Delete(e.Addr)
+	case spec.ActionSegmentAlloc, spec.ActionSegmentMap:
+		s.reserve(e.Addr, reservedRange{
+			e.Size, e.Stream, e.Context.Pool, e.SegmentPoolKind(), e.Action == spec.ActionSegmentMap,
+		})
+	case spec.ActionSegmentFree, spec.ActionSegmentUnmap:
+		s.unreserve(e.Addr, e.Size)
+	}
+}
+
+func (s *allocatorState) reserve(at spec.Ptr, r reservedRange) {
+	s.reserved.Set(at, r)
+	s.reservedBytes += r.bytes
+}
+
+// unreserve removes memory, which may be a part of a reserved range, or several ranges.
+func (s *allocatorState) unreserve(at spec.Ptr, bytes uint64) {
+	end := at + spec.Ptr(bytes)
+	for at < end {
+		start, r, found := s.rangeAt(at)
+		if !found {
+			return // the history contradicts itself; see whatif.Unrecorded
+		}
+		stop := min(end, start+spec.Ptr(r.bytes))
+		s.reserved.Delete(start)
+		s.reservedBytes -= r.bytes
+		if before := uint64(at - start); before > 0 {
+			s.reserve(start, reservedRange{before, r.stream, r.pool, r.kind, r.expandable})
+		}
+		if behind := uint64(start + spec.Ptr(r.bytes) - stop); behind > 0 {
+			s.reserve(stop, reservedRange{behind, r.stream, r.pool, r.kind, r.expandable})
+		}
+		at = stop
+	}
+}
+
+// rangeAt is the reserved range that contains an address.
+func (s *allocatorState) rangeAt(at spec.Ptr) (start spec.Ptr, r reservedRange, found bool) {
+	s.reserved.Descend(at, func(from spec.Ptr, candidate reservedRange) bool {
+		start, r, found = from, candidate, at < from+spec.Ptr(candidate.bytes)
+		return false
+	})
+	return start, r, found
+}
+
+// blockSize is the size of the block of an alloc entry.
+func (s *allocatorState) blockSize(e *snapshot.TraceEntry) uint64 {
+	g := spec.DefaultGeometry()
+	size := model.Round(max(e.Size, 1), s.config, g)
+	start, r, found := s.rangeAt(e.Addr)
+	if !found || r.expandable || r.kind == spec.SmallPool {
+		return size
+	}
+	next := start + spec.Ptr(r.bytes)
+	s.active.Ascend(e.Addr+1, func(at spec.Ptr, _ activeBlock) bool {
+		next = min(next, at)
+		return false
+	})
+	remainder := uint64(next-e.Addr) - min(size, uint64(next-e.Addr))
+	if remainder <= g.SmallSize || size >= s.config.MaxSplitSize {
+		size += remainder
+	}
+	return size
+}

@@ -1,0 +1,198 @@
+package snapshot
+
+import (
+	"encoding/binary"
+
+	"gaugeblock/spec"
+)
+
+// A large snapshot consists nearly entirely of trace entries. Each is a dict, and becomes
+// a TraceEntry, of a quarter of the size, as soon as its keys are read. Entries share
+// equal call stacks and strings.
+
+// entryOf makes a trace entry of the keys and values of a dict, or says why it cannot.
+func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
+	action := spec.Action(0)
+	hasAction, known := false, false
+	key := contextKey{}
+	for i := 0; i+1 < len(items); i += 2 {
+		if items[i].kind != text {
+			continue
+		}
+		v, ok := items[i+1], true
+		switch p.texts[items[i].word] {
+		case "action":
+			var name string
+			name, hasAction = p.string(v)
+			action, known = spec.ParseAction(name)
+		case "addr", "device_free":
+			var n uint64
+			n, ok = v.size()
+			e.Addr = spec.Ptr(n)
+		case "size":
+			e.Size, ok = v.size()
+		case "stream":
+			e.Stream, ok = streamOf(v)
+		case "time_us":
+			e.TimeUS, ok = v.signed()
+		case "frames":
+			key.stack, ok = p.stackOf(v)
+		case "compile_context":
+			key.compile, ok = p.interned(v)
+		case "user_metadata":
+			key.metadata, ok = p.interned(v)
+		case "pool_id", "segment_pool_id", "mempool_id":
+			key.pool, ok = p.poolOf(v)
+			key.poolKnown = true
+		}
+		if !ok {
+			return e, "the value of " + p.texts[items[i].word] + " in a trace entry is " + v.kind.String()
+		}
+	}
+	if !hasAction {
+		return e, "a trace entry has no action"
+	}
+	e.Action = action
+	if !known {
+		e.Action = unknownAction
+	}
+	e.Context = p.context(key)
+	return e, ""
+}
+
+// unknownAction marks entries with actions of other versions of PyTorch. They are not in
+// a File.
+const unknownAction = spec.Action(255)
+
+// streamOf reads the handle of a stream, which may be a negative number in Python.
+func streamOf(v value) (spec.Stream, bool) {
+	return spec.Stream(v.word), v.kind == integer || v.kind == unsigned
+}
+
+// poolOf reads the pair of numbers of a pool ID.
+func (p *plain) poolOf(v value) (spec.PoolID, bool) {
+	if v.kind != list || len(p.lists[v.word].items) != 2 {
+		return spec.PoolID{}, false
+	}
+	pair := p.lists[v.word].items
+	capture, ok1 := pair[0].size()
+	user, ok2 := pair[1].size()
+	return spec.PoolID{Capture: capture, User: user}, ok1 && ok2
+}
+
+// interned is the number of a string, 0 for None and the empty string.
+func (p *plain) interned(v value) (uint32, bool) {
+	if v.kind == none || v.kind == text && p.texts[v.word] == "" {
+		return 0, true
+	}
+	return uint32(v.word) + 1, v.kind == text
+}
+
+func (p *plain) internedText(i uint32) string {
+	if i == 0 {
+		return ""
+	}
+	return p.texts[i-1]
+}
+
+// contextKey is equal for equal contexts.
+type contextKey struct {
+	stack, compile, metadata uint32
+	pool                     spec.PoolID
+	poolKnown                bool
+}
+
+func (p *plain) context(k contextKey) *Context {
+	c := p.contexts[k]
+	if c == nil {
+		c = &Context{
+			Frames:         p.stacks.stacks[k.stack],
+			CompileContext: p.internedText(k.compile),
+			UserMetadata:   p.internedText(k.metadata),
+			Pool:           k.pool, PoolKnown: k.poolKnown,
+		}
+		p.contexts[k] = c
+	}
+	return c
+}
+
+// stackTable keeps each call stack once. Stack 0 is the empty one.
+type stackTable struct {
+	stacks  []Frames
+	byList  map[uint64]uint32 // plain.lists to stacks
+	byDict  map[uint64]uint32 // plain.dicts to frames
+	byID    map[string]uint32 // numbers of frames to stacks
+	frameAt map[Frame]uint32
+	frames  []Frame
+	ids     []byte // scratch
+}
+
+func newStackTable() stackTable {
+	return stackTable{
+		stacks: make([]Frames, 1),
+		byList: map[uint64]uint32{}, byDict: map[uint64]uint32{}, byID: map[string]uint32{"": 0}, frameAt: map[Frame]uint32{},
+	}
+}
+
+// stackOf reads a list of frames. A list or frame that is used in many places is read
+// once.
+func (p *plain) stackOf(v value) (uint32, bool) {
+	if v.kind == none {
+		return 0, true
+	}
+	if v.kind != list {
+		return 0, false
+	}
+	t := &p.stacks
+	if i, known := t.byList[v.word]; known {
+		return i, true
+	}
+	t.ids = t.ids[:0]
+	for _, item := range p.lists[v.word].items {
+		frame, ok := p.frameOf(item)
+		if !ok {
+			return 0, false
+		}
+		t.ids = binary.LittleEndian.AppendUint32(t.ids, frame)
+	}
+	i, known := t.byID[string(t.ids)]
+	if !known {
+		i = uint32(len(t.stacks))
+		t.byID[string(t.ids)] = i
+		t.stacks = append(t.stacks, t.framesByID(t.ids))
+	}
+	t.byList[v.word] = i
+	return i, true
+}
+
+func (t *stackTable) framesByID(ids []byte) Frames {
+	stack := make(Frames, 0, len(ids)/4)
+	for ; len(ids) > 0; ids = ids[4:] {
+		stack = append(stack, t.frames[binary.LittleEndian.Uint32(ids)])
+	}
+	return stack
+}
+
+func (p *plain) frameOf(v value) (uint32, bool) {
+	t := &p.stacks
+	if v.kind != dict || p.placeOf(v) <= 0 {
+		return 0, false
+	}
+	if i, known := t.byDict[v.word]; known {
+		return i, true
+	}
+	items := p.filled[p.placeOf(v)-1].items
+	var f Frame
+	f.Filename, _ = p.string(p.get(items, "filename"))
+	f.Name, _ = p.string(p.get(items, "name"))
+	line, _ := p.get(items, "line").signed()
+	f.Line = int(line)
+	i, known := t.frameAt[f]
+	if !known {
+		i = uint32(len(t.frames))
+		t.frameAt[f] = i
+		t.frames = append(t.frames, f)
+	}
+	t.byDict[v.word] = i
+	return i, true
+}

@@ -1,0 +1,121 @@
+package whatif_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/snapshot"
+	"gaugeblock/snapshot/whatif"
+)
+
+// TestJobsDoNotMatter: the result is the same for any number of parallel runs.
+func TestJobsDoNotMatter(t *testing.T) {
+	h := history(t, "gpt_varlen.default.nolimit")
+	var tables []string
+	for _, jobs := range []int{1, 2, 7} {
+		comparison, err := whatif.Compare(h, whatif.Options{Settings: []string{"", "max_split_size_mb:32"}, Limit: 5 << 30, SearchLimit: true, Jobs: jobs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables = append(tables, comparison.Table()+comparison.Advice())
+	}
+	if tables[0] != tables[1] || tables[0] != tables[2] {
+		t.Error("the result depends on the number of parallel runs")
+	}
+}
+
+// TestSmallestLimit: there is no OOM under the limit that is found, and one under 2 MiB less.
+func TestSmallestLimit(t *testing.T) {
+	h := history(t, "gpt_oom7.default.nolimit")
+	settings := []string{"", "expandable_segments:True", "max_split_size_mb:64"}
+	comparison, err := whatif.Compare(h, whatif.Options{Settings: settings, SearchLimit: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, prediction := range comparison.Predictions {
+		limit := prediction.SmallestLimit.Low
+		for _, c := range []struct {
+			limit uint64
+			noOOM bool
+		}{{limit, true}, {limit - 2<<20, false}} {
+			comparison, err := whatif.Compare(h, whatif.Options{Settings: []string{prediction.Settings}, Limit: c.limit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if noOOM := comparison.Predictions[0].FirstOOM == nil; noOOM != c.noOOM {
+				t.Errorf("%s: no OOM under %d bytes: %v", whatif.NameOf(prediction.Settings), c.limit, noOOM)
+			}
+		}
+	}
+}
+
+// TestCandidates: all candidates are valid settings, and those of the recorded run are
+// among them.
+func TestCandidates(t *testing.T) {
+	for _, s := range whatif.Candidates(true) {
+		if err := whatif.CheckSettings(s); err != nil {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+	if a, b := len(whatif.Candidates(false)), len(whatif.Candidates(true)); a >= b {
+		t.Errorf("%d without a limit, %d with one", a, b)
+	}
+	f := *snapshotOf(t, "two_streams.default.nolimit")
+	f.AllocatorSettings = &snapshot.AllocatorSettings{Config: f.AllocatorSettings.Config}
+	f.AllocatorSettings.Config.MaxSplitSize = 99 << 20
+	h, err := whatif.FromSnapshot(&f, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comparison, err := whatif.Compare(h, whatif.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := comparison.Predictions[0].Settings; s != "max_split_size_mb:99" || !comparison.Predictions[0].Recorded {
+		t.Errorf("the first settings are %q, recorded: %v", s, comparison.Predictions[0].Recorded)
+	}
+}
+
+// TestJSON: the keys that docs/whatif.md promises.
+func TestJSON(t *testing.T) {
+	h := history(t, "two_streams.default.nolimit")
+	for _, search := range []bool{false, true} {
+		comparison, err := whatif.Compare(h, whatif.Options{Settings: []string{""}, SearchLimit: search})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(comparison.Ranked())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []map[string]any
+		if err := json.Unmarshal(text, &list); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{
+			"exact", "limit", "num_alloc_retries", "num_device_alloc", "num_device_free", "num_ooms",
+			"oom", "peak_allocated", "peak_reserved", "peak_reserved_range", "settings",
+		}
+		if search {
+			want = append(want, "smallest_limit")
+		}
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(list[0]))); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// TestChooseDevice: a device with an OOM comes before one with a longer history.
+func TestChooseDevice(t *testing.T) {
+	failed, worked := snapshotOf(t, "gpt_oom7.default.limit"), snapshotOf(t, "gpt_varlen.default.nolimit")
+	for want, order := range [][]*snapshot.File{{failed, worked}, {worked, failed}} {
+		f := &snapshot.File{DeviceTraces: [][]snapshot.TraceEntry{order[0].DeviceTraces[0], order[1].DeviceTraces[0]}}
+		if got := whatif.ChooseDevice(f); int(got) != want {
+			t.Errorf("device %d is chosen, not %d", got, want)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package whatif
+
+import (
+	"slices"
+	"testing"
+
+	"gaugeblock/snapshot"
+	"gaugeblock/spec"
+)
+
+// TestSegmentFrees has short histories, and what they show of empty_cache and the limit.
+// Sizes are in MiB.
+func TestSegmentFrees(t *testing.T) {
+	const (
+		segmentAlloc = spec.ActionSegmentAlloc
+		segmentFree  = spec.ActionSegmentFree
+		alloc        = spec.ActionAlloc
+		oom          = spec.ActionOOM
+		freed        = spec.ActionFreeCompleted
+	)
+	type entry struct {
+		action spec.Action
+		mib    uint64
+		free   uint64 // on the device, of an oom entry
+	}
+	split, collecting := defaultConfig(), defaultConfig()
+	split.MaxSplitSize = 64 * spec.MiB
+	collecting.GarbageCollectionThreshold = 0.5
+	for _, c := range []struct {
+		what    string
+		config  spec.Config
+		trace   []entry
+		emptied []int
+		limit   LimitBounds // in MiB; Most is the first size that was refused
+	}{
+		{"no segment is freed", defaultConfig(), []entry{{segmentAlloc, 20, 0}, {alloc, 20, 0}}, nil, LimitBounds{20, 0}},
+		{"at the end", defaultConfig(), []entry{{segmentAlloc, 20, 0}, {alloc, 20, 0}, {segmentFree, 20, 0}}, []int{2}, LimitBounds{20, 0}},
+		{"another entry follows", defaultConfig(), []entry{{segmentAlloc, 20, 0}, {segmentFree, 20, 0}, {alloc, 20, 0}}, []int{1}, LimitBounds{20, 0}},
+		{"more than ever before is reserved", defaultConfig(), []entry{{segmentAlloc, 20, 0}, {segmentFree, 20, 0}, {segmentAlloc, 30, 0}}, nil, LimitBounds{30, 50}},
+		{"events are waited for first", defaultConfig(), []entry{{segmentAlloc, 20, 0}, {freed, 20, 0}, {segmentFree, 20, 0}, {segmentAlloc, 30, 0}}, nil, LimitBounds{30, 50}},
+		{"less than before is reserved", defaultConfig(), []entry{{segmentAlloc, 90, 0}, {segmentFree, 90, 0}, {segmentAlloc, 20, 0}, {segmentFree, 20, 0}, {segmentAlloc, 30, 0}}, []int{3}, LimitBounds{90, 110}},
+		{"as much as before is reserved", defaultConfig(), []entry{{segmentAlloc, 50, 0}, {segmentFree, 50, 0}, {alloc, 1, 0}, {segmentAlloc, 20, 0}, {segmentFree, 20, 0}, {segmentAlloc, 30, 0}}, []int{1, 4}, LimitBounds{50, 0}},
+		{"an OOM follows", defaultConfig(), []entry{{segmentAlloc, 20, 0}, {segmentFree, 20, 0}, {oom, 40, 900}}, nil, LimitBounds{20, 40}},
+		{"the smallest refused size counts", defaultConfig(), []entry{{segmentAlloc, 20, 0}, {oom, 40, 900}, {oom, 30, 900}, {oom, 50, 900}}, nil, LimitBounds{20, 50}},
+		{"the device is full", defaultConfig(), []entry{{segmentAlloc, 20, 0}, {oom, 40, 10}}, nil, LimitBounds{30, 30}},
+		{"oversize blocks are released", split, []entry{{segmentAlloc, 70, 0}, {segmentAlloc, 20, 0}, {segmentFree, 70, 0}, {segmentAlloc, 80, 0}}, nil, LimitBounds{100, 170}},
+		{"old segments are garbage collected", collecting, []entry{{segmentAlloc, 20, 0}, {segmentFree, 20, 0}, {segmentAlloc, 20, 0}}, nil, LimitBounds{20, 0}},
+	} {
+		var trace []snapshot.TraceEntry
+		for _, e := range c.trace {
+			trace = append(trace, snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: e.action, Size: e.mib * spec.MiB, Addr: spec.Ptr(e.free * spec.MiB)}})
+		}
+		got := inferSegmentFrees(trace, nil, c.config)
+		var emptied []int
+		for i := range trace {
+			if got.emptied[i] {
+				emptied = append(emptied, i)
+			}
+		}
+		want := LimitBounds{c.limit.Least * spec.MiB, c.limit.Most * spec.MiB}
+		if want.Refused() && !want.Known() {
+			want.Most-- // the largest limit under which it is refused
+		}
+		if !slices.Equal(emptied, c.emptied) || got.limit != want {
+			t.Errorf("%s: emptied before %v, not %v; the limit is in %v, not %v", c.what, emptied, c.emptied, got.limit, want)
+		}
+	}
+}
+
+func defaultConfig() spec.Config { return spec.DefaultConfig(spec.DefaultGeometry()) }

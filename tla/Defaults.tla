@@ -1,0 +1,57 @@
+------------------------------ MODULE Defaults ------------------------------
+(***************************************************************************)
+(* The constants of the specification, each with its default value.        *)
+(*                                                                         *)
+(* They are definitions and not CONSTANT declarations, because TLC         *)
+(* requires a value for every declared constant in every configuration.  A *)
+(* configuration overrides a definition under CONSTANTS, as in Memory = 6, *)
+(* and does not name a constant that has its default value.  A new         *)
+(* constant is defined here, with the value at which nothing changes, and  *)
+(* no configuration changes.                                               *)
+(*                                                                         *)
+(* TLC ignores a value for a name that is not defined.  Package tla        *)
+(* refuses it, in the tests and in "make tla".                             *)
+(***************************************************************************)
+EXTENDS Integers
+
+(***************************************************************************)
+(* Geometry.  All sizes are numbers of one unit of memory.                 *)
+(***************************************************************************)
+MinBlock == 1               \* every block is a multiple of it
+SmallSize == 1              \* the largest rounded size that is served as small
+SmallBuffer == 2            \* the size of a small segment
+MinLargeAlloc == 3          \* from here on a segment fits its request
+LargeBuffer == 4            \* the size of a segment for requests between the two
+RoundLarge == 2             \* what the larger segments are a multiple of
+
+(***************************************************************************)
+(* Settings of the allocator.                                              *)
+(***************************************************************************)
+MaxSplitSize == 100         \* blocks of this size and more are never split (above Memory: there are none)
+MaxNonSplitRounding == 6    \* how much larger than an oversize request its block may be
+ExpandableSegments == FALSE \* segments grow and shrink, page by page
+
+(***************************************************************************)
+(* The device, and what programs do with it.                               *)
+(***************************************************************************)
+Memory == 4                 \* of the device
+Limit == 100                \* on the memory reserved from the driver (above Memory: none)
+Streams == {1, 2}           \* a set of numbers
+Sizes == {1, 2}             \* what programs request: a set of numbers
+Threads == {1, 2}           \* that call malloc at the same time (TwoStepMalloc.tla)
+
+(***************************************************************************)
+(* Private pools (PrivatePools.tla).                                       *)
+(***************************************************************************)
+PoolIds == {1}              \* of the private pools: a set of positive numbers
+MaxUses == 1                \* the highest use count that programs make
+OverflowPools == {}         \* the private pools that are marked use_on_oom
+RecordsTwice == FALSE       \* programs record a use before a capture and in it again: see RecordStream
+
+ASSUME
+    /\ {MinBlock, SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} \subseteq Nat \ {0}
+    /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses} \subseteq Nat
+    /\ {ExpandableSegments, RecordsTwice} \subseteq BOOLEAN
+    /\ Streams \cup Sizes \cup Threads \cup PoolIds \subseteq Nat \ {0}
+    /\ OverflowPools \subseteq PoolIds
+=============================================================================
