@@ -35,7 +35,7 @@ func (c Checkpoint) equal(o Checkpoint) bool {
 // frees are processed first. It fails while a block of the pool is pending free.
 func (s State) Checkpoint(id spec.PoolID) (State, Result) {
 	s = s.copy()
-	s.processDeferredFrees()
+	s.insertEventsDeferredUntilNoCapture()
 	saved := Checkpoint{Pool: id}
 	pending := false
 	s.eachBlock(id, func(p place) {

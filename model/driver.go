@@ -47,7 +47,7 @@ func (s *State) driverMalloc(c *PendingMalloc, g DriverResults) {
 	c.driverCalls++
 	if s.expandable() {
 		c.stage = stageFailed
-		if p, found := s.allocExpandable(c, g); found {
+		if p, found := s.tryAllocateExpandableBlock(c, g); found {
 			s.allocFoundBlock(c, p)
 		}
 		return

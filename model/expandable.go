@@ -55,9 +55,9 @@ func (s *State) chooseExpandable(fits []place) place {
 	return fits[at]
 }
 
-// allocExpandable maps pages for a block. If the device has no more pages, those that
+// tryAllocateExpandableBlock maps pages for a block. If the device has no more pages, those that
 // were mapped before stay mapped.
-func (s *State) allocExpandable(c *PendingMalloc, g DriverResults) (p place, found bool) {
+func (s *State) tryAllocateExpandableBlock(c *PendingMalloc, g DriverResults) (p place, found bool) {
 	if p, found = s.findExpandableBlock(c); !found {
 		if err := s.addExpandableSegment(c, g); err != nil {
 			c.err, c.stage = err, stageDone
@@ -148,7 +148,7 @@ func (s *State) mapBlock(p place, bytes uint64) (place, bool) {
 	s.Counters.NumDeviceAlloc++
 	s.splitAt(p, 0, size)
 	g.Blocks[p.block].Unmapped = false
-	return s.mergeFree(p), true
+	return s.tryMergeBlocks(p), true
 }
 
 // splitAt splits a block into its bytes below begin, those below end, and the rest. Empty
@@ -206,7 +206,7 @@ func (s *State) unmapBlock(p place) {
 	s.Counters.NumDeviceFree++
 	p = s.splitAt(p, begin-offset, end-offset)
 	s.at(p).Unmapped = true
-	s.mergeFree(p)
+	s.tryMergeBlocks(p)
 	if g.mapped() == 0 {
 		s.Segments = slices.Delete(s.Segments, p.segment, p.segment+1)
 	}

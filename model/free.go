@@ -33,7 +33,7 @@ func (s State) Free(ptr spec.Ptr) (State, Result) {
 	switch {
 	case len(b.StreamUses) == 0:
 		s.freeBlock(p)
-	case s.isRouting():
+	case s.captureUnderway():
 		b.State = spec.ActivePendingFree
 	default:
 		s.removeGraphStreamUses(b)
@@ -72,13 +72,13 @@ func (s *State) freeBlock(p place) {
 	b.State = spec.Inactive
 	b.StreamUses = nil
 	b.GCCountBase = s.GetFreeBlocksCallCount[s.Segments[p.segment].PoolKind]
-	s.mergeFree(p)
+	s.tryMergeBlocks(p)
 }
 
-// mergeFree merges an inactive block with the inactive neighbours that are mapped if it
+// tryMergeBlocks merges an inactive block with the inactive neighbours that are mapped if it
 // is, and unmapped if it is. It returns the place of the merged block. RequestedSize
 // remains that of the block.
-func (s *State) mergeFree(p place) place {
+func (s *State) tryMergeBlocks(p place) place {
 	g := &s.Segments[p.segment]
 	unmapped := g.Blocks[p.block].Unmapped
 	mergeable := func(i int) bool {

@@ -159,7 +159,7 @@ func (s *State) advance(c *PendingMalloc, g DriverResults) {
 	switch c.stage {
 	case stageSearch:
 		s.processEvents()
-		c.pool = s.routedPool(c.Stream)
+		c.pool = s.getPool(c.Stream)
 		c.size = Round(c.RequestedSize, s.Config, s.Geometry)
 		c.segmentSize = SegmentSize(c.size, s.Config, s.Geometry)
 		c.stage = stageCollectGarbage
@@ -176,7 +176,7 @@ func (s *State) advance(c *PendingMalloc, g DriverResults) {
 			}
 		}
 	case stageCollectGarbage:
-		s.collectGarbage()
+		s.garbageCollectCachedBlocks()
 		c.stage = stageTestLimit
 	case stageTestLimit:
 		s.testLimit(c)
@@ -208,7 +208,7 @@ func (s *State) poolKind(c *PendingMalloc) spec.PoolKind {
 // the rule for blocks of expandable segments. These are skipped while expandable
 // segments are off.
 func (s *State) getFreeBlock(c *PendingMalloc) (place, bool) {
-	if s.garbageCollects() && c.pool.IsDefault() {
+	if s.collectsGarbage() && c.pool.IsDefault() {
 		s.GetFreeBlocksCallCount[s.poolKind(c)]++
 	}
 	var fits []place

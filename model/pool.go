@@ -50,13 +50,13 @@ func (s State) CreatePool(id spec.PoolID, onOOM, noSplit bool) (State, Result) {
 		return s, Result{Err: &spec.InvalidStateError{Op: "pool_create", Reason: "the pool is freeable"}}
 	}
 	s = s.copy()
-	p := s.usePool(id)
+	p := s.createOrIncrefPool(id)
 	p.UseOnOOM, p.NoSplit = p.UseOnOOM || onOOM, p.NoSplit || noSplit
 	return s, Result{}
 }
 
-// usePool adds a use to a pool, which is created if it is not there.
-func (s *State) usePool(id spec.PoolID) *Pool {
+// createOrIncrefPool adds a use to a pool, which is created if it is not there.
+func (s *State) createOrIncrefPool(id spec.PoolID) *Pool {
 	if s.pool(id) == nil {
 		s.Pools = append(s.Pools, Pool{ID: id})
 		slices.SortFunc(s.Pools, func(p, q Pool) int { return comparePools(p.ID, q.ID) })
@@ -86,7 +86,7 @@ func (s State) beginRouting(to PoolRouting) (State, Result) {
 		return s, Result{Err: &spec.InvalidStateError{Op: "pool_begin", Reason: "the pool is freeable"}}
 	}
 	s = s.copy()
-	s.usePool(id)
+	s.createOrIncrefPool(id)
 	s.Routings = append(s.Routings, to)
 	return s, Result{}
 }
@@ -125,10 +125,10 @@ func (s *State) pool(id spec.PoolID) *Pool {
 	return &s.Pools[i]
 }
 
-func (s *State) isRouting() bool { return len(s.Routings) > 0 }
+func (s *State) captureUnderway() bool { return len(s.Routings) > 0 }
 
-// routedPool is the pool of the latest routing that accepts a stream, or the default pool.
-func (s *State) routedPool(stream spec.Stream) spec.PoolID {
+// getPool is the pool of the latest routing that accepts a stream, or the default pool.
+func (s *State) getPool(stream spec.Stream) spec.PoolID {
 	for _, r := range slices.Backward(s.Routings) {
 		if r.All || r.Stream == stream {
 			return r.Pool
@@ -144,7 +144,7 @@ func (s *State) isGraphStreamUse(ptr spec.Ptr, id spec.DeviceStream) bool {
 
 // addGraphStreamUse adds a stream use, if a request is routed to a pool.
 func (s *State) addGraphStreamUse(b *Block, id spec.DeviceStream) {
-	if !s.isRouting() || s.isGraphStreamUse(b.Address, id) {
+	if !s.captureUnderway() || s.isGraphStreamUse(b.Address, id) {
 		return
 	}
 	s.GraphStreamUses = append(s.GraphStreamUses, GraphStreamUse{b.Address, id, slices.Contains(b.StreamUses, id)})
@@ -162,8 +162,8 @@ func (s *State) removeGraphStreamUses(b *Block) {
 // uses only then.
 func (b *Block) IsDeferred() bool { return b.State == spec.ActivePendingFree && len(b.StreamUses) > 0 }
 
-// processDeferredFrees processes the deferred frees, in order of stream, then address.
-func (s *State) processDeferredFrees() {
+// insertEventsDeferredUntilNoCapture processes the deferred frees, in order of stream, then address.
+func (s *State) insertEventsDeferredUntilNoCapture() {
 	var deferred []place
 	for i := range s.Segments {
 		for j := range s.Segments[i].Blocks {
@@ -181,11 +181,11 @@ func (s *State) processDeferredFrees() {
 	}
 	for _, address := range addresses {
 		p, _ := s.find(func(_ *Segment, b *Block) bool { return b.Address == address })
-		s.processDeferredFree(p)
+		s.insertDeferredEvents(p)
 	}
 }
 
-func (s *State) processDeferredFree(p place) {
+func (s *State) insertDeferredEvents(p place) {
 	b := s.at(p)
 	b.StreamUses = slices.DeleteFunc(b.StreamUses, func(id spec.DeviceStream) bool {
 		return s.isGraphStreamUse(b.Address, id)
@@ -200,15 +200,15 @@ func (s *State) processDeferredFree(p place) {
 
 // processEvents is the first step of a malloc; during a capture it does nothing.
 func (s *State) processEvents() {
-	if !s.isRouting() {
-		s.processDeferredFrees()
+	if !s.captureUnderway() {
+		s.insertEventsDeferredUntilNoCapture()
 		s.freeCompleted()
 	}
 }
 
-// findInOOMPools searches the pools with use_on_oom, for a request of the default pool.
+// tryMempoolFallback searches the pools with use_on_oom, for a request of the default pool.
 // Their expandable segments are skipped.
-func (s *State) findInOOMPools(c *PendingMalloc) (place, bool) {
+func (s *State) tryMempoolFallback(c *PendingMalloc) (place, bool) {
 	if !c.pool.IsDefault() {
 		return place{}, false
 	}
@@ -254,9 +254,9 @@ func (s State) EmptyPool(id spec.PoolID) State {
 	return s
 }
 
-// releaseFreeable releases the cached memory of the freeable pools, and removes those
+// releaseFreeablePools releases the cached memory of the freeable pools, and removes those
 // without segments.
-func (s *State) releaseFreeable() {
+func (s *State) releaseFreeablePools() {
 	for _, p := range slices.Clone(s.Pools) {
 		if p.UseCount == 0 {
 			s.releasePool(p.ID)

@@ -14,10 +14,10 @@ import (
 // While requests are routed to a pool only the freeable pools are released.
 func (s State) EmptyCache() State {
 	s = s.copy()
-	if s.isRouting() {
-		s.releaseFreeable()
+	if s.captureUnderway() {
+		s.releaseFreeablePools()
 	} else {
-		s.releaseAll()
+		s.releaseCachedBlocks()
 	}
 	return s
 }
@@ -29,13 +29,13 @@ func (s *State) nextAttempt(c *PendingMalloc) {
 	switch {
 	case c.attempt == 2:
 		c.stage = stageFailed
-		if p, found := s.findInOOMPools(c); found {
+		if p, found := s.tryMempoolFallback(c); found {
 			s.allocFoundBlock(c, p)
-		} else if s.releaseOversize(c) {
+		} else if s.releaseAvailableCachedBlocks(c) {
 			c.stage = stageTestLimit
 		}
-	case c.attempt == 3 && !s.isRouting():
-		s.releaseAll()
+	case c.attempt == 3 && !s.captureUnderway():
+		s.releaseCachedBlocks()
 		c.stage = stageTestLimit
 	default:
 		s.Counters.NumOOMs++
@@ -56,13 +56,13 @@ func (s *State) outOfMemory(c *PendingMalloc) *spec.OutOfMemoryError {
 	}
 }
 
-// releaseAll waits for all events, then releases the cached memory of the default pool
+// releaseCachedBlocks waits for all events, then releases the cached memory of the default pool
 // and of the freeable pools.
-func (s *State) releaseAll() {
-	s.processDeferredFrees()
+func (s *State) releaseCachedBlocks() {
+	s.insertEventsDeferredUntilNoCapture()
 	s.synchronizeAndFreeEvents()
 	s.releaseBlocks(spec.DefaultPool)
-	s.releaseFreeable()
+	s.releaseFreeablePools()
 }
 
 // ReleaseDefaultPool waits for all events, then releases the cached memory of the default
@@ -87,11 +87,11 @@ func (s *State) releaseBlocks(pool spec.PoolID) {
 	s.unmapFreePages(pool)
 }
 
-// releaseOversize releases just enough oversize blocks of the request's stream for the
+// releaseAvailableCachedBlocks releases just enough oversize blocks of the request's stream for the
 // request, and reports whether they were enough. Without max_split_size there are none,
 // and in the small pool there never are. Blocks of private pools are not released: a
 // graph contains their addresses. If they were not enough they are released all the same.
-func (s *State) releaseOversize(c *PendingMalloc) bool {
+func (s *State) releaseAvailableCachedBlocks(c *PendingMalloc) bool {
 	if s.Config.MaxSplitSize == spec.Unlimited || !c.pool.IsDefault() {
 		return false
 	}
@@ -125,17 +125,17 @@ func (s *State) releaseOversize(c *PendingMalloc) bool {
 	return released >= need
 }
 
-// garbageCollects reports whether old cached blocks are released before a driver
+// collectsGarbage reports whether old cached blocks are released before a driver
 // allocation.
-func (s *State) garbageCollects() bool {
+func (s *State) collectsGarbage() bool {
 	return s.Limited && s.Config.GarbageCollectionThreshold > 0
 }
 
-// collectGarbage releases the oldest large cached segments while the reserved bytes
+// garbageCollectCachedBlocks releases the oldest large cached segments while the reserved bytes
 // exceed a fraction of the limit. Each round releases every whole segment whose age is
 // at least the average.
-func (s *State) collectGarbage() {
-	if !s.garbageCollects() {
+func (s *State) garbageCollectCachedBlocks() {
+	if !s.collectsGarbage() {
 		return
 	}
 	threshold := uint64(s.Config.GarbageCollectionThreshold * float64(s.Limit))

@@ -114,7 +114,7 @@ func (s State) ProcessEvents() State {
 // SynchronizeAndFreeEvents is the first step of EmptyCache: it waits for all events.
 func (s State) SynchronizeAndFreeEvents() State {
 	s = s.copy()
-	s.processDeferredFrees()
+	s.insertEventsDeferredUntilNoCapture()
 	s.synchronizeAndFreeEvents()
 	return s
 }

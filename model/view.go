@@ -68,7 +68,7 @@ func Current(stats spec.DeviceStats) spec.DeviceStats {
 func (s State) GetFreeBlock(stream spec.Stream, bytes uint64) (spec.Ptr, bool) {
 	s = s.copy()
 	c := s.begin(0, stream, bytes)
-	c.size, c.pool = Round(bytes, s.Config, s.Geometry), s.routedPool(stream)
+	c.size, c.pool = Round(bytes, s.Config, s.Geometry), s.getPool(stream)
 	p, found := s.getFreeBlock(&c)
 	if !found {
 		return 0, false
