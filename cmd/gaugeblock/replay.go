@@ -25,7 +25,10 @@ func (*replayCommand) Help() string {
 is replayed on a fake GPU. One line says whether the reference does exactly the same,
 or shows the first operation in which it does not. The last line counts the traces.
 
-The exit status is 0 when all traces are exact, 1 when one differs or is not
+A trace that expects nothing is only performed, and counts as neither exact nor
+different.
+
+The exit status is 0 when no trace differs, 1 when one differs or is not
 supported, 2 when an argument means no trace or a trace cannot be read.`
 }
 
@@ -131,7 +134,7 @@ func (r *report) status() int {
 	switch {
 	case r.tally.Unreadable > 0:
 		return statusBadInput
-	case r.tally.Exact < r.tally.Traces:
+	case r.tally.Exact+r.tally.Uncompared < r.tally.Traces:
 		return statusDiffers
 	}
 	return statusExact

@@ -19,7 +19,7 @@ type Device interface {
 	spec.MemorySharing
 	spec.PeerAccess
 
-	// StreamDevice is the device that a stream is of: a program that notes a use names
+	// StreamDevice is the device that a stream is of: RecordStream names
 	// the stream only.
 	StreamDevice(s spec.Stream) (spec.Device, error)
 	// StreamCaptured reports whether a stream takes part in a capture, whoever began it.
@@ -63,7 +63,7 @@ func NewLibrary(d Device, env Environment) (*Library, error) {
 	if l.log, err = newLog(env.Trace, d, env.Settings); err != nil {
 		return nil, err
 	}
-	l.allocator.OnTrace(func(e spec.HistoryEntry) { l.log.happened(e.TraceEntry) })
+	l.allocator.OnTrace(func(e spec.HistoryEntry) { l.log.observe(e.TraceEntry) })
 	return l, nil
 }
 
@@ -89,7 +89,7 @@ func (l *Library) LastError() error {
 	return nil
 }
 
-// Malloc gives out memory. The null pointer says that there is none, unless no bytes
+// Malloc allocates memory. The null pointer says that there is none, unless no bytes
 // were asked for.
 func (l *Library) Malloc(bytes uint64, dev spec.Device, s spec.Stream) spec.Ptr {
 	l.seen.add(dev, s)
@@ -106,13 +106,13 @@ func (l *Library) Malloc(bytes uint64, dev spec.Device, s spec.Stream) spec.Ptr 
 	_ = l.do(op, func() (err error) {
 		op.Stream = l.log.stream(s)
 		p, err = l.allocator.Malloc(r)
-		l.log.gave(p, err)
+		l.log.returned(p, err)
 		return err
 	})
 	return p
 }
 
-// Free takes memory back.
+// Free frees memory.
 func (l *Library) Free(p spec.Ptr) {
 	if l.log == nil {
 		if err := l.allocator.Free(p); err != nil {
@@ -126,7 +126,7 @@ func (l *Library) Free(p spec.Ptr) {
 	})
 }
 
-// RecordStream notes a use on another stream.
+// RecordStream adds a stream use.
 func (l *Library) RecordStream(p spec.Ptr, s spec.Stream) {
 	dev, err := l.device.StreamDevice(s)
 	if err != nil {
@@ -144,7 +144,7 @@ func (l *Library) RecordStream(p spec.Ptr, s spec.Stream) {
 	})
 }
 
-// Reset gives cached memory back to the driver.
+// Reset returns cached memory to the driver.
 func (l *Library) Reset() { _ = l.do(&trace.Op{Kind: trace.OpEmptyCache}, l.allocator.EmptyCache) }
 
 // MemoryFraction limits what is held of a device.
@@ -169,13 +169,13 @@ func (l *Library) BaseAllocation(p spec.Ptr) (base spec.Ptr, bytes uint64) {
 	return base, bytes
 }
 
-// BeginAllocateToPool diverts the requests for the streams that the filter accepts.
+// BeginAllocateToPool routes the requests for the streams that the filter accepts to a pool.
 func (l *Library) BeginAllocateToPool(dev spec.Device, id spec.PoolID, filter func(spec.Stream) bool) {
 	op := &trace.Op{Kind: trace.OpPoolBegin, Device: dev, Pool: id, By: trace.ByThread}
 	_ = l.do(op, func() error {
 		accepts := func(r spec.Request) bool { return filter(r.Stream) }
 		if l.log != nil {
-			accepts = l.log.noting(accepts)
+			accepts = l.log.watchFilter(accepts)
 		}
 		return l.allocator.BeginAllocateToPool(dev, id, accepts)
 	})
@@ -186,12 +186,12 @@ func (l *Library) EndAllocateToPool(dev spec.Device, id spec.PoolID) {
 	_ = l.do(&trace.Op{Kind: trace.OpPoolEnd, Device: dev, Pool: id}, func() error { return l.allocator.EndAllocateToPool(dev, id) })
 }
 
-// ReleasePool takes a use from a pool.
+// ReleasePool lowers the use count of a pool.
 func (l *Library) ReleasePool(dev spec.Device, id spec.PoolID) {
 	_ = l.do(&trace.Op{Kind: trace.OpPoolRelease, Device: dev, Pool: id}, func() error { return l.allocator.ReleasePool(dev, id) })
 }
 
-// Stats are a device's figures in JSON, by the keys of torch.cuda.memory_stats.
+// Stats are a device's statistics in JSON, by the keys of torch.cuda.memory_stats.
 func (l *Library) Stats(dev spec.Device) ([]byte, error) {
 	stats, err := l.allocator.Stats(dev)
 	if err != nil {
@@ -213,5 +213,5 @@ func (l *Library) CloseLog() error {
 	return l.log.close()
 }
 
-// Close gives back all that can go, after CloseLog.
+// Close returns to the driver all that can go, after CloseLog.
 func (l *Library) Close() error { return errors.Join(l.CloseLog(), l.allocator.Close()) }

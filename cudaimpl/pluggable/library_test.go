@@ -56,7 +56,7 @@ func program(t *testing.T, d device, l *pluggable.Library, shares bool) {
 }
 
 // TestLog: the log of a program is a trace that the reference replays exactly; once a use
-// on another stream was noted, it only says what was asked.
+// on another stream was recorded, it only says what was asked.
 func TestLog(t *testing.T) {
 	for _, settings := range []string{"", "expandable_segments:True", "max_split_size_mb:20"} {
 		for name, shares := range map[string]bool{"exact": false, "shares": true} {
@@ -83,7 +83,30 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestLibrary: figures and pictures in JSON, by PyTorch's names.
+// TestEveryKind: the log has exactly those kinds of operations that are described as
+// pluggable.
+func TestEveryKind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.jsonl")
+	d := newDevice()
+	l, err := pluggable.NewLibrary(d, pluggable.Environment{Trace: path})
+	must(t, err)
+	program(t, d, l, true)
+	l.ResetPeakStats(0)
+	must(t, l.Close())
+	_, ops, _, err := trace.ReadFile(path)
+	must(t, err)
+	recorded := map[trace.OpKind]bool{}
+	for i := range ops {
+		recorded[ops[i].Kind] = true
+	}
+	for _, kind := range trace.OpKinds() {
+		if recorded[kind] != kind.Pluggable() {
+			t.Errorf("%s: in the log of cudaimpl/pluggable is %v, pluggable in spec/trace is %v", kind, recorded[kind], kind.Pluggable())
+		}
+	}
+}
+
+// TestLibrary: statistics and pictures in JSON, by PyTorch's names.
 func TestLibrary(t *testing.T) {
 	l, err := pluggable.NewLibrary(newDevice(), pluggable.Environment{})
 	must(t, err)
@@ -96,7 +119,7 @@ func TestLibrary(t *testing.T) {
 	must(t, err)
 	must(t, json.Unmarshal(text, &stats))
 	if stats["allocated_bytes.all.current"] != 1024 || stats["reserved_bytes.all.peak"] != int64(2*spec.MiB) {
-		t.Errorf("figures: %s", text)
+		t.Errorf("statistics: %s", text)
 	}
 	text, err = l.Snapshot()
 	must(t, err)

@@ -14,19 +14,20 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// The log: every call of the program as an operation of a trace, with what it was given
+// The log: every call of the program as an operation of a trace, with what it returned
 // and what the allocator did, so that "gaugeblock replay" performs it again and compares.
 //
 // A trace says in its first line which streams there are, and that is known only at the
 // end. So operations go to a file of their own first (the trace's name with ".part"), and
 // the trace is written from it when the log is closed: all of it, or nothing.
 //
-// A redirection has a filter that nobody can look into. But it is seen which requests it
-// accepts: in the trace it diverts those of a thread of its own, by number, and the
-// requests that it has accepted are that thread's. All others are thread 0's.
+// The filter of a pool that requests are routed to cannot be looked into. But it is seen
+// which requests it accepts: in the trace the pool serves those of a thread of its own, by
+// number, and the requests that it has accepted are that thread's. All others are thread
+// 0's.
 //
 // Work on the device is not in the log. Memory that other streams use becomes free when
-// they get there, which cannot be told from calls; so from the first record_stream on the
+// they get there, which cannot be seen from calls; so from the first record_stream on the
 // log says what was asked, and no longer what came of it.
 
 // opLog is a log under way. Operations are performed one at a time while it is kept, so
@@ -35,22 +36,22 @@ type opLog struct {
 	path   string
 	header trace.Header
 
-	mu      sync.Mutex
-	part    *os.File
-	buffer  *bufio.Writer
-	encoder *gob.Encoder
-	ids     map[spec.Ptr]int64 // of what is out
-	next    int64
-	written int
-	told    int  // of them, those that say what came of them
-	shared  bool // a use was noted: later ones do not
-	closed  bool
+	mu       sync.Mutex
+	part     *os.File
+	buffer   *bufio.Writer
+	encoder  *gob.Encoder
+	ids      map[spec.Ptr]int64 // of what is allocated
+	next     int64
+	written  int
+	compared int  // of them, those that say what came of them
+	shared   bool // a stream was recorded: later ones do not
+	closed   bool
 
 	op       *trace.Op // under way
 	silent   bool      // it is not to be written
 	observed []spec.TraceEntry
-	diverted spec.Thread // where the request went
-	begun    spec.Thread // redirections so far
+	routed   spec.Thread // whose pool served the request
+	begun    spec.Thread // BeginAllocateToPool so far
 }
 
 // newLog begins a log.
@@ -74,13 +75,13 @@ func newLog(path string, d Device, settings string) (*opLog, error) {
 	return l, nil
 }
 
-// write performs an operation and writes it down.
+// write performs an operation and writes it.
 func (l *opLog) write(op *trace.Op, perform func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.op, l.silent, l.observed, l.diverted = op, false, []spec.TraceEntry{}, 0
+	l.op, l.silent, l.observed, l.routed = op, false, []spec.TraceEntry{}, 0
 	err := perform()
-	op.Thread = l.diverted
+	op.Thread = l.routed
 	if op.Kind == trace.OpRecordStream {
 		l.shared = true
 	}
@@ -94,13 +95,13 @@ func (l *opLog) write(op *trace.Op, perform func() error) error {
 	}
 	l.written++
 	if !l.shared {
-		l.told = l.written
+		l.compared = l.written
 	}
 	return errors.Join(err, l.encoder.Encode(op))
 }
 
-// happened hears of what the allocator does, during an operation.
-func (l *opLog) happened(e spec.TraceEntry) {
+// observe adds what the allocator did during an operation.
+func (l *opLog) observe(e spec.TraceEntry) {
 	if l.op != nil {
 		l.observed = append(l.observed, e)
 	}
@@ -116,23 +117,23 @@ func (l *opLog) stream(s spec.Stream) int {
 	return i
 }
 
-// noting makes of the filter of the redirection that is being begun one that is seen. The
-// filters are asked from the one begun last on, until one accepts.
-func (l *opLog) noting(accepts spec.RequestFilter) spec.RequestFilter {
+// watchFilter makes of the filter of a BeginAllocateToPool one that is seen. The filters
+// are asked from the one begun last on, until one accepts.
+func (l *opLog) watchFilter(accepts spec.RequestFilter) spec.RequestFilter {
 	l.begun++
 	number := l.begun
-	l.diverted = number
+	l.routed = number
 	return func(r spec.Request) bool {
 		accepted := accepts(r)
 		if accepted && r.Bytes > 0 {
-			l.diverted = number
+			l.routed = number
 		}
 		return accepted
 	}
 }
 
-// gave says what the malloc under way has given.
-func (l *opLog) gave(p spec.Ptr, err error) {
+// returned says what the malloc under way has returned.
+func (l *opLog) returned(p spec.Ptr, err error) {
 	l.op.ID = l.next
 	l.next++
 	if err == nil && p != 0 {
@@ -142,11 +143,11 @@ func (l *opLog) gave(p spec.Ptr, err error) {
 	l.silent = err == nil && p == 0 // no bytes
 }
 
-// about says which memory the operation under way is about. What is not out has no place
-// in a trace.
+// about says which memory the operation under way is about. What is not allocated has no
+// place in a trace.
 func (l *opLog) about(p spec.Ptr, freed bool) {
-	id, out := l.ids[p]
-	l.op.ID, l.silent = id, !out
+	id, allocated := l.ids[p]
+	l.op.ID, l.silent = id, !allocated
 	if freed {
 		delete(l.ids, p)
 	}
@@ -188,8 +189,8 @@ func (l *opLog) assemble(ops *gob.Decoder) error {
 		if err := ops.Decode(&op); err != nil {
 			return err
 		}
-		if i < l.told && op.Expect.Entries == nil {
-			op.Expect.Entries = []spec.TraceEntry{} // gob does not tell nothing from no slice
+		if i < l.compared && op.Expect.Entries == nil {
+			op.Expect.Entries = []spec.TraceEntry{} // gob does not distinguish an empty slice from nil
 		}
 		if err := tr.Write(&op); err != nil {
 			return err

@@ -18,7 +18,7 @@ import (
 // limit. It still does not say how long other streams would lag behind in another run.
 
 // FromTrace reads the history of a device from a trace, in which the allocator's own
-// events must have been recorded. What is wrong with the trace is a *spec.TraceError;
+// events must have been recorded. What is wrong with the trace is a *trace.Error;
 // a *WorkloadError says that it has operations that cannot be asked again.
 func FromTrace(t *trace.Reader, dev spec.Device) (*Workload, error) {
 	header := t.Header()
@@ -59,47 +59,65 @@ type traceRebuilder struct {
 	*Workload
 	header   *trace.Header
 	ids      map[int64]int32    // the trace's numbers to ours
-	waiting  map[spec.Ptr]int32 // freed and not yet back: the number of the free
+	waiting  map[spec.Ptr]int32 // freed, and the free not completed: the number of the free
 	allowed  uint64             // the smallest limit that was set
-	captured []trace.Op         // redirections of captures that are under way
+	captured []trace.Op         // pool_begin of captures that are under way
 }
 
-// ignored are operations that only a device notices, or that a limit and settings of
-// our own take the place of.
-var ignored = []trace.OpKind{
-	trace.OpBusy, trace.OpDrain, trace.OpKernel, trace.OpCopy, trace.OpWaitStream, trace.OpRecordEvent, trace.OpWaitEvent,
-	trace.OpSynchronize, trace.OpCaptureBegin, trace.OpCaptureEnd, trace.OpGraphLaunch, trace.OpGraphDestroy, trace.OpDeviceFree,
-	trace.OpRecordStream, trace.OpResetPeak, trace.OpResetAccumulated, trace.OpPeerAccess,
+// tracedKind is what is made of a kind of operation: a request of its own (ask), or one
+// that does the same again in every run (again); nothing, for a reason; or there is no run
+// under other settings that it could be a part of, so that the trace is refused.
+type tracedKind struct {
+	ask     func(r *traceRebuilder, op *trace.Op, first int32) // nil: repeat
+	again   func(r *runner, op *repeatedOp) error
+	ignored string // the reason
+	refused bool
 }
 
-// repeated are operations that are asked again as they are (other.go).
-var repeated = []trace.OpKind{
-	trace.OpPoolCreate, trace.OpPoolBegin, trace.OpPoolEnd, trace.OpPoolRelease, trace.OpPoolDelete, trace.OpCheckpoint, trace.OpRestore,
+// tracedKinds has the calls of the allocator. Calls of the device are not here: only a
+// device notices them. Those of graph trees are a program of their own, and are refused.
+var tracedKinds = map[trace.OpKind]tracedKind{
+	trace.OpMalloc:             {ask: (*traceRebuilder).malloc},
+	trace.OpFree:               {ask: (*traceRebuilder).free},
+	trace.OpRecordStream:       {ignored: "how long a stream holds memory shows at the free"},
+	trace.OpEmptyCache:         {ask: (*traceRebuilder).emptyCache, again: (*runner).emptyPool},
+	trace.OpSetMemoryFraction:  {ask: (*traceRebuilder).limit},
+	trace.OpConfigure:          {ask: func(r *traceRebuilder, _ *trace.Op, _ int32) { r.Unrecorded.SettingsChanges++ }},
+	trace.OpResetPeak:          {ignored: "statistics are counted anew"},
+	trace.OpResetAccumulated:   {ignored: "statistics are counted anew"},
+	trace.OpEnable:             {refused: true},
+	trace.OpNeedMemoryCallback: {refused: true},
+
+	trace.OpPoolCreate:  {again: (*runner).createPool},
+	trace.OpPoolBegin:   {ask: (*traceRebuilder).beginPool, again: (*runner).beginPool},
+	trace.OpPoolEnd:     {ask: (*traceRebuilder).endPool, again: (*runner).endPool},
+	trace.OpPoolRelease: {again: (*runner).releasePool},
+	trace.OpPoolDelete:  {again: (*runner).deletePool},
+	trace.OpCheckpoint:  {again: (*runner).checkpoint},
+	trace.OpRestore:     {again: (*runner).restore},
+
+	trace.OpPeerAccess:  {ignored: "only a device notices"},
+	trace.OpShare:       {refused: true},
+	trace.OpOpenShared:  {refused: true},
+	trace.OpCloseShared: {refused: true},
 }
 
 func (r *traceRebuilder) operation(op *trace.Op) error {
-	if op.Expect.Entries == nil && (op.Kind == trace.OpMalloc || op.Kind == trace.OpFree) {
+	allocates, frees := op.Kind.Memory() == trace.MemoryAllocates, op.Kind.Memory() == trace.MemoryFrees
+	if op.Expect.Entries == nil && (allocates || frees) {
 		return &WorkloadError{fmt.Sprintf("line %d: the trace does not say what the allocator did", op.Line)}
 	}
 	first := int32(len(r.trace))
 	r.events(op)
-	switch {
-	case op.Expect.Error != "" && op.Kind != trace.OpMalloc: // it did nothing
-	case op.Kind == trace.OpMalloc:
-		r.malloc(op)
-	case op.Kind == trace.OpFree:
-		r.free(op, first)
-	case op.Kind == trace.OpEmptyCache && op.Pool.IsDefault():
-		r.add(Request{Kind: EmptyCache, Entry: first})
-	case op.Kind == trace.OpEmptyCache, slices.Contains(repeated, op.Kind):
+	k := tracedKinds[op.Kind]
+	switch target := op.Kind.Target(); {
+	case op.Expect.Error != "" && !allocates: // it did nothing
+	case target == trace.TargetDevice, target == trace.TargetTestDevice: // only a device notices
+	case k.ask != nil:
+		k.ask(r, op, first)
+	case k.again != nil:
 		r.repeat(op, first)
-	case op.Kind == trace.OpSetMemoryFraction:
-		if op.Fraction < 1 && (r.allowed == 0 || op.Allowed < r.allowed) {
-			r.allowed = op.Allowed
-		}
-	case op.Kind == trace.OpConfigure:
-		r.Unrecorded.SettingsChanges++
-	case !slices.Contains(ignored, op.Kind):
+	case k.ignored == "":
 		return &WorkloadError{fmt.Sprintf("line %d: the operation %s cannot be asked again under other settings", op.Line, op.Kind)}
 	}
 	return nil
@@ -108,7 +126,7 @@ func (r *traceRebuilder) operation(op *trace.Op) error {
 func (r *traceRebuilder) add(q Request) { r.Requests = append(r.Requests, q) }
 
 // events puts what the allocator did in an operation into one list, as a snapshot has
-// it, and sees what came back before it.
+// it, and sees which frees were completed before it.
 func (r *traceRebuilder) events(op *trace.Op) {
 	for _, e := range op.Expect.Entries {
 		r.trace = append(r.trace, snapshot.TraceEntry{TraceEntry: e, Context: noContext})
@@ -121,7 +139,7 @@ func (r *traceRebuilder) events(op *trace.Op) {
 
 var noContext = &snapshot.Context{}
 
-func (r *traceRebuilder) malloc(op *trace.Op) {
+func (r *traceRebuilder) malloc(op *trace.Op, _ int32) {
 	q := Request{
 		Kind: Malloc, ID: r.newID(op.ID), Bytes: op.Size, Thread: op.Thread,
 		Stream: r.header.Streams[op.Stream], Entry: int32(len(r.trace) - 1),
@@ -145,7 +163,7 @@ func (r *traceRebuilder) newID(id int64) int32 {
 	return r.ids[id]
 }
 
-// free reads a free; memory that did not come back at once was held by other streams.
+// free reads a free. If it is not completed at once, other streams use the memory.
 func (r *traceRebuilder) free(op *trace.Op, first int32) {
 	id, known := r.ids[op.ID]
 	if !known {
@@ -168,20 +186,43 @@ func (r *traceRebuilder) free(op *trace.Op, first int32) {
 	r.add(q)
 }
 
-// repeat keeps an operation as it is.
+func (r *traceRebuilder) emptyCache(op *trace.Op, first int32) {
+	if op.Pool.IsDefault() {
+		r.add(Request{Kind: EmptyCache, Entry: first})
+		return
+	}
+	r.repeat(op, first)
+}
+
+func (r *traceRebuilder) limit(op *trace.Op, _ int32) {
+	if op.Fraction < 1 && (r.allowed == 0 || op.Allowed < r.allowed) {
+		r.allowed = op.Allowed
+	}
+}
+
+func (r *traceRebuilder) beginPool(op *trace.Op, first int32) {
+	if op.By == trace.ByCapture {
+		r.captured = append(r.captured, unexpected(op))
+	}
+	r.repeat(op, first)
+}
+
+func (r *traceRebuilder) endPool(op *trace.Op, first int32) {
+	r.captured = slices.DeleteFunc(r.captured, func(c trace.Op) bool { return c.Pool == op.Pool })
+	r.repeat(op, first)
+}
+
+// repeat keeps an operation as it is, to be asked again.
 func (r *traceRebuilder) repeat(op *trace.Op, first int32) {
+	r.ops = append(r.ops, repeatedOp{unexpected(op), r.header.Streams[op.Stream]})
+	r.add(Request{Kind: Other, ID: int32(len(r.ops) - 1), Entry: first})
+}
+
+// unexpected is the operation without what was seen of it.
+func unexpected(op *trace.Op) trace.Op {
 	kept := *op
 	kept.Expect = trace.Expectation{}
-	switch op.Kind {
-	case trace.OpPoolBegin:
-		if op.By == trace.ByCapture {
-			r.captured = append(r.captured, kept)
-		}
-	case trace.OpPoolEnd:
-		r.captured = slices.DeleteFunc(r.captured, func(c trace.Op) bool { return c.Pool == op.Pool })
-	}
-	r.ops = append(r.ops, repeatedOp{kept, r.header.Streams[op.Stream]})
-	r.add(Request{Kind: Other, ID: int32(len(r.ops) - 1), Entry: first})
+	return kept
 }
 
 // finish sees what the whole trace shows.

@@ -1,8 +1,6 @@
 package whatif
 
 import (
-	"fmt"
-
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )
@@ -15,35 +13,40 @@ type repeatedOp struct {
 	stream spec.Stream
 }
 
-func (r *runner) other(op *repeatedOp) error {
-	switch op.Kind {
-	case trace.OpPoolCreate:
-		return r.alloc.CreatePool(0, op.Pool, spec.PoolOptions{UseOnOOM: op.UseOnOOM, NoSplit: op.NoSplit})
-	case trace.OpPoolBegin:
-		return r.alloc.BeginAllocateToPool(0, op.Pool, op.filter())
-	case trace.OpPoolEnd:
-		return r.alloc.EndAllocateToPool(0, op.Pool)
-	case trace.OpPoolRelease:
-		return r.alloc.ReleasePool(0, op.Pool)
-	case trace.OpPoolDelete:
-		if err := r.alloc.ReleasePool(0, op.Pool); err != nil {
-			return err
-		}
-		return r.alloc.EmptyPool(op.Pool)
-	case trace.OpEmptyCache:
-		return r.alloc.EmptyPool(op.Pool)
-	case trace.OpCheckpoint:
-		state, err := r.alloc.Checkpoint(0, op.Pool)
-		r.states[op.State] = state
-		return err
-	case trace.OpRestore: // what is live afterwards lies where it lay
-		_, err := r.alloc.Restore(0, r.states[op.State])
-		return err
-	}
-	return fmt.Errorf("%s cannot be asked again", op.Kind)
+func (r *runner) other(op *repeatedOp) error { return tracedKinds[op.Kind].again(r, op) }
+
+func (r *runner) createPool(op *repeatedOp) error {
+	return r.alloc.CreatePool(0, op.Pool, spec.PoolOptions{UseOnOOM: op.UseOnOOM, NoSplit: op.NoSplit})
 }
 
-// filter accepts the requests that the recorded redirection accepted. No capture is
+func (r *runner) beginPool(op *repeatedOp) error {
+	return r.alloc.BeginAllocateToPool(0, op.Pool, op.filter())
+}
+
+func (r *runner) endPool(op *repeatedOp) error     { return r.alloc.EndAllocateToPool(0, op.Pool) }
+func (r *runner) releasePool(op *repeatedOp) error { return r.alloc.ReleasePool(0, op.Pool) }
+func (r *runner) emptyPool(op *repeatedOp) error   { return r.alloc.EmptyPool(op.Pool) }
+
+func (r *runner) deletePool(op *repeatedOp) error {
+	if err := r.alloc.ReleasePool(0, op.Pool); err != nil {
+		return err
+	}
+	return r.alloc.EmptyPool(op.Pool)
+}
+
+func (r *runner) checkpoint(op *repeatedOp) error {
+	state, err := r.alloc.Checkpoint(0, op.Pool)
+	r.states[op.State] = state
+	return err
+}
+
+// restore: what is live afterwards lies where it lay.
+func (r *runner) restore(op *repeatedOp) error {
+	_, err := r.alloc.Restore(0, r.states[op.State])
+	return err
+}
+
+// filter accepts the requests that the recorded pool_begin accepted. No capture is
 // under way here; its stream stands for it.
 func (op *repeatedOp) filter() spec.RequestFilter {
 	if op.By == trace.ByThread {

@@ -61,7 +61,7 @@ type recordedRun struct {
 // step tells the history of an operation and looks at what was recorded after it.
 func (r *recordedRun) step(t *testing.T, op *trace.Op, seen *verdicts) bool {
 	t.Helper()
-	r.history.Settled()
+	r.history.WorkCompleted()
 	out := invariant.Outcome{Snapshot: layoutSnapshot(op.Expect.Layout)}
 	if op.Expect.Error != "" {
 		out.Err = spec.ErrOutOfMemory

@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"fmt"
+
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )
@@ -9,15 +10,15 @@ import (
 // traceHistory is what a history remembers of a trace: which pointer an
 // allocation of the trace has.
 type traceHistory struct {
-	grants   map[int64]Allocation // by the trace's number, freed ones included: a restore may bring them back
-	uncached bool                 // caching is switched off
+	allocations map[int64]Allocation // by the trace's number, freed ones included: a restore may bring them back
+	uncached    bool                 // caching is switched off
 }
 
-func newTraceHistory() traceHistory { return traceHistory{grants: map[int64]Allocation{}} }
+func newTraceHistory() traceHistory { return traceHistory{allocations: map[int64]Allocation{}} }
 
 // Outcome is what came of an operation of a trace.
 type Outcome struct {
-	Ptr spec.Ptr // malloc: what was given out
+	Ptr spec.Ptr // malloc: the address that was returned
 	Err error    // the operation failed
 
 	// Freed lists what callbacks of the allocator freed meanwhile.
@@ -32,25 +33,32 @@ type Outcome struct {
 	Snapshot *spec.Snapshot
 }
 
-// Settled: what completes by itself before the next operation has. That is the
-// rule of traces: all work, except that of streams that are busy, of captures, and
-// of streams that wait for such work. Whoever replays a trace by that rule says so
-// before each operation; whoever runs the work some other way reports completions
-// instead.
-func (h *History) Settled() { h.order.settle() }
+// WorkCompleted: all work has completed that completes by itself before the next
+// operation of a trace. That is all work, except that of streams that are busy, of
+// captures, and of streams that wait for such work. Whoever replays a trace by that rule
+// says so before each operation; whoever runs the work some other way reports
+// completions instead.
+func (h *History) WorkCompleted() { h.order.settle() }
 
-// Apply tells the history of a trace's operation. streams are the handles by the
-// trace's index. An operation that the history cannot follow, or that names what
+// Apply does to the history what a trace's operation does. streams are the handles by
+// the trace's index. An operation that the history cannot follow, or that names what
 // is not there, is an *InvalidArgumentError, one that is a program of its own (a
 // call of a graph tree) a *NotSupportedError; the history is then as before.
 func (h *History) Apply(op *trace.Op, streams []spec.Stream, out Outcome) error {
-	s, err := traceStream(op, op.Stream, streams)
-	if err != nil {
+	a := applied{Op: op, out: out}
+	var err error
+	if a.stream, err = traceStream(op, op.Stream, streams); err != nil {
 		return err
 	}
-	on, err := traceStream(op, op.On, streams)
-	if err != nil {
+	if a.on, err = traceStream(op, op.On, streams); err != nil {
 		return err
+	}
+	if op.Kind.Target() == trace.TargetGraphTrees {
+		return &spec.NotSupportedError{Op: "history", Reason: string(op.Kind)}
+	}
+	effect, known := effects[op.Kind]
+	if !known {
+		return &spec.InvalidArgumentError{Op: "history", Reason: fmt.Sprintf("operation %q is not known", op.Kind)}
 	}
 	if err := h.checkKnown(op, out); err != nil {
 		return err
@@ -60,18 +68,10 @@ func (h *History) Apply(op *trace.Op, streams []spec.Stream, out Outcome) error 
 		h.order.drain(d)
 	}
 	for _, id := range out.Freed {
-		h.Freed(h.trace.grants[id].Ptr)
+		h.Freed(h.trace.allocations[id].Ptr)
 	}
-	if out.Err != nil {
-		return nil
-	}
-	switch op.Kind {
-	case trace.OpMalloc, trace.OpFree, trace.OpRecordStream, trace.OpEnable, trace.OpResetAccumulated:
-		h.applyMemory(op, s, out)
-	case trace.OpPoolCreate, trace.OpPoolBegin, trace.OpPoolEnd, trace.OpPoolRelease, trace.OpPoolDelete, trace.OpCheckpoint, trace.OpRestore:
-		h.applyPool(op, s, out)
-	default:
-		h.applyDevice(op, s, on)
+	if out.Err == nil && effect != nil {
+		effect(h, a)
 	}
 	return nil
 }
@@ -84,94 +84,98 @@ func traceStream(op *trace.Op, index int, streams []spec.Stream) (spec.Stream, e
 	return streams[index], nil
 }
 
-// checkKnown looks whether all allocations that are named were made.
+// checkKnown looks whether all allocations were made whose pointers are needed.
 func (h *History) checkKnown(op *trace.Op, out Outcome) error {
 	var named []int64
-	switch op.Kind {
-	case trace.OpFree, trace.OpRecordStream:
+	switch op.Kind.Memory() {
+	case trace.MemoryFrees, trace.MemoryRecords:
 		named = []int64{op.ID}
-	case trace.OpRestore:
+	case trace.MemoryRestores:
 		named = append(append(named, op.Live...), op.Freed...)
-	case trace.OpTreeCall, trace.OpTreeDrop, trace.OpTreeMarkStep, trace.OpTreeNewGeneration, trace.OpTreeMoveStaticInput:
-		return &spec.NotSupportedError{Op: "history", Reason: string(op.Kind)}
 	}
 	for _, id := range append(named, out.Freed...) {
-		if _, ok := h.trace.grants[id]; !ok {
+		if _, ok := h.trace.allocations[id]; !ok {
 			return &spec.InvalidArgumentError{Op: "history", Reason: fmt.Sprintf("%s: allocation %d was not made", op.Kind, id)}
 		}
 	}
 	return nil
 }
 
-// applyMemory tells of what was asked of the allocator.
-func (h *History) applyMemory(op *trace.Op, s spec.Stream, out Outcome) {
-	switch op.Kind {
-	case trace.OpMalloc:
-		g := Allocation{op.Device, s, op.Thread, out.Ptr, op.Size, h.trace.uncached}
-		h.trace.grants[op.ID] = g
-		h.Allocated(g)
-	case trace.OpFree:
-		h.Freed(h.trace.grants[op.ID].Ptr)
-	case trace.OpRecordStream:
-		h.StreamRecorded(h.trace.grants[op.ID].Ptr, op.Device, s)
-	case trace.OpEnable:
-		h.trace.uncached = !op.Enabled
-	case trace.OpResetAccumulated:
-		h.AccumulatedStatsReset(op.Device)
-	}
+// applied is a successful operation with the handles of its streams.
+type applied struct {
+	*trace.Op
+	stream, on spec.Stream
+	out        Outcome
 }
 
-// applyPool tells of private pools.
-func (h *History) applyPool(op *trace.Op, s spec.Stream, out Outcome) {
-	switch op.Kind {
-	case trace.OpPoolCreate:
-		h.PoolCreated(op.Device, op.Pool)
-	case trace.OpPoolBegin:
-		h.PoolBegun(op.Device, op.Pool, op.By, op.Thread, s)
-	case trace.OpPoolEnd:
-		h.PoolEnded(op.Device, op.Pool)
-	case trace.OpPoolRelease, trace.OpPoolDelete:
-		h.PoolReleased(op.Device, op.Pool)
-	case trace.OpCheckpoint:
-		if out.Snapshot != nil {
-			h.CheckpointTaken(op.Device, op.Pool, op.State, out.Snapshot)
+// of is the stream of the operation.
+func (a applied) of() spec.DeviceStream {
+	return spec.DeviceStream{Device: a.Device, Stream: a.stream}
+}
+
+// effects says what each kind of operation does to a history; nil: nothing, since
+// neither the owner of any memory nor the order of any work changes. Those of graph
+// trees are not here, see Apply.
+var effects = map[trace.OpKind]func(h *History, a applied){
+	trace.OpMalloc: func(h *History, a applied) {
+		made := Allocation{a.Device, a.stream, a.Thread, a.out.Ptr, a.Size, h.trace.uncached}
+		h.trace.allocations[a.ID] = made
+		h.Allocated(made)
+	},
+	trace.OpFree:               func(h *History, a applied) { h.Freed(h.trace.allocations[a.ID].Ptr) },
+	trace.OpRecordStream:       func(h *History, a applied) { h.StreamRecorded(h.trace.allocations[a.ID].Ptr, a.Device, a.stream) },
+	trace.OpEmptyCache:         nil,
+	trace.OpSetMemoryFraction:  nil,
+	trace.OpConfigure:          nil,
+	trace.OpResetPeak:          nil,
+	trace.OpResetAccumulated:   func(h *History, a applied) { h.AccumulatedStatsReset(a.Device) },
+	trace.OpEnable:             func(h *History, a applied) { h.trace.uncached = !a.Enabled },
+	trace.OpNeedMemoryCallback: nil, // what it frees is in Outcome.Freed of the operation that calls it
+
+	trace.OpPoolCreate:  func(h *History, a applied) { h.PoolCreated(a.Device, a.Pool) },
+	trace.OpPoolBegin:   func(h *History, a applied) { h.PoolBegun(a.Device, a.Pool, a.By, a.Thread, a.stream) },
+	trace.OpPoolEnd:     func(h *History, a applied) { h.PoolEnded(a.Device, a.Pool) },
+	trace.OpPoolRelease: func(h *History, a applied) { h.PoolReleased(a.Device, a.Pool) },
+	trace.OpPoolDelete:  func(h *History, a applied) { h.PoolReleased(a.Device, a.Pool) },
+	trace.OpCheckpoint: func(h *History, a applied) {
+		if a.out.Snapshot != nil {
+			h.CheckpointTaken(a.Device, a.Pool, a.State, a.out.Snapshot)
 		}
-	case trace.OpRestore:
+	},
+	trace.OpRestore: func(h *History, a applied) {
 		var freed []spec.Ptr
-		for _, id := range op.Freed {
-			freed = append(freed, h.trace.grants[id].Ptr)
+		for _, id := range a.Freed {
+			freed = append(freed, h.trace.allocations[id].Ptr)
 		}
 		var created []Allocation
-		for _, id := range op.Live {
-			created = append(created, h.trace.grants[id])
+		for _, id := range a.Live {
+			created = append(created, h.trace.allocations[id])
 		}
-		h.CheckpointRestored(op.State, freed, created)
-	}
-}
+		h.CheckpointRestored(a.State, freed, created)
+	},
 
-// applyDevice tells of what was asked of the device. What is not mentioned has no
-// part in a history.
-func (h *History) applyDevice(op *trace.Op, s, on spec.Stream) {
-	stream := spec.DeviceStream{Device: op.Device, Stream: s}
-	switch op.Kind {
-	case trace.OpBusy:
-		h.order.submit(stream)
-		h.order.lanes[h.order.lanesOf(stream).ordinary].busy = true
-	case trace.OpDrain:
-		h.order.drain(stream)
-	case trace.OpKernel, trace.OpCopy, trace.OpGraphLaunch:
-		h.order.submit(stream)
-	case trace.OpWaitStream:
-		h.StreamWaited(op.Device, s, op.Device, on)
-	case trace.OpRecordEvent:
-		h.EventRecorded(spec.EventHandle(op.Event), op.Device, s)
-	case trace.OpWaitEvent:
-		h.EventWaited(spec.EventHandle(op.Event), op.Device, s)
-	case trace.OpSynchronize:
-		h.order.synchronize(stream)
-	case trace.OpCaptureBegin:
-		h.CaptureBegun(op.Device, s)
-	case trace.OpCaptureEnd:
-		h.CaptureEnded(op.Device, s)
-	}
+	trace.OpPeerAccess:  nil,
+	trace.OpShare:       nil,
+	trace.OpOpenShared:  nil, // another process's memory
+	trace.OpCloseShared: nil,
+
+	trace.OpKernel:      func(h *History, a applied) { h.order.submit(a.of()) },
+	trace.OpCopy:        func(h *History, a applied) { h.order.submit(a.of()) },
+	trace.OpWaitStream:  func(h *History, a applied) { h.StreamWaited(a.Device, a.stream, a.Device, a.on) },
+	trace.OpRecordEvent: func(h *History, a applied) { h.EventRecorded(spec.EventHandle(a.Event), a.Device, a.stream) },
+	trace.OpWaitEvent:   func(h *History, a applied) { h.EventWaited(spec.EventHandle(a.Event), a.Device, a.stream) },
+	trace.OpSynchronize: func(h *History, a applied) { h.order.synchronize(a.of()) },
+
+	trace.OpCaptureBegin: func(h *History, a applied) { h.CaptureBegun(a.Device, a.stream) },
+	trace.OpCaptureEnd:   func(h *History, a applied) { h.CaptureEnded(a.Device, a.stream) },
+	trace.OpGraphLaunch:  func(h *History, a applied) { h.order.submit(a.of()) },
+	trace.OpGraphDestroy: nil,
+
+	trace.OpBusy: func(h *History, a applied) {
+		h.order.submit(a.of())
+		h.order.lanes[h.order.lanesOf(a.of()).ordinary].busy = true
+	},
+	trace.OpDrain:      func(h *History, a applied) { h.order.drain(a.of()) },
+	trace.OpDeviceFree: nil,
+	trace.OpFault:      nil,
 }

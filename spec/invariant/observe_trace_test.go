@@ -126,7 +126,7 @@ func TestTracesToldToHistory(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			h := invariant.NewHistory()
 			for _, s := range c.ops {
-				h.Settled()
+				h.WorkCompleted()
 				if err := h.Apply(&s.op, streams, s.out); err != nil {
 					t.Fatal(err)
 				}

@@ -21,7 +21,7 @@ type endless struct {
 }
 
 func (e *endless) Read(p []byte) (int, error) {
-	if e.taken > 16*trace.MaxTraceLine {
+	if e.taken > 16*trace.MaxLine {
 		return 0, errors.New("the reader does not stop")
 	}
 	if len(e.rest) == 0 {
@@ -48,14 +48,14 @@ func TestTraceEndlessLine(t *testing.T) {
 			if got := describeReading(t, in); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
-			if most := len(c.start) + trace.MaxTraceLine + 2*buffer; in.taken > most {
+			if most := len(c.start) + trace.MaxLine + 2*buffer; in.taken > most {
 				t.Errorf("took %d bytes, more than %d", in.taken, most)
 			}
 		})
 	}
 }
 
-// TestTraceLongestLine: a line may be MaxTraceLine bytes long, its line feed
+// TestTraceLongestLine: a line may be MaxLine bytes long, its line feed
 // counted, and not one more.
 func TestTraceLongestLine(t *testing.T) {
 	for excess, want := range []string{
@@ -63,7 +63,7 @@ func TestTraceLongestLine(t *testing.T) {
 		"t.jsonl:2: the line is longer than 16777216 bytes",
 	} {
 		const before, after = `{"op":"kernel","name":"`, "\"}\n"
-		name := strings.Repeat("x", trace.MaxTraceLine-len(before)-len(after)+excess)
+		name := strings.Repeat("x", trace.MaxLine-len(before)-len(after)+excess)
 		if got := describeReading(t, strings.NewReader(testHeader[2]+before+name+after)); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -93,7 +93,7 @@ func TestTraceGzipBomb(t *testing.T) {
 }
 
 // TestTraceManyLive: what is in use has to be kept, so it is bounded too, here by 5
-// instead of MaxTraceLive.
+// instead of MaxLive.
 func TestTraceManyLive(t *testing.T) {
 	id := 0
 	in := &endless{rest: []byte(testHeader[2]), next: func() string {
@@ -129,7 +129,7 @@ func TestTraceDeepNesting(t *testing.T) {
 			"t.jsonl:1: nested more than 32 deep (column 166)",
 		},
 		{
-			"figures", testHeader[2] + `{"end":true,"stats":` + strings.Repeat(`{"x":`, million),
+			"statistics", testHeader[2] + `{"end":true,"stats":` + strings.Repeat(`{"x":`, million),
 			`t.jsonl:2: field "stats.x.x.x.x": nested more than 4 deep (column 41)`,
 		},
 		{

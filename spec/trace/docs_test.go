@@ -8,7 +8,7 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// TestTraceDocs: docs/trace-format.md tells all of the format, and its example is one.
+// TestTraceDocs: docs/trace-format.md has all of the format, and its example is one.
 func TestTraceDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/trace-format.md")
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 //
 //	file            the input is the file
 //	ops [v=1]       the input follows a header with two streams, two devices, and two
-//	                columns of figures; version 1 has one device
+//	                columns of statistics; version 1 has one device
 //	tree            the input follows the header of a graph-tree-trace
 //	quoted          the input is a Go string literal, for bytes that are not text
 //	gzip [cut=n] [damage=n]    the input follows such a header and is compressed,

@@ -13,7 +13,7 @@ func TraceFieldNames() (names []string) {
 
 // TraceKindFields are the names of a kind's own fields.
 func TraceKindFields(kind OpKind) (must, may []string) {
-	return strings.Fields(traceKinds2[kind].must), strings.Fields(traceKinds2[kind].may)
+	return strings.Fields(kinds[kind].v2.must), strings.Fields(kinds[kind].v2.may)
 }
 
 // TraceHeaderNames are the names of all fields of the header.

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzTraceReader reads anything. What cannot be read is a *TraceError; what can be
+// FuzzTraceReader reads anything. What cannot be read is a *Error; what can be
 // read is JSON in the opinion of encoding/json as well, and is the same after it
 // was written and read again.
 func FuzzTraceReader(f *testing.F) {

@@ -10,7 +10,36 @@ import (
 
 // The header is the first line. It says which format and version the file has,
 // which is looked at before anything else in it, and then what the operations
-// refer to: devices, streams, and the names of the figures.
+// refer to: devices, streams, and the names of the statistics.
+
+// Header is the first line of a trace.
+type Header struct {
+	Format      string // the constant Format or TreeFormat
+	Version     int
+	Source      string // what recorded it
+	DeviceName  string
+	Devices     int    // how many devices the trace uses; at least 1
+	TotalMemory uint64 // bytes of each device
+	Settings    string // PYTORCH_ALLOC_CONF
+	Family      string // for people, like Seed: how the program was made up
+	Seed        int64
+	Streams     []spec.Stream // the handles by index; 0 is the default stream
+
+	StreamIDs   []int64  // upstream's numbers of them, where recorded
+	StatColumns []string // the keys of Expectation.Stats
+	Functions   []TreeFunction
+	StaticBytes uint64        // the size of the functions' static inputs
+	Geometry    spec.Geometry // upstream's unless the trace says otherwise
+
+	// Waits: a call of the driver that waits for a busy stream lets it catch up, and
+	// freeing memory waits for the device, as on hardware. Otherwise such a wait is
+	// an error and a free does not wait, so that only the program drains streams.
+	Waits bool
+
+	// Exclusive: no other process used the devices. What the driver refused is then
+	// known from the trace entries, and the free memory that they have is exact.
+	Exclusive bool
+}
 
 var headerTable = newJSONTable("the header", []jsonMember[Header]{
 	textMember("format", func(h *Header) *string { return &h.Format }),
@@ -41,6 +70,7 @@ var headerTable = newJSONTable("the header", []jsonMember[Header]{
 		absent: func(h *Header) bool { return h.Geometry == spec.DefaultGeometry() },
 	},
 	flagMember("waits", func(h *Header) *bool { return &h.Waits }),
+	flagMember("exclusive", func(h *Header) *bool { return &h.Exclusive }),
 	listMember("streams", func(h *Header) *[]spec.Stream { return &h.Streams }, readStream, appendWhole[spec.Stream]),
 	listMember("stream_ids", func(h *Header) *[]int64 { return &h.StreamIDs }, (*jsonCursor).signed, appendWhole[int64]),
 	listMember("stat_columns", func(h *Header) *[]string { return &h.StatColumns }, (*jsonCursor).text, appendText),
@@ -66,11 +96,11 @@ var geometryTable = newJSONTable("the geometry", []jsonMember[spec.Geometry]{
 // and those that it cannot have.
 var (
 	headerMust = map[int]jsonMembers{
-		1: headerTable.all() &^ headerTable.set("stream_ids devices geometry waits functions static_bytes"),
+		1: headerTable.all() &^ headerTable.set("stream_ids devices geometry waits exclusive functions static_bytes"),
 		2: headerTable.set("format version total_memory streams"),
 	}
 	headerStray = map[int]jsonMembers{
-		1: headerTable.set("devices geometry waits functions static_bytes"),
+		1: headerTable.set("devices geometry waits exclusive functions static_bytes"),
 	}
 	treeHeaderMust = headerTable.set("format version source seed functions")
 	treeHeaderMay  = headerTable.set("static_bytes")
@@ -101,8 +131,15 @@ func parseHeader(line []byte) (h *Header, reason string) {
 	if missing := headerTable.first(must &^ seen); missing != "" {
 		return nil, fmt.Sprintf("the header without %q", missing)
 	}
+	if h.Format == Format && h.Version == 1 {
+		h.Exclusive = h.Family == exclusiveFamily
+	}
 	return h, h.check()
 }
+
+// exclusiveFamily is the family of those recordings of version 1 for which the recorder
+// had the device to itself. Version 1 has no other field that says so.
+const exclusiveFamily = "realoom"
 
 // sniffFormat finds out whether the line is the header of a trace of ours, passing
 // over all fields but those that say so: the others may belong to another format.
@@ -147,8 +184,8 @@ func (h *Header) check() string {
 	switch {
 	case h.TotalMemory == 0:
 		return `"total_memory" is 0`
-	case h.Devices < 1 || h.Devices > MaxTraceDevices:
-		return fmt.Sprintf(`"devices" is %d, not 1 to %d`, h.Devices, MaxTraceDevices)
+	case h.Devices < 1 || h.Devices > MaxDevices:
+		return fmt.Sprintf(`"devices" is %d, not 1 to %d`, h.Devices, MaxDevices)
 	case len(h.Streams) == 0 || h.Streams[0] != 0:
 		return `"streams" does not begin with 0, the default stream`
 	case len(slices.Compact(sorted)) < len(h.Streams):

@@ -46,8 +46,8 @@ func (l *lineReader) next() ([]byte, error) {
 	l.line = l.line[:0]
 	for {
 		piece, err := l.in.ReadSlice('\n')
-		if len(l.line)+len(piece) > MaxTraceLine {
-			return nil, lineError(fmt.Sprintf("the line is longer than %d bytes", MaxTraceLine))
+		if len(l.line)+len(piece) > MaxLine {
+			return nil, lineError(fmt.Sprintf("the line is longer than %d bytes", MaxLine))
 		}
 		l.line = append(l.line, piece...)
 		switch {

@@ -34,7 +34,7 @@ const maxDepth = 32
 
 func (c *jsonCursor) failed() bool { return c.reason != "" }
 
-// fail notes what is wrong with the value at the cursor, which is JSON.
+// fail records what is wrong with the value at the cursor, which is JSON.
 func (c *jsonCursor) fail(format string, args ...any) {
 	if c.failed() {
 		return
@@ -45,14 +45,14 @@ func (c *jsonCursor) fail(format string, args ...any) {
 	}
 }
 
-// malformed notes that the line is not JSON from the cursor on.
+// malformed records that the line is not JSON from the cursor on.
 func (c *jsonCursor) malformed(format string, args ...any) {
 	if !c.failed() {
 		c.reason = "not JSON: " + fmt.Sprintf(format, args...) + fmt.Sprintf(" (column %d)", c.pos+1)
 	}
 }
 
-// want notes that something else was found. If what was found cannot begin any
+// want records that something else was found. If what was found cannot begin any
 // value then the line is no JSON at all.
 func (c *jsonCursor) want(what string) {
 	have, isValue := c.have()

@@ -1,66 +1,13 @@
 package trace
 
 import (
-	"errors"
 	"gaugeblock/spec"
-	"maps"
-	"slices"
+	"strconv"
 )
 
 // OpKind is the kind of an operation: something a program did to an allocator or
 // to the device it runs on. docs/trace-format.md lists them with their fields.
 type OpKind string
-
-// Operations on the allocator.
-const (
-	OpMalloc              OpKind = "malloc"
-	OpFree                OpKind = "free"
-	OpRecordStream        OpKind = "record_stream"
-	OpEmptyCache          OpKind = "empty_cache"
-	OpSetMemoryFraction   OpKind = "set_memory_fraction"
-	OpConfigure           OpKind = "configure"
-	OpResetPeak           OpKind = "reset_peak_stats"
-	OpResetAccumulated    OpKind = "reset_accumulated_stats"
-	OpEnable              OpKind = "enable"
-	OpPoolCreate          OpKind = "pool_create"
-	OpPoolBegin           OpKind = "pool_begin"
-	OpPoolEnd             OpKind = "pool_end"
-	OpPoolRelease         OpKind = "pool_release"
-	OpPoolDelete          OpKind = "pool_delete"
-	OpCheckpoint          OpKind = "checkpoint"
-	OpRestore             OpKind = "restore"
-	OpPeerAccess          OpKind = "peer_access"
-	OpShare               OpKind = "share"
-	OpOpenShared          OpKind = "open_shared"
-	OpCloseShared         OpKind = "close_shared"
-	OpNeedMemoryCallback  OpKind = "need_memory_callback"
-	OpTreeCall            OpKind = "call"
-	OpTreeDrop            OpKind = "drop"
-	OpTreeMarkStep        OpKind = "mark_step"
-	OpTreeNewGeneration   OpKind = "new_generation"
-	OpTreeMoveStaticInput OpKind = "move_static"
-)
-
-// Operations on the device.
-const (
-	OpBusy         OpKind = "busy"
-	OpDrain        OpKind = "drain"
-	OpKernel       OpKind = "kernel"
-	OpCopy         OpKind = "copy"
-	OpWaitStream   OpKind = "wait_stream"
-	OpRecordEvent  OpKind = "record_event"
-	OpWaitEvent    OpKind = "wait_event"
-	OpSynchronize  OpKind = "synchronize"
-	OpCaptureBegin OpKind = "capture_begin"
-	OpCaptureEnd   OpKind = "capture_end"
-	OpGraphLaunch  OpKind = "graph_launch"
-	OpGraphDestroy OpKind = "graph_destroy"
-	OpDeviceFree   OpKind = "device_free"
-	OpFault        OpKind = "fault"
-)
-
-// OpKinds lists all kinds, by name.
-func OpKinds() []OpKind { return slices.Sorted(maps.Keys(traceKinds2)) }
 
 // Op is one operation of a trace. Which fields matter depends on the kind; the
 // others are zero. A program's own things (allocations, pools, states, events,
@@ -73,7 +20,7 @@ type Op struct {
 
 	ID     int64       // the allocation
 	Size   uint64      // bytes: malloc; device_free
-	Stream int         // index into TraceHeader.Streams
+	Stream int         // index into Header.Streams
 	On     int         // wait_stream: the stream that is waited for, of the same device
 	Peer   spec.Device // peer_access: the device whose memory Device is to reach
 
@@ -109,7 +56,7 @@ type Op struct {
 	Expect Expectation
 }
 
-// PoolFilter says which requests a pool_begin diverts to its pool.
+// PoolFilter says which requests a pool_begin routes to its pool.
 type PoolFilter string
 
 const (
@@ -152,111 +99,107 @@ type TreeInput struct {
 	Consume bool        // the caller passes on its only reference to Output
 }
 
-// Expectation is what the recorder saw of an operation. Everything is optional:
-// nil says that nothing is known. A counterexample is a trace without any.
-type Expectation struct {
-	Addr    *spec.Ptr         // malloc: what was given out
-	Entries []spec.TraceEntry // what the allocator wrote into its diary; nil: unknown, empty: nothing
-	Stats   []int64           // figures afterwards, in the order of TraceHeader.StatColumns; nil: unknown
-	Layout  []spec.Segment    // memory afterwards; nil: unknown, empty: none
-	Error   string            // how it failed, see ErrorName; "" when it succeeded, unless all is Unknown
-	Message string            // the message that came with the error, for people
-	Tree    *TreeExpectation  // call: what was seen afterwards; nil: unknown
-}
+// lineTable is every field that an operation or the end can have. Which kinds
+// have which is in the descriptions of the kinds.
+var lineTable = newJSONTable("a line", []jsonMember[traceLine]{
+	{
+		name:   "op",
+		read:   func(c *jsonCursor, l *traceLine) { l.op.Kind = readKind(c) },
+		append: func(b []byte, l *traceLine) []byte { return appendText(b, string(l.op.Kind)) },
+		absent: func(l *traceLine) bool { return l.isEnd },
+	},
+	{
+		name: "end",
+		read: func(c *jsonCursor, l *traceLine) {
+			if l.isEnd = c.truth(); !l.isEnd {
+				c.fail("is either true or not there")
+			}
+		},
+		append: func(b []byte, l *traceLine) []byte { return append(b, "true"...) },
+		absent: func(l *traceLine) bool { return !l.isEnd },
+	},
+	wholeMember("id", func(l *traceLine) *int64 { return &l.op.ID }),
+	wholeMember("size", func(l *traceLine) *uint64 { return &l.op.Size }),
+	wholeMember("bytes", func(l *traceLine) *uint64 { return &l.op.Size }),
+	wholeMember("device", func(l *traceLine) *spec.Device { return &l.op.Device }),
+	handleMember("thread", func(l *traceLine) *spec.Thread { return &l.op.Thread }),
+	wholeMember("stream", func(l *traceLine) *int { return &l.op.Stream }),
+	wholeMember("on", func(l *traceLine) *int { return &l.op.On }),
+	wholeMember("peer", func(l *traceLine) *spec.Device { return &l.op.Peer }),
+	{
+		name:   "pool",
+		read:   func(c *jsonCursor, l *traceLine) { l.op.Pool = readPool(c) },
+		append: func(b []byte, l *traceLine) []byte { return appendPool(b, l.op.Pool) },
+		absent: func(l *traceLine) bool { return l.op.Pool.IsDefault() },
+	},
+	wordMember("by", func(l *traceLine) *PoolFilter { return &l.op.By }, string(ByThread), string(ByStream), string(ByCapture)),
+	flagMember("use_on_oom", func(l *traceLine) *bool { return &l.op.UseOnOOM }),
+	flagMember("no_split", func(l *traceLine) *bool { return &l.op.NoSplit }),
+	wholeMember("state", func(l *traceLine) *int { return &l.op.State }),
+	listMember("live", func(l *traceLine) *[]int64 { return &l.op.Live }, readID, appendWhole[int64]),
+	listMember("freed", func(l *traceLine) *[]int64 { return &l.op.Freed }, readID, appendWhole[int64]),
+	textMember("settings", func(l *traceLine) *string { return &l.op.Settings }),
+	{
+		name:   "fraction",
+		read:   func(c *jsonCursor, l *traceLine) { l.op.Fraction = c.float() },
+		append: func(b []byte, l *traceLine) []byte { return strconv.AppendFloat(b, l.op.Fraction, 'g', -1, 64) },
+		absent: func(l *traceLine) bool { return l.op.Fraction == 0 },
+	},
+	wholeMember("allowed", func(l *traceLine) *uint64 { return &l.op.Allowed }),
+	flagMember("enabled", func(l *traceLine) *bool { return &l.op.Enabled }),
+	textMember("name", func(l *traceLine) *string { return &l.op.Name }),
+	listMember("reads", func(l *traceLine) *[]OpRange { return &l.op.Reads }, readRange, appendRange),
+	listMember("writes", func(l *traceLine) *[]OpRange { return &l.op.Writes }, readRange, appendRange),
+	wholeMember("event", func(l *traceLine) *int { return &l.op.Event }),
+	wholeMember("graph", func(l *traceLine) *int { return &l.op.Graph }),
+	wholeMember("handle", func(l *traceLine) *int { return &l.op.Handle }),
+	{
+		name:   "mode",
+		read:   func(c *jsonCursor, l *traceLine) { l.op.Mode = spec.CaptureMode(c.oneOf(captureModes...)) },
+		append: func(b []byte, l *traceLine) []byte { return appendText(b, l.op.Mode.String()) },
+		absent: func(l *traceLine) bool { return l.op.Mode == 0 },
+	},
+	{
+		name:   "fault",
+		read:   func(c *jsonCursor, l *traceLine) { l.op.Fault = readFault(c) },
+		append: func(b []byte, l *traceLine) []byte { return appendFault(b, l.op.Fault) },
+		absent: func(l *traceLine) bool { return l.op.Fault == FaultSpec{} },
+	},
+	listMember("frees", func(l *traceLine) *[]int64 { return &l.op.Frees }, readID, appendWhole[int64]),
+	wholeMember("fn", func(l *traceLine) *int { return &l.op.Function }),
+	wholeMember("call", func(l *traceLine) *int { return &l.op.Call }),
+	listMember("inputs", func(l *traceLine) *[]TreeInput { return &l.op.Inputs }, readInput, appendInput),
+	{
+		name:   "output",
+		read:   func(c *jsonCursor, l *traceLine) { l.op.Output = readOutput(c) },
+		append: func(b []byte, l *traceLine) []byte { return appendOutput(b, l.op.Output) },
+		absent: func(l *traceLine) bool { return l.op.Output == TreeOutput{} },
+	},
 
-// Unknown reports whether nothing at all was recorded, not even whether the
-// operation succeeded.
-func (e *Expectation) Unknown() bool {
-	return e.Addr == nil && e.Entries == nil && e.Stats == nil && e.Layout == nil && e.Tree == nil && e.Error == ""
-}
-
-// What Expectation.Error can say.
-const (
-	ErrorOOM             = "oom"              // *OutOfMemoryError
-	ErrorInvalidPointer  = "invalid_pointer"  // *InvalidPointerError
-	ErrorInvalidArgument = "invalid_argument" // *InvalidArgumentError
-	ErrorInvalidState    = "invalid_state"    // *InvalidStateError
-	ErrorNotSupported    = "not_supported"    // anything that wraps ErrNotSupported
-	ErrorDriver          = "driver"           // a *DriverError that is not one of the above
-	ErrorOther           = "other"            // any other failure
-)
-
-var errorNames = []string{
-	ErrorOOM, ErrorInvalidPointer, ErrorInvalidArgument, ErrorInvalidState,
-	ErrorNotSupported, ErrorDriver, ErrorOther,
-}
-
-// ErrorName is the name that a trace has for an allocator's error, "" for nil.
-func ErrorName(err error) string {
-	var (
-		pointer  *spec.InvalidPointerError
-		argument *spec.InvalidArgumentError
-		state    *spec.InvalidStateError
-		driver   *spec.DriverError
-	)
-	switch {
-	case err == nil:
-		return ""
-	case errors.Is(err, spec.ErrOutOfMemory):
-		return ErrorOOM
-	case errors.As(err, &pointer):
-		return ErrorInvalidPointer
-	case errors.As(err, &argument):
-		return ErrorInvalidArgument
-	case errors.As(err, &state):
-		return ErrorInvalidState
-	case errors.Is(err, spec.ErrNotSupported):
-		return ErrorNotSupported
-	case errors.As(err, &driver):
-		return ErrorDriver
-	}
-	return ErrorOther
-}
-
-// Layout copies the segments of a snapshot without the contexts, which a trace does
-// not record.
-func Layout(s *spec.Snapshot) []spec.Segment {
-	layout := make([]spec.Segment, 0, len(s.Segments))
-	for _, g := range s.Segments {
-		blocks := make([]spec.Block, 0, len(g.Blocks))
-		for _, b := range g.Blocks {
-			b.Context = nil
-			blocks = append(blocks, b)
-		}
-		g.Context, g.Blocks = nil, blocks
-		layout = append(layout, g)
-	}
-	return layout
-}
-
-// TraceHeader is the first line of a trace.
-type Header struct {
-	Format      string // TraceFormat or TreeTraceFormat
-	Version     int
-	Source      string // what recorded it
-	DeviceName  string
-	Devices     int    // how many devices the trace uses; at least 1
-	TotalMemory uint64 // bytes of each device
-	Settings    string // PYTORCH_ALLOC_CONF
-	Family      string
-	Seed        int64
-	Streams     []spec.Stream // the handles by index; 0 is the default stream
-
-	StreamIDs   []int64  // upstream's numbers of them, where recorded
-	StatColumns []string // the keys of Expectation.Stats
-	Functions   []TreeFunction
-	StaticBytes uint64        // the size of the functions' static inputs
-	Geometry    spec.Geometry // upstream's unless the trace says otherwise
-
-	// Waits: a call of the driver that waits for a busy stream lets it catch up, and
-	// freeing memory waits for the device, as on hardware. Otherwise such a wait is
-	// an error and a free does not wait, so that only the program drains streams.
-	Waits bool
-}
-
-// TraceEnd is the last line of a trace: what was left.
-type End struct {
-	Line   int
-	Layout []spec.Segment   // nil: unknown
-	Stats  map[string]int64 // all figures by memory_stats key; nil: unknown
-}
+	// Expectations, and what was left at the end.
+	{
+		name: "addr",
+		read: func(c *jsonCursor, l *traceLine) {
+			addr := spec.Ptr(c.unsigned())
+			l.op.Expect.Addr = &addr
+		},
+		append: func(b []byte, l *traceLine) []byte { return appendWhole(b, *l.op.Expect.Addr) },
+		absent: func(l *traceLine) bool { return l.op.Expect.Addr == nil },
+	},
+	wordMember("error", func(l *traceLine) *string { return &l.op.Expect.Error }, errorNames...),
+	textMember("message", func(l *traceLine) *string { return &l.op.Expect.Message }),
+	optionalListMember("events", func(l *traceLine) *[]spec.TraceEntry { return &l.op.Expect.Entries }, readEvent, appendEvent),
+	{
+		name:   "stats",
+		read:   readStats,
+		append: appendStats,
+		absent: func(l *traceLine) bool { return l.op.Expect.Stats == nil && l.final == nil },
+	},
+	optionalListMember("layout", func(l *traceLine) *[]spec.Segment { return &l.op.Expect.Layout }, readSegment, appendSegment),
+	{
+		name:   "tree",
+		read:   func(c *jsonCursor, l *traceLine) { l.op.Expect.Tree = readTree(c) },
+		append: func(b []byte, l *traceLine) []byte { return appendTree(b, l.op.Expect.Tree) },
+		absent: func(l *traceLine) bool { return l.op.Expect.Tree == nil },
+	},
+})

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// A TraceReader reads a trace operation by operation. It is not for use by
+// A Reader reads a trace operation by operation. It is not for use by
 // several goroutines at once.
 type Reader struct {
 	name   string
@@ -15,14 +15,14 @@ type Reader struct {
 	file   *os.File // to be closed, or nil
 	line   int      // the number of the line that was read last
 	header *Header
-	refs   *traceReferences
+	refs   *references
 	graphs int // captures that ended, for version 1
 	end    *End
 	err    error // what Next returns from now on
 }
 
-// OpenTrace opens a trace file, compressed or not; "-" is standard input. What is
-// wrong with the contents is a *TraceError.
+// Open opens a trace file, compressed or not; "-" is standard input. What is
+// wrong with the contents is a *Error.
 func Open(path string) (*Reader, error) {
 	if path == "-" {
 		return NewReader(os.Stdin, "stdin")
@@ -40,8 +40,8 @@ func Open(path string) (*Reader, error) {
 	return t, nil
 }
 
-// NewTraceReader reads the header of a trace, compressed or not. name is what
-// errors call the trace. All errors are *TraceError.
+// NewReader reads the header of a trace, compressed or not. name is what
+// errors call the trace. All errors are *Error.
 func NewReader(r io.Reader, name string) (*Reader, error) {
 	t := &Reader{name: name, line: 1}
 	var err error
@@ -60,7 +60,7 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 		return nil, t.fail(reason, nil)
 	}
 	t.header = header
-	t.refs = newTraceReferences(header)
+	t.refs = newReferences(header)
 	return t, nil
 }
 
@@ -71,7 +71,7 @@ func (t *Reader) Header() *Header { return t.header }
 // End is the last line, once Next has returned io.EOF; nil if the trace has none.
 func (t *Reader) End() *End { return t.end }
 
-// Close closes the file if OpenTrace opened one.
+// Close closes the file if Open opened one.
 func (t *Reader) Close() error {
 	if t.file == nil {
 		return nil
@@ -80,7 +80,7 @@ func (t *Reader) Close() error {
 }
 
 // Next returns the next operation, which is the caller's to keep; io.EOF when
-// there is none. Any other error is a *TraceError, and returned ever after.
+// there is none. Any other error is a *Error, and returned ever after.
 func (t *Reader) Next() (*Op, error) {
 	if t.err != nil {
 		return nil, t.err
@@ -101,7 +101,7 @@ func (t *Reader) next() (*Op, error) {
 		}
 		return &l.op, nil
 	}
-	end := &End{Line: t.line, Layout: l.op.Expect.Layout, Stats: l.figures}
+	end := &End{Line: t.line, Layout: l.op.Expect.Layout, Stats: l.final}
 	switch _, err := t.lines.next(); err {
 	case io.EOF:
 		t.end = end
@@ -175,8 +175,8 @@ func parseLine(text []byte, h *Header) (l *traceLine, wrong string) {
 	}
 	switch {
 	case l.isEnd && l.op.Expect.Stats != nil:
-		return nil, `end: "stats" are figures by name, not an array`
-	case !l.isEnd && l.figures != nil:
+		return nil, `end: "stats" are statistics by name, not an array`
+	case !l.isEnd && l.final != nil:
 		return nil, fmt.Sprintf(`%s: "stats" are an array in the order of "stat_columns"`, kind)
 	}
 	return l, ""

@@ -5,22 +5,50 @@ import (
 	"gaugeblock/spec"
 )
 
-// traceReferences is which of a trace's numbers stand for something at this point:
+// references is which of a trace's numbers stand for something at this point:
 // allocations that are live, events that were recorded, and so on. Reader and
 // writer both keep one, so that neither lets through an operation on something
 // that is not there.
 //
 // An operation that is expected to fail changes nothing here. One of which
 // nothing is known counts as successful: whoever replays the trace knows better.
-type traceReferences struct {
+type references struct {
 	header *Header
 	allocs map[int64]allocState
-	// Numbers that were given to events, checkpoints, graphs and shared handles.
-	events, states, graphs, handles map[int]bool
-	outputs                         map[TreeOutput]bool // of tree calls, that are held
-	lastCall                        int
-	limit                           int  // of all of them together: MaxTraceLive, less in tests
-	tolerant                        bool // allocations may be named that are not live: TolerateMisuse
+	// Numbers that stand for events, checkpoints, graphs and shared handles.
+	numbers  [numSpaces]map[int]bool
+	outputs  map[TreeOutput]bool // of tree calls, that are held
+	lastCall int
+	limit    int  // of all of them together: MaxLive, less in tests
+	tolerant bool // allocations may be named that are not live: TolerateMisuse
+}
+
+// numberSpace is a set of numbers that operations refer to.
+type numberSpace int
+
+const (
+	eventNumbers numberSpace = iota
+	stateNumbers
+	graphNumbers
+	handleNumbers
+	numSpaces
+)
+
+// numberSpaces says where an operation has its number, and what is wrong with a number
+// that stands for something already, or for nothing.
+var numberSpaces = [numSpaces]struct {
+	of             func(op *Op) int
+	taken, missing string
+}{
+	eventNumbers:  {func(op *Op) int { return op.Event }, "event %d was recorded before", "event %d was not recorded"},
+	stateNumbers:  {func(op *Op) int { return op.State }, "state %d was taken before", "state %d was not taken by checkpoint"},
+	graphNumbers:  {func(op *Op) int { return op.Graph }, "graph %d is there already", "graph %d is not there"},
+	handleNumbers: {func(op *Op) int { return op.Handle }, "handle %d was made before", "handle %d was not made by share"},
+}
+
+// effectOn is what operations of the kind do with their number of a space.
+func (k *kind) effectOn(space numberSpace) numberEffect {
+	return [numSpaces]numberEffect{k.event, k.state, k.graph, k.handle}[space]
 }
 
 // allocState is what an allocation's number stands for.
@@ -35,38 +63,42 @@ const (
 	allocOpened
 )
 
-func newTraceReferences(h *Header) *traceReferences {
-	return &traceReferences{
-		header: h,
-		allocs: map[int64]allocState{},
-		events: map[int]bool{}, states: map[int]bool{}, graphs: map[int]bool{}, handles: map[int]bool{},
-		outputs: map[TreeOutput]bool{}, lastCall: -1,
-		limit: MaxLive,
+func newReferences(h *Header) *references {
+	r := &references{
+		header: h, allocs: map[int64]allocState{}, outputs: map[TreeOutput]bool{}, lastCall: -1, limit: MaxLive,
 	}
+	for space := range r.numbers {
+		r.numbers[space] = map[int]bool{}
+	}
+	return r
 }
 
 // follow checks what an operation refers to and then does what the operation does
 // to the numbers. It says what is wrong, "" if nothing is; then nothing changed.
 // Once the limit is passed it refuses whatever comes.
-func (r *traceReferences) follow(op *Op) string {
-	inUse := len(r.allocs) + len(r.events) + len(r.states) + len(r.graphs) + len(r.handles) + len(r.outputs)
+func (r *references) follow(op *Op) string {
+	inUse := len(r.allocs) + len(r.outputs)
+	for _, numbers := range r.numbers {
+		inUse += len(numbers)
+	}
 	if inUse > r.limit {
 		return fmt.Sprintf("more than %d allocations, events, states, graphs, handles and outputs in use", r.limit)
 	}
 	if wrong := r.checkIndexes(op); wrong != "" {
 		return wrong
 	}
-	if wrong := r.check(op); wrong != "" {
+	k := kinds[op.Kind] // the shape of the line was checked
+	if wrong := r.check(op, k); wrong != "" {
 		return wrong
 	}
 	if op.Expect.Error == "" {
-		r.update(op)
+		r.update(op, k)
 	}
 	return ""
 }
 
 // checkIndexes checks what points into the header.
-func (r *traceReferences) checkIndexes(op *Op) string {
+func (r *references) checkIndexes(op *Op) string {
 	streams, devices := len(r.header.Streams), spec.Device(r.header.Devices)
 	switch columns := len(r.header.StatColumns); {
 	case op.Stream >= streams:
@@ -88,64 +120,57 @@ func (r *traceReferences) checkIndexes(op *Op) string {
 }
 
 // check checks that what the operation needs is there.
-func (r *traceReferences) check(op *Op) string {
-	switch op.Kind {
-	case OpMalloc:
+func (r *references) check(op *Op, k *kind) string {
+	for space := range r.numbers {
+		if wrong := r.checkNumber(op, numberSpace(space), k.effectOn(numberSpace(space))); wrong != "" {
+			return wrong
+		}
+	}
+	if wrong := r.checkMemory(op, k.memory); wrong != "" || k.check == nil {
+		return wrong
+	}
+	return k.check(r, op)
+}
+
+func (r *references) checkNumber(op *Op, space numberSpace, effect numberEffect) string {
+	s := &numberSpaces[space]
+	n := s.of(op)
+	switch there := r.numbers[space][n]; effect {
+	case numberNew:
+		if there {
+			return fmt.Sprintf(s.taken, n)
+		}
+	case numberUsed, numberEnded:
+		if !there {
+			return fmt.Sprintf(s.missing, n)
+		}
+	}
+	return ""
+}
+
+func (r *references) checkMemory(op *Op, effect MemoryEffect) string {
+	switch effect {
+	case MemoryAllocates, MemoryOpens:
 		return r.wantUnused(op.ID)
-	case OpFree:
+	case MemoryFrees:
 		return r.wantFreeable(op.ID)
-	case OpRecordStream, OpShare:
-		if op.Kind == OpShare && r.handles[op.Handle] {
-			return fmt.Sprintf("handle %d was made before", op.Handle)
-		}
+	case MemoryRecords, MemoryShares:
 		return r.wantUsable(op.ID)
-	case OpKernel, OpCopy:
-		return r.checkRanges(op)
-	case OpOpenShared:
-		if !r.handles[op.Handle] {
-			return fmt.Sprintf("handle %d was not made by %s", op.Handle, OpShare)
-		}
-		return r.wantUnused(op.ID)
-	case OpCloseShared:
+	case MemoryCloses:
 		if r.allocs[op.ID] != allocOpened {
 			return fmt.Sprintf("id %d is not open", op.ID)
 		}
-	case OpNeedMemoryCallback:
+	case MemoryTouches, MemoryCopies:
+		return r.checkRanges(op, effect)
+	case MemoryLends:
 		return r.checkLent(op.Frees)
-	case OpRestore:
+	case MemoryRestores:
 		return r.checkRestore(op)
-	case OpTreeCall, OpTreeDrop, OpTreeMoveStaticInput:
-		return r.checkTree(op)
-	default:
-		return r.checkNumbers(op)
 	}
 	return ""
 }
 
-// checkNumbers checks the operations on events, graphs and checkpoints.
-func (r *traceReferences) checkNumbers(op *Op) string {
-	switch op.Kind {
-	case OpWaitEvent:
-		if !r.events[op.Event] {
-			return fmt.Sprintf("event %d was not recorded", op.Event)
-		}
-	case OpCheckpoint:
-		if r.states[op.State] {
-			return fmt.Sprintf("state %d was taken before", op.State)
-		}
-	case OpCaptureEnd:
-		if r.graphs[op.Graph] {
-			return fmt.Sprintf("graph %d is there already", op.Graph)
-		}
-	case OpGraphLaunch, OpGraphDestroy:
-		if !r.graphs[op.Graph] {
-			return fmt.Sprintf("graph %d is not there", op.Graph)
-		}
-	}
-	return ""
-}
-
-func (r *traceReferences) wantUnused(id int64) string {
+func (r *references) wantUnused(id int64) string {
 	if r.tolerant {
 		return ""
 	}
@@ -158,14 +183,14 @@ func (r *traceReferences) wantUnused(id int64) string {
 	return fmt.Sprintf("id %d is allocated already", id)
 }
 
-func (r *traceReferences) wantUsable(id int64) string {
+func (r *references) wantUsable(id int64) string {
 	if r.allocs[id] == allocNone && !r.tolerant {
 		return fmt.Sprintf("id %d is not allocated", id)
 	}
 	return ""
 }
 
-func (r *traceReferences) wantFreeable(id int64) string {
+func (r *references) wantFreeable(id int64) string {
 	if r.allocs[id] == allocOpened {
 		return fmt.Sprintf("id %d is shared memory: it is closed, not freed", id)
 	}
@@ -175,21 +200,21 @@ func (r *traceReferences) wantFreeable(id int64) string {
 // checkRanges checks the allocations that a kernel or copy touches. How long they
 // are is left to the one who replays: an allocation that restore brings back has
 // another length than was asked for.
-func (r *traceReferences) checkRanges(op *Op) string {
+func (r *references) checkRanges(op *Op, effect MemoryEffect) string {
 	for _, ranges := range [][]OpRange{op.Reads, op.Writes} {
 		for _, rg := range ranges {
 			if wrong := r.wantUsable(rg.ID); wrong != "" {
 				return wrong
 			}
 		}
-		if op.Kind == OpCopy && len(ranges) != 1 {
+		if effect == MemoryCopies && len(ranges) != 1 {
 			return "copy reads one range and writes one"
 		}
 	}
 	return ""
 }
 
-func (r *traceReferences) checkLent(ids []int64) string {
+func (r *references) checkLent(ids []int64) string {
 	seen := map[int64]bool{}
 	for _, id := range ids {
 		if r.allocs[id] != allocLive || seen[id] {
@@ -202,10 +227,7 @@ func (r *traceReferences) checkLent(ids []int64) string {
 
 // checkRestore checks the two lists of a restore. What becomes live need not have
 // been dead before, but an id can be in only one list, once.
-func (r *traceReferences) checkRestore(op *Op) string {
-	if !r.states[op.State] {
-		return fmt.Sprintf("state %d was not taken by %s", op.State, OpCheckpoint)
-	}
+func (r *references) checkRestore(op *Op) string {
 	seen := map[int64]bool{}
 	for _, id := range op.Freed {
 		if wrong := r.wantFreeable(id); wrong != "" {
@@ -229,38 +251,35 @@ func (r *traceReferences) checkRestore(op *Op) string {
 }
 
 // update does what a successful operation does.
-func (r *traceReferences) update(op *Op) {
-	switch op.Kind {
-	case OpMalloc:
+func (r *references) update(op *Op, k *kind) {
+	for space := range r.numbers {
+		switch n := numberSpaces[space].of(op); k.effectOn(numberSpace(space)) {
+		case numberNew, numberSet:
+			r.numbers[space][n] = true
+		case numberEnded:
+			delete(r.numbers[space], n)
+		}
+	}
+	switch k.memory {
+	case MemoryAllocates:
 		r.allocs[op.ID] = allocLive
-	case OpFree, OpCloseShared:
+	case MemoryFrees, MemoryCloses:
 		delete(r.allocs, op.ID)
-	case OpShare:
-		r.handles[op.Handle] = true
-	case OpOpenShared:
+	case MemoryOpens:
 		r.allocs[op.ID] = allocOpened
-	case OpNeedMemoryCallback:
+	case MemoryLends:
 		for _, id := range op.Frees {
 			r.allocs[id] = allocLent
 		}
-	case OpCheckpoint:
-		r.states[op.State] = true
-	case OpRestore:
+	case MemoryRestores:
 		for _, id := range op.Freed {
 			delete(r.allocs, id)
 		}
 		for _, id := range op.Live {
 			r.allocs[id] = allocLive
 		}
-	case OpRecordEvent:
-		r.events[op.Event] = true
-	case OpCaptureEnd:
-		r.graphs[op.Graph] = true
-	case OpGraphDestroy:
-		delete(r.graphs, op.Graph)
-	case OpTreeCall:
-		r.updateTree(op)
-	case OpTreeDrop:
-		delete(r.outputs, op.Output)
+	}
+	if k.update != nil {
+		k.update(r, op)
 	}
 }

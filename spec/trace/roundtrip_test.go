@@ -225,7 +225,7 @@ func TestTraceVersion1Contents(t *testing.T) {
 	}
 }
 
-// TestTraceRoundTrip: whatever a writer takes, a reader gives back.
+// TestTraceRoundTrip: whatever a writer takes, a reader returns.
 func TestTraceRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		header := drawHeader(t)
@@ -250,8 +250,8 @@ func TestTraceRoundTrip(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "has end") {
 			want.End = &trace.End{Line: 2 + len(want.Ops), Layout: drawLayout(t)}
-			if rapid.Bool().Draw(t, "has final figures") {
-				want.End.Stats = rapid.MapOf(rapid.StringN(0, 20, -1), rapid.Int64()).Draw(t, "figures")
+			if rapid.Bool().Draw(t, "has final statistics") {
+				want.End.Stats = rapid.MapOf(rapid.StringN(0, 20, -1), rapid.Int64()).Draw(t, "statistics")
 			}
 		}
 		if err := out.Close(want.End); err != nil {
@@ -280,6 +280,7 @@ func drawHeader(t *rapid.T) trace.Header {
 		Functions:   drawList(t, "functions", rapid.Custom(drawFunction)),
 		StaticBytes: rapid.Uint64Max(math.MaxInt64).Draw(t, "static"),
 		Waits:       rapid.Bool().Draw(t, "waits"),
+		Exclusive:   rapid.Bool().Draw(t, "exclusive"),
 	}
 	slices.Sort(h.Streams)
 	h.Streams = slices.Compact(h.Streams)

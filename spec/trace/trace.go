@@ -1,6 +1,10 @@
 package trace
 
-import "fmt"
+import (
+	"fmt"
+
+	"gaugeblock/spec"
+)
 
 // # Traces
 //
@@ -14,40 +18,41 @@ import "fmt"
 // operation, and a last line with what was left. The code follows a line on its
 // way in:
 //
-//	trace_input.go       bytes      -> lines      gzip, a bound on the length
-//	trace_json.go        a line     -> values     a strict reader of JSON
-//	trace_table.go       an object  -> a struct   by a table of its members
-//	trace_header.go, trace_line.go, trace_values.go    the tables themselves
-//	trace_trees.go       what graph trees add, and their own format
-//	trace_kinds.go       which fields belong to which kind of operation
-//	trace_references.go  whether what an operation names exists at that point
-//	trace_reader.go      all of that in order
-//	trace_writer.go      the same tables the other way round
+//	input.go       bytes      -> lines      gzip, a bound on the length
+//	json.go        a line     -> values     a strict reader of JSON
+//	table.go       an object  -> a struct   by a table of its members
+//	header.go, op.go, line.go, values.go    the tables themselves
+//	kinds.go       what a kind of operation is; memory.go, pools.go, sharing.go,
+//	               streams.go, capture.go, device.go, tree_calls.go describe each
+//	references.go  whether what an operation names exists at that point
+//	trees.go       what graph trees add, and their own format
+//	reader.go      all of that in order
+//	writer.go      the same tables the other way round
 //
 // Nothing of a trace is trusted. A reader holds one line at a time and the set of
 // numbers that are in use, and bounds both.
 
 const (
-	// TraceFormat is TraceHeader.Format of every trace that is read here.
+	// Format is Header.Format of every trace that is read here.
 	Format = "allocator-trace"
 
-	// TraceVersion is the version that is written. Version 1, which PyTorch runs
+	// Version is the version that is written. Version 1, which PyTorch runs
 	// were recorded in, is read as well.
 	Version = 2
 
-	// MaxTraceLine is the longest line that is read, in bytes.
-	MaxTraceLine = 16 << 20
+	// MaxLine is the longest line that is read, in bytes.
+	MaxLine = 16 << 20
 
-	// MaxTraceLive is how many of a trace's numbers (allocations, events, states,
+	// MaxLive is how many of a trace's numbers (allocations, events, states,
 	// graphs, handles) may be in use at the same time.
 	MaxLive = 4 << 20
 
-	// MaxTraceDevices is how many devices a trace may use, the most that PyTorch
+	// MaxDevices is how many devices a trace may use, the most that PyTorch
 	// can be built for.
-	MaxTraceDevices = 128
+	MaxDevices = 128
 )
 
-// TraceError is a trace that cannot be read, and where it went wrong.
+// Error is a trace that cannot be read, and where it went wrong.
 type Error struct {
 	File   string // as it was opened, "stdin" for standard input
 	Line   int    // from 1
@@ -60,3 +65,10 @@ func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line,
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// End is the last line of a trace: what was left.
+type End struct {
+	Line   int
+	Layout []spec.Segment   // nil: unknown
+	Stats  map[string]int64 // all statistics by memory_stats key; nil: unknown
+}

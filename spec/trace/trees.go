@@ -3,7 +3,6 @@ package trace
 import (
 	"fmt"
 	"gaugeblock/spec"
-	"slices"
 )
 
 // Graph trees in traces. Version 2 has the functions in its header and what was
@@ -12,7 +11,7 @@ import (
 // call itself, under names that mean other things elsewhere ("state", "pool"). It
 // is read here too; what is written is version 2.
 
-// TreeTraceFormat is TraceHeader.Format of a recording of PyTorch's graph trees.
+// TreeFormat is Header.Format of a recording of PyTorch's graph trees.
 const TreeFormat = "graph-tree-trace"
 
 // Such a recording says nothing of the device that it came from, and the older ones
@@ -176,19 +175,6 @@ func newTreeLineTable() *jsonTable[traceLine] {
 	return newJSONTable("a line", members)
 }
 
-// treeSeen are the fields of a call that tell what was seen.
-const treeSeen = "outputs state node path fails checkpoints roots pool"
-
-// treeKinds is the kinds of a graph-tree-trace with their fields. A call has either
-// an error or all that can be seen.
-var treeKinds = map[OpKind]kindFields{
-	OpTreeCall:            {"fn inputs call", "error " + treeSeen},
-	OpTreeDrop:            {"output", ""},
-	OpTreeMarkStep:        {"", ""},
-	OpTreeNewGeneration:   {"", ""},
-	OpTreeMoveStaticInput: {"fn", ""},
-}
-
 // parseTreeLine reads a line of a graph-tree-trace. It says what is wrong, "" if
 // nothing is.
 func parseTreeLine(text []byte) (l *traceLine, wrong string) {
@@ -200,17 +186,19 @@ func parseTreeLine(text []byte) (l *traceLine, wrong string) {
 		return nil, c.reason
 	}
 	kind := l.op.Kind
-	fields, known := treeKinds[kind]
-	must := treeLineTable.set("op " + fields.must)
-	may := must | treeLineTable.set(fields.may)
+	if kind == "" {
+		return nil, `a line without "op"`
+	}
+	own := kinds[kind].tree // readKind knows the kind
+	if own == nil {
+		return nil, fmt.Sprintf("operation %q is not in the format %s", kind, TreeFormat)
+	}
+	must := treeLineTable.set("op " + own.must)
+	may := must | treeLineTable.set(own.may)
 	if kind == OpTreeCall && l.op.Expect.Message == "" {
 		must |= treeLineTable.set(treeSeen)
 	}
 	switch stray, missing := treeLineTable.first(seen&^may), treeLineTable.first(must&^seen); {
-	case kind == "":
-		return nil, `a line without "op"`
-	case !known:
-		return nil, fmt.Sprintf("operation %q is not in the format %s", kind, TreeFormat)
 	case stray != "":
 		return nil, fmt.Sprintf("field %q does not belong to %s", stray, kind)
 	case missing != "":
@@ -222,69 +210,4 @@ func parseTreeLine(text []byte) (l *traceLine, wrong string) {
 		l.op.Expect.Error, l.op.Expect.Tree = ErrorInvalidState, nil
 	}
 	return l, ""
-}
-
-// checkTree checks what a tree operation refers to.
-func (r *traceReferences) checkTree(op *Op) string {
-	if op.Kind == OpTreeCall || op.Kind == OpTreeMoveStaticInput {
-		if n := len(r.header.Functions); op.Function >= n {
-			return fmt.Sprintf("function %d, but the header has only %d functions", op.Function, n)
-		}
-	}
-	switch op.Kind {
-	case OpTreeDrop:
-		return r.wantOutput(op.Output)
-	case OpTreeMoveStaticInput:
-		if !r.header.Functions[op.Function].Static {
-			return fmt.Sprintf("function %d has no static input", op.Function)
-		}
-	case OpTreeCall:
-		return r.checkCall(op)
-	}
-	return ""
-}
-
-func (r *traceReferences) checkCall(op *Op) string {
-	if n := r.header.Functions[op.Function].Inputs; len(op.Inputs) != n {
-		return fmt.Sprintf("%d inputs, but function %d takes %d", len(op.Inputs), op.Function, n)
-	}
-	if op.Call <= r.lastCall {
-		return fmt.Sprintf("call %d comes after call %d", op.Call, r.lastCall)
-	}
-	var consumed []TreeOutput
-	for _, in := range op.Inputs {
-		if in.Output == nil {
-			continue
-		}
-		if wrong := r.wantOutput(*in.Output); wrong != "" {
-			return wrong
-		}
-		if slices.Contains(consumed, *in.Output) {
-			return fmt.Sprintf("output %v is passed on twice", *in.Output)
-		}
-		if in.Consume {
-			consumed = append(consumed, *in.Output)
-		}
-	}
-	return ""
-}
-
-func (r *traceReferences) wantOutput(o TreeOutput) string {
-	if !r.outputs[o] {
-		return fmt.Sprintf("output [%d,%d] is not held", o.Call, o.Index)
-	}
-	return ""
-}
-
-// updateTree does what a successful call does to the outputs that are held.
-func (r *traceReferences) updateTree(op *Op) {
-	for _, in := range op.Inputs {
-		if in.Consume {
-			delete(r.outputs, *in.Output)
-		}
-	}
-	r.lastCall = op.Call
-	for i := range r.header.Functions[op.Function].Outputs {
-		r.outputs[TreeOutput{op.Call, i}] = true
-	}
 }

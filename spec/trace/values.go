@@ -151,7 +151,7 @@ var segmentTable = newJSONTable("a segment", []jsonMember[spec.Segment]{
 	handleMember("stream", func(g *spec.Segment) *spec.Stream { return &g.Stream }),
 	{
 		name:   "type",
-		read:   func(c *jsonCursor, g *spec.Segment) { g.PoolKind = spec.PoolKind(c.oneOf(poolKinds...)) },
+		read:   func(c *jsonCursor, g *spec.Segment) { g.PoolKind = spec.PoolKind(c.oneOf(poolKindNames...)) },
 		append: func(b []byte, g *spec.Segment) []byte { return appendText(b, g.PoolKind.String()) },
 		absent: func(*spec.Segment) bool { return false },
 	},
@@ -168,7 +168,7 @@ var segmentTable = newJSONTable("a segment", []jsonMember[spec.Segment]{
 	listMember("blocks", func(g *spec.Segment) *[]spec.Block { return &g.Blocks }, readBlock, appendBlock),
 })
 
-var poolKinds = []string{spec.SmallPool.String(), spec.LargePool.String()}
+var poolKindNames = []string{spec.SmallPool.String(), spec.LargePool.String()}
 
 var segmentMust = segmentTable.all() &^ segmentTable.set("device")
 
@@ -259,7 +259,7 @@ func appendInput(b []byte, in TreeInput) []byte {
 	return inputTable.write(b, &in, 0, inputTable.all())
 }
 
-// Final figures are keyed as torch.cuda.memory_stats keys them. They may be
+// Final statistics are keyed as torch.cuda.memory_stats keys them. They may be
 // nested, as torch.cuda.memory_stats_as_nested_dict nests them: the keys on the
 // way are then joined by dots. They are written flat, in order.
 
@@ -267,42 +267,42 @@ func appendInput(b []byte, in TreeInput) []byte {
 // become a lot of memory: both levels and length are bounded, far above PyTorch's
 // three levels and 40 bytes.
 const (
-	maxFigureDepth = 4
-	maxFigureName  = 200
+	maxStatDepth = 4
+	maxStatName  = 200
 )
 
-func readFigures(c *jsonCursor, prefix string, depth int, figures map[string]int64) {
-	for c.open('{', "an object of figures"); c.more('}'); {
+func readFinalStats(c *jsonCursor, prefix string, depth int, stats map[string]int64) {
+	for c.open('{', "an object of statistics"); c.more('}'); {
 		name := c.key()
 		if c.failed() {
 			return
 		}
 		full := prefix + name
 		c.path = append(c.path, shorten(name))
-		switch _, twice := figures[full]; {
-		case len(full) > maxFigureName:
-			c.fail("a name longer than %d bytes", maxFigureName)
+		switch _, twice := stats[full]; {
+		case len(full) > maxStatName:
+			c.fail("a name longer than %d bytes", maxStatName)
 		case twice:
-			c.fail("the figure is there twice")
+			c.fail("the statistic is there twice")
 		case c.peek() != '{':
-			figures[full] = c.signed()
-		case depth == maxFigureDepth:
-			c.fail("nested more than %d deep", maxFigureDepth)
+			stats[full] = c.signed()
+		case depth == maxStatDepth:
+			c.fail("nested more than %d deep", maxStatDepth)
 		default:
-			readFigures(c, full+".", depth+1, figures)
+			readFinalStats(c, full+".", depth+1, stats)
 		}
 		c.path = c.path[:len(c.path)-1]
 	}
 }
 
-func appendFigures(b []byte, figures map[string]int64) []byte {
+func appendFinalStats(b []byte, stats map[string]int64) []byte {
 	b = append(b, '{')
-	for i, name := range slices.Sorted(maps.Keys(figures)) {
+	for i, name := range slices.Sorted(maps.Keys(stats)) {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = append(appendText(b, name), ':')
-		b = strconv.AppendInt(b, figures[name], 10)
+		b = strconv.AppendInt(b, stats[name], 10)
 	}
 	return append(b, '}')
 }

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// A TraceWriter writes a trace of version TraceVersion, operation by operation.
+// A Writer writes a trace of the current Version, operation by operation.
 // Fields come in a fixed order, and those that are zero are left out where the
 // kind allows it, so that equal operations give equal bytes. It is not for use by
 // several goroutines at once.
@@ -18,12 +18,12 @@ import (
 type Writer struct {
 	out    *bufio.Writer
 	header *Header
-	refs   *traceReferences
+	refs   *references
 	buf    []byte
 	err    error // of the writer below; nothing more is written after it
 }
 
-// NewTraceWriter writes the header. Its Format and Version are ignored; Devices 0
+// NewWriter writes the header. Its Format and Version are ignored; Devices 0
 // counts as 1, and a zero Geometry as the default one.
 func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	h.Format, h.Version = Format, Version
@@ -41,7 +41,7 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	if reason != "" {
 		return nil, refuseTrace(reason)
 	}
-	t := &Writer{out: bufio.NewWriter(w), header: header, refs: newTraceReferences(header), buf: buf}
+	t := &Writer{out: bufio.NewWriter(w), header: header, refs: newReferences(header), buf: buf}
 	return t, t.flushLine()
 }
 
@@ -66,7 +66,7 @@ func (t *Writer) Close(end *End) error {
 		return t.err
 	}
 	if end != nil {
-		l := &traceLine{isEnd: true, figures: end.Stats}
+		l := &traceLine{isEnd: true, final: end.Stats}
 		l.op.Expect.Layout = end.Layout
 		if err := t.encode(endKind, l); err != nil {
 			return err
@@ -109,8 +109,8 @@ func (t *Writer) encode(kind OpKind, l *traceLine) error {
 
 // checkOutput is what a lineReader says of a line.
 func checkOutput(line []byte) string {
-	if len(line) >= MaxTraceLine {
-		return fmt.Sprintf("the line is longer than %d bytes", MaxTraceLine)
+	if len(line) >= MaxLine {
+		return fmt.Sprintf("the line is longer than %d bytes", MaxLine)
 	}
 	if err := checkText(line); err != nil {
 		return err.Error()

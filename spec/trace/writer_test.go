@@ -45,9 +45,9 @@ func TestTraceWriterRefuses(t *testing.T) {
 		{"no action", trace.Op{Kind: trace.OpEmptyCache, Expect: trace.Expectation{Entries: []spec.TraceEntry{{Action: 99}}}}, `field "events": "unknown" is not one of alloc, free_requested, free_completed, segment_alloc, segment_free, segment_map, segment_unmap, snapshot, oom (column 32)`},
 		{"no state", trace.Op{Kind: trace.OpEmptyCache, Expect: trace.Expectation{Layout: []spec.Segment{{Blocks: []spec.Block{{State: 9}}}}}}, `field "layout.blocks": "unknown" is not one of inactive, active_allocated, active_pending_free (column 164)`},
 		{"bytes that are no text", trace.Op{Kind: trace.OpConfigure, Settings: "\xff"}, `not a text file: bytes that are not UTF-8`},
-		{"figures without columns", trace.Op{Kind: trace.OpEmptyCache, Expect: trace.Expectation{Stats: []int64{1, 2}}}, `empty_cache: "stats" of length 2, but the header has 1 "stat_columns"`},
+		{"statistics without columns", trace.Op{Kind: trace.OpEmptyCache, Expect: trace.Expectation{Stats: []int64{1, 2}}}, `empty_cache: "stats" of length 2, but the header has 1 "stat_columns"`},
 		{"an id twice", trace.Op{Kind: trace.OpMalloc, ID: 1}, `malloc: id 1 is allocated already`},
-		{"a long line", trace.Op{Kind: trace.OpKernel, Name: strings.Repeat("x", trace.MaxTraceLine)}, `the line is longer than 16777216 bytes`},
+		{"a long line", trace.Op{Kind: trace.OpKernel, Name: strings.Repeat("x", trace.MaxLine)}, `the line is longer than 16777216 bytes`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer

@@ -18,7 +18,7 @@ type Options struct {
 	// Reference, if given, makes an allocator that does the same program with the same
 	// driver. The first decision in which it departs is a violation.
 	Reference replay.Factory
-	// Live: memory may be out at the end.
+	// Live: memory may be allocated at the end.
 	Live bool
 }
 
@@ -33,7 +33,7 @@ func File(path string, o Options) (*Result, error) {
 }
 
 // Reader checks the log that is read from r; name is what it is called in the result and
-// in errors. A log that cannot be read to its end is a *spec.TraceError, and nothing is
+// in errors. A log that cannot be read to its end is a *trace.Error, and nothing is
 // said of the rest.
 func Reader(r io.Reader, name string, o Options) (*Result, error) {
 	log, err := open(r, name)
@@ -70,13 +70,13 @@ type checker struct {
 	gpu      *fakegpu.GPU
 	memory   memory
 	driver   driver
-	hazards  int // that were told
+	hazards  int // that were added
 	lockstep *lockstep
 	op       *trace.Op // the present one
 }
 
 // addressSpace is more than any device's addresses need. Devices here have so much
-// memory that none is ever lacking: what the real one refused, the log tells.
+// memory that none is ever lacking: what the real one refused, the log says.
 const addressSpace = 1 << 62
 
 func newChecker(log source, name string, o Options) (*checker, error) {
@@ -118,40 +118,40 @@ func (c *checker) violation(kind Kind, format string, args ...any) {
 }
 
 // operation does one again. What the driver did is done where it was: before memory is
-// given out, and after it was taken back.
+// allocated, and after it was freed.
 func (c *checker) operation(op *trace.Op) error {
 	c.op, c.roomy.Streams = op, c.header.Streams // a table may have named another one
 	if op.Kind != "" {
 		c.result.Operations++
 	}
-	var err error
-	switch {
-	case op.Expect.Error != "":
-		err = c.driver.did(op)
-	case op.Kind == trace.OpMalloc:
-		if err = c.driver.did(op); err == nil {
-			err = c.give(op)
-		}
-	case op.Kind == trace.OpFree:
-		c.takeBack(op)
-		err = c.driver.did(op)
-	case op.Kind == trace.OpRestore:
-		c.restore(op)
-		err = c.driver.did(op)
-	default:
-		if err = c.driver.did(op); err == nil {
-			c.work(op)
-		}
-	}
-	c.tellHazards()
+	err := c.perform(op)
+	c.addHazards()
 	if c.lockstep != nil && err == nil {
 		c.compare(op)
 	}
 	return err
 }
 
-// tellHazards adds what the device has noticed since the last operation.
-func (c *checker) tellHazards() {
+func (c *checker) perform(op *trace.Op) error {
+	does, some := treatments[op.Kind.Memory()]
+	if !some || op.Expect.Error != "" {
+		return c.driver.did(op)
+	}
+	if does.first {
+		if err := does.do(c, op); err != nil {
+			return err
+		}
+		return c.driver.did(op)
+	}
+	if err := c.driver.did(op); err != nil {
+		return err
+	}
+	return does.do(c, op)
+}
+
+// addHazards adds what the device has noticed since the last operation. These
+// operations run no work by themselves, and there are many of them.
+func (c *checker) addHazards() {
 	switch c.op.Kind {
 	case trace.OpFree, trace.OpRecordStream, trace.OpWaitStream, trace.OpRecordEvent, trace.OpWaitEvent:
 		if len(c.op.Expect.Entries) == 0 {
@@ -182,14 +182,14 @@ func (c *checker) finish(whole bool) {
 	switch {
 	case c.options.Live || len(left) == 0:
 	case !whole:
-		c.note("the log has no end, so what is out at its end (%s) is not held against it", english.Plural(len(left), "allocation", ""))
+		c.note("the log has no end, so what is allocated at its end (%s) is no leak", english.Plural(len(left), "allocation", ""))
 	default:
 		for _, a := range left {
-			c.result.add(a.line, Leak, "%d bytes at %v were given out here and never freed", a.bytes, a.ptr)
+			c.result.add(a.line, Leak, "%d bytes at %v were allocated here and never freed", a.bytes, a.ptr)
 		}
 	}
-	if c.driver.untold {
-		c.note("the log tells of no driver calls, so every address counted as memory")
+	if c.driver.silent {
+		c.note("the log has no driver calls, so every address counted as memory")
 	}
 }
 

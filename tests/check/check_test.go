@@ -124,7 +124,7 @@ func TestSameVerdict(t *testing.T) {
 	}
 }
 
-// FuzzReader: whatever a log holds, it is judged, or refused with its name and a line.
+// FuzzReader: whatever a log holds, it is checked, or refused with its name and a line.
 func FuzzReader(f *testing.F) {
 	f.Add("Thread,Time,Action,Pointer,Size,Stream\n1,1,allocate,0x7f0000000000,1024,0\n1,2,read,0x7f0000000000,0,0x10\n1,3,free,0x7f0000000000,1024,0\n")
 	f.Add("Action,Pointer,Size,Stream\ndriver allocate,512,4096,0\nallocate,512,1,1\nfree completed,512,,\nempty cache,,,\ndriver free,512,4096,0\n")

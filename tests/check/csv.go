@@ -29,7 +29,7 @@ type csv struct {
 	header  trace.Header
 	streams map[spec.Stream]int
 	events  []spec.TraceEntry // of driver calls that belong to the next operation
-	told    bool              // there have been driver calls
+	driver  bool              // there have been driver calls
 	over    bool
 }
 
@@ -107,7 +107,7 @@ func (c *csv) read() ([]string, error) {
 	return fields, nil
 }
 
-// Next reads lines up to one with an operation of the program. Those before it tell what
+// Next reads lines up to one with an operation of the program. Those before it say what
 // the allocator did in it. If there are such behind the last operation, an operation of
 // no kind carries them.
 func (c *csv) Next() (*trace.Op, error) {
@@ -131,17 +131,17 @@ func (c *csv) Next() (*trace.Op, error) {
 	return c.carry(&trace.Op{}), nil
 }
 
-// carry gives an operation what the lines before it told.
+// carry gives an operation what the lines before it said.
 func (c *csv) carry(op *trace.Op) *trace.Op {
 	op.Line = c.line
-	if c.told {
+	if c.driver {
 		op.Expect.Entries = append([]spec.TraceEntry{}, c.events...)
 	}
 	c.events = c.events[:0]
 	return op
 }
 
-// row makes an operation of a line, or nil if the line only tells what the allocator did.
+// row makes an operation of a line, or nil if the line only says what the allocator did.
 func (c *csv) row(fields []string) (*trace.Op, error) {
 	if len(fields) != c.width {
 		return nil, c.fail("%d fields instead of %d", len(fields), c.width)
@@ -217,8 +217,8 @@ func (r *csvRow) stream(column int) int {
 	return index
 }
 
-// did notes what the allocator did.
+// did adds what the allocator did.
 func (r *csvRow) did(a spec.Action, addr spec.Ptr, bytes uint64) {
-	r.log.told = r.log.told || a == spec.ActionSegmentAlloc
+	r.log.driver = r.log.driver || a == spec.ActionSegmentAlloc
 	r.log.events = append(r.log.events, spec.TraceEntry{Action: a, Addr: addr, Size: bytes})
 }

@@ -1,4 +1,4 @@
-// Package check judges allocators by their logs: what they gave out and took back, what
+// Package check checks allocators by their logs: what they allocated and freed, what
 // they asked of the driver, and what work the program gave to the device meanwhile. The
 // log may come from any language. What happened is done again on the fake device, which
 // finds work on memory that others' work may still use.
@@ -8,8 +8,8 @@
 //	csv_actions.go what the lines say
 //
 //	check.go       one operation after the other
-//	memory.go      what is out, and what was freed
-//	driver.go      the driver's part, as it was told
+//	memory.go      what is allocated, and what was freed
+//	driver.go      the driver's part, as it was recorded
 //	work.go        the program's part
 //	lockstep.go    the reference doing the same, on request
 //

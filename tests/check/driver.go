@@ -8,19 +8,20 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// driver does again what the driver did, at the addresses that it gave. A log tells of
-// all of its calls or of none; of which kind it is shows at the first malloc. If it tells
-// of none, the whole address space is one piece of memory.
+// driver does again what the driver did, at the addresses that it gave. A log has
+// all of its calls or none; which of the two shows at the first malloc. If it has
+// none, the whole address space is one piece of memory.
 type driver struct {
-	c            *checker
-	scripts      []*fakegpu.Script // by device
-	told, untold bool
-	ranges       []reservation
-	pages        map[spec.Ptr]spec.PageHandle
+	c        *checker
+	scripts  []*fakegpu.Script // by device
+	recorded bool              // the log has had driver calls
+	silent   bool              // it has had a malloc before any
+	ranges   []reservation
+	pages    map[spec.Ptr]spec.PageHandle
 }
 
 // reservation is a range for a segment that grows. When nothing is mapped in it any more
-// it is given back.
+// it is released.
 type reservation struct {
 	spec.Range
 	mapped uint64 // bytes
@@ -42,15 +43,15 @@ func newDriver(c *checker) driver {
 	return d
 }
 
-// need makes memory of everything if the log tells of no driver calls.
+// need makes memory of everything if the log has no driver calls.
 func (d *driver) need(dev spec.Device) error {
-	if d.told || d.untold {
+	if d.recorded || d.silent {
 		return nil
 	}
 	if d.c.header.Devices > 1 {
-		return d.c.bad("a log of several devices has to tell of driver calls (segment_alloc in \"events\"), and none was told before this malloc")
+		return d.c.bad("a log of several devices must have driver calls (segment_alloc in \"events\"), and there is none before this malloc")
 	}
-	d.untold = true
+	d.silent = true
 	const first = 512
 	return d.obtain(dev, spec.Range{Ptr: first, Bytes: addressSpace - first})
 }
@@ -78,10 +79,10 @@ func (d *driver) event(op *trace.Op, e spec.TraceEntry) error {
 	r := spec.Range{Ptr: e.Addr, Bytes: e.Size}
 	switch e.Action {
 	case spec.ActionSegmentAlloc, spec.ActionSegmentMap, spec.ActionSegmentFree, spec.ActionSegmentUnmap:
-		if d.untold {
-			return d.c.bad("driver calls are told from here on only, after memory was given out")
+		if d.silent {
+			return d.c.bad("driver calls are recorded from here on only, after memory was allocated")
 		}
-		d.told = true
+		d.recorded = true
 		if err := d.c.checkRange(r); err != nil {
 			return err
 		}
@@ -92,32 +93,32 @@ func (d *driver) event(op *trace.Op, e spec.TraceEntry) error {
 	case spec.ActionSegmentMap:
 		return d.mapRange(op.Device, r)
 	case spec.ActionSegmentFree:
-		d.stillOut(r)
+		d.stillAllocated(r)
 		if err := d.c.gpu.Free(op.Device, r.Ptr); err != nil {
-			return d.c.bad("the driver is said to have got back %v: %v", r.Ptr, err)
+			return d.c.bad("%v is said to have been returned to the driver: %v", r.Ptr, err)
 		}
 	case spec.ActionSegmentUnmap:
-		d.stillOut(r)
+		d.stillAllocated(r)
 		return d.unmap(r)
 	case spec.ActionFreeCompleted:
 		d.c.completed(e.Addr)
 	case spec.ActionFreeRequested:
-		if a, out := d.c.memory.byPtr.Get(e.Addr); out && a.lent {
+		if a, allocated := d.c.memory.byPtr.Get(e.Addr); allocated && a.lent {
 			d.c.endLife(a)
 		}
 	}
 	return nil
 }
 
-// stillOut looks whether memory that goes back is somebody's.
-func (d *driver) stillOut(r spec.Range) {
+// stillAllocated looks whether memory that is returned to the driver is allocated.
+func (d *driver) stillAllocated(r spec.Range) {
 	for _, a := range d.c.memory.within(r) {
-		d.c.violation(Returned, "%d bytes at %v, given out in line %d, are out, and the driver got back %d bytes from %v on", a.bytes, a.ptr, a.line, r.Bytes, r.Ptr)
+		d.c.violation(Returned, "%d bytes at %v, allocated in line %d, are still allocated, and %d bytes from %v on were returned to the driver", a.bytes, a.ptr, a.line, r.Bytes, r.Ptr)
 	}
 }
 
 // mapRange maps pages, and reserves addresses for them where none are yet. A range
-// begins where it is first mapped, as a rule; how long it is nobody tells, so it is made
+// begins where it is first mapped, as a rule; how long it is is not known, so it is made
 // as long as PyTorch's, or as short as it has to be.
 func (d *driver) mapRange(dev spec.Device, r spec.Range) error {
 	if r.Bytes == 0 || r.Bytes%pageSize != 0 || uint64(r.Ptr)%pageSize != 0 {

@@ -9,12 +9,12 @@ import (
 )
 
 // lockstep is the reference doing the same program. It gets the addresses that the log's
-// allocator got from its driver, so that it can give out the same ones. What is compared
+// allocator got from its driver, so that it can return the same ones. What is compared
 // is what both decide: whether the driver is asked or given anything, and for how many
 // bytes; whether the request succeeds; and where the memory lies.
 type lockstep struct {
 	player *replay.Player
-	calls  bool // driver calls have been told
+	calls  bool // the log has had driver calls
 }
 
 func newLockstep(h *trace.Header, factory replay.Factory) (*lockstep, error) {
@@ -32,10 +32,10 @@ func (c *checker) compare(op *trace.Op) {
 	if op.Kind == "" {
 		return
 	}
-	l.calls = l.calls || c.driver.told
+	l.calls = l.calls || c.driver.recorded
 	out := l.player.Perform(op)
 	if op.Kind == trace.OpMalloc && op.Size > 0 && !l.calls {
-		c.note("nothing is compared with the reference, since the log tells of no driver calls")
+		c.note("nothing is compared with the reference, since the log has no driver calls")
 		c.lockstep = nil
 		return
 	}
@@ -43,7 +43,7 @@ func (c *checker) compare(op *trace.Op) {
 	if same {
 		return
 	}
-	c.violation(Departure, "%s: the log says %s, the reference %s", replay.InWords(op), ours, theirs)
+	c.violation(Departure, "%s: the log says %s, the reference %s", op.InWords(), ours, theirs)
 	c.lockstep = nil
 }
 
@@ -59,9 +59,9 @@ func (c *checker) leaveReference() {
 // compareAnswers puts the first difference into words.
 func compareAnswers(op *trace.Op, out *replay.Performed) (log, reference string, same bool) {
 	if op.Expect.Entries != nil {
-		told, did := driverCalls(op.Expect.Entries), driverCalls(out.Entries)
-		for i := range max(len(told), len(did)) {
-			if a, b := callInWords(told, i), callInWords(did, i); a != b {
+		recorded, did := driverCalls(op.Expect.Entries), driverCalls(out.Entries)
+		for i := range max(len(recorded), len(did)) {
+			if a, b := callInWords(recorded, i), callInWords(did, i); a != b {
 				return a, b, false
 			}
 		}
@@ -82,7 +82,7 @@ func outcome(failure string) string {
 	return "it fails (" + failure + ")"
 }
 
-// driverCalls are the entries of a diary that are about the driver.
+// driverCalls are the trace entries that are about the driver.
 func driverCalls(events []spec.TraceEntry) []spec.TraceEntry {
 	var calls []spec.TraceEntry
 	for _, e := range events {

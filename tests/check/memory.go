@@ -12,25 +12,25 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// memory is what is out, by number, and what was freed lately, so that a second free can
-// be told from one of memory that never was.
+// memory is what is allocated, by number, and what was freed lately, so that a second free can
+// be distinguished from one of memory that never was.
 type memory struct {
-	out     map[int64]*allocation
-	byPtr   btree.Map[spec.Ptr, *allocation]
-	freed   map[int64]*allocation
-	oldest  []int64 // numbers in freed, oldest first
-	waiting map[spec.Ptr][]spec.EventHandle
+	allocated map[int64]*allocation
+	byPtr     btree.Map[spec.Ptr, *allocation]
+	freed     map[int64]*allocation
+	oldest    []int64 // numbers in freed, oldest first
+	waiting   map[spec.Ptr][]spec.EventHandle
 }
 
-// allocation is memory that is, or was, out.
+// allocation is memory that is, or was, allocated.
 type allocation struct {
 	id     int64
 	ptr    spec.Ptr
 	bytes  uint64
 	device spec.Device
 	stream spec.Stream
-	line   int // where it was given out
-	freed  int // and taken back
+	line   int // where it was allocated
+	freed  int // and where it was freed
 	uses   []use
 	lent   bool // a callback may free it
 	opened bool // another process's
@@ -48,17 +48,17 @@ type use struct {
 const mostFreed = 1 << 20
 
 func newMemory() memory {
-	return memory{out: map[int64]*allocation{}, freed: map[int64]*allocation{}, waiting: map[spec.Ptr][]spec.EventHandle{}}
+	return memory{allocated: map[int64]*allocation{}, freed: map[int64]*allocation{}, waiting: map[spec.Ptr][]spec.EventHandle{}}
 }
 
 func (m *memory) put(a *allocation) {
-	m.out[a.id] = a
+	m.allocated[a.id] = a
 	m.byPtr.Set(a.ptr, a)
 }
 
 // end moves an allocation to the freed ones.
 func (m *memory) end(a *allocation, line int) {
-	delete(m.out, a.id)
+	delete(m.allocated, a.id)
 	if at, there := m.byPtr.Get(a.ptr); there && at == a {
 		m.byPtr.Delete(a.ptr)
 	}
@@ -73,14 +73,14 @@ func (m *memory) end(a *allocation, line int) {
 	}
 }
 
-// byAge lists what is out, oldest first.
+// byAge lists what is allocated, oldest first.
 func (m *memory) byAge() []*allocation {
-	return slices.SortedFunc(maps.Values(m.out), func(a, b *allocation) int {
+	return slices.SortedFunc(maps.Values(m.allocated), func(a, b *allocation) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.id, b.id))
 	})
 }
 
-// within lists what is out in a range, by address.
+// within lists what is allocated in a range, by address.
 func (m *memory) within(r spec.Range) []*allocation {
 	var in []*allocation
 	m.byPtr.Ascend(r.Ptr, func(p spec.Ptr, a *allocation) bool {
@@ -92,13 +92,13 @@ func (m *memory) within(r spec.Range) []*allocation {
 	return in
 }
 
-// give notes what was given out.
-func (c *checker) give(op *trace.Op) error {
+// allocated begins the life of what a malloc returned.
+func (c *checker) allocated(op *trace.Op) error {
 	if op.Size == 0 {
 		return nil
 	}
 	if op.Expect.Addr == nil {
-		return c.bad("malloc without \"addr\": nothing is known of what was given out")
+		return c.bad("malloc without \"addr\": what was allocated is not known")
 	}
 	if err := c.checkRange(spec.Range{Ptr: *op.Expect.Addr, Bytes: op.Size}); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (c *checker) give(op *trace.Op) error {
 	a := &allocation{
 		id: op.ID, ptr: *op.Expect.Addr, bytes: op.Size, device: op.Device, stream: stream, line: op.Line,
 	}
-	if before := c.memory.out[op.ID]; before != nil {
+	if before := c.memory.allocated[op.ID]; before != nil {
 		c.memory.end(before, op.Line) // the device says that there are two
 	}
 	c.begin(a)
@@ -132,17 +132,18 @@ func (c *checker) begin(a *allocation) {
 	c.memory.put(a)
 }
 
-// takeBack notes what was freed, or says why it could not be.
-func (c *checker) takeBack(op *trace.Op) {
-	a := c.memory.out[op.ID]
+// free ends the life of what was freed, or says why it has none.
+func (c *checker) free(op *trace.Op) error {
+	a := c.memory.allocated[op.ID]
 	if a == nil {
 		c.misusedFree(op)
-		return
+		return nil
 	}
 	if op.Size != 0 && op.Size != a.bytes {
-		c.violation(WrongSize, "a free of %d bytes at %v, which were %d when they were given out in line %d", op.Size, a.ptr, a.bytes, a.line)
+		c.violation(WrongSize, "a free of %d bytes at %v, which were %d when they were allocated in line %d", op.Size, a.ptr, a.bytes, a.line)
 	}
 	c.endLife(a)
+	return nil
 }
 
 func (c *checker) misusedFree(op *trace.Op) {
@@ -151,9 +152,9 @@ func (c *checker) misusedFree(op *trace.Op) {
 	case a != nil && a.lent:
 		a.lent = false // a callback was faster
 	case a != nil:
-		c.violation(DoubleFree, "%v (%d bytes, given out in line %d) was freed before, in line %d", a.ptr, a.bytes, a.line, a.freed)
+		c.violation(DoubleFree, "%v (%d bytes, allocated in line %d) was freed before, in line %d", a.ptr, a.bytes, a.line, a.freed)
 	default:
-		c.violation(ForeignFree, "%s is not out, and was not that anyone remembers", c.name(op.ID))
+		c.violation(ForeignFree, "%s is not allocated, and was not before, as far as is remembered", c.name(op.ID))
 	}
 	c.leaveReference()
 }
@@ -167,7 +168,7 @@ func (c *checker) name(id int64) string {
 	return "id " + decimal(id)
 }
 
-// endLife ends a life. An event at the end of each recorded stream tells what the
+// endLife ends a life. An event at the end of each recorded stream says what the
 // allocator has to wait for, see completed.
 func (c *checker) endLife(a *allocation) {
 	c.gpu.EndLifetime(a.ptr)
@@ -202,17 +203,18 @@ func (c *checker) forgetWaiting(ptr spec.Ptr) {
 }
 
 // restore: a pool was set back.
-func (c *checker) restore(op *trace.Op) {
+func (c *checker) restore(op *trace.Op) error {
 	for _, id := range op.Freed {
-		if a := c.memory.out[id]; a != nil {
+		if a := c.memory.allocated[id]; a != nil {
 			c.endLife(a)
 		}
 	}
 	for _, id := range op.Live {
-		if a := c.memory.freed[id]; a != nil && c.memory.out[id] == nil {
+		if a := c.memory.freed[id]; a != nil && c.memory.allocated[id] == nil {
 			again := *a
 			again.uses = nil
 			c.begin(&again)
 		}
 	}
+	return nil
 }

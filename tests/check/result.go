@@ -13,21 +13,21 @@ type Kind string
 // The kinds of violations.
 const (
 	Hazard        Kind = "hazard"         // work on memory that others' work may still use
-	Overlap       Kind = "overlap"        // memory was given out that is out
+	Overlap       Kind = "overlap"        // memory was allocated twice
 	DoubleFree    Kind = "double free"    // of memory that was freed before
-	ForeignFree   Kind = "foreign free"   // of memory that was never given out
+	ForeignFree   Kind = "foreign free"   // of memory that was never allocated
 	WrongSize     Kind = "wrong size"     // a free names another size than the allocation
-	NotAllocated  Kind = "not out"        // memory is used, or recorded, that is not out
-	NoMemory      Kind = "no memory"      // memory was given out that the driver has not given
-	Returned      Kind = "returned"       // memory that is out went back to the driver
-	Leak          Kind = "leak"           // memory is out at the end
+	NotAllocated  Kind = "not allocated"  // memory is used, or recorded, that is not allocated
+	NoMemory      Kind = "no memory"      // memory was allocated that was not obtained from the driver
+	Returned      Kind = "returned"       // allocated memory was returned to the driver
+	Leak          Kind = "leak"           // memory is allocated at the end
 	Departure     Kind = "departure"      // the reference decides otherwise
 	DeviceRefuses Kind = "device refuses" // the device does not do what the log says it did
 )
 
 // Violation is something that must not be.
 type Violation struct {
-	Line int    `json:"line"` // of the log; of a leak, where the memory was given out
+	Line int    `json:"line"` // of the log; of a leak, where the memory was allocated
 	Kind Kind   `json:"kind"`
 	Text string `json:"text"`
 }
@@ -44,7 +44,7 @@ type Result struct {
 // mostViolations bounds what is kept of a log in which nothing is right.
 const mostViolations = 100
 
-// add notes a violation.
+// add adds a violation.
 func (r *Result) add(line int, kind Kind, format string, args ...any) {
 	if len(r.Violations) == mostViolations {
 		r.More++

@@ -14,9 +14,9 @@ import (
 type source interface {
 	Header() *trace.Header
 	// Next returns io.EOF behind the last operation; any other error is a
-	// *spec.TraceError.
+	// *trace.Error.
 	Next() (*trace.Op, error)
-	// ended reports whether the log is whole: what is out at its end is left over.
+	// ended reports whether the log is whole: what is allocated at its end was not freed.
 	ended() bool
 }
 

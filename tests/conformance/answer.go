@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"errors"
-	"slices"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -17,48 +16,20 @@ func (t *Trial) checkAnswer(op *trace.Op, out *replay.Performed) *Failure {
 	want := op.Expect.Error
 	switch {
 	case got == want || out.Skipped:
-		return t.checkGiven(op, out)
+		if checkSuccess := kinds[op.Kind].checkSuccess; checkSuccess != nil && out.Err == nil {
+			return checkSuccess(t, op, out)
+		}
+		return nil
 	case want != "":
 		return t.fail(probeAccepted+string(op.Kind), "%s should be refused as %s, the answer is %q (%v)", op.Kind, want, got, out.Err)
 	case t.driverError(out.Err):
 		return nil
-	case got == trace.ErrorOOM && op.Kind == trace.OpMalloc:
-		return t.checkOutOfMemory(op, out.Err)
-	case got == trace.ErrorDriver && errors.Is(out.Err, spec.ErrDriverOutOfMemory) && op.Kind == trace.OpMalloc && !t.program.enabled:
-		return nil // uncached: straight from the driver
-	case got == trace.ErrorInvalidState && t.mayStillBeUsed(op):
-		return nil
-	}
-	return t.fail("legal "+string(op.Kind)+" refused", "%s failed: %v", op.Kind, out.Err)
-}
-
-// mayStillBeUsed: a pool whose memory other streams have used can be neither noted
-// nor set back as long as they may still do so. Nor can it be set back when one of
-// its segments has gone, which happens to free oversize blocks of any pool.
-func (t *Trial) mayStillBeUsed(op *trace.Op) bool {
-	switch op.Kind {
-	case trace.OpCheckpoint:
-		return t.program.pool(op.Device, op.Pool).used
-	case trace.OpRestore:
-		return t.program.pool(op.Device, op.Pool).used || t.splitLimited()
-	}
-	return false
-}
-
-// checkGiven looks at the pointer of a request.
-func (t *Trial) checkGiven(op *trace.Op, out *replay.Performed) *Failure {
-	if op.Kind != trace.OpMalloc || out.Err != nil {
-		return nil
-	}
-	if (out.Ptr == 0) != (op.Size == 0) {
-		if f := t.fail("null pointer", "a request of %d bytes was given %v", op.Size, out.Ptr); f != nil {
+	case kinds[op.Kind].mayFail != nil:
+		if explained, f := kinds[op.Kind].mayFail(t, op, out.Err); explained {
 			return f
 		}
 	}
-	if uint64(out.Ptr)%t.alignment() != 0 && t.program.enabled {
-		return t.fail("alignment", "a request of %d bytes was given %v", op.Size, out.Ptr)
-	}
-	return nil
+	return t.fail("legal "+string(op.Kind)+" refused", "%s failed: %v", op.Kind, out.Err)
 }
 
 // alignment is what addresses have to be multiples of.
@@ -71,8 +42,8 @@ func (t *Trial) alignment() uint64 {
 
 // checkOutOfMemory looks whether a request had to fail: the limit or the device
 // does not leave room for the segment. Pages of an expandable segment are larger
-// than what is missing, so there it cannot be told from the figures. And while
-// requests are redirected, oversize blocks that were released and did not suffice
+// than what is missing, so there it cannot be seen from the statistics. And while
+// requests are routed to pools, oversize blocks that were released and did not suffice
 // are not made use of.
 func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 	var oom *spec.OutOfMemoryError
@@ -85,7 +56,7 @@ func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 	if oom.SegmentSize == 0 || t.faulted || t.expandable() {
 		return nil
 	}
-	if t.splitLimited() && t.program.redirected(oom.Device) {
+	if t.splitLimited() && t.program.routed(oom.Device) {
 		return nil
 	}
 	stats, failed := t.player.Allocator().Stats(oom.Device)
@@ -103,7 +74,7 @@ func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 		return t.fail("out of memory with memory left", "%v (%d bytes are reserved)", err, reserved)
 	}
 	if oom.Allocated+oom.Unallocated != reserved {
-		return t.fail("out of memory figures", "%d allocated and %d unallocated are not the %d reserved", oom.Allocated, oom.Unallocated, reserved)
+		return t.fail("out of memory statistics", "%d allocated and %d unallocated are not the %d reserved", oom.Allocated, oom.Unallocated, reserved)
 	}
 	return nil
 }
@@ -121,27 +92,4 @@ func (t *Trial) expandable() bool {
 	}
 	_, able := t.player.Allocator().(spec.ExpandableSegments)
 	return able
-}
-
-// checkDelta compares what an allocator says a restore changed with what was out in
-// the pool before, all of which it frees, and what was saved, all of which it
-// creates. The program has not taken note of the restore yet.
-func (t *Trial) checkDelta(op *trace.Op, out *replay.Performed) *Failure {
-	saved := t.program.states[op.State]
-	var freed, created []spec.Ptr
-	for _, m := range t.program.memory {
-		if m.pool == saved.pool {
-			freed = append(freed, m.ptr)
-		}
-	}
-	for _, m := range saved.live {
-		created = append(created, m.ptr)
-	}
-	if !slices.Equal(slices.Sorted(slices.Values(freed)), out.Restored.Freed) {
-		return t.fail("restore delta", "%v were out and %v are said to be freed", freed, out.Restored.Freed)
-	}
-	if !slices.Equal(slices.Sorted(slices.Values(created)), out.Restored.Created) {
-		return t.fail("restore delta", "%v were saved and %v are said to be created", created, out.Restored.Created)
-	}
-	return nil
 }

@@ -16,15 +16,6 @@ func basics(more ...Share) []Share {
 var (
 	cacheLabels = []Label{HitWhole, HitSplit, MissWhole, MissSplit, MergeNone, MergeLeft, MergeRight, MergeBoth}
 	eventLabels = []Label{EventHeldBack, EventCompleted}
-	poolShares  = []Share{
-		{trace.OpPoolCreate, 2}, {trace.OpPoolBegin, 5}, {trace.OpPoolEnd, 4},
-		{trace.OpPoolRelease, 1}, {trace.OpPoolDelete, 2},
-	}
-	poolMisuse = []trace.OpKind{trace.OpPoolEnd, trace.OpPoolBegin, trace.OpPoolRelease, trace.OpPoolCreate, trace.OpCheckpoint}
-	captures   = []Share{
-		{trace.OpCaptureBegin, 4}, {trace.OpCaptureEnd, 5}, {trace.OpWaitStream, 8},
-		{trace.OpGraphLaunch, 12}, {trace.OpGraphDestroy, 1}, {trace.OpSynchronize, 3},
-	}
 	// Neither has an effect on what the others do to each other.
 	roundings = []string{"", "roundup_power2_divisions:4", "roundup_power2_divisions:[1:2,8:4,>:8]"}
 )
@@ -34,16 +25,15 @@ var areas = []Area{
 		Name: "core", What: "malloc, free and record_stream on five streams, with work that is slow",
 		Devices: 1, Streams: 4, Memory: 256 * spec.MiB, Live: 40,
 		Settings: append([]string{"large_segment_size_mb:32", "release_lock_on_cudamalloc:True"}, roundings...),
-		Kinds:    basics(Share{trace.OpResetPeak, 1}, Share{trace.OpResetAccumulated, 1}),
+		Kinds:    basics(statsShares...),
 		Labels:   concat(cacheLabels, eventLabels, []Label{Retry, OutOfMemory, TooLarge, Waited}),
 	},
 	{
 		Name: "streams", What: "streams that wait for each other, events, copies",
 		Devices: 1, Streams: 4, Memory: spec.GiB, Live: 30,
 		Settings: []string{""},
-		Kinds: basics(Share{trace.OpWaitStream, 6}, Share{trace.OpRecordEvent, 4}, Share{trace.OpWaitEvent, 4},
-			Share{trace.OpSynchronize, 3}, Share{trace.OpCopy, 6}),
-		Labels: eventLabels,
+		Kinds:    basics(streamShares...),
+		Labels:   eventLabels,
 	},
 	{
 		Name: "limits", What: "memory limits, oversize blocks, garbage collection, other programs, callbacks, no caching",
@@ -54,10 +44,9 @@ var areas = []Area{
 			"max_split_size_mb:40,max_non_split_rounding_mb:50", "max_split_size_mb:24,garbage_collection_threshold:0.5",
 			"roundup_power2_divisions:8", "large_segment_size_mb:12,max_split_size_mb:12", "release_lock_on_cudamalloc:True", "",
 		},
-		Sizes: []uint64{12 * spec.MiB, 24 * spec.MiB, 30 * spec.MiB, 40 * spec.MiB, 50 * spec.MiB, 60 * spec.MiB},
-		Kinds: basics(Share{trace.OpSetMemoryFraction, 3}, Share{trace.OpConfigure, 2}, Share{trace.OpDeviceFree, 2},
-			Share{trace.OpNeedMemoryCallback, 2}, Share{trace.OpEnable, 1}),
-		Misuse: []trace.OpKind{trace.OpSetMemoryFraction},
+		Sizes:  []uint64{12 * spec.MiB, 24 * spec.MiB, 30 * spec.MiB, 40 * spec.MiB, 50 * spec.MiB, 60 * spec.MiB},
+		Kinds:  basics(limitShares...),
+		Misuse: limitMisuse,
 		Labels: []Label{FitRefused, Collected, OversizeAllocated, Retry, OutOfMemory, CallbackFreed, Uncached},
 	},
 	{
@@ -89,15 +78,15 @@ var areas = []Area{
 			"expandable_segments:True", "expandable_segments:True,graph_capture_record_stream_reuse:True",
 			"max_split_size_mb:20", "max_split_size_mb:30,graph_capture_record_stream_reuse:True",
 		},
-		Kinds:  basics(concat(poolShares, captures, []Share{{trace.OpKernel, 16}, {trace.OpRecordStream, 12}, {trace.OpRecordEvent, 3}, {trace.OpWaitEvent, 3}, {trace.OpEmptyCache, 3}, {trace.OpPoolRelease, 3}})...),
-		Misuse: []trace.OpKind{trace.OpPoolEnd, trace.OpPoolBegin},
+		Kinds:  basics(concat(poolShares, captureShares, []Share{{trace.OpKernel, 16}, {trace.OpRecordStream, 12}, {trace.OpRecordEvent, 3}, {trace.OpWaitEvent, 3}, {trace.OpEmptyCache, 3}, {trace.OpPoolRelease, 3}})...),
+		Misuse: captureMisuse,
 		Labels: []Label{FromPool, MallocCaptured, FreeDeferred, DeferredHeld, DeferredFreed, ReusedInGraph, Waited},
 	},
 	{
-		Name: "checkpoint", What: "pools that are noted and set back",
+		Name: "checkpoint", What: "pools that are checkpointed and restored",
 		Devices: 1, Streams: 2, Threads: 2, Memory: 512 * spec.MiB, Live: 40,
 		Settings: []string{"", "expandable_segments:True", "roundup_power2_divisions:8", "max_split_size_mb:20"},
-		Kinds:    basics(concat(poolShares, []Share{{trace.OpCheckpoint, 6}, {trace.OpRestore, 6}, {trace.OpPoolBegin, 6}})...),
+		Kinds:    basics(concat(poolShares, checkpointShares)...),
 		Misuse:   poolMisuse,
 		Labels:   []Label{RestoreFreed, RestoreCreated, FromPool},
 	},
@@ -105,16 +94,15 @@ var areas = []Area{
 		Name: "sharing", What: "memory that another process opens",
 		Devices: 2, Streams: 1, Memory: 512 * spec.MiB, Live: 25,
 		Settings: []string{"", "expandable_segments:True"},
-		Kinds:    basics(Share{trace.OpShare, 2}, Share{trace.OpOpenShared, 5}, Share{trace.OpCloseShared, 4}),
+		Kinds:    basics(sharingShares...),
 	},
 	{
 		Name: "devices", What: "three devices that reach each other's memory",
 		Devices: 3, Streams: 2, Memory: 256 * spec.MiB, Live: 40,
 		Settings: []string{"", "expandable_segments:True"},
-		Kinds: basics(Share{trace.OpPeerAccess, 2}, Share{trace.OpCopy, 8}, Share{trace.OpRecordEvent, 3}, Share{trace.OpWaitEvent, 3},
-			Share{trace.OpSetMemoryFraction, 1}),
-		Misuse: []trace.OpKind{trace.OpPeerAccess},
-		Labels: eventLabels,
+		Kinds:    basics(peerShares...),
+		Misuse:   peerMisuse,
+		Labels:   eventLabels,
 	},
 }
 

@@ -82,7 +82,7 @@ func (b *bestFit) find(r spec.Request, bytes uint64) *block {
 
 func (c *block) free() bool { return !c.out && len(c.events) == 0 }
 
-// grow obtains a piece. If there is no memory, what is cached is given back first.
+// grow obtains a piece. If there is no memory, what is cached is returned first.
 func (b *bestFit) grow(r spec.Request, bytes uint64) (*block, error) {
 	piece := max((bytes+2*spec.MiB-1)/(2*spec.MiB)*(2*spec.MiB), 8*spec.MiB)
 	at, err := b.driver.Malloc(r.Device, piece)
@@ -261,7 +261,7 @@ func (b *bestFit) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) error
 	return nil
 }
 
-// owned is the block of a pointer that is out.
+// owned is the block of a pointer that is allocated.
 func (b *bestFit) owned(op string, p spec.Ptr) (*block, error) {
 	if i, found := b.place(p); found && b.blocks[i].out {
 		return b.blocks[i], nil

@@ -9,7 +9,7 @@ import (
 )
 
 // bump is the simplest allocator there is: it cuts what the driver gives from the front,
-// and reuses nothing. A piece goes back to the driver when none of it is out any more
+// and reuses nothing. A piece is returned to the driver when none of it is allocated any more
 // and the cache is emptied. Since nothing is reused there is nothing to wait for.
 type bump struct {
 	driver spec.Driver

@@ -23,7 +23,7 @@ type Campaign struct {
 	FaultsEvery int
 	Faults      int
 
-	// Progress, if given, hears how many operations have been checked so far.
+	// Progress, if given, is called with how many operations have been checked so far.
 	Progress func(checked int)
 }
 

@@ -12,10 +12,10 @@ import (
 // PyTorch:
 //
 //	another stream's memory    a stream touches it after RecordStream, and when its
-//	                           work comes behind the moment at which it was given out
+//	                           work comes behind the moment at which it was allocated
 //	in a capture               so too, by the order of the graph's nodes; what was
 //	                           recorded outside of it does not count, nor the reverse
-//	what a graph touches       is out when the graph is launched, and the launch is a
+//	what a graph touches       is allocated when the graph is launched; the launch is a
 //	                           use like any: of the stream's own memory, or recorded
 //	a graph's private memory   comes from a pool that serves captures and nothing
 //	                           else. Graphs that share it never run at the same time:
@@ -24,7 +24,7 @@ import (
 //	                           what its streams are given later
 //
 // All of these orders are the program's: waits between streams, and the host's for a
-// stream. That one stream's work comes behind another's is noted as a set of streams
+// stream. That one stream's work comes behind another's is kept as a set of streams
 // (by slot) that come behind the point in question.
 
 // everyone is the set of all streams.
@@ -38,7 +38,7 @@ func (p *Program) mayUse(slot int, m *memory) bool {
 	}
 	switch {
 	case k != nil:
-		return m.givenIn != k || m.readyIn&bit != 0
+		return m.captured != k || m.readyIn&bit != 0
 	case m.private():
 		return m.pool.ready&bit != 0
 	}
@@ -56,7 +56,7 @@ func (q *poolState) touched(slot int) {
 	}
 }
 
-// orders notes that a stream comes behind everything in another one: whatever is
+// orders records that a stream comes behind everything in another one: whatever is
 // ready there is ready here. While the stream is captured that is true of the graph
 // only.
 func (p *Program) orders(slot, on int) {
@@ -64,7 +64,7 @@ func (p *Program) orders(slot, on int) {
 	for _, m := range p.memory {
 		if capture == nil {
 			follow(&m.ready, slot, on)
-		} else if m.givenIn == capture {
+		} else if m.captured == capture {
 			follow(&m.readyIn, slot, on)
 		}
 	}
@@ -96,9 +96,9 @@ func (p *Program) synchronized(slot int) {
 	}
 }
 
-// unsettled is a stream that does not come behind what was done in a pool, and one
+// unordered is a stream that does not come behind what was done in a pool, and one
 // that does; found is false if all do.
-func (p *Program) unsettled(q *poolState) (slot, on int, found bool) {
+func (p *Program) unordered(q *poolState) (slot, on int, found bool) {
 	if !q.graphs {
 		return 0, 0, false
 	}
@@ -119,7 +119,7 @@ func (q *poolState) serves(captured bool) bool {
 	return q == nil || !q.graphs && !q.others || q.graphs == captured
 }
 
-// serve notes that it did.
+// serve records that it did.
 func (q *poolState) serve(captured bool) {
 	if q == nil {
 		return
@@ -134,7 +134,7 @@ func (q *poolState) serve(captured bool) {
 // were freed now. Both times it takes them for streams that use it in a graph, whose
 // order makes up for an event:
 //
-//   - They were recorded, outside of any capture, while requests were redirected, and
+//   - They were recorded, outside of any capture, while requests were routed to a pool, and
 //     the memory is freed while requests still are.
 //   - They were recorded before a capture that they now are a part of, and
 //     graph_capture_record_stream_reuse is on.
@@ -143,7 +143,7 @@ func (q *poolState) serve(captured bool) {
 // all that programs keep away from though they would have the right to do it;
 // tests/suites/watch shows that the device notices (TestForgottenUses and the next).
 func (p *Program) forgotten(m *memory) bool {
-	if m.taken && p.redirected(m.device) {
+	if m.routed && p.routed(m.device) {
 		return true
 	}
 	return p.config.GraphCaptureRecordStreamReuse && slices.ContainsFunc(m.uses, func(u use) bool {
@@ -151,10 +151,10 @@ func (p *Program) forgotten(m *memory) bool {
 	})
 }
 
-// givenIn lists what was given out in a capture and is out.
-func (p *Program) givenIn(k *captureState) (list []*memory) {
+// allocatedIn lists what was allocated in a capture and still is.
+func (p *Program) allocatedIn(k *captureState) (list []*memory) {
 	for _, m := range p.memory {
-		if m.givenIn == k {
+		if m.captured == k {
 			list = append(list, m)
 		}
 	}

@@ -9,17 +9,17 @@
 //	choices.go       where chance comes from: a seed, or rapid
 //	area.go          what kind of program: which operations, how often, which settings
 //	sizes.go         sizes near the boundaries at which allocators decide
-//	program.go       what a program has, and so what it may do next (program_*.go)
-//	generator.go     one operation after the other, at random (proposals*.go)
+//	program.go       what a program has (program_streams.go)
+//	kinds.go         what a kind of operation is to a program, and to a trial (kinds_*.go)
+//	generator.go     one operation after the other, at random
 //
 //	trial.go         one program run through one allocator, checked at every step
 //	answer.go        whether the answer to an operation was right
-//	misuse.go        operations that must be refused and must change nothing
-//	probe.go         calls about memory that is not out, for which the same goes
+//	probe.go         calls about memory that is not allocated, which must be refused and change nothing
 //	careful.go       what a program has to do so that every hazard is the allocator's
 //	lifetimes.go     what the device has to know in order to find hazards
 //	drained.go       what has come to its end because somebody waited for it
-//	winddown.go      the end: everything given back, nothing left on the device
+//	winddown.go      the end: everything freed, nothing left on the device
 //	picture.go       what is looked at between two operations
 //	label.go         what has been reached, as far as it shows there (label_table.go)
 //
@@ -36,6 +36,6 @@
 //	level_exact.go   whether decisions are those of another allocator
 //	report.go        what came of it
 //
-// Every program is a sequence of spec.Op, so every failure is a trace: it can be
+// Every program is a sequence of trace.Op, so every failure is a trace: it can be
 // written to a file, and "gaugeblock replay" performs it.
 package conformance

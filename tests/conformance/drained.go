@@ -2,9 +2,9 @@ package conformance
 
 import "gaugeblock/spec"
 
-// noteDrained lists the streams that were held and have nothing left to do, somebody
+// takeDrained lists the streams that were held and have nothing left to do, somebody
 // having waited for them, and takes note of it.
-func (t *Trial) noteDrained() (list []spec.DeviceStream) {
+func (t *Trial) takeDrained() (list []spec.DeviceStream) {
 	p := t.program
 	before := make([]uint64, len(p.streams))
 	for slot := range p.streams {

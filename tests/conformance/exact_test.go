@@ -14,10 +14,10 @@ import (
 // Each of these is the reference but for one thing that level exact compares.
 type (
 	elsewhere struct{ shy }            // gives other addresses
-	fuller    struct{ spec.Allocator } // has one figure more
+	fuller    struct{ spec.Allocator } // has one statistic more
 	striped   struct{ spec.Allocator } // draws its memory otherwise
 	quick     struct{ spec.Allocator } // fails where the reference does not
-	shy       struct{ spec.Allocator } // tells nothing
+	shy       struct{ spec.Allocator } // has no answer
 )
 
 func (shy) Stats(spec.Device) (spec.DeviceStats, error) {

@@ -10,7 +10,7 @@ import (
 // Faults: a program is run once as it is, and then again and again, each time with
 // one of the driver calls failing that were made in it, for each reason that such a
 // call can have. Whatever fails, the operation has happened or has not, structures
-// and figures are sound, and at the end the device gets everything back.
+// and statistics are sound, and at the end the device has everything again.
 
 // sticky is the failure after which every call fails: earlier work has crashed.
 // Traces have no word for it, since nothing can be learnt from what follows; the
@@ -30,7 +30,7 @@ var faultKinds = []struct {
 
 // programsCalls are made by programs, not by allocators (spec.Executor); in their
 // place the program would fail, not the allocator. CaptureStatus is asked by the
-// filter of a redirection (spec.ForCapture), which has no way to tell of a failure.
+// filter of a pool (spec.ForCapture), which has no way to return an error.
 var programsCalls = []string{
 	"CaptureStatus",
 	"CreateStream", "DestroyStream", "Launch", "Fill", "Copy", "ReadBack", "WaitEvent",
@@ -74,7 +74,7 @@ func (a *Area) runFault(h trace.Header, seed uint64, fault trace.FaultSpec, ops 
 	}
 	t, err := newTrial(a, h, o)
 	if err == nil {
-		err = t.player.GPU().Inject(fault)
+		err = t.player.GPU().FailCall(fault.Call, fault.Nth, fakegpu.LaunchFailure(fault.Call))
 	}
 	if err != nil {
 		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: classNotMade, Detail: err.Error()}}
@@ -87,7 +87,7 @@ func (a *Area) runFault(h trace.Header, seed uint64, fault trace.FaultSpec, ops 
 			continue
 		}
 		if f := t.step(op); f != nil {
-			f.Detail += " (after " + fault.Call + " had told of a crash)"
+			f.Detail += " (after " + fault.Call + " had returned the error of a crash)"
 			return t.result(seed, f)
 		}
 	}

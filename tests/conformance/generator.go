@@ -42,19 +42,19 @@ func (g *Generator) Next() trace.Op {
 	return g.fallback()
 }
 
-// fallback is what a program can do whatever has happened. A capture that was begun
-// has to be redirected first.
+// fallback is what a program can do whatever has happened. The requests of a capture
+// that was begun have to be routed to a pool first.
 func (g *Generator) fallback() trace.Op {
 	op := trace.Op{Kind: trace.OpResetPeak}
-	if k := g.program.orphan; k != nil {
-		op = g.redirection(k)
+	if k := g.program.unrouted; k != nil {
+		op = g.route(k)
 	}
 	g.program.Prepare(&op)
 	return op
 }
 
-// redirection diverts the requests of a capture to a new pool.
-func (g *Generator) redirection(k *captureState) trace.Op {
+// route routes the requests of a capture to a new pool.
+func (g *Generator) route(k *captureState) trace.Op {
 	return trace.Op{
 		Kind: trace.OpPoolBegin, Device: k.device, Stream: g.program.streams[k.origin].index,
 		By: trace.ByCapture, Pool: spec.PoolID{Capture: uint64(max(g.program.poolIDs, 1))},
@@ -62,24 +62,18 @@ func (g *Generator) redirection(k *captureState) trace.Op {
 }
 
 func (g *Generator) propose() trace.Op {
-	if g.program.orphan != nil {
-		return g.redirection(g.program.orphan)
+	if g.program.unrouted != nil {
+		return g.route(g.program.unrouted)
 	}
 	if len(g.area.Misuse) > 0 && chance(g, misuseShare) {
 		kind := pick(g, g.area.Misuse)
-		op := misuses[kind].propose(g)
-		op.Kind, op.Device, op.Expect.Error = kind, g.device(), misuses[kind].answer
-		if kind == trace.OpPeerAccess {
-			op.Peer = op.Device
-		}
+		misuse := kinds[kind].misuse
+		op := misuse.propose(g)
+		op.Kind, op.Expect.Error = kind, misuse.answer
 		return op
 	}
 	kind := g.kind()
-	invent, known := proposals[kind]
-	if !known {
-		invent = deviceProposals[kind]
-	}
-	op := invent(g)
+	op := kinds[kind].propose(g)
 	op.Kind = kind
 	return op
 }
@@ -122,7 +116,7 @@ func (g *Generator) thread() spec.Thread {
 	return spec.Thread(g.Intn(g.area.Threads))
 }
 
-// anyMemory is the number of an allocation that is out, or one that means nothing.
+// anyMemory is the number of an allocation, or one that means nothing.
 func (g *Generator) anyMemory() int64 {
 	from := g.candidates()
 	if len(from) == 0 {
@@ -131,11 +125,11 @@ func (g *Generator) anyMemory() int64 {
 	return pick(g, from).id
 }
 
-// candidates are what is out; every other time, if there is such, only what was given
-// out in a capture that is under way.
+// candidates are the allocations; every other time, if there are such, only those made
+// in a capture that is under way.
 func (g *Generator) candidates() []*memory {
 	if k := g.program.captures; len(k) > 0 && chance(g, 2) {
-		if inside := g.program.givenIn(pick(g, k)); len(inside) > 0 {
+		if inside := g.program.allocatedIn(pick(g, k)); len(inside) > 0 {
 			return inside
 		}
 	}

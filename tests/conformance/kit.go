@@ -12,14 +12,14 @@ import (
 // The kit: everything in this package, put at the service of one allocator.
 //
 //	func TestAllocator(t *testing.T) {
-//		conformance.Run(t, func(driver spec.Driver, h *spec.TraceHeader) (spec.Allocator, error) {
+//		conformance.Run(t, func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 //			return mine.New(driver)
 //		}, conformance.Caching)
 //	}
 //
 // It runs random programs through the allocator on the fake device, of every kind that
 // the allocator has the abilities for, some with every driver call failing in turn. It
-// does not stop at the first thing that is wrong: each rule that is broken is told
+// does not stop at the first thing that is wrong: each rule that is broken is reported
 // once, with the shortest program that breaks it, and the search goes on for others.
 // docs/conformance.md is for authors of allocators.
 
@@ -93,7 +93,7 @@ func (k *kit) options(area *Area) Options {
 
 func (k *kit) found(class string) bool { return slices.Contains(k.known, class) }
 
-// overlooks: what was found is not told again, and what belongs to a higher level is
+// overlooks: what was found is not reported again, and what belongs to a higher level is
 // not looked at.
 func (k *kit) overlooks(class string) bool {
 	rule, ok := ruleOf(class)

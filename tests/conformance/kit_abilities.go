@@ -16,33 +16,6 @@ import (
 // Programs then have only what it can do, and areas that are all about something else
 // are left out.
 
-// ability is one of the small interfaces of spec.
-type ability struct {
-	name  string
-	has   func(spec.Allocator) bool
-	kinds []trace.OpKind // that need it
-}
-
-func implements[T any](a spec.Allocator) bool {
-	_, able := a.(T)
-	return able
-}
-
-var abilities = []ability{
-	{"MemoryLimiter", implements[spec.MemoryLimiter], []trace.OpKind{trace.OpSetMemoryFraction}},
-	{"Configurer", implements[spec.Configurer], []trace.OpKind{trace.OpConfigure}},
-	{"StatsResetter", implements[spec.StatsResetter], []trace.OpKind{trace.OpResetPeak, trace.OpResetAccumulated}},
-	{"Toggler", implements[spec.Toggler], []trace.OpKind{trace.OpEnable}},
-	{"Observable", implements[spec.Observable], []trace.OpKind{trace.OpNeedMemoryCallback}},
-	{"PrivatePools", implements[spec.PrivatePools], []trace.OpKind{
-		trace.OpPoolCreate, trace.OpPoolBegin, trace.OpPoolEnd, trace.OpPoolRelease, trace.OpPoolDelete,
-		trace.OpCaptureBegin, trace.OpCaptureEnd, trace.OpGraphLaunch, trace.OpGraphDestroy,
-	}},
-	{"Checkpointer", implements[spec.Checkpointer], []trace.OpKind{trace.OpCheckpoint, trace.OpRestore}},
-	{"PeerAllocator", implements[spec.PeerAllocator], []trace.OpKind{trace.OpPeerAccess}},
-	{"SharedMemory", implements[spec.SharedMemory], []trace.OpKind{trace.OpShare, trace.OpOpenShared, trace.OpCloseShared}},
-}
-
 // essential is what an area is about, where that needs an ability.
 var essential = map[string]trace.OpKind{
 	"pools": trace.OpPoolBegin, "capture": trace.OpCaptureBegin, "checkpoint": trace.OpRestore, "sharing": trace.OpShare,
@@ -56,10 +29,14 @@ func (k *kit) discover() error {
 		return fmt.Errorf("the allocator cannot be made: %w", err)
 	}
 	a := player.Allocator()
-	for _, able := range abilities {
-		if !able.has(a) {
-			k.without = append(k.without, able.kinds...)
-			k.report.Lacks = append(k.report.Lacks, able.name)
+	for _, ability := range replay.Abilities() {
+		if !ability.Has(a) {
+			k.report.Lacks = append(k.report.Lacks, ability.Name)
+		}
+	}
+	for _, kind := range trace.OpKinds() {
+		if ability := replay.AbilityFor(kind); ability != nil && !ability.Has(a) {
+			k.without = append(k.without, kind)
 		}
 	}
 	for _, op := range []trace.Op{
@@ -94,7 +71,7 @@ func (k *kit) lookAround(a spec.Allocator) error {
 	}
 	o.History, o.Driver = invariant.NewHistory(), []invariant.DriverFigures{}
 	seen := o.Sources()
-	if implements[spec.Checkpointer](a) {
+	if _, able := a.(spec.Checkpointer); able {
 		seen |= invariant.FromRestore
 	}
 	for _, inv := range invariant.All() {

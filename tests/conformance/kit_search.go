@@ -29,7 +29,7 @@ func (k *kit) search(area *Area) error {
 		}
 		found++
 		r.Failure.Found = done.Operations
-		if err := k.tell(area, r.Failure); err != nil {
+		if err := k.add(area, r.Failure); err != nil {
 			return err
 		}
 	}
@@ -52,8 +52,8 @@ func (k *kit) program(area *Area, seed uint64, number int) Result {
 	return area.Run(seed, kitLength, o)
 }
 
-// tell shortens a failure and adds it to the report.
-func (k *kit) tell(area *Area, f *Failure) error {
+// add shortens a failure and adds it to the report.
+func (k *kit) add(area *Area, f *Failure) error {
 	rule, ok := ruleOf(f.Class)
 	if !ok {
 		return fmt.Errorf("the kit is at its end: %w", f)

@@ -12,7 +12,7 @@ import (
 )
 
 // Labels say what a program has led an allocator to do. They are seen from outside:
-// in the diary's entries, the figures and the blocks before and after an operation.
+// in the trace entries, the statistics and the blocks before and after an operation.
 // A search that has not met all labels of its area has not searched, so it goes on,
 // and fails in the end.
 
@@ -55,18 +55,18 @@ func (c Coverage) String() string {
 
 // observed is an operation with what was seen before and after it.
 type observed struct {
-	op         *trace.Op
-	out        *replay.Performed
-	before     *picture // of the operation's device
-	now        *picture
-	captured   bool // the operation's stream was, before it
-	redirected bool // requests of the device were, before it
-	diverted   bool // this request was
-	waited     bool // streams that were held have come to their end meanwhile
-	config     spec.Config
+	op       *trace.Op
+	out      *replay.Performed
+	before   *picture // of the operation's device
+	now      *picture
+	captured bool // the operation's stream was, before it
+	routed   bool // requests of the device were routed to a pool, before it
+	fromPool bool // this request was
+	waited   bool // streams that were held have come to their end meanwhile
+	config   spec.Config
 }
 
-// count is how many of the diary's entries have the action.
+// count is how many of the trace entries have the action.
 func (o *observed) count(a spec.Action) int {
 	n := 0
 	for _, e := range o.out.Entries {
@@ -114,7 +114,7 @@ func (o *observed) merged(neighbours int, below bool) bool {
 }
 
 // refusedFit: something was asked of the driver although a free block of the same
-// stream and pool was as large as what was then given out.
+// stream and pool was as large as what was then allocated.
 func (o *observed) refusedFit() bool {
 	if !o.malloc() || o.count(spec.ActionSegmentAlloc) != 1 || o.gaveMemory() {
 		return false
@@ -126,7 +126,7 @@ func (o *observed) refusedFit() bool {
 	})
 }
 
-// retries is how many times everything cached was given back for a request.
+// retries is how many times everything cached was returned to the driver for a request.
 func (o *observed) retries() int64 {
 	return o.now.stats.NumAllocRetries - o.before.stats.NumAllocRetries
 }
@@ -154,10 +154,10 @@ func (t *Trial) cover(op *trace.Op, out *replay.Performed, captured bool) {
 	}
 	o := observed{
 		op: op, out: out, before: &t.before[op.Device], now: &t.now[op.Device],
-		captured: captured, redirected: t.program.redirected(op.Device), waited: len(t.drained) > 0,
+		captured: captured, routed: t.program.routed(op.Device), waited: len(t.drained) > 0,
 	}
 	if op.Kind == trace.OpMalloc {
-		o.diverted = t.program.diverted(op) != nil
+		o.fromPool = t.program.poolFor(op) != nil
 	}
 	if configurer, able := t.player.Allocator().(spec.Configurer); able {
 		o.config = configurer.Config()

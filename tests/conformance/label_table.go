@@ -5,7 +5,7 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// The labels, and how each is told from what is seen.
+// The labels, and how each is recognised in what is seen.
 const (
 	HitWhole          Label = "hit whole"        // a cached block, as it is
 	HitSplit          Label = "hit split"        // a cached block, cut
@@ -15,7 +15,7 @@ const (
 	MergeLeft         Label = "merge left"       // it has one below
 	MergeRight        Label = "merge right"      // it has one above
 	MergeBoth         Label = "merge both"       // it has both
-	FitRefused        Label = "fit refused"      // the best fit is too large to be given out
+	FitRefused        Label = "fit refused"      // the best fit is too large for the request
 	Collected         Label = "gc"               // garbage was collected for a request
 	OversizeAllocated Label = "oversize release" // oversize blocks went for a request
 	Retry             Label = "retry"            // a request was served after the whole cache went
@@ -26,16 +26,16 @@ const (
 	Uncached          Label = "uncached"
 	EventHeldBack     Label = "event held back" // a freed block waits for events
 	EventCompleted    Label = "event completed" // such a block became free in a request
-	FreeDeferred      Label = "free deferred"   // a free was put off
-	DeferredHeld      Label = "deferred held"   // a free that was put off waits for events
-	DeferredFreed     Label = "deferred freed"  // such a free was completed, nothing being redirected
+	FreeDeferred      Label = "free deferred"   // a free was deferred
+	DeferredHeld      Label = "deferred held"   // a deferred free waits for events
+	DeferredFreed     Label = "deferred freed"  // such a free was completed, no requests being routed to a pool
 	ReusedInGraph     Label = "reuse in capture"
 	Mapped            Label = "map"              // a new expandable segment
 	Grown             Label = "expandable grown" // one that had memory got more
 	Unmapped          Label = "unmap"
 	UnmapPartial      Label = "unmap partial"   // a segment lost pages and kept others
 	SegmentDropped    Label = "segment dropped" // a segment lost its last page
-	FromPool          Label = "from pool"       // a request was diverted to a private pool
+	FromPool          Label = "from pool"       // a request was routed to a private pool
 	PoolEmptied       Label = "pool emptied"    // a pool's memory went when it was deleted
 	PoolForgotten     Label = "pool forgotten"
 	NoSplitWhole      Label = "no split" // a pool that does not split gave more than half a segment extra
@@ -78,7 +78,7 @@ var labelRules = []labelRule{
 	{TooLarge, func(o *observed) bool { return o.op.Size >= spec.EiB && o.out.Err != nil }},
 	{Overflow, func(o *observed) bool {
 		got := o.now.block(o.out.Ptr)
-		return o.malloc() && !o.diverted && got != nil && !got.pool.IsDefault()
+		return o.malloc() && !o.fromPool && got != nil && !got.pool.IsDefault()
 	}},
 	{CallbackFreed, func(o *observed) bool { return len(o.out.Freed) > 0 }},
 	{Uncached, func(o *observed) bool { return o.malloc() && len(o.out.Entries) == 0 }},
@@ -89,10 +89,10 @@ var labelRules = []labelRule{
 		return o.now.deferred < o.before.deferred && o.now.pending > o.before.pending
 	}},
 	{DeferredFreed, func(o *observed) bool {
-		return o.now.deferred < o.before.deferred && !o.redirected && o.count(spec.ActionFreeCompleted) > 0
+		return o.now.deferred < o.before.deferred && !o.routed && o.count(spec.ActionFreeCompleted) > 0
 	}},
 	{ReusedInGraph, func(o *observed) bool {
-		return o.op.Kind == trace.OpMalloc && o.redirected && o.captured && o.now.deferred < o.before.deferred
+		return o.op.Kind == trace.OpMalloc && o.routed && o.captured && o.now.deferred < o.before.deferred
 	}},
 	{Mapped, func(o *observed) bool { return len(o.now.growing) > len(o.before.growing) }},
 	{Grown, func(o *observed) bool {
@@ -105,12 +105,12 @@ var labelRules = []labelRule{
 		return o.count(spec.ActionSegmentUnmap) > 0 && len(o.now.growing) == len(o.before.growing) && now > 0
 	}},
 	{SegmentDropped, func(o *observed) bool { return len(o.now.growing) < len(o.before.growing) }},
-	{FromPool, func(o *observed) bool { return o.malloc() && o.diverted }},
+	{FromPool, func(o *observed) bool { return o.malloc() && o.fromPool }},
 	{PoolEmptied, func(o *observed) bool { return o.op.Kind == trace.OpPoolDelete && o.gaveMemory() }},
 	{PoolForgotten, func(o *observed) bool { return o.now.pools < o.before.pools }},
 	{NoSplitWhole, func(o *observed) bool {
 		got := o.now.block(o.out.Ptr)
-		return o.malloc() && o.diverted && got != nil && got.kind == spec.SmallPool && got.size > 2*o.op.Size+spec.KiB
+		return o.malloc() && o.fromPool && got != nil && got.kind == spec.SmallPool && got.size > 2*o.op.Size+spec.KiB
 	}},
 	{MallocCaptured, func(o *observed) bool { return o.malloc() && o.captured }},
 	{RestoreFreed, func(o *observed) bool {

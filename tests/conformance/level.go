@@ -10,10 +10,10 @@ const (
 	Unsafe Level = iota
 	// Safe: no two owners have the same bytes, none gets memory that others' work may
 	// still use, misuse is refused and changes nothing, nothing is lost when driver
-	// calls fail, everything is returned in the end, and what the allocator tells of
+	// calls fail, everything is returned in the end, and what the allocator says of
 	// itself is true.
 	Safe
-	// Caching: memory that was given back is used again without the driver, cut and
+	// Caching: memory that was freed is used again without the driver, cut and
 	// merged as needed, and no more is held than a small multiple of what was needed.
 	Caching
 	// Exact: the allocator makes the same decisions as another one, call by call and

@@ -10,7 +10,7 @@ import (
 	"gaugeblock/tests/replay"
 )
 
-// Caching: memory that was given back is used again, without the driver, and the
+// Caching: memory that was freed is used again, without the driver, and the
 // driver is not asked for much more than is needed. It is looked at in programs that
 // only ask for memory and give it back, on three streams, on a device with plenty of
 // it, so that nothing but the allocator's own choice stands against reuse. The kit
@@ -22,7 +22,7 @@ import (
 //	SplitsAndCoalesces    nor does one for a quarter of a stretch of freed memory, or
 //	                      less. A stretch is what one stream has freed side by side in
 //	                      one piece of the driver's, with nothing in use in between
-//	WasteIsBounded        what is held is at most three times what was out at its
+//	WasteIsBounded        what is held is at most three times what was allocated at its
 //	                      peak, and a large buffer, for each stream and kind of size
 //
 // # Why these bounds
@@ -34,7 +34,7 @@ import (
 // of one kind are not asked to serve the other.
 //
 // Three times, because there are two ways to lose. Requests just above a third of a
-// buffer leave a third of it empty: what is held is one and a half times what is out.
+// buffer leave a third of it empty: what is held is one and a half times what is allocated.
 // And by the fifty-percent rule (Knuth, The Art of Computer Programming, 2.5) an
 // allocator that merges neighbours has, in the long run, one free block for two in
 // use, which is another half: two and a quarter together. The rest, up to three, is
@@ -53,7 +53,7 @@ var cachingArea = Area{
 
 // The classes of failures that belong to it.
 const (
-	classGivesBack = "gives back at once"
+	classGivesBack = "returns at once"
 	classAsksAgain = "asks the driver again"
 	classUnused    = "leaves free memory unused"
 	classWastes    = "wastes memory"
@@ -62,7 +62,7 @@ const (
 // wasteFactor is how many times the peak may be held.
 const wasteFactor = 3
 
-// cacheWatch knows what was freed and not given out again.
+// cacheWatch knows what was freed and not allocated again.
 type cacheWatch struct {
 	gpu    *meter
 	freed  []freedMemory
@@ -77,7 +77,7 @@ type kindOfMemory struct {
 	large bool
 }
 
-// freedMemory is an allocation that was given back.
+// freedMemory is an allocation that was freed.
 type freedMemory struct {
 	spec.Range
 	kind kindOfMemory
@@ -131,7 +131,7 @@ func (t *Trial) checkCaching(op *trace.Op, out *replay.Performed) *Failure {
 
 func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
 
-// checkKept notes what was freed.
+// checkKept remembers what was freed.
 func (t *Trial) checkKept(op *trace.Op, gave bool) *Failure {
 	w, m := t.cache, t.program.find(op.ID)
 	if m.size == 0 {

@@ -14,9 +14,9 @@ import (
 // Exact: the allocator decides as another one does. The two get equal devices and the
 // same program, in lockstep. Equal devices choose equal addresses for equal requests,
 // so that two allocators that ask the driver for the same things and cut what they
-// get in the same way give out the same addresses. After each operation there are
-// compared, as far as both can tell: whether it failed and how, the address, the
-// diary's entries and the figures, and every now and then the whole memory. Time and
+// get in the same way return the same addresses. After each operation there are
+// compared, as far as both can be seen: whether it failed and how, the address, the
+// trace entries and the statistics, and every now and then the whole memory. Time and
 // the words of error messages are not.
 
 // departure is the class of failures of this kind.
@@ -40,7 +40,7 @@ func (t *Trial) checkLockstep(op *trace.Op, out *replay.Performed) *Failure {
 		return nil
 	}
 	t.lockstep = nil
-	return t.fail(departure, "%s: %s: %s here, %s there", replay.InWords(op), what, ours, other)
+	return t.fail(departure, "%s: %s: %s here, %s there", op.InWords(), what, ours, other)
 }
 
 // compareAnswers names what is different, "" if nothing is.
@@ -74,7 +74,7 @@ func errorInWords(err error) string {
 	return fmt.Sprintf("%s (%v)", trace.ErrorName(err), err)
 }
 
-// entry is one of the diary's in words.
+// entry is a trace entry in words.
 func entry(events []spec.TraceEntry, i int) string {
 	if i >= len(events) {
 		return "nothing"

@@ -30,13 +30,13 @@ var kitRules = []ruleOfClass{
 	{"hazard", safe("NoHazard", "Work on memory comes after all work of earlier owners of the same bytes.")},
 	{"device violation", safe("NoIllegalAccess", "Work touches only memory that is there.")},
 	{probeAccepted, safe("MisuseIsRefused", "A call that makes no sense is refused, with an error of the right type.")},
-	{probeChanged, safe("RefusalChangesNothing", "A call that is refused changes neither the memory nor the figures.")},
+	{probeChanged, safe("RefusalChangesNothing", "A call that is refused changes neither the memory nor the statistics.")},
 	{"null pointer", safe("ZeroBytesAreNull", "A request of zero bytes gives the null pointer, and no other one does.")},
 	{"alignment", safe("PointersAreAligned", "Addresses are multiples of the smallest block's size.")},
 	{"legal ", safe("LegalCallsSucceed", "A call that makes sense succeeds, unless memory is lacking or the driver fails.")},
 	{"out of memory", safe("OutOfMemoryIsTold", "A request that fails for lack of memory says so, by a *spec.OutOfMemoryError.")},
 	{"out of memory with memory left", safe("OutOfMemoryIsTrue", "A request fails for lack of memory only if neither the device nor the limit leaves room.")},
-	{"out of memory figures", safe("OutOfMemoryAddsUp", "The bytes in an *spec.OutOfMemoryError add up to what is held.")},
+	{"out of memory statistics", safe("OutOfMemoryAddsUp", "The bytes in an *spec.OutOfMemoryError add up to what is held.")},
 	{"restore delta", safe("RestoreTellsWhatItChanged", "A restore lists what it freed and what it created.")},
 	{"not returned", safe("EverythingIsReturned", "When all is freed and the cache emptied, the driver has everything back.")},
 	{"leak", safe("EverythingIsReturned", "When all is freed and the cache emptied, the driver has everything back.")},
@@ -45,12 +45,12 @@ var kitRules = []ruleOfClass{
 	{classUnseen, safe("CanBeObserved", "Statistics, snapshots and the inspector answer, or say that they are not supported.")},
 	{classNothing, safe("NothingIsStuck", "A call that failed for a fault of the driver succeeds when the fault is over.")},
 
-	{classGivesBack, caching("KeepsWhatItGetsBack", "Memory that is freed is kept, not given back to the driver.")},
-	{classAsksAgain, caching("ReuseNeedsNoDriver", "A request is served from free memory that was given out for as many bytes and for the same stream.")},
+	{classGivesBack, caching("KeepsWhatItGetsBack", "Memory that is freed is kept, not returned to the driver.")},
+	{classAsksAgain, caching("ReuseNeedsNoDriver", "A request is served from free memory that was allocated for as many bytes and for the same stream.")},
 	{classUnused, caching("SplitsAndCoalesces", "A request is served from a stretch of freed memory of the same stream that is four times as long.")},
 	{classWastes, caching("WasteIsBounded", "What is held is at most three times what was needed, and one buffer for each stream and kind of size.")},
 
-	{departure, Rule{Name: "DecidesAsTheReference", Level: Exact, Sentence: "Every call has the same outcome, address, diary and figures as the reference's."}},
+	{departure, Rule{Name: "DecidesAsTheReference", Level: Exact, Sentence: "Every call has the same outcome, address, trace entries and statistics as the reference's."}},
 }
 
 func safe(name, sentence string) Rule    { return Rule{Name: name, Level: Safe, Sentence: sentence} }

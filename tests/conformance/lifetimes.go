@@ -11,36 +11,15 @@ import (
 // that is all that it needs in order to find hazards. See careful.go for what the
 // program has to do.
 
-// endLife tells the device that memory is about to be given back.
-func (t *Trial) endLife(op *trace.Op) (undo func()) {
-	if m := t.program.find(op.ID); op.Kind == trace.OpFree && m != nil && t.watches() {
-		return t.player.GPU().EndLifetime(m.ptr)
-	}
-	return func() {}
-}
-
-// beginLives tells the device what was given out, and what callbacks and restores
-// have taken back. The program has not taken note of the operation yet.
+// beginLives tells the device what an operation allocated, and what callbacks freed. The
+// program has not performed the operation yet.
 func (t *Trial) beginLives(op *trace.Op, out *replay.Performed) {
 	if !t.watches() {
 		return
 	}
 	t.endLives(out.Freed)
-	switch {
-	case out.Err != nil || out.Skipped:
-	case op.Kind == trace.OpMalloc && out.Ptr != 0:
-		pool := t.program.diverted(op)
-		t.giveOut(op.Stream, op.Device, spec.Range{Ptr: out.Ptr, Bytes: op.Size}, pool)
-	case op.Kind == trace.OpRestore:
-		t.endLives(op.Freed)
-		saved := t.program.states[op.State]
-		for i := range saved.live {
-			m := &saved.live[i]
-			if t.program.find(m.id) == nil { // what is out and stays out lives on
-				index := t.program.streams[m.slot].index
-				t.giveOut(index, m.device, spec.Range{Ptr: m.ptr, Bytes: m.size}, saved.pool)
-			}
-		}
+	if begins := kinds[op.Kind].begins; begins != nil && out.Err == nil && !out.Skipped {
+		begins(t, op, out)
 	}
 }
 
@@ -50,7 +29,7 @@ func (t *Trial) endLives(ids []int64) {
 	}
 }
 
-func (t *Trial) giveOut(stream int, dev spec.Device, r spec.Range, pool *poolState) {
+func (t *Trial) beginLife(stream int, dev spec.Device, r spec.Range, pool *poolState) {
 	l := fakegpu.Lifetime{Range: r, Device: dev, Stream: t.header.Streams[stream]}
 	if pool != nil {
 		l.Pool, l.Captured = pool.id, pool.graphs

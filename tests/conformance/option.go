@@ -36,8 +36,8 @@ func Without(kinds ...trace.OpKind) Option {
 	return func(k *kit) { k.without = append(k.without, kinds...) }
 }
 
-// TrustsCallers leaves out all misuse, for an allocator that does not look whether
-// what it is told is true, and says so to its users.
+// TrustsCallers leaves out all misuse, for an allocator that does not check its
+// callers' arguments, and says so to its users.
 func TrustsCallers() Option { return func(k *kit) { k.trusting = true } }
 
 // Align is what addresses have to be multiples of, in bytes; 512 if it is not given.

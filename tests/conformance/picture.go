@@ -17,7 +17,7 @@ type picture struct {
 
 	// Only an Inspector shows these.
 	pending  int // events that are waited for
-	deferred int // frees put off
+	deferred int // deferred frees
 
 	growing []spec.StreamSegmentSize // expandable segments
 }

@@ -23,7 +23,7 @@ const (
 )
 
 // probe tries at the side what no operation of a trace can be: calls about memory
-// that is not out. All of them have to be refused, and none may change anything. It
+// that is not allocated. All of them have to be refused, and none may change anything. It
 // leaves no operation behind, so a program with it is the same as one without.
 func (t *Trial) probe() (f *Failure) {
 	if t.options.trusting {
@@ -45,7 +45,7 @@ func (t *Trial) probe() (f *Failure) {
 	if err := t.look(); err != nil {
 		return t.fail(classUnseen, "%v", err)
 	}
-	return t.checkUntouched(before, "a call about memory that is not out")
+	return t.checkUntouched(before, "a call about memory that is not allocated")
 }
 
 // misuseCalls are what is tried. Of streams only that is tried which the programs do
@@ -77,11 +77,11 @@ func (t *Trial) misuseCalls() []misuseCall {
 	return calls
 }
 
-// badPointers are one that was never given out, and, if there are such, the one that
+// badPointers are one that was never returned, and, if there are such, the one that
 // was freed last, one inside a block and one of a block that nobody has.
 func (t *Trial) badPointers() []spec.Ptr {
 	bad := []spec.Ptr{0x7fff_ffff_f000}
-	if p := t.freed; p != 0 && !t.isOut(p) {
+	if p := t.freed; p != 0 && !t.isAllocated(p) {
 		bad = append(bad, p)
 	}
 	if p := t.goodPointer(); p != 0 {
@@ -97,11 +97,11 @@ func (t *Trial) badPointers() []spec.Ptr {
 	return bad
 }
 
-func (t *Trial) isOut(p spec.Ptr) bool {
+func (t *Trial) isAllocated(p spec.Ptr) bool {
 	return slices.ContainsFunc(t.program.memory, func(m *memory) bool { return m.ptr == p })
 }
 
-// goodPointer is one that is out, null if there is none.
+// goodPointer is one that is allocated, null if there is none.
 func (t *Trial) goodPointer() spec.Ptr {
 	for _, m := range t.program.memory {
 		if m.size > 1 && !m.lent {

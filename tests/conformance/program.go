@@ -10,34 +10,34 @@ import (
 
 // A Program is what a program under way has: memory, streams, pools, captures,
 // graphs, and so on. From that follows what it may do next: Prepare says whether an
-// operation is one that a sensible program could perform now, and Did takes note
-// that it was performed.
+// operation is one that a sensible program could perform now, and Did
+// changes what it has.
 //
 // The rules are those of CUDA and of the contract in spec, and there is one place
-// for each (program_rules.go); the generators and the minimiser rely on them
+// for each (kinds_*.go); the generators and the minimiser rely on them
 // alone. A program here is a little more careful than it would have to be, so that
-// what goes wrong is the allocator's fault. Where upstream itself gives memory out
+// what goes wrong is the allocator's fault. Where upstream itself reuses memory
 // too early it keeps away, see docs/invariants.md, NoReuseWhileInUse:
 //
 //   - It does not free memory whose uses would be forgotten (careful.go).
 //   - It does not record a stream for the same memory both in a capture and
 //     outside.
-//   - It captures only while requests of the device are redirected.
+//   - It captures only while requests of the device are routed to a pool.
 type Program struct {
 	header trace.Header
 	area   *Area
 
-	memory  []*memory // that is out, oldest first
+	memory  []*memory // the allocations, oldest first
 	streams []streamState
 	pools   []*poolState // all that ever were
 	states  map[int]*savedState
 	graphs  []*graphState // that are there, oldest first
 	events  []*eventState // that were recorded
-	handles []handle      // that were made of memory that is out
+	handles []handle      // that were made of allocations
 	opened  []int64
 
 	captures []*captureState // under way
-	orphan   *captureState   // begun without a redirection: the next operation must be one
+	unrouted *captureState   // begun while no requests are routed to a pool: the next operation must route its
 	enabled  bool
 	config   spec.Config      // in force
 	peers    [][2]spec.Device // the first reaches the second's memory
@@ -45,7 +45,7 @@ type Program struct {
 	ids, stateIDs, graphIDs, eventIDs, handleIDs, poolIDs int
 }
 
-// memory is an allocation that is out.
+// memory is an allocation.
 type memory struct {
 	id       int64
 	device   spec.Device
@@ -59,10 +59,10 @@ type memory struct {
 	shared   bool // with another process, so that it has to stay
 
 	// See careful.go.
-	ready   uint64        // streams whose later work comes after it was given out
-	givenIn *captureState // the capture that it was given out in, if any
-	readyIn uint64        // streams of that capture, likewise
-	taken   bool          // a stream outside of captures was recorded while requests were redirected
+	ready    uint64        // streams whose later work comes after it was allocated
+	captured *captureState // the capture that it was allocated in, if any
+	readyIn  uint64        // streams of that capture, likewise
+	routed   bool          // a stream outside of captures was recorded while requests were routed to a pool
 }
 
 // use is a stream that was recorded for memory.
@@ -107,13 +107,13 @@ func (p *Program) handle(number int) *handle {
 	return nil
 }
 
-// savedState is a checkpoint of a pool, with what was out in it.
+// savedState is a checkpoint of a pool, with what was allocated in it.
 type savedState struct {
 	pool *poolState
 	live []memory
 }
 
-// has reports whether the allocation was out then.
+// has reports whether the allocation was there then.
 func (s *savedState) has(id int64) bool {
 	return slices.ContainsFunc(s.live, func(m memory) bool { return m.id == id })
 }
@@ -138,7 +138,7 @@ func (p *Program) slot(dev spec.Device, index int) int {
 	return slices.IndexFunc(p.streams, func(s streamState) bool { return s.device == dev && s.index == index })
 }
 
-// find is the allocation with the number, nil if it is not out.
+// find is the allocation with the number, nil if it is not allocated.
 func (p *Program) find(id int64) *memory {
 	for _, m := range p.memory {
 		if m.id == id {
@@ -163,14 +163,14 @@ func (p *Program) pool(dev spec.Device, id spec.PoolID) *poolState {
 	return nil
 }
 
-// redirected reports whether any requests of the device are.
-func (p *Program) redirected(dev spec.Device) bool {
+// routed reports whether any requests of the device are routed to a pool.
+func (p *Program) routed(dev spec.Device) bool {
 	return slices.ContainsFunc(p.pools, func(q *poolState) bool { return q.begun && q.device == dev })
 }
 
-// diverted is the pool that serves a request: that of the latest redirection which
-// accepts it; nil is the default pool.
-func (p *Program) diverted(op *trace.Op) *poolState {
+// poolFor is the pool that serves a request: the one begun last whose filter accepts it;
+// nil is the default pool.
+func (p *Program) poolFor(op *trace.Op) *poolState {
 	var latest *poolState
 	slot := p.slot(op.Device, op.Stream)
 	for _, q := range p.pools {
@@ -190,4 +190,19 @@ func (p *Program) diverted(op *trace.Op) *poolState {
 // reaches reports whether work on a device may touch memory of another one.
 func (p *Program) reaches(dev, memory spec.Device) bool {
 	return dev == memory || slices.Contains(p.peers, [2]spec.Device{dev, memory})
+}
+
+func (p *Program) anyRedirected() bool {
+	return slices.ContainsFunc(p.pools, func(q *poolState) bool { return q.begun })
+}
+
+func (p *Program) state(op *trace.Op) *streamState { return &p.streams[p.slot(op.Device, op.Stream)] }
+
+// runs reports whether the stream goes on, at the latest when somebody waits for it.
+// On a device that does not wait (trace.Header.Waits) work that touches memory is
+// given only to streams that run, or are captured: there the allocator's frees do not
+// wait for streams that are held, so that work of theirs could come to memory which
+// is gone.
+func (p *Program) runs(op *trace.Op) bool {
+	return p.header.Waits || p.held(p.slot(op.Device, op.Stream)) == 0
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"gaugeblock/spec/trace"
-	"gaugeblock/tests/replay"
 )
 
 // Report is what came of an examination.
@@ -49,7 +48,7 @@ type Searched struct {
 	Operations, Programs int
 }
 
-// conclude sorts the violations and tells which level was reached.
+// conclude sorts the violations and finds the level that was reached.
 func (r *Report) conclude() {
 	place := map[string]int{}
 	for i, rule := range Rules() {
@@ -90,7 +89,7 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// String tells the violation, its program, and where to read about the rule.
+// String is the violation, its program, and where to read about the rule.
 func (v *Violation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (level %v): %s\n", v.Rule.Name, v.Rule.Level, v.Rule.Sentence)
@@ -102,7 +101,7 @@ func (v *Violation) String() string {
 	b.WriteString("):\n")
 	for i := range v.failure.Ops {
 		op := &v.failure.Ops[i]
-		fmt.Fprintf(&b, "     %2d  %s", i+1, replay.InWords(op))
+		fmt.Fprintf(&b, "     %2d  %s", i+1, op.InWords())
 		if op.Expect.Error != "" {
 			fmt.Fprintf(&b, " (to be refused)")
 		}

@@ -17,12 +17,12 @@ import (
 // A Trial is one program run through one allocator. After every operation it looks
 //
 //	at the answer       what is legal succeeds, what is not is refused with the right error
-//	at the structures   spec.Checker, if the allocator is a spec.Inspector
-//	at the history      what was given out, to whom, and whether too early (spec.History)
+//	at the structures   invariant.Checker, if the allocator is a spec.Inspector
+//	at the history      what was allocated, to whom, and whether too early (invariant.History)
 //	at the device       nothing touched what it had no right to, nothing raced
 //
 // and every now and then, and whenever a pool was set back, at everything that an
-// observation shows (spec.CheckAll).
+// observation shows (invariant.CheckAll).
 type Trial struct {
 	header  trace.Header
 	options Options
@@ -33,7 +33,7 @@ type Trial struct {
 	labels  Coverage
 
 	ops      []trace.Op          // performed so far
-	answers  []string            // how each failed, see spec.ErrorName
+	answers  []string            // how each failed, see trace.ErrorName
 	answered error               // how the latest one failed
 	skipped  bool                // what it was about was gone
 	drained  []spec.DeviceStream // that were held before it, and are no more
@@ -129,10 +129,9 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 	defer t.catch(&f)
 	t.ops = append(t.ops, op)
 	t.checked++
-	t.history.Settled()
-	t.faulted = t.faulted || op.Kind == trace.OpFault
-	if op.Kind == trace.OpDeviceFree {
-		t.setFree(&op)
+	t.history.WorkCompleted()
+	if before := kinds[op.Kind].before; before != nil {
+		before(t, &op)
 	}
 	var untouched *spec.Snapshot
 	if op.Expect.Error != "" {
@@ -149,7 +148,7 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 	if f := t.checkCaching(&op, &out); f != nil {
 		return f
 	}
-	if f := t.tell(&op, &out); f != nil {
+	if f := t.apply(&op, &out); f != nil {
 		return f
 	}
 	t.now, t.before = t.before, t.now
@@ -162,34 +161,29 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 		}
 	}
 	t.cover(&op, &out, captured)
-	if op.Kind == trace.OpRestore && out.Err == nil {
-		if f := t.checkDelta(&op, &out); f != nil {
+	if after := kinds[op.Kind].after; after != nil && out.Err == nil {
+		if f := after(t, &op, &out); f != nil {
 			return f
 		}
 	}
 	if op.Expect.Error == "" {
-		t.did(&op, &out)
+		t.program.Did(&op, &out)
 	}
 	return t.checkState(&op, &out)
 }
 
-// did lets the program take note.
-func (t *Trial) did(op *trace.Op, out *replay.Performed) {
-	if m := t.program.find(op.ID); op.Kind == trace.OpFree && m != nil && out.Err == nil {
-		t.freed = m.ptr
-	}
-	t.program.Did(op, out)
-}
-
-// perform does it, and notes what came of it.
+// perform does it, and remembers what came of it.
 func (t *Trial) perform(op *trace.Op) replay.Performed {
-	undo := t.endLife(op)
+	undo := func() {}
+	if ends := kinds[op.Kind].ends; ends != nil && t.watches() {
+		undo = ends(t, op)
+	}
 	out := t.player.Perform(op)
 	if out.Err != nil {
 		undo()
 	}
 	t.beginLives(op, &out)
-	t.drained = t.noteDrained()
+	t.drained = t.takeDrained()
 	t.answered, t.skipped = out.Err, out.Skipped
 	t.answers = append(t.answers, trace.ErrorName(out.Err))
 	return out
@@ -249,19 +243,16 @@ func panickedIn() string {
 	}
 }
 
-// tell lets the history know.
-func (t *Trial) tell(op *trace.Op, out *replay.Performed) *Failure {
-	if out.Skipped || op.Kind == trace.OpFault || op.Expect.Error != "" {
+// apply applies the operation to the history.
+func (t *Trial) apply(op *trace.Op, out *replay.Performed) *Failure {
+	if out.Skipped || op.Expect.Error != "" {
 		return nil
 	}
-	told := invariant.Outcome{Ptr: out.Ptr, Err: out.Err, Freed: out.Freed, Drained: t.drained}
-	if op.Kind == trace.OpPoolDelete {
-		told.Err = nil // the pool is released even if it could not be emptied
+	outcome := invariant.Outcome{Ptr: out.Ptr, Err: out.Err, Freed: out.Freed, Drained: t.drained}
+	if history := kinds[op.Kind].history; history != nil {
+		history(t, &outcome)
 	}
-	if op.Kind == trace.OpCheckpoint && out.Err == nil {
-		told.Snapshot = t.snapshot()
-	}
-	if err := t.history.Apply(op, t.header.Streams, told); err != nil {
+	if err := t.history.Apply(op, t.header.Streams, outcome); err != nil {
 		return t.fail(classHistory, "%v", err)
 	}
 	return nil
@@ -276,7 +267,7 @@ func (t *Trial) snapshot() *spec.Snapshot {
 	return &s
 }
 
-// checkUntouched compares memory and figures with what they were before something
+// checkUntouched compares memory and statistics with what they were before something
 // that was refused.
 func (t *Trial) checkUntouched(before *spec.Snapshot, what string) *Failure {
 	if before != nil {
@@ -287,7 +278,7 @@ func (t *Trial) checkUntouched(before *spec.Snapshot, what string) *Failure {
 	}
 	for dev := range t.now {
 		if t.now[dev].stats != t.before[dev].stats {
-			return t.fail(probeChanged, "%s changed the figures of device %d", what, dev)
+			return t.fail(probeChanged, "%s changed the statistics of device %d", what, dev)
 		}
 	}
 	return nil
@@ -298,7 +289,7 @@ func (t *Trial) checkState(op *trace.Op, out *replay.Performed) *Failure {
 	if in, able := t.player.Allocator().(spec.Inspector); able {
 		for dev := range t.now {
 			violations, err := t.checker.Check(spec.Device(dev), in, &t.now[dev].stats)
-			if f := t.judge(violations, err); f != nil {
+			if f := t.firstOf(violations, err); f != nil {
 				return f
 			}
 		}
@@ -306,13 +297,13 @@ func (t *Trial) checkState(op *trace.Op, out *replay.Performed) *Failure {
 	if t.lost {
 		return nil
 	}
-	if f := t.judge(invariant.CheckAll(&invariant.Observation{Geometry: t.header.Geometry, History: t.history})); f != nil {
+	if f := t.firstOf(invariant.CheckAll(&invariant.Observation{Geometry: t.header.Geometry, History: t.history})); f != nil {
 		return f
 	}
 	if f := t.checkDevice(); f != nil {
 		return f
 	}
-	if op.Kind == trace.OpRestore && out.Err == nil && op.Expect.Error == "" {
+	if kinds[op.Kind].checksAll && out.Err == nil && op.Expect.Error == "" {
 		return t.checkAll()
 	}
 	failedForFault := t.faulted && out.Err != nil && op.Expect.Error == ""
@@ -322,8 +313,8 @@ func (t *Trial) checkState(op *trace.Op, out *replay.Performed) *Failure {
 	return nil
 }
 
-// judge makes a failure of the first violation that counts.
-func (t *Trial) judge(violations []invariant.Violation, err error) *Failure {
+// firstOf makes a failure of the first violation that counts.
+func (t *Trial) firstOf(violations []invariant.Violation, err error) *Failure {
 	if err != nil {
 		return t.fail(classUnseen, "%v", err)
 	}
@@ -343,41 +334,28 @@ func (t *Trial) checkAll() *Failure {
 	}
 	if !t.lost {
 		o.History = t.history
-		o.Driver = t.driverFigures()
+		o.Driver = t.driverUsage()
 	}
-	return t.judge(invariant.CheckAll(o))
+	return t.firstOf(invariant.CheckAll(o))
 }
 
-// driverFigures is what the device has given, as the device sees it; nil when it
+// driverUsage is what the device has given, as the device sees it; nil when it
 // cannot be asked.
-func (t *Trial) driverFigures() []invariant.DriverFigures {
-	var figures []invariant.DriverFigures
+func (t *Trial) driverUsage() []invariant.DriverFigures {
+	var usage []invariant.DriverFigures
 	for dev := range t.limit {
 		free, _, err := t.player.GPU().MemInfo(spec.Device(dev))
 		if err != nil {
 			return nil
 		}
-		figures = append(figures, invariant.DriverFigures{Held: t.limit[dev] - free})
+		usage = append(usage, invariant.DriverFigures{Held: t.limit[dev] - free})
 	}
 	for _, m := range t.program.memory {
 		if m.uncached {
-			figures[m.device].Uncached += m.size
+			usage[m.device].Uncached += m.size
 		}
 	}
-	return figures
-}
-
-// setFree foresees what device_free does: from then on the device gives what it has
-// given and so much more.
-func (t *Trial) setFree(op *trace.Op) {
-	free, total, err := t.player.GPU().MemInfo(op.Device)
-	if err != nil { // a fault that was meant for the allocator; it happens once
-		free, total, err = t.player.GPU().MemInfo(op.Device)
-	}
-	if err == nil {
-		given := t.limit[op.Device] - free
-		t.limit[op.Device] = given + min(op.Size, total-given)
-	}
+	return usage
 }
 
 // checkDevice looks whether work touched what it had no right to, or what other work

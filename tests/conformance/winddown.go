@@ -1,15 +1,17 @@
 package conformance
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )
 
 // The end of a program: it joins and ends its captures, lets all work complete,
-// gives back everything that it has and empties the cache. Then the device must
-// have got back every byte, and nothing of the allocator's must be left on it.
+// frees everything that it has and empties the cache. Then the device must
+// have every byte again, and nothing of the allocator's must be left on it.
 
 // windDown performs the end and looks what is left. A driver that has been lost
 // takes nothing back; then only the structures must be sound.
@@ -50,59 +52,51 @@ func (t *Trial) insist(op trace.Op) *Failure {
 		if t.answered == nil {
 			return nil
 		}
-		if op.Kind == trace.OpPoolDelete {
+		if kinds[op.Kind].failsForGood {
 			return nil
 		}
 	}
 	return t.fail(classNothing, "%s goes on failing: %v", op.Kind, t.answered)
 }
 
-// lastThings is the next thing to be put away; more is false when there is none.
-func (p *Program) lastThings() (op trace.Op, more bool) {
-	if len(p.captures) > 0 {
-		return p.lastOf(p.captures[0]), true
-	}
-	for slot := range p.streams {
-		if s := &p.streams[slot]; s.busy && s.behind == 0 {
-			return trace.Op{Kind: trace.OpDrain, Device: s.device, Stream: s.index}, true
-		}
-	}
-	for _, q := range p.pools {
-		switch {
-		case q.begun:
-			return trace.Op{Kind: trace.OpPoolEnd, Device: q.device, Pool: q.id}, true
-		case q.useCount > 0:
-			if slot, on, waits := p.unsettled(q); waits {
-				s := &p.streams[slot]
-				return trace.Op{Kind: trace.OpWaitStream, Device: s.device, Stream: s.index, On: p.streams[on].index}, true
-			}
-			return trace.Op{Kind: trace.OpPoolRelease, Device: q.device, Pool: q.id}, true
-		}
-	}
-	switch {
-	case len(p.graphs) > 0:
-		return trace.Op{Kind: trace.OpGraphDestroy, Device: p.graphs[0].device, Graph: p.graphs[0].id}, true
-	case len(p.opened) > 0:
-		return trace.Op{Kind: trace.OpCloseShared, ID: p.opened[0]}, true
-	case len(p.memory) > 0:
-		return trace.Op{Kind: trace.OpFree, ID: p.memory[0].id}, true
-	}
-	return trace.Op{}, false
+// stage is when in a program's end something is put away.
+type stage int
+
+const (
+	stageCaptures stage = iota + 1 // first: only captures keep other things from being put away
+	stageStreams
+	stagePools
+	stageGraphs
+	stageShared
+	stageMemory
+)
+
+// ending puts away, operation by operation, what a program has for having performed
+// operations of a kind; more is false when there is nothing left of it.
+type ending struct {
+	stage stage
+	next  func(p *Program) (op trace.Op, more bool)
 }
 
-// lastOf is the next thing on the way to the end of a capture.
-func (p *Program) lastOf(k *captureState) trace.Op {
-	op := trace.Op{Device: k.device, Stream: p.streams[k.origin].index}
-	switch m := k.unjoined(); {
-	case p.orphan == k:
-		op.Kind, op.By = trace.OpPoolBegin, trace.ByCapture
-		op.Pool = spec.PoolID{Capture: uint64(max(p.poolIDs, 1))}
-	case m >= 0:
-		op.Kind, op.On = trace.OpWaitStream, p.streams[m].index
-	default:
-		op.Kind, op.Graph = trace.OpCaptureEnd, p.graphIDs
+// endings are those of all kinds, by stage.
+var endings = func() (list []ending) {
+	for _, name := range trace.OpKinds() {
+		if e := kinds[name].atEnd; e.next != nil {
+			list = append(list, e)
+		}
 	}
-	return op
+	slices.SortStableFunc(list, func(a, b ending) int { return cmp.Compare(a.stage, b.stage) })
+	return list
+}()
+
+// lastThings is the next thing to be put away; more is false when there is none.
+func (p *Program) lastThings() (op trace.Op, more bool) {
+	for _, e := range endings {
+		if op, more := e.next(p); more {
+			return op, true
+		}
+	}
+	return trace.Op{}, false
 }
 
 // checkLeaks closes the allocator, if it can be closed, and looks what the devices
@@ -134,7 +128,7 @@ func (t *Trial) checkLeaks() *Failure {
 		return t.fail("not returned", "%v", err)
 	}
 	if leaks := t.player.Leaks(); len(leaks) > 0 {
-		return t.fail("leak", "at the end the driver has not got back: %s (%d such things)", leaks[0], len(leaks))
+		return t.fail("leak", "at the end the driver still has: %s (%d such things)", leaks[0], len(leaks))
 	}
 	return nil
 }

@@ -71,14 +71,14 @@ func TestAlteredIsNoticed(t *testing.T) {
 			"the rounded size of a failed request", `5000192`, `5000704`,
 			4, 5, "events", "1. oom for 5000704 bytes (4.77 MiB), stream 0x64", "1. oom for 5000192 bytes (4.77 MiB), stream 0x64",
 		}, {
-			"a figure", `"stats":[2,4096,1]`, `"stats":[2,4096,0]`,
+			"a statistic", `"stats":[2,4096,1]`, `"stats":[2,4096,0]`,
 			4, 5, "num_ooms", "0", "1",
 		}, {
-			"the last figure but one", `"stats":[1,3072,1]`, `"stats":[1,3584,1]`,
+			"the last statistic but one", `"stats":[1,3072,1]`, `"stats":[1,3584,1]`,
 			5, 6, "allocated_bytes.all.current", "3584", "3072",
 		}, {
-			"a figure nobody knows", `"stat_columns":["allocation.all.current"`, `"stat_columns":["allocation.all.now"`,
-			1, 2, "allocation.all.now", "1", "no such figure",
+			"a statistic nobody knows", `"stat_columns":["allocation.all.current"`, `"stat_columns":["allocation.all.now"`,
+			1, 2, "allocation.all.now", "1", "no such statistic",
 		}, {
 			"a failure that was not", `"addr":5120,`, `"error":"oom",`,
 			2, 3, "error", "oom", "none",
@@ -109,8 +109,8 @@ func TestAlteredIsNoticed(t *testing.T) {
 			"a final sum", `"allocated_bytes.all.freed":1024`, `"allocated_bytes.all.freed":0`,
 			7, 8, "allocated_bytes.all.freed", "0", "1024",
 		}, {
-			"a final figure nobody knows", `"max_split_size":-1`, `"min_split_size":-1`,
-			7, 8, "min_split_size", "-1", "no such figure",
+			"a final statistic nobody knows", `"max_split_size":-1`, `"min_split_size":-1`,
+			7, 8, "min_split_size", "-1", "no such statistic",
 		},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestAlteredWithinTolerance(t *testing.T) {
 		{"the free memory in a message", `of which 7.00 MiB is free`, `of which 512 bytes is free`},
 		{"prose in a message", `is allocated by PyTorch, and`, `is allocated by PyTorch; Process 1 has 4.00 MiB memory in use, and`},
 		{"an address that is not known", `"addr":5120,"events"`, `"events"`},
-		{"a figure that is not known", `,"stats":[2,4096,1]}`, `}`},
+		{"a statistic that is not known", `,"stats":[2,4096,1]}`, `}`},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			if strings.Count(recorded, c.old) != 1 {

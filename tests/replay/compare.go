@@ -12,7 +12,7 @@ import (
 type outcome struct {
 	err    error
 	addr   spec.Ptr          // malloc
-	events []spec.TraceEntry // what it wrote into its diary
+	events []spec.TraceEntry // its trace entries
 
 	freed    []int64           // by need_memory callbacks
 	restored spec.RestoreDelta // restore
@@ -31,7 +31,7 @@ type comparison struct {
 }
 
 // compare returns the first difference of an operation, in the order in which a
-// reader would look for a cause: whether it failed, what it gave out, what it
+// reader would look for a cause: whether it failed, what it returned, what it
 // did, what that adds up to, and what memory looks like. Something is expected.
 func (m *machine) compare(op *trace.Op, got outcome) *Difference {
 	c := comparison{m: m, op: op, want: &op.Expect, got: got}
@@ -48,21 +48,21 @@ func (m *machine) compare(op *trace.Op, got outcome) *Difference {
 }
 
 // compareEnd compares what is left at the end of a trace: the memory of all
-// devices and all figures of the first one.
+// devices and all statistics of the first one.
 func (m *machine) compareEnd(end *trace.End) *Difference {
 	c := comparison{m: m, want: &trace.Expectation{Layout: end.Layout}}
 	if d := c.checkLayout(); d != nil || end.Stats == nil {
 		return d
 	}
-	figures, d := m.figures(0)
+	stats, d := m.statistics(0)
 	if d != nil {
 		return d
 	}
-	for _, key := range figureOrder(end.Stats) {
+	for _, key := range statOrder(end.Stats) {
 		if m.tolerance.finalHistory && isHistory(key) {
 			continue
 		}
-		if d := figures.compare(key, end.Stats[key]); d != nil {
+		if d := stats.compare(key, end.Stats[key]); d != nil {
 			return d
 		}
 	}
@@ -93,7 +93,7 @@ func (c *comparison) checkError() *Difference {
 	return differs("error", orNone(c.want.Error), orNone(got))
 }
 
-// checkMessage compares the sizes that an out-of-memory message tells.
+// checkMessage compares the sizes that an out-of-memory message has.
 func (c *comparison) checkMessage() *Difference {
 	if !isMessage(c.want.Message) {
 		return nil
@@ -140,12 +140,12 @@ func (c *comparison) checkStats() *Difference {
 	if c.want.Stats == nil {
 		return nil
 	}
-	figures, d := c.m.figures(c.op.Device)
+	stats, d := c.m.statistics(c.op.Device)
 	if d != nil {
 		return d
 	}
 	for i, key := range c.m.header.StatColumns {
-		if d := figures.compare(key, c.want.Stats[i]); d != nil {
+		if d := stats.compare(key, c.want.Stats[i]); d != nil {
 			return d
 		}
 	}

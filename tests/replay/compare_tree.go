@@ -9,7 +9,7 @@ import (
 )
 
 // checkTree compares what is seen of a graph tree after a call: first what became
-// of the call, then what it gave out, then what it did to the pool.
+// of the call, then what it returned, then what it did to the pool.
 func (c *comparison) checkTree() *Difference {
 	want, got := c.want.Tree, c.got.tree
 	if want == nil {

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -25,5 +26,76 @@ type Device interface {
 }
 
 // Around puts something around the fake device. Whatever it does with the calls, the fake
-// device has to hear of them, and handles are the fake device's.
+// device has to see them, and handles are the fake device's.
 type Around func(*fakegpu.GPU) Device
+
+// What the device does by itself, as the trace says.
+var deviceKinds = map[trace.OpKind]kind{
+	trace.OpBusy:       {perform: (*machine).busy},
+	trace.OpDrain:      {perform: (*machine).drain},
+	trace.OpDeviceFree: {perform: (*machine).deviceFree},
+	trace.OpFault:      {perform: (*machine).fault},
+}
+
+// setUpDevices makes the machine that the header describes, with a script of
+// addresses for each device. What an operation makes the driver do concerns the
+// operation's own device, as events do not say which device they are of.
+func (m *machine) setUpDevices(around Around) error {
+	h := m.header
+	if h.Devices > fakegpu.MaxDevices {
+		return &spec.NotSupportedError{
+			Op: "devices", Reason: fmt.Sprintf("the trace has %d, the fake machine at most %d", h.Devices, fakegpu.MaxDevices),
+		}
+	}
+	config := fakegpu.Config{Devices: fakegpu.Devices(h.Devices, h.TotalMemory)}
+	if h.Geometry != spec.DefaultGeometry() {
+		config.PageGranularity = h.Geometry.MinBlock
+	}
+	if h.Waits {
+		config.Waits, config.FreeWaits = fakegpu.WaitsDrain, true
+	}
+	m.hardware = fakegpu.NewMachine(config)
+	m.fake = m.hardware.NewProcess()
+	for dev := range h.Devices {
+		script := fakegpu.NewScript()
+		m.fake.UseScript(spec.Device(dev), script)
+		m.scripts = append(m.scripts, script)
+	}
+	m.gpu = m.fake
+	if around != nil {
+		m.gpu = around(m.fake)
+	}
+	return nil
+}
+
+// loadScript makes the fake driver do what the real one did during the operation:
+// at which addresses it put memory and, if nobody else used the device, what it
+// refused. That part of a recording is the driver's, and no allocator's merit.
+func (m *machine) loadScript(op *trace.Op) {
+	script := m.scripts[op.Device]
+	if m.header.Exclusive && op.Expect.Entries != nil {
+		script.SetGrants(op.Expect.Entries)
+	} else {
+		script.Load(op.Expect.Entries)
+	}
+}
+
+func (m *machine) busy(op *trace.Op) error {
+	return m.gpu.Busy(op.Device, m.stream(op, op.Stream))
+}
+
+func (m *machine) drain(op *trace.Op) error {
+	return m.gpu.Drain(op.Device, m.stream(op, op.Stream))
+}
+
+func (m *machine) deviceFree(op *trace.Op) error {
+	m.gpu.SetFreeMemory(op.Device, op.Size)
+	return nil
+}
+
+func (m *machine) fault(op *trace.Op) error {
+	if err := m.gpu.Inject(op.Fault); err != nil {
+		return m.badOp(op, err.Error())
+	}
+	return nil
+}

@@ -3,18 +3,18 @@
 //
 // # How a replay goes
 //
-//	trace ──▶ Op ──▶ handler ──▶ allocator ──▶ fake GPU
+//	trace ──▶ Op ──▶ perform ──▶ allocator ──▶ fake GPU
 //	           │                     │             ▲
 //	           │ Expectation         │ Outcome     │ addresses, refusals
 //	           ▼                     ▼             │ (the driver's part)
-//	         compare ◀───────────────┘     Op.Expect.Events
+//	         compare ◀───────────────┘     Op.Expect.Entries
 //
 // A trace mixes what the program asked for, what the driver answered and what
-// the allocator decided. The first is executed (handlers, allocator_ops.go and
-// device_ops.go), the second is fed to the fake GPU, since no allocator can guess
-// at which address a real driver puts a segment (device_ops.go), and the third is
-// compared (compare.go). What may differ all the same is listed in tolerance.go,
-// each with its reason; nothing else may.
+// the allocator decided. The first is performed (kinds.go says how each kind is),
+// the second is fed to the fake GPU, since no allocator can guess at which address
+// a real driver puts a segment (device.go), and the third is compared (compare.go).
+// What may differ all the same is listed in tolerance.go, each with its reason;
+// nothing else may.
 //
 // An operation of which the trace expects nothing is only executed, so that a
 // counterexample, which is a trace without expectations, can be run again.
@@ -22,9 +22,9 @@
 // # What can come of it
 //
 // A trace is replayed exactly, or it differs, and then the first difference is
-// told; what follows from it is of no interest. An allocator that lacks an
+// reported; what follows from it is of no interest. An allocator that lacks an
 // ability that the trace needs is not to blame for a difference: the trace is
 // then not supported, and the Result says by which operation. A trace that makes
-// no sense is bad input, a *spec.TraceError that names the line. The whole trace
+// no sense is bad input, a *trace.Error that names the line. The whole trace
 // is read in every case, so that bad input is found wherever it stands.
 package replay

@@ -25,7 +25,7 @@ type machine struct {
 	scripts   []*fakegpu.Script // by device
 	allocator spec.Allocator
 
-	observed bool    // the allocator tells what it does
+	observed bool    // the allocator is a spec.Observable
 	out      outcome // of the present operation, as far as it is known
 
 	streams     map[spec.Stream]spec.Device // those that the GPU has been given
@@ -40,7 +40,7 @@ type machine struct {
 	opened map[int64]spec.OpenedMemory // by it
 }
 
-// allocation is memory that is out, and counts as such in the trace.
+// allocation is memory that is allocated, by the trace.
 type allocation struct {
 	ptr    spec.Ptr
 	bytes  uint64 // as requested
@@ -51,7 +51,7 @@ type allocation struct {
 // trace has no limit, whatever its settings say: the recorder took it away.
 func newMachine(file string, h *trace.Header, newAllocator Factory, around Around) (*machine, error) {
 	m := &machine{
-		file: file, header: h, tolerance: toleranceOf(h.Family),
+		file: file, header: h, tolerance: toleranceOf(h),
 		streams:     map[spec.Stream]spec.Device{},
 		allocations: map[int64]allocation{},
 		marks:       map[int]mark{},
@@ -83,14 +83,19 @@ func newMachine(file string, h *trace.Header, newAllocator Factory, around Aroun
 	return m, nil
 }
 
-// perform does one operation and tells what came of it.
+// perform does one operation and returns what came of it.
 func (m *machine) perform(op *trace.Op) outcome {
 	m.out = outcome{}
+	m.tolerance.meet(op.Kind)
 	m.loadScript(op)
-	if handle, able := handlers[op.Kind]; able {
-		m.out.err = handle(m, op)
-	} else {
+	k, known := kinds[op.Kind]
+	switch {
+	case !known:
 		m.out.err = &spec.NotSupportedError{Op: string(op.Kind), Reason: "operations of this kind cannot be replayed"}
+	case k.needs != nil && !k.needs.Has(m.allocator):
+		m.out.err = lacks(op.Kind, k.needs.Name)
+	default:
+		m.out.err = k.perform(m, op)
 	}
 	return m.out
 }

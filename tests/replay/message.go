@@ -27,7 +27,7 @@ func isMessage(text string) bool { return strings.HasPrefix(text, "CUDA out of m
 type messageSize struct {
 	name       string
 	pattern    *regexp.Regexp // how the message writes it
-	bytes      func(e *spec.OutOfMemoryError) (bytes uint64, told bool)
+	bytes      func(e *spec.OutOfMemoryError) (bytes uint64, known bool)
 	deviceFree bool // it is of memory that others use too
 }
 
@@ -85,8 +85,8 @@ func (s *messageSize) in(message string) string {
 
 // of writes the size as the message for the error would have it.
 func (s *messageSize) of(e *spec.OutOfMemoryError) string {
-	bytes, told := s.bytes(e)
-	if !told || e.SegmentSize == 0 {
+	bytes, known := s.bytes(e)
+	if !known || e.SegmentSize == 0 {
 		return ""
 	}
 	return spec.FormatSize(bytes)

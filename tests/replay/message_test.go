@@ -8,7 +8,7 @@ import (
 )
 
 // TestMessage reads a message that PyTorch wrote, and one by one makes each of
-// the figures of the error differ from it.
+// the numbers of the error differ from it.
 func TestMessage(t *testing.T) {
 	const message = "CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 139.80 GiB of which 130.41 GiB is free. " +
 		"Process 464 has 1.36 GiB memory in use. Including non-PyTorch memory, this process has 788.00 MiB memory in use. 200.00 MiB allowed; " +

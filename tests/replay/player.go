@@ -19,8 +19,8 @@ type Player struct{ machine *machine }
 type Performed struct {
 	Err     error             // how it failed
 	Skipped bool              // nothing was done, for what it is about was never made
-	Ptr     spec.Ptr          // malloc: what was given out
-	Entries []spec.TraceEntry // what the allocator wrote into its diary
+	Ptr     spec.Ptr          // malloc: the address that was returned
+	Entries []spec.TraceEntry // the allocator's trace entries
 	Freed   []int64           // what need_memory callbacks freed meanwhile
 
 	Restored spec.RestoreDelta // restore: what the allocator says it changed
@@ -44,7 +44,7 @@ func NewPlayerAround(h *trace.Header, newAllocator Factory, around Around) (*Pla
 func (p *Player) Perform(op *trace.Op) Performed {
 	out := p.machine.perform(op)
 	r := Performed{Err: out.err, Ptr: out.addr, Entries: out.events, Freed: out.freed, Restored: out.restored}
-	if errors.Is(out.err, errNeverGiven) {
+	if errors.Is(out.err, errSkipped) {
 		r.Err, r.Skipped = nil, true
 	}
 	return r

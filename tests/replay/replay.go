@@ -13,7 +13,7 @@ import (
 type Options struct {
 	// New makes the allocator; it is called once a trace.
 	New Factory
-	// Story, if given, hears each operation told in a sentence. A failure to
+	// Story, if given, is written a sentence for each operation. A failure to
 	// write to it ends the replay.
 	Story io.Writer
 }
@@ -43,7 +43,7 @@ func Reader(r io.Reader, name string, o Options) (Result, error) {
 // the trace is called in the result and in errors.
 //
 // The trace is read to its end whatever comes of it, so that bad input is always
-// found; that is a *spec.TraceError. The only other error is the story's writer's.
+// found; that is a *trace.Error. The only other error is the story's writer's.
 // With an error the result is worth nothing.
 func Trace(tr *trace.Reader, name string, o Options) (Result, error) {
 	r := run{result: Result{File: name}, story: story{w: o.Story}}
@@ -110,7 +110,7 @@ func (r *run) step(op *trace.Op) error {
 	}
 	r.result.Compared++
 	if d := r.machine.compare(op, out); d != nil {
-		r.differs(d, op.Line, opInWords(op), r.result.Operations)
+		r.differs(d, op.Line, op.InWords(), r.result.Operations)
 	}
 	return nil
 }
@@ -137,13 +137,15 @@ func (r *run) finish(end *trace.End) {
 	if r.over() {
 		return
 	}
+	compared := r.result.Compared > 0
 	if end != nil {
 		if d := r.machine.compareEnd(end); d != nil {
 			r.differs(d, end.Line, "end", r.result.Operations+1)
 			return
 		}
+		compared = compared || end.Layout != nil || end.Stats != nil
 	}
-	r.result.Exact = true
+	r.result.Exact, r.result.Uncompared = compared, !compared
 }
 
 func (r *run) notSupported(op *trace.Op, err error) {

@@ -8,7 +8,8 @@ import (
 )
 
 // Result is what came of the replay of one trace. At most one of
-// FirstDifference and NotSupported is set; Exact says that neither is.
+// FirstDifference and NotSupported is set; Exact says that neither is, and that
+// something was compared.
 type Result struct {
 	File            string      `json:"file"`
 	Exact           bool        `json:"exact"`
@@ -16,6 +17,7 @@ type Result struct {
 	FirstDifference *Difference `json:"first_difference"`
 	NotSupported    string      `json:"not_supported,omitempty"` // what the allocator cannot do, and where the trace asks for it
 	Compared        int         `json:"compared"`                // operations of which something was expected, up to the first difference
+	Uncompared      bool        `json:"uncompared,omitempty"`    // the trace expects nothing, and was only performed
 }
 
 // String is the result in one line, with the layout diff, if there is one, on
@@ -26,8 +28,8 @@ func (r *Result) String() string {
 		return fmt.Sprintf("%s: not supported: %s", r.File, r.NotSupported)
 	case r.FirstDifference != nil:
 		return fmt.Sprintf("%s: %v", r.File, r.FirstDifference)
-	case r.Compared == 0:
-		return fmt.Sprintf("%s: exact (%s, none of them compared)", r.File, english.Plural(r.Operations, "operation", ""))
+	case r.Uncompared:
+		return fmt.Sprintf("%s: performed (%s, nothing to compare with)", r.File, english.Plural(r.Operations, "operation", ""))
 	}
 	return fmt.Sprintf("%s: exact (%s)", r.File, english.Plural(r.Operations, "operation", ""))
 }
@@ -37,7 +39,7 @@ type Difference struct {
 	Operation int    `json:"operation"` // from 1; the end of the trace counts as one after the last
 	Line      int    `json:"line"`      // in the file, from 1
 	Op        string `json:"op"`        // the operation in words
-	Field     string `json:"field"`     // what differs: "error", "address", "events", "layout", or the key of a figure
+	Field     string `json:"field"`     // what differs: "error", "address", "events", "layout", or the key of a statistic
 	Expected  string `json:"expected"`
 	Got       string `json:"got"`
 
@@ -64,6 +66,7 @@ func indent(text string) string {
 type Tally struct {
 	Traces       int `json:"traces"`
 	Exact        int `json:"exact"`
+	Uncompared   int `json:"uncompared,omitempty"`
 	NotSupported int `json:"not_supported,omitempty"`
 	Unreadable   int `json:"unreadable,omitempty"` // bad input, not among Traces
 }
@@ -74,6 +77,9 @@ func (t *Tally) Add(r *Result) {
 	if r.Exact {
 		t.Exact++
 	}
+	if r.Uncompared {
+		t.Uncompared++
+	}
 	if r.NotSupported != "" {
 		t.NotSupported++
 	}
@@ -82,6 +88,9 @@ func (t *Tally) Add(r *Result) {
 // String leaves out what did not occur, except for the exact ones.
 func (t Tally) String() string {
 	text := fmt.Sprintf("%s, %d exact", english.Plural(t.Traces, "trace", ""), t.Exact)
+	if t.Uncompared > 0 {
+		text += fmt.Sprintf(", %d performed", t.Uncompared)
+	}
 	if t.NotSupported > 0 {
 		text += fmt.Sprintf(", %d not supported", t.NotSupported)
 	}

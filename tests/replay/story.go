@@ -11,30 +11,30 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// A story tells a replay: one sentence an operation, first what the program
+// A story is a replay in sentences: one for each operation, first what the program
 // asked for, then what the allocator did. Work that touched memory which it had
-// no right to touch is told as soon as it has run.
+// no right to touch is reported as soon as it has run.
 type story struct {
-	w          io.Writer // nil: nothing is told
-	violations int       // how many have been told
+	w          io.Writer // nil: nothing is written
+	violations int       // how many have been written
 	err        error     // the first failure to write; nothing is written after it
 }
 
-func (s *story) tell(format string, args ...any) {
+func (s *story) write(format string, args ...any) {
 	if s.err == nil {
 		_, s.err = fmt.Fprintf(s.w, format+"\n", args...)
 	}
 }
 
-// operation tells one operation and what the device has noticed since the last.
+// operation writes one operation and what the device has noticed since the last.
 func (s *story) operation(number int, op *trace.Op, out outcome, gpu *fakegpu.GPU) {
 	if s.w == nil {
 		return
 	}
-	s.tell("%6d  %s: %s.", number, opInWords(op), outcomeInWords(out))
+	s.write("%6d  %s: %s.", number, op.InWords(), outcomeInWords(out))
 	violations := gpu.Violations()
 	for _, v := range violations[s.violations:] {
-		s.tell("        Illegal access: %v.", v)
+		s.write("        Illegal access: %v.", v)
 	}
 	s.violations = len(violations)
 }
@@ -47,12 +47,12 @@ func outcomeInWords(out outcome) string {
 		}
 	}
 	switch {
-	case errors.Is(out.err, errNeverGiven):
+	case errors.Is(out.err, errSkipped):
 		return out.err.Error()
 	case out.err != nil:
 		deeds = append(deeds, "failed: "+out.err.Error())
 	case len(deeds) == 0 && out.addr != 0:
-		return fmt.Sprintf("gave out %v", out.addr)
+		return fmt.Sprintf("allocated %v", out.addr)
 	case len(deeds) == 0:
 		return "done"
 	}
@@ -61,14 +61,14 @@ func outcomeInWords(out outcome) string {
 
 // deedInWords says what the allocator did, in the past tense.
 func deedInWords(e spec.TraceEntry) string {
-	size := bytesInWords(e.Size)
+	size := trace.SizeInWords(e.Size)
 	switch e.Action {
 	case spec.ActionAlloc:
-		return fmt.Sprintf("gave out %v", e.Addr)
+		return fmt.Sprintf("allocated %v", e.Addr)
 	case spec.ActionFreeRequested:
-		return fmt.Sprintf("took back %v (%s)", e.Addr, size)
+		return fmt.Sprintf("requested the free of %v (%s)", e.Addr, size)
 	case spec.ActionFreeCompleted:
-		return fmt.Sprintf("made %v free for reuse", e.Addr)
+		return fmt.Sprintf("completed the free of %v", e.Addr)
 	case spec.ActionSegmentAlloc:
 		return fmt.Sprintf("obtained a segment of %s at %v from the driver", size, e.Addr)
 	case spec.ActionSegmentFree:
@@ -78,7 +78,7 @@ func deedInWords(e spec.TraceEntry) string {
 	case spec.ActionSegmentUnmap:
 		return fmt.Sprintf("unmapped %s at %v", size, e.Addr)
 	case spec.ActionOOM:
-		return fmt.Sprintf("found no %s", size)
+		return fmt.Sprintf("ran out of memory for %s", size)
 	}
 	return ""
 }

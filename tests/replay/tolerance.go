@@ -11,37 +11,34 @@ import (
 // Where two correct runs of PyTorch itself differ, a replay cannot be asked to
 // agree with one of them. There are four such places.
 //
-//  1. The free memory of the device, in oom events and messages: the card was
-//     shared with other processes. (Only in the family realoom was the recorder
-//     alone with what was left of the card, and there it is compared.)
+//  1. The free memory of the device, in oom entries and messages, unless the recorder
+//     had the device to itself (Header.Exclusive): others use it too.
 //  2. The order in which blocks become free within one operation: upstream walks
 //     its streams, and a capture's blocks, in the order of a hash table. A
 //     restored checkpoint walks such a table of blocks throughout.
 //  3. What was last requested of a block that is free now: in a private pool
-//     it depends on the order of 2 which of two merging blocks keeps its figure.
+//     it depends on the order of 2 which of two merging blocks keeps its requested size.
 //  4. Peaks and sums at the end of such a run: they depend on that order too.
 //     Upstream also counts the restoring of a checkpoint in ways that depend on
 //     it. What holds now is the same in any order, and is compared.
 //
-// 3 and 4 are granted to the two families of traces that contain such pools, 3 to the
-// pools of graph trees as well.
+// 3 and 4 are granted from the first capture or restore of a trace on; 3 to
+// the pools of graph trees as well.
 type tolerance struct {
 	deviceFree     bool // 1: the device's free memory may differ
 	staleRequested bool // 3: the requested size of inactive blocks may differ
-	finalHistory   bool // 4: final figures other than current ones may differ
+	finalHistory   bool // 4: final statistics other than current ones may differ
 }
 
-// toleranceOf looks up what a family of traces is granted.
-func toleranceOf(family string) tolerance {
-	t := tolerance{deviceFree: true}
-	switch family {
-	case "realoom":
-		t.deviceFree = false
-	case "capture", "checkpoint":
-		t.staleRequested = true
-		t.finalHistory = true
+// toleranceOf is what a trace is granted from its first operation on.
+func toleranceOf(h *trace.Header) tolerance { return tolerance{deviceFree: !h.Exclusive} }
+
+// meet grants what an operation makes upstream leave undetermined.
+func (t *tolerance) meet(kind trace.OpKind) {
+	switch kind {
+	case trace.OpCaptureBegin, trace.OpRestore:
+		t.staleRequested, t.finalHistory = true, true
 	}
-	return t
 }
 
 // events returns a copy in which what may differ has been made equal: events

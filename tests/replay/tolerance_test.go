@@ -13,7 +13,7 @@ func event(action spec.Action, addr spec.Ptr) spec.TraceEntry {
 	return spec.TraceEntry{Action: action, Addr: addr, Size: 512}
 }
 
-// TestEventTolerance says of pairs of diaries whether they count as equal.
+// TestEventTolerance says of pairs of lists of trace entries whether they count as equal.
 func TestEventTolerance(t *testing.T) {
 	var (
 		freed1, freed2 = event(spec.ActionFreeCompleted, 1), event(spec.ActionFreeCompleted, 2)
@@ -24,28 +24,28 @@ func TestEventTolerance(t *testing.T) {
 	)
 	type events = []spec.TraceEntry
 	for _, c := range []struct {
-		what   string
-		family string
-		kind   trace.OpKind
-		a, b   events
-		equal  bool
+		what      string
+		exclusive bool
+		kind      trace.OpKind
+		a, b      events
+		equal     bool
 	}{
-		{"nothing", "basic", trace.OpMalloc, nil, events{}, true},
-		{"frees next to each other", "basic", trace.OpMalloc, events{freed1, freed2, alloc1}, events{freed2, freed1, alloc1}, true},
-		{"frees in two runs", "basic", trace.OpMalloc, events{alloc1, freed1, freed2, asked, freed2, freed1}, events{alloc1, freed2, freed1, asked, freed1, freed2}, true},
-		{"frees across another event", "basic", trace.OpMalloc, events{freed1, alloc1, freed2}, events{freed2, alloc1, freed1}, false},
-		{"a free left out", "basic", trace.OpMalloc, events{freed1, freed1}, events{freed1}, false},
-		{"other events", "basic", trace.OpMalloc, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
-		{"other events of a capture", "capture", trace.OpMalloc, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
-		{"any events of a restore", "checkpoint", trace.OpRestore, events{asked, freed1, alloc1, freed2}, events{freed2, alloc1, freed1, asked}, true},
-		{"an event of a restore left out", "checkpoint", trace.OpRestore, events{asked, alloc1}, events{asked}, false},
-		{"any events of a checkpoint", "checkpoint", trace.OpCheckpoint, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
-		{"free memory", "oom", trace.OpMalloc, events{oom}, events{otherOOM}, true},
-		{"free memory that nobody shared", "realoom", trace.OpMalloc, events{oom}, events{otherOOM}, false},
-		{"an address that is one", "oom", trace.OpMalloc, events{alloc1}, events{alloc2}, false},
-		{"a snapshot", "basic", trace.OpMalloc, events{alloc1}, events{snapshot, alloc1, snapshot}, true},
+		{"nothing", false, trace.OpMalloc, nil, events{}, true},
+		{"frees next to each other", false, trace.OpMalloc, events{freed1, freed2, alloc1}, events{freed2, freed1, alloc1}, true},
+		{"frees in two runs", false, trace.OpMalloc, events{alloc1, freed1, freed2, asked, freed2, freed1}, events{alloc1, freed2, freed1, asked, freed1, freed2}, true},
+		{"frees across another event", false, trace.OpMalloc, events{freed1, alloc1, freed2}, events{freed2, alloc1, freed1}, false},
+		{"a free left out", false, trace.OpMalloc, events{freed1, freed1}, events{freed1}, false},
+		{"other events", false, trace.OpMalloc, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
+		{"other events of a capture", false, trace.OpMalloc, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
+		{"any events of a restore", false, trace.OpRestore, events{asked, freed1, alloc1, freed2}, events{freed2, alloc1, freed1, asked}, true},
+		{"an event of a restore left out", false, trace.OpRestore, events{asked, alloc1}, events{asked}, false},
+		{"any events of a checkpoint", false, trace.OpCheckpoint, events{alloc1, alloc2}, events{alloc2, alloc1}, false},
+		{"free memory", false, trace.OpMalloc, events{oom}, events{otherOOM}, true},
+		{"free memory that nobody shared", true, trace.OpMalloc, events{oom}, events{otherOOM}, false},
+		{"an address that is one", false, trace.OpMalloc, events{alloc1}, events{alloc2}, false},
+		{"a snapshot", false, trace.OpMalloc, events{alloc1}, events{snapshot, alloc1, snapshot}, true},
 	} {
-		tol := toleranceOf(c.family)
+		tol := toleranceOf(&trace.Header{Exclusive: c.exclusive})
 		before := append(events(nil), c.b...)
 		if equal := cmp.Equal(tol.events(c.kind, c.a), tol.events(c.kind, c.b)); equal != c.equal {
 			t.Errorf("%s: equal is %v", c.what, equal)
@@ -56,8 +56,8 @@ func TestEventTolerance(t *testing.T) {
 	}
 }
 
-// TestLayoutTolerance: only in the families with private pools may the requested
-// size of a block differ, and only that of an inactive one.
+// TestLayoutTolerance: only behind a capture or a restore may the
+// requested size of a block differ, and only that of an inactive one.
 func TestLayoutTolerance(t *testing.T) {
 	layout := func(free, used, freeSize uint64) []spec.Segment {
 		return []spec.Segment{{Address: 1, TotalSize: 2048, Blocks: []spec.Block{
@@ -66,30 +66,31 @@ func TestLayoutTolerance(t *testing.T) {
 		}}}
 	}
 	for _, c := range []struct {
-		family string
-		what   string
-		got    []spec.Segment
-		equal  bool
+		met   trace.OpKind
+		what  string
+		got   []spec.Segment
+		equal bool
 	}{
-		{"basic", "a free block's request", layout(8, 5, 512), false},
-		{"realoom", "a free block's request", layout(8, 5, 512), false},
-		{"pools", "a free block's request", layout(8, 5, 512), false},
-		{"capture", "a free block's request", layout(8, 5, 512), true},
-		{"checkpoint", "a free block's request", layout(8, 5, 512), true},
-		{"capture", "a used block's request", layout(7, 6, 512), false},
-		{"checkpoint", "a free block's size", layout(7, 5, 1024), false},
+		{trace.OpMalloc, "a free block's request", layout(8, 5, 512), false},
+		{trace.OpFree, "a free block's request", layout(8, 5, 512), false},
+		{trace.OpPoolBegin, "a free block's request", layout(8, 5, 512), false},
+		{trace.OpCaptureBegin, "a free block's request", layout(8, 5, 512), true},
+		{trace.OpRestore, "a free block's request", layout(8, 5, 512), true},
+		{trace.OpCaptureBegin, "a used block's request", layout(7, 6, 512), false},
+		{trace.OpRestore, "a free block's size", layout(7, 5, 1024), false},
 	} {
-		tol, recorded := toleranceOf(c.family), layout(7, 5, 512)
+		tol, recorded := toleranceOf(&trace.Header{}), layout(7, 5, 512)
+		tol.meet(c.met)
 		if equal := compareLayouts(tol.layout(recorded), tol.layout(c.got)) == nil; equal != c.equal {
-			t.Errorf("%s, %s: equal is %v", c.family, c.what, equal)
+			t.Errorf("%s, %s: equal is %v", c.met, c.what, equal)
 		}
 		if diff := cmp.Diff(layout(7, 5, 512), recorded); diff != "" {
-			t.Errorf("%s, %s: the layout was changed:\n%s", c.family, c.what, diff)
+			t.Errorf("%s, %s: the layout was changed:\n%s", c.met, c.what, diff)
 		}
 	}
 }
 
-// TestHistoryTolerance: which final figures tell of the past.
+// TestHistoryTolerance: which final statistics are about the past.
 func TestHistoryTolerance(t *testing.T) {
 	for key, history := range map[string]bool{
 		"allocation.all.current":        false,
@@ -104,9 +105,12 @@ func TestHistoryTolerance(t *testing.T) {
 			t.Errorf("%s: history is %v", key, !history)
 		}
 	}
-	for family, granted := range map[string]bool{"basic": false, "pools": false, "capture": true, "checkpoint": true} {
-		if toleranceOf(family).finalHistory != granted {
-			t.Errorf("%s: granted is %v", family, !granted)
+	for kind, granted := range map[trace.OpKind]bool{
+		trace.OpMalloc: false, trace.OpPoolBegin: false, trace.OpCaptureBegin: true, trace.OpCheckpoint: false, trace.OpRestore: true,
+	} {
+		tol := toleranceOf(&trace.Header{})
+		if tol.meet(kind); tol.finalHistory != granted {
+			t.Errorf("%s: granted is %v", kind, !granted)
 		}
 	}
 }

@@ -47,7 +47,7 @@ var allocators = map[string]replay.Factory{
 		a, err := reference.New(driver, h)
 		return struct{ spec.Allocator }{a}, err
 	},
-	// observed also tells what it does.
+	// observed is a spec.Observable as well.
 	"observed": func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 		a, err := reference.New(driver, h)
 		return struct {

@@ -10,6 +10,15 @@ import (
 	"gaugeblock/spec/trace"
 )
 
+// Calls of graph trees. They need an allocator with two abilities, see treeOf.
+var treeKinds = map[trace.OpKind]kind{
+	trace.OpTreeCall:            {perform: (*machine).treeCall},
+	trace.OpTreeDrop:            {perform: (*machine).treeDrop},
+	trace.OpTreeMarkStep:        {perform: (*machine).treeMarkStep},
+	trace.OpTreeNewGeneration:   {perform: (*machine).treeNewGeneration},
+	trace.OpTreeMoveStaticInput: {perform: (*machine).treeMoveStatic},
+}
+
 // trees are the graph trees of a replay: a manager for each device that a call
 // names, and what the program holds of them.
 type trees struct {
@@ -25,7 +34,7 @@ type treeManager struct {
 	stream   spec.Stream
 	pool     spec.PoolID
 	statics  map[int]*graphtree.Tensor // by function
-	segments map[spec.Ptr]bool         // of the pool, as far as the trace has told
+	segments map[spec.Ptr]bool         // of the pool, as far as the trace has said
 }
 
 func newTrees(h *trace.Header) *trees {
@@ -189,7 +198,7 @@ func (m *machine) treeInputs(t *treeManager, op *trace.Op) (inputs []*graphtree.
 		output, held := m.trees.outputs[*in.Output]
 		switch {
 		case !held:
-			err = errNeverGiven
+			err = errSkipped
 		case in.Consume:
 			delete(m.trees.outputs, *in.Output)
 			add(output, nil)
@@ -244,7 +253,7 @@ func (m *machine) seeTree(t *treeManager, outputs []*graphtree.Tensor) (*trace.T
 func (m *machine) treeDrop(op *trace.Op) error {
 	output, held := m.trees.outputs[op.Output]
 	if !held {
-		return errNeverGiven
+		return errSkipped
 	}
 	delete(m.trees.outputs, op.Output)
 	return output.Release()

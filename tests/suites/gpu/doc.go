@@ -14,6 +14,7 @@
 //	recorded_test.go     traces recorded on a real GPU, replayed on the fake one
 //	conformance_test.go  tests/conformance, unchanged, on a device that shadows the fake one
 //	shadow*_test.go      that device
+//	findings/            Python scripts that show faults of PyTorch, without anything of ours
 //
 // The test binary is all that has to be carried to a GPU machine (make gpu-suite);
 // docs/gpu.md says how to run it. It leaves a summary in the file that

@@ -6,9 +6,19 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// What a trace says of memory that is shared. It is shared with one other process,
-// on the same machine and with an allocator of the same kind, which does nothing
+// Memory that another device or another process reaches. It is shared with one other
+// process, on the same machine and with an allocator of the same kind, which does nothing
 // but open it and close it. That process is there from the first open_shared on.
+var sharingKinds = map[trace.OpKind]kind{
+	trace.OpPeerAccess:  {perform: (*machine).peerAccess, needs: peerAllocator},
+	trace.OpShare:       {perform: (*machine).share, needs: sharedMemory},
+	trace.OpOpenShared:  {perform: (*machine).openShared, needs: sharedMemory},
+	trace.OpCloseShared: {perform: (*machine).closeShared, needs: sharedMemory},
+}
+
+func (m *machine) peerAccess(op *trace.Op) error {
+	return m.allocator.(spec.PeerAllocator).EnablePeerAccess(op.Device, op.Peer)
+}
 
 type otherProcess struct {
 	newAllocator Factory
@@ -34,13 +44,10 @@ func (m *machine) sharing(op *trace.Op) (spec.SharedMemory, error) {
 }
 
 func (m *machine) share(op *trace.Op) error {
-	sharing, able := m.allocator.(spec.SharedMemory)
-	if !able {
-		return lacks(op.Kind, "SharedMemory")
-	}
+	sharing := m.allocator.(spec.SharedMemory)
 	a, live := m.allocations[op.ID]
 	if !live {
-		return errNeverGiven
+		return errSkipped
 	}
 	handle, err := sharing.ShareHandle(a.ptr)
 	if err != nil {
@@ -53,7 +60,7 @@ func (m *machine) share(op *trace.Op) error {
 func (m *machine) openShared(op *trace.Op) error {
 	handle, made := m.shared[op.Handle]
 	if !made {
-		return errNeverGiven
+		return errSkipped
 	}
 	sharing, err := m.sharing(op)
 	if err != nil {
@@ -71,7 +78,7 @@ func (m *machine) openShared(op *trace.Op) error {
 func (m *machine) closeShared(op *trace.Op) error {
 	memory, open := m.opened[op.ID]
 	if !open {
-		return errNeverGiven
+		return errSkipped
 	}
 	delete(m.opened, op.ID)
 	return memory.Close()

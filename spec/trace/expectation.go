@@ -1,0 +1,84 @@
+package trace
+
+import (
+	"errors"
+
+	"gaugeblock/spec"
+)
+
+// Expectation is what the recorder saw of an operation. Everything is optional:
+// nil says that nothing is known. A counterexample is a trace without any.
+type Expectation struct {
+	Addr    *spec.Ptr         // malloc: the address that was returned
+	Entries []spec.TraceEntry // what the allocator put into its trace buffer; nil: unknown, empty: nothing
+	Stats   []int64           // statistics afterwards, in the order of Header.StatColumns; nil: unknown
+	Layout  []spec.Segment    // memory afterwards; nil: unknown, empty: none
+	Error   string            // how it failed, see ErrorName; "" when it succeeded, unless all is Unknown
+	Message string            // the message that came with the error, for people
+	Tree    *TreeExpectation  // call: what was seen afterwards; nil: unknown
+}
+
+// Unknown reports whether nothing at all was recorded, not even whether the
+// operation succeeded.
+func (e *Expectation) Unknown() bool {
+	return e.Addr == nil && e.Entries == nil && e.Stats == nil && e.Layout == nil && e.Tree == nil && e.Error == ""
+}
+
+// What Expectation.Error can say.
+const (
+	ErrorOOM             = "oom"              // *OutOfMemoryError
+	ErrorInvalidPointer  = "invalid_pointer"  // *InvalidPointerError
+	ErrorInvalidArgument = "invalid_argument" // *InvalidArgumentError
+	ErrorInvalidState    = "invalid_state"    // *InvalidStateError
+	ErrorNotSupported    = "not_supported"    // anything that wraps ErrNotSupported
+	ErrorDriver          = "driver"           // a *DriverError that is not one of the above
+	ErrorOther           = "other"            // any other failure
+)
+
+var errorNames = []string{
+	ErrorOOM, ErrorInvalidPointer, ErrorInvalidArgument, ErrorInvalidState,
+	ErrorNotSupported, ErrorDriver, ErrorOther,
+}
+
+// ErrorName is the name that a trace has for an allocator's error, "" for nil.
+func ErrorName(err error) string {
+	var (
+		pointer  *spec.InvalidPointerError
+		argument *spec.InvalidArgumentError
+		state    *spec.InvalidStateError
+		driver   *spec.DriverError
+	)
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, spec.ErrOutOfMemory):
+		return ErrorOOM
+	case errors.As(err, &pointer):
+		return ErrorInvalidPointer
+	case errors.As(err, &argument):
+		return ErrorInvalidArgument
+	case errors.As(err, &state):
+		return ErrorInvalidState
+	case errors.Is(err, spec.ErrNotSupported):
+		return ErrorNotSupported
+	case errors.As(err, &driver):
+		return ErrorDriver
+	}
+	return ErrorOther
+}
+
+// Layout copies the segments of a snapshot without the contexts, which a trace does
+// not record.
+func Layout(s *spec.Snapshot) []spec.Segment {
+	layout := make([]spec.Segment, 0, len(s.Segments))
+	for _, g := range s.Segments {
+		blocks := make([]spec.Block, 0, len(g.Blocks))
+		for _, b := range g.Blocks {
+			b.Context = nil
+			blocks = append(blocks, b)
+		}
+		g.Context, g.Blocks = nil, blocks
+		layout = append(layout, g)
+	}
+	return layout
+}

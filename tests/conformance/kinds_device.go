@@ -1,0 +1,64 @@
+package conformance
+
+import (
+	"gaugeblock/spec/trace"
+	"gaugeblock/tests/replay"
+)
+
+// What a device does by itself.
+
+var deviceKinds = map[trace.OpKind]kind{
+	trace.OpBusy: {
+		propose: (*Generator).on, allowed: (*Program).mayHold,
+		did:   func(p *Program, op *trace.Op, _ *replay.Performed) { p.state(op).busy = true },
+		atEnd: ending{stageStreams, (*Program).drainNext},
+	},
+	trace.OpDrain: {
+		propose: (*Generator).on, allowed: (*Program).mayDrain,
+		did: func(p *Program, op *trace.Op, _ *replay.Performed) { p.drained(p.slot(op.Device, op.Stream)) },
+	},
+	trace.OpDeviceFree: {
+		propose: func(g *Generator) trace.Op {
+			return trace.Op{Device: g.device(), Size: uint64(g.Intn(8)) * g.program.header.TotalMemory / 8}
+		},
+		allowed: always, did: nothing, before: (*Trial).setFree,
+	},
+	trace.OpFault: {
+		notProposed: "RunFaults puts faults into programs that are known",
+		allowed:     always, did: nothing,
+		before: func(t *Trial, _ *trace.Op) { t.faulted = true },
+	},
+}
+
+// mayHold: a stream that waits for another one, or is busy, is not made busy on top of
+// that. What was given to it before could come to its end all the same, which a
+// invariant.History cannot tell from what was given later.
+func (p *Program) mayHold(op *trace.Op) bool {
+	return p.state(op).capture == nil && p.held(p.slot(op.Device, op.Stream)) == 0
+}
+
+// drainNext drains a stream that is busy and waits for no other.
+func (p *Program) drainNext() (op trace.Op, more bool) {
+	for slot := range p.streams {
+		if s := &p.streams[slot]; s.busy && s.behind == 0 {
+			return trace.Op{Kind: trace.OpDrain, Device: s.device, Stream: s.index}, true
+		}
+	}
+	return trace.Op{}, false
+}
+
+// mayDrain: a stream that waits for another one cannot be drained before that is.
+func (p *Program) mayDrain(op *trace.Op) bool { return p.state(op).behind == 0 }
+
+// setFree foresees what device_free does: from then on the device gives what it has
+// given and so much more.
+func (t *Trial) setFree(op *trace.Op) {
+	free, total, err := t.player.GPU().MemInfo(op.Device)
+	if err != nil { // a fault that was meant for the allocator; it happens once
+		free, total, err = t.player.GPU().MemInfo(op.Device)
+	}
+	if err == nil {
+		given := t.limit[op.Device] - free
+		t.limit[op.Device] = given + min(op.Size, total-given)
+	}
+}

@@ -1,0 +1,82 @@
+package replay
+
+import (
+	"errors"
+	"maps"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
+
+// kind says how a kind of operation is performed. The entries stand with the methods that
+// perform: memory.go, pools.go, sharing.go, streams.go, capture.go, device.go, trees.go.
+type kind struct {
+	// perform does what an operation asks for. Its error is the allocator's or the
+	// device's answer, which is compared, except for three: errors that wrap
+	// spec.ErrNotSupported say that the trace cannot be replayed on this allocator,
+	// a *trace.Error that the operation makes no sense, and errSkipped that there was
+	// nothing to do.
+	perform func(m *machine, op *trace.Op) error
+
+	// needs is the ability that the allocator has to have; nil: none but those of every
+	// spec.Allocator. perform is not called without it.
+	needs *Ability
+}
+
+// errSkipped says that the operation is about something that an earlier
+// operation should have made, and failed to, or that a callback has freed. In a
+// trace without expectations that can happen, and what is not there needs no
+// looking after.
+var errSkipped = errors.New("skipped, for what it is about was never made, or is gone")
+
+// kinds has an entry for every kind.
+var kinds = func() map[trace.OpKind]kind {
+	all := map[trace.OpKind]kind{}
+	for _, group := range []map[trace.OpKind]kind{
+		memoryKinds, poolKinds, sharingKinds, streamKinds, captureKinds, treeKinds, deviceKinds,
+	} {
+		maps.Copy(all, group)
+	}
+	return all
+}()
+
+// Ability is one of the small interfaces of spec that an allocator may implement.
+type Ability struct {
+	Name string // of the interface
+	Has  func(spec.Allocator) bool
+}
+
+func ability[T any](name string) *Ability {
+	return &Ability{name, func(a spec.Allocator) bool {
+		_, able := a.(T)
+		return able
+	}}
+}
+
+var (
+	memoryLimiter = ability[spec.MemoryLimiter]("MemoryLimiter")
+	configurer    = ability[spec.Configurer]("Configurer")
+	statsResetter = ability[spec.StatsResetter]("StatsResetter")
+	toggler       = ability[spec.Toggler]("Toggler")
+	observable    = ability[spec.Observable]("Observable")
+	privatePools  = ability[spec.PrivatePools]("PrivatePools")
+	checkpointer  = ability[spec.Checkpointer]("Checkpointer")
+	peerAllocator = ability[spec.PeerAllocator]("PeerAllocator")
+	sharedMemory  = ability[spec.SharedMemory]("SharedMemory")
+)
+
+// Abilities lists those that some kind of operation needs.
+func Abilities() []*Ability {
+	return []*Ability{
+		memoryLimiter, configurer, statsResetter, toggler, observable, privatePools, checkpointer, peerAllocator, sharedMemory,
+	}
+}
+
+// AbilityFor is the ability that operations of the kind need, nil if every allocator can
+// be asked for them.
+func AbilityFor(name trace.OpKind) *Ability { return kinds[name].needs }
+
+// lacks is the error of an operation that the allocator has no ability for.
+func lacks(name trace.OpKind, ability string) error {
+	return &spec.NotSupportedError{Op: string(name), Reason: "the allocator is not a spec." + ability}
+}

@@ -1,0 +1,104 @@
+package replay
+
+import (
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
+
+// Allocating and freeing memory, the cache, its limits and its settings.
+var memoryKinds = map[trace.OpKind]kind{
+	trace.OpMalloc:             {perform: (*machine).malloc},
+	trace.OpFree:               {perform: (*machine).free},
+	trace.OpRecordStream:       {perform: (*machine).recordStream},
+	trace.OpEmptyCache:         {perform: (*machine).emptyCache}, // of one pool, if that is asked for: spec.PrivatePools
+	trace.OpSetMemoryFraction:  {perform: (*machine).setMemoryFraction, needs: memoryLimiter},
+	trace.OpConfigure:          {perform: (*machine).configure, needs: configurer},
+	trace.OpResetPeak:          {perform: (*machine).resetPeak, needs: statsResetter},
+	trace.OpResetAccumulated:   {perform: (*machine).resetAccumulated, needs: statsResetter},
+	trace.OpEnable:             {perform: (*machine).enable, needs: toggler},
+	trace.OpNeedMemoryCallback: {perform: (*machine).needMemoryCallback, needs: observable},
+}
+
+func (m *machine) malloc(op *trace.Op) error {
+	ptr, err := m.allocator.Malloc(spec.Request{
+		Device: op.Device, Stream: m.stream(op, op.Stream), Bytes: op.Size, Thread: op.Thread,
+	})
+	if err != nil {
+		return err
+	}
+	m.out.addr = ptr
+	m.allocations[op.ID] = allocation{ptr: ptr, bytes: op.Size, device: op.Device}
+	return nil
+}
+
+func (m *machine) free(op *trace.Op) error {
+	a, live := m.allocations[op.ID]
+	if !live {
+		return errSkipped
+	}
+	if err := m.allocator.Free(a.ptr); err != nil {
+		return err
+	}
+	delete(m.allocations, op.ID)
+	return nil
+}
+
+func (m *machine) recordStream(op *trace.Op) error {
+	a, live := m.allocations[op.ID]
+	if !live {
+		return errSkipped
+	}
+	return m.allocator.RecordStream(a.ptr, op.Device, m.stream(op, op.Stream))
+}
+
+func (m *machine) emptyCache(op *trace.Op) error {
+	if op.Pool.IsDefault() {
+		return m.allocator.EmptyCache()
+	}
+	pools, err := m.pools(op)
+	if err != nil {
+		return err
+	}
+	return pools.EmptyPool(op.Pool)
+}
+
+func (m *machine) setMemoryFraction(op *trace.Op) error {
+	return m.allocator.(spec.MemoryLimiter).SetMemoryFraction(op.Device, op.Fraction)
+}
+
+func (m *machine) configure(op *trace.Op) error {
+	return m.allocator.(spec.Configurer).Configure(op.Settings)
+}
+
+func (m *machine) resetPeak(op *trace.Op) error {
+	return m.allocator.(spec.StatsResetter).ResetPeakStats(op.Device)
+}
+
+func (m *machine) resetAccumulated(op *trace.Op) error {
+	return m.allocator.(spec.StatsResetter).ResetAccumulatedStats(op.Device)
+}
+
+func (m *machine) enable(op *trace.Op) error {
+	m.allocator.(spec.Toggler).Enable(op.Enabled)
+	return nil
+}
+
+// needMemoryCallback registers a function that, when first asked, frees the
+// operation's allocations.
+func (m *machine) needMemoryCallback(op *trace.Op) error {
+	lent := op.Frees
+	m.allocator.(spec.Observable).OnNeedMemory(func() bool {
+		freed := false
+		for _, id := range lent {
+			a, live := m.allocations[id]
+			if live && m.allocator.Free(a.ptr) == nil {
+				freed = true
+				delete(m.allocations, id)
+				m.out.freed = append(m.out.freed, id)
+			}
+		}
+		lent = nil
+		return freed
+	})
+	return nil
+}
