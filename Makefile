@@ -1,6 +1,7 @@
 # gaugeblock: `make` builds, vets, lints and tests. Nothing here needs a GPU.
 
 GO ?= go
+SHELL = bash
 
 .PHONY: all build vet lint test race ci bench fuzz replay tla tla-check
 
@@ -17,11 +18,13 @@ lint:
 	$(GO) tool staticcheck ./...
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
 
+# "go test ./...", which moreover fails if a test is skipped that tests/suites/skips/skips.txt
+# does not expect.
 test:
-	$(GO) test ./...
+	@set -o pipefail; $(GO) test -json ./... | $(GO) run ./tests/suites/skips
 
 race:
-	$(GO) test -race -short ./...
+	@set -o pipefail; $(GO) test -race -short -json ./... | $(GO) run ./tests/suites/skips -short
 
 ci: build vet lint test race
 
@@ -39,8 +42,8 @@ bench:
 # Each fuzz target for a while.
 FUZZTIME ?= 1m
 fuzz:
-	$(GO) test ./spec -run '^$$' -fuzz FuzzSettings -fuzztime $(FUZZTIME)
-	$(GO) test ./spec -run '^$$' -fuzz FuzzTraceReader -fuzztime $(FUZZTIME)
+	$(GO) test ./spec/settings -run '^$$' -fuzz FuzzSettings -fuzztime $(FUZZTIME)
+	$(GO) test ./spec/trace -run '^$$' -fuzz FuzzTraceReader -fuzztime $(FUZZTIME)
 	$(GO) test ./snapshot -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZTIME)
 	$(GO) test ./tests/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
 

@@ -8,7 +8,6 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/spec"
-	"gaugeblock/spec/trace"
 	"gaugeblock/tests/suites/sizes"
 )
 
@@ -69,7 +68,7 @@ var commands = map[string]command{
 	},
 	"fail": func(c *conversation, l line) error { // fail CALL [nth=N] [error=out_of_memory]
 		c.unsure = c.unsure || l.word(0) == "ReleasePage"
-		return c.gpu.Inject(trace.FaultSpec{Call: l.word(0), Nth: l.number("nth", "1"), Error: l.argument("error", "unknown")})
+		return c.gpu.Inject(spec.FaultSpec{Call: l.word(0), Nth: l.number("nth", "1"), Error: l.argument("error", "unknown")})
 	},
 }
 

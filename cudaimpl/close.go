@@ -15,9 +15,9 @@ import (
 	"gaugeblock/spec"
 )
 
-// Close opens all holds, gives back what is still out, in whatever state, and gives
-// up the devices' contexts. It goes on after an error; the errors come together. A
-// GPU that is closed is not to be used again.
+// Close opens all holds, releases what it still has of the driver, in whatever state,
+// and releases the devices' contexts. It goes on after an error; the errors come
+// together. A GPU that is closed is not to be used again.
 func (g *GPU) Close() error {
 	failures := g.closeHolds()
 	for k := range numKinds {

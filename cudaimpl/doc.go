@@ -37,6 +37,6 @@
 // that uses CUDA's runtime; Close gives up this package's hold on it. A stream may
 // come from elsewhere: handles of streams are used as they come. Everything else
 // has to have been obtained from the same GPU; other handles are refused, and do
-// not reach the driver, which would not survive some of them. Leaks lists what is
-// still out, and Close gives it back.
+// not reach the driver, which would not survive some of them. Leaks lists what
+// the GPU still has of the driver, and Close releases it.
 package cudaimpl

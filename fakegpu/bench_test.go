@@ -102,7 +102,7 @@ func BenchmarkMapUnmap(b *testing.B) {
 	}
 }
 
-// BenchmarkLaunchWatched is a launch that is checked, with 1,000 ranges given out and
+// BenchmarkLaunchWatched is a launch that is checked, with 1,000 ranges allocated and
 // each in use by the streams: a kernel reads one range and writes another.
 func BenchmarkLaunchWatched(b *testing.B) {
 	for _, bench := range []struct {
@@ -152,7 +152,7 @@ func BenchmarkLaunchWatched(b *testing.B) {
 	}
 }
 
-// BenchmarkGiveTake is a life, with a thousand others and one kernel in it.
+// BenchmarkGiveTake is a lifetime, with a thousand others and one kernel in it.
 func BenchmarkGiveTake(b *testing.B) {
 	const live, bytes = 1000, 4096
 	g := fakegpu.New(fakegpu.Config{})

@@ -39,7 +39,7 @@ func (g *GPU) gatherBlocking(s *stream) {
 		}
 	}
 	if g.detector != nil {
-		g.detector.order.waitDevice(s)
+		g.detector.order.WaitDevice(g.detector.lane(s))
 	}
 }
 
@@ -57,8 +57,8 @@ func (g *GPU) releaseBlocking(s *stream) {
 			b.push(item{wait: s.end()})
 		}
 		if g.detector != nil {
-			o := &g.detector.order
-			o.wait(b, o.lane(s).behind)
+			d := g.detector
+			d.order.Wait(d.lane(b), d.lane(s).Clock())
 		}
 	}
 }

@@ -37,7 +37,7 @@ const (
 	callExportPage
 	callImportPage
 	callCanAccessPeer
-	callEnablePeerAccess
+	callEnablePeerAccess // up to here as in spec.DriverCalls
 	callCreateStream
 	callDestroyStream
 	callLaunch
@@ -61,22 +61,14 @@ const (
 	sayAddStream = numCalls + iota
 	sayBusy
 	sayDrain
-
-	numNames
 )
 
-// callNames are the names in spec, which is also how faults name them.
-var callNames = [numNames]string{
-	"Properties", "Malloc", "Free", "MemInfo",
-	"CreateEvent", "RecordEvent", "QueryEvent", "SynchronizeEvent", "DestroyEvent",
-	"SynchronizeStream", "SynchronizeDevice", "CaptureStatus", "NodeDependencies",
-	"ReserveAddress", "FreeAddress", "CreatePage", "ReleasePage", "MapPage", "SetAccess", "UnmapPage",
-	"ShareMemory", "OpenMemory", "CloseMemory", "ExportPage", "ImportPage",
-	"CanAccessPeer", "EnablePeerAccess",
+// callNames are the names of the methods in spec, in the order of the constants.
+var callNames = append(spec.DriverCalls(),
 	"CreateStream", "DestroyStream", "Launch", "Fill", "Copy", "ReadBack", "WaitEvent",
 	"BeginCapture", "EndCapture", "Instantiate", "LaunchGraph", "DestroyGraph", "DestroyGraphExec",
 	"AddStream", "Busy", "Drain",
-}
+)
 
 func (c call) String() string { return callNames[c] }
 

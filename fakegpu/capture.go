@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
 // Stream capture. A stream that is being captured runs nothing: what is given to
@@ -14,13 +15,13 @@ import (
 //
 // Each stream in a capture has terminals: the nodes that its next node will depend
 // on. Work makes one node and leaves it as the only terminal. Waiting for an event
-// makes no node: it adds the terminals that were noted in the event, those that
+// makes no node: it adds the terminals that the event was recorded with, those that
 // are not there yet, behind the stream's own, in their order. Nothing is left out
 // for being behind another terminal. All this is as the real driver was seen to do
 // it.
 //
-// What cannot be done while something is being captured is done to nobody's
-// profit: the call fails, and the capture is invalidated as well. From then on it
+// A call that is illegal while something is being captured fails, and the capture is
+// invalidated as well. From then on it
 // takes no work and can only be ended, which yields no graph.
 
 // capture is one that is under way. The origin is the first of the members.
@@ -29,8 +30,9 @@ type capture struct {
 	mode    spec.CaptureMode
 	graph   *graph
 	members []*stream
-	spoiled string // by which call it was invalidated; empty if it is good
-	over    bool   // ended, in whatever way
+	order   *happensbefore.Order // of the nodes: a lane for each member
+	spoiled string               // by which call it was invalidated; empty if it is good
+	over    bool                 // ended, in whatever way
 }
 
 // spoil invalidates the capture and gives the error of the call that did it.
@@ -126,6 +128,7 @@ func (g *GPU) BeginCapture(dev spec.Device, handle spec.Stream, mode spec.Captur
 		id:    spec.CaptureID(g.captured),
 		mode:  mode,
 		graph: &graph{handle: spec.Graph(g.newHandle())},
+		order: happensbefore.New(),
 	}
 	g.captures = append(g.captures, k)
 	k.join(s)
@@ -134,7 +137,8 @@ func (g *GPU) BeginCapture(dev spec.Device, handle spec.Stream, mode spec.Captur
 
 // join makes a stream a member, without terminals.
 func (k *capture) join(s *stream) {
-	s.capture, s.terminals, s.chain = k, nil, len(k.members)
+	s.capture, s.terminals = k, nil
+	s.chain = k.order.NewGraphLane(spec.DeviceStream{Device: s.device, Stream: s.handle})
 	k.members = append(k.members, s)
 }
 
@@ -152,6 +156,7 @@ func (g *GPU) waitCaptured(s *stream, e *event) error {
 	case s.capture == nil:
 		k.join(s)
 	}
+	k.order.Wait(s.chain, e.before)
 	for _, n := range e.nodes {
 		if !slices.Contains(s.terminals, n) {
 			s.terminals = append(s.terminals, n)
@@ -165,11 +170,9 @@ func (g *GPU) addNode(c call, s *stream, w work) error {
 	if err := s.capture.usable(c); err != nil {
 		return err
 	}
-	n := &node{handle: spec.GraphNode(g.newHandle()), after: s.terminals, chain: s.chain, work: *w.clone()}
-	for _, before := range n.after {
-		n.behind.join(g.nodes[before].behind)
-	}
-	n.behind.raise(n.chain, n.behind.of(n.chain)+1)
+	n := &node{handle: spec.GraphNode(g.newHandle()), after: s.terminals, work: *w.clone()}
+	m := s.capture.order.Submit(s.chain)
+	n.epoch, n.behind = m.Epoch, slices.Clone(m.Clock)
 	if g.detector != nil {
 		g.detector.captured(g, s, n)
 	}
@@ -200,7 +203,7 @@ func (g *GPU) EndCapture(dev spec.Device, handle spec.Stream) (spec.Graph, error
 	k := s.capture
 	err = k.usable(callEndCapture)
 	if err == nil {
-		err = g.joined(k)
+		err = k.joined()
 	}
 	g.finish(k)
 	if err != nil {
@@ -212,13 +215,10 @@ func (g *GPU) EndCapture(dev spec.Device, handle spec.Stream) (spec.Graph, error
 }
 
 // joined reports a member that has work which the origin does not come after.
-func (g *GPU) joined(k *capture) error {
-	behind := g.behind(k.members[0].terminals)
+func (k *capture) joined() error {
 	for _, s := range k.members {
-		for _, n := range s.terminals {
-			if !behind[n] {
-				return cudaErrorStreamCaptureUnjoined.in(callEndCapture, "%v has work that %v does not come after", s, k.members[0])
-			}
+		if !k.members[0].chain.Clock().CoversAll(s.chain.Clock()) {
+			return cudaErrorStreamCaptureUnjoined.in(callEndCapture, "%v has work that %v does not come after", s, k.members[0])
 		}
 	}
 	return nil

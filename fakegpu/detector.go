@@ -5,62 +5,69 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
 // The detector of hazards. Whether an allocator keeps streams apart is not a
 // question that the allocator can be asked; it is seen here, from what work does to
-// memory. Three things meet: what happens before what (order.go), who has which
+// memory. Three things meet: what happens before what (spec/happensbefore), who has which
 // bytes (lifetime.go), and who has used which bytes (uses.go).
 //
 //	work is given to a stream
-//	  its ranges are claimed     memory that is there, and given out?   NoMemory, NotAllocated
+//	  its ranges are claimed     memory that is there, and allocated?   NoMemory, NotAllocated
 //	  each claim is a use        all earlier uses of the bytes, in
-//	                             other lives, that conflict: before?    Unordered
+//	                             other lifetimes, that conflict: before?    Unordered
 //	memory goes back             all uses of it: seen to be over?       Returned
 //
 // What counts is when work is launched. Work that was launched while its memory was
-// given out may well run after it was freed: that is what stream order is for. It
+// allocated may well run after it was freed: that is what stream order is for. It
 // only has to be over before the next owner's work begins.
+//
+// Two rules of the order are this device's: Free waits for its device (cudaFree), so it
+// orders as a wait of the host's for it; and the legacy default stream waits for the
+// others and they for it, if there is one (blocking.go). A launch of a graph is one piece
+// of its stream's work; a launch of an executable graph comes after all earlier launches
+// of the same one, in whatever stream.
 //
 // # Graphs
 //
 // Work that is captured claims its memory when it is captured, and uses it at every
-// launch, in the life of the capture. That life may have ended meanwhile. Then the
+// launch, in the lifetime of the capture. That lifetime may have ended meanwhile. Then the
 // launch needs all of this, or it has Outlived its memory:
 //
 //   - the memory is there, and is the same physical memory;
-//   - if nobody has the bytes now, the life was Captured: a graph's private memory
+//   - if nobody has the bytes now, the lifetime was Captured: a graph's private memory
 //     is free, to the allocator, while it waits for the next launch;
-//   - if another life has them, both were captured in the same pool: graphs that
+//   - if another lifetime has them, both were captured in the same pool: graphs that
 //     share a pool share its memory, and the program launches them one after the
-//     other, which is then looked at as for any two lives.
+//     other, which is then looked at as for any two lifetimes.
 //
-// A life that has not ended is nothing special: static inputs and outputs.
+// A lifetime that has not ended is nothing special: static inputs and outputs.
 //
 // # What is not seen
 //
-// Races within one life are the program's business. The same physical memory at two
+// Races within one lifetime are the program's business. The same physical memory at two
 // addresses counts as two memories, and what another process does with shared memory
 // is not followed.
 type detector struct {
-	order  order
+	order  *happensbefore.Order
 	owners owners
 	uses   uses
 	found  []Hazard
 
 	claimed []claim // room for those of the present work
-	pairs   []pair  // told already of the present work
+	pairs   []pair  // reported already of the present work
 }
 
 // claim is memory that work touches by right.
 type claim struct {
 	spec.Range
-	write bool
-	life  *Lifetime
-	parts []part // of a node: the memory at the time of the capture
+	write    bool
+	lifetime *Lifetime
+	parts    []part // of a node: the memory at the time of the capture
 }
 
-// pair is what is told once.
+// pair is what is reported once.
 type pair struct {
 	first, second         *act
 	firstLife, secondLife *Lifetime
@@ -69,7 +76,7 @@ type pair struct {
 // detect is the process's detector, which is there from now on.
 func (g *GPU) detect() *detector {
 	if g.detector == nil {
-		g.detector = &detector{order: newOrder()}
+		g.detector = &detector{order: happensbefore.New()}
 	}
 	return g.detector
 }
@@ -90,12 +97,38 @@ func (d *detector) given(g *GPU, s *stream, w *work) {
 		d.launched(g, s, w)
 		return
 	}
-	m := d.order.give(s)
+	m := d.submit(s)
 	a := &act{work: w.id, kind: workNames[w.kind], name: w.name, device: w.device, stream: s.handle}
 	d.pairs = d.pairs[:0]
 	for _, c := range d.claims(g, a, w) {
 		d.use(&m, a, c)
 	}
+}
+
+// lane is that of a stream, which gets it when it is first needed.
+func (d *detector) lane(s *stream) *happensbefore.Lane {
+	if s.lane == nil {
+		s.lane = d.order.NewLane(spec.DeviceStream{Device: s.device, Stream: s.handle})
+	}
+	return s.lane
+}
+
+// moment is when a piece of work was submitted to a stream.
+type moment struct {
+	happensbefore.Moment
+	node *node // of a graph
+}
+
+func (d *detector) submit(s *stream) moment { return moment{Moment: d.order.Submit(d.lane(s))} }
+
+// after reports whether an earlier access is certain to be over at the moment.
+// Within one launch of a graph the graph decides; a piece of work other than a
+// graph is in order with itself.
+func (m *moment) after(f *footprint) bool {
+	if f.Epoch == m.Epoch && m.node != nil {
+		return m.node.comesAfter(f.node)
+	}
+	return m.Clock.Covers(f.Epoch)
 }
 
 // claims are the memory that work touches and may touch; what it may not is
@@ -123,12 +156,12 @@ func (d *detector) claim(g *GPU, a *act, c claim, by spec.Device) {
 	}
 	area := g.space.around(c.Ptr)
 	if !area.managed {
-		c.life = unmanaged
+		c.lifetime = unmanaged
 		d.claimed = append(d.claimed, c)
 		return
 	}
 	d.owners.each(c.Range, func(r spec.Range, l *Lifetime) {
-		part := claim{Range: r, write: c.write, life: l}
+		part := claim{Range: r, write: c.write, lifetime: l}
 		if l == nil {
 			d.reportNotGivenOut(a, part)
 			return
@@ -139,22 +172,22 @@ func (d *detector) claim(g *GPU, a *act, c claim, by spec.Device) {
 
 func (d *detector) reportNotGivenOut(a *act, c claim) {
 	h := Hazard{Kind: NotAllocated, Range: c.Range, Second: a.describe(c), Missing: "nobody has the memory"}
-	if last := d.uses.latest(c.Range); last != nil && last.life != unmanaged {
+	if last := d.uses.latest(c.Range); last != nil && last.lifetime != unmanaged {
 		h.First = last.export()
-		h.Missing += fmt.Sprintf(", which was last used by %s in %v", h.First.who(), *last.life)
+		h.Missing += fmt.Sprintf(", which was last used by %s in %v", h.First.who(), *last.lifetime)
 	}
 	d.report(h)
 }
 
 // use looks at a claim beside all earlier uses of its bytes, and remembers it.
 func (d *detector) use(m *moment, a *act, c claim) {
-	second := &footprint{Range: c.Range, act: a, write: c.write, life: c.life, lane: m.lane, at: m.at, node: m.node}
+	second := &footprint{Range: c.Range, act: a, write: c.write, lifetime: c.lifetime, Epoch: m.Epoch, node: m.node}
 	patches := d.uses.over(c.Range)
 	for _, p := range patches {
 		kept := p.by[:0]
 		for _, u := range p.by {
 			after := m.after(u.footprint)
-			if !after && u.life != c.life && (u.write || c.write) {
+			if !after && u.lifetime != c.lifetime && (u.write || c.write) {
 				d.reportUnordered(u.footprint, second)
 			}
 			if !after || !d.superseded(&u, second) {
@@ -166,7 +199,7 @@ func (d *detector) use(m *moment, a *act, c claim) {
 	}
 	d.uses.merge(patches)
 	if d.uses.sweepDue() {
-		d.uses.sweep(&d.order)
+		d.uses.sweep(d.order)
 	}
 }
 
@@ -174,23 +207,23 @@ func (d *detector) use(m *moment, a *act, c claim) {
 // after it; see uses.go.
 func (d *detector) superseded(u *use, f *footprint) bool {
 	switch {
-	case d.order.known(u.lane, u.at):
+	case d.order.SeenByAll(u.Epoch):
 		return true
 	case u.write && !f.write:
 		return false
-	case u.life == f.life, u.over != nil && u.over != f.life:
+	case u.lifetime == f.lifetime, u.over != nil && u.over != f.lifetime:
 		return true
 	}
-	u.over = f.life
+	u.over = f.lifetime
 	return false
 }
 
 func (d *detector) reportUnordered(first, second *footprint) {
-	told := pair{first.act, second.act, first.life, second.life}
-	if d.full() || slices.Contains(d.pairs, told) {
+	found := pair{first.act, second.act, first.lifetime, second.lifetime}
+	if d.full() || slices.Contains(d.pairs, found) {
 		return
 	}
-	d.pairs = append(d.pairs, told)
+	d.pairs = append(d.pairs, found)
 	from, end := max(first.Ptr, second.Ptr), min(first.End(), second.End())
 	h := Hazard{
 		Kind:  Unordered,
@@ -204,31 +237,31 @@ func (d *detector) reportUnordered(first, second *footprint) {
 // returned: a call of the driver takes memory away. Whoever has used it must have
 // been seen to be over.
 func (d *detector) returned(c call, r spec.Range) {
-	var told []*act
+	var reported []*act
 	d.uses.forget(r, func(f *footprint) {
-		if d.order.current.knows.of(f.lane) >= f.at || d.full() || slices.Contains(told, f.act) {
+		if d.order.Seen(f.Epoch) || d.full() || slices.Contains(reported, f.act) {
 			return
 		}
-		told = append(told, f.act)
+		reported = append(reported, f.act)
 		h := Hazard{Kind: Returned, Range: r, First: f.export()}
 		h.Missing = fmt.Sprintf("%v takes the memory away, and the host has not waited for %s", c, streamName(f.act.device, f.act.stream))
 		d.report(h)
 	})
 }
 
-// describe tells of a claim of a piece of work.
+// describe is the access that a piece of work makes by a claim.
 func (a *act) describe(c claim) *Access {
 	e := &Access{
 		Work: a.work, Kind: a.kind, Name: a.name, Graph: a.graph, Device: a.device, Stream: a.stream,
 		Write: c.write, Range: c.Range,
 	}
-	if c.life != nil {
-		e.Lifetime = *c.life
+	if c.lifetime != nil {
+		e.Lifetime = *c.lifetime
 	}
 	return e
 }
 
-// export tells of a use.
+// export is the access of a use.
 func (f *footprint) export() *Access {
-	return f.act.describe(claim{Range: f.Range, write: f.write, life: f.life})
+	return f.act.describe(claim{Range: f.Range, write: f.write, lifetime: f.lifetime})
 }

@@ -26,20 +26,19 @@
 // A call that would have to wait for a stream which nothing can release does not
 // hang; it fails with ErrEndlessWait and says who holds what up (wait.go).
 //
-// At once is the luckiest order. A Schedule puts work off and chooses among what
-// could be done: nothing before somebody waits for it (Lazy), whatever a seed says
+// At once is the luckiest order. A Schedule queues work and chooses among what could
+// be done: nothing before somebody waits for it (Lazy), whatever a seed says
 // (Random), or every possible course in turn (Enumerator). Runs with equal schedules
 // are equal too.
 //
 // # Hazards
 //
-// Memory that an allocator gives from one owner to the next must not be touched by
-// the one before any more, on any stream, in any order that CUDA allows. Told what
-// is given out and taken back (BeginLifetime, EndLifetime), the GPU looks at every launch for
-// earlier work, in another life of the same bytes, that nothing makes it wait for;
-// and for work on memory that nobody has, or that is gone (Hazards). It does not
-// have to see anything go wrong: what is missing is found in any run, whatever the
-// schedule. See detector.go, and order.go for what counts as order.
+// Memory that an allocator reuses must not be touched by its earlier owner any more, on
+// any stream, in any order that CUDA allows. Told what is allocated and freed
+// (BeginLifetime, EndLifetime), the GPU looks at every launch for earlier work, in
+// another lifetime of the same bytes, that nothing makes it wait for; and for work on
+// memory that is not allocated, or that is gone (Hazards). Nothing has to go wrong for
+// that: what is missing is found in any run, whatever the schedule. See detector.go, and package spec/happensbefore for what counts as order.
 //
 // # Memory
 //
@@ -48,7 +47,15 @@
 // What memory holds is kept as runs of equal content, so that a fill of a gigabyte
 // costs as much as one of a byte (contents.go). Work may name memory that it has
 // no right to touch: that is not an error of the call, as on a real device, but is
-// written down (Violations).
+// recorded (Violations).
+//
+// # Locking
+//
+// A machine has one lock, for itself and all of its processes, and there is no other.
+// An exported method that needs it takes it first of all and holds it until it returns;
+// what is not exported is called with it held, and never takes it. A test checks that.
+// Only address policies and schedules are called with the lock held, of all that is
+// not this package's: they must not call the machine. A Script has no lock.
 //
 // # Being wrong
 //

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
 // event is a point in a stream's work. It has been recorded in a stream that runs
@@ -12,8 +13,8 @@ type event struct {
 	device  spec.Device
 	mark    mark
 	capture *capture
-	nodes   []spec.GraphNode // what a stream that waits for it depends on
-	before  clock            // for the detector: what it comes after, if it is a mark
+	nodes   []spec.GraphNode    // what a stream that waits for it depends on
+	before  happensbefore.Clock // what it comes after: in the capture, or for the detector
 }
 
 // CreateEvent implements spec.Driver.
@@ -80,7 +81,8 @@ func (g *GPU) RecordEvent(ev spec.EventHandle, dev spec.Device, handle spec.Stre
 	if err := s.capture.usable(callRecordEvent); err != nil {
 		return err
 	}
-	e.mark, e.before, e.capture = mark{}, nil, s.capture
+	e.mark, e.capture = mark{}, s.capture
+	s.capture.order.Record(&e.before, s.chain)
 	e.nodes = append([]spec.GraphNode(nil), s.terminals...)
 	return nil
 }
@@ -93,7 +95,7 @@ func (g *GPU) recordMark(e *event, s *stream) error {
 	g.gatherBlocking(s)
 	e.mark, e.capture, e.nodes = s.end(), nil, nil
 	if g.detector != nil {
-		g.detector.order.record(&e.before, s)
+		g.detector.order.Record(&e.before, g.detector.lane(s))
 	}
 	g.releaseBlocking(s)
 	return nil
@@ -112,7 +114,7 @@ func (g *GPU) QueryEvent(handle spec.EventHandle) (complete bool, err error) {
 	}
 	complete = e.mark.complete()
 	if complete && g.detector != nil {
-		g.detector.order.seen(e.before)
+		g.detector.order.See(e.before)
 	}
 	return complete, nil
 }
@@ -134,14 +136,14 @@ func (g *GPU) SynchronizeEvent(handle spec.EventHandle) error {
 		}
 	}
 	if g.detector != nil {
-		g.detector.order.seen(e.before)
+		g.detector.order.See(e.before)
 	}
 	return nil
 }
 
 // askable finds an event whose progress may be asked for. The progress of one
 // that was recorded in a capture may not, and asking spoils the capture; after the
-// capture the event is good for nothing until it is recorded anew. Under a capture
+// capture the event cannot be used until it is recorded anew. Under a capture
 // that is not relaxed, no event may be asked.
 func (g *GPU) askable(c call, handle spec.EventHandle) (*event, error) {
 	e, err := g.event(c, handle)
@@ -203,7 +205,7 @@ func (g *GPU) waitMark(s *stream, e *event) error {
 		s.push(item{wait: e.mark})
 	}
 	if g.detector != nil {
-		g.detector.order.wait(s, e.before)
+		g.detector.order.Wait(g.detector.lane(s), e.before)
 	}
 	g.releaseBlocking(s)
 	return nil

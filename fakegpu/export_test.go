@@ -7,5 +7,8 @@ func (g *GPU) DetectorSize() (patches, accesses, lanes int) {
 		patches++
 		accesses += len(p.by)
 	}
-	return patches, accesses, len(g.detector.order.lanes)
+	return patches, accesses, g.detector.order.Lanes()
 }
+
+// CallNames lists the calls that can be made to fail.
+func CallNames() []string { return callNames[:numCalls] }

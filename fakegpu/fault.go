@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
-	"gaugeblock/spec/trace"
 )
 
 // Faults: calls that fail because a test wants them to. A call that fails so does
@@ -26,6 +25,8 @@ type fault struct {
 //
 // It is an error to name a call that does not exist, or an nth below 1.
 func (g *GPU) FailCall(name string, nth int, err error) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
 	c, unknown := parseCall(name)
 	switch {
 	case unknown != nil:
@@ -35,8 +36,6 @@ func (g *GPU) FailCall(name string, nth int, err error) error {
 	case err == nil:
 		return fmt.Errorf("fakegpu: call number %d of %s cannot fail without an error", nth, name)
 	}
-	g.machine.mu.Lock()
-	defer g.machine.mu.Unlock()
 	g.calls.faults = append(g.calls.faults, fault{c, g.calls.made[c] + uint64(nth), err})
 	return nil
 }
@@ -74,12 +73,12 @@ func NotSupported(call string) error {
 	return injected(call, cudaErrorNotSupported, driverNotSupported)
 }
 
-// UnknownError is the error of a call that failed for no reason one could tell.
+// UnknownError is the error of a call that failed for a reason that is not known.
 func UnknownError(call string) error {
 	return injected(call, cudaErrorUnknown, driverUnknown)
 }
 
-// LaunchFailure is the error by which a call tells that earlier work has crashed.
+// LaunchFailure is the error by which a call reports that earlier work has crashed.
 // It is sticky.
 func LaunchFailure(call string) error {
 	return injected(call, cudaErrorLaunchFailure, driverLaunchFailed)
@@ -124,17 +123,22 @@ func PossibleFaults(name string) []error {
 	return append(faults, UnknownError(name), LaunchFailure(name))
 }
 
-// Inject plans the failure that a trace's fault operation describes. It is an
-// error to name a call or an error that does not exist.
-func (g *GPU) Inject(f trace.FaultSpec) error {
-	constructors := map[string]func(string) error{
-		"out_of_memory":  OutOfMemory,
-		"not_supported":  NotSupported,
-		"unknown":        UnknownError,
-		"launch_failure": LaunchFailure,
-	}
-	construct, found := constructors[f.Error]
-	if !found {
+// faultErrors makes the errors that faults of traces name.
+var faultErrors = map[string]func(call string) error{
+	spec.FaultOutOfMemory:  OutOfMemory,
+	spec.FaultNotSupported: NotSupported,
+	spec.FaultUnknown:      UnknownError,
+}
+
+// Inject plans the failure that a trace's fault operation describes. It is an error to
+// name what a trace cannot: a call that is not one of spec.DriverCalls, or an error
+// that is not one of spec.FaultErrors. FailCall knows more of both.
+func (g *GPU) Inject(f spec.FaultSpec) error {
+	construct, known := faultErrors[f.Error]
+	switch {
+	case !slices.Contains(spec.DriverCalls(), f.Call):
+		return fmt.Errorf("fakegpu: there is no driver call %q", f.Call)
+	case !known:
 		return fmt.Errorf("fakegpu: there is no error %q to inject", f.Error)
 	}
 	return g.FailCall(f.Call, f.Nth, construct(f.Call))

@@ -104,6 +104,25 @@ func TestSameTwice(t *testing.T) {
 	}
 }
 
+// TestInject: what a trace can name can be injected, and nothing else can.
+func TestInject(t *testing.T) {
+	for _, c := range fakegpu.CallNames() {
+		for _, name := range append(spec.FaultErrors(), "launch_failure") {
+			gpu := fakegpu.New(fakegpu.Config{})
+			err := gpu.Inject(spec.FaultSpec{Call: c, Nth: 1, Error: name})
+			inTraces := slices.Contains(spec.DriverCalls(), c) && slices.Contains(spec.FaultErrors(), name)
+			if (err == nil) != inTraces || (gpu.PendingFaults() == 1) != inTraces {
+				t.Errorf("%s, %s: %v", c, name, err)
+			}
+		}
+	}
+	for _, c := range spec.DriverCalls() {
+		if err := fakegpu.New(fakegpu.Config{}).Inject(spec.FaultSpec{Call: c, Nth: 1, Error: spec.FaultUnknown}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // program uses everything that a device has.
 type program struct {
 	gpu, other     *fakegpu.GPU

@@ -36,7 +36,7 @@ func (g *GPU) OpenGate(dev spec.Device, handle spec.Stream) bool {
 		for i := range s.queue {
 			if s.queue[i].gate {
 				s.queue[i].gate = false
-				g.settle()
+				g.advanceAll()
 				return true
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
 // graph is what a capture yields: nodes in the order in which they were captured,
@@ -15,14 +16,13 @@ type graph struct {
 
 // node is work in a graph. It does not change.
 //
-// The nodes that one stream made, in a capture, depend on each other in a row: they
-// are a chain, and a clock with a position for each chain says all that a node
-// depends on, directly or not.
+// The nodes captured from one stream depend on each other in a row, so that the clock
+// of the node in the order of its capture says all that it depends on, directly or not.
 type node struct {
 	handle spec.GraphNode
 	after  []spec.GraphNode // what it depends on directly
-	chain  int
-	behind clock // by chain, the node itself included
+	epoch  happensbefore.Epoch
+	behind happensbefore.Clock // the node itself included
 	work   work
 
 	watched bool    // detection was on during the capture
@@ -31,30 +31,15 @@ type node struct {
 
 // comesAfter reports whether a node is another one, or depends on it.
 func (n *node) comesAfter(other *node) bool {
-	return n.behind.of(other.chain) >= other.behind.of(other.chain)
+	return n.behind.Covers(other.epoch)
 }
 
 // graphExec is a graph that can be launched. It has its own list of nodes, since
 // it outlives its graph.
 type graphExec struct {
 	nodes  []*node
-	latest mark  // of its launches: the next one comes after it, in whatever stream
-	before clock // for the detector: what comes before that mark
-}
-
-// behind is the set of the given nodes and all that they depend on.
-func (g *GPU) behind(nodes []spec.GraphNode) map[spec.GraphNode]bool {
-	set := map[spec.GraphNode]bool{}
-	todo := slices.Clone(nodes)
-	for len(todo) > 0 {
-		n := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if !set[n] {
-			set[n] = true
-			todo = append(todo, g.nodes[n].after...)
-		}
-	}
-	return set
+	latest mark                // of its launches: the next one comes after it, in whatever stream
+	before happensbefore.Clock // for the detector: what comes before that mark
 }
 
 // discard forgets a graph's nodes.

@@ -24,9 +24,9 @@ func (d *detector) captured(g *GPU, s *stream, n *node) {
 // epoch, and one clock; among themselves their graph orders them.
 func (d *detector) launched(g *GPU, s *stream, w *work) {
 	x := w.exec
-	d.order.wait(s, x.before)
-	m := d.order.give(s)
-	x.before.set(m.clock)
+	d.order.Wait(d.lane(s), x.before)
+	m := d.submit(s)
+	x.before.Set(m.Clock)
 	d.pairs = d.pairs[:0]
 	for _, n := range x.nodes {
 		m.node = n
@@ -64,26 +64,26 @@ func (d *detector) outlived(g *GPU, n *node, c *claim) (why string) {
 	}
 	d.owners.each(c.Range, func(r spec.Range, owner *Lifetime) {
 		if why == "" {
-			why = notOwn(c.life, owner)
+			why = notOwn(c.lifetime, owner)
 		}
 	})
 	return why
 }
 
-// notOwn says why a node that was captured in one life may not touch bytes that
+// notOwn says why a node that was captured in one lifetime may not touch bytes that
 // another one has, or none; "" if it may.
-func notOwn(life, owner *Lifetime) string {
+func notOwn(lifetime, owner *Lifetime) string {
 	switch {
-	case owner == life:
+	case owner == lifetime:
 		return ""
-	case owner == nil && life.Captured, owner == nil && life == unmanaged:
+	case owner == nil && lifetime.Captured, owner == nil && lifetime == unmanaged:
 		return ""
 	case owner == nil:
-		return fmt.Sprintf("since the capture %v was freed; it is not the graph's own, having been given out outside of the capture", *life)
-	case owner.Captured && life.Captured && owner.Pool == life.Pool:
+		return fmt.Sprintf("since the capture %v was freed; it is not the graph's own, having been allocated outside of the capture", *lifetime)
+	case owner.Captured && lifetime.Captured && owner.Pool == lifetime.Pool:
 		return ""
 	}
-	return fmt.Sprintf("since the capture its memory was given to %v, which is not of a capture in pool %v", *owner, life.Pool)
+	return fmt.Sprintf("since the capture its memory was given to %v, which is not of a capture in pool %v", *owner, lifetime.Pool)
 }
 
 // through is the device through which work reads or writes.

@@ -10,15 +10,15 @@ import (
 type HazardKind uint8
 
 const (
-	// Unordered: two pieces of work touch the same bytes in two different lives of
+	// Unordered: two pieces of work touch the same bytes in two different lifetimes of
 	// them, at least one writes, and nothing makes the later one wait for the
 	// earlier. This is what an allocator that reuses memory too early does to its
 	// users.
 	Unordered HazardKind = iota
-	// NotAllocated: work was launched on managed memory that nobody had at that
-	// time: freed, or never given out.
+	// NotAllocated: work was launched on managed memory that was not allocated at that
+	// time: freed, or never allocated.
 	NotAllocated
-	// NoMemory: work was launched, or memory given out, where the process had no
+	// NoMemory: work was launched, or memory allocated, where the process had no
 	// memory, or none that the device may touch.
 	NoMemory
 	// Returned: memory went back to the driver while work may still be using it.
@@ -26,11 +26,11 @@ const (
 	// Outlived: a graph was launched after its memory had been freed, returned to
 	// the driver, or given to an owner outside of captures in the same pool.
 	Outlived
-	// AllocatedTwice: memory was given out that was out.
+	// AllocatedTwice: memory was allocated whose earlier lifetime had not ended.
 	AllocatedTwice
 )
 
-var hazardNames = [...]string{"unordered", "not given out", "no memory", "returned", "outlived", "given twice"}
+var hazardNames = [...]string{"unordered", "not allocated", "no memory", "returned", "outlived", "allocated twice"}
 
 // String is the kind's name.
 func (k HazardKind) String() string { return hazardNames[k] }
@@ -71,11 +71,11 @@ func (a *Access) String() string {
 	if a.Write {
 		verb = "writes"
 	}
-	life := ""
+	lifetime := ""
 	if a.Lifetime != (Lifetime{}) {
-		life = " in " + a.Lifetime.String()
+		lifetime = " in " + a.Lifetime.String()
 	}
-	return fmt.Sprintf("%s %s %d bytes at %v%s", a.who(), verb, a.Range.Bytes, a.Range.Ptr, life)
+	return fmt.Sprintf("%s %s %d bytes at %v%s", a.who(), verb, a.Range.Bytes, a.Range.Ptr, lifetime)
 }
 
 // who is the piece of work.
@@ -111,7 +111,7 @@ func streamName(dev spec.Device, s spec.Stream) string {
 }
 
 // adviceFor says what would have put two accesses in order. Who was careless can be
-// seen from the streams that the two lives were given out for; graphs and what no
+// seen from the streams that the two lifetimes were allocated for; graphs and what no
 // allocator manages are only a matter of the program's.
 func adviceFor(first, second *Access) string {
 	by, to := streamName(first.Device, first.Stream), streamName(second.Device, second.Stream)
@@ -125,7 +125,7 @@ func adviceFor(first, second *Access) string {
 		return text + fmt.Sprintf("RecordStream(%s) before %s was freed, or an event recorded in %s and waited for by %s, would",
 			by, shortName(first), by, to)
 	case second.Device != second.Lifetime.Device || second.Stream != second.Lifetime.Stream:
-		return text + fmt.Sprintf("%s was given out for %s, and an event recorded there and waited for by %s would",
+		return text + fmt.Sprintf("%s was allocated for %s, and an event recorded there and waited for by %s would",
 			shortName(second), streamName(second.Lifetime.Device, second.Lifetime.Stream), to)
 	}
 	return text + fmt.Sprintf("memory that %s has used may go to %s only when that is over, or when %s waits for an event of %s",
@@ -138,8 +138,8 @@ func shortName(a *Access) string { return fmt.Sprintf("lifetime %d", a.Lifetime.
 const maxHazards = 1000
 
 // Hazards lists the hazards of the process, oldest first; of more than a thousand,
-// the first thousand. Each pair of accesses is told once, but each launch of a graph
-// that is wrong tells it again. There are none before detection is turned on, by
+// the first thousand. Each pair of accesses is reported once, but each launch of a graph
+// that is wrong reports it again. There are none before detection is turned on, by
 // Config.Hazards or by the first BeginLifetime.
 func (g *GPU) Hazards() []Hazard {
 	g.machine.mu.Lock()

@@ -45,7 +45,7 @@ func (m *hazardModel) capture(t *rapid.T) {
 		case 3:
 			m.reuse(t)
 		default:
-			if len(m.lives) > 0 {
+			if len(m.lifetimes) > 0 {
 				l, touched := m.work(t, s)
 				m.must(t, m.gpu.Launch(l))
 				k.nodes = append(k.nodes, refNode{l.Name, slices.Clone(k.terminals[s]), touched})
@@ -109,11 +109,11 @@ func (m *hazardModel) launchGraph(t *rapid.T) {
 func (m *hazardModel) own(accesses []refAccess) (own []refAccess) {
 	outlived := map[int]bool{}
 	for _, a := range accesses {
-		life := m.all[a.life]
-		i := slices.IndexFunc(m.lives, func(l refLife) bool { return l.first <= a.cell && a.cell <= l.last })
+		lifetime := m.all[a.lifetime]
+		i := slices.IndexFunc(m.lifetimes, func(l refLife) bool { return l.first <= a.cell && a.cell <= l.last })
 		switch {
-		case i >= 0 && m.lives[i].number == a.life:
-		case life.captured && (i < 0 || m.lives[i].captured && m.lives[i].pool == life.pool):
+		case i >= 0 && m.lifetimes[i].number == a.lifetime:
+		case lifetime.captured && (i < 0 || m.lifetimes[i].captured && m.lifetimes[i].pool == lifetime.pool):
 		default:
 			outlived[a.part] = true
 		}

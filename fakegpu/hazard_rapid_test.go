@@ -51,7 +51,7 @@ func TestDetectorAgainstReference(t *testing.T) {
 	})
 }
 
-// The memory is a few pages of one word, the cells. The first ones are given out
+// The memory is a few pages of one word, the cells. The first ones are allocated
 // outside of captures, the others in captures, so that graphs keep their memory.
 const (
 	cellBytes                   = 64
@@ -60,17 +60,17 @@ const (
 )
 
 type hazardModel struct {
-	gpu     *fakegpu.GPU
-	ref     *orderReference
-	base    spec.Ptr
-	pages   []spec.PageHandle
-	streams []spec.Stream // by number; numbers of streams that are gone are not used again
-	events  []spec.EventHandle
-	lives   []refLife // that have not ended
-	all     map[uint64]refLife
-	graphs  []refGraph
-	joined  map[int][]int // the streams in the capture under way, if there is one
-	names   int
+	gpu       *fakegpu.GPU
+	ref       *orderReference
+	base      spec.Ptr
+	pages     []spec.PageHandle
+	streams   []spec.Stream // by number; numbers of streams that are gone are not used again
+	events    []spec.EventHandle
+	lifetimes []refLife // that have not ended
+	all       map[uint64]refLife
+	graphs    []refGraph
+	joined    map[int][]int // the streams in the capture under way, if there is one
+	names     int
 
 	// Of the present step.
 	told    int      // hazards told before
@@ -78,7 +78,7 @@ type hazardModel struct {
 	outlive int      // accesses by graphs to what is no longer theirs
 }
 
-// refLife is a life of some cells, in the pool that they are in.
+// refLife is a lifetime of some cells, in the pool that they are in.
 type refLife struct {
 	number      uint64
 	first, last int
@@ -198,7 +198,7 @@ func (m *hazardModel) event(t *rapid.T) int {
 	return rapid.IntRange(0, hazardEvents-1).Draw(t, "event")
 }
 
-// give begins a life of free cells of the first ones.
+// give begins a lifetime of free cells of the first ones.
 func (m *hazardModel) give(t *rapid.T) {
 	m.giveCells(t, m.stream(t), 0, plainCells)
 }
@@ -206,7 +206,7 @@ func (m *hazardModel) give(t *rapid.T) {
 func (m *hazardModel) giveCells(t *rapid.T, stream, from, end int) {
 	first := rapid.IntRange(from, end-1).Draw(t, "first")
 	last := min(first+rapid.IntRange(0, 2).Draw(t, "more"), end-1)
-	for _, l := range m.lives {
+	for _, l := range m.lifetimes {
 		if first <= l.last && l.first <= last {
 			return
 		}
@@ -214,7 +214,7 @@ func (m *hazardModel) giveCells(t *rapid.T, stream, from, end int) {
 	m.begin(stream, first, last)
 }
 
-// begin begins a life. It is captured if the stream is, and, in the graphs' pool, in
+// begin begins a lifetime. It is captured if the stream is, and, in the graphs' pool, in
 // any case: outside of a capture that is a pool that was set back.
 func (m *hazardModel) begin(stream, first, last int) {
 	_, joined := m.joined[stream]
@@ -226,42 +226,42 @@ func (m *hazardModel) begin(stream, first, last int) {
 		Range: m.memory(first, last), Stream: m.streams[stream],
 		Pool: spec.PoolID{Capture: l.pool}, Captured: l.captured && m.joined == nil,
 	})
-	m.lives = append(m.lives, l)
+	m.lifetimes = append(m.lifetimes, l)
 	m.all[l.number] = l
 }
 
 // reuse gives memory to another owner at once.
 func (m *hazardModel) reuse(t *rapid.T) {
-	if len(m.lives) == 0 {
+	if len(m.lifetimes) == 0 {
 		return
 	}
-	i := rapid.IntRange(0, len(m.lives)-1).Draw(t, "life")
-	l := m.lives[i]
+	i := rapid.IntRange(0, len(m.lifetimes)-1).Draw(t, "lifetime")
+	l := m.lifetimes[i]
 	m.end(i)
 	m.begin(m.stream(t), l.first, l.last)
 }
 
 func (m *hazardModel) take(t *rapid.T) {
-	if len(m.lives) == 0 {
+	if len(m.lifetimes) == 0 {
 		return
 	}
-	m.end(rapid.IntRange(0, len(m.lives)-1).Draw(t, "life"))
+	m.end(rapid.IntRange(0, len(m.lifetimes)-1).Draw(t, "lifetime"))
 }
 
-func (m *hazardModel) end(life int) {
-	m.gpu.EndLifetime(m.memory(m.lives[life].first, 0).Ptr)
-	m.lives = slices.Delete(m.lives, life, life+1)
+func (m *hazardModel) end(lifetime int) {
+	m.gpu.EndLifetime(m.memory(m.lifetimes[lifetime].first, 0).Ptr)
+	m.lifetimes = slices.Delete(m.lifetimes, lifetime, lifetime+1)
 }
 
-// work draws a kernel that touches what is given out.
+// work draws a kernel that touches what is allocated.
 func (m *hazardModel) work(t *rapid.T, stream int) (spec.Launch, []refAccess) {
 	m.names++
 	l := spec.Launch{Stream: m.streams[stream], Name: fmt.Sprintf("k%d", m.names)}
 	var touched []refAccess
 	for part := range rapid.IntRange(1, 2).Draw(t, "ranges") {
-		life := rapid.SampledFrom(m.lives).Draw(t, "life")
-		first := rapid.IntRange(life.first, life.last).Draw(t, "first")
-		last := rapid.IntRange(first, life.last).Draw(t, "last")
+		lifetime := rapid.SampledFrom(m.lifetimes).Draw(t, "lifetime")
+		first := rapid.IntRange(lifetime.first, lifetime.last).Draw(t, "first")
+		last := rapid.IntRange(first, lifetime.last).Draw(t, "last")
 		write := rapid.Bool().Draw(t, "write")
 		if write {
 			l.Writes = append(l.Writes, m.memory(first, last))
@@ -269,7 +269,7 @@ func (m *hazardModel) work(t *rapid.T, stream int) (spec.Launch, []refAccess) {
 			l.Reads = append(l.Reads, m.memory(first, last))
 		}
 		for cell := first; cell <= last; cell++ {
-			touched = append(touched, refAccess{cell: cell, write: write, life: life.number, part: part})
+			touched = append(touched, refAccess{cell: cell, write: write, lifetime: lifetime.number, part: part})
 		}
 	}
 	return l, touched
@@ -285,7 +285,7 @@ func (m *hazardModel) accessed(vertex int, who string, touched []refAccess) {
 }
 
 func (m *hazardModel) launch(t *rapid.T) {
-	if len(m.lives) == 0 {
+	if len(m.lifetimes) == 0 {
 		return
 	}
 	stream := m.stream(t)
@@ -296,13 +296,13 @@ func (m *hazardModel) launch(t *rapid.T) {
 }
 
 func (m *hazardModel) readBack(t *rapid.T) {
-	if len(m.lives) == 0 {
+	if len(m.lifetimes) == 0 {
 		return
 	}
-	stream, life := m.stream(t), rapid.SampledFrom(m.lives).Draw(t, "life")
-	_, err := m.gpu.ReadBack(0, m.streams[stream], m.memory(life.first, life.first))
+	stream, lifetime := m.stream(t), rapid.SampledFrom(m.lifetimes).Draw(t, "lifetime")
+	_, err := m.gpu.ReadBack(0, m.streams[stream], m.memory(lifetime.first, lifetime.first))
 	m.must(t, err)
-	m.accessed(m.ref.submit(stream), whoName(0, ""), []refAccess{{cell: life.first, life: life.number}})
+	m.accessed(m.ref.submit(stream), whoName(0, ""), []refAccess{{cell: lifetime.first, lifetime: lifetime.number}})
 	m.ref.see(m.ref.streams, stream)
 }
 

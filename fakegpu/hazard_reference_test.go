@@ -19,14 +19,14 @@ type orderReference struct {
 	works    uint64
 }
 
-// refAccess is one cell touched by work, in a life of the cell.
+// refAccess is one cell touched by work, in a lifetime of the cell.
 type refAccess struct {
-	vertex int
-	who    string // the work, and the node
-	cell   int
-	write  bool
-	life   uint64
-	part   int // which of the work's ranges
+	vertex   int
+	who      string // the work, and the node
+	cell     int
+	write    bool
+	lifetime uint64
+	part     int // which of the work's ranges
 }
 
 func newOrderReference() *orderReference {
@@ -85,7 +85,7 @@ func (o *orderReference) access(news ...refAccess) (unordered []string) {
 	for _, b := range news {
 		past := o.past(b.vertex)
 		for _, a := range o.accesses {
-			if a.cell == b.cell && a.life != b.life && (a.write || b.write) && !past[a.vertex] {
+			if a.cell == b.cell && a.lifetime != b.lifetime && (a.write || b.write) && !past[a.vertex] {
 				unordered = append(unordered, pairName(a.who, b.who))
 			}
 		}

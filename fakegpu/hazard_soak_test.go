@@ -17,7 +17,7 @@ func TestDetectorDoesNotGrow(t *testing.T) {
 		rounds = 5_000
 	}
 	// Ranges begin and end at halves of parts. Of each half, two writes and two reads
-	// may have to be remembered for each stream, in different lives.
+	// may have to be remembered for each stream, in different lifetimes.
 	const halves, each = 2 * soakParts, 4
 	for _, test := range []struct {
 		name            string

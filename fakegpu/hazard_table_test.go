@@ -67,7 +67,7 @@ var hazardPrograms = []hazardProgram{
 	{name: "the second owner uses it on a stream that did not wait", program: `
 		give p:512 s; kernel s a writes p:512; take p
 		give p:512 s; kernel t b reads p:512 writes q:8`,
-		want: "a, b: lifetime 3 was given out for stream s, and an event recorded there and waited for by stream t would"},
+		want: "a, b: lifetime 3 was allocated for stream s, and an event recorded there and waited for by stream t would"},
 	{name: "work runs after the free, before the next owner's", program: `
 		give p:512 s; busy s; kernel s a reads p:512 writes q:8; take p
 		give p:512 s; kernel s b writes p:512; drain s`},
@@ -81,7 +81,7 @@ var hazardPrograms = []hazardProgram{
 		give p:512 u; kernel u b reads p:512 writes q+8:8; take p
 		give p:512 u; kernel s c writes p:512`,
 		want: "a, c: " + recordStreamT + "\n" +
-			"b, c: lifetime 4 was given out for stream u, and an event recorded there and waited for by stream s would"},
+			"b, c: lifetime 4 was allocated for stream u, and an event recorded there and waited for by stream s would"},
 
 	// Events.
 	{name: "a stream waits for an event", program: `
@@ -194,7 +194,7 @@ var hazardPrograms = []hazardProgram{
 		give p:512 s; kernel t a writes p:257; take p
 		give p:512 s; kernel s b writes p+256:256`,
 		want: "a, b: " + recordStreamT},
-	{name: "a part of the memory is given out, and another part", program: `
+	{name: "a part of the memory is allocated, and another part", program: `
 		give p:512 s; kernel t a writes p:512; take p
 		give p:128 s; give p+128:384 s; kernel s b writes p+128:256`,
 		want: "a, b: " + recordStreamT},
@@ -292,21 +292,21 @@ var hazardPrograms = []hazardProgram{
 		give p:512 s
 		begin s; kernel s a reads p:512; end s G; instantiate X G; launch s X
 		take p; launch s X`,
-		want: "outlived: a: since the capture lifetime 2 (512 bytes at p, given out for stream s) was freed; it is not the graph's own, having been given out outside of the capture"},
+		want: "outlived: a: since the capture lifetime 2 (512 bytes at p, allocated for stream s) was freed; it is not the graph's own, having been allocated outside of the capture"},
 	{name: "a graph's memory is given to somebody else", program: `
 		begin s; give p:512 s pool 1; kernel s a writes p:512; take p; end s G; instantiate X G; launch s X
 		give p:512 s; launch s X`,
-		want: "outlived: a: since the capture its memory was given to lifetime 3 (512 bytes at p, given out for stream s), which is not of a capture in pool (1, 0)"},
+		want: "outlived: a: since the capture its memory was given to lifetime 3 (512 bytes at p, allocated for stream s), which is not of a capture in pool (1, 0)"},
 
 	// Memory that is not there, or not anybody's.
 	{name: "memory that was never there", program: `kernel s a writes nowhere:8`,
 		want: "no memory: a: there is no memory"},
 	{name: "use after free", program: `
 		give p:512 s; kernel s a writes p:512; take p; kernel s b reads p:512`,
-		want: "not given out: b: nobody has the memory, which was last used by kernel \"a\" (work 1, stream s) in lifetime 2 (512 bytes at p, given out for stream s)"},
+		want: "not allocated: b: nobody has the memory, which was last used by kernel \"a\" (work 1, stream s) in lifetime 2 (512 bytes at p, allocated for stream s)"},
 	{name: "beyond the end", program: `
 		give p:500 s; kernel s a writes p:512`,
-		want: "not given out: a: nobody has the memory"},
+		want: "not allocated: a: nobody has the memory"},
 	{name: "given back to the driver by the allocator", program: `
 		give p:512 s; kernel s a writes p:512; free p; kernel s b reads p:512`,
 		want: "no memory: b: there is no memory"},
@@ -318,10 +318,10 @@ var hazardPrograms = []hazardProgram{
 		reserve v 64; page x 64; map x v 64; access v 64
 		give v:64 s; kernel s a writes v:64; take v; sync s; unmap v 64; map x v 64; access v 64
 		give v:64 t; kernel t b writes v:64`},
-	{name: "given out twice", program: `
+	{name: "allocated twice", program: `
 		give p:512 s; give p+256:512 s; kernel s a writes p+256:512`,
-		want: "given twice: lifetime 3 (512 bytes at p+256, given out for stream s) was given out while lifetime 2 (512 bytes at p, given out for stream s) had not ended\n" +
-			"given twice: lifetime 3 (512 bytes at p+256, given out for stream s) was given out while lifetime 1 (8 bytes at p+512, given out for stream s) had not ended"},
+		want: "allocated twice: lifetime 3 (512 bytes at p+256, allocated for stream s) was allocated while lifetime 2 (512 bytes at p, allocated for stream s) had not ended\n" +
+			"allocated twice: lifetime 3 (512 bytes at p+256, allocated for stream s) was allocated while lifetime 1 (8 bytes at p+512, allocated for stream s) had not ended"},
 }
 
 func TestHazardPrograms(t *testing.T) {

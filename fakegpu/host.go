@@ -13,25 +13,22 @@ import "gaugeblock/spec"
 func (g *GPU) SetThread(t spec.Thread) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	o := &g.detect().order
-	o.current = o.thread(t)
+	g.detect().order.SetThread(t)
 }
 
 // Thread is the host thread that makes the calls, as SetThread has said.
 func (g *GPU) Thread() spec.Thread {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	return g.detect().order.current.id
+	return g.detect().order.Thread()
 }
 
 // OrderThreads says that what one host thread has done comes before whatever
 // another does from here on, as when it sends on a channel, unlocks a lock that the
-// other then takes, or is joined. A lock can be described as a thread that is told
-// everything by those who unlock it, and tells everything to those who lock it.
+// other then takes, or is joined. A lock can be described as a thread: those who unlock
+// it come before it, and it comes before those who lock it.
 func (g *GPU) OrderThreads(before, after spec.Thread) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	o := &g.detect().order
-	from, to := o.thread(before), o.thread(after)
-	to.knows.join(from.knows)
+	g.detect().order.OrderThreads(before, after)
 }

@@ -3,8 +3,8 @@ package fakegpu
 import "fmt"
 
 // Leaks lists everything that the process still holds of the driver, in a fixed
-// order: memory and ranges by address, then pages, streams, events, graphs and
-// captures by age. A program that has put away what it took leaks nothing.
+// order: memory and ranges by address, then pages, streams, events and graphs by
+// handle, and captures by age. A program that has released what it took leaks nothing.
 func (g *GPU) Leaks() []string {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()

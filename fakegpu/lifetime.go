@@ -8,38 +8,38 @@ import (
 	"gaugeblock/spec"
 )
 
-// Lifetimes. An allocator keeps memory of the driver and gives it to one owner
+// Lifetimes. An allocator caches memory of the driver and allocates it for one owner
 // after another; the device sees nothing of that. So whoever stands between the
-// program and the allocator says it: BeginLifetime when Malloc returns, EndLifetime before
-// Free is called (tests/suites/watch does both). Between the two the bytes live one life.
+// program and the allocator says it: BeginLifetime when Malloc returns, EndLifetime
+// before Free is called (tests/suites/watch does both).
 //
 // Saying so about any byte of a piece of the driver's memory, or of a reserved
 // range, makes all of it managed: from then on nobody may touch bytes of it that
-// are not given out. Other memory belongs to the program all the time, in one life.
+// are not allocated. Other memory belongs to the program all the time, in one lifetime.
 
-// Lifetime is one life of some memory.
+// Lifetime is the time from an allocation of some memory to its free.
 type Lifetime struct {
-	// Number counts lives in the order in which they began, from 1; BeginLifetime sets
-	// it. It is 0 for memory that no allocator manages.
+	// Number counts lifetimes in the order in which they began, from 1; BeginLifetime
+	// sets it. It is 0 for memory that no allocator manages.
 	Number uint64
 	Range  spec.Range
 	Device spec.Device
-	Stream spec.Stream // that it was given out for
+	Stream spec.Stream // that it was allocated for
 	Pool   spec.PoolID // that it came from
-	// Captured: the life belongs to a graph, and begins anew, at the same
-	// addresses, with every launch of it, although the allocator has the memory
-	// back by then. BeginLifetime sets it for what is given out to a stream that is being
-	// captured, and for what comes from a private pool while anything is. Who sets
-	// a pool back to what a capture left (a checkpoint) has to say it himself.
+	// Captured: the lifetime belongs to a graph, and begins anew, at the same
+	// addresses, with every launch of it, although the memory is freed by then.
+	// BeginLifetime sets it for what is allocated for a stream that is being captured,
+	// and for what comes from a private pool while any is. Whoever restores a pool to
+	// what a capture left (a checkpoint) has to set it.
 	Captured bool
 	Owner    string // for reports; may be empty
 }
 
-// unmanaged is the one life of all memory that no allocator manages. It is enough
-// that it is not the life of any other.
+// unmanaged is the one lifetime of all memory that no allocator manages. It is enough
+// that it is not that of any other.
 var unmanaged = &Lifetime{}
 
-// String says what it is: lifetime 3 ("weights", 512 bytes at 0x..., given out for
+// String says what it is: lifetime 3 ("weights", 512 bytes at 0x..., allocated for
 // stream 0x7).
 func (l Lifetime) String() string {
 	if l.Number == 0 {
@@ -49,18 +49,18 @@ func (l Lifetime) String() string {
 	if l.Owner != "" {
 		owner = fmt.Sprintf("%q, ", l.Owner)
 	}
-	return fmt.Sprintf("lifetime %d (%s%d bytes at %v, given out for %s)",
+	return fmt.Sprintf("lifetime %d (%s%d bytes at %v, allocated for %s)",
 		l.Number, owner, l.Range.Bytes, l.Range.Ptr, streamName(l.Device, l.Stream))
 }
 
-// owners are the lives that have begun and not ended, by address. They do not
+// owners are the lifetimes that have begun and not ended, by address. They do not
 // overlap.
 type owners struct {
 	byPtr  btree.Map[spec.Ptr, *Lifetime]
-	number uint64 // of the latest life
+	number uint64 // of the latest lifetime
 }
 
-// around finds the life that an address is in.
+// around finds the lifetime that an address is in.
 func (o *owners) around(p spec.Ptr) *Lifetime {
 	var found *Lifetime
 	o.byPtr.Descend(p, func(_ spec.Ptr, l *Lifetime) bool {
@@ -99,20 +99,20 @@ func (o *owners) each(r spec.Range, visit func(spec.Range, *Lifetime)) {
 	}
 }
 
-// overlapping lists the lives that have bytes of a range.
-func (o *owners) overlapping(r spec.Range) (lives []*Lifetime) {
+// overlapping lists the lifetimes that have bytes of a range.
+func (o *owners) overlapping(r spec.Range) (lifetimes []*Lifetime) {
 	o.each(r, func(_ spec.Range, l *Lifetime) {
 		if l != nil {
-			lives = append(lives, l)
+			lifetimes = append(lifetimes, l)
 		}
 	})
-	return lives
+	return lifetimes
 }
 
-// BeginLifetime says that an allocator has given out memory, and returns the number of
-// the life that begins. It turns the detection of hazards on. Memory that is out
-// already, or that the process does not have, is a hazard; of the two owners the
-// later one has the memory from then on.
+// BeginLifetime says that an allocator has allocated memory, and returns the number of
+// the lifetime. It turns the detection of hazards on. Memory that is allocated already,
+// or that the process does not have, is a hazard; of the two owners the later one has
+// the memory from then on.
 func (g *GPU) BeginLifetime(l Lifetime) (number uint64) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
@@ -126,17 +126,17 @@ func (g *GPU) BeginLifetime(l Lifetime) (number uint64) {
 	if a := g.space.around(l.Range.Ptr); a != nil && a.Contains(l.Range) {
 		a.managed = true
 	} else {
-		d.report(Hazard{Kind: NoMemory, Range: l.Range, Missing: fmt.Sprintf("%v was given out, but the process does not have such memory", l)})
+		d.report(Hazard{Kind: NoMemory, Range: l.Range, Missing: fmt.Sprintf("%v was allocated, but the process does not have such memory", l)})
 	}
 	for _, other := range d.owners.overlapping(l.Range) {
-		d.report(Hazard{Kind: AllocatedTwice, Range: l.Range, Missing: fmt.Sprintf("%v was given out while %v had not ended", l, *other)})
+		d.report(Hazard{Kind: AllocatedTwice, Range: l.Range, Missing: fmt.Sprintf("%v was allocated while %v had not ended", l, *other)})
 		d.owners.byPtr.Delete(other.Range.Ptr)
 	}
 	d.owners.byPtr.Set(l.Range.Ptr, &l)
 	return l.Number
 }
 
-// isCaptured reports whether memory that is being given out will belong to a graph.
+// isCaptured reports whether memory that is being allocated will belong to a graph.
 func (g *GPU) isCaptured(l *Lifetime) bool {
 	if !l.Pool.IsDefault() && len(g.captures) > 0 {
 		return true
@@ -145,9 +145,9 @@ func (g *GPU) isCaptured(l *Lifetime) bool {
 	return s != nil && s.capture != nil
 }
 
-// EndLifetime says that an allocator is about to be given back the memory at an
-// address. Nothing happens if no life begins there. Undo makes as if nothing had
-// been said, for the case that the allocator refuses.
+// EndLifetime says that an allocator is about to free the memory at an address. Nothing
+// happens if no lifetime begins there. Undo makes as if nothing had been said, for the
+// case that the allocator refuses.
 func (g *GPU) EndLifetime(p spec.Ptr) (undo func()) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()

@@ -66,8 +66,8 @@ func Devices(n int, bytes uint64) []DeviceConfig {
 }
 
 // A Machine is the hardware: devices with physical memory, shared by processes.
-// Its lock guards everything in it and in its processes; no method of an exported
-// type holds it while it calls anyone else's code, address policies excepted.
+// Its lock guards everything in it and in its processes; see Locking in the package
+// comment.
 type Machine struct {
 	mu        sync.Mutex
 	config    Config

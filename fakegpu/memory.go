@@ -40,8 +40,8 @@ func (g *GPU) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
 // refusePiece says why there is no memory for a piece; "" if there is.
 func (v *view) refusePiece(bytes uint64) string {
 	if v.script != nil {
-		if granted, decided := v.script.grantsPiece(bytes); decided {
-			return recordedRefusal(granted, bytes)
+		if succeeded, recorded := v.script.mallocOutcome(bytes); recorded {
+			return recordedRefusal(succeeded, bytes)
 		}
 	}
 	return v.physical.refuse(bytes)
@@ -55,12 +55,12 @@ func (p *physical) refuse(bytes uint64) string {
 	return fmt.Sprintf("%d bytes are asked for and %d are free", bytes, p.free())
 }
 
-// recordedRefusal says why a script refuses memory; "" if it grants it.
-func recordedRefusal(granted bool, bytes uint64) string {
-	if granted {
+// recordedRefusal says why a script refuses memory; "" if the recorded call succeeded.
+func recordedRefusal(succeeded bool, bytes uint64) string {
+	if succeeded {
 		return ""
 	}
-	return fmt.Sprintf("%d bytes are not what the recorded driver granted next", bytes)
+	return fmt.Sprintf("%d bytes are not what the recorded driver allocated next", bytes)
 }
 
 // Free implements spec.Driver. See Config.FreeWaits for what it waits for. Of the
@@ -94,7 +94,7 @@ func (g *GPU) Free(dev spec.Device, ptr spec.Ptr) error {
 		}
 	}
 	if g.detector != nil {
-		g.detector.order.seenDevice(dev)
+		g.detector.order.SynchronizeDevice(dev)
 		g.detector.returned(callFree, a.Range)
 	}
 	g.space.areas.Delete(ptr)

@@ -88,15 +88,15 @@ func (o *programOrder) launch(stream int) {
 	}
 }
 
-// uses tells of accesses, each piece of work being a life of its own, so that all
+// uses tells of accesses, each piece of work being a lifetime of its own, so that all
 // races count.
 func (o *programOrder) uses(vertex int, reads, writes []int) {
 	var touched []refAccess
 	for _, c := range reads {
-		touched = append(touched, refAccess{vertex: vertex, cell: c, life: uint64(vertex)})
+		touched = append(touched, refAccess{vertex: vertex, cell: c, lifetime: uint64(vertex)})
 	}
 	for _, c := range writes {
-		touched = append(touched, refAccess{vertex: vertex, cell: c, write: true, life: uint64(vertex)})
+		touched = append(touched, refAccess{vertex: vertex, cell: c, write: true, lifetime: uint64(vertex)})
 	}
 	o.races += len(o.access(touched...))
 }

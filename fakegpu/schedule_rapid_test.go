@@ -11,7 +11,7 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestOrderDecides: a program in which all conflicting accesses, of one life or not,
+// TestOrderDecides: a program in which all conflicting accesses, of one lifetime or not,
 // are in order gives the same under every schedule. So whatever the definition of
 // order promises (hazard_reference_test.go), the device keeps. Programs are drawn at
 // random, and the steps that would be a race are left out.

@@ -1,35 +1,29 @@
 package fakegpu
 
-import (
-	"fmt"
-	"sync"
-
-	"gaugeblock/spec"
-)
+import "gaugeblock/spec"
 
 // A Script gives one device the addresses of a recorded run, so that a replay of
 // the run meets the same addresses. It is an AddressPolicy: see GPU.UseScript.
 //
 // A script gives addresses only. Whether a request succeeds comes from capacity,
-// limits and faults, as without a script; SetGrants is the one exception. When a
+// limits and faults, as without a script; LoadOutcomes is the one exception. When a
 // request succeeds for which the script has no address, it gets a fresh one from
-// a region that no recording has addresses in, and the script notes the mismatch:
-// Mismatch tells the first. A replay checks it after every operation.
+// a region that no recording has addresses in, so that it shows in every trace entry
+// and result that has the address.
 //
 // Before each operation a replayer says what the recorded run asked of the driver
-// in it, in the words of the allocator's diary:
+// in it, in the words of the allocator's trace entries:
 //
-//	script.Load(op.Expect.Events)      // addresses
-//	script.SetGrants(op.Expect.Events) // addresses and outcomes
+//	script.Load(op.Expect.Entries)         // addresses
+//	script.LoadOutcomes(op.Expect.Entries) // addresses and outcomes
 //
-// or it pushes addresses one by one, for the whole run if it likes.
+// or it pushes addresses one by one, for the whole run if it likes. It does so while
+// nobody calls the GPU: a script has no lock of its own.
 type Script struct {
-	mu       sync.Mutex
 	pieces   []spec.Range // of coming Mallocs, in order
 	bases    []spec.Ptr   // of coming ReserveAddresses, in order
 	mapped   []spec.Ptr   // where coming mappings begin
-	grants   *grants      // nil unless the recorded outcomes count
-	mismatch string       // the first one
+	outcomes *outcomes    // nil unless the recorded outcomes count
 
 	fallback *ascending
 	vacant   func(spec.Range) bool // whether nothing of the process lies there
@@ -45,8 +39,6 @@ func NewScript() *Script { return &Script{} }
 func (g *GPU) UseScript(dev spec.Device, s *Script) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.fallback = newAscending(fallbackWindow + uint64(dev)*windowBytes)
 	s.vacant = g.space.vacant
 	s.reserved = g.space.reserved
@@ -56,30 +48,21 @@ func (g *GPU) UseScript(dev spec.Device, s *Script) {
 
 // Push adds the address of a coming Malloc of so many bytes.
 func (s *Script) Push(addr spec.Ptr, bytes uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.pieces = append(s.pieces, spec.Range{Ptr: addr, Bytes: bytes})
 }
 
 // PushRange adds the base of a coming ReserveAddress.
-func (s *Script) PushRange(base spec.Ptr) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bases = append(s.bases, base)
-}
+func (s *Script) PushRange(base spec.Ptr) { s.bases = append(s.bases, base) }
 
 // Load says which memory the next operation obtained from the driver in the
-// recorded run; what an earlier Load or SetGrants said and was not used is
-// forgotten, and noted as a mismatch if it was a Malloc. Of the events only
-// segment_alloc and segment_map matter, so an operation's whole list can be given.
-// A segment_map outside every range that is reserved when ReserveAddress is called
-// tells the base of the range that the call gives, because a new range is mapped
-// from its base on.
-func (s *Script) Load(events []spec.TraceEntry) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settle()
-	for _, e := range events {
+// recorded run; what was pushed or loaded before and was not used is forgotten,
+// except for bases of PushRange. Of the entries only segment_alloc and segment_map
+// matter, so an operation's whole list can be given. A segment_map outside every
+// range that is reserved when ReserveAddress is called gives the base of the range
+// that the call gives, because a new range is mapped from its base on.
+func (s *Script) Load(entries []spec.TraceEntry) {
+	s.pieces, s.mapped, s.outcomes = s.pieces[:0], s.mapped[:0], nil
+	for _, e := range entries {
 		switch e.Action {
 		case spec.ActionSegmentAlloc:
 			s.pieces = append(s.pieces, spec.Range{Ptr: e.Addr, Bytes: e.Size})
@@ -89,84 +72,34 @@ func (s *Script) Load(events []spec.TraceEntry) {
 	}
 }
 
-// SetGrants does what Load does, and makes the recorded driver's decisions count
-// instead of capacity, until the next Load: a request for memory is granted
-// exactly when it is the next of the recorded events (a segment_alloc of that
-// size, or a page that still fits into a segment_map), and refused as out of
-// memory otherwise. segment_free and segment_unmap must come in their places too.
-func (s *Script) SetGrants(events []spec.TraceEntry) {
-	s.Load(events)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.grants = newGrants(events)
+// LoadOutcomes does what Load does, and makes the recorded driver's decisions count
+// instead of capacity, until the next Load: a request for memory succeeds exactly
+// when it is the next of the recorded entries (a segment_alloc of that size, or a
+// page that still fits into a segment_map), and fails as out of memory otherwise.
+// While the next entry is a segment_free or segment_unmap, every request fails.
+func (s *Script) LoadOutcomes(entries []spec.TraceEntry) {
+	s.Load(entries)
+	s.outcomes = newOutcomes(entries)
 }
 
-// Settle forgets what the last Load or SetGrants said and was not used, noting it
-// as a mismatch. A replayer calls it after the last operation.
-func (s *Script) Settle() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settle()
-}
-
-func (s *Script) settle() {
-	if g := s.grants; g != nil {
-		if !g.finished() {
-			s.note("the recorded %v did not happen", g.describe())
-		}
-	} else if len(s.pieces) > 0 {
-		s.note("the recorded Malloc of %d bytes at %v did not happen", s.pieces[0].Bytes, s.pieces[0].Ptr)
-	}
-	s.pieces, s.mapped, s.grants = s.pieces[:0], s.mapped[:0], nil
-}
-
-// Mismatch tells the first request that the script had no address for, or the
-// first recorded one that did not happen; "" as long as there is none.
-func (s *Script) Mismatch() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mismatch
-}
-
-func (s *Script) note(format string, args ...any) {
-	if s.mismatch == "" {
-		s.mismatch = fmt.Sprintf(format, args...)
-	}
-}
-
-// Place gives the next recorded address, if it is one of a piece of that size.
+// Place gives the next recorded address, if it is one of a piece of that size and
+// nothing lies there.
 func (s *Script) Place(bytes uint64) spec.Ptr {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case len(s.pieces) == 0:
-		s.note("Malloc of %d bytes: nothing more is recorded", bytes)
-	case s.pieces[0].Bytes != bytes:
-		s.note("Malloc of %d bytes: recorded is one of %d bytes at %v", bytes, s.pieces[0].Bytes, s.pieces[0].Ptr)
-	case !s.vacant(s.pieces[0]):
-		s.note("Malloc of %d bytes: the recorded address %v is in use", bytes, s.pieces[0].Ptr)
-	default:
-		ptr := s.pieces[0].Ptr
-		s.pieces = s.pieces[1:]
-		return ptr
+	if len(s.pieces) == 0 || s.pieces[0].Bytes != bytes || !s.vacant(s.pieces[0]) {
+		return s.fallback.Place(bytes)
 	}
-	return s.fallback.Place(bytes)
+	ptr := s.pieces[0].Ptr
+	s.pieces = s.pieces[1:]
+	return ptr
 }
 
-// PlaceRange gives the next recorded base.
+// PlaceRange gives the next recorded base, if nothing lies there.
 func (s *Script) PlaceRange(bytes uint64) spec.Ptr {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	base, ok := s.nextBase()
-	switch {
-	case !ok:
-		s.note("ReserveAddress of %d bytes: nothing more is recorded", bytes)
-	case !s.vacant(spec.Range{Ptr: base, Bytes: bytes}):
-		s.note("ReserveAddress of %d bytes: the recorded address %v is in use", bytes, base)
-	default:
-		return base
+	if !ok || !s.vacant(spec.Range{Ptr: base, Bytes: bytes}) {
+		return s.fallback.PlaceRange(bytes)
 	}
-	return s.fallback.PlaceRange(bytes)
+	return base
 }
 
 // nextBase takes the next pushed base, or else the next mapping outside all

@@ -58,7 +58,7 @@ const (
 type area struct {
 	spec.Range
 	kind     areaKind
-	managed  bool // an allocator has given out some of it (lifetime.go)
+	managed  bool // an allocator has allocated some of it (lifetime.go)
 	device   spec.Device
 	backing  *backing // of a piece or opened memory
 	own      backing  // what backing points to for a piece

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
 // Streams. What is given to a stream gets a position in it: 1, 2, 3... A stream
@@ -13,7 +14,7 @@ import (
 //	len(queue) = given - done
 //
 // The queue of a stream that nothing holds is empty, because work completes at
-// once, unless a Schedule puts it off. Three kinds of things can be in a queue: a gate, which the caller closed
+// once, unless a Schedule chooses when. Three kinds of things can be in a queue: a gate, which the caller closed
 // by Busy and opens by Drain; a wait for a position of another stream; and work.
 
 // stream is a stream of one process.
@@ -24,11 +25,11 @@ type stream struct {
 	given, done uint64
 	queue       []item
 
-	capture   *capture         // nil unless the stream is being captured
-	terminals []spec.GraphNode // what the next node will depend on
-	chain     int              // the stream's place among those in the capture
+	capture   *capture            // nil unless the stream is being captured
+	terminals []spec.GraphNode    // what the next node will depend on
+	chain     *happensbefore.Lane // in the capture's order
 
-	lane *lane // in the detector's order, nil until it is needed
+	lane *happensbefore.Lane // in the detector's order, nil until it is needed
 }
 
 // item is an entry of a queue. Exactly one field is set; a gate that was opened
@@ -91,9 +92,9 @@ func (s *stream) take() *work {
 	return next.work
 }
 
-// settle lets every stream advance until none can, unless that is for a schedule to
+// advanceAll lets every stream advance until none can, unless that is for a schedule to
 // decide. Streams take turns in order of creation.
-func (g *GPU) settle() {
+func (g *GPU) advanceAll() {
 	for moved := g.schedule == nil; moved; {
 		moved = false
 		for _, s := range g.inOrder {
@@ -190,10 +191,10 @@ func (g *GPU) DestroyStream(dev spec.Device, handle spec.Stream) error {
 	}
 	s.destroyed = true
 	if s.lane != nil {
-		s.lane.gone = true
+		s.lane.Retire()
 	}
 	delete(g.streams, handle)
-	g.settle()
+	g.advanceAll()
 	return nil
 }
 
@@ -233,7 +234,7 @@ func (g *GPU) Drain(dev spec.Device, handle spec.Stream) error {
 	if g.schedule != nil && drained != nil {
 		g.force(drained.end())
 	}
-	g.settle()
+	g.advanceAll()
 	switch {
 	case drained == nil:
 		return cudaErrorInvalidResourceHandle.in(sayDrain, "there is no stream %v", handle)
@@ -255,7 +256,7 @@ func (g *GPU) DrainAll() {
 			g.forceDevice(spec.Device(dev))
 		}
 	}
-	g.settle()
+	g.advanceAll()
 }
 
 // Idle reports whether nothing is left to do in a stream. Like Busy it is not a call

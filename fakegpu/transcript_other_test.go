@@ -6,14 +6,16 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
-	"gaugeblock/spec/trace"
 )
 
 var otherCommands = map[string]command{
 	// fail CALL NTH ERROR
 	"fail": func(tk *talk, a []string) string {
-		f := trace.FaultSpec{Call: a[0], Error: a[2]}
+		f := spec.FaultSpec{Call: a[0], Error: a[2]}
 		_, _ = fmt.Sscan(a[1], &f.Nth)
+		if f.Error == "launch_failure" { // of which traces know nothing
+			return answer(tk.gpu.FailCall(f.Call, f.Nth, fakegpu.LaunchFailure(f.Call)), "ok")
+		}
 		return answer(tk.gpu.Inject(f), "ok")
 	},
 	"calls": func(tk *talk, _ []string) string {
@@ -43,19 +45,14 @@ var otherCommands = map[string]command{
 	},
 	// load [ACTION ADDRESS SIZE]...
 	"load": func(tk *talk, a []string) string {
-		tk.scripts[0].Load(tk.diary(a))
+		tk.scripts[0].Load(tk.entries(a))
 		return "ok"
 	},
-	// grants [ACTION ADDRESS SIZE]...
-	"grants": func(tk *talk, a []string) string {
-		tk.scripts[0].SetGrants(tk.diary(a))
+	// outcomes [ACTION ADDRESS SIZE]...
+	"outcomes": func(tk *talk, a []string) string {
+		tk.scripts[0].LoadOutcomes(tk.entries(a))
 		return "ok"
 	},
-	"settle": func(tk *talk, _ []string) string {
-		tk.scripts[0].Settle()
-		return "ok"
-	},
-	"mismatch": func(tk *talk, _ []string) string { return fmt.Sprintf("%q", tk.scripts[0].Mismatch()) },
 }
 
 func address(s string) spec.Ptr {
@@ -64,15 +61,15 @@ func address(s string) spec.Ptr {
 	return p
 }
 
-// diary reads events, three words each; actions without the word segment.
-func (tk *talk) diary(a []string) []spec.TraceEntry {
-	var events []spec.TraceEntry
+// entries reads trace entries, three words each; actions without the word segment.
+func (tk *talk) entries(a []string) []spec.TraceEntry {
+	var entries []spec.TraceEntry
 	for ; len(a) >= 3; a = a[3:] {
 		action, known := spec.ParseAction("segment_" + a[0])
 		if !known {
 			panic(a[0])
 		}
-		events = append(events, spec.TraceEntry{Action: action, Addr: address(a[1]), Size: tk.bytes(a[2])})
+		entries = append(entries, spec.TraceEntry{Action: action, Addr: address(a[1]), Size: tk.bytes(a[2])})
 	}
-	return events
+	return entries
 }

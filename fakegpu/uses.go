@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
 // Who has used which bytes. Every access that a later one might have to wait for is
@@ -20,10 +21,10 @@ import (
 //   - when it is superseded. Of an access u, a later one f that comes after u and
 //     conflicts with all that u conflicts with (f writes, or u only reads) makes u
 //     superfluous: whoever does not wait for u does not wait for f either, and it is
-//     enough that f is found. But f is not looked for by accesses of f's own life,
-//     since those are no hazard to each other. So u goes when f is of the same life
-//     as u, or when there are two such f of two different lives: one of them is of
-//     another life than whoever comes.
+//     enough that f is found. But f is not looked for by accesses of f's own lifetime,
+//     since those are no hazard to each other. So u goes when f is of the same lifetime
+//     as u, or when there are two such f of two different lifetimes: one of them is of
+//     another lifetime than whoever comes.
 //
 // So the number of patches is bounded by the number of different boundaries of
 // ranges, and the number of uses of a patch by the streams that are not in order
@@ -42,22 +43,21 @@ type patch struct {
 	by []use // oldest first
 }
 
-// use is an access that is remembered, with the life of one that supersedes it for
-// all other lives, nil if there is none yet.
+// use is an access that is remembered, with the lifetime of one that supersedes it for
+// all other lifetimes, nil if there is none yet.
 type use struct {
 	*footprint
 	over *Lifetime
 }
 
-// footprint is an access: what a piece of work does to some bytes in one life.
+// footprint is an access: what a piece of work does to some bytes in one lifetime.
 type footprint struct {
 	spec.Range
-	act   *act
-	write bool
-	life  *Lifetime
-	lane  int
-	at    uint64
-	node  *node
+	happensbefore.Epoch
+	act      *act
+	write    bool
+	lifetime *Lifetime
+	node     *node
 }
 
 // act is a piece of work, or a node of a graph at one launch.
@@ -176,26 +176,23 @@ func (u *uses) sweepDue() bool {
 }
 
 // sweep forgets the accesses that are known to be over, and what is left of
-// patches without any. It marks the lanes of streams that are gone and of which no
-// work is remembered.
-func (u *uses) sweep(o *order) {
+// patches without any. It says of which lanes work is still remembered.
+func (u *uses) sweep(o *happensbefore.Order) {
 	u.since = 0
-	used := make([]bool, len(o.lanes))
+	remembered := make([]bool, o.Lanes())
 	all := u.patches.Values()
 	kept := all[:0]
 	for _, p := range all {
-		p.by = slices.DeleteFunc(p.by, func(by use) bool { return o.known(by.lane, by.at) })
+		p.by = slices.DeleteFunc(p.by, func(by use) bool { return o.SeenByAll(by.Epoch) })
 		if len(p.by) == 0 {
 			u.patches.Delete(p.Ptr)
 			continue
 		}
 		for _, by := range p.by {
-			used[by.lane] = true
+			remembered[by.Lane] = true
 		}
 		kept = append(kept, p)
 	}
 	u.merge(kept)
-	for _, l := range o.lanes {
-		l.unused = l.gone && !used[l.number]
-	}
+	o.ForgetLanes(remembered)
 }

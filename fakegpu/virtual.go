@@ -111,8 +111,8 @@ func (g *GPU) CreatePage(dev spec.Device, bytes uint64, share spec.ShareType) (s
 // refusePage says why there is no memory for a page; "" if there is.
 func (v *view) refusePage(bytes uint64) string {
 	if v.script != nil {
-		if granted, decided := v.script.grantsPage(bytes); decided {
-			return recordedRefusal(granted, bytes)
+		if succeeded, recorded := v.script.createPageOutcome(bytes); recorded {
+			return recordedRefusal(succeeded, bytes)
 		}
 	}
 	return v.physical.refuse(bytes)

@@ -55,7 +55,7 @@ func (g *GPU) await(c call, m mark, what string) error {
 			return endless(c, m, "would wait for "+what+" for ever:")
 		}
 		m.holder().queue[0].gate = false
-		g.settle()
+		g.advanceAll()
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (g *GPU) SynchronizeStream(dev spec.Device, handle spec.Stream) error {
 		return err
 	}
 	if g.detector != nil {
-		g.detector.order.seenStream(s)
+		g.detector.order.See(g.detector.lane(s).Clock())
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (g *GPU) SynchronizeDevice(dev spec.Device) error {
 		return err
 	}
 	if g.detector != nil {
-		g.detector.order.seenDevice(dev)
+		g.detector.order.SynchronizeDevice(dev)
 	}
 	return nil
 }

@@ -231,7 +231,7 @@ func (g *GPU) ReadBack(dev spec.Device, handle spec.Stream, r spec.Range) ([]byt
 	}
 	if g.detector != nil {
 		g.detector.given(g, s, &work{kind: workReadBack, device: dev, reads: []spec.Range{r}, reader: dev})
-		g.detector.order.seenStream(s)
+		g.detector.order.See(g.detector.lane(s).Clock())
 	}
 	g.releaseBlocking(s)
 	parts, _ := g.resolve(dev, r, nil)

@@ -155,8 +155,8 @@ type replayer struct {
 }
 
 // step replays one operation and compares. Failures of the real driver were not recorded;
-// in the family realoom, which has them, the number of failures is the first one with
-// which everything else agrees.
+// where the recorder had the device to itself, the number of failures is the first one
+// with which everything else agrees.
 func (r *replayer) step(op *trace.Op) error {
 	if op.Kind == trace.OpDeviceFree {
 		return nil // changes the number of driver failures only
@@ -165,7 +165,7 @@ func (r *replayer) step(op *trace.Op) error {
 	var err error
 	for refusals := range 4 {
 		r.state = before
-		if err = r.perform(op, refusals); err == nil || r.header.Family != "realoom" || op.Kind != trace.OpMalloc {
+		if err = r.perform(op, refusals); err == nil || !r.header.Exclusive || op.Kind != trace.OpMalloc {
 			return err
 		}
 	}

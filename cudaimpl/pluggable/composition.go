@@ -10,7 +10,7 @@ import (
 // Functions are what is plugged in: a pair of functions that must be there, and hooks
 // that may. The names are those of PyTorch's setters.
 type Functions struct {
-	// Malloc gives out memory, Free takes it back. Free hears again what Malloc was
+	// Malloc allocates memory, Free takes it back. Free hears again what Malloc was
 	// asked, so that whoever writes the pair need not keep it.
 	Malloc func(bytes uint64, dev spec.Device, s spec.Stream) (spec.Ptr, error)
 	Free   func(p spec.Ptr, bytes uint64, dev spec.Device, s spec.Stream) error
@@ -26,15 +26,15 @@ type Functions struct {
 }
 
 // An Allocator is a pair of functions with the bookkeeping that makes an allocator of
-// it: what is out, of which size, device and stream. As PyTorch's does, it does nothing
+// it: what is allocated, of which size, device and stream. As PyTorch's does, it does nothing
 // where a hook is missing, and knows neither figures nor pictures: Stats and Snapshot
 // are not supported.
 type Allocator struct {
 	functions Functions
 	devices   int
 
-	mu  sync.Mutex
-	out map[spec.Ptr]allocation
+	mu   sync.Mutex
+	live map[spec.Ptr]allocation
 }
 
 var (
@@ -42,7 +42,7 @@ var (
 	_ spec.BaseAllocator = (*Allocator)(nil)
 )
 
-// allocation is memory that is out.
+// allocation is one that has not been freed.
 type allocation struct {
 	bytes  uint64
 	device spec.Device
@@ -60,7 +60,7 @@ func New(f Functions, devices int) (*Allocator, error) {
 	if f.Init != nil {
 		f.Init(devices)
 	}
-	return &Allocator{functions: f, devices: devices, out: map[spec.Ptr]allocation{}}, nil
+	return &Allocator{functions: f, devices: devices, live: map[spec.Ptr]allocation{}}, nil
 }
 
 // device refuses a device that is not there.
@@ -71,7 +71,7 @@ func (a *Allocator) device(op string, dev spec.Device) error {
 	return nil
 }
 
-// Malloc gives out memory; see spec.Allocator. A function that gives the null pointer
+// Malloc allocates memory; see spec.Allocator. A function that gives the null pointer
 // without an error, as a C function must, has no memory.
 func (a *Allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 	if err := a.device("malloc", r.Device); err != nil || r.Bytes == 0 {
@@ -86,39 +86,39 @@ func (a *Allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.out[p] = allocation{r.Bytes, r.Device, r.Stream}
+	a.live[p] = allocation{r.Bytes, r.Device, r.Stream}
 	return p, nil
 }
 
-// Free takes memory back; see spec.Allocator. It is not out any more when the function
-// is called, for by then somebody else may be given it. If the function refuses, it is
-// out again.
+// Free frees memory; see spec.Allocator. It is not live any more when the function is
+// called, for by then the memory may be allocated again. If the function fails, it is
+// live again.
 func (a *Allocator) Free(p spec.Ptr) error {
 	if p == 0 {
 		return nil
 	}
 	a.mu.Lock()
-	m, out := a.out[p]
-	delete(a.out, p)
+	m, live := a.live[p]
+	delete(a.live, p)
 	a.mu.Unlock()
-	if !out {
+	if !live {
 		return &spec.InvalidPointerError{Op: "free", Ptr: p}
 	}
 	err := a.functions.Free(p, m.bytes, m.device, m.stream)
 	if err != nil {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.out[p] = m
+		a.live[p] = m
 	}
 	return err
 }
 
-// find is what is known of memory that is out.
+// find is what is known of a live allocation.
 func (a *Allocator) find(op string, p spec.Ptr) (allocation, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	m, out := a.out[p]
-	if !out {
+	m, live := a.live[p]
+	if !live {
 		return m, &spec.InvalidPointerError{Op: op, Ptr: p}
 	}
 	return m, nil

@@ -17,8 +17,8 @@ type blockCount struct {
 	requestedBytes     int64
 }
 
-// figures is the recount in the order of DeviceStats.arrays.
-func (c *blockCount) figures() [9]int64 {
+// stats is the recount in the order of DeviceStats.arrays.
+func (c *blockCount) stats() [9]int64 {
 	return [9]int64{
 		c.allocated, c.segments, c.active, c.inactiveSplit,
 		c.allocatedBytes, c.reservedBytes, c.activeBytes, c.inactiveSplitBytes, c.requestedBytes,
@@ -58,17 +58,17 @@ func (w *blockWalk) compare(stats *spec.DeviceStats) {
 	if stats == nil {
 		return
 	}
-	small, large := w.small.figures(), w.large.figures()
-	for i, figure := range stats.Arrays() {
+	small, large := w.small.stats(), w.large.stats()
+	for i, stat := range stats.Arrays() {
 		counted := [spec.NumStatTypes]int64{
 			spec.Aggregate:     small[i] + large[i],
 			spec.StatSmallPool: small[i],
 			spec.StatLargePool: large[i],
 		}
 		for t, n := range counted {
-			if current := figure.Array[t].Current; current != n {
+			if current := stat.Array[t].Current; current != n {
 				w.report.add(accountingAddsUp, w.device, 0,
-					"%s.%v.current is %d, a recount of the blocks gives %d", figure.Name, spec.StatType(t), current, n)
+					"%s.%v.current is %d, a recount of the blocks gives %d", stat.Name, spec.StatType(t), current, n)
 			}
 		}
 	}

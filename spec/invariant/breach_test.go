@@ -53,7 +53,7 @@ func inStats(change func(d *spec.DeviceStats)) func(*scene) {
 	return func(s *scene) { change(&s.stats) }
 }
 
-var breaches = concat(tilingBreaches, neighbourBreaches, sizeBreaches, requestBreaches, figureBreaches,
+var breaches = concat(tilingBreaches, neighbourBreaches, sizeBreaches, requestBreaches, statBreaches,
 	listBreaches, heldBreaches, poolBreaches, historyBreaches)
 
 func concat(lists ...[]breach) (all []breach) {
@@ -131,10 +131,10 @@ var tilingBreaches = []breach{
 		[]string{"segment 0x200000 (2097152 bytes, device 0) is listed behind segment 0x10000000 of device 0: not by device and address"}},
 	{"LiveBlocksDisjoint", "two allocations", invariant.FromHistory,
 		func(s *scene) { s.history.Allocated(invariant.Allocation{Ptr: 0x10400000, Bytes: 4 * oneMiB}) },
-		[]string{"0x10400000 (4194304 bytes) was given out while 0x10000000 (6291455 bytes) was"}},
+		[]string{"0x10400000 (4194304 bytes) was allocated while 0x10000000 (6291455 bytes) was"}},
 	{"LiveBlocksDisjoint", "the same allocation", invariant.FromHistory,
 		func(s *scene) { s.history.Allocated(invariant.Allocation{Ptr: 0x10000000, Bytes: 512}) },
-		[]string{"0x10000000 (512 bytes) was given out while 0x10000000 (6291455 bytes) was"}},
+		[]string{"0x10000000 (512 bytes) was allocated while 0x10000000 (6291455 bytes) was"}},
 }
 
 func moveSegment(g *spec.Segment, to spec.Ptr) {
@@ -278,7 +278,7 @@ var requestBreaches = []breach{
 		[]string{"block 0x10000000 (1048576 bytes) of a large pool is in use, but a small pool serves up to 1048576 bytes"}},
 }
 
-var figureBreaches = []breach{
+var statBreaches = []breach{
 	{"SegmentFiguresAddUp", "all three", snapshotOnly,
 		inSnapshot(1, func(g *spec.Segment) { g.AllocatedSize = 0; g.ActiveSize--; g.RequestedSize++ }),
 		[]string{
@@ -383,7 +383,7 @@ var figureBreaches = []breach{
 		[]string{"the driver has given 81788928 bytes (0 of them uncached, 0 more are from pools' own functions), the allocator holds 79691776"}},
 	{"NothingIsLost", "a page that was never released", invariant.FromDriver | invariant.FromSnapshot,
 		func(s *scene) {
-			s.driver = invariant.DriverFigures{Held: 96 * oneMiB, Uncached: oneMiB, Foreign: oneMiB}
+			s.driver = invariant.DriverBytes{Held: 96 * oneMiB, Uncached: oneMiB, Foreign: oneMiB}
 		},
 		[]string{"the driver has given 100663296 bytes (1048576 of them uncached, 1048576 more are from pools' own functions), the allocator holds 79691776"}},
 }
@@ -461,9 +461,9 @@ var heldBreaches = []breach{
 	{"HeldBlocksAreAwaited", "a deferred free of a block in use", inspectorOnly,
 		func(s *scene) { s.views.deferred = append(s.views.deferred, spec.DeferredFreeView{Block: 0x200000}) },
 		[]string{"a free of block 0x200000 is deferred 1 times, but it does not wait for one"}},
-	{"HeldBlocksAreAwaited", "given out too early", inspectorOnly,
+	{"HeldBlocksAreAwaited", "allocated too early", inspectorOnly,
 		inView(waitingBlock, func(b *spec.BlockView) { b.Allocated = true }),
-		[]string{"block 0x200200 (1024 bytes) is given out while it waits for 1 events of an earlier life"}},
+		[]string{"block 0x200200 (1024 bytes) is allocated while it waits for 1 events of an earlier lifetime"}},
 }
 
 var poolBreaches = []breach{
@@ -498,14 +498,14 @@ var historyBreaches = []breach{
 		[]string{"the program has 7340032 bytes at 0x10000000, but the block has 6291456"}},
 	{"AllocatedBlocksWereGivenOut", "a free of nothing", past,
 		func(s *scene) { s.history.Freed(0x10000200) },
-		[]string{"a free of 0x10000200 was accepted, which is not out"}},
+		[]string{"a free of 0x10000200 was accepted, which is not allocated"}},
 	{"AllocatedBlocksWereGivenOut", "a stream use of nothing", past,
 		func(s *scene) { s.history.StreamRecorded(0x10000200, 0, sideStream) },
-		[]string{"a stream was recorded for 0x10000200, which is not out"}},
+		[]string{"a stream was recorded for 0x10000200, which is not allocated"}},
 
 	{"NoReuseWhileInUse", "a stream still uses it", invariant.FromHistory,
 		func(s *scene) { s.history.Allocated(invariant.Allocation{Ptr: 0x200200, Bytes: 512}) },
-		[]string{"0x200200 (512 bytes) was given to stream default while work of stream 0x7000 on device 0 may still use 0x200200 (1000 bytes), freed by stream default"}},
+		[]string{"0x200200 (512 bytes) was allocated for stream default while work of stream 0x7000 on device 0 may still use 0x200200 (1000 bytes), freed by stream default"}},
 
 	{"CapturedMemoryIsKept", "returned to the driver", past,
 		func(s *scene) {
@@ -513,13 +513,13 @@ var historyBreaches = []breach{
 			s.snapshot.Segments = append(s.snapshot.Segments[:4:4], s.snapshot.Segments[5:]...)
 		},
 		[]string{
-			"0x30000000 (1 bytes) was given out in a capture by pool (1, 0), which is in use, but no segment of the pool holds it",
-			"0x30000200 (512 bytes) was given out in a capture by pool (1, 0), which is in use, but no segment of the pool holds it",
+			"0x30000000 (1 bytes) was allocated in a capture from pool (1, 0), which is in use, but no segment of the pool holds it",
+			"0x30000200 (512 bytes) was allocated in a capture from pool (1, 0), which is in use, but no segment of the pool holds it",
 		}},
 	{"CapturedMemoryIsKept", "given to another pool", past,
 		inSnapshot(4, func(g *spec.Segment) { g.Pool = mempool }),
 		[]string{
-			"0x30000000 (1 bytes) was given out in a capture by pool (1, 0), which is in use, but no segment of the pool holds it",
-			"0x30000200 (512 bytes) was given out in a capture by pool (1, 0), which is in use, but no segment of the pool holds it",
+			"0x30000000 (1 bytes) was allocated in a capture from pool (1, 0), which is in use, but no segment of the pool holds it",
+			"0x30000200 (512 bytes) was allocated in a capture from pool (1, 0), which is in use, but no segment of the pool holds it",
 		}},
 }

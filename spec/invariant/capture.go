@@ -8,7 +8,7 @@ import (
 
 // Invariant 15: a graph keeps the addresses that its work used while it was
 // captured, and uses them again whenever it is launched. So memory that a pool
-// gave out in a capture stays with the pool as long as anybody may launch the
+// allocated in a capture stays with the pool as long as anybody may launch the
 // graph, which is as long as the pool's use count is above zero. It does not
 // matter whether the program freed the memory in between.
 
@@ -17,11 +17,11 @@ type poolHistory struct {
 	device   spec.Device
 	id       spec.PoolID
 	useCount int
-	captured []spec.Range // given out in captures, in order of time, none within another
+	captured []spec.Range // allocated in captures, in order of time, none within another
 }
 
-// poolRedirection is a pool that requests are diverted to.
-type poolRedirection struct {
+// poolRouting routes the allocations that it accepts to a pool.
+type poolRouting struct {
 	device  spec.Device
 	id      spec.PoolID
 	by      trace.PoolFilter
@@ -44,14 +44,14 @@ func (h *History) PoolCreated(dev spec.Device, id spec.PoolID) {
 // the stream takes part in.
 func (h *History) PoolBegun(dev spec.Device, id spec.PoolID, by trace.PoolFilter, t spec.Thread, s spec.Stream) {
 	h.PoolCreated(dev, id)
-	h.redirections = append(h.redirections, poolRedirection{
+	h.routings = append(h.routings, poolRouting{
 		dev, id, by, t, s, h.order.capture(spec.DeviceStream{Device: dev, Stream: s}),
 	})
 }
 
 // PoolEnded ends what PoolBegun began.
 func (h *History) PoolEnded(dev spec.Device, id spec.PoolID) {
-	h.redirections = slices.DeleteFunc(h.redirections, func(r poolRedirection) bool {
+	h.routings = slices.DeleteFunc(h.routings, func(r poolRouting) bool {
 		return r.device == dev && r.id == id
 	})
 }
@@ -77,11 +77,11 @@ func (h *History) pool(dev spec.Device, id spec.PoolID) *poolHistory {
 	return &h.pools[i]
 }
 
-// diverted is the pool that serves a request: that of the latest redirection that
-// accepts it.
-func (h *History) diverted(g *Allocation) spec.PoolID {
-	for i := len(h.redirections) - 1; i >= 0; i-- {
-		r := &h.redirections[i]
+// routedTo is the pool that serves a request: that of the latest routing that accepts
+// it.
+func (h *History) routedTo(g *Allocation) spec.PoolID {
+	for i := len(h.routings) - 1; i >= 0; i-- {
+		r := &h.routings[i]
 		var accepts bool
 		switch r.by {
 		case trace.ByThread:
@@ -98,12 +98,12 @@ func (h *History) diverted(g *Allocation) spec.PoolID {
 	return spec.DefaultPool
 }
 
-// noteCaptured remembers memory that was given out in a capture.
-func (h *History) noteCaptured(g *Allocation) {
+// rememberCaptured remembers memory that was allocated in a capture.
+func (h *History) rememberCaptured(g *Allocation) {
 	if g.Uncached || h.order.capture(spec.DeviceStream{Device: g.Device, Stream: g.Stream}) == 0 {
 		return
 	}
-	p := h.pool(g.Device, h.diverted(g))
+	p := h.pool(g.Device, h.routedTo(g))
 	if p == nil {
 		return // the default pool promises nothing
 	}
@@ -122,7 +122,7 @@ func (h *History) checkCaptured(s *spec.Snapshot, r *violationReport) {
 		for _, memory := range p.captured {
 			if !poolHolds(s, p.device, p.id, memory) {
 				r.add(capturedMemoryIsKept, p.device, memory.Ptr,
-					"%v (%d bytes) was given out in a capture by pool %v, which is in use, but no segment of the pool holds it",
+					"%v (%d bytes) was allocated in a capture from pool %v, which is in use, but no segment of the pool holds it",
 					memory.Ptr, memory.Bytes, p.id)
 			}
 		}

@@ -49,7 +49,7 @@ func (c *Checker) Check(dev spec.Device, in spec.Inspector, stats *spec.DeviceSt
 		return nil, err
 	}
 	if stats != nil {
-		f := figureCheck{device: dev, report: &c.report}
+		f := statCheck{device: dev, report: &c.report}
 		f.check(stats)
 	}
 	return c.report.list(), nil

@@ -33,16 +33,16 @@ func (h *History) CheckpointTaken(dev spec.Device, id spec.PoolID, state int, s 
 	h.checkpoints[state] = checkpoint{dev, id, pooledBlocks(s, dev, id)}
 }
 
-// CheckpointRestored: a pool was set back to a saved state. freed was out and is not
-// any more; created is out now, whether it was before or not. What was out and is
-// in neither list still is.
+// CheckpointRestored: a pool was set back to a saved state. freed was allocated and is
+// not any more; created is allocated now, whether it was before or not. What was
+// allocated and is in neither list still is.
 func (h *History) CheckpointRestored(state int, freed []spec.Ptr, created []Allocation) {
 	for _, p := range freed {
 		h.Freed(p)
 	}
 	for _, g := range created {
-		if _, out := h.find(g.Ptr); !out {
-			h.putOut(allocation{Allocation: g})
+		if _, live := h.find(g.Ptr); !live {
+			h.addLive(allocation{Allocation: g})
 		}
 	}
 	h.restored = nil

@@ -9,7 +9,7 @@ import (
 
 // Invariant 10: the lists that an allocator searches hold what they should. A free
 // block that is on no list is lost until its segment is; a block on the list that
-// is in use is given out twice.
+// is in use is allocated twice.
 //
 // Whether two sets are equal can be told in one pass without keeping either: each
 // block is turned into a number that depends on all that identifies it, and the

@@ -38,7 +38,7 @@ func TestRecordedRunsBreakNothing(t *testing.T) {
 			}
 		}
 		if end != nil {
-			stats := figuresByKey(end.Stats)
+			stats := statsByKey(end.Stats)
 			r.check(t, end.Line, end.Layout, &stats, &seen)
 		}
 	}
@@ -82,7 +82,7 @@ func (r *recordedRun) step(t *testing.T, op *trace.Op, seen *verdicts) bool {
 			figures[current+".allocated"] = op.Expect.Stats[i]
 		}
 	}
-	stats := figuresByKey(figures)
+	stats := statsByKey(figures)
 	return r.check(t, op.Line, op.Expect.Layout, &stats, seen)
 }
 
@@ -134,8 +134,8 @@ func layoutSnapshot(layout []spec.Segment) *spec.Snapshot {
 	return s
 }
 
-// figuresByKey makes statistics of figures by their keys in memory_stats.
-func figuresByKey(figures map[string]int64) (d spec.DeviceStats) {
+// statsByKey makes statistics of figures by their keys in memory_stats.
+func statsByKey(figures map[string]int64) (d spec.DeviceStats) {
 	arrays := map[string]*spec.StatArray{
 		"allocation": &d.Allocation, "segment": &d.Segment, "active": &d.Active, "inactive_split": &d.InactiveSplit,
 		"allocated_bytes": &d.AllocatedBytes, "reserved_bytes": &d.ReservedBytes, "active_bytes": &d.ActiveBytes,

@@ -42,7 +42,7 @@ func (h *heldCheck) block(b *spec.BlockView) {
 		h.waiting.add(b.Address, 1)
 	case b.Allocated && b.EventCount > 0:
 		h.report.add(heldBlocksAreAwaited, h.device, b.Address,
-			"block %v (%d bytes) is given out while it waits for %d events of an earlier life",
+			"block %v (%d bytes) is allocated while it waits for %d events of an earlier lifetime",
 			b.Address, b.Size, b.EventCount)
 	}
 }

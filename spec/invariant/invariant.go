@@ -26,14 +26,14 @@ import (
 // observable", so that a report can say what was checked and what was not.
 //
 //	observe.go             Observation, and how to make one of an Allocator
-//	observe_history.go     what the program did, noted without asking the allocator
-//	observe_order.go       which work is over before which other work begins
+//	observe_history.go     what the program did, without asking the allocator
+//	observe_order.go       the order of its streams (spec/happensbefore), with events and captures
 //	observe_trace.go       the history of a trace, operation by operation
 //
-//	invariant_walk.go      one pass over the blocks: 1 to 6, and the counts for 8
-//	invariant_snapshot.go  that pass over a Snapshot, and 7
-//	invariant_checker.go   that pass over an Inspector, without allocating memory
-//	invariant_*.go         the others, in files named after what they look at
+//	walk.go                one pass over the blocks: 1 to 6, and the counts for 8
+//	snapshot.go            that pass over a Snapshot, and 7
+//	checker.go             that pass over an Inspector, without allocating memory
+//	*.go                   the others, in files named after what they look at
 //
 // The checks trust nothing that they are shown: not the order, not that addresses
 // make sense. They look at an allocator at rest. While another goroutine is inside
@@ -81,7 +81,7 @@ var invariants = [...]Invariant{
 	},
 	{
 		liveBlocksDisjoint, "LiveBlocksDisjoint",
-		"No two segments of a device share a byte, and no two allocations that are out do.",
+		"No two segments of a device share a byte, and no two live allocations do.",
 		[]Sources{FromSnapshot, FromInspector, FromHistory},
 	},
 	{
@@ -111,12 +111,12 @@ var invariants = [...]Invariant{
 	},
 	{
 		accountingAddsUp, "AccountingAddsUp",
-		"Every current figure of the statistics, for small pools, large pools and all, is what a recount of segments and blocks gives.",
+		"Every current statistic, for small pools, large pools and all, is what a recount of segments and blocks gives.",
 		[]Sources{FromStats | FromSnapshot, FromStats | FromInspector},
 	},
 	{
 		figuresOverTimeAddUp, "FiguresOverTimeAddUp",
-		"No figure is negative or above its peak, what was added minus what was taken away is what is there, and all pools together are the small and the large ones.",
+		"No statistic is negative or above its peak, what was added minus what was taken away is what is there, and all pools together are the small and the large ones.",
 		[]Sources{FromStats},
 	},
 	{
@@ -126,7 +126,7 @@ var invariants = [...]Invariant{
 	},
 	{
 		heldBlocksAreAwaited, "HeldBlocksAreAwaited",
-		"A freed block that streams still hold is waited for: by as many queued events as it counts, or by one deferred free; a block that is given out waits for nothing.",
+		"A freed block that streams still hold is waited for: by as many queued events as it counts, or by one deferred free; a block that is allocated waits for nothing.",
 		[]Sources{FromInspector},
 	},
 	{
@@ -141,12 +141,12 @@ var invariants = [...]Invariant{
 	},
 	{
 		noReuseWhileInUse, "NoReuseWhileInUse",
-		"Memory is not given out again while work that used it may still run, unless that work is certain to be over before the work of the new owner begins.",
+		"Memory is not allocated again while work that used it may still run, unless that work is certain to be over before the work of the new owner begins.",
 		[]Sources{FromHistory},
 	},
 	{
 		capturedMemoryIsKept, "CapturedMemoryIsKept",
-		"Memory that a private pool gave out during a capture stays in that pool until the use count of the pool is zero.",
+		"Memory that was allocated from a private pool during a capture stays in that pool until the use count of the pool is zero.",
 		[]Sources{FromSnapshot | FromHistory},
 	},
 	{
@@ -216,7 +216,7 @@ type Violation struct {
 	Number    int
 	Invariant string // its name
 	Device    spec.Device
-	Address   spec.Ptr // of the block or segment in question; null if it is a figure
+	Address   spec.Ptr // of the block or segment in question; null if it is a statistic
 	Sentence  string   // what was found, with addresses and sizes in bytes
 }
 
@@ -286,7 +286,7 @@ type violationReport struct {
 	dropped [firstFreeNumber]int
 }
 
-// add notes a violation. Once there are many of the same invariant it only counts.
+// add records a violation. Once there are many of the same invariant it only counts.
 func (r *violationReport) add(number int, dev spec.Device, at spec.Ptr, format string, args ...any) {
 	if r.kept[number] == maxViolations {
 		r.dropped[number]++

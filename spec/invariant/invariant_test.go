@@ -261,10 +261,10 @@ func TestDevices(t *testing.T) {
 }
 
 // What passed by the cache, and what did not come from the driver, is not lost, and
-// not given out twice.
+// not allocated twice.
 func TestMemoryBesideTheCache(t *testing.T) {
 	s := goodScene()
-	s.driver = invariant.DriverFigures{Held: 76*oneMiB - 2*oneMiB + 512, Uncached: 512, Foreign: 2 * oneMiB}
+	s.driver = invariant.DriverBytes{Held: 76*oneMiB - 2*oneMiB + 512, Uncached: 512, Foreign: 2 * oneMiB}
 	s.history.Allocated(invariant.Allocation{Ptr: 0x50000000, Bytes: 512, Uncached: true})
 	violations, err := invariant.CheckAll(s.observe(everything))
 	if err != nil || violations != nil {

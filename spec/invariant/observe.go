@@ -19,19 +19,18 @@ type Observation struct {
 	Snapshot  *spec.Snapshot     // of all pools
 	Stats     []spec.DeviceStats // by device
 	Inspector spec.Inspector     // asked while checking
-	Driver    []DriverFigures    // by device
+	Driver    []DriverBytes      // by device
 	History   *History           // kept from the allocator's first operation on
 }
 
-// DriverFigures is what one device's driver has given to the allocator, in bytes.
-// Only whoever stands between the two can know it: a fake driver, or a wrapper
-// that counts.
-type DriverFigures struct {
-	// Held is what the driver has given and not got back: pieces of Malloc, and
+// DriverBytes is what an allocator has of one device's driver, in bytes. Only whoever
+// stands between the two can know it: a fake driver, or a wrapper that counts.
+type DriverBytes struct {
+	// Held is what the allocator has obtained and not released: memory of Malloc, and
 	// pages of CreatePage, mapped or not.
 	Held uint64
-	// Uncached is the part of Held that the program was given directly, while
-	// caching was switched off (Toggler). It is in no segment.
+	// Uncached is the part of Held that was allocated for the program while caching was
+	// switched off (Toggler). It is in no segment.
 	Uncached uint64
 	// Foreign is what lies in segments but came from a pool's own functions
 	// (PoolMemory). It is no part of Held.
@@ -40,7 +39,7 @@ type DriverFigures struct {
 
 // Observe looks at an allocator: its snapshot, its statistics, and the allocator
 // itself if it is an Inspector. The caller adds Driver and History if it has them.
-// A snapshot may leave an entry in the allocator's diary. What the allocator cannot
+// A snapshot may leave an entry in the allocator's trace buffer. What the allocator cannot
 // tell (ErrNotSupported) is left out; any other error is its own, wrapped.
 func Observe(a spec.Allocator, g spec.Geometry, devices int) (*Observation, error) {
 	o := &Observation{Geometry: g, Devices: devices}

@@ -2,18 +2,20 @@ package invariant
 
 import (
 	"cmp"
-	"gaugeblock/spec"
 	"slices"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
-// History is what a program did and what it was given: which memory is out, which
-// streams have used it, which work may still run, what was given out in captures,
-// and what checkpoints saved. It asks no allocator and knows no rule by which one
-// chooses its blocks, so it can bear witness against any.
+// History is what a program did and what it was given: which memory is allocated,
+// which streams have used it, which work may still run, what was allocated in
+// captures, and what checkpoints saved. It asks no allocator and knows no rule by which one
+// chooses its blocks, so any allocator can be held to it.
 //
-// Whoever runs the program tells the history of every operation, in order, once it
-// has succeeded; operations that failed changed nothing and are not told. The
-// methods are the vocabulary; Apply tells a whole operation of a trace. A history
+// Whoever runs the program reports every operation to the history, in order, once it
+// has succeeded; operations that failed changed nothing and are not reported. There is
+// a method for each; Apply reports a whole operation of a trace. A history
 // is kept from the allocator's first operation on and is not for use by several
 // goroutines at once.
 //
@@ -28,15 +30,15 @@ import (
 type History struct {
 	order streamOrder
 
-	out     []allocation // by address
+	live    []allocation // by address
 	retired []retirement // freed memory that work may still use, oldest first
 
-	pools        []poolHistory      // that live, in the order in which they were made
-	redirections []poolRedirection  // oldest first
-	checkpoints  map[int]checkpoint // by number
-	restored     *checkpoint        // what the last operation restored, if it did
+	pools       []poolHistory      // in use, in the order in which they were made
+	routings    []poolRouting      // oldest first
+	checkpoints map[int]checkpoint // by number
+	restored    *checkpoint        // what the last operation restored, if it did
 
-	sumsReset map[spec.Device]bool // accumulated figures were reset
+	sumsReset map[spec.Device]bool // accumulated statistics were reset
 
 	// breaches are the violations seen so far. They stay: a block that was given
 	// out too early is no better when the work has completed.
@@ -45,7 +47,7 @@ type History struct {
 	trace traceHistory
 }
 
-// Grant is memory that an allocator gave out.
+// Allocation is memory that an allocator has allocated.
 type Allocation struct {
 	Device spec.Device
 	Stream spec.Stream
@@ -57,7 +59,7 @@ type Allocation struct {
 	Uncached bool
 }
 
-// allocation is a grant while it is out.
+// allocation is one that has not been freed.
 type allocation struct {
 	Allocation
 	recorded []recording // other streams that use it, in order
@@ -78,7 +80,7 @@ func (a *allocation) owner() spec.DeviceStream {
 type retirement struct {
 	memory spec.Range
 	owner  spec.DeviceStream
-	uses   []streamUse
+	uses   []happensbefore.Epoch
 }
 
 // NewHistory is the history of a program that has done nothing yet.
@@ -91,40 +93,40 @@ func NewHistory() *History {
 	}
 }
 
-// Given: the allocator gave out memory. The null pointer is no memory. It is here
-// that memory given out too early, or twice, is noticed.
+// Allocated: the allocator has allocated memory. The null pointer is no memory. It is
+// here that memory allocated too early, or twice, is found.
 func (h *History) Allocated(g Allocation) {
 	h.restored = nil
 	if g.Ptr == 0 {
 		return
 	}
 	h.checkReuse(&g)
-	h.putOut(allocation{Allocation: g})
-	h.noteCaptured(&g)
+	h.addLive(allocation{Allocation: g})
+	h.rememberCaptured(&g)
 }
 
-// putOut adds to what is out and looks whether it overlaps with what is. Addresses
-// are those of the process, whichever device they are on.
-func (h *History) putOut(a allocation) {
+// addLive adds a live allocation and looks whether it overlaps with another one.
+// Addresses are those of the process, whichever device they are on.
+func (h *History) addLive(a allocation) {
 	i, _ := h.find(a.Ptr)
 	for _, j := range [...]int{i - 1, i} {
-		if j < 0 || j >= len(h.out) {
+		if j < 0 || j >= len(h.live) {
 			continue
 		}
-		if other := &h.out[j]; other.memory().Overlaps(a.memory()) {
+		if other := &h.live[j]; other.memory().Overlaps(a.memory()) {
 			h.breaches.add(liveBlocksDisjoint, a.Device, a.Ptr,
-				"%v (%d bytes) was given out while %v (%d bytes) was", a.Ptr, a.Bytes, other.Ptr, other.Bytes)
+				"%v (%d bytes) was allocated while %v (%d bytes) was", a.Ptr, a.Bytes, other.Ptr, other.Bytes)
 		}
 	}
-	h.out = slices.Insert(h.out, i, a)
+	h.live = slices.Insert(h.live, i, a)
 }
 
-// find is where an address is, or would be, among what is out.
+// find is where an address is, or would be, among the live allocations.
 func (h *History) find(p spec.Ptr) (int, bool) {
-	return slices.BinarySearchFunc(h.out, p, func(a allocation, p spec.Ptr) int { return cmp.Compare(a.Ptr, p) })
+	return slices.BinarySearchFunc(h.live, p, func(a allocation, p spec.Ptr) int { return cmp.Compare(a.Ptr, p) })
 }
 
-// Freed: the allocator took memory back.
+// Freed: the allocator has freed memory.
 func (h *History) Freed(p spec.Ptr) {
 	h.restored = nil
 	if p == 0 {
@@ -132,18 +134,18 @@ func (h *History) Freed(p spec.Ptr) {
 	}
 	i, ok := h.find(p)
 	if !ok {
-		h.breaches.add(allocatedBlocksWereGivenOut, 0, p, "a free of %v was accepted, which is not out", p)
+		h.breaches.add(allocatedBlocksWereGivenOut, 0, p, "a free of %v was accepted, which is not allocated", p)
 		return
 	}
-	a := h.out[i]
-	h.out = slices.Delete(h.out, i, i+1)
+	a := h.live[i]
+	h.live = slices.Delete(h.live, i, i+1)
 	if a.Uncached {
 		h.DeviceSynchronized(a.Device) // the driver's Free waits
 	}
 	h.retire(&a)
 }
 
-// retire notes the work that may use memory at the moment of its free.
+// retire remembers the work that may use memory at the moment of its free.
 func (h *History) retire(a *allocation) {
 	uses := h.order.uses(a.owner())
 	for _, r := range a.recorded {
@@ -154,7 +156,7 @@ func (h *History) retire(a *allocation) {
 	}
 }
 
-// StreamRecorded: the allocator was told that a stream uses the memory. Of a stream
+// StreamRecorded: a stream was recorded for the memory (record_stream). Of a stream
 // that is being captured it is the work in the capture that does.
 func (h *History) StreamRecorded(p spec.Ptr, dev spec.Device, s spec.Stream) {
 	if p == 0 {
@@ -162,23 +164,23 @@ func (h *History) StreamRecorded(p spec.Ptr, dev spec.Device, s spec.Stream) {
 	}
 	i, ok := h.find(p)
 	if !ok {
-		h.breaches.add(allocatedBlocksWereGivenOut, dev, p, "a stream was recorded for %v, which is not out", p)
+		h.breaches.add(allocatedBlocksWereGivenOut, dev, p, "a stream was recorded for %v, which is not allocated", p)
 		return
 	}
 	stream := spec.DeviceStream{Device: dev, Stream: s}
 	use := recording{stream, h.order.capture(stream) != 0}
-	if a := &h.out[i]; !slices.Contains(a.recorded, use) {
+	if a := &h.live[i]; !slices.Contains(a.recorded, use) {
 		a.recorded = append(a.recorded, use)
 	}
 }
 
 // Submitted: work was given to a stream (a launch, a copy, a fill, a graph).
-func (h *History) Submitted(dev spec.Device, s spec.Stream) StreamPosition {
+func (h *History) Submitted(dev spec.Device, s spec.Stream) happensbefore.Position {
 	return h.order.submit(spec.DeviceStream{Device: dev, Stream: s})
 }
 
 // Completed: the stream's work is over up to and with the position.
-func (h *History) Completed(dev spec.Device, s spec.Stream, p StreamPosition) {
+func (h *History) Completed(dev spec.Device, s spec.Stream, p happensbefore.Position) {
 	h.order.complete(spec.DeviceStream{Device: dev, Stream: s}, p)
 }
 
@@ -189,17 +191,13 @@ func (h *History) StreamSynchronized(dev spec.Device, s spec.Stream) {
 
 // DeviceSynchronized: all work of the device is over.
 func (h *History) DeviceSynchronized(dev spec.Device) {
-	for i := range h.order.lanes {
-		if l := &h.order.lanes[i]; l.stream.Device == dev && !l.graph {
-			h.order.synchronize(l.stream)
-		}
-	}
+	h.order.SynchronizeDevice(dev)
 }
 
 // StreamWaited: the stream's later work waits for all that is now in another one,
 // which may be on another device.
 func (h *History) StreamWaited(dev spec.Device, s spec.Stream, onDev spec.Device, on spec.Stream) {
-	h.order.follow(spec.DeviceStream{Device: dev, Stream: s}, h.order.mark(spec.DeviceStream{Device: onDev, Stream: on}))
+	h.order.wait(spec.DeviceStream{Device: dev, Stream: s}, h.order.mark(spec.DeviceStream{Device: onDev, Stream: on}))
 }
 
 // EventRecorded: an event of the program was moved to the end of the stream.
@@ -210,12 +208,12 @@ func (h *History) EventRecorded(ev spec.EventHandle, dev spec.Device, s spec.Str
 // EventWaited: the stream's later work waits for an event. One that was never
 // recorded holds nothing back.
 func (h *History) EventWaited(ev spec.EventHandle, dev spec.Device, s spec.Stream) {
-	h.order.follow(spec.DeviceStream{Device: dev, Stream: s}, h.order.marks[ev])
+	h.order.wait(spec.DeviceStream{Device: dev, Stream: s}, h.order.marks[ev])
 }
 
 // EventSynchronized: all before an event is over.
 func (h *History) EventSynchronized(ev spec.EventHandle) {
-	h.order.allPassed(h.order.marks[ev].reached)
+	h.order.See(h.order.marks[ev].clock)
 }
 
 // CaptureBegun: the stream's work goes into a graph from now on.
@@ -229,7 +227,7 @@ func (h *History) CaptureEnded(dev spec.Device, s spec.Stream) {
 	h.order.endCapture(spec.DeviceStream{Device: dev, Stream: s})
 }
 
-// AccumulatedStatsReset: the device's figures that only grow began anew.
+// AccumulatedStatsReset: the device's accumulated statistics were reset.
 func (h *History) AccumulatedStatsReset(dev spec.Device) { h.sumsReset[dev] = true }
 
 // examine adds what the history shows, by itself and together with a snapshot.
@@ -241,7 +239,7 @@ func (h *History) examine(o *Observation, r *violationReport) {
 	if o.Snapshot == nil {
 		return
 	}
-	h.checkGivenOut(o.Snapshot, r)
+	h.checkAllocated(o.Snapshot, r)
 	h.checkCaptured(o.Snapshot, r)
 	h.checkRestored(o.Snapshot, r)
 }

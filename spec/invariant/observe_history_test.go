@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 	"gaugeblock/spec/invariant"
 	"gaugeblock/spec/trace"
 )
@@ -136,7 +137,7 @@ func (s *historyTranscript) step(t *testing.T, d *datadriven.TestData, p storySt
 	case "work":
 		h.Submitted(p.device(), p.stream())
 	case "completed":
-		h.Completed(p.device(), p.stream(), invariant.StreamPosition(p.args["to"]))
+		h.Completed(p.device(), p.stream(), happensbefore.Position(p.args["to"]))
 	case "synchronized":
 		s.synchronized(&p)
 	case "waits":

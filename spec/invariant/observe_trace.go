@@ -38,7 +38,7 @@ type Outcome struct {
 // captures, and of streams that wait for such work. Whoever replays a trace by that rule
 // says so before each operation; whoever runs the work some other way reports
 // completions instead.
-func (h *History) WorkCompleted() { h.order.settle() }
+func (h *History) WorkCompleted() { h.order.completeUnblocked() }
 
 // Apply does to the history what a trace's operation does. streams are the handles by
 // the trace's index. An operation that the history cannot follow, or that names what
@@ -173,7 +173,7 @@ var effects = map[trace.OpKind]func(h *History, a applied){
 
 	trace.OpBusy: func(h *History, a applied) {
 		h.order.submit(a.of())
-		h.order.lanes[h.order.lanesOf(a.of()).ordinary].busy = true
+		h.order.of(a.of()).busy = true
 	},
 	trace.OpDrain:      func(h *History, a applied) { h.order.drain(a.of()) },
 	trace.OpDeviceFree: nil,

@@ -35,7 +35,7 @@ func tellWith(s toldOp, out invariant.Outcome) toldOp { s.out = out; return s }
 func TestTracesToldToHistory(t *testing.T) {
 	streams := []spec.Stream{0, 0x100, 0x200}
 	early := func(to, by string) []string {
-		return []string{"NoReuseWhileInUse: 0x1000 (512 bytes) was given to stream " + to + " while work of stream " + by +
+		return []string{"NoReuseWhileInUse: 0x1000 (512 bytes) was allocated for stream " + to + " while work of stream " + by +
 			" on device 0 may still use 0x1000 (512 bytes), freed by stream 0x100"}
 	}
 	for _, c := range []struct {
@@ -114,7 +114,7 @@ func TestTracesToldToHistory(t *testing.T) {
 		{"a failed malloc, a failed free", []toldOp{
 			tellWith(tellMalloc(1, 1, 0), invariant.Outcome{Err: spec.ErrOutOfMemory}), tellMalloc(2, 1, 0x1000),
 			tellWith(tellFree(2), invariant.Outcome{Err: errors.New("failed")}), tellMalloc(3, 1, 0x1100),
-		}, []string{"LiveBlocksDisjoint: 0x1100 (512 bytes) was given out while 0x1000 (512 bytes) was"}},
+		}, []string{"LiveBlocksDisjoint: 0x1100 (512 bytes) was allocated while 0x1000 (512 bytes) was"}},
 		{"no caching", []toldOp{
 			tell(trace.OpBusy, 1), {op: trace.Op{Kind: trace.OpEnable}}, tellMalloc(1, 1, 0x1000), tellFree(1), tellMalloc(2, 2, 0x1000),
 		}, nil},

@@ -6,7 +6,7 @@ import (
 )
 
 // poolCheck is invariant 12: a block of a pool that nobody knows can neither be
-// given out nor returned, and a pool that is freeable while it is used loses its
+// allocated nor returned, and a pool that is freeable while it is used loses its
 // memory under its user's hands.
 type poolCheck struct {
 	device spec.Device
@@ -46,7 +46,7 @@ func freeableName(freeable bool) string {
 	return "not freeable"
 }
 
-// block notes the pool of a block.
+// block remembers the pool of a block.
 func (p *poolCheck) block(b *spec.BlockView) {
 	if b.Pool.IsDefault() {
 		return

@@ -1,12 +1,14 @@
 package invariant
 
 import (
-	"gaugeblock/spec"
 	"slices"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
-// checkReuse is invariant 14: it looks, at the moment when memory is given out,
-// for work that used it in an earlier life and is not certain to be over when the
+// checkReuse is invariant 14: it looks, at the moment when memory is allocated,
+// for work that used it in an earlier lifetime and is not certain to be over when the
 // new owner's work begins.
 //
 // The new owner's work comes behind its own stream's work, and behind what that
@@ -18,7 +20,7 @@ import (
 func (h *History) checkReuse(g *Allocation) {
 	memory, stream := spec.Range{Ptr: g.Ptr, Bytes: g.Bytes}, spec.DeviceStream{Device: g.Device, Stream: g.Stream}
 	h.retired = slices.DeleteFunc(h.retired, func(r retirement) bool {
-		return !slices.ContainsFunc(r.uses, func(u streamUse) bool { return !h.order.over(u) })
+		return !slices.ContainsFunc(r.uses, func(u happensbefore.Epoch) bool { return !h.order.Seen(u) })
 	})
 	h.retired = slices.DeleteFunc(h.retired, func(r retirement) bool {
 		if r.owner.Device != g.Device || !r.memory.Overlaps(memory) {
@@ -36,9 +38,9 @@ func (h *History) checkReuse(g *Allocation) {
 }
 
 // reportReuse names the work that may still run.
-func (h *History) reportReuse(g *Allocation, r *retirement, u streamUse) {
-	by := h.order.lanes[u.lane].stream
+func (h *History) reportReuse(g *Allocation, r *retirement, u happensbefore.Epoch) {
+	by := h.order.Lane(u.Lane).Stream()
 	h.breaches.add(noReuseWhileInUse, g.Device, g.Ptr,
-		"%v (%d bytes) was given to stream %v while work of stream %v on device %d may still use %v (%d bytes), freed by stream %v",
+		"%v (%d bytes) was allocated for stream %v while work of stream %v on device %d may still use %v (%d bytes), freed by stream %v",
 		g.Ptr, g.Bytes, g.Stream, by.Stream, by.Device, r.memory.Ptr, r.memory.Bytes, r.owner.Stream)
 }

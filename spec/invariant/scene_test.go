@@ -15,7 +15,7 @@ type scene struct {
 	views    *views
 	snapshot spec.Snapshot
 	stats    spec.DeviceStats
-	driver   invariant.DriverFigures
+	driver   invariant.DriverBytes
 	history  *invariant.History
 }
 
@@ -44,7 +44,7 @@ func goodScene() *scene {
 	s := &scene{views: goodViews()}
 	s.snapshot = s.views.snapshot()
 	s.stats = goodStats()
-	s.driver = invariant.DriverFigures{Held: 76 * oneMiB}
+	s.driver = invariant.DriverBytes{Held: 76 * oneMiB}
 	s.history = goodHistory()
 	return s
 }
@@ -151,7 +151,7 @@ func (s *scene) observe(from invariant.Sources) *invariant.Observation {
 		o.Inspector = s.views
 	}
 	if from&invariant.FromDriver != 0 {
-		o.Driver = []invariant.DriverFigures{s.driver}
+		o.Driver = []invariant.DriverBytes{s.driver}
 	}
 	if from&invariant.FromHistory != 0 {
 		o.History = s.history

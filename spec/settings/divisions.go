@@ -88,9 +88,9 @@ func fillDivisions(buckets []uint64, n uint64) {
 	}
 }
 
-// formatDivisions writes what setDivisions reads: the number where all buckets
+// divisionsInWords writes what setDivisions reads: the number where all buckets
 // agree, else the shortest list that names buckets in order.
-func formatDivisions(d [spec.NumDivisions]uint64) string {
+func divisionsInWords(d [spec.NumDivisions]uint64) string {
 	head := 0 // the last bucket of the run at the start
 	for head < spec.NumDivisions-1 && d[head+1] == d[0] {
 		head++

@@ -2,6 +2,7 @@ package settings_test
 
 import (
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -101,4 +102,41 @@ func drawConfig(t *rapid.T, g spec.Geometry) spec.Config {
 	c.Pinned.NumRegisterThreads = 1 << rapid.IntRange(0, 7).Draw(t, "log2 of register threads")
 	c.Pinned.ReserveSegmentSize = atLeast(0, math.MaxUint64, "reserve segment size")
 	return c
+}
+
+// TestEveryFieldIsWritten: a field of spec.Config that no key writes would be lost by
+// every trace and what-if. A new field without a line in keys fails here, by its name.
+func TestEveryFieldIsWritten(t *testing.T) {
+	g := spec.DefaultGeometry()
+	check := func(name string, change func(c *spec.Config) reflect.Value) {
+		c := spec.DefaultConfig(g)
+		switch field := change(&c); field.Kind() {
+		case reflect.Bool:
+			field.SetBool(true)
+		case reflect.Uint64:
+			field.SetUint(64 * spec.MiB)
+		case reflect.Float64:
+			field.SetFloat(0.5)
+		case reflect.Array:
+			field.Index(0).SetUint(8)
+		default:
+			t.Fatalf("%s is a %v, which this test does not know", name, field.Kind())
+		}
+		if settings.Format(c, g) == "" {
+			t.Errorf("no key writes spec.Config.%s", name)
+		}
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[spec.Config]()) {
+		switch f.Name {
+		case "Last": // the string itself
+		case "Pinned":
+			for _, p := range reflect.VisibleFields(f.Type) {
+				check("Pinned."+p.Name, func(c *spec.Config) reflect.Value {
+					return reflect.ValueOf(&c.Pinned).Elem().FieldByIndex(p.Index)
+				})
+			}
+		default:
+			check(f.Name, func(c *spec.Config) reflect.Value { return reflect.ValueOf(c).Elem().FieldByIndex(f.Index) })
+		}
+	}
 }

@@ -73,53 +73,77 @@ func Apply(c spec.Config, settings string, g spec.Geometry) (spec.Config, error)
 	return next, nil
 }
 
-// The keys of PyTorch 2.11, without those that only stand for another.
+// The keys that the grammar or the order of application name.
 const (
-	keyMaxSplitSize               = "max_split_size_mb"
-	keyMaxNonSplitRounding        = "max_non_split_rounding_mb"
-	keyGarbageCollectionThreshold = "garbage_collection_threshold"
-	keyDivisions                  = "roundup_power2_divisions"
-	keyExpandableSegments         = "expandable_segments"
-	keyLargeSegmentSize           = "large_segment_size_mb"
-	keyBackend                    = "backend"
-	keyReleaseLock                = "release_lock_on_cudamalloc"
-	keyGraphCaptureReuse          = "graph_capture_record_stream_reuse"
-	keyPerProcessMemoryFraction   = "per_process_memory_fraction"
-	keyPinnedHostRegister         = "pinned_use_cuda_host_register"
-	keyPinnedRegisterThreads      = "pinned_num_register_threads"
-	keyPinnedBackgroundThreads    = "pinned_use_background_threads"
-	keyPinnedReserveSegmentSize   = "pinned_reserve_segment_size_mb"
+	keyDivisions        = "roundup_power2_divisions"
+	keyLargeSegmentSize = "large_segment_size_mb"
 )
+
+// A key describes a setting: its name, another name of upstream's for the same, how a
+// value is read into the Config, and how the Config's value is written. format returns
+// "" for a default value.
+type key struct {
+	name, alias string
+	set         setter
+	format      formatter
+}
 
 // A setter reads the value of a setting into the Config.
 type setter func(c *spec.Config, s setting, g spec.Geometry) error
 
-// setters has every key that may stand in a string. The two that name hip are
-// upstream's other names for the ones that name cuda.
-var setters = map[string]setter{
-	keyMaxSplitSize:                setMaxSplitSize,
-	keyMaxNonSplitRounding:         setMaxNonSplitRounding,
-	keyGarbageCollectionThreshold:  setGarbageCollectionThreshold,
-	keyDivisions:                   setDivisions,
-	keyExpandableSegments:          setBoolean(func(c *spec.Config) *bool { return &c.ExpandableSegments }),
-	keyLargeSegmentSize:            setLargeSegmentSize,
-	keyBackend:                     setBackend,
-	keyReleaseLock:                 setBoolean(func(c *spec.Config) *bool { return &c.ReleaseLockOnMalloc }),
-	"release_lock_on_hipmalloc":    setBoolean(func(c *spec.Config) *bool { return &c.ReleaseLockOnMalloc }),
-	keyGraphCaptureReuse:           setBoolean(func(c *spec.Config) *bool { return &c.GraphCaptureRecordStreamReuse }),
-	keyPerProcessMemoryFraction:    setPerProcessMemoryFraction,
-	keyPinnedHostRegister:          setBoolean(func(c *spec.Config) *bool { return &c.Pinned.UseCUDAHostRegister }),
-	"pinned_use_hip_host_register": setBoolean(func(c *spec.Config) *bool { return &c.Pinned.UseCUDAHostRegister }),
-	keyPinnedRegisterThreads:       setPinnedRegisterThreads,
-	keyPinnedBackgroundThreads:     setBoolean(func(c *spec.Config) *bool { return &c.Pinned.UseBackgroundThreads }),
-	keyPinnedReserveSegmentSize:    setPinnedReserveSegmentSize,
+// A formatter writes the value of a setting, "" if it is that of the default d.
+type formatter func(c, d *spec.Config, g spec.Geometry) string
+
+// keys has every key of PyTorch 2.11, in the order in which Format writes them.
+var keys = []key{
+	{keyLargeSegmentSize, "", setLargeSegmentSize,
+		size(func(c *spec.Config) *uint64 { return &c.LargeSegmentSize })},
+	{"max_split_size_mb", "", setMaxSplitSize,
+		size(func(c *spec.Config) *uint64 { return &c.MaxSplitSize })},
+	{"max_non_split_rounding_mb", "", setMaxNonSplitRounding, formatMaxNonSplitRounding},
+	{"garbage_collection_threshold", "", setGarbageCollectionThreshold,
+		number(func(c *spec.Config) *float64 { return &c.GarbageCollectionThreshold })},
+	{keyDivisions, "", setDivisions, formatDivisions},
+	boolean("expandable_segments", "", func(c *spec.Config) *bool { return &c.ExpandableSegments }),
+	boolean("release_lock_on_cudamalloc", "release_lock_on_hipmalloc", func(c *spec.Config) *bool { return &c.ReleaseLockOnMalloc }),
+	boolean("graph_capture_record_stream_reuse", "", func(c *spec.Config) *bool { return &c.GraphCaptureRecordStreamReuse }),
+	{"per_process_memory_fraction", "", setPerProcessMemoryFraction,
+		number(func(c *spec.Config) *float64 { return &c.PerProcessMemoryFraction })},
+	{"backend", "", setBackend, func(_, _ *spec.Config, _ spec.Geometry) string { return "" }},
+
+	boolean("pinned_use_cuda_host_register", "pinned_use_hip_host_register", func(c *spec.Config) *bool { return &c.Pinned.UseCUDAHostRegister }),
+	{"pinned_num_register_threads", "", setPinnedRegisterThreads, formatPinnedRegisterThreads},
+	boolean("pinned_use_background_threads", "", func(c *spec.Config) *bool { return &c.Pinned.UseBackgroundThreads }),
+	{"pinned_reserve_segment_size_mb", "", setPinnedReserveSegmentSize,
+		size(func(c *spec.Config) *uint64 { return &c.Pinned.ReserveSegmentSize })},
 }
 
-// setBoolean is the setter of a key that is True or False.
-func setBoolean(field func(*spec.Config) *bool) setter {
-	return func(c *spec.Config, s setting, _ spec.Geometry) (err error) {
-		*field(c), err = s.boolean()
-		return err
+// setters finds the setter of a key by either of its names.
+var setters = func() map[string]setter {
+	m := map[string]setter{}
+	for _, k := range keys {
+		m[k.name] = k.set
+		if k.alias != "" {
+			m[k.alias] = k.set
+		}
+	}
+	return m
+}()
+
+// boolean describes a key that is True or False, and False by default.
+func boolean(name, alias string, field func(*spec.Config) *bool) key {
+	return key{
+		name, alias,
+		func(c *spec.Config, s setting, _ spec.Geometry) (err error) {
+			*field(c), err = s.boolean()
+			return err
+		},
+		func(c, _ *spec.Config, _ spec.Geometry) string {
+			if *field(c) {
+				return "True"
+			}
+			return ""
+		},
 	}
 }
 

@@ -24,9 +24,6 @@ func TraceHeaderNames() (names []string) {
 	return names
 }
 
-// TraceDriverCalls are the calls that a fault can name.
-func TraceDriverCalls() []string { return driverCalls }
-
 // LimitTraceLive sets how many numbers may be in use, and returns how many might be
 // before.
 func LimitTraceLive(t *Reader, n int) (before int) {

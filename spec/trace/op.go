@@ -45,8 +45,8 @@ type Op struct {
 	Handle int              // share, open_shared
 	Mode   spec.CaptureMode // capture_begin
 
-	Fault FaultSpec // fault
-	Frees []int64   // need_memory_callback: what the callback frees when first asked
+	Fault spec.FaultSpec // fault
+	Frees []int64        // need_memory_callback: what the callback frees when first asked
 
 	Function int         // call, move_static: index into the trace's functions
 	Call     int         // call: its number
@@ -75,14 +75,6 @@ type OpRange struct {
 	ID     int64
 	Offset uint64
 	Bytes  uint64
-}
-
-// FaultSpec makes the nth call (from 1) of a kind, counted from this operation
-// on, fail with an error of the given name.
-type FaultSpec struct {
-	Call  string // the call in the words of Driver: "Malloc", "MapPage"
-	Nth   int
-	Error string // "out_of_memory", "not_supported", "unknown"
 }
 
 // TreeOutput names one output of an earlier call of a graph tree function.
@@ -163,7 +155,7 @@ var lineTable = newJSONTable("a line", []jsonMember[traceLine]{
 		name:   "fault",
 		read:   func(c *jsonCursor, l *traceLine) { l.op.Fault = readFault(c) },
 		append: func(b []byte, l *traceLine) []byte { return appendFault(b, l.op.Fault) },
-		absent: func(l *traceLine) bool { return l.op.Fault == FaultSpec{} },
+		absent: func(l *traceLine) bool { return l.op.Fault == (spec.FaultSpec{}) },
 	},
 	listMember("frees", func(l *traceLine) *[]int64 { return &l.op.Frees }, readID, appendWhole[int64]),
 	wholeMember("fn", func(l *traceLine) *int { return &l.op.Function }),

@@ -3,35 +3,11 @@ package trace_test
 import (
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
 	"testing"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-// TestTraceDriverCalls: every call of a driver that can fail can be made to fail.
-func TestTraceDriverCalls(t *testing.T) {
-	var want []string
-	for _, side := range []reflect.Type{
-		reflect.TypeFor[spec.Driver](), reflect.TypeFor[spec.VirtualMemory](),
-		reflect.TypeFor[spec.MemorySharing](), reflect.TypeFor[spec.PeerAccess](),
-	} {
-		for i := range side.NumMethod() {
-			m := side.Method(i)
-			if n := m.Type.NumOut(); n > 0 && m.Type.Out(n-1) == reflect.TypeFor[error]() {
-				want = append(want, m.Name)
-			}
-		}
-	}
-	slices.Sort(want)
-	if diff := cmp.Diff(want, slices.Sorted(slices.Values(trace.TraceDriverCalls()))); diff != "" {
-		t.Errorf("methods (-) and calls of faults (+):\n%s", diff)
-	}
-}
 
 func TestErrorName(t *testing.T) {
 	for _, c := range []struct {

@@ -427,11 +427,11 @@ func drawRanges(t *rapid.T, kind trace.OpKind) []trace.OpRange {
 	return drawList(t, "ranges", rng)
 }
 
-func drawFault(t *rapid.T) trace.FaultSpec {
-	return trace.FaultSpec{
-		Call:  rapid.SampledFrom([]string{"Malloc", "MapPage", "QueryEvent"}).Draw(t, "call"),
+func drawFault(t *rapid.T) spec.FaultSpec {
+	return spec.FaultSpec{
+		Call:  rapid.SampledFrom(spec.DriverCalls()).Draw(t, "call"),
 		Nth:   rapid.IntRange(1, 9).Draw(t, "nth"),
-		Error: rapid.SampledFrom([]string{"out_of_memory", "not_supported", "unknown"}).Draw(t, "error"),
+		Error: rapid.SampledFrom(spec.FaultErrors()).Draw(t, "error"),
 	}
 }
 

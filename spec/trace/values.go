@@ -181,36 +181,6 @@ func appendSegment(b []byte, g spec.Segment) []byte {
 	return segmentTable.write(b, &g, segmentMust, segmentTable.all())
 }
 
-// A fault is a driver call that is made to fail. A call that no Driver has would
-// never fail, and a misspelt one would make a test that tests nothing.
-
-var faultTable = newJSONTable("a fault", []jsonMember[FaultSpec]{
-	wordMember("call", func(f *FaultSpec) *string { return &f.Call }, driverCalls...),
-	wholeMember("nth", func(f *FaultSpec) *int { return &f.Nth }),
-	wordMember("error", func(f *FaultSpec) *string { return &f.Error }, "out_of_memory", "not_supported", "unknown"),
-})
-
-// driverCalls are the methods that return an error, of Driver, VirtualMemory,
-// MemorySharing and PeerAccess.
-var driverCalls = []string{
-	"Properties", "Malloc", "Free", "MemInfo",
-	"CreateEvent", "RecordEvent", "QueryEvent", "SynchronizeEvent", "DestroyEvent",
-	"SynchronizeStream", "SynchronizeDevice", "CaptureStatus", "NodeDependencies",
-	"ReserveAddress", "FreeAddress", "CreatePage", "ReleasePage", "MapPage", "SetAccess", "UnmapPage",
-	"ShareMemory", "OpenMemory", "CloseMemory", "ExportPage", "ImportPage",
-	"CanAccessPeer", "EnablePeerAccess",
-}
-
-func readFault(c *jsonCursor) (f FaultSpec) {
-	faultTable.readWhole(c, &f, faultTable.all())
-	if f.Nth == 0 {
-		c.fail("calls are counted from 1")
-	}
-	return f
-}
-
-func appendFault(b []byte, f FaultSpec) []byte { return faultTable.write(b, &f, faultTable.all(), 0) }
-
 // What a graph tree function is called with, and what comes out of it.
 
 const outputForm = "an output [call, index]"

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )
 
@@ -66,7 +67,7 @@ func (a *Area) RunFaults(seed uint64, length, most int, o Options) Result {
 }
 
 // runFault runs a known program with one failure.
-func (a *Area) runFault(h trace.Header, seed uint64, fault trace.FaultSpec, ops []trace.Op, o Options) Result {
+func (a *Area) runFault(h trace.Header, seed uint64, fault spec.FaultSpec, ops []trace.Op, o Options) Result {
 	if fault.Error != sticky {
 		r := a.replayOps(h, seed, slices.Concat([]trace.Op{{Kind: trace.OpFault, Fault: fault}}, ops), o)
 		r.Labels["fault "+Label(fault.Call)]++
@@ -96,19 +97,19 @@ func (a *Area) runFault(h trace.Header, seed uint64, fault trace.FaultSpec, ops 
 }
 
 // possibleFaults lists the failures of every call that was made in between.
-func possibleFaults(before, after []fakegpu.CallCount) []trace.FaultSpec {
+func possibleFaults(before, after []fakegpu.CallCount) []spec.FaultSpec {
 	earlier := map[string]uint64{}
 	for _, c := range before {
 		earlier[c.Call] = c.Count
 	}
-	var faults []trace.FaultSpec
+	var faults []spec.FaultSpec
 	for _, c := range after {
 		if slices.Contains(programsCalls, c.Call) {
 			continue
 		}
 		for nth := range int(c.Count - earlier[c.Call]) {
 			for _, name := range failuresOf(c.Call) {
-				faults = append(faults, trace.FaultSpec{Call: c.Call, Nth: nth + 1, Error: name})
+				faults = append(faults, spec.FaultSpec{Call: c.Call, Nth: nth + 1, Error: name})
 			}
 		}
 	}

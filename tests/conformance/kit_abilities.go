@@ -69,7 +69,7 @@ func (k *kit) lookAround(a spec.Allocator) error {
 	if err != nil {
 		return fmt.Errorf("the allocator cannot be observed: %w", err)
 	}
-	o.History, o.Driver = invariant.NewHistory(), []invariant.DriverFigures{}
+	o.History, o.Driver = invariant.NewHistory(), []invariant.DriverBytes{}
 	seen := o.Sources()
 	if _, able := a.(spec.Checkpointer); able {
 		seen |= invariant.FromRestore

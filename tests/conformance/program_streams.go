@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 	"gaugeblock/spec/trace"
 )
 
@@ -83,15 +84,14 @@ func (p *Program) drained(slot int) {
 	}
 }
 
-// captureState is a capture that is under way. Each of its streams counts the nodes
-// it has been given, and knows up to which count of every other it comes after.
+// captureState is a capture that is under way. Each of its streams is a lane, and has
+// a clock of the nodes that its next node comes after.
 type captureState struct {
 	device  spec.Device
 	mode    spec.CaptureMode
-	origin  int     // slot
-	members []int   // slots, the origin first
-	after   [][]int // by slot: what the stream's next node comes after, by slot
-	nodes   []int   // by slot
+	origin  int                   // slot
+	members []int                 // slots, the origin first
+	after   []happensbefore.Clock // by slot; lanes are slots
 
 	needs []int64      // memory outside of private pools that the graph touches
 	pools []*poolState // whose memory it touches
@@ -101,8 +101,7 @@ type captureState struct {
 func (p *Program) newCapture(op *trace.Op) *captureState {
 	slot := p.slot(op.Device, op.Stream)
 	k := &captureState{
-		device: op.Device, mode: op.Mode, origin: slot,
-		after: make([][]int, len(p.streams)), nodes: make([]int, len(p.streams)),
+		device: op.Device, mode: op.Mode, origin: slot, after: make([]happensbefore.Clock, len(p.streams)),
 	}
 	p.join(k, slot)
 	return k
@@ -111,30 +110,20 @@ func (p *Program) newCapture(op *trace.Op) *captureState {
 // join makes a stream a part of the capture.
 func (p *Program) join(k *captureState, slot int) {
 	k.members = append(k.members, slot)
-	k.after[slot] = make([]int, len(p.streams))
 	p.streams[slot].capture = k
 }
 
 // addNode: the stream was given work.
-func (k *captureState) addNode(slot int) {
-	k.nodes[slot]++
-	k.after[slot][slot] = k.nodes[slot]
-}
+func (k *captureState) addNode(slot int) { k.after[slot].Tick(slot) }
 
 // follow: the stream's later work comes after what another had come to.
-func (k *captureState) follow(slot int, reached []int) {
-	for i, n := range reached {
-		k.after[slot][i] = max(k.after[slot][i], n)
-	}
-}
+func (k *captureState) follow(slot int, reached happensbefore.Clock) { k.after[slot].Join(reached) }
 
 // unjoined is a member with work that the origin does not come after, or -1.
 func (k *captureState) unjoined() int {
 	for _, m := range k.members {
-		for i, n := range k.after[m] {
-			if n > k.after[k.origin][i] {
-				return m
-			}
+		if !k.after[k.origin].CoversAll(k.after[m]) {
+			return m
 		}
 	}
 	return -1
@@ -189,9 +178,9 @@ func (p *Program) graph(id int) *graphState {
 // eventState is an event of the program's own.
 type eventState struct {
 	id      int
-	behind  uint64        // streams that were held when it was recorded
-	capture *captureState // it was recorded in
-	reached []int         // in that capture
+	behind  uint64              // streams that were held when it was recorded
+	capture *captureState       // it was recorded in
+	reached happensbefore.Clock // in that capture
 }
 
 func (p *Program) event(id int) *eventState {

@@ -341,14 +341,14 @@ func (t *Trial) checkAll() *Failure {
 
 // driverUsage is what the device has given, as the device sees it; nil when it
 // cannot be asked.
-func (t *Trial) driverUsage() []invariant.DriverFigures {
-	var usage []invariant.DriverFigures
+func (t *Trial) driverUsage() []invariant.DriverBytes {
+	var usage []invariant.DriverBytes
 	for dev := range t.limit {
 		free, _, err := t.player.GPU().MemInfo(spec.Device(dev))
 		if err != nil {
 			return nil
 		}
-		usage = append(usage, invariant.DriverFigures{Held: t.limit[dev] - free})
+		usage = append(usage, invariant.DriverBytes{Held: t.limit[dev] - free})
 	}
 	for _, m := range t.program.memory {
 		if m.uncached {

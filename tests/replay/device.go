@@ -22,7 +22,7 @@ type Device interface {
 	Busy(dev spec.Device, s spec.Stream) error
 	Drain(dev spec.Device, s spec.Stream) error
 	SetFreeMemory(dev spec.Device, bytes uint64)
-	Inject(f trace.FaultSpec) error
+	Inject(f spec.FaultSpec) error
 }
 
 // Around puts something around the fake device. Whatever it does with the calls, the fake
@@ -74,7 +74,7 @@ func (m *machine) setUpDevices(around Around) error {
 func (m *machine) loadScript(op *trace.Op) {
 	script := m.scripts[op.Device]
 	if m.header.Exclusive && op.Expect.Entries != nil {
-		script.SetGrants(op.Expect.Entries)
+		script.LoadOutcomes(op.Expect.Entries)
 	} else {
 		script.Load(op.Expect.Entries)
 	}

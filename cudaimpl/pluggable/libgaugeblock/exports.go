@@ -39,7 +39,7 @@ import (
 )
 
 // library is made at the first call. Without a GPU, or with settings that are refused,
-// nothing can be given out, and C has no way to hear why: the program is told on its error
+// nothing can be allocated, and C has no way to hear why: the program is told on its error
 // output, and ends.
 var library = sync.OnceValue(func() *pluggable.Library {
 	gpu, err := cudaimpl.Open()

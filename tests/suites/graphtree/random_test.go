@@ -224,7 +224,7 @@ func (p *program) fault(t *rapid.T) {
 		t.Skip("not now")
 	}
 	call := rapid.SampledFrom([]string{"BeginCapture", "EndCapture", "Instantiate", "LaunchGraph", "CaptureStatus", "Copy", "WaitEvent"}).Draw(t, "call")
-	must(t, p.gpu.Inject(trace.FaultSpec{Call: call, Nth: 1, Error: "unknown"}))
+	must(t, p.gpu.FailCall(call, 1, fakegpu.UnknownError(call)))
 }
 
 // end gives everything up: nothing may be left.

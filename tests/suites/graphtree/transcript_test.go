@@ -12,7 +12,6 @@ import (
 	"gaugeblock/alloc/graphtree"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
-	"gaugeblock/spec/trace"
 	"gaugeblock/tests/suites/sizes"
 )
 
@@ -226,7 +225,8 @@ func (s *story) read() string {
 func (s *story) fault() string {
 	nth, err := strconv.Atoi(s.d.CmdArgs[1].Key)
 	s.must(err)
-	s.must(s.gpu.Inject(trace.FaultSpec{Call: s.d.CmdArgs[0].Key, Nth: nth, Error: "unknown"}))
+	call := s.d.CmdArgs[0].Key
+	s.must(s.gpu.FailCall(call, nth, fakegpu.UnknownError(call)))
 	return ""
 }
 

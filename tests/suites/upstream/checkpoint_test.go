@@ -11,9 +11,9 @@ import (
 )
 
 // Class TestBlockStateAbsorption of test/test_cuda.py: the state of a graph's pool
-// is noted, and the pool is set back to it.
+// is saved, and the pool is set back to it.
 
-// checkpoint notes the state of a pool (_cuda_getCheckpointState).
+// checkpoint saves the state of a pool (_cuda_getCheckpointState).
 func (p *program) checkpoint(pool spec.PoolID) spec.PoolState {
 	p.t.Helper()
 	state, err := p.allocator.Checkpoint(p.device, pool)

@@ -25,19 +25,19 @@ func TestCuda_RecordStream(t *testing.T) {
 
 		other := p.full(side, floats(4), 0)
 		if other.Ptr == tmp.Ptr {
-			t.Error("the memory was given out again too soon")
+			t.Error("the memory was allocated again too soon")
 		}
 		p.synchronize()
 		p.holds(result, 42)
 		if again := p.empty(side, floats(4)); again.Ptr != tmp.Ptr {
-			t.Errorf("%v was given out, not %v again", again.Ptr, tmp.Ptr)
+			t.Errorf("%v was allocated, not %v again", again.Ptr, tmp.Ptr)
 		}
 	})
 }
 
 // Upstream: a stream is recorded on a view that begins inside a tensor. The whole
 // tensor's memory must wait for it. A view knows its tensor, so the allocator is
-// told of the tensor; an address inside one is nothing that it gave out.
+// told of the tensor; an address inside one is nothing that it allocated.
 func TestCuda_RecordStreamOnShiftedView(t *testing.T) {
 	plainAndExpandable(t, func(t *testing.T, p *program) {
 		s, other := p.newStream(), p.newStream()
@@ -54,7 +54,7 @@ func TestCuda_RecordStreamOnShiftedView(t *testing.T) {
 		p.free(base)
 		p.must(p.gpu.SynchronizeStream(p.device, s))
 		if again := p.empty(s, base.Bytes); again.Ptr == base.Ptr {
-			t.Error("the memory was given out again too soon")
+			t.Error("the memory was allocated again too soon")
 		}
 	})
 }

@@ -76,7 +76,7 @@ func TestMemPool_MempoolExpandable(t *testing.T) {
 	}
 }
 
-// carved are a pool's own functions that give out parts of one piece of memory,
+// carved are a pool's own functions that return parts of one piece of memory,
 // those of one stream from below, those of all others from above.
 type carved struct {
 	low        spec.Stream
@@ -95,7 +95,7 @@ func (c *carved) Allocate(_ spec.Device, bytes uint64, s spec.Stream) (spec.Ptr,
 func (c *carved) Free(spec.Device, spec.Ptr, uint64, spec.Stream) error { return nil }
 
 // Upstream, later than 2.11: a pool's memory comes at descending addresses, and is
-// given out a second time in the order in which it was obtained. 2.11 knows no such
+// allocated a second time in the order in which it was obtained. 2.11 knows no such
 // order: of free blocks of the same size the one at the lowest address is taken. So
 // the second round is the first one where addresses ascended, and reversed, for each
 // size, where they descended.

@@ -168,7 +168,7 @@ func TestMemPool_TensorDeleteAfterAllocatorDelete(t *testing.T) {
 	})
 }
 
-// Upstream: a pool that does not split gives out whole segments, so that it has
+// Upstream: a pool that does not split allocates whole segments, so that it has
 // more of them, each one block.
 func TestMemPool_MempoolNoSplit(t *testing.T) {
 	p := newProgram(t, setup{})

@@ -13,7 +13,7 @@ type graph struct {
 	stream spec.Stream
 	pool   spec.PoolID
 	exec   spec.GraphExec
-	memory []spec.Range // what was given out during the capture
+	memory []spec.Range // what was allocated during the capture
 	over   bool         // reset
 }
 

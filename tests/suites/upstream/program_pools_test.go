@@ -27,7 +27,7 @@ func (m *memPool) use(p *program, body func()) {
 	p.must(p.allocator.ReleasePool(p.device, m.id))
 }
 
-// delete gives the pool up; what is still out of it stays out (the destructor).
+// delete gives the pool up; what is still allocated from it stays so (the destructor).
 func (m *memPool) delete() {
 	p := m.p
 	p.t.Helper()

@@ -1,6 +1,5 @@
-// Package watch lets the fake GPU see what an allocator gives out and takes back, so
-// that an allocator that reuses memory too early is found out by the device, not by
-// itself:
+// Package watch lets the fake GPU see what an allocator allocates and frees, so that the
+// device, and not the allocator itself, finds memory that is reused too early:
 //
 //	gpu := fakegpu.New(fakegpu.Config{})
 //	a, err := alloc.New(gpu, alloc.Options{})
@@ -12,7 +11,7 @@
 //
 // The work has to be launched on the fake GPU with the ranges that it touches; what
 // is never launched is not seen. Memory that a program uses although the allocator
-// does not think that it is out (the outputs of a graph that was launched again, at
-// addresses from the capture) has to be given out by the program itself, with
+// does not count it as allocated (the outputs of a graph that was launched again, at
+// addresses from the capture) has to be told of by the program itself, with
 // fakegpu.GPU.BeginLifetime.
 package watch

@@ -153,8 +153,8 @@ func TestPoolSharedUnderGraph(t *testing.T) {
 }
 
 // TestCheckpoint: a pool is set back to what a capture left, so that another graph can
-// be captured behind the first. The first one's output is out again, and is its
-// memory.
+// be captured behind the first. The first one's output is allocated again, and is
+// its memory.
 func TestCheckpoint(t *testing.T) {
 	everyWay(t, func(t *testing.T, schedule fakegpu.Schedule, settings string) {
 		p := newProgram(t, schedule, settings, nil)
@@ -169,7 +169,7 @@ func TestCheckpoint(t *testing.T) {
 		p.must(err)
 		y := p.capture(p.layer)
 		p.free(output)
-		p.must(p.allocator.EmptyCache()) // which settles what the capture has put off
+		p.must(p.allocator.EmptyCache()) // which does the deferred frees of the capture
 		p.launch(x, p.s)
 
 		delta, err := checkpointer.Restore(0, state)
@@ -183,7 +183,7 @@ func TestCheckpoint(t *testing.T) {
 		p.read(p.s, "use", output)
 		p.want()
 
-		// Out before and after: the same life.
+		// Allocated before and after: the same lifetime.
 		p.wait(p.t, p.s)
 		p.read(p.t, "own race", output)
 		_, err = checkpointer.Restore(0, state)
@@ -193,7 +193,7 @@ func TestCheckpoint(t *testing.T) {
 
 		p.free(output)
 		p.read(p.s, "use", output)
-		p.want("not given out", `kernel "use"`)
+		p.want("not allocated", `kernel "use"`)
 	})
 }
 

@@ -7,8 +7,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// diversion is a redirection that has accepted a request.
-type diversion struct {
+// routing is one to a pool that has accepted a request.
+type routing struct {
 	pool  spec.PoolID
 	begun int
 }
@@ -30,22 +30,22 @@ func (p *pooled) BeginAllocateToPool(dev spec.Device, id spec.PoolID, filter spe
 		if accepted && r.Bytes > 0 {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if w.diverted[r].begun < begun {
-				w.diverted[r] = diversion{id, begun}
+			if w.routed[r].begun < begun {
+				w.routed[r] = routing{id, begun}
 			}
 		}
 		return accepted
 	})
 }
 
-// checkpoint is the allocator's, with what was out of the pool.
+// checkpoint is the allocator's, with the pool's live allocations.
 type checkpoint struct {
 	spec.PoolState
 	live []fakegpu.Lifetime
 }
 
-// Checkpoint notes the pool's state, and how much of its memory was out: the
-// allocator only knows the rounded sizes.
+// Checkpoint remembers the pool's live allocations with its state: the allocator only
+// knows the rounded sizes.
 func (p *pooled) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState, error) {
 	state, err := p.pools.Checkpoint(dev, id)
 	if err != nil {
@@ -62,8 +62,8 @@ func (p *pooled) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState, er
 	return c, nil
 }
 
-// Restore sets the pool back. What was out before and is out after lives on. What was
-// not begins a life that belongs to the pool's graphs, as what they left does.
+// Restore sets the pool back. What is allocated before and after keeps its lifetime. What
+// was not before begins one that belongs to the pool's graphs, as what they left does.
 func (p *pooled) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDelta, error) {
 	c, ours := state.(*checkpoint)
 	if !ours {
@@ -81,7 +81,7 @@ func (p *pooled) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDel
 	for _, ptr := range delta.Created {
 		i := slices.IndexFunc(c.live, func(l fakegpu.Lifetime) bool { return l.Range.Ptr == ptr })
 		if i < 0 {
-			continue // it was not given out by Malloc
+			continue // it was not allocated by Malloc
 		}
 		l := c.live[i]
 		if stays[ptr] = p.live[ptr].Range == l.Range; !stays[ptr] {
@@ -96,7 +96,7 @@ func (p *pooled) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDel
 		}
 	}
 	for _, l := range begin {
-		p.giveOut(l)
+		p.beginLifetime(l)
 	}
 	return delta, nil
 }

@@ -14,7 +14,7 @@ import (
 //
 // A checkpoint made through the result has to be restored through it.
 func New(a spec.Allocator, gpu *fakegpu.GPU) spec.Allocator {
-	w := &watched{Allocator: a, gpu: gpu, live: map[spec.Ptr]fakegpu.Lifetime{}, diverted: map[spec.Request]diversion{}}
+	w := &watched{Allocator: a, gpu: gpu, live: map[spec.Ptr]fakegpu.Lifetime{}, routed: map[spec.Request]routing{}}
 	pools, ok := a.(pools)
 	if !ok {
 		return w
@@ -44,10 +44,10 @@ type watched struct {
 	spec.Allocator
 	gpu *fakegpu.GPU
 
-	mu       sync.Mutex
-	live     map[spec.Ptr]fakegpu.Lifetime // what is out
-	diverted map[spec.Request]diversion    // what the filters say of requests under way
-	begun    int                           // redirections so far
+	mu     sync.Mutex
+	live   map[spec.Ptr]fakegpu.Lifetime // what is allocated
+	routed map[spec.Request]routing      // what the filters say of requests under way
+	begun  int                           // routings to a pool so far
 }
 
 // pools are the abilities that have to do with lifetimes.
@@ -82,36 +82,36 @@ type complete struct {
 	abilities
 }
 
-// Malloc gives out memory, and says so. A life has the bytes that were asked for: what
-// the allocator has rounded up is nobody's.
+// Malloc allocates memory, and says so. A lifetime has the bytes that were asked for;
+// those that the allocator has added are not part of it.
 func (w *watched) Malloc(r spec.Request) (spec.Ptr, error) {
 	defer w.locked(r.Device)()
 	p, err := w.Allocator.Malloc(r)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	pool := w.diverted[r].pool
-	delete(w.diverted, r)
+	pool := w.routed[r].pool
+	delete(w.routed, r)
 	if err == nil && p != 0 {
-		w.giveOut(fakegpu.Lifetime{
+		w.beginLifetime(fakegpu.Lifetime{
 			Range: spec.Range{Ptr: p, Bytes: r.Bytes}, Device: r.Device, Stream: r.Stream, Pool: pool,
 		})
 	}
 	return p, err
 }
 
-func (w *watched) giveOut(l fakegpu.Lifetime) {
+func (w *watched) beginLifetime(l fakegpu.Lifetime) {
 	l.Number = w.gpu.BeginLifetime(l)
 	w.live[l.Range.Ptr] = l
 }
 
-// Free takes memory back. It says so first: as soon as the allocator has the memory,
-// somebody else may get it.
+// Free frees memory. It says so first: as soon as the allocator has freed the memory,
+// another thread may allocate it.
 func (w *watched) Free(p spec.Ptr) error {
 	w.mu.Lock()
-	l, out := w.live[p]
+	l, live := w.live[p]
 	delete(w.live, p)
 	w.mu.Unlock()
-	if !out {
+	if !live {
 		return w.Allocator.Free(p)
 	}
 	defer w.locked(l.Device)()

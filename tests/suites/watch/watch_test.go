@@ -212,16 +212,16 @@ func TestRefusedFree(t *testing.T) {
 	p.want()
 	p.free(r)
 	p.write(p.s, "b", r)
-	p.want("not given out", `kernel "b"`)
+	p.want("not allocated", `kernel "b"`)
 }
 
-// TestUseBeyondRequest: a life has the bytes that were asked for.
+// TestUseBeyondRequest: a lifetime has the bytes that were asked for.
 func TestUseBeyondRequest(t *testing.T) {
 	p := newProgram(t, nil, "", nil)
 	r := p.malloc(p.s)
 	r.Bytes++
 	p.write(p.s, "a", r)
-	p.want("not given out", "writes 1 bytes")
+	p.want("not allocated", "writes 1 bytes")
 }
 
 // TestThreads: what one thread has seen when it calls the allocator is known to the

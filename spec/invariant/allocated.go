@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// checkGivenOut is invariant 13: a snapshot's allocated blocks against what is out.
-// A block that is allocated and not out is a leak; one that is out and not
-// allocated will be given to somebody else.
-func (h *History) checkGivenOut(s *spec.Snapshot, r *violationReport) {
+// checkAllocated is invariant 13: a snapshot's allocated blocks against the program's
+// live allocations. A block that the program does not have is a leak; memory that the
+// program has and that no block has allocated will be allocated for somebody else.
+func (h *History) checkAllocated(s *spec.Snapshot, r *violationReport) {
 	blocks := allocatedBlocks(s)
-	out := h.out
-	for len(blocks) > 0 || len(out) > 0 {
+	live := h.live
+	for len(blocks) > 0 || len(live) > 0 {
 		switch {
-		case len(out) > 0 && out[0].Uncached:
-			out = out[1:]
-		case len(out) == 0 || len(blocks) > 0 && blocks[0].address < out[0].Ptr:
+		case len(live) > 0 && live[0].Uncached:
+			live = live[1:]
+		case len(live) == 0 || len(blocks) > 0 && blocks[0].address < live[0].Ptr:
 			b := blocks[0]
 			r.add(allocatedBlocksWereGivenOut, b.segment.Device, b.address,
 				"block %v (%d bytes) is allocated, but the program does not have it", b.address, b.size)
 			blocks = blocks[1:]
-		case len(blocks) == 0 || out[0].Ptr < blocks[0].address:
-			a := &out[0]
+		case len(blocks) == 0 || live[0].Ptr < blocks[0].address:
+			a := &live[0]
 			r.add(allocatedBlocksWereGivenOut, a.Device, a.Ptr,
 				"the program has %v (%d bytes), but no block there is allocated", a.Ptr, a.Bytes)
-			out = out[1:]
+			live = live[1:]
 		default:
-			checkPairing(&out[0], &blocks[0], r)
-			out, blocks = out[1:], blocks[1:]
+			checkPairing(&live[0], &blocks[0], r)
+			live, blocks = live[1:], blocks[1:]
 		}
 	}
 }

@@ -5,25 +5,25 @@ import "gaugeblock/spec"
 // examineFigures checks the statistics of each device by themselves.
 func examineFigures(o *Observation, r *violationReport) {
 	for i := range o.Stats {
-		f := figureCheck{device: spec.Device(i), report: r}
+		f := statCheck{device: spec.Device(i), report: r}
 		f.keepsSums = o.History != nil && !o.History.sumsReset[f.device]
 		f.check(&o.Stats[i])
 	}
 }
 
-// figureCheck is invariant 9: how the figures of a device hang together, without
+// statCheck is invariant 9: how the statistics of a device agree with each other, without
 // a look at its memory.
-type figureCheck struct {
+type statCheck struct {
 	device spec.Device
 	report *violationReport
 
-	// keepsSums: it is known that the accumulated figures were never reset. When
+	// keepsSums: it is known that the accumulated statistics were never reset. When
 	// they were, current - (allocated - freed) is what current was at that time:
 	// not known, but not negative.
 	keepsSums bool
 }
 
-func (f *figureCheck) check(s *spec.DeviceStats) {
+func (f *statCheck) check(s *spec.DeviceStats) {
 	for _, a := range s.Arrays() {
 		for t := range spec.NumStatTypes {
 			f.checkStat(a.Name, t, &a.Array[t])
@@ -40,13 +40,13 @@ func (f *figureCheck) check(s *spec.DeviceStats) {
 	f.checkCounters(s)
 }
 
-// fail notes a violation.
-func (f *figureCheck) fail(format string, args ...any) {
+// fail records a violation.
+func (f *statCheck) fail(format string, args ...any) {
 	f.report.add(figuresOverTimeAddUp, f.device, 0, format, args...)
 }
 
-// checkStat looks at one figure of one kind of pool.
-func (f *figureCheck) checkStat(name string, t spec.StatType, s *spec.Stat) {
+// checkStat looks at one statistic of one kind of pool.
+func (f *statCheck) checkStat(name string, t spec.StatType, s *spec.Stat) {
 	if s.Current < 0 || s.Allocated < 0 || s.Freed < 0 {
 		f.fail("%s.%v is negative: current %d, allocated %d, freed %d", name, t, s.Current, s.Allocated, s.Freed)
 	}
@@ -58,9 +58,9 @@ func (f *figureCheck) checkStat(name string, t spec.StatType, s *spec.Stat) {
 	}
 }
 
-// checkAggregate compares the figure over all pools with those over small and
+// checkAggregate compares the statistic over all pools with those over small and
 // large ones. Peaks need not have been at the same time.
-func (f *figureCheck) checkAggregate(name string, a *spec.StatArray) {
+func (f *statCheck) checkAggregate(name string, a *spec.StatArray) {
 	all, small, large := &a[spec.Aggregate], &a[spec.StatSmallPool], &a[spec.StatLargePool]
 	f.sum(name, "current", all.Current, small.Current, large.Current)
 	f.sum(name, "allocated", all.Allocated, small.Allocated, large.Allocated)
@@ -71,22 +71,22 @@ func (f *figureCheck) checkAggregate(name string, a *spec.StatArray) {
 	}
 }
 
-func (f *figureCheck) sum(name, part string, all, small, large int64) {
+func (f *statCheck) sum(name, part string, all, small, large int64) {
 	if all != small+large {
 		f.fail("%s.all.%s is %d, small pools have %d and large pools %d", name, part, all, small, large)
 	}
 }
 
 // atMost: whatever the one counts the other counts too.
-func (f *figureCheck) atMost(name string, n int64, limitName string, limit int64, t spec.StatType) {
+func (f *statCheck) atMost(name string, n int64, limitName string, limit int64, t spec.StatType) {
 	if n > limit {
 		f.fail("%s.%v is %d, above the %d of %s", name, t, n, limit, limitName)
 	}
 }
 
-// checkOversize asks less of the two figures that depend on max_split_size: an
+// checkOversize asks less of the two statistics that depend on max_split_size: an
 // allocation may be oversize when it is freed and not have been when it was made.
-func (f *figureCheck) checkOversize(s *spec.DeviceStats) {
+func (f *statCheck) checkOversize(s *spec.DeviceStats) {
 	for _, o := range s.Oversize() {
 		if o.Stat.Peak < o.Stat.Current {
 			f.fail("%s.peak is %d, below the current %d", o.Name, o.Stat.Peak, o.Stat.Current)
@@ -99,7 +99,7 @@ func (f *figureCheck) checkOversize(s *spec.DeviceStats) {
 
 // checkCounters looks at the plain counters. Each segment was one call of the
 // driver at least, expandable ones were more.
-func (f *figureCheck) checkCounters(s *spec.DeviceStats) {
+func (f *statCheck) checkCounters(s *spec.DeviceStats) {
 	for _, c := range s.Counters() {
 		if *c.Value < 0 {
 			f.fail("%s is %d", c.Name, *c.Value)

@@ -1,0 +1,276 @@
+package happensbefore_test
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
+)
+
+// TestOrder holds the clocks to their definition: everything that a program does is a
+// vertex of a graph, with an edge from each vertex that CUDA promises to be over before
+// it, and one thing comes before another if there is a path. The graph forgets nothing
+// and reuses nothing.
+func TestOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := newProgram()
+		t.Repeat(map[string]func(*rapid.T){
+			"submit":  p.submit,
+			"record":  p.record,
+			"wait":    p.wait,
+			"observe": p.observe,
+			"thread":  p.switchThread,
+			"destroy": p.destroy,
+			"capture": p.endCapture,
+			"":        p.check,
+		})
+	})
+}
+
+// program does the same to an Order and to the graph.
+type program struct {
+	order  *happensbefore.Order
+	edges  [][]int // by vertex: what comes directly before it
+	lanes  []*laneModel
+	events map[int]*eventModel
+	seen   map[spec.Thread][]int // by thread: the vertices that it has seen complete
+	works  []workModel
+}
+
+// laneModel is a lane, and the vertices that its next work comes after.
+type laneModel struct {
+	lane   *happensbefore.Lane
+	stream spec.DeviceStream
+	graph  bool
+	ends   []int
+	gone   bool
+}
+
+type eventModel struct {
+	clock happensbefore.Clock
+	ends  []int
+}
+
+type workModel struct {
+	vertex int
+	epoch  happensbefore.Epoch
+	in     *laneModel
+}
+
+const devices, streams, threads, events = 2, 2, 3, 2
+
+func newProgram() *program {
+	return &program{order: happensbefore.New(), events: map[int]*eventModel{}, seen: map[spec.Thread][]int{0: nil}}
+}
+
+// lane draws a stream's lane, or that of its captured nodes; it is made when it is
+// first needed.
+func (p *program) lane(t *rapid.T) *laneModel {
+	s := spec.DeviceStream{
+		Device: spec.Device(rapid.IntRange(0, devices-1).Draw(t, "device")),
+		Stream: spec.Stream(rapid.IntRange(0, streams-1).Draw(t, "stream")),
+	}
+	graph := rapid.IntRange(0, 3).Draw(t, "graph") == 0
+	for _, l := range p.lanes {
+		if l.stream == s && l.graph == graph && !l.gone {
+			return l
+		}
+	}
+	l := &laneModel{stream: s, graph: graph}
+	if graph {
+		l.lane = p.order.NewGraphLane(s)
+	} else {
+		l.lane = p.order.NewLane(s)
+	}
+	p.lanes = append(p.lanes, l)
+	return l
+}
+
+func (p *program) known() []int { return p.seen[p.order.Thread()] }
+
+// touch is what every action on a lane does: what follows comes after what the thread
+// has seen.
+func (p *program) touch(l *laneModel) { l.ends = union(l.ends, p.known()) }
+
+// union is the set of what is in any of the lists.
+func union(lists ...[]int) []int {
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (p *program) submit(t *rapid.T) {
+	l := p.lane(t)
+	p.touch(l)
+	moment := p.order.Submit(l.lane)
+	vertex := len(p.edges)
+	p.edges = append(p.edges, l.ends)
+	l.ends = []int{vertex}
+	p.works = append(p.works, workModel{vertex, moment.Epoch, l})
+	past := p.past(l.ends)
+	for _, w := range p.works {
+		if got := moment.Clock.Covers(w.epoch); got != past[w.vertex] {
+			t.Fatalf("the clock of %v covers %v: %v", moment.Epoch, w.epoch, got)
+		}
+	}
+}
+
+func (p *program) record(t *rapid.T) {
+	l := p.lane(t)
+	p.touch(l)
+	e := p.events[rapid.IntRange(0, events-1).Draw(t, "event")]
+	if e == nil {
+		e = &eventModel{}
+		p.events[len(p.events)] = e
+	}
+	p.order.Record(&e.clock, l.lane)
+	e.ends = slices.Clone(l.ends)
+}
+
+func (p *program) wait(t *rapid.T) {
+	l := p.lane(t)
+	p.touch(l)
+	if rapid.IntRange(0, 3).Draw(t, "device") == 0 {
+		p.order.WaitDevice(l.lane)
+		l.ends = union(l.ends, p.device(l.stream.Device))
+		return
+	}
+	e := p.events[rapid.IntRange(0, events-1).Draw(t, "event")]
+	if e == nil {
+		e = &eventModel{}
+	}
+	p.order.Wait(l.lane, e.clock)
+	l.ends = union(l.ends, e.ends)
+}
+
+// device lists the vertices at the ends of a device's lanes.
+func (p *program) device(dev spec.Device) (ends []int) {
+	for _, l := range p.lanes {
+		if l.stream.Device == dev && !l.graph {
+			ends = append(ends, l.ends...)
+		}
+	}
+	return ends
+}
+
+// observe: the thread waits for a lane, a device, or one piece of work.
+func (p *program) observe(t *rapid.T) {
+	what := rapid.IntRange(0, 2).Draw(t, "what")
+	ends := p.known()
+	switch {
+	case what == 0:
+		l := p.lane(t)
+		p.order.See(l.lane.Clock())
+		ends = union(ends, l.ends)
+	case what == 1:
+		dev := spec.Device(rapid.IntRange(0, devices-1).Draw(t, "device"))
+		p.order.SynchronizeDevice(dev)
+		ends = union(ends, p.device(dev))
+	case len(p.works) > 0:
+		// Work is seen alone, with what its lane was given before, as nothing is known
+		// here of what else it waited for.
+		w := rapid.SampledFrom(p.works).Draw(t, "work")
+		p.order.SeeWork(w.epoch)
+		for _, earlier := range p.works {
+			if earlier.epoch.Lane == w.epoch.Lane && earlier.epoch.Position <= w.epoch.Position {
+				ends = union(ends, []int{alone(earlier.vertex)})
+			}
+		}
+	}
+	p.seen[p.order.Thread()] = ends
+}
+
+// alone stands for a vertex without what comes before it.
+func alone(vertex int) int { return -1 - vertex }
+
+func (p *program) switchThread(t *rapid.T) {
+	id := spec.Thread(rapid.IntRange(0, threads-1).Draw(t, "thread"))
+	if _, there := p.seen[id]; !there {
+		p.seen[id] = slices.Clone(p.known())
+	}
+	if rapid.Bool().Draw(t, "tell") {
+		p.order.OrderThreads(p.order.Thread(), id)
+		p.seen[id] = union(p.seen[id], p.known())
+		return
+	}
+	p.order.SetThread(id)
+}
+
+// destroy retires a lane, and forgets the work of some lanes that are retired, which
+// are then free for others.
+func (p *program) destroy(t *rapid.T) {
+	l := p.lane(t)
+	l.lane.Retire()
+	l.gone = true
+	remembered := make([]bool, p.order.Lanes())
+	for i := range remembered {
+		remembered[i] = rapid.Bool().Draw(t, "remembered")
+	}
+	p.order.ForgetLanes(remembered)
+	p.works = slices.DeleteFunc(p.works, func(w workModel) bool { return w.in.gone && !remembered[w.epoch.Lane] })
+}
+
+// endCapture retires a lane of captured nodes that the thread has seen complete.
+func (p *program) endCapture(t *rapid.T) {
+	for _, l := range p.lanes {
+		if l.graph && !l.gone {
+			p.order.See(l.lane.Clock())
+			p.seen[p.order.Thread()] = union(p.known(), l.ends)
+			l.lane.Retire()
+			l.gone = true
+			return
+		}
+	}
+	t.Skip("nothing is captured")
+}
+
+// past is the set of vertices with a path to one of the given ones.
+func (p *program) past(of []int) map[int]bool {
+	past, followed := map[int]bool{}, map[int]bool{}
+	todo := slices.Clone(of)
+	for len(todo) > 0 {
+		v := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		switch {
+		case v < 0:
+			past[alone(v)] = true
+		case !followed[v]:
+			past[v], followed[v] = true, true
+			todo = append(todo, p.edges[v]...)
+		}
+	}
+	return past
+}
+
+// check compares, for all work that is remembered, each lane and each thread.
+func (p *program) check(t *rapid.T) {
+	all := map[int]int{}
+	for _, ends := range p.seen {
+		for v := range p.past(ends) {
+			all[v]++
+		}
+	}
+	known := p.past(p.known())
+	for _, w := range p.works {
+		if got := p.order.Seen(w.epoch); got != known[w.vertex] {
+			t.Fatalf("the thread has seen %v: %v", w.epoch, got)
+		}
+		if got := p.order.SeenByAll(w.epoch); got != (all[w.vertex] == len(p.seen)) {
+			t.Fatalf("all threads have seen %v: %v", w.epoch, got)
+		}
+	}
+	for _, l := range p.lanes {
+		if l.gone {
+			continue
+		}
+		past := p.past(append(slices.Clone(l.ends), p.known()...))
+		for _, w := range p.works {
+			if got := p.order.Before(w.epoch, l.lane); got != past[w.vertex] {
+				t.Fatalf("%v comes before what is given to %v next: %v", w.epoch, l.stream, got)
+			}
+		}
+	}
+}
