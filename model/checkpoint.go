@@ -6,23 +6,22 @@ import (
 	"gaugeblock/spec"
 )
 
-// Checkpoints. A captured graph writes to the addresses that it was captured with. When
-// another is to be captured that continues after one that has been launched again, the
-// pool must look as it did when that one's capture ended. So the state of a pool is
-// noted after a capture, and the pool is set back to it before the next.
+// Checkpoints. A captured graph writes to the addresses that it was captured with. If
+// another graph is to be captured that continues after a replay of the first, the pool
+// must be in the state at the end of the first capture. So the state of a pool is saved
+// after a capture, and restored before the next.
 //
-// Setting back goes by ways that exist already: every block that is out is freed, so
-// that each segment is in one piece again; then the noted blocks are cut out, all of
-// them given out; then those that were free are freed. Segments obtained since then
-// stay, all free.
+// A restore frees every allocated block, so that each segment is one free block; then it
+// allocates a block for each saved block; then it frees those that were free. Segments
+// that were allocated after the checkpoint stay, all free.
 
-// A Checkpoint is what was noted of a pool.
+// A Checkpoint is the saved state of a pool.
 type Checkpoint struct {
 	Pool   spec.PoolID
-	Blocks []SavedBlock // those with memory behind them, by address
+	Blocks []SavedBlock // the mapped ones, by address
 }
 
-// A NotedBlock is a block as a checkpoint has it.
+// A SavedBlock is a block of a checkpoint.
 type SavedBlock struct {
 	Memory    spec.Range
 	Allocated bool
@@ -32,57 +31,55 @@ func (c Checkpoint) equal(o Checkpoint) bool {
 	return c.Pool == o.Pool && slices.Equal(c.Blocks, o.Blocks)
 }
 
-// Checkpoint notes the state of a pool, in place of what was noted of it before. Frees
-// that were put off are taken up first. It is refused while a block of the pool waits
-// for events.
+// Checkpoint saves the state of a pool, in place of an earlier checkpoint of it. Deferred
+// frees are processed first. It fails while a block of the pool is pending free.
 func (s State) Checkpoint(id spec.PoolID) (State, Result) {
 	s = s.copy()
-	s.resolveDeferred()
-	noted := Checkpoint{Pool: id}
-	refused := false
+	s.insertEventsDeferredUntilNoCapture()
+	saved := Checkpoint{Pool: id}
+	pending := false
 	s.eachBlock(id, func(p place) {
 		b := s.at(p)
-		refused = refused || b.State == spec.ActivePendingFree
-		noted.Blocks = append(noted.Blocks, SavedBlock{
+		pending = pending || b.State == spec.ActivePendingFree
+		saved.Blocks = append(saved.Blocks, SavedBlock{
 			Memory: spec.Range{Ptr: b.Address, Bytes: b.Size}, Allocated: b.State == spec.ActiveAllocated,
 		})
 	})
-	if refused {
+	if pending {
 		return s, Result{Err: &spec.InvalidStateError{Op: "checkpoint", Reason: "a block waits for events"}}
 	}
-	s.Forget(id)
-	s.Saved = append(s.Saved, noted)
-	slices.SortFunc(s.Saved, func(a, b Checkpoint) int { return comparePools(a.Pool, b.Pool) })
+	s.DropCheckpoint(id)
+	s.Checkpoints = append(s.Checkpoints, saved)
+	slices.SortFunc(s.Checkpoints, func(a, b Checkpoint) int { return comparePools(a.Pool, b.Pool) })
 	return s, Result{}
 }
 
-// Forget drops what was noted of a pool.
-func (s *State) Forget(id spec.PoolID) {
-	s.Saved = slices.DeleteFunc(slices.Clone(s.Saved), func(c Checkpoint) bool { return c.Pool == id })
+// DropCheckpoint removes the checkpoint of a pool.
+func (s *State) DropCheckpoint(id spec.PoolID) {
+	s.Checkpoints = slices.DeleteFunc(slices.Clone(s.Checkpoints), func(c Checkpoint) bool { return c.Pool == id })
 }
 
-// SetCheckpointPoolState sets a pool back to what was noted of it. It is refused if
-// nothing was, if a block of the pool is used by other streams, or if memory that was
-// noted is gone.
+// SetCheckpointPoolState restores the checkpoint of a pool. It fails if there is none, if
+// a block of the pool is used by other streams, or if saved memory was released.
 func (s State) SetCheckpointPoolState(id spec.PoolID) (State, Result) {
-	i := slices.IndexFunc(s.Saved, func(c Checkpoint) bool { return c.Pool == id })
-	if i < 0 || !s.restorable(s.Saved[i]) {
-		return s, Result{Err: &spec.InvalidStateError{Op: "restore", Reason: "the pool cannot be set back"}}
+	i := slices.IndexFunc(s.Checkpoints, func(c Checkpoint) bool { return c.Pool == id })
+	if i < 0 || !s.restorable(s.Checkpoints[i]) {
+		return s, Result{Err: &spec.InvalidStateError{Op: "restore", Reason: "the pool cannot be restored"}}
 	}
 	s = s.copy()
 	s.freeAllocated(id)
-	for _, noted := range s.Saved[i].Blocks {
-		s.allocateNoted(noted)
+	for _, saved := range s.Checkpoints[i].Blocks {
+		s.allocateSaved(saved)
 	}
-	for _, noted := range s.Saved[i].Blocks {
-		if !noted.Allocated {
-			s.freeAt(noted.Memory.Ptr)
+	for _, saved := range s.Checkpoints[i].Blocks {
+		if !saved.Allocated {
+			s.freeAt(saved.Memory.Ptr)
 		}
 	}
 	return s, Result{}
 }
 
-// eachBlock visits the blocks of a pool that have memory behind them, by address.
+// eachBlock visits the mapped blocks of a pool, by address.
 func (s *State) eachBlock(id spec.PoolID, visit func(p place)) {
 	for i := range s.Segments {
 		for j := range s.Segments[i].Blocks {
@@ -98,23 +95,23 @@ func (s *State) restorable(c Checkpoint) bool {
 	var there []spec.Range
 	s.eachBlock(c.Pool, func(p place) {
 		b := s.at(p)
-		isUsed = isUsed || b.State == spec.ActivePendingFree || len(b.Uses) > 0
+		isUsed = isUsed || b.State == spec.ActivePendingFree || len(b.StreamUses) > 0
 		there = append(there, spec.Range{Ptr: b.Address, Bytes: b.Size})
 	})
-	for _, noted := range c.Blocks {
+	for _, saved := range c.Blocks {
 		bytes := uint64(0)
 		for _, r := range there {
-			bytes += common(r, noted.Memory)
+			bytes += overlapBytes(r, saved.Memory)
 		}
-		if bytes != noted.Memory.Bytes {
+		if bytes != saved.Memory.Bytes {
 			return false
 		}
 	}
 	return !isUsed
 }
 
-// common is how many bytes two ranges share.
-func common(a, b spec.Range) uint64 {
+// overlapBytes is how many bytes two ranges have in common.
+func overlapBytes(a, b spec.Range) uint64 {
 	begin, end := max(a.Ptr, b.Ptr), min(a.Ptr+spec.Ptr(a.Bytes), b.Ptr+spec.Ptr(b.Bytes))
 	if begin >= end {
 		return 0
@@ -123,37 +120,37 @@ func common(a, b spec.Range) uint64 {
 }
 
 func (s *State) freeAllocated(id spec.PoolID) {
-	var out []spec.Ptr
+	var allocated []spec.Ptr
 	s.eachBlock(id, func(p place) {
 		if s.at(p).State == spec.ActiveAllocated {
-			out = append(out, s.at(p).Address)
+			allocated = append(allocated, s.at(p).Address)
 		}
 	})
-	for _, address := range out {
+	for _, address := range allocated {
 		s.freeAt(address)
 	}
 }
 
-// freeAt frees the allocated block at an address, which nobody else uses.
+// freeAt frees the allocated block at an address, which has no stream uses.
 func (s *State) freeAt(address spec.Ptr) {
 	p, _ := s.findAllocated(address)
 	if s.at(p).Size >= s.Config.MaxSplitSize {
-		s.Counts.OversizeAllocations--
+		s.Counters.OversizeAllocations--
 	}
-	s.makeFree(p)
+	s.freeBlock(p)
 }
 
-// allocateNoted cuts a noted block out of the free one that it lies in, and gives it
-// out as a request for all its bytes.
-func (s *State) allocateNoted(noted SavedBlock) {
+// allocateSaved splits a saved block off the free block that contains it, and allocates
+// it with all its bytes as the requested size.
+func (s *State) allocateSaved(saved SavedBlock) {
 	p, _ := s.find(func(_ *Segment, b *Block) bool {
-		return common(spec.Range{Ptr: b.Address, Bytes: b.Size}, noted.Memory) > 0
+		return overlapBytes(spec.Range{Ptr: b.Address, Bytes: b.Size}, saved.Memory) > 0
 	})
-	offset := uint64(noted.Memory.Ptr - s.at(p).Address)
-	p = s.cut(p, offset, offset+noted.Memory.Bytes)
+	offset := uint64(saved.Memory.Ptr - s.at(p).Address)
+	p = s.splitAt(p, offset, offset+saved.Memory.Bytes)
 	b := s.at(p)
-	b.State, b.Requested, b.FreeSince = spec.ActiveAllocated, b.Size, 0
+	b.State, b.RequestedSize, b.GCCountBase = spec.ActiveAllocated, b.Size, 0
 	if b.Size >= s.Config.MaxSplitSize {
-		s.Counts.OversizeAllocations++
+		s.Counters.OversizeAllocations++
 	}
 }

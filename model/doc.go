@@ -1,66 +1,73 @@
 // Package model is the sequential specification of the caching allocator: what a
-// single caller sees, one action after the other, written so that it is obviously
-// right. An implementation is held to it; so are histories of many callers at
-// once, each of which must be what some sequence of these actions gives.
+// single caller sees, one action after the other. An implementation is compared with
+// it. A history of many concurrent callers is correct if some sequence of these
+// actions gives the same results.
 //
-// It is not an allocator. It holds no memory and knows no driver: whatever is
-// decided outside an allocator, such as the address of a new segment, is told to
-// it (Given). It shares no code with one either, so that a mistake in one of the
-// two shows. There is no index, no cache and no cleverness: a free list is every
-// block that is free, the best fit is found by looking at all of them, a figure is
-// a sum over all blocks. The rules are those of PyTorch's CUDACachingAllocator.
+// It is not an allocator. It holds no memory and calls no driver: what is decided
+// outside an allocator, such as the address of a new segment, is an argument
+// (DriverResults). Every rule is written again here, in the simplest form: a free list
+// is a scan for the free blocks, best fit looks at all of them, a statistic is a sum
+// over all blocks. The rules are those of PyTorch's CUDACachingAllocator.
+//
+// # What it shares with the allocator
+//
+// It shares no rule of allocation with package alloc, and imports nothing of it. Both
+// import package spec: its types (Config, Geometry, Range, errors, statistics,
+// snapshot), the methods of these types that compute nothing but a comparison or a
+// name, and the default sizes and settings. Both parse settings with package
+// spec/settings. A mistake in those would be in both. The recordings of PyTorch are
+// compared with the model alone (golden_test.go), and can show it.
 //
 // # States and actions
 //
-// A State is the allocator of one device, with what of the device matters to it
-// (state.go). It is a value: an action leaves the State it starts from alone and
-// returns the next one, with the Result that the caller must have got. Devices
-// share nothing, so an allocator of several is a State for each.
+// A State is the allocator of one device, with the part of the device that decides
+// what the allocator does (state.go). It is a value: an action does not change the
+// State it starts from. It returns the next State, and the Result that the caller must
+// have got. Devices share nothing, so an allocator of several devices is a State for
+// each.
 //
 //	action                      what it does                                  file
-//	Malloc                      gives memory out                              malloc.go
-//	Free                        takes it back                                 free.go
-//	RecordStream                notes that a stream uses it                   free.go
-//	EmptyCache                  returns what can go to the driver             release.go
+//	Malloc                      allocates a block                             malloc.go
+//	Free                        frees one                                     free.go
+//	RecordStream                adds a stream use to a block                  free.go
+//	EmptyCache                  releases cached memory to the driver          release.go
 //	BeginAllocateToPool, EndAllocateToPool, ReleasePool
-//	                            the life of a private pool                    pool.go
+//	                            routing to a private pool, and its uses       pool.go
 //	Checkpoint, SetCheckpointPoolState
-//	                            note a pool's state, and set it back          checkpoint.go
-//	SetMemoryFraction           limits what is held from the driver           settings.go
+//	                            saves a pool's state, and restores it         checkpoint.go
+//	SetMemoryFraction           limits the reserved bytes                     settings.go
 //	Configure                   changes settings                              settings.go
 //	Busy, Launch, Complete, Drain
-//	                            work in a stream is held up; completes        stream.go
-//	Stats, Layout               what can be seen of a state                   view.go
+//	                            launches work in a stream; completes it       stream.go
+//	Stats, Layout               the statistics and the snapshot of a state    view.go
 //
-// expandable.go has what is different in segments that grow and shrink.
+// expandable.go has the rules of expandable segments.
 //
-// Step (step.go) has all of them behind one door: for an operation and what came
-// of it, it says what the next state is, or why that cannot have come of it.
+// Step (step.go) takes any operation with its outcome. It returns the next state, or
+// an error that says why the operation cannot have had that outcome.
 //
 // # One malloc, several actions
 //
-// An action is what happens while a device's lock is held. Most calls are one.
-// A malloc is more when the lock is released on its way: while functions that
-// free memory are asked, and, with release_lock_on_cudamalloc, while the driver
-// is. Then other calls find and change everything in between, and a malloc is a
-// sequence of actions:
+// An action is what happens while a device's lock is held. Most calls are one action.
+// A malloc is several when it releases the lock: while the free-memory callbacks run,
+// and, with release_lock_on_cudamalloc, during the driver call. Other calls can run in
+// between, so a malloc is then a sequence of actions:
 //
-//	MallocSearch    the cache is searched, the limit is tested
-//	DriverMalloc    the driver grants a segment, or refuses
-//	MallocResume    the segment is registered; or room is made, and the limit
-//	                tested, for the next attempt
+//	MallocSearch    searches the cache, tests the limit
+//	DriverMalloc    the driver grants a segment, or fails
+//	MallocResume    registers the segment; or makes the next attempt
 //
-// What follows from it is the specification, not an accident: two mallocs that
-// both find nothing may each get a segment, and may pass the limit together, since
-// neither sees the other's segment before it is registered. malloc.go has the
-// stages; a Call is where a malloc stands between two of them.
+// Two consequences are part of the specification: two mallocs that both miss may each
+// get a segment, and they may exceed the limit together, since neither sees the
+// other's segment before it is registered. malloc.go has the stages. A PendingMalloc
+// is a malloc between two of its actions.
 //
 // # What is left out
 //
-// Redirections by thread or capture, other than of everything; pools with functions of
-// their own; the reuse of frees in a capture; sharing between processes; failures of the
-// driver other than having no memory. Of the figures only those are here that a state
-// implies: not the peaks, nor the sums over time.
+// Pool routing by thread or by capture id; pools with allocator functions of their
+// own; reuse of frees within a capture (graph_capture_record_stream_reuse); sharing
+// between processes; failures of the driver other than out of memory. Of the
+// statistics only current values are here: no peaks, no sums over time.
 //
-// Package bounded has this model at small bounds, where all states can be looked at.
+// Package bounded has this model at small bounds, where all states can be explored.
 package model

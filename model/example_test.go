@@ -10,7 +10,7 @@ import (
 
 const mib = 1 << 20
 
-// newState is an allocator of a device with 1 GiB that has done nothing yet.
+// newState is the initial state on a device with 1 GiB.
 func newState(text string) model.State {
 	g := spec.DefaultGeometry()
 	cfg, err := settings.Parse(text, g)
@@ -20,8 +20,8 @@ func newState(text string) model.State {
 	return model.New(0, spec.GiB, cfg, g)
 }
 
-// A malloc that the cache cannot serve gets a segment from the driver, and the next
-// one gets what is left of it. The states that were stay what they were.
+// A malloc that misses the cache allocates a segment, and the next one is served from
+// the remainder. Earlier states do not change.
 func Example() {
 	empty := newState("")
 	one, r := empty.Malloc(0, 5*mib, model.DriverResults{Segment: 0x1000000})
@@ -52,10 +52,10 @@ func Example_twoMallocs() {
 		id      int
 		segment spec.Ptr
 	}{{1, 0x1000000}, {2, 0x3000000}} {
-		given := model.DriverResults{Segment: call.segment}
+		results := model.DriverResults{Segment: call.segment}
 		var r model.Result
-		s, _, _ = s.MallocResume(call.id, given)
-		s, r, done = s.MallocResume(call.id, given)
+		s, _, _ = s.MallocResume(call.id, results)
+		s, r, done = s.MallocResume(call.id, results)
 		fmt.Println("granted and registered, done:", done, r.Ptr)
 	}
 	fmt.Println(s)

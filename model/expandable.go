@@ -7,24 +7,23 @@ import (
 	"gaugeblock/spec"
 )
 
-// Expandable segments. A plain segment has the size that it was born with, and what is
-// free at its end is lost to every request that is a little larger. An expandable
-// segment is a range of addresses, a little longer than the memory of the device, into
-// which pages are mapped as they are needed, and out of which free pages can be taken
-// from anywhere.
+// Expandable segments. A plain segment has a fixed size, so the free memory at its end
+// cannot serve a request that is a little larger. An expandable segment is an address
+// range, a little longer than the memory of the device. Pages are mapped into it when a
+// request needs them, and free pages are unmapped anywhere in it.
 //
 //	| block | free | block |  unmapped  | free | block |   unmapped   |
 //	|<------- pages ------>|            |<-- pages --->|
 //
-// Blocks and unmapped ranges together fill the segment. Both are Blocks.
+// Blocks and unmapped ranges tile the segment. Both are Blocks.
 
-// cached: it can be given out.
-func (b *Block) cached() bool { return b.State == spec.Inactive && !b.Unmapped }
+// IsFree reports whether the block is on a free list.
+func (b *Block) IsFree() bool { return b.State == spec.Inactive && !b.Unmapped }
 
-// expands reports whether a request grows expandable segments.
-func (s *State) expands() bool { return s.Config.ExpandableSegments }
+// expandable reports whether expandable segments are on.
+func (s *State) expandable() bool { return s.Config.ExpandableSegments }
 
-// mapped is how much memory is behind a segment.
+// mapped is the mapped bytes of a segment.
 func (g *Segment) mapped() (bytes uint64) {
 	for _, b := range g.Blocks {
 		if !b.Unmapped {
@@ -34,9 +33,9 @@ func (g *Segment) mapped() (bytes uint64) {
 	return bytes
 }
 
-// grownSize is the size that the block at a place can have when what follows it is
-// mapped.
-func (s *State) grownSize(p place) uint64 {
+// expandableSize is the size of the block at a place plus that of the unmapped range
+// after it.
+func (s *State) expandableSize(p place) uint64 {
 	blocks := s.Segments[p.segment].Blocks
 	size := blocks[p.block].Size
 	if next := p.block + 1; next < len(blocks) && blocks[next].Unmapped {
@@ -45,30 +44,29 @@ func (s *State) grownSize(p place) uint64 {
 	return size
 }
 
-// passGrowable goes on from the best fit, along the free list. A block at the edge of
-// what is mapped counts as large as it can grow: a small piece of it would spoil the
-// room for a large request. So the search goes on while the next block is smaller in
-// this sense, and the present one can grow.
-func (s *State) passGrowable(fits []place) place {
+// chooseExpandable continues from the best fit along the free list while the present
+// block can be expanded and the expandable size of the next one is smaller. A block that
+// can be expanded is kept for larger requests.
+func (s *State) chooseExpandable(fits []place) place {
 	at := 0
-	for s.grownSize(fits[at]) > s.at(fits[at]).Size && at+1 < len(fits) && s.grownSize(fits[at+1]) < s.grownSize(fits[at]) {
+	for s.expandableSize(fits[at]) > s.at(fits[at]).Size && at+1 < len(fits) && s.expandableSize(fits[at+1]) < s.expandableSize(fits[at]) {
 		at++
 	}
 	return fits[at]
 }
 
-// grow gets a block by mapping pages. If they run out, what was mapped until then
-// stays.
-func (s *State) grow(c *Call, g DriverResults) (p place, found bool) {
-	if p, found = s.findExpandable(c); !found {
-		if err := s.reserve(c, g); err != nil {
-			c.failure, c.next = err, done
+// tryAllocateExpandableBlock maps pages for a block. If the device has no more pages, those that
+// were mapped before stay mapped.
+func (s *State) tryAllocateExpandableBlock(c *PendingMalloc, g DriverResults) (p place, found bool) {
+	if p, found = s.findExpandableBlock(c); !found {
+		if err := s.addExpandableSegment(c, g); err != nil {
+			c.err, c.stage = err, stageDone
 			return place{}, false
 		}
-		p, _ = s.findExpandable(c)
+		p, _ = s.findExpandableBlock(c)
 	}
 	for s.at(p).Unmapped || s.at(p).Size < c.size {
-		if c.asked <= g.Refusals {
+		if c.driverCalls <= g.Refusals {
 			return place{}, false
 		}
 		start, lacking := p, c.size
@@ -83,18 +81,18 @@ func (s *State) grow(c *Call, g DriverResults) (p place, found bool) {
 	return p, true
 }
 
-// findExpandable is the lowest place from which on there is room: at an unmapped range
+// findExpandableBlock is the lowest place at which the request fits: at an unmapped range
 // of the stream, or the free block before it.
-func (s *State) findExpandable(c *Call) (place, bool) {
+func (s *State) findExpandableBlock(c *PendingMalloc) (place, bool) {
 	for i, g := range s.Segments {
-		if !g.Expandable || g.Stream != c.Stream || g.Pool != c.pool || g.PoolKind != s.kind(c) {
+		if !g.Expandable || g.Stream != c.Stream || g.Pool != c.pool || g.PoolKind != s.poolKind(c) {
 			continue
 		}
 		for j, b := range g.Blocks {
 			if !b.Unmapped {
 				continue
 			}
-			if j > 0 && g.Blocks[j-1].cached() {
+			if j > 0 && g.Blocks[j-1].IsFree() {
 				j--
 			}
 			if roomFrom(g.Blocks[j:]) >= c.size {
@@ -105,7 +103,7 @@ func (s *State) findExpandable(c *Call) (place, bool) {
 	return place{}, false
 }
 
-// roomFrom is the bytes of the free blocks and unmapped ranges that blocks begin with.
+// roomFrom is the bytes of the leading free blocks and unmapped ranges.
 func roomFrom(blocks []Block) (bytes uint64) {
 	for _, b := range blocks {
 		if b.State != spec.Inactive {
@@ -116,46 +114,46 @@ func roomFrom(blocks []Block) (bytes uint64) {
 	return bytes
 }
 
-// reserve adds a segment, all of it one unmapped range of 9/8 of the memory.
-func (s *State) reserve(c *Call, given DriverResults) error {
+// addExpandableSegment adds a segment that is one unmapped range of 9/8 of the memory.
+func (s *State) addExpandableSegment(c *PendingMalloc, g DriverResults) error {
 	page := s.Geometry.SmallBuffer
-	if s.kind(c) == spec.LargePool {
+	if s.poolKind(c) == spec.LargePool {
 		page = s.Config.LargeSegmentSize
 	}
 	size := nextMultiple(s.Memory+s.Memory/8, page)
-	address := given.Segment
-	if given.From != 0 {
-		address = s.lowestHole(given.From, size)
+	address := g.Segment
+	if g.LowestFrom != 0 {
+		address = s.lowestHole(g.LowestFrom, size)
 	}
 	if err := s.checkAddress(address, size); err != nil {
 		return err
 	}
-	s.insert(Segment{
-		Address: address, Size: size, Stream: c.Stream, Pool: c.pool, PoolKind: s.kind(c),
+	s.insertSegment(Segment{
+		Address: address, Size: size, Stream: c.Stream, Pool: c.pool, PoolKind: s.poolKind(c),
 		Expandable: true, Page: page, Blocks: []Block{{Address: address, Size: size, Unmapped: true}},
 	})
 	return nil
 }
 
-// mapBlock puts memory behind at least the first bytes of an unmapped range, or all of
-// it, in whole pages: all of them, or, if the device has no more, none. It is the place
-// of the free block that comes of it.
+// mapBlock maps at least the first bytes of an unmapped range, or all of it, in whole
+// pages. If the device does not have memory for all of them it maps none. It returns the
+// place of the free block that contains them.
 func (s *State) mapBlock(p place, bytes uint64) (place, bool) {
 	g := &s.Segments[p.segment]
 	b := g.Blocks[p.block]
 	size := min(nextMultiple(bytes, g.Page), b.Size)
-	if s.held()+size > s.Memory {
+	if s.deviceUsed()+size > s.Memory {
 		return place{}, false
 	}
-	s.Counts.DriverMallocs++
-	s.cut(p, 0, size)
+	s.Counters.NumDeviceAlloc++
+	s.splitAt(p, 0, size)
 	g.Blocks[p.block].Unmapped = false
-	return s.settle(p), true
+	return s.tryMergeBlocks(p), true
 }
 
-// cut makes pieces of a block: its first bytes up to begin, those up to end, and the
-// rest. Empty ones are left out. It is the place of the one in the middle.
-func (s *State) cut(p place, begin, end uint64) place {
+// splitAt splits a block into its bytes below begin, those below end, and the rest. Empty
+// parts are left out. It returns the place of the middle part.
+func (s *State) splitAt(p place, begin, end uint64) place {
 	g := &s.Segments[p.segment]
 	b := g.Blocks[p.block]
 	var pieces []Block
@@ -167,7 +165,7 @@ func (s *State) cut(p place, begin, end uint64) place {
 		piece.Address += spec.Ptr(bounds[0])
 		piece.Size = bounds[1] - bounds[0]
 		if bounds[0] != begin {
-			piece.Requested = 0
+			piece.RequestedSize = 0
 		}
 		pieces = append(pieces, piece)
 	}
@@ -178,25 +176,25 @@ func (s *State) cut(p place, begin, end uint64) place {
 	return p
 }
 
-// unmapFree takes the pages that lie wholly in the free blocks of a pool's expandable
-// segments. What goes is decided before the first goes.
-func (s *State) unmapFree(pool spec.PoolID) {
-	var going []spec.Ptr
+// unmapFreePages unmaps the pages that lie wholly in the free blocks of a pool's
+// expandable segments. The blocks are chosen before the first is unmapped.
+func (s *State) unmapFreePages(pool spec.PoolID) {
+	var free []spec.Ptr
 	for _, kind := range []spec.PoolKind{spec.LargePool, spec.SmallPool} {
-		for _, p := range s.findFree(pool, kind) {
+		for _, p := range s.freeList(pool, kind) {
 			if s.Segments[p.segment].Expandable {
-				going = append(going, s.at(p).Address)
+				free = append(free, s.at(p).Address)
 			}
 		}
 	}
-	for _, address := range going {
+	for _, address := range free {
 		p, _ := s.find(func(_ *Segment, b *Block) bool { return b.Address == address })
 		s.unmapBlock(p)
 	}
 }
 
-// unmapBlock takes the pages that lie wholly in a free block. What is left of it before
-// and behind them stays free. A segment without any page goes, with its addresses.
+// unmapBlock unmaps the pages that lie wholly in a free block. The rest of the block
+// stays free. A segment without mapped pages is removed.
 func (s *State) unmapBlock(p place) {
 	g, b := &s.Segments[p.segment], s.at(p)
 	offset := uint64(b.Address - g.Address)
@@ -205,17 +203,17 @@ func (s *State) unmapBlock(p place) {
 	if begin >= end {
 		return
 	}
-	s.Counts.DriverFrees++
-	p = s.cut(p, begin-offset, end-offset)
+	s.Counters.NumDeviceFree++
+	p = s.splitAt(p, begin-offset, end-offset)
 	s.at(p).Unmapped = true
-	s.settle(p)
+	s.tryMergeBlocks(p)
 	if g.mapped() == 0 {
 		s.Segments = slices.Delete(s.Segments, p.segment, p.segment+1)
 	}
 }
 
-// insert puts a segment where it belongs.
-func (s *State) insert(g Segment) int {
+// insertSegment inserts a segment in order of address, and returns its index.
+func (s *State) insertSegment(g Segment) int {
 	at, _ := slices.BinarySearchFunc(s.Segments, g.Address, func(o Segment, p spec.Ptr) int {
 		return cmp.Compare(o.Address, p)
 	})

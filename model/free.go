@@ -6,16 +6,17 @@ import (
 	"gaugeblock/spec"
 )
 
-// A Result is what a caller must have got of an action: an address or an error,
-// as a spec.Allocator gives them.
+// A Result is what the caller of an action must have got: an address or an error, as a
+// spec.Allocator returns them.
 type Result struct {
 	Ptr spec.Ptr // malloc
 	Err error
 }
 
-// Free takes memory back. Nobody else used it: it can be given out again at once.
-// Other streams used it: it waits for an event in each; while something is redirected,
-// that is put off.
+// Free frees an allocated block. Without stream uses the block becomes inactive at
+// once. With stream uses an event is recorded in each of these streams, and the block
+// becomes inactive when all are complete. While requests are routed to a pool no event
+// is recorded: the free is deferred.
 func (s State) Free(ptr spec.Ptr) (State, Result) {
 	if ptr == 0 {
 		return s, Result{}
@@ -27,22 +28,22 @@ func (s State) Free(ptr spec.Ptr) (State, Result) {
 	}
 	b := s.at(p)
 	if b.Size >= s.Config.MaxSplitSize {
-		s.Counts.OversizeAllocations--
+		s.Counters.OversizeAllocations--
 	}
 	switch {
-	case len(b.Uses) == 0:
-		s.makeFree(p)
-	case s.redirecting():
+	case len(b.StreamUses) == 0:
+		s.freeBlock(p)
+	case s.captureUnderway():
 		b.State = spec.ActivePendingFree
 	default:
-		s.forgetCaptureUses(b)
-		s.recordEvents(b)
+		s.removeGraphStreamUses(b)
+		s.insertEvents(b)
 	}
 	return s, Result{}
 }
 
-// RecordStream notes that work on another stream uses memory that is out. The
-// stream that the memory was given out for needs no note.
+// RecordStream adds a stream use to an allocated block. The block's own stream is not
+// a stream use.
 func (s State) RecordStream(ptr spec.Ptr, id spec.DeviceStream) (State, Result) {
 	if ptr == 0 {
 		return s, Result{}
@@ -57,37 +58,37 @@ func (s State) RecordStream(ptr spec.Ptr, id spec.DeviceStream) (State, Result) 
 		return s, Result{}
 	}
 	b := s.at(p)
-	s.noteInCapture(b, id)
-	if !slices.Contains(b.Uses, id) {
-		b.Uses = append(b.Uses, id)
-		slices.SortFunc(b.Uses, compareStreams)
+	s.addGraphStreamUse(b, id)
+	if !slices.Contains(b.StreamUses, id) {
+		b.StreamUses = append(b.StreamUses, id)
+		slices.SortFunc(b.StreamUses, compareStreams)
 	}
 	return s, Result{}
 }
 
-// makeFree puts a block that nobody has or uses any more with the free ones.
-func (s *State) makeFree(p place) {
+// freeBlock makes a block inactive, and merges it.
+func (s *State) freeBlock(p place) {
 	b := s.at(p)
 	b.State = spec.Inactive
-	b.Uses = nil
-	b.FreeSince = s.Searches[s.Segments[p.segment].PoolKind]
-	s.settle(p)
+	b.StreamUses = nil
+	b.GCCountBase = s.GetFreeBlocksCallCount[s.Segments[p.segment].PoolKind]
+	s.tryMergeBlocks(p)
 }
 
-// settle makes one block of a free one and its free neighbours, mapped or unmapped all
-// of them, and is the place of it. The figure of what was last asked for is that of
-// the block, not of the neighbours.
-func (s *State) settle(p place) place {
+// tryMergeBlocks merges an inactive block with the inactive neighbours that are mapped if it
+// is, and unmapped if it is. It returns the place of the merged block. RequestedSize
+// remains that of the block.
+func (s *State) tryMergeBlocks(p place) place {
 	g := &s.Segments[p.segment]
 	unmapped := g.Blocks[p.block].Unmapped
-	alike := func(i int) bool {
+	mergeable := func(i int) bool {
 		return i >= 0 && i < len(g.Blocks) && g.Blocks[i].State == spec.Inactive && g.Blocks[i].Unmapped == unmapped
 	}
 	first, last := p.block, p.block
-	if alike(first - 1) {
+	if mergeable(first - 1) {
 		first--
 	}
-	if alike(last + 1) {
+	if mergeable(last + 1) {
 		last++
 	}
 	merged := g.Blocks[p.block]

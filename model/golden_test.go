@@ -18,12 +18,13 @@ import (
 	"gaugeblock/tests/suites/golden"
 )
 
-// The model is only worth something if it is PyTorch's allocator. Here it is
-// replayed alone, without an allocator or a device, against what PyTorch did on a
-// real card: all traces that use nothing the model leaves out.
+// The model must do what PyTorch's allocator does. Here it is compared with recordings of
+// PyTorch on a real GPU, without an allocator or a device: all traces that use nothing
+// that the model leaves out.
 
-// TestGolden: addresses, errors and their figures, current statistics, layouts, and
-// which segments came and went, are those of the recordings after every operation.
+// TestGolden: addresses, errors with their fields, current statistics, layouts, and the
+// segments that were allocated and released are those of the recordings after every
+// operation.
 func TestGolden(t *testing.T) {
 	list := golden.All
 	if testing.Short() {
@@ -58,8 +59,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// replay takes a fresh model through a trace. The error wraps spec.ErrNotSupported
-// when it comes to something that the model leaves out.
+// replay replays a trace on a new model. The error wraps spec.ErrNotSupported if the trace
+// has something that the model leaves out.
 func replay(file string) (operations int, err error) {
 	tr, err := trace.Open(file)
 	if err != nil {
@@ -77,7 +78,7 @@ func replay(file string) (operations int, err error) {
 	r := replayer{
 		header: tr.Header(),
 		state:  model.New(0, tr.Header().TotalMemory, cfg, tr.Header().Geometry),
-		out:    map[int64]spec.Ptr{},
+		ptrs:   map[int64]spec.Ptr{},
 		saved:  map[int][]model.Checkpoint{},
 	}
 	for {
@@ -99,7 +100,7 @@ func replay(file string) (operations int, err error) {
 	return operations, r.compareLayout(tr.End().Layout)
 }
 
-// supported tells what the model leaves out.
+// supported is an error for an operation that the model leaves out.
 func supported(op *trace.Op) error {
 	switch op.Kind {
 	case trace.OpMalloc, trace.OpFree, trace.OpRecordStream, trace.OpEmptyCache, trace.OpSetMemoryFraction, trace.OpConfigure:
@@ -112,9 +113,9 @@ func supported(op *trace.Op) error {
 	return nil
 }
 
-// poolStep does what has to do with pools. What is captured is nothing to the model;
-// the redirection is. A recording has one thread: a redirection by thread is one of all
-// requests.
+// poolStep replays the operations on pools and captures. The model has no captures, only
+// the routing of requests. A recording has one thread, so routing by thread is routing of
+// all requests.
 func (r *replayer) poolStep(op *trace.Op) (result model.Result, is bool) {
 	switch op.Kind {
 	case trace.OpCaptureBegin, trace.OpCaptureEnd, trace.OpKernel, trace.OpWaitStream:
@@ -135,9 +136,9 @@ func (r *replayer) poolStep(op *trace.Op) (result model.Result, is bool) {
 		r.state = r.state.EmptyPool(op.Pool)
 	case trace.OpCheckpoint:
 		r.state, result = r.state.Checkpoint(op.Pool)
-		r.saved[op.State] = r.state.Saved
+		r.saved[op.State] = r.state.Checkpoints
 	case trace.OpRestore:
-		r.state.Saved = r.saved[op.State]
+		r.state.Checkpoints = r.saved[op.State]
 		r.state, result = r.state.SetCheckpointPoolState(op.Pool)
 	default:
 		return result, false
@@ -145,20 +146,20 @@ func (r *replayer) poolStep(op *trace.Op) (result model.Result, is bool) {
 	return result, true
 }
 
-// A replayer is a model on its way through a trace.
+// A replayer replays a trace on a model.
 type replayer struct {
 	header *trace.Header
 	state  model.State
-	out    map[int64]spec.Ptr
+	ptrs   map[int64]spec.Ptr
 	saved  map[int][]model.Checkpoint // by the numbers of the trace
 }
 
-// step performs one operation and compares. That the real driver refuses was not
-// recorded; where it can (where the recorder had the device to itself) the number of refusals is the
-// only one with which everything else agrees.
+// step replays one operation and compares. Failures of the real driver were not recorded;
+// where the recorder had the device to itself, the number of failures is the first one
+// with which everything else agrees.
 func (r *replayer) step(op *trace.Op) error {
 	if op.Kind == trace.OpDeviceFree {
-		return nil // the refusals that come of it are found out
+		return nil // changes the number of driver failures only
 	}
 	before := r.state
 	var err error
@@ -176,7 +177,7 @@ func (r *replayer) perform(op *trace.Op, refusals int) error {
 	do := model.Operation{
 		Kind: op.Kind, Bytes: op.Size, Fraction: op.Fraction, Settings: op.Settings,
 		Stream:  spec.DeviceStream{Stream: r.header.Streams[op.Stream]},
-		Ptr:     r.out[op.ID],
+		Ptr:     r.ptrs[op.ID],
 		Results: model.DriverResults{Refusals: refusals},
 	}
 	result, done := r.poolStep(op)
@@ -186,7 +187,7 @@ func (r *replayer) perform(op *trace.Op, refusals int) error {
 		do.Results.Segment = recordedSegment(op.Expect.Entries)
 		r.state, result = before.Malloc(do.Stream.Stream, do.Bytes, do.Results)
 		if op.Expect.Addr != nil {
-			r.out[op.ID] = *op.Expect.Addr
+			r.ptrs[op.ID] = *op.Expect.Addr
 		}
 	default:
 		var err error
@@ -206,10 +207,10 @@ func (r *replayer) perform(op *trace.Op, refusals int) error {
 	return r.compareLayout(op.Expect.Layout)
 }
 
-// recordedSegment is where the real driver put the segment, 0 if it gave none. The first
-// page of an expandable segment is the one at its address.
-func recordedSegment(events []spec.TraceEntry) spec.Ptr {
-	for _, e := range events {
+// recordedSegment is the address of the segment that the real driver granted, 0 if there
+// was none. The first page of an expandable segment is the one at its address.
+func recordedSegment(entries []spec.TraceEntry) spec.Ptr {
+	for _, e := range entries {
 		if e.Action == spec.ActionSegmentAlloc || e.Action == spec.ActionSegmentMap {
 			return e.Addr
 		}
@@ -240,11 +241,11 @@ func (r *replayer) compareResult(op *trace.Op, got model.Result) error {
 	return nil
 }
 
-// compareSegments holds the difference between two states to the recorded events, in
-// plain segments; the layouts show the expandable ones.
-func compareSegments(before, after model.State, events []spec.TraceEntry) error {
+// compareSegments compares the difference between two states with the recorded trace
+// entries, for plain segments; the layouts show the expandable ones.
+func compareSegments(before, after model.State, entries []spec.TraceEntry) error {
 	want := addresses(before)
-	for _, e := range events {
+	for _, e := range entries {
 		switch e.Action {
 		case spec.ActionSegmentAlloc:
 			want[e.Addr] = true
@@ -294,9 +295,9 @@ func (r *replayer) compareLayout(recorded []spec.Segment) error {
 	return nil
 }
 
-// withoutStale leaves out what was last asked for free blocks. When frees that a capture
-// has put off are taken up, upstream does so in the order of a hash table, and of blocks
-// that become one the last keeps its figure.
+// withoutStale leaves out the requested size of free blocks. Upstream processes deferred
+// frees in the order of a hash table, and a merged block has the requested size of the
+// block that was freed last.
 func withoutStale(layout []spec.Segment) []spec.Segment {
 	layout = slices.Clone(layout)
 	for i := range layout {

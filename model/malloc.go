@@ -1,222 +1,220 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 
 	"gaugeblock/spec"
 )
 
-// A malloc goes through stages. Each does one thing and says which comes next.
+// A malloc is a sequence of stages. Each does one thing and sets the next.
 //
-//	stage          what happens                                       next
-//	search         what can be free becomes free; best fit               done, searchAgain, collect
-//	searchAgain    if a callback freed something: best fit again      done, collect
-//	collect        garbage collection                                 test
-//	test           would the segment pass the limit?                  ask, refused
-//	ask            the driver grants the segment, or refuses;         answered
-//	               if segments expand, pages are mapped               done, refused
-//	answered       the segment is registered, a block given out       done, refused
-//	refused        1st attempt: pools that are kept for this case;    done
-//	               then oversize blocks are released                  test, refused
-//	               2nd attempt: everything that can go is released,   test
-//	               unless something is redirected                     done
-//	               3rd attempt: out of memory                         done
+//	stage            what happens                                          next
+//	Search           process events; best fit                              Done, SearchAgain, CollectGarbage
+//	SearchAgain      if a callback freed something: best fit again         Done, CollectGarbage
+//	CollectGarbage   garbage collection                                    TestLimit
+//	TestLimit        would the segment exceed the limit?                   DriverMalloc, Failed
+//	DriverMalloc     the driver grants the segment, or fails;              Register
+//	                 with expandable segments, pages are mapped            Done, Failed
+//	Register         the segment is registered, a block is allocated       Done, Failed
+//	Failed           1st attempt: the pools with use_on_oom are searched;  Done
+//	                 then oversize blocks are released                     TestLimit, Failed
+//	                 2nd attempt: all cached blocks are released,          TestLimit
+//	                 unless requests are routed to a pool                  Done
+//	                 3rd attempt: out of memory                            Done
 //
-// The lock is released before searchAgain, for the callbacks, and, with
-// release_lock_on_cudamalloc, before and after ask. From one such point to the
-// next is one action.
+// The lock is released before SearchAgain, for the callbacks, and, with
+// release_lock_on_cudamalloc, before and after DriverMalloc. From one such point to
+// the next is one action.
 
 type stage int
 
 const (
-	search stage = iota
-	searchAgain
-	collect
-	test
-	ask
-	answered
-	refused
-	done
+	stageSearch stage = iota
+	stageSearchAgain
+	stageCollectGarbage
+	stageTestLimit
+	stageDriverMalloc
+	stageRegister
+	stageFailed
+	stageDone
 )
 
-// unlocked reports whether the lock is released on the way to the next stage.
-func (c *Call) unlocked() bool {
-	switch c.next {
-	case searchAgain:
+// releasesLockBeforeStage reports whether the lock is released before the next stage.
+func (c *PendingMalloc) releasesLockBeforeStage() bool {
+	switch c.stage {
+	case stageSearchAgain:
 		return true
-	case ask, answered:
-		return c.releases
+	case stageDriverMalloc, stageRegister:
+		return c.releasesLock
 	}
 	return false
 }
 
-// A Call is a malloc on its way.
-type Call struct {
-	ID        int // whatever the caller likes, to tell calls apart
-	Stream    spec.Stream
-	Requested uint64
+// A PendingMalloc is a malloc between two of its actions.
+type PendingMalloc struct {
+	ID            int // chosen by the caller; unique among the pending mallocs
+	Stream        spec.Stream
+	RequestedSize uint64
 
-	next        stage
-	pool        spec.PoolID
-	plain       bool     // the cache is searched, and blocks split, as if segments did not expand
-	size        uint64   // of the block
-	segmentSize uint64   // of the segment, should one be needed
-	attempt     int      // to get a segment, from 1
-	releases    bool     // the lock, while the driver is asked
-	asked       int      // times that the driver was asked
-	segment     spec.Ptr // that the driver has granted and nobody has registered; 0: none
-	ptr         spec.Ptr // the result, when done
-	failure     error    // the result, when done
+	stage         stage
+	pool          spec.PoolID
+	notExpandable bool     // search and split as if expandable segments were off
+	size          uint64   // rounded: of the block
+	segmentSize   uint64   // of the segment that the driver is asked for
+	attempt       int      // at a driver allocation, from 1
+	releasesLock  bool     // during the driver call
+	driverCalls   int      // calls of the driver so far
+	granted       spec.Ptr // a segment that the driver granted and that is not registered; 0: none
+	ptr           spec.Ptr // the result, in stageDone
+	err           error    // the result, in stageDone
 }
 
-// Attempt is which attempt to get a segment it is, from 1.
-func (c *Call) Attempt() int { return c.attempt }
+// Attempt is the number of the attempt at a driver allocation, from 1.
+func (c *PendingMalloc) Attempt() int { return c.attempt }
 
-// Asked reports whether the driver has answered, and Granted what it has given.
-func (c *Call) Asked() bool { return c.next == answered }
+// DriverAnswered reports whether the driver call has returned.
+func (c *PendingMalloc) DriverAnswered() bool { return c.stage == stageRegister }
 
-// Granted is the segment that the driver has given and nobody has registered; empty if
-// there is none.
-func (c *Call) Granted() spec.Range {
-	if c.segment == 0 {
+// Granted is the segment that the driver granted and that is not registered yet; empty
+// if there is none.
+func (c *PendingMalloc) Granted() spec.Range {
+	if c.granted == 0 {
 		return spec.Range{}
 	}
-	return spec.Range{Ptr: c.segment, Bytes: c.segmentSize}
+	return spec.Range{Ptr: c.granted, Bytes: c.segmentSize}
 }
 
-// Given is what is decided outside the allocator in the course of a malloc.
+// DriverResults are the inputs of a malloc that are decided outside the allocator.
 type DriverResults struct {
-	// Segment is where the driver puts the new segment, if it grants one.
+	// Segment is the address of the new segment, if the driver grants one.
 	Segment spec.Ptr
-	// From, unless it is 0, says it in another way: at the lowest address from
-	// there on that is free. Then Segment does not count.
-	From spec.Ptr
-	// Refusals is how many times in this call the driver refuses although the
-	// device has the memory: others may have taken it.
+	// LowestFrom, unless it is 0, replaces Segment: the address is the lowest free
+	// one that is not below it.
+	LowestFrom spec.Ptr
+	// Refusals is how many driver calls of this malloc fail although the device has
+	// the memory: another process may have taken it.
 	Refusals int
-	// Freed: a callback says that it has freed something.
-	Freed bool
+	// CallbackFreed is set if a free-memory callback reported that it freed memory.
+	CallbackFreed bool
 }
 
-// Malloc is a whole malloc in one action, as it is while the lock is held from
-// beginning to end. A malloc of 0 bytes gives the null pointer and does nothing.
+// Malloc is a whole malloc in one action: the lock is held from beginning to end. A
+// malloc of 0 bytes returns the null pointer and does nothing.
 func (s State) Malloc(stream spec.Stream, bytes uint64, g DriverResults) (State, Result) {
 	s = s.copy()
 	c := s.begin(0, stream, bytes)
-	for c.next != done {
+	for c.stage != stageDone {
 		s.advance(&c, g)
 	}
-	return s, Result{c.ptr, c.failure}
+	return s, Result{c.ptr, c.err}
 }
 
-// MallocSearch is the first action of a malloc of which other calls may see the
-// middle. If it is not the last, the call is in the next state's Calls. The id must
-// not be that of a call that is.
+// MallocSearch is the first action of a malloc that may release the lock. If it is not
+// the last action, the next state has the malloc in PendingMallocs. No pending malloc
+// may have the same id.
 func (s State) MallocSearch(id int, stream spec.Stream, bytes uint64, g DriverResults) (next State, r Result, isDone bool) {
 	s = s.copy()
 	return s.run(s.begin(id, stream, bytes), g)
 }
 
-// MallocResume is the next action of a call in s.Calls: what happens from one
-// release of the lock to the next, be it in the allocator or in the driver.
+// MallocResume is the next action of a pending malloc, in the allocator or in the
+// driver: up to the next release of the lock.
 func (s State) MallocResume(id int, g DriverResults) (next State, r Result, isDone bool) {
 	s = s.copy()
-	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.ID == id })
-	c := s.Calls[i]
-	s.Calls = slices.Delete(s.Calls, i, i+1)
+	i := slices.IndexFunc(s.PendingMallocs, func(c PendingMalloc) bool { return c.ID == id })
+	c := s.PendingMallocs[i]
+	s.PendingMallocs = slices.Delete(s.PendingMallocs, i, i+1)
 	return s.run(c, g)
 }
 
-// run is one action of a call that is not in s.Calls.
-func (s State) run(c Call, g DriverResults) (State, Result, bool) {
-	for c.next != done {
+// run is one action of a malloc that is not in s.PendingMallocs.
+func (s State) run(c PendingMalloc, g DriverResults) (State, Result, bool) {
+	for c.stage != stageDone {
 		s.advance(&c, g)
-		if c.unlocked() {
-			at := 0
-			for at < len(s.Calls) && s.Calls[at].ID < c.ID {
-				at++
-			}
-			s.Calls = slices.Insert(s.Calls, at, c)
+		if c.releasesLockBeforeStage() {
+			s.PendingMallocs = append(s.PendingMallocs, c)
+			slices.SortFunc(s.PendingMallocs, func(a, b PendingMalloc) int { return cmp.Compare(a.ID, b.ID) })
 			return s, Result{}, false
 		}
 	}
-	return s, Result{c.ptr, c.failure}, true
+	return s, Result{c.ptr, c.err}, true
 }
 
-// begin answers what needs no state, and readies everything else for the search.
-func (s *State) begin(id int, stream spec.Stream, bytes uint64) Call {
-	c := Call{ID: id, Stream: stream, Requested: bytes, next: search, attempt: 1}
+// begin is a malloc before its search. Sizes that need no state are answered at once.
+func (s *State) begin(id int, stream spec.Stream, bytes uint64) PendingMalloc {
+	c := PendingMalloc{ID: id, Stream: stream, RequestedSize: bytes, stage: stageSearch, attempt: 1}
 	switch {
 	case bytes == 0:
-		c.next = done
+		c.stage = stageDone
 	case bytes >= s.Geometry.MaxRequest:
-		c.next = done
-		c.failure = &spec.OutOfMemoryError{Device: s.Device, Requested: bytes}
+		c.stage = stageDone
+		c.err = &spec.OutOfMemoryError{Device: s.Device, Requested: bytes}
 	}
 	return c
 }
 
-// advance is one stage.
-func (s *State) advance(c *Call, g DriverResults) {
-	switch c.next {
-	case search:
-		s.reclaim()
-		c.pool = s.choosePool(c.Stream)
-		c.size = Round(c.Requested, s.Config, s.Geometry)
+// advance runs one stage.
+func (s *State) advance(c *PendingMalloc, g DriverResults) {
+	switch c.stage {
+	case stageSearch:
+		s.processEvents()
+		c.pool = s.getPool(c.Stream)
+		c.size = Round(c.RequestedSize, s.Config, s.Geometry)
 		c.segmentSize = SegmentSize(c.size, s.Config, s.Geometry)
-		c.next = collect
-		if p, found := s.takeBestFit(c); found {
-			s.giveOut(c, p)
-		} else if s.Callbacks {
-			c.next = searchAgain
+		c.stage = stageCollectGarbage
+		if p, found := s.getFreeBlock(c); found {
+			s.allocFoundBlock(c, p)
+		} else if s.FreeMemoryCallbacks {
+			c.stage = stageSearchAgain
 		}
-	case searchAgain:
-		c.next = collect
-		if g.Freed {
-			if p, found := s.takeBestFit(c); found {
-				s.giveOut(c, p)
+	case stageSearchAgain:
+		c.stage = stageCollectGarbage
+		if g.CallbackFreed {
+			if p, found := s.getFreeBlock(c); found {
+				s.allocFoundBlock(c, p)
 			}
 		}
-	case collect:
-		s.collectGarbage()
-		c.next = test
-	case test:
+	case stageCollectGarbage:
+		s.garbageCollectCachedBlocks()
+		c.stage = stageTestLimit
+	case stageTestLimit:
 		s.testLimit(c)
-		c.releases = s.Config.ReleaseLockOnMalloc && !s.expands()
-	case ask:
-		s.askDriver(c, g)
-	case answered:
-		if c.segment == 0 {
-			c.next = refused
+		c.releasesLock = s.Config.ReleaseLockOnMalloc && !s.expandable()
+	case stageDriverMalloc:
+		s.driverMalloc(c, g)
+	case stageRegister:
+		if c.granted == 0 {
+			c.stage = stageFailed
 		} else {
-			s.register(c)
+			s.registerSegment(c)
 		}
-	case refused:
-		s.makeRoom(c)
+	case stageFailed:
+		s.nextAttempt(c)
 	}
 }
 
-// kind is the pool kind that serves a call.
-func (s *State) kind(c *Call) spec.PoolKind {
+// poolKind is the kind of pool that serves a request.
+func (s *State) poolKind(c *PendingMalloc) spec.PoolKind {
 	if c.size <= s.Geometry.SmallSize {
 		return spec.SmallPool
 	}
 	return spec.LargePool
 }
 
-// takeBestFit is the smallest free block of the stream that is large enough, the
-// one at the lowest address if there are several. If it fails the oversize tests
-// nothing is found: there is no second candidate. Which one it is of expandable
-// segments is said at passGrowable; while segments do not expand, their blocks are
-// passed over.
-func (s *State) takeBestFit(c *Call) (place, bool) {
+// getFreeBlock finds the best fit: the smallest free block of the stream that is large
+// enough, and the one at the lowest address if there are several. If it fails the
+// oversize tests nothing is found: there is no second candidate. chooseExpandable has
+// the rule for blocks of expandable segments. These are skipped while expandable
+// segments are off.
+func (s *State) getFreeBlock(c *PendingMalloc) (place, bool) {
 	if s.collectsGarbage() && c.pool.IsDefault() {
-		s.Searches[s.kind(c)]++
+		s.GetFreeBlocksCallCount[s.poolKind(c)]++
 	}
 	var fits []place
-	for _, p := range s.findFree(c.pool, s.kind(c)) {
+	for _, p := range s.freeList(c.pool, s.poolKind(c)) {
 		g := &s.Segments[p.segment]
-		if g.Stream == c.Stream && s.at(p).Size >= c.size && (!g.Expandable || s.expands() && !c.plain) {
+		if g.Stream == c.Stream && s.at(p).Size >= c.size && (!g.Expandable || s.expandable() && !c.notExpandable) {
 			fits = append(fits, p)
 		}
 	}
@@ -225,48 +223,48 @@ func (s *State) takeBestFit(c *Call) (place, bool) {
 	}
 	p := fits[0]
 	if s.Segments[p.segment].Expandable {
-		p = s.passGrowable(fits)
+		p = s.chooseExpandable(fits)
 	}
-	return p, s.fits(c.size, s.at(p).Size)
+	return p, s.passesOversizeTests(c.size, s.at(p).Size)
 }
 
-// fits is the pair of oversize tests. Blocks of max_split_size and more are kept
-// for requests of about their size.
-func (s *State) fits(size, block uint64) bool {
+// passesOversizeTests: a request below max_split_size takes no block of that size or
+// more; a larger one takes no block that exceeds it by max_non_split_rounding or more.
+func (s *State) passesOversizeTests(size, blockSize uint64) bool {
 	limit := s.Config.MaxSplitSize
 	if size < limit {
-		return block < limit || limit == spec.Unlimited
+		return blockSize < limit || limit == spec.Unlimited
 	}
-	return block < size+s.Config.MaxNonSplitRounding
+	return blockSize < size+s.Config.MaxNonSplitRounding
 }
 
-// giveOut ends a call with the block at a place, or its low addresses if it is
-// split.
-func (s *State) giveOut(c *Call, p place) {
+// allocFoundBlock ends a malloc with the block at a place. If the block is split the
+// request gets the low addresses.
+func (s *State) allocFoundBlock(c *PendingMalloc, p place) {
 	g := &s.Segments[p.segment]
-	given := g.Blocks[p.block]
+	block := g.Blocks[p.block]
 	owner := s.pool(g.Pool)
-	if rest := given.Size - c.size; s.splits(c, rest) && (owner == nil || !owner.NoSplit) {
-		remainder := given
+	if rest := block.Size - c.size; s.shouldSplit(c, rest) && (owner == nil || !owner.NoSplit) {
+		remainder := block
 		remainder.Address += spec.Ptr(c.size)
 		remainder.Size = rest
-		remainder.FreeSince = s.Searches[g.PoolKind]
+		remainder.GCCountBase = s.GetFreeBlocksCallCount[g.PoolKind]
 		g.Blocks = slices.Insert(g.Blocks, p.block+1, remainder)
-		given.Size = c.size
+		block.Size = c.size
 	}
-	given.State = spec.ActiveAllocated
-	given.Requested = c.Requested
-	given.FreeSince = 0
-	g.Blocks[p.block] = given
-	if given.Size >= s.Config.MaxSplitSize {
-		s.Counts.OversizeAllocations++
+	block.State = spec.ActiveAllocated
+	block.RequestedSize = c.RequestedSize
+	block.GCCountBase = 0
+	g.Blocks[p.block] = block
+	if block.Size >= s.Config.MaxSplitSize {
+		s.Counters.OversizeAllocations++
 	}
-	c.ptr, c.next = given.Address, done
+	c.ptr, c.stage = block.Address, stageDone
 }
 
-// splits reports whether the rest of a block is worth keeping apart.
-func (s *State) splits(c *Call, rest uint64) bool {
-	if s.kind(c) == spec.LargePool && (c.plain || !s.expands()) {
+// shouldSplit reports whether the remainder of a block becomes a free block.
+func (s *State) shouldSplit(c *PendingMalloc, rest uint64) bool {
+	if s.poolKind(c) == spec.LargePool && (c.notExpandable || !s.expandable()) {
 		return c.size < s.Config.MaxSplitSize && rest > s.Geometry.SmallSize
 	}
 	return rest >= s.Geometry.MinBlock

@@ -7,54 +7,56 @@ import (
 	"gaugeblock/spec"
 )
 
-// Private pools. A captured graph has addresses built in, so what is given out in its
-// capture must go to nobody else while it can be launched. Such memory comes from a
-// pool of its own, to which the requests for the captured stream are redirected. A
-// pool lives while its use count is positive. After that it is freeable: its memory
-// goes back when the cache is emptied, and with the last of it the pool.
+// Private pools. A captured graph contains addresses, so memory that was allocated
+// during its capture must not be allocated to others while the graph can be launched.
+// Requests for the captured stream are routed to a private pool. A pool whose use count
+// is 0 is freeable: its cached memory is released when the cache is emptied, and the
+// pool is removed when it has no segment.
 //
-// While anything is redirected the device cannot be asked about events. The free of a
-// block that other streams used is put off until nothing is redirected any more. Then
-// those uses drop out that were noted in the capture, since a capture joins all of its
-// streams before it ends; for the others events are recorded.
+// Events cannot be queried during a capture. While any request is routed to a pool, the
+// free of a block with stream uses is deferred. Once nothing is routed the stream uses
+// that were recorded during the capture are dropped, since a capture joins all of its
+// streams before it ends. For the others events are recorded.
 
-// A Pool is a private pool that the allocator knows.
+// A Pool is a private pool.
 type Pool struct {
 	ID       spec.PoolID
 	UseCount int
-	UseOnOOM bool // searched for requests of the default pool when the driver has nothing
-	NoSplit  bool // its blocks are given out whole
+	UseOnOOM bool // searched for requests of the default pool when a driver allocation failed
+	NoSplit  bool // its blocks are not split
 }
 
-// A Redirection takes the requests for a stream to a pool, or all requests.
+// A PoolRouting routes the requests for a stream, or all requests, to a pool.
 type PoolRouting struct {
 	Pool   spec.PoolID
 	Stream spec.Stream
-	All    bool // then Stream does not count
+	All    bool // then Stream is not used
 }
 
-// A CaptureUse is a use of a block that was noted while something was redirected.
-type CaptureUse struct {
+// A GraphStreamUse is a stream use that was recorded while requests were routed to a
+// pool.
+type GraphStreamUse struct {
 	Block  spec.Ptr
 	Stream spec.DeviceStream
-	// Earlier: the stream was noted before, too. It makes no difference, and that is
-	// a weakness: the earlier use need not be over when the capture is.
+	// Earlier: the stream use was recorded before the routing began, too. No rule tests
+	// it. This is upstream's weakness: the end of the capture does not imply that the
+	// earlier use is complete.
 	Earlier bool
 }
 
-// CreatePool makes a pool, or uses it once more if it is there, and marks it.
+// CreatePool creates a pool, or adds a use to it if it is there, and sets its flags.
 func (s State) CreatePool(id spec.PoolID, onOOM, noSplit bool) (State, Result) {
 	if p := s.pool(id); p != nil && p.UseCount == 0 {
 		return s, Result{Err: &spec.InvalidStateError{Op: "pool_create", Reason: "the pool is freeable"}}
 	}
 	s = s.copy()
-	p := s.usePool(id)
+	p := s.createOrIncrefPool(id)
 	p.UseOnOOM, p.NoSplit = p.UseOnOOM || onOOM, p.NoSplit || noSplit
 	return s, Result{}
 }
 
-// usePool counts one more use of a pool, which is made if it is not there.
-func (s *State) usePool(id spec.PoolID) *Pool {
+// createOrIncrefPool adds a use to a pool, which is created if it is not there.
+func (s *State) createOrIncrefPool(id spec.PoolID) *Pool {
 	if s.pool(id) == nil {
 		s.Pools = append(s.Pools, Pool{ID: id})
 		slices.SortFunc(s.Pools, func(p, q Pool) int { return comparePools(p.ID, q.ID) })
@@ -64,18 +66,18 @@ func (s *State) usePool(id spec.PoolID) *Pool {
 	return p
 }
 
-// BeginAllocateToPool redirects the requests for a stream to a pool, which is made if
-// it is not there, and used once more if it is.
+// BeginAllocateToPool routes the requests for a stream to a pool. The pool is created if
+// it is not there, and gets another use if it is.
 func (s State) BeginAllocateToPool(id spec.PoolID, stream spec.Stream) (State, Result) {
-	return s.redirect(PoolRouting{Pool: id, Stream: stream})
+	return s.beginRouting(PoolRouting{Pool: id, Stream: stream})
 }
 
-// BeginAllocateAllToPool does so for the requests for all streams.
+// BeginAllocateAllToPool routes the requests for all streams.
 func (s State) BeginAllocateAllToPool(id spec.PoolID) (State, Result) {
-	return s.redirect(PoolRouting{Pool: id, All: true})
+	return s.beginRouting(PoolRouting{Pool: id, All: true})
 }
 
-func (s State) redirect(to PoolRouting) (State, Result) {
+func (s State) beginRouting(to PoolRouting) (State, Result) {
 	id := to.Pool
 	if slices.ContainsFunc(s.Routings, func(r PoolRouting) bool { return r.Pool == id }) {
 		return s, Result{Err: &spec.InvalidStateError{Op: "pool_begin", Reason: "begun already"}}
@@ -84,12 +86,12 @@ func (s State) redirect(to PoolRouting) (State, Result) {
 		return s, Result{Err: &spec.InvalidStateError{Op: "pool_begin", Reason: "the pool is freeable"}}
 	}
 	s = s.copy()
-	s.usePool(id)
+	s.createOrIncrefPool(id)
 	s.Routings = append(s.Routings, to)
 	return s, Result{}
 }
 
-// EndAllocateToPool ends the redirection to a pool.
+// EndAllocateToPool ends the routing to a pool.
 func (s State) EndAllocateToPool(id spec.PoolID) (State, Result) {
 	i := slices.IndexFunc(s.Routings, func(r PoolRouting) bool { return r.Pool == id })
 	if i < 0 {
@@ -100,7 +102,7 @@ func (s State) EndAllocateToPool(id spec.PoolID) (State, Result) {
 	return s, Result{}
 }
 
-// ReleasePool says that one of those who use a pool does not any more.
+// ReleasePool removes a use of a pool.
 func (s State) ReleasePool(id spec.PoolID) (State, Result) {
 	if p := s.pool(id); p == nil || p.UseCount == 0 {
 		return s, Result{Err: &spec.InvalidStateError{Op: "pool_release", Reason: "nobody uses the pool"}}
@@ -123,10 +125,10 @@ func (s *State) pool(id spec.PoolID) *Pool {
 	return &s.Pools[i]
 }
 
-func (s *State) redirecting() bool { return len(s.Routings) > 0 }
+func (s *State) captureUnderway() bool { return len(s.Routings) > 0 }
 
-// choosePool is the pool of the latest redirection of a stream, or the default pool.
-func (s *State) choosePool(stream spec.Stream) spec.PoolID {
+// getPool is the pool of the latest routing that accepts a stream, or the default pool.
+func (s *State) getPool(stream spec.Stream) spec.PoolID {
 	for _, r := range slices.Backward(s.Routings) {
 		if r.All || r.Stream == stream {
 			return r.Pool
@@ -135,37 +137,37 @@ func (s *State) choosePool(stream spec.Stream) spec.PoolID {
 	return spec.DefaultPool
 }
 
-// notedInCapture reports whether a use was.
-func (s *State) notedInCapture(ptr spec.Ptr, id spec.DeviceStream) bool {
-	return slices.ContainsFunc(s.CaptureUses, func(u CaptureUse) bool { return u.Block == ptr && u.Stream == id })
+// isGraphStreamUse reports whether a stream use was recorded during a routing.
+func (s *State) isGraphStreamUse(ptr spec.Ptr, id spec.DeviceStream) bool {
+	return slices.ContainsFunc(s.GraphStreamUses, func(u GraphStreamUse) bool { return u.Block == ptr && u.Stream == id })
 }
 
-// noteInCapture notes a use, if something is redirected.
-func (s *State) noteInCapture(b *Block, id spec.DeviceStream) {
-	if !s.redirecting() || s.notedInCapture(b.Address, id) {
+// addGraphStreamUse adds a stream use, if a request is routed to a pool.
+func (s *State) addGraphStreamUse(b *Block, id spec.DeviceStream) {
+	if !s.captureUnderway() || s.isGraphStreamUse(b.Address, id) {
 		return
 	}
-	s.CaptureUses = append(s.CaptureUses, CaptureUse{b.Address, id, slices.Contains(b.Uses, id)})
-	slices.SortFunc(s.CaptureUses, func(a, b CaptureUse) int {
+	s.GraphStreamUses = append(s.GraphStreamUses, GraphStreamUse{b.Address, id, slices.Contains(b.StreamUses, id)})
+	slices.SortFunc(s.GraphStreamUses, func(a, b GraphStreamUse) int {
 		return cmp.Or(cmp.Compare(a.Block, b.Block), compareStreams(a.Stream, b.Stream))
 	})
 }
 
-// forgetCaptureUses forgets what was noted of a block.
-func (s *State) forgetCaptureUses(b *Block) {
-	s.CaptureUses = slices.DeleteFunc(s.CaptureUses, func(u CaptureUse) bool { return u.Block == b.Address })
+// removeGraphStreamUses removes those of a block.
+func (s *State) removeGraphStreamUses(b *Block) {
+	s.GraphStreamUses = slices.DeleteFunc(s.GraphStreamUses, func(u GraphStreamUse) bool { return u.Block == b.Address })
 }
 
-// isDeferred: a block that was freed keeps its uses only while its free is put off.
-func (b *Block) isDeferred() bool { return b.State == spec.ActivePendingFree && len(b.Uses) > 0 }
+// IsDeferred reports whether the free of the block is deferred. A freed block has stream
+// uses only then.
+func (b *Block) IsDeferred() bool { return b.State == spec.ActivePendingFree && len(b.StreamUses) > 0 }
 
-// resolveDeferred takes up the frees that were put off, in the order of their streams,
-// then addresses.
-func (s *State) resolveDeferred() {
+// insertEventsDeferredUntilNoCapture processes the deferred frees, in order of stream, then address.
+func (s *State) insertEventsDeferredUntilNoCapture() {
 	var deferred []place
 	for i := range s.Segments {
 		for j := range s.Segments[i].Blocks {
-			if s.Segments[i].Blocks[j].isDeferred() {
+			if s.Segments[i].Blocks[j].IsDeferred() {
 				deferred = append(deferred, place{i, j})
 			}
 		}
@@ -179,35 +181,34 @@ func (s *State) resolveDeferred() {
 	}
 	for _, address := range addresses {
 		p, _ := s.find(func(_ *Segment, b *Block) bool { return b.Address == address })
-		s.resolve(p)
+		s.insertDeferredEvents(p)
 	}
 }
 
-func (s *State) resolve(p place) {
+func (s *State) insertDeferredEvents(p place) {
 	b := s.at(p)
-	b.Uses = slices.DeleteFunc(b.Uses, func(id spec.DeviceStream) bool {
-		return s.notedInCapture(b.Address, id)
+	b.StreamUses = slices.DeleteFunc(b.StreamUses, func(id spec.DeviceStream) bool {
+		return s.isGraphStreamUse(b.Address, id)
 	})
-	s.forgetCaptureUses(b)
-	if len(b.Uses) > 0 {
-		s.recordEvents(b)
+	s.removeGraphStreamUses(b)
+	if len(b.StreamUses) > 0 {
+		s.insertEvents(b)
 	} else {
-		s.makeFree(p)
+		s.freeBlock(p)
 	}
 }
 
-// reclaim is what a malloc does first.
-func (s *State) reclaim() {
-	if !s.redirecting() {
-		s.resolveDeferred()
-		s.processEvents()
+// processEvents is the first step of a malloc; during a capture it does nothing.
+func (s *State) processEvents() {
+	if !s.captureUnderway() {
+		s.insertEventsDeferredUntilNoCapture()
+		s.freeCompleted()
 	}
 }
 
-// takeFromOverflowPools searches the pools that are kept for the case that the driver
-// has no memory, for a request of the default pool. Their expandable segments are
-// passed over.
-func (s *State) takeFromOverflowPools(c *Call) (place, bool) {
+// tryMempoolFallback searches the pools with use_on_oom, for a request of the default pool.
+// Their expandable segments are skipped.
+func (s *State) tryMempoolFallback(c *PendingMalloc) (place, bool) {
 	if !c.pool.IsDefault() {
 		return place{}, false
 	}
@@ -215,31 +216,30 @@ func (s *State) takeFromOverflowPools(c *Call) (place, bool) {
 	slices.SortStableFunc(pools, func(p, q Pool) int { return cmp.Compare(hashOrder(p.ID), hashOrder(q.ID)) })
 	for _, p := range pools {
 		other := *c
-		other.pool, other.plain = p.ID, true
+		other.pool, other.notExpandable = p.ID, true
 		if !p.UseOnOOM || p.UseCount == 0 {
 			continue
 		}
-		if found, is := s.takeBestFit(&other); is {
-			c.plain = true
+		if found, is := s.getFreeBlock(&other); is {
+			c.notExpandable = true
 			return found, true
 		}
 	}
 	return place{}, false
 }
 
-// hashOrder is the order in which upstream comes across pools.
+// hashOrder is the order in which upstream visits pools.
 func hashOrder(id spec.PoolID) uint64 {
 	return cmp.Or(id.Capture, id.User) * 11400714819323198485
 }
 
-// EmptyPool returns what can go of a pool that nobody uses, and waits for its events
-// before.
+// EmptyPool releases the cached memory of a freeable pool, after waiting for its events.
 func (s State) EmptyPool(id spec.PoolID) State {
 	if p := s.pool(id); p == nil || p.UseCount > 0 {
 		return s
 	}
 	s = s.copy()
-	s.Counts.Synchronizations++
+	s.Counters.NumSyncAllStreams++
 	for i := 0; i < len(s.Events); {
 		e := s.Events[i]
 		p, _ := s.find(func(_ *Segment, b *Block) bool { return b.Address == e.Block })
@@ -247,16 +247,16 @@ func (s State) EmptyPool(id spec.PoolID) State {
 			i++
 			continue
 		}
-		s.stream(e.Stream).pass(e.Hold)
-		s.complete(i)
+		s.stream(e.Stream).completeTo(e.After)
+		s.completeEvent(i)
 	}
 	s.releasePool(id)
 	return s
 }
 
-// releaseFreeable returns what can go of the pools that nobody uses, and forgets those
-// that hold nothing.
-func (s *State) releaseFreeable() {
+// releaseFreeablePools releases the cached memory of the freeable pools, and removes those
+// without segments.
+func (s *State) releaseFreeablePools() {
 	for _, p := range slices.Clone(s.Pools) {
 		if p.UseCount == 0 {
 			s.releasePool(p.ID)
@@ -267,11 +267,11 @@ func (s *State) releaseFreeable() {
 func (s *State) releasePool(id spec.PoolID) {
 	s.releaseBlocks(id)
 	s.Segments = slices.DeleteFunc(s.Segments, func(g Segment) bool {
-		return g.Pool == id && g.mapped() == 0 // no page could be had for it
+		return g.Pool == id && g.mapped() == 0 // no page of it could be mapped
 	})
-	held := slices.ContainsFunc(s.Segments, func(g Segment) bool { return g.Pool == id }) ||
+	inUse := slices.ContainsFunc(s.Segments, func(g Segment) bool { return g.Pool == id }) ||
 		slices.ContainsFunc(s.Routings, func(r PoolRouting) bool { return r.Pool == id })
-	if !held {
+	if !inUse {
 		s.Pools = slices.DeleteFunc(s.Pools, func(q Pool) bool { return q.ID == id })
 	}
 }
@@ -279,7 +279,7 @@ func (s *State) releasePool(id spec.PoolID) {
 func (s *State) freeInPrivatePools() (bytes uint64) {
 	for _, g := range s.Segments {
 		for _, b := range g.Blocks {
-			if !g.Pool.IsDefault() && b.cached() {
+			if !g.Pool.IsDefault() && b.IsFree() {
 				bytes += b.Size
 			}
 		}

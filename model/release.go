@@ -6,167 +6,164 @@ import (
 	"gaugeblock/spec"
 )
 
-// Memory goes back to the driver in whole segments: all of them when the cache is
-// emptied or nothing else helps; just enough oversize ones before that; and old
-// ones when garbage is collected.
+// Memory is released to the driver in whole segments, and in pages of expandable ones:
+// all cached memory by EmptyCache and before the last attempt of a malloc; just enough
+// oversize blocks before that; the oldest blocks by garbage collection.
 
-// EmptyCache returns every cached segment; while something is redirected only those
-// of pools that nobody uses.
+// EmptyCache releases all cached memory of the default pool and of the freeable pools.
+// While requests are routed to a pool only the freeable pools are released.
 func (s State) EmptyCache() State {
 	s = s.copy()
-	if s.redirecting() {
-		s.releaseFreeable()
+	if s.captureUnderway() {
+		s.releaseFreeablePools()
 	} else {
-		s.releaseAll()
+		s.releaseCachedBlocks()
 	}
 	return s
 }
 
-// makeRoom is what follows when an attempt to get a segment has failed. The first
-// time oversize blocks are released, the second time everything; the third time
-// nothing is left to try.
-func (s *State) makeRoom(c *Call) {
+// nextAttempt prepares the next attempt at a driver allocation after a failed one. The
+// stages are listed at the beginning of malloc.go.
+func (s *State) nextAttempt(c *PendingMalloc) {
 	c.attempt++
 	switch {
 	case c.attempt == 2:
-		c.next = refused
-		if p, found := s.takeFromOverflowPools(c); found {
-			s.giveOut(c, p)
-		} else if s.releaseOversize(c) {
-			c.next = test
+		c.stage = stageFailed
+		if p, found := s.tryMempoolFallback(c); found {
+			s.allocFoundBlock(c, p)
+		} else if s.releaseAvailableCachedBlocks(c) {
+			c.stage = stageTestLimit
 		}
-	case c.attempt == 3 && !s.redirecting():
-		s.releaseAll()
-		c.next = test
+	case c.attempt == 3 && !s.captureUnderway():
+		s.releaseCachedBlocks()
+		c.stage = stageTestLimit
 	default:
-		s.Counts.OutOfMemories++
-		c.failure, c.next = s.outOfMemory(c), done
+		s.Counters.NumOOMs++
+		c.err, c.stage = s.outOfMemory(c), stageDone
 	}
 }
 
-// outOfMemory is the error, with the figures of the moment. What private pools hold
-// counts as allocated.
-func (s *State) outOfMemory(c *Call) *spec.OutOfMemoryError {
+// outOfMemory is the error, with the current statistics. The free memory of private
+// pools counts as allocated.
+func (s *State) outOfMemory(c *PendingMalloc) *spec.OutOfMemoryError {
 	stats := s.Stats()
 	allocated := uint64(stats.AllocatedBytes[spec.Aggregate].Current) + s.freeInPrivatePools()
 	return &spec.OutOfMemoryError{
-		Device: s.Device, Requested: c.Requested, SegmentSize: c.segmentSize,
-		DeviceTotal: s.Memory, DeviceFree: s.Memory - s.held(),
+		Device: s.Device, Requested: c.RequestedSize, SegmentSize: c.segmentSize,
+		DeviceTotal: s.Memory, DeviceFree: s.Memory - s.deviceUsed(),
 		Limited: s.Limited, Limit: s.Limit,
-		Allocated: allocated, Unallocated: s.reserved() - allocated,
+		Allocated: allocated, Unallocated: s.Reserved() - allocated,
 	}
 }
 
-// releaseAll waits for all events, then returns what can go of the default pool and of
-// the pools that nobody uses.
-func (s *State) releaseAll() {
-	s.resolveDeferred()
-	s.waitForEvents()
+// releaseCachedBlocks waits for all events, then releases the cached memory of the default pool
+// and of the freeable pools.
+func (s *State) releaseCachedBlocks() {
+	s.insertEventsDeferredUntilNoCapture()
+	s.synchronizeAndFreeEvents()
 	s.releaseBlocks(spec.DefaultPool)
-	s.releaseFreeable()
+	s.releaseFreeablePools()
 }
 
-// ReleasedDefault is the state in which all events have been waited for, and what can
-// go of the default pool has gone.
-func (s State) ReleasedDefault() State {
+// ReleaseDefaultPool waits for all events, then releases the cached memory of the default
+// pool.
+func (s State) ReleaseDefaultPool() State {
 	s = s.copy()
-	s.waitForEvents()
+	s.synchronizeAndFreeEvents()
 	s.releaseBlocks(spec.DefaultPool)
 	return s
 }
 
-// releaseBlocks returns every free block of a pool that is a whole segment, and the
-// free pages of expandable ones.
+// releaseBlocks releases the free blocks of a pool that are whole segments, and the free
+// pages of its expandable segments.
 func (s *State) releaseBlocks(pool spec.PoolID) {
-	var going []spec.Ptr
+	var toRelease []spec.Ptr
 	for i, g := range s.Segments {
-		if g.Pool == pool && s.whole(place{i, 0}) {
-			going = append(going, g.Address)
+		if g.Pool == pool && s.isWholeSegment(place{i, 0}) {
+			toRelease = append(toRelease, g.Address)
 		}
 	}
-	s.giveBack(going...)
-	s.unmapFree(pool)
+	s.driverFree(toRelease...)
+	s.unmapFreePages(pool)
 }
 
-// releaseOversize returns just enough oversize blocks of the call's stream to make
-// room for it, and reports whether it did. Without max_split_size there are none,
-// and in the small pool there never are. Nothing goes of a private pool: a graph was
-// captured with it. What went stays gone even if it was not
-// enough.
-func (s *State) releaseOversize(c *Call) bool {
+// releaseAvailableCachedBlocks releases just enough oversize blocks of the request's stream for the
+// request, and reports whether they were enough. Without max_split_size there are none,
+// and in the small pool there never are. Blocks of private pools are not released: a
+// graph contains their addresses. If they were not enough they are released all the same.
+func (s *State) releaseAvailableCachedBlocks(c *PendingMalloc) bool {
 	if s.Config.MaxSplitSize == spec.Unlimited || !c.pool.IsDefault() {
 		return false
 	}
 	need := max(c.size, s.Config.MaxSplitSize)
 	var oversize []place // ascending by size, then address
-	for _, p := range s.findFree(c.pool, s.kind(c)) {
+	for _, p := range s.freeList(c.pool, s.poolKind(c)) {
 		if s.Segments[p.segment].Stream == c.Stream && s.at(p).Size >= s.Config.MaxSplitSize {
 			oversize = append(oversize, p)
 		}
 	}
-	// One that is large enough by itself will do, if it can go.
+	// One that is large enough alone, if it is a whole segment.
 	enough := slices.IndexFunc(oversize, func(p place) bool { return s.at(p).Size >= need })
-	if enough >= 0 && s.whole(oversize[enough]) {
-		s.giveBack(s.at(oversize[enough]).Address)
+	if enough >= 0 && s.isWholeSegment(oversize[enough]) {
+		s.driverFree(s.at(oversize[enough]).Address)
 		return true
 	}
-	// Else the largest of the smaller ones go, until they add up.
+	// Otherwise the smaller ones, largest first, until the sum is enough.
 	smaller := oversize
 	if enough >= 0 {
 		smaller = oversize[:enough]
 	}
-	var going []spec.Ptr
+	var toRelease []spec.Ptr
 	released := uint64(0)
 	for _, p := range slices.Backward(smaller) {
-		if released < need && s.whole(p) {
-			going = append(going, s.at(p).Address)
+		if released < need && s.isWholeSegment(p) {
+			toRelease = append(toRelease, s.at(p).Address)
 			released += s.at(p).Size
 		}
 	}
-	s.giveBack(going...)
+	s.driverFree(toRelease...)
 	return released >= need
 }
 
-// collectsGarbage reports whether old segments are returned before new ones are
-// obtained.
+// collectsGarbage reports whether old cached blocks are released before a driver
+// allocation.
 func (s *State) collectsGarbage() bool {
 	return s.Limited && s.Config.GarbageCollectionThreshold > 0
 }
 
-// collectGarbage returns large cached segments that were not used for long, once
-// more is held than a fraction of the limit. Its rounds each return every whole
-// segment whose age is at least the average of those that are left, until enough
-// has gone.
-func (s *State) collectGarbage() {
+// garbageCollectCachedBlocks releases the oldest large cached segments while the reserved bytes
+// exceed a fraction of the limit. Each round releases every whole segment whose age is
+// at least the average.
+func (s *State) garbageCollectCachedBlocks() {
 	if !s.collectsGarbage() {
 		return
 	}
 	threshold := uint64(s.Config.GarbageCollectionThreshold * float64(s.Limit))
-	for s.reserved() > threshold {
-		before := s.reserved()
+	for s.Reserved() > threshold {
+		before := s.Reserved()
 		s.collectRound()
-		if s.reserved() == before {
-			return // there was nothing to return
+		if s.Reserved() == before {
+			return // nothing could be released
 		}
 	}
 }
 
-// collectRound returns the whole large segments of average age and more.
+// collectRound releases the whole large segments of at least average age.
 func (s *State) collectRound() {
-	age := func(p place) uint64 { return s.Searches[spec.LargePool] - s.at(p).FreeSince }
+	age := func(p place) uint64 { return s.GetFreeBlocksCallCount[spec.LargePool] - s.at(p).GCCountBase }
 	var cached []place
 	total := uint64(0)
-	for _, p := range s.findFree(spec.DefaultPool, spec.LargePool) {
-		if s.whole(p) {
+	for _, p := range s.freeList(spec.DefaultPool, spec.LargePool) {
+		if s.isWholeSegment(p) {
 			cached = append(cached, p)
 			total += age(p)
 		}
 	}
-	var going []spec.Ptr
+	var toRelease []spec.Ptr
 	for _, p := range cached {
 		if float64(age(p)) >= float64(total)/float64(len(cached)) {
-			going = append(going, s.at(p).Address)
+			toRelease = append(toRelease, s.at(p).Address)
 		}
 	}
-	s.giveBack(going...)
+	s.driverFree(toRelease...)
 }

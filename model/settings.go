@@ -5,9 +5,9 @@ import (
 	"gaugeblock/spec/settings"
 )
 
-// SetMemoryFraction limits what is held from the driver to a fraction of the
-// device's memory; 1 takes the limit away. More may be held already: then nothing
-// is returned, but nothing is obtained either.
+// SetMemoryFraction limits the reserved bytes to a fraction of the device's memory; 1
+// removes the limit. If more is reserved already nothing is released, but no segment is
+// allocated either.
 func (s State) SetMemoryFraction(fraction float64) (State, Result) {
 	if !(fraction >= 0 && fraction <= 1) {
 		return s, Result{Err: &spec.InvalidArgumentError{Op: "set_memory_fraction", Reason: "not in [0, 1]"}}
@@ -23,8 +23,8 @@ func (s *State) setFraction(fraction float64) {
 	}
 }
 
-// Configure applies a string of settings. What the strings mean is the contract's
-// business (spec.Config.Apply); that a refused one changes nothing is ours.
+// Configure applies a string of settings, which package spec/settings parses. A string
+// with an error changes nothing.
 func (s State) Configure(text string) (State, Result) {
 	cfg, err := settings.Apply(s.Config, text, s.Geometry)
 	if err != nil {

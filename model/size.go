@@ -2,11 +2,11 @@ package model
 
 import "gaugeblock/spec"
 
-// Round is the size of the block that serves a request of so many bytes, at least
-// 1: the next multiple of MinBlock, or, where divisions are set for sizes like
-// this one, the next of the steps between two powers of two.
+// Round is the block size in bytes for a request of at least 1 byte: the next multiple
+// of MinBlock, or, with roundup_power2_divisions for this size, the next division of
+// the interval between two powers of two.
 func Round(bytes uint64, cfg spec.Config, g spec.Geometry) uint64 {
-	divisions := cfg.DivisionsFor(bytes, g)
+	divisions := divisionsFor(bytes, cfg, g)
 	switch {
 	case bytes < g.MinBlock:
 		return g.MinBlock
@@ -16,9 +16,20 @@ func Round(bytes uint64, cfg spec.Config, g spec.Geometry) uint64 {
 	return nextMultiple(bytes, g.MinBlock)
 }
 
+// divisionsFor is the number of divisions for a request. There is a bucket for each
+// power of two from DivisionsStart on. Smaller requests are in the first bucket, and
+// requests above the last power of two in the last.
+func divisionsFor(bytes uint64, cfg spec.Config, g spec.Geometry) uint64 {
+	bucket := 0
+	for next := 2 * g.DivisionsStart; next <= bytes && bucket < len(cfg.Divisions)-1; next *= 2 {
+		bucket++
+	}
+	return cfg.Divisions[bucket]
+}
+
 // nextDivision is the first size not below bytes among the powers of two and the
-// divisions-1 sizes at equal distances between each two of them. Where there is
-// no room for so many, only the powers of two count.
+// divisions-1 sizes at equal distances between each two of them. If a distance would be
+// less than one byte, only the powers of two count.
 func nextDivision(bytes, divisions uint64) uint64 {
 	lower := uint64(1)
 	for lower*2 <= bytes {
@@ -35,8 +46,7 @@ func nextDivision(bytes, divisions uint64) uint64 {
 	return size
 }
 
-// SegmentSize is what the driver is asked for when a block of a rounded size is
-// needed.
+// SegmentSize is the size in bytes of a new segment for a block of a rounded size.
 func SegmentSize(size uint64, cfg spec.Config, g spec.Geometry) uint64 {
 	switch {
 	case size <= g.SmallSize:

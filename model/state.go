@@ -7,125 +7,125 @@ import (
 	"gaugeblock/spec"
 )
 
-// A State is the allocator of one device between two actions, and what of the
-// device decides what it does. All sizes are in bytes.
+// A State is the allocator of one device between two actions, and the part of the
+// device that decides what the allocator does. All sizes are in bytes.
 //
-// What is true of every State:
+// In every State that actions lead to:
 //
-//	segments do not overlap, and stand in order of address
-//	the blocks of a segment stand in order of address and fill it
-//	of two neighbouring blocks that are inactive one is unmapped, and one is not
-//	a block is pending exactly while an event is outstanding for it, or its free is put off
-//	held from the driver = the segments + what calls have been granted <= memory
+//	segments do not overlap, and are in order of address
+//	the blocks of a segment are in order of address and tile it
+//	of two neighbouring inactive blocks one is mapped and one is unmapped
+//	a block is pending free exactly while it has an event or its free is deferred
+//	mapped bytes of segments + segments granted to pending mallocs <= Memory
 type State struct {
-	// What never changes.
+	// Constant.
 	Device   spec.Device
 	Geometry spec.Geometry
-	Memory   uint64 // that the device has
+	Memory   uint64 // of the device
 
-	// What a program sets.
-	Config    spec.Config
-	Limited   bool   // there is a limit on what is held from the driver
-	Limit     uint64 // meaningful when Limited
-	Callbacks bool   // functions that free memory are asked when the cache has nothing
+	// Set by the program.
+	Config              spec.Config
+	Limited             bool   // there is a limit on the reserved bytes
+	Limit               uint64 // meaningful when Limited
+	FreeMemoryCallbacks bool   // callbacks are registered; they run when no cached block fits
 
-	Segments []Segment // by address
-	Events   []Event   // outstanding: by stream, oldest first
-	Streams  []Stream  // those in which work was ever held up, in order
-	Calls    []Call    // mallocs that have begun and not ended, by ID
+	Segments       []Segment       // by address
+	Events         []Event         // not complete when last tested: by stream, oldest first
+	Streams        []Stream        // those in which work was ever launched, in order
+	PendingMallocs []PendingMalloc // mallocs that have begun and not returned, by ID
 
-	Pools       []Pool        // private ones, by ID
-	Routings    []PoolRouting // the latest last
-	CaptureUses []CaptureUse  // by block, then stream
+	Pools           []Pool           // private ones, by ID
+	Routings        []PoolRouting    // in the order in which they began
+	GraphStreamUses []GraphStreamUse // in a capture: by block, then stream
 
-	Saved []Checkpoint // that the program has, by pool
+	Checkpoints []Checkpoint // those that the program can restore, by pool
 
-	// Searches counts the searches of the default pool, small and large, while garbage
-	// collection is on. The age of a free block is what it has grown by since.
-	Searches [2]uint64
+	// GetFreeBlocksCallCount counts the searches of the default small and large pool
+	// while garbage collection is on. The age of a free block is the count minus its
+	// GCCountBase.
+	GetFreeBlocksCallCount [2]uint64
 
-	Counts Counts
+	Counters Counters
 }
 
-// A Segment is memory obtained from the driver in one piece.
+// A Segment is a plain segment of one driver allocation, or an expandable segment.
 type Segment struct {
 	Address  spec.Ptr
 	Size     uint64
-	Stream   spec.Stream // that its blocks are given out for
+	Stream   spec.Stream // that its blocks are allocated for
 	Pool     spec.PoolID
 	PoolKind spec.PoolKind
 	Blocks   []Block
 
-	Expandable bool   // Size is that of the range of addresses
-	Page       uint64 // of an expandable segment, in bytes
+	Expandable bool   // Size is that of the address range
+	Page       uint64 // page size of an expandable segment
 }
 
-// A Block is a part of a segment that is given out, or kept free, as a whole.
+// A Block is a part of a segment that is allocated or free as a whole.
 type Block struct {
-	Address   spec.Ptr
-	Size      uint64
-	Requested uint64 // what was last asked for
-	State     spec.BlockState
-	Unmapped  bool                // no memory is behind it; then it is inactive
-	Uses      []spec.DeviceStream // other streams noted by RecordStream, in order; once it was freed, only while that is put off
-	FreeSince uint64              // the pool's Searches when it became free; zero unless inactive
+	Address       spec.Ptr
+	Size          uint64
+	RequestedSize uint64 // by the last malloc of the block
+	State         spec.BlockState
+	Unmapped      bool                // no memory is mapped; then it is inactive
+	StreamUses    []spec.DeviceStream // by RecordStream, in order; of a freed block only while its free is deferred
+	GCCountBase   uint64              // GetFreeBlocksCallCount when it became inactive; otherwise zero
 }
 
-// An Event is a point in a stream that must be passed before a freed block can be
-// given out again.
+// An Event is recorded in a stream that used a freed block. The block cannot be
+// allocated again before the event is complete.
 type Event struct {
 	Stream spec.DeviceStream
-	Hold   int      // passed when the stream has passed so many holds
+	After  int      // complete when so many pieces of the stream's work are
 	Block  spec.Ptr // the address of the block
 }
 
-// Counts are the figures that the past has left, and no look at the memory can
-// tell.
-type Counts struct {
-	Retries, OutOfMemories, Synchronizations, DriverMallocs, DriverFrees int64
+// Counters are the statistics that do not follow from the segments. The names are
+// those of spec.DeviceStats.
+type Counters struct {
+	NumAllocRetries, NumOOMs, NumSyncAllStreams, NumDeviceAlloc, NumDeviceFree int64
 
-	// Oversize blocks and segments are counted by the max_split_size in force
-	// when they come and when they go.
+	// Oversize blocks and segments are counted by the max_split_size at the time of
+	// the allocation and of the free.
 	OversizeAllocations, OversizeSegments int64
 
-	// MaxSplitSize is what was in force at the start, -1 for unlimited.
+	// MaxSplitSize is the setting at the start, -1 for unlimited.
 	MaxSplitSize int64
 }
 
-// New is the state of an allocator that has done nothing yet. memory is what the
-// device has.
+// New is the initial state of an allocator on a device with so many bytes of memory.
 func New(dev spec.Device, memory uint64, cfg spec.Config, g spec.Geometry) State {
 	s := State{Device: dev, Geometry: g, Memory: memory, Config: cfg}
-	s.Counts.MaxSplitSize = -1
+	s.Counters.MaxSplitSize = -1
 	if cfg.MaxSplitSize != spec.Unlimited {
-		s.Counts.MaxSplitSize = int64(cfg.MaxSplitSize)
+		s.Counters.MaxSplitSize = int64(cfg.MaxSplitSize)
 	}
 	s.setFraction(cfg.PerProcessMemoryFraction)
 	return s
 }
 
-// copy shares nothing with s that an action changes.
+// copy is a deep copy of what actions change.
 func (s State) copy() State {
 	s.Segments = slices.Clone(s.Segments)
-	blocks := make([]Block, 0, s.countBlocks()) // of all segments, one behind the other
+	blocks := make([]Block, 0, s.countBlocks()) // of all segments, consecutive
 	for i := range s.Segments {
 		begin := len(blocks)
 		blocks = append(blocks, s.Segments[i].Blocks...)
 		s.Segments[i].Blocks = blocks[begin:len(blocks):len(blocks)]
 	}
 	for i := range blocks {
-		blocks[i].Uses = slices.Clone(blocks[i].Uses)
+		blocks[i].StreamUses = slices.Clone(blocks[i].StreamUses)
 	}
 	s.Events = slices.Clone(s.Events)
 	s.Streams = slices.Clone(s.Streams)
 	for i := range s.Streams {
 		s.Streams[i].Work = slices.Clone(s.Streams[i].Work)
 	}
-	s.Calls = slices.Clone(s.Calls)
+	s.PendingMallocs = slices.Clone(s.PendingMallocs)
 	s.Pools = slices.Clone(s.Pools)
 	s.Routings = slices.Clone(s.Routings)
-	s.CaptureUses = slices.Clone(s.CaptureUses)
-	s.Saved = slices.Clone(s.Saved) // the checkpoints do not change
+	s.GraphStreamUses = slices.Clone(s.GraphStreamUses)
+	s.Checkpoints = slices.Clone(s.Checkpoints) // no action changes a Checkpoint
 	return s
 }
 
@@ -136,15 +136,15 @@ func (s *State) countBlocks() (n int) {
 	return n
 }
 
-// Equal reports whether no action and no look can tell the two states apart.
+// Equal reports whether no sequence of actions and queries can tell two states apart.
 func (s State) Equal(o State) bool {
 	return s.Device == o.Device && s.Geometry == o.Geometry && s.Memory == o.Memory &&
-		s.Config == o.Config && s.Limited == o.Limited && s.Limit == o.Limit && s.Callbacks == o.Callbacks &&
+		s.Config == o.Config && s.Limited == o.Limited && s.Limit == o.Limit && s.FreeMemoryCallbacks == o.FreeMemoryCallbacks &&
 		slices.EqualFunc(s.Segments, o.Segments, Segment.equal) &&
-		slices.Equal(s.Events, o.Events) && slices.EqualFunc(s.Streams, o.Streams, Stream.equal) && slices.Equal(s.Calls, o.Calls) &&
-		slices.Equal(s.Pools, o.Pools) && slices.Equal(s.Routings, o.Routings) && slices.Equal(s.CaptureUses, o.CaptureUses) &&
-		slices.EqualFunc(s.Saved, o.Saved, Checkpoint.equal) &&
-		s.Searches == o.Searches && s.Counts == o.Counts
+		slices.Equal(s.Events, o.Events) && slices.EqualFunc(s.Streams, o.Streams, Stream.equal) && slices.Equal(s.PendingMallocs, o.PendingMallocs) &&
+		slices.Equal(s.Pools, o.Pools) && slices.Equal(s.Routings, o.Routings) && slices.Equal(s.GraphStreamUses, o.GraphStreamUses) &&
+		slices.EqualFunc(s.Checkpoints, o.Checkpoints, Checkpoint.equal) &&
+		s.GetFreeBlocksCallCount == o.GetFreeBlocksCallCount && s.Counters == o.Counters
 }
 
 func (g Segment) equal(o Segment) bool {
@@ -154,18 +154,17 @@ func (g Segment) equal(o Segment) bool {
 }
 
 func (b Block) equal(o Block) bool {
-	return b.Address == o.Address && b.Size == o.Size && b.Requested == o.Requested &&
-		b.State == o.State && b.Unmapped == o.Unmapped && b.FreeSince == o.FreeSince && slices.Equal(b.Uses, o.Uses)
+	return b.Address == o.Address && b.Size == o.Size && b.RequestedSize == o.RequestedSize &&
+		b.State == o.State && b.Unmapped == o.Unmapped && b.GCCountBase == o.GCCountBase && slices.Equal(b.StreamUses, o.StreamUses)
 }
 
-// A place says where a block stands: which block of which segment.
+// A place is the position of a block: the index of its segment, and in it.
 type place struct{ segment, block int }
 
 // at is the block at a place.
 func (s *State) at(p place) *Block { return &s.Segments[p.segment].Blocks[p.block] }
 
-// find is the place of the first block, by address, that a question is answered
-// with yes for.
+// find is the place of the first block, by address, that satisfies a predicate.
 func (s *State) find(is func(g *Segment, b *Block) bool) (p place, found bool) {
 	for i := range s.Segments {
 		g := &s.Segments[i]
@@ -178,18 +177,17 @@ func (s *State) find(is func(g *Segment, b *Block) bool) (p place, found bool) {
 	return place{}, false
 }
 
-// findAllocated is the block that a program has at an address.
+// findAllocated is the place of the allocated block at an address.
 func (s *State) findAllocated(p spec.Ptr) (place, bool) {
 	return s.find(func(_ *Segment, b *Block) bool { return b.Address == p && b.State == spec.ActiveAllocated })
 }
 
-// findFree lists the free blocks of a pool by stream, size and address: its free
-// list.
-func (s *State) findFree(pool spec.PoolID, kind spec.PoolKind) []place {
+// freeList lists the free blocks of a pool by stream, size and address.
+func (s *State) freeList(pool spec.PoolID, kind spec.PoolKind) []place {
 	var free []place
 	for i, g := range s.Segments {
 		for j, b := range g.Blocks {
-			if g.Pool == pool && g.PoolKind == kind && b.cached() {
+			if g.Pool == pool && g.PoolKind == kind && b.IsFree() {
 				free = append(free, place{i, j})
 			}
 		}

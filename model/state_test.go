@@ -9,8 +9,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// story is a run in which every action changes something.
-var story = []struct {
+// sequence is a run in which every action changes something.
+var sequence = []struct {
 	name string
 	do   func(s model.State) model.State
 }{
@@ -21,7 +21,7 @@ var story = []struct {
 	{"busy", func(s model.State) model.State { return s.Busy(side) }},
 	{"free, pending", func(s model.State) model.State { s, _ = s.Free(0x1000000); return s }},
 	{"free, merged", func(s model.State) model.State { s, _ = s.Free(0x1500000); return s }},
-	{"malloc under way", func(s model.State) model.State {
+	{"pending malloc", func(s model.State) model.State {
 		s, _, _ = s.MallocSearch(1, 0, 20*mib, model.DriverResults{})
 		return s
 	}},
@@ -45,12 +45,12 @@ func malloc(s model.State, bytes uint64, base spec.Ptr) model.State {
 	return s
 }
 
-// TestActionsLeaveStatesAlone: whatever is done to a state, what was known of the
-// states before remains so. And Equal tells them all apart.
+// TestActionsLeaveStatesAlone: an action does not change the states before it, and Equal
+// tells all of them apart.
 func TestActionsLeaveStatesAlone(t *testing.T) {
 	states := []model.State{newState("release_lock_on_cudamalloc:True,garbage_collection_threshold:0.5")}
 	printed := []string{fmt.Sprintf("%#v", states[0])}
-	for _, step := range story {
+	for _, step := range sequence {
 		next := step.do(states[len(states)-1])
 		states = append(states, next)
 		printed = append(printed, fmt.Sprintf("%#v", next))
@@ -67,15 +67,15 @@ func TestActionsLeaveStatesAlone(t *testing.T) {
 	}
 }
 
-// TestAddresses: a driver does not put a segment where something is.
+// TestAddresses: the address of a new segment must overlap no other.
 func TestAddresses(t *testing.T) {
 	s := newState("release_lock_on_cudamalloc:True")
 	s, _, _ = s.MallocSearch(1, 0, 20*mib, model.DriverResults{})
 	s, _, _ = s.MallocResume(1, model.DriverResults{Segment: 0x3000000}) // granted, not registered
 	s = malloc(s, 20*mib, 0x1000000)
 	for _, c := range []struct {
-		base  spec.Ptr
-		taken bool
+		base    spec.Ptr
+		invalid bool
 	}{
 		{0, true}, {0x5000001, true}, // no addresses
 		{0x1000000, true}, {0x1000000 + 2*mib, true}, {0x1000000 - 2*mib, true}, {0x1000000 + 20*mib, true}, // the last reaches the granted one
@@ -83,9 +83,31 @@ func TestAddresses(t *testing.T) {
 		{0x3000000 + 20*mib, false},
 	} {
 		_, r := s.Malloc(0, 30*mib, model.DriverResults{Segment: c.base})
-		var refused *model.AddressError
-		if errors.As(r.Err, &refused) != c.taken {
+		var invalid *model.AddressError
+		if errors.As(r.Err, &invalid) != c.invalid {
 			t.Errorf("%v: %v", c.base, r.Err)
 		}
+	}
+}
+
+// TestRestoreNeedsTheMemory: a restore fails, and changes nothing, if saved memory was
+// released. That takes a pool that was removed and created again.
+func TestRestoreNeedsTheMemory(t *testing.T) {
+	pool := spec.PoolID{User: 1}
+	s, _ := newState("").BeginAllocateToPool(pool, 0)
+	s = malloc(s, 5*mib, 0x1000000)
+	s, _ = s.Checkpoint(pool)
+	s, _ = s.Free(0x1000000)
+	s, _ = s.EndAllocateToPool(pool)
+	restored, r := s.SetCheckpointPoolState(pool)
+	if r.Err != nil || len(restored.Segments) != 1 {
+		t.Fatalf("with the memory: %v\n%v", r.Err, restored)
+	}
+	s, _ = s.ReleasePool(pool)
+	s, _ = s.EmptyCache().BeginAllocateToPool(pool, 0)
+	var stateError *spec.InvalidStateError
+	after, r := s.SetCheckpointPoolState(pool)
+	if !errors.As(r.Err, &stateError) || !after.Equal(s) {
+		t.Errorf("without the memory: %v\n%v", r.Err, after)
 	}
 }

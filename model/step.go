@@ -9,14 +9,14 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// The two looks at a state, beside the kinds of operations that traces have.
+// Two queries, which traces have no operation for.
 const (
 	OpStats    trace.OpKind = "stats"
 	OpSnapshot trace.OpKind = "snapshot"
 )
 
-// An Operation is an action with what it is given: fields that its kind does not
-// need are zero.
+// An Operation is an action with its arguments. Fields that its kind does not use are
+// zero.
 type Operation struct {
 	Kind     trace.OpKind
 	Stream   spec.DeviceStream // malloc, record_stream, busy, drain
@@ -24,10 +24,10 @@ type Operation struct {
 	Ptr      spec.Ptr          // free, record_stream
 	Fraction float64           // set_memory_fraction
 	Settings string            // configure
-	Results  DriverResults     // malloc; the address of a segment is known from the outcome
+	Results  DriverResults     // malloc; the address of a new segment follows from the outcome
 }
 
-// An Outcome is what a caller got of an operation.
+// An Outcome is what an operation returned.
 type Outcome struct {
 	Ptr    spec.Ptr
 	Err    error
@@ -35,22 +35,22 @@ type Outcome struct {
 	Layout []spec.Segment    // snapshot: the segments of this device
 }
 
-// given is what came from outside. If a malloc got a new segment, its result is the
+// driverResults completes op.Results. A malloc that got a new segment returned the
 // segment's address.
-func (op *Operation) given(out *Outcome) DriverResults {
+func (op *Operation) driverResults(out *Outcome) DriverResults {
 	g := op.Results
 	g.Segment = out.Ptr
 	return g
 }
 
-// Step says what the next state is after an operation with that outcome, done in
-// one action; or, by an error, why the operation cannot have come out so.
+// Step is the next state after an operation of one action that had an outcome. An
+// error says why the operation cannot have had that outcome.
 func (s State) Step(op Operation, out Outcome) (State, error) {
 	var want Result
 	next := s
 	switch op.Kind {
 	case trace.OpMalloc:
-		next, want = s.Malloc(op.Stream.Stream, op.Bytes, op.given(&out))
+		next, want = s.Malloc(op.Stream.Stream, op.Bytes, op.driverResults(&out))
 	case trace.OpFree:
 		next, want = s.Free(op.Ptr)
 	case trace.OpRecordStream:
@@ -75,28 +75,28 @@ func (s State) Step(op Operation, out Outcome) (State, error) {
 	return next, want.check(&out)
 }
 
-// BeginMalloc is Step for the first action of a malloc that may take several, and
-// ResumeMalloc for each of the others. The outcome is that of the whole call; it is
-// compared when the call is done.
+// BeginMalloc is Step for the first action of a malloc that may have several, and
+// ResumeMalloc for each further one. The outcome is that of the whole malloc. It is
+// compared at the last action.
 func (s State) BeginMalloc(id int, op Operation, out Outcome) (next State, isDone bool, err error) {
-	next, want, isDone := s.MallocSearch(id, op.Stream.Stream, op.Bytes, op.given(&out))
+	next, want, isDone := s.MallocSearch(id, op.Stream.Stream, op.Bytes, op.driverResults(&out))
 	if isDone {
 		err = want.check(&out)
 	}
 	return next, isDone, err
 }
 
-// ResumeMalloc: see BeginMalloc.
+// ResumeMalloc is the next action after BeginMalloc.
 func (s State) ResumeMalloc(id int, op Operation, out Outcome) (next State, isDone bool, err error) {
-	next, want, isDone := s.MallocResume(id, op.given(&out))
+	next, want, isDone := s.MallocResume(id, op.driverResults(&out))
 	if isDone {
 		err = want.check(&out)
 	}
 	return next, isDone, err
 }
 
-// check compares what a caller must have got with what it got. Of an error the kind
-// counts; of out of memory all figures do.
+// check compares the required result with the actual one. Errors are compared by their
+// kind, out of memory by all fields.
 func (r Result) check(out *Outcome) error {
 	var wantOOM, gotOOM *spec.OutOfMemoryError
 	switch {

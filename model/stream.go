@@ -7,40 +7,40 @@ import (
 	"gaugeblock/spec"
 )
 
-// Streams and events. Work in a stream runs in order. Most of it completes at once
-// and leaves no trace here; what is noted is work that does not: a hold in the stream
-// (Busy), which may stand for work that uses memory (Launch). What is given to the
-// stream behind it does not complete before it. Complete lets the oldest go, Drain
-// all.
+// Streams and events. The work in a stream runs in order. Work that completes at once
+// is not in the model. Launch adds a piece of work that is pending until Complete
+// (the oldest piece of a stream) or Drain (all of them). Busy is a Launch that uses no
+// memory.
 //
-// A block that other streams used when it was freed waits for an event in each of
-// them. An event stands behind all holds that are in its stream at that time.
+// When a block with stream uses is freed, an event is recorded in each of these
+// streams. The event is complete when all work that was launched into its stream
+// before it is complete.
 
-// A Stream is how far a stream has come.
+// A Stream is the work of a stream.
 type Stream struct {
-	ID     spec.DeviceStream
-	Passed int          // holds that are over
-	Work   []spec.Range // those that are not, in order, with the memory that they use
+	ID        spec.DeviceStream
+	Completed int          // how many pieces of work are complete
+	Work      []spec.Range // the memory that each pending piece uses, oldest piece first
 }
 
-// holds is how many were ever put into the stream.
-func (x *Stream) holds() int { return x.Passed + len(x.Work) }
+// launched is how many pieces of work were ever launched.
+func (x Stream) launched() int { return x.Completed + len(x.Work) }
 
-// pass lets the oldest holds go until so many have been.
-func (x *Stream) pass(holds int) {
-	if n := holds - x.Passed; n > 0 {
-		x.Passed, x.Work = holds, x.Work[n:]
+// completeTo completes the oldest pieces until so many are complete.
+func (x *Stream) completeTo(pieces int) {
+	if n := pieces - x.Completed; n > 0 {
+		x.Completed, x.Work = pieces, x.Work[n:]
 	}
 }
 
 func (x Stream) equal(y Stream) bool {
-	return x.ID == y.ID && x.Passed == y.Passed && slices.Equal(x.Work, y.Work)
+	return x.ID == y.ID && x.Completed == y.Completed && slices.Equal(x.Work, y.Work)
 }
 
-// Busy holds up a stream from here on.
+// Busy launches a piece of work that uses no memory.
 func (s State) Busy(id spec.DeviceStream) State { return s.Launch(id, spec.Range{}) }
 
-// Launch puts work into a stream that uses memory and takes its time.
+// Launch launches a piece of work that uses memory.
 func (s State) Launch(id spec.DeviceStream, memory spec.Range) State {
 	s = s.copy()
 	stream := s.stream(id)
@@ -48,23 +48,23 @@ func (s State) Launch(id spec.DeviceStream, memory spec.Range) State {
 	return s
 }
 
-// Complete lets the oldest work in a stream complete that has not.
+// Complete completes the oldest pending piece of work of a stream.
 func (s State) Complete(id spec.DeviceStream) State {
 	s = s.copy()
 	stream := s.stream(id)
-	stream.pass(min(stream.Passed+1, stream.holds()))
+	stream.completeTo(min(stream.Completed+1, stream.launched()))
 	return s
 }
 
-// Drain lets everything in a stream complete.
+// Drain completes all work of a stream.
 func (s State) Drain(id spec.DeviceStream) State {
 	s = s.copy()
 	stream := s.stream(id)
-	stream.pass(stream.holds())
+	stream.completeTo(stream.launched())
 	return s
 }
 
-// stream finds a stream, and notes it if it was not known.
+// stream finds a stream, and adds it if it is not there.
 func (s *State) stream(id spec.DeviceStream) *Stream {
 	at, known := slices.BinarySearchFunc(s.Streams, id, func(x Stream, id spec.DeviceStream) int {
 		return compareStreams(x.ID, id)
@@ -80,52 +80,53 @@ func compareStreams(a, b spec.DeviceStream) int {
 	return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Device, b.Device))
 }
 
-// passed reports whether all work before an event has completed.
-func (s *State) passed(e Event) bool {
-	i := slices.IndexFunc(s.Streams, func(x Stream) bool { return x.ID == e.Stream })
-	return i < 0 || e.Hold <= s.Streams[i].Passed
+// StreamOf is the work of a stream, which is not added if it is not there.
+func (s *State) StreamOf(id spec.DeviceStream) Stream {
+	for _, x := range s.Streams {
+		if x.ID == id {
+			return x
+		}
+	}
+	return Stream{ID: id}
 }
 
-// recordEvents makes a block wait for the present end of each stream that used
-// it. A new event stands behind the others of its stream.
-func (s *State) recordEvents(b *Block) {
-	for _, id := range b.Uses {
-		e := Event{Stream: id, Block: b.Address}
-		if i := slices.IndexFunc(s.Streams, func(x Stream) bool { return x.ID == id }); i >= 0 {
-			e.Hold = s.Streams[i].holds()
-		}
-		at := 0
-		for at < len(s.Events) && compareStreams(s.Events[at].Stream, id) <= 0 {
-			at++
-		}
-		s.Events = slices.Insert(s.Events, at, e)
+// isCompleted reports whether all work before an event is complete.
+func (s *State) isCompleted(e Event) bool { return e.After <= s.StreamOf(e.Stream).Completed }
+
+// insertEvents records an event in each stream that uses a freed block.
+func (s *State) insertEvents(b *Block) {
+	for _, id := range b.StreamUses {
+		s.Events = append(s.Events, Event{Stream: id, Block: b.Address, After: s.StreamOf(id).launched()})
 	}
-	b.Uses = nil
+	slices.SortStableFunc(s.Events, func(x, y Event) int { return compareStreams(x.Stream, y.Stream) })
+	b.StreamUses = nil
 	b.State = spec.ActivePendingFree
 }
 
-// Reclaim is what a malloc begins with: blocks that wait for nothing more become free.
-func (s State) Reclaim() State {
+// ProcessEvents is the first step of a malloc: blocks whose events are all complete
+// become inactive.
+func (s State) ProcessEvents() State {
 	s = s.copy()
-	s.reclaim()
+	s.processEvents()
 	return s
 }
 
-// Synchronize is what emptying the cache begins with: all events are waited for.
-func (s State) Synchronize() State {
+// SynchronizeAndFreeEvents is the first step of EmptyCache: it waits for all events.
+func (s State) SynchronizeAndFreeEvents() State {
 	s = s.copy()
-	s.resolveDeferred()
-	s.waitForEvents()
+	s.insertEventsDeferredUntilNoCapture()
+	s.synchronizeAndFreeEvents()
 	return s
 }
 
-// processEvents frees the blocks whose events have all been passed. Of each stream
-// the events are looked at in order, up to the first that has not been passed.
-func (s *State) processEvents() {
+// freeCompleted removes the completed events, and frees the blocks that have no other
+// event. The events of a stream are tested in order, up to the first that is not
+// complete.
+func (s *State) freeCompleted() {
 	for i := 0; i < len(s.Events); {
 		e := s.Events[i]
-		if s.passed(e) {
-			s.complete(i)
+		if s.isCompleted(e) {
+			s.completeEvent(i)
 			continue
 		}
 		for i < len(s.Events) && s.Events[i].Stream == e.Stream {
@@ -134,36 +135,36 @@ func (s *State) processEvents() {
 	}
 }
 
-// waitForEvents waits until every event has been passed, and frees the blocks.
-// Streams catch up only as far as that needs.
-func (s *State) waitForEvents() {
-	s.Counts.Synchronizations++
+// synchronizeAndFreeEvents waits for every event and frees the blocks. Only the work
+// before an event completes.
+func (s *State) synchronizeAndFreeEvents() {
+	s.Counters.NumSyncAllStreams++
 	for len(s.Events) > 0 {
 		e := s.Events[0]
-		s.stream(e.Stream).pass(e.Hold)
-		s.complete(0)
+		s.stream(e.Stream).completeTo(e.After)
+		s.completeEvent(0)
 	}
 }
 
-// complete strikes an event out, and frees its block if it was the block's last.
-func (s *State) complete(i int) {
+// completeEvent removes an event, and frees its block if it was the block's last.
+func (s *State) completeEvent(i int) {
 	address := s.Events[i].Block
 	s.Events = slices.Delete(s.Events, i, i+1)
 	if slices.ContainsFunc(s.Events, func(e Event) bool { return e.Block == address }) {
 		return
 	}
 	p, _ := s.find(func(_ *Segment, b *Block) bool { return b.Address == address })
-	s.makeFree(p)
+	s.freeBlock(p)
 }
 
-// Rename gives the streams of a device other names, each another one.
+// Rename replaces the handles of all streams. to must be injective.
 func (s State) Rename(to func(spec.Stream) spec.Stream) State {
 	s = s.copy()
 	for i := range s.Segments {
 		g := &s.Segments[i]
 		g.Stream = to(g.Stream)
 		for j := range g.Blocks {
-			uses := g.Blocks[j].Uses
+			uses := g.Blocks[j].StreamUses
 			for k := range uses {
 				uses[k].Stream = to(uses[k].Stream)
 			}
@@ -178,14 +179,14 @@ func (s State) Rename(to func(spec.Stream) spec.Stream) State {
 		s.Events[i].Stream.Stream = to(s.Events[i].Stream.Stream)
 	}
 	slices.SortStableFunc(s.Events, func(x, y Event) int { return compareStreams(x.Stream, y.Stream) })
-	for i := range s.Calls {
-		s.Calls[i].Stream = to(s.Calls[i].Stream)
+	for i := range s.PendingMallocs {
+		s.PendingMallocs[i].Stream = to(s.PendingMallocs[i].Stream)
 	}
 	for i := range s.Routings {
 		s.Routings[i].Stream = to(s.Routings[i].Stream)
 	}
-	for i := range s.CaptureUses {
-		s.CaptureUses[i].Stream.Stream = to(s.CaptureUses[i].Stream.Stream)
+	for i := range s.GraphStreamUses {
+		s.GraphStreamUses[i].Stream.Stream = to(s.GraphStreamUses[i].Stream.Stream)
 	}
 	return s
 }

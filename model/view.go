@@ -7,8 +7,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// Stats are the figures that a caller can see: their current values. Peaks and the
-// sums over time are zero; Current makes an allocator's figures comparable.
+// Stats are the current values of the statistics. Peaks and sums over time are zero;
+// Current makes an allocator's statistics comparable.
 func (s State) Stats() spec.DeviceStats {
 	var stats spec.DeviceStats
 	add := func(figure *spec.StatArray, pool spec.PoolKind, amount uint64) {
@@ -29,69 +29,66 @@ func (s State) Stats() spec.DeviceStats {
 			if b.State != spec.Inactive {
 				add(&stats.Active, pool, 1)
 				add(&stats.ActiveBytes, pool, b.Size)
-				add(&stats.RequestedBytes, pool, b.Requested)
+				add(&stats.RequestedBytes, pool, b.RequestedSize)
 			} else if len(g.Blocks) > 1 && !g.Expandable {
 				add(&stats.InactiveSplit, pool, 1)
 				add(&stats.InactiveSplitBytes, pool, b.Size)
 			}
 		}
 	}
-	stats.NumAllocRetries = s.Counts.Retries
-	stats.NumOOMs = s.Counts.OutOfMemories
-	stats.NumSyncAllStreams = s.Counts.Synchronizations
-	stats.NumDeviceAlloc = s.Counts.DriverMallocs
-	stats.NumDeviceFree = s.Counts.DriverFrees
-	stats.OversizeAllocations.Current = s.Counts.OversizeAllocations
-	stats.OversizeSegments.Current = s.Counts.OversizeSegments
-	stats.MaxSplitSize = s.Counts.MaxSplitSize
+	stats.NumAllocRetries = s.Counters.NumAllocRetries
+	stats.NumOOMs = s.Counters.NumOOMs
+	stats.NumSyncAllStreams = s.Counters.NumSyncAllStreams
+	stats.NumDeviceAlloc = s.Counters.NumDeviceAlloc
+	stats.NumDeviceFree = s.Counters.NumDeviceFree
+	stats.OversizeAllocations.Current = s.Counters.OversizeAllocations
+	stats.OversizeSegments.Current = s.Counters.OversizeSegments
+	stats.MaxSplitSize = s.Counters.MaxSplitSize
 	return stats
 }
 
-// Current is an allocator's figures without their past: what Stats gives.
+// Current is statistics without peaks and sums over time.
 func Current(stats spec.DeviceStats) spec.DeviceStats {
-	forget := func(s *spec.Stat) { *s = spec.Stat{Current: s.Current} }
+	clearPast := func(s *spec.Stat) { *s = spec.Stat{Current: s.Current} }
 	for _, figure := range []*spec.StatArray{
 		&stats.Allocation, &stats.Segment, &stats.Active, &stats.InactiveSplit,
 		&stats.AllocatedBytes, &stats.ReservedBytes, &stats.ActiveBytes, &stats.InactiveSplitBytes, &stats.RequestedBytes,
 	} {
 		for t := range figure {
-			forget(&figure[t])
+			clearPast(&figure[t])
 		}
 	}
-	forget(&stats.OversizeAllocations)
-	forget(&stats.OversizeSegments)
+	clearPast(&stats.OversizeAllocations)
+	clearPast(&stats.OversizeSegments)
 	return stats
 }
 
-// Cached is the block that the cache has for a request, as it is at this moment.
-func (s State) Cached(stream spec.Stream, bytes uint64) (spec.Ptr, bool) {
+// GetFreeBlock is the address of the cached block that a malloc would allocate in this
+// state, if there is one.
+func (s State) GetFreeBlock(stream spec.Stream, bytes uint64) (spec.Ptr, bool) {
 	s = s.copy()
 	c := s.begin(0, stream, bytes)
-	c.size, c.pool = Round(bytes, s.Config, s.Geometry), s.choosePool(stream)
-	p, found := s.takeBestFit(&c)
+	c.size, c.pool = Round(bytes, s.Config, s.Geometry), s.getPool(stream)
+	p, found := s.getFreeBlock(&c)
 	if !found {
 		return 0, false
 	}
 	return s.at(p).Address, true
 }
 
-// Reserved is what is held from the driver and registered, in bytes. It is what
-// counts against the limit.
-func (s State) Reserved() uint64 { return s.reserved() }
-
-// Layout is the memory as a snapshot shows it and a trace draws it: of an expandable
-// segment each run of blocks with memory behind them.
+// Layout is the segments as a snapshot has them. An expandable segment is there as its
+// runs of mapped blocks.
 func (s State) Layout() []spec.Segment {
 	layout := make([]spec.Segment, 0, len(s.Segments))
 	for _, g := range s.Segments {
 		for _, blocks := range runs(g.Blocks) {
-			layout = append(layout, s.draw(&g, blocks))
+			layout = append(layout, s.snapshotOf(&g, blocks))
 		}
 	}
 	return layout
 }
 
-// runs are the blocks between unmapped ranges.
+// runs are the maximal runs of mapped blocks.
 func runs(blocks []Block) (list [][]Block) {
 	begin := 0
 	for i := range blocks {
@@ -104,31 +101,31 @@ func runs(blocks []Block) (list [][]Block) {
 	return list
 }
 
-func (s *State) draw(g *Segment, blocks []Block) spec.Segment {
-	drawn := spec.Segment{
+func (s *State) snapshotOf(g *Segment, blocks []Block) spec.Segment {
+	run := spec.Segment{
 		Device: s.Device, Address: blocks[0].Address, Stream: g.Stream,
 		Pool: g.Pool, PoolKind: g.PoolKind, Expandable: g.Expandable,
 	}
 	for _, b := range blocks {
-		drawn.TotalSize += b.Size
+		run.TotalSize += b.Size
 		if b.State == spec.ActiveAllocated {
-			drawn.AllocatedSize += b.Size
+			run.AllocatedSize += b.Size
 		}
 		if b.State != spec.Inactive {
-			drawn.ActiveSize += b.Size
-			drawn.RequestedSize += b.Requested
+			run.ActiveSize += b.Size
+			run.RequestedSize += b.RequestedSize
 		}
-		drawn.Blocks = append(drawn.Blocks, spec.Block{
-			Address: b.Address, Size: b.Size, RequestedSize: b.Requested, State: b.State,
+		run.Blocks = append(run.Blocks, spec.Block{
+			Address: b.Address, Size: b.Size, RequestedSize: b.RequestedSize, State: b.State,
 		})
 	}
-	return drawn
+	return run
 }
 
-// String draws the state for people, a line a segment.
+// String describes the state, a line for each segment.
 func (s State) String() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "device %d: %d of %d bytes reserved", s.Device, s.reserved(), s.Memory)
+	fmt.Fprintf(&text, "device %d: %d of %d bytes reserved", s.Device, s.Reserved(), s.Memory)
 	if s.Limited {
 		fmt.Fprintf(&text, ", limit %d", s.Limit)
 	}
@@ -142,8 +139,8 @@ func (s State) String() string {
 			}
 		}
 	}
-	for _, c := range s.Calls {
-		fmt.Fprintf(&text, "\n  malloc of %d bytes under way, granted %v", c.Requested, c.segment)
+	for _, c := range s.PendingMallocs {
+		fmt.Fprintf(&text, "\n  pending malloc of %d bytes, granted %v", c.RequestedSize, c.granted)
 	}
 	return text.String()
 }

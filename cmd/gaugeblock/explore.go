@@ -32,7 +32,7 @@ func (*exploreCommand) Help() string {
 	text.WriteString(`The model of the allocator is explored at small bounds: every reachable state and every
 step. The configurations are those of the TLA+ specification, which has the same states
 and edges. The properties that are checked are listed, and apart from them those that
-the TLA+ specification checks and that no state of the model can break.
+no state of the model can break, with the reason.
 
 A violation is printed with a shortest counterexample, as a trace that "gaugeblock
 replay" takes. The exit status is 0 when there is no violation, 1 when there is one, 2
@@ -76,7 +76,7 @@ type explored struct {
 	OK      bool    `json:"ok"`
 
 	Checked        []string `json:"checked"`                   // properties
-	ByConstruction []string `json:"by_construction,omitempty"` // those of the configuration that the model cannot break
+	ByConstruction []string `json:"by_construction,omitempty"` // those that no state of the model can break
 	Violation      string   `json:"violation,omitempty"`       // the property that is broken
 }
 
@@ -88,7 +88,7 @@ func (c *exploreCommand) Run(env *environment) error {
 	}
 	out := &checkedWriter{to: env.stdout}
 	for _, configuration := range list {
-		check, byConstruction, err := openConfiguration(configuration)
+		check, err := openConfiguration(configuration)
 		if err != nil {
 			return err
 		}
@@ -97,14 +97,17 @@ func (c *exploreCommand) Run(env *environment) error {
 				configuration.Name, check.Options.LeadsTo[0].Name)
 		}
 		found, violation := c.explore(env.stderr, configuration, check)
-		found.Checked, found.ByConstruction = propertyNames(check), byConstruction
-		c.report(out, found)
+		found.Checked = append(found.Checked, check.Options.Checked()...)
+		for _, p := range check.Options.ByConstruction() {
+			found.ByConstruction = append(found.ByConstruction, p.Name)
+		}
+		c.report(out, found, check)
 		if violation == nil {
 			continue
 		}
 		env.status = statusDiffers
 		if !c.JSON {
-			printViolation(out, configuration.Name, check.Mirror, violation)
+			printViolation(out, configuration.Name, check.Module, violation)
 		}
 	}
 	return out.err
@@ -131,41 +134,20 @@ func (c *exploreCommand) choose() ([]tla.Configuration, error) {
 	return chosen, nil
 }
 
-// openConfiguration also returns the properties of a configuration that are not checked,
-// because no state of the model can break them.
-func openConfiguration(c tla.Configuration) (check *bounded.Check, byConstruction []string, err error) {
+func openConfiguration(c tla.Configuration) (*bounded.Check, error) {
 	text, err := tla.Files.ReadFile(c.Cfg)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	cfg, err := tla.ReadConfig(text, c.Cfg)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if check, err = bounded.Open(c.Mirror, cfg); err != nil {
-		return nil, nil, err
-	}
-	checked := propertyNames(check)
-	byConstruction = slices.DeleteFunc(slices.Concat(cfg.Invariants, cfg.Properties), func(name string) bool { return slices.Contains(checked, name) })
-	if c.Expect == "ok" {
+	check, err := bounded.NewCheck(c.Mirror, cfg)
+	if err == nil && c.Expect == "ok" {
 		check.CheckAlways()
 	}
-	return check, byConstruction, nil
-}
-
-// propertyNames lists what is checked.
-func propertyNames(check *bounded.Check) []string {
-	names := []string{}
-	for _, i := range check.Options.Invariants {
-		names = append(names, i.Name)
-	}
-	for _, s := range check.Options.Steps {
-		names = append(names, s.Name)
-	}
-	for _, l := range check.Options.LeadsTo {
-		names = append(names, l.Name)
-	}
-	return slices.Compact(names) // a property may be checked for each of the addresses
+	return check, err
 }
 
 // explore explores one configuration. The number of states is known beforehand if TLC has
@@ -174,7 +156,7 @@ func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configurati
 	options := check.Options
 	options.Workers, options.Compact = c.Workers, c.Compact
 	if c.Symmetry {
-		options.Symmetry = check.Mirror.Variants
+		options.Symmetry = check.Module.Variants
 	}
 	expected := 0
 	if m, err := tla.ReadManifest(configuration.Name); err == nil && m != nil {
@@ -184,7 +166,7 @@ func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configurati
 	progress.counting = configuration.Name + ": %d of %d states"
 	options.Progress = func(r explore.Result[*bounded.State]) { progress.set(r.States) }
 	started := time.Now()
-	r := explore.Explore(check.Mirror, options)
+	r := explore.Explore(check.Module, options)
 	progress.finish()
 	found := explored{
 		Config: configuration.Name, States: r.States, Edges: r.Edges,
@@ -196,7 +178,7 @@ func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configurati
 	return found, r.Violation
 }
 
-func (c *exploreCommand) report(out *checkedWriter, found explored) {
+func (c *exploreCommand) report(out *checkedWriter, found explored, check *bounded.Check) {
 	if c.JSON {
 		printJSON(out, &found)
 		return
@@ -209,13 +191,13 @@ func (c *exploreCommand) report(out *checkedWriter, found explored) {
 		humanize.Comma(int64(found.States)), humanize.Comma(int64(found.Edges)),
 		found.Seconds, humanize.Comma(int64(float64(found.States)/found.Seconds)))
 	fmt.Fprintf(out, "  checked: %s\n", strings.Join(found.Checked, ", "))
-	if len(found.ByConstruction) > 0 {
-		fmt.Fprintf(out, "  not checked, true of every state by construction: %s\n", strings.Join(found.ByConstruction, ", "))
+	for _, p := range check.Options.ByConstruction() {
+		fmt.Fprintf(out, "  cannot fail: %s (%s)\n", p.Name, p.ByConstruction)
 	}
 }
 
 // printViolation prints a counterexample: its steps, and then the same as a trace.
-func printViolation(out io.Writer, name string, mirror bounded.Mirror, v *explore.Violation[*bounded.State]) {
+func printViolation(out io.Writer, name string, module bounded.Module, v *explore.Violation[*bounded.State]) {
 	for i, step := range v.Trace {
 		if i > 0 {
 			fmt.Fprintf(out, "  %s\n", step.Label)
@@ -226,7 +208,7 @@ func printViolation(out io.Writer, name string, mirror bounded.Mirror, v *explor
 			fmt.Fprintln(out, "  and nothing more has to happen")
 		}
 	}
-	header, ops, err := mirror.Trace(name, v.Trace)
+	header, ops, err := module.Trace(name, v.Trace)
 	if errors.Is(err, spec.ErrNotSupported) {
 		fmt.Fprintf(out, "no trace: %v\n", err)
 		return

@@ -2,20 +2,19 @@ package bounded
 
 import "fmt"
 
-// An action is a name and what its arguments can be: the labels of its steps are the
-// name with all combinations, one behind the other. Next numbers them in the same
-// way.
+// An action is a name with the values that its arguments can have. It has a label for each
+// combination of values; the labels are consecutive. Next uses their numbers.
 type action struct {
 	name  string
 	first int   // the number of its first label
 	sizes []int // how many values each argument has
 }
 
-// A vocabulary is the actions of a specification.
-type vocabulary struct{ labels []string }
+// An actionTable has the labels of all actions of a module.
+type actionTable struct{ labels []string }
 
-// add takes in an action.
-func (v *vocabulary) add(name string, arguments ...[]int) action {
+// add adds an action.
+func (v *actionTable) add(name string, arguments ...[]int) action {
 	a := action{name: name, first: len(v.labels)}
 	texts := []string{""}
 	for _, values := range arguments {
@@ -37,12 +36,12 @@ func (v *vocabulary) add(name string, arguments ...[]int) action {
 	return a
 }
 
-// label is the number of the label with certain arguments, given by their indices.
+// label is the number of the label whose arguments have these indices.
 func (a *action) label(indices ...int) int {
 	at := 0
 	for i, index := range indices {
 		if index >= a.sizes[i] {
-			panic(fmt.Sprintf("bounded: argument %d of %s is none of the %d that there are", i, a.name, a.sizes[i]))
+			panic(fmt.Sprintf("bounded: argument %d of %s is not one of %d", i, a.name, a.sizes[i]))
 		}
 		at = at*a.sizes[i] + index
 	}

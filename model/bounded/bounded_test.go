@@ -41,12 +41,12 @@ const tinyPools = tiny + `CONSTANTS
 
 var tinies = map[string]string{"core": tiny, "pools": tinyPools}
 
-func open(t *testing.T, mirror string) *bounded.Check {
-	c, err := tlc.ReadConfig([]byte(tinies[mirror]), "tiny.cfg")
+func newCheck(t *testing.T, module string) *bounded.Check {
+	c, err := tlc.ReadConfig([]byte(tinies[module]), "tiny.cfg")
 	if err != nil {
 		t.Fatal(err)
 	}
-	check, err := bounded.Open(mirror, c)
+	check, err := bounded.NewCheck(module, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func open(t *testing.T, mirror string) *bounded.Check {
 }
 
 // everyState walks through all states in the plainest way.
-func everyState(m bounded.Mirror, visit func(s *bounded.State)) {
+func everyState(m bounded.Module, visit func(s *bounded.State)) {
 	seen := map[string]bool{}
 	queue := m.Initial()
 	for ; len(queue) > 0; queue = queue[1:] {
@@ -69,8 +69,8 @@ func everyState(m bounded.Mirror, visit func(s *bounded.State)) {
 // TestKeyAndText: two states have one key exactly if they have one text; and the text
 // is canonical.
 func TestKeyAndText(t *testing.T) {
-	for mirror := range tinies {
-		m := open(t, mirror).Mirror
+	for module := range tinies {
+		m := newCheck(t, module).Module
 		texts := map[string]bool{}
 		states := 0
 		everyState(m, func(s *bounded.State) {
@@ -78,11 +78,11 @@ func TestKeyAndText(t *testing.T) {
 			text := m.Text(nil, s)
 			texts[string(text)] = true
 			if again, err := tlc.CanonicalState(nil, text); err != nil || !bytes.Equal(again, text) {
-				t.Fatalf("%s: the text is not canonical (%v):\n%s\n%s", mirror, err, text, again)
+				t.Fatalf("%s: the text is not canonical (%v):\n%s\n%s", module, err, text, again)
 			}
 		})
 		if len(texts) != states {
-			t.Errorf("%s: %d states have %d texts", mirror, states, len(texts))
+			t.Errorf("%s: %d states have %d texts", module, states, len(texts))
 		}
 	}
 }
@@ -90,8 +90,8 @@ func TestKeyAndText(t *testing.T) {
 // TestSymmetry: the classes of states, each counted with its members, are all states;
 // and the variant of a state is a state, in the same class.
 func TestSymmetry(t *testing.T) {
-	for mirror := range tinies {
-		m := open(t, mirror).Mirror
+	for module := range tinies {
+		m := newCheck(t, module).Module
 		classes := explore.Explore(m, explore.Options[*bounded.State]{Symmetry: m.Variants})
 		known := map[string]bool{}
 		everyState(m, func(s *bounded.State) { known[string(m.Key(nil, s))] = true })
@@ -100,23 +100,23 @@ func TestSymmetry(t *testing.T) {
 			states++
 			m.Variants(s, func(variant *bounded.State) {
 				if !known[string(m.Key(nil, variant))] {
-					t.Fatalf("%s: no state:\n%s", mirror, m.Text(nil, variant))
+					t.Fatalf("%s: no state:\n%s", module, m.Text(nil, variant))
 				}
 				if !bytes.Equal(leastKey(m, s), leastKey(m, variant)) {
-					t.Fatalf("%s: two classes:\n%s\n%s", mirror, m.Text(nil, s), m.Text(nil, variant))
+					t.Fatalf("%s: two classes:\n%s\n%s", module, m.Text(nil, s), m.Text(nil, variant))
 				}
 				if bytes.Equal(m.Key(nil, s), m.Key(nil, variant)) {
-					own++ // its own mirror image
+					own++ // its own module image
 				}
 			})
 		})
 		if classes.States != (states+own)/2 {
-			t.Errorf("%s: %d classes of %d states, of which %d stand alone", mirror, classes.States, states, own)
+			t.Errorf("%s: %d classes of %d states, of which %d are symmetric to themselves", module, classes.States, states, own)
 		}
 	}
 }
 
-func leastKey(m bounded.Mirror, s *bounded.State) []byte {
+func leastKey(m bounded.Module, s *bounded.State) []byte {
 	least := m.Key(nil, s)
 	m.Variants(s, func(variant *bounded.State) {
 		if key := m.Key(nil, variant); bytes.Compare(key, least) < 0 {
@@ -128,13 +128,13 @@ func leastKey(m bounded.Mirror, s *bounded.State) []byte {
 
 // TestWorkers: the result does not depend on the number of workers.
 func TestWorkers(t *testing.T) {
-	for mirror := range tinies {
-		check := open(t, mirror)
-		check.Options.Text = check.Mirror.Text
+	for module := range tinies {
+		check := newCheck(t, module)
+		check.Options.Text = check.Module.Text
 		var first explore.Result[*bounded.State]
 		for workers := 1; workers <= 4; workers++ {
 			check.Options.Workers = workers
-			r := explore.Explore(check.Mirror, check.Options)
+			r := explore.Explore(check.Module, check.Options)
 			if r.Violation != nil {
 				r.Violation.Trace = nil // states are pointers
 			}
@@ -142,19 +142,19 @@ func TestWorkers(t *testing.T) {
 				first = r
 			}
 			if first.StateDigest != r.StateDigest || first.EdgeDigest != r.EdgeDigest || first.Generated != r.Generated {
-				t.Errorf("%s: %+v with 1 worker, %+v with %d", mirror, first, r, workers)
+				t.Errorf("%s: %+v with 1 worker, %+v with %d", module, first, r, workers)
 			}
 		}
 	}
 }
 
-// TestOpenErrors: a configuration that the model is no mirror of is refused.
-func TestOpenErrors(t *testing.T) {
+// TestNewCheckErrors: a configuration that a module cannot have is an error.
+func TestNewCheckErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"Memory = 2", "Memory = 200", "more than 255 addresses"},
 		{"Memory = 2", "Memory = {}", "tiny.cfg:12: Memory is not a number"},
-		{"Limit = 100", "Other = 100", "Other is nothing that the model knows"},
-		{"Limit = 100", "FreeBlock <- Other", "FreeBlock is nothing that the model knows"},
+		{"Limit = 100", "Other = 100", "Other is not a constant of the model"},
+		{"Limit = 100", "FreeBlock <- Other", "FreeBlock is not a constant of the model"},
 		{"Limit = 100", "", "the constant Limit is missing"},
 		{"{1, 2}", "{1, 3}", "Streams is not 1..n"},
 		{"{1}", "{0}", "a size is not in 1..255"},
@@ -164,21 +164,21 @@ func TestOpenErrors(t *testing.T) {
 	} {
 		cfg, err := tlc.ReadConfig([]byte(strings.Replace(tiny, c.old, c.new, 1)), "tiny.cfg")
 		if err == nil {
-			_, err = bounded.Open("core", cfg)
+			_, err = bounded.NewCheck("core", cfg)
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %s", c.new, err, c.want)
 		}
 	}
-	if _, err := bounded.Open("nothing", &tlc.Config{}); err == nil {
-		t.Error("there is a mirror of nothing")
+	if _, err := bounded.NewCheck("nothing", &tlc.Config{}); err == nil {
+		t.Error("there is a module called nothing")
 	}
 }
 
 // TestNextLeavesStatesAlone: a state stays what it is, whatever follows it.
 func TestNextLeavesStatesAlone(t *testing.T) {
-	for mirror := range tinies {
-		m := open(t, mirror).Mirror
+	for module := range tinies {
+		m := newCheck(t, module).Module
 		rapid.Check(t, func(t *rapid.T) {
 			s := m.Initial()[0]
 			for range 20 {

@@ -1,6 +1,7 @@
 package bounded
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,22 +22,23 @@ type Bounds struct {
 	ExpandableSegments                bool
 }
 
-// maxUnits is the largest number in a state: a key has a byte for each.
+// maxUnits is the largest number in a state: a key has one byte for a number.
 const maxUnits = 255
 
 // coreConstants are the constants that CachingAllocator.tla uses.
 var coreConstants = []string{
 	"MinBlock", "SmallSize", "SmallBuffer", "MinLargeAlloc", "LargeBuffer", "RoundLarge",
 	"MaxSplitSize", "MaxNonSplitRounding", "ExpandableSegments", "Memory", "Limit", "Streams", "Sizes",
-	"Addresses", // which must be enough of them, whatever they are
+	"Addresses", // not read: the TLA+ text needs enough of them, the model has all
 }
 
-// ReadBounds takes the constants from a configuration. It refuses one that has
-// others, or replaces operators: the model would not be its mirror.
+// ReadBounds reads the constants of a configuration. A constant that is neither one of
+// these nor in others is an error, and so is a replaced operator: the model has no
+// counterpart of it.
 func ReadBounds(c *tlc.Config, others ...string) (b Bounds, err error) {
 	for _, name := range c.Names() {
 		if !slices.Contains(coreConstants, name) && !slices.Contains(others, name) {
-			return b, fmt.Errorf("%s: %s is nothing that the model knows", c.File, name)
+			return b, fmt.Errorf("%s: %s is not a constant of the model", c.File, name)
 		}
 	}
 	r := constants{config: c}
@@ -79,10 +81,11 @@ func (b *Bounds) validate(file string) error {
 	return nil
 }
 
-// addresses is how many there are labels for: enough. A plain segment is put into the
-// lowest hole, so that blocks lie below twice the memory. Of expandable ones there can be
-// any number, since a range of addresses costs nothing. The TLA+ text has a bound of its
-// own; if that were too low, the steps with blocks beyond it would be missing there.
+// addresses is the number of addresses that labels can have. A plain segment is at the
+// lowest free address, so that all blocks are below twice the memory. There can be any
+// number of expandable segments, since an address range needs no memory. The TLA+ text
+// has a bound of its own (the constant Addresses). If it were too low, TLC's graph would
+// lack the steps with blocks beyond it, and the graphs would differ.
 func (b *Bounds) addresses() uint64 {
 	if b.ExpandableSegments {
 		return maxUnits
@@ -90,40 +93,26 @@ func (b *Bounds) addresses() uint64 {
 	return 2 * b.Memory
 }
 
-// constants reads several and remembers the first error.
+// constants reads constants and keeps the first error.
 type constants struct {
 	config *tlc.Config
 	err    error
 }
 
-func (r *constants) number(name string) uint64 {
-	n, err := r.config.Number(name)
-	r.note(err)
-	return n
+func (r *constants) number(name string) uint64    { return read(r, r.config.Number, name) }
+func (r *constants) bool(name string) bool        { return read(r, r.config.Bool, name) }
+func (r *constants) numbers(name string) []uint64 { return read(r, r.config.Numbers, name) }
+
+func read[T any](r *constants, constant func(name string) (T, error), name string) T {
+	value, err := constant(name)
+	r.err = cmp.Or(r.err, err)
+	return value
 }
 
-func (r *constants) bool(name string) bool {
-	is, err := r.config.Bool(name)
-	r.note(err)
-	return is
-}
+// AddressBase is the address that TLA+ counts from: a multiple of all sizes.
+const AddressBase spec.Ptr = 1 << 16
 
-func (r *constants) numbers(name string) []uint64 {
-	n, err := r.config.Numbers(name)
-	r.note(err)
-	return n
-}
-
-func (r *constants) note(err error) {
-	if r.err == nil {
-		r.err = err
-	}
-}
-
-// Origin is where the addresses begin: a multiple of everything.
-const Origin spec.Ptr = 1 << 16
-
-// initial is an allocator that has done nothing yet.
+// initial is the initial state.
 func (b *Bounds) initial() *model.State {
 	cfg := spec.DefaultConfig(b.Geometry)
 	cfg.MaxSplitSize, cfg.MaxNonSplitRounding = b.MaxSplitSize, b.MaxNonSplitRounding

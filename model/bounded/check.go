@@ -9,57 +9,58 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// A Mirror is a specification that has its like in tla/.
-type Mirror interface {
+// A Module is the counterpart of a TLA+ module in tla/.
+type Module interface {
 	explore.Specification[*model.State]
 
 	// Text is the canonical text of a state; see tlc.CanonicalState.
 	Text(to []byte, s *model.State) []byte
 
-	// Variants tells the other states that a state is the same as, but for the
-	// names of streams.
+	// Variants yields the other states that differ from a state only in the numbers of
+	// streams.
 	Variants(s *model.State, yield func(variant *model.State))
 
-	// Trace is a run through states as "gaugeblock replay" takes it.
+	// Trace is a path through states as a trace for "gaugeblock replay".
 	Trace(name string, steps []explore.Step[*model.State]) (trace.Header, []trace.Op, error)
 
-	// property finds what a configuration asks for by name, and adds it to the
-	// options. It reports whether there is such a thing.
+	// property adds the property with a name to the options. It reports whether there
+	// is one.
 	property(name string, fair [][]int, to *explore.Options[*model.State]) bool
 
-	// always are the properties that hold whatever the bounds, by name.
+	// always are the names of the properties that hold at all bounds.
 	always() []string
 
-	// fairness is what a specification, by its name, says that goes on.
+	// fairness has the weakly fair actions of a specification, each as its labels.
 	fairness(specification string) (fair [][]int, known bool)
 }
 
-// A Check is a configuration, ready to be explored.
+// A Check is a configuration that can be explored. Options.Checked lists its properties
+// that can fail, Options.ByConstruction those that cannot.
 type Check struct {
-	Mirror  Mirror
-	Options explore.Options[*model.State] // what to look for
+	Module  Module
+	Options explore.Options[*model.State] // with the properties of the configuration
 }
 
-// mirrors are the specifications there are.
-var mirrors = map[string]func(*tlc.Config) (Mirror, error){
-	"core":       openCore,
-	"pools":      openPools,
-	"checkpoint": openCheckpoints,
-	"two_step":   openTwoStep,
+// modules has the modules by their names in tla/configurations.json.
+var modules = map[string]func(*tlc.Config) (Module, error){
+	"core":       openCachingAllocator,
+	"pools":      openPrivatePools,
+	"checkpoint": openCheckpoint,
+	"two_step":   openTwoStepMalloc,
 }
 
-// Open readies a configuration for a mirror: "core". Whatever it says that the model
-// does not know is an error.
-func Open(mirror string, c *tlc.Config) (*Check, error) {
-	open, known := mirrors[mirror]
+// NewCheck is the check of a configuration of a module ("core"). Constants, specifications
+// and properties that the model does not have are errors.
+func NewCheck(module string, c *tlc.Config) (*Check, error) {
+	open, known := modules[module]
 	if !known {
-		return nil, fmt.Errorf("%s: there is no mirror %q", c.File, mirror)
+		return nil, fmt.Errorf("%s: there is no module %q", c.File, module)
 	}
 	m, err := open(c)
 	if err != nil {
 		return nil, err
 	}
-	check := &Check{Mirror: m}
+	check := &Check{Module: m}
 	fair, known := m.fairness(c.Specification)
 	if !known {
 		return nil, fmt.Errorf("%s: the model has no specification %s", c.File, c.Specification)
@@ -74,8 +75,8 @@ func Open(mirror string, c *tlc.Config) (*Check, error) {
 	return check, nil
 }
 
-// CheckAlways adds what holds whatever the bounds, if the configuration does not name
-// it: TLC is spared that where there are many states.
+// CheckAlways adds the properties that hold at all bounds and that the configuration does
+// not name. Configurations with many states name few, to save TLC's time.
 func (c *Check) CheckAlways() {
 	named := map[string]bool{}
 	for _, i := range c.Options.Invariants {
@@ -84,17 +85,27 @@ func (c *Check) CheckAlways() {
 	for _, s := range c.Options.Steps {
 		named[s.Name] = true
 	}
-	for _, name := range c.Mirror.always() {
+	for _, name := range c.Module.always() {
 		if !named[name] {
-			c.Mirror.property(name, nil, &c.Options)
+			c.Module.property(name, nil, &c.Options)
 		}
 	}
 }
 
-func openCore(c *tlc.Config) (Mirror, error) {
+func openCachingAllocator(c *tlc.Config) (Module, error) {
 	b, err := ReadBounds(c)
 	if err != nil {
 		return nil, err
 	}
-	return NewCore(b), nil
+	return newCachingAllocator(b), nil
+}
+
+// Successor is the state that a label leads to; nil if there is no such step.
+func Successor(m Module, from *State, label string) (next *State) {
+	m.Next(from, func(l int, s *State) {
+		if m.Labels()[l] == label {
+			next = s
+		}
+	})
+	return next
 }

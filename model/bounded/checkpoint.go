@@ -8,31 +8,31 @@ import (
 	"gaugeblock/model/tlc"
 )
 
-// Checkpoints is Checkpoint.tla: Pools, of which the state can be noted and set back.
-type Checkpoints struct {
-	*Pools
+// Checkpoint is Checkpoint.tla: PrivatePools with checkpoints and restores.
+type Checkpoint struct {
+	*PrivatePools
 	checkpoint, restore action
 }
 
-func openCheckpoints(c *tlc.Config) (Mirror, error) {
-	m, err := openPools(c)
+func openCheckpoint(c *tlc.Config) (Module, error) {
+	m, err := openPrivatePools(c)
 	if err != nil {
 		return nil, err
 	}
-	p := &Checkpoints{Pools: m.(*Pools)}
+	p := &Checkpoint{PrivatePools: m.(*PrivatePools)}
 	ids := asInts(p.ids)
 	p.checkpoint = p.add("Checkpoint", ids)
 	p.restore = p.add("SetCheckpointPoolState", ids)
 	return p, nil
 }
 
-// Next implements explore.Specification. A checkpoint goes with the graph that it was
-// made for.
-func (c *Checkpoints) Next(s *model.State, yield func(label int, next *model.State)) {
-	c.Pools.Next(s, func(label int, next *model.State) {
+// Next implements explore.Specification. The checkpoint of a pool is dropped when the last
+// use of the pool ends.
+func (c *Checkpoint) Next(s *model.State, yield func(label int, next *model.State)) {
+	c.PrivatePools.Next(s, func(label int, next *model.State) {
 		for i, number := range c.ids {
 			if id := PoolID(number); label == c.release.label(i) && useCount(s, id) == 1 {
-				next.Forget(id)
+				next.DropCheckpoint(id)
 			}
 		}
 		yield(label, next)
@@ -52,37 +52,37 @@ func (c *Checkpoints) Next(s *model.State, yield func(label int, next *model.Sta
 }
 
 // Key implements explore.Specification.
-func (c *Checkpoints) Key(to []byte, s *model.State) []byte {
-	to = c.Pools.Key(to, s)
-	to = append(to, byte(len(s.Saved)))
-	for _, saved := range s.Saved {
+func (c *Checkpoint) Key(to []byte, s *model.State) []byte {
+	to = c.PrivatePools.Key(to, s)
+	to = append(to, byte(len(s.Checkpoints)))
+	for _, saved := range s.Checkpoints {
 		to = append(to, byte(poolNumber(saved.Pool)), byte(len(saved.Blocks)))
 		for _, b := range saved.Blocks {
-			to = append(to, byte(units(b.Memory.Ptr)), byte(b.Memory.Bytes), flag(b.Allocated))
+			to = append(to, byte(toUnits(b.Memory.Ptr)), byte(b.Memory.Bytes), flag(b.Allocated))
 		}
 	}
 	return to
 }
 
-// Text implements Mirror. tla/Checkpoint.tla explains the variable.
-func (c *Checkpoints) Text(to []byte, s *model.State) []byte {
+// Text implements Module. tla/Checkpoint.tla explains the variable.
+func (c *Checkpoint) Text(to []byte, s *model.State) []byte {
 	w := newWriter(s)
 	c.variables(w)
 	w.poolVariables()
 	w.variable("saved", func() {
-		w.Set(len(s.Saved), func(i int) {
+		w.Set(len(s.Checkpoints), func(i int) {
 			w.Raw("[blocks|->")
-			w.noted(s.Saved[i].Blocks)
-			w.field(",pool", poolNumber(s.Saved[i].Pool))
+			w.savedBlocks(s.Checkpoints[i].Blocks)
+			w.field(",pool", poolNumber(s.Checkpoints[i].Pool))
 			w.Raw("]")
 		})
 	})
 	return w.finish(to)
 }
 
-func (w *writer) noted(blocks []model.SavedBlock) {
+func (w *writer) savedBlocks(blocks []model.SavedBlock) {
 	w.Set(len(blocks), func(i int) {
-		w.field("[addr", units(blocks[i].Memory.Ptr))
+		w.field("[addr", toUnits(blocks[i].Memory.Ptr))
 		w.Raw(",allocated|->")
 		w.Bool(blocks[i].Allocated)
 		w.field(",size", int(blocks[i].Memory.Bytes))
@@ -90,50 +90,50 @@ func (w *writer) noted(blocks []model.SavedBlock) {
 	})
 }
 
-func (c *Checkpoints) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
+func (c *Checkpoint) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
 	if name != "CheckpointRestoresWhatItSaved" {
-		return c.Pools.property(name, fair, to)
+		return c.PrivatePools.property(name, fair, to)
 	}
 	to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: c.restores})
 	return true
 }
 
-func (c *Checkpoints) always() []string {
-	return append(c.Pools.always(), "CheckpointRestoresWhatItSaved")
+func (c *Checkpoint) always() []string {
+	return append(c.PrivatePools.always(), "CheckpointRestoresWhatItSaved")
 }
 
-// restores: after a restore the noted memory is as it was noted, and nothing else of
-// the pool is allocated. A free block may have grown.
-func (c *Checkpoints) restores(from *model.State, label int, to *model.State) bool {
+// restores: after a restore the saved blocks are allocated or free as they were saved, and
+// no other block of the pool is allocated. A free block may have been merged.
+func (c *Checkpoint) restores(from *model.State, label int, to *model.State) bool {
 	for i, number := range c.ids {
 		if label != c.restore.label(i) {
 			continue
 		}
-		at := slices.IndexFunc(from.Saved, func(saved model.Checkpoint) bool { return saved.Pool == PoolID(number) })
-		return isRestored(from.Saved[at], to)
+		at := slices.IndexFunc(from.Checkpoints, func(saved model.Checkpoint) bool { return saved.Pool == PoolID(number) })
+		return isRestored(from.Checkpoints[at], to)
 	}
 	return true
 }
 
 func isRestored(saved model.Checkpoint, s *model.State) bool {
-	allocated, wanted := 0, 0
+	allocated, want := 0, 0
 	everyBlock(s, func(g *model.Segment, b *model.Block) bool {
 		if g.Pool == saved.Pool && isAllocated(b) {
 			allocated++
 		}
 		return true
 	})
-	for _, noted := range saved.Blocks {
-		if noted.Allocated {
-			wanted++
+	for _, savedBlock := range saved.Blocks {
+		if savedBlock.Allocated {
+			want++
 		}
 		missing := everyBlock(s, func(_ *model.Segment, b *model.Block) bool {
-			same := b.Address == noted.Memory.Ptr && isAllocated(b) == noted.Allocated && !b.Unmapped
-			return !same || b.Size < noted.Memory.Bytes || noted.Allocated && b.Size > noted.Memory.Bytes
+			same := b.Address == savedBlock.Memory.Ptr && isAllocated(b) == savedBlock.Allocated && !b.Unmapped
+			return !same || b.Size < savedBlock.Memory.Bytes || savedBlock.Allocated && b.Size > savedBlock.Memory.Bytes
 		})
 		if missing {
 			return false
 		}
 	}
-	return allocated == wanted
+	return allocated == want
 }

@@ -1,24 +1,25 @@
-// Package bounded is the model at bounds that are small enough for everything to be
-// looked at: a device of a few units of memory, a few streams, a few sizes. It is the
-// mirror of the TLA+ text in tla/, configuration for configuration: the same
-// constants, read from the same files; the same actions, by the same names, with the
-// same arguments; the same states.
+// Package bounded is the model at bounds that are small enough to explore all states: a
+// device of a few units of memory, a few streams, a few sizes. Each type that implements
+// Module is the counterpart of a TLA+ module in tla/: the same constants, read from the
+// same configurations; the same actions with the same names and arguments; the same
+// states.
 //
-//	bounds.go       the constants of a configuration
-//	core.go         malloc, free, streams, emptying the cache
-//	pools.go        private pools and captures
-//	checkpoint.go   checkpoints of them
-//	twostep.go      mallocs that release the lock while the driver is asked
-//	check.go        which configuration is for which of these, and what it checks
-//	actions.go      how steps get their labels
-//	key.go          a state as bytes: what tells states apart
-//	text.go         a state as TLA+ writes it: what the two sides are compared by
-//	invariants.go   what should be true of every state
+//	bounds.go              the constants of a configuration
+//	caching_allocator.go   CachingAllocator.tla: malloc, free, streams, empty cache
+//	private_pools.go       PrivatePools.tla: private pools and captures
+//	checkpoint.go          Checkpoint.tla: checkpoints of pools
+//	two_step_malloc.go     TwoStepMalloc.tla: mallocs that release the lock
+//	check.go               a configuration: its module, and the properties to check
+//	actions.go             the labels of steps
+//	key.go                 a state as bytes: equal keys mean equal states
+//	text.go                a state in TLA+ syntax, which is compared with TLC's
+//	invariants.go          properties of states
+//	properties.go          properties of steps, of failures, and of endless runs
+//	trace.go               a counterexample as a trace
 //
-// What happens in an action is not said here but in package model, which knows sizes
-// in bytes, recorded runs of PyTorch, and nothing of TLA+. A unit of memory is a byte
-// there, with a geometry to match. The TLA+ text counts addresses from 0, and there
-// 0 is no address: so all addresses are moved (Origin).
+// The actions themselves are in package model, which knows nothing of TLA+. A unit of
+// memory is a byte there, with a geometry to match. TLA+ addresses begin at 0, which in
+// the model is the null pointer, so the model adds AddressBase.
 package bounded
 
 import "gaugeblock/model"

@@ -5,11 +5,11 @@ import (
 	"gaugeblock/spec"
 )
 
-// Key implements explore.Specification. It is everything that text.go writes and that
-// does not follow from the rest, in a byte each: numbers of things, then the things.
-// What the model keeps beside that (what was asked for a block before it was freed,
-// how often something happened) decides nothing, and is left out.
-func (c *Core) Key(to []byte, s *model.State) []byte {
+// Key implements explore.Specification. It has a byte for each number that text.go writes
+// and that does not follow from others; a list is its length and its elements. What else
+// the model has (the requested size of free blocks, counters) has no effect on later
+// steps, and is left out.
+func (c *CachingAllocator) Key(to []byte, s *model.State) []byte {
 	to = append(to, byte(len(s.Segments)))
 	for i := range s.Segments {
 		to = segmentKey(to, &s.Segments[i])
@@ -21,37 +21,30 @@ func (c *Core) Key(to []byte, s *model.State) []byte {
 }
 
 func segmentKey(to []byte, g *model.Segment) []byte {
-	to = append(to, byte(units(g.Address)), byte(g.Stream), byte(poolNumber(g.Pool)), byte(g.PoolKind), byte(len(g.Blocks)))
+	to = append(to, byte(toUnits(g.Address)), byte(g.Stream), byte(poolNumber(g.Pool)), byte(g.PoolKind), byte(len(g.Blocks)))
 	for _, b := range g.Blocks {
-		requested := byte(b.Requested)
+		requested := byte(b.RequestedSize)
 		if b.State == spec.Inactive {
 			requested = 0
 		}
-		to = append(to, byte(b.Size), byte(b.State)|flag(b.Unmapped)<<7, requested, streamMask(b.Uses))
+		to = append(to, byte(b.Size), byte(b.State)|flag(b.Unmapped)<<7, requested, streamMask(b.StreamUses))
 	}
 	return to
 }
 
-// streamKey is the work of a stream and its events.
+// streamKey is the pending work of a stream and its events.
 func streamKey(to []byte, s *model.State, id spec.DeviceStream) []byte {
-	passed := 0
-	at := len(to)
-	to = append(to, 0)
-	for i := range s.Streams {
-		if x := &s.Streams[i]; x.ID == id {
-			passed = x.Passed
-			to[at] = byte(len(x.Work))
-			for _, w := range x.Work {
-				to = append(to, byte(units(w.Ptr)), byte(w.Bytes))
-			}
-		}
+	stream := s.StreamOf(id)
+	to = append(to, byte(len(stream.Work)))
+	for _, w := range stream.Work {
+		to = append(to, byte(toUnits(w.Ptr)), byte(w.Bytes))
 	}
-	at = len(to)
+	at := len(to)
 	to = append(to, 0)
 	for _, e := range s.Events {
 		if e.Stream == id {
 			to[at]++
-			to = append(to, byte(units(e.Block)), byte(max(0, e.Hold-passed)))
+			to = append(to, byte(toUnits(e.Block)), byte(max(0, e.After-stream.Completed)))
 		}
 	}
 	return to

@@ -8,17 +8,17 @@ import (
 	"gaugeblock/spec"
 )
 
-// What should be true of steps, and of all that goes on for ever, by the names of
+// Properties of steps, of failing mallocs, and of endless runs, by their names in
 // tla/OutOfMemory.tla and tla/Liveness.tla.
 
 // fails reports whether a malloc would be out of memory.
 func fails(s *model.State, stream spec.Stream, bytes uint64) bool {
-	_, r := s.Malloc(stream, bytes, model.DriverResults{From: Origin})
+	_, r := s.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase})
 	return errors.Is(r.Err, spec.ErrOutOfMemory)
 }
 
-// everyFailure is whether something is true of all mallocs that would fail.
-func (c *Core) everyFailure(s *model.State, holds func(stream spec.Stream, bytes uint64) bool) bool {
+// everyFailure reports whether a predicate holds for all mallocs that would fail.
+func (c *CachingAllocator) everyFailure(s *model.State, holds func(stream spec.Stream, bytes uint64) bool) bool {
 	for _, stream := range c.Streams {
 		for _, bytes := range c.Sizes {
 			if fails(s, stream, bytes) && !holds(stream, bytes) {
@@ -29,32 +29,32 @@ func (c *Core) everyFailure(s *model.State, holds func(stream spec.Stream, bytes
 	return true
 }
 
-// outOfMemoryIsReal: a malloc fails only if the cache has nothing, and nothing that
-// could be given back would make room for a segment. To give back all is as good as
-// to give back any part.
-func (c *Core) outOfMemoryIsReal(s *model.State) bool {
+// outOfMemoryIsReal: a malloc fails only if no cached block fits, and the segment would not
+// fit after a release of all cached memory either. The first half cannot fail: the model's
+// malloc searches with the same GetFreeBlock.
+func (c *CachingAllocator) outOfMemoryIsReal(s *model.State) bool {
 	emptied := s.EmptyCache()
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
-		_, cached := s.Reclaim().Cached(stream, bytes)
+		_, cached := s.ProcessEvents().GetFreeBlock(stream, bytes)
 		need := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
 		room := emptied.Reserved()+need <= min(c.Limit, c.Memory)
 		return !cached && !room
 	})
 }
 
-// cacheIsSearchedAgain fails: see tla/OutOfMemory.tla. It is about steps.
-func (c *Core) cacheIsSearchedAgain(s *model.State, label int, _ *model.State) bool {
+// cacheIsSearchedAgain is false in upstream: see tla/OutOfMemory.tla. It is a step property.
+func (c *CachingAllocator) cacheIsSearchedAgain(s *model.State, label int, _ *model.State) bool {
 	stream, bytes, is := c.request(label)
 	if !is || !fails(s, stream, bytes) {
 		return true
 	}
-	waited := s.Synchronize()
-	_, cached := waited.Cached(stream, bytes)
+	synchronized := s.SynchronizeAndFreeEvents()
+	_, cached := synchronized.GetFreeBlock(stream, bytes)
 	return !cached
 }
 
-// request is what a label asks for, if it is that of a malloc.
-func (c *Core) request(label int) (stream spec.Stream, bytes uint64, is bool) {
+// request is the request of a label, if it is that of a malloc.
+func (c *CachingAllocator) request(label int) (stream spec.Stream, bytes uint64, is bool) {
 	at := label - c.malloc.first
 	if at < 0 || at >= len(c.malloc.all()) {
 		return 0, 0, false
@@ -62,36 +62,36 @@ func (c *Core) request(label int) (stream spec.Stream, bytes uint64, is bool) {
 	return c.Streams[at/len(c.Sizes)], c.Sizes[at%len(c.Sizes)], true
 }
 
-// anyBlockIsGood fails where max_split_size is set: see tla/OutOfMemory.tla.
-func (c *Core) anyBlockIsGood(s *model.State) bool {
+// anyBlockIsGood is about max_split_size: see tla/OutOfMemory.tla.
+func (c *CachingAllocator) anyBlockIsGood(s *model.State) bool {
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
 		size := model.Round(bytes, s.Config, s.Geometry)
 		return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
-			candidate := isFree(b) && g.Stream == stream && g.PoolKind == s.Geometry.PoolKind(size)
+			candidate := isInactive(b) && g.Stream == stream && g.PoolKind == s.Geometry.PoolKind(size)
 			return !candidate || b.Size < size
 		})
 	})
 }
 
-// freedBecomesReusable: of every address, if a block there is held by events, then it
-// is not later.
-func (c *Core) freedBecomesReusable(fair [][]int) (list []explore.LeadsTo[*model.State]) {
+// freedBecomesReusable: for every address, if the block there is pending free, it is not
+// later.
+func (c *CachingAllocator) freedBecomesReusable(fair [][]int) (list []explore.LeadsTo[*model.State]) {
 	for a := range c.addresses() {
-		held := func(s *model.State) bool {
+		isPending := func(s *model.State) bool {
 			return !everyBlock(s, func(_ *model.Segment, b *model.Block) bool {
-				return b.Address != Origin+spec.Ptr(a) || b.State != spec.ActivePendingFree
+				return b.Address != AddressBase+spec.Ptr(a) || b.State != spec.ActivePendingFree
 			})
 		}
 		list = append(list, explore.LeadsTo[*model.State]{
 			Name: "FreedBecomesReusable", Fair: fair,
-			From: held, To: func(s *model.State) bool { return !held(s) },
+			From: isPending, To: func(s *model.State) bool { return !isPending(s) },
 		})
 	}
 	return list
 }
 
-// fairness is what a specification of tla/Liveness.tla says that goes on.
-func (c *Core) fairness(specification string) (fair [][]int, known bool) {
+// fairness has the weakly fair actions of the specifications in tla/Liveness.tla.
+func (c *CachingAllocator) fairness(specification string) (fair [][]int, known bool) {
 	for i := range c.Streams {
 		fair = append(fair, []int{c.complete.label(i)})
 	}
@@ -104,22 +104,21 @@ func (c *Core) fairness(specification string) (fair [][]int, known bool) {
 	return nil, specification == "Spec"
 }
 
-func (c *Core) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
-	if i, known := invariant(name); known {
-		if i != nil {
-			to.Invariants = append(to.Invariants, *i)
-		}
+func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
+	if i, known := c.invariant(name); known {
+		to.Invariants = append(to.Invariants, i)
 		return true
+	}
+	invariant := func(holds func(*model.State) bool) {
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: holds})
 	}
 	switch name {
 	case "OutOfMemoryIsReal":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: c.outOfMemoryIsReal})
+		invariant(c.outOfMemoryIsReal)
 	case "AnyBlockIsGood":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: c.anyBlockIsGood})
+		invariant(c.anyBlockIsGood)
 	case "LimitHolds":
-		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{
-			Name: name, Holds: func(s *model.State) bool { return s.Reserved() <= c.Limit },
-		})
+		invariant(func(s *model.State) bool { return s.Reserved() <= c.Limit })
 	case "CacheIsSearchedAgain":
 		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: c.cacheIsSearchedAgain})
 	case "FreedBecomesReusable":

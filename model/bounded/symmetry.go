@@ -7,13 +7,13 @@ import (
 	"gaugeblock/spec"
 )
 
-// Streams differ in their names only. The order of names decides in which order
-// events are looked at, but not what comes of it: blocks become free in one action,
-// and one free block is made of neighbours whichever of them came first.
+// States that differ only in the numbers of streams are symmetric. The numbers decide the
+// order in which events are processed, but not the result: the blocks become free in one
+// action, and neighbours are merged in whatever order they become free.
 
-// Variants implements Mirror: all ways to exchange the streams, but the one that
-// exchanges none.
-func (c *Core) Variants(s *model.State, yield func(*model.State)) {
+// Variants implements Module: the states after all permutations of the streams except the
+// identity.
+func (c *CachingAllocator) Variants(s *model.State, yield func(*model.State)) {
 	c.permute(slices.Clone(c.Streams), 0, func(names []spec.Stream) {
 		if !slices.Equal(names, c.Streams) {
 			variant := s.Rename(func(stream spec.Stream) spec.Stream {
@@ -24,8 +24,8 @@ func (c *Core) Variants(s *model.State, yield func(*model.State)) {
 	})
 }
 
-// permute tells all orders of the names from one on.
-func (c *Core) permute(names []spec.Stream, from int, yield func([]spec.Stream)) {
+// permute yields all permutations of the names from an index on.
+func (c *CachingAllocator) permute(names []spec.Stream, from int, yield func([]spec.Stream)) {
 	if from == len(names) {
 		yield(names)
 		return

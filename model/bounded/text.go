@@ -8,20 +8,20 @@ import (
 	"gaugeblock/spec"
 )
 
-// Text implements Mirror. tla/State.tla explains the variables.
-func (c *Core) Text(to []byte, s *model.State) []byte {
+// Text implements Module. tla/State.tla explains the variables.
+func (c *CachingAllocator) Text(to []byte, s *model.State) []byte {
 	w := newWriter(s)
 	c.variables(w)
 	return w.finish(to)
 }
 
 // variables are those of tla/State.tla.
-func (c *Core) variables(w *writer) {
+func (c *CachingAllocator) variables(w *writer) {
 	w.variable("blocks", w.blocks)
 	w.variable("cached", w.cached)
 	w.variable("device", w.device)
 	w.variable("events", func() { w.Sequence(len(c.Streams), func(i int) { w.events(c.Streams[i]) }) })
-	w.variable("given", w.given)
+	w.variable("given", w.allocatedByProgram)
 	w.variable("segments", w.segments)
 	w.variable("stats", w.stats)
 	w.variable("work", func() { w.Sequence(len(c.Streams), func(i int) { w.work(c.Streams[i]) }) })
@@ -70,29 +70,28 @@ func (w *writer) field(name string, n int) {
 	w.Int(n)
 }
 
-// those are the places with blocks of a kind.
-func (w *writer) those(are func(b *model.Block) bool) (places []place) {
+// placesOf are the places of the blocks that satisfy a predicate.
+func (w *writer) placesOf(is func(b *model.Block) bool) (places []place) {
 	for _, p := range w.places {
-		if are(p.block) {
+		if is(p.block) {
 			places = append(places, p)
 		}
 	}
 	return places
 }
 
-func isFree(b *model.Block) bool      { return b.State == spec.Inactive }
-func isCached(b *model.Block) bool    { return isFree(b) && !b.Unmapped }
+func isInactive(b *model.Block) bool  { return b.State == spec.Inactive }
 func isMapped(b *model.Block) bool    { return !b.Unmapped }
 func isAllocated(b *model.Block) bool { return b.State == spec.ActiveAllocated }
 
 func (w *writer) blocks() {
 	w.Set(len(w.places), func(i int) {
 		b := w.places[i].block
-		requested := int(b.Requested)
-		if isFree(b) {
+		requested := int(b.RequestedSize)
+		if isInactive(b) {
 			requested = 0
 		}
-		w.field("[addr", units(b.Address))
+		w.field("[addr", toUnits(b.Address))
 		w.Raw(",allocated|->")
 		w.Bool(isAllocated(b))
 		w.field(",eventCount", w.eventCount(b))
@@ -101,7 +100,7 @@ func (w *writer) blocks() {
 		w.field(",requested", requested)
 		w.field(",size", int(b.Size))
 		w.Raw(",uses|->")
-		w.Set(len(b.Uses), func(i int) { w.Int(int(b.Uses[i].Stream)) })
+		w.Set(len(b.StreamUses), func(i int) { w.Int(int(b.StreamUses[i].Stream)) })
 		w.Raw("]")
 	})
 }
@@ -116,8 +115,8 @@ func (w *writer) eventCount(b *model.Block) (count int) {
 }
 
 func (w *writer) cached() {
-	free := w.those(isCached)
-	w.Set(len(free), func(i int) { w.Int(units(free[i].block.Address)) })
+	free := w.placesOf((*model.Block).IsFree)
+	w.Set(len(free), func(i int) { w.Int(toUnits(free[i].block.Address)) })
 }
 
 func (w *writer) device() {
@@ -125,15 +124,15 @@ func (w *writer) device() {
 	for i := range w.state.Segments {
 		pieces = append(pieces, memoryOf(&w.state.Segments[i])...)
 	}
-	for i := range w.state.Calls {
-		if granted := w.state.Calls[i].Granted(); granted.Bytes > 0 {
+	for i := range w.state.PendingMallocs {
+		if granted := w.state.PendingMallocs[i].Granted(); granted.Bytes > 0 {
 			pieces = append(pieces, granted)
 		}
 	}
 	w.Set(len(pieces), func(i int) { w.memory(pieces[i]) })
 }
 
-// memoryOf is the memory behind a segment: one piece, or pages.
+// memoryOf is the memory of a segment: one range, or the mapped pages.
 func memoryOf(g *model.Segment) (pieces []spec.Range) {
 	if !g.Expandable {
 		return []spec.Range{{Ptr: g.Address, Bytes: g.Size}}
@@ -150,17 +149,17 @@ func memoryOf(g *model.Segment) (pieces []spec.Range) {
 }
 
 func (w *writer) memory(r spec.Range) {
-	w.field("[addr", units(r.Ptr))
+	w.field("[addr", toUnits(r.Ptr))
 	w.field(",size", int(r.Bytes))
 	w.Raw("]")
 }
 
-func (w *writer) given() {
-	out := w.those(isAllocated)
-	w.Set(len(out), func(i int) {
-		w.field("[addr", units(out[i].block.Address))
-		w.field(",bytes", int(out[i].block.Requested))
-		w.field(",stream", int(out[i].segment.Stream))
+func (w *writer) allocatedByProgram() {
+	allocated := w.placesOf(isAllocated)
+	w.Set(len(allocated), func(i int) {
+		w.field("[addr", toUnits(allocated[i].block.Address))
+		w.field(",bytes", int(allocated[i].block.RequestedSize))
+		w.field(",stream", int(allocated[i].segment.Stream))
 		w.Raw("]")
 	})
 }
@@ -168,7 +167,7 @@ func (w *writer) given() {
 func (w *writer) segments() {
 	w.Set(len(w.state.Segments), func(i int) {
 		g := &w.state.Segments[i]
-		w.field("[addr", units(g.Address))
+		w.field("[addr", toUnits(g.Address))
 		if g.PoolKind == spec.LargePool {
 			w.Raw(`,kind|->"large"`)
 		} else {
@@ -189,30 +188,20 @@ func (w *writer) stats() {
 		return bytes
 	}
 	var split []place
-	for _, p := range w.those(isFree) {
+	for _, p := range w.placesOf(isInactive) {
 		if p.block.Size < p.segment.Size && !p.segment.Expandable {
 			split = append(split, p)
 		}
 	}
-	w.field("[active", sum(w.those(func(b *model.Block) bool { return !isFree(b) })))
-	w.field(",allocated", sum(w.those(isAllocated)))
+	w.field("[active", sum(w.placesOf(func(b *model.Block) bool { return !isInactive(b) })))
+	w.field(",allocated", sum(w.placesOf(isAllocated)))
 	w.field(",inactiveSplit", sum(split))
-	w.field(",reserved", sum(w.those(isMapped)))
+	w.field(",reserved", sum(w.placesOf(isMapped)))
 	w.Raw("]")
 }
 
-// stream is how far one has come.
-func (w *writer) stream(stream spec.Stream) model.Stream {
-	for _, x := range w.state.Streams {
-		if x.ID == onDevice(stream) {
-			return x
-		}
-	}
-	return model.Stream{}
-}
-
 func (w *writer) events(stream spec.Stream) {
-	passed := w.stream(stream).Passed
+	completed := w.state.StreamOf(onDevice(stream)).Completed
 	var queue []model.Event
 	for _, e := range w.state.Events {
 		if e.Stream == onDevice(stream) {
@@ -220,13 +209,13 @@ func (w *writer) events(stream spec.Stream) {
 		}
 	}
 	w.Sequence(len(queue), func(i int) {
-		w.field("[behind", max(0, queue[i].Hold-passed))
-		w.field(",block", units(queue[i].Block))
+		w.field("[behind", max(0, queue[i].After-completed))
+		w.field(",block", toUnits(queue[i].Block))
 		w.Raw("]")
 	})
 }
 
 func (w *writer) work(stream spec.Stream) {
-	work := w.stream(stream).Work
+	work := w.state.StreamOf(onDevice(stream)).Work
 	w.Sequence(len(work), func(i int) { w.memory(work[i]) })
 }

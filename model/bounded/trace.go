@@ -11,28 +11,28 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// A way through the states is a run that an allocator can be put through, too: a
-// trace, with what the model says of each operation. "gaugeblock replay" takes it.
+// A path through the states can be replayed on an allocator: it is written as a trace with
+// the model's result of each operation, for "gaugeblock replay".
 //
-// In a trace streams are held up and drained; a piece of work that completes on its
-// own is not there. So each piece gets a stream that is held up, and the stream that
-// the work is in waits for that one: to drain it is to let the piece complete.
-// Addresses are the driver's business, and are not compared.
+// Traces have operations that block a stream (busy) and unblock it (drain), but none for
+// one piece of work. So each piece of work gets an extra stream that is busy, and the
+// stream of the work waits for that stream. A drain of the extra stream completes the
+// piece. Addresses are not compared: the driver decides them.
 
-// columns are the figures that are compared after every operation.
+// columns are the statistics that are compared after every operation.
 var columns = []string{
 	"allocated_bytes.all.current", "active_bytes.all.current",
 	"reserved_bytes.all.current", "inactive_split_bytes.all.current",
 }
 
-// Trace is a run through states of these bounds.
+// Trace is a path through states of these bounds as a trace.
 func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.Header, []trace.Op, error) {
 	if b.MaxSplitSize <= 2*b.Memory && b.MaxNonSplitRounding < b.Geometry.LargeBuffer {
 		return trace.Header{}, nil, &spec.NotSupportedError{
 			Op: "trace", Reason: "settings do not allow max_non_split_rounding to be below the large segment size",
 		}
 	}
-	t := tracer{bounds: b, ids: map[int]int64{}, pieces: map[int][]int{}, saved: map[int]savedPool{}}
+	t := tracer{bounds: b, live: map[int]int64{}, holders: map[int][]int{}, checkpoints: map[int]savedState{}}
 	t.header = trace.Header{
 		Source: "model/bounded", Family: name, Devices: 1, Waits: true,
 		TotalMemory: b.Memory, Settings: b.settings(), Geometry: b.Geometry,
@@ -50,8 +50,7 @@ func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.H
 	return t.header, t.ops, nil
 }
 
-// settings are those that a trace begins with. A unit is what sizes in settings count
-// in (Geometry.MiB).
+// settings are those of the trace's header. Sizes in settings are in units (Geometry.MiB).
 func (b *Bounds) settings() string {
 	var settings []string
 	if b.ExpandableSegments {
@@ -63,19 +62,19 @@ func (b *Bounds) settings() string {
 	return strings.Join(settings, ",")
 }
 
-// tracer turns steps into operations.
+// tracer writes steps as operations of a trace.
 type tracer struct {
-	bounds *Bounds
-	header trace.Header
-	ops    []trace.Op
-	made   int64         // allocations so far
-	ids    map[int]int64 // those that are out, by address in units
-	pieces map[int][]int // by stream: the streams that hold up its work, oldest first
-	saved  map[int]savedPool
-	states int // checkpoints so far
+	bounds          *Bounds
+	header          trace.Header
+	ops             []trace.Op
+	mallocs         int64         // mallocs so far
+	live            map[int]int64 // the ids of the allocated blocks, by address in units
+	holders         map[int][]int // by stream: the busy streams that its pending work waits for, oldest first
+	checkpoints     map[int]savedState
+	checkpointCount int // number of the last checkpoint
 }
 
-// step appends what a step is in a trace.
+// step appends the operations of a step.
 func (t *tracer) step(from *model.State, label string, to *model.State) error {
 	name, arguments, err := ParseLabel(label)
 	if err != nil {
@@ -86,12 +85,12 @@ func (t *tracer) step(from *model.State, label string, to *model.State) error {
 		t.malloc(from, to, arguments)
 	case "Free":
 		t.launchUses(from, arguments[0])
-		t.add(to, trace.Op{Kind: trace.OpFree, ID: t.ids[arguments[0]]})
-		delete(t.ids, arguments[0])
+		t.add(to, trace.Op{Kind: trace.OpFree, ID: t.live[arguments[0]]})
+		delete(t.live, arguments[0])
 	case "RecordStream":
-		t.add(to, trace.Op{Kind: trace.OpRecordStream, ID: t.ids[arguments[0]], Stream: arguments[1]})
+		t.add(to, trace.Op{Kind: trace.OpRecordStream, ID: t.live[arguments[0]], Stream: arguments[1]})
 	case "Complete":
-		oldest := t.pieces[arguments[0]][0]
+		oldest := t.holders[arguments[0]][0]
 		t.add(to, trace.Op{Kind: trace.OpDrain, Stream: oldest})
 	case "EmptyCache":
 		t.add(to, trace.Op{Kind: trace.OpEmptyCache})
@@ -100,16 +99,16 @@ func (t *tracer) step(from *model.State, label string, to *model.State) error {
 			return &spec.NotSupportedError{Op: "trace", Reason: label}
 		}
 	}
-	t.forget(to)
+	t.dropCompleted(to)
 	for _, stream := range t.bounds.Streams {
-		if to.Counts.DriverFrees > from.Counts.DriverFrees && workIn(to, stream) > 0 {
-			return &spec.NotSupportedError{Op: "trace", Reason: "a driver that takes memory back waits for all work"}
+		if to.Counters.NumDeviceFree > from.Counters.NumDeviceFree && pendingWork(to, stream) > 0 {
+			return &spec.NotSupportedError{Op: "trace", Reason: "a driver free waits for all work"}
 		}
 	}
 	return nil
 }
 
-// ParseLabel takes a label apart: the name of an action, and its arguments.
+// ParseLabel parses a label: the name of an action, and its arguments.
 func ParseLabel(label string) (name string, arguments []int, err error) {
 	name, rest, _ := strings.Cut(label, "(")
 	for text := range strings.SplitSeq(strings.TrimSuffix(rest, ")"), ",") {
@@ -125,7 +124,7 @@ func ParseLabel(label string) (name string, arguments []int, err error) {
 	return name, arguments, nil
 }
 
-// add appends an operation, with what must be seen after it.
+// add appends an operation with the statistics that must follow it.
 func (t *tracer) add(to *model.State, op trace.Op) {
 	stats := to.Stats()
 	figures := stats.Map()
@@ -137,40 +136,39 @@ func (t *tracer) add(to *model.State, op trace.Op) {
 
 func (t *tracer) malloc(from, to *model.State, arguments []int) {
 	stream, bytes := spec.Stream(arguments[0]), uint64(arguments[1])
-	_, result := from.Malloc(stream, bytes, model.DriverResults{From: Origin})
-	op := trace.Op{Kind: trace.OpMalloc, ID: t.made, Stream: arguments[0], Size: bytes}
+	_, result := from.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase})
+	op := trace.Op{Kind: trace.OpMalloc, ID: t.mallocs, Stream: arguments[0], Size: bytes}
 	op.Expect.Error = trace.ErrorName(result.Err)
 	if result.Err == nil {
-		t.ids[units(result.Ptr)] = t.made
+		t.live[toUnits(result.Ptr)] = t.mallocs
 	}
-	t.made++
+	t.mallocs++
 	t.add(to, op)
 }
 
-// launch puts a piece of work into a stream.
+// launch launches a piece of work in a stream.
 func (t *tracer) launch(stream int) {
 	holder := len(t.header.Streams)
 	t.header.Streams = append(t.header.Streams, spec.Stream(holder))
 	t.ops = append(t.ops,
 		trace.Op{Kind: trace.OpBusy, Stream: holder},
 		trace.Op{Kind: trace.OpWaitStream, Stream: stream, On: holder})
-	t.pieces[stream] = append(t.pieces[stream], holder)
+	t.holders[stream] = append(t.holders[stream], holder)
 }
 
-// forget lets go of the pieces of work that are over.
-func (t *tracer) forget(s *model.State) {
+// dropCompleted removes the holders of completed work.
+func (t *tracer) dropCompleted(s *model.State) {
 	for _, stream := range t.bounds.Streams {
-		pieces := t.pieces[int(stream)]
-		t.pieces[int(stream)] = pieces[len(pieces)-workIn(s, stream):]
+		pieces := t.holders[int(stream)]
+		t.holders[int(stream)] = pieces[len(pieces)-pendingWork(s, stream):]
 	}
 }
 
-// launchUses puts the last uses of a block behind what streams have to do, like
-// launchAndFree.
+// launchUses launches the last uses of a block, like launchAndFree.
 func (t *tracer) launchUses(s *model.State, address int) {
 	b, _ := blockAt(s, address)
-	for _, id := range b.Uses {
-		if noted, earlier := isCaptured(s, b, id); !noted || earlier {
+	for _, id := range b.StreamUses {
+		if captured, earlier := graphStreamUse(s, b, id); !captured || earlier {
 			t.launch(int(id.Stream))
 		}
 	}
@@ -179,7 +177,7 @@ func (t *tracer) launchUses(s *model.State, address int) {
 // blockAt is the block at an address in units, and its segment.
 func blockAt(s *model.State, address int) (found *model.Block, in *model.Segment) {
 	everyBlock(s, func(g *model.Segment, b *model.Block) bool {
-		if units(b.Address) == address {
+		if toUnits(b.Address) == address {
 			found, in = b, g
 		}
 		return true

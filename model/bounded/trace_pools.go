@@ -8,17 +8,16 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// Private pools in a trace. A redirection stands for the capture of a stream, as far as
-// an allocator is concerned; nothing is captured in fact.
+// Private pools in a trace. The trace routes requests to pools, but captures nothing.
 
-// A savedPool is a checkpoint: its number in the trace, and the allocations that were
-// out.
-type savedPool struct {
+// A savedState is a checkpoint: its number in the trace, and the ids of the blocks that
+// were allocated.
+type savedState struct {
 	state int
 	ids   map[int]int64 // by address in units
 }
 
-// poolStep appends what a step that has to do with pools is in a trace.
+// poolStep appends the operations of a step on pools.
 func (t *tracer) poolStep(from, to *model.State, name string, arguments []int) bool {
 	switch name {
 	case "BeginAllocateToPool":
@@ -28,9 +27,9 @@ func (t *tracer) poolStep(from, to *model.State, name string, arguments []int) b
 	case "ReleasePool":
 		t.add(to, trace.Op{Kind: trace.OpPoolRelease, Pool: PoolID(uint64(arguments[0]))})
 	case "Checkpoint":
-		t.states++
-		t.saved[arguments[0]] = savedPool{t.states, t.idsIn(from, arguments[0])}
-		t.add(to, trace.Op{Kind: trace.OpCheckpoint, Pool: PoolID(uint64(arguments[0])), State: t.states})
+		t.checkpointCount++
+		t.checkpoints[arguments[0]] = savedState{t.checkpointCount, t.liveIn(from, arguments[0])}
+		t.add(to, trace.Op{Kind: trace.OpCheckpoint, Pool: PoolID(uint64(arguments[0])), State: t.checkpointCount})
 	case "SetCheckpointPoolState":
 		t.restore(from, to, arguments[0])
 	default:
@@ -39,8 +38,8 @@ func (t *tracer) poolStep(from, to *model.State, name string, arguments []int) b
 	return true
 }
 
-// begin redirects a stream. A pool that is to be marked is made before, which counts as
-// a use, too; that one ends again.
+// begin routes a stream to a pool. A pool with use_on_oom is created before, which adds a
+// use; that use ends again.
 func (t *tracer) begin(from, to *model.State, number, stream int) {
 	id := PoolID(uint64(number))
 	marked := slices.ContainsFunc(to.Pools, func(p model.Pool) bool { return p.ID == id && p.UseOnOOM })
@@ -54,9 +53,9 @@ func (t *tracer) begin(from, to *model.State, number, stream int) {
 	}
 }
 
-// idsIn are the allocations of a pool that are out.
-func (t *tracer) idsIn(s *model.State, number int) map[int]int64 {
-	ids := maps.Clone(t.ids)
+// liveIn are the allocated blocks of a pool.
+func (t *tracer) liveIn(s *model.State, number int) map[int]int64 {
+	ids := maps.Clone(t.live)
 	maps.DeleteFunc(ids, func(address int, _ int64) bool {
 		_, g := blockAt(s, address)
 		return poolNumber(g.Pool) != number
@@ -64,18 +63,18 @@ func (t *tracer) idsIn(s *model.State, number int) map[int]int64 {
 	return ids
 }
 
-// restore sets a pool back: what was out then is out again, the rest is not.
+// restore restores a pool: exactly the blocks that were allocated then are allocated.
 func (t *tracer) restore(from, to *model.State, number int) {
-	saved := t.saved[number]
+	saved := t.checkpoints[number]
 	op := trace.Op{Kind: trace.OpRestore, Pool: PoolID(uint64(number)), State: saved.state}
 	op.Live = slices.Sorted(maps.Values(saved.ids))
-	for address, id := range t.idsIn(from, number) {
-		delete(t.ids, address)
+	for address, id := range t.liveIn(from, number) {
+		delete(t.live, address)
 		if !slices.Contains(op.Live, id) {
 			op.Freed = append(op.Freed, id)
 		}
 	}
 	slices.Sort(op.Freed)
-	maps.Copy(t.ids, saved.ids)
+	maps.Copy(t.live, saved.ids)
 	t.add(to, op)
 }

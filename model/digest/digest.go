@@ -1,17 +1,15 @@
-// Package digest reduces a graph of states to two short texts, so that graphs that
-// two programs have explored can be compared without either being at hand.
+// Package digest reduces a graph of states to two hashes, so that the graphs of two
+// programs can be compared without the graphs.
 //
-// A state is a text: for each variable, by name, a line "name=value", where a value is
-// written as TLA+ has it, without white space, the fields of a record by name and the
-// elements of a set in the order of their texts (see tlc.Canonical, which is the one
-// definition). An edge is a state, a label and a state; a label is the name of an
-// action with its arguments: "Malloc(1,3)".
+// A state is its canonical text, which tlc.Canonical defines: for each variable, in order
+// of the names, a line "name=value". An edge is a state, a label and a state; a label is
+// the name of an action with its arguments: "Malloc(1,3)".
 //
 //	sum of a text      SHA-256(text)
 //	sum of an edge     SHA-256(sum of the source, sum of the label, sum of the target)
 //	digest of a set    SHA-256(its distinct sums, in ascending order), in hexadecimal
 //
-// Sums are sorted, not texts, so that no text needs to be kept.
+// Sums are sorted, not texts, so that no text is kept.
 package digest
 
 import (
@@ -21,7 +19,7 @@ import (
 	"slices"
 )
 
-// A Sum stands for a text or an edge.
+// A Sum is the hash of a text or an edge.
 type Sum [sha256.Size]byte
 
 // Text is the sum of a state's text, or of a label.

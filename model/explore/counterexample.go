@@ -1,8 +1,8 @@
 package explore
 
-// explain is the way to something wrong: a shortest one, since every state was first
-// reached by a shortest way.
-func (e *exploration[S]) explain(w *wrong) *Violation[S] {
+// violation is the failure with a shortest counterexample. It is shortest since the
+// search is breadth first.
+func (e *exploration[S]) violation(w *failure) *Violation[S] {
 	trace := e.trace(w.state)
 	if w.label >= 0 {
 		trace = append(trace, e.breaking(trace[len(trace)-1].State, w))
@@ -10,11 +10,11 @@ func (e *exploration[S]) explain(w *wrong) *Violation[S] {
 	return &Violation[S]{Property: w.property, Trace: trace, Loop: -1}
 }
 
-// trace is the way to a state. The states on it were not kept; they are computed
+// trace is a shortest path to a state. The states on it were not kept; they are computed
 // again.
 func (e *exploration[S]) trace(state int) []Step[S] {
 	path := []int{state}
-	for int(e.parents[state]) != state {
+	for e.parents[state] != initial {
 		state = int(e.parents[state])
 		path = append(path, state)
 	}
@@ -31,11 +31,10 @@ func (e *exploration[S]) initial(number int) (found S) {
 			return s
 		}
 	}
-	panic("explore: the initial states are others than before")
+	panic("explore: Initial yields other states than before")
 }
 
-// step is the first step from a state that has a label and leads to a number, as
-// asked for.
+// step is the first step from a state whose label and target satisfy a predicate.
 func (e *exploration[S]) step(from S, wanted func(label, to int) bool) (found Step[S]) {
 	isFound := false
 	e.specification.Next(from, func(label int, next S) {
@@ -44,16 +43,16 @@ func (e *exploration[S]) step(from S, wanted func(label, to int) bool) (found St
 		}
 	})
 	if !isFound {
-		panic("explore: the steps of a state are others than before")
+		panic("explore: Next yields other steps than before")
 	}
 	return found
 }
 
 // breaking is the first step from a state that breaks a property.
-func (e *exploration[S]) breaking(from S, w *wrong) (found Step[S]) {
+func (e *exploration[S]) breaking(from S, w *failure) (found Step[S]) {
 	isFound := false
 	e.specification.Next(from, func(label int, next S) {
-		if broken := e.judgeStep(from, label, next); !isFound && label == w.label && broken > 0 {
+		if broken := e.brokenStepProperty(from, label, next); !isFound && label == w.label && broken > 0 {
 			isFound, found = true, Step[S]{e.labels[label], next}
 		}
 	})

@@ -14,26 +14,26 @@ type exploration[S any] struct {
 	workers       int
 	labels        []string
 
-	parts   []*set   // of the known states
-	parents []uint32 // by state: the one that it was first reached from; its own number: an initial one
-	graph   Graph    // edges only if they are kept
-	from    int      // the state whose edges are being noted
-	edges   []Edge   // those of it
+	parts   []*set  // of the known states
+	parents []int32 // by state: the state that it was first reached from, or initial
+	graph   Graph   // without edges unless keepsEdges
+	from    int     // the state whose edges are being added
+	edges   []Edge  // the edges of from
 	sums    []digest.Sum
 	marks   [][]mark // by LeadsTo, by state
-	wrong   *wrong   // the first thing that is
+	failure *failure // the first one
 	result  Result[S]
 }
 
-// wrong is a state that breaks an invariant, or, with a label, a step.
-type wrong struct {
+// failure is a state that breaks an invariant, or a step that breaks a property.
+type failure struct {
 	property string
 	state    int
-	label    int // -1: no step
+	label    int // of the step; -1 for a state
 }
 
-// Explore looks at everything that can be reached, or, if something is wrong, at
-// everything up to there.
+// Explore explores all reachable states. It stops at the first property of a state or a
+// step that fails.
 func Explore[S any](specification Specification[S], options Options[S]) Result[S] {
 	e := &exploration[S]{
 		specification: specification, options: options,
@@ -48,7 +48,7 @@ func Explore[S any](specification Specification[S], options Options[S]) Result[S
 	}
 	level := e.begin()
 	first := 0
-	for len(level) > 0 && e.wrong == nil {
+	for len(level) > 0 && e.failure == nil {
 		e.result.Depth++
 		known := e.result.States
 		level, first = e.level(level, first), known
@@ -56,35 +56,25 @@ func Explore[S any](specification Specification[S], options Options[S]) Result[S
 	return e.finish()
 }
 
-// begin takes in the initial states.
+// begin adds the initial states.
 func (e *exploration[S]) begin() (level []S) {
-	pieces := make([]piece[S], 1)
+	chunks := make([]chunk[S], 1)
 	for _, s := range e.specification.Initial() {
-		pieces[0].add(e, s, 0, 0)
+		chunks[0].addSuccessor(e, s, initial, 0)
 	}
-	e.insert(pieces)
-	for _, c := range pieces[0].successors {
-		e.result.Generated++
-		if !c.isNew {
-			continue
-		}
-		number := e.result.States
-		e.parts[e.part(c.print)].numbers[c.place] = uint32(number)
-		e.parents = append(e.parents, uint32(number))
-		e.result.States++
-		level = append(level, c.state)
-	}
+	e.insert(chunks)
+	level = e.numberStates(chunks)
 	e.visit(level, 0)
 	return level
 }
 
-// keepsEdges: digests and liveness need the edges as well.
+// keepsEdges reports whether the edges are kept: digests and liveness need them too.
 func (e *exploration[S]) keepsEdges() bool {
 	return e.options.Edges || e.options.Text != nil || len(e.options.LeadsTo) > 0
 }
 
-// edge notes a step, once.
-func (e *exploration[S]) edge(from, label, to int) {
+// addEdge counts an edge, and keeps it if needed. A repeated edge is ignored.
+func (e *exploration[S]) addEdge(from, label, to int) {
 	if from != e.from {
 		e.from, e.edges = from, e.edges[:0]
 	}
@@ -100,8 +90,8 @@ func (e *exploration[S]) edge(from, label, to int) {
 	}
 }
 
-// prepare makes room for what is noted of the states up to a number.
-func (e *exploration[S]) prepare(states int) {
+// growPerState extends the slices that are indexed by state.
+func (e *exploration[S]) growPerState(states int) {
 	if e.options.Text != nil {
 		e.sums = append(e.sums, make([]digest.Sum, states-len(e.sums))...)
 	}
@@ -110,8 +100,8 @@ func (e *exploration[S]) prepare(states int) {
 	}
 }
 
-// look notes what will be needed of a state when it is gone. text is for reuse.
-func (e *exploration[S]) look(text []byte, s S, number int) []byte {
+// recordState keeps what is needed of a state after it is dropped. text is a buffer.
+func (e *exploration[S]) recordState(text []byte, s S, number int) []byte {
 	if e.options.Text != nil {
 		text = e.options.Text(text, s)
 		e.sums[number] = digest.Text(text)
@@ -124,15 +114,15 @@ func (e *exploration[S]) look(text []byte, s S, number int) []byte {
 
 func (e *exploration[S]) finish() Result[S] {
 	e.graph.endAll(e.result.States)
-	if e.wrong == nil {
-		e.result.Violation = e.judgeLiveness()
+	if e.failure == nil {
+		e.result.Violation = e.checkLiveness()
 	} else {
-		e.result.Violation = e.explain(e.wrong)
+		e.result.Violation = e.violation(e.failure)
 	}
 	if e.options.Edges {
 		e.result.Graph = &e.graph
 	}
-	if e.options.Text != nil && e.wrong == nil {
+	if e.options.Text != nil && e.failure == nil {
 		e.result.StateDigest = digest.Of(e.sums)
 		e.result.EdgeDigest = digest.Of(e.edgeSums())
 	}
@@ -145,8 +135,8 @@ func (e *exploration[S]) edgeSums() []digest.Sum {
 		labels[i] = digest.Text([]byte(l))
 	}
 	sums := make([]digest.Sum, e.result.Edges)
-	parallel(e.workers, (e.result.States+pieceStates-1)/pieceStates, func(piece int) {
-		for from := piece * pieceStates; from < min((piece+1)*pieceStates, e.result.States); from++ {
+	parallel(e.workers, (e.result.States+chunkStates-1)/chunkStates, func(chunk int) {
+		for from := chunk * chunkStates; from < min((chunk+1)*chunkStates, e.result.States); from++ {
 			begin := e.graph.begin(from)
 			for i, edge := range e.graph.From(from) {
 				sums[begin+i] = digest.Edge(e.sums[from], labels[edge.Label], e.sums[edge.To])

@@ -12,7 +12,7 @@ import (
 	"gaugeblock/model/explore"
 )
 
-// A graph is a specification that is spelled out: states are numbers.
+// A graph is a specification that lists its steps. States are numbers.
 type graph struct {
 	initial []int
 	labels  int
@@ -35,7 +35,7 @@ func (g graph) Next(s int, yield func(int, int)) {
 }
 func (g graph) Key(to []byte, s int) []byte { return binary.BigEndian.AppendUint32(to, uint32(s)) }
 
-// drawGraph makes a random one.
+// drawGraph draws a random graph.
 func drawGraph(t *rapid.T, states, steps int) graph {
 	g := graph{labels: 3, steps: map[int][]step{}}
 	state := rapid.IntRange(0, states-1)
@@ -47,7 +47,7 @@ func drawGraph(t *rapid.T, states, steps int) graph {
 	return g
 }
 
-// slowly explores a graph in the plainest way.
+// slowly explores a graph with a simple search.
 func slowly(g graph) (r explore.Result[int], distance map[int]int) {
 	distance = map[int]int{}
 	edges := map[[3]int]bool{}
@@ -75,8 +75,8 @@ func slowly(g graph) (r explore.Result[int], distance map[int]int) {
 
 func text(to []byte, s int) []byte { return fmt.Appendf(to, "s=%d", s) }
 
-// TestCounts: whatever the graph, the set and the number of workers, the counts are
-// those of a plain search, and everything else is always the same.
+// TestCounts: for any graph, set and number of workers, the counts are those of a simple
+// search, and everything else is always the same.
 func TestCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 300, 600)
@@ -101,8 +101,8 @@ func TestCounts(t *testing.T) {
 	})
 }
 
-// TestViolation: what is wrong is found, by a shortest way, and the same one with any
-// number of workers.
+// TestViolation: a broken property is found, with a shortest counterexample, and the same
+// one with any number of workers.
 func TestViolation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 60, 120)
@@ -130,14 +130,14 @@ func TestViolation(t *testing.T) {
 			}
 			v := explore.Explore(g, o).Violation
 			if (v == nil) != (shortest < 0) {
-				t.Fatalf("found %v, the shortest way to it has %d steps", v, shortest)
+				t.Fatalf("found %v, the shortest path to it has %d steps", v, shortest)
 			}
 			if v == nil {
 				return
 			}
 			checkTrace(t, g, v)
 			if len(v.Trace)-1 != shortest || v.Trace[shortest].State != bad {
-				t.Fatalf("%v: the shortest way has %d steps", v, shortest)
+				t.Fatalf("%v: the shortest path has %d steps", v, shortest)
 			}
 			if workers == 1 {
 				first = v
@@ -167,8 +167,8 @@ func (g graph) has(from int, to explore.Step[int]) bool {
 	return false
 }
 
-// TestSymmetry: with one state for each class, the classes are counted. Here the
-// states are pairs, and a pair is as good as its reverse.
+// TestSymmetry: with symmetry the classes are counted. Here the states are pairs, and a
+// pair is symmetric to its reverse.
 func TestSymmetry(t *testing.T) {
 	g := pairs{4}
 	all := explore.Explore(g, explore.Options[[2]byte]{})

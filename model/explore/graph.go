@@ -1,10 +1,10 @@
 package explore
 
-// A Graph is the states, by number, and the edges between them. States have numbers
-// in the order in which they are first come across, from 0.
+// A Graph is the states, by number, and the edges between them. States are numbered from
+// 0, in the order in which they were found.
 type Graph struct {
 	edges []Edge
-	ends  []int // by state: where its edges end
+	ends  []int // by state: the end of its edges
 }
 
 // An Edge leads to a state by a label, both by number.
@@ -13,7 +13,7 @@ type Edge struct{ Label, To uint32 }
 // States is the number of states.
 func (g *Graph) States() int { return len(g.ends) }
 
-// From lists the edges of a state in the order in which its steps were told.
+// From lists the edges of a state in the order of Specification.Next.
 func (g *Graph) From(state int) []Edge { return g.edges[g.begin(state):g.ends[state]] }
 
 func (g *Graph) begin(state int) int {
@@ -23,7 +23,7 @@ func (g *Graph) begin(state int) int {
 	return g.ends[state-1]
 }
 
-// endAll says that the states before one have all their edges.
+// endAll ends the edges of the states below a number.
 func (g *Graph) endAll(before int) {
 	for len(g.ends) < before {
 		g.ends = append(g.ends, len(g.edges))

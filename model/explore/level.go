@@ -2,44 +2,46 @@ package explore
 
 import "bytes"
 
-// A batch is a run of states of one level that are expanded together, in small
-// pieces of work. Both sizes are constant: what is found may not depend on who
-// looks.
+// A batch is a number of consecutive states of a level that are expanded together, in
+// chunks. Both sizes are constant, so that no result depends on the number of workers.
 const (
 	batchStates = 1 << 13
-	pieceStates = 1 << 6
+	chunkStates = 1 << 6
 )
 
-// A successor is a step from a state of a batch.
-type successor[S any] struct {
-	from  int // in the level
-	label int
-	state S
-	print fingerprint
-	key   [2]int // where in its piece's keys
+// initial is the from of an initial state.
+const initial = -1
 
-	place uint32 // in its part of the set
-	isNew bool
-	wrong int // 1 + the first StepProperty that it breaks; 0: none
+// A successor is a step from a state of a batch, or an initial state.
+type successor[S any] struct {
+	from        int32 // the number of the state, or initial
+	label       int
+	state       S
+	fingerprint fingerprint
+	key         [2]int // its bounds in the chunk's keys
+
+	place  uint32 // in its part of the set
+	isNew  bool
+	broken int // 1 + the index of the first StepProperty that it breaks; 0: none
 }
 
-// A piece is the successors of some states.
-type piece[S any] struct {
+// A chunk is the successors of some states.
+type chunk[S any] struct {
 	successors []successor[S]
 	keys       []byte
 }
 
-// level expands the states of a level, of which the first has the number first, and
-// returns the next one.
+// level expands the states of a level and returns the next level. first is the number of
+// the first state.
 func (e *exploration[S]) level(states []S, first int) (next []S) {
-	for begin := 0; begin < len(states) && e.wrong == nil; begin += batchStates {
+	for begin := 0; begin < len(states) && e.failure == nil; begin += batchStates {
 		batch := states[begin:min(begin+batchStates, len(states))]
-		pieces := e.expand(batch, first+begin)
-		e.insert(pieces)
+		chunks := e.expand(batch, first+begin)
+		e.insert(chunks)
 		known := e.result.States
-		fresh := e.number(pieces)
-		e.visit(fresh, known)
-		next = append(next, fresh...)
+		newStates := e.numberStates(chunks)
+		e.visit(newStates, known)
+		next = append(next, newStates...)
 		if e.options.Progress != nil {
 			e.options.Progress(e.result)
 		}
@@ -48,27 +50,27 @@ func (e *exploration[S]) level(states []S, first int) (next []S) {
 }
 
 // expand computes the successors of a batch.
-func (e *exploration[S]) expand(batch []S, first int) []piece[S] {
-	pieces := make([]piece[S], (len(batch)+pieceStates-1)/pieceStates)
-	parallel(e.workers, len(pieces), func(i int) {
-		p := &pieces[i]
-		begin := i * pieceStates
-		for j, s := range batch[begin:min(begin+pieceStates, len(batch))] {
+func (e *exploration[S]) expand(batch []S, first int) []chunk[S] {
+	chunks := make([]chunk[S], (len(batch)+chunkStates-1)/chunkStates)
+	parallel(e.workers, len(chunks), func(i int) {
+		p := &chunks[i]
+		begin := i * chunkStates
+		for j, s := range batch[begin:min(begin+chunkStates, len(batch))] {
 			e.specification.Next(s, func(label int, next S) {
-				p.add(e, next, first+begin+j, label)
-				p.successors[len(p.successors)-1].wrong = e.judgeStep(s, label, next)
+				p.addSuccessor(e, next, int32(first+begin+j), label)
+				p.successors[len(p.successors)-1].broken = e.brokenStepProperty(s, label, next)
 			})
 		}
 	})
-	return pieces
+	return chunks
 }
 
-func (p *piece[S]) add(e *exploration[S], s S, from, label int) {
+func (p *chunk[S]) addSuccessor(e *exploration[S], s S, from int32, label int) {
 	begin := len(p.keys)
 	p.keys = e.key(p.keys, s)
 	p.successors = append(p.successors, successor[S]{
 		from: from, label: label, state: s,
-		print: fingerprintOf(p.keys[begin:]), key: [2]int{begin, len(p.keys)},
+		fingerprint: fingerprintOf(p.keys[begin:]), key: [2]int{begin, len(p.keys)},
 	})
 }
 
@@ -91,7 +93,7 @@ func (e *exploration[S]) key(to []byte, s S) []byte {
 	return to
 }
 
-func (e *exploration[S]) judgeStep(from S, label int, to S) int {
+func (e *exploration[S]) brokenStepProperty(from S, label int, to S) int {
 	for i := range e.options.Steps {
 		if !e.options.Steps[i].Holds(from, label, to) {
 			return i + 1
@@ -100,16 +102,16 @@ func (e *exploration[S]) judgeStep(from S, label int, to S) int {
 	return 0
 }
 
-// insert finds out which successors are new. Every part of the set goes through all
-// of them in order, so of several with one key it is the first that is new.
-func (e *exploration[S]) insert(pieces []piece[S]) {
+// insert marks the new successors. Every part of the set visits all of them in order, so
+// that the first of several with the same key is new.
+func (e *exploration[S]) insert(chunks []chunk[S]) {
 	parallel(e.workers, len(e.parts), func(part int) {
-		for i := range pieces {
-			p := &pieces[i]
+		for i := range chunks {
+			p := &chunks[i]
 			for j := range p.successors {
 				c := &p.successors[j]
-				if e.part(c.print) == part {
-					c.place, c.isNew = e.parts[part].add(c.print, p.keys[c.key[0]:c.key[1]])
+				if e.part(c.fingerprint) == part {
+					c.place, c.isNew = e.parts[part].add(c.fingerprint, p.keys[c.key[0]:c.key[1]])
 				}
 			}
 		}
@@ -120,50 +122,52 @@ func (e *exploration[S]) part(print fingerprint) int {
 	return int(print[0] % uint64(len(e.parts)))
 }
 
-// number gives the new states their numbers, and notes the edges. It is the one
-// thing that is done in order.
-func (e *exploration[S]) number(pieces []piece[S]) (fresh []S) {
-	for i := range pieces {
-		for j := range pieces[i].successors {
-			c := &pieces[i].successors[j]
-			numbers := e.parts[e.part(c.print)].numbers
+// numberStates numbers the new states and adds the edges, sequentially.
+func (e *exploration[S]) numberStates(chunks []chunk[S]) (newStates []S) {
+	for i := range chunks {
+		for j := range chunks[i].successors {
+			c := &chunks[i].successors[j]
+			numbers := e.parts[e.part(c.fingerprint)].numbers
+			e.result.Generated++
 			if c.isNew {
 				numbers[c.place] = uint32(e.result.States)
 				e.result.States++
-				e.parents = append(e.parents, uint32(c.from))
-				fresh = append(fresh, c.state)
+				e.parents = append(e.parents, c.from)
+				newStates = append(newStates, c.state)
 			}
-			e.result.Generated++
-			e.edge(c.from, c.label, int(numbers[c.place]))
-			if c.wrong > 0 && e.wrong == nil {
-				e.wrong = &wrong{e.options.Steps[c.wrong-1].Name, c.from, c.label}
+			if c.from == initial {
+				continue
+			}
+			e.addEdge(int(c.from), c.label, int(numbers[c.place]))
+			if c.broken > 0 && e.failure == nil {
+				e.failure = &failure{e.options.Steps[c.broken-1].Name, int(c.from), c.label}
 			}
 		}
 	}
-	return fresh
+	return newStates
 }
 
-// visit looks at new states, of which the first has the number first.
-func (e *exploration[S]) visit(fresh []S, first int) {
-	broken := make([]int, len(fresh)) // 1 + the invariant
-	e.prepare(first + len(fresh))
-	parallel(e.workers, (len(fresh)+pieceStates-1)/pieceStates, func(piece int) {
+// visit checks and records new states. first is the number of the first one.
+func (e *exploration[S]) visit(newStates []S, first int) {
+	broken := make([]int, len(newStates)) // 1 + the index of the invariant; 0: none
+	e.growPerState(first + len(newStates))
+	parallel(e.workers, (len(newStates)+chunkStates-1)/chunkStates, func(chunk int) {
 		var text []byte
-		for i := piece * pieceStates; i < min((piece+1)*pieceStates, len(fresh)); i++ {
-			broken[i] = e.judge(fresh[i])
-			text = e.look(text[:0], fresh[i], first+i)
+		for i := chunk * chunkStates; i < min((chunk+1)*chunkStates, len(newStates)); i++ {
+			broken[i] = e.brokenInvariant(newStates[i])
+			text = e.recordState(text[:0], newStates[i], first+i)
 		}
 	})
 	for i, b := range broken {
-		if b > 0 && e.wrong == nil {
-			e.wrong = &wrong{e.options.Invariants[b-1].Name, first + i, -1}
+		if b > 0 && e.failure == nil {
+			e.failure = &failure{e.options.Invariants[b-1].Name, first + i, -1}
 		}
 	}
 }
 
-func (e *exploration[S]) judge(s S) int {
+func (e *exploration[S]) brokenInvariant(s S) int {
 	for i := range e.options.Invariants {
-		if !e.options.Invariants[i].Holds(s) {
+		if holds := e.options.Invariants[i].Holds; holds != nil && !holds(s) {
 			return i + 1
 		}
 	}

@@ -4,30 +4,28 @@ import (
 	"slices"
 )
 
-// What happens again and again.
+// Liveness.
 //
-// LeadsTo says: whenever From is true, To is true then or later. The graph is finite,
-// so a run that breaks this goes, from some state with From on, through states without
-// To only, and in the end around in one strongly connected component of them for ever;
-// or it just stays where it is.
+// LeadsTo means: whenever From is true, To is true then or later. The graph is finite. So
+// a run that breaks the property has a suffix that begins in a state with From, has no
+// state with To, and in the end stays in one strongly connected component, or in one
+// state.
 //
-// Not every such run counts. A device that never completes any work is no device. Weak
-// fairness of an action says: if it is possible from some moment on, without
-// interruption, it is taken. A run that goes around in a component is fair to an
-// action if it comes by a state in which the action is impossible, or takes it; and
-// since a run may as well go around in all of a component as in a part, it is enough
-// to ask this of whole components. As in TLA+, only steps that change the state count.
+// Only fair runs count: a device on which no work ever completes is excluded. An action is
+// weakly fair if it is taken whenever it stays enabled. A run that stays in a component is
+// fair to an action if it visits a state in which the action is not enabled, or takes the
+// action. A run can visit all states of its component, so it is enough to test whole
+// components. As in TLA+, only steps that change the state count as the action.
 
-// LeadsTo is a property of all that can go on for ever.
+// LeadsTo is a property of all endless runs.
 type LeadsTo[S any] struct {
 	Name     string
 	From, To func(s S) bool
-	// Fair lists the actions that are weakly fair, each as the labels that it
-	// has.
+	// Fair lists the weakly fair actions, each as its labels.
 	Fair [][]int
 }
 
-// A mark is what liveness needs to know of a state.
+// A mark says which of From and To hold in a state.
 type mark uint8
 
 const (
@@ -45,41 +43,41 @@ func (p *LeadsTo[S]) mark(s S) (m mark) {
 	return m
 }
 
-// judgeLiveness looks for a fair way around what should come.
-func (e *exploration[S]) judgeLiveness() *Violation[S] {
+// checkLiveness searches for a fair run that breaks a LeadsTo.
+func (e *exploration[S]) checkLiveness() *Violation[S] {
 	for i := range e.options.LeadsTo {
 		p := &e.options.LeadsTo[i]
-		a := newAvoidance(&e.graph, e.marks[i], p.Fair)
+		a := newLassoSearch(&e.graph, e.marks[i], p.Fair)
 		if start, components, found := a.find(); found {
-			return e.explainLoop(p.Name, a.walk(start, components))
+			return e.violationLoop(p.Name, a.lasso(start, components))
 		}
 	}
 	return nil
 }
 
-// avoidance is the search for a run that avoids To.
-type avoidance struct {
+// lassoSearch is the search for a fair run without To: a path and a loop.
+type lassoSearch struct {
 	graph *Graph
 	marks []mark
 	fair  [][]int
 
-	index   []int // by state: when it was come by, from 1
+	index   []int // by state: Tarjan's index, from 1
 	low     []int
 	onStack []bool
 	stack   []int
 }
 
-func newAvoidance(g *Graph, marks []mark, fair [][]int) *avoidance {
+func newLassoSearch(g *Graph, marks []mark, fair [][]int) *lassoSearch {
 	n := g.States()
-	return &avoidance{
+	return &lassoSearch{
 		graph: g, marks: marks, fair: fair,
 		index: make([]int, n), low: make([]int, n), onStack: make([]bool, n),
 	}
 }
 
-// find is the first state with From from which fair components can be reached, and
-// these.
-func (a *avoidance) find() (start int, components [][]int, found bool) {
+// find is the first state with From from which fair components can be reached, and these
+// components.
+func (a *lassoSearch) find() (start int, components [][]int, found bool) {
 	clock := 0
 	for s := range a.marks {
 		if a.marks[s] != fromHolds || a.index[s] > 0 {
@@ -92,12 +90,12 @@ func (a *avoidance) find() (start int, components [][]int, found bool) {
 	return 0, nil, false
 }
 
-// A frame is a state whose edges are being followed.
+// A frame is a state on the search path, and its next edge.
 type frame struct{ state, next int }
 
-// search is Tarjan's algorithm, from one state, and without recursion. It lists the
-// fair components.
-func (a *avoidance) search(root int, clock *int) (fair [][]int) {
+// search is Tarjan's algorithm from one state, without recursion. It lists the fair
+// components.
+func (a *lassoSearch) search(root int, clock *int) (fair [][]int) {
 	frames := []frame{a.enter(root, clock)}
 	for len(frames) > 0 {
 		f := &frames[len(frames)-1]
@@ -129,7 +127,7 @@ func (a *avoidance) search(root int, clock *int) (fair [][]int) {
 	return fair
 }
 
-func (a *avoidance) enter(state int, clock *int) frame {
+func (a *lassoSearch) enter(state int, clock *int) frame {
 	*clock++
 	a.index[state], a.low[state] = *clock, *clock
 	a.onStack[state] = true
@@ -137,8 +135,8 @@ func (a *avoidance) enter(state int, clock *int) frame {
 	return frame{state: state}
 }
 
-// leave takes a component off the stack.
-func (a *avoidance) leave(root int) []int {
+// leave pops a component.
+func (a *lassoSearch) leave(root int) []int {
 	at := slices.Index(a.stack, root)
 	component := slices.Clone(a.stack[at:])
 	a.stack = a.stack[:at]
@@ -148,9 +146,9 @@ func (a *avoidance) leave(root int) []int {
 	return component
 }
 
-// isFair: for each fair action there is a state in which it is impossible, or a step
-// of it that stays inside.
-func (a *avoidance) isFair(component []int) bool {
+// isFair: for each fair action there is a state in which it is not enabled, or a step of
+// it that stays in the component.
+func (a *lassoSearch) isFair(component []int) bool {
 	inside := membership(component)
 	for _, action := range a.fair {
 		if _, _, fair := a.witness(component, inside, action); !fair {
@@ -168,31 +166,31 @@ func membership(component []int) map[int]bool {
 	return inside
 }
 
-// witness is what makes a component fair to an action: a step inside, or a state
-// without a step.
-func (a *avoidance) witness(component []int, inside map[int]bool, action []int) (state int, step *Edge, found bool) {
+// witness shows that a component is fair to an action: a step in the component, or a
+// state in which the action is not enabled.
+func (a *lassoSearch) witness(component []int, inside map[int]bool, action []int) (state int, step *Edge, found bool) {
 	for _, s := range component {
-		possible := false
+		enabled := false
 		edges := a.graph.From(s)
 		for i, edge := range edges {
 			if int(edge.To) == s || !slices.Contains(action, int(edge.Label)) {
 				continue
 			}
-			if possible = true; inside[int(edge.To)] {
+			if enabled = true; inside[int(edge.To)] {
 				return s, &edges[i], true
 			}
 		}
-		if !possible {
+		if !enabled {
 			return s, nil, true
 		}
 	}
 	return 0, nil, false
 }
 
-// walk is the steps from a state into the nearest of some components, and once around
-// in it by whatever makes it fair.
-func (a *avoidance) walk(start int, components [][]int) (w walk) {
-	of := map[int]int{} // by state: which component it is in
+// lasso is a path from a state to the nearest of some components, and a loop in it that
+// has a witness for each fair action.
+func (a *lassoSearch) lasso(start int, components [][]int) (w lasso) {
+	of := map[int]int{} // by state: the index of its component
 	for i, component := range components {
 		slices.Sort(component)
 		for _, s := range component {
@@ -226,15 +224,15 @@ func (a *avoidance) walk(start int, components [][]int) (w walk) {
 	return w
 }
 
-// A walk is steps in the graph; from step loop on they lead around.
-type walk struct {
+// A lasso is edges in the graph; those from index loop on are the loop.
+type lasso struct {
 	from  int
 	edges []Edge
 	loop  int
 }
 
-// path is a shortest way from a state to a goal.
-func (a *avoidance) path(from int, goal, within func(int) bool) []Edge {
+// path is a shortest path from a state to a goal.
+func (a *lassoSearch) path(from int, goal, within func(int) bool) []Edge {
 	type arrival struct {
 		from int
 		edge Edge
@@ -262,11 +260,11 @@ func (a *avoidance) path(from int, goal, within func(int) bool) []Edge {
 			return path
 		}
 	}
-	panic("explore: no way within a component")
+	panic("explore: no path within a component")
 }
 
-// explainLoop is the way to a state and the walk from it.
-func (e *exploration[S]) explainLoop(property string, w walk) *Violation[S] {
+// violationLoop is a shortest path to the lasso's first state, and the lasso.
+func (e *exploration[S]) violationLoop(property string, w lasso) *Violation[S] {
 	trace := e.trace(w.from)
 	before := len(trace) - 1
 	for _, edge := range w.edges {

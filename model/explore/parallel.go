@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// parallel does things 0 to n-1, each once, by so many workers.
+// parallel calls do for 0 to n-1, in so many goroutines.
 func parallel(workers, n int, do func(i int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 )
 
-// A fingerprint stands for a key: half of its SHA-256.
+// A fingerprint is half of the SHA-256 of a key.
 type fingerprint [2]uint64
 
 func fingerprintOf(key []byte) fingerprint {
@@ -14,31 +14,31 @@ func fingerprintOf(key []byte) fingerprint {
 	return fingerprint{binary.LittleEndian.Uint64(sum[:8]), binary.LittleEndian.Uint64(sum[8:16])}
 }
 
-// A set is one part of the known states: a hash table with open addressing. Every
-// state in it has a place, in order of arrival, and is given a number later.
+// A set is one part of the known states: a hash table with open addressing. A state in it
+// has a place, in order of insertion, and is numbered later.
 type set struct {
-	compact bool
-	table   []uint32 // place + 1; 0: free. The length is a power of two
-	prints  []fingerprint
-	numbers []uint32
-	keys    []byte // of all places one behind the other, unless compact
-	ends    []int  // where they end
+	compact      bool
+	table        []uint32 // place + 1; 0: free. The length is a power of two
+	fingerprints []fingerprint
+	numbers      []uint32
+	keys         []byte // by place, concatenated; empty if compact
+	ends         []int  // by place: the end of its key
 }
 
 func newSet(compact bool) *set { return &set{compact: compact, table: make([]uint32, 1<<10)} }
 
-// add finds a key, or takes it in.
+// add finds a key, or inserts it.
 func (s *set) add(print fingerprint, key []byte) (place uint32, isNew bool) {
-	if 2*len(s.prints) >= len(s.table) {
+	if 2*len(s.fingerprints) >= len(s.table) {
 		s.grow()
 	}
 	at := s.find(print, key)
 	if s.table[at] != 0 {
 		return s.table[at] - 1, false
 	}
-	place = uint32(len(s.prints))
+	place = uint32(len(s.fingerprints))
 	s.table[at] = place + 1
-	s.prints = append(s.prints, print)
+	s.fingerprints = append(s.fingerprints, print)
 	s.numbers = append(s.numbers, 0)
 	if !s.compact {
 		s.keys = append(s.keys, key...)
@@ -47,8 +47,8 @@ func (s *set) add(print fingerprint, key []byte) (place uint32, isNew bool) {
 	return place, true
 }
 
-// find is where a key is in the table, or would go. The upper half of the print
-// chooses, for the lower chooses the part.
+// find is the index of a key in the table, or the free one where it belongs. The second
+// half of the fingerprint decides, since the first decides the part.
 func (s *set) find(print fingerprint, key []byte) int {
 	mask := len(s.table) - 1
 	for at := int(print[1]) & mask; ; at = (at + 1) & mask {
@@ -59,8 +59,8 @@ func (s *set) find(print fingerprint, key []byte) int {
 }
 
 func (s *set) holds(place uint32, print fingerprint, key []byte) bool {
-	if s.prints[place] != print || s.compact {
-		return s.prints[place] == print
+	if s.fingerprints[place] != print || s.compact {
+		return s.fingerprints[place] == print
 	}
 	begin := 0
 	if place > 0 {
@@ -72,7 +72,7 @@ func (s *set) holds(place uint32, print fingerprint, key []byte) bool {
 func (s *set) grow() {
 	s.table = make([]uint32, 2*len(s.table))
 	mask := len(s.table) - 1
-	for place, print := range s.prints {
+	for place, print := range s.fingerprints {
 		at := int(print[1]) & mask
 		for s.table[at] != 0 {
 			at = (at + 1) & mask

@@ -1,15 +1,15 @@
 // Package tlc reads what the TLC model checker reads and writes: its values (value.go),
 // its configuration files (config.go), the module with the defaults of constants
-// (defaults.go), its dump of a state graph (dump.go) and what it says in the end
+// (defaults.go), its dump of a state graph (dump.go) and the summary that it prints
 // (summary.go). It does not run TLC.
 //
-// Here is also the one definition of how a state is written for comparison: see
+// It has the definition of the canonical text of a state, by which states are compared: see
 // Canonical.
 package tlc
 
 import "fmt"
 
-// A SyntaxError says where a text is not what it should be.
+// A SyntaxError is an error in a text, with its position.
 type SyntaxError struct {
 	File   string
 	Line   int // from 1

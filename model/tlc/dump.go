@@ -12,20 +12,20 @@ import (
 	"gaugeblock/model/digest"
 )
 
-// A dump is what TLC writes with "-dump dot,actionlabels FILE": the graph of all
-// states in the language of Graphviz, a line a state and a line an edge.
+// A dump is what TLC writes with "-dump dot,actionlabels FILE": the graph of all states in
+// the language of Graphviz, a line for each state and for each edge.
 //
 //	strict digraph DiskGraph {
 //	12 [label="/\\ x = 1\n/\\ y = {}",style = filled]      an initial state
 //	12 -> -7 [label="Add(1)",color="black",fontcolor="black"];
 //	-7 [label="/\\ x = 2...",tooltip="/\\ x = 2..."];      any other
-//	{rank = same; 12;}                                      no news
+//	{rank = same; 12;}                                      ignored
 //	}
 //
-// States are named by their fingerprints. An edge may stand there several times, and
-// before the state that it leads to.
+// States are named by their fingerprints. An edge may be there several times, and before
+// the state that it leads to.
 
-// A Dump is what there is to a state graph.
+// A Dump is the counts and digests of a state graph.
 type Dump struct {
 	States, Edges           int // distinct
 	StateDigest, EdgeDigest string
@@ -34,9 +34,9 @@ type Dump struct {
 // maxLine is the longest line of a state or an edge, in bytes.
 const maxLine = 1 << 20
 
-// ReadDump reads a dump to its end. It keeps a few dozen bytes a state and an edge.
-// The name of the file is for errors, which are of type *SyntaxError if the text is
-// no dump.
+// ReadDump reads a dump to its end. It keeps a few dozen bytes for each state and edge.
+// The name of the file is for errors, which are of type *SyntaxError if the text is no
+// dump.
 func ReadDump(r io.Reader, file string) (Dump, error) {
 	d := dumpReader{
 		in: bufio.NewReaderSize(r, maxLine), file: file,
@@ -68,8 +68,7 @@ type dumpReader struct {
 	labelSums []digest.Sum
 	edges     [][3]uint32 // from, label, to
 
-	missing         []int64 // states that edges name and that were not there
-	text, canonical []byte  // for reuse
+	text, canonical []byte // for reuse
 }
 
 var dumpHead = []string{
@@ -91,7 +90,7 @@ func (d *dumpReader) read() error {
 			return err
 		}
 		if string(line) != want {
-			return d.fail("this is no dump of TLC's: %q should stand here", want)
+			return d.fail("this is no dump of TLC's: this line should be %q", want)
 		}
 	}
 	for {
@@ -128,8 +127,8 @@ func (d *dumpReader) tail() error {
 	return nil
 }
 
-// next is the next line. The dump must not end here. Lines that say which states
-// stand on one level are cut short: they can be of any length.
+// next is the next line. The dump must not end here. Lines that list the states of a level
+// are truncated: they can be of any length.
 func (d *dumpReader) next() ([]byte, error) {
 	d.line++
 	line, err := d.in.ReadSlice('\n')
@@ -233,8 +232,8 @@ func (d *dumpReader) label() (number uint32, err error) {
 	return number, nil
 }
 
-// unquote takes the escapes out of a text, up to its closing quotation mark, into
-// d.text, and returns what follows.
+// unquote decodes a quoted text into d.text, and returns what follows the closing
+// quotation mark.
 func (d *dumpReader) unquote(quoted []byte) (rest []byte, ok bool) {
 	d.text = d.text[:0]
 	for i := 0; i < len(quoted); i++ {
@@ -258,15 +257,16 @@ func (d *dumpReader) unquote(quoted []byte) (rest []byte, ok bool) {
 
 // complete: every state that an edge names must have been there.
 func (d *dumpReader) complete() error {
+	var missing []int64 // states that are in edges only
 	for name, number := range d.numbers {
 		if !d.known[number] {
-			d.missing = append(d.missing, name)
+			missing = append(missing, name)
 		}
 	}
-	if len(d.missing) == 0 {
+	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: an edge leads to the state %d, which is not there", d.file, slices.Min(d.missing))
+	return fmt.Errorf("%s: an edge leads to the state %d, which is missing", d.file, slices.Min(missing))
 }
 
 func (d *dumpReader) edgeSums() []digest.Sum {

@@ -60,7 +60,7 @@ func twice(dump, containing string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestReadDumpErrors: whatever is wrong is told, with the line; nothing is guessed.
+// TestReadDumpErrors: an error has the line.
 func TestReadDumpErrors(t *testing.T) {
 	dump := counter(t)
 	for _, c := range []struct{ name, dump, want string }{
@@ -75,7 +75,7 @@ func TestReadDumpErrors(t *testing.T) {
 		{"an odd label", strings.Replace(dump, `Add(1)`, `Add(`, 1), "counter.dot:7: a label: at byte"},
 		{"an odd edge", strings.Replace(dump, `,color="black"`, ``, 2), "counter.dot:7: the line of an edge does not end"},
 		{"an unknown line", strings.Replace(dump, "{rank", "{rink", 1), "neither a state nor an edge"},
-		{"a state less", without(dump, "-7712203341686528735 ["), "leads to the state -7712203341686528735, which is not there"},
+		{"a state less", without(dump, "-7712203341686528735 ["), "leads to the state -7712203341686528735, which is missing"},
 		{"two states of one name", strings.Replace(dump, "\n5184836469349865343 [", "\n-7712203341686528735 [", 1), "two states have the name"},
 		{"more at the end", dump + "\nx", "something follows the end"},
 		{"a long line", strings.Replace(dump, "Add(1)", strings.Repeat("x", 1<<20), 1), "counter.dot:7: a line of more than"},

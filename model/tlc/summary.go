@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// A Summary is what TLC says of a run.
+// A Summary is the result of a run of TLC.
 type Summary struct {
 	Generated, States, Depth int
 
-	// Verdict is "ok", or the name of the property that does not hold;
-	// "deadlock"; "liveness" for temporal properties, of which TLC does not say
-	// which; "error" for anything else.
+	// Verdict is "ok", or the name of the property that does not hold; "deadlock";
+	// "liveness" for a temporal property, which TLC does not always name; "error" for
+	// anything else.
 	Verdict string
 
-	// Trace is how many states a counterexample has.
+	// Trace is the number of states of the counterexample.
 	Trace int
 
-	// Lines are its own words.
+	// Lines are the lines of TLC's output that this was read from.
 	Lines []string
 }
 
@@ -34,14 +34,14 @@ var (
 	stateLine    = regexp.MustCompile(`^State (\d+): `)
 )
 
-// ReadSummary finds in TLC's output what it comes to.
+// ReadSummary reads the output of TLC.
 func ReadSummary(output string) (Summary, error) {
 	var s Summary
 	counted := false
 	for line := range strings.SplitSeq(output, "\n") {
 		line = strings.TrimSpace(line)
 		verdict := ""
-		switch match := ""; {
+		switch {
 		case countsLine.MatchString(line):
 			m := countsLine.FindStringSubmatch(line)
 			s.Generated, s.States, counted = number(m[1]), number(m[2]), true
@@ -59,13 +59,10 @@ func ReadSummary(output string) (Summary, error) {
 			s.Trace = max(s.Trace, number(stateLine.FindStringSubmatch(line)[1]))
 			continue
 		case errorLine.MatchString(line):
-			if s.Verdict == "" {
-				match = "error"
-			}
 			if strings.HasPrefix(line, "Error: The behavior up to this point") || strings.HasPrefix(line, "Error: The following behavior") {
 				continue
 			}
-			verdict = match
+			verdict = "error"
 		default:
 			continue
 		}
@@ -75,12 +72,12 @@ func ReadSummary(output string) (Summary, error) {
 		s.Lines = append(s.Lines, line)
 	}
 	if !counted || s.Verdict == "" {
-		return s, fmt.Errorf("TLC has not come to an end:\n%s", tail(output, 20))
+		return s, fmt.Errorf("TLC did not finish:\n%s", tail(output, 20))
 	}
 	return s, nil
 }
 
-// number reads digits, of which the thousands may be set apart.
+// number reads digits with commas between the thousands.
 func number(text string) int {
 	n, _ := strconv.Atoi(strings.ReplaceAll(text, ",", "")) // digits and commas only
 	return n

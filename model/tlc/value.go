@@ -8,9 +8,9 @@ import (
 
 // Canonical appends the canonical text of a value that TLC has printed.
 //
-// TLC breaks long values into lines, prints the fields of a record in the order in
-// which their names first occur in a specification, and the elements of a set in an
-// order of its own. The canonical text has none of that:
+// TLC breaks long values into lines, prints the fields of a record in the order in which
+// their names first occur in a specification, and the elements of a set in an order of its
+// own. The canonical text does not depend on these:
 //
 //	no white space, except in strings
 //	a number, a string in quotes, TRUE, FALSE, a name       as they are
@@ -19,7 +19,7 @@ import (
 //	a record     [a|->1,b|->2]       fields likewise
 //	a function   (0:>"a"@@1:>"b")    likewise; with the domain 1..n TLC prints a sequence
 //
-// It reads the same text for a canonical text.
+// The canonical text of a canonical text is the same text.
 func Canonical(to, printed []byte) ([]byte, error) {
 	r := reader{text: printed, out: to}
 	r.value()
@@ -27,7 +27,7 @@ func Canonical(to, printed []byte) ([]byte, error) {
 	return r.out, r.err
 }
 
-// CanonicalLabel is the same for a step: the name of an action, and its arguments if
+// CanonicalLabel appends the canonical text of a label: the name of an action, and its arguments if
 // it has any: Malloc(1,3).
 func CanonicalLabel(to, printed []byte) ([]byte, error) {
 	r := reader{text: printed, out: to}
@@ -45,9 +45,9 @@ func CanonicalLabel(to, printed []byte) ([]byte, error) {
 	return r.out, r.err
 }
 
-// CanonicalState is the same for a state: the values of all variables. TLC writes
-// "/\ x = 1" on a line of its own for each, and just "x = 1" if there is only one.
-// Canonical are lines "x=1", by name, the last without a line break.
+// CanonicalState appends the canonical text of a state: the values of all variables. TLC
+// writes a line "/\ x = 1" for each, and just "x = 1" if there is only one. The canonical
+// text has lines "x=1", in order of the names, the last without a line break.
 func CanonicalState(to, printed []byte) ([]byte, error) {
 	begin := len(to)
 	r := reader{text: printed, out: to}
@@ -68,7 +68,7 @@ func CanonicalState(to, printed []byte) ([]byte, error) {
 	return r.out, r.err
 }
 
-// A reader goes through a text and writes another.
+// A reader reads a text and writes its canonical text.
 type reader struct {
 	text  []byte
 	at    int
@@ -77,7 +77,7 @@ type reader struct {
 	err   error
 }
 
-// maxDepth is how deep values may be nested.
+// maxDepth is the largest nesting depth of values.
 const maxDepth = 100
 
 func (r *reader) fail(format string, args ...any) {
@@ -120,7 +120,7 @@ func (r *reader) skip(token string) {
 	r.at += len(token)
 }
 
-// take copies a token that has to be there.
+// take copies a required token.
 func (r *reader) take(token string) {
 	r.skip(token)
 	r.out = append(r.out, token...)
@@ -230,7 +230,7 @@ func (r *reader) function() {
 	r.take(")")
 }
 
-// sort puts the pieces that were written one behind the other into order.
+// sort sorts the consecutive pieces that were written.
 func (r *reader) sort(begin int, ends []int, separator string) {
 	if r.err == nil {
 		r.out = sortPieces(r.out, begin, ends, separator)
@@ -243,8 +243,8 @@ func (r *reader) separate(begin int, ends []int, separator string) {
 	}
 }
 
-// sortPieces puts pieces of a text, one behind the other from begin on, into order,
-// with a separator between them.
+// sortPieces sorts the consecutive pieces of a text from begin on, with a separator between
+// them.
 func sortPieces(text []byte, begin int, ends []int, separator string) []byte {
 	if len(ends) < 2 {
 		return text
@@ -254,8 +254,8 @@ func sortPieces(text []byte, begin int, ends []int, separator string) []byte {
 	return join(text, begin, pieces, separator)
 }
 
-// SortPieces puts pieces of a text, of which each ends where ends says, into order,
-// with a separator between them.
+// SortPieces sorts the pieces of a text that end at these indexes, with a separator between
+// them.
 func SortPieces(text []byte, ends []int, separator string) []byte {
 	return sortPieces(text, 0, ends, separator)
 }

@@ -5,7 +5,7 @@ import "strconv"
 // A Writer appends canonical texts (see Canonical) to Text.
 type Writer struct{ Text []byte }
 
-// Raw appends what is canonical already: "[a|->", ",b|->".
+// Raw appends text that is canonical already: "[a|->", ",b|->".
 func (w *Writer) Raw(text string) { w.Text = append(w.Text, text...) }
 
 // Int appends a number.
@@ -20,8 +20,8 @@ func (w *Writer) Bool(b bool) {
 	}
 }
 
-// Set appends a set of which element writes the i-th element. Elements must differ;
-// their order does not matter.
+// Set appends a set of n elements; element writes the i-th one. Elements must differ. Their
+// order does not matter.
 func (w *Writer) Set(n int, element func(i int)) {
 	w.Raw("{")
 	begin := len(w.Text)

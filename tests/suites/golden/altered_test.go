@@ -14,19 +14,18 @@ import (
 	"gaugeblock/tests/replay"
 )
 
-// A replay that overlooked something would call everything exact. Here recorded
-// traces are taken apart, one recorded value is altered, and the replay has to
-// stop just there. Traces are written anew for that, in the current version of the
-// format, which must not make a difference.
+// The replay must compare every recorded value. Here one recorded value of a trace is
+// altered, and the replay must report a difference in exactly this value. The altered trace
+// is written in the current version of the format, which must not make a difference.
 
-// sample is one trace of each kind of replay: plain, with the driver's refusals,
-// with pools and their tolerances.
+// sample has one trace of each kind of replay: plain, with driver failures, with pools and
+// their tolerances.
 var sample = []string{"oom-1000", "realoom-2000", "capture-1000", "checkpoint-1300", "configure-2500"}
 
-// Values are altered this many operations, or final figures, apart.
+// The distances between the operations, or final statistics, that are altered.
 const (
 	operationStep = 23
-	figureStep    = 7
+	statisticStep = 7
 )
 
 // recording is a trace in memory.
@@ -45,7 +44,7 @@ func read(t *testing.T, name string) recording {
 	return recording{header, ops, end}
 }
 
-// replay writes the recording and replays what was written.
+// replay writes the recording and replays the written trace.
 func (r recording) replay(t *testing.T) replay.Result {
 	t.Helper()
 	var text bytes.Buffer
@@ -68,7 +67,7 @@ func (r recording) replay(t *testing.T) replay.Result {
 	return result
 }
 
-// with is the recording with another expectation of one operation.
+// with is the recording with another expectation for one operation.
 func (r recording) with(number int, expect trace.Expectation) recording {
 	op := r.ops[number-1]
 	op.Expect = expect
@@ -77,9 +76,9 @@ func (r recording) with(number int, expect trace.Expectation) recording {
 	return r
 }
 
-// alterations are the expectations that differ in one value from what was
-// recorded of an operation, by the field that the difference is in. Of the events
-// and blocks the last one is altered, of the figures the one of the given column.
+// alterations are expectations that differ from a recorded one in one value, by the field
+// of the difference. The last trace entry and block are altered, and the statistic of a
+// column.
 func alterations(e trace.Expectation, columns []string, column int) map[string]trace.Expectation {
 	altered := map[string]trace.Expectation{}
 	if e.Addr != nil {
@@ -114,7 +113,7 @@ func TestAlteredExpectationIsNoticed(t *testing.T) {
 			t.Parallel()
 			whole := read(t, name)
 			if result := whole.replay(t); !result.Exact {
-				t.Fatalf("not exact when written anew: %v", &result)
+				t.Fatalf("not exact when written again: %v", &result)
 			}
 			columns := whole.header.StatColumns
 			for number := 1; number <= len(whole.ops); number += operationStep {
@@ -134,7 +133,7 @@ func TestAlteredEndIsNoticed(t *testing.T) {
 			whole := read(t, name)
 			recorded := *whole.end
 			keys := slices.Sorted(maps.Keys(recorded.Stats))
-			for i := 0; i < len(keys); i += figureStep {
+			for i := 0; i < len(keys); i += statisticStep {
 				end := recorded
 				end.Stats = maps.Clone(recorded.Stats)
 				end.Stats[keys[i]]++
@@ -152,7 +151,7 @@ func TestAlteredEndIsNoticed(t *testing.T) {
 	}
 }
 
-// isTolerated: two families may differ in final figures of the past.
+// isTolerated: in two families final peaks and sums over time may differ.
 func isTolerated(family, key string) bool {
 	past := strings.HasSuffix(key, ".peak") || strings.HasSuffix(key, ".allocated") || strings.HasSuffix(key, ".freed")
 	return past && (family == "capture" || family == "checkpoint")

@@ -35,8 +35,8 @@ func Own() (map[string]string, error) {
 	return in(filepath.Join(root, "tests", "suites", "golden", "testdata"))
 }
 
-// All lists the project's own traces by name, and those in the folder shared/golden
-// beside the project, where there is one.
+// All lists the project's own traces by name, and those in the folder shared/golden beside
+// the project, if it exists.
 func All() (map[string]string, error) {
 	files, err := Own()
 	if err != nil {
@@ -51,7 +51,7 @@ func All() (map[string]string, error) {
 	return files, err
 }
 
-// in lists the traces of a directory, which need not be there.
+// in lists the traces of a directory, which need not exist.
 func in(dir string) (map[string]string, error) {
 	found, err := filepath.Glob(filepath.Join(dir, "*.jsonl.gz"))
 	if err != nil {

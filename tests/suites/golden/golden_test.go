@@ -13,8 +13,8 @@ import (
 	"gaugeblock/tests/replay"
 )
 
-// notSupported lists the traces that the reference cannot be taken through, with
-// the reason. It may shrink; a trace that would have to be added is a failure.
+// notSupported lists the traces that the reference cannot replay, with the reason. Any other
+// trace that cannot be replayed is a failure.
 var notSupported = map[string]string{}
 
 // TestGolden replays every recorded trace: those in testdata and, where the

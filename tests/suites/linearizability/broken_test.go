@@ -8,8 +8,8 @@ import (
 	"gaugeblock/tests/suites/linearizability"
 )
 
-// Allocators that are right as long as one thread uses them. Each does something in
-// two moves that must be one. testdata/explore/broken shows how each is found out.
+// Allocators that are correct if one thread uses them. Each does something in two steps that
+// must be atomic. testdata/explore/broken has a counterexample of each.
 
 var brokenAllocators = map[string]linearizability.Factory{
 	"late-table":  newLateTable,
@@ -17,12 +17,12 @@ var brokenAllocators = map[string]linearizability.Factory{
 	"torn-stats":  newTornStats,
 }
 
-// lateTable looks whether a pointer is out, frees it, and strikes it out only then.
-// Of two frees at once both find the pointer.
+// lateTable tests that a pointer is allocated, frees it, and only then removes it from its
+// table. Two concurrent frees both find the pointer.
 type lateTable struct {
 	*alloc.Allocator
 	pause func()
-	out   map[spec.Ptr]bool
+	table map[spec.Ptr]bool
 }
 
 func newLateTable(driver spec.Driver, s *linearizability.Setup, pause func()) (spec.Allocator, error) {
@@ -33,24 +33,24 @@ func newLateTable(driver spec.Driver, s *linearizability.Setup, pause func()) (s
 func (a *lateTable) Malloc(r spec.Request) (spec.Ptr, error) {
 	p, err := a.Allocator.Malloc(r)
 	if err == nil {
-		a.out[p] = true
+		a.table[p] = true
 	}
 	return p, err
 }
 
 func (a *lateTable) Free(p spec.Ptr) error {
-	if !a.out[p] {
+	if !a.table[p] {
 		return &spec.InvalidPointerError{Op: "free", Ptr: p}
 	}
 	a.pause()
-	a.Allocator.Free(p) // it is out: what could go wrong?
-	delete(a.out, p)
+	a.Allocator.Free(p) // it is in the table, so the error is ignored
+	delete(a.table, p)
 	return nil
 }
 
-// staleLimit reads how much is reserved before the lock is taken, and tests that
-// against the limit. It moves the limit by what the reading is out of date, which
-// comes to the same.
+// staleLimit reads the reserved bytes before it takes the lock, and compares that value with
+// the limit. Here the limit is moved by the difference to the present value, which is
+// equivalent.
 type staleLimit struct {
 	*alloc.Allocator
 	pause func()
@@ -78,7 +78,7 @@ func (a *staleLimit) reserved(dev spec.Device) int64 {
 	return stats.ReservedBytes[spec.Aggregate].Current
 }
 
-// tornStats reads what is allocated in one moment and everything else in another.
+// tornStats reads the allocated bytes first and the other statistics later.
 type tornStats struct {
 	*alloc.Allocator
 	pause func()
@@ -100,8 +100,7 @@ func (a *tornStats) Stats(dev spec.Device) (spec.DeviceStats, error) {
 	return second, err
 }
 
-// TestBroken: each of them passes when its threads take turns, and is refused when
-// they may meet.
+// TestBroken: each of them passes without pauses within operations, and fails with them.
 func TestBroken(t *testing.T) {
 	program, err := linearizability.ParseProgram(`
 before: malloc x 1MiB
@@ -117,14 +116,14 @@ B: free x; malloc b 20MiB; free b`)
 			t.Fatal(err)
 		}
 		if x.Refused > 0 {
-			t.Errorf("%s: refused although no operation was stopped in its middle:\n%v", name, x.First)
+			t.Errorf("%s: not linearizable although no operation was paused:\n%v", name, x.First)
 		}
 		s.Pauses = linearizability.BeforeLock
 		if x, err = linearizability.Explore(s, program); err != nil {
 			t.Fatal(err)
 		}
 		if x.Refused == 0 {
-			t.Errorf("%s: not found out in %d schedules", name, x.Schedules)
+			t.Errorf("%s: linearizable in all of %d schedules", name, x.Schedules)
 		}
 	}
 }

@@ -7,30 +7,30 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// Callbacks free memory in the middle of a malloc, while the lock is released. The
-// frees are calls like any others, within the malloc's.
+// Free-memory callbacks run during a malloc, while the lock is released. Their frees are
+// calls like others, within the malloc's.
 
 // registerCallback registers the setup's callback.
-func (w *world) registerCallback() error {
-	if len(w.setup.Callback) == 0 {
+func (x *execution) registerCallback() error {
+	if len(x.setup.Callback) == 0 {
 		return nil
 	}
-	observable, able := w.allocator.(spec.Observable)
+	observable, able := x.allocator.(spec.Observable)
 	if !able {
 		return &spec.NotSupportedError{Op: "linearizability", Reason: "the allocator is not a spec.Observable"}
 	}
-	left := slices.Clone(w.setup.Callback)
+	left := slices.Clone(x.setup.Callback)
 	observable.OnNeedMemory(func() bool {
-		malloc := w.underWay()
-		w.pause(InCallback)
-		names := w.lane(malloc.Thread).names
+		malloc := x.pendingCall()
+		x.pause(InCallback)
+		names := x.threadState(malloc.Thread).names
 		i := slices.IndexFunc(left, func(name string) bool { _, is := names[name]; return is })
 		if i < 0 {
 			return false
 		}
 		name := left[i]
 		left = slices.Delete(left, i, i+1)
-		w.perform(malloc.Thread, Op{Kind: trace.OpFree, Name: name})
+		x.perform(malloc.Thread, Op{Kind: trace.OpFree, Name: name})
 		malloc.Freed = true
 		return true
 	})

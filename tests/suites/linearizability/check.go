@@ -8,38 +8,36 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
-	"gaugeblock/spec/trace"
 )
 
-// From a history to Porcupine's question.
+// How a history becomes the input of Porcupine.
 //
 // # Devices
 //
-// Devices share nothing, so a history is linearizable if its part on each device
-// is, and the parts are checked one by one. A call that concerns all devices
-// (emptying the cache, a snapshot, settings) is not one moment for all of them, nor
-// is it promised to be: each part has its own. Two things would make this wrong: a
-// use of memory on a stream of another device, which programs here cannot express,
-// and an address that wanders from one device to another, which the fake GPU's
-// separate windows rule out.
+// Devices share nothing, so a history is linearizable if its part on each device is, and
+// the parts are checked one by one. A call that concerns all devices (empty cache, a
+// snapshot, settings) is not atomic over devices, and no allocator has to make it so: it
+// takes effect on each device at a time of its own. This would be wrong in two cases: a
+// use of memory on a stream of another device, which programs here cannot express, and an
+// address that one device has after another, which the separate address ranges of the
+// fake GPU exclude.
 //
 // # Mallocs
 //
-// A malloc for which the lock is released becomes as many operations of
-// Porcupine's as it can have actions, all with the interval of the call. So the
-// moments of all actions must lie within the call, and the state keeps them in
-// order. A malloc that needs fewer passes the rest over, at once: that changes
-// nothing, so it need not be tried anywhere else.
+// A malloc that releases the lock becomes as many operations of Porcupine as it can have
+// actions, all with the interval of the call. So all actions must take effect within the
+// call, and the state keeps them in order. If a malloc needs fewer actions the remaining
+// ones must follow at once: they change nothing, so no other order needs to be tried.
 
-// mostActions is how many actions a malloc can have: search, search again, and for
-// each of three attempts the driver's answer and what follows from it.
+// mostActions is how many actions a malloc can have: search, search again, and for each of
+// three attempts the driver call and what follows it.
 const mostActions = 8
 
-// action is the input of an operation of Porcupine's. Its output is in the call.
+// action is the input of an operation of Porcupine. Its output is in the call.
 type action struct {
 	call   int // its index in the history
-	number int // of this call's actions, from 0
-	of     int
+	number int // among the call's actions, from 0
+	of     int // how many actions the call has
 	op     model.Operation
 	out    model.Outcome
 }
@@ -60,29 +58,29 @@ func Check(h *History) error {
 	return nil
 }
 
-// specification puts the model into Porcupine's form.
+// specification is the model as Porcupine needs it.
 func specification(initial model.State) porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return &point{state: initial} },
+		Init: func() any { return &searchState{state: initial} },
 		Step: func(state, input, _ any) (bool, any) {
-			next, err := state.(*point).step(input.(*action))
+			next, err := state.(*searchState).step(input.(*action))
 			return err == nil, next
 		},
-		Equal: func(a, b any) bool { return a.(*point).equal(b.(*point)) },
+		Equal: func(a, b any) bool { return a.(*searchState).equal(b.(*searchState)) },
 	}
 }
 
-// actions lists what happened on a device, as operations.
+// actions lists the calls on a device as operations of Porcupine.
 func (h *History) actions(dev spec.Device) []porcupine.Operation {
 	var list []porcupine.Operation
 	for i := range h.Calls {
 		c := &h.Calls[i]
-		op, out, concerned := h.on(dev, c)
-		if !concerned {
+		op, out, isOn := h.on(dev, c)
+		if !isOn {
 			continue
 		}
 		of := 1
-		if c.Op.Kind == trace.OpMalloc && !h.Setup.Strict && (h.Setup.releasesLock() || len(h.Setup.Callback) > 0) {
+		if kinds[c.Op.Kind].allocates && !h.Setup.Strict && (h.Setup.releasesLock() || len(h.Setup.Callback) > 0) {
 			of = mostActions
 		}
 		for n := range of {
@@ -95,64 +93,60 @@ func (h *History) actions(dev spec.Device) []porcupine.Operation {
 	return list
 }
 
-// on is a call as it concerns a device.
-func (h *History) on(dev spec.Device, c *Call) (op model.Operation, out model.Outcome, concerned bool) {
+// on is the part of a call on a device.
+func (h *History) on(dev spec.Device, c *Call) (op model.Operation, out model.Outcome, isOn bool) {
 	out = c.Out
-	switch c.Op.Kind {
-	case trace.OpEmptyCache, trace.OpConfigure:
-	case model.OpSnapshot:
-		out.Layout = slices.Clone(out.Layout)
-		out.Layout = slices.DeleteFunc(out.Layout, func(g spec.Segment) bool { return g.Device != dev })
-	default:
-		if c.Op.Device != dev {
-			return model.Operation{}, model.Outcome{}, false
-		}
+	if !kinds[c.Op.Kind].allDevices && c.Op.Device != dev {
+		return model.Operation{}, model.Outcome{}, false
+	}
+	if out.Layout != nil {
+		out.Layout = slices.DeleteFunc(slices.Clone(out.Layout), func(g spec.Segment) bool { return g.Device != dev })
 	}
 	return model.Operation{
 		Kind:   c.Op.Kind,
 		Stream: spec.DeviceStream{Device: dev, Stream: h.Setup.stream(dev, c.Op.Stream)},
 		Bytes:  c.Op.Bytes, Ptr: c.Ptr, Fraction: c.Op.Fraction, Settings: c.Op.Settings,
-		Results: model.DriverResults{Freed: c.Freed},
+		Results: model.DriverResults{CallbackFreed: c.Freed},
 	}, out, true
 }
 
-// A point is a state of the specification, with how far each malloc has come that
-// has begun.
-type point struct {
+// A searchState is a state of the specification, with the progress of each malloc that has
+// begun.
+type searchState struct {
 	state   model.State
-	mallocs []progress // by call
+	mallocs []mallocProgress // by call
 }
 
-// progress: which action of a call comes next. A call that is done has only to
-// pass over the rest.
-type progress struct {
+// mallocProgress is the next action of a call. If the call is done its remaining actions
+// change nothing.
+type mallocProgress struct {
 	call, next int
 	done       bool
 }
 
-func (p *point) equal(o *point) bool {
+func (p *searchState) equal(o *searchState) bool {
 	return slices.Equal(p.mallocs, o.mallocs) && p.state.Equal(o.state)
 }
 
-// An orderError says that an action's turn has not come.
+// An orderError says that another action must come before.
 type orderError struct{}
 
-func (orderError) Error() string { return "its turn has not come" }
+func (orderError) Error() string { return "another action must come before" }
 
-// step is the point after an action, or why the action cannot be there.
-func (p *point) step(a *action) (*point, error) {
-	at, begun := slices.BinarySearchFunc(p.mallocs, a.call, func(m progress, call int) int { return cmp.Compare(m.call, call) })
-	passing := slices.IndexFunc(p.mallocs, func(m progress) bool { return m.done })
-	if passing >= 0 && passing != at || begun != (a.number > 0) || begun && p.mallocs[at].next != a.number {
+// step is the state after an action, or why the action cannot come next.
+func (p *searchState) step(a *action) (*searchState, error) {
+	at, begun := slices.BinarySearchFunc(p.mallocs, a.call, func(m mallocProgress, call int) int { return cmp.Compare(m.call, call) })
+	finishing := slices.IndexFunc(p.mallocs, func(m mallocProgress) bool { return m.done })
+	if finishing >= 0 && finishing != at || begun != (a.number > 0) || begun && p.mallocs[at].next != a.number {
 		return nil, orderError{}
 	}
 	if a.of == 1 {
 		next, err := p.state.Step(a.op, a.out)
-		return &point{next, p.mallocs}, err
+		return &searchState{next, p.mallocs}, err
 	}
-	next := &point{p.state, slices.Clone(p.mallocs)}
+	next := &searchState{p.state, slices.Clone(p.mallocs)}
 	if !begun {
-		next.mallocs = slices.Insert(next.mallocs, at, progress{call: a.call})
+		next.mallocs = slices.Insert(next.mallocs, at, mallocProgress{call: a.call})
 	}
 	m := &next.mallocs[at]
 	var err error

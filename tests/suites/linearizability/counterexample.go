@@ -13,26 +13,25 @@ import (
 	"gaugeblock/spec"
 )
 
-// A Counterexample is a history that is not linearizable. It wants to be
-// understood, and to be had again: hence History.Command.
+// A Counterexample is a history that is not linearizable. History.Command reproduces it.
 type Counterexample struct {
 	History *History
 	Device  spec.Device
-	// Ordered is the longest beginning of an order that the specification allows.
+	// Ordered is the longest prefix of an order that the specification allows.
 	Ordered []Call
 	// State is the specification's state after it.
 	State model.State
-	// Stuck says of each call that could come next why it cannot.
+	// Stuck has, for each call that could come next in time, why it cannot.
 	Stuck []Objection
 }
 
-// Objection is why a call cannot have happened in a state.
+// Objection is why a call cannot take effect in a state.
 type Objection struct {
 	Call   Call
 	Reason error
 }
 
-// Error tells all of it.
+// Error describes the history and the objections.
 func (x *Counterexample) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "not linearizable:\n%s\n", x.History.Command())
@@ -51,33 +50,33 @@ func (x *Counterexample) Error() string {
 	return text.String()
 }
 
-// explain finds out how far an order could be found.
+// explain finds the longest prefix of an order.
 func explain(h *History, dev spec.Device, initial model.State, part []porcupine.Operation) error {
 	_, info := porcupine.CheckOperationsVerbose(specification(initial), part, 0)
 	var longest []porcupine.Operation
-	for _, order := range info.PartialLinearizationsOperations()[0] { // in no order
+	for _, order := range info.PartialLinearizationsOperations()[0] { // in random order
 		if longest == nil || compareOrders(order, longest) < 0 {
 			longest = order
 		}
 	}
 	x := &Counterexample{History: h, Device: dev}
-	at := &point{state: initial}
-	taken := map[*action]bool{}
+	at := &searchState{state: initial}
+	ordered := map[*action]bool{}
 	for _, o := range longest {
 		a := o.Input.(*action)
-		taken[a] = true
+		ordered[a] = true
 		if a.number == 0 {
 			x.Ordered = append(x.Ordered, h.Calls[a.call])
 		}
 		at, _ = at.step(a)
 	}
 	x.State = at.state
-	x.Stuck = h.objections(at, part, taken)
+	x.Stuck = h.objections(at, part, ordered)
 	return x
 }
 
-// compareOrders puts longer ones first, and among equals those that take up the
-// calls as they began.
+// compareOrders puts longer orders first, and among equally long ones those in the order of
+// the calls' beginnings.
 func compareOrders(a, b []porcupine.Operation) int {
 	return cmp.Or(cmp.Compare(len(b), len(a)), slices.CompareFunc(a, b, func(x, y porcupine.Operation) int {
 		p, q := x.Input.(*action), y.Input.(*action)
@@ -85,11 +84,11 @@ func compareOrders(a, b []porcupine.Operation) int {
 	}))
 }
 
-// objections asks the actions that are left, and could come next, why they cannot:
-// those that begin before any of them has ended.
-func (h *History) objections(at *point, part []porcupine.Operation, taken map[*action]bool) (list []Objection) {
+// objections has the reasons why no remaining action can come next: of those that begin
+// before any of them has ended.
+func (h *History) objections(at *searchState, part []porcupine.Operation, ordered map[*action]bool) (list []Objection) {
 	left := slices.Clone(part)
-	left = slices.DeleteFunc(left, func(o porcupine.Operation) bool { return taken[o.Input.(*action)] })
+	left = slices.DeleteFunc(left, func(o porcupine.Operation) bool { return ordered[o.Input.(*action)] })
 	for _, o := range left {
 		a := o.Input.(*action)
 		overtaken := slices.ContainsFunc(left, func(other porcupine.Operation) bool { return other.Return < o.Call })

@@ -1,18 +1,17 @@
 package linearizability
 
-// Exhaustive is a policy that takes every schedule in turn, depth first: run the
-// program, call Next, and run it again until Next says that there is no more.
+// Exhaustive is a policy that runs every schedule once, depth first: run the program, call
+// Next, and run it again until Next returns false.
 //
-// It remembers the choices of the present run, and how many there were each time.
-// The next run makes the same choices, except that the last one which could go
-// further does so. That takes every schedule once, since what can be chosen
-// depends on what was chosen before and on nothing else.
+// It keeps the choices of the present run, and the number of alternatives of each. The next
+// run makes the same choices up to the last one with an untried alternative, and takes
+// that. This is complete since the alternatives depend on the earlier choices only.
 type Exhaustive struct {
 	path []branch
-	at   int // how many choices this run has made
+	at   int // the number of choices in this run
 }
 
-// branch is a choice: which of how many.
+// branch is a choice and its number of alternatives.
 type branch struct{ taken, of int }
 
 // Choose implements Policy.

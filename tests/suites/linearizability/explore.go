@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Explored is what came of running all schedules of a program.
+// Explored is the result of running all schedules of a program.
 type Explored struct {
 	Schedules int
-	Histories int             // different ones, each of which was checked
-	Refused   int             // of the histories
+	Histories int             // distinct histories, each of which was checked
+	Refused   int             // histories that are not linearizable
 	First     *Counterexample // the first of them, nil if there is none
 
-	// Results lists what the operations of the threads gave, in some schedule.
+	// Results lists the results of the threads' operations in all schedules.
 	Results []OpResults
 }
 
-// OpResults is what an operation gave, in words, in order of first appearance.
+// OpResults lists the results of an operation, in order of first appearance.
 type OpResults struct {
 	Thread  int
 	Op      string
@@ -45,11 +45,11 @@ func Explore(s Setup, p Program) (Explored, error) {
 	return x, nil
 }
 
-// add checks a new history and notes its results.
+// add checks a new history and adds its results.
 func (x *Explored) add(h *History) error {
 	x.Histories++
 	for i := range h.Calls {
-		x.note(&h.Calls[i])
+		x.addResult(&h.Calls[i])
 	}
 	err := Check(h)
 	var found *Counterexample
@@ -63,8 +63,8 @@ func (x *Explored) add(h *History) error {
 	return nil
 }
 
-// results lists a program's operations, with no results yet. Operations of a thread
-// that read alike are one.
+// results lists a program's operations, with no results yet. Equal operations of a thread are
+// one.
 func (p Program) results() (list []OpResults) {
 	for thread, ops := range p.Threads {
 		for _, op := range ops {
@@ -79,8 +79,8 @@ func (p Program) results() (list []OpResults) {
 
 func (r OpResults) same(o OpResults) bool { return r.Thread == o.Thread && r.Op == o.Op }
 
-// note adds a call's result. The calls of callbacks are no operations of a thread.
-func (x *Explored) note(c *Call) {
+// addResult adds a call's result, unless the call is a callback's.
+func (x *Explored) addResult(c *Call) {
 	i := slices.IndexFunc(x.Results, OpResults{Thread: c.Thread, Op: c.Text}.same)
 	if i >= 0 && !slices.Contains(x.Results[i].Results, c.result()) {
 		x.Results[i].Results = append(x.Results[i].Results, c.result())

@@ -15,7 +15,7 @@ import (
 )
 
 // TestExplore runs every schedule of the programs in testdata/explore, with the lock held
-// while the driver is asked and with it released, and shows what can come of each
+// during the driver call and with it released, and shows the possible results of each
 // operation. `go test ./tests/suites/linearizability -run TestExplore -rewrite` writes the
 // answers anew; read the difference.
 //
@@ -23,9 +23,9 @@ import (
 //	        [lock=held|released] [pauses=(lock,ask,answer,callback,malloc)]
 //	        [callback=(a,b)] [allocator=...] [strict] [schedule=(A,B,B)]
 //
-// What is left out means no limit, both locks, and pauses everywhere but before a
-// malloc takes the lock. With a schedule only that is run, and its history told. broken_test.go has the
-// allocators other than the reference.
+// The defaults are no limit, both lock modes, and all pauses but the one before a malloc
+// takes the lock. With a schedule only that one is run, and its history is shown.
+// broken_test.go has the allocators other than the reference.
 func TestExplore(t *testing.T) {
 	var schedules, histories int
 	datadriven.Walk(t, "testdata/explore", func(t *testing.T, path string) {
@@ -116,8 +116,8 @@ func (c *command) mode(mode string) linearizability.Setup {
 
 func withRelease(settings string) string { return strings.TrimPrefix(settings+","+releaseLock, ",") }
 
-// explore runs all schedules in each mode. A mode that gives the same results as
-// the one before says so.
+// explore runs all schedules in each mode. Results that are equal to those of the mode
+// before are not repeated.
 func (c *command) explore(t *testing.T, schedules, histories *int) string {
 	var text strings.Builder
 	var last []linearizability.OpResults
@@ -146,14 +146,14 @@ func (c *command) explore(t *testing.T, schedules, histories *int) string {
 	return text.String()
 }
 
-// sameResults: in whatever order they appeared.
+// sameResults: in any order.
 func sameResults(a, b []linearizability.OpResults) bool {
 	return slices.EqualFunc(a, b, func(x, y linearizability.OpResults) bool {
 		return slices.Equal(slices.Sorted(slices.Values(x.Results)), slices.Sorted(slices.Values(y.Results)))
 	})
 }
 
-// mostResults is how many results of an operation are written out.
+// mostResults is how many results of an operation are shown.
 const mostResults = 6
 
 func formatResults(list []linearizability.OpResults) string {
@@ -168,7 +168,7 @@ func formatResults(list []linearizability.OpResults) string {
 	return text.String()
 }
 
-// replay runs one schedule and tells it.
+// replay runs one schedule and shows its history.
 func (c *command) replay(t *testing.T) string {
 	h, err := linearizability.Run(c.mode(c.modes[0]), c.program, c.schedule)
 	if err != nil {
@@ -180,8 +180,7 @@ func (c *command) replay(t *testing.T) string {
 	return h.String()
 }
 
-// TestCommand: what is printed of a history can be put into testdata and gives the
-// same history.
+// TestCommand: the command of a history, put into testdata, gives the same history.
 func TestCommand(t *testing.T) {
 	for _, settings := range pairSettings {
 		s := linearizability.Setup{

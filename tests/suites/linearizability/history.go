@@ -13,27 +13,27 @@ import (
 	"gaugeblock/tests/suites/sizes"
 )
 
-// A Call is an operation that was done, and what came of it.
+// A Call is an operation that was done, and its outcome.
 type Call struct {
-	Thread     int // from 0; -1 before the threads begin and after they have ended
+	Thread     int // from 0; mainThread before the threads begin and after they have ended
 	Op         Op
-	Text       string   // the operation as the program has it
-	Ptr        spec.Ptr // free, record_stream: what the name stood for
+	Text       string   // the operation in the words of the program
+	Ptr        spec.Ptr // free, record_stream: the address of the allocation
 	Out        model.Outcome
 	Freed      bool // malloc: a callback freed something
 	Begin, End int64
 }
 
-// A History is what happened when a program was run.
+// A History is the calls of one run of a program.
 type History struct {
 	Setup    Setup
 	Program  Program
-	Schedule []int  // which thread ran, step by step; nil if they ran freely
+	Schedule []int  // which thread ran, step by step; nil without the scheduler
 	Calls    []Call // by Begin
 }
 
-// Command is what was run, as an explore command of testdata that runs the same
-// schedule of the same program again. Threads that ran freely have no schedule.
+// Command is an explore command of testdata that runs the same schedule of the same program
+// again. Without the scheduler there is no schedule.
 func (h *History) Command() string {
 	command := "explore " + h.Setup.String()
 	if h.Schedule != nil {
@@ -42,21 +42,21 @@ func (h *History) Command() string {
 	return command + "\n" + h.Program.String()
 }
 
-// moment is the beginning or the end of a call.
-type moment struct {
+// callEvent is the beginning or the end of a call.
+type callEvent struct {
 	at   int64
 	call *Call
 	end  bool
 }
 
-// moments lists beginnings and ends in order of time.
-func (h *History) moments() []moment {
-	var list []moment
+// callEvents lists the beginnings and ends in order of time.
+func (h *History) callEvents() []callEvent {
+	var list []callEvent
 	for i := range h.Calls {
 		c := &h.Calls[i]
-		list = append(list, moment{c.Begin, c, false}, moment{c.End, c, true})
+		list = append(list, callEvent{c.Begin, c, false}, callEvent{c.End, c, true})
 	}
-	slices.SortStableFunc(list, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(list, func(a, b callEvent) int { return cmp.Compare(a.at, b.at) })
 	return list
 }
 
@@ -70,11 +70,11 @@ func (h *History) sequential() bool {
 	return true
 }
 
-// String tells the history, a line for each beginning and end; a call that nothing
-// happens within is told in one.
+// String has a line for each beginning and end; a call with no other event between them has
+// one line.
 func (h *History) String() string {
 	var text strings.Builder
-	list := h.moments()
+	list := h.callEvents()
 	for i := 0; i < len(list); i++ {
 		m := list[i]
 		indent := strings.Repeat("    ", m.call.Thread+1)
@@ -91,11 +91,10 @@ func (h *History) String() string {
 	return text.String()
 }
 
-// addressWindow is what each device has of the address space.
+// addressWindow is the size of the address range of each device.
 const addressWindow = 1 << 50
 
-// formatAddress writes an address as its distance from where the device's memory
-// begins.
+// formatAddress writes an address as the offset in the device's address range.
 func formatAddress(p spec.Ptr) string {
 	if p == 0 {
 		return "null"
@@ -103,26 +102,20 @@ func formatAddress(p spec.Ptr) string {
 	return "at " + sizes.Format(uint64(p)%addressWindow)
 }
 
-// result is what came of a call, in words.
+// result describes the outcome of a call.
 func (c *Call) result() string {
 	switch {
 	case c.Out.Err != nil && trace.ErrorName(c.Out.Err) == trace.ErrorOOM:
 		return "out of memory"
 	case c.Out.Err != nil:
 		return trace.ErrorName(c.Out.Err)
-	case c.Op.Kind == trace.OpMalloc:
-		return formatAddress(c.Out.Ptr)
-	case c.Op.Kind == model.OpStats:
-		return fmt.Sprintf("%s allocated, %s reserved",
-			sizes.Format(uint64(c.Out.Stats.AllocatedBytes[spec.Aggregate].Current)),
-			sizes.Format(uint64(c.Out.Stats.ReservedBytes[spec.Aggregate].Current)))
-	case c.Op.Kind == model.OpSnapshot:
-		return formatLayout(c.Out.Layout)
+	case kinds[c.Op.Kind].result != nil:
+		return kinds[c.Op.Kind].result(&c.Out)
 	}
 	return "done"
 }
 
-// formatLayout draws segments and their blocks.
+// formatLayout describes segments and their blocks.
 func formatLayout(layout []spec.Segment) string {
 	var text []string
 	for _, g := range layout {
@@ -138,19 +131,18 @@ func formatLayout(layout []spec.Segment) string {
 	return strings.Join(text, ", ")
 }
 
-// key is equal for two histories of a program only if the same calls gave the same,
-// and the same calls had ended when others began, which is all that is checked. The
-// order among beginnings that nothing ends between, and the other way round, is of
-// no account.
+// key is equal for two histories of a program only if the outcomes of all calls are equal,
+// and the same calls had ended when others began, which is all that Check uses. The order
+// of consecutive beginnings does not matter, nor that of consecutive ends.
 func (h *History) key() string {
 	var key []byte
-	list := h.moments()
+	list := h.callEvents()
 	for len(list) > 0 {
 		n := 1
 		for n < len(list) && list[n].end == list[0].end {
 			n++
 		}
-		slices.SortStableFunc(list[:n], func(a, b moment) int { return cmp.Compare(a.call.Thread, b.call.Thread) })
+		slices.SortStableFunc(list[:n], func(a, b callEvent) int { return cmp.Compare(a.call.Thread, b.call.Thread) })
 		for _, m := range list[:n] {
 			key = m.appendKey(key)
 		}
@@ -159,7 +151,7 @@ func (h *History) key() string {
 	return string(key)
 }
 
-func (m moment) appendKey(key []byte) []byte {
+func (m callEvent) appendKey(key []byte) []byte {
 	number := func(n uint64) { key = binary.AppendUvarint(key, n) }
 	number(uint64(m.call.Thread + 1))
 	if !m.end {

@@ -11,8 +11,8 @@ import (
 	"gaugeblock/tests/suites/linearizability"
 )
 
-// Goroutines that run as they like. What meets what is luck, but whatever does must
-// be linearizable; under -race these are the runs that show who forgot a lock.
+// Goroutines under the Go scheduler. The interleavings are random, and every history must be
+// linearizable. Under -race these runs find missing locks.
 
 // TestParallel runs many short programs, so that Porcupine's search stays small.
 func TestParallel(t *testing.T) {
@@ -34,7 +34,7 @@ func TestParallel(t *testing.T) {
 			if testing.Short() {
 				runs = 5
 			}
-			var seen luck
+			var seen tally
 			for seed := range runs {
 				p := parallelProgram(rand.New(rand.NewPCG(uint64(seed), 0)), max(c.setup.Devices, 1))
 				h, err := linearizability.Parallel(c.setup, p)
@@ -51,8 +51,8 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// parallelProgram has four threads of twelve operations. All of them free what
-// was there before they began, so some pointers are freed twice.
+// parallelProgram has four threads of twelve operations. All of them free the allocations
+// from before they began, so some pointers are freed twice.
 func parallelProgram(r *rand.Rand, devices int) linearizability.Program {
 	var p linearizability.Program
 	device := func() spec.Device { return spec.Device(r.IntN(devices)) }
@@ -87,8 +87,8 @@ func parallelProgram(r *rand.Rand, devices int) linearizability.Program {
 	return p
 }
 
-// TestDoubleFree: eight goroutines free the same pointers at once. Of each exactly
-// one is right.
+// TestDoubleFree: eight goroutines free the same pointers at once. For each pointer exactly
+// one free succeeds.
 func TestDoubleFree(t *testing.T) {
 	const threads, pointers = 8, 6
 	var p linearizability.Program
@@ -106,23 +106,23 @@ func TestDoubleFree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		right := map[spec.Ptr]int{}
+		succeeded := map[spec.Ptr]int{}
 		for _, c := range h.Calls {
 			switch {
 			case c.Op.Kind != trace.OpFree:
 			case c.Out.Err == nil:
-				right[c.Ptr]++
+				succeeded[c.Ptr]++
 			case trace.ErrorName(c.Out.Err) != trace.ErrorInvalidPointer:
 				t.Errorf("%v", c.Out.Err)
 			}
 		}
-		for ptr, n := range right {
+		for ptr, n := range succeeded {
 			if n != 1 {
 				t.Errorf("%v was freed %d times", ptr, n)
 			}
 		}
-		if len(right) != pointers {
-			t.Errorf("%d of %d pointers were freed", len(right), pointers)
+		if len(succeeded) != pointers {
+			t.Errorf("%d of %d pointers were freed", len(succeeded), pointers)
 		}
 		if err := linearizability.Check(h); err != nil {
 			t.Error(err)

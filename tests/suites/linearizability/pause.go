@@ -7,27 +7,27 @@ import (
 	"gaugeblock/spec"
 )
 
-// Pause is a set of places where a thread may be stopped in the middle of an
-// operation, for others to run. At all of them the allocator's lock is not held;
-// that is why only they can be stopped at.
+// Pause is a set of places where a thread may pause during an operation, so that others run.
+// The allocator's lock is held at none of them: a thread that paused with it would block
+// the others.
 type Pause uint8
 
 const (
-	// BeforeLock: a free or an emptying of the cache is about to take a device's
-	// lock. A free has already found out which device the pointer is of.
+	// BeforeLock: a free or an empty cache is about to take a device's lock. A free has
+	// already found the device of the pointer.
 	BeforeLock Pause = 1 << iota
-	// BeforeDriver: a malloc has searched and is about to ask the driver.
+	// BeforeDriver: a malloc has searched the cache and is about to call the driver.
 	BeforeDriver
-	// AfterDriver: the driver has answered a malloc, which does not know yet.
+	// AfterDriver: the driver call of a malloc is about to return.
 	AfterDriver
-	// InCallback: a callback is about to free something.
+	// InCallback: a free-memory callback is about to free something.
 	InCallback
-	// BeforeMalloc: a malloc is about to take the lock. One that is right has done
-	// nothing by then, so that stopping it only makes for more schedules.
+	// BeforeMalloc: a malloc is about to take the lock. A correct one has changed nothing
+	// yet, so that this pause only adds schedules.
 	BeforeMalloc
 )
 
-// AllPauses is all of them.
+// AllPauses is all places.
 const AllPauses = BeforeLock | BeforeDriver | AfterDriver | InCallback | BeforeMalloc
 
 // pauseNames are the places in the order of their bits.
@@ -55,34 +55,33 @@ func (p Pause) names() (names []string) {
 	return names
 }
 
-// A pausingDriver stops before and after Malloc, if the allocator has released its
-// lock. If it has not, stopping would let another thread wait for the lock for
-// ever.
+// A pausingDriver pauses before and after Malloc, if the allocator has released its lock. If
+// it has not, a pause would let another thread wait for the lock forever.
 type pausingDriver struct {
 	spec.Driver
-	w        *world
-	released bool
+	execution    *execution
+	lockReleased bool
 }
 
 // Malloc implements spec.Driver.
 func (d *pausingDriver) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
-	if !d.released {
+	if !d.lockReleased {
 		return d.Driver.Malloc(dev, bytes)
 	}
-	d.w.pause(BeforeDriver)
+	d.execution.pause(BeforeDriver)
 	p, err := d.Driver.Malloc(dev, bytes)
-	d.w.pause(AfterDriver)
+	d.execution.pause(AfterDriver)
 	return p, err
 }
 
-// pauseBeforeLocks calls stop where the allocator asks for the context of a history
-// entry, which it does with no lock held: right before it takes one.
-func (w *world) pauseBeforeLocks(stop func()) error {
-	historian, able := w.allocator.(spec.HistoryRecorder)
+// pauseBeforeLocks calls stop where the allocator asks for the context of a trace entry,
+// which it does right before it takes a lock, with none held.
+func (w *execution) pauseBeforeLocks(stop func()) error {
+	recorder, able := w.allocator.(spec.HistoryRecorder)
 	if !able {
 		return nil
 	}
-	return historian.RecordHistory(spec.HistoryOptions{
+	return recorder.RecordHistory(spec.HistoryOptions{
 		Enabled: true,
 		Level:   spec.ContextAll,
 		Context: func() any { stop(); return nil },

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gaugeblock/model"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/suites/sizes"
@@ -18,16 +17,16 @@ import (
 //	A: malloc a 2MiB stream=1; record_stream a stream=2; free a
 //	B: free x; stats
 //
-// Allocations have names, which all threads share. An operation on a name that
-// means nothing yet is left out; one on a name that was freed is not, so that a
-// pointer can be freed twice.
+// Allocations have names, which all threads share. An operation on a name without an
+// allocation is left out. One on a name that was freed is not, so that a pointer can be
+// freed twice.
 type Program struct {
 	Before  []Op   // done before the threads begin
 	Threads [][]Op // A, B, C...
 }
 
-// An Op is an operation of a thread. The kinds are those of traces, and the two
-// looks of package model.
+// An Op is an operation of a thread. The kinds are in kinds.go: some of those of traces, and
+// the queries of package model.
 type Op struct {
 	Kind     trace.OpKind
 	Name     string  // malloc, free, record_stream: the allocation
@@ -36,24 +35,6 @@ type Op struct {
 	Settings string  // configure
 	Stream   int     // malloc, record_stream, busy, drain: 0 is the default stream
 	Device   spec.Device
-}
-
-// opShape says which words follow the kind, beside device=N.
-type opShape struct {
-	name, bytes, fraction, settings, stream bool
-}
-
-var opShapes = map[trace.OpKind]opShape{
-	trace.OpMalloc:            {name: true, bytes: true, stream: true},
-	trace.OpFree:              {name: true},
-	trace.OpRecordStream:      {name: true, stream: true},
-	trace.OpEmptyCache:        {},
-	trace.OpSetMemoryFraction: {fraction: true},
-	trace.OpConfigure:         {settings: true},
-	trace.OpBusy:              {stream: true},
-	trace.OpDrain:             {stream: true},
-	model.OpStats:             {},
-	model.OpSnapshot:          {},
 }
 
 // ParseProgram reads a program in the form above. Errors name the line.
@@ -93,7 +74,7 @@ func parseOp(words []string) (op Op, err error) {
 		return Op{}, fmt.Errorf("an operation is missing")
 	}
 	op.Kind = trace.OpKind(words[0])
-	shape, known := opShapes[op.Kind]
+	kind, known := kinds[op.Kind]
 	if !known {
 		return Op{}, fmt.Errorf("there is no such operation")
 	}
@@ -104,14 +85,14 @@ func parseOp(words []string) (op Op, err error) {
 		}
 		return word
 	}
-	op.Name = next(shape.name)
-	op.Settings = next(shape.settings)
-	if shape.bytes {
+	op.Name = next(kind.allocates || kind.uses)
+	op.Settings = next(kind.args.settings)
+	if kind.args.bytes {
 		if op.Bytes, err = sizes.Parse(next(true)); err != nil {
 			return Op{}, err
 		}
 	}
-	if shape.fraction {
+	if kind.args.fraction {
 		if op.Fraction, err = strconv.ParseFloat(next(true), 64); err != nil {
 			return Op{}, err
 		}
@@ -120,7 +101,7 @@ func parseOp(words []string) (op Op, err error) {
 		key, value, _ := strings.Cut(word, "=")
 		n, err := strconv.Atoi(value)
 		switch {
-		case err == nil && key == "stream" && shape.stream:
+		case err == nil && key == "stream" && kind.args.stream:
 			op.Stream = n
 		case err == nil && key == "device":
 			op.Device = spec.Device(n)
@@ -133,18 +114,18 @@ func parseOp(words []string) (op Op, err error) {
 
 // String writes an operation as it is read.
 func (op Op) String() string {
-	shape := opShapes[op.Kind]
+	kind := kinds[op.Kind]
 	text := string(op.Kind)
-	if shape.name {
+	if kind.allocates || kind.uses {
 		text += " " + op.Name
 	}
-	if shape.settings {
+	if kind.args.settings {
 		text += " " + op.Settings
 	}
-	if shape.bytes {
+	if kind.args.bytes {
 		text += " " + sizes.Format(op.Bytes)
 	}
-	if shape.fraction {
+	if kind.args.fraction {
 		text += " " + strconv.FormatFloat(op.Fraction, 'g', -1, 64)
 	}
 	if op.Stream != 0 {
@@ -175,8 +156,8 @@ func (p Program) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// setsLockRelease reports whether some operation does what would mislead the
-// scheduler: it must know when the lock is held.
+// setsLockRelease reports whether an operation changes release_lock_on_cudamalloc. The
+// scheduler must know when the lock is held.
 func (p *Program) setsLockRelease() bool {
 	sets := func(op Op) bool { return strings.Contains(op.Settings, "release_lock") }
 	return slices.ContainsFunc(slices.Concat(append(p.Threads, p.Before)...), sets)

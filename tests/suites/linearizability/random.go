@@ -1,8 +1,7 @@
 package linearizability
 
-// Random is a policy that asks for each choice: Pick gives a number below n. A
-// source that can shrink (a generator of package rapid) makes failing schedules
-// shrink.
+// Random is a policy that takes each choice from Pick, which returns a number below n. With a
+// generator of package rapid failing schedules shrink.
 type Random struct {
 	Pick func(n int) int
 }

@@ -11,12 +11,12 @@ import (
 	"gaugeblock/tests/suites/linearizability"
 )
 
-// Programs and schedules beyond what can be exhausted: three or four threads with
-// up to six operations each, everything chosen by rapid, which shrinks what fails.
+// Programs with too many schedules for an exhaustive search: two to four threads with up to
+// six operations each. Rapid chooses everything, and shrinks failures.
 
 // TestRandom: every history is linearizable.
 func TestRandom(t *testing.T) {
-	var seen luck
+	var seen tally
 	for _, settings := range pairSettings {
 		for _, mode := range []string{"held", "released"} {
 			t.Run(settings+" "+mode, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestRandom(t *testing.T) {
 	}
 	t.Logf("%+v", seen)
 	if seen.Overlapping == 0 || seen.Failed == 0 {
-		t.Error("nothing interesting has happened")
+		t.Error("no calls overlapped, or none failed")
 	}
 }
 
@@ -49,14 +49,14 @@ func checkRandom(t *rapid.T, s linearizability.Setup, p linearizability.Program)
 	return h
 }
 
-// luck counts what has happened in histories.
-type luck struct {
+// tally counts histories, calls and results.
+type tally struct {
 	Histories, Calls int
-	Overlapping      int // calls that began while another was under way
+	Overlapping      int // calls that began while another was pending
 	Failed           int
 }
 
-func (l *luck) count(h *linearizability.History) {
+func (l *tally) count(h *linearizability.History) {
 	l.Histories++
 	for i := range h.Calls {
 		l.Calls++
@@ -83,8 +83,8 @@ func drawSetup(t *rapid.T) linearizability.Setup {
 	return s
 }
 
-// shared are the allocations made before the threads begin; every thread may free
-// them.
+// shared are the names of the allocations from before the threads begin, which every thread
+// may free.
 var shared = []string{"x", "y", "z"}
 
 func drawProgram(t *rapid.T) linearizability.Program {
@@ -112,7 +112,7 @@ func drawMalloc(t *rapid.T, name string) linearizability.Op {
 	}
 }
 
-// drawOp is an operation. If it is a malloc its allocation has the name.
+// drawOp draws an operation. The name is that of a new allocation.
 func drawOp(t *rapid.T, name string) linearizability.Op {
 	kind := rapid.SampledFrom([]trace.OpKind{
 		trace.OpMalloc, trace.OpMalloc, trace.OpMalloc, trace.OpFree, trace.OpFree, trace.OpFree,

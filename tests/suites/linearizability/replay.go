@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Replay is a policy that follows a schedule. Where that names a thread that has
-// ended, or is over, the first thread that has not ended runs: so a schedule can be
+// Replay is a policy that follows a schedule. If the schedule names a thread that has ended,
+// or is at its end, the first thread that has not ended runs. So a schedule can be
 // shortened by hand.
 type Replay struct {
 	schedule []int
 }
 
-// ParseSchedule reads the names of threads: A, B, B, A.
+// ParseSchedule parses the names of threads: A, B, B, A.
 func ParseSchedule(names []string) (*Replay, error) {
 	r := &Replay{}
 	for _, name := range names {

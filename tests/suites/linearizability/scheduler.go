@@ -3,70 +3,69 @@ package linearizability
 import (
 	"fmt"
 	"iter"
-
-	"gaugeblock/spec/trace"
+	"slices"
 )
 
-// The scheduler. Each thread is a coroutine (iter.Pull): it runs until it pauses,
-// and then the policy says who goes on. Only one runs at a time, so the run is
-// decided by the policy's choices alone.
+// The scheduler. Each thread is a coroutine (iter.Pull): it runs until it pauses, and then
+// the policy chooses the next thread. Only one thread runs at a time, so the policy's
+// choices alone determine the run.
 
-// A Policy chooses which thread runs next, of those that have not ended: at least
-// one, ascending.
+// A Policy chooses the next thread from those that have not ended: at least one, in
+// ascending order.
 type Policy interface {
 	Choose(ready []int) int
 }
 
-// Run runs the program once, as the policy says.
+// Run runs the program once under a policy.
 func Run(s Setup, p Program, policy Policy) (*History, error) {
 	s = s.filled()
-	w, err := newWorld(&s, &p)
+	x, err := newExecution(&s, &p)
 	if err != nil {
 		return nil, err
 	}
 	if s.Pauses&(BeforeLock|BeforeMalloc) != 0 {
-		if err := w.pauseBeforeLocks(w.stopBeforeLock); err != nil {
+		if err := x.pauseBeforeLocks(x.stopBeforeLock); err != nil {
 			return nil, err
 		}
 	}
-	w.begin(&p)
+	x.begin(&p)
 	h := &History{Setup: s, Program: p}
-	if err := w.schedule(h, policy); err != nil {
+	if err := x.schedule(h, policy); err != nil {
 		return nil, err
 	}
-	h.Calls = w.finish()
+	h.Calls = x.finish()
 	return h, nil
 }
 
-// schedule runs the threads of the history's program to their ends and notes the
+// schedule runs the threads of the history's program to their ends and records the
 // schedule.
-func (w *world) schedule(h *History, policy Policy) error {
-	resume, ready := w.start(h.Program.Threads)
+func (x *execution) schedule(h *History, policy Policy) error {
+	resume, ready := x.start(h.Program.Threads)
 	for len(ready) > 0 {
-		w.running = policy.Choose(ready) // which may panic: rapid's way to give a run up
-		h.Schedule = append(h.Schedule, w.running)
-		paused, panicked := try(resume[w.running])
+		x.running = policy.Choose(ready) // may panic: so rapid abandons a run
+		h.Schedule = append(h.Schedule, x.running)
+		paused, panicked := resumeRecovering(resume[x.running])
 		if panicked != nil {
 			return fmt.Errorf("the allocator panics: %v\n%s", panicked, h.Command())
 		}
 		if !paused {
-			ready = without(ready, w.running)
+			ready = slices.DeleteFunc(ready, func(thread int) bool { return thread == x.running })
 		}
 	}
-	w.running = outside
-	w.pause = func(Pause) {}
+	x.running = mainThread
+	x.pause = func(Pause) {}
 	return nil
 }
 
-// try resumes a thread, and tells of a panic in it.
-func try(resume func() (paused bool)) (paused bool, panicked any) {
+// resumeRecovering resumes a thread, and recovers a panic in it.
+func resumeRecovering(resume func() (paused bool)) (paused bool, panicked any) {
 	defer func() { panicked = recover() }()
 	return resume(), nil
 }
 
-// start makes the threads. Each runs when it is resumed, and says then whether it
-// has paused or ended.
-func (w *world) start(threads [][]Op) (resume []func() (paused bool), ready []int) {
+// start makes the threads. Each runs when it is resumed, and reports then whether it paused
+// or ended.
+func (x *execution) start(threads [][]Op) (resume []func() (paused bool), ready []int) {
 	yields := make([]func(), len(threads))
 	for i, ops := range threads {
 		next, _ := iter.Pull(func(yield func(struct{}) bool) {
@@ -75,45 +74,36 @@ func (w *world) start(threads [][]Op) (resume []func() (paused bool), ready []in
 				if n > 0 {
 					yields[i]()
 				}
-				w.perform(i, op)
+				x.perform(i, op)
 			}
 		})
 		resume = append(resume, func() bool { _, paused := next(); return paused })
 		ready = append(ready, i)
 	}
-	w.pause = func(at Pause) {
-		if w.setup.Pauses&at != 0 {
-			yields[w.running]()
+	x.pause = func(at Pause) {
+		if x.setup.Pauses&at != 0 {
+			yields[x.running]()
 		}
 	}
 	return resume, ready
 }
 
 // stopBeforeLock pauses the running thread.
-func (w *world) stopBeforeLock() {
-	switch call := w.underWay(); {
-	case call == nil: // what comes before and after the threads
-	case call.Op.Kind == trace.OpMalloc:
-		w.pause(BeforeMalloc)
+func (x *execution) stopBeforeLock() {
+	switch call := x.pendingCall(); {
+	case call == nil: // before or after the threads
+	case kinds[call.Op.Kind].allocates:
+		x.pause(BeforeMalloc)
 	default:
-		w.pause(BeforeLock)
+		x.pause(BeforeLock)
 	}
 }
 
-func without(list []int, n int) (rest []int) {
-	for _, m := range list {
-		if m != n {
-			rest = append(rest, m)
-		}
-	}
-	return rest
-}
-
-// underWay is the innermost call that the running thread is in.
-func (w *world) underWay() *Call {
-	l := w.lane(w.running)
-	if len(l.middle) == 0 {
+// pendingCall is the innermost pending call of the running thread.
+func (x *execution) pendingCall() *Call {
+	l := x.threadState(x.running)
+	if len(l.pending) == 0 {
 		return nil
 	}
-	return l.middle[len(l.middle)-1]
+	return l.pending[len(l.pending)-1]
 }

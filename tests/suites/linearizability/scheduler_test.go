@@ -11,8 +11,7 @@ import (
 	"gaugeblock/tests/suites/linearizability"
 )
 
-// TestExhaustive: threads of so many steps can be interleaved in so many ways, and
-// each comes exactly once.
+// TestExhaustive: the number of interleavings is right, and each comes exactly once.
 func TestExhaustive(t *testing.T) {
 	for _, c := range []struct {
 		steps []int
@@ -38,7 +37,7 @@ func TestExhaustive(t *testing.T) {
 	}
 }
 
-// interleave lets a policy run threads that do nothing.
+// interleave runs threads that do nothing under a policy.
 func interleave(steps []int, policy linearizability.Policy) (schedule []int) {
 	left := slices.Clone(steps)
 	for {

@@ -13,10 +13,9 @@ import (
 	"gaugeblock/tests/suites/linearizability"
 )
 
-// TestSearch looks for a program that is not linearizable, and makes it as short as
-// it can. The reference has none. The package tests/suites/broken builds this test with
-// allocators that have one, and starts it with a seed in GAUGEBLOCK_SEED; what was
-// found is told in a line of JSON.
+// TestSearch searches for a program that is not linearizable, and shortens it. The reference
+// has none. Package tests/suites/broken builds this test with broken allocators and runs it
+// with a seed in GAUGEBLOCK_SEED; the program that it finds is printed as a line of JSON.
 func TestSearch(t *testing.T) {
 	seed := 1
 	if text := os.Getenv("GAUGEBLOCK_SEED"); text != "" {
@@ -50,13 +49,13 @@ type finding struct {
 
 func (f *finding) length() int { return len(slices.Concat(f.operations()...)) }
 
-// operations lists what is done before the threads, and by each.
+// operations lists the operations before the threads, and those of each thread.
 func (f *finding) operations() [][]linearizability.Op {
 	return append([][]linearizability.Op{f.program.Before}, f.program.Threads...)
 }
 
-// search runs random programs under random schedules, until one fails or there were
-// so many. It also says how many calls were made.
+// search runs random programs under random schedules until one fails, at most so many. It
+// returns the number of calls too.
 func search(seed, programs int) (found *finding, calls int) {
 	setups, drawn := rapid.Custom(drawSetup), rapid.Custom(drawProgram)
 	for n := seed; n < seed+programs; n++ {
@@ -76,30 +75,29 @@ func randomly(seed int) linearizability.Policy {
 // fails runs the program and reports whether it is not linearizable, or the
 // allocator panics. The finding then has the schedule and the reason.
 func (f *finding) fails(policy linearizability.Policy) bool {
-	noting := &noted{Policy: policy}
-	h, err := linearizability.Run(f.setup, f.program, noting)
+	recording := &recordingPolicy{Policy: policy}
+	h, err := linearizability.Run(f.setup, f.program, recording)
 	if err == nil {
 		err = linearizability.Check(h)
 	}
-	f.schedule, f.err = noting.schedule, err
+	f.schedule, f.err = recording.schedule, err
 	return err != nil
 }
 
-// noted writes down what another policy chooses.
-type noted struct {
+// recordingPolicy records the choices of another policy.
+type recordingPolicy struct {
 	linearizability.Policy
 	schedule []int
 }
 
-func (n *noted) Choose(ready []int) int {
+func (n *recordingPolicy) Choose(ready []int) int {
 	thread := n.Policy.Choose(ready)
 	n.schedule = append(n.schedule, thread)
 	return thread
 }
 
-// shorten leaves out the callback, whole threads and single operations, as long as
-// something fails: under the same schedule, as far as that goes, or under one of a
-// few others.
+// shorten leaves out the callback, whole threads and single operations as long as the program
+// fails: under the same schedule, as far as it applies, or under one of a few others.
 func shorten(f *finding) *finding {
 	for again := true; again; {
 		again = false
@@ -128,7 +126,7 @@ func (f *finding) failsSomehow(schedule []int) bool {
 	return false
 }
 
-// shorter lists the programs that have a little less, the least first.
+// shorter lists the programs with one part less, the largest part first.
 func (f *finding) shorter() (list []*finding) {
 	if len(f.setup.Callback) > 0 {
 		less := *f

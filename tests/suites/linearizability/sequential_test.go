@@ -13,9 +13,9 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// Before anything is said of many threads, one thread: the reference allocator and
-// the model agree on every result of every sequence of operations, whatever the
-// settings. After each operation statistics and layouts are equal too.
+// With one thread, the reference allocator and the model agree on every result of every
+// sequence of operations, with any settings. After each operation statistics and layouts
+// are equal too.
 
 // TestSequential compares the two, operation by operation.
 func TestSequential(t *testing.T) {
@@ -58,7 +58,7 @@ type pair struct {
 	gpu       *fakegpu.GPU
 	allocator *alloc.Allocator
 	state     model.State
-	given     []spec.Ptr // every address that was ever given out
+	ptrs      []spec.Ptr // every address that a malloc returned
 	sizes     []uint64
 	results   map[string]int
 }
@@ -67,14 +67,14 @@ const pairMemory = 256 * mib
 
 var pairStreams = []spec.Stream{0, 11, 12}
 
-// pairSettings are what a run begins with, and may change to.
+// pairSettings are the settings of a run, at the start and by configure.
 var pairSettings = []string{
 	"", "max_split_size_mb:20", "max_split_size_mb:24,max_non_split_rounding_mb:22", "garbage_collection_threshold:0.3",
 	"garbage_collection_threshold:0.5,max_split_size_mb:30", "roundup_power2_divisions:4", "large_segment_size_mb:32",
 	"roundup_power2_divisions:[1:2,4:8,>:4]",
 }
 
-// badSettings are refused.
+// badSettings are errors.
 const badSettings = "max_split_size_mb:1"
 
 func newPair(t *rapid.T, text string) *pair {
@@ -96,8 +96,8 @@ func newPair(t *rapid.T, text string) *pair {
 	return p
 }
 
-// do does an operation on both. The model accepts the allocator's result or says
-// what it should have been.
+// do does an operation on both. The model accepts the allocator's result, or says which one
+// it requires.
 func (p *pair) do(t *rapid.T, op model.Operation) (out model.Outcome) {
 	switch op.Kind {
 	case trace.OpMalloc:
@@ -130,8 +130,7 @@ func (p *pair) do(t *rapid.T, op model.Operation) (out model.Outcome) {
 	return out
 }
 
-// malloc asks for a size near one at which something changes, or one that was asked
-// for before.
+// malloc draws a size near one at which a rule changes, or an earlier one.
 func (p *pair) malloc(t *rapid.T) {
 	boundaries := append([]uint64{
 		1, 512, 1024, 4096, mib / 2, mib, 2 * mib, 9 * mib, 10 * mib, 12 * mib, 19 * mib, 20 * mib, 22 * mib, 24 * mib, 30 * mib,
@@ -147,19 +146,19 @@ func (p *pair) malloc(t *rapid.T) {
 	stream := rapid.SampledFrom(pairStreams).Draw(t, "stream")
 	out := p.do(t, model.Operation{Kind: trace.OpMalloc, Bytes: bytes, Stream: spec.DeviceStream{Stream: stream}})
 	if out.Err == nil {
-		p.given = append(p.given, out.Ptr)
+		p.ptrs = append(p.ptrs, out.Ptr)
 		p.sizes = append(p.sizes, bytes)
 	}
 }
 
-// pointer is one that was given out, most likely not long ago, or an address inside
-// or beside it.
+// pointer is an address that a malloc returned, probably a recent one, or an address inside
+// or beside its block.
 func (p *pair) pointer(t *rapid.T) spec.Ptr {
-	if len(p.given) == 0 {
+	if len(p.ptrs) == 0 {
 		return 512
 	}
-	back := rapid.IntRange(1, len(p.given)).Draw(t, "back")
-	ptr := p.given[len(p.given)-back]
+	back := rapid.IntRange(1, len(p.ptrs)).Draw(t, "back")
+	ptr := p.ptrs[len(p.ptrs)-back]
 	if rapid.IntRange(0, 15).Draw(t, "stray") == 0 {
 		ptr += 512
 	}
@@ -191,7 +190,7 @@ func (p *pair) configure(t *rapid.T) {
 	p.do(t, model.Operation{Kind: trace.OpConfigure, Settings: settings})
 }
 
-// compare looks at everything that can be seen.
+// compare compares the statistics and the snapshot.
 func (p *pair) compare(t *rapid.T) {
 	stats, err := p.allocator.Stats(0)
 	if err != nil {

@@ -13,24 +13,24 @@ import (
 	"gaugeblock/tests/suites/sizes"
 )
 
-// A Setup is what a program runs on. The zero value is the reference allocator,
-// with its default settings, on one device of 1 GiB.
+// A Setup is the allocator and the devices of a run. The zero value is the reference
+// allocator with its default settings, on one device of 1 GiB.
 type Setup struct {
 	// New makes the allocator; nil means the reference.
 	New Factory
 
 	Devices  int    // 0 counts as 1
 	Memory   uint64 // bytes of each device; 0 counts as 1 GiB
-	Limit    uint64 // bytes that each device's allocator may hold; 0 means no limit
+	Limit    uint64 // of the reserved bytes of each device; 0 means no limit
 	Streams  int    // of each device, beside the default stream
-	Settings string // in the words of PYTORCH_ALLOC_CONF
+	Settings string // as in PYTORCH_ALLOC_CONF
 
-	// Callback lists allocations, by name. When the cache has nothing for a
-	// request, a callback frees the first of them that is there and was not freed
-	// by it before.
+	// Callback lists allocations, by name. When a malloc finds no cached block, a
+	// free-memory callback frees the first of them that exists and that it has not freed
+	// before.
 	Callback []string
 
-	// Pauses says where threads may be stopped, beside between two operations.
+	// Pauses are the places where threads may pause, beside between two operations.
 	Pauses Pause
 
 	// Strict checks every malloc as one action, even where the allocator releases
@@ -38,9 +38,9 @@ type Setup struct {
 	Strict bool
 }
 
-// A Factory makes the allocator under test on a driver. The limit is set later,
-// through spec.MemoryLimiter. pause is for allocators that are wrong on purpose:
-// they call it where another thread may run.
+// A Factory makes the allocator under test on a driver. The limit is set later, through
+// spec.MemoryLimiter. Allocators that are wrong on purpose call pause where another thread
+// may run.
 type Factory func(driver spec.Driver, s *Setup, pause func()) (spec.Allocator, error)
 
 // Reference makes the reference allocator.
@@ -48,7 +48,7 @@ func Reference(driver spec.Driver, s *Setup, _ func()) (spec.Allocator, error) {
 	return alloc.New(driver, alloc.Options{Settings: s.Settings})
 }
 
-// filled is the setup with its zero values replaced.
+// filled is the setup with its zero values replaced by the defaults.
 func (s Setup) filled() Setup {
 	if s.New == nil {
 		s.New = Reference
@@ -91,7 +91,7 @@ func (s *Setup) String() string {
 	return strings.Join(words, " ")
 }
 
-// fraction is the limit as a part of the device's memory, 1 without one.
+// fraction is the limit as a fraction of the device's memory, 1 without one.
 func (s *Setup) fraction() float64 {
 	if s.Limit == 0 {
 		return 1
@@ -115,21 +115,20 @@ func (s *Setup) initial(dev spec.Device) (model.State, error) {
 		return model.State{}, err
 	}
 	state := model.New(dev, s.Memory, cfg, g)
-	state.Callbacks = len(s.Callback) > 0
+	state.FreeMemoryCallbacks = len(s.Callback) > 0
 	state, result := state.SetMemoryFraction(s.fraction())
 	return state, result.Err
 }
 
-// releasesLock reports whether the allocator's lock is released while the driver
-// is asked for memory.
+// releasesLock reports whether the allocator's lock is released during the driver call.
 func (s *Setup) releasesLock() bool {
 	cfg, err := settings.Parse(s.Settings, spec.DefaultGeometry())
 	return err == nil && cfg.ReleaseLockOnMalloc
 }
 
-// newGPU makes the devices. A call that waits for a busy stream lets the stream
-// catch up, as the specification has it. Addresses are those that a replay of a
-// trace without recorded ones gives, so that counterexamples agree with it.
+// newGPU makes the devices. A call that waits for a busy stream completes the stream's work,
+// as in the specification. Addresses are those of a replay without recorded addresses, so
+// that counterexamples can be replayed.
 func (s *Setup) newGPU() (*fakegpu.GPU, error) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(s.Devices, s.Memory), Waits: fakegpu.WaitsDrain})
 	for dev := range spec.Device(s.Devices) {

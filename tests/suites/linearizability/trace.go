@@ -10,17 +10,17 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// A history without overlaps is an ordinary run, and can be written as a trace.
+// A history in which no calls overlap can be written as a trace.
 
-// Trace is the history as a trace for spec.WriteTraceFile: what the threads did, one
-// after the other, each operation with what the specification says must come of it.
-// A replay of it stops where the allocator goes wrong. Frees of what is not
-// allocated are left out, for a trace has no name for it.
+// Trace is the history as a trace (trace.WriteFile): the calls in order, each with the
+// outcome that the specification requires. A replay of it stops at the first other
+// outcome. Frees of pointers that are not allocated are left out, since a trace has no id
+// for them.
 //
-// The error wraps spec.ErrNotSupported if calls overlap, or if the allocator waits
-// for a busy stream, for which a replay has no patience.
+// The error wraps spec.ErrNotSupported if calls overlap, or if the allocator waits for a
+// busy stream, which a replay cannot do.
 func (h *History) Trace() (trace.Header, []trace.Op, error) {
-	t := tracer{h: h, header: h.Setup.traceHeader(), owners: map[spec.Ptr]int64{}}
+	t := tracer{h: h, header: h.Setup.traceHeader(), live: map[spec.Ptr]int64{}}
 	if !h.sequential() {
 		return t.header, nil, &spec.NotSupportedError{Op: "trace", Reason: "calls overlap"}
 	}
@@ -51,15 +51,15 @@ func formatTrace(header trace.Header, ops []trace.Op) string {
 	return text.String()
 }
 
-// tracer turns calls into a trace's operations. It runs the specification along,
-// to say what must come of each.
+// tracer writes calls as operations of a trace. It runs the specification for the required
+// outcomes.
 type tracer struct {
-	h      *History
-	header trace.Header
-	ops    []trace.Op
-	states []model.State      // by device
-	made   int64              // allocations so far
-	owners map[spec.Ptr]int64 // allocations that are out, by their numbers
+	h       *History
+	header  trace.Header
+	ops     []trace.Op
+	states  []model.State      // by device
+	mallocs int64              // mallocs so far
+	live    map[spec.Ptr]int64 // the ids of the allocated blocks
 }
 
 // traceHeader describes the setup. The streams are those of all devices.
@@ -77,7 +77,7 @@ func (s *Setup) traceHeader() trace.Header {
 	return header
 }
 
-// begin sets the limit, which a trace does by an operation.
+// begin sets the limit by an operation.
 func (t *tracer) begin() error {
 	for dev := range spec.Device(t.h.Setup.Devices) {
 		state, err := t.h.Setup.initial(dev)
@@ -95,45 +95,41 @@ func (t *tracer) begin() error {
 	return nil
 }
 
-// add appends a call. What a trace has no operation for becomes an expectation of
-// the operation before it: statistics and layouts are looked at afterwards.
+// add appends a call. A query becomes an expectation of the operation before it.
 func (t *tracer) add(c *Call) error {
 	op := trace.Op{
 		Kind: c.Op.Kind, Device: c.Op.Device, Size: c.Op.Bytes,
 		Fraction: c.Op.Fraction, Settings: c.Op.Settings,
 		Stream: slices.Index(t.header.Streams, t.h.Setup.stream(c.Op.Device, c.Op.Stream)),
 	}
-	switch c.Op.Kind {
-	case model.OpStats:
+	kind := kinds[c.Op.Kind]
+	switch {
+	case kind.query != nil:
+		kind.query(t)
 		return nil
-	case model.OpSnapshot:
-		if len(t.ops) > 0 {
-			t.ops[len(t.ops)-1].Expect.Layout = t.layout()
-		}
-		return nil
-	case trace.OpMalloc:
-		op.ID = t.made
-		t.made++
-	case trace.OpFree, trace.OpRecordStream:
-		id, out := t.owners[c.Ptr]
-		if !out {
+	case kind.allocates:
+		op.ID = t.mallocs
+		t.mallocs++
+	case kind.uses:
+		id, isLive := t.live[c.Ptr]
+		if !isLive {
 			return nil
 		}
 		op.ID = id
 	}
-	err := t.follow(c, &op)
+	err := t.applyModel(c, &op)
 	t.ops = append(t.ops, op)
 	return err
 }
 
-// follow lets the specification do the operation, and notes what came of it.
-func (t *tracer) follow(c *Call, op *trace.Op) error {
+// applyModel does the operation on the specification, and adds its outcome.
+func (t *tracer) applyModel(c *Call, op *trace.Op) error {
 	for dev, before := range t.states {
-		do, out, concerned := t.h.on(spec.Device(dev), c)
-		if !concerned {
+		do, out, isOn := t.h.on(spec.Device(dev), c)
+		if !isOn {
 			continue
 		}
-		if c.Op.Kind == trace.OpMalloc {
+		if kinds[c.Op.Kind].allocates {
 			do.Results.Segment = out.Ptr
 			next, result := before.Malloc(do.Stream.Stream, do.Bytes, do.Results)
 			t.states[dev] = next
@@ -145,43 +141,46 @@ func (t *tracer) follow(c *Call, op *trace.Op) error {
 			return &spec.NotSupportedError{Op: "trace", Reason: "the allocator waits for a busy stream"}
 		}
 	}
-	if c.Op.Kind == trace.OpFree {
-		delete(t.owners, c.Ptr)
+	if kinds[c.Op.Kind].frees {
+		delete(t.live, c.Ptr)
 	}
 	return nil
 }
 
-// expect notes a malloc's result. Where the specification wants a new segment, and
-// the allocator took none, only the driver could say which address.
+// expect adds a malloc's result. If the specification requires a new segment and the
+// allocator allocated none, the address is unknown.
 func (t *tracer) expect(op *trace.Op, result model.Result) {
-	var nowhere *model.AddressError
-	if errors.As(result.Err, &nowhere) {
+	var noAddress *model.AddressError
+	if errors.As(result.Err, &noAddress) {
 		return
 	}
 	op.Expect.Error = trace.ErrorName(result.Err)
 	if result.Err == nil {
 		op.Expect.Addr = &result.Ptr
-		t.owners[result.Ptr] = op.ID
+		t.live[result.Ptr] = op.ID
 	}
 }
 
-// waited reports whether some stream has come further.
+// waited reports whether work of some stream has completed.
 func waited(before, after model.State) bool {
-	passed := 0
+	completed := 0
 	for _, s := range before.Streams {
-		passed -= s.Passed
+		completed -= s.Completed
 	}
 	for _, s := range after.Streams {
-		passed += s.Passed
+		completed += s.Completed
 	}
-	return passed > 0
+	return completed > 0
 }
 
-// layout is the memory of all devices, as the specification has it.
-func (t *tracer) layout() []spec.Segment {
+// expectLayout adds the segments of all devices in the specification's states.
+func (t *tracer) expectLayout() {
+	if len(t.ops) == 0 {
+		return
+	}
 	layout := []spec.Segment{}
 	for _, s := range t.states {
 		layout = append(layout, s.Layout()...)
 	}
-	return layout
+	t.ops[len(t.ops)-1].Expect.Layout = layout
 }

@@ -17,8 +17,8 @@ import (
 	"gaugeblock/tests/suites/linearizability"
 )
 
-// TestTraceReplays: whatever the reference does when its threads take turns is a
-// trace that the reference replays exactly.
+// TestTraceReplays: a history of the reference without overlapping calls is a trace that the
+// reference replays exactly.
 func TestTraceReplays(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "trace.jsonl")
 	written := 0
@@ -60,7 +60,7 @@ func writeTrace(t interface{ Fatal(...any) }, file string, h *linearizability.Hi
 	return true
 }
 
-// wasteful gives every request a kibibyte more than it asked for.
+// wasteful allocates a kibibyte more than requested.
 type wasteful struct{ *alloc.Allocator }
 
 func newWasteful(driver spec.Driver, s *linearizability.Setup, _ func()) (spec.Allocator, error) {
@@ -73,8 +73,8 @@ func (a wasteful) Malloc(r spec.Request) (spec.Ptr, error) {
 	return a.Allocator.Malloc(r)
 }
 
-// TestCounterexample: a failure comes as a schedule, and as a trace that the
-// allocator fails and the reference does not.
+// TestCounterexample: a failure has a schedule, and a trace that fails on the allocator and
+// not on the reference.
 func TestCounterexample(t *testing.T) {
 	p, err := linearizability.ParseProgram("A: malloc a 512B; stats\nB: malloc b 1MiB")
 	if err != nil {

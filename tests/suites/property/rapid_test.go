@@ -8,8 +8,8 @@ import (
 	"gaugeblock/tests/conformance"
 )
 
-// rapidChoices lets rapid make the choices, so that it can shrink a program, and so
-// that Go's fuzzer can look for one.
+// rapidChoices takes the choices from rapid, so that rapid can shrink a program and Go's
+// fuzzer can search for one.
 type rapidChoices struct{ t *rapid.T }
 
 func (c rapidChoices) Intn(n int) int { return rapid.IntRange(0, n-1).Draw(c.t, "choice") }

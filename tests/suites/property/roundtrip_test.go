@@ -13,42 +13,42 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// TestRoundTrip: whatever happens to a private pool between a checkpoint and the
-// restore, its saved segments look afterwards as they did, with what
-// docs/invariants.md allows (CheckpointRestoresWhatItSaved), and the two lists of the
-// restore are what was out and what was saved.
+// TestRoundTrip: after a checkpoint, random calls and a restore, the saved segments of a
+// private pool have the saved blocks, except for what docs/invariants.md allows
+// (CheckpointRestoresWhatItSaved). The two lists that the restore returns are the blocks
+// that were allocated before it and the saved ones.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPooled(t, rapid.SampledFrom([]string{
 			"", "expandable_segments:True", "roundup_power2_divisions:4",
 		}).Draw(t, "settings"))
-		p.live(t, "before")
+		p.run(t, "before")
 		state, err := p.Checkpoint(0, pooled)
 		must(t, err)
-		saved, savedOut := p.layout(t), slices.Sorted(slices.Values(p.out))
+		saved, savedPtrs := p.layout(t), slices.Sorted(slices.Values(p.ptrs))
 		for range rapid.IntRange(1, 3).Draw(t, "times") {
-			p.live(t, "between")
-			wasOut := slices.Sorted(slices.Values(p.out))
+			p.run(t, "between")
+			before := slices.Sorted(slices.Values(p.ptrs))
 			delta, err := p.Restore(0, state)
 			must(t, err)
-			same(t, "freed", wasOut, delta.Freed)
-			same(t, "created", savedOut, delta.Created)
-			p.out = slices.Clone(savedOut)
+			same(t, "freed", before, delta.Freed)
+			same(t, "created", savedPtrs, delta.Created)
+			p.ptrs = slices.Clone(savedPtrs)
 			compareRestored(t, saved, p.layout(t))
-			if exact, err := p.CheckPoolLiveAllocations(0, pooled, savedOut); err != nil || !exact {
-				t.Fatalf("what is out in the pool is not what was saved (%v)", err)
+			if exact, err := p.CheckPoolLiveAllocations(0, pooled, savedPtrs); err != nil || !exact {
+				t.Fatalf("the allocated blocks of the pool are not the saved ones (%v)", err)
 			}
 		}
 	})
 }
 
-// pooled is the pool that all requests of the test are diverted to.
+// pooled is the pool that all requests of the test are routed to.
 var pooled = spec.PoolID{User: 1}
 
-// pooledProgram is an allocator with the pointers that are out.
+// pooledProgram is an allocator with the allocated pointers.
 type pooledProgram struct {
 	*alloc.Allocator
-	out []spec.Ptr
+	ptrs []spec.Ptr
 }
 
 func newPooled(t *rapid.T, settings string) *pooledProgram {
@@ -59,19 +59,19 @@ func newPooled(t *rapid.T, settings string) *pooledProgram {
 	return &pooledProgram{Allocator: a}
 }
 
-// live asks for memory and gives some back.
-func (p *pooledProgram) live(t *rapid.T, when string) {
+// run mallocs and frees.
+func (p *pooledProgram) run(t *rapid.T, when string) {
 	sizes := []uint64{1, 512, 100 * spec.KiB, spec.MiB, spec.MiB + 1, 3 * spec.MiB, 10 * spec.MiB, 21 * spec.MiB}
 	for range rapid.IntRange(0, 12).Draw(t, when) {
-		if len(p.out) > 0 && rapid.Bool().Draw(t, "free") {
-			i := rapid.IntRange(0, len(p.out)-1).Draw(t, "which")
-			must(t, p.Free(p.out[i]))
-			p.out = slices.Delete(p.out, i, i+1)
+		if len(p.ptrs) > 0 && rapid.Bool().Draw(t, "free") {
+			i := rapid.IntRange(0, len(p.ptrs)-1).Draw(t, "which")
+			must(t, p.Free(p.ptrs[i]))
+			p.ptrs = slices.Delete(p.ptrs, i, i+1)
 			continue
 		}
 		ptr, err := p.Malloc(spec.Request{Bytes: rapid.SampledFrom(sizes).Draw(t, "bytes")})
 		must(t, err)
-		p.out = append(p.out, ptr)
+		p.ptrs = append(p.ptrs, ptr)
 	}
 }
 
@@ -81,31 +81,30 @@ func (p *pooledProgram) layout(t *rapid.T) []spec.Segment {
 	return trace.Layout(&s)
 }
 
-// compareRestored compares segment by segment. A segment that came later, or the
-// part by which an expandable one has grown, must be free.
+// compareRestored compares the segments. A segment that was allocated after the checkpoint
+// must be free, and so must the part that an expandable segment has grown by.
 func compareRestored(t *rapid.T, saved, now []spec.Segment) {
 	for i := range now {
 		is := &now[i]
 		at := slices.IndexFunc(saved, func(s spec.Segment) bool { return s.Address == is.Address })
 		if at < 0 {
 			if is.AllocatedSize != 0 {
-				t.Fatalf("the segment at %v came after the checkpoint and is in use", is.Address)
+				t.Fatalf("the segment at %v was allocated after the checkpoint and is in use", is.Address)
 			}
 			continue
 		}
-		same(t, "blocks", exactly(saved[at].Blocks, is.Expandable), exactly(is.Blocks, is.Expandable))
+		same(t, "blocks", comparablePart(saved[at].Blocks, is.Expandable), comparablePart(is.Blocks, is.Expandable))
 	}
 	for i := range saved {
 		if !slices.ContainsFunc(now, func(s spec.Segment) bool { return s.Address == saved[i].Address }) {
-			t.Fatalf("the segment at %v is gone", saved[i].Address)
+			t.Fatalf("the segment at %v is missing", saved[i].Address)
 		}
 	}
 }
 
-// exactly is what has to be equal of blocks: of those that are out everything, what
-// was asked for being their size; of free ones where they lie. The free end of what
-// is mapped of an expandable segment may be longer or shorter.
-func exactly(blocks []spec.Block, growing bool) []spec.Block {
+// comparablePart is the part of the blocks that must be equal: all but the requested size. The
+// free end of the mapped part of an expandable segment may be longer or shorter.
+func comparablePart(blocks []spec.Block, growing bool) []spec.Block {
 	blocks = slices.Clone(blocks)
 	for i := range blocks {
 		blocks[i].RequestedSize = 0
@@ -113,7 +112,7 @@ func exactly(blocks []spec.Block, growing bool) []spec.Block {
 	if n := len(blocks); growing && n > 0 && blocks[n-1].State == spec.Inactive {
 		blocks = blocks[:n-1]
 		if n > 1 && blocks[n-2].State == spec.Inactive {
-			blocks = blocks[:n-2] // the saved end, and the free rest by which it has grown
+			blocks = blocks[:n-2] // the saved free end, and the part it has grown by
 		}
 	}
 	return blocks
@@ -125,7 +124,7 @@ func same[T any](t *rapid.T, what string, want, got []T) {
 		return
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("%s (- is what was, + is what there is):\n%s", what, diff)
+		t.Fatalf("%s (- before, + now):\n%s", what, diff)
 	}
 }
 

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// operations is how many are checked in all areas together.
+// operations is the number of operations to check in all areas together.
 func operations(t *testing.T) int {
 	n := 1_000_000
 	if testing.Short() {
@@ -46,13 +46,13 @@ func fromEnvironment(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// options are those of a search of the reference.
+// options are the options of all searches.
 func options() conformance.Options {
 	return conformance.Options{New: reference.New, Every: 16}
 }
 
-// TestAreas searches every area until its share of the operations is done and every
-// label has been met.
+// TestAreas runs programs of every area until its share of the operations is done. Every
+// label must have been reached.
 func TestAreas(t *testing.T) {
 	areas := conformance.Areas()
 	share := operations(t) / len(areas)
@@ -67,7 +67,7 @@ func TestAreas(t *testing.T) {
 			if outcome.Failure != nil {
 				report(t, outcome.Failure, options())
 			} else if len(outcome.Missing) > 0 {
-				t.Errorf("labels that were not met: %q", outcome.Missing)
+				t.Errorf("labels that were not reached: %q", outcome.Missing)
 			}
 		})
 	}
@@ -91,7 +91,7 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// report minimises a failure, writes it down, and fails the test.
+// report minimises a failure, writes it to a file, and fails the test.
 func report(t *testing.T, f *conformance.Failure, o conformance.Options) {
 	t.Helper()
 	f = conformance.Minimise(f, o)

@@ -6,25 +6,25 @@ import (
 	"gaugeblock/spec"
 )
 
-// lowestHole puts memory where the model's driver does: at the lowest address, from an
-// origin on, at which there is room. It is a fakegpu.AddressPolicy.
+// lowestHole gives memory the address that the model's driver gives it: the lowest one, from
+// a base on, at which it fits. It is a fakegpu.AddressPolicy.
 type lowestHole struct {
-	from  spec.Ptr
-	taken []spec.Range // by address
+	from spec.Ptr
+	used []spec.Range // by address
 }
 
 func (l *lowestHole) Place(bytes uint64) spec.Ptr {
 	piece, at := spec.Range{Ptr: l.from, Bytes: bytes}, 0
-	for at < len(l.taken) && piece.Overlaps(l.taken[at]) {
-		piece.Ptr = l.taken[at].Ptr + spec.Ptr(l.taken[at].Bytes)
+	for at < len(l.used) && piece.Overlaps(l.used[at]) {
+		piece.Ptr = l.used[at].Ptr + spec.Ptr(l.used[at].Bytes)
 		at++
 	}
-	l.taken = slices.Insert(l.taken, at, piece)
+	l.used = slices.Insert(l.used, at, piece)
 	return piece.Ptr
 }
 
 func (l *lowestHole) Vacate(ptr spec.Ptr, _ uint64) {
-	l.taken = slices.DeleteFunc(l.taken, func(r spec.Range) bool { return r.Ptr == ptr })
+	l.used = slices.DeleteFunc(l.used, func(r spec.Range) bool { return r.Ptr == ptr })
 }
 
 func (l *lowestHole) PlaceRange(bytes uint64) spec.Ptr { return l.Place(bytes) }

@@ -10,47 +10,47 @@ import (
 	"gaugeblock/spec"
 )
 
-// Checkpoints. What a checkpoint has noted only its allocator can read; so the world
-// notes as well what the pool looked like.
+// Checkpoints. Only the allocator can read its checkpoint, so the system saves the blocks of
+// the pool too.
 
-// checkpoint is what was noted of a pool, on both sides.
+// checkpoint is the saved state of a pool, for the allocator and for the model.
 type checkpoint struct {
 	state spec.PoolState
-	noted model.Checkpoint
+	model model.Checkpoint
 }
 
-func (w *World) doCheckpoint(name string, id spec.PoolID) error {
+func (sys *System) doCheckpoint(name string, id spec.PoolID) error {
 	switch name {
 	case "Checkpoint":
-		state, err := w.allocator.Checkpoint(0, id)
+		state, err := sys.allocator.Checkpoint(0, id)
 		if err == nil {
-			w.saved[id] = checkpoint{state, w.note(id)}
+			sys.checkpoints[id] = checkpoint{state, sys.poolBlocks(id)}
 		}
 		return err
 	case "SetCheckpointPoolState":
-		_, err := w.allocator.Restore(0, w.saved[id].state)
+		_, err := sys.allocator.Restore(0, sys.checkpoints[id].state)
 		return err
 	}
 	return fmt.Errorf("no action is called %q", name)
 }
 
-// note is what the pool looks like: the blocks with memory behind them.
-func (w *World) note(id spec.PoolID) model.Checkpoint {
-	noted := model.Checkpoint{Pool: id}
-	w.allocator.Inspect(0, spec.Visitor{Block: func(b *spec.BlockView) {
+// poolBlocks is the mapped blocks of a pool.
+func (sys *System) poolBlocks(id spec.PoolID) model.Checkpoint {
+	saved := model.Checkpoint{Pool: id}
+	sys.allocator.Inspect(0, spec.Visitor{Block: func(b *spec.BlockView) {
 		if b.Pool == id && b.Mapped {
-			noted.Blocks = append(noted.Blocks, model.SavedBlock{
+			saved.Blocks = append(saved.Blocks, model.SavedBlock{
 				Memory: spec.Range{Ptr: b.Address, Bytes: b.Size}, Allocated: b.Allocated,
 			})
 		}
 	}})
-	return noted
+	return saved
 }
 
-// addSaved appends what the program has noted, by pool.
-func (w *World) addSaved(s *bounded.State) {
+// addCheckpoints appends the checkpoints, by pool.
+func (sys *System) addCheckpoints(s *bounded.State) {
 	byNumber := func(a, b spec.PoolID) int { return int(a.Capture) - int(b.Capture) }
-	for _, id := range slices.SortedFunc(maps.Keys(w.saved), byNumber) {
-		s.Saved = append(s.Saved, w.saved[id].noted)
+	for _, id := range slices.SortedFunc(maps.Keys(sys.checkpoints), byNumber) {
+		s.Checkpoints = append(s.Checkpoints, sys.checkpoints[id].model)
 	}
 }

@@ -1,22 +1,25 @@
-// Package refinement holds the reference allocator to the model, step by step.
+// Package refinement compares the reference allocator with the model, step by step.
 //
-// The model (model/bounded) says which states there are on a device of a few units of
-// memory, and which steps lead from one to another; it is equal to the TLA+ text, state
-// for state and edge for edge (tests/suites/tla). What is missing is that the code does the
-// same. It is shown in both directions.
+// The model (model/bounded) has the states of an allocator on a device of a few units of
+// memory, and the steps between them. Its graph is that of the TLA+ specification
+// (tests/suites/tla). This package shows that the code has the same steps, in both
+// directions.
 //
-// From the code to the model: Refine maps an allocator, looked at through
-// spec.Inspector, and its device, to a state of the model. After every operation of a
-// random program there must be a step of the model, with the operation's label, from
-// the state before to the state after (TestEveryOperationIsAStep).
+// From the code to the model: Refine is the refinement mapping. It maps the allocator, read
+// through spec.Inspector, and its device to a state of the model. For every operation of a
+// random program the model must have a step with the operation's label from the state
+// before to the state after (TestEveryOperationIsAStep).
 //
-// From the model to the code: every edge of an explored graph is driven through the
-// allocator at least once, on one long walk (Tour), and the allocator must be where the
-// edge leads (TestEveryStepIsTaken).
+// From the model to the code: every edge of an explored graph is taken by the allocator at
+// least once, on one long walk (Tour), and the allocator must be in the edge's target state
+// (TestEveryStepIsTaken).
 //
-//	world.go    the allocator on its small device, and how a step is done
-//	queue.go    the work in a stream of the device
-//	address.go  where the device puts memory
-//	refine.go   the map
-//	tour.go     the walk over all edges
+//	system.go      the allocator on its small device, and how a step is done
+//	pools.go       the steps on private pools
+//	checkpoint.go  the steps on checkpoints
+//	queue.go       the work in a stream of the device
+//	address.go     the addresses of the device's memory
+//	refine.go      the refinement mapping
+//	step.go        the comparison of a step
+//	tour.go        the walk over all edges
 package refinement

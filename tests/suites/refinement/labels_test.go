@@ -14,50 +14,50 @@ import (
 	"gaugeblock/tla"
 )
 
-// beyond are the labels that no configuration can reach, and why.
-var beyond = map[conformance.Label]string{
+// unreachable has the labels that no configuration can reach, and why.
+var unreachable = map[conformance.Label]string{
 	conformance.Collected:      "the model has no garbage collection",
-	conformance.CallbackFreed:  "nor functions that free memory when they are asked",
+	conformance.CallbackFreed:  "nor free-memory callbacks",
 	conformance.TooLarge:       "nor sizes that no device has",
 	conformance.Uncached:       "nor the uncached mode",
-	conformance.NoSplitWhole:   "nor pools whose blocks are given out whole",
+	conformance.NoSplitWhole:   "nor pools that do not split blocks",
 	conformance.ReusedInGraph:  "nor graph_capture_record_stream_reuse",
 	conformance.PoolEmptied:    "nor deleting a pool of the program's own",
-	conformance.MallocCaptured: "a capture is a redirection in a trace of the model: the device knows of none",
+	conformance.MallocCaptured: "in a trace of the model requests are routed to a pool, but nothing is captured",
 }
 
-// TestLabels: what the reference can be led to do, walks through the states of the
-// configurations lead it to do, but for what they have no actions for.
+// TestLabels: random walks through the states of the configurations reach all labels of the
+// reference, except those that need actions which the configurations do not have.
 func TestLabels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a thousand walks, of one thread")
 	}
-	met := conformance.Coverage{}
+	reached := conformance.Coverage{}
 	for _, c := range configurations(t) {
 		if c.Mirror != "" && c.Mirror != "two_step" && c.Expect == "ok" {
-			met.Add(labelsOf(t, open(t, c.Mirror, c.Cfg, textOf(t, tla.Files, c.Cfg)), c.Name))
+			reached.Add(labelsOf(t, open(t, c.Mirror, c.Cfg, textOf(t, tla.Files, c.Cfg)), c.Name))
 		}
 	}
 	for mirror, file := range largerBounds(t) {
-		met.Add(labelsOf(t, open(t, mirror, file, textOf(t, larger, file)), file))
+		reached.Add(labelsOf(t, open(t, mirror, file, textOf(t, larger, file)), file))
 	}
-	t.Log(met)
+	t.Log(reached)
 	for _, label := range conformance.AllLabels() {
-		_, excused := beyond[label]
+		_, isUnreachable := unreachable[label]
 		switch {
-		case met[label] == 0 && !excused:
+		case reached[label] == 0 && !isUnreachable:
 			t.Errorf("%s is reached by no walk", label)
-		case met[label] > 0 && excused:
-			t.Errorf("%s is reached, and should not be: %s", label, beyond[label])
+		case reached[label] > 0 && isUnreachable:
+			t.Errorf("%s is reached, and should not be: %s", label, unreachable[label])
 		}
 	}
 }
 
 func labelsOf(t *testing.T, s subject, name string) conformance.Coverage {
-	met := conformance.Coverage{}
+	reached := conformance.Coverage{}
 	choices := rand.New(rand.NewPCG(1, 2))
 	for range 40 {
-		h, ops, err := s.mirror.Trace(name, walk(choices, s.mirror, 80))
+		h, ops, err := s.module.Trace(name, walk(choices, s.module, 80))
 		if errors.Is(err, spec.ErrNotSupported) {
 			continue
 		}
@@ -68,14 +68,13 @@ func labelsOf(t *testing.T, s subject, name string) conformance.Coverage {
 		if err != nil {
 			t.Fatal(err)
 		}
-		met.Add(labels)
+		reached.Add(labels)
 	}
-	return met
+	return reached
 }
 
-// walk is a way through the states that takes any step: first an action, then its
-// arguments.
-func walk(choices *rand.Rand, m bounded.Mirror, steps int) []explore.Step[*bounded.State] {
+// walk is a random path through the states. It chooses the action first, then its arguments.
+func walk(choices *rand.Rand, m bounded.Module, steps int) []explore.Step[*bounded.State] {
 	trace := []explore.Step[*bounded.State]{{State: m.Initial()[0]}}
 	for range steps {
 		byAction := map[string][]explore.Step[*bounded.State]{}

@@ -6,34 +6,34 @@ import (
 	"gaugeblock/spec"
 )
 
-// Private pools. The model's redirection is the capture of a stream; here it is what the
-// allocator sees of one, a filter that accepts the requests for the stream.
+// Private pools. In the model the routing of a stream to a pool stands for a capture of the
+// stream. Here it is a filter that accepts the requests for the stream.
 
-// captureUse is a use of a block that was noted while something was redirected.
-type captureUse struct {
+// graphStreamUse is a stream use that was recorded while requests were routed to a pool.
+type graphStreamUse struct {
 	block  spec.Ptr
 	stream spec.Stream
 }
 
-func (w *World) doPool(name string, n []int) error {
+func (sys *System) doPool(name string, n []int) error {
 	id := bounded.PoolID(uint64(n[0]))
 	switch name {
 	case "BeginAllocateToPool":
-		if err := w.allocator.BeginAllocateToPool(0, id, spec.ForStream(spec.Stream(n[1]))); err != nil {
+		if err := sys.allocator.BeginAllocateToPool(0, id, spec.ForStream(spec.Stream(n[1]))); err != nil {
 			return err
 		}
-		w.redirected[id] = spec.Stream(n[1])
-		return w.allocator.SetUseOnOOM(0, id, w.overflow[id])
+		sys.routed[id] = spec.Stream(n[1])
+		return sys.allocator.SetUseOnOOM(0, id, sys.overflow[id])
 	case "EndAllocateToPool":
-		delete(w.redirected, id)
-		return w.allocator.EndAllocateToPool(0, id)
+		delete(sys.routed, id)
+		return sys.allocator.EndAllocateToPool(0, id)
 	case "ReleasePool":
-		if count, err := w.allocator.PoolUseCount(0, id); err != nil || count == 1 {
-			delete(w.saved, id) // what was noted goes with the graph that it was noted for
+		if count, err := sys.allocator.PoolUseCount(0, id); err != nil || count == 1 {
+			delete(sys.checkpoints, id) // a checkpoint is dropped with the last use of its pool
 		}
-		return w.allocator.ReleasePool(0, id)
+		return sys.allocator.ReleasePool(0, id)
 	}
-	return w.doCheckpoint(name, id)
+	return sys.doCheckpoint(name, id)
 }
 
 // addPool appends a private pool.

@@ -8,48 +8,48 @@ import (
 	"gaugeblock/spec"
 )
 
-// Refine is the state of the model that the allocator and its device are in.
-func (w *World) Refine() (*bounded.State, error) {
-	s := *w.initial
+// Refine is the state of the model for the present state of the allocator and its device.
+func (sys *System) Refine() (*bounded.State, error) {
+	s := *sys.initial
 	s.Segments, s.Events, s.Streams = nil, nil, nil
-	s.Pools, s.Routings, s.CaptureUses, s.Saved = nil, nil, nil, nil
+	s.Pools, s.Routings, s.GraphStreamUses, s.Checkpoints = nil, nil, nil, nil
 	uses := map[spec.Ptr][]spec.DeviceStream{}
-	err := w.allocator.Inspect(0, spec.Visitor{
+	err := sys.allocator.Inspect(0, spec.Visitor{
 		Block: func(b *spec.BlockView) { addBlock(&s, b) },
 		StreamUse: func(u *spec.StreamUseView) {
 			uses[u.Block] = append(uses[u.Block], u.Stream)
 			if u.Captured {
-				s.CaptureUses = append(s.CaptureUses, model.CaptureUse{
-					Block: u.Block, Stream: u.Stream, Earlier: w.earlier[captureUse{u.Block, u.Stream.Stream}],
+				s.GraphStreamUses = append(s.GraphStreamUses, model.GraphStreamUse{
+					Block: u.Block, Stream: u.Stream, Earlier: sys.earlier[graphStreamUse{u.Block, u.Stream.Stream}],
 				})
 			}
 		},
 		Pool: func(p *spec.PoolView) { addPool(&s, p) },
 		PendingEvent: func(p *spec.PendingEventView) {
 			id := spec.DeviceStream{Device: p.Device, Stream: p.Stream}
-			s.Events = append(s.Events, model.Event{Stream: id, Hold: w.driver.behind[p.Event], Block: p.Block})
+			s.Events = append(s.Events, model.Event{Stream: id, After: sys.driver.launchedBefore[p.Event], Block: p.Block})
 		},
 		Routing: func(id spec.PoolID) {
-			s.Routings = append(s.Routings, model.PoolRouting{Pool: id, Stream: w.redirected[id]})
+			s.Routings = append(s.Routings, model.PoolRouting{Pool: id, Stream: sys.routed[id]})
 		},
 	})
 	for i := range s.Segments {
 		for j := range s.Segments[i].Blocks {
 			b := &s.Segments[i].Blocks[j]
-			b.Uses = uses[b.Address]
+			b.StreamUses = uses[b.Address]
 		}
 	}
-	for _, stream := range w.streams() {
-		q := w.driver.queues[stream]
+	for _, stream := range sys.streams() {
+		q := sys.driver.queues[stream]
 		s.Streams = append(s.Streams, model.Stream{
-			ID: spec.DeviceStream{Stream: stream}, Passed: q.passed(), Work: slices.Clone(q.work[q.passed():]),
+			ID: spec.DeviceStream{Stream: stream}, Completed: q.completed(), Work: slices.Clone(q.work[q.completed():]),
 		})
 	}
-	w.addSaved(&s)
+	sys.addCheckpoints(&s)
 	return &s, err
 }
 
-// addBlock appends a block; a segment begins with its first.
+// addBlock appends a block. The first block of a segment appends the segment.
 func addBlock(s *bounded.State, b *spec.BlockView) {
 	if b.First {
 		g := model.Segment{
@@ -66,6 +66,6 @@ func addBlock(s *bounded.State, b *spec.BlockView) {
 	g := &s.Segments[len(s.Segments)-1]
 	g.Size += b.Size
 	g.Blocks = append(g.Blocks, model.Block{
-		Address: b.Address, Size: b.Size, Requested: b.RequestedSize, State: b.State(), Unmapped: !b.Mapped,
+		Address: b.Address, Size: b.Size, RequestedSize: b.RequestedSize, State: b.State(), Unmapped: !b.Mapped,
 	})
 }

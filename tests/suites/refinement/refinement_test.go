@@ -19,12 +19,12 @@ import (
 	"gaugeblock/tla"
 )
 
-// TestEveryStepIsTaken: each edge of each small graph, driven through the allocator,
-// leads to the state that it leads to in the model.
+// TestEveryStepIsTaken: the allocator takes each edge of each small graph, to the state that
+// it leads to in the model.
 func TestEveryStepIsTaken(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range configurations(t) {
-		// A step of two_step is a part of a call; tests/suites/linearizability goes there.
+		// A step of two_step is a part of a call; tests/suites/linearizability tests it.
 		if c.Mirror == "" || c.Mirror == "two_step" || c.Size != "small" || c.Expect != "ok" {
 			continue
 		}
@@ -52,10 +52,10 @@ func textOf(t *testing.T, from embed.FS, file string) []byte {
 	return text
 }
 
-// subject is a configuration with its mirror.
+// subject is a configuration with its module.
 type subject struct {
 	config *tlc.Config
-	mirror bounded.Mirror
+	module bounded.Module
 }
 
 func open(t *testing.T, mirror, name string, text []byte) subject {
@@ -63,15 +63,15 @@ func open(t *testing.T, mirror, name string, text []byte) subject {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check, err := bounded.Open(mirror, config)
+	check, err := bounded.NewCheck(mirror, config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return subject{config, check.Mirror}
+	return subject{config, check.Module}
 }
 
-// bounds are the constants that are not the default: where they are the same, so are the
-// graphs of a mirror.
+// bounds are the constants that are not the default: where they are equal, so are the
+// graphs of a module.
 func (s subject) bounds(t *testing.T) string {
 	var b strings.Builder
 	for _, name := range s.config.Names() {
@@ -84,19 +84,19 @@ func (s subject) bounds(t *testing.T) string {
 	return b.String()
 }
 
-func (s subject) begin(t rapid.TB) (*World, *bounded.State) {
-	initial := s.mirror.Initial()[0]
-	w, err := NewWorld(initial, s.config)
+func (s subject) begin(t rapid.TB) (*System, *bounded.State) {
+	initial := s.module.Initial()[0]
+	sys, err := NewSystem(initial, s.config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w, initial
+	return sys, initial
 }
 
 func takeEveryStep(t *testing.T, s subject) {
-	graph := explore.Explore(s.mirror, explore.Options[*bounded.State]{Edges: true}).Graph
-	labels := s.mirror.Labels()
-	w, initial := s.begin(t)
+	graph := explore.Explore(s.module, explore.Options[*bounded.State]{Edges: true}).Graph
+	labels := s.module.Labels()
+	sys, initial := s.begin(t)
 	known := make([]*bounded.State, graph.States())
 	known[0] = initial
 	steps, edges := 0, 0
@@ -109,11 +109,11 @@ func takeEveryStep(t *testing.T, s subject) {
 	err := Tour(graph, func(from int, e explore.Edge) error {
 		steps++
 		if known[e.To] == nil {
-			known[e.To] = Successor(s.mirror, known[from], labels[e.Label])
+			known[e.To] = bounded.Successor(s.module, known[from], labels[e.Label])
 		}
-		return w.Follow(s.mirror, known[from], labels[e.Label], known[e.To])
+		return sys.Follow(s.module, known[from], labels[e.Label], known[e.To])
 	}, func() error {
-		w, _ = s.begin(t)
+		sys, _ = s.begin(t)
 		return nil
 	})
 	if err != nil {
@@ -125,8 +125,8 @@ func takeEveryStep(t *testing.T, s subject) {
 //go:embed testdata/bounds
 var larger embed.FS
 
-// TestEveryOperationIsAStep: whatever a program does, on devices too large for all of
-// their states to be looked at, is a step of the model.
+// TestEveryOperationIsAStep: every operation of a program is a step of the model, on devices
+// that have too many states to explore.
 func TestEveryOperationIsAStep(t *testing.T) {
 	for mirror, file := range largerBounds(t) {
 		t.Run(path.Base(file), func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestEveryOperationIsAStep(t *testing.T) {
 			did := map[string]int{}
 			rapid.Check(t, func(t *rapid.T) { runRandomly(t, s, did) })
 			t.Log(did)
-			for _, label := range s.mirror.Labels() {
+			for _, label := range s.module.Labels() {
 				if did[actionOf(label)] == 0 {
 					t.Errorf("%s was never done", actionOf(label))
 				}
@@ -143,7 +143,7 @@ func TestEveryOperationIsAStep(t *testing.T) {
 	}
 }
 
-// largerBounds tells the mirror of each file of bounds.
+// largerBounds yields the module and the name of each file of bounds.
 func largerBounds(t *testing.T) iter.Seq2[string, string] {
 	files, err := larger.ReadDir("testdata/bounds")
 	if err != nil {
@@ -160,12 +160,12 @@ func largerBounds(t *testing.T) iter.Seq2[string, string] {
 }
 
 func runRandomly(t *rapid.T, s subject, did map[string]int) {
-	w, state := s.begin(t)
+	sys, state := s.begin(t)
 	trace := []explore.Step[*bounded.State]{{State: state}}
 	for range rapid.IntRange(1, 150).Draw(t, "length") {
-		label := draw(t, w.possible(s.mirror, state))
-		next := Successor(s.mirror, state, label)
-		if err := w.Follow(s.mirror, state, label, next); err != nil {
+		label := draw(t, sys.possible(s.module, state))
+		next := bounded.Successor(s.module, state, label)
+		if err := sys.Follow(s.module, state, label, next); err != nil {
 			t.Fatalf("%v\nafter\n%s", err, labels(trace))
 		}
 		did[actionOf(label)]++
@@ -188,19 +188,18 @@ func labels(trace []explore.Step[*bounded.State]) string {
 	return b.String()
 }
 
-// possible lists what a program can do with what it has, by action, without asking the
-// model.
-func (w *World) possible(m bounded.Mirror, s *bounded.State) (labels map[string][]string) {
+// possible lists the labels that a program can do, by action, most of them without the model.
+func (sys *System) possible(m bounded.Module, s *bounded.State) (labels map[string][]string) {
 	labels = map[string][]string{}
 	for _, label := range m.Labels() {
-		if w.canDo(m, s, label) {
+		if sys.canDo(m, s, label) {
 			labels[actionOf(label)] = append(labels[actionOf(label)], label)
 		}
 	}
 	return labels
 }
 
-// draw picks one. What fills a device comes more often than what empties it.
+// draw draws a label. Actions that use memory are more frequent than those that release it.
 func draw(t *rapid.T, possible map[string][]string) string {
 	actions := slices.Sorted(maps.Keys(possible))
 	for _, often := range []string{"Malloc", "Malloc", "Malloc", "Free", "RecordStream", "Complete"} {
@@ -212,51 +211,51 @@ func draw(t *rapid.T, possible map[string][]string) string {
 	return rapid.SampledFrom(possible[action]).Draw(t, "step")
 }
 
-func (w *World) canDo(m bounded.Mirror, s *bounded.State, label string) bool {
+func (sys *System) canDo(m bounded.Module, s *bounded.State, label string) bool {
 	name, n, err := bounded.ParseLabel(label)
 	if err != nil {
 		return false
 	}
 	switch name {
 	case "Free":
-		_, out := w.out(s, n[0])
-		return out
+		_, isAllocated := sys.allocatedAt(s, n[0])
+		return isAllocated
 	case "RecordStream":
-		owner, out := w.out(s, n[0])
-		// Some programs do not note a use before a capture and in it again: what is
-		// then in the stream nothing waits for, but the unmapping of pages may.
-		return out && owner != spec.Stream(n[1]) && Successor(m, s, label) != nil
+		owner, isAllocated := sys.allocatedAt(s, n[0])
+		// Some programs do not record a stream use before a capture and in it again:
+		// no event waits for the earlier use then, but the unmapping of pages may.
+		return isAllocated && owner != spec.Stream(n[1]) && bounded.Successor(m, s, label) != nil
 	case "Complete":
-		return w.gpu.Gates(0, spec.Stream(n[0])) > 0
+		return sys.gpu.Gates(0, spec.Stream(n[0])) > 0
 	case "BeginAllocateToPool":
-		for id, stream := range w.redirected {
+		for id, stream := range sys.routed {
 			if id == bounded.PoolID(uint64(n[0])) || stream == spec.Stream(n[1]) {
 				return false
 			}
 		}
-		return w.useCount(n[0]) != 0 && w.useCount(n[0]) < 3
+		return sys.useCount(n[0]) != 0 && sys.useCount(n[0]) < 3
 	case "EndAllocateToPool":
-		return w.isRedirected(n[0])
+		return sys.isRouted(n[0])
 	case "Checkpoint", "SetCheckpointPoolState":
-		// These can be refused for many reasons, and the model is asked.
-		return Successor(m, s, label) != nil
+		// These have many preconditions, so the model decides.
+		return bounded.Successor(m, s, label) != nil
 	case "ReleasePool":
-		// Of pools with expandable segments the code keeps a count, as upstream does,
-		// that the model does not have; so it differs in when it forgets such a pool
-		// (docs/deviations.md), and the pool is kept here.
-		if w.initial.Config.ExpandableSegments && w.useCount(n[0]) == 1 {
+		// The code counts the driver segments of a pool, as upstream does, and the
+		// model does not. So they may remove a pool with expandable segments at
+		// different times (docs/deviations.md), and here its last use does not end.
+		if sys.initial.Config.ExpandableSegments && sys.useCount(n[0]) == 1 {
 			return false
 		}
-		return !w.isRedirected(n[0]) && w.useCount(n[0]) > 0
+		return !sys.isRouted(n[0]) && sys.useCount(n[0]) > 0
 	}
 	return true
 }
 
-// out finds the stream of the block that a program has at an address.
-func (w *World) out(s *bounded.State, unit int) (owner spec.Stream, is bool) {
+// allocatedAt finds the stream of the allocated block at an address.
+func (sys *System) allocatedAt(s *bounded.State, unit int) (owner spec.Stream, is bool) {
 	for _, g := range s.Segments {
 		for _, b := range g.Blocks {
-			if b.Address == w.address(unit) && b.State == spec.ActiveAllocated {
+			if b.Address == sys.address(unit) && b.State == spec.ActiveAllocated {
 				return g.Stream, true
 			}
 		}
@@ -264,15 +263,15 @@ func (w *World) out(s *bounded.State, unit int) (owner spec.Stream, is bool) {
 	return 0, false
 }
 
-func (w *World) isRedirected(number int) bool {
-	_, is := w.redirected[bounded.PoolID(uint64(number))]
+func (sys *System) isRouted(number int) bool {
+	_, is := sys.routed[bounded.PoolID(uint64(number))]
 	return is
 }
 
-// useCount is that of a pool, -1 if there is no such pool.
-func (w *World) useCount(number int) int {
+// useCount is the use count of a pool, -1 if there is no such pool.
+func (sys *System) useCount(number int) int {
 	count := -1
-	w.allocator.Inspect(0, spec.Visitor{Pool: func(p *spec.PoolView) {
+	sys.allocator.Inspect(0, spec.Visitor{Pool: func(p *spec.PoolView) {
 		if p.ID == bounded.PoolID(uint64(number)) {
 			count = p.UseCount
 		}

@@ -10,37 +10,27 @@ import (
 	"gaugeblock/model/bounded"
 )
 
-// Successor is the state that a label leads to in the model; nil if there is none.
-func Successor(m bounded.Mirror, from *bounded.State, label string) (next *bounded.State) {
-	m.Next(from, func(l int, s *bounded.State) {
-		if m.Labels()[l] == label {
-			next = s
-		}
-	})
-	return next
-}
-
-// Follow does what a label says, and compares the state that the allocator is in then
-// with the one that it should be in.
-func (w *World) Follow(m bounded.Mirror, from *bounded.State, label string, next *bounded.State) error {
+// Follow does the step of a label, and compares the state of the allocator with the next
+// state of the model.
+func (sys *System) Follow(m bounded.Module, from *bounded.State, label string, next *bounded.State) error {
 	if next == nil {
 		return fmt.Errorf("the model has no step %s from\n%s", label, m.Text(nil, from))
 	}
-	if err := w.Do(label); err != nil {
-		return fmt.Errorf("%s fails: %w\nin\n%s", label, err, m.Text(nil, from))
+	if err := sys.Do(label); err != nil {
+		return fmt.Errorf("%s fails: %sys\nin\n%s", label, err, m.Text(nil, from))
 	}
-	got, err := w.Refine()
+	got, err := sys.Refine()
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(m.Key(nil, next), m.Key(nil, got)) {
-		return fmt.Errorf("%s from\n%s\nthe allocator (+) is not where the model is (-):\n%s",
-			label, m.Text(nil, from), cmp.Diff(pieces(m.Text(nil, next)), pieces(m.Text(nil, got))))
+		return fmt.Errorf("%s from\n%s\nthe allocator's state (+) is not the model's (-):\n%s",
+			label, m.Text(nil, from), cmp.Diff(lines(m.Text(nil, next)), lines(m.Text(nil, got))))
 	}
 	return nil
 }
 
-// pieces is a state's text with a line for each thing in it, for people to compare.
-func pieces(text []byte) []string {
+// lines is a state's text with a line for each element, for the difference of two.
+func lines(text []byte) []string {
 	return strings.Split(strings.ReplaceAll(string(text), "],[", "],\n["), "\n")
 }

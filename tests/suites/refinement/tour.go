@@ -6,10 +6,9 @@ import (
 	"gaugeblock/model/explore"
 )
 
-// Tour walks over every edge of a graph, from state 0 on, and calls take for each edge
-// on its way; edges that have been taken before are taken again where nothing new is
-// near. It goes on from where an edge leads. If what is left cannot be reached from
-// where it is, it calls restart and goes on from state 0. It ends when all edges were
+// Tour walks over every edge of a graph, from state 0 on, and calls take for each edge of
+// the walk. It takes edges again on the way to edges that were not taken. If none of these
+// can be reached it calls restart and continues from state 0. It ends when all edges were
 // taken, or with the first error.
 func Tour(g *explore.Graph, take func(from int, e explore.Edge) error, restart func() error) error {
 	t := tour{graph: g, taken: make([]int, g.States()), came: make([]arrival, g.States())}
@@ -35,25 +34,24 @@ func Tour(g *explore.Graph, take func(from int, e explore.Edge) error, restart f
 	}
 }
 
-// tour remembers how many edges of each state were taken: the first ones.
+// tour has the number of edges of each state that were taken: the first ones.
 type tour struct {
 	graph *explore.Graph
 	taken []int
 
-	search int // of the searches for a way, which one
+	search int // the number of the present search
 	came   []arrival
 	queue  []int
 }
 
-// arrival is how a search first came to a state.
+// arrival is the edge by which a search first reached a state.
 type arrival struct {
 	search int
 	from   int
 	by     explore.Edge
 }
 
-// toNew is the shortest way to a state with an edge that was not taken, and on over
-// that edge.
+// toNew is a shortest path that ends with an edge that was not taken.
 func (t *tour) toNew(from int) (path []explore.Edge, ok bool) {
 	t.search++
 	t.came[from].search = t.search

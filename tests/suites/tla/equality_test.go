@@ -13,9 +13,9 @@ import (
 	spectla "gaugeblock/tla"
 )
 
-var all = flag.Bool("all", false, "compare the large configurations as well")
+var all = flag.Bool("all", false, "compare the large configurations too")
 
-// configurations lists them, and what TLC has said of each.
+// configurations lists the configurations.
 func configurations(t *testing.T) []spectla.Configuration {
 	list, err := spectla.Configurations()
 	if err != nil {
@@ -30,13 +30,12 @@ func manifest(t *testing.T, name string) *spectla.Manifest {
 		t.Fatal(err)
 	}
 	if m == nil {
-		t.Fatalf("TLC has not been asked about %s: run make tla", name)
+		t.Fatalf("there is no manifest of %s: run make tla", name)
 	}
 	return m
 }
 
-// TestManifests: TLC has looked at the texts as they are, and has found what the list
-// says.
+// TestManifests: the manifests are of the present texts, and TLC found what the list expects.
 func TestManifests(t *testing.T) {
 	for _, c := range configurations(t) {
 		t.Run(c.Name, func(t *testing.T) {
@@ -59,8 +58,8 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// isTemporal reports whether the property that is expected to fail is one of those
-// that TLC does not call by name.
+// isTemporal reports whether the property that is expected to fail is a temporal one, which
+// TLC does not name.
 func isTemporal(t *testing.T, c spectla.Configuration) bool {
 	for _, name := range config(t, c).Properties {
 		if name == c.Expect {
@@ -82,7 +81,7 @@ func config(t *testing.T, c spectla.Configuration) *tlc.Config {
 	return cfg
 }
 
-// graphOf is what the two sides must have in common.
+// graphOf is what must be equal of the two graphs.
 type graphOf struct {
 	States, Edges, Generated, Depth int
 	StateDigest, EdgeDigest         string
@@ -100,9 +99,9 @@ func TestEquality(t *testing.T) {
 			if c.Expect == "ok" {
 				check.CheckAlways()
 			}
-			check.Options.Text = check.Mirror.Text
+			check.Options.Text = check.Module.Text
 			started := time.Now()
-			r := explore.Explore(check.Mirror, check.Options)
+			r := explore.Explore(check.Module, check.Options)
 			t.Logf("%d states, %d edges in %v", r.States, r.Edges, time.Since(started).Round(time.Millisecond))
 			if c.Expect != "ok" {
 				compareViolation(t, c, m, r)
@@ -120,9 +119,9 @@ func TestEquality(t *testing.T) {
 	}
 }
 
-// compareViolation: both break the property that is expected to be broken. Where it is
-// about states or steps, the ways there are as short as each other; the way into a
-// loop, and around, may differ.
+// compareViolation: both break the expected property. For a property of states or steps both
+// counterexamples are shortest ones, so their lengths are equal. For a liveness property
+// TLC's path and loop need not be shortest, and are not compared.
 func compareViolation(t *testing.T, c spectla.Configuration, m *spectla.Manifest, r explore.Result[*bounded.State]) {
 	if r.Violation == nil || r.Violation.Property != c.Expect {
 		t.Fatalf("the model does not break %s: %+v", c.Expect, r.Violation)

@@ -15,8 +15,8 @@ import (
 	"gaugeblock/tests/replay"
 )
 
-// TestViolationsReplay: what the model breaks is what the reference does. The
-// counterexample, as a trace, is replayed exactly.
+// TestViolationsReplay: the reference does the same as the model in a counterexample. As a
+// trace it is replayed exactly.
 func TestViolationsReplay(t *testing.T) {
 	for _, c := range configurations(t) {
 		if c.Mirror == "" || c.Expect == "ok" || c.Size == "large" {
@@ -24,28 +24,28 @@ func TestViolationsReplay(t *testing.T) {
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			check := open(t, c)
-			v := explore.Explore(check.Mirror, check.Options).Violation
+			v := explore.Explore(check.Module, check.Options).Violation
 			if v == nil {
-				t.Fatal("nothing is broken")
+				t.Fatal("no property fails")
 			}
-			if !replayExactly(t, filepath.Join(t.TempDir(), "trace.jsonl"), c.Name, check.Mirror, v.Trace) && c.Mirror != "two_step" {
-				t.Error("the counterexample is no trace")
+			if !replayExactly(t, filepath.Join(t.TempDir(), "trace.jsonl"), c.Name, check.Module, v.Trace) && c.Mirror != "two_step" {
+				t.Error("there is no trace of the counterexample")
 			}
 		})
 	}
 }
 
 func open(t *testing.T, c spectla.Configuration) *bounded.Check {
-	check, err := bounded.Open(c.Mirror, config(t, c))
+	check, err := bounded.NewCheck(c.Mirror, config(t, c))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return check
 }
 
-// replayExactly replays a way through the states on the reference. It reports whether
-// there is a trace of it.
-func replayExactly(t *testing.T, file, name string, m bounded.Mirror, steps []explore.Step[*bounded.State]) bool {
+// replayExactly replays a path through the states on the reference. It reports whether there
+// is a trace of it.
+func replayExactly(t *testing.T, file, name string, m bounded.Module, steps []explore.Step[*bounded.State]) bool {
 	header, ops, err := m.Trace(name, steps)
 	if errors.Is(err, spec.ErrNotSupported) {
 		return false

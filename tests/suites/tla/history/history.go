@@ -1,9 +1,9 @@
-// Package history writes down what a program did to an allocator on a small device, and
-// checks that it is a behaviour of the model. The same is checked under TLC: "make
-// tla-trace" turns a history into a TLA+ module (tla/TraceData.tla is an example) and
-// lets tla/TraceCore.tla follow it.
+// Package history records the calls of a program of an allocator on a small device, and
+// checks that they are a behaviour of the model. TLC checks the same: "make tla-trace"
+// writes a history as a TLA+ module (tla/TraceData.tla is an example), which
+// tla/TraceCore.tla follows.
 //
-// A history is a text with a JSON object a line:
+// A history is a text with a JSON object in each line:
 //
 //	{"action":"Malloc","args":[1,2],"result":0,"reserved":4}
 package history
@@ -21,18 +21,18 @@ import (
 	"gaugeblock/spec"
 )
 
-// An Event is one thing that happened.
+// An Event is one action with its result.
 type Event struct {
 	Action   string `json:"action"`   // an action of tla/CachingAllocator.tla
 	Args     []int  `json:"args"`     // its arguments
 	Result   int    `json:"result"`   // Malloc: the address, in units; -1: out of memory. Otherwise 0
-	Reserved uint64 `json:"reserved"` // what is held from the driver afterwards, in units
+	Reserved uint64 `json:"reserved"` // reserved memory afterwards, in units
 }
 
 // arity is how many arguments the actions have that TraceCore.tla can follow.
 var arity = map[string]int{"Malloc": 2, "Free": 1, "RecordStream": 2, "Complete": 1, "EmptyCache": 0}
 
-// NewEvent is what a step was, from one state to another.
+// NewEvent is the event of a step.
 func NewEvent(label string, from, to *bounded.State) (Event, error) {
 	name, arguments, err := bounded.ParseLabel(label)
 	if err != nil {
@@ -40,17 +40,17 @@ func NewEvent(label string, from, to *bounded.State) (Event, error) {
 	}
 	e := Event{Action: name, Args: append([]int{}, arguments...), Reserved: to.Reserved()}
 	if name == "Malloc" {
-		e.Result = given(from, to)
+		e.Result = newAddress(from, to)
 	}
 	return e, nil
 }
 
-// given is the address that is allocated now and was not before, or -1.
-func given(from, to *bounded.State) int {
+// newAddress is the address in units that is allocated in to and not in from, or -1.
+func newAddress(from, to *bounded.State) int {
 	before := allocated(from)
 	for address := range allocated(to) {
 		if !before[address] {
-			return int(address - bounded.Origin)
+			return int(address - bounded.AddressBase)
 		}
 	}
 	return -1
@@ -91,8 +91,7 @@ func Write(w io.Writer, events []Event) error {
 	return nil
 }
 
-// Read reads a history. What it does not understand is an error, of type
-// *tlc.SyntaxError.
+// Read reads a history. Errors in it are of type *tlc.SyntaxError.
 func Read(r io.Reader, file string) (events []Event, err error) {
 	lines := bufio.NewScanner(r)
 	for number := 1; lines.Scan(); number++ {
@@ -126,8 +125,8 @@ func Module(events []Event) []byte {
 	return text.Bytes()
 }
 
-// Follow says where a history is no behaviour of the model; nil if it is one.
-func Follow(m bounded.Mirror, events []Event) error {
+// Follow is an error if a history is no behaviour of the model.
+func Follow(m bounded.Module, events []Event) error {
 	state := m.Initial()[0]
 	for i := range events {
 		want, next, possible := step(m, state, events[i].Label())
@@ -143,15 +142,9 @@ func Follow(m bounded.Mirror, events []Event) error {
 	return nil
 }
 
-// step is the step from a state that has a label, and what must come of it.
-func step(m bounded.Mirror, from *bounded.State, label string) (want Event, next *bounded.State, possible bool) {
-	labels := m.Labels()
-	m.Next(from, func(l int, to *bounded.State) {
-		if labels[l] == label {
-			next = to
-		}
-	})
-	if next == nil {
+// step is the step with a label from a state, and its event.
+func step(m bounded.Module, from *bounded.State, label string) (want Event, next *bounded.State, possible bool) {
+	if next = bounded.Successor(m, from, label); next == nil {
 		return Event{}, nil, false
 	}
 	want, err := NewEvent(label, from, next)

@@ -20,7 +20,7 @@ import (
 
 var keep = flag.String("history", "", "a file for the history of the last random program")
 
-// config is that of tla/MCTraceCore.tla, less what is about traces.
+// config is that of tla/MCTraceCore.tla, without the part on traces.
 func config(t rapid.TB) *tlc.Config {
 	text, err := spectla.Files.ReadFile("MCCore_tiny.cfg")
 	if err != nil {
@@ -33,19 +33,19 @@ func config(t rapid.TB) *tlc.Config {
 	return c
 }
 
-func mirror(t rapid.TB) bounded.Mirror {
-	check, err := bounded.Open("core", config(t))
+func module(t rapid.TB) bounded.Module {
+	check, err := bounded.NewCheck("core", config(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return check.Mirror
+	return check.Module
 }
 
-// record lets a random program use the reference, and notes what it sees. The model is
-// asked only what can be done.
-func record(t *rapid.T, m bounded.Mirror) (events []history.Event) {
+// record runs a random program on the reference and records its history. The model only
+// provides the possible labels.
+func record(t *rapid.T, m bounded.Module) (events []history.Event) {
 	initial := m.Initial()[0]
-	w, err := refinement.NewWorld(initial, config(t))
+	w, err := refinement.NewSystem(initial, config(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func record(t *rapid.T, m bounded.Mirror) (events []history.Event) {
 // TestHistories: what the reference does is a behaviour of the model. With -history the
 // last program is kept, for TLC.
 func TestHistories(t *testing.T) {
-	m := mirror(t)
+	m := module(t)
 	var last []history.Event
 	rapid.Check(t, func(t *rapid.T) {
 		last = record(t, m)
@@ -129,7 +129,7 @@ func read(t *testing.T, text string) []history.Event {
 // TestExample: the module in tla/ is what Module makes of the example.
 func TestExample(t *testing.T) {
 	events := read(t, example)
-	if err := history.Follow(mirror(t), events); err != nil {
+	if err := history.Follow(module(t), events); err != nil {
 		t.Error(err)
 	}
 	text, err := spectla.Files.ReadFile("TraceData.tla")
@@ -149,7 +149,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// TestFollow: what is not a behaviour is noticed, where it goes wrong.
+// TestFollow: a history that is no behaviour is an error at its first wrong event.
 func TestFollow(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`[1,1],"result":-1`, `[1,1],"result":0`, "event 5: Malloc(1,1): the result is -1"}, // the cache was searched again
@@ -160,7 +160,7 @@ func TestFollow(t *testing.T) {
 		{`"result":2,"reserved":4`, `"result":2,"reserved":2`, "event 2: Malloc(1,2): the result is 2 with 4 reserved"},
 		{`"args":[0],`, `"args":[1],`, "event 4: Free(1) is not possible"},
 	} {
-		err := history.Follow(mirror(t), read(t, strings.Replace(example, c.old, c.new, 1)))
+		err := history.Follow(module(t), read(t, strings.Replace(example, c.old, c.new, 1)))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %s", c.new, err, c.want)
 		}

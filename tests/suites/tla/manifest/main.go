@@ -1,6 +1,6 @@
-// Command manifest runs TLC on the configurations of tla/ and writes down what comes
-// of each, in tla/manifests. It is what "make tla" runs. Where nothing has changed since
-// a manifest was written it is left alone, unless the configuration is named.
+// Command manifest runs TLC on the configurations of tla/ and writes the results to
+// tla/manifests. "make tla" runs it. It skips a configuration whose texts are those of its
+// manifest, unless the configuration is named.
 //
 //	go run ./tests/suites/tla/manifest -tools tla2tools.jar [-jobs N] [NAME...]
 package main
@@ -70,7 +70,7 @@ func run(tools string, jobs int, names []string) error {
 	return errors.Join(failures...)
 }
 
-// choose is the configurations that are named, or those of which nothing is known.
+// choose is the named configurations, or those without a manifest of their present texts.
 func choose(list []tla.Configuration, names []string) (chosen []tla.Configuration, err error) {
 	for _, name := range names {
 		i := slices.IndexFunc(list, func(c tla.Configuration) bool { return c.Name == name })
@@ -94,7 +94,7 @@ func choose(list []tla.Configuration, names []string) (chosen []tla.Configuratio
 	return chosen, nil
 }
 
-// outcome is what came of a configuration.
+// outcome is the result for a configuration.
 type outcome struct {
 	line string
 	err  error
@@ -114,8 +114,8 @@ func makeManifest(tools, dir string, c tla.Configuration) outcome {
 		c.Name, m.Verdict, m.States, m.Edges, seconds, processor.Seconds())}
 }
 
-// check runs TLC, with one worker and a fixed fingerprint, so that it does the same
-// every time. Where all should be well it has to dump the graph.
+// check runs TLC with one worker and a fixed fingerprint function, so that every run has the
+// same result. If no property should fail TLC dumps the graph.
 func check(tools, dir string, c tla.Configuration) (m *tla.Manifest, processor time.Duration, err error) {
 	scratch, err := os.MkdirTemp("", "manifest")
 	if err != nil {
@@ -151,7 +151,7 @@ func check(tools, dir string, c tla.Configuration) (m *tla.Manifest, processor t
 	return m, processor, addGraph(m, dump, summary)
 }
 
-// checkConstants refuses a configuration file that gives a value to what is no constant,
+// checkConstants is an error if a configuration gives a value to a name that is no constant,
 // which TLC would ignore.
 func checkConstants(file string) error {
 	text, err := os.ReadFile(file)
@@ -162,7 +162,7 @@ func checkConstants(file string) error {
 	return err
 }
 
-// addGraph notes what the dump holds, and whether it is all that TLC has counted.
+// addGraph adds the counts and digests of the dump, and compares them with TLC's counts.
 func addGraph(m *tla.Manifest, dump string, summary tlc.Summary) error {
 	file, err := os.Open(dump)
 	if err != nil {
@@ -182,7 +182,7 @@ func addGraph(m *tla.Manifest, dump string, summary tlc.Summary) error {
 	return nil
 }
 
-// texts are the files that TLC has read, of those that are here.
+// texts has the hashes of the files in dir that TLC read.
 func texts(dir string, c tla.Configuration, output string) (map[string]string, error) {
 	files := []string{c.Cfg}
 	for line := range strings.SplitSeq(output, "\n") {

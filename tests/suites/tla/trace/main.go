@@ -1,5 +1,5 @@
-// Command trace asks TLC whether a history is a behaviour of the specification. It is
-// what "make tla-trace" runs.
+// Command trace checks with TLC whether a history is a behaviour of the specification. "make
+// tla-trace" runs it.
 //
 //	go run ./tests/suites/tla/trace -tools tla2tools.jar FILE
 package main

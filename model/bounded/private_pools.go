@@ -10,25 +10,25 @@ import (
 	"gaugeblock/spec"
 )
 
-// Pools is PrivatePools.tla: Core, with private pools and captures of streams.
-type Pools struct {
-	*Core
-	ids      []uint64 // of the pools
+// PrivatePools is PrivatePools.tla: CachingAllocator with private pools and captures.
+type PrivatePools struct {
+	*CachingAllocator
+	ids      []uint64 // the numbers of the pools
 	maxUses  int
-	overflow []uint64 // those of them that are marked use_on_oom
+	overflow []uint64 // the pools with use_on_oom
 
 	begin, end, release action
 }
 
-func openPools(c *tlc.Config) (Mirror, error) {
+func openPrivatePools(c *tlc.Config) (Module, error) {
 	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice")
 	if err != nil {
 		return nil, err
 	}
-	p := &Pools{Core: NewCore(b)}
+	p := &PrivatePools{CachingAllocator: newCachingAllocator(b)}
 	r := constants{config: c}
 	p.ids, p.overflow, p.maxUses = r.numbers("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
-	p.notesTwice = r.bool("RecordsTwice")
+	p.recordsTwice = r.bool("RecordsTwice")
 	ids := asInts(p.ids)
 	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
 	p.end = p.add("EndAllocateToPool", ids)
@@ -36,27 +36,26 @@ func openPools(c *tlc.Config) (Mirror, error) {
 	return p, r.err
 }
 
-// PoolID is the pool with a number. The TLA+ text has numbers, and 0 for the default
-// pool.
+// PoolID is the id of the pool with a TLA+ number. 0 is the default pool.
 func PoolID(number uint64) spec.PoolID { return spec.PoolID{Capture: number} }
 
 func poolNumber(id spec.PoolID) int { return int(id.Capture) }
 
 // Next implements explore.Specification.
-func (p *Pools) Next(s *model.State, yield func(label int, next *model.State)) {
-	p.Core.Next(s, yield)
+func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.State)) {
+	p.CachingAllocator.Next(s, yield)
 	for i, number := range p.ids {
 		id := PoolID(number)
-		count, redirected := useCount(s, id), slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Pool == id })
+		count, routed := useCount(s, id), slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Pool == id })
 		for j, stream := range p.Streams {
 			taken := slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Stream == stream })
-			if count != 0 && count < p.maxUses && !redirected && !taken {
+			if count != 0 && count < p.maxUses && !routed && !taken {
 				next, _ := s.BeginAllocateToPool(id, stream)
-				p.mark(&next)
+				p.markOverflow(&next)
 				yield(p.begin.label(i, j), &next)
 			}
 		}
-		if redirected {
+		if routed {
 			next, _ := s.EndAllocateToPool(id)
 			yield(p.end.label(i), &next)
 		} else if count > 0 {
@@ -66,14 +65,14 @@ func (p *Pools) Next(s *model.State, yield func(label int, next *model.State)) {
 	}
 }
 
-// mark marks the pools that are to be.
-func (p *Pools) mark(s *model.State) {
+// markOverflow sets use_on_oom.
+func (p *PrivatePools) markOverflow(s *model.State) {
 	for i := range s.Pools {
 		s.Pools[i].UseOnOOM = slices.Contains(p.overflow, uint64(poolNumber(s.Pools[i].ID)))
 	}
 }
 
-// useCount is that of a pool, -1 if there is no such pool.
+// useCount is the use count of a pool, -1 if there is no such pool.
 func useCount(s *model.State, id spec.PoolID) int {
 	for _, p := range s.Pools {
 		if p.ID == id {
@@ -83,10 +82,10 @@ func useCount(s *model.State, id spec.PoolID) int {
 	return -1
 }
 
-// Key implements explore.Specification. Which frees are put off follows from the
-// blocks: they keep their uses.
-func (p *Pools) Key(to []byte, s *model.State) []byte {
-	to = p.Core.Key(to, s)
+// Key implements explore.Specification. The deferred frees follow from the blocks, which
+// still have their stream uses.
+func (p *PrivatePools) Key(to []byte, s *model.State) []byte {
+	to = p.CachingAllocator.Key(to, s)
 	to = append(to, byte(len(s.Pools)))
 	for _, q := range s.Pools {
 		to = append(to, byte(poolNumber(q.ID)), byte(q.UseCount))
@@ -95,14 +94,14 @@ func (p *Pools) Key(to []byte, s *model.State) []byte {
 	for _, r := range s.Routings {
 		to = append(to, byte(poolNumber(r.Pool)), byte(r.Stream))
 	}
-	for _, u := range s.CaptureUses {
-		to = append(to, byte(units(u.Block)), byte(u.Stream.Stream), flag(u.Earlier))
+	for _, u := range s.GraphStreamUses {
+		to = append(to, byte(toUnits(u.Block)), byte(u.Stream.Stream), flag(u.Earlier))
 	}
 	return to
 }
 
-// Text implements Mirror. tla/Pools.tla explains the variables.
-func (p *Pools) Text(to []byte, s *model.State) []byte {
+// Text implements Module. tla/Pools.tla explains the variables.
+func (p *PrivatePools) Text(to []byte, s *model.State) []byte {
 	w := newWriter(s)
 	p.variables(w)
 	w.poolVariables()
@@ -126,24 +125,21 @@ func (w *writer) poolVariables() {
 		})
 	})
 	w.variable("deferred", func() {
-		deferred := w.those(isDeferred)
-		w.Set(len(deferred), func(i int) { w.Int(units(deferred[i].block.Address)) })
+		deferred := w.placesOf((*model.Block).IsDeferred)
+		w.Set(len(deferred), func(i int) { w.Int(toUnits(deferred[i].block.Address)) })
 	})
 	w.variable("captureUses", func() {
-		w.Set(len(s.CaptureUses), func(i int) {
-			w.field("[block", units(s.CaptureUses[i].Block))
+		w.Set(len(s.GraphStreamUses), func(i int) {
+			w.field("[block", toUnits(s.GraphStreamUses[i].Block))
 			w.Raw(",earlier|->")
-			w.Bool(s.CaptureUses[i].Earlier)
-			w.field(",stream", int(s.CaptureUses[i].Stream.Stream))
+			w.Bool(s.GraphStreamUses[i].Earlier)
+			w.field(",stream", int(s.GraphStreamUses[i].Stream.Stream))
 			w.Raw("]")
 		})
 	})
 }
 
-// isDeferred: a block that was freed keeps its uses only while its free is put off.
-func isDeferred(b *model.Block) bool { return b.State == spec.ActivePendingFree && len(b.Uses) > 0 }
-
-func (p *Pools) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
+func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
 	switch name {
 	case "PoolsOwnTheirBlocks":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: poolsOwnTheirBlocks})
@@ -152,19 +148,22 @@ func (p *Pools) property(name string, fair [][]int, to *explore.Options[*model.S
 	case "CapturedMemoryIsKept":
 		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: capturedMemoryIsKept})
 	default:
-		return p.Core.property(name, fair, to)
+		return p.CachingAllocator.property(name, fair, to)
 	}
 	return true
 }
 
-// always implements Mirror. With pools a malloc may be out of memory for other reasons.
-func (p *Pools) always() []string {
+// always implements Module. OutOfMemoryIsReal is not in it: requests of one pool cannot
+// have the cached memory of another.
+func (p *PrivatePools) always() []string {
 	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "CapturedMemoryIsKept")
 }
 
-// fairness implements Mirror. That of PrivatePools.tla has strong fairness, which is
-// not looked for here.
-func (p *Pools) fairness(specification string) ([][]int, bool) { return nil, specification == "Spec" }
+// fairness implements Module. The fair specification of PrivatePools.tla has strong
+// fairness, which the explorer does not check.
+func (p *PrivatePools) fairness(specification string) ([][]int, bool) {
+	return nil, specification == "Spec"
+}
 
 func poolsOwnTheirBlocks(s *model.State) bool {
 	for _, g := range s.Segments {
@@ -175,24 +174,24 @@ func poolsOwnTheirBlocks(s *model.State) bool {
 	return !slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return useCount(s, r.Pool) <= 0 })
 }
 
-// capturedMemoryIsKept: a pool's memory stays its own while it is used.
+// capturedMemoryIsKept: a pool with uses keeps its segments.
 func capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
 	for _, g := range from.Segments {
-		kept := slices.ContainsFunc(to.Segments, func(h model.Segment) bool {
+		isKept := slices.ContainsFunc(to.Segments, func(h model.Segment) bool {
 			return g.Address == h.Address && g.Size == h.Size && g.Pool == h.Pool && g.Stream == h.Stream && g.PoolKind == h.PoolKind
 		})
-		if !kept && useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0 {
+		if !isKept && useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// cacheIsReleasedInCapture fails: see tla/PrivatePools.tla.
-func (p *Pools) cacheIsReleasedInCapture(s *model.State) bool {
-	reserved := s.ReleasedDefault().Reserved()
+// cacheIsReleasedInCapture is false in upstream: see tla/PrivatePools.tla.
+func (p *PrivatePools) cacheIsReleasedInCapture(s *model.State) bool {
+	released := s.ReleaseDefaultPool()
 	return p.everyFailure(s, func(_ spec.Stream, bytes uint64) bool {
 		need := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
-		return reserved+need > min(p.Limit, p.Memory)
+		return released.Reserved()+need > min(p.Limit, p.Memory)
 	})
 }

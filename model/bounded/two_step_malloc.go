@@ -1,0 +1,137 @@
+package bounded
+
+import (
+	"maps"
+	"slices"
+
+	"gaugeblock/model"
+	"gaugeblock/model/explore"
+	"gaugeblock/model/tlc"
+)
+
+// TwoStepMalloc is TwoStepMalloc.tla: CachingAllocator with threads whose mallocs release
+// the lock during the driver call.
+type TwoStepMalloc struct {
+	*CachingAllocator
+	threads               []uint64
+	search, grant, resume action
+}
+
+func openTwoStepMalloc(c *tlc.Config) (Module, error) {
+	b, err := ReadBounds(c, "Threads")
+	if err != nil {
+		return nil, err
+	}
+	t := &TwoStepMalloc{CachingAllocator: newCachingAllocator(b)}
+	r := constants{config: c}
+	t.threads = r.numbers("Threads")
+	threads := asInts(t.threads)
+	t.search = t.add("MallocSearch", threads, asInts(b.Streams), asInts(b.Sizes))
+	t.grant = t.add("DriverMalloc", threads)
+	t.resume = t.add("MallocResume", threads)
+	return t, r.err
+}
+
+// Initial implements explore.Specification.
+func (t *TwoStepMalloc) Initial() []*model.State {
+	s := t.initial()
+	s.Config.ReleaseLockOnMalloc = true
+	return []*model.State{s}
+}
+
+// Next implements explore.Specification. No malloc is one step.
+func (t *TwoStepMalloc) Next(s *model.State, yield func(label int, next *model.State)) {
+	t.CachingAllocator.nextExceptMalloc(s, yield)
+	results := model.DriverResults{LowestFrom: AddressBase}
+	for i, thread := range t.threads {
+		at := slices.IndexFunc(s.PendingMallocs, func(c model.PendingMalloc) bool { return c.ID == int(thread) })
+		if at >= 0 {
+			next, _, _ := s.MallocResume(int(thread), results)
+			label := t.grant.label(i)
+			if s.PendingMallocs[at].DriverAnswered() {
+				label = t.resume.label(i)
+			}
+			yield(label, &next)
+			continue
+		}
+		for j, stream := range t.Streams {
+			for k, size := range t.Sizes {
+				next, _, _ := s.MallocSearch(int(thread), stream, size, results)
+				yield(t.search.label(i, j, k), &next)
+			}
+		}
+	}
+}
+
+// Key implements explore.Specification.
+func (t *TwoStepMalloc) Key(to []byte, s *model.State) []byte {
+	to = t.CachingAllocator.Key(to, s)
+	for i := range s.PendingMallocs {
+		c := &s.PendingMallocs[i]
+		granted := c.Granted()
+		to = append(to, byte(c.ID), byte(c.Stream), byte(c.RequestedSize), byte(c.Attempt()), flag(c.DriverAnswered()), byte(granted.Bytes))
+		if granted.Bytes > 0 {
+			to = append(to, byte(toUnits(granted.Ptr)))
+		}
+	}
+	return to
+}
+
+// Text implements Module. tla/TwoStepMalloc.tla explains the variable.
+func (t *TwoStepMalloc) Text(to []byte, s *model.State) []byte {
+	w := newWriter(s)
+	t.variables(w)
+	w.variable("calls", func() { w.Set(len(s.PendingMallocs), func(i int) { w.call(&s.PendingMallocs[i]) }) })
+	return w.finish(to)
+}
+
+func (w *writer) call(c *model.PendingMalloc) {
+	w.Raw("[asked|->")
+	w.Bool(c.DriverAnswered())
+	w.field(",attempt", c.Attempt())
+	w.field(",bytes", int(c.RequestedSize))
+	w.Raw(",granted|->{")
+	if granted := c.Granted(); granted.Bytes > 0 {
+		w.memory(granted)
+	}
+	w.field("},stream", int(c.Stream))
+	w.field(",thread", c.ID)
+	w.Raw("]")
+}
+
+func (t *TwoStepMalloc) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
+	if name != "MallocsEnd" {
+		return t.CachingAllocator.property(name, fair, to)
+	}
+	to.LeadsTo = append(to.LeadsTo, t.mallocsEnd(fair)...)
+	return true
+}
+
+// always implements Module. OutOfMemoryIsReal is not in it: a malloc may fail because of
+// segments that other threads have not registered yet.
+func (t *TwoStepMalloc) always() []string { return slices.Sorted(maps.Keys(invariants)) }
+
+// mallocsEnd: every thread with a pending malloc has none later.
+func (t *TwoStepMalloc) mallocsEnd(fair [][]int) (list []explore.LeadsTo[*model.State]) {
+	for _, thread := range t.threads {
+		isPending := func(s *model.State) bool {
+			return slices.ContainsFunc(s.PendingMallocs, func(c model.PendingMalloc) bool { return c.ID == int(thread) })
+		}
+		list = append(list, explore.LeadsTo[*model.State]{
+			Name: "MallocsEnd", Fair: fair,
+			From: isPending, To: func(s *model.State) bool { return !isPending(s) },
+		})
+	}
+	return list
+}
+
+// fairness implements Module.
+func (t *TwoStepMalloc) fairness(specification string) (fair [][]int, known bool) {
+	if specification != "FairSpec" {
+		return nil, specification == "Spec"
+	}
+	for i := range t.threads {
+		fair = append(fair, []int{t.grant.label(i)}, []int{t.resume.label(i)})
+	}
+	return fair, true
+}

@@ -1,0 +1,198 @@
+package tla
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/model"
+	"gaugeblock/model/bounded"
+	"gaugeblock/model/explore"
+	"gaugeblock/spec"
+)
+
+// A property that cannot fail shows nothing. Here every property that a configuration
+// counts as checked is made to fail: an invariant by a change of a reachable state, a
+// property of steps by a change of the state that a step leads to, a liveness property by
+// leaving out fairness.
+
+// changes has the change for each property of states and steps. It reports whether it
+// could be made.
+var changes = map[string]func(s *bounded.State) bool{
+	"BlocksTileSegments": func(s *bounded.State) bool {
+		return eachBlock(s, func(_ *model.Segment, b *model.Block) bool { b.Size++; return true })
+	},
+	"LiveBlocksDisjoint": func(s *bounded.State) bool {
+		if len(s.Segments) > 1 {
+			s.Segments[1].Address = s.Segments[0].Address
+		}
+		return len(s.Segments) > 1
+	},
+	"NoMergeableNeighbours": func(s *bounded.State) bool {
+		return eachBlock(s, func(_ *model.Segment, b *model.Block) bool {
+			b.State, b.Unmapped = spec.Inactive, false
+			return true
+		})
+	},
+	"SizesAndAlignment": func(s *bounded.State) bool {
+		return eachBlock(s, func(g *model.Segment, _ *model.Block) bool { g.Size++; return true })
+	},
+	"RequestsFit": func(s *bounded.State) bool {
+		return eachAllocated(s, func(b *model.Block) { b.RequestedSize = b.Size + 1 })
+	},
+	"ActiveBlocksAreMapped": func(s *bounded.State) bool {
+		return eachAllocated(s, func(b *model.Block) { b.Unmapped = true })
+	},
+	"HeldBlocksAreAwaited": func(s *bounded.State) bool {
+		return eachAllocated(s, func(b *model.Block) { b.State, b.StreamUses = spec.ActivePendingFree, nil })
+	},
+	"NoReuseWhileInUse": func(s *bounded.State) bool {
+		return eachBlock(s, func(g *model.Segment, b *model.Block) bool {
+			other := spec.DeviceStream{Stream: 3 - g.Stream} // of the streams 1 and 2
+			work := spec.Range{Ptr: b.Address, Bytes: b.Size}
+			if b.State == spec.ActiveAllocated && g.Stream < 3 {
+				s.Streams = append(s.Streams, model.Stream{ID: other, Work: []spec.Range{work}})
+			}
+			return b.State == spec.ActiveAllocated && g.Stream < 3
+		})
+	},
+	"OutOfMemoryIsReal": forbidSegments,
+	"AnyBlockIsGood":    forbidSegments,
+	"PoolsOwnTheirBlocks": func(s *bounded.State) bool {
+		owned := len(s.Pools) > 0
+		s.Pools = nil
+		return owned
+	},
+	"CapturedMemoryIsKept":          dropSegments,
+	"CheckpointRestoresWhatItSaved": dropSegments,
+}
+
+// forbidSegments makes every malloc fail that needs a segment.
+func forbidSegments(s *bounded.State) bool {
+	s.Limited, s.Limit = true, 0
+	return true
+}
+
+func dropSegments(s *bounded.State) bool {
+	s.Segments = nil
+	return true
+}
+
+// eachBlock calls change for each block, and reports whether one call did something.
+func eachBlock(s *bounded.State, change func(g *model.Segment, b *model.Block) bool) (changed bool) {
+	for i := range s.Segments {
+		for j := range s.Segments[i].Blocks {
+			changed = change(&s.Segments[i], &s.Segments[i].Blocks[j]) || changed
+		}
+	}
+	return changed
+}
+
+func eachAllocated(s *bounded.State, change func(b *model.Block)) bool {
+	return eachBlock(s, func(_ *model.Segment, b *model.Block) bool {
+		if b.State == spec.ActiveAllocated {
+			change(b)
+			return true
+		}
+		return false
+	})
+}
+
+// TestCheckedPropertiesCanFail: see above.
+func TestCheckedPropertiesCanFail(t *testing.T) {
+	for _, c := range configurations(t) {
+		if c.Mirror == "" || c.Expect != "ok" {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			check := open(t, c)
+			check.CheckAlways()
+			broken := breakAll(t, check)
+			for _, p := range check.Options.LeadsTo {
+				p.Fair = nil
+				r := explore.Explore(check.Module, explore.Options[*bounded.State]{LeadsTo: []explore.LeadsTo[*bounded.State]{p}})
+				if r.Violation != nil {
+					broken[p.Name] = true
+				}
+			}
+			for _, name := range check.Options.Checked() {
+				if !broken[name] {
+					t.Errorf("%s counts as checked, and no change breaks it", name)
+				}
+			}
+		})
+	}
+}
+
+// breakAll walks through the first states, and reports which properties of states and
+// steps a change breaks.
+func breakAll(t *testing.T, check *bounded.Check) map[string]bool {
+	const mostStates = 4000
+	broken := map[string]bool{}
+	changed := func(name string, s *bounded.State) (*bounded.State, bool) {
+		if changes[name] == nil {
+			t.Fatalf("no change is known that breaks %s", name)
+		}
+		next := s.Rename(func(stream spec.Stream) spec.Stream { return stream }) // a deep copy
+		return &next, changes[name](&next)
+	}
+	m := check.Module
+	queue, seen := m.Initial(), map[string]bool{}
+	for n := 0; n < len(queue) && n < mostStates; n++ {
+		s := queue[n]
+		for _, p := range check.Options.Invariants {
+			if p.ByConstruction == "" && !broken[p.Name] {
+				next, ok := changed(p.Name, s)
+				broken[p.Name] = ok && p.Holds(s) && !p.Holds(next)
+			}
+		}
+		m.Next(s, func(label int, to *bounded.State) {
+			for _, p := range check.Options.Steps {
+				if !broken[p.Name] {
+					next, ok := changed(p.Name, to)
+					broken[p.Name] = ok && p.Holds(s, label, to) && !p.Holds(s, label, next)
+				}
+			}
+			if key := string(m.Key(nil, to)); !seen[key] {
+				seen[key] = true
+				queue = append(queue, to)
+			}
+		})
+	}
+	return broken
+}
+
+// TestByConstruction: which invariants cannot fail depends on the configuration.
+func TestByConstruction(t *testing.T) {
+	computed := []string{"AccountingAddsUp", "AllocatedBlocksWereGivenOut", "FreeListsHoldFreeBlocks"}
+	want := map[string][]string{
+		"core_tiny":          append(slices.Clone(computed), "NothingIsLost", "ActiveBlocksAreMapped"),
+		"pools_tiny":         append(slices.Clone(computed), "NothingIsLost", "ActiveBlocksAreMapped", "LiveBlocksDisjoint"),
+		"checkpoint_tiny":    append(slices.Clone(computed), "NothingIsLost", "ActiveBlocksAreMapped", "HeldBlocksAreAwaited", "NoReuseWhileInUse"),
+		"expandable_tiny":    append(slices.Clone(computed), "NothingIsLost", "HeldBlocksAreAwaited", "NoReuseWhileInUse"),
+		"two_step_tiny":      append(slices.Clone(computed), "NothingIsLostOnTheWay", "ActiveBlocksAreMapped", "HeldBlocksAreAwaited", "NoReuseWhileInUse"),
+		"two_step_live":      {"ActiveBlocksAreMapped", "HeldBlocksAreAwaited", "NoReuseWhileInUse"},
+		"pools_weak_twice":   nil,
+		"expandable_streams": append(slices.Clone(computed), "NothingIsLost"),
+	}
+	for _, c := range configurations(t) {
+		names, listed := want[c.Name]
+		if !listed {
+			continue
+		}
+		check := open(t, c)
+		if c.Expect == "ok" {
+			check.CheckAlways()
+		}
+		var got []string
+		for _, i := range check.Options.ByConstruction() {
+			got = append(got, i.Name)
+		}
+		slices.Sort(got)
+		slices.Sort(names)
+		if d := cmp.Diff(names, got); d != "" {
+			t.Errorf("%s: by construction (- as listed, + as found):\n%s", c.Name, d)
+		}
+	}
+}
