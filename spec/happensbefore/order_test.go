@@ -291,9 +291,29 @@ func TestReusedLane(t *testing.T) {
 	if order.Lanes() != 2 || order.Before(work, reused) {
 		t.Errorf("%d lanes, and the new one comes after the work: %v", order.Lanes(), order.Before(work, reused))
 	}
+	captured := order.NewGraphLane(spec.DeviceStream{Device: 2, Stream: 4})
+	order.Wait(captured, other.Clock())
+	captured.Retire()
+	order.NewLane(spec.DeviceStream{Device: 2, Stream: 5})
+	order.SynchronizeDevice(2)
+	if order.Lanes() != 3 || order.Seen(work) {
+		t.Errorf("%d lanes, and a wait for the device covers what only a graph comes after: %v", order.Lanes(), order.Seen(work))
+	}
 	order.SynchronizeDevice(0)
 	if !order.Seen(work) {
 		t.Error("the device has come to its end, and what it waited for is not seen")
+	}
+}
+
+// TestClocksNeverFall: to have seen an earlier piece of work as well changes nothing.
+func TestClocksNeverFall(t *testing.T) {
+	var c happensbefore.Clock
+	for _, p := range []happensbefore.Position{2, 1} {
+		c.Raise(happensbefore.Epoch{Lane: 1, Position: p})
+		c.Join(happensbefore.Clock{0, p})
+	}
+	if c.Of(0) != 0 || c.Of(1) != 2 || c.Of(2) != 0 {
+		t.Error(c)
 	}
 }
 
