@@ -33,6 +33,7 @@ import "gaugeblock/spec"
 // several goroutines at once.
 type Order struct {
 	lanes   []*Lane
+	reused  map[spec.Device]Clock // by device: what lanes came after whose numbers were reused
 	threads []*thread
 	current *thread // the caller of everything, until SetThread
 }
@@ -78,13 +79,18 @@ type Moment struct {
 // New is the order of a program that has done nothing, on thread 0.
 func New() *Order {
 	first := &thread{}
-	return &Order{threads: []*thread{first}, current: first}
+	return &Order{threads: []*thread{first}, current: first, reused: map[spec.Device]Clock{}}
 }
 
 // NewLane makes a lane for a stream.
 func (o *Order) NewLane(s spec.DeviceStream) *Lane {
 	for _, l := range o.lanes {
 		if last := l.Last(); l.retired && (l.forgotten || o.SeenByAll(last)) {
+			if !l.graph {
+				c := o.reused[l.stream.Device]
+				c.Join(l.clock)
+				o.reused[l.stream.Device] = c
+			}
 			*l = Lane{number: l.number, stream: s}
 			l.clock.Raise(last)
 			return l
@@ -141,9 +147,15 @@ func (o *Order) Wait(l *Lane, event Clock) {
 // retired lanes included.
 func (o *Order) WaitDevice(l *Lane) {
 	l.clock.Join(o.current.seen)
-	for _, other := range o.lanes {
-		if other.stream.Device == l.stream.Device && !other.graph {
-			l.clock.Join(other.clock)
+	o.joinDevice(&l.clock, l.stream.Device)
+}
+
+// joinDevice adds to a clock all that is on a device.
+func (o *Order) joinDevice(c *Clock, dev spec.Device) {
+	c.Join(o.reused[dev])
+	for _, l := range o.lanes {
+		if l.stream.Device == dev && !l.graph {
+			c.Join(l.clock)
 		}
 	}
 }
@@ -156,13 +168,7 @@ func (o *Order) SeeWork(e Epoch) { o.current.seen.Raise(e) }
 
 // SynchronizeDevice says that the thread has seen all on a device complete, what is in
 // retired lanes included.
-func (o *Order) SynchronizeDevice(dev spec.Device) {
-	for _, l := range o.lanes {
-		if l.stream.Device == dev && !l.graph {
-			o.See(l.clock)
-		}
-	}
-}
+func (o *Order) SynchronizeDevice(dev spec.Device) { o.joinDevice(&o.current.seen, dev) }
 
 // Seen reports whether the thread has seen the work complete.
 func (o *Order) Seen(e Epoch) bool { return o.current.seen.Covers(e) }

@@ -24,6 +24,7 @@ func TestOrder(t *testing.T) {
 			"observe": p.observe,
 			"thread":  p.switchThread,
 			"destroy": p.destroy,
+			"forget":  p.forget,
 			"capture": p.endCapture,
 			"":        p.check,
 		})
@@ -57,7 +58,6 @@ type eventModel struct {
 type workModel struct {
 	vertex int
 	epoch  happensbefore.Epoch
-	in     *laneModel
 }
 
 const devices, streams, threads, events = 2, 2, 3, 2
@@ -109,7 +109,7 @@ func (p *program) submit(t *rapid.T) {
 	vertex := len(p.edges)
 	p.edges = append(p.edges, l.ends)
 	l.ends = []int{vertex}
-	p.works = append(p.works, workModel{vertex, moment.Epoch, l})
+	p.works = append(p.works, workModel{vertex, moment.Epoch})
 	past := p.past(l.ends)
 	for _, w := range p.works {
 		if got := moment.Clock.Covers(w.epoch); got != past[w.vertex] {
@@ -199,18 +199,21 @@ func (p *program) switchThread(t *rapid.T) {
 	p.order.SetThread(id)
 }
 
-// destroy retires a lane, and forgets the work of some lanes that are retired, which
-// are then free for others.
 func (p *program) destroy(t *rapid.T) {
 	l := p.lane(t)
 	l.lane.Retire()
 	l.gone = true
+}
+
+// forget drops what is remembered of some lanes, which are free for others as soon as
+// they are retired.
+func (p *program) forget(t *rapid.T) {
 	remembered := make([]bool, p.order.Lanes())
 	for i := range remembered {
 		remembered[i] = rapid.Bool().Draw(t, "remembered")
 	}
+	p.works = slices.DeleteFunc(p.works, func(w workModel) bool { return !remembered[w.epoch.Lane] })
 	p.order.ForgetLanes(remembered)
-	p.works = slices.DeleteFunc(p.works, func(w workModel) bool { return w.in.gone && !remembered[w.epoch.Lane] })
 }
 
 // endCapture retires a lane of captured nodes that the thread has seen complete.
@@ -272,5 +275,64 @@ func (p *program) check(t *rapid.T) {
 				t.Fatalf("%v comes before what is given to %v next: %v", w.epoch, l.stream, got)
 			}
 		}
+	}
+}
+
+// TestReusedLane: a wait for the device covers what a retired lane came after, although
+// its number serves another lane by now.
+func TestReusedLane(t *testing.T) {
+	order := happensbefore.New()
+	other := order.NewLane(spec.DeviceStream{Device: 1, Stream: 1})
+	work := order.Submit(other).Epoch
+	waiting := order.NewLane(spec.DeviceStream{Device: 0, Stream: 2})
+	order.Wait(waiting, other.Clock())
+	waiting.Retire()
+	reused := order.NewLane(spec.DeviceStream{Device: 0, Stream: 3})
+	if order.Lanes() != 2 || order.Before(work, reused) {
+		t.Errorf("%d lanes, and the new one comes after the work: %v", order.Lanes(), order.Before(work, reused))
+	}
+	captured := order.NewGraphLane(spec.DeviceStream{Device: 2, Stream: 4})
+	order.Wait(captured, other.Clock())
+	captured.Retire()
+	order.NewLane(spec.DeviceStream{Device: 2, Stream: 5})
+	order.SynchronizeDevice(2)
+	if order.Lanes() != 3 || order.Seen(work) {
+		t.Errorf("%d lanes, and a wait for the device covers what only a graph comes after: %v", order.Lanes(), order.Seen(work))
+	}
+	order.SynchronizeDevice(0)
+	if !order.Seen(work) {
+		t.Error("the device has come to its end, and what it waited for is not seen")
+	}
+}
+
+// TestClocksNeverFall: to have seen an earlier piece of work as well changes nothing.
+func TestClocksNeverFall(t *testing.T) {
+	var c happensbefore.Clock
+	for _, p := range []happensbefore.Position{2, 1} {
+		c.Raise(happensbefore.Epoch{Lane: 1, Position: p})
+		c.Join(happensbefore.Clock{0, p})
+	}
+	if c.Of(0) != 0 || c.Of(1) != 2 || c.Of(2) != 0 {
+		t.Error(c)
+	}
+}
+
+// TestLanesThatAreNeeded are not reused: those of which a thread has not seen the latest
+// work, as long as that is remembered.
+func TestLanesThatAreNeeded(t *testing.T) {
+	order := happensbefore.New()
+	order.SetThread(1)
+	order.SetThread(0)
+	lane := order.NewLane(spec.DeviceStream{Stream: 1})
+	order.ForgetLanes([]bool{false}) // there is no work yet
+	order.Submit(lane)
+	lane.Retire()
+	order.See(lane.Clock())
+	if order.NewLane(spec.DeviceStream{Stream: 2}); order.Lanes() != 2 {
+		t.Error("a lane is reused whose work thread 1 has not seen")
+	}
+	order.ForgetLanes([]bool{false, true})
+	if order.NewLane(spec.DeviceStream{Stream: 3}); order.Lanes() != 2 {
+		t.Error("a lane is not reused whose work is forgotten")
 	}
 }
