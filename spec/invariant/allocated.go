@@ -2,8 +2,9 @@ package invariant
 
 import (
 	"cmp"
-	"gaugeblock/spec"
 	"slices"
+
+	"gaugeblock/spec"
 )
 
 // checkAllocated is invariant 13: a snapshot's allocated blocks against the program's

@@ -1,9 +1,10 @@
 package invariant
 
 import (
+	"slices"
+
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"slices"
 )
 
 // Invariant 15: a graph keeps the addresses that its work used while it was

@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"fmt"
+
 	"gaugeblock/spec"
 )
 

@@ -2,8 +2,9 @@ package invariant
 
 import (
 	"cmp"
-	"gaugeblock/spec"
 	"slices"
+
+	"gaugeblock/spec"
 )
 
 // Invariant 16: setting a pool back to a checkpoint brings back the blocks of then.

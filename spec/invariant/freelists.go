@@ -2,9 +2,10 @@ package invariant
 
 import (
 	"cmp"
-	"gaugeblock/spec"
 	"math/bits"
 	"slices"
+
+	"gaugeblock/spec"
 )
 
 // Invariant 10: the lists that an allocator searches hold what they should. A free

@@ -2,8 +2,9 @@ package invariant
 
 import (
 	"cmp"
-	"gaugeblock/spec"
 	"slices"
+
+	"gaugeblock/spec"
 )
 
 // heldCheck is invariant 11: whatever holds a freed block back will let it go. A

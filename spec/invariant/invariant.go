@@ -3,9 +3,10 @@ package invariant
 import (
 	"cmp"
 	"fmt"
-	"gaugeblock/spec"
 	"slices"
 	"strings"
+
+	"gaugeblock/spec"
 )
 
 // Invariants: what is true of a caching allocator whenever no call is under way

@@ -3,9 +3,10 @@ package invariant
 import (
 	"errors"
 	"fmt"
-	"gaugeblock/spec"
 	"slices"
 	"strings"
+
+	"gaugeblock/spec"
 )
 
 // Observation is what is known of an allocator at one moment, all of it of the

@@ -1,8 +1,9 @@
 package invariant
 
 import (
-	"gaugeblock/spec"
 	"slices"
+
+	"gaugeblock/spec"
 )
 
 // poolCheck is invariant 12: a block of a pool that nobody knows can neither be

@@ -2,9 +2,10 @@ package invariant
 
 import (
 	"cmp"
-	"gaugeblock/spec"
 	"math/bits"
 	"slices"
+
+	"gaugeblock/spec"
 )
 
 // blockWalk checks what can be seen by going once over the blocks of a device,

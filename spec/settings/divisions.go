@@ -2,10 +2,11 @@ package settings
 
 import (
 	"fmt"
-	"gaugeblock/spec"
 	"math/bits"
 	"strconv"
 	"strings"
+
+	"gaugeblock/spec"
 )
 
 // The setting roundup_power2_divisions says, for each power of two, into how many

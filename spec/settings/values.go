@@ -2,10 +2,11 @@ package settings
 
 import (
 	"errors"
-	"gaugeblock/spec"
 	"math"
 	"strconv"
 	"strings"
+
+	"gaugeblock/spec"
 )
 
 // How the words of a settings string are read as values. Upstream reads numbers

@@ -3,9 +3,10 @@ package trace
 import (
 	"cmp"
 	"fmt"
-	"gaugeblock/spec"
 	"slices"
 	"strconv"
+
+	"gaugeblock/spec"
 )
 
 // The header is the first line. It says which format and version the file has,

@@ -1,8 +1,9 @@
 package trace
 
 import (
-	"gaugeblock/spec"
 	"strconv"
+
+	"gaugeblock/spec"
 )
 
 // OpKind is the kind of an operation: something a program did to an allocator or

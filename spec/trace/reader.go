@@ -2,9 +2,10 @@ package trace
 
 import (
 	"fmt"
-	"gaugeblock/spec"
 	"io"
 	"os"
+
+	"gaugeblock/spec"
 )
 
 // A Reader reads a trace operation by operation. It is not for use by

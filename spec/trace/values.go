@@ -1,10 +1,11 @@
 package trace
 
 import (
-	"gaugeblock/spec"
 	"maps"
 	"slices"
 	"strconv"
+
+	"gaugeblock/spec"
 )
 
 // The values in a trace that are neither numbers nor words: each is read and

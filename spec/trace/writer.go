@@ -4,8 +4,9 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"gaugeblock/spec"
 	"io"
+
+	"gaugeblock/spec"
 )
 
 // A Writer writes a trace of the current Version, operation by operation.

@@ -1,12 +1,13 @@
 package replay
 
 import (
-	"gaugeblock/spec"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/spec"
 )
 
 // compareLayouts finds the first segment that differs, and in it the first line

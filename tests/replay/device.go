@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
