@@ -35,6 +35,10 @@ func TestDetectorDoesNotGrow(t *testing.T) {
 				s.must(s.gpu.SynchronizeDevice(0))
 			}
 		}},
+		{"streams that follow each other", halves * each, 800, func(s *soak, _ int) {
+			s.succeedStream()
+			s.use(s.streams[0])
+		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newSoak(t)
@@ -126,6 +130,16 @@ func (s *soak) replaceStream() {
 	var err error
 	s.streams[i], err = s.gpu.CreateStream(0)
 	s.must(err)
+}
+
+// succeedStream replaces a stream by one that waits for it. The host waits for neither.
+func (s *soak) succeedStream() {
+	s.must(s.gpu.RecordEvent(s.event, 0, s.streams[0]))
+	s.must(s.gpu.DestroyStream(0, s.streams[0]))
+	var err error
+	s.streams[0], err = s.gpu.CreateStream(0)
+	s.must(err)
+	s.must(s.gpu.WaitEvent(0, s.streams[0], s.event))
 }
 
 // relay makes one stream wait for another.
