@@ -39,10 +39,11 @@ import (
 //
 // # What is not seen
 //
-// Races within one life are the program's business. The same physical memory at two
-// addresses counts as two memories, and what another process does with shared memory
-// is not followed.
+// Races within one life are the program's business, unless Config.Races asks for them.
+// The same physical memory at two addresses counts as two memories, and what another
+// process does with shared memory is not followed.
 type detector struct {
+	races  bool // races within one life count as well
 	order  order
 	owners owners
 	uses   uses
@@ -69,7 +70,7 @@ type pair struct {
 // detect is the process's detector, which is there from now on.
 func (g *GPU) detect() *detector {
 	if g.detector == nil {
-		g.detector = &detector{order: newOrder()}
+		g.detector = &detector{order: newOrder(), races: g.machine.config.Races}
 	}
 	return g.detector
 }
@@ -154,7 +155,7 @@ func (d *detector) use(m *moment, a *act, c claim) {
 		kept := p.by[:0]
 		for _, u := range p.by {
 			after := m.after(u.footprint)
-			if !after && u.life != c.life && (u.write || c.write) {
+			if !after && (u.life != c.life || d.races) && (u.write || c.write) {
 				d.reportUnordered(u.footprint, second)
 			}
 			if !after || !d.superseded(&u, second) {

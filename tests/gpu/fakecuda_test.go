@@ -1,0 +1,63 @@
+package gpu
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"gaugeblock/fakegpu/cuda"
+	"gaugeblock/fakegpu/cuda/host"
+)
+
+// The libraries of the fake GPU (fakegpu/cuda) can stand in for the driver: this test binary
+// then takes the fake machine for a real device, and all that is run on a real device is run
+// on the libraries.
+
+// librariesVariable names their directory.
+const librariesVariable = "GAUGEBLOCK_FAKE_CUDA"
+
+// loadFakeLibraries makes them this program's driver, if the variable is there.
+func loadFakeLibraries() error {
+	dir := os.Getenv(librariesVariable)
+	if dir == "" {
+		return nil
+	}
+	p, err := host.FromEnvironment(os.Getenv)
+	if err != nil {
+		return err
+	}
+	host.Attach(p)
+	return host.Load(dir)
+}
+
+// TestFakeLibraries runs this test binary again, on the libraries.
+func TestFakeLibraries(t *testing.T) {
+	if os.Getenv(librariesVariable) != "" {
+		t.Skip("these are the libraries")
+	}
+	dir := buildLibraries(t)
+	for _, tests := range []string{"TestContract"} {
+		t.Run(tests, func(t *testing.T) {
+			again := exec.Command(os.Args[0], "-test.run", "^"+tests+"$/.*/device", "-test.v")
+			again.Env = append(os.Environ(), librariesVariable+"="+dir, "GAUGEBLOCK_CUDA_DEVICES=3",
+				"GAUGEBLOCK_CUDA_MEMORY=16GiB", "GAUGEBLOCK_CUDA_HAZARDS=off")
+			out, err := again.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// buildLibraries builds them for the test, which is skipped where that is not possible.
+func buildLibraries(t *testing.T) string {
+	t.Helper()
+	if _, err := cuda.Compiler("CC", "cc", "gcc", "clang"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	if err := cuda.Build(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
