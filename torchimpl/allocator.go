@@ -77,14 +77,14 @@ func (a *Allocator) EmptyCache() error {
 
 // StatsWithCalls asks for the figures of a device with every call from here on, so that
 // Stats need not ask again; -1 ends it.
-func (a *Allocator) StatsWithCalls(dev spec.Device) { a.figuresOf = dev }
+func (a *Allocator) StatsWithCalls(dev spec.Device) { a.figuresOf, a.fresh = dev, false }
 
 // Stats is CUDAAllocator::getDeviceStats.
 func (a *Allocator) Stats(dev spec.Device) (spec.DeviceStats, error) {
 	if err := a.device("statistics", dev); err != nil {
 		return spec.DeviceStats{}, err
 	}
-	if a.figuresOf != dev {
+	if a.figuresOf != dev || !a.fresh {
 		before := a.figuresOf
 		a.figuresOf = dev
 		err := a.call(C.TORCH_STATS)

@@ -23,6 +23,7 @@ type Allocator struct {
 	x   *C.gaugeblock_torch // what a call is given and answers
 
 	figuresOf spec.Device // the figures come with every call; -1: they do not
+	fresh     bool        // and have come at least once
 
 	request  spec.Request // of the malloc that is under way
 	filters  []spec.RequestFilter
@@ -96,6 +97,7 @@ func (a *Allocator) call(operation C.int) error {
 	x := a.x
 	x.figures_of = C.int32_t(a.figuresOf)
 	perform(operation, x)
+	a.fresh = a.figuresOf >= 0
 	err := a.failure()
 	if x.num_entries > 0 && len(a.onTrace) > 0 {
 		for _, e := range unsafe.Slice((*C.gaugeblock_torch_entry)(unsafe.Pointer(x.entries)), x.num_entries) {

@@ -1,0 +1,210 @@
+package torch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gaugeblock/spec"
+	"gaugeblock/tests/reference"
+	"gaugeblock/tests/replay"
+	"gaugeblock/torchimpl"
+)
+
+// A Pair is the reference and PyTorch's allocator, each on a fake device of its own. Equal
+// devices give equal addresses for equal requests, so whatever the two do can be compared
+// as it is.
+type Pair struct {
+	header    spec.TraceHeader
+	reference *replay.Player
+	pytorch   *replay.Player
+	steps     int
+	every     int // so many operations lie between two looks at the whole layout
+
+	ours, theirs []spec.Event // room
+}
+
+// A Difference is where the two first did different things.
+type Difference struct {
+	Operation int    // from 1
+	Op        string // in words
+	What      string // what differs: "error", "message", "address", "trace entry", "layout", or the name of a figure
+	Reference string
+	PyTorch   string
+}
+
+func (d *Difference) Error() string {
+	return fmt.Sprintf("operation %d, %s: %s: the reference has %s, PyTorch %s", d.Operation, d.Op, d.What, d.Reference, d.PyTorch)
+}
+
+// NewPair sets both up with what the header asks for.
+func NewPair(h spec.TraceHeader, every int) (*Pair, error) {
+	ours, err := replay.NewPlayer(&h, reference.New)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := replay.NewPlayer(&h, New)
+	if err != nil {
+		return nil, err
+	}
+	if h.Devices == 1 {
+		theirs.Allocator().(interface{ StatsWithCalls(spec.Device) }).StatsWithCalls(0)
+	}
+	return &Pair{header: h, reference: ours, pytorch: theirs, every: max(every, 1)}, nil
+}
+
+// Step performs an operation on both. What the reference answered is returned for those who
+// keep account of the program.
+func (p *Pair) Step(op *spec.Op) (replay.Performed, *Difference) {
+	p.steps++
+	ours := p.reference.Perform(op)
+	theirs := p.pytorch.Perform(op)
+	what, our, their := p.compare(op, &ours, &theirs)
+	if what == "" {
+		return ours, nil
+	}
+	return ours, &Difference{p.steps, replay.InWords(op), what, our, their}
+}
+
+// compare names the first thing that differs, in the order in which a reader would look for
+// a cause.
+func (p *Pair) compare(op *spec.Op, ours, theirs *replay.Performed) (what, our, their string) {
+	if what, our, their = compareErrors(ours.Err, theirs.Err); what != "" {
+		return what, our, their
+	}
+	if ours.Ptr != theirs.Ptr {
+		return "address", ours.Ptr.String(), theirs.Ptr.String()
+	}
+	if what, our, their = p.compareEntries(op, ours.Events, theirs.Events); what != "" {
+		return what, our, their
+	}
+	if what, our, their = p.compareFigures(op.Device); what != "" {
+		return what, our, their
+	}
+	if p.steps%p.every == 0 || op.Kind == spec.OpRestore {
+		return p.CompareLayouts()
+	}
+	return "", "", ""
+}
+
+// compareErrors: PyTorch has one type for all misuse.
+func compareErrors(ours, theirs error) (what, our, their string) {
+	if ours == nil && theirs == nil {
+		return "", "", ""
+	}
+	a, b := errorClass(ours), errorClass(theirs)
+	if a != b {
+		return "error", inWords(ours), inWords(theirs)
+	}
+	var full *torchimpl.OutOfMemory
+	var figures *spec.OutOfMemoryError
+	if errors.As(theirs, &full) && errors.As(ours, &figures) {
+		if what, want, got := replay.CompareMessage(full.Message, figures); what != "" {
+			return what, got, want
+		}
+	}
+	var ourDriver, theirDriver *spec.DriverError
+	if errors.As(ours, &ourDriver) && errors.As(theirs, &theirDriver) && ourDriver.Code != theirDriver.Code {
+		return "error", inWords(ours), inWords(theirs)
+	}
+	return "", "", ""
+}
+
+func errorClass(err error) string {
+	switch name := spec.ErrorName(err); name {
+	case spec.ErrorInvalidArgument, spec.ErrorInvalidPointer, spec.ErrorInvalidState, spec.ErrorOther:
+		return "refused"
+	default:
+		return name
+	}
+}
+
+func inWords(err error) string {
+	if err == nil {
+		return "success"
+	}
+	return fmt.Sprintf("%s (%v)", spec.ErrorName(err), err)
+}
+
+// compareEntries: which of several streams' frees complete first depends on the hash of
+// streams; a restore walks a hash table of heap addresses.
+func (p *Pair) compareEntries(op *spec.Op, ours, theirs []spec.Event) (what, our, their string) {
+	if slices.Equal(ours, theirs) {
+		return "", "", ""
+	}
+	p.ours, p.theirs = append(p.ours[:0], ours...), append(p.theirs[:0], theirs...)
+	if op.Kind == spec.OpRestore {
+		slices.SortFunc(p.ours, compareEntries)
+		slices.SortFunc(p.theirs, compareEntries)
+	} else {
+		sortFrees(p.ours)
+		sortFrees(p.theirs)
+	}
+	for i := range max(len(p.ours), len(p.theirs)) {
+		if a, b := entry(p.ours, i), entry(p.theirs, i); a != b {
+			return "trace entry", a, b
+		}
+	}
+	return "", "", ""
+}
+
+func entry(entries []spec.Event, i int) string {
+	if i >= len(entries) {
+		return fmt.Sprintf("no more than %d", len(entries))
+	}
+	return replay.EntryInWords(entries[i])
+}
+
+// sortFrees sorts each row of free_completed entries.
+func sortFrees(entries []spec.Event) {
+	start := 0
+	for i := range len(entries) + 1 {
+		if i < len(entries) && entries[i].Action == spec.ActionFreeCompleted {
+			continue
+		}
+		slices.SortFunc(entries[start:i], compareEntries)
+		start = i + 1
+	}
+}
+
+func compareEntries(a, b spec.Event) int {
+	return cmp.Or(cmp.Compare(a.Action, b.Action), cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Stream, b.Stream))
+}
+
+func (p *Pair) compareFigures(dev spec.Device) (what, our, their string) {
+	a, err := p.reference.Allocator().Stats(dev)
+	if err != nil {
+		return "figures", err.Error(), "figures"
+	}
+	b, err := p.pytorch.Allocator().Stats(dev)
+	if err != nil {
+		return "figures", "figures", err.Error()
+	}
+	if a == b {
+		return "", "", ""
+	}
+	var values []int64
+	b.Each(func(_ string, v int64) { values = append(values, v) })
+	i := 0
+	a.Each(func(key string, v int64) {
+		if what == "" && v != values[i] {
+			what, our, their = key, fmt.Sprint(v), fmt.Sprint(values[i])
+		}
+		i++
+	})
+	return what, our, their
+}
+
+// CompareLayouts compares all memory that the two hold.
+func (p *Pair) CompareLayouts() (what, our, their string) {
+	a, err := p.reference.Allocator().Snapshot()
+	if err != nil {
+		return "layout", err.Error(), "a snapshot"
+	}
+	b, err := p.pytorch.Allocator().Snapshot()
+	if err != nil {
+		return "layout", "a snapshot", err.Error()
+	}
+	return replay.CompareLayouts(a.Layout(), b.Layout())
+}

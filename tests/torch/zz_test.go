@@ -1,0 +1,33 @@
+package torch
+import ("testing";"time";"fmt";"os";"regexp"
+ "gaugeblock/torchimpl"
+ "gaugeblock/tests/conformance")
+var digits=regexp.MustCompile(`0x[0-9a-f]+|[0-9.]+`)
+func TestZZ(t *testing.T) {
+ work:="/tmp/tw"
+ o,err:=Beside(work); if err!=nil {t.Fatal(err)}
+ if err:=torchimpl.Build(o); err!=nil {t.Fatal(err)}
+ w,err:=startWorker(o); if err!=nil {t.Fatal(err)}
+ progs:=200
+ for _, a := range conformance.Areas() {
+  if a.Name=="sharing" || os.Getenv("AREA")!="" && os.Getenv("AREA")!=a.Name {continue}
+  start:=time.Now()
+  n:=0
+  first:=map[string]string{}
+  classes:=map[string]int{}
+  for seed:=uint64(1); seed<uint64(progs); {
+   r,crash,err:=w.do(&job{Area:a.Name,Seed:seed,Programs:progs-int(seed),Length:1000,Every:50})
+   if err!=nil {t.Fatal(err)}
+   n+=r.Operations
+   note:=func(k,v string){ classes[k]++; if first[k]=="" {first[k]=v}}
+   if crash!=nil { n+=crash.Before+crash.Operation; note("crash "+digits.ReplaceAllString(crash.Said,"N"), crash.Error()); seed=crash.Seed+1
+   } else {seed+=uint64(progs)}
+   for _,o:=range r.Outcomes { d:=o.Difference; k:=d.What; op:=o.Ops[len(o.Ops)-1]; k+=" "+string(op.Kind)
+     if d.What=="error" { k+=" "+digits.ReplaceAllString(fmt.Sprintf("%.60s / %.120s",d.Reference,d.PyTorch),"N") }
+     note(k, fmt.Sprint(o.Header.Seed," ",o.Header.Settings," ",d.Error())) }
+  }
+  d:=time.Since(start)
+  t.Log(a.Name, n, d/time.Duration(n))
+  for k,v:=range first { if len(v)>500 {v=v[:500]}; t.Log("    ",classes[k],k,": ",v)}
+ }
+}
