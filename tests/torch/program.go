@@ -41,6 +41,8 @@ type Outcome struct {
 	Operations int
 	Ops        []spec.Op   // if there is a difference
 	Difference *Difference // nil: there is none
+	Row        string      // of docs/deviations.md that explains it; "": none does
+	Listed     map[string]int
 }
 
 // Run makes up a program of an area and performs it on both. told hears before each
@@ -51,22 +53,29 @@ func Run(area *conformance.Area, seed uint64, length, every int, told func(opera
 	if err != nil {
 		return Outcome{}, err
 	}
-	o := Outcome{Header: h}
+	o := Outcome{Header: h, Listed: pair.Listed}
+	careful := newCare(h, seed)
 	for len(o.Ops) < length {
 		op := source.Next()
+		if careful.avoids(&op) {
+			continue
+		}
 		o.Ops = append(o.Ops, op)
 		told(len(o.Ops))
 		did, difference := pair.Step(&op)
 		o.Operations++
 		if difference != nil {
 			o.Difference = difference
-			return o, nil
+			o.Row, err = explain(&o)
+			return o, err
 		}
+		careful.did(&op, &did)
 		source.Did(&op, &did)
 	}
 	if what, our, their := pair.CompareLayouts(); what != "" {
-		o.Difference = &Difference{len(o.Ops), "end", what, our, their}
-		return o, nil
+		o.Difference = &Difference{Operation: len(o.Ops), Op: "end", What: what, Reference: our, PyTorch: their}
+		o.Row, err = explain(&o)
+		return o, err
 	}
 	o.Ops = nil
 	return o, nil
@@ -80,7 +89,7 @@ func Perform(area *conformance.Area, h spec.TraceHeader, ops []spec.Op, told fun
 		return Outcome{}, err
 	}
 	program := area.NewProgram(h)
-	o := Outcome{Header: h}
+	o := Outcome{Header: h, Listed: pair.Listed}
 	for _, op := range ops {
 		if !program.Prepare(&op) {
 			continue
@@ -91,7 +100,8 @@ func Perform(area *conformance.Area, h spec.TraceHeader, ops []spec.Op, told fun
 		o.Operations++
 		if difference != nil {
 			o.Difference = difference
-			return o, nil
+			o.Row, err = explain(&o)
+			return o, err
 		}
 		program.Did(&op, &did)
 	}

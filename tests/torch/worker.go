@@ -46,6 +46,7 @@ type job struct {
 type reply struct {
 	Operations int
 	Outcomes   []Outcome // those with a difference
+	Listed     map[string]int
 	Error      string
 }
 
@@ -97,6 +98,12 @@ func (j *job) perform(place *place) (r reply) {
 			return reply{Error: err.Error()}
 		}
 		r.Operations += o.Operations
+		for row, n := range o.Listed {
+			if r.Listed == nil {
+				r.Listed = map[string]int{}
+			}
+			r.Listed[row] += n
+		}
 		if o.Difference != nil {
 			r.Outcomes = append(r.Outcomes, o)
 		}

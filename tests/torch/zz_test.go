@@ -19,10 +19,11 @@ func TestZZ(t *testing.T) {
    r,crash,err:=w.do(&job{Area:a.Name,Seed:seed,Programs:progs-int(seed),Length:1000,Every:50})
    if err!=nil {t.Fatal(err)}
    n+=r.Operations
+   for k,v:=range r.Listed { classes["LISTED "+k[:30]]+=v; first["LISTED "+k[:30]]="-"}
    note:=func(k,v string){ classes[k]++; if first[k]=="" {first[k]=v}}
    if crash!=nil { n+=crash.Before+crash.Operation; note("crash "+digits.ReplaceAllString(crash.Said,"N"), crash.Error()); seed=crash.Seed+1
    } else {seed+=uint64(progs)}
-   for _,o:=range r.Outcomes { d:=o.Difference; k:=d.What; op:=o.Ops[len(o.Ops)-1]; k+=" "+string(op.Kind)
+   for _,o:=range r.Outcomes { d:=o.Difference; k:=d.What; if o.Row!="" {k="ROW "+o.Row[:40]}; op:=o.Ops[len(o.Ops)-1]; k+=" "+string(op.Kind)
      if d.What=="error" { k+=" "+digits.ReplaceAllString(fmt.Sprintf("%.60s / %.120s",d.Reference,d.PyTorch),"N") }
      note(k, fmt.Sprint(o.Header.Seed," ",o.Header.Settings," ",d.Error())) }
   }

@@ -37,7 +37,9 @@ std::vector<gaugeblock_torch_entry> entries;
 std::vector<uint64_t> words;
 gaugeblock_torch *current;
 
-// Memory that was given out in another way than by the cache, with what gives it back.
+// What gives back memory of the cache; it is what a tensor holds on to.
+c10::DeleterFnPtr cached;
+// Memory that was given out in another way, with what gives it back.
 std::unordered_map<void *, c10::DeleterFnPtr> uncached;
 std::unordered_map<uint64_t, std::shared_ptr<native::AllocatorState>> states;
 std::unordered_map<uint64_t, std::shared_ptr<void>> opened;
@@ -122,6 +124,7 @@ void start(gaugeblock_torch *x) {
 	c10::cuda::_internal::setHasPrimaryContext([](c10::DeviceIndex) { return true; });
 	c10::CachingAllocator::setAllocatorSettings(std::string(x->text, x->text_bytes));
 	allocator()->init((int)x->given[0]);
+	cached = allocator()->raw_deleter();
 	allocator()->attachAllocatorTraceTracker(note);
 	allocator()->attachOutOfMemoryObserver([](int64_t device, size_t size, size_t total, size_t available) {
 		current->oom_calls++;
@@ -174,13 +177,13 @@ void *allocate(const uint64_t *given) {
 }
 
 c10::DataPtr dataPtr(void *p) {
-	return c10::DataPtr(p, p, allocator()->raw_deleter(), c10::Device(c10::kCUDA, 0));
+	return c10::DataPtr(p, p, cached, c10::Device(c10::kCUDA, 0));
 }
 
 void giveBack(void *p) {
 	auto found = uncached.find(p);
 	if (found == uncached.end()) {
-		allocator()->raw_delete(p);
+		cached(p);
 		return;
 	}
 	auto deleter = found->second;
