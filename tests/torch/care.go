@@ -1,6 +1,8 @@
 package torch
 
 import (
+	"strings"
+
 	"gaugeblock/spec"
 	"gaugeblock/tests/replay"
 )
@@ -8,13 +10,22 @@ import (
 // care keeps most programs away from what is known to end in a difference, so that they get
 // far enough to find others. One program in four does not care.
 type care struct {
-	none    bool
-	devices map[int64]spec.Device // of what is allocated on a default stream
-	pools   bool                  // a pool has been made
+	none       bool
+	expandable bool
+	several    bool // devices
+	// checkpoints: pools are set back, which PyTorch does also to blocks with uses.
+	checkpoints bool
+	devices     map[int64]spec.Device // of what is allocated on a default stream
+	pools       bool                  // a pool has been made
+	captures    int                   // under way
+	diverted    map[spec.PoolID]bool  // pools that a capture's requests go to
 }
 
 func newCare(h spec.TraceHeader, seed uint64) *care {
-	return &care{none: seed%4 == 0, devices: map[int64]spec.Device{}}
+	return &care{
+		none: seed%4 == 0, expandable: strings.Contains(h.Settings, "expandable_segments:True"), several: h.Devices > 1,
+		checkpoints: h.Family == "checkpoint", devices: map[int64]spec.Device{}, diverted: map[spec.PoolID]bool{},
+	}
 }
 
 // avoids reports whether the operation is left out. It may change it instead.
@@ -23,21 +34,45 @@ func (c *care) avoids(op *spec.Op) bool {
 		return false
 	}
 	switch op.Kind {
+	case spec.OpBusy:
+		return c.several && c.expandable && op.Stream == 0
 	case spec.OpPoolCreate:
 		op.UseOnOOM = false
 	case spec.OpCaptureBegin:
 		op.Mode = spec.CaptureRelaxed
 	case spec.OpRecordStream:
 		dev, onDefault := c.devices[op.ID]
-		return onDefault && op.Stream == 0 && op.Device != dev || c.pools && op.Pool == spec.DefaultPool
+		return onDefault && op.Stream == 0 && op.Device != dev || c.checkpoints && c.pools
+	case spec.OpPoolEnd:
+		return c.captures > 0 && c.diverted[op.Pool]
+	case spec.OpEmptyCache:
+		return c.captures > 0 && c.expandable
 	}
 	return false
 }
 
 // did takes note of an operation.
 func (c *care) did(op *spec.Op, out *replay.Performed) {
-	switch {
-	case op.Kind == spec.OpMalloc && op.Stream == 0 && out.Err == nil:
-		c.devices[op.ID] = op.Device
+	if out.Err != nil || out.Skipped {
+		return
+	}
+	switch op.Kind {
+	case spec.OpMalloc:
+		if op.Stream == 0 {
+			c.devices[op.ID] = op.Device
+		}
+	case spec.OpPoolCreate:
+		c.pools = true
+	case spec.OpPoolBegin:
+		c.pools = true
+		if op.By == spec.ByCapture {
+			c.diverted[op.Pool] = true
+		}
+	case spec.OpPoolEnd:
+		delete(c.diverted, op.Pool)
+	case spec.OpCaptureBegin:
+		c.captures++
+	case spec.OpCaptureEnd:
+		c.captures--
 	}
 }

@@ -109,7 +109,7 @@ func (p *Pair) reorder(op *spec.Op, done bool) (what, our, their string) {
 	if what, our, their = p.compareFigures(op.Device, true); what != "" {
 		return what, our, their
 	}
-	if !done {
+	if !done && op.Kind == spec.OpRestore { // it was refused and has changed nothing
 		return p.compareFigures(op.Device, false)
 	}
 	row := rowOrder

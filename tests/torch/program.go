@@ -5,20 +5,27 @@ import (
 	"gaugeblock/tests/conformance"
 )
 
-// streams are handles whose order is that of their hashes in PyTorch's tables, as far as
-// two do not meet in one place of a small table: the reference goes by handle.
-var streams = orderedStreams(15)
+// hash is what PyTorch's tables go by: that of a stream of a CUDA device, times the factor
+// of their kind. The largest bits say where in a table an entry is.
+func hash(dev spec.Device, s spec.Stream) uint64 {
+	const cudaType, factor = 1, 11400714819323198485
+	return (cudaType<<56 | uint64(dev)<<48 | uint64(s)&(1<<48-1)) * factor
+}
 
-// orderedStreams finds n handles, ascending, whose products with the hash's factor divide
-// the numbers of 64 bits evenly.
-func orderedStreams(n int) []spec.Stream {
-	const factor = 11400714819323198485
-	handle, list := uint64(0x5000_0000_0000), []spec.Stream{}
-	for i := 1; i <= n; i++ {
-		for handle += 0x100; handle*factor < uint64(i)<<60 || handle*factor > uint64(i)<<60+1<<59; {
-			handle += 0x100
+// orderedStreams finds n handles for streams of a device, ascending behind a handle, that lie
+// in a table in that same order and behind the default stream, as far as two do not meet in
+// one place of a small table. The reference goes by handle.
+func orderedStreams(dev spec.Device, n int, behind spec.Stream) []spec.Stream {
+	first := hash(dev, 0)
+	step := (^uint64(0) - first) / uint64(n+1)
+	var list []spec.Stream
+	for i := range n {
+		// In the second half of its share, away from where the shares meet.
+		from := first + uint64(i+1)*step
+		for behind += 0x100; hash(dev, behind) < from || hash(dev, behind) > from+step/2; {
+			behind += 0x100
 		}
-		list = append(list, spec.Stream(handle))
+		list = append(list, behind)
 	}
 	return list
 }
@@ -28,10 +35,13 @@ func orderedStreams(n int) []spec.Stream {
 func header(h *spec.TraceHeader) {
 	h.Waits = true
 	h.Source = "gaugeblock torch"
-	n := len(h.Streams) - 1
-	for i := range n {
-		// Evenly spread: of 15 every (16/(n+1))th.
-		h.Streams[i+1] = streams[(i+1)*16/(n+1)-1]
+	each := (len(h.Streams) - 1) / h.Devices
+	latest := spec.Stream(0x5000_0000_0000)
+	for dev := range h.Devices {
+		for i, s := range orderedStreams(spec.Device(dev), each, latest) {
+			h.Streams[1+dev*each+i] = s
+			latest = s
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
@@ -39,10 +40,22 @@ type moment struct {
 // facts are what the program has done up to then.
 type facts struct {
 	useOnOOM    bool                 // a pool is marked so
-	capturing   bool                 // something is being captured
+	captures    int                  // under way
+	redirected  int                  // pools that requests go to
 	default2    map[int64]bool       // memory on a default stream that another device's is recorded for
-	owners      map[int64]spec.Op    // mallocs of what is allocated
+	owners      map[int64]spec.Op    // mallocs of what was allocated
+	places      map[int64]spec.Ptr   // and where it is
+	freed2      []spec.Ptr           // memory of default2 that was freed
 	capturePool map[spec.PoolID]bool // pools that serve captures
+
+	current spec.Device // that malloc has made so
+	// strayed: pages were unmapped that a default stream of another than the current device
+	// might have used.
+	strayed bool
+	// recorded is memory that a stream was recorded for while requests were redirected;
+	// remembered: some of it was freed when they were not any more.
+	recorded   map[int64]bool
+	remembered bool
 }
 
 // rules are tried in this order.
@@ -53,8 +66,12 @@ var rules = []rule{
 	{"Garbage collection, the release of oversize blocks, emptying the cache", func(m *moment) bool {
 		return m.strict && m.cudaError(900)
 	}},
+	{"Unmapping waits for the segment's stream, which is illegal", func(m *moment) bool {
+		expandable := func(s spec.Segment) bool { return s.Expandable }
+		return m.facts.captures > 0 && m.cudaError(900) && slices.ContainsFunc(m.before.Segments, expandable)
+	}},
 	{"With it, a malloc for a captured stream whose requests nothing diverts fails", func(m *moment) bool {
-		return m.config.GraphCaptureRecordStreamReuse && m.facts.capturing &&
+		return m.config.GraphCaptureRecordStreamReuse && m.facts.captures > 0 &&
 			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
 	}},
 	{"With `graph_capture_record_stream_reuse`, a free while a capture", func(m *moment) bool {
@@ -67,6 +84,9 @@ var rules = []rule{
 		return m.op.Kind == spec.OpRestore && m.Difference.ours.Err != nil && m.Difference.theirs.Err != nil
 	}},
 	{"A use on the allocation stream needs no event; streams are compared by handle alone", (*moment).defaultStreams},
+	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed }},
+	{"Uses that were noted in a capture are remembered for the block's address in the heap", (*moment).rememberedUse},
+	{"A pool is forgotten when its count of driver segments is 0", (*moment).forgottenPool},
 	{"A block that counts as oversize is passed to `cudaFree`", (*moment).oversizePart},
 	{"Segments of a private pool go as well, for a request of that pool", (*moment).oversizeCaptured},
 }
@@ -89,15 +109,48 @@ func (m *moment) cudaError(code int) bool {
 }
 
 // defaultStreams: PyTorch has dropped the use of another device's default stream, and so
-// frees at once what the reference still waits for.
+// does not wait for it when the memory is freed; the reference does, or still did before.
 func (m *moment) defaultStreams() bool {
-	if m.Difference.What != "trace entry" {
+	if m.op.Kind == spec.OpFree && m.facts.default2[m.op.ID] {
+		return true
+	}
+	return slices.ContainsFunc(m.facts.freed2, m.pending)
+}
+
+// pending reports whether the block that an address is in was freed and still used.
+func (m *moment) pending(at spec.Ptr) bool {
+	return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
+		return slices.ContainsFunc(s.Blocks, func(b spec.Block) bool {
+			return b.Address <= at && at < b.Address+spec.Ptr(b.Size) && b.State == spec.ActivePendingFree
+		})
+	})
+}
+
+// rememberedUse: PyTorch has given out, or completed the free of, memory that the reference
+// still waits for.
+func (m *moment) rememberedUse() bool {
+	if !m.facts.remembered {
 		return false
 	}
-	if m.op.Kind == spec.OpFree {
-		return m.facts.default2[m.op.ID]
+	d := m.Difference
+	if d.What == "address" && m.pending(d.theirs.Ptr) {
+		return true
 	}
-	return false
+	return slices.ContainsFunc(d.theirs.Events, func(e spec.Event) bool {
+		return e.Action == spec.ActionFreeCompleted && m.pending(e.Addr)
+	})
+}
+
+// forgottenPool: PyTorch has given up a pool some of whose expandable memory is allocated.
+func (m *moment) forgottenPool() bool {
+	given := func(id spec.PoolID) bool {
+		return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
+			return s.Expandable && s.Pool == id && s.AllocatedSize > 0
+		})
+	}
+	return slices.ContainsFunc(m.Ops, func(op spec.Op) bool {
+		return (op.Kind == spec.OpPoolDelete || op.Kind == spec.OpPoolRelease) && given(op.Pool)
+	})
 }
 
 // oversizePart: PyTorch has given a part of a segment to cudaFree, or tried to.
@@ -105,7 +158,7 @@ func (m *moment) oversizePart() bool {
 	if m.op.Kind != spec.OpMalloc || m.config.MaxSplitSize == spec.Unlimited || !m.oversizeSplit() {
 		return false
 	}
-	if m.cudaError(1) {
+	if m.cudaError(1) || m.Difference.What == "message, free" {
 		return true
 	}
 	for _, e := range m.Difference.theirs.Events {
@@ -121,7 +174,8 @@ func (m *moment) oversizePart() bool {
 func (m *moment) oversizeSplit() bool {
 	return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
 		return !s.Expandable && len(s.Blocks) > 1 && slices.ContainsFunc(s.Blocks, func(b spec.Block) bool {
-			return b.State == spec.Inactive && b.Size >= m.config.MaxSplitSize
+			free := b.State == spec.Inactive || len(m.Difference.ours.Freed) > 0 // by a callback
+			return free && b.Size >= m.config.MaxSplitSize
 		})
 	})
 }
@@ -167,44 +221,86 @@ func before(o *Outcome) (*moment, error) {
 		return nil, err
 	}
 	m := &moment{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
-	m.facts = facts{default2: map[int64]bool{}, owners: map[int64]spec.Op{}, capturePool: map[spec.PoolID]bool{}}
+	m.facts = facts{default2: map[int64]bool{}, owners: map[int64]spec.Op{}, places: map[int64]spec.Ptr{}, capturePool: map[spec.PoolID]bool{}, recorded: map[int64]bool{}}
 	if m.config, err = spec.ParseConfig(o.Header.Settings, spec.DefaultGeometry()); err != nil {
 		return nil, err
 	}
-	for i := range o.Ops[:len(o.Ops)-1] {
+	last := len(o.Ops) - 1
+	if o.Difference.Op == "end" {
+		last++ // all of them were alike
+	}
+	for i := range o.Ops[:last] {
 		op := &o.Ops[i]
+		held := heldDefaults(player.GPU())
 		out := player.Perform(op)
 		m.note(op, &out)
+		m.noteStraying(held, player.GPU(), &out)
 	}
 	m.strict = player.GPU().FreeForbidden()
 	m.before, err = player.Allocator().Snapshot()
 	return m, err
 }
 
+// heldDefaults are the devices whose default streams are held.
+func heldDefaults(g *fakegpu.GPU) (held [fakegpu.MaxDevices]bool) {
+	for dev := range g.DeviceCount() {
+		held[dev] = !g.Idle(spec.Device(dev), 0)
+	}
+	return held
+}
+
+// noteStraying: the reference has waited for the default stream of a segment's device before
+// it unmapped pages. PyTorch waits for that of the current device.
+func (m *moment) noteStraying(held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *replay.Performed) {
+	unmapped := slices.ContainsFunc(out.Events, func(e spec.Event) bool {
+		return e.Action == spec.ActionSegmentUnmap && e.Stream == 0
+	})
+	if !unmapped || g.DeviceCount() == 1 {
+		return
+	}
+	if held != heldDefaults(g) || held[m.facts.current] {
+		m.facts.strayed = true
+	}
+}
+
 // note takes note of an operation that the reference has performed.
 func (m *moment) note(op *spec.Op, out *replay.Performed) {
 	f := &m.facts
+	if op.Kind == spec.OpMalloc {
+		f.current = op.Device
+	}
 	if out.Err != nil || out.Skipped {
 		return
 	}
 	switch op.Kind {
 	case spec.OpMalloc:
-		f.owners[op.ID] = *op
+		f.owners[op.ID], f.places[op.ID] = *op, out.Ptr
 	case spec.OpRecordStream:
 		owner := f.owners[op.ID]
+		if f.redirected > 0 {
+			f.recorded[op.ID] = true
+		}
 		if owner.Stream == 0 && op.Stream == 0 && owner.Device != op.Device {
 			f.default2[op.ID] = true
 		}
 	case spec.OpPoolCreate:
 		f.useOnOOM = f.useOnOOM || op.UseOnOOM
+	case spec.OpFree:
+		if f.default2[op.ID] {
+			f.freed2 = append(f.freed2, f.places[op.ID])
+		}
+		f.remembered = f.remembered || f.recorded[op.ID] && f.redirected == 0
+	case spec.OpPoolEnd:
+		f.redirected--
 	case spec.OpPoolBegin:
-		if op.By == spec.ByCapture || f.capturing {
+		f.redirected++
+		if op.By == spec.ByCapture || f.captures > 0 {
 			f.capturePool[op.Pool] = true
 		}
 	case spec.OpCaptureBegin:
-		f.capturing = true
+		f.captures++
 	case spec.OpCaptureEnd:
-		f.capturing = false
+		f.captures--
 	case spec.OpConfigure:
 		if c, err := m.config.Apply(op.Settings, spec.DefaultGeometry()); err == nil {
 			m.config = c

@@ -231,3 +231,8 @@ func lastWords(text string) string {
 func (w *worker) stop() error {
 	return errors.Join(w.in.Close(), w.process.Wait(), w.file.Close())
 }
+
+// difference is the crash as one.
+func (c *Crash) difference() *Difference {
+	return &Difference{Operation: c.Operation, Op: "crash", What: "crash", Reference: "an answer", PyTorch: c.Said}
+}
