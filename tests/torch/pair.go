@@ -28,6 +28,8 @@ type Pair struct {
 	Listed map[string]int
 	stale  bool // what was last requested of a block that is free may differ
 
+	did replay.Performed // what PyTorch's allocator did in the latest operation
+
 	ours, theirs []spec.Event // room
 }
 
@@ -68,11 +70,40 @@ func (p *Pair) Step(op *spec.Op) (replay.Performed, *Difference) {
 	p.steps++
 	ours := p.reference.Perform(op)
 	theirs := p.pytorch.Perform(op)
+	p.did = theirs
 	what, our, their := p.compare(op, &ours, &theirs)
 	if what == "" {
 		return ours, nil
 	}
 	return ours, &Difference{p.steps, replay.InWords(op), what, our, their, ours, theirs}
+}
+
+// figureNames are the keys of the figures that a record has.
+var figureNames = func() (names []string) {
+	new(spec.DeviceStats).Each(func(key string, _ int64) { names = append(names, key) })
+	return names
+}()
+
+// record notes what PyTorch's allocator did in the latest operation as what a replay expects.
+func (p *Pair) record(op *spec.Op) {
+	if p.did.Skipped {
+		return
+	}
+	e := &op.Expect
+	e.Error = spec.ErrorName(p.did.Err)
+	e.Events = append([]spec.Event{}, p.did.Events...)
+	if op.Kind == spec.OpMalloc && p.did.Err == nil {
+		at := p.did.Ptr
+		e.Addr = &at
+	}
+	var full *torchimpl.OutOfMemory
+	if errors.As(p.did.Err, &full) {
+		e.Message = full.Message
+	}
+	if figures, err := p.pytorch.Allocator().Stats(op.Device); err == nil {
+		e.Stats = nil
+		figures.Each(func(_ string, v int64) { e.Stats = append(e.Stats, v) })
+	}
 }
 
 // compare names the first thing that differs, in the order in which a reader would look for

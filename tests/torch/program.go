@@ -92,21 +92,24 @@ func Run(area *conformance.Area, seed uint64, length, every int, told func(opera
 }
 
 // Perform performs the operations of a program that make sense when it is their turn, and
-// returns those with the first difference.
+// returns those up to the first difference, with what PyTorch did as what is expected.
 func Perform(area *conformance.Area, h spec.TraceHeader, ops []spec.Op, told func(operation int)) (Outcome, error) {
 	pair, err := NewPair(h, 1)
 	if err != nil {
 		return Outcome{}, err
 	}
 	program := area.NewProgram(h)
+	h.StatColumns = figureNames
 	o := Outcome{Header: h, Listed: pair.Listed}
 	for _, op := range ops {
+		op.Expect = spec.Expectation{}
 		if !program.Prepare(&op) {
 			continue
 		}
 		o.Ops = append(o.Ops, op)
 		told(len(o.Ops))
 		did, difference := pair.Step(&op)
+		pair.record(&o.Ops[len(o.Ops)-1])
 		o.Operations++
 		if difference != nil {
 			o.Difference = difference

@@ -3,7 +3,7 @@ package torch
 import (
 	"errors"
 	"maps"
-	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -13,30 +13,31 @@ import (
 	"gaugeblock/torchimpl"
 )
 
-// opened builds and loads PyTorch's allocator, once.
-var opened = sync.OnceValue(func() error {
-	work := os.Getenv("GAUGEBLOCK_TORCH_WORK")
-	if work == "" {
-		var err error
-		if work, err = os.MkdirTemp("", "gaugeblock-torch-"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(work) // what is loaded stays
-	}
-	o, err := Beside(work)
+// build builds what is needed, once, in a directory that TestMain takes away.
+var build = sync.OnceValues(func() (torchimpl.Options, error) {
+	o, err := Beside(filepath.Join(scratch, "torch"))
 	if err != nil {
-		return err
+		return o, err
 	}
-	if err := torchimpl.Build(o); err != nil {
-		return err
-	}
-	return torchimpl.Load(o)
+	return o, torchimpl.Build(o)
 })
 
-// open skips the test where PyTorch's allocator cannot be had.
+// built skips the test where PyTorch's allocator cannot be had.
+func built(t testing.TB) torchimpl.Options {
+	t.Helper()
+	o, err := build()
+	needs(t, err)
+	return o
+}
+
+// open loads it into this process.
 func open(t testing.TB) {
 	t.Helper()
-	err := opened()
+	needs(t, torchimpl.Load(built(t)))
+}
+
+func needs(t testing.TB, err error) {
+	t.Helper()
 	var unavailable *torchimpl.UnavailableError
 	if errors.As(err, &unavailable) {
 		t.Skip(err)

@@ -40,8 +40,9 @@ type moment struct {
 // facts are what the program has done up to then.
 type facts struct {
 	useOnOOM    bool                 // a pool is marked so
+	overflows   map[spec.PoolID]bool // those that are
+	begun       map[spec.PoolID]bool // pools that requests go to
 	captures    int                  // under way
-	redirected  int                  // pools that requests go to
 	default2    map[int64]bool       // memory on a default stream that another device's is recorded for
 	owners      map[int64]spec.Op    // mallocs of what was allocated
 	places      map[int64]spec.Ptr   // and where it is
@@ -63,6 +64,7 @@ var rules = []rule{
 	{"A pool marked `use_on_oom` that waits to be freed", func(m *moment) bool {
 		return m.facts.useOnOOM && m.op.Kind == spec.OpMalloc && (m.says("already recording to mempool_id") || m.says("use_count > 0"))
 	}},
+	{"Private pools are walked in the order of a hash table's slots", (*moment).otherOverflow},
 	{"Garbage collection, the release of oversize blocks, emptying the cache", func(m *moment) bool {
 		return m.strict && m.cudaError(900)
 	}},
@@ -126,6 +128,24 @@ func (m *moment) pending(at spec.Ptr) bool {
 	})
 }
 
+// otherOverflow: PyTorch has served a request of the default pool from another of several
+// pools that are marked use_on_oom.
+func (m *moment) otherOverflow() bool {
+	if m.Difference.What != "address" || m.op.Kind != spec.OpMalloc {
+		return false
+	}
+	pool := func(at spec.Ptr) (id spec.PoolID) {
+		for _, s := range m.before.Segments {
+			if s.Address <= at && at < s.Address+spec.Ptr(s.TotalSize) {
+				id = s.Pool
+			}
+		}
+		return id
+	}
+	a, b := pool(m.Difference.ours.Ptr), pool(m.Difference.theirs.Ptr)
+	return a != b && m.facts.overflows[a] && m.facts.overflows[b]
+}
+
 // rememberedUse: PyTorch has given out, or completed the free of, memory that the reference
 // still waits for.
 func (m *moment) rememberedUse() bool {
@@ -169,14 +189,21 @@ func (m *moment) oversizePart() bool {
 	return false
 }
 
-// oversizeSplit reports whether there is a free block of the size that is oversize, and only
-// a part of its segment.
+// oversizeSplit reports whether there is memory that is free, or becomes so in the operation,
+// that is oversize, and only a part of its segment.
 func (m *moment) oversizeSplit() bool {
 	return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
-		return !s.Expandable && len(s.Blocks) > 1 && slices.ContainsFunc(s.Blocks, func(b spec.Block) bool {
-			free := b.State == spec.Inactive || len(m.Difference.ours.Freed) > 0 // by a callback
-			return free && b.Size >= m.config.MaxSplitSize
-		})
+		run := uint64(0)
+		for _, b := range s.Blocks {
+			run += b.Size
+			if b.State == spec.ActiveAllocated && len(m.Difference.ours.Freed) == 0 { // by a callback
+				run = 0
+			}
+			if run >= m.config.MaxSplitSize && !s.Expandable && len(s.Blocks) > 1 {
+				return true
+			}
+		}
+		return false
 	})
 }
 
@@ -221,7 +248,8 @@ func before(o *Outcome) (*moment, error) {
 		return nil, err
 	}
 	m := &moment{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
-	m.facts = facts{default2: map[int64]bool{}, owners: map[int64]spec.Op{}, places: map[int64]spec.Ptr{}, capturePool: map[spec.PoolID]bool{}, recorded: map[int64]bool{}}
+	m.facts = facts{default2: map[int64]bool{}, owners: map[int64]spec.Op{}, places: map[int64]spec.Ptr{}, capturePool: map[spec.PoolID]bool{}, recorded: map[int64]bool{},
+		overflows: map[spec.PoolID]bool{}, begun: map[spec.PoolID]bool{}}
 	if m.config, err = spec.ParseConfig(o.Header.Settings, spec.DefaultGeometry()); err != nil {
 		return nil, err
 	}
@@ -277,7 +305,7 @@ func (m *moment) note(op *spec.Op, out *replay.Performed) {
 		f.owners[op.ID], f.places[op.ID] = *op, out.Ptr
 	case spec.OpRecordStream:
 		owner := f.owners[op.ID]
-		if f.redirected > 0 {
+		if len(f.begun) > 0 {
 			f.recorded[op.ID] = true
 		}
 		if owner.Stream == 0 && op.Stream == 0 && owner.Device != op.Device {
@@ -285,20 +313,24 @@ func (m *moment) note(op *spec.Op, out *replay.Performed) {
 		}
 	case spec.OpPoolCreate:
 		f.useOnOOM = f.useOnOOM || op.UseOnOOM
+		f.overflows[op.Pool] = f.overflows[op.Pool] || op.UseOnOOM
 	case spec.OpFree:
 		if f.default2[op.ID] {
 			f.freed2 = append(f.freed2, f.places[op.ID])
 		}
-		f.remembered = f.remembered || f.recorded[op.ID] && f.redirected == 0
+		f.remembered = f.remembered || f.recorded[op.ID] && len(f.begun) == 0
 	case spec.OpPoolEnd:
-		f.redirected--
+		delete(f.begun, op.Pool)
 	case spec.OpPoolBegin:
-		f.redirected++
+		f.begun[op.Pool] = true
 		if op.By == spec.ByCapture || f.captures > 0 {
 			f.capturePool[op.Pool] = true
 		}
 	case spec.OpCaptureBegin:
 		f.captures++
+		for id := range f.begun {
+			f.capturePool[id] = true
+		}
 	case spec.OpCaptureEnd:
 		f.captures--
 	case spec.OpConfigure:

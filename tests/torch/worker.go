@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"unsafe"
@@ -57,6 +58,7 @@ func Work() (serving bool, err error) {
 	if dir == "" {
 		return false, nil
 	}
+	runtime.LockOSThread() // a thread has a current device
 	o := torchimpl.Options{Libraries: os.Getenv(librariesVariable), Work: dir}
 	if err := torchimpl.Load(o); err != nil {
 		return true, err

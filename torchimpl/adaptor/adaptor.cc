@@ -154,6 +154,7 @@ thread_local uint64_t prepared;
 void prepareThread(uint64_t now) {
 	if (prepared == now) return;
 	prepared = now;
+	(void)cudaSetDevice(0);
 	Suspended s;
 	for (int i = 0; i < maxDevices; i++) c10::cuda::setCurrentCUDAStream(streamOf((uint64_t)i, 0));
 }
