@@ -34,7 +34,8 @@ func TestLockstep(t *testing.T) {
 	for _, f := range report.Unexplained {
 		t.Errorf("area %s, seed %d: %s\n\t%s", f.Area, f.Seed, f.What, strings.Join(f.Program, "\n\t"))
 	}
-	t.Logf("%v (%.0f operations a second)", &report, float64(report.Operations)/report.Seconds)
+	n := float64(report.Operations)
+	t.Logf("%v (%.0f operations a second, %.0f a second of a processor)", &report, n/report.Seconds, n/report.CPUSeconds)
 }
 
 // TestRows: a rule's row is one of docs/deviations.md.

@@ -106,11 +106,21 @@ func (p *Pair) record(op *spec.Op) {
 	}
 }
 
+// ofDevice are the operations in which no allocator is called.
+var ofDevice = map[spec.OpKind]bool{
+	spec.OpBusy: true, spec.OpDrain: true, spec.OpKernel: true, spec.OpCopy: true, spec.OpWaitStream: true,
+	spec.OpRecordEvent: true, spec.OpWaitEvent: true, spec.OpSynchronize: true, spec.OpDeviceFree: true,
+	spec.OpCaptureBegin: true, spec.OpCaptureEnd: true, spec.OpGraphLaunch: true, spec.OpGraphDestroy: true,
+}
+
 // compare names the first thing that differs, in the order in which a reader would look for
 // a cause.
 func (p *Pair) compare(op *spec.Op, ours, theirs *replay.Performed) (what, our, their string) {
 	if what, our, their = compareErrors(ours.Err, theirs.Err); what != "" {
 		return what, our, their
+	}
+	if ofDevice[op.Kind] && len(ours.Events)+len(theirs.Events) == 0 && p.steps%p.every != 0 {
+		return "", "", "" // neither allocator was called
 	}
 	if ours.Ptr != theirs.Ptr {
 		return "address", ours.Ptr.String(), theirs.Ptr.String()
@@ -172,8 +182,9 @@ func compareErrors(ours, theirs error) (what, our, their string) {
 	var full *torchimpl.OutOfMemory
 	var figures *spec.OutOfMemoryError
 	if errors.As(theirs, &full) && errors.As(ours, &figures) {
-		if what, want, got := replay.CompareMessage(full.Message, figures); what != "" {
-			return what, got, want
+		if !tells(full.Message, figures) {
+			what, want, got := replay.CompareMessage(full.Message, figures)
+			return cmp.Or(what, "message"), cmp.Or(got, figures.Error()), cmp.Or(want, full.Message)
 		}
 	}
 	var ourDriver, theirDriver *spec.DriverError
@@ -181,6 +192,27 @@ func compareErrors(ours, theirs error) (what, our, their string) {
 		return "error", inWords(ours), inWords(theirs)
 	}
 	return "", "", ""
+}
+
+// tells reports whether PyTorch's message says what the reference's error does: the sizes
+// that it has, in its words.
+func tells(message string, e *spec.OutOfMemoryError) bool {
+	if e.SegmentSize == 0 {
+		return strings.Contains(message, "more than 1EB memory")
+	}
+	has := func(told bool, before string, bytes uint64, behind string) bool {
+		if !told {
+			return !strings.Contains(message, behind)
+		}
+		return strings.Contains(message, before+spec.FormatSize(bytes)+behind)
+	}
+	return has(true, "Tried to allocate ", e.SegmentSize, ". ") &&
+		has(true, "has a total capacity of ", e.DeviceTotal, " of which ") &&
+		has(true, " of which ", e.DeviceFree, " is free") &&
+		has(e.Limited, " ", e.Limit, " allowed; ") &&
+		has(true, "Of the allocated memory ", e.Allocated, " is allocated by PyTorch") &&
+		has(e.PrivatePools > 0, "with ", e.PrivatePools, " allocated in private pools") &&
+		has(true, "and ", e.Unallocated, " is reserved by PyTorch but unallocated")
 }
 
 func errorClass(err error) string {

@@ -63,7 +63,7 @@ func Run(area *conformance.Area, seed uint64, length, every int, told func(opera
 	if err != nil {
 		return Outcome{}, err
 	}
-	o := Outcome{Header: h, Listed: pair.Listed}
+	o := Outcome{Header: h, Listed: pair.Listed, Ops: make([]spec.Op, 0, length)}
 	careful := newCare(h, seed)
 	for len(o.Ops) < length {
 		op := source.Next()

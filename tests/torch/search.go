@@ -26,7 +26,7 @@ type Search struct {
 	Operations int    // to be compared at least, over all areas
 	Seed       uint64 // of the first program of each area
 	Length     int    // operations of a program; 0 means 1,000
-	Every      int    // operations between two looks at the layout; 0 means 50
+	Every      int    // operations between two looks at the layout; 0 means 100
 	Workers    int    // processes; 0 means 1
 
 	// Keep is how many unexplained differences are looked for before the search ends; 0
@@ -43,7 +43,8 @@ type Report struct {
 	Operations  int            `json:"operations"`
 	Programs    int            `json:"programs"`
 	Seconds     float64        `json:"seconds"`
-	Listed      map[string]int `json:"listed"` // by row of docs/deviations.md
+	CPUSeconds  float64        `json:"cpu_seconds"` // of all workers
+	Listed      map[string]int `json:"listed"`      // by row of docs/deviations.md
 	Unexplained []Finding      `json:"unexplained"`
 }
 
@@ -109,7 +110,7 @@ func (s Search) Run() (Report, error) {
 		}
 	}
 	run := &search{Search: s, report: Report{Listed: map[string]int{}}}
-	run.Length, run.Every = orDefault(s.Length, 1000), orDefault(s.Every, 50)
+	run.Length, run.Every = orDefault(s.Length, 1000), orDefault(s.Every, 100)
 	run.Workers, run.Keep = orDefault(s.Workers, 1), orDefault(s.Keep, 1)
 	began := time.Now()
 	var all sync.WaitGroup
@@ -168,6 +169,9 @@ func (s *search) work() {
 	if err := w.stop(); err != nil {
 		s.fail(err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.report.CPUSeconds += w.used.Seconds()
 }
 
 // part performs the programs of a job up to a crash, if there is one.

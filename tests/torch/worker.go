@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -154,6 +155,7 @@ type worker struct {
 	said    bytes.Buffer
 	file    *os.File
 	place   *place
+	used    time.Duration // of the processor, by processes that have ended
 }
 
 // startWorker starts one.
@@ -181,7 +183,7 @@ func (w *worker) start() error {
 	w.said.Reset()
 	w.process = exec.Command(program)
 	w.process.Env = append(os.Environ(), workerVariable+"="+w.options.Work, librariesVariable+"="+w.options.Libraries,
-		"GOTRACEBACK=none", "PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF=", "GOMAXPROCS=2")
+		"GOTRACEBACK=none", "PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF=", "GOMAXPROCS=1", "GOGC=800")
 	w.process.ExtraFiles = []*os.File{w.file}
 	w.process.Stderr = &w.said
 	if w.in, err = w.process.StdinPipe(); err != nil {
@@ -207,6 +209,7 @@ func (w *worker) do(j *job) (r reply, crash *Crash, err error) {
 		}
 	}
 	ended := w.process.Wait()
+	w.used += w.process.ProcessState.UserTime() + w.process.ProcessState.SystemTime()
 	crash = &Crash{
 		Seed: w.place.words[0], Before: int(w.place.words[1]), Operation: int(w.place.words[2]),
 		Said: strings.TrimSpace(fmt.Sprintf("%v: %s", ended, lastWords(w.said.String()))),
@@ -231,7 +234,9 @@ func lastWords(text string) string {
 
 // stop ends the worker.
 func (w *worker) stop() error {
-	return errors.Join(w.in.Close(), w.process.Wait(), w.file.Close())
+	err := errors.Join(w.in.Close(), w.process.Wait(), w.file.Close())
+	w.used += w.process.ProcessState.UserTime() + w.process.ProcessState.SystemTime()
+	return err
 }
 
 // difference is the crash as one.
