@@ -63,11 +63,7 @@ func Build(dir string) error {
 	if err := unpack(from); err != nil {
 		return err
 	}
-	include := filepath.Join(dir, "include")
-	if err := os.MkdirAll(include, 0o755); err != nil {
-		return err
-	}
-	if err := os.CopyFS(include, os.DirFS(filepath.Join(from, "include"))); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := headers(filepath.Join(dir, "include")); err != nil {
 		return err
 	}
 	for _, l := range libraries {
@@ -104,6 +100,27 @@ func (l *library) build(compiler, from, dir string) error {
 		args = append(args, filepath.Join(dir, "libcuda.so.1"), "-Wl,-rpath,$ORIGIN")
 	}
 	return Run(exec.Command(compiler, append(args, l.options...)...))
+}
+
+// headers writes the headers to a directory, over what is there.
+func headers(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	files, err := sources.ReadDir("include")
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		text, err := sources.ReadFile("include/" + f.Name())
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, f.Name()), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unpack writes the sources to a directory.
