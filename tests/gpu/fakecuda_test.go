@@ -3,6 +3,8 @@ package gpu
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"gaugeblock/fakegpu/cuda"
@@ -35,17 +37,18 @@ func TestFakeLibraries(t *testing.T) {
 	if os.Getenv(librariesVariable) != "" {
 		t.Skip("these are the libraries")
 	}
-	dir := buildLibraries(t)
-	for _, tests := range []string{"TestContract"} {
-		t.Run(tests, func(t *testing.T) {
-			again := exec.Command(os.Args[0], "-test.run", "^"+tests+"$/.*/device", "-test.v")
-			again.Env = append(os.Environ(), librariesVariable+"="+dir, "GAUGEBLOCK_CUDA_DEVICES=3",
-				"GAUGEBLOCK_CUDA_MEMORY=16GiB", "GAUGEBLOCK_CUDA_HAZARDS=off")
-			out, err := again.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-		})
+	again := exec.Command(os.Args[0], "-test.v", "-test.skip", "^TestFakeLibraries$")
+	again.Env = append(os.Environ(), librariesVariable+"="+buildLibraries(t), "GAUGEBLOCK_CUDA_DEVICES=3",
+		"GAUGEBLOCK_CUDA_MEMORY=16GiB", "GAUGEBLOCK_CUDA_HAZARDS=off",
+		"GAUGEBLOCK_CUDA_MACHINE="+filepath.Join(t.TempDir(), "machine"))
+	out, err := again.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range []string{"capture", "memory", "streams", "virtual"} {
+		if !strings.Contains(string(out), "--- PASS: TestContract/"+name+"/device") {
+			t.Errorf("the conversations %s have not been held", name)
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ const (
 	reportVariable    = "GAUGEBLOCK_CUDA_REPORT"
 	defaultVariable   = "GAUGEBLOCK_CUDA_DEFAULT_STREAM"
 	peersVariable     = "GAUGEBLOCK_CUDA_PEERS"
+	machineVariable   = "GAUGEBLOCK_CUDA_MACHINE"
 )
 
 // settings are the variables as far as they are read, with the first thing that is wrong.
@@ -103,8 +104,9 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	if get(waitsVariable) == "drain" {
 		config.Waits = fakegpu.WaitsDrain
 	}
-	p := NewProcess(fakegpu.New(config))
-	p.Waits, p.Log = waits, os.Stderr
+	machine := fakegpu.NewMachine(config)
+	p := NewProcess(machine.NewProcess())
+	p.Waits, p.Log, p.Illegal = waits, os.Stderr, true
 	for _, planned := range strings.Split(get(faultsVariable), ",") {
 		if planned != "" {
 			s.plan(p.GPU, planned)
@@ -112,6 +114,9 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	}
 	path := get(reportVariable)
 	p.Report = func() error { return p.writeReport(path) }
+	if where := get(machineVariable); where != "" && s.err == nil {
+		return p, p.join(machine, where)
+	}
 	return p, s.err
 }
 

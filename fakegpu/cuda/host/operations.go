@@ -64,7 +64,13 @@ func putNodes(address C.uint64_t, room *C.uint64_t, nodes []spec.GraphNode) {
 
 // perform does an operation. Its result is CUDA's number of an error.
 func (p *Process) perform(operation C.int, w *words) int {
+	if p.remote != nil {
+		return p.performRemotely(operation, w)
+	}
 	p.look()
+	if operation < C.GAUGEBLOCK_BUSY && p.ruined() {
+		return illegalAddress
+	}
 	g := p.GPU
 	switch operation {
 	case C.GAUGEBLOCK_COUNT:

@@ -58,39 +58,67 @@ const descriptorBytes = 16
 // export writes a fabric handle, or makes a file descriptor of the system's that stands for
 // the machine's: programs close descriptors, and copy them from process to process.
 func (p *Process) export(w *words) int {
-	handle, err := p.GPU.ExportPage(spec.PageHandle(w[0]), share(w[1]))
-	if err != nil {
-		return number(err)
-	}
-	if w[1] != 0 {
-		copy(memory(w[2], 64), handle)
+	content, result := p.exported(spec.PageHandle(w[0]), share(w[1]))
+	switch {
+	case result != 0:
+		return result
+	case w[1] != 0:
+		copy(memory(w[2], 64), content)
 		return 0
 	}
+	return putDescriptor(w[2], content)
+}
+
+// exported is a fabric handle, or what is in the file of a descriptor.
+func (p *Process) exported(page spec.PageHandle, share spec.ShareType) ([]byte, int) {
+	handle, err := p.GPU.ExportPage(page, share)
+	if err == nil && share == spec.SharePOSIX {
+		handle = append(binary.LittleEndian.AppendUint64(nil, p.GPU.ProcessID()), handle...)
+	}
+	return handle, number(err)
+}
+
+// putDescriptor makes a descriptor of a file with the content, and writes it to an int.
+func putDescriptor(address C.uint64_t, content []byte) int {
 	fd, err := unix.MemfdCreate("fake page", unix.MFD_CLOEXEC)
 	if err != nil {
 		return unknown
 	}
-	content := binary.LittleEndian.AppendUint64(nil, p.GPU.ProcessID())
-	if _, err := unix.Pwrite(fd, append(content, handle...), 0); err != nil {
+	if _, err := unix.Pwrite(fd, content, 0); err != nil {
 		_ = unix.Close(fd)
 		return unknown
 	}
-	binary.NativeEndian.PutUint32(memory(w[2], 4), uint32(fd))
+	binary.NativeEndian.PutUint32(memory(address, 4), uint32(fd))
 	return 0
 }
 
-func (p *Process) importPage(w *words) int {
-	pid, handle := uint64(0), []byte(nil)
+// contentOf is the content of a descriptor's file, or a fabric handle; nil if it is neither.
+func contentOf(w *words) []byte {
 	if w[0] != 0 {
-		handle = append(handle, memory(w[1], 64)...)
-	} else {
-		content := make([]byte, descriptorBytes)
-		if n, err := unix.Pread(int(int32(w[1])), content, 0); err != nil || n != descriptorBytes {
-			return unknown
-		}
-		pid, handle = binary.LittleEndian.Uint64(content), content[8:]
+		return append([]byte(nil), memory(w[1], 64)...)
 	}
-	page, err := p.GPU.ImportPage(pid, share(w[0]), handle)
+	content := make([]byte, descriptorBytes)
+	if n, err := unix.Pread(int(int32(w[1])), content, 0); err != nil || n != descriptorBytes {
+		return nil
+	}
+	return content
+}
+
+func (p *Process) importPage(w *words) int {
+	page, result := p.imported(contentOf(w), share(w[0]))
 	w[2] = C.uint64_t(page)
-	return number(err)
+	return result
+}
+
+// imported makes a page of what another process has exported.
+func (p *Process) imported(content []byte, share spec.ShareType) (spec.PageHandle, int) {
+	pid := uint64(0)
+	if share == spec.SharePOSIX {
+		if len(content) != descriptorBytes {
+			return 0, unknown
+		}
+		pid, content = binary.LittleEndian.Uint64(content), content[8:]
+	}
+	page, err := p.GPU.ImportPage(pid, share, content)
+	return page, number(err)
 }

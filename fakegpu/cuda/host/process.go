@@ -26,12 +26,18 @@ const (
 type Process struct {
 	GPU   *fakegpu.GPU
 	Waits WaitPolicy
+	// Illegal: work that has touched memory to which it had no right makes every later call
+	// fail (cudaErrorIllegalAddress), as a real device does.
+	Illegal bool
 	// Log, if given, hears the names of functions that were called and are not there, each
 	// once. Report, if given, is written when the program ends.
 	Log    io.Writer
 	Report func() error
 
-	lacking sync.Map // names that have been logged
+	lacking sync.Map    // names that have been logged
+	lost    atomic.Bool // see Illegal
+
+	remote *remote // the machine is another process's
 
 	mu      sync.Mutex
 	streams uint64       // the number of the latest stream
@@ -124,6 +130,15 @@ func (p *Process) await(call func() error) error {
 	}
 }
 
+// ruined reports whether the process can do nothing any more, because of work that has been
+// done meanwhile.
+func (p *Process) ruined() bool {
+	if p.Illegal && !p.lost.Load() && len(p.GPU.Violations()) > 0 {
+		p.lost.Store(true)
+	}
+	return p.lost.Load()
+}
+
 // lacks logs a function that is not there.
 func (p *Process) lacks(name string) {
 	if _, known := p.lacking.LoadOrStore(name, true); !known && p.Log != nil {
@@ -148,10 +163,10 @@ func number(err error) int {
 // CUDA's numbers of errors that arise here.
 const (
 	invalidValue       = 1
-	outOfMemory        = 2
+	unloading          = 4
 	invalidHandle      = 400
 	notReady           = 600
-	notPermitted       = 800
+	illegalAddress     = 700
 	notSupported       = 801
 	captureUnsupported = 900
 	unknown            = 999
