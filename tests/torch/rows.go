@@ -41,12 +41,14 @@ type moment struct {
 type facts struct {
 	useOnOOM    bool                 // a pool is marked so
 	overflows   map[spec.PoolID]bool // those that are
+	released    map[spec.PoolID]bool // pools that were
 	begun       map[spec.PoolID]bool // pools that requests go to
 	captures    int                  // under way
 	default2    map[int64]bool       // memory on a default stream that another device's is recorded for
 	owners      map[int64]spec.Op    // mallocs of what was allocated
 	places      map[int64]spec.Ptr   // and where it is
 	freed2      []spec.Ptr           // memory of default2 that was freed
+	waited2     bool                 // the reference has waited for a stream that uses such memory
 	capturePool map[spec.PoolID]bool // pools that serve captures
 
 	current spec.Device // that malloc has made so
@@ -64,7 +66,7 @@ var rules = []rule{
 	{"A pool marked `use_on_oom` that waits to be freed", func(m *moment) bool {
 		return m.facts.useOnOOM && m.op.Kind == spec.OpMalloc && (m.says("already recording to mempool_id") || m.says("use_count > 0"))
 	}},
-	{"Private pools are walked in the order of a hash table's slots", (*moment).otherOverflow},
+	{"Private pools are walked in the order of a hash table's slots", (*moment).otherPool},
 	{"Garbage collection, the release of oversize blocks, emptying the cache", func(m *moment) bool {
 		return m.strict && m.cudaError(900)
 	}},
@@ -116,7 +118,7 @@ func (m *moment) defaultStreams() bool {
 	if m.op.Kind == spec.OpFree && m.facts.default2[m.op.ID] {
 		return true
 	}
-	return slices.ContainsFunc(m.facts.freed2, m.pending)
+	return m.facts.waited2 || slices.ContainsFunc(m.facts.freed2, m.pending)
 }
 
 // pending reports whether the block that an address is in was freed and still used.
@@ -128,9 +130,12 @@ func (m *moment) pending(at spec.Ptr) bool {
 	})
 }
 
-// otherOverflow: PyTorch has served a request of the default pool from another of several
-// pools that are marked use_on_oom.
-func (m *moment) otherOverflow() bool {
+// otherPool: PyTorch has served a request of the default pool from another of several pools
+// that are marked use_on_oom, or emptied pools in another order.
+func (m *moment) otherPool() bool {
+	if m.Difference.What == "trace entry" {
+		return m.poolsReordered()
+	}
 	if m.Difference.What != "address" || m.op.Kind != spec.OpMalloc {
 		return false
 	}
@@ -144,6 +149,35 @@ func (m *moment) otherOverflow() bool {
 	}
 	a, b := pool(m.Difference.ours.Ptr), pool(m.Difference.theirs.Ptr)
 	return a != b && m.facts.overflows[a] && m.facts.overflows[b]
+}
+
+// poolsReordered: the two have done the same, and two pools that were given up lie in one
+// place of a table of four, the smallest.
+func (m *moment) poolsReordered() bool {
+	ours, theirs := slices.Clone(m.Difference.ours.Events), slices.Clone(m.Difference.theirs.Events)
+	slices.SortFunc(ours, compareEntries)
+	slices.SortFunc(theirs, compareEntries)
+	if !slices.Equal(ours, theirs) {
+		return false
+	}
+	places := map[uint64]bool{}
+	for id := range m.facts.released {
+		place := poolHash(id) >> 62
+		if places[place] {
+			return true
+		}
+		places[place] = true
+	}
+	return false
+}
+
+// poolHash is what PyTorch's table of pools goes by.
+func poolHash(id spec.PoolID) uint64 {
+	const factor = 11400714819323198485
+	if id.Capture != 0 {
+		return id.Capture * factor
+	}
+	return id.User * factor
 }
 
 // rememberedUse: PyTorch has given out, or completed the free of, memory that the reference
@@ -249,7 +283,7 @@ func before(o *Outcome) (*moment, error) {
 	}
 	m := &moment{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
 	m.facts = facts{default2: map[int64]bool{}, owners: map[int64]spec.Op{}, places: map[int64]spec.Ptr{}, capturePool: map[spec.PoolID]bool{}, recorded: map[int64]bool{},
-		overflows: map[spec.PoolID]bool{}, begun: map[spec.PoolID]bool{}}
+		overflows: map[spec.PoolID]bool{}, released: map[spec.PoolID]bool{}, begun: map[spec.PoolID]bool{}}
 	if m.config, err = spec.ParseConfig(o.Header.Settings, spec.DefaultGeometry()); err != nil {
 		return nil, err
 	}
@@ -262,7 +296,7 @@ func before(o *Outcome) (*moment, error) {
 		held := heldDefaults(player.GPU())
 		out := player.Perform(op)
 		m.note(op, &out)
-		m.noteStraying(held, player.GPU(), &out)
+		m.noteStraying(op, held, player.GPU(), &out)
 	}
 	m.strict = player.GPU().FreeForbidden()
 	m.before, err = player.Allocator().Snapshot()
@@ -279,7 +313,10 @@ func heldDefaults(g *fakegpu.GPU) (held [fakegpu.MaxDevices]bool) {
 
 // noteStraying: the reference has waited for the default stream of a segment's device before
 // it unmapped pages. PyTorch waits for that of the current device.
-func (m *moment) noteStraying(held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *replay.Performed) {
+func (m *moment) noteStraying(op *spec.Op, held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *replay.Performed) {
+	if len(m.facts.freed2) > 0 && !ofDevice[op.Kind] && held != heldDefaults(g) {
+		m.facts.waited2 = true
+	}
 	unmapped := slices.ContainsFunc(out.Events, func(e spec.Event) bool {
 		return e.Action == spec.ActionSegmentUnmap && e.Stream == 0
 	})
@@ -311,6 +348,8 @@ func (m *moment) note(op *spec.Op, out *replay.Performed) {
 		if owner.Stream == 0 && op.Stream == 0 && owner.Device != op.Device {
 			f.default2[op.ID] = true
 		}
+	case spec.OpPoolRelease, spec.OpPoolDelete:
+		f.released[op.Pool] = true
 	case spec.OpPoolCreate:
 		f.useOnOOM = f.useOnOOM || op.UseOnOOM
 		f.overflows[op.Pool] = f.overflows[op.Pool] || op.UseOnOOM
