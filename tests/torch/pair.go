@@ -136,7 +136,7 @@ func (p *Pair) compare(op *spec.Op, ours, theirs *replay.Performed) (what, our, 
 	} else if what, our, their = p.compareFigures(op.Device, false); what != "" {
 		return what, our, their
 	}
-	if p.steps%p.every == 0 || op.Kind == spec.OpRestore {
+	if p.steps%p.every == 0 || op.Kind == spec.OpRestore && p.steps%4 == 0 {
 		return p.CompareLayouts()
 	}
 	return "", "", ""

@@ -183,7 +183,7 @@ func (w *worker) start() error {
 	w.said.Reset()
 	w.process = exec.Command(program)
 	w.process.Env = append(os.Environ(), workerVariable+"="+w.options.Work, librariesVariable+"="+w.options.Libraries,
-		"GOTRACEBACK=none", "PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF=", "GOMAXPROCS=1", "GOGC=800")
+		"GOTRACEBACK=none", "PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF=", "GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=300MiB")
 	w.process.ExtraFiles = []*os.File{w.file}
 	w.process.Stderr = &w.said
 	if w.in, err = w.process.StdinPipe(); err != nil {

@@ -11,6 +11,7 @@
 #include <c10/cuda/CUDAAllocatorConfig.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
+#include <c10/util/Logging.h>
 #include <cuda_runtime_api.h>
 
 #include <link.h>
@@ -385,6 +386,8 @@ extern "C" const char *gaugeblock_torch_start_(const gaugeblock_torch_callbacks 
 	::operator delete(probe);
 	gaugeblock_arena_leave();
 	if (!ours) return "another operator new was there first";
+	// Nobody reads where in PyTorch an error arose, and finding it out takes long.
+	c10::SetStackTraceFetcher([]() -> ::c10::Backtrace { return nullptr; });
 	// However many devices a program has: PyTorch asks once, and keeps a thread's streams in
 	// room for so many. There are as many as can be while it asks (see prepareThread).
 	prepareThread(++program);
