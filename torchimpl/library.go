@@ -32,9 +32,13 @@ type Options struct {
 	Work string
 }
 
-// Build builds the libraries of the fake GPU and the adaptor in o.Work. A compiler that is
-// missing is an *UnavailableError.
+// Build builds the libraries of the fake GPU and the adaptor in o.Work. If it cannot, because
+// there is no compiler or no PyTorch, or nothing could be loaded, the error is an
+// *UnavailableError.
 func Build(o Options) error {
+	if missing != "" {
+		return &UnavailableError{missing}
+	}
 	for _, name := range []string{"libc10_cuda.so", "libc10.so"} {
 		if _, err := os.Stat(filepath.Join(o.Libraries, name)); err != nil {
 			return &UnavailableError{err.Error()}

@@ -57,6 +57,9 @@ import (
 	"gaugeblock/fakegpu/cuda/host"
 )
 
+// missing says why nothing can be loaded into this program.
+const missing = ""
+
 // loaded is what loading has led to; it is done once a process.
 var loaded struct {
 	sync.Mutex

@@ -34,6 +34,9 @@ import (
 	"unsafe"
 )
 
+// Available: the libraries can be loaded into this program.
+const Available = true
+
 // attached is whom the libraries of this process speak to.
 var attached atomic.Pointer[Process]
 

@@ -4,6 +4,9 @@ package host
 
 import "errors"
 
+// Available: the libraries can be loaded into this program.
+const Available = false
+
 // Attach makes a process the one that the libraries see. Without cgo there are none.
 func Attach(*Process) {}
 
