@@ -2,15 +2,28 @@
 
 package host
 
-import "errors"
+import (
+	"errors"
+
+	"gaugeblock/fakegpu"
+)
 
 // Available: the libraries can be loaded into this program.
 const Available = false
 
-// Attach makes a process the one that the libraries see. Without cgo there are none.
+var errUnavailable = errors.New("the libraries of the fake GPU cannot be loaded: this program was built without cgo, or not for Linux")
+
+// A Process is one process's view of a fake machine.
+type Process struct{}
+
+// NewProcess is a process that no library will see.
+func NewProcess(*fakegpu.GPU) *Process { return &Process{} }
+
+// FromEnvironment makes no machine.
+func FromEnvironment(func(string) string) (*Process, error) { return nil, errUnavailable }
+
+// Attach makes a process the one that the libraries see; there are none.
 func Attach(*Process) {}
 
-// Load loads the libraries into this program.
-func Load(string) error {
-	return errors.New("the libraries of the fake GPU cannot be loaded: this program was built without cgo, or not for Linux")
-}
+// Load loads no libraries.
+func Load(string) error { return errUnavailable }
