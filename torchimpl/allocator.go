@@ -129,7 +129,7 @@ func (a *Allocator) Snapshot() (spec.Snapshot, error) {
 		return s, err
 	}
 	for dev := range a.gpu.DeviceCount() {
-		entries, err := a.diary(spec.Device(dev))
+		entries, err := a.ring(spec.Device(dev))
 		if err != nil {
 			return s, err
 		}

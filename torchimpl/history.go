@@ -36,13 +36,13 @@ func (a *Allocator) HistoryEnabled() bool {
 	return a.call(C.TORCH_HISTORY_ON) == nil && a.x.address != 0
 }
 
-// diary is a device's ring of entries.
-func (a *Allocator) diary(dev spec.Device) ([]spec.TraceEntry, error) {
+// ring is a device's ring of entries.
+func (a *Allocator) ring(dev spec.Device) ([]spec.TraceEntry, error) {
 	observers := a.onTrace
 	a.onTrace = nil // what is answered is no news
 	defer func() { a.onTrace = observers }()
 	a.give(uint64(dev))
-	if err := a.call(C.TORCH_DIARY); err != nil {
+	if err := a.call(C.TORCH_RING); err != nil {
 		return nil, err
 	}
 	entries := []spec.TraceEntry{}
@@ -52,7 +52,7 @@ func (a *Allocator) diary(dev spec.Device) ([]spec.TraceEntry, error) {
 	return entries, nil
 }
 
-// Annotate is CUDAAllocator::recordAnnotation; PyTorch notes it for the current device.
+// Annotate is CUDAAllocator::recordAnnotation; PyTorch records it for the current device.
 func (a *Allocator) Annotate(_ spec.Device, fields []spec.AnnotationField) {
 	var lines []string
 	for _, f := range fields {

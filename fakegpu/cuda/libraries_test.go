@@ -83,7 +83,7 @@ func TestForgottenEvent(t *testing.T) {
 		t.Errorf("with the event forgotten it prints %q", out)
 	}
 	if out, _ = run(t, program, nil, "GAUGEBLOCK_CUDA_SCHEDULE=lazy"); out == "7 7 7 7\n" {
-		t.Error("with the event forgotten, and work put off, the copy still comes behind what it copies")
+		t.Error("with the event forgotten, and work done late, the copy still comes behind what it copies")
 	}
 	if out, report = run(t, program, []string{"remembered"}, "GAUGEBLOCK_CUDA_SCHEDULE=lazy"); report != "fake CUDA: 0 hazards\n" || out != "7 7 7 7\n" {
 		t.Errorf("with the event remembered it prints %q, and the report is %q", out, report)

@@ -23,7 +23,7 @@ func (a *Area) NewSource(c Choices, seed uint64, alter func(*spec.TraceHeader)) 
 // Next is the next operation.
 func (s *Source) Next() spec.Op { return s.generator.Next() }
 
-// Did takes note of what came of it.
+// Did records what came of it.
 func (s *Source) Did(op *spec.Op, out *replay.Performed) { s.generator.program.Did(op, out) }
 
 // NewProgram is a program of the area, with the header, that has done nothing yet.

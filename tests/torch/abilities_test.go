@@ -37,7 +37,7 @@ type scene struct {
 	said []any
 }
 
-// say notes an answer and whether there was an error.
+// say records an answer and whether there was an error.
 func (s *scene) say(answer any, err error) {
 	s.said = append(s.said, answer, err != nil)
 }

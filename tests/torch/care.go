@@ -51,7 +51,7 @@ func (c *care) avoids(op *spec.Op) bool {
 	return false
 }
 
-// did takes note of an operation.
+// did records an operation.
 func (c *care) did(op *spec.Op, out *replay.Performed) {
 	if out.Err != nil || out.Skipped {
 		return

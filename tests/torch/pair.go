@@ -84,7 +84,7 @@ var figureNames = func() (names []string) {
 	return names
 }()
 
-// record notes what PyTorch's allocator did in the latest operation as what a replay expects.
+// record adds what PyTorch's allocator did in the latest operation to it, as what a replay expects.
 func (p *Pair) record(op *spec.Op) {
 	if p.did.Skipped {
 		return

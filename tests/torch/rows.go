@@ -180,7 +180,7 @@ func poolHash(id spec.PoolID) uint64 {
 	return id.User * factor
 }
 
-// rememberedUse: PyTorch has given out, or completed the free of, memory that the reference
+// rememberedUse: PyTorch has allocated, or completed the free of, memory that the reference
 // still waits for.
 func (m *moment) rememberedUse() bool {
 	if !m.facts.remembered {
@@ -295,7 +295,7 @@ func before(o *Outcome) (*moment, error) {
 		op := &o.Ops[i]
 		held := heldDefaults(player.GPU())
 		out := player.Perform(op)
-		m.note(op, &out)
+		m.follow(op, &out)
 		m.noteStraying(op, held, player.GPU(), &out)
 	}
 	m.strict = player.GPU().FreeForbidden()
@@ -328,8 +328,8 @@ func (m *moment) noteStraying(op *spec.Op, held [fakegpu.MaxDevices]bool, g *fak
 	}
 }
 
-// note takes note of an operation that the reference has performed.
-func (m *moment) note(op *spec.Op, out *replay.Performed) {
+// follow records an operation that the reference has performed.
+func (m *moment) follow(op *spec.Op, out *replay.Performed) {
 	f := &m.facts
 	if op.Kind == spec.OpMalloc {
 		f.current = op.Device

@@ -23,7 +23,7 @@ import (
 
 // Programs are performed by other processes, for PyTorch's allocator can crash, and the
 // search has to go on. A worker is this same program, started anew; it is given jobs, one
-// after the other, and keeps a note of where it is in a file that both have in memory.
+// after the other, and says where it is in a file that both have in memory.
 
 // workerVariable is set, to the directory that Build has built in, in a worker.
 const workerVariable = "GAUGEBLOCK_TORCH_WORKER"

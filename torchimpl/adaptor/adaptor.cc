@@ -1,7 +1,7 @@
 // PyTorch's allocator for Go: c10::cuda::CUDACachingAllocator behind one C function.
 //
 // The allocator is one a process, and remembers. So that a program can begin with a new one,
-// what the libraries have in their writable memory and on the heap (arena.h) is noted when
+// what the libraries have in their writable memory and on the heap (arena.h) is saved when
 // they have been loaded, and put back. What a thread has of its own is not: that is the
 // thread's current device, and texts, which are malloc's.
 #include "adaptor.h"
@@ -40,7 +40,7 @@ gaugeblock_torch *current;
 
 // What gives back memory of the cache; it is what a tensor holds on to.
 c10::DeleterFnPtr cached;
-// Memory that was given out in another way, with what gives it back.
+// Memory that was allocated in another way, with what gives it back.
 std::unordered_map<void *, c10::DeleterFnPtr> uncached;
 std::unordered_map<uint64_t, std::shared_ptr<native::AllocatorState>> states;
 std::unordered_map<uint64_t, std::shared_ptr<void>> opened;
@@ -59,7 +59,7 @@ struct Pristine {
 };
 Pristine *pristine; // malloc's
 
-int notePart(dl_phdr_info *info, size_t, void *) {
+int savePart(dl_phdr_info *info, size_t, void *) {
 	const char *slash = std::strrchr(info->dlpi_name, '/');
 	const std::string name = slash ? slash + 1 : info->dlpi_name;
 	if (name != "libc10.so" && name != "libc10_cuda.so" && name != "libgaugeblock_torch_adaptor.so") return 0;
@@ -110,7 +110,7 @@ std::vector<std::string> lines(const gaugeblock_torch *x) {
 	return list;
 }
 
-void note(const TraceEntry &e) {
+void trace(const TraceEntry &e) {
 	entries.push_back({(uint64_t)e.action_, (uint64_t)e.device_, e.addr_, e.size_, (uint64_t)e.stream_,
 		{e.mempool_.first, e.mempool_.second}});
 }
@@ -126,7 +126,7 @@ void start(gaugeblock_torch *x) {
 	c10::CachingAllocator::setAllocatorSettings(std::string(x->text, x->text_bytes));
 	allocator()->init((int)x->given[0]);
 	cached = allocator()->raw_deleter();
-	allocator()->attachAllocatorTraceTracker(note);
+	allocator()->attachAllocatorTraceTracker(trace);
 	allocator()->attachOutOfMemoryObserver([](int64_t device, size_t size, size_t total, size_t available) {
 		current->oom_calls++;
 		current->oom_device = (uint64_t)device;
@@ -239,10 +239,10 @@ void history(gaugeblock_torch *x) {
 		x->given[2] != 0, lines(x));
 }
 
-void diary(gaugeblock_torch *x) {
+void ring(gaugeblock_torch *x) {
 	auto s = allocator()->snapshot({0, 0}, true);
 	entries.clear(); // of the snapshot itself
-	for (const auto &e : s.device_traces.at(x->given[0])) note(e);
+	for (const auto &e : s.device_traces.at(x->given[0])) trace(e);
 }
 
 void createPool(const uint64_t *g) {
@@ -328,7 +328,7 @@ void perform(int operation, gaugeblock_torch *x) {
 	case TORCH_CLOSE: opened.erase(g[0]); return;
 	case TORCH_HISTORY: return history(x);
 	case TORCH_HISTORY_ON: x->address = allocator()->isHistoryEnabled(); return;
-	case TORCH_DIARY: return diary(x);
+	case TORCH_RING: return ring(x);
 	case TORCH_ANNOTATE: {
 		std::vector<std::pair<std::string, std::string>> fields;
 		auto all = lines(x);
@@ -392,7 +392,7 @@ extern "C" const char *gaugeblock_torch_start_(const gaugeblock_torch_callbacks 
 	// room for so many. There are as many as can be while it asks (see prepareThread).
 	prepareThread(++program);
 	pristine = (Pristine *)calloc(1, sizeof(Pristine));
-	dl_iterate_phdr(notePart, nullptr);
+	dl_iterate_phdr(savePart, nullptr);
 	gaugeblock_arena_mark();
 	return nullptr;
 }

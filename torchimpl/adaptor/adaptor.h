@@ -39,7 +39,7 @@ enum {
 	TORCH_CLOSE,          // 0 number of what was opened
 	TORCH_HISTORY,        // 0 on, 1 entries, 2 clear, 3 level, text: actions to skip, a line each
 	TORCH_HISTORY_ON,     // -> address: whether
-	TORCH_DIARY,          // 0 device -> entries (of the ring)
+	TORCH_RING,           // 0 device -> entries of the history
 	TORCH_ANNOTATE,       // text: key and value, a line each
 	TORCH_PUSH_CONTEXT,   // text
 	TORCH_POP_CONTEXT,

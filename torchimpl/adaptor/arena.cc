@@ -2,7 +2,7 @@
 // so that its operators are the ones that are found.
 //
 // Memory is cut off a region at a fixed place and kept in lists by size. So equal programs
-// get equal addresses, in every process; and to put the heap back is to copy what was noted
+// get equal addresses, in every process; and to put the heap back is to copy what was saved
 // and to forget the rest. Where PyTorch goes by the addresses of its own objects it does the
 // same in every run.
 #include "arena.h"

@@ -13,7 +13,7 @@ void gaugeblock_arena_leave(void);
 // From suspend to resume it is malloc's although the thread has entered.
 void gaugeblock_arena_suspend(void);
 void gaugeblock_arena_resume(void);
-// gaugeblock_arena_mark notes what is in the arena; gaugeblock_arena_reset puts it back.
+// gaugeblock_arena_mark saves what is in the arena; gaugeblock_arena_reset puts it back.
 void gaugeblock_arena_mark(void);
 void gaugeblock_arena_reset(void);
 // gaugeblock_arena_has reports whether an address is in the arena.

@@ -37,12 +37,12 @@ func (p *Process) ownOperation(operation C.int, w *words) (int, bool) {
 			return invalidValue, true
 		}
 		return 0, true
-	case C.GAUGEBLOCK_GIVEN_OUT:
+	case C.GAUGEBLOCK_ALLOCATED:
 		g.GiveOut(fakegpu.Lifetime{
 			Device: device(w[0]), Stream: stream(w[1]), Range: spec.Range{Ptr: ptr(w[2]), Bytes: uint64(w[3])},
 		})
 		return 0, true
-	case C.GAUGEBLOCK_TAKEN_BACK:
+	case C.GAUGEBLOCK_FREED:
 		g.TakeBack(ptr(w[0]))
 		return 0, true
 	case C.GAUGEBLOCK_HAZARDS:

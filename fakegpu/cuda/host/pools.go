@@ -13,7 +13,7 @@ import (
 
 // The driver's own pools (cudaMallocAsync and its family). A pool keeps what is freed for
 // the next request: of the same stream at once, for another stream when an event behind the
-// free is seen to be complete. Each use is a life of the memory, so that work which comes
+// free is seen to be complete. Each allocation is a lifetime of the memory, so that work which comes
 // too late, or on a stream that does not wait, is a hazard.
 //
 // Simpler than the driver's: pieces are not cut, and a captured stream gets none.

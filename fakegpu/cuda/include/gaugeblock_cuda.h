@@ -218,12 +218,12 @@ int gaugeblock_launch(void *stream, const char *name, const gaugeblock_range *re
 int gaugeblock_busy(void *stream);
 int gaugeblock_drain(void *stream);
 
-// gaugeblock_given_out says that an allocator has given out memory that was obtained from
-// CUDA, for use on the stream; gaugeblock_taken_back that it is about to take it back. From
+// gaugeblock_allocated says that an allocator has allocated memory that it obtained from
+// CUDA, for use on the stream; gaugeblock_freed that it is about to free it. From
 // then on work on memory of the same piece that nobody has is a hazard, and so is work of
 // one owner that is not in order with that of the one before.
-int gaugeblock_given_out(const void *ptr, size_t bytes, void *stream);
-int gaugeblock_taken_back(const void *ptr);
+int gaugeblock_allocated(const void *ptr, size_t bytes, void *stream);
+int gaugeblock_freed(const void *ptr);
 
 // gaugeblock_set_free: other programs leave so many bytes of the device free.
 int gaugeblock_set_free(int device, size_t bytes);

@@ -680,19 +680,19 @@ static int on_stream(int operation, void *stream) {
 GAUGEBLOCK_API int gaugeblock_busy(void *stream) { return on_stream(GAUGEBLOCK_BUSY, stream); }
 GAUGEBLOCK_API int gaugeblock_drain(void *stream) { return on_stream(GAUGEBLOCK_DRAIN, stream); }
 
-GAUGEBLOCK_API int gaugeblock_given_out(const void *ptr, size_t bytes, void *stream) {
+GAUGEBLOCK_API int gaugeblock_allocated(const void *ptr, size_t bytes, void *stream) {
 	uint64_t number, device;
 	int r = gaugeblock_stream(stream, gaugeblock_current_runtime(), &number, &device);
 	if (r != 0) {
 		return r;
 	}
 	WORDS(device, number, P(ptr), bytes);
-	return gaugeblock_do(GAUGEBLOCK_GIVEN_OUT, w);
+	return gaugeblock_do(GAUGEBLOCK_ALLOCATED, w);
 }
 
-GAUGEBLOCK_API int gaugeblock_taken_back(const void *ptr) {
+GAUGEBLOCK_API int gaugeblock_freed(const void *ptr) {
 	WORDS(P(ptr));
-	return gaugeblock_do(GAUGEBLOCK_TAKEN_BACK, w);
+	return gaugeblock_do(GAUGEBLOCK_FREED, w);
 }
 
 GAUGEBLOCK_API int gaugeblock_set_free(int device, size_t bytes) {

@@ -155,7 +155,7 @@ static void captures(void) {
 	cudaGetLastError();
 }
 
-// What an allocator gives out, and takes back too early for its own good.
+// Memory that an allocator frees and allocates again while it may still be used.
 static void owners(void) {
 	cudaStream_t a, b;
 	char *p, text[400];
@@ -163,11 +163,11 @@ static void owners(void) {
 	IS(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking), 0);
 	IS(cudaMalloc((void **)&p, 4096), 0);
 	int before = gaugeblock_hazards();
-	IS(gaugeblock_given_out(p, 512, a), 0);
+	IS(gaugeblock_allocated(p, 512, a), 0);
 	gaugeblock_range r = {p, 512};
 	IS(gaugeblock_launch(a, "first", NULL, 0, &r, 1), 0);
-	IS(gaugeblock_taken_back(p), 0);
-	IS(gaugeblock_given_out(p, 512, b), 0);
+	IS(gaugeblock_freed(p), 0);
+	IS(gaugeblock_allocated(p, 512, b), 0);
 	IS(gaugeblock_launch(b, "second", &r, 1, NULL, 0), 0);
 	IS(gaugeblock_hazards(), before + 1);
 	IS(gaugeblock_hazard(before, text, sizeof text) > 0, 1);
