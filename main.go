@@ -8,6 +8,7 @@
 //	gaugeblock record            print a recorder for PyTorch programs
 //	gaugeblock whatif FILE       replay a memory snapshot under other settings
 //	gaugeblock report FILE       draw a memory snapshot as a page to look at
+//	gaugeblock torch             compare with PyTorch's own allocator
 //	gaugeblock version           tell what this is
 //
 // The exit status is 0 when everything was exact, 1 when something differed or is
@@ -22,6 +23,8 @@ import (
 	"runtime/debug"
 
 	"github.com/alecthomas/kong"
+
+	"gaugeblock/tests/torch"
 )
 
 // Exit statuses.
@@ -40,6 +43,7 @@ type commandLine struct {
 	Explore exploreCommand `cmd:"" help:"Look at every state that the model can reach at small bounds."`
 	Whatif  whatifCommand  `cmd:"" help:"Replay a PyTorch memory snapshot under other settings and limits, and say which would have been best."`
 	Report  reportCommand  `cmd:"" help:"Draw a PyTorch memory snapshot as one HTML page: what lay where, what kept it, and what other settings would have done."`
+	Torch   torchCommand   `cmd:"" help:"Compare the reference with PyTorch's own allocator, operation by operation."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
@@ -51,6 +55,13 @@ type environment struct {
 }
 
 func main() {
+	if serving, err := torch.Work(); serving { // this is a process that "gaugeblock torch" has started
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "gaugeblock:", err)
+			os.Exit(statusBadInput)
+		}
+		return
+	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -31,8 +31,18 @@ func orderedStreams(dev spec.Device, n int, behind spec.Stream) []spec.Stream {
 }
 
 // header sets up a program of the kind that can be compared: the device lets streams catch
-// up when somebody waits for them, as hardware does.
-func header(h *spec.TraceHeader) {
+// up when somebody waits for them, as hardware does. Settings, if given, take the place of
+// the area's.
+func header(settings *string) func(h *spec.TraceHeader) {
+	return func(h *spec.TraceHeader) {
+		if settings != nil {
+			h.Settings = *settings
+		}
+		setUp(h)
+	}
+}
+
+func setUp(h *spec.TraceHeader) {
 	h.Waits = true
 	h.Source = "gaugeblock torch"
 	each := (len(h.Streams) - 1) / h.Devices
@@ -57,8 +67,8 @@ type Outcome struct {
 
 // Run makes up a program of an area and performs it on both. told hears before each
 // operation which it is.
-func Run(area *conformance.Area, seed uint64, length, every int, told func(operation int)) (Outcome, error) {
-	source, h := area.NewSource(conformance.Seeded(seed), seed, header)
+func Run(area *conformance.Area, seed uint64, length, every int, settings *string, told func(operation int)) (Outcome, error) {
+	source, h := area.NewSource(conformance.Seeded(seed), seed, header(settings))
 	pair, err := NewPair(h, every)
 	if err != nil {
 		return Outcome{}, err

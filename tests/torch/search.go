@@ -23,6 +23,9 @@ type Search struct {
 	PyTorch torchimpl.Options // that has been built
 	Areas   []string          // of tests/conformance; none means all that can be compared
 
+	// Settings, if given, begins every program with these instead of those of its area.
+	Settings *string
+
 	Operations int    // to be compared at least, over all areas
 	Seed       uint64 // of the first program of each area
 	Length     int    // operations of a program; 0 means 1,000
@@ -139,7 +142,7 @@ func (s *search) job() *job {
 	round := s.next / len(s.Areas)
 	j := &job{
 		Area: s.Areas[s.next%len(s.Areas)], Seed: s.Seed + uint64(round*portion), Programs: portion,
-		Length: s.Length, Every: s.Every,
+		Length: s.Length, Every: s.Every, Settings: s.Settings,
 	}
 	s.next++
 	return j
@@ -223,7 +226,7 @@ func (s *search) count(r *reply, programs int) {
 // crashed makes up the program once more in which a worker has crashed. Up to the crash both
 // did the same, so the reference alone leads to it.
 func (s *search) crashed(j *job, crash *Crash) (Outcome, error) {
-	source, h := conformance.Find(j.Area).NewSource(conformance.Seeded(crash.Seed), crash.Seed, header)
+	source, h := conformance.Find(j.Area).NewSource(conformance.Seeded(crash.Seed), crash.Seed, header(j.Settings))
 	player, err := replay.NewPlayer(&h, reference.New)
 	if err != nil {
 		return Outcome{}, err

@@ -38,6 +38,7 @@ type job struct {
 	Programs int
 	Length   int // operations of a program
 	Every    int // operations between two looks at the layout
+	Settings *string
 
 	Known  bool
 	Header spec.TraceHeader
@@ -95,7 +96,7 @@ func (j *job) perform(place *place) (r reply) {
 		if j.Known {
 			o, err = Perform(area, j.Header, j.Ops, told)
 		} else {
-			o, err = Run(area, seed, j.Length, j.Every, told)
+			o, err = Run(area, seed, j.Length, j.Every, j.Settings, told)
 		}
 		if err != nil {
 			return reply{Error: err.Error()}
