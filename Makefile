@@ -80,6 +80,11 @@ pluggable:
 	$(CXX) -O2 -Wall -Wextra -shared -fPIC -o $(BUILD)/libgaugeblock_torch.so cudaimpl/pluggable/libgaugeblock/shim/torch.cc -L$(BUILD) -lgaugeblock -Wl,-rpath,'$$ORIGIN'
 	$(CXX) -O2 -Wall -Wextra -o $(BUILD)/entrybench tests/suites/gpu/entrybench/entrybench.cc -ldl
 
+# The fake GPU as CUDA's libraries, in BUILD/fake-cuda: docs/fake-cuda.md.
+.PHONY: fake-cuda
+fake-cuda:
+	$(GO) run ./fakegpu/cuda/build $(BUILD)/fake-cuda
+
 # On the GPU machine, with what the two targets above have built in BUILD; no Go is needed
 # there. torch-check needs PyTorch 2.11.
 RESULTS ?= $(BUILD)/results

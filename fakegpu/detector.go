@@ -46,10 +46,11 @@ import (
 //
 // # What is not seen
 //
-// Races within one lifetime are the program's business. The same physical memory at two
+// Races within one lifetime are reported only if Config.Races asks for them. The same physical memory at two
 // addresses counts as two memories, and what another process does with shared memory
 // is not followed.
 type detector struct {
+	races  bool // races within one lifetime count as well
 	order  *happensbefore.Order
 	owners owners
 	uses   uses
@@ -76,7 +77,7 @@ type pair struct {
 // detect is the process's detector, which is there from now on.
 func (g *GPU) detect() *detector {
 	if g.detector == nil {
-		g.detector = &detector{order: happensbefore.New()}
+		g.detector = &detector{order: happensbefore.New(), races: g.machine.config.Races}
 	}
 	return g.detector
 }
@@ -187,7 +188,7 @@ func (d *detector) use(m *moment, a *act, c claim) {
 		kept := p.by[:0]
 		for _, u := range p.by {
 			after := m.after(u.footprint)
-			if !after && u.lifetime != c.lifetime && (u.write || c.write) {
+			if !after && (u.lifetime != c.lifetime || d.races) && (u.write || c.write) {
 				d.reportUnordered(u.footprint, second)
 			}
 			if !after || !d.superseded(&u, second) {

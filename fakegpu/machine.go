@@ -37,6 +37,9 @@ type Config struct {
 	// Hazards turns the detection of hazards on from the start. Otherwise the first
 	// BeginLifetime does.
 	Hazards bool
+	// Races reports as hazards also races between two accesses in one life: work on the
+	// same bytes, on two streams that nothing puts in order, one of which writes.
+	Races bool
 
 	// Waits says what becomes of a call that waits for a stream which is busy.
 	Waits WaitPolicy
@@ -179,7 +182,7 @@ func (m *Machine) NewProcess() *GPU {
 
 		schedule: m.config.Schedule,
 	}
-	if m.config.Hazards {
+	if m.config.Hazards || m.config.Races {
 		g.detect()
 	}
 	// Handles of different processes and kinds differ, so that one that has

@@ -18,9 +18,12 @@ const (
 	workCopy
 	workReadBack
 	workGraph
+	workCopyIn
+	workCopyOut
+	workHost
 )
 
-var workNames = [...]string{"kernel", "fill", "copy", "read back", "graph"}
+var workNames = [...]string{"kernel", "fill", "copy", "read back", "graph", "copy from the host", "copy to the host", "host function"}
 
 // work is one piece.
 type work struct {
@@ -31,9 +34,11 @@ type work struct {
 	stream spec.Stream
 
 	reads, writes  []spec.Range
-	reader, writer spec.Device // through which memory is reached; they differ in a copy between peers
-	value          byte        // of a fill
-	exec           *graphExec  // of a graph
+	reader, writer spec.Device  // through which memory is reached; they differ in a copy between peers
+	value          byte         // of a fill
+	exec           *graphExec   // of a graph
+	data           []byte       // of a copy from the host
+	receive        func([]byte) // of a copy to the host, or a function of it
 }
 
 // give hands work to a stream: into the graph under construction, into the queue,
@@ -102,6 +107,8 @@ func (g *GPU) run(w *work) {
 		write(targets, wordOf(w.value))
 	case workCopy:
 		copyParts(targets, sources)
+	default:
+		runHostWork(w, sources, targets)
 	}
 }
 

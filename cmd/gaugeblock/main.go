@@ -9,6 +9,7 @@
 //	gaugeblock record            print a recorder for PyTorch programs
 //	gaugeblock whatif FILE       predict a memory snapshot under other settings
 //	gaugeblock report FILE       show a memory snapshot as an HTML page
+//	gaugeblock torch             compare with PyTorch's own allocator, operation by operation
 //	gaugeblock version           print the version
 //
 // The exit status is 0 when everything was exact, 1 when something differed or is
@@ -23,6 +24,8 @@ import (
 	"runtime/debug"
 
 	"github.com/alecthomas/kong"
+
+	"gaugeblock/tests/torch"
 )
 
 // Exit statuses.
@@ -41,6 +44,7 @@ type commandLine struct {
 	Explore exploreCommand `cmd:"" help:"Explore every state that the model can reach at small bounds."`
 	Whatif  whatifCommand  `cmd:"" help:"Predict the memory statistics of a PyTorch memory snapshot under other settings and limits."`
 	Report  reportCommand  `cmd:"" help:"Show a PyTorch memory snapshot as one HTML page: allocated and reserved memory over time, segments and blocks, and other settings."`
+	Torch   torchCommand   `cmd:"" help:"Compare the reference with PyTorch's own allocator, operation by operation."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
@@ -52,6 +56,13 @@ type environment struct {
 }
 
 func main() {
+	if serving, err := torch.Work(); serving { // this is a process that "gaugeblock torch" has started
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "gaugeblock:", err)
+			os.Exit(statusBadInput)
+		}
+		return
+	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -133,7 +133,7 @@ func eventAt(events []spec.TraceEntry, i int) string {
 	if i == len(events) {
 		return fmt.Sprintf("no more than %d", len(events))
 	}
-	return fmt.Sprintf("%d. %s", i+1, eventInWords(events[i]))
+	return fmt.Sprintf("%d. %s", i+1, EntryInWords(events[i]))
 }
 
 func (c *comparison) checkStats() *Difference {

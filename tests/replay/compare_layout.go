@@ -75,3 +75,12 @@ type line struct{ text string }
 func (l line) Equal(other line) bool { return l == other }
 
 func (l line) String() string { return l.text }
+
+// CompareLayouts finds the first thing that differs between two layouts, in words; what is
+// empty if they are equal.
+func CompareLayouts(want, got []spec.Segment) (what, expected, found string) {
+	if d := compareLayouts(want, got); d != nil {
+		return d.Field, d.Expected, d.Got
+	}
+	return "", "", ""
+}

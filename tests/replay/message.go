@@ -105,3 +105,12 @@ func (t tolerance) compareMessage(message string, e *spec.OutOfMemoryError) *Dif
 	}
 	return nil
 }
+
+// CompareMessage compares the sizes in an out-of-memory message of PyTorch with those of
+// an error. what is empty if they are equal.
+func CompareMessage(message string, e *spec.OutOfMemoryError) (what, want, got string) {
+	if d := (tolerance{}).compareMessage(message, e); d != nil {
+		return d.Field, d.Expected, d.Got
+	}
+	return "", "", ""
+}

@@ -10,7 +10,7 @@ import (
 // How trace entries and memory are put into words, alike in differences and
 // in stories.
 
-func eventInWords(e spec.TraceEntry) string {
+func EntryInWords(e spec.TraceEntry) string {
 	if e.Action == spec.ActionOOM {
 		text := fmt.Sprintf("oom for %s, stream %v", trace.SizeInWords(e.Size), e.Stream)
 		if e.Addr != 0 {

@@ -48,6 +48,10 @@ func note(t *testing.T) {
 }
 
 func TestMain(m *testing.M) {
+	if err := loadFakeLibraries(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(otherProcess(role))
 	}

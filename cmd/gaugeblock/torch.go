@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+	"gaugeblock/tests/conformance"
+	"gaugeblock/tests/torch"
+	"gaugeblock/tests/torch/binary"
+)
+
+// torchCommand is "gaugeblock torch".
+type torchCommand struct {
+	Torch    string   `name:"torch" placeholder:"DIR" help:"Where PyTorch is: the directory of the package, or of its libraries (default: what python3 finds)."`
+	Ops      int      `name:"ops" default:"1000000" placeholder:"N" help:"Compare at least N operations (default: 1000000)."`
+	Seed     uint64   `name:"seed" default:"1" placeholder:"S" help:"Begin with the programs of this seed (default: 1)."`
+	Area     []string `name:"area" placeholder:"NAME" help:"Programs of this area only; may be given several times. \"gaugeblock soak --help\" lists them."`
+	Settings *string  `name:"settings" placeholder:"TEXT" help:"Begin every program with these settings (PYTORCH_ALLOC_CONF) instead of those of its area."`
+	Workers  int      `name:"workers" default:"1" placeholder:"N" help:"Processes (default: 1)."`
+	Keep     int      `name:"keep" default:"1" placeholder:"N" help:"End when N differences have been found that docs/deviations.md does not list (default: 1)."`
+	Out      string   `name:"out" default:"." placeholder:"DIR" help:"Write the programs of such differences to this directory (default: here)."`
+	JSON     bool     `name:"json" help:"Print nothing but a JSON object."`
+}
+
+// Help is what "gaugeblock torch --help" says beside the flags.
+func (*torchCommand) Help() string {
+	return `Random programs are performed on the reference and on PyTorch's own allocator, the
+unmodified binary, each on a fake GPU of its own; no GPU is needed. After every
+operation both must have done the same: addresses, errors and what they say, trace
+entries, statistics, and every now and then the layout of all memory. Differences
+that docs/deviations.md lists are recognised and counted. Any other is made shorter
+and written to a trace, which "gaugeblock replay" takes. A crash of PyTorch's
+allocator is a difference like any other.
+
+It needs a C++ compiler, and a PyTorch with CUDA (2.11 is what the reference follows).
+The last line is "N operations compared, L listed differences, U unexplained". The
+exit status is 0 when U is 0, 1 when it is not, 2 when the command line made no sense
+or PyTorch cannot be had.`
+}
+
+// Validate is called by kong.
+func (c *torchCommand) Validate() error {
+	switch {
+	case c.Ops < 1:
+		return fmt.Errorf("--ops=%d: at least one operation has to be compared", c.Ops)
+	case c.Workers < 1:
+		return fmt.Errorf("--workers=%d: at least one process has to work", c.Workers)
+	case c.Keep < 1:
+		return fmt.Errorf("--keep=%d: the first difference is kept in any case", c.Keep)
+	}
+	for _, name := range c.Area {
+		if conformance.Find(name) == nil {
+			return fmt.Errorf("--area=%s: there is no such area", name)
+		}
+	}
+	if c.Settings != nil {
+		if _, err := settings.Parse(*c.Settings, spec.DefaultGeometry()); err != nil {
+			return fmt.Errorf("--settings: %w", err)
+		}
+	}
+	return nil
+}
+
+// Run searches, and prints what came of it.
+func (c *torchCommand) Run(env *environment) (err error) {
+	work, err := os.MkdirTemp("", "gaugeblock-torch-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	pytorch, err := binary.Find(c.Torch, work)
+	if err != nil {
+		return err
+	}
+	if err := binary.Build(pytorch); err != nil {
+		return err
+	}
+	bar := newProgress(env.stderr, c.Ops, c.JSON)
+	bar.counting = "%d of %d operations"
+	report, err := torch.Search{
+		PyTorch: pytorch, Areas: c.Area, Settings: c.Settings, Operations: c.Ops, Seed: c.Seed,
+		Workers: c.Workers, Keep: c.Keep, Directory: c.Out, Progress: bar.set,
+	}.Run()
+	bar.finish()
+	if err != nil {
+		return err
+	}
+	if len(report.Unexplained) > 0 {
+		env.status = statusDiffers
+	}
+	if c.JSON {
+		encoder := json.NewEncoder(env.stdout)
+		return encoder.Encode(&report)
+	}
+	return printTorch(env.stdout, &report)
+}
+
+// printTorch writes a report for people.
+func printTorch(w io.Writer, r *torch.Report) error {
+	var b strings.Builder
+	for _, row := range r.Rows() {
+		fmt.Fprintln(&b, row)
+	}
+	for _, f := range r.Unexplained {
+		fmt.Fprintf(&b, "%s (area %s, seed %d), written to %s:\n", f.What, f.Area, f.Seed, f.Trace)
+		for _, line := range f.Program {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
+	}
+	n := float64(r.Operations)
+	fmt.Fprintf(&b, "%.0f s, %.0f operations a second, %.0f a second of a processor\n", r.Seconds, n/r.Seconds, n/r.CPUSeconds)
+	fmt.Fprintln(&b, r)
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,161 @@
+//go:build cgo && linux
+
+package host
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+// The variables that set a machine up. docs/fake-cuda.md explains them.
+const (
+	devicesVariable   = "GAUGEBLOCK_CUDA_DEVICES"
+	memoryVariable    = "GAUGEBLOCK_CUDA_MEMORY"
+	addressesVariable = "GAUGEBLOCK_CUDA_ADDRESSES"
+	scheduleVariable  = "GAUGEBLOCK_CUDA_SCHEDULE"
+	seedVariable      = "GAUGEBLOCK_CUDA_SEED"
+	hazardsVariable   = "GAUGEBLOCK_CUDA_HAZARDS"
+	waitsVariable     = "GAUGEBLOCK_CUDA_WAITS"
+	faultsVariable    = "GAUGEBLOCK_CUDA_FAULTS"
+	reportVariable    = "GAUGEBLOCK_CUDA_REPORT"
+	defaultVariable   = "GAUGEBLOCK_CUDA_DEFAULT_STREAM"
+	peersVariable     = "GAUGEBLOCK_CUDA_PEERS"
+	machineVariable   = "GAUGEBLOCK_CUDA_MACHINE"
+)
+
+// settings are the variables as far as they are read, with the first thing that is wrong.
+type settings struct {
+	get func(string) string
+	err error
+}
+
+// choose is the value that a word stands for; without the variable it is the first.
+func choose[T any](s *settings, variable string, words []string, values ...T) T {
+	given := s.get(variable)
+	if given == "" {
+		return values[0]
+	}
+	for i, w := range words {
+		if w == given {
+			return values[i]
+		}
+	}
+	s.fail("%s=%s: it is one of %s", variable, given, strings.Join(words, ", "))
+	return values[0]
+}
+
+func (s *settings) fail(format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (s *settings) number(variable string, otherwise uint64) uint64 {
+	given := s.get(variable)
+	if given == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(given, 10, 64)
+	if err != nil {
+		s.fail("%s=%s: it is a whole number", variable, given)
+	}
+	return n
+}
+
+func (s *settings) bytes(variable string, otherwise uint64) uint64 {
+	given := s.get(variable)
+	if given == "" {
+		return otherwise
+	}
+	n, err := humanize.ParseBytes(given)
+	if err != nil {
+		s.fail("%s=%s: it is a size such as 80GiB", variable, given)
+	}
+	return n
+}
+
+// FromEnvironment makes the machine that environment variables describe, and its only
+// process. The error names the variable that makes no sense.
+func FromEnvironment(get func(string) string) (*Process, error) {
+	s := &settings{get: get}
+	devices := s.number(devicesVariable, 1)
+	if devices < 1 || devices > fakegpu.MaxDevices {
+		s.fail("%s=%d: it is a number from 1 to %d", devicesVariable, devices, fakegpu.MaxDevices)
+		devices = 1
+	}
+	config := fakegpu.Config{
+		Devices:   fakegpu.Devices(int(devices), s.bytes(memoryVariable, 80*spec.GiB)),
+		Addresses: choose(s, addressesVariable, []string{"real", "ascending"}, fakegpu.RealLike, fakegpu.Ascending),
+		FreeWaits: true,
+
+		NoPeerAccess:    choose(s, peersVariable, []string{"yes", "no"}, false, true),
+		BlockingStreams: choose(s, defaultVariable, []string{"ordinary", "legacy"}, false, true),
+	}
+	seed := s.number(seedVariable, 1)
+	config.Schedule = choose(s, scheduleVariable, []string{"eager", "lazy", "random"}, nil, fakegpu.Lazy(), fakegpu.Random(seed))
+	hazards := choose(s, hazardsVariable, []string{"races", "owners", "off"}, 0, 1, 2)
+	config.Races, config.Hazards = hazards == 0, hazards == 1
+	waits := choose(s, waitsVariable, []string{"block", "drain", "fail"}, WaitsBlock, WaitsAnswer, WaitsAnswer)
+	if get(waitsVariable) == "drain" {
+		config.Waits = fakegpu.WaitsDrain
+	}
+	machine := fakegpu.NewMachine(config)
+	p := NewProcess(machine.NewProcess())
+	p.Waits, p.Log, p.Illegal = waits, os.Stderr, true
+	for _, planned := range strings.Split(get(faultsVariable), ",") {
+		if planned != "" {
+			s.plan(p.GPU, planned)
+		}
+	}
+	path := get(reportVariable)
+	p.Report = func() error { return p.writeReport(path) }
+	if where := get(machineVariable); where != "" && s.err == nil {
+		return p, p.join(machine, where)
+	}
+	return p, s.err
+}
+
+// plan reads a fault: CALL:NTH:ERROR.
+func (s *settings) plan(g *fakegpu.GPU, planned string) {
+	parts := strings.Split(planned, ":")
+	if len(parts) != 3 {
+		s.fail("%s: %q is not CALL:NTH:ERROR", faultsVariable, planned)
+		return
+	}
+	nth, err := strconv.Atoi(parts[1])
+	if err == nil {
+		err = g.Inject(spec.FaultSpec{Call: parts[0], Nth: nth, Error: parts[2]})
+	}
+	if err != nil {
+		s.fail("%s: %q: %v", faultsVariable, planned, err)
+	}
+}
+
+// writeReport writes what was found to a file, or, if it has no name and there is anything,
+// to the program's error output.
+func (p *Process) writeReport(path string) error {
+	found := p.GPU.Hazards()
+	var b strings.Builder
+	fmt.Fprintf(&b, "fake CUDA: %d hazards\n", len(found))
+	for _, h := range found {
+		fmt.Fprintf(&b, "fake CUDA: %v\n", h)
+	}
+	for _, v := range p.GPU.Violations() {
+		fmt.Fprintf(&b, "fake CUDA: violation: %v\n", v)
+	}
+	if path != "" {
+		return os.WriteFile(path, []byte(b.String()), 0o644)
+	}
+	if len(found)+len(p.GPU.Violations()) > 0 {
+		_, err := os.Stderr.WriteString(b.String())
+		return err
+	}
+	return nil
+}

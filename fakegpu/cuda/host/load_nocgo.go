@@ -1,0 +1,29 @@
+//go:build !cgo || !linux
+
+package host
+
+import (
+	"errors"
+
+	"gaugeblock/fakegpu"
+)
+
+// Available: the libraries can be loaded into this program.
+const Available = false
+
+var errUnavailable = errors.New("the libraries of the fake GPU cannot be loaded: this program was built without cgo, or not for Linux")
+
+// A Process is one process's view of a fake machine.
+type Process struct{}
+
+// NewProcess is a process that no library will see.
+func NewProcess(*fakegpu.GPU) *Process { return &Process{} }
+
+// FromEnvironment makes no machine.
+func FromEnvironment(func(string) string) (*Process, error) { return nil, errUnavailable }
+
+// Attach makes a process the one that the libraries see; there are none.
+func Attach(*Process) {}
+
+// Load loads no libraries.
+func Load(string) error { return errUnavailable }

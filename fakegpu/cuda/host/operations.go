@@ -1,0 +1,324 @@
+//go:build cgo && linux
+
+package host
+
+/*
+#cgo CFLAGS: -I${SRCDIR}/../include
+#include "gaugeblock_cuda_table.h"
+
+typedef void (*host_function)(void *);
+static void *place(uint64_t address) { return (void *)(uintptr_t)address; }
+static void call_host(uint64_t f, uint64_t data) { ((host_function)(uintptr_t)f)((void *)(uintptr_t)data); }
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"gaugeblock/spec"
+)
+
+// words are what an operation is given and answers in.
+type words = [8]C.uint64_t
+
+func device(w C.uint64_t) spec.Device { return spec.Device(int32(w)) }
+func stream(w C.uint64_t) spec.Stream { return spec.Stream(w) }
+func ptr(w C.uint64_t) spec.Ptr       { return spec.Ptr(w) }
+
+// memory is memory of the host's that an operation names.
+func memory(address C.uint64_t, bytes C.uint64_t) []byte {
+	return unsafe.Slice((*byte)(C.place(address)), uint64(bytes))
+}
+
+func text(address C.uint64_t) string {
+	if address == 0 {
+		return ""
+	}
+	return C.GoString((*C.char)(C.place(address)))
+}
+
+// put writes a text with a zero at its end into room for so many bytes.
+func put(address, room C.uint64_t, s string) {
+	if room == 0 {
+		return
+	}
+	to := memory(address, room)
+	n := copy(to[:room-1], s)
+	to[n] = 0
+}
+
+// putNodes writes nodes, as many as there is room for, and answers how many there are.
+func putNodes(address C.uint64_t, room *C.uint64_t, nodes []spec.GraphNode) {
+	if len(nodes) == 0 {
+		*room = 0
+		return
+	}
+	to := unsafe.Slice((*uint64)(C.place(address)), uint64(*room))
+	for i, n := range nodes {
+		if i < len(to) {
+			to[i] = uint64(n)
+		}
+	}
+	*room = C.uint64_t(len(nodes))
+}
+
+// perform does an operation. Its result is CUDA's number of an error.
+func (p *Process) perform(operation C.int, w *words) int {
+	if p.remote != nil {
+		return p.performRemotely(operation, w)
+	}
+	p.look()
+	if operation < C.GAUGEBLOCK_BUSY && p.ruined() {
+		return illegalAddress
+	}
+	g := p.GPU
+	switch operation {
+	case C.GAUGEBLOCK_COUNT:
+		w[0] = C.uint64_t(g.DeviceCount())
+		return 0
+	case C.GAUGEBLOCK_EVENT_CREATE:
+		e, err := g.CreateEvent(device(w[0]))
+		w[1] = C.uint64_t(e)
+		return number(err)
+	case C.GAUGEBLOCK_EVENT_RECORD:
+		return number(g.RecordEvent(spec.EventHandle(w[0]), device(w[1]), stream(w[2])))
+	case C.GAUGEBLOCK_EVENT_QUERY:
+		return p.query(spec.EventHandle(w[0]))
+	case C.GAUGEBLOCK_EVENT_SYNCHRONIZE:
+		return number(p.await(func() error { return g.SynchronizeEvent(spec.EventHandle(w[0])) }))
+	case C.GAUGEBLOCK_EVENT_DESTROY:
+		return number(g.DestroyEvent(spec.EventHandle(w[0])))
+	case C.GAUGEBLOCK_CAPTURE_INFO:
+		return p.captureInfo(w)
+	}
+	for _, part := range []func(C.int, *words) (int, bool){
+		p.memoryOperation, p.pageOperation, p.streamOperation, p.graphOperation, p.workOperation,
+		p.poolOperation, p.ownOperation,
+	} {
+		if result, done := part(operation, w); done {
+			return result
+		}
+	}
+	return notSupported
+}
+
+func (p *Process) query(e spec.EventHandle) int {
+	complete, err := p.GPU.QueryEvent(e)
+	if err == nil && !complete {
+		return notReady
+	}
+	return number(err)
+}
+
+func (p *Process) captureInfo(w *words) int {
+	status, err := p.GPU.CaptureStatus(device(w[0]), stream(w[1]))
+	if err != nil {
+		return number(err)
+	}
+	w[2], w[3], w[4] = C.uint64_t(status.State), C.uint64_t(status.ID), C.uint64_t(status.Graph)
+	putNodes(w[5], &w[6], status.Terminals)
+	return 0
+}
+
+func (p *Process) memoryOperation(operation C.int, w *words) (int, bool) {
+	g := p.GPU
+	switch operation {
+	case C.GAUGEBLOCK_PROPERTIES:
+		properties, err := g.Properties(device(w[0]))
+		w[1], w[2] = C.uint64_t(properties.TotalMemory), 0
+		if properties.RDMAWithVirtualMemory {
+			w[2] |= 1
+		}
+		put(w[3], 256, properties.Name)
+		return number(err), true
+	case C.GAUGEBLOCK_MALLOC:
+		return p.malloc(w), true
+	case C.GAUGEBLOCK_FREE:
+		return p.free(w), true
+	case C.GAUGEBLOCK_MEM_INFO:
+		free, total, err := g.MemInfo(device(w[0]))
+		w[1], w[2] = C.uint64_t(free), C.uint64_t(total)
+		return number(err), true
+	case C.GAUGEBLOCK_POINTER:
+		r, dev, found := g.MemoryAround(ptr(w[0]))
+		w[1], w[2], w[3], w[4] = 0, C.uint64_t(dev), C.uint64_t(r.Ptr), C.uint64_t(r.Bytes)
+		if found {
+			w[1] = 1
+		}
+		return 0, true
+	case C.GAUGEBLOCK_IPC_GET:
+		_, dev, _ := g.MemoryAround(ptr(w[0]))
+		handle, err := g.ShareMemory(dev, ptr(w[0]))
+		copy(memory(w[1], 64), handle)
+		return number(err), true
+	case C.GAUGEBLOCK_IPC_OPEN:
+		at, err := g.OpenMemory(device(w[0]), append([]byte(nil), memory(w[1], 64)...))
+		w[2] = C.uint64_t(at)
+		return number(err), true
+	case C.GAUGEBLOCK_IPC_CLOSE:
+		return number(g.CloseMemory(device(w[0]), ptr(w[1]))), true
+	case C.GAUGEBLOCK_PEER_CAN:
+		can, err := g.CanAccessPeer(device(w[0]), device(w[1]))
+		w[2] = 0
+		if can {
+			w[2] = 1
+		}
+		return number(err), true
+	case C.GAUGEBLOCK_PEER_ENABLE:
+		return number(g.EnablePeerAccess(device(w[0]), device(w[1]))), true
+	}
+	return 0, false
+}
+
+// captureRelaxed is the number of the mode in which a thread may do what a capture forbids.
+const captureRelaxed = 2
+
+// malloc: under a capture that is not relaxed only a thread that says it knows what it does
+// (cudaThreadExchangeStreamCaptureMode) may allocate. The GPU takes every caller for such a
+// thread; freeing nothing is refused to all others, and invalidates the capture.
+func (p *Process) malloc(w *words) int {
+	dev := device(w[0])
+	if w[3] != captureRelaxed && p.GPU.FreeForbidden() {
+		if err := p.GPU.Free(dev, 0); err != nil {
+			return number(err)
+		}
+	}
+	at, err := p.GPU.Malloc(dev, uint64(w[1]))
+	w[2] = C.uint64_t(at)
+	return number(err)
+}
+
+func (p *Process) free(w *words) int {
+	at := ptr(w[0])
+	if p.isPooled(at) {
+		return p.poolFree(at, 0, 0, true)
+	}
+	_, dev, _ := p.GPU.MemoryAround(at)
+	return number(p.await(func() error { return p.GPU.Free(dev, at) }))
+}
+
+func (p *Process) streamOperation(operation C.int, w *words) (int, bool) {
+	g := p.GPU
+	switch operation {
+	case C.GAUGEBLOCK_STREAM_CREATE:
+		s, err := p.createStream(device(w[0]))
+		w[1] = C.uint64_t(s)
+		return number(err), true
+	case C.GAUGEBLOCK_STREAM_DESTROY:
+		return number(g.DestroyStream(device(w[0]), stream(w[1]))), true
+	case C.GAUGEBLOCK_STREAM_DEVICE:
+		dev, found := g.StreamDevice(stream(w[0]))
+		w[1] = C.uint64_t(dev)
+		if !found {
+			return invalidHandle, true
+		}
+		return 0, true
+	case C.GAUGEBLOCK_STREAM_SYNCHRONIZE:
+		err := p.await(func() error { return g.SynchronizeStream(device(w[0]), stream(w[1])) })
+		if err == nil {
+			return p.waited(), true
+		}
+		return number(err), true
+	case C.GAUGEBLOCK_STREAM_QUERY:
+		return p.queryStream(device(w[0]), stream(w[1])), true
+	case C.GAUGEBLOCK_STREAM_WAIT:
+		return number(g.WaitEvent(device(w[0]), stream(w[1]), spec.EventHandle(w[2]))), true
+	case C.GAUGEBLOCK_DEVICE_SYNCHRONIZE:
+		err := p.await(func() error { return g.SynchronizeDevice(device(w[0])) })
+		if err == nil {
+			return p.waited(), true
+		}
+		return number(err), true
+	}
+	return 0, false
+}
+
+// queryStream asks an event at the stream's end.
+func (p *Process) queryStream(dev spec.Device, s spec.Stream) int {
+	e, err := p.GPU.CreateEvent(dev)
+	if err != nil {
+		return number(err)
+	}
+	result := number(p.GPU.RecordEvent(e, dev, s))
+	if result == 0 {
+		if result = p.query(e); result == 907 { // of an event in a capture; of a stream it is
+			result = captureUnsupported
+		}
+	}
+	if err := p.GPU.DestroyEvent(e); err != nil {
+		return number(err)
+	}
+	return result
+}
+
+func (p *Process) graphOperation(operation C.int, w *words) (int, bool) {
+	g := p.GPU
+	switch operation {
+	case C.GAUGEBLOCK_CAPTURE_BEGIN:
+		return number(g.BeginCapture(device(w[0]), stream(w[1]), spec.CaptureMode(w[2]))), true
+	case C.GAUGEBLOCK_CAPTURE_END:
+		graph, err := g.EndCapture(device(w[0]), stream(w[1]))
+		w[2] = C.uint64_t(graph)
+		return number(err), true
+	case C.GAUGEBLOCK_NODE_DEPENDENCIES:
+		nodes, err := g.NodeDependencies(spec.GraphNode(w[0]))
+		if err == nil {
+			putNodes(w[1], &w[2], nodes)
+		}
+		return number(err), true
+	case C.GAUGEBLOCK_GRAPH_INSTANTIATE:
+		x, err := g.Instantiate(spec.Graph(w[0]))
+		w[1] = C.uint64_t(x)
+		return number(err), true
+	case C.GAUGEBLOCK_GRAPH_LAUNCH:
+		return number(g.LaunchGraph(spec.GraphExec(w[0]), device(w[1]), stream(w[2]))), true
+	case C.GAUGEBLOCK_GRAPH_DESTROY:
+		return number(g.DestroyGraph(spec.Graph(w[0]))), true
+	case C.GAUGEBLOCK_EXEC_DESTROY:
+		return number(g.DestroyGraphExec(spec.GraphExec(w[0]))), true
+	}
+	return 0, false
+}
+
+func (p *Process) workOperation(operation C.int, w *words) (int, bool) {
+	g := p.GPU
+	switch operation {
+	case C.GAUGEBLOCK_FILL:
+		r := spec.Range{Ptr: ptr(w[2]), Bytes: uint64(w[3])}
+		return number(g.Fill(device(w[0]), stream(w[1]), r, byte(w[4]))), true
+	case C.GAUGEBLOCK_COPY:
+		return number(g.Copy(spec.Copy{
+			Device: device(w[0]), Stream: stream(w[1]), Dst: ptr(w[2]), DstDevice: device(w[3]),
+			Src: ptr(w[4]), SrcDevice: device(w[5]), Bytes: uint64(w[6]),
+		})), true
+	case C.GAUGEBLOCK_COPY_IN:
+		return number(g.CopyIn(device(w[0]), stream(w[1]), ptr(w[2]), memory(w[3], w[4]))), true
+	case C.GAUGEBLOCK_COPY_OUT:
+		to := memory(w[2], w[4])
+		r := spec.Range{Ptr: ptr(w[3]), Bytes: uint64(w[4])}
+		return number(g.CopyOut(device(w[0]), stream(w[1]), r, func(data []byte) { copy(to, data) })), true
+	case C.GAUGEBLOCK_HOST_FUNCTION:
+		f, data := w[2], w[3]
+		return number(g.HostFunction(device(w[0]), stream(w[1]), func() { C.call_host(f, data) })), true
+	case C.GAUGEBLOCK_LAUNCH:
+		return number(g.Launch(spec.Launch{
+			Device: device(w[0]), Stream: stream(w[1]), Name: text(w[2]),
+			Reads: ranges(w[3], w[4]), Writes: ranges(w[5], w[6]),
+		})), true
+	case C.GAUGEBLOCK_WAIT_VALUE:
+		return number(p.hold(waitValue{
+			device(w[0]), stream(w[1]), (*uint32)(C.place(w[2])), uint32(w[3]),
+		})), true
+	}
+	return 0, false
+}
+
+// ranges reads an array of gaugeblock_range.
+func ranges(address, count C.uint64_t) []spec.Range {
+	pairs := unsafe.Slice((*[2]uint64)(C.place(address)), uint64(count))
+	list := make([]spec.Range, len(pairs))
+	for i, pair := range pairs {
+		list[i] = spec.Range{Ptr: spec.Ptr(pair[0]), Bytes: pair[1]}
+	}
+	return list
+}

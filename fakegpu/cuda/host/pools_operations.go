@@ -1,0 +1,70 @@
+//go:build cgo && linux
+
+package host
+
+/*
+#include "gaugeblock_cuda_table.h"
+*/
+import "C"
+
+import "gaugeblock/spec"
+
+func (p *Process) poolOperation(operation C.int, w *words) (int, bool) {
+	switch operation {
+	case C.GAUGEBLOCK_POOL_MALLOC:
+		at, result := p.poolMalloc(device(w[0]), uint64(w[1]), stream(w[2]), uint64(w[3]))
+		w[4] = C.uint64_t(at)
+		return result, true
+	case C.GAUGEBLOCK_POOL_FREE:
+		return p.poolFree(ptr(w[1]), device(w[0]), stream(w[2]), false), true
+	case C.GAUGEBLOCK_POOL_CREATE, C.GAUGEBLOCK_POOL_DEFAULT, C.GAUGEBLOCK_POOL_DESTROY,
+		C.GAUGEBLOCK_POOL_TRIM, C.GAUGEBLOCK_POOL_GET, C.GAUGEBLOCK_POOL_SET, C.GAUGEBLOCK_POOL_ACCESS:
+		p.pools.mu.Lock()
+		defer p.pools.mu.Unlock()
+		return p.managePool(operation, w), true
+	}
+	return 0, false
+}
+
+// managePool does what is not about memory of a pool. The pools are locked.
+func (p *Process) managePool(operation C.int, w *words) int {
+	d := &p.pools
+	if operation == C.GAUGEBLOCK_POOL_CREATE || operation == C.GAUGEBLOCK_POOL_DEFAULT {
+		dev := device(w[0])
+		if d.pool(p, 0, dev) == nil {
+			return 101
+		}
+		w[1] = C.uint64_t(dev) + 1
+		if operation == C.GAUGEBLOCK_POOL_CREATE {
+			d.next += streamStep
+			d.byID[d.next] = newDriverPool(dev)
+			w[1] = C.uint64_t(d.next)
+		}
+		return 0
+	}
+	pool := d.pool(p, uint64(w[0]), spec.Device(-1))
+	if pool == nil {
+		return invalidValue
+	}
+	switch operation {
+	case C.GAUGEBLOCK_POOL_DESTROY:
+		if uint64(w[0]) < firstOwnPool || pool.used > 0 {
+			return invalidValue
+		}
+		delete(d.byID, uint64(w[0]))
+		return pool.trim(p, 0)
+	case C.GAUGEBLOCK_POOL_TRIM:
+		return pool.trim(p, uint64(w[1]))
+	case C.GAUGEBLOCK_POOL_GET:
+		value, result := pool.get(uint64(w[1]))
+		w[2] = C.uint64_t(value)
+		return result
+	case C.GAUGEBLOCK_POOL_SET:
+		return pool.set(uint64(w[1]), uint64(w[2]))
+	}
+	// Access by a peer is the device's matter: EnablePeerAccess gives it.
+	if device(w[1]) == pool.device {
+		return 0
+	}
+	return number(p.GPU.EnablePeerAccess(device(w[1]), pool.device))
+}

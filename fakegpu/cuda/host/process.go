@@ -1,0 +1,175 @@
+//go:build cgo && linux
+
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+)
+
+// WaitPolicy says what becomes of a call that waits for a stream which is held.
+type WaitPolicy int
+
+const (
+	// WaitsBlock: it waits until another thread lets the stream go on, as on a real device.
+	WaitsBlock WaitPolicy = iota
+	// WaitsAnswer: the GPU's own answer is given (fakegpu.Config.Waits).
+	WaitsAnswer
+)
+
+// A Process is one process's view of a fake machine, as CUDA's calls see it.
+type Process struct {
+	GPU   *fakegpu.GPU
+	Waits WaitPolicy
+	// Illegal: work that has touched memory to which it had no right makes every later call
+	// fail (cudaErrorIllegalAddress), as a real device does.
+	Illegal bool
+	// Log, if given, hears the names of functions that were called and are not there, each
+	// once. Report, if given, is written when the program ends.
+	Log    io.Writer
+	Report func() error
+
+	lacking sync.Map    // names that have been logged
+	lost    atomic.Bool // see Illegal
+
+	remote *remote // the machine is another process's
+
+	mu      sync.Mutex
+	streams uint64       // the number of the latest stream
+	held    []waitValue  // streams that wait for a word of host memory, oldest first
+	holding atomic.Int32 // how many
+	pools   driverPools
+}
+
+// NewProcess is a process whose GPU is given.
+
+func NewProcess(gpu *fakegpu.GPU) *Process {
+	return &Process{GPU: gpu, Waits: WaitsAnswer}
+}
+
+// streamStep is the distance between the handles of streams: programs take them for
+// pointers, and use the lowest bits for other ends.
+const streamStep = 0x100
+
+// firstStream is where the handles of streams begin.
+const firstStream = 0x5000_0000_0000
+
+// createStream makes a stream with a handle that looks like a pointer.
+func (p *Process) createStream(dev spec.Device) (spec.Stream, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.streams++
+	s := spec.Stream(firstStream + p.streams*streamStep)
+	return s, p.GPU.CreateStreamAs(dev, s)
+}
+
+// waitValue is a stream that goes on when a word of host memory has reached a value
+// (cuStreamWaitValue32).
+type waitValue struct {
+	device spec.Device
+	stream spec.Stream
+	word   *uint32
+	value  uint32
+}
+
+func (w *waitValue) reached() bool { return int32(atomic.LoadUint32(w.word)-w.value) >= 0 }
+
+// hold makes a stream wait for a word.
+func (p *Process) hold(w waitValue) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.GPU.Busy(w.device, w.stream); err != nil {
+		return err
+	}
+	p.held = append(p.held, w)
+	p.holding.Store(int32(len(p.held)))
+	return nil
+}
+
+// look lets streams go on whose words have reached their values. A stream's gates open in
+// their order, so a word that is reached behind one that is not has to wait.
+func (p *Process) look() {
+	if p.holding.Load() == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	type key struct {
+		device spec.Device
+		stream spec.Stream
+	}
+	waiting := map[key]bool{}
+	kept := p.held[:0]
+	for _, w := range p.held {
+		k := key{w.device, w.stream}
+		if waiting[k] || !w.reached() {
+			waiting[k] = true
+			kept = append(kept, w)
+			continue
+		}
+		p.GPU.OpenGate(w.device, w.stream)
+	}
+	p.held = kept
+	p.holding.Store(int32(len(p.held)))
+}
+
+// await makes a call that may have to wait for a stream which is held.
+func (p *Process) await(call func() error) error {
+	for {
+		err := call()
+		if p.Waits != WaitsBlock || !errors.Is(err, fakegpu.ErrEndlessWait) {
+			return err
+		}
+		time.Sleep(50 * time.Microsecond)
+		p.look()
+	}
+}
+
+// ruined reports whether the process can do nothing any more, because of work that has been
+// done meanwhile.
+func (p *Process) ruined() bool {
+	if p.Illegal && !p.lost.Load() && len(p.GPU.Violations()) > 0 {
+		p.lost.Store(true)
+	}
+	return p.lost.Load()
+}
+
+// lacks logs a function that is not there.
+func (p *Process) lacks(name string) {
+	if _, known := p.lacking.LoadOrStore(name, true); !known && p.Log != nil {
+		fmt.Fprintf(p.Log, "fake CUDA: %s is not supported\n", name)
+	}
+}
+
+// number is CUDA's number of an error.
+func number(err error) int {
+	var driver *spec.DriverError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &driver):
+		return driver.Code
+	case errors.Is(err, spec.ErrNotSupported):
+		return notSupported
+	}
+	return unknown
+}
+
+// CUDA's numbers of errors that arise here.
+const (
+	invalidValue       = 1
+	unloading          = 4
+	invalidHandle      = 400
+	notReady           = 600
+	illegalAddress     = 700
+	notSupported       = 801
+	captureUnsupported = 900
+	unknown            = 999
+)

@@ -1,0 +1,244 @@
+// What libcudart.so and libcuda.so of the fake GPU offer, as far as it is implemented: types,
+// numbers and functions of CUDA that an allocator and its tests use, in declarations of this
+// project's own. The numbers are CUDA's. Who has CUDA's headers includes those first, and
+// gets only the last part of this one: what the fake GPU has beside CUDA.
+#ifndef GAUGEBLOCK_CUDA_H
+#define GAUGEBLOCK_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if !defined(__CUDA_RUNTIME_API_H__) && !defined(__cuda_cuda_h__)
+#define GAUGEBLOCK_CUDA_DECLARES 1
+
+#define CUDART_VERSION 13000
+#define CUDA_VERSION 13000
+#define CUDART_CB
+#define CUDA_CB
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct CUstream_st *cudaStream_t, *CUstream;
+typedef struct CUevent_st *cudaEvent_t, *CUevent;
+typedef struct CUgraph_st *cudaGraph_t, *CUgraph;
+typedef struct CUgraphNode_st *cudaGraphNode_t, *CUgraphNode;
+typedef struct CUgraphExec_st *cudaGraphExec_t, *CUgraphExec;
+typedef struct CUmemPoolHandle_st *cudaMemPool_t, *CUmemoryPool;
+typedef struct CUctx_st *CUcontext;
+typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
+typedef unsigned long long CUmemGenericAllocationHandle;
+
+typedef enum cudaError {
+	cudaSuccess = 0,
+	cudaErrorInvalidValue = 1,
+	cudaErrorMemoryAllocation = 2,
+	cudaErrorInitializationError = 3,
+	cudaErrorCudartUnloading = 4,
+	cudaErrorInvalidMemcpyDirection = 21,
+	cudaErrorInvalidDevice = 101,
+	cudaErrorDeviceUninitialized = 201,
+	cudaErrorAlreadyMapped = 208,
+	cudaErrorPeerAccessUnsupported = 217,
+	cudaErrorInvalidResourceHandle = 400,
+	cudaErrorIllegalState = 401,
+	cudaErrorSymbolNotFound = 500,
+	cudaErrorNotReady = 600,
+	cudaErrorIllegalAddress = 700,
+	cudaErrorPeerAccessAlreadyEnabled = 704,
+	cudaErrorPeerAccessNotEnabled = 705,
+	cudaErrorLaunchFailure = 719,
+	cudaErrorNotPermitted = 800,
+	cudaErrorNotSupported = 801,
+	cudaErrorStreamCaptureUnsupported = 900,
+	cudaErrorStreamCaptureInvalidated = 901,
+	cudaErrorStreamCaptureMerge = 902,
+	cudaErrorStreamCaptureUnmatched = 903,
+	cudaErrorStreamCaptureUnjoined = 904,
+	cudaErrorStreamCaptureIsolation = 905,
+	cudaErrorStreamCaptureImplicit = 906,
+	cudaErrorCapturedEvent = 907,
+	cudaErrorStreamCaptureWrongThread = 908,
+	cudaErrorUnknown = 999
+} cudaError_t;
+
+typedef enum cudaError_enum { CUDA_SUCCESS = 0, CUDA_ERROR_UNKNOWN = 999 } CUresult;
+
+enum cudaMemcpyKind {
+	cudaMemcpyHostToHost = 0,
+	cudaMemcpyHostToDevice = 1,
+	cudaMemcpyDeviceToHost = 2,
+	cudaMemcpyDeviceToDevice = 3,
+	cudaMemcpyDefault = 4
+};
+
+enum cudaStreamCaptureMode {
+	cudaStreamCaptureModeGlobal = 0,
+	cudaStreamCaptureModeThreadLocal = 1,
+	cudaStreamCaptureModeRelaxed = 2
+};
+
+enum cudaStreamCaptureStatus {
+	cudaStreamCaptureStatusNone = 0,
+	cudaStreamCaptureStatusActive = 1,
+	cudaStreamCaptureStatusInvalidated = 2
+};
+
+enum cudaDriverEntryPointQueryResult {
+	cudaDriverEntryPointSuccess = 0,
+	cudaDriverEntryPointSymbolNotFound = 1,
+	cudaDriverEntryPointVersionNotSufficent = 2
+};
+
+enum {
+	cudaStreamDefault = 0,
+	cudaStreamNonBlocking = 1,
+	cudaEventDefault = 0,
+	cudaEventBlockingSync = 1,
+	cudaEventDisableTiming = 2,
+	cudaEventInterprocess = 4,
+	cudaEventRecordDefault = 0,
+	cudaEventRecordExternal = 1,
+	cudaEventWaitDefault = 0,
+	cudaEventWaitExternal = 1,
+	cudaIpcMemLazyEnablePeerAccess = 1
+};
+
+typedef struct { char reserved[64]; } cudaIpcMemHandle_t, CUipcMemHandle;
+typedef struct { char reserved[64]; } cudaIpcEventHandle_t;
+typedef struct { unsigned char from_port, to_port, type, reserved[5]; } cudaGraphEdgeData, CUgraphEdgeData;
+typedef void (CUDART_CB *cudaHostFn_t)(void *userData);
+
+// Only the fields that are filled in have names; the size is not that of CUDA's structure.
+struct cudaDeviceProp {
+	char name[256];
+	char uuid[16];
+	char luid[8];
+	unsigned luidDeviceNodeMask;
+	size_t totalGlobalMem;
+	size_t sharedMemPerBlock;
+	int regsPerBlock;
+	int warpSize;
+	size_t memPitch;
+	int maxThreadsPerBlock;
+	int maxThreadsDim[3];
+	int maxGridSize[3];
+	size_t totalConstMem;
+	int major;
+	int minor;
+	size_t textureAlignment;
+	size_t texturePitchAlignment;
+	int multiProcessorCount;
+	char rest[1024];
+};
+
+cudaError_t cudaGetDeviceCount(int *count);
+cudaError_t cudaGetDevice(int *device);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device);
+cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+cudaError_t cudaDriverGetVersion(int *version);
+cudaError_t cudaRuntimeGetVersion(int *version);
+cudaError_t cudaGetLastError(void);
+cudaError_t cudaPeekAtLastError(void);
+const char *cudaGetErrorName(cudaError_t error);
+const char *cudaGetErrorString(cudaError_t error);
+
+cudaError_t cudaMalloc(void **ptr, size_t bytes);
+cudaError_t cudaFree(void *ptr);
+cudaError_t cudaMallocHost(void **ptr, size_t bytes);
+cudaError_t cudaFreeHost(void *ptr);
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
+cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device, size_t bytes, cudaStream_t stream);
+cudaError_t cudaMemset(void *ptr, int value, size_t bytes);
+cudaError_t cudaMemsetAsync(void *ptr, int value, size_t bytes, cudaStream_t stream);
+cudaError_t cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream);
+cudaError_t cudaFreeAsync(void *ptr, cudaStream_t stream);
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority);
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority);
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data);
+cudaError_t cudaEventCreate(cudaEvent_t *event);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status);
+cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *ptr);
+cudaError_t cudaIpcOpenMemHandle(void **ptr, cudaIpcMemHandle_t handle, unsigned flags);
+cudaError_t cudaIpcCloseMemHandle(void *ptr);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+// What the fake GPU has beside CUDA. All of it is in libcuda.so.1.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+	const void *ptr;
+	size_t bytes;
+} gaugeblock_range;
+
+// gaugeblock_launch gives a stream a kernel that touches the ranges. The fake GPU runs no
+// code of a device; what it needs to know of a kernel is this. The result is CUDA's number
+// of an error, 0 for none, as for all functions here that return int and say nothing else.
+int gaugeblock_launch(void *stream, const char *name, const gaugeblock_range *reads, size_t num_reads,
+	const gaugeblock_range *writes, size_t num_writes);
+
+// gaugeblock_busy closes a gate at the end of the stream: what is given to it from here on
+// is not done before gaugeblock_drain.
+int gaugeblock_busy(void *stream);
+int gaugeblock_drain(void *stream);
+
+// gaugeblock_allocated says that an allocator has allocated memory that it obtained from
+// CUDA, for use on the stream; gaugeblock_freed that it is about to free it. From
+// then on work on memory of the same piece that nobody has is a hazard, and so is work of
+// one owner that is not in order with that of the one before.
+int gaugeblock_allocated(const void *ptr, size_t bytes, void *stream);
+int gaugeblock_freed(const void *ptr);
+
+// gaugeblock_set_free: other programs leave so many bytes of the device free.
+int gaugeblock_set_free(int device, size_t bytes);
+
+// gaugeblock_fault makes the nth call (from 1, from now on) of a kind fail. docs/fake-cuda.md
+// lists kinds and errors.
+int gaugeblock_fault(const char *call, int nth, const char *error);
+
+// gaugeblock_hazards is how many hazards were found. gaugeblock_hazard writes one in words,
+// at most size bytes with a zero at the end, and returns how long it is; -1 if there is none
+// of that number.
+int gaugeblock_hazards(void);
+int gaugeblock_hazard(int number, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,95 @@
+// How the libraries speak with the fake machine. The libraries are C; the machine is Go, and
+// in a process there is one Go. So a Go program that wants the libraries in its own process
+// registers itself as the machine, and in any other program the libraries load
+// libgaugeblock_machine.so, which is the machine in a library.
+//
+// All goes through one function. It takes the number of an operation and at most eight
+// 64-bit words, in which it also answers; its result is CUDA's number of an error.
+#ifndef GAUGEBLOCK_CUDA_TABLE_H
+#define GAUGEBLOCK_CUDA_TABLE_H
+
+#include <stdint.h>
+
+// The operations: name, and what the words are; those behind -> are answers.
+#define GAUGEBLOCK_OPERATIONS(X) \
+	X(COUNT)             /* -> 0 devices */ \
+	X(PROPERTIES)        /* 0 device, 3 char[256] -> 1 bytes, 2 flags: 1 RDMA, 2 fabric */ \
+	X(MALLOC)            /* 0 device, 1 bytes, 3 capture mode of the thread -> 2 address */ \
+	X(FREE)              /* 0 address, 1 capture mode of the thread */ \
+	X(MEM_INFO)          /* 0 device -> 1 free, 2 total */ \
+	X(POINTER)           /* 0 address -> 1 whether it is the device's, 2 device, 3 beginning, 4 bytes */ \
+	X(EVENT_CREATE)      /* 0 device -> 1 event */ \
+	X(EVENT_RECORD)      /* 0 event, 1 device, 2 stream */ \
+	X(EVENT_QUERY)       /* 0 event; not ready is an error */ \
+	X(EVENT_SYNCHRONIZE) /* 0 event */ \
+	X(EVENT_DESTROY)     /* 0 event */ \
+	X(STREAM_CREATE)     /* 0 device -> 1 stream */ \
+	X(STREAM_DESTROY)    /* 0 device, 1 stream */ \
+	X(STREAM_DEVICE)     /* 0 stream -> 1 device */ \
+	X(STREAM_SYNCHRONIZE)/* 0 device, 1 stream */ \
+	X(STREAM_QUERY)      /* 0 device, 1 stream */ \
+	X(STREAM_WAIT)       /* 0 device, 1 stream, 2 event */ \
+	X(DEVICE_SYNCHRONIZE)/* 0 device */ \
+	X(CAPTURE_BEGIN)     /* 0 device, 1 stream, 2 mode */ \
+	X(CAPTURE_END)       /* 0 device, 1 stream -> 2 graph */ \
+	X(CAPTURE_INFO)      /* 0 device, 1 stream, 5 uint64[6 of them] -> 2 status, 3 id, 4 graph, 6 nodes */ \
+	X(NODE_DEPENDENCIES) /* 0 node, 1 uint64[2 of them] -> 2 nodes */ \
+	X(GRAPH_INSTANTIATE) /* 0 graph -> 1 exec */ \
+	X(GRAPH_LAUNCH)      /* 0 exec, 1 device, 2 stream */ \
+	X(GRAPH_DESTROY)     /* 0 graph */ \
+	X(EXEC_DESTROY)      /* 0 exec */ \
+	X(RESERVE)           /* 0 device, 1 bytes -> 2 address */ \
+	X(ADDRESS_FREE)      /* 0 address, 1 bytes */ \
+	X(PAGE_CREATE)       /* 0 device, 1 bytes, 2 whether fabric -> 3 page */ \
+	X(PAGE_RELEASE)      /* 0 page */ \
+	X(PAGE_MAP)          /* 0 address, 1 bytes, 2 page */ \
+	X(PAGE_ACCESS)       /* 0 address, 1 bytes, 2 device */ \
+	X(PAGE_UNMAP)        /* 0 address, 1 bytes */ \
+	X(PAGE_EXPORT)       /* 0 page, 1 whether fabric, 2 int * or char[64] */ \
+	X(PAGE_IMPORT)       /* 0 whether fabric, 1 descriptor or char[64] -> 2 page */ \
+	X(IPC_GET)           /* 0 address, 1 char[64] */ \
+	X(IPC_OPEN)          /* 0 device, 1 char[64] -> 2 address */ \
+	X(IPC_CLOSE)         /* 0 device, 1 address */ \
+	X(PEER_CAN)          /* 0 device, 1 peer -> 2 whether */ \
+	X(PEER_ENABLE)       /* 0 device, 1 peer */ \
+	X(FILL)              /* 0 device, 1 stream, 2 address, 3 bytes, 4 byte */ \
+	X(COPY)              /* 0 device, 1 stream, 2 to, 3 its device, 4 from, 5 its device, 6 bytes */ \
+	X(COPY_IN)           /* 0 device, 1 stream, 2 to, 3 host memory, 4 bytes */ \
+	X(COPY_OUT)          /* 0 device, 1 stream, 2 host memory, 3 from, 4 bytes */ \
+	X(HOST_FUNCTION)     /* 0 device, 1 stream, 2 function, 3 its argument */ \
+	X(LAUNCH)            /* 0 device, 1 stream, 2 name, 3 reads, 4 number of them, 5 writes, 6 number of them */ \
+	X(WAIT_VALUE)        /* 0 device, 1 stream, 2 uint32_t *, 3 value */ \
+	X(POOL_MALLOC)       /* 0 device, 1 pool, 2 stream, 3 bytes -> 4 address */ \
+	X(POOL_FREE)         /* 0 device, 1 address, 2 stream */ \
+	X(POOL_CREATE)       /* 0 device -> 1 pool */ \
+	X(POOL_DESTROY)      /* 0 pool */ \
+	X(POOL_DEFAULT)      /* 0 device -> 1 pool */ \
+	X(POOL_TRIM)         /* 0 pool, 1 bytes to keep */ \
+	X(POOL_GET)          /* 0 pool, 1 attribute -> 2 value */ \
+	X(POOL_SET)          /* 0 pool, 1 attribute, 2 value */ \
+	X(POOL_ACCESS)       /* 0 pool, 1 device */ \
+	X(BUSY)              /* 0 device, 1 stream */ \
+	X(DRAIN)             /* 0 device, 1 stream */ \
+	X(SET_FREE)          /* 0 device, 1 bytes */ \
+	X(FAULT)             /* 0 call, 1 nth, 2 error */ \
+	X(ALLOCATED)         /* 0 device, 1 stream, 2 address, 3 bytes */ \
+	X(FREED)        /* 0 address */ \
+	X(HAZARDS)           /* -> 0 how many */ \
+	X(HAZARD)            /* 0 number, 1 char *, 2 its size -> 3 length */ \
+	X(LACKS)             /* 0 name of a function that is not there */ \
+	X(FINISH)            /* the program ends: the report is written */
+
+enum gaugeblock_operation {
+#define GAUGEBLOCK_NUMBER(name) GAUGEBLOCK_##name,
+	GAUGEBLOCK_OPERATIONS(GAUGEBLOCK_NUMBER)
+#undef GAUGEBLOCK_NUMBER
+};
+
+typedef int (*gaugeblock_call)(int operation, uint64_t *words);
+
+// gaugeblock_cuda_register makes a function the machine. It is in libcuda.so.1.
+typedef void (*gaugeblock_register)(gaugeblock_call call);
+
+// gaugeblock_machine_call is the machine in libgaugeblock_machine.so.
+
+#endif

@@ -1,0 +1,159 @@
+#define _GNU_SOURCE
+#include "core.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The machine is what a program registered, or else libgaugeblock_machine.so beside this
+// library, which is loaded at the first call.
+static _Atomic(gaugeblock_call) machine;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+GAUGEBLOCK_API void gaugeblock_cuda_register(gaugeblock_call call) { machine = call; }
+
+static void finish(void) {
+	uint64_t words[8] = {0};
+	gaugeblock_call call = machine;
+	if (call != NULL) {
+		call(GAUGEBLOCK_FINISH, words);
+	}
+}
+
+static void load(void) {
+	if (machine != NULL) {
+		return;
+	}
+	Dl_info self;
+	char path[4096] = "libgaugeblock_machine.so";
+	if (dladdr((void *)gaugeblock_do, &self) != 0 && strrchr(self.dli_fname, '/') != NULL) {
+		int folder = (int)(strrchr(self.dli_fname, '/') - self.dli_fname);
+		snprintf(path, sizeof path, "%.*s/libgaugeblock_machine.so", folder, self.dli_fname);
+	}
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	void *call = library == NULL ? NULL : dlsym(library, "gaugeblock_machine_call");
+	if (call == NULL) {
+		fprintf(stderr, "libcuda of the fake GPU: there is no machine: %s\n", dlerror());
+		return;
+	}
+	machine = (gaugeblock_call)call;
+	atexit(finish);
+}
+
+int gaugeblock_do(int operation, uint64_t *words) {
+	gaugeblock_call call = machine;
+	if (call == NULL) {
+		pthread_once(&once, load);
+		call = machine;
+		if (call == NULL) {
+			return NOT_INITIALIZED;
+		}
+	}
+	return call(operation, words);
+}
+
+static __thread int current = -1;
+static __thread int capture_mode; // global, as CUDA has it
+static __thread uint64_t nodes[MAX_NODES];
+
+int gaugeblock_current(void) { return current; }
+int gaugeblock_current_runtime(void) { return current < 0 ? 0 : current; }
+void gaugeblock_make_current(int device) { current = device; }
+uint64_t *gaugeblock_nodes(void) { return nodes; }
+
+int gaugeblock_mode(int exchange, int mode) {
+	int before = capture_mode;
+	if (exchange) {
+		capture_mode = mode;
+	}
+	return before;
+}
+
+int gaugeblock_lacks(const char *function) {
+	WORDS(P(function));
+	gaugeblock_do(GAUGEBLOCK_LACKS, w);
+	return NOT_SUPPORTED;
+}
+
+// The two other names of default streams, cudaStreamLegacy and cudaStreamPerThread, are the
+// numbers 1 and 2.
+int gaugeblock_stream(const void *stream, int device, uint64_t *number, uint64_t *of) {
+	*number = P(stream);
+	*of = (uint64_t)device;
+	if (*number <= 2) {
+		*number = 0;
+		return 0;
+	}
+	WORDS(*number);
+	int r = gaugeblock_do(GAUGEBLOCK_STREAM_DEVICE, w);
+	*of = w[1];
+	return r;
+}
+
+void *gaugeblock_entry(const char *name) {
+	static void *self;
+	Dl_info info;
+	if (self == NULL && dladdr((void *)gaugeblock_do, &info) != 0) {
+		self = dlopen(info.dli_fname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	}
+	char versioned[128];
+	snprintf(versioned, sizeof versioned, "%s_v2", name);
+	void *function = self == NULL ? NULL : dlsym(self, versioned);
+	return function != NULL || self == NULL ? function : dlsym(self, name);
+}
+
+static const struct {
+	int number;
+	const char *runtime, *driver, *text;
+} errors[] = {
+	{0, "cudaSuccess", "CUDA_SUCCESS", "no error"},
+	{1, "cudaErrorInvalidValue", "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+	{2, "cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+	{3, "cudaErrorInitializationError", "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+	{4, "cudaErrorCudartUnloading", "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
+	{21, "cudaErrorInvalidMemcpyDirection", "CUDA_ERROR_UNKNOWN", "invalid copy direction for memcpy"},
+	{101, "cudaErrorInvalidDevice", "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+	{201, "cudaErrorDeviceUninitialized", "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+	{208, "cudaErrorAlreadyMapped", "CUDA_ERROR_ALREADY_MAPPED", "resource already mapped"},
+	{217, "cudaErrorPeerAccessUnsupported", "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported between these two devices"},
+	{400, "cudaErrorInvalidResourceHandle", "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+	{401, "cudaErrorIllegalState", "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state"},
+	{500, "cudaErrorSymbolNotFound", "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+	{600, "cudaErrorNotReady", "CUDA_ERROR_NOT_READY", "device not ready"},
+	{700, "cudaErrorIllegalAddress", "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+	{704, "cudaErrorPeerAccessAlreadyEnabled", "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
+	{705, "cudaErrorPeerAccessNotEnabled", "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", "peer access has not been enabled"},
+	{719, "cudaErrorLaunchFailure", "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+	{800, "cudaErrorNotPermitted", "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
+	{801, "cudaErrorNotSupported", "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+	{900, "cudaErrorStreamCaptureUnsupported", "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
+	{901, "cudaErrorStreamCaptureInvalidated", "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},
+	{902, "cudaErrorStreamCaptureMerge", "CUDA_ERROR_STREAM_CAPTURE_MERGE", "operation would result in a merge of separate capture sequences"},
+	{903, "cudaErrorStreamCaptureUnmatched", "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "capture was not ended in the same stream as it began"},
+	{904, "cudaErrorStreamCaptureUnjoined", "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "capturing stream has unjoined work"},
+	{905, "cudaErrorStreamCaptureIsolation", "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "dependency created on uncaptured work in another stream"},
+	{906, "cudaErrorStreamCaptureImplicit", "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "operation would make the legacy stream depend on a capturing blocking stream"},
+	{907, "cudaErrorCapturedEvent", "CUDA_ERROR_CAPTURED_EVENT", "operation not permitted on an event last recorded in a capturing stream"},
+	{908, "cudaErrorStreamCaptureWrongThread", "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", "attempt to terminate a thread-local capture sequence from another thread"},
+	{999, "cudaErrorUnknown", "CUDA_ERROR_UNKNOWN", "unknown error"},
+};
+
+const char *gaugeblock_error_name(int error, int runtime) {
+	for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+		if (errors[i].number == error) {
+			return runtime ? errors[i].runtime : errors[i].driver;
+		}
+	}
+	return NULL;
+}
+
+const char *gaugeblock_error_text(int error) {
+	for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+		if (errors[i].number == error) {
+			return errors[i].text;
+		}
+	}
+	return NULL;
+}

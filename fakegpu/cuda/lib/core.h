@@ -1,0 +1,59 @@
+// What the libraries share: the way to the machine, and what a thread has set. core.c is in
+// libcuda.so.1; the others find these functions there.
+#ifndef GAUGEBLOCK_CORE_H
+#define GAUGEBLOCK_CORE_H
+
+#include "gaugeblock_cuda_table.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GAUGEBLOCK_API __attribute__((visibility("default")))
+
+enum {
+	INVALID_VALUE = 1,
+	NOT_INITIALIZED = 3,
+	INVALID_DEVICE = 101,
+	INVALID_CONTEXT = 201,
+	SYMBOL_NOT_FOUND = 500,
+	NOT_READY = 600,
+	PEER_ALREADY = 704,
+	NOT_PERMITTED = 800,
+	NOT_SUPPORTED = 801,
+	MAX_DEVICES = 16,
+	MAX_NODES = 4096,
+};
+
+// gaugeblock_do performs an operation of the machine.
+GAUGEBLOCK_API int gaugeblock_do(int operation, uint64_t *words);
+
+// The device that is current on the calling thread. -1: none, in the driver's interface;
+// the runtime's takes device 0 then.
+GAUGEBLOCK_API int gaugeblock_current(void);
+GAUGEBLOCK_API int gaugeblock_current_runtime(void);
+GAUGEBLOCK_API void gaugeblock_make_current(int device);
+
+// gaugeblock_mode is the capture mode of the calling thread (cudaThreadExchangeStreamCaptureMode).
+GAUGEBLOCK_API int gaugeblock_mode(int exchange, int mode);
+
+// gaugeblock_lacks says that a function is not there, once a name, and is NOT_SUPPORTED.
+GAUGEBLOCK_API int gaugeblock_lacks(const char *function);
+
+// gaugeblock_stream gives the machine's number of a stream, and its device; the default
+// streams are of the given current device.
+GAUGEBLOCK_API int gaugeblock_stream(const void *stream, int current, uint64_t *number, uint64_t *device);
+
+GAUGEBLOCK_API const char *gaugeblock_error_name(int error, int runtime);
+GAUGEBLOCK_API const char *gaugeblock_error_text(int error);
+
+// gaugeblock_entry finds a function of the driver by the name that headers have for it.
+GAUGEBLOCK_API void *gaugeblock_entry(const char *name);
+
+// gaugeblock_nodes is room for the nodes that a capture's next node depends on; it is the
+// thread's, and good until its next call.
+GAUGEBLOCK_API uint64_t *gaugeblock_nodes(void);
+
+#define WORDS(...) uint64_t w[8] = {__VA_ARGS__}
+#define P(x) ((uint64_t)(uintptr_t)(x))
+
+#endif

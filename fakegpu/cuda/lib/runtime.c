@@ -1,0 +1,621 @@
+// The runtime's interface: libcudart.so.13, and with GAUGEBLOCK_CUDART 12 libcudart.so.12,
+// in which some functions have other parameters.
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef int Error;
+typedef struct { int type, id; } Location;
+typedef struct { Location location; int flags; } Access;
+typedef struct { char bytes[64]; } Handle;
+
+// The last error that a call has given to the thread.
+static __thread int last;
+
+static int ended(int r) {
+	if (r != 0) {
+		last = r;
+	}
+	return r;
+}
+
+#define DO(operation) ended(gaugeblock_do(GAUGEBLOCK_##operation, w))
+#define ON(stream, number, device) \
+	uint64_t number, device; \
+	{ \
+		int r_ = gaugeblock_stream(stream, gaugeblock_current_runtime(), &number, &device); \
+		if (r_ != 0) { \
+			return ended(r_); \
+		} \
+	}
+#define CURRENT ((uint64_t)gaugeblock_current_runtime())
+
+GAUGEBLOCK_API Error cudaGetLastError(void) {
+	int r = last;
+	last = 0;
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaPeekAtLastError(void) { return last; }
+
+GAUGEBLOCK_API const char *cudaGetErrorName(Error error) {
+	const char *name = gaugeblock_error_name(error, 1);
+	return name == NULL ? "unrecognized error code" : name;
+}
+
+GAUGEBLOCK_API const char *cudaGetErrorString(Error error) {
+	const char *text = gaugeblock_error_text(error);
+	return text == NULL ? "unrecognized error code" : text;
+}
+
+GAUGEBLOCK_API Error cudaDriverGetVersion(int *version) {
+	*version = 13000;
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaRuntimeGetVersion(int *version) {
+	*version = GAUGEBLOCK_CUDART * 1000;
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaGetDeviceCount(int *count) {
+	WORDS(0);
+	int r = DO(COUNT);
+	*count = (int)w[0];
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaGetDevice(int *device) {
+	*device = gaugeblock_current_runtime();
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaSetDevice(int device) {
+	if (device == gaugeblock_current()) {
+		return 0;
+	}
+	WORDS(0);
+	int r = DO(COUNT);
+	if (r == 0 && (device < 0 || (uint64_t)device >= w[0])) {
+		return ended(INVALID_DEVICE);
+	}
+	if (r == 0) {
+		gaugeblock_make_current(device);
+	}
+	return r;
+}
+
+// The structure up to the number of multiprocessors is the same in both versions.
+struct properties {
+	char name[256], uuid[16], luid[8];
+	unsigned luid_mask;
+	size_t total, shared;
+	int registers, warp;
+	size_t pitch;
+	int threads, block[3], grid[3];
+	size_t constants;
+	int major, minor;
+	size_t alignment, pitch_alignment;
+	int processors;
+};
+
+GAUGEBLOCK_API Error cudaGetDeviceProperties(struct properties *p, int device) {
+	char name[256];
+	WORDS((uint64_t)device, 0, 0, P(name));
+	int r = DO(PROPERTIES);
+	if (r != 0) {
+		return r;
+	}
+	memset(p, 0, sizeof *p);
+	memcpy(p->name, name, sizeof name);
+	p->uuid[0] = (char)(device + 1);
+	p->total = w[1];
+	p->shared = 48 << 10;
+	p->registers = 65536;
+	p->warp = 32;
+	p->threads = 1024;
+	p->block[0] = p->block[1] = 1024;
+	p->block[2] = 64;
+	p->grid[0] = 0x7fffffff;
+	p->grid[1] = p->grid[2] = 65535;
+	p->constants = 64 << 10;
+	p->major = 9;
+	p->alignment = 512;
+	p->pitch_alignment = 32;
+	p->processors = 132;
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaGetDeviceProperties_v2(struct properties *p, int device) { return cudaGetDeviceProperties(p, device); }
+
+GAUGEBLOCK_API Error cudaDeviceGetAttribute(int *value, int attribute, int device) {
+	Error (*get)(int *, int, int) = (Error(*)(int *, int, int))gaugeblock_entry("cuDeviceGetAttribute");
+	return ended(get(value, attribute, device)); // both interfaces have the same numbers
+}
+
+GAUGEBLOCK_API Error cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+	if (least != NULL) {
+		*least = 0;
+	}
+	if (greatest != NULL) {
+		*greatest = -5;
+	}
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaDeviceSynchronize(void) {
+	WORDS(CURRENT);
+	return DO(DEVICE_SYNCHRONIZE);
+}
+
+GAUGEBLOCK_API Error cudaDeviceCanAccessPeer(int *can, int device, int peer) {
+	WORDS((uint64_t)device, (uint64_t)peer);
+	int r = DO(PEER_CAN);
+	*can = (int)w[2];
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+	Error (*retain)(void **, int) = (Error(*)(void **, int))gaugeblock_entry("cuDevicePrimaryCtxRetain");
+	Error (*set)(void *) = (Error(*)(void *))gaugeblock_entry("cuCtxSetCurrent");
+	Error (*enable)(void *, unsigned) = (Error(*)(void *, unsigned))gaugeblock_entry("cuCtxEnablePeerAccess");
+	void *own, *other;
+	int r = retain(&own, gaugeblock_current_runtime());
+	if (r == 0) {
+		r = retain(&other, peer);
+	}
+	if (r == 0) {
+		r = set(own);
+	}
+	return ended(r != 0 ? r : enable(other, flags));
+}
+
+// Memory.
+
+GAUGEBLOCK_API Error cudaMalloc(void **ptr, size_t bytes) {
+	if (ptr == NULL) {
+		return ended(INVALID_VALUE);
+	}
+	*ptr = NULL;
+	if (bytes == 0) {
+		return 0;
+	}
+	WORDS(CURRENT, bytes, 0, (uint64_t)gaugeblock_mode(0, 0));
+	int r = DO(MALLOC);
+	if (r == 0) {
+		*ptr = (void *)w[2];
+	}
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaFree(void *ptr) {
+	if (ptr == NULL) {
+		return 0;
+	}
+	WORDS(P(ptr), (uint64_t)gaugeblock_mode(0, 0));
+	return DO(FREE);
+}
+
+GAUGEBLOCK_API Error cudaHostAlloc(void **ptr, size_t bytes, unsigned flags) {
+	(void)flags;
+	*ptr = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+	return ended(*ptr == NULL ? 2 : 0);
+}
+
+GAUGEBLOCK_API Error cudaMallocHost(void **ptr, size_t bytes) { return cudaHostAlloc(ptr, bytes, 0); }
+
+GAUGEBLOCK_API Error cudaFreeHost(void *ptr) {
+	free(ptr);
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaMemGetInfo(size_t *available, size_t *total) {
+	WORDS(CURRENT);
+	int r = DO(MEM_INFO);
+	*available = w[1];
+	*total = w[2];
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaIpcGetMemHandle(Handle *handle, void *ptr) {
+	WORDS(P(ptr), P(handle));
+	return DO(IPC_GET);
+}
+
+GAUGEBLOCK_API Error cudaIpcOpenMemHandle(void **ptr, Handle handle, unsigned flags) {
+	(void)flags;
+	WORDS(CURRENT, P(&handle));
+	int r = DO(IPC_OPEN);
+	if (r == 0) {
+		*ptr = (void *)w[2];
+	}
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaIpcCloseMemHandle(void *ptr) {
+	WORDS(CURRENT, P(ptr));
+	return DO(IPC_CLOSE);
+}
+
+// Pools of the driver.
+
+GAUGEBLOCK_API Error cudaDeviceGetDefaultMemPool(void **pool, int device) {
+	WORDS((uint64_t)device);
+	int r = DO(POOL_DEFAULT);
+	if (r == 0) {
+		*pool = (void *)w[1];
+	}
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaMemPoolCreate(void **pool, const void *properties) {
+	WORDS((uint64_t)((const Location *)((const int *)properties + 2))->id); // behind kinds of memory and handles
+	int r = DO(POOL_CREATE);
+	if (r == 0) {
+		*pool = (void *)w[1];
+	}
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaMemPoolDestroy(void *pool) {
+	WORDS(P(pool));
+	return DO(POOL_DESTROY);
+}
+
+GAUGEBLOCK_API Error cudaMallocFromPoolAsync(void **ptr, size_t bytes, void *pool, void *stream) {
+	ON(stream, number, device)
+	WORDS(device, P(pool), number, bytes);
+	int r = DO(POOL_MALLOC);
+	if (r == 0) {
+		*ptr = (void *)w[4];
+	}
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaMallocAsync(void **ptr, size_t bytes, void *stream) {
+	return cudaMallocFromPoolAsync(ptr, bytes, NULL, stream);
+}
+
+GAUGEBLOCK_API Error cudaFreeAsync(void *ptr, void *stream) {
+	ON(stream, number, device)
+	WORDS(device, P(ptr), number);
+	return DO(POOL_FREE);
+}
+
+GAUGEBLOCK_API Error cudaMemPoolTrimTo(void *pool, size_t keep) {
+	WORDS(P(pool), keep);
+	return DO(POOL_TRIM);
+}
+
+GAUGEBLOCK_API Error cudaMemPoolGetAttribute(void *pool, int attribute, void *value) {
+	WORDS(P(pool), (uint64_t)attribute);
+	int r = DO(POOL_GET);
+	if (r == 0 && attribute <= 3) {
+		*(int *)value = (int)w[2];
+	} else if (r == 0) {
+		*(uint64_t *)value = w[2];
+	}
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaMemPoolSetAttribute(void *pool, int attribute, void *value) {
+	WORDS(P(pool), (uint64_t)attribute, attribute <= 3 ? (uint64_t)*(int *)value : *(uint64_t *)value);
+	return DO(POOL_SET);
+}
+
+GAUGEBLOCK_API Error cudaMemPoolSetAccess(void *pool, const Access *access, size_t count) {
+	for (size_t i = 0; i < count; i++) {
+		WORDS(P(pool), (uint64_t)access[i].location.id);
+		int r = DO(POOL_ACCESS);
+		if (r != 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+// Streams and events.
+
+GAUGEBLOCK_API Error cudaStreamCreateWithFlags(void **stream, unsigned flags) {
+	(void)flags;
+	WORDS(CURRENT);
+	int r = DO(STREAM_CREATE);
+	if (r == 0) {
+		*stream = (void *)w[1];
+	}
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaStreamCreate(void **stream) { return cudaStreamCreateWithFlags(stream, 0); }
+
+GAUGEBLOCK_API Error cudaStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
+	(void)priority;
+	return cudaStreamCreateWithFlags(stream, flags);
+}
+
+GAUGEBLOCK_API Error cudaStreamDestroy(void *stream) {
+	ON(stream, number, device)
+	WORDS(device, number);
+	return DO(STREAM_DESTROY);
+}
+
+GAUGEBLOCK_API Error cudaStreamSynchronize(void *stream) {
+	ON(stream, number, device)
+	WORDS(device, number);
+	return DO(STREAM_SYNCHRONIZE);
+}
+
+GAUGEBLOCK_API Error cudaStreamQuery(void *stream) {
+	ON(stream, number, device)
+	WORDS(device, number);
+	return DO(STREAM_QUERY);
+}
+
+GAUGEBLOCK_API Error cudaStreamGetPriority(void *stream, int *priority) {
+	ON(stream, number, device)
+	(void)number, (void)device;
+	*priority = 0;
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaStreamWaitEvent(void *stream, void *event, unsigned flags) {
+	ON(stream, number, device)
+	(void)flags;
+	WORDS(device, number, P(event));
+	return DO(STREAM_WAIT);
+}
+
+GAUGEBLOCK_API Error cudaLaunchHostFunc(void *stream, void *function, void *data) {
+	ON(stream, number, device)
+	WORDS(device, number, P(function), P(data));
+	return DO(HOST_FUNCTION);
+}
+
+GAUGEBLOCK_API Error cudaEventCreateWithFlags(void **event, unsigned flags) {
+	(void)flags;
+	WORDS(CURRENT);
+	int r = DO(EVENT_CREATE);
+	if (r == 0) {
+		*event = (void *)w[1];
+	}
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaEventCreate(void **event) { return cudaEventCreateWithFlags(event, 0); }
+
+GAUGEBLOCK_API Error cudaEventRecord(void *event, void *stream) {
+	ON(stream, number, device)
+	WORDS(P(event), device, number);
+	return DO(EVENT_RECORD);
+}
+
+GAUGEBLOCK_API Error cudaEventQuery(void *event) {
+	WORDS(P(event));
+	return DO(EVENT_QUERY);
+}
+
+GAUGEBLOCK_API Error cudaEventSynchronize(void *event) {
+	WORDS(P(event));
+	return DO(EVENT_SYNCHRONIZE);
+}
+
+GAUGEBLOCK_API Error cudaEventDestroy(void *event) {
+	WORDS(P(event));
+	return DO(EVENT_DESTROY);
+}
+
+// Captures and graphs.
+
+GAUGEBLOCK_API Error cudaThreadExchangeStreamCaptureMode(int *mode) {
+	if (*mode < 0 || *mode > 2) {
+		return ended(INVALID_VALUE);
+	}
+	*mode = gaugeblock_mode(1, *mode);
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaStreamBeginCapture(void *stream, int mode) {
+	ON(stream, number, device)
+	WORDS(device, number, (uint64_t)mode);
+	return DO(CAPTURE_BEGIN);
+}
+
+GAUGEBLOCK_API Error cudaStreamEndCapture(void *stream, void **graph) {
+	ON(stream, number, device)
+	WORDS(device, number);
+	int r = DO(CAPTURE_END);
+	*graph = r == 0 ? (void *)w[2] : NULL;
+	return r;
+}
+
+static Error capture_info(void *stream, int *status, uint64_t *id, void **graph,
+	const void *const **nodes, const void **edges, size_t *count) {
+	ON(stream, number, device)
+	WORDS(device, number, 0, 0, 0, P(gaugeblock_nodes()), MAX_NODES);
+	int r = DO(CAPTURE_INFO);
+	if (r != 0) {
+		return r;
+	}
+	*status = (int)w[2];
+	if (id != NULL) {
+		*id = w[3];
+	}
+	if (graph != NULL) {
+		*graph = (void *)w[4];
+	}
+	if (nodes != NULL) {
+		*nodes = (const void *const *)gaugeblock_nodes();
+	}
+	if (edges != NULL) {
+		*edges = NULL;
+	}
+	if (count != NULL) {
+		*count = w[6];
+	}
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaStreamIsCapturing(void *stream, int *status) {
+	return capture_info(stream, status, NULL, NULL, NULL, NULL, NULL);
+}
+
+static Error dependencies(void *node, void **nodes, void *edges, size_t *count) {
+	WORDS(P(node), P(gaugeblock_nodes()), MAX_NODES);
+	int r = DO(NODE_DEPENDENCIES);
+	if (r != 0) {
+		return r;
+	}
+	if (nodes != NULL) {
+		size_t n = w[2] < *count ? w[2] : *count;
+		memcpy(nodes, gaugeblock_nodes(), n * sizeof *nodes);
+		if (edges != NULL) {
+			memset(edges, 0, n * 8);
+		}
+	}
+	*count = w[2];
+	return 0;
+}
+
+#if GAUGEBLOCK_CUDART >= 13
+GAUGEBLOCK_API Error cudaStreamGetCaptureInfo(void *stream, int *status, uint64_t *id, void **graph,
+	const void *const **nodes, const void **edges, size_t *count) {
+	return capture_info(stream, status, id, graph, nodes, edges, count);
+}
+
+GAUGEBLOCK_API Error cudaGraphNodeGetDependencies(void *node, void **nodes, void *edges, size_t *count) {
+	return dependencies(node, nodes, edges, count);
+}
+#else
+GAUGEBLOCK_API Error cudaStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **graph,
+	const void *const **nodes, size_t *count) {
+	return capture_info(stream, status, id, graph, nodes, NULL, count);
+}
+
+GAUGEBLOCK_API Error cudaStreamGetCaptureInfo_v3(void *stream, int *status, uint64_t *id, void **graph,
+	const void *const **nodes, const void **edges, size_t *count) {
+	return capture_info(stream, status, id, graph, nodes, edges, count);
+}
+
+GAUGEBLOCK_API Error cudaGraphNodeGetDependencies(void *node, void **nodes, size_t *count) {
+	return dependencies(node, nodes, NULL, count);
+}
+
+GAUGEBLOCK_API Error cudaGraphNodeGetDependencies_v2(void *node, void **nodes, void *edges, size_t *count) {
+	return dependencies(node, nodes, edges, count);
+}
+#endif
+
+GAUGEBLOCK_API Error cudaGraphInstantiate(void **exec, void *graph, unsigned long long flags) {
+	(void)flags;
+	WORDS(P(graph));
+	int r = DO(GRAPH_INSTANTIATE);
+	if (r == 0) {
+		*exec = (void *)w[1];
+	}
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaGraphLaunch(void *exec, void *stream) {
+	ON(stream, number, device)
+	WORDS(P(exec), device, number);
+	return DO(GRAPH_LAUNCH);
+}
+
+GAUGEBLOCK_API Error cudaGraphDestroy(void *graph) {
+	WORDS(P(graph));
+	return DO(GRAPH_DESTROY);
+}
+
+GAUGEBLOCK_API Error cudaGraphExecDestroy(void *exec) {
+	WORDS(P(exec));
+	return DO(EXEC_DESTROY);
+}
+
+// Work. Which side of a copy is the device's is seen from the address.
+
+static int of_device(const void *ptr, uint64_t *device) {
+	WORDS(P(ptr));
+	int r = gaugeblock_do(GAUGEBLOCK_POINTER, w);
+	*device = w[2];
+	return r == 0 && w[1] != 0;
+}
+
+GAUGEBLOCK_API Error cudaMemcpyAsync(void *dst, const void *src, size_t bytes, int kind, void *stream) {
+	ON(stream, number, device)
+	uint64_t to, from;
+	int on_device = of_device(dst, &to), from_device = of_device(src, &from);
+	if (kind < 4) {
+		on_device = kind == 1 || kind == 3;
+		from_device = kind == 2 || kind == 3;
+	}
+	if (on_device && from_device) {
+		WORDS(device, number, P(dst), to, P(src), from, bytes);
+		return DO(COPY);
+	}
+	if (on_device) {
+		WORDS(device, number, P(dst), P(src), bytes);
+		return DO(COPY_IN);
+	}
+	if (from_device) {
+		WORDS(device, number, P(dst), P(src), bytes);
+		return DO(COPY_OUT);
+	}
+	memmove(dst, src, bytes);
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaMemcpy(void *dst, const void *src, size_t bytes, int kind) {
+	int r = cudaMemcpyAsync(dst, src, bytes, kind, NULL);
+	return r != 0 ? r : cudaStreamSynchronize(NULL);
+}
+
+GAUGEBLOCK_API Error cudaMemcpyPeerAsync(void *dst, int to, const void *src, int from, size_t bytes, void *stream) {
+	ON(stream, number, device)
+	WORDS(device, number, P(dst), (uint64_t)to, P(src), (uint64_t)from, bytes);
+	return DO(COPY);
+}
+
+GAUGEBLOCK_API Error cudaMemsetAsync(void *ptr, int value, size_t bytes, void *stream) {
+	ON(stream, number, device)
+	WORDS(device, number, P(ptr), bytes, (uint64_t)(value & 0xff));
+	return DO(FILL);
+}
+
+GAUGEBLOCK_API Error cudaMemset(void *ptr, int value, size_t bytes) { return cudaMemsetAsync(ptr, value, bytes, NULL); }
+
+// Entry points of the driver.
+
+GAUGEBLOCK_API Error cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version,
+	unsigned long long flags, int *status) {
+	(void)version, (void)flags;
+	*function = gaugeblock_entry(name);
+	if (status != NULL) {
+		*status = *function == NULL ? 1 : 0;
+	}
+	if (*function == NULL) {
+		gaugeblock_lacks(name);
+	}
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaGetDriverEntryPoint(const char *name, void **function, unsigned long long flags, int *status) {
+	return cudaGetDriverEntryPointByVersion(name, function, 13000, flags, status);
+}
+
+// Functions that programs name, and that are not there.
+#define LACKS(name) \
+	GAUGEBLOCK_API Error name(void) { return ended(gaugeblock_lacks(#name)); }
+LACKS(cudaEventElapsedTime)
+LACKS(cudaIpcGetEventHandle)
+LACKS(cudaIpcOpenEventHandle)
+LACKS(cudaEventRecordWithFlags)
+LACKS(cudaHostRegister)
+LACKS(cudaHostUnregister)
+LACKS(cudaLaunchKernel)
+LACKS(cudaLaunchKernelExC)
+LACKS(cudaMemcpy2DAsync)
+LACKS(cudaMallocManaged)
+LACKS(cudaStreamAttachMemAsync)
+LACKS(cudaStreamUpdateCaptureDependencies)
+LACKS(cudaGraphAddMemAllocNode)

@@ -1,0 +1,120 @@
+package cuda
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// scratch is a directory that is there while tests run.
+var scratch string
+
+func TestMain(m *testing.M) {
+	var err error
+	if scratch, err = os.MkdirTemp("", "gaugeblock-cuda-test-"); err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(scratch)
+	os.Exit(status)
+}
+
+// built builds them, the machine among them, once.
+var built = sync.OnceValue(func() error {
+	return errors.Join(Build(scratch), BuildMachine(filepath.Join("..", ".."), scratch))
+})
+
+// compile builds a program of testdata against the libraries; the test is skipped where
+// there is no compiler.
+func compile(t *testing.T, source string) (program string) {
+	t.Helper()
+	variable, others := "CC", []string{"cc", "gcc", "clang"}
+	if filepath.Ext(source) == ".cc" {
+		variable, others = "CXX", []string{"c++", "g++", "clang++"}
+	}
+	if _, err := Compiler("CC", "cc", "gcc", "clang"); err != nil {
+		t.Skip(err)
+	}
+	compiler, err := Compiler(variable, others...)
+	if err != nil {
+		t.Skipf("no compiler for %s", source)
+	}
+	if err := built(); err != nil {
+		t.Fatal(err)
+	}
+	program = filepath.Join(scratch, strings.TrimSuffix(source, filepath.Ext(source)))
+	build := exec.Command(compiler, "-o", program, filepath.Join("testdata", source), "-I"+filepath.Join(scratch, "include"),
+		"-L"+scratch, "-lcudart", "-lcuda", "-Wl,-rpath,"+scratch)
+	if err := Run(build); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// run runs a program with variables; it is an error if it fails.
+func run(t *testing.T, program string, arguments []string, variables ...string) (out string, report string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "report")
+	c := exec.Command(program, arguments...)
+	c.Env = append(os.Environ(), append(variables, "GAUGEBLOCK_CUDA_REPORT="+file)...)
+	text, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	found, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text), string(found)
+}
+
+// A stranger's program in which an event is forgotten.
+func TestForgottenEvent(t *testing.T) {
+	program := compile(t, "forgotten_event.cc")
+	out, report := run(t, program, nil)
+	if !strings.Contains(report, "1 hazards\n") || !strings.Contains(report, "unordered: fill (work 1") {
+		t.Errorf("with the event forgotten the report is %q", report)
+	}
+	if out != "7 7 7 7\n" { // at once is the luckiest order
+		t.Errorf("with the event forgotten it prints %q", out)
+	}
+	if out, _ = run(t, program, nil, "GAUGEBLOCK_CUDA_SCHEDULE=lazy"); out == "7 7 7 7\n" {
+		t.Error("with the event forgotten, and work done late, the copy still comes behind what it copies")
+	}
+	if out, report = run(t, program, []string{"remembered"}, "GAUGEBLOCK_CUDA_SCHEDULE=lazy"); report != "fake CUDA: 0 hazards\n" || out != "7 7 7 7\n" {
+		t.Errorf("with the event remembered it prints %q, and the report is %q", out, report)
+	}
+	if _, report = run(t, program, nil, "GAUGEBLOCK_CUDA_HAZARDS=owners"); report != "fake CUDA: 0 hazards\n" {
+		t.Errorf("races are reported although only owners are looked at: %q", report)
+	}
+}
+
+// The runtime's calls beyond those of the conversations.
+func TestCalls(t *testing.T) {
+	program := compile(t, "calls.c")
+	out, _ := run(t, program, nil, "GAUGEBLOCK_CUDA_HAZARDS=owners")
+	if !strings.Contains(out, "cudaEventElapsedTime is not supported") || !strings.Contains(out, "cuNoSuchThing is not supported") {
+		t.Errorf("what is not there is not logged: %q", out)
+	}
+}
+
+// Variables that make no sense end the program, and say which.
+func TestBadEnvironment(t *testing.T) {
+	program := compile(t, "forgotten_event.cc")
+	for variable, value := range map[string]string{
+		"GAUGEBLOCK_CUDA_DEVICES": "0", "GAUGEBLOCK_CUDA_MEMORY": "much", "GAUGEBLOCK_CUDA_SCHEDULE": "slow",
+		"GAUGEBLOCK_CUDA_FAULTS": "Malloc:1:because", "GAUGEBLOCK_CUDA_SEED": "-1",
+	} {
+		c := exec.Command(program)
+		c.Env = append(os.Environ(), variable+"="+value)
+		out, err := c.CombinedOutput()
+		var ended *exec.ExitError
+		if !errors.As(err, &ended) || ended.ExitCode() != 2 || !strings.Contains(string(out), variable) {
+			t.Errorf("%s=%s: %v, %q", variable, value, err, out)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+// Calls of the runtime that the conversations of tests/gpu do not make, with what a real
+// device answers. It prints what was otherwise, and ends with the number of such things.
+#include "gaugeblock_cuda.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { reserved = 5, used = 7, threshold = 4 };
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device);
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void *value);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void *value);
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep);
+cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version, unsigned long long flags, int *found);
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, int *, unsigned long long *, cudaGraph_t *, const cudaGraphNode_t **, const void **, size_t *);
+
+static int wrong;
+
+static void check(int line, const char *what, long got, long want) {
+	if (got != want) {
+		printf("line %d: %s is %ld, not %ld\n", line, what, got, want);
+		wrong++;
+	}
+}
+#define IS(what, want) check(__LINE__, #what, (long)(what), (long)(want))
+
+static unsigned long long attribute(cudaMemPool_t pool, int which) {
+	unsigned long long value = 0;
+	IS(cudaMemPoolGetAttribute(pool, which, &value), 0);
+	return value;
+}
+
+// The pools of the driver: memory freed on a stream is the stream's again at once, and
+// another's when it is over.
+static void pools(void) {
+	cudaStream_t a, b;
+	cudaMemPool_t pool;
+	void *p, *q, *r;
+	unsigned long long keep = ~0ull;
+	IS(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking), 0);
+	IS(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking), 0);
+	IS(cudaDeviceGetDefaultMemPool(&pool, 0), 0);
+	IS(cudaMallocAsync(&p, 4096, a), 0);
+	IS(attribute(pool, used), 4096);
+	IS(gaugeblock_busy(a), 0);
+	IS(cudaMemsetAsync(p, 1, 4096, a), 0);
+	IS(cudaFreeAsync(p, a), 0);
+	IS(attribute(pool, used), 0);
+	IS(attribute(pool, reserved), 4096);
+	IS(cudaMallocAsync(&q, 4096, b), 0);
+	IS(q == p, 0); // a is busy
+	IS(cudaMallocAsync(&r, 4096, a), 0);
+	IS(r == p, 1);
+	IS(cudaFreeAsync(r, a), 0);
+	IS(gaugeblock_drain(a), 0);
+	IS(cudaMallocAsync(&r, 4096, b), 0);
+	IS(r == p, 1);
+	IS(cudaMemsetAsync(r, 2, 4096, b), 0);
+	IS(cudaFreeAsync(r, b), 0);
+	IS(cudaFreeAsync(r, b), cudaErrorInvalidValue);
+	IS(cudaMemPoolSetAttribute(pool, threshold, &keep), 0);
+	IS(cudaDeviceSynchronize(), 0);
+	IS(attribute(pool, reserved), 8192);
+	IS(cudaMemPoolTrimTo(pool, 0), 0);
+	IS(attribute(pool, reserved), 4096);
+	IS(cudaFree(q), 0);
+	IS(gaugeblock_hazards(), 0);
+}
+
+// A host function runs in the stream's order, and what is copied carries bytes.
+static char seen;
+static char back[8];
+
+static void look(void *data) { seen = *(char *)data; }
+
+static void hosts(void) {
+	cudaStream_t s;
+	char *p, bytes[8] = "abcdefg";
+	IS(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), 0);
+	IS(cudaMalloc((void **)&p, 1000), 0);
+	IS(gaugeblock_busy(s), 0);
+	IS(cudaMemcpyAsync(p + 3, bytes, 8, cudaMemcpyHostToDevice, s), 0);
+	memset(bytes, 0, 8); // the copy has taken what was there
+	IS(cudaMemcpyAsync(p + 500, p + 3, 8, cudaMemcpyDefault, s), 0);
+	IS(cudaMemcpyAsync(back, p + 500, 8, cudaMemcpyDefault, s), 0);
+	IS(cudaLaunchHostFunc(s, look, back), 0);
+	IS(cudaStreamQuery(s), cudaErrorNotReady);
+	IS(seen, 0);
+	IS(gaugeblock_drain(s), 0);
+	IS(cudaStreamQuery(s), 0);
+	IS(seen, 'a');
+	IS(strcmp(back, "abcdefg"), 0);
+	IS(cudaMemcpy(back, p + 6, 2, cudaMemcpyDeviceToHost), 0);
+	IS(back[0], 'd');
+	IS(cudaFree(p), 0);
+}
+
+// The last error is the thread's, until it is asked for.
+static void errors(void) {
+	void *p;
+	cudaGetLastError();
+	IS(cudaMalloc(&p, (size_t)1 << 50), cudaErrorMemoryAllocation);
+	IS(cudaPeekAtLastError(), cudaErrorMemoryAllocation);
+	IS(cudaGetLastError(), cudaErrorMemoryAllocation);
+	IS(cudaGetLastError(), 0);
+	IS(cudaSetDevice(7), cudaErrorInvalidDevice);
+	IS(strcmp(cudaGetErrorName(cudaErrorInvalidDevice), "cudaErrorInvalidDevice"), 0);
+	IS(cudaFree((void *)0x123400), cudaErrorInvalidValue);
+	IS(cudaFree(NULL), 0);
+	float ms;
+	IS(cudaEventElapsedTime(&ms, NULL, NULL), cudaErrorNotSupported);
+	cudaGetLastError();
+}
+
+static void entries(void) {
+	void *f;
+	int found;
+	IS(cudaGetDriverEntryPointByVersion("cuMemCreate", &f, 12000, 0, &found), 0);
+	IS(found, cudaDriverEntryPointSuccess);
+	IS(f == NULL, 0);
+	IS(cudaGetDriverEntryPointByVersion("cuNoSuchThing", &f, 12000, 0, &found), 0);
+	IS(found, cudaDriverEntryPointSymbolNotFound);
+	IS(f == NULL, 1);
+}
+
+// A capture that is not relaxed forbids to allocate, except to a thread that says otherwise.
+static void captures(void) {
+	cudaStream_t s;
+	cudaGraph_t g;
+	void *p, *q;
+	enum cudaStreamCaptureStatus status;
+	enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+	IS(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), 0);
+	IS(cudaMalloc(&p, 4096), 0);
+	IS(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal), 0);
+	IS(cudaThreadExchangeStreamCaptureMode(&mode), 0);
+	IS(mode, cudaStreamCaptureModeGlobal);
+	IS(cudaMalloc(&q, 4096), 0);
+	IS(cudaThreadExchangeStreamCaptureMode(&mode), 0);
+	IS(cudaMemsetAsync(p, 1, 16, s), 0);
+	int info;
+	unsigned long long id;
+	const cudaGraphNode_t *nodes;
+	size_t n;
+	IS(cudaStreamGetCaptureInfo(s, &info, &id, &g, &nodes, NULL, &n), 0);
+	IS(n, 1);
+	IS(cudaStreamIsCapturing(s, &status), 0);
+	IS(status, cudaStreamCaptureStatusActive);
+	IS(cudaMalloc(&q, 4096), cudaErrorStreamCaptureUnsupported);
+	IS(cudaStreamIsCapturing(s, &status), 0);
+	IS(status, cudaStreamCaptureStatusInvalidated);
+	IS(cudaStreamEndCapture(s, &g), cudaErrorStreamCaptureInvalidated);
+	IS(g == NULL, 1);
+	cudaGetLastError();
+}
+
+// Memory that an allocator frees and allocates again while it may still be used.
+static void owners(void) {
+	cudaStream_t a, b;
+	char *p, text[400];
+	IS(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking), 0);
+	IS(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking), 0);
+	IS(cudaMalloc((void **)&p, 4096), 0);
+	int before = gaugeblock_hazards();
+	IS(gaugeblock_allocated(p, 512, a), 0);
+	gaugeblock_range r = {p, 512};
+	IS(gaugeblock_launch(a, "first", NULL, 0, &r, 1), 0);
+	IS(gaugeblock_freed(p), 0);
+	IS(gaugeblock_allocated(p, 512, b), 0);
+	IS(gaugeblock_launch(b, "second", &r, 1, NULL, 0), 0);
+	IS(gaugeblock_hazards(), before + 1);
+	IS(gaugeblock_hazard(before, text, sizeof text) > 0, 1);
+	IS(strstr(text, "\"second\"") != NULL, 1);
+	IS(gaugeblock_hazard(before + 1, text, sizeof text), -1);
+}
+
+int main(void) {
+	pools();
+	hosts();
+	errors();
+	entries();
+	captures();
+	owners();
+	return wrong;
+}

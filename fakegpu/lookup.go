@@ -1,0 +1,46 @@
+package fakegpu
+
+import "gaugeblock/spec"
+
+// Questions that no call of spec.Driver answers, because whoever asks those knows. CUDA's
+// calls name no device where a stream or a pointer tells it.
+
+// StreamDevice is the device that a stream is of, not a default stream.
+func (g *GPU) StreamDevice(handle spec.Stream) (dev spec.Device, found bool) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	s := g.streams[handle]
+	if s == nil {
+		return 0, false
+	}
+	return s.device, true
+}
+
+// MemoryAround is the piece, the opened memory or the reserved range that an address lies
+// in, and the device that it is of.
+func (g *GPU) MemoryAround(p spec.Ptr) (r spec.Range, dev spec.Device, found bool) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	a := g.space.around(p)
+	if a == nil {
+		return spec.Range{}, 0, false
+	}
+	return a.Range, a.device, true
+}
+
+// CreateStreamAs is CreateStream with a given handle, which must be new and not zero.
+func (g *GPU) CreateStreamAs(dev spec.Device, handle spec.Stream) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callCreateStream); err != nil {
+		return err
+	}
+	if _, err := g.view(callCreateStream, dev); err != nil {
+		return err
+	}
+	if handle == 0 || g.streams[handle] != nil {
+		return cudaErrorInvalidResourceHandle.in(callCreateStream, "there is a stream %v already", handle)
+	}
+	g.addStream(dev, handle)
+	return nil
+}

@@ -1,0 +1,25 @@
+// The heap of PyTorch's libraries, so that it can be put back as a whole.
+#ifndef GAUGEBLOCK_ARENA_H
+#define GAUGEBLOCK_ARENA_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Between enter and leave what the calling thread makes with operator new is in the arena;
+// otherwise it is malloc's. They nest.
+void gaugeblock_arena_enter(void);
+void gaugeblock_arena_leave(void);
+// From suspend to resume it is malloc's although the thread has entered.
+void gaugeblock_arena_suspend(void);
+void gaugeblock_arena_resume(void);
+// gaugeblock_arena_mark saves what is in the arena; gaugeblock_arena_reset puts it back.
+void gaugeblock_arena_mark(void);
+void gaugeblock_arena_reset(void);
+// gaugeblock_arena_has reports whether an address is in the arena.
+int gaugeblock_arena_has(const void *p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

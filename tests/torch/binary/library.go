@@ -1,0 +1,82 @@
+package binary
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"gaugeblock/fakegpu/cuda"
+)
+
+//go:embed adaptor
+var adaptor embed.FS
+
+// An UnavailableError says why PyTorch's allocator cannot be had.
+type UnavailableError struct{ Reason string }
+
+func (e *UnavailableError) Error() string { return "PyTorch's allocator: " + e.Reason }
+
+// Options says where PyTorch is.
+type Options struct {
+	// Libraries is the directory with libc10_cuda.so and libc10.so.
+	Libraries string
+	// Headers is the directory with c10/ and torch/ in it.
+	Headers string
+	// CUDAHeaders, if given, is the directory of CUDA's own headers; this project's
+	// declarations are used otherwise.
+	CUDAHeaders string
+	// Work is a directory to build in, which is made if need be.
+	Work string
+}
+
+// Build builds the libraries of the fake GPU and the adaptor in o.Work. If it cannot, because
+// there is no compiler or no PyTorch, or nothing could be loaded, the error is an
+// *UnavailableError.
+func Build(o Options) error {
+	if missing != "" {
+		return &UnavailableError{missing}
+	}
+	for _, name := range []string{"libc10_cuda.so", "libc10.so"} {
+		if _, err := os.Stat(filepath.Join(o.Libraries, name)); err != nil {
+			return &UnavailableError{err.Error()}
+		}
+	}
+	if err := os.MkdirAll(o.Work, 0o755); err != nil {
+		return err
+	}
+	if err := cuda.Build(o.Work); errors.Is(err, cuda.ErrNoCompiler) {
+		return &UnavailableError{err.Error()}
+	} else if err != nil {
+		return err
+	}
+	compiler, err := cuda.Compiler("CXX", "c++", "g++", "clang++")
+	if err != nil {
+		return &UnavailableError{"there is no C++ compiler (set CXX, or install c++)"}
+	}
+	from := filepath.Join(o.Work, "src")
+	if err := os.RemoveAll(from); err != nil {
+		return err
+	}
+	if err := os.CopyFS(from, adaptor); err != nil {
+		return err
+	}
+	arena := exec.Command(compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden",
+		"-I"+filepath.Join(from, "adaptor"), "-o", filepath.Join(o.Work, "libgaugeblock_arena.so"), filepath.Join(from, "adaptor", "arena.cc"))
+	if err := cuda.Run(arena); err != nil {
+		return fmt.Errorf("building the adaptor to PyTorch: %w", err)
+	}
+	args := []string{"-std=c++17", "-O2", "-shared", "-fPIC", "-I" + filepath.Join(from, "adaptor"), "-I" + o.Headers}
+	if o.CUDAHeaders != "" {
+		args = append(args, "-I"+o.CUDAHeaders)
+	}
+	args = append(args, "-I"+filepath.Join(o.Work, "include"),
+		"-o", filepath.Join(o.Work, "libgaugeblock_torch_adaptor.so"), filepath.Join(from, "adaptor", "adaptor.cc"),
+		filepath.Join(o.Work, "libgaugeblock_arena.so"), "-L"+o.Libraries, "-lc10_cuda", "-lc10", filepath.Join(o.Work, "libcudart.so.13"), "-ldl", "-Wl,-rpath,$ORIGIN")
+	if err := cuda.Run(exec.Command(compiler, args...)); err != nil {
+		return fmt.Errorf("building the adaptor to PyTorch: %w", err)
+	}
+	return nil
+}

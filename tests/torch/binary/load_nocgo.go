@@ -1,0 +1,14 @@
+//go:build !cgo || !linux
+
+package binary
+
+import "gaugeblock/spec"
+
+// missing says why nothing can be loaded into this program.
+const missing = "this program was built without cgo, or not for Linux"
+
+// Load loads PyTorch's libraries into this program, which needs cgo.
+func Load(Options) error { return &UnavailableError{missing} }
+
+// New makes an allocator, which needs cgo.
+func New(spec.Driver, string) (spec.Allocator, error) { return nil, Load(Options{}) }

@@ -1,0 +1,31 @@
+package torch
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// scratch is a directory that is there while tests run.
+var scratch string
+
+func TestMain(m *testing.M) {
+	if serving, err := Work(); serving {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	var err error
+	if scratch, err = os.MkdirTemp("", "gaugeblock-torch-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	if err := os.RemoveAll(scratch); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		status = 1
+	}
+	os.Exit(status)
+}

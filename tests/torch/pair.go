@@ -1,0 +1,338 @@
+package torch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+	"gaugeblock/tests/reference"
+	"gaugeblock/tests/replay"
+	binary "gaugeblock/tests/torch/binary"
+)
+
+// A Pair is the reference and PyTorch's allocator, each on a fake device of its own. Equal
+// devices give equal addresses for equal requests, so whatever the two do can be compared
+// as it is.
+type Pair struct {
+	header    trace.Header
+	reference *replay.Player
+	pytorch   *replay.Player
+	steps     int
+	every     int // so many operations lie between two looks at the whole layout
+
+	// Listed counts what is a row of docs/deviations.md and does not end a program: see
+	// reorder.
+	Listed map[string]int
+	stale  bool // what was last requested of a block that is free may differ
+
+	did replay.Performed // what PyTorch's allocator did in the latest operation
+
+	ours, theirs []spec.TraceEntry // room
+}
+
+// A Difference is where the two first did different things.
+type Difference struct {
+	Operation int    // from 1
+	Op        string // in words
+	What      string // what differs: "error", "message", "address", "trace entry", "layout", or the name of a figure
+	Reference string
+	PyTorch   string
+
+	ours, theirs replay.Performed
+}
+
+func (d *Difference) Error() string {
+	return fmt.Sprintf("operation %d, %s: %s: the reference has %s, PyTorch %s", d.Operation, d.Op, d.What, d.Reference, d.PyTorch)
+}
+
+// NewPair sets both up with what the header asks for.
+func NewPair(h trace.Header, every int) (*Pair, error) {
+	ours, err := replay.NewPlayer(&h, reference.New)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := replay.NewPlayer(&h, New)
+	if err != nil {
+		return nil, err
+	}
+	if h.Devices == 1 {
+		theirs.Allocator().(interface{ StatsWithCalls(spec.Device) }).StatsWithCalls(0)
+	}
+	return &Pair{header: h, reference: ours, pytorch: theirs, every: max(every, 1), Listed: map[string]int{}}, nil
+}
+
+// Step performs an operation on both. What the reference answered is returned for those who
+// keep account of the program.
+func (p *Pair) Step(op *trace.Op) (replay.Performed, *Difference) {
+	p.steps++
+	ours := p.reference.Perform(op)
+	theirs := p.pytorch.Perform(op)
+	p.did = theirs
+	what, our, their := p.compare(op, &ours, &theirs)
+	if what == "" {
+		return ours, nil
+	}
+	return ours, &Difference{p.steps, op.InWords(), what, our, their, ours, theirs}
+}
+
+// figureNames are the keys of the figures that a record has.
+var figureNames = func() (names []string) {
+	new(spec.DeviceStats).Each(func(key string, _ int64) { names = append(names, key) })
+	return names
+}()
+
+// record adds what PyTorch's allocator did in the latest operation to it, as what a replay expects.
+func (p *Pair) record(op *trace.Op) {
+	if p.did.Skipped {
+		return
+	}
+	e := &op.Expect
+	e.Error = trace.ErrorName(p.did.Err)
+	e.Entries = append([]spec.TraceEntry{}, p.did.Entries...)
+	if op.Kind == trace.OpMalloc && p.did.Err == nil {
+		at := p.did.Ptr
+		e.Addr = &at
+	}
+	var full *binary.OutOfMemory
+	if errors.As(p.did.Err, &full) {
+		e.Message = full.Message
+	}
+	if figures, err := p.pytorch.Allocator().Stats(op.Device); err == nil {
+		e.Stats = nil
+		figures.Each(func(_ string, v int64) { e.Stats = append(e.Stats, v) })
+	}
+}
+
+// ofDevice are the operations in which no allocator is called.
+var ofDevice = map[trace.OpKind]bool{
+	trace.OpBusy: true, trace.OpDrain: true, trace.OpKernel: true, trace.OpCopy: true, trace.OpWaitStream: true,
+	trace.OpRecordEvent: true, trace.OpWaitEvent: true, trace.OpSynchronize: true, trace.OpDeviceFree: true,
+	trace.OpCaptureBegin: true, trace.OpCaptureEnd: true, trace.OpGraphLaunch: true, trace.OpGraphDestroy: true,
+}
+
+// compare names the first thing that differs, in the order in which a reader would look for
+// a cause.
+func (p *Pair) compare(op *trace.Op, ours, theirs *replay.Performed) (what, our, their string) {
+	if what, our, their = compareErrors(ours.Err, theirs.Err); what != "" {
+		return what, our, their
+	}
+	if ofDevice[op.Kind] && len(ours.Entries)+len(theirs.Entries) == 0 && p.steps%p.every != 0 {
+		return "", "", "" // neither allocator was called
+	}
+	if ours.Ptr != theirs.Ptr {
+		return "address", ours.Ptr.String(), theirs.Ptr.String()
+	}
+	reordered, what, our, their := p.compareEntries(op, ours.Entries, theirs.Entries)
+	if what != "" {
+		return what, our, their
+	}
+	if reordered || op.Kind == trace.OpRestore {
+		if what, our, their = p.reorder(op, ours.Err == nil); what != "" {
+			return what, our, their
+		}
+	} else if what, our, their = p.compareFigures(op.Device, false); what != "" {
+		return what, our, their
+	}
+	if p.steps%p.every == 0 || op.Kind == trace.OpRestore && p.steps%4 == 0 {
+		return p.CompareLayouts()
+	}
+	return "", "", ""
+}
+
+// reorder goes on behind an operation in which the two did the same in another order, which
+// PyTorch takes from a hash table. Peaks and sums of the figures may differ then, and so may
+// what was last requested of a block that has merged; the figures begin anew on both sides,
+// and all that holds now is compared as ever.
+func (p *Pair) reorder(op *trace.Op, done bool) (what, our, their string) {
+	if what, our, their = p.compareFigures(op.Device, true); what != "" {
+		return what, our, their
+	}
+	if !done && op.Kind == trace.OpRestore { // it was refused and has changed nothing
+		return p.compareFigures(op.Device, false)
+	}
+	row := rowOrder
+	if op.Kind == trace.OpRestore {
+		row = rowRestoreOrder
+	}
+	p.stale = true
+	p.Listed[row]++
+	for dev := range p.header.Devices {
+		for _, player := range []*replay.Player{p.reference, p.pytorch} {
+			r := player.Allocator().(spec.StatsResetter)
+			if err := errors.Join(r.ResetPeakStats(spec.Device(dev)), r.ResetAccumulatedStats(spec.Device(dev))); err != nil {
+				return "figures", "a new beginning", err.Error()
+			}
+		}
+	}
+	return "", "", ""
+}
+
+// compareErrors: PyTorch has one type for all misuse.
+func compareErrors(ours, theirs error) (what, our, their string) {
+	if ours == nil && theirs == nil {
+		return "", "", ""
+	}
+	a, b := errorClass(ours), errorClass(theirs)
+	if a != b {
+		return "error", inWords(ours), inWords(theirs)
+	}
+	var full *binary.OutOfMemory
+	var figures *spec.OutOfMemoryError
+	if errors.As(theirs, &full) && errors.As(ours, &figures) {
+		if !tells(full.Message, figures) {
+			what, want, got := replay.CompareMessage(full.Message, figures)
+			return cmp.Or(what, "message"), cmp.Or(got, figures.Error()), cmp.Or(want, full.Message)
+		}
+	}
+	var ourDriver, theirDriver *spec.DriverError
+	if errors.As(ours, &ourDriver) && errors.As(theirs, &theirDriver) && ourDriver.Code != theirDriver.Code {
+		return "error", inWords(ours), inWords(theirs)
+	}
+	return "", "", ""
+}
+
+// tells reports whether PyTorch's message says what the reference's error does: the sizes
+// that it has, in its words.
+func tells(message string, e *spec.OutOfMemoryError) bool {
+	if e.SegmentSize == 0 {
+		return strings.Contains(message, "more than 1EB memory")
+	}
+	has := func(told bool, before string, bytes uint64, behind string) bool {
+		if !told {
+			return !strings.Contains(message, behind)
+		}
+		return strings.Contains(message, before+spec.FormatSize(bytes)+behind)
+	}
+	return has(true, "Tried to allocate ", e.SegmentSize, ". ") &&
+		has(true, "has a total capacity of ", e.DeviceTotal, " of which ") &&
+		has(true, " of which ", e.DeviceFree, " is free") &&
+		has(e.Limited, " ", e.Limit, " allowed; ") &&
+		has(true, "Of the allocated memory ", e.Allocated, " is allocated by PyTorch") &&
+		has(e.PrivatePools > 0, "with ", e.PrivatePools, " allocated in private pools") &&
+		has(true, "and ", e.Unallocated, " is reserved by PyTorch but unallocated")
+}
+
+func errorClass(err error) string {
+	switch name := trace.ErrorName(err); name {
+	case trace.ErrorInvalidArgument, trace.ErrorInvalidPointer, trace.ErrorInvalidState, trace.ErrorOther:
+		return "refused"
+	default:
+		return name
+	}
+}
+
+func inWords(err error) string {
+	if err == nil {
+		return "success"
+	}
+	return fmt.Sprintf("%s (%v)", trace.ErrorName(err), err)
+}
+
+// compareEntries: which of several streams' frees complete first depends on the hash of
+// streams; a restore walks a hash table of heap addresses.
+func (p *Pair) compareEntries(op *trace.Op, ours, theirs []spec.TraceEntry) (reordered bool, what, our, their string) {
+	if slices.Equal(ours, theirs) {
+		return false, "", "", ""
+	}
+	p.ours, p.theirs = append(p.ours[:0], ours...), append(p.theirs[:0], theirs...)
+	if op.Kind == trace.OpRestore {
+		slices.SortFunc(p.ours, compareEntries)
+		slices.SortFunc(p.theirs, compareEntries)
+	} else {
+		sortFrees(p.ours)
+		sortFrees(p.theirs)
+	}
+	for i := range max(len(p.ours), len(p.theirs)) {
+		if a, b := entry(p.ours, i), entry(p.theirs, i); a != b {
+			return false, "trace entry", a, b
+		}
+	}
+	return true, "", "", ""
+}
+
+func entry(entries []spec.TraceEntry, i int) string {
+	if i >= len(entries) {
+		return fmt.Sprintf("no more than %d", len(entries))
+	}
+	return replay.EntryInWords(entries[i])
+}
+
+// sortFrees sorts each row of free_completed entries.
+func sortFrees(entries []spec.TraceEntry) {
+	start := 0
+	for i := range len(entries) + 1 {
+		if i < len(entries) && entries[i].Action == spec.ActionFreeCompleted {
+			continue
+		}
+		slices.SortFunc(entries[start:i], compareEntries)
+		start = i + 1
+	}
+}
+
+func compareEntries(a, b spec.TraceEntry) int {
+	return cmp.Or(cmp.Compare(a.Action, b.Action), cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Stream, b.Stream))
+}
+
+// compareFigures compares the figures of a device; only those of the present if they are
+// asked for.
+func (p *Pair) compareFigures(dev spec.Device, present bool) (what, our, their string) {
+	a, err := p.reference.Allocator().Stats(dev)
+	if err != nil {
+		return "figures", err.Error(), "figures"
+	}
+	b, err := p.pytorch.Allocator().Stats(dev)
+	if err != nil {
+		return "figures", "figures", err.Error()
+	}
+	if a == b {
+		return "", "", ""
+	}
+	var values []int64
+	b.Each(func(_ string, v int64) { values = append(values, v) })
+	i := 0
+	a.Each(func(key string, v int64) {
+		if what == "" && v != values[i] && !(present && isHistory(key)) {
+			what, our, their = key, fmt.Sprint(v), fmt.Sprint(values[i])
+		}
+		i++
+	})
+	return what, our, their
+}
+
+// CompareLayouts compares all memory that the two hold.
+func (p *Pair) CompareLayouts() (what, our, their string) {
+	a, err := p.reference.Allocator().Snapshot()
+	if err != nil {
+		return "layout", err.Error(), "a snapshot"
+	}
+	b, err := p.pytorch.Allocator().Snapshot()
+	if err != nil {
+		return "layout", "a snapshot", err.Error()
+	}
+	ours, theirs := trace.Layout(&a), trace.Layout(&b)
+	if p.stale {
+		forgetRequests(ours)
+		forgetRequests(theirs)
+	}
+	return replay.CompareLayouts(ours, theirs)
+}
+
+// forgetRequests takes away what was last requested of blocks that are free.
+func forgetRequests(layout []spec.Segment) {
+	for i := range layout {
+		for j := range layout[i].Blocks {
+			if b := &layout[i].Blocks[j]; b.State == spec.Inactive {
+				b.RequestedSize = 0
+			}
+		}
+	}
+}
+
+// isHistory reports whether a figure tells of the past.
+func isHistory(key string) bool {
+	return strings.HasSuffix(key, ".peak") || strings.HasSuffix(key, ".allocated") || strings.HasSuffix(key, ".freed")
+}

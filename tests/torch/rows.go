@@ -1,0 +1,382 @@
+package torch
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+	"gaugeblock/spec/trace"
+	"gaugeblock/tests/reference"
+	"gaugeblock/tests/replay"
+)
+
+// The differences that docs/deviations.md lists, as rules. A rule is given the moment of the
+// first difference of a program, and says whether its row explains it. A row is called by
+// the words that it begins with.
+
+// The rows that do not end a program.
+const (
+	rowOrder        = "When several streams have completed"
+	rowRestoreOrder = "A restore frees blocks, and cuts segments up, in the order of heap addresses"
+)
+
+// A rule is a row with what recognises it.
+type rule struct {
+	row   string
+	holds func(m *moment) bool
+}
+
+// moment is the first difference of a program, and how things stood before.
+type moment struct {
+	*Outcome
+	op     *trace.Op
+	before spec.Snapshot // of the reference
+	config spec.Config   // in force
+	strict bool          // a capture was under way that is not relaxed
+	facts  facts
+}
+
+// facts are what the program has done up to then.
+type facts struct {
+	useOnOOM    bool                 // a pool is marked so
+	overflows   map[spec.PoolID]bool // those that are
+	released    map[spec.PoolID]bool // pools that were
+	begun       map[spec.PoolID]bool // pools that requests go to
+	captures    int                  // under way
+	default2    map[int64]bool       // memory on a default stream that another device's is recorded for
+	owners      map[int64]trace.Op   // mallocs of what was allocated
+	places      map[int64]spec.Ptr   // and where it is
+	freed2      []spec.Ptr           // memory of default2 that was freed
+	waited2     bool                 // the reference has waited for a stream that uses such memory
+	capturePool map[spec.PoolID]bool // pools that serve captures
+
+	current spec.Device // that malloc has made so
+	// strayed: pages were unmapped that a default stream of another than the current device
+	// might have used.
+	strayed bool
+	// recorded is memory that a stream was recorded for while requests were redirected;
+	// remembered: some of it was freed when they were not any more.
+	recorded   map[int64]bool
+	remembered bool
+}
+
+// rules are tried in this order.
+var rules = []rule{
+	{"A pool marked `use_on_oom` that waits to be freed", func(m *moment) bool {
+		return m.facts.useOnOOM && m.op.Kind == trace.OpMalloc && (m.says("already recording to mempool_id") || m.says("use_count > 0"))
+	}},
+	{"Private pools are walked in the order of a hash table's slots", (*moment).otherPool},
+	{"Garbage collection, the release of oversize blocks, emptying the cache", func(m *moment) bool {
+		return m.strict && m.cudaError(900)
+	}},
+	{"Unmapping waits for the segment's stream, which is illegal", func(m *moment) bool {
+		expandable := func(s spec.Segment) bool { return s.Expandable }
+		return m.facts.captures > 0 && m.cudaError(900) && slices.ContainsFunc(m.before.Segments, expandable)
+	}},
+	{"With it, a malloc for a captured stream whose requests nothing diverts fails", func(m *moment) bool {
+		return m.config.GraphCaptureRecordStreamReuse && m.facts.captures > 0 &&
+			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
+	}},
+	{"With `graph_capture_record_stream_reuse`, a free while a capture", func(m *moment) bool {
+		return m.config.GraphCaptureRecordStreamReuse && m.op.Kind == trace.OpFree && m.says("INTERNAL ASSERT FAILED")
+	}},
+	{"A block that is out and has uses is freed by the restore", func(m *moment) bool {
+		return m.op.Kind == trace.OpRestore && m.refused("streams may still use") && m.Difference.theirs.Err == nil
+	}},
+	{"That a segment is gone, or a block still used, is found out when everything has been freed", func(m *moment) bool {
+		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err != nil && m.Difference.theirs.Err != nil
+	}},
+	{"A use on the allocation stream needs no event; streams are compared by handle alone", (*moment).defaultStreams},
+	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed }},
+	{"Uses that were noted in a capture are remembered for the block's address in the heap", (*moment).rememberedUse},
+	{"A pool is forgotten when its count of driver segments is 0", (*moment).forgottenPool},
+	{"A block that counts as oversize is passed to `cudaFree`", (*moment).oversizePart},
+	{"Segments of a private pool go as well, for a request of that pool", (*moment).oversizeCaptured},
+}
+
+// says reports whether PyTorch's error does.
+func (m *moment) says(text string) bool {
+	err := m.Difference.theirs.Err
+	return err != nil && strings.Contains(err.Error(), text)
+}
+
+// refused reports whether the reference's error says so.
+func (m *moment) refused(text string) bool {
+	err := m.Difference.ours.Err
+	return err != nil && strings.Contains(err.Error(), text)
+}
+
+func (m *moment) cudaError(code int) bool {
+	var driver *spec.DriverError
+	return errors.As(m.Difference.theirs.Err, &driver) && driver.Code == code
+}
+
+// defaultStreams: PyTorch has dropped the use of another device's default stream, and so
+// does not wait for it when the memory is freed; the reference does, or still did before.
+func (m *moment) defaultStreams() bool {
+	if m.op.Kind == trace.OpFree && m.facts.default2[m.op.ID] {
+		return true
+	}
+	return m.facts.waited2 || slices.ContainsFunc(m.facts.freed2, m.pending)
+}
+
+// pending reports whether the block that an address is in was freed and still used.
+func (m *moment) pending(at spec.Ptr) bool {
+	return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
+		return slices.ContainsFunc(s.Blocks, func(b spec.Block) bool {
+			return b.Address <= at && at < b.Address+spec.Ptr(b.Size) && b.State == spec.ActivePendingFree
+		})
+	})
+}
+
+// otherPool: PyTorch has served a request of the default pool from another of several pools
+// that are marked use_on_oom, or emptied pools in another order.
+func (m *moment) otherPool() bool {
+	if m.Difference.What == "trace entry" {
+		return m.poolsReordered()
+	}
+	if m.Difference.What != "address" || m.op.Kind != trace.OpMalloc {
+		return false
+	}
+	pool := func(at spec.Ptr) (id spec.PoolID) {
+		for _, s := range m.before.Segments {
+			if s.Address <= at && at < s.Address+spec.Ptr(s.TotalSize) {
+				id = s.Pool
+			}
+		}
+		return id
+	}
+	a, b := pool(m.Difference.ours.Ptr), pool(m.Difference.theirs.Ptr)
+	return a != b && m.facts.overflows[a] && m.facts.overflows[b]
+}
+
+// poolsReordered: the two have done the same, and two pools that were given up lie in one
+// place of a table of four, the smallest.
+func (m *moment) poolsReordered() bool {
+	ours, theirs := slices.Clone(m.Difference.ours.Entries), slices.Clone(m.Difference.theirs.Entries)
+	slices.SortFunc(ours, compareEntries)
+	slices.SortFunc(theirs, compareEntries)
+	if !slices.Equal(ours, theirs) {
+		return false
+	}
+	places := map[uint64]bool{}
+	for id := range m.facts.released {
+		place := poolHash(id) >> 62
+		if places[place] {
+			return true
+		}
+		places[place] = true
+	}
+	return false
+}
+
+// poolHash is what PyTorch's table of pools goes by.
+func poolHash(id spec.PoolID) uint64 {
+	const factor = 11400714819323198485
+	if id.Capture != 0 {
+		return id.Capture * factor
+	}
+	return id.User * factor
+}
+
+// rememberedUse: PyTorch has allocated, or completed the free of, memory that the reference
+// still waits for.
+func (m *moment) rememberedUse() bool {
+	if !m.facts.remembered {
+		return false
+	}
+	d := m.Difference
+	if d.What == "address" && m.pending(d.theirs.Ptr) {
+		return true
+	}
+	return slices.ContainsFunc(d.theirs.Entries, func(e spec.TraceEntry) bool {
+		return e.Action == spec.ActionFreeCompleted && m.pending(e.Addr)
+	})
+}
+
+// forgottenPool: PyTorch has given up a pool some of whose expandable memory is allocated.
+func (m *moment) forgottenPool() bool {
+	given := func(id spec.PoolID) bool {
+		return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
+			return s.Expandable && s.Pool == id && s.AllocatedSize > 0
+		})
+	}
+	return slices.ContainsFunc(m.Ops, func(op trace.Op) bool {
+		return (op.Kind == trace.OpPoolDelete || op.Kind == trace.OpPoolRelease) && given(op.Pool)
+	})
+}
+
+// oversizePart: PyTorch has given a part of a segment to cudaFree, or tried to.
+func (m *moment) oversizePart() bool {
+	if m.op.Kind != trace.OpMalloc || m.config.MaxSplitSize == spec.Unlimited || !m.oversizeSplit() {
+		return false
+	}
+	if m.cudaError(1) || m.Difference.What == "message, free" {
+		return true
+	}
+	for _, e := range m.Difference.theirs.Entries {
+		if e.Action == spec.ActionSegmentFree && !m.wholeSegment(e.Addr, e.Size) {
+			return true
+		}
+	}
+	return false
+}
+
+// oversizeSplit reports whether there is memory that is free, or becomes so in the operation,
+// that is oversize, and only a part of its segment.
+func (m *moment) oversizeSplit() bool {
+	return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
+		run := uint64(0)
+		for _, b := range s.Blocks {
+			run += b.Size
+			if b.State == spec.ActiveAllocated && len(m.Difference.ours.Freed) == 0 { // by a callback
+				run = 0
+			}
+			if run >= m.config.MaxSplitSize && !s.Expandable && len(s.Blocks) > 1 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (m *moment) wholeSegment(at spec.Ptr, size uint64) bool {
+	return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
+		return s.Address == at && s.TotalSize == size && len(s.Blocks) == 1
+	})
+}
+
+// oversizeCaptured: PyTorch has released a segment of a pool that a graph was captured with.
+func (m *moment) oversizeCaptured() bool {
+	if m.op.Kind != trace.OpMalloc || m.config.MaxSplitSize == spec.Unlimited {
+		return false
+	}
+	return slices.ContainsFunc(m.Difference.theirs.Entries, func(e spec.TraceEntry) bool {
+		if e.Action != spec.ActionSegmentFree {
+			return false
+		}
+		released := func(s spec.Segment) bool { return s.Address == e.Addr && m.facts.capturePool[s.Pool] }
+		return slices.ContainsFunc(m.before.Segments, released)
+	})
+}
+
+// explain finds the row of a difference; "" if none explains it.
+func explain(o *Outcome) (string, error) {
+	m, err := before(o)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range rules {
+		if r.holds(m) {
+			return r.row, nil
+		}
+	}
+	return "", nil
+}
+
+// before performs the program up to the difference once more, on the reference alone.
+func before(o *Outcome) (*moment, error) {
+	player, err := replay.NewPlayer(&o.Header, reference.New)
+	if err != nil {
+		return nil, err
+	}
+	m := &moment{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
+	m.facts = facts{default2: map[int64]bool{}, owners: map[int64]trace.Op{}, places: map[int64]spec.Ptr{}, capturePool: map[spec.PoolID]bool{}, recorded: map[int64]bool{},
+		overflows: map[spec.PoolID]bool{}, released: map[spec.PoolID]bool{}, begun: map[spec.PoolID]bool{}}
+	if m.config, err = settings.Parse(o.Header.Settings, spec.DefaultGeometry()); err != nil {
+		return nil, err
+	}
+	last := len(o.Ops) - 1
+	if o.Difference.Op == "end" {
+		last++ // all of them were alike
+	}
+	for i := range o.Ops[:last] {
+		op := &o.Ops[i]
+		held := heldDefaults(player.GPU())
+		out := player.Perform(op)
+		m.follow(op, &out)
+		m.noteStraying(op, held, player.GPU(), &out)
+	}
+	m.strict = player.GPU().FreeForbidden()
+	m.before, err = player.Allocator().Snapshot()
+	return m, err
+}
+
+// heldDefaults are the devices whose default streams are held.
+func heldDefaults(g *fakegpu.GPU) (held [fakegpu.MaxDevices]bool) {
+	for dev := range g.DeviceCount() {
+		held[dev] = !g.Idle(spec.Device(dev), 0)
+	}
+	return held
+}
+
+// noteStraying: the reference has waited for the default stream of a segment's device before
+// it unmapped pages. PyTorch waits for that of the current device.
+func (m *moment) noteStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *replay.Performed) {
+	if len(m.facts.freed2) > 0 && !ofDevice[op.Kind] && held != heldDefaults(g) {
+		m.facts.waited2 = true
+	}
+	unmapped := slices.ContainsFunc(out.Entries, func(e spec.TraceEntry) bool {
+		return e.Action == spec.ActionSegmentUnmap && e.Stream == 0
+	})
+	if !unmapped || g.DeviceCount() == 1 {
+		return
+	}
+	if held != heldDefaults(g) || held[m.facts.current] {
+		m.facts.strayed = true
+	}
+}
+
+// follow records an operation that the reference has performed.
+func (m *moment) follow(op *trace.Op, out *replay.Performed) {
+	f := &m.facts
+	if op.Kind == trace.OpMalloc {
+		f.current = op.Device
+	}
+	if out.Err != nil || out.Skipped {
+		return
+	}
+	switch op.Kind {
+	case trace.OpMalloc:
+		f.owners[op.ID], f.places[op.ID] = *op, out.Ptr
+	case trace.OpRecordStream:
+		owner := f.owners[op.ID]
+		if len(f.begun) > 0 {
+			f.recorded[op.ID] = true
+		}
+		if owner.Stream == 0 && op.Stream == 0 && owner.Device != op.Device {
+			f.default2[op.ID] = true
+		}
+	case trace.OpPoolRelease, trace.OpPoolDelete:
+		f.released[op.Pool] = true
+	case trace.OpPoolCreate:
+		f.useOnOOM = f.useOnOOM || op.UseOnOOM
+		f.overflows[op.Pool] = f.overflows[op.Pool] || op.UseOnOOM
+	case trace.OpFree:
+		if f.default2[op.ID] {
+			f.freed2 = append(f.freed2, f.places[op.ID])
+		}
+		f.remembered = f.remembered || f.recorded[op.ID] && len(f.begun) == 0
+	case trace.OpPoolEnd:
+		delete(f.begun, op.Pool)
+	case trace.OpPoolBegin:
+		f.begun[op.Pool] = true
+		if op.By == trace.ByCapture || f.captures > 0 {
+			f.capturePool[op.Pool] = true
+		}
+	case trace.OpCaptureBegin:
+		f.captures++
+		for id := range f.begun {
+			f.capturePool[id] = true
+		}
+	case trace.OpCaptureEnd:
+		f.captures--
+	case trace.OpConfigure:
+		if c, err := settings.Apply(m.config, op.Settings, spec.DefaultGeometry()); err == nil {
+			m.config = c
+		}
+	}
+}

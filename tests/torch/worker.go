@@ -1,0 +1,246 @@
+package torch
+
+import (
+	"bytes"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"gaugeblock/spec/trace"
+	"gaugeblock/tests/conformance"
+	binary "gaugeblock/tests/torch/binary"
+)
+
+// Programs are performed by other processes, for PyTorch's allocator can crash, and the
+// search has to go on. A worker is this same program, started anew; it is given jobs, one
+// after the other, and says where it is in a file that both have in memory.
+
+// workerVariable is set, to the directory that Build has built in, in a worker.
+const workerVariable = "GAUGEBLOCK_TORCH_WORKER"
+
+// librariesVariable is PyTorch's directory, in a worker.
+const librariesVariable = "GAUGEBLOCK_TORCH_LIBRARIES"
+
+// A job is a number of programs with seeds one after the other, or one that is known.
+type job struct {
+	Area     string
+	Seed     uint64 // of the first program
+	Programs int
+	Length   int // operations of a program
+	Every    int // operations between two looks at the layout
+	Settings *string
+
+	Known  bool
+	Header trace.Header
+	Ops    []trace.Op
+}
+
+// reply is what came of a job.
+type reply struct {
+	Operations int
+	Outcomes   []Outcome // those with a difference
+	Listed     map[string]int
+	Error      string
+}
+
+// Work serves jobs if this process is a worker; serving reports whether it was one, and the
+// program should end.
+func Work() (serving bool, err error) {
+	dir := os.Getenv(workerVariable)
+	if dir == "" {
+		return false, nil
+	}
+	runtime.LockOSThread() // a thread has a current device
+	o := binary.Options{Libraries: os.Getenv(librariesVariable), Work: dir}
+	if err := binary.Load(o); err != nil {
+		return true, err
+	}
+	place, err := placeOf(os.NewFile(3, "place"))
+	if err != nil {
+		return true, err
+	}
+	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
+	for {
+		var j job
+		if err := in.Decode(&j); errors.Is(err, io.EOF) {
+			return true, nil
+		} else if err != nil {
+			return true, err
+		}
+		if err := out.Encode(j.perform(place)); err != nil {
+			return true, err
+		}
+	}
+}
+
+func (j *job) perform(place *place) (r reply) {
+	area := conformance.Find(j.Area)
+	if area == nil {
+		return reply{Error: fmt.Sprintf("there is no area %q", j.Area)}
+	}
+	for i := range max(j.Programs, 1) {
+		var o Outcome
+		var err error
+		seed := j.Seed + uint64(i)
+		told := func(operation int) { place.set(seed, r.Operations, operation) }
+		if j.Known {
+			o, err = Perform(area, j.Header, j.Ops, told)
+		} else {
+			o, err = Run(area, seed, j.Length, j.Every, j.Settings, told)
+		}
+		if err != nil {
+			return reply{Error: err.Error()}
+		}
+		r.Operations += o.Operations
+		for row, n := range o.Listed {
+			if r.Listed == nil {
+				r.Listed = map[string]int{}
+			}
+			r.Listed[row] += n
+		}
+		if o.Difference != nil {
+			r.Outcomes = append(r.Outcomes, o)
+		}
+	}
+	return r
+}
+
+// place is where a worker is: the seed, the operations of the job before this program, and
+// the operation of the program.
+type place struct{ words *[3]uint64 }
+
+const placeBytes = 4096
+
+func placeOf(f *os.File) (*place, error) {
+	data, err := unix.Mmap(int(f.Fd()), 0, placeBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, err
+	}
+	return &place{(*[3]uint64)(unsafe.Pointer(&data[0]))}, nil
+}
+
+func (p *place) set(seed uint64, before, operation int) {
+	p.words[0], p.words[1] = seed, uint64(before)
+	atomic.StoreUint64(&p.words[2], uint64(operation))
+}
+
+// A Crash is the end of a worker in the middle of a program.
+type Crash struct {
+	Seed      uint64
+	Operation int    // of the program, from 1
+	Before    int    // operations of the job before the program
+	Said      string // how the process ended, and its last words
+}
+
+func (c *Crash) Error() string {
+	return fmt.Sprintf("seed %d, operation %d: %s", c.Seed, c.Operation, c.Said)
+}
+
+// worker is such a process, seen from here.
+type worker struct {
+	options binary.Options
+	process *exec.Cmd
+	in      io.WriteCloser
+	jobs    *gob.Encoder
+	replies *gob.Decoder
+	said    bytes.Buffer
+	file    *os.File
+	place   *place
+	used    time.Duration // of the processor, by processes that have ended
+}
+
+// startWorker starts one.
+func startWorker(o binary.Options) (*worker, error) {
+	w := &worker{options: o}
+	f, err := os.CreateTemp("", "gaugeblock-place-")
+	if err != nil {
+		return nil, err
+	}
+	w.file = f
+	if err := errors.Join(os.Remove(f.Name()), f.Truncate(placeBytes)); err != nil {
+		return nil, err
+	}
+	if w.place, err = placeOf(f); err != nil {
+		return nil, err
+	}
+	return w, w.start()
+}
+
+func (w *worker) start() error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	w.said.Reset()
+	w.process = exec.Command(program)
+	w.process.Env = append(os.Environ(), workerVariable+"="+w.options.Work, librariesVariable+"="+w.options.Libraries,
+		"GOTRACEBACK=none", "PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF=", "GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=300MiB")
+	w.process.ExtraFiles = []*os.File{w.file}
+	w.process.Stderr = &w.said
+	if w.in, err = w.process.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := w.process.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	w.jobs, w.replies = gob.NewEncoder(w.in), gob.NewDecoder(out)
+	return w.process.Start()
+}
+
+// do has a job done. A crash is an answer: the worker has been started anew.
+func (w *worker) do(j *job) (r reply, crash *Crash, err error) {
+	w.place.set(0, 0, 0)
+	if err := w.jobs.Encode(j); err == nil {
+		if err := w.replies.Decode(&r); err == nil {
+			if r.Error != "" {
+				return r, nil, errors.New(r.Error)
+			}
+			return r, nil, nil
+		}
+	}
+	ended := w.process.Wait()
+	w.used += w.process.ProcessState.UserTime() + w.process.ProcessState.SystemTime()
+	crash = &Crash{
+		Seed: w.place.words[0], Before: int(w.place.words[1]), Operation: int(w.place.words[2]),
+		Said: strings.TrimSpace(fmt.Sprintf("%v: %s", ended, lastWords(w.said.String()))),
+	}
+	if crash.Operation == 0 {
+		return r, nil, fmt.Errorf("a worker has ended before it began: %s", crash.Said)
+	}
+	return r, crash, w.start()
+}
+
+// lastWords are the lines that say why a process ended.
+func lastWords(text string) string {
+	var kept []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "PC=") && len(kept) < 3 {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "; ")
+}
+
+// stop ends the worker.
+func (w *worker) stop() error {
+	err := errors.Join(w.in.Close(), w.process.Wait(), w.file.Close())
+	w.used += w.process.ProcessState.UserTime() + w.process.ProcessState.SystemTime()
+	return err
+}
+
+// difference is the crash as one.
+func (c *Crash) difference() *Difference {
+	return &Difference{Operation: c.Operation, Op: "crash", What: "crash", Reference: "an answer", PyTorch: c.Said}
+}
