@@ -59,6 +59,7 @@ type facts struct {
 	// remembered: some of it was freed when they were not any more.
 	recorded   map[int64]bool
 	remembered bool
+	waited     bool // and then the reference has waited for a stream, as PyTorch perhaps has not
 }
 
 // rules are tried in this order.
@@ -88,9 +89,13 @@ var rules = []rule{
 		return m.op.Kind == spec.OpRestore && m.Difference.ours.Err != nil && m.Difference.theirs.Err != nil
 	}},
 	{"A use on the allocation stream needs no event; streams are compared by handle alone", (*moment).defaultStreams},
-	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed }},
+	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed && m.completes() }},
 	{"Uses that were noted in a capture are remembered for the block's address in the heap", (*moment).rememberedUse},
 	{"A pool is forgotten when its count of driver segments is 0", (*moment).forgottenPool},
+	{"`use_on_oom` and `no_split` of an unknown pool are remembered", func(m *moment) bool {
+		return m.op.Kind == spec.OpEmptyCache && m.facts.released[m.op.Pool] && m.facts.overflows[m.op.Pool] &&
+			m.Difference.What == "num_sync_all_streams"
+	}},
 	{"A block that counts as oversize is passed to `cudaFree`", (*moment).oversizePart},
 	{"Segments of a private pool go as well, for a request of that pool", (*moment).oversizeCaptured},
 }
@@ -112,13 +117,21 @@ func (m *moment) cudaError(code int) bool {
 	return errors.As(m.Difference.theirs.Err, &driver) && driver.Code == code
 }
 
+// completes reports whether frees were completed in the operation, by either: that is how it
+// shows that a stream has got further on one device than on the other.
+func (m *moment) completes() bool {
+	completed := func(e spec.Event) bool { return e.Action == spec.ActionFreeCompleted }
+	d := m.Difference
+	return slices.ContainsFunc(d.ours.Events, completed) || slices.ContainsFunc(d.theirs.Events, completed)
+}
+
 // defaultStreams: PyTorch has dropped the use of another device's default stream, and so
 // does not wait for it when the memory is freed; the reference does, or still did before.
 func (m *moment) defaultStreams() bool {
 	if m.op.Kind == spec.OpFree && m.facts.default2[m.op.ID] {
 		return true
 	}
-	return m.facts.waited2 || slices.ContainsFunc(m.facts.freed2, m.pending)
+	return m.facts.waited2 && m.completes() || slices.ContainsFunc(m.facts.freed2, m.pending)
 }
 
 // pending reports whether the block that an address is in was freed and still used.
@@ -181,10 +194,13 @@ func poolHash(id spec.PoolID) uint64 {
 }
 
 // rememberedUse: PyTorch has allocated, or completed the free of, memory that the reference
-// still waits for.
+// still waits for, or has waited for before.
 func (m *moment) rememberedUse() bool {
 	if !m.facts.remembered {
 		return false
+	}
+	if m.facts.waited && m.completes() {
+		return true
 	}
 	d := m.Difference
 	if d.What == "address" && m.pending(d.theirs.Ptr) {
@@ -195,11 +211,14 @@ func (m *moment) rememberedUse() bool {
 	})
 }
 
-// forgottenPool: PyTorch has given up a pool some of whose expandable memory is allocated.
+// forgottenPool: PyTorch has given up a pool some of whose expandable memory is active.
 func (m *moment) forgottenPool() bool {
+	if m.says("cudaMalloc_count > 0") {
+		return true
+	}
 	given := func(id spec.PoolID) bool {
 		return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
-			return s.Expandable && s.Pool == id && s.AllocatedSize > 0
+			return s.Expandable && s.Pool == id && s.ActiveSize > 0
 		})
 	}
 	return slices.ContainsFunc(m.Ops, func(op spec.Op) bool {
@@ -293,10 +312,13 @@ func before(o *Outcome) (*moment, error) {
 	}
 	for i := range o.Ops[:last] {
 		op := &o.Ops[i]
-		held := heldDefaults(player.GPU())
+		held, busy := heldDefaults(player.GPU()), busyStreams(player.GPU(), &o.Header)
 		out := player.Perform(op)
 		m.follow(op, &out)
-		m.noteStraying(op, held, player.GPU(), &out)
+		m.seeStraying(op, held, player.GPU(), &out)
+		if m.facts.remembered && !ofDevice[op.Kind] && busy != busyStreams(player.GPU(), &o.Header) {
+			m.facts.waited = true
+		}
 	}
 	m.strict = player.GPU().FreeForbidden()
 	m.before, err = player.Allocator().Snapshot()
@@ -311,9 +333,21 @@ func heldDefaults(g *fakegpu.GPU) (held [fakegpu.MaxDevices]bool) {
 	return held
 }
 
-// noteStraying: the reference has waited for the default stream of a segment's device before
+// busyStreams is the set of the streams, by index, that have work left.
+func busyStreams(g *fakegpu.GPU, h *spec.TraceHeader) (busy uint64) {
+	for i, s := range h.Streams {
+		for dev := range g.DeviceCount() {
+			if !g.Idle(spec.Device(dev), s) {
+				busy |= 1 << i
+			}
+		}
+	}
+	return busy
+}
+
+// seeStraying: the reference has waited for the default stream of a segment's device before
 // it unmapped pages. PyTorch waits for that of the current device.
-func (m *moment) noteStraying(op *spec.Op, held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *replay.Performed) {
+func (m *moment) seeStraying(op *spec.Op, held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *replay.Performed) {
 	if len(m.facts.freed2) > 0 && !ofDevice[op.Kind] && held != heldDefaults(g) {
 		m.facts.waited2 = true
 	}
