@@ -20,7 +20,7 @@ import (
 // The rows that do not end a program.
 const (
 	rowOrder        = "When several streams have completed"
-	rowRestoreOrder = "A restore frees blocks, and cuts segments up, in the order of heap addresses"
+	rowRestoreOrder = "A restore frees blocks and splits segments in the order of heap addresses"
 )
 
 // A rule is a row with what recognises it.
@@ -61,40 +61,45 @@ type facts struct {
 	// remembered: some of it was freed when they were not any more.
 	recorded   map[int64]bool
 	remembered bool
+	waited     bool // and then the reference has waited for a stream, as PyTorch perhaps has not
 }
 
 // rules are tried in this order.
 var rules = []rule{
-	{"A pool marked `use_on_oom` that waits to be freed", func(m *moment) bool {
+	{"A freeable pool marked `use_on_oom`", func(m *moment) bool {
 		return m.facts.useOnOOM && m.op.Kind == trace.OpMalloc && (m.says("already recording to mempool_id") || m.says("use_count > 0"))
 	}},
-	{"Private pools are walked in the order of a hash table's slots", (*moment).otherPool},
+	{"Private pools are in the order of a hash table's slots", (*moment).otherPool},
 	{"Garbage collection, the release of oversize blocks, emptying the cache", func(m *moment) bool {
 		return m.strict && m.cudaError(900)
 	}},
-	{"Unmapping waits for the segment's stream, which is illegal", func(m *moment) bool {
+	{"Unmapping synchronizes the segment's stream, which is illegal", func(m *moment) bool {
 		expandable := func(s spec.Segment) bool { return s.Expandable }
 		return m.facts.captures > 0 && m.cudaError(900) && slices.ContainsFunc(m.before.Segments, expandable)
 	}},
-	{"With it, a malloc for a captured stream whose requests nothing diverts fails", func(m *moment) bool {
+	{"With it, a malloc for a captured stream without pool routing fails", func(m *moment) bool {
 		return m.config.GraphCaptureRecordStreamReuse && m.facts.captures > 0 &&
 			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
 	}},
 	{"With `graph_capture_record_stream_reuse`, a free while a capture", func(m *moment) bool {
 		return m.config.GraphCaptureRecordStreamReuse && m.op.Kind == trace.OpFree && m.says("INTERNAL ASSERT FAILED")
 	}},
-	{"A block that is out and has uses is freed by the restore", func(m *moment) bool {
+	{"An allocated block with stream uses is freed by the restore", func(m *moment) bool {
 		return m.op.Kind == trace.OpRestore && m.refused("streams may still use") && m.Difference.theirs.Err == nil
 	}},
-	{"That a segment is gone, or a block still used, is found out when everything has been freed", func(m *moment) bool {
+	{"That a segment is gone, or a block still used, is detected when everything has been freed", func(m *moment) bool {
 		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err != nil && m.Difference.theirs.Err != nil
 	}},
 	{"A use on the allocation stream needs no event; streams are compared by handle alone", (*moment).defaultStreams},
-	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed }},
-	{"Uses that were noted in a capture are remembered for the block's address in the heap", (*moment).rememberedUse},
-	{"A pool is forgotten when its count of driver segments is 0", (*moment).forgottenPool},
+	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed && m.completes() }},
+	{"That a use was recorded during a capture is kept for the block's address in the heap", (*moment).rememberedUse},
+	{"A pool is erased when its `cudaMalloc_count` is 0", (*moment).forgottenPool},
+	{"`use_on_oom` and `no_split` of an unknown pool are kept", func(m *moment) bool {
+		return m.op.Kind == trace.OpEmptyCache && m.facts.released[m.op.Pool] && m.facts.overflows[m.op.Pool] &&
+			m.Difference.What == "num_sync_all_streams"
+	}},
 	{"A block that counts as oversize is passed to `cudaFree`", (*moment).oversizePart},
-	{"Segments of a private pool go as well, for a request of that pool", (*moment).oversizeCaptured},
+	{"Segments of a private pool are released as well, for a request of that pool", (*moment).oversizeCaptured},
 }
 
 // says reports whether PyTorch's error does.
@@ -114,13 +119,21 @@ func (m *moment) cudaError(code int) bool {
 	return errors.As(m.Difference.theirs.Err, &driver) && driver.Code == code
 }
 
+// completes reports whether frees were completed in the operation, by either: that is how it
+// shows that a stream has got further on one device than on the other.
+func (m *moment) completes() bool {
+	completed := func(e spec.TraceEntry) bool { return e.Action == spec.ActionFreeCompleted }
+	d := m.Difference
+	return slices.ContainsFunc(d.ours.Entries, completed) || slices.ContainsFunc(d.theirs.Entries, completed)
+}
+
 // defaultStreams: PyTorch has dropped the use of another device's default stream, and so
 // does not wait for it when the memory is freed; the reference does, or still did before.
 func (m *moment) defaultStreams() bool {
 	if m.op.Kind == trace.OpFree && m.facts.default2[m.op.ID] {
 		return true
 	}
-	return m.facts.waited2 || slices.ContainsFunc(m.facts.freed2, m.pending)
+	return m.facts.waited2 && m.completes() || slices.ContainsFunc(m.facts.freed2, m.pending)
 }
 
 // pending reports whether the block that an address is in was freed and still used.
@@ -183,10 +196,13 @@ func poolHash(id spec.PoolID) uint64 {
 }
 
 // rememberedUse: PyTorch has allocated, or completed the free of, memory that the reference
-// still waits for.
+// still waits for, or has waited for before.
 func (m *moment) rememberedUse() bool {
 	if !m.facts.remembered {
 		return false
+	}
+	if m.facts.waited && m.completes() {
+		return true
 	}
 	d := m.Difference
 	if d.What == "address" && m.pending(d.theirs.Ptr) {
@@ -197,11 +213,14 @@ func (m *moment) rememberedUse() bool {
 	})
 }
 
-// forgottenPool: PyTorch has given up a pool some of whose expandable memory is allocated.
+// forgottenPool: PyTorch has given up a pool some of whose expandable memory is active.
 func (m *moment) forgottenPool() bool {
+	if m.says("cudaMalloc_count > 0") {
+		return true
+	}
 	given := func(id spec.PoolID) bool {
 		return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
-			return s.Expandable && s.Pool == id && s.AllocatedSize > 0
+			return s.Expandable && s.Pool == id && s.ActiveSize > 0
 		})
 	}
 	return slices.ContainsFunc(m.Ops, func(op trace.Op) bool {
@@ -295,10 +314,13 @@ func before(o *Outcome) (*moment, error) {
 	}
 	for i := range o.Ops[:last] {
 		op := &o.Ops[i]
-		held := heldDefaults(player.GPU())
+		held, busy := heldDefaults(player.GPU()), busyStreams(player.GPU(), &o.Header)
 		out := player.Perform(op)
 		m.follow(op, &out)
-		m.noteStraying(op, held, player.GPU(), &out)
+		m.seeStraying(op, held, player.GPU(), &out)
+		if m.facts.remembered && !ofDevice[op.Kind] && busy != busyStreams(player.GPU(), &o.Header) {
+			m.facts.waited = true
+		}
 	}
 	m.strict = player.GPU().FreeForbidden()
 	m.before, err = player.Allocator().Snapshot()
@@ -313,9 +335,21 @@ func heldDefaults(g *fakegpu.GPU) (held [fakegpu.MaxDevices]bool) {
 	return held
 }
 
-// noteStraying: the reference has waited for the default stream of a segment's device before
+// busyStreams is the set of the streams, by index, that have work left.
+func busyStreams(g *fakegpu.GPU, h *trace.Header) (busy uint64) {
+	for i, s := range h.Streams {
+		for dev := range g.DeviceCount() {
+			if !g.Idle(spec.Device(dev), s) {
+				busy |= 1 << i
+			}
+		}
+	}
+	return busy
+}
+
+// seeStraying: the reference has waited for the default stream of a segment's device before
 // it unmapped pages. PyTorch waits for that of the current device.
-func (m *moment) noteStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *replay.Performed) {
+func (m *moment) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *replay.Performed) {
 	if len(m.facts.freed2) > 0 && !ofDevice[op.Kind] && held != heldDefaults(g) {
 		m.facts.waited2 = true
 	}
