@@ -255,4 +255,3 @@ func explain(o *Outcome) (string, error) {
 	}
 	return "", nil
 }
-
