@@ -86,7 +86,7 @@ func writeBytes(parts []part, data []byte) {
 			switch {
 			case at == p.from:
 				word = next
-			case next != word || at&7 != 0 || end-at < 8 || begin&7 != 0:
+			case next != word:
 				p.backing.contents.set(begin, at, word)
 				begin, word = at, next
 			}

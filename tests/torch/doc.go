@@ -2,4 +2,12 @@
 // operations on both, each on a fake device of its own, compared after every one.
 //
 //	pytorch.go    where PyTorch is, and its allocator as a replay.Factory
+//	pair.go       the two, and what is compared after an operation
+//	program.go    programs: made up at random, or known
+//	care.go       what most programs keep away from
+//	rows.go       the rows of docs/deviations.md as rules that recognise a difference
+//	moment.go     what a rule is told: how things stood before the difference
+//	worker.go     programs are performed by processes that may crash
+//	minimise.go   the shortest program that still differs
+//	search.go     many programs, and the report
 package torch

@@ -246,10 +246,12 @@ func (p *Pair) compareEntries(op *trace.Op, ours, theirs []spec.TraceEntry) (reo
 		sortFrees(p.ours)
 		sortFrees(p.theirs)
 	}
-	for i := range max(len(p.ours), len(p.theirs)) {
-		if a, b := entry(p.ours, i), entry(p.theirs, i); a != b {
-			return false, "trace entry", a, b
-		}
+	same := 0
+	for same < len(p.ours) && same < len(p.theirs) && p.ours[same] == p.theirs[same] {
+		same++
+	}
+	if same < len(p.ours) || same < len(p.theirs) {
+		return false, "trace entry", entry(p.ours, same), entry(p.theirs, same)
 	}
 	return true, "", "", ""
 }

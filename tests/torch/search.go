@@ -21,7 +21,7 @@ import (
 // Search says what is searched.
 type Search struct {
 	PyTorch binary.Options // that has been built
-	Areas   []string          // of tests/conformance; none means all that can be compared
+	Areas   []string       // of tests/conformance; none means all that can be compared
 
 	// Settings, if given, begins every program with these instead of those of its area.
 	Settings *string

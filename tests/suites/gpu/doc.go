@@ -15,6 +15,7 @@
 //	conformance_test.go  tests/conformance, unchanged, on a device that shadows the fake one
 //	shadow*_test.go      that device
 //	findings/            Python scripts that show faults of PyTorch, without anything of ours
+//	fakecuda_test.go     all of it on the libraries of fakegpu/cuda
 //
 // The test binary is all that has to be carried to a GPU machine (make gpu-suite);
 // docs/gpu.md says how to run it. It leaves a summary in the file that

@@ -1,0 +1,172 @@
+package torch
+
+import (
+	"slices"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+	"gaugeblock/spec/trace"
+	"gaugeblock/tests/reference"
+	"gaugeblock/tests/replay"
+)
+
+// moment is the first difference of a program, and how things stood before.
+type moment struct {
+	*Outcome
+	op     *trace.Op
+	before spec.Snapshot // of the reference
+	config spec.Config   // in force
+	strict bool          // a capture was under way that is not relaxed
+	facts  facts
+}
+
+// facts are what the program has done up to then.
+type facts struct {
+	useOnOOM    bool                 // a pool is marked so
+	overflows   map[spec.PoolID]bool // those that are
+	released    map[spec.PoolID]bool // pools that were
+	begun       map[spec.PoolID]bool // pools that requests go to
+	captures    int                  // under way
+	default2    map[int64]bool       // memory on a default stream that another device's is recorded for
+	owners      map[int64]trace.Op   // mallocs of what was allocated
+	places      map[int64]spec.Ptr   // and where it is
+	freed2      []spec.Ptr           // memory of default2 that was freed
+	waited2     bool                 // the reference has waited for a stream that uses such memory
+	capturePool map[spec.PoolID]bool // pools that serve captures
+
+	current spec.Device // that malloc has made so
+	// strayed: pages were unmapped that a default stream of another than the current device
+	// might have used.
+	strayed bool
+	// recorded is memory that a stream was recorded for while requests were redirected;
+	// remembered: some of it was freed when they were not any more.
+	recorded   map[int64]bool
+	remembered bool
+	waited     bool // and then the reference has waited for a stream, as PyTorch perhaps has not
+}
+
+func newFacts() facts {
+	return facts{
+		overflows: map[spec.PoolID]bool{}, released: map[spec.PoolID]bool{}, begun: map[spec.PoolID]bool{}, capturePool: map[spec.PoolID]bool{},
+		default2: map[int64]bool{}, owners: map[int64]trace.Op{}, places: map[int64]spec.Ptr{}, recorded: map[int64]bool{},
+	}
+}
+
+// before performs the program up to the difference once more, on the reference alone.
+func before(o *Outcome) (*moment, error) {
+	player, err := replay.NewPlayer(&o.Header, reference.New)
+	if err != nil {
+		return nil, err
+	}
+	m := &moment{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
+	m.facts = newFacts()
+	if m.config, err = settings.Parse(o.Header.Settings, spec.DefaultGeometry()); err != nil {
+		return nil, err
+	}
+	last := len(o.Ops) - 1
+	if o.Difference.Op == "end" {
+		last++ // all of them were alike
+	}
+	for i := range o.Ops[:last] {
+		op := &o.Ops[i]
+		held, busy := heldDefaults(player.GPU()), busyStreams(player.GPU(), &o.Header)
+		out := player.Perform(op)
+		m.follow(op, &out)
+		m.seeStraying(op, held, player.GPU(), &out)
+		if m.facts.remembered && !ofDevice[op.Kind] && busy != busyStreams(player.GPU(), &o.Header) {
+			m.facts.waited = true
+		}
+	}
+	m.strict = player.GPU().FreeForbidden()
+	m.before, err = player.Allocator().Snapshot()
+	return m, err
+}
+
+// heldDefaults are the devices whose default streams are held.
+func heldDefaults(g *fakegpu.GPU) (held [fakegpu.MaxDevices]bool) {
+	for dev := range g.DeviceCount() {
+		held[dev] = !g.Idle(spec.Device(dev), 0)
+	}
+	return held
+}
+
+// busyStreams is the set of the streams, by index, that have work left.
+func busyStreams(g *fakegpu.GPU, h *trace.Header) (busy uint64) {
+	for i, s := range h.Streams {
+		for dev := range g.DeviceCount() {
+			if !g.Idle(spec.Device(dev), s) {
+				busy |= 1 << i
+			}
+		}
+	}
+	return busy
+}
+
+// seeStraying: the reference has waited for the default stream of a segment's device before
+// it unmapped pages. PyTorch waits for that of the current device.
+func (m *moment) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *replay.Performed) {
+	if len(m.facts.freed2) > 0 && !ofDevice[op.Kind] && held != heldDefaults(g) {
+		m.facts.waited2 = true
+	}
+	unmapped := slices.ContainsFunc(out.Entries, func(e spec.TraceEntry) bool {
+		return e.Action == spec.ActionSegmentUnmap && e.Stream == 0
+	})
+	if !unmapped || g.DeviceCount() == 1 {
+		return
+	}
+	if held != heldDefaults(g) || held[m.facts.current] {
+		m.facts.strayed = true
+	}
+}
+
+// follow records an operation that the reference has performed.
+func (m *moment) follow(op *trace.Op, out *replay.Performed) {
+	f := &m.facts
+	if op.Kind == trace.OpMalloc {
+		f.current = op.Device
+	}
+	if out.Err != nil || out.Skipped {
+		return
+	}
+	switch op.Kind {
+	case trace.OpMalloc:
+		f.owners[op.ID], f.places[op.ID] = *op, out.Ptr
+	case trace.OpRecordStream:
+		owner := f.owners[op.ID]
+		if len(f.begun) > 0 {
+			f.recorded[op.ID] = true
+		}
+		if owner.Stream == 0 && op.Stream == 0 && owner.Device != op.Device {
+			f.default2[op.ID] = true
+		}
+	case trace.OpPoolRelease, trace.OpPoolDelete:
+		f.released[op.Pool] = true
+	case trace.OpPoolCreate:
+		f.useOnOOM = f.useOnOOM || op.UseOnOOM
+		f.overflows[op.Pool] = f.overflows[op.Pool] || op.UseOnOOM
+	case trace.OpFree:
+		if f.default2[op.ID] {
+			f.freed2 = append(f.freed2, f.places[op.ID])
+		}
+		f.remembered = f.remembered || f.recorded[op.ID] && len(f.begun) == 0
+	case trace.OpPoolEnd:
+		delete(f.begun, op.Pool)
+	case trace.OpPoolBegin:
+		f.begun[op.Pool] = true
+		if op.By == trace.ByCapture || f.captures > 0 {
+			f.capturePool[op.Pool] = true
+		}
+	case trace.OpCaptureBegin:
+		f.captures++
+		for id := range f.begun {
+			f.capturePool[id] = true
+		}
+	case trace.OpCaptureEnd:
+		f.captures--
+	case trace.OpConfigure:
+		if c, err := settings.Apply(m.config, op.Settings, spec.DefaultGeometry()); err == nil {
+			m.config = c
+		}
+	}
+}
