@@ -214,14 +214,7 @@ func printViolation(out io.Writer, name string, module bounded.Module, v *explor
 		return
 	}
 	fmt.Fprintln(out, "as a trace:")
-	w, err := trace.NewWriter(out, header)
-	for i := 0; i < len(ops) && err == nil; i++ {
-		err = w.Write(&ops[i])
-	}
-	if err == nil {
-		err = w.Close(nil)
-	}
-	if err != nil {
+	if err := trace.Write(out, header, ops, nil); err != nil {
 		fmt.Fprintln(out, err)
 	}
 }

@@ -46,7 +46,7 @@ func WriteFile(path string, h Header, ops []Op, end *End) (err error) {
 	if strings.HasSuffix(path, ".gz") {
 		err = writeCompressed(file, h, ops, end)
 	} else {
-		err = writeTrace(file, h, ops, end)
+		err = Write(file, h, ops, end)
 	}
 	if err != nil {
 		return err
@@ -65,13 +65,16 @@ func WriteFile(path string, h Header, ops []Op, end *End) (err error) {
 
 func writeCompressed(w io.Writer, h Header, ops []Op, end *End) error {
 	zip := gzip.NewWriter(w)
-	if err := writeTrace(zip, h, ops, end); err != nil {
+	if err := Write(zip, h, ops, end); err != nil {
 		return err
 	}
 	return zip.Close()
 }
 
-func writeTrace(w io.Writer, h Header, ops []Op, end *End) error {
+// Write writes a whole trace. A Writer writes one operation at a time. end may be nil.
+// The error for an operation names it by its index. Part of the trace may have been
+// written then.
+func Write(w io.Writer, h Header, ops []Op, end *End) error {
 	t, err := NewWriter(w, h)
 	if err != nil {
 		return err

@@ -63,16 +63,7 @@ func readFile(t testing.TB, path string) wholeTrace {
 func (w wholeTrace) write(t rapid.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	out, err := trace.NewWriter(&b, w.Header)
-	if err != nil {
-		t.Fatalf("header: %v", err)
-	}
-	for i := range w.Ops {
-		if err := out.Write(&w.Ops[i]); err != nil {
-			t.Fatalf("operation %d: %v", i, err)
-		}
-	}
-	if err := out.Close(w.End); err != nil {
+	if err := trace.Write(&b, w.Header, w.Ops, w.End); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

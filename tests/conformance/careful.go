@@ -24,25 +24,29 @@ import (
 //	                           what its streams are given later
 //
 // All of these orders are the program's: waits between streams, and the host's for a
-// stream. That one stream's work comes behind another's is kept as a set of streams
-// (by slot) that come behind the point in question.
-
-// everyone is the set of all streams.
-const everyone = ^uint64(0)
+// stream. They are kept in the lanes streamState.work and streamState.nodes. A wait for
+// an event would order as much, but is not counted: programs rely on less than they may.
 
 // mayUse reports whether work that is given to a stream now may touch the memory.
 func (p *Program) mayUse(slot int, m *memory) bool {
-	k, bit := p.streams[slot].capture, uint64(1)<<slot
+	s := &p.streams[slot]
+	k := s.capture
 	if slot != m.slot && !slices.Contains(m.uses, use{slot, k != nil}) {
 		return false
 	}
 	switch {
 	case k != nil:
-		return m.captured != k || m.readyIn&bit != 0
+		return m.captured != k || p.order.Before(m.node, s.nodes)
 	case m.private():
-		return m.pool.ready&bit != 0
+		return p.mayTouchPool(slot, m.pool)
 	}
-	return m.ready&bit != 0
+	return p.order.Before(m.start, s.work)
+}
+
+// mayTouchPool reports whether the stream's work comes behind all that has touched
+// memory of a pool of graphs.
+func (p *Program) mayTouchPool(slot int, q *poolState) bool {
+	return p.order.Before(q.latest, p.streams[slot].work)
 }
 
 // private reports whether the memory is of a pool that graphs use.
@@ -50,49 +54,9 @@ func (m *memory) private() bool { return m.pool != nil && m.pool.graphs }
 
 // touched: work outside of captures, or a graph, uses memory of the pool. What comes
 // next has to come behind it.
-func (q *poolState) touched(slot int) {
+func (p *Program) touched(q *poolState, slot int) {
 	if q.graphs {
-		q.ready = 1 << slot
-	}
-}
-
-// orders records that a stream comes behind everything in another one: whatever is
-// ready there is ready here. While the stream is captured that is true of the graph
-// only.
-func (p *Program) orders(slot, on int) {
-	capture := p.streams[slot].capture
-	for _, m := range p.memory {
-		if capture == nil {
-			follow(&m.ready, slot, on)
-		} else if m.captured == capture {
-			follow(&m.readyIn, slot, on)
-		}
-	}
-	for _, q := range p.pools {
-		if capture == nil {
-			follow(&q.ready, slot, on)
-		}
-	}
-}
-
-func follow(ready *uint64, slot, on int) {
-	if *ready&(1<<on) != 0 {
-		*ready |= 1 << slot
-	}
-}
-
-// synchronized: the host has waited for a stream, and all that is done later comes
-// behind what was in it.
-func (p *Program) synchronized(slot int) {
-	for _, m := range p.memory {
-		if m.ready&(1<<slot) != 0 {
-			m.ready = everyone
-		}
-	}
-	for _, q := range p.pools {
-		if q.ready&(1<<slot) != 0 {
-			q.ready = everyone
-		}
+		q.latest = p.order.Submit(p.streams[slot].work).Epoch
 	}
 }
 
@@ -105,7 +69,7 @@ func (p *Program) unordered(q *poolState) (slot, on int, found bool) {
 	for i, s := range p.streams {
 		switch {
 		case s.device != q.device:
-		case q.ready&(1<<i) != 0:
+		case p.mayTouchPool(i, q):
 			on = i
 		default:
 			slot, found = i, true
@@ -124,9 +88,7 @@ func (q *poolState) serve(captured bool) {
 	if q == nil {
 		return
 	}
-	if captured && !q.graphs {
-		q.graphs, q.ready = true, everyone
-	}
+	q.graphs = q.graphs || captured
 	q.others = q.others || !captured
 }
 

@@ -17,9 +17,7 @@ func (t *Trial) takeDrained() (list []spec.DeviceStream) {
 			continue
 		}
 		list = append(list, spec.DeviceStream{Device: s.device, Stream: handle})
-		if s.busy {
-			p.drained(slot)
-		}
+		p.drained(slot)
 	}
 	return list
 }

@@ -172,7 +172,7 @@ func (p *Program) launchedGraph(op *trace.Op, _ *replay.Performed) {
 	g, slot := p.graph(op.Graph), p.slot(op.Device, op.Stream)
 	g.latest = slot
 	for _, q := range g.pools {
-		q.touched(slot)
+		p.touched(q, slot)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 var deviceKinds = map[trace.OpKind]kind{
 	trace.OpBusy: {
 		propose: (*Generator).on, allowed: (*Program).mayHold,
-		did:   func(p *Program, op *trace.Op, _ *replay.Performed) { p.state(op).busy = true },
+		did:   func(p *Program, op *trace.Op, _ *replay.Performed) { p.order.Submit(p.state(op).busy) },
 		atEnd: ending{stageStreams, (*Program).drainNext},
 	},
 	trace.OpDrain: {
@@ -31,7 +31,7 @@ var deviceKinds = map[trace.OpKind]kind{
 }
 
 // mayHold: a stream that waits for another one, or is busy, is not made busy on top of
-// that. What was given to it before could come to its end all the same, which a
+// that. What was given to it before could come to its end all the same, which an
 // invariant.History cannot tell from what was given later.
 func (p *Program) mayHold(op *trace.Op) bool {
 	return p.state(op).capture == nil && p.held(p.slot(op.Device, op.Stream)) == 0
@@ -40,7 +40,8 @@ func (p *Program) mayHold(op *trace.Op) bool {
 // drainNext drains a stream that is busy and waits for no other.
 func (p *Program) drainNext() (op trace.Op, more bool) {
 	for slot := range p.streams {
-		if s := &p.streams[slot]; s.busy && s.behind == 0 {
+		if p.held(slot) == 1<<slot {
+			s := &p.streams[slot]
 			return trace.Op{Kind: trace.OpDrain, Device: s.device, Stream: s.index}, true
 		}
 	}
@@ -48,7 +49,7 @@ func (p *Program) drainNext() (op trace.Op, more bool) {
 }
 
 // mayDrain: a stream that waits for another one cannot be drained before that is.
-func (p *Program) mayDrain(op *trace.Op) bool { return p.state(op).behind == 0 }
+func (p *Program) mayDrain(op *trace.Op) bool { return p.behind(p.slot(op.Device, op.Stream)) == 0 }
 
 // setFree foresees what device_free does: from then on the device gives what it has
 // given and so much more.

@@ -103,7 +103,8 @@ func (p *Program) allocated(op *trace.Op, out *replay.Performed) {
 		uncached: !p.enabled && op.Size > 0,
 	}
 	m.captured = p.streams[m.slot].capture
-	m.ready, m.readyIn = 1<<m.slot, 1<<m.slot
+	m.start = p.order.Submit(p.streams[m.slot].work).Epoch
+	m.node = p.order.Submit(p.streams[m.slot].nodes).Epoch
 	if op.Size > 0 && p.enabled {
 		m.pool = p.poolFor(op)
 		m.pool.serve(m.captured != nil)

@@ -303,7 +303,7 @@ func (p *Program) restored(op *trace.Op, _ *replay.Performed) {
 	}
 	for _, m := range p.states[op.State].live {
 		m.uses, m.routed = nil, false
-		m.ready, m.captured = 1<<m.slot, nil
+		m.start, m.captured = p.order.Submit(p.streams[m.slot].work).Epoch, nil
 		p.forget(m.id)
 		p.memory = append(p.memory, &m)
 	}

@@ -1,8 +1,6 @@
 package conformance
 
 import (
-	"slices"
-
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
@@ -19,11 +17,7 @@ var streamKinds = map[trace.OpKind]kind{
 	trace.OpCopy:   {propose: (*Generator).copy, allowed: (*Program).mayCopy, did: (*Program).worked},
 	trace.OpWaitStream: {
 		propose: (*Generator).waitStream, allowed: (*Program).mayWaitStream, callsDriver: true,
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
-			slot, on := p.slot(op.Device, op.Stream), p.slot(op.Device, op.On)
-			p.waited(slot, on)
-			p.orders(slot, on)
-		},
+		did: (*Program).waited,
 	},
 	trace.OpRecordEvent: {
 		propose: (*Generator).onEvent, allowed: always, did: (*Program).recordedEvent, callsDriver: true,
@@ -33,7 +27,7 @@ var streamKinds = map[trace.OpKind]kind{
 	},
 	trace.OpSynchronize: {
 		propose: (*Generator).synchronize, allowed: (*Program).maySynchronize, callsDriver: true,
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) { p.synchronized(p.slot(op.Device, op.Stream)) },
+		did: func(p *Program, op *trace.Op, _ *replay.Performed) { p.order.See(p.state(op).work.Clock()) },
 	},
 }
 
@@ -105,7 +99,7 @@ func (p *Program) worked(op *trace.Op, _ *replay.Performed) {
 	}
 	for _, m := range p.ranges(op) {
 		if m.pool != nil {
-			m.pool.touched(slot)
+			p.touched(m.pool, slot)
 		}
 	}
 }
@@ -163,7 +157,7 @@ func (g *Generator) followOwner() (op trace.Op, ok bool) {
 		owner := &g.program.streams[m.slot]
 		for _, u := range m.uses {
 			s := &g.program.streams[u.slot]
-			if s.device == owner.device && m.ready&(1<<u.slot) == 0 {
+			if s.device == owner.device && !g.program.order.Before(m.start, s.work) {
 				return trace.Op{Device: s.device, Stream: s.index, On: owner.index}, true
 			}
 		}
@@ -193,16 +187,20 @@ func (p *Program) mayFollow(op *trace.Op, capture *captureState) bool {
 	return s.capture == capture
 }
 
-func (p *Program) waited(slot, on int) {
-	k := p.streams[on].capture
+func (p *Program) waited(op *trace.Op, _ *replay.Performed) {
+	slot, on := p.slot(op.Device, op.Stream), p.slot(op.Device, op.On)
+	s, other := &p.streams[slot], &p.streams[on]
+	k := other.capture
 	if k == nil {
-		p.hold(slot, p.held(on))
+		p.order.Wait(s.busy, other.busy.Clock())
+		p.order.Wait(s.work, other.work.Clock())
 		return
 	}
-	if p.streams[slot].capture == nil {
+	if s.capture == nil {
 		p.join(k, slot)
 	}
 	k.follow(slot, k.after[on])
+	p.order.Wait(s.nodes, other.nodes.Clock())
 }
 
 // onEvent proposes a stream and an event.
@@ -220,11 +218,10 @@ func (p *Program) recordedEvent(op *trace.Op, _ *replay.Performed) {
 		p.events = append(p.events, e)
 		p.eventIDs = max(p.eventIDs, id+1)
 	}
-	e.behind, e.capture, e.reached = 0, p.streams[slot].capture, nil
-	if e.capture != nil {
-		e.reached = slices.Clone(e.capture.after[slot])
+	if e.capture = p.streams[slot].capture; e.capture != nil {
+		e.clock.Set(e.capture.after[slot])
 	} else {
-		e.behind = p.held(slot)
+		p.order.Record(&e.clock, p.streams[slot].busy)
 	}
 }
 
@@ -236,19 +233,19 @@ func (p *Program) mayWaitEvent(op *trace.Op) bool {
 	case e.capture != nil:
 		return !e.capture.over && p.mayFollow(op, e.capture)
 	}
-	return p.state(op).capture == nil && p.mayHoldUp(p.slot(op.Device, op.Stream), e.behind)
+	return p.state(op).capture == nil && p.mayHoldUp(p.slot(op.Device, op.Stream), p.holding(e.clock))
 }
 
 func (p *Program) waitedEvent(op *trace.Op, _ *replay.Performed) {
 	slot, e := p.slot(op.Device, op.Stream), p.event(op.Event)
 	if e.capture == nil {
-		p.hold(slot, e.behind)
+		p.order.Wait(p.streams[slot].busy, e.clock)
 		return
 	}
 	if p.streams[slot].capture == nil {
 		p.join(e.capture, slot)
 	}
-	e.capture.follow(slot, e.reached)
+	e.capture.follow(slot, e.clock)
 }
 
 // synchronize lets the host wait for a stream, every other time one behind which a

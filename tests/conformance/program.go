@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 	"gaugeblock/spec/settings"
 	"gaugeblock/spec/trace"
 )
@@ -29,7 +30,8 @@ type Program struct {
 
 	memory  []*memory // the allocations, oldest first
 	streams []streamState
-	pools   []*poolState // all that ever were
+	order   *happensbefore.Order // of the streams
+	pools   []*poolState         // all that ever were
 	states  map[int]*savedState
 	graphs  []*graphState // that are there, oldest first
 	events  []*eventState // that were recorded
@@ -59,10 +61,10 @@ type memory struct {
 	shared   bool // with another process, so that it has to stay
 
 	// See careful.go.
-	ready    uint64        // streams whose later work comes after it was allocated
-	captured *captureState // the capture that it was allocated in, if any
-	readyIn  uint64        // streams of that capture, likewise
-	routed   bool          // a stream outside of captures was recorded while requests were routed to a pool
+	start    happensbefore.Epoch // its allocation, among its stream's work
+	captured *captureState       // the capture that it was allocated in, if any
+	node     happensbefore.Epoch // its allocation there, among its stream's nodes
+	routed   bool                // a stream outside of captures was recorded while requests were routed to a pool
 }
 
 // use is a stream that was recorded for memory.
@@ -79,9 +81,9 @@ type poolState struct {
 	overflow bool // use_on_oom: others' memory may lie in it
 	used     bool // streams were recorded for memory of it
 
-	graphs bool   // it has served captures
-	others bool   // it has served other requests
-	ready  uint64 // if it is of graphs: streams whose later work comes after all that has touched its memory
+	graphs bool                // it has served captures
+	others bool                // it has served other requests
+	latest happensbefore.Epoch // if it is of graphs: what touched its memory last, after all others; zero if nothing did
 
 	begun  bool
 	since  int // the order in which pools were begun
@@ -120,16 +122,23 @@ func (s *savedState) has(id int64) bool {
 
 // newProgram is a program that has done nothing yet.
 func newProgram(area *Area, h trace.Header) *Program {
-	p := &Program{header: h, area: area, states: map[int]*savedState{}, enabled: true}
+	p := &Program{header: h, area: area, order: happensbefore.New(), states: map[int]*savedState{}, enabled: true}
 	p.config, _ = settings.Parse(h.Settings, h.Geometry) // the allocator refuses what is wrong
 	for dev := range spec.Device(h.Devices) {
-		p.streams = append(p.streams, streamState{device: dev, index: 0})
+		p.addStream(dev, 0)
 	}
 	for i := range h.Streams[1:] {
-		dev := spec.Device(i / area.Streams)
-		p.streams = append(p.streams, streamState{device: dev, index: i + 1})
+		p.addStream(spec.Device(i/area.Streams), i+1)
 	}
 	return p
+}
+
+func (p *Program) addStream(dev spec.Device, index int) {
+	s := spec.DeviceStream{Device: dev, Stream: p.header.Streams[index]}
+	p.streams = append(p.streams, streamState{
+		device: dev, index: index,
+		busy: p.order.NewLane(s), work: p.order.NewLane(s), nodes: p.order.NewGraphLane(s),
+	})
 }
 
 // slot is the stream's place in Program.streams; -1 if the index is of a stream of

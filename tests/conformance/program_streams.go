@@ -15,26 +15,31 @@ type streamState struct {
 	device spec.Device
 	index  int // in the trace; 0 is the default stream
 
-	busy   bool
-	behind uint64 // streams (by slot) that were held when this one began to wait for them
-
 	capture *captureState
+
+	// The stream has three lanes in Program.order, because a careful program relies on
+	// less than CUDA promises. Each lane has its own list of what orders it.
+	busy  *happensbefore.Lane // what keeps it busy: waits for streams and for events
+	work  *happensbefore.Lane // uses of memory (careful.go): waits for streams, and the host's
+	nodes *happensbefore.Lane // the same in a capture: waits for streams
 }
 
-// held is the set of streams that keep a stream's next work from completing, itself
-// included if it is busy.
-func (p *Program) held(slot int) uint64 {
-	s := &p.streams[slot]
-	set := s.behind
-	if s.busy {
-		set |= 1 << slot
+// held is the set of streams (a bit for each slot) that keep a stream's next work from
+// completing, itself included if it is busy. It says which streams have to be drained
+// first; it is found from the clocks each time, and kept nowhere.
+func (p *Program) held(slot int) uint64 { return p.holding(p.streams[slot].busy.Clock()) }
+
+// behind is that set without the stream itself.
+func (p *Program) behind(slot int) uint64 { return p.held(slot) &^ (1 << slot) }
+
+// holding is the set of streams that are busy with what a clock covers.
+func (p *Program) holding(c happensbefore.Clock) (set uint64) {
+	for slot := range p.streams {
+		if last := p.streams[slot].busy.Last(); c.Covers(last) && !p.order.Seen(last) {
+			set |= 1 << slot
+		}
 	}
 	return set
-}
-
-// hold makes a stream wait for others. For itself it waits anyway.
-func (p *Program) hold(slot int, others uint64) {
-	p.streams[slot].behind |= others &^ (1 << slot)
 }
 
 // mayHoldUp reports whether a stream can wait for others without one of them waiting
@@ -42,21 +47,23 @@ func (p *Program) hold(slot int, others uint64) {
 // but then there is no stream that can be drained first.)
 //
 // A stream that is held up already is held up by no more: its earlier work would
-// come to its end before, which a spec.History cannot tell from the later. Nor, for
+// come to its end before, which an invariant.History cannot tell from the later. Nor, for
 // the same reason, is one that is busy, if a wait of the allocator's can end that.
 func (p *Program) mayHoldUp(slot int, others uint64) bool {
 	reached := others &^ (1 << slot)
-	if p.header.Waits && p.streams[slot].busy && reached != 0 {
+	behind := p.behind(slot)
+	busy := p.held(slot) != behind
+	if p.header.Waits && busy && reached != 0 {
 		return false
 	}
-	if behind := p.streams[slot].behind; behind != 0 && reached&^behind != 0 {
+	if behind != 0 && reached&^behind != 0 {
 		return false
 	}
 	for before := uint64(0); reached != before; {
 		before = reached
 		for i := range p.streams {
 			if reached&(1<<i) != 0 {
-				reached |= p.streams[i].behind
+				reached |= p.held(i)
 			}
 		}
 	}
@@ -74,15 +81,7 @@ func (p *Program) anyHeld() bool {
 }
 
 // drained: a stream that waits for no other is not busy any more.
-func (p *Program) drained(slot int) {
-	p.streams[slot].busy = false
-	for i := range p.streams {
-		p.streams[i].behind &^= 1 << slot
-	}
-	for _, e := range p.events {
-		e.behind &^= 1 << slot
-	}
-}
+func (p *Program) drained(slot int) { p.order.SeeWork(p.streams[slot].busy.Last()) }
 
 // captureState is a capture that is under way. Each of its streams is a lane, and has
 // a clock of the nodes that its next node comes after.
@@ -163,7 +162,7 @@ func (p *Program) launchable(g *graphState, slot int) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(g.pools, func(q *poolState) bool { return q.useCount == 0 || q.ready&(1<<slot) == 0 })
+	return !slices.ContainsFunc(g.pools, func(q *poolState) bool { return q.useCount == 0 || !p.mayTouchPool(slot, q) })
 }
 
 func (p *Program) graph(id int) *graphState {
@@ -178,9 +177,8 @@ func (p *Program) graph(id int) *graphState {
 // eventState is an event of the program's own.
 type eventState struct {
 	id      int
-	behind  uint64              // streams that were held when it was recorded
 	capture *captureState       // it was recorded in
-	reached happensbefore.Clock // in that capture
+	clock   happensbefore.Clock // in that capture, or in Program.order
 }
 
 func (p *Program) event(id int) *eventState {

@@ -48,16 +48,7 @@ func read(t *testing.T, name string) recording {
 func (r recording) replay(t *testing.T) replay.Result {
 	t.Helper()
 	var text bytes.Buffer
-	w, err := trace.NewWriter(&text, r.header)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, op := range r.ops {
-		if err := w.Write(&op); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(r.end); err != nil {
+	if err := trace.Write(&text, r.header, r.ops, r.end); err != nil {
 		t.Fatal(err)
 	}
 	result, err := replay.Reader(&text, "rewritten", replay.Options{New: reference.New})

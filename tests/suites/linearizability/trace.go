@@ -38,14 +38,7 @@ func (h *History) Trace() (trace.Header, []trace.Op, error) {
 // formatTrace is the text of a trace, or why it has none.
 func formatTrace(header trace.Header, ops []trace.Op) string {
 	var text strings.Builder
-	w, err := trace.NewWriter(&text, header)
-	for i := 0; i < len(ops) && err == nil; i++ {
-		err = w.Write(&ops[i])
-	}
-	if err == nil {
-		err = w.Close(nil)
-	}
-	if err != nil {
+	if err := trace.Write(&text, header, ops, nil); err != nil {
 		return err.Error() + "\n"
 	}
 	return text.String()
