@@ -115,7 +115,7 @@ func (a *Allocator) device(op string, dev spec.Device) (*device, error) {
 // owner is the device on which the block at a pointer is allocated, or nil. A single
 // device is the owner of every pointer unless caching was turned off at some time;
 // whether the pointer is allocated is then found out under the device's mutex only.
-func (a *Allocator) owner(p spec.Ptr) *device {
+func (a *Allocator) deviceOf(p spec.Ptr) *device {
 	if len(a.devices) == 1 && !a.uncached.used.Load() {
 		return a.devices[0]
 	}
@@ -150,7 +150,7 @@ func (a *Allocator) Free(p spec.Ptr) error {
 	if p == 0 {
 		return nil
 	}
-	if d := a.owner(p); d != nil {
+	if d := a.deviceOf(p); d != nil {
 		return d.free(p)
 	}
 	if a.uncached.has(p) {
@@ -169,7 +169,7 @@ func (a *Allocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) err
 	if p == 0 {
 		return nil
 	}
-	if d := a.owner(p); d != nil {
+	if d := a.deviceOf(p); d != nil {
 		return d.recordStream(p, dev, s)
 	}
 	if a.uncached.has(p) {

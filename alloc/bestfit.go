@@ -14,11 +14,11 @@ import "gaugeblock/spec"
 // getFreeBlockLocked takes the best fit for the request out of the free blocks, or
 // returns nil.
 func (d *device) getFreeBlockLocked(params *allocParams) *block {
-	if d.collectsGarbageLocked() {
-		params.pool.getFreeBlocksCallCount++
+	if d.gcEnabledLocked() {
+		params.blockPool.getFreeBlocksCallCount++
 	}
-	blocks := &params.pool.blocks
-	b := blocks.firstNotBelow(params.stream, blockKey{rank: params.size})
+	blocks := &params.blockPool.blocks
+	b := blocks.lowerBound(params.stream, blockKey{size: params.size})
 	if b != nil && b.isExpandable() {
 		b = bestFitFrom(b, params)
 	}
@@ -41,8 +41,8 @@ func (d *device) getFreeBlockLocked(params *allocParams) *block {
 // allocated: the program may be about to share what it gets. The best fit is the first
 // block of another segment.
 func bestFitFrom(b *block, params *allocParams) *block {
-	blocks := &params.pool.blocks
-	if !params.expandable {
+	blocks := &params.blockPool.blocks
+	if !params.useExpandable {
 		for b != nil && b.isExpandable() {
 			b = blocks.after(b)
 		}
@@ -80,12 +80,12 @@ func (d *device) failsOversizeTestsLocked(b *block, size uint64) bool {
 // one is if more than SmallSize remains. An oversize request takes its block whole, and
 // so does every request for a pool marked noSplit.
 func (d *device) shouldSplitLocked(b *block, params *allocParams) bool {
-	pool := b.segment.pool
-	if pool.owner.noSplit {
+	blockPool := b.segment.blockPool
+	if blockPool.owner.noSplit {
 		return false
 	}
 	remaining := b.size - params.size
-	if pool.kind == spec.SmallPool || params.expandable {
+	if blockPool.kind == spec.SmallPool || params.useExpandable {
 		return remaining >= d.geometry.MinBlock
 	}
 	return params.size < d.cfg.MaxSplitSize && remaining > d.geometry.SmallSize

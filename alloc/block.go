@@ -30,28 +30,23 @@ type block struct {
 	streamUses []streamUse
 
 	gcCountBase          uint64 // the pool's getFreeBlocksCallCount when the block became free
-	contextWhenAllocated any
+	contextWhenAllocated gatheredContext
 }
 
 // streamUse is a stream, other than the allocation stream, on which a block was used.
-// A block's stream uses are in the order of less, each stream once.
+// A block's stream uses are in the order of lessStream, each stream once.
 type streamUse struct {
-	stream spec.Stream
-	device spec.Device
+	stream spec.DeviceStream
 
-	// duringCapture: recordStream was called, at least once, while a capture was
-	// underway; see capture.go. (Upstream: block_to_cudagraph_stream_uses.)
-	duringCapture bool
+	// duringRouting: recordStream was called for the stream, at least once, while
+	// requests were routed to a private pool; see capture.go. (Upstream:
+	// block_to_cudagraph_stream_uses.)
+	duringRouting bool
 }
 
-// less orders uses by stream, then by device.
-func (u streamUse) less(o streamUse) bool {
-	return u.stream < o.stream || (u.stream == o.stream && u.device < o.device)
-}
-
-// sameStream reports whether two uses are of one stream.
-func (u streamUse) sameStream(o streamUse) bool {
-	return u.stream == o.stream && u.device == o.device
+// lessStream orders streams by handle, then by device.
+func lessStream(s, o spec.DeviceStream) bool {
+	return s.Stream < o.Stream || (s.Stream == o.Stream && s.Device < o.Device)
 }
 
 // isFree reports whether the block is neither allocated nor pending: it can be
@@ -80,24 +75,24 @@ func (b *block) state() spec.BlockState {
 	return spec.ActivePendingFree
 }
 
-// linkBefore puts a new block into the segment, directly below b.
-func (b *block) linkBefore(fresh *block) {
-	fresh.prev, fresh.next = b.prev, b
-	if b.prev != nil {
-		b.prev.next = fresh
+// insertBefore puts a new block into the list of its segment, directly before next.
+func (b *block) insertBefore(next *block) {
+	b.prev, b.next = next.prev, next
+	if next.prev != nil {
+		next.prev.next = b
 	} else {
-		b.segment.head = fresh
+		b.segment.head = b
 	}
-	b.prev = fresh
+	next.prev = b
 }
 
-// linkAfter puts a new block into the segment, directly above b.
-func (b *block) linkAfter(fresh *block) {
-	fresh.prev, fresh.next = b, b.next
-	if b.next != nil {
-		b.next.prev = fresh
+// insertAfter puts a new block into the list of its segment, directly after prev.
+func (b *block) insertAfter(prev *block) {
+	b.prev, b.next = prev, prev.next
+	if prev.next != nil {
+		prev.next.prev = b
 	}
-	b.next = fresh
+	prev.next = b
 }
 
 // unlink takes a block out of its segment.
@@ -115,11 +110,11 @@ func (b *block) unlink() {
 // newBlockLocked makes a mapped block for a range of a segment, neither allocated nor
 // linked. Structs are reused, since every split and merge needs one.
 func (d *device) newBlockLocked(s *segment, ptr spec.Ptr, size uint64) *block {
-	b := d.unusedBlocks
+	b := d.spareBlocks
 	if b == nil {
 		b = new(block)
 	} else {
-		d.unusedBlocks = b.next
+		d.spareBlocks = b.next
 	}
 	*b = block{segment: s, ptr: ptr, size: size, mapped: true, streamUses: b.streamUses[:0]}
 	return b
@@ -127,8 +122,8 @@ func (d *device) newBlockLocked(s *segment, ptr spec.Ptr, size uint64) *block {
 
 // reuseStructLocked keeps the struct of a block that no longer exists for
 // newBlockLocked. No pointer to it may be left.
-func (d *device) reuseStructLocked(b *block) {
+func (d *device) recycleBlockLocked(b *block) {
 	b.contextWhenAllocated = nil
-	b.next = d.unusedBlocks
-	d.unusedBlocks = b
+	b.next = d.spareBlocks
+	d.spareBlocks = b
 }

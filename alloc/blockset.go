@@ -43,12 +43,12 @@ type entry struct {
 
 // blockKey orders the blocks of one stream.
 type blockKey struct {
-	rank uint64
+	size uint64
 	ptr  spec.Ptr
 }
 
 func (k blockKey) less(o blockKey) bool {
-	return k.rank < o.rank || (k.rank == o.rank && k.ptr < o.ptr)
+	return k.size < o.size || (k.size == o.size && k.ptr < o.ptr)
 }
 
 // chunkLimit balances the two searches: a chunk is about as long as the list of chunks
@@ -67,7 +67,7 @@ func (s *blockSet) insert(b *block) {
 	list := s.listFor(b.segment.stream)
 	e := entry{s.key(b), b}
 	c := list.chunkOf(e.key)
-	i := list.chunks[c].firstNotBelow(e.key)
+	i := list.chunks[c].lowerBound(e.key)
 	if i < len(list.chunks[c]) && list.chunks[c][i].key == e.key {
 		panic("alloc: a block is inserted twice")
 	}
@@ -90,7 +90,7 @@ func (s *blockSet) remove(b *block) {
 	list := &s.streams[at]
 	key := s.key(b)
 	c := list.chunkOf(key)
-	i := list.chunks[c].firstNotBelow(key)
+	i := list.chunks[c].lowerBound(key)
 	if i == len(list.chunks[c]) || list.chunks[c][i].block != b {
 		panic("alloc: a block is removed that is not there")
 	}
@@ -106,14 +106,14 @@ func (s *blockSet) remove(b *block) {
 
 // firstNotBelow is the first block of the stream whose key is not below
 // (rank, ptr), or nil.
-func (s *blockSet) firstNotBelow(stream spec.Stream, key blockKey) *block {
+func (s *blockSet) lowerBound(stream spec.Stream, key blockKey) *block {
 	at, found := s.find(stream)
 	if !found {
 		return nil
 	}
 	list := &s.streams[at]
 	c := list.chunkOf(key)
-	i := list.chunks[c].firstNotBelow(key)
+	i := list.chunks[c].lowerBound(key)
 	if i < len(list.chunks[c]) {
 		return list.chunks[c][i].block
 	}
@@ -125,14 +125,14 @@ func (s *blockSet) firstNotBelow(stream spec.Stream, key blockKey) *block {
 
 // lastBelow is the last block of the stream whose key is below the given one, or
 // nil.
-func (s *blockSet) lastBelow(stream spec.Stream, key blockKey) *block {
+func (s *blockSet) predecessor(stream spec.Stream, key blockKey) *block {
 	at, found := s.find(stream)
 	if !found {
 		return nil
 	}
 	list := &s.streams[at]
 	c := list.chunkOf(key)
-	i := list.chunks[c].firstNotBelow(key)
+	i := list.chunks[c].lowerBound(key)
 	switch {
 	case i > 0:
 		return list.chunks[c][i-1].block
@@ -147,11 +147,11 @@ func (s *blockSet) lastBelow(stream spec.Stream, key blockKey) *block {
 func (s *blockSet) after(b *block) *block {
 	key := s.key(b)
 	key.ptr++
-	return s.firstNotBelow(b.segment.stream, key)
+	return s.lowerBound(b.segment.stream, key)
 }
 
 // before is the block that precedes b among those of its stream, or nil.
-func (s *blockSet) before(b *block) *block { return s.lastBelow(b.segment.stream, s.key(b)) }
+func (s *blockSet) before(b *block) *block { return s.predecessor(b.segment.stream, s.key(b)) }
 
 // all yields every block in order. The set must not change meanwhile.
 func (s *blockSet) all() iter.Seq[*block] {
@@ -234,7 +234,7 @@ func (c *chunk) deleteAt(i int) {
 
 // firstNotBelow is the index of the first entry whose key is not below the given
 // one.
-func (c chunk) firstNotBelow(key blockKey) int {
+func (c chunk) lowerBound(key blockKey) int {
 	low, high := 0, len(c)
 	for low < high {
 		middle := int(uint(low+high) / 2)

@@ -26,7 +26,7 @@ type poolRouting struct {
 
 // captureUnderwayLocked reports whether requests are routed to a private pool, which
 // may mean that a stream is being captured.
-func (d *device) captureUnderwayLocked() bool { return len(d.capturesUnderway) > 0 }
+func (d *device) requestsRoutedLocked() bool { return len(d.capturesUnderway) > 0 }
 
 // getPoolLocked chooses the pool of a request: that of the latest begun routing whose
 // filter accepts the request, else the default pool.
@@ -47,12 +47,12 @@ func (d *device) routingToLocked(id spec.PoolID) int {
 // markCapturedLocked marks a private pool of which memory is allocated during a
 // capture. The graph will use the addresses again, so the memory stays with the pool
 // while the pool is live.
-func (d *device) markCapturedLocked(p *pool, stream spec.Stream) error {
+func (d *device) markIfCapturingLocked(p *pool, stream spec.Stream) error {
 	if p == d.defaultPool || p.captured {
 		return nil
 	}
-	status, err := d.captureStatus(d.id, stream)
-	p.captured = err == nil && status.State != spec.CaptureNone
+	info, err := d.captureInfo(d.id, stream)
+	p.captured = err == nil && info.Status != spec.CaptureNone
 	return err
 }
 
@@ -84,7 +84,7 @@ func (a *Allocator) EndAllocateToPool(dev spec.Device, id spec.PoolID) error {
 			return &spec.InvalidStateError{Op: op, Reason: "no requests are being routed to pool " + id.String()}
 		}
 		d.capturesUnderway = slices.Delete(d.capturesUnderway, at, at+1)
-		if !d.captureUnderwayLocked() {
+		if !d.requestsRoutedLocked() {
 			d.graphReuseContext = nil
 		}
 		return nil
@@ -92,12 +92,12 @@ func (a *Allocator) EndAllocateToPool(dev spec.Device, id spec.PoolID) error {
 }
 
 // captureStatus asks the driver whether a stream is being captured.
-func (d *device) captureStatus(dev spec.Device, stream spec.Stream) (spec.CaptureStatus, error) {
-	status, err := d.driver.CaptureStatus(dev, stream)
+func (d *device) captureInfo(dev spec.Device, stream spec.Stream) (spec.CaptureInfo, error) {
+	info, err := d.driver.CaptureStatus(dev, stream)
 	if err != nil {
-		return status, fmt.Errorf("asking whether stream %v is being captured: %w", stream, err)
+		return info, fmt.Errorf("asking whether stream %v is being captured: %w", stream, err)
 	}
-	return status, nil
+	return info, nil
 }
 
 // Deferred blocks. While a stream is captured the driver cannot say what has
@@ -124,10 +124,10 @@ func (d *device) deferBlockLocked(b *block, markers []spec.GraphNode) {
 // insertEventsDeferredUntilNoCaptureLocked frees the deferred blocks, or makes them
 // wait for events. It is called when no capture is underway, and by a checkpoint. If
 // an event cannot be recorded, that block and those after it stay deferred.
-func (d *device) insertEventsDeferredUntilNoCaptureLocked(context any) error {
+func (d *device) insertEventsDeferredUntilNoCaptureLocked(context gatheredContext) error {
 	for len(d.deferredBlocks) > 0 {
 		b := d.deferredBlocks[0].block
-		uses := slices.DeleteFunc(slices.Clone(b.streamUses), func(u streamUse) bool { return u.duringCapture })
+		uses := slices.DeleteFunc(slices.Clone(b.streamUses), func(u streamUse) bool { return u.duringRouting })
 		events, err := d.recordEventsLocked(uses)
 		if err != nil {
 			return err
@@ -135,7 +135,7 @@ func (d *device) insertEventsDeferredUntilNoCaptureLocked(context any) error {
 		d.deferredBlocks = d.deferredBlocks[1:]
 		b.streamUses = uses
 		if len(events) > 0 {
-			d.insertEventsLocked(b, events)
+			d.queueEventsLocked(b, events)
 		} else {
 			d.freeBlockLocked(b, context)
 		}
@@ -169,17 +169,17 @@ func (d *device) recordFreeMarkersLocked(b *block) ([]spec.GraphNode, error) {
 	if !d.cfg.GraphCaptureRecordStreamReuse {
 		return nil, nil
 	}
-	own, err := d.captureStatus(d.id, b.segment.stream)
-	if err != nil || own.State != spec.CaptureActive {
+	own, err := d.captureInfo(d.id, b.segment.stream)
+	if err != nil || own.Status != spec.CaptureActive {
 		return nil, err
 	}
 	markers := slices.Clone(own.Terminals)
 	for _, u := range b.streamUses {
-		status, err := d.captureStatus(u.device, u.stream)
-		if err != nil || status.State != spec.CaptureActive || status.Graph != own.Graph {
+		info, err := d.captureInfo(u.stream.Device, u.stream.Stream)
+		if err != nil || info.Status != spec.CaptureActive || info.Graph != own.Graph {
 			return nil, err
 		}
-		markers = append(markers, status.Terminals...)
+		markers = append(markers, info.Terminals...)
 	}
 	slices.Sort(markers)
 	return slices.Compact(markers), nil
@@ -188,17 +188,17 @@ func (d *device) recordFreeMarkersLocked(b *block) ([]spec.GraphNode, error) {
 // freeSafeBlocksInCaptureLocked frees the deferred blocks of the request's stream
 // whose markers are all reachable from the stream's terminal nodes.
 func (d *device) freeSafeBlocksInCaptureLocked(params *allocParams) error {
-	status, err := d.captureStatus(d.id, params.stream)
-	if err != nil || status.State != spec.CaptureActive || len(status.Terminals) == 0 {
+	info, err := d.captureInfo(d.id, params.stream)
+	if err != nil || info.Status != spec.CaptureActive || len(info.Terminals) == 0 {
 		return err
 	}
-	visited, err := d.visitNodesLocked(params.stream, status)
+	visited, err := d.updateVisitedLocked(params.stream, info)
 	if err != nil {
 		return err
 	}
 	var left deferredBlocks
 	for _, f := range d.deferredBlocks {
-		if f.block.segment.stream != params.stream || !allVisited(f.markers, visited) {
+		if f.block.segment.stream != params.stream || !reusable(f.markers, visited) {
 			left = append(left, f)
 			continue
 		}
@@ -210,23 +210,23 @@ func (d *device) freeSafeBlocksInCaptureLocked(params *allocParams) error {
 }
 
 // allVisited reports whether there are markers and all were visited.
-func allVisited(markers []spec.GraphNode, visited map[spec.GraphNode]bool) bool {
+func reusable(markers []spec.GraphNode, visited map[spec.GraphNode]bool) bool {
 	return len(markers) > 0 && !slices.ContainsFunc(markers, func(n spec.GraphNode) bool { return !visited[n] })
 }
 
 // visitNodesLocked returns the nodes that are reachable backwards from the terminal
 // nodes of a stream.
-func (d *device) visitNodesLocked(stream spec.Stream, status spec.CaptureStatus) (map[spec.GraphNode]bool, error) {
+func (d *device) updateVisitedLocked(stream spec.Stream, info spec.CaptureInfo) (map[spec.GraphNode]bool, error) {
 	if d.graphReuseContext == nil {
 		d.graphReuseContext = graphReuseContext{}
 	}
-	key := reuseKey{status.ID, stream}
+	key := reuseKey{info.ID, stream}
 	visited := d.graphReuseContext[key]
 	if visited == nil {
 		visited = map[spec.GraphNode]bool{}
 		d.graphReuseContext[key] = visited
 	}
-	toVisit := slices.Clone(status.Terminals)
+	toVisit := slices.Clone(info.Terminals)
 	for len(toVisit) > 0 {
 		node := toVisit[len(toVisit)-1]
 		toVisit = toVisit[:len(toVisit)-1]

@@ -42,7 +42,7 @@ type blockState struct {
 }
 
 // getCheckpointStateLocked returns the present state of a pool.
-func (d *device) getCheckpointStateLocked(id spec.PoolID, context any) (*privatePoolState, error) {
+func (d *device) getCheckpointStateLocked(id spec.PoolID, context gatheredContext) (*privatePoolState, error) {
 	const op = "checkpoint"
 	p, err := d.livePoolLocked(op, id)
 	if err != nil {
@@ -53,7 +53,7 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID, context any) (*private
 	}
 	state := &privatePoolState{device: d, id: id}
 	for _, s := range d.segmentsOfLocked(p) {
-		saved := segmentState{base: s.base, size: s.size, expandable: s.expandable != nil, kind: s.pool.kind}
+		saved := segmentState{base: s.base, size: s.size, expandable: s.expandable != nil, kind: s.blockPool.kind}
 		for b := s.head; b != nil; b = b.next {
 			if b.eventCount > 0 {
 				return nil, stillUsed(op, b)
@@ -69,7 +69,7 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID, context any) (*private
 
 // setCheckpointPoolStateLocked restores a pool. Everything that can be wrong is tested
 // before anything is changed.
-func (d *device) setCheckpointPoolStateLocked(state *privatePoolState, context any) (spec.RestoreDelta, error) {
+func (d *device) setCheckpointPoolStateLocked(state *privatePoolState, context gatheredContext) (spec.RestoreDelta, error) {
 	var delta spec.RestoreDelta
 	p, err := d.checkRestoreLocked(state)
 	if err != nil {
@@ -104,7 +104,7 @@ func (d *device) setCheckpointPoolStateLocked(state *privatePoolState, context a
 
 // setSegmentStateToCheckpointLocked splits a segment, all of which is free, into the
 // saved blocks, and allocates each of them, with its size as the requested size.
-func (d *device) setSegmentStateToCheckpointLocked(s *segment, saved *segmentState, context any) []*block {
+func (d *device) setSegmentStateToCheckpointLocked(s *segment, saved *segmentState, context gatheredContext) []*block {
 	var blocks []*block
 	b := s.head
 	for _, want := range saved.blocks {
@@ -113,17 +113,17 @@ func (d *device) setSegmentStateToCheckpointLocked(s *segment, saved *segmentSta
 		}
 		if b.ptr < want.ptr {
 			// This part was unmapped at the checkpoint and is mapped now. It stays free.
-			s.pool.blocks.remove(b)
+			s.blockPool.blocks.remove(b)
 			gap := d.splitBlockLocked(b, uint64(want.ptr-b.ptr))
-			s.pool.insertFree(gap)
+			s.blockPool.insertFree(gap)
 		}
-		s.pool.blocks.remove(b)
+		s.blockPool.blocks.remove(b)
 		if b.size > want.size {
 			b = d.splitBlockLocked(b, want.size)
 		} else {
-			d.takeWholeLocked(b)
+			d.decreaseInactiveSplitLocked(b)
 		}
-		d.beginAllocationLocked(b, want.size, context, 0)
+		d.markAllocatedLocked(b, want.size, context, 0)
 		blocks = append(blocks, b)
 		b = b.next
 	}
@@ -148,9 +148,9 @@ func (d *device) checkRestoreLocked(state *privatePoolState) (*pool, error) {
 		saved := &state.segments[i]
 		s := d.segments.at(saved.base)
 		switch {
-		case s == nil || s.pool.owner != p:
+		case s == nil || s.blockPool.owner != p:
 			return nil, &spec.InvalidStateError{Op: op, Reason: "the segment at " + saved.base.String() + " is gone"}
-		case (s.expandable != nil) != saved.expandable || s.pool.kind != saved.kind || !saved.expandable && s.size != saved.size:
+		case (s.expandable != nil) != saved.expandable || s.blockPool.kind != saved.kind || !saved.expandable && s.size != saved.size:
 			return nil, &spec.InvalidStateError{Op: op, Reason: "the segment at " + saved.base.String() + " is another one than at the checkpoint"}
 		case !isMapped(s, saved.blocks):
 			return nil, &spec.InvalidStateError{Op: op, Reason: "memory of the segment at " + saved.base.String() + " has been unmapped"}

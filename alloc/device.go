@@ -49,7 +49,7 @@ type device struct {
 	freeMemoryCallbacks []func() bool
 	oomObservers        []func(spec.OutOfMemoryReport)
 
-	unusedBlocks *block // structs for newBlockLocked, linked by next
+	spareBlocks *block // structs for newBlockLocked, linked by next
 }
 
 // newDevice makes the allocator of a device. It asks the driver for the size of the
@@ -64,7 +64,7 @@ func newDevice(a *Allocator, id spec.Device, cfg spec.Config) (*device, error) {
 		totalMemory: properties.TotalMemory,
 		cfg:         cfg,
 		defaultPool: newPool(spec.DefaultPool),
-		traceBuffer: traceBuffer{device: id, threads: a.threads},
+		traceBuffer: traceBuffer{deviceID: id, threads: a.threads},
 	}
 	d.traceBuffer.allocBuffer.resize(1)
 	d.stats.MaxSplitSize = int64(cfg.MaxSplitSize) // Unlimited becomes -1, as upstream prints it
@@ -96,7 +96,7 @@ func (a *Allocator) onEachDevice(do func(*device) error) (failures error) {
 
 // onEachDeviceWithContext is onEachDevice for what writes trace entries: the context
 // is gathered before the mutex is taken.
-func (a *Allocator) onEachDeviceWithContext(do func(d *device, context any) error) (failures error) {
+func (a *Allocator) onEachDeviceWithContext(do func(d *device, context gatheredContext) error) (failures error) {
 	for _, d := range a.devices {
 		context := d.maybeGatherContext(spec.ContextAll)
 		d.mu.Lock()

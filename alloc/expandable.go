@@ -26,25 +26,25 @@ import (
 // The range of a segment is guarded by the device's mutex, that of an opened handle by
 // the mutex of the opened handles.
 type expandableSegment struct {
-	device     *device
-	memory     spec.VirtualMemory
-	base       spec.Ptr
-	stream     spec.Stream   // of the segment
-	imported   bool          // the pages are another process's; any stream may use them
-	pageSize   uint64        // bytes
-	maxHandles int           // number of pages that the range has room for
-	pages      []page        // by position; no page is mapped beyond the end of the slice
-	peers      []spec.Device // devices with access, beside the owner
-	mappedSize uint64        // bytes
-	closed     int           // number of pages that are closed
+	device       *device
+	memory       spec.VirtualMemory
+	base         spec.Ptr
+	stream       spec.Stream   // of the segment
+	imported     bool          // the pages are another process's; any stream may use them
+	pageSize     uint64        // bytes
+	maxHandles   int           // number of pages that the range has room for
+	pages        []page        // by position; no page is mapped beyond the end of the slice
+	peers        []spec.Device // devices with access, beside the owner
+	mappedSize   uint64        // bytes
+	inaccessible int           // number of pages that are closed
 }
 
 // page is the physical memory at one position of the range.
 type page struct {
-	handle   spec.PageHandle
-	mapped   bool
-	closed   bool   // mapped, but no device has been given access; see pages.go
-	exported []byte // the handle for other processes, once it was made
+	handle       spec.PageHandle
+	mapped       bool
+	inaccessible bool   // mapped, but no device has been given access; see pages.go
+	exported     []byte // the handle for other processes, once it was made
 }
 
 // reserveExpandableLocked reserves a range for 9/8 of the device's memory: pages that

@@ -25,37 +25,37 @@ func (d *device) free(ptr spec.Ptr) error {
 
 // freeAllocatedLocked frees an allocated block. What can fail comes first, so that a
 // failure changes nothing.
-func (d *device) freeAllocatedLocked(b *block, context any) error {
+func (d *device) freeAllocatedLocked(b *block, context gatheredContext) error {
 	switch {
 	case len(b.streamUses) == 0:
-		d.endAllocationLocked(b, context)
+		d.markFreeRequestedLocked(b, context)
 		d.freeBlockLocked(b, context)
-	case d.captureUnderwayLocked():
+	case d.requestsRoutedLocked():
 		markers, err := d.recordFreeMarkersLocked(b)
 		if err != nil {
 			return err
 		}
-		d.endAllocationLocked(b, context)
+		d.markFreeRequestedLocked(b, context)
 		d.deferBlockLocked(b, markers)
 	default:
 		events, err := d.recordEventsLocked(b.streamUses)
 		if err != nil {
 			return err
 		}
-		d.endAllocationLocked(b, context)
-		d.insertEventsLocked(b, events)
+		d.markFreeRequestedLocked(b, context)
+		d.queueEventsLocked(b, events)
 	}
 	return nil
 }
 
 // endAllocationLocked makes a block not allocated, and counts and traces it.
-func (d *device) endAllocationLocked(b *block, context any) {
+func (d *device) markFreeRequestedLocked(b *block, context gatheredContext) {
 	d.allocatedBlocks.eraseLocked(b.ptr)
 	b.allocated = false
-	kind := b.segment.pool.kind
+	kind := b.segment.blockPool.kind
 	d.stats.Allocation.Decrease(kind, 1)
 	d.stats.AllocatedBytes.Decrease(kind, int64(b.size))
-	d.recordTraceLocked(spec.ActionFreeRequested, b, b.requestedSize, firstContext(context, b.contextWhenAllocated), 0)
+	d.recordTraceLocked(spec.ActionFreeRequested, b, b.requestedSize, contextOr(context, b.contextWhenAllocated), 0)
 	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeAllocations.Decrease(1)
 	}
@@ -63,11 +63,11 @@ func (d *device) endAllocationLocked(b *block, context any) {
 
 // freeBlockLocked merges a block that is neither allocated nor pending with its free
 // neighbours and puts it into the free blocks.
-func (d *device) freeBlockLocked(b *block, context any) {
-	d.recordTraceLocked(spec.ActionFreeCompleted, b, b.requestedSize, firstContext(context, b.contextWhenAllocated), 0)
+func (d *device) freeBlockLocked(b *block, context gatheredContext) {
+	d.recordTraceLocked(spec.ActionFreeCompleted, b, b.requestedSize, contextOr(context, b.contextWhenAllocated), 0)
 	b.contextWhenAllocated = nil
-	pool := b.segment.pool
-	kind, size, requested := pool.kind, int64(b.size), int64(b.requestedSize)
+	blockPool := b.segment.blockPool
+	kind, size, requested := blockPool.kind, int64(b.size), int64(b.requestedSize)
 
 	// The change of inactive_split is applied at once: the block, if it is still split,
 	// less each neighbour that was merged into it.
@@ -78,7 +78,7 @@ func (d *device) freeBlockLocked(b *block, context any) {
 			bytes -= int64(merged)
 		}
 	}
-	pool.insertFree(b)
+	blockPool.insertFree(b)
 	if b.isSplit() {
 		count++
 		bytes += int64(b.size)
@@ -100,20 +100,20 @@ func (d *device) tryMergeBlocksLocked(b, neighbour *block) uint64 {
 	if neighbour == nil || !neighbour.isFree() || neighbour.mapped != b.mapped {
 		return 0
 	}
-	b.segment.pool.setOf(neighbour).remove(neighbour)
+	b.segment.blockPool.setOf(neighbour).remove(neighbour)
 	neighbour.unlink()
 	if neighbour.ptr < b.ptr {
 		b.ptr = neighbour.ptr
 	}
 	size := neighbour.size
 	b.size += size
-	d.reuseStructLocked(neighbour)
+	d.recycleBlockLocked(neighbour)
 	return size
 }
 
 // firstContext is the context of a trace entry: the present one, or, if that was not
 // gathered, the one of the allocation.
-func firstContext(present, whenAllocated any) any {
+func contextOr(present, whenAllocated gatheredContext) gatheredContext {
 	if present != nil {
 		return present
 	}

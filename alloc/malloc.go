@@ -29,10 +29,10 @@ type allocParams struct {
 	stream        spec.Stream
 	requestedSize uint64 // bytes
 	size          uint64 // bytes, rounded: the size of the block
-	allocSize     uint64 // bytes, the size of a new segment
-	pool          *blockPool
-	expandable    bool // expandable segments may serve the request
-	context       any
+	segmentSize   uint64 // bytes, the size of a new segment
+	blockPool     *blockPool
+	useExpandable bool // expandable segments may serve the request
+	context       gatheredContext
 }
 
 // malloc serves a request of at least one byte. It takes the mutex.
@@ -63,17 +63,17 @@ func (d *device) malloc(r spec.Request) (spec.Ptr, error) {
 // The block is free and in no set. nil without an error means out of memory. It
 // releases the mutex meanwhile for callbacks and, if so set, for driver calls.
 func (d *device) findBlockLocked(params *allocParams) (*block, error) {
-	if err := d.freeWaitingBlocksLocked(params); err != nil {
+	if err := d.reclaimBlocksLocked(params); err != nil {
 		return nil, err
 	}
 	params.size = roundSize(params.requestedSize, &d.cfg, &d.geometry)
-	params.allocSize = segmentSize(params.size, &d.cfg, &d.geometry)
+	params.segmentSize = segmentSize(params.size, &d.cfg, &d.geometry)
 	owner := d.getPoolLocked(params)
-	if err := d.markCapturedLocked(owner, params.stream); err != nil {
+	if err := d.markIfCapturingLocked(owner, params.stream); err != nil {
 		return nil, err
 	}
-	params.pool = owner.blockPoolFor(params.size, &d.geometry)
-	params.expandable = d.cfg.ExpandableSegments && owner.allocator == nil
+	params.blockPool = owner.blockPoolFor(params.size, &d.geometry)
+	params.useExpandable = d.cfg.ExpandableSegments && owner.allocator == nil
 
 	if b := d.getFreeBlockLocked(params); b != nil {
 		return b, nil
@@ -83,7 +83,7 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 			return b, nil
 		}
 	}
-	if d.collectsGarbageLocked() {
+	if d.gcEnabledLocked() {
 		if err := d.garbageCollectCachedBlocksLocked(params.context); err != nil {
 			return nil, err
 		}
@@ -94,8 +94,8 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 // freeWaitingBlocksLocked frees the blocks that need not wait any longer for events or
 // for the end of a capture. While streams may be being captured the driver must not be
 // asked about events.
-func (d *device) freeWaitingBlocksLocked(params *allocParams) error {
-	if !d.captureUnderwayLocked() {
+func (d *device) reclaimBlocksLocked(params *allocParams) error {
+	if !d.requestsRoutedLocked() {
 		return d.processEventsLocked(params.context)
 	}
 	if d.cfg.GraphCaptureRecordStreamReuse {
@@ -108,7 +108,7 @@ func (d *device) freeWaitingBlocksLocked(params *allocParams) error {
 // reports whether one did. It releases the mutex meanwhile, so that they can. The
 // request's pool is kept by its pins.
 func (d *device) triggerFreeMemoryCallbacksLocked(params *allocParams) bool {
-	callbacks, owner := d.freeMemoryCallbacks, params.pool.owner
+	callbacks, owner := d.freeMemoryCallbacks, params.blockPool.owner
 	if len(callbacks) == 0 {
 		return false
 	}
@@ -145,7 +145,7 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 			return b, err
 		}
 	}
-	if d.captureUnderwayLocked() {
+	if d.requestsRoutedLocked() {
 		return nil, nil
 	}
 	if err := d.releaseCachedBlocksLocked(params.context); err != nil {
@@ -161,18 +161,18 @@ func (d *device) allocFoundBlockLocked(b *block, params *allocParams) spec.Ptr {
 	if d.shouldSplitLocked(b, params) {
 		b = d.splitBlockLocked(b, params.size)
 	} else {
-		d.takeWholeLocked(b)
+		d.decreaseInactiveSplitLocked(b)
 	}
-	d.beginAllocationLocked(b, params.requestedSize, params.context, params.thread)
+	d.markAllocatedLocked(b, params.requestedSize, params.context, params.thread)
 	return b.ptr
 }
 
 // takeWholeLocked counts that a free block, which is in no set, is not split: if it is
 // a part of a segment, it was an inactive split block.
-func (d *device) takeWholeLocked(b *block) {
+func (d *device) decreaseInactiveSplitLocked(b *block) {
 	if b.isSplit() && !b.isExpandable() {
-		d.stats.InactiveSplit.Decrease(b.segment.pool.kind, 1)
-		d.stats.InactiveSplitBytes.Decrease(b.segment.pool.kind, int64(b.size))
+		d.stats.InactiveSplit.Decrease(b.segment.blockPool.kind, 1)
+		d.stats.InactiveSplitBytes.Decrease(b.segment.blockPool.kind, int64(b.size))
 	}
 }
 
@@ -182,31 +182,31 @@ func (d *device) takeWholeLocked(b *block) {
 func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
 	wasSplit := remaining.isSplit()
 	b := d.newBlockLocked(remaining.segment, remaining.ptr, size)
-	remaining.linkBefore(b)
+	b.insertBefore(remaining)
 	remaining.ptr += spec.Ptr(size)
 	remaining.size -= size
-	pool := b.segment.pool
-	pool.insertFree(remaining)
+	blockPool := b.segment.blockPool
+	blockPool.insertFree(remaining)
 	switch {
 	case b.isExpandable():
 	case wasSplit:
-		d.stats.InactiveSplitBytes.Decrease(pool.kind, int64(size))
+		d.stats.InactiveSplitBytes.Decrease(blockPool.kind, int64(size))
 	default:
-		d.stats.InactiveSplit.Increase(pool.kind, 1)
-		d.stats.InactiveSplitBytes.Increase(pool.kind, int64(remaining.size))
+		d.stats.InactiveSplit.Increase(blockPool.kind, 1)
+		d.stats.InactiveSplitBytes.Increase(blockPool.kind, int64(remaining.size))
 	}
 	return b
 }
 
 // beginAllocationLocked makes a block allocated, and counts and traces it.
-func (d *device) beginAllocationLocked(b *block, requestedSize uint64, context any, thread spec.Thread) {
+func (d *device) markAllocatedLocked(b *block, requestedSize uint64, context gatheredContext, thread spec.Thread) {
 	b.allocated = true
 	b.requestedSize = requestedSize
 	b.contextWhenAllocated = context
 	d.allocatedBlocks.insertLocked(b.ptr, b)
 	d.recordTraceLocked(spec.ActionAlloc, b, requestedSize, context, thread)
 
-	kind, size := b.segment.pool.kind, int64(b.size)
+	kind, size := b.segment.blockPool.kind, int64(b.size)
 	d.stats.Allocation.Increase(kind, 1)
 	d.stats.AllocatedBytes.Increase(kind, size)
 	d.stats.Active.Increase(kind, 1)
@@ -236,7 +236,7 @@ func (d *device) outOfMemoryLocked(params *allocParams) *outOfMemory {
 	pools := d.graphPools.freeBytes()
 	allocated := uint64(d.stats.AllocatedBytes[spec.Aggregate].Current) + pools
 	err := &spec.OutOfMemoryError{
-		Device: d.id, Requested: params.requestedSize, SegmentSize: params.allocSize,
+		Device: d.id, Requested: params.requestedSize, SegmentSize: params.segmentSize,
 		DeviceTotal: total, DeviceFree: free,
 		Limited: d.limited, Limit: d.allowedMemoryMaximum,
 		Allocated: allocated, PrivatePools: pools, Unallocated: d.reservedBytesLocked() - allocated,

@@ -41,8 +41,8 @@ func (d *device) tryAllocateExpandableBlockLocked(params *allocParams) (*block, 
 	case err != nil:
 		return nil, err
 	}
-	params.pool.owner.cudaMallocCount++
-	params.pool.blocks.remove(b)
+	params.blockPool.owner.cudaMallocCount++
+	params.blockPool.blocks.remove(b)
 	return b, nil
 }
 
@@ -51,8 +51,8 @@ func (d *device) tryAllocateExpandableBlockLocked(params *allocParams) (*block, 
 // from which on enough blocks are free or unmapped. If there is none it makes a
 // segment.
 func (d *device) findExpandableBlockLocked(params *allocParams) (*block, error) {
-	unmapped := &params.pool.unmapped
-	for b := unmapped.firstNotBelow(params.stream, blockKey{}); b != nil; b = unmapped.after(b) {
+	unmapped := &params.blockPool.unmapped
+	for b := unmapped.lowerBound(params.stream, blockKey{}); b != nil; b = unmapped.after(b) {
 		start := b
 		if b.prev != nil && b.prev.isFree() {
 			start = b.prev
@@ -77,13 +77,13 @@ func hasAvailableAddressSpace(b *block, bytes uint64) bool {
 
 // newExpandableSegmentLocked reserves a segment, which is one unmapped block.
 func (d *device) newExpandableSegmentLocked(params *allocParams) (*block, error) {
-	x, err := d.reserveExpandableLocked(params.stream, params.pool.kind)
+	x, err := d.reserveExpandableLocked(params.stream, params.blockPool.kind)
 	if err != nil {
 		return nil, err
 	}
 	b := d.addSegmentLocked(&segment{base: x.base, size: x.size(), expandable: x}, params)
 	b.mapped = false
-	params.pool.unmapped.insert(b)
+	params.blockPool.unmapped.insert(b)
 	d.expandableSegments = append(d.expandableSegments, b.segment)
 	return b, nil
 }
@@ -97,20 +97,20 @@ func (d *device) mapBlockLocked(b *block, bytes uint64, params *allocParams) err
 	if mapped.Bytes == 0 {
 		return err
 	}
-	s.pool.unmapped.remove(b)
+	s.blockPool.unmapped.remove(b)
 	b.mapped = true
 	if mapped.Bytes < b.size {
 		remaining := d.newBlockLocked(s, mapped.End(), b.size-mapped.Bytes)
 		remaining.mapped = false
-		b.linkAfter(remaining)
+		remaining.insertAfter(b)
 		b.size = mapped.Bytes
-		s.pool.unmapped.insert(remaining)
+		s.blockPool.unmapped.insert(remaining)
 	}
 	d.tryMergeBlocksLocked(b, b.prev)
 	d.tryMergeBlocksLocked(b, b.next)
-	s.pool.insertFree(b)
+	s.blockPool.insertFree(b)
 
-	d.stats.ReservedBytes.Increase(s.pool.kind, int64(mapped.Bytes))
+	d.stats.ReservedBytes.Increase(s.blockPool.kind, int64(mapped.Bytes))
 	d.stats.NumDeviceAlloc++
 	if b.prev == nil && s.contextWhenAllocated == nil {
 		s.contextWhenAllocated = params.context
@@ -123,9 +123,9 @@ func (d *device) mapBlockLocked(b *block, bytes uint64, params *allocParams) err
 // free and in no set, if that was not possible before. If it fails the block becomes a
 // free block again.
 func (d *device) setAccessLocked(b *block) error {
-	err := b.segment.expandable.open(spec.Range{Ptr: b.ptr, Bytes: b.size})
+	err := b.segment.expandable.giveAccess(spec.Range{Ptr: b.ptr, Bytes: b.size})
 	if err != nil {
-		b.segment.pool.insertFree(b)
+		b.segment.blockPool.insertFree(b)
 	}
 	return err
 }
@@ -134,37 +134,37 @@ func (d *device) setAccessLocked(b *block) error {
 // block before and after them stays free and mapped. A segment without any page is
 // released with its addresses. Nothing is unmapped while the segment's stream is being
 // captured, in whatever mode: the stream cannot be synchronized.
-func (d *device) unmapBlockLocked(b *block, context any) error {
+func (d *device) unmapBlockLocked(b *block, context gatheredContext) error {
 	s := b.segment
-	status, err := d.captureStatus(d.id, s.stream)
-	if err != nil || status.State != spec.CaptureNone {
+	info, err := d.captureInfo(d.id, s.stream)
+	if err != nil || info.Status != spec.CaptureNone {
 		return err
 	}
 	unmapped, failure := s.expandable.unmap(spec.Range{Ptr: b.ptr, Bytes: b.size})
 	if unmapped.Bytes == 0 {
 		return failure
 	}
-	p := s.pool
-	p.blocks.remove(b)
+	blockPool := s.blockPool
+	blockPool.blocks.remove(b)
 	if unmapped.Ptr > b.ptr {
 		before := d.newBlockLocked(s, b.ptr, uint64(unmapped.Ptr-b.ptr))
-		b.linkBefore(before)
-		p.insertFree(before)
+		before.insertBefore(b)
+		blockPool.insertFree(before)
 	}
 	if end := b.end(); end > unmapped.End() {
 		after := d.newBlockLocked(s, unmapped.End(), uint64(end-unmapped.End()))
-		b.linkAfter(after)
-		p.insertFree(after)
+		after.insertAfter(b)
+		blockPool.insertFree(after)
 	}
 	b.ptr, b.size, b.mapped = unmapped.Ptr, unmapped.Bytes, false
 	d.tryMergeBlocksLocked(b, b.prev)
 	d.tryMergeBlocksLocked(b, b.next)
-	p.unmapped.insert(b)
+	blockPool.unmapped.insert(b)
 
-	d.stats.ReservedBytes.Decrease(p.kind, int64(unmapped.Bytes))
+	d.stats.ReservedBytes.Decrease(blockPool.kind, int64(unmapped.Bytes))
 	d.stats.NumDeviceFree++
-	p.owner.cudaMallocCount--
-	d.recordRangeTraceLocked(spec.ActionSegmentUnmap, unmapped, s, firstContext(context, s.contextWhenAllocated), 0)
+	blockPool.owner.cudaMallocCount--
+	d.recordRangeTraceLocked(spec.ActionSegmentUnmap, unmapped, s, contextOr(context, s.contextWhenAllocated), 0)
 	if failure != nil || b.isSplit() {
 		return failure
 	}
@@ -174,9 +174,9 @@ func (d *device) unmapBlockLocked(b *block, context any) error {
 // releaseUnmappedSegmentsLocked releases the segments that are one unmapped block, of
 // one pool or of all (nil). There are such if no page could be created when a segment
 // was made. Emptying the cache leaves them, as upstream; the next request finds them.
-func (d *device) releaseUnmappedSegmentsLocked(only *pool) (failures error) {
+func (d *device) releaseUnmappedSegmentsLocked(p *pool) (failures error) {
 	for _, s := range slices.Clone(d.segments) {
-		if !s.head.mapped && !s.head.isSplit() && (only == nil || s.pool.owner == only) {
+		if !s.head.mapped && !s.head.isSplit() && (p == nil || s.blockPool.owner == p) {
 			failures = errors.Join(failures, d.releaseExpandableSegmentLocked(s))
 		}
 	}
@@ -188,10 +188,10 @@ func (d *device) releaseExpandableSegmentLocked(s *segment) error {
 	if err := s.expandable.freeAddress(); err != nil {
 		return err
 	}
-	s.pool.unmapped.remove(s.head)
+	s.blockPool.unmapped.remove(s.head)
 	d.segments.remove(s)
 	d.expandableSegments = slices.DeleteFunc(d.expandableSegments, func(o *segment) bool { return o == s })
-	d.reuseStructLocked(s.head)
+	d.recycleBlockLocked(s.head)
 	return nil
 }
 
@@ -200,7 +200,7 @@ func (d *device) releaseExpandableSegmentLocked(s *segment) error {
 func (a *Allocator) ExpandableSegmentSizes(dev spec.Device) (sizes []spec.StreamSegmentSize, err error) {
 	err = a.onDevice("expandable_segment_sizes", dev, func(d *device) error {
 		for _, s := range d.expandableSegments {
-			sizes = append(sizes, spec.StreamSegmentSize{Stream: s.stream, PoolKind: s.pool.kind, Mapped: s.expandable.mappedSize})
+			sizes = append(sizes, spec.StreamSegmentSize{Stream: s.stream, PoolKind: s.blockPool.kind, Mapped: s.expandable.mappedSize})
 		}
 		return nil
 	})

@@ -33,8 +33,8 @@ func (x *expandableSegment) mapLocked(r spec.Range) (spec.Range, error) {
 	if err == nil {
 		return x.mapPages(s.first, handles)
 	}
-	stuck, refusal := releasePages(x.memory, handles)
-	mapped, failure := x.mapPages(s.first, stuck)
+	unreleased, refusal := releasePages(x.memory, handles)
+	mapped, failure := x.mapPages(s.first, unreleased)
 	return mapped, afterCleanup(err, errors.Join(refusal, failure))
 }
 
@@ -76,14 +76,14 @@ func (d *device) createPageLocked(memory spec.VirtualMemory, bytes uint64) (spec
 
 // releasePages releases pages that are not mapped. It returns those that the driver does
 // not take back.
-func releasePages(memory spec.VirtualMemory, handles []spec.PageHandle) (stuck []spec.PageHandle, failure error) {
+func releasePages(memory spec.VirtualMemory, handles []spec.PageHandle) (unreleased []spec.PageHandle, failure error) {
 	for _, h := range handles {
 		if err := memory.ReleasePage(h); err != nil {
-			stuck = append(stuck, h)
+			unreleased = append(unreleased, h)
 			failure = errors.Join(failure, fmt.Errorf("releasing a page: %w", err))
 		}
 	}
-	return stuck, failure
+	return unreleased, failure
 }
 
 // mapPages maps pages at consecutive positions and gives the owner and its peers access.
@@ -128,7 +128,7 @@ func (x *expandableSegment) undoMapping(first, n int) (int, error) {
 }
 
 // addPages adds mapped pages to the segment and returns their range.
-func (x *expandableSegment) addPages(first int, handles []spec.PageHandle, closed bool) spec.Range {
+func (x *expandableSegment) addPages(first int, handles []spec.PageHandle, inaccessible bool) spec.Range {
 	s := span{first, first + len(handles)}
 	if len(handles) == 0 {
 		return x.bytes(s)
@@ -137,30 +137,30 @@ func (x *expandableSegment) addPages(first int, handles []spec.PageHandle, close
 		x.pages = append(x.pages, page{})
 	}
 	for i, h := range handles {
-		x.pages[first+i] = page{handle: h, mapped: true, closed: closed}
+		x.pages[first+i] = page{handle: h, mapped: true, inaccessible: inaccessible}
 	}
-	if closed {
-		x.closed += len(handles)
+	if inaccessible {
+		x.inaccessible += len(handles)
 	}
 	x.mappedSize += x.bytes(s).Bytes
 	return x.bytes(s)
 }
 
 // open gives access to the closed pages of a range.
-func (x *expandableSegment) open(r spec.Range) error {
-	if x.closed == 0 {
+func (x *expandableSegment) giveAccess(r spec.Range) error {
+	if x.inaccessible == 0 {
 		return nil
 	}
 	s := x.covering(r)
 	for i := s.first; i < s.end; i++ {
-		if !x.pages[i].closed {
+		if !x.pages[i].inaccessible {
 			continue
 		}
 		if err := x.setAccess(x.bytes(span{i, i + 1})); err != nil {
 			return err
 		}
-		x.pages[i].closed = false
-		x.closed--
+		x.pages[i].inaccessible = false
+		x.inaccessible--
 	}
 	return nil
 }
@@ -209,8 +209,8 @@ func (x *expandableSegment) unmapPage(i int) (unmapped bool, err error) {
 	old := x.pages[i]
 	x.pages[i] = page{}
 	x.mappedSize -= at.Bytes
-	if old.closed {
-		x.closed--
+	if old.inaccessible {
+		x.inaccessible--
 	}
 	err = x.memory.ReleasePage(old.handle)
 	if err == nil {
@@ -249,8 +249,8 @@ func (u *unreleasedPages) releaseAgain(driver spec.Driver) error {
 }
 
 func (u *unreleasedPages) tryLocked(memory spec.VirtualMemory, pages []spec.PageHandle) error {
-	stuck, failure := releasePages(memory, pages)
-	u.pages = append(u.pages, stuck...)
+	unreleased, failure := releasePages(memory, pages)
+	u.pages = append(u.pages, unreleased...)
 	return failure
 }
 

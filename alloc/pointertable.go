@@ -70,9 +70,12 @@ func (t *pointerTable) find(p spec.Ptr) *slot {
 	}
 }
 
+// golden is 2^64 divided by the golden ratio. Multiplied by it, multiples of any step are
+// spread over the high bits.
+const golden = 0x9E3779B97F4A7C15
+
 // home is where the search for a pointer begins among n slots, n a power of two.
 func home(p spec.Ptr, n int) int {
-	const golden = 0x9E3779B97F4A7C15 // 2^64 divided by the golden ratio: spreads multiples of any step
 	return int(uint64(p) * golden >> (64 - bits.Len(uint(n-1))))
 }
 

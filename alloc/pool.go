@@ -93,12 +93,12 @@ func (p *blockPool) largestBlock() uint64 {
 type privatePools []*pool
 
 // hashOrder is the position of a pool in upstream's hash table.
-func hashOrder(id spec.PoolID) uint64 {
+func orderKey(id spec.PoolID) uint64 {
 	n := id.Capture
 	if n == 0 {
 		n = id.User
 	}
-	return n * 11400714819323198485
+	return n * golden
 }
 
 func (l privatePools) find(id spec.PoolID) *pool {
@@ -112,7 +112,7 @@ func (l privatePools) find(id spec.PoolID) *pool {
 
 func (l *privatePools) insert(p *pool) {
 	at, _ := slices.BinarySearchFunc(*l, p.id, func(q *pool, id spec.PoolID) int {
-		return cmp.Or(cmp.Compare(hashOrder(q.id), hashOrder(id)), compareIDs(q.id, id))
+		return cmp.Or(cmp.Compare(orderKey(q.id), orderKey(id)), compareIDs(q.id, id))
 	})
 	*l = slices.Insert(*l, at, p)
 }
@@ -193,7 +193,7 @@ func alreadyReleased(op string, id spec.PoolID) error {
 func (d *device) segmentsOfLocked(p *pool) []*segment {
 	var segments []*segment
 	for _, s := range d.segments {
-		if s.pool.owner == p {
+		if s.blockPool.owner == p {
 			segments = append(segments, s)
 		}
 	}
@@ -201,7 +201,7 @@ func (d *device) segmentsOfLocked(p *pool) []*segment {
 }
 
 // releaseFreeablePoolsLocked returns to the driver what it can of every freeable pool.
-func (d *device) releaseFreeablePoolsLocked(context any) error {
+func (d *device) releaseFreeablePoolsLocked(context gatheredContext) error {
 	for _, p := range slices.Clone(d.graphPools) {
 		if p.useCount == 0 {
 			if err := d.releaseFreeablePoolLocked(p, context); err != nil {
@@ -214,7 +214,7 @@ func (d *device) releaseFreeablePoolsLocked(context any) error {
 
 // releaseFreeablePoolLocked returns to the driver what it can of a freeable pool, small
 // blocks first. It erases the pool if nothing refers to it any more.
-func (d *device) releaseFreeablePoolLocked(p *pool, context any) error {
+func (d *device) releaseFreeablePoolLocked(p *pool, context gatheredContext) error {
 	if err := d.releaseBlocksLocked(&p.smallBlocks, context); err != nil {
 		return err
 	}
@@ -239,12 +239,12 @@ func (d *device) canEraseLocked(p *pool) bool {
 
 // emptyPoolLocked is releaseFreeablePoolLocked for a pool that is found by its id, if
 // it is freeable. It first waits for the events of the pool's blocks.
-func (d *device) emptyPoolLocked(id spec.PoolID, context any) error {
+func (d *device) emptyPoolLocked(id spec.PoolID, context gatheredContext) error {
 	p := d.graphPools.find(id)
 	if p == nil || p.useCount > 0 || d.driver.FreeForbidden() {
 		return nil
 	}
-	if d.captureUnderwayLocked() {
+	if d.requestsRoutedLocked() {
 		return &spec.InvalidStateError{Op: "empty_pool", Reason: "requests are being routed to a private pool, so events cannot be waited for"}
 	}
 	if err := d.synchronizeAndFreeEventsLocked(p, context); err != nil {
@@ -257,7 +257,7 @@ func (d *device) emptyPoolLocked(id spec.PoolID, context any) error {
 // default pool. They are searched, and their blocks split, as if expandable segments
 // were off.
 func (d *device) tryMempoolFallbackLocked(params *allocParams) *block {
-	if !params.pool.owner.id.IsDefault() {
+	if !params.blockPool.owner.id.IsDefault() {
 		return nil
 	}
 	for _, p := range d.graphPools {
@@ -265,8 +265,8 @@ func (d *device) tryMempoolFallbackLocked(params *allocParams) *block {
 			continue
 		}
 		fallback := *params
-		fallback.pool = p.blockPoolFor(params.size, &d.geometry)
-		fallback.expandable = false
+		fallback.blockPool = p.blockPoolFor(params.size, &d.geometry)
+		fallback.useExpandable = false
 		if b := d.getFreeBlockLocked(&fallback); b != nil {
 			*params = fallback
 			return b
@@ -336,5 +336,5 @@ func (a *Allocator) SetNoSplit(dev spec.Device, id spec.PoolID) error {
 // EmptyPool returns to the driver what can be returned of one freeable pool, on every
 // device.
 func (a *Allocator) EmptyPool(id spec.PoolID) error {
-	return a.onEachDeviceWithContext(func(d *device, context any) error { return d.emptyPoolLocked(id, context) })
+	return a.onEachDeviceWithContext(func(d *device, context gatheredContext) error { return d.emptyPoolLocked(id, context) })
 }

@@ -17,14 +17,14 @@ import (
 // releaseCachedBlocksLocked returns all of the cache that can be returned: of the
 // default pool, after waiting for all events, unless a capture is underway; and of the
 // freeable pools.
-func (d *device) releaseCachedBlocksLocked(context any) error {
+func (d *device) releaseCachedBlocksLocked(context gatheredContext) error {
 	if d.driver.FreeForbidden() {
 		return nil
 	}
 	if err := d.unreleasedPages.releaseAgain(d.driver); err != nil {
 		return err
 	}
-	if !d.captureUnderwayLocked() {
+	if !d.requestsRoutedLocked() {
 		if err := d.synchronizeAndFreeEventsLocked(nil, context); err != nil {
 			return err
 		}
@@ -40,9 +40,9 @@ func (d *device) releaseCachedBlocksLocked(context any) error {
 
 // releaseBlocksLocked returns what it can of a block pool's free blocks: whole segments
 // in order, then pages of expandable segments, which changes the set.
-func (d *device) releaseBlocksLocked(p *blockPool, context any) error {
+func (d *device) releaseBlocksLocked(blockPool *blockPool, context gatheredContext) error {
 	var toUnmap []*block
-	for _, b := range slices.Collect(p.blocks.all()) {
+	for _, b := range slices.Collect(blockPool.blocks.all()) {
 		switch {
 		case b.isExpandable():
 			toUnmap = append(toUnmap, b)
@@ -71,19 +71,19 @@ func (d *device) releaseBlocksLocked(p *blockPool, context any) error {
 // Nothing is returned of a pool that a graph was captured with: the graph will use the
 // addresses again. Upstream does not test this; see docs/deviations.md.
 func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, error) {
-	if d.cfg.MaxSplitSize == spec.Unlimited || params.pool.owner.captured || d.driver.FreeForbidden() {
+	if d.cfg.MaxSplitSize == spec.Unlimited || params.blockPool.owner.captured || d.driver.FreeForbidden() {
 		return false, nil
 	}
-	blocks := &params.pool.blocks
-	key := blockKey{rank: max(params.size, d.cfg.MaxSplitSize)}
-	first := blocks.firstNotBelow(params.stream, key)
+	blocks := &params.blockPool.blocks
+	key := blockKey{size: max(params.size, d.cfg.MaxSplitSize)}
+	first := blocks.lowerBound(params.stream, key)
 	if first != nil && isWholeDriverSegment(first) {
 		return true, d.releaseBlockLocked(first, params.context)
 	}
 	// Go down. The next block is looked up before the present one is released.
 	released := uint64(0)
-	b := blocks.lastBelow(params.stream, key)
-	for b != nil && released < key.rank && b.size >= d.cfg.MaxSplitSize {
+	b := blocks.predecessor(params.stream, key)
+	for b != nil && released < key.size && b.size >= d.cfg.MaxSplitSize {
 		below, size := blocks.before(b), b.size
 		if isWholeDriverSegment(b) {
 			if err := d.releaseBlockLocked(b, params.context); err != nil {
@@ -93,7 +93,7 @@ func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, 
 		}
 		b = below
 	}
-	return released >= key.rank, nil
+	return released >= key.size, nil
 }
 
 // isWholeDriverSegment reports whether a free block can be returned by one driver call.
@@ -104,7 +104,7 @@ func isWholeDriverSegment(b *block) bool { return !b.isExpandable() && !b.isSpli
 
 // collectsGarbageLocked reports whether garbage is collected before memory is obtained
 // from the driver.
-func (d *device) collectsGarbageLocked() bool {
+func (d *device) gcEnabledLocked() bool {
 	return d.limited && d.cfg.GarbageCollectionThreshold > 0
 }
 
@@ -115,7 +115,7 @@ func (d *device) collectsGarbageLocked() bool {
 // In each round every whole segment is returned that is at least as old as the average
 // of those left, until enough was returned or a round returned none. A round is never
 // cut short: a little more now is better than another collection soon.
-func (d *device) garbageCollectCachedBlocksLocked(context any) error {
+func (d *device) garbageCollectCachedBlocksLocked(context gatheredContext) error {
 	threshold := uint64(d.cfg.GarbageCollectionThreshold * float64(d.allowedMemoryMaximum))
 	if d.reservedBytesLocked() <= threshold || d.driver.FreeForbidden() {
 		return nil
@@ -123,24 +123,24 @@ func (d *device) garbageCollectCachedBlocksLocked(context any) error {
 	target := d.reservedBytesLocked() - threshold
 	reclaimed := uint64(0)
 
-	p := &d.defaultPool.largeBlocks
+	blockPool := &d.defaultPool.largeBlocks
 	var candidates []*block
 	totalAge := uint64(0)
-	for b := range p.blocks.all() {
+	for b := range blockPool.blocks.all() {
 		if !b.isSplit() {
 			candidates = append(candidates, b)
-			totalAge += p.gcAge(b)
+			totalAge += blockPool.gcAge(b)
 		}
 	}
 	for reclaimed < target && len(candidates) > 0 {
 		average := float64(totalAge) / float64(len(candidates))
 		var left []*block
 		for _, b := range candidates {
-			if float64(p.gcAge(b)) < average || b.isExpandable() {
+			if float64(blockPool.gcAge(b)) < average || b.isExpandable() {
 				left = append(left, b)
 				continue
 			}
-			totalAge -= p.gcAge(b)
+			totalAge -= blockPool.gcAge(b)
 			reclaimed += b.size
 			if err := d.releaseBlockLocked(b, context); err != nil {
 				return err

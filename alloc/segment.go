@@ -14,13 +14,13 @@ import (
 // has no type for it: a segment is the block without a prev, and each block repeats
 // what all blocks of the segment share.)
 type segment struct {
-	base   spec.Ptr
-	size   uint64 // bytes
-	head   *block
-	pool   *blockPool
-	stream spec.Stream // the allocation stream of all of its blocks
+	base      spec.Ptr
+	size      uint64 // bytes
+	head      *block
+	blockPool *blockPool
+	stream    spec.Stream // the allocation stream of all of its blocks
 
-	contextWhenAllocated any
+	contextWhenAllocated gatheredContext
 
 	expandable *expandableSegment // nil for a segment of one driver allocation
 }
@@ -61,10 +61,10 @@ func (d *device) allocBlockLocked(params *allocParams, isRetry bool) (*block, er
 	if isRetry {
 		d.stats.NumAllocRetries++
 	}
-	if d.limited && d.reservedBytesLocked()+params.allocSize > d.allowedMemoryMaximum {
+	if d.limited && d.reservedBytesLocked()+params.segmentSize > d.allowedMemoryMaximum {
 		return nil, nil
 	}
-	if params.expandable {
+	if params.useExpandable {
 		return d.tryAllocateExpandableBlockLocked(params)
 	}
 	ptr, err := d.driverMallocLocked(params)
@@ -72,7 +72,7 @@ func (d *device) allocBlockLocked(params *allocParams, isRetry bool) (*block, er
 	case errors.Is(err, spec.ErrDriverOutOfMemory):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("obtaining a segment of %d bytes: %w", params.allocSize, err)
+		return nil, fmt.Errorf("obtaining a segment of %d bytes: %w", params.segmentSize, err)
 	}
 	return d.addDriverSegmentLocked(params, ptr), nil
 }
@@ -81,7 +81,7 @@ func (d *device) allocBlockLocked(params *allocParams, isRetry bool) (*block, er
 // release_lock_on_cudamalloc is set. Other callers may then change everything; the
 // request's pool is kept by its pins.
 func (d *device) driverMallocLocked(params *allocParams) (spec.Ptr, error) {
-	owner := params.pool.owner
+	owner := params.blockPool.owner
 	if !d.cfg.ReleaseLockOnMalloc {
 		return owner.driverMalloc(d.driver, d.id, params)
 	}
@@ -96,9 +96,9 @@ func (d *device) driverMallocLocked(params *allocParams) (spec.Ptr, error) {
 // driverMalloc obtains memory where the pool's memory comes from.
 func (p *pool) driverMalloc(driver spec.Driver, dev spec.Device, params *allocParams) (spec.Ptr, error) {
 	if p.allocator == nil {
-		return driver.Malloc(dev, params.allocSize)
+		return driver.Malloc(dev, params.segmentSize)
 	}
-	ptr, err := p.allocator.Allocate(dev, params.allocSize, params.stream)
+	ptr, err := p.allocator.Allocate(dev, params.segmentSize, params.stream)
 	if err == nil && ptr == 0 {
 		err = spec.ErrDriverOutOfMemory // a C function has no other way to say it
 	}
@@ -116,15 +116,15 @@ func (p *pool) driverFree(driver spec.Driver, dev spec.Device, s *segment) error
 // addDriverSegmentLocked adds a segment that was obtained from the driver, and counts
 // and traces it.
 func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *block {
-	b := d.addSegmentLocked(&segment{base: ptr, size: params.allocSize, contextWhenAllocated: params.context}, params)
-	kind := params.pool.kind
+	b := d.addSegmentLocked(&segment{base: ptr, size: params.segmentSize, contextWhenAllocated: params.context}, params)
+	kind := params.blockPool.kind
 	d.stats.Segment.Increase(kind, 1)
 	d.stats.ReservedBytes.Increase(kind, int64(b.size))
 	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeSegments.Increase(1)
 	}
 	d.stats.NumDeviceAlloc++
-	params.pool.owner.cudaMallocCount++
+	params.blockPool.owner.cudaMallocCount++
 	d.recordTraceLocked(spec.ActionSegmentAlloc, b, b.size, params.context, params.thread)
 	return b
 }
@@ -132,7 +132,7 @@ func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *bloc
 // addSegmentLocked adds a segment for a request and makes the one block that covers
 // it.
 func (d *device) addSegmentLocked(s *segment, params *allocParams) *block {
-	s.pool, s.stream = params.pool, params.stream
+	s.blockPool, s.stream = params.blockPool, params.stream
 	s.head = d.newBlockLocked(s, s.base, s.size)
 	d.segments.insert(s)
 	return s.head
@@ -140,23 +140,23 @@ func (d *device) addSegmentLocked(s *segment, params *allocParams) *block {
 
 // releaseBlockLocked returns a free block that is a whole segment, not an expandable
 // one, to the driver. If the driver refuses, nothing has changed.
-func (d *device) releaseBlockLocked(b *block, context any) error {
+func (d *device) releaseBlockLocked(b *block, context gatheredContext) error {
 	s := b.segment
-	p := s.pool
-	if err := p.owner.driverFree(d.driver, d.id, s); err != nil {
+	blockPool := s.blockPool
+	if err := blockPool.owner.driverFree(d.driver, d.id, s); err != nil {
 		return fmt.Errorf("returning the segment at %v (%d bytes): %w", s.base, s.size, err)
 	}
 	d.stats.NumDeviceFree++
-	d.recordTraceLocked(spec.ActionSegmentFree, b, b.size, firstContext(context, s.contextWhenAllocated), 0)
-	d.stats.Segment.Decrease(p.kind, 1)
-	d.stats.ReservedBytes.Decrease(p.kind, int64(s.size))
+	d.recordTraceLocked(spec.ActionSegmentFree, b, b.size, contextOr(context, s.contextWhenAllocated), 0)
+	d.stats.Segment.Decrease(blockPool.kind, 1)
+	d.stats.ReservedBytes.Decrease(blockPool.kind, int64(s.size))
 	if s.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeSegments.Decrease(1)
 	}
-	p.blocks.remove(b)
+	blockPool.blocks.remove(b)
 	d.segments.remove(s)
-	p.owner.cudaMallocCount--
-	d.reuseStructLocked(b)
+	blockPool.owner.cudaMallocCount--
+	d.recycleBlockLocked(b)
 	return nil
 }
 
@@ -165,7 +165,7 @@ func (d *device) releaseBlockLocked(b *block, context any) error {
 // no single allocation of the driver.
 func (a *Allocator) BaseAllocation(p spec.Ptr) (spec.Ptr, uint64, error) {
 	const op = "base_allocation"
-	d := a.owner(p)
+	d := a.deviceOf(p)
 	if d == nil {
 		return 0, 0, &spec.InvalidPointerError{Op: op, Ptr: p}
 	}

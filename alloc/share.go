@@ -42,7 +42,7 @@ func (a *Allocator) ShareHandle(p spec.Ptr) (spec.SharedHandle, error) {
 	if err != nil {
 		return spec.SharedHandle{}, err
 	}
-	d := a.owner(p)
+	d := a.deviceOf(p)
 	if d == nil {
 		return spec.SharedHandle{}, &spec.InvalidPointerError{Op: op, Ptr: p}
 	}
@@ -102,8 +102,8 @@ type openedHandles struct {
 }
 
 type openedKey struct {
-	device spec.Device
-	handle string
+	deviceID spec.Device
+	handle   string
 }
 
 // openedHandle is an open handle.
@@ -259,7 +259,7 @@ func (h *openedHandle) close() error {
 	if h.pages == nil {
 		sharing, err := h.allocator.sharing("close_handle")
 		if err == nil {
-			err = sharing.CloseMemory(h.key.device, h.base)
+			err = sharing.CloseMemory(h.key.deviceID, h.base)
 		}
 		return err
 	}
@@ -276,7 +276,7 @@ func (o *openedHandles) addPeer(dev, on spec.Device) error {
 	defer o.mu.Unlock()
 	byBase := slices.SortedFunc(maps.Values(o.open), func(h, g *openedHandle) int { return cmp.Compare(h.base, g.base) })
 	for _, h := range byBase {
-		if h.key.device == on && h.pages != nil {
+		if h.key.deviceID == on && h.pages != nil {
 			if err := h.pages.addPeer(dev); err != nil {
 				return err
 			}

@@ -26,7 +26,7 @@ func roundSize(bytes uint64, cfg *spec.Config, g *spec.Geometry) uint64 {
 	}
 	divisions := cfg.DivisionsFor(bytes, *g)
 	if divisions > 1 && bytes > g.MinBlock*divisions {
-		return roundToDivision(bytes, divisions)
+		return roundupPower2NextDivision(bytes, divisions)
 	}
 	return roundUp(bytes, g.MinBlock)
 }
@@ -34,7 +34,7 @@ func roundSize(bytes uint64, cfg *spec.Config, g *spec.Geometry) uint64 {
 // roundToDivision rounds size up to the next of the steps into which the range between
 // the neighbouring powers of two is divided. divisions is a power of two. A power of two
 // stays as it is. A step of less than a byte means the next power of two.
-func roundToDivision(size, divisions uint64) uint64 {
+func roundupPower2NextDivision(size, divisions uint64) uint64 {
 	if size&(size-1) == 0 {
 		return size
 	}

@@ -75,7 +75,7 @@ type Driver interface {
 	// CaptureStatus tells whether the stream is being captured, in which
 	// capture, and the nodes that the stream's next node would depend on
 	// (cudaStreamGetCaptureInfo).
-	CaptureStatus(dev Device, stream Stream) (CaptureStatus, error)
+	CaptureStatus(dev Device, stream Stream) (CaptureInfo, error)
 
 	// NodeDependencies lists the nodes that a node of a graph under capture
 	// directly depends on (cudaGraphNodeGetDependencies).
@@ -98,19 +98,19 @@ type DeviceProperties struct {
 }
 
 // CaptureStatus is what a driver says about a stream and graph capture.
-type CaptureStatus struct {
-	State     CaptureState
+type CaptureInfo struct {
+	Status    CaptureStatus
 	ID        CaptureID   // zero unless the stream is capturing
-	Graph     uint64      // identity of the graph that is being built
+	Graph     Graph       // the graph that is being built
 	Terminals []GraphNode // what the stream's next node will depend on
 }
 
 // CaptureState tells whether a stream is being captured.
-type CaptureState int
+type CaptureStatus int
 
 const (
 	// CaptureNone: the stream's work runs as usual.
-	CaptureNone CaptureState = iota
+	CaptureNone CaptureStatus = iota
 	// CaptureActive: the stream's work goes into a graph.
 	CaptureActive
 	// CaptureInvalidated: something illegal was done during the capture; it can

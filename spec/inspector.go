@@ -78,7 +78,7 @@ type PoolView struct {
 type StreamUseView struct {
 	Block    Ptr
 	Stream   DeviceStream
-	Captured bool // recorded, perhaps again, while allocations were routed to a pool
+	DuringRouting bool // recorded, perhaps again, while allocations were routed to a pool
 }
 
 // PendingView is an event that holds a block back.

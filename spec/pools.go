@@ -81,7 +81,7 @@ func ForStream(s Stream) RequestFilter {
 func ForCapture(driver Driver, id CaptureID) RequestFilter {
 	return func(r Request) bool {
 		status, err := driver.CaptureStatus(r.Device, r.Stream)
-		return err == nil && status.State != CaptureNone && status.ID == id
+		return err == nil && status.Status != CaptureNone && status.ID == id
 	}
 }
 
