@@ -2,32 +2,35 @@ package alloc
 
 import "gaugeblock/spec"
 
-// A block is a part of a segment that is allocated, or free, as a whole (upstream:
-// Block). The blocks of a segment form a doubly linked list in order of address. They
-// cover the segment.
+// A block is a part of a segment (upstream: Block). The blocks of a segment form a doubly
+// linked list in order of address. They cover the segment.
 //
-// The states of a block:
+// The states of a block, as snapshots name them:
 //
-//	free ──malloc──▶ allocated ──free──▶ free                    (no other stream used it)
-//	                     │
-//	                     └──free──▶ active, pending free ──▶ free   (other streams did)
+//	inactive ──malloc──▶ active_allocated ──free──▶ inactive     (no other stream used it)
+//	                            │
+//	                            └──free──▶ active_pending_free ──▶ inactive
 //
-// A free block that is mapped is in its block pool's blocks. A block that is not
-// mapped is in its block pool's unmapped. No other block is in either. The block pool
-// and the allocation stream are those of the segment.
+// A block is active_pending_free while it is pending (events of other streams are
+// outstanding, events.go) or deferred (it has no events yet, capture.go).
+//
+// Between two operations a free block is in a set of its block pool: blocks if it is
+// mapped, else unmapped. No other block is in either. During an operation a free block can
+// be in no set: one that a malloc has found. The block pool and the allocation stream are
+// those of the segment.
 type block struct {
 	segment *segment
 
 	ptr           spec.Ptr
 	size          uint64 // bytes
-	requestedSize uint64 // bytes, of the last malloc; kept when the block is freed
+	requestedSize uint64 // bytes; set when the block is allocated, kept when it is freed
 
 	prev, next *block
 
 	allocated  bool
-	mapped     bool  // memory is behind the addresses; false only in an expandable segment
-	eventCount int32 // events that have not completed; see events.go
-	streamUses []streamUse
+	mapped     bool        // memory is behind the addresses; false only in an expandable segment
+	eventCount int32       // outstanding events; see events.go
+	streamUses []streamUse // empty once events were recorded for them
 
 	gcCountBase          uint64 // the pool's getFreeBlocksCallCount when the block became free
 	contextWhenAllocated gatheredContext
@@ -49,13 +52,13 @@ func lessStream(s, o spec.DeviceStream) bool {
 	return s.Stream < o.Stream || (s.Stream == o.Stream && s.Device < o.Device)
 }
 
-// isFree reports whether the block is neither allocated nor pending: it can be
-// allocated, mapped or unmapped, or merged with a neighbour.
+// isFree reports whether the block is neither allocated nor pending nor deferred. Such a
+// block can be allocated, mapped or unmapped, or merged with a neighbour.
 func (b *block) isFree() bool {
 	return !b.allocated && b.eventCount == 0 && len(b.streamUses) == 0
 }
 
-// isSplit reports whether the block is only a part of its segment.
+// isSplit reports whether the block does not cover its whole segment (upstream: is_split).
 func (b *block) isSplit() bool { return b.prev != nil || b.next != nil }
 
 // isExpandable reports whether the block's segment is expandable.
@@ -108,7 +111,8 @@ func (b *block) unlink() {
 }
 
 // newBlockLocked makes a mapped block for a range of a segment, neither allocated nor
-// linked. Structs are reused, since every split and merge needs one.
+// linked. It uses a struct that recycleBlockLocked has kept, if there is one: splits and new
+// segments need structs, merges and released segments leave them.
 func (d *device) newBlockLocked(s *segment, ptr spec.Ptr, size uint64) *block {
 	b := d.spareBlocks
 	if b == nil {
@@ -120,8 +124,8 @@ func (d *device) newBlockLocked(s *segment, ptr spec.Ptr, size uint64) *block {
 	return b
 }
 
-// reuseStructLocked keeps the struct of a block that no longer exists for
-// newBlockLocked. No pointer to it may be left.
+// recycleBlockLocked keeps the struct of a block that no longer exists for newBlockLocked.
+// No pointer to it may be left.
 func (d *device) recycleBlockLocked(b *block) {
 	b.contextWhenAllocated = nil
 	b.next = d.spareBlocks

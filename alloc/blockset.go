@@ -7,18 +7,19 @@ import (
 	"gaugeblock/spec"
 )
 
-// A blockSet has blocks of one block pool in order of stream handle, rank and address.
-// The rank of a free block is its size, so that the first block not below (stream, size)
-// is the best fit. The rank of an unmapped block is 0, so that its order is by address.
+// A blockSet has blocks of one block pool, ordered by stream handle and then by key. The
+// set of the free blocks has keys (size, address), so that the lower bound of a size is
+// the best fit. The set of the unmapped blocks has keys (0, address).
 //
-// Contract: a block is in at most one set. Its stream, rank and address do not change
-// while it is. insert and remove panic when the contract is broken, because all later
-// results would be wrong.
+// Contract: a block is in at most one set. Its stream, size and address do not change
+// while it is. insert and remove panic where they find that the contract was broken (a
+// block that is there already, or is not there), because all later results would be wrong.
 //
 // The blocks of a stream are a sorted list in chunks, so that an insertion moves at most
 // one chunk of entries. The keys that a search compares are adjacent in memory, while the
-// nodes of a tree are not. An ordered tree from a library takes two to six times as long
-// (BenchmarkFreeList); a test compares the two.
+// nodes of a tree are not. An ordered tree from a library takes 4.2, 3.4 and 2.4 times as
+// long at 10, 1,000 and 30,000 free blocks (BenchmarkFreeList, docs/benchmarks.md); a test
+// compares the two.
 type blockSet struct {
 	bySize  bool
 	streams []streamBlocks // ascending by stream
@@ -43,7 +44,7 @@ type entry struct {
 
 // blockKey orders the blocks of one stream.
 type blockKey struct {
-	size uint64
+	size uint64 // bytes; 0 in a set that is ordered by address only
 	ptr  spec.Ptr
 }
 
@@ -104,8 +105,7 @@ func (s *blockSet) remove(b *block) {
 	}
 }
 
-// firstNotBelow is the first block of the stream whose key is not below
-// (rank, ptr), or nil.
+// lowerBound is the first block of the stream whose key is not below the given one, or nil.
 func (s *blockSet) lowerBound(stream spec.Stream, key blockKey) *block {
 	at, found := s.find(stream)
 	if !found {
@@ -123,8 +123,7 @@ func (s *blockSet) lowerBound(stream spec.Stream, key blockKey) *block {
 	return nil
 }
 
-// lastBelow is the last block of the stream whose key is below the given one, or
-// nil.
+// predecessor is the last block of the stream whose key is below the given one, or nil.
 func (s *blockSet) predecessor(stream spec.Stream, key blockKey) *block {
 	at, found := s.find(stream)
 	if !found {
@@ -232,8 +231,7 @@ func (c *chunk) deleteAt(i int) {
 	*c = (*c)[:last]
 }
 
-// firstNotBelow is the index of the first entry whose key is not below the given
-// one.
+// lowerBound is the index of the first entry whose key is not below the given one.
 func (c chunk) lowerBound(key blockKey) int {
 	low, high := 0, len(c)
 	for low < high {

@@ -8,15 +8,15 @@ import (
 	"gaugeblock/spec"
 )
 
-// Stream uses and events. Work on the allocation stream is ordered, so memory that is
-// freed can be allocated on the same stream at once. A block that other streams used
-// is different: an event is recorded on each of them when the block is freed, and the
-// block is pending until all of its events have completed.
+// Stream uses and events. The order of the allocation stream alone does not protect a block
+// that other streams used. When it is freed, an event is recorded on each of them, and the
+// block is pending until it has no outstanding event. An event is outstanding until the
+// driver has answered a query, or returned from a wait, for it.
 //
 // The events of one stream complete in the order in which they were recorded. So each
-// stream has a queue of events, and only the oldest is queried. Upstream visits the
-// queues in the order of a hash table. Here it is the order of stream handles, so that
-// runs can be repeated.
+// stream has a queue of outstanding events, and only the oldest is queried. Upstream visits
+// the queues in the order of a hash table. Here it is the order of stream handles, then
+// devices, so that runs can be repeated.
 
 // recordStream records that a stream of device dev uses the block at ptr. A use on the
 // allocation stream is ignored. (Upstream compares handles only, so the default stream
@@ -36,8 +36,8 @@ func (d *device) recordStream(ptr spec.Ptr, dev spec.Device, stream spec.Stream)
 	return nil
 }
 
-// addStreamUse adds a use. A stream that is there already counts as used during a
-// capture if it was so now or before.
+// addStreamUse adds a use. A stream that is there already counts as used during routing if
+// this use, or one before it, was.
 func (b *block) addStreamUse(u streamUse) {
 	at := 0
 	for at < len(b.streamUses) && lessStream(b.streamUses[at].stream, u.stream) {
@@ -50,7 +50,8 @@ func (b *block) addStreamUse(u streamUse) {
 	b.streamUses = slices.Insert(b.streamUses, at, u)
 }
 
-// eventQueues are ordered by stream. None is empty.
+// eventQueues are the queues of outstanding events, in the order of lessStream. None is
+// empty (upstream: cuda_events).
 type eventQueues []eventQueue
 
 type eventQueue struct {
@@ -58,7 +59,7 @@ type eventQueue struct {
 	events []outstandingEvent // oldest first
 }
 
-// cudaEvent is an event that a block waits for.
+// outstandingEvent is an event and the pending block that it was recorded for.
 type outstandingEvent struct {
 	event spec.EventHandle
 	block *block
@@ -93,8 +94,9 @@ func (d *device) recordEventLocked(s spec.DeviceStream) (spec.EventHandle, error
 	return event, nil
 }
 
-// insertEventsLocked makes a block wait for the events recorded for its stream uses,
-// one each, in their order. The events replace the stream uses.
+// queueEventsLocked makes a block pending: it queues the events that were recorded for the
+// block's stream uses, one each, in their order. The events replace the stream uses.
+// (Upstream's insert_events records them as well.)
 func (d *device) queueEventsLocked(b *block, events []spec.EventHandle) {
 	for i, u := range b.streamUses {
 		d.cudaEvents.push(u.stream, outstandingEvent{events[i], b})
@@ -119,9 +121,10 @@ func (q *eventQueues) dropEmpty() {
 	*q = slices.DeleteFunc(*q, func(q eventQueue) bool { return len(q.events) == 0 })
 }
 
-// processEventsLocked frees the blocks whose events have all completed. It does not
-// wait. While a capture forbids to free memory no event may be queried, not even one of
-// a stream that is not captured.
+// processEventsLocked records events for the deferred blocks, and completes the free of the
+// pending blocks whose events have all completed. It does not wait. While a capture forbids
+// to free memory (Driver.FreeForbidden) no event may be queried, not even one of a stream
+// that is not captured.
 func (d *device) processEventsLocked(context gatheredContext) error {
 	if len(d.deferredBlocks) > 0 {
 		if err := d.insertEventsDeferredUntilNoCaptureLocked(context); err != nil {
@@ -155,8 +158,8 @@ func (d *device) processQueueLocked(q *eventQueue, context gatheredContext) erro
 	return nil
 }
 
-// completeEventLocked takes an event off its queue. It frees the block if that was the
-// last event that the block waited for.
+// popEventLocked takes an event that has completed off its queue. It completes the free of
+// the block if the block has no other outstanding event.
 func (d *device) popEventLocked(q *eventQueue, at int, context gatheredContext) {
 	e := q.events[at]
 	if at == 0 {
@@ -172,8 +175,8 @@ func (d *device) popEventLocked(q *eventQueue, at int, context gatheredContext) 
 	}
 }
 
-// synchronizeAndFreeEventsLocked waits for the events of a pool's blocks, or of all
-// blocks if only is nil, and frees the blocks.
+// synchronizeAndFreeEventsLocked waits for the events of a pool's pending blocks, or of all
+// if p is nil, and completes the frees. Before that it records events for the deferred blocks.
 func (d *device) synchronizeAndFreeEventsLocked(p *pool, context gatheredContext) error {
 	d.stats.NumSyncAllStreams++
 	err := d.insertEventsDeferredUntilNoCaptureLocked(context)
@@ -203,9 +206,10 @@ func (d *device) synchronizeQueueLocked(q *eventQueue, p *pool, context gathered
 	return nil
 }
 
-// An eventPool keeps the unused events of one device, since creating an event can be
-// slow. It has a mutex of its own: a block of one device can have been used on a stream
-// of another.
+// An eventPool keeps the unused events of one device, since creating an event can be slow
+// (upstream: EventPool::PerDevicePool). It has a mutex of its own, because a block of one
+// device can have been used on a stream of another. The mutex is held during CreateEvent and
+// DestroyEvent.
 type eventPool struct {
 	mu     sync.Mutex
 	unused []spec.EventHandle

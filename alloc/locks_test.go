@@ -53,7 +53,7 @@ func TestLocksFinds(t *testing.T) {
 		{"free.go", "	d.mu.Lock()\n	defer d.mu.Unlock()\n", "", "allocatedBlocks.getLocked is called"},
 		{"free.go", "	defer d.mu.Unlock()\n", "	d.mu.Unlock()\n", "freeAllocatedLocked is called"},
 		{"settings.go", "	d.mu.Lock()\n	defer d.mu.Unlock()\n	return d.cfg\n", "	return d.cfg\n", "d.cfg is used"},
-		{"malloc.go", "	d.mu.Lock()\n	owner.pins--\n	return freed\n", "	return freed\n", "returns without"},
+		{"malloc.go", "	d.mu.Lock()\n	pool.pins--\n	return freed\n", "	return freed\n", "returns without"},
 		{"segment.go", "It releases the mutex meanwhile if\n// release", "If\n// release", "driverMallocLocked releases"},
 		{"malloc.go", "It\n// releases the mutex meanwhile for callbacks", "For callbacks", "findBlockLocked releases"},
 		{"stats.go", "	return uint64(d.stats", "	d.mu.Lock()\n	return uint64(d.stats", "is taken while it is held"},

@@ -8,9 +8,9 @@ import (
 	"gaugeblock/spec"
 )
 
-// The way of a malloc, in order. The first step that yields a block ends it.
+// The steps of a malloc, in order. The first that yields a block is the last.
 //
-//	free the blocks that need not wait any longer    events.go, capture.go
+//	free pending and deferred blocks, if possible    events.go, capture.go
 //	round, choose the pool                           size.go, capture.go
 //	search the free blocks                           bestfit.go
 //	call the free-memory callbacks, search again     malloc.go
@@ -21,17 +21,17 @@ import (
 //	release the whole cache; a new segment           release.go
 //	out of memory                                    malloc.go
 //
-// A block that is found is split if it is much too large (bestfit.go has the rule).
+// A block that is found is split if should_split says so (shouldSplitLocked, bestfit.go).
 
 // allocParams is a request and what was decided for it (upstream: AllocParams).
 type allocParams struct {
 	thread        spec.Thread
 	stream        spec.Stream
 	requestedSize uint64 // bytes
-	size          uint64 // bytes, rounded: the size of the block
-	segmentSize   uint64 // bytes, the size of a new segment
+	size          uint64 // bytes: the request, rounded (round_size)
+	segmentSize   uint64 // bytes, of a new segment for the request (alloc_size)
 	blockPool     *blockPool
-	useExpandable bool // expandable segments may serve the request
+	useExpandable bool // expandable segments are on, and the pool can have them
 	context       gatheredContext
 }
 
@@ -61,19 +61,19 @@ func (d *device) malloc(r spec.Request) (spec.Ptr, error) {
 
 // findBlockLocked finds or obtains a block for the request, in the steps listed above.
 // The block is free and in no set. nil without an error means out of memory. It
-// releases the mutex meanwhile for callbacks and, if so set, for driver calls.
+// releases the mutex meanwhile for callbacks, and as allocBlockLocked does.
 func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 	if err := d.reclaimBlocksLocked(params); err != nil {
 		return nil, err
 	}
 	params.size = roundSize(params.requestedSize, &d.cfg, &d.geometry)
 	params.segmentSize = segmentSize(params.size, &d.cfg, &d.geometry)
-	owner := d.getPoolLocked(params)
-	if err := d.markIfCapturingLocked(owner, params.stream); err != nil {
+	pool := d.getPoolLocked(params)
+	if err := d.markIfCapturingLocked(pool, params.stream); err != nil {
 		return nil, err
 	}
-	params.blockPool = owner.blockPoolFor(params.size, &d.geometry)
-	params.useExpandable = d.cfg.ExpandableSegments && owner.allocator == nil
+	params.blockPool = pool.blockPoolFor(params.size, &d.geometry)
+	params.useExpandable = d.cfg.ExpandableSegments && pool.allocator == nil
 
 	if b := d.getFreeBlockLocked(params); b != nil {
 		return b, nil
@@ -91,9 +91,9 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 	return d.allocOrReleaseLocked(params)
 }
 
-// freeWaitingBlocksLocked frees the blocks that need not wait any longer for events or
-// for the end of a capture. While streams may be being captured the driver must not be
-// asked about events.
+// reclaimBlocksLocked frees the pending blocks whose events have completed, and the deferred
+// blocks that need not be deferred any longer. While requests are routed to a private pool
+// streams may be being captured, so no event is queried.
 func (d *device) reclaimBlocksLocked(params *allocParams) error {
 	if !d.requestsRoutedLocked() {
 		return d.processEventsLocked(params.context)
@@ -104,15 +104,15 @@ func (d *device) reclaimBlocksLocked(params *allocParams) error {
 	return nil
 }
 
-// triggerFreeMemoryCallbacksLocked calls the callbacks that may free memory, and
-// reports whether one did. It releases the mutex meanwhile, so that they can. The
-// request's pool is kept by its pins.
+// triggerFreeMemoryCallbacksLocked calls the callbacks that may free memory, and reports
+// whether one says that it did. It releases the mutex meanwhile, so that they can. The pins
+// keep the request's pool from being erased.
 func (d *device) triggerFreeMemoryCallbacksLocked(params *allocParams) bool {
-	callbacks, owner := d.freeMemoryCallbacks, params.blockPool.owner
+	callbacks, pool := d.freeMemoryCallbacks, params.blockPool.owner
 	if len(callbacks) == 0 {
 		return false
 	}
-	owner.pins++
+	pool.pins++
 	d.mu.Unlock()
 	freed := false
 	for _, callback := range callbacks {
@@ -121,12 +121,13 @@ func (d *device) triggerFreeMemoryCallbacksLocked(params *allocParams) bool {
 		}
 	}
 	d.mu.Lock()
-	owner.pins--
+	pool.pins--
 	return freed
 }
 
-// allocOrReleaseLocked asks the driver, each time after more of the cache was returned
-// to it. It releases the mutex meanwhile as allocBlockLocked does.
+// allocOrReleaseLocked obtains memory from the driver; if there is none, it returns more and
+// more of the cache to the driver and tries again. It releases the mutex meanwhile as
+// allocBlockLocked does.
 func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 	b, err := d.allocBlockLocked(params, false)
 	if b != nil || err != nil {
@@ -167,8 +168,8 @@ func (d *device) allocFoundBlockLocked(b *block, params *allocParams) spec.Ptr {
 	return b.ptr
 }
 
-// takeWholeLocked counts that a free block, which is in no set, is not split: if it is
-// a part of a segment, it was an inactive split block.
+// decreaseInactiveSplitLocked counts that a free block is allocated whole. If it does not
+// cover its segment it was an inactive split block, and is not any more.
 func (d *device) decreaseInactiveSplitLocked(b *block) {
 	if b.isSplit() && !b.isExpandable() {
 		d.stats.InactiveSplit.Decrease(b.segment.blockPool.kind, 1)
@@ -176,9 +177,9 @@ func (d *device) decreaseInactiveSplitLocked(b *block) {
 	}
 }
 
-// splitBlockLocked splits the low bytes off a free block, which is in no set, and puts
-// the remainder into the free blocks. The remainder keeps the struct and the requested
-// size.
+// splitBlockLocked splits a block for the low bytes off a free block, which is in no set,
+// and puts the remainder into the free blocks. The remainder keeps the struct and the
+// requested size.
 func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
 	wasSplit := remaining.isSplit()
 	b := d.newBlockLocked(remaining.segment, remaining.ptr, size)
@@ -198,7 +199,8 @@ func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
 	return b
 }
 
-// beginAllocationLocked makes a block allocated, and counts and traces it.
+// markAllocatedLocked makes a block allocated, and counts and traces it (upstream: the end
+// of alloc_found_block).
 func (d *device) markAllocatedLocked(b *block, requestedSize uint64, context gatheredContext, thread spec.Thread) {
 	b.allocated = true
 	b.requestedSize = requestedSize
@@ -217,10 +219,10 @@ func (d *device) markAllocatedLocked(b *block, requestedSize uint64, context gat
 	}
 }
 
-// outOfMemory is what is reported of a request that failed, and to whom.
+// outOfMemory is the error of a request that failed, and the observers to call.
 type outOfMemory struct {
 	err        *spec.OutOfMemoryError
-	memInfoErr error // why the device's free memory is not known, or nil
+	memInfoErr error // of Driver.MemInfo, or nil
 	observers  []func(spec.OutOfMemoryReport)
 }
 

@@ -10,9 +10,8 @@ import (
 // Blocks of expandable segments: finding room for a request, and moving the border
 // between free and unmapped blocks. pages.go has the pages themselves.
 //
-// Memory of expandable segments does not count in the statistics segment and
-// inactive_split: a free page can always be unmapped, so neither would mean what it
-// says. Upstream's cudaMalloc_count of a private pool counts differently up than down,
+// Expandable segments do not count in the statistics segment and inactive_split, as
+// upstream. Upstream's cudaMalloc_count of a private pool counts differently up than down,
 // and so does ours: up once for each request that tryAllocateExpandableBlockLocked
 // serves, whatever was mapped for it, and down once for each block that is unmapped.
 
@@ -47,9 +46,8 @@ func (d *device) tryAllocateExpandableBlockLocked(params *allocParams) (*block, 
 }
 
 // findExpandableBlockLocked finds the lowest place in the stream's expandable segments
-// with room for the request. It is an unmapped block, or a free block followed by one,
-// from which on enough blocks are free or unmapped. If there is none it makes a
-// segment.
+// with room for the request: a block from which on enough blocks are free or unmapped. It
+// is an unmapped block, or the free block before one. If there is none it makes a segment.
 func (d *device) findExpandableBlockLocked(params *allocParams) (*block, error) {
 	unmapped := &params.blockPool.unmapped
 	for b := unmapped.lowerBound(params.stream, blockKey{}); b != nil; b = unmapped.after(b) {
@@ -119,9 +117,9 @@ func (d *device) mapBlockLocked(b *block, bytes uint64, params *allocParams) err
 	return err
 }
 
-// setAccessLocked gives access to the pages of a block of an expandable segment, which is
-// free and in no set, if that was not possible before. If it fails the block becomes a
-// free block again.
+// setAccessLocked gives access to the inaccessible pages (pages.go) of a block of an
+// expandable segment. The block is free and in no set; if the driver call fails it is put
+// into the free blocks again.
 func (d *device) setAccessLocked(b *block) error {
 	err := b.segment.expandable.giveAccess(spec.Range{Ptr: b.ptr, Bytes: b.size})
 	if err != nil {
@@ -130,8 +128,8 @@ func (d *device) setAccessLocked(b *block) error {
 	return err
 }
 
-// unmapBlockLocked unmaps the pages that lie wholly in a free block. What is left of the
-// block before and after them stays free and mapped. A segment without any page is
+// unmapBlockLocked unmaps the pages that lie wholly in a free block. The parts of the block
+// before and after them stay free and mapped. A segment that has no page left is
 // released with its addresses. Nothing is unmapped while the segment's stream is being
 // captured, in whatever mode: the stream cannot be synchronized.
 func (d *device) unmapBlockLocked(b *block, context gatheredContext) error {
@@ -164,16 +162,17 @@ func (d *device) unmapBlockLocked(b *block, context gatheredContext) error {
 	d.stats.ReservedBytes.Decrease(blockPool.kind, int64(unmapped.Bytes))
 	d.stats.NumDeviceFree++
 	blockPool.owner.cudaMallocCount--
-	d.recordRangeTraceLocked(spec.ActionSegmentUnmap, unmapped, s, contextOr(context, s.contextWhenAllocated), 0)
+	d.recordRangeTraceLocked(spec.ActionSegmentUnmap, unmapped, s, contextOr(context, s.contextWhenAllocated), noThread)
 	if failure != nil || b.isSplit() {
 		return failure
 	}
 	return d.releaseExpandableSegmentLocked(s)
 }
 
-// releaseUnmappedSegmentsLocked releases the segments that are one unmapped block, of
-// one pool or of all (nil). There are such if no page could be created when a segment
-// was made. Emptying the cache leaves them, as upstream; the next request finds them.
+// releaseUnmappedSegmentsLocked releases the segments that are one unmapped block, of pool
+// p, or of all if p is nil. There are such if no page could be created when a segment was
+// made. Emptying the cache releases those of freeable pools only; the next request for
+// another pool finds them.
 func (d *device) releaseUnmappedSegmentsLocked(p *pool) (failures error) {
 	for _, s := range slices.Clone(d.segments) {
 		if !s.head.mapped && !s.head.isSplit() && (p == nil || s.blockPool.owner == p) {
@@ -196,7 +195,7 @@ func (d *device) releaseExpandableSegmentLocked(s *segment) error {
 }
 
 // ExpandableSegmentSizes lists how much is mapped of each expandable segment, in bytes,
-// in the order in which they were made.
+// in the order in which the segments were made.
 func (a *Allocator) ExpandableSegmentSizes(dev spec.Device) (sizes []spec.StreamSegmentSize, err error) {
 	err = a.onDevice("expandable_segment_sizes", dev, func(d *device) error {
 		for _, s := range d.expandableSegments {

@@ -10,13 +10,13 @@ import (
 // segment. Of a free block in an expandable segment, the pages can be unmapped that
 // lie wholly in it.
 //
-// While a capture is underway in a mode that forbids it, nothing is returned: the
-// driver call would be illegal and would invalidate the capture. Each function here
-// then does as if it had found nothing.
+// While a capture is under way in a mode that forbids it (Driver.FreeForbidden), nothing is
+// returned: the driver call would be illegal and would invalidate the capture. Each
+// function here then returns what it does when there is nothing to return.
 
-// releaseCachedBlocksLocked returns all of the cache that can be returned: of the
-// default pool, after waiting for all events, unless a capture is underway; and of the
-// freeable pools.
+// releaseCachedBlocksLocked returns all of the cache that can be returned: of the default
+// pool, after waiting for all events, unless requests are routed to a private pool; and of
+// the freeable pools.
 func (d *device) releaseCachedBlocksLocked(context gatheredContext) error {
 	if d.driver.FreeForbidden() {
 		return nil
@@ -62,11 +62,11 @@ func (d *device) releaseBlocksLocked(blockPool *blockPool, context gatheredConte
 
 // releaseAvailableCachedBlocksLocked returns just enough oversize blocks of the
 // request's stream to make room for the request, and reports whether it did. It does
-// nothing unless max_split_size is set, since without it no block is oversize. For a
-// small request it searches the small blocks, which are never oversize.
+// nothing unless max_split_size is set, since without it no block is oversize. The blocks of
+// a small block pool are never oversize.
 //
-// One block that is as large as the request is enough. Without one, the largest blocks
-// are returned until their sum is enough. They stay returned if it never is.
+// One block that is as large as the request is enough. Without one, the largest blocks are
+// returned until their sum is enough. If it is not, they are returned nevertheless.
 //
 // Nothing is returned of a pool that a graph was captured with: the graph will use the
 // addresses again. Upstream does not test this; see docs/deviations.md.
@@ -80,7 +80,7 @@ func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, 
 	if first != nil && isWholeDriverSegment(first) {
 		return true, d.releaseBlockLocked(first, params.context)
 	}
-	// Go down. The next block is looked up before the present one is released.
+	// From the largest block down. The next is looked up before the present one is released.
 	released := uint64(0)
 	b := blocks.predecessor(params.stream, key)
 	for b != nil && released < key.size && b.size >= d.cfg.MaxSplitSize {
@@ -102,19 +102,19 @@ func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, 
 // docs/deviations.md.
 func isWholeDriverSegment(b *block) bool { return !b.isExpandable() && !b.isSplit() }
 
-// collectsGarbageLocked reports whether garbage is collected before memory is obtained
-// from the driver.
+// gcEnabledLocked reports whether garbage is collected before memory is obtained from the
+// driver: there are a limit and a garbage_collection_threshold.
 func (d *device) gcEnabledLocked() bool {
 	return d.limited && d.cfg.GarbageCollectionThreshold > 0
 }
 
-// garbageCollectCachedBlocksLocked returns old cached segments of the large default
-// pool when the memory held passes a fraction of the limit. Unlike the release of the
-// whole cache it waits for nothing.
+// garbageCollectCachedBlocksLocked returns old cached segments of the default pool's large
+// block pool when the reserved memory exceeds a fraction of the limit. Unlike the release of
+// the whole cache it waits for no event.
 //
 // In each round every whole segment is returned that is at least as old as the average
-// of those left, until enough was returned or a round returned none. A round is never
-// cut short: a little more now is better than another collection soon.
+// of those left, until enough was returned or a round returned none. A round goes on to its
+// end even if enough was returned.
 func (d *device) garbageCollectCachedBlocksLocked(context gatheredContext) error {
 	threshold := uint64(d.cfg.GarbageCollectionThreshold * float64(d.allowedMemoryMaximum))
 	if d.reservedBytesLocked() <= threshold || d.driver.FreeForbidden() {

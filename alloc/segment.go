@@ -53,7 +53,7 @@ func compareBase(s *segment, base spec.Ptr) int { return cmp.Compare(s.base, bas
 
 // allocBlockLocked obtains a segment from the driver and makes one block of it, or
 // serves the request from an expandable segment. nil without an error means out of
-// memory: the limit would be passed, or the device has no more. The retry, which
+// memory: the limit would be exceeded, or the device has no more. The retry, which
 // follows the release of the whole cache, is counted whether or not it succeeds.
 //
 // It releases the mutex meanwhile if release_lock_on_cudamalloc is set.
@@ -78,34 +78,35 @@ func (d *device) allocBlockLocked(params *allocParams, isRetry bool) (*block, er
 }
 
 // driverMallocLocked calls the driver. It releases the mutex meanwhile if
-// release_lock_on_cudamalloc is set. Other callers may then change everything; the
-// request's pool is kept by its pins.
+// release_lock_on_cudamalloc is set. Other callers may then change everything, but the pins
+// keep the request's pool from being erased.
 func (d *device) driverMallocLocked(params *allocParams) (spec.Ptr, error) {
-	owner := params.blockPool.owner
+	pool := params.blockPool.owner
 	if !d.cfg.ReleaseLockOnMalloc {
-		return owner.driverMalloc(d.driver, d.id, params)
+		return pool.driverMalloc(d.driver, d.id, params)
 	}
-	owner.pins++
+	pool.pins++
 	d.mu.Unlock()
-	ptr, err := owner.driverMalloc(d.driver, d.id, params)
+	ptr, err := pool.driverMalloc(d.driver, d.id, params)
 	d.mu.Lock()
-	owner.pins--
+	pool.pins--
 	return ptr, err
 }
 
-// driverMalloc obtains memory where the pool's memory comes from.
+// driverMalloc obtains a segment from the pool's own allocator, if it has one, or from the
+// driver.
 func (p *pool) driverMalloc(driver spec.Driver, dev spec.Device, params *allocParams) (spec.Ptr, error) {
 	if p.allocator == nil {
 		return driver.Malloc(dev, params.segmentSize)
 	}
 	ptr, err := p.allocator.Allocate(dev, params.segmentSize, params.stream)
 	if err == nil && ptr == 0 {
-		err = spec.ErrDriverOutOfMemory // a C function has no other way to say it
+		err = spec.ErrDriverOutOfMemory // what a null pointer of a C function means
 	}
 	return ptr, err
 }
 
-// driverFree returns a segment to where the pool's memory comes from.
+// driverFree returns a segment to where driverMalloc obtained it.
 func (p *pool) driverFree(driver spec.Driver, dev spec.Device, s *segment) error {
 	if p.allocator == nil {
 		return driver.Free(dev, s.base)
@@ -138,8 +139,8 @@ func (d *device) addSegmentLocked(s *segment, params *allocParams) *block {
 	return s.head
 }
 
-// releaseBlockLocked returns a free block that is a whole segment, not an expandable
-// one, to the driver. If the driver refuses, nothing has changed.
+// releaseBlockLocked returns a free block that is a whole segment, not an expandable one, to
+// the driver (upstream: release_block). If the driver call fails, nothing has changed.
 func (d *device) releaseBlockLocked(b *block, context gatheredContext) error {
 	s := b.segment
 	blockPool := s.blockPool
@@ -147,7 +148,7 @@ func (d *device) releaseBlockLocked(b *block, context gatheredContext) error {
 		return fmt.Errorf("returning the segment at %v (%d bytes): %w", s.base, s.size, err)
 	}
 	d.stats.NumDeviceFree++
-	d.recordTraceLocked(spec.ActionSegmentFree, b, b.size, contextOr(context, s.contextWhenAllocated), 0)
+	d.recordTraceLocked(spec.ActionSegmentFree, b, b.size, contextOr(context, s.contextWhenAllocated), noThread)
 	d.stats.Segment.Decrease(blockPool.kind, 1)
 	d.stats.ReservedBytes.Decrease(blockPool.kind, int64(s.size))
 	if s.size >= d.cfg.MaxSplitSize {

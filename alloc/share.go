@@ -19,8 +19,8 @@ import (
 //	                     little endian), then the driver's handle of each page
 //
 // Pages are shared as fabric handles, of 64 bytes each, or as file descriptors;
-// the length tells the receiver which. A page is exported once: two blocks in the
-// same pages yield the same handle.
+// the length tells the receiver which. A page is exported once: handles of two blocks in
+// the same pages have the same handle for each page.
 //
 // The receiver opens each handle once, for any number of blocks, and closes it when the
 // last user closes its OpenedMemory.
@@ -106,7 +106,7 @@ type openedKey struct {
 	handle   string
 }
 
-// openedHandle is an open handle.
+// openedHandle is an open handle, with the memory that was opened.
 type openedHandle struct {
 	allocator *Allocator
 	key       openedKey
@@ -234,8 +234,8 @@ func (d *device) importPages(sharing spec.MemorySharing, payload []byte) (*expan
 // Base is the address of the memory in this process.
 func (m *openedMemory) Base() spec.Ptr { return m.handle.base }
 
-// Close ends this user's use. The last user's Close closes the handle. Closing twice is an
-// InvalidStateError.
+// Close ends the use by this OpenedMemory. The last Close closes the handle. Closing twice is
+// an InvalidStateError.
 func (m *openedMemory) Close() error {
 	a := m.handle.allocator
 	a.opened.mu.Lock()

@@ -9,11 +9,11 @@ import (
 )
 
 // A traceBuffer is the trace entries of a device: the last ones are kept in a ring, and
-// every entry is passed to the trackers. No entry is made if neither wants it.
+// every entry is passed to the trackers. No entry is made if there is neither.
 type traceBuffer struct {
 	deviceID      spec.Device
 	threads       *threadMetadata
-	enabled       bool // recordHistory, or there are trackers
+	enabled       bool // entries are made: recordHistory is on, or there are trackers
 	recordHistory bool
 	options       spec.HistoryOptions
 	allocBuffer   ringBuffer[spec.HistoryEntry]
@@ -41,7 +41,8 @@ func (d *device) maybeGatherContext(level spec.ContextLevel) gatheredContext {
 	return r.record()
 }
 
-// maybeGatherContext does so for a device named by its number, which may not exist.
+// maybeGatherContext does so for a device given by its number. There is no context if there
+// is no such device.
 func (a *Allocator) maybeGatherContext(dev spec.Device, level spec.ContextLevel) gatheredContext {
 	if dev < 0 || int(dev) >= len(a.devices) {
 		return nil
@@ -94,8 +95,8 @@ func (d *device) recordRangeTraceLocked(action spec.Action, r spec.Range, s *seg
 	d.traceBuffer.recordTrace(e, s.blockPool.owner.id, context, thread)
 }
 
-// recordOOMTraceLocked records that a request failed. The entry has the free bytes of
-// the device in the place of an address.
+// recordOOMTraceLocked records that a request failed. The address of the entry is the number
+// of bytes that the device has free.
 func (d *device) recordOOMTraceLocked(params *allocParams, deviceFree uint64) {
 	if !d.traceBuffer.enabled {
 		return
@@ -110,7 +111,7 @@ func (d *device) recordSnapshotTraceLocked(pool spec.PoolID, active uint64) {
 	if !d.traceBuffer.enabled {
 		return
 	}
-	d.traceBuffer.recordTrace(spec.TraceEntry{Action: spec.ActionSnapshot, Size: active}, pool, nil, 0)
+	d.traceBuffer.recordTrace(spec.TraceEntry{Action: spec.ActionSnapshot, Size: active}, pool, nil, noThread)
 }
 
 // A ringBuffer keeps the last entries.
@@ -159,9 +160,14 @@ func newThreadMetadata() *threadMetadata {
 	return &threadMetadata{compileContext: map[spec.Thread][]string{}, userMetadata: map[spec.Thread]string{}}
 }
 
+// noThread is the thread whose metadata the entries of frees, restores and snapshots have:
+// their callers do not say which thread they are. (Upstream: the calling thread's.)
+const noThread spec.Thread = 0
+
 // noCompileContext is what upstream writes when nothing is being compiled.
 const noCompileContext = "N/A"
 
+// metadataFor returns what the thread has set.
 func (m *threadMetadata) metadataFor(t spec.Thread) (compileContext, userMetadata string) {
 	if !m.used.Load() {
 		return noCompileContext, ""
