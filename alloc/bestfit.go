@@ -30,8 +30,7 @@ func (d *device) getFreeBlockLocked(params *allocParams) *block {
 	return b
 }
 
-// bestFitFrom is the best fit if the search has found a block b of an expandable
-// segment.
+// bestFitFrom is the best fit, if the search has found a block b of an expandable segment.
 //
 // With expandable segments on, a block before an unmapped one counts with its
 // expandable size: a small request that took it would use up address space that a large

@@ -54,7 +54,7 @@ func (s *segment) mappedSize() uint64 {
 
 // getCheckpointStateLocked returns the present state of a pool. The deferred blocks of the
 // device are freed, or become pending, before (upstream does so as well).
-func (d *device) getCheckpointStateLocked(id spec.PoolID, context gatheredContext) (*privatePoolState, error) {
+func (d *device) getCheckpointStateLocked(id spec.PoolID, context gatheredContext) (spec.PoolState, error) {
 	const op = "checkpoint"
 	p, err := d.livePoolLocked(op, id)
 	if err != nil {
@@ -168,20 +168,16 @@ func stillUsed(op string, b *block) error {
 
 // Checkpoint returns the present state of a private pool; see spec.Checkpointer.
 func (a *Allocator) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState, error) {
-	var state *privatePoolState
+	var state spec.PoolState
 	context := a.maybeGatherContext(dev, spec.ContextAll)
 	err := a.onDevice("checkpoint", dev, func(d *device) (err error) {
 		state, err = d.getCheckpointStateLocked(id, context)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return state, nil
+	return state, err
 }
 
-// Restore sets a private pool to a state that Checkpoint returned; see
-// spec.Checkpointer.
+// Restore restores a private pool to a state that Checkpoint returned; see spec.Checkpointer.
 func (a *Allocator) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDelta, error) {
 	const op = "restore"
 	var delta spec.RestoreDelta

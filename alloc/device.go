@@ -53,8 +53,7 @@ type device struct {
 	spareBlocks *block // structs of blocks that no longer exist, linked by next; see newBlockLocked
 }
 
-// newDevice makes the allocator of a device. It asks the driver for the size of the
-// device's memory.
+// newDevice makes the allocator of a device. It queries the size of the device's memory.
 func newDevice(a *Allocator, id spec.Device, cfg spec.Config) (*device, error) {
 	properties, err := a.driver.Properties(id)
 	if err != nil {
@@ -84,8 +83,7 @@ func (a *Allocator) onDevice(op string, dev spec.Device, do func(*device) error)
 	return do(d)
 }
 
-// onEachDevice calls do for each device with its mutex held, whether or not do
-// failed for the devices before.
+// onEachDevice calls do for each device with its mutex held, also after a failure.
 func (a *Allocator) onEachDevice(do func(*device) error) (failures error) {
 	for _, d := range a.devices {
 		d.mu.Lock()

@@ -208,8 +208,7 @@ func (d *device) synchronizeQueueLocked(q *eventQueue, p *pool, context gathered
 
 // An eventPool keeps the unused events of one device, since creating an event can be slow
 // (upstream: EventPool::PerDevicePool). It has a mutex of its own, because a block of one
-// device can have been used on a stream of another. The mutex is held during CreateEvent and
-// DestroyEvent.
+// device can have been used on a stream of another.
 type eventPool struct {
 	mu     sync.Mutex
 	unused []spec.EventHandle

@@ -123,8 +123,7 @@ func (x *expandableSegment) setAccessOf(dev spec.Device, r spec.Range) error {
 	return nil
 }
 
-// addPeer gives another device access to all pages: those that are mapped, and those that
-// will be.
+// addPeer gives another device access to all pages, those that are mapped later included.
 func (x *expandableSegment) addPeer(dev spec.Device) error {
 	if slices.Contains(x.peers, dev) {
 		return nil

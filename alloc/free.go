@@ -116,8 +116,7 @@ func (d *device) tryMergeBlocksLocked(b, neighbour *block) uint64 {
 	return size
 }
 
-// contextOr is the context of a trace entry: the present one, or, if that was not gathered,
-// the one of the allocation.
+// contextOr is the present context, or, if that was not gathered, the one of the allocation.
 func contextOr(present, whenAllocated gatheredContext) gatheredContext {
 	if present != nil {
 		return present

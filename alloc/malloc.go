@@ -16,7 +16,7 @@ import (
 //	call the free-memory callbacks, search again     malloc.go
 //	collect garbage                                  release.go
 //	a new segment, or pages for an expandable one    segment.go, mapping.go
-//	search the pools marked use-on-oom               pool.go
+//	search the pools marked use_on_oom               pool.go
 //	release oversize blocks; a new segment           release.go
 //	release the whole cache; a new segment           release.go
 //	out of memory                                    malloc.go
@@ -59,8 +59,8 @@ func (d *device) malloc(r spec.Request) (spec.Ptr, error) {
 	return ptr, nil
 }
 
-// findBlockLocked finds or obtains a block for the request, in the steps listed above.
-// The block is free and in no set. nil without an error means out of memory. It
+// findBlockLocked finds a block for the request, in the steps listed above. It is free and
+// in no set. nil without an error means out of memory. It
 // releases the mutex meanwhile for callbacks, and as allocBlockLocked does.
 func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 	if err := d.reclaimBlocksLocked(params); err != nil {
@@ -93,7 +93,7 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 
 // reclaimBlocksLocked frees the pending blocks whose events have completed, and the deferred
 // blocks that need not be deferred any longer. While requests are routed to a private pool
-// streams may be being captured, so no event is queried.
+// a stream may be being captured, so no event is queried.
 func (d *device) reclaimBlocksLocked(params *allocParams) error {
 	if !d.requestsRoutedLocked() {
 		return d.processEventsLocked(params.context)
@@ -168,8 +168,8 @@ func (d *device) allocFoundBlockLocked(b *block, params *allocParams) spec.Ptr {
 	return b.ptr
 }
 
-// decreaseInactiveSplitLocked counts that a free block is allocated whole. If it does not
-// cover its segment it was an inactive split block, and is not any more.
+// decreaseInactiveSplitLocked counts that a free block is allocated whole: if it does not
+// cover its segment, it was an inactive split block.
 func (d *device) decreaseInactiveSplitLocked(b *block) {
 	if b.isSplit() && !b.isExpandable() {
 		d.stats.InactiveSplit.Decrease(b.segment.blockPool.kind, 1)

@@ -222,8 +222,7 @@ func (x *expandableSegment) unmapPage(i int) (unmapped bool, err error) {
 
 // unreleasedPages are pages that are neither mapped nor released, because the driver calls
 // for both have failed. They count in no statistic. Each release of the cache tries to
-// release them again. (The list has a mutex of its own, since opened handles use it as
-// well. It is held during ReleasePage.)
+// release them again. They have a mutex of their own, since opened handles use them as well.
 type unreleasedPages struct {
 	mu    sync.Mutex
 	pages []spec.PageHandle
@@ -254,8 +253,7 @@ func (u *unreleasedPages) tryLocked(memory spec.VirtualMemory, pages []spec.Page
 	return failure
 }
 
-// afterCleanup is the error err of calls that were undone. cleanup is the error of undoing
-// them, or nil.
+// afterCleanup is err, with the error of the calls that were to undo what had failed, or nil.
 func afterCleanup(err, cleanup error) error {
 	if cleanup == nil {
 		return err

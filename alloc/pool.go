@@ -15,7 +15,7 @@ import (
 // Private pools keep the memory of some requests apart: memory that a graph was
 // captured with must not be allocated to others while the graph can be launched. A
 // private pool is live while its use count is positive. After that it is freeable, and
-// is erased when it holds no memory of the driver and nothing refers to it.
+// is erased when it has no segments and nothing refers to it.
 type pool struct {
 	id          spec.PoolID
 	smallBlocks blockPool

@@ -114,8 +114,7 @@ func (p *pool) driverFree(driver spec.Driver, dev spec.Device, s *segment) error
 	return p.allocator.Free(dev, s.base, s.size, s.stream)
 }
 
-// addDriverSegmentLocked adds a segment that was obtained from the driver, and counts
-// and traces it.
+// addDriverSegmentLocked adds, counts and traces a segment obtained from the driver.
 func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *block {
 	b := d.addSegmentLocked(&segment{base: ptr, size: params.segmentSize, contextWhenAllocated: params.context}, params)
 	kind := params.blockPool.kind
@@ -130,8 +129,7 @@ func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *bloc
 	return b
 }
 
-// addSegmentLocked adds a segment for a request and makes the one block that covers
-// it.
+// addSegmentLocked adds a segment for a request, with one block that covers it.
 func (d *device) addSegmentLocked(s *segment, params *allocParams) *block {
 	s.blockPool, s.stream = params.blockPool, params.stream
 	s.head = d.newBlockLocked(s, s.base, s.size)

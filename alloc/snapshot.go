@@ -2,12 +2,12 @@ package alloc
 
 import "gaugeblock/spec"
 
-// Snapshot shows all memory held from the driver, with the history. The part of each
-// device is of one moment. The parts of different devices are of different moments.
+// Snapshot shows all reserved memory, with the history. The part of each device is of one
+// moment. The parts of different devices are of different moments.
 func (a *Allocator) Snapshot() (spec.Snapshot, error) { return a.snapshot(spec.DefaultPool) }
 
-// SnapshotPool shows the memory of one pool, or all memory if id is that of the default
-// pool.
+// SnapshotPool shows the memory of one private pool, or all memory if id is that of the
+// default pool.
 func (a *Allocator) SnapshotPool(id spec.PoolID) (spec.Snapshot, error) { return a.snapshot(id) }
 
 func (a *Allocator) snapshot(id spec.PoolID) (spec.Snapshot, error) {

@@ -105,8 +105,7 @@ func (d *device) recordOOMTraceLocked(params *allocParams, deviceFree uint64) {
 	d.traceBuffer.recordTrace(e, params.blockPool.owner.id, params.context, params.thread)
 }
 
-// recordSnapshotTraceLocked records that a snapshot was taken, with the size of its
-// active blocks in bytes.
+// recordSnapshotTraceLocked records that a snapshot was taken, of so many active bytes.
 func (d *device) recordSnapshotTraceLocked(pool spec.PoolID, active uint64) {
 	if !d.traceBuffer.enabled {
 		return

@@ -62,8 +62,8 @@ type MemoryLimiter interface {
 
 // Configurer takes settings at run time.
 type Configurer interface {
-	// Configure applies a settings string as settings.Apply says. A string that
-	// is refused changes nothing.
+	// Configure applies a settings string with settings.Apply. A string with an error
+	// changes nothing.
 	Configure(settings string) error
 
 	// Config returns the settings in force.
@@ -86,10 +86,10 @@ type BaseAllocator interface {
 	BaseAllocation(p Ptr) (base Ptr, bytes uint64, err error)
 }
 
-// CacheInformer tells about cached memory.
+// CacheInformer returns the size of cached memory.
 type CacheInformer interface {
-	// CacheInfo is the size in bytes of the largest free block, or atLeast if
-	// that is larger. When atLeast is 0 the driver's free memory takes its place.
+	// CacheInfo is the size in bytes of the largest free block, or atLeast if that is
+	// larger. If atLeast is 0, the free memory of the device is used for it.
 	CacheInfo(dev Device, atLeast uint64) (uint64, error)
 }
 
