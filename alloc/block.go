@@ -32,7 +32,7 @@ type block struct {
 	eventCount int32       // outstanding events; see events.go
 	streamUses []streamUse // empty once events were recorded for them
 
-	gcCountBase          uint64 // the pool's getFreeBlocksCallCount when the block became free
+	gcCountBase          uint64 // the block pool's getFreeBlocksCallCount when the block became free
 	contextWhenAllocated gatheredContext
 }
 

@@ -107,10 +107,10 @@ func TestBlockSetEqualsTree(t *testing.T) {
 				"search": func(t *rapid.T) {
 					stream, k := streams.Draw(t, "stream"), key()
 					if got, want := set.lowerBound(stream, k), tree.lowerBound(stream, k); got != want {
-						t.Fatalf("firstNotBelow(%v, %v): got %v, want %v", stream, k, got, want)
+						t.Fatalf("lowerBound(%v, %v): got %v, want %v", stream, k, got, want)
 					}
 					if got, want := set.predecessor(stream, k), tree.predecessor(stream, k); got != want {
-						t.Fatalf("lastBelow(%v, %v): got %v, want %v", stream, k, got, want)
+						t.Fatalf("predecessor(%v, %v): got %v, want %v", stream, k, got, want)
 					}
 				},
 				"": func(t *rapid.T) {

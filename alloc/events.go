@@ -10,8 +10,8 @@ import (
 
 // Stream uses and events. The order of the allocation stream alone does not protect a block
 // that other streams used. When it is freed, an event is recorded on each of them, and the
-// block is pending until it has no outstanding event. An event is outstanding until the
-// driver has answered a query, or returned from a wait, for it.
+// block is pending until it has no outstanding event. An event is outstanding until a query
+// has returned that it has completed, or a wait for it has returned.
 //
 // The events of one stream complete in the order in which they were recorded. So each
 // stream has a queue of outstanding events, and only the oldest is queried. Upstream visits

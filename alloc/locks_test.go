@@ -55,7 +55,7 @@ func TestLocksFinds(t *testing.T) {
 		{"settings.go", "	d.mu.Lock()\n	defer d.mu.Unlock()\n	return d.cfg\n", "	return d.cfg\n", "d.cfg is used"},
 		{"malloc.go", "	d.mu.Lock()\n	pool.pins--\n	return freed\n", "	return freed\n", "returns without"},
 		{"segment.go", "It releases the mutex meanwhile if\n// release", "If\n// release", "driverMallocLocked releases"},
-		{"malloc.go", "It\n// releases the mutex meanwhile for callbacks", "For callbacks", "findBlockLocked releases"},
+		{"malloc.go", "It releases the mutex\n// meanwhile for callbacks", "For callbacks", "findBlockLocked releases"},
 		{"stats.go", "	return uint64(d.stats", "	d.mu.Lock()\n	return uint64(d.stats", "is taken while it is held"},
 		{"peer.go", "		return d.addPeerLocked(dev)\n", "		_ = a.opened.addPeer(dev, peer)\n		return d.addPeerLocked(dev)\n", "openedHandles.mu is taken"},
 		{"free.go", "	context := d.maybe", "	f := d.freeBlockLocked\n	f(nil, nil)\n	context := d.maybe", "freeBlockLocked is used as a value"},

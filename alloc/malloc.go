@@ -59,9 +59,9 @@ func (d *device) malloc(r spec.Request) (spec.Ptr, error) {
 	return ptr, nil
 }
 
-// findBlockLocked finds a block for the request, in the steps listed above. It is free and
-// in no set. nil without an error means out of memory. It
-// releases the mutex meanwhile for callbacks, and as allocBlockLocked does.
+// findBlockLocked finds a block for the request, in the steps listed above. The block is
+// free and in no set. nil without an error means out of memory. It releases the mutex
+// meanwhile for callbacks, and as allocBlockLocked does.
 func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 	if err := d.reclaimBlocksLocked(params); err != nil {
 		return nil, err

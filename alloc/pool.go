@@ -14,8 +14,8 @@ import (
 //
 // Private pools keep the memory of some requests apart: memory that a graph was
 // captured with must not be allocated to others while the graph can be launched. A
-// private pool is live while its use count is positive. After that it is freeable, and
-// is erased when it has no segments and nothing refers to it.
+// private pool is live while its use count is positive. After that it is freeable, and is
+// erased when nothing refers to it (canEraseLocked).
 type pool struct {
 	id          spec.PoolID
 	smallBlocks blockPool

@@ -150,8 +150,8 @@ func (a *Allocator) OpenHandle(dev spec.Device, handle []byte) (spec.OpenedMemor
 	return &openedMemory{handle: h}, nil
 }
 
-// openHandle decodes a handle and opens the memory. It takes the device's mutex for a
-// moment.
+// openHandle decodes a handle and opens the memory. It takes the device's mutex in
+// importPages.
 func (d *device) openHandle(sharing spec.MemorySharing, handle []byte) (*openedHandle, error) {
 	bad := func(reason string) error { return &spec.InvalidArgumentError{Op: "open_handle", Reason: reason} }
 	kind, payload := byte(handleSegment), handle
@@ -182,7 +182,7 @@ func (d *device) openHandle(sharing spec.MemorySharing, handle []byte) (*openedH
 }
 
 // importPages maps another process's pages into a range of their own. It takes the
-// device's mutex for a moment.
+// device's mutex to read which devices have peer access.
 func (d *device) importPages(sharing spec.MemorySharing, payload []byte) (*expandableSegment, error) {
 	bad := func(reason string) error { return &spec.InvalidArgumentError{Op: "open_handle", Reason: reason} }
 	memory, ok := d.driver.(spec.VirtualMemory)

@@ -32,7 +32,7 @@ type contextRecorder struct {
 }
 
 // maybeGatherContext returns the present context if the history is recorded at this
-// level. It is called without the mutex: the program's function may take any lock.
+// level. It is called without the mutex: the program's function may take any mutex.
 func (d *device) maybeGatherContext(level spec.ContextLevel) gatheredContext {
 	r := d.contextRecorder.Load()
 	if r == nil || r.level < level {
@@ -159,8 +159,8 @@ func newThreadMetadata() *threadMetadata {
 	return &threadMetadata{compileContext: map[spec.Thread][]string{}, userMetadata: map[spec.Thread]string{}}
 }
 
-// noThread is the thread whose metadata the entries of frees, restores and snapshots have:
-// their callers do not say which thread they are. (Upstream: the calling thread's.)
+// noThread is the thread of the entries of frees, returned memory, restores and snapshots,
+// since Free does not say who calls. They have its metadata. (Upstream: the calling thread's.)
 const noThread spec.Thread = 0
 
 // noCompileContext is what upstream writes when nothing is being compiled.

@@ -11,8 +11,8 @@ package spec
 // present state does not allow), NotSupportedError. Errors of the driver are
 // returned wrapped. All methods may be called from several goroutines at once.
 type Allocator interface {
-	// Malloc allocates at least the requested bytes, to be used on
-	// the requested stream. Work of that stream that used the memory before it was
+	// Malloc allocates at least the requested bytes, to be used on the requested
+	// stream. Work of that stream that used the memory before it was
 	// freed may still be running: the stream's order keeps the two apart.
 	// A request of 0 bytes returns the null pointer and changes nothing. When no
 	// memory is found, the error is an *OutOfMemoryError.
@@ -53,7 +53,7 @@ type Request struct {
 // MemoryLimiter limits how much may be reserved from the driver.
 type MemoryLimiter interface {
 	// SetMemoryFraction limits a device to fraction * total bytes, truncated; 1
-	// takes the limit away. Outside [0, 1] it is an InvalidArgumentError.
+	// removes the limit. Outside [0, 1] it is an InvalidArgumentError.
 	SetMemoryFraction(dev Device, fraction float64) error
 
 	// MemoryFraction is the limit divided by the total bytes, 1 without a limit.
@@ -178,7 +178,7 @@ type Observable interface {
 // bytes.
 type OutOfMemoryReport struct {
 	Device      Device
-	SegmentSize uint64 // of the segment that the driver did not allocate
+	SegmentSize uint64 // of the segment that was not obtained
 	Allowed     uint64 // the limit, or the device's memory when there is none
 	DeviceFree  uint64
 }

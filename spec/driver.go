@@ -17,10 +17,10 @@ package spec
 // Capture. While a stream is being captured into a graph, the device does not run
 // the stream's work. QueryEvent and SynchronizeEvent of an event that was last recorded
 // in a capturing stream, SynchronizeStream of a capturing stream, and SynchronizeDevice
-// of its device fail and invalidate the capture, as in CUDA. Malloc is legal during a capture (an
-// implementation sets the capture mode of the calling thread to relaxed meanwhile).
-// Free, UnmapPage, QueryEvent and the Synchronize calls are also illegal, for whatever
-// stream, while FreeForbidden returns true.
+// of its device fail and invalidate the capture, as in CUDA. Malloc is legal during a
+// capture (an implementation sets the capture mode of the calling thread to relaxed
+// meanwhile). Free, UnmapPage, QueryEvent and the Synchronize calls are also illegal,
+// for whatever stream, while FreeForbidden returns true.
 //
 // Concurrency. All methods may be called from several goroutines at once.
 type Driver interface {
@@ -28,7 +28,7 @@ type Driver interface {
 	// numbered from 0 and do not come or go.
 	DeviceCount() int
 
-	// Properties tells what does not change about a device
+	// Properties returns what does not change about a device
 	// (cudaGetDeviceProperties).
 	Properties(dev Device) (DeviceProperties, error)
 
@@ -40,8 +40,8 @@ type Driver interface {
 	// the whole device, so work that uses the piece has completed then.
 	Free(dev Device, ptr Ptr) error
 
-	// MemInfo tells how many bytes of the device are free for anyone, and how
-	// many there are (cudaMemGetInfo).
+	// MemInfo returns how many bytes of the device are free, and how many it has
+	// (cudaMemGetInfo).
 	MemInfo(dev Device) (free, total uint64, err error)
 
 	// CreateEvent makes an event without timing (cudaEventCreateWithFlags). It
@@ -154,8 +154,8 @@ func (m CaptureMode) String() string {
 // VirtualMemory is the ability to reserve addresses apart from the memory behind
 // them, which expandable segments need.
 type VirtualMemory interface {
-	// ReserveAddress sets aside an address range that nothing backs yet
-	// (cuMemAddressReserve). dev is the device it is meant for.
+	// ReserveAddress reserves an address range, without memory
+	// (cuMemAddressReserve). dev is the device whose pages will be mapped into it.
 	ReserveAddress(dev Device, bytes uint64) (Ptr, error)
 
 	// FreeAddress frees a range as it was reserved, with nothing mapped in it

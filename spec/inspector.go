@@ -20,12 +20,12 @@ type Visitor struct {
 	Block func(b *BlockView)
 	// Free sees the free lists in their order: by stream, size, address.
 	Free func(b *BlockView)
-	// Unmapped sees the lists of unmapped ranges in their order: by stream, address.
+	// Unmapped sees the lists of unmapped blocks in their order: by stream, address.
 	Unmapped func(b *BlockView)
 	// Pool sees each pool.
 	Pool func(p *PoolView)
-	// StreamUse sees the streams, other than its own, that RecordStream has recorded
-	// for a block: by block in Block's order, then by stream.
+	// StreamUse sees the streams, other than the allocation stream, that RecordStream
+	// has recorded for a block: by block in Block's order, then by stream.
 	StreamUse func(u *StreamUseView)
 	// PendingEvent sees the outstanding events, by stream, oldest first.
 	PendingEvent func(e *PendingEventView)

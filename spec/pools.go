@@ -5,7 +5,7 @@ package spec
 // PrivatePools keep the memory of some requests apart. A pool has a use count: it is
 // live while that is positive. When the count is zero the pool is freeable: EmptyCache,
 // EmptyPool, and a request for which the cache is released return its free memory to
-// the driver. The pool is erased when it has no memory and no requests are routed to it.
+// the driver. The pool is erased when it has no memory and no request refers to it.
 type PrivatePools interface {
 	// CreatePool makes a pool with a use count of 1, or raises the count of one
 	// that is live. PoolOptions.Memory can be set only for a new pool.
@@ -147,7 +147,7 @@ type PeerAllocator interface {
 	EnablePeerAccess(dev, peer Device) error
 
 	// CopyKind says how to copy between two devices. An ordinary copy works when
-	// the devices are the same, when peer access is enabled, and when the memory
+	// the devices are the same, when peer access is enabled, or when the memory
 	// of both came from Driver.Malloc. Otherwise the copy has to name both devices
 	// (cudaMemcpyPeerAsync).
 	CopyKind(dst, src Device, peerEnabled bool) (CopyKind, error)
