@@ -21,24 +21,24 @@
 // can be allocated at once for the same stream, and nothing waits. Free blocks are
 // therefore kept by stream. A block never changes its stream.
 //
-// The files, with the operations first:
+// The files:
 //
-//	malloc      malloc.go lists the steps: size.go, bestfit.go, segment.go, release.go
+//	malloc      malloc.go (lists the steps), size.go, bestfit.go, segment.go, release.go
 //	free        free.go, events.go (pending blocks), capture.go (deferred blocks)
-//	pools       pool.go; capture.go (routing of requests); checkpoint.go (restore)
-//	expandable  expandable.go (addresses), pages.go (the driver), mapping.go (blocks)
-//	processes   share.go; peer.go (access of other devices)
+//	pools       pool.go, capture.go (routing of requests), checkpoint.go (restore)
+//	expandable  expandable.go (addresses), pages.go (driver calls), mapping.go (blocks)
+//	processes   share.go, peer.go (access of other devices)
 //	views       stats.go, snapshot.go, tracebuffer.go (history)
-//	the whole   allocator.go, device.go, settings.go, uncached.go
+//	entry       allocator.go, device.go, settings.go, uncached.go
 //	structures  block.go, blockset.go (free blocks), pointertable.go (allocated blocks)
 //
 // # Failures
 //
 // Each step of an operation is all or nothing: what can fail in it comes first. After an
 // error the steps before it remain. A malloc may have freed pending blocks, returned cached
-// memory and mapped pages; an emptying of the cache may have returned a part of it; a
-// checkpoint may have freed deferred blocks. A free, a record_stream, and a restore that
-// fail have changed nothing.
+// memory and mapped pages; EmptyCache and Close may have returned a part of the memory, a
+// checkpoint may have freed deferred blocks, EnablePeerAccess may have given access to a
+// part. A free, a record_stream, and a restore that fail have changed nothing.
 //
 // # Mutexes
 //
