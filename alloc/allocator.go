@@ -11,7 +11,7 @@ import (
 )
 
 // An Allocator serves all devices of a driver (upstream: NativeCachingAllocator). It
-// implements spec.Allocator and the abilities listed below. All methods may be called
+// implements spec.Allocator and the optional interfaces listed below. All methods may be called
 // from several goroutines at once.
 type Allocator struct {
 	driver     spec.Driver
@@ -112,10 +112,10 @@ func (a *Allocator) device(op string, dev spec.Device) (*device, error) {
 	return a.devices[dev], nil
 }
 
-// owner is the device on which the block at a pointer is allocated, or nil. A single
-// device is the owner of every pointer unless caching was turned off at some time;
-// whether the pointer is allocated is then found out under the device's mutex only.
-func (a *Allocator) owner(p spec.Ptr) *device {
+// deviceOf is the device whose allocator is to free, or look up, the pointer. It is nil if
+// no device has the pointer allocated. If there is one device and caching was never off, it
+// is that device without a look at its table: the device looks the pointer up anyway.
+func (a *Allocator) deviceOf(p spec.Ptr) *device {
 	if len(a.devices) == 1 && !a.uncached.used.Load() {
 		return a.devices[0]
 	}
@@ -150,7 +150,7 @@ func (a *Allocator) Free(p spec.Ptr) error {
 	if p == 0 {
 		return nil
 	}
-	if d := a.owner(p); d != nil {
+	if d := a.deviceOf(p); d != nil {
 		return d.free(p)
 	}
 	if a.uncached.has(p) {
@@ -169,7 +169,7 @@ func (a *Allocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) err
 	if p == 0 {
 		return nil
 	}
-	if d := a.owner(p); d != nil {
+	if d := a.deviceOf(p); d != nil {
 		return d.recordStream(p, dev, s)
 	}
 	if a.uncached.has(p) {
@@ -193,7 +193,7 @@ func (a *Allocator) RawAllocWithStream(dev spec.Device, bytes uint64, stream spe
 func (a *Allocator) RawDelete(p spec.Ptr) error { return a.Free(p) }
 
 // EmptyCache returns to the driver the cached memory that can be returned, on every
-// device. A failure on one device does not keep the others from it.
+// device. After a failure on one device the others are still emptied.
 func (a *Allocator) EmptyCache() error {
 	return a.onEachDeviceWithContext((*device).releaseCachedBlocksLocked)
 }

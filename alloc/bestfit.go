@@ -6,19 +6,20 @@ import "gaugeblock/spec"
 // address among equals. There is no second candidate: if the best fit fails the
 // oversize tests, the search has failed.
 //
-// Oversize blocks (max_split_size and more) are never split, so allocating one for a
-// much smaller request would waste most of it. Hence the two oversize tests: a request
-// below max_split_size does not take an oversize block, and an oversize request takes
-// only a block that is not too much larger.
+// Oversize blocks (max_split_size and more) are kept for oversize requests, which take their
+// block whole. Hence the two oversize tests: a request below max_split_size does not take
+// an oversize block, and an oversize request takes only a block that is less than
+// max_non_split_rounding larger. (With expandable segments on, an oversize request splits
+// its block, but the tests are the same.)
 
 // getFreeBlockLocked takes the best fit for the request out of the free blocks, or
 // returns nil.
 func (d *device) getFreeBlockLocked(params *allocParams) *block {
-	if d.collectsGarbageLocked() {
-		params.pool.getFreeBlocksCallCount++
+	if d.gcEnabledLocked() {
+		params.blockPool.getFreeBlocksCallCount++
 	}
-	blocks := &params.pool.blocks
-	b := blocks.firstNotBelow(params.stream, blockKey{rank: params.size})
+	blocks := &params.blockPool.blocks
+	b := blocks.lowerBound(params.stream, blockKey{size: params.size})
 	if b != nil && b.isExpandable() {
 		b = bestFitFrom(b, params)
 	}
@@ -29,20 +30,19 @@ func (d *device) getFreeBlockLocked(params *allocParams) *block {
 	return b
 }
 
-// bestFitFrom is the best fit if the search has found a block b of an expandable
-// segment.
+// bestFitFrom is the best fit, if the search has found a block b of an expandable segment.
 //
 // With expandable segments on, a block before an unmapped one counts with its
-// expandable size: taking a small piece of it would use up address space that only a
-// large request needs. So the search goes on, from block to block, while the next
-// one's expandable size is smaller.
+// expandable size: a small request that took it would use up address space that a large
+// request needs. So the search goes on, from block to block, while the next one's
+// expandable size is smaller.
 //
-// With expandable segments off (they were on before) their memory must not be
-// allocated: the program may be about to share what it gets. The best fit is the first
-// block of another segment.
+// With expandable segments off (they were on before) their memory is not allocated: the
+// program may have turned them off to share what it allocates. The best fit is the first
+// block of a segment that is not expandable.
 func bestFitFrom(b *block, params *allocParams) *block {
-	blocks := &params.pool.blocks
-	if !params.expandable {
+	blocks := &params.blockPool.blocks
+	if !params.useExpandable {
 		for b != nil && b.isExpandable() {
 			b = blocks.after(b)
 		}
@@ -58,8 +58,8 @@ func bestFitFrom(b *block, params *allocParams) *block {
 	return b
 }
 
-// expandableSize is the size of a free block together with the unmapped block that
-// follows, if one does.
+// expandableSize is the size of a free block, with that of the next block in its segment if
+// that one is unmapped.
 func expandableSize(b *block) uint64 {
 	if b.next != nil && !b.next.mapped {
 		return b.size + b.next.size
@@ -75,17 +75,17 @@ func (d *device) failsOversizeTestsLocked(b *block, size uint64) bool {
 	return b.size >= size+d.cfg.MaxNonSplitRounding
 }
 
-// shouldSplitLocked reports whether a block is split for the request. A small block is,
-// and every block while expandable segments are on, if a block remains at all. A large
-// one is if more than SmallSize remains. An oversize request takes its block whole, and
-// so does every request for a pool marked noSplit.
+// shouldSplitLocked reports whether a block is split for the request. A block of a small
+// block pool is split if MinBlock or more remains, and so is every block while expandable
+// segments are on. Else a block of a large block pool is split if more than SmallSize
+// remains and the request is not oversize. Blocks of a pool marked noSplit are not split.
 func (d *device) shouldSplitLocked(b *block, params *allocParams) bool {
-	pool := b.segment.pool
-	if pool.owner.noSplit {
+	blockPool := b.segment.blockPool
+	if blockPool.owner.noSplit {
 		return false
 	}
 	remaining := b.size - params.size
-	if pool.kind == spec.SmallPool || params.expandable {
+	if blockPool.kind == spec.SmallPool || params.useExpandable {
 		return remaining >= d.geometry.MinBlock
 	}
 	return params.size < d.cfg.MaxSplitSize && remaining > d.geometry.SmallSize

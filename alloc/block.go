@@ -2,65 +2,63 @@ package alloc
 
 import "gaugeblock/spec"
 
-// A block is a part of a segment that is allocated, or free, as a whole (upstream:
-// Block). The blocks of a segment form a doubly linked list in order of address. They
-// cover the segment.
+// A block is a part of a segment (upstream: Block). The blocks of a segment form a doubly
+// linked list in order of address. They cover the segment.
 //
-// The states of a block:
+// The states of a block, as snapshots name them:
 //
-//	free ──malloc──▶ allocated ──free──▶ free                    (no other stream used it)
-//	                     │
-//	                     └──free──▶ active, pending free ──▶ free   (other streams did)
+//	inactive ──malloc──▶ active_allocated ──free──▶ inactive     (no other stream used it)
+//	                            │
+//	                            └──free──▶ active_pending_free ──▶ inactive
 //
-// A free block that is mapped is in its block pool's blocks. A block that is not
-// mapped is in its block pool's unmapped. No other block is in either. The block pool
-// and the allocation stream are those of the segment.
+// A block is active_pending_free while it is pending (events of other streams are
+// outstanding, events.go) or deferred (it has no events yet, capture.go).
+//
+// Between two operations a free block is in a set of its block pool: blocks if it is
+// mapped, else unmapped. No other block is in either. During an operation a free block can
+// be in no set: one that a malloc has found. The block pool and the allocation stream are
+// those of the segment.
 type block struct {
 	segment *segment
 
 	ptr           spec.Ptr
 	size          uint64 // bytes
-	requestedSize uint64 // bytes, of the last malloc; kept when the block is freed
+	requestedSize uint64 // bytes; set when the block is allocated, kept when it is freed
 
 	prev, next *block
 
 	allocated  bool
-	mapped     bool  // memory is behind the addresses; false only in an expandable segment
-	eventCount int32 // events that have not completed; see events.go
-	streamUses []streamUse
+	mapped     bool        // memory is behind the addresses; false only in an expandable segment
+	eventCount int32       // outstanding events; see events.go
+	streamUses []streamUse // empty once events were recorded for them
 
-	gcCountBase          uint64 // the pool's getFreeBlocksCallCount when the block became free
-	contextWhenAllocated any
+	gcCountBase          uint64 // the block pool's getFreeBlocksCallCount when the block became free
+	contextWhenAllocated gatheredContext
 }
 
 // streamUse is a stream, other than the allocation stream, on which a block was used.
-// A block's stream uses are in the order of less, each stream once.
+// A block's stream uses are in the order of lessStream, each stream once.
 type streamUse struct {
-	stream spec.Stream
-	device spec.Device
+	stream spec.DeviceStream
 
-	// duringCapture: recordStream was called, at least once, while a capture was
-	// underway; see capture.go. (Upstream: block_to_cudagraph_stream_uses.)
-	duringCapture bool
+	// duringRouting: recordStream was called for the stream, at least once, while
+	// requests were routed to a private pool; see capture.go. (Upstream:
+	// block_to_cudagraph_stream_uses.)
+	duringRouting bool
 }
 
-// less orders uses by stream, then by device.
-func (u streamUse) less(o streamUse) bool {
-	return u.stream < o.stream || (u.stream == o.stream && u.device < o.device)
+// lessStream orders streams by handle, then by device.
+func lessStream(s, o spec.DeviceStream) bool {
+	return s.Stream < o.Stream || (s.Stream == o.Stream && s.Device < o.Device)
 }
 
-// sameStream reports whether two uses are of one stream.
-func (u streamUse) sameStream(o streamUse) bool {
-	return u.stream == o.stream && u.device == o.device
-}
-
-// isFree reports whether the block is neither allocated nor pending: it can be
-// allocated, mapped or unmapped, or merged with a neighbour.
+// isFree reports whether the block is neither allocated nor pending nor deferred. Such a
+// block can be allocated, mapped or unmapped, or merged with a neighbour.
 func (b *block) isFree() bool {
 	return !b.allocated && b.eventCount == 0 && len(b.streamUses) == 0
 }
 
-// isSplit reports whether the block is only a part of its segment.
+// isSplit reports whether the block does not cover its whole segment (upstream: is_split).
 func (b *block) isSplit() bool { return b.prev != nil || b.next != nil }
 
 // isExpandable reports whether the block's segment is expandable.
@@ -80,24 +78,24 @@ func (b *block) state() spec.BlockState {
 	return spec.ActivePendingFree
 }
 
-// linkBefore puts a new block into the segment, directly below b.
-func (b *block) linkBefore(fresh *block) {
-	fresh.prev, fresh.next = b.prev, b
-	if b.prev != nil {
-		b.prev.next = fresh
+// insertBefore puts a new block into the list of its segment, directly before next.
+func (b *block) insertBefore(next *block) {
+	b.prev, b.next = next.prev, next
+	if next.prev != nil {
+		next.prev.next = b
 	} else {
-		b.segment.head = fresh
+		b.segment.head = b
 	}
-	b.prev = fresh
+	next.prev = b
 }
 
-// linkAfter puts a new block into the segment, directly above b.
-func (b *block) linkAfter(fresh *block) {
-	fresh.prev, fresh.next = b, b.next
-	if b.next != nil {
-		b.next.prev = fresh
+// insertAfter puts a new block into the list of its segment, directly after prev.
+func (b *block) insertAfter(prev *block) {
+	b.prev, b.next = prev, prev.next
+	if prev.next != nil {
+		prev.next.prev = b
 	}
-	b.next = fresh
+	prev.next = b
 }
 
 // unlink takes a block out of its segment.
@@ -113,22 +111,23 @@ func (b *block) unlink() {
 }
 
 // newBlockLocked makes a mapped block for a range of a segment, neither allocated nor
-// linked. Structs are reused, since every split and merge needs one.
+// linked. It uses a struct that recycleBlockLocked has kept, if there is one: splits and new
+// segments need structs, merges and released segments leave them.
 func (d *device) newBlockLocked(s *segment, ptr spec.Ptr, size uint64) *block {
-	b := d.unusedBlocks
+	b := d.spareBlocks
 	if b == nil {
 		b = new(block)
 	} else {
-		d.unusedBlocks = b.next
+		d.spareBlocks = b.next
 	}
 	*b = block{segment: s, ptr: ptr, size: size, mapped: true, streamUses: b.streamUses[:0]}
 	return b
 }
 
-// reuseStructLocked keeps the struct of a block that no longer exists for
-// newBlockLocked. No pointer to it may be left.
-func (d *device) reuseStructLocked(b *block) {
+// recycleBlockLocked keeps the struct of a block that no longer exists for newBlockLocked.
+// No pointer to it may be left.
+func (d *device) recycleBlockLocked(b *block) {
 	b.contextWhenAllocated = nil
-	b.next = d.unusedBlocks
-	d.unusedBlocks = b
+	b.next = d.spareBlocks
+	d.spareBlocks = b
 }

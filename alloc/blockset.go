@@ -7,18 +7,19 @@ import (
 	"gaugeblock/spec"
 )
 
-// A blockSet has blocks of one block pool in order of stream handle, rank and address.
-// The rank of a free block is its size, so that the first block not below (stream, size)
-// is the best fit. The rank of an unmapped block is 0, so that its order is by address.
+// A blockSet has blocks of one block pool, ordered by stream handle and then by key. The
+// set of the free blocks has keys (size, address), so that the lower bound of a size is
+// the best fit. The set of the unmapped blocks has keys (0, address).
 //
-// Contract: a block is in at most one set. Its stream, rank and address do not change
-// while it is. insert and remove panic when the contract is broken, because all later
-// results would be wrong.
+// Contract: a block is in at most one set. Its stream, size and address do not change
+// while it is. insert and remove panic where they find that the contract was broken (a
+// block that is there already, or is not there), because all later results would be wrong.
 //
 // The blocks of a stream are a sorted list in chunks, so that an insertion moves at most
 // one chunk of entries. The keys that a search compares are adjacent in memory, while the
-// nodes of a tree are not. An ordered tree from a library takes two to six times as long
-// (BenchmarkFreeList); a test compares the two.
+// nodes of a tree are not. An ordered tree from a library takes 4.2, 3.4 and 2.4 times as
+// long at 10, 1,000 and 30,000 free blocks (BenchmarkFreeList, docs/benchmarks.md); a test
+// compares the two.
 type blockSet struct {
 	bySize  bool
 	streams []streamBlocks // ascending by stream
@@ -43,12 +44,12 @@ type entry struct {
 
 // blockKey orders the blocks of one stream.
 type blockKey struct {
-	rank uint64
+	size uint64 // bytes; 0 in a set that is ordered by address only
 	ptr  spec.Ptr
 }
 
 func (k blockKey) less(o blockKey) bool {
-	return k.rank < o.rank || (k.rank == o.rank && k.ptr < o.ptr)
+	return k.size < o.size || (k.size == o.size && k.ptr < o.ptr)
 }
 
 // chunkLimit balances the two searches: a chunk is about as long as the list of chunks
@@ -67,7 +68,7 @@ func (s *blockSet) insert(b *block) {
 	list := s.listFor(b.segment.stream)
 	e := entry{s.key(b), b}
 	c := list.chunkOf(e.key)
-	i := list.chunks[c].firstNotBelow(e.key)
+	i := list.chunks[c].lowerBound(e.key)
 	if i < len(list.chunks[c]) && list.chunks[c][i].key == e.key {
 		panic("alloc: a block is inserted twice")
 	}
@@ -90,7 +91,7 @@ func (s *blockSet) remove(b *block) {
 	list := &s.streams[at]
 	key := s.key(b)
 	c := list.chunkOf(key)
-	i := list.chunks[c].firstNotBelow(key)
+	i := list.chunks[c].lowerBound(key)
 	if i == len(list.chunks[c]) || list.chunks[c][i].block != b {
 		panic("alloc: a block is removed that is not there")
 	}
@@ -104,16 +105,15 @@ func (s *blockSet) remove(b *block) {
 	}
 }
 
-// firstNotBelow is the first block of the stream whose key is not below
-// (rank, ptr), or nil.
-func (s *blockSet) firstNotBelow(stream spec.Stream, key blockKey) *block {
+// lowerBound is the first block of the stream whose key is not below the given one, or nil.
+func (s *blockSet) lowerBound(stream spec.Stream, key blockKey) *block {
 	at, found := s.find(stream)
 	if !found {
 		return nil
 	}
 	list := &s.streams[at]
 	c := list.chunkOf(key)
-	i := list.chunks[c].firstNotBelow(key)
+	i := list.chunks[c].lowerBound(key)
 	if i < len(list.chunks[c]) {
 		return list.chunks[c][i].block
 	}
@@ -123,16 +123,15 @@ func (s *blockSet) firstNotBelow(stream spec.Stream, key blockKey) *block {
 	return nil
 }
 
-// lastBelow is the last block of the stream whose key is below the given one, or
-// nil.
-func (s *blockSet) lastBelow(stream spec.Stream, key blockKey) *block {
+// predecessor is the last block of the stream whose key is below the given one, or nil.
+func (s *blockSet) predecessor(stream spec.Stream, key blockKey) *block {
 	at, found := s.find(stream)
 	if !found {
 		return nil
 	}
 	list := &s.streams[at]
 	c := list.chunkOf(key)
-	i := list.chunks[c].firstNotBelow(key)
+	i := list.chunks[c].lowerBound(key)
 	switch {
 	case i > 0:
 		return list.chunks[c][i-1].block
@@ -147,11 +146,11 @@ func (s *blockSet) lastBelow(stream spec.Stream, key blockKey) *block {
 func (s *blockSet) after(b *block) *block {
 	key := s.key(b)
 	key.ptr++
-	return s.firstNotBelow(b.segment.stream, key)
+	return s.lowerBound(b.segment.stream, key)
 }
 
 // before is the block that precedes b among those of its stream, or nil.
-func (s *blockSet) before(b *block) *block { return s.lastBelow(b.segment.stream, s.key(b)) }
+func (s *blockSet) before(b *block) *block { return s.predecessor(b.segment.stream, s.key(b)) }
 
 // all yields every block in order. The set must not change meanwhile.
 func (s *blockSet) all() iter.Seq[*block] {
@@ -232,9 +231,8 @@ func (c *chunk) deleteAt(i int) {
 	*c = (*c)[:last]
 }
 
-// firstNotBelow is the index of the first entry whose key is not below the given
-// one.
-func (c chunk) firstNotBelow(key blockKey) int {
+// lowerBound is the index of the first entry whose key is not below the given one.
+func (c chunk) lowerBound(key blockKey) int {
 	low, high := 0, len(c)
 	for low < high {
 		middle := int(uint(low+high) / 2)

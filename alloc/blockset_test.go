@@ -37,8 +37,8 @@ func newOrderedTree(bySize bool) *orderedTree {
 	return &orderedTree{tree: btree.NewBTreeG(less), rank: rank}
 }
 
-func (t *orderedTree) firstNotBelow(stream spec.Stream, key blockKey) *block {
-	pivot := blockOn(stream, key.rank, key.ptr)
+func (t *orderedTree) lowerBound(stream spec.Stream, key blockKey) *block {
+	pivot := blockOn(stream, key.size, key.ptr)
 	var found *block
 	t.tree.Ascend(pivot, func(b *block) bool {
 		if b.segment.stream == stream {
@@ -49,8 +49,8 @@ func (t *orderedTree) firstNotBelow(stream spec.Stream, key blockKey) *block {
 	return found
 }
 
-func (t *orderedTree) lastBelow(stream spec.Stream, key blockKey) *block {
-	pivot := blockOn(stream, key.rank, key.ptr)
+func (t *orderedTree) predecessor(stream spec.Stream, key blockKey) *block {
+	pivot := blockOn(stream, key.size, key.ptr)
 	var found *block
 	t.tree.Descend(pivot, func(b *block) bool {
 		if b.segment.stream == stream && (blockKey{t.rank(b), b.ptr}) == key {
@@ -78,7 +78,7 @@ func TestBlockSetEqualsTree(t *testing.T) {
 			key := func() blockKey {
 				k := blockKey{ptr: spec.Ptr(rapid.Uint64Range(0, uint64(nextPtr)+1).Draw(t, "ptr"))}
 				if bySize {
-					k.rank = sizes.Draw(t, "rank")
+					k.size = sizes.Draw(t, "rank")
 				}
 				return k
 			}
@@ -106,11 +106,11 @@ func TestBlockSetEqualsTree(t *testing.T) {
 				},
 				"search": func(t *rapid.T) {
 					stream, k := streams.Draw(t, "stream"), key()
-					if got, want := set.firstNotBelow(stream, k), tree.firstNotBelow(stream, k); got != want {
-						t.Fatalf("firstNotBelow(%v, %v): got %v, want %v", stream, k, got, want)
+					if got, want := set.lowerBound(stream, k), tree.lowerBound(stream, k); got != want {
+						t.Fatalf("lowerBound(%v, %v): got %v, want %v", stream, k, got, want)
 					}
-					if got, want := set.lastBelow(stream, k), tree.lastBelow(stream, k); got != want {
-						t.Fatalf("lastBelow(%v, %v): got %v, want %v", stream, k, got, want)
+					if got, want := set.predecessor(stream, k), tree.predecessor(stream, k); got != want {
+						t.Fatalf("predecessor(%v, %v): got %v, want %v", stream, k, got, want)
 					}
 				},
 				"": func(t *rapid.T) {
@@ -135,10 +135,10 @@ func TestBlockSetNeighbours(t *testing.T) {
 	set.insert(blockOn(4, 512, 1))
 
 	var forward, backward []*block
-	for b := set.firstNotBelow(3, blockKey{}); b != nil; b = set.after(b) {
+	for b := set.lowerBound(3, blockKey{}); b != nil; b = set.after(b) {
 		forward = append(forward, b)
 	}
-	for b := set.lastBelow(3, blockKey{rank: spec.Unlimited}); b != nil; b = set.before(b) {
+	for b := set.predecessor(3, blockKey{size: spec.Unlimited}); b != nil; b = set.before(b) {
 		backward = append(backward, b)
 	}
 	slices.Reverse(backward)
@@ -194,9 +194,9 @@ func BenchmarkFreeList(b *testing.B) {
 			random, fill := sizes(), func(x *block) { set.insert(x) }
 			fillFreeList(n, random, fill)
 			for b.Loop() {
-				x := set.firstNotBelow(1, blockKey{rank: random()})
+				x := set.lowerBound(1, blockKey{size: random()})
 				if x == nil {
-					x = set.firstNotBelow(1, blockKey{})
+					x = set.lowerBound(1, blockKey{})
 				}
 				set.remove(x)
 				x.size = random()
@@ -208,9 +208,9 @@ func BenchmarkFreeList(b *testing.B) {
 			random, fill := sizes(), func(x *block) { tree.tree.Set(x) }
 			fillFreeList(n, random, fill)
 			for b.Loop() {
-				x := tree.firstNotBelow(1, blockKey{rank: random()})
+				x := tree.lowerBound(1, blockKey{size: random()})
 				if x == nil {
-					x = tree.firstNotBelow(1, blockKey{})
+					x = tree.lowerBound(1, blockKey{})
 				}
 				tree.tree.Delete(x)
 				x.size = random()

@@ -8,15 +8,14 @@ import (
 	"gaugeblock/spec"
 )
 
-// Captures. Three things differ while graphs are captured:
+// Captures. While a graph is being captured, a program routes requests to a private pool
+// (BeginAllocateToPool). Programs do that without a capture as well. The allocator, as
+// upstream (captures_underway), handles every routing as a possible capture. Three things
+// differ while requests are routed:
 //
-//	pool routing      requests go to a private pool
-//	deferred blocks   a freed block that other streams used cannot wait for events
+//	pool routing      requests that a filter accepts are served by a private pool
+//	deferred blocks   a freed block that other streams used gets no events yet
 //	reuse             the graph can show that such a block may be allocated again
-//
-// The allocator is told of a capture by pool routing: BeginAllocateToPool. Programs
-// use pool routing also without a capture. As upstream (captures_underway) the
-// allocator takes every pool routing for a possible capture.
 
 // A poolRouting routes the requests that its filter accepts to a private pool.
 type poolRouting struct {
@@ -24,12 +23,12 @@ type poolRouting struct {
 	filter spec.RequestFilter
 }
 
-// captureUnderwayLocked reports whether requests are routed to a private pool, which
-// may mean that a stream is being captured.
-func (d *device) captureUnderwayLocked() bool { return len(d.capturesUnderway) > 0 }
+// requestsRoutedLocked reports whether requests are routed to a private pool, so that a
+// stream may be being captured.
+func (d *device) requestsRoutedLocked() bool { return len(d.capturesUnderway) > 0 }
 
-// getPoolLocked chooses the pool of a request: that of the latest begun routing whose
-// filter accepts the request, else the default pool.
+// getPoolLocked chooses the pool of a request: that of the routing begun last among those
+// whose filter accepts the request, else the default pool.
 func (d *device) getPoolLocked(params *allocParams) *pool {
 	for _, r := range slices.Backward(d.capturesUnderway) {
 		if r.filter(spec.Request{Device: d.id, Stream: params.stream, Bytes: params.requestedSize, Thread: params.thread}) {
@@ -44,15 +43,15 @@ func (d *device) routingToLocked(id spec.PoolID) int {
 	return slices.IndexFunc(d.capturesUnderway, func(r poolRouting) bool { return r.pool.id == id })
 }
 
-// markCapturedLocked marks a private pool of which memory is allocated during a
-// capture. The graph will use the addresses again, so the memory stays with the pool
-// while the pool is live.
-func (d *device) markCapturedLocked(p *pool, stream spec.Stream) error {
+// markIfCapturingLocked marks the private pool of a request as captured if the driver says
+// that the request's stream is being captured. The graph will use the addresses again, so
+// the memory stays with the pool while the pool is live.
+func (d *device) markIfCapturingLocked(p *pool, stream spec.Stream) error {
 	if p == d.defaultPool || p.captured {
 		return nil
 	}
-	status, err := d.captureStatus(d.id, stream)
-	p.captured = err == nil && status.State != spec.CaptureNone
+	info, err := d.captureInfo(d.id, stream)
+	p.captured = err == nil && info.Status != spec.CaptureNone
 	return err
 }
 
@@ -84,33 +83,35 @@ func (a *Allocator) EndAllocateToPool(dev spec.Device, id spec.PoolID) error {
 			return &spec.InvalidStateError{Op: op, Reason: "no requests are being routed to pool " + id.String()}
 		}
 		d.capturesUnderway = slices.Delete(d.capturesUnderway, at, at+1)
-		if !d.captureUnderwayLocked() {
+		if !d.requestsRoutedLocked() {
 			d.graphReuseContext = nil
 		}
 		return nil
 	})
 }
 
-// captureStatus asks the driver whether a stream is being captured.
-func (d *device) captureStatus(dev spec.Device, stream spec.Stream) (spec.CaptureStatus, error) {
-	status, err := d.driver.CaptureStatus(dev, stream)
+// captureInfo queries the driver's capture information about a stream.
+func (d *device) captureInfo(dev spec.Device, stream spec.Stream) (spec.CaptureInfo, error) {
+	info, err := d.driver.CaptureStatus(dev, stream)
 	if err != nil {
-		return status, fmt.Errorf("asking whether stream %v is being captured: %w", stream, err)
+		return info, fmt.Errorf("asking whether stream %v is being captured: %w", stream, err)
 	}
-	return status, nil
+	return info, nil
 }
 
-// Deferred blocks. While a stream is captured the driver cannot say what has
-// completed. A block with stream uses that is freed meanwhile is deferred until no
-// capture is underway. Then the stream uses recorded during the capture are dropped,
-// because a capture joins all of its streams before it ends. The others get events.
+// Deferred blocks. Work that is being captured does not run, so an event recorded in its
+// stream cannot be waited for. A block with stream uses that is freed while requests are
+// routed is deferred until none are. Then the stream uses recorded during any routing are
+// dropped, as upstream. That assumes that the routing was a capture, which joins all of its
+// streams before it ends. If it was not, the use is not waited for: a known hazard
+// (docs/deviations.md, docs/findings.md). The other stream uses get events.
 
 // deferredBlocks are ordered by stream handle, then by address.
 type deferredBlocks []deferredBlock
 
 type deferredBlock struct {
 	block   *block
-	markers []spec.GraphNode // for reuse; none: the block waits until no capture is underway
+	markers []spec.GraphNode // free markers; without any the block is not reused while requests are routed
 }
 
 // deferBlockLocked defers the free of a block.
@@ -121,13 +122,13 @@ func (d *device) deferBlockLocked(b *block, markers []spec.GraphNode) {
 	d.deferredBlocks = slices.Insert(d.deferredBlocks, at, deferredBlock{b, markers})
 }
 
-// insertEventsDeferredUntilNoCaptureLocked frees the deferred blocks, or makes them
-// wait for events. It is called when no capture is underway, and by a checkpoint. If
-// an event cannot be recorded, that block and those after it stay deferred.
-func (d *device) insertEventsDeferredUntilNoCaptureLocked(context any) error {
+// insertEventsDeferredUntilNoCaptureLocked frees the deferred blocks, or records events for
+// them, so that they become pending. It is called when no requests are routed, and by a
+// checkpoint. If an event cannot be recorded, that block and those after it stay deferred.
+func (d *device) insertEventsDeferredUntilNoCaptureLocked(context gatheredContext) error {
 	for len(d.deferredBlocks) > 0 {
 		b := d.deferredBlocks[0].block
-		uses := slices.DeleteFunc(slices.Clone(b.streamUses), func(u streamUse) bool { return u.duringCapture })
+		uses := slices.DeleteFunc(slices.Clone(b.streamUses), func(u streamUse) bool { return u.duringRouting })
 		events, err := d.recordEventsLocked(uses)
 		if err != nil {
 			return err
@@ -135,7 +136,7 @@ func (d *device) insertEventsDeferredUntilNoCaptureLocked(context any) error {
 		d.deferredBlocks = d.deferredBlocks[1:]
 		b.streamUses = uses
 		if len(events) > 0 {
-			d.insertEventsLocked(b, events)
+			d.queueEventsLocked(b, events)
 		} else {
 			d.freeBlockLocked(b, context)
 		}
@@ -144,17 +145,18 @@ func (d *device) insertEventsDeferredUntilNoCaptureLocked(context any) error {
 	return nil
 }
 
-// Reuse within a capture (graph_capture_record_stream_reuse). When a block is freed,
-// the terminal nodes of its streams in the captured graph are its free markers: every
-// use of the block is at them or before them. A malloc on the allocation stream tests
-// the markers. If all of them are reachable backwards from the stream's present
-// terminal nodes, then what is captured from here on runs after all uses, and the
-// block can be allocated again.
+// Reuse within a capture (graph_capture_record_stream_reuse). When a block is freed, the
+// terminal nodes of its streams in the captured graph become its free markers: every use of
+// the block in the graph is at them or before them. (A use before the capture is not in the
+// graph, and is not waited for: a known hazard, docs/deviations.md.) A malloc on the
+// allocation stream tests the markers. If all of them are reachable backwards from the
+// stream's present terminal nodes, then what is captured from here on runs after all uses
+// in the graph, and the block can be allocated again.
 //
-// The graph only grows. So the nodes that one search has visited are kept, and the
-// next search stops at them.
+// Nodes are only added to the graph. So the nodes that one search has visited are kept, and
+// the next search stops at them.
 
-// A graphReuseContext has, for each capture, the nodes visited from a stream.
+// A graphReuseContext has, for each capture and stream, the nodes visited so far.
 type graphReuseContext map[reuseKey]map[spec.GraphNode]bool
 
 type reuseKey struct {
@@ -163,23 +165,23 @@ type reuseKey struct {
 }
 
 // recordFreeMarkersLocked returns the free markers of a block. There are none if the
-// setting is off, or if one of the streams is not being captured or belongs to another
-// graph: then the block waits until no capture is underway.
+// setting is off, or if one of the streams is not being captured into the same graph: then
+// the block is deferred until no requests are routed.
 func (d *device) recordFreeMarkersLocked(b *block) ([]spec.GraphNode, error) {
 	if !d.cfg.GraphCaptureRecordStreamReuse {
 		return nil, nil
 	}
-	own, err := d.captureStatus(d.id, b.segment.stream)
-	if err != nil || own.State != spec.CaptureActive {
+	own, err := d.captureInfo(d.id, b.segment.stream)
+	if err != nil || own.Status != spec.CaptureActive {
 		return nil, err
 	}
 	markers := slices.Clone(own.Terminals)
 	for _, u := range b.streamUses {
-		status, err := d.captureStatus(u.device, u.stream)
-		if err != nil || status.State != spec.CaptureActive || status.Graph != own.Graph {
+		info, err := d.captureInfo(u.stream.Device, u.stream.Stream)
+		if err != nil || info.Status != spec.CaptureActive || info.Graph != own.Graph {
 			return nil, err
 		}
-		markers = append(markers, status.Terminals...)
+		markers = append(markers, info.Terminals...)
 	}
 	slices.Sort(markers)
 	return slices.Compact(markers), nil
@@ -188,17 +190,17 @@ func (d *device) recordFreeMarkersLocked(b *block) ([]spec.GraphNode, error) {
 // freeSafeBlocksInCaptureLocked frees the deferred blocks of the request's stream
 // whose markers are all reachable from the stream's terminal nodes.
 func (d *device) freeSafeBlocksInCaptureLocked(params *allocParams) error {
-	status, err := d.captureStatus(d.id, params.stream)
-	if err != nil || status.State != spec.CaptureActive || len(status.Terminals) == 0 {
+	info, err := d.captureInfo(d.id, params.stream)
+	if err != nil || info.Status != spec.CaptureActive || len(info.Terminals) == 0 {
 		return err
 	}
-	visited, err := d.visitNodesLocked(params.stream, status)
+	visited, err := d.updateVisitedLocked(params.stream, info)
 	if err != nil {
 		return err
 	}
 	var left deferredBlocks
 	for _, f := range d.deferredBlocks {
-		if f.block.segment.stream != params.stream || !allVisited(f.markers, visited) {
+		if f.block.segment.stream != params.stream || !reusable(f.markers, visited) {
 			left = append(left, f)
 			continue
 		}
@@ -209,24 +211,25 @@ func (d *device) freeSafeBlocksInCaptureLocked(params *allocParams) error {
 	return nil
 }
 
-// allVisited reports whether there are markers and all were visited.
-func allVisited(markers []spec.GraphNode, visited map[spec.GraphNode]bool) bool {
+// reusable reports whether a block can be allocated again: it has markers, and all were
+// visited.
+func reusable(markers []spec.GraphNode, visited map[spec.GraphNode]bool) bool {
 	return len(markers) > 0 && !slices.ContainsFunc(markers, func(n spec.GraphNode) bool { return !visited[n] })
 }
 
-// visitNodesLocked returns the nodes that are reachable backwards from the terminal
-// nodes of a stream.
-func (d *device) visitNodesLocked(stream spec.Stream, status spec.CaptureStatus) (map[spec.GraphNode]bool, error) {
+// updateVisitedLocked returns the nodes that are reachable backwards from the terminal
+// nodes of a stream (upstream: update_visited).
+func (d *device) updateVisitedLocked(stream spec.Stream, info spec.CaptureInfo) (map[spec.GraphNode]bool, error) {
 	if d.graphReuseContext == nil {
 		d.graphReuseContext = graphReuseContext{}
 	}
-	key := reuseKey{status.ID, stream}
+	key := reuseKey{info.ID, stream}
 	visited := d.graphReuseContext[key]
 	if visited == nil {
 		visited = map[spec.GraphNode]bool{}
 		d.graphReuseContext[key] = visited
 	}
-	toVisit := slices.Clone(status.Terminals)
+	toVisit := slices.Clone(info.Terminals)
 	for len(toVisit) > 0 {
 		node := toVisit[len(toVisit)-1]
 		toVisit = toVisit[:len(toVisit)-1]

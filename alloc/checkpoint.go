@@ -6,15 +6,18 @@ import (
 	"gaugeblock/spec"
 )
 
-// Checkpoints. A captured graph always writes to the addresses that it was captured
-// with. A graph that is captured after another one was launched again needs the pool as
-// it was at the end of the capture of that one, not as it is now. So the state of the
-// pool is saved after a capture, and restored before the next.
+// Checkpoints. A captured graph uses the addresses that it was captured with. A graph that
+// is to be captured after another one was launched again needs the pool as it was at the end
+// of the capture of that one, not as it is now. So the state of the pool is saved after a
+// capture, and restored before the next.
 //
-// To restore, every allocated block is freed, so that each segment is whole again. Then
-// each saved segment is split into the saved blocks, all of them allocated. Then the
-// blocks that were free are freed. Segments obtained since the checkpoint stay, all
-// free.
+// To restore, every allocated block is freed, so that the mapped memory of each segment is
+// one free block. Then each saved segment is split into the saved blocks, all of them
+// allocated. Then the blocks that were free are freed. Segments obtained and pages mapped
+// since the checkpoint stay, and are free.
+//
+// Nothing of a live pool is unmapped. So the mapped memory of an expandable segment of the
+// pool begins at its base and has no gaps (TestLivePoolHasNoGaps).
 
 // privatePoolState is the state of a pool at a checkpoint (upstream: PrivatePoolState).
 type privatePoolState struct {
@@ -26,23 +29,32 @@ type privatePoolState struct {
 // PoolID is the id of the pool.
 func (s *privatePoolState) PoolID() spec.PoolID { return s.id }
 
-// segmentState is a segment and its mapped blocks, by address.
+// segmentState is a segment and its mapped blocks, by address (upstream: SegmentState).
 type segmentState struct {
 	base       spec.Ptr
-	size       uint64 // bytes, of a segment that is not expandable
+	mapped     uint64 // bytes; all of a segment that is not expandable
 	expandable bool
 	kind       spec.PoolKind
 	blocks     []blockState
 }
 
+// blockState is a block (upstream: BlockState). Stream uses are not saved, as upstream.
 type blockState struct {
-	ptr       spec.Ptr
 	size      uint64 // bytes
 	allocated bool
 }
 
-// getCheckpointStateLocked returns the present state of a pool.
-func (d *device) getCheckpointStateLocked(id spec.PoolID, context any) (*privatePoolState, error) {
+// mappedSize is the number of bytes of the segment that are mapped.
+func (s *segment) mappedSize() uint64 {
+	if s.expandable != nil {
+		return s.expandable.mappedSize
+	}
+	return s.size
+}
+
+// getCheckpointStateLocked returns the present state of a pool. The deferred blocks of the
+// device are freed, or become pending, before (upstream does so as well).
+func (d *device) getCheckpointStateLocked(id spec.PoolID, context gatheredContext) (spec.PoolState, error) {
 	const op = "checkpoint"
 	p, err := d.livePoolLocked(op, id)
 	if err != nil {
@@ -53,13 +65,13 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID, context any) (*private
 	}
 	state := &privatePoolState{device: d, id: id}
 	for _, s := range d.segmentsOfLocked(p) {
-		saved := segmentState{base: s.base, size: s.size, expandable: s.expandable != nil, kind: s.pool.kind}
+		saved := segmentState{base: s.base, mapped: s.mappedSize(), expandable: s.expandable != nil, kind: s.blockPool.kind}
 		for b := s.head; b != nil; b = b.next {
 			if b.eventCount > 0 {
 				return nil, stillUsed(op, b)
 			}
 			if b.mapped {
-				saved.blocks = append(saved.blocks, blockState{b.ptr, b.size, b.allocated})
+				saved.blocks = append(saved.blocks, blockState{b.size, b.allocated})
 			}
 		}
 		state.segments = append(state.segments, saved)
@@ -67,67 +79,58 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID, context any) (*private
 	return state, nil
 }
 
-// setCheckpointPoolStateLocked restores a pool. Everything that can be wrong is tested
-// before anything is changed.
-func (d *device) setCheckpointPoolStateLocked(state *privatePoolState, context any) (spec.RestoreDelta, error) {
-	var delta spec.RestoreDelta
+// setCheckpointPoolStateLocked restores a pool. checkRestoreLocked has tested everything
+// that can be wrong, so the restore itself cannot fail.
+func (d *device) setCheckpointPoolStateLocked(state *privatePoolState, context gatheredContext) (delta spec.RestoreDelta, err error) {
 	p, err := d.checkRestoreLocked(state)
 	if err != nil {
 		return delta, err
 	}
-	for _, s := range d.segmentsOfLocked(p) {
-		// A block that is freed keeps its place in the list, whatever it merges with.
-		for b := s.head; b != nil; b = b.next {
-			if b.allocated {
-				delta.Freed = append(delta.Freed, b.ptr)
-				if err := d.freeAllocatedLocked(b, context); err != nil {
-					return delta, err
-				}
-			}
-		}
-	}
+	d.freeBlocksAllocatedToPoolLocked(p, &delta, context)
 	for i := range state.segments {
 		saved := &state.segments[i]
-		blocks := d.setSegmentStateToCheckpointLocked(d.segments.at(saved.base), saved, context)
-		for j, b := range blocks {
-			if saved.blocks[j].allocated {
-				delta.Created = append(delta.Created, b.ptr)
-				continue
-			}
-			if err := d.freeAllocatedLocked(b, context); err != nil {
-				return delta, err
-			}
-		}
+		d.setSegmentStateToCheckpointLocked(d.segments.at(saved.base), saved, &delta, context)
 	}
 	return delta, nil
 }
 
-// setSegmentStateToCheckpointLocked splits a segment, all of which is free, into the
-// saved blocks, and allocates each of them, with its size as the requested size.
-func (d *device) setSegmentStateToCheckpointLocked(s *segment, saved *segmentState, context any) []*block {
+// freeBlocksAllocatedToPoolLocked frees the allocated blocks of a pool. None has stream
+// uses, so each is free at once.
+func (d *device) freeBlocksAllocatedToPoolLocked(p *pool, delta *spec.RestoreDelta, context gatheredContext) {
+	for _, s := range d.segmentsOfLocked(p) {
+		for b := s.head; b != nil; b = b.next { // b stays in the list when neighbours are merged into it
+			if b.allocated {
+				delta.Freed = append(delta.Freed, b.ptr)
+				d.freeAtOnceLocked(b, context)
+			}
+		}
+	}
+}
+
+// setSegmentStateToCheckpointLocked splits a segment, whose mapped memory is one free block,
+// into the saved blocks. It allocates each of them, with the block's size as the requested
+// size, and then frees those that were free.
+func (d *device) setSegmentStateToCheckpointLocked(s *segment, saved *segmentState, delta *spec.RestoreDelta, context gatheredContext) {
 	var blocks []*block
 	b := s.head
 	for _, want := range saved.blocks {
-		for !b.mapped || b.end() <= want.ptr {
-			b = b.next
-		}
-		if b.ptr < want.ptr {
-			// This part was unmapped at the checkpoint and is mapped now. It stays free.
-			s.pool.blocks.remove(b)
-			gap := d.splitBlockLocked(b, uint64(want.ptr-b.ptr))
-			s.pool.insertFree(gap)
-		}
-		s.pool.blocks.remove(b)
+		s.blockPool.blocks.remove(b)
 		if b.size > want.size {
 			b = d.splitBlockLocked(b, want.size)
 		} else {
-			d.takeWholeLocked(b)
+			d.decreaseInactiveSplitLocked(b)
 		}
-		d.beginAllocationLocked(b, want.size, context, 0)
+		d.markAllocatedLocked(b, want.size, context, noThread)
 		blocks = append(blocks, b)
 		b = b.next
 	}
-	return blocks
+	for i, b := range blocks {
+		if saved.blocks[i].allocated {
+			delta.Created = append(delta.Created, b.ptr)
+		} else {
+			d.freeAtOnceLocked(b, context)
+		}
+	}
 }
 
 // checkRestoreLocked finds the pool of a state, or the reason why it cannot be restored.
@@ -148,31 +151,15 @@ func (d *device) checkRestoreLocked(state *privatePoolState) (*pool, error) {
 		saved := &state.segments[i]
 		s := d.segments.at(saved.base)
 		switch {
-		case s == nil || s.pool.owner != p:
+		case s == nil || s.blockPool.owner != p:
 			return nil, &spec.InvalidStateError{Op: op, Reason: "the segment at " + saved.base.String() + " is gone"}
-		case (s.expandable != nil) != saved.expandable || s.pool.kind != saved.kind || !saved.expandable && s.size != saved.size:
+		case (s.expandable != nil) != saved.expandable || s.blockPool.kind != saved.kind || !saved.expandable && s.size != saved.mapped:
 			return nil, &spec.InvalidStateError{Op: op, Reason: "the segment at " + saved.base.String() + " is another one than at the checkpoint"}
-		case !isMapped(s, saved.blocks):
+		case s.mappedSize() < saved.mapped: // the pool was erased, and one of the same id made
 			return nil, &spec.InvalidStateError{Op: op, Reason: "memory of the segment at " + saved.base.String() + " has been unmapped"}
 		}
 	}
 	return p, nil
-}
-
-// isMapped reports whether the segment is mapped throughout the saved blocks.
-func isMapped(s *segment, blocks []blockState) bool {
-	b := s.head
-	for _, want := range blocks {
-		for b != nil && b.end() <= want.ptr {
-			b = b.next
-		}
-		for at := b; at != nil && at.ptr < want.ptr+spec.Ptr(want.size); at = at.next {
-			if !at.mapped {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 func stillUsed(op string, b *block) error {
@@ -181,20 +168,16 @@ func stillUsed(op string, b *block) error {
 
 // Checkpoint returns the present state of a private pool; see spec.Checkpointer.
 func (a *Allocator) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState, error) {
-	var state *privatePoolState
+	var state spec.PoolState
 	context := a.maybeGatherContext(dev, spec.ContextAll)
 	err := a.onDevice("checkpoint", dev, func(d *device) (err error) {
 		state, err = d.getCheckpointStateLocked(id, context)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return state, nil
+	return state, err
 }
 
-// Restore sets a private pool to a state that Checkpoint returned; see
-// spec.Checkpointer.
+// Restore restores a private pool to a state that Checkpoint returned; see spec.Checkpointer.
 func (a *Allocator) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDelta, error) {
 	const op = "restore"
 	var delta spec.RestoreDelta

@@ -9,9 +9,10 @@ import (
 	"gaugeblock/spec"
 )
 
-// A device is the allocator of one GPU (upstream: DeviceCachingAllocator). The
-// fields below mu are guarded by mu, with everything that is reached through them:
-// segments, blocks, pools.
+// A device is the allocator of one GPU (upstream: DeviceCachingAllocator). mu guards the
+// fields below it, with everything that is reached through them: segments, blocks, pools.
+// It is also held for every write of allocatedBlocks. The other fields above it are set
+// once, or have a mutex of their own.
 type device struct {
 	id          spec.Device
 	driver      spec.Driver
@@ -28,32 +29,31 @@ type device struct {
 	stats spec.DeviceStats
 
 	defaultPool *pool
-	graphPools  privatePools // freeable ones included
+	graphPools  privatePools // live and freeable
 	segments    segmentList
 
-	cudaEvents     eventQueues    // what the freed blocks that other streams used wait for
-	deferredBlocks deferredBlocks // blocks freed while a capture was underway
+	cudaEvents     eventQueues    // outstanding events of the pending blocks
+	deferredBlocks deferredBlocks // freed while requests were routed, without events yet
 
-	capturesUnderway  []poolRouting // the latest begun last
-	graphReuseContext graphReuseContext
+	capturesUnderway  []poolRouting     // the routings of requests, in the order begun
+	graphReuseContext graphReuseContext // while requests are routed
 
-	expandableSegments    []*segment // in the order in which they were made
-	handleType            *spec.ShareType
+	expandableSegments    []*segment      // in the order in which they were made
+	handleType            *spec.ShareType // of all pages; nil until one was created
 	devicesWithPeerAccess []spec.Device
 
 	traceBuffer traceBuffer
 
-	limited              bool   // allowedMemoryMaximum holds
-	allowedMemoryMaximum uint64 // bytes, of memory held from the driver
+	limited              bool   // there is a limit on the reserved memory
+	allowedMemoryMaximum uint64 // bytes: the limit
 
 	freeMemoryCallbacks []func() bool
 	oomObservers        []func(spec.OutOfMemoryReport)
 
-	unusedBlocks *block // structs for newBlockLocked, linked by next
+	spareBlocks *block // structs of blocks that no longer exist, linked by next; see newBlockLocked
 }
 
-// newDevice makes the allocator of a device. It asks the driver for the size of the
-// device's memory.
+// newDevice makes the allocator of a device. It queries the size of the device's memory.
 func newDevice(a *Allocator, id spec.Device, cfg spec.Config) (*device, error) {
 	properties, err := a.driver.Properties(id)
 	if err != nil {
@@ -64,7 +64,7 @@ func newDevice(a *Allocator, id spec.Device, cfg spec.Config) (*device, error) {
 		totalMemory: properties.TotalMemory,
 		cfg:         cfg,
 		defaultPool: newPool(spec.DefaultPool),
-		traceBuffer: traceBuffer{device: id, threads: a.threads},
+		traceBuffer: traceBuffer{deviceID: id, threads: a.threads},
 	}
 	d.traceBuffer.allocBuffer.resize(1)
 	d.stats.MaxSplitSize = int64(cfg.MaxSplitSize) // Unlimited becomes -1, as upstream prints it
@@ -83,8 +83,7 @@ func (a *Allocator) onDevice(op string, dev spec.Device, do func(*device) error)
 	return do(d)
 }
 
-// onEachDevice calls do for each device with its mutex held, whether or not do
-// failed for the devices before.
+// onEachDevice calls do for each device with its mutex held, also after a failure.
 func (a *Allocator) onEachDevice(do func(*device) error) (failures error) {
 	for _, d := range a.devices {
 		d.mu.Lock()
@@ -94,9 +93,9 @@ func (a *Allocator) onEachDevice(do func(*device) error) (failures error) {
 	return failures
 }
 
-// onEachDeviceWithContext is onEachDevice for what writes trace entries: the context
-// is gathered before the mutex is taken.
-func (a *Allocator) onEachDeviceWithContext(do func(d *device, context any) error) (failures error) {
+// onEachDeviceWithContext is onEachDevice for functions that record trace entries: the
+// context is gathered before the mutex is taken.
+func (a *Allocator) onEachDeviceWithContext(do func(d *device, context gatheredContext) error) (failures error) {
 	for _, d := range a.devices {
 		context := d.maybeGatherContext(spec.ContextAll)
 		d.mu.Lock()

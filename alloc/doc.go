@@ -6,37 +6,39 @@
 //
 // A segment is memory obtained from the driver in one piece, or, if it is expandable, a
 // reserved range of addresses with pages mapped into it. It belongs to one block pool and
-// one stream. Its blocks are a doubly linked list in order of address and cover it. A
-// block is allocated, or free, as a whole.
+// one stream. Its blocks are a doubly linked list in order of address and cover it. Each
+// block as a whole is allocated, free, or freed and still used by a stream
+// (active_pending_free); in an expandable segment it can also be unmapped.
 //
 //	Allocator ── device ──┬── defaultPool ──┬── smallBlocks ── blocks, unmapped
 //	                      ├── graphPools …  └── largeBlocks ── blocks, unmapped
 //	                      ├── segments ── blocks, linked from head on
 //	                      ├── allocatedBlocks   the allocated blocks by address
-//	                      ├── cudaEvents        blocks that wait for other streams
-//	                      └── deferredBlocks    blocks that wait for the end of a capture
+//	                      ├── cudaEvents        outstanding events of pending blocks
+//	                      └── deferredBlocks    blocks freed while requests are routed to a pool
 //
 // Work on one stream runs in order. So a block that is freed while a kernel still uses it
 // can be allocated at once for the same stream, and nothing waits. Free blocks are
 // therefore kept by stream. A block never changes its stream.
 //
-// # A malloc
+// The files:
 //
-// Malloc frees what no longer waits for events, rounds the size, chooses the pool, and
-// takes the best fit out of the free blocks of the pool and the stream. If there is none,
-// it obtains a segment from the driver, and if the driver has no memory, it releases more
-// and more of the cache and tries again. The block that is found is split if it is too
-// large. malloc.go lists the steps, with the file of each.
+//	malloc      malloc.go (lists the steps), size.go, bestfit.go, segment.go, release.go
+//	free        free.go, events.go (pending blocks), capture.go (deferred blocks)
+//	pools       pool.go, capture.go (routing of requests), checkpoint.go (restore)
+//	expandable  expandable.go (addresses), pages.go (driver calls), mapping.go (blocks)
+//	processes   share.go, peer.go (access of other devices)
+//	views       stats.go, snapshot.go, tracebuffer.go (history)
+//	entry       allocator.go, device.go, settings.go, uncached.go
+//	structures  block.go, blockset.go (free blocks), pointertable.go (allocated blocks)
 //
-// # A free
+// # Failures
 //
-// Free finds the block by its address. If only the allocation stream used the block, it is
-// merged with its free neighbours and becomes a free block. If other streams used it, an
-// event is recorded on each, and a later malloc frees the block when all events have
-// completed. While a graph is being captured that is deferred. free.go lists the cases.
-//
-// What can fail comes first: an operation whose driver call fails has changed nothing,
-// except by steps that had succeeded before.
+// Each step of an operation is all or nothing: what can fail in it comes first. After an
+// error the steps before it remain. A malloc may have freed pending blocks, returned cached
+// memory and mapped pages; EmptyCache and Close may have returned a part of the memory, a
+// checkpoint may have freed deferred blocks, EnablePeerAccess may have given access to a
+// part. A free, a record_stream, and a restore that fail have changed nothing.
 //
 // # Mutexes
 //
@@ -45,28 +47,29 @@
 //
 //	Allocator.configuring  Configure, from reading the settings to the last device
 //	openedHandles.mu       handles of other processes, and the pages mapped for them
-//	device.mu              everything of a device below the field mu
-//	eventPool.mu           unused events of a device, for blocks of any device
-//	unreleasedPages.mu     pages that the driver has refused to take back
+//	device.mu              a device: the fields below mu, and writes of allocatedBlocks
+//	eventPool.mu           unused events of a device; held during CreateEvent, DestroyEvent
+//	unreleasedPages.mu     pages that the driver has not taken back; held during ReleasePage
 //	threadMetadata.mu      what the threads have set for their trace entries
 //	Allocator.mu           options of the history, and annotations
 //	uncached.mu            memory allocated while caching was off
 //
-// A mutex stands above the fields that it guards. A method that needs its receiver's mutex
-// has a name that ends in Locked. So has a method that needs the device's mutex and whose
-// receiver has no mutex. Segments, blocks and pools are reached only through the fields of
-// a device; their own methods have no suffix.
+// A mutex stands above the fields that it guards. A name ends in Locked if the function is
+// to be called with a mutex held, that of its receiver or else the device's; the ending is
+// left out where the receiver and the arguments can be reached only with it held (segments,
+// blocks, pools, event queues, trace buffers).
 //
 // The device's mutex is held while these functions of the program run: filters of pool
 // routing, trace trackers, the clock of the history, the functions of a pool with memory of
 // its own. (The clock also runs with Allocator.mu held, for annotations.) They must not call
 // the allocator. No mutex is held while free-memory callbacks, observers of failed requests
 // and the recorder of contexts run. With release_lock_on_cudamalloc the device's mutex is
-// not held either during driver calls that obtain a segment. A Locked function that releases
-// the mutex meanwhile says so, and does it where the unlocked part can be seen.
+// released during Driver.Malloc and PoolMemory.Allocate, not during other driver calls. A
+// Locked function that releases the mutex says so.
 //
-// Two things are read without a mutex: the pointer table of a device (pointertable.go),
-// and the recorder of contexts, whose result is needed before the mutex is taken.
+// Read without a mutex, as atomics: device.allocatedBlocks (pointertable.go),
+// device.contextRecorder (the context is gathered before the mutex is taken),
+// Allocator.enabled, uncached.used, threadMetadata.used.
 //
 // TestLocks checks the order, the names, the guarded fields and what is said of releases.
 package alloc

@@ -8,15 +8,15 @@ import (
 	"gaugeblock/spec"
 )
 
-// Stream uses and events. Work on the allocation stream is ordered, so memory that is
-// freed can be allocated on the same stream at once. A block that other streams used
-// is different: an event is recorded on each of them when the block is freed, and the
-// block is pending until all of its events have completed.
+// Stream uses and events. The order of the allocation stream alone does not protect a block
+// that other streams used. When it is freed, an event is recorded on each of them, and the
+// block is pending until it has no outstanding event. An event is outstanding until a query
+// has returned that it has completed, or a wait for it has returned.
 //
 // The events of one stream complete in the order in which they were recorded. So each
-// stream has a queue of events, and only the oldest is queried. Upstream visits the
-// queues in the order of a hash table. Here it is the order of stream handles, so that
-// runs can be repeated.
+// stream has a queue of outstanding events, and only the oldest is queried. Upstream visits
+// the queues in the order of a hash table. Here it is the order of stream handles, then
+// devices, so that runs can be repeated.
 
 // recordStream records that a stream of device dev uses the block at ptr. A use on the
 // allocation stream is ignored. (Upstream compares handles only, so the default stream
@@ -32,34 +32,35 @@ func (d *device) recordStream(ptr spec.Ptr, dev spec.Device, stream spec.Stream)
 	if stream == b.segment.stream && dev == d.id {
 		return nil
 	}
-	b.addStreamUse(streamUse{stream, dev, d.captureUnderwayLocked()})
+	b.addStreamUse(streamUse{spec.DeviceStream{Device: dev, Stream: stream}, d.requestsRoutedLocked()})
 	return nil
 }
 
-// addStreamUse adds a use. A stream that is there already counts as used during a
-// capture if it was so now or before.
+// addStreamUse adds a use. A stream that is there already counts as used during routing if
+// this use, or one before it, was.
 func (b *block) addStreamUse(u streamUse) {
 	at := 0
-	for at < len(b.streamUses) && b.streamUses[at].less(u) {
+	for at < len(b.streamUses) && lessStream(b.streamUses[at].stream, u.stream) {
 		at++
 	}
-	if at < len(b.streamUses) && b.streamUses[at].sameStream(u) {
-		b.streamUses[at].duringCapture = b.streamUses[at].duringCapture || u.duringCapture
+	if at < len(b.streamUses) && b.streamUses[at].stream == u.stream {
+		b.streamUses[at].duringRouting = b.streamUses[at].duringRouting || u.duringRouting
 		return
 	}
 	b.streamUses = slices.Insert(b.streamUses, at, u)
 }
 
-// eventQueues are ordered by stream. None is empty.
+// eventQueues are the queues of outstanding events, in the order of lessStream. None is
+// empty (upstream: cuda_events).
 type eventQueues []eventQueue
 
 type eventQueue struct {
-	use    streamUse
-	events []cudaEvent // oldest first
+	stream spec.DeviceStream
+	events []outstandingEvent // oldest first
 }
 
-// cudaEvent is an event that a block waits for.
-type cudaEvent struct {
+// outstandingEvent is an event and the pending block that it was recorded for.
+type outstandingEvent struct {
 	event spec.EventHandle
 	block *block
 }
@@ -69,10 +70,10 @@ type cudaEvent struct {
 func (d *device) recordEventsLocked(uses []streamUse) ([]spec.EventHandle, error) {
 	var events []spec.EventHandle
 	for _, u := range uses {
-		event, err := d.recordEventLocked(u)
+		event, err := d.recordEventLocked(u.stream)
 		if err != nil {
 			for i, e := range events {
-				d.eventPools[uses[i].device].put(e)
+				d.eventPools[uses[i].stream.Device].put(e)
 			}
 			return nil, err
 		}
@@ -81,35 +82,36 @@ func (d *device) recordEventsLocked(uses []streamUse) ([]spec.EventHandle, error
 	return events, nil
 }
 
-func (d *device) recordEventLocked(u streamUse) (spec.EventHandle, error) {
-	event, err := d.eventPools[u.device].get(d.driver, u.device)
+func (d *device) recordEventLocked(s spec.DeviceStream) (spec.EventHandle, error) {
+	event, err := d.eventPools[s.Device].get(d.driver, s.Device)
 	if err != nil {
-		return 0, fmt.Errorf("creating an event for stream %v: %w", u.stream, err)
+		return 0, fmt.Errorf("creating an event for stream %v: %w", s.Stream, err)
 	}
-	if err := d.driver.RecordEvent(event, u.device, u.stream); err != nil {
-		d.eventPools[u.device].put(event)
-		return 0, fmt.Errorf("recording an event in stream %v: %w", u.stream, err)
+	if err := d.driver.RecordEvent(event, s.Device, s.Stream); err != nil {
+		d.eventPools[s.Device].put(event)
+		return 0, fmt.Errorf("recording an event in stream %v: %w", s.Stream, err)
 	}
 	return event, nil
 }
 
-// insertEventsLocked makes a block wait for the events recorded for its stream uses,
-// one each, in their order. The events replace the stream uses.
-func (d *device) insertEventsLocked(b *block, events []spec.EventHandle) {
+// queueEventsLocked makes a block pending: it queues the events that were recorded for the
+// block's stream uses, one each, in their order. The events replace the stream uses.
+// (Upstream's insert_events records them as well.)
+func (d *device) queueEventsLocked(b *block, events []spec.EventHandle) {
 	for i, u := range b.streamUses {
-		d.cudaEvents.push(u, cudaEvent{events[i], b})
+		d.cudaEvents.push(u.stream, outstandingEvent{events[i], b})
 	}
 	b.eventCount += int32(len(events))
 	b.streamUses = b.streamUses[:0]
 }
 
-func (q *eventQueues) push(u streamUse, e cudaEvent) {
+func (q *eventQueues) push(s spec.DeviceStream, e outstandingEvent) {
 	at := 0
-	for at < len(*q) && (*q)[at].use.less(u) {
+	for at < len(*q) && lessStream((*q)[at].stream, s) {
 		at++
 	}
-	if at == len(*q) || !(*q)[at].use.sameStream(u) {
-		*q = slices.Insert(*q, at, eventQueue{use: u})
+	if at == len(*q) || (*q)[at].stream != s {
+		*q = slices.Insert(*q, at, eventQueue{stream: s})
 	}
 	(*q)[at].events = append((*q)[at].events, e)
 }
@@ -119,10 +121,11 @@ func (q *eventQueues) dropEmpty() {
 	*q = slices.DeleteFunc(*q, func(q eventQueue) bool { return len(q.events) == 0 })
 }
 
-// processEventsLocked frees the blocks whose events have all completed. It does not
-// wait. While a capture forbids to free memory no event may be queried, not even one of
-// a stream that is not captured.
-func (d *device) processEventsLocked(context any) error {
+// processEventsLocked records events for the deferred blocks, and completes the free of the
+// pending blocks whose events have all completed. It does not wait. While a capture forbids
+// to free memory (Driver.FreeForbidden) no event may be queried, not even one of a stream
+// that is not captured.
+func (d *device) processEventsLocked(context gatheredContext) error {
 	if len(d.deferredBlocks) > 0 {
 		if err := d.insertEventsDeferredUntilNoCaptureLocked(context); err != nil {
 			return err
@@ -141,71 +144,71 @@ func (d *device) processEventsLocked(context any) error {
 
 // processQueueLocked takes the completed events off a queue, up to the first that has
 // not completed.
-func (d *device) processQueueLocked(q *eventQueue, context any) error {
+func (d *device) processQueueLocked(q *eventQueue, context gatheredContext) error {
 	for len(q.events) > 0 {
 		complete, err := d.driver.QueryEvent(q.events[0].event)
 		if err != nil {
-			return fmt.Errorf("querying an event of stream %v: %w", q.use.stream, err)
+			return fmt.Errorf("querying an event of stream %v: %w", q.stream.Stream, err)
 		}
 		if !complete {
 			return nil
 		}
-		d.completeEventLocked(q, 0, context)
+		d.popEventLocked(q, 0, context)
 	}
 	return nil
 }
 
-// completeEventLocked takes an event off its queue. It frees the block if that was the
-// last event that the block waited for.
-func (d *device) completeEventLocked(q *eventQueue, at int, context any) {
+// popEventLocked takes an event that has completed off its queue. It completes the free of
+// the block if the block has no other outstanding event.
+func (d *device) popEventLocked(q *eventQueue, at int, context gatheredContext) {
 	e := q.events[at]
 	if at == 0 {
-		q.events[0] = cudaEvent{}
+		q.events[0] = outstandingEvent{}
 		q.events = q.events[1:]
 	} else {
 		q.events = slices.Delete(q.events, at, at+1)
 	}
-	d.eventPools[q.use.device].put(e.event)
+	d.eventPools[q.stream.Device].put(e.event)
 	e.block.eventCount--
 	if e.block.eventCount == 0 {
 		d.freeBlockLocked(e.block, context)
 	}
 }
 
-// synchronizeAndFreeEventsLocked waits for the events of a pool's blocks, or of all
-// blocks if only is nil, and frees the blocks.
-func (d *device) synchronizeAndFreeEventsLocked(only *pool, context any) error {
+// synchronizeAndFreeEventsLocked waits for the events of a pool's pending blocks, or of all
+// if p is nil, and completes the frees. Before that it records events for the deferred blocks.
+func (d *device) synchronizeAndFreeEventsLocked(p *pool, context gatheredContext) error {
 	d.stats.NumSyncAllStreams++
 	err := d.insertEventsDeferredUntilNoCaptureLocked(context)
 	if err != nil {
 		return err
 	}
 	for i := 0; i < len(d.cudaEvents) && err == nil; i++ {
-		err = d.synchronizeQueueLocked(&d.cudaEvents[i], only, context)
+		err = d.synchronizeQueueLocked(&d.cudaEvents[i], p, context)
 	}
 	d.cudaEvents.dropEmpty()
 	return err
 }
 
 // synchronizeQueueLocked is synchronizeAndFreeEventsLocked for the events of a stream.
-func (d *device) synchronizeQueueLocked(q *eventQueue, only *pool, context any) error {
+func (d *device) synchronizeQueueLocked(q *eventQueue, p *pool, context gatheredContext) error {
 	for at := 0; at < len(q.events); {
 		e := q.events[at]
-		if only != nil && e.block.segment.pool.owner != only {
+		if p != nil && e.block.segment.blockPool.owner != p {
 			at++
 			continue
 		}
 		if err := d.driver.SynchronizeEvent(e.event); err != nil {
-			return fmt.Errorf("waiting for stream %v: %w", q.use.stream, err)
+			return fmt.Errorf("waiting for stream %v: %w", q.stream.Stream, err)
 		}
-		d.completeEventLocked(q, at, context)
+		d.popEventLocked(q, at, context)
 	}
 	return nil
 }
 
-// An eventPool keeps the unused events of one device, since creating an event can be
-// slow. It has a mutex of its own: a block of one device can have been used on a stream
-// of another.
+// An eventPool keeps the unused events of one device, since creating an event can be slow
+// (upstream: EventPool::PerDevicePool). It has a mutex of its own, because a block of one
+// device can have been used on a stream of another.
 type eventPool struct {
 	mu     sync.Mutex
 	unused []spec.EventHandle

@@ -7,8 +7,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// Expandable segments. The size of an ordinary segment is fixed, and a free block at
-// its end is of no use to a request that is a little larger. An expandable segment is
+// Expandable segments. The size of another segment is fixed, and a free block at its end
+// cannot serve a request that is a little larger. An expandable segment is
 // a reserved range of addresses, a little larger than the device's memory. Pages of
 // physical memory are mapped into it as they are needed. The pages of free blocks can
 // be unmapped, anywhere in the range.
@@ -23,28 +23,28 @@ import (
 // mapping.go what that does to blocks.
 
 // An expandableSegment is the reserved range and its pages (upstream: ExpandableSegment).
-// The range of a segment is guarded by the device's mutex, that of an opened handle by
-// the mutex of the opened handles.
+// For a segment it is guarded by the device's mutex, for pages of another process (share.go)
+// by openedHandles.mu.
 type expandableSegment struct {
-	device     *device
-	memory     spec.VirtualMemory
-	base       spec.Ptr
-	stream     spec.Stream   // of the segment
-	imported   bool          // the pages are another process's; any stream may use them
-	pageSize   uint64        // bytes
-	maxHandles int           // number of pages that the range has room for
-	pages      []page        // by position; no page is mapped beyond the end of the slice
-	peers      []spec.Device // devices with access, beside the owner
-	mappedSize uint64        // bytes
-	closed     int           // number of pages that are closed
+	device       *device
+	memory       spec.VirtualMemory
+	base         spec.Ptr
+	stream       spec.Stream   // of the segment
+	imported     bool          // the pages are another process's, and any stream may use them
+	pageSize     uint64        // bytes
+	maxHandles   int           // number of pages that the range has room for
+	pages        []page        // by position; no page is mapped beyond the end of the slice
+	peers        []spec.Device // other devices with access
+	mappedSize   uint64        // bytes
+	inaccessible int           // number of inaccessible pages
 }
 
 // page is the physical memory at one position of the range.
 type page struct {
-	handle   spec.PageHandle
-	mapped   bool
-	closed   bool   // mapped, but no device has been given access; see pages.go
-	exported []byte // the handle for other processes, once it was made
+	handle       spec.PageHandle
+	mapped       bool
+	inaccessible bool   // mapped, but access is not set for every device; see pages.go
+	exported     []byte // the handle for other processes, once it was made
 }
 
 // reserveExpandableLocked reserves a range for 9/8 of the device's memory: pages that
@@ -103,7 +103,7 @@ func (x *expandableSegment) bytes(s span) spec.Range {
 	}
 }
 
-// setAccess gives the owner and its peers access to a mapped range.
+// setAccess gives the device and its peers access to a mapped range.
 func (x *expandableSegment) setAccess(r spec.Range) error {
 	if err := x.setAccessOf(x.device.id, r); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (x *expandableSegment) setAccessOf(dev spec.Device, r spec.Range) error {
 	return nil
 }
 
-// addPeer gives another device access to everything that is mapped, and will be.
+// addPeer gives another device access to all pages, those that are mapped later included.
 func (x *expandableSegment) addPeer(dev spec.Device) error {
 	if slices.Contains(x.peers, dev) {
 		return nil

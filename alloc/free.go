@@ -2,13 +2,13 @@ package alloc
 
 import "gaugeblock/spec"
 
-// The way of a free. The block counts as not allocated at once. What happens then
-// depends on the other streams that used it:
+// The steps of a free. The driver calls that can fail, if any, come first. Then the block
+// is not allocated any more (trace entry free_requested). When the free is completed
+// (freeBlockLocked, free_completed) depends on the other streams that used the block:
 //
-//	none                             freeBlockLocked: merged, put into the free blocks
-//	some                             an event on each stream; freeBlockLocked when all
-//	                                 have completed (events.go)
-//	some, while captures underway    deferred until none is (capture.go)
+//	none                            at once
+//	some                            pending: when an event on each has completed (events.go)
+//	some, while requests routed     deferred: until no requests are routed (capture.go)
 
 // free frees the block at ptr. It takes the mutex.
 func (d *device) free(ptr spec.Ptr) error {
@@ -23,54 +23,59 @@ func (d *device) free(ptr spec.Ptr) error {
 	return d.freeAllocatedLocked(b, context)
 }
 
-// freeAllocatedLocked frees an allocated block. What can fail comes first, so that a
-// failure changes nothing.
-func (d *device) freeAllocatedLocked(b *block, context any) error {
+// freeAllocatedLocked frees an allocated block. A failure changes nothing.
+func (d *device) freeAllocatedLocked(b *block, context gatheredContext) error {
 	switch {
 	case len(b.streamUses) == 0:
-		d.endAllocationLocked(b, context)
-		d.freeBlockLocked(b, context)
-	case d.captureUnderwayLocked():
+		d.freeAtOnceLocked(b, context)
+	case d.requestsRoutedLocked():
 		markers, err := d.recordFreeMarkersLocked(b)
 		if err != nil {
 			return err
 		}
-		d.endAllocationLocked(b, context)
+		d.markFreeRequestedLocked(b, context)
 		d.deferBlockLocked(b, markers)
 	default:
 		events, err := d.recordEventsLocked(b.streamUses)
 		if err != nil {
 			return err
 		}
-		d.endAllocationLocked(b, context)
-		d.insertEventsLocked(b, events)
+		d.markFreeRequestedLocked(b, context)
+		d.queueEventsLocked(b, events)
 	}
 	return nil
 }
 
-// endAllocationLocked makes a block not allocated, and counts and traces it.
-func (d *device) endAllocationLocked(b *block, context any) {
+// freeAtOnceLocked frees an allocated block without stream uses.
+func (d *device) freeAtOnceLocked(b *block, context gatheredContext) {
+	d.markFreeRequestedLocked(b, context)
+	d.freeBlockLocked(b, context)
+}
+
+// markFreeRequestedLocked makes a block not allocated, and counts and traces it (upstream:
+// the beginning of free).
+func (d *device) markFreeRequestedLocked(b *block, context gatheredContext) {
 	d.allocatedBlocks.eraseLocked(b.ptr)
 	b.allocated = false
-	kind := b.segment.pool.kind
+	kind := b.segment.blockPool.kind
 	d.stats.Allocation.Decrease(kind, 1)
 	d.stats.AllocatedBytes.Decrease(kind, int64(b.size))
-	d.recordTraceLocked(spec.ActionFreeRequested, b, b.requestedSize, firstContext(context, b.contextWhenAllocated), 0)
+	d.recordTraceLocked(spec.ActionFreeRequested, b, b.requestedSize, contextOr(context, b.contextWhenAllocated), noThread)
 	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeAllocations.Decrease(1)
 	}
 }
 
-// freeBlockLocked merges a block that is neither allocated nor pending with its free
-// neighbours and puts it into the free blocks.
-func (d *device) freeBlockLocked(b *block, context any) {
-	d.recordTraceLocked(spec.ActionFreeCompleted, b, b.requestedSize, firstContext(context, b.contextWhenAllocated), 0)
+// freeBlockLocked completes the free of a block: it merges the block with its free
+// neighbours and puts it into the free blocks (upstream: free_block).
+func (d *device) freeBlockLocked(b *block, context gatheredContext) {
+	d.recordTraceLocked(spec.ActionFreeCompleted, b, b.requestedSize, contextOr(context, b.contextWhenAllocated), noThread)
 	b.contextWhenAllocated = nil
-	pool := b.segment.pool
-	kind, size, requested := pool.kind, int64(b.size), int64(b.requestedSize)
+	blockPool := b.segment.blockPool
+	kind, size, requested := blockPool.kind, int64(b.size), int64(b.requestedSize)
 
-	// The change of inactive_split is applied at once: the block, if it is still split,
-	// less each neighbour that was merged into it.
+	// One change of inactive_split: plus the block, if it is split after the merges, minus
+	// each neighbour that was merged into it.
 	var count, bytes int64
 	for _, neighbour := range [...]*block{b.prev, b.next} {
 		if merged := d.tryMergeBlocksLocked(b, neighbour); merged > 0 {
@@ -78,7 +83,7 @@ func (d *device) freeBlockLocked(b *block, context any) {
 			bytes -= int64(merged)
 		}
 	}
-	pool.insertFree(b)
+	blockPool.insertFree(b)
 	if b.isSplit() {
 		count++
 		bytes += int64(b.size)
@@ -94,26 +99,25 @@ func (d *device) freeBlockLocked(b *block, context any) {
 }
 
 // tryMergeBlocksLocked merges a neighbour into b, if the neighbour is free and both or
-// neither are mapped. It returns the neighbour's size in bytes, or 0 if it did not
-// merge. The struct of b stays, with its requested size.
+// neither are mapped. It returns the neighbour's size in bytes, or 0 if it did not merge.
+// b keeps its struct and requested size, and is in no set.
 func (d *device) tryMergeBlocksLocked(b, neighbour *block) uint64 {
 	if neighbour == nil || !neighbour.isFree() || neighbour.mapped != b.mapped {
 		return 0
 	}
-	b.segment.pool.setOf(neighbour).remove(neighbour)
+	b.segment.blockPool.setOf(neighbour).remove(neighbour)
 	neighbour.unlink()
 	if neighbour.ptr < b.ptr {
 		b.ptr = neighbour.ptr
 	}
 	size := neighbour.size
 	b.size += size
-	d.reuseStructLocked(neighbour)
+	d.recycleBlockLocked(neighbour)
 	return size
 }
 
-// firstContext is the context of a trace entry: the present one, or, if that was not
-// gathered, the one of the allocation.
-func firstContext(present, whenAllocated any) any {
+// contextOr is the present context, or, if that was not gathered, the one of the allocation.
+func contextOr(present, whenAllocated gatheredContext) gatheredContext {
 	if present != nil {
 		return present
 	}

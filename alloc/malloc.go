@@ -8,31 +8,31 @@ import (
 	"gaugeblock/spec"
 )
 
-// The way of a malloc, in order. The first step that yields a block ends it.
+// The steps of a malloc, in order. The first that yields a block is the last.
 //
-//	free the blocks that need not wait any longer    events.go, capture.go
+//	free pending and deferred blocks, if possible    events.go, capture.go
 //	round, choose the pool                           size.go, capture.go
 //	search the free blocks                           bestfit.go
 //	call the free-memory callbacks, search again     malloc.go
 //	collect garbage                                  release.go
 //	a new segment, or pages for an expandable one    segment.go, mapping.go
-//	search the pools marked use-on-oom               pool.go
+//	search the pools marked use_on_oom               pool.go
 //	release oversize blocks; a new segment           release.go
 //	release the whole cache; a new segment           release.go
 //	out of memory                                    malloc.go
 //
-// A block that is found is split if it is much too large (bestfit.go has the rule).
+// A block that is found is split if should_split says so (shouldSplitLocked, bestfit.go).
 
 // allocParams is a request and what was decided for it (upstream: AllocParams).
 type allocParams struct {
 	thread        spec.Thread
 	stream        spec.Stream
 	requestedSize uint64 // bytes
-	size          uint64 // bytes, rounded: the size of the block
-	allocSize     uint64 // bytes, the size of a new segment
-	pool          *blockPool
-	expandable    bool // expandable segments may serve the request
-	context       any
+	size          uint64 // bytes: the request, rounded (round_size)
+	segmentSize   uint64 // bytes, of a new segment for the request (alloc_size)
+	blockPool     *blockPool
+	useExpandable bool // expandable segments are on, and the pool can have them
+	context       gatheredContext
 }
 
 // malloc serves a request of at least one byte. It takes the mutex.
@@ -59,21 +59,21 @@ func (d *device) malloc(r spec.Request) (spec.Ptr, error) {
 	return ptr, nil
 }
 
-// findBlockLocked finds or obtains a block for the request, in the steps listed above.
-// The block is free and in no set. nil without an error means out of memory. It
-// releases the mutex meanwhile for callbacks and, if so set, for driver calls.
+// findBlockLocked finds a block for the request, in the steps listed above. The block is
+// free and in no set. nil without an error means out of memory. It releases the mutex
+// meanwhile for callbacks, and as allocBlockLocked does.
 func (d *device) findBlockLocked(params *allocParams) (*block, error) {
-	if err := d.freeWaitingBlocksLocked(params); err != nil {
+	if err := d.reclaimBlocksLocked(params); err != nil {
 		return nil, err
 	}
 	params.size = roundSize(params.requestedSize, &d.cfg, &d.geometry)
-	params.allocSize = segmentSize(params.size, &d.cfg, &d.geometry)
-	owner := d.getPoolLocked(params)
-	if err := d.markCapturedLocked(owner, params.stream); err != nil {
+	params.segmentSize = segmentSize(params.size, &d.cfg, &d.geometry)
+	pool := d.getPoolLocked(params)
+	if err := d.markIfCapturingLocked(pool, params.stream); err != nil {
 		return nil, err
 	}
-	params.pool = owner.blockPoolFor(params.size, &d.geometry)
-	params.expandable = d.cfg.ExpandableSegments && owner.allocator == nil
+	params.blockPool = pool.blockPoolFor(params.size, &d.geometry)
+	params.useExpandable = d.cfg.ExpandableSegments && pool.allocator == nil
 
 	if b := d.getFreeBlockLocked(params); b != nil {
 		return b, nil
@@ -83,7 +83,7 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 			return b, nil
 		}
 	}
-	if d.collectsGarbageLocked() {
+	if d.gcEnabledLocked() {
 		if err := d.garbageCollectCachedBlocksLocked(params.context); err != nil {
 			return nil, err
 		}
@@ -91,11 +91,11 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 	return d.allocOrReleaseLocked(params)
 }
 
-// freeWaitingBlocksLocked frees the blocks that need not wait any longer for events or
-// for the end of a capture. While streams may be being captured the driver must not be
-// asked about events.
-func (d *device) freeWaitingBlocksLocked(params *allocParams) error {
-	if !d.captureUnderwayLocked() {
+// reclaimBlocksLocked frees the pending blocks whose events have completed, and the deferred
+// blocks that need not be deferred any longer. While requests are routed to a private pool
+// a stream may be being captured, so no event is queried.
+func (d *device) reclaimBlocksLocked(params *allocParams) error {
+	if !d.requestsRoutedLocked() {
 		return d.processEventsLocked(params.context)
 	}
 	if d.cfg.GraphCaptureRecordStreamReuse {
@@ -104,15 +104,15 @@ func (d *device) freeWaitingBlocksLocked(params *allocParams) error {
 	return nil
 }
 
-// triggerFreeMemoryCallbacksLocked calls the callbacks that may free memory, and
-// reports whether one did. It releases the mutex meanwhile, so that they can. The
-// request's pool is kept by its pins.
+// triggerFreeMemoryCallbacksLocked calls the callbacks that may free memory, and reports
+// whether one says that it did. It releases the mutex meanwhile, so that they can. The pins
+// keep the request's pool from being erased.
 func (d *device) triggerFreeMemoryCallbacksLocked(params *allocParams) bool {
-	callbacks, owner := d.freeMemoryCallbacks, params.pool.owner
+	callbacks, pool := d.freeMemoryCallbacks, params.blockPool.owner
 	if len(callbacks) == 0 {
 		return false
 	}
-	owner.pins++
+	pool.pins++
 	d.mu.Unlock()
 	freed := false
 	for _, callback := range callbacks {
@@ -121,12 +121,13 @@ func (d *device) triggerFreeMemoryCallbacksLocked(params *allocParams) bool {
 		}
 	}
 	d.mu.Lock()
-	owner.pins--
+	pool.pins--
 	return freed
 }
 
-// allocOrReleaseLocked asks the driver, each time after more of the cache was returned
-// to it. It releases the mutex meanwhile as allocBlockLocked does.
+// allocOrReleaseLocked obtains memory from the driver; if there is none, it returns more and
+// more of the cache to the driver and tries again. It releases the mutex meanwhile as
+// allocBlockLocked does.
 func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 	b, err := d.allocBlockLocked(params, false)
 	if b != nil || err != nil {
@@ -145,7 +146,7 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 			return b, err
 		}
 	}
-	if d.captureUnderwayLocked() {
+	if d.requestsRoutedLocked() {
 		return nil, nil
 	}
 	if err := d.releaseCachedBlocksLocked(params.context); err != nil {
@@ -161,52 +162,53 @@ func (d *device) allocFoundBlockLocked(b *block, params *allocParams) spec.Ptr {
 	if d.shouldSplitLocked(b, params) {
 		b = d.splitBlockLocked(b, params.size)
 	} else {
-		d.takeWholeLocked(b)
+		d.decreaseInactiveSplitLocked(b)
 	}
-	d.beginAllocationLocked(b, params.requestedSize, params.context, params.thread)
+	d.markAllocatedLocked(b, params.requestedSize, params.context, params.thread)
 	return b.ptr
 }
 
-// takeWholeLocked counts that a free block, which is in no set, is not split: if it is
-// a part of a segment, it was an inactive split block.
-func (d *device) takeWholeLocked(b *block) {
+// decreaseInactiveSplitLocked counts that a free block is allocated whole: if it does not
+// cover its segment, it was an inactive split block.
+func (d *device) decreaseInactiveSplitLocked(b *block) {
 	if b.isSplit() && !b.isExpandable() {
-		d.stats.InactiveSplit.Decrease(b.segment.pool.kind, 1)
-		d.stats.InactiveSplitBytes.Decrease(b.segment.pool.kind, int64(b.size))
+		d.stats.InactiveSplit.Decrease(b.segment.blockPool.kind, 1)
+		d.stats.InactiveSplitBytes.Decrease(b.segment.blockPool.kind, int64(b.size))
 	}
 }
 
-// splitBlockLocked splits the low bytes off a free block, which is in no set, and puts
-// the remainder into the free blocks. The remainder keeps the struct and the requested
-// size.
+// splitBlockLocked splits a block for the low bytes off a free block, which is in no set,
+// and puts the remainder into the free blocks. The remainder keeps the struct and the
+// requested size.
 func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
 	wasSplit := remaining.isSplit()
 	b := d.newBlockLocked(remaining.segment, remaining.ptr, size)
-	remaining.linkBefore(b)
+	b.insertBefore(remaining)
 	remaining.ptr += spec.Ptr(size)
 	remaining.size -= size
-	pool := b.segment.pool
-	pool.insertFree(remaining)
+	blockPool := b.segment.blockPool
+	blockPool.insertFree(remaining)
 	switch {
 	case b.isExpandable():
 	case wasSplit:
-		d.stats.InactiveSplitBytes.Decrease(pool.kind, int64(size))
+		d.stats.InactiveSplitBytes.Decrease(blockPool.kind, int64(size))
 	default:
-		d.stats.InactiveSplit.Increase(pool.kind, 1)
-		d.stats.InactiveSplitBytes.Increase(pool.kind, int64(remaining.size))
+		d.stats.InactiveSplit.Increase(blockPool.kind, 1)
+		d.stats.InactiveSplitBytes.Increase(blockPool.kind, int64(remaining.size))
 	}
 	return b
 }
 
-// beginAllocationLocked makes a block allocated, and counts and traces it.
-func (d *device) beginAllocationLocked(b *block, requestedSize uint64, context any, thread spec.Thread) {
+// markAllocatedLocked makes a block allocated, and counts and traces it (upstream: the end
+// of alloc_found_block).
+func (d *device) markAllocatedLocked(b *block, requestedSize uint64, context gatheredContext, thread spec.Thread) {
 	b.allocated = true
 	b.requestedSize = requestedSize
 	b.contextWhenAllocated = context
 	d.allocatedBlocks.insertLocked(b.ptr, b)
 	d.recordTraceLocked(spec.ActionAlloc, b, requestedSize, context, thread)
 
-	kind, size := b.segment.pool.kind, int64(b.size)
+	kind, size := b.segment.blockPool.kind, int64(b.size)
 	d.stats.Allocation.Increase(kind, 1)
 	d.stats.AllocatedBytes.Increase(kind, size)
 	d.stats.Active.Increase(kind, 1)
@@ -217,10 +219,10 @@ func (d *device) beginAllocationLocked(b *block, requestedSize uint64, context a
 	}
 }
 
-// outOfMemory is what is reported of a request that failed, and to whom.
+// outOfMemory is the error of a request that failed, and the observers to call.
 type outOfMemory struct {
 	err        *spec.OutOfMemoryError
-	memInfoErr error // why the device's free memory is not known, or nil
+	memInfoErr error // of Driver.MemInfo, or nil
 	observers  []func(spec.OutOfMemoryReport)
 }
 
@@ -236,7 +238,7 @@ func (d *device) outOfMemoryLocked(params *allocParams) *outOfMemory {
 	pools := d.graphPools.freeBytes()
 	allocated := uint64(d.stats.AllocatedBytes[spec.Aggregate].Current) + pools
 	err := &spec.OutOfMemoryError{
-		Device: d.id, Requested: params.requestedSize, SegmentSize: params.allocSize,
+		Device: d.id, Requested: params.requestedSize, SegmentSize: params.segmentSize,
 		DeviceTotal: total, DeviceFree: free,
 		Limited: d.limited, Limit: d.allowedMemoryMaximum,
 		Allocated: allocated, PrivatePools: pools, Unallocated: d.reservedBytesLocked() - allocated,

@@ -10,9 +10,8 @@ import (
 // Blocks of expandable segments: finding room for a request, and moving the border
 // between free and unmapped blocks. pages.go has the pages themselves.
 //
-// Memory of expandable segments does not count in the statistics segment and
-// inactive_split: a free page can always be unmapped, so neither would mean what it
-// says. Upstream's cudaMalloc_count of a private pool counts differently up than down,
+// Expandable segments do not count in the statistics segment and inactive_split, as
+// upstream. Upstream's cudaMalloc_count of a private pool counts differently up than down,
 // and so does ours: up once for each request that tryAllocateExpandableBlockLocked
 // serves, whatever was mapped for it, and down once for each block that is unmapped.
 
@@ -41,18 +40,17 @@ func (d *device) tryAllocateExpandableBlockLocked(params *allocParams) (*block, 
 	case err != nil:
 		return nil, err
 	}
-	params.pool.owner.cudaMallocCount++
-	params.pool.blocks.remove(b)
+	params.blockPool.owner.cudaMallocCount++
+	params.blockPool.blocks.remove(b)
 	return b, nil
 }
 
 // findExpandableBlockLocked finds the lowest place in the stream's expandable segments
-// with room for the request. It is an unmapped block, or a free block followed by one,
-// from which on enough blocks are free or unmapped. If there is none it makes a
-// segment.
+// with room for the request: a block from which on enough blocks are free or unmapped. It
+// is an unmapped block, or the free block before one. If there is none it makes a segment.
 func (d *device) findExpandableBlockLocked(params *allocParams) (*block, error) {
-	unmapped := &params.pool.unmapped
-	for b := unmapped.firstNotBelow(params.stream, blockKey{}); b != nil; b = unmapped.after(b) {
+	unmapped := &params.blockPool.unmapped
+	for b := unmapped.lowerBound(params.stream, blockKey{}); b != nil; b = unmapped.after(b) {
 		start := b
 		if b.prev != nil && b.prev.isFree() {
 			start = b.prev
@@ -77,13 +75,13 @@ func hasAvailableAddressSpace(b *block, bytes uint64) bool {
 
 // newExpandableSegmentLocked reserves a segment, which is one unmapped block.
 func (d *device) newExpandableSegmentLocked(params *allocParams) (*block, error) {
-	x, err := d.reserveExpandableLocked(params.stream, params.pool.kind)
+	x, err := d.reserveExpandableLocked(params.stream, params.blockPool.kind)
 	if err != nil {
 		return nil, err
 	}
 	b := d.addSegmentLocked(&segment{base: x.base, size: x.size(), expandable: x}, params)
 	b.mapped = false
-	params.pool.unmapped.insert(b)
+	params.blockPool.unmapped.insert(b)
 	d.expandableSegments = append(d.expandableSegments, b.segment)
 	return b, nil
 }
@@ -97,20 +95,20 @@ func (d *device) mapBlockLocked(b *block, bytes uint64, params *allocParams) err
 	if mapped.Bytes == 0 {
 		return err
 	}
-	s.pool.unmapped.remove(b)
+	s.blockPool.unmapped.remove(b)
 	b.mapped = true
 	if mapped.Bytes < b.size {
 		remaining := d.newBlockLocked(s, mapped.End(), b.size-mapped.Bytes)
 		remaining.mapped = false
-		b.linkAfter(remaining)
+		remaining.insertAfter(b)
 		b.size = mapped.Bytes
-		s.pool.unmapped.insert(remaining)
+		s.blockPool.unmapped.insert(remaining)
 	}
 	d.tryMergeBlocksLocked(b, b.prev)
 	d.tryMergeBlocksLocked(b, b.next)
-	s.pool.insertFree(b)
+	s.blockPool.insertFree(b)
 
-	d.stats.ReservedBytes.Increase(s.pool.kind, int64(mapped.Bytes))
+	d.stats.ReservedBytes.Increase(s.blockPool.kind, int64(mapped.Bytes))
 	d.stats.NumDeviceAlloc++
 	if b.prev == nil && s.contextWhenAllocated == nil {
 		s.contextWhenAllocated = params.context
@@ -119,64 +117,65 @@ func (d *device) mapBlockLocked(b *block, bytes uint64, params *allocParams) err
 	return err
 }
 
-// setAccessLocked gives access to the pages of a block of an expandable segment, which is
-// free and in no set, if that was not possible before. If it fails the block becomes a
-// free block again.
+// setAccessLocked gives access to the inaccessible pages (pages.go) of a block of an
+// expandable segment. The block is free and in no set; if the driver call fails it is put
+// into the free blocks again.
 func (d *device) setAccessLocked(b *block) error {
-	err := b.segment.expandable.open(spec.Range{Ptr: b.ptr, Bytes: b.size})
+	err := b.segment.expandable.giveAccess(spec.Range{Ptr: b.ptr, Bytes: b.size})
 	if err != nil {
-		b.segment.pool.insertFree(b)
+		b.segment.blockPool.insertFree(b)
 	}
 	return err
 }
 
-// unmapBlockLocked unmaps the pages that lie wholly in a free block. What is left of the
-// block before and after them stays free and mapped. A segment without any page is
+// unmapBlockLocked unmaps the pages that lie wholly in a free block. The parts of the block
+// before and after them stay free and mapped. A segment that has no page left is
 // released with its addresses. Nothing is unmapped while the segment's stream is being
 // captured, in whatever mode: the stream cannot be synchronized.
-func (d *device) unmapBlockLocked(b *block, context any) error {
+func (d *device) unmapBlockLocked(b *block, context gatheredContext) error {
 	s := b.segment
-	status, err := d.captureStatus(d.id, s.stream)
-	if err != nil || status.State != spec.CaptureNone {
+	info, err := d.captureInfo(d.id, s.stream)
+	if err != nil || info.Status != spec.CaptureNone {
 		return err
 	}
 	unmapped, failure := s.expandable.unmap(spec.Range{Ptr: b.ptr, Bytes: b.size})
 	if unmapped.Bytes == 0 {
 		return failure
 	}
-	p := s.pool
-	p.blocks.remove(b)
+	blockPool := s.blockPool
+	blockPool.blocks.remove(b)
 	if unmapped.Ptr > b.ptr {
 		before := d.newBlockLocked(s, b.ptr, uint64(unmapped.Ptr-b.ptr))
-		b.linkBefore(before)
-		p.insertFree(before)
+		before.insertBefore(b)
+		blockPool.insertFree(before)
 	}
 	if end := b.end(); end > unmapped.End() {
 		after := d.newBlockLocked(s, unmapped.End(), uint64(end-unmapped.End()))
-		b.linkAfter(after)
-		p.insertFree(after)
+		after.insertAfter(b)
+		blockPool.insertFree(after)
 	}
 	b.ptr, b.size, b.mapped = unmapped.Ptr, unmapped.Bytes, false
 	d.tryMergeBlocksLocked(b, b.prev)
 	d.tryMergeBlocksLocked(b, b.next)
-	p.unmapped.insert(b)
+	blockPool.unmapped.insert(b)
 
-	d.stats.ReservedBytes.Decrease(p.kind, int64(unmapped.Bytes))
+	d.stats.ReservedBytes.Decrease(blockPool.kind, int64(unmapped.Bytes))
 	d.stats.NumDeviceFree++
-	p.owner.cudaMallocCount--
-	d.recordRangeTraceLocked(spec.ActionSegmentUnmap, unmapped, s, firstContext(context, s.contextWhenAllocated), 0)
+	blockPool.owner.cudaMallocCount--
+	d.recordRangeTraceLocked(spec.ActionSegmentUnmap, unmapped, s, contextOr(context, s.contextWhenAllocated), noThread)
 	if failure != nil || b.isSplit() {
 		return failure
 	}
 	return d.releaseExpandableSegmentLocked(s)
 }
 
-// releaseUnmappedSegmentsLocked releases the segments that are one unmapped block, of
-// one pool or of all (nil). There are such if no page could be created when a segment
-// was made. Emptying the cache leaves them, as upstream; the next request finds them.
-func (d *device) releaseUnmappedSegmentsLocked(only *pool) (failures error) {
+// releaseUnmappedSegmentsLocked releases the segments that are one unmapped block, of pool
+// p, or of all if p is nil. There are such if no page could be created when a segment was
+// made. Emptying the cache releases those of freeable pools only; the next request for
+// another pool finds them.
+func (d *device) releaseUnmappedSegmentsLocked(p *pool) (failures error) {
 	for _, s := range slices.Clone(d.segments) {
-		if !s.head.mapped && !s.head.isSplit() && (only == nil || s.pool.owner == only) {
+		if !s.head.mapped && !s.head.isSplit() && (p == nil || s.blockPool.owner == p) {
 			failures = errors.Join(failures, d.releaseExpandableSegmentLocked(s))
 		}
 	}
@@ -188,19 +187,19 @@ func (d *device) releaseExpandableSegmentLocked(s *segment) error {
 	if err := s.expandable.freeAddress(); err != nil {
 		return err
 	}
-	s.pool.unmapped.remove(s.head)
+	s.blockPool.unmapped.remove(s.head)
 	d.segments.remove(s)
 	d.expandableSegments = slices.DeleteFunc(d.expandableSegments, func(o *segment) bool { return o == s })
-	d.reuseStructLocked(s.head)
+	d.recycleBlockLocked(s.head)
 	return nil
 }
 
 // ExpandableSegmentSizes lists how much is mapped of each expandable segment, in bytes,
-// in the order in which they were made.
+// in the order in which the segments were made.
 func (a *Allocator) ExpandableSegmentSizes(dev spec.Device) (sizes []spec.StreamSegmentSize, err error) {
 	err = a.onDevice("expandable_segment_sizes", dev, func(d *device) error {
 		for _, s := range d.expandableSegments {
-			sizes = append(sizes, spec.StreamSegmentSize{Stream: s.stream, PoolKind: s.pool.kind, Mapped: s.expandable.mappedSize})
+			sizes = append(sizes, spec.StreamSegmentSize{Stream: s.stream, PoolKind: s.blockPool.kind, Mapped: s.expandable.mappedSize})
 		}
 		return nil
 	})

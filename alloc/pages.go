@@ -9,23 +9,23 @@ import (
 )
 
 // How pages are mapped into an expandable segment and unmapped. Both take several calls
-// of the driver, and each can fail. After a failure the segment must say what the
-// driver has really mapped.
+// of the driver, and each can fail. After a failure, x.pages is still what the driver has
+// mapped.
 //
 //	map      create the pages, map each, give access to all of them
 //	unmap    synchronize the stream; then, page by page, unmap and release
 //
-// A failure to map is undone: all pages are mapped, or none. But undoing can be
-// impossible: a capture forbids to unmap, or the driver refuses. Then the pages stay
-// mapped, and are closed, since no device has been given access to them. Their memory is
-// free. Access is given when it is allocated (open).
+// If one of the calls to map fails, those before it are undone: all pages are mapped, or
+// none. But that can be impossible: a capture forbids to unmap, or the driver call fails.
+// Then the pages stay mapped and count as inaccessible: access is not set for every device.
+// Their memory is free. Access is given when it is allocated (giveAccess).
 //
-// A failure to unmap leaves the page as it was, mapped and with access, if need be by
-// mapping it again.
+// If a call to unmap fails, the page stays mapped and accessible. If it is unmapped but
+// cannot be released, it is mapped again.
 
 // mapLocked maps the pages that a range touches, none of which is mapped, and returns
 // the range that is mapped then, which may be longer. With an error
-// (spec.ErrDriverOutOfMemory says that the device has no more) the range is empty, or
+// (spec.ErrDriverOutOfMemory: the device has no more) the range is empty, or
 // what could not be undone.
 func (x *expandableSegment) mapLocked(r spec.Range) (spec.Range, error) {
 	s := x.covering(r)
@@ -33,8 +33,8 @@ func (x *expandableSegment) mapLocked(r spec.Range) (spec.Range, error) {
 	if err == nil {
 		return x.mapPages(s.first, handles)
 	}
-	stuck, refusal := releasePages(x.memory, handles)
-	mapped, failure := x.mapPages(s.first, stuck)
+	unreleased, refusal := releasePages(x.memory, handles)
+	mapped, failure := x.mapPages(s.first, unreleased)
 	return mapped, afterCleanup(err, errors.Join(refusal, failure))
 }
 
@@ -52,8 +52,8 @@ func (x *expandableSegment) createPagesLocked(n int) ([]spec.PageHandle, error) 
 }
 
 // createPageLocked creates a page. The first page ever created on the device decides how
-// its pages are shared: with fabric handles if the device has them, else as file
-// descriptors. Running out of memory decides nothing about fabric handles.
+// its pages are shared: with fabric handles if such a page can be created, else as file
+// descriptors. A page that cannot be created for lack of memory does not decide it.
 func (d *device) createPageLocked(memory spec.VirtualMemory, bytes uint64) (spec.PageHandle, error) {
 	if d.handleType != nil {
 		return memory.CreatePage(d.id, bytes, *d.handleType)
@@ -74,19 +74,18 @@ func (d *device) createPageLocked(memory spec.VirtualMemory, bytes uint64) (spec
 	return h, err
 }
 
-// releasePages releases pages that are not mapped. It returns those that the driver does
-// not take back.
-func releasePages(memory spec.VirtualMemory, handles []spec.PageHandle) (stuck []spec.PageHandle, failure error) {
+// releasePages releases pages that are not mapped. It returns those whose release failed.
+func releasePages(memory spec.VirtualMemory, handles []spec.PageHandle) (unreleased []spec.PageHandle, failure error) {
 	for _, h := range handles {
 		if err := memory.ReleasePage(h); err != nil {
-			stuck = append(stuck, h)
+			unreleased = append(unreleased, h)
 			failure = errors.Join(failure, fmt.Errorf("releasing a page: %w", err))
 		}
 	}
-	return stuck, failure
+	return unreleased, failure
 }
 
-// mapPages maps pages at consecutive positions and gives the owner and its peers access.
+// mapPages maps pages at consecutive positions and gives the device and its peers access.
 // It returns the range that is mapped then: all of it, or with an error what could not
 // be undone.
 func (x *expandableSegment) mapPages(first int, handles []spec.PageHandle) (spec.Range, error) {
@@ -128,7 +127,7 @@ func (x *expandableSegment) undoMapping(first, n int) (int, error) {
 }
 
 // addPages adds mapped pages to the segment and returns their range.
-func (x *expandableSegment) addPages(first int, handles []spec.PageHandle, closed bool) spec.Range {
+func (x *expandableSegment) addPages(first int, handles []spec.PageHandle, inaccessible bool) spec.Range {
 	s := span{first, first + len(handles)}
 	if len(handles) == 0 {
 		return x.bytes(s)
@@ -137,38 +136,38 @@ func (x *expandableSegment) addPages(first int, handles []spec.PageHandle, close
 		x.pages = append(x.pages, page{})
 	}
 	for i, h := range handles {
-		x.pages[first+i] = page{handle: h, mapped: true, closed: closed}
+		x.pages[first+i] = page{handle: h, mapped: true, inaccessible: inaccessible}
 	}
-	if closed {
-		x.closed += len(handles)
+	if inaccessible {
+		x.inaccessible += len(handles)
 	}
 	x.mappedSize += x.bytes(s).Bytes
 	return x.bytes(s)
 }
 
-// open gives access to the closed pages of a range.
-func (x *expandableSegment) open(r spec.Range) error {
-	if x.closed == 0 {
+// giveAccess gives access to the inaccessible pages of a range.
+func (x *expandableSegment) giveAccess(r spec.Range) error {
+	if x.inaccessible == 0 {
 		return nil
 	}
 	s := x.covering(r)
 	for i := s.first; i < s.end; i++ {
-		if !x.pages[i].closed {
+		if !x.pages[i].inaccessible {
 			continue
 		}
 		if err := x.setAccess(x.bytes(span{i, i + 1})); err != nil {
 			return err
 		}
-		x.pages[i].closed = false
-		x.closed--
+		x.pages[i].inaccessible = false
+		x.inaccessible--
 	}
 	return nil
 }
 
 // unmap unmaps and releases the pages that lie wholly in a range of free memory, after
 // synchronizing the stream, whose work may still use them. It returns the range that is
-// unmapped, of 0 bytes if no page lies in the range. If the driver refuses in the
-// middle, the range is shorter, and there is an error.
+// unmapped, of 0 bytes if no page lies in the range. If a driver call fails, there is an
+// error, and the range ends before that page.
 func (x *expandableSegment) unmap(r spec.Range) (spec.Range, error) {
 	s := x.within(r)
 	if s.first >= s.end {
@@ -200,7 +199,7 @@ func (x *expandableSegment) synchronize() error {
 }
 
 // unmapPage unmaps one page and releases it, and reports whether it is unmapped. A page
-// that the driver does not take back is mapped again.
+// whose release failed is mapped again.
 func (x *expandableSegment) unmapPage(i int) (unmapped bool, err error) {
 	at := x.bytes(span{i, i + 1})
 	if err := x.memory.UnmapPage(at.Ptr, at.Bytes); err != nil {
@@ -209,8 +208,8 @@ func (x *expandableSegment) unmapPage(i int) (unmapped bool, err error) {
 	old := x.pages[i]
 	x.pages[i] = page{}
 	x.mappedSize -= at.Bytes
-	if old.closed {
-		x.closed--
+	if old.inaccessible {
+		x.inaccessible--
 	}
 	err = x.memory.ReleasePage(old.handle)
 	if err == nil {
@@ -221,22 +220,22 @@ func (x *expandableSegment) unmapPage(i int) (unmapped bool, err error) {
 	return again.Bytes == 0, errors.Join(err, failure)
 }
 
-// unreleasedPages are pages that are neither mapped nor released: the driver has refused
-// both. They count in no statistic. Each release of the cache tries to release them
-// again. (The list has a mutex of its own, since opened handles use it as well.)
+// unreleasedPages are pages that are neither mapped nor released, because the driver calls
+// for both have failed. They count in no statistic. Each release of the cache tries to
+// release them again. They have a mutex of their own, since opened handles use them as well.
 type unreleasedPages struct {
 	mu    sync.Mutex
 	pages []spec.PageHandle
 }
 
-// release releases pages, and keeps those that the driver does not take back.
+// release releases pages, and keeps those whose release failed.
 func (u *unreleasedPages) release(memory spec.VirtualMemory, pages []spec.PageHandle) (failure error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.tryLocked(memory, pages)
 }
 
-// releaseAgain tries to release what the driver did not take back before.
+// releaseAgain tries to release the kept pages.
 func (u *unreleasedPages) releaseAgain(driver spec.Driver) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -249,13 +248,12 @@ func (u *unreleasedPages) releaseAgain(driver spec.Driver) error {
 }
 
 func (u *unreleasedPages) tryLocked(memory spec.VirtualMemory, pages []spec.PageHandle) error {
-	stuck, failure := releasePages(memory, pages)
-	u.pages = append(u.pages, stuck...)
+	unreleased, failure := releasePages(memory, pages)
+	u.pages = append(u.pages, unreleased...)
 	return failure
 }
 
-// afterCleanup is the error of something that failed and had to be undone. cleanup is
-// the error of the undoing, if that failed as well.
+// afterCleanup is err, with the error of the calls that were to undo what had failed, or nil.
 func afterCleanup(err, cleanup error) error {
 	if cleanup == nil {
 		return err

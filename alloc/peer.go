@@ -7,9 +7,9 @@ import (
 	"gaugeblock/spec"
 )
 
-// Access of one device to the memory of another. Memory of Driver.Malloc becomes
-// accessible to a peer by one call for all of it. Access to mapped pages must be set for
-// each device, for those that are mapped already and for those that will be.
+// Access of one device to the memory of another. One driver call gives access to all memory
+// of Driver.Malloc. Access to mapped pages must be set for each device: to those that are
+// mapped already, and to those that will be.
 
 // EnablePeerAccess gives dev access to the memory of peer; see spec.PeerAllocator.
 func (a *Allocator) EnablePeerAccess(dev, peer spec.Device) error {

@@ -63,23 +63,23 @@ func checkSlots(t *rapid.T, table *pointerTable, live int) {
 	slots := *table.slots.Load()
 	for i := range slots {
 		if key := slots[i].key.Load(); key != emptySlot {
-			counted[key == deadSlot]++
+			counted[key == tombstone]++
 		}
 	}
-	if table.live != live || counted[false] != live || counted[true] != table.dead {
-		t.Fatalf("the table says %d live and %d dead, there are %d and %d; %d are allocated",
-			table.live, table.dead, counted[false], counted[true], live)
+	if table.used != live || counted[false] != live || counted[true] != table.tombstones {
+		t.Fatalf("the table says %d used and %d tombstones, there are %d and %d; %d are allocated",
+			table.used, table.tombstones, counted[false], counted[true], live)
 	}
-	if 2*(table.live+table.dead) > len(slots)+1 {
-		t.Fatalf("%d of %d slots are in use: searches would get long", table.live+table.dead, len(slots))
+	if 2*(table.used+table.tombstones) > len(slots)+1 {
+		t.Fatalf("%d of %d slots are in use: searches would get long", table.used+table.tombstones, len(slots))
 	}
 }
 
 // TestPointerTableNeverFinds: what cannot be a pointer is not found, not even in a
-// table that has dead slots.
+// table that has tombstones.
 func TestPointerTableNeverFinds(t *testing.T) {
 	var table pointerTable
-	for _, p := range []spec.Ptr{0, spec.Ptr(deadSlot)} {
+	for _, p := range []spec.Ptr{0, spec.Ptr(tombstone)} {
 		if table.has(p) {
 			t.Errorf("%v is in a new table", p)
 		}
@@ -90,7 +90,7 @@ func TestPointerTableNeverFinds(t *testing.T) {
 	for p := spec.Ptr(512); p < 512*40; p += 1024 {
 		table.eraseLocked(p)
 	}
-	for _, p := range []spec.Ptr{0, spec.Ptr(deadSlot), 512, 513, 1025} {
+	for _, p := range []spec.Ptr{0, spec.Ptr(tombstone), 512, 513, 1025} {
 		if table.has(p) {
 			t.Errorf("%v is in the table", p)
 		}

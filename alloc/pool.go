@@ -7,16 +7,15 @@ import (
 	"gaugeblock/spec"
 )
 
-// A pool has two block pools: small requests (up to Geometry.SmallSize) and large ones
-// are kept apart, so that small blocks do not split the large segments. The default
-// pool serves every request that is not routed to a private pool.
+// A pool is a private pool (upstream: PrivatePool) or the default pool (upstream: two
+// BlockPools without an owner). It has two block pools: small requests (up to
+// Geometry.SmallSize) and large ones are kept apart, so that small blocks do not split the
+// large segments. The default pool serves every request that is not routed to a private pool.
 //
 // Private pools keep the memory of some requests apart: memory that a graph was
 // captured with must not be allocated to others while the graph can be launched. A
-// private pool is live while its use count is positive. After that it is freeable, and
-// is erased when it holds no memory of the driver and nothing refers to it.
-//
-// (Upstream: PrivatePool. Its default pool is two BlockPools without an owner.)
+// private pool is live while its use count is positive. After that it is freeable, and is
+// erased when nothing refers to it (canEraseLocked).
 type pool struct {
 	id          spec.PoolID
 	smallBlocks blockPool
@@ -27,10 +26,10 @@ type pool struct {
 	useCount        int             // 0: the pool is freeable
 	cudaMallocCount int             // upstream's cudaMalloc_count; see mapping.go for what it counts
 	pins            int             // requests for the pool that have released the device's mutex
-	captured        bool            // memory of the pool was allocated during a capture
+	captured        bool            // memory was requested on a stream that the driver said was captured
 	useOnOOM        bool            // serves requests for the default pool as a last resort
 	noSplit         bool            // blocks are allocated whole
-	allocator       spec.PoolMemory // used instead of the driver, if not nil
+	allocator       spec.PoolMemory // used instead of the driver, if not nil (upstream: allocator_)
 }
 
 func newPool(id spec.PoolID) *pool {
@@ -48,15 +47,16 @@ func (p *pool) blockPoolFor(size uint64, g *spec.Geometry) *blockPool {
 	return &p.largeBlocks
 }
 
-// A blockPool is the free blocks of a pool for small, or for large, requests.
+// A blockPool is the free blocks of a pool for small, or for large, requests (upstream:
+// BlockPool).
 type blockPool struct {
-	owner    *pool
+	owner    *pool // never nil (upstream's owner_PrivatePool is, for the default pool)
 	kind     spec.PoolKind
 	blocks   blockSet // free and mapped, by stream, size and address: ordered for best fit
 	unmapped blockSet // unmapped blocks of expandable segments, by stream and address
 
-	// getFreeBlocksCallCount counts the searches while garbage collection is on. The
-	// age of a free block is the number of searches since it became free.
+	// getFreeBlocksCallCount counts the searches (getFreeBlockLocked) while garbage
+	// collection is on. The age of a free block is the number since it became free.
 	getFreeBlocksCallCount uint64
 }
 
@@ -92,13 +92,13 @@ func (p *blockPool) largestBlock() uint64 {
 // serves, or is released, first.
 type privatePools []*pool
 
-// hashOrder is the position of a pool in upstream's hash table.
-func hashOrder(id spec.PoolID) uint64 {
+// orderKey is upstream's hash of a pool id, which decides the order.
+func orderKey(id spec.PoolID) uint64 {
 	n := id.Capture
 	if n == 0 {
 		n = id.User
 	}
-	return n * 11400714819323198485
+	return n * golden
 }
 
 func (l privatePools) find(id spec.PoolID) *pool {
@@ -112,7 +112,7 @@ func (l privatePools) find(id spec.PoolID) *pool {
 
 func (l *privatePools) insert(p *pool) {
 	at, _ := slices.BinarySearchFunc(*l, p.id, func(q *pool, id spec.PoolID) int {
-		return cmp.Or(cmp.Compare(hashOrder(q.id), hashOrder(id)), compareIDs(q.id, id))
+		return cmp.Or(cmp.Compare(orderKey(q.id), orderKey(id)), compareIDs(q.id, id))
 	})
 	*l = slices.Insert(*l, at, p)
 }
@@ -126,8 +126,7 @@ func compareIDs(a, b spec.PoolID) int {
 	return cmp.Or(cmp.Compare(a.Capture, b.Capture), cmp.Compare(a.User, b.User))
 }
 
-// freeBytes is the size in bytes of all free, mapped blocks of private pools. Requests
-// for other pools cannot have them.
+// freeBytes is the size in bytes of all free, mapped blocks of private pools.
 func (l privatePools) freeBytes() (bytes uint64) {
 	for _, p := range l {
 		for _, bp := range [...]*blockPool{&p.smallBlocks, &p.largeBlocks} {
@@ -193,7 +192,7 @@ func alreadyReleased(op string, id spec.PoolID) error {
 func (d *device) segmentsOfLocked(p *pool) []*segment {
 	var segments []*segment
 	for _, s := range d.segments {
-		if s.pool.owner == p {
+		if s.blockPool.owner == p {
 			segments = append(segments, s)
 		}
 	}
@@ -201,7 +200,7 @@ func (d *device) segmentsOfLocked(p *pool) []*segment {
 }
 
 // releaseFreeablePoolsLocked returns to the driver what it can of every freeable pool.
-func (d *device) releaseFreeablePoolsLocked(context any) error {
+func (d *device) releaseFreeablePoolsLocked(context gatheredContext) error {
 	for _, p := range slices.Clone(d.graphPools) {
 		if p.useCount == 0 {
 			if err := d.releaseFreeablePoolLocked(p, context); err != nil {
@@ -212,9 +211,9 @@ func (d *device) releaseFreeablePoolsLocked(context any) error {
 	return nil
 }
 
-// releaseFreeablePoolLocked returns to the driver what it can of a freeable pool, small
-// blocks first. It erases the pool if nothing refers to it any more.
-func (d *device) releaseFreeablePoolLocked(p *pool, context any) error {
+// releaseFreeablePoolLocked returns to the driver what it can of a freeable pool, that of the
+// small block pool first. It erases the pool if nothing refers to it any more.
+func (d *device) releaseFreeablePoolLocked(p *pool, context gatheredContext) error {
 	if err := d.releaseBlocksLocked(&p.smallBlocks, context); err != nil {
 		return err
 	}
@@ -230,21 +229,21 @@ func (d *device) releaseFreeablePoolLocked(p *pool, context any) error {
 	return nil
 }
 
-// canEraseLocked reports whether nothing refers to a pool. Upstream looks at
-// cudaMalloc_count alone, which expandable segments can bring to 0 while blocks of the
-// pool are allocated; see docs/deviations.md.
+// canEraseLocked reports whether nothing refers to a pool. Upstream tests cudaMalloc_count
+// alone, which with expandable segments can be 0 while blocks of the pool are allocated;
+// see docs/deviations.md.
 func (d *device) canEraseLocked(p *pool) bool {
 	return p.cudaMallocCount <= 0 && p.pins == 0 && d.routingToLocked(p.id) < 0 && len(d.segmentsOfLocked(p)) == 0
 }
 
 // emptyPoolLocked is releaseFreeablePoolLocked for a pool that is found by its id, if
 // it is freeable. It first waits for the events of the pool's blocks.
-func (d *device) emptyPoolLocked(id spec.PoolID, context any) error {
+func (d *device) emptyPoolLocked(id spec.PoolID, context gatheredContext) error {
 	p := d.graphPools.find(id)
 	if p == nil || p.useCount > 0 || d.driver.FreeForbidden() {
 		return nil
 	}
-	if d.captureUnderwayLocked() {
+	if d.requestsRoutedLocked() {
 		return &spec.InvalidStateError{Op: "empty_pool", Reason: "requests are being routed to a private pool, so events cannot be waited for"}
 	}
 	if err := d.synchronizeAndFreeEventsLocked(p, context); err != nil {
@@ -257,7 +256,7 @@ func (d *device) emptyPoolLocked(id spec.PoolID, context any) error {
 // default pool. They are searched, and their blocks split, as if expandable segments
 // were off.
 func (d *device) tryMempoolFallbackLocked(params *allocParams) *block {
-	if !params.pool.owner.id.IsDefault() {
+	if !params.blockPool.owner.id.IsDefault() {
 		return nil
 	}
 	for _, p := range d.graphPools {
@@ -265,8 +264,8 @@ func (d *device) tryMempoolFallbackLocked(params *allocParams) *block {
 			continue
 		}
 		fallback := *params
-		fallback.pool = p.blockPoolFor(params.size, &d.geometry)
-		fallback.expandable = false
+		fallback.blockPool = p.blockPoolFor(params.size, &d.geometry)
+		fallback.useExpandable = false
 		if b := d.getFreeBlockLocked(&fallback); b != nil {
 			*params = fallback
 			return b
@@ -336,5 +335,5 @@ func (a *Allocator) SetNoSplit(dev spec.Device, id spec.PoolID) error {
 // EmptyPool returns to the driver what can be returned of one freeable pool, on every
 // device.
 func (a *Allocator) EmptyPool(id spec.PoolID) error {
-	return a.onEachDeviceWithContext(func(d *device, context any) error { return d.emptyPoolLocked(id, context) })
+	return a.onEachDeviceWithContext(func(d *device, context gatheredContext) error { return d.emptyPoolLocked(id, context) })
 }

@@ -10,21 +10,21 @@ import (
 // segment. Of a free block in an expandable segment, the pages can be unmapped that
 // lie wholly in it.
 //
-// While a capture is underway in a mode that forbids it, nothing is returned: the
-// driver call would be illegal and would invalidate the capture. Each function here
-// then does as if it had found nothing.
+// While a capture is under way in a mode that forbids it (Driver.FreeForbidden), nothing is
+// returned: the driver call would be illegal and would invalidate the capture. Each
+// function here then returns what it does when there is nothing to return.
 
-// releaseCachedBlocksLocked returns all of the cache that can be returned: of the
-// default pool, after waiting for all events, unless a capture is underway; and of the
-// freeable pools.
-func (d *device) releaseCachedBlocksLocked(context any) error {
+// releaseCachedBlocksLocked returns all of the cache that can be returned: of the default
+// pool, after waiting for all events, unless requests are routed to a private pool; and of
+// the freeable pools.
+func (d *device) releaseCachedBlocksLocked(context gatheredContext) error {
 	if d.driver.FreeForbidden() {
 		return nil
 	}
 	if err := d.unreleasedPages.releaseAgain(d.driver); err != nil {
 		return err
 	}
-	if !d.captureUnderwayLocked() {
+	if !d.requestsRoutedLocked() {
 		if err := d.synchronizeAndFreeEventsLocked(nil, context); err != nil {
 			return err
 		}
@@ -40,9 +40,9 @@ func (d *device) releaseCachedBlocksLocked(context any) error {
 
 // releaseBlocksLocked returns what it can of a block pool's free blocks: whole segments
 // in order, then pages of expandable segments, which changes the set.
-func (d *device) releaseBlocksLocked(p *blockPool, context any) error {
+func (d *device) releaseBlocksLocked(blockPool *blockPool, context gatheredContext) error {
 	var toUnmap []*block
-	for _, b := range slices.Collect(p.blocks.all()) {
+	for _, b := range slices.Collect(blockPool.blocks.all()) {
 		switch {
 		case b.isExpandable():
 			toUnmap = append(toUnmap, b)
@@ -62,28 +62,28 @@ func (d *device) releaseBlocksLocked(p *blockPool, context any) error {
 
 // releaseAvailableCachedBlocksLocked returns just enough oversize blocks of the
 // request's stream to make room for the request, and reports whether it did. It does
-// nothing unless max_split_size is set, since without it no block is oversize. For a
-// small request it searches the small blocks, which are never oversize.
+// nothing unless max_split_size is set, since without it no block is oversize. The blocks of
+// a small block pool are never oversize.
 //
-// One block that is as large as the request is enough. Without one, the largest blocks
-// are returned until their sum is enough. They stay returned if it never is.
+// One block that is as large as the request is enough. Without one, the largest blocks are
+// returned until their sum is enough. If it is not, they are returned nevertheless.
 //
 // Nothing is returned of a pool that a graph was captured with: the graph will use the
 // addresses again. Upstream does not test this; see docs/deviations.md.
 func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, error) {
-	if d.cfg.MaxSplitSize == spec.Unlimited || params.pool.owner.captured || d.driver.FreeForbidden() {
+	if d.cfg.MaxSplitSize == spec.Unlimited || params.blockPool.owner.captured || d.driver.FreeForbidden() {
 		return false, nil
 	}
-	blocks := &params.pool.blocks
-	key := blockKey{rank: max(params.size, d.cfg.MaxSplitSize)}
-	first := blocks.firstNotBelow(params.stream, key)
+	blocks := &params.blockPool.blocks
+	key := blockKey{size: max(params.size, d.cfg.MaxSplitSize)}
+	first := blocks.lowerBound(params.stream, key)
 	if first != nil && isWholeDriverSegment(first) {
 		return true, d.releaseBlockLocked(first, params.context)
 	}
-	// Go down. The next block is looked up before the present one is released.
+	// From the largest block down. The next is looked up before the present one is released.
 	released := uint64(0)
-	b := blocks.lastBelow(params.stream, key)
-	for b != nil && released < key.rank && b.size >= d.cfg.MaxSplitSize {
+	b := blocks.predecessor(params.stream, key)
+	for b != nil && released < key.size && b.size >= d.cfg.MaxSplitSize {
 		below, size := blocks.before(b), b.size
 		if isWholeDriverSegment(b) {
 			if err := d.releaseBlockLocked(b, params.context); err != nil {
@@ -93,7 +93,7 @@ func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, 
 		}
 		b = below
 	}
-	return released >= key.rank, nil
+	return released >= key.size, nil
 }
 
 // isWholeDriverSegment reports whether a free block can be returned by one driver call.
@@ -102,20 +102,20 @@ func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, 
 // docs/deviations.md.
 func isWholeDriverSegment(b *block) bool { return !b.isExpandable() && !b.isSplit() }
 
-// collectsGarbageLocked reports whether garbage is collected before memory is obtained
-// from the driver.
-func (d *device) collectsGarbageLocked() bool {
+// gcEnabledLocked reports whether garbage is collected before memory is obtained from the
+// driver: there are a limit and a garbage_collection_threshold.
+func (d *device) gcEnabledLocked() bool {
 	return d.limited && d.cfg.GarbageCollectionThreshold > 0
 }
 
-// garbageCollectCachedBlocksLocked returns old cached segments of the large default
-// pool when the memory held passes a fraction of the limit. Unlike the release of the
-// whole cache it waits for nothing.
+// garbageCollectCachedBlocksLocked returns old cached segments of the default pool's large
+// block pool when the reserved memory exceeds a fraction of the limit. Unlike the release of
+// the whole cache it waits for no event.
 //
 // In each round every whole segment is returned that is at least as old as the average
-// of those left, until enough was returned or a round returned none. A round is never
-// cut short: a little more now is better than another collection soon.
-func (d *device) garbageCollectCachedBlocksLocked(context any) error {
+// of those left, until enough was returned or a round returned none. A round goes on to its
+// end even if enough was returned.
+func (d *device) garbageCollectCachedBlocksLocked(context gatheredContext) error {
 	threshold := uint64(d.cfg.GarbageCollectionThreshold * float64(d.allowedMemoryMaximum))
 	if d.reservedBytesLocked() <= threshold || d.driver.FreeForbidden() {
 		return nil
@@ -123,24 +123,24 @@ func (d *device) garbageCollectCachedBlocksLocked(context any) error {
 	target := d.reservedBytesLocked() - threshold
 	reclaimed := uint64(0)
 
-	p := &d.defaultPool.largeBlocks
+	blockPool := &d.defaultPool.largeBlocks
 	var candidates []*block
 	totalAge := uint64(0)
-	for b := range p.blocks.all() {
+	for b := range blockPool.blocks.all() {
 		if !b.isSplit() {
 			candidates = append(candidates, b)
-			totalAge += p.gcAge(b)
+			totalAge += blockPool.gcAge(b)
 		}
 	}
 	for reclaimed < target && len(candidates) > 0 {
 		average := float64(totalAge) / float64(len(candidates))
 		var left []*block
 		for _, b := range candidates {
-			if float64(p.gcAge(b)) < average || b.isExpandable() {
+			if float64(blockPool.gcAge(b)) < average || b.isExpandable() {
 				left = append(left, b)
 				continue
 			}
-			totalAge -= p.gcAge(b)
+			totalAge -= blockPool.gcAge(b)
 			reclaimed += b.size
 			if err := d.releaseBlockLocked(b, context); err != nil {
 				return err

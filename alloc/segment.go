@@ -14,13 +14,13 @@ import (
 // has no type for it: a segment is the block without a prev, and each block repeats
 // what all blocks of the segment share.)
 type segment struct {
-	base   spec.Ptr
-	size   uint64 // bytes
-	head   *block
-	pool   *blockPool
-	stream spec.Stream // the allocation stream of all of its blocks
+	base      spec.Ptr
+	size      uint64 // bytes
+	head      *block
+	blockPool *blockPool
+	stream    spec.Stream // the allocation stream of all of its blocks
 
-	contextWhenAllocated any
+	contextWhenAllocated gatheredContext
 
 	expandable *expandableSegment // nil for a segment of one driver allocation
 }
@@ -53,7 +53,7 @@ func compareBase(s *segment, base spec.Ptr) int { return cmp.Compare(s.base, bas
 
 // allocBlockLocked obtains a segment from the driver and makes one block of it, or
 // serves the request from an expandable segment. nil without an error means out of
-// memory: the limit would be passed, or the device has no more. The retry, which
+// memory: the limit would be exceeded, or the device has no more. The retry, which
 // follows the release of the whole cache, is counted whether or not it succeeds.
 //
 // It releases the mutex meanwhile if release_lock_on_cudamalloc is set.
@@ -61,10 +61,10 @@ func (d *device) allocBlockLocked(params *allocParams, isRetry bool) (*block, er
 	if isRetry {
 		d.stats.NumAllocRetries++
 	}
-	if d.limited && d.reservedBytesLocked()+params.allocSize > d.allowedMemoryMaximum {
+	if d.limited && d.reservedBytesLocked()+params.segmentSize > d.allowedMemoryMaximum {
 		return nil, nil
 	}
-	if params.expandable {
+	if params.useExpandable {
 		return d.tryAllocateExpandableBlockLocked(params)
 	}
 	ptr, err := d.driverMallocLocked(params)
@@ -72,40 +72,41 @@ func (d *device) allocBlockLocked(params *allocParams, isRetry bool) (*block, er
 	case errors.Is(err, spec.ErrDriverOutOfMemory):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("obtaining a segment of %d bytes: %w", params.allocSize, err)
+		return nil, fmt.Errorf("obtaining a segment of %d bytes: %w", params.segmentSize, err)
 	}
 	return d.addDriverSegmentLocked(params, ptr), nil
 }
 
 // driverMallocLocked calls the driver. It releases the mutex meanwhile if
-// release_lock_on_cudamalloc is set. Other callers may then change everything; the
-// request's pool is kept by its pins.
+// release_lock_on_cudamalloc is set. Other callers may then change everything, but the pins
+// keep the request's pool from being erased.
 func (d *device) driverMallocLocked(params *allocParams) (spec.Ptr, error) {
-	owner := params.pool.owner
+	pool := params.blockPool.owner
 	if !d.cfg.ReleaseLockOnMalloc {
-		return owner.driverMalloc(d.driver, d.id, params)
+		return pool.driverMalloc(d.driver, d.id, params)
 	}
-	owner.pins++
+	pool.pins++
 	d.mu.Unlock()
-	ptr, err := owner.driverMalloc(d.driver, d.id, params)
+	ptr, err := pool.driverMalloc(d.driver, d.id, params)
 	d.mu.Lock()
-	owner.pins--
+	pool.pins--
 	return ptr, err
 }
 
-// driverMalloc obtains memory where the pool's memory comes from.
+// driverMalloc obtains a segment from the pool's own allocator, if it has one, or from the
+// driver.
 func (p *pool) driverMalloc(driver spec.Driver, dev spec.Device, params *allocParams) (spec.Ptr, error) {
 	if p.allocator == nil {
-		return driver.Malloc(dev, params.allocSize)
+		return driver.Malloc(dev, params.segmentSize)
 	}
-	ptr, err := p.allocator.Allocate(dev, params.allocSize, params.stream)
+	ptr, err := p.allocator.Allocate(dev, params.segmentSize, params.stream)
 	if err == nil && ptr == 0 {
-		err = spec.ErrDriverOutOfMemory // a C function has no other way to say it
+		err = spec.ErrDriverOutOfMemory // what a null pointer of a C function means
 	}
 	return ptr, err
 }
 
-// driverFree returns a segment to where the pool's memory comes from.
+// driverFree returns a segment to where driverMalloc obtained it.
 func (p *pool) driverFree(driver spec.Driver, dev spec.Device, s *segment) error {
 	if p.allocator == nil {
 		return driver.Free(dev, s.base)
@@ -113,50 +114,48 @@ func (p *pool) driverFree(driver spec.Driver, dev spec.Device, s *segment) error
 	return p.allocator.Free(dev, s.base, s.size, s.stream)
 }
 
-// addDriverSegmentLocked adds a segment that was obtained from the driver, and counts
-// and traces it.
+// addDriverSegmentLocked adds, counts and traces a segment obtained from the driver.
 func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *block {
-	b := d.addSegmentLocked(&segment{base: ptr, size: params.allocSize, contextWhenAllocated: params.context}, params)
-	kind := params.pool.kind
+	b := d.addSegmentLocked(&segment{base: ptr, size: params.segmentSize, contextWhenAllocated: params.context}, params)
+	kind := params.blockPool.kind
 	d.stats.Segment.Increase(kind, 1)
 	d.stats.ReservedBytes.Increase(kind, int64(b.size))
 	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeSegments.Increase(1)
 	}
 	d.stats.NumDeviceAlloc++
-	params.pool.owner.cudaMallocCount++
+	params.blockPool.owner.cudaMallocCount++
 	d.recordTraceLocked(spec.ActionSegmentAlloc, b, b.size, params.context, params.thread)
 	return b
 }
 
-// addSegmentLocked adds a segment for a request and makes the one block that covers
-// it.
+// addSegmentLocked adds a segment for a request, with one block that covers it.
 func (d *device) addSegmentLocked(s *segment, params *allocParams) *block {
-	s.pool, s.stream = params.pool, params.stream
+	s.blockPool, s.stream = params.blockPool, params.stream
 	s.head = d.newBlockLocked(s, s.base, s.size)
 	d.segments.insert(s)
 	return s.head
 }
 
-// releaseBlockLocked returns a free block that is a whole segment, not an expandable
-// one, to the driver. If the driver refuses, nothing has changed.
-func (d *device) releaseBlockLocked(b *block, context any) error {
+// releaseBlockLocked returns a free block that is a whole segment, not an expandable one, to
+// the driver (upstream: release_block). If the driver call fails, nothing has changed.
+func (d *device) releaseBlockLocked(b *block, context gatheredContext) error {
 	s := b.segment
-	p := s.pool
-	if err := p.owner.driverFree(d.driver, d.id, s); err != nil {
+	blockPool := s.blockPool
+	if err := blockPool.owner.driverFree(d.driver, d.id, s); err != nil {
 		return fmt.Errorf("returning the segment at %v (%d bytes): %w", s.base, s.size, err)
 	}
 	d.stats.NumDeviceFree++
-	d.recordTraceLocked(spec.ActionSegmentFree, b, b.size, firstContext(context, s.contextWhenAllocated), 0)
-	d.stats.Segment.Decrease(p.kind, 1)
-	d.stats.ReservedBytes.Decrease(p.kind, int64(s.size))
+	d.recordTraceLocked(spec.ActionSegmentFree, b, b.size, contextOr(context, s.contextWhenAllocated), noThread)
+	d.stats.Segment.Decrease(blockPool.kind, 1)
+	d.stats.ReservedBytes.Decrease(blockPool.kind, int64(s.size))
 	if s.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeSegments.Decrease(1)
 	}
-	p.blocks.remove(b)
+	blockPool.blocks.remove(b)
 	d.segments.remove(s)
-	p.owner.cudaMallocCount--
-	d.reuseStructLocked(b)
+	blockPool.owner.cudaMallocCount--
+	d.recycleBlockLocked(b)
 	return nil
 }
 
@@ -165,7 +164,7 @@ func (d *device) releaseBlockLocked(b *block, context any) error {
 // no single allocation of the driver.
 func (a *Allocator) BaseAllocation(p spec.Ptr) (spec.Ptr, uint64, error) {
 	const op = "base_allocation"
-	d := a.owner(p)
+	d := a.deviceOf(p)
 	if d == nil {
 		return 0, 0, &spec.InvalidPointerError{Op: op, Ptr: p}
 	}

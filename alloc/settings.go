@@ -7,11 +7,11 @@ import (
 	"gaugeblock/spec/settings"
 )
 
-// What a program can set at run time: the settings of PYTORCH_ALLOC_CONF, and the
-// limit on the memory held from the driver.
+// What a program can set at run time: the settings of PYTORCH_ALLOC_CONF, and the limit
+// on the reserved memory.
 
-// Configure applies settings at run time. A string that is refused changes nothing.
-// Each device takes the new settings between two of its operations.
+// Configure applies settings at run time. A string with an error changes nothing. The
+// settings of each device change between two of its operations.
 func (a *Allocator) Configure(text string) error {
 	a.configuring.Lock()
 	defer a.configuring.Unlock()
@@ -33,8 +33,8 @@ func (a *Allocator) Config() spec.Config {
 	return d.cfg
 }
 
-// SetMemoryFraction limits the memory held from the driver to a fraction of the
-// device's memory. A fraction of 1 is no limit.
+// SetMemoryFraction limits the reserved memory to a fraction of the device's memory. A
+// fraction of 1 is no limit.
 func (a *Allocator) SetMemoryFraction(dev spec.Device, fraction float64) error {
 	const op = "set_memory_fraction"
 	if _, err := a.device(op, dev); err != nil {
@@ -62,8 +62,8 @@ func (a *Allocator) MemoryFraction(dev spec.Device) (fraction float64, err error
 	return fraction, err
 }
 
-// memoryLimit returns the limit in bytes that a fraction of the device's memory
-// means, and whether it is one.
+// memoryLimit returns a fraction of the device's memory in bytes, and whether that is a
+// limit.
 func memoryLimit(fraction float64, totalMemory uint64) (limited bool, bytes uint64) {
 	if fraction < 1 {
 		return true, uint64(fraction * float64(totalMemory))

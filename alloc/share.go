@@ -19,8 +19,8 @@ import (
 //	                     little endian), then the driver's handle of each page
 //
 // Pages are shared as fabric handles, of 64 bytes each, or as file descriptors;
-// the length tells the receiver which. A page is exported once: two blocks in the
-// same pages yield the same handle.
+// the length tells the receiver which. A page is exported once: handles of two blocks in
+// the same pages have the same handle for each page.
 //
 // The receiver opens each handle once, for any number of blocks, and closes it when the
 // last user closes its OpenedMemory.
@@ -42,7 +42,7 @@ func (a *Allocator) ShareHandle(p spec.Ptr) (spec.SharedHandle, error) {
 	if err != nil {
 		return spec.SharedHandle{}, err
 	}
-	d := a.owner(p)
+	d := a.deviceOf(p)
 	if d == nil {
 		return spec.SharedHandle{}, &spec.InvalidPointerError{Op: op, Ptr: p}
 	}
@@ -102,11 +102,11 @@ type openedHandles struct {
 }
 
 type openedKey struct {
-	device spec.Device
-	handle string
+	deviceID spec.Device
+	handle   string
 }
 
-// openedHandle is an open handle.
+// openedHandle is an open handle, with the memory that was opened.
 type openedHandle struct {
 	allocator *Allocator
 	key       openedKey
@@ -150,8 +150,8 @@ func (a *Allocator) OpenHandle(dev spec.Device, handle []byte) (spec.OpenedMemor
 	return &openedMemory{handle: h}, nil
 }
 
-// openHandle decodes a handle and opens the memory. It takes the device's mutex for a
-// moment.
+// openHandle decodes a handle and opens the memory. It takes the device's mutex in
+// importPages.
 func (d *device) openHandle(sharing spec.MemorySharing, handle []byte) (*openedHandle, error) {
 	bad := func(reason string) error { return &spec.InvalidArgumentError{Op: "open_handle", Reason: reason} }
 	kind, payload := byte(handleSegment), handle
@@ -182,7 +182,7 @@ func (d *device) openHandle(sharing spec.MemorySharing, handle []byte) (*openedH
 }
 
 // importPages maps another process's pages into a range of their own. It takes the
-// device's mutex for a moment.
+// device's mutex to read which devices have peer access.
 func (d *device) importPages(sharing spec.MemorySharing, payload []byte) (*expandableSegment, error) {
 	bad := func(reason string) error { return &spec.InvalidArgumentError{Op: "open_handle", Reason: reason} }
 	memory, ok := d.driver.(spec.VirtualMemory)
@@ -234,8 +234,8 @@ func (d *device) importPages(sharing spec.MemorySharing, payload []byte) (*expan
 // Base is the address of the memory in this process.
 func (m *openedMemory) Base() spec.Ptr { return m.handle.base }
 
-// Close ends this user's use. The last user's Close closes the handle. Closing twice is an
-// InvalidStateError.
+// Close ends the use by this OpenedMemory. The last Close closes the handle. Closing twice is
+// an InvalidStateError.
 func (m *openedMemory) Close() error {
 	a := m.handle.allocator
 	a.opened.mu.Lock()
@@ -259,7 +259,7 @@ func (h *openedHandle) close() error {
 	if h.pages == nil {
 		sharing, err := h.allocator.sharing("close_handle")
 		if err == nil {
-			err = sharing.CloseMemory(h.key.device, h.base)
+			err = sharing.CloseMemory(h.key.deviceID, h.base)
 		}
 		return err
 	}
@@ -276,7 +276,7 @@ func (o *openedHandles) addPeer(dev, on spec.Device) error {
 	defer o.mu.Unlock()
 	byBase := slices.SortedFunc(maps.Values(o.open), func(h, g *openedHandle) int { return cmp.Compare(h.base, g.base) })
 	for _, h := range byBase {
-		if h.key.device == on && h.pages != nil {
+		if h.key.deviceID == on && h.pages != nil {
 			if err := h.pages.addPeer(dev); err != nil {
 				return err
 			}

@@ -6,8 +6,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// Sizes. A request is rounded up to the size of a block. If the driver must be asked, that
-// is rounded up to the size of a segment.
+// Sizes. A request is rounded up to the size of a block (upstream: round_size). If a new
+// segment is needed, that is rounded up to its size (get_allocation_size, alloc_size).
 //
 //	rounded size            segment
 //	up to SmallSize         SmallBuffer            (1 MiB → 2 MiB)
@@ -16,25 +16,24 @@ import (
 
 // roundSize is the block size for a request of that many bytes (at least 1).
 //
-// If divisions are set for the size, and the size is larger than so many smallest blocks,
-// the range between the neighbouring powers of two is divided into that many steps, and
-// the size is rounded up to the next step. Fewer different sizes mean more reuse and more
-// unused bytes.
+// If more than one division is set for the size (roundup_power2_divisions), and the size is
+// above MinBlock times the divisions, the range between the neighbouring powers of two is
+// divided into that many steps, and the size is rounded up to the next step.
 func roundSize(bytes uint64, cfg *spec.Config, g *spec.Geometry) uint64 {
 	if bytes < g.MinBlock {
 		return g.MinBlock
 	}
 	divisions := cfg.DivisionsFor(bytes, *g)
 	if divisions > 1 && bytes > g.MinBlock*divisions {
-		return roundToDivision(bytes, divisions)
+		return roundupPower2NextDivision(bytes, divisions)
 	}
 	return roundUp(bytes, g.MinBlock)
 }
 
-// roundToDivision rounds size up to the next of the steps into which the range between
-// the neighbouring powers of two is divided. divisions is a power of two. A power of two
-// stays as it is. A step of less than a byte means the next power of two.
-func roundToDivision(size, divisions uint64) uint64 {
+// roundupPower2NextDivision rounds size up to the next of the steps into which the range
+// between the neighbouring powers of two is divided. divisions is a power of two. A power of
+// two is returned as it is. If a step would be less than a byte, the next power of two is.
+func roundupPower2NextDivision(size, divisions uint64) uint64 {
 	if size&(size-1) == 0 {
 		return size
 	}

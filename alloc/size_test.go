@@ -66,7 +66,7 @@ func TestRoundToDivision(t *testing.T) {
 		{5, 4, 5},
 		{7, 2, 8},
 	} {
-		if got := roundToDivision(test.size, test.divisions); got != test.want {
+		if got := roundupPower2NextDivision(test.size, test.divisions); got != test.want {
 			t.Errorf("%d in %d divisions: got %d, want %d", test.size, test.divisions, got, test.want)
 		}
 	}

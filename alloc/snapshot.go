@@ -2,21 +2,21 @@ package alloc
 
 import "gaugeblock/spec"
 
-// Snapshot shows all memory held from the driver, with the history. The part of each
-// device is of one moment. The parts of different devices are of different moments.
+// Snapshot shows all reserved memory, with the history. The part of each device is of one
+// moment. The parts of different devices are of different moments.
 func (a *Allocator) Snapshot() (spec.Snapshot, error) { return a.snapshot(spec.DefaultPool) }
 
-// SnapshotPool shows the memory of one pool, or all memory if id is that of the default
-// pool.
+// SnapshotPool shows the memory of one private pool, or all memory if id is that of the
+// default pool.
 func (a *Allocator) SnapshotPool(id spec.PoolID) (spec.Snapshot, error) { return a.snapshot(id) }
 
-func (a *Allocator) snapshot(only spec.PoolID) (spec.Snapshot, error) {
+func (a *Allocator) snapshot(id spec.PoolID) (spec.Snapshot, error) {
 	s := spec.Snapshot{Traces: make([][]spec.HistoryEntry, len(a.devices))}
 	for i, d := range a.devices {
 		d.mu.Lock()
 		s.Traces[i] = d.traceBuffer.allocBuffer.list()
-		active := d.snapshotSegmentsLocked(&s, only)
-		d.recordSnapshotTraceLocked(only, active)
+		active := d.snapshotSegmentsLocked(&s, id)
+		d.recordSnapshotTraceLocked(id, active)
 		if i == 0 {
 			s.Config = d.cfg
 		}
@@ -31,9 +31,9 @@ func (a *Allocator) snapshot(only spec.PoolID) (spec.Snapshot, error) {
 // snapshotSegmentsLocked adds the device's segments to a snapshot, all or those of one
 // pool. It returns the size in bytes of their active blocks. An expandable segment is
 // added once for each mapped range.
-func (d *device) snapshotSegmentsLocked(s *spec.Snapshot, only spec.PoolID) (active uint64) {
+func (d *device) snapshotSegmentsLocked(s *spec.Snapshot, id spec.PoolID) (active uint64) {
 	for _, seg := range d.segments {
-		if !only.IsDefault() && seg.pool.owner.id != only {
+		if !id.IsDefault() && seg.blockPool.owner.id != id {
 			continue
 		}
 		for b := seg.head; b != nil; b = b.next {
@@ -52,7 +52,7 @@ func segmentInfo(dev spec.Device, first *block) spec.Segment {
 	s := first.segment
 	info := spec.Segment{
 		Device: dev, Address: first.ptr, Stream: s.stream,
-		Pool: s.pool.owner.id, PoolKind: s.pool.kind, Expandable: first.isExpandable(),
+		Pool: s.blockPool.owner.id, PoolKind: s.blockPool.kind, Expandable: first.isExpandable(),
 	}
 	if first.prev == nil {
 		info.Context = s.contextWhenAllocated
@@ -111,7 +111,7 @@ func (d *device) inspectStreamUsesLocked(v *spec.Visitor) {
 		for b := s.head; b != nil; b = b.next {
 			for _, u := range b.streamUses {
 				v.StreamUse(&spec.StreamUseView{
-					Block: b.ptr, Stream: spec.DeviceStream{Device: u.device, Stream: u.stream}, Captured: u.duringCapture,
+					Block: b.ptr, Stream: u.stream, DuringRouting: u.duringRouting,
 				})
 			}
 		}
@@ -161,20 +161,20 @@ func (d *device) inspectEventsLocked(v *spec.Visitor) {
 	}
 	for _, q := range d.cudaEvents {
 		for _, e := range q.events {
-			v.PendingEvent(&spec.PendingEventView{Stream: q.use.stream, Device: q.use.device, Event: e.event, Block: e.block.ptr})
+			v.PendingEvent(&spec.PendingEventView{Stream: q.stream.Stream, Device: q.stream.Device, Event: e.event, Block: e.block.ptr})
 		}
 	}
 }
 
 // show fills a view of a block.
 func (b *block) show(view *spec.BlockView) {
-	pool := b.segment.pool
+	blockPool := b.segment.blockPool
 	*view = spec.BlockView{
 		Address: b.ptr, Size: b.size, RequestedSize: b.requestedSize,
-		Stream: b.segment.stream, Pool: pool.owner.id, PoolKind: pool.kind,
+		Stream: b.segment.stream, Pool: blockPool.owner.id, PoolKind: blockPool.kind,
 		Allocated: b.allocated, Mapped: b.mapped, Expandable: b.isExpandable(),
 		EventCount: int(b.eventCount), StreamUses: len(b.streamUses),
 		First: b.prev == nil, Last: b.next == nil,
-		Age: pool.gcAge(b),
+		Age: blockPool.gcAge(b),
 	}
 }

@@ -31,8 +31,8 @@ func (a *Allocator) ResetAccumulatedStats(dev spec.Device) error {
 	})
 }
 
-// CacheInfo returns the size in bytes of the largest free block, or atLeast if that
-// is larger. If atLeast is 0, the free memory of the device takes its place.
+// CacheInfo returns the size in bytes of the largest free block, or atLeast if that is
+// larger. If atLeast is 0, the free memory of the device is used for it.
 func (a *Allocator) CacheInfo(dev spec.Device, atLeast uint64) (largest uint64, err error) {
 	err = a.onDevice("cache_info", dev, func(d *device) error {
 		largest = atLeast
@@ -54,7 +54,7 @@ func (a *Allocator) CacheInfo(dev spec.Device, atLeast uint64) (largest uint64, 
 	return largest, nil
 }
 
-// reservedBytesLocked returns how many bytes the device holds from the driver.
+// reservedBytesLocked returns how many bytes are reserved.
 func (d *device) reservedBytesLocked() uint64 {
 	return uint64(d.stats.ReservedBytes[spec.Aggregate].Current)
 }

@@ -9,16 +9,20 @@ import (
 )
 
 // A traceBuffer is the trace entries of a device: the last ones are kept in a ring, and
-// every entry is passed to the trackers. No entry is made if neither wants it.
+// every entry is passed to the trackers. No entry is made if there is neither.
 type traceBuffer struct {
-	device        spec.Device
+	deviceID      spec.Device
 	threads       *threadMetadata
-	wanted        bool // recordHistory, or there are trackers
+	enabled       bool // entries are made: recordHistory is on, or there are trackers
 	recordHistory bool
 	options       spec.HistoryOptions
 	allocBuffer   ringBuffer[spec.HistoryEntry]
 	traceTrackers []func(spec.HistoryEntry)
 }
+
+// A gatheredContext is what the program's recorder of contexts returned, or nil (upstream:
+// GatheredContext, a stack trace).
+type gatheredContext any
 
 // contextRecorder is the program's function that returns the present context (upstream:
 // a stack trace), for entries from a level on.
@@ -28,8 +32,8 @@ type contextRecorder struct {
 }
 
 // maybeGatherContext returns the present context if the history is recorded at this
-// level. It is called without the mutex: the program's function may take any lock.
-func (d *device) maybeGatherContext(level spec.ContextLevel) any {
+// level. It is called without the mutex: the program's function may take any mutex.
+func (d *device) maybeGatherContext(level spec.ContextLevel) gatheredContext {
 	r := d.contextRecorder.Load()
 	if r == nil || r.level < level {
 		return nil
@@ -37,8 +41,9 @@ func (d *device) maybeGatherContext(level spec.ContextLevel) any {
 	return r.record()
 }
 
-// maybeGatherContext does so for a device named by its number, which may not exist.
-func (a *Allocator) maybeGatherContext(dev spec.Device, level spec.ContextLevel) any {
+// maybeGatherContext does so for a device given by its number. There is no context if there
+// is no such device.
+func (a *Allocator) maybeGatherContext(dev spec.Device, level spec.ContextLevel) gatheredContext {
 	if dev < 0 || int(dev) >= len(a.devices) {
 		return nil
 	}
@@ -53,13 +58,13 @@ func (t *traceBuffer) setHistory(h spec.HistoryOptions) {
 		t.allocBuffer.clear()
 	}
 	t.allocBuffer.resize(max(1, h.MaxEntries))
-	t.wanted = t.recordHistory || len(t.traceTrackers) > 0
+	t.enabled = t.recordHistory || len(t.traceTrackers) > 0
 }
 
 // recordTrace completes an entry and passes it to the trackers and the ring.
-func (t *traceBuffer) recordTrace(e spec.TraceEntry, pool spec.PoolID, context any, thread spec.Thread) {
-	entry := spec.HistoryEntry{TraceEntry: e, Device: t.device, Pool: pool}
-	entry.CompileContext, entry.UserMetadata = t.threads.of(thread)
+func (t *traceBuffer) recordTrace(e spec.TraceEntry, pool spec.PoolID, context gatheredContext, thread spec.Thread) {
+	entry := spec.HistoryEntry{TraceEntry: e, Device: t.deviceID, Pool: pool}
+	entry.CompileContext, entry.UserMetadata = t.threads.metadataFor(thread)
 	if t.options.Now != nil && t.recordHistory {
 		entry.TimeNS = t.options.Now()
 	}
@@ -75,38 +80,37 @@ func (t *traceBuffer) recordTrace(e spec.TraceEntry, pool spec.PoolID, context a
 }
 
 // recordTraceLocked records what was done to a block. size is in bytes.
-func (d *device) recordTraceLocked(action spec.Action, b *block, size uint64, context any, thread spec.Thread) {
-	if d.traceBuffer.wanted {
+func (d *device) recordTraceLocked(action spec.Action, b *block, size uint64, context gatheredContext, thread spec.Thread) {
+	if d.traceBuffer.enabled {
 		d.recordRangeTraceLocked(action, spec.Range{Ptr: b.ptr, Bytes: size}, b.segment, context, thread)
 	}
 }
 
 // recordRangeTraceLocked records what was done to a range of a segment.
-func (d *device) recordRangeTraceLocked(action spec.Action, r spec.Range, s *segment, context any, thread spec.Thread) {
-	if !d.traceBuffer.wanted {
+func (d *device) recordRangeTraceLocked(action spec.Action, r spec.Range, s *segment, context gatheredContext, thread spec.Thread) {
+	if !d.traceBuffer.enabled {
 		return
 	}
 	e := spec.TraceEntry{Action: action, Addr: r.Ptr, Size: r.Bytes, Stream: s.stream}
-	d.traceBuffer.recordTrace(e, s.pool.owner.id, context, thread)
+	d.traceBuffer.recordTrace(e, s.blockPool.owner.id, context, thread)
 }
 
-// recordOOMTraceLocked records that a request failed. The entry has the free bytes of
-// the device in the place of an address.
+// recordOOMTraceLocked records that a request failed. The address of the entry is the number
+// of bytes that the device has free.
 func (d *device) recordOOMTraceLocked(params *allocParams, deviceFree uint64) {
-	if !d.traceBuffer.wanted {
+	if !d.traceBuffer.enabled {
 		return
 	}
 	e := spec.TraceEntry{Action: spec.ActionOOM, Addr: spec.Ptr(deviceFree), Size: params.size, Stream: params.stream}
-	d.traceBuffer.recordTrace(e, params.pool.owner.id, params.context, params.thread)
+	d.traceBuffer.recordTrace(e, params.blockPool.owner.id, params.context, params.thread)
 }
 
-// recordSnapshotTraceLocked records that a snapshot was taken, with the size of its
-// active blocks in bytes.
+// recordSnapshotTraceLocked records that a snapshot was taken, of so many active bytes.
 func (d *device) recordSnapshotTraceLocked(pool spec.PoolID, active uint64) {
-	if !d.traceBuffer.wanted {
+	if !d.traceBuffer.enabled {
 		return
 	}
-	d.traceBuffer.recordTrace(spec.TraceEntry{Action: spec.ActionSnapshot, Size: active}, pool, nil, 0)
+	d.traceBuffer.recordTrace(spec.TraceEntry{Action: spec.ActionSnapshot, Size: active}, pool, nil, noThread)
 }
 
 // A ringBuffer keeps the last entries.
@@ -155,20 +159,25 @@ func newThreadMetadata() *threadMetadata {
 	return &threadMetadata{compileContext: map[spec.Thread][]string{}, userMetadata: map[spec.Thread]string{}}
 }
 
+// noThread is the thread of the entries of frees, returned memory, restores and snapshots,
+// since Free does not say who calls. They have its metadata. (Upstream: the calling thread's.)
+const noThread spec.Thread = 0
+
 // noCompileContext is what upstream writes when nothing is being compiled.
 const noCompileContext = "N/A"
 
-func (n *threadMetadata) of(t spec.Thread) (compileContext, userMetadata string) {
-	if !n.used.Load() {
+// metadataFor returns what the thread has set.
+func (m *threadMetadata) metadataFor(t spec.Thread) (compileContext, userMetadata string) {
+	if !m.used.Load() {
 		return noCompileContext, ""
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	compileContext = noCompileContext
-	if stack := n.compileContext[t]; len(stack) > 0 {
+	if stack := m.compileContext[t]; len(stack) > 0 {
 		compileContext = stack[len(stack)-1]
 	}
-	return compileContext, n.userMetadata[t]
+	return compileContext, m.userMetadata[t]
 }
 
 // RecordHistory starts or stops the history of all devices; see spec.HistoryRecorder.
@@ -273,7 +282,7 @@ func (a *Allocator) OnTrace(f func(spec.HistoryEntry)) {
 	for _, d := range a.devices {
 		d.mu.Lock()
 		d.traceBuffer.traceTrackers = append(d.traceBuffer.traceTrackers, f)
-		d.traceBuffer.wanted = true
+		d.traceBuffer.enabled = true
 		d.mu.Unlock()
 	}
 }

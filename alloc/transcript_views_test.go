@@ -158,9 +158,9 @@ func (c *conversation) live(l line) string {
 func (c *conversation) capture(l line) string {
 	status, err := c.gpu.CaptureStatus(0, c.stream(l))
 	l.must(err)
-	return map[spec.CaptureState]string{
+	return map[spec.CaptureStatus]string{
 		spec.CaptureNone: "not captured", spec.CaptureActive: "captured", spec.CaptureInvalidated: "captured in vain",
-	}[status.State]
+	}[status.Status]
 }
 
 // leaks lists what is still held of the driver, beside the conversation's streams.

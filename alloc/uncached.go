@@ -39,8 +39,8 @@ func (u *uncached) has(p spec.Ptr) bool {
 	return u.allocated[p] != nil
 }
 
-// free returns the memory at p to the driver. The pointer stops being allocated before
-// the driver is called, which may return the same address to another caller at once.
+// free returns the memory at p to the driver. The pointer is deleted before the driver is
+// called, because the driver may return the same address to another caller at once.
 func (u *uncached) free(p spec.Ptr) error {
 	u.mu.Lock()
 	d := u.allocated[p]

@@ -35,15 +35,15 @@ import (
 	"gaugeblock/spec"
 )
 
-// captureStates are CUDA's (CUstreamCaptureStatus) as the contract has them.
-var captureStates = [...]spec.CaptureState{spec.CaptureNone, spec.CaptureActive, spec.CaptureInvalidated}
+// captureStatuses are CUDA's (CUstreamCaptureStatus) as the contract has them.
+var captureStatuses = [...]spec.CaptureStatus{spec.CaptureNone, spec.CaptureActive, spec.CaptureInvalidated}
 
 // CaptureStatus implements spec.Driver (cuStreamGetCaptureInfo).
-func (g *GPU) CaptureStatus(dev spec.Device, s spec.Stream) (spec.CaptureStatus, error) {
+func (g *GPU) CaptureStatus(dev spec.Device, s spec.Stream) (spec.CaptureInfo, error) {
 	const method = "CaptureStatus"
 	context, err := g.context(method, dev)
 	if err != nil {
-		return spec.CaptureStatus{}, err
+		return spec.CaptureInfo{}, err
 	}
 	var (
 		status C.int
@@ -54,20 +54,20 @@ func (g *GPU) CaptureStatus(dev spec.Device, s spec.Stream) (spec.CaptureStatus,
 	)
 	r := C.capture_info(context, C.CUstream(s), &status, &id, &graph, &nodes, &n)
 	if r == captureImplicitError && s == 0 {
-		return spec.CaptureStatus{}, nil // another stream is captured; the default stream never is
+		return spec.CaptureInfo{}, nil // another stream is captured; the default stream never is
 	}
 	if err := check(method, "cuStreamGetCaptureInfo", r); err != nil {
-		return spec.CaptureStatus{}, err
+		return spec.CaptureInfo{}, err
 	}
-	state := spec.CaptureStatus{State: captureStates[status]}
-	if state.State != spec.CaptureActive {
-		return state, nil
+	info := spec.CaptureInfo{Status: captureStatuses[status]}
+	if info.Status != spec.CaptureActive {
+		return info, nil
 	}
-	state.ID, state.Graph = spec.CaptureID(id), uint64(graph)
+	info.ID, info.Graph = spec.CaptureID(id), spec.Graph(graph)
 	for _, node := range unsafe.Slice(nodes, n) {
-		state.Terminals = append(state.Terminals, spec.GraphNode(node))
+		info.Terminals = append(info.Terminals, spec.GraphNode(node))
 	}
-	return state, nil
+	return info, nil
 }
 
 // NodeDependencies implements spec.Driver (cuGraphNodeGetDependencies). The node has to
@@ -116,7 +116,7 @@ func (g *GPU) StreamCaptured(dev spec.Device, s spec.Stream) bool {
 		return false
 	}
 	var status C.int
-	return C.is_capturing(context, C.CUstream(s), &status) == 0 && captureStates[status] != spec.CaptureNone
+	return C.is_capturing(context, C.CUstream(s), &status) == 0 && captureStatuses[status] != spec.CaptureNone
 }
 
 // BeginCapture implements spec.Executor (cuStreamBeginCapture). spec's modes have CUDA's

@@ -81,26 +81,26 @@ func (g *GPU) FreeForbidden() bool {
 }
 
 // CaptureStatus implements spec.Driver.
-func (g *GPU) CaptureStatus(dev spec.Device, handle spec.Stream) (spec.CaptureStatus, error) {
+func (g *GPU) CaptureStatus(dev spec.Device, handle spec.Stream) (spec.CaptureInfo, error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
 	if err := g.enter(callCaptureStatus); err != nil {
-		return spec.CaptureStatus{}, err
+		return spec.CaptureInfo{}, err
 	}
 	s, err := g.stream(callCaptureStatus, dev, handle)
 	if err != nil {
-		return spec.CaptureStatus{}, err
+		return spec.CaptureInfo{}, err
 	}
 	switch {
 	case s.capture == nil:
-		return spec.CaptureStatus{}, nil
+		return spec.CaptureInfo{}, nil
 	case s.capture.spoiled != "":
-		return spec.CaptureStatus{State: spec.CaptureInvalidated}, nil
+		return spec.CaptureInfo{Status: spec.CaptureInvalidated}, nil
 	}
-	return spec.CaptureStatus{
-		State:     spec.CaptureActive,
+	return spec.CaptureInfo{
+		Status:    spec.CaptureActive,
 		ID:        s.capture.id,
-		Graph:     uint64(s.capture.graph.handle),
+		Graph:     s.capture.graph.handle,
 		Terminals: slices.Clone(s.terminals),
 	}, nil
 }

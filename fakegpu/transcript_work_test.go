@@ -158,8 +158,8 @@ var captureCommands = map[string]command{
 	"status": onStream(func(tk *talk, s streamName, _ []string) string {
 		st, err := tk.gpu.CaptureStatus(s.dev, s.handle)
 		states := []string{"not captured", "captured", "invalidated"}
-		if st.State != spec.CaptureActive {
-			return answer(err, "%s", states[st.State])
+		if st.Status != spec.CaptureActive {
+			return answer(err, "%s", states[st.Status])
 		}
 		return answer(err, "captured %d, next after %s", st.ID, tk.nodeNames(st.Terminals))
 	}),

@@ -1,27 +1,28 @@
 package spec
 
 // An Allocator allocates device memory and caches freed memory for reuse.
-// This interface is what every allocator under test can do; what some can do
-// beside it are the small interfaces below, found by type assertion, so that a
-// simple allocator is not asked to pretend.
+// Every allocator under test has this interface. The optional interfaces below, and
+// those in pools.go and inspector.go, are found by type assertion.
 //
-// # Rules that hold for every method
+// # Rules that hold for every method, those of the optional interfaces included
 //
-// Misuse (a pointer that is not allocated, an invalid argument) returns a typed
-// error and changes nothing: InvalidPointerError, InvalidArgumentError.
-// Failures of the driver come back as they are, wrapped. All methods may be
-// called from several goroutines at once.
+// Misuse returns a typed error and changes nothing: InvalidPointerError (a pointer
+// that is not allocated), InvalidArgumentError, InvalidStateError (a call that the
+// present state does not allow), NotSupportedError. Errors of the driver are
+// returned wrapped. All methods may be called from several goroutines at once.
 type Allocator interface {
-	// Malloc allocates at least the requested bytes, to be used on
-	// the requested stream. Work of that stream that used the memory before it was
+	// Malloc allocates at least the requested bytes, to be used on the requested
+	// stream. Work of that stream that used the memory before it was
 	// freed may still be running: the stream's order keeps the two apart.
 	// A request of 0 bytes returns the null pointer and changes nothing. When no
-	// memory can be had, the error is an *OutOfMemoryError.
+	// memory is found, the error is an *OutOfMemoryError.
 	Malloc(r Request) (Ptr, error)
 
 	// Free frees an allocation. The null pointer is ignored. Work that uses the
 	// memory may still be running: the order of the allocation stream and the
-	// stream uses recorded by RecordStream keep it from being reused too early.
+	// stream uses recorded by RecordStream keep it from being reused too early. If
+	// the driver returns an error (of an event that is to be recorded), the memory
+	// is still allocated, and can be freed again.
 	Free(p Ptr) error
 
 	// RecordStream records that work on another stream (of device dev) uses the
@@ -52,7 +53,7 @@ type Request struct {
 // MemoryLimiter limits how much may be reserved from the driver.
 type MemoryLimiter interface {
 	// SetMemoryFraction limits a device to fraction * total bytes, truncated; 1
-	// takes the limit away. Outside [0, 1] it is an InvalidArgumentError.
+	// removes the limit. Outside [0, 1] it is an InvalidArgumentError.
 	SetMemoryFraction(dev Device, fraction float64) error
 
 	// MemoryFraction is the limit divided by the total bytes, 1 without a limit.
@@ -61,8 +62,8 @@ type MemoryLimiter interface {
 
 // Configurer takes settings at run time.
 type Configurer interface {
-	// Configure applies a settings string as settings.Apply says. A string that
-	// is refused changes nothing.
+	// Configure applies a settings string with settings.Apply. A string with an error
+	// changes nothing.
 	Configure(settings string) error
 
 	// Config returns the settings in force.
@@ -85,10 +86,10 @@ type BaseAllocator interface {
 	BaseAllocation(p Ptr) (base Ptr, bytes uint64, err error)
 }
 
-// CacheInformer tells about cached memory.
+// CacheInformer returns the size of cached memory.
 type CacheInformer interface {
-	// CacheInfo is the size in bytes of the largest free block, or atLeast if
-	// that is larger. When atLeast is 0 the driver's free memory takes its place.
+	// CacheInfo is the size in bytes of the largest free block, or atLeast if that is
+	// larger. If atLeast is 0, the free memory of the device is used for it.
 	CacheInfo(dev Device, atLeast uint64) (uint64, error)
 }
 
@@ -128,8 +129,8 @@ type HistoryOptions struct {
 	Clear      bool // drop the entries recorded before
 
 	// Context, if given, returns the program's call stack. It is called without
-	// any lock held, and its result is stored unchanged. Level says for which
-	// entries it is called.
+	// any mutex held, and its result is stored unchanged. Level says when it is
+	// called.
 	Context func() any
 	Level   ContextLevel
 	// Now, if given, returns the time of an entry in nanoseconds. Without it
@@ -139,33 +140,37 @@ type HistoryOptions struct {
 	Skip []Action
 }
 
-// ContextLevel says for which entries HistoryOptions.Context is called (RecordContext).
+// ContextLevel says at which operations HistoryOptions.Context is called, and where
+// its result is kept (upstream: RecordContext).
 type ContextLevel int
 
 const (
-	// ContextNever: never.
+	// ContextNever: at none.
 	ContextNever ContextLevel = iota
-	// ContextState: for allocated blocks, as Snapshot shows them.
+	// ContextState: at mallocs and restores. Kept for the blocks and segments that
+	// Snapshot shows, not in trace entries.
 	ContextState
-	// ContextAlloc: for trace entries of allocations as well.
+	// ContextAlloc: at the same operations. Kept in trace entries as well; the entry
+	// of a free has the context of the allocation.
 	ContextAlloc
-	// ContextAll: for trace entries of frees as well.
+	// ContextAll: also at frees, checkpoints, and when cached memory is returned, for
+	// the trace entries of these.
 	ContextAll
 )
 
 // Observable calls registered functions.
 type Observable interface {
 	// OnOutOfMemory registers an out-of-memory observer. It is called without any
-	// lock held.
+	// mutex held.
 	OnOutOfMemory(f func(OutOfMemoryReport))
 
 	// OnTrace registers a function that is called with each trace entry while the
-	// device's lock is held. It must not call the allocator.
+	// device's mutex is held. It must not call the allocator.
 	OnTrace(f func(HistoryEntry))
 
 	// OnNeedMemory registers a FreeMemoryCallback: when no cached block serves a
 	// request, it may free memory of this allocator, and reports whether it did.
-	// Callbacks are called without any lock held, in the order of registration.
+	// Callbacks are called without any mutex held, in the order of registration.
 	OnNeedMemory(f func() bool)
 }
 
@@ -173,7 +178,7 @@ type Observable interface {
 // bytes.
 type OutOfMemoryReport struct {
 	Device      Device
-	SegmentSize uint64 // what the allocator asked the driver for
+	SegmentSize uint64 // of the segment that was not obtained
 	Allowed     uint64 // the limit, or the device's memory when there is none
 	DeviceFree  uint64
 }

@@ -14,8 +14,9 @@ const Unlimited uint64 = math.MaxUint64
 // Config is what PYTORCH_ALLOC_CONF sets, in force. Sizes are in bytes. The zero
 // value is not useful; start from DefaultConfig.
 type Config struct {
-	// MaxSplitSize: blocks of this size and more ("oversize") are not split, and
-	// serve only requests of about their size. Unlimited by default.
+	// MaxSplitSize: blocks and requests of this size and more are oversize. Oversize
+	// blocks serve only oversize requests, which take them whole, unless
+	// ExpandableSegments is on. Unlimited by default.
 	MaxSplitSize uint64
 	// MaxNonSplitRounding: an oversize request takes a cached block only if it is
 	// less than this much larger.
@@ -29,7 +30,8 @@ type Config struct {
 	Divisions [NumDivisions]uint64
 	// ExpandableSegments: obtain memory by mapping pages into reserved ranges.
 	ExpandableSegments bool
-	// ReleaseLockOnMalloc: the device's lock is not held during Driver.Malloc.
+	// ReleaseLockOnMalloc: the device's mutex is not held during Driver.Malloc and
+	// PoolMemory.Allocate (release_lock_on_cudamalloc).
 	ReleaseLockOnMalloc bool
 	// LargeSegmentSize is the segment for requests in (SmallSize, MinLargeAlloc),
 	// and the page of a large expandable segment.
@@ -41,8 +43,8 @@ type Config struct {
 	// has no effect later.
 	PerProcessMemoryFraction float64
 
-	// Pinned is for the allocator of pinned host memory, which is not ours; the
-	// settings are checked and kept.
+	// Pinned is for the allocator of pinned host memory, which is not in this module;
+	// the settings are checked and kept.
 	Pinned PinnedConfig
 
 	// Last is the string that was applied last.

@@ -27,7 +27,7 @@
 // address in bytes, and a "block" or "segment" means what PyTorch's
 // CUDACachingAllocator means by it: a segment is memory obtained from the driver
 // in one piece (or one contiguous mapped range of an expandable segment), a block
-// is a part of a segment that is allocated, or free, as a whole.
+// is a part of a segment that as a whole has one state (BlockState).
 //
 // The package imports nothing else of this module, so that an author of another
 // allocator can depend on it alone.

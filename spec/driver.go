@@ -6,20 +6,21 @@ package spec
 //
 // # Rules that hold for every method
 //
-// Errors. A method that fails changes nothing, and returns an error that wraps a
-// *DriverError naming the call. Exhausted memory is told apart from every other
-// failure: errors.Is(err, ErrDriverOutOfMemory). What a method returns belongs to
-// the caller; what it is given it does not keep.
+// Errors. A method that fails changes nothing, except that it can invalidate a
+// capture (see below). Its error wraps a *DriverError naming the call. If the device
+// has no memory for the call, errors.Is(err, ErrDriverOutOfMemory) holds. The caller
+// owns slices that a method returns; a method does not keep slices that it is passed.
 //
-// Blocking. Malloc, Free and the Synchronize calls may block until the device has
-// caught up; the others do not wait for the device.
+// Blocking. Malloc, Free and the Synchronize calls may block until the device's work
+// has completed; the others do not wait for the device.
 //
 // Capture. While a stream is being captured into a graph, the device does not run
-// the stream's work, so asking for its progress makes no sense: QueryEvent,
-// SynchronizeEvent and SynchronizeStream on a capturing stream fail, and the
-// capture is invalidated, as on the real thing. Malloc is legal during capture
-// (an implementation relaxes the capture mode of the calling thread around it).
-// Free is legal unless FreeForbidden says otherwise.
+// the stream's work. QueryEvent and SynchronizeEvent of an event that was last recorded
+// in a capturing stream, SynchronizeStream of a capturing stream, and SynchronizeDevice
+// of its device fail and invalidate the capture, as in CUDA. Malloc is legal during a
+// capture (an implementation sets the capture mode of the calling thread to relaxed
+// meanwhile). Free, UnmapPage, QueryEvent and the Synchronize calls are also illegal,
+// for whatever stream, while FreeForbidden returns true.
 //
 // Concurrency. All methods may be called from several goroutines at once.
 type Driver interface {
@@ -27,7 +28,7 @@ type Driver interface {
 	// numbered from 0 and do not come or go.
 	DeviceCount() int
 
-	// Properties tells what does not change about a device
+	// Properties returns what does not change about a device
 	// (cudaGetDeviceProperties).
 	Properties(dev Device) (DeviceProperties, error)
 
@@ -35,33 +36,33 @@ type Driver interface {
 	// address is a multiple of 512 at least, and never zero. bytes is not zero.
 	Malloc(dev Device, bytes uint64) (Ptr, error)
 
-	// Free returns a piece that Malloc gave (cudaFree). It implies that work
-	// which uses the piece has completed: it waits for the whole device.
+	// Free frees a piece of memory that Malloc has returned (cudaFree). It waits for
+	// the whole device, so work that uses the piece has completed then.
 	Free(dev Device, ptr Ptr) error
 
-	// MemInfo tells how many bytes of the device are free for anyone, and how
-	// many there are (cudaMemGetInfo).
+	// MemInfo returns how many bytes of the device are free, and how many it has
+	// (cudaMemGetInfo).
 	MemInfo(dev Device) (free, total uint64, err error)
 
 	// CreateEvent makes an event without timing (cudaEventCreateWithFlags). It
 	// has not been recorded, and counts as complete.
 	CreateEvent(dev Device) (EventHandle, error)
 
-	// RecordEvent moves the event to the present end of the stream
+	// RecordEvent records the event at the present end of the stream
 	// (cudaEventRecord). dev is the stream's device, which must be the device
 	// that the event was created for.
 	RecordEvent(ev EventHandle, dev Device, stream Stream) error
 
 	// QueryEvent reports whether all work before the event has completed
-	// (cudaEventQuery; "not ready" is an answer here, not an error). A true
-	// answer orders that work before whatever the caller does next.
+	// (cudaEventQuery; cudaErrorNotReady is false here, not an error). If it returns
+	// true, that work is ordered before whatever the caller does next.
 	QueryEvent(ev EventHandle) (complete bool, err error)
 
-	// SynchronizeEvent waits until QueryEvent would answer true
+	// SynchronizeEvent waits until QueryEvent would return true
 	// (cudaEventSynchronize).
 	SynchronizeEvent(ev EventHandle) error
 
-	// DestroyEvent gives the event back (cudaEventDestroy).
+	// DestroyEvent destroys the event (cudaEventDestroy).
 	DestroyEvent(ev EventHandle) error
 
 	// SynchronizeStream waits for everything in the stream
@@ -72,19 +73,23 @@ type Driver interface {
 	// (cudaDeviceSynchronize).
 	SynchronizeDevice(dev Device) error
 
-	// CaptureStatus tells whether the stream is being captured, in which
+	// CaptureStatus returns whether the stream is being captured, in which
 	// capture, and the nodes that the stream's next node would depend on
-	// (cudaStreamGetCaptureInfo).
-	CaptureStatus(dev Device, stream Stream) (CaptureStatus, error)
+	// (cudaStreamGetCaptureInfo). Traces name the call by this name.
+	CaptureStatus(dev Device, stream Stream) (CaptureInfo, error)
 
 	// NodeDependencies lists the nodes that a node of a graph under capture
 	// directly depends on (cudaGraphNodeGetDependencies).
 	NodeDependencies(node GraphNode) ([]GraphNode, error)
 
-	// FreeForbidden reports whether a capture is under way, in any stream of
-	// the process, whose mode makes Free and UnmapPage illegal for this caller
-	// (any mode but CaptureRelaxed). CUDA has no such call: an implementation
-	// knows because captures begin through its Executor.
+	// FreeForbidden reports whether Free, UnmapPage, QueryEvent and the Synchronize
+	// calls are illegal for every stream and event, because a capture is under way
+	// whose mode forbids potentially unsafe calls (cudaStreamCaptureMode). They would
+	// fail and invalidate that capture. It is true if any stream of the process is
+	// captured in a mode other than CaptureRelaxed. In CaptureThreadLocal CUDA forbids
+	// them only to the thread that began the capture; the method does not know the
+	// calling thread, so it returns true for all. CUDA has no such call: an
+	// implementation knows because captures begin through its Executor.
 	FreeForbidden() bool
 }
 
@@ -97,23 +102,24 @@ type DeviceProperties struct {
 	RDMAWithVirtualMemory bool
 }
 
-// CaptureStatus is what a driver says about a stream and graph capture.
-type CaptureStatus struct {
-	State     CaptureState
+// CaptureInfo is what a driver returns about a stream and graph capture (upstream:
+// CaptureInfo, of cudaStreamGetCaptureInfo).
+type CaptureInfo struct {
+	Status    CaptureStatus
 	ID        CaptureID   // zero unless the stream is capturing
-	Graph     uint64      // identity of the graph that is being built
+	Graph     Graph       // the graph that is being built
 	Terminals []GraphNode // what the stream's next node will depend on
 }
 
-// CaptureState tells whether a stream is being captured.
-type CaptureState int
+// CaptureStatus tells whether a stream is being captured (cudaStreamCaptureStatus).
+type CaptureStatus int
 
 const (
 	// CaptureNone: the stream's work runs as usual.
-	CaptureNone CaptureState = iota
+	CaptureNone CaptureStatus = iota
 	// CaptureActive: the stream's work goes into a graph.
 	CaptureActive
-	// CaptureInvalidated: something illegal was done during the capture; it can
+	// CaptureInvalidated: an illegal call was made during the capture; the capture can
 	// only be ended, and yields no graph.
 	CaptureInvalidated
 )
@@ -148,12 +154,12 @@ func (m CaptureMode) String() string {
 // VirtualMemory is the ability to reserve addresses apart from the memory behind
 // them, which expandable segments need.
 type VirtualMemory interface {
-	// ReserveAddress sets aside an address range that nothing backs yet
-	// (cuMemAddressReserve). dev is the device it is meant for.
+	// ReserveAddress reserves an address range, without memory
+	// (cuMemAddressReserve). dev is the device whose pages will be mapped into it.
 	ReserveAddress(dev Device, bytes uint64) (Ptr, error)
 
-	// FreeAddress gives back a range as it was reserved, with nothing mapped in
-	// it (cuMemAddressFree).
+	// FreeAddress frees a range as it was reserved, with nothing mapped in it
+	// (cuMemAddressFree).
 	FreeAddress(ptr Ptr, bytes uint64) error
 
 	// CreatePage obtains bytes of physical memory, not mapped anywhere, that can
@@ -161,23 +167,23 @@ type VirtualMemory interface {
 	// an error that is not ErrDriverOutOfMemory.
 	CreatePage(dev Device, bytes uint64, share ShareType) (PageHandle, error)
 
-	// ReleasePage gives up the caller's hold on the memory; it is free when it
-	// is not mapped either (cuMemRelease).
+	// ReleasePage releases the caller's reference to the memory, which is freed when
+	// it is not mapped either (cuMemRelease).
 	ReleasePage(page PageHandle) error
 
-	// MapPage puts the whole page at an address of a reserved range (cuMemMap).
-	// No device may touch it yet.
+	// MapPage maps the whole page at an address of a reserved range (cuMemMap).
+	// No device can access it yet.
 	MapPage(ptr Ptr, bytes uint64, page PageHandle) error
 
 	// SetAccess lets a device read and write a mapped range (cuMemSetAccess).
 	SetAccess(ptr Ptr, bytes uint64, dev Device) error
 
-	// UnmapPage takes one page out of its range (cuMemUnmap). It does not wait
-	// for work that uses the range: the caller does, before.
+	// UnmapPage unmaps one page (cuMemUnmap). It does not wait for work that uses the
+	// page: the caller does, before.
 	UnmapPage(ptr Ptr, bytes uint64) error
 }
 
-// ShareType is a way in which a page's memory can be handed to another process.
+// ShareType is a kind of handle that a page can be shared with between processes.
 type ShareType int
 
 const (
@@ -195,12 +201,12 @@ func (t ShareType) String() string {
 	return "posix file descriptor"
 }
 
-// MemorySharing is the ability to hand memory to another process.
+// MemorySharing is the ability to share memory between processes.
 type MemorySharing interface {
-	// ProcessID is the number that another process can find this one by.
+	// ProcessID is this process's id, as other processes see it.
 	ProcessID() uint64
 
-	// ShareMemory makes a handle of a piece that Malloc gave
+	// ShareMemory makes a handle of a piece of memory that Malloc has returned
 	// (cudaIpcGetMemHandle).
 	ShareMemory(dev Device, ptr Ptr) ([]byte, error)
 
@@ -208,7 +214,7 @@ type MemorySharing interface {
 	// (cudaIpcOpenMemHandle). A handle may be open once at a time.
 	OpenMemory(dev Device, handle []byte) (Ptr, error)
 
-	// CloseMemory ends what OpenMemory began (cudaIpcCloseMemHandle).
+	// CloseMemory closes memory that OpenMemory has returned (cudaIpcCloseMemHandle).
 	CloseMemory(dev Device, ptr Ptr) error
 
 	// ExportPage makes a handle of a page (cuMemExportToShareableHandle).
@@ -226,7 +232,7 @@ type PeerAccess interface {
 	// (cudaDeviceCanAccessPeer).
 	CanAccessPeer(dev, peer Device) (bool, error)
 
-	// EnablePeerAccess makes everything that Malloc gives on peer reachable from
-	// dev (cudaDeviceEnablePeerAccess). Doing it twice is not an error.
+	// EnablePeerAccess makes all memory that Malloc returns on peer, before and after,
+	// accessible from dev (cudaDeviceEnablePeerAccess). Doing it twice is not an error.
 	EnablePeerAccess(dev, peer Device) error
 }

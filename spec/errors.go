@@ -21,7 +21,7 @@ var ErrNotSupported = errors.New("not supported")
 type OutOfMemoryError struct {
 	Device       Device
 	Requested    uint64 // what the caller asked for
-	SegmentSize  uint64 // what the allocator asked the driver for
+	SegmentSize  uint64 // of the segment that was not obtained; 0 for MaxRequest and more
 	DeviceTotal  uint64
 	DeviceFree   uint64
 	Limit        uint64 // meaningful when Limited

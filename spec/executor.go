@@ -5,14 +5,14 @@ package spec
 // implement it next to Driver.
 //
 // Work is given to a stream and runs some time later, in the stream's order. A
-// launch names the bytes it reads and writes: a real device has no use for that,
-// but the fake one watches them.
+// launch names the bytes it reads and writes: a real device ignores that, the fake
+// one checks them for hazards.
 type Executor interface {
 	// CreateStream makes a stream that does not wait for the default stream
 	// (cudaStreamCreateWithFlags, non-blocking).
 	CreateStream(dev Device) (Stream, error)
 
-	// DestroyStream gives a stream back once its work is done
+	// DestroyStream destroys a stream when its work has completed
 	// (cudaStreamDestroy).
 	DestroyStream(dev Device, stream Stream) error
 
@@ -50,7 +50,8 @@ type Executor interface {
 	// (cudaGraphLaunch).
 	LaunchGraph(x GraphExec, dev Device, stream Stream) error
 
-	// DestroyGraph and DestroyGraphExec give them back.
+	// DestroyGraph and DestroyGraphExec destroy them (cudaGraphDestroy,
+	// cudaGraphExecDestroy).
 	DestroyGraph(g Graph) error
 	DestroyGraphExec(x GraphExec) error
 }
@@ -61,7 +62,7 @@ type (
 	GraphExec uint64
 )
 
-// Range is a stretch of device memory.
+// Range is a range of device addresses.
 type Range struct {
 	Ptr   Ptr
 	Bytes uint64

@@ -2,20 +2,19 @@ package spec
 
 import "fmt"
 
-// Geometry holds the sizes that shape an allocator's decisions, all in bytes
-// (upstream's names are given beside them). Everything that depends on a size
-// takes it from here, so that the same code runs on an 80 GB card and on a model
-// device of a few dozen bytes.
+// Geometry is upstream's size constants (kMinBlockSize and so on), in bytes, as
+// variables: the same code runs with PyTorch's sizes, and on a model device of a few
+// dozen bytes.
 type Geometry struct {
-	MinBlock       uint64 // kMinBlockSize: every block is a multiple of it
+	MinBlock       uint64 // kMinBlockSize: rounded sizes are multiples of it, unless divisions are set
 	SmallSize      uint64 // kSmallSize: largest rounded size that a small pool serves
 	SmallBuffer    uint64 // kSmallBuffer: segment of a small pool; page of a small expandable segment
-	MinLargeAlloc  uint64 // kMinLargeAlloc: from here on a segment fits its request
+	MinLargeAlloc  uint64 // kMinLargeAlloc: from here on a segment is the request, rounded up to RoundLarge
 	LargeBuffer    uint64 // kLargeBuffer: segment for (SmallSize, MinLargeAlloc), unless the settings say otherwise
 	RoundLarge     uint64 // kRoundLarge: granularity of segments for MinLargeAlloc and more
-	DivisionsStart uint64 // upper end of the first bucket of roundup_power2_divisions, exclusive of its double
+	DivisionsStart uint64 // sizes below its double are in the first bucket of roundup_power2_divisions
 	MaxRequest     uint64 // a request of this size or more is out of memory at once
-	MiB            uint64 // what a setting whose key ends in _mb counts in
+	MiB            uint64 // the unit of settings whose key ends in _mb
 }
 
 // Sizes in bytes.
@@ -41,9 +40,8 @@ func DefaultGeometry() Geometry {
 	}
 }
 
-// Validate reports the first relation between the sizes that does not hold.
-// Powers of two are asked for where rounding uses masks and where a table is
-// indexed by address.
+// Validate reports the first relation between the sizes that does not hold. All of
+// upstream's constants satisfy them.
 func (g Geometry) Validate() error {
 	switch {
 	case !isPowerOfTwo(g.MinBlock):

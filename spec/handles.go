@@ -40,16 +40,15 @@ type DeviceStream struct {
 	Stream Stream
 }
 
-// Thread is the identity of a caller, chosen by the caller. C++ asks the runtime
-// which thread is running; a goroutine has no such name, so whoever wants an
-// allocation to count as made "by a thread" (routing to a pool that filters by
-// thread, an annotation) says which. Zero is a thread like any other, and the
-// right answer for a program that does not care.
+// Thread is the identity of a caller, chosen by the caller. C++ can query which
+// thread is running. A goroutine has no identity, so a caller that needs one (for
+// ForThread, or for the metadata of trace entries) chooses a number. Zero is a thread
+// like any other, and is enough for a program that uses neither.
 type Thread uint64
 
-// PoolID names a pool of memory. The zero value is the default pool. Upstream
-// sets Capture for a pool that a graph capture made and User for one that the
-// program made; an allocator only compares them.
+// PoolID names a pool (upstream: MempoolId_t). The zero value is the default pool.
+// Upstream sets Capture for a pool that a graph capture made and User for one that
+// the program made. An allocator compares ids, and orders pools by them.
 type PoolID struct {
 	Capture uint64
 	User    uint64

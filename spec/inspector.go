@@ -1,14 +1,13 @@
 package spec
 
-// An Inspector lets a checker look at an allocator's own structures, in place.
-// An allocator under test need not have it: what any Snapshot can show is checked
-// without. With it, checks that a snapshot cannot express become possible (what
-// the free lists hold, which events are outstanding), and checking after every
-// operation becomes cheap, since nothing is copied.
+// An Inspector lets a checker read an allocator's own structures, in place.
+// It is optional: what a Snapshot shows is checked without it. With it a checker also
+// sees what a snapshot does not have (the free lists, the outstanding events), and
+// checking after every operation is cheap, since nothing is copied.
 type Inspector interface {
 	// Inspect calls the visitor's functions for everything the device's
-	// allocator holds, with its lock held: they must not call the allocator, and
-	// must not keep the views they are given beyond the call.
+	// allocator has, with its mutex held: they must not call the allocator, and
+	// must not keep a view after they return.
 	Inspect(dev Device, v Visitor) error
 }
 
@@ -21,18 +20,19 @@ type Visitor struct {
 	Block func(b *BlockView)
 	// Free sees the free lists in their order: by stream, size, address.
 	Free func(b *BlockView)
-	// Unmapped sees the lists of unmapped ranges in their order: by stream, address.
+	// Unmapped sees the lists of unmapped blocks in their order: by stream, address.
 	Unmapped func(b *BlockView)
 	// Pool sees each pool.
 	Pool func(p *PoolView)
-	// StreamUse sees the streams, other than its own, that RecordStream has recorded
-	// for a block: by block in Block's order, then by stream.
+	// StreamUse sees the streams, other than the allocation stream, that RecordStream
+	// has recorded for a block: by block in Block's order, then by stream.
 	StreamUse func(u *StreamUseView)
-	// PendingEvent sees the events that are waited for, by stream, oldest first.
+	// PendingEvent sees the outstanding events, by stream, oldest first.
 	PendingEvent func(e *PendingEventView)
-	// DeferredFree sees the blocks whose free is deferred until no capture is under way.
+	// DeferredFree sees the blocks whose free is deferred until no requests are routed
+	// to a pool.
 	DeferredFree func(d *DeferredFreeView)
-	// Routing sees the pools that allocations are routed to, oldest first.
+	// Routing sees the pools that requests are routed to, in the order begun.
 	Routing func(pool PoolID)
 }
 
@@ -50,10 +50,10 @@ type BlockView struct {
 	EventCount    int
 	StreamUses    int
 	First, Last   bool   // in its segment
-	Age           uint64 // requests its pool has served since it became free
+	Age           uint64 // searches of its block pool since it became free, while garbage collection is on
 }
 
-// State is what a snapshot would say.
+// State is the block's state in a snapshot.
 func (b *BlockView) State() BlockState {
 	switch {
 	case b.Allocated:
@@ -68,20 +68,20 @@ func (b *BlockView) State() BlockState {
 type PoolView struct {
 	ID             PoolID
 	UseCount       int // meaningless for the default pool
-	DriverSegments int // upstream's cudaMalloc_count
+	DriverSegments int // upstream's cudaMalloc_count: segments, and with expandable ones requests minus unmappings
 	Freeable       bool
 	UseOnOOM       bool
 	NoSplit        bool
 }
 
-// UseView is a stream that uses a block.
+// StreamUseView is a stream, other than the allocation stream, that uses a block.
 type StreamUseView struct {
-	Block    Ptr
-	Stream   DeviceStream
-	Captured bool // recorded, perhaps again, while allocations were routed to a pool
+	Block         Ptr
+	Stream        DeviceStream
+	DuringRouting bool // recorded, at least once, while requests were routed to a pool
 }
 
-// PendingView is an event that holds a block back.
+// PendingEventView is an outstanding event of a pending block.
 type PendingEventView struct {
 	Stream Stream
 	Device Device // the stream's
@@ -89,8 +89,8 @@ type PendingEventView struct {
 	Block  Ptr
 }
 
-// DeferredView is a block whose free waits for the end of a capture.
+// DeferredFreeView is a block whose free is deferred until no requests are routed.
 type DeferredFreeView struct {
 	Block   Ptr
-	Markers int // nodes that must be behind the stream for an earlier reuse
+	Markers int // number of free markers (graph_capture_record_stream_reuse)
 }

@@ -1,24 +1,24 @@
 package spec
 
-// Abilities beyond malloc and free. An allocator has those it implements.
+// Optional interfaces of an allocator (abilities), found by type assertion.
 
-// PrivatePools keep the memory of some requests apart. A pool has a use count:
-// it lives while that is positive. When the count falls to zero the pool becomes
-// freeable: its memory goes back to the driver with the next EmptyCache, EmptyPool
-// or failed request that finds it unused, and the pool is forgotten when it holds
-// none.
+// PrivatePools keep the memory of some requests apart. A pool has a use count: it is
+// live while that is positive. When the count is zero the pool is freeable: EmptyCache,
+// EmptyPool, and a request for which the cache is released return its free memory to
+// the driver. The pool is erased when it has no memory and no request refers to it.
 type PrivatePools interface {
 	// CreatePool makes a pool with a use count of 1, or raises the count of one
-	// that is live. Functions of its own can be given only to a new pool.
+	// that is live. PoolOptions.Memory can be set only for a new pool.
 	CreatePool(dev Device, id PoolID, o PoolOptions) error
 
 	// BeginAllocateToPool does as CreatePool and from then on routes to the pool
 	// every request that the filter accepts, until EndAllocateToPool. If several
-	// filters accept a request the one begun last wins. Beginning a pool that is
-	// begun is an error.
+	// filters accept a request, the one begun last decides. If requests are routed to
+	// the pool already, it is an InvalidStateError.
 	BeginAllocateToPool(dev Device, id PoolID, filter RequestFilter) error
 
-	// EndAllocateToPool ends what BeginAllocateToPool began; the use count stays.
+	// EndAllocateToPool ends the routing that BeginAllocateToPool began. The use count
+	// does not change.
 	EndAllocateToPool(dev Device, id PoolID) error
 
 	// ReleasePool lowers the use count.
@@ -34,13 +34,12 @@ type PrivatePools interface {
 	// SetNoSplit marks a pool whose blocks are never split.
 	SetNoSplit(dev Device, id PoolID) error
 
-	// EmptyPool returns what one freeable pool can return, on every device,
-	// having waited for the events of its blocks. A pool that is not freeable,
-	// or not known, is left alone.
+	// EmptyPool returns to the driver the free memory of one freeable pool, on every
+	// device, after waiting for the events of its blocks. It does nothing to a pool
+	// that is live or unknown.
 	EmptyPool(id PoolID) error
 
-	// SnapshotPool is a Snapshot of one pool's segments. A pool that is not known
-	// has none.
+	// SnapshotPool is a Snapshot of one pool's segments. An unknown pool has none.
 	SnapshotPool(id PoolID) (Snapshot, error)
 }
 
@@ -48,23 +47,22 @@ type PrivatePools interface {
 type PoolOptions struct {
 	UseOnOOM bool
 	NoSplit  bool
-	// Memory, if given, takes the driver's place for the pool's segments; the
-	// pool then has no expandable segments.
+	// Memory, if not nil, is called instead of Driver.Malloc and Driver.Free for the
+	// pool's segments. The pool then has no expandable segments.
 	Memory PoolMemory
 }
 
-// PoolMemory obtains and returns the segments of a pool in the driver's place.
-// Both are called with the device's lock held, Allocate without it when the
-// settings release it during driver allocations. An error of Allocate that wraps
-// ErrDriverOutOfMemory means that there is no memory.
+// PoolMemory allocates and frees the segments of a pool instead of the driver
+// (upstream: PrivatePool::allocator_). Both methods are called with the device's mutex
+// held, except Allocate if Config.ReleaseLockOnMalloc is set. If there is no memory,
+// Allocate returns an error that wraps ErrDriverOutOfMemory.
 type PoolMemory interface {
 	Allocate(dev Device, bytes uint64, stream Stream) (Ptr, error)
 	Free(dev Device, ptr Ptr, bytes uint64, stream Stream) error
 }
 
 // RequestFilter decides whether a request is routed to the pool. It is called with the
-// device's lock held and must not call the allocator; it may ask the driver.
-// Bytes is 0 when the allocator wants to know about the stream alone.
+// device's mutex held. It must not call the allocator; it may call the driver.
 type RequestFilter func(r Request) bool
 
 // ForThread accepts the requests of one thread.
@@ -81,19 +79,31 @@ func ForStream(s Stream) RequestFilter {
 func ForCapture(driver Driver, id CaptureID) RequestFilter {
 	return func(r Request) bool {
 		status, err := driver.CaptureStatus(r.Device, r.Stream)
-		return err == nil && status.State != CaptureNone && status.ID == id
+		return err == nil && status.Status != CaptureNone && status.ID == id
 	}
 }
 
-// Checkpointer can set a private pool back to an earlier state.
+// Checkpointer can restore a private pool to an earlier state.
 type Checkpointer interface {
-	// Checkpoint saves the layout of the pool's segments and blocks. It fails if streams may
-	// still use a freed block of the pool.
+	// Checkpoint saves the layout of a live pool's segments and blocks (upstream:
+	// getCheckpointState). Before that, the deferred blocks of the device, of every
+	// pool, are freed or get their events, even while requests are routed. It is an
+	// InvalidStateError if a freed block of the pool then has an outstanding event.
 	Checkpoint(dev Device, id PoolID) (PoolState, error)
 
-	// Restore sets the pool back: what is allocated now is freed, and what was
-	// allocated at the checkpoint is allocated again, at its old address.
-	// Segments obtained since stay, all free. An error leaves the pool as it was.
+	// Restore restores the pool (upstream: setCheckpointPoolState). What is allocated
+	// now is freed, and what was allocated at the checkpoint is allocated again, at the
+	// same address. It changes nothing and returns an InvalidStateError unless
+	//
+	//   - the pool is live,
+	//   - no block of it has stream uses or outstanding events,
+	//   - the segments of the state still belong to it, with the size and kind they had,
+	//   - and what was mapped of them is still mapped.
+	//
+	// Segments obtained since, and pages mapped since, stay and are free. The frees and
+	// allocations count in the statistics and have trace entries like others: every
+	// block of the state is allocated, and those that were free are then freed. The
+	// requested size of a restored block is its size. Stream uses are not restored.
 	Restore(dev Device, state PoolState) (RestoreDelta, error)
 
 	// CheckPoolLiveAllocations reports whether exactly the given pointers of the
@@ -106,36 +116,40 @@ type PoolState interface {
 	PoolID() PoolID
 }
 
-// RestoreDelta is what Restore changed, each list by address.
+// RestoreDelta is what Restore freed and allocated, each list by address (upstream:
+// CheckpointDelta).
 type RestoreDelta struct {
-	Freed   []Ptr // was allocated and was freed; some may be allocated again, see Created
-	Created []Ptr // is allocated now
+	// Freed was allocated before (ptrs_freed). The caller must not free it, unless it
+	// is in Created as well.
+	Freed []Ptr
+	// Created is allocated now (dataptrs_allocd). The caller must Free it.
+	Created []Ptr
 }
 
-// ExpandableSegments tell about memory that grows.
+// ExpandableSegments shows how large the expandable segments are.
 type ExpandableSegments interface {
 	// ExpandableSegmentSizes lists the device's expandable segments in the order
 	// in which they were made.
 	ExpandableSegmentSizes(dev Device) ([]StreamSegmentSize, error)
 }
 
-// StreamSegmentSize is how much of an expandable segment has memory behind it.
+// StreamSegmentSize is how much of an expandable segment is mapped.
 type StreamSegmentSize struct {
 	Stream   Stream
 	PoolKind PoolKind
 	Mapped   uint64 // bytes
 }
 
-// PeerAllocator makes memory reachable from other devices.
+// PeerAllocator makes memory accessible from other devices.
 type PeerAllocator interface {
-	// EnablePeerAccess lets dev reach the memory that this allocator obtains, and
+	// EnablePeerAccess gives dev access to the memory that this allocator obtains, and
 	// has obtained, on peer.
 	EnablePeerAccess(dev, peer Device) error
 
 	// CopyKind says how to copy between two devices. An ordinary copy works when
-	// the devices are the same, when peer access is enabled, and when the memory
-	// of both came from Driver.Malloc; otherwise the copy has to name both
-	// devices (cudaMemcpyPeerAsync), and the driver stages it if it must.
+	// the devices are the same, when peer access is enabled, or when the memory
+	// of both came from Driver.Malloc. Otherwise the copy has to name both devices
+	// (cudaMemcpyPeerAsync).
 	CopyKind(dst, src Device, peerEnabled bool) (CopyKind, error)
 }
 
@@ -156,15 +170,15 @@ type SharedMemory interface {
 	ShareHandle(p Ptr) (SharedHandle, error)
 
 	// OpenHandle makes memory of another process accessible on a device. Handles
-	// of the same memory are opened once; each OpenHandle is to be ended by a
-	// Close of what it returned, and the last one gives the mapping up.
+	// of the same memory are opened once. What OpenHandle returns must be closed; the
+	// last Close closes the handle.
 	OpenHandle(dev Device, handle []byte) (OpenedMemory, error)
 }
 
 // SharedHandle is a handle and where in the memory it stands for the pointer lies.
 type SharedHandle struct {
 	Handle []byte
-	Offset uint64 // bytes from the start of what OpenHandle gives
+	Offset uint64 // bytes from OpenedMemory.Base
 }
 
 // OpenedMemory is memory of another process.

@@ -22,17 +22,17 @@ type Segment struct {
 
 	AllocatedSize uint64 // of allocated blocks
 	ActiveSize    uint64 // of allocated blocks, and of freed blocks that a stream still uses
-	RequestedSize uint64 // what was asked for, over active blocks
+	RequestedSize uint64 // the sum of the active blocks' requested sizes
 
 	Blocks  []Block // by address, without gaps
 	Context any     // call stack of the request that obtained it
 }
 
-// Block is a part of a segment that is allocated, or free, as a whole.
+// Block is a part of a segment that as a whole has one state.
 type Block struct {
 	Address       Ptr
 	Size          uint64
-	RequestedSize uint64 // what was last asked for; stale when not active
+	RequestedSize uint64 // of the allocation; if the block is inactive, left from an earlier one
 	State         BlockState
 	Context       any // call stack of the allocation (context_when_allocated)
 }

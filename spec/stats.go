@@ -9,10 +9,10 @@ package spec
 //	allocation      = number of allocated blocks
 //	active          = allocation + blocks freed but still used by a stream
 //	segment         = number of segments that are not expandable
-//	inactive_split  = free blocks that are a part of such a segment
+//	inactive_split  = free blocks that do not cover their segment (is_split), in such segments
 //	X_bytes         = the sum of those blocks' sizes
 //	reserved_bytes  = the sum of all segments' sizes
-//	requested_bytes = the sum of what was asked for, over active blocks
+//	requested_bytes = the sum of the active blocks' requested sizes
 //	allocated - freed = current, unless accumulated statistics were reset
 //	aggregate       = small pool + large pool (current, allocated, freed)
 
@@ -108,17 +108,17 @@ type DeviceStats struct {
 	Allocation    StatArray // allocated blocks
 	Segment       StatArray // segments obtained from the driver, expandable ones left out
 	Active        StatArray // allocated blocks, and freed blocks that a stream still uses
-	InactiveSplit StatArray // free blocks that are part of a segment, expandable ones left out
+	InactiveSplit StatArray // free blocks that do not cover their segment, expandable ones left out
 
 	AllocatedBytes     StatArray
 	ReservedBytes      StatArray // reserved from the driver
 	ActiveBytes        StatArray
 	InactiveSplitBytes StatArray
-	RequestedBytes     StatArray // what callers asked for, over active blocks
+	RequestedBytes     StatArray // the sum of the active blocks' requested sizes
 
-	NumAllocRetries   int64 // driver requests made after the whole cache was given back
+	NumAllocRetries   int64 // attempts to obtain memory after the whole cache was released
 	NumOOMs           int64 // requests that failed for lack of memory
-	NumSyncAllStreams int64 // times all outstanding events were waited for
+	NumSyncAllStreams int64 // times that a release of the cache or of a pool waited for outstanding events
 	NumDeviceAlloc    int64 // driver allocations and mappings
 	NumDeviceFree     int64 // driver frees and unmappings
 

@@ -8,7 +8,7 @@ const (
 	ActionAlloc Action = iota
 	// ActionFreeRequested: the caller freed it.
 	ActionFreeRequested
-	// ActionFreeCompleted: it can be reused; follows at once unless streams use it.
+	// ActionFreeCompleted: it is free. This follows at once unless other streams used it.
 	ActionFreeCompleted
 	// ActionSegmentAlloc: a segment was obtained from the driver.
 	ActionSegmentAlloc
@@ -52,13 +52,15 @@ func ParseAction(name string) (Action, bool) {
 	return 0, false
 }
 
-// TraceEntry is one thing that an allocator did, as far as it depends on nothing but
-// the sequence of operations. A trace records these four fields.
+// TraceEntry is an action of an allocator. Its four fields are the same in every run of
+// the same operations; a trace (docs/trace-format.md) records them. (Time and contexts,
+// which can differ, are in HistoryEntry.)
 //
-// Addr is the address of the block or segment, except that an oom event has the
-// bytes that the device has free there. Size is in bytes: what was asked for in
-// alloc and the two frees, the rounded request in oom, the bytes newly mapped in
-// segment_map, the active bytes in snapshot.
+// Addr is the address of the block, segment, or range of pages; in the entry of an oom
+// it is the number of bytes that the device has free, in that of a snapshot 0. Size is in
+// bytes: the requested size in alloc, free_requested and free_completed, the rounded
+// request in oom, the size of the segment in segment_alloc and segment_free, of the pages
+// in segment_map and segment_unmap, and of the active blocks in snapshot.
 type TraceEntry struct {
 	Action Action
 	Addr   Ptr

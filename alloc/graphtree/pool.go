@@ -92,7 +92,7 @@ func (m *Manager) endCapture() (spec.Graph, error) {
 	if err == nil {
 		return graph, nil
 	}
-	if status, failure := m.gpu.CaptureStatus(m.device, m.stream); failure != nil || status.State == spec.CaptureNone {
+	if status, failure := m.gpu.CaptureStatus(m.device, m.stream); failure != nil || status.Status == spec.CaptureNone {
 		return 0, errors.Join(err, failure)
 	}
 	graph, failure := m.gpu.EndCapture(m.device, m.stream)

@@ -30,7 +30,7 @@ func (d device) StreamDevice(s spec.Stream) (spec.Device, error) { return d.stre
 
 func (d device) StreamCaptured(dev spec.Device, s spec.Stream) bool {
 	status, err := d.CaptureStatus(dev, s)
-	return err == nil && status.State != spec.CaptureNone
+	return err == nil && status.Status != spec.CaptureNone
 }
 
 func (d device) FreeForbidden() bool { return false }

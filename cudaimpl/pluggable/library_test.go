@@ -152,8 +152,8 @@ func TestForeignCapture(t *testing.T) {
 	l.Free(l.Malloc(1000, 0, s))
 	must(t, d.BeginCapture(0, s, spec.CaptureGlobal))
 	l.Reset()
-	if status, err := d.CaptureStatus(0, s); err != nil || status.State != spec.CaptureActive {
-		t.Errorf("the capture is %v (%v)", status.State, err)
+	if status, err := d.CaptureStatus(0, s); err != nil || status.Status != spec.CaptureActive {
+		t.Errorf("the capture is %v (%v)", status.Status, err)
 	}
 	if l.LastError() != nil {
 		t.Error(l.LastError())

@@ -61,6 +61,6 @@ func (d *driver) SynchronizeEvent(ev spec.EventHandle) error {
 func (d *driver) SynchronizeStream(spec.Device, spec.Stream) error { return nil }
 
 // CaptureStatus implements spec.Driver: captures are not repeated, only their pools.
-func (d *driver) CaptureStatus(spec.Device, spec.Stream) (spec.CaptureStatus, error) {
-	return spec.CaptureStatus{}, nil
+func (d *driver) CaptureStatus(spec.Device, spec.Stream) (spec.CaptureInfo, error) {
+	return spec.CaptureInfo{}, nil
 }

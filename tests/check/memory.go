@@ -176,7 +176,7 @@ func (c *checker) endLife(a *allocation) {
 	c.forgetWaiting(a.ptr)
 	for _, u := range a.uses {
 		status, err := c.gpu.CaptureStatus(u.device, u.stream)
-		if err != nil || status.State != spec.CaptureNone {
+		if err != nil || status.Status != spec.CaptureNone {
 			continue
 		}
 		if event, err := c.gpu.CreateEvent(u.device); err == nil {

@@ -51,7 +51,7 @@ func (m *machine) filter(op *trace.Op) (spec.RequestFilter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if status.State == spec.CaptureNone {
+	if status.Status == spec.CaptureNone {
 		return nil, m.badOp(op, fmt.Sprintf("stream %d takes part in no capture", op.Stream))
 	}
 	return spec.ForCapture(m.gpu, status.ID), nil

@@ -111,12 +111,12 @@ func (p *Process) query(e spec.EventHandle) int {
 }
 
 func (p *Process) captureInfo(w *words) int {
-	status, err := p.GPU.CaptureStatus(device(w[0]), stream(w[1]))
+	info, err := p.GPU.CaptureStatus(device(w[0]), stream(w[1]))
 	if err != nil {
 		return number(err)
 	}
-	w[2], w[3], w[4] = C.uint64_t(status.State), C.uint64_t(status.ID), C.uint64_t(status.Graph)
-	putNodes(w[5], &w[6], status.Terminals)
+	w[2], w[3], w[4] = C.uint64_t(info.Status), C.uint64_t(info.ID), C.uint64_t(info.Graph)
+	putNodes(w[5], &w[6], info.Terminals)
 	return 0
 }
 

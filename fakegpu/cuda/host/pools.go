@@ -79,7 +79,7 @@ func (p *Process) poolMalloc(dev spec.Device, id uint64, s spec.Stream, bytes ui
 	if bytes == 0 {
 		return 0, 0
 	}
-	if status, err := p.GPU.CaptureStatus(dev, s); err != nil || status.State != spec.CaptureNone {
+	if info, err := p.GPU.CaptureStatus(dev, s); err != nil || info.Status != spec.CaptureNone {
 		p.lacks("cudaMallocAsync in a capture")
 		return 0, max(number(err), notSupported)
 	}

@@ -165,9 +165,9 @@ var contractWords = map[string]func(tk *talk, a []string) string{
 		switch {
 		case err != nil:
 			return answer(err)
-		case status.State == spec.CaptureNone:
+		case status.Status == spec.CaptureNone:
 			return "not captured"
-		case status.State == spec.CaptureInvalidated:
+		case status.Status == spec.CaptureInvalidated:
 			return "invalidated"
 		}
 		return "captured, next after " + tk.nodeNames(status.Terminals)

@@ -298,11 +298,11 @@ func (s *shadow) SynchronizeDevice(dev spec.Device) error {
 }
 
 // CaptureStatus implements spec.Driver.
-func (s *shadow) CaptureStatus(dev spec.Device, on spec.Stream) (spec.CaptureStatus, error) {
+func (s *shadow) CaptureStatus(dev spec.Device, on spec.Stream) (spec.CaptureInfo, error) {
 	status, err := s.GPU.CaptureStatus(dev, on)
 	return status, s.follow("CaptureStatus", err, func() error {
 		real, err := s.on.CaptureStatus(dev, s.streams[on])
-		if err == nil && (real.State != status.State || len(real.Terminals) != len(status.Terminals)) {
+		if err == nil && (real.Status != status.Status || len(real.Terminals) != len(status.Terminals)) {
 			s.differ("CaptureStatus: %+v on the fake device, %+v on the real one", status, real)
 		}
 		return err

@@ -35,10 +35,10 @@ type recordingDriver struct {
 }
 
 // CaptureStatus implements spec.Driver.
-func (r *recordingDriver) CaptureStatus(dev spec.Device, s spec.Stream) (spec.CaptureStatus, error) {
+func (r *recordingDriver) CaptureStatus(dev spec.Device, s spec.Stream) (spec.CaptureInfo, error) {
 	for id, stream := range r.routed {
 		if stream == s {
-			return spec.CaptureStatus{State: spec.CaptureActive, ID: spec.CaptureID(id.Capture)}, nil
+			return spec.CaptureInfo{Status: spec.CaptureActive, ID: spec.CaptureID(id.Capture)}, nil
 		}
 	}
 	return r.GPU.CaptureStatus(dev, s)

@@ -18,7 +18,7 @@ func (sys *System) Refine() (*bounded.State, error) {
 		Block: func(b *spec.BlockView) { addBlock(&s, b) },
 		StreamUse: func(u *spec.StreamUseView) {
 			uses[u.Block] = append(uses[u.Block], u.Stream)
-			if u.Captured {
+			if u.DuringRouting {
 				s.GraphStreamUses = append(s.GraphStreamUses, model.GraphStreamUse{
 					Block: u.Block, Stream: u.Stream, Earlier: sys.earlier[graphStreamUse{u.Block, u.Stream.Stream}],
 				})

@@ -121,7 +121,7 @@ func (sys *System) free(ptr spec.Ptr) error {
 			}
 		},
 		StreamUse: func(u *spec.StreamUseView) {
-			if u.Block == ptr && (!u.Captured || sys.earlier[graphStreamUse{ptr, u.Stream.Stream}]) {
+			if u.Block == ptr && (!u.DuringRouting || sys.earlier[graphStreamUse{ptr, u.Stream.Stream}]) {
 				uses = append(uses, *u)
 			}
 		},
@@ -142,7 +142,7 @@ func (sys *System) free(ptr spec.Ptr) error {
 func (sys *System) recordStream(ptr spec.Ptr, s spec.Stream) error {
 	use := graphStreamUse{ptr, s}
 	err := sys.allocator.Inspect(0, spec.Visitor{StreamUse: func(u *spec.StreamUseView) {
-		if u.Block == ptr && u.Stream.Stream == s && !u.Captured && len(sys.routed) > 0 {
+		if u.Block == ptr && u.Stream.Stream == s && !u.DuringRouting && len(sys.routed) > 0 {
 			sys.earlier[use] = true
 		}
 	}})

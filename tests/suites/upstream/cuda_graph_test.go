@@ -13,12 +13,12 @@ import (
 func TestCuda_GraphIsCurrentStreamCapturing(t *testing.T) {
 	p := newProgram(t, setup{})
 	s := p.newStream()
-	state := func(want spec.CaptureState) {
+	state := func(want spec.CaptureStatus) {
 		t.Helper()
 		status, err := p.gpu.CaptureStatus(p.device, s)
 		p.must(err)
-		if status.State != want {
-			t.Errorf("the state is %d, want %d", status.State, want)
+		if status.Status != want {
+			t.Errorf("the state is %d, want %d", status.Status, want)
 		}
 	}
 	state(spec.CaptureNone)
