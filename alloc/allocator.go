@@ -113,8 +113,8 @@ func (a *Allocator) device(op string, dev spec.Device) (*device, error) {
 }
 
 // deviceOf is the device whose allocator is to free, or look up, the pointer. It is nil if
-// no device has the pointer allocated. If there is one device and caching was never off, it
-// is that device without a look at its table: the device looks the pointer up anyway.
+// no device has the pointer allocated. If there is one device and no memory was ever
+// allocated uncached, it is that device without a look at its table: the device looks the pointer up anyway.
 func (a *Allocator) deviceOf(p spec.Ptr) *device {
 	if len(a.devices) == 1 && !a.uncached.used.Load() {
 		return a.devices[0]

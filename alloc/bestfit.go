@@ -9,8 +9,8 @@ import "gaugeblock/spec"
 // Oversize blocks (max_split_size and more) are kept for oversize requests, which take their
 // block whole. Hence the two oversize tests: a request below max_split_size does not take
 // an oversize block, and an oversize request takes only a block that is less than
-// max_non_split_rounding larger. (With expandable segments on, an oversize request splits
-// its block, but the tests are the same.)
+// max_non_split_rounding larger. (An oversize request that expandable segments may serve
+// splits its block, but the tests are the same.)
 
 // getFreeBlockLocked takes the best fit for the request out of the free blocks, or
 // returns nil.
@@ -76,8 +76,8 @@ func (d *device) failsOversizeTestsLocked(b *block, size uint64) bool {
 }
 
 // shouldSplitLocked reports whether a block is split for the request. A block of a small
-// block pool is split if MinBlock or more remains, and so is every block while expandable
-// segments are on. Else a block of a large block pool is split if more than SmallSize
+// block pool is split if MinBlock or more remains, and so is every block for a request that
+// expandable segments may serve (useExpandable). Else a block of a large block pool is split if more than SmallSize
 // remains and the request is not oversize. Blocks of a pool marked noSplit are not split.
 func (d *device) shouldSplitLocked(b *block, params *allocParams) bool {
 	blockPool := b.segment.blockPool

@@ -16,7 +16,7 @@ import "gaugeblock/spec"
 //
 // Between two operations a free block is in a set of its block pool: blocks if it is
 // mapped, else unmapped. No other block is in either. During an operation a free block can
-// be in no set: one that a malloc has found. The block pool and the allocation stream are
+// be in no set: one that a malloc has found, or one whose free is about to be completed. The block pool and the allocation stream are
 // those of the segment.
 type block struct {
 	segment *segment
@@ -32,7 +32,7 @@ type block struct {
 	eventCount int32       // outstanding events; see events.go
 	streamUses []streamUse // empty once events were recorded for them
 
-	gcCountBase          uint64 // the block pool's getFreeBlocksCallCount when the block became free
+	gcCountBase          uint64 // the block pool's getFreeBlocksCallCount at insertFree
 	contextWhenAllocated gatheredContext
 }
 
@@ -52,8 +52,8 @@ func lessStream(s, o spec.DeviceStream) bool {
 	return s.Stream < o.Stream || (s.Stream == o.Stream && s.Device < o.Device)
 }
 
-// isFree reports whether the block is neither allocated nor pending nor deferred. Such a
-// block can be allocated, mapped or unmapped, or merged with a neighbour.
+// isFree reports whether the block is neither allocated nor pending nor deferred. An
+// unmapped block is free in this sense; the free blocks of a block pool are the mapped ones.
 func (b *block) isFree() bool {
 	return !b.allocated && b.eventCount == 0 && len(b.streamUses) == 0
 }

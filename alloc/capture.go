@@ -101,17 +101,20 @@ func (d *device) captureInfo(dev spec.Device, stream spec.Stream) (spec.CaptureI
 
 // Deferred blocks. Work that is being captured does not run, so an event recorded in its
 // stream cannot be waited for. A block with stream uses that is freed while requests are
-// routed is deferred until none are. Then the stream uses recorded during any routing are
-// dropped, as upstream. That assumes that the routing was a capture, which joins all of its
-// streams before it ends. If it was not, the use is not waited for: a known hazard
-// (docs/deviations.md, docs/findings.md). The other stream uses get events.
+// routed is deferred. The first malloc, release or checkpoint that finds no requests routed
+// drops the stream uses that are marked duringRouting, as upstream, and records events for
+// the others; a block without others becomes free at once. Dropping assumes that the routing
+// was a capture, which joins all of its streams before it ends, and that the stream was not
+// used before it: one mark stands for all uses on a stream. Otherwise the use is not waited
+// for: a known hazard (docs/deviations.md, docs/findings.md). EndAllocateToPool itself
+// changes no deferred block. A checkpoint does this while requests are routed, too.
 
 // deferredBlocks are ordered by stream handle, then by address.
 type deferredBlocks []deferredBlock
 
 type deferredBlock struct {
 	block   *block
-	markers []spec.GraphNode // free markers; without any the block is not reused while requests are routed
+	markers []spec.GraphNode // free markers; without any the block is not free while requests are routed, unless by a checkpoint
 }
 
 // deferBlockLocked defers the free of a block.
@@ -122,8 +125,8 @@ func (d *device) deferBlockLocked(b *block, markers []spec.GraphNode) {
 	d.deferredBlocks = slices.Insert(d.deferredBlocks, at, deferredBlock{b, markers})
 }
 
-// insertEventsDeferredUntilNoCaptureLocked frees the deferred blocks, or records events for
-// them, so that they become pending. It is called when no requests are routed, and by a
+// insertEventsDeferredUntilNoCaptureLocked makes the deferred blocks pending, by recording
+// events for their stream uses, or free, if all of these are dropped. It is called when no requests are routed, and by a
 // checkpoint. If an event cannot be recorded, that block and those after it stay deferred.
 func (d *device) insertEventsDeferredUntilNoCaptureLocked(context gatheredContext) error {
 	for len(d.deferredBlocks) > 0 {
@@ -166,7 +169,7 @@ type reuseKey struct {
 
 // recordFreeMarkersLocked returns the free markers of a block. There are none if the
 // setting is off, or if one of the streams is not being captured into the same graph: then
-// the block is deferred until no requests are routed.
+// no malloc reuses the block while requests are routed.
 func (d *device) recordFreeMarkersLocked(b *block) ([]spec.GraphNode, error) {
 	if !d.cfg.GraphCaptureRecordStreamReuse {
 		return nil, nil

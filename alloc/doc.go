@@ -14,8 +14,8 @@
 //	                      ├── graphPools …  └── largeBlocks ── blocks, unmapped
 //	                      ├── segments ── blocks, linked from head on
 //	                      ├── allocatedBlocks   the allocated blocks by address
-//	                      ├── cudaEvents        outstanding events of pending blocks
-//	                      └── deferredBlocks    blocks freed while requests are routed to a pool
+//	                      ├── cudaEvents        events that freed blocks wait for (pending blocks)
+//	                      └── deferredBlocks    blocks with stream uses freed during a capture
 //
 // Work on one stream runs in order. So a block that is freed while a kernel still uses it
 // can be allocated at once for the same stream, and nothing waits. Free blocks are
@@ -35,10 +35,10 @@
 // # Failures
 //
 // Each step of an operation is all or nothing: what can fail in it comes first. After an
-// error the steps before it remain. A malloc may have freed pending blocks, returned cached
-// memory and mapped pages; EmptyCache and Close may have returned a part of the memory, a
-// checkpoint may have freed deferred blocks, EnablePeerAccess may have given access to a
-// part. A free, a record_stream, and a restore that fail have changed nothing.
+// error the steps before it remain. A malloc, EmptyCache, EmptyPool, Close and a checkpoint
+// may have made deferred blocks pending or free; all but the checkpoint may have completed
+// frees of pending blocks and returned a part of the cache; a malloc may have mapped pages,
+// EnablePeerAccess may have given access to a part. A free, a record_stream, and a restore that fail have changed nothing.
 //
 // # Mutexes
 //
@@ -51,7 +51,7 @@
 //	eventPool.mu           unused events of a device; held during CreateEvent, DestroyEvent
 //	unreleasedPages.mu     pages that the driver has not taken back; held during ReleasePage
 //	threadMetadata.mu      what the threads have set for their trace entries
-//	Allocator.mu           options of the history, and annotations
+//	Allocator.mu           annotations, and the options that RecordHistory has set
 //	uncached.mu            memory allocated while caching was off
 //
 // A mutex stands above the fields that it guards. A name ends in Locked if the function is
@@ -71,5 +71,6 @@
 // device.contextRecorder (the context is gathered before the mutex is taken),
 // Allocator.enabled, uncached.used, threadMetadata.used.
 //
-// TestLocks checks the order, the names, the guarded fields and what is said of releases.
+// TestLocks checks the order, the names, the guarded fields, and that a function which
+// releases the mutex says so.
 package alloc

@@ -65,8 +65,8 @@ type outstandingEvent struct {
 	block *block
 }
 
-// recordEventsLocked records an event on each of the streams. If one cannot be
-// recorded, none is kept.
+// recordEventsLocked records an event on each of the streams. If one cannot be recorded,
+// all are put back into their event pools.
 func (d *device) recordEventsLocked(uses []streamUse) ([]spec.EventHandle, error) {
 	var events []spec.EventHandle
 	for _, u := range uses {
@@ -96,7 +96,7 @@ func (d *device) recordEventLocked(s spec.DeviceStream) (spec.EventHandle, error
 
 // queueEventsLocked makes a block pending: it queues the events that were recorded for the
 // block's stream uses, one each, in their order. The events replace the stream uses.
-// (Upstream's insert_events records them as well.)
+// (Upstream's insert_events records the events, too; here that is recordEventsLocked.)
 func (d *device) queueEventsLocked(b *block, events []spec.EventHandle) {
 	for i, u := range b.streamUses {
 		d.cudaEvents.push(u.stream, outstandingEvent{events[i], b})
@@ -121,8 +121,8 @@ func (q *eventQueues) dropEmpty() {
 	*q = slices.DeleteFunc(*q, func(q eventQueue) bool { return len(q.events) == 0 })
 }
 
-// processEventsLocked records events for the deferred blocks, and completes the free of the
-// pending blocks whose events have all completed. It does not wait. While a capture forbids
+// processEventsLocked makes the deferred blocks pending or free, and completes the free of
+// the pending blocks whose events have all completed. It does not wait. While a capture forbids
 // to free memory (Driver.FreeForbidden) no event may be queried, not even one of a stream
 // that is not captured.
 func (d *device) processEventsLocked(context gatheredContext) error {
@@ -176,7 +176,8 @@ func (d *device) popEventLocked(q *eventQueue, at int, context gatheredContext) 
 }
 
 // synchronizeAndFreeEventsLocked waits for the events of a pool's pending blocks, or of all
-// if p is nil, and completes the frees. Before that it records events for the deferred blocks.
+// if p is nil, and completes the frees. Before that it makes the deferred blocks pending or
+// free. NumSyncAllStreams counts every call, also one with nothing to wait for.
 func (d *device) synchronizeAndFreeEventsLocked(p *pool, context gatheredContext) error {
 	d.stats.NumSyncAllStreams++
 	err := d.insertEventsDeferredUntilNoCaptureLocked(context)

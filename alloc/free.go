@@ -8,7 +8,9 @@ import "gaugeblock/spec"
 //
 //	none                            at once
 //	some                            pending: when an event on each has completed (events.go)
-//	some, while requests routed     deferred: until no requests are routed (capture.go)
+//	some, while requests routed     deferred: by a later malloc, which finds that no
+//	                                requests are routed, or that the captured graph has
+//	                                passed all uses (capture.go)
 
 // free frees the block at ptr. It takes the mutex.
 func (d *device) free(ptr spec.Ptr) error {
@@ -116,7 +118,9 @@ func (d *device) tryMergeBlocksLocked(b, neighbour *block) uint64 {
 	return size
 }
 
-// contextOr is the present context, or, if that was not gathered, the one of the allocation.
+// contextOr is the context of a free's trace entries: that of the operation under way, which
+// is the Free or the malloc that completes it, or, if that was not gathered, the one of the
+// allocation.
 func contextOr(present, whenAllocated gatheredContext) gatheredContext {
 	if present != nil {
 		return present

@@ -10,8 +10,9 @@ import (
 
 // The steps of a malloc, in order. The first that yields a block is the last.
 //
-//	free pending and deferred blocks, if possible    events.go, capture.go
-//	round, choose the pool                           size.go, capture.go
+//	complete frees that need not wait any longer     events.go, capture.go
+//	round the size                                   size.go
+//	choose the pool, then its block pool             capture.go, pool.go
 //	search the free blocks                           bestfit.go
 //	call the free-memory callbacks, search again     malloc.go
 //	collect garbage                                  release.go
@@ -91,9 +92,10 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 	return d.allocOrReleaseLocked(params)
 }
 
-// reclaimBlocksLocked frees the pending blocks whose events have completed, and the deferred
-// blocks that need not be deferred any longer. While requests are routed to a private pool
-// a stream may be being captured, so no event is queried.
+// reclaimBlocksLocked completes the frees of pending blocks whose events have completed.
+// Deferred blocks become pending before that, or free if they need no event. While requests
+// are routed to a private pool a stream may be being captured: no event is recorded or
+// queried, and only blocks that the captured graph shows to be unused become free.
 func (d *device) reclaimBlocksLocked(params *allocParams) error {
 	if !d.requestsRoutedLocked() {
 		return d.processEventsLocked(params.context)
@@ -178,8 +180,8 @@ func (d *device) decreaseInactiveSplitLocked(b *block) {
 }
 
 // splitBlockLocked splits a block for the low bytes off a free block, which is in no set,
-// and puts the remainder into the free blocks. The remainder keeps the struct and the
-// requested size.
+// and puts the remainder into the free blocks. The remainder keeps the struct,
+// and with it the requested size of the block's previous allocation.
 func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
 	wasSplit := remaining.isSplit()
 	b := d.newBlockLocked(remaining.segment, remaining.ptr, size)

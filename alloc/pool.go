@@ -56,7 +56,8 @@ type blockPool struct {
 	unmapped blockSet // unmapped blocks of expandable segments, by stream and address
 
 	// getFreeBlocksCallCount counts the searches (getFreeBlockLocked) while garbage
-	// collection is on. The age of a free block is the number since it became free.
+	// collection is on. The age of a free block is the number since it was put into the
+	// free blocks: a remainder starts at 0 again.
 	getFreeBlocksCallCount uint64
 }
 

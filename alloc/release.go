@@ -14,9 +14,9 @@ import (
 // returned: the driver call would be illegal and would invalidate the capture. Each
 // function here then returns what it does when there is nothing to return.
 
-// releaseCachedBlocksLocked returns all of the cache that can be returned: of the default
-// pool, after waiting for all events, unless requests are routed to a private pool; and of
-// the freeable pools.
+// releaseCachedBlocksLocked returns all of the cache that can be returned. While requests
+// are routed to a private pool that is the memory of freeable pools only, without a wait.
+// Otherwise it first waits for all events and returns that of the default pool.
 func (d *device) releaseCachedBlocksLocked(context gatheredContext) error {
 	if d.driver.FreeForbidden() {
 		return nil

@@ -25,14 +25,15 @@ type traceBuffer struct {
 type gatheredContext any
 
 // contextRecorder is the program's function that returns the present context (upstream:
-// a stack trace), for entries from a level on.
+// a stack trace), and the level that the program has set: it is called by operations whose
+// own level is not above that.
 type contextRecorder struct {
 	record func() any
 	level  spec.ContextLevel
 }
 
-// maybeGatherContext returns the present context if the history is recorded at this
-// level. It is called without the mutex: the program's function may take any mutex.
+// maybeGatherContext returns the present context if the level that the program has set is
+// at least that of the operation. Whether a trace entry keeps it is another test (recordTrace). It is called without the mutex: the program's function may take any mutex.
 func (d *device) maybeGatherContext(level spec.ContextLevel) gatheredContext {
 	r := d.contextRecorder.Load()
 	if r == nil || r.level < level {
@@ -160,7 +161,8 @@ func newThreadMetadata() *threadMetadata {
 }
 
 // noThread is the thread of the entries of frees, returned memory, restores and snapshots,
-// since Free does not say who calls. They have its metadata. (Upstream: the calling thread's.)
+// since Free does not say who calls. It is a thread as others: the entries have the metadata
+// that thread 0 has set. (Upstream: the calling thread's.)
 const noThread spec.Thread = 0
 
 // noCompileContext is what upstream writes when nothing is being compiled.

@@ -21,13 +21,14 @@ type Allocator interface {
 	// Free frees an allocation. The null pointer is ignored. Work that uses the
 	// memory may still be running: the order of the allocation stream and the
 	// stream uses recorded by RecordStream keep it from being reused too early. If
-	// the driver returns an error (of an event that is to be recorded), the memory
-	// is still allocated, and can be freed again.
+	// a driver call fails, the memory is still allocated, and can be freed again.
 	Free(p Ptr) error
 
 	// RecordStream records that work on another stream (of device dev) uses the
 	// memory: after Free it must not be reused before what is in that stream at
-	// the time of the Free has completed. The null pointer is ignored.
+	// the time of the Free has completed. The null pointer is ignored. (PyTorch,
+	// and the reference as it does, break this for uses recorded while requests
+	// are routed to a pool: docs/deviations.md.)
 	RecordStream(p Ptr, dev Device, s Stream) error
 
 	// EmptyCache returns to the driver, on every device, what is kept for reuse
@@ -151,7 +152,8 @@ const (
 	// Snapshot shows, not in trace entries.
 	ContextState
 	// ContextAlloc: at the same operations. Kept in trace entries as well; the entry
-	// of a free has the context of the allocation.
+	// of a free has the context of the allocation, and free_completed that of
+	// the malloc which completes the free if one does.
 	ContextAlloc
 	// ContextAll: also at frees, checkpoints, and when cached memory is returned, for
 	// the trace entries of these.

@@ -70,9 +70,9 @@ func DefaultConfig(g Geometry) Config {
 	}
 }
 
-// DivisionsFor is the number of divisions for a request of size bytes, at least
-// 1: that of the power of two at or below it, or of the nearest bucket. 0 and 1
-// are off.
+// DivisionsFor is the number of divisions for a request of size bytes (size is at
+// least 1): that of the power of two at or below the size, or of the nearest bucket.
+// 0 and 1 mean that the setting is off for such sizes.
 func (c *Config) DivisionsFor(size uint64, g Geometry) uint64 {
 	bucket := bits.Len64(size) - bits.Len64(g.DivisionsStart)
 	return c.Divisions[min(max(bucket, 0), NumDivisions-1)]

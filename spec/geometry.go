@@ -67,7 +67,7 @@ func (g Geometry) Validate() error {
 }
 
 // PoolKind is the kind of the block pool that serves a rounded size in bytes
-// (upstream's get_pool).
+// (upstream's get_pool chooses it together with the pool).
 func (g *Geometry) PoolKind(size uint64) PoolKind {
 	if size <= g.SmallSize {
 		return SmallPool

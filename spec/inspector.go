@@ -29,8 +29,8 @@ type Visitor struct {
 	StreamUse func(u *StreamUseView)
 	// PendingEvent sees the outstanding events, by stream, oldest first.
 	PendingEvent func(e *PendingEventView)
-	// DeferredFree sees the blocks whose free is deferred until no requests are routed
-	// to a pool.
+	// DeferredFree sees the deferred blocks: freed, with stream uses, while requests
+	// were routed to a pool.
 	DeferredFree func(d *DeferredFreeView)
 	// Routing sees the pools that requests are routed to, in the order begun.
 	Routing func(pool PoolID)
@@ -50,7 +50,7 @@ type BlockView struct {
 	EventCount    int
 	StreamUses    int
 	First, Last   bool   // in its segment
-	Age           uint64 // searches of its block pool since it became free, while garbage collection is on
+	Age           uint64 // searches of its block pool since it was put into the free blocks, while garbage collection is on
 }
 
 // State is the block's state in a snapshot.
@@ -89,7 +89,7 @@ type PendingEventView struct {
 	Block  Ptr
 }
 
-// DeferredFreeView is a block whose free is deferred until no requests are routed.
+// DeferredFreeView is a deferred block.
 type DeferredFreeView struct {
 	Block   Ptr
 	Markers int // number of free markers (graph_capture_record_stream_reuse)
