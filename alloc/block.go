@@ -16,7 +16,8 @@ import "gaugeblock/spec"
 //
 // Between two operations a free block is in a set of its block pool: blocks if it is
 // mapped, else unmapped. No other block is in either. During an operation a free block can
-// be in no set: one that a malloc has found, or one whose free is about to be completed. The block pool and the allocation stream are
+// be in no set: one that a malloc or a restore has taken out, or one whose free is about to be
+// completed. The block pool and the allocation stream are
 // those of the segment.
 type block struct {
 	segment *segment

@@ -12,11 +12,11 @@ import (
 // capture, and restored before the next.
 //
 // To restore, every allocated block is freed, so that the mapped memory of each segment is
-// one free block. Then each saved segment is split into the saved blocks, all of them
-// allocated. Then the blocks that were free are freed. Segments obtained and pages mapped
-// since the checkpoint stay, and are free.
+// one free block. Then, segment by segment, the saved blocks are all allocated, and those
+// that were free are freed. Segments obtained and pages mapped since the checkpoint stay,
+// and are free.
 //
-// Nothing of a live pool is unmapped. So the mapped memory of an expandable segment of the
+// No page of a live pool is unmapped (plain oversize segments can be returned). So the mapped memory of an expandable segment of the
 // pool begins at its base and has no gaps (TestLivePoolHasNoGaps).
 
 // privatePoolState is the state of a pool at a checkpoint (upstream: PrivatePoolState).
@@ -79,8 +79,8 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID, context gatheredContex
 	return state, nil
 }
 
-// setCheckpointPoolStateLocked restores a pool. checkRestoreLocked has tested everything
-// that can be wrong, so the restore itself cannot fail.
+// setCheckpointPoolStateLocked restores a pool. checkRestoreLocked has tested all that the
+// restore relies on, so the restore itself cannot fail.
 func (d *device) setCheckpointPoolStateLocked(state *privatePoolState, context gatheredContext) (delta spec.RestoreDelta, err error) {
 	p, err := d.checkRestoreLocked(state)
 	if err != nil {

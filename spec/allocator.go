@@ -6,7 +6,8 @@ package spec
 //
 // # Rules that hold for every method, those of the optional interfaces included
 //
-// Misuse returns a typed error and changes nothing: InvalidPointerError (a pointer
+// Misuse returns a typed error and changes nothing that a program has or asked for
+// (a checkpoint that is refused may have completed frees): InvalidPointerError (a pointer
 // that is not allocated), InvalidArgumentError, InvalidStateError (a call that the
 // present state does not allow), NotSupportedError. Errors of the driver are
 // returned wrapped. All methods may be called from several goroutines at once.
@@ -152,11 +153,11 @@ const (
 	// Snapshot shows, not in trace entries.
 	ContextState
 	// ContextAlloc: at the same operations. Kept in trace entries as well; the entry
-	// of a free has the context of the allocation, and free_completed that of
-	// the malloc which completes the free if one does.
+	// of a free has the context of the allocation, or of the restore or malloc that
+	// frees the block or completes its free.
 	ContextAlloc
-	// ContextAll: also at frees, checkpoints, and when cached memory is returned, for
-	// the trace entries of these.
+	// ContextAll: also at frees, and at checkpoints and EmptyCache, which may complete
+	// frees and return segments, for the trace entries of these.
 	ContextAll
 )
 

@@ -97,12 +97,15 @@ type Checkpointer interface {
 	//
 	//   - the pool is live,
 	//   - no block of it has stream uses or outstanding events,
-	//   - the segments of the state still belong to it, with the size and kind they had,
-	//   - and what was mapped of them is still mapped.
+	//   - each segment that it had is there: at the same address, expandable or not as
+	//     before, of the same pool kind, and of the same size unless it is expandable,
+	//   - and what was mapped of an expandable segment is still mapped.
 	//
 	// Segments obtained since, and pages mapped since, stay and are free. The frees and
-	// allocations count in the statistics and have trace entries like others: every
-	// block of the state is allocated, and those that were free are then freed. The
+	// allocations count in the statistics and have trace entries like others: segment
+	// by segment, every block of the state is allocated, and those that were free are
+	// then freed. From ContextAlloc on the entries have the context of the
+	// restore. The
 	// requested size of a restored block is its size. Stream uses are not restored.
 	Restore(dev Device, state PoolState) (RestoreDelta, error)
 
@@ -111,7 +114,8 @@ type Checkpointer interface {
 	CheckPoolLiveAllocations(dev Device, id PoolID, live []Ptr) (bool, error)
 }
 
-// PoolState is what Checkpoint saved; only the allocator that made it can read it.
+// PoolState is what Checkpoint saved. It can be restored only on the device of the
+// allocator that made it; elsewhere it is an InvalidArgumentError.
 type PoolState interface {
 	PoolID() PoolID
 }
