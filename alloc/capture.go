@@ -10,8 +10,9 @@ import (
 
 // Captures. While a graph is being captured, a program routes requests to a private pool
 // (BeginAllocateToPool). Programs do that without a capture as well. The allocator, as
-// upstream (captures_underway), handles every routing as a possible capture. Three things
-// differ while requests are routed:
+// upstream (captures_underway), handles every routing as a possible capture. While requests
+// are routed no event is recorded, queried or waited for, and the default pool's cache is not
+// returned. This file has what else differs:
 //
 //	pool routing      requests that a filter accepts are served by a private pool
 //	deferred blocks   a freed block that other streams used gets no events yet
@@ -101,20 +102,20 @@ func (d *device) captureInfo(dev spec.Device, stream spec.Stream) (spec.CaptureI
 
 // Deferred blocks. Work that is being captured does not run, so an event recorded in its
 // stream cannot be waited for. A block with stream uses that is freed while requests are
-// routed is deferred. The first malloc, release or checkpoint that finds no requests routed
-// drops the stream uses that are marked duringRouting, as upstream, and records events for
+// routed is deferred. The first malloc, EmptyCache or EmptyPool that finds no requests
+// routed, and any checkpoint, drops the stream uses that are marked duringRouting, as upstream, and records events for
 // the others; a block without others becomes free at once. Dropping assumes that the routing
 // was a capture, which joins all of its streams before it ends, and that the stream was not
 // used before it: one mark stands for all uses on a stream. Otherwise the use is not waited
 // for: a known hazard (docs/deviations.md, docs/findings.md). EndAllocateToPool itself
-// changes no deferred block. A checkpoint does this while requests are routed, too.
+// changes no deferred block.
 
 // deferredBlocks are ordered by stream handle, then by address.
 type deferredBlocks []deferredBlock
 
 type deferredBlock struct {
 	block   *block
-	markers []spec.GraphNode // free markers; without any the block is not free while requests are routed, unless by a checkpoint
+	markers []spec.GraphNode // free markers; without any no malloc completes the free while requests are routed
 }
 
 // deferBlockLocked defers the free of a block.

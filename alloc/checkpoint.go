@@ -6,17 +6,17 @@ import (
 	"gaugeblock/spec"
 )
 
-// Checkpoints. A captured graph uses the addresses that it was captured with. A graph that
-// is to be captured after another one was launched again needs the pool as it was at the end
-// of the capture of that one, not as it is now. So the state of the pool is saved after a
-// capture, and restored before the next.
+// Checkpoints. A captured graph uses the addresses that it was captured with. Suppose that
+// graph A was captured, later launched again, and that graph B is to be captured after it.
+// Then the pool must be as it was at the end of A's capture, not as it is now. So the state
+// of the pool is saved after each capture, and restored before such a one.
 //
 // To restore, every allocated block is freed, so that the mapped memory of each segment is
 // one free block. Then, segment by segment, the saved blocks are all allocated, and those
 // that were free are freed. Segments obtained and pages mapped since the checkpoint stay,
 // and are free.
 //
-// No page of a live pool is unmapped (plain oversize segments can be returned). So the mapped memory of an expandable segment of the
+// No page of a live pool is unmapped. So the mapped memory of an expandable segment of the
 // pool begins at its base and has no gaps (TestLivePoolHasNoGaps).
 
 // privatePoolState is the state of a pool at a checkpoint (upstream: PrivatePoolState).
@@ -38,7 +38,7 @@ type segmentState struct {
 	blocks     []blockState
 }
 
-// blockState is a block (upstream: BlockState). Stream uses are not saved, as upstream.
+// blockState is a block (upstream: BlockState, which has the stream uses as well).
 type blockState struct {
 	size      uint64 // bytes
 	allocated bool
@@ -52,8 +52,8 @@ func (s *segment) mappedSize() uint64 {
 	return s.size
 }
 
-// getCheckpointStateLocked returns the present state of a pool. The deferred blocks of the
-// device are freed, or become pending, before (upstream does so as well).
+// getCheckpointStateLocked returns the present state of a pool. Before that the deferred
+// blocks of the device become free or pending, as upstream.
 func (d *device) getCheckpointStateLocked(id spec.PoolID, context gatheredContext) (spec.PoolState, error) {
 	const op = "checkpoint"
 	p, err := d.livePoolLocked(op, id)

@@ -15,7 +15,7 @@
 //	                      ├── segments ── blocks, linked from head on
 //	                      ├── allocatedBlocks   the allocated blocks by address
 //	                      ├── cudaEvents        events that freed blocks wait for (pending blocks)
-//	                      └── deferredBlocks    blocks with stream uses freed during a capture
+//	                      └── deferredBlocks    blocks freed while requests are routed, if other streams used them
 //
 // Work on one stream runs in order. So a block that is freed while a kernel still uses it
 // can be allocated at once for the same stream, and nothing waits. Free blocks are

@@ -95,7 +95,7 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 // reclaimBlocksLocked completes the frees of pending blocks whose events have completed.
 // Deferred blocks become pending before that, or free if they need no event. While requests
 // are routed to a private pool a stream may be being captured: no event is recorded or
-// queried, and only blocks that the captured graph shows to be unused become free.
+// queried, and only blocks become free whose uses all come before the request's stream in the graph.
 func (d *device) reclaimBlocksLocked(params *allocParams) error {
 	if !d.requestsRoutedLocked() {
 		return d.processEventsLocked(params.context)

@@ -10,9 +10,9 @@ import (
 // segment is needed, that is rounded up to its size (get_allocation_size, alloc_size).
 //
 //	rounded size            segment
-//	up to SmallSize         SmallBuffer            (1 MiB → 2 MiB)
-//	below MinLargeAlloc     large segment size     (10 MiB → 20 MiB, or as set)
-//	from there on           next RoundLarge        (2 MiB steps)
+//	up to SmallSize         SmallBuffer            (up to 1 MiB: 2 MiB)
+//	below MinLargeAlloc     large segment size     (below 10 MiB: 20 MiB, or as set)
+//	from there on           next RoundLarge        (the next multiple of 2 MiB)
 
 // roundSize is the block size for a request of that many bytes (at least 1).
 //

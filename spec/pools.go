@@ -31,7 +31,7 @@ type PrivatePools interface {
 	// be served when the driver has no memory.
 	SetUseOnOOM(dev Device, id PoolID, on bool) error
 
-	// SetNoSplit marks a pool whose blocks are never split.
+	// SetNoSplit marks a pool whose blocks no malloc splits.
 	SetNoSplit(dev Device, id PoolID) error
 
 	// EmptyPool returns to the driver the free memory of one freeable pool, on every
@@ -87,8 +87,8 @@ func ForCapture(driver Driver, id CaptureID) RequestFilter {
 type Checkpointer interface {
 	// Checkpoint saves the layout of a live pool's segments and blocks (upstream:
 	// getCheckpointState). Before that, the deferred blocks of the device, of every
-	// pool, are freed or get their events, even while requests are routed. It is an
-	// InvalidStateError if a freed block of the pool then has an outstanding event.
+	// pool, become free or get events, even while requests are routed. It is an
+	// InvalidStateError if a block of the pool then has an outstanding event.
 	Checkpoint(dev Device, id PoolID) (PoolState, error)
 
 	// Restore restores the pool (upstream: setCheckpointPoolState). What is allocated
@@ -97,16 +97,16 @@ type Checkpointer interface {
 	//
 	//   - the pool is live,
 	//   - no block of it has stream uses or outstanding events,
-	//   - each segment that it had is there: at the same address, expandable or not as
+	//   - each segment that it had (of an expandable one: the reserved range) is there, or
+	//     another one like it: at the same address, expandable or not as
 	//     before, of the same pool kind, and of the same size unless it is expandable,
-	//   - and what was mapped of an expandable segment is still mapped.
+	//   - and at least as much of an expandable segment is mapped as was then.
 	//
 	// Segments obtained since, and pages mapped since, stay and are free. The frees and
 	// allocations count in the statistics and have trace entries like others: segment
 	// by segment, every block of the state is allocated, and those that were free are
-	// then freed. From ContextAlloc on the entries have the context of the
-	// restore. The
-	// requested size of a restored block is its size. Stream uses are not restored.
+	// then freed. From ContextAlloc on the entries have the context of the restore.
+	// The requested size of a restored block is its size. Stream uses are not restored.
 	Restore(dev Device, state PoolState) (RestoreDelta, error)
 
 	// CheckPoolLiveAllocations reports whether exactly the given pointers of the
@@ -114,8 +114,8 @@ type Checkpointer interface {
 	CheckPoolLiveAllocations(dev Device, id PoolID, live []Ptr) (bool, error)
 }
 
-// PoolState is what Checkpoint saved. It can be restored only on the device of the
-// allocator that made it; elsewhere it is an InvalidArgumentError.
+// PoolState is what Checkpoint saved. It can be restored by the same Allocator, on the
+// same device; elsewhere it is an InvalidArgumentError.
 type PoolState interface {
 	PoolID() PoolID
 }
