@@ -11,8 +11,8 @@ import (
 // Captures. While a graph is being captured, a program routes requests to a private pool
 // (BeginAllocateToPool). Programs do that without a capture as well. The allocator, as
 // upstream (captures_underway), handles every routing as a possible capture. While requests
-// are routed no event is recorded, queried or waited for, and the default pool's cache is not
-// returned. This file has what else differs:
+// are routed, mallocs and EmptyCache neither record nor query events nor wait for them, and
+// EmptyCache leaves the default pool alone (release.go). This file has what else differs:
 //
 //	pool routing      requests that a filter accepts are served by a private pool
 //	deferred blocks   a freed block that other streams used gets no events yet
