@@ -27,10 +27,10 @@ import (
 // nobody calls the GPU: a script has no lock of its own.
 type Script struct {
 	pieces     []spec.Range // of coming Mallocs, in order
-	bases      []spec.Ptr   // of coming ReserveAddresses, in order
+	ranges     []spec.Range // of coming ReserveAddresses, in order; of no bytes: of any size
 	mapped     []spec.Ptr   // where coming mappings begin
 	pool       []spec.Range // of coming Mallocs, in an order that is not known
-	rangesTold bool         // bases are all that is reserved
+	rangesTold bool         // ranges are all that is reserved
 	outcomes   *outcomes    // nil unless the recorded outcomes count
 
 	choose   func(Choice) spec.Ptr
@@ -83,7 +83,7 @@ func (s *Script) Push(addr spec.Ptr, bytes uint64) {
 }
 
 // PushRange adds the base of a coming ReserveAddress.
-func (s *Script) PushRange(base spec.Ptr) { s.bases = append(s.bases, base) }
+func (s *Script) PushRange(base spec.Ptr) { s.ranges = append(s.ranges, spec.Range{Ptr: base}) }
 
 // Load says which memory the next operation obtained from the driver in the
 // recorded run; what was pushed or loaded before and was not used is forgotten,
@@ -93,7 +93,7 @@ func (s *Script) PushRange(base spec.Ptr) { s.bases = append(s.bases, base) }
 // that the call gives, because a new range is mapped from its base on.
 func (s *Script) Load(entries []spec.TraceEntry) {
 	if s.rangesTold {
-		s.bases, s.rangesTold = s.bases[:0], false
+		s.ranges, s.rangesTold = s.ranges[:0], false
 	}
 	s.pieces, s.mapped, s.outcomes = s.pieces[:0], s.mapped[:0], nil
 	s.pool, s.reserved = s.pool[:0], s.reserved[:0]
@@ -124,10 +124,7 @@ func (s *Script) SetPieces(pieces []spec.Range) { s.pieces = append(s.pieces[:0]
 // SetRanges says what the operation's ReserveAddresses returned, in order and in place of what
 // the entries say of it, until the next Load.
 func (s *Script) SetRanges(ranges []spec.Range) {
-	s.bases, s.mapped, s.rangesTold = s.bases[:0], s.mapped[:0], true
-	for _, r := range ranges {
-		s.bases = append(s.bases, r.Ptr)
-	}
+	s.ranges, s.mapped, s.rangesTold = append(s.ranges[:0], ranges...), s.mapped[:0], true
 }
 
 // SetPool names pieces that the operation's Mallocs may have returned, in an order that is not known,
@@ -191,7 +188,7 @@ func (s *Script) chosen(c Choice) spec.Ptr {
 	return 0
 }
 
-// PlaceRange gives the next recorded base, if nothing lies there.
+// PlaceRange gives the next recorded base, if it is one of that size and nothing lies there.
 func (s *Script) PlaceRange(bytes uint64) spec.Ptr {
 	r := spec.Range{Ptr: s.nextBase(bytes), Bytes: bytes}
 	for r.Ptr == 0 || !s.vacant(r) {
@@ -203,13 +200,16 @@ func (s *Script) PlaceRange(bytes uint64) spec.Ptr {
 	return r.Ptr
 }
 
-// nextBase takes the next base that was pushed or set, or else the next mapping outside
-// all reserved ranges; it is 0 if the recording does not tell, and nothing was chosen.
+// nextBase takes the next base that was pushed, or set for a range of that size, or else the next
+// mapping outside all reserved ranges; it is 0 if the recording does not tell, and nothing was chosen.
 func (s *Script) nextBase(bytes uint64) spec.Ptr {
-	if len(s.bases) > 0 {
-		base := s.bases[0]
-		s.bases = s.bases[1:]
-		return base
+	if len(s.ranges) > 0 {
+		next := s.ranges[0]
+		if next.Bytes != 0 && next.Bytes != bytes {
+			return 0
+		}
+		s.ranges = s.ranges[1:]
+		return next.Ptr
 	}
 	for len(s.mapped) > 0 {
 		base := s.mapped[0]

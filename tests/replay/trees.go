@@ -153,7 +153,7 @@ func (m *machine) treeCall(op *trace.Op) error {
 	if err != nil {
 		return err
 	}
-	if e := op.Expect.Tree; e != nil && op.Expect.Entries == nil {
+	if e := op.Expect.Tree; e != nil && op.Expect.Entries == nil && op.Expect.Segments == nil {
 		m.scripts[op.Device].SetPool(poolSegments(e))
 	}
 	outputs, err := t.Call(m.trees.functions[op.Function], inputs...)
