@@ -132,7 +132,7 @@ func (m *machine) confirm(op *trace.Op, out outcome, c *choices) (same int) {
 func (c *choices) mark(addr spec.Ptr) {
 	for i := range c.made {
 		made := &c.made[i]
-		if at := made.options[made.taken]; made.reserve && at <= addr && addr < at+spec.Ptr(made.bytes) {
+		if at := made.options[made.taken]; at != 0 && made.reserve && at <= addr && addr < at+spec.Ptr(made.bytes) {
 			made.confirmed = true
 		}
 	}
