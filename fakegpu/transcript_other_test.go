@@ -43,6 +43,34 @@ var otherCommands = map[string]command{
 		tk.scripts[0].PushRange(address(a[0]))
 		return "ok"
 	},
+	// set-pieces [ADDRESS SIZE]...
+	"set-pieces": func(tk *talk, a []string) string {
+		tk.scripts[0].SetPieces(tk.ranges(a))
+		return "ok"
+	},
+	// set-ranges [ADDRESS SIZE]...
+	"set-ranges": func(tk *talk, a []string) string {
+		tk.scripts[0].SetRanges(tk.ranges(a))
+		return "ok"
+	},
+	// set-pool [ADDRESS SIZE]...
+	"set-pool": func(tk *talk, a []string) string {
+		tk.scripts[0].SetPool(tk.ranges(a))
+		return "ok"
+	},
+	// choose [last]: the last candidate is chosen; without the word, nothing chooses
+	"choose": func(tk *talk, a []string) string {
+		tk.scripts[0].Choose(nil)
+		if arg(a, 0) == "last" {
+			tk.scripts[0].Choose(func(c fakegpu.Choice) spec.Ptr {
+				if len(c.Candidates) == 0 {
+					return 0
+				}
+				return c.Candidates[len(c.Candidates)-1]
+			})
+		}
+		return "ok"
+	},
 	// load [ACTION ADDRESS SIZE]...
 	"load": func(tk *talk, a []string) string {
 		tk.scripts[0].Load(tk.entries(a))
@@ -59,6 +87,14 @@ func address(s string) spec.Ptr {
 	var p spec.Ptr
 	_, _ = fmt.Sscan(s, (*uint64)(&p))
 	return p
+}
+
+// ranges reads addresses and sizes.
+func (tk *talk) ranges(a []string) (ranges []spec.Range) {
+	for ; len(a) >= 2; a = a[2:] {
+		ranges = append(ranges, spec.Range{Ptr: address(a[0]), Bytes: tk.bytes(a[1])})
+	}
+	return ranges
 }
 
 // entries reads trace entries, three words each; actions without the word segment.

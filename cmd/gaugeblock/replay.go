@@ -26,10 +26,11 @@ is replayed on a fake GPU. One line says whether the reference does exactly the 
 or shows the first operation in which it does not. The last line counts the traces.
 
 A trace that expects nothing is only performed, and counts as neither exact nor
-different.
+different. One that does not tell every address that the driver returned is replayed
+with several. If they matter and none makes it exact, it is not determined.
 
-The exit status is 0 when no trace differs, 1 when one differs or is not
-supported, 2 when an argument means no trace or a trace cannot be read.`
+The exit status is 0 when no trace differs, 1 when one differs, is not determined or
+not supported, 2 when an argument means no trace or a trace cannot be read.`
 }
 
 // Validate is called by kong.

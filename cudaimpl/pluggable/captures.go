@@ -47,10 +47,21 @@ func (t *streamSet) add(dev spec.Device, s spec.Stream) {
 	}
 }
 
-// watchful is a device that knows of captures on streams that were seen.
+// watchful is a device that knows of captures on streams that were seen, and tells the log which
+// address ranges it has reserved.
 type watchful struct {
 	Device
-	seen *streamSet
+	seen    *streamSet
+	library *Library
+}
+
+// ReserveAddress implements spec.VirtualMemory.
+func (w watchful) ReserveAddress(dev spec.Device, bytes uint64) (spec.Ptr, error) {
+	base, err := w.Device.ReserveAddress(dev, bytes)
+	if err == nil && w.library.log != nil {
+		w.library.log.reserved(dev, spec.Range{Ptr: base, Bytes: bytes})
+	}
+	return base, err
 }
 
 // FreeForbidden implements spec.Driver.

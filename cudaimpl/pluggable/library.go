@@ -56,7 +56,7 @@ func ReadEnvironment() Environment {
 func NewLibrary(d Device, env Environment) (*Library, error) {
 	l := &Library{device: d, seen: &streamSet{}}
 	var err error
-	l.allocator, err = alloc.New(watchful{d, l.seen}, alloc.Options{Settings: env.Settings, Uncached: env.Uncached})
+	l.allocator, err = alloc.New(watchful{d, l.seen, l}, alloc.Options{Settings: env.Settings, Uncached: env.Uncached})
 	if err != nil || env.Trace == "" {
 		return l, err
 	}

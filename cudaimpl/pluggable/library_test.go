@@ -83,6 +83,31 @@ func TestLog(t *testing.T) {
 	}
 }
 
+// TestLogTellsRanges: the log has the address range that was reserved in a request that failed, of
+// which no trace entry tells.
+func TestLogTellsRanges(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.jsonl")
+	d := newDevice()
+	l, err := pluggable.NewLibrary(d, pluggable.Environment{Settings: "expandable_segments:True", Trace: path})
+	must(t, err)
+	d.SetFreeMemory(0, 0)
+	if p := l.Malloc(20*spec.MiB, 0, 0); p != 0 {
+		t.Fatalf("a full device gave %v", p)
+	}
+	d.SetFreeMemory(0, spec.GiB)
+	p := l.Malloc(20*spec.MiB, 0, 0)
+	must(t, l.Close())
+	_, ops, _, err := trace.ReadFile(path)
+	must(t, err)
+	if len(ops) != 2 {
+		t.Fatalf("%d operations", len(ops))
+	}
+	failed, later := ops[0].Expect, ops[1].Expect
+	if failed.Error != trace.ErrorOOM || len(failed.AddressRanges) != 1 || failed.AddressRanges[0].Ptr != p || later.AddressRanges != nil {
+		t.Errorf("the log has %+v, then %+v; the memory is at %v", failed, later, p)
+	}
+}
+
 // TestEveryKind: the log has exactly those kinds of operations that are described as
 // pluggable.
 func TestEveryKind(t *testing.T) {

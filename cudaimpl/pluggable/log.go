@@ -50,6 +50,7 @@ type opLog struct {
 	op       *trace.Op // under way
 	silent   bool      // it is not to be written
 	observed []spec.TraceEntry
+	ranges   []spec.Range
 	routed   spec.Thread // whose pool served the request
 	begun    spec.Thread // BeginAllocateToPool so far
 }
@@ -79,13 +80,13 @@ func newLog(path string, d Device, settings string) (*opLog, error) {
 func (l *opLog) write(op *trace.Op, perform func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.op, l.silent, l.observed, l.routed = op, false, []spec.TraceEntry{}, 0
+	l.op, l.silent, l.observed, l.ranges, l.routed = op, false, []spec.TraceEntry{}, nil, 0
 	err := perform()
 	op.Thread = l.routed
 	if op.Kind == trace.OpRecordStream {
 		l.shared = true
 	}
-	op.Expect.Entries, op.Expect.Error = l.observed, trace.ErrorName(err)
+	op.Expect.Entries, op.Expect.AddressRanges, op.Expect.Error = l.observed, l.ranges, trace.ErrorName(err)
 	if l.shared {
 		op.Expect = trace.Expectation{Error: op.Expect.Error}
 	}
@@ -104,6 +105,14 @@ func (l *opLog) write(op *trace.Op, perform func() error) error {
 func (l *opLog) observe(e spec.TraceEntry) {
 	if l.op != nil {
 		l.observed = append(l.observed, e)
+	}
+}
+
+// reserved adds an address range that the driver has returned during an operation. The trace
+// entries have it only once pages are mapped in it.
+func (l *opLog) reserved(dev spec.Device, r spec.Range) {
+	if l.op != nil && dev == l.op.Device {
+		l.ranges = append(l.ranges, r)
 	}
 }
 

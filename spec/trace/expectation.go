@@ -16,10 +16,16 @@ type Expectation struct {
 	Error   string            // how it failed, see ErrorName; "" when it succeeded, unless all is Unknown
 	Message string            // the message that came with the error, for people
 	Tree    *TreeExpectation  // call: what was seen afterwards; nil: unknown
+
+	// What the driver returned in the operation, on its device and in order. No allocator can
+	// guess it: it is told to the replay's driver, and not compared. Nil says that it is not
+	// known beyond what Entries and Tree say; otherwise it is all.
+	Segments      []spec.Range // by cudaMalloc
+	AddressRanges []spec.Range // by cuMemAddressReserve
 }
 
-// Unknown reports whether nothing at all was recorded, not even whether the
-// operation succeeded.
+// Unknown reports whether nothing at all was recorded of what the allocator did, not even
+// whether the operation succeeded.
 func (e *Expectation) Unknown() bool {
 	return e.Addr == nil && e.Entries == nil && e.Stats == nil && e.Layout == nil && e.Tree == nil && e.Error == ""
 }

@@ -174,9 +174,9 @@ type lineShape struct{ must, may jsonMembers }
 const endKind OpKind = "end"
 
 // every2 are the fields of every operation of version 2: the device and the thread may
-// be named, and anything may be expected. An expected address goes with what returns
-// memory.
-var every2 = fields{"op", "device thread error message events stats layout"}
+// be named, anything may be expected, and the addresses that the driver gave may be told. An
+// expected address goes with what returns memory.
+var every2 = fields{"op", "device thread segments address_ranges error message events stats layout"}
 
 // every1 are the fields of every operation of version 1: one device, one thread, trace
 // entries and statistics after every operation.

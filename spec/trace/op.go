@@ -179,6 +179,8 @@ var lineTable = newJSONTable("a line", []jsonMember[traceLine]{
 		append: func(b []byte, l *traceLine) []byte { return appendWhole(b, *l.op.Expect.Addr) },
 		absent: func(l *traceLine) bool { return l.op.Expect.Addr == nil },
 	},
+	optionalListMember("segments", func(l *traceLine) *[]spec.Range { return &l.op.Expect.Segments }, readPlace, appendPlace),
+	optionalListMember("address_ranges", func(l *traceLine) *[]spec.Range { return &l.op.Expect.AddressRanges }, readPlace, appendPlace),
 	wordMember("error", func(l *traceLine) *string { return &l.op.Expect.Error }, errorNames...),
 	textMember("message", func(l *traceLine) *string { return &l.op.Expect.Message }),
 	optionalListMember("events", func(l *traceLine) *[]spec.TraceEntry { return &l.op.Expect.Entries }, readEvent, appendEvent),

@@ -364,6 +364,12 @@ func drawExpectation(t *rapid.T, h trace.Header) (e trace.Expectation) {
 			}
 		}), 0, 3).Draw(t, "events")
 	}
+	if rapid.Bool().Draw(t, "has segments") {
+		e.Segments = drawPlaces(t)
+	}
+	if rapid.Bool().Draw(t, "has address ranges") {
+		e.AddressRanges = drawPlaces(t)
+	}
 	if rapid.Bool().Draw(t, "has stats") {
 		e.Stats = rapid.SliceOfN(rapid.Int64(), len(h.StatColumns), len(h.StatColumns)).Draw(t, "stats")
 	}
@@ -379,6 +385,15 @@ func drawExpectation(t *rapid.T, h trace.Header) (e trace.Expectation) {
 		}
 	}
 	return e
+}
+
+func drawPlaces(t *rapid.T) []spec.Range {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) spec.Range {
+		return spec.Range{
+			Ptr:   spec.Ptr(rapid.Uint64Range(1, math.MaxInt64).Draw(t, "addr")),
+			Bytes: rapid.Uint64Range(1, math.MaxInt64).Draw(t, "bytes"),
+		}
+	}), 0, 3).Draw(t, "places")
 }
 
 func drawLayout(t *rapid.T) []spec.Segment {

@@ -111,6 +111,28 @@ func appendEvent(b []byte, e spec.TraceEntry) []byte {
 	return append(b, ']')
 }
 
+// A place is where the driver put a segment or an address range.
+
+const placeForm = "a place [address, bytes]"
+
+func readPlace(c *jsonCursor) (r spec.Range) {
+	c.peek()
+	start := c.pos
+	c.open('[', placeForm)
+	c.item(placeForm)
+	r.Ptr = spec.Ptr(c.unsigned())
+	c.item(placeForm)
+	r.Bytes = c.size()
+	c.noMore(placeForm)
+	if !c.failed() && (r.Ptr == 0 || r.Bytes == 0 || r.End() < r.Ptr) {
+		c.pos = start
+		c.fail("a place has an address and bytes, and ends below 2^64")
+	}
+	return r
+}
+
+func appendPlace(b []byte, r spec.Range) []byte { return appendTuple(b, uint64(r.Ptr), r.Bytes) }
+
 // A layout is the segments that an allocator holds, each with its blocks.
 
 const blockForm = "a block [address, size, requested size, state]"

@@ -36,10 +36,11 @@ type comparison struct {
 func (m *machine) compare(op *trace.Op, got outcome) *Difference {
 	c := comparison{m: m, op: op, want: &op.Expect, got: got}
 	checks := []func() *Difference{
-		c.checkError, c.checkMessage, c.checkAddress, c.checkTree, c.checkEvents, c.checkStats, c.checkLayout,
+		c.checkError, c.checkMessage, c.checkAddress, c.checkTree, c.checkTreePool, c.checkEvents, c.checkStats, c.checkLayout,
 	}
-	for _, check := range checks {
+	for i, check := range checks {
 		if d := check(); d != nil {
+			m.passed = i
 			c.attachLayout(d)
 			return d
 		}

@@ -69,6 +69,13 @@ func (m *machine) setUpDevices(around Around) error {
 	return nil
 }
 
+// letChoose lets choices be made where the trace does not tell an address.
+func (m *machine) letChoose(c *choices) {
+	for dev, script := range m.scripts {
+		script.Choose(func(q fakegpu.Choice) spec.Ptr { return c.choose(spec.Device(dev), q) })
+	}
+}
+
 // loadScript makes the fake driver do what the real one did during the operation:
 // at which addresses it put memory and, if nobody else used the device, what it
 // refused. That part of a recording is the driver's, and no allocator's merit.
@@ -78,6 +85,12 @@ func (m *machine) loadScript(op *trace.Op) {
 		script.LoadOutcomes(op.Expect.Entries)
 	} else {
 		script.Load(op.Expect.Entries)
+	}
+	if op.Expect.Segments != nil {
+		script.SetPieces(op.Expect.Segments)
+	}
+	if op.Expect.AddressRanges != nil {
+		script.SetRanges(op.Expect.AddressRanges)
 	}
 }
 

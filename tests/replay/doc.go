@@ -19,6 +19,9 @@
 // An operation of which the trace expects nothing is only executed, so that a
 // counterexample, which is a trace without expectations, can be run again.
 //
+// What the driver returned, the trace tells in its entries and, where those do not, in fields of
+// their own. An older trace does not tell all: such addresses are found by trying (trying.go).
+//
 // # What can come of it
 //
 // A trace is replayed exactly, or it differs, and then the first difference is

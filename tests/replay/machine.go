@@ -27,6 +27,7 @@ type machine struct {
 
 	observed bool    // the allocator is a spec.Observable
 	out      outcome // of the present operation, as far as it is known
+	passed   int     // how many checks the operation that differs passed
 
 	streams     map[spec.Stream]spec.Device // those that the GPU has been given
 	allocations map[int64]allocation

@@ -23,6 +23,9 @@ type Performed struct {
 	Entries []spec.TraceEntry // the allocator's trace entries
 	Freed   []int64           // what need_memory callbacks freed meanwhile
 
+	// AddressRanges are what cuMemAddressReserve returned on the operation's device, in order.
+	AddressRanges []spec.Range
+
 	Restored spec.RestoreDelta // restore: what the allocator says it changed
 }
 
@@ -44,6 +47,7 @@ func NewPlayerAround(h *trace.Header, newAllocator Factory, around Around) (*Pla
 func (p *Player) Perform(op *trace.Op) Performed {
 	out := p.machine.perform(op)
 	r := Performed{Err: out.err, Ptr: out.addr, Entries: out.events, Freed: out.freed, Restored: out.restored}
+	r.AddressRanges = append(r.AddressRanges, p.machine.scripts[op.Device].Reserved()...)
 	if errors.Is(out.err, errSkipped) {
 		r.Err, r.Skipped = nil, true
 	}

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,70 +15,116 @@ import (
 type Options struct {
 	// New makes the allocator; it is called once a trace.
 	New Factory
-	// Story, if given, is written a sentence for each operation. A failure to
-	// write to it ends the replay.
+	// Story, if given, is written a sentence for each operation, at the end of the replay.
 	Story io.Writer
 }
 
-// File replays the trace in a file. The error is one of opening the file, or
-// Trace's.
-func File(path string, o Options) (Result, error) {
-	tr, err := trace.Open(path)
-	if err != nil {
-		return Result{}, err
-	}
-	defer tr.Close()
-	return Trace(tr, path, o)
-}
-
-// Reader replays the trace that is read from r; name is what it is called in the
-// result and in errors.
-func Reader(r io.Reader, name string, o Options) (Result, error) {
-	tr, err := trace.NewReader(r, name)
-	if err != nil {
-		return Result{}, err
-	}
-	return Trace(tr, name, o)
-}
-
-// Trace replays what the reader has, from the first operation on; name is what
-// the trace is called in the result and in errors.
+// File replays the trace in a file. The error is one of opening the file, of the
+// trace (a *trace.Error), or of the story's writer. With an error the result is
+// worth nothing.
 //
 // The trace is read to its end whatever comes of it, so that bad input is always
-// found; that is a *trace.Error. The only other error is the story's writer's.
-// With an error the result is worth nothing.
-func Trace(tr *trace.Reader, name string, o Options) (Result, error) {
-	r := run{result: Result{File: name}, story: story{w: o.Story}}
-	m, err := newMachine(name, tr.Header(), o.New, nil)
+// found.
+func File(path string, o Options) (Result, error) {
+	s := &source{name: path, options: o, open: func() (*trace.Reader, error) { return trace.Open(path) }}
+	return s.result()
+}
+
+// Reader does so with the trace that is read from r; name is what it is called in the
+// result and in errors. What has been read is kept in memory, for it may be replayed again.
+func Reader(r io.Reader, name string, o Options) (Result, error) {
+	var read bytes.Buffer
+	s := &source{name: name, options: o, open: func() (*trace.Reader, error) {
+		if read.Len() > 0 { // it is replayed again
+			return trace.NewReader(bytes.NewReader(read.Bytes()), name)
+		}
+		return trace.NewReader(io.TeeReader(r, &read), name)
+	}}
+	return s.result()
+}
+
+// source is a trace that can be read more than once.
+type source struct {
+	name    string
+	options Options
+	open    func() (*trace.Reader, error)
+}
+
+// result replays the trace, several times if its first replay differs and the trace does
+// not tell every address: see trying.go.
+func (s *source) result() (Result, error) {
+	r, err := s.replay(&choices{}, true)
+	if err == nil && r.result.FirstDifference != nil && len(r.choices.made) > 0 {
+		r, err = s.try(r)
+	}
+	if r == nil {
+		return Result{}, err
+	}
+	if o := s.options; o.Story != nil {
+		if _, failure := o.Story.Write(r.told.Bytes()); failure != nil {
+			err = cmp.Or(err, failure)
+		}
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return r.result, nil
+}
+
+// replay replays the trace once. With an error the run is what has been replayed so far, nil
+// if nothing has.
+func (s *source) replay(c *choices, whole bool) (*run, error) {
+	tr, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	defer tr.Close()
+	r := &run{result: Result{File: s.name}, choices: c, whole: whole}
+	if s.options.Story != nil {
+		r.story.w = &r.told
+	}
+	m, err := newMachine(s.name, tr.Header(), s.options.New, nil)
 	switch {
 	case lacksAbility(err):
 		r.result.NotSupported = inability(err)
 	case err != nil:
-		return Result{}, &trace.Error{File: name, Line: 1, Reason: err.Error(), Err: err}
+		return nil, &trace.Error{File: s.name, Line: 1, Reason: err.Error(), Err: err}
+	default:
+		m.letChoose(c)
 	}
 	r.machine = m
-	for {
-		op, err := tr.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return Result{}, err
-		}
-		r.result.Operations++
-		if err := r.step(op); err != nil {
-			return Result{}, err
-		}
-	}
-	r.finish(tr.End())
-	return r.result, nil
+	return r, r.operations(tr)
 }
 
 // A run is a replay under way.
 type run struct {
 	machine *machine
 	result  Result
+	choices *choices
+	whole   bool // the trace is read to its end whatever comes of it
 	story   story
+	told    bytes.Buffer // the story, if one is asked for
+
+	same int // how much of the latest operation was as expected, if there are choices
+}
+
+// operations performs and compares all of a trace.
+func (r *run) operations(tr *trace.Reader) error {
+	for r.whole || !r.over() {
+		op, err := tr.Next()
+		if err == io.EOF {
+			r.finish(tr.End())
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.result.Operations++
+		if err := r.step(op); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // over reports whether the outcome is known; the rest is only read.
@@ -86,9 +134,11 @@ func (r *run) over() bool {
 
 // step performs and compares one operation.
 func (r *run) step(op *trace.Op) error {
+	defer func() { r.choices.remember(r.result.Operations, op) }()
 	if r.over() {
 		return nil
 	}
+	r.choices.operation, r.choices.line = r.result.Operations, op.Line
 	if op.Expect.Entries != nil && !r.machine.observed {
 		r.notSupported(op, &spec.NotSupportedError{Op: "events", Reason: "the allocator is not a spec.Observable"})
 		return nil
@@ -102,15 +152,17 @@ func (r *run) step(op *trace.Op) error {
 		r.notSupported(op, out.err)
 		return nil
 	}
-	if r.story.operation(r.result.Operations, op, out, r.machine.fake); r.story.err != nil {
-		return r.story.err
-	}
+	r.story.operation(r.result.Operations, op, out, r.machine.fake)
 	if op.Expect.Unknown() {
 		return nil
 	}
 	r.result.Compared++
-	if d := r.machine.compare(op, out); d != nil {
+	d := r.machine.compare(op, out)
+	if d != nil {
 		r.differs(d, op.Line, op.InWords(), r.result.Operations)
+	}
+	if len(r.choices.made) > 0 {
+		r.same = r.machine.confirm(op, out, r.choices)
 	}
 	return nil
 }

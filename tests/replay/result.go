@@ -10,14 +10,20 @@ import (
 // Result is what came of the replay of one trace. At most one of
 // FirstDifference and NotSupported is set; Exact says that neither is, and that
 // something was compared.
+//
+// A trace need not tell every address that the driver returned. Then the trace is replayed
+// with several, and FirstDifference is that of the replay that came furthest. If the
+// addresses matter, and the trace does not tell them, NotDetermined is set beside it: the allocator need not be to blame.
 type Result struct {
 	File            string      `json:"file"`
 	Exact           bool        `json:"exact"`
 	Operations      int         `json:"operations"` // in the whole trace
 	FirstDifference *Difference `json:"first_difference"`
-	NotSupported    string      `json:"not_supported,omitempty"` // what the allocator cannot do, and where the trace asks for it
-	Compared        int         `json:"compared"`                // operations of which something was expected, up to the first difference
-	Uncompared      bool        `json:"uncompared,omitempty"`    // the trace expects nothing, and was only performed
+	NotSupported    string      `json:"not_supported,omitempty"`  // what the allocator cannot do, and where the trace asks for it
+	NotDetermined   string      `json:"not_determined,omitempty"` // what the trace does not tell
+	Found           int         `json:"found,omitempty"`          // addresses that the trace does not tell and that were found by trying
+	Compared        int         `json:"compared"`                 // operations of which something was expected, up to the first difference
+	Uncompared      bool        `json:"uncompared,omitempty"`     // the trace expects nothing, and was only performed
 }
 
 // String is the result in one line, with the layout diff, if there is one, on
@@ -26,12 +32,18 @@ func (r *Result) String() string {
 	switch {
 	case r.NotSupported != "":
 		return fmt.Sprintf("%s: not supported: %s", r.File, r.NotSupported)
+	case r.NotDetermined != "":
+		return fmt.Sprintf("%s: not determined: %s; the one that came furthest: %v", r.File, r.NotDetermined, r.FirstDifference)
 	case r.FirstDifference != nil:
 		return fmt.Sprintf("%s: %v", r.File, r.FirstDifference)
 	case r.Uncompared:
 		return fmt.Sprintf("%s: performed (%s, nothing to compare with)", r.File, english.Plural(r.Operations, "operation", ""))
 	}
-	return fmt.Sprintf("%s: exact (%s)", r.File, english.Plural(r.Operations, "operation", ""))
+	text := english.Plural(r.Operations, "operation", "")
+	if r.Found > 0 {
+		text += fmt.Sprintf(", %s found by trying", english.Plural(r.Found, "address", ""))
+	}
+	return fmt.Sprintf("%s: exact (%s)", r.File, text)
 }
 
 // Difference is where an allocator first did not do what was recorded.
@@ -64,11 +76,12 @@ func indent(text string) string {
 
 // Tally counts results.
 type Tally struct {
-	Traces       int `json:"traces"`
-	Exact        int `json:"exact"`
-	Uncompared   int `json:"uncompared,omitempty"`
-	NotSupported int `json:"not_supported,omitempty"`
-	Unreadable   int `json:"unreadable,omitempty"` // bad input, not among Traces
+	Traces        int `json:"traces"`
+	Exact         int `json:"exact"`
+	Uncompared    int `json:"uncompared,omitempty"`
+	NotDetermined int `json:"not_determined,omitempty"`
+	NotSupported  int `json:"not_supported,omitempty"`
+	Unreadable    int `json:"unreadable,omitempty"` // bad input, not among Traces
 }
 
 // Add counts a result.
@@ -80,6 +93,9 @@ func (t *Tally) Add(r *Result) {
 	if r.Uncompared {
 		t.Uncompared++
 	}
+	if r.NotDetermined != "" {
+		t.NotDetermined++
+	}
 	if r.NotSupported != "" {
 		t.NotSupported++
 	}
@@ -90,6 +106,9 @@ func (t Tally) String() string {
 	text := fmt.Sprintf("%s, %d exact", english.Plural(t.Traces, "trace", ""), t.Exact)
 	if t.Uncompared > 0 {
 		text += fmt.Sprintf(", %d performed", t.Uncompared)
+	}
+	if t.NotDetermined > 0 {
+		text += fmt.Sprintf(", %d not determined", t.NotDetermined)
 	}
 	if t.NotSupported > 0 {
 		text += fmt.Sprintf(", %d not supported", t.NotSupported)

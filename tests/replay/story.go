@@ -1,9 +1,9 @@
 package replay
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"gaugeblock/fakegpu"
@@ -15,16 +15,11 @@ import (
 // asked for, then what the allocator did. Work that touched memory which it had
 // no right to touch is reported as soon as it has run.
 type story struct {
-	w          io.Writer // nil: nothing is written
-	violations int       // how many have been written
-	err        error     // the first failure to write; nothing is written after it
+	w          *bytes.Buffer // nil: nothing is written
+	violations int           // how many have been written
 }
 
-func (s *story) write(format string, args ...any) {
-	if s.err == nil {
-		_, s.err = fmt.Fprintf(s.w, format+"\n", args...)
-	}
-}
+func (s *story) write(format string, args ...any) { fmt.Fprintf(s.w, format+"\n", args...) }
 
 // operation writes one operation and what the device has noticed since the last.
 func (s *story) operation(number int, op *trace.Op, out outcome, gpu *fakegpu.GPU) {

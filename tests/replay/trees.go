@@ -31,10 +31,9 @@ type trees struct {
 // treeManager is the trees of one device.
 type treeManager struct {
 	*graphtree.Manager
-	stream   spec.Stream
-	pool     spec.PoolID
-	statics  map[int]*graphtree.Tensor // by function
-	segments map[spec.Ptr]bool         // of the pool, as far as the trace has said
+	stream  spec.Stream
+	pool    spec.PoolID
+	statics map[int]*graphtree.Tensor // by function
 }
 
 func newTrees(h *trace.Header) *trees {
@@ -133,7 +132,7 @@ func (m *machine) treeOf(op *trace.Op) (*treeManager, error) {
 	}
 	t := &treeManager{
 		stream: stream, pool: spec.PoolID{User: 1 + uint64(op.Device)},
-		statics: map[int]*graphtree.Tensor{}, segments: map[spec.Ptr]bool{},
+		statics: map[int]*graphtree.Tensor{},
 	}
 	t.Manager, err = graphtree.New(m.gpu, allocator, graphtree.Options{
 		Device: op.Device, Stream: stream, Pool: t.pool, Generations: &m.trees.generations,
@@ -154,8 +153,9 @@ func (m *machine) treeCall(op *trace.Op) error {
 	if err != nil {
 		return err
 	}
-	// What the driver gives from here on is for the pool.
-	m.scripts[op.Device].Load(t.newSegments(op.Expect.Tree))
+	if e := op.Expect.Tree; e != nil && op.Expect.Entries == nil && op.Expect.Segments == nil {
+		m.scripts[op.Device].SetPool(poolSegments(e))
+	}
 	outputs, err := t.Call(m.trees.functions[op.Function], inputs...)
 	if err != nil {
 		return err
@@ -209,19 +209,13 @@ func (m *machine) treeInputs(t *treeManager, op *trace.Op) (inputs []*graphtree.
 	return inputs, err
 }
 
-// newSegments is what the pool obtained from the driver in the recorded call. The
-// recorder did not note in which order; it is taken to be by address.
-func (t *treeManager) newSegments(e *trace.TreeExpectation) (events []spec.TraceEntry) {
-	if e == nil {
-		return nil
-	}
+// poolSegments is what the pool had after the recorded call. What of it the call has
+// obtained from the driver is what is vacant. In which order it did so the recording does not tell.
+func poolSegments(e *trace.TreeExpectation) (segments []spec.Range) {
 	for i := range e.Pool {
-		if g := &e.Pool[i]; !t.segments[g.Address] {
-			t.segments[g.Address] = true
-			events = append(events, spec.TraceEntry{Action: spec.ActionSegmentAlloc, Addr: g.Address, Size: g.TotalSize})
-		}
+		segments = append(segments, spec.Range{Ptr: e.Pool[i].Address, Bytes: e.Pool[i].TotalSize})
 	}
-	return events
+	return segments
 }
 
 // seeTree looks at what a recorder would have looked at.

@@ -93,6 +93,7 @@ func (p *Pair) record(op *trace.Op) {
 	e := &op.Expect
 	e.Error = trace.ErrorName(p.did.Err)
 	e.Entries = append([]spec.TraceEntry{}, p.did.Entries...)
+	e.AddressRanges = p.did.AddressRanges
 	if op.Kind == trace.OpMalloc && p.did.Err == nil {
 		at := p.did.Ptr
 		e.Addr = &at
