@@ -11,7 +11,7 @@ import (
 )
 
 // An Allocator serves all devices of a driver (upstream: NativeCachingAllocator). It
-// implements spec.Allocator and the optional interfaces listed below. All methods may be called
+// implements spec.Allocator and the optional interfaces of Abilities. All methods may be called
 // from several goroutines at once.
 type Allocator struct {
 	driver     spec.Driver
@@ -30,7 +30,8 @@ type Allocator struct {
 	annotations ringBuffer[spec.Annotation]
 }
 
-var _ interface {
+// Abilities are the interfaces of spec that an Allocator implements.
+type Abilities interface {
 	spec.Allocator
 	spec.MemoryLimiter
 	spec.Configurer
@@ -46,7 +47,9 @@ var _ interface {
 	spec.ExpandableSegments
 	spec.PeerAllocator
 	spec.SharedMemory
-} = (*Allocator)(nil)
+}
+
+var _ Abilities = (*Allocator)(nil)
 
 // Options are the arguments of New.
 type Options struct {

@@ -74,6 +74,41 @@ func TestConstantsHaveOneDefault(t *testing.T) {
 	}
 }
 
+// standard has what the modules use of TLA+'s own modules.
+var standard = strings.Fields("Integers Sequences FiniteSets Nat Cardinality Append Head Tail Len SubSeq SelectSeq")
+
+// TestEveryNameIsDefined: each name in a module that begins with a capital letter is defined,
+// so a constant without a default is found before TLC runs. Defined is what stands before
+// the == of a line.
+func TestEveryNameIsDefined(t *testing.T) {
+	ignored := regexp.MustCompile(`"[^"]*"|\\[a-z]+`) // strings and operators
+	name := regexp.MustCompile(`\b[A-Z][a-z]\w*`)
+	defined := map[string]bool{}
+	for _, n := range standard {
+		defined[n] = true
+	}
+	texts := map[string]string{}
+	for _, file := range files(t, ".tla") {
+		defined[strings.TrimSuffix(file, ".tla")] = true
+		texts[file] = ignored.ReplaceAllString(comments.ReplaceAllString(read(t, file), ""), "")
+		for line := range strings.Lines(texts[file]) {
+			if before, _, isDefinition := strings.Cut(line, "=="); isDefinition {
+				for _, n := range name.FindAllString(before, -1) {
+					defined[n] = true
+				}
+			}
+		}
+	}
+	for _, file := range files(t, ".tla") {
+		for _, n := range name.FindAllString(texts[file], -1) {
+			if !defined[n] {
+				t.Errorf("%s: %s is not defined: a constant needs a line in %s", file, n, defaultsFile)
+				defined[n] = true // once is enough
+			}
+		}
+	}
+}
+
 // TestConfigurationsNameWhatDiffers: no configuration file repeats a default, and none
 // gives a value to what is no constant.
 func TestConfigurationsNameWhatDiffers(t *testing.T) {

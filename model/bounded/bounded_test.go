@@ -10,6 +10,7 @@ import (
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
 	"gaugeblock/model/tlc"
+	"gaugeblock/tla"
 )
 
 // tiny is small enough for the plainest checks.
@@ -42,7 +43,7 @@ const tinyPools = tiny + `CONSTANTS
 var tinies = map[string]string{"core": tiny, "pools": tinyPools}
 
 func newCheck(t *testing.T, module string) *bounded.Check {
-	c, err := tlc.ReadConfig([]byte(tinies[module]), "tiny.cfg")
+	c, err := tla.ReadConfig([]byte(tinies[module]), "tiny.cfg")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,16 +154,16 @@ func TestNewCheckErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"Memory = 2", "Memory = 200", "more than 255 addresses"},
 		{"Memory = 2", "Memory = {}", "tiny.cfg:12: Memory is not a number"},
-		{"Limit = 100", "Other = 100", "Other is not a constant of the model"},
+		{"Limit = 100", "Other = 100", "Other is not defined in Defaults.tla"},
+		{"Limit = 100", "Threads = {1}", "Threads is not a constant of the model"},
 		{"Limit = 100", "FreeBlock <- Other", "FreeBlock is not a constant of the model"},
-		{"Limit = 100", "", "the constant Limit is missing"},
 		{"{1, 2}", "{1, 3}", "Streams is not 1..n"},
 		{"{1}", "{0}", "a size is not in 1..255"},
 		{"SmallSize = 1", "SmallSize = 3", "geometry: "},
 		{"Spec\n", "OtherSpec\n", "the model has no specification OtherSpec"},
 		{"NoReuseWhileInUse", "Nothing", "the model has no property Nothing"},
 	} {
-		cfg, err := tlc.ReadConfig([]byte(strings.Replace(tiny, c.old, c.new, 1)), "tiny.cfg")
+		cfg, err := tla.ReadConfig([]byte(strings.Replace(tiny, c.old, c.new, 1)), "tiny.cfg")
 		if err == nil {
 			_, err = bounded.NewCheck("core", cfg)
 		}

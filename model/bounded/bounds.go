@@ -3,6 +3,7 @@ package bounded
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"gaugeblock/model"
@@ -13,31 +14,29 @@ import (
 // Bounds are the constants of a configuration. Sizes are in units of memory.
 type Bounds struct {
 	Geometry spec.Geometry
+	Config   spec.Config // the settings that are constants; others have their defaults
 	Memory   uint64
 	Limit    uint64 // above Memory: none
 	Streams  []spec.Stream
 	Sizes    []uint64 // of requests
-
-	MaxSplitSize, MaxNonSplitRounding uint64
-	ExpandableSegments                bool
 }
 
 // maxUnits is the largest number in a state: a key has one byte for a number.
 const maxUnits = 255
 
-// coreConstants are the constants that CachingAllocator.tla uses.
+// coreConstants are the constants that CachingAllocator.tla uses, beside the settings.
 var coreConstants = []string{
 	"MinBlock", "SmallSize", "SmallBuffer", "MinLargeAlloc", "LargeBuffer", "RoundLarge",
-	"MaxSplitSize", "MaxNonSplitRounding", "ExpandableSegments", "Memory", "Limit", "Streams", "Sizes",
+	"Memory", "Limit", "Streams", "Sizes",
 	"Addresses", // not read: the TLA+ text needs enough of them, the model has all
 }
 
-// ReadBounds reads the constants of a configuration. A constant that is neither one of
-// these nor in others is an error, and so is a replaced operator: the model has no
-// counterpart of it.
+// ReadBounds reads the constants of a configuration. A constant that is not in
+// coreConstants or others and is not a setting is an error, and so is a replaced operator:
+// the model has no counterpart of it.
 func ReadBounds(c *tlc.Config, others ...string) (b Bounds, err error) {
 	for _, name := range c.Names() {
-		if !slices.Contains(coreConstants, name) && !slices.Contains(others, name) {
+		if !slices.Contains(coreConstants, name) && !slices.Contains(others, name) && !isSetting(name) {
 			return b, fmt.Errorf("%s: %s is not a constant of the model", c.File, name)
 		}
 	}
@@ -48,8 +47,8 @@ func ReadBounds(c *tlc.Config, others ...string) (b Bounds, err error) {
 		DivisionsStart: 1, MaxRequest: spec.EiB, MiB: 1,
 	}
 	b.Memory, b.Limit = r.number("Memory"), r.number("Limit")
-	b.MaxSplitSize, b.MaxNonSplitRounding = r.number("MaxSplitSize"), r.number("MaxNonSplitRounding")
-	b.ExpandableSegments = r.bool("ExpandableSegments")
+	b.Config = spec.DefaultConfig(b.Geometry)
+	r.settings(&b.Config)
 	b.Sizes = r.numbers("Sizes")
 	for i, s := range r.numbers("Streams") {
 		b.Streams = append(b.Streams, spec.Stream(s))
@@ -87,7 +86,7 @@ func (b *Bounds) validate(file string) error {
 // has a bound of its own (the constant Addresses). If it were too low, TLC's graph would
 // lack the steps with blocks beyond it, and the graphs would differ.
 func (b *Bounds) addresses() uint64 {
-	if b.ExpandableSegments {
+	if b.Config.ExpandableSegments {
 		return maxUnits
 	}
 	return 2 * b.Memory
@@ -109,15 +108,37 @@ func read[T any](r *constants, constant func(name string) (T, error), name strin
 	return value
 }
 
+// isSetting reports whether a constant is a setting of the allocator: it has the name of a
+// field of spec.Config.
+func isSetting(constant string) bool {
+	field, found := reflect.TypeFor[spec.Config]().FieldByName(constant)
+	return found && (field.Type.Kind() == reflect.Bool || field.Type.Kind() == reflect.Uint64)
+}
+
+// settings reads the settings that are constants of the configuration. So a new setting
+// needs no line here.
+func (r *constants) settings(to *spec.Config) {
+	config := reflect.ValueOf(to).Elem()
+	for i := range config.NumField() {
+		name := config.Type().Field(i).Name
+		if _, err := r.config.Value(name); err != nil || !isSetting(name) {
+			continue
+		}
+		switch field := config.Field(i); field.Kind() {
+		case reflect.Bool:
+			field.SetBool(r.bool(name))
+		case reflect.Uint64:
+			field.SetUint(r.number(name))
+		}
+	}
+}
+
 // AddressBase is the address that TLA+ counts from: a multiple of all sizes.
 const AddressBase spec.Ptr = 1 << 16
 
 // initial is the initial state.
 func (b *Bounds) initial() *model.State {
-	cfg := spec.DefaultConfig(b.Geometry)
-	cfg.MaxSplitSize, cfg.MaxNonSplitRounding = b.MaxSplitSize, b.MaxNonSplitRounding
-	cfg.ExpandableSegments = b.ExpandableSegments
-	s := model.New(0, b.Memory, cfg, b.Geometry)
+	s := model.New(0, b.Memory, b.Config, b.Geometry)
 	s.Limited, s.Limit = b.Limit <= b.Memory, b.Limit
 	return &s
 }

@@ -43,11 +43,11 @@ func (c *CachingAllocator) invariant(name string) (i explore.Invariant[*model.St
 	reason, known := byConstruction[name]
 	switch name {
 	case "ActiveBlocksAreMapped":
-		if !c.ExpandableSegments {
+		if !c.Config.ExpandableSegments {
 			reason = "expandable segments are off: no block is unmapped"
 		}
 	case "LiveBlocksDisjoint":
-		if !c.ExpandableSegments && c.Memory < 2*min(c.Geometry.SmallBuffer, c.Geometry.LargeBuffer) {
+		if !c.Config.ExpandableSegments && c.Memory < 2*min(c.Geometry.SmallBuffer, c.Geometry.LargeBuffer) {
 			reason = "the device has memory for one segment, whose blocks are consecutive"
 		}
 	case "HeldBlocksAreAwaited", "NoReuseWhileInUse":

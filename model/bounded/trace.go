@@ -8,6 +8,7 @@ import (
 	"gaugeblock/model"
 	"gaugeblock/model/explore"
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 	"gaugeblock/spec/trace"
 )
 
@@ -27,7 +28,7 @@ var columns = []string{
 
 // Trace is a path through states of these bounds as a trace.
 func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.Header, []trace.Op, error) {
-	if b.MaxSplitSize <= 2*b.Memory && b.MaxNonSplitRounding < b.Geometry.LargeBuffer {
+	if b.oversize() && b.Config.MaxNonSplitRounding < b.Config.LargeSegmentSize {
 		return trace.Header{}, nil, &spec.NotSupportedError{
 			Op: "trace", Reason: "settings do not allow max_non_split_rounding to be below the large segment size",
 		}
@@ -50,16 +51,16 @@ func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.H
 	return t.header, t.ops, nil
 }
 
+// oversize reports whether the device has memory for a block of max_split_size.
+func (b *Bounds) oversize() bool { return b.Config.MaxSplitSize <= 2*b.Memory }
+
 // settings are those of the trace's header. Sizes in settings are in units (Geometry.MiB).
 func (b *Bounds) settings() string {
-	var settings []string
-	if b.ExpandableSegments {
-		settings = append(settings, "expandable_segments:True")
+	config := b.Config
+	if !b.oversize() {
+		config.MaxSplitSize, config.MaxNonSplitRounding = spec.Unlimited, config.LargeSegmentSize
 	}
-	if b.MaxSplitSize <= 2*b.Memory {
-		settings = append(settings, fmt.Sprintf("max_split_size_mb:%d,max_non_split_rounding_mb:%d", b.MaxSplitSize, b.MaxNonSplitRounding))
-	}
-	return strings.Join(settings, ",")
+	return settings.Format(config, b.Geometry)
 }
 
 // tracer writes steps as operations of a trace.

@@ -24,8 +24,8 @@ type Assumptions struct {
 // that has no other memory on the device.
 var measuredDriver = Assumptions{Name: "measured driver", Addresses: realLike, CompletedBefore: asRecorded}
 
-// Addresses matter in one place only: of two free blocks of equal size, best fit takes
-// the one at the lower address.
+// Addresses matter in one place only: best fit chooses between free blocks of equal size
+// by their addresses.
 var (
 	// otherDrivers have addresses that a real driver may return.
 	otherDrivers = []Assumptions{

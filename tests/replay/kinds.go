@@ -3,6 +3,8 @@ package replay
 import (
 	"errors"
 	"maps"
+	"reflect"
+	"slices"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -46,31 +48,32 @@ type Ability struct {
 	Has  func(spec.Allocator) bool
 }
 
-func ability[T any](name string) *Ability {
-	return &Ability{name, func(a spec.Allocator) bool {
+var abilities []*Ability // in the order of their declaration
+
+// ability adds the ability of having the interface T.
+func ability[T any]() *Ability {
+	a := &Ability{reflect.TypeFor[T]().Name(), func(a spec.Allocator) bool {
 		_, able := a.(T)
 		return able
 	}}
+	abilities = append(abilities, a)
+	return a
 }
 
 var (
-	memoryLimiter = ability[spec.MemoryLimiter]("MemoryLimiter")
-	configurer    = ability[spec.Configurer]("Configurer")
-	statsResetter = ability[spec.StatsResetter]("StatsResetter")
-	toggler       = ability[spec.Toggler]("Toggler")
-	observable    = ability[spec.Observable]("Observable")
-	privatePools  = ability[spec.PrivatePools]("PrivatePools")
-	checkpointer  = ability[spec.Checkpointer]("Checkpointer")
-	peerAllocator = ability[spec.PeerAllocator]("PeerAllocator")
-	sharedMemory  = ability[spec.SharedMemory]("SharedMemory")
+	memoryLimiter = ability[spec.MemoryLimiter]()
+	configurer    = ability[spec.Configurer]()
+	statsResetter = ability[spec.StatsResetter]()
+	toggler       = ability[spec.Toggler]()
+	observable    = ability[spec.Observable]()
+	privatePools  = ability[spec.PrivatePools]()
+	checkpointer  = ability[spec.Checkpointer]()
+	peerAllocator = ability[spec.PeerAllocator]()
+	sharedMemory  = ability[spec.SharedMemory]()
 )
 
 // Abilities lists those that some kind of operation needs.
-func Abilities() []*Ability {
-	return []*Ability{
-		memoryLimiter, configurer, statsResetter, toggler, observable, privatePools, checkpointer, peerAllocator, sharedMemory,
-	}
-}
+func Abilities() []*Ability { return slices.Clone(abilities) }
 
 // AbilityFor is the ability that operations of the kind need, nil if every allocator can
 // be asked for them.

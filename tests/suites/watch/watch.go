@@ -3,14 +3,15 @@ package watch
 import (
 	"sync"
 
+	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 )
 
 // New is an allocator that does what another one does, and tells the GPU of it. It
 // has private pools and checkpoints if the other one has both; and if that has all
-// abilities in spec, it has all. Any other selection of abilities is left out, and
-// has to be asked of the other one, see Underlying.
+// abilities of the reference, it has all. Any other selection of abilities is left out,
+// and has to be asked of the other one, see Underlying.
 //
 // A checkpoint made through the result has to be restored through it.
 func New(a spec.Allocator, gpu *fakegpu.GPU) spec.Allocator {
@@ -20,8 +21,8 @@ func New(a spec.Allocator, gpu *fakegpu.GPU) spec.Allocator {
 		return w
 	}
 	p := &pooled{w, pools}
-	if rest, ok := a.(abilities); ok {
-		return &complete{p, rest}
+	if all, ok := a.(alloc.Abilities); ok {
+		return &complete{all, p}
 	}
 	return p
 }
@@ -34,7 +35,7 @@ func Underlying(a spec.Allocator) spec.Allocator {
 	case *pooled:
 		return a.Allocator
 	case *complete:
-		return a.Allocator
+		return a.pooled.Allocator
 	}
 	return a
 }
@@ -56,30 +57,32 @@ type pools interface {
 	spec.Checkpointer
 }
 
-// abilities are those that do not.
-type abilities interface {
-	spec.MemoryLimiter
-	spec.Configurer
-	spec.StatsResetter
-	spec.BaseAllocator
-	spec.CacheInformer
-	spec.Toggler
-	spec.HistoryRecorder
-	spec.Observable
-	spec.Inspector
-	spec.ExpandableSegments
-	spec.PeerAllocator
-	spec.SharedMemory
-}
-
 type pooled struct {
 	*watched
 	pools
 }
 
+// complete has the abilities of the reference. What has to do with lifetimes is done by
+// pooled, everything else by the allocator itself.
 type complete struct {
-	*pooled
-	abilities
+	alloc.Abilities
+	pooled *pooled
+}
+
+func (c *complete) Malloc(r spec.Request) (spec.Ptr, error) { return c.pooled.Malloc(r) }
+
+func (c *complete) Free(p spec.Ptr) error { return c.pooled.Free(p) }
+
+func (c *complete) BeginAllocateToPool(dev spec.Device, id spec.PoolID, filter spec.RequestFilter) error {
+	return c.pooled.BeginAllocateToPool(dev, id, filter)
+}
+
+func (c *complete) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState, error) {
+	return c.pooled.Checkpoint(dev, id)
+}
+
+func (c *complete) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDelta, error) {
+	return c.pooled.Restore(dev, state)
 }
 
 // Malloc allocates memory, and says so. A lifetime has the bytes that were asked for;

@@ -252,9 +252,9 @@ func TestAbilities(t *testing.T) {
 		spec.Checkpointer
 	}{reference, reference, reference}
 	for _, test := range []struct {
-		name        string
-		under       spec.Allocator
-		pools, rest bool
+		name       string
+		under      spec.Allocator
+		pools, all bool
 	}{
 		{"complete", reference, true, true},
 		{"pools", pools, true, false},
@@ -263,10 +263,9 @@ func TestAbilities(t *testing.T) {
 		w := watch.New(test.under, gpu)
 		_, hasPools := w.(spec.PrivatePools)
 		_, hasCheckpoints := w.(spec.Checkpointer)
-		_, hasSharing := w.(spec.SharedMemory)
-		_, hasInspector := w.(spec.Inspector)
-		if hasPools != test.pools || hasCheckpoints != test.pools || hasSharing != test.rest || hasInspector != test.rest {
-			t.Errorf("%s: pools %v, checkpoints %v, sharing %v, inspector %v", test.name, hasPools, hasCheckpoints, hasSharing, hasInspector)
+		_, hasAll := w.(alloc.Abilities)
+		if hasPools != test.pools || hasCheckpoints != test.pools || hasAll != test.all {
+			t.Errorf("%s: pools %v, checkpoints %v, all abilities %v", test.name, hasPools, hasCheckpoints, hasAll)
 		}
 		if watch.Underlying(w) != test.under {
 			t.Errorf("%s: another allocator is under it", test.name)
