@@ -75,11 +75,11 @@ func demonstrate(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", d.Pos, err)
 		}
-		theirs, err := p.apart(o)
+		theirs, err := apart(o, []program{p})
 		if err != nil {
 			t.Fatalf("%s: %v", d.Pos, err)
 		}
-		return p.beside(ours, theirs)
+		return p.beside(ours, theirs[0])
 	})
 }
 
@@ -140,43 +140,73 @@ func (p *program) beside(ours, theirs []string) string {
 	return out.String()
 }
 
-// programVariable has the program that a process performs on PyTorch's allocator, and
+// programVariable has the programs that a process performs on PyTorch's allocator, and
 // nothing else.
 const programVariable = "GAUGEBLOCK_TORCH_PROGRAM"
 
-// apart performs the program on PyTorch's allocator in another process. The last answer says
-// how the process ended, if it did before the program's end.
-func (p *program) apart(o binary.Options) ([]string, error) {
+// between stands between two programs.
+const between = "\n----\n"
+
+// apart performs programs on PyTorch's allocator in other processes: one after the other in
+// one process, and those behind a program that ends it in the next. The last answer of such
+// a program says how the process ended.
+func apart(o binary.Options, programs []program) (all [][]string, err error) {
+	for len(all) < len(programs) {
+		answers, how, err := process(o, programs[len(all):])
+		if err != nil {
+			return nil, err
+		}
+		if how != "" {
+			last := len(answers) - 1
+			answers[last] = append(answers[last], "the process ends: "+how)
+		}
+		all = append(all, answers...)
+	}
+	return all, nil
+}
+
+// process performs programs in one process. If it ended before their end, how says how, and
+// the last answers are those of the program that ended it.
+func process(o binary.Options, programs []program) (all [][]string, how string, err error) {
 	name, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return nil, "", err
+	}
+	var texts []string
+	for _, p := range programs {
+		texts = append(texts, strings.Join(p.lines, "\n"))
 	}
 	var said bytes.Buffer
-	process := exec.Command(name)
-	process.Env = append(os.Environ(), programVariable+"="+strings.Join(p.lines, "\n"), workerVariable+"="+o.Work,
+	child := exec.Command(name)
+	child.Env = append(os.Environ(), programVariable+"="+strings.Join(texts, between), workerVariable+"="+o.Work,
 		librariesVariable+"="+o.Libraries, "GOTRACEBACK=none", "PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF=")
-	process.Stderr = &said
-	out, ended := process.Output()
-	var answers []string
+	child.Stderr = &said
+	out, ended := child.Output()
+	all = [][]string{nil}
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		answer, err := strconv.Unquote(lines.Text())
 		if err != nil {
-			return nil, fmt.Errorf("the process said %q: %w", lines.Text(), err)
+			return nil, "", fmt.Errorf("the process said %q: %w", lines.Text(), err)
 		}
-		answers = append(answers, answer)
+		if len(all[len(all)-1]) == len(programs[len(all)-1].lines) {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], answer)
 	}
 	var exit *exec.ExitError
 	if ended != nil && !errors.As(ended, &exit) {
-		return nil, ended
+		return nil, "", ended
 	}
-	if ended != nil {
-		how := howEnded(said.String())
-		if how == "" || len(answers) == len(p.lines) {
-			return nil, fmt.Errorf("the process ended with %v: %s", ended, said.String())
-		}
-		answers = append(answers, "the process ends: "+how)
+	if ended == nil {
+		return all, "", nil
 	}
-	return answers, nil
+	if how = howEnded(said.String()); how == "" {
+		return nil, "", fmt.Errorf("the process ended with %v: %s", ended, said.String())
+	}
+	if len(all[len(all)-1]) == len(programs[len(all)-1].lines) {
+		all = append(all, nil) // in the first line of the next
+	}
+	return all, how, nil
 }
 
 // howEnded reads a process's last words.
@@ -198,13 +228,15 @@ func performAlone() (serving bool, err error) {
 	if err := binary.Load(o); err != nil {
 		return true, err
 	}
-	s := &stage{factory: New}
-	for line := range strings.SplitSeq(text, "\n") {
-		answer, err := s.perform(line)
-		if err != nil {
-			return true, err
+	for one := range strings.SplitSeq(text, between) {
+		s := &stage{factory: New}
+		for line := range strings.SplitSeq(one, "\n") {
+			answer, err := s.perform(line)
+			if err != nil {
+				return true, err
+			}
+			fmt.Println(strconv.Quote(answer))
 		}
-		fmt.Println(strconv.Quote(answer))
 	}
 	return true, nil
 }

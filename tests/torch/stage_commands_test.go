@@ -23,6 +23,10 @@ var stageCommands = map[string]func(s *stage, w *words) error{
 		}
 		return nil
 	},
+	"mark": func(s *stage, _ *words) error { // counts driver calls from here on; see since
+		s.marked = s.gpu.Calls()
+		return nil
+	},
 	"limit": func(s *stage, w *words) error { return s.limit(w.device(), w.size(w.take())) },
 	"caching": func(s *stage, w *words) error { // caching on|off
 		s.allocator.Enable(w.take() == "on")
@@ -40,12 +44,16 @@ var stageCommands = map[string]func(s *stage, w *words) error{
 	},
 	"history": (*stage).history, // history N [off] [clear] [contexts] [skip=ACTION]
 
-	"pool-create": func(s *stage, w *words) error { // pool-create pool=N [use-on-oom] [no-split]
-		return s.allocator.CreatePool(w.device(), w.pool(), spec.PoolOptions{UseOnOOM: w.has("use-on-oom"), NoSplit: w.has("no-split")})
+	"pool-create": (*stage).poolCreate, // pool-create pool=N [use-on-oom] [no-split]
+	"pool-begin":  (*stage).poolBegin,  // pool-begin pool=N [stream=N | thread=N]
+	"pool-end": func(s *stage, w *words) error {
+		delete(s.begun, poolOf{w.device(), w.pool()})
+		return s.allocator.EndAllocateToPool(w.device(), w.pool())
 	},
-	"pool-begin":   (*stage).poolBegin, // pool-begin pool=N [stream=N | thread=N]
-	"pool-end":     func(s *stage, w *words) error { return s.allocator.EndAllocateToPool(w.device(), w.pool()) },
-	"pool-release": func(s *stage, w *words) error { return s.allocator.ReleasePool(w.device(), w.pool()) },
+	"pool-release": func(s *stage, w *words) error {
+		s.holds[poolOf{w.device(), w.pool()}]--
+		return s.allocator.ReleasePool(w.device(), w.pool())
+	},
 	"use-on-oom": func(s *stage, w *words) error {
 		return s.allocator.SetUseOnOOM(w.device(), w.pool(), !w.has("off"))
 	},
@@ -55,7 +63,7 @@ var stageCommands = map[string]func(s *stage, w *words) error{
 
 	"share": (*stage).share, // share NAME
 	"open":  (*stage).open,  // open NAME [cut=N]: without its last N bytes
-	"close": func(s *stage, w *words) error { return s.opened[w.take()].Close() },
+	"close": (*stage).close, // close NAME
 
 	"busy":        func(s *stage, w *words) error { return s.gpu.Busy(w.device(), s.stream(w)) },
 	"drain":       func(s *stage, w *words) error { return s.gpu.Drain(w.device(), s.stream(w)) },
@@ -77,6 +85,11 @@ var stageCommands = map[string]func(s *stage, w *words) error{
 	},
 }
 
+// ofTheDevice are the commands in which no allocator is called.
+var ofTheDevice = map[string]bool{
+	"busy": true, "drain": true, "device-free": true, "kernel": true, "wait": true, "capture-begin": true, "capture-end": true, "fail": true,
+}
+
 // stream is the argument stream=N.
 func (s *stage) stream(w *words) spec.Stream {
 	n := w.number("stream", 0)
@@ -93,9 +106,10 @@ func (s *stage) malloc(w *words) error {
 		Device: w.device(), Stream: s.stream(w), Bytes: bytes, Thread: spec.Thread(w.number("thread", 0)),
 	})
 	if err != nil || p == 0 {
+		delete(s.blocks, name)
 		return err
 	}
-	s.blocks[name] = block{p, bytes}
+	s.blocks[name] = block{at: p, bytes: bytes}
 	s.gpu.BeginLifetime(fakegpu.Lifetime{
 		Range: spec.Range{Ptr: p, Bytes: bytes}, Device: w.device(), Stream: s.stream(w), Owner: name,
 	})
@@ -103,13 +117,17 @@ func (s *stage) malloc(w *words) error {
 }
 
 func (s *stage) free(w *words) error {
-	b := s.blocks[w.take()]
+	name := w.take()
+	b := s.blocks[name]
 	undo := s.gpu.EndLifetime(b.at)
 	err := s.allocator.Free(b.at)
 	if err != nil {
 		undo()
+		return err
 	}
-	return err
+	b.freed = true
+	s.blocks[name] = b
+	return nil
 }
 
 func (s *stage) record(w *words) error {
@@ -148,7 +166,22 @@ func (s *stage) poolBegin(w *words) error {
 	if w.argument("stream", "") != "" {
 		filter = spec.ForStream(s.stream(w))
 	}
-	return s.allocator.BeginAllocateToPool(w.device(), w.pool(), filter)
+	err := s.allocator.BeginAllocateToPool(w.device(), w.pool(), filter)
+	if err == nil {
+		p := poolOf{w.device(), w.pool()}
+		s.begun[p] = true
+		s.holds[p]++
+	}
+	return err
+}
+
+func (s *stage) poolCreate(w *words) error {
+	o := spec.PoolOptions{UseOnOOM: w.has("use-on-oom"), NoSplit: w.has("no-split")}
+	err := s.allocator.CreatePool(w.device(), w.pool(), o)
+	if err == nil {
+		s.holds[poolOf{w.device(), w.pool()}]++
+	}
+	return err
 }
 
 func (s *stage) checkpoint(w *words) error {
@@ -171,14 +204,23 @@ func (s *stage) restore(w *words) error {
 
 func (s *stage) share(w *words) error {
 	name := w.take()
-	h, err := s.allocator.ShareHandle(s.blocks[name].at)
-	s.handles[name] = h.Handle
+	b, found := s.blocks[name]
+	if !found {
+		return nil // there was no memory
+	}
+	h, err := s.allocator.ShareHandle(b.at)
+	if err == nil {
+		s.handles[name] = h.Handle
+	}
 	return err
 }
 
 func (s *stage) open(w *words) error {
 	name := w.take()
 	handle := s.handles[name]
+	if handle == nil {
+		return nil // it was not shared
+	}
 	if n := w.number("cut", 0); n > 0 {
 		handle = handle[:max(len(handle)-n, 0)]
 	}
@@ -187,6 +229,19 @@ func (s *stage) open(w *words) error {
 		s.opened[name] = opened
 	}
 	return err
+}
+
+func (s *stage) close(w *words) error {
+	name := w.take()
+	opened := s.opened[name]
+	if opened == nil {
+		return nil
+	}
+	if err := opened.Close(); err != nil {
+		return err
+	}
+	delete(s.opened, name)
+	return nil
 }
 
 // deviceFree leaves the device so much memory, as if others took the rest.
@@ -198,7 +253,7 @@ func (s *stage) deviceFree(w *words) error {
 func (s *stage) kernel(w *words) error {
 	l := spec.Launch{Device: w.device(), Stream: s.stream(w), Name: "kernel"}
 	for _, f := range w.fields {
-		if b, found := s.blocks[f]; found {
+		if b, found := s.blocks[f]; found && !b.freed {
 			l.Writes = append(l.Writes, spec.Range{Ptr: b.at, Bytes: b.bytes})
 		}
 	}

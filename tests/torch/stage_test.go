@@ -42,12 +42,23 @@ type stage struct {
 	said      []string
 	calls     []fakegpu.CallCount // before the latest command
 	silent    bool                // entries are not news
+	begun     map[poolOf]bool     // pools that requests are routed to
+	holds     map[poolOf]int      // how often pools have been created or begun, and not released
+	marked    []fakegpu.CallCount // at the mark
+	refused   int                 // calls of the allocator that have failed
 }
 
 // block is what the program has allocated.
 type block struct {
 	at    spec.Ptr
 	bytes uint64
+	freed bool
+}
+
+// poolOf is a pool of a device.
+type poolOf struct {
+	device spec.Device
+	id     spec.PoolID
 }
 
 // perform performs a line and returns what the allocator answered, and did. The error is the
@@ -73,7 +84,11 @@ func (s *stage) perform(text string) (answer string, err error) {
 	if s.gpu != nil {
 		s.calls = s.gpu.Calls()
 	}
-	s.answer(command(s, &w))
+	err = command(s, &w)
+	if err != nil && !ofTheDevice[name] {
+		s.refused++
+	}
+	s.answer(err)
 	return s.answered(&w, text)
 }
 
@@ -154,6 +169,7 @@ func (s *stage) process(w *words) error {
 	if s.handles == nil {
 		s.handles, s.opened = map[string][]byte{}, map[string]spec.OpenedMemory{}
 	}
+	s.begun, s.holds = map[poolOf]bool{}, map[poolOf]int{}
 	return nil
 }
 

@@ -39,6 +39,8 @@ var stageViews = map[string]func(s *stage, w *words) error{
 	"sizes":   (*stage).sizes,
 	"capture": (*stage).capture, // capture stream=N: its state
 	"calls":   (*stage).made,    // calls CALL…: how often the latest command has made these
+	"finish":  (*stage).finish,  // gives all back, and says the worst that is left
+	"since":   (*stage).since,   // since: the calls made since the mark
 	"ring":    (*stage).ring,    // ring [dev=N]: the recorded history
 	"history-on": func(s *stage, _ *words) error {
 		s.say("%v", s.allocator.HistoryEnabled())
