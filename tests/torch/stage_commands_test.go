@@ -27,18 +27,12 @@ var stageCommands = map[string]func(s *stage, w *words) error{
 		s.marked = s.gpu.Calls()
 		return nil
 	},
-	"limit": func(s *stage, w *words) error { return s.limit(w.device(), w.size(w.take())) },
-	"caching": func(s *stage, w *words) error { // caching on|off
-		s.allocator.Enable(w.take() == "on")
-		return nil
-	},
 	"empty-cache": func(s *stage, w *words) error { // empty-cache [pool=N]
 		if pool := w.pool(); !pool.IsDefault() {
 			return s.allocator.EmptyPool(pool)
 		}
 		return s.allocator.EmptyCache()
 	},
-	"need-memory": (*stage).needMemory, // need-memory NAME: a callback that frees it
 	"peer": func(s *stage, w *words) error { // peer dev=N of=N
 		return s.allocator.EnablePeerAccess(w.device(), spec.Device(w.number("of", 0)))
 	},
@@ -132,18 +126,6 @@ func (s *stage) free(w *words) error {
 
 func (s *stage) record(w *words) error {
 	return s.allocator.RecordStream(s.blocks[w.take()].at, w.device(), s.stream(w))
-}
-
-func (s *stage) needMemory(w *words) error {
-	name, done := w.take(), false
-	s.allocator.OnNeedMemory(func() bool {
-		if done {
-			return false
-		}
-		done = true
-		return s.allocator.Free(s.blocks[name].at) == nil
-	})
-	return nil
 }
 
 func (s *stage) history(w *words) error {

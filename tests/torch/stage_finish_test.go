@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -75,7 +76,7 @@ func (s *stage) giveBack() {
 	for _, name := range slices.Sorted(maps.Keys(s.opened)) {
 		try(s.opened[name].Close())
 	}
-	for p := range s.begun {
+	for _, p := range sortedPools(s.begun) {
 		try(s.allocator.EndAllocateToPool(p.device, p.id))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.blocks)) {
@@ -86,8 +87,8 @@ func (s *stage) giveBack() {
 		s.gpu.EndLifetime(b.at)
 		try(s.allocator.Free(b.at))
 	}
-	for p, holds := range s.holds {
-		for range holds {
+	for _, p := range sortedPools(s.holds) {
+		for range s.holds[p] {
 			try(s.allocator.ReleasePool(p.device, p.id))
 		}
 	}
@@ -126,4 +127,11 @@ func (s *stage) nothingCounted() bool {
 		}
 	}
 	return true
+}
+
+// sortedPools are the keys by device and id.
+func sortedPools[V any](m map[poolOf]V) []poolOf {
+	return slices.SortedFunc(maps.Keys(m), func(a, b poolOf) int {
+		return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.id.Capture, b.id.Capture), cmp.Compare(a.id.User, b.id.User))
+	})
 }

@@ -18,8 +18,6 @@ import (
 // staged is what programs need of an allocator.
 type staged interface {
 	both
-	spec.StatsResetter
-	spec.Toggler
 	spec.PeerAllocator
 }
 
@@ -137,7 +135,11 @@ func (s *stage) begin(w *words) error {
 		return err
 	}
 	if limit := w.argument("limit", ""); limit != "" {
-		return s.limit(0, w.size(limit))
+		_, total, err := s.gpu.MemInfo(0)
+		if err != nil {
+			return err
+		}
+		return s.allocator.SetMemoryFraction(0, (float64(w.size(limit))+0.5)/float64(total))
 	}
 	return nil
 }
@@ -171,15 +173,6 @@ func (s *stage) process(w *words) error {
 	}
 	s.begun, s.holds = map[poolOf]bool{}, map[poolOf]int{}
 	return nil
-}
-
-// limit sets the memory limit of a device in bytes.
-func (s *stage) limit(dev spec.Device, bytes uint64) error {
-	_, total, err := s.gpu.MemInfo(dev)
-	if err != nil {
-		return err
-	}
-	return s.allocator.SetMemoryFraction(dev, (float64(bytes)+0.5)/float64(total))
 }
 
 // addEntry says a trace entry.

@@ -46,13 +46,6 @@ var stageViews = map[string]func(s *stage, w *words) error{
 		s.say("%v", s.allocator.HistoryEnabled())
 		return nil
 	},
-	"base": func(s *stage, w *words) error { // base NAME
-		base, bytes, err := s.allocator.BaseAllocation(s.blocks[w.take()].at)
-		if err == nil {
-			s.say("%s %s", s.name(base), sizes.Format(bytes))
-		}
-		return err
-	},
 }
 
 // layout draws the memory.
