@@ -149,6 +149,7 @@ func (c *Crash) Error() string {
 // worker is such a process, seen from here.
 type worker struct {
 	options binary.Options
+	program string // this one, or one that serves in the same way
 	process *exec.Cmd
 	in      io.WriteCloser
 	jobs    *gob.Encoder
@@ -159,9 +160,18 @@ type worker struct {
 	used    time.Duration // of the processor, by processes that have ended
 }
 
-// startWorker starts one.
+// startWorker starts one of this program.
 func startWorker(o binary.Options) (*worker, error) {
-	w := &worker{options: o}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return startWorkerOf(program, o)
+}
+
+// startWorkerOf starts one of a program that calls Work.
+func startWorkerOf(program string, o binary.Options) (*worker, error) {
+	w := &worker{options: o, program: program}
 	f, err := os.CreateTemp("", "gaugeblock-place-")
 	if err != nil {
 		return nil, err
@@ -176,13 +186,9 @@ func startWorker(o binary.Options) (*worker, error) {
 	return w, w.start()
 }
 
-func (w *worker) start() error {
-	program, err := os.Executable()
-	if err != nil {
-		return err
-	}
+func (w *worker) start() (err error) {
 	w.said.Reset()
-	w.process = exec.Command(program)
+	w.process = exec.Command(w.program)
 	w.process.Env = append(os.Environ(), workerVariable+"="+w.options.Work, librariesVariable+"="+w.options.Libraries,
 		"GOTRACEBACK=none", "PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF=", "GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=300MiB")
 	w.process.ExtraFiles = []*os.File{w.file}
