@@ -66,7 +66,7 @@ func compare(to io.Writer, o options, work string) error {
 	}
 	load(to, "after")
 	fmt.Fprintf(to, "\n%s\n", timesTable(results))
-	costs, err := costsOf(parts(theirs), o)
+	costs, err := costsOf(parts(theirs, reference), o)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func TestTables(t *testing.T) {
 			}
 		}
 	}
-	if _, err := costsOf(parts(p), options{runs: 1, steps: 10}); err != nil {
+	if _, err := costsOf(parts(p, reference), options{runs: 1, steps: 10}); err != nil {
 		t.Error(err)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"gaugeblock/tests/torch/binary"
 )
@@ -103,35 +102,42 @@ func countElsewhere(o binary.Options) (list []callCounts, err error) {
 // part is a call that an operation makes, timed alone.
 type part struct {
 	name string
-	run  func(times int) (time.Duration, error)
+	run  func(times int) error
 }
 
 // parts are those of PyTorch's operations, by the names of the counter, and for comparison
 // what the reference has in their places.
-func parts(p *pytorch) []part {
-	in := func(number int) func(int) (time.Duration, error) {
-		return func(times int) (time.Duration, error) { return p.part(number, times) }
+func parts(p *pytorch, o *ours) []part {
+	in := func(number int) func(int) error {
+		return func(times int) error { return p.part(number, times) }
 	}
 	return []part{
 		{"C++: an empty loop", in(partNothing)},
+		{"C++: malloc of 0 bytes and free of nothing", in(partEntry)},
 		{"C++: cudaGetDevice of the fake runtime", in(partRuntimeDevice)},
 		{"C++: c10::cuda::GetDevice, which calls it", in(partC10Device)},
 		{"C++: lock and unlock of a std::recursive_mutex", in(partRecursiveMutex)},
 		{"C++: lock and unlock of a std::mutex", in(partMutex)},
 		{"C++: new and delete of 128 bytes", in(partHeap)},
+		{"Go: malloc of 0 bytes and free of nothing", o.enter},
 		{"Go: lock and unlock of a sync.Mutex", lockInGo},
 	}
 }
 
-func lockInGo(times int) (time.Duration, error) {
+// enter allocates 0 bytes and frees nothing.
+func (o *ours) enter(times int) error {
+	o.workload = workload{}
+	return o.pairs(times)
+}
+
+func lockInGo(times int) error {
 	var mu sync.Mutex
-	began := time.Now()
 	for range times {
 		mu.Lock()
 		//lint:ignore SA2001 its cost is what is asked for
 		mu.Unlock()
 	}
-	return time.Since(began), nil
+	return nil
 }
 
 // cost is what a part takes, in nanoseconds a call.
@@ -144,7 +150,7 @@ func costsOf(list []part, o options) (costs []cost, err error) {
 	for _, p := range list {
 		c := cost{name: p.name}
 		for range o.runs {
-			took, err := p.run(o.steps)
+			took, err := processorTime(func() error { return p.run(o.steps) })
 			if err != nil {
 				return nil, err
 			}

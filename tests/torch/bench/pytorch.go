@@ -167,6 +167,7 @@ func (p *pytorch) driverCalls() uint64 { return callsOf(p.gpu) }
 // The parts of an operation that can be timed alone.
 const (
 	partNothing        = C.PART_NOTHING
+	partEntry          = C.PART_ENTRY
 	partRuntimeDevice  = C.PART_RUNTIME_DEVICE
 	partC10Device      = C.PART_C10_DEVICE
 	partRecursiveMutex = C.PART_RECURSIVE_MUTEX
@@ -175,10 +176,9 @@ const (
 )
 
 // part makes one of the calls of an operation (loops.h) so often.
-func (p *pytorch) part(number, times int) (time.Duration, error) {
+func (p *pytorch) part(number, times int) error {
 	p.c.workload.bytes, p.c.steps = C.uint64_t(number), C.uint64_t(times)
-	err := p.call(C.LOOPS_PART)
-	return time.Duration(p.c.nanoseconds), err
+	return p.call(C.LOOPS_PART)
 }
 
 // counts are lines, each a number and a name, in a process with the counter.

@@ -18,8 +18,8 @@ type side interface {
 	configure(settings string) error
 	// begin allocates a workload's blocks, and replaces each twice on average.
 	begin(w workload) error
-	// run makes steps on every thread, and returns the time of the slowest. One thread is
-	// the calling one.
+	// run makes steps on every thread, and returns the time of day that the slowest took.
+	// One thread is the calling one.
 	run(steps int) (time.Duration, error)
 	// end frees everything and empties the cache.
 	end() error

@@ -25,7 +25,7 @@ enum { LOOPS_TEXT = 4096, LOOPS_MAX_THREADS = 16 };
 typedef struct {
 	loops_workload workload;
 	uint64_t steps;
-	uint64_t nanoseconds; // of the slowest thread
+	uint64_t nanoseconds; // the time of day that the slowest thread took
 	loops_figures figures;
 	char text[LOOPS_TEXT]; // settings, or the error; a zero at its end
 } loops_call;
@@ -37,12 +37,13 @@ enum {
 	LOOPS_RUN,       // steps of every thread -> nanoseconds
 	LOOPS_END,       // everything is freed, and the cache emptied
 	LOOPS_FIGURES,   // -> figures
-	LOOPS_PART,      // workload.bytes: which of the parts below, steps -> nanoseconds
+	LOOPS_PART,      // workload.bytes: which of the parts below, steps
 };
 
-// Parts of an operation, timed alone.
+// Parts of an operation, made alone.
 enum {
 	PART_NOTHING,         // the loop
+	PART_ENTRY,           // raw_alloc_with_stream of 0 bytes and raw_delete of nothing
 	PART_RUNTIME_DEVICE,  // cudaGetDevice
 	PART_C10_DEVICE,      // c10::cuda::GetDevice, which calls it
 	PART_RECURSIVE_MUTEX, // lock and unlock
