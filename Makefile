@@ -32,12 +32,19 @@ ci: build vet lint test race
 replay:
 	$(GO) run ./cmd/gaugeblock replay tests/suites/golden/testdata
 
-# The hot paths on the fake device; docs/benchmarks.md has figures and says how to
-# set them beside PyTorch's. COUNT and TIME are for benchstat's sake.
+# The hot paths on the fake device. COUNT and TIME are for benchstat's sake.
 COUNT ?= 5
 TIME ?= 1s
 bench:
 	$(GO) test ./tests/suites/bench -run '^$$' -bench . -count $(COUNT) -benchtime $(TIME)
+
+# The same beside PyTorch's own allocator, in one process: the libraries of ../shared/torch,
+# or of the directory TORCH. It needs a C and a C++ compiler. docs/benchmarks.md has results.
+RUNS ?= 9
+TORCH ?=
+.PHONY: bench-torch
+bench-torch:
+	CGO_ENABLED=1 $(GO) run ./tests/torch/bench -runs $(RUNS) -torch "$(TORCH)"
 
 # Each fuzz target for a while.
 FUZZTIME ?= 1m

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -45,9 +46,9 @@ func Compiler(variable string, others ...string) (string, error) {
 
 // Build builds the libraries in a directory, with the names by which programs are linked
 // (libcudart.so) beside those by which they are loaded, and the headers in its folder
-// include. The machine is not among them: see BuildMachine. Without a C compiler the error
-// is ErrNoCompiler.
-func Build(dir string) error {
+// include. The machine is not among them: see BuildMachine. Options are the compiler's, beside
+// those that are needed. Without a C compiler the error is ErrNoCompiler.
+func Build(dir string, options ...string) error {
 	compiler, err := Compiler("CC", "cc", "gcc", "clang")
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func Build(dir string) error {
 		return err
 	}
 	for _, l := range libraries {
-		if err := l.build(compiler, from, dir); err != nil {
+		if err := l.build(compiler, from, dir, options); err != nil {
 			return err
 		}
 	}
@@ -80,7 +81,7 @@ func Build(dir string) error {
 }
 
 // build compiles and links one library.
-func (l *library) build(compiler, from, dir string) error {
+func (l *library) build(compiler, from, dir string, options []string) error {
 	args := []string{
 		"-std=gnu11", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden",
 		"-I" + filepath.Join(from, "include"), "-o", filepath.Join(dir, l.name), "-Wl,-soname," + l.name,
@@ -99,7 +100,7 @@ func (l *library) build(compiler, from, dir string) error {
 	if l.name != "libcuda.so.1" {
 		args = append(args, filepath.Join(dir, "libcuda.so.1"), "-Wl,-rpath,$ORIGIN")
 	}
-	return Run(exec.Command(compiler, append(args, l.options...)...))
+	return Run(exec.Command(compiler, slices.Concat(args, l.options, options)...))
 }
 
 // headers writes the headers to a directory, over what is there.

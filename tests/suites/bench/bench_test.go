@@ -2,9 +2,7 @@ package bench
 
 import (
 	"fmt"
-	"sync"
 	"testing"
-	"time"
 
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
@@ -65,16 +63,16 @@ func BenchmarkChurn(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("%s/n=%d/%s", mix, test.n, name(test.settings)), func(b *testing.B) {
 			a, gpu := newAllocator(b, test.settings)
-			w, err := newWorker(a, newStream(b, gpu), test.n, test.smallOnly, 7000)
+			w, err := NewWorker(a, newStream(b, gpu), test.n, test.smallOnly, 7000)
 			if err != nil {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if err := w.step(); err != nil {
+				if err := w.Step(); err != nil {
 					b.Fatal(err)
 				}
 			}
-			if err := w.drain(); err != nil {
+			if err := w.Drain(); err != nil {
 				b.Fatal(err)
 			}
 		})
@@ -82,53 +80,28 @@ func BenchmarkChurn(b *testing.B) {
 }
 
 // BenchmarkThreads is the small churn with 1,000 live blocks for each goroutine, on its own
-// stream. ns/op is the time of the slowest goroutine divided by its operations, as in the
-// PyTorch program.
+// stream. ns/op is the time of the slowest goroutine divided by its operations, as for
+// PyTorch.
 func BenchmarkThreads(b *testing.B) {
 	for _, threads := range []int{1, 2, 4, 8, 16} {
 		b.Run(fmt.Sprintf("goroutines=%d", threads), func(b *testing.B) {
 			a, gpu := newAllocator(b, "")
-			workers := make([]*worker, threads)
+			workers := make([]*Worker, threads)
 			for i := range workers {
-				w, err := newWorker(a, newStream(b, gpu), 1000, true, 7000+uint64(i))
+				w, err := NewWorker(a, newStream(b, gpu), 1000, true, 7000+uint64(i))
 				if err != nil {
 					b.Fatal(err)
 				}
 				workers[i] = w
 			}
 			b.ResetTimer()
-			slowest := runAll(b, workers, b.N)
+			slowest, err := RunAll(workers, b.N)
+			if err != nil {
+				b.Fatal(err)
+			}
 			b.ReportMetric(float64(slowest.Nanoseconds())/float64(b.N), "ns/op")
 		})
 	}
-}
-
-// runAll runs n steps of every worker at the same time and returns the time of the
-// slowest.
-func runAll(b *testing.B, workers []*worker, n int) time.Duration {
-	var group sync.WaitGroup
-	start := make(chan struct{})
-	took := make([]time.Duration, len(workers))
-	for i, w := range workers {
-		group.Go(func() {
-			<-start
-			began := time.Now()
-			for range n {
-				if err := w.step(); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-			took[i] = time.Since(began)
-		})
-	}
-	close(start)
-	group.Wait()
-	slowest := time.Duration(0)
-	for _, t := range took {
-		slowest = max(slowest, t)
-	}
-	return slowest
 }
 
 func newStream(b *testing.B, gpu *fakegpu.GPU) spec.Stream {

@@ -1,20 +1,23 @@
-// Package bench times the allocator's hot paths on the fake device. The workloads, sizes and
-// random numbers are those of the program that times PyTorch's own allocator, so the two
-// can be compared if both run on one machine.
+// Package bench times the allocator's hot paths on the fake device. tests/torch/bench times
+// PyTorch's own allocator with the same workloads, sizes and random numbers.
 //
 //	pair    malloc and free of one size, repeated
 //	churn   n live blocks; each step frees a random one and allocates another
 //
-// Run it with `make bench`. docs/benchmarks.md has results.
+// Run it with `make bench`; `make bench-torch` sets both side by side. docs/benchmarks.md has
+// results.
 package bench
 
 import (
+	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"gaugeblock/spec"
 )
 
-// splitMix is the random number generator of the PyTorch program.
+// splitMix is the random number generator of both.
 type splitMix uint64
 
 func (s *splitMix) next() uint64 {
@@ -40,8 +43,8 @@ func (s *splitMix) size(smallOnly bool) uint64 {
 	return 10*spec.MiB + q%(54*spec.MiB)
 }
 
-// worker keeps n blocks live on its own stream.
-type worker struct {
+// A Worker keeps n blocks live on its own stream.
+type Worker struct {
 	allocator spec.Allocator
 	stream    spec.Stream
 	smallOnly bool
@@ -49,25 +52,25 @@ type worker struct {
 	live      []spec.Ptr
 }
 
-// newWorker allocates n blocks and replaces 2n of them, so that the timing begins in a
+// NewWorker allocates n blocks and replaces 2n of them, so that the timing begins in a
 // steady state.
-func newWorker(a spec.Allocator, stream spec.Stream, n int, smallOnly bool, seed uint64) (*worker, error) {
-	w := &worker{allocator: a, stream: stream, smallOnly: smallOnly, random: splitMix(seed), live: make([]spec.Ptr, n)}
+func NewWorker(a spec.Allocator, stream spec.Stream, n int, smallOnly bool, seed uint64) (*Worker, error) {
+	w := &Worker{allocator: a, stream: stream, smallOnly: smallOnly, random: splitMix(seed), live: make([]spec.Ptr, n)}
 	for i := range w.live {
 		if err := w.fill(i); err != nil {
 			return nil, err
 		}
 	}
 	for range 2 * n {
-		if err := w.step(); err != nil {
+		if err := w.Step(); err != nil {
 			return nil, err
 		}
 	}
 	return w, nil
 }
 
-// step frees a random block and allocates another in its place.
-func (w *worker) step() error {
+// Step frees a random block and allocates another in its place.
+func (w *Worker) Step() error {
 	k := int(w.random.next() % uint64(len(w.live)))
 	if err := w.allocator.Free(w.live[k]); err != nil {
 		return fmt.Errorf("churn: %w", err)
@@ -75,7 +78,7 @@ func (w *worker) step() error {
 	return w.fill(k)
 }
 
-func (w *worker) fill(k int) error {
+func (w *Worker) fill(k int) error {
 	p, err := w.allocator.Malloc(spec.Request{Stream: w.stream, Bytes: w.random.size(w.smallOnly)})
 	if err != nil {
 		return fmt.Errorf("churn: %w", err)
@@ -84,8 +87,8 @@ func (w *worker) fill(k int) error {
 	return nil
 }
 
-// drain frees everything.
-func (w *worker) drain() error {
+// Drain frees everything.
+func (w *Worker) Drain() error {
 	for _, p := range w.live {
 		if err := w.allocator.Free(p); err != nil {
 			return err
@@ -93,4 +96,33 @@ func (w *worker) drain() error {
 	}
 	w.live = nil
 	return nil
+}
+
+// RunAll runs n steps of every worker, each on a goroutine, and returns the time of the
+// slowest.
+func RunAll(workers []*Worker, n int) (time.Duration, error) {
+	var group sync.WaitGroup
+	start := make(chan struct{})
+	took := make([]time.Duration, len(workers))
+	failed := make([]error, len(workers))
+	for i, w := range workers {
+		group.Go(func() {
+			<-start
+			began := time.Now()
+			for range n {
+				if err := w.Step(); err != nil {
+					failed[i] = err
+					return
+				}
+			}
+			took[i] = time.Since(began)
+		})
+	}
+	close(start)
+	group.Wait()
+	slowest := time.Duration(0)
+	for _, t := range took {
+		slowest = max(slowest, t)
+	}
+	return slowest, errors.Join(failed...)
 }
