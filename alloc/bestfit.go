@@ -77,8 +77,9 @@ func (d *device) failsOversizeTestsLocked(b *block, size uint64) bool {
 
 // shouldSplitLocked reports whether a block is split for the request. A block of a small
 // block pool is split if MinBlock or more remains, and so is every block for a request that
-// expandable segments may serve (useExpandable). Else a block of a large block pool is split if more than SmallSize
-// remains and the request is not oversize. Blocks of a pool marked noSplit are not split.
+// expandable segments may serve (useExpandable). Else a block of a large block pool is split
+// if more than SmallSize remains and the request is not oversize. No malloc splits a block of
+// a pool marked noSplit.
 func (d *device) shouldSplitLocked(b *block, params *allocParams) bool {
 	blockPool := b.segment.blockPool
 	if blockPool.owner.noSplit {

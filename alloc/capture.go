@@ -102,20 +102,21 @@ func (d *device) captureInfo(dev spec.Device, stream spec.Stream) (spec.CaptureI
 
 // Deferred blocks. Work that is being captured does not run, so an event recorded in its
 // stream cannot be waited for. A block with stream uses that is freed while requests are
-// routed is deferred. The first malloc, EmptyCache or EmptyPool that finds no requests
-// routed, and any checkpoint, drops the stream uses that are marked duringRouting, as upstream, and records events for
-// the others; a block without others becomes free at once. Dropping assumes that the routing
-// was a capture, which joins all of its streams before it ends, and that the stream was not
-// used before it: one mark stands for all uses on a stream. Otherwise the use is not waited
-// for: a known hazard (docs/deviations.md, docs/findings.md). EndAllocateToPool itself
-// changes no deferred block.
+// routed is deferred. The first malloc that finds no requests routed (or the step of EmptyCache
+// and EmptyPool that waits for events, and any checkpoint) drops the stream uses that are
+// marked duringRouting, as upstream, and records events for the others. A block without
+// others becomes free at once. Dropping assumes that each marked use was recorded in a
+// capture, which joins all of its streams before it ends. A routing need not be a capture,
+// and one mark stands for all uses of the block on a stream, those outside of a routing
+// included. Such a use is not waited for: a known hazard (docs/deviations.md,
+// docs/findings.md). EndAllocateToPool itself changes no deferred block.
 
 // deferredBlocks are ordered by stream handle, then by address.
 type deferredBlocks []deferredBlock
 
 type deferredBlock struct {
 	block   *block
-	markers []spec.GraphNode // free markers; without any no malloc completes the free while requests are routed
+	markers []spec.GraphNode // free markers; if there are none, no malloc completes the free while requests are routed
 }
 
 // deferBlockLocked defers the free of a block.
@@ -170,7 +171,7 @@ type reuseKey struct {
 
 // recordFreeMarkersLocked returns the free markers of a block. There are none if the
 // setting is off, or if one of the streams is not being captured into the same graph: then
-// no malloc reuses the block while requests are routed.
+// no malloc completes the free while requests are routed.
 func (d *device) recordFreeMarkersLocked(b *block) ([]spec.GraphNode, error) {
 	if !d.cfg.GraphCaptureRecordStreamReuse {
 		return nil, nil

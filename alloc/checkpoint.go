@@ -7,16 +7,17 @@ import (
 )
 
 // Checkpoints. A captured graph uses the addresses that it was captured with. Suppose that
-// graph A was captured, later launched again, and that graph B is to be captured after it.
-// Then the pool must be as it was at the end of A's capture, not as it is now. So the state
-// of the pool is saved after each capture, and restored before such a one.
+// graph A was captured, that other memory of the pool was allocated and freed since, that A
+// is launched again, and that graph B is to be captured after it. Then the pool must be as it
+// was at the end of A's capture. So its state is saved after each capture, and the one of A is
+// restored before the capture of B.
 //
-// To restore, every allocated block is freed, so that the mapped memory of each segment is
-// one free block. Then, segment by segment, the saved blocks are all allocated, and those
+// To restore, every allocated block is freed, so that each segment (of an expandable one, the
+// mapped part) is one free block. Then, segment by segment, the saved blocks are all allocated, and those
 // that were free are freed. Segments obtained and pages mapped since the checkpoint stay,
 // and are free.
 //
-// No page of a live pool is unmapped. So the mapped memory of an expandable segment of the
+// No page of an expandable segment of a live pool is unmapped. So the mapped memory of an expandable segment of the
 // pool begins at its base and has no gaps (TestLivePoolHasNoGaps).
 
 // privatePoolState is the state of a pool at a checkpoint (upstream: PrivatePoolState).
@@ -79,8 +80,8 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID, context gatheredContex
 	return state, nil
 }
 
-// setCheckpointPoolStateLocked restores a pool. checkRestoreLocked has tested all that the
-// restore relies on, so the restore itself cannot fail.
+// setCheckpointPoolStateLocked restores a pool. checkRestoreLocked has made the tests, so
+// the restore itself cannot fail.
 func (d *device) setCheckpointPoolStateLocked(state *privatePoolState, context gatheredContext) (delta spec.RestoreDelta, err error) {
 	p, err := d.checkRestoreLocked(state)
 	if err != nil {

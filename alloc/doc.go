@@ -8,14 +8,14 @@
 // reserved range of addresses with pages mapped into it. It belongs to one block pool and
 // one stream. Its blocks are a doubly linked list in order of address and cover it. Each
 // block as a whole is allocated, free, or freed and still used by a stream
-// (active_pending_free); in an expandable segment it can also be unmapped.
+// (active_pending_free: pending if events were recorded for it, deferred if not yet); in an expandable segment it can also be unmapped.
 //
 //	Allocator ── device ──┬── defaultPool ──┬── smallBlocks ── blocks, unmapped
 //	                      ├── graphPools …  └── largeBlocks ── blocks, unmapped
 //	                      ├── segments ── blocks, linked from head on
 //	                      ├── allocatedBlocks   the allocated blocks by address
-//	                      ├── cudaEvents        events that freed blocks wait for (pending blocks)
-//	                      └── deferredBlocks    blocks freed while requests are routed, if other streams used them
+//	                      ├── cudaEvents        events that pending blocks wait for
+//	                      └── deferredBlocks    deferred blocks, freed while a BeginAllocateToPool was open
 //
 // Work on one stream runs in order. So a block that is freed while a kernel still uses it
 // can be allocated at once for the same stream, and nothing waits. Free blocks are

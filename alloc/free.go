@@ -7,9 +7,9 @@ import "gaugeblock/spec"
 // (freeBlockLocked, free_completed) depends on the other streams that used the block:
 //
 //	none                            at once
-//	some                            pending: when a later malloc, EmptyCache or EmptyPool
-//	                                finds that an event on each has completed (events.go)
-//	some, while requests routed     deferred: a later operation makes the block pending
+//	some                            pending: when a later malloc has queried, or EmptyCache
+//	                                or EmptyPool has waited for, an event on each (events.go)
+//	some, requests being routed     deferred: a later operation makes the block pending
 //	                                or completes the free (capture.go)
 
 // free frees the block at ptr. It takes the mutex.
@@ -118,9 +118,9 @@ func (d *device) tryMergeBlocksLocked(b, neighbour *block) uint64 {
 	return size
 }
 
-// contextOr is the context of a free's trace entries: that of the operation under way (the
-// Free, or what completes it: a malloc, a restore, EmptyCache), or, if that was not gathered,
-// the one of the allocation.
+// contextOr is the context of a free's trace entries: that of the operation under way (a
+// Free, a restore, or what completes the free: a malloc, EmptyCache, EmptyPool, a
+// checkpoint), or, if that was not gathered, the one of the allocation.
 func contextOr(present, whenAllocated gatheredContext) gatheredContext {
 	if present != nil {
 		return present

@@ -95,7 +95,9 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 // reclaimBlocksLocked completes the frees of pending blocks whose events have completed.
 // Deferred blocks become pending before that, or free if they need no event. While requests
 // are routed to a private pool a stream may be being captured: no event is recorded or
-// queried, and only blocks become free whose uses all come before the request's stream in the graph.
+// queried, and
+// with graph_capture_record_stream_reuse the deferred blocks of the request's stream become
+// free whose markers are all before that stream's next node in the graph.
 func (d *device) reclaimBlocksLocked(params *allocParams) error {
 	if !d.requestsRoutedLocked() {
 		return d.processEventsLocked(params.context)
@@ -179,7 +181,7 @@ func (d *device) decreaseInactiveSplitLocked(b *block) {
 	}
 }
 
-// splitBlockLocked splits a block for the low bytes off a free block, which is in no set,
+// splitBlockLocked splits a new block, with the low bytes, off a free block, which is in no set,
 // and puts the remainder into the free blocks. The remainder keeps the struct,
 // and with it the requested size of the block's previous allocation.
 func (d *device) splitBlockLocked(remaining *block, size uint64) *block {

@@ -28,7 +28,7 @@ type pool struct {
 	pins            int             // requests for the pool that have released the device's mutex
 	captured        bool            // memory was requested on a stream that the driver said was captured
 	useOnOOM        bool            // serves requests for the default pool as a last resort
-	noSplit         bool            // blocks are allocated whole
+	noSplit         bool            // no malloc splits a block
 	allocator       spec.PoolMemory // used instead of the driver, if not nil (upstream: allocator_)
 }
 

@@ -11,8 +11,8 @@ import (
 // lie wholly in it.
 //
 // While a capture is under way in a mode that forbids it (Driver.FreeForbidden), nothing is
-// returned: the driver call would be illegal and would invalidate the capture. Each
-// function here then returns what it does when there is nothing to return.
+// returned: the driver call would be illegal and would invalidate the capture. The
+// result of each function here is then the same as for an empty cache.
 
 // releaseCachedBlocksLocked returns all of the cache that can be returned. While requests
 // are routed to a private pool that is the memory of freeable pools only, without a wait.

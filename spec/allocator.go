@@ -28,7 +28,7 @@ type Allocator interface {
 	// RecordStream records that work on another stream (of device dev) uses the
 	// memory: after Free it must not be reused before what is in that stream at
 	// the time of the Free has completed. The null pointer is ignored. (PyTorch,
-	// and the reference as it does, break this for some memory that is freed while
+	// and package alloc like it, break this for some memory that is freed while
 	// requests are routed to a pool: docs/deviations.md.)
 	RecordStream(p Ptr, dev Device, s Stream) error
 

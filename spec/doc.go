@@ -26,7 +26,8 @@
 // Unless a name says otherwise every size is in bytes, every address is a device
 // address in bytes, and a "block" or "segment" means what PyTorch's
 // CUDACachingAllocator means by it: a segment is memory obtained from the driver
-// in one piece (or one contiguous mapped range of an expandable segment), a block
+// in one piece (in a Snapshot: or one contiguous mapped range of an expandable
+// segment; elsewhere an expandable segment is its whole reserved range), a block
 // is a part of a segment that as a whole has one state (BlockState).
 //
 // The package imports nothing else of this module, so that an author of another

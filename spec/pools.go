@@ -88,7 +88,8 @@ type Checkpointer interface {
 	// Checkpoint saves the layout of a live pool's segments and blocks (upstream:
 	// getCheckpointState). Before that, the deferred blocks of the device, of every
 	// pool, become free or get events, even while requests are routed. It is an
-	// InvalidStateError if a block of the pool then has an outstanding event.
+	// InvalidStateError if a block of the pool then has an event that no malloc or
+	// EmptyCache has seen to have completed: Checkpoint itself queries none.
 	Checkpoint(dev Device, id PoolID) (PoolState, error)
 
 	// Restore restores the pool (upstream: setCheckpointPoolState). What is allocated
@@ -120,8 +121,9 @@ type PoolState interface {
 	PoolID() PoolID
 }
 
-// RestoreDelta is what Restore freed and allocated, each list by address (upstream:
-// CheckpointDelta).
+// RestoreDelta is what changed by a Restore, each list by address (upstream:
+// CheckpointDelta). A block that was free at the checkpoint is in neither, although the
+// restore allocates and frees it.
 type RestoreDelta struct {
 	// Freed was allocated before (ptrs_freed). The caller must not free it, unless it
 	// is in Created as well.
