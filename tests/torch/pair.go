@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tests/conformance"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
 	binary "gaugeblock/tests/torch/binary"
@@ -29,6 +31,8 @@ type Pair struct {
 	Listed map[string]int
 	stale  bool // what was last requested of a block that is free may differ
 
+	lives *conformance.Lives // of the memory on PyTorch's device; nil: no hazards are looked for
+
 	did replay.Performed // what PyTorch's allocator did in the latest operation
 
 	ours, theirs []spec.TraceEntry // room
@@ -38,11 +42,12 @@ type Pair struct {
 type Difference struct {
 	Operation int    // from 1
 	Op        string // in words
-	What      string // what differs: "error", "message", "address", "trace entry", "layout", or the name of a figure
+	What      string // what differs: "error", "message", "address", "trace entry", "layout", the kind of a hazard, or the name of a figure
 	Reference string
 	PyTorch   string
 
 	ours, theirs replay.Performed
+	hazard       *fakegpu.Hazard // on PyTorch's device
 }
 
 func (d *Difference) Error() string {
@@ -70,13 +75,17 @@ func NewPair(h trace.Header, every int) (*Pair, error) {
 func (p *Pair) Step(op *trace.Op) (replay.Performed, *Difference) {
 	p.steps++
 	ours := p.reference.Perform(op)
-	theirs := p.pytorch.Perform(op)
+	theirs := watched(p.pytorch, p.lives, op)
 	p.did = theirs
 	what, our, their := p.compare(op, &ours, &theirs)
+	var hazard *fakegpu.Hazard
 	if what == "" {
-		return ours, nil
+		if hazard = p.hazard(); hazard == nil {
+			return ours, nil
+		}
+		what, our, their = "hazard, "+hazard.Kind.String(), "none", hazard.String()
 	}
-	return ours, &Difference{p.steps, op.InWords(), what, our, their, ours, theirs}
+	return ours, &Difference{p.steps, op.InWords(), what, our, their, ours, theirs, hazard}
 }
 
 // figureNames are the keys of the figures that a record has.

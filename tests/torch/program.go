@@ -74,6 +74,10 @@ func Run(area *conformance.Area, seed uint64, length, every int, settings *strin
 	if err != nil {
 		return Outcome{}, err
 	}
+	if exposes(&h) {
+		source.Program().ExposeForgottenUses()
+	}
+	pair.Watch(source.Program())
 	o := Outcome{Header: h, Listed: pair.Listed, Ops: make([]trace.Op, 0, length)}
 	careful := newCare(h, seed)
 	for len(o.Ops) < length {
@@ -109,7 +113,8 @@ func Perform(area *conformance.Area, h trace.Header, ops []trace.Op, told func(o
 	if err != nil {
 		return Outcome{}, err
 	}
-	program := area.NewProgram(h)
+	program := newProgram(area, h)
+	pair.Watch(program)
 	h.StatColumns = figureNames
 	o := Outcome{Header: h, Listed: pair.Listed}
 	for _, op := range ops {

@@ -249,7 +249,14 @@ func explain(o *Outcome) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, r := range rules {
+	which := rules
+	if o.Difference.hazard != nil {
+		which = hazardRules
+		if m.same != nil {
+			o.Difference.Reference = m.same.String()
+		}
+	}
+	for _, r := range which {
 		if r.holds(m) {
 			return r.row, nil
 		}

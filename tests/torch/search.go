@@ -260,6 +260,12 @@ func (s *search) unexplained(w *worker, area string, o Outcome) error {
 	if err != nil {
 		return err
 	}
+	if o.Row != "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.report.Listed[o.Row]++
+		return nil
+	}
 	f := Finding{Area: area, Seed: seed, What: o.Difference.Error()}
 	for i := range o.Ops {
 		f.Program = append(f.Program, o.Ops[i].InWords())
