@@ -108,7 +108,11 @@ func printTorch(w io.Writer, r *torch.Report) error {
 		fmt.Fprintln(&b, row)
 	}
 	for _, f := range r.Unexplained {
-		fmt.Fprintf(&b, "%s (area %s, seed %d), written to %s:\n", f.What, f.Area, f.Seed, f.Trace)
+		fmt.Fprintf(&b, "%s (area %s, seed %d), written to %s", f.What, f.Area, f.Seed, f.Trace)
+		if f.Cplusplus != "" {
+			fmt.Fprintf(&b, " and, in C++, %s", f.Cplusplus)
+		}
+		fmt.Fprintln(&b, ":")
 		for _, line := range f.Program {
 			fmt.Fprintf(&b, "  %s\n", line)
 		}

@@ -10,5 +10,6 @@
 //	moment.go     what a rule is told: how things stood before the difference
 //	worker.go     programs are performed by processes that may crash
 //	minimise.go   the shortest program that still differs
+//	cplusplus.go  the same program in C++
 //	search.go     many programs, and the report
 package torch

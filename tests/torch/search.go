@@ -58,6 +58,8 @@ type Finding struct {
 	What    string   `json:"what"`
 	Program []string `json:"program"` // in words
 	Trace   string   `json:"trace,omitempty"`
+	// Cplusplus is the file of the same program in C++; "": it cannot be written so.
+	Cplusplus string `json:"cplusplus,omitempty"`
 }
 
 // String is the last line that a search writes.
@@ -271,11 +273,7 @@ func (s *search) unexplained(w *worker, area string, o Outcome) error {
 		f.Program = append(f.Program, o.Ops[i].InWords())
 	}
 	if s.Directory != "" {
-		if err := os.MkdirAll(s.Directory, 0o755); err != nil {
-			return err
-		}
-		f.Trace = filepath.Join(s.Directory, fmt.Sprintf("%s-%d.jsonl", area, seed))
-		if err := trace.WriteFile(f.Trace, o.Header, o.Ops, nil); err != nil {
+		if err := f.write(s.Directory, &o); err != nil {
 			return err
 		}
 	}
@@ -283,4 +281,22 @@ func (s *search) unexplained(w *worker, area string, o Outcome) error {
 	defer s.mu.Unlock()
 	s.report.Unexplained = append(s.report.Unexplained, f)
 	return nil
+}
+
+// write writes the program to files of a directory.
+func (f *Finding) write(dir string, o *Outcome) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	name := filepath.Join(dir, fmt.Sprintf("%s-%d", f.Area, f.Seed))
+	f.Trace = name + ".jsonl"
+	if err := trace.WriteFile(f.Trace, o.Header, o.Ops, nil); err != nil {
+		return err
+	}
+	text, can := cplusplus(&o.Header, o.Ops, aboutProgram(&o.Header, o.Difference))
+	if !can {
+		return nil
+	}
+	f.Cplusplus = name + ".cc"
+	return os.WriteFile(f.Cplusplus, []byte(text), 0o644)
 }
