@@ -42,9 +42,6 @@ func cplusplus(h *trace.Header, ops []trace.Op, about string) (string, bool) {
 	needed["capture_end"] = needed["capture_end"] || needed["graph_launch"] || needed["graph_destroy"]
 	needed["record_event"] = needed["record_event"] || needed["wait_event"]
 	var b strings.Builder
-	for _, line := range strings.Split(about, "\n") {
-		b.WriteString(strings.TrimRight("// "+line, " ") + "\n")
-	}
 	for _, name := range order {
 		if needed[name] {
 			b.WriteString(parts[name])
@@ -54,7 +51,8 @@ func cplusplus(h *trace.Header, ops []trace.Op, about string) (string, bool) {
 	watch := strconv.FormatBool(!needed["graph_launch"])
 	text := strings.NewReplacer("WATCH", watch, "SETTINGS", strconv.Quote(h.Settings), "DEVICES", strconv.Itoa(h.Devices),
 		"PROGRAM\n", calls.String()).Replace(b.String())
-	return text, true
+	comment := "// " + strings.ReplaceAll(about, "\n", "\n// ") + "\n"
+	return strings.ReplaceAll(comment, "// \n", "//\n") + text, true
 }
 
 // aboutProgram says what a program shows and how it is compiled and run.

@@ -55,11 +55,12 @@ func watched(player *replay.Player, lives *conformance.Lives, op *trace.Op) repl
 	return out
 }
 
-// The rows of hazards that both have.
+// Rows of hazards; both have that of the first three.
 const (
 	rowUsedBefore   = "A stream use that was recorded before a capture and again in it"
 	rowNotCaptured  = "So does a use on a stream that is not captured at all"
 	rowJoinsCapture = "With `graph_capture_record_stream_reuse`, so does a use on a stream that was recorded before a capture"
+	rowRemembered   = "That a use was recorded during a capture is kept for the block's address in the heap"
 )
 
 // hazardRules are tried in this order for a hazard.
@@ -68,6 +69,7 @@ var hazardRules = []rule{
 	{rowUsedBefore, func(m *moment) bool { return m.forgot(rowUsedBefore) }},
 	{rowNotCaptured, func(m *moment) bool { return m.forgot(rowNotCaptured) }},
 	{"Unmapping waits for a default stream of whatever device is current", (*moment).unmappedElsewhere},
+	{rowRemembered, (*moment).droppedUse},
 }
 
 // use is a stream that was recorded for memory.
@@ -77,10 +79,15 @@ type use struct {
 	routed   bool // requests were routed to a pool, so that PyTorch took it for a use in a graph
 }
 
+// freedUse is memory that was freed, with a stream that uses it.
+type freedUse struct {
+	at spec.Ptr
+	on spec.DeviceStream
+}
+
 // forgottenUse is a use that was not waited for when memory was freed.
 type forgottenUse struct {
-	at  spec.Ptr
-	on  spec.DeviceStream
+	freedUse
 	row string
 }
 
@@ -93,8 +100,11 @@ func (m *moment) uses(op *trace.Op, g *fakegpu.GPU) {
 		f.uses[op.ID] = append(f.uses[op.ID], use{on, capturing(g, on), len(f.begun) > 0})
 	case trace.OpFree:
 		for _, u := range f.uses[op.ID] {
+			freed := freedUse{f.places[op.ID], u.on}
 			if row := m.forgets(g, u, f.uses[op.ID]); row != "" {
-				f.forgotten = append(f.forgotten, forgottenUse{f.places[op.ID], u.on, row})
+				f.forgotten = append(f.forgotten, forgottenUse{freed, row})
+			} else {
+				f.waitedFor = append(f.waitedFor, freed)
 			}
 		}
 		delete(f.uses, op.ID)
@@ -130,6 +140,16 @@ func (m *moment) forgot(row string) bool {
 		slices.ContainsFunc(m.facts.forgotten, func(f forgottenUse) bool {
 			return f.row == row && f.at == first.Lifetime.Range.Ptr && f.on == spec.DeviceStream{Device: first.Device, Stream: first.Stream}
 		})
+}
+
+// droppedUse: PyTorch has not waited for a stream that was recorded for the memory, since one
+// was remembered for the block's address in the heap.
+func (m *moment) droppedUse() bool {
+	first := m.Difference.hazard.First
+	if m.same != nil || first == nil || !m.facts.remembered {
+		return false
+	}
+	return slices.Contains(m.facts.waitedFor, freedUse{first.Lifetime.Range.Ptr, spec.DeviceStream{Device: first.Device, Stream: first.Stream}})
 }
 
 // unmappedElsewhere: the memory was unmapped, and PyTorch has waited for another device's

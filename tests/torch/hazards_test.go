@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"path/filepath"
 	"testing"
 
 	"gaugeblock/spec"
@@ -42,5 +43,19 @@ func TestHazard(t *testing.T) {
 	h.Seed++ // programs that do not
 	if o, err = Perform(area, h, forgottenUseProgram(), func(int) {}); err != nil || o.Difference != nil {
 		t.Errorf("with the free left out: %v, %v", o.Difference, err)
+	}
+}
+
+// TestDroppedUse: a use that PyTorch has remembered for a block's address in the heap makes it
+// drop the use of another block there, and pages are unmapped under work. Neither a trace entry
+// nor a figure differs in this program; the device shows it.
+func TestDroppedUse(t *testing.T) {
+	open(t)
+	h, ops, _, err := trace.ReadFile(filepath.Join("testdata", "dropped_use.jsonl"))
+	must(t, err)
+	o, err := Perform(conformance.Find(h.Family), h, ops, func(int) {})
+	must(t, err)
+	if o.Difference == nil || o.Difference.What != "hazard, returned" || o.Row != rowRemembered {
+		t.Errorf("row %q, difference %v", o.Row, o.Difference)
 	}
 }

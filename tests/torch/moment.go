@@ -47,7 +47,8 @@ type facts struct {
 	remembered bool
 	uses       map[int64][]use
 	forgotten  []forgottenUse
-	waited     bool // and then the reference has waited for a stream, as PyTorch perhaps has not
+	waitedFor  []freedUse // uses of freed memory that are waited for
+	waited     bool       // and then the reference has waited for a stream, as PyTorch perhaps has not
 }
 
 func newFacts() facts {
