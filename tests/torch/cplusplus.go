@@ -60,7 +60,7 @@ func aboutProgram(h *trace.Header, d *Difference) string {
 	return fmt.Sprintf(`%s
 
 Compiled with TORCH, the directory of PyTorch's package, and FAKE, that of "make fake-cuda":
-c++ -std=c++17 THIS.cc -I$TORCH/include -I$FAKE/include -L$TORCH/lib -lc10_cuda -lc10 -L$FAKE -lcudart -o program
+c++ -std=c++17 THIS.cc -I$TORCH/include -I$FAKE/include -L$TORCH/lib -lc10_cuda -lc10 -L$FAKE -lcudart -lcuda -o program
 LD_LIBRARY_PATH=$FAKE:$TORCH/lib %s ./program`, d.Error(), strings.Join(variables(h), " "))
 }
 

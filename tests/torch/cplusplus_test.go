@@ -45,10 +45,16 @@ func TestCplusplus(t *testing.T) {
 	}
 }
 
-// TestCplusplusHazard: a program in C++ says of hazards.
+// TestCplusplusHazard: a program in C++ says of hazards. In the second the allocator drops a
+// use, for a block's address in the heap, which is another here.
 func TestCplusplusHazard(t *testing.T) {
 	h := trace.Header{Format: trace.Format, Devices: 1, TotalMemory: spec.GiB, Streams: []spec.Stream{0, 0x100}, Waits: true}
 	if out := runCplusplus(t, built(t), &h, forgottenUseProgram()); !strings.Contains(out, "hazard: unordered: kernel") {
+		t.Errorf("it prints %q, no hazard", out)
+	}
+	dropped, ops, _, err := trace.ReadFile(filepath.Join("testdata", "dropped_use.jsonl"))
+	must(t, err)
+	if out := runCplusplus(t, built(t), &dropped, ops); !strings.Contains(out, "hazard: returned: kernel") {
 		t.Errorf("it prints %q, no hazard", out)
 	}
 }

@@ -43,6 +43,7 @@ type Search struct {
 
 // Report is what came of a search.
 type Report struct {
+	PyTorch     string         `json:"pytorch"` // its version; "" if it is not known
 	Operations  int            `json:"operations"`
 	Programs    int            `json:"programs"`
 	Seconds     float64        `json:"seconds"`
@@ -114,7 +115,7 @@ func (s Search) Run() (Report, error) {
 			return Report{}, fmt.Errorf("there is no area %q that can be compared; there are %s", name, strings.Join(comparableAreas(), ", "))
 		}
 	}
-	run := &search{Search: s, report: Report{Listed: map[string]int{}}}
+	run := &search{Search: s, report: Report{PyTorch: s.PyTorch.Version(), Listed: map[string]int{}}}
 	run.Length, run.Every = orDefault(s.Length, 1000), orDefault(s.Every, 100)
 	run.Workers, run.Keep = orDefault(s.Workers, 1), orDefault(s.Keep, 1)
 	began := time.Now()
