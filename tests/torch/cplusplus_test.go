@@ -79,8 +79,8 @@ func drawn(t *testing.T, name string, seed uint64, length int) (trace.Header, []
 		}
 		pair.record(&op)
 		ops = append(ops, op)
-		careful.did(&op, &did)
-		source.Did(&op, &did)
+		careful.did(&op, did)
+		source.Did(&op, did)
 	}
 	return h, ops
 }

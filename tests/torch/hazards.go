@@ -42,17 +42,16 @@ func firstHazard(g *fakegpu.GPU) *fakegpu.Hazard {
 }
 
 // watched performs an operation and lets the device know of lifetimes.
-func watched(player *replay.Player, lives *conformance.Lives, op *trace.Op) replay.Performed {
+func watched(player *replay.Player, lives *conformance.Lives, op *trace.Op, out *replay.Performed) {
 	if lives == nil {
-		return player.Perform(op)
+		*out = player.Perform(op)
+		return
 	}
 	undo := lives.Before(op)
-	out := player.Perform(op)
-	if out.Err != nil {
+	if *out = player.Perform(op); out.Err != nil {
 		undo()
 	}
-	lives.After(op, &out)
-	return out
+	lives.After(op, out)
 }
 
 // Rows of hazards; both have that of the first three.

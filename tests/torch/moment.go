@@ -83,7 +83,8 @@ func before(o *Outcome) (*moment, error) {
 	for i := range o.Ops[:last] {
 		op := &o.Ops[i]
 		held, busy := heldDefaults(player.GPU()), busyStreams(player.GPU(), &o.Header)
-		out := watched(player, lives, op)
+		var out replay.Performed
+		watched(player, lives, op, &out)
 		m.follow(op, &out, player.GPU())
 		if program != nil {
 			program.Did(op, &out)

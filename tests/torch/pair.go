@@ -33,7 +33,7 @@ type Pair struct {
 
 	lives *conformance.Lives // of the memory on PyTorch's device; nil: no hazards are looked for
 
-	did replay.Performed // what PyTorch's allocator did in the latest operation
+	answered, did replay.Performed // what the reference and PyTorch's allocator did in the latest operation
 
 	ours, theirs []spec.TraceEntry // room
 }
@@ -71,21 +71,20 @@ func NewPair(h trace.Header, every int) (*Pair, error) {
 }
 
 // Step performs an operation on both. What the reference answered is returned for those who
-// keep account of the program.
-func (p *Pair) Step(op *trace.Op) (replay.Performed, *Difference) {
+// keep account of the program; it is good until the next step.
+func (p *Pair) Step(op *trace.Op) (*replay.Performed, *Difference) {
 	p.steps++
-	ours := p.reference.Perform(op)
-	theirs := watched(p.pytorch, p.lives, op)
-	p.did = theirs
-	what, our, their := p.compare(op, &ours, &theirs)
+	p.answered = p.reference.Perform(op)
+	watched(p.pytorch, p.lives, op, &p.did)
+	what, our, their := p.compare(op, &p.answered, &p.did)
 	var hazard *fakegpu.Hazard
 	if what == "" {
 		if hazard = p.hazard(); hazard == nil {
-			return ours, nil
+			return &p.answered, nil
 		}
 		what, our, their = "hazard, "+hazard.Kind.String(), "none", hazard.String()
 	}
-	return ours, &Difference{p.steps, op.InWords(), what, our, their, ours, theirs, hazard}
+	return &p.answered, &Difference{p.steps, op.InWords(), what, our, their, p.answered, p.did, hazard}
 }
 
 // figureNames are the keys of the figures that a record has.
@@ -302,6 +301,11 @@ func (p *Pair) compareFigures(dev spec.Device, present bool) (what, our, their s
 	if a == b {
 		return "", "", ""
 	}
+	return firstFigure(a, b, present)
+}
+
+// firstFigure names the first figure that differs.
+func firstFigure(a, b spec.DeviceStats, present bool) (what, our, their string) {
 	var values []int64
 	b.Each(func(_ string, v int64) { values = append(values, v) })
 	i := 0

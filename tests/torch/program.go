@@ -81,21 +81,22 @@ func Run(area *conformance.Area, seed uint64, length, every int, settings *strin
 	o := Outcome{Header: h, Listed: pair.Listed, Ops: make([]trace.Op, 0, length)}
 	careful := newCare(h, seed)
 	for len(o.Ops) < length {
-		op := source.Next()
-		if careful.avoids(&op) {
+		o.Ops = append(o.Ops, source.Next()) // there is room for all: they stay where they are
+		op := &o.Ops[len(o.Ops)-1]
+		if careful.avoids(op) {
+			o.Ops = o.Ops[:len(o.Ops)-1]
 			continue
 		}
-		o.Ops = append(o.Ops, op)
 		told(len(o.Ops))
-		did, difference := pair.Step(&op)
+		did, difference := pair.Step(op)
 		o.Operations++
 		if difference != nil {
 			o.Difference = difference
 			o.Row, err = explain(&o)
 			return o, err
 		}
-		careful.did(&op, &did)
-		source.Did(&op, &did)
+		careful.did(op, did)
+		source.Did(op, did)
 	}
 	if what, our, their := pair.CompareLayouts(); what != "" {
 		o.Difference = &Difference{Operation: len(o.Ops), Op: "end", What: what, Reference: our, PyTorch: their}
@@ -132,7 +133,7 @@ func Perform(area *conformance.Area, h trace.Header, ops []trace.Op, told func(o
 			o.Row, err = explain(&o)
 			return o, err
 		}
-		program.Did(&op, &did)
+		program.Did(&op, did)
 	}
 	return o, nil
 }
