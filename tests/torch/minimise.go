@@ -72,6 +72,9 @@ func (m *minimiser) try(ops []trace.Op) error {
 	switch {
 	case crash != nil:
 		m.left -= 5000 // a new worker takes its time
+		if crash.Hangs {
+			m.left -= 100_000 // and so does patience
+		}
 		o = Outcome{Header: m.best.Header, Ops: ops[:min(crash.Operation, len(ops))], Difference: crash.difference()}
 	case len(r.Outcomes) > 0:
 		o = r.Outcomes[0]
