@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,10 +34,11 @@ func (*torchCommand) Help() string {
 	return `Random programs are performed on the reference and on PyTorch's own allocator, the
 unmodified binary, each on a fake GPU of its own; no GPU is needed. After every
 operation both must have done the same: addresses, errors and what they say, trace
-entries, statistics, and every now and then the layout of all memory. Differences
-that docs/deviations.md lists are recognised and counted. Any other is made shorter
-and written to a trace, which "gaugeblock replay" takes. A crash of PyTorch's
-allocator is a difference like any other.
+entries, statistics, and every now and then the layout of all memory. PyTorch's fake
+GPU watches for hazards: memory that is reused, or goes back, while work uses it.
+Differences that docs/deviations.md lists are recognised and counted. Any other is
+made shorter and written as a trace, which "gaugeblock replay" takes, and in C++. A
+crash of PyTorch's allocator is a difference like any other. See docs/torch.md.
 
 It needs a C++ compiler, and a PyTorch with CUDA (2.11 is what the reference follows).
 The last line is "N operations compared, L listed differences, U unexplained". The
@@ -108,13 +110,18 @@ func printTorch(w io.Writer, r *torch.Report) error {
 		fmt.Fprintln(&b, row)
 	}
 	for _, f := range r.Unexplained {
-		fmt.Fprintf(&b, "%s (area %s, seed %d), written to %s:\n", f.What, f.Area, f.Seed, f.Trace)
+		fmt.Fprintf(&b, "%s (area %s, seed %d), written to %s", f.What, f.Area, f.Seed, f.Trace)
+		if f.Cplusplus != "" {
+			fmt.Fprintf(&b, " and, in C++, %s", f.Cplusplus)
+		}
+		fmt.Fprintln(&b, ":")
 		for _, line := range f.Program {
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
 	n := float64(r.Operations)
-	fmt.Fprintf(&b, "%.0f s, %.0f operations a second, %.0f a second of a processor\n", r.Seconds, n/r.Seconds, n/r.CPUSeconds)
+	fmt.Fprintf(&b, "PyTorch %s, %.0f s, %.0f operations a second, %.0f a second of a processor\n",
+		cmp.Or(r.PyTorch, "of an unknown version"), r.Seconds, n/r.Seconds, n/r.CPUSeconds)
 	fmt.Fprintln(&b, r)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -51,7 +51,7 @@ func TestTorch(t *testing.T) {
 	}
 	_, text = compareTorch(t, "--ops", "2000", "--area", "core", "--settings", "expandable_segments:True", "--json")
 	var report torch.Report
-	if err := json.Unmarshal([]byte(text), &report); err != nil || report.Operations < 2000 || len(report.Unexplained) > 0 {
+	if err := json.Unmarshal([]byte(text), &report); err != nil || report.PyTorch == "" || report.Operations < 2000 || len(report.Unexplained) > 0 {
 		t.Errorf("%v: %s", err, text)
 	}
 }

@@ -113,6 +113,11 @@ func (p *Program) forgotten(m *memory) bool {
 	})
 }
 
+// ExposeForgottenUses lets the program do what it otherwise keeps away from: it frees
+// memory whose uses are forgotten, and records a stream for the same memory in a capture and
+// outside.
+func (p *Program) ExposeForgottenUses() { p.exposes = true }
+
 // allocatedIn lists what was allocated in a capture and still is.
 func (p *Program) allocatedIn(k *captureState) (list []*memory) {
 	for _, m := range p.memory {

@@ -25,13 +25,13 @@ var memoryKinds = map[trace.OpKind]kind{
 	trace.OpMalloc: {
 		propose: (*Generator).malloc, allowed: (*Program).mayMalloc, did: (*Program).allocated,
 		atEnd:  ending{stageMemory, (*Program).freeNext},
-		begins: (*Trial).beginMalloc, checkSuccess: (*Trial).checkPointer, mayFail: (*Trial).mallocMayFail,
+		begins: (*Lives).malloc, checkSuccess: (*Trial).checkPointer, mayFail: (*Trial).mallocMayFail,
 	},
 	trace.OpFree: {
 		propose: func(g *Generator) trace.Op { return trace.Op{ID: g.anyMemory()} },
 		allowed: (*Program).mayFree,
 		did:     func(p *Program, op *trace.Op, _ *replay.Performed) { p.forget(op.ID) },
-		ends:    (*Trial).endFree, after: (*Trial).freedLast,
+		ends:    (*Lives).free, after: (*Trial).freedLast,
 	},
 	trace.OpRecordStream: {
 		propose: (*Generator).recordStream, allowed: (*Program).mayRecordStream, did: (*Program).recorded,
@@ -120,10 +120,10 @@ func (p *Program) freeNext() (op trace.Op, more bool) {
 	return trace.Op{Kind: trace.OpFree, ID: p.memory[0].id}, true
 }
 
-// beginMalloc tells the device what a malloc returned.
-func (t *Trial) beginMalloc(op *trace.Op, out *replay.Performed) {
+// malloc tells the device what a malloc returned.
+func (l *Lives) malloc(op *trace.Op, out *replay.Performed) {
 	if out.Ptr != 0 {
-		t.beginLife(op.Stream, op.Device, spec.Range{Ptr: out.Ptr, Bytes: op.Size}, t.program.poolFor(op))
+		l.begin(op.Stream, op.Device, spec.Range{Ptr: out.Ptr, Bytes: op.Size}, l.program.poolFor(op))
 	}
 }
 
@@ -155,16 +155,16 @@ func (t *Trial) mallocMayFail(op *trace.Op, err error) (explained bool, f *Failu
 // mayFree: what is shared stays while another process has anything open.
 func (p *Program) mayFree(op *trace.Op) bool {
 	m := p.find(op.ID)
-	return m != nil && !(m.shared && len(p.opened) > 0) && !p.forgotten(m)
+	return m != nil && !(m.shared && len(p.opened) > 0) && (p.exposes || !p.forgotten(m))
 }
 
-// endFree tells the device that memory is about to be freed.
-func (t *Trial) endFree(op *trace.Op) (undo func()) {
-	m := t.program.find(op.ID)
+// free tells the device that memory is about to be freed.
+func (l *Lives) free(op *trace.Op) (undo func()) {
+	m := l.program.find(op.ID)
 	if m == nil {
 		return func() {}
 	}
-	return t.player.GPU().EndLifetime(m.ptr)
+	return l.gpu.EndLifetime(m.ptr)
 }
 
 // freedLast remembers the pointer for a probe, which frees it again.
@@ -190,7 +190,7 @@ func (p *Program) mayRecordStream(op *trace.Op) bool {
 		return true // of no consequence
 	}
 	captured := p.streams[slot].capture != nil
-	return !slices.Contains(m.uses, use{slot, !captured})
+	return p.exposes || !slices.Contains(m.uses, use{slot, !captured})
 }
 
 func (p *Program) recorded(op *trace.Op, _ *replay.Performed) {

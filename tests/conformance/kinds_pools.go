@@ -98,7 +98,7 @@ var poolKinds = map[trace.OpKind]kind{
 	},
 	trace.OpRestore: {
 		propose: (*Generator).restore, allowed: (*Program).mayRestore, did: (*Program).restored,
-		mayFail: (*Trial).restoreMayFail, begins: (*Trial).beginRestored,
+		mayFail: (*Trial).restoreMayFail, begins: (*Lives).restore,
 		after: (*Trial).checkDelta, checksAll: true,
 	},
 }
@@ -318,16 +318,15 @@ func (t *Trial) restoreMayFail(op *trace.Op, err error) (explained bool, f *Fail
 	return trace.ErrorName(err) == trace.ErrorInvalidState && t.splitLimited(), nil
 }
 
-// beginRestored tells the device what a restore freed and allocated. The program has not
-// performed it yet.
-func (t *Trial) beginRestored(op *trace.Op, _ *replay.Performed) {
-	t.endLives(op.Freed)
-	saved := t.program.states[op.State]
+// restore tells the device what a restore freed and allocated.
+func (l *Lives) restore(op *trace.Op, _ *replay.Performed) {
+	l.end(op.Freed)
+	saved := l.program.states[op.State]
 	for i := range saved.live {
 		m := &saved.live[i]
-		if t.program.find(m.id) == nil { // what is allocated and stays so lives on
-			index := t.program.streams[m.slot].index
-			t.beginLife(index, m.device, spec.Range{Ptr: m.ptr, Bytes: m.size}, saved.pool)
+		if l.program.find(m.id) == nil { // what is allocated and stays so lives on
+			index := l.program.streams[m.slot].index
+			l.begin(index, m.device, spec.Range{Ptr: m.ptr, Bytes: m.size}, saved.pool)
 		}
 	}
 }

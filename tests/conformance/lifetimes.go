@@ -11,30 +11,45 @@ import (
 // that is all that it needs in order to find hazards. See careful.go for what the
 // program has to do.
 
-// beginLives tells the device what an operation allocated, and what callbacks freed. The
-// program has not performed the operation yet.
-func (t *Trial) beginLives(op *trace.Op, out *replay.Performed) {
-	if !t.watches() {
-		return
+// Lives tells a device of the lifetimes of a program's memory.
+type Lives struct {
+	program *Program
+	gpu     *fakegpu.GPU
+}
+
+// Lives are those of the program's memory on a device, from now on.
+func (p *Program) Lives(gpu *fakegpu.GPU) *Lives { return &Lives{p, gpu} }
+
+// Before tells the device what an operation that is about to be performed will free; undo
+// takes that back.
+func (l *Lives) Before(op *trace.Op) (undo func()) {
+	if ends := kinds[op.Kind].ends; ends != nil {
+		return ends(l, op)
 	}
-	t.endLives(out.Freed)
+	return func() {}
+}
+
+// After tells the device what an operation has allocated, and what callbacks freed. The
+// program has not been told of the operation yet (Did).
+func (l *Lives) After(op *trace.Op, out *replay.Performed) {
+	l.end(out.Freed)
 	if begins := kinds[op.Kind].begins; begins != nil && out.Err == nil && !out.Skipped {
-		begins(t, op, out)
+		begins(l, op, out)
 	}
 }
 
-func (t *Trial) endLives(ids []int64) {
+func (l *Lives) end(ids []int64) {
 	for _, id := range ids {
-		t.player.GPU().EndLifetime(t.program.find(id).ptr)
+		l.gpu.EndLifetime(l.program.find(id).ptr)
 	}
 }
 
-func (t *Trial) beginLife(stream int, dev spec.Device, r spec.Range, pool *poolState) {
-	l := fakegpu.Lifetime{Range: r, Device: dev, Stream: t.header.Streams[stream]}
+func (l *Lives) begin(stream int, dev spec.Device, r spec.Range, pool *poolState) {
+	life := fakegpu.Lifetime{Range: r, Device: dev, Stream: l.program.header.Streams[stream]}
 	if pool != nil {
-		l.Pool, l.Captured = pool.id, pool.graphs
+		life.Pool, life.Captured = pool.id, pool.graphs
 	}
-	t.player.GPU().BeginLifetime(l)
+	l.gpu.BeginLifetime(life)
 }
 
 // watches: after a failure that was planned, a program may not be careful any more,

@@ -41,6 +41,7 @@ type Program struct {
 	captures []*captureState // under way
 	unrouted *captureState   // begun while no requests are routed to a pool: the next operation must route its
 	enabled  bool
+	exposes  bool             // forgotten uses: see ExposeForgottenUses
 	config   spec.Config      // in force
 	peers    [][2]spec.Device // the first reaches the second's memory
 

@@ -20,6 +20,9 @@ func (a *Area) NewSource(c Choices, seed uint64, alter func(*trace.Header)) (*So
 	return &Source{newGenerator(c, newProgram(&plain, h), &plain)}, h
 }
 
+// Program is the one that is being made up.
+func (s *Source) Program() *Program { return s.generator.program }
+
 // Next is the next operation.
 func (s *Source) Next() trace.Op { return s.generator.Next() }
 

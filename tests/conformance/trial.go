@@ -28,6 +28,7 @@ type Trial struct {
 	options Options
 	player  *replay.Player
 	program *Program
+	lives   *Lives
 	history *invariant.History
 	checker *invariant.Checker
 	labels  Coverage
@@ -113,6 +114,7 @@ func newTrial(area *Area, h trace.Header, o Options) (*Trial, error) {
 		history: invariant.NewHistory(), checker: invariant.NewChecker(h.Geometry), labels: Coverage{},
 		now: make([]picture, h.Devices), before: make([]picture, h.Devices),
 	}
+	t.lives = t.program.Lives(player.GPU())
 	for range h.Devices {
 		t.limit = append(t.limit, h.TotalMemory)
 	}
@@ -175,14 +177,16 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 // perform does it, and remembers what came of it.
 func (t *Trial) perform(op *trace.Op) replay.Performed {
 	undo := func() {}
-	if ends := kinds[op.Kind].ends; ends != nil && t.watches() {
-		undo = ends(t, op)
+	if t.watches() {
+		undo = t.lives.Before(op)
 	}
 	out := t.player.Perform(op)
 	if out.Err != nil {
 		undo()
 	}
-	t.beginLives(op, &out)
+	if t.watches() {
+		t.lives.After(op, &out)
+	}
 	t.drained = t.takeDrained()
 	t.answered, t.skipped = out.Err, out.Skipped
 	t.answers = append(t.answers, trace.ErrorName(out.Err))

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,7 +57,7 @@ func TestRows(t *testing.T) {
 		}
 	}
 	names := []string{rowOrder, rowRestoreOrder}
-	for _, r := range rules {
+	for _, r := range slices.Concat(rules, hazardRules) {
 		names = append(names, r.row)
 	}
 	for _, name := range names {

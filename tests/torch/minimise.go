@@ -26,6 +26,9 @@ const effort = 600_000
 // minimise returns the shortest outcome of the same kind that it finds.
 func minimise(w *worker, area string, o Outcome) (Outcome, error) {
 	m := &minimiser{worker: w, area: area, best: o, left: effort}
+	if err := m.lookCloser(); err != nil || m.best.Row != "" {
+		return m.best, err
+	}
 	for before := -1; before != len(m.best.Ops) && m.left > 0; {
 		before = len(m.best.Ops)
 		if err := m.dropPieces(); err != nil {
@@ -36,6 +39,16 @@ func minimise(w *worker, area string, o Outcome) (Outcome, error) {
 		}
 	}
 	return m.best, m.dropPairs()
+}
+
+// lookCloser performs the program with a look at the layout after every operation, which
+// shows what differs first, and may show which row explains it.
+func (m *minimiser) lookCloser() error {
+	r, _, err := m.worker.do(&job{Area: m.area, Known: true, Header: m.best.Header, Ops: m.best.Ops})
+	if err == nil && len(r.Outcomes) > 0 {
+		m.best = r.Outcomes[0]
+	}
+	return err
 }
 
 // kind is what two differences must have in common.
@@ -59,6 +72,9 @@ func (m *minimiser) try(ops []trace.Op) error {
 	switch {
 	case crash != nil:
 		m.left -= 5000 // a new worker takes its time
+		if crash.Hangs {
+			m.left -= 100_000 // and so does patience
+		}
 		o = Outcome{Header: m.best.Header, Ops: ops[:min(crash.Operation, len(ops))], Difference: crash.difference()}
 	case len(r.Outcomes) > 0:
 		o = r.Outcomes[0]

@@ -7,6 +7,7 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tests/conformance"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
 )
@@ -15,9 +16,10 @@ import (
 type moment struct {
 	*Outcome
 	op     *trace.Op
-	before spec.Snapshot // of the reference
-	config spec.Config   // in force
-	strict bool          // a capture was under way that is not relaxed
+	before spec.Snapshot   // of the reference
+	config spec.Config     // in force
+	same   *fakegpu.Hazard // the first on the reference's device, if that is what differs
+	strict bool            // a capture was under way that is not relaxed
 	facts  facts
 }
 
@@ -43,13 +45,17 @@ type facts struct {
 	// remembered: some of it was freed when they were not any more.
 	recorded   map[int64]bool
 	remembered bool
-	waited     bool // and then the reference has waited for a stream, as PyTorch perhaps has not
+	uses       map[int64][]use
+	forgotten  []forgottenUse
+	waitedFor  []freedUse // uses of freed memory that are waited for
+	waited     bool       // and then the reference has waited for a stream, as PyTorch perhaps has not
 }
 
 func newFacts() facts {
 	return facts{
 		overflows: map[spec.PoolID]bool{}, released: map[spec.PoolID]bool{}, begun: map[spec.PoolID]bool{}, capturePool: map[spec.PoolID]bool{},
 		default2: map[int64]bool{}, owners: map[int64]trace.Op{}, places: map[int64]spec.Ptr{}, recorded: map[int64]bool{},
+		uses: map[int64][]use{},
 	}
 }
 
@@ -65,19 +71,30 @@ func before(o *Outcome) (*moment, error) {
 		return nil, err
 	}
 	last := len(o.Ops) - 1
-	if o.Difference.Op == "end" {
+	if o.Difference.Op == "end" || o.Difference.hazard != nil {
 		last++ // all of them were alike
+	}
+	var program *conformance.Program
+	var lives *conformance.Lives
+	if o.Difference.hazard != nil {
+		program = newProgram(conformance.Find(o.Header.Family), o.Header)
+		lives = program.Lives(player.GPU())
 	}
 	for i := range o.Ops[:last] {
 		op := &o.Ops[i]
 		held, busy := heldDefaults(player.GPU()), busyStreams(player.GPU(), &o.Header)
-		out := player.Perform(op)
-		m.follow(op, &out)
+		var out replay.Performed
+		watched(player, lives, op, &out)
+		m.follow(op, &out, player.GPU())
+		if program != nil {
+			program.Did(op, &out)
+		}
 		m.seeStraying(op, held, player.GPU(), &out)
 		if m.facts.remembered && !ofDevice[op.Kind] && busy != busyStreams(player.GPU(), &o.Header) {
 			m.facts.waited = true
 		}
 	}
+	m.same = firstHazard(player.GPU())
 	m.strict = player.GPU().FreeForbidden()
 	m.before, err = player.Allocator().Snapshot()
 	return m, err
@@ -121,7 +138,7 @@ func (m *moment) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *fak
 }
 
 // follow records an operation that the reference has performed.
-func (m *moment) follow(op *trace.Op, out *replay.Performed) {
+func (m *moment) follow(op *trace.Op, out *replay.Performed, g *fakegpu.GPU) {
 	f := &m.facts
 	if op.Kind == trace.OpMalloc {
 		f.current = op.Device
@@ -129,6 +146,7 @@ func (m *moment) follow(op *trace.Op, out *replay.Performed) {
 	if out.Err != nil || out.Skipped {
 		return
 	}
+	m.uses(op, g)
 	switch op.Kind {
 	case trace.OpMalloc:
 		f.owners[op.ID], f.places[op.ID] = *op, out.Ptr

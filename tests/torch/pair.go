@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tests/conformance"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
 	binary "gaugeblock/tests/torch/binary"
@@ -29,7 +31,9 @@ type Pair struct {
 	Listed map[string]int
 	stale  bool // what was last requested of a block that is free may differ
 
-	did replay.Performed // what PyTorch's allocator did in the latest operation
+	lives *conformance.Lives // of the memory on PyTorch's device; nil: no hazards are looked for
+
+	answered, did replay.Performed // what the reference and PyTorch's allocator did in the latest operation
 
 	ours, theirs []spec.TraceEntry // room
 }
@@ -38,11 +42,12 @@ type Pair struct {
 type Difference struct {
 	Operation int    // from 1
 	Op        string // in words
-	What      string // what differs: "error", "message", "address", "trace entry", "layout", or the name of a figure
+	What      string // what differs: "error", "message", "address", "trace entry", "layout", the kind of a hazard, or the name of a figure
 	Reference string
 	PyTorch   string
 
 	ours, theirs replay.Performed
+	hazard       *fakegpu.Hazard // on PyTorch's device
 }
 
 func (d *Difference) Error() string {
@@ -66,17 +71,20 @@ func NewPair(h trace.Header, every int) (*Pair, error) {
 }
 
 // Step performs an operation on both. What the reference answered is returned for those who
-// keep account of the program.
-func (p *Pair) Step(op *trace.Op) (replay.Performed, *Difference) {
+// keep account of the program; it is good until the next step.
+func (p *Pair) Step(op *trace.Op) (*replay.Performed, *Difference) {
 	p.steps++
-	ours := p.reference.Perform(op)
-	theirs := p.pytorch.Perform(op)
-	p.did = theirs
-	what, our, their := p.compare(op, &ours, &theirs)
+	p.answered = p.reference.Perform(op)
+	watched(p.pytorch, p.lives, op, &p.did)
+	what, our, their := p.compare(op, &p.answered, &p.did)
+	var hazard *fakegpu.Hazard
 	if what == "" {
-		return ours, nil
+		if hazard = p.hazard(); hazard == nil {
+			return &p.answered, nil
+		}
+		what, our, their = "hazard, "+hazard.Kind.String(), "none", hazard.String()
 	}
-	return ours, &Difference{p.steps, op.InWords(), what, our, their, ours, theirs}
+	return &p.answered, &Difference{p.steps, op.InWords(), what, our, their, p.answered, p.did, hazard}
 }
 
 // figureNames are the keys of the figures that a record has.
@@ -294,6 +302,11 @@ func (p *Pair) compareFigures(dev spec.Device, present bool) (what, our, their s
 	if a == b {
 		return "", "", ""
 	}
+	return firstFigure(a, b, present)
+}
+
+// firstFigure names the first figure that differs.
+func firstFigure(a, b spec.DeviceStats, present bool) (what, our, their string) {
 	var values []int64
 	b.Each(func(_ string, v int64) { values = append(values, v) })
 	i := 0

@@ -126,7 +126,7 @@ func onFullDevice(t *testing.T, seed uint64) (trace.Header, []trace.Op) {
 		}
 		pair.record(&op)
 		ops = append(ops, op)
-		source.Did(&op, &did)
+		source.Did(&op, did)
 	}
 	return h, ops
 }

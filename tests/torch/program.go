@@ -74,24 +74,29 @@ func Run(area *conformance.Area, seed uint64, length, every int, settings *strin
 	if err != nil {
 		return Outcome{}, err
 	}
+	if exposes(&h) {
+		source.Program().ExposeForgottenUses()
+	}
+	pair.Watch(source.Program())
 	o := Outcome{Header: h, Listed: pair.Listed, Ops: make([]trace.Op, 0, length)}
 	careful := newCare(h, seed)
 	for len(o.Ops) < length {
-		op := source.Next()
-		if careful.avoids(&op) {
+		o.Ops = append(o.Ops, source.Next()) // there is room for all: they stay where they are
+		op := &o.Ops[len(o.Ops)-1]
+		if careful.avoids(op) {
+			o.Ops = o.Ops[:len(o.Ops)-1]
 			continue
 		}
-		o.Ops = append(o.Ops, op)
 		told(len(o.Ops))
-		did, difference := pair.Step(&op)
+		did, difference := pair.Step(op)
 		o.Operations++
 		if difference != nil {
 			o.Difference = difference
 			o.Row, err = explain(&o)
 			return o, err
 		}
-		careful.did(&op, &did)
-		source.Did(&op, &did)
+		careful.did(op, did)
+		source.Did(op, did)
 	}
 	if what, our, their := pair.CompareLayouts(); what != "" {
 		o.Difference = &Difference{Operation: len(o.Ops), Op: "end", What: what, Reference: our, PyTorch: their}
@@ -109,7 +114,8 @@ func Perform(area *conformance.Area, h trace.Header, ops []trace.Op, told func(o
 	if err != nil {
 		return Outcome{}, err
 	}
-	program := area.NewProgram(h)
+	program := newProgram(area, h)
+	pair.Watch(program)
 	h.StatColumns = figureNames
 	o := Outcome{Header: h, Listed: pair.Listed}
 	for _, op := range ops {
@@ -127,7 +133,7 @@ func Perform(area *conformance.Area, h trace.Header, ops []trace.Op, told func(o
 			o.Row, err = explain(&o)
 			return o, err
 		}
-		program.Did(&op, &did)
+		program.Did(&op, did)
 	}
 	return o, nil
 }

@@ -53,7 +53,7 @@ var rules = []rule{
 	}},
 	{"A use on the allocation stream needs no event; streams are compared by handle alone", (*moment).defaultStreams},
 	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed && m.completes() }},
-	{"That a use was recorded during a capture is kept for the block's address in the heap", (*moment).rememberedUse},
+	{rowRemembered, (*moment).rememberedUse},
 	{"A pool is erased when its `cudaMalloc_count` is 0", (*moment).forgottenPool},
 	{"`use_on_oom` and `no_split` of an unknown pool are kept", func(m *moment) bool {
 		return m.op.Kind == trace.OpEmptyCache && m.facts.released[m.op.Pool] && m.facts.overflows[m.op.Pool] &&
@@ -249,7 +249,14 @@ func explain(o *Outcome) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, r := range rules {
+	which := rules
+	if o.Difference.hazard != nil {
+		which = hazardRules
+		if m.same != nil {
+			o.Difference.Reference = m.same.String()
+		}
+	}
+	for _, r := range which {
 		if r.holds(m) {
 			return r.row, nil
 		}

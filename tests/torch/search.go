@@ -43,6 +43,7 @@ type Search struct {
 
 // Report is what came of a search.
 type Report struct {
+	PyTorch     string         `json:"pytorch"` // its version; "" if it is not known
 	Operations  int            `json:"operations"`
 	Programs    int            `json:"programs"`
 	Seconds     float64        `json:"seconds"`
@@ -58,6 +59,8 @@ type Finding struct {
 	What    string   `json:"what"`
 	Program []string `json:"program"` // in words
 	Trace   string   `json:"trace,omitempty"`
+	// Cplusplus is the file of the same program in C++; "": it cannot be written so.
+	Cplusplus string `json:"cplusplus,omitempty"`
 }
 
 // String is the last line that a search writes.
@@ -112,7 +115,7 @@ func (s Search) Run() (Report, error) {
 			return Report{}, fmt.Errorf("there is no area %q that can be compared; there are %s", name, strings.Join(comparableAreas(), ", "))
 		}
 	}
-	run := &search{Search: s, report: Report{Listed: map[string]int{}}}
+	run := &search{Search: s, report: Report{PyTorch: s.PyTorch.Version(), Listed: map[string]int{}}}
 	run.Length, run.Every = orDefault(s.Length, 1000), orDefault(s.Every, 100)
 	run.Workers, run.Keep = orDefault(s.Workers, 1), orDefault(s.Keep, 1)
 	began := time.Now()
@@ -260,16 +263,18 @@ func (s *search) unexplained(w *worker, area string, o Outcome) error {
 	if err != nil {
 		return err
 	}
+	if o.Row != "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.report.Listed[o.Row]++
+		return nil
+	}
 	f := Finding{Area: area, Seed: seed, What: o.Difference.Error()}
 	for i := range o.Ops {
 		f.Program = append(f.Program, o.Ops[i].InWords())
 	}
 	if s.Directory != "" {
-		if err := os.MkdirAll(s.Directory, 0o755); err != nil {
-			return err
-		}
-		f.Trace = filepath.Join(s.Directory, fmt.Sprintf("%s-%d.jsonl", area, seed))
-		if err := trace.WriteFile(f.Trace, o.Header, o.Ops, nil); err != nil {
+		if err := f.write(s.Directory, &o); err != nil {
 			return err
 		}
 	}
@@ -277,4 +282,22 @@ func (s *search) unexplained(w *worker, area string, o Outcome) error {
 	defer s.mu.Unlock()
 	s.report.Unexplained = append(s.report.Unexplained, f)
 	return nil
+}
+
+// write writes the program to files of a directory.
+func (f *Finding) write(dir string, o *Outcome) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	name := filepath.Join(dir, fmt.Sprintf("%s-%d", f.Area, f.Seed))
+	f.Trace = name + ".jsonl"
+	if err := trace.WriteFile(f.Trace, o.Header, o.Ops, nil); err != nil {
+		return err
+	}
+	text, can := cplusplus(&o.Header, o.Ops, aboutProgram(&o.Header, o.Difference))
+	if !can {
+		return nil
+	}
+	f.Cplusplus = name + ".cc"
+	return os.WriteFile(f.Cplusplus, []byte(text), 0o644)
 }

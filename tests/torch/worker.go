@@ -130,16 +130,26 @@ func placeOf(f *os.File) (*place, error) {
 }
 
 func (p *place) set(seed uint64, before, operation int) {
-	p.words[0], p.words[1] = seed, uint64(before)
+	atomic.StoreUint64(&p.words[0], seed)
+	atomic.StoreUint64(&p.words[1], uint64(before))
 	atomic.StoreUint64(&p.words[2], uint64(operation))
 }
 
-// A Crash is the end of a worker in the middle of a program.
+// position is what a place says.
+type position struct{ seed, before, operation uint64 }
+
+func (p *place) get() position {
+	return position{operation: atomic.LoadUint64(&p.words[2]), seed: atomic.LoadUint64(&p.words[0]), before: atomic.LoadUint64(&p.words[1])}
+}
+
+// A Crash is the end of a worker in the middle of a program. One that has not come to the end of
+// an operation for some time is ended, and counts as one.
 type Crash struct {
 	Seed      uint64
 	Operation int    // of the program, from 1
 	Before    int    // operations of the job before the program
 	Said      string // how the process ended, and its last words
+	Hangs     bool   // it had to be ended
 }
 
 func (c *Crash) Error() string {
@@ -148,17 +158,21 @@ func (c *Crash) Error() string {
 
 // worker is such a process, seen from here.
 type worker struct {
-	options binary.Options
-	program string // this one, or one that serves in the same way
-	process *exec.Cmd
-	in      io.WriteCloser
-	jobs    *gob.Encoder
-	replies *gob.Decoder
-	said    bytes.Buffer
-	file    *os.File
-	place   *place
-	used    time.Duration // of the processor, by processes that have ended
+	options  binary.Options
+	program  string // this one, or one that serves in the same way
+	process  *exec.Cmd
+	in       io.WriteCloser
+	jobs     *gob.Encoder
+	replies  *gob.Decoder
+	said     bytes.Buffer
+	file     *os.File
+	place    *place
+	patience time.Duration // how long an operation may take
+	used     time.Duration // of the processor, by processes that have ended
 }
+
+// patience is how long an operation may take: a million times what it does take.
+const patience = 30 * time.Second
 
 // startWorker starts one of this program.
 func startWorker(o binary.Options) (*worker, error) {
@@ -171,7 +185,7 @@ func startWorker(o binary.Options) (*worker, error) {
 
 // startWorkerOf starts one of a program that calls Work.
 func startWorkerOf(program string, o binary.Options) (*worker, error) {
-	w := &worker{options: o, program: program}
+	w := &worker{options: o, program: program, patience: patience}
 	f, err := os.CreateTemp("", "gaugeblock-place-")
 	if err != nil {
 		return nil, err
@@ -207,13 +221,19 @@ func (w *worker) start() (err error) {
 // do has a job done. A crash is an answer: the worker has been started anew.
 func (w *worker) do(j *job) (r reply, crash *Crash, err error) {
 	w.place.set(0, 0, 0)
+	done := make(chan bool)
+	hangs := w.watch(done)
 	if err := w.jobs.Encode(j); err == nil {
-		if err := w.replies.Decode(&r); err == nil {
+		err := w.replies.Decode(&r)
+		close(done)
+		if err == nil {
 			if r.Error != "" {
 				return r, nil, errors.New(r.Error)
 			}
 			return r, nil, nil
 		}
+	} else {
+		close(done)
 	}
 	ended := w.process.Wait()
 	w.used += w.process.ProcessState.UserTime() + w.process.ProcessState.SystemTime()
@@ -221,10 +241,38 @@ func (w *worker) do(j *job) (r reply, crash *Crash, err error) {
 		Seed: w.place.words[0], Before: int(w.place.words[1]), Operation: int(w.place.words[2]),
 		Said: strings.TrimSpace(fmt.Sprintf("%v: %s", ended, lastWords(w.said.String()))),
 	}
+	if crash.Hangs = <-hangs; crash.Hangs {
+		crash.Said = fmt.Sprintf("it did not come back within %v", w.patience)
+	}
 	if crash.Operation == 0 {
 		return r, nil, fmt.Errorf("a worker has ended before it began: %s", crash.Said)
 	}
 	return r, crash, w.start()
+}
+
+// watch ends the worker when an operation takes too long. The channel says whether it did.
+func (w *worker) watch(done <-chan bool) <-chan bool {
+	hangs := make(chan bool, 1)
+	process := w.process.Process
+	go func() {
+		began, at := time.Now(), w.place.get()
+		for {
+			select {
+			case <-done:
+				hangs <- false
+				return
+			case <-time.After(w.patience / 10):
+			}
+			if now := w.place.get(); now != at || now.operation == 0 {
+				began, at = time.Now(), now
+			}
+			if time.Since(began) > w.patience {
+				hangs <- process.Kill() == nil
+				return
+			}
+		}
+	}()
+	return hangs
 }
 
 // lastWords are the lines that say why a process ended.
@@ -248,5 +296,9 @@ func (w *worker) stop() error {
 
 // difference is the crash as one.
 func (c *Crash) difference() *Difference {
-	return &Difference{Operation: c.Operation, Op: "crash", What: "crash", Reference: "an answer", PyTorch: c.Said}
+	what := "crash"
+	if c.Hangs {
+		what = "hang"
+	}
+	return &Difference{Operation: c.Operation, Op: what, What: what, Reference: "an answer", PyTorch: c.Said}
 }

@@ -48,6 +48,20 @@ func Find(dir, work string) (Options, error) {
 	return o, nil
 }
 
+// Version is PyTorch's, by its headers; "" if they do not say.
+func (o Options) Version() string {
+	text, err := os.ReadFile(filepath.Join(o.Headers, "torch", "headeronly", "version.h"))
+	if err != nil {
+		return ""
+	}
+	_, after, _ := strings.Cut(string(text), "#define TORCH_VERSION \\")
+	quoted := strings.SplitN(after, `"`, 3)
+	if len(quoted) < 3 {
+		return ""
+	}
+	return quoted[1]
+}
+
 func there(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
