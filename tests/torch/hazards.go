@@ -56,7 +56,7 @@ func watched(player *replay.Player, lives *conformance.Lives, op *trace.Op, out 
 
 // Rows of hazards; both have that of the first three.
 const (
-	rowUsedBefore   = "A stream use that was recorded before a capture and again in it"
+	rowUsedBefore   = "A stream use that was recorded before requests were routed, and again while they are"
 	rowNotCaptured  = "So does a use on a stream that is not captured at all"
 	rowJoinsCapture = "With `graph_capture_record_stream_reuse`, so does a use on a stream that was recorded before a capture"
 	rowRemembered   = "That a use was recorded during a capture is kept for the block's address in the heap"
