@@ -5,6 +5,9 @@ import (
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tests/conformance"
+	"gaugeblock/tests/reference"
+	"gaugeblock/tests/replay"
 )
 
 // A program in which something differs has some hundred operations, of which a handful
@@ -75,7 +78,10 @@ func (m *minimiser) try(ops []trace.Op) error {
 		if crash.Hangs {
 			m.left -= 100_000 // and so does patience
 		}
-		o = Outcome{Header: m.best.Header, Ops: ops[:min(crash.Operation, len(ops))], Difference: crash.difference()}
+		o = Outcome{Header: m.best.Header, Difference: crash.difference()}
+		if o.Ops, err = performed(m.area, o.Header, ops, crash.Operation); err != nil {
+			return err
+		}
 	case len(r.Outcomes) > 0:
 		o = r.Outcomes[0]
 	}
@@ -84,6 +90,27 @@ func (m *minimiser) try(ops []trace.Op) error {
 		m.best = o
 	}
 	return nil
+}
+
+// performed lists the first operations of a program that make sense when it is their turn, by
+// the reference alone.
+func performed(area string, h trace.Header, ops []trace.Op, first int) (list []trace.Op, err error) {
+	player, err := replay.NewPlayer(&h, reference.New)
+	if err != nil {
+		return nil, err
+	}
+	program := newProgram(conformance.Find(area), h)
+	for i := 0; i < len(ops) && len(list) < first; i++ {
+		op := ops[i]
+		op.Expect = trace.Expectation{}
+		if !program.Prepare(&op) {
+			continue
+		}
+		list = append(list, op)
+		out := player.Perform(&op)
+		program.Did(&op, &out)
+	}
+	return list, nil
 }
 
 func (m *minimiser) dropPieces() error {

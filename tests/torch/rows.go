@@ -179,6 +179,9 @@ func (m *moment) forgottenPool() bool {
 	if m.says("cudaMalloc_count > 0") {
 		return true
 	}
+	if m.facts.outlived && (m.Difference.What == "crash" || m.Difference.What == "hang") {
+		return true // the memory's blocks refer to nothing
+	}
 	given := func(id spec.PoolID) bool {
 		return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
 			return s.Expandable && s.Pool == id && s.ActiveSize > 0

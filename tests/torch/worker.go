@@ -171,8 +171,8 @@ type worker struct {
 	used     time.Duration // of the processor, by processes that have ended
 }
 
-// patience is how long an operation may take: a million times what it does take.
-const patience = 30 * time.Second
+// patience is how long an operation may take: more than a million times what it does take.
+const patience = 10 * time.Second
 
 // startWorker starts one of this program.
 func startWorker(o binary.Options) (*worker, error) {
