@@ -56,13 +56,7 @@ type environment struct {
 }
 
 func main() {
-	if serving, err := torch.Work(); serving { // this is a process that "gaugeblock torch" has started
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "gaugeblock:", err)
-			os.Exit(statusBadInput)
-		}
-		return
-	}
+	torch.Work() // serves, if this is a process that "gaugeblock torch" has started
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -217,28 +217,30 @@ func howEnded(said string) string {
 	return regexp.MustCompile(`SIG[A-Z]+`).FindString(said)
 }
 
-// performAlone is the other side of apart; serving reports whether this process is one.
-func performAlone() (serving bool, err error) {
-	text := os.Getenv(programVariable)
-	if text == "" {
-		return false, nil
+// performAlone is the other side of apart: it ends the process if this is one.
+func performAlone() {
+	if text := os.Getenv(programVariable); text != "" {
+		end(performPrograms(text))
 	}
+}
+
+func performPrograms(text string) error {
 	runtime.LockOSThread()
 	o := binary.Options{Libraries: os.Getenv(librariesVariable), Work: os.Getenv(workerVariable)}
 	if err := binary.Load(o); err != nil {
-		return true, err
+		return err
 	}
 	for one := range strings.SplitSeq(text, between) {
 		s := &stage{factory: New}
 		for line := range strings.SplitSeq(one, "\n") {
 			answer, err := s.perform(line)
 			if err != nil {
-				return true, err
+				return err
 			}
 			fmt.Println(strconv.Quote(answer))
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // TestDemonstratedRows: what testdata/rows shows are rows of docs/deviations.md, whose last

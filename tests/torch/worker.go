@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -53,32 +54,45 @@ type reply struct {
 	Error      string
 }
 
-// Work serves jobs if this process is a worker; serving reports whether it was one, and the
-// program should end.
-func Work() (serving bool, err error) {
-	dir := os.Getenv(workerVariable)
-	if dir == "" {
-		return false, nil
+// Work serves jobs and then ends the process, if this process is a worker. Otherwise it
+// returns at once.
+func Work() {
+	if dir := os.Getenv(workerVariable); dir != "" {
+		end(serve(dir))
 	}
+}
+
+// end ends a process that has run PyTorch's allocator. The functions that its libraries have
+// registered for the end of the process must not run, because their data was set back to an
+// earlier state (binary.New). os.Exit runs them under the race detector, syscall.Exit never.
+func end(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		syscall.Exit(1)
+	}
+	syscall.Exit(0)
+}
+
+func serve(dir string) error {
 	runtime.LockOSThread() // a thread has a current device
 	o := binary.Options{Libraries: os.Getenv(librariesVariable), Work: dir}
 	if err := binary.Load(o); err != nil {
-		return true, err
+		return err
 	}
 	place, err := placeOf(os.NewFile(3, "place"))
 	if err != nil {
-		return true, err
+		return err
 	}
 	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
 	for {
 		var j job
 		if err := in.Decode(&j); errors.Is(err, io.EOF) {
-			return true, nil
+			return nil
 		} else if err != nil {
-			return true, err
+			return err
 		}
 		if err := out.Encode(j.perform(place)); err != nil {
-			return true, err
+			return err
 		}
 	}
 }

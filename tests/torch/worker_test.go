@@ -32,5 +32,7 @@ func TestHang(t *testing.T) {
 	if crash != nil || r.Operations < 100 {
 		t.Errorf("the next worker: %v, %d operations", crash, r.Operations)
 	}
-	must(t, w.stop())
+	if err := w.stop(); err != nil {
+		t.Fatalf("%v: %s", err, w.said.String())
+	}
 }
