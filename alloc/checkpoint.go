@@ -17,7 +17,7 @@ import (
 // that were free are freed. Segments obtained and pages mapped since the checkpoint stay,
 // and are free.
 //
-// No page of an expandable segment of a live pool is unmapped. So the mapped memory of an expandable segment of the
+// While a pool is live, no page is taken out of its expandable segments. So the mapped memory of an expandable segment of the
 // pool begins at its base and has no gaps (TestLivePoolHasNoGaps).
 
 // privatePoolState is the state of a pool at a checkpoint (upstream: PrivatePoolState).

@@ -8,7 +8,7 @@
 // reserved range of addresses with pages mapped into it. It belongs to one block pool and
 // one stream. Its blocks are a doubly linked list in order of address and cover it. Each
 // block as a whole is allocated, free, or freed and still used by a stream
-// (active_pending_free: pending if events were recorded for it, deferred if not yet); in an expandable segment it can also be unmapped.
+// (active_pending_free: pending if events were recorded for it, deferred if that is left to a later operation); in an expandable segment it can also be unmapped.
 //
 //	Allocator ── device ──┬── defaultPool ──┬── smallBlocks ── blocks, unmapped
 //	                      ├── graphPools …  └── largeBlocks ── blocks, unmapped

@@ -7,8 +7,8 @@ import "gaugeblock/spec"
 // (freeBlockLocked, free_completed) depends on the other streams that used the block:
 //
 //	none                            at once
-//	some                            pending: when a later malloc has queried, or EmptyCache
-//	                                or EmptyPool has waited for, an event on each (events.go)
+//	some                            pending: when a later malloc, EmptyCache or EmptyPool
+//	                                has queried, or waited for, an event on each (events.go)
 //	some, requests being routed     deferred: a later operation makes the block pending
 //	                                or completes the free (capture.go)
 

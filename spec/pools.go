@@ -121,14 +121,14 @@ type PoolState interface {
 	PoolID() PoolID
 }
 
-// RestoreDelta is what changed by a Restore, each list by address (upstream:
-// CheckpointDelta). A block that was free at the checkpoint is in neither, although the
-// restore allocates and frees it.
+// RestoreDelta is what was allocated before a Restore and what is allocated after it,
+// each list by address (upstream: CheckpointDelta). What stays allocated is in both.
+// That the restore also allocates and frees the blocks that were free is in neither.
 type RestoreDelta struct {
 	// Freed was allocated before (ptrs_freed). The caller must not free it, unless it
 	// is in Created as well.
 	Freed []Ptr
-	// Created is allocated now (dataptrs_allocd). The caller must Free it.
+	// Created is allocated afterwards (dataptrs_allocd). The caller must Free it.
 	Created []Ptr
 }
 
