@@ -318,7 +318,7 @@ func (m *hazardModel) wait(t *rapid.T) {
 	m.ref.wait(s, e)
 }
 
-// busy puts off what is given to a stream from here on, until the host waits for it.
+// busy makes the later work of a stream wait until the host waits for it.
 func (m *hazardModel) busy(t *rapid.T) { m.must(t, m.gpu.Busy(0, m.streams[m.stream(t)])) }
 
 // ask records an event and asks whether it is complete.

@@ -78,7 +78,7 @@ type Machine struct {
 	processes []*GPU
 	works     uint64              // given so far, over all processes: the number of the latest
 	backings  uint64              // made so far
-	fabric    map[uint64]*backing // pages handed out as fabric handles, by id
+	fabric    map[uint64]*backing // pages exported as fabric handles, by id
 }
 
 // physical is the memory of one device. Always:
@@ -134,7 +134,7 @@ type GPU struct {
 	inOrder  []*stream // every stream with work or a handle, by creation
 	events   map[spec.EventHandle]*event
 	pages    map[spec.PageHandle]*page
-	exports  map[uint64]*backing // pages handed out as file descriptors
+	exports  map[uint64]*backing // pages exported as file descriptors
 	captures []*capture          // under way, by beginning
 	captured uint64              // captures begun so far
 	graphs   map[spec.Graph]*graph

@@ -62,7 +62,7 @@ func TestErrorMessages(t *testing.T) {
 		{&spec.InvalidStateError{Op: "EndPool", Reason: "pool (0, 1) was not begun"}, "EndPool: pool (0, 1) was not begun"},
 		{&spec.NotSupportedError{Op: "MapPage", Reason: "no virtual memory"}, "MapPage: not supported: no virtual memory"},
 		{&spec.DriverError{Call: "Malloc", Name: "cudaErrorMemoryAllocation", Code: 2}, "driver: Malloc: cudaErrorMemoryAllocation (2)"},
-		{&spec.DriverError{Call: "Free", Name: "cudaErrorInvalidValue", Code: 1, Detail: "never given out"}, "driver: Free: cudaErrorInvalidValue (1): never given out"},
+		{&spec.DriverError{Call: "Free", Name: "cudaErrorInvalidValue", Code: 1, Detail: "never allocated"}, "driver: Free: cudaErrorInvalidValue (1): never allocated"},
 	} {
 		if got := test.err.Error(); got != test.want {
 			t.Errorf("%T:\n got %s\nwant %s", test.err, got, test.want)

@@ -33,7 +33,7 @@ func TestBlockStateNames(t *testing.T) {
 }
 
 // TestSnapshotLayout: a trace's drawing of memory has all of a snapshot but what
-// only the diary knows.
+// only the history has.
 func TestSnapshotLayout(t *testing.T) {
 	snapshot := spec.Snapshot{
 		Segments: []spec.Segment{

@@ -121,7 +121,7 @@ func judgeRestore(t *testing.T, h *invariant.History, now *spec.Snapshot) invari
 	return finding
 }
 
-// A block that is out does not grow, though it is the last of its range.
+// A block that is allocated does not grow, though it is the last of its range.
 func TestAllocatedBlocksDoNotGrow(t *testing.T) {
 	saved, now := pooled(false), pooled(true)
 	for _, s := range []*spec.Snapshot{&saved, &now} {

@@ -41,7 +41,7 @@ type facts struct {
 	// strayed: pages were unmapped that a default stream of another than the current device
 	// might have used.
 	strayed bool
-	// recorded is memory that a stream was recorded for while requests were redirected;
+	// recorded is memory that a stream was recorded for while requests were routed to a pool;
 	// remembered: some of it was freed when they were not any more.
 	recorded   map[int64]bool
 	remembered bool

@@ -17,7 +17,7 @@ func TestClose(t *testing.T) {
 	takeOneOfEach(t, gpu)
 	// memory, page, range, mapping, stream, event, graph, executable graph
 	if leaks := gpu.Leaks(); len(leaks) != 8 {
-		t.Errorf("%d things are out: %q", len(leaks), leaks)
+		t.Errorf("%d things are not released: %q", len(leaks), leaks)
 	}
 	must(t, gpu.Close())
 	if leaks := gpu.Leaks(); len(leaks) > 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestExhaustion: the device is filled up first, so that it is the driver that refuses,
-// and not a limit. The allocator gives out what is left, down to less than a page; then
+// and not a limit. The allocator allocates what is left, down to less than a page; then
 // the request fails with figures that are true, nothing is lost by it, and what is freed
 // can be had again in other sizes.
 func TestExhaustion(t *testing.T) {
@@ -88,7 +88,7 @@ func untilRefused(l *lab, a *alloc.Allocator, s spec.Stream, piece uint64) (out 
 		free, total, err := l.MemInfo(0)
 		l.must(err)
 		if oom.Requested != piece || oom.DeviceFree != free || oom.DeviceTotal != total || oom.Allocated != uint64(len(out))*piece {
-			l.Errorf("%#v: %d of %d bytes are free, %d are out", oom, free, total, uint64(len(out))*piece)
+			l.Errorf("%#v: %d of %d bytes are free, %d are allocated", oom, free, total, uint64(len(out))*piece)
 		}
 		return out
 	}

@@ -53,7 +53,7 @@ type owners struct {
 	behind    spec.EventHandle
 }
 
-// owned is memory that is out. Only its own stream has written it.
+// owned is allocated memory. Only its own stream has written it.
 type owned struct {
 	spec.Range
 	stream int

@@ -143,7 +143,7 @@ func (s *shadow) letGo() {
 	}
 }
 
-// quiet does what was put off, if nothing is held and nothing captured.
+// quiet does what was deferred, if nothing is held and nothing captured.
 func (s *shadow) quiet() {
 	s.mu.Lock()
 	held := len(s.holds)
@@ -153,7 +153,7 @@ func (s *shadow) quiet() {
 	}
 	for _, free := range s.later {
 		if err := free(); err != nil {
-			s.differ("Free, put off: %v", err)
+			s.differ("deferred Free: %v", err)
 		}
 	}
 	s.later = nil

@@ -9,7 +9,7 @@ import (
 )
 
 // What an allocator must see to, seen in bytes: memory that another stream still reads
-// is not given out again, however long that stream takes. Nothing is looked up in the
+// is not allocated again, however long that stream takes. Nothing is looked up in the
 // allocator. The reader is held back; the memory is freed and asked for again; whoever
 // gets it writes into it at once; then the reader is let go, and what it has read shows
 // whether the memory was still its own.

@@ -197,17 +197,17 @@ func TestCheckpoint(t *testing.T) {
 	})
 }
 
-// TestForgottenUses: a stream that is recorded while requests are redirected, though
+// TestForgottenUses: a stream that is recorded while requests are routed to a pool, though
 // it is not captured, counts as one that uses the memory in a graph. If the memory is
 // freed meanwhile nobody waits for the stream. That is upstream's, and the reference
 // keeps it (docs/deviations.md, weaknesses that are kept); the device notices. The
 // programs of tests/conformance avoid this case and the next, and nothing else.
 func TestForgottenUses(t *testing.T) {
-	for _, redirected := range []bool{false, true} {
+	for _, routed := range []bool{false, true} {
 		everyWay(t, func(t *testing.T, schedule fakegpu.Schedule, settings string) {
 			p := newProgram(t, schedule, settings, nil)
 			pools := p.allocator.(spec.PrivatePools)
-			if redirected {
+			if routed {
 				p.must(pools.BeginAllocateToPool(0, graphPool, spec.ForThread(1))) // nobody's
 			}
 			r := p.malloc(p.s)
@@ -216,11 +216,11 @@ func TestForgottenUses(t *testing.T) {
 			p.read(p.t, "consume", r)
 			p.must(p.allocator.RecordStream(r.Ptr, 0, p.t))
 			p.free(r)
-			if redirected {
+			if routed {
 				p.must(pools.EndAllocateToPool(0, graphPool))
 			}
 			p.write(p.s, "overwrite", p.malloc(p.s))
-			if redirected {
+			if routed {
 				p.want("unordered", `kernel "consume"`, `kernel "overwrite"`)
 			} else {
 				p.want()

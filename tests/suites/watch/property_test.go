@@ -83,7 +83,7 @@ func (p *careful) stream(t *rapid.T) spec.Stream {
 	return rapid.SampledFrom(p.streams).Draw(t, "stream")
 }
 
-// pick is one of the ranges that are out; false if there is none.
+// pick is one of the allocated ranges; false if there is none.
 func (p *careful) pick(t *rapid.T) (int, bool) {
 	if len(p.live) == 0 {
 		return 0, false
