@@ -67,13 +67,19 @@ func (c *soakCommand) Validate() error {
 	if there, err := os.Stat(c.Out); err == nil && !there.IsDir() {
 		return fmt.Errorf("--out=%s is not a directory", c.Out) // not only when a violation is found
 	}
-	for _, name := range c.Area {
+	return checkPrograms(c.Area, c.Settings)
+}
+
+// checkPrograms checks the flags that choose random programs: the names of areas, and the
+// settings if there are any.
+func checkPrograms(areas []string, conf *string) error {
+	for _, name := range areas {
 		if conformance.Find(name) == nil {
 			return fmt.Errorf("--area=%s: there is no such area", name)
 		}
 	}
-	if c.Settings != nil {
-		if _, err := settings.Parse(*c.Settings, spec.DefaultGeometry()); err != nil {
+	if conf != nil {
+		if _, err := settings.Parse(*conf, spec.DefaultGeometry()); err != nil {
 			return fmt.Errorf("--settings: %w", err)
 		}
 	}

@@ -9,9 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"gaugeblock/spec"
-	"gaugeblock/spec/settings"
-	"gaugeblock/tests/conformance"
 	"gaugeblock/tests/torch"
 	"gaugeblock/tests/torch/binary"
 )
@@ -56,17 +53,7 @@ func (c *torchCommand) Validate() error {
 	case c.Keep < 1:
 		return fmt.Errorf("--keep=%d: the first difference is kept in any case", c.Keep)
 	}
-	for _, name := range c.Area {
-		if conformance.Find(name) == nil {
-			return fmt.Errorf("--area=%s: there is no such area", name)
-		}
-	}
-	if c.Settings != nil {
-		if _, err := settings.Parse(*c.Settings, spec.DefaultGeometry()); err != nil {
-			return fmt.Errorf("--settings: %w", err)
-		}
-	}
-	return nil
+	return checkPrograms(c.Area, c.Settings)
 }
 
 // Run searches, and prints what came of it.

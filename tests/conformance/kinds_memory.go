@@ -217,7 +217,7 @@ func (g *Generator) emptyCache() trace.Op {
 }
 
 func (p *Program) mayEmptyCache(op *trace.Op) bool {
-	return op.Pool.IsDefault() || !p.anyRedirected()
+	return op.Pool.IsDefault() || !p.anyRouted()
 }
 
 func (p *Program) maySetMemoryFraction(op *trace.Op) bool {

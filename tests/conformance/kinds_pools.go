@@ -235,7 +235,7 @@ func (p *Program) mayReleasePool(op *trace.Op) bool {
 }
 
 func (p *Program) mayDeletePool(op *trace.Op) bool {
-	return p.mayReleasePool(op) && !p.anyRedirected()
+	return p.mayReleasePool(op) && !p.anyRouted()
 }
 
 func (p *Program) released(op *trace.Op, _ *replay.Performed) {

@@ -202,7 +202,7 @@ func (p *Program) reaches(dev, memory spec.Device) bool {
 	return dev == memory || slices.Contains(p.peers, [2]spec.Device{dev, memory})
 }
 
-func (p *Program) anyRedirected() bool {
+func (p *Program) anyRouted() bool {
 	return slices.ContainsFunc(p.pools, func(q *poolState) bool { return q.begun })
 }
 

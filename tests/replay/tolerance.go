@@ -56,26 +56,27 @@ func (t tolerance) events(kind trace.OpKind, events []spec.TraceEntry) []spec.Tr
 		canon = append(canon, e)
 	}
 	if kind == trace.OpRestore {
-		slices.SortFunc(canon, compareEvents)
+		slices.SortFunc(canon, CompareEntries)
 		return canon
 	}
-	sortFrees(canon)
+	SortFrees(canon)
 	return canon
 }
 
-// sortFrees sorts each run of consecutive free_completed events.
-func sortFrees(events []spec.TraceEntry) {
+// SortFrees sorts each run of consecutive free_completed entries.
+func SortFrees(events []spec.TraceEntry) {
 	start := 0
 	for i := range len(events) + 1 {
 		if i < len(events) && events[i].Action == spec.ActionFreeCompleted {
 			continue
 		}
-		slices.SortFunc(events[start:i], compareEvents)
+		slices.SortFunc(events[start:i], CompareEntries)
 		start = i + 1
 	}
 }
 
-func compareEvents(a, b spec.TraceEntry) int {
+// CompareEntries orders trace entries by action, address, size and stream.
+func CompareEntries(a, b spec.TraceEntry) int {
 	return cmp.Or(
 		cmp.Compare(a.Action, b.Action),
 		cmp.Compare(a.Addr, b.Addr),

@@ -249,11 +249,11 @@ func (p *Pair) compareEntries(op *trace.Op, ours, theirs []spec.TraceEntry) (reo
 	}
 	p.ours, p.theirs = append(p.ours[:0], ours...), append(p.theirs[:0], theirs...)
 	if op.Kind == trace.OpRestore {
-		slices.SortFunc(p.ours, compareEntries)
-		slices.SortFunc(p.theirs, compareEntries)
+		slices.SortFunc(p.ours, replay.CompareEntries)
+		slices.SortFunc(p.theirs, replay.CompareEntries)
 	} else {
-		sortFrees(p.ours)
-		sortFrees(p.theirs)
+		replay.SortFrees(p.ours)
+		replay.SortFrees(p.theirs)
 	}
 	same := 0
 	for same < len(p.ours) && same < len(p.theirs) && p.ours[same] == p.theirs[same] {
@@ -270,22 +270,6 @@ func entry(entries []spec.TraceEntry, i int) string {
 		return fmt.Sprintf("no more than %d", len(entries))
 	}
 	return replay.EntryInWords(entries[i])
-}
-
-// sortFrees sorts each row of free_completed entries.
-func sortFrees(entries []spec.TraceEntry) {
-	start := 0
-	for i := range len(entries) + 1 {
-		if i < len(entries) && entries[i].Action == spec.ActionFreeCompleted {
-			continue
-		}
-		slices.SortFunc(entries[start:i], compareEntries)
-		start = i + 1
-	}
-}
-
-func compareEntries(a, b spec.TraceEntry) int {
-	return cmp.Or(cmp.Compare(a.Action, b.Action), cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Stream, b.Stream))
 }
 
 // compareFigures compares the figures of a device; only those of the present if they are

@@ -7,6 +7,7 @@ import (
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tests/replay"
 )
 
 // The differences that docs/deviations.md lists, as rules. A rule is given the moment of the
@@ -131,8 +132,8 @@ func (m *moment) otherPool() bool {
 // place of a table of four, the smallest.
 func (m *moment) poolsReordered() bool {
 	ours, theirs := slices.Clone(m.Difference.ours.Entries), slices.Clone(m.Difference.theirs.Entries)
-	slices.SortFunc(ours, compareEntries)
-	slices.SortFunc(theirs, compareEntries)
+	slices.SortFunc(ours, replay.CompareEntries)
+	slices.SortFunc(theirs, replay.CompareEntries)
 	if !slices.Equal(ours, theirs) {
 		return false
 	}
