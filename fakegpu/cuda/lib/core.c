@@ -71,6 +71,32 @@ int gaugeblock_mode(int exchange, int mode) {
 	return before;
 }
 
+int gaugeblock_capture_info(uint64_t device, uint64_t number, int *status, uint64_t *id, void **graph,
+	const void *const **answered, const void **edges, size_t *count) {
+	WORDS(device, number, 0, 0, 0, P(gaugeblock_nodes()), MAX_NODES);
+	int r = gaugeblock_do(GAUGEBLOCK_CAPTURE_INFO, w);
+	if (r != 0) {
+		return r;
+	}
+	*status = (int)w[2];
+	if (id != NULL) {
+		*id = w[3];
+	}
+	if (graph != NULL) {
+		*graph = (void *)w[4];
+	}
+	if (answered != NULL) {
+		*answered = (const void *const *)gaugeblock_nodes();
+	}
+	if (edges != NULL) {
+		*edges = NULL;
+	}
+	if (count != NULL) {
+		*count = w[6];
+	}
+	return 0;
+}
+
 int gaugeblock_lacks(const char *function) {
 	WORDS(P(function));
 	gaugeblock_do(GAUGEBLOCK_LACKS, w);

@@ -53,6 +53,11 @@ GAUGEBLOCK_API void *gaugeblock_entry(const char *name);
 // thread's, and good until its next call.
 GAUGEBLOCK_API uint64_t *gaugeblock_nodes(void);
 
+// gaugeblock_capture_info answers the calls that ask about a stream's capture. Each pointer
+// but that of the status may be NULL.
+GAUGEBLOCK_API int gaugeblock_capture_info(uint64_t device, uint64_t number, int *status, uint64_t *id, void **graph,
+	const void *const **nodes, const void **edges, size_t *count);
+
 #define WORDS(...) uint64_t w[8] = {__VA_ARGS__}
 #define P(x) ((uint64_t)(uintptr_t)(x))
 

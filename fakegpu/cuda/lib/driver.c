@@ -510,28 +510,7 @@ GAUGEBLOCK_API Result cuStreamEndCapture(void *stream, void **graph) {
 GAUGEBLOCK_API Result cuStreamGetCaptureInfo_v3(void *stream, int *status, uint64_t *id, void **graph,
 	const void *const **nodes, const void **edges, size_t *count) {
 	ON(stream, number, device)
-	WORDS(device, number, 0, 0, 0, P(gaugeblock_nodes()), MAX_NODES);
-	int r = gaugeblock_do(GAUGEBLOCK_CAPTURE_INFO, w);
-	if (r != 0) {
-		return r;
-	}
-	*status = (int)w[2];
-	if (id != NULL) {
-		*id = w[3];
-	}
-	if (graph != NULL) {
-		*graph = (void *)w[4];
-	}
-	if (nodes != NULL) {
-		*nodes = (const void *const *)gaugeblock_nodes();
-	}
-	if (edges != NULL) {
-		*edges = NULL;
-	}
-	if (count != NULL) {
-		*count = w[6];
-	}
-	return 0;
+	return gaugeblock_capture_info(device, number, status, id, graph, nodes, edges, count);
 }
 
 GAUGEBLOCK_API Result cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **graph,

@@ -432,28 +432,7 @@ GAUGEBLOCK_API Error cudaStreamEndCapture(void *stream, void **graph) {
 static Error capture_info(void *stream, int *status, uint64_t *id, void **graph,
 	const void *const **nodes, const void **edges, size_t *count) {
 	ON(stream, number, device)
-	WORDS(device, number, 0, 0, 0, P(gaugeblock_nodes()), MAX_NODES);
-	int r = DO(CAPTURE_INFO);
-	if (r != 0) {
-		return r;
-	}
-	*status = (int)w[2];
-	if (id != NULL) {
-		*id = w[3];
-	}
-	if (graph != NULL) {
-		*graph = (void *)w[4];
-	}
-	if (nodes != NULL) {
-		*nodes = (const void *const *)gaugeblock_nodes();
-	}
-	if (edges != NULL) {
-		*edges = NULL;
-	}
-	if (count != NULL) {
-		*count = w[6];
-	}
-	return 0;
+	return ended(gaugeblock_capture_info(device, number, status, id, graph, nodes, edges, count));
 }
 
 GAUGEBLOCK_API Error cudaStreamIsCapturing(void *stream, int *status) {
