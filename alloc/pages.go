@@ -264,9 +264,13 @@ func (x *expandableSegment) unmapPage(i int) error {
 // unreleasedPages are pages that are neither mapped nor released, because the driver calls
 // for both have failed. They count in no statistic. Each release of the cache tries to
 // release them again. They have a mutex of their own, since opened handles use them as well.
+//
+// ranges are ranges for pages of other processes whose mapping has failed, and could not be
+// undone.
 type unreleasedPages struct {
-	mu    sync.Mutex
-	pages []spec.PageHandle
+	mu     sync.Mutex
+	pages  []spec.PageHandle
+	ranges []*expandableSegment
 }
 
 // keep adds pages without a call of the driver.
@@ -288,8 +292,20 @@ func (u *unreleasedPages) release(memory spec.VirtualMemory, pages []spec.PageHa
 	return u.tryLocked(memory, pages)
 }
 
-// releaseAgain tries to release the kept pages.
+// keepRange adds a range in which pages may be mapped.
+func (u *unreleasedPages) keepRange(x *expandableSegment) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.ranges = append(u.ranges, x)
+}
+
+// releaseAgain tries to release the kept ranges and pages.
 func (u *unreleasedPages) releaseAgain(driver spec.Driver) error {
+	for x := u.takeRange(); x != nil; x = u.takeRange() {
+		if err := u.releaseRange(x); err != nil {
+			return err
+		}
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.pages) == 0 {
@@ -298,6 +314,27 @@ func (u *unreleasedPages) releaseAgain(driver spec.Driver) error {
 	pages := u.pages
 	u.pages = nil
 	return u.tryLocked(driver.(spec.VirtualMemory), pages)
+}
+
+func (u *unreleasedPages) takeRange() (x *expandableSegment) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if n := len(u.ranges); n > 0 {
+		x, u.ranges = u.ranges[n-1], u.ranges[:n-1]
+	}
+	return x
+}
+
+func (u *unreleasedPages) releaseRange(x *expandableSegment) error {
+	released := false
+	defer func() {
+		if !released {
+			u.keepRange(x)
+		}
+	}()
+	err := x.release()
+	released = err == nil
+	return err
 }
 
 func (u *unreleasedPages) tryLocked(memory spec.VirtualMemory, pages []spec.PageHandle) error {

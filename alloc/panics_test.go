@@ -302,3 +302,29 @@ func TestImportPanics(t *testing.T) {
 		}
 	}
 }
+
+// TestImportCannotBeUndone: another process's pages cannot be mapped, and then cannot be
+// unmapped, or their addresses cannot be freed. The next release of the cache does it.
+func TestImportCannotBeUndone(t *testing.T) {
+	for _, call := range []string{"UnmapPage", "FreeAddress", "ReleasePage"} {
+		machine := fakegpu.NewMachine(fakegpu.Config{})
+		owner, gpu := machine.NewProcess(), machine.NewProcess()
+		a, b := newAllocator(t, owner, "expandable_segments:True"), newAllocator(t, gpu, "")
+		h := share(t, a, mustMalloc(t, a, 0, 60*spec.MiB))
+		must(t, gpu.FailCall("MapPage", 2, errPanic))
+		must(t, gpu.FailCall(call, 1, errPanic))
+		if _, err := b.OpenHandle(0, h.Handle); err == nil || gpu.PendingFaults() > 0 {
+			t.Errorf("%s: %v, %d faults were not met", call, err, gpu.PendingFaults())
+		}
+		if len(gpu.Leaks()) == 0 {
+			t.Errorf("%s: nothing was left", call)
+		}
+		must(t, gpu.FailCall("FreeAddress", 1, errPanic))
+		for range 2 {
+			_ = b.EmptyCache()
+		}
+		if l := gpu.Leaks(); len(l) > 0 {
+			t.Errorf("%s: %v", call, l)
+		}
+	}
+}

@@ -270,19 +270,21 @@ func (x *expandableSegment) reserveFor(pages []spec.PageHandle) error {
 	return err
 }
 
-// mapImported maps the pages. If that fails the addresses are freed, unless the pages could not
-// be unmapped.
-func (x *expandableSegment) mapImported(pages []spec.PageHandle) (err error) {
-	returned := false
+// mapImported maps the pages. If that fails the range is freed, as soon as that is possible:
+// the driver may refuse to unmap a page as well.
+func (x *expandableSegment) mapImported(pages []spec.PageHandle) error {
+	done := false
 	defer func() {
-		if !returned {
-			_ = x.release() // nobody will have the segment; the driver's panic goes on
+		if !done {
+			x.device.unreleasedPages.keepRange(x)
 		}
 	}()
-	_, err = x.mapPages(0, pages)
-	returned = true
+	_, err := x.mapPages(0, pages)
+	done = err == nil
 	if err != nil && x.mappedSize == 0 {
-		err = afterCleanup(err, x.freeAddress())
+		failure := x.freeAddress()
+		done = failure == nil
+		err = afterCleanup(err, failure)
 	}
 	return err
 }
