@@ -151,7 +151,12 @@ func (c *converter) segment(v value) error {
 	}
 	s.Expandable = c.get(items, "is_expandable") == value{boolean, 1}
 	s.Context = c.frames(items)
+	if c.exhausted == nil {
+		c.exhausted = c.memory.take(segmentBytes, c.offsetOf(v))
+	}
 	switch {
+	case c.exhausted != nil:
+		return c.exhausted
 	case device >= maxDevices:
 		return failAt(c.offsetOf(v), "a segment is on device %d", device)
 	case kind != "large" && kind != "small":
@@ -180,6 +185,9 @@ func (c *converter) frames(items []value) any {
 // blocks converts the blocks of a segment, and checks that they are the whole segment.
 func (c *converter) blocks(s *spec.Segment, v value) error {
 	list, err := c.items(v, "the blocks of a segment")
+	if err == nil {
+		err = c.memory.take(uint64(len(list))*blockBytes, c.lists[v.word].offset)
+	}
 	if err != nil {
 		return err
 	}
@@ -209,6 +217,9 @@ func (c *converter) block(v value, behind spec.Ptr) (spec.Block, error) {
 		return spec.Block{}, err
 	}
 	b := spec.Block{Context: c.frames(items)}
+	if c.exhausted != nil {
+		return b, c.exhausted
+	}
 	address := uint64(behind)
 	err = c.numbers(v, items, place{"address", &address}, place{"size", &b.Size}, place{"requested_size", &b.RequestedSize})
 	if err != nil {
@@ -234,6 +245,9 @@ func (c *converter) deviceTraces(v value) error {
 	}
 	for device, trace := range devices {
 		items, err := c.items(trace, fmt.Sprintf("the trace of device %d", device))
+		if err == nil {
+			err = c.memory.take(uint64(len(items))*entryBytes, c.lists[trace.word].offset)
+		}
 		if err != nil {
 			return err
 		}
@@ -274,6 +288,9 @@ func (c *converter) externalAnnotations(v value) error {
 	}
 	for _, annotation := range annotations {
 		items, err := c.fields(annotation, "an annotation")
+		if err == nil {
+			err = c.memory.take(annotationBytes+uint64(len(items))*fieldBytes, c.offsetOf(annotation))
+		}
 		if err != nil {
 			return err
 		}

@@ -156,6 +156,13 @@ func (p *plain) stackOf(v value) (uint32, bool) {
 		t.ids = binary.LittleEndian.AppendUint32(t.ids, frame)
 	}
 	i, known := t.byID[string(t.ids)]
+	price := mapBytes
+	if !known {
+		price += mapBytes + uint64(len(t.ids))*(1+frameBytes/4)
+	}
+	if p.exhausted = p.memory.take(price, p.lists[v.word].offset); p.exhausted != nil {
+		return 0, false
+	}
 	if !known {
 		i = uint32(len(t.stacks))
 		t.byID[string(t.ids)] = i
@@ -188,6 +195,9 @@ func (p *plain) frameOf(v value) (uint32, bool) {
 	line, _ := p.get(items, "line").signed()
 	f.Line = int(line)
 	i, known := t.frameAt[f]
+	if p.exhausted = p.memory.take(2*mapBytes+2*frameBytes, 0); p.exhausted != nil {
+		return 0, false
+	}
 	if !known {
 		i = uint32(len(t.frames))
 		t.frameAt[f] = i

@@ -38,7 +38,7 @@ const goroutines = 16
 // TestConcurrent lets 16 goroutines call random methods. Between the rounds all of them
 // rest, and everything is checked.
 func TestConcurrent(t *testing.T) {
-	seed, rounds, calls := uint64(1), 12, 120
+	seed, rounds, calls := uint64(1), 4*len(focuses), 150
 	if text := os.Getenv("GAUGEBLOCK_SEED"); text != "" {
 		var err error
 		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
@@ -46,15 +46,15 @@ func TestConcurrent(t *testing.T) {
 		}
 	}
 	if testing.Short() {
-		rounds = 6
+		rounds = len(focuses)
 	}
 	w := newWorld(t)
 	var workers []*worker
 	for i := range goroutines {
 		workers = append(workers, &worker{world: w, r: rand.New(rand.NewPCG(seed, uint64(i))), thread: spec.Thread(i)})
 	}
-	deck := deck()
 	for round := range rounds {
+		deck := deck(focuses[round%len(focuses)])
 		w.driver.oneIn = []int{0, 20, 100}[round%3]
 		var together sync.WaitGroup
 		for _, k := range workers {
@@ -70,9 +70,20 @@ func TestConcurrent(t *testing.T) {
 	w.finish(workers)
 }
 
-// deck has each method as often as its weight says, in a fixed order.
-func deck() (calls []func(*worker)) {
-	for _, name := range slices.Sorted(maps.Keys(methods)) {
+// focuses are the methods of a round: all, or those that use the same fields, so that they
+// meet more often.
+var focuses = [][]string{
+	slices.Sorted(maps.Keys(methods)),
+	{"Malloc", "Free", "RecordStream"},
+	{"RecordHistory", "HistoryEnabled", "Annotate", "Snapshot", "PushCompileContext", "PopCompileContext", "SetUserMetadata", "UserMetadata", "Malloc"},
+	{"Enable", "RawAlloc", "RawDelete", "BaseAllocation", "ShareHandle"},
+	{"OpenHandle", "EnablePeerAccess", "EmptyCache", "CopyKind", "Close"},
+	{"Configure", "Config", "SetMemoryFraction", "MemoryFraction", "Stats", "Malloc", "Free"},
+}
+
+// deck has each method as often as its weight says.
+func deck(names []string) (calls []func(*worker)) {
+	for _, name := range names {
 		for range methods[name].weight {
 			calls = append(calls, methods[name].call)
 		}
