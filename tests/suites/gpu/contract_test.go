@@ -66,24 +66,27 @@ func TestContract(t *testing.T) {
 					if lost {
 						hold = converseElsewhere
 					}
-					datadriven.RunTestFromString(l.T, string(text), whatDiffers(hold))
+					var differences []string
+					datadriven.RunTestFromString(l.T, string(text), whatDiffers(&differences, hold))
+					for _, d := range differences {
+						l.Error(d)
+					}
 				})
 			})
 		})
 	}
 }
 
-// whatDiffers lets the conversation go on after an answer that differs.
-func whatDiffers(hold func(*testing.T, *datadriven.TestData) string) func(*testing.T, *datadriven.TestData) string {
+// whatDiffers lets the conversation go on after an answer that differs, and adds those to a list.
+func whatDiffers(list *[]string, hold func(*testing.T, *datadriven.TestData) string) func(*testing.T, *datadriven.TestData) string {
 	return func(t *testing.T, block *datadriven.TestData) string {
 		got, want := strings.Split(hold(t, block), "\n"), strings.Split(block.Expected, "\n")
-		for i := range max(len(got), len(want)) {
-			switch {
-			case i >= len(got) || i >= len(want):
-				t.Errorf("%s: %d answers, not %d", block.Pos, len(got), len(want))
-				return block.Expected
-			case got[i] != want[i]:
-				t.Errorf("%s, line %d: %s\nexpected: %s", block.Pos, i+1, got[i], want[i])
+		if len(got) != len(want) {
+			*list = append(*list, fmt.Sprintf("%s: %d answers, not %d", block.Pos, len(got), len(want)))
+		}
+		for i := range min(len(got), len(want)) {
+			if got[i] != want[i] {
+				*list = append(*list, fmt.Sprintf("%s, line %d: %s; expected: %s", block.Pos, i+1, got[i], want[i]))
 			}
 		}
 		return block.Expected
