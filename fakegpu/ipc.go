@@ -141,7 +141,7 @@ func (g *GPU) CloseMemory(dev spec.Device, ptr spec.Ptr) error {
 		return cudaErrorInvalidValue.in(callCloseMemory, "%v was not opened on device %d", ptr, dev)
 	}
 	if g.detector != nil {
-		g.detector.returned(callCloseMemory, a.Range)
+		g.detector.returned(callCloseMemory, a.Range, 0)
 	}
 	g.space.areas.Delete(ptr)
 	g.unmapHost(ptr, a.backing)

@@ -94,17 +94,12 @@ func (g *GPU) Free(dev spec.Device, ptr spec.Ptr) error {
 	case a.device != dev:
 		return cudaErrorInvalidValue.in(callFree, "%v belongs to device %d, not %d", ptr, a.device, dev)
 	}
-	if g.schedule != nil {
-		g.forceDevice(dev)
-	}
-	if g.machine.config.FreeWaits {
-		if err := g.awaitDevice(callFree, dev); err != nil {
-			return err
-		}
+	if err := g.awaitRelease(a); err != nil {
+		return err
 	}
 	if g.detector != nil {
+		g.detector.returned(callFree, a.Range, accessOf(dev))
 		g.detector.order.SynchronizeDevice(dev)
-		g.detector.returned(callFree, a.Range)
 	}
 	g.space.areas.Delete(ptr)
 	v.addresses.Vacate(ptr, a.Bytes)

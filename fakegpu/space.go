@@ -74,6 +74,7 @@ type area struct {
 	backing  *backing // of a piece or opened memory
 	own      backing  // what backing points to for a piece
 	access   access   // of opened memory
+	leaving  bool     // a piece that Free was called of: see release.go
 	mappings *btree.Map[spec.Ptr, *mapping]
 }
 
@@ -156,6 +157,8 @@ func (g *GPU) resolve(dev spec.Device, r spec.Range, parts []part) (_ []part, re
 		return parts, "it reaches beyond the memory that it begins in"
 	case a.kind == areaReserved:
 		return a.resolveMapped(dev, r, parts)
+	case a.kind == areaPiece && a.leaving && dev != a.device:
+		return parts, "it is being freed, and other devices have no access any more"
 	case a.kind == areaOpened && !a.access.has(dev), a.kind == areaPiece && !g.devices[dev].peers.has(a.device):
 		return parts, "the device has no access to its peer's memory"
 	}

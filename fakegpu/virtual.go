@@ -266,7 +266,7 @@ func (g *GPU) UnmapPage(ptr spec.Ptr, bytes uint64) error {
 		return driverInvalidValue.in(callUnmapPage, "no page of %d bytes is mapped at %v", bytes, ptr)
 	}
 	if g.detector != nil {
-		g.detector.returned(callUnmapPage, r)
+		g.detector.returned(callUnmapPage, r, 0)
 	}
 	a.mappings.Delete(ptr)
 	g.unmapHost(ptr, m.backing)

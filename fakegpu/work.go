@@ -192,8 +192,8 @@ func (g *GPU) Fill(dev spec.Device, handle spec.Stream, r spec.Range, value byte
 	})
 }
 
-// Copy implements spec.Executor. Each side is reached through its own device, so
-// no peer access is needed. A copy of no bytes does nothing. One between devices in a default
+// Copy implements spec.Executor. A side that the copying device does not reach is
+// reached through its own device, so no peer access is needed. A copy of no bytes does nothing. One between devices in a default
 // stream orders the default streams of both: see copy_order.go.
 func (g *GPU) Copy(c spec.Copy) error {
 	g.machine.mu.Lock()
@@ -212,13 +212,15 @@ func (g *GPU) Copy(c spec.Copy) error {
 	}
 	source := spec.Range{Ptr: c.Src, Bytes: c.Bytes}
 	target := spec.Range{Ptr: c.Dst, Bytes: c.Bytes}
+	between := c
+	c.SrcDevice, c.DstDevice = g.reacher(c.Device, c.SrcDevice, source), g.reacher(c.Device, c.DstDevice, target)
 	if err := g.mayTouch(callCopy, c.SrcDevice, source); err != nil {
 		return err
 	}
 	if err := g.mayTouch(callCopy, c.DstDevice, target); err != nil || c.Bytes == 0 {
 		return err
 	}
-	others := g.otherDefaults(s, c)
+	others := g.otherDefaults(s, between)
 	if err := g.gatherDefaults(callCopy, s, others); err != nil {
 		return err
 	}
