@@ -47,6 +47,8 @@ type Trial struct {
 	faulted bool // a driver call was made to fail: operations may fail for it
 	lost    bool // and every later call fails as well: only the structures can be sound
 
+	meter    *meter         // what the driver is asked for
+	refusals int            // calls for memory that it had refused before the present operation
 	cache    *cacheWatch    // what should be reused, if the program is about that
 	lockstep *replay.Player // the other allocator does the same, if they are compared
 }
@@ -100,19 +102,18 @@ func (f *Failure) Error() string {
 
 // newTrial sets up the program, the allocator and the device.
 func newTrial(area *Area, h trace.Header, o Options) (*Trial, error) {
-	factory, cache := o.New, (*cacheWatch)(nil)
-	if o.caching {
-		cache = newCacheWatch()
-		factory = cache.between(factory)
-	}
-	player, err := replay.NewPlayerAround(&h, factory, o.Around)
+	m := &meter{}
+	player, err := replay.NewPlayerAround(&h, m.listening(o.New), o.Around)
 	if err != nil {
 		return nil, err
 	}
 	t := &Trial{
-		header: h, options: o, player: player, program: newProgram(area, h), cache: cache,
+		header: h, options: o, player: player, program: newProgram(area, h), meter: m,
 		history: invariant.NewHistory(), checker: invariant.NewChecker(h.Geometry), labels: Coverage{},
 		now: make([]picture, h.Devices), before: make([]picture, h.Devices),
+	}
+	if o.caching {
+		t.cache = newCacheWatch(m)
 	}
 	t.lives = t.program.Lives(player.GPU())
 	for range h.Devices {
@@ -176,6 +177,7 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 
 // perform does it, and remembers what came of it.
 func (t *Trial) perform(op *trace.Op) replay.Performed {
+	t.refusals = t.meter.refused
 	undo := func() {}
 	if t.watches() {
 		undo = t.lives.Before(op)
