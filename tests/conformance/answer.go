@@ -97,8 +97,8 @@ func (t *Trial) checkUnexplained(op *trace.Op, err error) *Failure {
 // limited reports whether the allocator has a limit on a device.
 func (t *Trial) limited(dev spec.Device) bool {
 	limiter, able := t.player.Allocator().(spec.MemoryLimiter)
-	if !able {
-		return false
+	if !able || t.options.limited {
+		return t.options.limited
 	}
 	fraction, err := limiter.MemoryFraction(dev)
 	return err != nil || fraction < 1

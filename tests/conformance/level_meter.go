@@ -56,7 +56,9 @@ func (m *meter) lose(p spec.Ptr) {
 // listening makes a factory whose allocators' calls are heard, from the first one on.
 func (m *meter) listening(factory replay.Factory) replay.Factory {
 	return func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
-		if gpu, tells := driver.(interface{ OnMemoryCall(func(fakegpu.MemoryCall)) }); tells {
+		if gpu, tells := driver.(interface {
+			OnMemoryCall(func(fakegpu.MemoryCall))
+		}); tells {
 			gpu.OnMemoryCall(m.hear)
 		}
 		return factory(driver, h)

@@ -79,6 +79,9 @@ type Options struct {
 	caching bool
 	// trusting: nothing is tried that has to be refused.
 	trusting bool
+	keeps    Kept
+	faults   []spec.FaultSpec // that are tried; nil: all
+	limited  bool             // the allocator has a limit that is not known
 }
 
 // Failure is something that must not be, and how it came to be.
@@ -214,6 +217,8 @@ func (t *Trial) overlooks(class string) bool {
 // The classes of failures after which there is nothing left to look at.
 const (
 	classPanic      = "panic"
+	classCrash      = "crash"
+	classHang       = "hang"
 	classUnseen     = "cannot be observed"
 	classHistory    = "history"
 	classNoWayOut   = "no way out"
@@ -224,7 +229,7 @@ const (
 
 func endsProgram(class string) bool {
 	switch class {
-	case classPanic, classUnseen, classHistory, classNoWayOut, classNothing, classNotMade, classUnreleased:
+	case classPanic, classCrash, classHang, classUnseen, classHistory, classNoWayOut, classNothing, classNotMade, classUnreleased:
 		return true
 	}
 	return false
@@ -232,7 +237,10 @@ func endsProgram(class string) bool {
 
 // catch makes a failure of a panic, which is an answer to no operation.
 func (t *Trial) catch(f **Failure) {
-	if reason := recover(); reason != nil {
+	reason := recover()
+	if gone, is := reason.(*Gone); is {
+		*f = t.fail(gone.class(), "%v", gone)
+	} else if reason != nil {
 		*f = t.fail(classPanic, "%v, in %s", reason, panickedIn())
 	}
 }
