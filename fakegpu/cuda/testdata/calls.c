@@ -85,7 +85,9 @@ static void hosts(void) {
 	IS(cudaMemcpyAsync(p + 500, p + 3, 8, cudaMemcpyDefault, s), 0);
 	IS(cudaMemcpyAsync(back, p + 500, 8, cudaMemcpyDefault, s), 0);
 	IS(cudaLaunchHostFunc(s, look, back), 0);
+	cudaGetLastError();
 	IS(cudaStreamQuery(s), cudaErrorNotReady);
+	IS(cudaPeekAtLastError(), 0); // it is an answer, not an error
 	IS(seen, 0);
 	IS(gaugeblock_drain(s), 0);
 	IS(cudaStreamQuery(s), 0);
