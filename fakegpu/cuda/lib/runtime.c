@@ -353,6 +353,14 @@ GAUGEBLOCK_API Error cudaStreamQuery(void *stream) {
 	return DO(STREAM_QUERY);
 }
 
+GAUGEBLOCK_API Error cudaStreamGetId(void *stream, unsigned long long *id) {
+	ON(stream, number, device)
+	WORDS(device, number);
+	int r = DO(STREAM_ID);
+	*id = w[2];
+	return r;
+}
+
 GAUGEBLOCK_API Error cudaStreamGetPriority(void *stream, int *priority) {
 	ON(stream, number, device)
 	(void)number, (void)device;
