@@ -89,6 +89,7 @@ func (m *machine) perform(op *trace.Op) outcome {
 	m.out = outcome{}
 	m.tolerance.meet(op.Kind)
 	m.loadScript(op)
+	defer m.onThread(op)()
 	k, known := kinds[op.Kind]
 	switch {
 	case !known:

@@ -69,5 +69,8 @@ func (p *Process) streamID(dev spec.Device, handle spec.Stream) uint64 {
 	if handle == 0 {
 		return uint64(dev)
 	}
-	return p.streams.ids[handle]
+	if id, known := p.streams.ids[handle]; known {
+		return id
+	}
+	return p.GPU.StreamNumber(handle) << 32 // a stream that was made on the GPU itself
 }
