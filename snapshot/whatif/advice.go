@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/quote"
 	"gaugeblock/spec/settings"
 )
 
@@ -103,7 +104,7 @@ func (c *Comparison) describeOOM(p *Prediction) string {
 				break
 			}
 		}
-		text += fmt.Sprintf(" (%s:%d, %s)", frame.Filename, frame.Line, frame.Name)
+		text += fmt.Sprintf(" (%s:%d, %s)", quote.Text(frame.Filename), frame.Line, quote.Text(frame.Name))
 	}
 	text += fmt.Sprintf(": %s is reserved and %s of it allocated", spec.FormatSize(oom.Reserved), spec.FormatSize(oom.Allocated))
 	if unallocated := oom.Reserved - oom.Allocated; unallocated > 0 {
