@@ -24,7 +24,7 @@ func TestTimelineKeepsExtremes(t *testing.T) {
 		n := rapid.OneOf(rapid.IntRange(0, 5), rapid.IntRange(maxBuckets-2, maxBuckets+2), rapid.IntRange(0, 20*maxBuckets)).Draw(t, "entries")
 		step := rapid.Uint64Range(1, 1000).Draw(t, "step")
 		values := make([]uint64, n)
-		c := newTimeline(n)
+		c := newTimeline(n, maxBuckets)
 		for i := range values {
 			values[i] = uint64(i+1) * step % 997
 			c.add(i, int64(i), &allocatorState{allocatedBytes: values[i], reservedBytes: values[i] + 1})
@@ -84,7 +84,7 @@ func TestPageIsSmall(t *testing.T) {
 			}
 			checkMoment(t, m)
 			var size counter
-			if err := Write(&size, data); err != nil {
+			if err := Write(&size, pageOf(data)); err != nil {
 				t.Fatal(err)
 			}
 			if size > 2<<20 {
@@ -113,7 +113,7 @@ func TestPageOfLongHistory(t *testing.T) {
 	}
 	f.Segments = []spec.Segment{{Address: 1 << 40, TotalSize: 20 << 20, PoolKind: spec.LargePool, Blocks: []spec.Block{{Address: 1 << 40, Size: 20 << 20}}}}
 	var size counter
-	if err := Write(io.Writer(&size), build(t, f)); err != nil {
+	if err := Write(io.Writer(&size), pageOf(build(t, f))); err != nil {
 		t.Fatal(err)
 	}
 	if size > 200<<10 {
