@@ -37,10 +37,10 @@ type reservedRange struct {
 // activeBlock is an allocated block, or a freed one with stream uses that have not ended.
 type activeBlock struct {
 	size, requested uint64
-	pendingFree     bool
+	frames          *snapshot.Frames
 	site            int32
-	entry           int // the alloc entry; -1: before the history
-	frames          snapshot.Frames
+	entry           int32 // the alloc entry; -1: before the history
+	pendingFree     bool
 }
 
 // newAllocatorState begins with the given segments. The sites count nothing yet.
@@ -55,7 +55,7 @@ func newAllocatorState(segments []spec.Segment, config spec.Config, sites *siteT
 				continue
 			}
 			frames, _ := b.Context.(snapshot.Frames)
-			added := activeBlock{b.Size, b.RequestedSize, b.State == spec.ActivePendingFree, s.sites.ofStart(frames, b.RequestedSize), -1, frames}
+			added := activeBlock{b.Size, b.RequestedSize, &frames, s.sites.ofStart(frames, b.RequestedSize), -1, b.State == spec.ActivePendingFree}
 			s.active.Set(b.Address, added)
 			s.statistics[activeMemory].start(b.Size)
 			s.statistics[activeAllocs].start(1)
@@ -75,7 +75,7 @@ func newAllocatorState(segments []spec.Segment, config spec.Config, sites *siteT
 func (s *allocatorState) add(entry int, e *snapshot.TraceEntry) {
 	switch e.Action {
 	case spec.ActionAlloc:
-		b := activeBlock{s.blockSize(e), e.Size, false, s.sites.of(entry, e), entry, e.Context.Frames}
+		b := activeBlock{s.blockSize(e), e.Size, &e.Context.Frames, s.sites.of(entry, e), int32(entry), false}
 		s.active.Set(e.Addr, b)
 		s.allocate(&b)
 	case spec.ActionFreeRequested:

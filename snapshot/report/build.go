@@ -214,6 +214,7 @@ func (b *builder) moments() {
 	if len(b.trace) == 0 { // the end is all there is
 		s = newAllocatorState(segments, b.config, b.sites)
 		b.atPeak(s)
+		b.data.Summary.PeakAllocated, b.data.Summary.PeakReserved = s.allocatedBytes, s.reservedBytes
 	}
 	b.data.Moments = append(b.data.Moments, b.moment("end", "At the end", len(b.trace)-1, segments, s))
 }

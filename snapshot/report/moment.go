@@ -120,7 +120,7 @@ func (s *allocatorState) blocks(segment *spec.Segment) []spec.Block {
 			state = spec.ActivePendingFree
 		}
 		size := min(b.size, uint64(end-start))
-		blocks = append(blocks, spec.Block{Address: start, Size: size, RequestedSize: b.requested, State: state, Context: b.frames})
+		blocks = append(blocks, spec.Block{Address: start, Size: size, RequestedSize: b.requested, State: state, Context: *b.frames})
 		at = start + spec.Ptr(size)
 		return true
 	})
@@ -186,7 +186,7 @@ func (b *builder) segment(from *spec.Segment, state *allocatorState, tooSmall ui
 	for _, block := range from.Blocks {
 		added := momentBlock{block, -1}
 		if known, isActive := state.active.Get(block.Address); isActive {
-			added.entry = known.entry
+			added.entry = int(known.entry)
 		}
 		s.count(&added)
 		if block.State != spec.Inactive {

@@ -90,13 +90,7 @@ func (r *RankBuilder) Ranks() *Ranks {
 	slices.SortStableFunc(byAllocated, func(i, j int) int {
 		return cmp.Compare(r.list[i].Summary.PeakAllocated, r.list[j].Summary.PeakAllocated)
 	})
-	worst, middle := r.Worst(), byAllocated[len(byAllocated)/2]
-	if middle == worst && len(byAllocated) > 1 { // there is nothing to compare it with
-		middle = byAllocated[(len(byAllocated)-1)/2]
-		if middle == worst {
-			middle = byAllocated[0]
-		}
-	}
+	worst, middle := r.Worst(), r.middle(byAllocated)
 	shown := &Ranks{List: []Rank{}, More: max(0, len(order)-maxRanks)}
 	for _, i := range order {
 		if len(shown.List) >= maxRanks && i != worst && i != middle {
@@ -115,6 +109,27 @@ func (r *RankBuilder) Ranks() *Ranks {
 	}
 	shown.Verdict = r.verdict(worst, byAllocated)
 	return shown
+}
+
+// middle is the rank with the median of the peak allocated, or if that is the worst one the
+// rank beside it that is more like it.
+func (r *RankBuilder) middle(byAllocated []int) int {
+	at := len(byAllocated) / 2
+	middle := byAllocated[at]
+	if middle != r.Worst() {
+		return middle
+	}
+	distance := func(i int) int64 {
+		return abs(int64(r.list[i].Summary.PeakAllocated - r.list[middle].Summary.PeakAllocated))
+	}
+	beside := byAllocated[max(at-1, 0):at]
+	if above := byAllocated[at+1:]; len(beside) == 0 || len(above) > 0 && distance(above[0]) < distance(beside[0]) {
+		beside = above
+	}
+	if len(beside) == 0 {
+		return middle // there is no other
+	}
+	return beside[0]
 }
 
 // verdict says which rank is worst, and how uneven the ranks are.
@@ -144,8 +159,9 @@ func (r *RankBuilder) verdict(worst int, byAllocated []int) string {
 	})
 	text += r.spread("allocated", byAllocated, func(s *Summary) uint64 { return s.PeakAllocated })
 	text += r.spread("reserved", byReserved, func(s *Summary) uint64 { return s.PeakReserved })
-	median := &r.list[byAllocated[len(byAllocated)/2]].Summary
-	if w.Summary.PeakAllocated <= median.PeakAllocated+median.PeakAllocated/50 && w.Summary.PeakReserved > median.PeakReserved+median.PeakReserved/20 {
+	allocated := r.list[byAllocated[len(byAllocated)/2]].Summary.PeakAllocated
+	reserved := r.list[byReserved[len(byReserved)/2]].Summary.PeakReserved
+	if w.Summary.PeakAllocated <= allocated+allocated/50 && w.Summary.PeakReserved > reserved+reserved/20 {
 		text += " The worst rank does not allocate more than the median: what it has more is reserved and not allocated, which is fragmentation or cache."
 	}
 	return text

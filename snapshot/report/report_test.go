@@ -36,6 +36,18 @@ func build(t *testing.T, f *snapshot.File) *Data {
 	return d
 }
 
+// built are the reports of recorded runs, each of which several tests look at.
+var built = map[string]*Data{}
+
+// buildRun makes the report of a recorded run, once.
+func buildRun(t *testing.T, path string) *Data {
+	t.Helper()
+	if built[path] == nil {
+		built[path] = build(t, open(t, path))
+	}
+	return built[path]
+}
+
 // pageOf is the page of one report.
 func pageOf(d *Data) *Page { return &Page{Source: "snapshot.pickle", Reports: []*Data{d}} }
 
@@ -124,7 +136,7 @@ func TestTrueStatistics(t *testing.T) {
 			if err := json.Unmarshal(text, &truth); err != nil {
 				t.Fatal(err)
 			}
-			data := build(t, open(t, file))
+			data := buildRun(t, file)
 			end := data.moment("end")
 			want := []uint64{truth.PeakReserved, uint64(truth.OOMs), truth.Reserved, truth.Allocated}
 			got := []uint64{data.Summary.PeakReserved, uint64(data.Summary.OOMs), end.Reserved, end.Allocated}

@@ -81,6 +81,7 @@ type contextKey struct {
 
 // siteTable has all sites. A nil table counts nothing.
 type siteTable struct {
+	history    bool       // there is one, so what was allocated before has another origin
 	categories []category // by entry; nil: none is known
 	list       []siteTotals
 	at         map[siteKey]int32
@@ -89,7 +90,7 @@ type siteTable struct {
 }
 
 func newSiteTable(trace []snapshot.TraceEntry) *siteTable {
-	return &siteTable{categories: classify(trace), at: map[siteKey]int32{}, atContext: map[contextKey]int32{}}
+	return &siteTable{history: len(trace) > 0, categories: classify(trace), at: map[siteKey]int32{}, atContext: map[contextKey]int32{}}
 }
 
 // of is the site of an alloc entry.
@@ -117,13 +118,17 @@ func (t *siteTable) of(entry int, e *snapshot.TraceEntry) int32 {
 	return at
 }
 
-// ofStart is the site of a block that was allocated before the history.
+// ofStart is the site of a block that was allocated before the history, or of any block if
+// there is none.
 func (t *siteTable) ofStart(frames snapshot.Frames, requested uint64) int32 {
 	if t == nil {
 		return -1
 	}
-	if len(frames) == 0 {
+	switch {
+	case len(frames) == 0 && t.history:
 		return t.add(siteKey{start: true}, nil, requested)
+	case len(frames) == 0:
+		return t.add(siteKey{size: binOf(requested)}, nil, requested)
 	}
 	key := siteKey{frame: frames[ownFrame(frames)]}
 	switch phaseOf(frames) {

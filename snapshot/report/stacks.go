@@ -16,9 +16,10 @@ const (
 	maxText   = 200 // characters of a file's or function's name
 
 	// Bytes of all stacks of a page. Above the first number only the innermost and the own
-	// frame of a new stack are kept, above the second none.
-	fewFramesAbove = 600 << 10
-	noFramesAbove  = 800 << 10
+	// frame of a new stack are kept, above the second its own frame, above the third none.
+	twoFramesAbove = 500 << 10
+	ownFrameAbove  = 700 << 10
+	noFramesAbove  = 1000 << 10
 )
 
 // noStack is the number of a call stack that was not recorded, or is left out.
@@ -29,7 +30,7 @@ type stacks struct {
 	Frames  []frame `json:"frames"`
 	Stacks  [][]int `json:"stacks"`  // indexes into Frames, the innermost first
 	Own     []int   `json:"own"`     // for each stack its innermost frame outside of libraries
-	LeftOut int     `json:"leftOut"` // stacks of which only two frames are kept, or none
+	LeftOut int     `json:"leftOut"` // stacks that are shown in part, or not at all
 
 	share    int // how many reports share the page
 	bytes    int // of the JSON
@@ -90,14 +91,21 @@ func (s *stacks) addNew(stack snapshot.Frames) int {
 		kept = append(kept[:maxFrames-1:maxFrames-1], stack[own])
 		own = maxFrames - 1
 	}
+	before := len(kept)
 	switch used := s.bytes * s.share; {
 	case used > noFramesAbove:
 		s.LeftOut++
 		s.stackAt[key] = noStack
 		return noStack
-	case used+s.cost(kept)*s.share > fewFramesAbove && len(kept) > 2:
-		s.LeftOut++
+	case used > ownFrameAbove:
+		kept, own = kept[own:own+1], 0
+	case used+s.cost(kept)*s.share > twoFramesAbove && own > 0:
 		kept, own = snapshot.Frames{kept[0], kept[own]}, 1
+	case used+s.cost(kept)*s.share > twoFramesAbove:
+		kept = kept[:1]
+	}
+	if len(kept) < before {
+		s.LeftOut++
 	}
 	numbers := make([]int, len(kept))
 	for i, f := range kept {
