@@ -12,7 +12,9 @@ func (f Frames) ProgramFrame() (frame Frame, ok bool) {
 	for _, wanted := range []func(*Frame) bool{
 		func(f *Frame) bool { return f.IsPython() && !f.isLibrary() },
 		(*Frame).IsPython,
-		func(f *Frame) bool { return f.Filename != "" && f.Filename != "??" && !strings.HasPrefix(f.Name, "c10::") && !strings.HasPrefix(f.Name, "torch::") && !strings.HasPrefix(f.Name, "at::") },
+		func(f *Frame) bool {
+			return f.Filename != "" && f.Filename != "??" && !strings.HasPrefix(f.Name, "c10::") && !strings.HasPrefix(f.Name, "torch::") && !strings.HasPrefix(f.Name, "at::")
+		},
 	} {
 		for i := range f {
 			if wanted(&f[i]) {

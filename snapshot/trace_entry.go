@@ -15,7 +15,7 @@ import (
 func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 	action := spec.Action(0)
 	hasAction, known, name := false, false, ""
-	key := contextKey{}
+	key, seen := contextKey{}, p.seen
 	for i := 0; i+1 < len(items); i += 2 {
 		if items[i].kind != text {
 			continue
@@ -35,17 +35,17 @@ func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 			e.Stream, ok = streamOf(v)
 		case "time_us":
 			e.TimeUS, ok = v.signed()
-			p.seen.times = true
+			seen.times = true
 		case "frames":
 			key.stack, ok = p.stackOf(v)
 		case "compile_context":
 			key.compile, ok = p.interned(v)
-			p.seen.compileContexts = true
+			seen.compileContexts = true
 		case "user_metadata":
 			key.metadata, ok = p.interned(v)
-			p.seen.userMetadata = true
+			seen.userMetadata = true
 		case "pool_id", "segment_pool_id", "mempool_id":
-			p.seen.entryPools = true
+			seen.entryPools = true
 			key.pool, ok = p.poolOf(v)
 			key.poolKnown = true
 		}
@@ -56,6 +56,7 @@ func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 	if !hasAction {
 		return e, "a trace entry has no action"
 	}
+	p.seen = seen
 	e.Action = action
 	if !known {
 		e.Action = unknownAction

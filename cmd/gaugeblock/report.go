@@ -79,7 +79,10 @@ func (c *reportCommand) compare(env *environment, file *snapshot.File, device sp
 	if err != nil {
 		return nil, nil, err
 	}
-	limit, notes := c.Limit.orAssumed(workload)
-	comparison, err := env.compare(workload, whatif.Options{Limit: limit}, false)
-	return comparison, notes, err
+	options := whatif.Options{Limit: c.Limit.bytes, AsRecorded: !c.Limit.given}
+	comparison, err := env.compare(workload, options, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	return comparison, []string{comparison.LimitNote()}, nil
 }
