@@ -312,8 +312,9 @@ func (c *reportCommand) addComparison(env *environment, file *snapshot.File, opt
 	if err != nil {
 		return err
 	}
-	limit, notes := c.Limit.orAssumed(workload)
-	options.Notes = append(options.Notes, notes...)
-	options.Comparison, err = env.compare(workload, whatif.Options{Limit: limit}, false)
+	options.Comparison, err = env.compare(workload, whatif.Options{Limit: c.Limit.bytes, AsRecorded: !c.Limit.given}, false)
+	if err == nil {
+		options.Notes = append(options.Notes, options.Comparison.LimitNote())
+	}
 	return err
 }

@@ -124,30 +124,6 @@ func TestCategoriesOfRun(t *testing.T) {
 	t.Logf("with call stacks: %q", sizes)
 }
 
-// TestOwnFrame: the program's line is the innermost frame that is neither of a library nor of
-// C++.
-func TestOwnFrame(t *testing.T) {
-	frame := func(file string) snapshot.Frame { return snapshot.Frame{Filename: file} }
-	for _, test := range []struct {
-		files []string
-		want  int
-	}{
-		{[]string{"/x/site-packages/torch/nn/functional.py", "train.py", "run.py"}, 1},
-		{[]string{"??", "CUDACachingAllocator.cpp", "/x/site-packages/torch/a.py", "/home/me/train.py"}, 3},
-		{[]string{"<frozen runpy>", "/usr/lib/python3.12/contextlib.py", "main.py"}, 2},
-		{[]string{"??", "/x/site-packages/torch/a.py", "/x/site-packages/b.py"}, 1}, // only libraries
-		{[]string{"??", "a.cpp"}, 0},
-	} {
-		var frames snapshot.Frames
-		for _, file := range test.files {
-			frames = append(frames, frame(file))
-		}
-		if got := ownFrame(frames); got != test.want {
-			t.Errorf("%q: frame %d, want %d", test.files, got, test.want)
-		}
-	}
-}
-
 // TestSeriesAddUp: at each bucket's maximum what the sites hold is what is allocated, and so
 // is what the categories hold.
 func TestSeriesAddUp(t *testing.T) {

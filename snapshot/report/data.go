@@ -68,21 +68,28 @@ type OutOfMemory struct {
 
 // WhatIf is the predictions for other settings.
 type WhatIf struct {
+	Cause       string       `json:"cause"`       // a whatif.Cause
 	Limit       uint64       `json:"limit"`       // 0: none
 	Predictions []Prediction `json:"predictions"` // the best first
+	Details     string       `json:"details"`     // what the verdict leaves out
 	Export      string       `json:"export"`      // a shell command; may be empty
 }
 
 // Prediction is the prediction for one value of the settings.
 type Prediction struct {
 	Settings      string    `json:"settings"`
+	Fraction      uint64    `json:"fraction"`     // a memory fraction to be set with them, in bytes; 0: none
 	PeakReserved  [2]uint64 `json:"peakReserved"` // lowest and highest
+	OpenEnd       bool      `json:"openEnd"`      // or more
 	PeakAllocated uint64    `json:"peakAllocated"`
 	Unallocated   float64   `json:"unallocated"` // share of the peak reserved, 0 to 1
 	AllocRetries  int64     `json:"allocRetries"`
 	DeviceCalls   int64     `json:"deviceCalls"` // num_device_alloc and num_device_free
 	OOMRequest    int64     `json:"oomRequest"`  // number of the first request that fails, from 1; 0: none
 	Exact         bool      `json:"exact"`
-	Recorded      bool      `json:"recorded"` // the settings of the recorded run
+	Differences   []string  `json:"differences"` // why it is not exact
+	Error         string    `json:"error"`       // why there is no prediction; "" if there is one
+	Recorded      bool      `json:"recorded"`    // the settings of the recorded run
 	Recommended   bool      `json:"recommended"`
+	Important     bool      `json:"important"` // one of the few that are shown at first
 }

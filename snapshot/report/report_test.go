@@ -214,7 +214,7 @@ func TestComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := data.WhatIf
-	if got.Limit != 200<<20 || data.Verdict != comparison.Advice() || got.Export != comparison.Export() {
+	if got.Limit != 200<<20 || data.Verdict != comparison.Verdict() || got.Details != comparison.Details() || got.Export != comparison.Export() {
 		t.Errorf("limit %d, advice %q, export %q", got.Limit, data.Verdict, got.Export)
 	}
 	for i, r := range comparison.Ranked() {

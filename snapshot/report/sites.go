@@ -108,7 +108,7 @@ func (t *siteTable) of(entry int, e *snapshot.TraceEntry) int32 {
 	key := contextKey{e.Context, what}
 	at, known := t.atContext[key]
 	if !known {
-		frame := e.Context.Frames[ownFrame(e.Context.Frames)]
+		frame := e.Context.Frames[e.Context.Frames.ProgramIndex()]
 		at = t.add(siteKey{frame: frame, category: what}, e.Context.Frames, e.Size)
 		t.atContext[key] = at
 	}
@@ -130,7 +130,7 @@ func (t *siteTable) ofStart(frames snapshot.Frames, requested uint64) int32 {
 	case len(frames) == 0:
 		return t.add(siteKey{size: binOf(requested)}, nil, requested)
 	}
-	key := siteKey{frame: frames[ownFrame(frames)]}
+	key := siteKey{frame: frames[frames.ProgramIndex()]}
 	switch phaseOf(frames) {
 	case loading:
 		key.category = parameters

@@ -3,7 +3,6 @@ package report
 import (
 	"encoding/binary"
 	"encoding/json"
-	"strings"
 	"unicode/utf8"
 
 	"gaugeblock/snapshot"
@@ -29,7 +28,7 @@ const noStack = -1
 type stacks struct {
 	Frames  []frame `json:"frames"`
 	Stacks  [][]int `json:"stacks"`  // indexes into Frames, the innermost first
-	Own     []int   `json:"own"`     // for each stack its innermost frame outside of libraries
+	Own     []int   `json:"own"`     // for each stack its snapshot.Frames.ProgramFrame
 	LeftOut int     `json:"leftOut"` // stacks that are shown in part, or not at all
 
 	share    int // how many reports share the page
@@ -81,7 +80,7 @@ func (s *stacks) add(stack snapshot.Frames) int {
 
 // addNew is add for a stack that may be equal to another one.
 func (s *stacks) addNew(stack snapshot.Frames) int {
-	own := ownFrame(stack)
+	own := stack.ProgramIndex()
 	key := keyOf(stack, own)
 	if at, known := s.stackAt[key]; known {
 		return at
@@ -169,45 +168,6 @@ func (s *stacks) frame(f snapshot.Frame) int {
 		s.Frames = append(s.Frames, shown.frame)
 	}
 	return at
-}
-
-// ownFrame is the index of the innermost frame outside of libraries: the code that the
-// author of the program can change.
-func ownFrame(stack snapshot.Frames) int {
-	python := -1
-	for i := range stack {
-		f := &stack[i]
-		if isNative(f) {
-			continue
-		}
-		if python < 0 {
-			python = i
-		}
-		if !isLibrary(f.Filename) {
-			return i
-		}
-	}
-	return max(python, 0)
-}
-
-// isLibrary reports whether a file is installed, not written by the author of the program.
-func isLibrary(filename string) bool {
-	for _, part := range []string{"site-packages", "dist-packages", "/lib/python3."} {
-		if strings.Contains(filename, part) {
-			return true
-		}
-	}
-	return strings.HasPrefix(filename, "<")
-}
-
-// isNative reports whether a frame is of C++ code, which is recorded beside Python's.
-func isNative(f *snapshot.Frame) bool {
-	for _, end := range []string{".cpp", ".cc", ".cu", ".cuh", ".h", ".hpp", ".c", ".so", ".S"} {
-		if strings.HasSuffix(f.Filename, end) {
-			return true
-		}
-	}
-	return f.Filename == "" || strings.Contains(f.Filename, ".so.") || strings.HasPrefix(f.Filename, "??")
 }
 
 // shorten keeps the end of a text, which is the important part of a path, as one line.

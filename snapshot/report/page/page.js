@@ -724,24 +724,27 @@
     const drawWhatIf = () => {
       const w = data.whatif, box = byId("whatif");
       if (!w) { byId("whatif-section").hidden = true; return; }
+      if (w.details) box.append(element("p", { class: "advice" }, w.details));
       box.append(element("p", { class: "help" }, "The same requests under each of the settings, " + (w.limit ? "and a limit of " + size(w.limit) : "without a limit") + ". A ~ marks statistics that are not exact: they depend on what the snapshot does not record."));
-      const most = Math.max(...w.predictions.map((r) => r.peakReserved[1]), 1), shown = 6;
+      const most = Math.max(...w.predictions.map((r) => r.peakReserved[1]), 1);
       // Settings break behind a comma.
       const breakable = (text) => text.split(/(?<=,)/).flatMap((part) => [part, element("wbr")]);
       const peak = (r) => {
         const [low, high] = r.peakReserved.map(size);
-        return [(r.exact ? "" : "~") + (low === high ? high : low + " to " + high),
+        return [(r.exact ? "" : "~") + (r.openEnd ? low + " or more" : low === high ? high : low + " to " + high),
           meter([r.peakReserved[0] / most, "var(--reserved)"], [(r.peakReserved[1] - r.peakReserved[0]) / most, "var(--reserved)", "maybe"])];
       };
-      const important = (r, i) => i < shown || r.recorded || r.recommended;
-      const rows = [...w.predictions.filter(important), ...w.predictions.filter((r, i) => !important(r, i))].map((r) => ({
+      const name = (r) => [...breakable(r.settings || "(default)"), r.fraction > 0 && " and a memory fraction of " + size(r.fraction),
+        r.recorded && element("span", { class: "tag" }, "as recorded"), r.recommended && !r.oomRequest && !r.error && element("span", { class: "tag" }, "best")];
+      const important = w.predictions.filter((r) => r.important || r.recorded || r.recommended);
+      const rows = [...important, ...w.predictions.filter((r) => !important.includes(r))].map((r) => ({
         options: { class: r.recommended && !r.oomRequest ? "best" : undefined },
-        cells: [[...breakable(r.settings || "(default)"), r.recorded && element("span", { class: "tag" }, "as recorded"), r.recommended && !r.oomRequest && element("span", { class: "tag" }, "best")],
+        cells: r.error ? [name(r), soft("cannot be told: " + r.error), "", "", "", "", ""] : [name(r),
           peak(r), size(r.peakAllocated), percent(r.unallocated), count(r.allocRetries), count(r.deviceCalls),
           element("span", { class: r.oomRequest ? "bad" : "good" }, r.oomRequest ? "at request " + count(r.oomRequest) : "no")],
       }));
       box.append(longTable("Other settings", [["Settings", "code"], ["Peak reserved", "word"], ["Peak allocated", "number"], ["Unallocated", "number"], ["Alloc retries", "number"], ["Device allocs+frees", "number"], ["Out of memory", "word"]],
-        rows, w.predictions.filter(important).length));
+        rows, important.length));
     };
 
     // ---- sizes, requests that failed, memory_summary

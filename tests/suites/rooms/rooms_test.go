@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"tests/torch/binary": {"spec", "spec/settings", "fakegpu"},
 	"snapshot":           {"spec", "spec/settings"},
 	"snapshot/whatif":    {"spec", "spec/quote", "spec/settings", "spec/trace", "alloc", "fakegpu", "model", "snapshot", "tests/replay"},
-	"snapshot/report":    {"spec", "model", "snapshot", "snapshot/whatif"},
+	"snapshot/report":    {"spec", "spec/quote", "model", "snapshot", "snapshot/whatif"},
 	"snapshot/record":    {},
 	"tests/reference":    {"spec", "spec/trace", "alloc"},
 	"tests/suites":       {"spec", "spec/settings", "spec/trace", "alloc", "fakegpu", "model", "tla"},
