@@ -22,9 +22,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -88,10 +90,20 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return statusBadInput
 	}
 	if err := parsed.Run(env); err != nil {
-		fmt.Fprintf(env.stderr, "gaugeblock: %v\n", err)
+		fmt.Fprintf(env.stderr, "gaugeblock: %s\n", messageOf(err))
 		return statusBadInput
 	}
 	return env.status
+}
+
+// messageOf is the message of an error. Most quote the names in them; those of the system
+// do not.
+func messageOf(err error) string {
+	var system *fs.PathError
+	if errors.As(err, &system) {
+		return strings.ReplaceAll(err.Error(), system.Path, quote.Text(system.Path))
+	}
+	return err.Error()
 }
 
 // newParser makes the parser of command lines. It calls exit after --help and --version.

@@ -86,6 +86,7 @@ type Prediction struct {
 	AllocRetries  int64     `json:"allocRetries"`
 	DeviceCalls   int64     `json:"deviceCalls"` // num_device_alloc and num_device_free
 	OOMRequest    int64     `json:"oomRequest"`  // number of the first request that fails, from 1; 0: none
+	OutOfMemory   string    `json:"outOfMemory"` // in words; "no" if no request fails
 	Exact         bool      `json:"exact"`
 	Differences   []string  `json:"differences"` // why it is not exact
 	Error         string    `json:"error"`       // why there is no prediction; "" if there is one

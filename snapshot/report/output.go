@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"gaugeblock/spec/quote"
 )
 
 // An Output is a file that a page is to be written to.
@@ -34,7 +36,7 @@ func OpenOutput(path string, inputs ...fs.FileInfo) (*Output, error) {
 			break // no link
 		}
 		if links == maxLinks {
-			return nil, fmt.Errorf("%s cannot be written: too many symbolic links", path)
+			return nil, fmt.Errorf("%s cannot be written: too many symbolic links", quote.Text(path))
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(filepath.Dir(o.target), to)
@@ -48,11 +50,11 @@ func OpenOutput(path string, inputs ...fs.FileInfo) (*Output, error) {
 	case err != nil:
 		return nil, notWritten(path, err)
 	case there.IsDir():
-		return nil, fmt.Errorf("%s cannot be written: is a directory", path)
+		return nil, fmt.Errorf("%s cannot be written: is a directory", quote.Text(path))
 	}
 	for _, input := range inputs {
 		if os.SameFile(there, input) {
-			return nil, fmt.Errorf("%s is the input, and is not overwritten: name another file with -o", path)
+			return nil, fmt.Errorf("%s is the input, and is not overwritten: name another file with -o", quote.Text(path))
 		}
 	}
 	o.there, o.special = there, !there.Mode().IsRegular()
@@ -134,5 +136,5 @@ func notWritten(path string, err error) error {
 	if errors.As(err, &temporary) {
 		err = temporary.Err
 	}
-	return fmt.Errorf("%s cannot be written: %w", path, err)
+	return fmt.Errorf("%s cannot be written: %w", quote.Text(path), err)
 }

@@ -31,7 +31,7 @@ func whatIf(c *whatif.Comparison) *WhatIf {
 			Settings: shortenEnd(p.Settings, maxText), Fraction: p.Fraction,
 			PeakReserved: [2]uint64{p.PeakReservedRange.Low, p.PeakReservedRange.High}, OpenEnd: p.OpenEnd, PeakAllocated: p.PeakAllocated,
 			Unallocated: p.Unallocated(), AllocRetries: p.Retries, DeviceCalls: p.DeviceAllocs + p.DeviceFrees,
-			Exact: p.Exact(), Differences: differences(p.Differences), Recorded: p.Recorded, Recommended: p == c.Recommended(),
+			OutOfMemory: p.OutOfMemoryInWords(), Exact: p.Exact(), Differences: differences(p.Differences), Recorded: p.Recorded, Recommended: p == c.Recommended(),
 			Important: slices.Contains(important, p),
 		}
 		if p.FirstOOM != nil {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"gaugeblock/spec/quote"
 )
 
 // Stdin is the argument that stands for standard input.
@@ -18,7 +20,7 @@ type InputError struct {
 	Reason string
 }
 
-func (e *InputError) Error() string { return e.Arg + ": " + e.Reason }
+func (e *InputError) Error() string { return quote.Text(e.Arg) + ": " + e.Reason }
 
 // FindTraces turns arguments into the files they mean, in order: a file means
 // itself, a directory every trace (*.jsonl, *.jsonl.gz) in and below it, sorted

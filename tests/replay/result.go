@@ -70,7 +70,7 @@ type Difference struct {
 
 func (d *Difference) String() string {
 	text := fmt.Sprintf("operation %d (line %d), %s: %s: expected %s, got %s",
-		d.Operation, d.Line, d.Op, d.Field, d.Expected, d.Got)
+		d.Operation, d.Line, quote.Text(d.Op), quote.Text(d.Field), quote.Text(d.Expected), quote.Text(d.Got))
 	if d.LayoutDiff != "" {
 		text += "\n" + indent(d.LayoutDiff)
 	}

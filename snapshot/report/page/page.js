@@ -16,7 +16,7 @@
   };
   const signed = (bytes) => (bytes > 0 ? "+" + size(bytes) : bytes < 0 ? "\u2212" + size(-bytes) : "0");
   const count = (n) => n.toLocaleString("en");
-  const percent = (share) => Math.round(100 * share) + "\u00a0%";
+  const percent = (share) => (share > 0 && share < 0.005 ? "<1" : Math.round(100 * share)) + "\u00a0%";
   const of = (part, whole) => (whole > 0 ? part / whole : 0);
   const counted = (n, one, many) => count(n) + " " + (n === 1 ? one : many);
   const time = (micros) => {
@@ -741,7 +741,7 @@
         options: { class: r.recommended && !r.oomRequest ? "best" : undefined },
         cells: r.error ? [name(r), soft("cannot be told: " + r.error), "", "", "", "", ""] : [name(r),
           peak(r), size(r.peakAllocated), percent(r.unallocated), count(r.allocRetries), count(r.deviceCalls),
-          element("span", { class: r.oomRequest ? "bad" : "good" }, r.oomRequest ? "at request " + count(r.oomRequest) : "no")],
+          element("span", { class: r.outOfMemory.endsWith("no") ? "good" : "bad" }, r.outOfMemory)],
       }));
       box.append(longTable("Other settings", [["Settings", "code"], ["Peak reserved", "word"], ["Peak allocated", "number"], ["Unallocated", "number"], ["Alloc retries", "number"], ["Device allocs+frees", "number"], ["Out of memory", "word"]],
         rows, important.length));
