@@ -76,7 +76,7 @@ func (c *converter) items(v value, what string) ([]value, error) {
 	if v.kind != list {
 		return nil, failAt(0, "%s is %v, not a list", what, v.kind)
 	}
-	return c.lists[v.word].once(what)
+	return c.lists.at(int(v.word)).once(what)
 }
 
 // fields returns the keys and values of a dict, once.
@@ -189,13 +189,13 @@ func (c *converter) frames(items []value) any {
 func (c *converter) blocks(s *spec.Segment, v value) error {
 	list, err := c.items(v, "the blocks of a segment")
 	if err == nil {
-		err = c.memory.take(uint64(len(list))*blockBytes, c.lists[v.word].offset)
+		err = c.memory.take(uint64(len(list))*blockBytes, c.lists.at(int(v.word)).offset)
 	}
 	if err != nil {
 		return err
 	}
 	s.Blocks = make([]spec.Block, 0, len(list))
-	end, offset := s.Address, c.lists[v.word].offset
+	end, offset := s.Address, c.lists.at(int(v.word)).offset
 	for _, item := range list {
 		b, err := c.block(item, end)
 		if err != nil {
@@ -269,13 +269,13 @@ func (c *converter) deviceTraces(v value) error {
 		return err
 	}
 	if len(devices) > maxDevices {
-		return failAt(c.lists[v.word].offset, "the traces of %d devices", len(devices))
+		return failAt(c.lists.at(int(v.word)).offset, "the traces of %d devices", len(devices))
 	}
 	for device, trace := range devices {
 		unknown := make([]UnknownAction, len(c.unknownActions))
 		items, err := c.items(trace, fmt.Sprintf("the trace of device %d", device))
 		if err == nil {
-			err = c.memory.take(uint64(len(items))*entryBytes, c.lists[trace.word].offset)
+			err = c.memory.take(uint64(len(items))*entryBytes, c.lists.at(int(trace.word)).offset)
 		}
 		if err != nil {
 			return err

@@ -38,7 +38,7 @@ type plain struct {
 	exhausted error // what the budget has said to a call stack
 	texts     []string
 	textAt    map[string]uint32
-	lists     []sequence
+	lists     chunkedList[sequence]
 	dicts     chunkedList[dictPlace]
 	filled    []sequence // dicts that are not trace entries: keys and values in turn
 
@@ -83,8 +83,7 @@ func (p *plain) newList(items []value, offset int64) (value, error) {
 	if err := p.memory.take(sequenceBytes+uint64(len(items))*valueBytes, offset); err != nil {
 		return value{}, err
 	}
-	p.lists = append(p.lists, sequence{items: slices.Clone(items), offset: offset})
-	return value{list, uint64(len(p.lists) - 1)}, nil
+	return value{list, uint64(p.lists.add(sequence{items: slices.Clone(items), offset: offset}))}, nil
 }
 
 func (p *plain) newDict(offset int64) (value, error) {
@@ -99,7 +98,7 @@ func (p *plain) extend(l value, items []value, offset int64) error {
 	if err := p.memory.take(uint64(len(items))*valueBytes, offset); err != nil {
 		return err
 	}
-	s := &p.lists[l.word]
+	s := p.lists.at(int(l.word))
 	s.items = append(s.items, items...)
 	return nil
 }
