@@ -56,11 +56,17 @@ func TestConcurrent(t *testing.T) {
 	for round := range rounds {
 		deck := deck(focuses[round%len(focuses)])
 		w.driver.oneIn = []int{0, 20, 100}[round%3]
+		if w.driver.panics = round%len(focuses) == pages; w.driver.panics {
+			w.driver.oneIn = 6
+			if err := w.a.Configure("expandable_segments:True"); err != nil {
+				t.Fatal(err)
+			}
+		}
 		var together sync.WaitGroup
 		for _, k := range workers {
 			together.Go(func() {
 				for range calls {
-					deck[k.r.IntN(len(deck))](k)
+					k.do(deck[k.r.IntN(len(deck))])
 				}
 			})
 		}
@@ -77,9 +83,12 @@ var focuses = [][]string{
 	{"Malloc", "Free", "RecordStream"},
 	{"RecordHistory", "HistoryEnabled", "Annotate", "Snapshot", "PushCompileContext", "PopCompileContext", "SetUserMetadata", "UserMetadata", "Malloc"},
 	{"Enable", "RawAlloc", "RawDelete", "BaseAllocation", "ShareHandle"},
-	{"OpenHandle", "EnablePeerAccess", "EmptyCache", "CopyKind", "Close"},
+	{"OpenHandle", "EnablePeerAccess", "EmptyCache", "CopyKind", "Close", "Malloc", "Free"},
 	{"Configure", "Config", "SetMemoryFraction", "MemoryFraction", "Stats", "Malloc", "Free"},
 }
+
+// pages is the round in which calls for pages panic as well.
+const pages = 4
 
 // deck has each method as often as its weight says.
 func deck(names []string) (calls []func(*worker)) {
