@@ -76,6 +76,27 @@ func TestConcurrent(t *testing.T) {
 	w.finish(workers)
 }
 
+// TestFirstTimes: what happens once in the life of an allocator, at once with what depends on it.
+func TestFirstTimes(t *testing.T) {
+	for range 20 {
+		w := newWorld(t)
+		var workers []*worker
+		var together sync.WaitGroup
+		for i := range goroutines {
+			k := &worker{world: w, r: rand.New(rand.NewPCG(0, uint64(i))), thread: spec.Thread(i)}
+			workers = append(workers, k)
+			together.Go(func() {
+				for range 6 {
+					k.enablePeerAccess()
+					k.openOrClose()
+				}
+			})
+		}
+		together.Wait()
+		w.finish(workers)
+	}
+}
+
 // focuses are the methods of a round: all, or those that use the same fields, so that they
 // meet more often.
 var focuses = [][]string{
