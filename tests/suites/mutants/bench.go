@@ -114,6 +114,9 @@ const (
 	doesNotCompile = "does not compile"
 )
 
+// readsSource are tests that read the source from its files, where it is unchanged.
+const readsSource = "^(TestLocks|TestLocksFinds|TestPiecesAreThere|TestPointsAreComplete|TestDocumented.*|TestCommandsOfDocuments)$"
+
 // test builds and runs the tests of a package, with an overlay if one is given.
 func (b *bench) test(pkg, overlay string, limit time.Duration) (out []byte, status string) {
 	binary := filepath.Join(b.dir, "package.test")
@@ -131,7 +134,7 @@ func (b *bench) test(pkg, overlay string, limit time.Duration) (out []byte, stat
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	arguments := []string{"-test.failfast", "-test.short"}
+	arguments := []string{"-test.failfast", "-test.short", "-test.skip=" + readsSource}
 	if b.race && pkg == "tests/suites/concurrent" {
 		arguments = []string{"-test.failfast", "-test.count=3"}
 	}
