@@ -63,11 +63,14 @@ type Prediction struct {
 }
 
 // Range is from Low to High, in bytes.
-type Range struct{ Low, High uint64 }
+type Range struct {
+	Low, High uint64
+	some      bool // something is included
+}
 
 func (r *Range) include(n uint64) {
-	if r.High == 0 {
-		r.Low, r.High = n, n
+	if !r.some {
+		r.Low, r.High, r.some = n, n, true
 	}
 	r.Low, r.High = min(r.Low, n), max(r.High, n)
 }

@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"errors"
+	"slices"
 
 	"gaugeblock/spec"
 )
@@ -24,7 +25,7 @@ const maxRepairs = 64
 // explainRefusals finds refused requests for which there was a free block, and takes the
 // block to have been freed later, or else the request to be one of a private pool.
 func (w *Workload) explainRefusals() {
-	if len(w.rooms) == 0 || w.Unrecorded.InconsistentEntries > 0 || w.Config.GarbageCollectionThreshold > 0 {
+	if len(w.refused) == 0 || w.Unrecorded.InconsistentEntries > 0 || w.Config.GarbageCollectionThreshold > 0 {
 		return // what is collected depends on the limit, which is not known yet
 	}
 	for range maxRepairs {
@@ -42,6 +43,45 @@ func (w *Workload) explainRefusals() {
 	}
 }
 
+// emptiedAfterAll finds frees of segments that may have been those of a refused request, and
+// are not: a replay of that request frees other segments. So the program called
+// empty_cache. It returns the first of them, as an index into the history.
+func (w *Workload) emptiedAfterAll() (entry int, found bool) {
+	doubtful := func(q Request) bool { return q.Kind == EmptyCache && q.Doubtful }
+	if w.Unrecorded.InconsistentEntries > 0 || !slices.ContainsFunc(w.Requests, doubtful) {
+		return 0, false
+	}
+	v, _ := w.reproduce(Reading{Limits: Limits{Device: w.Limit.Least}}, true)
+	i := slices.IndexFunc(w.Requests, func(q Request) bool {
+		return doubtful(q) && int(q.Entry) <= v.differs && v.differs < w.endOfFrees(int(q.Entry))
+	})
+	if v.Exact() || v.differs < 0 || i < 0 {
+		return 0, false
+	}
+	return int(w.Requests[i].Entry), true
+}
+
+// doubtGarbage finds out whether what looks like garbage collection, which there is only
+// under a memory fraction, may have been calls of empty_cache as well: they free all cached
+// segments, and garbage collection the old ones.
+func (w *Workload) doubtGarbage() {
+	if w.Config.GarbageCollectionThreshold == 0 || w.Limit.Kind != FractionLimit || w.Unrecorded.OOMs > 0 {
+		return
+	}
+	if v, _ := w.reproduce(Reading{EmptyCache: true}, false); v.Exact() {
+		w.Limit.Kind, w.doubtfulGarbage = UnknownLimit, true
+	}
+}
+
+// endOfFrees is the index of the entry behind a sequence of frees of segments, and the
+// request that they were for.
+func (w *Workload) endOfFrees(i int) int {
+	for i < len(w.trace) && w.trace[i].Action != spec.ActionAlloc && w.trace[i].Action != spec.ActionOOM {
+		i++
+	}
+	return i + 1
+}
+
 // failurePool stands for the pools of requests that failed in a private pool.
 var failurePool = spec.PoolID{User: 1 << 62}
 
@@ -55,8 +95,10 @@ func (w *Workload) firstServed() (i int32, served bool) {
 	for i := range w.Requests {
 		q := &w.Requests[i]
 		r.driver.now = int32(i)
-		r.refuseAsRecorded(int32(i))
-		_, refused := w.rooms[int32(i)]
+		if r.refuseAsRecorded(int32(i)) != nil {
+			return 0, false
+		}
+		_, refused := w.refused[int32(i)]
 		before := r.driver.asked
 		if q.Kind == FailedMalloc {
 			r.mallocs++

@@ -58,7 +58,7 @@ func TestSegmentFrees(t *testing.T) {
 				emptied = append(emptied, i)
 			}
 		}
-		got.limit.Kind, got.limit.Moved = "", false
+		got.limit = bounds(got.limit.Least, got.limit.Most)
 		want := bounds(c.limit.Least*spec.MiB, c.limit.Most*spec.MiB)
 		if want.Refused() && !want.Known() {
 			want.Most-- // the largest limit under which it is refused

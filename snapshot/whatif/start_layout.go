@@ -60,11 +60,10 @@ func (r *runner) applyLimits() error {
 	if room := r.options.Reading.Device; room > 0 {
 		r.driver.setRoom(room)
 	}
-	allowed := r.options.Reading.Fraction
-	if allowed == 0 {
-		return nil
+	if allowed := r.options.Reading.Fraction; allowed > 0 {
+		return r.allow(allowed)
 	}
-	return r.alloc.SetMemoryFraction(0, (float64(allowed)+0.5)/totalMemory)
+	return nil
 }
 
 // hasRecordedLayout reports whether the initial blocks are to have the recorded layout.
