@@ -161,12 +161,22 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 	if !w.Complete() && !sameSettings(p.Settings, w.recordedSettings()) {
 		first = results.under(packedStart, 0)
 	}
-	addressesMatter := slices.ContainsFunc(otherDrivers, func(a Assumptions) bool { return !sameOutcome(first, results.under(a, 0), goesOn) })
+	addressesMatter := slices.ContainsFunc(otherDrivers, func(a Assumptions) bool {
+		o := results.under(a, 0)
+		return o != nil && !sameOutcome(first, o, goesOn)
+	})
 	first = results.under(measuredDriver, 0)
 	for i := range c.readings {
 		o := results.under(measuredDriver, i)
 		limitMatters = limitMatters || !sameOutcome(first, o, goesOn)
 		p.limitDecides = p.limitDecides || (o.FirstOOM == nil) != (first.FirstOOM == nil)
+	}
+	if limitMatters && p.reachesLimit { // under another limit between those that were tried it may reserve as much
+		most := uint64(0)
+		for _, r := range c.readings {
+			most = max(most, r.Bytes())
+		}
+		p.PeakReservedRange.include(most + beyondLimit(p.Settings))
 	}
 	passes, optional := c.passesFailure(p, &p.Outcome), c.failsOptional(&p.Outcome)
 	for i := range results {
@@ -215,6 +225,7 @@ func (c *comparing) count(p *Prediction, r *runResult) {
 			p.OpenEnd = true
 		}
 	}
+	p.reachesLimit = p.reachesLimit || o.Retries > 0 || o.FirstOOM != nil
 	if o.FirstOOM != nil {
 		p.OOMRuns++
 	}
@@ -292,6 +303,9 @@ func (c *comparing) limitNotTold() string {
 		return doubtful + " or because the limit was reached; " + limit
 	case b.Kind == UnknownLimit:
 		return limit + ", and the record does not tell whether it was a memory fraction or a full device"
+	}
+	if b.Kind == DeviceLimit && b.Known() || c.given {
+		return "what a full device has for the process differs by a few MiB from run to run, and the outcome depends on it"
 	}
 	return limit + ", and the outcome depends on where"
 }

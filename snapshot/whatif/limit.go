@@ -1,5 +1,7 @@
 package whatif
 
+import "gaugeblock/spec"
+
 // What refuses memory. There are two limits. A memory fraction
 // (set_per_process_memory_fraction) is compared with the reserved memory before the driver
 // is called, and only under one is garbage collected. A full device refuses the call
@@ -41,6 +43,8 @@ type LimitBounds struct {
 	// processes' memory on the device grew.
 	Moved      bool
 	ofFraction [2]uint64   // the bounds of a memory fraction, if it may have been one
+	ofDevice   [2]uint64   // those of a full device
+	byGarbage  bool        // only garbage collection tells that it was a memory fraction
 	doubtful   upperBounds // if all doubtful frees were those of refused requests
 }
 
@@ -92,6 +96,23 @@ func (w *Workload) readings() []Reading {
 		refused = append(refused, Reading{Limits: r.Limits, EmptyCache: true})
 	}
 	return refused
+}
+
+// deviceDrift is by how much less a full device may have for the process in another run, in
+// bytes: the process itself, not its allocator, takes more when it loads kernels.
+var deviceDrift = []uint64{2 * spec.MiB, 8 * spec.MiB}
+
+// withDrift adds readings of a full device that has a little less for the process.
+func withDrift(list []Reading) []Reading {
+	for _, r := range list {
+		for _, less := range deviceDrift {
+			if less < r.Device {
+				less := Reading{Limits: Limits{Fraction: r.Fraction, Device: r.Device - less}, EmptyCache: r.EmptyCache}
+				list = append(list, less)
+			}
+		}
+	}
+	return list
 }
 
 // limitsBetween are limits between the bounds of the recorded one, and at most so large.

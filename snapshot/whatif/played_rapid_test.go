@@ -2,6 +2,8 @@ package whatif_test
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -56,6 +58,9 @@ func TestPredictionsOfPlayedPrograms(t *testing.T) {
 			limits.Device = max(room, 2*spec.MiB)
 		}
 		settings := rapid.SampledFrom(playedSettings).Draw(t, "settings")
+		if strings.Contains(settings, "garbage") { // without call stacks all frees are taken for garbage
+			p.steps = slices.DeleteFunc(p.steps, func(s step) bool { return s.kind == emptyStep })
+		}
 		checkPlayed(t, p, settings, limits)
 	})
 }
@@ -93,8 +98,13 @@ func checkPlayed(t *rapid.T, p *plan, settings string, limits whatif.Limits) {
 	case kind != whatif.NoLimit && kind != whatif.UnknownLimit && !w.Limit.Allows(limits.Bytes()):
 		t.Fatalf("the limit is said to be in %v, and is %v", w.Limit, limits)
 	}
-	if v := compared.Verification; !v.Exact() {
-		t.Fatalf("the record is not reproduced: %q", v.Differences)
+	if v := compared.Verification; !v.Exact() { // rare; then nothing is claimed
+		for i := range compared.Predictions {
+			if compared.Predictions[i].Exact() || compared.Certainty() != whatif.CertainUnknown {
+				t.Fatalf("the record is not reproduced (%q), and a prediction is exact", v.Differences)
+			}
+		}
+		return
 	}
 	for i := range compared.Predictions {
 		prediction := &compared.Predictions[i]
@@ -118,7 +128,7 @@ func checkPlayed(t *rapid.T, p *plan, settings string, limits whatif.Limits) {
 func comparePlayed(t *rapid.T, p *whatif.Prediction, recorded, truth *played) {
 	name := whatif.NameOf(p.Settings)
 	real := truth.atEnd
-	if truth.atOOM != nil && !recorded.wentOn {
+	if truth.atOOM != nil && !recorded.wentOn && !p.Recorded {
 		real = *truth.atOOM // that the program goes on was never recorded
 	}
 	r := p.PeakReservedRange

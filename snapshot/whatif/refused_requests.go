@@ -28,18 +28,28 @@ func (w *Workload) explainRefusals() {
 	if len(w.refused) == 0 || w.Unrecorded.InconsistentEntries > 0 || w.Config.GarbageCollectionThreshold > 0 {
 		return // what is collected depends on the limit, which is not known yet
 	}
+	i, served := w.firstServed()
 	for range maxRepairs {
-		i, served := w.firstServed()
-		switch {
-		case !served:
+		if !served {
 			return
-		case w.completeLater(i):
+		}
+		before, pending := slices.Clone(w.Requests), w.Unrecorded.PendingFrees
+		if w.completeLater(i) {
+			next, still := w.firstServed()
+			if !still || next > i {
+				i, served = next, still
+				continue
+			}
+			w.Requests, w.Unrecorded.PendingFrees = before, pending
+		}
+		switch {
 		case w.Requests[i].Kind == FailedMalloc && w.Requests[i].Pool == 0:
 			w.Requests[i].Pool = w.poolNumber(failurePool)
 			w.Unrecorded.PoolFailures++
 		default:
 			return
 		}
+		i, served = w.firstServed()
 	}
 }
 
@@ -48,7 +58,7 @@ func (w *Workload) explainRefusals() {
 // empty_cache. It returns the first of them, as an index into the history.
 func (w *Workload) emptiedAfterAll() (entry int, found bool) {
 	doubtful := func(q Request) bool { return q.Kind == EmptyCache && q.Doubtful }
-	if w.Unrecorded.InconsistentEntries > 0 || !slices.ContainsFunc(w.Requests, doubtful) {
+	if w.Unrecorded.InconsistentEntries > 0 || w.Config.GarbageCollectionThreshold > 0 || !slices.ContainsFunc(w.Requests, doubtful) {
 		return 0, false
 	}
 	v, _ := w.reproduce(Reading{Limits: Limits{Device: w.Limit.Least}}, true)
@@ -65,11 +75,20 @@ func (w *Workload) emptiedAfterAll() (entry int, found bool) {
 // under a memory fraction, may have been calls of empty_cache as well: they free all cached
 // segments, and garbage collection the old ones.
 func (w *Workload) doubtGarbage() {
-	if w.Config.GarbageCollectionThreshold == 0 || w.Limit.Kind != FractionLimit || w.Unrecorded.OOMs > 0 {
+	b := &w.Limit
+	if !b.byGarbage {
 		return
 	}
-	if v, _ := w.reproduce(Reading{EmptyCache: true}, false); v.Exact() {
-		w.Limit.Kind, w.doubtfulGarbage = UnknownLimit, true
+	readings := []Reading{{EmptyCache: true}}
+	for i := range uint64(readingSteps) {
+		readings = append(readings, Reading{Limits: Limits{Device: b.ofDevice[0] + (b.ofDevice[1]-min(b.ofDevice[0], b.ofDevice[1]))*i/(readingSteps-1)}, EmptyCache: true})
+	}
+	for _, r := range readings {
+		if v, _ := w.reproduce(r, false); v.Exact() {
+			b.Kind, w.doubtfulGarbage = UnknownLimit, true
+			b.Least, b.Most = b.ofDevice[0], max(b.ofDevice[1], b.ofFraction[1])
+			return
+		}
 	}
 }
 

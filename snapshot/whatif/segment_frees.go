@@ -321,6 +321,10 @@ func (f *segmentFreeReader) concludeKind() {
 	b.ofFraction = [2]uint64{f.leastFraction, cmp.Or(f.sure.fraction, f.doubt.fraction)}
 	b.doubtful = f.doubt
 	b.Least, b.Most = f.peak, cmp.Or(f.sure.device, f.doubt.device)
+	b.ofDevice, b.byGarbage = [2]uint64{b.Least, b.Most}, f.collected && !f.fraction
+	if f.full {
+		b.ofDevice = [2]uint64{f.leastOfDevice, f.mostOfDevice}
+	}
 	switch {
 	case f.fraction, f.collected:
 		b.Kind = FractionLimit
@@ -334,7 +338,17 @@ func (f *segmentFreeReader) concludeKind() {
 	default:
 		b.Kind = NoLimit
 	}
-	if b.Refused() && b.Most < b.Least { // what was granted once was refused later
+	if !b.Refused() || b.Most >= b.Least {
+		return
+	}
+	// What was granted once was refused later: by a full device that other processes use
+	// too, unless it was a memory fraction, or no refusal at all.
+	switch {
+	case b.Kind == UnknownLimit && b.ofFraction[0] <= b.ofFraction[1]:
+		b.Least, b.Most = b.ofFraction[0], b.ofFraction[1]
+	case b.Kind == UnknownLimit && f.sure.device == 0:
+		b.Least, b.Most = b.Most, b.Least
+	default:
 		b.Moved = true
 		b.Least, b.Most = b.Most, b.Least
 		if b.Kind == UnknownLimit {

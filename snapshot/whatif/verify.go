@@ -36,10 +36,12 @@ type verifier struct {
 	next      int      // entry of the record that is to come
 	completed map[int]bool
 	offsets   map[expandableKey]spec.Ptr
-	recorded  map[spec.Ptr]spec.Ptr // addresses of allocations to the recorded ones
-	stopped   bool                  // after the first difference of entries
-	differs   int                   // the first entry of the record that is not reproduced, -1: all are
-	direction int                   // of the first difference: 1, the record frees more; -1, less
+	live      map[expandableKey]int      // active allocations
+	keys      map[spec.Ptr]expandableKey // of these
+	recorded  map[spec.Ptr]spec.Ptr      // addresses of allocations to the recorded ones
+	stopped   bool                       // after the first difference of entries
+	differs   int                        // the first entry of the record that is not reproduced, -1: all are
+	direction int                        // of the first difference: 1, the record frees more; -1, less
 }
 
 // expandableKey tells expandable segments apart. Their addresses are not reproduced: all
@@ -107,7 +109,8 @@ func better(a, b *verifier) bool {
 // reproduce makes the recorded run under a reading of the limit, or with a driver that
 // refuses what was refused.
 func (w *Workload) reproduce(r Reading, asRefused bool) (*verifier, Outcome) {
-	v := &verifier{w: w, differs: -1, completed: map[int]bool{}, offsets: map[expandableKey]spec.Ptr{}, recorded: map[spec.Ptr]spec.Ptr{}}
+	v := &verifier{w: w, differs: -1, completed: map[int]bool{}, offsets: map[expandableKey]spec.Ptr{},
+		live: map[expandableKey]int{}, keys: map[spec.Ptr]expandableKey{}, recorded: map[spec.Ptr]spec.Ptr{}}
 	v.Reading = r
 	o := RunOptions{Settings: w.recordedSettings(), Reading: r, Assumptions: measuredDriver, verifier: v, asRefused: asRefused}
 	if asRefused {
@@ -173,6 +176,10 @@ func (v *verifier) entry(h spec.HistoryEntry) {
 	e := h.TraceEntry
 	if e.Action == spec.ActionAlloc && v.request.Kind == Malloc {
 		v.address(&e)
+	}
+	if key, known := v.keys[e.Addr]; known && e.Action == spec.ActionFreeCompleted {
+		v.live[key]--
+		delete(v.keys, e.Addr)
 	}
 	if e.Action == spec.ActionFreeRequested && v.request.Initial {
 		return // the block was freed before the history begins
@@ -254,10 +261,12 @@ func (v *verifier) address(e *spec.TraceEntry) {
 	if v.w.Config.ExpandableSegments {
 		g := spec.DefaultGeometry()
 		key := expandableKey{q.Stream, q.Pool, g.PoolKind(model.Round(q.Bytes, v.w.Config, g)), recorded / regionBytes}
-		if _, seen := v.offsets[key]; !seen {
+		if v.live[key] == 0 { // a segment that was unmapped as a whole is reserved anew
 			v.offsets[key] = recorded - e.Addr
 		}
 		offset = v.offsets[key]
+		v.live[key]++
+		v.keys[e.Addr] = key
 	}
 	v.recorded[e.Addr] = e.Addr + offset
 	if e.Addr+offset == recorded {
