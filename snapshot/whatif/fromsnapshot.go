@@ -33,7 +33,7 @@ func FromSnapshot(f *snapshot.File, dev spec.Device) (*Workload, error) {
 		w := rebuild(f, dev, trace, emptied)
 		at, found := w.emptiedAfterAll()
 		if !found {
-			w.doubtGarbage()
+			w.explainGarbage()
 			return w, nil
 		}
 		emptied[at] = true

@@ -42,6 +42,7 @@ const (
 	mallocStep stepKind = iota
 	freeStep
 	emptyStep
+	othersStep // other processes leave size bytes of the device free
 )
 
 // played is a play of a plan.
@@ -91,6 +92,8 @@ func (p *plan) play(settings string, l whatif.Limits) (*played, error) {
 	for _, s := range p.steps {
 		line, function = s.line, "step"
 		switch s.kind {
+		case othersStep:
+			gpu.SetFreeMemory(0, s.size)
 		case emptyStep:
 			function = "empty_cache"
 			before := statistics(a).DeviceFrees

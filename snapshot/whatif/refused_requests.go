@@ -71,23 +71,33 @@ func (w *Workload) emptiedAfterAll() (entry int, found bool) {
 	return int(w.Requests[i].Entry), true
 }
 
-// doubtGarbage finds out whether what looks like garbage collection, which there is only
-// under a memory fraction, may have been calls of empty_cache as well: they free all cached
-// segments, and garbage collection the old ones.
-func (w *Workload) doubtGarbage() {
+// explainGarbage finds out whether freed segments were garbage, which is collected only
+// under a memory fraction. Garbage is the old segments only: empty_cache, and a refused
+// request, free all that are cached. If a replay without a memory fraction reproduces the
+// record it may have been these as well.
+func (w *Workload) explainGarbage() {
 	b := &w.Limit
-	if !b.byGarbage {
+	if w.Config.GarbageCollectionThreshold == 0 || !b.byGarbage && b.Kind != UnknownLimit {
 		return
 	}
 	readings := []Reading{{EmptyCache: true}}
 	for i := range uint64(readingSteps) {
-		readings = append(readings, Reading{Limits: Limits{Device: b.ofDevice[0] + (b.ofDevice[1]-min(b.ofDevice[0], b.ofDevice[1]))*i/(readingSteps-1)}, EmptyCache: true})
+		room := b.ofDevice[0] + (b.ofDevice[1]-min(b.ofDevice[0], b.ofDevice[1]))*i/(readingSteps-1)
+		readings = append(readings, Reading{Limits: Limits{Device: room}, EmptyCache: true}, Reading{Limits: Limits{Device: room}})
 	}
-	for _, r := range readings {
-		if v, _ := w.reproduce(r, false); v.Exact() {
-			b.Kind, w.doubtfulGarbage = UnknownLimit, true
-			b.Least, b.Most = b.ofDevice[0], max(b.ofDevice[1], b.ofFraction[1])
-			return
+	otherwise := slices.ContainsFunc(readings, func(r Reading) bool {
+		v, _ := w.reproduce(r, false)
+		return v.Exact()
+	})
+	switch {
+	case otherwise && b.byGarbage:
+		b.Kind, w.doubtfulGarbage = UnknownLimit, true
+		b.Least, b.Most = b.ofDevice[0], max(b.ofDevice[1], b.ofFraction[1])
+	case otherwise || b.byGarbage:
+	default:
+		if v, _ := w.reproduce(w.bisectLimit(), false); v.Exact() {
+			b.Kind, b.Least, b.Most = FractionLimit, b.ofFraction[0], b.ofFraction[1]
+			w.Unrecorded.DoubtfulFrees, b.doubtful = 0, upperBounds{}
 		}
 	}
 }

@@ -61,7 +61,7 @@ type OutOfMemory struct {
 	Allocated        uint64
 	LargestFreeBlock uint64 // of the default pool, or of the request's private pool
 	OwnFree          uint64 // free in the pool of the request
-	PrivateFree      uint64 // free in private pools other than that, which serve no other requests
+	PrivateFree      uint64 // free in other pools, which do not serve the request
 	InPool           bool   // the request was routed to a private pool
 	Refusal          LimitKind
 }
@@ -239,7 +239,7 @@ func (r *runner) outOfMemory(q *Request, err error) error {
 			case s.Pool == own:
 				failed.LargestFreeBlock = max(failed.LargestFreeBlock, b.Size)
 				failed.OwnFree += b.Size
-			case !s.Pool.IsDefault():
+			default:
 				failed.PrivateFree += b.Size
 			}
 		}
