@@ -26,6 +26,7 @@ import (
 	"fmt"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/quote"
 )
 
 // File is the contents of a snapshot file. It never changes, and equal call stacks are
@@ -104,7 +105,7 @@ type FormatError struct {
 
 // Error is "file: reason (at byte n)".
 func (e *FormatError) Error() string {
-	return fmt.Sprintf("%s: %s (at byte %d)", e.File, e.Reason, e.Offset)
+	return fmt.Sprintf("%s: %s (at byte %d)", quote.Text(e.File), e.Reason, e.Offset)
 }
 
 // Unwrap returns the cause.

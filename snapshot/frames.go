@@ -9,6 +9,14 @@ import (
 // not in a library. Without one it is the innermost Python frame, or else the innermost
 // frame that is not PyTorch's own C++. ok is false if the stack is empty.
 func (f Frames) ProgramFrame() (frame Frame, ok bool) {
+	if i := f.ProgramIndex(); i >= 0 {
+		return f[i], true
+	}
+	return Frame{}, false
+}
+
+// ProgramIndex is the index of ProgramFrame, -1 if the stack is empty.
+func (f Frames) ProgramIndex() int {
 	for _, wanted := range []func(*Frame) bool{
 		func(f *Frame) bool { return f.IsPython() && !f.isLibrary() },
 		(*Frame).IsPython,
@@ -18,14 +26,11 @@ func (f Frames) ProgramFrame() (frame Frame, ok bool) {
 	} {
 		for i := range f {
 			if wanted(&f[i]) {
-				return f[i], true
+				return i
 			}
 		}
 	}
-	if len(f) == 0 {
-		return Frame{}, false
-	}
-	return f[0], true
+	return min(len(f), 1) - 1
 }
 
 // IsPython reports whether a frame is one of Python code. C++ frames are recorded too by

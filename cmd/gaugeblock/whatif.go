@@ -239,7 +239,7 @@ func terminalWidth(w io.Writer) int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
-	if file, isFile := w.(*os.File); isFile {
+	if file, isFile := unquoted(w).(*os.File); isFile {
 		if n, _, err := term.GetSize(int(file.Fd())); err == nil {
 			return n
 		}

@@ -3,9 +3,9 @@ package whatif
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"gaugeblock/snapshot"
+	"gaugeblock/spec/quote"
 )
 
 // site is the program's line in the call stack of an entry, "" without one.
@@ -14,13 +14,7 @@ func site(e *snapshot.TraceEntry) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d, %s", printable(frame.Filename), frame.Line, printable(frame.Name))
-}
-
-// printable is a text from a file for a terminal: characters that do not print are escaped.
-func printable(text string) string {
-	quoted := strconv.Quote(text)
-	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+	return fmt.Sprintf("%s:%d, %s", quote.Text(frame.Filename), frame.Line, quote.Text(frame.Name))
 }
 
 // quoted is a text from a file in quotes.
