@@ -819,7 +819,7 @@
   const changeBar = (change, most) => element("span", { class: "change", "aria-hidden": "true" },
     element("i", { style: { width: (change < 0 ? 100 * of(-change, most) : 0) + "%" } }), element("i", { style: { width: (change > 0 ? 100 * of(change, most) : 0) + "%" } }));
   const changeCell = (change, before, most) =>
-    [element("span", { class: change > 0 ? "bad" : change < 0 ? "good" : "soft" }, signed(change) + (before > 0 && change !== 0 ? " (" + (change > 0 ? "+" : "\u2212") + percent(Math.abs(change) / before) + ")" : "")), most > 0 && changeBar(change, most)];
+    [element("span", { class: change > 0 ? "bad" : change < 0 ? "good" : "soft" }, signed(change) + (before > 0 && change !== 0 ? " (" + (Math.abs(change) < 0.005 * before ? "" : change > 0 ? "+" : "\u2212") + percent(Math.abs(change) / before) + ")" : "")), most > 0 && changeBar(change, most)];
 
   // Call sites in two snapshots.
   const comparedTable = (c, a, b) => {
@@ -850,10 +850,10 @@
       ["Segments freed", (d) => d.summary.reservedFreed, size],
     ];
     box.append(element("h2", {}, "What changed"), element("p", { class: "advice" }, c.verdict),
-      element("div", { class: "pair" }, element("h3", {}, c.a), small(a, top), element("h3", {}, c.b), small(b, top)),
-      table("Statistics", [["Statistic"], [c.a, "number"], [c.b, "number"], ["Change", "word"]], numbers.map(([name, f, show]) => [
+      element("div", { class: "pair" }, element("h3", {}, "A: " + c.a), small(a, top), element("h3", {}, "B: " + c.b), small(b, top)),
+      table("Statistics", [["Statistic"], ["A", "number"], ["B", "number"], ["Change", "word"]], numbers.map(([name, f, show]) => [
         name, show(f(a)), show(f(b)), show === size ? changeCell(f(b) - f(a), f(a), 0) : (f(b) > f(a) ? "+" : f(b) < f(a) ? "\u2212" : "") + count(Math.abs(f(b) - f(a)))])),
-      element("h3", {}, "By call site"), ...comparedTable(c, c.a, c.b));
+      element("h3", {}, "By call site"), ...comparedTable(c, "A", "B"));
   };
 
   const drawRanks = (box) => {
