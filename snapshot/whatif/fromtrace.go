@@ -86,6 +86,7 @@ type tracedKind struct {
 var tracedKinds = map[trace.OpKind]tracedKind{
 	trace.OpMalloc:             {ask: (*traceRebuilder).malloc},
 	trace.OpFree:               {ask: (*traceRebuilder).free},
+	trace.OpFreeOn:             {ask: (*traceRebuilder).free},
 	trace.OpRecordStream:       {ignored: "how long a stream holds memory shows at the free"},
 	trace.OpEmptyCache:         {ask: (*traceRebuilder).emptyCache, again: (*runner).emptyPool},
 	trace.OpSetMemoryFraction:  {ask: (*traceRebuilder).limit},

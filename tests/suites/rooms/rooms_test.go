@@ -37,15 +37,17 @@ var mayImport = map[string][]string{
 	"tests/replay":       {"spec", "spec/quote", "spec/trace", "fakegpu", "alloc/graphtree"},
 	"tests/conformance":  {"spec", "spec/settings", "spec/trace", "spec/invariant", "spec/happensbefore", "fakegpu", "tests/replay"},
 	"tests/check":        {"spec", "spec/quote", "spec/trace", "fakegpu", "tests/replay"},
+	"tests/foreign":      {"fakegpu"},
 	"tests/torch":        {"spec", "spec/settings", "spec/trace", "fakegpu", "tests/conformance", "tests/replay", "tests/suites", "tests/torch/binary", "tests/reference"},
 	"tests/torch/binary": {"spec", "spec/quote", "spec/settings", "fakegpu"},
+	"tests/examine":      {"spec", "spec/trace", "fakegpu", "tests/conformance", "tests/reference"},
 	"snapshot":           {"spec", "spec/quote", "spec/settings"},
 	"snapshot/whatif":    {"spec", "spec/quote", "spec/settings", "spec/trace", "alloc", "fakegpu", "model", "snapshot", "tests/replay"},
 	"snapshot/report":    {"spec", "spec/quote", "model", "snapshot", "snapshot/whatif"},
 	"snapshot/record":    {},
 	"tests/reference":    {"spec", "spec/trace", "alloc"},
 	"tests/suites":       {"spec", "spec/settings", "spec/trace", "alloc", "fakegpu", "model", "tla"},
-	"cmd/gaugeblock":     {"spec", "spec/quote", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/whatif", "snapshot/report", "snapshot/record", "tests/replay", "tests/conformance", "tests/check", "tests/reference", "tests/torch", "tests/torch/binary"},
+	"cmd/gaugeblock":     {"spec", "spec/quote", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/whatif", "snapshot/report", "snapshot/record", "tests/replay", "tests/conformance", "tests/check", "tests/reference", "tests/torch", "tests/torch/binary", "tests/examine"},
 }
 
 // TestImports: arrows point from the command to the tools, from the tools to alloc,
