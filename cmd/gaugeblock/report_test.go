@@ -65,13 +65,39 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// reportTo writes a page.
+func reportTo(out string) (status int, says string) {
+	var stdout, stderr bytes.Buffer
+	status = run([]string{"report", twoStreams, "--no-whatif", "-o", out}, strings.NewReader(""), &stdout, &stderr)
+	return status, stderr.String()
+}
+
+// TestReportModes: a file that is replaced keeps its mode, and a new one has that of the umask.
+func TestReportModes(t *testing.T) {
+	dir := t.TempDir()
+	replaced, made, other := filepath.Join(dir, "replaced"), filepath.Join(dir, "made"), filepath.Join(dir, "other")
+	if err := errors.Join(os.WriteFile(replaced, nil, 0o600), os.Chmod(replaced, 0o640), os.WriteFile(other, nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{replaced, made} {
+		if status, says := reportTo(path); status != statusExact {
+			t.Fatalf("status %d, %s", status, says)
+		}
+	}
+	mode := func(path string) os.FileMode {
+		there, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return there.Mode().Perm()
+	}
+	if mode(replaced) != 0o640 || mode(made) != mode(other) {
+		t.Errorf("the modes are %v and %v, want 0640 and, as the umask says, %v", mode(replaced), mode(made), mode(other))
+	}
+}
+
 // TestReportPlaces: what is no file is not replaced, and a link leads to the page.
 func TestReportPlaces(t *testing.T) {
-	report := func(out string) (int, string) {
-		var stdout, stderr bytes.Buffer
-		status := run([]string{"report", twoStreams, "--no-whatif", "-o", out}, strings.NewReader(""), &stdout, &stderr)
-		return status, stderr.String()
-	}
 	t.Run("a socket", func(t *testing.T) { // no device: a mistake would replace it for all
 		path := filepath.Join(t.TempDir(), "s")
 		socket, err := net.Listen("unix", path)
@@ -79,7 +105,7 @@ func TestReportPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer socket.Close()
-		status, says := report(path)
+		status, says := reportTo(path)
 		there, err := os.Stat(path)
 		if status != statusBadInput || err != nil || there.Mode().Type() != os.ModeSocket {
 			t.Errorf("status %d, %s: the socket is now %v (%v)", status, says, there, err)
@@ -91,7 +117,7 @@ func TestReportPlaces(t *testing.T) {
 		if err := errors.Join(os.WriteFile(page, nil, 0o600), os.Symlink("page", link)); err != nil {
 			t.Fatal(err)
 		}
-		status, says := report(link)
+		status, says := reportTo(link)
 		text, err := os.ReadFile(page)
 		if status != statusExact || err != nil || len(text) == 0 {
 			t.Errorf("status %d, %s: the page has %d bytes (%v)", status, says, len(text), err)
@@ -103,33 +129,11 @@ func TestReportPlaces(t *testing.T) {
 		if err := os.Symlink("page", link); err != nil {
 			t.Fatal(err)
 		}
-		status, says := report(link)
+		status, says := reportTo(link)
 		there, err := os.Lstat(link)
 		text, err2 := os.ReadFile(page)
 		if err := errors.Join(err, err2); status != statusExact || err != nil || there.Mode().Type() != os.ModeSymlink || len(text) == 0 {
 			t.Errorf("status %d, %s: the page has %d bytes (%v)", status, says, len(text), err)
-		}
-	})
-	t.Run("the mode", func(t *testing.T) {
-		dir := t.TempDir()
-		replaced, made, other := filepath.Join(dir, "replaced"), filepath.Join(dir, "made"), filepath.Join(dir, "other")
-		if err := errors.Join(os.WriteFile(replaced, nil, 0o600), os.Chmod(replaced, 0o640), os.WriteFile(other, nil, 0o666)); err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range []string{replaced, made} {
-			if status, says := report(path); status != statusExact {
-				t.Fatalf("status %d, %s", status, says)
-			}
-		}
-		mode := func(path string) os.FileMode {
-			there, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return there.Mode().Perm()
-		}
-		if mode(replaced) != 0o640 || mode(made) != mode(other) {
-			t.Errorf("the modes are %v and %v, want 0640 and, as the umask says, %v", mode(replaced), mode(made), mode(other))
 		}
 	})
 	for _, test := range []struct{ name, out, says string }{
@@ -137,7 +141,7 @@ func TestReportPlaces(t *testing.T) {
 		{"no such directory", "nowhere/page.html", "nowhere/page.html cannot be written: no such file or directory"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if status, says := report(test.out); status != statusBadInput || !strings.Contains(says, test.says) {
+			if status, says := reportTo(test.out); status != statusBadInput || !strings.Contains(says, test.says) {
 				t.Errorf("status %d, says %q, want %q", status, says, test.says)
 			}
 		})
