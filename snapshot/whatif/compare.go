@@ -57,17 +57,21 @@ type Prediction struct {
 	Runs              int             // one for each of the assumptions
 	OOMRuns           int             // those with an OOM
 	Err               error           // why the requests cannot be repeated under the settings
+	reachesLimit      bool            // some run does
 	limitDecides      bool            // the record leaves open what the limit was, and it decides whether there is an OOM
 	fits              uint64          // then the smallest limit without an OOM
 	limitErr          error           // why the smallest limit was not found
 }
 
 // Range is from Low to High, in bytes.
-type Range struct{ Low, High uint64 }
+type Range struct {
+	Low, High uint64
+	some      bool // something is included
+}
 
 func (r *Range) include(n uint64) {
-	if r.High == 0 {
-		r.Low, r.High = n, n
+	if !r.some {
+		r.Low, r.High, r.some = n, n, true
 	}
 	r.Low, r.High = min(r.Low, n), max(r.High, n)
 }
@@ -92,6 +96,7 @@ func Compare(w *Workload, o Options) (*Comparison, error) {
 	if !o.AsRecorded {
 		c.readings = w.givenReadings(Limits{Fraction: o.Limit, Device: o.DeviceMemory})
 	}
+	c.readings = withDrift(c.readings)
 	c.Limit = c.readings[0].Bytes()
 	if o.Settings == nil {
 		c.options.Settings = w.candidates(c.Limit > 0)
@@ -260,8 +265,14 @@ func (c *comparing) findNeededLimits() (err error) {
 	return err
 }
 
+// apply reports whether assumptions apply to a prediction. The recorded addresses are
+// plausible up to the first difference from the recorded run, so under its settings.
+func (c *comparing) apply(a Assumptions, p *Prediction) bool {
+	return !a.RecordedAddresses || c.Workload.Complete() && sameSettings(p.Settings, c.Workload.recordedSettings())
+}
+
 // limitReading is a reading with a limit, if there is one.
-func (c *comparing) limitReading() Reading {
+func (c *Comparison) limitReading() Reading {
 	for _, r := range c.readings {
 		if r.Bytes() > 0 {
 			return r
@@ -274,7 +285,7 @@ func (c *comparing) jobs(assumptions []Assumptions, reading int, wanted func(*Pr
 	var jobs []runJob
 	for i := range c.Predictions {
 		for _, a := range assumptions {
-			if p := &c.Predictions[i]; wanted(p) {
+			if p := &c.Predictions[i]; wanted(p) && c.apply(a, p) {
 				jobs = append(jobs, runJob{p, a, reading})
 			}
 		}

@@ -114,6 +114,9 @@ func (c *Comparison) jsonLimit() jsonLimit {
 			limit.Kind = DeviceLimit
 		}
 	}
+	if b := c.Workload.Limit; !c.given && b.Refused() { // by every reading
+		high = max(high, b.Most)
+	}
 	if low > 0 {
 		limit.Range = &bytesRange{low, high}
 		if !c.Workload.likelyEmptied() || c.given {

@@ -256,7 +256,7 @@ func (c *Comparison) whyNotExact() string {
 // stay.
 func (c *Comparison) advised() *Prediction {
 	best, now := c.Recommended(), c.current()
-	if best == nil || best == now || best.FirstOOM != nil && best.OOMRuns == best.Runs || c.Certainty() == CertainUnknown {
+	if best == nil || best == now || best.FirstOOM != nil && best.OOMRuns == best.Runs || c.Certainty() == CertainUnknown || c.Workload.Unrecorded.PoolFailures > 0 {
 		return nil
 	}
 	return best
