@@ -18,6 +18,7 @@ type Options struct {
 	AsRecorded   bool
 	Limit        uint64 // a memory fraction, in bytes; 0 for none. Not with AsRecorded
 	DeviceMemory uint64 // what the driver has for the process, in bytes; 0 for enough. Not with AsRecorded
+	Present      bool   // compare also the settings of the recorded run, for the verdict
 	SearchLimit  bool   // find the smallest limit under which each of the settings has no OOM
 	Jobs         int    // parallel runs; 0: one for each processor
 	Progress     func(done, total int)
@@ -60,6 +61,7 @@ type Prediction struct {
 	reachesLimit      bool            // some run does
 	limitDecides      bool            // the record leaves open what the limit was, and it decides whether there is an OOM
 	fits              uint64          // then the smallest limit without an OOM
+	notAsked          bool            // only Options.Present asked for it
 	limitErr          error           // why the smallest limit was not found
 }
 
@@ -111,14 +113,25 @@ func Compare(w *Workload, o Options) (*Comparison, error) {
 	}
 	c.Verification, c.recordedOutcome = runAsRecorded(w, c.readings[0])
 	for _, s := range c.options.Settings {
-		recorded := sameSettings(s, w.recordedSettings()) && (o.AsRecorded || o.DeviceMemory == 0 && w.Limit.Allows(o.Limit))
-		c.Predictions = append(c.Predictions, Prediction{Settings: s, Limit: c.Limit, Recorded: recorded})
+		c.Predictions = append(c.Predictions, c.prediction(s))
+	}
+	if now := w.recordedSettings(); o.Present && c.current() == nil && CheckSettings(now) == nil {
+		p := c.prediction(now)
+		p.notAsked = true
+		c.Predictions = append(c.Predictions, p)
 	}
 	c.addFractions()
 	if err := c.runAll(); err != nil {
 		return nil, err
 	}
 	return &c.Comparison, nil
+}
+
+// prediction is one that is still to be made.
+func (c *comparing) prediction(settings string) Prediction {
+	w, o := c.Workload, &c.options
+	limits := o.AsRecorded || o.DeviceMemory == 0 && w.Limit.Allows(o.Limit)
+	return Prediction{Settings: settings, Limit: c.Limit, Recorded: limits && sameSettings(settings, w.recordedSettings())}
 }
 
 // asRecorded reports whether the limits are those of the record.
