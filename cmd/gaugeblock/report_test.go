@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,7 +17,7 @@ import (
 	"gaugeblock/snapshot/record"
 )
 
-const twoStreams = "../../snapshot/whatif/testdata/snapshots/two_streams.default.nolimit.pickle.gz"
+var twoStreams, _ = filepath.Abs("../../snapshot/whatif/testdata/snapshots/two_streams.default.nolimit.pickle.gz")
 
 // TestReport: the page is written whole or not at all.
 func TestReport(t *testing.T) {
@@ -98,6 +100,10 @@ func TestReportModes(t *testing.T) {
 
 // TestReportPlaces: what is no file is not replaced, and a link leads to the page.
 func TestReportPlaces(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Symlink("loop", "loop"); err != nil {
+		t.Fatal(err)
+	}
 	t.Run("a socket", func(t *testing.T) { // no device: a mistake would replace it for all
 		path := filepath.Join(t.TempDir(), "s")
 		socket, err := net.Listen("unix", path)
@@ -136,7 +142,25 @@ func TestReportPlaces(t *testing.T) {
 			t.Errorf("status %d, %s: the page has %d bytes (%v)", status, says, len(text), err)
 		}
 	})
+	t.Run("an open pipe", func(t *testing.T) {
+		from, to, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer from.Close()
+		read := make(chan int)
+		go func() {
+			text, _ := io.ReadAll(from)
+			read <- len(text)
+		}()
+		status, says := reportTo(fmt.Sprintf("/proc/self/fd/%d", to.Fd()))
+		to.Close()
+		if n := <-read; status != statusExact || n < 1000 {
+			t.Errorf("status %d, %s: %d bytes were read", status, says, n)
+		}
+	})
 	for _, test := range []struct{ name, out, says string }{
+		{"a link to itself", "loop", "loop cannot be written: too many levels of symbolic links"},
 		{"a directory", ".", ". cannot be written: is a directory"},
 		{"no such directory", "nowhere/page.html", "nowhere/page.html cannot be written: no such file or directory"},
 	} {
