@@ -15,6 +15,10 @@ type Generator struct {
 	area    *Area
 	near    []uint64 // sizes of interest
 	weights int      // sum of the area's
+
+	// planned is what comes next, if it is not nil: the rest of something that takes several
+	// operations. It makes up one of them, and plans the next.
+	planned func() trace.Op
 }
 
 // misuseShare: one operation in so many is wrong on purpose, where the area has any
@@ -38,6 +42,7 @@ func (g *Generator) Next() trace.Op {
 		if g.program.Prepare(&op) {
 			return op
 		}
+		g.planned = nil
 	}
 	return g.fallback()
 }
@@ -64,6 +69,10 @@ func (g *Generator) route(k *captureState) trace.Op {
 func (g *Generator) propose() trace.Op {
 	if g.program.unrouted != nil {
 		return g.route(g.program.unrouted)
+	}
+	if next := g.planned; next != nil {
+		g.planned = nil
+		return next()
 	}
 	if len(g.area.Misuse) > 0 && chance(g, misuseShare) {
 		kind := pick(g, g.area.Misuse)
