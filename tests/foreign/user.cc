@@ -11,9 +11,9 @@
 //	destroyed  streams are destroyed and created as well
 //	devices    as elsewhere, on all devices, each with the device current; the thread's own
 //	           default streams are among the streams
-//	threads    threads, one after the other, each with its own default stream and with
-//	           the other streams; a thread also frees what others have allocated. A thread
-//	           that ends has waited for its own default stream
+//	threads    threads take turns, come and go, each with its own default stream beside the
+//	           other streams; a thread also frees what others have allocated. A thread that
+//	           ends has waited for its own default stream
 //	exiting    as threads, without that wait
 //
 // It prints the number of the operation at which the first thing was found, and what, and
@@ -27,7 +27,8 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -41,7 +42,7 @@ void (*deallocate)(void *, ssize_t, int, cudaStream_t);
 struct Stream {
 	cudaStream_t handle;
 	int device;
-	bool thread; // a thread's own default stream
+	long thread; // whose own default stream it is; 0: nobody's
 };
 
 struct Block {
@@ -58,6 +59,7 @@ std::vector<Stream> streams;
 std::vector<Block> blocks;
 int devices = 1;
 long operation;
+thread_local long own; // number of the thread, if it uses its own default streams
 
 size_t below(size_t n) { return random_() % n; }
 bool one_in(size_t n) { return below(n) == 0; }
@@ -114,9 +116,12 @@ void use(Block &b, Stream const &s, bool write) {
 	b.written = behind(s);
 }
 
-// any is a stream of the device.
+// any is a stream of the device, or the thread's own default stream there.
 Stream any(int device) {
 	std::vector<Stream> of;
+	if (own != 0) {
+		of.push_back(Stream{cudaStreamPerThread, device, own});
+	}
 	for (Stream const &s : streams) {
 		if (s.device == device) {
 			of.push_back(s);
@@ -156,7 +161,7 @@ void malloc_one() {
 void free_one(size_t i) {
 	Block b = blocks[i];
 	blocks.erase(blocks.begin() + i);
-	bool same = contract == "joined" || (!one_in(3) && !(b.home.thread));
+	bool same = contract == "joined" || (!one_in(3) && (b.home.thread == 0 || b.home.thread == own));
 	Stream s = same ? b.home : any(b.home.device);
 	wait(s, b.written);
 	MUST(cudaEventDestroy(b.written));
@@ -171,7 +176,7 @@ void free_one(size_t i) {
 
 // add makes a stream of the device; blocks may still be at home on one that is gone.
 void add(int device) {
-	Stream s{nullptr, device, false};
+	Stream s{nullptr, device, 0};
 	MUST(cudaSetDevice(device));
 	MUST(cudaStreamCreateWithFlags(&s.handle, cudaStreamNonBlocking));
 	streams.push_back(s);
@@ -183,14 +188,12 @@ void destroy(size_t i) {
 	streams.erase(streams.begin() + i);
 	Stream heir = any(gone.device);
 	for (Block &b : blocks) {
-		if (b.home.handle == gone.handle && b.home.device == gone.device) {
+		if (b.home.handle == gone.handle) {
 			b.home = heir;
 		}
 	}
 	MUST(cudaSetDevice(gone.device));
-	if (!gone.thread) {
-		MUST(cudaStreamDestroy(gone.handle));
-	}
+	MUST(cudaStreamDestroy(gone.handle));
 }
 
 void step() {
@@ -215,25 +218,50 @@ void step() {
 	}
 }
 
-// threads runs one thread after the other: each uses its own default stream beside those
-// that are there, and leaves blocks to the next.
-void threads(long operations) {
-	while (operation < operations) {
-		std::thread([&] {
-			streams.insert(streams.begin(), Stream{cudaStreamPerThread, 0, true});
-			for (int i = 0; i < 12 && operation < operations; i++) {
-				step();
-			}
-			for (size_t i = blocks.size(); i-- > 0;) {
-				if (blocks[i].home.thread && one_in(2)) {
-					free_one(i);
-				}
-			}
-			if (contract == "threads") {
+// What threads take turns by: the number of the one whose turn it is, of so many.
+constexpr int turns = 3;
+int turn;
+std::mutex mutex;
+std::condition_variable passed;
+
+// live is the life of one thread: a few turns of a few steps.
+void live(int me, long number, long operations) {
+	own = number;
+	for (bool last = false; !last;) {
+		std::unique_lock<std::mutex> lock(mutex);
+		passed.wait(lock, [&] { return turn == me; });
+		for (size_t i = below(8); i > 0 && operation < operations; i--) {
+			step();
+		}
+		last = one_in(6) || operation >= operations;
+		if (last && contract == "threads") {
+			for (int device = 0; device < devices; device++) {
+				MUST(cudaSetDevice(device));
 				MUST(cudaStreamSynchronize(cudaStreamPerThread));
 			}
-			destroy(0);
-		}).join();
+		}
+		if (!last) {
+			turn = (turn + 1) % turns;
+			passed.notify_all();
+		}
+	}
+}
+
+// threads lets so many threads live at a time; when one ends, the next has its turns.
+void threads(long operations) {
+	std::vector<std::thread> all;
+	for (int me = 0; me < turns; me++) {
+		all.emplace_back([me, operations] {
+			for (long number = 1 + me; operation < operations; number += turns) {
+				std::thread(live, me, number, operations).join(); // it has ended with the turn
+				std::lock_guard<std::mutex> lock(mutex);
+				turn = (turn + 1) % turns;
+				passed.notify_all();
+			}
+		});
+	}
+	for (std::thread &t : all) {
+		t.join();
 	}
 }
 
@@ -268,10 +296,8 @@ int main(int argc, char **argv) {
 		for (int i = 0; i < 5; i++) {
 			add(device);
 		}
-		if (contract == "devices") {
-			streams.push_back(Stream{cudaStreamPerThread, device, true});
-		}
 	}
+	own = contract == "devices";
 	if (contract == "threads" || contract == "exiting") {
 		threads(operations);
 	}
