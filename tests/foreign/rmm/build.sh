@@ -1,0 +1,48 @@
+# Builds NAME, which is VERSION-RESOURCE, from SRC/VERSION: recipes.go has the variables.
+version=${NAME%-*} resource=${NAME##*-}
+rmm=$SRC/$version
+if [ -d "$rmm/cpp" ]; then rmm=$rmm/cpp; fi
+
+# Each version belongs to a generation of RMM's interface, with its headers of CCCL. The
+# first is headers alone; the others have sources, and their macros for a log are made by
+# rapids-logger.
+objects=${OUT%/*}/$version.objects$OPT
+mkdir -p "$objects"
+case $version in
+*-dev | *-devfix | *-ptds | *-ptdsfix) generation=1 cccl=$SRC/cccl22 options="-std=c++17" ;;
+*-aba | *-abafix) generation=2 cccl=$SRC/cccl32 options="-std=c++20 -Icccl" ;;
+*) generation=3 cccl=$SRC/cccl options="-std=c++20 -Icccl" ;;
+esac
+sources=
+if [ $generation -gt 1 ]; then
+	options="$options -I$objects -I$SRC/rapids-logger/include"
+	mkdir -p "$objects/rmm"
+	sed -e 's/@_RAPIDS_LOGGER_MACRO_PREFIX@/RMM/g; s/@_RAPIDS_LOGGER_DEFAULT_LOGGER@/rmm::default_logger()/g' \
+		"$SRC/rapids-logger/cmake/logger_macros.hpp.in" >"$objects/rmm/logger_macros.hpp"
+	sources="$SRC/rapids-logger/src/logger.cpp"
+	for s in aligned cuda_device cuda_stream_view error logger runtime_shutdown; do
+		sources="$sources $rmm/src/$s.cpp"
+	done
+	for s in arena binning cuda fixed_size pool; do
+		sources="$sources $rmm/src/mr/${s}_memory_resource.cpp $rmm/src/mr/detail/${s}_memory_resource_impl.cpp"
+	done
+fi
+
+compile() { # SOURCE OBJECT
+	$CXX $OPT -fPIC -w $options -DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP \
+		-DCCCL_IGNORE_DEPRECATED_STREAM_REF_HEADER -DLIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE \
+		-DRESOURCE_$resource -DGENERATION=$generation -Iinclude -I"$CUDA/include" -I"$rmm/include" \
+		-I"$cccl/libcudacxx/include" -I"$cccl/thrust" -I"$cccl/cub" -c "$1" -o "$2"
+}
+
+# What the resources of a version have in common is compiled once.
+common=
+for s in $sources; do
+	if [ ! -f "$s" ]; then continue; fi
+	o=$objects/$(echo "${s#"$SRC/"}" | tr / .).o
+	if [ ! -f "$o" ]; then compile "$s" "$o"; fi
+	common="$common $o"
+done
+compile adaptor.cc "$objects/adaptor.$resource.o"
+$CXX -shared -o "$OUT" "$objects/adaptor.$resource.o" $common "$CUDA/libcudart.so.12" -Wl,-rpath,"$CUDA" \
+	-lfmt -lspdlog -lpthread -ldl -Wl,-z,defs
