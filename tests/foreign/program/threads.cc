@@ -207,6 +207,7 @@ extern "C" int pthread_mutex_lock(pthread_mutex_t *m) {
 }
 
 int main(int argc, char **argv) {
+	program::settings({}, argv);
 	Threads subject;
 	return program::run(subject, argc, argv);
 }
