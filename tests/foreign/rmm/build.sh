@@ -30,7 +30,7 @@ fi
 
 compile() { # SOURCE OBJECT
 	$CXX $OPT -fPIC -w $options -DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP \
-		-DCCCL_IGNORE_DEPRECATED_STREAM_REF_HEADER -DLIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE \
+		-DCCCL_IGNORE_DEPRECATED_STREAM_REF_HEADER -DLIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE -DFMT_HEADER_ONLY \
 		-DRESOURCE_$resource -DGENERATION=$generation -Iinclude -I"$CUDA/include" -I"$rmm/include" \
 		-I"$cccl/libcudacxx/include" -I"$cccl/thrust" -I"$cccl/cub" -c "$1" -o "$2"
 }
@@ -45,4 +45,4 @@ for s in $sources; do
 done
 compile adaptor.cc "$objects/adaptor.$resource.o"
 $CXX -shared -o "$OUT" "$objects/adaptor.$resource.o" $common "$CUDA/libcudart.so.12" -Wl,-rpath,"$CUDA" \
-	-lfmt -lspdlog -lpthread -ldl -Wl,-z,defs
+	-lpthread -ldl -Wl,-z,defs
