@@ -141,6 +141,7 @@ type GPU struct {
 	execs    map[spec.GraphExec]*graphExec
 	nodes    map[spec.GraphNode]*node
 
+	listeners  []func(MemoryCall)
 	schedule   Schedule // nil: work is done at once
 	detector   *detector
 	violations []Violation
