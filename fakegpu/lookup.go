@@ -19,16 +19,12 @@ func (g *GPU) StreamDevice(handle spec.Stream) (dev spec.Device, found bool) {
 // StreamID is a number that no other stream has or had, unlike handles, which may be used
 // again (cudaStreamGetId). That of a default stream is its device's.
 func (g *GPU) StreamID(dev spec.Device, handle spec.Stream) (id uint64, found bool) {
-	if handle == 0 {
-		return uint64(dev), true
-	}
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	s := g.streams[handle]
-	if s == nil {
-		return 0, false
+	if s := g.streams[handle]; s != nil {
+		return s.id, true
 	}
-	return s.id, true
+	return uint64(dev), handle == 0
 }
 
 // MemoryAround is the piece, the opened memory or the reserved range that an address lies
