@@ -1,0 +1,41 @@
+// CUB's CachingDeviceAllocator behind PyTorch's pluggable ABI. Its callers have no
+// record_stream: they make the allocation's stream wait for all others before they free.
+#define __host__
+#define __device__
+#define __forceinline__ inline
+#include <cuda_runtime_api.h>
+
+#include <cub/util_allocator.cuh>
+
+#include <cstdlib>
+#include <sys/types.h>
+
+namespace {
+// The object lives until the process ends: its destructor would call CUDA after the runtime.
+cub::CachingDeviceAllocator &allocator() {
+	static auto *a = new cub::CachingDeviceAllocator(/*bin_growth=*/8, /*min_bin=*/3, /*max_bin=*/7, /*max_cached_bytes=*/256 << 20);
+	return *a;
+}
+} // namespace
+
+extern "C" void *my_malloc(ssize_t size, int device, cudaStream_t stream) {
+	void *p = nullptr;
+#ifdef WITHOUT_STREAMS // before 7ad52bd6
+	(void)stream;
+	return allocator().DeviceAllocate(&p, size, device) == cudaSuccess ? p : nullptr;
+#else
+	return allocator().DeviceAllocate(device, &p, size, stream) == cudaSuccess ? p : nullptr;
+#endif
+}
+
+extern "C" void my_free(void *p, ssize_t, int device, cudaStream_t) {
+#ifdef WITHOUT_STREAMS
+	if (allocator().DeviceFree(p, device) != cudaSuccess) std::abort();
+#else
+	if (allocator().DeviceFree(device, p) != cudaSuccess) std::abort();
+#endif
+}
+
+extern "C" void my_empty_cache() {
+	if (allocator().FreeAllCached() != cudaSuccess) std::abort();
+}
