@@ -16,6 +16,17 @@ func (g *GPU) StreamDevice(handle spec.Stream) (dev spec.Device, found bool) {
 	return s.device, true
 }
 
+// StreamID is a number that no other stream has or had, unlike handles, which may be used
+// again (cudaStreamGetId). That of a default stream is its device's.
+func (g *GPU) StreamID(dev spec.Device, handle spec.Stream) (id uint64, found bool) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if s := g.streams[handle]; s != nil {
+		return s.id, true
+	}
+	return uint64(dev), handle == 0
+}
+
 // MemoryAround is the piece, the opened memory or the reserved range that an address lies
 // in, and the device that it is of.
 func (g *GPU) MemoryAround(p spec.Ptr) (r spec.Range, dev spec.Device, found bool) {

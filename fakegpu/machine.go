@@ -131,6 +131,7 @@ type GPU struct {
 	devices  []*view
 	space    space
 	streams  map[spec.Stream]*stream
+	created  uint64    // streams so far
 	inOrder  []*stream // every stream with work or a handle, by creation
 	events   map[spec.EventHandle]*event
 	pages    map[spec.PageHandle]*page
@@ -141,6 +142,7 @@ type GPU struct {
 	execs    map[spec.GraphExec]*graphExec
 	nodes    map[spec.GraphNode]*node
 
+	listeners  []func(MemoryCall)
 	schedule   Schedule // nil: work is done at once
 	detector   *detector
 	violations []Violation

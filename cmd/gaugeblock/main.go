@@ -9,6 +9,7 @@
 //	gaugeblock record            print a recorder for PyTorch programs
 //	gaugeblock whatif FILE       predict a memory snapshot under other settings
 //	gaugeblock report FILE       show a memory snapshot as an HTML page
+//	gaugeblock examine LIB.so    examine an allocator in another language
 //	gaugeblock torch             compare with PyTorch's own allocator, operation by operation
 //	gaugeblock version           print the version
 //
@@ -44,6 +45,7 @@ type commandLine struct {
 	Explore exploreCommand `cmd:"" help:"Explore every state that the model can reach at small bounds."`
 	Whatif  whatifCommand  `cmd:"" help:"Predict the memory statistics of a PyTorch memory snapshot under other settings and limits."`
 	Report  reportCommand  `cmd:"" help:"Show a PyTorch memory snapshot as one HTML page: allocated and reserved memory over time, segments and blocks, and other settings."`
+	Examine examineCommand `cmd:"" help:"Examine an allocator in another language: a library for PyTorch's CUDAPluggableAllocator."`
 	Torch   torchCommand   `cmd:"" help:"Compare the reference with PyTorch's own allocator, operation by operation."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }

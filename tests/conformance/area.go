@@ -28,6 +28,8 @@ type Area struct {
 	Kinds  []Share
 	Misuse []trace.OpKind
 	Labels []Label // must be met
+
+	hardware bool // all programs run on a device that waits as hardware does
 }
 
 // Share is how often a kind of operation occurs, relative to the others.
@@ -59,7 +61,7 @@ func (a *Area) has(kind trace.OpKind) bool {
 // held up for longer.
 func (a *Area) draw(c Choices, seed uint64) trace.Header {
 	h := a.header(seed, pick(c, a.Settings))
-	h.Waits = chance(c, 2)
+	h.Waits = chance(c, 2) || a.hardware
 	return h
 }
 
@@ -70,7 +72,7 @@ func (a *Area) header(seed uint64, settings string) trace.Header {
 		Source: "gaugeblock conformance", DeviceName: "fake",
 		Devices: a.Devices, TotalMemory: a.Memory, Settings: settings,
 		Family: a.Name, Seed: int64(seed),
-		Streams: []spec.Stream{0}, Geometry: spec.DefaultGeometry(),
+		Streams: []spec.Stream{0}, Geometry: spec.DefaultGeometry(), Waits: a.hardware,
 	}
 	for i := range a.Devices * a.Streams {
 		h.Streams = append(h.Streams, spec.Stream(0x100*(i+1)))

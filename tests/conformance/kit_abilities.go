@@ -24,6 +24,7 @@ var essential = map[string]trace.OpKind{
 // discover makes an allocator, asks it what it can do, and lists the areas to search.
 func (k *kit) discover() error {
 	h := Find("core").header(0, "")
+	h.Waits = k.hardware
 	player, err := replay.NewPlayer(&h, k.factory)
 	if err != nil {
 		return fmt.Errorf("the allocator cannot be made: %w", err)
@@ -38,6 +39,9 @@ func (k *kit) discover() error {
 		if ability := replay.AbilityFor(kind); ability != nil && !ability.Has(a) {
 			k.without = append(k.without, kind)
 		}
+	}
+	if k.contract.Uses != UsesRecorded {
+		k.without = append(k.without, trace.OpRecordStream)
 	}
 	for _, op := range []trace.Op{
 		{Kind: trace.OpMalloc, ID: 0, Size: 512},
@@ -91,6 +95,7 @@ func (k *kit) fit(area *Area) error {
 		return nil
 	}
 	fitted := *area
+	fitted.hardware = k.hardware
 	fitted.Kinds = slices.DeleteFunc(slices.Clone(area.Kinds), func(s Share) bool { return lacks(s.Kind) })
 	fitted.Misuse = slices.DeleteFunc(slices.Clone(area.Misuse), lacks)
 	if k.trusting {

@@ -1,4 +1,5 @@
 # Builds NAME, which is VERSION-RESOURCE, from SRC/VERSION: recipes.go has the variables.
+# VERSION-gtests is RMM's own tests of its pool and arena.
 version=${NAME%-*} resource=${NAME##*-}
 rmm=$SRC/$version
 if [ -d "$rmm/cpp" ]; then rmm=$rmm/cpp; fi
@@ -20,17 +21,19 @@ if [ $generation -gt 1 ]; then
 	sed -e 's/@_RAPIDS_LOGGER_MACRO_PREFIX@/RMM/g; s/@_RAPIDS_LOGGER_DEFAULT_LOGGER@/rmm::default_logger()/g' \
 		"$SRC/rapids-logger/cmake/logger_macros.hpp.in" >"$objects/rmm/logger_macros.hpp"
 	sources="$SRC/rapids-logger/src/logger.cpp"
-	for s in aligned cuda_device cuda_stream_view error logger runtime_shutdown; do
+	for s in aligned cuda_device cuda_stream cuda_stream_view device_buffer error logger runtime_shutdown; do
 		sources="$sources $rmm/src/$s.cpp"
 	done
-	for s in arena binning cuda fixed_size pool; do
-		sources="$sources $rmm/src/mr/${s}_memory_resource.cpp $rmm/src/mr/detail/${s}_memory_resource_impl.cpp"
+	for s in arena binning cuda fixed_size limiting pool; do
+		for f in memory_resource resource_adaptor; do
+			sources="$sources $rmm/src/mr/${s}_$f.cpp $rmm/src/mr/detail/${s}_${f}_impl.cpp"
+		done
 	done
 fi
 
 compile() { # SOURCE OBJECT
 	$CXX $OPT -fPIC -w $options -DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP \
-		-DCCCL_IGNORE_DEPRECATED_STREAM_REF_HEADER -DLIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE \
+		-DCCCL_IGNORE_DEPRECATED_STREAM_REF_HEADER -DLIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE -DFMT_HEADER_ONLY \
 		-DRESOURCE_$resource -DGENERATION=$generation -Iinclude -I"$CUDA/include" -I"$rmm/include" \
 		-I"$cccl/libcudacxx/include" -I"$cccl/thrust" -I"$cccl/cub" -c "$1" -o "$2"
 }
@@ -43,6 +46,17 @@ for s in $sources; do
 	if [ ! -f "$o" ]; then compile "$s" "$o"; fi
 	common="$common $o"
 done
-compile adaptor.cc "$objects/adaptor.$resource.o"
-$CXX -shared -o "$OUT" "$objects/adaptor.$resource.o" $common "$CUDA/libcudart.so.12" -Wl,-rpath,"$CUDA" \
-	-lfmt -lspdlog -lpthread -ldl -Wl,-z,defs
+link() {
+	$CXX "$@" $common "$CUDA/libcudart.so.12" -Wl,-rpath,"$CUDA" -lpthread -ldl -Wl,-z,defs
+}
+if [ "$resource" != gtests ]; then
+	compile adaptor.cc "$objects/adaptor.$resource.o"
+	link -shared -o "$OUT" "$objects/adaptor.$resource.o"
+	exit
+fi
+options="$options -I$rmm/tests"
+for t in pool arena; do
+	o=$objects/${t}_mr_tests.o
+	if [ ! -f "$o" ]; then compile "$(ls "$rmm"/tests/mr/${t}_mr_tests.cpp "$rmm"/tests/mr/device/${t}_mr_tests.cpp 2>/dev/null)" "$o"; fi
+done
+link -o "$OUT" "$objects/pool_mr_tests.o" "$objects/arena_mr_tests.o" -lgmock_main -lgmock -lgtest

@@ -39,13 +39,14 @@ var mayImport = map[string][]string{
 	"tests/foreign":      {"fakegpu"},
 	"tests/torch":        {"spec", "spec/settings", "spec/trace", "fakegpu", "tests/conformance", "tests/replay", "tests/suites", "tests/torch/binary", "tests/reference"},
 	"tests/torch/binary": {"spec", "spec/settings", "fakegpu"},
+	"tests/examine":      {"spec", "spec/trace", "fakegpu", "tests/conformance", "tests/reference"},
 	"snapshot":           {"spec", "spec/settings"},
 	"snapshot/whatif":    {"spec", "spec/settings", "spec/trace", "alloc", "fakegpu", "model", "snapshot", "tests/replay"},
 	"snapshot/report":    {"spec", "model", "snapshot", "snapshot/whatif"},
 	"snapshot/record":    {},
 	"tests/reference":    {"spec", "spec/trace", "alloc"},
 	"tests/suites":       {"spec", "spec/settings", "spec/trace", "alloc", "fakegpu", "model", "tla"},
-	"cmd/gaugeblock":     {"spec", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/whatif", "snapshot/report", "snapshot/record", "tests/replay", "tests/conformance", "tests/check", "tests/reference", "tests/torch", "tests/torch/binary"},
+	"cmd/gaugeblock":     {"spec", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/whatif", "snapshot/report", "snapshot/record", "tests/replay", "tests/conformance", "tests/check", "tests/reference", "tests/torch", "tests/torch/binary", "tests/examine"},
 }
 
 // TestImports: arrows point from the command to the tools, from the tools to alloc,
