@@ -12,13 +12,18 @@
 //	default        the default stream is one of them
 //	devices        all devices, not only the first
 //	anywhere       any device may be current when the library is called
-//	sizes=N        so many sizes are requested, over and over; without, any up to 1 MiB
+//	largest=N      bytes of a request; 1 MiB
+//	granule=N      sizes of requests are multiples of N bytes
+//	sizes=N        so many sizes are requested, over and over; without, any
+//	live=N         so much memory is allocated at a time, at most; without, up to 43 pieces
 //	memory=SIZE    of a device, such as 16MiB
 //	faults         calls of CUDA that the library makes fail now and then; from the first on,
 //	               nothing is asked but that the process goes on
 //	empties        the cache is emptied now and then
 //	align=N        rule: memory is at multiples of N bytes
 //	last-error     rule: a call that succeeds leaves no error for cudaGetLastError
+//	asks           rule: no request is refused for which the driver has refused nothing and has
+//	               twice as much
 //	retries        rule: no request is refused while the library keeps pieces of cudaMalloc's
 //	               in which nothing is allocated and which would together suffice
 //	reuses         rule: cudaMalloc is not called while the library keeps memory that was
@@ -46,6 +51,7 @@ namespace {
 std::map<char *, size_t> pieces;
 bool inside = false; // in a call of the library
 size_t asked = 0;    // calls of cudaMalloc in it that have succeeded
+size_t denied = 0;   // calls for memory in it that have failed
 std::set<std::string> failing; // calls that fail once
 
 struct Memory {
@@ -59,7 +65,7 @@ struct User : program::Subject {
 	const char *path;
 	std::set<std::string> words;
 	std::string size_of_device;
-	size_t streams = 4, sizes = 0, align = 1;
+	size_t streams = 4, sizes = 0, align = 1, largest = 1 << 20, granule = 1, most_live = 0;
 
 	void *(*allocate)(ssize_t, int, cudaStream_t) = nullptr;
 	void (*deallocate)(void *, ssize_t, int, cudaStream_t) = nullptr;
@@ -76,8 +82,10 @@ struct User : program::Subject {
 		const size_t devices = has("devices") ? 2 : 1;
 		program::Lines lines;
 		std::vector<std::pair<size_t, size_t>> live; // with their devices
+		const size_t limit = most_live != 0 ? most_live : 4 + program::below(r, 40);
 		std::vector<size_t> some;
-		for (size_t i = 0; i < sizes; i++) some.push_back(1 + program::below(r, program::below(r, 2) ? 4096 : 1 << 20));
+		const auto size = [&] { return (1 + program::below(r, program::below(r, 2) ? 4096 : largest) + granule - 1) / granule * granule; };
+		for (size_t i = 0; i < sizes; i++) some.push_back(size());
 		const auto current = [&](size_t d) { return has("anywhere") ? program::below(r, devices) : d; };
 		for (size_t next = 0; lines.size() < operations;) {
 			std::ostringstream line;
@@ -89,8 +97,8 @@ struct User : program::Subject {
 			} else if (kind < 20 && has("faults")) {
 				const char *calls[] = {"cudaMalloc", "cudaFree", "cudaEventRecord", "cudaEventQuery"};
 				line << "fault " << calls[program::below(r, 4)];
-			} else if (kind < 320 || live.empty()) {
-				const size_t d = program::below(r, devices), bytes = 1 + program::below(r, program::below(r, 2) ? 4096 : 1 << 20);
+			} else if ((kind < 320 && live.size() < limit) || live.empty()) {
+				const size_t d = program::below(r, devices), bytes = size();
 				live.emplace_back(next, d);
 				line << "malloc " << next++ << ' ' << d << ' ' << program::below(r, streams) << ' '
 				     << (some.empty() ? bytes : some[program::below(r, some.size())]) << ' ' << current(d);
@@ -183,8 +191,15 @@ struct User : program::Subject {
 		}), freed.end());
 	}
 
-	void refused(size_t bytes) {
+	void refused(size_t bytes, int device, bool was_denied) {
 		cudaGetLastError();
+		size_t available = 0, total = 0;
+		MUST(cudaSetDevice(device));
+		MUST(cudaMemGetInfo(&available, &total));
+		if (has("asks") && !faulted && !was_denied && available / 2 >= bytes) {
+			violation("refused without asking", "a request of " + std::to_string(bytes) + " bytes is refused, the driver has refused nothing, and has " +
+				std::to_string(available) + " bytes");
+		}
 		if (!has("retries") || faulted) return;
 		size_t idle = 0;
 		for (const auto &[begin, size] : pieces) {
@@ -201,9 +216,9 @@ struct User : program::Subject {
 	void malloc_(size_t name, int device, int s, size_t bytes, int current) {
 		MUST(cudaSetDevice(current));
 		void *p = nullptr;
-		const size_t before = asked;
+		const size_t before = asked, denials = denied;
 		called([&] { p = allocate(bytes, device, stream[device][s]); });
-		if (p == nullptr) return refused(bytes);
+		if (p == nullptr) return refused(bytes, device, denied > denials);
 		check_last_error("my_malloc");
 		if ((size_t)p % align != 0) violation("alignment", std::to_string(bytes) + " bytes are at " + std::to_string((size_t)p) + ", which is no multiple of " + std::to_string(align));
 		MUST(cudaSetDevice(device));
@@ -273,12 +288,20 @@ template <class F> F *real(const char *name) { return (F *)dlsym(RTLD_NEXT, name
 		if (inside && failing.erase(#name) != 0) return cudaErrorUnknown; \
 		const cudaError_t e = f arguments; \
 		if (e == cudaSuccess) { noted; } \
+		if (e == cudaErrorMemoryAllocation && inside) denied++; \
 		return e; \
 	}
 PASSING(cudaMalloc, (void **p, size_t bytes), (p, bytes), got(*p, bytes))
 PASSING(cudaFree, (void *p), (p), pieces.erase((char *)p))
 PASSING(cudaEventRecord, (cudaEvent_t event, cudaStream_t s), (event, s), )
 PASSING(cudaEventQuery, (cudaEvent_t event), (event), )
+
+extern "C" int cuMemCreate(unsigned long long *page, size_t bytes, const void *properties, unsigned long long flags) {
+	static auto *f = real<int(unsigned long long *, size_t, const void *, unsigned long long)>("cuMemCreate");
+	const int e = f(page, bytes, properties, flags);
+	if (e != 0 && inside) denied++;
+	return e;
+}
 
 int main(int argc, char **argv) {
 	User user;
@@ -292,7 +315,8 @@ int main(int argc, char **argv) {
 		} else if (std::strncmp(argv[i], "memory=", 7) == 0) {
 			user.size_of_device = argv[i] + 7;
 		} else if (std::sscanf(argv[i], "streams=%zu", &user.streams) != 1 && std::sscanf(argv[i], "sizes=%zu", &user.sizes) != 1 &&
-			std::sscanf(argv[i], "align=%zu", &user.align) != 1) {
+			std::sscanf(argv[i], "align=%zu", &user.align) != 1 && std::sscanf(argv[i], "largest=%zu", &user.largest) != 1 &&
+			std::sscanf(argv[i], "live=%zu", &user.most_live) != 1 && std::sscanf(argv[i], "granule=%zu", &user.granule) != 1) {
 			user.words.insert(argv[i]);
 		}
 	}

@@ -75,7 +75,9 @@ public:
 	SafeInt(T v) : value(v) {}
 	operator T() const { return value; }
 	SafeInt &operator*=(T factor) {
-		if (__builtin_mul_overflow(value, factor, &value)) throw OnnxRuntimeException("Integer overflow");
+		T product;
+		if (__builtin_mul_overflow(value, factor, &product)) throw OnnxRuntimeException("Integer overflow");
+		value = product;
 		return *this;
 	}
 };
