@@ -148,7 +148,7 @@ struct Threads : program::Subject {
 				line << "free " << t << ' ' << live[t][i];
 				live[t].erase(live[t].begin() + i);
 			}
-			if (program::below(r, 3) == 0) line << " until " << 1 + program::below(r, 4);
+			if (program::below(r, 2) == 0) line << " until " << 1 + program::below(r, 4);
 			lines.push_back(line.str());
 		}
 		return lines;

@@ -22,8 +22,8 @@
 //	empties        the cache is emptied now and then
 //	align=N        rule: memory is at multiples of N bytes
 //	last-error     rule: a call that succeeds leaves no error for cudaGetLastError
-//	asks           rule: no request is refused for which the driver has refused nothing and has
-//	               twice as much
+//	asks           rule: no request is refused for which the driver has refused nothing, while
+//	               a part of the device's memory twice as large is not allocated
 //	retries        rule: no request is refused while the library keeps pieces of cudaMalloc's
 //	               in which nothing is allocated and which would together suffice
 //	reuses         rule: cudaMalloc is not called while the library keeps memory that was
@@ -193,12 +193,13 @@ struct User : program::Subject {
 
 	void refused(size_t bytes, int device, bool was_denied) {
 		cudaGetLastError();
-		size_t available = 0, total = 0;
+		size_t available = 0, total = 0, allocated = 0;
 		MUST(cudaSetDevice(device));
 		MUST(cudaMemGetInfo(&available, &total));
-		if (has("asks") && !faulted && !was_denied && available / 2 >= bytes) {
-			violation("refused without asking", "a request of " + std::to_string(bytes) + " bytes is refused, the driver has refused nothing, and has " +
-				std::to_string(available) + " bytes");
+		for (const auto &m : memory) allocated += m.second.device == device ? m.second.bytes : 0;
+		if (has("asks") && !faulted && !was_denied && allocated + 2 * bytes <= total) {
+			violation("refused without asking", "a request of " + std::to_string(bytes) + " bytes is refused, the driver has refused nothing, and of " +
+				std::to_string(total) + " bytes " + std::to_string(allocated) + " are allocated");
 		}
 		if (!has("retries") || faulted) return;
 		size_t idle = 0;
