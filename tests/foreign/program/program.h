@@ -7,7 +7,8 @@
 //	PROGRAM [--seeds FIRST-LAST] [--operations N]
 //
 // writes a line of JSON for each seed: found says by what rule something was found (empty:
-// nothing was), after how many operations, in what words, and the smallest program.
+// nothing was), after how many operations, in what words; and for the first such seed the
+// smallest program.
 #pragma once
 #include <cuda_runtime_api.h>
 #include <gaugeblock_cuda.h>
@@ -37,6 +38,7 @@ struct Subject {
 	virtual Lines random(Random &r, size_t operations) = 0; // makes a program; calls nothing of CUDA
 	virtual void perform(const std::string &line) = 0;
 	virtual void finish() {}
+	virtual bool hazards() const { return true; } // whether they are looked at
 };
 
 // violation ends the child process: a rule is broken, in the words of the text.
@@ -83,15 +85,15 @@ inline Finding performed(Subject &subject, const Lines &lines) {
 		close(ends[0]);
 		report = ends[1];
 		dup2(errors[1], 2);
-		alarm(10);
+		alarm(3);
 		for (const auto &line : lines) {
 			say('o', "");
 			subject.perform(line);
-			check_hazards();
+			if (subject.hazards()) check_hazards();
 		}
 		say('o', "");
 		subject.finish();
-		check_hazards();
+		if (subject.hazards()) check_hazards();
 		say('e', "");
 		_exit(0); // without the exit functions of what is examined
 	}
@@ -165,8 +167,22 @@ inline std::string quoted(const std::string &text) {
 	return q + '"';
 }
 
+// settings sets variables that the fake GPU reads, unless they are set. The libraries see the
+// variables that the process began with: it begins once more if there is anything new.
+inline void settings(std::vector<std::pair<std::string, std::string>> variables, char **argv) {
+	variables.emplace_back("GAUGEBLOCK_CUDA_SCHEDULE", "lazy"); // work is done as late as it may be
+	bool changed = false;
+	for (const auto &[name, value] : variables) {
+		changed = changed || std::getenv(name.c_str()) == nullptr;
+		setenv(name.c_str(), value.c_str(), 0);
+	}
+	if (changed) {
+		execv("/proc/self/exe", argv);
+		std::abort();
+	}
+}
+
 inline int run(Subject &subject, int argc, char **argv) {
-	setenv("GAUGEBLOCK_CUDA_SCHEDULE", "lazy", 0); // work is done as late as it may be
 	size_t first = 1, last = 10, operations = 1000;
 	for (int i = 1; i + 1 < argc; i += 2) {
 		if (std::strcmp(argv[i], "--seeds") == 0 && std::sscanf(argv[i + 1], "%zu-%zu", &first, &last) == 2) continue;
@@ -174,13 +190,15 @@ inline int run(Subject &subject, int argc, char **argv) {
 		std::fprintf(stderr, "usage: %s [--seeds FIRST-LAST] [--operations N]\n", argv[0]);
 		return 2;
 	}
+	bool made_small = false;
 	for (size_t seed = first; seed <= last; seed++) {
 		Random r(seed);
 		const Lines lines = subject.random(r, operations);
 		Finding f = performed(subject, lines);
 		const size_t found = f.operations;
 		std::string small;
-		if (!f.rule.empty()) {
+		if (!f.rule.empty() && !made_small) {
+			made_small = true;
 			for (const auto &line : smallest(subject, lines, f)) small += (small.empty() ? "" : ",") + quoted(line);
 		}
 		std::printf("{\"seed\":%zu,\"found\":%s,\"operations\":%zu,\"text\":%s,\"smallest\":[%s]}\n", seed, quoted(f.rule).c_str(), found,
