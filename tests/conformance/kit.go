@@ -73,7 +73,7 @@ type kit struct {
 	trusting   bool
 	align      uint64
 	traces     string
-	contract   Contract
+	contract   *Contract // nil: PyTorch's, and nothing beside it
 	hardware   bool
 	ignored    []string // names of rules
 	keeps      Kept

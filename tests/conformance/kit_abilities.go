@@ -40,8 +40,10 @@ func (k *kit) discover() error {
 			k.without = append(k.without, kind)
 		}
 	}
-	if k.contract.Uses != UsesRecorded {
+	if k.contract != nil && k.contract.Uses != UsesRecorded {
 		k.without = append(k.without, trace.OpRecordStream)
+	} else {
+		k.without = append(k.without, trace.OpFreeOn)
 	}
 	for _, op := range []trace.Op{
 		{Kind: trace.OpMalloc, ID: 0, Size: 512},
@@ -56,6 +58,9 @@ func (k *kit) discover() error {
 		return err
 	}
 	all := Areas()
+	if k.contract != nil {
+		all = append(all, k.contract.areas()...)
+	}
 	if k.level >= Caching {
 		all = append(all, &cachingArea)
 	}
@@ -96,6 +101,12 @@ func (k *kit) fit(area *Area) error {
 	}
 	fitted := *area
 	fitted.hardware = k.hardware
+	if k.contract != nil {
+		fitted.contract = *k.contract
+		fitted.contract.Threads = area.has(trace.OpEndThread)
+		fitted.contract.DestroysStreams = area.has(trace.OpDestroyStream)
+		fitted.late = k.hardware && slices.ContainsFunc(contractAreas, func(a Area) bool { return a.Name == area.Name })
+	}
 	fitted.Kinds = slices.DeleteFunc(slices.Clone(area.Kinds), func(s Share) bool { return lacks(s.Kind) })
 	fitted.Misuse = slices.DeleteFunc(slices.Clone(area.Misuse), lacks)
 	if k.trusting {

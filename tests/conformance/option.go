@@ -48,8 +48,15 @@ func Align(bytes uint64) Option { return func(k *kit) { k.align = bytes } }
 // "gaugeblock replay" takes.
 func Traces(dir string) Option { return func(k *kit) { k.traces = dir } }
 
-// ForContract makes programs keep another contract than PyTorch's.
-func ForContract(c Contract) Option { return func(k *kit) { k.contract = c } }
+// ForContract makes programs keep a contract, and adds areas (area_contract.go) in which work
+// completes late. The order of work is then looked at by the device alone: what an allocator
+// makes its streams wait for, the rule NoReuseWhileInUse does not know.
+func ForContract(c Contract) Option {
+	return func(k *kit) {
+		k.contract = &c
+		k.ignored = append(k.ignored, noReuseWhileInUse)
+	}
+}
 
 // AsHardware runs all programs on a device that waits as hardware does, for an allocator
 // whose driver calls cannot be refused. Otherwise half of them run on a device on which a

@@ -77,8 +77,6 @@ func (s *Search) options(x *examination) []conformance.Option {
 	options := []conformance.Option{
 		conformance.ForContract(x.contract.Contract), conformance.AsHardware(), conformance.TrustsCallers(),
 		conformance.Settings(""), conformance.Align(x.contract.Align),
-		// What the library makes its streams wait for is known to the device only, which looks for hazards.
-		conformance.WithoutRules("NoReuseWhileInUse"),
 		conformance.Against(reference.New),
 	}
 	if x.contract.Limited {

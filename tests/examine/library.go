@@ -15,6 +15,7 @@ type allocator struct {
 	library  *library
 	contract Contract
 	devices  int
+	header   *trace.Header
 	live     map[spec.Ptr]allocation
 }
 
@@ -34,7 +35,7 @@ func (x *examination) newAllocator(driver spec.Driver, h *trace.Header) (spec.Al
 	if err := x.library.begin(gpu); err != nil {
 		return nil, err
 	}
-	a := &allocator{library: x.library, contract: x.contract, devices: h.Devices, live: map[spec.Ptr]allocation{}}
+	a := &allocator{library: x.library, contract: x.contract, devices: h.Devices, header: h, live: map[spec.Ptr]allocation{}}
 	if x.library.functions.Init != "" {
 		if _, exception := x.library.call(message{Type: orderInit, Words: [8]uint64{uint64(h.Devices)}}); exception != "" {
 			return nil, fmt.Errorf("%s(%d): %s", x.library.functions.Init, h.Devices, exception)
@@ -64,12 +65,13 @@ func (a *allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 	if r.Bytes == 0 && !a.contract.Zero {
 		return 0, nil
 	}
+	name, own := a.streamName(r.Device, r.Stream, r.Thread)
 	words, exception := a.library.call(message{
-		Type: orderMalloc, Number: int32(r.Thread), Words: [8]uint64{r.Bytes, uint64(r.Device), uint64(r.Stream)},
+		Type: orderMalloc, Number: int32(r.Thread), Words: [8]uint64{r.Bytes, uint64(r.Device), name, 3: 0, 5: own},
 	})
 	p := spec.Ptr(words[0])
 	if r.Bytes == 0 {
-		return 0, a.freeNothing(p, exception, r)
+		return 0, a.freeNothing(p, exception, r, name)
 	}
 	if exception != "" || p == 0 {
 		return 0, &spec.OutOfMemoryError{Device: r.Device, Requested: r.Bytes}
@@ -79,10 +81,10 @@ func (a *allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 }
 
 // freeNothing frees what was allocated for 0 bytes at once.
-func (a *allocator) freeNothing(p spec.Ptr, exception string, r spec.Request) error {
+func (a *allocator) freeNothing(p spec.Ptr, exception string, r spec.Request, stream uint64) error {
 	if exception == "" {
 		_, exception = a.library.call(message{
-			Type: orderFree, Number: int32(r.Thread), Words: [8]uint64{uint64(p), 0, uint64(r.Device), uint64(r.Stream), uint64(r.Device)},
+			Type: orderFree, Number: int32(r.Thread), Words: [8]uint64{uint64(p), 0, uint64(r.Device), stream, uint64(r.Device)},
 		})
 	}
 	if exception != "" {
@@ -104,15 +106,46 @@ func (a *allocator) Free(p spec.Ptr) error {
 
 func (a *allocator) free(p spec.Ptr, m allocation, s spec.Stream, thread spec.Thread) error {
 	delete(a.live, p)
+	name, own := a.streamName(m.device, s, thread)
 	_, exception := a.library.call(message{
 		Type: orderFree, Number: int32(thread),
-		Words: [8]uint64{uint64(p), m.bytes, uint64(m.device), uint64(s), uint64(a.current(m.device))},
+		Words: [8]uint64{uint64(p), m.bytes, uint64(m.device), name, uint64(a.current(m.device)), own},
 	})
 	if exception != "" {
 		a.live[p] = m
 		return threw("free", exception)
 	}
 	return nil
+}
+
+// FreeOn calls the function that frees with the stream that the free is ordered on.
+func (a *allocator) FreeOn(p spec.Ptr, _ spec.Device, s spec.Stream, t spec.Thread) error {
+	m, live := a.live[p]
+	if !live {
+		return a.Free(p)
+	}
+	return a.free(p, m, s, t)
+}
+
+// EndThread ends a thread of the library's process.
+func (a *allocator) EndThread(t spec.Thread) error {
+	_, exception := a.library.call(message{Type: orderEndThread, Number: int32(t)})
+	if exception != "" {
+		return threw("end_thread", exception)
+	}
+	return nil
+}
+
+// perThread is cudaStreamPerThread.
+const perThread = 2
+
+// streamName is what a thread calls a stream. For the thread's own default stream, own is the
+// stream's handle, of which the library does not hear.
+func (a *allocator) streamName(dev spec.Device, s spec.Stream, t spec.Thread) (name, own uint64) {
+	if i := a.header.OwnStream(dev, t); i > 0 && a.header.Streams[i] == s {
+		return perThread, uint64(s)
+	}
+	return uint64(s), 0
 }
 
 // current is the device that is current in a call about memory of a device.
