@@ -27,7 +27,12 @@ var streamKinds = map[trace.OpKind]kind{
 	},
 	trace.OpSynchronize: {
 		propose: (*Generator).synchronize, allowed: (*Program).maySynchronize, callsDriver: true,
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) { p.order.See(p.state(op).work.Clock()) },
+		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
+			p.order.See(p.state(op).work.Clock())
+			if p.area.late {
+				p.drained(p.slot(op.Device, op.Stream))
+			}
+		},
 	},
 }
 
