@@ -54,7 +54,7 @@ func (g *Generator) kernel() trace.Op {
 // recorded for it and waits for its own. It prefers memory that was allocated last,
 // which others may have had just before, and streams that are not the owner's.
 func (g *Generator) carefulKernel() trace.Op {
-	if g.area.contract.Uses != UsesRecorded {
+	if g.area.contract.Uses != UsesRecorded || len(g.area.Few) > 0 {
 		return g.sharedKernel()
 	}
 	from := g.candidates()

@@ -106,7 +106,7 @@ func (k *kit) fit(area *Area) error {
 		fitted.contract = *k.contract
 		fitted.contract.Threads = area.has(trace.OpEndThread)
 		fitted.contract.DestroysStreams = area.has(trace.OpDestroyStream)
-		fitted.late = k.hardware && slices.ContainsFunc(contractAreas, func(a Area) bool { return a.Name == area.Name })
+		fitted.late = k.hardware
 	}
 	fitted.Kinds = slices.DeleteFunc(slices.Clone(area.Kinds), func(s Share) bool { return lacks(s.Kind) })
 	fitted.Misuse = slices.DeleteFunc(slices.Clone(area.Misuse), lacks)

@@ -33,6 +33,7 @@ type subject interface {
 // watchdog ends a process that does not answer.
 type watchdog struct {
 	patience time.Duration // how long it may take until something is heard of it
+	proven   time.Duration // how long it was waited for when one hung for the first time; 0: none has
 	pid      atomic.Int64  // 0: there is none
 	heard    atomic.Uint64 // changes whenever something is heard; odd while somebody waits
 	killed   atomic.Int64  // the process that was ended
@@ -73,7 +74,10 @@ func (w *watchdog) unwatch() { close(w.done) }
 // gone is the end of the process, which has ended in the way that is said.
 func (w *watchdog) gone(how string) *conformance.Gone {
 	if pid := w.pid.Load(); pid > 0 && pid == w.killed.Load() {
-		return &conformance.Gone{Hangs: true, Reason: fmt.Sprintf("it did not come back within %v", w.patience)}
+		if w.proven == 0 { // from now on it is only made shorter
+			w.proven, w.patience = w.patience, max(w.patience/10, 100*time.Millisecond)
+		}
+		return &conformance.Gone{Hangs: true, Reason: fmt.Sprintf("it did not come back within %v", w.proven)}
 	}
 	return &conformance.Gone{Reason: how}
 }
