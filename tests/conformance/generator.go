@@ -15,6 +15,11 @@ type Generator struct {
 	area    *Area
 	near    []uint64 // sizes of interest
 	weights int      // sum of the area's
+	next    trace.Op // room for the next operation
+
+	// planned is what comes next, if it is not nil: the rest of something that takes several
+	// operations. It makes up one of them, and plans the next.
+	planned func() trace.Op
 }
 
 // misuseShare: one operation in so many is wrong on purpose, where the area has any
@@ -34,10 +39,11 @@ func newGenerator(c Choices, p *Program, area *Area) *Generator {
 func (g *Generator) Next() trace.Op {
 	const attempts = 50
 	for range attempts {
-		op := g.propose()
-		if g.program.Prepare(&op) {
-			return op
+		g.next = g.propose()
+		if g.program.Prepare(&g.next) {
+			return g.next
 		}
+		g.planned = nil
 	}
 	return g.fallback()
 }
@@ -65,6 +71,10 @@ func (g *Generator) propose() trace.Op {
 	if g.program.unrouted != nil {
 		return g.route(g.program.unrouted)
 	}
+	if next := g.planned; next != nil {
+		g.planned = nil
+		return next()
+	}
 	if len(g.area.Misuse) > 0 && chance(g, misuseShare) {
 		kind := pick(g, g.area.Misuse)
 		misuse := kinds[kind].misuse
@@ -74,7 +84,9 @@ func (g *Generator) propose() trace.Op {
 	}
 	kind := g.kind()
 	op := kinds[kind].propose(g)
-	op.Kind = kind
+	if op.Kind == "" {
+		op.Kind = kind
+	}
 	return op
 }
 

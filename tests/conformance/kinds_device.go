@@ -1,6 +1,9 @@
 package conformance
 
 import (
+	"errors"
+
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
@@ -16,6 +19,9 @@ var deviceKinds = map[trace.OpKind]kind{
 	trace.OpDrain: {
 		propose: (*Generator).on, allowed: (*Program).mayDrain,
 		did: func(p *Program, op *trace.Op, _ *replay.Performed) { p.drained(p.slot(op.Device, op.Stream)) },
+		mayFail: func(t *Trial, _ *trace.Op, err error) (explained bool, f *Failure) {
+			return t.program.area.late && errors.Is(err, fakegpu.ErrEndlessWait), nil
+		},
 	},
 	trace.OpDeviceFree: {
 		propose: func(g *Generator) trace.Op {
@@ -37,9 +43,14 @@ func (p *Program) mayHold(op *trace.Op) bool {
 	return p.state(op).capture == nil && p.held(p.slot(op.Device, op.Stream)) == 0
 }
 
-// drainNext drains a stream that is busy and waits for no other.
+// drainNext drains a stream that is busy and waits for no other. Where streams may wait for
+// each other's earlier work there need not be one: then the host waits.
 func (p *Program) drainNext() (op trace.Op, more bool) {
 	for slot := range p.streams {
+		if p.area.late && p.held(slot) != 0 {
+			s := &p.streams[slot]
+			return trace.Op{Kind: trace.OpSynchronize, Device: s.device, Stream: s.index}, true
+		}
 		if p.held(slot) == 1<<slot {
 			s := &p.streams[slot]
 			return trace.Op{Kind: trace.OpDrain, Device: s.device, Stream: s.index}, true
@@ -48,8 +59,11 @@ func (p *Program) drainNext() (op trace.Op, more bool) {
 	return trace.Op{}, false
 }
 
-// mayDrain: a stream that waits for another one cannot be drained before that is.
-func (p *Program) mayDrain(op *trace.Op) bool { return p.behind(p.slot(op.Device, op.Stream)) == 0 }
+// mayDrain: a stream that waits for another one cannot be drained before that is. Where streams
+// may wait for each other's earlier work, its own work goes on as far as it can.
+func (p *Program) mayDrain(op *trace.Op) bool {
+	return p.area.late || p.behind(p.slot(op.Device, op.Stream)) == 0
+}
 
 // setFree foresees what device_free does: from then on the device gives what it has
 // given and so much more.

@@ -73,12 +73,13 @@ type kit struct {
 	trusting   bool
 	align      uint64
 	traces     string
-	contract   Contract
+	contract   *Contract // nil: PyTorch's, and nothing beside it
 	hardware   bool
 	ignored    []string // names of rules
 	keeps      Kept
 	faults     []spec.FaultSpec
 	limited    bool
+	devices    int // of programs at most; 0: as many as an area has
 
 	areas  []*Area
 	known  []string // classes that were found

@@ -40,8 +40,10 @@ func (k *kit) discover() error {
 			k.without = append(k.without, kind)
 		}
 	}
-	if k.contract.Uses != UsesRecorded {
+	if k.contract != nil && k.contract.Uses != UsesRecorded {
 		k.without = append(k.without, trace.OpRecordStream)
+	} else {
+		k.without = append(k.without, trace.OpFreeOn)
 	}
 	for _, op := range []trace.Op{
 		{Kind: trace.OpMalloc, ID: 0, Size: 512},
@@ -56,6 +58,9 @@ func (k *kit) discover() error {
 		return err
 	}
 	all := Areas()
+	if k.contract != nil {
+		all = append(all, k.contract.areas()...)
+	}
 	if k.level >= Caching {
 		all = append(all, &cachingArea)
 	}
@@ -90,12 +95,19 @@ func (k *kit) lookAround(a spec.Allocator) error {
 // fit makes of an area what the allocator can do of it.
 func (k *kit) fit(area *Area) error {
 	lacks := func(kind trace.OpKind) bool { return slices.Contains(k.without, kind) }
-	if kind, about := essential[area.Name]; about && lacks(kind) {
+	kind, about := essential[area.Name]
+	if about && lacks(kind) || k.devices > 0 && area.Devices > k.devices {
 		k.report.LeftOut = append(k.report.LeftOut, area.Name)
 		return nil
 	}
 	fitted := *area
 	fitted.hardware = k.hardware
+	if k.contract != nil {
+		fitted.contract = *k.contract
+		fitted.contract.Threads = area.has(trace.OpEndThread)
+		fitted.contract.DestroysStreams = area.has(trace.OpDestroyStream)
+		fitted.late = k.hardware
+	}
 	fitted.Kinds = slices.DeleteFunc(slices.Clone(area.Kinds), func(s Share) bool { return lacks(s.Kind) })
 	fitted.Misuse = slices.DeleteFunc(slices.Clone(area.Misuse), lacks)
 	if k.trusting {

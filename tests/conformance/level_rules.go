@@ -58,6 +58,9 @@ var kitRules = []ruleOfClass{
 func safe(name, sentence string) Rule    { return Rule{Name: name, Level: Safe, Sentence: sentence} }
 func caching(name, sentence string) Rule { return Rule{Name: name, Level: Caching, Sentence: sentence} }
 
+// noReuseWhileInUse is the invariant that looks at the order of work from outside.
+const noReuseWhileInUse = "NoReuseWhileInUse"
+
 // invariantLevels are the invariants that are not asked for at the lowest level: those
 // that speak of PyTorch's sizes, and those without which memory is only wasted.
 var invariantLevels = map[string]Level{

@@ -48,8 +48,15 @@ func Align(bytes uint64) Option { return func(k *kit) { k.align = bytes } }
 // "gaugeblock replay" takes.
 func Traces(dir string) Option { return func(k *kit) { k.traces = dir } }
 
-// ForContract makes programs keep another contract than PyTorch's.
-func ForContract(c Contract) Option { return func(k *kit) { k.contract = c } }
+// ForContract makes programs keep a contract, and adds areas (area_contract.go) in which work
+// completes late. The order of work is then looked at by the device alone: what an allocator
+// makes its streams wait for, the rule NoReuseWhileInUse does not know.
+func ForContract(c Contract) Option {
+	return func(k *kit) {
+		k.contract = &c
+		k.ignored = append(k.ignored, noReuseWhileInUse)
+	}
+}
 
 // AsHardware runs all programs on a device that waits as hardware does, for an allocator
 // whose driver calls cannot be refused. Otherwise half of them run on a device on which a
@@ -70,6 +77,9 @@ func Faults(faults ...spec.FaultSpec) Option {
 // HasLimit says that the allocator has a limit of its own, which cannot be asked for: a
 // request may fail while the device has memory.
 func HasLimit() Option { return func(k *kit) { k.limited = true } }
+
+// MostDevices leaves out the areas whose programs use more devices.
+func MostDevices(n int) Option { return func(k *kit) { k.devices = n } }
 
 // Kept is what an allocator may keep of the driver at the end of a program, when everything is
 // freed and the cache emptied.

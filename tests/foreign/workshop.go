@@ -2,11 +2,9 @@ package foreign
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"gaugeblock/fakegpu/cuda"
 )
@@ -59,8 +57,11 @@ func (w *Workshop) Build(r Recipe) (file string, err error) {
 	return file, err
 }
 
-// Programs builds the programs of tests/foreign/program: each is one file.
-func (w *Workshop) Programs() error {
+// Program builds a program of tests/foreign/program that loads a recipe's library, once.
+func (w *Workshop) Program(name string) error {
+	if w.built["program "+name] != "" {
+		return nil
+	}
 	compiler, err := cuda.Compiler("CXX", "c++", "g++", "clang++")
 	if err != nil {
 		return err
@@ -69,12 +70,9 @@ func (w *Workshop) Programs() error {
 	if err != nil {
 		return err
 	}
-	return fs.WalkDir(os.DirFS(filepath.Join("tests", "foreign", "program")), ".", func(name string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(name) != ".cc" {
-			return err
-		}
-		return cuda.Run(exec.Command(compiler, "-std=c++17", "-O1", "-Wall", "-Wextra", "-I"+filepath.Join(libraries, "include"),
-			"-o", filepath.Join(w.To, strings.TrimSuffix(name, ".cc")), filepath.Join("tests", "foreign", "program", name),
-			"-L"+libraries, "-lcudart", "-lcuda", "-Wl,-rpath,"+libraries, "-ldl", "-lpthread"))
-	})
+	file := filepath.Join(w.To, name)
+	w.built["program "+name] = file
+	return cuda.Run(exec.Command(compiler, "-std=c++17", "-O1", "-Wall", "-Wextra", "-I"+filepath.Join(libraries, "include"),
+		"-o", file, filepath.Join("tests", "foreign", "program", name+".cc"),
+		"-L"+libraries, "-lcudart", "-lcuda", "-Wl,-rpath,"+libraries, "-ldl", "-lpthread"))
 }

@@ -25,8 +25,8 @@ type Bug struct {
 	By            []string // a program and its words
 	Environment   []string
 	Seeds         int
-	Operations    int    // of the program of each seed
-	Rule          string // "-": the kit does not find it
+	Operations    int      // of the program of each seed
+	Rules         []string // that are broken; none: the kit does not find it
 	What          string
 }
 
@@ -42,19 +42,23 @@ func parse(text string) (bugs []Bug, err error) {
 			continue
 		}
 		if more, continues := strings.CutPrefix(line, "|"); continues && len(bugs) > 0 {
-			bugs[len(bugs)-1].What += " " + strings.TrimSpace(more)
+			b := &bugs[len(bugs)-1]
+			b.What = strings.TrimSpace(b.What + " " + strings.TrimSpace(more))
 			continue
 		}
 		c := strings.Split(line, "|")
-		if len(c) != 7 {
-			return nil, fmt.Errorf("zoo.txt:%d: %d columns, not 7", i+1, len(c))
+		if len(c) != 6 {
+			return nil, fmt.Errorf("zoo.txt:%d: %d columns, not 6", i+1, len(c))
 		}
 		for k := range c {
 			c[k] = strings.TrimSpace(c[k])
 		}
-		b := Bug{Name: c[0], Before: c[1], After: c[2], Rule: c[5], What: c[6]}
+		b := Bug{Name: c[0], Before: c[1], After: c[2]}
 		if slices.ContainsFunc(bugs, func(other Bug) bool { return other.Name == b.Name }) {
 			return nil, fmt.Errorf("zoo.txt:%d: the name %q is used twice", i+1, b.Name)
+		}
+		if c[5] != "-" {
+			b.Rules = strings.Split(c[5], ", ")
 		}
 		for _, word := range strings.Fields(c[3]) {
 			if variable.MatchString(word) {
@@ -86,6 +90,14 @@ func (b Bug) Recipes(all []foreign.Recipe) (list []foreign.Recipe, err error) {
 	return list, nil
 }
 
+// Program is the program of tests/foreign/program that finds the bug, or "" if the recipe's own does.
+func (b Bug) Program() string {
+	if b.By[0] == "itself" {
+		return ""
+	}
+	return b.By[0]
+}
+
 // A Finding is what a program says of a seed.
 type Finding struct {
 	Seed       int      `json:"seed"`
@@ -103,8 +115,8 @@ func (b Bug) Look(r foreign.Recipe, directory string, first, last int) ([]Findin
 		return nil, err
 	}
 	command := []string{file}
-	if b.By[0] != "itself" {
-		command = []string{filepath.Join(filepath.Dir(file), b.By[0]), file}
+	if program := b.Program(); program != "" {
+		command = []string{filepath.Join(filepath.Dir(file), program), file}
 	}
 	command = append(command, b.By[1:]...)
 	command = append(command, "--seeds", fmt.Sprintf("%d-%d", first, last), "--operations", fmt.Sprint(b.Operations))
@@ -130,12 +142,12 @@ func (b Bug) Look(r foreign.Recipe, directory string, first, last int) ([]Findin
 	return findings, nil
 }
 
-// Count is in how many of the findings a rule is broken, or with "" any rule, and after how
-// many operations: the fewest, the median and the most.
-func Count(findings []Finding, rule string) (found, fewest, median, most int) {
+// Count is in how many of the findings one of the rules is broken, or without rules any,
+// and after how many operations: the fewest, the median and the most.
+func Count(findings []Finding, rules []string) (found, fewest, median, most int) {
 	var operations []int
 	for _, f := range findings {
-		if f.Found != "" && (rule == "" || f.Found == rule) {
+		if f.Found != "" && (len(rules) == 0 || slices.Contains(rules, f.Found)) {
 			operations = append(operations, f.Operations)
 		}
 	}

@@ -121,6 +121,12 @@ static void destroy_own_streams(void *streams) {
 
 static void make_own_streams_end(void) { pthread_key_create(&own_streams_end, destroy_own_streams); }
 
+void gaugeblock_make_own_stream(int device, uint64_t number) {
+	own_streams[device] = number;
+	pthread_once(&own_streams_once, make_own_streams_end);
+	pthread_setspecific(own_streams_end, own_streams);
+}
+
 static int own_stream(int device, uint64_t *number) {
 	if (device < 0 || device >= MAX_DEVICES) {
 		return INVALID_CONTEXT;
@@ -131,9 +137,7 @@ static int own_stream(int device, uint64_t *number) {
 		if (r != 0) {
 			return r;
 		}
-		own_streams[device] = w[1];
-		pthread_once(&own_streams_once, make_own_streams_end);
-		pthread_setspecific(own_streams_end, own_streams);
+		gaugeblock_make_own_stream(device, w[1]);
 	}
 	*number = own_streams[device];
 	return 0;

@@ -201,7 +201,8 @@ const Role roles[] = {
 	{"contract", reinterpret_cast<void **>(&f.contract)},
 };
 
-void (*makeCurrent)(int); // of the fake GPU: the calling thread's device
+void (*makeOwnStream)(int, uint64_t); // of the fake GPU: the calling thread's default stream on a device
+void (*makeCurrent)(int);             // of the fake GPU: the calling thread's device
 
 void *pointer(uint64_t word) { return reinterpret_cast<void *>(uintptr_t(word)); }
 uint64_t word(void *p) { return uint64_t(reinterpret_cast<uintptr_t>(p)); }
@@ -215,10 +216,12 @@ std::function<bool(void *)> only(void *stream) {
 void perform(int32_t type, uint64_t *w) {
 	switch (type) {
 	case Malloc:
+		if (w[5] != 0) makeOwnStream(int(w[1]), w[5]);
 		makeCurrent(int(w[1]));
 		w[0] = word(f.malloc(ssize_t(w[0]), int(w[1]), pointer(w[2])));
 		break;
 	case Free:
+		if (w[5] != 0) makeOwnStream(int(w[2]), w[5]);
 		makeCurrent(int(w[4]));
 		f.free(pointer(w[0]), ssize_t(w[1]), int(w[2]), pointer(w[3]));
 		break;
@@ -370,6 +373,7 @@ int main(int argc, char **argv) {
 	void *driver = load(fake + "/libcuda.so.1");
 	for (const char *name : {"/libcudart.so.13", "/libcudart.so.12", "/libnvidia-ml.so.1"}) load(fake + name);
 	reinterpret_cast<gaugeblock_register>(dlsym(driver, "gaugeblock_cuda_register"))(call);
+	makeOwnStream = reinterpret_cast<void (*)(int, uint64_t)>(dlsym(driver, "gaugeblock_make_own_stream"));
 	makeCurrent = reinterpret_cast<void (*)(int)>(dlsym(driver, "gaugeblock_make_current"));
 	Message order;
 	while (readAll(orders, &order, sizeof order)) {

@@ -39,9 +39,6 @@ func build(src, to, only, options string) error {
 	if err != nil {
 		return err
 	}
-	if err := w.Programs(); err != nil {
-		return err
-	}
 	var failed []string
 	for _, r := range recipes {
 		if !match.MatchString(r.Name) {

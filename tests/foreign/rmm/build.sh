@@ -2,6 +2,7 @@
 # VERSION-gtests is RMM's own tests of its pool and arena.
 version=${NAME%-*} resource=${NAME##*-}
 rmm=$SRC/$version
+if [ "$version" = rmm-headfix ]; then rmm=$SRC/rmm-head; fi
 if [ -d "$rmm/cpp" ]; then rmm=$rmm/cpp; fi
 
 # Each version belongs to a generation of RMM's interface, with its headers of CCCL. The
@@ -10,13 +11,14 @@ if [ -d "$rmm/cpp" ]; then rmm=$rmm/cpp; fi
 objects=${OUT%/*}/$version.objects$OPT
 mkdir -p "$objects"
 case $version in
-*-dev | *-devfix | *-ptds | *-ptdsfix) generation=1 cccl=$SRC/cccl22 options="-std=c++17" ;;
+*-own | *-ownfix) generation=0 cccl=$SRC/cccl22 options="-std=c++17" ;;
+*-steal | *-copy | *-copyfix | *-dev | *-devfix | *-ptds | *-ptdsfix) generation=1 cccl=$SRC/cccl22 options="-std=c++17" ;;
 *-aba | *-abafix) generation=2 cccl=$SRC/cccl32 options="-std=c++20 -Icccl" ;;
 *) generation=3 cccl=$SRC/cccl options="-std=c++20 -Icccl" ;;
 esac
 sources=
 if [ $generation -gt 1 ]; then
-	options="$options -I$objects -I$SRC/rapids-logger/include"
+	options="$options -I$SRC/rapids-logger/include"
 	mkdir -p "$objects/rmm"
 	sed -e 's/@_RAPIDS_LOGGER_MACRO_PREFIX@/RMM/g; s/@_RAPIDS_LOGGER_DEFAULT_LOGGER@/rmm::default_logger()/g' \
 		"$SRC/rapids-logger/cmake/logger_macros.hpp.in" >"$objects/rmm/logger_macros.hpp"
@@ -31,10 +33,20 @@ if [ $generation -gt 1 ]; then
 	done
 fi
 
+# rmm-headfix is rmm-head with the event recorded behind the wait when lists are merged, as
+# RMM's pull request 2490 describes it.
+if [ "$version" = rmm-headfix ]; then
+	header=rmm/mr/detail/stream_ordered_memory_resource.hpp
+	mkdir -p "$objects/${header%/*}"
+	sed '/^ *blocks.insert(std::move(other_blocks));/a cudaEventRecord(stream_event.event, stream_event.stream);' \
+		"$rmm/include/$header" >"$objects/$header"
+	grep -q 'cudaEventRecord(stream_event.event, stream_event.stream);$' "$objects/$header"
+fi
+
 compile() { # SOURCE OBJECT
 	$CXX $OPT -fPIC -w $options -DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP \
 		-DCCCL_IGNORE_DEPRECATED_STREAM_REF_HEADER -DLIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE -DFMT_HEADER_ONLY \
-		-DRESOURCE_$resource -DGENERATION=$generation -Iinclude -I"$CUDA/include" -I"$rmm/include" \
+		-DRESOURCE_$resource -DGENERATION=$generation -Iinclude -I"$CUDA/include" -I"$objects" -I"$rmm/include" \
 		-I"$cccl/libcudacxx/include" -I"$cccl/thrust" -I"$cccl/cub" -c "$1" -o "$2"
 }
 

@@ -48,9 +48,6 @@ func run(src, to, only, options string) (good bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := w.Programs(); err != nil {
-		return false, err
-	}
 	fmt.Println("| bug | before | found | by the rule | after operations | fix | clean |\n|---|---|---|---|---|---|---|")
 	good = true
 	var programs strings.Builder
@@ -79,6 +76,11 @@ func look(b zoo.Bug, recipes []foreign.Recipe, w *foreign.Workshop, programs *st
 	if err != nil {
 		return "", false, err
 	}
+	if program := b.Program(); program != "" {
+		if err := w.Program(program); err != nil {
+			return "", false, err
+		}
+	}
 	var all [][]zoo.Finding
 	for _, r := range list {
 		if _, err := w.Build(r); err != nil {
@@ -90,15 +92,24 @@ func look(b zoo.Bug, recipes []foreign.Recipe, w *foreign.Workshop, programs *st
 		}
 		all = append(all, findings)
 	}
-	found, fewest, median, most := zoo.Count(all[0], b.Rule)
-	good = found == b.Seeds || b.Rule == "-"
-	row = fmt.Sprintf("| %s | %s | %d of %d | %s | %d (%d to %d) |", b.Name, list[0].Commit, found, b.Seeds, b.Rule, median, fewest, most)
-	if len(list) == 1 {
-		row += " none yet | - |"
+	found, fewest, median, most := zoo.Count(all[0], b.Rules)
+	row = fmt.Sprintf("| %s | %s | %d of %d |", b.Name, list[0].Commit, found, b.Seeds)
+	if good = len(b.Rules) == 0; good {
+		row += " | |"
 	} else {
-		wrong, _, _, _ := zoo.Count(all[1], "")
+		good = found == b.Seeds
+		row += fmt.Sprintf(" %s | %d (%d to %d) |", strings.Join(b.Rules, ", "), median, fewest, most)
+	}
+	if len(list) == 1 {
+		row += " none yet | |"
+	} else {
+		fix := list[1].Commit
+		if fix == list[0].Commit {
+			fix += ", changed"
+		}
+		wrong, _, _, _ := zoo.Count(all[1], nil)
 		good = good && wrong == 0
-		row += fmt.Sprintf(" %s | %d of %d |", list[1].Commit, b.Seeds-wrong, b.Seeds)
+		row += fmt.Sprintf(" %s | %d of %d |", fix, b.Seeds-wrong, b.Seeds)
 	}
 	for _, f := range all[0] {
 		if len(f.Smallest) > 0 {

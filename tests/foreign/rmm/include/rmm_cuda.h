@@ -12,9 +12,7 @@
 #define CUDA_VERSION 12090
 #define CUDARTAPI
 
-// Handles of default streams.
-#define cudaStreamLegacy ((cudaStream_t)0x1)
-#define cudaStreamPerThread ((cudaStream_t)0x2)
+#define cudaStreamDefault 0x00 // a macro, which may be compared with a handle
 
 enum cudaDeviceAttr {
 	cudaDevAttrIntegrated = 18,
@@ -67,7 +65,6 @@ struct cudaMemPoolProps {
 
 extern "C" {
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
-cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id);
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *ptr);
 cudaError_t cudaHostAlloc(void **ptr, size_t bytes, unsigned flags);
