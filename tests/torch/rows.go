@@ -52,7 +52,7 @@ var rules = []rule{
 	{"That a segment is gone, or a block still used, is detected when everything has been freed", func(m *moment) bool {
 		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err != nil && m.Difference.theirs.Err != nil
 	}},
-	{"A use on the allocation stream needs no event; streams are compared by handle alone", (*moment).defaultStreams},
+	{rowHandleAlone, (*moment).defaultStreams},
 	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed && m.completes() }},
 	{rowRemembered, (*moment).rememberedUse},
 	{"A pool is erased when its `cudaMalloc_count` is 0", (*moment).forgottenPool},
