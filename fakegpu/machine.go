@@ -134,6 +134,7 @@ type GPU struct {
 	devices  []*view
 	space    space
 	streams  map[spec.Stream]*stream
+	made     uint64    // streams so far
 	inOrder  []*stream // every stream with work or a handle, by creation
 	events   map[spec.EventHandle]*event
 	pages    map[spec.PageHandle]*page
@@ -144,6 +145,7 @@ type GPU struct {
 	execs    map[spec.GraphExec]*graphExec
 	nodes    map[spec.GraphNode]*node
 
+	listeners  []func(MemoryCall)
 	schedule   Schedule // nil: work is done at once
 	detector   *detector
 	violations []Violation

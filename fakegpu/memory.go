@@ -9,9 +9,10 @@ import (
 // Malloc implements spec.Driver. The bytes are counted exactly: what the real
 // driver rounds up to is documented nowhere. A request of zero bytes, for which
 // the real driver gives a null pointer, is an error, as the contract has it.
-func (g *GPU) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
+func (g *GPU) Malloc(dev spec.Device, bytes uint64) (at spec.Ptr, err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	defer func() { g.tell(callMalloc, dev, at, bytes, err) }()
 	if err := g.enter(callMalloc); err != nil {
 		return 0, err
 	}
@@ -74,9 +75,10 @@ func recordedRefusal(succeeded bool, bytes uint64) string {
 
 // Free implements spec.Driver. See Config.FreeWaits for what it waits for. Of the
 // null pointer nothing is freed, as by the real driver.
-func (g *GPU) Free(dev spec.Device, ptr spec.Ptr) error {
+func (g *GPU) Free(dev spec.Device, ptr spec.Ptr) (err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	defer func() { g.tell(callFree, dev, ptr, 0, err) }()
 	if err := g.enter(callFree); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 type stream struct {
 	device      spec.Device
 	handle      spec.Stream // zero: the device's default stream
+	number      uint64      // counts the streams of the process that have been made
 	destroyed   bool        // has no handle any more, but still work
 	given, done uint64
 	queue       []item
@@ -145,7 +146,8 @@ func (g *GPU) AddStream(dev spec.Device, handle spec.Stream) error {
 }
 
 func (g *GPU) addStream(dev spec.Device, handle spec.Stream) {
-	s := &stream{device: dev, handle: handle}
+	g.made++
+	s := &stream{device: dev, handle: handle, number: g.made}
 	g.streams[handle] = s
 	g.inOrder = append(g.inOrder, s)
 }

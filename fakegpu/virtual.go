@@ -24,9 +24,10 @@ type page struct {
 }
 
 // ReserveAddress implements spec.VirtualMemory.
-func (g *GPU) ReserveAddress(dev spec.Device, bytes uint64) (spec.Ptr, error) {
+func (g *GPU) ReserveAddress(dev spec.Device, bytes uint64) (at spec.Ptr, err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	defer func() { g.tell(callReserveAddress, dev, at, bytes, err) }()
 	if err := g.enter(callReserveAddress); err != nil {
 		return 0, err
 	}
@@ -60,9 +61,10 @@ func (g *GPU) wholePages(c call, bytes uint64) error {
 }
 
 // FreeAddress implements spec.VirtualMemory.
-func (g *GPU) FreeAddress(ptr spec.Ptr, bytes uint64) error {
+func (g *GPU) FreeAddress(ptr spec.Ptr, bytes uint64) (err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	defer func() { g.tell(callFreeAddress, 0, ptr, bytes, err) }()
 	if err := g.enter(callFreeAddress); err != nil {
 		return err
 	}
@@ -81,9 +83,10 @@ func (g *GPU) FreeAddress(ptr spec.Ptr, bytes uint64) error {
 }
 
 // CreatePage implements spec.VirtualMemory.
-func (g *GPU) CreatePage(dev spec.Device, bytes uint64, share spec.ShareType) (spec.PageHandle, error) {
+func (g *GPU) CreatePage(dev spec.Device, bytes uint64, share spec.ShareType) (_ spec.PageHandle, err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	defer func() { g.tell(callCreatePage, dev, 0, bytes, err) }()
 	if err := g.enter(callCreatePage); err != nil {
 		return 0, err
 	}
@@ -247,9 +250,10 @@ func (g *GPU) SetAccess(ptr spec.Ptr, bytes uint64, dev spec.Device) error {
 }
 
 // UnmapPage implements spec.VirtualMemory.
-func (g *GPU) UnmapPage(ptr spec.Ptr, bytes uint64) error {
+func (g *GPU) UnmapPage(ptr spec.Ptr, bytes uint64) (err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	defer func() { g.tell(callUnmapPage, 0, ptr, bytes, err) }()
 	if err := g.enter(callUnmapPage); err != nil {
 		return err
 	}

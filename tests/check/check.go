@@ -153,7 +153,7 @@ func (c *checker) perform(op *trace.Op) error {
 // operations run no work by themselves, and there are many of them.
 func (c *checker) addHazards() {
 	switch c.op.Kind {
-	case trace.OpFree, trace.OpRecordStream, trace.OpWaitStream, trace.OpRecordEvent, trace.OpWaitEvent:
+	case trace.OpFree, trace.OpFreeOn, trace.OpRecordStream, trace.OpWaitStream, trace.OpRecordEvent, trace.OpWaitEvent:
 		if len(c.op.Expect.Entries) == 0 {
 			return
 		}

@@ -75,7 +75,9 @@ func (g *Generator) propose() trace.Op {
 	}
 	kind := g.kind()
 	op := kinds[kind].propose(g)
-	op.Kind = kind
+	if op.Kind == "" {
+		op.Kind = kind
+	}
 	return op
 }
 

@@ -92,6 +92,7 @@ func (m *machine) perform(op *trace.Op) outcome {
 	m.out = outcome{events: m.room[:0]}
 	m.tolerance.meet(op.Kind)
 	m.loadScript(op)
+	defer m.onThread(op)()
 	k, known := kinds[op.Kind]
 	switch {
 	case !known:

@@ -205,7 +205,10 @@ func (p *Process) streamOperation(operation C.int, w *words) (int, bool) {
 		w[1] = C.uint64_t(s)
 		return number(err), true
 	case C.GAUGEBLOCK_STREAM_DESTROY:
-		return number(g.DestroyStream(device(w[0]), stream(w[1]))), true
+		return number(p.destroyStream(device(w[0]), stream(w[1]))), true
+	case C.GAUGEBLOCK_STREAM_ID:
+		w[2] = C.uint64_t(p.streamID(device(w[0]), stream(w[1])))
+		return 0, true
 	case C.GAUGEBLOCK_STREAM_DEVICE:
 		dev, found := g.StreamDevice(stream(w[0]))
 		w[1] = C.uint64_t(dev)

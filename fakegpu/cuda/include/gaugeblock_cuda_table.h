@@ -26,6 +26,7 @@
 	X(STREAM_CREATE)     /* 0 device -> 1 stream */ \
 	X(STREAM_DESTROY)    /* 0 device, 1 stream */ \
 	X(STREAM_DEVICE)     /* 0 stream -> 1 device */ \
+	X(STREAM_ID)         /* 0 device, 1 stream -> 2 id */ \
 	X(STREAM_SYNCHRONIZE)/* 0 device, 1 stream */ \
 	X(STREAM_QUERY)      /* 0 device, 1 stream */ \
 	X(STREAM_WAIT)       /* 0 device, 1 stream, 2 event */ \
