@@ -117,9 +117,13 @@ fake-cuda:
 # is the folder of their sources, or of sources.tar.xz; ONLY is an expression for some recipes.
 SRC ?= ../shared/foreign
 ONLY ?=
-.PHONY: foreign
+.PHONY: foreign zoo
 foreign:
 	$(GO) run ./tests/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)"
+
+# Their real bugs, before and after the fix: the table of docs/zoo.md.
+zoo:
+	$(GO) run ./tests/zoo/run -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)"
 
 # On the GPU machine, with what the two targets above have built in BUILD; no Go is needed
 # there. torch-check needs PyTorch 2.11.

@@ -55,7 +55,16 @@ input or the command line made no sense.`
 // byteLimit is a limit in bytes on the command line.
 type byteLimit struct {
 	given bool
+	bare  bool   // a number without a unit
 	bytes uint64 // 0: none
+}
+
+// question is a line about a limit that may not be what was meant, "" without one.
+func (l *byteLimit) question(flag string) string {
+	if !l.bare {
+		return ""
+	}
+	return fmt.Sprintf("%s has no unit: were bytes meant? %d bytes (%s) are compared.\n", flag, l.bytes, spec.FormatSize(l.bytes))
 }
 
 // UnmarshalText reads "none", "4420MiB", "39.5GiB" or a number of bytes. A number without
@@ -69,15 +78,11 @@ func (l *byteLimit) UnmarshalText(word []byte) error {
 	if err != nil || n == 0 || n > whatif.LargestLimit {
 		return fmt.Errorf("%q is not a limit: give 4420MiB, 39.5GiB, bytes as 4634705920B (less than 1 TiB), or none", word)
 	}
-	last := word[len(word)-1]
-	bare := last >= '0' && last <= '9' || last == '.'
-	bytesMeant := !bare && strings.TrimRight(string(word), "bB ") == strings.TrimRight(string(word), "bB kKmMgGtTiI")
+	number := strings.TrimRight(string(word), " bBkKmMgGtTiI")
+	l.bare = number == string(word)
+	bytesMeant := !l.bare && number == strings.TrimRight(string(word), " bB")
 	if n < smallestLimit && !bytesMeant {
-		suggestion := string(word)
-		if bare {
-			suggestion += "GiB"
-		}
-		return fmt.Errorf("%s is %d bytes, less than one segment (20 MiB): were bytes meant? Then write %dB; otherwise give a unit, as in %s", word, n, n, suggestion)
+		return fmt.Errorf("%s is %d bytes, less than one segment (20 MiB): were bytes meant? Then write %dB; otherwise give a larger unit, as in %sGiB", word, n, n, number)
 	}
 	l.bytes = n
 	return nil
@@ -101,6 +106,7 @@ func (c *whatifCommand) Validate() error {
 
 // Run reads the file, compares the settings, and prints the predictions.
 func (c *whatifCommand) Run(env *environment) error {
+	fmt.Fprint(env.stderr, c.Limit.question("--limit"), c.Memory.question("--device-memory"))
 	workload, notes, err := c.workload(env)
 	var none *whatif.WorkloadError
 	if errors.As(err, &none) && c.JSON {
@@ -113,7 +119,7 @@ func (c *whatifCommand) Run(env *environment) error {
 	}
 	options := whatif.Options{
 		Settings: c.Settings, Limit: c.Limit.bytes, DeviceMemory: c.Memory.bytes, SearchLimit: c.Search, Jobs: c.Jobs,
-		AsRecorded: !c.Limit.given && !c.Memory.given,
+		AsRecorded: !c.Limit.given && !c.Memory.given, Present: true,
 	}
 	comparison, err := env.compare(workload, options, c.JSON)
 	if err != nil {

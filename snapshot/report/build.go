@@ -77,7 +77,7 @@ func Build(f *snapshot.File, o Options) (*Data, error) {
 		b.config = f.AllocatorSettings.Config
 		b.data.Summary.Settings = shorten(f.AllocatorSettings.Conf)
 	}
-	workload, err := whatif.FromSnapshot(f, o.Device)
+	workload, err := workloadOf(f, &o)
 	var none *whatif.WorkloadError
 	switch {
 	case err == nil:
@@ -103,6 +103,14 @@ func Build(f *snapshot.File, o Options) (*Data, error) {
 		b.data.Notes = append(b.data.Notes, shortenEnd(note, maxNote))
 	}
 	return b.data, nil
+}
+
+// workloadOf is the workload of the comparison, if there is one, since it takes a while to find.
+func workloadOf(f *snapshot.File, o *Options) (*whatif.Workload, error) {
+	if o.Comparison != nil && o.Comparison.Workload.Device == o.Device {
+		return o.Comparison.Workload, nil
+	}
+	return whatif.FromSnapshot(f, o.Device)
 }
 
 // builder reads a history twice: for the timeline, which also finds the peak, and for the

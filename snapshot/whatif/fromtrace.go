@@ -31,7 +31,7 @@ func FromTrace(t *trace.Reader, dev spec.Device) (*Workload, error) {
 	}
 	r := &traceRebuilder{
 		Workload: &Workload{
-			Device: dev, Config: config, DeviceMemory: header.TotalMemory, rooms: map[int32]uint64{},
+			Device: dev, Config: config, DeviceMemory: header.TotalMemory, refused: map[int32]uint64{},
 			Version: snapshot.Version{Least: 11, Most: snapshot.Newest},
 		},
 		header: header, ids: map[int64]int32{}, waiting: map[spec.Ptr]int32{}, emptied: map[int]bool{},
@@ -252,7 +252,7 @@ func (r *traceRebuilder) finish() {
 	r.Streams = slices.Sorted(maps.Keys(streams))
 	frees := inferSegmentFrees(r.trace, nil, r.Config, r.emptied)
 	r.takeLimit(&frees)
-	r.takeRooms(&frees)
+	r.takeRefusals(&frees)
 	if r.allowed > 0 {
 		least := max(r.allowed, frees.peak)
 		r.Limit = LimitBounds{Kind: FractionLimit, Least: least, Most: least}
