@@ -1,6 +1,8 @@
 package alloc_test
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -253,4 +255,36 @@ func TestEntriesBeforeCallbacks(t *testing.T) {
 	if !called {
 		t.Error("the callback was not called")
 	}
+}
+
+// TestCloseReportsEveryFailure: the errors of all steps are in the error of Close.
+func TestCloseReportsEveryFailure(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	stream, err := gpu.CreateStream(0)
+	must(t, err)
+	p := mustMalloc(t, a, 0, 512)
+	must(t, a.RecordStream(p, 0, stream))
+	must(t, a.Free(p))
+	must(t, gpu.FailCall("CreatePage", 1, spec.ErrDriverOutOfMemory)) // leaves a segment without pages
+	must(t, gpu.FailCall("CreatePage", 2, spec.ErrDriverOutOfMemory))
+	if _, err := a.Malloc(spec.Request{Bytes: 30 * spec.MiB}); err == nil {
+		t.Fatal("the malloc succeeded")
+	}
+	must(t, a.Free(mustMalloc(t, a, 0, 512))) // completes the free: its event is unused
+	must(t, a.EmptyCache())
+	p = mustMalloc(t, a, 0, 512)
+	must(t, a.Free(p))
+	var failures [3]error
+	for i, call := range []string{"UnmapPage", "FreeAddress", "DestroyEvent"} {
+		failures[i] = fmt.Errorf("%s fails", call)
+		must(t, gpu.FailCall(call, 1, failures[i]))
+	}
+	err = a.Close()
+	for _, failure := range failures {
+		if !errors.Is(err, failure) {
+			t.Errorf("%v is not in %v", failure, err)
+		}
+	}
+	wantNoLeaks(t, a, gpu)
 }

@@ -134,3 +134,17 @@ func TestSearchAfterCallbacks(t *testing.T) {
 		}
 	}
 }
+
+// TestStreamUsesAreSorted: in whatever order uses are recorded, the states are equal.
+func TestStreamUsesAreSorted(t *testing.T) {
+	record := func(streams ...spec.Stream) model.State {
+		s := malloc(newState(""), 5*mib, 0x1000000)
+		for _, stream := range streams {
+			s, _ = s.RecordStream(0x1000000, spec.DeviceStream{Stream: stream})
+		}
+		return s
+	}
+	if a, b := record(7, 9, 8), record(9, 8, 7, 8); !a.Equal(b) {
+		t.Errorf("the order of record_stream makes a difference:\n%v\n%v", a, b)
+	}
+}
