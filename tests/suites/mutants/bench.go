@@ -96,7 +96,7 @@ func (b *bench) try(m *mutant) (by string, err error) {
 		return "", err
 	}
 	for i, pkg := range b.tests {
-		out, status := b.test(pkg, overlay, 10*time.Second+4*b.took[i])
+		out, status := b.test(pkg, overlay, 30*time.Second+10*b.took[i])
 		switch {
 		case status == doesNotCompile:
 			return doesNotCompile, nil
