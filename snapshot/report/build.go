@@ -166,7 +166,7 @@ func (b *builder) timeline() {
 	}
 	d.Annotations = b.annotations()
 	if d.Summary.DurationUS == 0 {
-		d.Timeline.TimesUS = nil
+		d.Timeline.TimesUS = []int64{}
 	}
 }
 

@@ -132,6 +132,7 @@
       draw.paint(view);
     };
     let width = 0;
+    queueMicrotask(() => { width = box.clientWidth; view.redraw(); }); // when the page is built
     new ResizeObserver(() => {
       if (box.clientWidth !== width) { width = box.clientWidth; requestAnimationFrame(view.redraw); }
     }).observe(box);
@@ -783,6 +784,11 @@
 
     colorListeners = [];
     drawVerdict();
+    if (page.reports.length > 1 && !page.compared) {
+      const devices = element("section", {});
+      drawDevices(devices);
+      byId("verdict-section").after(devices);
+    }
     drawTimeline();
     drawHolders();
     drawAnnotations();
@@ -894,9 +900,9 @@
   document.title = page.source + ": GPU memory report";
   byId("page-notes").append(...(page.notes || []).map((note) => element("li", {}, note)));
   const across = byId("across");
-  const draw = page.compared ? drawCompared : page.ranks ? drawRanks : page.reports.length > 1 ? drawDevices : null;
+  const draw = page.compared ? drawCompared : page.ranks ? drawRanks : null;
   if (draw) { across.hidden = false; draw(across); }
   if (page.ranks) byId("reports").replaceWith(element("h2", {}, "The worst: " + page.reports[page.shown].title));
-  else if (page.reports.length > 1) switcher("reports", page.reports.map((d) => [d, d.title]), page.reports[page.shown], render);
+  else if (page.reports.length > 1) switcher("reports", page.reports.map((d) => [d, d.title + (d.summary.ooms ? ", out of memory" : "")]), page.reports[page.shown], render);
   render(page.reports[page.shown]);
 })();
