@@ -134,7 +134,7 @@ type GPU struct {
 	devices  []*view
 	space    space
 	streams  map[spec.Stream]*stream
-	made     uint64    // streams so far
+	created  uint64    // streams so far
 	inOrder  []*stream // every stream with work or a handle, by creation
 	events   map[spec.EventHandle]*event
 	pages    map[spec.PageHandle]*page

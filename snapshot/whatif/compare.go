@@ -279,9 +279,15 @@ func (c *comparing) findNeededLimits() (err error) {
 }
 
 // apply reports whether assumptions apply to a prediction. The recorded addresses are
-// plausible up to the first difference from the recorded run, so under its settings.
+// plausible up to the first difference from the recorded run, so under its settings; when
+// garbage is collected does not matter before that.
 func (c *comparing) apply(a Assumptions, p *Prediction) bool {
-	return !a.RecordedAddresses || c.Workload.Complete() && sameSettings(p.Settings, c.Workload.recordedSettings())
+	if !a.RecordedAddresses {
+		return true
+	}
+	config, err := settings.Parse(p.Settings, spec.DefaultGeometry())
+	config.GarbageCollectionThreshold = c.Workload.Config.GarbageCollectionThreshold
+	return err == nil && c.Workload.Complete() && sameSettings(settings.Format(config, spec.DefaultGeometry()), c.Workload.recordedSettings())
 }
 
 // limitReading is a reading with a limit, if there is one.

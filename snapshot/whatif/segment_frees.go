@@ -338,6 +338,7 @@ func (f *segmentFreeReader) concludeKind() {
 	default:
 		b.Kind = NoLimit
 	}
+	f.dropDoubt()
 	if !b.Refused() || b.Most >= b.Least {
 		return
 	}
@@ -354,6 +355,31 @@ func (f *segmentFreeReader) concludeKind() {
 		if b.Kind == UnknownLimit {
 			b.Kind = DeviceLimit
 		}
+	}
+}
+
+// dropDoubt takes doubtful frees for those of refused requests if it is certain that there
+// was a limit, the requests came close to it, and the program never called empty_cache
+// otherwise.
+func (f *segmentFreeReader) dropDoubt() {
+	b := &f.limit
+	bound := f.doubt.device
+	if b.Kind == FractionLimit {
+		bound = f.doubt.fraction
+	}
+	const near = 8 // one part in so many
+	if b.Kind != FractionLimit && b.Kind != DeviceLimit || b.Moved || f.doubtful == 0 || bound < b.Least || bound-b.Least > b.Least/near {
+		return
+	}
+	for _, doubtful := range f.emptied {
+		if !doubtful {
+			return
+		}
+	}
+	f.doubtful = 0
+	if b.Kind == FractionLimit {
+		b.Most = min(b.Most, bound)
+		b.ofFraction[1] = b.Most
 	}
 }
 

@@ -187,7 +187,7 @@ func TestFailure(t *testing.T) {
 	if more := comparison.Predictions[0].AtEnd.OOMs - comparison.Predictions[0].OOMs; more != 1 {
 		t.Errorf("%d more OOMs", more)
 	}
-	if !real.Limit.Allows(limit) || real.Limit.Most-real.Limit.Least > 400<<20 {
+	if !real.Limit.Allows(limit) || real.Limit.Most-real.Limit.Least > 80<<20 {
 		t.Errorf("the limit was %d, and the history shows %+v", limit, real.Limit)
 	}
 }

@@ -171,7 +171,7 @@ func (c *Comparison) do() string {
 	}
 	switch {
 	case p.OOMRuns == 0:
-		text += fmt.Sprintf("the same requests reserve %s, and none fails.", p.reservedText())
+		text += fmt.Sprintf("the same requests reserve %s, and none fails%s.", p.reservedText(), c.untilFailure(p))
 	default:
 		text += fmt.Sprintf("no request fails if the limit was %s or more, which the record leaves open.", spec.FormatSize(p.fits))
 	}
@@ -179,6 +179,14 @@ func (c *Comparison) do() string {
 		text += fmt.Sprintf(" (That needs PyTorch 2.%d or later.)", v)
 	}
 	return text
+}
+
+// untilFailure says that the record ends where it does not end under these settings.
+func (c *Comparison) untilFailure(p *Prediction) string {
+	if c.Workload.endsInFailure() && p.Passed {
+		return " up to where the record ends"
+	}
+	return ""
 }
 
 func them(p *Prediction) string {

@@ -95,7 +95,8 @@ func (k *kit) lookAround(a spec.Allocator) error {
 // fit makes of an area what the allocator can do of it.
 func (k *kit) fit(area *Area) error {
 	lacks := func(kind trace.OpKind) bool { return slices.Contains(k.without, kind) }
-	if kind, about := essential[area.Name]; about && lacks(kind) {
+	kind, about := essential[area.Name]
+	if about && lacks(kind) || k.devices > 0 && area.Devices > k.devices {
 		k.report.LeftOut = append(k.report.LeftOut, area.Name)
 		return nil
 	}
@@ -105,7 +106,7 @@ func (k *kit) fit(area *Area) error {
 		fitted.contract = *k.contract
 		fitted.contract.Threads = area.has(trace.OpEndThread)
 		fitted.contract.DestroysStreams = area.has(trace.OpDestroyStream)
-		fitted.late = k.hardware && slices.ContainsFunc(contractAreas, func(a Area) bool { return a.Name == area.Name })
+		fitted.late = k.hardware
 	}
 	fitted.Kinds = slices.DeleteFunc(slices.Clone(area.Kinds), func(s Share) bool { return lacks(s.Kind) })
 	fitted.Misuse = slices.DeleteFunc(slices.Clone(area.Misuse), lacks)

@@ -116,7 +116,6 @@ func (p *Process) Answer(operation int32, w *[8]uint64, memory [][]byte) (result
 	return a.Result, a.Memory
 }
 
-
 // answer performs a call of another process.
 func (p *Process) answer(q *request) (a answer) {
 	operation := C.int(q.Operation)
