@@ -235,7 +235,7 @@ func (c *Comparison) sureness() string {
 	case p == nil || p.Err != nil:
 		return ""
 	case p.Exact():
-		return "These statistics are exact: the whole record is reproduced, and nothing that it leaves open makes a difference."
+		return "Exact: the whole record is reproduced, and nothing that it leaves open makes a difference."
 	case c.Certainty() == CertainUnknown:
 		return "This cannot be relied on: the record is not reproduced."
 	case c.Sure():
