@@ -491,8 +491,8 @@
 
     const drawHolders = () => {
       if (!sites.length) { byId("holders-section").hidden = true; return; }
-      const moments = [["peak", "at the peak"], summary.ooms > 0 && ["oom", "at the first out of memory"], ["end", "at the end"]].filter(Boolean);
-      let when = summary.ooms > 0 ? "oom" : "peak";
+      const moments = [hasHistory && ["peak", "at the peak"], summary.ooms > 0 && ["oom", "at the first out of memory"], ["end", "at the end"]].filter(Boolean);
+      let when = summary.ooms > 0 ? "oom" : moments[0][0];
       const press = (list, value) => switcher("holders-when", list, value, (w) => { when = w; show(); });
       const color = (i) => (sites[i].series ? seriesColor(i) : othersColor());
       const show = () => {
@@ -528,7 +528,9 @@
       onColors(show);
       show();
       if (!categories.length) {
-        byId("categories").append(element("p", { class: "help" }, "What memory is for cannot be guessed without call stacks: _record_memory_history(stacks=\"python\") records them."));
+        byId("categories").append(element("p", { class: "help" }, hasHistory
+          ? "What memory is for cannot be guessed without call stacks: _record_memory_history(stacks=\"python\") records them."
+          : "What memory is for cannot be guessed without a history: it tells how long memory was allocated."));
         return;
       }
       const used = categories.map((c, i) => [c, i]).filter(([c]) => c.max > 0 || c.end[0] > 0);
