@@ -58,11 +58,11 @@ func newAllocatorState(segments []spec.Segment, config spec.Config, sites *siteT
 			added := activeBlock{b.Size, b.RequestedSize, &frames, s.sites.ofStart(frames, b.RequestedSize), -1, b.State == spec.ActivePendingFree}
 			s.active.Set(b.Address, added)
 			s.statistics[activeMemory].start(b.Size)
+			s.statistics[requestedMemory].start(b.RequestedSize)
 			s.statistics[activeAllocs].start(1)
 			if b.State == spec.ActiveAllocated {
 				s.allocatedBytes += b.Size
 				s.statistics[allocatedMemory].start(b.Size)
-				s.statistics[requestedMemory].start(b.RequestedSize)
 				s.statistics[allocations].start(1)
 				s.sites.hold(added.site, b.Size)
 			}
@@ -90,6 +90,7 @@ func (s *allocatorState) add(entry int, e *snapshot.TraceEntry) {
 				s.free(&b)
 			}
 			s.statistics[activeMemory].sub(b.size)
+			s.statistics[requestedMemory].sub(b.requested) // as PyTorch does, not before
 			s.statistics[activeAllocs].sub(1)
 		}
 	case spec.ActionSegmentAlloc, spec.ActionSegmentMap:
@@ -118,7 +119,6 @@ func (s *allocatorState) allocate(b *activeBlock) {
 func (s *allocatorState) free(b *activeBlock) {
 	s.allocatedBytes -= b.size
 	s.statistics[allocatedMemory].sub(b.size)
-	s.statistics[requestedMemory].sub(b.requested)
 	s.statistics[allocations].sub(1)
 	s.sites.release(b.site, b.size)
 }
