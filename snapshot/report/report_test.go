@@ -88,6 +88,8 @@ func TestData(t *testing.T) {
 			return lines(t, data.Categories)
 		case "annotations":
 			return lines(t, data.Annotations)
+		case "labels":
+			return lines(t, data.Labels)
 		case "statistics":
 			return lines(t, data.Statistics)
 		case "moment":

@@ -546,7 +546,13 @@
 
     const drawAnnotations = () => {
       const names = data.annotations.names;
-      if (!names.length) { byId("annotations-section").hidden = true; return; }
+      if (!names.length && !data.labels.length) { byId("annotations-section").hidden = true; return; }
+      if (data.labels.length) {
+        byId("annotations").append(element("h3", {}, "Metadata of allocations, from torch.cuda.memory._set_memory_metadata"),
+          longTable("Metadata", [["Text", "code"], ["Allocations", "number"], ["Most allocated", "word"], ["At the peak", "number"], ...(summary.ooms ? [["At the out of memory", "number"]] : []), ["At the end", "number"]],
+            data.labels.map((l) => [l.text, count(l.allocations), [size(l.max), meter([of(l.max, summary.peakAllocated), "var(--allocated)"])], size(l.peak[0]), ...(summary.ooms ? [size(l.oom[0])] : []), size(l.end[0])]), 8));
+      }
+      if (!names.length) return;
       byId("annotations").append(longTable("Annotations", [["Name", "code"], ["Times", "number"], ["Duration", "number"], ["Most allocated", "word"], ["Largest growth", "number"]],
         names.map((a, i) => [[chip(seriesColor(i + 3)), a.name], count(a.count), time(a.durationUS),
           [size(a.maxAllocated) + (a.maxAllocated === summary.peakAllocated ? ", the peak" : ""), meter([of(a.maxAllocated, summary.peakAllocated), "var(--allocated)"])], signed(a.maxGrowth)]), 8));
