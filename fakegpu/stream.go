@@ -21,7 +21,7 @@ import (
 type stream struct {
 	device      spec.Device
 	handle      spec.Stream // zero: the device's default stream
-	number      uint64      // counts the streams of the process that have been made
+	id          uint64      // no other stream has it or had it
 	destroyed   bool        // has no handle any more, but still work
 	given, done uint64
 	queue       []item
@@ -146,8 +146,8 @@ func (g *GPU) AddStream(dev spec.Device, handle spec.Stream) error {
 }
 
 func (g *GPU) addStream(dev spec.Device, handle spec.Stream) {
-	g.made++
-	s := &stream{device: dev, handle: handle, number: g.made}
+	g.created++
+	s := &stream{device: dev, handle: handle, id: MaxDevices + g.created}
 	g.streams[handle] = s
 	g.inOrder = append(g.inOrder, s)
 }

@@ -68,6 +68,7 @@ type act struct {
 	graph  bool
 	device spec.Device
 	stream spec.Stream
+	both   access // devices whose Free waits for the work: see release.go
 }
 
 // over gives the patches that make up a range, in order; those that are missing are

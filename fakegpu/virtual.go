@@ -107,7 +107,9 @@ func (g *GPU) CreatePage(dev spec.Device, bytes uint64, share spec.ShareType) (_
 		return 0, driverOutOfMemory.in(callCreatePage, "%s", reason)
 	}
 	b := &backing{}
-	g.machine.obtain(b, dev, bytes)
+	if err := g.machine.obtain(b, dev, bytes); err != nil {
+		return 0, driverOutOfMemory.in(callCreatePage, "the host has no memory: %v", err)
+	}
 	return g.addPage(&page{backing: b, share: share}), nil
 }
 
@@ -192,6 +194,9 @@ func (g *GPU) MapPage(ptr spec.Ptr, bytes uint64, handle spec.PageHandle) error 
 	if other := a.lastMappingBefore(m.End()); other != nil && other.Overlaps(m.Range) {
 		return driverInvalidValue.in(callMapPage, "a page is mapped at %v already", other.Ptr)
 	}
+	if err := g.mapHost(callMapPage, ptr, p.backing); err != nil {
+		return err
+	}
 	a.mappings.Set(ptr, m)
 	p.backing.refs++
 	p.mapped = true
@@ -265,9 +270,10 @@ func (g *GPU) UnmapPage(ptr spec.Ptr, bytes uint64) (err error) {
 		return driverInvalidValue.in(callUnmapPage, "no page of %d bytes is mapped at %v", bytes, ptr)
 	}
 	if g.detector != nil {
-		g.detector.returned(callUnmapPage, r)
+		g.detector.returned(callUnmapPage, r, 0)
 	}
 	a.mappings.Delete(ptr)
+	g.unmapHost(ptr, m.backing)
 	g.machine.drop(m.backing)
 	if script := g.devices[a.device].script; script != nil {
 		script.pageUnmapped(r)

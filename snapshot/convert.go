@@ -45,6 +45,7 @@ func convert(values *plain, root value) (*File, error) {
 			return nil, err
 		}
 	}
+	c.file.Version = c.seen.version()
 	slices.SortStableFunc(c.file.Segments, func(a, b spec.Segment) int {
 		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Address, b.Address))
 	})
@@ -75,7 +76,7 @@ func (c *converter) items(v value, what string) ([]value, error) {
 	if v.kind != list {
 		return nil, failAt(0, "%s is %v, not a list", what, v.kind)
 	}
-	return c.lists[v.word].once(what)
+	return c.lists.at(int(v.word)).once(what)
 }
 
 // fields returns the keys and values of a dict, once.
@@ -144,14 +145,21 @@ func (c *converter) segment(v value) error {
 	}
 	s.Device, s.Address = spec.Device(device), spec.Ptr(address)
 	s.Stream, _ = streamOf(c.get(items, "stream"))
-	s.Pool, _ = c.poolOf(c.get(items, "segment_pool_id"))
+	var hasPool bool
+	s.Pool, hasPool = c.poolOf(c.get(items, "segment_pool_id"))
+	c.seen.segmentPools = c.seen.segmentPools || hasPool
 	kind, _ := c.string(c.get(items, "segment_type"))
 	if kind == spec.LargePool.String() {
 		s.PoolKind = spec.LargePool
 	}
 	s.Expandable = c.get(items, "is_expandable") == value{boolean, 1}
 	s.Context = c.frames(items)
+	if c.exhausted == nil {
+		c.exhausted = c.memory.take(segmentBytes, c.offsetOf(v))
+	}
 	switch {
+	case c.exhausted != nil:
+		return c.exhausted
 	case device >= maxDevices:
 		return failAt(c.offsetOf(v), "a segment is on device %d", device)
 	case kind != "large" && kind != "small":
@@ -180,11 +188,14 @@ func (c *converter) frames(items []value) any {
 // blocks converts the blocks of a segment, and checks that they are the whole segment.
 func (c *converter) blocks(s *spec.Segment, v value) error {
 	list, err := c.items(v, "the blocks of a segment")
+	if err == nil {
+		err = c.memory.take(uint64(len(list))*blockBytes, c.lists.at(int(v.word)).offset)
+	}
 	if err != nil {
 		return err
 	}
 	s.Blocks = make([]spec.Block, 0, len(list))
-	end, offset := s.Address, c.lists[v.word].offset
+	end, offset := s.Address, c.lists.at(int(v.word)).offset
 	for _, item := range list {
 		b, err := c.block(item, end)
 		if err != nil {
@@ -209,6 +220,9 @@ func (c *converter) block(v value, behind spec.Ptr) (spec.Block, error) {
 		return spec.Block{}, err
 	}
 	b := spec.Block{Context: c.frames(items)}
+	if c.exhausted != nil {
+		return b, c.exhausted
+	}
 	address := uint64(behind)
 	err = c.numbers(v, items, place{"address", &address}, place{"size", &b.Size}, place{"requested_size", &b.RequestedSize})
 	if err != nil {
@@ -220,7 +234,32 @@ func (c *converter) block(v value, behind spec.Ptr) (spec.Block, error) {
 	if b.State, known = spec.ParseBlockState(state); !known {
 		return b, failAt(c.offsetOf(v), "a block is in state %q", state)
 	}
-	return b, nil
+	return b, c.blockHistory(&b, items)
+}
+
+// blockHistory reads what PyTorch 2.0 has in place of frames: a list of the allocations
+// of a block, the last one first, each with its size and call stack.
+func (c *converter) blockHistory(b *spec.Block, items []value) error {
+	history := c.get(items, "history")
+	if history.kind != list {
+		return nil
+	}
+	c.seen.blockHistory = true
+	list, err := c.items(history, "the history of a block")
+	if err != nil || len(list) == 0 || b.State == spec.Inactive {
+		return err
+	}
+	last, err := c.fields(list[0], "the history of a block")
+	if err != nil {
+		return err
+	}
+	if b.Context == nil {
+		b.Context = c.frames(last)
+	}
+	if size, ok := c.get(last, "real_size").size(); ok && b.RequestedSize == 0 {
+		b.RequestedSize = size
+	}
+	return nil
 }
 
 // deviceTraces converts the history of each device.
@@ -230,10 +269,14 @@ func (c *converter) deviceTraces(v value) error {
 		return err
 	}
 	if len(devices) > maxDevices {
-		return failAt(c.lists[v.word].offset, "the traces of %d devices", len(devices))
+		return failAt(c.lists.at(int(v.word)).offset, "the traces of %d devices", len(devices))
 	}
 	for device, trace := range devices {
+		unknown := make([]UnknownAction, len(c.unknownActions))
 		items, err := c.items(trace, fmt.Sprintf("the trace of device %d", device))
+		if err == nil {
+			err = c.memory.take(uint64(len(items))*entryBytes, c.lists.at(int(trace.word)).offset)
+		}
 		if err != nil {
 			return err
 		}
@@ -245,9 +288,14 @@ func (c *converter) deviceTraces(v value) error {
 			}
 			if e.Action != unknownAction {
 				entries = append(entries, e)
+				continue
 			}
+			unknown[e.Stream].Action = c.unknownActions[e.Stream]
+			unknown[e.Stream].Entries++
 		}
 		c.file.DeviceTraces = append(c.file.DeviceTraces, entries)
+		unknown = slices.DeleteFunc(unknown, func(u UnknownAction) bool { return u.Entries == 0 })
+		c.file.UnknownActions = append(c.file.UnknownActions, slices.Clip(unknown))
 	}
 	return nil
 }
@@ -274,6 +322,9 @@ func (c *converter) externalAnnotations(v value) error {
 	}
 	for _, annotation := range annotations {
 		items, err := c.fields(annotation, "an annotation")
+		if err == nil {
+			err = c.memory.take(annotationBytes+uint64(len(items))*fieldBytes, c.offsetOf(annotation))
+		}
 		if err != nil {
 			return err
 		}

@@ -10,14 +10,17 @@ import (
 
 // RunOptions are the conditions of a run.
 type RunOptions struct {
-	Settings    string // PYTORCH_ALLOC_CONF
-	Limit       uint64 // on reserved memory, in bytes; 0 for no limit
+	Settings    string  // PYTORCH_ALLOC_CONF
+	Reading     Reading // the limits
 	Assumptions Assumptions
 	// StopAtOOM ends the run at the first OOM. Otherwise the program goes on without
 	// the memory.
 	StopAtOOM bool
 
 	verifier *verifier // compares with the recorded run; may be nil
+	// asRefused makes the driver refuse what was refused in the recorded run, and grant
+	// everything else.
+	asRefused bool
 }
 
 // Statistics are those of torch.cuda.memory_stats. Sizes are in bytes.
@@ -35,9 +38,18 @@ type Outcome struct {
 	// Statistics are those after the first OOM, or at the end if there is none.
 	Statistics
 	FirstOOM *OutOfMemory // nil if no request failed
+	LastOOM  *OutOfMemory // only of the recorded run
 	// AtEnd are the statistics at the end, if the program goes on without the memory
 	// of requests that failed.
 	AtEnd Statistics
+	// Passed: a request succeeded that failed in the recorded run. Missed: the reverse.
+	Passed, Missed bool
+	// Parted is the peak reserved when the first of these happened: from then on the
+	// program may make other requests than the recorded ones.
+	Parted uint64
+	// BeforeFailure is the peak reserved before the first request that failed in the
+	// recorded run.
+	BeforeFailure uint64
 }
 
 // OutOfMemory is a request that failed, and the memory at that time, in bytes.
@@ -47,30 +59,44 @@ type OutOfMemory struct {
 	Requested        uint64
 	Reserved         uint64
 	Allocated        uint64
-	LargestFreeBlock uint64
+	LargestFreeBlock uint64 // of the default pool, or of the request's private pool
+	OwnFree          uint64 // free in the pool of the request
+	PrivateFree      uint64 // free in other pools, which do not serve the request
+	InPool           bool   // the request was routed to a private pool
+	Refusal          LimitKind
 }
 
 // runner is the state of a run.
 type runner struct {
 	*Workload
-	options    RunOptions
-	driver     *driver
-	alloc      *alloc.Allocator
-	ptrs       []spec.Ptr // by ID; 0 if the request failed
-	useStreams []int32    // by number of the stream: when its last event completes
-	states     map[int]spec.PoolState
-	mallocs    int
-	outcome    Outcome
+	options     RunOptions
+	driver      *driver
+	alloc       *alloc.Allocator
+	ptrs        []spec.Ptr // by ID; 0 if the request failed
+	useStreams  []int32    // by number of the stream: when its last event completes
+	states      map[int]spec.PoolState
+	mallocs     int
+	failureMade bool // a request that failed in the recorded run was made
+	refuses     bool // a memory fraction is set for the present request
+	outcome     Outcome
 }
 
 // Run makes the requests of a workload.
-func Run(w *Workload, o RunOptions) (Outcome, error) {
+func Run(w *Workload, o RunOptions) (Outcome, error) { return run(w, o, nil) }
+
+// run also calls a function, if there is one, at the end.
+func run(w *Workload, o RunOptions, finish func(*runner)) (Outcome, error) {
 	r := &runner{Workload: w, options: o, ptrs: make([]spec.Ptr, w.Allocations), states: map[int]spec.PoolState{}}
 	if err := r.begin(); err != nil {
 		return Outcome{}, err
 	}
 	for i := range w.Requests {
 		r.driver.now = int32(i)
+		if o.asRefused {
+			if err := r.refuseAsRecorded(int32(i)); err != nil {
+				return Outcome{}, err
+			}
+		}
 		if err := r.perform(&w.Requests[i]); err != nil {
 			return Outcome{}, fmt.Errorf("request %d: %w", i, err)
 		}
@@ -79,6 +105,9 @@ func Run(w *Workload, o RunOptions) (Outcome, error) {
 		}
 	}
 	end, err := r.statistics()
+	if finish != nil {
+		finish(r)
+	}
 	r.outcome.AtEnd = end
 	if r.outcome.FirstOOM == nil {
 		r.outcome.Statistics = end
@@ -86,7 +115,28 @@ func Run(w *Workload, o RunOptions) (Outcome, error) {
 	return r.outcome, err
 }
 
+// refuseAsRecorded sets a memory fraction for a request that was refused in the recorded
+// run, whatever refused it, so that it is refused again.
+func (r *runner) refuseAsRecorded(i int32) error {
+	allowed, refused := r.refused[i]
+	if !refused && !r.refuses {
+		return nil
+	}
+	if r.refuses = refused; !refused {
+		allowed = LargestLimit
+	}
+	return r.allow(allowed)
+}
+
+// allow sets a memory fraction, in bytes.
+func (r *runner) allow(bytes uint64) error {
+	return r.alloc.SetMemoryFraction(0, (float64(bytes)+0.5)/totalMemory)
+}
+
 func (r *runner) perform(q *Request) error {
+	if v := r.options.verifier; v != nil {
+		v.request = q
+	}
 	switch q.Kind {
 	case Malloc:
 		return r.malloc(q)
@@ -96,6 +146,9 @@ func (r *runner) perform(q *Request) error {
 		}
 		return r.alloc.Free(r.ptrs[q.ID]) // of the null pointer, if it failed again
 	case EmptyCache:
+		if q.Doubtful && !r.options.Reading.EmptyCache {
+			return nil // a refused request frees them
+		}
 		return r.alloc.EmptyCache()
 	case Other:
 		return r.other(&r.ops[q.ID])
@@ -105,18 +158,42 @@ func (r *runner) perform(q *Request) error {
 
 func (r *runner) malloc(q *Request) error {
 	r.mallocs++
+	if q.Kind == FailedMalloc && !r.failureMade {
+		now, err := r.statistics()
+		if err != nil {
+			return err
+		}
+		r.failureMade, r.outcome.BeforeFailure = true, now.PeakReserved
+	}
 	p, err := r.allocate(q.Pool, spec.Request{Stream: q.Stream, Bytes: q.Bytes, Thread: q.Thread})
 	r.ptrs[q.ID] = p
+	if failed := errors.Is(err, spec.ErrOutOfMemory); failed != (q.Kind == FailedMalloc) {
+		if partErr := r.part(failed); partErr != nil {
+			return partErr
+		}
+	}
 	switch {
 	case errors.Is(err, spec.ErrOutOfMemory):
-		if r.outcome.FirstOOM == nil {
+		if r.outcome.FirstOOM == nil || r.options.verifier != nil && q.Kind == FailedMalloc {
 			return r.outOfMemory(q, err)
 		}
 		return nil
-	case err == nil && r.options.verifier != nil:
-		r.options.verifier.compare(r.Workload, q, p)
 	}
 	return err
+}
+
+// part records that a request failed which did not in the recorded run, or the reverse.
+func (r *runner) part(failed bool) error {
+	o := &r.outcome
+	if !o.Passed && !o.Missed {
+		now, err := r.statistics()
+		if err != nil {
+			return err
+		}
+		o.Parted = now.PeakReserved
+	}
+	o.Passed, o.Missed = o.Passed || !failed, o.Missed || failed
+	return nil
 }
 
 // allocate requests memory. A request to a private pool has the pool's number for its
@@ -138,15 +215,42 @@ func (r *runner) allocate(pool uint8, q spec.Request) (spec.Ptr, error) {
 func (r *runner) outOfMemory(q *Request, err error) error {
 	var oom *spec.OutOfMemoryError
 	errors.As(err, &oom)
-	largest, err := r.alloc.CacheInfo(0, 1)
+	state, err := r.alloc.Snapshot()
 	if err != nil {
 		return err
 	}
-	r.outcome.FirstOOM = &OutOfMemory{
-		Request: int(r.driver.now), Number: r.mallocs, Requested: q.Bytes,
-		Reserved: oom.Allocated + oom.Unallocated, Allocated: oom.Allocated, LargestFreeBlock: largest,
+	failed := OutOfMemory{
+		Request: int(r.driver.now), Number: r.mallocs, Requested: q.Bytes, InPool: q.Pool > 0,
+		Reserved: oom.Allocated + oom.Unallocated, Refusal: DeviceLimit,
 	}
-	r.outcome.Statistics, err = r.statistics()
+	if oom.Limited && failed.Reserved+oom.SegmentSize > oom.Limit {
+		failed.Refusal = FractionLimit
+	}
+	own := spec.DefaultPool
+	if q.Pool > 0 {
+		own = r.PrivatePools[q.Pool-1]
+	}
+	for i := range state.Segments {
+		s := &state.Segments[i]
+		failed.Allocated += s.AllocatedSize
+		for _, b := range s.Blocks {
+			switch {
+			case b.State != spec.Inactive:
+			case s.Pool == own:
+				failed.LargestFreeBlock = max(failed.LargestFreeBlock, b.Size)
+				failed.OwnFree += b.Size
+			default:
+				failed.PrivateFree += b.Size
+			}
+		}
+	}
+	if r.options.verifier != nil {
+		r.outcome.LastOOM = &failed
+	}
+	if r.outcome.FirstOOM == nil {
+		r.outcome.FirstOOM = &failed
+		r.outcome.Statistics, err = r.statistics()
+	}
 	return err
 }
 

@@ -153,15 +153,8 @@ func parseHeader(line []byte) (h *Header, reason string) {
 	if missing := headerTable.first(must &^ seen); missing != "" {
 		return nil, fmt.Sprintf("the header without %q", missing)
 	}
-	if h.Format == Format && h.Version == 1 {
-		h.Exclusive = h.Family == exclusiveFamily
-	}
 	return h, h.check()
 }
-
-// exclusiveFamily is the family of those recordings of version 1 for which the recorder
-// had the device to itself. Version 1 has no other field that says so.
-const exclusiveFamily = "realoom"
 
 // sniffFormat finds out whether the line is the header of a trace of ours, passing
 // over all fields but those that say so: the others may belong to another format.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize/english"
+
+	"gaugeblock/spec/quote"
 )
 
 // Kind says what is wrong.
@@ -59,15 +61,16 @@ func (r *Result) Count() int { return len(r.Violations) + r.More }
 // String is a line for the log, and one for each violation.
 func (r *Result) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s in %s", r.File, english.Plural(r.Count(), "violation", ""), english.Plural(r.Operations, "operation", ""))
+	file := quote.Text(r.File)
+	fmt.Fprintf(&b, "%s: %s in %s", file, english.Plural(r.Count(), "violation", ""), english.Plural(r.Operations, "operation", ""))
 	for _, v := range r.Violations {
-		fmt.Fprintf(&b, "\n%s:%d: %s: %s", r.File, v.Line, v.Kind, v.Text)
+		fmt.Fprintf(&b, "\n%s:%d: %s: %s", file, v.Line, v.Kind, v.Text)
 	}
 	if r.More > 0 {
-		fmt.Fprintf(&b, "\n%s: %d more are not listed", r.File, r.More)
+		fmt.Fprintf(&b, "\n%s: %d more are not listed", file, r.More)
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "\n%s: note: %s", r.File, note)
+		fmt.Fprintf(&b, "\n%s: note: %s", file, note)
 	}
 	return b.String()
 }

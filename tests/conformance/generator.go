@@ -15,6 +15,7 @@ type Generator struct {
 	area    *Area
 	near    []uint64 // sizes of interest
 	weights int      // sum of the area's
+	next    trace.Op // room for the next operation
 
 	// planned is what comes next, if it is not nil: the rest of something that takes several
 	// operations. It makes up one of them, and plans the next.
@@ -38,9 +39,9 @@ func newGenerator(c Choices, p *Program, area *Area) *Generator {
 func (g *Generator) Next() trace.Op {
 	const attempts = 50
 	for range attempts {
-		op := g.propose()
-		if g.program.Prepare(&op) {
-			return op
+		g.next = g.propose()
+		if g.program.Prepare(&g.next) {
+			return g.next
 		}
 		g.planned = nil
 	}

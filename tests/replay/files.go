@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"gaugeblock/spec/quote"
 )
 
 // Stdin is the argument that stands for standard input.
@@ -18,12 +20,13 @@ type InputError struct {
 	Reason string
 }
 
-func (e *InputError) Error() string { return e.Arg + ": " + e.Reason }
+func (e *InputError) Error() string { return quote.Text(e.Arg) + ": " + e.Reason }
 
 // FindTraces turns arguments into the files they mean, in order: a file means
 // itself, a directory every trace (*.jsonl, *.jsonl.gz) in and below it, sorted
-// by path, a glob pattern what it matches, and "-" standard input. An argument
-// that means nothing is an InputError.
+// by path, a glob pattern what it matches, and "-" standard input. What is no regular
+// file, such as a FIFO, is read only if it is named, since it may wait for ever. An
+// argument that means nothing is an InputError.
 func FindTraces(args []string) ([]string, error) {
 	var files []string
 	stdins := 0
@@ -61,11 +64,17 @@ func expand(arg string) ([]string, error) {
 	}
 	var files []string
 	for _, match := range matches {
+		if info, err := os.Stat(match); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			continue
+		}
 		found, err := below(match)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		return nil, &InputError{arg, "no regular file matches this pattern"}
 	}
 	return files, nil
 }
@@ -84,7 +93,7 @@ func below(path string) ([]string, error) {
 		if err != nil {
 			return &InputError{file, reason(err)}
 		}
-		if !entry.IsDir() && isTraceName(file) {
+		if isTraceName(file) && isRegular(file) {
 			files = append(files, file)
 		}
 		return nil
@@ -97,6 +106,12 @@ func below(path string) ([]string, error) {
 	}
 	slices.Sort(files)
 	return files, nil
+}
+
+// isRegular reports whether a path is a regular file, or a link to one.
+func isRegular(file string) bool {
+	info, err := os.Stat(file)
+	return err != nil || info.Mode().IsRegular() // an error is reported when the file is opened
 }
 
 func isTraceName(file string) bool {

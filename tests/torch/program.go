@@ -64,11 +64,13 @@ type Outcome struct {
 	Difference *Difference // nil: there is none
 	Row        string      // of docs/deviations.md that explains it; "": none does
 	Listed     map[string]int
+	Every      int // operations between two looks at the layout
 }
 
 // Run makes up a program of an area and performs it on both. told hears before each
-// operation which it is.
-func Run(area *conformance.Area, seed uint64, length, every int, settings *string, told func(operation int)) (Outcome, error) {
+// operation which it is. room, if given, is where the operations are kept that are not
+// returned: the next program can have it.
+func Run(area *conformance.Area, seed uint64, length, every int, settings *string, told func(operation int), room *[]trace.Op) (Outcome, error) {
 	source, h := area.NewSource(conformance.Seeded(seed), seed, header(settings))
 	pair, err := NewPair(h, every)
 	if err != nil {
@@ -78,7 +80,12 @@ func Run(area *conformance.Area, seed uint64, length, every int, settings *strin
 		source.Program().ExposeForgottenUses()
 	}
 	pair.Watch(source.Program())
-	o := Outcome{Header: h, Listed: pair.Listed, Ops: make([]trace.Op, 0, length)}
+	o := Outcome{Header: h, Listed: pair.Listed, Every: every}
+	if room != nil && cap(*room) >= length {
+		o.Ops, *room = (*room)[:0], nil
+	} else {
+		o.Ops = make([]trace.Op, 0, length)
+	}
 	careful := newCare(h, seed)
 	for len(o.Ops) < length {
 		o.Ops = append(o.Ops, source.Next()) // there is room for all: they stay where they are
@@ -103,21 +110,30 @@ func Run(area *conformance.Area, seed uint64, length, every int, settings *strin
 		o.Row, err = explain(&o)
 		return o, err
 	}
+	if room != nil {
+		*room = o.Ops
+	}
 	o.Ops = nil
 	return o, nil
 }
 
 // Perform performs the operations of a program that make sense when it is their turn, and
-// returns those up to the first difference, with what PyTorch did as what is expected.
+// returns those up to the first difference, with what PyTorch did as what is expected. The layout
+// is looked at after each.
 func Perform(area *conformance.Area, h trace.Header, ops []trace.Op, told func(operation int)) (Outcome, error) {
-	pair, err := NewPair(h, 1)
+	return performLooking(area, h, ops, 1, told)
+}
+
+// performLooking is Perform with a look at the layout after every so many operations.
+func performLooking(area *conformance.Area, h trace.Header, ops []trace.Op, every int, told func(operation int)) (Outcome, error) {
+	pair, err := NewPair(h, every)
 	if err != nil {
 		return Outcome{}, err
 	}
 	program := newProgram(area, h)
 	pair.Watch(program)
 	h.StatColumns = figureNames
-	o := Outcome{Header: h, Listed: pair.Listed}
+	o := Outcome{Header: h, Listed: pair.Listed, Every: every}
 	for _, op := range ops {
 		op.Expect = trace.Expectation{}
 		if !program.Prepare(&op) {

@@ -102,15 +102,16 @@ func (j *job) perform(place *place) (r reply) {
 	if area == nil {
 		return reply{Error: fmt.Sprintf("there is no area %q", j.Area)}
 	}
+	var room []trace.Op
 	for i := range max(j.Programs, 1) {
 		var o Outcome
 		var err error
 		seed := j.Seed + uint64(i)
 		told := func(operation int) { place.set(seed, r.Operations, operation) }
 		if j.Known {
-			o, err = Perform(area, j.Header, j.Ops, told)
+			o, err = performLooking(area, j.Header, j.Ops, max(j.Every, 1), told)
 		} else {
-			o, err = Run(area, seed, j.Length, j.Every, j.Settings, told)
+			o, err = Run(area, seed, j.Length, j.Every, j.Settings, told, &room)
 		}
 		if err != nil {
 			return reply{Error: err.Error()}

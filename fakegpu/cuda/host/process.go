@@ -31,6 +31,8 @@ type Process struct {
 	// Illegal: work that has touched memory to which it had no right makes every later call
 	// fail (cudaErrorIllegalAddress), as a real device does.
 	Illegal bool
+	// InHost: the host finds the devices' memory at its addresses.
+	InHost bool
 	// Log, if given, hears the names of functions that were called and are not there, each
 	// once. Report, if given, is written when the program ends.
 	Log    io.Writer

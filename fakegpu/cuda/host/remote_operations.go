@@ -61,7 +61,10 @@ func (p *Process) performRemotely(operation C.int, w *words) int {
 		return 0
 	case C.GAUGEBLOCK_FINISH:
 		return 0
-	case C.GAUGEBLOCK_HOST_FUNCTION, C.GAUGEBLOCK_WAIT_VALUE:
+	case C.GAUGEBLOCK_BYTES_IN_HOST:
+		w[0] = 0
+		return 0
+	case C.GAUGEBLOCK_HOST_FUNCTION, C.GAUGEBLOCK_COMPUTE, C.GAUGEBLOCK_WAIT_VALUE:
 		p.lacks("what looks at host memory later, in a process without the machine,")
 		return notSupported
 	}
@@ -112,7 +115,6 @@ func (p *Process) Answer(operation int32, w *[8]uint64, memory [][]byte) (result
 	*w = a.Words
 	return a.Result, a.Memory
 }
-
 
 // answer performs a call of another process.
 func (p *Process) answer(q *request) (a answer) {

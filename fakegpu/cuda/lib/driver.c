@@ -519,20 +519,7 @@ GAUGEBLOCK_API Result cuStreamGetCaptureInfo_v2(void *stream, int *status, uint6
 }
 
 GAUGEBLOCK_API Result cuGraphNodeGetDependencies_v2(void *node, void **nodes, void *edges, size_t *count) {
-	WORDS(P(node), P(gaugeblock_nodes()), MAX_NODES);
-	int r = gaugeblock_do(GAUGEBLOCK_NODE_DEPENDENCIES, w);
-	if (r != 0) {
-		return r;
-	}
-	if (nodes != NULL) {
-		size_t n = w[2] < *count ? w[2] : *count;
-		memcpy(nodes, gaugeblock_nodes(), n * sizeof *nodes);
-		if (edges != NULL) {
-			memset(edges, 0, n * 8);
-		}
-	}
-	*count = w[2];
-	return 0;
+	return gaugeblock_node_dependencies(node, nodes, edges, count);
 }
 
 GAUGEBLOCK_API Result cuGraphNodeGetDependencies(void *node, void **nodes, size_t *count) {
@@ -644,6 +631,21 @@ GAUGEBLOCK_API int gaugeblock_launch(void *stream, const char *name, const void 
 	}
 	WORDS(device, number, P(name), P(reads), num_reads, P(writes), num_writes);
 	return gaugeblock_do(GAUGEBLOCK_LAUNCH, w);
+}
+
+GAUGEBLOCK_API int gaugeblock_compute(void *stream, const void *kernel) {
+	uint64_t number, device;
+	int r = gaugeblock_stream(stream, gaugeblock_current_runtime(), &number, &device);
+	if (r != 0) {
+		return r;
+	}
+	WORDS(device, number, P(kernel));
+	return gaugeblock_do(GAUGEBLOCK_COMPUTE, w);
+}
+
+GAUGEBLOCK_API int gaugeblock_bytes_in_host(void) {
+	WORDS(0);
+	return gaugeblock_do(GAUGEBLOCK_BYTES_IN_HOST, w) == 0 ? (int)w[0] : 0;
 }
 
 static int on_stream(int operation, void *stream) {

@@ -1,0 +1,122 @@
+package concurrent
+
+import (
+	"maps"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"gaugeblock/alloc"
+	"gaugeblock/spec"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestEveryMethod: the table has every method of alloc.Allocator, and nothing else.
+func TestEveryMethod(t *testing.T) {
+	allocator := reflect.TypeFor[*alloc.Allocator]()
+	for i := range allocator.NumMethod() {
+		if name := allocator.Method(i).Name; methods[name].call == nil || methods[name].weight == 0 {
+			t.Errorf("%s is not called", name)
+		}
+	}
+	for name := range methods {
+		if _, there := allocator.MethodByName(name); !there {
+			t.Errorf("there is no method %s", name)
+		}
+	}
+}
+
+const goroutines = 16
+
+// TestConcurrent lets 16 goroutines call random methods. Between the rounds all of them
+// rest, and everything is checked.
+func TestConcurrent(t *testing.T) {
+	seed, rounds, calls := uint64(1), 4*len(focuses), 150
+	if text := os.Getenv("GAUGEBLOCK_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if testing.Short() {
+		rounds = len(focuses)
+	}
+	w := newWorld(t)
+	var workers []*worker
+	for i := range goroutines {
+		workers = append(workers, &worker{world: w, r: rand.New(rand.NewPCG(seed, uint64(i))), thread: spec.Thread(i)})
+	}
+	for round := range rounds {
+		deck := deck(focuses[round%len(focuses)])
+		w.driver.oneIn = []int{0, 20, 100}[round%3]
+		if w.driver.panics = round%len(focuses) == pages; w.driver.panics {
+			w.driver.oneIn = 6
+			if err := w.a.Configure("expandable_segments:True"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var together sync.WaitGroup
+		for _, k := range workers {
+			together.Go(func() {
+				for range calls {
+					k.do(deck[k.r.IntN(len(deck))])
+				}
+			})
+		}
+		together.Wait()
+		w.check(workers)
+	}
+	w.finish(workers)
+}
+
+// TestFirstTimes: what happens once in the life of an allocator, at once with what depends on it.
+func TestFirstTimes(t *testing.T) {
+	for range 20 {
+		w := newWorld(t)
+		var workers []*worker
+		var together sync.WaitGroup
+		for i := range goroutines {
+			k := &worker{world: w, r: rand.New(rand.NewPCG(0, uint64(i))), thread: spec.Thread(i)}
+			workers = append(workers, k)
+			together.Go(func() {
+				for range 6 {
+					k.enablePeerAccess()
+					k.openOrClose()
+				}
+			})
+		}
+		together.Wait()
+		w.finish(workers)
+	}
+}
+
+// focuses are the methods of a round: all, or those that use the same fields, so that they
+// meet more often.
+var focuses = [][]string{
+	slices.Sorted(maps.Keys(methods)),
+	{"Malloc", "Free", "RecordStream"},
+	{"RecordHistory", "HistoryEnabled", "Annotate", "Snapshot", "PushCompileContext", "PopCompileContext", "SetUserMetadata", "UserMetadata", "Malloc"},
+	{"Enable", "RawAlloc", "RawDelete", "BaseAllocation", "ShareHandle"},
+	{"OpenHandle", "EnablePeerAccess", "EmptyCache", "CopyKind", "Close", "Malloc", "Free"},
+	{"Configure", "Config", "SetMemoryFraction", "MemoryFraction", "Stats", "Malloc", "Free"},
+}
+
+// pages is the round in which calls for pages panic as well.
+const pages = 4
+
+// deck has each method as often as its weight says.
+func deck(names []string) (calls []func(*worker)) {
+	for _, name := range names {
+		for range methods[name].weight {
+			calls = append(calls, methods[name].call)
+		}
+	}
+	return calls
+}
