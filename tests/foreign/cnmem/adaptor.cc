@@ -64,3 +64,12 @@ extern "C" void my_free(void *p, ssize_t, int device, cudaStream_t stream) {
 	cudaSetDevice(device);
 	must(cnmemFree(p, stream), "cnmemFree");
 }
+
+// Functions that cnmem names and that the fake GPU's libraries do not have. Its streams are
+// asked whether they wait for the legacy default stream: here none does.
+extern "C" {
+#define ABSENT __attribute__((weak, visibility("hidden")))
+ABSENT cudaError_t cudaStreamGetFlags(cudaStream_t, unsigned *flags) { return *flags = cudaStreamNonBlocking, cudaSuccess; }
+ABSENT cudaError_t cudaMallocManaged(void **, size_t, unsigned) { return cudaErrorNotSupported; }
+ABSENT cudaError_t cudaMemPrefetchAsync(const void *, size_t, int, cudaStream_t) { return cudaErrorNotSupported; }
+}

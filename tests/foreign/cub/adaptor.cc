@@ -7,7 +7,7 @@
 
 #include <cub/util_allocator.cuh>
 
-#include <cstdlib>
+#include <cstdio>
 #include <sys/types.h>
 
 namespace {
@@ -30,12 +30,11 @@ extern "C" void *my_malloc(ssize_t size, int device, cudaStream_t stream) {
 
 extern "C" void my_free(void *p, ssize_t, int device, cudaStream_t) {
 #ifdef WITHOUT_STREAMS
-	if (allocator().DeviceFree(p, device) != cudaSuccess) std::abort();
+	const cudaError_t e = allocator().DeviceFree(p, device);
 #else
-	if (allocator().DeviceFree(device, p) != cudaSuccess) std::abort();
+	const cudaError_t e = allocator().DeviceFree(device, p);
 #endif
+	if (e != cudaSuccess) std::fprintf(stderr, "DeviceFree: %s\n", cudaGetErrorName(e)); // the ABI cannot say it
 }
 
-extern "C" void my_empty_cache() {
-	if (allocator().FreeAllCached() != cudaSuccess) std::abort();
-}
+extern "C" void my_empty_cache() { allocator().FreeAllCached(); }

@@ -21,6 +21,7 @@
 #include <poll.h>
 #include <random>
 #include <string>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -85,7 +86,9 @@ inline Finding performed(Subject &subject, const Lines &lines) {
 		close(ends[0]);
 		report = ends[1];
 		dup2(errors[1], 2);
-		alarm(3);
+		alarm(4);
+		const itimerval busy = {{0, 0}, {0, 400000}}; // of the processor's time
+		setitimer(ITIMER_PROF, &busy, nullptr);
 		for (const auto &line : lines) {
 			say('o', "");
 			subject.perform(line);
@@ -129,9 +132,9 @@ inline Finding performed(Subject &subject, const Lines &lines) {
 	}
 	f.operations = std::min(f.operations, lines.size());
 	if (!f.rule.empty() || ended) return f;
-	const bool hangs = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+	const bool hangs = WIFSIGNALED(status) && (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGPROF);
 	f.rule = hangs ? "the process hangs" : "the process ends";
-	f.text = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit status " + std::to_string(WEXITSTATUS(status));
+	f.text = hangs ? "it comes back from no call" : WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit status " + std::to_string(WEXITSTATUS(status));
 	if (!said.empty()) f.text += ": " + said.substr(0, said.find('\n'));
 	return f;
 }

@@ -1,5 +1,7 @@
-// Threads that allocate and free, switched in the middle of calls: a program for allocators
-// with the pluggable ABI, with which it is linked (my_malloc, my_free).
+// Threads that allocate and free, switched in the middle of calls, for a library with
+// PyTorch's pluggable ABI (my_malloc, my_free).
+//
+//	threads LIBRARY [--seeds FIRST-LAST] [--operations N]
 //
 // Each thread has a stream of its own and works on no other. An operation may be
 // interrupted at one of the calls of CUDA that the allocator makes in it: other threads
@@ -22,12 +24,10 @@
 #include <sys/types.h>
 #include <thread>
 
-extern "C" {
-void *my_malloc(ssize_t bytes, int device, cudaStream_t stream);
-void my_free(void *ptr, ssize_t bytes, int device, cudaStream_t stream);
-}
-
 namespace {
+
+void *(*my_malloc)(ssize_t bytes, int device, cudaStream_t stream);
+void (*my_free)(void *ptr, ssize_t bytes, int device, cudaStream_t stream);
 
 constexpr int threads = 3;
 
@@ -124,13 +124,23 @@ void work(Worker *w) {
 }
 
 struct Threads : program::Subject {
+	const char *path = nullptr;
+
+	void load() {
+		void *library = dlopen(path, RTLD_NOW);
+		if (library == nullptr) program::violation("the library is loaded", dlerror());
+		my_malloc = (decltype(my_malloc))dlsym(library, "my_malloc");
+		my_free = (decltype(my_free))dlsym(library, "my_free");
+		if (my_malloc == nullptr || my_free == nullptr) program::violation("the library is loaded", "it has no my_malloc and my_free");
+	}
+
 	program::Lines random(program::Random &r, size_t operations) override {
 		program::Lines lines;
 		std::vector<int> live[threads];
 		for (int next = 0; lines.size() < operations;) {
 			const int t = program::below(r, threads);
 			std::ostringstream line;
-			if (live[t].empty() || program::below(r, 2) == 0) {
+			if (live[t].empty() || (live[t].size() < 5 && program::below(r, 2) == 0)) {
 				live[t].push_back(next);
 				line << "malloc " << t << ' ' << next++ << ' ' << (program::below(r, 4) == 0 ? 100000 : 1000);
 			} else {
@@ -138,14 +148,15 @@ struct Threads : program::Subject {
 				line << "free " << t << ' ' << live[t][i];
 				live[t].erase(live[t].begin() + i);
 			}
-			if (program::below(r, 3) == 0) line << " until " << 1 + program::below(r, 4);
+			if (program::below(r, 2) == 0) line << " until " << 1 + program::below(r, 4);
 			lines.push_back(line.str());
 		}
 		return lines;
 	}
 
 	void perform(const std::string &line) override {
-		static bool begun = [] {
+		static bool begun = [this] {
+			load();
 			for (auto &w : workers) {
 				MUST(cudaStreamCreateWithFlags(&w.stream, cudaStreamNonBlocking));
 				w.state = Worker::running;
@@ -208,5 +219,11 @@ extern "C" int pthread_mutex_lock(pthread_mutex_t *m) {
 
 int main(int argc, char **argv) {
 	Threads subject;
-	return program::run(subject, argc, argv);
+	if (argc < 2) {
+		std::fprintf(stderr, "usage: threads LIBRARY [--seeds FIRST-LAST] [--operations N]\n");
+		return 2;
+	}
+	program::settings({}, argv);
+	subject.path = argv[1];
+	return program::run(subject, argc - 1, argv + 1);
 }

@@ -105,6 +105,7 @@ struct Saver : program::Subject {
 } // namespace
 
 int main(int argc, char **argv) {
+	program::settings({}, argv);
 	Saver subject;
 	return program::run(subject, argc, argv);
 }

@@ -5,5 +5,5 @@
 extern "C" {
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags);
 cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags = 1);
-cudaError_t cudaMemPrefetchAsync(const void *ptr, size_t bytes, int device, cudaStream_t stream);
+cudaError_t cudaMemPrefetchAsync(const void *ptr, size_t bytes, int device, cudaStream_t stream = nullptr);
 }
