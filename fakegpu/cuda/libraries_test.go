@@ -97,8 +97,29 @@ func TestForgottenEvent(t *testing.T) {
 func TestCalls(t *testing.T) {
 	program := compile(t, "calls.c")
 	out, _ := run(t, program, nil, "GAUGEBLOCK_CUDA_HAZARDS=owners")
-	if !strings.Contains(out, "cudaEventElapsedTime is not supported") || !strings.Contains(out, "cuNoSuchThing is not supported") {
+	if !strings.Contains(out, "cudaMallocManaged is not supported") || !strings.Contains(out, "cuNoSuchThing is not supported") {
 		t.Errorf("what is not there is not logged: %q", out)
+	}
+}
+
+// What an H200 has answered, about times of events, events of other processes, and memory that
+// is requested in captures: the libraries answer alike.
+func TestQuestions(t *testing.T) {
+	program := compile(t, "questions.c")
+	want, err := os.ReadFile(filepath.Join("testdata", "questions.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, report := run(t, program, nil, "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_MACHINE="+filepath.Join(t.TempDir(), "machine"))
+	if got == string(want) && report == "fake CUDA: 0 hazards\n" {
+		return
+	}
+	t.Errorf("the report is %q", report)
+	lines, wanted := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(lines), len(wanted)) {
+		if lines[i] != wanted[i] {
+			t.Errorf("line %d: %s\nan H200 says %s", i+1, lines[i], wanted[i])
+		}
 	}
 }
 

@@ -38,8 +38,9 @@ type Process struct {
 	Log    io.Writer
 	Report func() error
 
-	lacking sync.Map    // names that have been logged
-	lost    atomic.Bool // see Illegal
+	lacking   sync.Map    // names that have been logged
+	shareable sync.Map    // events that other processes can open
+	lost      atomic.Bool // see Illegal
 
 	remote *remote // the machine is another process's
 

@@ -445,8 +445,7 @@ GAUGEBLOCK_API Result cuStreamGetCtx(void *stream, void **context) {
 
 GAUGEBLOCK_API Result cuEventCreate(void **event, unsigned flags) {
 	CURRENT(device)
-	(void)flags;
-	WORDS((uint64_t)device);
+	WORDS((uint64_t)device, 0, flags);
 	int r = gaugeblock_do(GAUGEBLOCK_EVENT_CREATE, w);
 	if (r == 0) {
 		*event = (void *)w[1];
