@@ -48,7 +48,7 @@ func compile(t *testing.T, source string) (program string) {
 	}
 	program = filepath.Join(scratch, strings.TrimSuffix(source, filepath.Ext(source)))
 	build := exec.Command(compiler, "-o", program, filepath.Join("testdata", source), "-I"+filepath.Join(scratch, "include"),
-		"-L"+scratch, "-lcudart", "-lcuda", "-Wl,-rpath,"+scratch)
+		"-L"+scratch, "-lcudart", "-lcuda", "-pthread", "-Wl,-rpath,"+scratch)
 	if err := Run(build); err != nil {
 		t.Fatal(err)
 	}
@@ -135,12 +135,30 @@ func TestComputes(t *testing.T) {
 	}
 }
 
+// What a thread has waited for another one knows only if it was told.
+func TestThreads(t *testing.T) {
+	program := compile(t, "threads.c")
+	for _, c := range []struct {
+		threads, want string
+		arguments     []string
+	}{
+		{"one", "0 hazards\n", nil},
+		{"own", "1 hazards\n", nil},
+		{"own", "0 hazards\n", []string{"told"}},
+	} {
+		if out, _ := run(t, program, c.arguments, "GAUGEBLOCK_CUDA_THREADS="+c.threads); out != c.want {
+			t.Errorf("threads %s, %v: %q, want %q", c.threads, c.arguments, out, c.want)
+		}
+	}
+}
+
 // Variables that make no sense end the program, and say which.
 func TestBadEnvironment(t *testing.T) {
 	program := compile(t, "forgotten_event.cc")
 	for variable, value := range map[string]string{
 		"GAUGEBLOCK_CUDA_DEVICES": "0", "GAUGEBLOCK_CUDA_MEMORY": "much", "GAUGEBLOCK_CUDA_SCHEDULE": "slow",
 		"GAUGEBLOCK_CUDA_FAULTS": "Malloc:1:because", "GAUGEBLOCK_CUDA_SEED": "-1", "GAUGEBLOCK_CUDA_BYTES": "paper",
+		"GAUGEBLOCK_CUDA_THREADS": "2",
 	} {
 		c := exec.Command(program)
 		c.Env = append(os.Environ(), variable+"="+value)

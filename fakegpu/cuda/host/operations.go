@@ -67,6 +67,8 @@ func (p *Process) perform(operation C.int, w *words) int {
 	if p.remote != nil {
 		return p.performRemotely(operation, w)
 	}
+	p.enter()
+	defer p.leave()
 	p.look()
 	if operation < C.GAUGEBLOCK_BUSY && p.ruined() {
 		return illegalAddress

@@ -208,17 +208,17 @@ func (p *Process) isPooled(at spec.Ptr) bool {
 // poolFree frees memory of a pool; cudaFree of such memory waits for the device first.
 func (p *Process) poolFree(at spec.Ptr, dev spec.Device, s spec.Stream, wait bool) int {
 	d := &p.pools
+	if wait {
+		_, dev, _ = p.GPU.MemoryAround(at)
+		if err := p.await(func() error { return p.GPU.SynchronizeDevice(dev) }); err != nil {
+			return number(err)
+		}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	piece := d.pieces[at]
 	if piece == nil {
 		return invalidValue
-	}
-	if wait {
-		dev = piece.pool.device
-		if err := p.await(func() error { return p.GPU.SynchronizeDevice(dev) }); err != nil {
-			return number(err)
-		}
 	}
 	event, err := p.GPU.CreateEvent(dev)
 	if err != nil {

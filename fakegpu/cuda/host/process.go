@@ -33,6 +33,9 @@ type Process struct {
 	Illegal bool
 	// InHost: the host finds the devices' memory at its addresses.
 	InHost bool
+	// Threads: what a thread has waited for orders only what that thread does later, and what
+	// others do that it has told (gaugeblock_release, gaugeblock_acquire).
+	Threads bool
 	// Log, if given, hears the names of functions that were called and are not there, each
 	// once. Report, if given, is written when the program ends.
 	Log    io.Writer
@@ -44,6 +47,7 @@ type Process struct {
 
 	remote *remote // the machine is another process's
 
+	turn    sync.Mutex // a thread's, from the saying which it is to the end of its call
 	mu      sync.Mutex
 	streams streams
 	held    []waitValue  // streams that wait for a word of host memory, oldest first
@@ -114,7 +118,9 @@ func (p *Process) await(call func() error) error {
 		if p.Waits != WaitsBlock || !errors.Is(err, fakegpu.ErrEndlessWait) {
 			return err
 		}
+		p.leave()
 		time.Sleep(50 * time.Microsecond)
+		p.enter()
 		p.look()
 	}
 }

@@ -272,6 +272,13 @@ int gaugeblock_drain(void *stream);
 int gaugeblock_allocated(const void *ptr, size_t bytes, void *stream);
 int gaugeblock_freed(const void *ptr);
 
+// With GAUGEBLOCK_CUDA_THREADS=own what a thread has waited for orders only what that thread
+// does later. gaugeblock_release says that whoever acquires the same address after that has seen
+// what this thread has: call the two where a lock is unlocked and locked, or a thread has ended
+// and is joined. A new thread has seen what the one has that called CUDA before its first call.
+void gaugeblock_release(const void *what);
+void gaugeblock_acquire(const void *what);
+
 // gaugeblock_set_free: other programs leave so many bytes of the device free.
 int gaugeblock_set_free(int device, size_t bytes);
 

@@ -83,6 +83,8 @@
 	X(FAULT)             /* 0 call, 1 nth, 2 error */ \
 	X(ALLOCATED)         /* 0 device, 1 stream, 2 address, 3 bytes */ \
 	X(FREED)        /* 0 address */ \
+	X(RELEASE)           /* 0 address */ \
+	X(ACQUIRE)           /* 0 address */ \
 	X(HAZARDS)           /* -> 0 how many */ \
 	X(HAZARD)            /* 0 number, 1 char *, 2 its size -> 3 length */ \
 	X(LACKS)             /* 0 name of a function that is not there */ \

@@ -685,6 +685,16 @@ GAUGEBLOCK_API int gaugeblock_fault(const char *call, int nth, const char *error
 	return gaugeblock_do(GAUGEBLOCK_FAULT, w);
 }
 
+GAUGEBLOCK_API void gaugeblock_release(const void *what) {
+	WORDS(P(what));
+	gaugeblock_do(GAUGEBLOCK_RELEASE, w);
+}
+
+GAUGEBLOCK_API void gaugeblock_acquire(const void *what) {
+	WORDS(P(what));
+	gaugeblock_do(GAUGEBLOCK_ACQUIRE, w);
+}
+
 GAUGEBLOCK_API int gaugeblock_hazards(void) {
 	WORDS(0);
 	return gaugeblock_do(GAUGEBLOCK_HAZARDS, w) == 0 ? (int)w[0] : 0;
