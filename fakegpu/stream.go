@@ -191,7 +191,7 @@ func (g *GPU) DestroyStream(dev spec.Device, handle spec.Stream) error {
 	}
 	s.destroyed = true
 	if s.lane != nil {
-		s.lane.Retire()
+		g.detector.order.Retire(s.lane)
 	}
 	delete(g.streams, handle)
 	g.advanceAll()
