@@ -56,8 +56,9 @@ type detector struct {
 	uses   uses
 	found  []Hazard
 
-	claimed []claim // room for those of the present work
-	pairs   []pair  // reported already of the present work
+	claimed   []claim      // room for those of the present work
+	pairs     []pair       // reported already of the present work
+	unordered []*footprint // room for what a piece of work is not in order with
 }
 
 // claim is memory that work touches by right.
@@ -182,41 +183,26 @@ func (d *detector) reportNotGivenOut(a *act, c claim) {
 
 // use looks at a claim beside all earlier uses of its bytes, and remembers it.
 func (d *detector) use(m *moment, a *act, c claim) {
-	second := &footprint{Range: c.Range, act: a, write: c.write, lifetime: c.lifetime, Epoch: m.Epoch, node: m.node}
+	if d.full() { // nothing will be reported of what is remembered
+		d.uses.patches.Clear()
+		if d.uses.sweepDue() {
+			d.uses.sweep(d.order)
+		}
+		return
+	}
+	d.uses.number++
+	second := &footprint{
+		Range: c.Range, act: a, write: c.write, lifetime: c.lifetime,
+		Epoch: m.Epoch, clock: m.Clock, node: m.node, number: d.uses.number,
+	}
 	patches := d.uses.over(c.Range)
 	for _, p := range patches {
-		kept := p.by[:0]
-		for _, u := range p.by {
-			after := m.after(u.footprint)
-			if !after && (u.lifetime != c.lifetime || d.races) && (u.write || c.write) {
-				d.reportUnordered(u.footprint, second)
-			}
-			if !after || !d.superseded(&u, second) {
-				kept = append(kept, u)
-			}
-		}
-		clear(p.by[len(kept):])
-		p.by = append(kept, use{footprint: second})
+		d.meet(p, m, second)
 	}
 	d.uses.merge(patches)
 	if d.uses.sweepDue() {
 		d.uses.sweep(d.order)
 	}
-}
-
-// superseded reports whether a use need not be remembered beside one that comes
-// after it; see uses.go.
-func (d *detector) superseded(u *use, f *footprint) bool {
-	switch {
-	case d.order.SeenByAll(u.Epoch):
-		return true
-	case u.write && !f.write:
-		return false
-	case u.lifetime == f.lifetime, u.over != nil && u.over != f.lifetime:
-		return true
-	}
-	u.over = f.lifetime
-	return false
 }
 
 func (d *detector) reportUnordered(first, second *footprint) {

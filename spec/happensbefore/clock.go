@@ -73,6 +73,10 @@ func (c Clock) Each() iter.Seq[Epoch] {
 	}
 }
 
+// Others is the clock without what its lane has been given since it last heard of other
+// lanes. Lanes that have waited for the same event, and for nothing else, have equal ones.
+func (c Clock) Others() Clock { return Clock{tree: c.tree} }
+
 // Join adds what another clock covers: whoever waits for two things comes after all
 // that comes before either.
 func (c *Clock) Join(other Clock) {
