@@ -32,11 +32,15 @@ type Clock struct {
 	// own is a position that may be beyond the tree's. A lane's clock has that of its
 	// own latest work here, so that giving it work does not copy the tree.
 	own Epoch
+
+	// Both save work when many lanes wait for one, and one for many.
+	whole *positions // the tree with own in it, if it has been made
+	known *positions // the tree of the clock that was joined last, which this one covers
 }
 
 // Of is the position that the clock has for a lane.
 func (c Clock) Of(lane int) Position {
-	p := c.tree.of(lane)
+	p := c.tree.position(lane)
 	if lane == c.own.Lane {
 		return max(p, c.own.Position)
 	}
@@ -48,7 +52,7 @@ func (c Clock) Covers(e Epoch) bool {
 	if e.Lane == c.own.Lane && e.Position <= c.own.Position {
 		return true
 	}
-	return c.tree.of(e.Lane) >= e.Position
+	return c.tree.position(e.Lane) >= e.Position
 }
 
 // CoversAll reports whether everything that another clock covers is covered.
@@ -60,7 +64,12 @@ func (c Clock) CoversAll(other Clock) bool {
 }
 
 // covering is a tree of all that the clock has.
-func (c Clock) covering() *positions { return c.tree.raise(c.own) }
+func (c Clock) covering() *positions {
+	if c.whole != nil {
+		return c.whole
+	}
+	return c.tree.raise(c.own)
+}
 
 // Each visits, for each lane that the clock has, the latest work that it covers.
 func (c Clock) Each() iter.Seq[Epoch] {
@@ -80,8 +89,22 @@ func (c Clock) Others() Clock { return Clock{tree: c.tree} }
 // Join adds what another clock covers: whoever waits for two things comes after all
 // that comes before either.
 func (c *Clock) Join(other Clock) {
-	c.tree = c.tree.join(other.tree)
-	c.Raise(other.own)
+	switch {
+	case other.tree == c.tree || other.tree == c.known:
+		c.Raise(other.own)
+	case other.whole != nil:
+		c.setTree(c.tree.join(other.whole))
+	default:
+		c.setTree(c.tree.join(other.tree))
+		c.Raise(other.own)
+	}
+	c.known = other.tree
+}
+
+func (c *Clock) setTree(t *positions) {
+	if t != c.tree {
+		c.tree, c.whole = t, nil
+	}
 }
 
 // Raise adds a piece of work and what its lane had been given before.
@@ -89,9 +112,9 @@ func (c *Clock) Raise(e Epoch) {
 	switch {
 	case c.Covers(e):
 	case e.Lane == c.own.Lane:
-		c.own = e
+		c.own, c.whole = e, nil
 	default:
-		c.tree = c.tree.raise(e)
+		c.setTree(c.tree.raise(e))
 	}
 }
 
@@ -100,7 +123,7 @@ func (c *Clock) Tick(lane int) Epoch {
 	if lane != c.own.Lane {
 		c.tree = c.covering()
 	}
-	c.own = Epoch{lane, c.Of(lane) + 1}
+	c.own, c.whole = Epoch{lane, c.Of(lane) + 1}, nil
 	return c.own
 }
 

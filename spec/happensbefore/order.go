@@ -88,6 +88,7 @@ type Lane struct {
 	clock     Clock   // what comes before the next work, the lane's own work included
 	heard     Clock   // what a thread had seen when that was last joined
 	released  int     // see catchUp
+	versions  uint64  // how many clocks of the lane have been frozen
 	retired   bool
 	forgotten bool // retired, and nobody remembers work of it
 
@@ -109,6 +110,17 @@ func (l *Lane) catchUp() {
 		l.clock.Join(l.device.legacy)
 		l.released = l.device.released
 	}
+}
+
+// freeze makes the clock ready to be joined by many others, which then share it.
+func (l *Lane) freeze() Clock {
+	whole := l.clock.covering()
+	if whole != nil && whole.of == nil {
+		l.versions++
+		whole.of, whole.version = l, l.versions
+	}
+	l.clock.whole = whole
+	return l.clock
 }
 
 // Last is the lane's latest work; its position is 0 if there is none.
@@ -279,7 +291,7 @@ func (o *Order) SubmitHost() Moment {
 // Record makes an event of what comes before the lane's next work.
 func (o *Order) Record(event *Clock, l *Lane) {
 	o.prepare(l)
-	event.Set(l.clock)
+	event.Set(l.freeze())
 }
 
 // Wait makes the lane's next work come after an event.

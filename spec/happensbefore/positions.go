@@ -16,12 +16,17 @@ package happensbefore
 type positions struct {
 	at    [width]Position
 	below *[width]*positions // nil if there is nothing below
+
+	// A tree that was a lane's clock says so, since a later one of the same lane has all
+	// that an earlier one has.
+	of      *Lane
+	version uint64
 }
 
-const width = 8
+const width = 32
 
-// of is the position of a lane.
-func (t *positions) of(lane int) Position {
+// position is that of a lane.
+func (t *positions) position(lane int) Position {
 	for t != nil {
 		if lane < width {
 			return t.at[lane]
@@ -37,7 +42,7 @@ func (t *positions) of(lane int) Position {
 
 // raise is the tree with a lane at a position, at least.
 func (t *positions) raise(e Epoch) *positions {
-	if t.of(e.Lane) >= e.Position {
+	if t.position(e.Lane) >= e.Position {
 		return t
 	}
 	return t.set(e.Lane, e.Position)
@@ -46,7 +51,7 @@ func (t *positions) raise(e Epoch) *positions {
 func (t *positions) set(lane int, p Position) *positions {
 	made := &positions{}
 	if t != nil {
-		*made = *t
+		made.at, made.below = t.at, t.below
 	}
 	if lane < width {
 		made.at[lane] = p
@@ -68,8 +73,10 @@ func (t *positions) join(other *positions) *positions {
 	switch {
 	case t == other || other == nil:
 		return t
-	case t == nil:
+	case t == nil, t.of != nil && t.of == other.of && t.version <= other.version:
 		return other
+	case t.of != nil && t.of == other.of:
+		return t
 	}
 	joined := positions{at: t.at}
 	same, sameOther := true, true
