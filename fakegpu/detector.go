@@ -100,7 +100,7 @@ func (d *detector) given(g *GPU, s *stream, w *work) {
 		return
 	}
 	m := d.submit(s)
-	a := &act{work: w.id, kind: workNames[w.kind], name: w.name, device: w.device, stream: s.handle}
+	a := &act{work: w.id, kind: workNames[w.kind], name: w.name, device: w.device, stream: s.handle, ends: w.ends}
 	d.pairs = d.pairs[:0]
 	for _, c := range d.claims(g, a, w) {
 		d.use(&m, a, c)
@@ -111,6 +111,9 @@ func (d *detector) given(g *GPU, s *stream, w *work) {
 func (d *detector) lane(s *stream) *happensbefore.Lane {
 	if s.lane == nil {
 		s.lane = d.order.NewLane(spec.DeviceStream{Device: s.device, Stream: s.handle})
+		if s.blocking {
+			d.order.SetBlocking(s.lane)
+		}
 	}
 	return s.lane
 }
@@ -231,15 +234,23 @@ func (d *detector) returned(c call, r spec.Range) {
 		}
 		reported = append(reported, f.act)
 		h := Hazard{Kind: Returned, Range: r, First: f.export()}
-		h.Missing = fmt.Sprintf("%v takes the memory away, and the host has not waited for %s", c, streamName(f.act.device, f.act.stream))
+		h.Missing = fmt.Sprintf("%v takes the memory away, and the host has not waited for %s", c, f.act.waitedFor())
 		d.report(h)
 	})
+}
+
+// waitedFor is what the host waits for to know that the work is over.
+func (a *act) waitedFor() string {
+	if a.host {
+		return fmt.Sprintf("%s %q", a.kind, a.name)
+	}
+	return streamName(a.device, a.stream)
 }
 
 // describe is the access that a piece of work makes by a claim.
 func (a *act) describe(c claim) *Access {
 	e := &Access{
-		Work: a.work, Kind: a.kind, Name: a.name, Graph: a.graph, Device: a.device, Stream: a.stream,
+		Work: a.work, Kind: a.kind, Name: a.name, Graph: a.graph, Host: a.host, Ends: a.ends, Device: a.device, Stream: a.stream,
 		Write: c.write, Range: c.Range,
 	}
 	if c.lifetime != nil {

@@ -57,6 +57,8 @@ type Access struct {
 	Kind     string // "kernel", "fill", "copy", "read back"
 	Name     string // of a kernel
 	Graph    bool   // the work is a node of a graph
+	Host     bool   // it is an access of a host thread; no device or stream
+	Ends     bool   // it frees the memory (EndLifetimeOn)
 	Device   spec.Device
 	Stream   spec.Stream // of a node, the one that the graph was launched on
 	Write    bool
@@ -86,6 +88,9 @@ func (a *Access) who() string {
 	}
 	if a.Graph {
 		what += " of a graph"
+	}
+	if a.Host {
+		return what
 	}
 	if a.Work != 0 {
 		return fmt.Sprintf("%s (work %d, %s)", what, a.Work, streamName(a.Device, a.Stream))
@@ -119,6 +124,8 @@ func adviceFor(first, second *Access) string {
 	switch {
 	case first.Graph && second.Graph && first.Work == second.Work:
 		return text + "the graph lacks a dependency between the two nodes"
+	case first.Host, second.Host:
+		return text + "the host thread has to wait for the stream, or the stream is given its work by the thread that has accessed the memory"
 	case first.Graph, second.Graph, first.Lifetime.Number == 0, second.Lifetime.Number == 0:
 		return text + fmt.Sprintf("an event recorded in %s and waited for by %s would", by, to)
 	case first.Device != first.Lifetime.Device || first.Stream != first.Lifetime.Stream:

@@ -165,3 +165,25 @@ func (g *GPU) EndLifetime(p spec.Ptr) (undo func()) {
 		owners.byPtr.Set(p, l)
 	}
 }
+
+// EndLifetimeOn does what EndLifetime does for an allocator whose free is work of a
+// stream (cudaFreeAsync): all other work on the memory has to come before it, and it
+// before all work of the next owner. Nothing happens if no lifetime begins at the
+// address.
+func (g *GPU) EndLifetimeOn(dev spec.Device, handle spec.Stream, p spec.Ptr, name string) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	s, err := g.stream(callLaunch, dev, handle)
+	if err != nil || g.detector == nil {
+		return err
+	}
+	l, found := g.detector.owners.byPtr.Get(p)
+	if !found {
+		return nil
+	}
+	err = g.give(callLaunch, s, work{
+		kind: workKernel, name: name, device: dev, writes: []spec.Range{l.Range}, writer: l.Device, ends: true,
+	})
+	g.detector.owners.byPtr.Delete(p)
+	return err
+}

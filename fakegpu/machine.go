@@ -29,7 +29,7 @@ type Config struct {
 	// BlockingStreams: streams wait for the default stream of their device, and it
 	// waits for them, as the legacy default stream does with streams that were not
 	// created as non-blocking. Without it the default stream is a stream like any
-	// other.
+	// other to all streams but those of SetBlocking.
 	BlockingStreams bool
 
 	// Schedule chooses when work is done; without one it is done at once.
@@ -126,20 +126,22 @@ type GPU struct {
 	pid     uint64
 	exited  bool
 
-	calls    calls  // what was called so far, and what is to fail
-	handles  uint64 // the handle given last; one sequence for everything
-	devices  []*view
-	space    space
-	streams  map[spec.Stream]*stream
-	inOrder  []*stream // every stream with work or a handle, by creation
-	events   map[spec.EventHandle]*event
-	pages    map[spec.PageHandle]*page
-	exports  map[uint64]*backing // pages exported as file descriptors
-	captures []*capture          // under way, by beginning
-	captured uint64              // captures begun so far
-	graphs   map[spec.Graph]*graph
-	execs    map[spec.GraphExec]*graphExec
-	nodes    map[spec.GraphNode]*node
+	calls     calls  // what was called so far, and what is to fail
+	handles   uint64 // the handle given last; one sequence for everything
+	devices   []*view
+	space     space
+	streams   map[spec.Stream]*stream
+	inOrder   []*stream // every stream with work or a handle, by creation, and some that have neither
+	waiting   int       // items in the queues of all streams
+	destroyed int       // streams destroyed since the last look at all of them
+	events    map[spec.EventHandle]*event
+	pages     map[spec.PageHandle]*page
+	exports   map[uint64]*backing // pages exported as file descriptors
+	captures  []*capture          // under way, by beginning
+	captured  uint64              // captures begun so far
+	graphs    map[spec.Graph]*graph
+	execs     map[spec.GraphExec]*graphExec
+	nodes     map[spec.GraphNode]*node
 
 	schedule   Schedule // nil: work is done at once
 	detector   *detector
@@ -192,7 +194,7 @@ func (m *Machine) NewProcess() *GPU {
 	for i, p := range m.physical {
 		dev := spec.Device(i)
 		v := &view{device: dev, physical: p, addresses: m.config.Addresses(dev), peers: accessOf(dev)}
-		v.stream = &stream{device: dev}
+		v.stream = &stream{device: dev, waiting: &g.waiting}
 		g.devices = append(g.devices, v)
 		g.inOrder = append(g.inOrder, v.stream)
 	}

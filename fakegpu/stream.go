@@ -22,8 +22,10 @@ type stream struct {
 	device      spec.Device
 	handle      spec.Stream // zero: the device's default stream
 	destroyed   bool        // has no handle any more, but still work
+	blocking    bool        // waits for the legacy default stream, and that for it (blocking.go)
 	given, done uint64
 	queue       []item
+	waiting     *int // items in all queues of the process
 
 	capture   *capture            // nil unless the stream is being captured
 	terminals []spec.GraphNode    // what the next node will depend on
@@ -56,6 +58,7 @@ func (s *stream) idle() bool { return s.given == s.done }
 // push queues an item.
 func (s *stream) push(i item) {
 	s.given++
+	*s.waiting++
 	s.queue = append(s.queue, i)
 }
 
@@ -88,6 +91,7 @@ func (s *stream) runnable() bool {
 func (s *stream) take() *work {
 	next := s.queue[0]
 	s.queue = s.queue[1:]
+	*s.waiting--
 	s.done++
 	return next.work
 }
@@ -108,7 +112,7 @@ func (g *GPU) advanceAll() {
 		}
 	}
 	clear(g.inOrder[len(kept):])
-	g.inOrder = kept
+	g.inOrder, g.destroyed = kept, 0
 }
 
 // CreateStream implements spec.Executor.
@@ -145,7 +149,7 @@ func (g *GPU) AddStream(dev spec.Device, handle spec.Stream) error {
 }
 
 func (g *GPU) addStream(dev spec.Device, handle spec.Stream) {
-	s := &stream{device: dev, handle: handle}
+	s := &stream{device: dev, handle: handle, blocking: g.machine.config.BlockingStreams, waiting: &g.waiting}
 	g.streams[handle] = s
 	g.inOrder = append(g.inOrder, s)
 }
@@ -194,7 +198,9 @@ func (g *GPU) DestroyStream(dev spec.Device, handle spec.Stream) error {
 		g.detector.order.Retire(s.lane)
 	}
 	delete(g.streams, handle)
-	g.advanceAll()
+	if g.destroyed++; g.waiting > 0 || 2*g.destroyed > len(g.inOrder) {
+		g.advanceAll()
+	}
 	return nil
 }
 

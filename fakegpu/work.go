@@ -36,6 +36,7 @@ type work struct {
 	reads, writes  []spec.Range
 	reader, writer spec.Device  // through which memory is reached; they differ in a copy between peers
 	value          byte         // of a fill
+	ends           bool         // of memory: see EndLifetimeOn
 	exec           *graphExec   // of a graph
 	data           []byte       // of a copy from the host
 	receive        func([]byte) // of a copy to the host, or a function of it
