@@ -166,6 +166,24 @@ var effects = map[trace.OpKind]func(h *History, a applied){
 	trace.OpWaitEvent:   func(h *History, a applied) { h.EventWaited(spec.EventHandle(a.Event), a.Device, a.stream) },
 	trace.OpSynchronize: func(h *History, a applied) { h.order.synchronize(a.of()) },
 
+	trace.OpCreateStream:      nil, // a stream is known from when it is first named
+	trace.OpDestroyStream:     nil,
+	trace.OpSynchronizeEvent:  func(h *History, a applied) { h.order.See(h.order.marks[spec.EventHandle(a.Event)].clock) },
+	trace.OpSynchronizeDevice: func(h *History, a applied) { h.order.SynchronizeDevice(a.Device) },
+	trace.OpQueryEvent: func(h *History, a applied) {
+		if a.Complete {
+			h.order.See(h.order.marks[spec.EventHandle(a.Event)].clock)
+		}
+	},
+	trace.OpQueryStream: func(h *History, a applied) {
+		if a.Complete {
+			h.order.synchronize(a.of())
+		}
+	},
+	trace.OpHostAccess: nil, // it is no work of a stream
+	trace.OpWaitThread: nil, // all calls count as one thread's
+	trace.OpEndThread:  nil,
+
 	trace.OpCaptureBegin: func(h *History, a applied) { h.CaptureBegun(a.Device, a.stream) },
 	trace.OpCaptureEnd:   func(h *History, a applied) { h.CaptureEnded(a.Device, a.stream) },
 	trace.OpGraphLaunch:  func(h *History, a applied) { h.order.submit(a.of()) },

@@ -26,7 +26,7 @@ var memoryKinds = map[OpKind]kind{
 	},
 	OpFree: {
 		target: TargetAllocator, memory: MemoryFrees, pluggable: true,
-		v2: fields{"id", ""}, v1: &fields{"id", ""},
+		v2: fields{"id", "stream"}, v1: &fields{"id", ""},
 		words: func(op *Op) string { return fmt.Sprintf("free id %d", op.ID) },
 	},
 	OpRecordStream: {
