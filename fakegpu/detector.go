@@ -100,7 +100,7 @@ func (d *detector) given(g *GPU, s *stream, w *work) {
 		return
 	}
 	m := d.submit(s)
-	a := &act{work: w.id, kind: workNames[w.kind], name: w.name, device: w.device, stream: s.handle, ends: w.ends}
+	a := &act{work: w.id, kind: workNames[w.kind], name: w.name, device: w.device, stream: s.handle, ends: w.ends, line: g.line}
 	d.pairs = d.pairs[:0]
 	for _, c := range d.claims(g, a, w) {
 		d.use(&m, a, c)
@@ -250,7 +250,7 @@ func (a *act) waitedFor() string {
 // describe is the access that a piece of work makes by a claim.
 func (a *act) describe(c claim) *Access {
 	e := &Access{
-		Work: a.work, Kind: a.kind, Name: a.name, Graph: a.graph, Host: a.host, Ends: a.ends, Device: a.device, Stream: a.stream,
+		Work: a.work, Kind: a.kind, Name: a.name, Graph: a.graph, Host: a.host, Ends: a.ends, Line: a.line, Device: a.device, Stream: a.stream,
 		Write: c.write, Range: c.Range,
 	}
 	if c.lifetime != nil {
@@ -261,5 +261,7 @@ func (a *act) describe(c claim) *Access {
 
 // export is the access of a use.
 func (f *footprint) export() *Access {
-	return f.act.describe(claim{Range: f.Range, write: f.write, lifetime: f.lifetime})
+	e := f.act.describe(claim{Range: f.Range, write: f.write, lifetime: f.lifetime})
+	e.Epoch = f.Epoch
+	return e
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
 // HazardKind says what is wrong.
@@ -49,16 +50,20 @@ type Hazard struct {
 	Second *Access
 
 	Missing string // what there should have been, in words
+
+	Earlier, Later *Lifetime // AllocatedTwice; of NoMemory only Later, if it is memory that was allocated
 }
 
 // Access is what a piece of work does to some bytes.
 type Access struct {
-	Work     uint64 // numbers work over the whole machine; of a node, that of the launch; 0 for ReadBack
-	Kind     string // "kernel", "fill", "copy", "read back"
-	Name     string // of a kernel
-	Graph    bool   // the work is a node of a graph
-	Host     bool   // it is an access of a host thread; no device or stream
-	Ends     bool   // it frees the memory (EndLifetimeOn)
+	Work     uint64              // numbers work over the whole machine; of a node, that of the launch; 0 for ReadBack
+	Kind     string              // "kernel", "fill", "copy", "read back"
+	Name     string              // of a kernel
+	Graph    bool                // the work is a node of a graph
+	Host     bool                // it is an access of a host thread; no device or stream
+	Ends     bool                // it frees the memory (EndLifetimeOn)
+	Line     int                 // of a log, where the work was launched: see At
+	Epoch    happensbefore.Epoch // of an earlier access: whether something comes after it
 	Device   spec.Device
 	Stream   spec.Stream // of a node, the one that the graph was launched on
 	Write    bool

@@ -144,6 +144,8 @@ type GPU struct {
 	nodes     map[spec.GraphNode]*node
 
 	schedule   Schedule // nil: work is done at once
+	noEffects  bool     // see WithoutEffects
+	line       int      // of a log: see At
 	detector   *detector
 	violations []Violation
 }
@@ -164,6 +166,7 @@ type view struct {
 	addresses AddressPolicy
 	script    *Script // addresses, if it is a script
 	stream    *stream // the default stream
+	mapped    backing // of all memory of AddMapped
 	peers     access  // whose pieces this device reaches
 }
 

@@ -67,6 +67,7 @@ type act struct {
 	graph  bool
 	device spec.Device
 	stream spec.Stream
+	line   int  // of a log
 	host   bool // it is a host thread's
 	ends   bool // it frees the memory: of its own lifetime, too, it has to come last
 }

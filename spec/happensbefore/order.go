@@ -288,6 +288,12 @@ func (o *Order) SubmitHost() Moment {
 	return Moment{e, t.lane.clock}
 }
 
+// Reached is what comes before whatever the thread submits to the lane next.
+func (o *Order) Reached(l *Lane) Clock {
+	o.prepare(l)
+	return l.clock
+}
+
 // Record makes an event of what comes before the lane's next work.
 func (o *Order) Record(event *Clock, l *Lane) {
 	o.prepare(l)

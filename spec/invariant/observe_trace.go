@@ -180,9 +180,10 @@ var effects = map[trace.OpKind]func(h *History, a applied){
 			h.order.synchronize(a.of())
 		}
 	},
-	trace.OpHostAccess: nil, // it is no work of a stream
-	trace.OpWaitThread: nil, // all calls count as one thread's
-	trace.OpEndThread:  nil,
+	trace.OpDestroyEvent: func(h *History, a applied) { delete(h.order.marks, spec.EventHandle(a.Event)) },
+	trace.OpHostAccess:   nil, // it is no work of a stream
+	trace.OpWaitThread:   nil, // all calls count as one thread's
+	trace.OpEndThread:    nil,
 
 	trace.OpCaptureBegin: func(h *History, a applied) { h.CaptureBegun(a.Device, a.stream) },
 	trace.OpCaptureEnd:   func(h *History, a applied) { h.CaptureEnded(a.Device, a.stream) },

@@ -13,6 +13,7 @@ const (
 	OpSynchronizeEvent  OpKind = "synchronize_event"
 	OpSynchronizeDevice OpKind = "synchronize_device"
 	OpQueryEvent        OpKind = "query_event"
+	OpDestroyEvent      OpKind = "destroy_event"
 	OpQueryStream       OpKind = "query_stream"
 	OpHostAccess        OpKind = "host_access"
 	OpWaitThread        OpKind = "wait_thread"
@@ -63,6 +64,10 @@ var hostKinds = map[OpKind]kind{
 		v2: fields{"event complete", ""}, words: func(op *Op) string {
 			return fmt.Sprintf("%s %d: %s", op.Kind, op.Event, completeInWords(op))
 		},
+	},
+	OpDestroyEvent: {
+		target: TargetDevice, memory: MemoryNone, event: numberEnded,
+		v2: fields{"event", ""}, words: func(op *Op) string { return fmt.Sprintf("%s %d", op.Kind, op.Event) },
 	},
 	OpQueryStream: {
 		target: TargetDevice, memory: MemoryNone,

@@ -14,6 +14,7 @@ var hostKinds = map[trace.OpKind]kind{
 	trace.OpSynchronizeEvent:  {notProposed: onlyInLogs, allowed: always, did: nothing},
 	trace.OpSynchronizeDevice: {notProposed: onlyInLogs, allowed: always, did: nothing},
 	trace.OpQueryEvent:        {notProposed: onlyInLogs, allowed: always, did: nothing},
+	trace.OpDestroyEvent:      {notProposed: onlyInLogs, allowed: always, did: nothing},
 	trace.OpQueryStream:       {notProposed: onlyInLogs, allowed: always, did: nothing},
 	trace.OpHostAccess:        {notProposed: onlyInLogs, allowed: always, did: nothing},
 	trace.OpWaitThread:        {notProposed: onlyInLogs, allowed: always, did: nothing},

@@ -12,6 +12,7 @@ var hostKinds = map[trace.OpKind]kind{
 	trace.OpSynchronizeDevice: {perform: func(m *machine, op *trace.Op) error { return m.gpu.SynchronizeDevice(op.Device) }},
 	trace.OpQueryEvent:        {perform: (*machine).queryEvent},
 	trace.OpQueryStream:       {perform: nothing},
+	trace.OpDestroyEvent:      {perform: (*machine).destroyEvent},
 	trace.OpHostAccess:        {perform: nothing},
 	trace.OpWaitThread:        {perform: nothing},
 	trace.OpEndThread:         {perform: nothing},
@@ -49,4 +50,13 @@ func (m *machine) queryEvent(op *trace.Op) error {
 	}
 	_, err := m.gpu.QueryEvent(mark.event)
 	return err
+}
+
+func (m *machine) destroyEvent(op *trace.Op) error {
+	mark, made := m.marks[op.Event]
+	if !made {
+		return errSkipped
+	}
+	delete(m.marks, op.Event)
+	return m.gpu.DestroyEvent(mark.event)
 }
