@@ -99,3 +99,17 @@ func (g *GPU) Reached(dev spec.Device, handle spec.Stream) happensbefore.Clock {
 // SeeStream says that the present thread has seen everything in a stream complete, as by
 // a query that says so.
 func (g *GPU) SeeStream(dev spec.Device, handle spec.Stream) { g.See(g.Reached(dev, handle)) }
+
+// ReportRaces does what Config.Races does, from here on.
+func (g *GPU) ReportRaces() {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	g.detect().races = true
+}
+
+// HazardCount is how many hazards there are in Hazards.
+func (g *GPU) HazardCount() int {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	return len(g.detect().found)
+}
