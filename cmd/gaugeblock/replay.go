@@ -17,6 +17,8 @@ type replayCommand struct {
 	JSON    bool     `name:"json" xor:"form" help:"Print a JSON object for each trace, and one for all of them."`
 	Verbose bool     `short:"v" xor:"form" help:"Print each operation as a sentence."`
 	Jobs    int      `short:"j" placeholder:"N" help:"Replay N traces at a time (default: as many as there are processors)."`
+
+	MaxMemory byteSize `placeholder:"BYTES" help:"Stop at a trace that needs more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock replay --help" prints beside the flags.
@@ -57,6 +59,7 @@ func (c *replayCommand) Run(env *environment) error {
 	if c.Jobs == 0 {
 		c.Jobs = runtime.GOMAXPROCS(0)
 	}
+	c.MaxMemory.apply()
 	progress := newProgress(env.stderr, len(files), c.JSON)
 	report := report{
 		json:   c.JSON,
@@ -77,7 +80,7 @@ func (c *replayCommand) Run(env *environment) error {
 
 func (c *replayCommand) replay(file string, stdin io.Reader) *replayed {
 	r := &replayed{}
-	options := replay.Options{New: reference.New}
+	options := replay.Options{New: reference.New, MaxMemory: uint64(c.MaxMemory)}
 	if c.Verbose {
 		options.Story = &r.story
 	}

@@ -121,6 +121,7 @@ type checker struct {
 	hazards  int         // that were added
 	works    int         // that touched memory
 	shown    shown
+	reported map[reported]bool
 	lockstep *lockstep
 	op       *trace.Op // the present one
 }
@@ -143,6 +144,7 @@ func newChecker(log source, name string, o Options) (*checker, error) {
 	c := &checker{
 		options: o, result: Result{File: name, Violations: []Violation{}}, header: h, given: log.written(),
 		program: player, roomy: &roomy, gpu: player.GPU(), memory: newMemory(), streams: newStreams(),
+		reported: map[reported]bool{},
 	}
 	c.gpu.ExpectStrangers()
 	c.gpu.WithoutEffects()

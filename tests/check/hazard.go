@@ -14,6 +14,12 @@ import (
 // has to be on the stream that the memory was allocated for, or wait for that. All
 // else is the allocator's part.
 
+// reported is a piece of work, and an allocation that should wait for it.
+type reported struct {
+	line int
+	of   *allocation
+}
+
 // Party is whose fault something is.
 type Party string
 
@@ -88,6 +94,11 @@ func tag(l *fakegpu.Lifetime) *allocation {
 func (c *checker) unordered(h fakegpu.Hazard) {
 	v := Violation{Line: c.op.Line, Kind: Hazard}
 	first, second := tag(&h.First.Lifetime), tag(&h.Second.Lifetime)
+	pair := reported{h.First.Line, second}
+	if c.reported[pair] && h.Second.Ends {
+		return // the free of memory of which the allocation was reported
+	}
+	c.reported[pair] = true
 	party, why, needed := c.blame(h, first, second)
 	v.AtFault = party
 	v.detail(fmt.Sprintf("line %d", h.First.Line), c.story(h.First, first))
@@ -118,6 +129,8 @@ func (c *checker) blame(h fakegpu.Hazard, first, second *allocation) (p Party, w
 		return Allocator, "the memory was allocated twice", "the memory is freed first"
 	case !first.told.Covers(h.First.Epoch):
 		return c.untold(h, first)
+	case h.Second.Host && first.usedBy(h.First): // the host may access what it has been given
+		return Allocator, c.knew(h.First, first), "the allocator waits for " + awaited + " before it gives the memory to the host"
 	case second.start.Covers(h.First.Epoch):
 		owner := c.streamName(second.device, second.stream)
 		return Program, fmt.Sprintf("the memory was allocated for stream %s, which comes after line %d, and %s does not wait for that",
@@ -143,7 +156,7 @@ func (c *checker) untold(h fakegpu.Hazard, first *allocation) (p Party, why, nee
 // knew says how the allocator could know of work on memory that was freed.
 func (c *checker) knew(work *fakegpu.Access, a *allocation) string {
 	for _, u := range a.uses {
-		if u.device == work.Device && u.stream == work.Stream {
+		if u.device == work.Device && u.stream == work.Stream && !work.Host {
 			return fmt.Sprintf("%s was recorded for the memory in line %d", c.place(work), u.line)
 		}
 	}
@@ -151,6 +164,11 @@ func (c *checker) knew(work *fakegpu.Access, a *allocation) string {
 		return fmt.Sprintf("the memory was allocated for %s, and freed in line %d", c.place(work), a.freed)
 	}
 	return fmt.Sprintf("what was freed in line %d waits for %s", a.freed, c.place(work))
+}
+
+// usedBy reports whether the stream of a piece of work was recorded for the memory.
+func (a *allocation) usedBy(work *fakegpu.Access) bool {
+	return !work.Host && a.used[deviceStream{work.Device, work.Stream}]
 }
 
 // returned: memory went back to the driver, and the host has not waited for work on it.

@@ -51,15 +51,15 @@ func (c *checker) notShown() {
 	switch {
 	case c.works == 0:
 		c.result.NoWork = true
-		c.note("hazards could not be looked for: the log does not say what work uses the memory (write and read lines, or kernels); --stream-ordered judges the order of allocations and frees instead")
+		c.note("hazards could not be looked for: no line says what work uses the memory")
 	case !c.shown.waits && streams > 1:
-		c.note("the log has %s and no waits, so that no work counts as waiting for that of another stream", english.Plural(streams, "stream", ""))
+		c.note("the log has %s, and no line makes one wait for another", english.Plural(streams, "stream", ""))
 	}
 	if c.driver.silent {
 		c.note("the log has no driver calls, so every address counted as memory")
 	}
 	if c.shown.skipped > 0 {
-		c.note("%s that the log does not record, which order nothing", english.Plural(c.shown.skipped, "wait for an event", "waits for events"))
+		c.note("%s for events that the log does not record: nothing is ordered by that", english.Plural(c.shown.skipped, "wait is", "waits are"))
 	}
 	if c.streams.created && c.streams.unknown > 0 {
 		c.note("%s, which %s as non-blocking", english.Plural(c.streams.unknown, "stream is not created in the log", "streams are not created in the log"), counts(c.streams.unknown))

@@ -50,7 +50,7 @@ func newStreams() streams {
 func (c *checker) stream(dev spec.Device, index int) spec.Stream {
 	handle := c.header.Streams[index]
 	if handle == trace.PerThreadStream || handle == 0 && c.options.PerThreadDefault {
-		return c.threadStream(dev)
+		return c.threadStream(dev, index)
 	}
 	if handle <= trace.LegacyStream {
 		return 0
@@ -62,18 +62,22 @@ func (c *checker) stream(dev spec.Device, index int) spec.Stream {
 		s = c.addStream(handle, c.given.stream(index, handle), dev, c.options.BlockingStreams)
 		c.streams.byIndex[key] = s
 		c.streams.unknown++
-	case s.destroyed > 0 && c.streams.created:
-		c.violation(DeviceRefuses, "%s: stream %s was destroyed in line %d", c.op.Kind, s.name, s.destroyed)
-		s.destroyed = 0 // said once
 	case s.destroyed > 0:
-		s = c.addStream(handle, s.name, dev, c.options.BlockingStreams)
+		if c.streams.created {
+			c.violation(DeviceRefuses, "%s: stream %s", c.op.Kind, s.name)
+		}
+		s = c.addStream(handle, c.given.stream(index, handle), dev, c.options.BlockingStreams)
 		c.streams.byIndex[key] = s
 	}
 	return s.handle
 }
 
-// addStream gives the device a stream, under its own handle if that is not taken.
+// addStream gives the device a stream, under its own handle if no other stream had that.
 func (c *checker) addStream(handle spec.Stream, name string, dev spec.Device, blocking bool) *given {
+	if c.streams.byHandle[handle] != nil {
+		name = fmt.Sprintf("%s (the one since line %d)", name, c.op.Line)
+		handle = c.streams.free
+	}
 	for c.gpu.AddStream(dev, handle) != nil {
 		handle = c.streams.free
 		c.streams.free++
@@ -87,12 +91,13 @@ func (c *checker) addStream(handle spec.Stream, name string, dev spec.Device, bl
 }
 
 // threadStream is the default stream of the present thread, which is a blocking one.
-func (c *checker) threadStream(dev spec.Device) spec.Stream {
+func (c *checker) threadStream(dev spec.Device, index int) spec.Stream {
 	key := deviceThread{dev, c.op.Thread}
 	s := c.streams.perThread[key]
 	if s == nil {
-		name := fmt.Sprintf("default of thread %s", c.given.thread(c.op.Thread))
+		name := fmt.Sprintf("%s of thread %s", c.given.stream(index, c.header.Streams[index]), c.given.thread(c.op.Thread))
 		s = c.addStream(c.streams.free, name, dev, true)
+		c.streams.free++
 		c.streams.perThread[key] = s
 	}
 	return s.handle
@@ -111,7 +116,6 @@ func (c *checker) createStream(op *trace.Op) {
 			c.violation(DeviceRefuses, "%s: stream %s is there already", op.Kind, s.name)
 		}
 		_ = c.gpu.DestroyStream(op.Device, s.handle)
-		delete(c.streams.byHandle, s.handle)
 	}
 	c.streams.created = true
 	c.streams.byIndex[key] = c.addStream(handle, c.given.stream(op.Stream, handle), op.Device, op.Blocking)
@@ -125,6 +129,7 @@ func (c *checker) destroyStream(op *trace.Op) {
 	}
 	if s := c.streams.byIndex[deviceIndex{op.Device, op.Stream}]; s != nil {
 		s.destroyed = op.Line
+		s.name += fmt.Sprintf(" (destroyed in line %d)", op.Line)
 	}
 }
 
@@ -135,6 +140,7 @@ func (c *checker) endThread(op *trace.Op) {
 		key := deviceThread{spec.Device(dev), op.Thread}
 		if s := c.streams.perThread[key]; s != nil {
 			_ = c.gpu.DestroyStream(key.device, s.handle)
+			s.name += fmt.Sprintf(" (ended in line %d)", op.Line)
 			delete(c.streams.perThread, key)
 		}
 	}

@@ -64,9 +64,11 @@ func (c *checker) deviceCall(op *trace.Op) {
 	case trace.OpDestroyStream:
 		c.destroyStream(op)
 	case trace.OpSynchronizeDevice:
+		c.shown.waits = true
 		c.performed(c.gpu.SynchronizeDevice(op.Device))
 	case trace.OpQueryStream:
 		if op.Complete {
+			c.shown.waits = true
 			c.gpu.SeeStream(op.Device, c.stream(op.Device, op.Stream))
 		}
 	case trace.OpQueryEvent:
@@ -92,7 +94,6 @@ func (c *checker) play(op *trace.Op) {
 	c.roomy.Streams[op.Stream] = c.stream(op.Device, op.Stream)
 	if op.Kind == trace.OpWaitStream {
 		c.roomy.Streams[op.On] = c.stream(op.Device, op.On)
-		c.shown.waits = true
 	}
 	out := c.program.Perform(op)
 	c.performed(out.Err)
@@ -170,7 +171,9 @@ func (c *checker) ranges(of []trace.OpRange) (found []spec.Range, owners []*allo
 }
 
 func (c *checker) launch(op *trace.Op) error {
-	c.works++
+	if len(op.Reads)+len(op.Writes) > 0 {
+		c.works++
+	}
 	reads, _ := c.ranges(op.Reads)
 	writes, _ := c.ranges(op.Writes)
 	if op.Kind == trace.OpHostAccess {
