@@ -132,8 +132,9 @@ type GPU struct {
 	space     space
 	streams   map[spec.Stream]*stream
 	inOrder   []*stream // every stream with work or a handle, by creation, and some that have neither
-	waiting   int       // items in the queues of all streams
-	destroyed int       // streams destroyed since the last look at all of them
+	queued    queued
+	destroyed int // streams destroyed since the last look at all of them
+	orphans   int // destroyed streams with work, as of that look
 	events    map[spec.EventHandle]*event
 	pages     map[spec.PageHandle]*page
 	exports   map[uint64]*backing // pages exported as file descriptors
@@ -197,7 +198,7 @@ func (m *Machine) NewProcess() *GPU {
 	for i, p := range m.physical {
 		dev := spec.Device(i)
 		v := &view{device: dev, physical: p, addresses: m.config.Addresses(dev), peers: accessOf(dev)}
-		v.stream = &stream{device: dev, waiting: &g.waiting}
+		v.stream = &stream{device: dev, queued: &g.queued}
 		g.devices = append(g.devices, v)
 		g.inOrder = append(g.inOrder, v.stream)
 	}

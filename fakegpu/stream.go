@@ -25,13 +25,24 @@ type stream struct {
 	blocking    bool        // waits for the legacy default stream, and that for it (blocking.go)
 	given, done uint64
 	queue       []item
-	waiting     *int // items in all queues of the process
+	queued      *queued
 
 	capture   *capture            // nil unless the stream is being captured
 	terminals []spec.GraphNode    // what the next node will depend on
 	chain     *happensbefore.Lane // in the capture's order
 
 	lane *happensbefore.Lane // in the detector's order, nil until it is needed
+}
+
+// queued counts the items in the queues of a process, and those of them that wait for
+// another stream.
+type queued struct{ items, waits int }
+
+func (q *queued) add(i item, n int) {
+	q.items += n
+	if i.wait.stream != nil {
+		q.waits += n
+	}
 }
 
 // item is an entry of a queue. Exactly one field is set; a gate that was opened
@@ -58,7 +69,7 @@ func (s *stream) idle() bool { return s.given == s.done }
 // push queues an item.
 func (s *stream) push(i item) {
 	s.given++
-	*s.waiting++
+	s.queued.add(i, 1)
 	s.queue = append(s.queue, i)
 }
 
@@ -91,7 +102,7 @@ func (s *stream) runnable() bool {
 func (s *stream) take() *work {
 	next := s.queue[0]
 	s.queue = s.queue[1:]
-	*s.waiting--
+	s.queued.add(next, -1)
 	s.done++
 	return next.work
 }
@@ -106,9 +117,14 @@ func (g *GPU) advanceAll() {
 		}
 	}
 	kept := g.inOrder[:0]
+	g.orphans = 0
 	for _, s := range g.inOrder {
-		if !s.destroyed || !s.idle() {
+		switch {
+		case !s.destroyed:
 			kept = append(kept, s)
+		case !s.idle():
+			kept = append(kept, s)
+			g.orphans++
 		}
 	}
 	clear(g.inOrder[len(kept):])
@@ -149,7 +165,7 @@ func (g *GPU) AddStream(dev spec.Device, handle spec.Stream) error {
 }
 
 func (g *GPU) addStream(dev spec.Device, handle spec.Stream) {
-	s := &stream{device: dev, handle: handle, blocking: g.machine.config.BlockingStreams, waiting: &g.waiting}
+	s := &stream{device: dev, handle: handle, blocking: g.machine.config.BlockingStreams, queued: &g.queued}
 	g.streams[handle] = s
 	g.inOrder = append(g.inOrder, s)
 }
@@ -198,7 +214,7 @@ func (g *GPU) DestroyStream(dev spec.Device, handle spec.Stream) error {
 		g.detector.order.Retire(s.lane)
 	}
 	delete(g.streams, handle)
-	if g.destroyed++; g.waiting > 0 || 2*g.destroyed > len(g.inOrder) {
+	if g.destroyed++; g.queued.items > 0 || 2*g.destroyed > len(g.inOrder) {
 		g.advanceAll()
 	}
 	return nil
@@ -230,17 +246,15 @@ func (g *GPU) Drain(dev spec.Device, handle spec.Stream) error {
 	if _, err := g.view(sayDrain, dev); err != nil {
 		return err
 	}
-	var drained *stream
-	for _, s := range g.inOrder {
-		if s.device == dev && s.handle == handle {
-			s.openGates()
-			drained = s
-		}
-	}
+	drained := g.openGates(dev, handle)
 	if g.schedule != nil && drained != nil {
 		g.force(drained.end())
 	}
-	g.advanceAll()
+	if g.queued.waits == 0 && g.schedule == nil && drained != nil && !drained.destroyed {
+		g.advance(drained) // nothing else can
+	} else {
+		g.advanceAll()
+	}
 	switch {
 	case drained == nil:
 		return cudaErrorInvalidResourceHandle.in(sayDrain, "there is no stream %v", handle)
@@ -248,6 +262,22 @@ func (g *GPU) Drain(dev spec.Device, handle spec.Stream) error {
 		return endless(sayDrain, drained.end(), "the gates are open, but")
 	}
 	return nil
+}
+
+// openGates opens the gates of the streams that have, or had, a handle. It returns the
+// latest of them, nil if there is none.
+func (g *GPU) openGates(dev spec.Device, handle spec.Stream) (latest *stream) {
+	if s := g.streams[handle]; s != nil && g.destroyed+g.orphans == 0 && s.device == dev {
+		s.openGates()
+		return s
+	}
+	for _, s := range g.inOrder {
+		if s.device == dev && s.handle == handle && !(s.destroyed && s.idle()) {
+			s.openGates()
+			latest = s
+		}
+	}
+	return latest
 }
 
 // DrainAll opens all gates of all streams, so that everything completes.

@@ -83,6 +83,7 @@ func (c *checker) addStream(handle spec.Stream, name string, dev spec.Device, bl
 		c.streams.free++
 	}
 	if blocking {
+		c.shown.waits = true // for each other, by way of the legacy default stream
 		_ = c.gpu.SetBlocking(dev, handle)
 	}
 	s := &given{handle: handle, name: name}

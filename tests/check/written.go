@@ -58,6 +58,9 @@ func (w *written) thread(t spec.Thread) string {
 
 // stream is the stream with an index and a handle.
 func (w *written) stream(index int, handle spec.Stream) string {
+	if handle == 0 {
+		return "0"
+	}
 	if index < len(w.streams) && w.streams[index] != "" && !strings.HasPrefix(w.streams[index], "(") {
 		return w.streams[index]
 	}
