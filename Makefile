@@ -92,6 +92,14 @@ pluggable:
 fake-cuda:
 	$(GO) run ./fakegpu/cuda/build $(BUILD)/fake-cuda
 
+# Other projects' allocators, built against these libraries in BUILD/foreign: docs/zoo.md. SRC
+# is the folder of their sources, or of sources.tar.xz; ONLY is an expression for some recipes.
+SRC ?= ../shared/foreign
+ONLY ?=
+.PHONY: foreign
+foreign:
+	$(GO) run ./tests/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)"
+
 # On the GPU machine, with what the two targets above have built in BUILD; no Go is needed
 # there. torch-check needs PyTorch 2.11.
 RESULTS ?= $(BUILD)/results

@@ -23,7 +23,7 @@ type Allocator struct {
 	opened     openedHandles
 	enabled    atomic.Bool
 
-	configuring sync.Mutex // held by Configure, which reads and then writes the settings
+	configuring sync.Mutex // held by what sets something on every device
 
 	mu          sync.Mutex
 	history     spec.HistoryOptions
@@ -145,7 +145,11 @@ func (a *Allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 	if !a.enabled.Load() {
 		return a.uncached.malloc(d, r.Bytes)
 	}
-	return d.malloc(r)
+	ptr, failure, err := d.malloc(r)
+	if failure != nil {
+		return 0, failure.report()
+	}
+	return ptr, err
 }
 
 // Free frees memory; see spec.Allocator and free.go.

@@ -234,6 +234,12 @@ func (d *device) updateVisitedLocked(stream spec.Stream, info spec.CaptureInfo) 
 		visited = map[spec.GraphNode]bool{}
 		d.graphReuseContext[key] = visited
 	}
+	complete := false
+	defer func() {
+		if !complete { // the next search must not stop at nodes whose dependencies are unknown
+			delete(d.graphReuseContext, key)
+		}
+	}()
 	toVisit := slices.Clone(info.Terminals)
 	for len(toVisit) > 0 {
 		node := toVisit[len(toVisit)-1]
@@ -243,12 +249,11 @@ func (d *device) updateVisitedLocked(stream spec.Stream, info spec.CaptureInfo) 
 		}
 		dependencies, err := d.driver.NodeDependencies(node)
 		if err != nil {
-			// The next search must not stop at nodes whose dependencies are unknown.
-			delete(d.graphReuseContext, key)
 			return nil, fmt.Errorf("asking what a graph node depends on: %w", err)
 		}
 		visited[node] = true
 		toVisit = append(toVisit, dependencies...)
 	}
+	complete = true
 	return visited, nil
 }

@@ -78,17 +78,20 @@ func (a *Allocator) onDevice(op string, dev spec.Device, do func(*device) error)
 	if err != nil {
 		return err
 	}
+	return d.withMutex(do)
+}
+
+// withMutex calls do with the device's mutex held.
+func (d *device) withMutex(do func(*device) error) error {
 	d.mu.Lock()
-	defer d.mu.Unlock()
+	defer d.unlock()
 	return do(d)
 }
 
 // onEachDevice calls do for each device with its mutex held, also after a failure.
 func (a *Allocator) onEachDevice(do func(*device) error) (failures error) {
 	for _, d := range a.devices {
-		d.mu.Lock()
-		failures = errors.Join(failures, do(d))
-		d.mu.Unlock()
+		failures = errors.Join(failures, d.withMutex(do))
 	}
 	return failures
 }
@@ -98,9 +101,36 @@ func (a *Allocator) onEachDevice(do func(*device) error) (failures error) {
 func (a *Allocator) onEachDeviceWithContext(do func(d *device, context gatheredContext) error) (failures error) {
 	for _, d := range a.devices {
 		context := d.maybeGatherContext(spec.ContextAll)
-		d.mu.Lock()
-		failures = errors.Join(failures, do(d, context))
-		d.mu.Unlock()
+		failures = errors.Join(failures, d.withMutex(func(d *device) error { return do(d, context) }))
 	}
 	return failures
+}
+
+// unlock delivers the trace entries that wait, and releases the mutex. It is deferred: a
+// function of the program may panic, or end the goroutine.
+func (d *device) unlock() {
+	if d.traceBuffer.hasUndelivered() {
+		d.deliverAndUnlock()
+		return
+	}
+	d.mu.Unlock()
+}
+
+func (d *device) deliverAndUnlock() {
+	defer d.mu.Unlock()
+	d.traceBuffer.deliver()
+}
+
+// withoutMutexLocked calls f, which may call the program's functions or the driver, with
+// the mutex released. Other callers may then change everything, but the pins keep the pool
+// from being erased. It releases the mutex meanwhile.
+func (d *device) withoutMutexLocked(p *pool, f func()) {
+	d.deliverLocked()
+	p.pins++
+	d.mu.Unlock()
+	defer func() {
+		d.mu.Lock()
+		p.pins--
+	}()
+	f()
 }

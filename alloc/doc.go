@@ -40,12 +40,18 @@
 // frees of pending blocks and returned a part of the cache; a malloc may have mapped pages,
 // EnablePeerAccess may have given access to a part. A free, a record_stream, and a restore that fail have changed nothing.
 //
+// A function of the program, or a driver call, can also panic, or end the goroutine
+// (runtime.Goexit). Deferred functions then release the mutex and make the structures whole:
+// a driver call that panics counts as one that has failed. They do not recover, so the panic
+// reaches the caller with the stack of its origin. Functions of the program that could find the
+// structures half changed are not called then, but at the end of the step (deliverLocked).
+//
 // # Mutexes
 //
 // This is every mutex of the package, in the order in which they are taken. While one is
 // held, only those below it may be taken.
 //
-//	Allocator.configuring  Configure, from reading the settings to the last device
+//	Allocator.configuring  what sets something on every device: Configure, RecordHistory, OnTrace, ...
 //	openedHandles.mu       handles of other processes, and the pages mapped for them
 //	device.mu              a device: the fields below mu, and writes of allocatedBlocks
 //	eventPool.mu           unused events of a device; held during CreateEvent, DestroyEvent
@@ -60,10 +66,10 @@
 // blocks, pools, event queues, trace buffers).
 //
 // The device's mutex is held while these functions of the program run: filters of pool
-// routing, trace trackers, the clock of the history, the functions of a pool with memory of
-// its own. (The clock also runs with Allocator.mu held, for annotations.) They must not call
-// the allocator. No mutex is held while free-memory callbacks, observers of failed requests
-// and the recorder of contexts run. With release_lock_on_cudamalloc the device's mutex is
+// routing, trace trackers, the clock of the history (for trace entries), the functions of a
+// pool with memory of its own, visitors of Inspect. They must not call the allocator. No
+// mutex is held while free-memory callbacks, observers of failed requests and the recorder of
+// contexts run. With release_lock_on_cudamalloc the device's mutex is
 // released during Driver.Malloc and PoolMemory.Allocate, not during other driver calls. A
 // Locked function that releases the mutex says so.
 //

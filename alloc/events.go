@@ -24,7 +24,7 @@ import (
 // docs/deviations.md.) It takes the mutex.
 func (d *device) recordStream(ptr spec.Ptr, dev spec.Device, stream spec.Stream) error {
 	d.mu.Lock()
-	defer d.mu.Unlock()
+	defer d.unlock()
 	b := d.allocatedBlocks.getLocked(ptr)
 	if b == nil {
 		return &spec.InvalidPointerError{Op: "record_stream", Ptr: ptr}
@@ -66,19 +66,25 @@ type outstandingEvent struct {
 }
 
 // recordEventsLocked records an event on each of the streams. If one cannot be recorded,
-// all are put back into their event pools.
+// or the driver panics, all are put back into their event pools.
 func (d *device) recordEventsLocked(uses []streamUse) ([]spec.EventHandle, error) {
 	var events []spec.EventHandle
-	for _, u := range uses {
-		event, err := d.recordEventLocked(u.stream)
-		if err != nil {
+	recorded := false
+	defer func() {
+		if !recorded {
 			for i, e := range events {
 				d.eventPools[uses[i].stream.Device].put(e)
 			}
+		}
+	}()
+	for _, u := range uses {
+		event, err := d.recordEventLocked(u.stream)
+		if err != nil {
 			return nil, err
 		}
 		events = append(events, event)
 	}
+	recorded = true
 	return events, nil
 }
 
@@ -87,10 +93,16 @@ func (d *device) recordEventLocked(s spec.DeviceStream) (spec.EventHandle, error
 	if err != nil {
 		return 0, fmt.Errorf("creating an event for stream %v: %w", s.Stream, err)
 	}
+	recorded := false
+	defer func() {
+		if !recorded {
+			d.eventPools[s.Device].put(event)
+		}
+	}()
 	if err := d.driver.RecordEvent(event, s.Device, s.Stream); err != nil {
-		d.eventPools[s.Device].put(event)
 		return 0, fmt.Errorf("recording an event in stream %v: %w", s.Stream, err)
 	}
+	recorded = true
 	return event, nil
 }
 
@@ -134,12 +146,17 @@ func (d *device) processEventsLocked(context gatheredContext) error {
 	if len(d.cudaEvents) == 0 || d.driver.FreeForbidden() {
 		return nil
 	}
-	var err error
-	for i := 0; i < len(d.cudaEvents) && err == nil; i++ {
-		err = d.processQueueLocked(&d.cudaEvents[i], context)
+	return d.processQueuesLocked(context)
+}
+
+func (d *device) processQueuesLocked(context gatheredContext) error {
+	defer d.cudaEvents.dropEmpty()
+	for i := range d.cudaEvents {
+		if err := d.processQueueLocked(&d.cudaEvents[i], context); err != nil {
+			return err
+		}
 	}
-	d.cudaEvents.dropEmpty()
-	return err
+	return nil
 }
 
 // processQueueLocked takes the completed events off a queue, up to the first that has
@@ -172,6 +189,7 @@ func (d *device) popEventLocked(q *eventQueue, at int, context gatheredContext) 
 	e.block.eventCount--
 	if e.block.eventCount == 0 {
 		d.freeBlockLocked(e.block, context)
+		d.deliverLocked()
 	}
 }
 
@@ -180,15 +198,16 @@ func (d *device) popEventLocked(q *eventQueue, at int, context gatheredContext) 
 // free. NumSyncAllStreams counts every call, also one with nothing to wait for.
 func (d *device) synchronizeAndFreeEventsLocked(p *pool, context gatheredContext) error {
 	d.stats.NumSyncAllStreams++
-	err := d.insertEventsDeferredUntilNoCaptureLocked(context)
-	if err != nil {
+	if err := d.insertEventsDeferredUntilNoCaptureLocked(context); err != nil {
 		return err
 	}
-	for i := 0; i < len(d.cudaEvents) && err == nil; i++ {
-		err = d.synchronizeQueueLocked(&d.cudaEvents[i], p, context)
+	defer d.cudaEvents.dropEmpty()
+	for i := range d.cudaEvents {
+		if err := d.synchronizeQueueLocked(&d.cudaEvents[i], p, context); err != nil {
+			return err
+		}
 	}
-	d.cudaEvents.dropEmpty()
-	return err
+	return nil
 }
 
 // synchronizeQueueLocked is synchronizeAndFreeEventsLocked for the events of a stream.

@@ -156,7 +156,7 @@ func (x *expandableSegment) mappedRuns() []span {
 // called again: what is unmapped stays unmapped.
 func (x *expandableSegment) release() error {
 	for _, s := range x.mappedRuns() {
-		if _, err := x.unmap(x.bytes(s)); err != nil {
+		if err := x.unmap(x.bytes(s)); err != nil {
 			return err
 		}
 	}

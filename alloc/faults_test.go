@@ -113,13 +113,25 @@ type faultRun struct {
 	failed  bool   // a step returned an error other than out of memory
 	slack   uint64 // bytes that the device may have allocated beyond what is counted
 	checker *invariant.Checker
+	hit     func(function string)    // called by each function of the program
+	call    func(func() error) error // calls the allocator
+	last    error                    // of the latest call
+	tracked bool                     // it is a tracker, or the clock, that panics
+	entries []spec.HistoryEntry      // of device 0, as a tracker has seen them
 }
 
 func newFaultRun(t *testing.T, settings string) *faultRun {
 	t.Helper()
+	return newFaultRunAround(t, settings, func(g *fakegpu.GPU) spec.Driver { return g })
+}
+
+// newFaultRunAround puts something around the fake GPU.
+func newFaultRunAround(t *testing.T, settings string, around func(*fakegpu.GPU) spec.Driver) *faultRun {
+	t.Helper()
 	r := &faultRun{
 		t: t, out: map[string]spec.Ptr{}, checker: invariant.NewChecker(spec.DefaultGeometry()),
 		gpu: fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, 200*spec.MiB), Waits: fakegpu.WaitsDrain, FreeWaits: true}),
+		hit: func(string) {}, call: func(f func() error) error { return f() },
 	}
 	for range 2 {
 		s, err := r.gpu.CreateStream(0)
@@ -128,12 +140,31 @@ func newFaultRun(t *testing.T, settings string) *faultRun {
 		}
 		r.streams = append(r.streams, s)
 	}
-	a, err := alloc.New(r.gpu, alloc.Options{Settings: settings})
+	a, err := alloc.New(around(r.gpu), alloc.Options{Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.a = a
 	return r
+}
+
+// filter routes the requests for a stream.
+func (r *faultRun) filter(stream spec.Stream) spec.RequestFilter {
+	return func(q spec.Request) bool {
+		r.hit("filter")
+		return q.Stream == stream
+	}
+}
+
+// Allocate and Free are a pool's own allocator.
+func (r *faultRun) Allocate(dev spec.Device, bytes uint64, _ spec.Stream) (spec.Ptr, error) {
+	r.hit("PoolMemory.Allocate")
+	return r.gpu.Malloc(dev, bytes)
+}
+
+func (r *faultRun) Free(dev spec.Device, ptr spec.Ptr, _ uint64, _ spec.Stream) error {
+	r.hit("PoolMemory.Free")
+	return r.gpu.Free(dev, ptr)
 }
 
 // program does something of every kind. Steps that fail are left out.
@@ -144,7 +175,7 @@ func (r *faultRun) program() {
 	r.malloc("c", 0, 5*spec.MiB)
 	r.malloc("d", 1, spec.MiB)
 	r.malloc("e", 1, 40*spec.MiB)
-	r.step("peer access", r.a.EnablePeerAccess(1, 0))
+	r.try("peer access", func() error { return r.a.EnablePeerAccess(1, 0) })
 	r.record("b", 1)
 	r.record("b", 0)
 	r.record("a", 1)
@@ -152,34 +183,57 @@ func (r *faultRun) program() {
 	r.free("b")
 	r.free("a")
 	r.malloc("f", 0, 512)
-	r.step("empty cache", r.a.EmptyCache())
+	r.try("empty cache", func() error { return r.a.EmptyCache() })
 	r.malloc("g", 0, 30*spec.MiB)
 	r.malloc("too much", 0, 400*spec.MiB)
 	r.free("g")
 	r.malloc("h", 0, 70*spec.MiB)
 
-	r.step("begin", r.a.BeginAllocateToPool(0, pool, spec.ForStream(r.streams[1])))
+	r.try("begin", func() error { return r.a.BeginAllocateToPool(0, pool, r.filter(r.streams[1])) })
 	r.malloc("p", 1, 3*spec.MiB)
 	r.malloc("q", 1, 3*spec.MiB)
-	state, err := r.a.Checkpoint(0, pool)
-	r.step("checkpoint", err)
+	var state spec.PoolState
+	r.try("checkpoint", func() (err error) {
+		state, err = r.a.Checkpoint(0, pool)
+		return err
+	})
+	saved := maps.Clone(r.out)
 	r.free("p")
 	r.free("q")
 	r.record("e", 0)
 	r.free("e")
 	if state != nil {
-		r.restore(state, "p", "q")
+		r.restore(state, saved, "p", "q")
 	}
-	r.step("end", r.a.EndAllocateToPool(0, pool))
-	r.step("release", r.a.ReleasePool(0, pool))
+	r.try("end", func() error { return r.a.EndAllocateToPool(0, pool) })
+	r.try("release", func() error { return r.a.ReleasePool(0, pool) })
 	r.free("q")
-	r.step("empty pool", r.a.EmptyPool(pool))
+	r.try("empty pool", func() error { return r.a.EmptyPool(pool) })
 	r.malloc("i", 1, 100*spec.MiB)
-	r.step("configure", r.a.Configure("expandable_segments:False"))
+	r.try("configure", func() error { return r.a.Configure("expandable_segments:False") })
 	r.malloc("j", 1, 30*spec.MiB)
 	r.record("j", 0)
 	r.free("j")
 	r.malloc("k", 1, 2*spec.MiB)
+	r.ownMemory(spec.PoolID{User: 2})
+	r.a.Enable(false)
+	r.slack += 2 * spec.MiB // uncached memory counts in no statistic
+	r.malloc("u", 1, 2*spec.MiB)
+	r.free("u")
+	r.a.Enable(true)
+}
+
+// ownMemory uses a pool with an allocator of its own.
+func (r *faultRun) ownMemory(pool spec.PoolID) {
+	r.try("create pool", func() error { return r.a.CreatePool(0, pool, spec.PoolOptions{Memory: r}) })
+	r.try("begin own", func() error { return r.a.BeginAllocateToPool(0, pool, r.filter(r.streams[0])) })
+	r.malloc("o", 0, 3*spec.MiB)
+	r.free("o")
+	r.try("end own", func() error { return r.a.EndAllocateToPool(0, pool) })
+	for range 2 {
+		r.try("release own", func() error { return r.a.ReleasePool(0, pool) })
+	}
+	r.try("empty own pool", func() error { return r.a.EmptyPool(pool) })
 }
 
 // putAway frees everything and closes the allocator, as far as the driver allows.
@@ -187,7 +241,7 @@ func (r *faultRun) putAway() {
 	for _, name := range slices.Sorted(maps.Keys(r.out)) {
 		r.free(name)
 	}
-	r.step("close", r.a.Close())
+	r.try("close", r.a.Close)
 }
 
 // finish puts everything away and expects nothing to be left. One more failure may
@@ -211,8 +265,11 @@ func (r *faultRun) finish() {
 
 func (r *faultRun) malloc(name string, stream int, bytes uint64) {
 	r.t.Helper()
-	p, err := r.a.Malloc(spec.Request{Stream: r.streams[stream], Bytes: bytes})
-	if r.step("malloc "+name, err) {
+	var p spec.Ptr
+	if r.try("malloc "+name, func() (err error) {
+		p, err = r.a.Malloc(spec.Request{Stream: r.streams[stream], Bytes: bytes})
+		return err
+	}) {
 		r.out[name] = p
 		r.step("kernel", r.gpu.Launch(spec.Launch{Stream: r.streams[stream], Name: name, Writes: []spec.Range{{Ptr: p, Bytes: bytes}}}))
 	}
@@ -220,7 +277,12 @@ func (r *faultRun) malloc(name string, stream int, bytes uint64) {
 
 func (r *faultRun) free(name string) {
 	r.t.Helper()
-	if p, ok := r.out[name]; ok && r.step("free "+name, r.a.Free(p)) {
+	p, ok := r.out[name]
+	if !ok {
+		return
+	}
+	// A panic of a tracker comes when the block has been freed.
+	if r.try("free "+name, func() error { return r.a.Free(p) }) || r.tracked && r.last == errPanic {
 		delete(r.out, name)
 	}
 }
@@ -228,24 +290,25 @@ func (r *faultRun) free(name string) {
 func (r *faultRun) record(name string, stream int) {
 	r.t.Helper()
 	if p, ok := r.out[name]; ok {
-		r.step("record "+name, r.a.RecordStream(p, 0, r.streams[stream]))
+		r.try("record "+name, func() error { return r.a.RecordStream(p, 0, r.streams[stream]) })
 	}
 }
 
-// restore restores the pool. The names are those of the blocks that are then allocated.
-func (r *faultRun) restore(state spec.PoolState, names ...string) {
+// restore restores the pool. The names are those of its blocks that were allocated when the state was
+// saved.
+func (r *faultRun) restore(state spec.PoolState, saved map[string]spec.Ptr, names ...string) {
 	r.t.Helper()
-	delta, err := r.a.Restore(0, state)
-	if !r.step("restore", err) {
+	if !r.try("restore", func() (err error) {
+		_, err = r.a.Restore(0, state)
+		return err
+	}) && !(r.tracked && r.last == errPanic) {
 		return
 	}
-	for name, p := range r.out {
-		if slices.Contains(delta.Freed, p) {
-			delete(r.out, name)
+	for _, name := range names {
+		delete(r.out, name)
+		if p, ok := saved[name]; ok {
+			r.out[name] = p
 		}
-	}
-	for i, p := range delta.Created {
-		r.out[names[i]] = p
 	}
 }
 
@@ -254,6 +317,14 @@ func (r *faultRun) busy(stream int) {
 	if err := r.gpu.Busy(0, r.streams[stream]); err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+// try calls the allocator and checks everything afterwards. It reports whether the step
+// succeeded.
+func (r *faultRun) try(what string, do func() error) bool {
+	r.t.Helper()
+	r.last = r.call(do)
+	return r.step(what, r.last)
 }
 
 // step checks everything after a step, and reports whether the step succeeded.

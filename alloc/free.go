@@ -17,7 +17,7 @@ func (d *device) free(ptr spec.Ptr) error {
 	context := d.maybeGatherContext(spec.ContextAll)
 
 	d.mu.Lock()
-	defer d.mu.Unlock()
+	defer d.unlock()
 	b := d.allocatedBlocks.getLocked(ptr)
 	if b == nil {
 		return &spec.InvalidPointerError{Op: "free", Ptr: ptr}

@@ -27,9 +27,10 @@ import (
 //     through any chain of calls.
 //   - doc.go lists every mutex.
 //
-// A mutex is held in a Locked function, in a function literal passed to onDevice,
-// onEachDevice or onEachDeviceWithContext, and between Lock and Unlock, or from Lock on if
-// Unlock is deferred. What is reached through interfaces and function values is not
+// A mutex is held in a Locked function, in a function literal passed to onDevice and
+// the like (see call), and between Lock and Unlock, or from Lock on if
+// Unlock is deferred; device.unlock counts as Unlock. A deferred function literal runs at each
+// return. What is reached through interfaces and function values is not
 // followed: the driver and the program's functions do not call the allocator while a mutex
 // is held.
 func TestLocks(t *testing.T) {
@@ -50,10 +51,12 @@ func TestLocks(t *testing.T) {
 // TestLocksFinds breaks each rule once, in a copy of the source.
 func TestLocksFinds(t *testing.T) {
 	for _, test := range []struct{ file, before, after, want string }{
-		{"free.go", "	d.mu.Lock()\n	defer d.mu.Unlock()\n", "", "allocatedBlocks.getLocked is called"},
-		{"free.go", "	defer d.mu.Unlock()\n", "	d.mu.Unlock()\n", "freeAllocatedLocked is called"},
-		{"settings.go", "	d.mu.Lock()\n	defer d.mu.Unlock()\n	return d.cfg\n", "	return d.cfg\n", "d.cfg is used"},
-		{"malloc.go", "	d.mu.Lock()\n	pool.pins--\n	return freed\n", "	return freed\n", "returns without"},
+		{"free.go", "	d.mu.Lock()\n	defer d.unlock()\n", "", "allocatedBlocks.getLocked is called"},
+		{"free.go", "	defer d.unlock()\n", "	d.unlock()\n", "freeAllocatedLocked is called"},
+		{"free.go", "	defer d.unlock()\n", "", "returns with a mutex held"},
+		{"settings.go", "	d.mu.Lock()\n	defer d.unlock()\n	return d.cfg\n", "	return d.cfg\n", "d.cfg is used"},
+		{"device.go", "		d.mu.Lock()\n		p.pins--\n", "		p.pins--\n", "returns without"},
+		{"device.go", "	defer d.mu.Unlock()\n	d.traceBuffer.deliver()\n", "	d.traceBuffer.deliver()\n", "deliverAndUnlock does not release"},
 		{"segment.go", "It releases the mutex meanwhile if\n// release", "If\n// release", "driverMallocLocked releases"},
 		{"malloc.go", "It releases the mutex\n// meanwhile for callbacks", "For callbacks", "findBlockLocked releases"},
 		{"stats.go", "	return uint64(d.stats", "	d.mu.Lock()\n	return uint64(d.stats", "is taken while it is held"},
@@ -241,10 +244,12 @@ func (c *lockChecker) isLocked(f *ast.FuncDecl) bool { return strings.HasSuffix(
 func (c *lockChecker) checkFunction(f *ast.FuncDecl) {
 	w := &lockWalk{c: c, f: f, name: c.nameOf(c.info.Defs[f.Name]), start: held{map[string]string{}, map[string]bool{}}}
 	c.takes[w.name] = map[string]string{}
-	if c.isLocked(f) {
+	if c.isLocked(f) || slices.Contains(unlocks, w.name) {
 		receiver := f.Recv.List[0].Names[0].Name
 		w.start.mutexes[receiver] = c.mutexOf(typeName(c.info.Defs[f.Recv.List[0].Names[0]].Type()))
-		c.locked[c.info.Defs[f.Name]] = w.start.mutexes[receiver]
+		if c.isLocked(f) {
+			c.locked[c.info.Defs[f.Name]] = w.start.mutexes[receiver]
+		}
 	}
 	end, falls := w.block(f.Body.List, w.start.clone())
 	if falls {
@@ -298,6 +303,9 @@ func (c *lockChecker) checkReleases() {
 	}
 	for name := range c.releases {
 		f := c.functions[name]
+		if slices.Contains(unlocks, name) {
+			continue
+		}
 		if text := strings.Join(strings.Fields(f.Doc.Text()), " "); !strings.Contains(text, "releases the mutex meanwhile") {
 			c.problem(f.Pos(), "%s releases the mutex and its comment does not say so", name)
 		}
@@ -306,16 +314,29 @@ func (c *lockChecker) checkReleases() {
 
 // lockWalk follows the statements of one function.
 type lockWalk struct {
-	c      *lockChecker
-	f      *ast.FuncDecl
-	name   string
-	start  held
-	defers bool
+	c        *lockChecker
+	f        *ast.FuncDecl
+	name     string
+	start    held
+	defers   bool
+	literals []*ast.FuncLit // deferred, in order
 }
+
+// unlocks are the functions that release the device's mutex for their callers.
+var unlocks = []string{"device.unlock", "device.deliverAndUnlock"}
 
 // atReturn checks that a Locked function returns with its mutex held, and another one
 // without any.
 func (w *lockWalk) atReturn(at token.Pos, h held) {
+	for _, l := range slices.Backward(w.literals) {
+		h, _ = (&lockWalk{c: w.c, f: w.f, name: w.name, start: w.start}).block(l.Body.List, h.clone())
+	}
+	if slices.Contains(unlocks, w.name) {
+		if len(h.mutexes) > 0 && !w.defers {
+			w.c.problem(at, "%s does not release the mutex", w.name)
+		}
+		return
+	}
 	for base, mutex := range w.start.mutexes {
 		if h.mutexes[base] == "" {
 			w.c.problem(at, "%s returns without %s", w.name, mutex)
@@ -360,6 +381,10 @@ func (w *lockWalk) statement(s ast.Stmt, h held) (held, bool) {
 	case *ast.DeferStmt:
 		if _, method := mutexCall(s.Call); method == "Unlock" {
 			w.defers = true
+			return h, true
+		}
+		if l, ok := s.Call.Fun.(*ast.FuncLit); ok {
+			w.literals = append(w.literals, l)
 			return h, true
 		}
 		w.expressions(s, h)
@@ -453,7 +478,11 @@ func mutexCall(e ast.Expr) (base, method string) {
 	if !ok {
 		return "", ""
 	}
-	if s, ok := call.Fun.(*ast.SelectorExpr); ok && (s.Sel.Name == "Lock" || s.Sel.Name == "Unlock") {
+	s, ok := call.Fun.(*ast.SelectorExpr)
+	if ok && (s.Sel.Name == "unlock" || s.Sel.Name == "deliverAndUnlock") {
+		return types.ExprString(s.X), "Unlock"
+	}
+	if ok && (s.Sel.Name == "Lock" || s.Sel.Name == "Unlock") {
 		if mu, ok := s.X.(*ast.SelectorExpr); ok {
 			if mu.Sel.Name == "mu" {
 				return types.ExprString(mu.X), s.Sel.Name
@@ -552,7 +581,7 @@ func (w *lockWalk) call(n *ast.CallExpr, h held) bool {
 		w.c.lockedCalls++
 		w.lockedCall(s, callee, h)
 	}
-	if slices.Contains([]string{"onDevice", "onEachDevice", "onEachDeviceWithContext"}, s.Sel.Name) {
+	if slices.Contains([]string{"withMutex", "onEachDeviceInOrder", "onDevice", "onEachDevice", "onEachDeviceWithContext"}, s.Sel.Name) {
 		return w.onDevice(n, n.Args[len(n.Args)-1], h)
 	}
 	return true

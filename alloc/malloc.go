@@ -36,28 +36,81 @@ type allocParams struct {
 	context       gatheredContext
 }
 
-// malloc serves a request of at least one byte. It takes the mutex.
-func (d *device) malloc(r spec.Request) (spec.Ptr, error) {
+// malloc serves a request of at least one byte. If it returns a failure, its report is to be
+// called, without a mutex held. It takes the mutex.
+func (d *device) malloc(r spec.Request) (ptr spec.Ptr, failure *outOfMemory, err error) {
 	params := allocParams{thread: r.Thread, stream: r.Stream, requestedSize: r.Bytes}
 	params.context = d.maybeGatherContext(spec.ContextState)
 
 	d.mu.Lock()
-	b, err := d.findBlockLocked(&params)
-	if b == nil && err == nil {
-		failure := d.outOfMemoryLocked(&params)
+	if b := d.hitLocked(&params); b != nil {
+		ptr = d.allocFoundBlockLocked(b, &params)
 		d.mu.Unlock()
-		return 0, failure.report()
+		return ptr, nil, nil
 	}
-	if err == nil && b.isExpandable() {
-		err = d.setAccessLocked(b)
+	defer d.unlock()
+	return d.findAndAllocateLocked(&params)
+}
+
+// hitLocked is findBlockLocked for the usual malloc: there are no events, no routings and no
+// trace entries, and a free block serves the request. Neither the driver nor a function of
+// the program is called then, so that malloc need not be prepared for a panic. It has changed
+// nothing if it returns nil.
+func (d *device) hitLocked(params *allocParams) *block {
+	if len(d.cudaEvents) > 0 || len(d.deferredBlocks) > 0 || d.requestsRoutedLocked() || d.traceBuffer.enabled || d.gcEnabledLocked() {
+		return nil
 	}
+	d.chooseBlockPoolLocked(params, d.defaultPool)
+	b := d.getFreeBlockLocked(params)
+	if b != nil && b.isExpandable() && b.segment.expandable.inaccessible > 0 {
+		b.segment.blockPool.insertFree(b)
+		return nil
+	}
+	return b
+}
+
+// chooseBlockPoolLocked rounds the size of a request and chooses the block pool.
+func (d *device) chooseBlockPoolLocked(params *allocParams, pool *pool) {
+	params.size = roundSize(params.requestedSize, &d.cfg, &d.geometry)
+	params.segmentSize = segmentSize(params.size, &d.cfg, &d.geometry)
+	params.blockPool = pool.blockPoolFor(params.size, &d.geometry)
+	params.useExpandable = d.cfg.ExpandableSegments && pool.allocator == nil
+}
+
+// findAndAllocateLocked goes through all steps. It releases the mutex meanwhile as
+// findBlockLocked does.
+func (d *device) findAndAllocateLocked(params *allocParams) (spec.Ptr, *outOfMemory, error) {
+	b, err := d.findBlockLocked(params)
 	if err != nil {
-		d.mu.Unlock()
-		return 0, err
+		return 0, nil, err
 	}
-	ptr := d.allocFoundBlockLocked(b, &params)
-	d.mu.Unlock()
-	return ptr, nil
+	if b == nil {
+		return 0, d.outOfMemoryLocked(params), nil
+	}
+	if b.isExpandable() {
+		if err := d.setAccessLocked(b); err != nil {
+			return 0, nil, err
+		}
+	}
+	ptr := d.allocFoundBlockLocked(b, params)
+	if d.traceBuffer.hasUndelivered() {
+		d.deliverOrFreeLocked(ptr)
+	}
+	return ptr, nil, nil
+}
+
+// deliverOrFreeLocked delivers the trace entries of a malloc. If one of the program's
+// functions panics, malloc does not return: the memory is freed again, since nobody has its
+// pointer.
+func (d *device) deliverOrFreeLocked(ptr spec.Ptr) {
+	delivered := false
+	defer func() {
+		if !delivered {
+			d.freeAtOnceLocked(d.allocatedBlocks.getLocked(ptr), nil)
+		}
+	}()
+	d.traceBuffer.deliver()
+	delivered = true
 }
 
 // findBlockLocked finds a block for the request, in the steps listed above. The block is
@@ -67,15 +120,11 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 	if err := d.reclaimBlocksLocked(params); err != nil {
 		return nil, err
 	}
-	params.size = roundSize(params.requestedSize, &d.cfg, &d.geometry)
-	params.segmentSize = segmentSize(params.size, &d.cfg, &d.geometry)
 	pool := d.getPoolLocked(params)
 	if err := d.markIfCapturingLocked(pool, params.stream); err != nil {
 		return nil, err
 	}
-	params.blockPool = pool.blockPoolFor(params.size, &d.geometry)
-	params.useExpandable = d.cfg.ExpandableSegments && pool.allocator == nil
-
+	d.chooseBlockPoolLocked(params, pool)
 	if b := d.getFreeBlockLocked(params); b != nil {
 		return b, nil
 	}
@@ -109,23 +158,20 @@ func (d *device) reclaimBlocksLocked(params *allocParams) error {
 }
 
 // triggerFreeMemoryCallbacksLocked calls the callbacks that may free memory, and reports
-// whether one says that it did. It releases the mutex meanwhile, so that they can. The pins
-// keep the request's pool from being erased.
+// whether one says that it did. It releases the mutex meanwhile, so that they can.
 func (d *device) triggerFreeMemoryCallbacksLocked(params *allocParams) bool {
 	callbacks, pool := d.freeMemoryCallbacks, params.blockPool.owner
 	if len(callbacks) == 0 {
 		return false
 	}
-	pool.pins++
-	d.mu.Unlock()
 	freed := false
-	for _, callback := range callbacks {
-		if callback() {
-			freed = true
+	d.withoutMutexLocked(pool, func() {
+		for _, callback := range callbacks {
+			if callback() {
+				freed = true
+			}
 		}
-	}
-	d.mu.Lock()
-	pool.pins--
+	})
 	return freed
 }
 

@@ -88,13 +88,26 @@ func (d *device) newExpandableSegmentLocked(params *allocParams) (*block, error)
 
 // mapBlockLocked maps at least the first bytes of an unmapped block, in whole pages, and
 // merges it with its free neighbours. With an error it does so for the pages whose
-// mapping could not be undone (pages.go), if there are any.
+// mapping could not be undone (pages.go), if there are any. So it does if the driver panics.
 func (d *device) mapBlockLocked(b *block, bytes uint64, params *allocParams) error {
+	err := d.mapPagesLocked(b, bytes, params)
+	d.deliverLocked()
+	return err
+}
+
+func (d *device) mapPagesLocked(b *block, bytes uint64, params *allocParams) error {
+	x, r := b.segment.expandable, spec.Range{Ptr: b.ptr, Bytes: bytes}
+	defer func() {
+		if mapped := x.mappedRun(r); mapped.Bytes > 0 {
+			d.markMappedLocked(b, mapped, params)
+		}
+	}()
+	return x.mapLocked(r)
+}
+
+// markMappedLocked makes an unmapped block free memory, as far as it has been mapped.
+func (d *device) markMappedLocked(b *block, mapped spec.Range, params *allocParams) {
 	s := b.segment
-	mapped, err := s.expandable.mapLocked(spec.Range{Ptr: b.ptr, Bytes: bytes})
-	if mapped.Bytes == 0 {
-		return err
-	}
 	s.blockPool.unmapped.remove(b)
 	b.mapped = true
 	if mapped.Bytes < b.size {
@@ -114,17 +127,20 @@ func (d *device) mapBlockLocked(b *block, bytes uint64, params *allocParams) err
 		s.contextWhenAllocated = params.context
 	}
 	d.recordRangeTraceLocked(spec.ActionSegmentMap, mapped, s, params.context, params.thread)
-	return err
 }
 
 // setAccessLocked gives access to the inaccessible pages (pages.go) of a block of an
-// expandable segment. The block is free and in no set; if the driver call fails it is put
-// into the free blocks again.
+// expandable segment. The block is free and in no set; if the driver call fails, or
+// panics, it is put into the free blocks again.
 func (d *device) setAccessLocked(b *block) error {
+	given := false
+	defer func() {
+		if !given {
+			b.segment.blockPool.insertFree(b)
+		}
+	}()
 	err := b.segment.expandable.giveAccess(spec.Range{Ptr: b.ptr, Bytes: b.size})
-	if err != nil {
-		b.segment.blockPool.insertFree(b)
-	}
+	given = err == nil
 	return err
 }
 
@@ -138,11 +154,30 @@ func (d *device) unmapBlockLocked(b *block, context gatheredContext) error {
 	if err != nil || info.Status != spec.CaptureNone {
 		return err
 	}
-	unmapped, failure := s.expandable.unmap(spec.Range{Ptr: b.ptr, Bytes: b.size})
-	if unmapped.Bytes == 0 {
-		return failure
+	err = d.unmapPagesLocked(b, context)
+	d.deliverLocked()
+	if err != nil || b.mapped || b.isSplit() {
+		return err
 	}
-	blockPool := s.blockPool
+	return d.releaseExpandableSegmentLocked(s)
+}
+
+// unmapPagesLocked unmaps the pages that lie wholly in a free block, as many as it can. What
+// of them is unmapped, after an error and after a panic of the driver as well, becomes an
+// unmapped block, with the struct of b.
+func (d *device) unmapPagesLocked(b *block, context gatheredContext) error {
+	x, r := b.segment.expandable, spec.Range{Ptr: b.ptr, Bytes: b.size}
+	defer func() {
+		if unmapped := x.unmappedRun(r); unmapped.Bytes > 0 {
+			d.markUnmappedLocked(b, unmapped, context)
+		}
+	}()
+	return x.unmap(r)
+}
+
+// markUnmappedLocked makes a part of a free block unmapped.
+func (d *device) markUnmappedLocked(b *block, unmapped spec.Range, context gatheredContext) {
+	s, blockPool := b.segment, b.segment.blockPool
 	blockPool.blocks.remove(b)
 	if unmapped.Ptr > b.ptr {
 		before := d.newBlockLocked(s, b.ptr, uint64(unmapped.Ptr-b.ptr))
@@ -163,10 +198,6 @@ func (d *device) unmapBlockLocked(b *block, context gatheredContext) error {
 	d.stats.NumDeviceFree++
 	blockPool.owner.cudaMallocCount--
 	d.recordRangeTraceLocked(spec.ActionSegmentUnmap, unmapped, s, contextOr(context, s.contextWhenAllocated), noThread)
-	if failure != nil || b.isSplit() {
-		return failure
-	}
-	return d.releaseExpandableSegmentLocked(s)
 }
 
 // releaseUnmappedSegmentsLocked releases the segments that are one unmapped block, of pool

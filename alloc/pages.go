@@ -3,6 +3,7 @@ package alloc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"gaugeblock/spec"
@@ -23,32 +24,40 @@ import (
 // If a call to unmap fails, the page stays mapped and accessible. If it is unmapped but
 // cannot be released, it is mapped again.
 
-// mapLocked maps the pages that a range touches, none of which is mapped, and returns
-// the range that is mapped then, which may be longer. With an error
-// (spec.ErrDriverOutOfMemory: the device has no more) the range is empty, or
-// what could not be undone.
-func (x *expandableSegment) mapLocked(r spec.Range) (spec.Range, error) {
+// mapLocked maps the pages that a range touches, none of which is mapped, and may map more.
+// With an error (spec.ErrDriverOutOfMemory: the device has no more) none is mapped, or
+// what could not be undone: see mappedRun.
+func (x *expandableSegment) mapLocked(r spec.Range) error {
 	s := x.covering(r)
 	handles, err := x.createPagesLocked(s.end - s.first)
 	if err == nil {
-		return x.mapPages(s.first, handles)
+		_, err := x.mapPages(s.first, handles)
+		return err
 	}
-	unreleased, refusal := releasePages(x.memory, handles)
-	mapped, failure := x.mapPages(s.first, unreleased)
-	return mapped, afterCleanup(err, errors.Join(refusal, failure))
+	unreleased, refusal := releasePages(x.memory, handles, x.device.unreleasedPages.keep)
+	_, failure := x.mapPages(s.first, unreleased)
+	return afterCleanup(err, errors.Join(refusal, failure))
 }
 
 // createPagesLocked creates n pages. With an error it returns those that it created.
-func (x *expandableSegment) createPagesLocked(n int) ([]spec.PageHandle, error) {
-	var handles []spec.PageHandle
-	for len(handles) < n {
-		h, err := x.device.createPageLocked(x.memory, x.pageSize)
-		if err != nil {
-			return handles, fmt.Errorf("creating a page of %d bytes: %w", x.pageSize, err)
+func (x *expandableSegment) createPagesLocked(n int) (handles []spec.PageHandle, err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			x.device.unreleasedPages.keep(handles)
 		}
-		handles = append(handles, h)
+	}()
+	for len(handles) < n && err == nil {
+		var h spec.PageHandle
+		if h, err = x.device.createPageLocked(x.memory, x.pageSize); err == nil {
+			handles = append(handles, h)
+		}
 	}
-	return handles, nil
+	returned = true
+	if err != nil {
+		err = fmt.Errorf("creating a page of %d bytes: %w", x.pageSize, err)
+	}
+	return handles, err
 }
 
 // createPageLocked creates a page. The first page ever created on the device decides how
@@ -74,82 +83,121 @@ func (d *device) createPageLocked(memory spec.VirtualMemory, bytes uint64) (spec
 	return h, err
 }
 
-// releasePages releases pages that are not mapped. It returns those whose release failed.
-func releasePages(memory spec.VirtualMemory, handles []spec.PageHandle) (unreleased []spec.PageHandle, failure error) {
-	for _, h := range handles {
-		if err := memory.ReleasePage(h); err != nil {
-			unreleased = append(unreleased, h)
+// releasePages releases pages that are not mapped. It returns those whose release failed. If
+// the driver panics, keep gets all that may not have been released.
+func releasePages(memory spec.VirtualMemory, handles []spec.PageHandle, keep func([]spec.PageHandle)) (unreleased []spec.PageHandle, failure error) {
+	left := handles
+	defer func() {
+		if len(left) > 0 {
+			keep(slices.Concat(unreleased, left))
+		}
+	}()
+	for len(left) > 0 {
+		if err := memory.ReleasePage(left[0]); err != nil {
+			unreleased = append(unreleased, left[0])
 			failure = errors.Join(failure, fmt.Errorf("releasing a page: %w", err))
 		}
+		left = left[1:]
 	}
 	return unreleased, failure
 }
 
 // mapPages maps pages at consecutive positions and gives the device and its peers access.
-// It returns the range that is mapped then: all of it, or with an error what could not
-// be undone.
-func (x *expandableSegment) mapPages(first int, handles []spec.PageHandle) (spec.Range, error) {
-	n, err := x.mapEach(first, handles)
-	if err == nil && n > 0 {
-		err = x.setAccess(x.bytes(span{first, first + n}))
-	}
-	if err != nil {
-		var failure error
-		n, failure = x.undoMapping(first, n)
-		err = afterCleanup(err, errors.Join(failure, x.device.unreleasedPages.release(x.memory, handles[n:])))
-	}
-	return x.addPages(first, handles[:n], err != nil), err
-}
-
-// mapEach maps pages, up to the first that cannot be, and returns how many are mapped.
-func (x *expandableSegment) mapEach(first int, handles []spec.PageHandle) (int, error) {
-	for i, h := range handles {
-		at := x.bytes(span{first + i, first + i + 1})
-		if err := x.memory.MapPage(at.Ptr, at.Bytes, h); err != nil {
-			return i, fmt.Errorf("mapping a page at %v: %w", at.Ptr, err)
+// It returns how many are mapped then: all, or with an error those that could not be
+// unmapped again. A page is added when it is mapped, so that x.pages is right whenever the
+// driver panics; pages that are not mapped then are kept as unreleased.
+func (x *expandableSegment) mapPages(first int, handles []spec.PageHandle) (n int, err error) {
+	left := handles // created and not mapped
+	defer func() { x.device.unreleasedPages.keep(left) }()
+	for n < len(handles) && err == nil {
+		at := x.bytes(span{first + n, first + n + 1})
+		if err = x.memory.MapPage(at.Ptr, at.Bytes, handles[n]); err != nil {
+			err = fmt.Errorf("mapping a page at %v: %w", at.Ptr, err)
+			break
 		}
+		x.addPage(first+n, handles[n])
+		n++
+		left = handles[n:]
 	}
-	return len(handles), nil
-}
-
-// undoMapping undoes n mappings, the last first, and returns how many stay.
-func (x *expandableSegment) undoMapping(first, n int) (int, error) {
-	if x.device.driver.FreeForbidden() {
+	mapped := span{first, first + n}
+	if err == nil && n > 0 {
+		err = x.setAccess(x.bytes(mapped))
+	}
+	if err == nil {
+		x.markAccessible(mapped)
 		return n, nil
 	}
-	for ; n > 0; n-- {
-		at := x.bytes(span{first + n - 1, first + n})
-		if err := x.memory.UnmapPage(at.Ptr, at.Bytes); err != nil {
-			return n, fmt.Errorf("unmapping the page at %v: %w", at.Ptr, err)
-		}
-	}
-	return 0, nil
+	failure := x.undoMapping(first, handles, &n, &left)
+	unmapped := left
+	left = nil
+	return n, afterCleanup(err, errors.Join(failure, x.device.unreleasedPages.release(x.memory, unmapped)))
 }
 
-// addPages adds mapped pages to the segment and returns their range.
-func (x *expandableSegment) addPages(first int, handles []spec.PageHandle, inaccessible bool) spec.Range {
-	s := span{first, first + len(handles)}
-	if len(handles) == 0 {
-		return x.bytes(s)
+// undoMapping unmaps the first n pages again, the last first, and counts n down. left are the
+// pages that are not mapped.
+func (x *expandableSegment) undoMapping(first int, handles []spec.PageHandle, n *int, left *[]spec.PageHandle) error {
+	if x.device.driver.FreeForbidden() {
+		return nil
 	}
-	for len(x.pages) < s.end {
+	for *n > 0 {
+		at := x.bytes(span{first + *n - 1, first + *n})
+		if err := x.memory.UnmapPage(at.Ptr, at.Bytes); err != nil {
+			return fmt.Errorf("unmapping the page at %v: %w", at.Ptr, err)
+		}
+		*n--
+		x.removePage(first + *n)
+		*left = handles[*n:]
+	}
+	return nil
+}
+
+// addPage adds a mapped page to the segment, to which no device has access yet.
+func (x *expandableSegment) addPage(i int, h spec.PageHandle) {
+	for len(x.pages) <= i {
 		x.pages = append(x.pages, page{})
 	}
-	for i, h := range handles {
-		x.pages[first+i] = page{handle: h, mapped: true, inaccessible: inaccessible}
+	x.pages[i] = page{handle: h, mapped: true, inaccessible: true}
+	x.inaccessible++
+	x.mappedSize += x.pageSize
+}
+
+// removePage removes a page that is not mapped any more.
+func (x *expandableSegment) removePage(i int) {
+	if x.pages[i].inaccessible {
+		x.inaccessible--
 	}
-	if inaccessible {
-		x.inaccessible += len(handles)
+	x.pages[i] = page{}
+	x.mappedSize -= x.pageSize
+	for len(x.pages) > 0 && !x.pages[len(x.pages)-1].mapped {
+		x.pages = x.pages[:len(x.pages)-1]
 	}
-	x.mappedSize += x.bytes(s).Bytes
-	return x.bytes(s)
+}
+
+func (x *expandableSegment) markAccessible(s span) {
+	for i := s.first; i < s.end; i++ {
+		if x.pages[i].inaccessible {
+			x.pages[i].inaccessible = false
+			x.inaccessible--
+		}
+	}
+}
+
+// mappedRun is the range of the mapped pages from the first on that r touches, and
+// unmappedRun that of the unmapped pages from the first on that lies wholly in r.
+func (x *expandableSegment) mappedRun(r spec.Range) spec.Range { return x.run(x.covering(r), true) }
+
+func (x *expandableSegment) unmappedRun(r spec.Range) spec.Range { return x.run(x.within(r), false) }
+
+func (x *expandableSegment) run(s span, mapped bool) spec.Range {
+	end := s.first
+	for end < s.end && (end < len(x.pages) && x.pages[end].mapped) == mapped {
+		end++
+	}
+	return x.bytes(span{s.first, end})
 }
 
 // giveAccess gives access to the inaccessible pages of a range.
 func (x *expandableSegment) giveAccess(r spec.Range) error {
-	if x.inaccessible == 0 {
-		return nil
-	}
 	s := x.covering(r)
 	for i := s.first; i < s.end; i++ {
 		if !x.pages[i].inaccessible {
@@ -158,36 +206,28 @@ func (x *expandableSegment) giveAccess(r spec.Range) error {
 		if err := x.setAccess(x.bytes(span{i, i + 1})); err != nil {
 			return err
 		}
-		x.pages[i].inaccessible = false
-		x.inaccessible--
+		x.markAccessible(span{i, i + 1})
 	}
 	return nil
 }
 
 // unmap unmaps and releases the pages that lie wholly in a range of free memory, after
-// synchronizing the stream, whose work may still use them. It returns the range that is
-// unmapped, of 0 bytes if no page lies in the range. If a driver call fails, there is an
-// error, and the range ends before that page.
-func (x *expandableSegment) unmap(r spec.Range) (spec.Range, error) {
+// synchronizing the stream, whose work may still use them. If a driver call fails, there is
+// an error, and the pages from that one on stay mapped: see unmappedRun.
+func (x *expandableSegment) unmap(r spec.Range) error {
 	s := x.within(r)
 	if s.first >= s.end {
-		return spec.Range{Ptr: r.Ptr}, nil
+		return nil
 	}
 	if err := x.synchronize(); err != nil {
-		return spec.Range{Ptr: r.Ptr}, fmt.Errorf("waiting for work before unmapping: %w", err)
+		return fmt.Errorf("waiting for work before unmapping: %w", err)
 	}
-	done := span{s.first, s.first}
-	var failure error
-	for done.end < s.end && failure == nil {
-		var unmapped bool
-		if unmapped, failure = x.unmapPage(done.end); unmapped {
-			done.end++
+	for i := s.first; i < s.end; i++ {
+		if err := x.unmapPage(i); err != nil {
+			return err
 		}
 	}
-	for len(x.pages) > 0 && !x.pages[len(x.pages)-1].mapped {
-		x.pages = x.pages[:len(x.pages)-1]
-	}
-	return x.bytes(done), failure
+	return nil
 }
 
 // synchronize waits for the work that may touch the memory.
@@ -198,35 +238,52 @@ func (x *expandableSegment) synchronize() error {
 	return x.device.driver.SynchronizeStream(x.device.id, x.stream)
 }
 
-// unmapPage unmaps one page and releases it, and reports whether it is unmapped. A page
-// whose release failed is mapped again.
-func (x *expandableSegment) unmapPage(i int) (unmapped bool, err error) {
+// unmapPage unmaps one page and releases it. A page whose release failed is mapped again.
+func (x *expandableSegment) unmapPage(i int) error {
 	at := x.bytes(span{i, i + 1})
 	if err := x.memory.UnmapPage(at.Ptr, at.Bytes); err != nil {
-		return false, fmt.Errorf("unmapping the page at %v: %w", at.Ptr, err)
+		return fmt.Errorf("unmapping the page at %v: %w", at.Ptr, err)
 	}
-	old := x.pages[i]
-	x.pages[i] = page{}
-	x.mappedSize -= at.Bytes
-	if old.inaccessible {
-		x.inaccessible--
-	}
-	err = x.memory.ReleasePage(old.handle)
+	handles := []spec.PageHandle{x.pages[i].handle}
+	x.removePage(i)
+	returned := false
+	defer func() {
+		if !returned {
+			x.device.unreleasedPages.keep(handles)
+		}
+	}()
+	err := x.memory.ReleasePage(handles[0])
+	returned = true
 	if err == nil {
-		return true, nil
+		return nil
 	}
-	err = fmt.Errorf("releasing the page at %v: %w", at.Ptr, err)
-	again, failure := x.mapPages(i, []spec.PageHandle{old.handle})
-	return again.Bytes == 0, errors.Join(err, failure)
+	_, failure := x.mapPages(i, handles)
+	return errors.Join(fmt.Errorf("releasing the page at %v: %w", at.Ptr, err), failure)
 }
 
 // unreleasedPages are pages that are neither mapped nor released, because the driver calls
 // for both have failed. They count in no statistic. Each release of the cache tries to
 // release them again. They have a mutex of their own, since opened handles use them as well.
+//
+// ranges are ranges for pages of other processes whose mapping has failed, and could not be
+// undone.
 type unreleasedPages struct {
-	mu    sync.Mutex
-	pages []spec.PageHandle
+	mu     sync.Mutex
+	pages  []spec.PageHandle
+	ranges []*expandableSegment
 }
+
+// keep adds pages without a call of the driver.
+func (u *unreleasedPages) keep(pages []spec.PageHandle) {
+	if len(pages) == 0 {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.keepLocked(pages)
+}
+
+func (u *unreleasedPages) keepLocked(pages []spec.PageHandle) { u.pages = append(u.pages, pages...) }
 
 // release releases pages, and keeps those whose release failed.
 func (u *unreleasedPages) release(memory spec.VirtualMemory, pages []spec.PageHandle) (failure error) {
@@ -235,8 +292,20 @@ func (u *unreleasedPages) release(memory spec.VirtualMemory, pages []spec.PageHa
 	return u.tryLocked(memory, pages)
 }
 
-// releaseAgain tries to release the kept pages.
+// keepRange adds a range in which pages may be mapped.
+func (u *unreleasedPages) keepRange(x *expandableSegment) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.ranges = append(u.ranges, x)
+}
+
+// releaseAgain tries to release the kept ranges and pages.
 func (u *unreleasedPages) releaseAgain(driver spec.Driver) error {
+	for x := u.takeRange(); x != nil; x = u.takeRange() {
+		if err := u.releaseRange(x); err != nil {
+			return err
+		}
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.pages) == 0 {
@@ -247,9 +316,30 @@ func (u *unreleasedPages) releaseAgain(driver spec.Driver) error {
 	return u.tryLocked(driver.(spec.VirtualMemory), pages)
 }
 
+func (u *unreleasedPages) takeRange() (x *expandableSegment) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if n := len(u.ranges); n > 0 {
+		x, u.ranges = u.ranges[n-1], u.ranges[:n-1]
+	}
+	return x
+}
+
+func (u *unreleasedPages) releaseRange(x *expandableSegment) error {
+	released := false
+	defer func() {
+		if !released {
+			u.keepRange(x)
+		}
+	}()
+	err := x.release()
+	released = err == nil
+	return err
+}
+
 func (u *unreleasedPages) tryLocked(memory spec.VirtualMemory, pages []spec.PageHandle) error {
-	unreleased, failure := releasePages(memory, pages)
-	u.pages = append(u.pages, unreleased...)
+	unreleased, failure := releasePages(memory, pages, func(left []spec.PageHandle) { u.keepLocked(left) })
+	u.keepLocked(unreleased)
 	return failure
 }
 

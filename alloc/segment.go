@@ -58,6 +58,7 @@ func compareBase(s *segment, base spec.Ptr) int { return cmp.Compare(s.base, bas
 //
 // It releases the mutex meanwhile if release_lock_on_cudamalloc is set.
 func (d *device) allocBlockLocked(params *allocParams, isRetry bool) (*block, error) {
+	d.deliverLocked()
 	if isRetry {
 		d.stats.NumAllocRetries++
 	}
@@ -74,22 +75,41 @@ func (d *device) allocBlockLocked(params *allocParams, isRetry bool) (*block, er
 	case err != nil:
 		return nil, fmt.Errorf("obtaining a segment of %d bytes: %w", params.segmentSize, err)
 	}
+	if err := d.checkSegmentLocked(spec.Range{Ptr: ptr, Bytes: params.segmentSize}); err != nil {
+		return nil, err
+	}
 	return d.addDriverSegmentLocked(params, ptr), nil
 }
 
+// checkSegmentLocked tests what the driver, or a pool's own allocator, has returned. (Upstream
+// trusts it.) A range that is refused is not returned to it: it may be memory that is in use.
+func (d *device) checkSegmentLocked(r spec.Range) error {
+	refuse := func(why string) error {
+		return &spec.InvalidArgumentError{Op: "malloc", Reason: fmt.Sprintf("obtained %d bytes at %v, %s", r.Bytes, r.Ptr, why)}
+	}
+	switch at, found := slices.BinarySearchFunc(d.segments, r.Ptr, compareBase); {
+	case r.Ptr == 0 || uint64(r.Ptr)%d.geometry.MinBlock != 0:
+		return refuse(fmt.Sprintf("which is no multiple of %d", d.geometry.MinBlock))
+	case r.End() < r.Ptr:
+		return refuse("whose end is no address")
+	case found || at < len(d.segments) && d.segments[at].base < r.End():
+		return refuse(fmt.Sprintf("where the segment at %v is", d.segments[at].base))
+	case at > 0 && d.segments[at-1].base+spec.Ptr(d.segments[at-1].size) > r.Ptr:
+		return refuse(fmt.Sprintf("where the segment at %v is", d.segments[at-1].base))
+	}
+	return nil
+}
+
 // driverMallocLocked calls the driver. It releases the mutex meanwhile if
-// release_lock_on_cudamalloc is set. Other callers may then change everything, but the pins
-// keep the request's pool from being erased.
+// release_lock_on_cudamalloc is set.
 func (d *device) driverMallocLocked(params *allocParams) (spec.Ptr, error) {
 	pool := params.blockPool.owner
 	if !d.cfg.ReleaseLockOnMalloc {
 		return pool.driverMalloc(d.driver, d.id, params)
 	}
-	pool.pins++
-	d.mu.Unlock()
-	ptr, err := pool.driverMalloc(d.driver, d.id, params)
-	d.mu.Lock()
-	pool.pins--
+	var ptr spec.Ptr
+	var err error
+	d.withoutMutexLocked(pool, func() { ptr, err = pool.driverMalloc(d.driver, d.id, params) })
 	return ptr, err
 }
 
@@ -156,6 +176,7 @@ func (d *device) releaseBlockLocked(b *block, context gatheredContext) error {
 	d.segments.remove(s)
 	blockPool.owner.cudaMallocCount--
 	d.recycleBlockLocked(b)
+	d.deliverLocked()
 	return nil
 }
 
@@ -169,7 +190,7 @@ func (a *Allocator) BaseAllocation(p spec.Ptr) (spec.Ptr, uint64, error) {
 		return 0, 0, &spec.InvalidPointerError{Op: op, Ptr: p}
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
+	defer d.unlock()
 	b := d.allocatedBlocks.getLocked(p)
 	if b == nil {
 		return 0, 0, &spec.InvalidPointerError{Op: op, Ptr: p}

@@ -29,7 +29,7 @@ func (a *Allocator) Configure(text string) error {
 func (a *Allocator) Config() spec.Config {
 	d := a.devices[0]
 	d.mu.Lock()
-	defer d.mu.Unlock()
+	defer d.unlock()
 	return d.cfg
 }
 

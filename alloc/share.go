@@ -47,7 +47,7 @@ func (a *Allocator) ShareHandle(p spec.Ptr) (spec.SharedHandle, error) {
 		return spec.SharedHandle{}, &spec.InvalidPointerError{Op: op, Ptr: p}
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
+	defer d.unlock()
 	b := d.allocatedBlocks.getLocked(p)
 	if b == nil {
 		return spec.SharedHandle{}, &spec.InvalidPointerError{Op: op, Ptr: p}
@@ -184,51 +184,109 @@ func (d *device) openHandle(sharing spec.MemorySharing, handle []byte) (*openedH
 // importPages maps another process's pages into a range of their own. It takes the
 // device's mutex to read which devices have peer access.
 func (d *device) importPages(sharing spec.MemorySharing, payload []byte) (*expandableSegment, error) {
-	bad := func(reason string) error { return &spec.InvalidArgumentError{Op: "open_handle", Reason: reason} }
 	memory, ok := d.driver.(spec.VirtualMemory)
 	if !ok {
 		return nil, &spec.NotSupportedError{Op: "open_handle", Reason: "the driver has no virtual memory"}
 	}
-	if len(payload) < pagesHeader {
-		return nil, bad("the handle is truncated: its header is not whole")
-	}
-	word := func(i int) uint64 { return binary.LittleEndian.Uint64(payload[8*i:]) }
-	pid, pageSize, n := word(0), word(1), word(2)
-	payload = payload[pagesHeader:]
-	if n == 0 || n > maxSharedPages || pageSize == 0 || pageSize > d.totalMemory {
-		return nil, bad(fmt.Sprintf("the handle speaks of %d pages of %d bytes", n, pageSize))
-	}
-	if len(payload) == 0 || uint64(len(payload))%n != 0 {
-		return nil, bad(fmt.Sprintf("the handle is truncated: %d bytes for %d pages", len(payload), n))
-	}
-	each := uint64(len(payload)) / n
-	share := spec.SharePOSIX
-	if each == fabricHandleBytes {
-		share = spec.ShareFabric
-	}
-	var handles []spec.PageHandle
-	release := func(err error) error { return afterCleanup(err, d.unreleasedPages.release(memory, handles)) }
-	for i := range n {
-		h, err := sharing.ImportPage(pid, share, payload[i*each:(i+1)*each])
-		if err != nil {
-			return nil, release(fmt.Errorf("importing page %d of %d of process %d: %w", i+1, n, pid, err))
-		}
-		handles = append(handles, h)
-	}
-	x := &expandableSegment{device: d, memory: memory, pageSize: pageSize, maxHandles: int(n), imported: true}
-	d.mu.Lock()
-	x.peers = append(x.peers, d.devicesWithPeerAccess...)
-	d.mu.Unlock()
-	if err := x.reserve(); err != nil {
-		return nil, release(err)
-	}
-	if _, err := x.mapPages(0, handles); err != nil {
-		if x.mappedSize == 0 { // otherwise pages are still mapped there
-			err = afterCleanup(err, x.freeAddress())
-		}
+	h, err := d.decodePages(payload)
+	if err != nil {
 		return nil, err
 	}
-	return x, nil
+	x := &expandableSegment{device: d, memory: memory, pageSize: h.pageSize, maxHandles: len(h.pages), imported: true}
+	pages, err := x.importEach(sharing, h)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	x.peers = append(x.peers, d.devicesWithPeerAccess...)
+	d.unlock()
+	if err := x.reserveFor(pages); err != nil {
+		return nil, err
+	}
+	return x, x.mapImported(pages)
+}
+
+// pagesHandle is a handle of pages, taken apart.
+type pagesHandle struct {
+	pid      uint64
+	pageSize uint64 // bytes
+	share    spec.ShareType
+	pages    [][]byte // the driver's handle of each page
+}
+
+// decodePages takes a handle of pages apart, without its version and kind.
+func (d *device) decodePages(payload []byte) (pagesHandle, error) {
+	bad := func(reason string) (pagesHandle, error) {
+		return pagesHandle{}, &spec.InvalidArgumentError{Op: "open_handle", Reason: reason}
+	}
+	if len(payload) < pagesHeader {
+		return bad("the handle is truncated: its header is not whole")
+	}
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(payload[8*i:]) }
+	h, n := pagesHandle{pid: word(0), pageSize: word(1), share: spec.SharePOSIX}, word(2)
+	payload = payload[pagesHeader:]
+	if n == 0 || n > maxSharedPages || h.pageSize == 0 || h.pageSize > d.totalMemory {
+		return bad(fmt.Sprintf("the handle speaks of %d pages of %d bytes", n, h.pageSize))
+	}
+	if len(payload) == 0 || uint64(len(payload))%n != 0 {
+		return bad(fmt.Sprintf("the handle is truncated: %d bytes for %d pages", len(payload), n))
+	}
+	each := len(payload) / int(n)
+	if each == fabricHandleBytes {
+		h.share = spec.ShareFabric
+	}
+	h.pages = slices.Collect(slices.Chunk(payload, each))
+	return h, nil
+}
+
+// importEach imports the pages. If one cannot be imported, those before it are released.
+func (x *expandableSegment) importEach(sharing spec.MemorySharing, h pagesHandle) ([]spec.PageHandle, error) {
+	var handles []spec.PageHandle
+	defer func() { x.device.unreleasedPages.keep(handles) }() // none, unless the driver panics
+	for i, raw := range h.pages {
+		page, err := sharing.ImportPage(h.pid, h.share, raw)
+		if err != nil {
+			imported := handles
+			handles = nil
+			err = fmt.Errorf("importing page %d of %d of process %d: %w", i+1, len(h.pages), h.pid, err)
+			return nil, afterCleanup(err, x.device.unreleasedPages.release(x.memory, imported))
+		}
+		handles = append(handles, page)
+	}
+	imported := handles
+	handles = nil
+	return imported, nil
+}
+
+// reserveFor reserves the addresses. If that fails the pages are released.
+func (x *expandableSegment) reserveFor(pages []spec.PageHandle) error {
+	handles := pages
+	defer func() { x.device.unreleasedPages.keep(handles) }() // none, unless the driver panics
+	err := x.reserve()
+	handles = nil
+	if err != nil {
+		err = afterCleanup(err, x.device.unreleasedPages.release(x.memory, pages))
+	}
+	return err
+}
+
+// mapImported maps the pages. If that fails the range is freed, as soon as that is possible:
+// the driver may refuse to unmap a page as well.
+func (x *expandableSegment) mapImported(pages []spec.PageHandle) error {
+	done := false
+	defer func() {
+		if !done {
+			x.device.unreleasedPages.keepRange(x)
+		}
+	}()
+	_, err := x.mapPages(0, pages)
+	done = err == nil
+	if err != nil && x.mappedSize == 0 {
+		failure := x.freeAddress()
+		done = failure == nil
+		err = afterCleanup(err, failure)
+	}
+	return err
 }
 
 // Base is the address of the memory in this process.

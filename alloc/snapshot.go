@@ -12,20 +12,19 @@ func (a *Allocator) SnapshotPool(id spec.PoolID) (spec.Snapshot, error) { return
 
 func (a *Allocator) snapshot(id spec.PoolID) (spec.Snapshot, error) {
 	s := spec.Snapshot{Traces: make([][]spec.HistoryEntry, len(a.devices))}
-	for i, d := range a.devices {
-		d.mu.Lock()
-		s.Traces[i] = d.traceBuffer.allocBuffer.list()
+	err := a.onEachDevice(func(d *device) error {
+		s.Traces[d.id] = d.traceBuffer.allocBuffer.list()
 		active := d.snapshotSegmentsLocked(&s, id)
 		d.recordSnapshotTraceLocked(id, active)
-		if i == 0 {
+		if d.id == 0 {
 			s.Config = d.cfg
 		}
-		d.mu.Unlock()
-	}
+		return nil
+	})
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	s.Annotations = a.annotations.list()
-	a.mu.Unlock()
-	return s, nil
+	return s, err
 }
 
 // snapshotSegmentsLocked adds the device's segments to a snapshot, all or those of one

@@ -10,6 +10,10 @@ import (
 
 // A traceBuffer is the trace entries of a device: the last ones are kept in a ring, and
 // every entry is passed to the trackers. No entry is made if there is neither.
+//
+// The clock and the trackers are functions of the program, and may panic. So they are
+// not called in the middle of a step: the entries wait until the step is done, at the latest
+// until the mutex is released (deliverLocked).
 type traceBuffer struct {
 	deviceID      spec.Device
 	threads       *threadMetadata
@@ -18,6 +22,16 @@ type traceBuffer struct {
 	options       spec.HistoryOptions
 	allocBuffer   ringBuffer[spec.HistoryEntry]
 	traceTrackers []func(spec.HistoryEntry)
+	delivery      delivery
+}
+
+// A delivery is the entries that wait to be passed to the clock, the trackers and the ring,
+// and how far that is done.
+type delivery struct {
+	entries  []spec.HistoryEntry
+	next     int   // index of the entry that is delivered next
+	stage    int   // of that entry: 0 is the clock, then each tracker, then the ring
+	panicked []int // the stages whose function has panicked
 }
 
 // A gatheredContext is what the program's recorder of contexts returned, or nil (upstream:
@@ -62,21 +76,70 @@ func (t *traceBuffer) setHistory(h spec.HistoryOptions) {
 	t.enabled = t.recordHistory || len(t.traceTrackers) > 0
 }
 
-// recordTrace completes an entry and passes it to the trackers and the ring.
+// recordTrace makes an entry, which waits to be delivered.
 func (t *traceBuffer) recordTrace(e spec.TraceEntry, pool spec.PoolID, context gatheredContext, thread spec.Thread) {
 	entry := spec.HistoryEntry{TraceEntry: e, Device: t.deviceID, Pool: pool}
 	entry.CompileContext, entry.UserMetadata = t.threads.metadataFor(thread)
-	if t.options.Now != nil && t.recordHistory {
-		entry.TimeNS = t.options.Now()
-	}
 	if t.options.Level >= spec.ContextAlloc {
 		entry.Context = context
 	}
-	for _, f := range t.traceTrackers {
-		f(entry)
+	t.delivery.entries = append(t.delivery.entries, entry)
+}
+
+func (t *traceBuffer) hasUndelivered() bool { return len(t.delivery.entries) > 0 }
+
+// deliver passes the entries that wait to the clock, the trackers and the ring, in the
+// order in which they were made. If a function panics it is not called again for these
+// entries; the other functions and the ring get the rest, and the panic goes on.
+func (t *traceBuffer) deliver() {
+	d := &t.delivery
+	returned := false
+	defer func() {
+		if !returned {
+			d.panicked = append(d.panicked, d.stage-1)
+			t.deliver()
+		}
+	}()
+	for d.next < len(d.entries) {
+		t.deliverStage(&d.entries[d.next])
 	}
-	if t.recordHistory && !slices.Contains(t.options.Skip, e.Action) {
-		t.allocBuffer.add(entry)
+	if cap(d.entries) > mostSpareEntries {
+		d.entries = nil
+	}
+	clear(d.entries)
+	*d = delivery{entries: d.entries[:0]}
+	returned = true
+}
+
+// mostSpareEntries is for how many waiting entries the space is kept.
+const mostSpareEntries = 256
+
+// deliverStage does the next stage of an entry. The stage is counted before the function of
+// the program is called.
+func (t *traceBuffer) deliverStage(e *spec.HistoryEntry) {
+	d := &t.delivery
+	stage := d.stage
+	d.stage++
+	switch {
+	case stage > len(t.traceTrackers):
+		if t.recordHistory && !slices.Contains(t.options.Skip, e.Action) {
+			t.allocBuffer.add(*e)
+		}
+		d.stage = 0
+		d.next++
+	case slices.Contains(d.panicked, stage):
+	case stage > 0:
+		t.traceTrackers[stage-1](*e)
+	case t.options.Now != nil && t.recordHistory:
+		e.TimeNS = t.options.Now()
+	}
+}
+
+// deliverLocked passes the trace entries that wait to the functions of the program. The
+// structures are whole when it is called.
+func (d *device) deliverLocked() {
+	if d.traceBuffer.hasUndelivered() {
+		d.traceBuffer.deliver()
 	}
 }
 
@@ -190,13 +253,9 @@ func (a *Allocator) RecordHistory(h spec.HistoryOptions) error {
 	if h.Enabled && h.Level > spec.ContextNever && h.Context == nil {
 		return &spec.InvalidArgumentError{Op: "record_history", Reason: "a context level is given, but nobody to ask for the context"}
 	}
-	a.mu.Lock()
-	a.history = h
-	if !h.Enabled || h.Clear {
-		a.annotations.clear()
-	}
-	a.annotations.resize(max(1, h.MaxEntries))
-	a.mu.Unlock()
+	a.configuring.Lock()
+	defer a.configuring.Unlock()
+	a.setHistory(h)
 	var recorder *contextRecorder
 	if h.Enabled && h.Context != nil && h.Level > spec.ContextNever {
 		recorder = &contextRecorder{h.Context, h.Level}
@@ -208,25 +267,42 @@ func (a *Allocator) RecordHistory(h spec.HistoryOptions) error {
 	})
 }
 
-// HistoryEnabled reports whether the history is recorded.
-func (a *Allocator) HistoryEnabled() bool {
+// setHistory applies options to the annotations.
+func (a *Allocator) setHistory(h spec.HistoryOptions) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.history.Enabled
+	a.history = h
+	if !h.Enabled || h.Clear {
+		a.annotations.clear()
+	}
+	a.annotations.resize(max(1, h.MaxEntries))
 }
 
-// Annotate adds an annotation to the history, if the history is recorded.
-func (a *Allocator) Annotate(dev spec.Device, fields []spec.AnnotationField) {
+// HistoryEnabled reports whether the history is recorded.
+func (a *Allocator) HistoryEnabled() bool { return a.historyOptions().Enabled }
+
+func (a *Allocator) historyOptions() spec.HistoryOptions {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.history.Enabled {
+	return a.history
+}
+
+// Annotate adds an annotation to the history, if the history is recorded. The clock is
+// called without a mutex held.
+func (a *Allocator) Annotate(dev spec.Device, fields []spec.AnnotationField) {
+	h := a.historyOptions()
+	if !h.Enabled {
 		return
 	}
 	annotation := spec.Annotation{Device: dev, Fields: append([]spec.AnnotationField(nil), fields...)}
-	if a.history.Now != nil {
-		annotation.TimeNS = a.history.Now()
+	if h.Now != nil {
+		annotation.TimeNS = h.Now()
 	}
-	a.annotations.add(annotation)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.history.Enabled {
+		a.annotations.add(annotation)
+	}
 }
 
 // PushCompileContext sets what the thread is compiling, until it is popped. It does
@@ -270,31 +346,39 @@ func (a *Allocator) UserMetadata(t spec.Thread) string {
 	return a.threads.userMetadata[t]
 }
 
-// OnOutOfMemory registers an observer of failed requests, on all devices.
-func (a *Allocator) OnOutOfMemory(f func(spec.OutOfMemoryReport)) {
-	for _, d := range a.devices {
-		d.mu.Lock()
+// OnOutOfMemory registers an observer of failed requests, on all devices; see
+// spec.Observable.
+func (a *Allocator) OnOutOfMemory(f func(spec.OutOfMemoryReport)) error {
+	return a.onEachDeviceInOrder("on_out_of_memory", f == nil, func(d *device) error {
 		d.oomObservers = append(d.oomObservers, f)
-		d.mu.Unlock()
-	}
+		return nil
+	})
 }
 
 // OnTrace registers a tracker of the trace entries of all devices.
-func (a *Allocator) OnTrace(f func(spec.HistoryEntry)) {
-	for _, d := range a.devices {
-		d.mu.Lock()
+func (a *Allocator) OnTrace(f func(spec.HistoryEntry)) error {
+	return a.onEachDeviceInOrder("on_trace", f == nil, func(d *device) error {
 		d.traceBuffer.traceTrackers = append(d.traceBuffer.traceTrackers, f)
 		d.traceBuffer.enabled = true
-		d.mu.Unlock()
-	}
+		return nil
+	})
 }
 
-// OnNeedMemory registers a callback that may free memory, on all devices. It is called
-// without a mutex held.
-func (a *Allocator) OnNeedMemory(f func() bool) {
-	for _, d := range a.devices {
-		d.mu.Lock()
+// OnNeedMemory registers a callback that may free memory, on all devices.
+func (a *Allocator) OnNeedMemory(f func() bool) error {
+	return a.onEachDeviceInOrder("on_need_memory", f == nil, func(d *device) error {
 		d.freeMemoryCallbacks = append(d.freeMemoryCallbacks, f)
-		d.mu.Unlock()
+		return nil
+	})
+}
+
+// onEachDeviceInOrder registers a function of the program on each device, so that all have
+// such functions in the same order.
+func (a *Allocator) onEachDeviceInOrder(op string, isNil bool, add func(*device) error) error {
+	if isNil {
+		return &spec.InvalidArgumentError{Op: op, Reason: "there is no function"}
 	}
+	a.configuring.Lock()
+	defer a.configuring.Unlock()
+	return a.onEachDevice(add)
 }

@@ -24,12 +24,7 @@ func (u *uncached) malloc(d *device, bytes uint64) (spec.Ptr, error) {
 		return 0, fmt.Errorf("malloc of %d bytes, uncached: %w", bytes, err)
 	}
 	u.used.Store(true)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.allocated == nil {
-		u.allocated = map[spec.Ptr]*device{}
-	}
-	u.allocated[ptr] = d
+	u.put(ptr, d)
 	return ptr, nil
 }
 
@@ -40,20 +35,40 @@ func (u *uncached) has(p spec.Ptr) bool {
 }
 
 // free returns the memory at p to the driver. The pointer is deleted before the driver is
-// called, because the driver may return the same address to another caller at once.
+// called, because the driver may return the same address to another caller at once. If the
+// driver fails or panics, it is put back.
 func (u *uncached) free(p spec.Ptr) error {
-	u.mu.Lock()
-	d := u.allocated[p]
-	delete(u.allocated, p)
-	u.mu.Unlock()
+	d := u.take(p)
 	if d == nil {
 		return &spec.InvalidPointerError{Op: "free", Ptr: p}
 	}
+	freed := false
+	defer func() {
+		if !freed {
+			u.put(p, d)
+		}
+	}()
 	if err := d.driver.Free(d.id, p); err != nil {
-		u.mu.Lock()
-		u.allocated[p] = d
-		u.mu.Unlock()
 		return fmt.Errorf("free, uncached: %w", err)
 	}
+	freed = true
 	return nil
+}
+
+// take deletes a pointer, and returns its device, or nil if it is not there.
+func (u *uncached) take(p spec.Ptr) *device {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	d := u.allocated[p]
+	delete(u.allocated, p)
+	return d
+}
+
+func (u *uncached) put(p spec.Ptr, d *device) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.allocated == nil {
+		u.allocated = map[spec.Ptr]*device{}
+	}
+	u.allocated[p] = d
 }

@@ -38,6 +38,8 @@ const (
 	// openedWindow is where memory opened from other processes begins, whatever
 	// the policy.
 	openedWindow = 1 << 60
+	// hostOpenedWindow is where it begins if the host has to have the addresses.
+	hostOpenedWindow = 1 << 43
 )
 
 // roundUp gives the first multiple of step that is not below n.

@@ -31,6 +31,12 @@ func RealLike(dev spec.Device) AddressPolicy {
 	return newRealLike(uint64(dev) << 48)
 }
 
+// RealLikeWithin is that policy in another part of the address space: chunks end where it ends,
+// and ranges begin where it begins.
+func RealLikeWithin(window spec.Range) AddressPolicy {
+	return &realLike{top: window.End(), lowest: window.Ptr}
+}
+
 const (
 	chunkBytes    = 32 * spec.MiB
 	pieceStep     = 2 * spec.MiB

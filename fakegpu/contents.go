@@ -55,6 +55,14 @@ func digest(all []stretch) uint64 {
 	return tagOf(sum)
 }
 
+// digestOf is a number for what the parts hold.
+func digestOf(parts []part) uint64 {
+	if inHost(parts) {
+		return digestHost(parts)
+	}
+	return digest(gather(parts))
+}
+
 // moved is the word of a run that was moved up by so many bytes.
 func moved(word, by uint64) uint64 { return bits.RotateLeft64(word, int(by&7)*8) }
 
@@ -125,6 +133,10 @@ func (c *contents) each(from, to uint64, visit func(from, to, word uint64)) {
 // write makes all parts hold a word.
 func write(parts []part, word uint64) {
 	for _, p := range parts {
+		if p.backing.host != nil {
+			fillWord(p.bytesOf(), p.from, word)
+			continue
+		}
 		p.backing.contents.set(p.from, p.to, word)
 	}
 }
@@ -153,6 +165,10 @@ func gather(parts []part) []stretch {
 // copyParts makes the targets hold what the sources hold. All is read before
 // anything is written, so that they may overlap.
 func copyParts(targets, sources []part) {
+	if inHost(sources) {
+		copyHost(targets, sources)
+		return
+	}
 	all := gather(sources)
 	base := uint64(0)
 	for _, p := range targets {
@@ -169,6 +185,9 @@ func copyParts(targets, sources []part) {
 
 // read gives the bytes that the parts hold, one behind the other.
 func read(parts []part, bytes uint64) []byte {
+	if inHost(parts) {
+		return append([]byte(nil), readHost(parts)...)
+	}
 	data := make([]byte, bytes)
 	for _, s := range gather(parts) {
 		for x := s.from; x < s.to; x++ {

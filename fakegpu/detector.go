@@ -24,7 +24,8 @@ import (
 // only has to be over before the next owner's work begins.
 //
 // Two rules of the order are this device's: Free waits for its device (cudaFree), so it
-// orders as a wait of the host's for it; and the legacy default stream waits for the
+// orders as a wait of the host's for it, except for the memory that is freed (release.go);
+// and the legacy default stream waits for the
 // others and they for it, if there is one (blocking.go). A launch of a graph is one piece
 // of its stream's work; a launch of an executable graph comes after all earlier launches
 // of the same one, in whatever stream.
@@ -100,7 +101,7 @@ func (d *detector) given(g *GPU, s *stream, w *work) {
 		return
 	}
 	m := d.submit(s)
-	a := &act{work: w.id, kind: workNames[w.kind], name: w.name, device: w.device, stream: s.handle, ends: w.ends, line: g.line}
+	a := &act{work: w.id, kind: workNames[w.kind], name: w.name, device: w.device, stream: s.handle, ends: w.ends, line: g.line, both: w.onDevices()}
 	d.pairs = d.pairs[:0]
 	for _, c := range d.claims(g, a, w) {
 		d.use(&m, a, c)
@@ -225,11 +226,11 @@ func (d *detector) reportUnordered(first, second *footprint) {
 }
 
 // returned: a call of the driver takes memory away. Whoever has used it must have
-// been seen to be over.
-func (d *detector) returned(c call, r spec.Range) {
+// been seen to be over, except work of devices that the call itself waits for.
+func (d *detector) returned(c call, r spec.Range, waitsFor access) {
 	var reported []*act
 	d.uses.forget(r, func(f *footprint) {
-		if d.order.Seen(f.Epoch) || d.full() || slices.Contains(reported, f.act) {
+		if d.order.Seen(f.Epoch) || f.act.both&waitsFor != 0 || d.full() || slices.Contains(reported, f.act) {
 			return
 		}
 		reported = append(reported, f.act)

@@ -32,7 +32,7 @@ func (d *detector) launched(g *GPU, s *stream, w *work) {
 		m.node = n
 		a := &act{
 			work: w.id, kind: workNames[n.work.kind], name: n.work.name, graph: true,
-			device: n.work.device, stream: s.handle, line: g.line,
+			device: n.work.device, stream: s.handle, line: g.line, both: n.work.onDevices(),
 		}
 		if !n.watched { // the capture was before detection was turned on
 			for _, c := range d.claims(g, a, &n.work) {

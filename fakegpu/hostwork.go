@@ -14,7 +14,7 @@ func (g *GPU) CopyIn(dev spec.Device, handle spec.Stream, to spec.Ptr, data []by
 	defer g.machine.mu.Unlock()
 	r := spec.Range{Ptr: to, Bytes: uint64(len(data))}
 	return g.giveHostWork(callCopy, dev, handle, r, work{
-		kind: workCopyIn, device: dev, writes: []spec.Range{r}, writer: dev, data: append([]byte(nil), data...),
+		kind: workCopyIn, device: dev, writes: []spec.Range{r}, writer: dev, data: data,
 	})
 }
 
@@ -57,6 +57,16 @@ func (g *GPU) HostFunction(dev spec.Device, handle spec.Stream, f func()) error 
 	return g.give(callLaunch, s, work{kind: workHost, device: dev, receive: func([]byte) { f() }})
 }
 
+// LaunchOnHost is Launch of a kernel that a function of the host computes, when it is the kernel's
+// turn. With Config.HostMemory the function finds the memory at its addresses, in the machine's
+// first process. It is not called if the kernel names memory that it has no right to touch. The
+// function must not call the GPU.
+func (g *GPU) LaunchOnHost(l spec.Launch, compute func()) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	return g.launch(l, func([]byte) { compute() })
+}
+
 // runHostWork does such work. What it reads and writes has been resolved.
 func runHostWork(w *work, sources, targets []part) {
 	switch w.kind {
@@ -65,7 +75,9 @@ func runHostWork(w *work, sources, targets []part) {
 			writeBytes(targets, w.data)
 		}
 	case workCopyOut:
-		if len(sources) > 0 {
+		if inHost(sources) {
+			w.receive(readHost(sources))
+		} else if len(sources) > 0 {
 			w.receive(read(sources, w.reads[0].Bytes))
 		}
 	case workHost:
@@ -79,6 +91,10 @@ func writeBytes(parts []part, data []byte) {
 	for _, p := range parts {
 		own := data[:p.to-p.from]
 		data = data[p.to-p.from:]
+		if p.backing.host != nil {
+			copy(p.bytesOf(), own)
+			continue
+		}
 		begin, word := p.from, uint64(0)
 		for at := p.from; at < p.to; {
 			end := min(at&^7+8, p.to)

@@ -102,6 +102,10 @@ func (g *GPU) OpenMemory(dev spec.Device, handle []byte) (spec.Ptr, error) {
 	b.refs++
 	a := &area{kind: areaOpened, device: dev, backing: b, access: accessOf(dev)}
 	a.Range = spec.Range{Ptr: g.space.opened.Place(b.bytes), Bytes: b.bytes}
+	if err := g.mapHost(callOpenMemory, a.Ptr, b); err != nil {
+		g.machine.drop(b)
+		return 0, err
+	}
 	g.space.areas.Set(a.Ptr, a)
 	return a.Ptr, nil
 }
@@ -137,9 +141,10 @@ func (g *GPU) CloseMemory(dev spec.Device, ptr spec.Ptr) error {
 		return cudaErrorInvalidValue.in(callCloseMemory, "%v was not opened on device %d", ptr, dev)
 	}
 	if g.detector != nil {
-		g.detector.returned(callCloseMemory, a.Range)
+		g.detector.returned(callCloseMemory, a.Range, 0)
 	}
 	g.space.areas.Delete(ptr)
+	g.unmapHost(ptr, a.backing)
 	g.machine.drop(a.backing)
 	return nil
 }

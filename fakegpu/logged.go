@@ -61,7 +61,7 @@ func (g *GPU) RemoveMapped(r spec.Range) error {
 		return driverInvalidValue.in(callUnmapPage, "%d bytes at %v are not all mapped", r.Bytes, r.Ptr)
 	}
 	if g.detector != nil {
-		g.detector.returned(callUnmapPage, r)
+		g.detector.returned(callUnmapPage, r, 0)
 	}
 	if rest := uint64(a.End() - r.End()); rest > 0 {
 		after := *a

@@ -16,6 +16,17 @@ func (g *GPU) StreamDevice(handle spec.Stream) (dev spec.Device, found bool) {
 	return s.device, true
 }
 
+// StreamNumber is a number that no other stream of the process has or had, 0 for one that is not
+// there.
+func (g *GPU) StreamNumber(handle spec.Stream) uint64 {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if s := g.streams[handle]; s != nil {
+		return s.number
+	}
+	return 0
+}
+
 // MemoryAround is the piece, the opened memory or the reserved range that an address lies
 // in, and the device that it is of.
 func (g *GPU) MemoryAround(p spec.Ptr) (r spec.Range, dev spec.Device, found bool) {

@@ -23,6 +23,9 @@ type Config struct {
 	// PageGranularity is what pages and reserved ranges must be multiples of, in
 	// bytes (cuMemGetAllocationGranularity); 0 means 2 MiB, as on hardware.
 	PageGranularity uint64
+	// HostMemory, if given, is where the bytes of the devices' memory are, for the host to
+	// reach. The addresses of the first process must be such as the host can have.
+	HostMemory HostMemory
 	// NoPeerAccess: the devices cannot reach each other's memory.
 	NoPeerAccess bool
 
@@ -131,6 +134,7 @@ type GPU struct {
 	devices   []*view
 	space     space
 	streams   map[spec.Stream]*stream
+	made      uint64    // streams so far
 	inOrder   []*stream // every stream with work or a handle, by creation, and some that have neither
 	queued    queued
 	destroyed int // streams destroyed since the last look at all of them
@@ -144,6 +148,7 @@ type GPU struct {
 	execs     map[spec.GraphExec]*graphExec
 	nodes     map[spec.GraphNode]*node
 
+	listeners  []func(MemoryCall)
 	schedule   Schedule // nil: work is done at once
 	noEffects  bool     // see WithoutEffects
 	line       int      // of a log: see At
@@ -195,6 +200,9 @@ func (m *Machine) NewProcess() *GPU {
 	// strayed is an error and not another object.
 	g.handles = g.pid << 40
 	g.space.opened = newAscending(openedWindow)
+	if m.config.HostMemory != nil {
+		g.space.opened = newAscending(hostOpenedWindow)
+	}
 	for i, p := range m.physical {
 		dev := spec.Device(i)
 		v := &view{device: dev, physical: p, addresses: m.config.Addresses(dev), peers: accessOf(dev)}
@@ -259,10 +267,12 @@ func (g *GPU) Exit() {
 	g.exited = true
 	for _, a := range g.space.inOrder() {
 		a.eachMapping(func(m *mapping) bool {
+			g.unmapHost(m.Ptr, m.backing)
 			g.machine.drop(m.backing)
 			return true
 		})
 		if a.backing != nil {
+			g.unmapHost(a.Ptr, a.backing)
 			g.machine.drop(a.backing)
 		}
 	}

@@ -9,9 +9,10 @@ import (
 // Malloc implements spec.Driver. The bytes are counted exactly: what the real
 // driver rounds up to is documented nowhere. A request of zero bytes, for which
 // the real driver gives a null pointer, is an error, as the contract has it.
-func (g *GPU) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
+func (g *GPU) Malloc(dev spec.Device, bytes uint64) (at spec.Ptr, err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	defer func() { g.tell(callMalloc, dev, at, bytes, err) }()
 	if err := g.enter(callMalloc); err != nil {
 		return 0, err
 	}
@@ -31,7 +32,16 @@ func (g *GPU) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
 		v.addresses.Vacate(a.Ptr, bytes)
 		return 0, cudaErrorUnknown.in(callMalloc, "the address policy chose %v for %d bytes, which is in use", a.Ptr, bytes)
 	}
-	g.machine.obtain(&a.own, dev, bytes)
+	err = g.machine.obtain(&a.own, dev, bytes)
+	if err == nil {
+		if err = g.mapHost(callMalloc, a.Ptr, &a.own); err != nil {
+			g.machine.drop(&a.own)
+		}
+	}
+	if err != nil {
+		v.addresses.Vacate(a.Ptr, bytes)
+		return 0, cudaErrorMemoryAllocation.in(callMalloc, "the host has no memory: %v", err)
+	}
 	a.backing = &a.own
 	g.space.areas.Set(a.Ptr, a)
 	return a.Ptr, nil
@@ -65,9 +75,10 @@ func recordedRefusal(succeeded bool, bytes uint64) string {
 
 // Free implements spec.Driver. See Config.FreeWaits for what it waits for. Of the
 // null pointer nothing is freed, as by the real driver.
-func (g *GPU) Free(dev spec.Device, ptr spec.Ptr) error {
+func (g *GPU) Free(dev spec.Device, ptr spec.Ptr) (err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	defer func() { g.tell(callFree, dev, ptr, 0, err) }()
 	if err := g.enter(callFree); err != nil {
 		return err
 	}
@@ -85,20 +96,16 @@ func (g *GPU) Free(dev spec.Device, ptr spec.Ptr) error {
 	case a.device != dev:
 		return cudaErrorInvalidValue.in(callFree, "%v belongs to device %d, not %d", ptr, a.device, dev)
 	}
-	if g.schedule != nil {
-		g.forceDevice(dev)
-	}
-	if g.machine.config.FreeWaits {
-		if err := g.awaitDevice(callFree, dev); err != nil {
-			return err
-		}
+	if err := g.awaitRelease(a); err != nil {
+		return err
 	}
 	if g.detector != nil {
+		g.detector.returned(callFree, a.Range, accessOf(dev))
 		g.detector.order.SynchronizeDevice(dev)
-		g.detector.returned(callFree, a.Range)
 	}
 	g.space.areas.Delete(ptr)
 	v.addresses.Vacate(ptr, a.Bytes)
+	g.unmapHost(ptr, a.backing)
 	g.machine.drop(a.backing)
 	if v.script != nil {
 		v.script.pieceFreed(a.Range)

@@ -27,14 +27,21 @@ type backing struct {
 	bytes    uint64
 	refs     int
 	contents contents
+	host     []byte // the bytes, if the host can reach them; contents is empty then
 }
 
 // obtain makes a backing of memory that has been found to be free, with one
-// reference.
-func (m *Machine) obtain(b *backing, dev spec.Device, bytes uint64) {
+// reference. It fails only if the host has no memory for it.
+func (m *Machine) obtain(b *backing, dev spec.Device, bytes uint64) (err error) {
+	if m.config.HostMemory != nil {
+		if b.host, err = m.config.HostMemory.Obtain(bytes); err != nil {
+			return err
+		}
+	}
 	m.backings++
 	b.id, b.device, b.bytes, b.refs = m.backings, dev, bytes, 1
 	m.physical[dev].used += bytes
+	return nil
 }
 
 // drop gives up a reference.
@@ -43,6 +50,10 @@ func (m *Machine) drop(b *backing) {
 	if b.refs == 0 {
 		m.physical[b.device].used -= b.bytes
 		b.contents = contents{}
+		if b.host != nil {
+			m.config.HostMemory.Drop(b.host)
+			b.host = nil
+		}
 		delete(m.fabric, b.id)
 	}
 }
@@ -65,6 +76,7 @@ type area struct {
 	backing  *backing // of a piece or opened memory
 	own      backing  // what backing points to for a piece
 	access   access   // of opened memory
+	leaving  bool     // a piece that Free was called of: see release.go
 	mappings *btree.Map[spec.Ptr, *mapping]
 }
 
@@ -147,6 +159,8 @@ func (g *GPU) resolve(dev spec.Device, r spec.Range, parts []part) (_ []part, re
 		return parts, "it reaches beyond the memory that it begins in"
 	case a.kind == areaReserved:
 		return a.resolveMapped(dev, r, parts)
+	case a.kind == areaPiece && a.leaving && dev != a.device:
+		return parts, "it is being freed, and other devices have no access any more"
 	case a.kind == areaOpened && !a.access.has(dev), (a.kind == areaPiece || a.kind == areaMapped) && !g.devices[dev].peers.has(a.device):
 		return parts, "the device has no access to its peer's memory"
 	}

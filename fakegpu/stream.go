@@ -21,6 +21,7 @@ import (
 type stream struct {
 	device      spec.Device
 	handle      spec.Stream // zero: the device's default stream
+	number      uint64      // counts the streams of the process that have been made
 	destroyed   bool        // has no handle any more, but still work
 	blocking    bool        // waits for the legacy default stream, and that for it (blocking.go)
 	given, done uint64
@@ -165,7 +166,8 @@ func (g *GPU) AddStream(dev spec.Device, handle spec.Stream) error {
 }
 
 func (g *GPU) addStream(dev spec.Device, handle spec.Stream) {
-	s := &stream{device: dev, handle: handle, blocking: g.machine.config.BlockingStreams, queued: &g.queued}
+	g.made++
+	s := &stream{device: dev, handle: handle, number: g.made, blocking: g.machine.config.BlockingStreams, queued: &g.queued}
 	g.streams[handle] = s
 	g.inOrder = append(g.inOrder, s)
 }

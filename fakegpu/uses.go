@@ -67,9 +67,10 @@ type act struct {
 	graph  bool
 	device spec.Device
 	stream spec.Stream
-	line   int  // of a log
-	host   bool // it is a host thread's
-	ends   bool // it frees the memory: of its own lifetime, too, it has to come last
+	line   int    // of a log
+	host   bool   // it is a host thread's
+	ends   bool   // it frees the memory: of its own lifetime, too, it has to come last
+	both   access // devices whose Free waits for the work: see release.go
 }
 
 // over gives the patches that make up a range, in order; those that are missing are

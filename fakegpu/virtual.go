@@ -24,9 +24,10 @@ type page struct {
 }
 
 // ReserveAddress implements spec.VirtualMemory.
-func (g *GPU) ReserveAddress(dev spec.Device, bytes uint64) (spec.Ptr, error) {
+func (g *GPU) ReserveAddress(dev spec.Device, bytes uint64) (at spec.Ptr, err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	defer func() { g.tell(callReserveAddress, dev, at, bytes, err) }()
 	if err := g.enter(callReserveAddress); err != nil {
 		return 0, err
 	}
@@ -60,9 +61,10 @@ func (g *GPU) wholePages(c call, bytes uint64) error {
 }
 
 // FreeAddress implements spec.VirtualMemory.
-func (g *GPU) FreeAddress(ptr spec.Ptr, bytes uint64) error {
+func (g *GPU) FreeAddress(ptr spec.Ptr, bytes uint64) (err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	defer func() { g.tell(callFreeAddress, 0, ptr, bytes, err) }()
 	if err := g.enter(callFreeAddress); err != nil {
 		return err
 	}
@@ -81,9 +83,10 @@ func (g *GPU) FreeAddress(ptr spec.Ptr, bytes uint64) error {
 }
 
 // CreatePage implements spec.VirtualMemory.
-func (g *GPU) CreatePage(dev spec.Device, bytes uint64, share spec.ShareType) (spec.PageHandle, error) {
+func (g *GPU) CreatePage(dev spec.Device, bytes uint64, share spec.ShareType) (_ spec.PageHandle, err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	defer func() { g.tell(callCreatePage, dev, 0, bytes, err) }()
 	if err := g.enter(callCreatePage); err != nil {
 		return 0, err
 	}
@@ -104,7 +107,9 @@ func (g *GPU) CreatePage(dev spec.Device, bytes uint64, share spec.ShareType) (s
 		return 0, driverOutOfMemory.in(callCreatePage, "%s", reason)
 	}
 	b := &backing{}
-	g.machine.obtain(b, dev, bytes)
+	if err := g.machine.obtain(b, dev, bytes); err != nil {
+		return 0, driverOutOfMemory.in(callCreatePage, "the host has no memory: %v", err)
+	}
 	return g.addPage(&page{backing: b, share: share}), nil
 }
 
@@ -189,6 +194,9 @@ func (g *GPU) MapPage(ptr spec.Ptr, bytes uint64, handle spec.PageHandle) error 
 	if other := a.lastMappingBefore(m.End()); other != nil && other.Overlaps(m.Range) {
 		return driverInvalidValue.in(callMapPage, "a page is mapped at %v already", other.Ptr)
 	}
+	if err := g.mapHost(callMapPage, ptr, p.backing); err != nil {
+		return err
+	}
 	a.mappings.Set(ptr, m)
 	p.backing.refs++
 	p.mapped = true
@@ -242,9 +250,10 @@ func (g *GPU) SetAccess(ptr spec.Ptr, bytes uint64, dev spec.Device) error {
 }
 
 // UnmapPage implements spec.VirtualMemory.
-func (g *GPU) UnmapPage(ptr spec.Ptr, bytes uint64) error {
+func (g *GPU) UnmapPage(ptr spec.Ptr, bytes uint64) (err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	defer func() { g.tell(callUnmapPage, 0, ptr, bytes, err) }()
 	if err := g.enter(callUnmapPage); err != nil {
 		return err
 	}
@@ -261,9 +270,10 @@ func (g *GPU) UnmapPage(ptr spec.Ptr, bytes uint64) error {
 		return driverInvalidValue.in(callUnmapPage, "no page of %d bytes is mapped at %v", bytes, ptr)
 	}
 	if g.detector != nil {
-		g.detector.returned(callUnmapPage, r)
+		g.detector.returned(callUnmapPage, r, 0)
 	}
 	a.mappings.Delete(ptr)
+	g.unmapHost(ptr, m.backing)
 	g.machine.drop(m.backing)
 	if script := g.devices[a.device].script; script != nil {
 		script.pageUnmapped(r)

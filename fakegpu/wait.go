@@ -98,7 +98,7 @@ func (g *GPU) SynchronizeStream(dev spec.Device, handle spec.Stream) error {
 }
 
 // SynchronizeDevice implements spec.Driver. While a stream of the device is being
-// captured it is illegal in every capture mode.
+// captured it is illegal in every capture mode; while one of another device is, in the global mode.
 func (g *GPU) SynchronizeDevice(dev spec.Device) error {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
@@ -115,8 +115,10 @@ func (g *GPU) SynchronizeDevice(dev spec.Device) error {
 			}
 		}
 	}
-	if err := g.forbid(callSynchronizeDevice, cudaErrorStreamCaptureUnsupported); err != nil {
-		return err
+	for _, k := range g.captures { // of other devices
+		if k.mode == spec.CaptureGlobal {
+			return k.spoil(callSynchronizeDevice, cudaErrorStreamCaptureUnsupported, "a %v capture is under way", k.mode)
+		}
 	}
 	if err := g.awaitDevice(callSynchronizeDevice, dev); err != nil {
 		return err

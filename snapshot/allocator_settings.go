@@ -1,7 +1,9 @@
 package snapshot
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
@@ -15,15 +17,16 @@ func (c *converter) allocatorSettings(v value) error {
 	if err != nil {
 		return err
 	}
+	c.seen.settings = true
+	c.seen.captureReuse = c.get(items, "graph_capture_record_stream_reuse").kind != none
+	c.seen.divisions = c.get(items, "roundup_power2_divisions").kind != none
 	s := &AllocatorSettings{Config: spec.DefaultConfig(spec.DefaultGeometry())}
 	for _, key := range []string{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"} {
 		if conf, ok := c.string(c.get(items, key)); ok {
 			s.Conf = conf
 		}
 	}
-	if config, err := settings.Parse(s.Conf, spec.DefaultGeometry()); err == nil {
-		s.Config = config
-	}
+	s.Config, s.Unknown = readableSettings(s.Conf)
 	if n, ok := c.get(items, "max_split_size").signed(); ok && n >= 0 {
 		s.Config.MaxSplitSize = uint64(n)
 	}
@@ -57,4 +60,52 @@ func (c *converter) divisions(v value, to *[spec.NumDivisions]uint64) error {
 		}
 	}
 	return err
+}
+
+// readableSettings applies what can be read of a settings string. A later version of
+// PyTorch may know keys that this one does not; the others hold all the same. unknown are
+// the settings that cannot be read.
+func readableSettings(conf string) (config spec.Config, unknown []string) {
+	g := spec.DefaultGeometry()
+	config, err := settings.Parse(conf, g)
+	if err == nil {
+		return config, nil
+	}
+	// A large segment size bounds other settings, so it is tried first.
+	all := splitSettings(conf)
+	var readable []string
+	for _, first := range []bool{true, false} {
+		for _, s := range all {
+			if strings.HasPrefix(s, "large_segment_size_mb") != first {
+				continue
+			}
+			if c, err := settings.Parse(strings.Join(append(slices.Clone(readable), s), ","), g); err == nil {
+				config = c
+				readable = append(readable, s)
+			} else {
+				unknown = append(unknown, s)
+			}
+		}
+	}
+	return config, unknown
+}
+
+// splitSettings splits a settings string at the commas outside of brackets.
+func splitSettings(conf string) []string {
+	var list []string
+	depth, begin := 0, 0
+	for i, r := range conf + "," {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth--
+		case r == ',' && depth <= 0 || i == len(conf):
+			if s := strings.TrimSpace(conf[begin:i]); s != "" {
+				list = append(list, s)
+			}
+			begin = i + 1
+		}
+	}
+	return list
 }

@@ -45,6 +45,7 @@ func convert(values *plain, root value) (*File, error) {
 			return nil, err
 		}
 	}
+	c.file.Version = c.seen.version()
 	slices.SortStableFunc(c.file.Segments, func(a, b spec.Segment) int {
 		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Address, b.Address))
 	})
@@ -144,7 +145,9 @@ func (c *converter) segment(v value) error {
 	}
 	s.Device, s.Address = spec.Device(device), spec.Ptr(address)
 	s.Stream, _ = streamOf(c.get(items, "stream"))
-	s.Pool, _ = c.poolOf(c.get(items, "segment_pool_id"))
+	var hasPool bool
+	s.Pool, hasPool = c.poolOf(c.get(items, "segment_pool_id"))
+	c.seen.segmentPools = c.seen.segmentPools || hasPool
 	kind, _ := c.string(c.get(items, "segment_type"))
 	if kind == spec.LargePool.String() {
 		s.PoolKind = spec.LargePool
@@ -220,7 +223,32 @@ func (c *converter) block(v value, behind spec.Ptr) (spec.Block, error) {
 	if b.State, known = spec.ParseBlockState(state); !known {
 		return b, failAt(c.offsetOf(v), "a block is in state %q", state)
 	}
-	return b, nil
+	return b, c.blockHistory(&b, items)
+}
+
+// blockHistory reads what PyTorch 2.0 has in place of frames: a list of the allocations
+// of a block, the last one first, each with its size and call stack.
+func (c *converter) blockHistory(b *spec.Block, items []value) error {
+	history := c.get(items, "history")
+	if history.kind != list {
+		return nil
+	}
+	c.seen.blockHistory = true
+	list, err := c.items(history, "the history of a block")
+	if err != nil || len(list) == 0 || b.State == spec.Inactive {
+		return err
+	}
+	last, err := c.fields(list[0], "the history of a block")
+	if err != nil {
+		return err
+	}
+	if b.Context == nil {
+		b.Context = c.frames(last)
+	}
+	if size, ok := c.get(last, "real_size").size(); ok && b.RequestedSize == 0 {
+		b.RequestedSize = size
+	}
+	return nil
 }
 
 // deviceTraces converts the history of each device.
@@ -233,6 +261,7 @@ func (c *converter) deviceTraces(v value) error {
 		return failAt(c.lists[v.word].offset, "the traces of %d devices", len(devices))
 	}
 	for device, trace := range devices {
+		unknown := make([]UnknownAction, len(c.unknownActions))
 		items, err := c.items(trace, fmt.Sprintf("the trace of device %d", device))
 		if err != nil {
 			return err
@@ -245,9 +274,14 @@ func (c *converter) deviceTraces(v value) error {
 			}
 			if e.Action != unknownAction {
 				entries = append(entries, e)
+				continue
 			}
+			unknown[e.Stream].Action = c.unknownActions[e.Stream]
+			unknown[e.Stream].Entries++
 		}
 		c.file.DeviceTraces = append(c.file.DeviceTraces, entries)
+		unknown = slices.DeleteFunc(unknown, func(u UnknownAction) bool { return u.Entries == 0 })
+		c.file.UnknownActions = append(c.file.UnknownActions, slices.Clip(unknown))
 	}
 	return nil
 }

@@ -15,15 +15,18 @@
 //	plain.go, chunked_list.go         the plain values, in little memory
 //	trace_entry.go                    trace entries, made of plain values at once
 //	convert.go, allocator_settings.go plain values to a File
+//	version.go                        which versions of PyTorch write such a file
+//	frames.go                         the program's own line in a call stack
 //
 // Unknown keys are ignored, since every version of PyTorch adds some. Missing keys, of
-// older versions, are zero.
+// older versions, are zero. Unknown actions are counted.
 package snapshot
 
 import (
 	"fmt"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/quote"
 )
 
 // File is the contents of a snapshot file. It never changes, and equal call stacks are
@@ -37,12 +40,23 @@ type File struct {
 	DeviceTraces        [][]TraceEntry
 	ExternalAnnotations []spec.Annotation
 	AllocatorSettings   *AllocatorSettings // when the file was written; nil if not in the file
+	// UnknownActions are the actions of entries that this version does not know, by
+	// device. These entries are not in DeviceTraces.
+	UnknownActions [][]UnknownAction
+	Version        Version
 }
 
 // AllocatorSettings are the allocator settings in a file.
 type AllocatorSettings struct {
-	Conf   string // PYTORCH_ALLOC_CONF, or what the program set last
-	Config spec.Config
+	Conf    string // PYTORCH_ALLOC_CONF, or what the program set last
+	Config  spec.Config
+	Unknown []string // the settings in Conf that cannot be read, as "key:value"; the others hold
+}
+
+// UnknownAction is an action of another version of PyTorch, and how many entries have it.
+type UnknownAction struct {
+	Action  string
+	Entries int
 }
 
 // TraceEntry is an entry of a history. In an oom entry Addr is the bytes that the device
@@ -91,7 +105,7 @@ type FormatError struct {
 
 // Error is "file: reason (at byte n)".
 func (e *FormatError) Error() string {
-	return fmt.Sprintf("%s: %s (at byte %d)", e.File, e.Reason, e.Offset)
+	return fmt.Sprintf("%s: %s (at byte %d)", quote.Text(e.File), e.Reason, e.Offset)
 }
 
 // Unwrap returns the cause.

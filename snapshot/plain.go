@@ -44,6 +44,9 @@ type plain struct {
 	entries  chunkedList[TraceEntry]
 	contexts map[contextKey]*Context
 	stacks   stackTable
+
+	unknownActions []string // names
+	seen           seenKeys
 }
 
 // dictPlace is where the contents of a dict are: plain.filled[place-1] if it is positive,

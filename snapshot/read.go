@@ -148,10 +148,15 @@ func (s *source) littleEndian(bytes int) (uint64, error) {
 		return 0, s.wrap(err)
 	}
 	n := uint64(0)
-	for i, b := range p {
-		n |= uint64(b) << (8 * i)
+	for i := len(p) - 1; i >= 0; i-- {
+		n = n<<8 | uint64(p[i])
 	}
-	return n, s.skip(uint64(bytes))
+	s.in.Discard(bytes) // what was peeked is there
+	s.offset += int64(bytes)
+	if s.offset > maxBytes {
+		return 0, failAt(s.offset, "the file is larger than %d bytes", int64(maxBytes))
+	}
+	return n, nil
 }
 
 // skip skips bytes.

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"gaugeblock/spec"
 )
@@ -13,8 +14,8 @@ import (
 // entryOf makes a trace entry of the keys and values of a dict, or says why it cannot.
 func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 	action := spec.Action(0)
-	hasAction, known := false, false
-	key := contextKey{}
+	hasAction, known, name := false, false, ""
+	key, seen := contextKey{}, p.seen
 	for i := 0; i+1 < len(items); i += 2 {
 		if items[i].kind != text {
 			continue
@@ -22,7 +23,6 @@ func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 		v, ok := items[i+1], true
 		switch p.texts[items[i].word] {
 		case "action":
-			var name string
 			name, hasAction = p.string(v)
 			action, known = spec.ParseAction(name)
 		case "addr", "device_free":
@@ -35,13 +35,17 @@ func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 			e.Stream, ok = streamOf(v)
 		case "time_us":
 			e.TimeUS, ok = v.signed()
+			seen.times = true
 		case "frames":
 			key.stack, ok = p.stackOf(v)
 		case "compile_context":
 			key.compile, ok = p.interned(v)
+			seen.compileContexts = true
 		case "user_metadata":
 			key.metadata, ok = p.interned(v)
+			seen.userMetadata = true
 		case "pool_id", "segment_pool_id", "mempool_id":
+			seen.entryPools = true
 			key.pool, ok = p.poolOf(v)
 			key.poolKnown = true
 		}
@@ -52,17 +56,35 @@ func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 	if !hasAction {
 		return e, "a trace entry has no action"
 	}
+	p.seen = seen
 	e.Action = action
 	if !known {
 		e.Action = unknownAction
+		e.Stream = spec.Stream(p.unknownAction(name))
 	}
 	e.Context = p.context(key)
 	return e, ""
 }
 
 // unknownAction marks entries with actions of other versions of PyTorch. They are not in
-// a File.
+// a File, which has their number. The Stream is the index of the name.
 const unknownAction = spec.Action(255)
+
+// unknownAction returns the index of the name of an unknown action. Names beyond the
+// first few are counted as one.
+func (p *plain) unknownAction(name string) int {
+	const most = 20
+	if i := slices.Index(p.unknownActions, name); i >= 0 {
+		return i
+	}
+	if len(p.unknownActions) == most {
+		name = "others"
+	}
+	if len(p.unknownActions) <= most {
+		p.unknownActions = append(p.unknownActions, name)
+	}
+	return len(p.unknownActions) - 1
+}
 
 // streamOf reads the handle of a stream, which may be a negative number in Python.
 func streamOf(v value) (spec.Stream, bool) {

@@ -11,6 +11,38 @@ package spec
 // that is not allocated), InvalidArgumentError, InvalidStateError (a call that the
 // present state does not allow), NotSupportedError. Errors of the driver are
 // returned wrapped. All methods may be called from several goroutines at once.
+//
+// # Functions of the program
+//
+// The allocator calls functions that the program has given it. Those that are called with
+// a mutex held must not call the allocator: the call would wait for ever.
+//
+//	function                              called by                   mutex held  may call the allocator
+//	Observable.OnNeedMemory               Malloc                      no          yes
+//	Observable.OnOutOfMemory              Malloc                      no          yes
+//	HistoryOptions.Context                what has trace entries      no          yes, but not what calls it again
+//	HistoryOptions.Now                    what has trace entries      yes         no
+//	HistoryOptions.Now                    Annotate                    no          no, since it is the same function
+//	Observable.OnTrace                    what has trace entries      yes         no
+//	RequestFilter                         Malloc                      yes         no
+//	PoolMemory.Free                       what returns memory         yes         no
+//	PoolMemory.Allocate                   Malloc                      yes (1)     no (1)
+//	Visitor                               Inspect                     yes         no
+//	Driver, and its optional interfaces   every method                yes (1)     no (1)
+//
+//	(1) Malloc and Allocate: with Config.ReleaseLockOnMalloc no mutex is held, and they may.
+//
+// A function that is registered must not be nil: that is an InvalidArgumentError. Each may
+// panic. The panic goes on to the caller of the method. Before that every mutex is released,
+// and the operation has been completed or given up: the allocator can be used as after an
+// error. In particular
+//
+//   - a method of Driver or PoolMemory that panics is taken to have failed and changed
+//     nothing;
+//   - a Malloc allocates nothing, whichever function has panicked;
+//   - a panic of a tracker or of the clock comes when the step has been done that the
+//     entry tells of: a Free has freed, a Restore has restored. The function is not called
+//     for the other entries of that step; other trackers are.
 type Allocator interface {
 	// Malloc allocates at least the requested bytes, to be used on the requested
 	// stream. Work of that stream that used the memory before it was
@@ -105,6 +137,7 @@ type Toggler interface {
 // HistoryRecorder records what the allocator does (torch.cuda.memory._record_memory_history).
 type HistoryRecorder interface {
 	// RecordHistory starts or stops recording the trace entries that Snapshot returns.
+	// Calls from several goroutines take effect one after the other.
 	RecordHistory(h HistoryOptions) error
 
 	// HistoryEnabled reports whether history is being recorded.
@@ -161,20 +194,21 @@ const (
 	ContextAll
 )
 
-// Observable calls registered functions.
+// Observable calls registered functions. A function that is nil is an InvalidArgumentError.
 type Observable interface {
 	// OnOutOfMemory registers an out-of-memory observer. It is called without any
 	// mutex held.
-	OnOutOfMemory(f func(OutOfMemoryReport))
+	OnOutOfMemory(f func(OutOfMemoryReport)) error
 
 	// OnTrace registers a function that is called with each trace entry while the
-	// device's mutex is held. It must not call the allocator.
-	OnTrace(f func(HistoryEntry))
+	// device's mutex is held, when the step has been done that the entry tells of. It
+	// must not call the allocator.
+	OnTrace(f func(HistoryEntry)) error
 
 	// OnNeedMemory registers a FreeMemoryCallback: when no cached block serves a
 	// request, it may free memory of this allocator, and reports whether it did.
 	// Callbacks are called without any mutex held, in the order of registration.
-	OnNeedMemory(f func() bool)
+	OnNeedMemory(f func() bool) error
 }
 
 // OutOfMemoryReport is the argument of an out-of-memory observer. Sizes are in

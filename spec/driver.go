@@ -22,7 +22,8 @@ package spec
 // meanwhile). Free, UnmapPage, QueryEvent and the Synchronize calls are also illegal,
 // for whatever stream, while FreeForbidden returns true.
 //
-// Concurrency. All methods may be called from several goroutines at once.
+// Concurrency. All methods may be called from several goroutines at once. An allocator
+// holds a mutex while it calls them: see Allocator.
 type Driver interface {
 	// DeviceCount is the number of devices (cudaGetDeviceCount). Devices are
 	// numbered from 0 and do not come or go.

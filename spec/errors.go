@@ -3,6 +3,7 @@ package spec
 import (
 	"errors"
 	"fmt"
+	"strconv"
 )
 
 // ErrOutOfMemory is what every out-of-memory error of an allocator wraps.
@@ -57,13 +58,13 @@ func (e *OutOfMemoryError) Unwrap() error { return ErrOutOfMemory }
 func FormatSize(bytes uint64) string {
 	switch {
 	case bytes <= 1024:
-		return fmt.Sprintf("%d bytes", bytes)
+		return strconv.FormatUint(bytes, 10) + " bytes"
 	case bytes <= MiB:
-		return fmt.Sprintf("%.2f KiB", float64(bytes)/float64(KiB))
+		return strconv.FormatFloat(float64(bytes)/float64(KiB), 'f', 2, 64) + " KiB"
 	case bytes <= GiB:
-		return fmt.Sprintf("%.2f MiB", float64(bytes)/float64(MiB))
+		return strconv.FormatFloat(float64(bytes)/float64(MiB), 'f', 2, 64) + " MiB"
 	}
-	return fmt.Sprintf("%.2f GiB", float64(bytes)/float64(GiB))
+	return strconv.FormatFloat(float64(bytes)/float64(GiB), 'f', 2, 64) + " GiB"
 }
 
 // InvalidPointerError is a pointer that is not allocated: never returned by Malloc,

@@ -55,7 +55,9 @@ type PoolOptions struct {
 // PoolMemory allocates and frees the segments of a pool instead of the driver
 // (upstream: PrivatePool::allocator_). Both methods are called with the device's mutex
 // held, except Allocate if Config.ReleaseLockOnMalloc is set. If there is no memory,
-// Allocate returns an error that wraps ErrDriverOutOfMemory.
+// Allocate returns an error that wraps ErrDriverOutOfMemory, or the null pointer. The
+// memory must be a multiple of Geometry.MinBlock and lie apart from the device's other
+// segments: otherwise the Malloc returns an InvalidArgumentError, and does not free it.
 type PoolMemory interface {
 	Allocate(dev Device, bytes uint64, stream Stream) (Ptr, error)
 	Free(dev Device, ptr Ptr, bytes uint64, stream Stream) error

@@ -35,8 +35,9 @@ and edges. The properties that are checked are listed, and apart from them those
 no state of the model can break, with the reason.
 
 A violation is printed with a shortest counterexample, as a trace that "gaugeblock
-replay" takes. The exit status is 0 when there is no violation, 1 when there is one, 2
-when the command line made no sense. Some configurations show what upstream could do
+replay" takes. Ctrl-C ends the exploration and prints what was explored. The exit status
+is 0 when there is no violation, 1 when there is one, 2 when the command line made no
+sense, 130 after Ctrl-C. Some configurations show what upstream could do
 better: there a violation is expected.
 
 Configurations:`)
@@ -61,8 +62,21 @@ Configurations:`)
 
 // Validate is called by kong.
 func (c *exploreCommand) Validate() error {
-	if c.Workers < 0 {
-		return fmt.Errorf("--workers=%d is negative", c.Workers)
+	return checkWorkers(c.Workers, 0)
+}
+
+// mostWorkers is more than any machine has processors.
+const mostWorkers = 4096
+
+// checkWorkers checks the flag --workers.
+func checkWorkers(n, least int) error {
+	switch {
+	case n < 0:
+		return fmt.Errorf("--workers=%d is negative", n)
+	case n < least:
+		return fmt.Errorf("--workers=%d: at least one has to work", n)
+	case n > mostWorkers:
+		return fmt.Errorf("--workers=%d is more than %d", n, mostWorkers)
 	}
 	return nil
 }
@@ -74,6 +88,7 @@ type explored struct {
 	Edges   int     `json:"edges"`
 	Seconds float64 `json:"seconds"`
 	OK      bool    `json:"ok"`
+	Stopped bool    `json:"stopped,omitempty"` // with Ctrl-C, before all states were explored
 
 	Checked        []string `json:"checked"`                   // properties
 	ByConstruction []string `json:"by_construction,omitempty"` // those that no state of the model can break
@@ -86,8 +101,13 @@ func (c *exploreCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	stopped, end := interruptible()
+	defer end()
 	out := &checkedWriter{to: env.stdout}
 	for _, configuration := range list {
+		if stopped() {
+			break
+		}
 		check, err := openConfiguration(configuration)
 		if err != nil {
 			return err
@@ -96,7 +116,7 @@ func (c *exploreCommand) Run(env *environment) error {
 			return fmt.Errorf("%s: --symmetry does not go with %s, which is about what happens again and again",
 				configuration.Name, check.Options.LeadsTo[0].Name)
 		}
-		found, violation := c.explore(env.stderr, configuration, check)
+		found, violation := c.explore(env.stderr, configuration, check, stopped)
 		found.Checked = append(found.Checked, check.Options.Checked()...)
 		for _, p := range check.Options.ByConstruction() {
 			found.ByConstruction = append(found.ByConstruction, p.Name)
@@ -109,6 +129,9 @@ func (c *exploreCommand) Run(env *environment) error {
 		if !c.JSON {
 			printViolation(out, configuration.Name, check.Module, violation)
 		}
+	}
+	if stopped() && env.status == statusExact {
+		env.status = statusInterrupted
 	}
 	return out.err
 }
@@ -152,9 +175,9 @@ func openConfiguration(c tla.Configuration) (*bounded.Check, error) {
 
 // explore explores one configuration. The number of states is known beforehand if TLC has
 // counted them.
-func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configuration, check *bounded.Check) (explored, *explore.Violation[*bounded.State]) {
+func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configuration, check *bounded.Check, stopped func() bool) (explored, *explore.Violation[*bounded.State]) {
 	options := check.Options
-	options.Workers, options.Compact = c.Workers, c.Compact
+	options.Workers, options.Compact, options.Stopped = c.Workers, c.Compact, stopped
 	if c.Symmetry {
 		options.Symmetry = check.Module.Variants
 	}
@@ -170,7 +193,7 @@ func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configurati
 	progress.finish()
 	found := explored{
 		Config: configuration.Name, States: r.States, Edges: r.Edges,
-		Seconds: time.Since(started).Seconds(), OK: r.Violation == nil,
+		Seconds: time.Since(started).Seconds(), OK: r.Violation == nil && !r.Stopped, Stopped: r.Stopped,
 	}
 	if r.Violation != nil {
 		found.Violation = r.Violation.Property
@@ -184,7 +207,10 @@ func (c *exploreCommand) report(out *checkedWriter, found explored, check *bound
 		return
 	}
 	verdict := "ok"
-	if !found.OK {
+	switch {
+	case found.Stopped:
+		verdict = "stopped before the end, no violation so far"
+	case !found.OK:
 		verdict = "breaks " + found.Violation
 	}
 	fmt.Fprintf(out, "%s: %s; %s states, %s edges in %.1f s, %s states/s\n", found.Config, verdict,

@@ -8,23 +8,30 @@
 //	gaugeblock explore           explore all states of the model at small bounds
 //	gaugeblock record            print a recorder for PyTorch programs
 //	gaugeblock whatif FILE       predict a memory snapshot under other settings
-//	gaugeblock report FILE       show a memory snapshot as an HTML page
+//	gaugeblock report FILE...    show a memory snapshot as an HTML page, two side by side, or all ranks of a run
+//	gaugeblock examine LIB.so    examine an allocator in another language
 //	gaugeblock torch             compare with PyTorch's own allocator, operation by operation
+//	gaugeblock completion SHELL  print the completion of command lines for a shell
 //	gaugeblock version           print the version
 //
 // The exit status is 0 when everything was exact, 1 when something differed or is
-// not supported, and 2 when the input or the command line made no sense.
+// not supported, 2 when the input or the command line made no sense, and 130 when a
+// search was ended with Ctrl-C.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"gaugeblock/spec/quote"
 	"gaugeblock/tests/torch"
 )
 
@@ -33,25 +40,33 @@ const (
 	statusExact = iota
 	statusDiffers
 	statusBadInput
+	statusInterrupted = 130 // as a shell reports SIGINT
 )
 
 // commandLine is what kong reads the command line into.
 type commandLine struct {
-	Replay  replayCommand  `cmd:"" help:"Replay recorded traces through the reference allocator and compare."`
-	Check   checkCommand   `cmd:"" help:"Check the logs of other allocators: hazards, overlaps, misuse, leaks."`
-	Soak    soakCommand    `cmd:"" help:"Test the reference with random programs."`
-	Record  recordCommand  `cmd:"" help:"Print a Python file that records the requests of a PyTorch program: gaugeblock record > gb_record.py."`
-	Explore exploreCommand `cmd:"" help:"Explore every state that the model can reach at small bounds."`
-	Whatif  whatifCommand  `cmd:"" help:"Predict the memory statistics of a PyTorch memory snapshot under other settings and limits."`
-	Report  reportCommand  `cmd:"" help:"Show a PyTorch memory snapshot as one HTML page: allocated and reserved memory over time, segments and blocks, and other settings."`
-	Torch   torchCommand   `cmd:"" help:"Compare the reference with PyTorch's own allocator, operation by operation."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Replay     replayCommand     `cmd:"" help:"Replay recorded traces through the reference allocator and compare."`
+	Check      checkCommand      `cmd:"" help:"Check the logs of other allocators: hazards, overlaps, misuse, leaks."`
+	Soak       soakCommand       `cmd:"" help:"Test the reference with random programs."`
+	Record     recordCommand     `cmd:"" help:"Print a Python file that records the requests of a PyTorch program: gaugeblock record > gb_record.py."`
+	Explore    exploreCommand    `cmd:"" help:"Explore every state that the model can reach at small bounds."`
+	Whatif     whatifCommand     `cmd:"" help:"Predict the memory statistics of a PyTorch memory snapshot under other settings and limits."`
+	Report     reportCommand     `cmd:"" help:"Show a PyTorch memory snapshot as one HTML page, compare two of them, or the ranks of a run: what happened, who holds the memory, segments and blocks, other settings."`
+	Examine    examineCommand    `cmd:"" help:"Examine an allocator in another language: a library for PyTorch's CUDAPluggableAllocator."`
+	Torch      torchCommand      `cmd:"" help:"Compare the reference with PyTorch's own allocator, operation by operation."`
+	Completion completionCommand `cmd:"" help:"Print the completion of command lines for a shell."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
+
+	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
-// environment is the standard streams of a command, and its exit status.
+// environment is the standard streams of a command, and its exit status. What is written
+// to stdout and stderr is quoted; page is standard output as it is, for files.
 type environment struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	page           io.Writer
+	parser         *kong.Kong
 	status         int
 }
 
@@ -62,29 +77,58 @@ func main() {
 
 // run runs the command line and returns the exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	env := &environment{stdin: stdin, stdout: &quote.Writer{To: stdout}, stderr: &quote.Writer{To: stderr}, page: stdout}
 	helped := false
-	var line commandLine
-	parser := kong.Must(&line,
-		kong.Name("gaugeblock"),
-		kong.Description("A reference for PyTorch's CUDA caching allocator, and the means to check others against it."),
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(int) { helped = true }), // kong exits after --help only
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-	)
-	parsed, err := parser.Parse(args)
+	env.parser = newParser(env, func(int) { helped = true })
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := env.parser.Parse(args)
 	if helped {
 		return statusExact
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "gaugeblock: %v (see gaugeblock --help)\n", err)
+		fmt.Fprintf(env.stderr, "gaugeblock: %s (%s --help tells more)\n", quote.Text(err.Error()), commandOf(err))
 		return statusBadInput
 	}
-	env := &environment{stdin: stdin, stdout: stdout, stderr: stderr}
 	if err := parsed.Run(env); err != nil {
-		fmt.Fprintf(stderr, "gaugeblock: %v\n", err)
+		fmt.Fprintf(env.stderr, "gaugeblock: %s\n", messageOf(err))
 		return statusBadInput
 	}
 	return env.status
+}
+
+// messageOf is the message of an error. Most quote the names in them; those of the system
+// do not.
+func messageOf(err error) string {
+	var system *fs.PathError
+	if errors.As(err, &system) {
+		return strings.ReplaceAll(err.Error(), system.Path, quote.Text(system.Path))
+	}
+	return err.Error()
+}
+
+// newParser makes the parser of command lines. It calls exit after --help and --version.
+func newParser(env *environment, exit func(int)) *kong.Kong {
+	return kong.Must(&commandLine{},
+		kong.Name("gaugeblock"),
+		kong.Description("A reference for PyTorch's CUDA caching allocator, and the means to check others against it."),
+		kong.Writers(env.stdout, env.stderr),
+		kong.Exit(exit),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"version": version()},
+	)
+}
+
+// commandOf is the command that a wrong command line names: that whose help tells more.
+func commandOf(err error) string {
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) && wrong.Context != nil {
+		if selected := wrong.Context.Selected(); selected != nil {
+			return "gaugeblock " + selected.Name
+		}
+	}
+	return "gaugeblock"
 }
 
 // versionCommand is "gaugeblock version".
@@ -92,10 +136,14 @@ type versionCommand struct{}
 
 // Run prints the version of the build and of PyTorch.
 func (*versionCommand) Run(env *environment) error {
+	_, err := fmt.Fprintln(env.stdout, version())
+	return err
+}
+
+func version() string {
 	version := "(unknown)"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = info.Main.Version
 	}
-	_, err := fmt.Fprintf(env.stdout, "gaugeblock %s, after PyTorch 2.11.0, built with %s\n", version, runtime.Version())
-	return err
+	return fmt.Sprintf("gaugeblock %s, after PyTorch 2.11.0, built with %s", version, runtime.Version())
 }

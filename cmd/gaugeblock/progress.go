@@ -8,6 +8,8 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
+
+	"gaugeblock/spec/quote"
 )
 
 // progressDelay is the time before the progress bar appears.
@@ -28,14 +30,24 @@ type progress struct {
 func newProgress(stderr io.Writer, total int, forPrograms bool) *progress {
 	p := &progress{counting: "%d of %d traces", started: time.Now(), total: total}
 	if !forPrograms && isTerminal(stderr) {
-		p.terminal = stderr
+		p.terminal = unquoted(stderr) // the bar moves the cursor
 	}
 	return p
 }
 
+// isTerminal reports whether what is written appears on a terminal that can move its
+// cursor. One that cannot says TERM=dumb.
 func isTerminal(w io.Writer) bool {
-	file, isFile := w.(*os.File)
-	return isFile && term.IsTerminal(int(file.Fd()))
+	file, isFile := unquoted(w).(*os.File)
+	return isFile && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+}
+
+// unquoted is the writer below a quote.Writer.
+func unquoted(w io.Writer) io.Writer {
+	if quoted, isQuoted := w.(*quote.Writer); isQuoted {
+		return quoted.To
+	}
+	return w
 }
 
 // advance counts one more.
@@ -70,12 +82,12 @@ func (p *progress) finish() {
 	p.container, p.bar = nil, nil
 }
 
-// above returns a writer to w. If w is a terminal, it writes above the bar.
+// above returns a writer to w, which quotes. If w is a terminal, it writes above the bar.
 func (p *progress) above(w io.Writer) io.Writer {
 	if p.terminal == nil || !isTerminal(w) {
 		return w
 	}
-	return &aboveBar{p, w}
+	return &quote.Writer{To: &aboveBar{p, unquoted(w)}}
 }
 
 type aboveBar struct {

@@ -15,7 +15,7 @@ import (
 type replayCommand struct {
 	Traces  []string `arg:"" name:"file" help:"Traces (*.jsonl, *.jsonl.gz), patterns, directories to search, or - for standard input."`
 	JSON    bool     `name:"json" xor:"form" help:"Print a JSON object for each trace, and one for all of them."`
-	Verbose bool     `short:"v" xor:"form" help:"Print each operation as a sentence."`
+	Verbose int      `short:"v" xor:"form" type:"counter" help:"Print a line for each trace; twice (-vv): each operation as a sentence, too."`
 	Jobs    int      `short:"j" placeholder:"N" help:"Replay N traces at a time (default: as many as there are processors)."`
 
 	MaxMemory byteSize `placeholder:"BYTES" help:"Stop at a trace that needs more memory than this (default: 2GiB)."`
@@ -24,8 +24,9 @@ type replayCommand struct {
 // Help is what "gaugeblock replay --help" prints beside the flags.
 func (*replayCommand) Help() string {
 	return `A trace is a recorded run: the requests of a program, and what the allocator did. Each
-is replayed on a fake GPU. One line says whether the reference does exactly the same,
-or shows the first operation in which it does not. The last line counts the traces.
+is replayed on a fake GPU. For a trace that the reference does not do exactly, a line
+shows the first operation that differs. The last line counts the traces, and says what
+was compared.
 
 A trace that expects nothing is only performed, and counts as neither exact nor
 different. One that does not tell every address that the driver returned is replayed
@@ -62,7 +63,7 @@ func (c *replayCommand) Run(env *environment) error {
 	c.MaxMemory.apply()
 	progress := newProgress(env.stderr, len(files), c.JSON)
 	report := report{
-		json:   c.JSON,
+		json: c.JSON, every: c.Verbose > 0,
 		stdout: &checkedWriter{to: progress.above(env.stdout)},
 		stderr: progress.above(env.stderr),
 	}
@@ -81,7 +82,7 @@ func (c *replayCommand) Run(env *environment) error {
 func (c *replayCommand) replay(file string, stdin io.Reader) *replayed {
 	r := &replayed{}
 	options := replay.Options{New: reference.New, MaxMemory: uint64(c.MaxMemory)}
-	if c.Verbose {
+	if c.Verbose > 1 {
 		options.Story = &r.story
 	}
 	if file == replay.Stdin {
@@ -95,6 +96,7 @@ func (c *replayCommand) replay(file string, stdin io.Reader) *replayed {
 // report prints results and counts them.
 type report struct {
 	json   bool
+	every  bool // print a line also for a trace that is exact
 	stdout *checkedWriter
 	stderr io.Writer
 	tally  replay.Tally
@@ -113,7 +115,9 @@ func (r *report) trace(t *replayed) {
 		return
 	}
 	r.stdout.Write(t.story.Bytes())
-	fmt.Fprintln(r.stdout, &t.result)
+	if r.every || !t.result.Exact {
+		fmt.Fprintln(r.stdout, &t.result)
+	}
 }
 
 // all reports the counts, if there are any traces.

@@ -3,7 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"gaugeblock/snapshot"
 	memoryreport "gaugeblock/snapshot/report"
@@ -13,28 +16,35 @@ import (
 
 // reportCommand is "gaugeblock report".
 type reportCommand struct {
-	Snapshot string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), or - for standard input."`
-	Out      string    `short:"o" name:"out" required:"" placeholder:"FILE" help:"Write the page to this file, or - for standard output."`
-	Limit    byteLimit `name:"limit" placeholder:"BYTES" help:"Compare other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
-	WhatIf   bool      `name:"whatif" default:"true" negatable:"" help:"Compare other settings; --no-whatif leaves them out (default: compare)."`
-	Device   int       `name:"device" default:"-1" placeholder:"N" help:"Show this device (default: the one that ran out of memory, or else the one with the longest history)."`
+	Snapshots []string  `arg:"" name:"snapshot" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), or - for standard input. Two files are compared. A folder, or more files, are the ranks of a run."`
+	Out       string    `short:"o" name:"out" placeholder:"FILE" help:"Write the page to this file, or - for standard output (default: the name of the snapshot with .html, in the current folder)."`
+	Limit     byteLimit `name:"limit" placeholder:"BYTES" help:"Compare other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
+	WhatIf    bool      `name:"whatif" default:"true" negatable:"" help:"Compare other settings; --no-whatif leaves them out (default: compare)."`
+	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Show this device only (default: all of them, first the one that ran out of memory, or else has the longest history)."`
 }
 
 // Help is what "gaugeblock report --help" prints beside the flags.
 func (*reportCommand) Help() string {
-	return `The page is one HTML file that loads nothing: allocated and reserved memory over
-time, the segments and blocks at the peak and at the end, which code allocated the
-blocks that keep segments from being freed, the sizes of requests, and a comparison of
-other settings. docs/report.md explains it.
+	return `The page is one HTML file that loads nothing. For one snapshot: what happened and what
+to do about it, allocated and reserved memory over time by call site, who holds the
+memory at the peak and when it ran out, segments and blocks, and a comparison of other
+settings. For two: what grew, by call site. For the ranks of a run: which rank is
+worst, and how uneven they are. docs/report.md explains it.
 
 The exit status is 0 if the page was written, and 2 if the input or the command
-line made no sense.`
+line made no sense, or a rank cannot be read.`
 }
 
 // Validate is called by kong.
 func (c *reportCommand) Validate() error {
-	if c.Out == "" {
-		return errors.New("--out names no file")
+	stdins := 0
+	for _, path := range c.Snapshots {
+		if path == "-" {
+			stdins++
+		}
+	}
+	if stdins > 1 {
+		return errors.New("standard input can be read only once")
 	}
 	return validateDevice(c.Device)
 }
@@ -47,39 +57,264 @@ func validateDevice(device int) error {
 	return nil
 }
 
-// Run reads the snapshot and writes the page.
+// Run reads the snapshots and writes the page.
 func (c *reportCommand) Run(env *environment) error {
-	file, name, err := env.openSnapshot(c.Snapshot)
+	files, ranks, err := c.files()
 	if err != nil {
 		return err
 	}
-	options := memoryreport.Options{Source: filepath.Base(name), Device: chooseDevice(file, c.Device)}
-	if c.WhatIf {
-		if options.Comparison, options.Notes, err = c.compare(env, file, options.Device); err != nil {
+	var out *memoryreport.Output
+	if c.Out != "-" {
+		if out, err = c.output(env, files); err != nil {
 			return err
 		}
 	}
-	data, err := memoryreport.Build(file, options)
+	var page *memoryreport.Page
+	switch {
+	case ranks:
+		page, err = c.ranks(env, files)
+	case len(files) == 2:
+		page, err = c.two(env, files)
+	default:
+		page, err = c.one(env, files[0])
+	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return err
 	}
-	if c.Out == "-" {
-		return memoryreport.Write(env.stdout, data)
+	if out == nil {
+		return memoryreport.Write(env.page, page)
 	}
-	return memoryreport.WriteFile(c.Out, data)
+	if err := out.Write(page); err != nil {
+		return err
+	}
+	if c.Out == "" {
+		fmt.Fprintf(env.stdout, "%s\n", c.defaultName())
+	}
+	return nil
 }
 
-// compare compares other settings. Without history there is a page all the same.
-func (c *reportCommand) compare(env *environment, file *snapshot.File, device spec.Device) (*whatif.Comparison, []string, error) {
-	workload, err := whatif.FromSnapshot(file, device)
+// files are the snapshots, and whether they are ranks of one run.
+func (c *reportCommand) files() (files []string, ranks bool, err error) {
+	for _, path := range c.Snapshots {
+		if there, err := os.Stat(path); path == "-" || err != nil || !there.IsDir() {
+			files = append(files, path) // an error is reported when the file is opened
+			continue
+		}
+		found, err := snapshotsIn(path)
+		if err != nil {
+			return nil, false, err
+		}
+		files, ranks = append(files, found...), true
+	}
+	return files, ranks || len(files) > 2, nil
+}
+
+// snapshotsIn lists the snapshots in and below a folder, by path. What is no regular file,
+// such as a FIFO, is not read: it may wait for ever.
+func snapshotsIn(folder string) (files []string, err error) {
+	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !isSnapshotName(path) {
+			return err
+		}
+		if there, err := os.Stat(path); err != nil || there.Mode().IsRegular() {
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%s: no snapshot (%s) in or below this folder", folder, strings.Join(snapshotNames, ", "))
+	}
+	return files, err
+}
+
+// snapshotNames are how the names of snapshots end. Each may be followed by .gz.
+var snapshotNames = []string{".pickle", ".pkl", ".json"}
+
+func isSnapshotName(path string) bool {
+	path = strings.TrimSuffix(path, ".gz")
+	for _, end := range snapshotNames {
+		if strings.HasSuffix(path, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// output is the file of the flag, or that of the default name. The latter replaces nothing
+// but an earlier page.
+func (c *reportCommand) output(env *environment, files []string) (*memoryreport.Output, error) {
+	var inputs []fs.FileInfo
+	for _, path := range files {
+		var there fs.FileInfo
+		var err error
+		if path == "-" {
+			if file, isFile := env.stdin.(*os.File); isFile {
+				there, err = file.Stat()
+			}
+		} else {
+			there, err = os.Stat(path)
+		}
+		if err == nil && there != nil && there.Mode().IsRegular() {
+			inputs = append(inputs, there)
+		}
+	}
+	if c.Out != "" {
+		return memoryreport.OpenOutput(c.Out, inputs...)
+	}
+	out, err := memoryreport.OpenOutput(c.defaultName(), inputs...)
+	if err == nil && out.Exists() && !out.IsReport() {
+		return nil, fmt.Errorf("%s is there and is no page of gaugeblock: name another file with -o", c.defaultName())
+	}
+	return out, err
+}
+
+// defaultName is the name of the page if none is given.
+func (c *reportCommand) defaultName() string {
+	if c.Snapshots[0] == "-" {
+		return "report.html"
+	}
+	absolute, err := filepath.Abs(c.Snapshots[0])
+	if err != nil {
+		absolute = c.Snapshots[0]
+	}
+	name := strings.TrimSuffix(filepath.Base(absolute), ".gz")
+	for _, end := range snapshotNames {
+		name = strings.TrimSuffix(name, end)
+	}
+	if name == string(filepath.Separator) || name == "" {
+		name = "report"
+	}
+	return name + ".html"
+}
+
+// one makes the page of a snapshot: a report of each device that has anything.
+func (c *reportCommand) one(env *environment, path string) (*memoryreport.Page, error) {
+	file, name, err := env.openSnapshot(path)
+	if err != nil {
+		return nil, err
+	}
+	page := &memoryreport.Page{Source: filepath.Base(name)}
+	chosen := chooseDevice(file, c.Device)
+	devices, more := []spec.Device{chosen}, 0
+	if c.Device < 0 {
+		devices, more = memoryreport.Devices(file, chosen)
+	}
+	if more > 0 {
+		page.Notes = append(page.Notes, fmt.Sprintf("%d more devices are not shown; --device chooses one.", more))
+	}
+	for _, device := range devices {
+		options := memoryreport.Options{Title: fmt.Sprintf("device %d", device), Device: device, Share: len(devices)}
+		if device == chosen {
+			page.Shown = len(page.Reports)
+			if err := c.addComparison(env, file, &options); err != nil {
+				return nil, err
+			}
+		}
+		data, err := memoryreport.Build(file, options)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		page.Reports = append(page.Reports, data)
+	}
+	return page, nil
+}
+
+// two makes the page that compares two snapshots.
+func (c *reportCommand) two(env *environment, files []string) (*memoryreport.Page, error) {
+	page := &memoryreport.Page{Shown: 1}
+	titles := [2]string{filepath.Base(files[0]), filepath.Base(files[1])}
+	if titles[0] == titles[1] {
+		titles = [2]string{files[0], files[1]}
+	}
+	for i, path := range files {
+		file, name, err := env.openSnapshot(path)
+		if err != nil {
+			return nil, err
+		}
+		data, err := memoryreport.Build(file, memoryreport.Options{Title: titles[i], Device: chooseDevice(file, c.Device), Share: len(files)})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		page.Reports = append(page.Reports, data)
+	}
+	page.Source = titles[0] + " and " + titles[1]
+	page.Compared = memoryreport.Compare(page.Reports[0], page.Reports[1])
+	return page, nil
+}
+
+// ranks makes the page of the ranks of a run, with the report of the worst one. A rank that
+// cannot be read is left out, and makes the exit status 2.
+func (c *reportCommand) ranks(env *environment, files []string) (*memoryreport.Page, error) {
+	page := &memoryreport.Page{Source: fmt.Sprintf("%s, %d ranks", filepath.Base(c.defaultName()[:len(c.defaultName())-len(".html")]), len(files))}
+	progress := newProgress(env.stderr, len(files), false)
+	progress.counting = "%d of %d ranks"
+	stderr := progress.above(env.stderr)
+	builder := &memoryreport.RankBuilder{}
+	var worst *snapshot.File
+	var worstOptions memoryreport.Options
+	for i, path := range files {
+		progress.advance()
+		file, name, err := env.openSnapshot(path)
+		if err == nil {
+			options := memoryreport.Options{Title: memoryreport.RankTitle(rankName(c.Snapshots, name)), Device: chooseDevice(file, c.Device)}
+			var data *memoryreport.Data
+			if data, err = memoryreport.Build(file, options); err == nil {
+				builder.Add(rankName(c.Snapshots, name), data)
+				if builder.Worst() == builder.Len()-1 {
+					worst, worstOptions = file, options
+				}
+				continue
+			}
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		env.status = statusBadInput
+		fmt.Fprintf(stderr, "gaugeblock: %v\n", err)
+		if len(page.Notes) < 20 {
+			page.Notes = append(page.Notes, fmt.Sprintf("%s is left out: %v", filepath.Base(files[i]), err))
+		}
+	}
+	progress.finish()
+	if worst == nil {
+		return nil, errors.New("no rank can be read")
+	}
+	if err := c.addComparison(env, worst, &worstOptions); err != nil {
+		return nil, err
+	}
+	data, err := memoryreport.Build(worst, worstOptions)
+	if err != nil {
+		return nil, err
+	}
+	page.Reports, page.Ranks = []*memoryreport.Data{data}, builder.Ranks()
+	return page, nil
+}
+
+// rankName is the path of a rank below the folder that was given, since the folder's own name
+// may have numbers too.
+func rankName(arguments []string, path string) string {
+	for _, folder := range arguments {
+		if below, err := filepath.Rel(folder, path); err == nil && below != "." && !strings.HasPrefix(below, "..") {
+			return below
+		}
+	}
+	return filepath.Base(path)
+}
+
+// addComparison compares other settings. Without history there is a page all the same.
+func (c *reportCommand) addComparison(env *environment, file *snapshot.File, options *memoryreport.Options) error {
+	if !c.WhatIf {
+		return nil
+	}
+	workload, err := whatif.FromSnapshot(file, options.Device)
 	var none *whatif.WorkloadError
 	if errors.As(err, &none) {
-		return nil, nil, nil // the page has a note
+		return nil // the page has a note
 	}
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	limit, notes := c.Limit.orAssumed(workload)
-	comparison, err := env.compare(workload, whatif.Options{Limit: limit}, false)
-	return comparison, notes, err
+	options.Comparison, err = env.compare(workload, whatif.Options{Limit: c.Limit.bytes, AsRecorded: !c.Limit.given}, false)
+	if err == nil {
+		options.Notes = append(options.Notes, options.Comparison.LimitNote())
+	}
+	return err
 }

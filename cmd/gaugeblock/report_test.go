@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,14 +31,13 @@ func TestReport(t *testing.T) {
 		says   string   // on standard error
 		page   []string // what is in it; nil: there is none
 	}{
-		{"a page", []string{twoStreams}, statusExact, "", []string{`"source":"two_streams.default.nolimit.pickle.gz"`, `"advice":"`}},
+		{"a page", []string{twoStreams}, statusExact, "", []string{`"source":"two_streams.default.nolimit.pickle.gz"`, `"verdict":"`}},
 		{"no other settings", []string{twoStreams, "--no-whatif"}, statusExact, "", []string{`"whatif":null`}},
 		{"under a limit", []string{twoStreams, "--limit", "300MiB"}, statusExact, "", []string{`"limit":314572800`}},
 		{"no such file", []string{"missing.pickle"}, statusBadInput, "missing.pickle", nil},
 		{"not a snapshot", []string{damaged}, statusBadInput, "damaged.pickle: ", nil},
 		{"no such device", []string{twoStreams, "--device", "3", "--no-whatif"}, statusBadInput, "nothing of this device", nil},
 		{"a trace", []string{"../../tests/suites/golden/testdata/basic-1000.jsonl.gz"}, statusBadInput, "a trace, not a memory snapshot", nil},
-		{"a directory", []string{dir}, statusBadInput, dir + ": is a directory", nil},
 		{"a negative device", []string{twoStreams, "--device=-2"}, statusBadInput, "--device=-2 is negative", nil},
 		{"not a limit", []string{twoStreams, "--limit", "much"}, statusBadInput, `"much" is not a limit`, nil},
 	} {
@@ -97,10 +97,44 @@ func TestReportPlaces(t *testing.T) {
 			t.Errorf("status %d, %s: the page has %d bytes (%v)", status, says, len(text), err)
 		}
 	})
+	t.Run("a link to nothing yet", func(t *testing.T) {
+		dir := t.TempDir()
+		page, link := filepath.Join(dir, "page"), filepath.Join(dir, "link")
+		if err := os.Symlink("page", link); err != nil {
+			t.Fatal(err)
+		}
+		status, says := report(link)
+		there, err := os.Lstat(link)
+		text, err2 := os.ReadFile(page)
+		if err := errors.Join(err, err2); status != statusExact || err != nil || there.Mode().Type() != os.ModeSymlink || len(text) == 0 {
+			t.Errorf("status %d, %s: the page has %d bytes (%v)", status, says, len(text), err)
+		}
+	})
+	t.Run("the mode", func(t *testing.T) {
+		dir := t.TempDir()
+		replaced, made, other := filepath.Join(dir, "replaced"), filepath.Join(dir, "made"), filepath.Join(dir, "other")
+		if err := errors.Join(os.WriteFile(replaced, nil, 0o600), os.Chmod(replaced, 0o640), os.WriteFile(other, nil, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{replaced, made} {
+			if status, says := report(path); status != statusExact {
+				t.Fatalf("status %d, %s", status, says)
+			}
+		}
+		mode := func(path string) os.FileMode {
+			there, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return there.Mode().Perm()
+		}
+		if mode(replaced) != 0o640 || mode(made) != mode(other) {
+			t.Errorf("the modes are %v and %v, want 0640 and, as the umask says, %v", mode(replaced), mode(made), mode(other))
+		}
+	})
 	for _, test := range []struct{ name, out, says string }{
-		{"a directory", ".", ".: is a directory"},
+		{"a directory", ".", ". cannot be written: is a directory"},
 		{"no such directory", "nowhere/page.html", "nowhere/page.html cannot be written: no such file or directory"},
-		{"no name", "", "--out names no file"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if status, says := report(test.out); status != statusBadInput || !strings.Contains(says, test.says) {
@@ -127,6 +161,125 @@ func TestReportAgain(t *testing.T) {
 	}
 	if diff := cmp.Diff(pages[0], pages[1]); diff != "" || !strings.HasPrefix(pages[0], "<!doctype html>") {
 		t.Error(diff)
+	}
+}
+
+// copied copies a snapshot into a folder of its own.
+func copied(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		if err := copyFile(twoStreams, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestReportInput: the input is never overwritten, under whatever name it is written to.
+func TestReportInput(t *testing.T) {
+	dir := copied(t, "a.pickle.gz", "b.pickle.gz")
+	t.Chdir(dir)
+	if err := errors.Join(os.Symlink("a.pickle.gz", "link"), os.Link("a.pickle.gz", "hard")); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile("a.pickle.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"a.pickle.gz", "-o", "a.pickle.gz"}, {"a.pickle.gz", "-o", "./a.pickle.gz"}, {"a.pickle.gz", "-o", "link"},
+		{"link", "-o", "a.pickle.gz"}, {"a.pickle.gz", "-o", "hard"}, {"b.pickle.gz", "a.pickle.gz", "-o", "hard"},
+		{".", "-o", "a.pickle.gz"}, {"-", "-o", "link"},
+	} {
+		stdin, err := os.Open("a.pickle.gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		status := run(append([]string{"report", "--no-whatif"}, args...), stdin, &stdout, &stderr)
+		stdin.Close()
+		after, err := os.ReadFile("a.pickle.gz")
+		if status != statusBadInput || !strings.Contains(stderr.String(), "is the input, and is not overwritten") || err != nil || !bytes.Equal(before, after) {
+			t.Errorf("%q: status %d, %s (%v); the input is unchanged: %v", args, status, &stderr, err, bytes.Equal(before, after))
+		}
+	}
+}
+
+// TestReportDefaultName: without -o the page has the name of the snapshot, replaces an
+// earlier page, and nothing else.
+func TestReportDefaultName(t *testing.T) {
+	dir := copied(t, "a.pickle.gz")
+	t.Chdir(t.TempDir())
+	report := func(path string) (int, string) {
+		var stdout, stderr bytes.Buffer
+		status := run([]string{"report", "--no-whatif", path}, strings.NewReader(""), &stdout, &stderr)
+		return status, stdout.String() + stderr.String()
+	}
+	for range 2 {
+		if status, says := report(filepath.Join(dir, "a.pickle.gz")); status != statusExact || says != "a.html\n" {
+			t.Fatalf("status %d, %q", status, says)
+		}
+	}
+	if err := os.WriteFile("a.html", []byte("<p>mine</p>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, says := report(filepath.Join(dir, "a.pickle.gz")); status != statusBadInput || !strings.Contains(says, "name another file with -o") {
+		t.Errorf("status %d, %q", status, says)
+	}
+	if text, err := os.ReadFile("a.html"); err != nil || string(text) != "<p>mine</p>" {
+		t.Errorf("%q, %v", text, err)
+	}
+	t.Chdir(dir)
+	if status, says := report("."); status != statusExact || says != filepath.Base(dir)+".html\n" {
+		t.Errorf("status %d, %q", status, says)
+	}
+}
+
+// TestReportTwo: two snapshots are compared.
+func TestReportTwo(t *testing.T) {
+	other := "../../snapshot/whatif/testdata/snapshots/compiled.default.nolimit.pickle.gz"
+	var stdout, stderr bytes.Buffer
+	status := run([]string{"report", twoStreams, other, "-o", "-"}, strings.NewReader(""), &stdout, &stderr)
+	for _, part := range []string{`"compared":{"a":"two_streams`, `"verdict":"At its peak compiled.`} {
+		if status != statusExact || !strings.Contains(stdout.String(), part) {
+			t.Errorf("status %d, %s: no %s", status, &stderr, part)
+		}
+	}
+}
+
+// TestReportRanks: a folder is the ranks of a run. A FIFO in it is not waited for, and a rank
+// that cannot be read is said.
+func TestReportRanks(t *testing.T) {
+	dir := copied(t, "rank_0.pickle.gz", "rank_10.pickle.gz", "rank_9.pickle.gz", "notes.txt")
+	if err := syscall.Mkfifo(filepath.Join(dir, "rank_3.pickle"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	report := func() (int, string, string) {
+		var stdout, stderr bytes.Buffer
+		status := run([]string{"report", dir, "--no-whatif", "-o", "-"}, strings.NewReader(""), &stdout, &stderr)
+		return status, stdout.String(), stderr.String()
+	}
+	status, page, says := report()
+	for _, part := range []string{`"verdict":"Of 3 ranks rank 0 is the worst`, `"number":0,`, `"number":10,`} {
+		if status != statusExact || !strings.Contains(page, part) {
+			t.Errorf("status %d, %s: no %s", status, says, part)
+		}
+	}
+	if first, last := strings.Index(page, `"number":9,`), strings.Index(page, `"number":10,`); first > last {
+		t.Error("the ranks are not in order")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "rank_4.pickle"), []byte("no pickle"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, page, says = report()
+	if status != statusBadInput || !strings.Contains(says, "rank_4.pickle: this is neither a pickle") || !strings.Contains(page, "Of 3 ranks") || !strings.Contains(page, "rank_4.pickle is left out") {
+		t.Errorf("status %d, %s", status, says)
+	}
+	empty := t.TempDir()
+	var stdout, stderr bytes.Buffer
+	if status := run([]string{"report", empty}, strings.NewReader(""), &stdout, &stderr); status != statusBadInput || !strings.Contains(stderr.String(), "no snapshot (.pickle, .pkl, .json) in or below this folder") {
+		t.Errorf("status %d, %s", status, &stderr)
 	}
 }
 

@@ -38,8 +38,9 @@ the same programs. A later run continues from the seed that a summary ends with,
 
 The last line of the output is a summary in JSON: operations, violations, labels,
 seconds. A program with a violation is shortened and written to a trace, which
-"gaugeblock replay" takes. The exit status is 0 when there is no violation, 1 when
-there is one, 2 when the command line made no sense.
+"gaugeblock replay" takes. Ctrl-C ends the search and prints the summary. The exit
+status is 0 when there is no violation, 1 when there is one, 2 when the command line
+made no sense, 130 after Ctrl-C.
 
 Areas:` + areas.String()
 }
@@ -92,7 +93,8 @@ type soakSummary struct {
 	Violations int                  `json:"violations"`
 	Labels     conformance.Coverage `json:"labels"`
 	Seconds    float64              `json:"seconds"`
-	NextSeed   uint64               `json:"next_seed"` // for --seed: continues from this run
+	NextSeed   uint64               `json:"next_seed"`         // for --seed: continues from this run
+	Stopped    bool                 `json:"stopped,omitempty"` // with Ctrl-C, before the end
 
 	Counterexamples []counterexample `json:"counterexamples,omitempty"`
 }
@@ -120,9 +122,14 @@ func (c *soakCommand) Run(env *environment) error {
 	if !c.JSON {
 		notes = out
 	}
+	stopped, end := interruptible()
+	defer end()
 	summary := soakSummary{Labels: conformance.Coverage{}}
 	for _, area := range areas {
-		outcome := c.search(area, share, summary.Operations, progress)
+		if stopped() {
+			break
+		}
+		outcome := c.search(area, share, summary.Operations, progress, stopped)
 		summary.Operations += outcome.Checked
 		summary.Labels.Add(outcome.Labels)
 		summary.NextSeed = max(summary.NextSeed, c.Seed+uint64(outcome.Programs)*c.Shard.of)
@@ -136,6 +143,9 @@ func (c *soakCommand) Run(env *environment) error {
 		}
 	}
 	progress.finish()
+	if summary.Stopped = stopped(); summary.Stopped && env.status == statusExact {
+		env.status = statusInterrupted
+	}
 	summary.Seconds = time.Since(started).Seconds()
 	printJSON(out, &summary)
 	return out.err
@@ -164,13 +174,14 @@ func (c *soakCommand) areas() []*conformance.Area {
 
 // search runs a campaign. It ends after its share of operations, since some labels may
 // not be reachable under the settings.
-func (c *soakCommand) search(area *conformance.Area, share, done int, p *progress) conformance.Outcome {
+func (c *soakCommand) search(area *conformance.Area, share, done int, p *progress, stopped func() bool) conformance.Outcome {
 	return conformance.Campaign{
 		Area: area, Options: c.options(),
 		Seed: c.Seed + c.Shard.index - 1, Stride: c.Shard.of,
 		Operations: share, Cap: share,
 		FaultsEvery: 10, Faults: 200,
 		Progress: func(checked int) { p.set(done + checked) },
+		Stopped:  stopped,
 	}.Run()
 }
 
@@ -189,6 +200,6 @@ func (c *soakCommand) writeCounterexample(f *conformance.Failure, stderr io.Writ
 		return found
 	}
 	found.File = path
-	fmt.Fprintf(stderr, "gaugeblock replay -v %s\n", path)
+	fmt.Fprintf(stderr, "gaugeblock replay -vv %s\n", path)
 	return found
 }

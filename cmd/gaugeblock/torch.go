@@ -48,10 +48,11 @@ func (c *torchCommand) Validate() error {
 	switch {
 	case c.Ops < 1:
 		return fmt.Errorf("--ops=%d: at least one operation has to be compared", c.Ops)
-	case c.Workers < 1:
-		return fmt.Errorf("--workers=%d: at least one process has to work", c.Workers)
 	case c.Keep < 1:
 		return fmt.Errorf("--keep=%d: the first difference is kept in any case", c.Keep)
+	}
+	if err := checkWorkers(c.Workers, 1); err != nil {
+		return err
 	}
 	return checkPrograms(c.Area, c.Settings)
 }

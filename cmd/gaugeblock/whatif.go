@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
 
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/whatif"
@@ -21,9 +24,11 @@ import (
 type whatifCommand struct {
 	File     string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), - for standard input, or a recorded trace (*.jsonl, *.jsonl.gz)."`
 	Settings []string  `name:"settings" sep:"none" placeholder:"TEXT" help:"Compare these settings (PYTORCH_ALLOC_CONF) instead of the usual ones; may be given several times. Empty means the default."`
-	Limit    byteLimit `name:"limit" placeholder:"BYTES" help:"Compare under this limit: bytes, 4420MiB, 39.5GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
+	Limit    byteLimit `name:"limit" placeholder:"SIZE" help:"Compare under this memory fraction: 4420MiB, 39.5GiB, 4634705920B, or none. Without it and --device-memory, the limits that the recorded run reached, if it reached one."`
+	Memory   byteLimit `name:"device-memory" placeholder:"SIZE" help:"Compare on a device that has so much memory for the program."`
 	Search   bool      `name:"search" help:"Find the smallest limit without out of memory, for each of the settings."`
-	JSON     bool      `name:"json" help:"Print the predictions as JSON, and nothing else."`
+	All      bool      `name:"all" help:"Show all settings that were compared. Otherwise the table has at most six rows."`
+	JSON     bool      `name:"json" help:"Print the result as one JSON object, and nothing else."`
 	Device   int       `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
 	Jobs     int       `short:"j" placeholder:"N" help:"Make N runs at a time (default: as many as there are processors)."`
 }
@@ -32,8 +37,9 @@ type whatifCommand struct {
 func (*whatifCommand) Help() string {
 	return `The requests of the program are read from the history of the snapshot, or from a trace
 that "gaugeblock record" made. They are repeated on a fake GPU under other settings.
-The table has the best settings first. A statistic with ~ before it is not exact, and
-the last lines say why. docs/whatif.md explains it.
+The first lines say what happened, why, and what to do. The table has the best settings
+first; "now" marks the present ones, and ">" those to change to. A statistic with ~ before
+it is not exact, and the last lines say why. docs/whatif.md explains it.
 
 The snapshot needs its history:
 
@@ -51,7 +57,8 @@ type byteLimit struct {
 	bytes uint64 // 0: none
 }
 
-// UnmarshalText reads "none", "4420MiB", "39.5GiB" or a number of bytes.
+// UnmarshalText reads "none", "4420MiB", "39.5GiB" or a number of bytes. A number without
+// a unit may be a mistake, as may a size that is less than one segment: 40 for 40 GiB.
 func (l *byteLimit) UnmarshalText(word []byte) error {
 	l.given = true
 	if string(word) == "none" {
@@ -59,23 +66,24 @@ func (l *byteLimit) UnmarshalText(word []byte) error {
 	}
 	n, err := humanize.ParseBytes(string(word))
 	if err != nil || n == 0 || n > whatif.LargestLimit {
-		return fmt.Errorf("%q is not a limit: give bytes (less than 1 TiB), 4420MiB, 39.5GiB or none", word)
+		return fmt.Errorf("%q is not a limit: give 4420MiB, 39.5GiB, bytes as 4634705920B (less than 1 TiB), or none", word)
+	}
+	last := word[len(word)-1]
+	bare := last >= '0' && last <= '9' || last == '.'
+	bytesMeant := !bare && strings.TrimRight(string(word), "bB ") == strings.TrimRight(string(word), "bB kKmMgGtTiI")
+	if n < smallestLimit && !bytesMeant {
+		suggestion := string(word)
+		if bare {
+			suggestion += "GiB"
+		}
+		return fmt.Errorf("%s is %d bytes, less than one segment (20 MiB): were bytes meant? Then write %dB; otherwise give a unit, as in %s", word, n, n, suggestion)
 	}
 	l.bytes = n
 	return nil
 }
 
-// orAssumed is the limit, or without a flag the one that is assumed, with a note.
-func (l *byteLimit) orAssumed(w *whatif.Workload) (limit uint64, notes []string) {
-	if l.given {
-		return l.bytes, nil
-	}
-	limit, note := w.AssumedLimit()
-	if note != "" {
-		notes = []string{note + " --limit sets another."}
-	}
-	return limit, notes
-}
+// smallestLimit is the size of a segment of a large pool, in bytes.
+const smallestLimit = 20 * spec.MiB
 
 // Validate is called by kong.
 func (c *whatifCommand) Validate() error {
@@ -93,26 +101,38 @@ func (c *whatifCommand) Validate() error {
 // Run reads the file, compares the settings, and prints the predictions.
 func (c *whatifCommand) Run(env *environment) error {
 	workload, notes, err := c.workload(env)
+	var none *whatif.WorkloadError
+	if errors.As(err, &none) && c.JSON {
+		out := &checkedWriter{to: env.stdout}
+		writeJSON(out, whatif.NothingToCompare(max(c.Device, 0)))
+		return err
+	}
 	if err != nil {
 		return err
 	}
-	limit, limitNotes := c.Limit.orAssumed(workload)
-	comparison, err := env.compare(workload, whatif.Options{
-		Settings: c.Settings, Limit: limit, SearchLimit: c.Search, Jobs: c.Jobs,
-	}, c.JSON)
+	options := whatif.Options{
+		Settings: c.Settings, Limit: c.Limit.bytes, DeviceMemory: c.Memory.bytes, SearchLimit: c.Search, Jobs: c.Jobs,
+		AsRecorded: !c.Limit.given && !c.Memory.given,
+	}
+	comparison, err := env.compare(workload, options, c.JSON)
 	if err != nil {
 		return err
 	}
 	out := &checkedWriter{to: env.stdout}
 	if c.JSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		encoder.Encode(comparison.Ranked()) // the writer remembers its error
+		writeJSON(out, comparison)
 		return out.err
 	}
-	c.print(out, comparison, append(notes, limitNotes...))
+	c.print(out, comparison, notes, terminalWidth(env.stdout))
 	return out.err
+}
+
+// writeJSON writes a value on several lines. The writer remembers its error.
+func writeJSON(out *checkedWriter, v any) {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	encoder.Encode(v)
 }
 
 // compare compares settings, with a progress bar.
@@ -191,24 +211,44 @@ func (c *whatifCommand) fromTrace() (*whatif.Workload, []string, error) {
 	return workload, []string{workload.Summary()}, nil
 }
 
-func (c *whatifCommand) print(out io.Writer, comparison *whatif.Comparison, notes []string) {
-	for _, note := range notes {
-		fmt.Fprintln(out, note)
-	}
-	limit := "none"
-	if comparison.Limit > 0 {
-		limit = fmt.Sprintf("%d bytes (%s)", comparison.Limit, spec.FormatSize(comparison.Limit))
-	}
-	fmt.Fprintf(out, "Limit: %s.\n\n%s\n\n%s\n", limit, comparison.Table(), paragraph(comparison.Advice()))
+// print writes the verdict, the table, and the rest.
+func (c *whatifCommand) print(out io.Writer, comparison *whatif.Comparison, notes []string, width int) {
+	fmt.Fprintln(out, paragraph(comparison.Verdict(), width))
 	if export := comparison.Export(); export != "" {
 		fmt.Fprintf(out, "\n    %s\n", export)
 	}
+	fmt.Fprintf(out, "\n%s\n", comparison.Table(whatif.TableOptions{All: c.All, Width: width}))
+	if hidden := len(comparison.Predictions) - len(comparison.Shown(c.All)); hidden > 0 {
+		fmt.Fprintf(out, "%d more settings were compared; --all shows them.\n", hidden)
+	}
+	if details := comparison.Details(); details != "" {
+		fmt.Fprintf(out, "\n%s\n", paragraph(details, width))
+	}
+	fmt.Fprintf(out, "\n%s\n", paragraph(strings.Join(append(notes, comparison.LimitNote()), " "), width))
 }
 
-// paragraph breaks a text into lines.
-func paragraph(sentences string) string {
+// terminalWidth is the width of a terminal in columns, 0 if the output is not one. The
+// variable COLUMNS sets another.
+func terminalWidth(w io.Writer) int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if file, isFile := unquoted(w).(*os.File); isFile {
+		if n, _, err := term.GetSize(int(file.Fd())); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// paragraph breaks a text into lines of at most 100 columns, or as wide as the terminal.
+func paragraph(sentences string, width int) string {
+	columns := 100
+	if width > 0 {
+		columns = min(columns, width)
+	}
 	var lines []string
-	for line := range strings.Lines(text.WrapSoft(sentences, 100)) {
+	for line := range strings.Lines(text.WrapSoft(sentences, columns)) {
 		lines = append(lines, strings.TrimRight(line, " \n"))
 	}
 	return strings.Join(lines, "\n")

@@ -102,12 +102,24 @@ func TestCalls(t *testing.T) {
 	}
 }
 
+// Kernels that the host computes, and memory that it reaches.
+func TestComputes(t *testing.T) {
+	program := compile(t, "computes.c")
+	out, report := run(t, program, nil, "GAUGEBLOCK_CUDA_BYTES=host", "GAUGEBLOCK_CUDA_MEMORY=256MiB")
+	if out != "0 wrong\n" || report != "fake CUDA: 0 hazards\n" {
+		t.Errorf("it says %q, and the report is %q", out, report)
+	}
+	if out, _ = run(t, program, []string{"without"}); out != "0 wrong\n" {
+		t.Errorf("without the variable it says %q", out)
+	}
+}
+
 // Variables that make no sense end the program, and say which.
 func TestBadEnvironment(t *testing.T) {
 	program := compile(t, "forgotten_event.cc")
 	for variable, value := range map[string]string{
 		"GAUGEBLOCK_CUDA_DEVICES": "0", "GAUGEBLOCK_CUDA_MEMORY": "much", "GAUGEBLOCK_CUDA_SCHEDULE": "slow",
-		"GAUGEBLOCK_CUDA_FAULTS": "Malloc:1:because", "GAUGEBLOCK_CUDA_SEED": "-1",
+		"GAUGEBLOCK_CUDA_FAULTS": "Malloc:1:because", "GAUGEBLOCK_CUDA_SEED": "-1", "GAUGEBLOCK_CUDA_BYTES": "paper",
 	} {
 		c := exec.Command(program)
 		c.Env = append(os.Environ(), variable+"="+value)

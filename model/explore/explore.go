@@ -48,7 +48,7 @@ func Explore[S any](specification Specification[S], options Options[S]) Result[S
 	}
 	level := e.begin()
 	first := 0
-	for len(level) > 0 && e.failure == nil {
+	for len(level) > 0 && e.goesOn() {
 		e.result.Depth++
 		known := e.result.States
 		level, first = e.level(level, first), known
@@ -114,10 +114,13 @@ func (e *exploration[S]) recordState(text []byte, s S, number int) []byte {
 
 func (e *exploration[S]) finish() Result[S] {
 	e.graph.endAll(e.result.States)
-	if e.failure == nil {
-		e.result.Violation = e.checkLiveness()
-	} else {
+	switch {
+	case e.failure != nil:
 		e.result.Violation = e.violation(e.failure)
+	case e.result.Stopped:
+		return e.result // liveness and the digests are about all states
+	default:
+		e.result.Violation = e.checkLiveness()
 	}
 	if e.options.Edges {
 		e.result.Graph = &e.graph

@@ -34,7 +34,7 @@ type chunk[S any] struct {
 // level expands the states of a level and returns the next level. first is the number of
 // the first state.
 func (e *exploration[S]) level(states []S, first int) (next []S) {
-	for begin := 0; begin < len(states) && e.failure == nil; begin += batchStates {
+	for begin := 0; begin < len(states) && e.goesOn(); begin += batchStates {
 		batch := states[begin:min(begin+batchStates, len(states))]
 		chunks := e.expand(batch, first+begin)
 		e.insert(chunks)
@@ -45,9 +45,13 @@ func (e *exploration[S]) level(states []S, first int) (next []S) {
 		if e.options.Progress != nil {
 			e.options.Progress(e.result)
 		}
+		e.result.Stopped = e.options.Stopped != nil && e.options.Stopped()
 	}
 	return next
 }
+
+// goesOn reports whether there is a reason to expand more states.
+func (e *exploration[S]) goesOn() bool { return e.failure == nil && !e.result.Stopped }
 
 // expand computes the successors of a batch.
 func (e *exploration[S]) expand(batch []S, first int) []chunk[S] {

@@ -53,6 +53,9 @@ type Options[S any] struct {
 
 	// Progress, if not nil, is called after each batch.
 	Progress func(Result[S])
+	// Stopped, if not nil, is asked after each batch. If it reports true, the exploration
+	// ends there: Result.Stopped.
+	Stopped func() bool
 }
 
 // Checked lists the names of the properties that can fail, each once.
@@ -78,10 +81,11 @@ func (o *Options[S]) ByConstruction() []Invariant[S] {
 
 // Result is the result of an exploration.
 type Result[S any] struct {
-	States    int // distinct
-	Edges     int // distinct, with their labels
-	Generated int // initial states and steps, with repetitions
-	Depth     int // levels
+	States    int  // distinct
+	Edges     int  // distinct, with their labels
+	Generated int  // initial states and steps, with repetitions
+	Depth     int  // levels
+	Stopped   bool // some states were not explored, because Options.Stopped said so
 
 	StateDigest, EdgeDigest string // if Options.Text is set
 

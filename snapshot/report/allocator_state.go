@@ -20,6 +20,9 @@ type allocatorState struct {
 	active   btree.Map[spec.Ptr, activeBlock]
 
 	allocatedBytes, reservedBytes uint64
+
+	statistics [numStatistics]Statistic
+	sites      *siteTable // who holds the allocated memory; nil: not counted
 }
 
 // reservedRange is a segment, or a mapped range of an expandable one.
@@ -34,25 +37,34 @@ type reservedRange struct {
 // activeBlock is an allocated block, or a freed one with stream uses that have not ended.
 type activeBlock struct {
 	size, requested uint64
+	frames          *snapshot.Frames
+	site            int32
+	entry           int32 // the alloc entry; -1: before the history
 	pendingFree     bool
-	entry           int // the alloc entry; -1: before the history
-	frames          snapshot.Frames
 }
 
-// newAllocatorState begins with the given segments.
-func newAllocatorState(segments []spec.Segment, config spec.Config) *allocatorState {
-	s := &allocatorState{config: config}
+// newAllocatorState begins with the given segments. The sites count nothing yet.
+func newAllocatorState(segments []spec.Segment, config spec.Config, sites *siteTable) *allocatorState {
+	s := &allocatorState{config: config, sites: sites}
 	for i := range segments {
 		segment := &segments[i]
 		s.reserve(segment.Address, reservedRange{segment.TotalSize, segment.Stream, segment.Pool, segment.PoolKind, segment.Expandable})
+		s.statistics[reservedMemory].start(segment.TotalSize)
 		for _, b := range segment.Blocks {
 			if b.State == spec.Inactive {
 				continue
 			}
 			frames, _ := b.Context.(snapshot.Frames)
-			s.active.Set(b.Address, activeBlock{b.Size, b.RequestedSize, b.State == spec.ActivePendingFree, -1, frames})
+			added := activeBlock{b.Size, b.RequestedSize, &frames, s.sites.ofStart(frames, b.RequestedSize), -1, b.State == spec.ActivePendingFree}
+			s.active.Set(b.Address, added)
+			s.statistics[activeMemory].start(b.Size)
+			s.statistics[activeAllocs].start(1)
 			if b.State == spec.ActiveAllocated {
 				s.allocatedBytes += b.Size
+				s.statistics[allocatedMemory].start(b.Size)
+				s.statistics[requestedMemory].start(b.RequestedSize)
+				s.statistics[allocations].start(1)
+				s.sites.hold(added.site, b.Size)
 			}
 		}
 	}
@@ -63,24 +75,52 @@ func newAllocatorState(segments []spec.Segment, config spec.Config) *allocatorSt
 func (s *allocatorState) add(entry int, e *snapshot.TraceEntry) {
 	switch e.Action {
 	case spec.ActionAlloc:
-		b := activeBlock{s.blockSize(e), e.Size, false, entry, e.Context.Frames}
+		b := activeBlock{s.blockSize(e), e.Size, &e.Context.Frames, s.sites.of(entry, e), int32(entry), false}
 		s.active.Set(e.Addr, b)
-		s.allocatedBytes += b.size
+		s.allocate(&b)
 	case spec.ActionFreeRequested:
 		if b, isActive := s.active.Get(e.Addr); isActive && !b.pendingFree {
 			b.pendingFree = true
 			s.active.Set(e.Addr, b)
-			s.allocatedBytes -= b.size
+			s.free(&b)
 		}
 	case spec.ActionFreeCompleted:
-		s.active.Delete(e.Addr)
+		if b, isActive := s.active.Delete(e.Addr); isActive {
+			if !b.pendingFree {
+				s.free(&b)
+			}
+			s.statistics[activeMemory].sub(b.size)
+			s.statistics[activeAllocs].sub(1)
+		}
 	case spec.ActionSegmentAlloc, spec.ActionSegmentMap:
 		s.reserve(e.Addr, reservedRange{
 			e.Size, e.Stream, e.Context.Pool, e.SegmentPoolKind(), e.Action == spec.ActionSegmentMap,
 		})
+		s.statistics[reservedMemory].add(e.Size)
 	case spec.ActionSegmentFree, spec.ActionSegmentUnmap:
 		s.unreserve(e.Addr, e.Size)
+		s.statistics[reservedMemory].sub(e.Size)
 	}
+}
+
+// allocate counts a block that was allocated.
+func (s *allocatorState) allocate(b *activeBlock) {
+	s.allocatedBytes += b.size
+	s.statistics[allocatedMemory].add(b.size)
+	s.statistics[activeMemory].add(b.size)
+	s.statistics[requestedMemory].add(b.requested)
+	s.statistics[allocations].add(1)
+	s.statistics[activeAllocs].add(1)
+	s.sites.allocate(b.site, b.size)
+}
+
+// free counts a block whose free was requested.
+func (s *allocatorState) free(b *activeBlock) {
+	s.allocatedBytes -= b.size
+	s.statistics[allocatedMemory].sub(b.size)
+	s.statistics[requestedMemory].sub(b.requested)
+	s.statistics[allocations].sub(1)
+	s.sites.release(b.site, b.size)
 }
 
 func (s *allocatorState) reserve(at spec.Ptr, r reservedRange) {

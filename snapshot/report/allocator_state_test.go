@@ -23,7 +23,7 @@ func TestStateAtEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := newAllocatorState(history.InitialSegments, f.AllocatorSettings.Config)
+			p := newAllocatorState(history.InitialSegments, f.AllocatorSettings.Config, nil)
 			for i := range f.DeviceTraces[0] {
 				p.add(i, &f.DeviceTraces[0][i])
 			}
@@ -69,7 +69,7 @@ func TestUnreserve(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			const page, base = 20 << 20, 1 << 40
 			none := &snapshot.Context{}
-			p := newAllocatorState(nil, spec.DefaultConfig(spec.DefaultGeometry()))
+			p := newAllocatorState(nil, spec.DefaultConfig(spec.DefaultGeometry()), nil)
 			step := func(action spec.Action, at, size uint64) {
 				p.add(0, &snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: action, Addr: spec.Ptr(base + at*page), Size: size * page}, Context: none})
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -24,7 +25,7 @@ func TestTimelineKeepsExtremes(t *testing.T) {
 		n := rapid.OneOf(rapid.IntRange(0, 5), rapid.IntRange(maxBuckets-2, maxBuckets+2), rapid.IntRange(0, 20*maxBuckets)).Draw(t, "entries")
 		step := rapid.Uint64Range(1, 1000).Draw(t, "step")
 		values := make([]uint64, n)
-		c := newTimeline(n)
+		c := newTimeline(n, maxBuckets)
 		for i := range values {
 			values[i] = uint64(i+1) * step % 997
 			c.add(i, int64(i), &allocatorState{allocatedBytes: values[i], reservedBytes: values[i] + 1})
@@ -84,7 +85,7 @@ func TestPageIsSmall(t *testing.T) {
 			}
 			checkMoment(t, m)
 			var size counter
-			if err := Write(&size, data); err != nil {
+			if err := Write(&size, pageOf(data)); err != nil {
 				t.Fatal(err)
 			}
 			if size > 2<<20 {
@@ -113,10 +114,145 @@ func TestPageOfLongHistory(t *testing.T) {
 	}
 	f.Segments = []spec.Segment{{Address: 1 << 40, TotalSize: 20 << 20, PoolKind: spec.LargePool, Blocks: []spec.Block{{Address: 1 << 40, Size: 20 << 20}}}}
 	var size counter
-	if err := Write(io.Writer(&size), build(t, f)); err != nil {
+	if err := Write(io.Writer(&size), pageOf(build(t, f))); err != nil {
 		t.Fatal(err)
 	}
 	if size > 200<<10 {
+		t.Errorf("the page has %d bytes", size)
+	}
+}
+
+// sizeOf is the size of a page.
+func sizeOf(t *testing.T, p *Page) int {
+	t.Helper()
+	var size counter
+	if err := Write(&size, p); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes", size)
+	return int(size)
+}
+
+// TestPageOfDeepStacks: 400 call stacks of 60 frames, no two of them equal, with long names.
+// Every block still has its own line.
+func TestPageOfDeepStacks(t *testing.T) {
+	f := &snapshot.File{}
+	s := spec.Segment{Address: 1 << 40}
+	for i := range 400 {
+		var stack snapshot.Frames
+		for j := range 60 {
+			name := fmt.Sprintf("%s %d %d", strings.Repeat("x", 180), i, j)
+			stack = append(stack, snapshot.Frame{Filename: "/lib/site-packages/" + name, Line: j, Name: name})
+		}
+		stack[50].Filename = fmt.Sprint("own", i, ".py")
+		s.Blocks = append(s.Blocks, spec.Block{Address: s.Address + spec.Ptr(s.TotalSize), Size: 512, RequestedSize: 512, State: spec.ActiveAllocated, Context: stack})
+		s.TotalSize += 512
+	}
+	f.Segments = []spec.Segment{s}
+	data := build(t, f)
+	if size := sizeOf(t, pageOf(data)); size > 2<<20 {
+		t.Errorf("the page has %d bytes", size)
+	}
+	if data.Stacks.LeftOut == 0 {
+		t.Error("the page does not say that stacks are shortened")
+	}
+	for i, b := range data.moment("end").Segments[0].Blocks {
+		own := data.Stacks.Frames[data.Stacks.Own[b[3]]].Filename
+		if want := fmt.Sprint("own", i, ".py"); own != want {
+			t.Errorf("block %d: the own frame is in %q, want %q", i, own, want)
+		}
+	}
+}
+
+// TestPageOfLongName: names of 5 MB, wherever a file has names.
+func TestPageOfLongName(t *testing.T) {
+	long := strings.Repeat("name\x1b<", 5<<20/6)
+	f := open(t, "testdata/small.json")
+	for i := range f.Segments[0].Blocks {
+		f.Segments[0].Blocks[i].Context = snapshot.Frames{{Filename: long, Name: long}}
+	}
+	f.AllocatorSettings.Conf = long
+	f.ExternalAnnotations = append(f.ExternalAnnotations,
+		spec.Annotation{TimeNS: 1000500_000, Fields: []spec.AnnotationField{{Key: "name", Value: long}, {Key: "stage", Value: "START"}}},
+		spec.Annotation{TimeNS: 1001500_000, Fields: []spec.AnnotationField{{Key: "name", Value: long}, {Key: "stage", Value: "END"}}})
+	d, err := Build(f, Options{Title: long, Notes: []string{long}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &RankBuilder{}
+	r.Add(long, d)
+	r.Add(long, d)
+	page := &Page{Source: long, Reports: []*Data{d, d}, Compared: Compare(d, d), Ranks: r.Ranks(), Notes: []string{long}}
+	if size := sizeOf(t, page); size > 300<<10 {
+		t.Errorf("the page has %d bytes", size)
+	}
+}
+
+// TestPageOfManyReports: the reports of 16 devices share the page.
+func TestPageOfManyReports(t *testing.T) {
+	page := &Page{}
+	for dev := range maxDevices {
+		f := crowd(2_000, 20)
+		for i := range f.Segments {
+			for j := range f.Segments[i].Blocks {
+				frames := f.Segments[i].Blocks[j].Context.(snapshot.Frames)
+				frames[0].Name = fmt.Sprint(strings.Repeat("f", 100), i, j)
+			}
+		}
+		d, err := Build(f, Options{Title: fmt.Sprint("device ", dev), Share: maxDevices})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page.Reports = append(page.Reports, d)
+	}
+	if size := sizeOf(t, page); size > 3<<20 {
+		t.Errorf("the page has %d bytes", size)
+	}
+}
+
+// TestManyStacks: stacks of more frames than there are characters of a text are all told apart.
+func TestManyStacks(t *testing.T) {
+	s := newStacks(1)
+	keys := map[string]bool{}
+	for i := range 200_000 {
+		keys[keyOf(snapshot.Frames{{Filename: "a.py", Line: i, Name: "f"}}, 0)] = true
+	}
+	if len(keys) != 200_000 {
+		t.Errorf("%d keys", len(keys))
+	}
+	seen := map[int]bool{}
+	for range 2 {
+		for i := range 7_600 {
+			seen[s.add(snapshot.Frames{{Filename: "a.py", Line: i, Name: "f"}})] = true
+		}
+	}
+	if len(seen) != 7_600 || seen[noStack] {
+		t.Errorf("%d stacks", len(seen))
+	}
+}
+
+// TestManyFrames: each of 7,600 blocks with as many call stacks, of 60,800 frames, is counted
+// to its own line.
+func TestManyFrames(t *testing.T) {
+	const blocks, frames = 7600, 8
+	s := spec.Segment{Address: 1 << 40, TotalSize: blocks * 512}
+	for i := range blocks {
+		var stack snapshot.Frames
+		for j := range frames {
+			stack = append(stack, snapshot.Frame{Filename: fmt.Sprint("f", i%50, ".py"), Line: frames*i + j, Name: fmt.Sprint("fn", frames*i+j)})
+		}
+		s.Blocks = append(s.Blocks, spec.Block{Address: s.Address + spec.Ptr(512*i), Size: 512, RequestedSize: 500, State: spec.ActiveAllocated, Context: stack})
+	}
+	data := build(t, &snapshot.File{Segments: []spec.Segment{s}})
+	if len(data.Stacks.Stacks) != blocks || len(data.Sites)+data.MoreSites != blocks {
+		t.Errorf("%d stacks, %d sites, want %d", len(data.Stacks.Stacks), len(data.Sites)+data.MoreSites, blocks)
+	}
+	for i, b := range data.moment("end").Segments[0].Blocks {
+		if own := data.Stacks.Frames[data.Stacks.Own[b[3]]]; own.Line != frames*i {
+			t.Fatalf("block %d is of line %d, want %d", i, own.Line, frames*i)
+		}
+	}
+	if size := sizeOf(t, pageOf(data)); size > 2<<20 {
 		t.Errorf("the page has %d bytes", size)
 	}
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"gaugeblock/snapshot"
@@ -14,20 +15,63 @@ const maxOOMs = 100
 
 // Options are what a report is made of, beside the snapshot.
 type Options struct {
-	Source     string // the name of the snapshot on the page
+	Title      string // of the report among several on a page
 	Device     spec.Device
 	Comparison *whatif.Comparison // nil: no predictions for other settings
 	Notes      []string           // to be added to the page
+	Share      int                // how many reports share the page; 0: this one alone
 }
 
-// Build makes the report of a snapshot. Without history it shows the end only. A device
-// without segments and without history is an error.
+// limits bound what a report shows, so that a page is small for every snapshot and every
+// number of reports.
+type limits struct {
+	buckets, series, callSites, segments, blocks, mergeShare, ooms, annotations int
+}
+
+// limitsFor are the limits of a report that shares the page.
+func limitsFor(reports int) limits {
+	n := max(1, reports)
+	return limits{
+		buckets: max(200, maxBuckets/n), series: max(8, maxSeries/n), callSites: max(12, maxCallSites/n),
+		segments: maxSegments / n, blocks: maxBlocks / n, mergeShare: mergeShare / n, ooms: max(4, maxOOMs/n), annotations: max(8, maxAnnotations/n),
+	}
+}
+
+// maxDevices is how many devices of a snapshot a page shows.
+const maxDevices = 16
+
+// Devices lists the devices that have segments or a history, at most maxDevices: always the
+// chosen one, and of the others the first. More is how many are left out.
+func Devices(f *snapshot.File, chosen spec.Device) (devices []spec.Device, more int) {
+	has := map[spec.Device]bool{chosen: true}
+	for i := range f.Segments {
+		has[f.Segments[i].Device] = true
+	}
+	for dev, trace := range f.DeviceTraces {
+		if len(trace) > 0 {
+			has[spec.Device(dev)] = true
+		}
+	}
+	others := 0
+	for _, dev := range slices.Sorted(maps.Keys(has)) {
+		if dev != chosen {
+			if others++; others >= maxDevices {
+				more++
+				continue
+			}
+		}
+		devices = append(devices, dev)
+	}
+	return devices, more
+}
+
+// Build makes the report of a device of a snapshot. Without history it shows the end only. A
+// device without segments and without history is an error.
 func Build(f *snapshot.File, o Options) (*Data, error) {
-	b := &builder{file: f, device: o.Device, config: spec.DefaultConfig(spec.DefaultGeometry()), sizes: bins{}}
+	b := &builder{file: f, device: o.Device, config: spec.DefaultConfig(spec.DefaultGeometry()), sizes: bins{}, limits: limitsFor(o.Share)}
 	b.data = &Data{
-		Source: shorten(o.Source), Device: int(o.Device),
-		OOMs: []OutOfMemory{}, Moments: []Moment{}, Notes: []string{},
-		Stacks: stacks{Frames: []frame{}, Stacks: [][]int{}, Own: []int{}},
+		Title: shorten(o.Title), Device: int(o.Device),
+		OOMs: []OutOfMemory{}, Moments: []Moment{}, Notes: []string{}, Stacks: newStacks(o.Share),
 	}
 	if f.AllocatorSettings != nil {
 		b.config = f.AllocatorSettings.Config
@@ -46,13 +90,18 @@ func Build(f *snapshot.File, o Options) (*Data, error) {
 	default:
 		return nil, err
 	}
+	b.sites = newSiteTable(b.trace)
 	b.timeline()
 	b.moments()
+	b.writeSites()
+	b.data.totals = b.sites.list
 	if len(b.trace) == 0 && len(b.data.moment("end").Segments) == 0 {
 		return nil, errors.New("the snapshot has nothing of this device: no memory is reserved, and there is no history")
 	}
-	b.data.WhatIf = whatIf(o.Comparison)
-	b.data.Notes = append(b.data.Notes, o.Notes...)
+	b.data.WhatIf, b.data.Verdict = whatIf(o.Comparison), verdict(o.Comparison)
+	for _, note := range o.Notes {
+		b.data.Notes = append(b.data.Notes, shortenEnd(note, maxNote))
+	}
 	return b.data, nil
 }
 
@@ -65,9 +114,13 @@ type builder struct {
 	start  []spec.Segment
 	trace  []snapshot.TraceEntry
 	sizes  bins
+	sites  *siteTable
+	limits limits
 	data   *Data
 
-	peak, oom int // entries: of the peak allocated, of the first OOM; -1: none
+	peak, oom      int      // entries: of the peak allocated, of the first OOM; -1: none
+	allocated      []uint64 // after each entry
+	categorySeries [numCategories][]uint64
 }
 
 // timeUS is the time of an entry since the start of the history.
@@ -81,14 +134,16 @@ func (b *builder) timeUS(entry int) int64 {
 // timeline reads the history for everything but the moments.
 func (b *builder) timeline() {
 	d := b.data
-	s := newAllocatorState(b.start, b.config)
-	d.Timeline = newTimeline(len(b.trace))
+	s := newAllocatorState(b.start, b.config, b.sites)
+	d.Timeline = newTimeline(len(b.trace), b.limits.buckets)
+	b.allocated = make([]uint64, len(b.trace))
 	d.Summary.Entries = len(b.trace)
 	d.Summary.PeakAllocated, d.Summary.PeakReserved = s.allocatedBytes, s.reservedBytes
 	b.peak, b.oom = -1, -1
 	for i := range b.trace {
 		e := &b.trace[i]
 		s.add(i, e)
+		b.allocated[i] = s.allocatedBytes
 		d.Timeline.add(i, b.timeUS(i), s)
 		d.Timeline.count(&e.TraceEntry)
 		b.count(i, e)
@@ -97,9 +152,11 @@ func (b *builder) timeline() {
 		}
 		d.Summary.PeakReserved = max(d.Summary.PeakReserved, s.reservedBytes)
 	}
+	d.Statistics = s.named()
 	if last := len(b.trace) - 1; last >= 0 {
 		d.Summary.DurationUS = b.timeUS(last)
 	}
+	d.Annotations = b.annotations()
 	if d.Summary.DurationUS == 0 {
 		d.Timeline.TimesUS = nil
 	}
@@ -117,7 +174,7 @@ func (b *builder) count(i int, e *snapshot.TraceEntry) {
 		if b.oom < 0 {
 			b.oom = i
 		}
-		if len(b.data.OOMs) < maxOOMs {
+		if len(b.data.OOMs) < b.limits.ooms {
 			stack := b.data.Stacks.add(e.Context.Frames)
 			b.data.OOMs = append(b.data.OOMs, OutOfMemory{i, b.timeUS(i), e.Size, stack})
 		}
@@ -128,43 +185,42 @@ func (b *builder) count(i int, e *snapshot.TraceEntry) {
 	}
 }
 
-// moments reads the history for the moments.
+// moments reads the history a second time, for the moments, and for who holds the memory.
 func (b *builder) moments() {
-	s := newAllocatorState(b.start, b.config)
+	b.sites.forget()
+	s := newAllocatorState(b.start, b.config, b.sites)
+	series := b.sites.mostHeld(b.limits.series)
 	if b.peak < 0 {
-		b.sizes.countPeak(s)
+		b.atPeak(s)
 	}
+	bucket := 0
 	for i := range b.trace {
 		s.add(i, &b.trace[i])
+		if bucket < len(b.data.Timeline.highest) && i == b.data.Timeline.highest[bucket] {
+			b.sample(series)
+			bucket++
+		}
 		if i == b.peak {
-			b.sizes.countPeak(s)
+			b.atPeak(s)
 			b.data.Moments = append(b.data.Moments, b.moment("peak", "At the peak of allocated memory", i, s.segments(b.device), s))
 		}
 		if i == b.oom {
+			b.sites.remember(func(t *siteTotals) *Holding { return &t.oom })
 			b.data.Moments = append(b.data.Moments, b.moment("oom", "At the first out of memory", i, s.segments(b.device), s))
 		}
 	}
 	b.data.Sizes = b.sizes.sorted()
 	segments := slices.DeleteFunc(slices.Clone(b.file.Segments), func(s spec.Segment) bool { return s.Device != b.device })
+	if len(b.trace) == 0 { // the end is all there is
+		s = newAllocatorState(segments, b.config, b.sites)
+		b.atPeak(s)
+		b.data.Summary.PeakAllocated, b.data.Summary.PeakReserved = s.allocatedBytes, s.reservedBytes
+	}
 	b.data.Moments = append(b.data.Moments, b.moment("end", "At the end", len(b.trace)-1, segments, s))
 }
 
-// whatIf is what the page shows of a comparison.
-func whatIf(c *whatif.Comparison) *WhatIf {
-	if c == nil {
-		return nil
-	}
-	w := &WhatIf{Limit: c.Limit, Predictions: []Prediction{}, Advice: c.Advice(), Export: c.Export()}
-	for _, p := range c.Ranked() {
-		shown := Prediction{
-			Settings: p.Settings, PeakReserved: [2]uint64{p.PeakReservedRange.Low, p.PeakReservedRange.High}, PeakAllocated: p.PeakAllocated,
-			Unallocated: p.Unallocated(), AllocRetries: p.Retries, DeviceCalls: p.DeviceAllocs + p.DeviceFrees,
-			Exact: p.Exact(), Recorded: p.Recorded, Recommended: p == c.Recommended(),
-		}
-		if p.FirstOOM != nil {
-			shown.OOMRequest = int64(p.FirstOOM.Number)
-		}
-		w.Predictions = append(w.Predictions, shown)
-	}
-	return w
+// atPeak counts what is allocated at the peak.
+func (b *builder) atPeak(s *allocatorState) {
+	b.sizes.countPeak(s)
+	b.sites.remember(func(t *siteTotals) *Holding { return &t.peak })
 }

@@ -1,18 +1,37 @@
 package report
 
-// Data is everything that the page shows. Sizes are in bytes, times in microseconds since
-// the start of the history, addresses hexadecimal text.
+// Page is everything that a page shows: a report of each device of a snapshot, of each of
+// two snapshots, or of the worst rank of a run.
+type Page struct {
+	Source   string    `json:"source"` // the names of the files
+	Reports  []*Data   `json:"reports"`
+	Shown    int       `json:"shown"`    // index of the report that is shown first
+	Compared *Compared `json:"compared"` // two snapshots; else nil
+	Ranks    *Ranks    `json:"ranks"`    // the ranks of a run; else nil
+	Notes    []string  `json:"notes"`
+}
+
+// Data is a report of one device. Sizes are in bytes, times in microseconds since the
+// start of the history, addresses hexadecimal text.
 type Data struct {
-	Source   string        `json:"source"` // the snapshot's file name
-	Device   int           `json:"device"`
-	Summary  Summary       `json:"summary"`
-	Timeline Timeline      `json:"timeline"`
-	OOMs     []OutOfMemory `json:"ooms"`    // requests that failed, the first ones
-	Moments  []Moment      `json:"moments"` // in order of time
-	Sizes    []SizeBin     `json:"sizes"`
-	Stacks   stacks        `json:"stacks"`
-	WhatIf   *WhatIf       `json:"whatif"` // nil: no prediction was made
-	Notes    []string      `json:"notes"`
+	Title       string        `json:"title"` // in the list of reports
+	Device      int           `json:"device"`
+	Verdict     string        `json:"verdict"` // what happened, and what to do; "" without a prediction
+	Summary     Summary       `json:"summary"`
+	Timeline    Timeline      `json:"timeline"`
+	Sites       []Site        `json:"sites"` // who holds the memory, the most held at one time first
+	MoreSites   int           `json:"moreSites"`
+	Categories  []Category    `json:"categories"` // none if no call stacks were recorded
+	Annotations Annotations   `json:"annotations"`
+	Statistics  []Statistic   `json:"statistics"`
+	OOMs        []OutOfMemory `json:"ooms"`    // requests that failed, the first ones
+	Moments     []Moment      `json:"moments"` // in order of time
+	Sizes       []SizeBin     `json:"sizes"`
+	Stacks      stacks        `json:"stacks"`
+	WhatIf      *WhatIf       `json:"whatif"` // nil: no prediction was made
+	Notes       []string      `json:"notes"`
+
+	totals []siteTotals // of all sites
 }
 
 // moment is the moment of a name, nil if there is none. There is always one at the "end".
@@ -49,22 +68,29 @@ type OutOfMemory struct {
 
 // WhatIf is the predictions for other settings.
 type WhatIf struct {
+	Cause       string       `json:"cause"`       // a whatif.Cause
 	Limit       uint64       `json:"limit"`       // 0: none
 	Predictions []Prediction `json:"predictions"` // the best first
-	Advice      string       `json:"advice"`
-	Export      string       `json:"export"` // a shell command; may be empty
+	Details     string       `json:"details"`     // what the verdict leaves out
+	Export      string       `json:"export"`      // a shell command; may be empty
 }
 
 // Prediction is the prediction for one value of the settings.
 type Prediction struct {
 	Settings      string    `json:"settings"`
+	Fraction      uint64    `json:"fraction"`     // a memory fraction to be set with them, in bytes; 0: none
 	PeakReserved  [2]uint64 `json:"peakReserved"` // lowest and highest
+	OpenEnd       bool      `json:"openEnd"`      // or more
 	PeakAllocated uint64    `json:"peakAllocated"`
 	Unallocated   float64   `json:"unallocated"` // share of the peak reserved, 0 to 1
 	AllocRetries  int64     `json:"allocRetries"`
 	DeviceCalls   int64     `json:"deviceCalls"` // num_device_alloc and num_device_free
 	OOMRequest    int64     `json:"oomRequest"`  // number of the first request that fails, from 1; 0: none
+	OutOfMemory   string    `json:"outOfMemory"` // in words; "no" if no request fails
 	Exact         bool      `json:"exact"`
-	Recorded      bool      `json:"recorded"` // the settings of the recorded run
+	Differences   []string  `json:"differences"` // why it is not exact
+	Error         string    `json:"error"`       // why there is no prediction; "" if there is one
+	Recorded      bool      `json:"recorded"`    // the settings of the recorded run
 	Recommended   bool      `json:"recommended"`
+	Important     bool      `json:"important"` // one of the few that are shown at first
 }

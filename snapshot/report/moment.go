@@ -10,7 +10,8 @@ import (
 )
 
 // The limits of what a moment shows, so that a page is small for every snapshot. A block
-// smaller than 1/mergeShare of all memory is drawn with at most two pixels.
+// smaller than 1/mergeShare of all memory is drawn with at most two pixels. If several
+// reports share the page, the limits are shared as well.
 const (
 	maxSegments = 4000
 	maxBlocks   = 8000
@@ -24,7 +25,7 @@ type Moment struct {
 	Title     string    `json:"title"`
 	Entry     int       `json:"entry"` // the last one before it; -1: none
 	TimeUS    int64     `json:"timeUS"`
-	Allocated uint64    `json:"allocated"`
+	Allocated uint64    `json:"allocated"` // in all segments
 	Reserved  uint64    `json:"reserved"`
 	Segments  []Segment `json:"segments"` // by address
 	LeftOut   int       `json:"leftOut"`  // segments, the smallest ones
@@ -119,7 +120,7 @@ func (s *allocatorState) blocks(segment *spec.Segment) []spec.Block {
 			state = spec.ActivePendingFree
 		}
 		size := min(b.size, uint64(end-start))
-		blocks = append(blocks, spec.Block{Address: start, Size: size, RequestedSize: b.requested, State: state, Context: b.frames})
+		blocks = append(blocks, spec.Block{Address: start, Size: size, RequestedSize: b.requested, State: state, Context: *b.frames})
 		at = start + spec.Ptr(size)
 		return true
 	})
@@ -130,34 +131,43 @@ func (s *allocatorState) blocks(segment *spec.Segment) []spec.Block {
 // moment makes a Moment of segments. The state has the alloc entries of the blocks.
 func (b *builder) moment(name, title string, entry int, segments []spec.Segment, state *allocatorState) Moment {
 	m := Moment{Name: name, Title: title, Entry: entry, TimeUS: b.timeUS(entry), Segments: []Segment{}}
-	segments, m.LeftOut = largest(segments)
 	blocks := 0
 	for i := range segments {
 		m.Reserved += segments[i].TotalSize
+		m.Allocated += allocatedIn(&segments[i])
 		blocks += len(segments[i].Blocks)
 	}
+	segments, m.LeftOut = largest(segments, b.limits.segments)
 	tooSmall := uint64(0)
-	if blocks > maxBlocks {
-		tooSmall, m.Merged = m.Reserved/mergeShare, true
+	if blocks > b.limits.blocks {
+		tooSmall, m.Merged = m.Reserved/uint64(b.limits.mergeShare), true
 	}
 	for i := range segments {
-		s := b.segment(&segments[i], state, tooSmall)
-		m.Allocated += s.Allocated
-		m.Segments = append(m.Segments, s)
+		m.Segments = append(m.Segments, b.segment(&segments[i], state, tooSmall))
 	}
 	return m
 }
 
+// allocatedIn is how many bytes of a segment are allocated.
+func allocatedIn(s *spec.Segment) (bytes uint64) {
+	for i := range s.Blocks {
+		if s.Blocks[i].State == spec.ActiveAllocated {
+			bytes += s.Blocks[i].Size
+		}
+	}
+	return bytes
+}
+
 // largest leaves out the smallest segments if there are too many.
-func largest(segments []spec.Segment) (kept []spec.Segment, leftOut int) {
-	if len(segments) <= maxSegments {
+func largest(segments []spec.Segment, most int) (kept []spec.Segment, leftOut int) {
+	if len(segments) <= most {
 		return segments, 0
 	}
 	bySize := slices.Clone(segments)
 	slices.SortStableFunc(bySize, func(a, b spec.Segment) int { return cmp.Compare(b.TotalSize, a.TotalSize) })
-	kept = bySize[:maxSegments]
+	kept = bySize[:most]
 	slices.SortFunc(kept, func(a, b spec.Segment) int { return cmp.Compare(a.Address, b.Address) })
-	return kept, len(segments) - maxSegments
+	return kept, len(segments) - most
 }
 
 func (b *builder) segment(from *spec.Segment, state *allocatorState, tooSmall uint64) Segment {
@@ -176,7 +186,7 @@ func (b *builder) segment(from *spec.Segment, state *allocatorState, tooSmall ui
 	for _, block := range from.Blocks {
 		added := momentBlock{block, -1}
 		if known, isActive := state.active.Get(block.Address); isActive {
-			added.entry = known.entry
+			added.entry = int(known.entry)
 		}
 		s.count(&added)
 		if block.State != spec.Inactive {

@@ -19,16 +19,25 @@ var (
 	pageJS string
 )
 
+// generator is in the first lines of every page.
+const generator = `<meta name="generator" content="gaugeblock report">`
+
 // Write writes the page. Its security policy allows one script, its own, and no loading.
 // If something in the data became markup, it would still do nothing.
-func Write(w io.Writer, d *Data) error {
+func Write(w io.Writer, p *Page) error {
 	// encoding/json writes <, > and & as escapes, so nothing in the data ends the element.
-	data, err := json.Marshal(d)
+	shown := *p
+	shown.Source, shown.Notes = shorten(p.Source), []string{}
+	for _, note := range p.Notes {
+		shown.Notes = append(shown.Notes, shortenEnd(note, maxNote))
+	}
+	data, err := json.Marshal(&shown)
 	if err != nil {
 		return err
 	}
 	digest := sha256.Sum256([]byte(pageJS))
 	_, err = strings.NewReplacer(
+		"{{generator}}", generator,
 		"{{digest}}", base64.StdEncoding.EncodeToString(digest[:]),
 		"{{style}}", pageCSS,
 		"{{data}}", string(data),

@@ -29,12 +29,27 @@ func open(t *testing.T, path string) *snapshot.File {
 
 func build(t *testing.T, f *snapshot.File) *Data {
 	t.Helper()
-	d, err := Build(f, Options{Source: "snapshot.pickle"})
+	d, err := Build(f, Options{Title: "device 0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
+
+// built are the reports of recorded runs, each of which several tests look at.
+var built = map[string]*Data{}
+
+// buildRun makes the report of a recorded run, once.
+func buildRun(t *testing.T, path string) *Data {
+	t.Helper()
+	if built[path] == nil {
+		built[path] = build(t, open(t, path))
+	}
+	return built[path]
+}
+
+// pageOf is the page of one report.
+func pageOf(d *Data) *Page { return &Page{Source: "snapshot.pickle", Reports: []*Data{d}} }
 
 // innermost is a list or an object in JSON that has none in it.
 var innermost = regexp.MustCompile(`[[{][^][{}]*[]}]`)
@@ -67,6 +82,14 @@ func TestData(t *testing.T) {
 			return lines(t, data.Stacks)
 		case "sizes":
 			return lines(t, data.Sizes)
+		case "sites":
+			return lines(t, data.Sites)
+		case "categories":
+			return lines(t, data.Categories)
+		case "annotations":
+			return lines(t, data.Annotations)
+		case "statistics":
+			return lines(t, data.Statistics)
 		case "moment":
 			var name string
 			d.ScanArgs(t, "name", &name)
@@ -113,7 +136,7 @@ func TestTrueStatistics(t *testing.T) {
 			if err := json.Unmarshal(text, &truth); err != nil {
 				t.Fatal(err)
 			}
-			data := build(t, open(t, file))
+			data := buildRun(t, file)
 			end := data.moment("end")
 			want := []uint64{truth.PeakReserved, uint64(truth.OOMs), truth.Reserved, truth.Allocated}
 			got := []uint64{data.Summary.PeakReserved, uint64(data.Summary.OOMs), end.Reserved, end.Allocated}
@@ -191,8 +214,8 @@ func TestComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := data.WhatIf
-	if got.Limit != 200<<20 || got.Advice != comparison.Advice() || got.Export != comparison.Export() {
-		t.Errorf("limit %d, advice %q, export %q", got.Limit, got.Advice, got.Export)
+	if got.Limit != 200<<20 || data.Verdict != comparison.Verdict() || got.Details != comparison.Details() || got.Export != comparison.Export() {
+		t.Errorf("limit %d, advice %q, export %q", got.Limit, data.Verdict, got.Export)
 	}
 	for i, r := range comparison.Ranked() {
 		prediction := got.Predictions[i]
@@ -221,15 +244,20 @@ func TestHostileNames(t *testing.T) {
 		}
 	}
 	f.AllocatorSettings = &snapshot.AllocatorSettings{Conf: names[0], Config: spec.DefaultConfig(spec.DefaultGeometry())}
-	data, err := Build(f, Options{Source: names[0]})
+	data, err := Build(f, Options{Title: names[0], Notes: names})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var hostile, harmless bytes.Buffer
-	if err := Write(&hostile, data); err != nil {
+	page := &Page{Source: strings.Join(names, " "), Reports: []*Data{data, data}, Compared: Compare(data, data), Notes: names}
+	ranks := &RankBuilder{}
+	ranks.Add(names[0], data)
+	ranks.Add(names[4]+"3", data)
+	page.Ranks = ranks.Ranks()
+	if err := Write(&hostile, page); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(&harmless, build(t, open(t, filepath.Join("testdata", "small.json")))); err != nil {
+	if err := Write(&harmless, pageOf(build(t, open(t, filepath.Join("testdata", "small.json"))))); err != nil {
 		t.Fatal(err)
 	}
 	for _, mark := range []string{"<", ">", "</script", "<!--"} {
@@ -240,25 +268,25 @@ func TestHostileNames(t *testing.T) {
 	if i := strings.IndexFunc(hostile.String(), func(r rune) bool { return r == '\u202E' || unicode.IsControl(r) && r != '\n' }); i >= 0 {
 		t.Errorf("a character that cannot be seen: %q", hostile.String()[i:i+8])
 	}
-	if over := hostile.Len() - harmless.Len(); over > 20_000 {
+	if over := hostile.Len() - harmless.Len(); over > 100_000 {
 		t.Errorf("hostile names make the page %d bytes larger", over)
 	}
-	if diff := cmp.Diff(data.Stacks.Frames, dataIn(t, hostile.String()).Stacks.Frames); diff != "" {
+	if diff := cmp.Diff(data.Stacks.Frames, pageIn(t, hostile.String()).Reports[0].Stacks.Frames); diff != "" {
 		t.Errorf("names do not arrive (-written +read):\n%s", diff)
 	}
 }
 
-// dataIn reads the data of a page, as its script does.
-func dataIn(t *testing.T, page string) *Data {
+// pageIn reads the data of a page, as its script does.
+func pageIn(t *testing.T, page string) *Page {
 	t.Helper()
 	_, rest, found := strings.Cut(page, `<script type="application/json" id="data">`)
 	text, _, ended := strings.Cut(rest, "</script>")
 	if !found || !ended {
 		t.Fatal("no data in the page")
 	}
-	var d Data
-	if err := json.Unmarshal([]byte(text), &d); err != nil {
+	var p Page
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		t.Fatal(err)
 	}
-	return &d
+	return &p
 }

@@ -1,30 +1,48 @@
 package report
 
 import (
-	"strings"
-	"unicode"
+	"encoding/binary"
+	"encoding/json"
 	"unicode/utf8"
 
 	"gaugeblock/snapshot"
+	"gaugeblock/spec/quote"
 )
 
 // The limits of call stacks on a page. Real ones are smaller.
 const (
 	maxFrames = 60  // of a stack, the innermost
 	maxText   = 200 // characters of a file's or function's name
+
+	// Bytes of all stacks of a page. Above the first number only the innermost and the own
+	// frame of a new stack are kept, above the second its own frame, above the third none.
+	twoFramesAbove = 500 << 10
+	ownFrameAbove  = 700 << 10
+	noFramesAbove  = 1000 << 10
 )
 
-// noStack is the number of a call stack that was not recorded.
+// noStack is the number of a call stack that was not recorded, or is left out.
 const noStack = -1
 
 // stacks keeps each call stack, and each frame, once.
 type stacks struct {
-	Frames []frame `json:"frames"`
-	Stacks [][]int `json:"stacks"` // indexes into Frames, the innermost first
-	Own    []int   `json:"own"`    // for each stack its innermost frame outside of libraries
+	Frames  []frame `json:"frames"`
+	Stacks  [][]int `json:"stacks"`  // indexes into Frames, the innermost first
+	Own     []int   `json:"own"`     // for each stack its snapshot.Frames.ProgramFrame
+	LeftOut int     `json:"leftOut"` // stacks that are shown in part, or not at all
 
-	frameAt map[snapshot.Frame]int
-	stackAt map[string]int
+	share    int // how many reports share the page
+	bytes    int // of the JSON
+	frameAt  map[snapshot.Frame]int
+	stackAt  map[string]int
+	sharedAt map[sharedStack]int
+	shown    map[snapshot.Frame]shownFrame
+}
+
+// sharedStack is equal for stacks that are the same memory, as most equal ones of a file are.
+type sharedStack struct {
+	first *snapshot.Frame
+	n     int
 }
 
 type frame struct {
@@ -33,65 +51,145 @@ type frame struct {
 	Name     string `json:"name"`
 }
 
+// shownFrame is a frame as the page has it, and its bytes there.
+type shownFrame struct {
+	frame
+	bytes int
+}
+
+func newStacks(share int) stacks {
+	return stacks{
+		Frames: []frame{}, Stacks: [][]int{}, Own: []int{}, share: max(1, share),
+		frameAt: map[snapshot.Frame]int{}, stackAt: map[string]int{}, sharedAt: map[sharedStack]int{}, shown: map[snapshot.Frame]shownFrame{},
+	}
+}
+
 // add returns the number of a stack.
 func (s *stacks) add(stack snapshot.Frames) int {
 	if len(stack) == 0 {
 		return noStack
 	}
-	if s.stackAt == nil {
-		s.frameAt, s.stackAt = map[snapshot.Frame]int{}, map[string]int{}
-	}
-	stack = stack[:min(len(stack), maxFrames)]
-	numbers := make([]int, len(stack))
-	var key strings.Builder
-	for i, f := range stack {
-		numbers[i] = s.frame(f)
-		key.WriteRune(rune(numbers[i]))
-	}
-	at, known := s.stackAt[key.String()]
+	shared := sharedStack{&stack[0], len(stack)}
+	at, known := s.sharedAt[shared]
 	if !known {
-		at = len(s.Stacks)
-		s.stackAt[key.String()] = at
-		s.Stacks = append(s.Stacks, numbers)
-		s.Own = append(s.Own, numbers[ownFrame(stack)])
+		at = s.addNew(stack)
+		s.sharedAt[shared] = at
 	}
 	return at
+}
+
+// addNew is add for a stack that may be equal to another one.
+func (s *stacks) addNew(stack snapshot.Frames) int {
+	own := stack.ProgramIndex()
+	key := keyOf(stack, own)
+	if at, known := s.stackAt[key]; known {
+		return at
+	}
+	kept := stack[:min(len(stack), maxFrames)]
+	if own >= len(kept) {
+		kept = append(kept[:maxFrames-1:maxFrames-1], stack[own])
+		own = maxFrames - 1
+	}
+	before := len(kept)
+	switch used := s.bytes * s.share; {
+	case used > noFramesAbove:
+		s.LeftOut++
+		s.stackAt[key] = noStack
+		return noStack
+	case used > ownFrameAbove:
+		kept, own = kept[own:own+1], 0
+	case used+s.cost(kept)*s.share > twoFramesAbove && own > 0:
+		kept, own = snapshot.Frames{kept[0], kept[own]}, 1
+	case used+s.cost(kept)*s.share > twoFramesAbove:
+		kept = kept[:1]
+	}
+	if len(kept) < before {
+		s.LeftOut++
+	}
+	numbers := make([]int, len(kept))
+	for i, f := range kept {
+		numbers[i] = s.frame(f)
+	}
+	s.bytes += 6 * len(numbers)
+	at := len(s.Stacks)
+	s.stackAt[key] = at
+	s.Stacks = append(s.Stacks, numbers)
+	s.Own = append(s.Own, numbers[own])
+	return at
+}
+
+// keyOf is different for different stacks, as far as they are shown.
+func keyOf(stack snapshot.Frames, own int) string {
+	var key []byte
+	add := func(f *snapshot.Frame) {
+		key = binary.AppendUvarint(key, uint64(len(f.Filename)))
+		key = append(key, f.Filename...)
+		key = binary.AppendVarint(key, int64(f.Line))
+		key = binary.AppendUvarint(key, uint64(len(f.Name)))
+		key = append(key, f.Name...)
+	}
+	for i := range min(len(stack), maxFrames) {
+		add(&stack[i])
+	}
+	add(&stack[own])
+	return string(key)
+}
+
+// cost is how many bytes the frames that are new add.
+func (s *stacks) cost(stack snapshot.Frames) int {
+	sum := 0
+	for _, f := range stack {
+		if _, known := s.frameAt[f]; !known {
+			sum += s.show(f).bytes
+		}
+	}
+	return sum
+}
+
+// show is a frame as the page has it.
+func (s *stacks) show(f snapshot.Frame) shownFrame {
+	shown, known := s.shown[f]
+	if !known {
+		shown.frame = frame{shorten(f.Filename), f.Line, shorten(f.Name)}
+		text, _ := json.Marshal(&shown.frame) // never fails
+		shown.bytes = len(text) + 1
+		s.shown[f] = shown
+	}
+	return shown
 }
 
 func (s *stacks) frame(f snapshot.Frame) int {
 	at, known := s.frameAt[f]
 	if !known {
+		shown := s.show(f)
 		at = len(s.Frames)
 		s.frameAt[f] = at
-		s.Frames = append(s.Frames, frame{shorten(f.Filename), f.Line, shorten(f.Name)})
+		s.bytes += shown.bytes
+		s.Frames = append(s.Frames, shown.frame)
 	}
 	return at
 }
 
-// ownFrame is the index of the innermost frame outside of libraries: the code that the
-// author of the program can change.
-func ownFrame(stack snapshot.Frames) int {
-	for i, f := range stack {
-		if !strings.Contains(f.Filename, "site-packages") && !strings.Contains(f.Filename, "dist-packages") && !strings.HasPrefix(f.Filename, "<") {
-			return i
+// shorten keeps the end of a text, which is the important part of a path, as one line.
+func shorten(text string) string {
+	if over := len(text) - 4*maxText; over > 0 { // a character has at most 4 bytes
+		text = text[over:]
+		for len(text) > 0 && !utf8.RuneStart(text[0]) {
+			text = text[1:]
 		}
 	}
-	return 0
+	runes := []rune(quote.Text(text))
+	if over := len(runes) - maxText; over > 0 {
+		return "\u2026" + string(runes[over+1:])
+	}
+	return string(runes)
 }
 
-// shorten keeps the end of a text, which is the important part of a path. Characters that
-// are invisible, or change the direction of others, are replaced by visible ones.
-func shorten(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
-	over := utf8.RuneCountInString(text) - maxText
-	if over <= 0 {
-		return text
+// shortenEnd keeps the beginning of a text of so many characters.
+func shortenEnd(text string, characters int) string {
+	runes := []rune(quote.Text(text[:min(len(text), 4*characters)]))
+	if len(runes) > characters {
+		return string(runes[:characters-1]) + "\u2026"
 	}
-	runes := []rune(text)
-	return "\u2026" + string(runes[over+1:])
+	return string(runes)
 }

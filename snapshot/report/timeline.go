@@ -7,7 +7,7 @@ import "gaugeblock/spec"
 // and the maximum of its entries, so a peak of a single entry is drawn at its height.
 
 // maxBuckets is the maximum number of buckets.
-const maxBuckets = 1500
+const maxBuckets = 2000
 
 // Timeline is the allocated and the reserved memory over the history. Each list has an
 // element for each bucket.
@@ -20,11 +20,13 @@ type Timeline struct {
 	ReservedMax      []uint64 `json:"reservedMax"`
 	OOMs             []int    `json:"ooms"`
 	SegmentsFreed    []uint64 `json:"segmentsFreed"` // bytes
+
+	highest []int // the entry with AllocatedMax
 }
 
-// newTimeline begins a timeline of so many entries.
-func newTimeline(entries int) Timeline {
-	return Timeline{EntriesPerBucket: max(1, (entries+maxBuckets-1)/maxBuckets)}
+// newTimeline begins a timeline of so many entries in at most so many buckets.
+func newTimeline(entries, buckets int) Timeline {
+	return Timeline{EntriesPerBucket: max(1, (entries+buckets-1)/buckets)}
 }
 
 // add adds the state after an entry. Entries are counted from 0 and are added in order.
@@ -37,8 +39,12 @@ func (t *Timeline) add(entry int, timeUS int64, s *allocatorState) {
 		t.ReservedMax = append(t.ReservedMax, s.reservedBytes)
 		t.OOMs = append(t.OOMs, 0)
 		t.SegmentsFreed = append(t.SegmentsFreed, 0)
+		t.highest = append(t.highest, entry)
 	}
 	last := len(t.AllocatedMax) - 1
+	if s.allocatedBytes > t.AllocatedMax[last] {
+		t.highest[last] = entry
+	}
 	t.AllocatedMin[last] = min(t.AllocatedMin[last], s.allocatedBytes)
 	t.AllocatedMax[last] = max(t.AllocatedMax[last], s.allocatedBytes)
 	t.ReservedMin[last] = min(t.ReservedMin[last], s.reservedBytes)

@@ -2,7 +2,9 @@ package whatif
 
 import (
 	"errors"
+	"strings"
 
+	"gaugeblock/snapshot"
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
 )
@@ -35,6 +37,35 @@ func Candidates(limited bool) []string {
 		)
 	}
 	return settings
+}
+
+// since has the first minor version of PyTorch 2 that knows a key. The others are older.
+var since = map[string]int{
+	"expandable_segments":   1,
+	"large_segment_size_mb": 11,
+}
+
+// knownTo reports whether a version of PyTorch knows all keys of settings. A file that
+// does not tell its version may be of a version that does.
+func knownTo(v snapshot.Version, text string) bool {
+	for key, minor := range since {
+		if strings.Contains(text, key) && v.Most < minor {
+			return false
+		}
+	}
+	return true
+}
+
+// needsVersion is the first minor version of PyTorch 2 that knows all keys of settings,
+// if the file does not tell that its own does; else 0.
+func needsVersion(v snapshot.Version, text string) int {
+	needed := 0
+	for key, minor := range since {
+		if strings.Contains(text, key) && v.Least < minor {
+			needed = max(needed, minor)
+		}
+	}
+	return needed
 }
 
 // CheckSettings returns why settings cannot be compared, nil if they can.

@@ -6,19 +6,39 @@ import (
 )
 
 // ChooseDevice is the device that ran out of memory most often, or else the one with the
-// longest history.
+// longest history, or if there is none the one with most of the memory.
 func ChooseDevice(f *snapshot.File) spec.Device {
-	chosen, most := spec.Device(0), -1
-	for dev, trace := range f.DeviceTraces {
-		weight := len(trace)
-		for i := range trace {
-			if trace[i].Action == spec.ActionOOM {
-				weight += 1 << 40
+	reserved := map[int]uint64{}
+	for i := range f.Segments {
+		reserved[int(f.Segments[i].Device)] += f.Segments[i].TotalSize
+	}
+	devices := len(f.DeviceTraces)
+	for dev := range reserved {
+		devices = max(devices, dev+1)
+	}
+	chosen, best := 0, [3]uint64{}
+	for dev := range devices {
+		weight := [3]uint64{2: reserved[dev]} // compared in this order
+		if dev < len(f.DeviceTraces) {
+			for i := range f.DeviceTraces[dev] {
+				if f.DeviceTraces[dev][i].Action == spec.ActionOOM {
+					weight[0]++
+				}
 			}
+			weight[1] = uint64(len(f.DeviceTraces[dev]))
 		}
-		if weight > most {
-			chosen, most = spec.Device(dev), weight
+		if more(weight, best) {
+			chosen, best = dev, weight
 		}
 	}
-	return chosen
+	return spec.Device(chosen)
+}
+
+func more(a, b [3]uint64) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return a[i] > b[i]
+		}
+	}
+	return false
 }

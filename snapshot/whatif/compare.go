@@ -12,38 +12,54 @@ import (
 
 // Options says what to compare.
 type Options struct {
-	Settings    []string // values of PYTORCH_ALLOC_CONF; nil: Candidates, and those of the recorded run
-	Limit       uint64   // on reserved memory, in bytes; 0 for no limit
-	SearchLimit bool     // find the smallest limit under which each of the settings has no OOM
-	Jobs        int      // parallel runs; 0: one for each processor
-	Progress    func(done, total int)
+	Settings []string // values of PYTORCH_ALLOC_CONF; nil: those that the version of PyTorch knows of Candidates, and those of the recorded run
+	// AsRecorded assumes the limits that the recorded run had. Where the record leaves
+	// open what they were, all possible ones are compared.
+	AsRecorded   bool
+	Limit        uint64 // a memory fraction, in bytes; 0 for none. Not with AsRecorded
+	DeviceMemory uint64 // what the driver has for the process, in bytes; 0 for enough. Not with AsRecorded
+	SearchLimit  bool   // find the smallest limit under which each of the settings has no OOM
+	Jobs         int    // parallel runs; 0: one for each processor
+	Progress     func(done, total int)
 }
 
 // Comparison predicts a workload under several allocator settings.
 type Comparison struct {
 	Workload     *Workload
-	Limit        uint64       // on reserved memory, in bytes; 0 for no limit
+	Limit        uint64       // the assumed limit on reserved memory, in bytes; 0 for no limit
 	Verification Verification // of the recorded run
 	Predictions  []Prediction // in the order of Options.Settings
 	LimitSearch  bool         // the predictions have a SmallestLimit
-	// NeededLimit is the smallest limit under which the recommended settings have no
-	// OOM, if they have one under Limit; else 0.
-	NeededLimit uint64
+	// NeededLimit is the smallest limit under which the best settings have no OOM, if
+	// they have one under Limit; else 0. NeededNow is that of the present settings.
+	NeededLimit, NeededNow uint64
+
+	readings []Reading // of the limit, the likeliest first
+	given    bool      // the limit was given, and is not that of the record
 }
 
 // Prediction is the outcome of a workload under one value of the settings.
 type Prediction struct {
 	Settings string // PYTORCH_ALLOC_CONF
 	Limit    uint64
+	// Fraction is a memory fraction, in bytes, that is to be set beside the settings,
+	// and was not set in the recorded run; 0 for none.
+	Fraction uint64
 	// Outcome is that of the recorded run, or of a run with the addresses of the
 	// measured driver and everything else as recorded.
 	Outcome
 	PeakReservedRange Range           // over all runs
+	OpenEnd           bool            // there is no upper bound: the program may request more
 	InexactReasons    []InexactReason // none: the statistics are exact
+	Differences       []string        // the reasons in words
 	Recorded          bool            // the settings and the limit are those of the recorded run
 	SmallestLimit     *Range          // without an OOM; nil if it was not searched for
 	Runs              int             // one for each of the assumptions
 	OOMRuns           int             // those with an OOM
+	Err               error           // why the requests cannot be repeated under the settings
+	limitDecides      bool            // the record leaves open what the limit was, and it decides whether there is an OOM
+	fits              uint64          // then the smallest limit without an OOM
+	limitErr          error           // why the smallest limit was not found
 }
 
 // Range is from Low to High, in bytes.
@@ -71,32 +87,75 @@ func (p *Prediction) Unallocated() float64 {
 
 // Compare predicts a workload under each of the settings.
 func Compare(w *Workload, o Options) (*Comparison, error) {
-	if o.Settings == nil {
-		o.Settings = w.candidates(o.Limit > 0)
+	c := &comparing{Comparison: Comparison{Workload: w, LimitSearch: o.SearchLimit, given: !o.AsRecorded}, options: o}
+	c.readings = w.readings()
+	if !o.AsRecorded {
+		c.readings = w.givenReadings(Limits{Fraction: o.Limit, Device: o.DeviceMemory})
 	}
-	for _, s := range o.Settings {
+	c.Limit = c.readings[0].Bytes()
+	if o.Settings == nil {
+		c.options.Settings = w.candidates(c.Limit > 0)
+	}
+	for _, s := range c.options.Settings {
 		if err := CheckSettings(s); err != nil {
 			return nil, err
 		}
 	}
 	if o.Jobs <= 0 {
-		o.Jobs = runtime.GOMAXPROCS(0)
+		c.options.Jobs = runtime.GOMAXPROCS(0)
 	}
-	c := &comparing{Comparison: Comparison{Workload: w, Limit: o.Limit, LimitSearch: o.SearchLimit}, options: o}
-	c.Verification, c.recordedOutcome = runAsRecorded(w)
-	for _, s := range o.Settings {
-		recorded := sameSettings(s, w.recordedSettings()) && w.Limit.Allows(o.Limit)
-		c.Predictions = append(c.Predictions, Prediction{Settings: s, Limit: o.Limit, Recorded: recorded})
+	c.Verification, c.recordedOutcome = runAsRecorded(w, c.readings[0])
+	for _, s := range c.options.Settings {
+		recorded := sameSettings(s, w.recordedSettings()) && (o.AsRecorded || o.DeviceMemory == 0 && w.Limit.Allows(o.Limit))
+		c.Predictions = append(c.Predictions, Prediction{Settings: s, Limit: c.Limit, Recorded: recorded})
 	}
+	c.addFractions()
 	if err := c.runAll(); err != nil {
 		return nil, err
 	}
 	return &c.Comparison, nil
 }
 
+// asRecorded reports whether the limits are those of the record.
+func (c *comparing) asRecorded() bool { return c.options.AsRecorded }
+
+// givenReadings are the readings if limits are given. What the record leaves open of
+// empty_cache is read both ways, unless the limit may have been that of the recorded run.
+func (w *Workload) givenReadings(l Limits) []Reading {
+	emptied := !w.Limit.Refused() || w.likelyEmptied()
+	if w.Limit.Refused() && l.Bytes() > 0 && w.Limit.Allows(l.Bytes()) {
+		emptied = false
+	}
+	list := []Reading{{Limits: l, EmptyCache: emptied}}
+	if w.Unrecorded.DoubtfulFrees > 0 && !w.Limit.Allows(l.Bytes()) {
+		list = append(list, Reading{Limits: l, EmptyCache: !emptied})
+	}
+	return list
+}
+
+// addFractions adds predictions with a memory fraction, for settings without effect
+// unless there is one, if the record has none.
+func (c *comparing) addFractions() {
+	if c.given || c.Limit == 0 || c.Workload.Limit.Kind == FractionLimit {
+		return
+	}
+	for _, s := range c.options.Settings {
+		if needsFraction(s) {
+			c.Predictions = append(c.Predictions, Prediction{Settings: s, Limit: c.Limit, Fraction: c.Limit})
+		}
+	}
+}
+
+// needsFraction reports whether a part of the settings has no effect without a memory
+// fraction: garbage is collected only under one.
+func needsFraction(text string) bool {
+	c, err := settings.Parse(text, spec.DefaultGeometry())
+	return err == nil && c.GarbageCollectionThreshold > 0
+}
+
 // candidates are Candidates, preceded by the settings of the recorded run.
 func (w *Workload) candidates(limited bool) []string {
-	settings := Candidates(limited)
+	settings := slices.DeleteFunc(Candidates(limited), func(s string) bool { return !knownTo(w.Version, s) })
 	recorded := w.recordedSettings()
 	for _, s := range settings {
 		if sameSettings(s, recorded) {
@@ -128,6 +187,7 @@ type comparing struct {
 type runJob struct {
 	prediction  *Prediction
 	assumptions Assumptions
+	reading     int // index into Comparison.readings
 }
 
 // runResult is its outcome.
@@ -154,60 +214,93 @@ func (c *comparing) runAll() error {
 	if c.options.SearchLimit {
 		c.total += len(c.Predictions) * len(plausibleDrivers)
 	}
-	results, err := c.run(c.jobs(assumptions, func(*Prediction) bool { return true }))
-	if err != nil {
-		return err
+	c.total += len(c.Predictions) * (len(c.readings) - 1)
+	all := func(*Prediction) bool { return true }
+	jobs := c.jobs(assumptions, 0, all)
+	for i := 1; i < len(c.readings); i++ {
+		jobs = append(jobs, c.jobs([]Assumptions{measuredDriver}, i, all)...)
 	}
+	results := c.run(jobs)
 	for i := range c.Predictions {
 		p := &c.Predictions[i]
 		c.predict(p, results[p])
 	}
 	addressesMatter := func(p *Prediction) bool { return slices.Contains(p.InexactReasons, DriverAddresses) }
-	if results, err = c.run(c.jobs(extremeDrivers, addressesMatter)); err != nil {
-		return err
-	}
-	for p, extremes := range results {
+	for p, extremes := range c.run(c.jobs(extremeDrivers, 0, addressesMatter)) {
 		for i := range extremes {
-			p.count(&extremes[i].outcome)
+			if extremes[i].err == nil {
+				c.count(p, &extremes[i])
+			}
 		}
 	}
-	if best := c.Recommended(); best.FirstOOM != nil {
-		c.NeededLimit, err = smallestLimit(c.Workload, best.Settings, measuredDriver)
+	if err := c.findNeededLimits(); err != nil {
+		return err
 	}
-	if err == nil && c.options.SearchLimit {
-		err = c.searchLimits()
+	if c.options.SearchLimit {
+		c.searchLimits()
 	}
 	c.advance(c.total - c.done)
+	return nil
+}
+
+// findNeededLimits looks for the limits under which the best settings and the present ones
+// have no OOM, if they have one.
+func (c *comparing) findNeededLimits() (err error) {
+	if best := c.Ranked()[0]; best.Err == nil && best.FirstOOM != nil {
+		c.NeededLimit, err = smallestLimit(c.Workload, best.Settings, measuredDriver, c.limitReading())
+	}
+	for i := range c.Predictions {
+		if p := &c.Predictions[i]; err == nil && p.Err == nil && p.limitDecides {
+			p.fits, err = smallestLimit(c.Workload, p.Settings, measuredDriver, c.limitReading())
+		}
+	}
+	if now := c.current(); err == nil && now != nil && now.Err == nil && now.FirstOOM != nil {
+		c.NeededNow, err = smallestLimit(c.Workload, now.Settings, measuredDriver, c.limitReading())
+	}
 	return err
 }
 
-func (c *comparing) jobs(assumptions []Assumptions, wanted func(*Prediction) bool) []runJob {
+// limitReading is a reading with a limit, if there is one.
+func (c *comparing) limitReading() Reading {
+	for _, r := range c.readings {
+		if r.Bytes() > 0 {
+			return r
+		}
+	}
+	return c.readings[0]
+}
+
+func (c *comparing) jobs(assumptions []Assumptions, reading int, wanted func(*Prediction) bool) []runJob {
 	var jobs []runJob
 	for i := range c.Predictions {
 		for _, a := range assumptions {
 			if p := &c.Predictions[i]; wanted(p) {
-				jobs = append(jobs, runJob{p, a})
+				jobs = append(jobs, runJob{p, a, reading})
 			}
 		}
 	}
 	return jobs
 }
 
-// run makes runs in parallel and returns them by their prediction. The error is that of the first job that fails.
-func (c *comparing) run(jobs []runJob) (map[*Prediction]runs, error) {
+// run makes runs in parallel and returns them by their prediction. That a run cannot be
+// made is a result, too.
+func (c *comparing) run(jobs []runJob) map[*Prediction]runs {
 	results := map[*Prediction]runs{}
-	var failure error
 	replay.InOrder(jobs, c.options.Jobs, func(j runJob) runResult {
-		outcome, err := Run(c.Workload, RunOptions{Settings: j.prediction.Settings, Limit: j.prediction.Limit, Assumptions: j.assumptions})
+		reading := c.readings[j.reading]
+		if j.prediction.Fraction > 0 {
+			reading.Fraction = j.prediction.Fraction
+		}
+		outcome, err := Run(c.Workload, RunOptions{Settings: j.prediction.Settings, Reading: reading, Assumptions: j.assumptions})
+		if err != nil {
+			err = fmt.Errorf("%s: %w", j.assumptions.Name, err)
+		}
 		return runResult{j, outcome, err}
 	}, func(r runResult) {
-		if r.err != nil && failure == nil {
-			failure = fmt.Errorf("%s, %s: %w", NameOf(r.prediction.Settings), r.assumptions.Name, r.err)
-		}
 		results[r.prediction] = append(results[r.prediction], r)
 		c.advance(1)
 	})
-	return results, failure
+	return results
 }
 
 func (c *comparing) advance(by int) {

@@ -21,7 +21,7 @@ func TestJobsDoNotMatter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tables = append(tables, comparison.Table()+comparison.Advice())
+		tables = append(tables, comparison.Table(whatif.TableOptions{})+comparison.Advice())
 	}
 	if tables[0] != tables[1] || tables[0] != tables[2] {
 		t.Error("the result depends on the number of parallel runs")
@@ -88,17 +88,25 @@ func TestJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := json.Marshal(comparison.Ranked())
+		text, err := json.Marshal(comparison)
 		if err != nil {
 			t.Fatal(err)
 		}
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal(text, &object); err != nil {
+			t.Fatal(err)
+		}
+		keys := []string{"advice", "cause", "certainty", "device", "failing_request", "limit", "rows"}
+		if diff := cmp.Diff(keys, slices.Sorted(maps.Keys(object))); diff != "" {
+			t.Error(diff)
+		}
 		var list []map[string]any
-		if err := json.Unmarshal(text, &list); err != nil {
+		if err := json.Unmarshal(object["rows"], &list); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{
-			"exact", "limit", "num_alloc_retries", "num_device_alloc", "num_device_free", "num_ooms",
-			"oom", "peak_allocated", "peak_reserved", "peak_reserved_range", "settings",
+			"differences", "exact", "limit", "num_alloc_retries", "num_device_alloc", "num_device_free", "num_ooms",
+			"oom", "peak_allocated", "peak_reserved", "peak_reserved_range", "recorded", "settings",
 		}
 		if search {
 			want = append(want, "smallest_limit")

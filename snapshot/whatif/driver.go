@@ -15,6 +15,7 @@ type driver struct {
 	now      int32   // the number of the present request
 	deadline int32   // of events that are recorded now: the request before which they complete
 	events   []int32 // deadlines by handle
+	asked    int     // how often memory was asked for
 }
 
 // totalMemory is the memory of the fake device, in bytes: more than a real one has, so
@@ -32,6 +33,18 @@ func newDriver(addresses fakegpu.AddressPolicy) *driver {
 		Devices:   fakegpu.Devices(1, totalMemory),
 		Addresses: func(spec.Device) fakegpu.AddressPolicy { return addresses },
 	})}
+}
+
+// Malloc implements spec.Driver.
+func (d *driver) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
+	d.asked++
+	return d.GPU.Malloc(dev, bytes)
+}
+
+// CreatePage implements spec.VirtualMemory.
+func (d *driver) CreatePage(dev spec.Device, bytes uint64, share spec.ShareType) (spec.PageHandle, error) {
+	d.asked++
+	return d.GPU.CreatePage(dev, bytes, share)
 }
 
 // CreateEvent implements spec.Driver.
@@ -63,4 +76,16 @@ func (d *driver) SynchronizeStream(spec.Device, spec.Stream) error { return nil 
 // CaptureStatus implements spec.Driver: captures are not repeated, only their pools.
 func (d *driver) CaptureStatus(spec.Device, spec.Stream) (spec.CaptureInfo, error) {
 	return spec.CaptureInfo{}, nil
+}
+
+// setRoom makes the device refuse to have more than so many bytes allocated at a time,
+// if the process has not more already.
+func (d *driver) setRoom(bytes uint64) {
+	d.SetFreeMemory(0, totalMemory)
+	free, _, err := d.MemInfo(0)
+	if err != nil {
+		return // there is the one device
+	}
+	used := totalMemory - free
+	d.SetFreeMemory(0, bytes-min(bytes, used))
 }

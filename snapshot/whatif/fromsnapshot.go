@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"gaugeblock/snapshot"
 	"gaugeblock/spec"
@@ -23,15 +24,26 @@ func (e *WorkloadError) Error() string { return e.Reason }
 // follow a free_requested at once, the memory had stream uses. And segments that were
 // freed without need were freed by empty_cache (segment_frees.go).
 func FromSnapshot(f *snapshot.File, dev spec.Device) (*Workload, error) {
-	if dev < 0 || int(dev) >= len(f.DeviceTraces) || len(f.DeviceTraces[dev]) == 0 {
-		return nil, &WorkloadError{fmt.Sprintf("the snapshot has no history of device %d: it must be recorded with torch.cuda.memory._record_memory_history()", dev)}
+	trace, err := historyOf(f, dev)
+	if err != nil {
+		return nil, err
 	}
-	trace := f.DeviceTraces[dev]
-	w := &Workload{Device: dev, trace: trace, Config: spec.DefaultConfig(spec.DefaultGeometry())}
-	if f.AllocatorSettings != nil {
-		w.Config = f.AllocatorSettings.Config
+	w := &Workload{Device: dev, Config: spec.DefaultConfig(spec.DefaultGeometry()), Version: f.Version, rooms: map[int32]uint64{}}
+	if s := f.AllocatorSettings; s != nil {
+		w.Config, w.Unrecorded.UnknownSettings = s.Config, s.Unknown
 	}
-	start := stateAtStart(f, dev, trace)
+	if int(dev) < len(f.UnknownActions) {
+		w.Unrecorded.Unknown = f.UnknownActions[dev]
+	}
+	for i := range f.Segments {
+		if f.Segments[i].Device == dev {
+			w.finalSegments = append(w.finalSegments, f.Segments[i])
+		}
+	}
+	w.Unrecorded.Skipped = skippedActions(trace, w.finalSegments)
+	trace = withoutCutFrees(trace, w.Unrecorded.Skipped)
+	w.trace = trace
+	start := stateAtStart(f, dev, trace, w.Unrecorded.Skipped)
 	w.Unrecorded.InconsistentEntries = start.inconsistent
 	w.InitialSegments = start.segments(dev, w.Config)
 	if first, last := trace[0].TimeUS, trace[len(trace)-1].TimeUS; first > 0 {
@@ -47,7 +59,79 @@ func FromSnapshot(f *snapshot.File, dev spec.Device) (*Workload, error) {
 	}
 	r.end()
 	w.checkInitialLayout()
+	w.explainRefusals()
 	return w, nil
+}
+
+// historyOf is the history of a device, which must have a request.
+func historyOf(f *snapshot.File, dev spec.Device) ([]snapshot.TraceEntry, error) {
+	if dev < 0 || int(dev) >= len(f.DeviceTraces) || len(f.DeviceTraces[dev]) == 0 {
+		recorded := "torch.cuda.memory._record_memory_history()"
+		if f.Version.Most == 0 {
+			recorded = "torch.cuda.memory._record_memory_history(True, trace_alloc_max_entries=100000, trace_alloc_record_context=True)"
+		}
+		return nil, &WorkloadError{fmt.Sprintf("the snapshot has no history of device %d: it must be recorded with %s%s", dev, recorded, otherDevices(f, dev))}
+	}
+	for i := range f.DeviceTraces[dev] {
+		if a := f.DeviceTraces[dev][i].Action; a == spec.ActionAlloc || a == spec.ActionOOM {
+			return f.DeviceTraces[dev], nil
+		}
+	}
+	return nil, &WorkloadError{fmt.Sprintf("the history of device %d has no request for memory (entries: %d): it must be recorded with a larger max_entries, and without skip_actions%s",
+		dev, len(f.DeviceTraces[dev]), otherDevices(f, dev))}
+}
+
+// otherDevices names the other devices that have a history.
+func otherDevices(f *snapshot.File, dev spec.Device) string {
+	var others []string
+	for d := range f.DeviceTraces {
+		if d != int(dev) && len(f.DeviceTraces[d]) > 0 {
+			others = append(others, fmt.Sprintf("--device %d", d))
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	return "; there is one with " + strings.Join(others, ", ")
+}
+
+// skippedActions are the actions that were not recorded (skip_actions), as far as the
+// others show it: frees that are completed but were not requested, or the reverse.
+func skippedActions(trace []snapshot.TraceEntry, end []spec.Segment) []spec.Action {
+	count := map[spec.Action]int{}
+	freed := map[spec.Ptr]bool{}
+	for i := range trace {
+		count[trace[i].Action]++
+		if trace[i].Action == spec.ActionFreeRequested {
+			freed[trace[i].Addr] = true
+		}
+	}
+	switch {
+	case count[spec.ActionFreeCompleted] > 1 && count[spec.ActionFreeRequested] == 0:
+		return []spec.Action{spec.ActionFreeRequested}
+	case count[spec.ActionFreeRequested] > 0 && count[spec.ActionFreeCompleted] == 0:
+		for i := range end {
+			for _, b := range end[i].Blocks {
+				if b.State == spec.ActivePendingFree && freed[b.Address] {
+					return nil // streams still use the memory
+				}
+			}
+		}
+		return []spec.Action{spec.ActionFreeCompleted}
+	}
+	return nil
+}
+
+// withoutCutFrees leaves out the first entries of a history if they complete frees. These
+// were requested before the history begins, so the memory is free at its start.
+func withoutCutFrees(trace []snapshot.TraceEntry, skipped []spec.Action) []snapshot.TraceEntry {
+	if slices.Contains(skipped, spec.ActionFreeRequested) {
+		return trace
+	}
+	for len(trace) > 1 && trace[0].Action == spec.ActionFreeCompleted {
+		trace = trace[1:]
+	}
+	return trace
 }
 
 // snapshotRebuilder reads a history from its start.
@@ -73,7 +157,7 @@ func (r *snapshotRebuilder) begin() {
 				r.allocated[b.Address] = id
 			} else {
 				r.pending[b.Address] = int32(len(r.Requests))
-				r.add(Request{Kind: Free, ID: id, PendingFree: true})
+				r.add(Request{Kind: Free, ID: id, PendingFree: true, Initial: true})
 				r.Unrecorded.PendingFrees++
 			}
 		}
@@ -84,8 +168,28 @@ func (r *snapshotRebuilder) begin() {
 		streams[r.trace[i].Stream] = true
 	}
 	r.Streams = slices.Sorted(maps.Keys(streams))
-	r.segmentFrees = inferSegmentFrees(r.trace, r.InitialSegments, r.Config)
-	r.Limit = r.segmentFrees.limit
+	r.segmentFrees = inferSegmentFrees(r.trace, r.InitialSegments, r.Config, nil)
+	r.takeLimit(&r.segmentFrees)
+}
+
+// takeLimit takes what the freed segments show of the limit.
+func (w *Workload) takeLimit(f *segmentFrees) {
+	w.Limit = f.limit
+	w.Unrecorded.Refusals, w.Unrecorded.DoubtfulFrees = len(f.refusals), f.doubtful
+}
+
+// takeRooms gives the refusals to their requests.
+func (w *Workload) takeRooms(f *segmentFrees) {
+	rooms := map[int32]uint64{}
+	for _, r := range f.refusals {
+		rooms[int32(r.entry)] = r.room
+	}
+	for i := range w.Requests {
+		q := &w.Requests[i]
+		if room, refused := rooms[q.Entry]; refused && (q.Kind == Malloc || q.Kind == FailedMalloc) {
+			w.rooms[int32(i)] = room
+		}
+	}
 }
 
 func (r *snapshotRebuilder) newID() int32 {
@@ -98,9 +202,11 @@ func (r *snapshotRebuilder) add(q Request) { r.Requests = append(r.Requests, q) 
 // entry reads one entry.
 func (r *snapshotRebuilder) entry(i int) {
 	e := &r.trace[i]
-	if r.segmentFrees.emptied[i] {
-		r.Unrecorded.EmptyCaches++
-		r.add(Request{Kind: EmptyCache, Entry: int32(i)})
+	if doubtful, emptied := r.segmentFrees.emptied[i]; emptied {
+		if !doubtful {
+			r.Unrecorded.EmptyCaches++
+		}
+		r.add(Request{Kind: EmptyCache, Entry: int32(i), Doubtful: doubtful})
 	}
 	switch e.Action {
 	case spec.ActionAlloc:
@@ -111,10 +217,18 @@ func (r *snapshotRebuilder) entry(i int) {
 	case spec.ActionOOM:
 		r.Mallocs++
 		r.Unrecorded.OOMs++
-		r.add(Request{Kind: FailedMalloc, ID: r.newID(), Bytes: e.Size, Stream: e.Stream, Entry: int32(i)})
+		q := Request{Kind: FailedMalloc, ID: r.newID(), Bytes: e.Size, Stream: e.Stream, Entry: int32(i)}
+		if e.Context.PoolKnown {
+			q.Pool = r.poolNumber(e.Context.Pool)
+		}
+		r.add(q)
 	case spec.ActionFreeRequested:
 		r.free(i)
 	case spec.ActionFreeCompleted:
+		if slices.Contains(r.Unrecorded.Skipped, spec.ActionFreeRequested) {
+			r.free(i)
+			return
+		}
 		if at, pending := r.pending[e.Addr]; pending {
 			r.Requests[at].CompletedBefore = int32(len(r.Requests))
 			delete(r.pending, e.Addr)
@@ -137,7 +251,8 @@ func (r *snapshotRebuilder) free(i int) {
 	}
 	delete(r.allocated, e.Addr)
 	q := Request{Kind: Free, ID: id, Stream: e.Stream, Entry: int32(i)}
-	if i+1 >= len(r.trace) || r.trace[i+1].Action != spec.ActionFreeCompleted || r.trace[i+1].Addr != e.Addr {
+	completed := len(r.Unrecorded.Skipped) > 0 // then it cannot be told that it was not
+	if !completed && (i+1 >= len(r.trace) || r.trace[i+1].Action != spec.ActionFreeCompleted || r.trace[i+1].Addr != e.Addr) {
 		q.PendingFree = true
 		r.Unrecorded.PendingFrees++
 		r.pending[e.Addr] = int32(len(r.Requests))
@@ -150,4 +265,5 @@ func (r *snapshotRebuilder) end() {
 	for _, at := range r.pending {
 		r.Requests[at].CompletedBefore = int32(len(r.Requests))
 	}
+	r.takeRooms(&r.segmentFrees)
 }

@@ -22,13 +22,19 @@ import (
 // a *WorkloadError says that it has operations that cannot be asked again.
 func FromTrace(t *trace.Reader, dev spec.Device) (*Workload, error) {
 	header := t.Header()
+	if header.Geometry != spec.DefaultGeometry() {
+		return nil, &WorkloadError{"the trace has sizes of pools and segments that are not those of PyTorch"}
+	}
 	config, err := settings.Parse(header.Settings, spec.DefaultGeometry())
 	if err != nil {
 		return nil, err
 	}
 	r := &traceRebuilder{
-		Workload: &Workload{Device: dev, Config: config}, header: header,
-		ids: map[int64]int32{}, waiting: map[spec.Ptr]int32{},
+		Workload: &Workload{
+			Device: dev, Config: config, DeviceMemory: header.TotalMemory, rooms: map[int32]uint64{},
+			Version: snapshot.Version{Least: 11, Most: snapshot.Newest},
+		},
+		header: header, ids: map[int64]int32{}, waiting: map[spec.Ptr]int32{}, emptied: map[int]bool{},
 	}
 	for {
 		op, err := t.Next()
@@ -61,6 +67,7 @@ type traceRebuilder struct {
 	ids      map[int64]int32    // the trace's numbers to ours
 	waiting  map[spec.Ptr]int32 // freed, and the free not completed: the number of the free
 	allowed  uint64             // the smallest limit that was set
+	emptied  map[int]bool       // of entries that free segments: whether the program emptied the cache
 	captured []trace.Op         // pool_begin of captures that are under way
 }
 
@@ -79,6 +86,7 @@ type tracedKind struct {
 var tracedKinds = map[trace.OpKind]tracedKind{
 	trace.OpMalloc:             {ask: (*traceRebuilder).malloc},
 	trace.OpFree:               {ask: (*traceRebuilder).free},
+	trace.OpFreeOn:             {ask: (*traceRebuilder).free},
 	trace.OpRecordStream:       {ignored: "how long a stream holds memory shows at the free"},
 	trace.OpEmptyCache:         {ask: (*traceRebuilder).emptyCache, again: (*runner).emptyPool},
 	trace.OpSetMemoryFraction:  {ask: (*traceRebuilder).limit},
@@ -129,6 +137,9 @@ func (r *traceRebuilder) add(q Request) { r.Requests = append(r.Requests, q) }
 // it, and sees which frees were completed before it.
 func (r *traceRebuilder) events(op *trace.Op) {
 	for _, e := range op.Expect.Entries {
+		if e.Action == spec.ActionSegmentFree || e.Action == spec.ActionSegmentUnmap {
+			r.emptied[len(r.trace)] = op.Kind.Memory() != trace.MemoryAllocates
+		}
 		r.trace = append(r.trace, snapshot.TraceEntry{TraceEntry: e, Context: noContext})
 		if at, waits := r.waiting[e.Addr]; waits && e.Action == spec.ActionFreeCompleted {
 			r.Requests[at].CompletedBefore = int32(len(r.Requests))
@@ -214,7 +225,14 @@ func (r *traceRebuilder) endPool(op *trace.Op, first int32) {
 
 // repeat keeps an operation as it is, to be asked again.
 func (r *traceRebuilder) repeat(op *trace.Op, first int32) {
-	r.ops = append(r.ops, repeatedOp{unexpected(op), r.header.Streams[op.Stream]})
+	again := repeatedOp{Op: unexpected(op), stream: r.header.Streams[op.Stream]}
+	for _, id := range op.Live {
+		again.live = append(again.live, r.ids[id])
+	}
+	for _, id := range op.Freed {
+		again.freed = append(again.freed, r.ids[id])
+	}
+	r.ops = append(r.ops, again)
 	r.add(Request{Kind: Other, ID: int32(len(r.ops) - 1), Entry: first})
 }
 
@@ -232,8 +250,11 @@ func (r *traceRebuilder) finish() {
 		streams[r.trace[i].Stream] = true
 	}
 	r.Streams = slices.Sorted(maps.Keys(streams))
-	r.Limit = inferSegmentFrees(r.trace, nil, r.Config).limit
+	frees := inferSegmentFrees(r.trace, nil, r.Config, r.emptied)
+	r.takeLimit(&frees)
+	r.takeRooms(&frees)
 	if r.allowed > 0 {
-		r.Limit = LimitBounds{max(r.allowed, r.Limit.Least), max(r.allowed, r.Limit.Least)}
+		least := max(r.allowed, frees.peak)
+		r.Limit = LimitBounds{Kind: FractionLimit, Least: least, Most: least}
 	}
 }

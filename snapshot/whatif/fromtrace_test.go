@@ -33,7 +33,7 @@ func TestTracesComeOut(t *testing.T) {
 	for _, name := range []string{"compiled", "compiled-expandable", "realoom", "two_streams", "two_streams-expandable"} {
 		h := traceHistory(t, name)
 		if a := whatif.Verify(h); !a.Exact() || a.Allocations == 0 {
-			t.Errorf("%s: %d of %d allocations have the recorded address", name, a.SameAddress, a.Allocations)
+			t.Errorf("%s: %d of %d allocations have the recorded address: %q", name, a.SameAddress, a.Allocations, a.Differences)
 		}
 	}
 }

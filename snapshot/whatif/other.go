@@ -10,7 +10,8 @@ import (
 // repeatedOp is such an operation, and its stream.
 type repeatedOp struct {
 	trace.Op
-	stream spec.Stream
+	stream      spec.Stream
+	live, freed []int32 // of a restore: the IDs of Op.Live and Op.Freed
 }
 
 func (r *runner) other(op *repeatedOp) error { return tracedKinds[op.Kind].again(r, op) }

@@ -9,18 +9,27 @@ import (
 // Ranked lists the predictions, the best first. Those with no OOM in any run come before
 // those with an OOM in some. Then fewer retries come first, then less reserved memory. Of
 // those with an OOM the one whose first OOM is at the latest request comes first. Equals
-// keep the order of Options.Settings, in which simple settings come first.
+// keep the order of Options.Settings, in which simple settings come first. Those that
+// cannot be predicted come last.
 func (c *Comparison) Ranked() []*Prediction {
 	ranked := make([]*Prediction, len(c.Predictions))
 	for i := range c.Predictions {
 		ranked[i] = &c.Predictions[i]
 	}
+	failed := func(p *Prediction) int {
+		if p.Err != nil {
+			return 1
+		}
+		return 0
+	}
 	slices.SortStableFunc(ranked, func(a, b *Prediction) int {
 		return cmp.Or(
+			cmp.Compare(failed(a), failed(b)),
 			cmp.Compare(a.OOMRuns*b.Runs, b.OOMRuns*a.Runs),
 			-cmp.Compare(a.oomRequest(), b.oomRequest()),
 			cmp.Compare(a.Retries, b.Retries),
 			cmp.Compare(a.PeakReserved, b.PeakReserved),
+			cmp.Compare(a.Fraction, b.Fraction),
 		)
 	})
 	return ranked
@@ -34,30 +43,95 @@ func (p *Prediction) oomRequest() int {
 	return p.FirstOOM.Number
 }
 
-// Recommended is the best prediction, or one of fewer settings that is as good and
-// reserves at most a fiftieth more.
-func (c *Comparison) Recommended() *Prediction {
-	ranked := c.Ranked()
-	best := ranked[0]
-	recommended := best
-	for _, p := range ranked {
-		asGood := p.OOMRuns*recommended.Runs == recommended.OOMRuns*p.Runs && p.oomRequest() == recommended.oomRequest() &&
-			p.Retries <= recommended.Retries && p.PeakReserved <= best.PeakReserved+best.PeakReserved/worthwhile
-		if asGood && p.numSettings() < recommended.numSettings() {
-			recommended = p
+// current is the prediction for the settings of the recorded run, or else for the default
+// ones; nil if there is neither.
+func (c *Comparison) current() *Prediction {
+	for _, settings := range []string{c.Workload.recordedSettings(), ""} {
+		for i := range c.Predictions {
+			if p := &c.Predictions[i]; sameSettings(p.Settings, settings) && p.Fraction == 0 {
+				return p
+			}
 		}
 	}
-	return recommended
+	return nil
+}
+
+// Recommended is the prediction of the settings to use: those of the best prediction that
+// is clearly better than the present settings, or fewer settings that are as good and
+// reserve at most a fiftieth more. It is the present prediction if none is better, and nil
+// if there is none.
+func (c *Comparison) Recommended() *Prediction {
+	now := c.current()
+	var best *Prediction
+	for _, p := range c.Ranked() {
+		if p.Err != nil || !c.hasEffect(p) || now != nil && p != now && !c.clearlyBetter(p, now) {
+			continue
+		}
+		switch {
+		case best == nil:
+			best = p
+		case asGood(p, best) && p.numSettings() < best.numSettings():
+			best = p
+		}
+	}
+	return best
+}
+
+// asGood reports whether a prediction that is ranked lower is as good all the same.
+func asGood(p, best *Prediction) bool {
+	return p.OOMRuns*best.Runs == best.OOMRuns*p.Runs && p.oomRequest() == best.oomRequest() &&
+		p.Retries <= best.Retries && p.PeakReserved <= best.PeakReserved+best.PeakReserved/worthwhile
+}
+
+// hasEffect reports whether the settings are more than a longer name for others: part of
+// them may need a memory fraction that is not set.
+func (c *Comparison) hasEffect(p *Prediction) bool {
+	fraction := p.Fraction > 0
+	for _, r := range c.readings {
+		fraction = fraction || r.Fraction > 0 && c.Workload.Limit.Kind != UnknownLimit
+	}
+	return fraction || !needsFraction(p.Settings) || p.Recorded || p == c.current()
+}
+
+// clearlyBetter reports whether a prediction is enough of an improvement to change
+// settings for, under everything that the record leaves open.
+func (c *Comparison) clearlyBetter(p, now *Prediction) bool {
+	if p.OOMRuns > 0 {
+		return now.OOMRuns > 0 && c.conditional(p)
+	}
+	overlaps := p.OpenEnd || p.PeakReservedRange.High+p.PeakReservedRange.High/worthwhile >= now.PeakReservedRange.Low
+	switch {
+	case now.OOMRuns > 0:
+		return true
+	case p.Retries < now.Retries && p.certainRetries() && now.certainRetries():
+		return true
+	}
+	return p.Retries <= now.Retries && !overlaps
+}
+
+// certainRetries reports whether the number of retries does not depend on what the record
+// leaves open.
+func (p *Prediction) certainRetries() bool { return p.Exact() }
+
+// conditional reports whether settings have no OOM under a limit that the recorded run may
+// have had, though one under a smaller limit.
+func (c *Comparison) conditional(p *Prediction) bool {
+	return p.OOMRuns < p.Runs && !c.given && !c.Workload.Limit.Known() && p.fits > 0
 }
 
 // worthwhile: less than one part in so many of the reserved memory is no reason to
 // change settings.
 const worthwhile = 50
 
-// numSettings is how many settings the value of PYTORCH_ALLOC_CONF has.
+// numSettings is how many settings the value of PYTORCH_ALLOC_CONF has, and the memory
+// fraction.
 func (p *Prediction) numSettings() int {
-	if p.Settings == "" {
-		return 0
+	n := 0
+	if p.Settings != "" {
+		n = 1 + strings.Count(p.Settings, ",")
 	}
-	return 1 + strings.Count(p.Settings, ",")
+	if p.Fraction > 0 {
+		n++
+	}
+	return n
 }

@@ -10,14 +10,17 @@ import (
 
 // RunOptions are the conditions of a run.
 type RunOptions struct {
-	Settings    string // PYTORCH_ALLOC_CONF
-	Limit       uint64 // on reserved memory, in bytes; 0 for no limit
+	Settings    string  // PYTORCH_ALLOC_CONF
+	Reading     Reading // the limits
 	Assumptions Assumptions
 	// StopAtOOM ends the run at the first OOM. Otherwise the program goes on without
 	// the memory.
 	StopAtOOM bool
 
 	verifier *verifier // compares with the recorded run; may be nil
+	// asRefused makes the driver refuse what was refused in the recorded run, and grant
+	// everything else.
+	asRefused bool
 }
 
 // Statistics are those of torch.cuda.memory_stats. Sizes are in bytes.
@@ -35,6 +38,7 @@ type Outcome struct {
 	// Statistics are those after the first OOM, or at the end if there is none.
 	Statistics
 	FirstOOM *OutOfMemory // nil if no request failed
+	LastOOM  *OutOfMemory // only of the recorded run
 	// AtEnd are the statistics at the end, if the program goes on without the memory
 	// of requests that failed.
 	AtEnd Statistics
@@ -47,7 +51,11 @@ type OutOfMemory struct {
 	Requested        uint64
 	Reserved         uint64
 	Allocated        uint64
-	LargestFreeBlock uint64
+	LargestFreeBlock uint64 // of the default pool, or of the request's private pool
+	OwnFree          uint64 // free in the pool of the request
+	PrivateFree      uint64 // free in private pools other than that, which serve no other requests
+	InPool           bool   // the request was routed to a private pool
+	Refusal          LimitKind
 }
 
 // runner is the state of a run.
@@ -64,13 +72,19 @@ type runner struct {
 }
 
 // Run makes the requests of a workload.
-func Run(w *Workload, o RunOptions) (Outcome, error) {
+func Run(w *Workload, o RunOptions) (Outcome, error) { return run(w, o, nil) }
+
+// run also calls a function, if there is one, at the end.
+func run(w *Workload, o RunOptions, finish func(*runner)) (Outcome, error) {
 	r := &runner{Workload: w, options: o, ptrs: make([]spec.Ptr, w.Allocations), states: map[int]spec.PoolState{}}
 	if err := r.begin(); err != nil {
 		return Outcome{}, err
 	}
 	for i := range w.Requests {
 		r.driver.now = int32(i)
+		if o.asRefused {
+			r.refuseAsRecorded(int32(i))
+		}
 		if err := r.perform(&w.Requests[i]); err != nil {
 			return Outcome{}, fmt.Errorf("request %d: %w", i, err)
 		}
@@ -79,6 +93,9 @@ func Run(w *Workload, o RunOptions) (Outcome, error) {
 		}
 	}
 	end, err := r.statistics()
+	if finish != nil {
+		finish(r)
+	}
 	r.outcome.AtEnd = end
 	if r.outcome.FirstOOM == nil {
 		r.outcome.Statistics = end
@@ -86,7 +103,19 @@ func Run(w *Workload, o RunOptions) (Outcome, error) {
 	return r.outcome, err
 }
 
+// refuseAsRecorded limits the device for a request to what it had in the recorded run.
+func (r *runner) refuseAsRecorded(i int32) {
+	room, refused := r.rooms[i]
+	if !refused {
+		room = totalMemory
+	}
+	r.driver.setRoom(room)
+}
+
 func (r *runner) perform(q *Request) error {
+	if v := r.options.verifier; v != nil {
+		v.request = q
+	}
 	switch q.Kind {
 	case Malloc:
 		return r.malloc(q)
@@ -96,6 +125,9 @@ func (r *runner) perform(q *Request) error {
 		}
 		return r.alloc.Free(r.ptrs[q.ID]) // of the null pointer, if it failed again
 	case EmptyCache:
+		if q.Doubtful && !r.options.Reading.EmptyCache {
+			return nil // a refused request frees them
+		}
 		return r.alloc.EmptyCache()
 	case Other:
 		return r.other(&r.ops[q.ID])
@@ -109,12 +141,10 @@ func (r *runner) malloc(q *Request) error {
 	r.ptrs[q.ID] = p
 	switch {
 	case errors.Is(err, spec.ErrOutOfMemory):
-		if r.outcome.FirstOOM == nil {
+		if r.outcome.FirstOOM == nil || r.options.verifier != nil && q.Kind == FailedMalloc {
 			return r.outOfMemory(q, err)
 		}
 		return nil
-	case err == nil && r.options.verifier != nil:
-		r.options.verifier.compare(r.Workload, q, p)
 	}
 	return err
 }
@@ -138,15 +168,42 @@ func (r *runner) allocate(pool uint8, q spec.Request) (spec.Ptr, error) {
 func (r *runner) outOfMemory(q *Request, err error) error {
 	var oom *spec.OutOfMemoryError
 	errors.As(err, &oom)
-	largest, err := r.alloc.CacheInfo(0, 1)
+	state, err := r.alloc.Snapshot()
 	if err != nil {
 		return err
 	}
-	r.outcome.FirstOOM = &OutOfMemory{
-		Request: int(r.driver.now), Number: r.mallocs, Requested: q.Bytes,
-		Reserved: oom.Allocated + oom.Unallocated, Allocated: oom.Allocated, LargestFreeBlock: largest,
+	failed := OutOfMemory{
+		Request: int(r.driver.now), Number: r.mallocs, Requested: q.Bytes, InPool: q.Pool > 0,
+		Reserved: oom.Allocated + oom.Unallocated, Refusal: DeviceLimit,
 	}
-	r.outcome.Statistics, err = r.statistics()
+	if oom.Limited && failed.Reserved+oom.SegmentSize > oom.Limit {
+		failed.Refusal = FractionLimit
+	}
+	own := spec.DefaultPool
+	if q.Pool > 0 {
+		own = r.PrivatePools[q.Pool-1]
+	}
+	for i := range state.Segments {
+		s := &state.Segments[i]
+		failed.Allocated += s.AllocatedSize
+		for _, b := range s.Blocks {
+			switch {
+			case b.State != spec.Inactive:
+			case s.Pool == own:
+				failed.LargestFreeBlock = max(failed.LargestFreeBlock, b.Size)
+				failed.OwnFree += b.Size
+			case !s.Pool.IsDefault():
+				failed.PrivateFree += b.Size
+			}
+		}
+	}
+	if r.options.verifier != nil {
+		r.outcome.LastOOM = &failed
+	}
+	if r.outcome.FirstOOM == nil {
+		r.outcome.FirstOOM = &failed
+		r.outcome.Statistics, err = r.statistics()
+	}
 	return err
 }
 

@@ -46,10 +46,25 @@ func (r *runner) begin() error {
 	if r.options.verifier != nil {
 		addresses.recorded = r.recordedSegments()
 	}
-	if err != nil || r.options.Limit == 0 {
+	if err != nil {
 		return err
 	}
-	return r.alloc.SetMemoryFraction(0, (float64(r.options.Limit)+0.5)/totalMemory)
+	if v := r.options.verifier; v != nil {
+		r.alloc.OnTrace(v.entry)
+	}
+	return r.applyLimits()
+}
+
+// applyLimits makes the limits of the run those of the allocator and of the device.
+func (r *runner) applyLimits() error {
+	if room := r.options.Reading.Device; room > 0 {
+		r.driver.setRoom(room)
+	}
+	allowed := r.options.Reading.Fraction
+	if allowed == 0 {
+		return nil
+	}
+	return r.alloc.SetMemoryFraction(0, (float64(allowed)+0.5)/totalMemory)
 }
 
 // hasRecordedLayout reports whether the initial blocks are to have the recorded layout.

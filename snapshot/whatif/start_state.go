@@ -35,6 +35,7 @@ type allocatorState struct {
 	reserved     reservedMemory
 	active       btree.Map[spec.Ptr, activeBlock]
 	inconsistent int // entries that contradict what follows them
+	skipped      []spec.Action
 }
 
 // stateAtEnd is the state that the segments of a snapshot have.
@@ -68,9 +69,11 @@ func (s *allocatorState) undo(e *snapshot.TraceEntry) {
 		s.recordNext(e.Addr)
 	case spec.ActionFreeCompleted:
 		consistent = !isActive
-		s.active.Set(e.Addr, activeBlock{requested: e.Size, stream: e.Stream, pendingFree: true})
+		pending := !slices.Contains(s.skipped, spec.ActionFreeRequested)
+		s.active.Set(e.Addr, activeBlock{requested: e.Size, stream: e.Stream, pendingFree: pending})
 	case spec.ActionFreeRequested:
-		consistent = isActive && b.pendingFree
+		completed := slices.Contains(s.skipped, spec.ActionFreeCompleted)
+		consistent = isActive && b.pendingFree || !isActive && completed
 		s.active.Set(e.Addr, activeBlock{requested: e.Size, size: b.size, next: b.next, stream: e.Stream})
 	case spec.ActionSegmentAlloc, spec.ActionSegmentMap:
 		consistent = s.reserved.remove(spec.Range{Ptr: e.Addr, Bytes: e.Size})
@@ -108,8 +111,9 @@ func freedRange(e *snapshot.TraceEntry) reservedRange {
 }
 
 // stateAtStart undoes a whole history.
-func stateAtStart(f *snapshot.File, dev spec.Device, trace []snapshot.TraceEntry) *allocatorState {
+func stateAtStart(f *snapshot.File, dev spec.Device, trace []snapshot.TraceEntry, skipped []spec.Action) *allocatorState {
 	s := stateAtEnd(f, dev)
+	s.skipped = skipped
 	for i := range slices.Backward(trace) {
 		s.undo(&trace[i])
 	}

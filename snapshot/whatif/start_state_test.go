@@ -57,6 +57,12 @@ func TestStateAtStart(t *testing.T) {
 				}
 			}
 			wantSegments, wantActive := stateAfter(f.DeviceTraces[0][:at])
+			for _, e := range f.DeviceTraces[0][at:] { // a free that the ring has cut in two is over
+				if e.Action != spec.ActionFreeCompleted {
+					break
+				}
+				delete(wantActive, e.Addr)
+			}
 			if diff := cmp.Diff(wantSegments, segments); diff != "" {
 				t.Errorf("%s at %d, segments: %s", name, at, diff)
 			}
@@ -82,7 +88,7 @@ func TestCutRunsComeOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a := whatif.Verify(h); !a.Exact() {
-				t.Errorf("%s at %d: %d of %d allocations have the recorded address", name, at, a.SameAddress, a.Allocations)
+				t.Errorf("%s at %d: %d of %d allocations have the recorded address: %q", name, at, a.SameAddress, a.Allocations, a.Differences)
 			}
 		}
 	}

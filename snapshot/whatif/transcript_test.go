@@ -38,8 +38,8 @@ func TestTranscripts(t *testing.T) {
 			if err != nil {
 				return err.Error() + "\n"
 			}
-			return fmt.Sprintf("%s\n\n%s\n\n%s\n%s\n", h.Summary(), comparison.Table(),
-				strings.ReplaceAll(comparison.Advice(), ". ", ".\n"), comparison.Export())
+			return fmt.Sprintf("%s\n%s\n\n%s\n\n%s\n%s\n", strings.ReplaceAll(comparison.Verdict(), ". ", ".\n"), comparison.Export(),
+				comparison.Table(whatif.TableOptions{All: true}), strings.ReplaceAll(comparison.Details(), ". ", ".\n"), h.Summary())
 		})
 	})
 }

@@ -1,28 +1,44 @@
 package whatif
 
 import (
+	"fmt"
+	"slices"
+
 	"gaugeblock/model"
 	"gaugeblock/spec"
 )
 
 // Before anything is predicted the recorded run is reproduced: the requests are made
-// again under the recorded settings, and the driver returns the recorded addresses of
-// segments. Every allocation must then get its recorded address. That checks how the
-// requests were found, and the allocator.
+// again under the recorded settings, the driver returns the recorded addresses of
+// segments, and it refuses what was refused. The history must come out again entry by
+// entry: every allocation at its address, every out-of-memory error, every segment that
+// was allocated or freed. At the end the segments must be those of the snapshot. That
+// checks how the requests were found, what is assumed of the limit, and the allocator.
 
-// Verification counts the allocations of the recorded run that are reproduced.
+// Verification is how much of the recorded run is reproduced.
 type Verification struct {
-	Allocations int
-	SameAddress int // those with the recorded address
+	Reading     Reading // of the limit, under which most is reproduced
+	Allocations int     // of the recorded run
+	SameAddress int     // those with the recorded address
+	Entries     int     // entries that are reproduced, before the first one that is not
+	// Differences say what is not reproduced; none: the whole record is.
+	Differences []string
 }
 
-// Exact reports whether all are.
-func (v *Verification) Exact() bool { return v.SameAddress == v.Allocations }
+// Exact reports whether the whole record is reproduced.
+func (v *Verification) Exact() bool { return len(v.Differences) == 0 }
 
-// verifier compares a run with the recorded one.
+// verifier compares a run with the recorded one, entry by entry.
 type verifier struct {
 	Verification
-	offsets map[expandableKey]spec.Ptr
+	w         *Workload
+	request   *Request // the present one
+	next      int      // entry of the record that is to come
+	completed map[int]bool
+	offsets   map[expandableKey]spec.Ptr
+	recorded  map[spec.Ptr]spec.Ptr // addresses of allocations to the recorded ones
+	stopped   bool                  // after the first difference of entries
+	direction int                   // of the first difference: 1, the record frees more; -1, less
 }
 
 // expandableKey tells expandable segments apart. Their addresses are not reproduced: all
@@ -39,23 +55,92 @@ const regionBytes = 8 << 30
 
 // Verify reproduces the recorded run of a workload.
 func Verify(w *Workload) Verification {
-	verification, _ := runAsRecorded(w)
+	verification, _ := runAsRecorded(w, w.readings()[0])
 	return verification
 }
 
 // runAsRecorded also returns the outcome. If the verification is exact, that is the
-// outcome of the recorded run.
-func runAsRecorded(w *Workload) (Verification, Outcome) {
-	v := &verifier{offsets: map[expandableKey]spec.Ptr{}}
-	o := RunOptions{Settings: w.recordedSettings(), Assumptions: measuredDriver, verifier: v}
-	if w.Limit.Refused() {
-		o.Limit = w.Limit.Least
+// outcome of the recorded run. The limits under which it is reproduced are looked for,
+// beginning with those of the given reading if the recorded run can have had them.
+func runAsRecorded(w *Workload, given Reading) (Verification, Outcome) {
+	var best *verifier
+	var outcome Outcome
+	try := func(r Reading, asRefused bool) bool {
+		v, o := w.reproduce(r, asRefused)
+		if best == nil || better(v, best) {
+			best, outcome = v, o
+		}
+		return best.Exact()
 	}
-	outcome, err := Run(w, o)
+	switch b := w.Limit; {
+	case !b.Refused():
+		try(Reading{EmptyCache: true}, false)
+	case b.Kind == FractionLimit && w.Config.GarbageCollectionThreshold > 0:
+		try(w.bisectLimit(), false)
+	default:
+		readings := w.readings()
+		if w.Limit.Allows(given.Bytes()) {
+			readings = append([]Reading{given}, readings...)
+		}
+		for _, r := range readings {
+			if try(r, false) {
+				break
+			}
+		}
+		if !best.Exact() { // other processes' memory on the device moved the limit
+			try(Reading{Limits: Limits{Device: b.Least}}, true)
+		}
+	}
+	return best.Verification, outcome
+}
+
+// better reports whether more of the record is reproduced.
+func better(a, b *verifier) bool {
+	if a.Exact() != b.Exact() {
+		return a.Exact()
+	}
+	return a.Entries > b.Entries
+}
+
+// reproduce makes the recorded run under a reading of the limit, or with a driver that
+// refuses what was refused.
+func (w *Workload) reproduce(r Reading, asRefused bool) (*verifier, Outcome) {
+	v := &verifier{w: w, completed: map[int]bool{}, offsets: map[expandableKey]spec.Ptr{}, recorded: map[spec.Ptr]spec.Ptr{}}
+	v.Reading = r
+	o := RunOptions{Settings: w.recordedSettings(), Reading: r, Assumptions: measuredDriver, verifier: v, asRefused: asRefused}
+	if asRefused {
+		o.Reading = Reading{EmptyCache: r.EmptyCache}
+	}
+	outcome, err := run(w, o, v.finish)
 	if err != nil { // a segment was allocated where the history has another entry
-		v.Allocations = w.Mallocs
+		v.differ("the recorded requests cannot be repeated: %v", err)
 	}
-	return v.Verification, outcome
+	for i := range w.Requests {
+		if w.Requests[i].Kind == Malloc {
+			v.Allocations++
+		}
+	}
+	return v, outcome
+}
+
+// bisectLimit looks for a memory fraction under which the record is reproduced. Under
+// garbage collection a run differs from the record early if the limit is wrong: with too
+// small a limit it frees a segment that the record keeps, with too large a one the reverse.
+func (w *Workload) bisectLimit() Reading {
+	low, high := w.Limit.Least, w.Limit.Most
+	for low < high {
+		middle := low + (high-low)/2
+		v, _ := w.reproduce(Reading{Limits: Limits{Fraction: middle}}, false)
+		switch {
+		case v.Exact():
+			return v.Reading
+		case v.direction > 0:
+			high = middle
+		default:
+			low = middle + 1
+		}
+	}
+	return Reading{Limits: Limits{Fraction: low}}
 }
 
 // recordedSegments lists the addresses of the segment_alloc entries.
@@ -69,23 +154,126 @@ func (w *Workload) recordedSegments() []spec.Ptr {
 	return addresses
 }
 
-// compare compares the address of an allocation with the recorded one.
-func (v *verifier) compare(w *Workload, q *Request, p spec.Ptr) {
-	if q.Kind == FailedMalloc {
+// maxDifferences is how many differences are listed.
+const maxDifferences = 5
+
+func (v *verifier) differ(format string, args ...any) {
+	if len(v.Differences) < maxDifferences {
+		v.Differences = append(v.Differences, fmt.Sprintf(format, args...))
+	}
+}
+
+// entry compares an entry of the run with the one of the record that is to come.
+func (v *verifier) entry(h spec.HistoryEntry) {
+	e := h.TraceEntry
+	if e.Action == spec.ActionAlloc && v.request.Kind == Malloc {
+		v.address(&e)
+	}
+	if e.Action == spec.ActionFreeRequested && v.request.Initial {
+		return // the block was freed before the history begins
+	}
+	if v.stopped || e.Action == spec.ActionSnapshot || slices.Contains(v.w.Unrecorded.Skipped, e.Action) {
 		return
 	}
+	at := v.nextEntry(&e)
+	if at >= len(v.w.trace) {
+		v.differ("after the last recorded entry there is a %s of %s", e.Action, spec.FormatSize(e.Size))
+		v.stopped = true
+		return
+	}
+	want := &v.w.trace[at]
+	sameSize := want.Size == e.Size || e.Action == spec.ActionFreeRequested || e.Action == spec.ActionFreeCompleted // of an initial block it is not that of the request
+	if want.Action == e.Action && sameSize && want.Stream == e.Stream && v.sameAddress(&e, want.Addr) {
+		v.Entries++
+		return
+	}
+	v.stopped = true
+	switch {
+	case frees(want.Action) && !frees(e.Action):
+		v.direction = 1
+	case frees(e.Action) && !frees(want.Action):
+		v.direction = -1
+	}
+	v.differ("entry %d of the record is a %s of %s, and its replay has a %s of %s", at, want.Action, spec.FormatSize(want.Size), e.Action, spec.FormatSize(e.Size))
+}
+
+func frees(a spec.Action) bool { return a == spec.ActionSegmentFree || a == spec.ActionSegmentUnmap }
+
+// nextEntry finds the entry of the record to compare with, and goes past it. Frees of
+// memory with stream uses complete in no certain order, so a free_completed is looked for
+// among those that are adjacent.
+func (v *verifier) nextEntry(e *spec.TraceEntry) int {
+	trace := v.w.trace
+	for v.next < len(trace) && (trace[v.next].Action == spec.ActionSnapshot || v.completed[v.next]) {
+		delete(v.completed, v.next)
+		v.next++
+	}
+	if e.Action == spec.ActionFreeCompleted {
+		for i := v.next; i < len(trace) && trace[i].Action == spec.ActionFreeCompleted; i++ {
+			if !v.completed[i] && v.sameAddress(e, trace[i].Addr) {
+				if i > v.next {
+					v.completed[i] = true
+					return i
+				}
+				break
+			}
+		}
+	}
+	v.next++
+	return v.next - 1
+}
+
+// sameAddress compares the address of an entry with the recorded one. Those of expandable
+// segments are not reproduced, and that of an oom entry is the free memory of the device.
+func (v *verifier) sameAddress(e *spec.TraceEntry, recorded spec.Ptr) bool {
+	switch e.Action {
+	case spec.ActionOOM, spec.ActionSegmentMap, spec.ActionSegmentUnmap:
+		return true
+	case spec.ActionAlloc, spec.ActionFreeRequested, spec.ActionFreeCompleted:
+		if known, ok := v.recorded[e.Addr]; ok {
+			return known == recorded
+		}
+	}
+	return e.Addr == recorded || v.w.Config.ExpandableSegments
+}
+
+// address compares the address of an allocation with the recorded one.
+func (v *verifier) address(e *spec.TraceEntry) {
+	q := v.request
 	offset := spec.Ptr(0)
-	recorded := w.trace[q.Entry].Addr
-	if w.Config.ExpandableSegments {
+	recorded := v.w.trace[q.Entry].Addr
+	if v.w.Config.ExpandableSegments {
 		g := spec.DefaultGeometry()
-		key := expandableKey{q.Stream, q.Pool, g.PoolKind(model.Round(q.Bytes, w.Config, g)), recorded / regionBytes}
+		key := expandableKey{q.Stream, q.Pool, g.PoolKind(model.Round(q.Bytes, v.w.Config, g)), recorded / regionBytes}
 		if _, seen := v.offsets[key]; !seen {
-			v.offsets[key] = recorded - p
+			v.offsets[key] = recorded - e.Addr
 		}
 		offset = v.offsets[key]
 	}
-	v.Allocations++
-	if p+offset == recorded {
+	v.recorded[e.Addr] = e.Addr + offset
+	if e.Addr+offset == recorded {
 		v.SameAddress++
+	}
+}
+
+// finish compares the state at the end of the run with the segments of the snapshot.
+func (v *verifier) finish(r *runner) {
+	trace := v.w.trace
+	for v.next < len(trace) && (trace[v.next].Action == spec.ActionSnapshot || v.completed[v.next]) {
+		v.next++
+	}
+	if left := len(trace) - v.next; left > 0 && !v.stopped {
+		v.differ("the last %d entries of the record, the first of them a %s, are not in its replay", left, trace[v.next].Action)
+	}
+	if v.w.finalSegments == nil || !v.Exact() {
+		return
+	}
+	state, err := r.alloc.Snapshot()
+	if err != nil {
+		v.differ("%v", err)
+		return
+	}
+	if difference := differentSegments(v.w.finalSegments, state.Segments, v.w.Complete()); difference != "" {
+		v.differ("%s", difference)
 	}
 }

@@ -22,13 +22,18 @@ type Workload struct {
 	Streams      []spec.Stream // of the history, ascending
 	Config       spec.Config   // at the end of the history
 	Limit        LimitBounds
+	// DeviceMemory is the total memory of the device, in bytes; 0 if it is not known.
+	DeviceMemory uint64
+	Version      snapshot.Version // of PyTorch
 
 	Mallocs         int   // requests for memory
 	DurationUS      int64 // of the history, in microseconds; 0 without times
 	Unrecorded      Unrecorded
 	impossibleStart bool // no allocator makes InitialSegments; see start_layout.go
 	trace           []snapshot.TraceEntry
-	ops             []repeatedOp // only from a recorded trace; see fromtrace.go
+	finalSegments   []spec.Segment   // at the end of the history; nil if they are not known
+	rooms           map[int32]uint64 // of requests that were refused at first: the bytes that could be reserved
+	ops             []repeatedOp     // only from a recorded trace; see fromtrace.go
 }
 
 // Complete reports whether the history begins with the first request of the program.
@@ -36,12 +41,18 @@ func (w *Workload) Complete() bool { return len(w.InitialSegments) == 0 }
 
 // Unrecorded counts what the history leaves open.
 type Unrecorded struct {
-	InconsistentEntries int // entries that contradict others
-	PendingFrees        int // frees of memory with stream uses: when they complete depends on the run
-	EmptyCaches         int // calls of empty_cache that were inferred
-	UnknownPools        int // requests served from segments whose pool is not known
-	OOMs                int // requests that failed in the recorded run
-	SettingsChanges     int // while the program ran
+	InconsistentEntries int                      // entries that contradict others
+	PendingFrees        int                      // frees of memory with stream uses: when they complete depends on the run
+	EmptyCaches         int                      // calls of empty_cache that were inferred
+	UnknownPools        int                      // requests served from segments whose pool is not known
+	OOMs                int                      // requests that failed in the recorded run
+	SettingsChanges     int                      // while the program ran
+	Refusals            int                      // requests for which cached segments had to be freed, or that failed
+	DoubtfulFrees       int                      // of the refusals: those that may have been calls of empty_cache
+	PoolFailures        int                      // requests that failed although the default pool had memory for them
+	Unknown             []snapshot.UnknownAction // entries that this version does not know
+	UnknownSettings     []string                 // recorded settings that this version does not know
+	Skipped             []spec.Action            // actions that were not recorded (skip_actions)
 }
 
 // Request is one call of the allocator by the program.
@@ -51,6 +62,8 @@ type Request struct {
 	// PendingFree: the freed memory had stream uses. In the recorded run the free
 	// completed before the request with the number CompletedBefore.
 	PendingFree     bool
+	Initial         bool  // of a Free: it was made before the history begins
+	Doubtful        bool  // of an EmptyCache: the frees may have been those of a refused request
 	ID              int32 // of the allocation
 	CompletedBefore int32
 	Entry           int32 // index into the history
@@ -83,17 +96,4 @@ func (w *Workload) Entry(r *Request) *snapshot.TraceEntry { return &w.trace[r.En
 // recordedSettings are those of the recorded run, as a value of PYTORCH_ALLOC_CONF.
 func (w *Workload) recordedSettings() string {
 	return settings.Format(w.Config, spec.DefaultGeometry())
-}
-
-// AssumedLimit is the limit to predict under if none is given, in bytes: the lowest one
-// that the recorded run can have had, 0 if no request was refused. The note says why.
-func (w *Workload) AssumedLimit() (limit uint64, note string) {
-	least, most := spec.FormatSize(w.Limit.Least), spec.FormatSize(w.Limit.Most)
-	switch {
-	case !w.Limit.Refused():
-		return 0, ""
-	case w.Limit.Known():
-		return w.Limit.Least, "The limit of the recorded run was " + least + ", and is assumed."
-	}
-	return w.Limit.Least, "The limit of the recorded run was between " + least + " and " + most + ", and the lower is assumed."
 }

@@ -123,6 +123,7 @@ var effects = map[trace.OpKind]func(h *History, a applied){
 		h.Allocated(made)
 	},
 	trace.OpFree:               func(h *History, a applied) { h.Freed(h.trace.allocations[a.ID].Ptr) },
+	trace.OpFreeOn:             func(h *History, a applied) { h.Freed(h.trace.allocations[a.ID].Ptr) },
 	trace.OpRecordStream:       func(h *History, a applied) { h.StreamRecorded(h.trace.allocations[a.ID].Ptr, a.Device, a.stream) },
 	trace.OpEmptyCache:         nil,
 	trace.OpSetMemoryFraction:  nil,
@@ -159,15 +160,15 @@ var effects = map[trace.OpKind]func(h *History, a applied){
 	trace.OpOpenShared:  nil, // another process's memory
 	trace.OpCloseShared: nil,
 
-	trace.OpKernel:      func(h *History, a applied) { h.order.submit(a.of()) },
-	trace.OpCopy:        func(h *History, a applied) { h.order.submit(a.of()) },
-	trace.OpWaitStream:  func(h *History, a applied) { h.StreamWaited(a.Device, a.stream, a.Device, a.on) },
-	trace.OpRecordEvent: func(h *History, a applied) { h.EventRecorded(spec.EventHandle(a.Event), a.Device, a.stream) },
-	trace.OpWaitEvent:   func(h *History, a applied) { h.EventWaited(spec.EventHandle(a.Event), a.Device, a.stream) },
-	trace.OpSynchronize: func(h *History, a applied) { h.order.synchronize(a.of()) },
+	trace.OpKernel:        func(h *History, a applied) { h.order.submit(a.of()) },
+	trace.OpCopy:          func(h *History, a applied) { h.order.submit(a.of()) },
+	trace.OpDestroyStream: nil, // what is in it goes on
+	trace.OpWaitStream:    func(h *History, a applied) { h.StreamWaited(a.Device, a.stream, a.Device, a.on) },
+	trace.OpRecordEvent:   func(h *History, a applied) { h.EventRecorded(spec.EventHandle(a.Event), a.Device, a.stream) },
+	trace.OpWaitEvent:     func(h *History, a applied) { h.EventWaited(spec.EventHandle(a.Event), a.Device, a.stream) },
+	trace.OpSynchronize:   func(h *History, a applied) { h.order.synchronize(a.of()) },
 
 	trace.OpCreateStream:      nil, // a stream is known from when it is first named
-	trace.OpDestroyStream:     nil,
 	trace.OpSynchronizeEvent:  func(h *History, a applied) { h.order.See(h.order.marks[spec.EventHandle(a.Event)].clock) },
 	trace.OpSynchronizeDevice: func(h *History, a applied) { h.order.SynchronizeDevice(a.Device) },
 	trace.OpQueryEvent: func(h *History, a applied) {

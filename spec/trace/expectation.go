@@ -48,29 +48,29 @@ var errorNames = []string{
 
 // ErrorName is the name that a trace has for an allocator's error, "" for nil.
 func ErrorName(err error) string {
-	var (
-		pointer  *spec.InvalidPointerError
-		argument *spec.InvalidArgumentError
-		state    *spec.InvalidStateError
-		driver   *spec.DriverError
-	)
 	switch {
 	case err == nil:
 		return ""
 	case errors.Is(err, spec.ErrOutOfMemory):
 		return ErrorOOM
-	case errors.As(err, &pointer):
+	case wraps[*spec.InvalidPointerError](err):
 		return ErrorInvalidPointer
-	case errors.As(err, &argument):
+	case wraps[*spec.InvalidArgumentError](err):
 		return ErrorInvalidArgument
-	case errors.As(err, &state):
+	case wraps[*spec.InvalidStateError](err):
 		return ErrorInvalidState
 	case errors.Is(err, spec.ErrNotSupported):
 		return ErrorNotSupported
-	case errors.As(err, &driver):
+	case wraps[*spec.DriverError](err):
 		return ErrorDriver
 	}
 	return ErrorOther
+}
+
+// wraps reports whether an error of a type is in the chain.
+func wraps[E error](err error) bool {
+	var target E
+	return errors.As(err, &target)
 }
 
 // Layout copies the segments of a snapshot without the contexts, which a trace does

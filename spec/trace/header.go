@@ -37,9 +37,24 @@ type Header struct {
 	// an error and a free does not wait, so that only the program drains streams.
 	Waits bool
 
+	// Threads is how many host threads there are beside thread 0 that have a default stream of
+	// their own: on each device, the first streams of it behind the default stream. What a
+	// thread has waited for, another does not know. 0: nothing depends on threads.
+	Threads int
+
 	// Exclusive: no other process used the devices. What the driver refused is then
 	// known from the trace entries, and the free memory that they have is exact.
 	Exclusive bool
+}
+
+// OwnStream is the index of the default stream that a thread has on a device; 0 if it has
+// none of its own.
+func (h *Header) OwnStream(dev spec.Device, t spec.Thread) int {
+	if t < 1 || int(t) > h.Threads {
+		return 0
+	}
+	each := (len(h.Streams) - 1) / h.Devices
+	return 1 + int(dev)*each + int(t) - 1
 }
 
 var headerTable = newJSONTable("the header", []jsonMember[Header]{
@@ -71,6 +86,12 @@ var headerTable = newJSONTable("the header", []jsonMember[Header]{
 		absent: func(h *Header) bool { return h.Geometry == spec.DefaultGeometry() },
 	},
 	flagMember("waits", func(h *Header) *bool { return &h.Waits }),
+	{
+		name:   "threads",
+		read:   func(c *jsonCursor, h *Header) { h.Threads = int(c.size()) },
+		append: func(b []byte, h *Header) []byte { return appendWhole(b, h.Threads) },
+		absent: func(h *Header) bool { return h.Threads == 0 },
+	},
 	flagMember("exclusive", func(h *Header) *bool { return &h.Exclusive }),
 	listMember("streams", func(h *Header) *[]spec.Stream { return &h.Streams }, readStream, appendWhole[spec.Stream]),
 	listMember("stream_ids", func(h *Header) *[]int64 { return &h.StreamIDs }, (*jsonCursor).signed, appendWhole[int64]),
@@ -97,11 +118,11 @@ var geometryTable = newJSONTable("the geometry", []jsonMember[spec.Geometry]{
 // and those that it cannot have.
 var (
 	headerMust = map[int]jsonMembers{
-		1: headerTable.all() &^ headerTable.set("stream_ids devices geometry waits exclusive functions static_bytes"),
+		1: headerTable.all() &^ headerTable.set("stream_ids devices geometry waits threads exclusive functions static_bytes"),
 		2: headerTable.set("format version total_memory streams"),
 	}
 	headerStray = map[int]jsonMembers{
-		1: headerTable.set("devices geometry waits exclusive functions static_bytes"),
+		1: headerTable.set("devices geometry waits threads exclusive functions static_bytes"),
 	}
 	treeHeaderMust = headerTable.set("format version source seed functions")
 	treeHeaderMay  = headerTable.set("static_bytes")
@@ -132,15 +153,8 @@ func parseHeader(line []byte) (h *Header, reason string) {
 	if missing := headerTable.first(must &^ seen); missing != "" {
 		return nil, fmt.Sprintf("the header without %q", missing)
 	}
-	if h.Format == Format && h.Version == 1 {
-		h.Exclusive = h.Family == exclusiveFamily
-	}
 	return h, h.check()
 }
-
-// exclusiveFamily is the family of those recordings of version 1 for which the recorder
-// had the device to itself. Version 1 has no other field that says so.
-const exclusiveFamily = "realoom"
 
 // sniffFormat finds out whether the line is the header of a trace of ours, passing
 // over all fields but those that say so: the others may belong to another format.
@@ -191,6 +205,8 @@ func (h *Header) check() string {
 		return `"streams" does not begin with 0, the default stream`
 	case len(slices.Compact(sorted)) < len(h.Streams):
 		return `"streams" has a handle twice`
+	case h.Threads < 0 || h.Threads*h.Devices >= len(h.Streams) && h.Threads > 0:
+		return fmt.Sprintf(`"threads" is %d, and there are not so many "streams"`, h.Threads)
 	case h.StreamIDs != nil && len(h.StreamIDs) != len(h.Streams):
 		return fmt.Sprintf(`%d "stream_ids" for %d "streams"`, len(h.StreamIDs), len(h.Streams))
 	}

@@ -6,10 +6,10 @@ import (
 	"gaugeblock/spec"
 )
 
-// Streams that come and go, what host threads wait for, and what they do themselves.
+// Streams that are created, what host threads wait for, and what they do themselves. How
+// streams and threads end is in streams.go.
 const (
 	OpCreateStream      OpKind = "create_stream"
-	OpDestroyStream     OpKind = "destroy_stream"
 	OpSynchronizeEvent  OpKind = "synchronize_event"
 	OpSynchronizeDevice OpKind = "synchronize_device"
 	OpQueryEvent        OpKind = "query_event"
@@ -17,7 +17,6 @@ const (
 	OpQueryStream       OpKind = "query_stream"
 	OpHostAccess        OpKind = "host_access"
 	OpWaitThread        OpKind = "wait_thread"
-	OpEndThread         OpKind = "end_thread"
 )
 
 // Handles that are not of one stream.
@@ -49,10 +48,6 @@ var hostKinds = map[OpKind]kind{
 			}
 			return onStream(op)
 		},
-	},
-	OpDestroyStream: {
-		target: TargetDevice, memory: MemoryNone,
-		v2: fields{"stream", ""}, words: onStream,
 	},
 	OpSynchronizeEvent: {
 		target: TargetDevice, memory: MemoryNone, event: numberUsed,
@@ -87,7 +82,6 @@ var hostKinds = map[OpKind]kind{
 		target: TargetDevice, memory: MemoryNone,
 		v2: fields{"other", ""}, words: func(op *Op) string { return fmt.Sprintf("%s %d", op.Kind, op.Other) },
 	},
-	OpEndThread: {target: TargetDevice, memory: MemoryNone, words: nameOnly},
 }
 
 func completeInWords(op *Op) string {

@@ -6,6 +6,7 @@ import "fmt"
 const (
 	OpMalloc             OpKind = "malloc"
 	OpFree               OpKind = "free"
+	OpFreeOn             OpKind = "free_on"
 	OpRecordStream       OpKind = "record_stream"
 	OpEmptyCache         OpKind = "empty_cache"
 	OpSetMemoryFraction  OpKind = "set_memory_fraction"
@@ -26,8 +27,13 @@ var memoryKinds = map[OpKind]kind{
 	},
 	OpFree: {
 		target: TargetAllocator, memory: MemoryFrees, pluggable: true,
-		v2: fields{"id", "stream"}, v1: &fields{"id", ""},
+		v2: fields{"id", ""}, v1: &fields{"id", ""},
 		words: func(op *Op) string { return fmt.Sprintf("free id %d", op.ID) },
+	},
+	OpFreeOn: {
+		target: TargetAllocator, memory: MemoryFrees,
+		v2:    fields{"id", "stream"},
+		words: func(op *Op) string { return fmt.Sprintf("free_on stream %d: id %d", op.Stream, op.ID) },
 	},
 	OpRecordStream: {
 		target: TargetAllocator, memory: MemoryRecords, pluggable: true,

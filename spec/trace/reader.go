@@ -19,6 +19,7 @@ type Reader struct {
 	refs   *references
 	graphs int // captures that ended, for version 1
 	end    *End
+	ahead  *Op   // the first operation, if it was read with the header
 	err    error // what Next returns from now on
 }
 
@@ -65,7 +66,17 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 	}
 	t.header = header
 	t.refs = newReferences(header)
+	if header.Format == Format && header.Version == 1 {
+		t.readAhead()
+	}
 	return t, nil
+}
+
+// readAhead reads the first operation of a trace of version 1, whose header cannot say that
+// the recorder had the device to itself. The recorders that had it began with device_free.
+func (t *Reader) readAhead() {
+	t.ahead, t.err = t.next()
+	t.header.Exclusive = t.ahead != nil && t.ahead.Kind == OpDeviceFree
 }
 
 // Header is the first line, with what it leaves out filled in. It is the
@@ -86,6 +97,10 @@ func (t *Reader) Close() error {
 // Next returns the next operation, which is the caller's to keep; io.EOF when
 // there is none. Any other error is a *Error, and returned ever after.
 func (t *Reader) Next() (*Op, error) {
+	if op := t.ahead; op != nil {
+		t.ahead = nil
+		return op, nil
+	}
 	if t.err != nil {
 		return nil, t.err
 	}

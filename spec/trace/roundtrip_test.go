@@ -275,6 +275,7 @@ func drawHeader(t *rapid.T) trace.Header {
 	}
 	slices.Sort(h.Streams)
 	h.Streams = slices.Compact(h.Streams)
+	h.Threads = rapid.IntRange(0, (len(h.Streams)-1)/h.Devices).Draw(t, "threads")
 	if rapid.Bool().Draw(t, "has stream ids") {
 		h.StreamIDs = rapid.SliceOfN(rapid.Int64(), len(h.Streams), len(h.Streams)).Draw(t, "ids")
 	}

@@ -7,12 +7,14 @@ import (
 
 // Work on streams, and the order between streams.
 const (
-	OpKernel      OpKind = "kernel"
-	OpCopy        OpKind = "copy"
-	OpWaitStream  OpKind = "wait_stream"
-	OpRecordEvent OpKind = "record_event"
-	OpWaitEvent   OpKind = "wait_event"
-	OpSynchronize OpKind = "synchronize"
+	OpKernel        OpKind = "kernel"
+	OpCopy          OpKind = "copy"
+	OpWaitStream    OpKind = "wait_stream"
+	OpRecordEvent   OpKind = "record_event"
+	OpWaitEvent     OpKind = "wait_event"
+	OpSynchronize   OpKind = "synchronize"
+	OpDestroyStream OpKind = "destroy_stream"
+	OpEndThread     OpKind = "end_thread"
 )
 
 var streamKinds = map[OpKind]kind{
@@ -43,6 +45,11 @@ var streamKinds = map[OpKind]kind{
 		target: TargetDevice, memory: MemoryNone,
 		v2: fields{"", "stream"}, words: onStream,
 	},
+	OpDestroyStream: {
+		target: TargetDevice, memory: MemoryNone,
+		v2: fields{"", "stream"}, words: onStream,
+	},
+	OpEndThread: {target: TargetDevice, memory: MemoryNone, words: nameOnly},
 }
 
 func ofEvent(op *Op) string {

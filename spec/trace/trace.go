@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/quote"
 )
 
 // # Traces
@@ -61,7 +62,7 @@ type Error struct {
 }
 
 // Error is "file:line: reason", as compilers write it.
-func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason) }
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", quote.Text(e.File), e.Line, e.Reason) }
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }

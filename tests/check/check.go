@@ -133,7 +133,7 @@ const addressSpace = 1 << 62
 func newChecker(log source, name string, o Options) (*checker, error) {
 	h := log.Header()
 	roomy := *h
-	roomy.TotalMemory, roomy.Waits, roomy.Streams = addressSpace, false, nil
+	roomy.TotalMemory, roomy.Waits, roomy.Threads, roomy.Streams = addressSpace, false, 0, nil
 	roomy.Geometry = spec.DefaultGeometry()
 	player, err := replay.NewPlayer(&roomy, func(spec.Driver, *trace.Header) (spec.Allocator, error) {
 		return nobody{}, nil

@@ -19,7 +19,8 @@ type memory struct {
 	allocated map[int64]*allocation
 	byPtr     btree.Map[spec.Ptr, *allocation]
 	freed     map[int64]*allocation
-	oldest    []int64 // numbers in freed, oldest first
+	oldest    []int64                 // numbers in freed, oldest first
+	before    btree.Map[int64, int64] // numbers freed before those, as ranges: first, last
 	waiting   map[spec.Ptr]*waiting
 	empty     map[spec.Ptr]int // allocations of no bytes that have an address
 	passedOn  passedOn
@@ -66,7 +67,7 @@ type waiting struct {
 	events []spec.EventHandle
 }
 
-// mostFreed is how many freed allocations are remembered.
+// mostFreed is how many freed allocations are remembered with their lines.
 const mostFreed = 1 << 20
 
 func newMemory() memory {
@@ -91,8 +92,36 @@ func (m *memory) end(a *allocation, line int) {
 	m.freed[a.id] = a
 	if len(m.oldest) > mostFreed {
 		delete(m.freed, m.oldest[0])
+		m.addBefore(m.oldest[0])
 		m.oldest = m.oldest[1:]
 	}
+}
+
+// addBefore adds a number to those freed before, and joins it with the ranges beside it.
+func (m *memory) addBefore(id int64) {
+	first, last := id, id
+	m.before.Descend(id, func(f, l int64) bool {
+		if l >= id {
+			first, last = f, l
+		} else if l == id-1 {
+			first = f
+		}
+		return false
+	})
+	if end, there := m.before.Get(last + 1); there {
+		m.before.Delete(last + 1)
+		last = end
+	}
+	m.before.Set(first, last)
+}
+
+// wasFreed reports whether a number was freed, also if its allocation is not remembered.
+func (m *memory) wasFreed(id int64) (was bool) {
+	m.before.Descend(id, func(_, last int64) bool {
+		was = last >= id
+		return false
+	})
+	return was || m.freed[id] != nil
 }
 
 // byAge lists what is allocated, oldest first.
@@ -204,6 +233,8 @@ func (c *checker) misusedFree(op *trace.Op) {
 		a.lent = false // a callback was faster
 	case a != nil:
 		c.violation(DoubleFree, "%s (%d bytes, allocated in line %d) was freed before, in line %d", c.pointer(a.ptr), a.bytes, a.line, a.freed)
+	case c.memory.wasFreed(op.ID):
+		c.violation(DoubleFree, "%s was freed before, more than %d frees ago", c.name(op.ID), mostFreed)
 	default:
 		c.violation(ForeignFree, "%s is not allocated, and was not before, as far as is remembered", c.name(op.ID))
 	}

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dustin/go-humanize/english"
+
+	"gaugeblock/spec/quote"
 )
 
 // Kind says what is wrong.
@@ -81,18 +83,19 @@ func (r *Result) Count() int { return len(r.Violations) + r.More }
 // are broken to fit a terminal.
 func (r *Result) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s in %s", r.File, english.Plural(r.Count(), "violation", ""), english.Plural(r.Operations, "operation", ""))
+	file := quote.Text(r.File)
+	fmt.Fprintf(&b, "%s: %s in %s", file, english.Plural(r.Count(), "violation", ""), english.Plural(r.Operations, "operation", ""))
 	for _, v := range r.Violations {
-		fmt.Fprintf(&b, "\n%s:%d: %s: %s", r.File, v.Line, v.Kind, v.Text)
+		fmt.Fprintf(&b, "\n%s:%d: %s: %s", file, v.Line, v.Kind, v.Text)
 		for _, d := range v.Details {
 			fmt.Fprintf(&b, "\n    %-10s %s", d.Name, wrap(d.Text, 15))
 		}
 	}
 	if r.More > 0 {
-		fmt.Fprintf(&b, "\n%s: %d more are not listed", r.File, r.More)
+		fmt.Fprintf(&b, "\n%s: %d more are not listed", file, r.More)
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "\n%s: note: %s", r.File, note)
+		fmt.Fprintf(&b, "\n%s: note: %s", file, note)
 	}
 	return b.String()
 }

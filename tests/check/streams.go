@@ -138,6 +138,11 @@ func (c *checker) destroyStream(op *trace.Op) {
 // whether the driver waits for it is documented nowhere.
 func (c *checker) endThread(op *trace.Op) {
 	for dev := range c.header.Devices {
+		if own := c.header.OwnStream(spec.Device(dev), op.Thread); own > 0 {
+			end := *op
+			end.Device, end.Stream = spec.Device(dev), own
+			c.destroyStream(&end)
+		}
 		key := deviceThread{spec.Device(dev), op.Thread}
 		if s := c.streams.perThread[key]; s != nil {
 			_ = c.gpu.DestroyStream(key.device, s.handle)

@@ -51,7 +51,7 @@ func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 		return t.fail("out of memory", "the error is no *spec.OutOfMemoryError: %v", err)
 	}
 	if oom.SegmentSize == 0 && op.Size < t.header.Geometry.MaxRequest {
-		return t.fail("out of memory with memory left", "a request of %d bytes failed without asking the driver: %v", op.Size, err)
+		return t.checkUnexplained(op, err)
 	}
 	if oom.SegmentSize == 0 || t.faulted || t.expandable() {
 		return nil
@@ -77,6 +77,31 @@ func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
 		return t.fail("out of memory statistics", "%d allocated and %d unallocated are not the %d reserved", oom.Allocated, oom.Unallocated, reserved)
 	}
 	return nil
+}
+
+// checkUnexplained looks at a request that failed for lack of memory when the error does not
+// say what could not be obtained. It is explained if the driver has refused a call for
+// memory meanwhile, or has less than was requested, or if a limit is set.
+func (t *Trial) checkUnexplained(op *trace.Op, err error) *Failure {
+	if t.faulted || t.meter.refused > t.refusals || t.limited(op.Device) {
+		return nil
+	}
+	free, _, failed := t.player.GPU().MemInfo(op.Device)
+	if failed != nil || free < op.Size {
+		return nil
+	}
+	return t.fail("out of memory with memory left", "a request of %d bytes failed, the driver has %d bytes free and has refused nothing: %v",
+		op.Size, free, err)
+}
+
+// limited reports whether the allocator has a limit on a device.
+func (t *Trial) limited(dev spec.Device) bool {
+	limiter, able := t.player.Allocator().(spec.MemoryLimiter)
+	if !able || t.options.limited {
+		return t.options.limited
+	}
+	fraction, err := limiter.MemoryFraction(dev)
+	return err != nil || fraction < 1
 }
 
 // splitLimited reports whether there are oversize blocks, or it is unknown.

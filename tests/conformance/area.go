@@ -22,12 +22,18 @@ type Area struct {
 	Settings   []string // one of them is in force when a program begins
 	Configures []string // one of them is what a configure brings
 	Sizes      []uint64 // boundaries beside those of the geometry, in bytes
+	Few        []uint64 // if given, the bytes of all requests
 	Marks      bool     // pools may be use_on_oom and no_split
 	Pools      bool     // single pools may be emptied
 
 	Kinds  []Share
 	Misuse []trace.OpKind
 	Labels []Label // must be met
+
+	// What the programs of an examination have in common (Option).
+	contract Contract
+	hardware bool // all programs run on a device that waits as hardware does
+	late     bool // a stream may wait for any other: work is looked at by the device alone
 }
 
 // Share is how often a kind of operation occurs, relative to the others.
@@ -59,7 +65,7 @@ func (a *Area) has(kind trace.OpKind) bool {
 // held up for longer.
 func (a *Area) draw(c Choices, seed uint64) trace.Header {
 	h := a.header(seed, pick(c, a.Settings))
-	h.Waits = chance(c, 2)
+	h.Waits = chance(c, 2) || a.hardware
 	return h
 }
 
@@ -70,7 +76,10 @@ func (a *Area) header(seed uint64, settings string) trace.Header {
 		Source: "gaugeblock conformance", DeviceName: "fake",
 		Devices: a.Devices, TotalMemory: a.Memory, Settings: settings,
 		Family: a.Name, Seed: int64(seed),
-		Streams: []spec.Stream{0}, Geometry: spec.DefaultGeometry(),
+		Streams: []spec.Stream{0}, Geometry: spec.DefaultGeometry(), Waits: a.hardware,
+	}
+	if a.contract.Threads {
+		h.Threads = a.Threads
 	}
 	for i := range a.Devices * a.Streams {
 		h.Streams = append(h.Streams, spec.Stream(0x100*(i+1)))

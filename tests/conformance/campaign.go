@@ -25,6 +25,9 @@ type Campaign struct {
 
 	// Progress, if given, is called with how many operations have been checked so far.
 	Progress func(checked int)
+	// Stopped, if given, is asked before each program. If it reports true, the campaign
+	// ends there.
+	Stopped func() bool
 }
 
 // Outcome is what came of a campaign.
@@ -72,6 +75,9 @@ func (c Campaign) Run() Outcome {
 }
 
 func (c *Campaign) unfinished(o *Outcome) bool {
+	if c.Stopped != nil && c.Stopped() {
+		return false
+	}
 	if o.Checked < c.Operations {
 		return true
 	}

@@ -31,7 +31,7 @@ import (
 func (p *Program) mayUse(slot int, m *memory) bool {
 	s := &p.streams[slot]
 	k := s.capture
-	if slot != m.slot && !slices.Contains(m.uses, use{slot, k != nil}) {
+	if slot != m.slot && !p.mayUseElsewhere(m, use{slot, k != nil}) {
 		return false
 	}
 	switch {

@@ -55,7 +55,7 @@ func (a *Area) RunFaults(seed uint64, length, most int, o Options) Result {
 		}
 	}
 	ops := slices.Clone(t.ops)
-	faults := possibleFaults(before, t.player.GPU().Calls())
+	faults := possibleFaults(before, t.player.GPU().Calls(), o.faults)
 	result := t.result(seed, t.windDown())
 	for i := 0; i < len(faults) && result.Failure == nil; i += max(len(faults)/most, 1) {
 		r := a.runFault(t.header, seed, faults[i], ops, o)
@@ -96,8 +96,9 @@ func (a *Area) runFault(h trace.Header, seed uint64, fault spec.FaultSpec, ops [
 	return t.result(seed, t.windDown())
 }
 
-// possibleFaults lists the failures of every call that was made in between.
-func possibleFaults(before, after []fakegpu.CallCount) []spec.FaultSpec {
+// possibleFaults lists the failures of every call that was made in between. Only lists
+// those that are tried; nil: all.
+func possibleFaults(before, after []fakegpu.CallCount, only []spec.FaultSpec) []spec.FaultSpec {
 	earlier := map[string]uint64{}
 	for _, c := range before {
 		earlier[c.Call] = c.Count
@@ -109,7 +110,10 @@ func possibleFaults(before, after []fakegpu.CallCount) []spec.FaultSpec {
 		}
 		for nth := range int(c.Count - earlier[c.Call]) {
 			for _, name := range failuresOf(c.Call) {
-				faults = append(faults, spec.FaultSpec{Call: c.Call, Nth: nth + 1, Error: name})
+				is := func(f spec.FaultSpec) bool { return f.Call == c.Call && f.Error == name }
+				if only == nil || slices.ContainsFunc(only, is) {
+					faults = append(faults, spec.FaultSpec{Call: c.Call, Nth: nth + 1, Error: name})
+				}
 			}
 		}
 	}

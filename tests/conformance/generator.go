@@ -15,6 +15,7 @@ type Generator struct {
 	area    *Area
 	near    []uint64 // sizes of interest
 	weights int      // sum of the area's
+	next    trace.Op // room for the next operation
 }
 
 // misuseShare: one operation in so many is wrong on purpose, where the area has any
@@ -34,9 +35,9 @@ func newGenerator(c Choices, p *Program, area *Area) *Generator {
 func (g *Generator) Next() trace.Op {
 	const attempts = 50
 	for range attempts {
-		op := g.propose()
-		if g.program.Prepare(&op) {
-			return op
+		g.next = g.propose()
+		if g.program.Prepare(&g.next) {
+			return g.next
 		}
 	}
 	return g.fallback()
@@ -74,7 +75,9 @@ func (g *Generator) propose() trace.Op {
 	}
 	kind := g.kind()
 	op := kinds[kind].propose(g)
-	op.Kind = kind
+	if op.Kind == "" {
+		op.Kind = kind
+	}
 	return op
 }
 

@@ -13,7 +13,8 @@ import (
 // kinds_capture.go and kinds_device.go. How often a kind occurs stands there too, in lists
 // of shares that area_table.go makes areas of.
 type kind struct {
-	// propose makes up an operation. It need not be one that the program may perform.
+	// propose makes up an operation. It need not be one that the program may perform, and may
+	// be of another kind, if that has to come first.
 	propose func(g *Generator) trace.Op
 	// notProposed: why there is no propose.
 	notProposed string
@@ -74,7 +75,7 @@ type misuse struct {
 var kinds = func() map[trace.OpKind]kind {
 	all := map[trace.OpKind]kind{}
 	for _, group := range []map[trace.OpKind]kind{
-		memoryKinds, poolKinds, sharingKinds, streamKinds, hostKinds, captureKinds, deviceKinds,
+		memoryKinds, poolKinds, sharingKinds, streamKinds, hostKinds, captureKinds, deviceKinds, contractKinds,
 	} {
 		maps.Copy(all, group)
 	}

@@ -37,9 +37,14 @@ func (p *Program) mayHold(op *trace.Op) bool {
 	return p.state(op).capture == nil && p.held(p.slot(op.Device, op.Stream)) == 0
 }
 
-// drainNext drains a stream that is busy and waits for no other.
+// drainNext drains a stream that is busy and waits for no other. Where streams may wait for
+// each other's earlier work there need not be one: then the host waits.
 func (p *Program) drainNext() (op trace.Op, more bool) {
 	for slot := range p.streams {
+		if p.area.late && p.held(slot) != 0 {
+			s := &p.streams[slot]
+			return trace.Op{Kind: trace.OpSynchronize, Device: s.device, Stream: s.index}, true
+		}
 		if p.held(slot) == 1<<slot {
 			s := &p.streams[slot]
 			return trace.Op{Kind: trace.OpDrain, Device: s.device, Stream: s.index}, true

@@ -28,10 +28,15 @@ var memoryKinds = map[trace.OpKind]kind{
 		begins: (*Lives).malloc, checkSuccess: (*Trial).checkPointer, mayFail: (*Trial).mallocMayFail,
 	},
 	trace.OpFree: {
-		propose: func(g *Generator) trace.Op { return trace.Op{ID: g.anyMemory()} },
+		propose: (*Generator).free,
 		allowed: (*Program).mayFree,
 		did:     func(p *Program, op *trace.Op, _ *replay.Performed) { p.forget(op.ID) },
 		ends:    (*Lives).free, after: (*Trial).freedLast,
+	},
+	trace.OpFreeOn: {
+		propose: (*Generator).freeOn, allowed: (*Program).mayFreeOn,
+		did:  func(p *Program, op *trace.Op, _ *replay.Performed) { p.forget(op.ID) },
+		ends: (*Lives).free, after: (*Trial).freedLast,
 	},
 	trace.OpRecordStream: {
 		propose: (*Generator).recordStream, allowed: (*Program).mayRecordStream, did: (*Program).recorded,
@@ -79,6 +84,7 @@ var memoryKinds = map[trace.OpKind]kind{
 func (g *Generator) malloc() trace.Op {
 	op := g.onCaptured()
 	op.Thread = g.thread()
+	op = g.called(op)
 	op.ID = int64(g.program.ids)
 	switch {
 	case chance(g, 200):
@@ -86,13 +92,13 @@ func (g *Generator) malloc() trace.Op {
 	case chance(g, 1000):
 		op.Size = spec.EiB
 	default:
-		op.Size = size(g, g.program.header.Geometry, g.near, g.program.header.TotalMemory/2)
+		op.Size = g.size()
 	}
 	return op
 }
 
 func (p *Program) mayMalloc(op *trace.Op) bool {
-	return p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID) &&
+	return p.mayCall(uint64(op.Thread), p.slot(op.Device, op.Stream)) && p.find(op.ID) == nil && !slices.Contains(p.opened, op.ID) &&
 		p.poolFor(op).serves(p.state(op).capture != nil)
 }
 
@@ -116,6 +122,9 @@ func (p *Program) allocated(op *trace.Op, out *replay.Performed) {
 func (p *Program) freeNext() (op trace.Op, more bool) {
 	if len(p.memory) == 0 {
 		return trace.Op{}, false
+	}
+	if p.area.contract.Uses != UsesRecorded {
+		return p.joinAndFree(p.memory[0], p.memory[0].slot), true
 	}
 	return trace.Op{Kind: trace.OpFree, ID: p.memory[0].id}, true
 }
@@ -155,7 +164,7 @@ func (t *Trial) mallocMayFail(op *trace.Op, err error) (explained bool, f *Failu
 // mayFree: what is shared stays while another process has anything open.
 func (p *Program) mayFree(op *trace.Op) bool {
 	m := p.find(op.ID)
-	return m != nil && !(m.shared && len(p.opened) > 0) && (p.exposes || !p.forgotten(m))
+	return m != nil && !(m.shared && len(p.opened) > 0) && (p.exposes || !p.forgotten(m)) && p.mayFreeByContract(op, m)
 }
 
 // free tells the device that memory is about to be freed.

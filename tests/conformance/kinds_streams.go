@@ -49,6 +49,9 @@ func (g *Generator) kernel() trace.Op {
 // recorded for it and waits for its own. It prefers memory that was allocated last,
 // which others may have had just before, and streams that are not the owner's.
 func (g *Generator) carefulKernel() trace.Op {
+	if g.area.contract.Uses != UsesRecorded {
+		return g.sharedKernel()
+	}
 	from := g.candidates()
 	m := from[len(from)-1]
 	slot := m.slot
@@ -70,6 +73,9 @@ func (g *Generator) carefulKernel() trace.Op {
 }
 
 func (p *Program) mayLaunch(op *trace.Op) bool {
+	if !p.mayCall(uint64(op.Thread), p.slot(op.Device, op.Stream)) {
+		return false
+	}
 	ranges := len(op.Reads) + len(op.Writes)
 	if ranges > 0 && !p.mayTouch(op) {
 		return false
@@ -98,6 +104,9 @@ func (p *Program) worked(op *trace.Op, _ *replay.Performed) {
 		return
 	}
 	for _, m := range p.ranges(op) {
+		if p.area.contract.Uses != UsesRecorded {
+			p.touches(m, slot)
+		}
 		if m.pool != nil {
 			p.touched(m.pool, slot)
 		}
@@ -105,13 +114,16 @@ func (p *Program) worked(op *trace.Op, _ *replay.Performed) {
 }
 
 func (g *Generator) copy() trace.Op {
-	op := g.on()
+	op := g.called(g.on())
 	op.Reads = []trace.OpRange{{ID: g.anyMemory()}}
 	op.Writes = []trace.OpRange{{ID: g.anyMemory()}}
 	return op
 }
 
 func (p *Program) mayCopy(op *trace.Op) bool {
+	if !p.mayCall(uint64(op.Thread), p.slot(op.Device, op.Stream)) {
+		return false
+	}
 	if len(op.Reads) != 1 || len(op.Writes) != 1 || !p.mayTouch(op) {
 		return false
 	}

@@ -73,6 +73,12 @@ type kit struct {
 	trusting   bool
 	align      uint64
 	traces     string
+	contract   *Contract // nil: PyTorch's, and nothing beside it
+	hardware   bool
+	ignored    []string // names of rules
+	keeps      Kept
+	faults     []spec.FaultSpec
+	limited    bool
 
 	areas  []*Area
 	known  []string // classes that were found
@@ -84,6 +90,7 @@ func (k *kit) options(area *Area) Options {
 	o := Options{
 		New: k.factory, Every: 16, Align: k.align, Overlook: k.overlooks,
 		caching: area.Name == cachingArea.Name, trusting: k.trusting,
+		keeps: k.keeps, faults: k.faults, limited: k.limited,
 	}
 	if k.level >= Exact {
 		o.Against = k.against
@@ -93,9 +100,9 @@ func (k *kit) options(area *Area) Options {
 
 func (k *kit) found(class string) bool { return slices.Contains(k.known, class) }
 
-// overlooks: what was found is not reported again, and what belongs to a higher level is
-// not looked at.
+// overlooks: what was found is not reported again, and what belongs to a higher level, or to
+// a rule that is left out, is not looked at.
 func (k *kit) overlooks(class string) bool {
 	rule, ok := ruleOf(class)
-	return k.found(class) || ok && rule.Level > k.level
+	return k.found(class) || ok && (rule.Level > k.level || slices.Contains(k.ignored, rule.Name))
 }

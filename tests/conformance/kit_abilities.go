@@ -24,6 +24,7 @@ var essential = map[string]trace.OpKind{
 // discover makes an allocator, asks it what it can do, and lists the areas to search.
 func (k *kit) discover() error {
 	h := Find("core").header(0, "")
+	h.Waits = k.hardware
 	player, err := replay.NewPlayer(&h, k.factory)
 	if err != nil {
 		return fmt.Errorf("the allocator cannot be made: %w", err)
@@ -39,6 +40,11 @@ func (k *kit) discover() error {
 			k.without = append(k.without, kind)
 		}
 	}
+	if k.contract != nil && k.contract.Uses != UsesRecorded {
+		k.without = append(k.without, trace.OpRecordStream)
+	} else {
+		k.without = append(k.without, trace.OpFreeOn)
+	}
 	for _, op := range []trace.Op{
 		{Kind: trace.OpMalloc, ID: 0, Size: 512},
 		{Kind: trace.OpRecordStream, ID: 0, Stream: 1},
@@ -52,6 +58,9 @@ func (k *kit) discover() error {
 		return err
 	}
 	all := Areas()
+	if k.contract != nil {
+		all = append(all, k.contract.areas()...)
+	}
 	if k.level >= Caching {
 		all = append(all, &cachingArea)
 	}
@@ -91,6 +100,13 @@ func (k *kit) fit(area *Area) error {
 		return nil
 	}
 	fitted := *area
+	fitted.hardware = k.hardware
+	if k.contract != nil {
+		fitted.contract = *k.contract
+		fitted.contract.Threads = area.has(trace.OpEndThread)
+		fitted.contract.DestroysStreams = area.has(trace.OpDestroyStream)
+		fitted.late = k.hardware && slices.ContainsFunc(contractAreas, func(a Area) bool { return a.Name == area.Name })
+	}
 	fitted.Kinds = slices.DeleteFunc(slices.Clone(area.Kinds), func(s Share) bool { return lacks(s.Kind) })
 	fitted.Misuse = slices.DeleteFunc(slices.Clone(area.Misuse), lacks)
 	if k.trusting {

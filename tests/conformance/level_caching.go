@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
@@ -13,8 +12,8 @@ import (
 // Caching: memory that was freed is used again, without the driver, and the
 // driver is not asked for much more than is needed. It is looked at in programs that
 // only ask for memory and give it back, on three streams, on a device with plenty of
-// it, so that nothing but the allocator's own choice stands against reuse. The kit
-// stands between the allocator and the driver and sees what is asked for.
+// it, so that nothing but the allocator's own choice stands against reuse. The device
+// tells the kit what is asked of it (level_meter.go).
 //
 //	KeepsWhatItGetsBack   a free gives nothing back to the driver
 //	ReuseNeedsNoDriver    as long as what was freed is free, the next request of the
@@ -64,7 +63,7 @@ const wasteFactor = 3
 
 // cacheWatch knows what was freed and not allocated again.
 type cacheWatch struct {
-	gpu    *meter
+	meter  *meter
 	freed  []freedMemory
 	out    map[kindOfMemory]uint64
 	peak   map[kindOfMemory]uint64
@@ -83,30 +82,19 @@ type freedMemory struct {
 	kind kindOfMemory
 }
 
-func newCacheWatch() *cacheWatch {
-	return &cacheWatch{out: map[kindOfMemory]uint64{}, peak: map[kindOfMemory]uint64{}}
-}
-
-// between makes a factory whose allocators have the meter between them and the driver.
-func (w *cacheWatch) between(factory replay.Factory) replay.Factory {
-	return func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
-		if gpu, fake := driver.(*fakegpu.GPU); fake {
-			w.gpu = &meter{GPU: gpu}
-			driver = w.gpu
-		}
-		return factory(driver, h)
-	}
+func newCacheWatch(m *meter) *cacheWatch {
+	return &cacheWatch{meter: m, out: map[kindOfMemory]uint64{}, peak: map[kindOfMemory]uint64{}}
 }
 
 // checkCaching looks at what an operation asked of the driver. The program has not
 // taken note of the operation yet.
 func (t *Trial) checkCaching(op *trace.Op, out *replay.Performed) *Failure {
 	w := t.cache
-	if w == nil || w.gpu == nil {
+	if w == nil {
 		return nil
 	}
-	asked, gave := w.gpu.asked > w.before.asked, w.gpu.gave > w.before.gave
-	w.before = meter{asked: w.gpu.asked, gave: w.gpu.gave}
+	asked, gave := w.meter.asked > w.before.asked, w.meter.gave > w.before.gave
+	w.before = meter{asked: w.meter.asked, gave: w.meter.gave}
 	switch {
 	case op.Kind == trace.OpFree && out.Err == nil:
 		return t.checkKept(op, gave)
@@ -176,7 +164,7 @@ func (w *cacheWatch) longest(kind kindOfMemory, out []*memory) spec.Range {
 		case f.kind != kind:
 			stretch = spec.Range{}
 			continue
-		case stretch.Bytes > 0 && !taken && w.gpu.inOnePiece(longer):
+		case stretch.Bytes > 0 && !taken && w.meter.inOnePiece(longer):
 			stretch = longer
 		default:
 			stretch = f.Range

@@ -1,17 +1,47 @@
 package conformance
 
 import (
+	"errors"
 	"slices"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+	"gaugeblock/tests/replay"
 )
 
-// meter is the fake device, with a count of what is asked of its memory.
+// meter hears what is asked of the memory of a fake device.
 type meter struct {
-	*fakegpu.GPU
-	asked, gave int          // successful calls
+	asked, gave int          // calls that have succeeded: for memory, and to return it
+	refused     int          // calls for memory that failed for lack of it
 	pieces      []spec.Range // memory of Malloc, and reserved ranges
+}
+
+// hear counts a call.
+func (m *meter) hear(c fakegpu.MemoryCall) {
+	if c.Err != nil {
+		if errors.Is(c.Err, spec.ErrDriverOutOfMemory) {
+			m.refused++
+		}
+		return
+	}
+	piece := spec.Range{Ptr: c.Ptr, Bytes: c.Bytes}
+	switch c.Call {
+	case "Malloc":
+		m.asked++
+		m.pieces = append(m.pieces, piece)
+	case "ReserveAddress": // no memory, but where pieces of it will be side by side
+		m.pieces = append(m.pieces, piece)
+	case "CreatePage":
+		m.asked++
+	case "Free":
+		m.gave++
+		m.lose(c.Ptr)
+	case "FreeAddress":
+		m.lose(c.Ptr)
+	case "UnmapPage":
+		m.gave++
+	}
 }
 
 // inOnePiece reports whether a range lies in one.
@@ -23,58 +53,14 @@ func (m *meter) lose(p spec.Ptr) {
 	m.pieces = slices.DeleteFunc(m.pieces, func(r spec.Range) bool { return r.Ptr == p })
 }
 
-// Malloc counts.
-func (m *meter) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
-	p, err := m.GPU.Malloc(dev, bytes)
-	if err == nil {
-		m.asked++
-		m.pieces = append(m.pieces, spec.Range{Ptr: p, Bytes: bytes})
+// listening makes a factory whose allocators' calls are heard, from the first one on.
+func (m *meter) listening(factory replay.Factory) replay.Factory {
+	return func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
+		if gpu, tells := driver.(interface {
+			OnMemoryCall(func(fakegpu.MemoryCall))
+		}); tells {
+			gpu.OnMemoryCall(m.hear)
+		}
+		return factory(driver, h)
 	}
-	return p, err
-}
-
-// Free counts.
-func (m *meter) Free(dev spec.Device, p spec.Ptr) error {
-	err := m.GPU.Free(dev, p)
-	if err == nil {
-		m.gave++
-		m.lose(p)
-	}
-	return err
-}
-
-// ReserveAddress counts no memory, but is where pieces of it will be side by side.
-func (m *meter) ReserveAddress(dev spec.Device, bytes uint64) (spec.Ptr, error) {
-	p, err := m.GPU.ReserveAddress(dev, bytes)
-	if err == nil {
-		m.pieces = append(m.pieces, spec.Range{Ptr: p, Bytes: bytes})
-	}
-	return p, err
-}
-
-// FreeAddress forgets a range.
-func (m *meter) FreeAddress(p spec.Ptr, bytes uint64) error {
-	err := m.GPU.FreeAddress(p, bytes)
-	if err == nil {
-		m.lose(p)
-	}
-	return err
-}
-
-// CreatePage counts.
-func (m *meter) CreatePage(dev spec.Device, bytes uint64, share spec.ShareType) (spec.PageHandle, error) {
-	page, err := m.GPU.CreatePage(dev, bytes, share)
-	if err == nil {
-		m.asked++
-	}
-	return page, err
-}
-
-// UnmapPage counts.
-func (m *meter) UnmapPage(p spec.Ptr, bytes uint64) error {
-	err := m.GPU.UnmapPage(p, bytes)
-	if err == nil {
-		m.gave++
-	}
-	return err
 }

@@ -42,6 +42,8 @@ var kitRules = []ruleOfClass{
 	{"leak", safe("EverythingIsReturned", "When all is freed and the cache emptied, the driver has everything back.")},
 	{classUnreleased, safe("EverythingIsReturned", "When all is freed and the cache emptied, the driver has everything back.")},
 	{classPanic, safe("NoPanics", "No call panics.")},
+	{classCrash, safe("NoCrashes", "No call ends the process.")},
+	{classHang, safe("NoHangs", "Every call comes back.")},
 	{classUnseen, safe("CanBeObserved", "Statistics, snapshots and the inspector answer, or say that they are not supported.")},
 	{classNothing, safe("NothingIsStuck", "A call that failed for a fault of the driver succeeds when the fault is over.")},
 
@@ -55,6 +57,9 @@ var kitRules = []ruleOfClass{
 
 func safe(name, sentence string) Rule    { return Rule{Name: name, Level: Safe, Sentence: sentence} }
 func caching(name, sentence string) Rule { return Rule{Name: name, Level: Caching, Sentence: sentence} }
+
+// noReuseWhileInUse is the invariant that looks at the order of work from outside.
+const noReuseWhileInUse = "NoReuseWhileInUse"
 
 // invariantLevels are the invariants that are not asked for at the lowest level: those
 // that speak of PyTorch's sizes, and those without which memory is only wasted.

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
@@ -46,3 +47,49 @@ func Align(bytes uint64) Option { return func(k *kit) { k.align = bytes } }
 // Traces writes the program of each violation to this directory, as a trace that
 // "gaugeblock replay" takes.
 func Traces(dir string) Option { return func(k *kit) { k.traces = dir } }
+
+// ForContract makes programs keep a contract, and adds areas (area_contract.go) in which work
+// completes late. The order of work is then looked at by the device alone: what an allocator
+// makes its streams wait for, the rule NoReuseWhileInUse does not know.
+func ForContract(c Contract) Option {
+	return func(k *kit) {
+		k.contract = &c
+		k.ignored = append(k.ignored, noReuseWhileInUse)
+	}
+}
+
+// AsHardware runs all programs on a device that waits as hardware does, for an allocator
+// whose driver calls cannot be refused. Otherwise half of them run on a device on which a
+// wait for a busy stream fails.
+func AsHardware() Option { return func(k *kit) { k.hardware = true } }
+
+// WithoutRules leaves rules out, by their names.
+func WithoutRules(names ...string) Option {
+	return func(k *kit) { k.ignored = append(k.ignored, names...) }
+}
+
+// Faults limits the faults to these calls and errors, whatever Nth is. With none, no driver
+// call is made to fail.
+func Faults(faults ...spec.FaultSpec) Option {
+	return func(k *kit) { k.faults = append([]spec.FaultSpec{}, faults...) }
+}
+
+// HasLimit says that the allocator has a limit of its own, which cannot be asked for: a
+// request may fail while the device has memory.
+func HasLimit() Option { return func(k *kit) { k.limited = true } }
+
+// Kept is what an allocator may keep of the driver at the end of a program, when everything is
+// freed and the cache emptied.
+type Kept int
+
+const (
+	// KeepsNothing: it returns everything, if it can be closed by then.
+	KeepsNothing Kept = iota
+	// KeepsNoMemory: it cannot be closed, and keeps events and streams.
+	KeepsNoMemory
+	// KeepsAll: there is no way to empty its cache.
+	KeepsAll
+)
+
+// Keeps says what the allocator may keep.
+func Keeps(what Kept) Option { return func(k *kit) { k.keeps = what } }

@@ -61,6 +61,8 @@ type memory struct {
 	lent     bool // to a callback, which may free it
 	shared   bool // with another process, so that it has to stay
 
+	touched []touch // see contract.go; empty if uses are recorded
+
 	// See careful.go.
 	start    happensbefore.Epoch // its allocation, among its stream's work
 	captured *captureState       // the capture that it was allocated in, if any

@@ -50,6 +50,9 @@ func (p *Program) holding(c happensbefore.Clock) (set uint64) {
 // come to its end before, which an invariant.History cannot tell from the later. Nor, for
 // the same reason, is one that is busy, if a wait of the allocator's can end that.
 func (p *Program) mayHoldUp(slot int, others uint64) bool {
+	if p.area.late {
+		return true
+	}
 	reached := others &^ (1 << slot)
 	behind := p.behind(slot)
 	busy := p.held(slot) != behind
@@ -81,7 +84,18 @@ func (p *Program) anyHeld() bool {
 }
 
 // drained: a stream that waits for no other is not busy any more.
-func (p *Program) drained(slot int) { p.order.SeeWork(p.streams[slot].busy.Last()) }
+func (p *Program) drained(slot int) {
+	p.order.SeeWork(p.streams[slot].busy.Last())
+	if !p.area.late {
+		return
+	}
+	// It has come to its end behind others' earlier work, which is over although they may be held up again.
+	for other := range p.streams {
+		if last := p.streams[other].busy.Last(); p.streams[slot].busy.Clock().Covers(last) {
+			p.order.SeeWork(last)
+		}
+	}
+}
 
 // captureState is a capture that is under way. Each of its streams is a lane, and has
 // a clock of the nodes that its next node comes after.

@@ -47,6 +47,8 @@ type Trial struct {
 	faulted bool // a driver call was made to fail: operations may fail for it
 	lost    bool // and every later call fails as well: only the structures can be sound
 
+	meter    *meter         // what the driver is asked for
+	refusals int            // calls for memory that it had refused before the present operation
 	cache    *cacheWatch    // what should be reused, if the program is about that
 	lockstep *replay.Player // the other allocator does the same, if they are compared
 }
@@ -77,6 +79,9 @@ type Options struct {
 	caching bool
 	// trusting: nothing is tried that has to be refused.
 	trusting bool
+	keeps    Kept
+	faults   []spec.FaultSpec // that are tried; nil: all
+	limited  bool             // the allocator has a limit that is not known
 }
 
 // Failure is something that must not be, and how it came to be.
@@ -100,19 +105,18 @@ func (f *Failure) Error() string {
 
 // newTrial sets up the program, the allocator and the device.
 func newTrial(area *Area, h trace.Header, o Options) (*Trial, error) {
-	factory, cache := o.New, (*cacheWatch)(nil)
-	if o.caching {
-		cache = newCacheWatch()
-		factory = cache.between(factory)
-	}
-	player, err := replay.NewPlayerAround(&h, factory, o.Around)
+	m := &meter{}
+	player, err := replay.NewPlayerAround(&h, m.listening(o.New), o.Around)
 	if err != nil {
 		return nil, err
 	}
 	t := &Trial{
-		header: h, options: o, player: player, program: newProgram(area, h), cache: cache,
+		header: h, options: o, player: player, program: newProgram(area, h), meter: m,
 		history: invariant.NewHistory(), checker: invariant.NewChecker(h.Geometry), labels: Coverage{},
 		now: make([]picture, h.Devices), before: make([]picture, h.Devices),
+	}
+	if o.caching {
+		t.cache = newCacheWatch(m)
 	}
 	t.lives = t.program.Lives(player.GPU())
 	for range h.Devices {
@@ -176,6 +180,7 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 
 // perform does it, and remembers what came of it.
 func (t *Trial) perform(op *trace.Op) replay.Performed {
+	t.refusals = t.meter.refused
 	undo := func() {}
 	if t.watches() {
 		undo = t.lives.Before(op)
@@ -212,6 +217,8 @@ func (t *Trial) overlooks(class string) bool {
 // The classes of failures after which there is nothing left to look at.
 const (
 	classPanic      = "panic"
+	classCrash      = "crash"
+	classHang       = "hang"
 	classUnseen     = "cannot be observed"
 	classHistory    = "history"
 	classNoWayOut   = "no way out"
@@ -222,7 +229,7 @@ const (
 
 func endsProgram(class string) bool {
 	switch class {
-	case classPanic, classUnseen, classHistory, classNoWayOut, classNothing, classNotMade, classUnreleased:
+	case classPanic, classCrash, classHang, classUnseen, classHistory, classNoWayOut, classNothing, classNotMade, classUnreleased:
 		return true
 	}
 	return false
@@ -230,7 +237,10 @@ func endsProgram(class string) bool {
 
 // catch makes a failure of a panic, which is an answer to no operation.
 func (t *Trial) catch(f **Failure) {
-	if reason := recover(); reason != nil {
+	reason := recover()
+	if gone, is := reason.(*Gone); is {
+		*f = t.fail(gone.class(), "%v", gone)
+	} else if reason != nil {
 		*f = t.fail(classPanic, "%v, in %s", reason, panickedIn())
 	}
 }

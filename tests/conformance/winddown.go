@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -127,8 +128,23 @@ func (t *Trial) checkLeaks() *Failure {
 	if err := t.player.Close(); err != nil {
 		return t.fail("not returned", "%v", err)
 	}
-	if leaks := t.player.Leaks(); len(leaks) > 0 {
+	if leaks := t.options.keeps.leaked(t.player.Leaks()); len(leaks) > 0 {
 		return t.fail("leak", "at the end the driver still has: %s (%d such things)", leaks[0], len(leaks))
 	}
 	return nil
+}
+
+// leaked are those of the things that the driver still has which the allocator should have
+// returned.
+func (k Kept) leaked(left []string) []string {
+	switch k {
+	case KeepsAll:
+		return nil
+	case KeepsNoMemory:
+		return slices.DeleteFunc(left, func(what string) bool {
+			reserved := strings.HasPrefix(what, "reserved range") && !strings.HasSuffix(what, " 0 pages mapped")
+			return !reserved && !strings.HasPrefix(what, "memory") && !strings.HasPrefix(what, "page ")
+		})
+	}
+	return left
 }

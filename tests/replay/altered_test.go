@@ -32,7 +32,7 @@ func replayText(t *testing.T, trace string) replay.Result {
 }
 
 func TestRecordedIsExact(t *testing.T) {
-	want := replay.Result{File: "trace", Exact: true, Operations: 6, Compared: 5}
+	want := replay.Result{File: "trace", Exact: true, Operations: 6, Compared: 5, Parts: replay.Parts{Addresses: true, Statistics: true, Layouts: true}}
 	if diff := cmp.Diff(want, replayText(t, recorded)); diff != "" {
 		t.Error(diff)
 	}

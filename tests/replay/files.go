@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"gaugeblock/spec/quote"
 )
 
 // Stdin is the argument that stands for standard input.
@@ -18,12 +20,13 @@ type InputError struct {
 	Reason string
 }
 
-func (e *InputError) Error() string { return e.Arg + ": " + e.Reason }
+func (e *InputError) Error() string { return quote.Text(e.Arg) + ": " + e.Reason }
 
 // FindTraces turns arguments into the files they mean, in order: a file means
 // itself, a directory every trace (*.jsonl, *.jsonl.gz) in and below it, sorted
-// by path, a glob pattern what it matches, and "-" standard input. An argument
-// that means nothing is an InputError.
+// by path, a glob pattern what it matches, and "-" standard input. What is no regular
+// file, such as a FIFO, is read only if it is named, since it may wait for ever. An
+// argument that means nothing is an InputError.
 func FindTraces(args []string) ([]string, error) { return find(args, traceFiles) }
 
 // FindLogs does so for logs of allocators, which are traces or tables (*.csv, *.csv.gz).
@@ -82,11 +85,17 @@ func expand(arg string, kind fileKind) ([]string, error) {
 	}
 	var files []string
 	for _, match := range matches {
+		if info, err := os.Stat(match); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			continue
+		}
 		found, err := below(match, kind)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		return nil, &InputError{arg, "no regular file matches this pattern"}
 	}
 	return files, nil
 }
@@ -105,7 +114,7 @@ func below(path string, kind fileKind) ([]string, error) {
 		if err != nil {
 			return &InputError{file, reason(err)}
 		}
-		if !entry.IsDir() && kind.has(file) {
+		if kind.has(file) && isRegular(file) {
 			files = append(files, file)
 		}
 		return nil
@@ -118,6 +127,12 @@ func below(path string, kind fileKind) ([]string, error) {
 	}
 	slices.Sort(files)
 	return files, nil
+}
+
+// isRegular reports whether a path is a regular file, or a link to one.
+func isRegular(file string) bool {
+	info, err := os.Stat(file)
+	return err != nil || info.Mode().IsRegular() // an error is reported when the file is opened
 }
 
 // reason is what went wrong with a file, without the name of the call.

@@ -2,12 +2,11 @@ package replay
 
 import "gaugeblock/spec/trace"
 
-// Streams that come and go, what host threads wait for, and what they do themselves.
+// Streams that are created, what host threads wait for, and what they do themselves.
 // What they do to memory, and what they know of each other, changes nothing that an
 // allocator can notice.
 var hostKinds = map[trace.OpKind]kind{
 	trace.OpCreateStream:      {perform: (*machine).createStream},
-	trace.OpDestroyStream:     {perform: (*machine).destroyStream},
 	trace.OpSynchronizeEvent:  {perform: (*machine).synchronizeEvent},
 	trace.OpSynchronizeDevice: {perform: func(m *machine, op *trace.Op) error { return m.gpu.SynchronizeDevice(op.Device) }},
 	trace.OpQueryEvent:        {perform: (*machine).queryEvent},
@@ -15,7 +14,6 @@ var hostKinds = map[trace.OpKind]kind{
 	trace.OpDestroyEvent:      {perform: (*machine).destroyEvent},
 	trace.OpHostAccess:        {perform: nothing},
 	trace.OpWaitThread:        {perform: nothing},
-	trace.OpEndThread:         {perform: nothing},
 }
 
 func nothing(*machine, *trace.Op) error { return nil }
@@ -27,12 +25,6 @@ func (m *machine) createStream(op *trace.Op) error {
 	}
 	m.streams[handle] = op.Device
 	return nil
-}
-
-func (m *machine) destroyStream(op *trace.Op) error {
-	handle := m.stream(op, op.Stream)
-	delete(m.streams, handle)
-	return m.gpu.DestroyStream(op.Device, handle)
 }
 
 func (m *machine) synchronizeEvent(op *trace.Op) error {

@@ -7,6 +7,7 @@ import "sync"
 // ready in. Work runs ahead of each by no more than workers results, so that
 // results do not pile up behind a slow one.
 func InOrder[T, R any](items []T, workers int, work func(T) R, each func(R)) {
+	workers = min(workers, len(items)) // more would have nothing to do
 	var wg sync.WaitGroup
 	defer wg.Wait()
 

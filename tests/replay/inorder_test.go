@@ -47,7 +47,7 @@ func TestInOrder(t *testing.T) {
 
 // TestInOrderAlone: one worker, and no item at all.
 func TestInOrderAlone(t *testing.T) {
-	for _, workers := range []int{0, 1} {
+	for _, workers := range []int{-1, 0, 1} {
 		var got []int
 		running := false
 		work := func(i int) int {
@@ -63,5 +63,14 @@ func TestInOrderAlone(t *testing.T) {
 		if diff := cmp.Diff([]int{1, 4, 9}, got); diff != "" {
 			t.Error(diff)
 		}
+	}
+}
+
+// TestInOrderOfMany: a number of workers that no machine has costs nothing.
+func TestInOrderOfMany(t *testing.T) {
+	var got []int
+	replay.InOrder([]int{1, 2, 3}, 2_000_000_000, func(i int) int { return i }, func(i int) { got = append(got, i) })
+	if diff := cmp.Diff([]int{1, 2, 3}, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -29,6 +29,9 @@ type machine struct {
 	out      outcome // of the present operation, as far as it is known
 	passed   int     // how many checks the operation that differs passed
 
+	// room, if given, is where the trace entries of the next operation go: see Player.Reuse.
+	room []spec.TraceEntry
+
 	streams     map[spec.Stream]spec.Device // those that the GPU has been given
 	allocations map[int64]allocation
 	marks       map[int]mark
@@ -86,9 +89,10 @@ func newMachine(file string, h *trace.Header, newAllocator Factory, around Aroun
 
 // perform does one operation and returns what came of it.
 func (m *machine) perform(op *trace.Op) outcome {
-	m.out = outcome{}
+	m.out = outcome{events: m.room[:0]}
 	m.tolerance.meet(op.Kind)
 	m.loadScript(op)
+	defer m.onThread(op)()
 	k, known := kinds[op.Kind]
 	switch {
 	case !known:

@@ -9,6 +9,7 @@ import (
 var memoryKinds = map[trace.OpKind]kind{
 	trace.OpMalloc:             {perform: (*machine).malloc},
 	trace.OpFree:               {perform: (*machine).free},
+	trace.OpFreeOn:             {perform: (*machine).freeOn},
 	trace.OpRecordStream:       {perform: (*machine).recordStream},
 	trace.OpEmptyCache:         {perform: (*machine).emptyCache}, // of one pool, if that is asked for: spec.PrivatePools
 	trace.OpSetMemoryFraction:  {perform: (*machine).setMemoryFraction, needs: memoryLimiter},
@@ -37,6 +38,25 @@ func (m *machine) free(op *trace.Op) error {
 		return errSkipped
 	}
 	if err := m.allocator.Free(a.ptr); err != nil {
+		return err
+	}
+	delete(m.allocations, op.ID)
+	return nil
+}
+
+// A StreamFreer is an allocator whose free names the stream that it is ordered on: work that
+// the stream is given later comes behind all uses of the memory.
+type StreamFreer interface {
+	FreeOn(p spec.Ptr, dev spec.Device, s spec.Stream, t spec.Thread) error
+}
+
+func (m *machine) freeOn(op *trace.Op) error {
+	freer, able := m.allocator.(StreamFreer)
+	a, live := m.allocations[op.ID]
+	if !able || !live {
+		return m.free(op)
+	}
+	if err := freer.FreeOn(a.ptr, op.Device, m.stream(op, op.Stream), op.Thread); err != nil {
 		return err
 	}
 	delete(m.allocations, op.ID)

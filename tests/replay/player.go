@@ -13,7 +13,10 @@ import (
 // A Player performs operations one at a time, for those who make them up as they
 // go. It does with each exactly what a replay of a trace does, so that what it was
 // given can be written to a file and replayed.
-type Player struct{ machine *machine }
+type Player struct {
+	machine *machine
+	reuses  bool
+}
 
 // Performed is what came of one operation.
 type Performed struct {
@@ -40,12 +43,19 @@ func NewPlayerAround(h *trace.Header, newAllocator Factory, around Around) (*Pla
 	if err != nil {
 		return nil, err
 	}
-	return &Player{m}, nil
+	return &Player{machine: m}, nil
 }
+
+// Reuse says that the trace entries of what was performed are not looked at any more when the
+// next operation is performed, so that they can be in the same memory.
+func (p *Player) Reuse() { p.reuses = true }
 
 // Perform does one operation, which must make sense by the header.
 func (p *Player) Perform(op *trace.Op) Performed {
 	out := p.machine.perform(op)
+	if p.reuses {
+		p.machine.room = out.events
+	}
 	r := Performed{Err: out.err, Ptr: out.addr, Entries: out.events, Freed: out.freed, Restored: out.restored}
 	r.AddressRanges = append(r.AddressRanges, p.machine.scripts[op.Device].Reserved()...)
 	if errors.Is(out.err, errSkipped) {

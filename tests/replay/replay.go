@@ -81,7 +81,7 @@ func (s *source) replay(c *choices, whole bool) (*run, error) {
 		return nil, err
 	}
 	defer tr.Close()
-	r := &run{result: Result{File: s.name}, choices: c, whole: whole, budget: NewBudget(s.options.MaxMemory)}
+	r := &run{result: Result{File: s.name, Recorded: recordedFrom(tr.Header())}, choices: c, whole: whole, budget: NewBudget(s.options.MaxMemory)}
 	if s.options.Story != nil {
 		r.story.w = &r.told
 	}
@@ -166,6 +166,7 @@ func (r *run) step(op *trace.Op) error {
 		return nil
 	}
 	r.result.Compared++
+	r.result.Parts.add(&op.Expect)
 	d := r.machine.compare(op, out)
 	if d != nil {
 		r.differs(d, op.Line, op.InWords(), r.result.Operations)
@@ -204,6 +205,8 @@ func (r *run) finish(end *trace.End) {
 			r.differs(d, end.Line, "end", r.result.Operations+1)
 			return
 		}
+		r.result.Parts.Statistics = r.result.Parts.Statistics || end.Stats != nil
+		r.result.Parts.Layouts = r.result.Parts.Layouts || end.Layout != nil
 		compared = compared || end.Layout != nil || end.Stats != nil
 	}
 	r.result.Exact, r.result.Uncompared = compared, !compared

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
+
+	"gaugeblock/spec/quote"
 )
 
 // Result is what came of the replay of one trace. At most one of
@@ -24,26 +27,30 @@ type Result struct {
 	Found           int         `json:"found,omitempty"`          // addresses that the trace does not tell and that were found by trying
 	Compared        int         `json:"compared"`                 // operations of which something was expected, up to the first difference
 	Uncompared      bool        `json:"uncompared,omitempty"`     // the trace expects nothing, and was only performed
+
+	Parts    Parts  `json:"-"` // what was compared
+	Recorded string `json:"-"` // what recorded the trace, in words; "" if its header does not tell
 }
 
 // String is the result in one line, with the layout diff, if there is one, on
 // indented lines below.
 func (r *Result) String() string {
+	file := quote.Text(r.File)
 	switch {
 	case r.NotSupported != "":
-		return fmt.Sprintf("%s: not supported: %s", r.File, r.NotSupported)
+		return fmt.Sprintf("%s: not supported: %s", file, r.NotSupported)
 	case r.NotDetermined != "":
-		return fmt.Sprintf("%s: not determined: %s; the one that came furthest: %v", r.File, r.NotDetermined, r.FirstDifference)
+		return fmt.Sprintf("%s: not determined: %s; the one that came furthest: %v", file, r.NotDetermined, r.FirstDifference)
 	case r.FirstDifference != nil:
-		return fmt.Sprintf("%s: %v", r.File, r.FirstDifference)
+		return fmt.Sprintf("%s: %v", file, r.FirstDifference)
 	case r.Uncompared:
-		return fmt.Sprintf("%s: performed (%s, nothing to compare with)", r.File, english.Plural(r.Operations, "operation", ""))
+		return fmt.Sprintf("%s: performed (%s, nothing to compare with)", file, english.Plural(r.Operations, "operation", ""))
 	}
 	text := english.Plural(r.Operations, "operation", "")
 	if r.Found > 0 {
 		text += fmt.Sprintf(", %s found by trying", english.Plural(r.Found, "address", ""))
 	}
-	return fmt.Sprintf("%s: exact (%s)", r.File, text)
+	return fmt.Sprintf("%s: exact (%s)", file, text)
 }
 
 // Difference is where an allocator first did not do what was recorded.
@@ -63,7 +70,7 @@ type Difference struct {
 
 func (d *Difference) String() string {
 	text := fmt.Sprintf("operation %d (line %d), %s: %s: expected %s, got %s",
-		d.Operation, d.Line, d.Op, d.Field, d.Expected, d.Got)
+		d.Operation, d.Line, quote.Text(d.Op), quote.Text(d.Field), quote.Text(d.Expected), quote.Text(d.Got))
 	if d.LayoutDiff != "" {
 		text += "\n" + indent(d.LayoutDiff)
 	}
@@ -82,11 +89,23 @@ type Tally struct {
 	NotDetermined int `json:"not_determined,omitempty"`
 	NotSupported  int `json:"not_supported,omitempty"`
 	Unreadable    int `json:"unreadable,omitempty"` // bad input, not among Traces
+
+	Operations int    `json:"-"`
+	Parts      Parts  `json:"-"` // what was compared in every trace
+	Recorded   string `json:"-"` // what recorded all of them, in words; "" if they differ in that
 }
 
 // Add counts a result.
 func (t *Tally) Add(r *Result) {
+	if t.Traces == 0 {
+		t.Parts, t.Recorded = r.Parts, r.Recorded
+	}
+	t.Parts = t.Parts.and(r.Parts)
+	if t.Recorded != r.Recorded {
+		t.Recorded = ""
+	}
 	t.Traces++
+	t.Operations += r.Operations
 	if r.Exact {
 		t.Exact++
 	}
@@ -101,8 +120,13 @@ func (t *Tally) Add(r *Result) {
 	}
 }
 
-// String leaves out what did not occur, except for the exact ones.
+// String leaves out what did not occur, except for the exact ones. If all are exact, it
+// says what was compared with what.
 func (t Tally) String() string {
+	if parts := t.Parts.String(); t.Exact == t.Traces && t.Unreadable == 0 && t.Recorded != "" && parts != "" {
+		return fmt.Sprintf("%s, %s: every %s as %s", english.Plural(t.Traces, "trace", ""),
+			humanize.Comma(int64(t.Operations))+" "+english.PluralWord(t.Operations, "operation", ""), parts, quote.Text(t.Recorded))
+	}
 	text := fmt.Sprintf("%s, %d exact", english.Plural(t.Traces, "trace", ""), t.Exact)
 	if t.Uncompared > 0 {
 		text += fmt.Sprintf(", %d performed", t.Uncompared)

@@ -16,6 +16,9 @@ var streamKinds = map[trace.OpKind]kind{
 	trace.OpRecordEvent: {perform: (*machine).recordEvent},
 	trace.OpWaitEvent:   {perform: (*machine).waitEvent},
 	trace.OpSynchronize: {perform: (*machine).synchronize},
+
+	trace.OpDestroyStream: {perform: (*machine).destroyStream},
+	trace.OpEndThread:     {perform: (*machine).endThread},
 }
 
 // stream is the handle that an index stands for. A stream comes into being when

@@ -67,6 +67,8 @@ func NewPair(h trace.Header, every int) (*Pair, error) {
 	if h.Devices == 1 {
 		theirs.Allocator().(interface{ StatsWithCalls(spec.Device) }).StatsWithCalls(0)
 	}
+	ours.Reuse()
+	theirs.Reuse()
 	return &Pair{header: h, reference: ours, pytorch: theirs, every: max(every, 1), Listed: map[string]int{}}, nil
 }
 
@@ -214,7 +216,13 @@ func tells(message string, e *spec.OutOfMemoryError) bool {
 		if !told {
 			return !strings.Contains(message, behind)
 		}
-		return strings.Contains(message, before+spec.FormatSize(bytes)+behind)
+		size := spec.FormatSize(bytes)
+		for rest, found := message, true; found; {
+			if _, rest, found = strings.Cut(rest, before); found && strings.HasPrefix(rest, size) && strings.HasPrefix(rest[len(size):], behind) {
+				return true
+			}
+		}
+		return false
 	}
 	return has(true, "Tried to allocate ", e.SegmentSize, ". ") &&
 		has(true, "has a total capacity of ", e.DeviceTotal, " of which ") &&
@@ -313,12 +321,25 @@ func (p *Pair) CompareLayouts() (what, our, their string) {
 	if err != nil {
 		return "layout", "a snapshot", err.Error()
 	}
+	if !p.stale && slices.EqualFunc(a.Segments, b.Segments, sameSegment) {
+		return "", "", ""
+	}
 	ours, theirs := trace.Layout(&a), trace.Layout(&b)
 	if p.stale {
 		forgetRequests(ours)
 		forgetRequests(theirs)
 	}
 	return replay.CompareLayouts(ours, theirs)
+}
+
+// sameSegment reports whether two segments are alike in all but their contexts.
+func sameSegment(a, b spec.Segment) bool {
+	return slices.EqualFunc(a.Blocks, b.Blocks, func(a, b spec.Block) bool {
+		return a.Address == b.Address && a.Size == b.Size && a.RequestedSize == b.RequestedSize && a.State == b.State
+	}) &&
+		a.Device == b.Device && a.Address == b.Address && a.TotalSize == b.TotalSize && a.Stream == b.Stream &&
+		a.Pool == b.Pool && a.PoolKind == b.PoolKind && a.Expandable == b.Expandable &&
+		a.AllocatedSize == b.AllocatedSize && a.ActiveSize == b.ActiveSize && a.RequestedSize == b.RequestedSize
 }
 
 // forgetRequests takes away what was last requested of blocks that are free.

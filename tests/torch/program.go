@@ -67,8 +67,9 @@ type Outcome struct {
 }
 
 // Run makes up a program of an area and performs it on both. told hears before each
-// operation which it is.
-func Run(area *conformance.Area, seed uint64, length, every int, settings *string, told func(operation int)) (Outcome, error) {
+// operation which it is. room, if given, is where the operations are kept that are not
+// returned: the next program can have it.
+func Run(area *conformance.Area, seed uint64, length, every int, settings *string, told func(operation int), room *[]trace.Op) (Outcome, error) {
 	source, h := area.NewSource(conformance.Seeded(seed), seed, header(settings))
 	pair, err := NewPair(h, every)
 	if err != nil {
@@ -78,7 +79,12 @@ func Run(area *conformance.Area, seed uint64, length, every int, settings *strin
 		source.Program().ExposeForgottenUses()
 	}
 	pair.Watch(source.Program())
-	o := Outcome{Header: h, Listed: pair.Listed, Ops: make([]trace.Op, 0, length)}
+	o := Outcome{Header: h, Listed: pair.Listed}
+	if room != nil && cap(*room) >= length {
+		o.Ops, *room = (*room)[:0], nil
+	} else {
+		o.Ops = make([]trace.Op, 0, length)
+	}
 	careful := newCare(h, seed)
 	for len(o.Ops) < length {
 		o.Ops = append(o.Ops, source.Next()) // there is room for all: they stay where they are
@@ -102,6 +108,9 @@ func Run(area *conformance.Area, seed uint64, length, every int, settings *strin
 		o.Difference = &Difference{Operation: len(o.Ops), Op: "end", What: what, Reference: our, PyTorch: their}
 		o.Row, err = explain(&o)
 		return o, err
+	}
+	if room != nil {
+		*room = o.Ops
 	}
 	o.Ops = nil
 	return o, nil

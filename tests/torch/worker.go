@@ -102,6 +102,7 @@ func (j *job) perform(place *place) (r reply) {
 	if area == nil {
 		return reply{Error: fmt.Sprintf("there is no area %q", j.Area)}
 	}
+	var room []trace.Op
 	for i := range max(j.Programs, 1) {
 		var o Outcome
 		var err error
@@ -110,7 +111,7 @@ func (j *job) perform(place *place) (r reply) {
 		if j.Known {
 			o, err = Perform(area, j.Header, j.Ops, told)
 		} else {
-			o, err = Run(area, seed, j.Length, j.Every, j.Settings, told)
+			o, err = Run(area, seed, j.Length, j.Every, j.Settings, told, &room)
 		}
 		if err != nil {
 			return reply{Error: err.Error()}

@@ -28,6 +28,7 @@ const (
 	defaultVariable   = "GAUGEBLOCK_CUDA_DEFAULT_STREAM"
 	peersVariable     = "GAUGEBLOCK_CUDA_PEERS"
 	machineVariable   = "GAUGEBLOCK_CUDA_MACHINE"
+	bytesVariable     = "GAUGEBLOCK_CUDA_BYTES"
 )
 
 // settings are the variables as far as they are read, with the first thing that is wrong.
@@ -90,8 +91,9 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 		s.fail("%s=%d: it is a number from 1 to %d", devicesVariable, devices, fakegpu.MaxDevices)
 		devices = 1
 	}
+	inHost := choose(s, bytesVariable, []string{"runs", "host"}, false, true)
 	config := fakegpu.Config{
-		Devices:   fakegpu.Devices(int(devices), s.bytes(memoryVariable, 80*spec.GiB)),
+		Devices:   fakegpu.Devices(int(devices), s.bytes(memoryVariable, defaultMemory(inHost))),
 		Addresses: choose(s, addressesVariable, []string{"real", "ascending"}, fakegpu.RealLike, fakegpu.Ascending),
 		FreeWaits: true,
 
@@ -106,9 +108,19 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	if get(waitsVariable) == "drain" {
 		config.Waits = fakegpu.WaitsDrain
 	}
+	if inHost {
+		if given := get(addressesVariable); given != "" {
+			s.fail("%s=%s: with %s=host the addresses are such as the host has", addressesVariable, given, bytesVariable)
+		}
+		memory, err := newFileMemory()
+		if err != nil {
+			return nil, fmt.Errorf("%s=host: %w", bytesVariable, err)
+		}
+		config.HostMemory, config.Addresses = memory, hostAddresses
+	}
 	machine := fakegpu.NewMachine(config)
 	p := NewProcess(machine.NewProcess())
-	p.Waits, p.Log, p.Illegal = waits, os.Stderr, true
+	p.Waits, p.Log, p.Illegal, p.InHost = waits, os.Stderr, true, inHost
 	for _, planned := range strings.Split(get(faultsVariable), ",") {
 		if planned != "" {
 			s.plan(p.GPU, planned)
@@ -120,6 +132,15 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 		return p, p.join(machine, where)
 	}
 	return p, s.err
+}
+
+// defaultMemory is what a device has if nothing else is said: memory that is the host's own is
+// bounded by it.
+func defaultMemory(inHost bool) uint64 {
+	if inHost {
+		return spec.GiB
+	}
+	return 80 * spec.GiB
 }
 
 // plan reads a fault: CALL:NTH:ERROR.

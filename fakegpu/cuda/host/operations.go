@@ -205,7 +205,10 @@ func (p *Process) streamOperation(operation C.int, w *words) (int, bool) {
 		w[1] = C.uint64_t(s)
 		return number(err), true
 	case C.GAUGEBLOCK_STREAM_DESTROY:
-		return number(g.DestroyStream(device(w[0]), stream(w[1]))), true
+		return number(p.destroyStream(device(w[0]), stream(w[1]))), true
+	case C.GAUGEBLOCK_STREAM_ID:
+		w[2] = C.uint64_t(p.streamID(device(w[0]), stream(w[1])))
+		return 0, true
 	case C.GAUGEBLOCK_STREAM_DEVICE:
 		dev, found := g.StreamDevice(stream(w[0]))
 		w[1] = C.uint64_t(dev)
@@ -305,12 +308,32 @@ func (p *Process) workOperation(operation C.int, w *words) (int, bool) {
 			Device: device(w[0]), Stream: stream(w[1]), Name: text(w[2]),
 			Reads: ranges(w[3], w[4]), Writes: ranges(w[5], w[6]),
 		})), true
+	case C.GAUGEBLOCK_COMPUTE:
+		return number(p.compute(w)), true
+	case C.GAUGEBLOCK_BYTES_IN_HOST:
+		w[0] = 0
+		if p.InHost {
+			w[0] = 1
+		}
+		return 0, true
 	case C.GAUGEBLOCK_WAIT_VALUE:
 		return number(p.hold(waitValue{
 			device(w[0]), stream(w[1]), (*uint32)(C.place(w[2])), uint32(w[3]),
 		})), true
 	}
 	return 0, false
+}
+
+// compute gives a stream a kernel that the host computes.
+func (p *Process) compute(w *words) error {
+	if !p.InHost {
+		return &spec.NotSupportedError{Op: "compute", Reason: "the host does not find the devices' memory"}
+	}
+	k := (*[7]C.uint64_t)(C.place(w[2]))
+	function, data := k[5], k[6]
+	return p.GPU.LaunchOnHost(spec.Launch{
+		Device: device(w[0]), Stream: stream(w[1]), Name: text(k[0]), Reads: ranges(k[1], k[2]), Writes: ranges(k[3], k[4]),
+	}, func() { C.call_host(function, data) })
 }
 
 // ranges reads an array of gaugeblock_range.

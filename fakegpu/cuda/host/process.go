@@ -31,6 +31,8 @@ type Process struct {
 	// Illegal: work that has touched memory to which it had no right makes every later call
 	// fail (cudaErrorIllegalAddress), as a real device does.
 	Illegal bool
+	// InHost: the host finds the devices' memory at its addresses.
+	InHost bool
 	// Log, if given, hears the names of functions that were called and are not there, each
 	// once. Report, if given, is written when the program ends.
 	Log    io.Writer
@@ -42,7 +44,7 @@ type Process struct {
 	remote *remote // the machine is another process's
 
 	mu      sync.Mutex
-	streams uint64       // the number of the latest stream
+	streams streams
 	held    []waitValue  // streams that wait for a word of host memory, oldest first
 	holding atomic.Int32 // how many
 	pools   driverPools
@@ -52,22 +54,6 @@ type Process struct {
 
 func NewProcess(gpu *fakegpu.GPU) *Process {
 	return &Process{GPU: gpu, Waits: WaitsAnswer}
-}
-
-// streamStep is the distance between the handles of streams: programs take them for
-// pointers, and use the lowest bits for other ends.
-const streamStep = 0x100
-
-// firstStream is where the handles of streams begin.
-const firstStream = 0x5000_0000_0000
-
-// createStream makes a stream with a handle that looks like a pointer.
-func (p *Process) createStream(dev spec.Device) (spec.Stream, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.streams++
-	s := spec.Stream(firstStream + p.streams*streamStep)
-	return s, p.GPU.CreateStreamAs(dev, s)
 }
 
 // waitValue is a stream that goes on when a word of host memory has reached a value

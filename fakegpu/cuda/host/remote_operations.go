@@ -61,7 +61,10 @@ func (p *Process) performRemotely(operation C.int, w *words) int {
 		return 0
 	case C.GAUGEBLOCK_FINISH:
 		return 0
-	case C.GAUGEBLOCK_HOST_FUNCTION, C.GAUGEBLOCK_WAIT_VALUE:
+	case C.GAUGEBLOCK_BYTES_IN_HOST:
+		w[0] = 0
+		return 0
+	case C.GAUGEBLOCK_HOST_FUNCTION, C.GAUGEBLOCK_COMPUTE, C.GAUGEBLOCK_WAIT_VALUE:
 		p.lacks("what looks at host memory later, in a process without the machine,")
 		return notSupported
 	}
@@ -104,10 +107,25 @@ func (p *Process) performRemotely(operation C.int, w *words) int {
 
 func numbers(w *words) *[8]uint64 { return (*[8]uint64)(unsafe.Pointer(w)) }
 
+// Answer performs a call of another process, whoever carries it: an operation with its words
+// and the memory that they name, one piece for each. Words and pieces are changed to what
+// the call answers. The result is CUDA's number of an error.
+func (p *Process) Answer(operation int32, w *[8]uint64, memory [][]byte) (result int32, answered [][]byte) {
+	a := p.answer(&request{Operation: operation, Words: *w, Memory: memory})
+	*w = a.Words
+	return a.Result, a.Memory
+}
+
+
 // answer performs a call of another process.
 func (p *Process) answer(q *request) (a answer) {
 	operation := C.int(q.Operation)
 	w := (*words)(unsafe.Pointer(&q.Words))
+	if len(places[operation]) == 0 && operation != C.GAUGEBLOCK_PAGE_EXPORT && operation != C.GAUGEBLOCK_PAGE_IMPORT {
+		a.Result = int32(p.perform(operation, w))
+		a.Words = q.Words
+		return a
+	}
 	switch operation {
 	case C.GAUGEBLOCK_PAGE_EXPORT:
 		content, result := p.exported(spec.PageHandle(w[0]), share(w[1]))

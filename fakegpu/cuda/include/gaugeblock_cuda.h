@@ -31,6 +31,10 @@ typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
 typedef unsigned long long CUmemGenericAllocationHandle;
 
+// The handles of a device's legacy default stream, and of a thread's own.
+#define cudaStreamLegacy ((cudaStream_t)0x1)
+#define cudaStreamPerThread ((cudaStream_t)0x2)
+
 typedef enum cudaError {
 	cudaSuccess = 0,
 	cudaErrorInvalidValue = 1,
@@ -164,6 +168,7 @@ cudaError_t cudaFreeAsync(void *ptr, cudaStream_t stream);
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority);
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id);
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority);
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
@@ -212,6 +217,27 @@ typedef struct {
 // of an error, 0 for none, as for all functions here that return int and say nothing else.
 int gaugeblock_launch(void *stream, const char *name, const gaugeblock_range *reads, size_t num_reads,
 	const gaugeblock_range *writes, size_t num_writes);
+
+// gaugeblock_compute gives a stream a kernel that the host computes: when it is the kernel's
+// turn, the function is called with the data, once for each launch of a graph if the stream
+// is being captured. What it does to the kernel's ranges is what the kernel does. With
+// GAUGEBLOCK_CUDA_BYTES=host the ranges are memory at the addresses that CUDA gave; without,
+// no address of the device's is the host's, and the result is cudaErrorNotSupported. The
+// function is not called if the kernel names memory that it has no right to touch. It must
+// not call CUDA.
+typedef struct {
+	const char *name;
+	const gaugeblock_range *reads;
+	size_t num_reads;
+	const gaugeblock_range *writes;
+	size_t num_writes;
+	void (*compute)(void *data);
+	void *data;
+} gaugeblock_kernel;
+int gaugeblock_compute(void *stream, const gaugeblock_kernel *kernel);
+
+// gaugeblock_bytes_in_host is 1 if the host finds the devices' memory at its addresses.
+int gaugeblock_bytes_in_host(void);
 
 // gaugeblock_busy closes a gate at the end of the stream: what is given to it from here on
 // is not done before gaugeblock_drain.

@@ -26,6 +26,7 @@
 	X(STREAM_CREATE)     /* 0 device -> 1 stream */ \
 	X(STREAM_DESTROY)    /* 0 device, 1 stream */ \
 	X(STREAM_DEVICE)     /* 0 stream -> 1 device */ \
+	X(STREAM_ID)         /* 0 device, 1 stream -> 2 id */ \
 	X(STREAM_SYNCHRONIZE)/* 0 device, 1 stream */ \
 	X(STREAM_QUERY)      /* 0 device, 1 stream */ \
 	X(STREAM_WAIT)       /* 0 device, 1 stream, 2 event */ \
@@ -58,6 +59,8 @@
 	X(COPY_OUT)          /* 0 device, 1 stream, 2 host memory, 3 from, 4 bytes */ \
 	X(HOST_FUNCTION)     /* 0 device, 1 stream, 2 function, 3 its argument */ \
 	X(LAUNCH)            /* 0 device, 1 stream, 2 name, 3 reads, 4 number of them, 5 writes, 6 number of them */ \
+	X(COMPUTE)           /* 0 device, 1 stream, 2 uint64[7], as gaugeblock_kernel */ \
+	X(BYTES_IN_HOST)     /* -> 0 whether */ \
 	X(WAIT_VALUE)        /* 0 device, 1 stream, 2 uint32_t *, 3 value */ \
 	X(POOL_MALLOC)       /* 0 device, 1 pool, 2 stream, 3 bytes -> 4 address */ \
 	X(POOL_FREE)         /* 0 device, 1 address, 2 stream */ \

@@ -103,12 +103,55 @@ int gaugeblock_lacks(const char *function) {
 	return NOT_SUPPORTED;
 }
 
+// The threads' own default streams, one for each device, as far as they were needed; the
+// machine knows them as streams like any other. They are destroyed when the thread ends:
+// what is in them stays until it is done.
+static __thread uint64_t own_streams[MAX_DEVICES];
+static pthread_key_t own_streams_end;
+static pthread_once_t own_streams_once = PTHREAD_ONCE_INIT;
+
+static void destroy_own_streams(void *streams) {
+	for (uint64_t device = 0; device < MAX_DEVICES; device++) {
+		WORDS(device, ((uint64_t *)streams)[device]);
+		if (w[1] != 0) {
+			gaugeblock_do(GAUGEBLOCK_STREAM_DESTROY, w);
+		}
+	}
+}
+
+static void make_own_streams_end(void) { pthread_key_create(&own_streams_end, destroy_own_streams); }
+
+void gaugeblock_make_own_stream(int device, uint64_t number) {
+	own_streams[device] = number;
+	pthread_once(&own_streams_once, make_own_streams_end);
+	pthread_setspecific(own_streams_end, own_streams);
+}
+
+static int own_stream(int device, uint64_t *number) {
+	if (device < 0 || device >= MAX_DEVICES) {
+		return INVALID_CONTEXT;
+	}
+	if (own_streams[device] == 0) {
+		WORDS((uint64_t)device);
+		int r = gaugeblock_do(GAUGEBLOCK_STREAM_CREATE, w);
+		if (r != 0) {
+			return r;
+		}
+		gaugeblock_make_own_stream(device, w[1]);
+	}
+	*number = own_streams[device];
+	return 0;
+}
+
 // The two other names of default streams, cudaStreamLegacy and cudaStreamPerThread, are the
 // numbers 1 and 2.
 int gaugeblock_stream(const void *stream, int device, uint64_t *number, uint64_t *of) {
 	*number = P(stream);
 	*of = (uint64_t)device;
-	if (*number <= 2) {
+	if (*number == 2) {
+		return own_stream(device, number);
+	}
+	if (*number < 2) {
 		*number = 0;
 		return 0;
 	}

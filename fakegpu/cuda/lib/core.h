@@ -33,6 +33,10 @@ GAUGEBLOCK_API int gaugeblock_current(void);
 GAUGEBLOCK_API int gaugeblock_current_runtime(void);
 GAUGEBLOCK_API void gaugeblock_make_current(int device);
 
+// gaugeblock_make_own_stream makes a stream of the machine the default stream that the calling
+// thread has on a device (cudaStreamPerThread).
+GAUGEBLOCK_API void gaugeblock_make_own_stream(int device, uint64_t number);
+
 // gaugeblock_mode is the capture mode of the calling thread (cudaThreadExchangeStreamCaptureMode).
 GAUGEBLOCK_API int gaugeblock_mode(int exchange, int mode);
 

@@ -646,6 +646,21 @@ GAUGEBLOCK_API int gaugeblock_launch(void *stream, const char *name, const void 
 	return gaugeblock_do(GAUGEBLOCK_LAUNCH, w);
 }
 
+GAUGEBLOCK_API int gaugeblock_compute(void *stream, const void *kernel) {
+	uint64_t number, device;
+	int r = gaugeblock_stream(stream, gaugeblock_current_runtime(), &number, &device);
+	if (r != 0) {
+		return r;
+	}
+	WORDS(device, number, P(kernel));
+	return gaugeblock_do(GAUGEBLOCK_COMPUTE, w);
+}
+
+GAUGEBLOCK_API int gaugeblock_bytes_in_host(void) {
+	WORDS(0);
+	return gaugeblock_do(GAUGEBLOCK_BYTES_IN_HOST, w) == 0 ? (int)w[0] : 0;
+}
+
 static int on_stream(int operation, void *stream) {
 	uint64_t number, device;
 	int r = gaugeblock_stream(stream, gaugeblock_current_runtime(), &number, &device);

@@ -10,11 +10,12 @@ typedef struct { int type, id; } Location;
 typedef struct { Location location; int flags; } Access;
 typedef struct { char bytes[64]; } Handle;
 
-// The last error that a call has given to the thread.
+// The last error that a call has given to the thread. That work is not over yet is an answer
+// and not an error, says CUDA's programming guide: it is not kept.
 static __thread int last;
 
 static int ended(int r) {
-	if (r != 0) {
+	if (r != 0 && r != NOT_READY) {
 		last = r;
 	}
 	return r;
@@ -350,6 +351,14 @@ GAUGEBLOCK_API Error cudaStreamQuery(void *stream) {
 	ON(stream, number, device)
 	WORDS(device, number);
 	return DO(STREAM_QUERY);
+}
+
+GAUGEBLOCK_API Error cudaStreamGetId(void *stream, unsigned long long *id) {
+	ON(stream, number, device)
+	WORDS(device, number);
+	int r = DO(STREAM_ID);
+	*id = w[2];
+	return r;
 }
 
 GAUGEBLOCK_API Error cudaStreamGetPriority(void *stream, int *priority) {

@@ -2,6 +2,7 @@
 // device answers. It prints what was otherwise, and ends with the number of such things.
 #include "gaugeblock_cuda.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,7 +86,9 @@ static void hosts(void) {
 	IS(cudaMemcpyAsync(p + 500, p + 3, 8, cudaMemcpyDefault, s), 0);
 	IS(cudaMemcpyAsync(back, p + 500, 8, cudaMemcpyDefault, s), 0);
 	IS(cudaLaunchHostFunc(s, look, back), 0);
+	cudaGetLastError();
 	IS(cudaStreamQuery(s), cudaErrorNotReady);
+	IS(cudaPeekAtLastError(), 0); // it is an answer, not an error
 	IS(seen, 0);
 	IS(gaugeblock_drain(s), 0);
 	IS(cudaStreamQuery(s), 0);
@@ -175,6 +178,61 @@ static void owners(void) {
 	IS(gaugeblock_hazard(before + 1, text, sizeof text), -1);
 }
 
+// A handle is used again, and the id tells the streams apart.
+static void handles(void) {
+	cudaStream_t a, b;
+	unsigned long long of_a, again, of_b, of_default;
+	IS(cudaStreamCreate(&a), 0);
+	IS(cudaStreamGetId(a, &of_a), 0);
+	IS(cudaStreamGetId(a, &again), 0);
+	IS(of_a, again);
+	IS(cudaStreamDestroy(a), 0);
+	IS(cudaStreamGetId(a, &again), cudaErrorInvalidResourceHandle);
+	IS(cudaStreamCreate(&b), 0);
+	IS(a == b, 1);
+	IS(cudaStreamGetId(b, &of_b), 0);
+	IS(of_a == of_b, 0);
+	IS(cudaStreamGetId(NULL, &of_default), 0);
+	IS(of_b == of_default, 0);
+	IS(cudaStreamDestroy(b), 0);
+	cudaGetLastError();
+}
+
+// Each thread has a default stream of its own.
+static char *shared;
+static unsigned long long of_thread;
+
+static void *thread(void *unused) {
+	unsigned long long again;
+	IS(cudaStreamGetId(cudaStreamPerThread, &of_thread), 0);
+	for (int i = 0; i < 2; i++) { // the thread's own stream is in order with itself
+		IS(gaugeblock_allocated(shared, 512, cudaStreamPerThread), 0);
+		IS(cudaMemsetAsync(shared, i, 16, cudaStreamPerThread), 0);
+		IS(gaugeblock_freed(shared), 0);
+	}
+	IS(cudaStreamGetId(cudaStreamPerThread, &again), 0);
+	IS(of_thread, again);
+	return unused;
+}
+
+static void threads(void) {
+	pthread_t t;
+	unsigned long long own;
+	IS(cudaMalloc((void **)&shared, 4096), 0);
+	int before = gaugeblock_hazards();
+	IS(pthread_create(&t, NULL, thread, NULL), 0);
+	IS(pthread_join(t, NULL), 0);
+	IS(gaugeblock_hazards(), before);
+	IS(cudaStreamGetId(cudaStreamPerThread, &own), 0);
+	IS(own == of_thread, 0);
+	IS(gaugeblock_allocated(shared, 512, cudaStreamPerThread), 0);
+	IS(cudaMemsetAsync(shared, 3, 16, cudaStreamPerThread), 0);
+	IS(gaugeblock_hazards() > before, 1); // the thread's work may still run
+	IS(gaugeblock_freed(shared), 0);
+	IS(cudaDeviceSynchronize(), 0);
+	IS(cudaFree(shared), 0);
+}
+
 int main(void) {
 	pools();
 	hosts();
@@ -182,5 +240,7 @@ int main(void) {
 	entries();
 	captures();
 	owners();
+	handles();
+	threads();
 	return wrong;
 }

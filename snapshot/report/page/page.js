@@ -2,7 +2,7 @@
 // never as markup.
 "use strict";
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const page = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
 
   // ---- words
@@ -14,8 +14,9 @@
     const digits = unit === 0 ? 0 : bytes >= 100 ? 0 : bytes >= 10 ? 1 : 2;
     return bytes.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }) + " " + units[unit];
   };
+  const signed = (bytes) => (bytes > 0 ? "+" + size(bytes) : bytes < 0 ? "\u2212" + size(-bytes) : "0");
   const count = (n) => n.toLocaleString("en");
-  const percent = (share) => Math.round(100 * share) + "\u00a0%";
+  const percent = (share) => (share > 0 && share < 0.005 ? "<1" : Math.round(100 * share)) + "\u00a0%";
   const of = (part, whole) => (whole > 0 ? part / whole : 0);
   const counted = (n, one, many) => count(n) + " " + (n === 1 ? one : many);
   const time = (micros) => {
@@ -30,17 +31,42 @@
     for (const [name, value] of Object.entries(options || {})) {
       if (name === "style") for (const [key, v] of Object.entries(value)) e.style.setProperty(key, v);
       else if (name === "on") for (const [event, f] of Object.entries(value)) e.addEventListener(event, f);
-      else if (value !== undefined && value !== false) e.setAttribute(name, value);
+      else if (value !== undefined && value !== false) e.setAttribute(name, value === true ? "" : value);
     }
-    e.append(...children.filter((c) => c !== undefined && c !== false && c !== ""));
+    e.append(...children.filter((c) => c !== undefined && c !== null && c !== false && c !== ""));
     return e;
   };
-  const cell = (text, kind) => element("td", { class: kind }, text);
-  const number = (text) => cell(text, "number");
-  const heads = (...names) =>
-    element("thead", {}, element("tr", {}, ...names.map(([name, kind]) => element("th", { scope: "col", class: kind }, name))));
+  const soft = (text) => element("span", { class: "soft" }, text);
+  const chip = (color) => element("span", { class: "chip", style: { "--mark": color }, "aria-hidden": "true" });
+  const meter = (...parts) => element("span", { class: "meter", "aria-hidden": "true" },
+    ...parts.map(([share, mark, kind]) => element("i", { class: kind, style: { width: 100 * Math.max(0, Math.min(1, share)) + "%", "--mark": mark } })));
   const legend = (id, marks) =>
-    byId(id).append(...marks.map(([name, variable]) => element("span", { style: { "--mark": "var(" + variable + ")" } }, name)));
+    byId(id).append(...marks.map(([name, color]) => element("span", { style: { "--mark": color } }, name)));
+
+  // A table: the heads are [name, kind], a row is a list of contents, or {cells, options}. On
+  // a narrow screen each cell has its head beside it.
+  const table = (label, heads, rows) => {
+    const body = rows.map((row) => {
+      const { cells, options } = Array.isArray(row) ? { cells: row, options: {} } : row;
+      return element("tr", options, ...cells.map((content, i) =>
+        element("td", { class: heads[i][1], "data-label": heads[i][0] }, element("div", {}, ...(Array.isArray(content) ? content : [content])))));
+    });
+    if (!body.length) body.push(element("tr", {}, element("td", { colspan: heads.length, class: "soft" }, "There is none.")));
+    return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, element("table", {},
+      element("thead", {}, element("tr", {}, ...heads.map(([name, kind]) => element("th", { scope: "col", class: kind }, name)))),
+      element("tbody", {}, ...body)));
+  };
+  // A table with the first rows, and a button for the others.
+  const longTable = (label, heads, rows, shown) => {
+    const box = element("div", {}, table(label, heads, rows));
+    const rest = [...box.querySelectorAll("tbody tr")].slice(shown);
+    if (rest.length > 1) {
+      rest.forEach((row) => { row.hidden = true; });
+      const more = element("button", { type: "button", on: { click: () => { rest.forEach((row) => { row.hidden = false; }); more.remove(); } } }, "Show " + count(rest.length) + " more");
+      box.append(element("p", {}, more));
+    }
+    return box;
+  };
 
   // A row of buttons, one of which is pressed.
   const switcher = (id, choices, chosen, choose) => {
@@ -50,23 +76,41 @@
       choices.forEach(([v], i) => buttons[i].setAttribute("aria-pressed", String(v === value)));
       choose(value);
     };
-    byId(id).append(...buttons);
+    byId(id).replaceChildren(...buttons);
+    return press;
   };
 
   // ---- call stacks
 
   const where = (frame) => frame.name + " (" + frame.filename.split("/").slice(-2).join("/") + ":" + frame.line + ")";
-  const ownFrame = (stack) => (stack < 0 ? "" : where(data.stacks.frames[data.stacks.own[stack]]));
-  const stackList = (stack) => {
+  const ownFrame = (stacks, stack) => (stack < 0 ? "" : where(stacks.frames[stacks.own[stack]]));
+  const stackList = (stacks, stack) => {
     if (stack < 0) return element("p", { class: "soft" }, "No call stack was recorded.");
-    const own = data.stacks.own[stack];
-    return element("ol", { class: "stack" }, ...data.stacks.stacks[stack].map((f) => {
-      const frame = data.stacks.frames[f];
+    const own = stacks.own[stack];
+    return element("ol", { class: "stack" }, ...stacks.stacks[stack].map((f) => {
+      const frame = stacks.frames[f];
       return element("li", { class: f === own ? "own" : undefined }, frame.filename + ":" + frame.line + " " + frame.name);
     }));
   };
+  // The name of a call site, and its stack to open.
+  const powers = (from) => (from === 512 ? "up to 1 KiB" : size(from) + " to " + size(2 * from)).replace(/\.0+ /g, " ");
+  const siteName = (stacks, site) => {
+    if (site.stack >= 0) return ownFrame(stacks, site.stack);
+    if (site.start) return "allocated before the history";
+    return "no call stack, requests of " + powers(site.size || 512);
+  };
+  const siteCell = (stacks, site, color, note) => {
+    const name = [color && chip(color), siteName(stacks, site), note && element("span", { class: "tag" }, note)];
+    if (site.stack < 0) return name;
+    return [element("details", {}, element("summary", {}, ...name.filter(Boolean)), stackList(stacks, site.stack))];
+  };
 
   // ---- canvases
+
+  // What is redrawn when the colours change. A new report starts a new list.
+  let colorListeners = [];
+  const onColors = (f) => colorListeners.push(f);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => colorListeners.forEach((f) => f()));
 
   // Prepares a canvas that is as wide as its box, and redraws it when that changes, or
   // the colours do.
@@ -89,15 +133,15 @@
     };
     let width = 0;
     new ResizeObserver(() => {
-      if (box.clientWidth !== width) { width = box.clientWidth; view.redraw(); }
+      if (box.clientWidth !== width) { width = box.clientWidth; requestAnimationFrame(view.redraw); }
     }).observe(box);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", view.redraw);
+    onColors(view.redraw);
     return view;
   };
 
   const showTip = (box, x, y, lines) => {
     const tip = box.querySelector(".tip");
-    tip.replaceChildren(...lines.filter(Boolean).map((line, i) => element("div", {}, i ? line : element("b", {}, line))));
+    tip.replaceChildren(...lines.filter(Boolean).map((line, i) => element(i ? "div" : "b", {}, ...(Array.isArray(line) ? line : [line]))));
     tip.hidden = false;
     tip.style.left = Math.max(0, Math.min(x + 14, box.clientWidth - tip.offsetWidth - 2)) + "px";
     tip.style.top = (y + 18 + tip.offsetHeight > box.clientHeight && y > tip.offsetHeight + 10 ? y - tip.offsetHeight - 10 : y + 18) + "px";
@@ -129,397 +173,724 @@
     box.setAttribute("aria-valuetext", text);
   };
 
-  // ---- statistics
+  // ---- colours
 
-  const summary = data.summary;
-  const statistic = (name, value, detail, kind) =>
-    byId("statistics").append(element("div", {}, element("dt", {}, name), element("dd", { class: kind }, value, detail && element("small", {}, detail))));
-  const hasHistory = summary.entries > 0;
-  byId("source").textContent = data.source + (data.device ? ", device " + data.device : "");
-  document.title = data.source + ": GPU memory report";
-  statistic("Peak allocated", size(summary.peakAllocated));
-  statistic("Peak reserved", size(summary.peakReserved), percent(1 - of(Math.min(summary.peakAllocated, summary.peakReserved), summary.peakReserved)) + " or more of it unallocated");
-  if (hasHistory) {
-    statistic("Requests", count(summary.requests), summary.durationUS ? "in " + time(summary.durationUS) : undefined);
-    statistic("Out of memory", count(summary.ooms), undefined, summary.ooms ? "bad" : undefined);
-    statistic("Segments freed", size(summary.reservedFreed), "of " + size(summary.reservedAllocated) + " allocated");
-    statistic("History", summary.complete ? "complete" : "incomplete", summary.complete ? count(summary.entries) + " entries" : "its beginning is missing");
-  }
-  statistic("PYTORCH_ALLOC_CONF", summary.settings || "default", undefined, "text");
-  byId("notes").append(...data.notes.map((note) => element("li", {}, note)));
+  const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+  // The colour of the i-th series: neighbours differ in hue and lightness.
+  const hues = [212, 28, 150, 340, 265, 55, 190, 8, 100, 305];
+  const seriesColor = (i) => {
+    const light = dark() ? [66, 50, 76] : [50, 66, 38];
+    return "hsl(" + hues[i % hues.length] + " " + (dark() ? 62 : 58) + "% " + light[Math.floor(i / hues.length) % light.length] + "%)";
+  };
+  const othersColor = () => (dark() ? "#5a6473" : "#aab2bf");
 
-  // ---- memory over time
+  // ---- one report
 
-  const drawTimeline = () => {
-    const box = byId("timeline"), t = data.timeline, n = t.allocatedMax.length;
-    if (!n) { byId("timeline-section").hidden = true; return; }
-    const last = n - 1, top = Math.max(...t.reservedMax, 1);
-    const timed = Boolean(t.timesUS && t.timesUS.length);
-    let byTime = false, cursor = t.reservedMax.indexOf(Math.max(...t.reservedMax));
-    const left = 72, right = 10, upper = 16, lower = 26;
-    const x0 = (i) => (byTime ? (i < n ? t.timesUS[i] : summary.durationUS) / Math.max(1, summary.durationUS) : i / n);
-    const place = (view, i) => left + x0(i) * (view.width - left - right);
-    const level = (view, bytes) => upper + (1 - bytes / (top * 1.05)) * (view.height - upper - lower);
+  const render = (data) => {
+    const summary = data.summary, stacks = data.stacks;
+    const hasHistory = summary.entries > 0;
+    byId("report").replaceChildren(byId("template").content.cloneNode(true));
 
-    const ticks = () => {
-      let step = Math.pow(2, Math.floor(Math.log2(top / 4)));
-      while (top / step > 6) step *= 2;
-      const all = [];
-      for (let bytes = 0; bytes <= top * 1.05; bytes += step) all.push(bytes);
-      return all;
-    };
-    // The band between the minimum and the maximum of each bucket, or the area below the
-    // maximum.
-    const band = (view, low, high, ground) => {
-      const g = view.context;
-      g.beginPath();
-      for (let i = 0; i < n; i++) { g.lineTo(place(view, i), level(view, high[i])); g.lineTo(place(view, i + 1), level(view, high[i])); }
-      for (let i = n - 1; i >= 0; i--) {
-        const y = level(view, ground ? 0 : low[i]);
-        g.lineTo(place(view, i + 1), y); g.lineTo(place(view, i), y);
+    // Sums of deltas.
+    const series = (deltas) => { let sum = 0; return deltas.map((d) => (sum += d)); };
+    const t = data.timeline, n = t.allocatedMax.length;
+    const sites = data.sites.map((s) => ({ ...s, series: s.deltas && s.deltas.length === n ? series(s.deltas) : null }));
+    const categories = data.categories.map((c) => ({ ...c, series: c.deltas && c.deltas.length === n ? series(c.deltas) : null }));
+
+    // ---- verdict and statistics
+
+    const drawVerdict = () => {
+      byId("verdict").textContent = data.verdict;
+      if (!data.verdict) byId("verdict-title").textContent = data.title || "Statistics";
+      if (data.whatif && data.whatif.export) {
+        const text = data.whatif.export;
+        const status = element("span", { role: "status", class: "soft" });
+        const copy = () => navigator.clipboard.writeText(text).then(() => { status.textContent = "copied"; }, () => { status.textContent = "cannot copy here: select the line"; });
+        byId("export").append(element("div", { class: "export" }, element("code", {}, text), element("button", { type: "button", on: { click: copy } }, "Copy"), status));
       }
-      g.closePath();
-    };
-    const axes = (view) => {
-      const g = view.context;
-      g.font = "12px " + view.font;
-      g.fillStyle = view.color("--soft");
-      g.strokeStyle = view.color("--line");
-      g.lineWidth = 1;
-      g.textAlign = "right"; g.textBaseline = "middle";
-      for (const bytes of ticks()) {
-        const y = Math.round(level(view, bytes)) + 0.5;
-        g.beginPath(); g.moveTo(left, y); g.lineTo(view.width - right, y); g.stroke();
-        g.fillText(size(bytes), left - 8, y);
+      const statistic = (name, value, detail, kind) =>
+        byId("statistics").append(element("div", {}, element("dt", {}, name), element("dd", { class: kind }, value, detail && element("small", {}, detail))));
+      statistic("Peak allocated", size(summary.peakAllocated));
+      statistic("Peak reserved", size(summary.peakReserved), percent(1 - of(Math.min(summary.peakAllocated, summary.peakReserved), summary.peakReserved)) + " or more of it unallocated");
+      if (hasHistory) {
+        statistic("Requests", count(summary.requests), summary.durationUS ? "in " + time(summary.durationUS) : undefined);
+        statistic("Out of memory", count(summary.ooms), undefined, summary.ooms ? "bad" : undefined);
+        statistic("Segments freed", size(summary.reservedFreed), "of " + size(summary.reservedAllocated) + " allocated");
+        statistic("History", summary.complete ? "complete" : "incomplete", summary.complete ? count(summary.entries) + " entries" : "its beginning is missing");
       }
-      g.textBaseline = "alphabetic";
-      // Steps of 1, 2 or 5 times a power of ten.
-      const end = byTime ? summary.durationUS : summary.entries, wanted = end / (view.width < 600 ? 3 : 8);
-      const power = Math.pow(10, Math.floor(Math.log10(Math.max(wanted, 1))));
-      const step = power * [1, 2, 5, 10].find((k) => k * power >= wanted);
-      for (let at = 0; at <= end; at += step) {
-        const x = left + (at / end) * (view.width - left - right);
-        if (x > view.width - 30) break;
-        g.textAlign = at ? "center" : "left";
-        g.fillText(byTime ? (at / 1e6).toLocaleString("en") + " s" : count(at), x, view.height - 6);
-      }
+      statistic("PYTORCH_ALLOC_CONF", summary.settings || "default", undefined, "text");
+      const left = stacks.leftOut ? [counted(stacks.leftOut, "call stack is", "call stacks are") + " shown in part, or not at all, so that the page stays small."] : [];
+      byId("notes").append(...[...data.notes, ...left].map((note) => element("li", {}, note)));
     };
-    const marks = (view) => {
-      const g = view.context, most = Math.max(...t.segmentsFreed, 1), ground = view.height - lower;
-      g.fillStyle = view.color("--freed");
-      t.segmentsFreed.forEach((bytes, i) => {
-        if (bytes) g.fillRect(place(view, i), ground - 4 - 14 * (bytes / most), Math.max(1.5, place(view, i + 1) - place(view, i)), 4 + 14 * (bytes / most));
+
+    // ---- memory over time
+
+    // At a bucket: who holds what, the most first; the rest is of other sites.
+    let chosen = null; // the bucket that was clicked
+    const holdersListeners = [];
+    // What is held all the time is at the bottom, what comes and goes above it.
+    const steadiness = (l) => of(l.series.reduce((sum, b) => sum + b, 0) / n, Math.max(...l.series));
+    const layersOf = (mode) => allLayers(mode).sort((a, b) => steadiness(b) - steadiness(a));
+    const allLayers = (mode) => {
+      if (mode === "categories") return categories.map((c, i) => ({ name: c.name, series: c.series, color: () => seriesColor(i), index: i })).filter((l) => l.series);
+      if (mode === "sites") return sites.map((s, i) => ({ name: siteName(stacks, s), series: s.series, color: () => seriesColor(i), index: i })).filter((l) => l.series);
+      return [];
+    };
+    const held = (layers, i) => layers.map((l) => ({ ...l, bytes: l.series[i] }));
+
+    const drawTimeline = () => {
+      const box = byId("timeline");
+      if (!n) { byId("timeline-section").hidden = true; return; }
+      const timed = Boolean(t.timesUS && t.timesUS.length);
+      let byTime = false, mode = sites.some((s) => s.series) ? "sites" : "totals";
+      let from = 0, to = n; // the buckets that are shown
+      let cursor = t.allocatedMax.indexOf(Math.max(...t.allocatedMax)), dragged = null;
+      let layers = layersOf(mode);
+      const left = 72, right = 10, upper = 22, lower = 26;
+      const at = (i) => (byTime ? (i < n ? t.timesUS[i] : summary.durationUS) : i);
+      const place = (view, i) => left + of(at(i) - at(from), at(to) - at(from)) * (view.width - left - right);
+      let top = 1;
+      const level = (view, bytes) => upper + (1 - bytes / (top * 1.04)) * (view.height - upper - lower);
+      const scale = () => { top = 1; for (let i = from; i < to; i++) top = Math.max(top, t.reservedMax[i], t.allocatedMax[i]); };
+
+      const ticks = () => {
+        let step = Math.pow(2, Math.floor(Math.log2(top / 4)));
+        while (top / step > 6) step *= 2;
+        const all = [];
+        for (let bytes = 0; bytes <= top * 1.04; bytes += step) all.push(bytes);
+        return all;
+      };
+      // The area between two functions of the bucket.
+      const area = (view, low, high) => {
+        const g = view.context;
+        g.beginPath();
+        for (let i = from; i < to; i++) { const y = level(view, high(i)); g.lineTo(place(view, i), y); g.lineTo(place(view, i + 1), y); }
+        for (let i = to - 1; i >= from; i--) { const y = level(view, low(i)); g.lineTo(place(view, i + 1), y); g.lineTo(place(view, i), y); }
+        g.closePath();
+      };
+      const line = (view, value, color, width) => {
+        const g = view.context;
+        g.strokeStyle = color; g.lineWidth = width; g.lineJoin = "round";
+        g.beginPath();
+        for (let i = from; i < to; i++) { const y = level(view, value(i)); g.lineTo(place(view, i), y); g.lineTo(place(view, i + 1), y); }
+        g.stroke();
+      };
+      const axes = (view) => {
+        const g = view.context;
+        g.font = "12px " + view.font;
+        g.fillStyle = view.color("--soft"); g.strokeStyle = view.color("--line"); g.lineWidth = 1;
+        g.textAlign = "right"; g.textBaseline = "middle";
+        for (const bytes of ticks()) {
+          const y = Math.round(level(view, bytes)) + 0.5;
+          g.beginPath(); g.moveTo(left, y); g.lineTo(view.width - right, y); g.stroke();
+          g.fillText(size(bytes), left - 8, y);
+        }
+        g.textBaseline = "alphabetic"; g.textAlign = "center";
+        // Steps of 1, 2 or 5 times a power of ten.
+        const factor = byTime ? 1e6 : 1 / t.entriesPerBucket; // of a label's unit
+        const first = at(from) / factor, last = Math.min(at(to) / factor, byTime ? Infinity : summary.entries);
+        const wanted = (last - first) / (view.width < 600 ? 3 : 8);
+        const power = Math.pow(10, Math.floor(Math.log10(Math.max(wanted, byTime ? 1e-6 : 1))));
+        const step = power * [1, 2, 5, 10].find((k) => k * power >= wanted * 0.999);
+        for (let k = Math.ceil(first / step); k * step <= last; k++) {
+          const x = left + of(k * step - first, at(to) / factor - first) * (view.width - left - right);
+          if (x > view.width - 30) break;
+          g.textAlign = x - left < 20 ? "left" : "center";
+          g.fillText(byTime ? Number((k * step).toPrecision(6)).toLocaleString("en") + " s" : count(k * step), x, view.height - 6);
+        }
+      };
+      const marks = (view) => {
+        const g = view.context, most = Math.max(...t.segmentsFreed, 1), ground = view.height - lower;
+        g.fillStyle = view.color("--freed");
+        for (let i = from; i < to; i++) {
+          const bytes = t.segmentsFreed[i];
+          if (bytes) g.fillRect(place(view, i), ground - 3 - 9 * (bytes / most), Math.max(1.5, place(view, i + 1) - place(view, i)), 3 + 9 * (bytes / most));
+        }
+        g.fillStyle = view.color("--oom");
+        for (let i = from; i < to; i++) {
+          if (!t.ooms[i]) continue;
+          const x = place(view, i);
+          g.fillRect(x - 0.75, upper, 1.5, ground - upper);
+          g.beginPath(); g.moveTo(x - 6, 2); g.lineTo(x + 6, 2); g.lineTo(x, 13); g.fill();
+        }
+      };
+      // Annotations are bars at the upper edge, nested ones below.
+      const spans = (view) => {
+        const g = view.context, ends = [];
+        g.globalAlpha = 0.75;
+        for (const s of data.annotations.spans) {
+          const a = s.first / t.entriesPerBucket, b = (s.last + 1) / t.entriesPerBucket;
+          if (b < from || a > to) continue;
+          const x = place(view, Math.max(from, Math.floor(a))), w = Math.max(2, place(view, Math.min(to, Math.ceil(b))) - x - 1);
+          let row = ends.findIndex((end) => end <= s.first);
+          if (row < 0) row = ends.length;
+          ends[row] = s.last;
+          if (row > 2) continue;
+          g.fillStyle = seriesColor(s.name + 3);
+          g.fillRect(x, 1 + 6 * row, w, 4);
+        }
+        g.globalAlpha = 1;
+      };
+      const paint = (view) => {
+        const g = view.context;
+        g.clearRect(0, 0, view.width, view.height);
+        axes(view);
+        area(view, () => 0, (i) => t.reservedMax[i]);
+        g.fillStyle = view.color("--reserved-area"); g.fill();
+        if (layers.length) {
+          const base = new Float64Array(n);
+          for (const l of layers) {
+            const below = base.slice();
+            for (let i = from; i < to; i++) base[i] += l.series[i];
+            area(view, (i) => below[i], (i) => base[i]);
+            g.fillStyle = l.color(); g.fill();
+          }
+          area(view, (i) => Math.min(base[i], t.allocatedMax[i]), (i) => t.allocatedMax[i]);
+          g.fillStyle = othersColor(); g.fill();
+          line(view, (i) => t.allocatedMax[i], view.color("--text"), 0.8);
+        } else {
+          area(view, () => 0, (i) => t.allocatedMax[i]); g.fillStyle = view.color("--allocated-area"); g.fill();
+          area(view, (i) => t.allocatedMin[i], (i) => t.allocatedMax[i]); g.fillStyle = view.color("--allocated"); g.fill();
+          line(view, (i) => t.allocatedMax[i], view.color("--allocated"), 1.2);
+          line(view, (i) => t.reservedMin[i], view.color("--reserved"), 1.2);
+        }
+        line(view, (i) => t.reservedMax[i], view.color("--reserved"), 1.4);
+        marks(view);
+        spans(view);
+        const bar = (i, color, wide) => {
+          g.strokeStyle = color; g.lineWidth = wide;
+          const x = (place(view, i) + place(view, i + 1)) / 2;
+          g.beginPath(); g.moveTo(x, upper); g.lineTo(x, view.height - lower); g.stroke();
+        };
+        if (chosen !== null && chosen >= from && chosen < to) bar(chosen, view.color("--accent"), 2);
+        if (!box.querySelector(".tip").hidden && cursor >= from && cursor < to) bar(cursor, view.color("--select"), 1);
+        if (dragged && dragged.to !== undefined) {
+          g.fillStyle = view.color("--accent"); g.globalAlpha = 0.2;
+          g.fillRect(Math.min(dragged.x, dragged.to), upper, Math.abs(dragged.to - dragged.x), view.height - upper - lower);
+          g.globalAlpha = 1;
+        }
+      };
+      const range = (low, high) => (low === high ? size(high) : size(low) + " to " + size(high));
+      const lines = (i, pointed) => {
+        const first = i * t.entriesPerBucket, end = Math.min(first + t.entriesPerBucket, summary.entries) - 1;
+        const now = held(layers, i).sort((a, b) => b.bytes - a.bytes);
+        const inside = data.annotations.spans.filter((s) => s.first <= end && s.last >= first).map((s) => data.annotations.names[s.name].name);
+        return [
+          pointed ? [chip(pointed.color()), pointed.name + ": " + size(pointed.series[i])] : (first === end ? "entry " + count(first) : "entries " + count(first) + " to " + count(end)) + (timed ? ", " + time(t.timesUS[i]) : ""),
+          pointed && (first === end ? "entry " + count(first) : "entries " + count(first) + " to " + count(end)) + (timed ? ", " + time(t.timesUS[i]) : ""),
+          "allocated: " + range(t.allocatedMin[i], t.allocatedMax[i]),
+          "reserved: " + range(t.reservedMin[i], t.reservedMax[i]),
+          ...now.filter((l) => l.bytes > 0 && !(pointed && l.index === pointed.index)).slice(0, 5).map((l) => [chip(l.color()), size(l.bytes) + " " + l.name]),
+          inside.length > 0 && "in " + [...new Set(inside)].slice(0, 3).join(", "),
+          t.segmentsFreed[i] > 0 && "segments freed: " + size(t.segmentsFreed[i]),
+          t.ooms[i] > 0 && "out of memory: " + counted(t.ooms[i], "request", "requests"),
+        ].filter(Boolean);
+      };
+      const view = canvasOf(box, { height: (width) => Math.max(240, Math.min(400, width * 0.42)), paint });
+      const text = (line) => (Array.isArray(line) ? line[1] : line);
+      let pointerY = 30;
+      const pick = (i, keyboard, pointed) => {
+        cursor = Math.max(from, Math.min(to - 1, i));
+        const all = lines(cursor, pointed);
+        describeSlider(box, cursor, n - 1, all.map(text).join("; "));
+        showTip(box, (place(view, cursor) + place(view, cursor + 1)) / 2, keyboard ? 30 : pointerY, all);
+        paint(view);
+      };
+      const bucketAt = (x) => {
+        let i = from;
+        for (let low = from, high = to - 1; low <= high;) {
+          const middle = (low + high) >> 1;
+          if (place(view, middle) <= x) { i = middle; low = middle + 1; } else high = middle - 1;
+        }
+        return i;
+      };
+      const layerAt = (i, y) => {
+        let sum = 0;
+        for (const l of layers) {
+          sum += l.series[i];
+          if (level(view, sum) <= y) return level(view, sum - l.series[i]) >= y ? l : null;
+        }
+        return null;
+      };
+      const zoomTo = (a, b) => {
+        from = Math.max(0, Math.min(a, n - 1)); to = Math.min(n, Math.max(b, from + 1));
+        scale();
+        hideTip(box);
+        view.redraw();
+      };
+      const zoomBy = (factor, around) => {
+        const width = Math.max(2, Math.round((to - from) * factor)), middle = Math.min(to, Math.max(from, around));
+        const a = Math.round(middle - (middle - from) * (width / (to - from)));
+        zoomTo(Math.max(0, Math.min(a, n - width)), Math.max(0, Math.min(a, n - width)) + width);
+      };
+      const choose = (i) => { chosen = i; holdersListeners.forEach((f) => f()); paint(view); };
+      const point = (event) => { const b = box.getBoundingClientRect(); pointerY = event.clientY - b.top; return event.clientX - b.left; };
+      box.addEventListener("pointerdown", (event) => { if (event.button === 0) { dragged = { x: point(event) }; box.setPointerCapture(event.pointerId); } });
+      box.addEventListener("pointermove", (event) => {
+        const x = point(event);
+        if (dragged && (dragged.to !== undefined || Math.abs(x - dragged.x) > 6)) { dragged.to = Math.max(left, Math.min(view.width - right, x)); hideTip(box); paint(view); return; }
+        const i = bucketAt(x);
+        pick(i, false, layerAt(i, pointerY));
       });
+      box.addEventListener("pointerup", (event) => {
+        const d = dragged;
+        dragged = null;
+        if (!d) return;
+        if (d.to === undefined) { choose(bucketAt(point(event))); return; }
+        const a = bucketAt(Math.min(d.x, d.to)), b = bucketAt(Math.max(d.x, d.to)) + 1;
+        zoomTo(a, Math.max(b, a + 2));
+      });
+      box.addEventListener("pointercancel", () => { dragged = null; paint(view); });
+      box.addEventListener("dblclick", () => zoomTo(0, n));
+      for (const event of ["pointerleave", "blur"]) box.addEventListener(event, () => paint(view));
+      const pan = (step) => {
+        const i = cursor + step;
+        if (i >= to && to < n) zoomTo(from + i - to + 1, i + 1);
+        if (i < from && from > 0) zoomTo(i, to - (from - i));
+        return i;
+      };
+      slider(box, () => n - 1, () => cursor, pick, {
+        ArrowLeft: () => pan(-1), ArrowRight: () => pan(1), Home: () => from, End: () => to - 1,
+        PageUp: () => pan(-Math.ceil((to - from) / 20)), PageDown: () => pan(Math.ceil((to - from) / 20)),
+        "+": () => { zoomBy(0.5, cursor); return cursor; }, "-": () => { zoomBy(2, cursor); return cursor; }, 0: () => { zoomTo(0, n); return cursor; },
+        Enter: () => { choose(cursor); return cursor; }, " ": () => { choose(cursor); return cursor; },
+      });
+      const button = (label, action) => element("button", { type: "button", on: { click: action } }, label);
+      const peak = t.allocatedMax.indexOf(Math.max(...t.allocatedMax)), oom = t.ooms.findIndex((k) => k > 0);
+      const around = (i) => () => { const w = Math.max(10, Math.round(n / 20)); zoomTo(i - w, i + w); };
+      byId("timeline-zoom").append(button("Zoom in", () => zoomBy(0.5, cursor >= from && cursor < to ? cursor : (from + to) / 2)), button("Zoom out", () => zoomBy(2, (from + to) / 2)),
+        button("To the peak", around(peak)), ...(oom >= 0 ? [button("To the out of memory", around(oom))] : []), button("All", () => zoomTo(0, n)));
+      const showLegend = () => {
+        byId("timeline-legend").replaceChildren();
+        const shown = [...layers].sort((a, b) => a.index - b.index).slice(0, 12).map((l) => [l.name, l.color()]);
+        if (mode === "sites" && (layers.length > 12 || sites.length > layers.length || data.moreSites)) shown.push(["other call sites", othersColor()]);
+        if (!layers.length) shown.push(["allocated", "var(--allocated)"]);
+        shown.push(["reserved", "var(--reserved)"]);
+        if (t.segmentsFreed.some((b) => b)) shown.push(["segments freed", "var(--freed)"]);
+        if (summary.ooms) shown.push(["out of memory", "var(--oom)"]);
+        legend("timeline-legend", shown);
+      };
+      const modes = [["sites", "by call site"], ["categories", "by category (a guess)"], ["totals", "allocated and reserved"]]
+        .filter(([m]) => m === "totals" || layersOf(m).length);
+      switcher("timeline-mode", modes, mode, (m) => { mode = m; layers = layersOf(m); showLegend(); view.redraw(); });
+      if (timed) switcher("timeline-axis", [[false, "by entry"], [true, "by time"]], false, (value) => { byTime = value; view.redraw(); });
+      scale();
+      showLegend();
+      describeSlider(box, cursor, n - 1, lines(cursor).map(text).join("; "));
+      onColors(showLegend);
+    };
+
+    // ---- who holds the memory
+
+    const drawHolders = () => {
+      if (!sites.length) { byId("holders-section").hidden = true; return; }
+      const moments = [["peak", "at the peak"], summary.ooms > 0 && ["oom", "at the first out of memory"], ["end", "at the end"]].filter(Boolean);
+      let when = summary.ooms > 0 ? "oom" : "peak";
+      const press = (list, value) => switcher("holders-when", list, value, (w) => { when = w; show(); });
+      const color = (i) => (sites[i].series ? seriesColor(i) : othersColor());
+      const show = () => {
+        const now = when === "chosen"
+          ? sites.map((s, i) => [i, s.series ? [s.series[chosen], 0] : [0, 0]])
+          : sites.map((s, i) => [i, s[when]]);
+        const list = now.filter(([, h]) => h[0] > 0).sort((a, b) => b[1][0] - a[1][0]);
+        const moment = data.moments.find((m) => m.name === when);
+        const total = when === "chosen" ? t.allocatedMax[chosen] : moment ? moment.allocated : summary.peakAllocated;
+        const rest = total - list.reduce((sum, [, h]) => sum + h[0], 0);
+        const most = list.length ? list[0][1][0] : 1;
+        const rows = list.map(([i, h]) => [
+          siteCell(stacks, sites[i], color(i)),
+          [size(h[0]) + " (" + percent(of(h[0], total)) + ")", meter([h[0] / most, color(i)])],
+          h[1] ? count(h[1]) : "", categories.length ? categories[sites[i].category].name : "",
+        ]);
+        if (rest > 0) rows.push([[chip(othersColor()), "other call sites"], [size(rest) + " (" + percent(of(rest, total)) + ")", meter([rest / most, othersColor()])], "", ""]);
+        const heads = [["Call site", "code"], ["Allocated", "word"], ["Blocks", "number"], ["What for (a guess)"]];
+        const columns = heads.filter((_, k) => rows.some((row) => row[k] !== ""));
+        byId("holders").replaceChildren(longTable("Who holds the memory", columns, rows.map((row) => row.filter((_, k) => columns.includes(heads[k]))), 10));
+        const first = chosen * t.entriesPerBucket, last = Math.min(first + t.entriesPerBucket, summary.entries) - 1;
+        const after = when !== "chosen" ? (moment && moment.entry >= 0 && hasHistory ? ", after entry " + count(moment.entry) : "")
+          : first === last ? ", after entry " + count(first) : ", at the maximum of entries " + count(first) + " to " + count(last);
+        byId("holders-summary").textContent = size(total) + " allocated" + (moment && when !== "chosen" ? ", of " + size(moment.reserved) + " reserved" : "") +
+          after + ". A call site is the innermost frame outside of libraries.";
+      };
+      holdersListeners.push(() => {
+        when = "chosen";
+        press([...moments, ["chosen", "at the time chosen above"]], when);
+        show();
+      });
+      press(moments, when);
+      onColors(show);
+      show();
+      if (!categories.length) {
+        byId("categories").append(element("p", { class: "help" }, "What memory is for cannot be guessed without call stacks: _record_memory_history(stacks=\"python\") records them."));
+        return;
+      }
+      const used = categories.map((c, i) => [c, i]).filter(([c]) => c.max > 0 || c.end[0] > 0);
+      const heads = [["Category"], ["At the peak", "word"], ...(summary.ooms ? [["At the out of memory", "word"]] : []), ["At the end", "word"], ["Most at one time", "number"], ["How it is recognised"]];
+      byId("categories").append(element("h3", {}, "What the memory is for: a guess from the call stacks"),
+        table("Categories", heads, used.map(([c, i]) => [
+          [chip(seriesColor(i)), c.name], [size(c.peak[0]), meter([of(c.peak[0], summary.peakAllocated), seriesColor(i)])],
+          ...(summary.ooms ? [[size(c.oom[0]), meter([of(c.oom[0], summary.peakAllocated), seriesColor(i)])]] : []),
+          [size(c.end[0]), meter([of(c.end[0], summary.peakAllocated), seriesColor(i)])], size(c.max), soft(c.reason)])));
+    };
+
+    // ---- annotations
+
+    const drawAnnotations = () => {
+      const names = data.annotations.names;
+      if (!names.length) { byId("annotations-section").hidden = true; return; }
+      byId("annotations").append(longTable("Annotations", [["Name", "code"], ["Times", "number"], ["Duration", "number"], ["Most allocated", "word"], ["Largest growth", "number"]],
+        names.map((a, i) => [[chip(seriesColor(i + 3)), a.name], count(a.count), time(a.durationUS),
+          [size(a.maxAllocated) + (a.maxAllocated === summary.peakAllocated ? ", the peak" : ""), meter([of(a.maxAllocated, summary.peakAllocated), "var(--allocated)"])], signed(a.maxGrowth)]), 8));
+      byId("annotations").append(element("p", { class: "help" }, "From record_function and the optimizers. They are bars above the timeline." + (data.annotations.more ? " " + counted(data.annotations.more, "more name is", "more names are") + " not shown." : "")));
+    };
+
+    // ---- segments and blocks
+
+    // The indexes into a block; an inactive one has a size only.
+    const [SIZE, REQUESTED, STATE, STACK, ENTRY, COUNT] = [0, 1, 2, 3, 4, 5];
+    const states = ["inactive", "allocated", "pending free"], colors = ["--inactive", "--allocated", "--pending"];
+    const stateOf = (block) => block[STATE] || 0;
+    let moment = data.moments.find((m) => m.name === "oom") || data.moments[0];
+    const momentListeners = [];
+
+    const kindOf = (s) => [
+      s.large ? "large" : "small", s.expandable && "expandable",
+      s.pool && "pool " + s.pool, s.stream && "stream " + s.stream,
+    ].filter(Boolean).join(", ");
+
+    const drawMap = () => {
+      const box = byId("map");
+      const gap = 3, rowHeight = 20, rowGap = 4;
+      let blocks = [], firstOf = [], cursor = 0, rows = [];
+      const flatten = () => {
+        blocks = []; firstOf = []; cursor = 0;
+        moment.segments.forEach((s, i) => {
+          firstOf.push(blocks.length);
+          let offset = 0;
+          for (const b of s.blocks) { blocks.push({ segment: i, offset, block: b }); offset += b[SIZE]; }
+        });
+      };
+      // How many pixels a byte takes, so that all segments fill a sensible number of rows.
+      const layOut = (width) => {
+        const count = Math.max(3, Math.min(28, Math.ceil(moment.segments.length / 6)));
+        const perByte = (width * count * 0.97) / Math.max(1, moment.reserved);
+        rows = [];
+        let x = 0, row = 0;
+        for (const item of blocks) {
+          if (item.offset === 0 && x > 0) x += Math.min(gap, perByte * moment.segments[item.segment].size);
+          item.pieces = [];
+          for (let rest = item.block[SIZE] * perByte; rest > 0;) {
+            if (x >= width - 0.5) { x = 0; row++; }
+            const part = Math.min(rest, width - x);
+            item.pieces.push([x, row, part]);
+            (rows[row] = rows[row] || []).push([x, part, item]);
+            x += part; rest -= part;
+            if (rest < 1e-6) break;
+          }
+        }
+        return row + 1;
+      };
+      const paint = (view) => {
+        const g = view.context;
+        g.clearRect(0, 0, view.width, view.height);
+        for (const { block, pieces } of blocks) {
+          g.fillStyle = view.color(colors[stateOf(block)]);
+          for (const [x, row, part] of pieces) {
+            const y = row * (rowHeight + rowGap);
+            g.fillRect(x, y, part > 2.5 ? part - 0.7 : part, rowHeight);
+          }
+        }
+        if (selected) outline(view, selected);
+      };
+      let selected = null;
+      const outline = (view, item) => {
+        const g = view.context;
+        g.strokeStyle = view.color("--select");
+        g.lineWidth = 2;
+        for (const [x, row, part] of item.pieces) {
+          const wide = Math.max(part, 3);
+          g.strokeRect(Math.min(x, view.width - wide) + 1, row * (rowHeight + rowGap) + 1, wide - 2, rowHeight - 2);
+        }
+      };
+      const lines = (item) => {
+        const s = moment.segments[item.segment], b = item.block;
+        const single = b.length > 1 && !b[COUNT];
+        return [
+          size(b[SIZE]) + (b[COUNT] ? " in " + counted(b[COUNT], "block", "blocks") + " too small to show, partly " : ", ") + states[stateOf(b)],
+          b[REQUESTED] > 0 && "requested: " + size(b[REQUESTED]) + " (" + count(b[REQUESTED]) + " bytes)",
+          single && b[STACK] >= 0 && ownFrame(stacks, b[STACK]),
+          single && b[ENTRY] >= 0 && "allocated at entry " + count(b[ENTRY]),
+          single && b[ENTRY] < 0 && hasHistory && "allocated before the start of the history",
+          "at " + count(item.offset) + " of " + s.address + ", a segment of " + size(s.size) + " (" + kindOf(s) + ")",
+        ].filter(Boolean);
+      };
+      const view = canvasOf(box, { height: (width) => layOut(width) * (rowHeight + rowGap), paint });
+      const pick = (i, keyboard) => {
+        if (!blocks.length) return;
+        cursor = i;
+        selected = blocks[i];
+        const text = lines(selected);
+        describeSlider(box, i, blocks.length - 1, text.join("; "));
+        const [x, row] = selected.pieces[0] || [0, 0];
+        showTip(box, keyboard ? x : pointer.x, keyboard ? (row + 1) * (rowHeight + rowGap) : pointer.y, text);
+        if (keyboard) detail(selected);
+        paint(view);
+      };
+      const detail = (item) => {
+        const out = byId("block");
+        out.hidden = item.block.length !== 5;
+        if (!out.hidden) out.replaceChildren(element("b", {}, lines(item)[0]), stackList(stacks, item.block[STACK]));
+      };
+      const pointer = { x: 0, y: 0 };
+      const find = (x, y) => {
+        const row = rows[Math.floor(y / (rowHeight + rowGap))] || [];
+        return row.find(([from, part]) => x >= from && x < from + part);
+      };
+      box.addEventListener("pointermove", (event) => {
+        const bounds = box.getBoundingClientRect();
+        pointer.x = event.clientX - bounds.left; pointer.y = event.clientY - bounds.top;
+        const hit = find(pointer.x, pointer.y);
+        if (hit) pick(blocks.indexOf(hit[2]), false);
+      });
+      box.addEventListener("click", () => { if (selected) detail(selected); });
+      const toSegment = (step) => () => {
+        const segment = Math.max(0, Math.min(firstOf.length - 1, blocks[cursor].segment + step));
+        return firstOf[segment];
+      };
+      slider(box, () => blocks.length - 1, () => cursor, pick, { ArrowUp: toSegment(-1), ArrowDown: toSegment(1) });
+      const show = () => {
+        flatten();
+        selected = null;
+        hideTip(box);
+        byId("block").hidden = true;
+        box.hidden = !blocks.length;
+        if (blocks.length) describeSlider(box, 0, blocks.length - 1, lines(blocks[0]).join("; "));
+        const left = moment.leftOut ? " " + counted(moment.leftOut, "smaller segment is", "smaller segments are") + " not drawn." : "";
+        byId("moment-summary").textContent =
+          (moment.entry >= 0 ? "After entry " + count(moment.entry) + (summary.durationUS ? " (" + time(moment.timeUS) + ")" : "") + ": " : "") +
+          size(moment.allocated) + " allocated, of " + size(moment.reserved) + " reserved in " + counted(moment.segments.length, "segment", "segments") + "." +
+          (moment.merged ? " Blocks too small to see are drawn together." : "") + left;
+        view.redraw();
+      };
+      momentListeners.push(show);
+      legend("map-legend", [["allocated", "var(--allocated)"], ["pending free: still used by a stream", "var(--pending)"], ["inactive", "var(--inactive)"]]);
+      if (data.moments.length > 1) {
+        switcher("moments", data.moments.map((m) => [m, m.title]), moment, (m) => { moment = m; momentListeners.forEach((f) => f()); });
+      }
+      show();
+    };
+
+    // ---- segments
+
+    const drawSegments = () => {
+      const active = (s) => s.allocated + s.pendingFree;
+      const orders = {
+        largest: (s) => s.size,
+        inactive: (s) => (active(s) > 0 ? s.size - active(s) : 0),
+        cached: (s) => (active(s) > 0 ? 0 : s.size),
+      };
+      const maxRows = 10;
+      let order = "inactive";
+      const sites = (s) => {
+        if (!s.sites.length) return element("span", { class: "good" }, "none: torch.cuda.empty_cache() frees the segment");
+        const bytes = s.sites.reduce((sum, k) => sum + k.bytes, 0);
+        const blocks = s.sites.reduce((sum, k) => sum + k.blocks, 0);
+        const lead = (s.moreSites ? "at least " : "") + counted(blocks, "block", "blocks") + ", " + size(bytes) +
+          (s.sites[0].stack >= 0 ? ", most from " + ownFrame(stacks, s.sites[0].stack) : "");
+        return element("details", {}, element("summary", {}, lead),
+          element("ol", { class: "sites" }, ...s.sites.map((k) => element("li", {},
+            counted(k.blocks, "block", "blocks") + ", " + size(k.bytes) + ", " +
+            (k.entry >= 0 ? "since entry " + count(k.entry) : hasHistory ? "since before the history" : "allocated"), stackList(stacks, k.stack)))),
+          s.moreSites ? element("p", { class: "soft" }, "and from " + counted(s.moreSites, "other line", "other lines")) : undefined);
+      };
+      const row = (s) => [
+        [element("code", {}, s.address), element("div", { class: "soft" }, kindOf(s))],
+        size(s.size),
+        [size(s.allocated) + " (" + percent(of(s.allocated, s.size)) + ")", meter([of(s.allocated, s.size), "var(--allocated)"], [of(s.pendingFree, s.size), "var(--pending)"])],
+        size(s.size - active(s)), size(s.largestFreeBlock), sites(s)];
+      const show = () => {
+        const weight = orders[order];
+        const list = moment.segments.filter((s) => weight(s) > 0).sort((a, b) => weight(b) - weight(a)).slice(0, maxRows);
+        byId("segments").replaceChildren(table("Segments",
+          [["Segment"], ["Size", "number"], ["Allocated", "word"], ["Inactive", "number"], ["Largest free block", "number"], ["Active blocks"]], list.map(row)));
+      };
+      momentListeners.push(show);
+      switcher("order", [["inactive", "most inactive memory"], ["largest", "largest"], ["cached", "can be freed"]], order, (o) => { order = o; show(); });
+      show();
+    };
+
+    // ---- other settings
+
+    const drawWhatIf = () => {
+      const w = data.whatif, box = byId("whatif");
+      if (!w) { byId("whatif-section").hidden = true; return; }
+      if (w.details) box.append(element("p", { class: "advice" }, w.details));
+      box.append(element("p", { class: "help" }, "The same requests under each of the settings, " + (w.limit ? "and a limit of " + size(w.limit) : "without a limit") + ". A ~ marks statistics that are not exact: they depend on what the snapshot does not record."));
+      const most = Math.max(...w.predictions.map((r) => r.peakReserved[1]), 1);
+      // Settings break behind a comma.
+      const breakable = (text) => text.split(/(?<=,)/).flatMap((part) => [part, element("wbr")]);
+      const peak = (r) => {
+        const [low, high] = r.peakReserved.map(size);
+        return [(r.exact ? "" : "~") + (r.openEnd ? low + " or more" : low === high ? high : low + " to " + high),
+          meter([r.peakReserved[0] / most, "var(--reserved)"], [(r.peakReserved[1] - r.peakReserved[0]) / most, "var(--reserved)", "maybe"])];
+      };
+      const name = (r) => [...breakable(r.settings || "(default)"), r.fraction > 0 && " and a memory fraction of " + size(r.fraction),
+        r.recorded && element("span", { class: "tag" }, "as recorded"), r.recommended && !r.oomRequest && !r.error && element("span", { class: "tag" }, "best")];
+      const important = w.predictions.filter((r) => r.important || r.recorded || r.recommended);
+      const rows = [...important, ...w.predictions.filter((r) => !important.includes(r))].map((r) => ({
+        options: { class: r.recommended && !r.oomRequest ? "best" : undefined },
+        cells: r.error ? [name(r), soft("cannot be told: " + r.error), "", "", "", "", ""] : [name(r),
+          peak(r), size(r.peakAllocated), percent(r.unallocated), count(r.allocRetries), count(r.deviceCalls),
+          element("span", { class: r.outOfMemory.endsWith("no") ? "good" : "bad" }, r.outOfMemory)],
+      }));
+      box.append(longTable("Other settings", [["Settings", "code"], ["Peak reserved", "word"], ["Peak allocated", "number"], ["Unallocated", "number"], ["Alloc retries", "number"], ["Device allocs+frees", "number"], ["Out of memory", "word"]],
+        rows, important.length));
+    };
+
+    // ---- sizes, requests that failed, memory_summary
+
+    const drawSizes = () => {
+      if (!data.sizes.length) { byId("sizes-section").hidden = true; return; }
+      const most = (f) => Math.max(...data.sizes.map(f), 1);
+      const byCount = most((b) => b.requests), byBytes = most((b) => b.peakRequestedBytes);
+      byId("sizes").append(table("Sizes of requests", [["Size"], ["Requests"], ["Allocated at the peak"]], data.sizes.map((b) => [
+        powers(b.from),
+        [count(b.requests) + ", " + size(b.requestedBytes), meter([b.requests / byCount, "var(--reserved)"])],
+        [count(b.peakCount) + ", " + size(b.peakRequestedBytes), meter([b.peakRequestedBytes / byBytes, "var(--allocated)"])]])));
+    };
+
+    const drawOOMs = () => {
+      if (!data.ooms.length) { byId("ooms-section").hidden = true; return; }
+      byId("ooms").append(longTable("Requests that failed", [["Entry", "number"], ["Time", "number"], ["Requested", "number"], ["Where"]], data.ooms.map((f) => [
+        count(f.entry), summary.durationUS ? time(f.timeUS) : "", size(f.requested),
+        f.stack < 0 ? soft("No call stack was recorded.") : element("details", {}, element("summary", {}, ownFrame(stacks, f.stack)), stackList(stacks, f.stack))]), 10));
+      if (summary.ooms > data.ooms.length) byId("ooms").append(element("p", { class: "help" }, "and " + count(summary.ooms - data.ooms.length) + " more"));
+    };
+
+    const drawSummary = () => {
+      if (!hasHistory) { byId("summary-section").hidden = true; return; }
+      const show = (s, value) => (s.bytes ? size(value) : count(value));
+      byId("memory-summary").append(table("Statistics", [["Statistic"], ["At the end", "number"], ["Peak", "number"], ["Total allocated", "number"], ["Total freed", "number"]],
+        data.statistics.map((s) => [s.name, show(s, s.current), show(s, s.peak), show(s, s.allocated), show(s, s.freed)])),
+        element("p", { class: "help" }, "Totals are those of the history" + (summary.complete ? "." : ", whose beginning is missing.")));
+    };
+
+    colorListeners = [];
+    drawVerdict();
+    drawTimeline();
+    drawHolders();
+    drawAnnotations();
+    drawWhatIf();
+    drawMap();
+    drawSegments();
+    drawSizes();
+    drawOOMs();
+    drawSummary();
+  };
+
+  // ---- over several reports
+
+  const acrossColors = []; // what is redrawn above the reports when the colours change
+  // A small timeline of a report, to a scale that it shares with others.
+  const small = (data, top) => {
+    const box = element("div", { class: "canvas", role: "img", "aria-label": "Memory over time of " + data.title + ": at most " + size(data.summary.peakAllocated) + " allocated, " + size(data.summary.peakReserved) + " reserved" }, element("canvas", { "aria-hidden": "true" }));
+    const t = data.timeline, n = t.allocatedMax.length;
+    const paint = (view) => {
+      const g = view.context, right = view.width - 2;
+      g.clearRect(0, 0, view.width, view.height);
+      const y = (bytes) => view.height - 2 - (bytes / (top * 1.05)) * (view.height - 4);
+      for (const [values, fill, stroke] of [[t.reservedMax, "--reserved-area", "--reserved"], [t.allocatedMax, "--allocated-area", "--allocated"]]) {
+        g.beginPath();
+        g.moveTo(0, y(0));
+        values.forEach((v, i) => { g.lineTo((i / n) * right, y(v)); g.lineTo(((i + 1) / n) * right, y(v)); });
+        g.lineTo(right, y(0));
+        g.fillStyle = view.color(fill); g.fill();
+        g.strokeStyle = view.color(stroke); g.lineWidth = 1.2; g.stroke();
+      }
       g.fillStyle = view.color("--oom");
-      t.ooms.forEach((times, i) => {
-        if (!times) return;
-        const x = place(view, i);
-        g.fillRect(x - 0.75, upper, 1.5, ground - upper);
-        g.beginPath(); g.moveTo(x - 6, 2); g.lineTo(x + 6, 2); g.lineTo(x, 13); g.fill();
-      });
+      t.ooms.forEach((k, i) => { if (k) g.fillRect((i / n) * right - 1, 0, 2, view.height); });
     };
-    const paint = (view) => {
-      const g = view.context;
-      g.clearRect(0, 0, view.width, view.height);
-      axes(view);
-      for (const [low, high, line, area] of [[t.reservedMin, t.reservedMax, "--reserved", "--reserved-area"], [t.allocatedMin, t.allocatedMax, "--allocated", "--allocated-area"]]) {
-        band(view, low, high, true); g.fillStyle = view.color(area); g.fill();
-        band(view, low, high, false); g.fillStyle = g.strokeStyle = view.color(line); g.fill();
-        g.lineWidth = 1.2; g.lineJoin = "round"; g.stroke();
-      }
-      marks(view);
-      if (!box.querySelector(".tip").hidden) {
-        g.strokeStyle = view.color("--select"); g.lineWidth = 1;
-        const x = (place(view, cursor) + place(view, cursor + 1)) / 2;
-        g.beginPath(); g.moveTo(x, upper); g.lineTo(x, view.height - lower); g.stroke();
-      }
-    };
-    const range = (low, high) => (low === high ? size(high) : size(low) + " to " + size(high));
-    const lines = (i) => {
-      const first = i * t.entriesPerBucket, end = Math.min(first + t.entriesPerBucket, summary.entries) - 1;
-      return [
-        (first === end ? "Entry " + count(first) : "Entries " + count(first) + " to " + count(end)) + (timed ? ", " + time(t.timesUS[i]) : ""),
-        "Allocated: " + range(t.allocatedMin[i], t.allocatedMax[i]),
-        "Reserved: " + range(t.reservedMin[i], t.reservedMax[i]),
-        t.segmentsFreed[i] && "Segments freed: " + size(t.segmentsFreed[i]),
-        t.ooms[i] && counted(t.ooms[i], "request", "requests") + " out of memory",
-      ].filter(Boolean);
-    };
-    const view = canvasOf(box, { height: (width) => Math.max(220, Math.min(360, width * 0.34)), paint });
-    const pick = (i, keyboard) => {
-      cursor = i;
-      const text = lines(i);
-      describeSlider(box, i, last, text.join("; "));
-      showTip(box, place(view, i), keyboard ? upper + 20 : pointerY, text);
-      paint(view);
-    };
-    let pointerY = 0;
-    box.addEventListener("pointermove", (event) => {
-      const bounds = box.getBoundingClientRect();
-      const x = event.clientX - bounds.left;
-      pointerY = event.clientY - bounds.top;
-      let i = 0;
-      for (let low = 0, high = last; low <= high;) {
-        const middle = (low + high) >> 1;
-        if (place(view, middle) <= x) { i = middle; low = middle + 1; } else high = middle - 1;
-      }
-      pick(i, false);
-    });
-    for (const event of ["pointerleave", "blur"]) box.addEventListener(event, () => paint(view));
-    slider(box, () => last, () => cursor, pick);
-    describeSlider(box, cursor, last, lines(cursor).join("; "));
-    legend("timeline-legend", [["allocated", "--allocated"], ["reserved", "--reserved"], ["segments freed", "--freed"], ["out of memory", "--oom"]]);
-    if (timed) switcher("timeline-axis", [[false, "by entry"], [true, "by time"]], false, (value) => { byTime = value; view.redraw(); });
+    const view = canvasOf(box, { height: () => 110, paint });
+    acrossColors.push(view.redraw);
+    return box;
   };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => acrossColors.forEach((f) => f()));
 
-  // ---- segments and blocks
+  const changeBar = (change, most) => element("span", { class: "change", "aria-hidden": "true" },
+    element("i", { style: { width: (change < 0 ? 100 * of(-change, most) : 0) + "%" } }), element("i", { style: { width: (change > 0 ? 100 * of(change, most) : 0) + "%" } }));
+  const changeCell = (change, before, most) =>
+    [element("span", { class: change > 0 ? "bad" : change < 0 ? "good" : "soft" }, signed(change) + (before > 0 && change !== 0 ? " (" + (change > 0 ? "+" : "\u2212") + percent(Math.abs(change) / before) + ")" : "")), most > 0 && changeBar(change, most)];
 
-  // The indexes into a block; an inactive one has a size only.
-  const [SIZE, REQUESTED, STATE, STACK, ENTRY, COUNT] = [0, 1, 2, 3, 4, 5];
-  const states = ["inactive", "allocated", "pending free"], colors = ["--inactive", "--allocated", "--pending"];
-  const stateOf = (block) => block[STATE] || 0;
-  let moment = data.moments.find((m) => m.name === "oom") || data.moments[0];
-  const momentListeners = [];
-
-  const kindOf = (s) => [
-    s.large ? "large" : "small", s.expandable && "expandable",
-    s.pool && "pool " + s.pool, s.stream && "stream " + s.stream,
-  ].filter(Boolean).join(", ");
-
-  const drawMap = () => {
-    const box = byId("map");
-    const gap = 3, rowHeight = 20, rowGap = 4;
-    let blocks = [], firstOf = [], cursor = 0, rows = [];
-    const flatten = () => {
-      blocks = []; firstOf = []; cursor = 0;
-      moment.segments.forEach((s, i) => {
-        firstOf.push(blocks.length);
-        let offset = 0;
-        for (const b of s.blocks) { blocks.push({ segment: i, offset, block: b }); offset += b[SIZE]; }
-      });
-    };
-    // How many pixels a byte takes, so that all segments fill a sensible number of rows.
-    const layOut = (width) => {
-      const count = Math.max(3, Math.min(28, Math.ceil(moment.segments.length / 6)));
-      const perByte = (width * count * 0.97) / Math.max(1, moment.reserved);
-      rows = [];
-      let x = 0, row = 0;
-      for (const item of blocks) {
-        if (item.offset === 0 && x > 0) x += Math.min(gap, perByte * moment.segments[item.segment].size);
-        item.pieces = [];
-        for (let rest = item.block[SIZE] * perByte; rest > 0;) {
-          if (x >= width - 0.5) { x = 0; row++; }
-          const part = Math.min(rest, width - x);
-          item.pieces.push([x, row, part]);
-          (rows[row] = rows[row] || []).push([x, part, item]);
-          x += part; rest -= part;
-          if (rest < 1e-6) break;
-        }
-      }
-      return row + 1;
-    };
-    const paint = (view) => {
-      const g = view.context;
-      g.clearRect(0, 0, view.width, view.height);
-      for (const { block, pieces } of blocks) {
-        g.fillStyle = view.color(colors[stateOf(block)]);
-        for (const [x, row, part] of pieces) {
-          const y = row * (rowHeight + rowGap);
-          g.fillRect(x, y, part > 2.5 ? part - 0.7 : part, rowHeight);
-        }
-      }
-      if (selected) outline(view, selected);
-    };
-    let selected = null;
-    const outline = (view, item) => {
-      const g = view.context;
-      g.strokeStyle = view.color("--select");
-      g.lineWidth = 2;
-      for (const [x, row, part] of item.pieces) {
-        const wide = Math.max(part, 3);
-        g.strokeRect(Math.min(x, view.width - wide) + 1, row * (rowHeight + rowGap) + 1, wide - 2, rowHeight - 2);
-      }
-    };
-    const lines = (item) => {
-      const s = moment.segments[item.segment], b = item.block;
-      const single = b.length > 1 && !b[COUNT];
-      return [
-        size(b[SIZE]) + (b[COUNT] ? " in " + counted(b[COUNT], "block", "blocks") + " too small to show, partly " : ", ") + states[stateOf(b)],
-        b[REQUESTED] > 0 && "requested: " + size(b[REQUESTED]) + " (" + count(b[REQUESTED]) + " bytes)",
-        single && b[STACK] >= 0 && ownFrame(b[STACK]),
-        single && b[ENTRY] >= 0 && "allocated at entry " + count(b[ENTRY]),
-        single && b[ENTRY] < 0 && hasHistory && "allocated before the start of the history",
-        "at " + count(item.offset) + " of " + s.address + ", a segment of " + size(s.size) + " (" + kindOf(s) + ")",
-      ].filter(Boolean);
-    };
-    const view = canvasOf(box, { height: (width) => layOut(width) * (rowHeight + rowGap), paint });
-    const pick = (i, keyboard) => {
-      if (!blocks.length) return;
-      cursor = i;
-      selected = blocks[i];
-      const text = lines(selected);
-      describeSlider(box, i, blocks.length - 1, text.join("; "));
-      const [x, row] = selected.pieces[0] || [0, 0];
-      showTip(box, keyboard ? x : pointer.x, keyboard ? (row + 1) * (rowHeight + rowGap) : pointer.y, text);
-      if (keyboard) detail(selected);
-      paint(view);
-    };
-    const detail = (item) => {
-      const out = byId("block");
-      out.hidden = item.block.length !== 5;
-      if (!out.hidden) out.replaceChildren(element("b", {}, lines(item)[0]), stackList(item.block[STACK]));
-    };
-    const pointer = { x: 0, y: 0 };
-    const find = (x, y) => {
-      const row = rows[Math.floor(y / (rowHeight + rowGap))] || [];
-      return row.find(([from, part]) => x >= from && x < from + part);
-    };
-    box.addEventListener("pointermove", (event) => {
-      const bounds = box.getBoundingClientRect();
-      pointer.x = event.clientX - bounds.left; pointer.y = event.clientY - bounds.top;
-      const hit = find(pointer.x, pointer.y);
-      if (hit) pick(blocks.indexOf(hit[2]), false);
-    });
-    box.addEventListener("click", () => { if (selected) detail(selected); });
-    const toSegment = (step) => () => {
-      const segment = Math.max(0, Math.min(firstOf.length - 1, blocks[cursor].segment + step));
-      return firstOf[segment];
-    };
-    slider(box, () => blocks.length - 1, () => cursor, pick, { ArrowUp: toSegment(-1), ArrowDown: toSegment(1) });
+  // Call sites in two snapshots.
+  const comparedTable = (c, a, b) => {
+    let when = "peak";
+    const box = element("div", {}), buttons = element("div", { class: "switch", role: "group", "aria-label": "Moment" });
     const show = () => {
-      flatten();
-      selected = null;
-      hideTip(box);
-      byId("block").hidden = true;
-      box.hidden = !blocks.length;
-      if (blocks.length) describeSlider(box, 0, blocks.length - 1, lines(blocks[0]).join("; "));
-      const left = moment.leftOut ? " " + counted(moment.leftOut, "smaller segment is", "smaller segments are") + " not drawn." : "";
-      byId("moment-summary").textContent =
-        (moment.entry >= 0 ? "After entry " + count(moment.entry) + (summary.durationUS ? " (" + time(moment.timeUS) + ")" : "") + ": " : "") +
-        size(moment.allocated) + " allocated, of " + size(moment.reserved) + " reserved in " + counted(moment.segments.length, "segment", "segments") + "." +
-        (moment.merged ? " Blocks too small to see are drawn together." : "") + left;
-      view.redraw();
+      const value = (r, side) => (when === "peak" ? r[side] : side === "a" ? r.endA : r.endB);
+      const list = c.rows.filter((r) => value(r, "a")[0] || value(r, "b")[0]).map((r) => ({ r, a: value(r, "a"), b: value(r, "b") }));
+      list.sort((x, y) => Math.abs(y.b[0] - y.a[0]) - Math.abs(x.b[0] - x.a[0]));
+      const most = Math.max(1, ...list.map((k) => Math.abs(k.b[0] - k.a[0])));
+      const guessed = c.rows.some((r) => r.category !== "not known");
+      box.replaceChildren(longTable("Call sites", [["Call site", "code"], ["Change", "word"], [a, "number"], [b, "number"], ["Blocks", "number"], ...(guessed ? [["What for (a guess)"]] : [])], list.map(({ r, a, b }) => [
+        siteCell(c.stacks, r, undefined, r.lines[0] !== r.lines[1] ? "line " + r.lines[0] + ", then " + r.lines[1] : a[0] === 0 ? "new" : b[0] === 0 ? "gone" : undefined),
+        changeCell(b[0] - a[0], a[0], most), size(a[0]), size(b[0]), count(a[1]) + " \u2192 " + count(b[1]), ...(guessed ? [r.category] : [])]), 12));
+      buttons.replaceChildren(...[["peak", "at each one's peak"], ["end", "at the end"]].map(([value, label]) =>
+        element("button", { type: "button", "aria-pressed": String(when === value), on: { click: () => { when = value; show(); } } }, label)));
     };
-    momentListeners.push(show);
-    legend("map-legend", [["allocated", "--allocated"], ["pending free: still used by a stream", "--pending"], ["inactive", "--inactive"]]);
-    if (data.moments.length > 1) {
-      switcher("moments", data.moments.map((m) => [m, m.title]), moment, (m) => { moment = m; momentListeners.forEach((f) => f()); });
-    }
     show();
+    return [element("div", { class: "bar" }, buttons), box, c.more ? element("p", { class: "help" }, counted(c.more, "more call site is", "more call sites are") + " not shown.") : ""];
   };
 
-  // ---- segments
-
-  const drawSegments = () => {
-    const active = (s) => s.allocated + s.pendingFree;
-    const orders = {
-      largest: (s) => s.size,
-      inactive: (s) => (active(s) > 0 ? s.size - active(s) : 0),
-      cached: (s) => (active(s) > 0 ? 0 : s.size),
-    };
-    const maxRows = 10;
-    let order = "inactive";
-    const sites = (s) => {
-      if (!s.sites.length) return element("span", { class: "good" }, "none: torch.cuda.empty_cache() frees the segment");
-      const bytes = s.sites.reduce((sum, k) => sum + k.bytes, 0);
-      const blocks = s.sites.reduce((sum, k) => sum + k.blocks, 0);
-      const lead = (s.moreSites ? "at least " : "") + counted(blocks, "block", "blocks") + ", " + size(bytes) +
-        (s.sites[0].stack >= 0 ? ", most from " + ownFrame(s.sites[0].stack) : "");
-      return element("details", {}, element("summary", {}, lead),
-        element("ol", { class: "sites" }, ...s.sites.map((k) => element("li", {},
-          counted(k.blocks, "block", "blocks") + ", " + size(k.bytes) + ", " +
-          (k.entry >= 0 ? "since entry " + count(k.entry) : hasHistory ? "since before the history" : "allocated"), stackList(k.stack)))),
-        s.moreSites ? element("p", { class: "soft" }, "and from " + counted(s.moreSites, "other line", "other lines")) : undefined);
-    };
-    const row = (s) => element("tr", {},
-      element("td", {}, element("code", {}, s.address), element("div", { class: "soft" }, kindOf(s))),
-      number(size(s.size)),
-      element("td", { class: "word" }, size(s.allocated) + " (" + percent(of(s.allocated, s.size)) + ")",
-        element("span", { class: "meter", "aria-hidden": "true" },
-          element("i", { style: { width: 100 * of(s.allocated, s.size) + "%" } }),
-          element("i", { style: { width: 100 * of(s.pendingFree, s.size) + "%", "--mark": "var(--pending)" } }))),
-      number(size(s.size - active(s))), number(size(s.largestFreeBlock)), element("td", {}, sites(s)));
-    const show = () => {
-      const weight = orders[order];
-      const list = moment.segments.filter((s) => weight(s) > 0).sort((a, b) => weight(b) - weight(a)).slice(0, maxRows);
-      const body = list.length ? list.map(row) : [element("tr", {}, element("td", { colspan: "6", class: "soft" }, "There is none."))];
-      byId("segments").replaceChildren(
-        heads(["Segment"], ["Size", "number"], ["Allocated"], ["Inactive", "number"], ["Largest free block", "number"], ["Active blocks"]),
-        element("tbody", {}, ...body));
-    };
-    momentListeners.push(show);
-    switcher("order", [["inactive", "most inactive memory"], ["largest", "largest"], ["cached", "can be freed"]], order, (o) => { order = o; show(); });
-    show();
+  const drawCompared = (box) => {
+    const c = page.compared, [a, b] = page.reports;
+    const top = Math.max(a.summary.peakReserved, b.summary.peakReserved, 1);
+    const numbers = [
+      ["Peak allocated", (d) => d.summary.peakAllocated, size], ["Peak reserved", (d) => d.summary.peakReserved, size],
+      ["Requests", (d) => d.summary.requests, count], ["Out of memory", (d) => d.summary.ooms, count],
+      ["Segments freed", (d) => d.summary.reservedFreed, size],
+    ];
+    box.append(element("h2", {}, "What changed"), element("p", { class: "advice" }, c.verdict),
+      element("div", { class: "pair" }, element("h3", {}, c.a), small(a, top), element("h3", {}, c.b), small(b, top)),
+      table("Statistics", [["Statistic"], [c.a, "number"], [c.b, "number"], ["Change", "word"]], numbers.map(([name, f, show]) => [
+        name, show(f(a)), show(f(b)), show === size ? changeCell(f(b) - f(a), f(a), 0) : (f(b) > f(a) ? "+" : f(b) < f(a) ? "\u2212" : "") + count(Math.abs(f(b) - f(a)))])),
+      element("h3", {}, "By call site"), ...comparedTable(c, c.a, c.b));
   };
 
-  // ---- other settings
-
-  const drawWhatIf = () => {
-    const w = data.whatif, box = byId("whatif");
-    if (!w) { byId("whatif-section").hidden = true; return; }
-    box.append(element("p", { class: "advice" }, w.advice));
-    if (w.export) {
-      const status = element("span", { role: "status", class: "soft" });
-      const copy = () => navigator.clipboard.writeText(w.export).then(() => { status.textContent = "copied"; }, () => { status.textContent = "cannot copy here: select the line"; });
-      box.append(element("div", { class: "export" }, element("code", {}, w.export), element("button", { type: "button", on: { click: copy } }, "Copy"), status));
-    }
-    box.append(element("p", { class: "help" }, "The same requests under each of the settings, " + (w.limit ? "and a limit of " + size(w.limit) : "without a limit") + ". A ~ marks statistics that are not exact: they depend on what the snapshot does not record."));
-    const most = Math.max(...w.predictions.map((r) => r.peakReserved[1]), 1), shown = 8;
-    // Settings break behind a comma.
-    const breakable = (text) => text.split(/(?<=,)/).flatMap((part) => [part, element("wbr")]);
-    const about = (r, text) => (r.exact ? "" : "~") + text;
-    const peak = (r) => {
-      const [low, high] = r.peakReserved.map(size);
-      return element("td", {}, about(r, low === high ? high : low + " to " + high),
-        element("span", { class: "meter", "aria-hidden": "true" },
-          element("i", { style: { width: 100 * of(r.peakReserved[0], most) + "%", "--mark": "var(--reserved)" } }),
-          element("i", { class: "maybe", style: { width: 100 * of(r.peakReserved[1] - r.peakReserved[0], most) + "%", "--mark": "var(--reserved)" } })));
-    };
-    const rows = w.predictions.map((r, i) => element("tr", { class: r.recommended && !r.oomRequest ? "best" : undefined, hidden: i >= shown && !r.recorded && !r.recommended },
-      element("td", { class: "code" }, ...breakable(r.settings || "(default)"), r.recorded && element("span", { class: "tag" }, "as recorded")),
-      peak(r), number(size(r.peakAllocated)), number(percent(r.unallocated)), number(count(r.allocRetries)), number(count(r.deviceCalls)),
-      element("td", { class: "word " + (r.oomRequest ? "bad" : "good") }, r.oomRequest ? "at request " + count(r.oomRequest) : "no")));
-    box.append(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of settings" }, element("table", {},
-      heads(["Settings"], ["Peak reserved"], ["Peak allocated", "number"], ["Unallocated", "number"], ["Alloc retries", "number"], ["Device allocs+frees", "number"], ["Out of memory"]),
-      element("tbody", {}, ...rows))));
-    const rest = rows.filter((row) => row.hidden);
-    if (rest.length) {
-      const more = element("button", { type: "button", on: { click: () => { rest.forEach((row) => { row.hidden = false; }); more.remove(); } } },
-        "Show " + counted(rest.length, "more", "more"));
-      box.append(element("p", {}, more));
+  const drawRanks = (box) => {
+    const r = page.ranks, most = Math.max(1, ...r.list.map((k) => k.summary.peakReserved));
+    const name = (k) => (k.number >= 0 ? "rank " + k.number : k.name);
+    const failed = r.list.some((k) => k.summary.ooms > 0);
+    box.append(element("h2", {}, "The ranks"), element("p", { class: "advice" }, r.verdict),
+      longTable("Ranks", [["Rank"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Requests", "number"], ["Segments at the end", "number"], ...(failed ? [["Out of memory", "number"]] : []), ["File", "code"]],
+        r.list.map((k, i) => ({ options: { class: i === r.worst ? "worst" : undefined }, cells: [
+          [element("b", {}, name(k)), i === r.worst && element("span", { class: "tag" }, "worst"), i === r.middle && i !== r.worst && element("span", { class: "tag" }, "in the middle")],
+          [size(k.summary.peakAllocated), meter([k.summary.peakAllocated / most, "var(--allocated)"])],
+          [size(k.summary.peakReserved), meter([k.summary.peakReserved / most, "var(--reserved)"])],
+          size(k.atEnd), count(k.summary.requests), count(k.segments),
+          ...(failed ? [k.summary.ooms ? element("span", { class: "bad" }, count(k.summary.ooms)) : "no"] : []), soft(k.name)] })), 64));
+    if (r.more) box.append(element("p", { class: "help" }, counted(r.more, "more rank is", "more ranks are") + " not listed."));
+    if (r.against) {
+      box.append(element("h3", {}, "What the worst rank has more than the one in the middle"),
+        ...comparedTable(r.against, r.against.a, r.against.b));
     }
   };
 
-  // ---- sizes and requests that failed
-
-  const drawSizes = () => {
-    if (!data.sizes.length) { byId("sizes-section").hidden = true; return; }
-    const most = (f) => Math.max(...data.sizes.map(f), 1);
-    const byCount = most((b) => b.requests), byBytes = most((b) => b.peakRequestedBytes);
-    const meter = (share, mark) => element("span", { class: "meter", "aria-hidden": "true" }, element("i", { style: { width: 100 * share + "%", "--mark": "var(" + mark + ")" } }));
-    const name = (from) => (from === 512 ? "up to 1 KiB" : size(from) + " to " + size(2 * from)).replace(/\.0+ /g, " ");
-    byId("sizes").append(
-      heads(["Size"], ["Requests"], ["Allocated at the peak"]),
-      element("tbody", {}, ...data.sizes.map((b) => element("tr", {},
-        element("td", {}, name(b.from)),
-        element("td", {}, count(b.requests) + ", " + size(b.requestedBytes), meter(b.requests / byCount, "--reserved")),
-        element("td", {}, count(b.peakCount) + ", " + size(b.peakRequestedBytes), meter(b.peakRequestedBytes / byBytes, "--allocated"))))));
+  const drawDevices = (box) => {
+    const most = Math.max(1, ...page.reports.map((d) => d.summary.peakReserved));
+    box.append(element("h2", {}, "Devices"), table("Devices", [["Device"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Requests", "number"], ["Out of memory", "number"]],
+      page.reports.map((d) => [d.title, [size(d.summary.peakAllocated), meter([d.summary.peakAllocated / most, "var(--allocated)"])], [size(d.summary.peakReserved), meter([d.summary.peakReserved / most, "var(--reserved)"])],
+        count(d.summary.requests), d.summary.ooms ? element("span", { class: "bad" }, count(d.summary.ooms)) : "no"])));
   };
 
-  const drawOOMs = () => {
-    if (!data.ooms.length) { byId("ooms-section").hidden = true; return; }
-    byId("ooms").append(
-      heads(["Entry", "number"], ["Time", "number"], ["Requested", "number"], ["Where"]),
-      element("tbody", {}, ...data.ooms.map((f) => element("tr", {},
-        number(count(f.entry)), number(summary.durationUS ? time(f.timeUS) : ""), number(size(f.requested)),
-        element("td", {}, f.stack < 0 ? element("span", { class: "soft" }, "No call stack was recorded.") : element("details", {}, element("summary", {}, ownFrame(f.stack)), stackList(f.stack)))))));
-    if (summary.ooms > data.ooms.length) byId("ooms").after(element("p", { class: "help" }, "and " + count(summary.ooms - data.ooms.length) + " more"));
-  };
+  // ---- the page
 
-  drawTimeline();
-  drawMap();
-  drawSegments();
-  drawWhatIf();
-  drawSizes();
-  drawOOMs();
+  byId("source").textContent = page.source;
+  document.title = page.source + ": GPU memory report";
+  byId("page-notes").append(...(page.notes || []).map((note) => element("li", {}, note)));
+  const across = byId("across");
+  const draw = page.compared ? drawCompared : page.ranks ? drawRanks : page.reports.length > 1 ? drawDevices : null;
+  if (draw) { across.hidden = false; draw(across); }
+  if (page.ranks) byId("reports").replaceWith(element("h2", {}, "The worst: " + page.reports[page.shown].title));
+  else if (page.reports.length > 1) switcher("reports", page.reports.map((d) => [d, d.title]), page.reports[page.shown], render);
+  render(page.reports[page.shown]);
 })();

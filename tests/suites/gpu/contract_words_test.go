@@ -8,17 +8,19 @@ import (
 )
 
 // The words of the conversations. NAME gets a name, other names are of things made
-// before; R is NAME+OFFSET:BYTES.
+// before; R is NAME+OFFSET:BYTES. DEVICE, where a thing is made, is 0 if it is not said;
+// what is done with a thing is done on its device. default is the default stream of device
+// 0, default1 that of device 1.
 var contractWords = map[string]func(tk *talk, a []string) string{
-	// malloc NAME SIZE | free NAME
+	// malloc NAME SIZE [DEVICE] | free NAME
 	"malloc": func(tk *talk, a []string) string {
-		p, err := tk.Malloc(0, size(a[1]))
+		p, err := tk.Malloc(deviceNumber(a[2]), size(a[1]))
 		if err == nil && p%512 != 0 {
 			return "an address that is no multiple of 512"
 		}
-		return tk.give(a[0], uint64(p), err)
+		return tk.giveOn(a[0], uint64(p), a[2], err)
 	},
-	"free": func(tk *talk, a []string) string { return answer(tk.Free(0, spec.Ptr(tk.name(a[0])))) },
+	"free": func(tk *talk, a []string) string { return answer(tk.Free(tk.on[a[0]], spec.Ptr(tk.name(a[0])))) },
 	// device N does what can be asked of a device by number
 	"device": func(tk *talk, a []string) string {
 		n, _ := strconv.Atoi(a[0])
@@ -28,31 +30,32 @@ var contractWords = map[string]func(tk *talk, a []string) string{
 		return fmt.Sprintf("properties %s; memory %s; malloc %s", answer(err), answer(memory), answer(malloc))
 	},
 
-	// reserve NAME SIZE | unreserve NAME SIZE | page NAME SIZE | fabric NAME SIZE | release NAME
+	// reserve NAME SIZE [DEVICE] | unreserve NAME SIZE | page NAME SIZE [DEVICE] | fabric NAME SIZE |
+	// release NAME
 	"reserve": func(tk *talk, a []string) string {
-		p, err := tk.ReserveAddress(0, size(a[1]))
-		return tk.give(a[0], uint64(p), err)
+		p, err := tk.ReserveAddress(deviceNumber(a[2]), size(a[1]))
+		return tk.giveOn(a[0], uint64(p), a[2], err)
 	},
 	"unreserve": func(tk *talk, a []string) string {
 		return answer(tk.FreeAddress(spec.Ptr(tk.name(a[0])), size(a[1])))
 	},
 	"page": func(tk *talk, a []string) string {
-		h, err := tk.CreatePage(0, size(a[1]), spec.SharePOSIX)
-		return tk.give(a[0], uint64(h), err)
+		h, err := tk.CreatePage(deviceNumber(a[2]), size(a[1]), spec.SharePOSIX)
+		return tk.giveOn(a[0], uint64(h), a[2], err)
 	},
 	"fabric": func(tk *talk, a []string) string {
 		h, err := tk.CreatePage(0, size(a[1]), spec.ShareFabric)
 		return tk.give(a[0], uint64(h), err)
 	},
 	"release": func(tk *talk, a []string) string { return answer(tk.ReleasePage(spec.PageHandle(tk.name(a[0])))) },
-	// map R PAGE | access R | unmap R
+	// map R PAGE | access R [DEVICE] | unmap R
 	"map": func(tk *talk, a []string) string {
 		r := tk.span(a[0])
 		return answer(tk.MapPage(r.Ptr, r.Bytes, spec.PageHandle(tk.name(a[1]))))
 	},
 	"access": func(tk *talk, a []string) string {
 		r := tk.span(a[0])
-		return answer(tk.SetAccess(r.Ptr, r.Bytes, 0))
+		return answer(tk.SetAccess(r.Ptr, r.Bytes, deviceNumber(a[1])))
 	},
 	"unmap": func(tk *talk, a []string) string {
 		r := tk.span(a[0])
@@ -80,6 +83,10 @@ var contractWords = map[string]func(tk *talk, a []string) string{
 		return tk.give(a[0], uint64(p), err)
 	},
 	"close": func(tk *talk, a []string) string { return answer(tk.CloseMemory(0, spec.Ptr(tk.name(a[0])))) },
+	// reach DEVICE PEER: from the first the memory of the second
+	"reach": func(tk *talk, a []string) string {
+		return answer(tk.EnablePeerAccess(deviceNumber(a[0]), deviceNumber(a[1])))
+	},
 	// peer DEVICE: from device 0
 	"peer": func(tk *talk, a []string) string {
 		n, _ := strconv.Atoi(a[0])
@@ -87,28 +94,39 @@ var contractWords = map[string]func(tk *talk, a []string) string{
 		return fmt.Sprintf("can: %v, %s; enable: %s", able, answer(err), answer(tk.EnablePeerAccess(0, spec.Device(n))))
 	},
 
-	// stream NAME | destroy-stream NAME | hold STREAM | let-go STREAM
+	// stream NAME [DEVICE] | destroy-stream NAME | hold STREAM | let-go STREAM
 	"stream": func(tk *talk, a []string) string {
-		s, err := tk.CreateStream(0)
-		return tk.give(a[0], uint64(s), err)
+		s, err := tk.CreateStream(deviceNumber(a[1]))
+		return tk.giveOn(a[0], uint64(s), a[1], err)
 	},
-	"destroy-stream": func(tk *talk, a []string) string { return answer(tk.DestroyStream(0, tk.stream(a[0]))) },
+	"destroy-stream": func(tk *talk, a []string) string {
+		return answer(tk.DestroyStream(tk.on[a[0]], tk.stream(a[0])))
+	},
 	"hold": func(tk *talk, a []string) string {
-		release, err := tk.hold(0, tk.stream(a[0]))
-		tk.releases[a[0]] = release
+		release, err := tk.hold(tk.on[a[0]], tk.stream(a[0]))
+		if err == nil {
+			tk.releases[a[0]] = release
+		}
 		return answer(err)
 	},
-	"let-go":      func(tk *talk, a []string) string { tk.releases[a[0]](); return "ok" },
-	"sync":        func(tk *talk, a []string) string { return answer(tk.SynchronizeStream(0, tk.stream(a[0]))) },
-	"sync-device": func(tk *talk, a []string) string { return answer(tk.SynchronizeDevice(0)) },
+	"let-go": func(tk *talk, a []string) string {
+		release, held := tk.releases[a[0]]
+		if !held {
+			return "nothing holds it"
+		}
+		release()
+		return "ok"
+	},
+	"sync":        func(tk *talk, a []string) string { return answer(tk.SynchronizeStream(tk.on[a[0]], tk.stream(a[0]))) },
+	"sync-device": func(tk *talk, a []string) string { return answer(tk.SynchronizeDevice(deviceNumber(a[0]))) },
 
-	// event NAME | record EVENT STREAM | query EVENT | sync-event EVENT | wait STREAM EVENT
+	// event NAME [DEVICE] | record EVENT STREAM | query EVENT | sync-event EVENT | wait STREAM EVENT
 	"event": func(tk *talk, a []string) string {
-		e, err := tk.CreateEvent(0)
-		return tk.give(a[0], uint64(e), err)
+		e, err := tk.CreateEvent(deviceNumber(a[1]))
+		return tk.giveOn(a[0], uint64(e), a[1], err)
 	},
 	"record": func(tk *talk, a []string) string {
-		return answer(tk.RecordEvent(spec.EventHandle(tk.name(a[0])), 0, tk.stream(a[1])))
+		return answer(tk.RecordEvent(spec.EventHandle(tk.name(a[0])), tk.on[a[1]], tk.stream(a[1])))
 	},
 	"query": func(tk *talk, a []string) string {
 		complete, err := tk.QueryEvent(spec.EventHandle(tk.name(a[0])))
@@ -121,7 +139,7 @@ var contractWords = map[string]func(tk *talk, a []string) string{
 		return answer(tk.SynchronizeEvent(spec.EventHandle(tk.name(a[0]))))
 	},
 	"wait": func(tk *talk, a []string) string {
-		return answer(tk.WaitEvent(0, tk.stream(a[0]), spec.EventHandle(tk.name(a[1]))))
+		return answer(tk.WaitEvent(tk.on[a[0]], tk.stream(a[0]), spec.EventHandle(tk.name(a[1]))))
 	},
 	"destroy-event": func(tk *talk, a []string) string {
 		return answer(tk.DestroyEvent(spec.EventHandle(tk.name(a[0]))))
@@ -130,38 +148,44 @@ var contractWords = map[string]func(tk *talk, a []string) string{
 	// fill R STREAM VALUE | copy R NAME STREAM | read R STREAM | kernel STREAM [R]
 	"fill": func(tk *talk, a []string) string {
 		value, _ := strconv.Atoi(a[2])
-		return answer(tk.Fill(0, tk.stream(a[1]), tk.span(a[0]), byte(value)))
+		return answer(tk.Fill(tk.on[a[1]], tk.stream(a[1]), tk.span(a[0]), byte(value)))
 	},
 	"copy": func(tk *talk, a []string) string {
 		to, from := tk.span(a[0]), tk.span(a[1])
-		return answer(tk.Copy(spec.Copy{Stream: tk.stream(a[2]), Dst: to.Ptr, Src: from.Ptr, Bytes: to.Bytes}))
+		return answer(tk.Copy(spec.Copy{
+			Device: tk.on[a[2]], Stream: tk.stream(a[2]), Bytes: to.Bytes,
+			Dst: to.Ptr, DstDevice: tk.deviceOf(a[0]), Src: from.Ptr, SrcDevice: tk.deviceOf(a[1]),
+		}))
 	},
 	"read": func(tk *talk, a []string) string {
-		data, err := tk.ReadBack(0, tk.stream(a[1]), tk.span(a[0]))
+		data, err := tk.ReadBack(tk.on[a[1]], tk.stream(a[1]), tk.span(a[0]))
 		if err != nil {
 			return answer(err)
 		}
 		return inRuns(data)
 	},
 	"kernel": func(tk *talk, a []string) string {
-		l := spec.Launch{Stream: tk.stream(a[0]), Name: "k"}
+		l := spec.Launch{Device: tk.on[a[0]], Stream: tk.stream(a[0]), Name: "k"}
 		if a[1] != "" {
 			l.Writes = []spec.Range{tk.span(a[1])}
 		}
 		return answer(tk.Launch(l))
 	},
 
+	// lost: whether work has touched memory that is not there. It waits for devices 0 and 1.
+	"lost": func(tk *talk, _ []string) string { return tk.lost() },
+
 	// begin STREAM MODE | end STREAM GRAPH | status STREAM | after NODE | forbidden
 	"begin": func(tk *talk, a []string) string {
 		mode := map[string]spec.CaptureMode{"global": spec.CaptureGlobal, "thread_local": spec.CaptureThreadLocal, "relaxed": spec.CaptureRelaxed}[a[1]]
-		return answer(tk.BeginCapture(0, tk.stream(a[0]), mode))
+		return answer(tk.BeginCapture(tk.on[a[0]], tk.stream(a[0]), mode))
 	},
 	"end": func(tk *talk, a []string) string {
-		g, err := tk.EndCapture(0, tk.stream(a[0]))
+		g, err := tk.EndCapture(tk.on[a[0]], tk.stream(a[0]))
 		return tk.give(a[1], uint64(g), err)
 	},
 	"status": func(tk *talk, a []string) string {
-		status, err := tk.CaptureStatus(0, tk.stream(a[0]))
+		status, err := tk.CaptureStatus(tk.on[a[0]], tk.stream(a[0]))
 		switch {
 		case err != nil:
 			return answer(err)
@@ -188,7 +212,7 @@ var contractWords = map[string]func(tk *talk, a []string) string{
 		return tk.give(a[0], uint64(x), err)
 	},
 	"launch": func(tk *talk, a []string) string {
-		return answer(tk.LaunchGraph(spec.GraphExec(tk.name(a[0])), 0, tk.stream(a[1])))
+		return answer(tk.LaunchGraph(spec.GraphExec(tk.name(a[0])), tk.on[a[1]], tk.stream(a[1])))
 	},
 	"destroy-graph": func(tk *talk, a []string) string { return answer(tk.DestroyGraph(spec.Graph(tk.name(a[0])))) },
 	"destroy-exec": func(tk *talk, a []string) string {

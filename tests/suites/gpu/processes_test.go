@@ -28,11 +28,13 @@ type loan struct {
 	Settings string
 	Handles  []spec.SharedHandle // of two allocations
 	Bytes    uint64
+	Lines    string // of a conversation
 }
 
 // receipt is what it answers.
 type receipt struct {
 	Read  []byte // the first byte of each allocation, if all its bytes are equal
+	Said  string // with the answers
 	Error string
 }
 
@@ -85,6 +87,9 @@ func askOther(t *testing.T, role string, l *loan) (r receipt) {
 	must(t, err)
 	other := exec.Command(os.Args[0])
 	other.Env = append(os.Environ(), roleVariable+"="+role)
+	if l == nil || len(l.Handles) == 0 {
+		other.Env = append(other.Env, "GAUGEBLOCK_CUDA_MACHINE=") // on the fake libraries: a machine of its own
+	}
 	other.Stdin, other.Stderr = bytes.NewReader(told), os.Stderr
 	said, err := other.Output()
 	if err != nil {
@@ -105,6 +110,8 @@ func otherProcess(role string) int {
 	case err != nil:
 	case role == "borrower":
 		r.Read, err = borrow(&l)
+	case role == "talker":
+		r.Said, err = talkElsewhere(l.Lines)
 	case role == "loser":
 		err = loseContext()
 	default:

@@ -106,7 +106,7 @@ func report(t *testing.T, f *conformance.Failure, o conformance.Options) {
 		return
 	}
 	if kept {
-		t.Errorf("%v\ngaugeblock replay -v %s", f, path)
+		t.Errorf("%v\ngaugeblock replay -vv %s", f, path)
 		return
 	}
 	text, err := os.ReadFile(path)

@@ -103,15 +103,24 @@ func flag(on bool) uint64 {
 }
 
 // OnOutOfMemory registers an observer (attachOutOfMemoryObserver).
-func (a *Allocator) OnOutOfMemory(f func(spec.OutOfMemoryReport)) { a.onOOM = append(a.onOOM, f) }
+func (a *Allocator) OnOutOfMemory(f func(spec.OutOfMemoryReport)) error {
+	a.onOOM = append(a.onOOM, f)
+	return nil
+}
 
 // OnTrace registers an observer (attachAllocatorTraceTracker). It hears of the entries of a
 // call when the call is over, and no lock is held then.
-func (a *Allocator) OnTrace(f func(spec.HistoryEntry)) { a.onTrace = append(a.onTrace, f) }
+func (a *Allocator) OnTrace(f func(spec.HistoryEntry)) error {
+	a.onTrace = append(a.onTrace, f)
+	return nil
+}
 
 // OnNeedMemory registers a function as by REGISTER_FREE_MEMORY_CALLBACK. It is called with
 // the device's lock held, which the calling thread may take again.
-func (a *Allocator) OnNeedMemory(f func() bool) { a.onNeed = append(a.onNeed, f) }
+func (a *Allocator) OnNeedMemory(f func() bool) error {
+	a.onNeed = append(a.onNeed, f)
+	return nil
+}
 
 // ExpandableSegmentSizes is CUDAAllocator::getExpandableSegmentSizes.
 func (a *Allocator) ExpandableSegmentSizes(dev spec.Device) ([]spec.StreamSegmentSize, error) {

@@ -93,33 +93,14 @@ func (a *Allocator) Stats(dev spec.Device) (spec.DeviceStats, error) {
 			return spec.DeviceStats{}, err
 		}
 	}
-	return a.latest(), nil
+	return *a.latest(), nil
 }
 
-// latest are the figures that came with the latest call.
-func (a *Allocator) latest() (s spec.DeviceStats) {
-	f := unsafe.Slice((*int64)(unsafe.Pointer(&a.x.figures)), C.TORCH_FIGURES)
-	next := 0
-	stat := func(to *spec.Stat) {
-		to.Current, to.Peak, to.Allocated, to.Freed = f[next], f[next+1], f[next+2], f[next+3]
-		next += 4
-	}
-	for _, array := range []*spec.StatArray{
-		&s.Allocation, &s.Segment, &s.Active, &s.InactiveSplit,
-		&s.AllocatedBytes, &s.ReservedBytes, &s.ActiveBytes, &s.InactiveSplitBytes, &s.RequestedBytes,
-	} {
-		for i := range array {
-			stat(&array[i])
-		}
-	}
-	for _, n := range []*int64{&s.NumAllocRetries, &s.NumOOMs, &s.NumSyncAllStreams, &s.NumDeviceAlloc, &s.NumDeviceFree} {
-		*n = f[next]
-		next++
-	}
-	stat(&s.OversizeAllocations)
-	stat(&s.OversizeSegments)
-	s.MaxSplitSize = f[next]
-	return s
+// latest are the figures that came with the latest call: the adaptor writes them in the order of
+// the structure, which consists of 64-bit numbers.
+func (a *Allocator) latest() *spec.DeviceStats {
+	var _ [C.TORCH_FIGURES * 8]byte = [unsafe.Sizeof(spec.DeviceStats{})]byte{}
+	return (*spec.DeviceStats)(unsafe.Pointer(&a.x.figures))
 }
 
 // Snapshot is CUDAAllocator::snapshot, with the history if it is being recorded.

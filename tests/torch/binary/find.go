@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"gaugeblock/spec/quote"
 )
 
 // Find finds PyTorch: in a directory, which is either the package's (torch/) or that of its
@@ -28,7 +30,7 @@ func Find(dir, work string) (Options, error) {
 		dir = filepath.Join(dir, "lib")
 	}
 	if !there(filepath.Join(dir, "libc10_cuda.so")) {
-		return o, &UnavailableError{fmt.Sprintf("there is no libc10_cuda.so in %s", dir)}
+		return o, &UnavailableError{fmt.Sprintf("there is no libc10_cuda.so in %s", quote.Text(dir))}
 	}
 	o.Libraries = dir
 	torch := filepath.Dir(dir)

@@ -1,0 +1,190 @@
+package alloc_test
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+	"gaugeblock/spec/invariant"
+)
+
+// What the functions of the program may do; spec.Allocator has the rules. panics_test.go has
+// panics.
+
+// TestNilFunctions: they are refused, and nothing changes.
+func TestNilFunctions(t *testing.T) {
+	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
+	wantError[*spec.InvalidArgumentError](t, a.OnTrace(nil), "on_trace: there is no function")
+	wantError[*spec.InvalidArgumentError](t, a.OnNeedMemory(nil), "on_need_memory: there is no function")
+	wantError[*spec.InvalidArgumentError](t, a.OnOutOfMemory(nil), "on_out_of_memory: there is no function")
+	wantError[*spec.InvalidArgumentError](t, a.BeginAllocateToPool(0, spec.PoolID{User: 1}, nil), "there is no filter")
+	if _, err := a.Malloc(spec.Request{Bytes: 1 << 45}); err == nil {
+		t.Error("32 TiB were allocated")
+	}
+	must(t, a.Free(mustMalloc(t, a, 0, 1000)))
+}
+
+// TestFunctionsThatCallBack: a free-memory callback, an observer of failed requests, the
+// recorder of contexts, and the clock during an annotation run without a mutex: they may call
+// what they like, on their own device as well.
+func TestFunctionsThatCallBack(t *testing.T) {
+	a := newAllocator(t, fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 100*spec.MiB)}), "")
+	pool := spec.PoolID{User: 1}
+	everything := func() {
+		must(t, a.CreatePool(0, pool, spec.PoolOptions{}))
+		must(t, a.ReleasePool(0, pool))
+		must(t, a.EmptyPool(pool))
+		must(t, a.EmptyCache())
+		must(t, a.Configure("garbage_collection_threshold:0.5"))
+		must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 10}))
+		must(t, a.OnTrace(func(spec.HistoryEntry) {}))
+		p, err := a.Malloc(spec.Request{Bytes: 512})
+		must(t, err)
+		must(t, a.Free(p))
+		_, err = a.Snapshot()
+		must(t, err)
+	}
+	needed, failed := 0, 0
+	must(t, a.OnNeedMemory(func() bool {
+		if needed++; needed > 1 {
+			return false
+		}
+		everything()
+		return true
+	}))
+	must(t, a.OnOutOfMemory(func(spec.OutOfMemoryReport) {
+		if failed++; failed == 1 {
+			everything()
+		}
+	}))
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForThread(1)))
+	if _, err := a.Malloc(spec.Request{Bytes: spec.GiB, Thread: 1}); err == nil {
+		t.Error("1 GiB was allocated")
+	}
+	if needed < 2 || failed != 1 {
+		t.Errorf("the callback ran %d times, the observer %d times", needed, failed)
+	}
+
+	contexts := 0
+	context := func() any {
+		if contexts++; contexts == 1 {
+			everything()
+		}
+		return nil
+	}
+	must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 10, Level: spec.ContextAll, Context: context}))
+	must(t, a.Free(mustMalloc(t, a, 0, 1000)))
+	if contexts == 0 {
+		t.Error("no context was recorded")
+	}
+	clock := func() int64 {
+		if !a.HistoryEnabled() {
+			t.Error("the history is off")
+		}
+		return 7
+	}
+	must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 10, Now: clock}))
+	a.Annotate(0, nil)
+	must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 10}))
+	s, err := a.Snapshot()
+	must(t, err)
+	if len(s.Annotations) != 1 || s.Annotations[0].TimeNS != 7 {
+		t.Errorf("the annotations are %v", s.Annotations)
+	}
+}
+
+// oddMemory returns these addresses, one after the other.
+type oddMemory struct{ next []spec.Ptr }
+
+func (m *oddMemory) Allocate(spec.Device, uint64, spec.Stream) (spec.Ptr, error) {
+	p := m.next[0]
+	m.next = m.next[1:]
+	return p, nil
+}
+
+func (m *oddMemory) Free(spec.Device, spec.Ptr, uint64, spec.Stream) error { return nil }
+
+// TestOddMemory: memory that cannot be a segment is refused, and the next request is served.
+func TestOddMemory(t *testing.T) {
+	const base, size = spec.Ptr(1 << 45), spec.Ptr(10 * spec.MiB) // a request of 10 MiB gets a segment of that size
+	for _, test := range []struct {
+		what string
+		odd  spec.Ptr
+		want string
+	}{
+		{"the same address", base, "where the segment at"},
+		{"in the middle", base + size/2, "where the segment at"},
+		{"overlapping from below", base - size/2, "where the segment at"},
+		{"up to the last byte", base + size - 512, "where the segment at"},
+		{"from the first byte", base - size + 512, "where the segment at"},
+		{"not aligned", base + 8*size + 7, "no multiple of 512"},
+		{"half aligned", base + 8*size + 256, "no multiple of 512"},
+		{"the highest", math.MaxUint64 - 511, "whose end is no address"},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
+			pool := spec.PoolID{User: 1}
+			must(t, a.CreatePool(0, pool, spec.PoolOptions{Memory: &oddMemory{next: []spec.Ptr{base, test.odd, base + size, base - size}}}))
+			must(t, a.BeginAllocateToPool(0, pool, spec.ForThread(1)))
+			malloc := func() (spec.Ptr, error) { return a.Malloc(spec.Request{Bytes: uint64(size), Thread: 1}) }
+			for call, want := range []spec.Ptr{base, 0, base + size, base - size} {
+				p, err := malloc()
+				if p != want {
+					t.Errorf("malloc %d returned %v, want %v: %v", call, p, want, err)
+				}
+				if want == 0 {
+					wantError[*spec.InvalidArgumentError](t, err, test.want)
+				} else {
+					must(t, err)
+				}
+			}
+			o, err := invariant.Observe(a, spec.DefaultGeometry(), 1)
+			must(t, err)
+			if v, err := invariant.CheckAll(o); err != nil || len(v) > 0 {
+				t.Error(v, err)
+			}
+		})
+	}
+}
+
+// TestRecordHistoryIsSerialized: while one call waits for the mutex of a device, another has
+// no effect on any. So in the end all devices and HistoryEnabled are as the last call says.
+func TestRecordHistoryIsSerialized(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(3, spec.GiB)})
+	a := newAllocator(t, gpu, "")
+	for dev := range spec.Device(3) {
+		mustMalloc(t, a, dev, 10)
+	}
+	record := func(on bool) func() {
+		return func() { must(t, a.RecordHistory(spec.HistoryOptions{Enabled: on, MaxEntries: 10})) }
+	}
+	var threads sync.WaitGroup
+	inspect := spec.Visitor{Pool: func(v *spec.PoolView) { // once, with the device's mutex held
+		threads.Go(record(true))
+		for !a.HistoryEnabled() {
+			runtime.Gosched()
+		}
+		threads.Go(record(false))
+		for start := time.Now(); a.HistoryEnabled() && time.Since(start) < 100*time.Millisecond; {
+			runtime.Gosched()
+		}
+		if !a.HistoryEnabled() {
+			t.Error("the second call did not wait for the first")
+		}
+	}}
+	must(t, a.Inspect(1, inspect))
+	threads.Wait()
+	_, err := a.Snapshot() // makes an entry on each device that records
+	must(t, err)
+	s, err := a.Snapshot()
+	must(t, err)
+	for dev, entries := range s.Traces {
+		if len(entries) > 0 || a.HistoryEnabled() {
+			t.Errorf("device %d records, or the history is on", dev)
+		}
+	}
+}

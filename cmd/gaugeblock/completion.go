@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// completionCommand is "gaugeblock completion".
+type completionCommand struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+}
+
+// Help is what "gaugeblock completion --help" prints beside the flags.
+func (*completionCommand) Help() string {
+	return `Commands and flags are completed, and elsewhere the names of files. For this shell:
+
+    source <(gaugeblock completion bash)        # or zsh
+    gaugeblock completion fish | source
+
+or put the line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.`
+}
+
+// Run prints the script.
+func (c *completionCommand) Run(env *environment) error {
+	commands := visible(env.parser.Model.Children)
+	if c.Shell == "fish" {
+		return completeFish(env.stdout, commands)
+	}
+	return completeBash(env.stdout, commands, c.Shell == "zsh")
+}
+
+// visible leaves out what the help does not list.
+func visible(nodes []*kong.Node) (list []*kong.Node) {
+	for _, n := range nodes {
+		if !n.Hidden {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// completeBash writes a function of bash, which zsh can call as well.
+func completeBash(w io.Writer, commands []*kong.Node, zsh bool) error {
+	var names []string
+	var cases strings.Builder
+	for _, c := range commands {
+		names = append(names, c.Name)
+		fmt.Fprintf(&cases, "    %s) flags=%q ;;\n", c.Name, strings.Join(longFlags(c), " "))
+	}
+	begin := ""
+	if zsh {
+		begin = "autoload -U +X bashcompinit && bashcompinit\n"
+	}
+	_, err := fmt.Fprintf(w, `%s_gaugeblock() {
+  local word="${COMP_WORDS[COMP_CWORD]}" flags="--help --version"
+  case "${COMP_WORDS[1]}" in
+%s  esac
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "%s $flags" -- "$word"))
+  elif [[ "$word" == -* ]]; then
+    COMPREPLY=($(compgen -W "$flags" -- "$word"))
+  elif [ "${COMP_WORDS[1]}" = completion ]; then
+    COMPREPLY=($(compgen -W "bash zsh fish" -- "$word"))
+  fi
+}
+complete -o default -F _gaugeblock gaugeblock
+`, begin, cases.String(), strings.Join(names, " "))
+	return err
+}
+
+// completeFish writes the commands and flags with their descriptions.
+func completeFish(w io.Writer, commands []*kong.Node) error {
+	var b strings.Builder
+	quoted := strings.NewReplacer(`\`, `\\`, `'`, `\'`)
+	for _, c := range commands {
+		fmt.Fprintf(&b, "complete -c gaugeblock -n __fish_use_subcommand -f -a %s -d '%s'\n", c.Name, quoted.Replace(c.Help))
+		for _, flag := range c.Flags {
+			fmt.Fprintf(&b, "complete -c gaugeblock -n '__fish_seen_subcommand_from %s' -l %s -d '%s'\n", c.Name, flag.Name, quoted.Replace(flag.Help))
+		}
+	}
+	b.WriteString("complete -c gaugeblock -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// longFlags are the flags of a command.
+func longFlags(c *kong.Node) []string {
+	flags := []string{"--help"}
+	for _, flag := range c.Flags {
+		flags = append(flags, "--"+flag.Name)
+		if flag.Tag != nil && flag.Tag.Negatable != "" {
+			flags = append(flags, "--no-"+flag.Name)
+		}
+	}
+	return flags
+}

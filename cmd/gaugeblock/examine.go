@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"gaugeblock/tests/conformance"
+	"gaugeblock/tests/examine"
+)
+
+// examineCommand is "gaugeblock examine".
+type examineCommand struct {
+	Library  string        `arg:"" name:"library" help:"A shared library with PyTorch's functions for a pluggable allocator."`
+	Alloc    string        `name:"alloc" placeholder:"NAME" help:"The function that allocates (default: found among the exported functions)."`
+	Free     string        `name:"free" placeholder:"NAME" help:"The function that frees."`
+	Contract string        `name:"contract" placeholder:"WORDS" help:"What callers do before they free, and more: docs/examine.md (default: what the library says, or record_stream if it has that function, or joined)."`
+	Level    string        `name:"level" placeholder:"LEVEL" help:"safe, caching or exact: fail below this level (default: search up to caching, and fail below safe)."`
+	Ops      int           `name:"ops" default:"60000" placeholder:"N" help:"Check at least N operations (default: 60000)."`
+	Seed     uint64        `name:"seed" default:"1" placeholder:"S" help:"Begin with the programs of this seed (default: 1)."`
+	Patience time.Duration `name:"patience" default:"10s" placeholder:"T" help:"A call that takes longer hangs (default: 10s)."`
+	Out      string        `name:"out" default:"." placeholder:"DIR" help:"Write the programs of violations to this directory (default: here)."`
+	JSON     bool          `name:"json" help:"Print nothing but a JSON object."`
+}
+
+// Help is what "gaugeblock examine --help" says beside the flags.
+func (*examineCommand) Help() string {
+	return `An allocator that is not written in Go is loaded in a process of its own, on a fake GPU;
+no GPU is needed. Random programs are performed on it, with streams, slow work, several
+devices, and driver calls that run out of memory. What is looked for: memory that two
+owners have at once, or that is used again while work still uses it; crashes, aborts and
+hangs; memory that is lost; and how well freed memory is used again. Each rule that is
+broken is reported with the shortest program that was found. See docs/examine.md.
+
+The exit status is 0 when the level is reached, 1 when it is not, 2 when the command line
+made no sense or the library cannot be examined.`
+}
+
+var examineLevels = map[string]conformance.Level{
+	"": conformance.Caching, "safe": conformance.Safe, "caching": conformance.Caching, "exact": conformance.Exact,
+}
+
+// Validate is called by kong.
+func (c *examineCommand) Validate() error {
+	_, known := examineLevels[c.Level]
+	switch {
+	case !known:
+		return fmt.Errorf("--level=%s: it is one of safe, caching and exact", c.Level)
+	case c.Ops < 1:
+		return fmt.Errorf("--ops=%d: at least one operation has to be checked", c.Ops)
+	case c.Patience <= 0:
+		return fmt.Errorf("--patience=%v: a call needs some time", c.Patience)
+	}
+	return nil
+}
+
+// Run examines, and prints what came of it.
+func (c *examineCommand) Run(env *environment) (err error) {
+	build, err := os.MkdirTemp("", "gaugeblock-examine-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(build)) }()
+	if err := examine.Build(build); err != nil {
+		return err
+	}
+	level := examineLevels[c.Level]
+	report, err := examine.Search{
+		Library: c.Library, Malloc: c.Alloc, Free: c.Free, Contract: c.Contract, Level: level,
+		Operations: c.Ops, Seed: c.Seed, Patience: c.Patience, Directory: c.Out, Build: build,
+	}.Run()
+	if err != nil {
+		return err
+	}
+	if c.Level == "" {
+		level = conformance.Safe
+	}
+	if report.Reached < level {
+		env.status = statusDiffers
+	}
+	if c.JSON {
+		return json.NewEncoder(env.stdout).Encode(report)
+	}
+	_, err = io.WriteString(env.stdout, report.String())
+	return err
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestVersion: the flag prints what the command prints.
+func TestVersion(t *testing.T) {
+	var outputs []string
+	for _, args := range [][]string{{"version"}, {"--version"}, {"whatif", "--version"}} {
+		var stdout, stderr bytes.Buffer
+		if status := run(args, nil, &stdout, &stderr); status != statusExact || stderr.Len() > 0 {
+			t.Errorf("%q: status %d, %s", args, status, &stderr)
+		}
+		outputs = append(outputs, stdout.String())
+	}
+	if outputs[0] != outputs[1] || outputs[0] != outputs[2] || !strings.Contains(outputs[0], "after PyTorch 2.11") {
+		t.Errorf("%q", outputs)
+	}
+}
+
+// TestCompletion asks bash what the script completes.
+func TestCompletion(t *testing.T) {
+	var script, stderr bytes.Buffer
+	if status := run([]string{"completion", "bash"}, nil, &script, &stderr); status != statusExact {
+		t.Fatal(stderr.String())
+	}
+	for _, test := range []struct {
+		words string // the last one is being completed
+		want  []string
+	}{
+		{"gaugeblock re", []string{"replay", "record", "report"}},
+		{"gaugeblock --v", []string{"--version"}},
+		{"gaugeblock whatif --s", []string{"--settings", "--search"}},
+		{"gaugeblock report --no", []string{"--no-whatif"}},
+		{"gaugeblock completion f", []string{"fish"}},
+		{"gaugeblock replay fi", nil}, // files, which bash completes itself
+	} {
+		words := strings.Fields(test.words)
+		shell := exec.Command("bash", "-c", script.String()+`
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gaugeblock; printf '%s\n' "${COMPREPLY[@]}"`, "bash")
+		shell.Args = append(shell.Args, words...)
+		out, err := shell.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", test.words, err, out)
+		}
+		if got := strings.Fields(string(out)); strings.Join(got, " ") != strings.Join(test.want, " ") {
+			t.Errorf("%s: completes %q, want %q", test.words, got, test.want)
+		}
+	}
+}
+
+// TestCompletionOfShells: every command and flag is in the scripts of the other shells.
+func TestCompletionOfShells(t *testing.T) {
+	for shell, parts := range map[string][]string{
+		"zsh":  {"bashcompinit", "--search", "replay) "},
+		"fish": {"-a whatif", "__fish_seen_subcommand_from whatif' -l search", `PyTorch\'s`},
+	} {
+		var stdout, stderr bytes.Buffer
+		status := run([]string{"completion", shell}, nil, &stdout, &stderr)
+		for _, part := range parts {
+			if status != statusExact || !strings.Contains(stdout.String(), part) {
+				t.Errorf("%s: status %d, no %q in\n%s", shell, status, part, &stdout)
+			}
+		}
+	}
+}
+
+// TestInterrupt presses Ctrl-C: the searches end, and print what they found.
+func TestInterrupt(t *testing.T) {
+	for _, args := range [][]string{
+		{"soak", "--ops", "1000000000", "--out", t.TempDir(), "--json"},
+		{"explore", "core", "--json"},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			self, err := os.FindProcess(os.Getpid())
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The first signals may come before the command listens: until then they are
+			// caught here.
+			_, end := interruptible()
+			defer end()
+			stop := make(chan struct{})
+			defer close(stop)
+			go func() {
+				select {
+				case <-time.After(300 * time.Millisecond):
+					self.Signal(os.Interrupt)
+				case <-stop:
+				}
+			}()
+			var stdout, stderr bytes.Buffer
+			status := run(args, nil, &stdout, &stderr)
+			var summary struct {
+				Operations, States int
+				Stopped            bool
+			}
+			if err := json.Unmarshal(stdout.Bytes(), &summary); err != nil {
+				t.Fatalf("%v: %s%s", err, &stdout, &stderr)
+			}
+			if status != statusInterrupted || !summary.Stopped || summary.Operations+summary.States == 0 {
+				t.Errorf("status %d, %+v", status, summary)
+			}
+		})
+	}
+}
+
+// TestDumbTerminal: without a terminal that moves its cursor there is no bar.
+func TestDumbTerminal(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	for term, want := range map[string]bool{"xterm": true, "dumb": false} {
+		t.Setenv("TERM", term)
+		if got := newProgress(terminal, 10, false).terminal != nil; got != want {
+			t.Errorf("TERM=%s: a bar: %v, want %v", term, got, want)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"sync/atomic"
+)
+
+// interruptible listens for Ctrl-C, so that a long search can end early and print its
+// summary. stopped reports whether it was pressed. The second time ends the process, as
+// usual. end stops listening.
+func interruptible() (stopped func() bool, end func()) {
+	pressed := make(chan os.Signal, 1)
+	done := make(chan struct{})
+	var interrupted atomic.Bool
+	signal.Notify(pressed, os.Interrupt)
+	go func() {
+		select {
+		case <-pressed:
+			interrupted.Store(true)
+			signal.Stop(pressed)
+		case <-done:
+		}
+	}()
+	return interrupted.Load, func() {
+		signal.Stop(pressed)
+		close(done)
+	}
+}

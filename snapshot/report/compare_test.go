@@ -1,0 +1,151 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/snapshot"
+	"gaugeblock/spec"
+)
+
+// held is a snapshot without history in which lines of code hold memory: "file:line function".
+func held(blocks map[string]uint64) *snapshot.File {
+	f := &snapshot.File{}
+	s := spec.Segment{Address: 1 << 40, PoolKind: spec.LargePool}
+	for _, name := range []string{"a", "b", "moved", "moved2", "grown", "new", "gone", ""} {
+		bytes, there := blocks[name]
+		if !there {
+			continue
+		}
+		b := spec.Block{Address: s.Address + spec.Ptr(s.TotalSize), Size: bytes, RequestedSize: bytes, State: spec.ActiveAllocated}
+		if name != "" {
+			line := 10
+			if name == "moved2" {
+				line = 12
+			}
+			b.Context = snapshot.Frames{{Filename: "/run/" + fmt.Sprint(len(blocks)) + "/code/train.py", Line: line, Name: strings.TrimSuffix(name, "2")}}
+		}
+		s.Blocks = append(s.Blocks, b)
+		s.TotalSize += bytes
+	}
+	f.Segments = []spec.Segment{s}
+	return f
+}
+
+func buildNamed(t *testing.T, f *snapshot.File, title string) *Data {
+	t.Helper()
+	d, err := Build(f, Options{Title: title, Share: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestCompare: sites are found by file, function and line, whatever the folder; a line that
+// moved is found by its function; the largest change is first.
+func TestCompare(t *testing.T) {
+	const MiB = 1 << 20
+	a := buildNamed(t, held(map[string]uint64{"a": 5 * MiB, "moved": 7 * MiB, "grown": 1 * MiB, "gone": 2 * MiB}), "before")
+	b := buildNamed(t, held(map[string]uint64{"a": 5 * MiB, "moved2": 8 * MiB, "grown": 21 * MiB, "new": 3 * MiB, "": MiB}), "after")
+	c := Compare(a, b)
+	var got []string
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		got = append(got, fmt.Sprintf("%s: %d to %d, line %d to %d", c.siteInText(r), r.A[0]/MiB, r.B[0]/MiB, r.Lines[0], r.Lines[1]))
+	}
+	want := []string{
+		"grown (train.py:10): 1 to 21, line 10 to 10",
+		"new (train.py:10): 0 to 3, line 10 to 10",
+		"gone (train.py:10): 2 to 0, line 10 to 10",
+		"moved (train.py:12): 7 to 8, line 10 to 12",
+		"Allocations of 1024.00 KiB to 2.00 MiB without call stack: 0 to 1, line 0 to 0",
+		"a (train.py:10): 5 to 5, line 10 to 10",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	says := "At its peak after has 38.00 MiB allocated, 23.00 MiB more than before (153.3\u00a0%). It has 38.00 MiB reserved, 23.00 MiB more than before (153.3\u00a0%)." +
+		" grown (train.py:10) grew by 20.00 MiB, from 1024.00 KiB to 21.00 MiB. new (train.py:10) grew by 3.00 MiB, from 0 bytes to 3.00 MiB. gone (train.py:10) shrank by 2.00 MiB, from 2.00 MiB to 0 bytes."
+	if c.Verdict != says {
+		t.Errorf("says %q, want %q", c.Verdict, says)
+	}
+}
+
+// TestCompareWithItself: nothing changed.
+func TestCompareWithItself(t *testing.T) {
+	for _, file := range recordedRuns(t)[:4] {
+		a, b := buildRun(t, file), build(t, open(t, file))
+		c := Compare(a, b)
+		sum := uint64(0)
+		for _, r := range c.Rows {
+			sum += r.A[0]
+			if r.A != r.B || r.EndA != r.EndB {
+				t.Errorf("%s: %+v", file, r)
+			}
+		}
+		if sum != a.Summary.PeakAllocated && c.More == 0 {
+			t.Errorf("%s: the sites hold %d of %d bytes", file, sum, a.Summary.PeakAllocated)
+		}
+	}
+}
+
+// TestRanks: the worst rank is one that ran out of memory, or else the one with the most
+// reserved; it is compared with the one in the middle.
+func TestRanks(t *testing.T) {
+	const GiB = 1 << 30
+	rank := func(allocated, reserved uint64, ooms int) *Data {
+		d := buildNamed(t, held(map[string]uint64{"a": allocated}), "")
+		d.Summary.PeakAllocated, d.Summary.PeakReserved, d.Summary.OOMs = allocated, reserved, ooms
+		return d
+	}
+	r := &RankBuilder{}
+	for i, d := range []*Data{rank(4*GiB, 5*GiB, 0), rank(5*GiB, 8*GiB, 0), rank(6*GiB, 7*GiB, 0), rank(4*GiB, 6*GiB, 0), rank(5*GiB, 6*GiB, 0)} {
+		r.Add(fmt.Sprintf("iteration_100/rank%d_snapshot.pickle", []int{10, 2, 0, 1, 9}[i]), d)
+	}
+	got := r.Ranks()
+	numbers := ""
+	for _, k := range got.List {
+		numbers += fmt.Sprint(k.Number, " ")
+	}
+	if numbers != "0 1 2 9 10 " || got.List[got.Worst].Number != 2 || got.List[got.Middle].Number != 9 {
+		t.Errorf("ranks %s, the worst is %d, the middle %d", numbers, got.List[got.Worst].Number, got.List[got.Middle].Number)
+	}
+	says := "Of 5 ranks rank 2 is the worst: 5.00 GiB allocated and 8.00 GiB reserved at its peaks." +
+		" The peak allocated is from 4.00 GiB (rank 1) to 6.00 GiB (rank 0), the largest 20.0\u00a0% above the median." +
+		" The peak reserved is from 5.00 GiB (rank 10) to 8.00 GiB (rank 2), the largest 33.3\u00a0% above the median." +
+		" The worst rank does not allocate more than the median: what it has more is reserved and not allocated, which is fragmentation or cache."
+	if got.Verdict != says {
+		t.Errorf("says %q, want %q", got.Verdict, says)
+	}
+	if got.Against == nil || got.Against.A != "rank 9" || got.Against.B != "rank 2" {
+		t.Errorf("compared: %+v", got.Against)
+	}
+	r.Add("rank3.pickle", rank(3*GiB, 4*GiB, 1))
+	got = r.Ranks()
+	if got.List[got.Worst].Number != 3 || !strings.Contains(got.Verdict, "rank 3 is the worst: it ran out of memory, with 3.00 GiB") {
+		t.Errorf("%d is the worst: %s", got.List[got.Worst].Number, got.Verdict)
+	}
+}
+
+func TestRankOf(t *testing.T) {
+	for name, want := range map[string]int{
+		"rank3.pickle": 3, "iteration_10/rank0_memory_snapshot.pickle": 0, "Rank-12.json": 12, "rank_7/snapshot_99.pickle": 7,
+		"snapshot_4.pickle.gz": 4, "node1_gpu5.pickle": 5, "snapshot.pickle": -1, "rank99999999999999999999.pickle": 999999999,
+	} {
+		if got := rankOf(name); got != want {
+			t.Errorf("%s: %d, want %d", name, got, want)
+		}
+	}
+}
+
+// TestOneRank: there is nothing to compare it with.
+func TestOneRank(t *testing.T) {
+	r := &RankBuilder{}
+	r.Add("rank0.pickle", buildNamed(t, held(map[string]uint64{"a": 512}), ""))
+	if got := r.Ranks(); got.Against != nil || len(got.List) != 1 || !strings.HasPrefix(got.Verdict, "There is one rank: ") {
+		t.Errorf("%+v", got)
+	}
+}

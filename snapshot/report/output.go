@@ -1,0 +1,140 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"gaugeblock/spec/quote"
+)
+
+// An Output is a file that a page is to be written to.
+type Output struct {
+	path    string      // as it was given
+	target  string      // behind symbolic links
+	there   fs.FileInfo // what is at the target; nil: nothing
+	special bool        // no regular file, such as /dev/null or a pipe: written to, not replaced
+}
+
+// maxLinks is how many symbolic links are followed, as on Linux.
+const maxLinks = 40
+
+// OpenOutput looks what is at a path, and changes nothing. It is an error if the page would
+// overwrite one of the inputs, or what is there may not be written. A symbolic link stays,
+// and what it points to is written, or made.
+func OpenOutput(path string, inputs ...fs.FileInfo) (*Output, error) {
+	o := &Output{path: path, target: path}
+	for links := 0; ; links++ {
+		to, err := os.Readlink(o.target)
+		if err != nil {
+			break // no link
+		}
+		if links == maxLinks {
+			return nil, fmt.Errorf("%s cannot be written: too many symbolic links", quote.Text(path))
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(o.target), to)
+		}
+		o.target = to
+	}
+	there, err := os.Stat(o.target)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return o, nil
+	case err != nil:
+		return nil, notWritten(path, err)
+	case there.IsDir():
+		return nil, fmt.Errorf("%s cannot be written: is a directory", quote.Text(path))
+	}
+	for _, input := range inputs {
+		if os.SameFile(there, input) {
+			return nil, fmt.Errorf("%s is the input, and is not overwritten: name another file with -o", quote.Text(path))
+		}
+	}
+	o.there, o.special = there, !there.Mode().IsRegular()
+	if !o.special { // a file that is protected is not replaced
+		file, err := os.OpenFile(o.target, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, notWritten(path, err)
+		}
+		file.Close()
+	}
+	return o, nil
+}
+
+// Exists reports whether there is a file that Write would replace.
+func (o *Output) Exists() bool { return o.there != nil && !o.special }
+
+// IsReport reports whether that file is a page of this package.
+func (o *Output) IsReport() bool {
+	file, err := os.Open(o.target)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	head := make([]byte, 1024)
+	n, _ := io.ReadFull(file, head)
+	return bytes.Contains(head[:n], []byte(generator))
+}
+
+// Write writes the page, whole or not at all. A file that is replaced keeps its mode; a new
+// one has that of the umask.
+func (o *Output) Write(p *Page) error {
+	if o.special {
+		return o.writeInto(p)
+	}
+	file, err := o.createBeside()
+	if err != nil {
+		return notWritten(o.path, err)
+	}
+	buffered := bufio.NewWriter(file)
+	err = cmp.Or(Write(buffered, p), buffered.Flush())
+	if o.there != nil {
+		err = cmp.Or(err, file.Chmod(o.there.Mode().Perm()))
+	}
+	err = cmp.Or(err, file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), o.target)
+	}
+	if err != nil {
+		os.Remove(file.Name())
+		return notWritten(o.path, err)
+	}
+	return nil
+}
+
+// createBeside makes a file in the folder of the target. Unlike os.CreateTemp it leaves the
+// mode to the umask.
+func (o *Output) createBeside() (*os.File, error) {
+	folder, name := filepath.Split(o.target)
+	for try := 0; ; try++ {
+		file, err := os.OpenFile(fmt.Sprintf("%s.%s.%d.%d", folder, name, os.Getpid(), try), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) || try == 1000 {
+			return file, err
+		}
+	}
+}
+
+// writeInto writes to what exists.
+func (o *Output) writeInto(p *Page) error {
+	file, err := os.OpenFile(o.target, os.O_WRONLY, 0)
+	if err != nil {
+		return notWritten(o.path, err)
+	}
+	return cmp.Or(Write(file, p), file.Close())
+}
+
+// notWritten is an error about the path, not about the temporary file beside it.
+func notWritten(path string, err error) error {
+	var temporary *fs.PathError
+	if errors.As(err, &temporary) {
+		err = temporary.Err
+	}
+	return fmt.Errorf("%s cannot be written: %w", quote.Text(path), err)
+}

@@ -1,0 +1,397 @@
+package whatif
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+)
+
+// The verdict is the result of a comparison in one paragraph: what happened, why, what to
+// do, and how sure that is. The rest of the sentences are details.
+
+// Advice is the verdict and the details.
+func (c *Comparison) Advice() string {
+	return join(c.Verdict(), c.Details())
+}
+
+func join(sentences ...string) string {
+	return strings.Join(slices.DeleteFunc(sentences, func(t string) bool { return t == "" }), " ")
+}
+
+// Verdict is the result in one paragraph.
+func (c *Comparison) Verdict() string {
+	return join(c.happened(), c.why(), c.do(), c.sureness())
+}
+
+// Details is what the verdict leaves out.
+func (c *Comparison) Details() string {
+	best, now := c.Recommended(), c.current()
+	var text []string
+	if oom := c.Failing(); oom != nil {
+		text = append(text, c.laterOOMs(now), c.holders(oom))
+	}
+	if a := c.advised(); a != nil {
+		text = append(text, reason(a, now))
+	}
+	if best != nil && best.OOMRuns == 0 && best.Retries > 0 {
+		text = append(text, fmt.Sprintf("With %s it still reaches the limit: %s it frees all cached segments and waits for the device (num_alloc_retries).", nameInText(best), times(best.Retries)))
+	}
+	return join(append(text, c.whyNotExact())...)
+}
+
+// happened says what happened under the present settings.
+func (c *Comparison) happened() string {
+	now := c.current()
+	if now == nil {
+		now = c.Ranked()[0]
+	}
+	switch {
+	case now.Err != nil:
+		return fmt.Sprintf("With %s the recorded requests cannot be repeated: %v.", nameInText(now), now.Err)
+	case now.FirstOOM != nil:
+		return c.describeOOM(now)
+	}
+	text := fmt.Sprintf("No request fails with %s%s: the run reserves %s and allocates at most %s.", nameInText(now), c.under(), now.reservedText(), spec.FormatSize(now.PeakAllocated))
+	switch {
+	case c.Workload.likelyEmptied() && !c.given:
+		text += " Cached segments were freed once, probably by empty_cache."
+	case now.Retries > 0:
+		text += fmt.Sprintf(" It reaches the limit: %s all cached segments are freed (num_alloc_retries).", times(now.Retries))
+	}
+	return text
+}
+
+// describeOOM describes the request that fails.
+func (c *Comparison) describeOOM(now *Prediction) string {
+	oom := now.FirstOOM
+	if now == c.current() {
+		oom = c.Failing()
+	}
+	text := fmt.Sprintf("Out of memory with %s%s at request %d of %d, which asks for %s", nameInText(now), c.under(), oom.Number, c.Workload.Mallocs, spec.FormatSize(oom.Requested))
+	if line := site(c.Workload.Entry(&c.Workload.Requests[oom.Request])); line != "" {
+		text += " (" + line + ")"
+	}
+	text += fmt.Sprintf(": %s is reserved and %s of it allocated", spec.FormatSize(oom.Reserved), spec.FormatSize(oom.Allocated))
+	if pending := oom.Reserved - oom.Allocated - min(oom.Reserved-oom.Allocated, oom.OwnFree+oom.PrivateFree); pending > 0 {
+		text += fmt.Sprintf(" (%s is freed, but other streams still use it)", spec.FormatSize(pending))
+	}
+	if now.Recorded && now.OOMs > 1 {
+		text += fmt.Sprintf(". In all %d requests failed", now.OOMs)
+	}
+	return text + "."
+}
+
+// under names the limit.
+func (c *Comparison) under() string {
+	low, high := c.limitRange()
+	if low == 0 {
+		return ""
+	}
+	size := sizeRange(low, high)
+	switch r := c.readings[0]; {
+	case c.given && r.Fraction > 0 && r.Device > 0:
+		return fmt.Sprintf(", a memory fraction of %s and %s of device memory", spec.FormatSize(r.Fraction), spec.FormatSize(r.Device))
+	case c.given && r.Device > 0:
+		return fmt.Sprintf(" and %s of device memory", size)
+	case c.given:
+		return fmt.Sprintf(" and a limit of %s", size)
+	case c.Workload.Limit.Kind == FractionLimit:
+		return fmt.Sprintf(" and a memory fraction of %s", size)
+	case c.Workload.Limit.Kind == DeviceLimit:
+		return fmt.Sprintf(" on a device that has %s for it", size)
+	case c.Workload.likelyEmptied():
+		return ""
+	}
+	return fmt.Sprintf(" and a limit of %s (a memory fraction or a full device)", size)
+}
+
+func sizeRange(low, high uint64) string {
+	if spec.FormatSize(low) == spec.FormatSize(high) {
+		return spec.FormatSize(low)
+	}
+	return spec.FormatSize(low) + " to " + spec.FormatSize(high)
+}
+
+// why says the cause of the failure.
+func (c *Comparison) why() string {
+	oom := c.Failing()
+	if oom == nil {
+		return ""
+	}
+	low, _ := c.limitRange()
+	free := oom.OwnFree
+	switch c.Cause() {
+	case Fragmentation:
+		return fmt.Sprintf("Cause: fragmentation. Of the %s that is reserved but free no block is larger than %s.", spec.FormatSize(free), spec.FormatSize(oom.LargestFreeBlock))
+	case Shortage:
+		if oom.LargestFreeBlock >= oom.Requested {
+			return "Cause: memory that other streams still used when the request was made; made again, the request succeeds."
+		}
+		over := oom.Allocated + roundedUp(oom.Requested) - min(low, oom.Allocated+roundedUp(oom.Requested))
+		return fmt.Sprintf("Cause: a true shortage. Allocated memory and the request together are %s, %s more than the limit.", spec.FormatSize(oom.Allocated+roundedUp(oom.Requested)), hair(over))
+	case PoolCause:
+		if oom.InPool {
+			return "Cause: a pool. The request is one of a private pool (a MemPool, or a graph capture), which the free memory of the default pool does not serve."
+		}
+		return fmt.Sprintf("Cause: a pool. %s is free in private pools (graph captures or MemPools), which serve no other requests.", spec.FormatSize(oom.PrivateFree))
+	case OtherProcess:
+		return fmt.Sprintf("Cause: another process. The run reserved more before (%s): the memory of other processes on the device grew.", spec.FormatSize(max(c.current().PeakReserved, c.Workload.Limit.Most)))
+	}
+	return "Why it failed cannot be told from the record."
+}
+
+// hair writes a small difference so that it can be seen.
+func hair(bytes uint64) string {
+	if bytes < spec.MiB {
+		return fmt.Sprintf("%d bytes", bytes)
+	}
+	return spec.FormatSize(bytes)
+}
+
+// do says what to do.
+func (c *Comparison) do() string {
+	best, now := c.Recommended(), c.current()
+	p := c.advised()
+	switch {
+	case best == nil:
+		return "None of the settings can be predicted."
+	case p == nil && now != nil && now.FirstOOM != nil:
+		return c.nothingHelps(now)
+	case p == nil && now != nil:
+		return fmt.Sprintf("None of the settings is clearly better than %s.", nameInText(now))
+	case p == nil:
+		return ""
+	}
+	text := fmt.Sprintf("Set %s: with %s ", nameInText(p), them(p))
+	if p.Fraction > 0 {
+		text = fmt.Sprintf("Set %s together with a memory fraction of %d bytes (torch.cuda.set_per_process_memory_fraction(%s)), without which part of the settings has no effect: with both ", p.name(), p.Fraction, c.fractionText(p.Fraction))
+	}
+	switch {
+	case p.OOMRuns == 0:
+		text += fmt.Sprintf("the same requests reserve %s, and none fails.", p.reservedText())
+	default:
+		text += fmt.Sprintf("no request fails if the limit was %s or more, which the record leaves open.", spec.FormatSize(p.fits))
+	}
+	if v := needsVersion(c.Workload.Version, p.Settings); v > 0 {
+		text += fmt.Sprintf(" (That needs PyTorch 2.%d or later.)", v)
+	}
+	return text
+}
+
+func them(p *Prediction) string {
+	if p.numSettings() > 1 {
+		return "them"
+	}
+	return "it"
+}
+
+// fractionText is the argument of set_per_process_memory_fraction.
+func (c *Comparison) fractionText(bytes uint64) string {
+	if total := c.Workload.DeviceMemory; total > 0 {
+		return fmt.Sprintf("%.6f", float64(bytes)/float64(total))
+	}
+	return fmt.Sprintf("%d / torch.cuda.get_device_properties(%d).total_memory", bytes, c.Workload.Device)
+}
+
+// nothingHelps says by how much the limit is too small.
+func (c *Comparison) nothingHelps(now *Prediction) string {
+	if c.Workload.Unrecorded.PoolFailures > 0 {
+		return "No setting of the allocator changes that."
+	}
+	low, high := c.limitRange()
+	if peak := c.Workload.peakRequested(); high > 0 && peak > high {
+		return fmt.Sprintf("No setting can help: at one time the requested sizes of all allocations add up to %s, %s more than the limit. The program needs smaller batches, or must free memory earlier.", spec.FormatSize(peak), hair(peak-high))
+	}
+	best := c.Ranked()[0]
+	text := "None of the settings saves the run."
+	if c.NeededLimit == 0 {
+		return text
+	}
+	text += fmt.Sprintf(" With %s a limit of %s would suffice, %s more", nameInText(best), spec.FormatSize(c.NeededLimit), hair(c.NeededLimit-min(c.NeededLimit, low)))
+	if best != now && c.NeededNow > 0 {
+		text += fmt.Sprintf("; with %s it takes %s", nameInText(now), spec.FormatSize(c.NeededNow))
+	}
+	return text + "."
+}
+
+// sureness says in a few words how sure the verdict is.
+func (c *Comparison) sureness() string {
+	p := c.advised()
+	if p == nil {
+		p = c.current()
+	}
+	switch {
+	case p == nil || p.Err != nil:
+		return ""
+	case p.Exact():
+		return "These statistics are exact: the whole record is reproduced, and nothing that it leaves open makes a difference."
+	case c.Certainty() == CertainUnknown:
+		return "This cannot be relied on: the record is not reproduced."
+	case c.Sure():
+		return "That much is sure; the statistics are not exact (see below)."
+	}
+	return "That is likely, but not sure (see below)."
+}
+
+// whyNotExact says why the statistics of the prediction that matters are not exact.
+func (c *Comparison) whyNotExact() string {
+	p := c.advised()
+	if p == nil {
+		p = c.current()
+	}
+	if p == nil || p.Exact() {
+		return ""
+	}
+	text := fmt.Sprintf("The statistics of %s are not exact: %s.", nameInText(p), strings.Join(p.Differences, "; "))
+	if p.OOMRuns > 0 && p.OOMRuns < p.Runs {
+		text += fmt.Sprintf(" In %d of %d runs, under different assumptions, a request fails.", p.OOMRuns, p.Runs)
+	}
+	return text
+}
+
+// advised is the prediction of the settings to change to, nil if the present ones are to
+// stay.
+func (c *Comparison) advised() *Prediction {
+	best, now := c.Recommended(), c.current()
+	if best == nil || best == now || best.FirstOOM != nil && best.OOMRuns == best.Runs || c.Certainty() == CertainUnknown {
+		return nil
+	}
+	return best
+}
+
+// Export is the shell command for the recommended settings, "" if the present ones are
+// to stay. The variable is that of the version of PyTorch; where that is not known, it is
+// both.
+func (c *Comparison) Export() string {
+	p := c.advised()
+	if p == nil {
+		return ""
+	}
+	value := p.Settings
+	if strings.ContainsAny(value, "[]<> '\"") {
+		value = "'" + value + "'"
+	}
+	const newName, oldName = "PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF="
+	switch v := c.Workload.Version; {
+	case v.Least >= 9:
+		return "export " + newName + value
+	case v.Most < 9:
+		return "export " + oldName + value
+	}
+	return "export " + newName + value + " " + oldName + value
+}
+
+// name is the settings in a text.
+func (p *Prediction) name() string {
+	if p.Settings == "" {
+		return "the default settings"
+	}
+	return p.Settings
+}
+
+func nameInText(p *Prediction) string {
+	if p.Fraction > 0 {
+		return fmt.Sprintf("%s and a memory fraction of %s", p.name(), spec.FormatSize(p.Fraction))
+	}
+	return p.name()
+}
+
+func (p *Prediction) reservedText() string {
+	if p.OpenEnd {
+		return spec.FormatSize(p.PeakReservedRange.Low) + " or more"
+	}
+	if p.PeakReservedRange.Low != p.PeakReservedRange.High {
+		return p.PeakReservedRange.text()
+	}
+	return "at most " + p.PeakReservedRange.text()
+}
+
+func (r Range) text() string { return sizeRange(r.Low, r.High) }
+
+// laterOOMs counts the OOMs of a program that goes on after the first one.
+func (c *Comparison) laterOOMs(p *Prediction) string {
+	if p == nil || p.FirstOOM == nil || c.Workload.Unrecorded.OOMs > 0 {
+		return ""
+	}
+	more := p.AtEnd.OOMs - p.OOMs
+	if more == 0 {
+		return "A program that goes on without that memory has no other request that fails."
+	}
+	return fmt.Sprintf("A program that goes on without that memory is out of memory %s more.", times(more))
+}
+
+// holders names the allocations to look at first, if nothing saves the run.
+func (c *Comparison) holders(oom *OutOfMemory) string {
+	if c.advised() != nil {
+		return ""
+	}
+	var list []string
+	for _, h := range c.Workload.largestHolders(oom.Request, 3) {
+		list = append(list, h.text())
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "Look first at what is allocated then: " + strings.Join(list, "; ") + "."
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// reason explains why settings reserve less.
+func reason(p, now *Prediction) string {
+	c, err := settings.Parse(p.Settings, spec.DefaultGeometry())
+	switch {
+	case err != nil || now == nil:
+		return ""
+	case c.ExpandableSegments:
+		return "The reason is that expandable segments map memory page by page behind one range of addresses, so free memory merges with the free memory beside it and serves larger requests; in segments of fixed size it remains in blocks too small for later requests."
+	case c.MaxSplitSize != spec.Unlimited:
+		return fmt.Sprintf("The reason is that blocks of %s and more are not split for smaller requests, so they can be reused whole, or be freed.", spec.FormatSize(c.MaxSplitSize))
+	case c.Divisions != [spec.NumDivisions]uint64{}:
+		return "The reason is that requests are rounded to fewer different sizes, so free blocks fit again more often."
+	case c.GarbageCollectionThreshold > 0:
+		return "The reason is that cached segments which have not been used for long are freed before the limit is reached."
+	}
+	return "The reason is that segments have another size, which suits these requests better."
+}
+
+func (w *Workload) allocatedAtStart() uint64 {
+	sum := uint64(0)
+	for i := range w.InitialSegments {
+		sum += w.InitialSegments[i].AllocatedSize
+	}
+	return sum
+}
+
+// LimitNote says what is assumed of the limit, and why.
+func (c *Comparison) LimitNote() string {
+	low, high := c.limitRange()
+	b := c.Workload.Limit
+	bytes := fmt.Sprintf("%d bytes (%s)", low, spec.FormatSize(low))
+	if high > low {
+		bytes = fmt.Sprintf("%d to %d bytes (%s)", low, high, sizeRange(low, high))
+	}
+	switch {
+	case low == 0:
+		return "Limit: none."
+	case c.given:
+		return "Limit: " + bytes + "."
+	case c.Workload.likelyEmptied():
+		return "Limit: none, or " + bytes + ": the record does not tell. --limit sets one."
+	case b.Kind == FractionLimit:
+		return "Limit: a memory fraction of " + bytes + ", by the record. --limit sets another."
+	case b.Kind == DeviceLimit && b.Moved:
+		return "Limit: the device was full at " + bytes + " of this process, by the record; other processes' memory moved the bound. --device-memory sets another."
+	case b.Kind == DeviceLimit:
+		return "Limit: the device was full at " + bytes + " of this process, by the record. --device-memory sets another."
+	}
+	return "Limit: " + bytes + "; the record does not tell whether a memory fraction or a full device. --limit or --device-memory sets another."
+}

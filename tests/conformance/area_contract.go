@@ -1,0 +1,50 @@
+package conformance
+
+import (
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
+
+// The areas for allocators whose contract is named (ForContract). Their programs have many
+// streams, most of them slow, and few sizes, so that memory is soon used again while work
+// on it is under way; the host waits hardly ever.
+var contractAreas = []Area{
+	{
+		Name: "late", What: "few sizes on seven streams, with work that completes late",
+		Devices: 1, Streams: 6, Memory: 256 * spec.MiB, Live: 8,
+		Settings: []string{""}, Few: []uint64{512, 4096, 40_000, 600_000, 2 * spec.MiB, 3 * spec.MiB},
+		Kinds: lateShares(),
+	},
+	{
+		Name: "handles", What: "streams that are destroyed, with memory cached, and whose handles are used again",
+		Devices: 1, Streams: 4, Memory: 256 * spec.MiB, Live: 6,
+		Settings: []string{""}, Few: []uint64{4096, 40_000, 2 * spec.MiB},
+		Kinds: lateShares(Share{trace.OpDestroyStream, 8}),
+	},
+	{
+		Name: "threads", What: "threads with default streams of their own that come and go",
+		Devices: 1, Streams: 5, Threads: 3, Memory: 256 * spec.MiB, Live: 8,
+		Settings: []string{""}, Few: []uint64{4096, 40_000, 2 * spec.MiB},
+		Kinds: lateShares(Share{trace.OpEndThread, 6}),
+	},
+}
+
+// lateShares are those of programs whose streams are mostly held up.
+func lateShares(more ...Share) []Share {
+	return append([]Share{
+		{trace.OpMalloc, 30}, {trace.OpFree, 20}, {trace.OpFreeOn, 10}, {trace.OpRecordStream, 8}, {trace.OpKernel, 40},
+		{trace.OpBusy, 12}, {trace.OpWaitStream, 2}, {trace.OpEmptyCache, 1},
+	}, more...)
+}
+
+// contractAreas lists those that go with the contract.
+func (c Contract) areas() (list []*Area) {
+	for i := range contractAreas {
+		a := &contractAreas[i]
+		if a.has(trace.OpDestroyStream) && !c.DestroysStreams || a.has(trace.OpEndThread) && !c.Threads {
+			continue
+		}
+		list = append(list, a)
+	}
+	return list
+}

@@ -1,0 +1,95 @@
+package conformance
+
+import (
+	"slices"
+
+	"gaugeblock/spec/happensbefore"
+)
+
+// Uses says what a program does with the uses of memory by other streams than that which
+// the memory was allocated for, before it frees the memory.
+type Uses int
+
+const (
+	// UsesRecorded: it tells the allocator of each (RecordStream), and frees at any time.
+	UsesRecorded Uses = iota
+	// UsesJoined: it makes the stream that the memory was allocated for wait for all of them.
+	UsesJoined
+	// UsesBeforeFree: the free names a stream, which need not be that of the allocation. The
+	// program makes that stream wait for all uses.
+	UsesBeforeFree
+)
+
+// A Contract is what the callers of an allocator do, on which it may rely. The zero value is
+// PyTorch's.
+type Contract struct {
+	Uses Uses
+	// Threads: programs have several host threads, which come and go, each with a default
+	// stream of its own.
+	Threads bool
+	// DestroysStreams: programs destroy streams while the allocator keeps memory that was
+	// used on them, and new streams have the handles of old ones.
+	DestroysStreams bool
+}
+
+// Gone is what an allocator panics with whose process has ended in the middle of a call.
+type Gone struct {
+	Hangs  bool   // it had to be ended, for it did not come back
+	Reason string // how the process ended, and what it wrote last
+}
+
+func (g *Gone) Error() string { return g.Reason }
+
+// class is the class of failures.
+func (g *Gone) class() string {
+	if g.Hangs {
+		return classHang
+	}
+	return classCrash
+}
+
+// touch is a use of memory by a stream, that no later use is known to come behind.
+type touch struct {
+	slot  int
+	epoch happensbefore.Epoch
+}
+
+// touches adds to the uses of memory one that a stream is given now.
+func (p *Program) touches(m *memory, slot int) {
+	lane := p.streams[slot].work
+	m.touched = slices.DeleteFunc(m.touched, func(t touch) bool { return p.order.Before(t.epoch, lane) })
+	m.touched = append(m.touched, touch{slot, p.order.Submit(lane).Epoch})
+}
+
+// unjoined is a use of the memory behind which a stream does not come.
+func (p *Program) unjoined(m *memory, slot int) (t touch, found bool) {
+	for _, t := range append([]touch{{m.slot, m.start}}, m.touched...) {
+		if !p.order.Before(t.epoch, p.streams[slot].work) {
+			return t, true
+		}
+	}
+	return touch{}, false
+}
+
+// mayUseElsewhere reports whether the contract lets a stream other than the allocation's use
+// memory at all.
+func (p *Program) mayUseElsewhere(m *memory, u use) bool {
+	return p.area.contract.Uses != UsesRecorded || slices.Contains(m.uses, u)
+}
+
+// ownThread is the thread whose default stream a stream is, 0 if it is nobody's.
+func (p *Program) ownThread(slot int) int {
+	s := &p.streams[slot]
+	first := p.header.OwnStream(s.device, 1)
+	if first == 0 || s.index < first || s.index >= first+p.header.Threads {
+		return 0
+	}
+	return s.index - first + 1
+}
+
+// mayCall reports whether the thread of an operation may name its stream: a thread's default
+// stream has a name in that thread only.
+func (p *Program) mayCall(thread uint64, slot int) bool {
+	owner := p.ownThread(slot)
+	return owner == 0 || uint64(owner) == thread
+}

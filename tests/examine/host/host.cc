@@ -1,0 +1,392 @@
+// The process in which a library that is examined runs. It waits for orders, and for each
+// program it forks a process that loads the library, so that every program begins with a
+// new allocator. What the library calls of CUDA goes to the examining process, which has
+// the fake GPU, and the answer comes back.
+//
+//	host FAKE LIBRARY ROLE=SYMBOL...
+//
+// FAKE is the directory of the libraries of the fake GPU. Orders come in at descriptor 3,
+// answers to calls at 4; what is called and answered goes out at 5.
+#include "gaugeblock_cuda_table.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+constexpr int orders = 3, answers = 4, out = 5;
+
+// What goes either way, and as many bytes behind it as extra says.
+struct Message {
+	int32_t type;   // one of the two lists below
+	int32_t number; // of a call: the operation; of an order: the thread; of an answer: 0, or 1 for an exception
+	uint64_t words[8];
+	uint64_t extra;
+};
+
+enum Says { Started = 1, Loaded, Failed, Called, Answered, Ended };
+enum Order { Start = 1, Malloc, Free, RecordStream, Init, Reset, MemoryFraction, BaseAllocation, PoolBegin, PoolEnd, PoolRelease, EndThread, Quit };
+
+void writeAll(const void *from, size_t bytes) {
+	auto at = static_cast<const char *>(from);
+	while (bytes > 0) {
+		ssize_t n = write(out, at, bytes);
+		if (n <= 0) _exit(3); // the examining process has ended
+		at += n;
+		bytes -= size_t(n);
+	}
+}
+
+bool readAll(int from, void *to, size_t bytes) {
+	auto at = static_cast<char *>(to);
+	while (bytes > 0) {
+		ssize_t n = read(from, at, bytes);
+		if (n <= 0) return false;
+		at += n;
+		bytes -= size_t(n);
+	}
+	return true;
+}
+
+std::mutex writing; // held from the beginning of a call to its answer
+
+void say(Message m, const std::string &extra = "") {
+	m.extra = extra.size();
+	std::string all(reinterpret_cast<const char *>(&m), sizeof m);
+	all += extra;
+	writeAll(all.data(), all.size());
+}
+
+void sayText(int32_t type, const std::string &text) {
+	Message m{};
+	m.type = type;
+	say(m, text);
+}
+
+// A word of an operation that names memory: how many bytes, and whether the operation writes
+// them. Size is a number of bytes, or with factor the word that says how many things.
+struct Place {
+	int operation, word;
+	enum { Fixed, Many, Text } kind;
+	uint64_t size, factor;
+	bool written;
+};
+
+const Place places[] = {
+	{GAUGEBLOCK_PROPERTIES, 3, Place::Fixed, 256, 0, true},
+	{GAUGEBLOCK_CAPTURE_INFO, 5, Place::Many, 6, 8, true},
+	{GAUGEBLOCK_NODE_DEPENDENCIES, 1, Place::Many, 2, 8, true},
+	{GAUGEBLOCK_IPC_GET, 1, Place::Fixed, 64, 0, true},
+	{GAUGEBLOCK_IPC_OPEN, 1, Place::Fixed, 64, 0, false},
+	{GAUGEBLOCK_COPY_IN, 3, Place::Many, 4, 1, false},
+	{GAUGEBLOCK_COPY_OUT, 2, Place::Many, 4, 1, true},
+	{GAUGEBLOCK_LAUNCH, 2, Place::Text, 0, 0, false},
+	{GAUGEBLOCK_LAUNCH, 3, Place::Many, 4, 16, false},
+	{GAUGEBLOCK_LAUNCH, 5, Place::Many, 6, 16, false},
+	{GAUGEBLOCK_FAULT, 0, Place::Text, 0, 0, false},
+	{GAUGEBLOCK_FAULT, 2, Place::Text, 0, 0, false},
+	{GAUGEBLOCK_HAZARD, 1, Place::Many, 2, 1, true},
+};
+
+char *memoryAt(uint64_t word) { return reinterpret_cast<char *>(uintptr_t(word)); }
+
+uint64_t bytesOf(const Place &p, const uint64_t *words) {
+	switch (p.kind) {
+	case Place::Fixed: return p.size;
+	case Place::Many: return words[p.size] * p.factor;
+	default: return words[p.word] == 0 ? 0 : strlen(memoryAt(words[p.word])) + 1;
+	}
+}
+
+void addNumber(std::string &to, uint64_t n) { to.append(reinterpret_cast<const char *>(&n), sizeof n); }
+
+// What the examining process cannot do for this one, for it would have to look at memory here.
+bool notForOthers(int operation) {
+	return operation == GAUGEBLOCK_HOST_FUNCTION || operation == GAUGEBLOCK_WAIT_VALUE || operation == GAUGEBLOCK_PAGE_EXPORT ||
+		operation == GAUGEBLOCK_PAGE_IMPORT;
+}
+
+// call is the machine that the libraries of the fake GPU see.
+int call(int operation, uint64_t *words) {
+	if (operation == GAUGEBLOCK_FINISH) return 0;
+	if (operation == GAUGEBLOCK_LACKS) {
+		fprintf(stderr, "fake CUDA: %s is not supported\n", memoryAt(words[0]));
+		return 0;
+	}
+	if (notForOthers(operation)) {
+		fprintf(stderr, "fake CUDA: operation %d is not supported in a library that is examined\n", operation);
+		return 801;
+	}
+	Message m{};
+	m.type = Called;
+	m.number = operation;
+	memcpy(m.words, words, sizeof m.words);
+	std::string extra;
+	std::vector<std::pair<const Place *, uint64_t>> named;
+	for (const Place &p : places) {
+		if (p.operation != operation) continue;
+		uint64_t bytes = bytesOf(p, words);
+		named.emplace_back(&p, bytes);
+		addNumber(extra, p.written ? 0 : bytes);
+		if (!p.written && bytes > 0) extra.append(memoryAt(words[p.word]), bytes);
+	}
+	std::lock_guard<std::mutex> one(writing);
+	say(m, extra);
+	Message answer;
+	if (!readAll(answers, &answer, sizeof answer)) _exit(3);
+	std::string memory(answer.extra, 0);
+	if (!readAll(answers, &memory[0], memory.size())) _exit(3);
+	size_t at = 0;
+	for (auto &n : named) {
+		answer.words[n.first->word] = words[n.first->word];
+		uint64_t bytes = 0;
+		if (at + sizeof bytes > memory.size()) continue;
+		memcpy(&bytes, &memory[at], sizeof bytes);
+		at += sizeof bytes;
+		if (n.first->written && bytes > 0) memcpy(memoryAt(words[n.first->word]), &memory[at], bytes < n.second ? bytes : n.second);
+		at += bytes;
+	}
+	memcpy(words, answer.words, sizeof answer.words);
+	return answer.number;
+}
+
+using Pool = std::pair<unsigned long long, unsigned long long>; // PyTorch's MempoolId_t
+
+// The functions of the library, by their roles. PyTorch's CUDAPluggableAllocator has the same.
+struct Functions {
+	void *(*malloc)(ssize_t, int, void *);
+	void (*free)(void *, ssize_t, int, void *);
+	void (*record_stream)(void *, void *);
+	void (*init)(int);
+	void (*reset)();
+	void (*memory_fraction)(double, int);
+	void *(*base_alloc)(void *, size_t *);
+	void (*begin_allocate_to_pool)(int, Pool, std::function<bool(void *)>);
+	void (*end_allocate_to_pool)(int, Pool);
+	void (*release_pool)(int, Pool);
+	const char *(*contract)();
+} f;
+
+struct Role {
+	const char *name;
+	void **function;
+};
+const Role roles[] = {
+	{"malloc", reinterpret_cast<void **>(&f.malloc)},
+	{"free", reinterpret_cast<void **>(&f.free)},
+	{"record_stream", reinterpret_cast<void **>(&f.record_stream)},
+	{"init", reinterpret_cast<void **>(&f.init)},
+	{"reset", reinterpret_cast<void **>(&f.reset)},
+	{"memory_fraction", reinterpret_cast<void **>(&f.memory_fraction)},
+	{"base_alloc", reinterpret_cast<void **>(&f.base_alloc)},
+	{"begin_allocate_to_pool", reinterpret_cast<void **>(&f.begin_allocate_to_pool)},
+	{"end_allocate_to_pool", reinterpret_cast<void **>(&f.end_allocate_to_pool)},
+	{"release_pool", reinterpret_cast<void **>(&f.release_pool)},
+	{"contract", reinterpret_cast<void **>(&f.contract)},
+};
+
+void (*makeOwnStream)(int, uint64_t); // of the fake GPU: the calling thread's default stream on a device
+void (*makeCurrent)(int);             // of the fake GPU: the calling thread's device
+
+void *pointer(uint64_t word) { return reinterpret_cast<void *>(uintptr_t(word)); }
+uint64_t word(void *p) { return uint64_t(reinterpret_cast<uintptr_t>(p)); }
+
+// only is the filter of a pool that serves the requests for one stream.
+std::function<bool(void *)> only(void *stream) {
+	return [stream](void *s) { return s == stream; };
+}
+
+// perform does what an order says; words are what it is given and answers in.
+void perform(int32_t type, uint64_t *w) {
+	switch (type) {
+	case Malloc:
+		if (w[5] != 0) makeOwnStream(int(w[1]), w[5]);
+		makeCurrent(int(w[1]));
+		w[0] = word(f.malloc(ssize_t(w[0]), int(w[1]), pointer(w[2])));
+		break;
+	case Free:
+		if (w[5] != 0) makeOwnStream(int(w[2]), w[5]);
+		makeCurrent(int(w[4]));
+		f.free(pointer(w[0]), ssize_t(w[1]), int(w[2]), pointer(w[3]));
+		break;
+	case RecordStream:
+		makeCurrent(int(w[2]));
+		f.record_stream(pointer(w[0]), pointer(w[1]));
+		break;
+	case Init: f.init(int(w[0])); break;
+	case Reset: f.reset(); break;
+	case MemoryFraction: {
+		double fraction;
+		memcpy(&fraction, &w[0], sizeof fraction);
+		f.memory_fraction(fraction, int(w[1]));
+		break;
+	}
+	case BaseAllocation: {
+		size_t size = 0;
+		w[0] = word(f.base_alloc(pointer(w[0]), &size));
+		w[1] = size;
+		break;
+	}
+	case PoolBegin: f.begin_allocate_to_pool(int(w[0]), Pool(w[1], w[2]), only(pointer(w[3]))); break;
+	case PoolEnd: f.end_allocate_to_pool(int(w[0]), Pool(w[1], w[2])); break;
+	case PoolRelease: f.release_pool(int(w[0]), Pool(w[1], w[2])); break;
+	}
+}
+
+// obey does it and answers.
+void obey(const Message &order) {
+	Message answer{};
+	answer.type = Answered;
+	memcpy(answer.words, order.words, sizeof answer.words);
+	std::string text;
+	try {
+		perform(order.type, answer.words);
+	} catch (const std::exception &e) {
+		answer.number = 1;
+		text = e.what();
+	} catch (...) {
+		answer.number = 1;
+		text = "an exception that is no std::exception";
+	}
+	std::lock_guard<std::mutex> one(writing);
+	say(answer, text);
+}
+
+// A thread of the program: it does what it is told, one order after the other.
+class Worker {
+public:
+	Worker() : thread([this] { run(); }) {}
+	void give(const Message &order) {
+		std::lock_guard<std::mutex> guard(lock);
+		next = order;
+		given = true;
+		changed.notify_one();
+	}
+	void end() {
+		Message m{};
+		m.type = EndThread;
+		give(m);
+		thread.join();
+	}
+
+private:
+	void run() {
+		for (;;) {
+			std::unique_lock<std::mutex> guard(lock);
+			changed.wait(guard, [this] { return given; });
+			given = false;
+			Message order = next;
+			guard.unlock();
+			if (order.type == EndThread) return;
+			obey(order);
+		}
+	}
+	std::mutex lock;
+	std::condition_variable changed;
+	bool given = false;
+	Message next{};
+	std::thread thread;
+};
+
+bool find(void *library, int argc, char **argv, std::string &problem) {
+	for (int i = 3; i < argc; i++) {
+		std::string role = argv[i];
+		std::string symbol = role.substr(role.find('=') + 1);
+		role = role.substr(0, role.find('='));
+		for (const Role &r : roles) {
+			if (role != r.name) continue;
+			*r.function = dlsym(library, symbol.c_str());
+			if (*r.function == nullptr) {
+				problem = dlerror();
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+// program is the life of a process that has the library.
+[[noreturn]] void program(int argc, char **argv) {
+	Message started{};
+	started.type = Started;
+	started.words[0] = uint64_t(getpid());
+	say(started);
+	void *library = dlopen(argv[2], RTLD_NOW | RTLD_GLOBAL);
+	std::string problem;
+	if (library == nullptr) problem = dlerror();
+	if (library == nullptr || !find(library, argc, argv, problem)) {
+		sayText(Failed, problem);
+		_exit(111);
+	}
+	sayText(Loaded, f.contract == nullptr ? "" : f.contract());
+	std::map<int32_t, std::unique_ptr<Worker>> workers;
+	for (;;) {
+		Message order;
+		if (!readAll(orders, &order, sizeof order) || order.type == Quit) _exit(111);
+		if (order.number == 0) {
+			obey(order);
+			continue;
+		}
+		auto &w = workers[order.number];
+		if (order.type != EndThread) {
+			if (w == nullptr) w.reset(new Worker);
+			w->give(order);
+			continue;
+		}
+		if (w != nullptr) w->end();
+		workers.erase(order.number);
+		Message answer{};
+		answer.type = Answered;
+		say(answer);
+	}
+}
+
+void *load(const std::string &path) {
+	void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+	if (library == nullptr) {
+		sayText(Failed, dlerror());
+		exit(2);
+	}
+	return library;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+	std::string fake = argv[1];
+	void *driver = load(fake + "/libcuda.so.1");
+	for (const char *name : {"/libcudart.so.13", "/libcudart.so.12", "/libnvidia-ml.so.1"}) load(fake + name);
+	reinterpret_cast<gaugeblock_register>(dlsym(driver, "gaugeblock_cuda_register"))(call);
+	makeOwnStream = reinterpret_cast<void (*)(int, uint64_t)>(dlsym(driver, "gaugeblock_make_own_stream"));
+	makeCurrent = reinterpret_cast<void (*)(int)>(dlsym(driver, "gaugeblock_make_current"));
+	Message order;
+	while (readAll(orders, &order, sizeof order)) {
+		if (order.type != Start) continue;
+		pid_t child = fork();
+		if (child == 0) program(argc, argv);
+		int status = 0;
+		waitpid(child, &status, 0);
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 111) continue;
+		Message m{};
+		m.type = Ended;
+		m.words[0] = uint64_t(status);
+		say(m);
+	}
+	return 0;
+}

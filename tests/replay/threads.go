@@ -1,0 +1,59 @@
+package replay
+
+import (
+	"errors"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
+
+// Host threads, in traces in which something depends on them (trace.Header.Threads).
+
+// A ThreadEnder is an allocator that runs in threads of its own, one for each of the trace.
+type ThreadEnder interface {
+	EndThread(t spec.Thread) error
+}
+
+// theLock is the number of a thread that stands for the allocator's lock: who releases
+// it comes before who takes it next. So each call of the allocator knows what the calls
+// before it have waited for, whichever threads made them.
+const theLock = spec.Thread(1 << 30)
+
+// onThread says which thread makes the calls of the operation.
+func (m *machine) onThread(op *trace.Op) (over func()) {
+	if m.header.Threads == 0 {
+		return func() {}
+	}
+	m.fake.SetThread(op.Thread)
+	if op.Kind.Target() != trace.TargetAllocator {
+		return func() {}
+	}
+	m.fake.OrderThreads(theLock, op.Thread)
+	return func() { m.fake.OrderThreads(op.Thread, theLock) }
+}
+
+func (m *machine) destroyStream(op *trace.Op) error {
+	handle := m.stream(op, op.Stream)
+	if err := m.gpu.DestroyStream(op.Device, handle); err != nil {
+		return err
+	}
+	delete(m.streams, handle)
+	return nil
+}
+
+// endThread ends a thread, and destroys those of its default streams that did not end with
+// it.
+func (m *machine) endThread(op *trace.Op) error {
+	var failed error
+	if ender, able := m.allocator.(ThreadEnder); able {
+		failed = ender.EndThread(op.Thread)
+	}
+	for dev := range m.header.Devices {
+		handle := m.header.Streams[m.header.OwnStream(spec.Device(dev), op.Thread)]
+		if _, there := m.fake.StreamDevice(handle); there {
+			failed = errors.Join(failed, m.gpu.DestroyStream(spec.Device(dev), handle))
+		}
+		delete(m.streams, handle)
+	}
+	return failed
+}
