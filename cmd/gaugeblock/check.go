@@ -100,10 +100,15 @@ func (c *checkCommand) check(file string, stdin io.Reader) (r checked) {
 	if c.Reference {
 		options.Reference = reference.New
 	}
-	if file == replay.Stdin {
-		r.result, r.err = check.Reader(stdin, "stdin", options)
-	} else {
-		r.result, r.err = check.File(file, options)
+	failed := guard(file, func() {
+		if file == replay.Stdin {
+			r.result, r.err = check.Reader(stdin, "stdin", options)
+		} else {
+			r.result, r.err = check.File(file, options)
+		}
+	})
+	if failed != nil {
+		r.err = failed
 	}
 	return r
 }

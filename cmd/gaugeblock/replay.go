@@ -85,10 +85,15 @@ func (c *replayCommand) replay(file string, stdin io.Reader) *replayed {
 	if c.Verbose > 1 {
 		options.Story = &r.story
 	}
-	if file == replay.Stdin {
-		r.result, r.err = replay.Reader(stdin, "stdin", options)
-	} else {
-		r.result, r.err = replay.File(file, options)
+	failed := guard(file, func() {
+		if file == replay.Stdin {
+			r.result, r.err = replay.Reader(stdin, "stdin", options)
+		} else {
+			r.result, r.err = replay.File(file, options)
+		}
+	})
+	if failed != nil {
+		r.err = failed
 	}
 	return r
 }
@@ -115,7 +120,7 @@ func (r *report) trace(t *replayed) {
 		return
 	}
 	r.stdout.Write(t.story.Bytes())
-	if r.every || !t.result.Exact {
+	if r.every || !t.result.Exact || t.result.NoEnd {
 		fmt.Fprintln(r.stdout, &t.result)
 	}
 }

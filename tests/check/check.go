@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
-	"strings"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
@@ -57,7 +55,7 @@ func File(path string, o Options) (*Result, error) {
 // Reader checks the log that is read from r; name is what it is called in the result and
 // in errors. A log that cannot be read to its end is a *trace.Error, and nothing is
 // said of the rest.
-func Reader(r io.Reader, name string, o Options) (result *Result, err error) {
+func Reader(r io.Reader, name string, o Options) (*Result, error) {
 	log, err := open(r, name)
 	if err != nil {
 		return nil, err
@@ -66,11 +64,6 @@ func Reader(r io.Reader, name string, o Options) (result *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if failure := recover(); failure != nil {
-			result, err = nil, c.internal(failure)
-		}
-	}()
 	budget := replay.NewBudget(o.MaxMemory)
 	for {
 		op, err := log.Next()
@@ -91,18 +84,6 @@ func Reader(r io.Reader, name string, o Options) (result *Result, err error) {
 	}
 	c.finish(log.ended())
 	return &c.result, nil
-}
-
-// internal is the error of a mistake in this program, which concerns no other log.
-func (c *checker) internal(failure any) error {
-	where := ""
-	for line := range strings.Lines(string(debug.Stack())) {
-		if at := strings.Index(line, "/tests/check/"); at >= 0 && !strings.Contains(line, "check.go") {
-			where, _, _ = strings.Cut(line[at+1:], " ")
-			break
-		}
-	}
-	return c.bad("gaugeblock failed here (%v, %s): the log cannot be checked", failure, strings.TrimSpace(where))
 }
 
 // checker is a log being checked.

@@ -121,6 +121,7 @@ func (r *run) operations(tr *trace.Reader) error {
 		}
 		op, err := tr.Next()
 		if err == io.EOF {
+			r.result.NoEnd = tr.End() == nil && tr.Header().Format == trace.Format
 			r.finish(tr.End())
 			return nil
 		}
