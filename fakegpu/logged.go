@@ -113,3 +113,26 @@ func (g *GPU) HazardCount() int {
 	defer g.machine.mu.Unlock()
 	return len(g.detect().found)
 }
+
+// WaitStream makes a stream wait for all that another one has been given, as by an event.
+// It does nothing, and says so, if one of the two is being captured.
+func (g *GPU) WaitStream(dev spec.Device, handle, awaited spec.Stream) (done bool, err error) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	s, err := g.stream(callWaitEvent, dev, handle)
+	if err != nil {
+		return true, err
+	}
+	other, err := g.stream(callRecordEvent, dev, awaited)
+	if err != nil {
+		return true, err
+	}
+	if s.capture != nil || other.capture != nil {
+		return false, nil
+	}
+	e := event{device: dev}
+	if err := g.recordMark(&e, other); err != nil {
+		return true, err
+	}
+	return true, g.waitMark(s, &e)
+}

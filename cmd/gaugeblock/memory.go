@@ -23,11 +23,13 @@ func (s *byteSize) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// apply lets the garbage collector work harder as the memory in use comes near the size,
-// so that the process does not need much more than that.
+// apply lets the garbage collector work rarely, and harder as the memory in use comes near
+// the size, so that the process does not need much more than that.
 func (s byteSize) apply() {
 	if s == 0 {
 		s = replay.DefaultMemory
 	}
+	const rarely = 400
+	debug.SetGCPercent(rarely)
 	debug.SetMemoryLimit(int64(s))
 }

@@ -28,18 +28,16 @@ func (s *shown) met(op *trace.Op, skipped bool) {
 
 // finish looks what is left over, and says what could not be looked for.
 func (c *checker) finish(whole bool) {
-	left := c.memory.byAge()
-	switch {
-	case c.options.Live || len(left) == 0 || !whole:
-	default:
-		for _, a := range left {
+	left := len(c.memory.allocated)
+	if !c.options.Live && whole {
+		for _, a := range c.memory.byAge() {
 			c.result.add(Violation{Line: a.line, Kind: Leak}, "%d bytes at %s were allocated here and never freed", a.bytes, c.pointer(a.ptr))
 		}
 	}
 	if !whole {
 		text := "the log has no end: it may have been cut off"
-		if len(left) > 0 && !c.options.Live {
-			text += fmt.Sprintf(", and what is allocated there (%s) is no leak", english.Plural(len(left), "allocation", ""))
+		if left > 0 && !c.options.Live {
+			text += fmt.Sprintf(", and what is allocated there (%s) is no leak", english.Plural(left, "allocation", ""))
 		}
 		c.note("%s", text)
 	}

@@ -94,6 +94,11 @@ func (c *checker) play(op *trace.Op) {
 	c.roomy.Streams[op.Stream] = c.stream(op.Device, op.Stream)
 	if op.Kind == trace.OpWaitStream {
 		c.roomy.Streams[op.On] = c.stream(op.Device, op.On)
+		if done, err := c.gpu.WaitStream(op.Device, c.roomy.Streams[op.Stream], c.roomy.Streams[op.On]); done {
+			c.performed(err)
+			c.shown.waits = true
+			return
+		}
 	}
 	out := c.program.Perform(op)
 	c.performed(out.Err)
