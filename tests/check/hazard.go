@@ -95,8 +95,8 @@ func (c *checker) unordered(h fakegpu.Hazard) {
 	v := Violation{Line: c.op.Line, Kind: Hazard}
 	first, second := tag(&h.First.Lifetime), tag(&h.Second.Lifetime)
 	pair := reported{h.First.Line, second}
-	if c.reported[pair] && h.Second.Ends {
-		return // the free of memory of which the allocation was reported
+	if c.reported[pair] && c.options.StreamOrdered {
+		return // the allocation was reported, so that all work on it follows from that
 	}
 	c.reported[pair] = true
 	party, why, needed := c.blame(h, first, second)
@@ -206,8 +206,8 @@ func (c *checker) place(a *fakegpu.Access) string {
 func (c *checker) who(a *fakegpu.Access) string {
 	name := a.Kind
 	switch {
-	case a.Name != "" && (a.Host || len(c.given.streams) > 0 || a.Ends || a.Name == "allocate"):
-		name = shorten(a.Name) // an action of a table
+	case a.Name != "" && (len(c.given.streams) > 0 || c.options.StreamOrdered && (a.Name == "allocate" || a.Name == "free")):
+		name = shorten(a.Name) // an action of a table, or what is work with --stream-ordered
 	case a.Name != "":
 		name += fmt.Sprintf(" %q", shorten(a.Name))
 	}
