@@ -265,7 +265,7 @@ func TestManyFrames(t *testing.T) {
 
 // TestPageOfManyRanks: ranks with long names, more of them than are listed.
 func TestPageOfManyRanks(t *testing.T) {
-	d := build(t, crowd(400, 250))
+	d := build(t, crowd(40, 50))
 	r := &RankBuilder{}
 	for i := range 1200 {
 		r.Add(fmt.Sprintf("%s/rank%d.pickle", strings.Repeat("<", 1000), i), d)
