@@ -87,6 +87,7 @@ func (w work) clone() *work {
 
 // run does the work.
 func (g *GPU) run(w *work) {
+	g.machine.clock += w.duration()
 	if w.kind == workGraph {
 		g.runGraph(w)
 		return
