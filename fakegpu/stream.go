@@ -21,10 +21,11 @@ import (
 type stream struct {
 	device      spec.Device
 	handle      spec.Stream // zero: the device's default stream
-	number      uint64      // counts the streams of the process that have been made
+	id          uint64      // no other stream has it or had it
 	destroyed   bool        // has no handle any more, but still work
 	given, done uint64
 	queue       []item
+	stamps      []stamp // of events behind what waits in the queue
 
 	capture   *capture            // nil unless the stream is being captured
 	terminals []spec.GraphNode    // what the next node will depend on
@@ -75,7 +76,10 @@ func (g *GPU) advance(s *stream) bool {
 	for s.runnable() {
 		if w := s.take(); w != nil {
 			g.run(w)
+		} else {
+			g.machine.clock += perWork
 		}
+		s.passed(g.machine.clock)
 	}
 	return s.done != before
 }
@@ -98,8 +102,10 @@ func (s *stream) take() *work {
 func (g *GPU) advanceAll() {
 	for moved := g.schedule == nil; moved; {
 		moved = false
-		for _, s := range g.inOrder {
-			moved = g.advance(s) || moved
+		for _, p := range g.all() {
+			for _, s := range p.inOrder {
+				moved = p.advance(s) || moved
+			}
 		}
 	}
 	kept := g.inOrder[:0]
@@ -146,8 +152,8 @@ func (g *GPU) AddStream(dev spec.Device, handle spec.Stream) error {
 }
 
 func (g *GPU) addStream(dev spec.Device, handle spec.Stream) {
-	g.made++
-	s := &stream{device: dev, handle: handle, number: g.made}
+	g.created++
+	s := &stream{device: dev, handle: handle, id: MaxDevices + g.created}
 	g.streams[handle] = s
 	g.inOrder = append(g.inOrder, s)
 }

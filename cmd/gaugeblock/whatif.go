@@ -22,15 +22,16 @@ import (
 
 // whatifCommand is "gaugeblock whatif".
 type whatifCommand struct {
-	File     string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), - for standard input, or a recorded trace (*.jsonl, *.jsonl.gz)."`
-	Settings []string  `name:"settings" sep:"none" placeholder:"TEXT" help:"Compare these settings (PYTORCH_ALLOC_CONF) instead of the usual ones; may be given several times. Empty means the default."`
-	Limit    byteLimit `name:"limit" placeholder:"SIZE" help:"Compare under this memory fraction: 4420MiB, 39.5GiB, 4634705920B, or none. Without it and --device-memory, the limits that the recorded run reached, if it reached one."`
-	Memory   byteLimit `name:"device-memory" placeholder:"SIZE" help:"Compare on a device that has so much memory for the program."`
-	Search   bool      `name:"search" help:"Find the smallest limit without out of memory, for each of the settings."`
-	All      bool      `name:"all" help:"Show all settings that were compared. Otherwise the table has at most six rows."`
-	JSON     bool      `name:"json" help:"Print the result as one JSON object, and nothing else."`
-	Device   int       `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
-	Jobs     int       `short:"j" placeholder:"N" help:"Make N runs at a time (default: as many as there are processors)."`
+	File      string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), - for standard input, or a recorded trace (*.jsonl, *.jsonl.gz)."`
+	Settings  []string  `name:"settings" sep:"none" placeholder:"TEXT" help:"Compare these settings (PYTORCH_ALLOC_CONF) instead of the usual ones; may be given several times. Empty means the default."`
+	Limit     byteLimit `name:"limit" placeholder:"SIZE" help:"Compare under this memory fraction: 4420MiB, 39.5GiB, 4634705920B, or none. Without it and --device-memory, the limits that the recorded run reached, if it reached one."`
+	Memory    byteLimit `name:"device-memory" placeholder:"SIZE" help:"Compare on a device that has so much memory for the program."`
+	Search    bool      `name:"search" help:"Find the smallest limit without out of memory, for each of the settings."`
+	All       bool      `name:"all" help:"Show all settings that were compared. Otherwise the table has at most six rows."`
+	JSON      bool      `name:"json" help:"Print the result as one JSON object, and nothing else."`
+	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
+	Jobs      int       `short:"j" placeholder:"N" help:"Make N runs at a time (default: as many as there are processors)."`
+	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Refuse a snapshot that takes more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock whatif --help" prints beside the flags.
@@ -160,7 +161,7 @@ func (c *whatifCommand) workload(env *environment) (*whatif.Workload, []string, 
 	if strings.HasSuffix(c.File, ".jsonl") || strings.HasSuffix(c.File, ".jsonl.gz") {
 		return c.fromTrace()
 	}
-	file, name, err := env.openSnapshot(c.File)
+	file, name, err := env.openSnapshot(c.File, c.MaxMemory)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -182,12 +183,16 @@ func (c *whatifCommand) workload(env *environment) (*whatif.Workload, []string, 
 }
 
 // openSnapshot reads a snapshot, and returns its name in messages.
-func (e *environment) openSnapshot(path string) (*snapshot.File, string, error) {
+func (e *environment) openSnapshot(path string, maxMemory byteLimit) (*snapshot.File, string, error) {
+	most := maxMemory.bytes
+	if most == 0 { // none
+		most = math.MaxUint64
+	}
 	if path == "-" {
-		file, err := snapshot.Read(e.stdin, "stdin")
+		file, err := snapshot.ReadLimited(e.stdin, "stdin", most)
 		return file, "stdin", err
 	}
-	file, err := snapshot.Open(path)
+	file, err := snapshot.OpenLimited(path, most)
 	return file, path, err
 }
 
