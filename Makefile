@@ -121,6 +121,12 @@ ONLY ?=
 foreign:
 	$(GO) run ./tests/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)"
 
+# RMM's own tests of its pool and its arena, on the fake GPU.
+.PHONY: rmm-gtests
+rmm-gtests:
+	$(GO) run ./tests/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only '^rmm-head-gtests$$'
+	GAUGEBLOCK_CUDA_HAZARDS=off $(BUILD)/foreign/rmm-head-gtests
+
 # Their real bugs, before and after the fix: the table of docs/zoo.md.
 zoo:
 	$(GO) run ./tests/zoo/run -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)"

@@ -1,8 +1,11 @@
 package alloc_test
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -223,4 +226,65 @@ func testSerialized(t *testing.T, a *alloc.Allocator, first, second func(*alloc.
 	}}
 	must(t, a.Inspect(1, inspect))
 	threads.Wait()
+}
+
+// TestEntriesBeforeCallbacks: what a malloc has done is in the trace when it calls a free-memory
+// callback, since others may run then.
+func TestEntriesBeforeCallbacks(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "")
+	stream, err := gpu.CreateStream(0)
+	must(t, err)
+	pool := spec.PoolID{User: 1}
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForThread(1)))
+	p := mustMalloc(t, a, 0, 512)
+	must(t, a.RecordStream(p, 0, stream))
+	must(t, a.Free(p)) // deferred, and free at the next malloc after the routing
+	must(t, a.EndAllocateToPool(0, pool))
+	var entries []spec.Action
+	must(t, a.OnTrace(func(e spec.HistoryEntry) { entries = append(entries, e.Action) }))
+	called := false
+	must(t, a.OnNeedMemory(func() bool {
+		called = true
+		if !slices.Equal(entries, []spec.Action{spec.ActionFreeCompleted}) {
+			t.Errorf("the trace has %v", entries)
+		}
+		return false
+	}))
+	mustMalloc(t, a, 0, 30*spec.MiB)
+	if !called {
+		t.Error("the callback was not called")
+	}
+}
+
+// TestCloseReportsEveryFailure: the errors of all steps are in the error of Close.
+func TestCloseReportsEveryFailure(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	stream, err := gpu.CreateStream(0)
+	must(t, err)
+	p := mustMalloc(t, a, 0, 512)
+	must(t, a.RecordStream(p, 0, stream))
+	must(t, a.Free(p))
+	must(t, gpu.FailCall("CreatePage", 1, spec.ErrDriverOutOfMemory)) // leaves a segment without pages
+	must(t, gpu.FailCall("CreatePage", 2, spec.ErrDriverOutOfMemory))
+	if _, err := a.Malloc(spec.Request{Bytes: 30 * spec.MiB}); err == nil {
+		t.Fatal("the malloc succeeded")
+	}
+	must(t, a.Free(mustMalloc(t, a, 0, 512))) // completes the free: its event is unused
+	must(t, a.EmptyCache())
+	p = mustMalloc(t, a, 0, 512)
+	must(t, a.Free(p))
+	var failures [3]error
+	for i, call := range []string{"UnmapPage", "FreeAddress", "DestroyEvent"} {
+		failures[i] = fmt.Errorf("%s fails", call)
+		must(t, gpu.FailCall(call, 1, failures[i]))
+	}
+	err = a.Close()
+	for _, failure := range failures {
+		if !errors.Is(err, failure) {
+			t.Errorf("%v is not in %v", failure, err)
+		}
+	}
+	wantNoLeaks(t, a, gpu)
 }

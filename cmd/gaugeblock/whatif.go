@@ -111,7 +111,7 @@ func (c *whatifCommand) Run(env *environment) error {
 	var none *whatif.WorkloadError
 	if errors.As(err, &none) && c.JSON {
 		out := &checkedWriter{to: env.stdout}
-		writeJSON(out, whatif.NothingToCompare(max(c.Device, 0)))
+		writeJSON(out, whatif.NothingToCompare(int(none.Device)))
 		return err
 	}
 	if err != nil {

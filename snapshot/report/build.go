@@ -166,7 +166,7 @@ func (b *builder) timeline() {
 	}
 	d.Annotations = b.annotations()
 	if d.Summary.DurationUS == 0 {
-		d.Timeline.TimesUS = nil
+		d.Timeline.TimesUS = []int64{}
 	}
 }
 
@@ -213,7 +213,7 @@ func (b *builder) moments() {
 			b.data.Moments = append(b.data.Moments, b.moment("peak", "At the peak of allocated memory", i, s.segments(b.device), s))
 		}
 		if i == b.oom {
-			b.sites.remember(func(t *siteTotals) *Holding { return &t.oom })
+			b.sites.remember(func(h *holder) *Holding { return &h.oom })
 			b.data.Moments = append(b.data.Moments, b.moment("oom", "At the first out of memory", i, s.segments(b.device), s))
 		}
 	}
@@ -230,5 +230,5 @@ func (b *builder) moments() {
 // atPeak counts what is allocated at the peak.
 func (b *builder) atPeak(s *allocatorState) {
 	b.sizes.countPeak(s)
-	b.sites.remember(func(t *siteTotals) *Holding { return &t.peak })
+	b.sites.remember(func(h *holder) *Holding { return &h.peak })
 }

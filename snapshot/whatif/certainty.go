@@ -108,6 +108,9 @@ func (c *comparing) takeRecorded(p *Prediction) {
 	if !w.Complete() {
 		p.InexactReasons = append(p.InexactReasons, MissingStart)
 	}
+	if w.Unrecorded.PoolFailures > 0 { // that they were requests of a private pool is not recorded
+		p.InexactReasons = append(p.InexactReasons, PoolMembership)
+	}
 	p.InexactReasons = append(p.InexactReasons, c.always()...)
 	if c.asRecorded() && (w.Unrecorded.DoubtfulFrees > 0 || w.doubtfulGarbage || w.retriesOpen) {
 		p.InexactReasons = append(p.InexactReasons, LimitNotTold)

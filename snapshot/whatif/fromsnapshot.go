@@ -12,7 +12,10 @@ import (
 
 // WorkloadError is an input that has no workload: a snapshot without history, or a trace
 // whose operations cannot be repeated under other settings.
-type WorkloadError struct{ Reason string }
+type WorkloadError struct {
+	Device spec.Device
+	Reason string
+}
 
 func (e *WorkloadError) Error() string { return e.Reason }
 
@@ -86,14 +89,14 @@ func historyOf(f *snapshot.File, dev spec.Device) ([]snapshot.TraceEntry, error)
 		if f.Version.Most == 0 {
 			recorded = "torch.cuda.memory._record_memory_history(True, trace_alloc_max_entries=100000, trace_alloc_record_context=True)"
 		}
-		return nil, &WorkloadError{fmt.Sprintf("the snapshot has no history of device %d: it must be recorded with %s%s", dev, recorded, otherDevices(f, dev))}
+		return nil, &WorkloadError{dev, fmt.Sprintf("the snapshot has no history of device %d: it must be recorded with %s%s", dev, recorded, otherDevices(f, dev))}
 	}
 	for i := range f.DeviceTraces[dev] {
 		if a := f.DeviceTraces[dev][i].Action; a == spec.ActionAlloc || a == spec.ActionOOM {
 			return f.DeviceTraces[dev], nil
 		}
 	}
-	return nil, &WorkloadError{fmt.Sprintf("the history of device %d has no request for memory (entries: %d): it must be recorded with a larger max_entries, and without skip_actions%s",
+	return nil, &WorkloadError{dev, fmt.Sprintf("the history of device %d has no request for memory (entries: %d): it must be recorded with a larger max_entries, and without skip_actions%s",
 		dev, len(f.DeviceTraces[dev]), otherDevices(f, dev))}
 }
 

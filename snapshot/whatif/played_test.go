@@ -2,7 +2,6 @@ package whatif_test
 
 import (
 	"errors"
-	"fmt"
 
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
@@ -47,102 +46,113 @@ const (
 
 // played is a play of a plan.
 type played struct {
-	file    *snapshot.File
-	atEnd   whatif.Statistics
-	atOOM   *whatif.Statistics // at the first OOM; nil if there was none
-	failing uint64             // bytes of the request that failed first
+	file  *snapshot.File
+	atEnd whatif.Statistics
+	atOOM *whatif.Statistics // at the first OOM; nil if there was none
 	// invisible: the program called empty_cache when nothing was cached, of which the
 	// history has nothing. Under other settings something may have been cached.
 	invisible bool
 	wentOn    bool // requests were made after the first OOM
 }
 
-// play plays a plan on a device of its own.
+// player plays a plan on a device of its own.
+type player struct {
+	*played
+	gpu   *fakegpu.GPU
+	alloc *alloc.Allocator
+	live  []spec.Ptr
+}
+
+// play plays the plan under settings and limits.
 func (p *plan) play(settings string, l whatif.Limits) (*played, error) {
 	const total = 1 << 40
-	gpu := fakegpu.New(fakegpu.Config{
+	r := &player{played: &played{}, gpu: fakegpu.New(fakegpu.Config{
 		Devices:   fakegpu.Devices(1, total),
 		Addresses: func(spec.Device) fakegpu.AddressPolicy { return fakegpu.RealLike(0) },
-	})
+	})}
 	if l.Device > 0 {
-		gpu.SetFreeMemory(0, l.Device)
+		r.gpu.SetFreeMemory(0, l.Device)
 	}
-	a, err := alloc.New(gpu, alloc.Options{Settings: settings})
-	if err != nil {
+	var err error
+	if r.alloc, err = alloc.New(r.gpu, alloc.Options{Settings: settings}); err != nil {
 		return nil, err
 	}
 	if l.Fraction > 0 {
-		if err := a.SetMemoryFraction(0, (float64(l.Fraction)+0.5)/total); err != nil {
+		if err := r.alloc.SetMemoryFraction(0, (float64(l.Fraction)+0.5)/total); err != nil {
 			return nil, err
 		}
 	}
-	line, function := 0, "step"
-	stack := func() any {
-		return snapshot.Frames{{Filename: "site-packages/torch/x.py", Line: 1, Name: function}, {Filename: "train.py", Line: line, Name: "main"}}
-	}
+	var now *step
 	history := spec.HistoryOptions{Enabled: true, MaxEntries: 1 << 20}
 	if p.context > spec.ContextNever {
-		history.Context, history.Level = stack, p.context
+		history.Level = p.context
+		history.Context = func() any {
+			function := "empty_like"
+			if now.kind == emptyStep {
+				function = "empty_cache"
+			}
+			return snapshot.Frames{{Filename: "site-packages/torch/x.py", Line: 1, Name: function}, {Filename: "train.py", Line: now.line, Name: "main"}}
+		}
 	}
-	if err := a.RecordHistory(history); err != nil {
+	if err := r.alloc.RecordHistory(history); err != nil {
 		return nil, err
 	}
-	result := &played{}
-	var live []spec.Ptr
-	for _, s := range p.steps {
-		line, function = s.line, "step"
-		switch s.kind {
-		case othersStep:
-			gpu.SetFreeMemory(0, s.size)
-		case emptyStep:
-			function = "empty_cache"
-			before := statistics(a).DeviceFrees
-			err = a.EmptyCache()
-			result.invisible = result.invisible || statistics(a).DeviceFrees == before
-		case freeStep:
-			if len(live) == 0 {
-				continue
-			}
-			i := s.which % len(live)
-			err = a.Free(live[i])
-			live = append(live[:i], live[i+1:]...)
-		case mallocStep:
-			var ptr spec.Ptr
-			size := s.size
-			for {
-				result.wentOn = result.wentOn || result.atOOM != nil
-				ptr, err = a.Malloc(spec.Request{Bytes: size})
-				if !errors.Is(err, spec.ErrOutOfMemory) {
-					break
-				}
-				if result.atOOM == nil {
-					now := statistics(a)
-					result.atOOM, result.failing = &now, size
-				}
-				if p.onOOM != halves || size < 4*spec.MiB {
-					break
-				}
-				size /= 2
-			}
-			if err == nil {
-				live = append(live, ptr)
-			}
-			if errors.Is(err, spec.ErrOutOfMemory) {
-				err = nil
-				if p.onOOM == stops {
-					result.atEnd = statistics(a)
-					result.file, err = fileOf(a)
-					return result, err
-				}
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("a step: %w", err)
+	for i := range p.steps {
+		now = &p.steps[i]
+		if ended, err := r.step(now, p.onOOM); err != nil {
+			return nil, err
+		} else if ended {
+			break
 		}
 	}
-	result.atEnd = statistics(a)
-	result.file, err = fileOf(a)
-	return result, err
+	r.atEnd = statistics(r.alloc)
+	r.file, err = fileOf(r.alloc)
+	return r.played, err
+}
+
+// step does one step, and reports whether the program has ended.
+func (r *player) step(s *step, onOOM oomHabit) (ended bool, err error) {
+	switch s.kind {
+	case othersStep:
+		r.gpu.SetFreeMemory(0, s.size)
+	case emptyStep:
+		before := statistics(r.alloc).DeviceFrees
+		err = r.alloc.EmptyCache()
+		r.invisible = r.invisible || statistics(r.alloc).DeviceFrees == before
+	case freeStep:
+		if len(r.live) > 0 {
+			i := s.which % len(r.live)
+			err = r.alloc.Free(r.live[i])
+			r.live = append(r.live[:i], r.live[i+1:]...)
+		}
+	case mallocStep:
+		err = r.malloc(s.size, onOOM)
+		if errors.Is(err, spec.ErrOutOfMemory) {
+			return onOOM == stops, nil
+		}
+	}
+	return false, err
+}
+
+func (r *player) malloc(size uint64, onOOM oomHabit) error {
+	for {
+		r.wentOn = r.wentOn || r.atOOM != nil
+		ptr, err := r.alloc.Malloc(spec.Request{Bytes: size})
+		if err == nil {
+			r.live = append(r.live, ptr)
+		}
+		if !errors.Is(err, spec.ErrOutOfMemory) {
+			return err
+		}
+		if r.atOOM == nil {
+			now := statistics(r.alloc)
+			r.atOOM = &now
+		}
+		if onOOM != halves || size < 4*spec.MiB {
+			return err
+		}
+		size /= 2
+	}
 }
 
 func statistics(a *alloc.Allocator) whatif.Statistics {

@@ -28,7 +28,7 @@ func (c *Comparison) Verdict() string {
 
 // Details is what the verdict leaves out.
 func (c *Comparison) Details() string {
-	best, now := c.Recommended(), c.current()
+	now := c.current()
 	var text []string
 	if oom := c.Failing(); oom != nil {
 		text = append(text, c.laterOOMs(now), c.holders(oom))
@@ -36,8 +36,8 @@ func (c *Comparison) Details() string {
 	if a := c.advised(); a != nil {
 		text = append(text, reason(a, now))
 	}
-	if best != nil && best.OOMRuns == 0 && best.Retries > 0 {
-		text = append(text, fmt.Sprintf("With %s it still reaches the limit: %s it frees all cached segments and waits for the device (num_alloc_retries).", nameInText(best), times(best.Retries)))
+	if a := c.advised(); a != nil && a.OOMRuns == 0 && a.Retries > 0 {
+		text = append(text, fmt.Sprintf("With %s it still reaches the limit: %s it frees all cached segments and waits for the device (num_alloc_retries).", nameInText(a), times(a.Retries)))
 	}
 	return join(append(text, c.whyNotExact())...)
 }
@@ -235,7 +235,7 @@ func (c *Comparison) sureness() string {
 	case p == nil || p.Err != nil:
 		return ""
 	case p.Exact():
-		return "These statistics are exact: the whole record is reproduced, and nothing that it leaves open makes a difference."
+		return "Exact: the whole record is reproduced, and nothing that it leaves open makes a difference."
 	case c.Certainty() == CertainUnknown:
 		return "This cannot be relied on: the record is not reproduced."
 	case c.Sure():

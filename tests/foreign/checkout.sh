@@ -4,7 +4,7 @@
 #	sh tests/foreign/checkout.sh CLONES TO
 #
 # CLONES has the clones, TO gets a folder for each line; then "make zoo SRC=TO" finds them.
-# The repositories, on GitHub: tracel-ai/cubecl, NVIDIA/cub, NVIDIA/cccl, ggml-org/ggml,
+# The repositories, on GitHub: rapidsai/rmm, tracel-ai/cubecl, NVIDIA/cub, NVIDIA/cccl, ggml-org/ggml,
 # NVIDIA/cnmem, microsoft/onnxruntime, vllm-project/vllm.
 set -eu
 [ $# = 2 ] || { echo "usage: checkout.sh CLONES TO" >&2; exit 2; }

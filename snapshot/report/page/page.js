@@ -132,6 +132,7 @@
       draw.paint(view);
     };
     let width = 0;
+    queueMicrotask(() => { width = box.clientWidth; view.redraw(); }); // when the page is built
     new ResizeObserver(() => {
       if (box.clientWidth !== width) { width = box.clientWidth; requestAnimationFrame(view.redraw); }
     }).observe(box);
@@ -490,8 +491,8 @@
 
     const drawHolders = () => {
       if (!sites.length) { byId("holders-section").hidden = true; return; }
-      const moments = [["peak", "at the peak"], summary.ooms > 0 && ["oom", "at the first out of memory"], ["end", "at the end"]].filter(Boolean);
-      let when = summary.ooms > 0 ? "oom" : "peak";
+      const moments = [hasHistory && ["peak", "at the peak"], summary.ooms > 0 && ["oom", "at the first out of memory"], ["end", "at the end"]].filter(Boolean);
+      let when = summary.ooms > 0 ? "oom" : moments[0][0];
       const press = (list, value) => switcher("holders-when", list, value, (w) => { when = w; show(); });
       const color = (i) => (sites[i].series ? seriesColor(i) : othersColor());
       const show = () => {
@@ -527,7 +528,9 @@
       onColors(show);
       show();
       if (!categories.length) {
-        byId("categories").append(element("p", { class: "help" }, "What memory is for cannot be guessed without call stacks: _record_memory_history(stacks=\"python\") records them."));
+        byId("categories").append(element("p", { class: "help" }, hasHistory
+          ? "What memory is for cannot be guessed without call stacks: _record_memory_history(stacks=\"python\") records them."
+          : "What memory is for cannot be guessed without a history: it tells how long memory was allocated."));
         return;
       }
       const used = categories.map((c, i) => [c, i]).filter(([c]) => c.max > 0 || c.end[0] > 0);
@@ -543,7 +546,13 @@
 
     const drawAnnotations = () => {
       const names = data.annotations.names;
-      if (!names.length) { byId("annotations-section").hidden = true; return; }
+      if (!names.length && !data.labels.length) { byId("annotations-section").hidden = true; return; }
+      if (data.labels.length) {
+        byId("annotations").append(element("h3", {}, "Metadata of allocations, from torch.cuda.memory._set_memory_metadata"),
+          longTable("Metadata", [["Text", "code"], ["Allocations", "number"], ["Most allocated", "word"], ["At the peak", "number"], ...(summary.ooms ? [["At the out of memory", "number"]] : []), ["At the end", "number"]],
+            data.labels.map((l) => [l.text, count(l.allocations), [size(l.max), meter([of(l.max, summary.peakAllocated), "var(--allocated)"])], size(l.peak[0]), ...(summary.ooms ? [size(l.oom[0])] : []), size(l.end[0])]), 8));
+      }
+      if (!names.length) return;
       byId("annotations").append(longTable("Annotations", [["Name", "code"], ["Times", "number"], ["Duration", "number"], ["Most allocated", "word"], ["Largest growth", "number"]],
         names.map((a, i) => [[chip(seriesColor(i + 3)), a.name], count(a.count), time(a.durationUS),
           [size(a.maxAllocated) + (a.maxAllocated === summary.peakAllocated ? ", the peak" : ""), meter([of(a.maxAllocated, summary.peakAllocated), "var(--allocated)"])], signed(a.maxGrowth)]), 8));
@@ -783,6 +792,11 @@
 
     colorListeners = [];
     drawVerdict();
+    if (page.reports.length > 1 && !page.compared) {
+      const devices = element("section", {});
+      drawDevices(devices);
+      byId("verdict-section").after(devices);
+    }
     drawTimeline();
     drawHolders();
     drawAnnotations();
@@ -894,9 +908,9 @@
   document.title = page.source + ": GPU memory report";
   byId("page-notes").append(...(page.notes || []).map((note) => element("li", {}, note)));
   const across = byId("across");
-  const draw = page.compared ? drawCompared : page.ranks ? drawRanks : page.reports.length > 1 ? drawDevices : null;
+  const draw = page.compared ? drawCompared : page.ranks ? drawRanks : null;
   if (draw) { across.hidden = false; draw(across); }
   if (page.ranks) byId("reports").replaceWith(element("h2", {}, "The worst: " + page.reports[page.shown].title));
-  else if (page.reports.length > 1) switcher("reports", page.reports.map((d) => [d, d.title]), page.reports[page.shown], render);
+  else if (page.reports.length > 1) switcher("reports", page.reports.map((d) => [d, d.title + (d.summary.ooms ? ", out of memory" : "")]), page.reports[page.shown], render);
   render(page.reports[page.shown]);
 })();

@@ -26,6 +26,7 @@
 //	               a part of the device's memory twice as large is not allocated
 //	retries        rule: no request is refused while the library keeps pieces of cudaMalloc's
 //	               in which nothing is allocated and which would together suffice
+//	returns        rule: when all is freed and the cache emptied, the driver has everything back
 //	reuses         rule: cudaMalloc is not called while the library keeps memory that was
 //	               allocated with the same size on the same stream, and used on no other
 //
@@ -243,6 +244,16 @@ struct User : program::Subject {
 		check_last_error("my_free");
 		freed.push_back(m);
 		forget(nullptr);
+	}
+
+	void finish() override {
+		if (!has("returns") || empty_cache == nullptr || faulted) return;
+		while (!memory.empty()) free_(memory.begin()->first, memory.begin()->second.device);
+		MUST(cudaDeviceSynchronize());
+		called([&] { empty_cache(); });
+		size_t bytes = 0;
+		for (const auto &p : pieces) bytes += p.second;
+		if (bytes > 0) violation("memory is not returned", std::to_string(bytes) + " bytes of the driver's, after all is freed and the cache emptied");
 	}
 
 	void perform(const std::string &line) override {

@@ -1,5 +1,5 @@
 # Builds NAME, which is VERSION-RESOURCE, from SRC/VERSION: recipes.go has the variables.
-# VERSION-gtests is RMM's own tests of its pool and arena.
+# VERSION-gtests is RMM's own tests of its pool and arena, VERSION-real the program real.cc.
 version=${NAME%-*} resource=${NAME##*-}
 rmm=$SRC/$version
 if [ "$version" = rmm-headfix ]; then rmm=$SRC/rmm-head; fi
@@ -33,14 +33,23 @@ if [ $generation -gt 1 ]; then
 	done
 fi
 
-# rmm-headfix is rmm-head with the event recorded behind the wait when lists are merged, as
-# RMM's pull request 2490 describes it.
+# rmm-headfix is rmm-head with what two pull requests of RMM's propose: 2490, the event is
+# recorded behind the wait when lists are merged; 2471, the arena knows streams by their ids.
+change() { # FILE, FOLDER IT IS IN, EXPRESSION OF SED
+	mkdir -p "$objects/${1%/*}"
+	sed "$3" "$2/$1" >"$objects/$1"
+	if cmp -s "$2/$1" "$objects/$1"; then
+		echo "$1 is not as it was" >&2
+		exit 1
+	fi
+}
 if [ "$version" = rmm-headfix ]; then
-	header=rmm/mr/detail/stream_ordered_memory_resource.hpp
-	mkdir -p "$objects/${header%/*}"
-	sed '/^ *blocks.insert(std::move(other_blocks));/a cudaEventRecord(stream_event.event, stream_event.stream);' \
-		"$rmm/include/$header" >"$objects/$header"
-	grep -q 'cudaEventRecord(stream_event.event, stream_event.stream);$' "$objects/$header"
+	record='cudaEventRecord(stream_event.event, stream_event.stream);'
+	id='[](cudaStream_t s) { unsigned long long id = 0; cudaStreamGetId(s, \&id); return id; }(stream.value())'
+	change rmm/mr/detail/stream_ordered_memory_resource.hpp "$rmm/include" "/^ *blocks.insert(std::move(other_blocks));/a $record"
+	change rmm/mr/detail/arena_memory_resource_impl.hpp "$rmm/include" 's/map<cudaStream_t, arena>/map<unsigned long long, arena>/'
+	change mr/detail/arena_memory_resource_impl.cpp "$rmm/src" "/stream_arenas_/s/stream.value()/$id/"
+	sources=$(echo "$sources" | sed "s|$rmm/src/mr/detail/arena_memory_resource_impl.cpp|$objects/mr/detail/arena_memory_resource_impl.cpp|")
 fi
 
 compile() { # SOURCE OBJECT
@@ -54,13 +63,19 @@ compile() { # SOURCE OBJECT
 common=
 for s in $sources; do
 	if [ ! -f "$s" ]; then continue; fi
-	o=$objects/$(echo "${s#"$SRC/"}" | tr / .).o
+	o=${s#"$SRC/"}
+	o=$objects/$(echo "${o#"$objects/"}" | tr / .).o
 	if [ ! -f "$o" ]; then compile "$s" "$o"; fi
 	common="$common $o"
 done
 link() {
 	$CXX "$@" $common "$CUDA/libcudart.so.12" -Wl,-rpath,"$CUDA" -lpthread -ldl -Wl,-z,defs
 }
+if [ "$resource" = real ]; then
+	compile real.cc "$objects/real.o"
+	$CXX -o "$OUT" "$objects/real.o" "$CUDA/libcudart.so.12" -Wl,-rpath,"$CUDA" -lpthread -ldl
+	exit
+fi
 if [ "$resource" != gtests ]; then
 	compile adaptor.cc "$objects/adaptor.$resource.o"
 	link -shared -o "$OUT" "$objects/adaptor.$resource.o"

@@ -104,7 +104,7 @@ var focuses = [][]string{
 	{"Malloc", "Free", "RecordStream"},
 	{"RecordHistory", "HistoryEnabled", "Annotate", "Snapshot", "PushCompileContext", "PopCompileContext", "SetUserMetadata", "UserMetadata", "Malloc"},
 	{"Enable", "RawAlloc", "RawDelete", "BaseAllocation", "ShareHandle"},
-	{"OpenHandle", "EnablePeerAccess", "EmptyCache", "CopyKind", "Close", "Malloc", "Free"},
+	{"OpenHandle", "OpenHandle", "OpenHandle", "EnablePeerAccess", "EmptyCache", "CopyKind", "Close", "RawAlloc", "RawDelete"},
 	{"Configure", "Config", "SetMemoryFraction", "MemoryFraction", "Stats", "Malloc", "Free"},
 }
 

@@ -55,17 +55,24 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// shareFrom makes handles of memory of another process.
+// shareFrom makes handles of memory of another process: two segments, and the pages of ten.
+// (A handle that one goroutine has open is not imported for another.)
 func (w *world) shareFrom(other *fakegpu.GPU) {
 	a, err := alloc.New(other, alloc.Options{})
-	for _, settings := range []string{"", "expandable_segments:True"} {
-		err = errors.Join(err, a.Configure(settings))
-		for _, bytes := range []uint64{512, 30 * spec.MiB} {
-			p, mallocErr := a.Malloc(spec.Request{Bytes: bytes})
-			h, shareErr := a.ShareHandle(p)
-			err = errors.Join(err, mallocErr, shareErr)
-			w.handles = append(w.handles, h.Handle)
-		}
+	share := func(bytes uint64, stream spec.Stream) {
+		p, mallocErr := a.Malloc(spec.Request{Bytes: bytes, Stream: stream})
+		h, shareErr := a.ShareHandle(p)
+		err = errors.Join(err, mallocErr, shareErr)
+		w.handles = append(w.handles, h.Handle)
+	}
+	share(512, 0)
+	share(30*spec.MiB, 0)
+	err = errors.Join(err, a.Configure("expandable_segments:True"))
+	share(30*spec.MiB, 0)
+	for range 9 {
+		stream, streamErr := other.CreateStream(0)
+		err = errors.Join(err, streamErr)
+		share(512, stream)
 	}
 	if err != nil {
 		w.t.Fatal(err)

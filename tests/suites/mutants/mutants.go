@@ -68,6 +68,7 @@ type finder struct {
 	files    *token.FileSet
 	function string
 	kind     string
+	beside   map[ast.Node]bool // what is returned beside an error
 	found    []mutant
 }
 
@@ -103,7 +104,7 @@ func findIn(root, path string, wanted []string) ([]mutant, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{file: filepath.ToSlash(relative), source: source, files: token.NewFileSet()}
+	f := &finder{file: filepath.ToSlash(relative), source: source, files: token.NewFileSet(), beside: map[ast.Node]bool{}}
 	tree, err := parser.ParseFile(f.files, path, source, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
@@ -215,7 +216,16 @@ func (f *finder) negation(n ast.Node) {
 }
 
 func (f *finder) constant(n ast.Node) {
+	if f.beside[n] {
+		return
+	}
 	switch n := n.(type) {
+	case *ast.ReturnStmt: // what is returned beside an error is not looked at
+		if last := len(n.Results) - 1; last > 0 && f.piece(n.Results[last]) != "nil" {
+			for _, result := range n.Results[:last] {
+				f.beside[result] = true
+			}
+		}
 	case *ast.BasicLit:
 		if v, err := strconv.ParseUint(n.Value, 0, 64); n.Kind == token.INT && err == nil {
 			f.replace(n, n.Pos(), n.End(), strconv.FormatUint(v+1, 10))
