@@ -20,10 +20,10 @@ var streamKinds = map[trace.OpKind]kind{
 		did: (*Program).waited,
 	},
 	trace.OpRecordEvent: {
-		propose: (*Generator).onEvent, allowed: always, did: (*Program).recordedEvent, callsDriver: true,
+		propose: (*Generator).recordEvent, allowed: always, did: (*Program).recordedEvent, callsDriver: true,
 	},
 	trace.OpWaitEvent: {
-		propose: (*Generator).onEvent, allowed: (*Program).mayWaitEvent, did: (*Program).waitedEvent, callsDriver: true,
+		propose: (*Generator).waitEvent, allowed: (*Program).mayWaitEvent, did: (*Program).waitedEvent, callsDriver: true,
 	},
 	trace.OpSynchronize: {
 		propose: (*Generator).synchronize, allowed: (*Program).maySynchronize, callsDriver: true,
@@ -122,7 +122,7 @@ func (g *Generator) copy() trace.Op {
 	op := g.called(g.on())
 	op.Reads = []trace.OpRange{{ID: g.anyMemory()}}
 	op.Writes = []trace.OpRange{{ID: g.anyMemory()}}
-	return op
+	return g.copyAcross(op)
 }
 
 func (p *Program) mayCopy(op *trace.Op) bool {
@@ -137,6 +137,9 @@ func (p *Program) mayCopy(op *trace.Op) bool {
 		return false
 	}
 	if slot := p.slot(op.Device, op.Stream); !p.mayUse(slot, from) || !p.mayUse(slot, to) {
+		return false
+	}
+	if op.Stream == 0 && from.device != to.device && p.defaultsHeld(op.Device, from.device, to.device) {
 		return false
 	}
 	bytes := min(from.size, to.size)
@@ -239,6 +242,9 @@ func (p *Program) recordedEvent(op *trace.Op, _ *replay.Performed) {
 		e.clock.Set(e.capture.after[slot])
 	} else {
 		p.order.Record(&e.clock, p.streams[slot].busy)
+		if p.header.Devices > 1 {
+			p.order.Record(&e.work, p.streams[slot].work)
+		}
 	}
 }
 
@@ -257,6 +263,7 @@ func (p *Program) waitedEvent(op *trace.Op, _ *replay.Performed) {
 	slot, e := p.slot(op.Device, op.Stream), p.event(op.Event)
 	if e.capture == nil {
 		p.order.Wait(p.streams[slot].busy, e.clock)
+		p.order.Wait(p.streams[slot].work, e.work)
 		return
 	}
 	if p.streams[slot].capture == nil {

@@ -45,15 +45,7 @@ func (k *kit) discover() error {
 	} else {
 		k.without = append(k.without, trace.OpFreeOn)
 	}
-	for _, op := range []trace.Op{
-		{Kind: trace.OpMalloc, ID: 0, Size: 512},
-		{Kind: trace.OpRecordStream, ID: 0, Stream: 1},
-	} {
-		if out := player.Perform(&op); errors.Is(out.Err, spec.ErrNotSupported) {
-			k.without = append(k.without, op.Kind)
-			k.report.Lacks = append(k.report.Lacks, string(op.Kind))
-		}
-	}
+	k.tryMethods(player)
 	if err := k.lookAround(a); err != nil {
 		return err
 	}
@@ -70,6 +62,26 @@ func (k *kit) discover() error {
 		}
 	}
 	return nil
+}
+
+// tryMethods calls the methods that every allocator has. One whose process ends here does so
+// again in a program, which will report it.
+func (k *kit) tryMethods(player *replay.Player) {
+	defer func() {
+		reason := recover()
+		if _, is := reason.(*Gone); !is && reason != nil {
+			panic(reason)
+		}
+	}()
+	for _, op := range []trace.Op{
+		{Kind: trace.OpMalloc, ID: 0, Size: 512},
+		{Kind: trace.OpRecordStream, ID: 0, Stream: 1},
+	} {
+		if out := player.Perform(&op); errors.Is(out.Err, spec.ErrNotSupported) {
+			k.without = append(k.without, op.Kind)
+			k.report.Lacks = append(k.report.Lacks, string(op.Kind))
+		}
+	}
 }
 
 // lookAround lists the invariants that cannot be seen.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
@@ -73,7 +74,9 @@ func (c *command) begin(gpu *fakegpu.GPU) error {
 	}
 	answer, err := c.ask(&request)
 	if err != nil {
-		return fmt.Errorf("%s does not begin: %s", c.arguments[0], c.with(err.Error()))
+		err = fmt.Errorf("%s does not begin: %s", c.arguments[0], c.with(c.how(err)))
+		c.close()
+		return err
 	}
 	c.says = answer
 	return nil
@@ -85,6 +88,7 @@ func (c *command) start() error {
 	}
 	c.process = exec.Command(c.arguments[0], c.arguments[1:]...)
 	c.process.Stderr = c.said
+	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, out, err := blockingPipes(c.process)
 	if err != nil {
 		return err
@@ -128,7 +132,7 @@ func (c *command) close() {
 	}
 	c.unwatch()
 	_ = c.in.Close()
-	_ = c.process.Process.Kill()
+	c.kill()
 	_ = c.process.Wait()
 	c.process = nil
 	c.pid.Store(0)
@@ -160,14 +164,18 @@ func (c *command) call(m message) (words [8]uint64, exception string) {
 
 // ended tells the kit that the process has ended, or has said what makes no sense.
 func (c *command) ended(err error) {
-	how := err.Error()
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		_ = c.process.Wait()
-		how = "it ended: " + c.process.ProcessState.String()
-	}
-	gone := c.gone(c.with(how))
+	gone := c.gone(c.with(c.how(err)))
 	c.close()
 	panic(gone)
+}
+
+// how says what became of a request.
+func (c *command) how(err error) string {
+	if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.EPIPE) {
+		return err.Error()
+	}
+	_ = c.process.Wait()
+	return "it ended: " + c.process.ProcessState.String()
 }
 
 // ask sends a request, and serves the calls of the driver until there is an answer.

@@ -60,13 +60,20 @@ func (w *watchdog) watch() {
 			if now := w.heard.Load(); now != last || now%2 == 0 {
 				last, since = now, time.Now()
 			}
-			if pid := int(w.pid.Load()); pid > 0 && time.Since(since) > w.patience {
-				w.killed.Store(int64(pid))
-				_ = syscall.Kill(pid, syscall.SIGKILL)
+			if pid := w.pid.Load(); pid > 0 && time.Since(since) > w.patience {
+				w.killed.Store(pid)
+				w.kill()
 				since = time.Now()
 			}
 		}
 	}(w.done)
+}
+
+// kill ends the process, and all that it has started: it leads a group of processes.
+func (w *watchdog) kill() {
+	if pid := int(w.pid.Load()); pid > 0 {
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
+	}
 }
 
 func (w *watchdog) unwatch() { close(w.done) }

@@ -519,20 +519,7 @@ GAUGEBLOCK_API Result cuStreamGetCaptureInfo_v2(void *stream, int *status, uint6
 }
 
 GAUGEBLOCK_API Result cuGraphNodeGetDependencies_v2(void *node, void **nodes, void *edges, size_t *count) {
-	WORDS(P(node), P(gaugeblock_nodes()), MAX_NODES);
-	int r = gaugeblock_do(GAUGEBLOCK_NODE_DEPENDENCIES, w);
-	if (r != 0) {
-		return r;
-	}
-	if (nodes != NULL) {
-		size_t n = w[2] < *count ? w[2] : *count;
-		memcpy(nodes, gaugeblock_nodes(), n * sizeof *nodes);
-		if (edges != NULL) {
-			memset(edges, 0, n * 8);
-		}
-	}
-	*count = w[2];
-	return 0;
+	return gaugeblock_node_dependencies(node, nodes, edges, count);
 }
 
 GAUGEBLOCK_API Result cuGraphNodeGetDependencies(void *node, void **nodes, size_t *count) {

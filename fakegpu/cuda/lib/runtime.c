@@ -449,20 +449,7 @@ GAUGEBLOCK_API Error cudaStreamIsCapturing(void *stream, int *status) {
 }
 
 static Error dependencies(void *node, void **nodes, void *edges, size_t *count) {
-	WORDS(P(node), P(gaugeblock_nodes()), MAX_NODES);
-	int r = DO(NODE_DEPENDENCIES);
-	if (r != 0) {
-		return r;
-	}
-	if (nodes != NULL) {
-		size_t n = w[2] < *count ? w[2] : *count;
-		memcpy(nodes, gaugeblock_nodes(), n * sizeof *nodes);
-		if (edges != NULL) {
-			memset(edges, 0, n * 8);
-		}
-	}
-	*count = w[2];
-	return 0;
+	return ended(gaugeblock_node_dependencies(node, nodes, edges, count));
 }
 
 #if GAUGEBLOCK_CUDART >= 13
