@@ -101,6 +101,14 @@ func (g *GPU) FreeOfGraph(ptr spec.Ptr) (found bool, err error) {
 	return true, nil
 }
 
+// IsOfGraph reports whether an address is of memory of a graph.
+func (g *GPU) IsOfGraph(ptr spec.Ptr) bool {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	a := g.space.piece(areaPiece, ptr)
+	return a != nil && a.graph != nil
+}
+
 // GraphMemory is how many bytes launches of graphs have allocated on a device, and how many there
 // are for graphs (cudaDeviceGetGraphMemAttribute).
 func (g *GPU) GraphMemory(dev spec.Device) (used, reserved uint64) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"sync"
+	"time"
 
 	"gaugeblock/spec"
 )
@@ -32,7 +33,7 @@ type Config struct {
 	// BlockingStreams: streams wait for the default stream of their device, and it
 	// waits for them, as the legacy default stream does with streams that were not
 	// created as non-blocking. Without it the default stream is a stream like any
-	// other.
+	// other to all streams but those of SetBlocking.
 	BlockingStreams bool
 
 	// Schedule chooses when work is done; without one it is done at once.
@@ -82,6 +83,8 @@ type Machine struct {
 	works     uint64              // given so far, over all processes: the number of the latest
 	backings  uint64              // made so far
 	fabric    map[uint64]*backing // pages exported as fabric handles, by id
+	clock     time.Duration       // see event_time.go
+	linked    bool                // a process has opened another one's event
 }
 
 // physical is the memory of one device. Always:
@@ -126,27 +129,33 @@ func New(c Config) *GPU { return NewMachine(c).NewProcess() }
 // A GPU is one process's view of a machine.
 type GPU struct {
 	machine *Machine
+	alone   [1]*GPU // this one
 	pid     uint64
 	exited  bool
 
-	calls    calls  // what was called so far, and what is to fail
-	handles  uint64 // the handle given last; one sequence for everything
-	devices  []*view
-	space    space
-	streams  map[spec.Stream]*stream
-	created  uint64    // streams so far
-	inOrder  []*stream // every stream with work or a handle, by creation
-	events   map[spec.EventHandle]*event
-	pages    map[spec.PageHandle]*page
-	exports  map[uint64]*backing // pages exported as file descriptors
-	captures []*capture          // under way, by beginning
-	captured uint64              // captures begun so far
-	graphs   map[spec.Graph]*graph
-	execs    map[spec.GraphExec]*graphExec
-	nodes    map[spec.GraphNode]*node
+	calls     calls  // what was called so far, and what is to fail
+	handles   uint64 // the handle given last; one sequence for everything
+	devices   []*view
+	space     space
+	streams   map[spec.Stream]*stream
+	created   uint64    // streams so far
+	inOrder   []*stream // every stream with work or a handle, by creation, and some that have neither
+	queued    queued
+	destroyed int // streams destroyed since the last look at all of them
+	orphans   int // destroyed streams with work, as of that look
+	events    map[spec.EventHandle]*event
+	pages     map[spec.PageHandle]*page
+	exports   map[uint64]*backing // pages exported as file descriptors
+	captures  []*capture          // under way, by beginning
+	captured  uint64              // captures begun so far
+	graphs    map[spec.Graph]*graph
+	execs     map[spec.GraphExec]*graphExec
+	nodes     map[spec.GraphNode]*node
 
 	listeners  []func(MemoryCall)
 	schedule   Schedule // nil: work is done at once
+	noEffects  bool     // see WithoutEffects
+	line       int      // of a log: see At
 	detector   *detector
 	violations []Violation
 }
@@ -167,6 +176,7 @@ type view struct {
 	addresses AddressPolicy
 	script    *Script // addresses, if it is a script
 	stream    *stream // the default stream
+	mapped    backing // of all memory of AddMapped
 	peers     access  // whose pieces this device reaches
 }
 
@@ -187,6 +197,7 @@ func (m *Machine) NewProcess() *GPU {
 
 		schedule: m.config.Schedule,
 	}
+	g.alone[0] = g
 	if m.config.Hazards || m.config.Races {
 		g.detect()
 	}
@@ -200,7 +211,7 @@ func (m *Machine) NewProcess() *GPU {
 	for i, p := range m.physical {
 		dev := spec.Device(i)
 		v := &view{device: dev, physical: p, addresses: m.config.Addresses(dev), peers: accessOf(dev)}
-		v.stream = &stream{device: dev}
+		v.stream = &stream{device: dev, queued: &g.queued}
 		g.devices = append(g.devices, v)
 		g.inOrder = append(g.inOrder, v.stream)
 	}
@@ -259,6 +270,7 @@ func (g *GPU) Exit() {
 		return
 	}
 	g.exited = true
+	g.abandon()
 	for _, a := range g.space.inOrder() {
 		a.eachMapping(func(m *mapping) bool {
 			g.unmapHost(m.Ptr, m.backing)
