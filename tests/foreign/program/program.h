@@ -89,7 +89,7 @@ inline Finding performed(Subject &subject, const Lines &lines, unsigned seconds 
 		report = ends[1];
 		dup2(errors[1], 2);
 		alarm(seconds);
-		const itimerval busy = {{0, 0}, {0, 400000}}; // of the processor's time
+		const itimerval busy = {{0, 0}, {(time_t)seconds / 10, 400000}}; // of the processor's time
 		setitimer(ITIMER_PROF, &busy, nullptr);
 		for (const auto &line : lines) {
 			say('o', "");
