@@ -27,7 +27,12 @@ var streamKinds = map[trace.OpKind]kind{
 	},
 	trace.OpSynchronize: {
 		propose: (*Generator).synchronize, allowed: (*Program).maySynchronize, callsDriver: true,
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) { p.order.See(p.state(op).work.Clock()) },
+		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
+			p.order.See(p.state(op).work.Clock())
+			if p.area.late {
+				p.drained(p.slot(op.Device, op.Stream))
+			}
+		},
 	},
 }
 
@@ -49,7 +54,7 @@ func (g *Generator) kernel() trace.Op {
 // recorded for it and waits for its own. It prefers memory that was allocated last,
 // which others may have had just before, and streams that are not the owner's.
 func (g *Generator) carefulKernel() trace.Op {
-	if g.area.contract.Uses != UsesRecorded {
+	if g.area.contract.Uses != UsesRecorded || len(g.area.Few) > 0 {
 		return g.sharedKernel()
 	}
 	from := g.candidates()

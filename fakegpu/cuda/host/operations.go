@@ -224,7 +224,11 @@ func (p *Process) streamOperation(operation C.int, w *words) (int, bool) {
 	case C.GAUGEBLOCK_STREAM_DESTROY:
 		return number(p.destroyStream(device(w[0]), stream(w[1]))), true
 	case C.GAUGEBLOCK_STREAM_ID:
-		w[2] = C.uint64_t(p.streamID(device(w[0]), stream(w[1])))
+		id, found := g.StreamID(device(w[0]), stream(w[1]))
+		w[2] = C.uint64_t(id)
+		if !found {
+			return invalidHandle, true
+		}
 		return 0, true
 	case C.GAUGEBLOCK_STREAM_DEVICE:
 		dev, found := g.StreamDevice(stream(w[0]))
