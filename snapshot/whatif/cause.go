@@ -115,7 +115,7 @@ func (c *Comparison) limitRange() (low, high uint64) {
 		return first.Bytes(), first.Bytes()
 	}
 	for _, r := range c.readings {
-		if b := r.Bytes(); b > 0 && r.EmptyCache == first.EmptyCache {
+		if b := r.Bytes(); b > 0 && !r.drift && r.EmptyCache == first.EmptyCache {
 			if low == 0 {
 				low = b
 			}
