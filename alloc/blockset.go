@@ -169,21 +169,34 @@ func (s *blockSet) all() iter.Seq[*block] {
 
 // find is the index of the stream's list, or where it would be.
 func (s *blockSet) find(stream spec.Stream) (int, bool) {
-	for i := range s.streams {
-		if s.streams[i].stream >= stream {
-			return i, s.streams[i].stream == stream
+	const few = 8 // among which a search in order is the fastest
+	low, high := 0, len(s.streams)
+	for high-low > few {
+		middle := int(uint(low+high) / 2)
+		if s.streams[middle].stream < stream {
+			low = middle + 1
+		} else {
+			high = middle
 		}
 	}
-	return len(s.streams), false
+	for ; low < len(s.streams); low++ {
+		if s.streams[low].stream >= stream {
+			return low, s.streams[low].stream == stream
+		}
+	}
+	return low, false
 }
 
-// listFor is the stream's list. If there is none it is made, and the empty lists are
-// dropped. Until then an empty list is kept, since it is likely to be filled again.
+// listFor is the stream's list. If there is none it is made, and if there is no room for
+// it the empty lists are dropped. Until then an empty list is kept, since it is likely to
+// be filled again.
 func (s *blockSet) listFor(stream spec.Stream) *streamBlocks {
 	at, found := s.find(stream)
 	if !found {
-		s.streams = slices.DeleteFunc(s.streams, func(l streamBlocks) bool { return len(l.chunks[0]) == 0 })
-		at, _ = s.find(stream)
+		if len(s.streams) == cap(s.streams) {
+			s.streams = slices.DeleteFunc(s.streams, func(l streamBlocks) bool { return len(l.chunks[0]) == 0 })
+			at, _ = s.find(stream)
+		}
 		empty := streamBlocks{stream, []chunk{make(chunk, 0, chunkLimit)}, make([]blockKey, 1)}
 		s.streams = slices.Insert(s.streams, at, empty)
 	}

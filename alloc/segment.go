@@ -38,6 +38,12 @@ func (l *segmentList) remove(s *segment) {
 	if !found || (*l)[at] != s {
 		panic("alloc: a segment is removed that is not there")
 	}
+	if at < len(*l)/2 { // move the shorter part: the cache is released from the lowest address on
+		copy((*l)[1:at+1], (*l)[:at])
+		(*l)[0] = nil
+		*l = (*l)[1:]
+		return
+	}
 	*l = slices.Delete(*l, at, at+1)
 }
 

@@ -172,7 +172,7 @@ func (g *GPU) addNode(c call, s *stream, w work) error {
 	}
 	n := &node{handle: spec.GraphNode(g.newHandle()), after: s.terminals, work: *w.clone()}
 	m := s.capture.order.Submit(s.chain)
-	n.epoch, n.behind = m.Epoch, slices.Clone(m.Clock)
+	n.epoch, n.behind = m.Epoch, m.Clock
 	if g.detector != nil {
 		g.detector.captured(g, s, n)
 	}

@@ -57,8 +57,9 @@ type detector struct {
 	uses   uses
 	found  []Hazard
 
-	claimed []claim // room for those of the present work
-	pairs   []pair  // reported already of the present work
+	claimed   []claim      // room for those of the present work
+	pairs     []pair       // reported already of the present work
+	unordered []*footprint // room for what a piece of work is not in order with
 }
 
 // claim is memory that work touches by right.
@@ -100,7 +101,7 @@ func (d *detector) given(g *GPU, s *stream, w *work) {
 		return
 	}
 	m := d.submit(s)
-	a := &act{work: w.id, kind: workNames[w.kind], name: w.name, device: w.device, stream: s.handle, both: w.onDevices()}
+	a := &act{work: w.id, kind: workNames[w.kind], name: w.name, device: w.device, stream: s.handle, ends: w.ends, line: g.line, both: w.onDevices()}
 	d.pairs = d.pairs[:0]
 	for _, c := range d.claims(g, a, w) {
 		d.use(&m, a, c)
@@ -111,6 +112,9 @@ func (d *detector) given(g *GPU, s *stream, w *work) {
 func (d *detector) lane(s *stream) *happensbefore.Lane {
 	if s.lane == nil {
 		s.lane = d.order.NewLane(spec.DeviceStream{Device: s.device, Stream: s.handle})
+		if s.blocking {
+			d.order.SetBlocking(s.lane)
+		}
 	}
 	return s.lane
 }
@@ -183,41 +187,26 @@ func (d *detector) reportNotGivenOut(a *act, c claim) {
 
 // use looks at a claim beside all earlier uses of its bytes, and remembers it.
 func (d *detector) use(m *moment, a *act, c claim) {
-	second := &footprint{Range: c.Range, act: a, write: c.write, lifetime: c.lifetime, Epoch: m.Epoch, node: m.node}
+	if d.full() { // nothing will be reported of what is remembered
+		d.uses.patches.Clear()
+		if d.uses.sweepDue() {
+			d.uses.sweep(d.order)
+		}
+		return
+	}
+	d.uses.number++
+	second := &footprint{
+		Range: c.Range, act: a, write: c.write, lifetime: c.lifetime,
+		Epoch: m.Epoch, clock: m.Clock, node: m.node, number: d.uses.number,
+	}
 	patches := d.uses.over(c.Range)
 	for _, p := range patches {
-		kept := p.by[:0]
-		for _, u := range p.by {
-			after := m.after(u.footprint)
-			if !after && (u.lifetime != c.lifetime || d.races) && (u.write || c.write) {
-				d.reportUnordered(u.footprint, second)
-			}
-			if !after || !d.superseded(&u, second) {
-				kept = append(kept, u)
-			}
-		}
-		clear(p.by[len(kept):])
-		p.by = append(kept, use{footprint: second})
+		d.meet(p, m, second)
 	}
 	d.uses.merge(patches)
 	if d.uses.sweepDue() {
 		d.uses.sweep(d.order)
 	}
-}
-
-// superseded reports whether a use need not be remembered beside one that comes
-// after it; see uses.go.
-func (d *detector) superseded(u *use, f *footprint) bool {
-	switch {
-	case d.order.SeenByAll(u.Epoch):
-		return true
-	case u.write && !f.write:
-		return false
-	case u.lifetime == f.lifetime, u.over != nil && u.over != f.lifetime:
-		return true
-	}
-	u.over = f.lifetime
-	return false
 }
 
 func (d *detector) reportUnordered(first, second *footprint) {
@@ -246,15 +235,23 @@ func (d *detector) returned(c call, r spec.Range, waitsFor access) {
 		}
 		reported = append(reported, f.act)
 		h := Hazard{Kind: Returned, Range: r, First: f.export()}
-		h.Missing = fmt.Sprintf("%v takes the memory away, and the host has not waited for %s", c, streamName(f.act.device, f.act.stream))
+		h.Missing = fmt.Sprintf("%v takes the memory away, and the host has not waited for %s", c, f.act.waitedFor())
 		d.report(h)
 	})
+}
+
+// waitedFor is what the host waits for to know that the work is over.
+func (a *act) waitedFor() string {
+	if a.host {
+		return fmt.Sprintf("%s %q", a.kind, a.name)
+	}
+	return streamName(a.device, a.stream)
 }
 
 // describe is the access that a piece of work makes by a claim.
 func (a *act) describe(c claim) *Access {
 	e := &Access{
-		Work: a.work, Kind: a.kind, Name: a.name, Graph: a.graph, Device: a.device, Stream: a.stream,
+		Work: a.work, Kind: a.kind, Name: a.name, Graph: a.graph, Host: a.host, Ends: a.ends, Line: a.line, Device: a.device, Stream: a.stream,
 		Write: c.write, Range: c.Range,
 	}
 	if c.lifetime != nil {
@@ -265,5 +262,7 @@ func (a *act) describe(c claim) *Access {
 
 // export is the access of a use.
 func (f *footprint) export() *Access {
-	return f.act.describe(claim{Range: f.Range, write: f.write, lifetime: f.lifetime})
+	e := f.act.describe(claim{Range: f.Range, write: f.write, lifetime: f.lifetime})
+	e.Epoch = f.Epoch
+	return e
 }

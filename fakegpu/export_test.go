@@ -5,7 +5,7 @@ package fakegpu
 func (g *GPU) DetectorSize() (patches, accesses, lanes int) {
 	for _, p := range g.detector.uses.patches.Values() {
 		patches++
-		accesses += len(p.by)
+		p.each(func(*footprint) { accesses++ })
 	}
 	return patches, accesses, g.detector.order.Lanes()
 }

@@ -11,7 +11,7 @@ import (
 
 // captured: a node was made of work that was given to a stream under capture.
 func (d *detector) captured(g *GPU, s *stream, n *node) {
-	a := &act{kind: workNames[n.work.kind], name: n.work.name, graph: true, device: s.device, stream: s.handle}
+	a := &act{kind: workNames[n.work.kind], name: n.work.name, graph: true, device: s.device, stream: s.handle, line: g.line}
 	n.watched = true
 	n.claims = slices.Clone(d.claims(g, a, &n.work))
 	for i := range n.claims {
@@ -32,7 +32,7 @@ func (d *detector) launched(g *GPU, s *stream, w *work) {
 		m.node = n
 		a := &act{
 			work: w.id, kind: workNames[n.work.kind], name: n.work.name, graph: true,
-			device: n.work.device, stream: s.handle, both: n.work.onDevices(),
+			device: n.work.device, stream: s.handle, line: g.line, both: n.work.onDevices(),
 		}
 		if !n.watched { // the capture was before detection was turned on
 			for _, c := range d.claims(g, a, &n.work) {

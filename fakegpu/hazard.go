@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 )
 
 // HazardKind says what is wrong.
@@ -49,14 +50,20 @@ type Hazard struct {
 	Second *Access
 
 	Missing string // what there should have been, in words
+
+	Earlier, Later *Lifetime // AllocatedTwice; of NoMemory only Later, if it is memory that was allocated
 }
 
 // Access is what a piece of work does to some bytes.
 type Access struct {
-	Work     uint64 // numbers work over the whole machine; of a node, that of the launch; 0 for ReadBack
-	Kind     string // "kernel", "fill", "copy", "read back"
-	Name     string // of a kernel
-	Graph    bool   // the work is a node of a graph
+	Work     uint64              // numbers work over the whole machine; of a node, that of the launch; 0 for ReadBack
+	Kind     string              // "kernel", "fill", "copy", "read back"
+	Name     string              // of a kernel
+	Graph    bool                // the work is a node of a graph
+	Host     bool                // it is an access of a host thread; no device or stream
+	Ends     bool                // it frees the memory (EndLifetimeOn)
+	Line     int                 // of a log, where the work was launched: see At
+	Epoch    happensbefore.Epoch // of an earlier access: whether something comes after it
 	Device   spec.Device
 	Stream   spec.Stream // of a node, the one that the graph was launched on
 	Write    bool
@@ -86,6 +93,9 @@ func (a *Access) who() string {
 	}
 	if a.Graph {
 		what += " of a graph"
+	}
+	if a.Host {
+		return what
 	}
 	if a.Work != 0 {
 		return fmt.Sprintf("%s (work %d, %s)", what, a.Work, streamName(a.Device, a.Stream))
@@ -119,6 +129,8 @@ func adviceFor(first, second *Access) string {
 	switch {
 	case first.Graph && second.Graph && first.Work == second.Work:
 		return text + "the graph lacks a dependency between the two nodes"
+	case first.Host, second.Host:
+		return text + "the host thread has to wait for the stream, or the stream is given its work by the thread that has accessed the memory"
 	case first.Graph, second.Graph, first.Lifetime.Number == 0, second.Lifetime.Number == 0:
 		return text + fmt.Sprintf("an event recorded in %s and waited for by %s would", by, to)
 	case first.Device != first.Lifetime.Device || first.Stream != first.Lifetime.Stream:

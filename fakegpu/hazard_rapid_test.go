@@ -57,6 +57,7 @@ const (
 	cellBytes                   = 64
 	plainCells, cells           = 3, 5
 	hazardStreams, hazardEvents = 4, 3
+	manyStreams                 = 20
 )
 
 type hazardModel struct {
@@ -115,7 +116,8 @@ func newHazardModel(t *rapid.T) *hazardModel {
 		m.pages = append(m.pages, page)
 		m.must(t, m.mapCell(cell))
 	}
-	for range hazardStreams - 1 {
+	// With many streams the detector does not look at each access every time.
+	for range rapid.SampledFrom([]int{hazardStreams, hazardStreams, manyStreams}).Draw(t, "streams") - 1 {
 		s, err := m.gpu.CreateStream(0)
 		m.must(t, err)
 		m.streams = append(m.streams, s)

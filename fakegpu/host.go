@@ -1,6 +1,9 @@
 package fakegpu
 
-import "gaugeblock/spec"
+import (
+	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
+)
 
 // Host threads. Calls do not say which thread makes them, so all calls of a process
 // count as made by one thread, unless the program says otherwise. What one thread
@@ -31,4 +34,66 @@ func (g *GPU) OrderThreads(before, after spec.Thread) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
 	g.detect().order.OrderThreads(before, after)
+}
+
+// ExpectStrangers says that threads will appear of which nobody says who has started
+// them: a thread that is new has seen nothing complete.
+func (g *GPU) ExpectStrangers() {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	g.detect().order.ExpectStrangers()
+}
+
+// EndThread says that a host thread makes no more calls. Whoever has its number later is
+// another one.
+func (g *GPU) EndThread(t spec.Thread) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	g.detect().order.EndThread(t)
+}
+
+// Known is what the present thread has seen complete, for See.
+func (g *GPU) Known() happensbefore.Clock {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	return g.detect().order.Known()
+}
+
+// See says that the present thread is told of what another one has Known, as by whoever
+// passes memory on to it.
+func (g *GPU) See(known happensbefore.Clock) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	g.detect().order.See(known)
+}
+
+// HostAccess says that the present thread itself reads and writes memory which the
+// device may touch as well: managed memory, or pinned memory of the host. What the thread
+// has not seen complete may be under way, and what it submits later comes after the
+// access. Access rights are not looked at.
+func (g *GPU) HostAccess(name string, reads, writes []spec.Range) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	d := g.detect()
+	m := moment{Moment: d.order.SubmitHost()}
+	a := &act{kind: "host access", name: name, host: true, line: g.line}
+	d.pairs = d.pairs[:0]
+	d.claimed = d.claimed[:0]
+	for _, r := range reads {
+		d.claim(g, a, claim{Range: r}, g.deviceOf(r.Ptr))
+	}
+	for _, r := range writes {
+		d.claim(g, a, claim{Range: r, write: true}, g.deviceOf(r.Ptr))
+	}
+	for _, c := range d.claimed {
+		d.use(&m, a, c)
+	}
+}
+
+// deviceOf is the device whose memory an address is in, 0 if it is in none.
+func (g *GPU) deviceOf(p spec.Ptr) spec.Device {
+	if a := g.space.around(p); a != nil {
+		return a.device
+	}
+	return 0
 }

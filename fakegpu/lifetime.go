@@ -33,6 +33,7 @@ type Lifetime struct {
 	// what a capture left (a checkpoint) has to set it.
 	Captured bool
 	Owner    string // for reports; may be empty
+	Tag      any    // the caller's own, which must be comparable
 }
 
 // unmanaged is the one lifetime of all memory that no allocator manages. It is enough
@@ -126,10 +127,10 @@ func (g *GPU) BeginLifetime(l Lifetime) (number uint64) {
 	if a := g.space.around(l.Range.Ptr); a != nil && a.Contains(l.Range) {
 		a.managed = true
 	} else {
-		d.report(Hazard{Kind: NoMemory, Range: l.Range, Missing: fmt.Sprintf("%v was allocated, but the process does not have such memory", l)})
+		d.report(Hazard{Kind: NoMemory, Range: l.Range, Later: &l, Missing: fmt.Sprintf("%v was allocated, but the process does not have such memory", l)})
 	}
 	for _, other := range d.owners.overlapping(l.Range) {
-		d.report(Hazard{Kind: AllocatedTwice, Range: l.Range, Missing: fmt.Sprintf("%v was allocated while %v had not ended", l, *other)})
+		d.report(Hazard{Kind: AllocatedTwice, Range: l.Range, Earlier: other, Later: &l, Missing: fmt.Sprintf("%v was allocated while %v had not ended", l, *other)})
 		d.owners.byPtr.Delete(other.Range.Ptr)
 	}
 	d.owners.byPtr.Set(l.Range.Ptr, &l)
@@ -164,4 +165,26 @@ func (g *GPU) EndLifetime(p spec.Ptr) (undo func()) {
 		defer g.machine.mu.Unlock()
 		owners.byPtr.Set(p, l)
 	}
+}
+
+// EndLifetimeOn does what EndLifetime does for an allocator whose free is work of a
+// stream (cudaFreeAsync): all other work on the memory has to come before it, and it
+// before all work of the next owner. Nothing happens if no lifetime begins at the
+// address.
+func (g *GPU) EndLifetimeOn(dev spec.Device, handle spec.Stream, p spec.Ptr, name string) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	s, err := g.stream(callLaunch, dev, handle)
+	if err != nil || g.detector == nil {
+		return err
+	}
+	l, found := g.detector.owners.byPtr.Get(p)
+	if !found {
+		return nil
+	}
+	err = g.give(callLaunch, s, work{
+		kind: workKernel, name: name, device: dev, writes: []spec.Range{l.Range}, writer: l.Device, ends: true,
+	})
+	g.detector.owners.byPtr.Delete(p)
+	return err
 }

@@ -33,7 +33,7 @@ type Config struct {
 	// BlockingStreams: streams wait for the default stream of their device, and it
 	// waits for them, as the legacy default stream does with streams that were not
 	// created as non-blocking. Without it the default stream is a stream like any
-	// other.
+	// other to all streams but those of SetBlocking.
 	BlockingStreams bool
 
 	// Schedule chooses when work is done; without one it is done at once.
@@ -133,24 +133,29 @@ type GPU struct {
 	pid     uint64
 	exited  bool
 
-	calls    calls  // what was called so far, and what is to fail
-	handles  uint64 // the handle given last; one sequence for everything
-	devices  []*view
-	space    space
-	streams  map[spec.Stream]*stream
-	created  uint64    // streams so far
-	inOrder  []*stream // every stream with work or a handle, by creation
-	events   map[spec.EventHandle]*event
-	pages    map[spec.PageHandle]*page
-	exports  map[uint64]*backing // pages exported as file descriptors
-	captures []*capture          // under way, by beginning
-	captured uint64              // captures begun so far
-	graphs   map[spec.Graph]*graph
-	execs    map[spec.GraphExec]*graphExec
-	nodes    map[spec.GraphNode]*node
+	calls     calls  // what was called so far, and what is to fail
+	handles   uint64 // the handle given last; one sequence for everything
+	devices   []*view
+	space     space
+	streams   map[spec.Stream]*stream
+	created   uint64    // streams so far
+	inOrder   []*stream // every stream with work or a handle, by creation, and some that have neither
+	queued    queued
+	destroyed int // streams destroyed since the last look at all of them
+	orphans   int // destroyed streams with work, as of that look
+	events    map[spec.EventHandle]*event
+	pages     map[spec.PageHandle]*page
+	exports   map[uint64]*backing // pages exported as file descriptors
+	captures  []*capture          // under way, by beginning
+	captured  uint64              // captures begun so far
+	graphs    map[spec.Graph]*graph
+	execs     map[spec.GraphExec]*graphExec
+	nodes     map[spec.GraphNode]*node
 
 	listeners  []func(MemoryCall)
 	schedule   Schedule // nil: work is done at once
+	noEffects  bool     // see WithoutEffects
+	line       int      // of a log: see At
 	detector   *detector
 	violations []Violation
 }
@@ -171,6 +176,7 @@ type view struct {
 	addresses AddressPolicy
 	script    *Script // addresses, if it is a script
 	stream    *stream // the default stream
+	mapped    backing // of all memory of AddMapped
 	peers     access  // whose pieces this device reaches
 }
 
@@ -205,7 +211,7 @@ func (m *Machine) NewProcess() *GPU {
 	for i, p := range m.physical {
 		dev := spec.Device(i)
 		v := &view{device: dev, physical: p, addresses: m.config.Addresses(dev), peers: accessOf(dev)}
-		v.stream = &stream{device: dev}
+		v.stream = &stream{device: dev, queued: &g.queued}
 		g.devices = append(g.devices, v)
 		g.inOrder = append(g.inOrder, v.stream)
 	}

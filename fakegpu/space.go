@@ -14,7 +14,8 @@ import (
 //
 //	space ── area ─┬─ a piece that Malloc gave: its own backing
 //	               ├─ memory opened from another process: that one's backing
-//	               └─ a reserved range ── mappings ── a page's backing each
+//	               ├─ a reserved range ── mappings ── a page's backing each
+//	               └─ memory that a log says is mapped: one backing for all of a device
 //
 // A backing is physical memory. It is counted against its device from its making
 // until nothing refers to it: no area, no mapping, no page handle, in any process.
@@ -63,6 +64,7 @@ const (
 	areaPiece areaKind = iota
 	areaOpened
 	areaReserved
+	areaMapped // see AddMapped
 )
 
 // area is a stretch of addresses with one purpose.
@@ -160,7 +162,7 @@ func (g *GPU) resolve(dev spec.Device, r spec.Range, parts []part) (_ []part, re
 		return a.resolveMapped(dev, r, parts)
 	case a.kind == areaPiece && a.leaving && dev != a.device:
 		return parts, "it is being freed, and other devices have no access any more"
-	case a.kind == areaOpened && !a.access.has(dev), a.kind == areaPiece && !g.devices[dev].peers.has(a.device):
+	case a.kind == areaOpened && !a.access.has(dev), (a.kind == areaPiece || a.kind == areaMapped) && !g.devices[dev].peers.has(a.device):
 		return parts, "the device has no access to its peer's memory"
 	}
 	from := uint64(r.Ptr - a.Ptr)

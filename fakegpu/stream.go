@@ -23,15 +23,28 @@ type stream struct {
 	handle      spec.Stream // zero: the device's default stream
 	id          uint64      // no other stream has it or had it
 	destroyed   bool        // has no handle any more, but still work
+	blocking    bool        // waits for the legacy default stream, and that for it (blocking.go)
 	given, done uint64
 	queue       []item
 	stamps      []stamp // of events behind what waits in the queue
+	queued      *queued
 
 	capture   *capture            // nil unless the stream is being captured
 	terminals []spec.GraphNode    // what the next node will depend on
 	chain     *happensbefore.Lane // in the capture's order
 
 	lane *happensbefore.Lane // in the detector's order, nil until it is needed
+}
+
+// queued counts the items in the queues of a process, and those of them that wait for
+// another stream.
+type queued struct{ items, waits int }
+
+func (q *queued) add(i item, n int) {
+	q.items += n
+	if i.wait.stream != nil {
+		q.waits += n
+	}
 }
 
 // item is an entry of a queue. Exactly one field is set; a gate that was opened
@@ -58,6 +71,7 @@ func (s *stream) idle() bool { return s.given == s.done }
 // push queues an item.
 func (s *stream) push(i item) {
 	s.given++
+	s.queued.add(i, 1)
 	s.queue = append(s.queue, i)
 }
 
@@ -93,6 +107,7 @@ func (s *stream) runnable() bool {
 func (s *stream) take() *work {
 	next := s.queue[0]
 	s.queue = s.queue[1:]
+	s.queued.add(next, -1)
 	s.done++
 	return next.work
 }
@@ -109,13 +124,18 @@ func (g *GPU) advanceAll() {
 		}
 	}
 	kept := g.inOrder[:0]
+	g.orphans = 0
 	for _, s := range g.inOrder {
-		if !s.destroyed || !s.idle() {
+		switch {
+		case !s.destroyed:
 			kept = append(kept, s)
+		case !s.idle():
+			kept = append(kept, s)
+			g.orphans++
 		}
 	}
 	clear(g.inOrder[len(kept):])
-	g.inOrder = kept
+	g.inOrder, g.destroyed = kept, 0
 }
 
 // CreateStream implements spec.Executor.
@@ -153,7 +173,7 @@ func (g *GPU) AddStream(dev spec.Device, handle spec.Stream) error {
 
 func (g *GPU) addStream(dev spec.Device, handle spec.Stream) {
 	g.created++
-	s := &stream{device: dev, handle: handle, id: MaxDevices + g.created}
+	s := &stream{device: dev, handle: handle, id: MaxDevices + g.created, blocking: g.machine.config.BlockingStreams, queued: &g.queued}
 	g.streams[handle] = s
 	g.inOrder = append(g.inOrder, s)
 }
@@ -199,10 +219,12 @@ func (g *GPU) DestroyStream(dev spec.Device, handle spec.Stream) error {
 	}
 	s.destroyed = true
 	if s.lane != nil {
-		s.lane.Retire()
+		g.detector.order.Retire(s.lane)
 	}
 	delete(g.streams, handle)
-	g.advanceAll()
+	if g.destroyed++; g.queued.items > 0 || 2*g.destroyed > len(g.inOrder) {
+		g.advanceAll()
+	}
 	return nil
 }
 
@@ -232,17 +254,16 @@ func (g *GPU) Drain(dev spec.Device, handle spec.Stream) error {
 	if _, err := g.view(sayDrain, dev); err != nil {
 		return err
 	}
-	var drained *stream
-	for _, s := range g.inOrder {
-		if s.device == dev && s.handle == handle {
-			s.openGates()
-			drained = s
-		}
-	}
+	drained := g.openGates(dev, handle)
 	if g.schedule != nil && drained != nil {
 		g.force(drained.end())
 	}
-	g.advanceAll()
+	alone := g.queued.waits == 0 && !g.machine.linked // no stream waits for another, here or in another process
+	if alone && g.schedule == nil && drained != nil && !drained.destroyed {
+		g.advance(drained)
+	} else {
+		g.advanceAll()
+	}
 	switch {
 	case drained == nil:
 		return cudaErrorInvalidResourceHandle.in(sayDrain, "there is no stream %v", handle)
@@ -250,6 +271,22 @@ func (g *GPU) Drain(dev spec.Device, handle spec.Stream) error {
 		return endless(sayDrain, drained.end(), "the gates are open, but")
 	}
 	return nil
+}
+
+// openGates opens the gates of the streams that have, or had, a handle. It returns the
+// latest of them, nil if there is none.
+func (g *GPU) openGates(dev spec.Device, handle spec.Stream) (latest *stream) {
+	if s := g.streams[handle]; s != nil && g.destroyed+g.orphans == 0 && s.device == dev {
+		s.openGates()
+		return s
+	}
+	for _, s := range g.inOrder {
+		if s.device == dev && s.handle == handle && !(s.destroyed && s.idle()) {
+			s.openGates()
+			latest = s
+		}
+	}
+	return latest
 }
 
 // DrainAll opens all gates of all streams, so that everything completes.

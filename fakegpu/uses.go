@@ -28,32 +28,31 @@ import (
 //
 // So the number of patches is bounded by the number of different boundaries of
 // ranges, and the number of uses of a patch by the streams that are not in order
-// with each other, whatever the number of accesses.
+// with each other, whatever the number of accesses. How an access is compared with those
+// that are remembered is in accesses.go.
 
 // uses are the patches by address. Bytes in no patch have not been used.
 type uses struct {
 	patches btree.Map[spec.Ptr, *patch]
 	room    []*patch
-	since   int // accesses since the last sweep
+	number  uint64 // of the latest access
+	since   int    // accesses since the last sweep
+	size    int    // what the last sweep had to look at
 }
 
-// patch is a stretch of bytes that have been used alike.
+// patch is a stretch of bytes that have been used alike. Its accesses are in groups by
+// lifetime, each list in the order in which the lifetimes began.
 type patch struct {
 	spec.Range
-	by []use // oldest first
-}
-
-// use is an access that is remembered, with the lifetime of one that supersedes it for
-// all other lifetimes, nil if there is none yet.
-type use struct {
-	*footprint
-	over *Lifetime
+	reads, writes []*accesses
 }
 
 // footprint is an access: what a piece of work does to some bytes in one lifetime.
 type footprint struct {
 	spec.Range
 	happensbefore.Epoch
+	clock    happensbefore.Clock // of the work
+	number   uint64              // in the order in which accesses were made
 	act      *act
 	write    bool
 	lifetime *Lifetime
@@ -68,6 +67,9 @@ type act struct {
 	graph  bool
 	device spec.Device
 	stream spec.Stream
+	line   int    // of a log
+	host   bool   // it is a host thread's
+	ends   bool   // it frees the memory: of its own lifetime, too, it has to come last
 	both   access // devices whose Free waits for the work: see release.go
 }
 
@@ -125,7 +127,7 @@ func (u *uses) cut(at spec.Ptr) {
 	}
 	rest := &patch{
 		Range: spec.Range{Ptr: at, Bytes: uint64(crossing.End() - at)},
-		by:    slices.Clone(crossing.by),
+		reads: cloneAccesses(crossing.reads), writes: cloneAccesses(crossing.writes),
 	}
 	crossing.Bytes -= rest.Bytes
 	u.patches.Set(at, rest)
@@ -137,7 +139,7 @@ func (u *uses) merge(list []*patch) {
 	last := 0
 	for i := 1; i < len(list); i++ {
 		p, before := list[i], list[last]
-		if before.End() == p.Ptr && slices.Equal(before.by, p.by) {
+		if before.End() == p.Ptr && before.usedLike(p) {
 			before.Bytes += p.Bytes
 			u.patches.Delete(p.Ptr)
 		} else {
@@ -150,8 +152,12 @@ func (u *uses) merge(list []*patch) {
 func (u *uses) latest(r spec.Range) *footprint {
 	var found *footprint
 	u.patches.Descend(r.Ptr, func(_ spec.Ptr, p *patch) bool {
-		if r.Ptr < p.End() && len(p.by) > 0 {
-			found = p.by[len(p.by)-1].footprint
+		if r.Ptr < p.End() {
+			p.each(func(f *footprint) {
+				if found == nil || found.number < f.number {
+					found = f
+				}
+			})
 		}
 		return false
 	})
@@ -162,9 +168,8 @@ func (u *uses) latest(r spec.Range) *footprint {
 // is in several patches is visited for each.
 func (u *uses) forget(r spec.Range, visit func(*footprint)) {
 	for _, p := range u.within(r, nil) {
-		for _, by := range p.by {
-			visit(by.footprint)
-		}
+		p.pruneAll()
+		p.each(visit)
 		u.patches.Delete(p.Ptr)
 	}
 }
@@ -173,25 +178,33 @@ func (u *uses) forget(r spec.Range, visit func(*footprint)) {
 // last sweep that another one costs little.
 func (u *uses) sweepDue() bool {
 	u.since++
-	return u.since > 8+2*u.patches.Len()
+	return u.since > 8+2*u.patches.Len()+u.size/4
 }
 
 // sweep forgets the accesses that are known to be over, and what is left of
 // patches without any. It says of which lanes work is still remembered.
 func (u *uses) sweep(o *happensbefore.Order) {
-	u.since = 0
 	remembered := make([]bool, o.Lanes())
+	u.since, u.size = 0, len(remembered)/8
 	all := u.patches.Values()
 	kept := all[:0]
 	for _, p := range all {
-		p.by = slices.DeleteFunc(p.by, func(by use) bool { return o.SeenByAll(by.Epoch) })
-		if len(p.by) == 0 {
+		left := 0
+		for _, list := range []*[]*accesses{&p.reads, &p.writes} {
+			*list = slices.DeleteFunc(*list, func(g *accesses) bool {
+				g.uses = slices.DeleteFunc(g.uses, func(by use) bool { return o.SeenByAll(by.Epoch) })
+				left += len(g.uses)
+				return len(g.uses) == 0
+			})
+			for _, g := range *list {
+				g.remember(remembered)
+			}
+		}
+		if left == 0 {
 			u.patches.Delete(p.Ptr)
 			continue
 		}
-		for _, by := range p.by {
-			remembered[by.Lane] = true
-		}
+		u.size += left - 1
 		kept = append(kept, p)
 	}
 	u.merge(kept)

@@ -62,7 +62,7 @@ func (g *GPU) await(c call, m mark, what string) error {
 
 // awaitDevice waits for all streams of a device, destroyed ones included.
 func (g *GPU) awaitDevice(c call, dev spec.Device) error {
-	for {
+	for g.queued.items > 0 {
 		i := slices.IndexFunc(g.inOrder, func(s *stream) bool { return s.device == dev && !s.idle() })
 		if i < 0 {
 			return nil
@@ -71,6 +71,7 @@ func (g *GPU) awaitDevice(c call, dev spec.Device) error {
 			return err
 		}
 	}
+	return nil
 }
 
 // SynchronizeStream implements spec.Driver.
@@ -108,9 +109,11 @@ func (g *GPU) SynchronizeDevice(dev spec.Device) error {
 	if _, err := g.view(callSynchronizeDevice, dev); err != nil {
 		return err
 	}
-	for _, s := range g.inOrder {
-		if s.device == dev && s.capture != nil {
-			return s.capture.spoil(callSynchronizeDevice, cudaErrorStreamCaptureUnsupported, "%v is being captured", s)
+	if len(g.captures) > 0 {
+		for _, s := range g.inOrder {
+			if s.device == dev && s.capture != nil {
+				return s.capture.spoil(callSynchronizeDevice, cudaErrorStreamCaptureUnsupported, "%v is being captured", s)
+			}
 		}
 	}
 	if err := g.awaitDevice(callSynchronizeDevice, dev); err != nil {

@@ -38,6 +38,7 @@ type work struct {
 	reads, writes  []spec.Range
 	reader, writer spec.Device  // through which memory is reached; they differ in a copy between peers
 	value          byte         // of a fill
+	ends           bool         // of memory: see EndLifetimeOn
 	exec           *graphExec   // of a graph
 	data           []byte       // of a copy from the host
 	receive        func([]byte) // of a copy to the host, a function of it, or a kernel that it computes
@@ -62,7 +63,9 @@ func (g *GPU) give(c call, s *stream, w work) error {
 	if s.idle() && g.schedule == nil {
 		s.given++
 		s.done++
-		g.run(&w)
+		if !g.noEffects {
+			g.run(&w)
+		}
 	} else {
 		s.push(item{work: w.clone()})
 	}

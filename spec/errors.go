@@ -32,7 +32,8 @@ type OutOfMemoryError struct {
 	Unallocated  uint64 // reserved and not in Allocated
 }
 
-// Error writes the sizes in the order in which PyTorch's message has them.
+// Error writes the sizes in the order in which PyTorch's message has them. Where a limit
+// that is too small looks large enough when it is rounded, the bytes follow.
 func (e *OutOfMemoryError) Error() string {
 	if e.SegmentSize == 0 {
 		return fmt.Sprintf("out of memory: tried to allocate %s on device %d, more than any device has",
@@ -51,7 +52,20 @@ func (e *OutOfMemoryError) Error() string {
 	if e.PrivatePools > 0 {
 		msg += fmt.Sprintf(" (%s of it free in private pools)", FormatSize(e.PrivatePools))
 	}
-	return msg + fmt.Sprintf(", %s is reserved but unallocated", FormatSize(e.Unallocated))
+	return msg + fmt.Sprintf(", %s is reserved but unallocated", FormatSize(e.Unallocated)) + e.shortBy()
+}
+
+// shortBy says how many bytes the limit lacks, if rounding hides that there are any.
+func (e *OutOfMemoryError) shortBy() string {
+	needed := e.Allocated + e.Unallocated + e.SegmentSize // all that would be reserved
+	if !e.Limited || needed <= e.Limit || FormatSize(needed) != FormatSize(e.Limit) {
+		return ""
+	}
+	unit := "bytes"
+	if needed-e.Limit == 1 {
+		unit = "byte"
+	}
+	return fmt.Sprintf("; the limit is %d %s short: %d bytes are allowed, and %d would be reserved", needed-e.Limit, unit, e.Limit, needed)
 }
 
 // Unwrap makes errors.Is(err, ErrOutOfMemory) hold.

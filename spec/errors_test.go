@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"gaugeblock/spec"
@@ -96,5 +97,20 @@ func TestErrorKinds(t *testing.T) {
 				t.Errorf("%T is %q: %v, want %v", test.err, kind, got, want)
 			}
 		}
+	}
+}
+
+// TestLimitOneByteShort: the bytes are said where the rounded sizes are equal.
+func TestLimitOneByteShort(t *testing.T) {
+	e := spec.OutOfMemoryError{SegmentSize: 600 * spec.MiB, Limited: true, Limit: 656*spec.MiB - 1, Allocated: 50 * spec.MiB, Unallocated: 6 * spec.MiB}
+	const short = "; the limit is 1 byte short: 687865855 bytes are allowed, and 687865856 would be reserved"
+	if !strings.HasSuffix(e.Error(), "unallocated"+short) {
+		t.Error(e.Error())
+	}
+	if e.Limit -= 2 * spec.MiB; strings.Contains(e.Error(), "short") {
+		t.Error(e.Error())
+	}
+	if e.Limited, e.Limit = false, 0; strings.Contains(e.Error(), "short") {
+		t.Error(e.Error())
 	}
 }

@@ -12,11 +12,20 @@ import (
 
 // checkCommand is "gaugeblock check".
 type checkCommand struct {
-	Logs      []string `arg:"" name:"file" help:"Logs, or - for standard input. A directory stands for the traces in it."`
+	Logs      []string `arg:"" name:"file" help:"Logs (*.jsonl, *.csv, plain or .gz), patterns, directories to search, or - for standard input."`
 	Reference bool     `help:"Also print where the reference first decides otherwise."`
 	Live      bool     `help:"Memory may be allocated at the end of a log."`
+
+	StreamOrdered   bool     `help:"Allocating and freeing is work on the stream, as with cudaMallocAsync. Such a log need not say what work uses the memory."`
+	BlockingStreams bool     `help:"Streams that the log does not create and the legacy default stream wait for each other."`
+	DefaultStream   string   `enum:"legacy,per-thread" default:"legacy" help:"What stream 0 is: legacy or per-thread."`
+	Align           byteSize `placeholder:"BYTES" help:"Every address has to be a multiple of so many bytes."`
+	NeedlessCalls   bool     `name:"needless-driver-calls" help:"Also print where the driver was asked for memory while a freed allocation would do."`
+	Races           bool     `help:"Also print work on one allocation that is not in order."`
+
 	JSON      bool     `name:"json" help:"Print a JSON object for each log, and one for all of them."`
 	Jobs      int      `short:"j" placeholder:"N" help:"Check N logs at a time (default: as many as there are processors)."`
+	MaxMemory byteSize `placeholder:"BYTES" help:"Stop at a log that needs more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock check --help" prints beside the flags.
@@ -25,8 +34,9 @@ func (*checkCommand) Help() string {
 the program on the device. It is a trace (docs/trace-format.md) or a table of
 comma-separated values as RMM's logger writes it (docs/check-your-allocator.md), plain
 or compressed with gzip. It is repeated on a fake GPU. Reported are hazards (work on
-memory that other work may still use), overlaps, memory freed twice or never, and other
-violations.
+memory that other work may still use) and whose fault they are, overlaps, memory freed
+twice or never, and other violations. What a log does not show is said: one without
+lines for work is not clean.
 
 The exit status is 0 when no log has a violation, 1 when one has, 2 when an argument
 means no log or a log cannot be read to its end.`
@@ -48,13 +58,14 @@ type checked struct {
 
 // Run checks the logs, and prints the results in the order of the arguments.
 func (c *checkCommand) Run(env *environment) error {
-	files, err := replay.FindTraces(c.Logs)
+	files, err := replay.FindLogs(c.Logs)
 	if err != nil {
 		return err
 	}
 	if c.Jobs == 0 {
 		c.Jobs = runtime.GOMAXPROCS(0)
 	}
+	c.MaxMemory.apply()
 	progress := newProgress(env.stderr, len(files), c.JSON)
 	progress.counting = "%d of %d logs"
 	stdout := &checkedWriter{to: progress.above(env.stdout)}
@@ -81,14 +92,23 @@ func (c *checkCommand) Run(env *environment) error {
 }
 
 func (c *checkCommand) check(file string, stdin io.Reader) (r checked) {
-	options := check.Options{Live: c.Live}
+	options := check.Options{
+		Live: c.Live, StreamOrdered: c.StreamOrdered, BlockingStreams: c.BlockingStreams,
+		PerThreadDefault: c.DefaultStream == "per-thread", Alignment: uint64(c.Align),
+		NeedlessCalls: c.NeedlessCalls, Races: c.Races, MaxMemory: uint64(c.MaxMemory),
+	}
 	if c.Reference {
 		options.Reference = reference.New
 	}
-	if file == replay.Stdin {
-		r.result, r.err = check.Reader(stdin, "stdin", options)
-	} else {
-		r.result, r.err = check.File(file, options)
+	failed := guard(file, func() {
+		if file == replay.Stdin {
+			r.result, r.err = check.Reader(stdin, "stdin", options)
+		} else {
+			r.result, r.err = check.File(file, options)
+		}
+	})
+	if failed != nil {
+		r.err = failed
 	}
 	return r
 }

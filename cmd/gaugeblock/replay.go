@@ -17,6 +17,8 @@ type replayCommand struct {
 	JSON    bool     `name:"json" xor:"form" help:"Print a JSON object for each trace, and one for all of them."`
 	Verbose int      `short:"v" xor:"form" type:"counter" help:"Print a line for each trace; twice (-vv): each operation as a sentence, too."`
 	Jobs    int      `short:"j" placeholder:"N" help:"Replay N traces at a time (default: as many as there are processors)."`
+
+	MaxMemory byteSize `placeholder:"BYTES" help:"Stop at a trace that needs more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock replay --help" prints beside the flags.
@@ -58,6 +60,7 @@ func (c *replayCommand) Run(env *environment) error {
 	if c.Jobs == 0 {
 		c.Jobs = runtime.GOMAXPROCS(0)
 	}
+	c.MaxMemory.apply()
 	progress := newProgress(env.stderr, len(files), c.JSON)
 	report := report{
 		json: c.JSON, every: c.Verbose > 0,
@@ -78,14 +81,19 @@ func (c *replayCommand) Run(env *environment) error {
 
 func (c *replayCommand) replay(file string, stdin io.Reader) *replayed {
 	r := &replayed{}
-	options := replay.Options{New: reference.New}
+	options := replay.Options{New: reference.New, MaxMemory: uint64(c.MaxMemory)}
 	if c.Verbose > 1 {
 		options.Story = &r.story
 	}
-	if file == replay.Stdin {
-		r.result, r.err = replay.Reader(stdin, "stdin", options)
-	} else {
-		r.result, r.err = replay.File(file, options)
+	failed := guard(file, func() {
+		if file == replay.Stdin {
+			r.result, r.err = replay.Reader(stdin, "stdin", options)
+		} else {
+			r.result, r.err = replay.File(file, options)
+		}
+	})
+	if failed != nil {
+		r.err = failed
 	}
 	return r
 }
@@ -112,7 +120,7 @@ func (r *report) trace(t *replayed) {
 		return
 	}
 	r.stdout.Write(t.story.Bytes())
-	if r.every || !t.result.Exact {
+	if r.every || !t.result.Exact || t.result.NoEnd {
 		fmt.Fprintln(r.stdout, &t.result)
 	}
 }

@@ -1,5 +1,7 @@
 package happensbefore
 
+import "iter"
+
 // Position counts the work submitted to a lane, from 1; 0 is before all of it.
 type Position uint64
 
@@ -18,59 +20,112 @@ type Epoch struct {
 //	clock        [4, 0, 7]   lane 0's first four pieces of work and lane 2's first
 //	                         seven come before; of lane 1 none is known to
 //
-// Lanes that are beyond the end of a clock count as 0. The nil clock is of what
-// nothing is known to come before.
-type Clock []Position
+// A lane that a clock does not have counts as 0. The zero clock is of what nothing is
+// known to come before.
+//
+// A clock is a value: a copy costs nothing and does not change with the original. Its
+// memory is bounded by the lanes that it has, not by the lanes that there are, and
+// clocks that were made of one another share it (positions.go). Two clocks that are
+// equal by == cover the same; the converse does not hold.
+type Clock struct {
+	tree *positions
+	// own is a position that may be beyond the tree's. A lane's clock has that of its
+	// own latest work here, so that giving it work does not copy the tree.
+	own Epoch
+
+	// Both save work when many lanes wait for one, and one for many.
+	whole *positions // the tree with own in it, if it has been made
+	known *positions // the tree of the clock that was joined last, which this one covers
+}
 
 // Of is the position that the clock has for a lane.
 func (c Clock) Of(lane int) Position {
-	if lane < len(c) {
-		return c[lane]
+	p := c.tree.position(lane)
+	if lane == c.own.Lane {
+		return max(p, c.own.Position)
 	}
-	return 0
+	return p
 }
 
 // Covers reports whether the work comes before what the clock is of.
-func (c Clock) Covers(e Epoch) bool { return c.Of(e.Lane) >= e.Position }
+func (c Clock) Covers(e Epoch) bool {
+	if e.Lane == c.own.Lane && e.Position <= c.own.Position {
+		return true
+	}
+	return c.tree.position(e.Lane) >= e.Position
+}
 
 // CoversAll reports whether everything that another clock covers is covered.
 func (c Clock) CoversAll(other Clock) bool {
-	for lane, p := range other {
-		if c.Of(lane) < p {
-			return false
-		}
+	if !c.Covers(other.own) {
+		return false
 	}
-	return true
+	return c.tree == other.tree || c.covering().covers(other.tree)
 }
+
+// covering is a tree of all that the clock has.
+func (c Clock) covering() *positions {
+	if c.whole != nil {
+		return c.whole
+	}
+	return c.tree.raise(c.own)
+}
+
+// Each visits, for each lane that the clock has, the latest work that it covers.
+func (c Clock) Each() iter.Seq[Epoch] {
+	return func(visit func(Epoch) bool) {
+		own := Epoch{c.own.Lane, c.Of(c.own.Lane)}
+		if own.Position > 0 && !visit(own) {
+			return
+		}
+		c.tree.each(0, 1, func(e Epoch) bool { return e.Lane == own.Lane || visit(e) })
+	}
+}
+
+// Others is the clock without what its lane has been given since it last heard of other
+// lanes. Lanes that have waited for the same event, and for nothing else, have equal ones.
+func (c Clock) Others() Clock { return Clock{tree: c.tree} }
 
 // Join adds what another clock covers: whoever waits for two things comes after all
 // that comes before either.
 func (c *Clock) Join(other Clock) {
-	c.extend(len(other))
-	for lane, p := range other {
-		(*c)[lane] = max((*c)[lane], p)
+	switch {
+	case other.tree == c.tree || other.tree == c.known:
+		c.Raise(other.own)
+	case other.whole != nil:
+		c.setTree(c.tree.join(other.whole))
+	default:
+		c.setTree(c.tree.join(other.tree))
+		c.Raise(other.own)
+	}
+	c.known = other.tree
+}
+
+func (c *Clock) setTree(t *positions) {
+	if t != c.tree {
+		c.tree, c.whole = t, nil
 	}
 }
 
 // Raise adds a piece of work and what its lane had been given before.
 func (c *Clock) Raise(e Epoch) {
-	c.extend(e.Lane + 1)
-	(*c)[e.Lane] = max((*c)[e.Lane], e.Position)
+	switch {
+	case c.Covers(e):
+	case e.Lane == c.own.Lane:
+		c.own, c.whole = e, nil
+	default:
+		c.setTree(c.tree.raise(e))
+	}
 }
 
 // Tick raises a lane by one, which is the epoch of the lane's next work.
 func (c *Clock) Tick(lane int) Epoch {
-	c.extend(lane + 1)
-	(*c)[lane]++
-	return Epoch{lane, (*c)[lane]}
-}
-
-// Set makes the clock equal to another one, in the memory that it has.
-func (c *Clock) Set(other Clock) { *c = append((*c)[:0], other...) }
-
-// extend makes a clock long enough for so many lanes.
-func (c *Clock) extend(lanes int) {
-	for len(*c) < lanes {
-		*c = append(*c, 0)
+	if lane != c.own.Lane {
+		c.tree = c.covering()
 	}
+	c.own, c.whole = Epoch{lane, c.Of(lane) + 1}, nil
+	return c.own
 }
+
+// Set makes the clock equal to another one.
+func (c *Clock) Set(other Clock) { *c = other }

@@ -11,7 +11,11 @@
 //	                 recorded orders nothing
 //	host threads     what a thread has waited for (a stream, an event, a device), or
 //	                 has been told is complete, comes before what that thread submits
-//	                 to any stream later (See, SynchronizeDevice)
+//	                 to any stream later (See, SynchronizeDevice), and before what it
+//	                 does to memory itself (SubmitHost). Another thread has to be told
+//	default stream   what is in the blocking streams of a device comes before what is
+//	                 submitted to its legacy default stream, and that before what is
+//	                 submitted to blocking streams later (GatherBlocking, ReleaseBlocking)
 //	graphs           within a graph, a node comes after the nodes that it depends on.
 //	                 The nodes captured from one stream depend on each other in a row,
 //	                 so a capture has a lane for each of its streams, as a device has
@@ -27,15 +31,50 @@
 //	A: work 3                         B waits for A up to 2
 package happensbefore
 
-import "gaugeblock/spec"
+import (
+	"slices"
+
+	"gaugeblock/spec"
+)
 
 // An Order is what lanes and host threads know of each other. It is not for use by
-// several goroutines at once.
+// several goroutines at once. No call takes longer because there are many lanes, except
+// for what the clocks that it joins have more of.
 type Order struct {
-	lanes   []*Lane
-	reused  map[spec.Device]Clock // by device: what lanes came after whose numbers were reused
+	lanes   []*Lane // by number; of several with one number the latest
+	retired []*Lane // that may be reused
+	devices map[spec.Device]*device
 	threads []*thread
-	current *thread // the caller of everything, until SetThread
+	byID    map[spec.Thread]*thread // the same
+	current *thread                 // the caller of everything, until SetThread
+
+	strangers bool // see ExpectStrangers
+}
+
+// device is what the lanes of a device have in common. Lanes of graphs are not among
+// them.
+type device struct {
+	all, blocking gathering
+	legacy        Clock // what comes before the blocking lanes' next work
+	released      int   // how often legacy has changed
+}
+
+// gathering is what comes after some lanes, each of which may have changed since the
+// last look.
+type gathering struct {
+	clock   Clock
+	changed []*Lane
+}
+
+// gather is the clock of what comes after all of the lanes.
+func (g *gathering) gather(flag func(*Lane) *bool) Clock {
+	for _, l := range g.changed {
+		g.clock.Join(l.clock)
+		*flag(l) = false
+	}
+	clear(g.changed)
+	g.changed = g.changed[:0]
+	return g.clock
 }
 
 // Lane is a sequence of work in order. When a lane is retired and nobody remembers
@@ -44,33 +83,57 @@ type Order struct {
 type Lane struct {
 	number    int
 	stream    spec.DeviceStream
-	graph     bool  // see NewGraphLane
-	clock     Clock // what comes before the next work, the lane's own work included
+	device    *device // nil: a lane of a graph, or of a host thread
+	blocking  bool    // see SetBlocking
+	clock     Clock   // what comes before the next work, the lane's own work included
+	heard     Clock   // what a thread had seen when that was last joined
+	released  int     // see catchUp
+	versions  uint64  // how many clocks of the lane have been frozen
 	retired   bool
 	forgotten bool // retired, and nobody remembers work of it
+
+	inAll, inBlocking bool // among the changed ones of the device
 }
 
 // Stream is the one that the lane was made for.
 func (l *Lane) Stream() spec.DeviceStream { return l.stream }
 
-// Clock is what comes before the lane's next work, its own work included. It changes
-// with the lane.
-func (l *Lane) Clock() Clock { return l.clock }
+// Clock is what comes before the lane's next work, its own work included.
+func (l *Lane) Clock() Clock {
+	l.catchUp()
+	return l.clock
+}
+
+// catchUp makes a blocking lane come after what was released to all of its kind.
+func (l *Lane) catchUp() {
+	if l.blocking && l.released != l.device.released {
+		l.clock.Join(l.device.legacy)
+		l.released = l.device.released
+	}
+}
+
+// freeze makes the clock ready to be joined by many others, which then share it.
+func (l *Lane) freeze() Clock {
+	whole := l.clock.covering()
+	if whole != nil && whole.of == nil {
+		l.versions++
+		whole.of, whole.version = l, l.versions
+	}
+	l.clock.whole = whole
+	return l.clock
+}
 
 // Last is the lane's latest work; its position is 0 if there is none.
 func (l *Lane) Last() Epoch { return Epoch{l.number, l.clock.Of(l.number)} }
-
-// Retire says that nothing more will be submitted to the lane.
-func (l *Lane) Retire() { l.retired = true }
 
 // thread is a host thread.
 type thread struct {
 	id   spec.Thread
 	seen Clock // what it has seen complete
+	lane *Lane // of what it does itself, nil before the first
 }
 
-// Moment is when a piece of work was submitted. Its clock is that of the lane, and
-// good until the lane changes.
+// Moment is when a piece of work was submitted. Its clock is that of the lane.
 type Moment struct {
 	Epoch
 	Clock Clock
@@ -79,37 +142,72 @@ type Moment struct {
 // New is the order of a program that has done nothing, on thread 0.
 func New() *Order {
 	first := &thread{}
-	return &Order{threads: []*thread{first}, current: first, reused: map[spec.Device]Clock{}}
+	return &Order{
+		threads: []*thread{first}, byID: map[spec.Thread]*thread{0: first}, current: first,
+		devices: map[spec.Device]*device{},
+	}
 }
 
 // NewLane makes a lane for a stream.
 func (o *Order) NewLane(s spec.DeviceStream) *Lane {
-	for _, l := range o.lanes {
-		if last := l.Last(); l.retired && (l.forgotten || o.SeenByAll(last)) {
-			if !l.graph {
-				c := o.reused[l.stream.Device]
-				c.Join(l.clock)
-				o.reused[l.stream.Device] = c
-			}
-			*l = Lane{number: l.number, stream: s}
-			l.clock.Raise(last)
-			return l
-		}
+	l := o.newLane(s)
+	l.device = o.devices[s.Device]
+	if l.device == nil {
+		l.device = &device{}
+		o.devices[s.Device] = l.device
+	}
+	return l
+}
+
+// NewGraphLane makes a lane for what is captured from a stream. A wait for the device
+// does not cover what is submitted to it, since that does not run.
+func (o *Order) NewGraphLane(s spec.DeviceStream) *Lane { return o.newLane(s) }
+
+func (o *Order) newLane(s spec.DeviceStream) *Lane {
+	if old := o.reusable(); old != nil {
+		l := &Lane{number: old.number, stream: s}
+		l.clock.Raise(old.Last())
+		o.lanes[l.number] = l
+		return l
 	}
 	l := &Lane{number: len(o.lanes), stream: s}
 	o.lanes = append(o.lanes, l)
 	return l
 }
 
-// NewGraphLane makes a lane for what is captured from a stream. A wait for the device
-// does not cover what is submitted to it, since that does not run.
-func (o *Order) NewGraphLane(s spec.DeviceStream) *Lane {
-	l := o.NewLane(s)
-	l.graph = true
-	return l
+// patience is how many retired lanes are looked at when a new one is made. The next
+// time it is the turn of others.
+const patience = 4
+
+// reusable takes a retired lane of which no work is remembered, nil if none was found.
+func (o *Order) reusable() *Lane {
+	for range min(patience, len(o.retired)) {
+		l := o.retired[0]
+		o.retired = o.retired[1:]
+		if l.forgotten || o.SeenByAll(l.Last()) {
+			return l
+		}
+		o.retired = append(o.retired, l)
+	}
+	return nil
 }
 
-// Lane is the one with a number.
+// Retire says that nothing more will be submitted to a lane.
+func (o *Order) Retire(l *Lane) {
+	if !l.retired {
+		l.retired = true
+		o.retired = append(o.retired, l)
+	}
+}
+
+// SetBlocking says that the lane is a blocking one: its stream was not created with
+// cudaStreamNonBlocking.
+func (o *Order) SetBlocking(l *Lane) {
+	l.blocking = true
+	o.changed(l)
+}
+
+// Lane is the latest one with a number.
 func (o *Order) Lane(number int) *Lane { return o.lanes[number] }
 
 // Lanes is how many numbers lanes have.
@@ -118,45 +216,131 @@ func (o *Order) Lanes() int { return len(o.lanes) }
 // ForgetLanes says of which lanes, by number, work is still remembered. The others can
 // be reused when they are retired.
 func (o *Order) ForgetLanes(remembered []bool) {
-	for _, l := range o.lanes {
-		l.forgotten = l.retired && !remembered[l.number]
+	for _, l := range o.retired {
+		l.forgotten = !remembered[l.number]
 	}
+	slices.SortStableFunc(o.retired, func(a, b *Lane) int { // the forgotten ones first
+		switch {
+		case a.forgotten == b.forgotten:
+			return 0
+		case a.forgotten:
+			return -1
+		}
+		return 1
+	})
+}
+
+// prepare lets a lane hear what the thread has seen, and what its device has released.
+func (o *Order) prepare(l *Lane) {
+	l.catchUp()
+	if l.heard != o.current.seen {
+		l.clock.Join(o.current.seen)
+		l.heard = o.current.seen
+	}
+	o.changed(l)
+}
+
+// changed: what comes before a lane's next work has changed, or is going to.
+func (o *Order) changed(l *Lane) {
+	d := l.device
+	if d == nil {
+		return
+	}
+	if !l.inAll {
+		l.inAll = true
+		d.all.changed = append(d.all.changed, l)
+	}
+	if l.blocking && !l.inBlocking {
+		l.inBlocking = true
+		d.blocking.changed = append(d.blocking.changed, l)
+	}
+	if len(d.all.changed) > 2*len(o.lanes) { // retired ones, for the most part
+		d.gatherAll()
+		d.gatherBlocking()
+	}
+}
+
+func (d *device) gatherAll() Clock { return d.all.gather(func(l *Lane) *bool { return &l.inAll }) }
+
+func (d *device) gatherBlocking() Clock {
+	return d.blocking.gather(func(l *Lane) *bool { return &l.inBlocking })
 }
 
 // Submit gives a lane work: it comes after the lane's earlier work, what the lane waits
 // for, and what the thread has seen complete.
 func (o *Order) Submit(l *Lane) Moment {
-	l.clock.Join(o.current.seen)
+	o.prepare(l)
 	e := l.clock.Tick(l.number)
 	return Moment{e, l.clock}
 }
 
+// SubmitHost is what the thread does itself, such as writing memory that the device
+// reads as well. It comes after what the thread has seen complete, and before whatever
+// the thread does or submits later.
+func (o *Order) SubmitHost() Moment {
+	t := o.current
+	if t.lane == nil {
+		t.lane = o.newLane(spec.DeviceStream{})
+	}
+	t.lane.clock.Join(t.seen)
+	e := t.lane.clock.Tick(t.lane.number)
+	t.seen.Raise(e)
+	return Moment{e, t.lane.clock}
+}
+
+// Reached is what comes before whatever the thread submits to the lane next.
+func (o *Order) Reached(l *Lane) Clock {
+	o.prepare(l)
+	return l.clock
+}
+
 // Record makes an event of what comes before the lane's next work.
 func (o *Order) Record(event *Clock, l *Lane) {
-	l.clock.Join(o.current.seen)
-	event.Set(l.clock)
+	o.prepare(l)
+	event.Set(l.freeze())
 }
 
 // Wait makes the lane's next work come after an event.
 func (o *Order) Wait(l *Lane, event Clock) {
-	l.clock.Join(o.current.seen)
+	o.prepare(l)
 	l.clock.Join(event)
 }
 
 // WaitDevice makes the lane's next work come after all on its device, what is in
 // retired lanes included.
 func (o *Order) WaitDevice(l *Lane) {
-	l.clock.Join(o.current.seen)
-	o.joinDevice(&l.clock, l.stream.Device)
+	o.prepare(l)
+	l.clock.Join(o.onDevice(l.stream.Device))
 }
 
-// joinDevice adds to a clock all that is on a device.
-func (o *Order) joinDevice(c *Clock, dev spec.Device) {
-	c.Join(o.reused[dev])
-	for _, l := range o.lanes {
-		if l.stream.Device == dev && !l.graph {
-			c.Join(l.clock)
-		}
+// onDevice is the clock of what comes after all on a device.
+func (o *Order) onDevice(dev spec.Device) Clock {
+	d := o.devices[dev]
+	if d == nil {
+		return Clock{}
+	}
+	all := d.gatherAll()
+	if d.released > 0 {
+		all.Join(d.legacy)
+	}
+	return all
+}
+
+// GatherBlocking makes the next work of a lane, that of the legacy default stream, come
+// after all in the blocking lanes of its device.
+func (o *Order) GatherBlocking(l *Lane) {
+	o.prepare(l)
+	l.clock.Join(l.device.gatherBlocking())
+	l.clock.Join(l.device.legacy)
+}
+
+// ReleaseBlocking makes the next work of the blocking lanes of the lane's device come
+// after what is in the lane.
+func (o *Order) ReleaseBlocking(l *Lane) {
+	d := l.device
+	if legacy := d.legacy; legacy != l.clock {
+		d.legacy.Join(l.clock)
+		d.released++
 	}
 }
 
@@ -168,16 +352,23 @@ func (o *Order) SeeWork(e Epoch) { o.current.seen.Raise(e) }
 
 // SynchronizeDevice says that the thread has seen all on a device complete, what is in
 // retired lanes included.
-func (o *Order) SynchronizeDevice(dev spec.Device) { o.joinDevice(&o.current.seen, dev) }
+func (o *Order) SynchronizeDevice(dev spec.Device) { o.See(o.onDevice(dev)) }
+
+// Known is what the thread has seen complete.
+func (o *Order) Known() Clock { return o.current.seen }
 
 // Seen reports whether the thread has seen the work complete.
 func (o *Order) Seen(e Epoch) bool { return o.current.seen.Covers(e) }
 
 // SeenByAll reports whether every thread has. Then everything that will ever be
-// submitted to any lane comes after it.
+// submitted to any lane comes after it. No thread is all if strangers will come.
 func (o *Order) SeenByAll(e Epoch) bool {
-	for _, t := range o.threads {
+	if o.strangers {
+		return false
+	}
+	for i, t := range o.threads {
 		if !t.seen.Covers(e) {
+			o.threads[0], o.threads[i] = t, o.threads[0] // it is the first to be asked again
 			return false
 		}
 	}
@@ -186,10 +377,15 @@ func (o *Order) SeenByAll(e Epoch) bool {
 
 // Before reports whether the work comes before whatever the thread submits to the lane
 // next.
-func (o *Order) Before(e Epoch, l *Lane) bool { return l.clock.Covers(e) || o.Seen(e) }
+func (o *Order) Before(e Epoch, l *Lane) bool { return l.Clock().Covers(e) || o.Seen(e) }
 
 // Thread is the host thread that makes the calls.
 func (o *Order) Thread() spec.Thread { return o.current.id }
+
+// ExpectStrangers says that threads will appear that have seen nothing, as in a record
+// that does not say who has started them. Otherwise a thread that is new was started by
+// the present one, and has seen what that one has.
+func (o *Order) ExpectStrangers() { o.strangers = true }
 
 // SetThread says which host thread makes the calls from here on.
 func (o *Order) SetThread(id spec.Thread) { o.current = o.thread(id) }
@@ -201,16 +397,29 @@ func (o *Order) OrderThreads(before, after spec.Thread) {
 	to.seen.Join(from.seen)
 }
 
-// thread finds a host thread. One that is new was started by the present one, and has
-// seen what that one has.
+// EndThread says that a thread makes no more calls. Whoever has its number later is
+// another one.
+func (o *Order) EndThread(id spec.Thread) {
+	t := o.byID[id]
+	if t == nil {
+		return
+	}
+	if t.lane != nil {
+		o.Retire(t.lane)
+	}
+	o.threads = slices.DeleteFunc(o.threads, func(other *thread) bool { return other == t })
+	delete(o.byID, id)
+}
+
+// thread finds a host thread, or makes it.
 func (o *Order) thread(id spec.Thread) *thread {
-	for _, t := range o.threads {
-		if t.id == id {
-			return t
-		}
+	if t := o.byID[id]; t != nil {
+		return t
 	}
 	t := &thread{id: id}
-	t.seen.Set(o.current.seen)
-	o.threads = append(o.threads, t)
+	if !o.strangers {
+		t.seen = o.current.seen
+	}
+	o.threads, o.byID[id] = append(o.threads, t), t
 	return t
 }

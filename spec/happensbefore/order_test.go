@@ -17,6 +17,9 @@ import (
 func TestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newProgram()
+		if p.strangers = rapid.Bool().Draw(t, "strangers"); p.strangers {
+			p.order.ExpectStrangers()
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"submit":  p.submit,
 			"record":  p.record,
@@ -26,6 +29,10 @@ func TestOrder(t *testing.T) {
 			"destroy": p.destroy,
 			"forget":  p.forget,
 			"capture": p.endCapture,
+			"block":   p.setBlocking,
+			"legacy":  p.legacyWork,
+			"host":    p.hostWork,
+			"exit":    p.endThread,
 			"":        p.check,
 		})
 	})
@@ -33,12 +40,14 @@ func TestOrder(t *testing.T) {
 
 // program does the same to an Order and to the graph.
 type program struct {
-	order  *happensbefore.Order
-	edges  [][]int // by vertex: what comes directly before it
-	lanes  []*laneModel
-	events map[int]*eventModel
-	seen   map[spec.Thread][]int // by thread: the vertices that it has seen complete
-	works  []workModel
+	order     *happensbefore.Order
+	edges     [][]int // by vertex: what comes directly before it
+	lanes     []*laneModel
+	events    map[int]*eventModel
+	seen      map[spec.Thread][]int // by thread: the vertices that it has seen complete
+	works     []workModel
+	strangers bool                  // threads come that have seen nothing
+	legacy    map[spec.Device][]int // by device: what comes before its blocking lanes' next work
 }
 
 // laneModel is a lane, and the vertices that its next work comes after.
@@ -46,6 +55,7 @@ type laneModel struct {
 	lane   *happensbefore.Lane
 	stream spec.DeviceStream
 	graph  bool
+	blocks bool
 	ends   []int
 	gone   bool
 }
@@ -63,7 +73,7 @@ type workModel struct {
 const devices, streams, threads, events = 2, 2, 3, 2
 
 func newProgram() *program {
-	return &program{order: happensbefore.New(), events: map[int]*eventModel{}, seen: map[spec.Thread][]int{0: nil}}
+	return &program{order: happensbefore.New(), events: map[int]*eventModel{}, seen: map[spec.Thread][]int{0: nil}, legacy: map[spec.Device][]int{}}
 }
 
 // lane draws a stream's lane, or that of its captured nodes; it is made when it is
@@ -105,17 +115,72 @@ func union(lists ...[]int) []int {
 func (p *program) submit(t *rapid.T) {
 	l := p.lane(t)
 	p.touch(l)
-	moment := p.order.Submit(l.lane)
-	vertex := len(p.edges)
-	p.edges = append(p.edges, l.ends)
-	l.ends = []int{vertex}
+	l.ends = []int{p.work(t, p.order.Submit(l.lane), l.ends)}
+}
+
+// work is a vertex that comes after others.
+func (p *program) work(t *rapid.T, moment happensbefore.Moment, after []int) (vertex int) {
+	vertex = len(p.edges)
+	p.edges = append(p.edges, after)
 	p.works = append(p.works, workModel{vertex, moment.Epoch})
-	past := p.past(l.ends)
+	past := p.past([]int{vertex})
 	for _, w := range p.works {
 		if got := moment.Clock.Covers(w.epoch); got != past[w.vertex] {
 			t.Fatalf("the clock of %v covers %v: %v", moment.Epoch, w.epoch, got)
 		}
 	}
+	return vertex
+}
+
+// setBlocking makes a lane come after what its device has released to blocking lanes.
+func (p *program) setBlocking(t *rapid.T) {
+	l := p.lane(t)
+	if l.graph {
+		t.Skip("only streams that run are blocking")
+	}
+	p.order.SetBlocking(l.lane)
+	l.blocks = true
+	l.ends = union(l.ends, p.legacy[l.stream.Device])
+}
+
+// legacyWork is work of the legacy default stream, which any lane that does not block
+// may be.
+func (p *program) legacyWork(t *rapid.T) {
+	l := p.lane(t)
+	if l.graph || l.blocks {
+		t.Skip("the legacy default stream is neither captured nor blocking")
+	}
+	p.touch(l)
+	p.order.GatherBlocking(l.lane)
+	l.ends = union(l.ends, p.legacy[l.stream.Device])
+	for _, b := range p.lanes {
+		if b.blocks && b.stream.Device == l.stream.Device {
+			l.ends = union(l.ends, b.ends)
+		}
+	}
+	l.ends = []int{p.work(t, p.order.Submit(l.lane), l.ends)}
+	p.order.ReleaseBlocking(l.lane)
+	p.legacy[l.stream.Device] = union(p.legacy[l.stream.Device], l.ends)
+	for _, b := range p.lanes {
+		if b.blocks && !b.gone && b.stream.Device == l.stream.Device {
+			b.ends = union(b.ends, l.ends)
+		}
+	}
+}
+
+// hostWork is what a thread does itself.
+func (p *program) hostWork(t *rapid.T) {
+	vertex := p.work(t, p.order.SubmitHost(), p.known())
+	p.seen[p.order.Thread()] = union(p.known(), []int{vertex})
+}
+
+func (p *program) endThread(t *rapid.T) {
+	id := spec.Thread(rapid.IntRange(0, threads-1).Draw(t, "thread"))
+	if id == p.order.Thread() {
+		t.Skip("it goes on")
+	}
+	p.order.EndThread(id)
+	delete(p.seen, id)
 }
 
 func (p *program) record(t *rapid.T) {
@@ -188,7 +253,11 @@ func alone(vertex int) int { return -1 - vertex }
 
 func (p *program) switchThread(t *rapid.T) {
 	id := spec.Thread(rapid.IntRange(0, threads-1).Draw(t, "thread"))
-	if _, there := p.seen[id]; !there {
+	_, there := p.seen[id]
+	switch {
+	case !there && p.strangers:
+		p.seen[id] = nil
+	case !there:
 		p.seen[id] = slices.Clone(p.known())
 	}
 	if rapid.Bool().Draw(t, "tell") {
@@ -201,7 +270,7 @@ func (p *program) switchThread(t *rapid.T) {
 
 func (p *program) destroy(t *rapid.T) {
 	l := p.lane(t)
-	l.lane.Retire()
+	p.order.Retire(l.lane)
 	l.gone = true
 }
 
@@ -222,7 +291,7 @@ func (p *program) endCapture(t *rapid.T) {
 		if l.graph && !l.gone {
 			p.order.See(l.lane.Clock())
 			p.seen[p.order.Thread()] = union(p.known(), l.ends)
-			l.lane.Retire()
+			p.order.Retire(l.lane)
 			l.gone = true
 			return
 		}
@@ -261,7 +330,7 @@ func (p *program) check(t *rapid.T) {
 		if got := p.order.Seen(w.epoch); got != known[w.vertex] {
 			t.Fatalf("the thread has seen %v: %v", w.epoch, got)
 		}
-		if got := p.order.SeenByAll(w.epoch); got != (all[w.vertex] == len(p.seen)) {
+		if got := p.order.SeenByAll(w.epoch); got != (all[w.vertex] == len(p.seen) && !p.strangers) {
 			t.Fatalf("all threads have seen %v: %v", w.epoch, got)
 		}
 	}
@@ -286,14 +355,14 @@ func TestReusedLane(t *testing.T) {
 	work := order.Submit(other).Epoch
 	waiting := order.NewLane(spec.DeviceStream{Device: 0, Stream: 2})
 	order.Wait(waiting, other.Clock())
-	waiting.Retire()
+	order.Retire(waiting)
 	reused := order.NewLane(spec.DeviceStream{Device: 0, Stream: 3})
 	if order.Lanes() != 2 || order.Before(work, reused) {
 		t.Errorf("%d lanes, and the new one comes after the work: %v", order.Lanes(), order.Before(work, reused))
 	}
 	captured := order.NewGraphLane(spec.DeviceStream{Device: 2, Stream: 4})
 	order.Wait(captured, other.Clock())
-	captured.Retire()
+	order.Retire(captured)
 	order.NewLane(spec.DeviceStream{Device: 2, Stream: 5})
 	order.SynchronizeDevice(2)
 	if order.Lanes() != 3 || order.Seen(work) {
@@ -310,7 +379,9 @@ func TestClocksNeverFall(t *testing.T) {
 	var c happensbefore.Clock
 	for _, p := range []happensbefore.Position{2, 1} {
 		c.Raise(happensbefore.Epoch{Lane: 1, Position: p})
-		c.Join(happensbefore.Clock{0, p})
+		var other happensbefore.Clock
+		other.Raise(happensbefore.Epoch{Lane: 1, Position: p})
+		c.Join(other)
 	}
 	if c.Of(0) != 0 || c.Of(1) != 2 || c.Of(2) != 0 {
 		t.Error(c)
@@ -326,7 +397,7 @@ func TestLanesThatAreNeeded(t *testing.T) {
 	lane := order.NewLane(spec.DeviceStream{Stream: 1})
 	order.ForgetLanes([]bool{false}) // there is no work yet
 	order.Submit(lane)
-	lane.Retire()
+	order.Retire(lane)
 	order.See(lane.Clock())
 	if order.NewLane(spec.DeviceStream{Stream: 2}); order.Lanes() != 2 {
 		t.Error("a lane is reused whose work thread 1 has not seen")

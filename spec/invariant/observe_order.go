@@ -141,7 +141,7 @@ func (o *streamOrder) endCapture(s spec.DeviceStream) {
 	for _, l := range o.streams {
 		if l.capture == capture {
 			o.SeeWork(l.graph.Last())
-			l.graph.Retire()
+			o.Retire(l.graph)
 			l.capture, l.graph = 0, nil
 		}
 	}
@@ -196,8 +196,8 @@ func (o *streamOrder) completeUnblocked() {
 // unblocked reports whether all is over that the lane's work waits for.
 func (o *streamOrder) unblocked(l *happensbefore.Lane) bool {
 	own := l.Last().Lane
-	for lane, p := range l.Clock() {
-		if lane != own && !o.Seen(happensbefore.Epoch{Lane: lane, Position: p}) {
+	for e := range l.Clock().Each() {
+		if e.Lane != own && !o.Seen(e) {
 			return false
 		}
 	}

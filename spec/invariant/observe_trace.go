@@ -163,11 +163,28 @@ var effects = map[trace.OpKind]func(h *History, a applied){
 	trace.OpKernel:        func(h *History, a applied) { h.order.submit(a.of()) },
 	trace.OpCopy:          func(h *History, a applied) { h.order.submit(a.of()) },
 	trace.OpDestroyStream: nil, // what is in it goes on
-	trace.OpEndThread:     nil,
 	trace.OpWaitStream:    func(h *History, a applied) { h.StreamWaited(a.Device, a.stream, a.Device, a.on) },
 	trace.OpRecordEvent:   func(h *History, a applied) { h.EventRecorded(spec.EventHandle(a.Event), a.Device, a.stream) },
 	trace.OpWaitEvent:     func(h *History, a applied) { h.EventWaited(spec.EventHandle(a.Event), a.Device, a.stream) },
 	trace.OpSynchronize:   func(h *History, a applied) { h.order.synchronize(a.of()) },
+
+	trace.OpCreateStream:      nil, // a stream is known from when it is first named
+	trace.OpSynchronizeEvent:  func(h *History, a applied) { h.order.See(h.order.marks[spec.EventHandle(a.Event)].clock) },
+	trace.OpSynchronizeDevice: func(h *History, a applied) { h.order.SynchronizeDevice(a.Device) },
+	trace.OpQueryEvent: func(h *History, a applied) {
+		if a.Complete {
+			h.order.See(h.order.marks[spec.EventHandle(a.Event)].clock)
+		}
+	},
+	trace.OpQueryStream: func(h *History, a applied) {
+		if a.Complete {
+			h.order.synchronize(a.of())
+		}
+	},
+	trace.OpDestroyEvent: func(h *History, a applied) { delete(h.order.marks, spec.EventHandle(a.Event)) },
+	trace.OpHostAccess:   nil, // it is no work of a stream
+	trace.OpWaitThread:   nil, // all calls count as one thread's
+	trace.OpEndThread:    nil,
 
 	trace.OpCaptureBegin: func(h *History, a applied) { h.CaptureBegun(a.Device, a.stream) },
 	trace.OpCaptureEnd:   func(h *History, a applied) { h.CaptureEnded(a.Device, a.stream) },

@@ -35,6 +35,13 @@ func newLineReader(r io.Reader) (*lineReader, error) {
 	return &lineReader{in: in}, nil
 }
 
+// snapshot reports whether the input is one of PyTorch's memory snapshots.
+func (l *lineReader) snapshot() bool {
+	const enough = 4096
+	beginning, _ := l.in.Peek(enough)
+	return IsSnapshot(beginning)
+}
+
 // lineError is a line that no JSON can be read from.
 type lineError string
 

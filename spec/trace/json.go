@@ -3,9 +3,12 @@ package trace
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"gaugeblock/spec"
 )
 
 // A jsonCursor reads one line of JSON from left to right. It knows what it wants
@@ -212,13 +215,37 @@ func (c *jsonCursor) text() string {
 func (c *jsonCursor) unquote(end int, escaped bool) (s string) {
 	literal := c.line[c.pos:end]
 	if !escaped {
-		s = string(literal[1 : len(literal)-1])
+		s = textOf(literal[1 : len(literal)-1])
 	} else if json.Unmarshal(literal, &s) != nil {
 		c.malformed("a string with a malformed escape")
 		return ""
 	}
 	c.pos = end
 	return s
+}
+
+// commonTexts are the texts that most lines have, which need no memory each time.
+var commonTexts map[string]string
+
+func init() {
+	commonTexts = map[string]string{}
+	for i := range lineTable.members {
+		commonTexts[lineTable.members[i].name] = lineTable.members[i].name
+	}
+	for _, word := range slices.Concat(spec.ActionNames(), spec.BlockStateNames()) {
+		commonTexts[word] = word
+	}
+	for kind := range kinds {
+		commonTexts[string(kind)] = string(kind)
+	}
+}
+
+// textOf is the string of some bytes.
+func textOf(b []byte) string {
+	if word, known := commonTexts[string(b)]; known {
+		return word
+	}
+	return string(b)
 }
 
 // truth reads true or false.

@@ -9,7 +9,7 @@ import (
 // # The kinds of operations
 //
 // Each kind is described once, in the file of its group: memory.go, pools.go,
-// sharing.go, streams.go, capture.go, tree_calls.go, device.go. A description says
+// sharing.go, streams.go, host.go, capture.go, tree_calls.go, device.go. A description says
 // which fields the lines of the kind have, what it does with the numbers of the trace,
 // and how it is put into words. What follows from that, follows here and in
 // references.go.
@@ -103,7 +103,7 @@ const (
 )
 
 // kinds has the description of every kind.
-var kinds = joinKinds(memoryKinds, poolKinds, sharingKinds, streamKinds, captureKinds, treeKinds, deviceKinds)
+var kinds = joinKinds(memoryKinds, poolKinds, sharingKinds, streamKinds, hostKinds, captureKinds, treeKinds, deviceKinds)
 
 func joinKinds(groups ...map[OpKind]kind) map[OpKind]*kind {
 	all := map[OpKind]*kind{}

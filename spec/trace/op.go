@@ -39,12 +39,17 @@ type Op struct {
 	Enabled  bool    // enable
 
 	Name   string           // kernel
-	Reads  []OpRange        // kernel, copy
-	Writes []OpRange        // kernel, copy
-	Event  int              // record_event, wait_event
+	Reads  []OpRange        // kernel, copy, host_access
+	Writes []OpRange        // kernel, copy, host_access
+	Event  int              // record_event, wait_event, synchronize_event, query_event
 	Graph  int              // capture_end, graph_launch, graph_destroy
 	Handle int              // share, open_shared
 	Mode   spec.CaptureMode // capture_begin
+
+	CUDAStream spec.Stream // create_stream: the handle of a stream that is not in the header
+	Blocking   bool        // create_stream: the legacy default stream and it wait for each other
+	Complete   bool        // query_event, query_stream: the answer
+	Other      spec.Thread // wait_thread: the one that is waited for
 
 	Fault spec.FaultSpec // fault
 	Frees []int64        // need_memory_callback: what the callback frees when first asked
@@ -118,6 +123,10 @@ var lineTable = newJSONTable("a line", []jsonMember[traceLine]{
 	handleMember("thread", func(l *traceLine) *spec.Thread { return &l.op.Thread }),
 	wholeMember("stream", func(l *traceLine) *int { return &l.op.Stream }),
 	wholeMember("on", func(l *traceLine) *int { return &l.op.On }),
+	handleMember("cuda_stream", func(l *traceLine) *spec.Stream { return &l.op.CUDAStream }),
+	flagMember("blocking", func(l *traceLine) *bool { return &l.op.Blocking }),
+	flagMember("complete", func(l *traceLine) *bool { return &l.op.Complete }),
+	handleMember("other", func(l *traceLine) *spec.Thread { return &l.op.Other }),
 	wholeMember("peer", func(l *traceLine) *spec.Device { return &l.op.Peer }),
 	{
 		name:   "pool",

@@ -50,6 +50,9 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 	if t.lines, err = newLineReader(r); err != nil {
 		return nil, t.fail(describeInput(err), err)
 	}
+	if t.lines.snapshot() {
+		return nil, t.fail(SnapshotReason, nil)
+	}
 	line, err := t.lines.next()
 	if err == io.EOF {
 		return nil, t.fail("no header: the file is empty", nil)

@@ -18,7 +18,8 @@ type references struct {
 	allocs map[int64]allocState
 	// Numbers that stand for events, checkpoints, graphs and shared handles.
 	numbers  [numSpaces]map[int]bool
-	outputs  map[TreeOutput]bool // of tree calls, that are held
+	outputs  map[TreeOutput]bool  // of tree calls, that are held
+	handles  map[spec.Stream]bool // of streams; nil until one is created
 	lastCall int
 	limit    int  // of all of them together: MaxLive, less in tests
 	tolerant bool // allocations may be named that are not live: TolerateMisuse
@@ -102,7 +103,7 @@ func (r *references) follow(op *Op) string {
 func (r *references) checkIndexes(op *Op) string {
 	streams, devices := len(r.header.Streams), spec.Device(r.header.Devices)
 	switch columns := len(r.header.StatColumns); {
-	case op.Stream >= streams:
+	case op.Stream >= streams && (op.Kind != OpCreateStream || op.Stream > streams):
 		return fmt.Sprintf(`stream index %d, but the header has only %d streams`, op.Stream, streams)
 	case op.On >= streams:
 		return fmt.Sprintf(`stream index %d to wait for, but the header has only %d streams`, op.On, streams)

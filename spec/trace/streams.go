@@ -61,7 +61,10 @@ func workInWords(op *Op) string {
 	if op.Name != "" {
 		text += fmt.Sprintf(" %q", op.Name)
 	}
-	text += fmt.Sprintf(" on stream %d", op.Stream)
+	return text + fmt.Sprintf(" on stream %d", op.Stream) + rangesOf(op)
+}
+
+func rangesOf(op *Op) (text string) {
 	if len(op.Reads) > 0 {
 		text += ", reads " + rangesInWords(op.Reads)
 	}

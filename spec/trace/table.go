@@ -55,6 +55,9 @@ func (t *jsonTable[T]) all() jsonMembers { return 1<<len(t.members) - 1 }
 
 // first is the name of the first member in the set, "" if there is none.
 func (t *jsonTable[T]) first(s jsonMembers) string {
+	if s == 0 {
+		return ""
+	}
 	for i := range t.members {
 		if s&(1<<i) != 0 {
 			return t.members[i].name

@@ -5,21 +5,41 @@ import (
 	"io"
 	"os"
 
-	"github.com/dustin/go-humanize/english"
-
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
 
-// Options says what is looked at beside what every log is held to.
+// Options says what is looked at beside what every log is held to, and what the log does
+// not say itself.
 type Options struct {
 	// Reference, if given, makes an allocator that does the same program with the same
 	// driver. The first decision in which it departs is a violation.
 	Reference replay.Factory
 	// Live: memory may be allocated at the end.
 	Live bool
+	// Alignment, if not 0, is what every address has to be a multiple of, in bytes.
+	Alignment uint64
+	// NeedlessCalls: it is a violation to ask the driver for memory while a freed
+	// allocation would do.
+	NeedlessCalls bool
+	// Races: it is a violation as well if two pieces of work on one allocation are not in
+	// order.
+	Races bool
+
+	// StreamOrdered: to allocate and to free is work on the stream that the operation
+	// names, as with cudaMallocAsync and cudaFreeAsync.
+	StreamOrdered bool
+	// BlockingStreams: streams that are not created in the log wait for the legacy default
+	// stream, and it for them.
+	BlockingStreams bool
+	// PerThreadDefault: stream 0 is the default stream of the thread, as in programs that
+	// are compiled so, and not the legacy one.
+	PerThreadDefault bool
+
+	// MaxMemory bounds what the process keeps in memory, in bytes; 0: replay.DefaultMemory.
+	MaxMemory uint64
 }
 
 // File checks the log in a file. The error is one of opening it, or Reader's.
@@ -44,6 +64,7 @@ func Reader(r io.Reader, name string, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	budget := replay.NewBudget(o.MaxMemory)
 	for {
 		op, err := log.Next()
 		if err == io.EOF {
@@ -51,6 +72,11 @@ func Reader(r io.Reader, name string, o Options) (*Result, error) {
 		}
 		if err == nil {
 			err = c.operation(op)
+		}
+		if err == nil {
+			if excess := budget.Check(); excess != nil {
+				err = c.bad("%v", excess)
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -65,12 +91,18 @@ type checker struct {
 	options  Options
 	result   Result
 	header   *trace.Header
-	roomy    *trace.Header  // the same, of devices that lack no memory
-	program  *replay.Player // performs streams, events and graphs
+	given    *written
+	program  *replay.Player // performs events and graphs
+	roomy    *trace.Header  // its header: of devices that lack no memory
 	gpu      *fakegpu.GPU
+	streams  streams
 	memory   memory
 	driver   driver
-	hazards  int // that were added
+	idle     *freeMemory // nil unless Options.NeedlessCalls
+	hazards  int         // that were added
+	works    int         // that touched memory
+	shown    shown
+	reported map[reported]bool
 	lockstep *lockstep
 	op       *trace.Op // the present one
 }
@@ -82,7 +114,8 @@ const addressSpace = 1 << 62
 func newChecker(log source, name string, o Options) (*checker, error) {
 	h := log.Header()
 	roomy := *h
-	roomy.TotalMemory = addressSpace
+	roomy.TotalMemory, roomy.Waits, roomy.Threads, roomy.Streams = addressSpace, false, 0, nil
+	roomy.Geometry = spec.DefaultGeometry()
 	player, err := replay.NewPlayer(&roomy, func(spec.Driver, *trace.Header) (spec.Allocator, error) {
 		return nobody{}, nil
 	})
@@ -90,8 +123,17 @@ func newChecker(log source, name string, o Options) (*checker, error) {
 		return nil, &trace.Error{File: name, Line: 1, Reason: err.Error(), Err: err}
 	}
 	c := &checker{
-		options: o, result: Result{File: name, Violations: []Violation{}}, header: h, roomy: &roomy,
-		program: player, gpu: player.GPU(), memory: newMemory(),
+		options: o, result: Result{File: name, Violations: []Violation{}}, header: h, given: log.written(),
+		program: player, roomy: &roomy, gpu: player.GPU(), memory: newMemory(), streams: newStreams(),
+		reported: map[reported]bool{},
+	}
+	c.gpu.ExpectStrangers()
+	c.gpu.WithoutEffects()
+	if o.Races {
+		c.gpu.ReportRaces()
+	}
+	if o.NeedlessCalls {
+		c.idle = newFreeMemory()
 	}
 	c.driver = newDriver(c)
 	if o.Reference != nil {
@@ -110,17 +152,25 @@ type nobody struct {
 
 // bad makes the error of a log that makes no sense at the present operation.
 func (c *checker) bad(format string, args ...any) error {
-	return &trace.Error{File: c.result.File, Line: c.op.Line, Reason: fmt.Sprintf(format, args...)}
+	return &trace.Error{File: c.result.File, Line: max(1, c.line()), Reason: fmt.Sprintf(format, args...)}
+}
+
+func (c *checker) line() int {
+	if c.op == nil {
+		return 0
+	}
+	return c.op.Line
 }
 
 func (c *checker) violation(kind Kind, format string, args ...any) {
-	c.result.add(c.op.Line, kind, format, args...)
+	c.result.add(Violation{Line: c.op.Line, Kind: kind}, format, args...)
 }
 
 // operation does one again. What the driver did is done where it was: before memory is
 // allocated, and after it was freed.
 func (c *checker) operation(op *trace.Op) error {
-	c.op, c.roomy.Streams = op, c.header.Streams // a table may have named another one
+	c.op = op
+	c.gpu.At(op.Thread, op.Line)
 	if op.Kind != "" {
 		c.result.Operations++
 	}
@@ -149,50 +199,14 @@ func (c *checker) perform(op *trace.Op) error {
 	return does.do(c, op)
 }
 
-// addHazards adds what the device has noticed since the last operation. These
-// operations run no work by themselves, and there are many of them.
+// addHazards adds what the device has noticed since the last operation.
 func (c *checker) addHazards() {
-	switch c.op.Kind {
-	case trace.OpFree, trace.OpFreeOn, trace.OpRecordStream, trace.OpWaitStream, trace.OpRecordEvent, trace.OpWaitEvent:
-		if len(c.op.Expect.Entries) == 0 {
-			return
-		}
+	if c.gpu.HazardCount() == c.hazards {
+		return
 	}
 	hazards := c.gpu.Hazards()
 	for _, h := range hazards[c.hazards:] {
-		kind, text := inWords(h)
-		c.violation(kind, "%s", text)
+		c.hazard(h)
 	}
 	c.hazards = len(hazards)
-}
-
-func inWords(h fakegpu.Hazard) (Kind, string) {
-	switch h.Kind {
-	case fakegpu.AllocatedTwice:
-		return Overlap, h.Missing
-	case fakegpu.NoMemory:
-		return NoMemory, h.Missing
-	}
-	return Hazard, h.String()
-}
-
-// finish looks what is left over.
-func (c *checker) finish(whole bool) {
-	left := c.memory.byAge()
-	switch {
-	case c.options.Live || len(left) == 0:
-	case !whole:
-		c.note("the log has no end, so what is allocated at its end (%s) is no leak", english.Plural(len(left), "allocation", ""))
-	default:
-		for _, a := range left {
-			c.result.add(a.line, Leak, "%d bytes at %v were allocated here and never freed", a.bytes, a.ptr)
-		}
-	}
-	if c.driver.silent {
-		c.note("the log has no driver calls, so every address counted as memory")
-	}
-}
-
-func (c *checker) note(format string, args ...any) {
-	c.result.Notes = append(c.result.Notes, fmt.Sprintf(format, args...))
 }

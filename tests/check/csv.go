@@ -2,12 +2,11 @@ package check
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
-	"strings"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -24,13 +23,20 @@ type csv struct {
 	in      *bufio.Reader
 	name    string
 	line    int
-	columns [numColumns]int // where each is in a line
+	columns [numColumns]int // where each is in a line, -1 if it is not there
 	width   int             // columns of a line
+	fields  [][]byte        // of the present line, good until the next
 	header  trace.Header
 	streams map[spec.Stream]int
+	threads map[string]spec.Thread
+	given   written
 	events  []spec.TraceEntry // of driver calls that belong to the next operation
 	driver  bool              // there have been driver calls
 	over    bool
+
+	op     trace.Op // the latest one
+	addr   spec.Ptr
+	ranges [1]trace.OpRange
 }
 
 // The columns that are read; others may be there.
@@ -39,23 +45,28 @@ const (
 	columnPointer
 	columnSize
 	columnStream
+	columnThread // may be missing
 	numColumns
 )
 
-var columnNames = [numColumns]string{"Action", "Pointer", "Size", "Stream"}
+var columnNames = [numColumns]string{"Action", "Pointer", "Size", "Stream", "Thread"}
 
-// mostStreams bounds what is kept of a log.
-const mostStreams = 1 << 16
+// longestLine bounds a line, in bytes.
+const longestLine = 4096
+
+// mostThreads bounds what is kept of a log. So does trace.MaxStreams.
+const mostThreads = 1 << 16
 
 func newCSV(in *bufio.Reader, name string) (*csv, error) {
 	c := &csv{
-		in: in, name: name, streams: map[spec.Stream]int{0: 0},
+		in: in, name: name, streams: map[spec.Stream]int{0: 0}, threads: map[string]spec.Thread{},
+		given: written{streams: []string{""}},
 		header: trace.Header{
 			Format: trace.Format, Version: trace.Version, Devices: 1,
 			TotalMemory: addressSpace, Streams: []spec.Stream{0}, Geometry: spec.DefaultGeometry(),
 		},
 	}
-	fields, err := c.read()
+	err := c.read()
 	if err == io.EOF {
 		c.line = 1
 		return nil, c.fail("no header: the file is empty")
@@ -63,10 +74,10 @@ func newCSV(in *bufio.Reader, name string) (*csv, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.width = len(fields)
+	c.width = len(c.fields)
 	for i, name := range columnNames {
-		c.columns[i] = slices.Index(fields, name)
-		if c.columns[i] < 0 {
+		c.columns[i] = slices.IndexFunc(c.fields, func(field []byte) bool { return string(field) == name })
+		if c.columns[i] < 0 && i != columnThread {
 			return nil, c.fail("this is neither a trace nor a table: the first line has no column %q", name)
 		}
 	}
@@ -77,42 +88,48 @@ func (c *csv) Header() *trace.Header { return &c.header }
 
 func (c *csv) ended() bool { return true }
 
+func (c *csv) written() *written { return &c.given }
+
 func (c *csv) fail(format string, args ...any) error {
 	return &trace.Error{File: c.name, Line: c.line, Reason: fmt.Sprintf(format, args...)}
 }
 
-// read returns the fields of the next line.
-func (c *csv) read() ([]string, error) {
+// read reads the fields of the next line.
+func (c *csv) read() error {
 	text, err := c.in.ReadSlice('\n')
 	if err == io.EOF && len(text) == 0 {
-		return nil, io.EOF
+		return io.EOF
 	}
 	c.line++
 	switch {
-	case errors.Is(err, bufio.ErrBufferFull):
-		return nil, c.fail("the line is longer than %d bytes", c.in.Size())
+	case errors.Is(err, bufio.ErrBufferFull), len(text) > longestLine:
+		return c.fail("the line is longer than %d bytes", longestLine)
 	case err == io.EOF:
-		return nil, c.fail("the last line does not end: the file was cut off")
+		return c.fail("the last line does not end: the file was cut off")
 	case err != nil:
-		return nil, c.fail("%s", describe(err))
+		return c.fail("%s", describe(err))
 	}
-	line := strings.TrimRight(string(text), "\r\n")
-	if strings.ContainsAny(line, "\"\x00") {
-		return nil, c.fail("quotes and NUL bytes are not read")
+	line := bytes.TrimRight(text, "\r\n")
+	if bytes.IndexByte(line, '"') >= 0 || bytes.IndexByte(line, 0) >= 0 {
+		return c.fail("quotes and NUL bytes are not read")
 	}
-	fields := strings.Split(line, ",")
-	for i := range fields {
-		fields[i] = strings.TrimSpace(fields[i])
+	c.fields = c.fields[:0]
+	for more := true; more; {
+		var field []byte
+		field, line, more = bytes.Cut(line, comma)
+		c.fields = append(c.fields, bytes.TrimSpace(field))
 	}
-	return fields, nil
+	return nil
 }
+
+var comma = []byte{','}
 
 // Next reads lines up to one with an operation of the program. Those before it say what
 // the allocator did in it. If there are such behind the last operation, an operation of
-// no kind carries them.
+// no kind carries them. An operation is good until the next call.
 func (c *csv) Next() (*trace.Op, error) {
 	for !c.over {
-		fields, err := c.read()
+		err := c.read()
 		if err == io.EOF {
 			c.over = true
 			break
@@ -120,7 +137,7 @@ func (c *csv) Next() (*trace.Op, error) {
 		if err != nil {
 			return nil, err
 		}
-		op, err := c.row(fields)
+		op, err := c.row()
 		if op != nil || err != nil {
 			return op, err
 		}
@@ -128,48 +145,55 @@ func (c *csv) Next() (*trace.Op, error) {
 	if len(c.events) == 0 {
 		return nil, io.EOF
 	}
-	return c.carry(&trace.Op{}), nil
+	c.op = trace.Op{}
+	return c.carry(), nil
 }
 
-// carry gives an operation what the lines before it said.
-func (c *csv) carry(op *trace.Op) *trace.Op {
-	op.Line = c.line
+// carry gives the operation what the lines before it said.
+func (c *csv) carry() *trace.Op {
+	c.op.Line = c.line
 	if c.driver {
-		op.Expect.Entries = append([]spec.TraceEntry{}, c.events...)
+		c.op.Expect.Entries = c.events
 	}
-	c.events = c.events[:0]
-	return op
+	c.events = c.events[len(c.events):]
+	if cap(c.events) == 0 {
+		c.events = make([]spec.TraceEntry, 0, 64)
+	}
+	return &c.op
 }
 
 // row makes an operation of a line, or nil if the line only says what the allocator did.
-func (c *csv) row(fields []string) (*trace.Op, error) {
-	if len(fields) != c.width {
-		return nil, c.fail("%d fields instead of %d", len(fields), c.width)
+func (c *csv) row() (*trace.Op, error) {
+	if len(c.fields) != c.width {
+		return nil, c.fail("%d fields instead of %d", len(c.fields), c.width)
 	}
-	action := fields[c.columns[columnAction]]
-	does, known := csvActions[action]
+	does, known := csvActions[string(c.fields[c.columns[columnAction]])]
 	if !known {
-		return nil, c.fail("the action %q is not known", action)
+		return nil, c.fail("the action %q is not known", c.fields[c.columns[columnAction]])
 	}
-	r := csvRow{log: c, fields: fields}
-	op := does(&r)
+	c.op = trace.Op{}
+	r := csvRow{log: c, op: &c.op}
+	if c.columns[columnThread] >= 0 {
+		c.op.Thread = r.thread(columnThread)
+	}
+	is := does(&r)
 	if r.wrong != nil {
 		return nil, r.wrong
 	}
-	if op == nil {
+	if !is {
 		return nil, nil
 	}
-	return c.carry(op), nil
+	return c.carry(), nil
 }
 
 // csvRow is a line being read. The first field that cannot be read is wrong.
 type csvRow struct {
-	log    *csv
-	fields []string
-	wrong  error
+	log   *csv
+	op    *trace.Op
+	wrong error
 }
 
-func (r *csvRow) field(column int) string { return r.fields[r.log.columns[column]] }
+func (r *csvRow) field(column int) []byte { return r.log.fields[r.log.columns[column]] }
 
 func (r *csvRow) fail(column int, what string) {
 	if r.wrong == nil {
@@ -177,17 +201,53 @@ func (r *csvRow) fail(column int, what string) {
 	}
 }
 
-// number reads a number, hexadecimal if it begins with 0x.
+// number reads a number: decimal, or hexadecimal with 0x.
 func (r *csvRow) number(column int, what string) uint64 {
-	text := r.field(column)
-	if text == "(nil)" || text == "nil" || text == "" {
-		text = "0"
-	}
-	n, err := strconv.ParseUint(text, 0, 64)
-	if err != nil || n >= addressSpace && column != columnStream {
+	n, ok := parseNumber(r.field(column))
+	if !ok || n >= addressSpace && column != columnStream {
 		r.fail(column, what)
 	}
 	return n
+}
+
+// parseNumber reads digits, or hexadecimal digits behind 0x. What is not there, and what
+// C++ prints for a null pointer, is 0.
+func parseNumber(text []byte) (n uint64, ok bool) {
+	switch string(text) {
+	case "", "(nil)", "nil":
+		return 0, true
+	}
+	if len(text) > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
+		for _, b := range text[2:] {
+			digit := hexDigit(b)
+			if digit > 15 || n >= 1<<60 {
+				return 0, false
+			}
+			n = n<<4 | uint64(digit)
+		}
+		return n, true
+	}
+	for _, b := range text {
+		digit := uint64(b - '0')
+		if digit > 9 || n > (1<<64-1-digit)/10 {
+			return 0, false
+		}
+		n = n*10 + digit
+	}
+	return n, true
+}
+
+// hexDigit is the value of a digit, more than 15 if it is none.
+func hexDigit(b byte) byte {
+	switch {
+	case b >= '0' && b <= '9':
+		return b - '0'
+	case b >= 'a' && b <= 'f':
+		return b - 'a' + 10
+	case b >= 'A' && b <= 'F':
+		return b - 'A' + 10
+	}
+	return 255
 }
 
 // pointer is an address, which is also the number of the allocation.
@@ -196,10 +256,23 @@ func (r *csvRow) pointer() spec.Ptr {
 	if p == 0 {
 		r.fail(columnPointer, "an address that is not null")
 	}
+	r.log.given.meet(r.field(columnPointer))
 	return p
 }
 
+// event is the handle of an event, which is also its number.
+func (r *csvRow) event() int { return int(r.number(columnPointer, "an event's handle")) }
+
 func (r *csvRow) size() uint64 { return r.number(columnSize, "a number of bytes") }
+
+// answer is 1 for yes and 0 for no.
+func (r *csvRow) answer() bool {
+	n := r.number(columnSize, "0 or 1")
+	if n > 1 {
+		r.fail(columnSize, "0 or 1")
+	}
+	return n == 1
+}
 
 // stream is the index of the stream in a column.
 func (r *csvRow) stream(column int) int {
@@ -207,18 +280,35 @@ func (r *csvRow) stream(column int) int {
 	index, met := r.log.streams[handle]
 	if !met {
 		index = len(r.log.header.Streams)
-		if index == mostStreams {
-			r.wrong = r.log.fail("more than %d streams", mostStreams)
+		if index == trace.MaxStreams {
+			r.wrong = r.log.fail("more than %d streams", trace.MaxStreams)
 			return 0
 		}
 		r.log.streams[handle] = index
 		r.log.header.Streams = append(r.log.header.Streams, handle)
+		r.log.given.streams = append(r.log.given.streams, string(r.field(column)))
 	}
 	return index
 }
 
+// thread is the thread in a column, numbered as it is first met.
+func (r *csvRow) thread(column int) spec.Thread {
+	name := r.field(column)
+	thread, met := r.log.threads[string(name)]
+	if !met {
+		if len(r.log.threads) == mostThreads {
+			r.wrong = r.log.fail("more than %d threads", mostThreads)
+			return 0
+		}
+		thread = spec.Thread(len(r.log.threads))
+		r.log.threads[string(name)] = thread
+		r.log.given.threads = append(r.log.given.threads, string(name))
+	}
+	return thread
+}
+
 // did adds what the allocator did.
 func (r *csvRow) did(a spec.Action, addr spec.Ptr, bytes uint64) {
-	r.log.driver = r.log.driver || a == spec.ActionSegmentAlloc
+	r.log.driver = r.log.driver || a != spec.ActionFreeCompleted
 	r.log.events = append(r.log.events, spec.TraceEntry{Action: a, Addr: addr, Size: bytes})
 }

@@ -5,72 +5,112 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// csvActions says what a line with the action means. RMM's logger writes the first
-// three; the others are ours.
-var csvActions = map[string]func(r *csvRow) *trace.Op{
-	"allocate": func(r *csvRow) *trace.Op {
-		op := &trace.Op{Kind: trace.OpMalloc, Size: r.size(), Stream: r.stream(columnStream)}
-		addr := spec.Ptr(0)
-		if op.Size > 0 {
-			addr = r.pointer()
+// csvActions says what a line with the action means, and whether it is an operation of
+// the program. RMM's logger writes the first four; the others are ours.
+var csvActions = map[string]func(r *csvRow) bool{
+	"allocate": func(r *csvRow) bool {
+		r.op.Kind, r.op.Size, r.op.Stream = trace.OpMalloc, r.size(), r.stream(columnStream)
+		r.log.addr = 0
+		if r.op.Size > 0 || r.number(columnPointer, "an address") != 0 {
+			r.log.addr = r.pointer()
 		}
-		op.ID, op.Expect.Addr = int64(addr), &addr
-		return op
+		r.op.ID, r.op.Expect.Addr = int64(r.log.addr), &r.log.addr
+		return true
 	},
-	"allocate failure": func(r *csvRow) *trace.Op {
-		return &trace.Op{
-			Kind: trace.OpMalloc, ID: -1, Size: r.size(), Stream: r.stream(columnStream),
-			Expect: trace.Expectation{Error: trace.ErrorOOM},
-		}
+	"allocate failure": func(r *csvRow) bool {
+		r.op.Kind, r.op.ID, r.op.Size, r.op.Stream = trace.OpMalloc, -1, r.size(), r.stream(columnStream)
+		r.op.Expect.Error = trace.ErrorOOM
+		return true
 	},
 	"free":       csvFree,
 	"deallocate": csvFree,
 
-	"record stream": func(r *csvRow) *trace.Op {
-		return &trace.Op{Kind: trace.OpRecordStream, ID: int64(r.pointer()), Stream: r.stream(columnStream)}
+	"record stream": func(r *csvRow) bool {
+		r.op.Kind, r.op.ID, r.op.Stream = trace.OpRecordStream, int64(r.pointer()), r.stream(columnStream)
+		return true
 	},
-	"empty cache": func(*csvRow) *trace.Op { return &trace.Op{Kind: trace.OpEmptyCache} },
+	"empty cache": func(r *csvRow) bool { return r.is(trace.OpEmptyCache) },
 
-	"read": func(r *csvRow) *trace.Op {
-		op := r.work("read")
-		op.Reads = []trace.OpRange{{ID: int64(r.pointer()), Bytes: r.size()}}
-		return op
+	"read":       func(r *csvRow) bool { return r.work(trace.OpKernel, "read", &r.op.Reads) },
+	"write":      func(r *csvRow) bool { return r.work(trace.OpKernel, "write", &r.op.Writes) },
+	"host read":  func(r *csvRow) bool { return r.work(trace.OpHostAccess, "host read", &r.op.Reads) },
+	"host write": func(r *csvRow) bool { return r.work(trace.OpHostAccess, "host write", &r.op.Writes) },
+
+	"wait": func(r *csvRow) bool {
+		r.op.On = r.stream(columnPointer)
+		return r.onStream(trace.OpWaitStream)
 	},
-	"write": func(r *csvRow) *trace.Op {
-		op := r.work("write")
-		op.Writes = []trace.OpRange{{ID: int64(r.pointer()), Bytes: r.size()}}
-		return op
+	"record event":      func(r *csvRow) bool { r.op.Event = r.event(); return r.onStream(trace.OpRecordEvent) },
+	"wait event":        func(r *csvRow) bool { r.op.Event = r.event(); return r.onStream(trace.OpWaitEvent) },
+	"synchronize event": func(r *csvRow) bool { r.op.Event = r.event(); return r.is(trace.OpSynchronizeEvent) },
+	"query event": func(r *csvRow) bool {
+		r.op.Event, r.op.Complete = r.event(), r.answer()
+		return r.is(trace.OpQueryEvent)
 	},
-	"wait": func(r *csvRow) *trace.Op {
-		return &trace.Op{Kind: trace.OpWaitStream, Stream: r.stream(columnStream), On: r.stream(columnPointer)}
-	},
-	"synchronize": func(r *csvRow) *trace.Op {
-		return &trace.Op{Kind: trace.OpSynchronize, Stream: r.stream(columnStream)}
+	"destroy event":      func(r *csvRow) bool { r.op.Event = r.event(); return r.is(trace.OpDestroyEvent) },
+	"synchronize":        func(r *csvRow) bool { return r.onStream(trace.OpSynchronize) },
+	"synchronize device": func(r *csvRow) bool { return r.is(trace.OpSynchronizeDevice) },
+	"query stream": func(r *csvRow) bool {
+		r.op.Complete = r.answer()
+		return r.onStream(trace.OpQueryStream)
 	},
 
-	"driver allocate": func(r *csvRow) *trace.Op {
-		r.did(spec.ActionSegmentAlloc, r.pointer(), r.size())
-		return nil
+	"create stream": func(r *csvRow) bool { // the flags of cudaStreamCreateWithFlags
+		const nonBlocking = 1
+		r.op.Blocking = r.number(columnSize, "the stream's flags")&nonBlocking == 0
+		return r.onStream(trace.OpCreateStream)
 	},
-	"driver free": func(r *csvRow) *trace.Op {
-		r.did(spec.ActionSegmentFree, r.pointer(), r.size())
-		return nil
+	"destroy stream": func(r *csvRow) bool { return r.onStream(trace.OpDestroyStream) },
+	"wait thread": func(r *csvRow) bool {
+		r.op.Other = r.thread(columnPointer)
+		return r.is(trace.OpWaitThread)
 	},
-	"free completed": func(r *csvRow) *trace.Op {
+	"end thread": func(r *csvRow) bool { return r.is(trace.OpEndThread) },
+
+	"driver allocate":      func(r *csvRow) bool { return r.driver(spec.ActionSegmentAlloc) },
+	"driver free":          func(r *csvRow) bool { return r.driver(spec.ActionSegmentFree) },
+	"driver allocate host": func(r *csvRow) bool { return r.driver(spec.ActionSegmentMap) },
+	"driver free host":     func(r *csvRow) bool { return r.driver(spec.ActionSegmentUnmap) },
+	"driver map":           func(r *csvRow) bool { return r.driver(spec.ActionSegmentMap) },
+	"driver unmap":         func(r *csvRow) bool { return r.driver(spec.ActionSegmentUnmap) },
+	"free completed": func(r *csvRow) bool {
 		r.did(spec.ActionFreeCompleted, r.pointer(), 0)
-		return nil
+		return false
 	},
 }
 
-// csvFree: the stream of a free is not read; the size has to be the allocation's, if it
-// is there. A free of null is nothing.
-func csvFree(r *csvRow) *trace.Op {
+// csvFree: the size has to be the allocation's, if it is there. A free of null is
+// nothing.
+func csvFree(r *csvRow) bool {
 	if r.number(columnPointer, "an address") == 0 {
-		return nil
+		return false
 	}
-	return &trace.Op{Kind: trace.OpFree, ID: int64(r.pointer()), Size: r.size()}
+	r.op.ID, r.op.Size = int64(r.pointer()), r.size()
+	return r.onStream(trace.OpFree)
 }
 
-func (r *csvRow) work(name string) *trace.Op {
-	return &trace.Op{Kind: trace.OpKernel, Name: name, Stream: r.stream(columnStream)}
+func (r *csvRow) is(kind trace.OpKind) bool {
+	r.op.Kind = kind
+	return true
+}
+
+func (r *csvRow) onStream(kind trace.OpKind) bool {
+	r.op.Stream = r.stream(columnStream)
+	return r.is(kind)
+}
+
+// work is work, or an access of the host, that touches memory in one way.
+func (r *csvRow) work(kind trace.OpKind, name string, ranges *[]trace.OpRange) bool {
+	r.op.Name = name
+	r.log.ranges[0] = trace.OpRange{ID: int64(r.pointer()), Bytes: r.size()}
+	*ranges = r.log.ranges[:]
+	if kind == trace.OpHostAccess {
+		return r.is(kind)
+	}
+	return r.onStream(kind)
+}
+
+func (r *csvRow) driver(a spec.Action) bool {
+	r.did(a, r.pointer(), r.size())
+	return false
 }

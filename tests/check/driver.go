@@ -1,8 +1,6 @@
 package check
 
 import (
-	"slices"
-
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -16,25 +14,10 @@ type driver struct {
 	scripts  []*fakegpu.Script // by device
 	recorded bool              // the log has had driver calls
 	silent   bool              // it has had a malloc before any
-	ranges   []reservation
-	pages    map[spec.Ptr]spec.PageHandle
 }
-
-// reservation is a range for a segment that grows. When nothing is mapped in it any more
-// it is released.
-type reservation struct {
-	spec.Range
-	mapped uint64 // bytes
-}
-
-// pageSize is what pages are mapped in here, whatever the real ones were.
-const pageSize = 2 * spec.MiB
-
-// mostPages is how many are mapped at most, a TiB of them.
-const mostPages = 1 << 19
 
 func newDriver(c *checker) driver {
-	d := driver{c: c, pages: map[spec.Ptr]spec.PageHandle{}}
+	d := driver{c: c}
 	for dev := range c.header.Devices {
 		script := fakegpu.NewScript()
 		c.gpu.UseScript(spec.Device(dev), script)
@@ -60,7 +43,7 @@ func (d *driver) obtain(dev spec.Device, r spec.Range) error {
 	d.scripts[dev].Push(r.Ptr, r.Bytes)
 	got, err := d.c.gpu.Malloc(dev, r.Bytes)
 	if err != nil || got != r.Ptr {
-		return d.c.bad("the driver is said to have given %d bytes at %v, where it has given memory before", r.Bytes, r.Ptr)
+		return d.c.bad("the driver is said to have given %d bytes at %s, where it has given memory before", r.Bytes, d.c.pointer(r.Ptr))
 	}
 	return nil
 }
@@ -89,17 +72,22 @@ func (d *driver) event(op *trace.Op, e spec.TraceEntry) error {
 	}
 	switch e.Action {
 	case spec.ActionSegmentAlloc:
-		return d.obtain(op.Device, r)
+		return d.asked(op, d.obtain(op.Device, r), r)
 	case spec.ActionSegmentMap:
-		return d.mapRange(op.Device, r)
+		if err := d.c.gpu.AddMapped(op.Device, r); err != nil {
+			return d.c.bad("%d bytes at %s are said to be mapped: %v", r.Bytes, d.c.pointer(r.Ptr), err)
+		}
+		return d.asked(op, nil, r)
 	case spec.ActionSegmentFree:
-		d.stillAllocated(r)
+		d.returned(r)
 		if err := d.c.gpu.Free(op.Device, r.Ptr); err != nil {
-			return d.c.bad("%v is said to have been returned to the driver: %v", r.Ptr, err)
+			return d.c.bad("%s is said to have been returned to the driver: %v", d.c.pointer(r.Ptr), err)
 		}
 	case spec.ActionSegmentUnmap:
-		d.stillAllocated(r)
-		return d.unmap(r)
+		d.returned(r)
+		if err := d.c.gpu.RemoveMapped(r); err != nil {
+			return d.c.bad("%d bytes at %s are said to be unmapped: %v", r.Bytes, d.c.pointer(r.Ptr), err)
+		}
 	case spec.ActionFreeCompleted:
 		d.c.completed(e.Addr)
 	case spec.ActionFreeRequested:
@@ -110,82 +98,25 @@ func (d *driver) event(op *trace.Op, e spec.TraceEntry) error {
 	return nil
 }
 
+// asked: the driver has given memory, in an operation of the program's.
+func (d *driver) asked(op *trace.Op, err error, r spec.Range) error {
+	if err == nil && d.c.idle != nil && op.Kind == trace.OpMalloc {
+		d.c.idle.asked(d.c, op, r)
+	}
+	return err
+}
+
+// returned: memory goes back to the driver, and should not be allocated.
+func (d *driver) returned(r spec.Range) {
+	d.stillAllocated(r)
+	if d.c.idle != nil {
+		d.c.idle.take(r)
+	}
+}
+
 // stillAllocated looks whether memory that is returned to the driver is allocated.
 func (d *driver) stillAllocated(r spec.Range) {
 	for _, a := range d.c.memory.within(r) {
-		d.c.violation(Returned, "%d bytes at %v, allocated in line %d, are still allocated, and %d bytes from %v on were returned to the driver", a.bytes, a.ptr, a.line, r.Bytes, r.Ptr)
+		d.c.violation(Returned, "%d bytes at %s, allocated in line %d, are still allocated, and %d bytes from %s on were returned to the driver", a.bytes, d.c.pointer(a.ptr), a.line, r.Bytes, d.c.pointer(r.Ptr))
 	}
-}
-
-// mapRange maps pages, and reserves addresses for them where none are yet. A range
-// begins where it is first mapped, as a rule; how long it is is not known, so it is made
-// as long as PyTorch's, or as short as it has to be.
-func (d *driver) mapRange(dev spec.Device, r spec.Range) error {
-	if r.Bytes == 0 || r.Bytes%pageSize != 0 || uint64(r.Ptr)%pageSize != 0 {
-		return d.obtain(dev, r)
-	}
-	if r.Bytes/pageSize > uint64(mostPages-len(d.pages)) {
-		return d.c.bad("%d bytes at %v are said to be mapped, which makes more than a TiB", r.Bytes, r.Ptr)
-	}
-	if d.around(r) < 0 {
-		long := max((d.c.header.TotalMemory/8*9+pageSize-1)/pageSize*pageSize, r.Bytes)
-		if !d.reserve(dev, spec.Range{Ptr: r.Ptr, Bytes: long}) && !d.reserve(dev, r) {
-			return d.c.bad("%d bytes at %v are said to be mapped, where the driver has given memory before", r.Bytes, r.Ptr)
-		}
-	}
-	d.ranges[d.around(r)].mapped += r.Bytes
-	for at := r.Ptr; at < r.End(); at += spec.Ptr(pageSize) {
-		page, err := d.c.gpu.CreatePage(dev, pageSize, spec.SharePOSIX)
-		if err == nil {
-			err = d.c.gpu.MapPage(at, pageSize, page)
-		}
-		if err == nil {
-			err = d.c.gpu.SetAccess(at, pageSize, dev)
-		}
-		if err != nil {
-			return d.c.bad("%v is said to be mapped: %v", at, err)
-		}
-		d.pages[at] = page
-	}
-	return nil
-}
-
-// around is the index of the reservation that a range lies in, -1 if there is none.
-func (d *driver) around(r spec.Range) int {
-	return slices.IndexFunc(d.ranges, func(o reservation) bool { return o.Contains(r) })
-}
-
-func (d *driver) reserve(dev spec.Device, r spec.Range) bool {
-	for _, o := range d.ranges {
-		if o.Overlaps(r) {
-			return false
-		}
-	}
-	d.scripts[dev].PushRange(r.Ptr)
-	got, err := d.c.gpu.ReserveAddress(dev, r.Bytes)
-	if err != nil || got != r.Ptr {
-		return false
-	}
-	d.ranges = append(d.ranges, reservation{Range: r})
-	return true
-}
-
-func (d *driver) unmap(r spec.Range) error {
-	for at := r.Ptr; at < r.End(); at += spec.Ptr(pageSize) {
-		page, mapped := d.pages[at]
-		if !mapped {
-			return d.c.bad("%v is said to be unmapped, which is not mapped", at)
-		}
-		if err := d.c.gpu.UnmapPage(at, pageSize); err != nil {
-			return d.c.bad("%v is said to be unmapped: %v", at, err)
-		}
-		_ = d.c.gpu.ReleasePage(page)
-		delete(d.pages, at)
-	}
-	i := d.around(r)
-	if d.ranges[i].mapped -= r.Bytes; d.ranges[i].mapped == 0 {
-		_ = d.c.gpu.FreeAddress(d.ranges[i].Ptr, d.ranges[i].Bytes)
-		d.ranges = slices.Delete(d.ranges, i, i+1)
-	}
-	return nil
 }

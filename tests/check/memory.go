@@ -9,6 +9,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 	"gaugeblock/spec/trace"
 )
 
@@ -20,7 +21,9 @@ type memory struct {
 	freed     map[int64]*allocation
 	oldest    []int64                 // numbers in freed, oldest first
 	before    btree.Map[int64, int64] // numbers freed before those, as ranges: first, last
-	waiting   map[spec.Ptr][]spec.EventHandle
+	waiting   map[spec.Ptr]*waiting
+	empty     map[spec.Ptr]int // allocations of no bytes that have an address
+	passedOn  passedOn
 }
 
 // allocation is memory that is, or was, allocated.
@@ -33,23 +36,42 @@ type allocation struct {
 	line   int // where it was allocated
 	freed  int // and where it was freed
 	uses   []use
-	lent   bool // a callback may free it
-	opened bool // another process's
+	used   map[deviceStream]bool // the same, without the lines
+	lent   bool                  // a callback may free it
+	opened bool                  // another process's
+
+	thread spec.Thread         // that was given it
+	known  happensbefore.Clock // what the thread knew then
+	start  happensbefore.Clock // what came before its stream's next work then
+	told   happensbefore.Clock // what the program had let the allocator know when it was freed
 }
 
 func (a *allocation) Range() spec.Range { return spec.Range{Ptr: a.ptr, Bytes: a.bytes} }
+
+type deviceStream struct {
+	device spec.Device
+	stream spec.Stream
+}
 
 // use is a stream that was recorded.
 type use struct {
 	device spec.Device
 	stream spec.Stream
+	line   int // where
+}
+
+// waiting is a freed allocation, and the events that have to complete before its memory
+// can be reused.
+type waiting struct {
+	of     *allocation
+	events []spec.EventHandle
 }
 
 // mostFreed is how many freed allocations are remembered with their lines.
 const mostFreed = 1 << 20
 
 func newMemory() memory {
-	return memory{allocated: map[int64]*allocation{}, freed: map[int64]*allocation{}, waiting: map[spec.Ptr][]spec.EventHandle{}}
+	return memory{allocated: map[int64]*allocation{}, freed: map[int64]*allocation{}, waiting: map[spec.Ptr]*waiting{}, empty: map[spec.Ptr]int{}}
 }
 
 func (m *memory) put(a *allocation) {
@@ -121,9 +143,13 @@ func (m *memory) within(r spec.Range) []*allocation {
 	return in
 }
 
-// allocated begins the life of what a malloc returned.
+// allocated begins the life of what a malloc returned. An allocation of no bytes has no
+// life, but it may have an address, which is freed.
 func (c *checker) allocated(op *trace.Op) error {
 	if op.Size == 0 {
+		if op.Expect.Addr != nil && *op.Expect.Addr != 0 {
+			c.memory.empty[*op.Expect.Addr]++
+		}
 		return nil
 	}
 	if op.Expect.Addr == nil {
@@ -135,14 +161,22 @@ func (c *checker) allocated(op *trace.Op) error {
 	if err := c.driver.need(op.Device); err != nil {
 		return err
 	}
-	stream := c.stream(op.Device, op.Stream)
 	a := &allocation{
-		id: op.ID, ptr: *op.Expect.Addr, bytes: op.Size, device: op.Device, stream: stream, line: op.Line,
+		id: op.ID, ptr: *op.Expect.Addr, bytes: op.Size, device: op.Device, stream: c.stream(op.Device, op.Stream),
+		line: op.Line, thread: op.Thread,
 	}
 	if before := c.memory.allocated[op.ID]; before != nil {
 		c.memory.end(before, op.Line) // the device says that there are two
 	}
+	c.checkAlignment(a)
+	if c.idle != nil {
+		c.idle.allocated(a)
+	}
 	c.begin(a)
+	if c.options.StreamOrdered {
+		c.works++
+		c.performed(c.gpu.Launch(spec.Launch{Device: a.device, Stream: a.stream, Name: "allocate", Writes: []spec.Range{a.Range()}}))
+	}
 	return nil
 }
 
@@ -157,19 +191,36 @@ func (c *checker) checkRange(r spec.Range) error {
 // begin begins a life.
 func (c *checker) begin(a *allocation) {
 	c.forgetWaiting(a.ptr)
-	c.gpu.BeginLifetime(fakegpu.Lifetime{Range: a.Range(), Device: a.device, Stream: a.stream, Owner: lineName("", a.line)})
+	c.memory.passedOn.take(a.Range(), c.gpu.See)
+	a.known, a.start = c.gpu.Known(), c.gpu.Reached(a.device, a.stream)
+	c.gpu.BeginLifetime(fakegpu.Lifetime{Range: a.Range(), Device: a.device, Stream: a.stream, Tag: a})
 	c.memory.put(a)
 }
 
 // free ends the life of what was freed, or says why it has none.
 func (c *checker) free(op *trace.Op) error {
 	a := c.memory.allocated[op.ID]
+	if n := c.memory.empty[spec.Ptr(op.ID)]; n > 0 && op.Size == 0 && (a == nil || a.ptr == spec.Ptr(op.ID)) {
+		if c.memory.empty[spec.Ptr(op.ID)]--; n == 1 {
+			delete(c.memory.empty, spec.Ptr(op.ID))
+		}
+		return nil
+	}
 	if a == nil {
 		c.misusedFree(op)
 		return nil
 	}
+	c.givenTo(a)
 	if op.Size != 0 && op.Size != a.bytes {
-		c.violation(WrongSize, "a free of %d bytes at %v, which were %d when they were allocated in line %d", op.Size, a.ptr, a.bytes, a.line)
+		c.violation(WrongSize, "a free of %d bytes at %s, which were %d when they were allocated in line %d", op.Size, c.pointer(a.ptr), a.bytes, a.line)
+	}
+	if c.options.StreamOrdered {
+		on := c.stream(a.device, op.Stream)
+		c.works++
+		c.performed(c.gpu.EndLifetimeOn(a.device, on, a.ptr, "free"))
+		a.told = c.gpu.Reached(a.device, on)
+	} else if on := c.streams.byIndex[deviceIndex{a.device, op.Stream}]; on != nil && on.destroyed == 0 {
+		a.told = c.gpu.Reached(a.device, on.handle)
 	}
 	c.endLife(a)
 	return nil
@@ -181,7 +232,7 @@ func (c *checker) misusedFree(op *trace.Op) {
 	case a != nil && a.lent:
 		a.lent = false // a callback was faster
 	case a != nil:
-		c.violation(DoubleFree, "%v (%d bytes, allocated in line %d) was freed before, in line %d", a.ptr, a.bytes, a.line, a.freed)
+		c.violation(DoubleFree, "%s (%d bytes, allocated in line %d) was freed before, in line %d", c.pointer(a.ptr), a.bytes, a.line, a.freed)
 	case c.memory.wasFreed(op.ID):
 		c.violation(DoubleFree, "%s was freed before, more than %d frees ago", c.name(op.ID), mostFreed)
 	default:
@@ -190,11 +241,14 @@ func (c *checker) misusedFree(op *trace.Op) {
 	c.leaveReference()
 }
 
+// pointer is an address as the log writes it.
+func (c *checker) pointer(p spec.Ptr) string { return c.given.pointer(p) }
+
 // name is what an allocation that nobody knows is called: by its address, if that is its
 // number.
 func (c *checker) name(id int64) string {
 	if id >= 1<<20 {
-		return spec.Ptr(id).String()
+		return c.pointer(spec.Ptr(id))
 	}
 	return "id " + decimal(id)
 }
@@ -202,8 +256,17 @@ func (c *checker) name(id int64) string {
 // endLife ends a life. An event at the end of each recorded stream says what the
 // allocator has to wait for, see completed.
 func (c *checker) endLife(a *allocation) {
+	known := c.gpu.Known()
+	if !c.options.StreamOrdered {
+		a.told.Join(known)
+		a.told.Join(c.gpu.Reached(a.device, a.stream))
+		for _, u := range a.uses {
+			a.told.Join(c.gpu.Reached(u.device, u.stream))
+		}
+	}
 	c.gpu.EndLifetime(a.ptr)
 	c.memory.end(a, c.op.Line)
+	c.memory.passedOn.put(a.Range(), known)
 	c.forgetWaiting(a.ptr)
 	for _, u := range a.uses {
 		status, err := c.gpu.CaptureStatus(u.device, u.stream)
@@ -212,25 +275,44 @@ func (c *checker) endLife(a *allocation) {
 		}
 		if event, err := c.gpu.CreateEvent(u.device); err == nil {
 			_ = c.gpu.RecordEvent(event, u.device, u.stream)
-			c.memory.waiting[a.ptr] = append(c.memory.waiting[a.ptr], event)
+			w := c.memory.waiting[a.ptr]
+			if w == nil {
+				w = &waiting{of: a}
+				c.memory.waiting[a.ptr] = w
+			}
+			w.events = append(w.events, event)
 		}
+	}
+	if c.idle != nil && len(a.uses) == 0 {
+		c.idle.freed(a)
 	}
 }
 
 // completed: the allocator says that a freed block can be reused. It is taken at its
 // word that it has seen the recorded streams' work before the free come to its end.
 func (c *checker) completed(ptr spec.Ptr) {
-	for _, event := range c.memory.waiting[ptr] {
+	w := c.memory.waiting[ptr]
+	if w == nil {
+		return
+	}
+	for _, event := range w.events {
 		_ = c.gpu.SynchronizeEvent(event)
+	}
+	c.memory.passedOn.put(w.of.Range(), c.gpu.Known())
+	if c.idle != nil {
+		c.idle.freed(w.of)
 	}
 	c.forgetWaiting(ptr)
 }
 
+// forgetWaiting forgets what freed memory waits for.
 func (c *checker) forgetWaiting(ptr spec.Ptr) {
-	for _, event := range c.memory.waiting[ptr] {
-		_ = c.gpu.DestroyEvent(event)
+	if w := c.memory.waiting[ptr]; w != nil {
+		for _, event := range w.events {
+			_ = c.gpu.DestroyEvent(event)
+		}
+		delete(c.memory.waiting, ptr)
 	}
-	delete(c.memory.waiting, ptr)
 }
 
 // restore: a pool was set back.
@@ -243,7 +325,7 @@ func (c *checker) restore(op *trace.Op) error {
 	for _, id := range op.Live {
 		if a := c.memory.freed[id]; a != nil && c.memory.allocated[id] == nil {
 			again := *a
-			again.uses = nil
+			again.uses, again.used, again.thread = nil, nil, op.Thread
 			c.begin(&again)
 		}
 	}

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"fmt"
-	"slices"
 	"strconv"
 
 	"gaugeblock/spec"
@@ -54,9 +52,60 @@ func (c *checker) device(op *trace.Op) error {
 	case op.Kind == trace.OpPeerAccess:
 		c.performed(c.gpu.EnablePeerAccess(op.Device, op.Peer))
 	case op.Kind.Target() == trace.TargetDevice:
-		c.performed(c.program.Perform(op).Err)
+		c.deviceCall(op)
 	}
 	return nil
+}
+
+func (c *checker) deviceCall(op *trace.Op) {
+	switch op.Kind {
+	case trace.OpCreateStream:
+		c.createStream(op)
+	case trace.OpDestroyStream:
+		c.destroyStream(op)
+	case trace.OpSynchronizeDevice:
+		c.shown.waits = true
+		c.performed(c.gpu.SynchronizeDevice(op.Device))
+	case trace.OpQueryStream:
+		if op.Complete {
+			c.shown.waits = true
+			c.gpu.SeeStream(op.Device, c.stream(op.Device, op.Stream))
+		}
+	case trace.OpQueryEvent:
+		if op.Complete {
+			waited := *op
+			waited.Kind = trace.OpSynchronizeEvent
+			c.play(&waited)
+		}
+	case trace.OpWaitThread:
+		c.gpu.OrderThreads(op.Other, op.Thread)
+	case trace.OpEndThread:
+		c.endThread(op)
+	default:
+		c.play(op)
+	}
+}
+
+// play performs an operation on events, graphs, or two streams.
+func (c *checker) play(op *trace.Op) {
+	for len(c.roomy.Streams) < len(c.header.Streams) {
+		c.roomy.Streams = append(c.roomy.Streams, 0)
+	}
+	c.roomy.Streams[op.Stream] = c.stream(op.Device, op.Stream)
+	if op.Kind == trace.OpWaitStream {
+		c.roomy.Streams[op.On] = c.stream(op.Device, op.On)
+		if done, err := c.gpu.WaitStream(op.Device, c.roomy.Streams[op.Stream], c.roomy.Streams[op.On]); done {
+			c.performed(err)
+			c.shown.waits = true
+			return
+		}
+	}
+	out := c.program.Perform(op)
+	c.performed(out.Err)
+	c.shown.met(op, out.Skipped)
+	if op.Kind == trace.OpGraphLaunch {
+		c.works++
+	}
 }
 
 // performed adds a violation if the device did not do what the log says it did.
@@ -66,15 +115,6 @@ func (c *checker) performed(err error) {
 	}
 }
 
-// stream is the handle of an index. It comes into being when it is first named.
-func (c *checker) stream(dev spec.Device, index int) spec.Stream {
-	handle := c.header.Streams[index]
-	if handle != 0 {
-		_ = c.gpu.AddStream(dev, handle) // unless it is there
-	}
-	return handle
-}
-
 // find is an allocation that is named, which has to be allocated.
 func (c *checker) find(id int64, what string) *allocation {
 	a := c.memory.allocated[id]
@@ -82,7 +122,7 @@ func (c *checker) find(id int64, what string) *allocation {
 		return a
 	}
 	if before := c.memory.freed[id]; before != nil {
-		c.violation(NotAllocated, "%s %v (%d bytes, allocated in line %d), which was freed in line %d", what, before.ptr, before.bytes, before.line, before.freed)
+		c.violation(NotAllocated, "%s %s (%d bytes, allocated in line %d), which was freed in line %d", what, c.pointer(before.ptr), before.bytes, before.line, before.freed)
 	} else {
 		c.violation(NotAllocated, "%s %s, which is not allocated", what, c.name(id))
 	}
@@ -96,11 +136,22 @@ func (c *checker) record(op *trace.Op) error {
 	if a == nil || a.opened {
 		return nil
 	}
-	u := use{op.Device, c.stream(op.Device, op.Stream)}
-	if u != (use{a.device, a.stream}) && !slices.Contains(a.uses, u) {
-		a.uses = append(a.uses, u)
-	}
+	c.givenTo(a)
+	a.recorded(use{op.Device, c.stream(op.Device, op.Stream), op.Line})
 	return nil
+}
+
+// recorded adds a stream use, once.
+func (a *allocation) recorded(u use) {
+	key := deviceStream{u.device, u.stream}
+	if key == (deviceStream{a.device, a.stream}) || a.used[key] {
+		return
+	}
+	if a.used == nil {
+		a.used = map[deviceStream]bool{}
+	}
+	a.used[key] = true
+	a.uses = append(a.uses, u)
 }
 
 // ranges are the parts of allocations that work touches.
@@ -110,8 +161,9 @@ func (c *checker) ranges(of []trace.OpRange) (found []spec.Range, owners []*allo
 		if a == nil || a.opened {
 			continue
 		}
+		c.givenTo(a)
 		if r.Offset > a.bytes || r.Bytes > a.bytes-r.Offset {
-			c.violation(NotAllocated, "work touches %d bytes from byte %d of %v on, which has %d (allocated in line %d)", r.Bytes, r.Offset, a.ptr, a.bytes, a.line)
+			c.violation(NotAllocated, "work touches %d bytes from byte %d of %s on, which has %d (allocated in line %d)", r.Bytes, r.Offset, c.pointer(a.ptr), a.bytes, a.line)
 			continue
 		}
 		if r.Bytes == 0 {
@@ -124,10 +176,18 @@ func (c *checker) ranges(of []trace.OpRange) (found []spec.Range, owners []*allo
 }
 
 func (c *checker) launch(op *trace.Op) error {
-	l := spec.Launch{Device: op.Device, Stream: c.stream(op.Device, op.Stream), Name: lineName(op.Name, op.Line)}
-	l.Reads, _ = c.ranges(op.Reads)
-	l.Writes, _ = c.ranges(op.Writes)
-	c.performed(c.gpu.Launch(l))
+	if len(op.Reads)+len(op.Writes) > 0 {
+		c.works++
+	}
+	reads, _ := c.ranges(op.Reads)
+	writes, _ := c.ranges(op.Writes)
+	if op.Kind == trace.OpHostAccess {
+		c.gpu.HostAccess(op.Name, reads, writes)
+		return nil
+	}
+	c.performed(c.gpu.Launch(spec.Launch{
+		Device: op.Device, Stream: c.stream(op.Device, op.Stream), Name: op.Name, Reads: reads, Writes: writes,
+	}))
 	return nil
 }
 
@@ -137,20 +197,13 @@ func (c *checker) copy(op *trace.Op) error {
 	if len(from) != 1 || len(to) != 1 {
 		return nil
 	}
+	c.works++
 	c.performed(c.gpu.Copy(spec.Copy{
 		Device: op.Device, Stream: c.stream(op.Device, op.Stream),
 		Dst: to[0].Ptr, DstDevice: target[0].device, Src: from[0].Ptr, SrcDevice: source[0].device,
 		Bytes: min(from[0].Bytes, to[0].Bytes),
 	}))
 	return nil
-}
-
-// lineName is what work and memory are called in reports: by the line of the log.
-func lineName(name string, line int) string {
-	if name == "" {
-		return fmt.Sprintf("line %d", line)
-	}
-	return fmt.Sprintf("%s, line %d", name, line)
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

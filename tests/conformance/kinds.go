@@ -75,7 +75,7 @@ type misuse struct {
 var kinds = func() map[trace.OpKind]kind {
 	all := map[trace.OpKind]kind{}
 	for _, group := range []map[trace.OpKind]kind{
-		memoryKinds, poolKinds, sharingKinds, streamKinds, captureKinds, deviceKinds, contractKinds,
+		memoryKinds, poolKinds, sharingKinds, streamKinds, hostKinds, captureKinds, deviceKinds, contractKinds,
 	} {
 		maps.Copy(all, group)
 	}

@@ -27,7 +27,28 @@ func (e *InputError) Error() string { return quote.Text(e.Arg) + ": " + e.Reason
 // by path, a glob pattern what it matches, and "-" standard input. What is no regular
 // file, such as a FIFO, is read only if it is named, since it may wait for ever. An
 // argument that means nothing is an InputError.
-func FindTraces(args []string) ([]string, error) {
+func FindTraces(args []string) ([]string, error) { return find(args, traceFiles) }
+
+// FindLogs does so for logs of allocators, which are traces or tables (*.csv, *.csv.gz).
+func FindLogs(args []string) ([]string, error) { return find(args, logFiles) }
+
+// fileKind is what to look for in directories.
+type fileKind struct {
+	name     string
+	suffixes []string
+}
+
+var (
+	traceFiles = fileKind{"trace", []string{".jsonl", ".jsonl.gz"}}
+	logFiles   = fileKind{"log", []string{".jsonl", ".jsonl.gz", ".csv", ".csv.gz"}}
+)
+
+// has reports whether a file has one of the suffixes.
+func (k fileKind) has(file string) bool {
+	return slices.ContainsFunc(k.suffixes, func(suffix string) bool { return strings.HasSuffix(file, suffix) })
+}
+
+func find(args []string, kind fileKind) ([]string, error) {
 	var files []string
 	stdins := 0
 	for _, arg := range args {
@@ -38,7 +59,7 @@ func FindTraces(args []string) ([]string, error) {
 			files = append(files, Stdin)
 			continue
 		}
-		found, err := expand(arg)
+		found, err := expand(arg, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -47,11 +68,11 @@ func FindTraces(args []string) ([]string, error) {
 	return files, nil
 }
 
-// expand is FindTraces for one argument. A file whose name looks like a pattern
+// expand is find for one argument. A file whose name looks like a pattern
 // is taken at its word.
-func expand(arg string) ([]string, error) {
+func expand(arg string, kind fileKind) ([]string, error) {
 	if _, err := os.Stat(arg); err == nil {
-		return below(arg)
+		return below(arg, kind)
 	} else if !strings.ContainsAny(arg, `*?[`) {
 		return nil, &InputError{arg, reason(err)}
 	}
@@ -67,7 +88,7 @@ func expand(arg string) ([]string, error) {
 		if info, err := os.Stat(match); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 			continue
 		}
-		found, err := below(match)
+		found, err := below(match, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -79,8 +100,8 @@ func expand(arg string) ([]string, error) {
 	return files, nil
 }
 
-// below lists the traces of a directory; a file is its own list.
-func below(path string) ([]string, error) {
+// below lists the files of a directory; a file is its own list.
+func below(path string, kind fileKind) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, &InputError{path, reason(err)}
@@ -93,7 +114,7 @@ func below(path string) ([]string, error) {
 		if err != nil {
 			return &InputError{file, reason(err)}
 		}
-		if isTraceName(file) && isRegular(file) {
+		if kind.has(file) && isRegular(file) {
 			files = append(files, file)
 		}
 		return nil
@@ -102,7 +123,7 @@ func below(path string) ([]string, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, &InputError{path, "no trace (*.jsonl, *.jsonl.gz) in or below this directory"}
+		return nil, &InputError{path, fmt.Sprintf("no %s (*%s) in or below this directory", kind.name, strings.Join(kind.suffixes, ", *"))}
 	}
 	slices.Sort(files)
 	return files, nil
@@ -112,10 +133,6 @@ func below(path string) ([]string, error) {
 func isRegular(file string) bool {
 	info, err := os.Stat(file)
 	return err != nil || info.Mode().IsRegular() // an error is reported when the file is opened
-}
-
-func isTraceName(file string) bool {
-	return strings.HasSuffix(file, ".jsonl") || strings.HasSuffix(file, ".jsonl.gz")
 }
 
 // reason is what went wrong with a file, without the name of the call.

@@ -11,7 +11,7 @@ import (
 )
 
 // kind says how a kind of operation is performed. The entries stand with the methods that
-// perform: memory.go, pools.go, sharing.go, streams.go, capture.go, device.go, trees.go.
+// perform: memory.go, pools.go, sharing.go, streams.go, host.go, capture.go, device.go, trees.go.
 type kind struct {
 	// perform does what an operation asks for. Its error is the allocator's or the
 	// device's answer, which is compared, except for three: errors that wrap
@@ -35,7 +35,7 @@ var errSkipped = errors.New("skipped, for what it is about was never made, or is
 var kinds = func() map[trace.OpKind]kind {
 	all := map[trace.OpKind]kind{}
 	for _, group := range []map[trace.OpKind]kind{
-		memoryKinds, poolKinds, sharingKinds, streamKinds, captureKinds, treeKinds, deviceKinds,
+		memoryKinds, poolKinds, sharingKinds, streamKinds, hostKinds, captureKinds, treeKinds, deviceKinds,
 	} {
 		maps.Copy(all, group)
 	}

@@ -25,6 +25,8 @@ type machine struct {
 	scripts   []*fakegpu.Script // by device
 	allocator spec.Allocator
 
+	expandable bool // the settings may have turned expandable segments on
+
 	observed bool    // the allocator is a spec.Observable
 	out      outcome // of the present operation, as far as it is known
 	passed   int     // how many checks the operation that differs passed
@@ -55,7 +57,7 @@ type allocation struct {
 // trace has no limit, whatever its settings say: the recorder took it away.
 func newMachine(file string, h *trace.Header, newAllocator Factory, around Around) (*machine, error) {
 	m := &machine{
-		file: file, header: h, tolerance: toleranceOf(h),
+		file: file, header: h, tolerance: toleranceOf(h), expandable: namesExpandable(h.Settings),
 		streams:     map[spec.Stream]spec.Device{},
 		allocations: map[int64]allocation{},
 		marks:       map[int]mark{},

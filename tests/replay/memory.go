@@ -1,6 +1,9 @@
 package replay
 
 import (
+	"fmt"
+	"strings"
+
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )
@@ -20,7 +23,28 @@ var memoryKinds = map[trace.OpKind]kind{
 	trace.OpNeedMemoryCallback: {perform: (*machine).needMemoryCallback, needs: observable},
 }
 
+// mostPages bounds the pages that one request maps: a TiB of the smallest that PyTorch
+// has. A trace with pages of a few bytes could ask for any number in one line.
+const mostPages = 1 << 19
+
+// checkPages refuses a request that would map more.
+func (m *machine) checkPages(op *trace.Op) error {
+	page := m.header.Geometry.LargeBuffer
+	if !m.expandable || page == 0 {
+		return nil
+	}
+	pages := min(op.Size, m.header.TotalMemory) / page
+	if pages <= mostPages {
+		return nil
+	}
+	return m.badOp(op, fmt.Sprintf("%s in pages of %s are %d pages, and at most %d can be mapped at once here",
+		trace.SizeInWords(op.Size), trace.SizeInWords(page), pages, mostPages))
+}
+
 func (m *machine) malloc(op *trace.Op) error {
+	if err := m.checkPages(op); err != nil {
+		return err
+	}
 	ptr, err := m.allocator.Malloc(spec.Request{
 		Device: op.Device, Stream: m.stream(op, op.Stream), Bytes: op.Size, Thread: op.Thread,
 	})
@@ -87,6 +111,7 @@ func (m *machine) setMemoryFraction(op *trace.Op) error {
 }
 
 func (m *machine) configure(op *trace.Op) error {
+	m.expandable = m.expandable || namesExpandable(op.Settings)
 	return m.allocator.(spec.Configurer).Configure(op.Settings)
 }
 
@@ -102,6 +127,9 @@ func (m *machine) enable(op *trace.Op) error {
 	m.allocator.(spec.Toggler).Enable(op.Enabled)
 	return nil
 }
+
+// namesExpandable reports whether settings may turn expandable segments on.
+func namesExpandable(settings string) bool { return strings.Contains(settings, "expandable_segments") }
 
 // needMemoryCallback registers a function that, when first asked, frees the
 // operation's allocations.

@@ -17,6 +17,8 @@ type Options struct {
 	New Factory
 	// Story, if given, is written a sentence for each operation, at the end of the replay.
 	Story io.Writer
+	// MaxMemory bounds what the process keeps in memory, in bytes; 0: DefaultMemory.
+	MaxMemory uint64
 }
 
 // File replays the trace in a file. The error is one of opening the file, of the
@@ -79,7 +81,7 @@ func (s *source) replay(c *choices, whole bool) (*run, error) {
 		return nil, err
 	}
 	defer tr.Close()
-	r := &run{result: Result{File: s.name, Recorded: recordedFrom(tr.Header())}, choices: c, whole: whole}
+	r := &run{result: Result{File: s.name, Recorded: recordedFrom(tr.Header())}, choices: c, whole: whole, budget: NewBudget(s.options.MaxMemory)}
 	if s.options.Story != nil {
 		r.story.w = &r.told
 	}
@@ -105,14 +107,21 @@ type run struct {
 	story   story
 	told    bytes.Buffer // the story, if one is asked for
 
+	budget *Budget
+	line   int // that was read last
+
 	same int // how much of the latest operation was as expected, if there are choices
 }
 
 // operations performs and compares all of a trace.
 func (r *run) operations(tr *trace.Reader) error {
 	for r.whole || !r.over() {
+		if excess := r.budget.Check(); excess != nil {
+			return &trace.Error{File: r.result.File, Line: r.line, Reason: excess.Error()}
+		}
 		op, err := tr.Next()
 		if err == io.EOF {
+			r.result.NoEnd = tr.End() == nil && tr.Header().Format == trace.Format
 			r.finish(tr.End())
 			return nil
 		}
@@ -120,6 +129,7 @@ func (r *run) operations(tr *trace.Reader) error {
 			return err
 		}
 		r.result.Operations++
+		r.line = op.Line
 		if err := r.step(op); err != nil {
 			return err
 		}

@@ -27,6 +27,7 @@ type Result struct {
 	Found           int         `json:"found,omitempty"`          // addresses that the trace does not tell and that were found by trying
 	Compared        int         `json:"compared"`                 // operations of which something was expected, up to the first difference
 	Uncompared      bool        `json:"uncompared,omitempty"`     // the trace expects nothing, and was only performed
+	NoEnd           bool        `json:"no_end,omitempty"`         // the trace has no line that says where it ends: it may have been cut off
 
 	Parts    Parts  `json:"-"` // what was compared
 	Recorded string `json:"-"` // what recorded the trace, in words; "" if its header does not tell
@@ -44,13 +45,20 @@ func (r *Result) String() string {
 	case r.FirstDifference != nil:
 		return fmt.Sprintf("%s: %v", file, r.FirstDifference)
 	case r.Uncompared:
-		return fmt.Sprintf("%s: performed (%s, nothing to compare with)", file, english.Plural(r.Operations, "operation", ""))
+		return fmt.Sprintf("%s: performed (%s, nothing to compare with%s)", file, english.Plural(r.Operations, "operation", ""), r.noEnd())
 	}
 	text := english.Plural(r.Operations, "operation", "")
 	if r.Found > 0 {
 		text += fmt.Sprintf(", %s found by trying", english.Plural(r.Found, "address", ""))
 	}
-	return fmt.Sprintf("%s: exact (%s)", file, text)
+	return fmt.Sprintf("%s: exact (%s%s)", file, text, r.noEnd())
+}
+
+func (r *Result) noEnd() string {
+	if r.NoEnd {
+		return "; it has no end, and may have been cut off"
+	}
+	return ""
 }
 
 // Difference is where an allocator first did not do what was recorded.

@@ -15,7 +15,8 @@ int main(int, char** arguments) {
   Logged<Bump> logged{bump, log};
   void* a = logged.allocate(1000, nullptr);
   void* b = logged.allocate(5000, nullptr);
-  log("write", b, 0, nullptr);
+  log.write(b, nullptr);
+  log.synchronize(nullptr);
   logged.deallocate(a, 1000, nullptr);
   logged.deallocate(a, 1000, nullptr);
   logged.deallocate(b, 5000, nullptr);

@@ -37,11 +37,11 @@ allocator = Allocator(Logged(Driver(), log, "driver "), log, "sound" in sys.argv
 logged = Logged(allocator, log)
 one, two = 0x10, 0x20
 a = logged.allocate(1024, one)
-log("write", a, 0, one)
-log("wait", one, 0, two)              # two waits for one
-log("read", a, 0, two)
+log.kernel(one, writes=[a])
+log.wait_stream(two, one)
+log.kernel(two, reads=[a])
 allocator.record_stream(a, two)
 logged.free(a, 1024, one)
 b = logged.allocate(1024, one)        # the same memory, while two may still read it
-log("write", b, 0, one)
+log.kernel(one, writes=[b])
 logged.free(b, 1024, one)

@@ -18,6 +18,12 @@ fn main() {
     let logged = Logged { inner: Bump(AtomicU64::new(0x7f0000000000)), log: &log };
     let a = logged.allocate(1000, 0).unwrap();
     logged.allocate(2000, 0).unwrap();
+    log.write(a, 0x10);
+    log.record_event(0xe1, 0x10);
+    log.wait_event(0xe1, 0x20);
+    log.read(a, 0x20);
+    log.wait_stream(0x10, 0x20);
+    log.synchronize(0x10);
     assert!(logged.allocate(1 << 41, 0).is_none());
     logged.free(a, 1000, 0);
 }

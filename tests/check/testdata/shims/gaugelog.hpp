@@ -20,6 +20,15 @@ class GaugeLog {
                  (unsigned long long)(std::uintptr_t)stream);
   }
 
+  // What the program gives to the device and waits for. Call these where it does so:
+  // without them hazards cannot be looked for.
+  void read(const void* pointer, const void* stream) { (*this)("read", pointer, 0, stream); }
+  void write(const void* pointer, const void* stream) { (*this)("write", pointer, 0, stream); }
+  void wait_stream(const void* stream, const void* other) { (*this)("wait", other, 0, stream); }
+  void record_event(const void* event, const void* stream) { (*this)("record event", event, 0, stream); }
+  void wait_event(const void* event, const void* stream) { (*this)("wait event", event, 0, stream); }
+  void synchronize(const void* stream) { (*this)("synchronize", nullptr, 0, stream); }
+
  private:
   std::FILE* out_;
   std::mutex lock_;

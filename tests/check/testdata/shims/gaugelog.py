@@ -11,6 +11,27 @@ class Log:
         with self.lock:
             self.out.write(f"{threading.get_ident()},{time.time():.6f},{action},{pointer:#x},{size},{stream:#x}\n")
 
+    # What the program gives to the device and waits for. Call these where it does so:
+    # without them hazards cannot be looked for.
+
+    def kernel(self, stream, reads=(), writes=()):
+        for pointer in reads:
+            self("read", pointer, 0, stream)
+        for pointer in writes:
+            self("write", pointer, 0, stream)
+
+    def wait_stream(self, stream, other):
+        self("wait", other, 0, stream)
+
+    def record_event(self, event, stream):
+        self("record event", event, 0, stream)
+
+    def wait_event(self, event, stream):
+        self("wait event", event, 0, stream)
+
+    def synchronize(self, stream):
+        self("synchronize", 0, 0, stream)
+
 class Logged:
     """An allocator with allocate and free, or the driver below it (prefix "driver ")."""
 

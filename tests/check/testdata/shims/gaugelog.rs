@@ -17,6 +17,15 @@ impl GaugeLog {
         let mut out = self.out.lock().unwrap();
         writeln!(out, "{thread:?},{time},{action},{pointer:#x},{size},{stream:#x}").unwrap();
     }
+
+    // What the program gives to the device and waits for. Call these where it does so:
+    // without them hazards cannot be looked for.
+    pub fn read(&self, pointer: u64, stream: u64) { self.note("read", pointer, 0, stream) }
+    pub fn write(&self, pointer: u64, stream: u64) { self.note("write", pointer, 0, stream) }
+    pub fn wait_stream(&self, stream: u64, other: u64) { self.note("wait", other, 0, stream) }
+    pub fn record_event(&self, event: u64, stream: u64) { self.note("record event", event, 0, stream) }
+    pub fn wait_event(&self, event: u64, stream: u64) { self.note("wait event", event, 0, stream) }
+    pub fn synchronize(&self, stream: u64) { self.note("synchronize", 0, 0, stream) }
 }
 
 /// What is logged. Around the driver calls inside it, use GaugeLog itself:

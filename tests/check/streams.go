@@ -1,0 +1,166 @@
+package check
+
+import (
+	"fmt"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
+
+// The streams of a log. A handle stands for one stream after another: a stream that was
+// destroyed is gone with its handle, and the handle may be that of a new one. The handle
+// of the default stream of each thread stands for as many streams as there are threads.
+
+// streams are those that the device has been given.
+type streams struct {
+	byIndex   map[deviceIndex]*given
+	byHandle  map[spec.Stream]*given // by the device's handle
+	created   bool                   // the log says when streams are created
+	perThread map[deviceThread]*given
+	free      spec.Stream // a handle that no log has
+	unknown   int         // streams that were named and not created
+}
+
+type deviceIndex struct {
+	device spec.Device
+	index  int
+}
+
+type deviceThread struct {
+	device spec.Device
+	thread spec.Thread
+}
+
+// given is a stream as the device has it.
+type given struct {
+	handle    spec.Stream // the device's
+	name      string      // as the log has it
+	destroyed int         // the line, 0 if it is there
+}
+
+func newStreams() streams {
+	return streams{
+		byIndex: map[deviceIndex]*given{}, byHandle: map[spec.Stream]*given{}, perThread: map[deviceThread]*given{},
+		free: 1 << 63,
+	}
+}
+
+// stream is the device's handle of a stream of the log. It comes into being when it is
+// first named.
+func (c *checker) stream(dev spec.Device, index int) spec.Stream {
+	handle := c.header.Streams[index]
+	if handle == trace.PerThreadStream || handle == 0 && c.options.PerThreadDefault {
+		return c.threadStream(dev, index)
+	}
+	if handle <= trace.LegacyStream {
+		return 0
+	}
+	key := deviceIndex{dev, index}
+	s := c.streams.byIndex[key]
+	switch {
+	case s == nil:
+		s = c.addStream(handle, c.given.stream(index, handle), dev, c.options.BlockingStreams)
+		c.streams.byIndex[key] = s
+		c.streams.unknown++
+	case s.destroyed > 0:
+		if c.streams.created {
+			c.violation(DeviceRefuses, "%s: stream %s", c.op.Kind, s.name)
+		}
+		s = c.addStream(handle, c.given.stream(index, handle), dev, c.options.BlockingStreams)
+		c.streams.byIndex[key] = s
+	}
+	return s.handle
+}
+
+// addStream gives the device a stream, under its own handle if no other stream had that.
+func (c *checker) addStream(handle spec.Stream, name string, dev spec.Device, blocking bool) *given {
+	if c.streams.byHandle[handle] != nil {
+		name = fmt.Sprintf("%s (the one since line %d)", name, c.op.Line)
+		handle = c.streams.free
+	}
+	for c.gpu.AddStream(dev, handle) != nil {
+		handle = c.streams.free
+		c.streams.free++
+	}
+	if blocking {
+		c.shown.waits = true // for each other, by way of the legacy default stream
+		_ = c.gpu.SetBlocking(dev, handle)
+	}
+	s := &given{handle: handle, name: name}
+	c.streams.byHandle[handle] = s
+	return s
+}
+
+// threadStream is the default stream of the present thread, which is a blocking one.
+func (c *checker) threadStream(dev spec.Device, index int) spec.Stream {
+	key := deviceThread{dev, c.op.Thread}
+	s := c.streams.perThread[key]
+	if s == nil {
+		name := fmt.Sprintf("%s of thread %s", c.given.stream(index, c.header.Streams[index]), c.given.thread(c.op.Thread))
+		s = c.addStream(c.streams.free, name, dev, true)
+		c.streams.free++
+		c.streams.perThread[key] = s
+	}
+	return s.handle
+}
+
+// createStream: a stream is there from here on, whatever its handle was before.
+func (c *checker) createStream(op *trace.Op) {
+	handle := c.header.Streams[op.Stream]
+	if handle <= trace.PerThreadStream {
+		c.violation(DeviceRefuses, "%s: the default stream is not created", op.Kind)
+		return
+	}
+	key := deviceIndex{op.Device, op.Stream}
+	if s := c.streams.byIndex[key]; s != nil && s.destroyed == 0 {
+		if c.streams.created {
+			c.violation(DeviceRefuses, "%s: stream %s is there already", op.Kind, s.name)
+		}
+		_ = c.gpu.DestroyStream(op.Device, s.handle)
+	}
+	c.streams.created = true
+	c.streams.byIndex[key] = c.addStream(handle, c.given.stream(op.Stream, handle), op.Device, op.Blocking)
+}
+
+func (c *checker) destroyStream(op *trace.Op) {
+	handle := c.stream(op.Device, op.Stream)
+	if err := c.gpu.DestroyStream(op.Device, handle); err != nil {
+		c.performed(err)
+		return
+	}
+	if s := c.streams.byIndex[deviceIndex{op.Device, op.Stream}]; s != nil {
+		s.destroyed = op.Line
+		s.name += fmt.Sprintf(" (destroyed in line %d)", op.Line)
+	}
+}
+
+// endThread: the default streams of the thread are gone. What is in them goes on:
+// whether the driver waits for it is documented nowhere.
+func (c *checker) endThread(op *trace.Op) {
+	for dev := range c.header.Devices {
+		if own := c.header.OwnStream(spec.Device(dev), op.Thread); own > 0 {
+			end := *op
+			end.Device, end.Stream = spec.Device(dev), own
+			c.destroyStream(&end)
+		}
+		key := deviceThread{spec.Device(dev), op.Thread}
+		if s := c.streams.perThread[key]; s != nil {
+			_ = c.gpu.DestroyStream(key.device, s.handle)
+			s.name += fmt.Sprintf(" (ended in line %d)", op.Line)
+			delete(c.streams.perThread, key)
+		}
+	}
+	c.gpu.EndThread(op.Thread)
+}
+
+// streamName is what a stream of the device is called in the log.
+func (c *checker) streamName(dev spec.Device, handle spec.Stream) string {
+	name := "0"
+	if s := c.streams.byHandle[handle]; s != nil {
+		name = s.name
+	}
+	if c.header.Devices > 1 {
+		return fmt.Sprintf("%s of device %d", name, dev)
+	}
+	return name
+}
