@@ -258,8 +258,9 @@ func (g *GPU) Drain(dev spec.Device, handle spec.Stream) error {
 	if g.schedule != nil && drained != nil {
 		g.force(drained.end())
 	}
-	if g.queued.waits == 0 && g.schedule == nil && drained != nil && !drained.destroyed {
-		g.advance(drained) // nothing else can
+	alone := g.queued.waits == 0 && !g.machine.linked // no stream waits for another, here or in another process
+	if alone && g.schedule == nil && drained != nil && !drained.destroyed {
+		g.advance(drained)
 	} else {
 		g.advanceAll()
 	}

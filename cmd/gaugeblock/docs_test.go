@@ -192,8 +192,9 @@ func runDocumented(t *testing.T, document, command string) {
 
 // runMake asks make what it would do.
 func runMake(t *testing.T, root, command string) {
-	args := append([]string{"-C", root, "-n"}, strings.Fields(strings.TrimSuffix(command, mentioned))[1:]...)
-	if out, err := exec.Command("make", args...).CombinedOutput(); err != nil {
+	shell := exec.Command("bash", "-c", "make -n"+strings.TrimSuffix(strings.TrimPrefix(command, "make"), mentioned))
+	shell.Dir = root
+	if out, err := shell.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", command, err, out)
 	}
 }

@@ -262,3 +262,22 @@ func TestManyFrames(t *testing.T) {
 		t.Errorf("the page has %d bytes", size)
 	}
 }
+
+// TestPageOfManyRanks: ranks with long names, more of them than are listed.
+func TestPageOfManyRanks(t *testing.T) {
+	d := build(t, crowd(40, 50))
+	r := &RankBuilder{}
+	for i := range 1200 {
+		r.Add(fmt.Sprintf("%s/rank%d.pickle", strings.Repeat("<", 1000), i), d)
+	}
+	page := &Page{Source: "ranks", Reports: []*Data{d}, Ranks: r.Ranks()}
+	if len(page.Ranks.List)+page.Ranks.More != 1200 || page.Ranks.More == 0 {
+		t.Errorf("%d ranks are listed, %d more", len(page.Ranks.List), page.Ranks.More)
+	}
+	if worst := page.Ranks.List[page.Ranks.Worst].Number; worst != 0 {
+		t.Errorf("rank %d of equal ones is the worst", worst)
+	}
+	if size := sizeOf(t, page); size > 3<<20 {
+		t.Errorf("the page has %d bytes", size)
+	}
+}

@@ -13,6 +13,9 @@ import (
 // maxRanks is how many ranks a page lists.
 const maxRanks = 1000
 
+// maxSitesOfRank is how many call sites of a rank are kept, those that hold the most.
+const maxSitesOfRank = 500
+
 // Ranks are the snapshots of the ranks of a distributed run.
 type Ranks struct {
 	Verdict string    `json:"verdict"`
@@ -34,7 +37,7 @@ type Rank struct {
 }
 
 // RankBuilder adds up the ranks of a run, one after the other. Of a snapshot it keeps what
-// the call sites hold.
+// its largest call sites hold.
 type RankBuilder struct {
 	list    []Rank
 	reports []*Data // by index in list; only what Compare needs
@@ -48,6 +51,8 @@ func (r *RankBuilder) Add(name string, d *Data) {
 		AtEnd: end.Allocated, Segments: len(end.Segments) + end.LeftOut,
 	})
 	totals := slices.Clone(d.totals)
+	slices.SortStableFunc(totals, func(a, b siteTotals) int { return cmp.Compare(b.weight(), a.weight()) })
+	totals = slices.Clone(totals[:min(len(totals), maxSitesOfRank)])
 	for i := range totals {
 		totals[i].series = nil
 	}

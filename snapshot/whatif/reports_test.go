@@ -197,6 +197,61 @@ func TestEmptyCacheByFrames(t *testing.T) {
 	}
 }
 
+// TestEmptyCacheByName: the name in the call stack is enough, of Python or C++, where the
+// requests have no call stacks.
+func TestEmptyCacheByName(t *testing.T) {
+	f := mustPlay(t, &plan{steps: slices.Concat(mallocs(40, 8), frees(2), empties, mallocs(60)), onOOM: stops}, "", whatif.Limits{}).file
+	for name, kind := range map[string]whatif.LimitKind{
+		"empty_cache": whatif.NoLimit, "c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::emptyCache(MempoolId_t)": whatif.NoLimit, "step": whatif.UnknownLimit,
+	} {
+		g := *f
+		g.DeviceTraces = [][]snapshot.TraceEntry{slices.Clone(f.DeviceTraces[0])}
+		for i := range g.DeviceTraces[0] {
+			if e := &g.DeviceTraces[0][i]; e.Action == spec.ActionSegmentFree {
+				e.Context = &snapshot.Context{Frames: snapshot.Frames{{Filename: "??", Name: name}, {Filename: "train.py", Line: 3, Name: "main"}}}
+			}
+		}
+		if c := answer(t, &g, whatif.Options{}); c.Workload.Limit.Kind != kind {
+			t.Errorf("%s: %+v", name, c.Workload.Limit)
+		}
+	}
+}
+
+// TestLimitByFreeMemory: a request that the device had memory for was refused by a memory
+// fraction, and one that it had too little for by the device.
+func TestLimitByFreeMemory(t *testing.T) {
+	f := mustPlay(t, &plan{steps: mallocs(40, 30), onOOM: stops}, "", whatif.Limits{}).file
+	for free, kind := range map[uint64]whatif.LimitKind{60: whatif.FractionLimit, 58: whatif.DeviceLimit, 0: whatif.DeviceLimit, 600: whatif.FractionLimit} {
+		if c := answer(t, oomEntries(f, 60, free), whatif.Options{}); c.Workload.Limit.Kind != kind {
+			t.Errorf("%d MiB free: %+v", free, c.Workload.Limit)
+		}
+	}
+}
+
+// TestOptionalRequests: a program asks for workspaces, and takes a smaller one if there is
+// no memory. Its true peak is in the range, though it goes on after a failure that was
+// never recorded.
+func TestOptionalRequests(t *testing.T) {
+	var steps []step
+	for i := range uint64(8) {
+		steps = slices.Concat(steps, mallocs(30+i, 200), []step{{kind: freeStep, which: int(i) + 1}})
+	}
+	p := &plan{steps: steps, onOOM: halves}
+	recorded := mustPlay(t, p, "", whatif.Limits{})
+	const limit = 390 * spec.MiB
+	c := answer(t, recorded.file, whatif.Options{Limit: limit, Settings: []string{"", "roundup_power2_divisions:4", "max_split_size_mb:32"}})
+	for i := range c.Predictions {
+		p0 := &c.Predictions[i]
+		truth := mustPlay(t, p, p0.Settings, whatif.Limits{Fraction: limit})
+		if truth.atOOM == nil || *truth.atOOM == truth.atEnd {
+			t.Fatalf("%q: the program does not go on after a failure", p0.Settings)
+		}
+		if r := p0.PeakReservedRange; p0.Exact() || truth.atEnd.PeakReserved < r.Low || truth.atEnd.PeakReserved > r.High {
+			t.Errorf("%q: %+v, and true is %+v", p0.Settings, p0, truth.atEnd)
+		}
+	}
+}
+
 // TestRefusalByFrames: with call stacks it is known that a request was refused, and by
 // which limit where it failed.
 func TestRefusalByFrames(t *testing.T) {

@@ -152,6 +152,43 @@ func TestPredictions(t *testing.T) {
 	}
 }
 
+// TestFailureDependentPrograms predicts runs of a program whose requests depend on failures:
+// a convolution library that takes smaller workspaces. The true peak is in the range.
+func TestFailureDependentPrograms(t *testing.T) {
+	const folder = "../../../shared/snapshots-more"
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Skipf("%s is not here: in the folder shared beside the project", folder)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		program, _, _ := strings.Cut(name, ".")
+		run := readTruth(t, file)
+		f, err := snapshot.Open(filepath.Join(folder, program+".default.nolimit.pickle.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := whatif.FromSnapshot(f, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compared, err := whatif.Compare(w, whatif.Options{Settings: []string{run.Settings}, Limit: run.Limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &compared.Predictions[0]
+		if r := p.PeakReservedRange; run.PeakReserved < r.Low || run.PeakReserved > r.High {
+			t.Errorf("%s: %d bytes were reserved, predicted %v", name, run.PeakReserved, r)
+		}
+		if p.Exact() && p.Statistics != run.statistics() {
+			t.Errorf("%s: %+v is exact, and true %+v", name, p.Statistics, run.statistics())
+		}
+	}
+}
+
 // TestRecordsComeOut reproduces recorded runs under all settings: every allocation must
 // have its recorded address.
 func TestRecordsComeOut(t *testing.T) {

@@ -46,6 +46,10 @@ func TestOneDifference(t *testing.T) {
 			f.Segments[0].Blocks = slices.Clone(f.Segments[0].Blocks)
 			f.Segments[0].Blocks[0].State = spec.ActivePendingFree
 		},
+		"an entry too many": func(f *snapshot.File) {
+			last := snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: spec.ActionSegmentAlloc, Addr: 512, Size: 20 * spec.MiB}, Context: &snapshot.Context{}}
+			f.DeviceTraces = [][]snapshot.TraceEntry{append(slices.Clone(f.DeviceTraces[0]), last)}
+		},
 		"the kind of a segment":       func(f *snapshot.File) { f.Segments[0].PoolKind = spec.SmallPool },
 		"the stream of a segment now": func(f *snapshot.File) { f.Segments[0].Stream = 7 },
 		"an action that is not known": func(f *snapshot.File) {
@@ -63,6 +67,10 @@ func TestOneDifference(t *testing.T) {
 			if p := &c.Predictions[i]; p.Exact() || len(p.Differences) == 0 {
 				t.Errorf("%s: %q is exact", what, p.Settings)
 			}
+		}
+		unknown := len(f.UnknownActions[0]) > 0 || len(f.AllocatorSettings.Unknown) > 0 || what == "an OOM for which there is memory" || what == "a segment that was not allocated"
+		if c.Verification.Exact() && !unknown {
+			t.Errorf("%s: the record is reproduced", what)
 		}
 		if c.Certainty() == whatif.CertainExact {
 			t.Errorf("%s: the comparison is exact", what)
