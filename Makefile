@@ -52,7 +52,28 @@ fuzz:
 	$(GO) test ./spec/settings -run '^$$' -fuzz FuzzSettings -fuzztime $(FUZZTIME)
 	$(GO) test ./spec/trace -run '^$$' -fuzz FuzzTraceReader -fuzztime $(FUZZTIME)
 	$(GO) test ./snapshot -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZTIME)
+	$(GO) test ./snapshot -run '^$$' -fuzz FuzzPickle -fuzztime $(FUZZTIME)
+	$(GO) test ./tests/suites/property -run '^$$' -fuzz FuzzPrograms -fuzztime $(FUZZTIME)
+	$(GO) test ./model/tlc -run '^$$' -fuzz FuzzCanonicalState -fuzztime $(FUZZTIME)
 	$(GO) test ./tests/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
+
+# Slow searches: every broken allocator of tests/suites/broken from five seeds, every rule of
+# tests/suites/graphtree. "make test" has one of each.
+.PHONY: search mutants locks
+search:
+	$(GO) test ./tests/suites/broken ./tests/suites/graphtree -v -count 1 -timeout 2h -run 'TestFound|TestRules' -args -search
+
+# Small changes of the source, one at a time, which a test must notice: N of each folder, or of
+# DIRS, chosen by SEED. docs/testing.md has what survives, and why.
+SEED ?= 1
+N ?= 50
+DIRS ?=
+mutants:
+	$(GO) run ./tests/suites/mutants -seed $(SEED) -n $(N) $(DIRS)
+
+# Each lock of alloc/ is left out, and a test under the race detector must notice.
+locks:
+	$(GO) run ./tests/suites/mutants -kinds lock -race -n 0 alloc
 
 # TLC looks at every configuration of tla/ and says what there is (tla/manifests). Needs
 # Java, and a tla2tools.jar of the TLA+ project; tla/README.md says where to get it.
@@ -96,9 +117,19 @@ fake-cuda:
 # is the folder of their sources, or of sources.tar.xz; ONLY is an expression for some recipes.
 SRC ?= ../shared/foreign
 ONLY ?=
-.PHONY: foreign
+.PHONY: foreign zoo
 foreign:
 	$(GO) run ./tests/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)"
+
+# RMM's own tests of its pool and its arena, on the fake GPU.
+.PHONY: rmm-gtests
+rmm-gtests:
+	$(GO) run ./tests/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only '^rmm-head-gtests$$'
+	GAUGEBLOCK_CUDA_HAZARDS=off $(BUILD)/foreign/rmm-head-gtests
+
+# Their real bugs, before and after the fix: the table of docs/zoo.md.
+zoo:
+	$(GO) run ./tests/zoo/run -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)"
 
 # On the GPU machine, with what the two targets above have built in BUILD; no Go is needed
 # there. torch-check needs PyTorch 2.11.

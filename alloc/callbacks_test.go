@@ -1,12 +1,17 @@
 package alloc_test
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/invariant"
@@ -151,40 +156,135 @@ func TestOddMemory(t *testing.T) {
 	}
 }
 
-// TestRecordHistoryIsSerialized: while one call waits for the mutex of a device, another has
-// no effect on any. So in the end all devices and HistoryEnabled are as the last call says.
-func TestRecordHistoryIsSerialized(t *testing.T) {
-	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(3, spec.GiB)})
-	a := newAllocator(t, gpu, "")
-	for dev := range spec.Device(3) {
-		mustMalloc(t, a, dev, 10)
+// TestSettersAreSerialized: what sets something on every device takes effect as a whole. While
+// one call waits for the mutex of device 1, another has no effect on device 0. So in the end all
+// devices are as the last call says.
+func TestSettersAreSerialized(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		first, second func(a *alloc.Allocator) error
+		firstOn0      func(a *alloc.Allocator) bool // the first call has reached device 0
+		secondOn0     func(a *alloc.Allocator) bool
+	}{
+		{
+			name: "RecordHistory",
+			first: func(a *alloc.Allocator) error {
+				return a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 10})
+			},
+			second:    func(a *alloc.Allocator) error { return a.RecordHistory(spec.HistoryOptions{MaxEntries: 10}) },
+			firstOn0:  func(a *alloc.Allocator) bool { return a.HistoryEnabled() },
+			secondOn0: func(a *alloc.Allocator) bool { return !a.HistoryEnabled() },
+		},
+		{
+			name:      "Configure",
+			first:     func(a *alloc.Allocator) error { return a.Configure("garbage_collection_threshold:0.5") },
+			second:    func(a *alloc.Allocator) error { return a.Configure("max_split_size_mb:50") },
+			firstOn0:  func(a *alloc.Allocator) bool { return a.Config().GarbageCollectionThreshold == 0.5 },
+			secondOn0: func(a *alloc.Allocator) bool { return a.Config().MaxSplitSize != spec.Unlimited },
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := newAllocator(t, fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(3, spec.GiB)}), "")
+			testSerialized(t, a, test.first, test.second, test.firstOn0, test.secondOn0)
+			if !test.secondOn0(a) {
+				t.Error("the second call had no effect")
+			}
+		})
 	}
-	record := func(on bool) func() {
-		return func() { must(t, a.RecordHistory(spec.HistoryOptions{Enabled: on, MaxEntries: 10})) }
-	}
+	t.Run("OnTrace", func(t *testing.T) {
+		a := newAllocator(t, fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(3, spec.GiB)}), "")
+		var heard [2]atomic.Int32
+		on := func(i int) func(*alloc.Allocator) error {
+			return func(a *alloc.Allocator) error { return a.OnTrace(func(spec.HistoryEntry) { heard[i].Add(1) }) }
+		}
+		hears := func(i int) func(*alloc.Allocator) bool {
+			return func(a *alloc.Allocator) bool {
+				must(t, a.Free(mustMalloc(t, a, 0, 512)))
+				return heard[i].Load() > 0
+			}
+		}
+		testSerialized(t, a, on(0), on(1), hears(0), hears(1))
+	})
+}
+
+func testSerialized(t *testing.T, a *alloc.Allocator, first, second func(*alloc.Allocator) error, firstOn0, secondOn0 func(*alloc.Allocator) bool) {
+	t.Helper()
 	var threads sync.WaitGroup
-	inspect := spec.Visitor{Pool: func(v *spec.PoolView) { // once, with the device's mutex held
-		threads.Go(record(true))
-		for !a.HistoryEnabled() {
+	inspect := spec.Visitor{Pool: func(*spec.PoolView) { // once, with the device's mutex held
+		threads.Go(func() { must(t, first(a)) })
+		for !firstOn0(a) {
 			runtime.Gosched()
 		}
-		threads.Go(record(false))
-		for start := time.Now(); a.HistoryEnabled() && time.Since(start) < 100*time.Millisecond; {
+		threads.Go(func() { must(t, second(a)) })
+		for start := time.Now(); time.Since(start) < 50*time.Millisecond; {
+			if secondOn0(a) {
+				t.Error("the second call did not wait for the first")
+				break
+			}
 			runtime.Gosched()
-		}
-		if !a.HistoryEnabled() {
-			t.Error("the second call did not wait for the first")
 		}
 	}}
 	must(t, a.Inspect(1, inspect))
 	threads.Wait()
-	_, err := a.Snapshot() // makes an entry on each device that records
+}
+
+// TestEntriesBeforeCallbacks: what a malloc has done is in the trace when it calls a free-memory
+// callback, since others may run then.
+func TestEntriesBeforeCallbacks(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "")
+	stream, err := gpu.CreateStream(0)
 	must(t, err)
-	s, err := a.Snapshot()
+	pool := spec.PoolID{User: 1}
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForThread(1)))
+	p := mustMalloc(t, a, 0, 512)
+	must(t, a.RecordStream(p, 0, stream))
+	must(t, a.Free(p)) // deferred, and free at the next malloc after the routing
+	must(t, a.EndAllocateToPool(0, pool))
+	var entries []spec.Action
+	must(t, a.OnTrace(func(e spec.HistoryEntry) { entries = append(entries, e.Action) }))
+	called := false
+	must(t, a.OnNeedMemory(func() bool {
+		called = true
+		if !slices.Equal(entries, []spec.Action{spec.ActionFreeCompleted}) {
+			t.Errorf("the trace has %v", entries)
+		}
+		return false
+	}))
+	mustMalloc(t, a, 0, 30*spec.MiB)
+	if !called {
+		t.Error("the callback was not called")
+	}
+}
+
+// TestCloseReportsEveryFailure: the errors of all steps are in the error of Close.
+func TestCloseReportsEveryFailure(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	stream, err := gpu.CreateStream(0)
 	must(t, err)
-	for dev, entries := range s.Traces {
-		if len(entries) > 0 || a.HistoryEnabled() {
-			t.Errorf("device %d records, or the history is on", dev)
+	p := mustMalloc(t, a, 0, 512)
+	must(t, a.RecordStream(p, 0, stream))
+	must(t, a.Free(p))
+	must(t, gpu.FailCall("CreatePage", 1, spec.ErrDriverOutOfMemory)) // leaves a segment without pages
+	must(t, gpu.FailCall("CreatePage", 2, spec.ErrDriverOutOfMemory))
+	if _, err := a.Malloc(spec.Request{Bytes: 30 * spec.MiB}); err == nil {
+		t.Fatal("the malloc succeeded")
+	}
+	must(t, a.Free(mustMalloc(t, a, 0, 512))) // completes the free: its event is unused
+	must(t, a.EmptyCache())
+	p = mustMalloc(t, a, 0, 512)
+	must(t, a.Free(p))
+	var failures [3]error
+	for i, call := range []string{"UnmapPage", "FreeAddress", "DestroyEvent"} {
+		failures[i] = fmt.Errorf("%s fails", call)
+		must(t, gpu.FailCall(call, 1, failures[i]))
+	}
+	err = a.Close()
+	for _, failure := range failures {
+		if !errors.Is(err, failure) {
+			t.Errorf("%v is not in %v", failure, err)
 		}
 	}
+	wantNoLeaks(t, a, gpu)
 }

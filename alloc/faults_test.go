@@ -52,6 +52,9 @@ func TestEveryDriverCallFails(t *testing.T) {
 func runWithFault(t *testing.T, settings, call string, nth int, fault error) int {
 	t.Helper()
 	r := newFaultRun(t, settings)
+	if settings != "expandable_segments:True" {
+		r.countSegments()
+	}
 	r.name = fmt.Sprintf("%s number %d: %v", call, nth, fault)
 	if err := r.gpu.FailCall(call, nth, fault); err != nil {
 		t.Fatal(err)
@@ -86,6 +89,7 @@ func TestSeveralDriverCallsFail(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
 		r := newFaultRun(t, "expandable_segments:True")
+		r.countSegments()
 		r.slack = 4 * 20 * mib
 		for range 4 {
 			call := calls[random.IntN(len(calls))]
@@ -115,6 +119,7 @@ type faultRun struct {
 	checker *invariant.Checker
 	hit     func(function string)    // called by each function of the program
 	call    func(func() error) error // calls the allocator
+	counts  []segmentCounts          // by device, if they are counted
 	last    error                    // of the latest call
 	tracked bool                     // it is a tracker, or the clock, that panics
 	entries []spec.HistoryEntry      // of device 0, as a tracker has seen them
@@ -147,6 +152,22 @@ func newFaultRunAround(t *testing.T, settings string, around func(*fakegpu.GPU) 
 	r.a = a
 	return r
 }
+
+// countSegments counts the trace entries of memory that was obtained and returned. step compares
+// them with the statistics.
+func (r *faultRun) countSegments() {
+	r.counts = make([]segmentCounts, 2)
+	must(r.t, r.a.OnTrace(func(e spec.HistoryEntry) {
+		switch e.Action {
+		case spec.ActionSegmentAlloc, spec.ActionSegmentMap:
+			r.counts[e.Device].obtained++
+		case spec.ActionSegmentFree, spec.ActionSegmentUnmap:
+			r.counts[e.Device].returned++
+		}
+	}))
+}
+
+type segmentCounts struct{ obtained, returned int64 }
 
 // filter routes the requests for a stream.
 func (r *faultRun) filter(stream spec.Stream) spec.RequestFilter {
@@ -343,6 +364,9 @@ func (r *faultRun) step(what string, err error) bool {
 		}
 		for _, v := range violations {
 			r.t.Errorf("%s: after %s (%v): %v", r.name, what, err, v)
+		}
+		if counted := (segmentCounts{stats.NumDeviceAlloc, stats.NumDeviceFree}); r.counts != nil && counted != r.counts[dev] {
+			r.t.Errorf("%s: after %s (%v): num_device_alloc and num_device_free are %v, the trace has %v", r.name, what, err, counted, r.counts[dev])
 		}
 		if held, reserved := total-free, uint64(stats.ReservedBytes[spec.Aggregate].Current); held < reserved || held > reserved+r.slack {
 			r.t.Errorf("%s: after %s (%v): device %d has given %d bytes, the allocator counts %d", r.name, what, err, dev, held, reserved)

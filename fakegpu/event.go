@@ -2,6 +2,7 @@ package fakegpu
 
 import (
 	"fmt"
+	"time"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/happensbefore"
@@ -15,12 +16,21 @@ type event struct {
 	capture *capture
 	nodes   []spec.GraphNode    // what a stream that waits for it depends on
 	before  happensbefore.Clock // what it comes after: in the capture, or for the detector
+
+	timed    bool
+	time     *time.Duration // of the latest record, if it is timed: see event_time.go
+	recorder *GPU           // who recorded it last
+	opened   map[*GPU]bool  // by these processes, whose own it is not
 }
 
 // CreateEvent implements spec.Driver.
 func (g *GPU) CreateEvent(dev spec.Device) (spec.EventHandle, error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	return g.createEvent(dev, false)
+}
+
+func (g *GPU) createEvent(dev spec.Device, timed bool) (spec.EventHandle, error) {
 	if err := g.enter(callCreateEvent); err != nil {
 		return 0, err
 	}
@@ -28,7 +38,7 @@ func (g *GPU) CreateEvent(dev spec.Device) (spec.EventHandle, error) {
 		return 0, err
 	}
 	handle := spec.EventHandle(g.newHandle())
-	g.events[handle] = &event{device: dev}
+	g.events[handle] = &event{device: dev, timed: timed}
 	return handle, nil
 }
 
@@ -93,7 +103,10 @@ func (g *GPU) recordMark(e *event, s *stream) error {
 		return err
 	}
 	g.gatherBlocking(s)
-	e.mark, e.capture, e.nodes = s.end(), nil, nil
+	e.mark, e.capture, e.nodes, e.recorder = s.end(), nil, nil, g
+	if e.timed {
+		g.timeEvent(e)
+	}
 	if g.detector != nil {
 		g.detector.order.Record(&e.before, g.detector.lane(s))
 	}
@@ -113,7 +126,7 @@ func (g *GPU) QueryEvent(handle spec.EventHandle) (complete bool, err error) {
 		return false, err
 	}
 	complete = e.mark.complete()
-	if complete && g.detector != nil {
+	if complete && g.detector != nil && e.follows(g) {
 		g.detector.order.See(e.before)
 	}
 	return complete, nil
@@ -135,7 +148,7 @@ func (g *GPU) SynchronizeEvent(handle spec.EventHandle) error {
 			return err
 		}
 	}
-	if g.detector != nil {
+	if g.detector != nil && e.follows(g) {
 		g.detector.order.See(e.before)
 	}
 	return nil
@@ -204,7 +217,7 @@ func (g *GPU) waitMark(s *stream, e *event) error {
 	if !e.mark.complete() {
 		s.push(item{wait: e.mark})
 	}
-	if g.detector != nil {
+	if g.detector != nil && e.follows(g) {
 		g.detector.order.Wait(g.detector.lane(s), e.before)
 	}
 	g.releaseBlocking(s)

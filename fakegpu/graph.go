@@ -12,6 +12,7 @@ import (
 type graph struct {
 	handle spec.Graph
 	nodes  []*node
+	memory []*graphMemory
 }
 
 // node is work in a graph. It does not change.
@@ -38,6 +39,7 @@ func (n *node) comesAfter(other *node) bool {
 // it outlives its graph.
 type graphExec struct {
 	nodes  []*node
+	memory []*graphMemory
 	latest mark                // of its launches: the next one comes after it, in whatever stream
 	before happensbefore.Clock // for the detector: what comes before that mark
 }
@@ -47,6 +49,7 @@ func (g *GPU) discard(gr *graph) {
 	for _, n := range gr.nodes {
 		delete(g.nodes, n.handle)
 	}
+	g.disown(gr.memory)
 }
 
 // NodeDependencies implements spec.Driver. It answers until the node's graph is
@@ -95,8 +98,12 @@ func (g *GPU) Instantiate(handle spec.Graph) (spec.GraphExec, error) {
 	if err != nil {
 		return 0, err
 	}
+	exec := &graphExec{nodes: slices.Clone(gr.nodes)}
+	if err := exec.own(callInstantiate, gr); err != nil {
+		return 0, err
+	}
 	x := spec.GraphExec(g.newHandle())
-	g.execs[x] = &graphExec{nodes: slices.Clone(gr.nodes)}
+	g.execs[x] = exec
 	return x, nil
 }
 
@@ -120,6 +127,9 @@ func (g *GPU) LaunchGraph(handle spec.GraphExec, dev spec.Device, stream spec.St
 	}
 	if s.capture != nil {
 		return s.capture.spoil(callLaunchGraph, cudaErrorStreamCaptureUnsupported, "%v is being captured", s)
+	}
+	if err := x.allocate(callLaunchGraph); err != nil {
+		return err
 	}
 	if !x.latest.complete() && x.latest.stream != s {
 		s.push(item{wait: x.latest})
@@ -169,9 +179,11 @@ func (g *GPU) DestroyGraphExec(handle spec.GraphExec) error {
 	if err := g.forbid(callDestroyGraphExec, cudaErrorStreamCaptureUnsupported); err != nil {
 		return err
 	}
-	if _, err := g.exec(callDestroyGraphExec, handle); err != nil {
+	x, err := g.exec(callDestroyGraphExec, handle)
+	if err != nil {
 		return err
 	}
 	delete(g.execs, handle)
+	g.disown(x.memory)
 	return nil
 }

@@ -16,15 +16,15 @@ func (g *GPU) StreamDevice(handle spec.Stream) (dev spec.Device, found bool) {
 	return s.device, true
 }
 
-// StreamNumber is a number that no other stream of the process has or had, 0 for one that is not
-// there.
-func (g *GPU) StreamNumber(handle spec.Stream) uint64 {
+// StreamID is a number that no other stream has or had, unlike handles, which may be used
+// again (cudaStreamGetId). That of a default stream is its device's.
+func (g *GPU) StreamID(dev spec.Device, handle spec.Stream) (id uint64, found bool) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
 	if s := g.streams[handle]; s != nil {
-		return s.number
+		return s.id, true
 	}
-	return 0
+	return uint64(dev), handle == 0
 }
 
 // MemoryAround is the piece, the opened memory or the reserved range that an address lies

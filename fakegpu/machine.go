@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"sync"
+	"time"
 
 	"gaugeblock/spec"
 )
@@ -82,6 +83,9 @@ type Machine struct {
 	works     uint64              // given so far, over all processes: the number of the latest
 	backings  uint64              // made so far
 	fabric    map[uint64]*backing // pages exported as fabric handles, by id
+	queued    queued              // in the queues of all processes
+	clock     time.Duration       // see event_time.go
+	linked    bool                // a process has opened another one's event
 }
 
 // physical is the memory of one device. Always:
@@ -126,6 +130,7 @@ func New(c Config) *GPU { return NewMachine(c).NewProcess() }
 // A GPU is one process's view of a machine.
 type GPU struct {
 	machine *Machine
+	alone   [1]*GPU // this one
 	pid     uint64
 	exited  bool
 
@@ -134,11 +139,10 @@ type GPU struct {
 	devices   []*view
 	space     space
 	streams   map[spec.Stream]*stream
-	made      uint64    // streams so far
+	created   uint64    // streams so far
 	inOrder   []*stream // every stream with work or a handle, by creation, and some that have neither
-	queued    queued
-	destroyed int // streams destroyed since the last look at all of them
-	orphans   int // destroyed streams with work, as of that look
+	destroyed int       // streams destroyed since the last look at all of them
+	orphans   int       // destroyed streams with work, as of that look
 	events    map[spec.EventHandle]*event
 	pages     map[spec.PageHandle]*page
 	exports   map[uint64]*backing // pages exported as file descriptors
@@ -193,6 +197,7 @@ func (m *Machine) NewProcess() *GPU {
 
 		schedule: m.config.Schedule,
 	}
+	g.alone[0] = g
 	if m.config.Hazards || m.config.Races {
 		g.detect()
 	}
@@ -206,7 +211,7 @@ func (m *Machine) NewProcess() *GPU {
 	for i, p := range m.physical {
 		dev := spec.Device(i)
 		v := &view{device: dev, physical: p, addresses: m.config.Addresses(dev), peers: accessOf(dev)}
-		v.stream = &stream{device: dev, queued: &g.queued}
+		v.stream = &stream{device: dev, queued: &m.queued}
 		g.devices = append(g.devices, v)
 		g.inOrder = append(g.inOrder, v.stream)
 	}
@@ -265,6 +270,7 @@ func (g *GPU) Exit() {
 		return
 	}
 	g.exited = true
+	g.abandon()
 	for _, a := range g.space.inOrder() {
 		a.eachMapping(func(m *mapping) bool {
 			g.unmapHost(m.Ptr, m.backing)

@@ -20,19 +20,28 @@ func (g *GPU) Malloc(dev spec.Device, bytes uint64) (at spec.Ptr, err error) {
 	if err != nil {
 		return 0, err
 	}
+	a, err := g.piece(v, bytes)
+	if err != nil {
+		return 0, err
+	}
+	return a.Ptr, nil
+}
+
+// piece makes a piece of memory.
+func (g *GPU) piece(v *view, bytes uint64) (*area, error) {
 	if bytes == 0 {
-		return 0, cudaErrorInvalidValue.in(callMalloc, "zero bytes")
+		return nil, cudaErrorInvalidValue.in(callMalloc, "zero bytes")
 	}
 	if reason := v.refusePiece(bytes); reason != "" {
-		return 0, cudaErrorMemoryAllocation.in(callMalloc, "%s", reason)
+		return nil, cudaErrorMemoryAllocation.in(callMalloc, "%s", reason)
 	}
-	a := &area{kind: areaPiece, device: dev}
+	a := &area{kind: areaPiece, device: v.device}
 	a.Range = spec.Range{Ptr: v.addresses.Place(bytes), Bytes: bytes}
 	if !g.space.vacant(a.Range) {
 		v.addresses.Vacate(a.Ptr, bytes)
-		return 0, cudaErrorUnknown.in(callMalloc, "the address policy chose %v for %d bytes, which is in use", a.Ptr, bytes)
+		return nil, cudaErrorUnknown.in(callMalloc, "the address policy chose %v for %d bytes, which is in use", a.Ptr, bytes)
 	}
-	err = g.machine.obtain(&a.own, dev, bytes)
+	err := g.machine.obtain(&a.own, v.device, bytes)
 	if err == nil {
 		if err = g.mapHost(callMalloc, a.Ptr, &a.own); err != nil {
 			g.machine.drop(&a.own)
@@ -40,11 +49,11 @@ func (g *GPU) Malloc(dev spec.Device, bytes uint64) (at spec.Ptr, err error) {
 	}
 	if err != nil {
 		v.addresses.Vacate(a.Ptr, bytes)
-		return 0, cudaErrorMemoryAllocation.in(callMalloc, "the host has no memory: %v", err)
+		return nil, cudaErrorMemoryAllocation.in(callMalloc, "the host has no memory: %v", err)
 	}
 	a.backing = &a.own
 	g.space.areas.Set(a.Ptr, a)
-	return a.Ptr, nil
+	return a, nil
 }
 
 // refusePiece says why there is no memory for a piece; "" if there is.
@@ -82,8 +91,7 @@ func (g *GPU) Free(dev spec.Device, ptr spec.Ptr) (err error) {
 	if err := g.enter(callFree); err != nil {
 		return err
 	}
-	v, err := g.view(callFree, dev)
-	if err != nil {
+	if _, err := g.view(callFree, dev); err != nil {
 		return err
 	}
 	if err := g.forbid(callFree, cudaErrorStreamCaptureUnsupported); err != nil || ptr == 0 {
@@ -91,7 +99,7 @@ func (g *GPU) Free(dev spec.Device, ptr spec.Ptr) (err error) {
 	}
 	a := g.space.piece(areaPiece, ptr)
 	switch {
-	case a == nil:
+	case a == nil || a.graph != nil:
 		return cudaErrorInvalidValue.in(callFree, "%v is not a piece that Malloc gave", ptr)
 	case a.device != dev:
 		return cudaErrorInvalidValue.in(callFree, "%v belongs to device %d, not %d", ptr, a.device, dev)
@@ -103,14 +111,20 @@ func (g *GPU) Free(dev spec.Device, ptr spec.Ptr) (err error) {
 		g.detector.returned(callFree, a.Range, accessOf(dev))
 		g.detector.order.SynchronizeDevice(dev)
 	}
-	g.space.areas.Delete(ptr)
-	v.addresses.Vacate(ptr, a.Bytes)
-	g.unmapHost(ptr, a.backing)
+	g.remove(a)
+	return nil
+}
+
+// remove takes a piece of memory away.
+func (g *GPU) remove(a *area) {
+	v := g.devices[a.device]
+	g.space.areas.Delete(a.Ptr)
+	v.addresses.Vacate(a.Ptr, a.Bytes)
+	g.unmapHost(a.Ptr, a.backing)
 	g.machine.drop(a.backing)
 	if v.script != nil {
 		v.script.pieceFreed(a.Range)
 	}
-	return nil
 }
 
 // MemInfo implements spec.Driver.

@@ -90,6 +90,10 @@ func (g *GPU) force(m mark) {
 			return
 		}
 		i := slices.Index(ready, needed)
+		if i < 0 { // it is another process's
+			g.owner(needed).step(needed)
+			continue
+		}
 		ready[0], ready[i] = ready[i], ready[0]
 		g.step(ready[g.schedule.Pick(len(ready), true)])
 	}
@@ -112,6 +116,8 @@ func (g *GPU) ready() (streams []*stream) {
 		for _, s := range g.inOrder {
 			for s.runnable() && s.queue[0].work == nil {
 				s.take()
+				g.machine.clock += perWork
+				s.passed(g.machine.clock)
 				moved = true
 			}
 		}
@@ -138,7 +144,10 @@ func (m mark) needed() *stream {
 }
 
 // step does a stream's next piece of work.
-func (g *GPU) step(s *stream) { g.run(s.take()) }
+func (g *GPU) step(s *stream) {
+	g.run(s.take())
+	s.passed(g.machine.clock)
+}
 
 // nodeOrder is the order in which a graph's nodes are done: that of their capture,
 // or what the schedule makes of their dependencies.

@@ -76,7 +76,8 @@ type area struct {
 	backing  *backing // of a piece or opened memory
 	own      backing  // what backing points to for a piece
 	access   access   // of opened memory
-	leaving  bool     // a piece that Free was called of: see release.go
+	graph    *graphMemory
+	leaving  bool // a piece that Free was called of: see release.go
 	mappings *btree.Map[spec.Ptr, *mapping]
 }
 

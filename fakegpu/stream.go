@@ -21,12 +21,13 @@ import (
 type stream struct {
 	device      spec.Device
 	handle      spec.Stream // zero: the device's default stream
-	number      uint64      // counts the streams of the process that have been made
+	id          uint64      // no other stream has it or had it
 	destroyed   bool        // has no handle any more, but still work
 	blocking    bool        // waits for the legacy default stream, and that for it (blocking.go)
 	given, done uint64
 	queue       []item
 	queued      *queued
+	stamps      []stamp // of events behind what waits in the queue
 
 	capture   *capture            // nil unless the stream is being captured
 	terminals []spec.GraphNode    // what the next node will depend on
@@ -35,7 +36,7 @@ type stream struct {
 	lane *happensbefore.Lane // in the detector's order, nil until it is needed
 }
 
-// queued counts the items in the queues of a process, and those of them that wait for
+// queued counts the items in the queues of a machine, and those of them that wait for
 // another stream.
 type queued struct{ items, waits int }
 
@@ -89,7 +90,10 @@ func (g *GPU) advance(s *stream) bool {
 	for s.runnable() {
 		if w := s.take(); w != nil {
 			g.run(w)
+		} else {
+			g.machine.clock += perWork
 		}
+		s.passed(g.machine.clock)
 	}
 	return s.done != before
 }
@@ -113,8 +117,10 @@ func (s *stream) take() *work {
 func (g *GPU) advanceAll() {
 	for moved := g.schedule == nil; moved; {
 		moved = false
-		for _, s := range g.inOrder {
-			moved = g.advance(s) || moved
+		for _, p := range g.all() {
+			for _, s := range p.inOrder {
+				moved = p.advance(s) || moved
+			}
 		}
 	}
 	kept := g.inOrder[:0]
@@ -166,8 +172,11 @@ func (g *GPU) AddStream(dev spec.Device, handle spec.Stream) error {
 }
 
 func (g *GPU) addStream(dev spec.Device, handle spec.Stream) {
-	g.made++
-	s := &stream{device: dev, handle: handle, number: g.made, blocking: g.machine.config.BlockingStreams, queued: &g.queued}
+	g.created++
+	s := &stream{
+		device: dev, handle: handle, id: MaxDevices + g.created,
+		blocking: g.machine.config.BlockingStreams, queued: &g.machine.queued,
+	}
 	g.streams[handle] = s
 	g.inOrder = append(g.inOrder, s)
 }
@@ -216,7 +225,7 @@ func (g *GPU) DestroyStream(dev spec.Device, handle spec.Stream) error {
 		g.detector.order.Retire(s.lane)
 	}
 	delete(g.streams, handle)
-	if g.destroyed++; g.queued.items > 0 || 2*g.destroyed > len(g.inOrder) {
+	if g.destroyed++; g.machine.queued.items > 0 || 2*g.destroyed > len(g.inOrder) {
 		g.advanceAll()
 	}
 	return nil
@@ -252,7 +261,7 @@ func (g *GPU) Drain(dev spec.Device, handle spec.Stream) error {
 	if g.schedule != nil && drained != nil {
 		g.force(drained.end())
 	}
-	if g.queued.waits == 0 && g.schedule == nil && drained != nil && !drained.destroyed {
+	if g.machine.queued.waits == 0 && g.schedule == nil && drained != nil && !drained.destroyed {
 		g.advance(drained) // nothing else can
 	} else {
 		g.advanceAll()

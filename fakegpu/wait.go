@@ -62,7 +62,7 @@ func (g *GPU) await(c call, m mark, what string) error {
 
 // awaitDevice waits for all streams of a device, destroyed ones included.
 func (g *GPU) awaitDevice(c call, dev spec.Device) error {
-	for g.queued.items > 0 {
+	for g.machine.queued.items > 0 {
 		i := slices.IndexFunc(g.inOrder, func(s *stream) bool { return s.device == dev && !s.idle() })
 		if i < 0 {
 			return nil
@@ -98,7 +98,8 @@ func (g *GPU) SynchronizeStream(dev spec.Device, handle spec.Stream) error {
 }
 
 // SynchronizeDevice implements spec.Driver. While a stream of the device is being
-// captured it is illegal in every capture mode; while one of another device is, in the global mode.
+// captured it is illegal in every capture mode; what another device captures does not matter, unlike
+// for the other calls that wait (measured on two H200; the contract in spec is stricter).
 func (g *GPU) SynchronizeDevice(dev spec.Device) error {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
@@ -113,11 +114,6 @@ func (g *GPU) SynchronizeDevice(dev spec.Device) error {
 			if s.device == dev && s.capture != nil {
 				return s.capture.spoil(callSynchronizeDevice, cudaErrorStreamCaptureUnsupported, "%v is being captured", s)
 			}
-		}
-	}
-	for _, k := range g.captures { // of other devices
-		if k.mode == spec.CaptureGlobal {
-			return k.spoil(callSynchronizeDevice, cudaErrorStreamCaptureUnsupported, "a %v capture is under way", k.mode)
 		}
 	}
 	if err := g.awaitDevice(callSynchronizeDevice, dev); err != nil {

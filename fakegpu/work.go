@@ -21,9 +21,11 @@ const (
 	workCopyIn
 	workCopyOut
 	workHost
+	workAlloc // of memory of a graph
+	workFree
 )
 
-var workNames = [...]string{"kernel", "fill", "copy", "read back", "graph", "copy from the host", "copy to the host", "host function"}
+var workNames = [...]string{"kernel", "fill", "copy", "read back", "graph", "copy from the host", "copy to the host", "host function", "allocation", "free"}
 
 // work is one piece.
 type work struct {
@@ -88,6 +90,7 @@ func (w work) clone() *work {
 
 // run does the work.
 func (g *GPU) run(w *work) {
+	g.machine.clock += w.duration()
 	if w.kind == workGraph {
 		g.runGraph(w)
 		return

@@ -111,3 +111,40 @@ func TestRestoreNeedsTheMemory(t *testing.T) {
 		t.Errorf("without the memory: %v\n%v", r.Err, after)
 	}
 }
+
+// TestSearchAfterCallbacks: a malloc searches again when a free-memory callback has freed
+// something, and only then.
+func TestSearchAfterCallbacks(t *testing.T) {
+	for _, freed := range []bool{true, false} {
+		s := model.New(0, spec.GiB, spec.DefaultConfig(spec.DefaultGeometry()), spec.DefaultGeometry())
+		s.FreeMemoryCallbacks = true
+		s = malloc(s, 20*mib, 0x1000000)
+		s, _, isDone := s.MallocSearch(1, 0, 20*mib, model.DriverResults{})
+		if isDone {
+			t.Fatal("the malloc did not call the callbacks")
+		}
+		s, _ = s.Free(0x1000000)
+		s, r, _ := s.MallocResume(1, model.DriverResults{CallbackFreed: freed, Segment: 0x8000000})
+		want, segments := spec.Ptr(0x1000000), int64(1)
+		if !freed {
+			want, segments = 0x8000000, 2
+		}
+		if r.Ptr != want || s.Counters.NumDeviceAlloc != segments {
+			t.Errorf("freed %v: %v, and %d segments were obtained", freed, r.Ptr, s.Counters.NumDeviceAlloc)
+		}
+	}
+}
+
+// TestStreamUsesAreSorted: in whatever order uses are recorded, the states are equal.
+func TestStreamUsesAreSorted(t *testing.T) {
+	record := func(streams ...spec.Stream) model.State {
+		s := malloc(newState(""), 5*mib, 0x1000000)
+		for _, stream := range streams {
+			s, _ = s.RecordStream(0x1000000, spec.DeviceStream{Stream: stream})
+		}
+		return s
+	}
+	if a, b := record(7, 9, 8), record(9, 8, 7, 8); !a.Equal(b) {
+		t.Errorf("the order of record_stream makes a difference:\n%v\n%v", a, b)
+	}
+}

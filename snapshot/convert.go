@@ -76,7 +76,7 @@ func (c *converter) items(v value, what string) ([]value, error) {
 	if v.kind != list {
 		return nil, failAt(0, "%s is %v, not a list", what, v.kind)
 	}
-	return c.lists[v.word].once(what)
+	return c.lists.at(int(v.word)).once(what)
 }
 
 // fields returns the keys and values of a dict, once.
@@ -154,7 +154,12 @@ func (c *converter) segment(v value) error {
 	}
 	s.Expandable = c.get(items, "is_expandable") == value{boolean, 1}
 	s.Context = c.frames(items)
+	if c.exhausted == nil {
+		c.exhausted = c.memory.take(segmentBytes, c.offsetOf(v))
+	}
 	switch {
+	case c.exhausted != nil:
+		return c.exhausted
 	case device >= maxDevices:
 		return failAt(c.offsetOf(v), "a segment is on device %d", device)
 	case kind != "large" && kind != "small":
@@ -183,11 +188,14 @@ func (c *converter) frames(items []value) any {
 // blocks converts the blocks of a segment, and checks that they are the whole segment.
 func (c *converter) blocks(s *spec.Segment, v value) error {
 	list, err := c.items(v, "the blocks of a segment")
+	if err == nil {
+		err = c.memory.take(uint64(len(list))*blockBytes, c.lists.at(int(v.word)).offset)
+	}
 	if err != nil {
 		return err
 	}
 	s.Blocks = make([]spec.Block, 0, len(list))
-	end, offset := s.Address, c.lists[v.word].offset
+	end, offset := s.Address, c.lists.at(int(v.word)).offset
 	for _, item := range list {
 		b, err := c.block(item, end)
 		if err != nil {
@@ -212,6 +220,9 @@ func (c *converter) block(v value, behind spec.Ptr) (spec.Block, error) {
 		return spec.Block{}, err
 	}
 	b := spec.Block{Context: c.frames(items)}
+	if c.exhausted != nil {
+		return b, c.exhausted
+	}
 	address := uint64(behind)
 	err = c.numbers(v, items, place{"address", &address}, place{"size", &b.Size}, place{"requested_size", &b.RequestedSize})
 	if err != nil {
@@ -258,11 +269,14 @@ func (c *converter) deviceTraces(v value) error {
 		return err
 	}
 	if len(devices) > maxDevices {
-		return failAt(c.lists[v.word].offset, "the traces of %d devices", len(devices))
+		return failAt(c.lists.at(int(v.word)).offset, "the traces of %d devices", len(devices))
 	}
 	for device, trace := range devices {
 		unknown := make([]UnknownAction, len(c.unknownActions))
 		items, err := c.items(trace, fmt.Sprintf("the trace of device %d", device))
+		if err == nil {
+			err = c.memory.take(uint64(len(items))*entryBytes, c.lists.at(int(trace.word)).offset)
+		}
 		if err != nil {
 			return err
 		}
@@ -308,6 +322,9 @@ func (c *converter) externalAnnotations(v value) error {
 	}
 	for _, annotation := range annotations {
 		items, err := c.fields(annotation, "an annotation")
+		if err == nil {
+			err = c.memory.take(annotationBytes+uint64(len(items))*fieldBytes, c.offsetOf(annotation))
+		}
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package snapshot_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"os"
 	"runtime"
@@ -149,27 +148,4 @@ func TestDeepJSON(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "cut off") {
 		t.Errorf("got %v", err)
 	}
-}
-
-// FuzzRead: for all bytes the reader returns, and an error has an offset.
-func FuzzRead(f *testing.F) {
-	for _, name := range []string{"small.2.pickle", "small.4.pickle", "small.5.pickle", "small.slow.pickle"} {
-		seed, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(seed)
-	}
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	w.Write([]byte(`{"segments":[]}`))
-	w.Close()
-	f.Add(packed.Bytes())
-	f.Fuzz(func(t *testing.T, file []byte) {
-		_, err := snapshot.Read(bytes.NewReader(file), "file")
-		var format *snapshot.FormatError
-		if err != nil && !errors.As(err, &format) {
-			t.Errorf("%T: %v", err, err)
-		}
-	})
 }

@@ -21,34 +21,36 @@ type openJSON struct {
 }
 
 func parseJSON(in *source, values *plain) (value, error) {
-	decoder := json.NewDecoder(io.LimitReader(in.in, maxBytes))
+	ahead := &tokenReader{in: io.LimitReader(in.in, maxBytes), most: int64(min(in.memory.left/4, maxBytes))}
+	decoder := json.NewDecoder(ahead)
 	decoder.UseNumber()
 	var stack []value
 	var open []openJSON
 	for {
 		token, err := decoder.Token()
 		at := decoder.InputOffset()
+		ahead.done = at
 		if err != nil {
 			return value{}, describeJSON(err, at)
 		}
 		switch token {
 		case json.Delim('{'), json.Delim('['):
 			open = append(open, openJSON{len(stack), at - 1, token == json.Delim('{')})
+			if err := in.memory.take(openBytes, at); err != nil { // the decoder has a stack of its own
+				return value{}, err
+			}
 			continue
 		case json.Delim('}'), json.Delim(']'):
 			last := open[len(open)-1]
 			open = open[:len(open)-1]
-			v := value{}
-			if last.dict {
-				v = values.newDict()
-				err = values.fill(v, stack[last.base:], last.offset)
-			} else {
-				v = values.newList(stack[last.base:], last.offset)
-			}
+			var v value
+			v, err = closeJSON(values, stack[last.base:], last)
 			stack = append(stack[:last.base], v)
 		default:
 			var v value
-			v, err = scalarJSON(token, values, at)
+			if v, err = scalarJSON(token, values, at); err == nil {
+				err = in.memory.take(valueBytes, at)
+			}
 			stack = append(stack, v)
 		}
 		if err != nil {
@@ -62,6 +64,40 @@ func parseJSON(in *source, values *plain) (value, error) {
 	}
 }
 
+// closeJSON makes a list or dict of its items.
+func closeJSON(values *plain, items []value, o openJSON) (value, error) {
+	if !o.dict {
+		return values.newList(items, o.offset)
+	}
+	v, err := values.newDict(o.offset)
+	if err != nil {
+		return v, err
+	}
+	return v, values.fill(v, items, o.offset)
+}
+
+// openBytes is what an open list or dict takes, here and in the decoder.
+const openBytes = 64
+
+// tokenReader bounds what the decoder reads before it returns a token: a string can be as long as
+// the file.
+type tokenReader struct {
+	in         io.Reader
+	read, done int64 // bytes that were read, and up to the last token
+	most       int64
+}
+
+func (t *tokenReader) Read(p []byte) (int, error) {
+	if t.read-t.done > t.most {
+		return 0, errLongToken
+	}
+	n, err := t.in.Read(p)
+	t.read += int64(n)
+	return n, err
+}
+
+var errLongToken = errors.New("a string is too long for the memory; --max-memory sets another limit")
+
 func scalarJSON(token json.Token, values *plain, at int64) (value, error) {
 	switch t := token.(type) {
 	case bool:
@@ -70,7 +106,7 @@ func scalarJSON(token json.Token, values *plain, at int64) (value, error) {
 		}
 		return value{boolean, 0}, nil
 	case string:
-		return values.text([]byte(t)), nil
+		return values.text([]byte(t), at)
 	case json.Number:
 		return numberJSON(string(t), at)
 	}

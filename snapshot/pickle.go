@@ -11,8 +11,7 @@ import (
 // Python object and call it. A memory snapshot has none of those, and this machine
 // implements only the operations below, which make plain values.
 //
-// The memory of the machine is bounded by a multiple of the length of the pickle: an
-// operation takes a few words, or as much as its argument in the file. A list may contain
+// Everything that an operation makes is paid for from a budget (budget.go). A list may contain
 // itself, which is harmless, since the machine never descends into a value.
 //
 // Libraries were tried on a snapshot of 844,401 entries, 44 MB (seconds of processor
@@ -83,6 +82,8 @@ type machine struct {
 	marks  []int // heights of the stack
 	memo   chunkedList[value]
 	at     int64 // offset of the present operation
+
+	highest int // height that the stack has had
 }
 
 // parsePickle reads a pickle and returns its value.
@@ -136,7 +137,7 @@ func (m *machine) do(op byte) error {
 		return m.text(8)
 	case opMark:
 		m.marks = append(m.marks, len(m.stack))
-		return nil
+		return m.values.memory.take(8, m.at)
 	case opSetItem, opSetItems, opAppend, opAppends, opPop, opPopMark:
 		return m.gather(op)
 	case opProto, opFrame:
@@ -148,6 +149,7 @@ func (m *machine) do(op byte) error {
 // push performs the operations that push a value and have no argument in the file.
 func (m *machine) push(op byte) error {
 	var v value
+	var err error
 	switch op {
 	case opNone:
 	case opNewTrue:
@@ -155,9 +157,9 @@ func (m *machine) push(op byte) error {
 	case opNewFalse:
 		v = value{boolean, 0}
 	case opEmptyDict:
-		v = m.values.newDict()
+		v, err = m.values.newDict(m.at)
 	case opEmptyList, opEmptyTuple:
-		v = m.values.newList(nil, m.at)
+		v, err = m.values.newList(nil, m.at)
 	case opTuple1, opTuple2, opTuple3:
 		return m.tuple(len(m.stack) - int(op-opTuple1) - 1)
 	case opTuple:
@@ -169,8 +171,21 @@ func (m *machine) push(op byte) error {
 	default:
 		return m.refuse(op)
 	}
+	if err != nil {
+		return err
+	}
+	return m.pushValue(v)
+}
+
+// pushValue pushes a value. A place on the stack is paid for when the stack becomes higher than it
+// ever was.
+func (m *machine) pushValue(v value) error {
 	m.stack = append(m.stack, v)
-	return nil
+	if len(m.stack) <= m.highest {
+		return nil
+	}
+	m.highest = len(m.stack)
+	return m.values.memory.take(valueBytes, m.at)
 }
 
 func (m *machine) refuse(op byte) error {
@@ -215,9 +230,12 @@ func (m *machine) tuple(base int) error {
 	if base < m.bottom() {
 		return m.fail("the pickle takes a value from an empty stack")
 	}
-	v := m.values.newList(m.stack[base:], m.at)
-	m.stack = append(m.stack[:base], v)
-	return nil
+	v, err := m.values.newList(m.stack[base:], m.at)
+	if err != nil {
+		return err
+	}
+	m.stack = m.stack[:base]
+	return m.pushValue(v)
 }
 
 // gather pops values and adds them to the list or dict below them.
@@ -242,8 +260,7 @@ func (m *machine) gather(op byte) error {
 		}
 		return m.values.fill(to, items, m.at)
 	case to.kind == list && (op == opAppend || op == opAppends):
-		m.values.extend(to, items)
-		return nil
+		return m.values.extend(to, items, m.at)
 	}
 	return m.fail("the pickle adds to %v", to.kind)
 }
@@ -273,8 +290,7 @@ func (m *machine) memoGet(bytes int) error {
 	case i >= uint64(m.memo.length):
 		return m.fail("the pickle gets value %d of a memo of %d", i, m.memo.length)
 	}
-	m.stack = append(m.stack, *m.memo.at(int(i)))
-	return nil
+	return m.pushValue(*m.memo.at(int(i)))
 }
 
 func (m *machine) memoPutAt(bytes int) error {
@@ -293,6 +309,9 @@ func (m *machine) memoPut(i uint64) error {
 	case i > uint64(m.memo.length):
 		return m.fail("the pickle puts value %d into a memo of %d", i, m.memo.length)
 	case i == uint64(m.memo.length):
+		if err := m.values.memory.take(valueBytes, m.at); err != nil {
+			return err
+		}
 		m.memo.add(value{})
 	}
 	*m.memo.at(int(i)) = m.stack[len(m.stack)-1]
@@ -312,8 +331,11 @@ func (m *machine) text(bytes int) error {
 	if !utf8.Valid(t) {
 		return m.fail("a string is not UTF-8")
 	}
-	m.stack = append(m.stack, m.values.text(t))
-	return nil
+	v, err := m.values.text(t, m.at)
+	if err != nil {
+		return err
+	}
+	return m.pushValue(v)
 }
 
 // number reads a number.
@@ -337,8 +359,10 @@ func (m *machine) number(op byte) (err error) {
 	if err == nil && v.kind == float && math.IsNaN(math.Float64frombits(v.word)) {
 		err = m.fail("a number is NaN")
 	}
-	m.stack = append(m.stack, v)
-	return err
+	if err != nil {
+		return err
+	}
+	return m.pushValue(v)
 }
 
 // long reads an integer of variable length that fits 64 bits.

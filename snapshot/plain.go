@@ -34,11 +34,13 @@ type value struct {
 
 // plain holds what the words of values refer to.
 type plain struct {
-	texts  []string
-	textAt map[string]uint32
-	lists  []sequence
-	dicts  chunkedList[dictPlace]
-	filled []sequence // dicts that are not trace entries: keys and values in turn
+	memory    *budget
+	exhausted error // what the budget has said to a call stack
+	texts     []string
+	textAt    map[string]uint32
+	lists     chunkedList[sequence]
+	dicts     chunkedList[dictPlace]
+	filled    []sequence // dicts that are not trace entries: keys and values in turn
 
 	// Trace entries, and what they share; see trace_entry.go.
 	entries  chunkedList[TraceEntry]
@@ -60,37 +62,53 @@ type sequence struct {
 	read   bool  // has been converted; see convert.go
 }
 
-func newPlain() *plain {
-	return &plain{textAt: map[string]uint32{}, contexts: map[contextKey]*Context{}, stacks: newStackTable()}
+func newPlain(memory *budget) *plain {
+	return &plain{memory: memory, textAt: map[string]uint32{}, contexts: map[contextKey]*Context{}, stacks: newStackTable()}
 }
 
-func (p *plain) text(t []byte) value {
+func (p *plain) text(t []byte, offset int64) (value, error) {
 	at, known := p.textAt[string(t)]
 	if !known {
+		if err := p.memory.take(uint64(len(t))+mapBytes, offset); err != nil {
+			return value{}, err
+		}
 		at = uint32(len(p.texts))
 		p.texts = append(p.texts, string(t))
 		p.textAt[p.texts[at]] = at
 	}
-	return value{text, uint64(at)}
+	return value{text, uint64(at)}, nil
 }
 
-func (p *plain) newList(items []value, offset int64) value {
-	p.lists = append(p.lists, sequence{items: slices.Clone(items), offset: offset})
-	return value{list, uint64(len(p.lists) - 1)}
+func (p *plain) newList(items []value, offset int64) (value, error) {
+	if err := p.memory.take(sequenceBytes+uint64(len(items))*valueBytes, offset); err != nil {
+		return value{}, err
+	}
+	return value{list, uint64(p.lists.add(sequence{items: slices.Clone(items), offset: offset}))}, nil
 }
 
-func (p *plain) newDict() value {
-	return value{dict, uint64(p.dicts.add(0))}
+func (p *plain) newDict(offset int64) (value, error) {
+	if err := p.memory.take(dictPlaceBytes, offset); err != nil {
+		return value{}, err
+	}
+	return value{dict, uint64(p.dicts.add(0))}, nil
 }
 
 // extend appends to a list.
-func (p *plain) extend(l value, items []value) {
-	s := &p.lists[l.word]
+func (p *plain) extend(l value, items []value, offset int64) error {
+	if err := p.memory.take(uint64(len(items))*valueBytes, offset); err != nil {
+		return err
+	}
+	s := p.lists.at(int(l.word))
 	s.items = append(s.items, items...)
+	return nil
 }
 
-// fill adds keys and values to a dict. A dict with those of a trace entry becomes one.
+// fill adds keys and values to a dict. A dict with those of a trace entry becomes one. It is
+// paid for as the larger of the two.
 func (p *plain) fill(d value, items []value, offset int64) error {
+	if err := p.memory.take(sequenceBytes+max(uint64(len(items))*valueBytes, entryBytes), offset); err != nil {
+		return err
+	}
 	place := p.dicts.at(int(d.word))
 	switch {
 	case *place > 0:
@@ -99,7 +117,11 @@ func (p *plain) fill(d value, items []value, offset int64) error {
 	case *place < 0:
 		return failAt(offset, "a trace entry is changed after it was made")
 	default:
-		if e, problem := p.entryOf(items); problem == "" {
+		e, problem := p.entryOf(items)
+		if p.exhausted != nil {
+			return p.exhausted
+		}
+		if problem == "" {
 			*place = -1 - dictPlace(p.entries.add(e))
 			break
 		}

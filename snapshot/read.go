@@ -18,23 +18,30 @@ import (
 const maxBytes = 1<<31 - 1
 
 // Open reads a snapshot file; "-" is standard input. An error in the contents is a
-// *FormatError.
-func Open(path string) (*File, error) {
+// *FormatError. That more than DefaultMemory is needed is one.
+func Open(path string) (*File, error) { return OpenLimited(path, DefaultMemory) }
+
+// OpenLimited is Open with another limit of the memory, in bytes; see ReadLimited.
+func OpenLimited(path string, maxMemory uint64) (*File, error) {
 	if path == "-" {
-		return Read(os.Stdin, "stdin")
+		return ReadLimited(os.Stdin, "stdin", maxMemory)
 	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return Read(file, path)
+	return ReadLimited(file, path, maxMemory)
 }
 
 // Read reads a snapshot: a pickle or JSON, compressed or not. name is the file name in
 // errors. All errors are *FormatError.
-func Read(r io.Reader, name string) (*File, error) {
-	f, err := read(r)
+func Read(r io.Reader, name string) (*File, error) { return ReadLimited(r, name, DefaultMemory) }
+
+// ReadLimited is Read with another limit of the memory that the process takes for it, in
+// bytes. The limit is kept roughly (budget.go).
+func ReadLimited(r io.Reader, name string, maxMemory uint64) (*File, error) {
+	f, err := read(r, newBudget(maxMemory))
 	if err == nil {
 		return f, nil
 	}
@@ -46,7 +53,7 @@ func Read(r io.Reader, name string) (*File, error) {
 	return nil, failure
 }
 
-func read(r io.Reader) (*File, error) {
+func read(r io.Reader, memory *budget) (*File, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
 		unzip, err := gzip.NewReader(in)
@@ -55,8 +62,8 @@ func read(r io.Reader) (*File, error) {
 		}
 		in = bufio.NewReaderSize(unzip, 64<<10)
 	}
-	src := &source{in: in}
-	values := newPlain()
+	src := &source{in: in, memory: memory}
+	values := newPlain(memory)
 	root, err := parse(src, values)
 	if err != nil {
 		return nil, err
@@ -119,6 +126,7 @@ func describe(err error) string {
 type source struct {
 	in     *bufio.Reader
 	offset int64
+	memory *budget
 }
 
 // wrap adds the offset to an error of the input.
@@ -186,10 +194,14 @@ func (s *source) bytes(count uint64) ([]byte, error) {
 		return p, s.skip(count)
 	}
 	var read []byte
+	defer func() { s.memory.give(uint64(len(read))) }() // it is soon garbage
 	for count > 0 {
 		p, err := s.in.Peek(int(min(count, 4096)))
 		if err != nil {
 			return nil, s.wrap(err)
+		}
+		if err := s.memory.take(uint64(len(p)), s.offset); err != nil {
+			return nil, err
 		}
 		read = append(read, p...)
 		count -= uint64(len(p))

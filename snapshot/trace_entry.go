@@ -93,10 +93,10 @@ func streamOf(v value) (spec.Stream, bool) {
 
 // poolOf reads the pair of numbers of a pool ID.
 func (p *plain) poolOf(v value) (spec.PoolID, bool) {
-	if v.kind != list || len(p.lists[v.word].items) != 2 {
+	if v.kind != list || len(p.lists.at(int(v.word)).items) != 2 {
 		return spec.PoolID{}, false
 	}
-	pair := p.lists[v.word].items
+	pair := p.lists.at(int(v.word)).items
 	capture, ok1 := pair[0].size()
 	user, ok2 := pair[1].size()
 	return spec.PoolID{Capture: capture, User: user}, ok1 && ok2
@@ -170,7 +170,7 @@ func (p *plain) stackOf(v value) (uint32, bool) {
 		return i, true
 	}
 	t.ids = t.ids[:0]
-	for _, item := range p.lists[v.word].items {
+	for _, item := range p.lists.at(int(v.word)).items {
 		frame, ok := p.frameOf(item)
 		if !ok {
 			return 0, false
@@ -178,6 +178,13 @@ func (p *plain) stackOf(v value) (uint32, bool) {
 		t.ids = binary.LittleEndian.AppendUint32(t.ids, frame)
 	}
 	i, known := t.byID[string(t.ids)]
+	price := mapBytes
+	if !known {
+		price += mapBytes + uint64(len(t.ids))*(1+frameBytes/4)
+	}
+	if p.exhausted = p.memory.take(price, p.lists.at(int(v.word)).offset); p.exhausted != nil {
+		return 0, false
+	}
 	if !known {
 		i = uint32(len(t.stacks))
 		t.byID[string(t.ids)] = i
@@ -210,6 +217,9 @@ func (p *plain) frameOf(v value) (uint32, bool) {
 	line, _ := p.get(items, "line").signed()
 	f.Line = int(line)
 	i, known := t.frameAt[f]
+	if p.exhausted = p.memory.take(2*mapBytes+2*frameBytes, 0); p.exhausted != nil {
+		return 0, false
+	}
 	if !known {
 		i = uint32(len(t.frames))
 		t.frameAt[f] = i

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"gaugeblock/tests/conformance"
@@ -14,13 +16,14 @@ import (
 
 // examineCommand is "gaugeblock examine".
 type examineCommand struct {
-	Library  string        `arg:"" name:"library" help:"A shared library with PyTorch's functions for a pluggable allocator."`
+	Subject  []string      `arg:"" name:"subject" help:"A shared library (its name ends in .so) with PyTorch's functions for a pluggable allocator; or, behind --, a program that speaks the line protocol of docs/examine.md, and its arguments."`
 	Alloc    string        `name:"alloc" placeholder:"NAME" help:"The function that allocates (default: found among the exported functions)."`
 	Free     string        `name:"free" placeholder:"NAME" help:"The function that frees."`
 	Contract string        `name:"contract" placeholder:"WORDS" help:"What callers do before they free, and more: docs/examine.md (default: what the library says, or record_stream if it has that function, or joined)."`
 	Level    string        `name:"level" placeholder:"LEVEL" help:"safe, caching or exact: fail below this level (default: search up to caching, and fail below safe)."`
 	Ops      int           `name:"ops" default:"60000" placeholder:"N" help:"Check at least N operations (default: 60000)."`
 	Seed     uint64        `name:"seed" default:"1" placeholder:"S" help:"Begin with the programs of this seed (default: 1)."`
+	Devices  int           `name:"devices" default:"3" placeholder:"N" help:"Programs with at most N devices (default: 3)."`
 	Patience time.Duration `name:"patience" default:"10s" placeholder:"T" help:"A call that takes longer hangs (default: 10s)."`
 	Out      string        `name:"out" default:"." placeholder:"DIR" help:"Write the programs of violations to this directory (default: here)."`
 	JSON     bool          `name:"json" help:"Print nothing but a JSON object."`
@@ -51,6 +54,8 @@ func (c *examineCommand) Validate() error {
 		return fmt.Errorf("--level=%s: it is one of safe, caching and exact", c.Level)
 	case c.Ops < 1:
 		return fmt.Errorf("--ops=%d: at least one operation has to be checked", c.Ops)
+	case c.Devices < 1:
+		return fmt.Errorf("--devices=%d: a program has at least one", c.Devices)
 	case c.Patience <= 0:
 		return fmt.Errorf("--patience=%v: a call needs some time", c.Patience)
 	}
@@ -64,14 +69,20 @@ func (c *examineCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(build)) }()
-	if err := examine.Build(build); err != nil {
-		return err
-	}
 	level := examineLevels[c.Level]
-	report, err := examine.Search{
-		Library: c.Library, Malloc: c.Alloc, Free: c.Free, Contract: c.Contract, Level: level,
-		Operations: c.Ops, Seed: c.Seed, Patience: c.Patience, Directory: c.Out, Build: build,
-	}.Run()
+	search := examine.Search{
+		Malloc: c.Alloc, Free: c.Free, Contract: c.Contract, Level: level,
+		Operations: c.Ops, Seed: c.Seed, Patience: c.Patience, Devices: c.Devices, Directory: c.Out, Build: build,
+	}
+	if len(c.Subject) == 1 && isLibrary(c.Subject[0]) {
+		search.Library = c.Subject[0]
+		if err := examine.Build(build); err != nil {
+			return err
+		}
+	} else {
+		search.Command = c.Subject
+	}
+	report, err := search.Run()
 	if err != nil {
 		return err
 	}
@@ -82,8 +93,14 @@ func (c *examineCommand) Run(env *environment) (err error) {
 		env.status = statusDiffers
 	}
 	if c.JSON {
-		return json.NewEncoder(env.stdout).Encode(report)
+		return json.NewEncoder(env.stdout).Encode(report.Summary())
 	}
 	_, err = io.WriteString(env.stdout, report.String())
 	return err
+}
+
+// isLibrary reports whether a file's name is that of a shared library: lib.so, lib.so.1.
+func isLibrary(name string) bool {
+	base := filepath.Base(name)
+	return strings.HasSuffix(base, ".so") || strings.Contains(base, ".so.")
 }

@@ -121,7 +121,7 @@ func TestHostileStrings(t *testing.T) {
 		{"whatif", files[10], "--settings", hostileText}, {"whatif", hostileText}, {"report", hostileText}, {"report", files[10], "-o", "/nowhere/" + hostileText},
 		{"replay", hostileText}, {"check", hostileText}, {"explore", hostileText}, {hostileText}, {"soak", "--area", hostileText}, {"soak", "--settings", hostileText},
 		{"torch", "--settings", hostileText}, {"torch", "--torch", "/" + hostileText}, {"whatif", files[10], "--limit", hostileText}, {"completion", hostileText},
-		{"replay", "--" + hostileText}, {"record", hostileText}, {"version", hostileText},
+		{"examine", "--level", hostileText, "x.so"}, {"replay", "--" + hostileText}, {"record", hostileText}, {"version", hostileText},
 	} {
 		check(args)
 	}

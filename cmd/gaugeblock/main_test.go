@@ -33,6 +33,7 @@ func TestTranscripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("COLUMNS", "") // tables are as wide as they are
 	datadriven.Walk(t, transcripts, func(t *testing.T, path string) {
 		t.Chdir(t.TempDir())
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

@@ -21,6 +21,7 @@ type reportCommand struct {
 	Limit     byteLimit `name:"limit" placeholder:"BYTES" help:"Compare other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
 	WhatIf    bool      `name:"whatif" default:"true" negatable:"" help:"Compare other settings; --no-whatif leaves them out (default: compare)."`
 	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Show this device only (default: all of them, first the one that ran out of memory, or else has the longest history)."`
+	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Refuse a snapshot that takes more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock report --help" prints beside the flags.
@@ -189,7 +190,7 @@ func (c *reportCommand) defaultName() string {
 
 // one makes the page of a snapshot: a report of each device that has anything.
 func (c *reportCommand) one(env *environment, path string) (*memoryreport.Page, error) {
-	file, name, err := env.openSnapshot(path)
+	file, name, err := env.openSnapshot(path, c.MaxMemory)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +228,7 @@ func (c *reportCommand) two(env *environment, files []string) (*memoryreport.Pag
 		titles = [2]string{files[0], files[1]}
 	}
 	for i, path := range files {
-		file, name, err := env.openSnapshot(path)
+		file, name, err := env.openSnapshot(path, c.MaxMemory)
 		if err != nil {
 			return nil, err
 		}
@@ -254,7 +255,7 @@ func (c *reportCommand) ranks(env *environment, files []string) (*memoryreport.P
 	var worstOptions memoryreport.Options
 	for i, path := range files {
 		progress.advance()
-		file, name, err := env.openSnapshot(path)
+		file, name, err := env.openSnapshot(path, c.MaxMemory)
 		if err == nil {
 			options := memoryreport.Options{Title: memoryreport.RankTitle(rankName(c.Snapshots, name)), Device: chooseDevice(file, c.Device)}
 			var data *memoryreport.Data

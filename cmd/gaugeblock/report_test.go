@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,7 +17,7 @@ import (
 	"gaugeblock/snapshot/record"
 )
 
-const twoStreams = "../../snapshot/whatif/testdata/snapshots/two_streams.default.nolimit.pickle.gz"
+var twoStreams, _ = filepath.Abs("../../snapshot/whatif/testdata/snapshots/two_streams.default.nolimit.pickle.gz")
 
 // TestReport: the page is written whole or not at all.
 func TestReport(t *testing.T) {
@@ -65,12 +67,42 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// reportTo writes a page.
+func reportTo(out string) (status int, says string) {
+	var stdout, stderr bytes.Buffer
+	status = run([]string{"report", twoStreams, "--no-whatif", "-o", out}, strings.NewReader(""), &stdout, &stderr)
+	return status, stderr.String()
+}
+
+// TestReportModes: a file that is replaced keeps its mode, and a new one has that of the umask.
+func TestReportModes(t *testing.T) {
+	dir := t.TempDir()
+	replaced, made, other := filepath.Join(dir, "replaced"), filepath.Join(dir, "made"), filepath.Join(dir, "other")
+	if err := errors.Join(os.WriteFile(replaced, nil, 0o600), os.Chmod(replaced, 0o640), os.WriteFile(other, nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{replaced, made} {
+		if status, says := reportTo(path); status != statusExact {
+			t.Fatalf("status %d, %s", status, says)
+		}
+	}
+	mode := func(path string) os.FileMode {
+		there, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return there.Mode().Perm()
+	}
+	if mode(replaced) != 0o640 || mode(made) != mode(other) {
+		t.Errorf("the modes are %v and %v, want 0640 and, as the umask says, %v", mode(replaced), mode(made), mode(other))
+	}
+}
+
 // TestReportPlaces: what is no file is not replaced, and a link leads to the page.
 func TestReportPlaces(t *testing.T) {
-	report := func(out string) (int, string) {
-		var stdout, stderr bytes.Buffer
-		status := run([]string{"report", twoStreams, "--no-whatif", "-o", out}, strings.NewReader(""), &stdout, &stderr)
-		return status, stderr.String()
+	t.Chdir(t.TempDir())
+	if err := os.Symlink("loop", "loop"); err != nil {
+		t.Fatal(err)
 	}
 	t.Run("a socket", func(t *testing.T) { // no device: a mistake would replace it for all
 		path := filepath.Join(t.TempDir(), "s")
@@ -79,7 +111,7 @@ func TestReportPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer socket.Close()
-		status, says := report(path)
+		status, says := reportTo(path)
 		there, err := os.Stat(path)
 		if status != statusBadInput || err != nil || there.Mode().Type() != os.ModeSocket {
 			t.Errorf("status %d, %s: the socket is now %v (%v)", status, says, there, err)
@@ -91,7 +123,7 @@ func TestReportPlaces(t *testing.T) {
 		if err := errors.Join(os.WriteFile(page, nil, 0o600), os.Symlink("page", link)); err != nil {
 			t.Fatal(err)
 		}
-		status, says := report(link)
+		status, says := reportTo(link)
 		text, err := os.ReadFile(page)
 		if status != statusExact || err != nil || len(text) == 0 {
 			t.Errorf("status %d, %s: the page has %d bytes (%v)", status, says, len(text), err)
@@ -103,41 +135,37 @@ func TestReportPlaces(t *testing.T) {
 		if err := os.Symlink("page", link); err != nil {
 			t.Fatal(err)
 		}
-		status, says := report(link)
+		status, says := reportTo(link)
 		there, err := os.Lstat(link)
 		text, err2 := os.ReadFile(page)
 		if err := errors.Join(err, err2); status != statusExact || err != nil || there.Mode().Type() != os.ModeSymlink || len(text) == 0 {
 			t.Errorf("status %d, %s: the page has %d bytes (%v)", status, says, len(text), err)
 		}
 	})
-	t.Run("the mode", func(t *testing.T) {
-		dir := t.TempDir()
-		replaced, made, other := filepath.Join(dir, "replaced"), filepath.Join(dir, "made"), filepath.Join(dir, "other")
-		if err := errors.Join(os.WriteFile(replaced, nil, 0o600), os.Chmod(replaced, 0o640), os.WriteFile(other, nil, 0o666)); err != nil {
+	t.Run("an open pipe", func(t *testing.T) {
+		from, to, err := os.Pipe()
+		if err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{replaced, made} {
-			if status, says := report(path); status != statusExact {
-				t.Fatalf("status %d, %s", status, says)
-			}
-		}
-		mode := func(path string) os.FileMode {
-			there, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return there.Mode().Perm()
-		}
-		if mode(replaced) != 0o640 || mode(made) != mode(other) {
-			t.Errorf("the modes are %v and %v, want 0640 and, as the umask says, %v", mode(replaced), mode(made), mode(other))
+		defer from.Close()
+		read := make(chan int)
+		go func() {
+			text, _ := io.ReadAll(from)
+			read <- len(text)
+		}()
+		status, says := reportTo(fmt.Sprintf("/proc/self/fd/%d", to.Fd()))
+		to.Close()
+		if n := <-read; status != statusExact || n < 1000 {
+			t.Errorf("status %d, %s: %d bytes were read", status, says, n)
 		}
 	})
 	for _, test := range []struct{ name, out, says string }{
+		{"a link to itself", "loop", "loop cannot be written: too many levels of symbolic links"},
 		{"a directory", ".", ". cannot be written: is a directory"},
 		{"no such directory", "nowhere/page.html", "nowhere/page.html cannot be written: no such file or directory"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if status, says := report(test.out); status != statusBadInput || !strings.Contains(says, test.says) {
+			if status, says := reportTo(test.out); status != statusBadInput || !strings.Contains(says, test.says) {
 				t.Errorf("status %d, says %q, want %q", status, says, test.says)
 			}
 		})

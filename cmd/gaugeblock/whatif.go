@@ -22,15 +22,16 @@ import (
 
 // whatifCommand is "gaugeblock whatif".
 type whatifCommand struct {
-	File     string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), - for standard input, or a recorded trace (*.jsonl, *.jsonl.gz)."`
-	Settings []string  `name:"settings" sep:"none" placeholder:"TEXT" help:"Compare these settings (PYTORCH_ALLOC_CONF) instead of the usual ones; may be given several times. Empty means the default."`
-	Limit    byteLimit `name:"limit" placeholder:"SIZE" help:"Compare under this memory fraction: 4420MiB, 39.5GiB, 4634705920B, or none. Without it and --device-memory, the limits that the recorded run reached, if it reached one."`
-	Memory   byteLimit `name:"device-memory" placeholder:"SIZE" help:"Compare on a device that has so much memory for the program."`
-	Search   bool      `name:"search" help:"Find the smallest limit without out of memory, for each of the settings."`
-	All      bool      `name:"all" help:"Show all settings that were compared. Otherwise the table has at most six rows."`
-	JSON     bool      `name:"json" help:"Print the result as one JSON object, and nothing else."`
-	Device   int       `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
-	Jobs     int       `short:"j" placeholder:"N" help:"Make N runs at a time (default: as many as there are processors)."`
+	File      string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), - for standard input, or a recorded trace (*.jsonl, *.jsonl.gz)."`
+	Settings  []string  `name:"settings" sep:"none" placeholder:"TEXT" help:"Compare these settings (PYTORCH_ALLOC_CONF) instead of the usual ones; may be given several times. Empty means the default."`
+	Limit     byteLimit `name:"limit" placeholder:"SIZE" help:"Compare under this memory fraction: 4420MiB, 39.5GiB, 4634705920B, or none. Without it and --device-memory, the limits that the recorded run reached, if it reached one."`
+	Memory    byteLimit `name:"device-memory" placeholder:"SIZE" help:"Compare on a device that has so much memory for the program."`
+	Search    bool      `name:"search" help:"Find the smallest limit without out of memory, for each of the settings."`
+	All       bool      `name:"all" help:"Show all settings that were compared. Otherwise the table has at most six rows."`
+	JSON      bool      `name:"json" help:"Print the result as one JSON object, and nothing else."`
+	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
+	Jobs      int       `short:"j" placeholder:"N" help:"Make N runs at a time (default: as many as there are processors)."`
+	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Refuse a snapshot that takes more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock whatif --help" prints beside the flags.
@@ -54,7 +55,16 @@ input or the command line made no sense.`
 // byteLimit is a limit in bytes on the command line.
 type byteLimit struct {
 	given bool
+	bare  bool   // a number without a unit
 	bytes uint64 // 0: none
+}
+
+// question is a line about a limit that may not be what was meant, "" without one.
+func (l *byteLimit) question(flag string) string {
+	if !l.bare {
+		return ""
+	}
+	return fmt.Sprintf("%s has no unit: were bytes meant? %d bytes (%s) are compared.\n", flag, l.bytes, spec.FormatSize(l.bytes))
 }
 
 // UnmarshalText reads "none", "4420MiB", "39.5GiB" or a number of bytes. A number without
@@ -68,15 +78,11 @@ func (l *byteLimit) UnmarshalText(word []byte) error {
 	if err != nil || n == 0 || n > whatif.LargestLimit {
 		return fmt.Errorf("%q is not a limit: give 4420MiB, 39.5GiB, bytes as 4634705920B (less than 1 TiB), or none", word)
 	}
-	last := word[len(word)-1]
-	bare := last >= '0' && last <= '9' || last == '.'
-	bytesMeant := !bare && strings.TrimRight(string(word), "bB ") == strings.TrimRight(string(word), "bB kKmMgGtTiI")
+	number := strings.TrimRight(string(word), " bBkKmMgGtTiI")
+	l.bare = number == string(word)
+	bytesMeant := !l.bare && number == strings.TrimRight(string(word), " bB")
 	if n < smallestLimit && !bytesMeant {
-		suggestion := string(word)
-		if bare {
-			suggestion += "GiB"
-		}
-		return fmt.Errorf("%s is %d bytes, less than one segment (20 MiB): were bytes meant? Then write %dB; otherwise give a unit, as in %s", word, n, n, suggestion)
+		return fmt.Errorf("%s is %d bytes, less than one segment (20 MiB): were bytes meant? Then write %dB; otherwise give a larger unit, as in %sGiB", word, n, n, number)
 	}
 	l.bytes = n
 	return nil
@@ -100,11 +106,12 @@ func (c *whatifCommand) Validate() error {
 
 // Run reads the file, compares the settings, and prints the predictions.
 func (c *whatifCommand) Run(env *environment) error {
+	fmt.Fprint(env.stderr, c.Limit.question("--limit"), c.Memory.question("--device-memory"))
 	workload, notes, err := c.workload(env)
 	var none *whatif.WorkloadError
 	if errors.As(err, &none) && c.JSON {
 		out := &checkedWriter{to: env.stdout}
-		writeJSON(out, whatif.NothingToCompare(max(c.Device, 0)))
+		writeJSON(out, whatif.NothingToCompare(int(none.Device)))
 		return err
 	}
 	if err != nil {
@@ -112,7 +119,7 @@ func (c *whatifCommand) Run(env *environment) error {
 	}
 	options := whatif.Options{
 		Settings: c.Settings, Limit: c.Limit.bytes, DeviceMemory: c.Memory.bytes, SearchLimit: c.Search, Jobs: c.Jobs,
-		AsRecorded: !c.Limit.given && !c.Memory.given,
+		AsRecorded: !c.Limit.given && !c.Memory.given, Present: true,
 	}
 	comparison, err := env.compare(workload, options, c.JSON)
 	if err != nil {
@@ -154,7 +161,7 @@ func (c *whatifCommand) workload(env *environment) (*whatif.Workload, []string, 
 	if strings.HasSuffix(c.File, ".jsonl") || strings.HasSuffix(c.File, ".jsonl.gz") {
 		return c.fromTrace()
 	}
-	file, name, err := env.openSnapshot(c.File)
+	file, name, err := env.openSnapshot(c.File, c.MaxMemory)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -176,12 +183,16 @@ func (c *whatifCommand) workload(env *environment) (*whatif.Workload, []string, 
 }
 
 // openSnapshot reads a snapshot, and returns its name in messages.
-func (e *environment) openSnapshot(path string) (*snapshot.File, string, error) {
+func (e *environment) openSnapshot(path string, maxMemory byteLimit) (*snapshot.File, string, error) {
+	most := maxMemory.bytes
+	if most == 0 { // none
+		most = math.MaxUint64
+	}
 	if path == "-" {
-		file, err := snapshot.Read(e.stdin, "stdin")
+		file, err := snapshot.ReadLimited(e.stdin, "stdin", most)
 		return file, "stdin", err
 	}
-	file, err := snapshot.Open(path)
+	file, err := snapshot.OpenLimited(path, most)
 	return file, path, err
 }
 

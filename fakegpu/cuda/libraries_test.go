@@ -48,7 +48,7 @@ func compile(t *testing.T, source string) (program string) {
 	}
 	program = filepath.Join(scratch, strings.TrimSuffix(source, filepath.Ext(source)))
 	build := exec.Command(compiler, "-o", program, filepath.Join("testdata", source), "-I"+filepath.Join(scratch, "include"),
-		"-L"+scratch, "-lcudart", "-lcuda", "-Wl,-rpath,"+scratch)
+		"-L"+scratch, "-lcudart", "-lcuda", "-pthread", "-Wl,-rpath,"+scratch)
 	if err := Run(build); err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +97,29 @@ func TestForgottenEvent(t *testing.T) {
 func TestCalls(t *testing.T) {
 	program := compile(t, "calls.c")
 	out, _ := run(t, program, nil, "GAUGEBLOCK_CUDA_HAZARDS=owners")
-	if !strings.Contains(out, "cudaEventElapsedTime is not supported") || !strings.Contains(out, "cuNoSuchThing is not supported") {
+	if !strings.Contains(out, "cudaMallocManaged is not supported") || !strings.Contains(out, "cuNoSuchThing is not supported") {
 		t.Errorf("what is not there is not logged: %q", out)
+	}
+}
+
+// What an H200 has answered, about times of events, events of other processes, and memory that
+// is requested in captures: the libraries answer alike.
+func TestQuestions(t *testing.T) {
+	program := compile(t, "questions.c")
+	want, err := os.ReadFile(filepath.Join("testdata", "questions.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, report := run(t, program, nil, "GAUGEBLOCK_CUDA_DEVICES=2", "GAUGEBLOCK_CUDA_MACHINE="+filepath.Join(t.TempDir(), "machine"))
+	if got == string(want) && report == "fake CUDA: 0 hazards\n" {
+		return
+	}
+	t.Errorf("the report is %q", report)
+	lines, wanted := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(lines), len(wanted)) {
+		if lines[i] != wanted[i] {
+			t.Errorf("line %d: %s\nan H200 says %s", i+1, lines[i], wanted[i])
+		}
 	}
 }
 
@@ -114,12 +135,30 @@ func TestComputes(t *testing.T) {
 	}
 }
 
+// What a thread has waited for another one knows only if it was told.
+func TestThreads(t *testing.T) {
+	program := compile(t, "threads.c")
+	for _, c := range []struct {
+		threads, want string
+		arguments     []string
+	}{
+		{"one", "0 hazards\n", nil},
+		{"own", "1 hazards\n", nil},
+		{"own", "0 hazards\n", []string{"told"}},
+	} {
+		if out, _ := run(t, program, c.arguments, "GAUGEBLOCK_CUDA_THREADS="+c.threads); out != c.want {
+			t.Errorf("threads %s, %v: %q, want %q", c.threads, c.arguments, out, c.want)
+		}
+	}
+}
+
 // Variables that make no sense end the program, and say which.
 func TestBadEnvironment(t *testing.T) {
 	program := compile(t, "forgotten_event.cc")
 	for variable, value := range map[string]string{
 		"GAUGEBLOCK_CUDA_DEVICES": "0", "GAUGEBLOCK_CUDA_MEMORY": "much", "GAUGEBLOCK_CUDA_SCHEDULE": "slow",
 		"GAUGEBLOCK_CUDA_FAULTS": "Malloc:1:because", "GAUGEBLOCK_CUDA_SEED": "-1", "GAUGEBLOCK_CUDA_BYTES": "paper",
+		"GAUGEBLOCK_CUDA_THREADS": "2",
 	} {
 		c := exec.Command(program)
 		c.Env = append(os.Environ(), variable+"="+value)

@@ -37,7 +37,7 @@ type reservedRange struct {
 // activeBlock is an allocated block, or a freed one with stream uses that have not ended.
 type activeBlock struct {
 	size, requested uint64
-	frames          *snapshot.Frames
+	context         *snapshot.Context // of an entry, or with the frames of a block only
 	site            int32
 	entry           int32 // the alloc entry; -1: before the history
 	pendingFree     bool
@@ -55,16 +55,16 @@ func newAllocatorState(segments []spec.Segment, config spec.Config, sites *siteT
 				continue
 			}
 			frames, _ := b.Context.(snapshot.Frames)
-			added := activeBlock{b.Size, b.RequestedSize, &frames, s.sites.ofStart(frames, b.RequestedSize), -1, b.State == spec.ActivePendingFree}
+			added := activeBlock{b.Size, b.RequestedSize, &snapshot.Context{Frames: frames}, s.sites.ofStart(frames, b.RequestedSize), -1, b.State == spec.ActivePendingFree}
 			s.active.Set(b.Address, added)
 			s.statistics[activeMemory].start(b.Size)
+			s.statistics[requestedMemory].start(b.RequestedSize)
 			s.statistics[activeAllocs].start(1)
 			if b.State == spec.ActiveAllocated {
 				s.allocatedBytes += b.Size
 				s.statistics[allocatedMemory].start(b.Size)
-				s.statistics[requestedMemory].start(b.RequestedSize)
 				s.statistics[allocations].start(1)
-				s.sites.hold(added.site, b.Size)
+				s.sites.hold(&added)
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func newAllocatorState(segments []spec.Segment, config spec.Config, sites *siteT
 func (s *allocatorState) add(entry int, e *snapshot.TraceEntry) {
 	switch e.Action {
 	case spec.ActionAlloc:
-		b := activeBlock{s.blockSize(e), e.Size, &e.Context.Frames, s.sites.of(entry, e), int32(entry), false}
+		b := activeBlock{s.blockSize(e), e.Size, e.Context, s.sites.of(entry, e), int32(entry), false}
 		s.active.Set(e.Addr, b)
 		s.allocate(&b)
 	case spec.ActionFreeRequested:
@@ -90,6 +90,7 @@ func (s *allocatorState) add(entry int, e *snapshot.TraceEntry) {
 				s.free(&b)
 			}
 			s.statistics[activeMemory].sub(b.size)
+			s.statistics[requestedMemory].sub(b.requested) // as PyTorch does, not before
 			s.statistics[activeAllocs].sub(1)
 		}
 	case spec.ActionSegmentAlloc, spec.ActionSegmentMap:
@@ -111,16 +112,15 @@ func (s *allocatorState) allocate(b *activeBlock) {
 	s.statistics[requestedMemory].add(b.requested)
 	s.statistics[allocations].add(1)
 	s.statistics[activeAllocs].add(1)
-	s.sites.allocate(b.site, b.size)
+	s.sites.allocate(b)
 }
 
 // free counts a block whose free was requested.
 func (s *allocatorState) free(b *activeBlock) {
 	s.allocatedBytes -= b.size
 	s.statistics[allocatedMemory].sub(b.size)
-	s.statistics[requestedMemory].sub(b.requested)
 	s.statistics[allocations].sub(1)
-	s.sites.release(b.site, b.size)
+	s.sites.release(b)
 }
 
 func (s *allocatorState) reserve(at spec.Ptr, r reservedRange) {

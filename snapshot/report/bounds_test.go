@@ -133,12 +133,18 @@ func sizeOf(t *testing.T, p *Page) int {
 	return int(size)
 }
 
-// TestPageOfDeepStacks: 400 call stacks of 60 frames, no two of them equal, with long names.
-// Every block still has its own line.
+// TestPageOfDeepStacks: 400 call stacks of 60 frames, no two of them equal, with long names,
+// and more of them. Every block still has its own line.
 func TestPageOfDeepStacks(t *testing.T) {
+	for _, stacks := range []int{400, 1500} {
+		t.Run(fmt.Sprint(stacks), func(t *testing.T) { deepStacks(t, stacks) })
+	}
+}
+
+func deepStacks(t *testing.T, stacks int) {
 	f := &snapshot.File{}
 	s := spec.Segment{Address: 1 << 40}
-	for i := range 400 {
+	for i := range stacks {
 		var stack snapshot.Frames
 		for j := range 60 {
 			name := fmt.Sprintf("%s %d %d", strings.Repeat("x", 180), i, j)

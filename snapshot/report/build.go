@@ -77,7 +77,7 @@ func Build(f *snapshot.File, o Options) (*Data, error) {
 		b.config = f.AllocatorSettings.Config
 		b.data.Summary.Settings = shorten(f.AllocatorSettings.Conf)
 	}
-	workload, err := whatif.FromSnapshot(f, o.Device)
+	workload, err := workloadOf(f, &o)
 	var none *whatif.WorkloadError
 	switch {
 	case err == nil:
@@ -103,6 +103,14 @@ func Build(f *snapshot.File, o Options) (*Data, error) {
 		b.data.Notes = append(b.data.Notes, shortenEnd(note, maxNote))
 	}
 	return b.data, nil
+}
+
+// workloadOf is the workload of the comparison, if there is one, since it takes a while to find.
+func workloadOf(f *snapshot.File, o *Options) (*whatif.Workload, error) {
+	if o.Comparison != nil && o.Comparison.Workload.Device == o.Device {
+		return o.Comparison.Workload, nil
+	}
+	return whatif.FromSnapshot(f, o.Device)
 }
 
 // builder reads a history twice: for the timeline, which also finds the peak, and for the
@@ -158,7 +166,7 @@ func (b *builder) timeline() {
 	}
 	d.Annotations = b.annotations()
 	if d.Summary.DurationUS == 0 {
-		d.Timeline.TimesUS = nil
+		d.Timeline.TimesUS = []int64{}
 	}
 }
 
@@ -205,7 +213,7 @@ func (b *builder) moments() {
 			b.data.Moments = append(b.data.Moments, b.moment("peak", "At the peak of allocated memory", i, s.segments(b.device), s))
 		}
 		if i == b.oom {
-			b.sites.remember(func(t *siteTotals) *Holding { return &t.oom })
+			b.sites.remember(func(h *holder) *Holding { return &h.oom })
 			b.data.Moments = append(b.data.Moments, b.moment("oom", "At the first out of memory", i, s.segments(b.device), s))
 		}
 	}
@@ -222,5 +230,5 @@ func (b *builder) moments() {
 // atPeak counts what is allocated at the peak.
 func (b *builder) atPeak(s *allocatorState) {
 	b.sizes.countPeak(s)
-	b.sites.remember(func(t *siteTotals) *Holding { return &t.peak })
+	b.sites.remember(func(h *holder) *Holding { return &h.peak })
 }

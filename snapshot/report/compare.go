@@ -187,6 +187,9 @@ func (c *Compared) verdict(a, b *Data) string {
 	text := fmt.Sprintf("At its peak %s has %s allocated, %s.", c.B, spec.FormatSize(b.Summary.PeakAllocated), changeOf(change, a.Summary.PeakAllocated, c.A))
 	reserved := int64(b.Summary.PeakReserved - a.Summary.PeakReserved)
 	text += fmt.Sprintf(" It has %s reserved, %s.", spec.FormatSize(b.Summary.PeakReserved), changeOf(reserved, a.Summary.PeakReserved, c.A))
+	if change <= 0 && reserved > int64(a.Summary.PeakReserved/50) {
+		text += " More is reserved though no more is allocated: that is fragmentation or cache."
+	}
 	for i := range c.Rows[:min(3, len(c.Rows))] {
 		r := &c.Rows[i]
 		if r.change() == 0 {

@@ -23,6 +23,7 @@ type Data struct {
 	MoreSites   int           `json:"moreSites"`
 	Categories  []Category    `json:"categories"` // none if no call stacks were recorded
 	Annotations Annotations   `json:"annotations"`
+	Labels      []Label       `json:"labels"` // user metadata
 	Statistics  []Statistic   `json:"statistics"`
 	OOMs        []OutOfMemory `json:"ooms"`    // requests that failed, the first ones
 	Moments     []Moment      `json:"moments"` // in order of time

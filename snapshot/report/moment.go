@@ -120,7 +120,7 @@ func (s *allocatorState) blocks(segment *spec.Segment) []spec.Block {
 			state = spec.ActivePendingFree
 		}
 		size := min(b.size, uint64(end-start))
-		blocks = append(blocks, spec.Block{Address: start, Size: size, RequestedSize: b.requested, State: state, Context: *b.frames})
+		blocks = append(blocks, spec.Block{Address: start, Size: size, RequestedSize: b.requested, State: state, Context: b.context.Frames})
 		at = start + spec.Ptr(size)
 		return true
 	})

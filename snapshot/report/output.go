@@ -30,42 +30,45 @@ const maxLinks = 40
 // and what it points to is written, or made.
 func OpenOutput(path string, inputs ...fs.FileInfo) (*Output, error) {
 	o := &Output{path: path, target: path}
-	for links := 0; ; links++ {
-		to, err := os.Readlink(o.target)
-		if err != nil {
-			break // no link
-		}
-		if links == maxLinks {
-			return nil, fmt.Errorf("%s cannot be written: too many symbolic links", quote.Text(path))
-		}
-		if !filepath.IsAbs(to) {
-			to = filepath.Join(filepath.Dir(o.target), to)
-		}
-		o.target = to
-	}
-	there, err := os.Stat(o.target)
+	there, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return o, nil
-	case err != nil:
-		return nil, notWritten(path, err)
-	case there.IsDir():
+	case err == nil && there.IsDir():
 		return nil, fmt.Errorf("%s cannot be written: is a directory", quote.Text(path))
+	case err == nil && !there.Mode().IsRegular():
+		o.there, o.special = there, true
+		return o, nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, notWritten(path, err)
+	}
+	o.followLinks()
+	if err != nil {
+		return o, nil // there is nothing
 	}
 	for _, input := range inputs {
 		if os.SameFile(there, input) {
 			return nil, fmt.Errorf("%s is the input, and is not overwritten: name another file with -o", quote.Text(path))
 		}
 	}
-	o.there, o.special = there, !there.Mode().IsRegular()
-	if !o.special { // a file that is protected is not replaced
-		file, err := os.OpenFile(o.target, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, notWritten(path, err)
-		}
-		file.Close()
+	o.there = there
+	file, err := os.OpenFile(o.target, os.O_WRONLY, 0) // a file that is protected is not replaced
+	if err != nil {
+		return nil, notWritten(path, err)
 	}
-	return o, nil
+	return o, file.Close()
+}
+
+// followLinks finds what a symbolic link points to, also if it is not there yet.
+func (o *Output) followLinks() {
+	for range maxLinks {
+		to, err := os.Readlink(o.target)
+		if err != nil {
+			return // no link
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(o.target), to)
+		}
+		o.target = to
+	}
 }
 
 // Exists reports whether there is a file that Write would replace.

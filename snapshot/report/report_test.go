@@ -88,6 +88,8 @@ func TestData(t *testing.T) {
 			return lines(t, data.Categories)
 		case "annotations":
 			return lines(t, data.Annotations)
+		case "labels":
+			return lines(t, data.Labels)
 		case "statistics":
 			return lines(t, data.Statistics)
 		case "moment":
@@ -128,6 +130,8 @@ func TestTrueStatistics(t *testing.T) {
 				OOMs          int    `json:"num_ooms"`
 				Reserved      uint64 `json:"reserved"`
 				Allocated     uint64 `json:"allocated"`
+				PeakActive    uint64 `json:"peak_active"`
+				Allocations   uint64 `json:"allocations"`
 			}
 			text, err := os.ReadFile(strings.TrimSuffix(file, ".pickle.gz") + ".json")
 			if err != nil {
@@ -142,6 +146,8 @@ func TestTrueStatistics(t *testing.T) {
 			got := []uint64{data.Summary.PeakReserved, uint64(data.Summary.OOMs), end.Reserved, end.Allocated}
 			if data.Summary.Complete { // else the peak may be before the history
 				want, got = append(want, truth.PeakAllocated), append(got, data.Summary.PeakAllocated)
+				want, got = append(want, truth.PeakActive), append(got, data.Statistics[activeMemory].Peak)
+				want, got = append(want, truth.Allocations), append(got, data.Statistics[allocations].Allocated)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-true +report):\n%s", diff)

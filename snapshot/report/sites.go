@@ -51,6 +51,16 @@ type Category struct {
 	Deltas []int64 `json:"deltas,omitempty"`
 }
 
+// Label is a text of torch.cuda.memory._set_memory_metadata, and what was allocated under it.
+type Label struct {
+	Text        string  `json:"text"`
+	Allocations int     `json:"allocations"`
+	Max         uint64  `json:"max"` // bytes at one time
+	Peak        Holding `json:"peak"`
+	OOM         Holding `json:"oom"`
+	End         Holding `json:"end"`
+}
+
 // siteKey is equal for blocks of the same site.
 type siteKey struct {
 	frame    snapshot.Frame // zero without a call stack
@@ -62,15 +72,36 @@ type siteKey struct {
 // siteTotals are the sums of a site.
 type siteTotals struct {
 	siteKey
-	frames      snapshot.Frames // of the largest block
-	largest     uint64
-	allocations int
-	total       uint64
-	now         Holding
-	max         uint64
-	peak, oom   Holding
-	end         Holding
-	series      []uint64 // by bucket
+	holder
+	frames  snapshot.Frames // of the largest block
+	largest uint64
+	series  []uint64 // by bucket
+}
+
+// holder is what holds allocated memory.
+type holder struct {
+	allocations    int
+	total          uint64 // bytes of these
+	now            Holding
+	max            uint64
+	peak, oom, end Holding
+}
+
+func (h *holder) hold(bytes uint64) {
+	h.now[0] += bytes
+	h.now[1]++
+	h.max = max(h.max, h.now[0])
+}
+
+func (h *holder) release(bytes uint64) {
+	h.now[0] -= bytes
+	h.now[1]--
+}
+
+// label is what holds memory under one text of torch.cuda.memory._set_memory_metadata.
+type label struct {
+	holder
+	text string
 }
 
 // contextKey finds the site of an entry without comparing its frames.
@@ -87,10 +118,12 @@ type siteTable struct {
 	at         map[siteKey]int32
 	atContext  map[contextKey]int32
 	now        [numCategories]uint64 // bytes that are allocated
+	labels     []*label              // in order of their first allocation
+	labelAt    map[string]*label
 }
 
 func newSiteTable(trace []snapshot.TraceEntry) *siteTable {
-	return &siteTable{history: len(trace) > 0, categories: classify(trace), at: map[siteKey]int32{}, atContext: map[contextKey]int32{}}
+	return &siteTable{history: len(trace) > 0, categories: classify(trace), at: map[siteKey]int32{}, atContext: map[contextKey]int32{}, labelAt: map[string]*label{}}
 }
 
 // of is the site of an alloc entry.
@@ -158,50 +191,86 @@ func binOf(bytes uint64) uint64 {
 	return 1 << (bits.Len64(bytes) - 1)
 }
 
-// hold counts memory that is allocated at the start of the history.
-func (t *siteTable) hold(at int32, bytes uint64) {
+// hold counts a block that is allocated.
+func (t *siteTable) hold(b *activeBlock) {
 	if t == nil {
 		return
 	}
-	s := &t.list[at]
-	t.now[s.category] += bytes
-	s.now[0] += bytes
-	s.now[1]++
-	s.max = max(s.max, s.now[0])
+	s := &t.list[b.site]
+	t.now[s.category] += b.size
+	s.hold(b.size)
+	if l := t.labelOf(b); l != nil {
+		l.hold(b.size)
+	}
 }
 
-func (t *siteTable) allocate(at int32, bytes uint64) {
+// allocate counts a block that is allocated in the history.
+func (t *siteTable) allocate(b *activeBlock) {
 	if t == nil {
 		return
 	}
-	t.hold(at, bytes)
-	t.list[at].allocations++
-	t.list[at].total += bytes
+	t.hold(b)
+	t.list[b.site].allocations++
+	t.list[b.site].total += b.size
+	if l := t.labelOf(b); l != nil {
+		l.allocations++
+		l.total += b.size
+	}
 }
 
-func (t *siteTable) release(at int32, bytes uint64) {
+func (t *siteTable) release(b *activeBlock) {
 	if t == nil {
 		return
 	}
-	s := &t.list[at]
-	t.now[s.category] -= bytes
-	s.now[0] -= bytes
-	s.now[1]--
+	s := &t.list[b.site]
+	t.now[s.category] -= b.size
+	s.release(b.size)
+	if l := t.labelOf(b); l != nil {
+		l.release(b.size)
+	}
 }
 
-// forget starts again with nothing allocated; the sums stay.
+// labelOf is the label of a block; nil if it has none.
+func (t *siteTable) labelOf(b *activeBlock) *label {
+	text := b.context.UserMetadata
+	if text == "" {
+		return nil
+	}
+	l := t.labelAt[text]
+	if l == nil {
+		l = &label{text: text}
+		t.labelAt[text] = l
+		t.labels = append(t.labels, l)
+	}
+	return l
+}
+
+// holders are the sites and the labels.
+func (t *siteTable) holders(yield func(*holder) bool) {
+	for i := range t.list {
+		if !yield(&t.list[i].holder) {
+			return
+		}
+	}
+	for _, l := range t.labels {
+		if !yield(&l.holder) {
+			return
+		}
+	}
+}
+
+// forget starts again with nothing allocated; the maxima stay.
 func (t *siteTable) forget() {
 	t.now = [numCategories]uint64{}
-	for i := range t.list {
-		s := &t.list[i]
-		s.now, s.allocations, s.total = Holding{}, 0, 0
+	for h := range t.holders {
+		h.now, h.allocations, h.total = Holding{}, 0, 0
 	}
 }
 
-// remember keeps what the sites hold now.
-func (t *siteTable) remember(where func(*siteTotals) *Holding) {
-	for i := range t.list {
-		*where(&t.list[i]) = t.list[i].now
+// remember keeps what is held now.
+func (t *siteTable) remember(where func(*holder) *Holding) {
+	for h := range t.holders {
+		*where(h) = h.now
 	}
 }
 
@@ -221,7 +290,7 @@ func (s *siteTotals) weight() uint64 { return max(s.peak[0], s.oom[0], s.end[0],
 // writeSites puts the sites and categories into the data.
 func (b *builder) writeSites() {
 	t := b.sites
-	t.remember(func(s *siteTotals) *Holding { return &s.end })
+	t.remember(func(h *holder) *Holding { return &h.end })
 	order := t.mostHeld(len(t.list))
 	b.data.Sites = []Site{}
 	for i, at := range order {
@@ -235,6 +304,7 @@ func (b *builder) writeSites() {
 			Allocations: s.allocations, Total: s.total, Max: s.max, Peak: s.peak, OOM: s.oom, End: s.end, Deltas: deltas(s.series),
 		})
 	}
+	b.writeLabels()
 	b.data.Categories = []Category{}
 	if t.categories == nil {
 		return
@@ -252,6 +322,16 @@ func (b *builder) writeSites() {
 			}
 		}
 		b.data.Categories = append(b.data.Categories, shown)
+	}
+}
+
+// writeLabels puts the labels into the data, the one that holds the most at one time first.
+func (b *builder) writeLabels() {
+	labels := slices.Clone(b.sites.labels)
+	slices.SortStableFunc(labels, func(x, y *label) int { return cmp.Compare(y.max, x.max) })
+	b.data.Labels = []Label{}
+	for _, l := range labels[:min(len(labels), b.limits.annotations)] {
+		b.data.Labels = append(b.data.Labels, Label{shorten(l.text), l.allocations, l.max, l.peak, l.oom, l.end})
 	}
 }
 

@@ -26,7 +26,10 @@ type Timeline struct {
 
 // newTimeline begins a timeline of so many entries in at most so many buckets.
 func newTimeline(entries, buckets int) Timeline {
-	return Timeline{EntriesPerBucket: max(1, (entries+buckets-1)/buckets)}
+	return Timeline{
+		EntriesPerBucket: max(1, (entries+buckets-1)/buckets), TimesUS: []int64{},
+		AllocatedMin: []uint64{}, AllocatedMax: []uint64{}, ReservedMin: []uint64{}, ReservedMax: []uint64{}, OOMs: []int{}, SegmentsFreed: []uint64{},
+	}
 }
 
 // add adds the state after an entry. Entries are counted from 0 and are added in order.

@@ -68,6 +68,48 @@ func (s *scatter) Vacate(p spec.Ptr, _ uint64) {
 	delete(s.taken, (uint64(p)-firstSlot)/slotBytes)
 }
 
+// asRecordedThen returns the addresses of the recorded run as long as the segments have the
+// recorded sizes. The process whose run is predicted may have the same gaps in its address
+// space. Later segments are above the recorded ones, each below or
+// above the one before.
+type asRecordedThen struct {
+	recordedFirst
+	sizes []uint64
+	inUse map[spec.Ptr]spec.Range // recorded addresses that are allocated
+}
+
+func (a *asRecordedThen) Place(bytes uint64) spec.Ptr {
+	if !a.nextFits(bytes) {
+		a.recorded, a.sizes = nil, nil
+	}
+	p := a.recordedFirst.Place(bytes)
+	if len(a.sizes) > 0 {
+		a.sizes = a.sizes[1:]
+		a.inUse[p] = spec.Range{Ptr: p, Bytes: bytes}
+	}
+	return p
+}
+
+// nextFits reports whether the next recorded segment has so many bytes, and its address is
+// free.
+func (a *asRecordedThen) nextFits(bytes uint64) bool {
+	if len(a.sizes) == 0 || a.sizes[0] != bytes {
+		return false
+	}
+	next := spec.Range{Ptr: a.recorded[0], Bytes: bytes}
+	for _, r := range a.inUse {
+		if r.Overlaps(next) {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *asRecordedThen) Vacate(p spec.Ptr, bytes uint64) {
+	delete(a.inUse, p)
+	a.recordedFirst.Vacate(p, bytes)
+}
+
 // recordedFirst returns the recorded addresses as long as there are any, and then those
 // of another policy, above all recorded ones.
 type recordedFirst struct {

@@ -16,6 +16,10 @@ type Assumptions struct {
 	// PackedStart allocates the initial blocks anew, in order of address, under the
 	// settings of the run. Otherwise they have the recorded layout.
 	PackedStart bool
+	// RecordedAddresses returns the addresses of the recorded run as long as the segments
+	// have the recorded sizes, and then those of Addresses. That is only for the recorded
+	// settings.
+	RecordedAddresses bool
 	// NoPrivatePools serves all requests from the default pool.
 	NoPrivatePools bool
 }
@@ -32,6 +36,8 @@ var (
 		{Name: "address space with gaps", Addresses: withAddressGaps, CompletedBefore: asRecorded},
 		{Name: "22 MiB in use", Addresses: realLikeInUse, CompletedBefore: asRecorded},
 		{Name: "descending addresses", Addresses: descending, CompletedBefore: asRecorded},
+		{Name: "recorded addresses, then ascending", Addresses: ascending, CompletedBefore: asRecorded, RecordedAddresses: true},
+		{Name: "recorded addresses, then descending", Addresses: realLike, CompletedBefore: asRecorded, RecordedAddresses: true},
 	}
 	plausibleDrivers = append([]Assumptions{measuredDriver}, otherDrivers...)
 

@@ -94,10 +94,18 @@ func roundedUp(bytes uint64) uint64 {
 	return (bytes + sizeOfRoundedLimit - 1) / sizeOfRoundedLimit * sizeOfRoundedLimit
 }
 
-// limitRange are the smallest and the largest limit that are assumed, 0 if there is none.
+// limitRange are the smallest and the largest limit that are assumed, 0 if there is none, by
+// the likeliest reading of doubtful frees.
 func (c *Comparison) limitRange() (low, high uint64) {
+	if b := c.Workload.Limit; !c.given && b.Kind == DeviceLimit {
+		return b.Least, b.Most
+	}
+	first := c.limitReading()
+	if c.given {
+		return first.Bytes(), first.Bytes()
+	}
 	for _, r := range c.readings {
-		if b := r.Bytes(); b > 0 {
+		if b := r.Bytes(); b > 0 && r.EmptyCache == first.EmptyCache {
 			if low == 0 {
 				low = b
 			}

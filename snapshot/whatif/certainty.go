@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 )
 
 // How certain a prediction is: this is the only place that says so. A prediction is exact
@@ -77,6 +78,9 @@ func (c *comparing) predict(p *Prediction, results runs) {
 		if !w.Complete() && !sameSettings(p.Settings, w.recordedSettings()) {
 			p.Outcome = *results.under(packedStart, 0) // under these settings memory never had the recorded layout
 		}
+		if w.goesOnAfterFailures() {
+			p.Statistics = p.AtEnd
+		}
 		for i := range results {
 			c.count(p, &results[i])
 		}
@@ -92,6 +96,7 @@ func (c *comparing) predict(p *Prediction, results runs) {
 func (c *comparing) takeRecorded(p *Prediction) {
 	w := c.Workload
 	p.Outcome = c.recordedOutcome
+	p.Statistics = p.AtEnd // of the whole record, also if the program went on after a failure
 	if !c.Verification.Exact() {
 		w.recordFigures(&p.Statistics)
 		p.AtEnd = p.Statistics
@@ -103,8 +108,11 @@ func (c *comparing) takeRecorded(p *Prediction) {
 	if !w.Complete() {
 		p.InexactReasons = append(p.InexactReasons, MissingStart)
 	}
+	if w.Unrecorded.PoolFailures > 0 { // that they were requests of a private pool is not recorded
+		p.InexactReasons = append(p.InexactReasons, PoolMembership)
+	}
 	p.InexactReasons = append(p.InexactReasons, c.always()...)
-	if c.asRecorded() && w.Unrecorded.DoubtfulFrees > 0 && w.Unrecorded.Refusals == w.Unrecorded.DoubtfulFrees && w.Limit.Kind == UnknownLimit {
+	if c.asRecorded() && (w.Unrecorded.DoubtfulFrees > 0 || w.doubtfulGarbage || w.retriesOpen) {
 		p.InexactReasons = append(p.InexactReasons, LimitNotTold)
 	}
 }
@@ -151,17 +159,31 @@ func ofDeviceMemory(setting string) bool { return !strings.HasPrefix(setting, "p
 // findReasons finds out why a prediction is not exact.
 func (c *comparing) findReasons(p *Prediction, results runs) {
 	w := c.Workload
-	addressesMatter := slices.ContainsFunc(otherDrivers, func(a Assumptions) bool { return !sameOutcome(&p.Outcome, results.under(a, 0)) })
-	limitMatters := false
+	limitMatters, goesOn := false, w.goesOnAfterFailures()
 	first := results.under(measuredDriver, 0)
+	if !w.Complete() && !sameSettings(p.Settings, w.recordedSettings()) {
+		first = results.under(packedStart, 0)
+	}
+	addressesMatter := slices.ContainsFunc(otherDrivers, func(a Assumptions) bool {
+		o := results.under(a, 0)
+		return o != nil && !sameOutcome(first, o, goesOn)
+	})
+	first = results.under(measuredDriver, 0)
 	for i := range c.readings {
 		o := results.under(measuredDriver, i)
-		limitMatters = limitMatters || !sameOutcome(first, o)
+		limitMatters = limitMatters || !sameOutcome(first, o, goesOn)
 		p.limitDecides = p.limitDecides || (o.FirstOOM == nil) != (first.FirstOOM == nil)
 	}
-	passes, optional := c.passesFailure(&p.Outcome), c.failsOptional(&p.Outcome)
+	if limitMatters && p.reachesLimit { // under another limit between those that were tried it may reserve as much
+		most := uint64(0)
+		for _, r := range c.readings {
+			most = max(most, r.Bytes())
+		}
+		p.PeakReservedRange.include(most + beyondLimit(p.Settings))
+	}
+	passes, optional := c.passesFailure(p, &p.Outcome), c.failsOptional(&p.Outcome)
 	for i := range results {
-		passes = passes || c.passesFailure(&results[i].outcome)
+		passes = passes || c.passesFailure(p, &results[i].outcome)
 		optional = optional || c.failsOptional(&results[i].outcome)
 	}
 	for _, check := range []struct {
@@ -190,25 +212,45 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 func (c *comparing) count(p *Prediction, r *runResult) {
 	o := &r.outcome
 	p.PeakReservedRange.include(o.PeakReserved)
-	if !p.Recorded && (c.passesFailure(o) || c.failsOptional(o)) {
+	if c.Workload.goesOnAfterFailures() {
+		p.PeakReservedRange.include(o.AtEnd.PeakReserved)
+	}
+	if !p.Recorded && (c.passesFailure(p, o) || c.failsOptional(o)) {
+		if o.Passed || o.Missed {
+			p.PeakReservedRange.include(o.Parted)
+		}
+		if c.unrounded(p) {
+			p.PeakReservedRange.include(o.BeforeFailure)
+		}
 		if limit := c.readings[r.reading].Bytes(); limit > 0 {
-			p.PeakReservedRange.include(limit)
+			p.PeakReservedRange.include(limit + beyondLimit(p.Settings))
 		} else {
 			p.OpenEnd = true
 		}
 	}
+	p.reachesLimit = p.reachesLimit || o.Retries > 0 || o.FirstOOM != nil
 	if o.FirstOOM != nil {
 		p.OOMRuns++
 	}
 	p.Runs++
 }
 
-// sameOutcome compares everything that is reported of two runs.
-func sameOutcome(a, b *Outcome) bool {
+// beyondLimit is by how much reserved memory can exceed a memory fraction: that is compared
+// with the size of a segment, and in an expandable segment whole pages are mapped.
+func beyondLimit(text string) uint64 {
+	if c, err := settings.Parse(text, spec.DefaultGeometry()); err == nil && c.ExpandableSegments {
+		return c.LargeSegmentSize
+	}
+	return 0
+}
+
+// sameOutcome compares everything that is reported of two runs. goesOn is that the program
+// goes on after a failure.
+func sameOutcome(a, b *Outcome, goesOn bool) bool {
 	if (a.FirstOOM == nil) != (b.FirstOOM == nil) || a.FirstOOM != nil && a.FirstOOM.Request != b.FirstOOM.Request {
 		return false
 	}
-	return a.Statistics == b.Statistics
+	return a.Statistics == b.Statistics && (!goesOn || a.AtEnd == b.AtEnd)
 }
 
 // explain says a reason in words.
@@ -224,7 +266,7 @@ func (r InexactReason) explain(c *comparing, p *Prediction) []string {
 	case MissingStart:
 		return []string{fmt.Sprintf("the beginning of the history is missing, and %s was allocated before", spec.FormatSize(w.allocatedAtStart()))}
 	case FailedRequests:
-		return []string{fmt.Sprintf("%s failed in the recorded run and would not fail here: what the program requests after that is not recorded", counted(w.Unrecorded.OOMs, "request"))}
+		return []string{fmt.Sprintf("%s failed in the recorded run and may not fail here: what the program requests after that is not recorded", counted(w.Unrecorded.OOMs, "request"))}
 	case OptionalRequests:
 		return []string{"a request fails that a program can do without (its memory is freed at once, as a workspace is, or the recorded program went on after failures): it then makes other requests than the recorded ones, up to the limit"}
 	case LimitNotTold:
@@ -246,15 +288,29 @@ func (r InexactReason) explain(c *comparing, p *Prediction) []string {
 
 // limitNotTold says what the record leaves open of the limit.
 func (c *comparing) limitNotTold() string {
-	b := c.Workload.Limit
-	if c.Workload.Unrecorded.DoubtfulFrees > 0 && c.Workload.Unrecorded.DoubtfulFrees == c.Workload.Unrecorded.Refusals {
-		return fmt.Sprintf("cached segments were freed (%s), and the record does not tell whether by empty_cache or because a limit between %s and %s was reached",
-			times(int64(c.Workload.Unrecorded.DoubtfulFrees)), spec.FormatSize(b.Least), spec.FormatSize(b.Most))
+	w := c.Workload
+	b := w.Limit
+	limit := "the limit was between " + spec.FormatSize(b.Least) + " and " + spec.FormatSize(b.Most)
+	if b.Known() {
+		limit = "the limit was " + spec.FormatSize(b.Least)
 	}
-	if b.Kind == UnknownLimit {
-		return fmt.Sprintf("the limit was between %s and %s, and the record does not tell whether it was a memory fraction or a full device", spec.FormatSize(b.Least), spec.FormatSize(b.Most))
+	doubtful := fmt.Sprintf("cached segments were freed (%s), and the record does not tell whether by empty_cache", times(int64(w.Unrecorded.DoubtfulFrees)))
+	switch {
+	case w.doubtfulGarbage:
+		return fmt.Sprintf("cached segments were freed, and the record does not tell whether by empty_cache or by garbage collection under a memory fraction of at most %s", spec.FormatSize(b.Most))
+	case w.Unrecorded.DoubtfulFrees > 0 && w.Unrecorded.DoubtfulFrees == w.Unrecorded.Refusals:
+		return fmt.Sprintf("%s or because a limit between %s and %s was reached", doubtful, spec.FormatSize(b.Least), spec.FormatSize(b.Most))
+	case w.retriesOpen && w.Unrecorded.DoubtfulFrees == 0:
+		return "the record does not tell of all freed segments whether they were garbage or those of a refused request; " + limit
+	case w.Unrecorded.DoubtfulFrees > 0:
+		return doubtful + " or because the limit was reached; " + limit
+	case b.Kind == UnknownLimit:
+		return limit + ", and the record does not tell whether it was a memory fraction or a full device"
 	}
-	return fmt.Sprintf("the limit was between %s and %s, and the outcome depends on where", spec.FormatSize(b.Least), spec.FormatSize(b.Most))
+	if b.Kind == DeviceLimit && b.Known() || c.given {
+		return "what a full device has for the process differs by a few MiB from run to run, and the outcome depends on it"
+	}
+	return limit + ", and the outcome depends on where"
 }
 
 // unknown names what is not known of the record.

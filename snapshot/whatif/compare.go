@@ -18,6 +18,7 @@ type Options struct {
 	AsRecorded   bool
 	Limit        uint64 // a memory fraction, in bytes; 0 for none. Not with AsRecorded
 	DeviceMemory uint64 // what the driver has for the process, in bytes; 0 for enough. Not with AsRecorded
+	Present      bool   // compare also the settings of the recorded run, for the verdict
 	SearchLimit  bool   // find the smallest limit under which each of the settings has no OOM
 	Jobs         int    // parallel runs; 0: one for each processor
 	Progress     func(done, total int)
@@ -57,17 +58,22 @@ type Prediction struct {
 	Runs              int             // one for each of the assumptions
 	OOMRuns           int             // those with an OOM
 	Err               error           // why the requests cannot be repeated under the settings
+	reachesLimit      bool            // some run does
 	limitDecides      bool            // the record leaves open what the limit was, and it decides whether there is an OOM
 	fits              uint64          // then the smallest limit without an OOM
+	notAsked          bool            // only Options.Present asked for it
 	limitErr          error           // why the smallest limit was not found
 }
 
 // Range is from Low to High, in bytes.
-type Range struct{ Low, High uint64 }
+type Range struct {
+	Low, High uint64
+	some      bool // something is included
+}
 
 func (r *Range) include(n uint64) {
-	if r.High == 0 {
-		r.Low, r.High = n, n
+	if !r.some {
+		r.Low, r.High, r.some = n, n, true
 	}
 	r.Low, r.High = min(r.Low, n), max(r.High, n)
 }
@@ -92,6 +98,7 @@ func Compare(w *Workload, o Options) (*Comparison, error) {
 	if !o.AsRecorded {
 		c.readings = w.givenReadings(Limits{Fraction: o.Limit, Device: o.DeviceMemory})
 	}
+	c.readings = withDrift(c.readings)
 	c.Limit = c.readings[0].Bytes()
 	if o.Settings == nil {
 		c.options.Settings = w.candidates(c.Limit > 0)
@@ -106,14 +113,25 @@ func Compare(w *Workload, o Options) (*Comparison, error) {
 	}
 	c.Verification, c.recordedOutcome = runAsRecorded(w, c.readings[0])
 	for _, s := range c.options.Settings {
-		recorded := sameSettings(s, w.recordedSettings()) && (o.AsRecorded || o.DeviceMemory == 0 && w.Limit.Allows(o.Limit))
-		c.Predictions = append(c.Predictions, Prediction{Settings: s, Limit: c.Limit, Recorded: recorded})
+		c.Predictions = append(c.Predictions, c.prediction(s))
+	}
+	if now := w.recordedSettings(); o.Present && c.current() == nil && CheckSettings(now) == nil {
+		p := c.prediction(now)
+		p.notAsked = true
+		c.Predictions = append(c.Predictions, p)
 	}
 	c.addFractions()
 	if err := c.runAll(); err != nil {
 		return nil, err
 	}
 	return &c.Comparison, nil
+}
+
+// prediction is one that is still to be made.
+func (c *comparing) prediction(settings string) Prediction {
+	w, o := c.Workload, &c.options
+	limits := o.AsRecorded || o.DeviceMemory == 0 && w.Limit.Allows(o.Limit)
+	return Prediction{Settings: settings, Limit: c.Limit, Recorded: limits && sameSettings(settings, w.recordedSettings())}
 }
 
 // asRecorded reports whether the limits are those of the record.
@@ -260,8 +278,20 @@ func (c *comparing) findNeededLimits() (err error) {
 	return err
 }
 
+// apply reports whether assumptions apply to a prediction. The recorded addresses are
+// plausible up to the first difference from the recorded run, so under its settings; when
+// garbage is collected does not matter before that.
+func (c *comparing) apply(a Assumptions, p *Prediction) bool {
+	if !a.RecordedAddresses {
+		return true
+	}
+	config, err := settings.Parse(p.Settings, spec.DefaultGeometry())
+	config.GarbageCollectionThreshold = c.Workload.Config.GarbageCollectionThreshold
+	return err == nil && c.Workload.Complete() && sameSettings(settings.Format(config, spec.DefaultGeometry()), c.Workload.recordedSettings())
+}
+
 // limitReading is a reading with a limit, if there is one.
-func (c *comparing) limitReading() Reading {
+func (c *Comparison) limitReading() Reading {
 	for _, r := range c.readings {
 		if r.Bytes() > 0 {
 			return r
@@ -274,7 +304,7 @@ func (c *comparing) jobs(assumptions []Assumptions, reading int, wanted func(*Pr
 	var jobs []runJob
 	for i := range c.Predictions {
 		for _, a := range assumptions {
-			if p := &c.Predictions[i]; wanted(p) {
+			if p := &c.Predictions[i]; wanted(p) && c.apply(a, p) {
 				jobs = append(jobs, runJob{p, a, reading})
 			}
 		}

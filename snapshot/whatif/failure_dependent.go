@@ -1,5 +1,10 @@
 package whatif
 
+import (
+	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+)
+
 // Programs whose requests depend on failures. A program may take "out of memory" for an
 // answer: a convolution library asks for a workspace, and for a smaller one when that
 // fails; a training loop tries a smaller batch. What such a program requests after a
@@ -7,9 +12,20 @@ package whatif
 
 // passesFailure reports whether a run succeeds with a request that failed in the recorded
 // run. Up to there the program did the same.
-func (c *comparing) passesFailure(o *Outcome) bool {
-	first := c.Workload.firstFailure()
-	return first >= 0 && (o.FirstOOM == nil || o.FirstOOM.Request > first)
+func (c *comparing) passesFailure(p *Prediction, o *Outcome) bool {
+	stopped := o.FirstOOM != nil && o.Missed && !c.Workload.goesOnAfterFailures() // before it came to that
+	return (o.Passed || c.unrounded(p)) && !stopped
+}
+
+// unrounded reports whether the size of a request that failed is not known under these
+// settings. The history has it rounded, and with roundup_power2_divisions that is much.
+func (c *comparing) unrounded(p *Prediction) bool {
+	recorded := c.Workload.Config.Divisions
+	if c.Workload.Unrecorded.OOMs == 0 || recorded == [spec.NumDivisions]uint64{} {
+		return false
+	}
+	other, err := settings.Parse(p.Settings, spec.DefaultGeometry())
+	return err != nil || other.Divisions != recorded
 }
 
 // firstFailure is the first request that failed in the recorded run, -1 if none did.
@@ -25,13 +41,16 @@ func (w *Workload) firstFailure() int {
 	return -1
 }
 
-// failsOptional reports whether the first request that fails in a run is one that the
-// program can do without, and did not fail in the recorded run.
+// failsOptional reports whether a request fails in a run that did not fail in the recorded
+// run, and without whose memory the program goes on.
 func (c *comparing) failsOptional(o *Outcome) bool {
-	if o.FirstOOM == nil || o.FirstOOM.Request == c.Workload.firstFailure() {
+	switch {
+	case !o.Missed:
 		return false
+	case c.Workload.goesOnAfterFailures():
+		return true
 	}
-	return c.Workload.goesOnAfterFailures() || c.Workload.optional(o.FirstOOM.Request)
+	return c.Workload.optional(o.FirstOOM.Request)
 }
 
 // goesOnAfterFailures reports whether the recorded program requested memory after a
@@ -42,7 +61,7 @@ func (w *Workload) goesOnAfterFailures() bool {
 		return false
 	}
 	for i := first + 1; i < len(w.Requests); i++ {
-		if w.Requests[i].Kind == Malloc {
+		if k := w.Requests[i].Kind; k == Malloc || k == FailedMalloc {
 			return true
 		}
 	}

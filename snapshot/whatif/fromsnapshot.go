@@ -12,7 +12,10 @@ import (
 
 // WorkloadError is an input that has no workload: a snapshot without history, or a trace
 // whose operations cannot be repeated under other settings.
-type WorkloadError struct{ Reason string }
+type WorkloadError struct {
+	Device spec.Device
+	Reason string
+}
 
 func (e *WorkloadError) Error() string { return e.Reason }
 
@@ -28,7 +31,23 @@ func FromSnapshot(f *snapshot.File, dev spec.Device) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workload{Device: dev, Config: spec.DefaultConfig(spec.DefaultGeometry()), Version: f.Version, rooms: map[int32]uint64{}}
+	emptied := map[int]bool{}
+	for range maxRepairs {
+		w := rebuild(f, dev, trace, emptied)
+		at, found := w.emptiedAfterAll()
+		if !found {
+			w.explainGarbage()
+			return w, nil
+		}
+		emptied[at] = true
+	}
+	return rebuild(f, dev, trace, emptied), nil
+}
+
+// rebuild finds the requests. emptied are entries that are known to free segments because
+// the program called empty_cache.
+func rebuild(f *snapshot.File, dev spec.Device, trace []snapshot.TraceEntry, emptied map[int]bool) *Workload {
+	w := &Workload{Device: dev, Config: spec.DefaultConfig(spec.DefaultGeometry()), Version: f.Version, refused: map[int32]uint64{}}
 	if s := f.AllocatorSettings; s != nil {
 		w.Config, w.Unrecorded.UnknownSettings = s.Config, s.Unknown
 	}
@@ -53,14 +72,14 @@ func FromSnapshot(f *snapshot.File, dev spec.Device) (*Workload, error) {
 		Workload: w, reserved: start.reserved, allocated: map[spec.Ptr]int32{}, pending: map[spec.Ptr]int32{},
 		pools: poolsOfSegments(f, dev, trace),
 	}
-	r.begin()
+	r.begin(emptied)
 	for i := range trace {
 		r.entry(i)
 	}
 	r.end()
 	w.checkInitialLayout()
 	w.explainRefusals()
-	return w, nil
+	return w
 }
 
 // historyOf is the history of a device, which must have a request.
@@ -70,14 +89,14 @@ func historyOf(f *snapshot.File, dev spec.Device) ([]snapshot.TraceEntry, error)
 		if f.Version.Most == 0 {
 			recorded = "torch.cuda.memory._record_memory_history(True, trace_alloc_max_entries=100000, trace_alloc_record_context=True)"
 		}
-		return nil, &WorkloadError{fmt.Sprintf("the snapshot has no history of device %d: it must be recorded with %s%s", dev, recorded, otherDevices(f, dev))}
+		return nil, &WorkloadError{dev, fmt.Sprintf("the snapshot has no history of device %d: it must be recorded with %s%s", dev, recorded, otherDevices(f, dev))}
 	}
 	for i := range f.DeviceTraces[dev] {
 		if a := f.DeviceTraces[dev][i].Action; a == spec.ActionAlloc || a == spec.ActionOOM {
 			return f.DeviceTraces[dev], nil
 		}
 	}
-	return nil, &WorkloadError{fmt.Sprintf("the history of device %d has no request for memory (entries: %d): it must be recorded with a larger max_entries, and without skip_actions%s",
+	return nil, &WorkloadError{dev, fmt.Sprintf("the history of device %d has no request for memory (entries: %d): it must be recorded with a larger max_entries, and without skip_actions%s",
 		dev, len(f.DeviceTraces[dev]), otherDevices(f, dev))}
 }
 
@@ -145,7 +164,7 @@ type snapshotRebuilder struct {
 }
 
 // begin gives IDs to the initial blocks.
-func (r *snapshotRebuilder) begin() {
+func (r *snapshotRebuilder) begin(emptied map[int]bool) {
 	streams := map[spec.Stream]bool{}
 	for i := range r.InitialSegments {
 		for _, b := range r.InitialSegments[i].Blocks {
@@ -168,7 +187,7 @@ func (r *snapshotRebuilder) begin() {
 		streams[r.trace[i].Stream] = true
 	}
 	r.Streams = slices.Sorted(maps.Keys(streams))
-	r.segmentFrees = inferSegmentFrees(r.trace, r.InitialSegments, r.Config, nil)
+	r.segmentFrees = inferSegmentFrees(r.trace, r.InitialSegments, r.Config, emptied)
 	r.takeLimit(&r.segmentFrees)
 }
 
@@ -176,18 +195,19 @@ func (r *snapshotRebuilder) begin() {
 func (w *Workload) takeLimit(f *segmentFrees) {
 	w.Limit = f.limit
 	w.Unrecorded.Refusals, w.Unrecorded.DoubtfulFrees = len(f.refusals), f.doubtful
+	w.retriesOpen = f.retriesOpen
 }
 
-// takeRooms gives the refusals to their requests.
-func (w *Workload) takeRooms(f *segmentFrees) {
-	rooms := map[int32]uint64{}
+// takeRefusals gives the refusals to their requests.
+func (w *Workload) takeRefusals(f *segmentFrees) {
+	allowed := map[int32]uint64{}
 	for _, r := range f.refusals {
-		rooms[int32(r.entry)] = r.room
+		allowed[int32(r.entry)] = r.allowed
 	}
 	for i := range w.Requests {
 		q := &w.Requests[i]
-		if room, refused := rooms[q.Entry]; refused && (q.Kind == Malloc || q.Kind == FailedMalloc) {
-			w.rooms[int32(i)] = room
+		if bytes, refused := allowed[q.Entry]; refused && (q.Kind == Malloc || q.Kind == FailedMalloc) {
+			w.refused[int32(i)] = bytes
 		}
 	}
 }
@@ -265,5 +285,5 @@ func (r *snapshotRebuilder) end() {
 	for _, at := range r.pending {
 		r.Requests[at].CompletedBefore = int32(len(r.Requests))
 	}
-	r.takeRooms(&r.segmentFrees)
+	r.takeRefusals(&r.segmentFrees)
 }

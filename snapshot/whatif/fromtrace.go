@@ -23,7 +23,7 @@ import (
 func FromTrace(t *trace.Reader, dev spec.Device) (*Workload, error) {
 	header := t.Header()
 	if header.Geometry != spec.DefaultGeometry() {
-		return nil, &WorkloadError{"the trace has sizes of pools and segments that are not those of PyTorch"}
+		return nil, &WorkloadError{dev, "the trace has sizes of pools and segments that are not those of PyTorch"}
 	}
 	config, err := settings.Parse(header.Settings, spec.DefaultGeometry())
 	if err != nil {
@@ -31,7 +31,7 @@ func FromTrace(t *trace.Reader, dev spec.Device) (*Workload, error) {
 	}
 	r := &traceRebuilder{
 		Workload: &Workload{
-			Device: dev, Config: config, DeviceMemory: header.TotalMemory, rooms: map[int32]uint64{},
+			Device: dev, Config: config, DeviceMemory: header.TotalMemory, refused: map[int32]uint64{},
 			Version: snapshot.Version{Least: 11, Most: snapshot.Newest},
 		},
 		header: header, ids: map[int64]int32{}, waiting: map[spec.Ptr]int32{}, emptied: map[int]bool{},
@@ -55,7 +55,7 @@ func FromTrace(t *trace.Reader, dev spec.Device) (*Workload, error) {
 	}
 	r.finish()
 	if r.Mallocs == 0 {
-		return nil, &WorkloadError{fmt.Sprintf("the trace asks for no memory of device %d", dev)}
+		return nil, &WorkloadError{dev, fmt.Sprintf("the trace asks for no memory of device %d", dev)}
 	}
 	return r.Workload, nil
 }
@@ -113,7 +113,7 @@ var tracedKinds = map[trace.OpKind]tracedKind{
 func (r *traceRebuilder) operation(op *trace.Op) error {
 	allocates, frees := op.Kind.Memory() == trace.MemoryAllocates, op.Kind.Memory() == trace.MemoryFrees
 	if op.Expect.Entries == nil && (allocates || frees) {
-		return &WorkloadError{fmt.Sprintf("line %d: the trace does not say what the allocator did", op.Line)}
+		return &WorkloadError{r.Device, fmt.Sprintf("line %d: the trace does not say what the allocator did", op.Line)}
 	}
 	first := int32(len(r.trace))
 	r.events(op)
@@ -126,7 +126,7 @@ func (r *traceRebuilder) operation(op *trace.Op) error {
 	case k.again != nil:
 		r.repeat(op, first)
 	case k.ignored == "":
-		return &WorkloadError{fmt.Sprintf("line %d: the operation %s cannot be asked again under other settings", op.Line, op.Kind)}
+		return &WorkloadError{r.Device, fmt.Sprintf("line %d: the operation %s cannot be asked again under other settings", op.Line, op.Kind)}
 	}
 	return nil
 }
@@ -252,7 +252,7 @@ func (r *traceRebuilder) finish() {
 	r.Streams = slices.Sorted(maps.Keys(streams))
 	frees := inferSegmentFrees(r.trace, nil, r.Config, r.emptied)
 	r.takeLimit(&frees)
-	r.takeRooms(&frees)
+	r.takeRefusals(&frees)
 	if r.allowed > 0 {
 		least := max(r.allowed, frees.peak)
 		r.Limit = LimitBounds{Kind: FractionLimit, Least: least, Most: least}

@@ -86,7 +86,12 @@ type jsonAnswer struct {
 
 // MarshalJSON writes a comparison as one object; docs/whatif.md has the keys.
 func (c *Comparison) MarshalJSON() ([]byte, error) {
-	v := jsonAnswer{Cause: c.Cause(), Limit: c.jsonLimit(), Device: int(c.Workload.Device), Certainty: c.Certainty(), Rows: c.Ranked()}
+	v := jsonAnswer{Cause: c.Cause(), Limit: c.jsonLimit(), Device: int(c.Workload.Device), Certainty: c.Certainty(), Rows: []*Prediction{}}
+	for _, p := range c.Ranked() {
+		if !p.notAsked {
+			v.Rows = append(v.Rows, p)
+		}
+	}
 	if oom := c.Failing(); oom != nil {
 		q := &c.Workload.Requests[oom.Request]
 		v.Failing = &jsonRequest{uint64(oom.Number), oom.Requested, uint64(q.Stream), site(c.Workload.Entry(q))}
@@ -113,6 +118,9 @@ func (c *Comparison) jsonLimit() jsonLimit {
 		case r.Device > 0:
 			limit.Kind = DeviceLimit
 		}
+	}
+	if b := c.Workload.Limit; !c.given && b.Refused() { // by every reading
+		high = max(high, b.Most)
 	}
 	if low > 0 {
 		limit.Range = &bytesRange{low, high}

@@ -1,5 +1,7 @@
 package whatif
 
+import "gaugeblock/spec"
+
 // What refuses memory. There are two limits. A memory fraction
 // (set_per_process_memory_fraction) is compared with the reserved memory before the driver
 // is called, and only under one is garbage collected. A full device refuses the call
@@ -39,7 +41,11 @@ type LimitBounds struct {
 	Least, Most uint64
 	// Moved: at one time the driver refused memory that it had granted before, so other
 	// processes' memory on the device grew.
-	Moved bool
+	Moved      bool
+	ofFraction [2]uint64   // the bounds of a memory fraction, if it may have been one
+	ofDevice   [2]uint64   // those of a full device
+	byGarbage  bool        // only garbage collection tells that it was a memory fraction
+	doubtful   upperBounds // if all doubtful frees were those of refused requests
 }
 
 // Known reports whether the limit is known, to the byte.
@@ -70,34 +76,69 @@ const readingSteps = 4
 // readings are all readings of a recorded limit, the likeliest first.
 func (w *Workload) readings() []Reading {
 	b := w.Limit
-	var limits []uint64
-	if b.Refused() {
-		limits = append(limits, b.Least)
-		for i := uint64(1); i < readingSteps && !b.Known(); i++ {
-			limits = append(limits, b.Least+(b.Most-b.Least)*i/(readingSteps-1))
+	if !b.Refused() {
+		return []Reading{{EmptyCache: true}}
+	}
+	// If the doubtful frees were those of refused requests the limit was below these.
+	refused := w.limitsBetween(b.doubtful)
+	if w.doubtfulGarbage {
+		return append(refused, Reading{EmptyCache: true})
+	}
+	switch doubtful := w.Unrecorded.DoubtfulFrees; {
+	case doubtful == 0:
+		return refused
+	case w.likelyEmptied():
+		return append([]Reading{{EmptyCache: true}}, refused...)
+	case doubtful == w.Unrecorded.Refusals: // each of them may have been a call
+		return append(refused, Reading{EmptyCache: true})
+	}
+	for _, r := range w.limitsBetween(upperBounds{}) {
+		refused = append(refused, Reading{Limits: r.Limits, EmptyCache: true})
+	}
+	return refused
+}
+
+// deviceDrift is by how much less a full device may have for the process in another run, in
+// bytes: the process itself, not its allocator, takes more when it loads kernels.
+var deviceDrift = []uint64{2 * spec.MiB, 8 * spec.MiB}
+
+// withDrift adds readings of a full device that has a little less for the process.
+func withDrift(list []Reading) []Reading {
+	for _, r := range list {
+		for _, less := range deviceDrift {
+			if less < r.Device {
+				less := Reading{Limits: Limits{Fraction: r.Fraction, Device: r.Device - less}, EmptyCache: r.EmptyCache}
+				list = append(list, less)
+			}
 		}
 	}
+	return list
+}
+
+// limitsBetween are limits between the bounds of the recorded one, and at most so large.
+func (w *Workload) limitsBetween(most upperBounds) []Reading {
+	b := w.Limit
 	var list []Reading
-	if b.Kind == FractionLimit || b.Kind == UnknownLimit {
-		for _, bytes := range limits {
-			list = append(list, Reading{Limits: Limits{Fraction: bytes}})
+	add := func(least, below, most uint64, limits func(bytes uint64) Limits) {
+		if most > 0 {
+			below = min(below, most)
 		}
+		for i := range uint64(readingSteps) {
+			if i > 0 && least >= below {
+				break
+			}
+			list = append(list, Reading{Limits: limits(least + (below-min(least, below))*i/(readingSteps-1))})
+		}
+	}
+	fraction := [2]uint64{b.Least, b.Most}
+	if b.Kind == UnknownLimit && b.ofFraction[0] <= b.ofFraction[1] {
+		fraction = b.ofFraction
+	}
+	if b.Kind == FractionLimit || b.Kind == UnknownLimit {
+		add(fraction[0], fraction[1], most.fraction, func(bytes uint64) Limits { return Limits{Fraction: bytes} })
 	}
 	if b.Kind == DeviceLimit || b.Kind == UnknownLimit {
-		for _, bytes := range limits {
-			list = append(list, Reading{Limits: Limits{Device: bytes}})
-		}
-	}
-	switch {
-	case len(list) == 0:
-		return []Reading{{EmptyCache: true}}
-	case w.Unrecorded.DoubtfulFrees == 0:
-		return list
-	case w.likelyEmptied():
-		return append([]Reading{{EmptyCache: true}}, list...)
-	}
-	if w.Unrecorded.Refusals == w.Unrecorded.DoubtfulFrees { // each of them may have been a call
-		list = append(list, Reading{EmptyCache: true})
+		add(b.Least, b.Most, most.device, func(bytes uint64) Limits { return Limits{Device: bytes} })
 	}
 	return list
 }

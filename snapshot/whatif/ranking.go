@@ -99,19 +99,12 @@ func (c *Comparison) clearlyBetter(p, now *Prediction) bool {
 	if p.OOMRuns > 0 {
 		return now.OOMRuns > 0 && c.conditional(p)
 	}
-	overlaps := p.OpenEnd || p.PeakReservedRange.High+p.PeakReservedRange.High/worthwhile >= now.PeakReservedRange.Low
-	switch {
-	case now.OOMRuns > 0:
-		return true
-	case p.Retries < now.Retries && p.certainRetries() && now.certainRetries():
+	if now.OOMRuns > 0 {
 		return true
 	}
+	overlaps := p.OpenEnd || p.PeakReservedRange.High+p.PeakReservedRange.High/worthwhile >= now.PeakReservedRange.Low
 	return p.Retries <= now.Retries && !overlaps
 }
-
-// certainRetries reports whether the number of retries does not depend on what the record
-// leaves open.
-func (p *Prediction) certainRetries() bool { return p.Exact() }
 
 // conditional reports whether settings have no OOM under a limit that the recorded run may
 // have had, though one under a smaller limit.

@@ -42,6 +42,14 @@ type Outcome struct {
 	// AtEnd are the statistics at the end, if the program goes on without the memory
 	// of requests that failed.
 	AtEnd Statistics
+	// Passed: a request succeeded that failed in the recorded run. Missed: the reverse.
+	Passed, Missed bool
+	// Parted is the peak reserved when the first of these happened: from then on the
+	// program may make other requests than the recorded ones.
+	Parted uint64
+	// BeforeFailure is the peak reserved before the first request that failed in the
+	// recorded run.
+	BeforeFailure uint64
 }
 
 // OutOfMemory is a request that failed, and the memory at that time, in bytes.
@@ -53,7 +61,7 @@ type OutOfMemory struct {
 	Allocated        uint64
 	LargestFreeBlock uint64 // of the default pool, or of the request's private pool
 	OwnFree          uint64 // free in the pool of the request
-	PrivateFree      uint64 // free in private pools other than that, which serve no other requests
+	PrivateFree      uint64 // free in other pools, which do not serve the request
 	InPool           bool   // the request was routed to a private pool
 	Refusal          LimitKind
 }
@@ -61,14 +69,16 @@ type OutOfMemory struct {
 // runner is the state of a run.
 type runner struct {
 	*Workload
-	options    RunOptions
-	driver     *driver
-	alloc      *alloc.Allocator
-	ptrs       []spec.Ptr // by ID; 0 if the request failed
-	useStreams []int32    // by number of the stream: when its last event completes
-	states     map[int]spec.PoolState
-	mallocs    int
-	outcome    Outcome
+	options     RunOptions
+	driver      *driver
+	alloc       *alloc.Allocator
+	ptrs        []spec.Ptr // by ID; 0 if the request failed
+	useStreams  []int32    // by number of the stream: when its last event completes
+	states      map[int]spec.PoolState
+	mallocs     int
+	failureMade bool // a request that failed in the recorded run was made
+	refuses     bool // a memory fraction is set for the present request
+	outcome     Outcome
 }
 
 // Run makes the requests of a workload.
@@ -83,7 +93,9 @@ func run(w *Workload, o RunOptions, finish func(*runner)) (Outcome, error) {
 	for i := range w.Requests {
 		r.driver.now = int32(i)
 		if o.asRefused {
-			r.refuseAsRecorded(int32(i))
+			if err := r.refuseAsRecorded(int32(i)); err != nil {
+				return Outcome{}, err
+			}
 		}
 		if err := r.perform(&w.Requests[i]); err != nil {
 			return Outcome{}, fmt.Errorf("request %d: %w", i, err)
@@ -103,13 +115,22 @@ func run(w *Workload, o RunOptions, finish func(*runner)) (Outcome, error) {
 	return r.outcome, err
 }
 
-// refuseAsRecorded limits the device for a request to what it had in the recorded run.
-func (r *runner) refuseAsRecorded(i int32) {
-	room, refused := r.rooms[i]
-	if !refused {
-		room = totalMemory
+// refuseAsRecorded sets a memory fraction for a request that was refused in the recorded
+// run, whatever refused it, so that it is refused again.
+func (r *runner) refuseAsRecorded(i int32) error {
+	allowed, refused := r.refused[i]
+	if !refused && !r.refuses {
+		return nil
 	}
-	r.driver.setRoom(room)
+	if r.refuses = refused; !refused {
+		allowed = LargestLimit
+	}
+	return r.allow(allowed)
+}
+
+// allow sets a memory fraction, in bytes.
+func (r *runner) allow(bytes uint64) error {
+	return r.alloc.SetMemoryFraction(0, (float64(bytes)+0.5)/totalMemory)
 }
 
 func (r *runner) perform(q *Request) error {
@@ -137,8 +158,20 @@ func (r *runner) perform(q *Request) error {
 
 func (r *runner) malloc(q *Request) error {
 	r.mallocs++
+	if q.Kind == FailedMalloc && !r.failureMade {
+		now, err := r.statistics()
+		if err != nil {
+			return err
+		}
+		r.failureMade, r.outcome.BeforeFailure = true, now.PeakReserved
+	}
 	p, err := r.allocate(q.Pool, spec.Request{Stream: q.Stream, Bytes: q.Bytes, Thread: q.Thread})
 	r.ptrs[q.ID] = p
+	if failed := errors.Is(err, spec.ErrOutOfMemory); failed != (q.Kind == FailedMalloc) {
+		if partErr := r.part(failed); partErr != nil {
+			return partErr
+		}
+	}
 	switch {
 	case errors.Is(err, spec.ErrOutOfMemory):
 		if r.outcome.FirstOOM == nil || r.options.verifier != nil && q.Kind == FailedMalloc {
@@ -147,6 +180,20 @@ func (r *runner) malloc(q *Request) error {
 		return nil
 	}
 	return err
+}
+
+// part records that a request failed which did not in the recorded run, or the reverse.
+func (r *runner) part(failed bool) error {
+	o := &r.outcome
+	if !o.Passed && !o.Missed {
+		now, err := r.statistics()
+		if err != nil {
+			return err
+		}
+		o.Parted = now.PeakReserved
+	}
+	o.Passed, o.Missed = o.Passed || !failed, o.Missed || failed
+	return nil
 }
 
 // allocate requests memory. A request to a private pool has the pool's number for its
@@ -192,7 +239,7 @@ func (r *runner) outOfMemory(q *Request, err error) error {
 			case s.Pool == own:
 				failed.LargestFreeBlock = max(failed.LargestFreeBlock, b.Size)
 				failed.OwnFree += b.Size
-			case !s.Pool.IsDefault():
+			default:
 				failed.PrivateFree += b.Size
 			}
 		}

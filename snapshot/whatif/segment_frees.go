@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"math"
 
 	"gaugeblock/model"
@@ -29,14 +30,16 @@ type segmentFrees struct {
 	emptied  map[int]bool
 	limit    LimitBounds
 	refusals []refusal
-	doubtful int    // of the refusals
-	peak     uint64 // of reserved bytes
+	doubtful int // of the refusals
+	// retriesOpen: frees may have been garbage collection or those of a refused request.
+	retriesOpen bool
+	peak        uint64 // of reserved bytes
 }
 
 // refusal is a request for which the driver, or a memory fraction, had no memory at first.
 type refusal struct {
-	entry int    // index of its alloc or oom entry
-	room  uint64 // bytes that could be reserved at that time: what was, afterwards
+	entry   int    // index of its alloc or oom entry
+	allowed uint64 // a memory fraction, in bytes, that refuses it at first
 }
 
 // segmentFreeReader reads a history from its start.
@@ -46,14 +49,17 @@ type segmentFreeReader struct {
 	known           map[int]bool                 // of entries: whether the program emptied the cache; from a trace
 	hasFrames       bool                         // of requests
 	allocatedBy     map[spec.Ptr]snapshot.Frames // of segments
-	garbageCollects bool                         // segments are freed although no request was refused
-	collected       bool                         // that happened, so there was a memory fraction
-	threshold       float64                      // of garbage collection
+	cfg             spec.Config
+	garbageCollects bool    // segments are freed although no request was refused
+	collected       bool    // that happened, so there was a memory fraction
+	threshold       float64 // of garbage collection
 	reserved        uint64
-	first           int    // entry of the present sequence of frees, -1 outside of one
-	before          uint64 // reserved bytes when it began
-	fraction, full  bool   // a memory fraction, or a full device, refused a request
-	mostOfDevice    uint64 // the largest and the smallest room of a full device
+	first           int         // entry of the present sequence of frees, -1 outside of one
+	before          uint64      // reserved bytes when it began
+	leastFraction   uint64      // what a memory fraction is known to allow
+	sure, doubt     upperBounds // of the refusals that are certain, and of the others
+	fraction, full  bool        // a memory fraction, or a full device, refused a request
+	mostOfDevice    uint64      // the largest and the smallest room of a full device
 	leastOfDevice   uint64
 }
 
@@ -65,11 +71,12 @@ func inferSegmentFrees(trace []snapshot.TraceEntry, start []spec.Segment, cfg sp
 		segmentFrees: segmentFrees{emptied: map[int]bool{}, limit: LimitBounds{Least: peak}, peak: peak}, trace: trace, known: known,
 		allocatedBy:     map[spec.Ptr]snapshot.Frames{},
 		garbageCollects: cfg.GarbageCollectionThreshold > 0, threshold: cfg.GarbageCollectionThreshold,
-		reserved: atStart, first: -1,
+		reserved: atStart, first: -1, cfg: cfg,
 	}
 	for i := range trace {
 		f.hasFrames = f.hasFrames || trace[i].Action == spec.ActionAlloc && len(framesOf(&trace[i])) > 0
 	}
+	f.findFloor()
 	for i := range trace {
 		f.entry(i, &trace[i], &cfg)
 	}
@@ -95,7 +102,7 @@ func (f *segmentFreeReader) entry(i int, e *snapshot.TraceEntry, cfg *spec.Confi
 	case spec.ActionFreeCompleted, spec.ActionSnapshot: // the allocator waited for events
 	case spec.ActionOOM:
 		f.endSequence(i, 0)
-		f.outOfMemory(i, e, model.SegmentSize(e.Size, *cfg, spec.DefaultGeometry()))
+		f.outOfMemory(i, e, cfg)
 	case spec.ActionSegmentAlloc, spec.ActionSegmentMap:
 		f.endSequence(i, e.Size)
 		f.reserved += e.Size
@@ -105,12 +112,23 @@ func (f *segmentFreeReader) entry(i int, e *snapshot.TraceEntry, cfg *spec.Confi
 	}
 }
 
-// outOfMemory takes in an oom entry, whose request needed a segment of so many bytes.
-func (f *segmentFreeReader) outOfMemory(i int, e *snapshot.TraceEntry, segment uint64) {
+// outOfMemory takes in an oom entry. The request needed a new segment, or in an expandable
+// segment at least a page.
+func (f *segmentFreeReader) outOfMemory(i int, e *snapshot.TraceEntry, cfg *spec.Config) {
 	free := uint64(e.Addr)
-	if free >= segment {
+	most := model.SegmentSize(e.Size, *cfg, spec.DefaultGeometry())
+	least := most
+	if cfg.ExpandableSegments {
+		least = cfg.LargeSegmentSize
+		if e.Size <= spec.DefaultGeometry().SmallSize {
+			least = spec.DefaultGeometry().SmallBuffer
+		}
+		most = (most + least - 1) / least * least
+	}
+	switch {
+	case free >= most:
 		f.fraction = true
-	} else {
+	case free < least:
 		room := f.reserved + free
 		if !f.full {
 			f.leastOfDevice = room
@@ -118,8 +136,8 @@ func (f *segmentFreeReader) outOfMemory(i int, e *snapshot.TraceEntry, segment u
 		f.full = true
 		f.leastOfDevice, f.mostOfDevice = min(f.leastOfDevice, room), max(f.mostOfDevice, room)
 	}
-	f.refused(f.reserved + segment)
-	f.refusals = append(f.refusals, refusal{i, f.reserved + min(free, segment-1)})
+	f.sure.below(f.reserved+most, f.reserved+model.SegmentSize(e.Size, *cfg, spec.DefaultGeometry()))
+	f.refusals = append(f.refusals, refusal{i, f.reserved + model.SegmentSize(e.Size, *cfg, spec.DefaultGeometry()) - 1})
 }
 
 // endSequence ends a sequence of frees, if there is one, before the entry i, which
@@ -135,22 +153,39 @@ func (f *segmentFreeReader) endSequence(i int, segment uint64) {
 		f.emptied[first] = !certain
 		return
 	}
-	if i < len(f.trace) && f.trace[i].Action == spec.ActionOOM {
-		return // which is a refusal itself
-	}
-	if f.garbageCollects {
-		if f.before+segment <= f.peak { // nothing was refused, so these are garbage
-			f.collected = true
-			f.refused(uint64(math.Ceil(float64(f.before) / f.threshold)))
+	if i < len(f.trace) && f.trace[i].Action == spec.ActionOOM { // which is a refusal itself
+		if !certain {
+			f.emptied[first] = true
 		}
 		return
 	}
-	f.refused(f.before + segment)
-	f.refusals = append(f.refusals, refusal{f.nextRequest(i), f.reserved + segment})
-	if !certain {
-		f.doubtful++
-		f.emptied[first] = true
+	least, wanted := f.before+segment, f.before+segment
+	if segment > 0 {
+		bytes, _ := f.wanted(i)
+		wanted = f.before + bytes
 	}
+	atOnce := wanted
+	if f.garbageCollects {
+		garbage := uint64(math.Ceil(float64(f.before) / f.threshold)) // it is collected under smaller limits
+		if !f.mayBeRefused(i, segment) {
+			f.collected = true
+			if !certain {
+				f.emptied[first] = true
+			}
+			f.sure.below(garbage, garbage)
+			return
+		}
+		least, wanted = max(least, garbage), max(wanted, garbage)
+		f.retriesOpen = true
+	}
+	f.refusals = append(f.refusals, refusal{f.nextRequest(i), atOnce - 1})
+	if certain {
+		f.sure.below(max(least, wanted), wanted)
+		return
+	}
+	f.doubt.below(max(least, wanted), wanted)
+	f.doubtful++
+	f.emptied[first] = true
 }
 
 // reason says why segments were freed, from entry first up to entry i: because the
@@ -166,17 +201,60 @@ func (f *segmentFreeReader) reason(first, i int, segment uint64) (emptied, certa
 	switch {
 	case stack.Calls("empty_cache", "emptyCache", "_cuda_emptyCache"):
 		return true, true
-	case f.garbageCollects:
-		return false, true
-	case !oom && (segment == 0 || f.before+segment <= f.peak):
+	case !oom && segment == 0:
+		return true, true
+	case !oom && !f.mayBeRefused(i, segment) && (!f.garbageCollects || f.freesSmall(first, i)): // garbage is large
 		return true, true
 	}
 	next := f.nextRequest(i)
 	if !f.hasFrames || next >= len(f.trace) || len(framesOf(&f.trace[next])) == 0 {
-		return false, oom
+		return false, false
 	}
 	ofRequest := sameFrames(stack, framesOf(&f.trace[next]))
-	return !ofRequest, oom || !ofRequest || !f.stacksOfSegments(first, i)
+	return !ofRequest, !ofRequest || !f.stacksOfSegments(first, i)
+}
+
+// findFloor finds the most that a memory fraction is known to allow: what was granted under
+// it. A memory fraction is compared with the size of a segment, also where it is pages that
+// are mapped, so reserved memory can exceed it by less than a page.
+func (f *segmentFreeReader) findFloor() {
+	reserved := f.reserved
+	for i := range f.trace {
+		switch e := &f.trace[i]; e.Action {
+		case spec.ActionSegmentAlloc, spec.ActionSegmentMap:
+			if wanted, known := f.wanted(i); known {
+				f.leastFraction = max(f.leastFraction, reserved+wanted)
+			}
+			reserved += e.Size
+		case spec.ActionSegmentFree, spec.ActionSegmentUnmap:
+			reserved -= min(e.Size, reserved)
+		}
+	}
+}
+
+// wanted is the size of the segment that a memory fraction is compared with before the
+// entry, which allocates one or maps pages. It is known of the first pages of a request.
+func (f *segmentFreeReader) wanted(i int) (bytes uint64, known bool) {
+	e := &f.trace[i]
+	if e.Action == spec.ActionSegmentAlloc {
+		return e.Size, true
+	}
+	next := f.nextRequest(i)
+	if next >= len(f.trace) || f.trace[next].Action != spec.ActionAlloc || i > 0 && f.trace[i-1].Action == spec.ActionSegmentMap {
+		return e.Size, false
+	}
+	g := spec.DefaultGeometry()
+	return model.SegmentSize(model.Round(max(f.trace[next].Size, 1), f.cfg, g), f.cfg, g), true
+}
+
+// mayBeRefused reports whether a request may have been refused before segments were freed,
+// from entry first up to entry i, which allocates a segment of so many bytes or maps pages.
+func (f *segmentFreeReader) mayBeRefused(i int, segment uint64) bool {
+	if segment == 0 {
+		return false
+	}
+	wanted, _ := f.wanted(i)
+	return f.before+segment > f.peak || f.before+wanted > f.leastFraction
 }
 
 // stacksOfSegments reports whether freed segments have the call stacks of their own
@@ -189,6 +267,16 @@ func (f *segmentFreeReader) stacksOfSegments(first, end int) bool {
 		}
 	}
 	return true
+}
+
+// freesSmall reports whether a segment of a small pool, or a page, is among those freed.
+func (f *segmentFreeReader) freesSmall(first, end int) bool {
+	for i := first; i < end; i++ {
+		if e := &f.trace[i]; e.Action == spec.ActionSegmentUnmap || e.Action == spec.ActionSegmentFree && e.SegmentPoolKind() == spec.SmallPool {
+			return true
+		}
+	}
+	return false
 }
 
 func sameFrames(a, b snapshot.Frames) bool {
@@ -213,19 +301,34 @@ func (f *segmentFreeReader) nextRequest(i int) int {
 	return i
 }
 
-// refused takes in that the limit is below so many reserved bytes.
-func (f *segmentFreeReader) refused(bytes uint64) {
-	if !f.limit.Refused() || bytes-1 < f.limit.Most {
-		f.limit.Most = bytes - 1
+// upperBounds are what a limit is at most, in bytes; 0 if there is no bound.
+type upperBounds struct{ device, fraction uint64 }
+
+// below takes in that a full device, or a memory fraction, is below so many reserved bytes.
+func (u *upperBounds) below(device, fraction uint64) {
+	lower := func(to *uint64, bytes uint64) {
+		if *to == 0 || bytes-1 < *to {
+			*to = bytes - 1
+		}
 	}
+	lower(&u.device, device)
+	lower(&u.fraction, fraction)
 }
 
-// concludeKind says which limit it was.
+// concludeKind says which limit it was, and its bounds.
 func (f *segmentFreeReader) concludeKind() {
 	b := &f.limit
+	b.ofFraction = [2]uint64{f.leastFraction, cmp.Or(f.sure.fraction, f.doubt.fraction)}
+	b.doubtful = f.doubt
+	b.Least, b.Most = f.peak, cmp.Or(f.sure.device, f.doubt.device)
+	b.ofDevice, b.byGarbage = [2]uint64{b.Least, b.Most}, f.collected && !f.fraction
+	if f.full {
+		b.ofDevice = [2]uint64{f.leastOfDevice, f.mostOfDevice}
+	}
 	switch {
 	case f.fraction, f.collected:
 		b.Kind = FractionLimit
+		b.Least, b.Most = b.ofFraction[0], b.ofFraction[1]
 	case f.full:
 		b.Kind = DeviceLimit
 		b.Least, b.Most = f.leastOfDevice, f.mostOfDevice
@@ -235,12 +338,48 @@ func (f *segmentFreeReader) concludeKind() {
 	default:
 		b.Kind = NoLimit
 	}
-	if b.Refused() && b.Most < b.Least { // what was granted once was refused later
+	f.dropDoubt()
+	if !b.Refused() || b.Most >= b.Least {
+		return
+	}
+	// What was granted once was refused later: by a full device that other processes use
+	// too, unless it was a memory fraction, or no refusal at all.
+	switch {
+	case b.Kind == UnknownLimit && b.ofFraction[0] <= b.ofFraction[1]:
+		b.Least, b.Most = b.ofFraction[0], b.ofFraction[1]
+	case b.Kind == UnknownLimit && f.sure.device == 0:
+		b.Least, b.Most = b.Most, b.Least
+	default:
 		b.Moved = true
 		b.Least, b.Most = b.Most, b.Least
 		if b.Kind == UnknownLimit {
 			b.Kind = DeviceLimit
 		}
+	}
+}
+
+// dropDoubt takes doubtful frees for those of refused requests if it is certain that there
+// was a limit, the requests came close to it, and the program never called empty_cache
+// otherwise.
+func (f *segmentFreeReader) dropDoubt() {
+	b := &f.limit
+	bound := f.doubt.device
+	if b.Kind == FractionLimit {
+		bound = f.doubt.fraction
+	}
+	const near = 8 // one part in so many
+	if b.Kind != FractionLimit && b.Kind != DeviceLimit || b.Moved || f.doubtful == 0 || bound < b.Least || bound-b.Least > b.Least/near {
+		return
+	}
+	for _, doubtful := range f.emptied {
+		if !doubtful {
+			return
+		}
+	}
+	f.doubtful = 0
+	if b.Kind == FractionLimit {
+		b.Most = min(b.Most, bound)
+		b.ofFraction[1] = b.Most
 	}
 }
 

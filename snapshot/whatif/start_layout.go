@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gaugeblock/alloc"
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 )
 
@@ -24,7 +25,7 @@ func (r *runner) begin() error {
 			addresses.recorded = append(addresses.recorded, r.InitialSegments[i].Address)
 		}
 	}
-	r.driver = newDriver(addresses)
+	r.driver = newDriver(r.policy(addresses))
 	r.driver.now = -1
 	var err error
 	if r.alloc, err = alloc.New(r.driver, alloc.Options{Settings: settings}); err != nil {
@@ -55,16 +56,31 @@ func (r *runner) begin() error {
 	return r.applyLimits()
 }
 
+// policy is the address policy of the run. It begins with the addresses of the initial
+// segments.
+func (r *runner) policy(first *recordedFirst) fakegpu.AddressPolicy {
+	if !r.options.Assumptions.RecordedAddresses || r.options.verifier != nil || !r.Complete() {
+		return first
+	}
+	policy := &asRecordedThen{recordedFirst: recordedFirst{others: first.others}, inUse: map[spec.Ptr]spec.Range{}}
+	for i := range r.trace {
+		if e := &r.trace[i]; e.Action == spec.ActionSegmentAlloc && e.Addr < recordedEnd {
+			policy.recorded = append(policy.recorded, e.Addr)
+			policy.sizes = append(policy.sizes, e.Size)
+		}
+	}
+	return policy
+}
+
 // applyLimits makes the limits of the run those of the allocator and of the device.
 func (r *runner) applyLimits() error {
 	if room := r.options.Reading.Device; room > 0 {
 		r.driver.setRoom(room)
 	}
-	allowed := r.options.Reading.Fraction
-	if allowed == 0 {
-		return nil
+	if allowed := r.options.Reading.Fraction; allowed > 0 {
+		return r.allow(allowed)
 	}
-	return r.alloc.SetMemoryFraction(0, (float64(allowed)+0.5)/totalMemory)
+	return nil
 }
 
 // hasRecordedLayout reports whether the initial blocks are to have the recorded layout.

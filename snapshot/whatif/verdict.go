@@ -28,7 +28,7 @@ func (c *Comparison) Verdict() string {
 
 // Details is what the verdict leaves out.
 func (c *Comparison) Details() string {
-	best, now := c.Recommended(), c.current()
+	now := c.current()
 	var text []string
 	if oom := c.Failing(); oom != nil {
 		text = append(text, c.laterOOMs(now), c.holders(oom))
@@ -36,8 +36,8 @@ func (c *Comparison) Details() string {
 	if a := c.advised(); a != nil {
 		text = append(text, reason(a, now))
 	}
-	if best != nil && best.OOMRuns == 0 && best.Retries > 0 {
-		text = append(text, fmt.Sprintf("With %s it still reaches the limit: %s it frees all cached segments and waits for the device (num_alloc_retries).", nameInText(best), times(best.Retries)))
+	if a := c.advised(); a != nil && a.OOMRuns == 0 && a.Retries > 0 {
+		text = append(text, fmt.Sprintf("With %s it still reaches the limit: %s it frees all cached segments and waits for the device (num_alloc_retries).", nameInText(a), times(a.Retries)))
 	}
 	return join(append(text, c.whyNotExact())...)
 }
@@ -171,7 +171,7 @@ func (c *Comparison) do() string {
 	}
 	switch {
 	case p.OOMRuns == 0:
-		text += fmt.Sprintf("the same requests reserve %s, and none fails.", p.reservedText())
+		text += fmt.Sprintf("the same requests reserve %s, and none fails%s.", p.reservedText(), c.untilFailure(p))
 	default:
 		text += fmt.Sprintf("no request fails if the limit was %s or more, which the record leaves open.", spec.FormatSize(p.fits))
 	}
@@ -179,6 +179,14 @@ func (c *Comparison) do() string {
 		text += fmt.Sprintf(" (That needs PyTorch 2.%d or later.)", v)
 	}
 	return text
+}
+
+// untilFailure says that the record ends where it does not end under these settings.
+func (c *Comparison) untilFailure(p *Prediction) string {
+	if c.Workload.endsInFailure() && p.Passed {
+		return " up to where the record ends"
+	}
+	return ""
 }
 
 func them(p *Prediction) string {
@@ -227,7 +235,7 @@ func (c *Comparison) sureness() string {
 	case p == nil || p.Err != nil:
 		return ""
 	case p.Exact():
-		return "These statistics are exact: the whole record is reproduced, and nothing that it leaves open makes a difference."
+		return "Exact: the whole record is reproduced, and nothing that it leaves open makes a difference."
 	case c.Certainty() == CertainUnknown:
 		return "This cannot be relied on: the record is not reproduced."
 	case c.Sure():
@@ -256,7 +264,7 @@ func (c *Comparison) whyNotExact() string {
 // stay.
 func (c *Comparison) advised() *Prediction {
 	best, now := c.Recommended(), c.current()
-	if best == nil || best == now || best.FirstOOM != nil && best.OOMRuns == best.Runs || c.Certainty() == CertainUnknown {
+	if best == nil || best == now || best.FirstOOM != nil && best.OOMRuns == best.Runs || c.Certainty() == CertainUnknown || c.Workload.Unrecorded.PoolFailures > 0 {
 		return nil
 	}
 	return best

@@ -36,9 +36,12 @@ type verifier struct {
 	next      int      // entry of the record that is to come
 	completed map[int]bool
 	offsets   map[expandableKey]spec.Ptr
-	recorded  map[spec.Ptr]spec.Ptr // addresses of allocations to the recorded ones
-	stopped   bool                  // after the first difference of entries
-	direction int                   // of the first difference: 1, the record frees more; -1, less
+	live      map[expandableKey]int      // active allocations
+	keys      map[spec.Ptr]expandableKey // of these
+	recorded  map[spec.Ptr]spec.Ptr      // addresses of allocations to the recorded ones
+	stopped   bool                       // after the first difference of entries
+	differs   int                        // the first entry of the record that is not reproduced, -1: all are
+	direction int                        // of the first difference: 1, the record frees more; -1, less
 }
 
 // expandableKey tells expandable segments apart. Their addresses are not reproduced: all
@@ -72,25 +75,26 @@ func runAsRecorded(w *Workload, given Reading) (Verification, Outcome) {
 		}
 		return best.Exact()
 	}
-	switch b := w.Limit; {
+	b := w.Limit
+	switch collects := w.Config.GarbageCollectionThreshold > 0; {
 	case !b.Refused():
 		try(Reading{EmptyCache: true}, false)
-	case b.Kind == FractionLimit && w.Config.GarbageCollectionThreshold > 0:
-		try(w.bisectLimit(), false)
-	default:
-		readings := w.readings()
-		if w.Limit.Allows(given.Bytes()) {
-			readings = append([]Reading{given}, readings...)
-		}
-		for _, r := range readings {
-			if try(r, false) {
-				break
-			}
-		}
-		if !best.Exact() { // other processes' memory on the device moved the limit
-			try(Reading{Limits: Limits{Device: b.Least}}, true)
+		return best.Verification, outcome
+	case collects && b.Allows(given.Fraction) && given.Fraction > 0 && try(given, false):
+		return best.Verification, outcome
+	case collects && b.Kind != DeviceLimit && try(w.bisectLimit(), false):
+		return best.Verification, outcome
+	}
+	readings := w.readings()
+	if b.Allows(given.Bytes()) {
+		readings = append([]Reading{given}, readings...)
+	}
+	for _, r := range readings {
+		if try(r, false) {
+			return best.Verification, outcome
 		}
 	}
+	try(Reading{Limits: Limits{Device: b.Least}}, true) // other processes' memory on the device moved the limit
 	return best.Verification, outcome
 }
 
@@ -105,7 +109,8 @@ func better(a, b *verifier) bool {
 // reproduce makes the recorded run under a reading of the limit, or with a driver that
 // refuses what was refused.
 func (w *Workload) reproduce(r Reading, asRefused bool) (*verifier, Outcome) {
-	v := &verifier{w: w, completed: map[int]bool{}, offsets: map[expandableKey]spec.Ptr{}, recorded: map[spec.Ptr]spec.Ptr{}}
+	v := &verifier{w: w, differs: -1, completed: map[int]bool{}, offsets: map[expandableKey]spec.Ptr{},
+		live: map[expandableKey]int{}, keys: map[spec.Ptr]expandableKey{}, recorded: map[spec.Ptr]spec.Ptr{}}
 	v.Reading = r
 	o := RunOptions{Settings: w.recordedSettings(), Reading: r, Assumptions: measuredDriver, verifier: v, asRefused: asRefused}
 	if asRefused {
@@ -128,6 +133,9 @@ func (w *Workload) reproduce(r Reading, asRefused bool) (*verifier, Outcome) {
 // small a limit it frees a segment that the record keeps, with too large a one the reverse.
 func (w *Workload) bisectLimit() Reading {
 	low, high := w.Limit.Least, w.Limit.Most
+	if w.Limit.Kind != FractionLimit {
+		low, high = w.Limit.ofFraction[0], w.Limit.ofFraction[1]
+	}
 	for low < high {
 		middle := low + (high-low)/2
 		v, _ := w.reproduce(Reading{Limits: Limits{Fraction: middle}}, false)
@@ -169,6 +177,10 @@ func (v *verifier) entry(h spec.HistoryEntry) {
 	if e.Action == spec.ActionAlloc && v.request.Kind == Malloc {
 		v.address(&e)
 	}
+	if key, known := v.keys[e.Addr]; known && e.Action == spec.ActionFreeCompleted {
+		v.live[key]--
+		delete(v.keys, e.Addr)
+	}
 	if e.Action == spec.ActionFreeRequested && v.request.Initial {
 		return // the block was freed before the history begins
 	}
@@ -187,14 +199,18 @@ func (v *verifier) entry(h spec.HistoryEntry) {
 		v.Entries++
 		return
 	}
-	v.stopped = true
+	v.stopped, v.differs = true, at
 	switch {
 	case frees(want.Action) && !frees(e.Action):
 		v.direction = 1
 	case frees(e.Action) && !frees(want.Action):
 		v.direction = -1
 	}
-	v.differ("entry %d of the record is a %s of %s, and its replay has a %s of %s", at, want.Action, spec.FormatSize(want.Size), e.Action, spec.FormatSize(e.Size))
+	elsewhere := ""
+	if want.Action == e.Action && sameSize {
+		elsewhere = " at another address"
+	}
+	v.differ("entry %d of the record is %s of %s, and its replay has %s of %s%s", at, want.Action, spec.FormatSize(want.Size), e.Action, spec.FormatSize(e.Size), elsewhere)
 }
 
 func frees(a spec.Action) bool { return a == spec.ActionSegmentFree || a == spec.ActionSegmentUnmap }
@@ -245,10 +261,12 @@ func (v *verifier) address(e *spec.TraceEntry) {
 	if v.w.Config.ExpandableSegments {
 		g := spec.DefaultGeometry()
 		key := expandableKey{q.Stream, q.Pool, g.PoolKind(model.Round(q.Bytes, v.w.Config, g)), recorded / regionBytes}
-		if _, seen := v.offsets[key]; !seen {
+		if v.live[key] == 0 { // a segment that was unmapped as a whole is reserved anew
 			v.offsets[key] = recorded - e.Addr
 		}
 		offset = v.offsets[key]
+		v.live[key]++
+		v.keys[e.Addr] = key
 	}
 	v.recorded[e.Addr] = e.Addr + offset
 	if e.Addr+offset == recorded {

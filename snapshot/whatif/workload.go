@@ -29,10 +29,12 @@ type Workload struct {
 	Mallocs         int   // requests for memory
 	DurationUS      int64 // of the history, in microseconds; 0 without times
 	Unrecorded      Unrecorded
+	retriesOpen     bool // frees may have been garbage collection or those of a refused request
+	doubtfulGarbage bool // what looks like garbage collection may have been empty_cache
 	impossibleStart bool // no allocator makes InitialSegments; see start_layout.go
 	trace           []snapshot.TraceEntry
 	finalSegments   []spec.Segment   // at the end of the history; nil if they are not known
-	rooms           map[int32]uint64 // of requests that were refused at first: the bytes that could be reserved
+	refused         map[int32]uint64 // requests that were refused at first, and a memory fraction in bytes that refuses them
 	ops             []repeatedOp     // only from a recorded trace; see fromtrace.go
 }
 

@@ -40,7 +40,7 @@ func TestShims(t *testing.T) {
 		{"Rust", "rustc", binary("rustc", "--edition", "2021", filepath.Join(shims, "demo.rs")), nil, []check.Kind{check.Leak}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if _, err := exec.LookPath(test.needs); err != nil {
+			if err := exec.Command(test.needs, "--version").Run(); err != nil { // not there, or not set up
 				t.Skipf("there is no %s here", test.needs)
 			}
 			log := filepath.Join(t.TempDir(), "demo.csv")

@@ -16,6 +16,12 @@ var contractAreas = []Area{
 		Kinds: lateShares(),
 	},
 	{
+		Name: "cards", What: "few sizes on two devices, with work that completes late",
+		Devices: 2, Streams: 2, Memory: 256 * spec.MiB, Live: 6,
+		Settings: []string{""}, Few: []uint64{4096, 40_000, 2 * spec.MiB},
+		Kinds: lateShares(),
+	},
+	{
 		Name: "handles", What: "streams that are destroyed, with memory cached, and whose handles are used again",
 		Devices: 1, Streams: 4, Memory: 256 * spec.MiB, Live: 6,
 		Settings: []string{""}, Few: []uint64{4096, 40_000, 2 * spec.MiB},
@@ -29,11 +35,11 @@ var contractAreas = []Area{
 	},
 }
 
-// lateShares are those of programs whose streams are mostly held up.
+// lateShares are those of programs of which about half the streams are held up.
 func lateShares(more ...Share) []Share {
 	return append([]Share{
 		{trace.OpMalloc, 30}, {trace.OpFree, 20}, {trace.OpFreeOn, 10}, {trace.OpRecordStream, 8}, {trace.OpKernel, 40},
-		{trace.OpBusy, 12}, {trace.OpWaitStream, 2}, {trace.OpEmptyCache, 1},
+		{trace.OpBusy, 12}, {trace.OpDrain, 8}, {trace.OpWaitStream, 2}, {trace.OpEmptyCache, 1},
 	}, more...)
 }
 

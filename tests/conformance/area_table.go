@@ -102,7 +102,7 @@ var areas = []Area{
 		Settings: []string{"", "expandable_segments:True"},
 		Kinds:    basics(peerShares...),
 		Misuse:   peerMisuse,
-		Labels:   eventLabels,
+		Labels:   concat(eventLabels, []Label{KernelAcross, CopyAcross}),
 	},
 }
 

@@ -26,6 +26,7 @@ import (
 // All of these orders are the program's: waits between streams, and the host's for a
 // stream. They are kept in the lanes streamState.work and streamState.nodes. A wait for
 // an event would order as much, but is not counted: programs rely on less than they may.
+// Only across devices it is (across.go).
 
 // mayUse reports whether work that is given to a stream now may touch the memory.
 func (p *Program) mayUse(slot int, m *memory) bool {

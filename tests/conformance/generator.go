@@ -16,6 +16,10 @@ type Generator struct {
 	near    []uint64 // sizes of interest
 	weights int      // sum of the area's
 	next    trace.Op // room for the next operation
+
+	// planned is what comes next, if it is not nil: the rest of something that takes several
+	// operations. It makes up one of them, and plans the next.
+	planned func() trace.Op
 }
 
 // misuseShare: one operation in so many is wrong on purpose, where the area has any
@@ -39,6 +43,7 @@ func (g *Generator) Next() trace.Op {
 		if g.program.Prepare(&g.next) {
 			return g.next
 		}
+		g.planned = nil
 	}
 	return g.fallback()
 }
@@ -65,6 +70,10 @@ func (g *Generator) route(k *captureState) trace.Op {
 func (g *Generator) propose() trace.Op {
 	if g.program.unrouted != nil {
 		return g.route(g.program.unrouted)
+	}
+	if next := g.planned; next != nil {
+		g.planned = nil
+		return next()
 	}
 	if len(g.area.Misuse) > 0 && chance(g, misuseShare) {
 		kind := pick(g, g.area.Misuse)

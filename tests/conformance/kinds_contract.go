@@ -51,8 +51,8 @@ func (g *Generator) called(op trace.Op) trace.Op {
 	return op
 }
 
-// sharedKernel touches memory on any stream of its device, which first has to wait for the
-// memory's own: then that is what is proposed. It prefers memory that was allocated last.
+// sharedKernel touches memory on any stream of its device. What has to come first is proposed
+// first. It prefers memory that was allocated last.
 func (g *Generator) sharedKernel() trace.Op {
 	p := g.program
 	m := p.memory[len(p.memory)-1]
@@ -63,11 +63,27 @@ func (g *Generator) sharedKernel() trace.Op {
 	if chance(g, 2) {
 		slot = g.slotOf(m.device)
 	}
-	s := &p.streams[slot]
-	if slot != m.slot && !p.order.Before(m.start, s.work) {
+	return g.useOn(m.id, slot)
+}
+
+// useOn is a kernel on a stream that touches an allocation, or what has to be done before: the
+// stream is recorded, if the contract says so, and waits for the memory's own.
+func (g *Generator) useOn(id int64, slot int) trace.Op {
+	p, s := g.program, &g.program.streams[slot]
+	m := p.find(id)
+	if m == nil { // a callback has freed it
+		return trace.Op{Kind: trace.OpResetPeak}
+	}
+	again := func() trace.Op { return g.useOn(id, slot) }
+	switch {
+	case slot != m.slot && !p.mayUseElsewhere(m, use{slot, false}):
+		g.planned = again
+		return g.called(trace.Op{Kind: trace.OpRecordStream, Device: s.device, Stream: s.index, ID: id})
+	case slot != m.slot && !p.order.Before(m.start, s.work):
+		g.planned = again
 		return g.called(trace.Op{Kind: trace.OpWaitStream, Device: s.device, Stream: s.index, On: p.streams[m.slot].index})
 	}
-	op := g.called(trace.Op{Device: s.device, Stream: s.index, Writes: []trace.OpRange{{ID: m.id}}})
+	op := g.called(trace.Op{Kind: trace.OpKernel, Device: s.device, Stream: s.index, Writes: []trace.OpRange{{ID: id}}})
 	if chance(g, 3) {
 		op.Reads, op.Writes = op.Writes, nil
 	}
@@ -91,7 +107,20 @@ func (g *Generator) free() trace.Op {
 	if m == nil || g.area.contract.Uses == UsesRecorded {
 		return op
 	}
-	return g.called(g.program.joinAndFree(m, m.slot))
+	return g.freeFrom(op.ID, m.slot)
+}
+
+// freeFrom is the free of an allocation on a stream, or a wait that has to come before.
+func (g *Generator) freeFrom(id int64, slot int) trace.Op {
+	m := g.program.find(id)
+	if m == nil {
+		return trace.Op{Kind: trace.OpResetPeak}
+	}
+	op := g.program.joinAndFree(m, slot)
+	if op.Kind == trace.OpWaitStream {
+		g.planned = func() trace.Op { return g.freeFrom(id, slot) }
+	}
+	return g.called(op)
 }
 
 // freeOn frees an allocation on any stream of its device.
@@ -104,7 +133,7 @@ func (g *Generator) freeOn() trace.Op {
 	if g.area.contract.Uses == UsesBeforeFree && !chance(g, 3) {
 		slot = g.slotOf(m.device)
 	}
-	return g.called(g.program.joinAndFree(m, slot))
+	return g.freeFrom(m.id, slot)
 }
 
 // joinAndFree is the free of an allocation on a stream, or the next thing that has to be done

@@ -1,6 +1,9 @@
 package conformance
 
 import (
+	"errors"
+
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
@@ -16,6 +19,9 @@ var deviceKinds = map[trace.OpKind]kind{
 	trace.OpDrain: {
 		propose: (*Generator).on, allowed: (*Program).mayDrain,
 		did: func(p *Program, op *trace.Op, _ *replay.Performed) { p.drained(p.slot(op.Device, op.Stream)) },
+		mayFail: func(t *Trial, _ *trace.Op, err error) (explained bool, f *Failure) {
+			return t.program.area.late && errors.Is(err, fakegpu.ErrEndlessWait), nil
+		},
 	},
 	trace.OpDeviceFree: {
 		propose: func(g *Generator) trace.Op {
@@ -53,8 +59,11 @@ func (p *Program) drainNext() (op trace.Op, more bool) {
 	return trace.Op{}, false
 }
 
-// mayDrain: a stream that waits for another one cannot be drained before that is.
-func (p *Program) mayDrain(op *trace.Op) bool { return p.behind(p.slot(op.Device, op.Stream)) == 0 }
+// mayDrain: a stream that waits for another one cannot be drained before that is. Where streams
+// may wait for each other's earlier work, its own work goes on as far as it can.
+func (p *Program) mayDrain(op *trace.Op) bool {
+	return p.area.late || p.behind(p.slot(op.Device, op.Stream)) == 0
+}
 
 // setFree foresees what device_free does: from then on the device gives what it has
 // given and so much more.

@@ -13,7 +13,7 @@ import (
 var (
 	sharingShares = []Share{{trace.OpShare, 2}, {trace.OpOpenShared, 5}, {trace.OpCloseShared, 4}}
 	peerShares    = []Share{
-		{trace.OpPeerAccess, 2}, {trace.OpCopy, 8}, {trace.OpRecordEvent, 3}, {trace.OpWaitEvent, 3},
+		{trace.OpPeerAccess, 2}, {trace.OpCopy, 8}, {trace.OpRecordEvent, 8}, {trace.OpWaitEvent, 12},
 		{trace.OpSetMemoryFraction, 1},
 	}
 	peerMisuse = []trace.OpKind{trace.OpPeerAccess}

@@ -20,14 +20,19 @@ var streamKinds = map[trace.OpKind]kind{
 		did: (*Program).waited,
 	},
 	trace.OpRecordEvent: {
-		propose: (*Generator).onEvent, allowed: always, did: (*Program).recordedEvent, callsDriver: true,
+		propose: (*Generator).recordEvent, allowed: always, did: (*Program).recordedEvent, callsDriver: true,
 	},
 	trace.OpWaitEvent: {
-		propose: (*Generator).onEvent, allowed: (*Program).mayWaitEvent, did: (*Program).waitedEvent, callsDriver: true,
+		propose: (*Generator).waitEvent, allowed: (*Program).mayWaitEvent, did: (*Program).waitedEvent, callsDriver: true,
 	},
 	trace.OpSynchronize: {
 		propose: (*Generator).synchronize, allowed: (*Program).maySynchronize, callsDriver: true,
-		did: func(p *Program, op *trace.Op, _ *replay.Performed) { p.order.See(p.state(op).work.Clock()) },
+		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
+			p.order.See(p.state(op).work.Clock())
+			if p.area.late {
+				p.drained(p.slot(op.Device, op.Stream))
+			}
+		},
 	},
 }
 
@@ -49,7 +54,7 @@ func (g *Generator) kernel() trace.Op {
 // recorded for it and waits for its own. It prefers memory that was allocated last,
 // which others may have had just before, and streams that are not the owner's.
 func (g *Generator) carefulKernel() trace.Op {
-	if g.area.contract.Uses != UsesRecorded {
+	if g.area.contract.Uses != UsesRecorded || len(g.area.Few) > 0 {
 		return g.sharedKernel()
 	}
 	from := g.candidates()
@@ -117,7 +122,7 @@ func (g *Generator) copy() trace.Op {
 	op := g.called(g.on())
 	op.Reads = []trace.OpRange{{ID: g.anyMemory()}}
 	op.Writes = []trace.OpRange{{ID: g.anyMemory()}}
-	return op
+	return g.copyAcross(op)
 }
 
 func (p *Program) mayCopy(op *trace.Op) bool {
@@ -132,6 +137,9 @@ func (p *Program) mayCopy(op *trace.Op) bool {
 		return false
 	}
 	if slot := p.slot(op.Device, op.Stream); !p.mayUse(slot, from) || !p.mayUse(slot, to) {
+		return false
+	}
+	if op.Stream == 0 && from.device != to.device && p.defaultsHeld(op.Device, from.device, to.device) {
 		return false
 	}
 	bytes := min(from.size, to.size)
@@ -234,6 +242,9 @@ func (p *Program) recordedEvent(op *trace.Op, _ *replay.Performed) {
 		e.clock.Set(e.capture.after[slot])
 	} else {
 		p.order.Record(&e.clock, p.streams[slot].busy)
+		if p.header.Devices > 1 {
+			p.order.Record(&e.work, p.streams[slot].work)
+		}
 	}
 }
 
@@ -252,6 +263,7 @@ func (p *Program) waitedEvent(op *trace.Op, _ *replay.Performed) {
 	slot, e := p.slot(op.Device, op.Stream), p.event(op.Event)
 	if e.capture == nil {
 		p.order.Wait(p.streams[slot].busy, e.clock)
+		p.order.Wait(p.streams[slot].work, e.work)
 		return
 	}
 	if p.streams[slot].capture == nil {

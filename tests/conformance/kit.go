@@ -79,6 +79,7 @@ type kit struct {
 	keeps      Kept
 	faults     []spec.FaultSpec
 	limited    bool
+	devices    int // of programs at most; 0: as many as an area has
 
 	areas  []*Area
 	known  []string // classes that were found

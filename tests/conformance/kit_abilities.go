@@ -45,15 +45,7 @@ func (k *kit) discover() error {
 	} else {
 		k.without = append(k.without, trace.OpFreeOn)
 	}
-	for _, op := range []trace.Op{
-		{Kind: trace.OpMalloc, ID: 0, Size: 512},
-		{Kind: trace.OpRecordStream, ID: 0, Stream: 1},
-	} {
-		if out := player.Perform(&op); errors.Is(out.Err, spec.ErrNotSupported) {
-			k.without = append(k.without, op.Kind)
-			k.report.Lacks = append(k.report.Lacks, string(op.Kind))
-		}
-	}
+	k.tryMethods(player)
 	if err := k.lookAround(a); err != nil {
 		return err
 	}
@@ -70,6 +62,26 @@ func (k *kit) discover() error {
 		}
 	}
 	return nil
+}
+
+// tryMethods calls the methods that every allocator has. One whose process ends here does so
+// again in a program, which will report it.
+func (k *kit) tryMethods(player *replay.Player) {
+	defer func() {
+		reason := recover()
+		if _, is := reason.(*Gone); !is && reason != nil {
+			panic(reason)
+		}
+	}()
+	for _, op := range []trace.Op{
+		{Kind: trace.OpMalloc, ID: 0, Size: 512},
+		{Kind: trace.OpRecordStream, ID: 0, Stream: 1},
+	} {
+		if out := player.Perform(&op); errors.Is(out.Err, spec.ErrNotSupported) {
+			k.without = append(k.without, op.Kind)
+			k.report.Lacks = append(k.report.Lacks, string(op.Kind))
+		}
+	}
 }
 
 // lookAround lists the invariants that cannot be seen.
@@ -95,7 +107,8 @@ func (k *kit) lookAround(a spec.Allocator) error {
 // fit makes of an area what the allocator can do of it.
 func (k *kit) fit(area *Area) error {
 	lacks := func(kind trace.OpKind) bool { return slices.Contains(k.without, kind) }
-	if kind, about := essential[area.Name]; about && lacks(kind) {
+	kind, about := essential[area.Name]
+	if about && lacks(kind) || k.devices > 0 && area.Devices > k.devices {
 		k.report.LeftOut = append(k.report.LeftOut, area.Name)
 		return nil
 	}
@@ -105,7 +118,7 @@ func (k *kit) fit(area *Area) error {
 		fitted.contract = *k.contract
 		fitted.contract.Threads = area.has(trace.OpEndThread)
 		fitted.contract.DestroysStreams = area.has(trace.OpDestroyStream)
-		fitted.late = k.hardware && slices.ContainsFunc(contractAreas, func(a Area) bool { return a.Name == area.Name })
+		fitted.late = k.hardware
 	}
 	fitted.Kinds = slices.DeleteFunc(slices.Clone(area.Kinds), func(s Share) bool { return lacks(s.Kind) })
 	fitted.Misuse = slices.DeleteFunc(slices.Clone(area.Misuse), lacks)

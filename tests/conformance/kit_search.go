@@ -62,7 +62,8 @@ func (k *kit) add(area *Area, f *Failure) error {
 	k.known = append(k.known, f.Class)
 	v := Violation{Rule: rule, Found: shortest.Detail, Area: f.Area, Seed: f.Seed, After: f.Found, failure: shortest}
 	if k.traces != "" {
-		path, err := shortest.Write(k.traces)
+		// One program may break several rules, and one rule in several ways.
+		path, err := shortest.writeAs(k.traces, fmt.Sprintf("%s-%d-%s-%d.jsonl", rule.Name, len(k.known), f.Area, f.Seed))
 		if err != nil {
 			return err
 		}

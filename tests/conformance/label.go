@@ -62,6 +62,7 @@ type observed struct {
 	captured bool // the operation's stream was, before it
 	routed   bool // requests of the device were routed to a pool, before it
 	fromPool bool // this request was
+	across   bool // the work touches memory of another device than its stream's
 	waited   bool // streams that were held have come to their end meanwhile
 	config   spec.Config
 }
@@ -156,6 +157,7 @@ func (t *Trial) cover(op *trace.Op, out *replay.Performed, captured bool) {
 		op: op, out: out, before: &t.before[op.Device], now: &t.now[op.Device],
 		captured: captured, routed: t.program.routed(op.Device), waited: len(t.drained) > 0,
 	}
+	o.across = slices.ContainsFunc(t.program.ranges(op), func(m *memory) bool { return m != nil && m.device != op.Device })
 	if op.Kind == trace.OpMalloc {
 		o.fromPool = t.program.poolFor(op) != nil
 	}

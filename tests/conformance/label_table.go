@@ -26,9 +26,11 @@ const (
 	Uncached          Label = "uncached"
 	EventHeldBack     Label = "event held back" // a freed block waits for events
 	EventCompleted    Label = "event completed" // such a block became free in a request
-	FreeDeferred      Label = "free deferred"   // a free was deferred
-	DeferredHeld      Label = "deferred held"   // a deferred free waits for events
-	DeferredFreed     Label = "deferred freed"  // such a free was completed, no requests being routed to a pool
+	KernelAcross      Label = "kernel across devices"
+	CopyAcross        Label = "copy across devices"
+	FreeDeferred      Label = "free deferred"  // a free was deferred
+	DeferredHeld      Label = "deferred held"  // a deferred free waits for events
+	DeferredFreed     Label = "deferred freed" // such a free was completed, no requests being routed to a pool
 	ReusedInGraph     Label = "reuse in capture"
 	Mapped            Label = "map"              // a new expandable segment
 	Grown             Label = "expandable grown" // one that had memory got more
@@ -84,6 +86,8 @@ var labelRules = []labelRule{
 	{Uncached, func(o *observed) bool { return o.malloc() && len(o.out.Entries) == 0 }},
 	{EventHeldBack, func(o *observed) bool { return o.op.Kind == trace.OpFree && o.now.pending > o.before.pending }},
 	{EventCompleted, func(o *observed) bool { return o.op.Kind == trace.OpMalloc && o.now.pending < o.before.pending }},
+	{KernelAcross, func(o *observed) bool { return o.op.Kind == trace.OpKernel && o.across }},
+	{CopyAcross, func(o *observed) bool { return o.op.Kind == trace.OpCopy && o.across }},
 	{FreeDeferred, func(o *observed) bool { return o.op.Kind == trace.OpFree && o.now.deferred > o.before.deferred }},
 	{DeferredHeld, func(o *observed) bool {
 		return o.now.deferred < o.before.deferred && o.now.pending > o.before.pending

@@ -1,6 +1,10 @@
 package conformance
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Level is how much is asked of an allocator. Each level includes those below it.
 type Level int
@@ -33,3 +37,13 @@ func (l Level) String() string {
 
 // MarshalText makes the name what JSON has.
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText reads a name.
+func (l *Level) UnmarshalText(text []byte) error {
+	i := slices.Index(levelNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("there is no level %q; there are %s", text, strings.Join(levelNames[:], ", "))
+	}
+	*l = Level(i)
+	return nil
+}

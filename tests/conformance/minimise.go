@@ -66,6 +66,9 @@ func (m *minimiser) try(h trace.Header, ops []trace.Op) bool {
 	r := m.area.replayOps(h, m.best.Seed, ops, m.options)
 	m.spent += r.Checked
 	f := r.Failure
+	if f != nil && f.Class == classHang {
+		m.spent += effort / 50 // it takes long to see that a call does not come back
+	}
 	if f == nil || f.Class != m.best.Class || len(f.Ops) > len(m.best.Ops) {
 		return false
 	}

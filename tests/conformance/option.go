@@ -78,6 +78,9 @@ func Faults(faults ...spec.FaultSpec) Option {
 // request may fail while the device has memory.
 func HasLimit() Option { return func(k *kit) { k.limited = true } }
 
+// MostDevices leaves out the areas whose programs use more devices.
+func MostDevices(n int) Option { return func(k *kit) { k.devices = n } }
+
 // Kept is what an allocator may keep of the driver at the end of a program, when everything is
 // freed and the cache emptied.
 type Kept int

@@ -193,6 +193,7 @@ type eventState struct {
 	id      int
 	capture *captureState       // it was recorded in
 	clock   happensbefore.Clock // in that capture, or in Program.order
+	work    happensbefore.Clock // what work it comes behind, where that counts: see across.go
 }
 
 func (p *Program) event(id int) *eventState {

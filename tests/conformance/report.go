@@ -32,6 +32,9 @@ type Violation struct {
 	After int    // operations of the area, until it was found
 	File  string // the program as a trace, if it was written
 
+	// Programs are files with the same program in other languages; the kit writes none.
+	Programs []string
+
 	failure *Failure
 }
 
@@ -112,6 +115,9 @@ func (v *Violation) String() string {
 	}
 	if v.File != "" {
 		fmt.Fprintf(&b, "   trace: %s\n", v.File)
+	}
+	for _, file := range v.Programs {
+		fmt.Fprintf(&b, "   the same: %s\n", file)
 	}
 	fmt.Fprintf(&b, "   read: %s\n", v.Rule.Read)
 	return b.String()

@@ -87,6 +87,10 @@ func (t *Trial) inconclusive(op *trace.Op) bool {
 // before the last one how they failed, if they did: they may, and what they would
 // have made is not there.
 func (f *Failure) Write(dir string) (string, error) {
+	return f.writeAs(dir, fmt.Sprintf("%s-%d.jsonl", f.Area, f.Seed))
+}
+
+func (f *Failure) writeAs(dir, name string) (string, error) {
 	ops := slices.Clone(f.Ops)
 	for i := range max(len(ops)-1, 0) {
 		ops[i].Expect.Error = f.answers[i]
@@ -94,7 +98,7 @@ func (f *Failure) Write(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, fmt.Sprintf("%s-%d.jsonl", f.Area, f.Seed))
+	path := filepath.Join(dir, name)
 	if err := trace.WriteFile(path, f.Header, ops, nil); err != nil {
 		return "", fmt.Errorf("writing the counterexample: %w", err)
 	}

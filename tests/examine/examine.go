@@ -1,7 +1,7 @@
 package examine
 
 import (
-	"fmt"
+	"cmp"
 	"path/filepath"
 	"time"
 
@@ -12,9 +12,10 @@ import (
 
 // Search says what is examined, and how.
 type Search struct {
-	Library string // a shared library
-	Malloc  string // its function that allocates; "" finds it
-	Free    string // its function that frees; "" finds it
+	Library string   // a shared library; "": a Command is examined
+	Command []string // a program that speaks the line protocol, and its arguments
+	Malloc  string   // its function that allocates; "" finds it
+	Free    string   // its function that frees; "" finds it
 	// Contract is in the words of docs/examine.md; "" asks the library (gaugeblock_contract).
 	Contract string
 
@@ -22,54 +23,57 @@ type Search struct {
 	Operations int           // to be checked at least; 0 means 60,000
 	Seed       uint64        // of the first program; 0 means 1
 	Patience   time.Duration // how long a call may take; 0 means 10 s
+	Devices    int           // areas with more devices are left out; 0: none
 	Directory  string        // the programs of violations are written there; "": nowhere
 
 	Build string // the directory of Build
 }
 
-// Report is what came of it.
-type Report struct {
-	*conformance.Report
-	Functions Functions
-	Contract  Contract
-}
-
 // examination is one under way.
 type examination struct {
-	library  *library
+	subject  subject
 	contract Contract
 }
 
 // Run examines. The error is one of the examination: the library cannot be loaded, or the
 // words make no sense.
 func (s Search) Run() (*Report, error) {
-	path, err := filepath.Abs(s.Library)
+	subject, err := s.subject()
 	if err != nil {
 		return nil, err
 	}
-	functions, err := FindFunctions(path, s.Malloc, s.Free)
-	if err != nil {
+	defer subject.close()
+	x := &examination{subject: subject}
+	if err := subject.begin(newGPU()); err != nil {
 		return nil, err
 	}
-	x := &examination{library: &library{directory: s.Build, path: path, functions: functions, patience: s.Patience}}
-	if x.library.patience == 0 {
-		x.library.patience = 10 * time.Second
-	}
-	defer x.library.close()
-	words := s.Contract
-	if words == "" {
-		if words, err = x.askContract(); err != nil {
-			return nil, err
-		}
-	}
-	if x.contract, err = ParseContract(words, functions.RecordStream != ""); err != nil {
+	if x.contract, err = ParseContract(cmp.Or(s.Contract, subject.contract()), subject.records()); err != nil {
 		return nil, err
 	}
 	report, err := conformance.Examine(x.newAllocator, s.Level, s.options(x)...)
 	if err != nil {
 		return nil, err
 	}
-	return &Report{Report: report, Functions: functions, Contract: x.contract}, nil
+	r := &Report{Report: report, Functions: subject.named(), Contract: x.contract}
+	return r, s.writeAll(r)
+}
+
+// subject is what is examined. It has not begun.
+func (s *Search) subject() (subject, error) {
+	patience := cmp.Or(s.Patience, 10*time.Second)
+	if s.Library == "" {
+		c := &command{arguments: s.Command}
+		c.patience = patience
+		return c, nil
+	}
+	path, err := filepath.Abs(s.Library)
+	if err != nil {
+		return nil, err
+	}
+	functions, err := FindFunctions(path, s.Malloc, s.Free)
+	l := &library{directory: s.Build, path: path, functions: functions}
+	l.patience = patience
+	return l, err
 }
 
 // options are the kit's.
@@ -82,10 +86,10 @@ func (s *Search) options(x *examination) []conformance.Option {
 	if x.contract.Limited {
 		options = append(options, conformance.HasLimit())
 	}
-	if x.library.functions.Reset == "" {
-		options = append(options, conformance.Keeps(conformance.KeepsAll))
-	} else {
+	if x.subject.empties() {
 		options = append(options, conformance.Keeps(conformance.KeepsNoMemory))
+	} else {
+		options = append(options, conformance.Keeps(conformance.KeepsAll))
 	}
 	if x.contract.Aborts {
 		options = append(options, conformance.Faults())
@@ -93,6 +97,9 @@ func (s *Search) options(x *examination) []conformance.Option {
 		options = append(options, conformance.Faults(
 			spec.FaultSpec{Call: "Malloc", Error: spec.FaultOutOfMemory}, spec.FaultSpec{Call: "ReserveAddress", Error: spec.FaultOutOfMemory},
 			spec.FaultSpec{Call: "CreatePage", Error: spec.FaultOutOfMemory}, spec.FaultSpec{Call: "MapPage", Error: spec.FaultOutOfMemory}))
+	}
+	if s.Devices > 0 {
+		options = append(options, conformance.MostDevices(s.Devices))
 	}
 	if s.Operations > 0 {
 		options = append(options, conformance.Operations(s.Operations))
@@ -104,20 +111,4 @@ func (s *Search) options(x *examination) []conformance.Option {
 		options = append(options, conformance.Traces(s.Directory))
 	}
 	return options
-}
-
-// String is the report for people.
-func (r *Report) String() string {
-	return fmt.Sprintf("functions: %s and %s; contract: %v\n%v", r.Functions.Malloc, r.Functions.Free, r.Contract, r.Report)
-}
-
-// askContract loads the library once and asks it.
-func (x *examination) askContract() (string, error) {
-	if x.library.functions.Contract == "" {
-		return "", nil
-	}
-	if err := x.library.begin(newGPU()); err != nil {
-		return "", err
-	}
-	return x.library.contract, nil
 }

@@ -1,7 +1,6 @@
 package examine
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,10 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync/atomic"
 	"syscall"
-	"time"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/fakegpu/cuda/host"
@@ -58,24 +54,23 @@ type library struct {
 	directory string // of Build
 	path      string
 	functions Functions
-	patience  time.Duration // how long a call of the library may take
-	settings  string        // environment variables for it, NAME=VALUE
+	watchdog
+	lastWords
 
 	process *exec.Cmd
 	orders  *os.File
 	answers *os.File
 	out     *os.File
-	said    *os.File // what it writes to its standard output and error output
-	from    int64    // where this program's part begins
 
-	gpu      *host.Process
-	running  bool
-	pid      atomic.Int64
-	contract string // as the library says
-	heard    atomic.Uint64
-	killed   atomic.Int64 // the process that was ended because it hung
-	watching chan bool
+	gpu     *host.Process
+	running bool
+	says    string // the library's contract, as it says
 }
+
+func (l *library) contract() string { return l.says }
+func (l *library) records() bool    { return l.functions.RecordStream != "" }
+func (l *library) empties() bool    { return l.functions.Reset != "" }
+func (l *library) named() Functions { return l.functions }
 
 // begin starts a process that has the library, on a GPU. The one before ends.
 func (l *library) begin(gpu *fakegpu.GPU) error {
@@ -86,11 +81,9 @@ func (l *library) begin(gpu *fakegpu.GPU) error {
 		}
 	}
 	l.gpu = host.NewProcess(gpu)
-	end, err := l.said.Seek(0, io.SeekEnd)
-	if err != nil {
+	if err := l.listen(); err != nil {
 		return err
 	}
-	l.from = end
 	if err := l.order(message{Type: orderStart}); err != nil {
 		return err
 	}
@@ -108,13 +101,13 @@ func (l *library) begin(gpu *fakegpu.GPU) error {
 				return err
 			}
 		case saysLoaded:
-			l.contract = string(extra)
-			return nil
+			l.says = string(extra)
+			return l.init(gpu.DeviceCount())
 		case saysFailed:
 			l.running = false
 			return fmt.Errorf("%s cannot be loaded: %s", l.path, extra)
 		case saysEnded:
-			return fmt.Errorf("%s cannot be loaded: the process has ended: %s", l.path, l.lastWords(endOf(m.Words[0])))
+			return fmt.Errorf("%s cannot be loaded: the process has ended: %s", l.path, l.with(endOf(m.Words[0])))
 		}
 	}
 }
@@ -129,49 +122,19 @@ func (l *library) start() (err error) {
 		}
 		ends[i], ends[i+1] = os.NewFile(uintptr(fds[0]), "pipe"), os.NewFile(uintptr(fds[1]), "pipe")
 	}
-	if l.said == nil {
-		if l.said, err = os.CreateTemp("", "gaugeblock-said-"); err != nil {
-			return err
-		}
-		if err := os.Remove(l.said.Name()); err != nil {
-			return err
-		}
+	if err := l.open(); err != nil {
+		return err
 	}
 	l.process = exec.Command(filepath.Join(l.directory, hostName), append([]string{l.directory, l.path}, l.functions.roles()...)...)
 	l.process.ExtraFiles = []*os.File{ends[0], ends[2], ends[5]}
 	l.process.Stdout, l.process.Stderr = l.said, l.said
 	l.process.Env = append(os.Environ(), "LD_LIBRARY_PATH="+l.directory)
-	if l.settings != "" {
-		l.process.Env = append(l.process.Env, l.settings)
-	}
 	l.orders, l.answers, l.out = ends[1], ends[3], ends[4]
 	if err := l.process.Start(); err != nil {
 		return err
 	}
-	l.watching = make(chan bool)
-	go l.watch(l.watching)
+	l.watch()
 	return errors.Join(ends[0].Close(), ends[2].Close(), ends[5].Close())
-}
-
-// watch ends the library's process whenever nothing has been heard of it for too long while
-// somebody waits for it. The host program then says that it has ended.
-func (l *library) watch(done <-chan bool) {
-	last, since := l.heard.Load(), time.Now()
-	for {
-		select {
-		case <-done:
-			return
-		case <-time.After(l.patience / 10):
-		}
-		if now := l.heard.Load(); now != last || now%2 == 0 {
-			last, since = now, time.Now()
-		}
-		if pid := int(l.pid.Load()); pid > 0 && time.Since(since) > l.patience {
-			l.killed.Store(int64(pid))
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-			since = time.Now()
-		}
-	}
 }
 
 // quit ends the process that has the library, if there is one.
@@ -189,7 +152,7 @@ func (l *library) close() {
 	if l.process == nil {
 		return
 	}
-	close(l.watching)
+	l.unwatch()
 	_ = errors.Join(l.orders.Close(), l.answers.Close())
 	_ = l.process.Process.Kill()
 	_ = l.process.Wait()
@@ -214,10 +177,9 @@ func (m *message) bytes(extra []byte) []byte {
 	return append(binary.NativeEndian.AppendUint64(b, m.Extra), extra...)
 }
 
-// read is the next message. The number heard is odd while it is waited for.
+// read is the next message.
 func (l *library) read() (m message, extra []byte, err error) {
-	l.heard.Add(1)
-	defer l.heard.Add(1)
+	defer l.waiting()()
 	var b [messageBytes]byte
 	if _, err := io.ReadFull(l.out, b[:]); err != nil {
 		return m, nil, err
@@ -265,34 +227,21 @@ func (l *library) call(m message) (words [8]uint64, exception string) {
 
 // ended tells the kit that the process has ended.
 func (l *library) ended(how string) {
-	hangs := l.killed.Load() == l.pid.Load()
-	gone := &conformance.Gone{Hangs: hangs, Reason: l.lastWords(how)}
-	if hangs {
-		gone.Reason = fmt.Sprintf("it did not come back within %v", l.patience)
-	}
+	gone := l.gone(l.with(how))
 	l.running = false
 	l.close()
 	panic(gone)
 }
 
-// endOf says how a process ended.
-func endOf(status uint64) string {
-	s := syscall.WaitStatus(status)
-	if s.Signaled() {
-		return fmt.Sprintf("it was ended by the signal %v", s.Signal())
+// init tells the library how many devices there are, if it wants to know.
+func (l *library) init(devices int) error {
+	if l.functions.Init == "" {
+		return nil
 	}
-	return fmt.Sprintf("it exited with status %d", s.ExitStatus())
-}
-
-// lastWords adds the last lines that the library wrote for this program.
-func (l *library) lastWords(how string) string {
-	text, err := io.ReadAll(io.NewSectionReader(l.said, l.from, 1<<16))
-	lines := strings.Split(string(bytes.TrimSpace(text)), "\n")
-	if err != nil || lines[0] == "" {
-		return how
+	if _, exception := l.call(message{Type: orderInit, Words: [8]uint64{uint64(devices)}}); exception != "" {
+		return fmt.Errorf("%s(%d): %s", l.functions.Init, devices, exception)
 	}
-	const most = 3
-	return how + "; it wrote: " + strings.Join(lines[max(0, len(lines)-most):], "; ")
+	return nil
 }
 
 // serve performs a call of CUDA's.

@@ -6,13 +6,14 @@ import (
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tests/conformance"
 )
 
 // allocator is a library as a spec.Allocator, with what PyTorch's CUDAPluggableAllocator adds
 // to it: it knows what is allocated, and passes the size, the device and the stream of an
 // allocation to the function that frees. Statistics and snapshots there are none.
 type allocator struct {
-	library  *library
+	subject  subject
 	contract Contract
 	devices  int
 	header   *trace.Header
@@ -27,21 +28,20 @@ type allocation struct {
 }
 
 // newAllocator begins a new process with the library, for one program.
-func (x *examination) newAllocator(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
+func (x *examination) newAllocator(driver spec.Driver, h *trace.Header) (_ spec.Allocator, err error) {
+	defer func() {
+		if gone, is := recover().(*conformance.Gone); is {
+			err = fmt.Errorf("the allocator cannot begin: %w", gone)
+		}
+	}()
 	gpu, fake := driver.(*fakegpu.GPU)
 	if !fake {
 		return nil, &spec.NotSupportedError{Op: "new allocator", Reason: fmt.Sprintf("a library runs on a fake GPU, not on a %T", driver)}
 	}
-	if err := x.library.begin(gpu); err != nil {
+	if err := x.subject.begin(gpu); err != nil {
 		return nil, err
 	}
-	a := &allocator{library: x.library, contract: x.contract, devices: h.Devices, header: h, live: map[spec.Ptr]allocation{}}
-	if x.library.functions.Init != "" {
-		if _, exception := x.library.call(message{Type: orderInit, Words: [8]uint64{uint64(h.Devices)}}); exception != "" {
-			return nil, fmt.Errorf("%s(%d): %s", x.library.functions.Init, h.Devices, exception)
-		}
-	}
-	return a, nil
+	return &allocator{subject: x.subject, contract: x.contract, devices: h.Devices, header: h, live: map[spec.Ptr]allocation{}}, nil
 }
 
 func (a *allocator) device(op string, dev spec.Device) error {
@@ -66,7 +66,7 @@ func (a *allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 		return 0, nil
 	}
 	name, own := a.streamName(r.Device, r.Stream, r.Thread)
-	words, exception := a.library.call(message{
+	words, exception := a.subject.call(message{
 		Type: orderMalloc, Number: int32(r.Thread), Words: [8]uint64{r.Bytes, uint64(r.Device), name, 3: 0, 5: own},
 	})
 	p := spec.Ptr(words[0])
@@ -83,7 +83,7 @@ func (a *allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 // freeNothing frees what was allocated for 0 bytes at once.
 func (a *allocator) freeNothing(p spec.Ptr, exception string, r spec.Request, stream uint64) error {
 	if exception == "" {
-		_, exception = a.library.call(message{
+		_, exception = a.subject.call(message{
 			Type: orderFree, Number: int32(r.Thread), Words: [8]uint64{uint64(p), 0, uint64(r.Device), stream, uint64(r.Device)},
 		})
 	}
@@ -107,7 +107,7 @@ func (a *allocator) Free(p spec.Ptr) error {
 func (a *allocator) free(p spec.Ptr, m allocation, s spec.Stream, thread spec.Thread) error {
 	delete(a.live, p)
 	name, own := a.streamName(m.device, s, thread)
-	_, exception := a.library.call(message{
+	_, exception := a.subject.call(message{
 		Type: orderFree, Number: int32(thread),
 		Words: [8]uint64{uint64(p), m.bytes, uint64(m.device), name, uint64(a.current(m.device)), own},
 	})
@@ -129,7 +129,7 @@ func (a *allocator) FreeOn(p spec.Ptr, _ spec.Device, s spec.Stream, t spec.Thre
 
 // EndThread ends a thread of the library's process.
 func (a *allocator) EndThread(t spec.Thread) error {
-	_, exception := a.library.call(message{Type: orderEndThread, Number: int32(t)})
+	_, exception := a.subject.call(message{Type: orderEndThread, Number: int32(t)})
 	if exception != "" {
 		return threw("end_thread", exception)
 	}
@@ -159,8 +159,8 @@ func (a *allocator) current(dev spec.Device) spec.Device {
 // RecordStream calls the function of that name.
 func (a *allocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) error {
 	const op = "record_stream"
-	if a.library.functions.RecordStream == "" {
-		return &spec.NotSupportedError{Op: op, Reason: "the library has no such function"}
+	if !a.subject.records() {
+		return &spec.NotSupportedError{Op: op, Reason: "it has no such function"}
 	}
 	if err := a.device(op, dev); err != nil || p == 0 {
 		return err
@@ -168,7 +168,7 @@ func (a *allocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) err
 	if _, live := a.live[p]; !live {
 		return &spec.InvalidPointerError{Op: op, Ptr: p}
 	}
-	_, exception := a.library.call(message{
+	_, exception := a.subject.call(message{
 		Type: orderRecordStream, Words: [8]uint64{uint64(p), uint64(s), uint64(a.current(dev))},
 	})
 	if exception != "" {
@@ -179,10 +179,10 @@ func (a *allocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) err
 
 // EmptyCache calls the function that returns cached memory, if there is one.
 func (a *allocator) EmptyCache() error {
-	if a.library.functions.Reset == "" {
+	if !a.subject.empties() {
 		return nil
 	}
-	if _, exception := a.library.call(message{Type: orderReset}); exception != "" {
+	if _, exception := a.subject.call(message{Type: orderReset}); exception != "" {
 		return threw("empty_cache", exception)
 	}
 	return nil

@@ -27,7 +27,7 @@ type Recipe struct {
 	Needs    []string // commands, and headers in <>
 	Contract []string // options of "gaugeblock examine"
 	Fault    string   // "-": none is known
-	CI       bool     // the tests of this package build it
+	CI       bool     // the tests of tests/zoo build it
 }
 
 // Recipes are the lines of recipes.txt, in their order.

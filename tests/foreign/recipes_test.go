@@ -10,9 +10,6 @@ import (
 	"gaugeblock/fakegpu/cuda"
 )
 
-// archive is where the sources are for which CI builds recipes.
-const archive = "../../../shared/foreign/sources.tar.xz"
-
 // TestRecipes: the table can be read, and every recipe has its script.
 func TestRecipes(t *testing.T) {
 	recipes, err := Recipes()
@@ -71,41 +68,5 @@ func TestMissing(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("with the need %s the error is %v", c.need, err)
 		}
-	}
-}
-
-// TestBuild builds the recipes of CI, as far as their sources and tools are here.
-func TestBuild(t *testing.T) {
-	recipes, err := Recipes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := cuda.Compiler("CXX", "c++", "g++", "clang++"); err != nil {
-		t.Skip("there is no C++ compiler")
-	}
-	src, to := t.TempDir(), t.TempDir()
-	if err := Unpack(archive, src); err != nil {
-		if errors.Is(err, ErrMissing) {
-			t.Skip(err)
-		}
-		t.Fatal(err)
-	}
-	if err := cuda.Build(to); err != nil {
-		if errors.Is(err, cuda.ErrNoCompiler) {
-			t.Skip(err)
-		}
-		t.Fatal(err)
-	}
-	for _, r := range recipes {
-		if !r.CI {
-			continue
-		}
-		t.Run(r.Name, func(t *testing.T) {
-			if _, err := r.Build(".", src, to, to, "-O0"); errors.Is(err, ErrMissing) {
-				t.Skip(err)
-			} else if err != nil {
-				t.Fatal(err)
-			}
-		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,5 +55,26 @@ func TestFindTraces(t *testing.T) {
 		if message != c.wantErr {
 			t.Errorf("%q: error %q, want %q", c.args, message, c.wantErr)
 		}
+	}
+}
+
+// TestFindTracesLeavesOutPipes: a FIFO in a folder, or that a pattern matches, is not read: it
+// may wait for ever. One that is named is.
+func TestFindTracesLeavesOutPipes(t *testing.T) {
+	dir := t.TempDir()
+	file, pipe := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), syscall.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ argument, want string }{
+		{dir, file}, {filepath.Join(dir, "*.jsonl"), file}, {pipe, pipe},
+	} {
+		got, err := replay.FindTraces([]string{test.argument})
+		if err != nil || len(got) != 1 || got[0] != test.want {
+			t.Errorf("%s: %q, %v", test.argument, got, err)
+		}
+	}
+	if _, err := replay.FindTraces([]string{filepath.Join(dir, "b*")}); err == nil {
+		t.Error("a pattern that matches a FIFO alone is no error")
 	}
 }

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -68,9 +69,15 @@ func TestInOrderAlone(t *testing.T) {
 
 // TestInOrderOfMany: a number of workers that no machine has costs nothing.
 func TestInOrderOfMany(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	var got []int
 	replay.InOrder([]int{1, 2, 3}, 2_000_000_000, func(i int) int { return i }, func(i int) { got = append(got, i) })
 	if diff := cmp.Diff([]int{1, 2, 3}, got); diff != "" {
 		t.Error(diff)
+	}
+	runtime.ReadMemStats(&after)
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 1<<20 {
+		t.Errorf("%d bytes were allocated", bytes)
 	}
 }

@@ -19,6 +19,11 @@ type ThreadEnder interface {
 // before it have waited for, whichever threads made them.
 const theLock = spec.Thread(1 << 30)
 
+// pointers are the numbers of threads that stand for pointers: who was given one by the
+// allocator comes before who uses it. So whoever uses memory knows what the allocator
+// waited for when it allocated it, though another thread made that call.
+const pointers = theLock + 1
+
 // onThread says which thread makes the calls of the operation.
 func (m *machine) onThread(op *trace.Op) (over func()) {
 	if m.header.Threads == 0 {
@@ -26,10 +31,20 @@ func (m *machine) onThread(op *trace.Op) (over func()) {
 	}
 	m.fake.SetThread(op.Thread)
 	if op.Kind.Target() != trace.TargetAllocator {
+		for _, used := range [][]trace.OpRange{op.Reads, op.Writes} {
+			for _, r := range used {
+				m.fake.OrderThreads(pointers+spec.Thread(r.ID), op.Thread)
+			}
+		}
 		return func() {}
 	}
 	m.fake.OrderThreads(theLock, op.Thread)
-	return func() { m.fake.OrderThreads(op.Thread, theLock) }
+	return func() {
+		m.fake.OrderThreads(op.Thread, theLock)
+		if op.Kind == trace.OpMalloc {
+			m.fake.OrderThreads(op.Thread, pointers+spec.Thread(op.ID))
+		}
+	}
 }
 
 func (m *machine) destroyStream(op *trace.Op) error {

@@ -59,6 +59,7 @@ const (
 	rowUsedBefore   = "A stream use that was recorded before requests were routed, and again while they are"
 	rowNotCaptured  = "So does a use on a stream that is not captured at all"
 	rowJoinsCapture = "With `graph_capture_record_stream_reuse`, so does a use on a stream that was recorded before a capture"
+	rowHandleAlone  = "A use on the allocation stream needs no event; streams are compared by handle alone"
 	rowRemembered   = "That a use was recorded during a capture is kept for the block's address in the heap"
 )
 
@@ -68,6 +69,7 @@ var hazardRules = []rule{
 	{rowUsedBefore, func(m *moment) bool { return m.forgot(rowUsedBefore) }},
 	{rowNotCaptured, func(m *moment) bool { return m.forgot(rowNotCaptured) }},
 	{"Unmapping waits for a default stream of whatever device is current", (*moment).unmappedElsewhere},
+	{rowHandleAlone, (*moment).droppedDefault},
 	{rowRemembered, (*moment).droppedUse},
 }
 
@@ -149,6 +151,15 @@ func (m *moment) droppedUse() bool {
 		return false
 	}
 	return slices.Contains(m.facts.waitedFor, freedUse{first.Lifetime.Range.Ptr, spec.DeviceStream{Device: first.Device, Stream: first.Stream}})
+}
+
+// droppedDefault: the earlier access is by the default stream of another device than that of the
+// memory, which was allocated on a default stream as well. The use was recorded, and PyTorch has
+// dropped it.
+func (m *moment) droppedDefault() bool {
+	first := m.Difference.hazard.First
+	return m.same == nil && first != nil && first.Stream == 0 && first.Lifetime.Stream == 0 && first.Device != first.Lifetime.Device &&
+		slices.Contains(m.facts.waitedFor, freedUse{first.Lifetime.Range.Ptr, spec.DeviceStream{Device: first.Device}})
 }
 
 // unmappedElsewhere: the memory was unmapped, and PyTorch has waited for another device's

@@ -59,3 +59,17 @@ func TestDroppedUse(t *testing.T) {
 		t.Errorf("row %q, difference %v", o.Row, o.Difference)
 	}
 }
+
+// TestDroppedDefault: PyTorch has dropped the use of another device's default stream, and gives
+// the memory back to the driver under its work. No trace entry differs in this program; the device
+// shows it.
+func TestDroppedDefault(t *testing.T) {
+	open(t)
+	h, ops, _, err := trace.ReadFile(filepath.Join("testdata", "dropped_default.jsonl"))
+	must(t, err)
+	o, err := Perform(conformance.Find(h.Family), h, ops, func(int) {})
+	must(t, err)
+	if o.Difference == nil || o.Difference.What != "hazard, returned" || o.Row != rowHandleAlone {
+		t.Errorf("row %q, difference %v", o.Row, o.Difference)
+	}
+}

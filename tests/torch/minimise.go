@@ -78,7 +78,7 @@ func (m *minimiser) try(ops []trace.Op) error {
 		if crash.Hangs {
 			m.left -= 100_000 // and so does patience
 		}
-		o = Outcome{Header: m.best.Header, Difference: crash.difference()}
+		o = Outcome{Header: m.best.Header, Difference: crash.difference(), Every: 1}
 		if o.Ops, err = performed(m.area, o.Header, ops, crash.Operation); err != nil {
 			return err
 		}

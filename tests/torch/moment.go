@@ -48,8 +48,8 @@ type facts struct {
 	uses       map[int64][]use
 	forgotten  []forgottenUse
 	waitedFor  []freedUse // uses of freed memory that are waited for
-	outlived   bool       // a pool was given up while expandable memory of it was active
-	waited     bool       // and then the reference has waited for a stream, as PyTorch perhaps has not
+	outlived   outlived
+	waited     bool // and then the reference has waited for a stream, as PyTorch perhaps has not
 }
 
 func newFacts() facts {
@@ -90,7 +90,7 @@ func before(o *Outcome) (*moment, error) {
 		if program != nil {
 			program.Did(op, &out)
 		}
-		m.seeOutlived(op, player.Allocator())
+		m.facts.outlived.see(m, op, &out, player.Allocator())
 		m.seeStraying(op, held, player.GPU(), &out)
 		if m.facts.remembered && !ofDevice[op.Kind] && busy != busyStreams(player.GPU(), &o.Header) {
 			m.facts.waited = true
@@ -120,17 +120,6 @@ func busyStreams(g *fakegpu.GPU, h *trace.Header) (busy uint64) {
 		}
 	}
 	return busy
-}
-
-// seeOutlived: a pool was given up while expandable memory of it was active.
-func (m *moment) seeOutlived(op *trace.Op, a spec.Allocator) {
-	if op.Kind != trace.OpPoolRelease && op.Kind != trace.OpPoolDelete {
-		return
-	}
-	s, err := a.Snapshot()
-	m.facts.outlived = m.facts.outlived || err == nil && slices.ContainsFunc(s.Segments, func(s spec.Segment) bool {
-		return s.Expandable && s.Pool == op.Pool && s.ActiveSize > 0
-	})
 }
 
 // seeStraying: the reference has waited for the default stream of a segment's device before

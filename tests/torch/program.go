@@ -64,6 +64,7 @@ type Outcome struct {
 	Difference *Difference // nil: there is none
 	Row        string      // of docs/deviations.md that explains it; "": none does
 	Listed     map[string]int
+	Every      int // operations between two looks at the layout
 }
 
 // Run makes up a program of an area and performs it on both. told hears before each
@@ -79,7 +80,7 @@ func Run(area *conformance.Area, seed uint64, length, every int, settings *strin
 		source.Program().ExposeForgottenUses()
 	}
 	pair.Watch(source.Program())
-	o := Outcome{Header: h, Listed: pair.Listed}
+	o := Outcome{Header: h, Listed: pair.Listed, Every: every}
 	if room != nil && cap(*room) >= length {
 		o.Ops, *room = (*room)[:0], nil
 	} else {
@@ -117,16 +118,22 @@ func Run(area *conformance.Area, seed uint64, length, every int, settings *strin
 }
 
 // Perform performs the operations of a program that make sense when it is their turn, and
-// returns those up to the first difference, with what PyTorch did as what is expected.
+// returns those up to the first difference, with what PyTorch did as what is expected. The layout
+// is looked at after each.
 func Perform(area *conformance.Area, h trace.Header, ops []trace.Op, told func(operation int)) (Outcome, error) {
-	pair, err := NewPair(h, 1)
+	return performLooking(area, h, ops, 1, told)
+}
+
+// performLooking is Perform with a look at the layout after every so many operations.
+func performLooking(area *conformance.Area, h trace.Header, ops []trace.Op, every int, told func(operation int)) (Outcome, error) {
+	pair, err := NewPair(h, every)
 	if err != nil {
 		return Outcome{}, err
 	}
 	program := newProgram(area, h)
 	pair.Watch(program)
 	h.StatColumns = figureNames
-	o := Outcome{Header: h, Listed: pair.Listed}
+	o := Outcome{Header: h, Listed: pair.Listed, Every: every}
 	for _, op := range ops {
 		op.Expect = trace.Expectation{}
 		if !program.Prepare(&op) {

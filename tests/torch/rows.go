@@ -20,6 +20,8 @@ const (
 	rowRestoreOrder = "A restore frees blocks and splits segments in the order of heap addresses"
 )
 
+const rowErased = "A pool is erased when its `cudaMalloc_count` is 0"
+
 // A rule is a row with what recognises it.
 type rule struct {
 	row   string
@@ -52,10 +54,10 @@ var rules = []rule{
 	{"That a segment is gone, or a block still used, is detected when everything has been freed", func(m *moment) bool {
 		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err != nil && m.Difference.theirs.Err != nil
 	}},
-	{"A use on the allocation stream needs no event; streams are compared by handle alone", (*moment).defaultStreams},
+	{rowHandleAlone, (*moment).defaultStreams},
 	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed && m.completes() }},
 	{rowRemembered, (*moment).rememberedUse},
-	{"A pool is erased when its `cudaMalloc_count` is 0", (*moment).forgottenPool},
+	{rowErased, (*moment).forgottenPool},
 	{"`use_on_oom` and `no_split` of an unknown pool are kept", func(m *moment) bool {
 		return m.op.Kind == trace.OpEmptyCache && m.facts.released[m.op.Pool] && m.facts.overflows[m.op.Pool] &&
 			m.Difference.What == "num_sync_all_streams"
@@ -180,12 +182,12 @@ func (m *moment) forgottenPool() bool {
 	if m.says("cudaMalloc_count > 0") {
 		return true
 	}
-	if m.facts.outlived && (m.Difference.What == "crash" || m.Difference.What == "hang") {
-		return true // the memory's blocks refer to nothing
+	if m.Difference.What == "crash" || m.Difference.What == "hang" {
+		return m.facts.outlived.ends(m)
 	}
 	given := func(id spec.PoolID) bool {
 		return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
-			return s.Expandable && s.Pool == id && s.ActiveSize > 0
+			return s.Expandable && s.Pool == id && (s.ActiveSize > 0 || m.facts.outlived.has(s.Address))
 		})
 	}
 	return slices.ContainsFunc(m.Ops, func(op trace.Op) bool {

@@ -234,7 +234,7 @@ func (s *search) crashed(j *job, crash *Crash) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	o := Outcome{Header: h, Difference: crash.difference()}
+	o := Outcome{Header: h, Difference: crash.difference(), Every: j.Every}
 	careful := newCare(h, crash.Seed)
 	for len(o.Ops) < crash.Operation {
 		op := source.Next()

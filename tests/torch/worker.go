@@ -109,7 +109,7 @@ func (j *job) perform(place *place) (r reply) {
 		seed := j.Seed + uint64(i)
 		told := func(operation int) { place.set(seed, r.Operations, operation) }
 		if j.Known {
-			o, err = Perform(area, j.Header, j.Ops, told)
+			o, err = performLooking(area, j.Header, j.Ops, max(j.Every, 1), told)
 		} else {
 			o, err = Run(area, seed, j.Length, j.Every, j.Settings, told, &room)
 		}

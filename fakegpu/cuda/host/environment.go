@@ -29,6 +29,7 @@ const (
 	peersVariable     = "GAUGEBLOCK_CUDA_PEERS"
 	machineVariable   = "GAUGEBLOCK_CUDA_MACHINE"
 	bytesVariable     = "GAUGEBLOCK_CUDA_BYTES"
+	threadsVariable   = "GAUGEBLOCK_CUDA_THREADS"
 )
 
 // settings are the variables as far as they are read, with the first thing that is wrong.
@@ -104,6 +105,7 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	config.Schedule = choose(s, scheduleVariable, []string{"eager", "lazy", "random"}, nil, fakegpu.Lazy(), fakegpu.Random(seed))
 	hazards := choose(s, hazardsVariable, []string{"races", "owners", "off"}, 0, 1, 2)
 	config.Races, config.Hazards = hazards == 0, hazards == 1
+	threads := choose(s, threadsVariable, []string{"one", "own"}, false, true)
 	waits := choose(s, waitsVariable, []string{"block", "drain", "fail"}, WaitsBlock, WaitsAnswer, WaitsAnswer)
 	if get(waitsVariable) == "drain" {
 		config.Waits = fakegpu.WaitsDrain
@@ -121,6 +123,7 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	machine := fakegpu.NewMachine(config)
 	p := NewProcess(machine.NewProcess())
 	p.Waits, p.Log, p.Illegal, p.InHost = waits, os.Stderr, true, inHost
+	p.Threads = threads && hazards != 2
 	for _, planned := range strings.Split(get(faultsVariable), ",") {
 		if planned != "" {
 			s.plan(p.GPU, planned)

@@ -67,6 +67,8 @@ func (p *Process) perform(operation C.int, w *words) int {
 	if p.remote != nil {
 		return p.performRemotely(operation, w)
 	}
+	p.enter()
+	defer p.leave()
 	p.look()
 	if operation < C.GAUGEBLOCK_BUSY && p.ruined() {
 		return illegalAddress
@@ -77,7 +79,15 @@ func (p *Process) perform(operation C.int, w *words) int {
 		w[0] = C.uint64_t(g.DeviceCount())
 		return 0
 	case C.GAUGEBLOCK_EVENT_CREATE:
-		e, err := g.CreateEvent(device(w[0]))
+		return p.createEvent(w)
+	case C.GAUGEBLOCK_EVENT_ELAPSED:
+		elapsed, err := g.ElapsedTime(spec.EventHandle(w[0]), spec.EventHandle(w[1]))
+		w[2] = C.uint64_t(elapsed)
+		return number(err)
+	case C.GAUGEBLOCK_EVENT_SHARE:
+		return p.shareEvent(w)
+	case C.GAUGEBLOCK_EVENT_OPEN:
+		e, err := g.OpenEvent(append([]byte(nil), memory(w[0], 64)...))
 		w[1] = C.uint64_t(e)
 		return number(err)
 	case C.GAUGEBLOCK_EVENT_RECORD:
@@ -194,6 +204,13 @@ func (p *Process) free(w *words) int {
 		return p.poolFree(at, 0, 0, true)
 	}
 	_, dev, _ := p.GPU.MemoryAround(at)
+	if p.GPU.IsOfGraph(at) {
+		if err := p.await(func() error { return p.GPU.SynchronizeDevice(dev) }); err != nil {
+			return number(err)
+		}
+		_, err := p.GPU.FreeOfGraph(at)
+		return number(err)
+	}
 	return number(p.await(func() error { return p.GPU.Free(dev, at) }))
 }
 
@@ -207,7 +224,11 @@ func (p *Process) streamOperation(operation C.int, w *words) (int, bool) {
 	case C.GAUGEBLOCK_STREAM_DESTROY:
 		return number(p.destroyStream(device(w[0]), stream(w[1]))), true
 	case C.GAUGEBLOCK_STREAM_ID:
-		w[2] = C.uint64_t(p.streamID(device(w[0]), stream(w[1])))
+		id, found := g.StreamID(device(w[0]), stream(w[1]))
+		w[2] = C.uint64_t(id)
+		if !found {
+			return invalidHandle, true
+		}
 		return 0, true
 	case C.GAUGEBLOCK_STREAM_DEVICE:
 		dev, found := g.StreamDevice(stream(w[0]))
@@ -269,6 +290,23 @@ func (p *Process) graphOperation(operation C.int, w *words) (int, bool) {
 			putNodes(w[1], &w[2], nodes)
 		}
 		return number(err), true
+	case C.GAUGEBLOCK_GRAPH_NODES:
+		nodes, err := g.GraphNodes(spec.Graph(w[0]))
+		if err == nil {
+			putNodes(w[1], &w[2], nodes)
+		}
+		return number(err), true
+	case C.GAUGEBLOCK_NODE_TYPE:
+		kind, err := g.NodeType(spec.GraphNode(w[0]))
+		w[1] = C.uint64_t(kind)
+		return number(err), true
+	case C.GAUGEBLOCK_GRAPH_MEMORY:
+		if device(w[0]) < 0 || int(device(w[0])) >= g.DeviceCount() {
+			return 101, true
+		}
+		used, reserved := g.GraphMemory(device(w[0]))
+		w[1], w[2] = C.uint64_t(used), C.uint64_t(reserved)
+		return 0, true
 	case C.GAUGEBLOCK_GRAPH_INSTANTIATE:
 		x, err := g.Instantiate(spec.Graph(w[0]))
 		w[1] = C.uint64_t(x)

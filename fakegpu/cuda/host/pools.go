@@ -16,7 +16,7 @@ import (
 // free is seen to be complete. Each allocation is a lifetime of the memory, so that work which comes
 // too late, or on a stream that does not wait, is a hazard.
 //
-// Simpler than the driver's: pieces are not cut, and a captured stream gets none.
+// Simpler than the driver's: pieces are not cut. What a captured stream gets is the graph's.
 
 // driverPools are the pools of a process. Each device's default pool has the device's
 // number plus 1.
@@ -68,7 +68,15 @@ func newDriverPool(dev spec.Device) *driverPool {
 }
 
 // poolMalloc is cudaMallocFromPoolAsync.
-func (p *Process) poolMalloc(dev spec.Device, id uint64, s spec.Stream, bytes uint64) (spec.Ptr, int) {
+func (p *Process) poolMalloc(dev spec.Device, id uint64, s spec.Stream, bytes, mode uint64) (spec.Ptr, int) {
+	captured, err := p.inCapture(dev, s, mode)
+	switch {
+	case err != nil:
+		return 0, number(err)
+	case captured:
+		at, err := p.GPU.MallocInCapture(dev, s, bytes)
+		return at, number(err)
+	}
 	d := &p.pools
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,10 +86,6 @@ func (p *Process) poolMalloc(dev spec.Device, id uint64, s spec.Stream, bytes ui
 	}
 	if bytes == 0 {
 		return 0, 0
-	}
-	if info, err := p.GPU.CaptureStatus(dev, s); err != nil || info.Status != spec.CaptureNone {
-		p.lacks("cudaMallocAsync in a capture")
-		return 0, max(number(err), notSupported)
 	}
 	piece, result := pool.find(p, s, bytes)
 	if piece == nil && result == 0 {
@@ -95,6 +99,34 @@ func (p *Process) poolMalloc(dev spec.Device, id uint64, s spec.Stream, bytes ui
 	d.pieces[piece.memory.Ptr] = piece
 	p.GPU.BeginLifetime(fakegpu.Lifetime{Device: pool.device, Stream: s, Range: piece.memory, Owner: "cudaMallocAsync"})
 	return piece.memory.Ptr, 0
+}
+
+// inCapture reports whether a stream is being captured. Of another stream a thread that is not
+// relaxed may ask nothing while a capture forbids it, which invalidates the capture.
+func (p *Process) inCapture(dev spec.Device, s spec.Stream, mode uint64) (bool, error) {
+	info, err := p.GPU.CaptureStatus(dev, s)
+	if err != nil || info.Status != spec.CaptureNone {
+		return err == nil, err
+	}
+	if mode != captureRelaxed {
+		err = p.GPU.Free(dev, 0) // of nothing
+	}
+	return false, err
+}
+
+// freeAsync is cudaFreeAsync.
+func (p *Process) freeAsync(at spec.Ptr, dev spec.Device, s spec.Stream, mode uint64) int {
+	captured, err := p.inCapture(dev, s, mode)
+	switch {
+	case err != nil:
+		return number(err)
+	case captured:
+		return number(p.GPU.FreeInCapture(dev, s, at))
+	}
+	if found, err := p.GPU.FreeOfGraph(at); found {
+		return number(err)
+	}
+	return p.poolFree(at, dev, s, false)
 }
 
 // find takes the smallest piece that is large enough, and not twice as large, from those
@@ -173,20 +205,20 @@ func (p *Process) isPooled(at spec.Ptr) bool {
 	return p.pools.pieces[at] != nil
 }
 
-// poolFree is cudaFreeAsync; cudaFree of such memory waits for the device first.
+// poolFree frees memory of a pool; cudaFree of such memory waits for the device first.
 func (p *Process) poolFree(at spec.Ptr, dev spec.Device, s spec.Stream, wait bool) int {
 	d := &p.pools
+	if wait {
+		_, dev, _ = p.GPU.MemoryAround(at)
+		if err := p.await(func() error { return p.GPU.SynchronizeDevice(dev) }); err != nil {
+			return number(err)
+		}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	piece := d.pieces[at]
 	if piece == nil {
 		return invalidValue
-	}
-	if wait {
-		dev = piece.pool.device
-		if err := p.await(func() error { return p.GPU.SynchronizeDevice(dev) }); err != nil {
-			return number(err)
-		}
 	}
 	event, err := p.GPU.CreateEvent(dev)
 	if err != nil {

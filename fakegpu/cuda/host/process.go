@@ -33,16 +33,21 @@ type Process struct {
 	Illegal bool
 	// InHost: the host finds the devices' memory at its addresses.
 	InHost bool
+	// Threads: what a thread has waited for orders only what that thread does later, and what
+	// others do that it has told (gaugeblock_release, gaugeblock_acquire).
+	Threads bool
 	// Log, if given, hears the names of functions that were called and are not there, each
 	// once. Report, if given, is written when the program ends.
 	Log    io.Writer
 	Report func() error
 
-	lacking sync.Map    // names that have been logged
-	lost    atomic.Bool // see Illegal
+	lacking   sync.Map    // names that have been logged
+	shareable sync.Map    // events that other processes can open
+	lost      atomic.Bool // see Illegal
 
 	remote *remote // the machine is another process's
 
+	turn    sync.Mutex // a thread's, from the saying which it is to the end of its call
 	mu      sync.Mutex
 	streams streams
 	held    []waitValue  // streams that wait for a word of host memory, oldest first
@@ -113,7 +118,9 @@ func (p *Process) await(call func() error) error {
 		if p.Waits != WaitsBlock || !errors.Is(err, fakegpu.ErrEndlessWait) {
 			return err
 		}
+		p.leave()
 		time.Sleep(50 * time.Microsecond)
+		p.enter()
 		p.look()
 	}
 }

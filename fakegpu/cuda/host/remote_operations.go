@@ -46,6 +46,9 @@ var places = map[C.int][]passed{
 	C.GAUGEBLOCK_NODE_DEPENDENCIES: {{1, many(2, 8), true}},
 	C.GAUGEBLOCK_IPC_GET:           {{1, fixed(64), true}},
 	C.GAUGEBLOCK_IPC_OPEN:          {{1, fixed(64), false}},
+	C.GAUGEBLOCK_EVENT_SHARE:       {{1, fixed(64), true}},
+	C.GAUGEBLOCK_EVENT_OPEN:        {{0, fixed(64), false}},
+	C.GAUGEBLOCK_GRAPH_NODES:       {{1, many(2, 8), true}},
 	C.GAUGEBLOCK_COPY_IN:           {{3, many(4, 1), false}},
 	C.GAUGEBLOCK_COPY_OUT:          {{2, many(4, 1), true}},
 	C.GAUGEBLOCK_LAUNCH:            {{2, aText(2), false}, {3, many(4, 16), false}, {5, many(6, 16), false}},
@@ -115,7 +118,6 @@ func (p *Process) Answer(operation int32, w *[8]uint64, memory [][]byte) (result
 	*w = a.Words
 	return a.Result, a.Memory
 }
-
 
 // answer performs a call of another process.
 func (p *Process) answer(q *request) (a answer) {

@@ -2,19 +2,13 @@
 
 package host
 
-import (
-	"gaugeblock/fakegpu"
-	"gaugeblock/spec"
-)
+import "gaugeblock/spec"
 
 // streams are the handles of a process's streams. As those of a real device they look like
-// pointers, and the handle of a stream that was destroyed is soon that of a new one; what
-// tells the two apart is the id (cudaStreamGetId).
+// pointers, and the handle of a stream that was destroyed is soon that of a new one.
 type streams struct {
-	handles uint64                 // how many there are
-	unused  []spec.Stream          // of destroyed streams, the latest last
-	latest  uint64                 // id
-	ids     map[spec.Stream]uint64 // of streams that are there
+	handles uint64        // how many there are
+	unused  []spec.Stream // of destroyed streams, the latest last
 }
 
 // streamStep is the distance between the handles of streams: programs take them for
@@ -42,11 +36,6 @@ func (p *Process) createStream(dev spec.Device) (spec.Stream, error) {
 	} else {
 		s.handles++
 	}
-	if s.ids == nil {
-		s.ids = map[spec.Stream]uint64{}
-	}
-	s.latest++
-	s.ids[handle] = fakegpu.MaxDevices + s.latest
 	return handle, nil
 }
 
@@ -56,21 +45,6 @@ func (p *Process) destroyStream(dev spec.Device, handle spec.Stream) error {
 	if err := p.GPU.DestroyStream(dev, handle); err != nil {
 		return err
 	}
-	delete(p.streams.ids, handle)
 	p.streams.unused = append(p.streams.unused, handle)
 	return nil
-}
-
-// streamID is a number that no other stream has or had. That of a default stream is its
-// device's.
-func (p *Process) streamID(dev spec.Device, handle spec.Stream) uint64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if handle == 0 {
-		return uint64(dev)
-	}
-	if id, known := p.streams.ids[handle]; known {
-		return id
-	}
-	return p.GPU.StreamNumber(handle) << 32 // a stream that was made on the GPU itself
 }

@@ -90,6 +90,20 @@ enum cudaStreamCaptureStatus {
 	cudaStreamCaptureStatusInvalidated = 2
 };
 
+enum cudaGraphNodeType {
+	cudaGraphNodeTypeKernel = 0,
+	cudaGraphNodeTypeMemcpy = 1,
+	cudaGraphNodeTypeMemset = 2,
+	cudaGraphNodeTypeHost = 3,
+	cudaGraphNodeTypeMemAlloc = 10,
+	cudaGraphNodeTypeMemFree = 11
+};
+
+enum cudaGraphMemAttributeType {
+	cudaGraphMemAttrUsedMemCurrent = 0,
+	cudaGraphMemAttrReservedMemCurrent = 2
+};
+
 enum cudaDriverEntryPointQueryResult {
 	cudaDriverEntryPointSuccess = 0,
 	cudaDriverEntryPointSymbolNotFound = 1,
@@ -182,11 +196,16 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status);
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode);
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count);
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type);
+cudaError_t cudaDeviceGraphMemTrim(int device);
+cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attribute, void *value);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
@@ -195,6 +214,8 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *ptr);
 cudaError_t cudaIpcOpenMemHandle(void **ptr, cudaIpcMemHandle_t handle, unsigned flags);
 cudaError_t cudaIpcCloseMemHandle(void *ptr);
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event);
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle);
 
 #ifdef __cplusplus
 }
@@ -250,6 +271,13 @@ int gaugeblock_drain(void *stream);
 // one owner that is not in order with that of the one before.
 int gaugeblock_allocated(const void *ptr, size_t bytes, void *stream);
 int gaugeblock_freed(const void *ptr);
+
+// With GAUGEBLOCK_CUDA_THREADS=own what a thread has waited for orders only what that thread
+// does later. gaugeblock_release says that whoever acquires the same address after that has seen
+// what this thread has: call the two where a lock is unlocked and locked, or a thread has ended
+// and is joined. A new thread has seen what the one has that called CUDA before its first call.
+void gaugeblock_release(const void *what);
+void gaugeblock_acquire(const void *what);
 
 // gaugeblock_set_free: other programs leave so many bytes of the device free.
 int gaugeblock_set_free(int device, size_t bytes);

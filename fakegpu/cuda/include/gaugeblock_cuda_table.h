@@ -18,7 +18,10 @@
 	X(FREE)              /* 0 address, 1 capture mode of the thread */ \
 	X(MEM_INFO)          /* 0 device -> 1 free, 2 total */ \
 	X(POINTER)           /* 0 address -> 1 whether it is the device's, 2 device, 3 beginning, 4 bytes */ \
-	X(EVENT_CREATE)      /* 0 device -> 1 event */ \
+	X(EVENT_CREATE)      /* 0 device, 2 CUDA's flags -> 1 event */ \
+	X(EVENT_ELAPSED)     /* 0 event, 1 later event -> 2 nanoseconds */ \
+	X(EVENT_SHARE)       /* 0 event, 1 char[64] */ \
+	X(EVENT_OPEN)        /* 0 char[64] -> 1 event */ \
 	X(EVENT_RECORD)      /* 0 event, 1 device, 2 stream */ \
 	X(EVENT_QUERY)       /* 0 event; not ready is an error */ \
 	X(EVENT_SYNCHRONIZE) /* 0 event */ \
@@ -35,6 +38,9 @@
 	X(CAPTURE_END)       /* 0 device, 1 stream -> 2 graph */ \
 	X(CAPTURE_INFO)      /* 0 device, 1 stream, 5 uint64[6 of them] -> 2 status, 3 id, 4 graph, 6 nodes */ \
 	X(NODE_DEPENDENCIES) /* 0 node, 1 uint64[2 of them] -> 2 nodes */ \
+	X(GRAPH_NODES)       /* 0 graph, 1 uint64[2 of them] -> 2 nodes */ \
+	X(NODE_TYPE)         /* 0 node -> 1 CUDA's number of the type */ \
+	X(GRAPH_MEMORY)      /* 0 device -> 1 bytes that launches have allocated, 2 bytes for graphs */ \
 	X(GRAPH_INSTANTIATE) /* 0 graph -> 1 exec */ \
 	X(GRAPH_LAUNCH)      /* 0 exec, 1 device, 2 stream */ \
 	X(GRAPH_DESTROY)     /* 0 graph */ \
@@ -62,8 +68,8 @@
 	X(COMPUTE)           /* 0 device, 1 stream, 2 uint64[7], as gaugeblock_kernel */ \
 	X(BYTES_IN_HOST)     /* -> 0 whether */ \
 	X(WAIT_VALUE)        /* 0 device, 1 stream, 2 uint32_t *, 3 value */ \
-	X(POOL_MALLOC)       /* 0 device, 1 pool, 2 stream, 3 bytes -> 4 address */ \
-	X(POOL_FREE)         /* 0 device, 1 address, 2 stream */ \
+	X(POOL_MALLOC)       /* 0 device, 1 pool, 2 stream, 3 bytes, 5 capture mode of the thread -> 4 address */ \
+	X(POOL_FREE)         /* 0 device, 1 address, 2 stream, 3 capture mode of the thread */ \
 	X(POOL_CREATE)       /* 0 device -> 1 pool */ \
 	X(POOL_DESTROY)      /* 0 pool */ \
 	X(POOL_DEFAULT)      /* 0 device -> 1 pool */ \
@@ -77,6 +83,8 @@
 	X(FAULT)             /* 0 call, 1 nth, 2 error */ \
 	X(ALLOCATED)         /* 0 device, 1 stream, 2 address, 3 bytes */ \
 	X(FREED)        /* 0 address */ \
+	X(RELEASE)           /* 0 address */ \
+	X(ACQUIRE)           /* 0 address */ \
 	X(HAZARDS)           /* -> 0 how many */ \
 	X(HAZARD)            /* 0 number, 1 char *, 2 its size -> 3 length */ \
 	X(LACKS)             /* 0 name of a function that is not there */ \

@@ -97,6 +97,23 @@ int gaugeblock_capture_info(uint64_t device, uint64_t number, int *status, uint6
 	return 0;
 }
 
+int gaugeblock_node_dependencies(const void *node, void **nodes, void *edges, size_t *count) {
+	WORDS(P(node), P(gaugeblock_nodes()), MAX_NODES);
+	int r = gaugeblock_do(GAUGEBLOCK_NODE_DEPENDENCIES, w);
+	if (r != 0) {
+		return r;
+	}
+	if (nodes != NULL) {
+		size_t n = w[2] < *count ? w[2] : *count;
+		memcpy(nodes, gaugeblock_nodes(), n * sizeof *nodes);
+		if (edges != NULL) {
+			memset(edges, 0, n * 8); // each edge is of the plain kind
+		}
+	}
+	*count = w[2];
+	return 0;
+}
+
 int gaugeblock_lacks(const char *function) {
 	WORDS(P(function));
 	gaugeblock_do(GAUGEBLOCK_LACKS, w);

@@ -62,6 +62,10 @@ GAUGEBLOCK_API uint64_t *gaugeblock_nodes(void);
 GAUGEBLOCK_API int gaugeblock_capture_info(uint64_t device, uint64_t number, int *status, uint64_t *id, void **graph,
 	const void *const **nodes, const void **edges, size_t *count);
 
+// gaugeblock_node_dependencies writes the nodes that a node depends on, at most as many as the
+// count says, and how many there are. nodes and edges may be NULL.
+GAUGEBLOCK_API int gaugeblock_node_dependencies(const void *node, void **nodes, void *edges, size_t *count);
+
 #define WORDS(...) uint64_t w[8] = {__VA_ARGS__}
 #define P(x) ((uint64_t)(uintptr_t)(x))
 

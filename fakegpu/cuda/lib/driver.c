@@ -445,8 +445,7 @@ GAUGEBLOCK_API Result cuStreamGetCtx(void *stream, void **context) {
 
 GAUGEBLOCK_API Result cuEventCreate(void **event, unsigned flags) {
 	CURRENT(device)
-	(void)flags;
-	WORDS((uint64_t)device);
+	WORDS((uint64_t)device, 0, flags);
 	int r = gaugeblock_do(GAUGEBLOCK_EVENT_CREATE, w);
 	if (r == 0) {
 		*event = (void *)w[1];
@@ -519,20 +518,7 @@ GAUGEBLOCK_API Result cuStreamGetCaptureInfo_v2(void *stream, int *status, uint6
 }
 
 GAUGEBLOCK_API Result cuGraphNodeGetDependencies_v2(void *node, void **nodes, void *edges, size_t *count) {
-	WORDS(P(node), P(gaugeblock_nodes()), MAX_NODES);
-	int r = gaugeblock_do(GAUGEBLOCK_NODE_DEPENDENCIES, w);
-	if (r != 0) {
-		return r;
-	}
-	if (nodes != NULL) {
-		size_t n = w[2] < *count ? w[2] : *count;
-		memcpy(nodes, gaugeblock_nodes(), n * sizeof *nodes);
-		if (edges != NULL) {
-			memset(edges, 0, n * 8);
-		}
-	}
-	*count = w[2];
-	return 0;
+	return gaugeblock_node_dependencies(node, nodes, edges, count);
 }
 
 GAUGEBLOCK_API Result cuGraphNodeGetDependencies(void *node, void **nodes, size_t *count) {
@@ -697,6 +683,16 @@ GAUGEBLOCK_API int gaugeblock_set_free(int device, size_t bytes) {
 GAUGEBLOCK_API int gaugeblock_fault(const char *call, int nth, const char *error) {
 	WORDS(P(call), (uint64_t)nth, P(error));
 	return gaugeblock_do(GAUGEBLOCK_FAULT, w);
+}
+
+GAUGEBLOCK_API void gaugeblock_release(const void *what) {
+	WORDS(P(what));
+	gaugeblock_do(GAUGEBLOCK_RELEASE, w);
+}
+
+GAUGEBLOCK_API void gaugeblock_acquire(const void *what) {
+	WORDS(P(what));
+	gaugeblock_do(GAUGEBLOCK_ACQUIRE, w);
 }
 
 GAUGEBLOCK_API int gaugeblock_hazards(void) {

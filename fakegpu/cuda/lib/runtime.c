@@ -266,7 +266,7 @@ GAUGEBLOCK_API Error cudaMemPoolDestroy(void *pool) {
 
 GAUGEBLOCK_API Error cudaMallocFromPoolAsync(void **ptr, size_t bytes, void *pool, void *stream) {
 	ON(stream, number, device)
-	WORDS(device, P(pool), number, bytes);
+	WORDS(device, P(pool), number, bytes, 0, (uint64_t)gaugeblock_mode(0, 0));
 	int r = DO(POOL_MALLOC);
 	if (r == 0) {
 		*ptr = (void *)w[4];
@@ -280,7 +280,7 @@ GAUGEBLOCK_API Error cudaMallocAsync(void **ptr, size_t bytes, void *stream) {
 
 GAUGEBLOCK_API Error cudaFreeAsync(void *ptr, void *stream) {
 	ON(stream, number, device)
-	WORDS(device, P(ptr), number);
+	WORDS(device, P(ptr), number, (uint64_t)gaugeblock_mode(0, 0));
 	return DO(POOL_FREE);
 }
 
@@ -382,8 +382,7 @@ GAUGEBLOCK_API Error cudaLaunchHostFunc(void *stream, void *function, void *data
 }
 
 GAUGEBLOCK_API Error cudaEventCreateWithFlags(void **event, unsigned flags) {
-	(void)flags;
-	WORDS(CURRENT);
+	WORDS(CURRENT, 0, flags);
 	int r = DO(EVENT_CREATE);
 	if (r == 0) {
 		*event = (void *)w[1];
@@ -392,6 +391,36 @@ GAUGEBLOCK_API Error cudaEventCreateWithFlags(void **event, unsigned flags) {
 }
 
 GAUGEBLOCK_API Error cudaEventCreate(void **event) { return cudaEventCreateWithFlags(event, 0); }
+
+GAUGEBLOCK_API Error cudaEventElapsedTime(float *ms, void *from, void *to) {
+	if (ms == NULL) {
+		return ended(INVALID_VALUE);
+	}
+	WORDS(P(from), P(to));
+	int r = DO(EVENT_ELAPSED);
+	if (r == 0) {
+		*ms = (float)((double)(int64_t)w[2] / 1e6);
+	}
+	return r;
+}
+
+#if GAUGEBLOCK_CUDART < 13
+GAUGEBLOCK_API Error cudaEventElapsedTime_v2(float *ms, void *from, void *to) { return cudaEventElapsedTime(ms, from, to); }
+#endif
+
+GAUGEBLOCK_API Error cudaIpcGetEventHandle(Handle *handle, void *event) {
+	WORDS(P(event), P(handle));
+	return DO(EVENT_SHARE);
+}
+
+GAUGEBLOCK_API Error cudaIpcOpenEventHandle(void **event, Handle handle) {
+	WORDS(P(&handle));
+	int r = DO(EVENT_OPEN);
+	if (r == 0) {
+		*event = (void *)w[1];
+	}
+	return r;
+}
 
 GAUGEBLOCK_API Error cudaEventRecord(void *event, void *stream) {
 	ON(stream, number, device)
@@ -449,20 +478,7 @@ GAUGEBLOCK_API Error cudaStreamIsCapturing(void *stream, int *status) {
 }
 
 static Error dependencies(void *node, void **nodes, void *edges, size_t *count) {
-	WORDS(P(node), P(gaugeblock_nodes()), MAX_NODES);
-	int r = DO(NODE_DEPENDENCIES);
-	if (r != 0) {
-		return r;
-	}
-	if (nodes != NULL) {
-		size_t n = w[2] < *count ? w[2] : *count;
-		memcpy(nodes, gaugeblock_nodes(), n * sizeof *nodes);
-		if (edges != NULL) {
-			memset(edges, 0, n * 8);
-		}
-	}
-	*count = w[2];
-	return 0;
+	return ended(gaugeblock_node_dependencies(node, nodes, edges, count));
 }
 
 #if GAUGEBLOCK_CUDART >= 13
@@ -493,6 +509,47 @@ GAUGEBLOCK_API Error cudaGraphNodeGetDependencies_v2(void *node, void **nodes, v
 	return dependencies(node, nodes, edges, count);
 }
 #endif
+
+GAUGEBLOCK_API Error cudaGraphGetNodes(void *graph, void **nodes, size_t *count) {
+	WORDS(P(graph), P(gaugeblock_nodes()), MAX_NODES);
+	int r = DO(GRAPH_NODES);
+	if (r != 0) {
+		return r;
+	}
+	if (nodes != NULL) {
+		size_t n = w[2] < *count ? w[2] : *count;
+		memcpy(nodes, gaugeblock_nodes(), n * sizeof *nodes);
+	}
+	*count = w[2];
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaGraphNodeGetType(void *node, int *type) {
+	WORDS(P(node));
+	int r = DO(NODE_TYPE);
+	if (r == 0) {
+		*type = (int)w[1];
+	}
+	return r;
+}
+
+// cudaGraphMemAttrUsedMemCurrent is 0, cudaGraphMemAttrReservedMemCurrent 2.
+GAUGEBLOCK_API Error cudaDeviceGetGraphMemAttribute(int device, int attribute, void *value) {
+	WORDS((uint64_t)device);
+	int r = DO(GRAPH_MEMORY);
+	if (r == 0 && attribute != 0 && attribute != 2) {
+		return ended(gaugeblock_lacks("an attribute of graphs' memory other than what is there"));
+	}
+	if (r == 0) {
+		*(uint64_t *)value = w[attribute == 0 ? 1 : 2];
+	}
+	return r;
+}
+
+GAUGEBLOCK_API Error cudaDeviceGraphMemTrim(int device) {
+	WORDS((uint64_t)device);
+	return DO(GRAPH_MEMORY); // nothing is kept
+}
 
 GAUGEBLOCK_API Error cudaGraphInstantiate(void **exec, void *graph, unsigned long long flags) {
 	(void)flags;
@@ -594,9 +651,6 @@ GAUGEBLOCK_API Error cudaGetDriverEntryPoint(const char *name, void **function, 
 // Functions that programs name, and that are not there.
 #define LACKS(name) \
 	GAUGEBLOCK_API Error name(void) { return ended(gaugeblock_lacks(#name)); }
-LACKS(cudaEventElapsedTime)
-LACKS(cudaIpcGetEventHandle)
-LACKS(cudaIpcOpenEventHandle)
 LACKS(cudaEventRecordWithFlags)
 LACKS(cudaHostRegister)
 LACKS(cudaHostUnregister)

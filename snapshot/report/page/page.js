@@ -132,6 +132,7 @@
       draw.paint(view);
     };
     let width = 0;
+    queueMicrotask(() => { width = box.clientWidth; view.redraw(); }); // when the page is built
     new ResizeObserver(() => {
       if (box.clientWidth !== width) { width = box.clientWidth; requestAnimationFrame(view.redraw); }
     }).observe(box);
@@ -201,7 +202,7 @@
 
     const drawVerdict = () => {
       byId("verdict").textContent = data.verdict;
-      if (!data.verdict) byId("verdict-title").textContent = data.title || "Statistics";
+      if (!data.verdict) byId("verdict-title").textContent = page.reports.length > 1 ? data.title : "Statistics";
       if (data.whatif && data.whatif.export) {
         const text = data.whatif.export;
         const status = element("span", { role: "status", class: "soft" });
@@ -233,7 +234,7 @@
     const layersOf = (mode) => allLayers(mode).sort((a, b) => steadiness(b) - steadiness(a));
     const allLayers = (mode) => {
       if (mode === "categories") return categories.map((c, i) => ({ name: c.name, series: c.series, color: () => seriesColor(i), index: i })).filter((l) => l.series);
-      if (mode === "sites") return sites.map((s, i) => ({ name: siteName(stacks, s), series: s.series, color: () => seriesColor(i), index: i })).filter((l) => l.series);
+      if (mode === "sites") return sites.map((s, i) => ({ name: siteName(stacks, s) + (categories.length && s.category > 0 ? ", " + categories[s.category].name : ""), series: s.series, color: () => seriesColor(i), index: i })).filter((l) => l.series);
       return [];
     };
     const held = (layers, i) => layers.map((l) => ({ ...l, bytes: l.series[i] }));
@@ -251,7 +252,8 @@
       const place = (view, i) => left + of(at(i) - at(from), at(to) - at(from)) * (view.width - left - right);
       let top = 1;
       const level = (view, bytes) => upper + (1 - bytes / (top * 1.04)) * (view.height - upper - lower);
-      const scale = () => { top = 1; for (let i = from; i < to; i++) top = Math.max(top, t.reservedMax[i], t.allocatedMax[i]); };
+      let fit = false; // the height is that of allocated memory, and reserved memory may be above it
+      const scale = () => { top = 1; for (let i = from; i < to; i++) top = Math.max(top, fit ? 0 : t.reservedMax[i], t.allocatedMax[i]); };
 
       const ticks = () => {
         let step = Math.pow(2, Math.floor(Math.log2(top / 4)));
@@ -335,6 +337,8 @@
         const g = view.context;
         g.clearRect(0, 0, view.width, view.height);
         axes(view);
+        g.save();
+        g.beginPath(); g.rect(left, upper - 2, view.width - left - right, view.height - upper - lower + 3); g.clip();
         area(view, () => 0, (i) => t.reservedMax[i]);
         g.fillStyle = view.color("--reserved-area"); g.fill();
         if (layers.length) {
@@ -355,6 +359,7 @@
           line(view, (i) => t.reservedMin[i], view.color("--reserved"), 1.2);
         }
         line(view, (i) => t.reservedMax[i], view.color("--reserved"), 1.4);
+        g.restore();
         marks(view);
         spans(view);
         const bar = (i, color, wide) => {
@@ -456,10 +461,12 @@
         Enter: () => { choose(cursor); return cursor; }, " ": () => { choose(cursor); return cursor; },
       });
       const button = (label, action) => element("button", { type: "button", on: { click: action } }, label);
+      const fitting = button("Fit to allocated", () => { fit = !fit; fitting.setAttribute("aria-pressed", String(fit)); scale(); view.redraw(); });
+      fitting.setAttribute("aria-pressed", "false");
       const peak = t.allocatedMax.indexOf(Math.max(...t.allocatedMax)), oom = t.ooms.findIndex((k) => k > 0);
       const around = (i) => () => { const w = Math.max(10, Math.round(n / 20)); zoomTo(i - w, i + w); };
       byId("timeline-zoom").append(button("Zoom in", () => zoomBy(0.5, cursor >= from && cursor < to ? cursor : (from + to) / 2)), button("Zoom out", () => zoomBy(2, (from + to) / 2)),
-        button("To the peak", around(peak)), ...(oom >= 0 ? [button("To the out of memory", around(oom))] : []), button("All", () => zoomTo(0, n)));
+        button("To the peak", around(peak)), ...(oom >= 0 ? [button("To the out of memory", around(oom))] : []), button("All", () => zoomTo(0, n)), fitting);
       const showLegend = () => {
         byId("timeline-legend").replaceChildren();
         const shown = [...layers].sort((a, b) => a.index - b.index).slice(0, 12).map((l) => [l.name, l.color()]);
@@ -484,8 +491,8 @@
 
     const drawHolders = () => {
       if (!sites.length) { byId("holders-section").hidden = true; return; }
-      const moments = [["peak", "at the peak"], summary.ooms > 0 && ["oom", "at the first out of memory"], ["end", "at the end"]].filter(Boolean);
-      let when = summary.ooms > 0 ? "oom" : "peak";
+      const moments = [hasHistory && ["peak", "at the peak"], summary.ooms > 0 && ["oom", "at the first out of memory"], ["end", "at the end"]].filter(Boolean);
+      let when = summary.ooms > 0 ? "oom" : moments[0][0];
       const press = (list, value) => switcher("holders-when", list, value, (w) => { when = w; show(); });
       const color = (i) => (sites[i].series ? seriesColor(i) : othersColor());
       const show = () => {
@@ -521,7 +528,9 @@
       onColors(show);
       show();
       if (!categories.length) {
-        byId("categories").append(element("p", { class: "help" }, "What memory is for cannot be guessed without call stacks: _record_memory_history(stacks=\"python\") records them."));
+        byId("categories").append(element("p", { class: "help" }, hasHistory
+          ? "What memory is for cannot be guessed without call stacks: _record_memory_history(stacks=\"python\") records them."
+          : "What memory is for cannot be guessed without a history: it tells how long memory was allocated."));
         return;
       }
       const used = categories.map((c, i) => [c, i]).filter(([c]) => c.max > 0 || c.end[0] > 0);
@@ -537,7 +546,13 @@
 
     const drawAnnotations = () => {
       const names = data.annotations.names;
-      if (!names.length) { byId("annotations-section").hidden = true; return; }
+      if (!names.length && !data.labels.length) { byId("annotations-section").hidden = true; return; }
+      if (data.labels.length) {
+        byId("annotations").append(element("h3", {}, "Metadata of allocations, from torch.cuda.memory._set_memory_metadata"),
+          longTable("Metadata", [["Text", "code"], ["Allocations", "number"], ["Most allocated", "word"], ["At the peak", "number"], ...(summary.ooms ? [["At the out of memory", "number"]] : []), ["At the end", "number"]],
+            data.labels.map((l) => [l.text, count(l.allocations), [size(l.max), meter([of(l.max, summary.peakAllocated), "var(--allocated)"])], size(l.peak[0]), ...(summary.ooms ? [size(l.oom[0])] : []), size(l.end[0])]), 8));
+      }
+      if (!names.length) return;
       byId("annotations").append(longTable("Annotations", [["Name", "code"], ["Times", "number"], ["Duration", "number"], ["Most allocated", "word"], ["Largest growth", "number"]],
         names.map((a, i) => [[chip(seriesColor(i + 3)), a.name], count(a.count), time(a.durationUS),
           [size(a.maxAllocated) + (a.maxAllocated === summary.peakAllocated ? ", the peak" : ""), meter([of(a.maxAllocated, summary.peakAllocated), "var(--allocated)"])], signed(a.maxGrowth)]), 8));
@@ -777,6 +792,11 @@
 
     colorListeners = [];
     drawVerdict();
+    if (page.reports.length > 1 && !page.compared) {
+      const devices = element("section", {});
+      drawDevices(devices);
+      byId("verdict-section").after(devices);
+    }
     drawTimeline();
     drawHolders();
     drawAnnotations();
@@ -819,7 +839,7 @@
   const changeBar = (change, most) => element("span", { class: "change", "aria-hidden": "true" },
     element("i", { style: { width: (change < 0 ? 100 * of(-change, most) : 0) + "%" } }), element("i", { style: { width: (change > 0 ? 100 * of(change, most) : 0) + "%" } }));
   const changeCell = (change, before, most) =>
-    [element("span", { class: change > 0 ? "bad" : change < 0 ? "good" : "soft" }, signed(change) + (before > 0 && change !== 0 ? " (" + (change > 0 ? "+" : "\u2212") + percent(Math.abs(change) / before) + ")" : "")), most > 0 && changeBar(change, most)];
+    [element("span", { class: change > 0 ? "bad" : change < 0 ? "good" : "soft" }, signed(change) + (before > 0 && change !== 0 ? " (" + (Math.abs(change) < 0.005 * before ? "" : change > 0 ? "+" : "\u2212") + percent(Math.abs(change) / before) + ")" : "")), most > 0 && changeBar(change, most)];
 
   // Call sites in two snapshots.
   const comparedTable = (c, a, b) => {
@@ -850,10 +870,10 @@
       ["Segments freed", (d) => d.summary.reservedFreed, size],
     ];
     box.append(element("h2", {}, "What changed"), element("p", { class: "advice" }, c.verdict),
-      element("div", { class: "pair" }, element("h3", {}, c.a), small(a, top), element("h3", {}, c.b), small(b, top)),
-      table("Statistics", [["Statistic"], [c.a, "number"], [c.b, "number"], ["Change", "word"]], numbers.map(([name, f, show]) => [
+      element("div", { class: "pair" }, element("h3", {}, "A: " + c.a), small(a, top), element("h3", {}, "B: " + c.b), small(b, top)),
+      table("Statistics", [["Statistic"], ["A", "number"], ["B", "number"], ["Change", "word"]], numbers.map(([name, f, show]) => [
         name, show(f(a)), show(f(b)), show === size ? changeCell(f(b) - f(a), f(a), 0) : (f(b) > f(a) ? "+" : f(b) < f(a) ? "\u2212" : "") + count(Math.abs(f(b) - f(a)))])),
-      element("h3", {}, "By call site"), ...comparedTable(c, c.a, c.b));
+      element("h3", {}, "By call site"), ...comparedTable(c, "A", "B"));
   };
 
   const drawRanks = (box) => {
@@ -888,9 +908,9 @@
   document.title = page.source + ": GPU memory report";
   byId("page-notes").append(...(page.notes || []).map((note) => element("li", {}, note)));
   const across = byId("across");
-  const draw = page.compared ? drawCompared : page.ranks ? drawRanks : page.reports.length > 1 ? drawDevices : null;
+  const draw = page.compared ? drawCompared : page.ranks ? drawRanks : null;
   if (draw) { across.hidden = false; draw(across); }
   if (page.ranks) byId("reports").replaceWith(element("h2", {}, "The worst: " + page.reports[page.shown].title));
-  else if (page.reports.length > 1) switcher("reports", page.reports.map((d) => [d, d.title]), page.reports[page.shown], render);
+  else if (page.reports.length > 1) switcher("reports", page.reports.map((d) => [d, d.title + (d.summary.ooms ? ", out of memory" : "")]), page.reports[page.shown], render);
   render(page.reports[page.shown]);
 })();

@@ -11,6 +11,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -323,6 +325,8 @@ bool find(void *library, int argc, char **argv, std::string &problem) {
 
 // program is the life of a process that has the library.
 [[noreturn]] void program(int argc, char **argv) {
+	setpgid(0, 0); // so that it can be ended with all that it starts
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	Message started{};
 	started.type = Started;
 	started.words[0] = uint64_t(getpid());

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"gaugeblock/fakegpu/cuda"
 	"gaugeblock/tests/foreign"
 )
 
@@ -36,21 +35,8 @@ func build(src, to, only, options string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		return err
-	}
-	if archive := filepath.Join(src, "sources.tar.xz"); exists(archive) {
-		if src = filepath.Join(to, "sources"); !exists(src) {
-			if err := os.MkdirAll(src, 0o755); err != nil {
-				return err
-			}
-			if err := foreign.Unpack(archive, src); err != nil {
-				return err
-			}
-		}
-	}
-	libraries := filepath.Join(to, "fake-cuda")
-	if err := errors.Join(cuda.Build(libraries), cuda.BuildMachine(".", libraries)); err != nil {
+	w, err := foreign.Open(src, to, options)
+	if err != nil {
 		return err
 	}
 	var failed []string
@@ -59,7 +45,7 @@ func build(src, to, only, options string) error {
 			continue
 		}
 		begun := time.Now()
-		file, err := r.Build(filepath.Join("tests", "foreign"), src, libraries, to, options)
+		file, err := w.Build(r)
 		switch {
 		case errors.Is(err, foreign.ErrMissing):
 			fmt.Println("skipped:", err)
@@ -74,9 +60,4 @@ func build(src, to, only, options string) error {
 		return fmt.Errorf("not built: %s", strings.Join(failed, ", "))
 	}
 	return nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

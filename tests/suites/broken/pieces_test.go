@@ -5,14 +5,15 @@ import (
 	"testing"
 )
 
-// TestPiecesAreThere: each piece that is to be replaced is in the source, here and in tests/torch.
+// TestPiecesAreThere: each piece that is to be replaced is in the source, here, in tests/torch and in
+// tests/suites/graphtree.
 func TestPiecesAreThere(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := 0
-	for _, pattern := range []string{"testdata/*.txt", "../../torch/testdata/seeded/*.txt"} {
+	for _, pattern := range []string{"testdata/*.txt", "../../torch/testdata/seeded/*.txt", "../graphtree/testdata/rules/*.txt"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -29,7 +30,7 @@ func TestPiecesAreThere(t *testing.T) {
 			}
 		}
 	}
-	if files < 20 {
+	if files < 40 {
 		t.Errorf("only %d files", files)
 	}
 }

@@ -38,7 +38,7 @@ const goroutines = 16
 // TestConcurrent lets 16 goroutines call random methods. Between the rounds all of them
 // rest, and everything is checked.
 func TestConcurrent(t *testing.T) {
-	seed, rounds, calls := uint64(1), 12, 120
+	seed, rounds, calls := uint64(1), 4*len(focuses), 150
 	if text := os.Getenv("GAUGEBLOCK_SEED"); text != "" {
 		var err error
 		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
@@ -46,21 +46,27 @@ func TestConcurrent(t *testing.T) {
 		}
 	}
 	if testing.Short() {
-		rounds = 6
+		rounds = len(focuses)
 	}
 	w := newWorld(t)
 	var workers []*worker
 	for i := range goroutines {
 		workers = append(workers, &worker{world: w, r: rand.New(rand.NewPCG(seed, uint64(i))), thread: spec.Thread(i)})
 	}
-	deck := deck()
 	for round := range rounds {
+		deck := deck(focuses[round%len(focuses)])
 		w.driver.oneIn = []int{0, 20, 100}[round%3]
+		if w.driver.panics = round%len(focuses) == pages; w.driver.panics {
+			w.driver.oneIn = 6
+			if err := w.a.Configure("expandable_segments:True"); err != nil {
+				t.Fatal(err)
+			}
+		}
 		var together sync.WaitGroup
 		for _, k := range workers {
 			together.Go(func() {
 				for range calls {
-					deck[k.r.IntN(len(deck))](k)
+					k.do(deck[k.r.IntN(len(deck))])
 				}
 			})
 		}
@@ -70,9 +76,44 @@ func TestConcurrent(t *testing.T) {
 	w.finish(workers)
 }
 
-// deck has each method as often as its weight says, in a fixed order.
-func deck() (calls []func(*worker)) {
-	for _, name := range slices.Sorted(maps.Keys(methods)) {
+// TestFirstTimes: what happens once in the life of an allocator, at once with what depends on it.
+func TestFirstTimes(t *testing.T) {
+	for range 20 {
+		w := newWorld(t)
+		var workers []*worker
+		var together sync.WaitGroup
+		for i := range goroutines {
+			k := &worker{world: w, r: rand.New(rand.NewPCG(0, uint64(i))), thread: spec.Thread(i)}
+			workers = append(workers, k)
+			together.Go(func() {
+				for range 6 {
+					k.enablePeerAccess()
+					k.openOrClose()
+				}
+			})
+		}
+		together.Wait()
+		w.finish(workers)
+	}
+}
+
+// focuses are the methods of a round: all, or those that use the same fields, so that they
+// meet more often.
+var focuses = [][]string{
+	slices.Sorted(maps.Keys(methods)),
+	{"Malloc", "Free", "RecordStream"},
+	{"RecordHistory", "HistoryEnabled", "Annotate", "Snapshot", "PushCompileContext", "PopCompileContext", "SetUserMetadata", "UserMetadata", "Malloc"},
+	{"Enable", "RawAlloc", "RawDelete", "BaseAllocation", "ShareHandle"},
+	{"OpenHandle", "OpenHandle", "OpenHandle", "EnablePeerAccess", "EmptyCache", "CopyKind", "Close", "RawAlloc", "RawDelete"},
+	{"Configure", "Config", "SetMemoryFraction", "MemoryFraction", "Stats", "Malloc", "Free"},
+}
+
+// pages is the round in which calls for pages panic as well.
+const pages = 4
+
+// deck has each method as often as its weight says.
+func deck(names []string) (calls []func(*worker)) {
+	for _, name := range names {
 		for range methods[name].weight {
 			calls = append(calls, methods[name].call)
 		}

@@ -163,6 +163,10 @@ func (k *worker) restore() {
 	if k.a.BeginAllocateToPool(dev, own, spec.ForThread(k.thread)) != nil {
 		return
 	}
+	defer func() {
+		k.expect("ending", k.a.EndAllocateToPool(dev, own))
+		k.expect("releasing", k.a.ReleasePool(dev, own))
+	}()
 	p, err := k.a.Malloc(spec.Request{Device: dev, Bytes: 3 * spec.MiB, Thread: k.thread})
 	if err == nil {
 		if state, err := k.a.Checkpoint(dev, own); err == nil {
@@ -176,8 +180,6 @@ func (k *worker) restore() {
 		}
 		k.got(p, dev, nil)
 	}
-	k.expect("ending", k.a.EndAllocateToPool(dev, own))
-	k.expect("releasing", k.a.ReleasePool(dev, own))
 }
 
 func (k *worker) enablePeerAccess() {

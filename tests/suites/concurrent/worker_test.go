@@ -32,6 +32,16 @@ type savedState struct {
 	state  spec.PoolState
 }
 
+// do calls a method, in which the driver may panic.
+func (k *worker) do(call func(*worker)) {
+	defer func() {
+		if p := recover(); p != nil && p != any(errFails) {
+			panic(p)
+		}
+	}()
+	call(k)
+}
+
 func (k *worker) device() spec.Device { return spec.Device(k.r.IntN(devices)) }
 
 func (k *worker) stream(dev spec.Device) spec.Stream {

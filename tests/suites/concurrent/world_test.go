@@ -55,17 +55,24 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// shareFrom makes handles of memory of another process.
+// shareFrom makes handles of memory of another process: two segments, and the pages of ten.
+// (A handle that one goroutine has open is not imported for another.)
 func (w *world) shareFrom(other *fakegpu.GPU) {
 	a, err := alloc.New(other, alloc.Options{})
-	for _, settings := range []string{"", "expandable_segments:True"} {
-		err = errors.Join(err, a.Configure(settings))
-		for _, bytes := range []uint64{512, 30 * spec.MiB} {
-			p, mallocErr := a.Malloc(spec.Request{Bytes: bytes})
-			h, shareErr := a.ShareHandle(p)
-			err = errors.Join(err, mallocErr, shareErr)
-			w.handles = append(w.handles, h.Handle)
-		}
+	share := func(bytes uint64, stream spec.Stream) {
+		p, mallocErr := a.Malloc(spec.Request{Bytes: bytes, Stream: stream})
+		h, shareErr := a.ShareHandle(p)
+		err = errors.Join(err, mallocErr, shareErr)
+		w.handles = append(w.handles, h.Handle)
+	}
+	share(512, 0)
+	share(30*spec.MiB, 0)
+	err = errors.Join(err, a.Configure("expandable_segments:True"))
+	share(30*spec.MiB, 0)
+	for range 9 {
+		stream, streamErr := other.CreateStream(0)
+		err = errors.Join(err, streamErr)
+		share(512, stream)
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -76,7 +83,8 @@ func (w *world) shareFrom(other *fakegpu.GPU) {
 // goroutines run.
 type failingDriver struct {
 	*fakegpu.GPU
-	oneIn int // 0: no call fails
+	oneIn  int  // 0: no call fails
+	panics bool // a call for pages panics every other time that it fails
 }
 
 var errFails = &spec.DriverError{Call: "any", Name: "cudaErrorUnknown", Code: 999}
@@ -86,6 +94,14 @@ func (d *failingDriver) fails() error {
 		return errFails
 	}
 	return nil
+}
+
+func (d *failingDriver) failsOrPanics() error {
+	err := d.fails()
+	if err != nil && d.panics && rand.IntN(2) == 0 {
+		panic(err)
+	}
+	return err
 }
 
 func (d *failingDriver) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
@@ -131,38 +147,45 @@ func (d *failingDriver) SynchronizeEvent(e spec.EventHandle) error {
 }
 
 func (d *failingDriver) CreatePage(dev spec.Device, bytes uint64, s spec.ShareType) (spec.PageHandle, error) {
-	if err := d.fails(); err != nil {
+	if err := d.failsOrPanics(); err != nil {
 		return 0, err
 	}
 	return d.GPU.CreatePage(dev, bytes, s)
 }
 
 func (d *failingDriver) MapPage(p spec.Ptr, bytes uint64, h spec.PageHandle) error {
-	if err := d.fails(); err != nil {
+	if err := d.failsOrPanics(); err != nil {
 		return err
 	}
 	return d.GPU.MapPage(p, bytes, h)
 }
 
 func (d *failingDriver) UnmapPage(p spec.Ptr, bytes uint64) error {
-	if err := d.fails(); err != nil {
+	if err := d.failsOrPanics(); err != nil {
 		return err
 	}
 	return d.GPU.UnmapPage(p, bytes)
 }
 
 func (d *failingDriver) ReleasePage(h spec.PageHandle) error {
-	if err := d.fails(); err != nil {
+	if err := d.failsOrPanics(); err != nil {
 		return err
 	}
 	return d.GPU.ReleasePage(h)
 }
 
 func (d *failingDriver) SetAccess(p spec.Ptr, bytes uint64, dev spec.Device) error {
-	if err := d.fails(); err != nil {
+	if err := d.failsOrPanics(); err != nil {
 		return err
 	}
 	return d.GPU.SetAccess(p, bytes, dev)
+}
+
+func (d *failingDriver) ImportPage(pid uint64, s spec.ShareType, handle []byte) (spec.PageHandle, error) {
+	if err := d.failsOrPanics(); err != nil {
+		return 0, err
+	}
+	return d.GPU.ImportPage(pid, s, handle)
 }
 
 // fail keeps the first failure. (t.Error has a mutex, which would order the goroutines.)
@@ -215,7 +238,7 @@ func (w *world) check(workers []*worker) {
 // finish frees everything and expects that nothing is left.
 func (w *world) finish(workers []*worker) {
 	w.t.Helper()
-	w.driver.oneIn = 0
+	w.driver.oneIn, w.driver.panics = 0, false
 	for _, k := range workers {
 		k.putAway()
 	}

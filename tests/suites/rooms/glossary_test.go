@@ -16,6 +16,7 @@ import (
 var packageDirs = map[string]string{
 	"spec": "spec", "trace": "spec/trace", "invariant": "spec/invariant", "settings": "spec/settings",
 	"alloc": "alloc", "fakegpu": "fakegpu", "model": "model", "conformance": "tests/conformance",
+	"snapshot": "snapshot", "report": "snapshot/report",
 }
 
 // TestGlossary: what the last column of docs/glossary.md names is declared.

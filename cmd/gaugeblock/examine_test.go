@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gaugeblock/tests/examine"
+)
+
+// runExamine runs the command; the test is skipped where nothing can be examined.
+func runExamine(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errors bytes.Buffer
+	status = run(append([]string{"examine"}, args...), strings.NewReader(""), &out, &errors)
+	if strings.Contains(errors.String(), "examine: ") {
+		t.Skip(errors.String())
+	}
+	return status, out.String(), errors.String()
+}
+
+// TestExamine: a program of the line protocol, as people and as programs read it.
+func TestExamine(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3")
+	}
+	driver, dir := filepath.Join("..", "..", "tests", "examine", "testdata", "drivers", "driver.py"), t.TempDir()
+	status, text, _ := runExamine(t, "--ops", "800", "--out", dir, "--", python, driver)
+	if status != statusExact || !strings.HasPrefix(text, "contract: joined\nreached: safe (asked: caching)") {
+		t.Errorf("status %d:\n%s", status, text)
+	}
+	status, text, _ = runExamine(t, "--ops", "800", "--level", "caching", "--out", dir, "--", python, driver)
+	if status != statusDiffers || !strings.Contains(text, "SplitsAndCoalesces") {
+		t.Errorf("status %d:\n%s", status, text)
+	}
+	status, text, _ = runExamine(t, "--ops", "800", "--level", "safe", "--out", dir, "--json", "--devices", "1", "--", python, driver, "broken")
+	var s examine.Summary
+	if err := json.Unmarshal([]byte(text), &s); err != nil || status != statusDiffers || len(s.Violations) != 1 {
+		t.Fatalf("status %d, %v:\n%s", status, err, text)
+	}
+	v := s.Violations[0]
+	if v.Rule != "NoHazard" || len(v.Program) != 5 || len(v.Files) != 1 || s.Operations < 800 {
+		t.Errorf("%s", text)
+	}
+	if _, err := os.Stat(v.Files[0]); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestExamineBadFlags: what makes no sense.
+func TestExamineBadFlags(t *testing.T) {
+	for _, args := range [][]string{
+		{}, {"--ops", "0", "x.so"}, {"--level", "high", "x.so"}, {"--devices", "0", "x.so"}, {"--patience", "0s", "x.so"}, {"nowhere.so"},
+		{"--", "/no/such/driver"},
+	} {
+		if status, out, _ := runExamine(t, args...); status != statusBadInput {
+			t.Errorf("%q ends with %d\n%s", args, status, out)
+		}
+	}
+}

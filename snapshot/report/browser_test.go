@@ -1,0 +1,119 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"gaugeblock/snapshot"
+	"gaugeblock/snapshot/whatif"
+	"gaugeblock/spec"
+)
+
+// browser is a program that can show a page without a screen.
+func browser(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("there is no browser")
+	return ""
+}
+
+// TestPageInBrowser uses pages of each kind, wide and narrow: nothing is cut off, and no
+// script fails.
+func TestPageInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a browser takes a while")
+	}
+	program := browser(t)
+	for name, page := range browserPages(t) {
+		widths := []int{380}
+		if name == "snapshot" {
+			widths = []int{380, 1200}
+		}
+		for _, width := range widths {
+			t.Run(fmt.Sprint(name, " ", width), func(t *testing.T) {
+				if found := lookAt(t, program, page, width); found != "nothing is wrong" {
+					t.Error(found)
+				}
+			})
+		}
+	}
+}
+
+// browserPages are a page of a snapshot with other settings, of two devices with call stacks,
+// of two snapshots, and of the ranks of a run.
+func browserPages(t *testing.T) map[string]*Page {
+	t.Helper()
+	f := open(t, "../whatif/testdata/snapshots/gpt_oom7.default.limit.pickle.gz")
+	workload, err := whatif.FromSnapshot(f, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comparison, err := whatif.Compare(workload, whatif.Options{AsRecorded: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := Build(f, Options{Title: "device 0", Comparison: comparison})
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := build(t, open(t, "testdata/small.json"))
+	other := build(t, open(t, "../whatif/testdata/snapshots/two_streams.default.nolimit.pickle.gz"))
+	ranks := &RankBuilder{}
+	for i, d := range []*Data{data, small, other} {
+		ranks.Add(fmt.Sprintf("rank%d_of_a_run_with_a_long_name_that_does_not_fit.pickle", i), d)
+	}
+	long := &snapshot.File{Segments: []spec.Segment{{Address: 1 << 40, TotalSize: 1 << 20, Blocks: []spec.Block{{
+		Address: 1 << 40, Size: 1 << 20, RequestedSize: 1 << 20, State: spec.ActiveAllocated,
+		Context: snapshot.Frames{{Filename: "/a/very/long/path/" + string(bytes.Repeat([]byte("x"), 150)) + ".py", Line: 1, Name: string(bytes.Repeat([]byte("f"), 150))}},
+	}}}}}
+	return map[string]*Page{
+		"snapshot": pageOf(data),
+		"devices":  {Source: "devices.pickle", Reports: []*Data{small, data, build(t, long)}, Shown: 1},
+		"two":      {Source: "a and b", Reports: []*Data{other, data}, Shown: 1, Compared: Compare(other, data)},
+		"ranks":    {Source: "ranks", Reports: []*Data{data}, Ranks: ranks.Ranks(), Notes: []string{"rank3.pickle is left out"}},
+	}
+}
+
+var lookedAt = regexp.MustCompile(`(?s)LOOKED AT: (.*?)\.</body>`)
+
+// lookAt uses a page, and returns what is wrong with it.
+func lookAt(t *testing.T, program string, page *Page, width int) string {
+	t.Helper()
+	var html bytes.Buffer
+	if err := Write(&html, page); err != nil {
+		t.Fatal(err)
+	}
+	quoted, err := json.Marshal(html.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile(filepath.Join("testdata", "browser.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "look.html")
+	text := fmt.Sprintf("<!doctype html><meta charset=utf-8><body><script>const PAGE = %s, WIDTH = %d;\n%s</script></body>", quoted, width, script)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1400,3000", "--virtual-time-budget=10000",
+		"--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+file).Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	found := lookedAt.FindSubmatch(out)
+	if found == nil {
+		t.Fatalf("the page was not looked at: %d bytes", len(out))
+	}
+	return string(found[1])
+}

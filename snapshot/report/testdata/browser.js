@@ -1,0 +1,53 @@
+// Looks at a page at a width, as a person would with mouse and keyboard, and writes what is
+// wrong with it into the document. PAGE and WIDTH are put before it.
+const frame = document.createElement("iframe");
+frame.width = WIDTH;
+frame.height = 3000;
+frame.srcdoc = PAGE;
+const wrong = [];
+const check = (ok, what) => { if (!ok) wrong.push(what); };
+const look = (moment) => {
+  const page = frame.contentDocument, root = page.documentElement;
+  check(root.scrollWidth <= WIDTH, moment + ": the page is " + root.scrollWidth + " pixels wide");
+  for (const cell of page.querySelectorAll("td")) {
+    if (!cell.offsetParent) continue; // hidden
+    const box = cell.getBoundingClientRect();
+    if (box.right > WIDTH + 1 || box.width < 1) { wrong.push(moment + ": a cell is cut off: " + cell.textContent.slice(0, 40)); break; }
+  }
+};
+const use = () => {
+  const page = frame.contentDocument, view = frame.contentWindow;
+  const pick = page.querySelector("#reports"); // every report is shown once
+  view.addEventListener("error", (event) => wrong.push("error: " + event.message));
+  check(page.querySelectorAll("#report section").length >= 5, "sections are missing");
+  for (const id of ["timeline", "map"]) check(page.getElementById(id).querySelector("canvas").height > 50, id + " is not drawn");
+  check(page.querySelectorAll("#holders tbody tr").length > 0, "nobody holds memory");
+  look("at first");
+  const box = page.getElementById("timeline"), bounds = box.getBoundingClientRect();
+  box.setPointerCapture = () => {};
+  const mouse = (type, x) => box.dispatchEvent(new view.PointerEvent(type, { clientX: bounds.left + x, clientY: bounds.top + 120, button: 0, bubbles: true, pointerId: 1 }));
+  mouse("pointermove", WIDTH / 2);
+  check(box.querySelector(".tip").textContent.includes("allocated: "), "no tip");
+  const before = Number(box.getAttribute("aria-valuenow"));
+  mouse("pointerdown", WIDTH / 2); mouse("pointermove", WIDTH / 2 + 20); mouse("pointermove", WIDTH / 2 + 60); mouse("pointerup", WIDTH / 2 + 60);
+  mouse("pointermove", 100);
+  const left = Number(box.getAttribute("aria-valuenow")); // the left edge is now where the middle was
+  check(left > 0.9 * before && left < 1.2 * before, "dragging does not zoom: " + before + ", then " + left);
+  mouse("pointerdown", 150); mouse("pointerup", 150);
+  check([...page.querySelectorAll("#holders-when button")].some((b) => b.getAttribute("aria-pressed") === "true" && b.textContent.includes("chosen")), "a click chooses no time");
+  for (const id of ["timeline", "map"]) {
+    const target = page.getElementById(id);
+    for (const key of ["+", "ArrowRight", "End", "-", "Home", "PageDown", "ArrowDown", "0", "Enter"]) target.dispatchEvent(new view.KeyboardEvent("keydown", { key, bubbles: true }));
+    check(target.getAttribute("aria-valuetext"), id + " does not describe itself");
+  }
+  if (pick) for (let i = 0; i < pick.children.length; i++) { pick.children[i].click(); check(page.getElementById("statistics").children.length > 0, "report " + i + " is not shown"); }
+  for (let i = 0, all; i < (all = page.querySelectorAll("button")).length && i < 100; i++) all[i].click();
+  for (const details of page.querySelectorAll("details")) details.open = true;
+};
+frame.onload = () => setTimeout(() => {
+  try {
+    use();
+    setTimeout(() => { look("after use"); document.body.textContent = "LOOKED AT: " + (wrong.join("; ") || "nothing is wrong") + "."; }, 500);
+  } catch (error) { document.body.textContent = "LOOKED AT: " + error.stack + "."; }
+}, 500);
+document.body.append(frame);

@@ -1,0 +1,78 @@
+package whatif_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"testing"
+
+	"gaugeblock/snapshot/whatif"
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
+
+// compareTrace compares settings of a trace, with the smallest limits. It is nil if the
+// trace is refused.
+func compareTrace(t *testing.T, file string, o whatif.Options) *whatif.Comparison {
+	t.Helper()
+	tr, err := trace.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	w, err := whatif.FromTrace(tr, 0)
+	var refused *whatif.WorkloadError
+	if errors.As(err, &refused) {
+		return nil
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	o.AsRecorded, o.SearchLimit = o.Limit == 0, true
+	c, err := whatif.Compare(w, o)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if _, err := json.Marshal(c); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	c.Advice()
+	c.Table(whatif.TableOptions{Width: 80})
+	return c
+}
+
+// TestEveryTrace: every recorded trace that the project has is compared or refused, and an
+// exact result has the recorded statistics.
+func TestEveryTrace(t *testing.T) {
+	files, err := filepath.Glob("../../tests/suites/golden/testdata/*.jsonl.gz")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no traces: %v", err)
+	}
+	compared := 0
+	for i, file := range files {
+		o := whatif.Options{Settings: []string{"", "expandable_segments:True"}}
+		if i%3 == 0 {
+			o.Limit = 200 * spec.MiB
+		}
+		if compareTrace(t, file, o) != nil {
+			compared++
+		}
+	}
+	if compared < 100 {
+		t.Errorf("%d of %d traces are compared", compared, len(files))
+	}
+}
+
+// TestRestore: an allocation that a restore of a pool makes live again is freed twice in
+// the trace, and counted once.
+func TestRestore(t *testing.T) {
+	const file = "../../../shared/hostile/restore_min.jsonl"
+	if found, err := filepath.Glob(file); err != nil || len(found) == 0 {
+		t.Skipf("%v: %s is in the folder shared beside the project", fs.ErrNotExist, file)
+	}
+	c := compareTrace(t, file, whatif.Options{Settings: []string{""}})
+	if p := c.Predictions[0]; p.Err != nil || p.SmallestLimit == nil || p.SmallestLimit.High != 22*spec.MiB {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,102 @@
+package examine
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gaugeblock/tests/conformance"
+)
+
+// TestLibraries: sound allocators come out clean, and each planted fault is found, by its
+// rule and with a short program.
+func TestLibraries(t *testing.T) {
+	const all = "threads,destroys_streams"
+	for _, test := range []struct {
+		name, source, options, contract string
+		broken                          string // rules of level safe
+		longest                         int    // operations of their programs
+	}{
+		{"driver", "naive.cc", "", "", "", 0},
+		{"driver, free_stream", "naive.cc", "", "free_stream," + all, "", 0},
+		{"driver, large memory is lost", "naive.cc", "-DFAULTY=1", "", "EverythingIsReturned", 3},
+		{"cache", "cache.cc", "", "", "", 0},
+		{"cache, free_stream", "cache.cc", "-DCONTRACT=\"free_stream\"", "", "", 0},
+		{"cache, streams by id", "cache.cc", "-DIDS", "joined," + all, "", 0},
+		{"cache, streams by id, free_stream", "cache.cc", "-DIDS", "free_stream," + all, "", 0},
+		{"cache, streams by handle, which is used again", "cache.cc", "", "joined,destroys_streams", "NoHazard", 8},
+		{"cache, streams by handle, which several threads have", "cache.cc", "", "joined,threads", "NoHazard", 9},
+		{"cache, no streams", "cache.cc", "-DFAULT=forgets_streams", "", "NoHazard", 5},
+		{"cache, no devices", "cache.cc", "-DFAULT=forgets_device", "", "NoHazard NoIllegalAccess", 6},
+		{"cache, crash", "cache.cc", "-DFAULT=crashes", "", "NoCrashes", 1},
+		{"cache, exception for lack of memory", "cache.cc", "-DFAULT=throws", "", "", 0},
+		{"cache, memory is lost", "cache.cc", "-DFAULT=loses", "", "EverythingIsReturned", 3},
+		{"cache, address is shifted", "cache.cc", "-DFAULT=shifts", "", "NoHazard NoIllegalAccess LiveBlocksDisjoint EverythingIsReturned", 4},
+		{"record_stream", "recorded.cc", "", "", "", 0},
+		{"record_stream, uses are forgotten", "recorded.cc", "-DFAULT=forgets_uses", "", "NoHazard", 7},
+		{"record_stream, all uses but one are forgotten", "recorded.cc", "-DFAULT=forgets_one", "", "NoHazard", 11},
+		{"record_stream, one event is asked", "recorded.cc", "-DFAULT=queries_first_only", "", "NoHazard", 13},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			library := compile(t, test.source, strings.Fields(test.options)...)
+			operations := 6000
+			if strings.Contains(test.options, "one") || strings.Contains(test.options, "only") {
+				operations = 16_000 // what happens with two uses only
+			}
+			report, err := Search{Library: library, Contract: test.contract, Level: conformance.Safe, Operations: operations, Build: scratch}.Run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkReport(t, report, strings.Fields(test.broken), test.longest)
+		})
+	}
+}
+
+// checkReport holds that rules are broken if any are named, only the named ones, and that the
+// programs are short.
+func checkReport(t *testing.T, report *Report, broken []string, longest int) {
+	t.Helper()
+	if len(broken) == 0 && len(report.Violations) > 0 || len(broken) > 0 && len(report.Violations) == 0 {
+		t.Errorf("broken should be %q:\n%v", broken, report)
+	}
+	for i := range report.Violations {
+		v := &report.Violations[i]
+		if !slices.Contains(broken, v.Rule.Name) {
+			t.Errorf("nobody has planted this:\n%v", v)
+			continue
+		}
+		if _, ops := v.Program(); len(ops) > longest {
+			t.Errorf("the program has %d operations, at most %d are needed:\n%v", len(ops), longest, v)
+		}
+	}
+}
+
+// TestHang: a call that does not come back is found, and named with the time that it took.
+func TestHang(t *testing.T) {
+	library := compile(t, "cache.cc", "-DFAULT=hangs")
+	report, err := Search{Library: library, Level: conformance.Safe, Operations: 600, Devices: 1, Patience: time.Second, Build: scratch}.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkReport(t, report, []string{"NoHangs"}, 1)
+	if text := report.String(); !strings.Contains(text, "it did not come back within 1s") {
+		t.Error(text)
+	}
+}
+
+// TestLevels: what a library reaches when it is asked for more than safety.
+func TestLevels(t *testing.T) {
+	for _, test := range []struct {
+		source  string
+		reached conformance.Level
+	}{{"naive.cc", conformance.Safe}, {"cache.cc", conformance.Safe}} {
+		report, err := Search{Library: compile(t, test.source), Level: conformance.Caching, Operations: 7000, Devices: 1, Build: scratch}.Run()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Reached != test.reached {
+			t.Errorf("%s: %v", test.source, report)
+		}
+	}
+}

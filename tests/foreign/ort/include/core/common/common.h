@@ -1,0 +1,1 @@
+#include <ort_declarations.h>

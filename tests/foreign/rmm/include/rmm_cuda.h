@@ -1,0 +1,106 @@
+// What RMM and the parts of CCCL and Thrust that it includes need of CUDA's headers, in
+// declarations of this project's own, beside what the fake GPU's headers have.
+#pragma once
+#include <gaugeblock_cuda.h>
+
+#include <mutex> // some versions get it by another header of CUDA's
+
+// The interface of CUDA 12, which all versions of RMM know: libcudart.so.12 is linked.
+#undef CUDART_VERSION
+#undef CUDA_VERSION
+#define CUDART_VERSION 12090
+#define CUDA_VERSION 12090
+#define CUDARTAPI
+
+#define cudaStreamDefault 0x00 // a macro, which may be compared with a handle
+
+enum cudaDeviceAttr {
+	cudaDevAttrIntegrated = 18,
+	cudaDevAttrPageableMemoryAccess = 88,
+	cudaDevAttrConcurrentManagedAccess = 89,
+	cudaDevAttrPageableMemoryAccessUsesHostPageTables = 100,
+	cudaDevAttrMemoryPoolsSupported = 115,
+	cudaDevAttrMemoryPoolSupportedHandleTypes = 119
+};
+
+enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
+enum cudaMemLocationType { cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice, cudaMemLocationTypeHost };
+enum cudaMemAllocationType { cudaMemAllocationTypeInvalid, cudaMemAllocationTypePinned, cudaMemAllocationTypeManaged };
+enum cudaMemAllocationHandleType {
+	cudaMemHandleTypeNone,
+	cudaMemHandleTypePosixFileDescriptor,
+	cudaMemHandleTypeWin32,
+	cudaMemHandleTypeWin32Kmt = 4,
+	cudaMemHandleTypeFabric = 8
+};
+enum cudaMemPoolAttr {
+	cudaMemPoolReuseFollowEventDependencies = 1,
+	cudaMemPoolReuseAllowOpportunistic,
+	cudaMemPoolReuseAllowInternalDependencies,
+	cudaMemPoolAttrReleaseThreshold
+};
+enum cudaMemoryAdvise { cudaMemAdviseSetPreferredLocation = 3 };
+enum cudaMemRangeAttribute { cudaMemRangeAttributeLastPrefetchLocation = 4 };
+enum { cudaHostAllocDefault = 0, cudaMemAttachGlobal = 1, cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2 };
+#define cudaMemPoolCreateUsageHwDecompress 2
+
+struct cudaPointerAttributes {
+	cudaMemoryType type;
+	int device;
+	void *devicePointer, *hostPointer;
+};
+struct cudaMemLocation {
+	cudaMemLocationType type;
+	int id;
+};
+struct cudaMemPoolProps {
+	cudaMemAllocationType allocType;
+	cudaMemAllocationHandleType handleTypes;
+	cudaMemLocation location;
+	void *win32SecurityAttributes;
+	size_t maxSize;
+	unsigned short usage;
+	unsigned char reserved[54];
+};
+
+extern "C" {
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags);
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *ptr);
+cudaError_t cudaHostAlloc(void **ptr, size_t bytes, unsigned flags);
+cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags = cudaMemAttachGlobal);
+cudaError_t cudaMemAdvise(const void *ptr, size_t bytes, cudaMemoryAdvise advice, int device);
+cudaError_t cudaMemPrefetchAsync(const void *ptr, size_t bytes, int device, cudaStream_t stream);
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device);
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties);
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value);
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value);
+cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
+}
+
+// Names that CUDA's headers overload for C++.
+template <class T>
+cudaError_t cudaMallocHost(T **ptr, size_t bytes, unsigned flags) {
+	return cudaHostAlloc((void **)ptr, bytes, flags);
+}
+
+// Types of vectors, which CCCL specialises templates for.
+#define RMM_VECTORS(name, type) \
+	struct name##1 { type x; }; \
+	struct name##2 { type x, y; }; \
+	struct name##3 { type x, y, z; }; \
+	struct name##4 { type x, y, z, w; };
+RMM_VECTORS(char, signed char)
+RMM_VECTORS(uchar, unsigned char)
+RMM_VECTORS(short, short)
+RMM_VECTORS(ushort, unsigned short)
+RMM_VECTORS(int, int)
+RMM_VECTORS(uint, unsigned int)
+RMM_VECTORS(long, long)
+RMM_VECTORS(ulong, unsigned long)
+RMM_VECTORS(longlong, long long)
+RMM_VECTORS(ulonglong, unsigned long long)
+RMM_VECTORS(float, float)
+RMM_VECTORS(double, double)
+struct dim3 { unsigned x, y, z; };

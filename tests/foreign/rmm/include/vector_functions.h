@@ -1,0 +1,1 @@
+#include "rmm_cuda.h"

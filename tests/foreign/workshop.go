@@ -1,0 +1,78 @@
+package foreign
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"gaugeblock/fakegpu/cuda"
+)
+
+// A Workshop is where recipes are built: the fake GPU's libraries, the sources, and a
+// folder for what is built. The project's own folder must be the current one.
+type Workshop struct {
+	Sources   string
+	Libraries string
+	To        string
+	Options   string // of the C++ compiler
+	built     map[string]string
+}
+
+// Open builds the fake GPU's libraries in a folder. Src is a folder of sources, or one that
+// has sources.tar.xz, which is unpacked beside what is built. If the sources are not there,
+// recipes are missing them.
+func Open(src, to, options string) (*Workshop, error) {
+	w := &Workshop{Sources: src, Libraries: filepath.Join(to, "fake-cuda"), To: to, Options: options, built: map[string]string{}}
+	if err := os.MkdirAll(w.Libraries, 0o755); err != nil {
+		return nil, err
+	}
+	if archive := filepath.Join(src, "sources.tar.xz"); exists(archive) {
+		w.Sources = filepath.Join(to, "sources")
+		if !exists(w.Sources) {
+			if err := os.MkdirAll(w.Sources, 0o755); err != nil {
+				return nil, err
+			}
+			if err := Unpack(archive, w.Sources); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return w, errors.Join(cuda.Build(w.Libraries), cuda.BuildMachine(".", w.Libraries))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Build builds a recipe, once.
+func (w *Workshop) Build(r Recipe) (file string, err error) {
+	if file, done := w.built[r.Name]; done {
+		return file, nil
+	}
+	if file, err = r.Build(filepath.Join("tests", "foreign"), w.Sources, w.Libraries, w.To, w.Options); err == nil {
+		w.built[r.Name] = file
+	}
+	return file, err
+}
+
+// Program builds a program of tests/foreign/program that loads a recipe's library, once.
+func (w *Workshop) Program(name string) error {
+	if w.built["program "+name] != "" {
+		return nil
+	}
+	compiler, err := cuda.Compiler("CXX", "c++", "g++", "clang++")
+	if err != nil {
+		return err
+	}
+	libraries, err := filepath.Abs(w.Libraries)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(w.To, name)
+	w.built["program "+name] = file
+	return cuda.Run(exec.Command(compiler, "-std=c++17", "-O1", "-Wall", "-Wextra", "-I"+filepath.Join(libraries, "include"),
+		"-o", file, filepath.Join("tests", "foreign", "program", name+".cc"),
+		"-L"+libraries, "-lcudart", "-lcuda", "-Wl,-rpath,"+libraries, "-ldl", "-lpthread"))
+}

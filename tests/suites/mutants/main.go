@@ -1,0 +1,145 @@
+// Mutants changes the source in small ways, one at a time, and expects a test to fail.
+//
+//	go run ./tests/suites/mutants -seed 7 -n 200 alloc      # make mutants
+//	go run ./tests/suites/mutants -kinds lock -race -n 0 alloc   # make locks
+//
+// A mutant that does not compile does not count. One that no test notices must be in
+// testdata/equivalent.txt, with the reason why it changes nothing that can be seen;
+// otherwise the exit status is 1.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// folders are the folders that can be changed, each with the packages whose tests are to notice.
+var folders = []struct {
+	dir   string
+	tests []string
+}{
+	{"alloc", []string{"alloc", "tests/suites/concurrent", "tests/suites/golden", "tests/suites/upstream", "tests/suites/linearizability", "tests/suites/property", "tests/suites/watch", "tests/suites/refinement"}},
+	{"fakegpu", []string{"fakegpu", "tests/suites/watch", "alloc", "tests/suites/upstream"}},
+	{"model", []string{"model", "model/bounded", "tests/suites/refinement", "tests/suites/linearizability"}},
+	{"spec", []string{"spec", "spec/settings", "spec/invariant", "alloc", "fakegpu"}},
+	{"spec/settings", []string{"spec/settings", "spec", "alloc"}},
+	{"spec/trace", []string{"spec/trace", "tests/replay", "tests/suites/golden"}},
+	{"spec/invariant", []string{"spec/invariant", "tests/suites/property", "alloc"}},
+	{"tests/check", []string{"tests/check", "cmd/gaugeblock"}},
+	{"snapshot/whatif", []string{"snapshot/whatif", "cmd/gaugeblock"}},
+	{"snapshot", []string{"snapshot", "snapshot/whatif", "cmd/gaugeblock"}},
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	seed := flag.Uint64("seed", 1, "of the choice of mutants")
+	n := flag.Int("n", 50, "mutants of each folder that compile; 0: all")
+	wanted := flag.String("kinds", "", "kinds of mutants, with commas; all but lock if empty")
+	race := flag.Bool("race", false, "run tests/suites/concurrent and the tests of the folder, under the race detector")
+	only := flag.String("file", "", "only mutants of this file, or of this line of it: FILE:LINE")
+	list := flag.Bool("list", false, "list the mutants and do nothing")
+	flag.Parse()
+	root, err := filepath.Abs(".")
+	if err != nil {
+		return err
+	}
+	equivalent, err := readEquivalent(filepath.Join(root, "tests/suites/mutants/testdata/equivalent.txt"))
+	if err != nil {
+		return err
+	}
+	survivors := 0
+	for _, folder := range folders {
+		if flag.NArg() > 0 && !slices.Contains(flag.Args(), folder.dir) {
+			continue
+		}
+		chosen, err := choose(root, folder.dir, *wanted, *only, *seed)
+		if err != nil {
+			return err
+		}
+		if *list {
+			for _, m := range chosen {
+				fmt.Printf("%s:%d: %s\n", m.file, m.line, m.name())
+			}
+			continue
+		}
+		b := &bench{root: root, tests: folder.tests, race: *race}
+		if *race {
+			b.tests = []string{"tests/suites/concurrent", folder.dir}
+		}
+		if err := b.prepare(); err != nil {
+			return err
+		}
+		defer b.close()
+		result, err := b.all(chosen, *n, equivalent)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s: %s\n", folder.dir, result)
+		survivors += result.survived
+	}
+	if survivors > 0 {
+		return fmt.Errorf("%d mutants survive and are not argued", survivors)
+	}
+	return nil
+}
+
+// choose lists the mutants of a folder in a random order.
+func choose(root, dir, wanted, only string, seed uint64) ([]mutant, error) {
+	names := strings.FieldsFunc(wanted, func(r rune) bool { return r == ',' })
+	for _, name := range names {
+		if !slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name }) {
+			return nil, fmt.Errorf("there is no kind %q", name)
+		}
+	}
+	all, err := findAll(root, dir, names)
+	if err != nil {
+		return nil, err
+	}
+	if only != "" {
+		all = slices.DeleteFunc(all, func(m mutant) bool { return m.file != only && fmt.Sprintf("%s:%d", m.file, m.line) != only })
+	}
+	if len(names) == 0 {
+		all = slices.DeleteFunc(all, func(m mutant) bool { return m.kind == "lock" })
+	}
+	if !slices.Equal(names, []string{"lock"}) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	}
+	return all, nil
+}
+
+// readEquivalent reads the names of mutants that change nothing, each with its reason: a line
+// with the name, and an indented one with the reason.
+func readEquivalent(path string) (map[string]string, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	reasons, name := map[string]string{}, ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "\t"):
+			reasons[name] = strings.TrimSpace(line)
+		default:
+			name = line
+		}
+	}
+	return reasons, nil
+}

@@ -1,0 +1,81 @@
+package torch
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Rows of docs/deviations.md that need several threads, or entry points that spec.Allocator does
+// not have, on PyTorch's own allocator in C++ (cplusplus/rows.cc). A PyTorch that is mended
+// prints something else.
+var cplusplusRows = []struct{ name, row, prints string }{
+	{"callback_order", "Free-memory callbacks are called in the order of a hash", `
+a request larger than the device: CUDA out of memory
+third
+second
+first
+`}, {"callback_thread", "Free-memory callbacks are called with the device's mutex held", `
+the other thread's request returns during the callback: no
+a request larger than the device: CUDA out of memory
+the other thread's request returns afterwards
+`}, {"no_filter", "Beginning a pool without a filter", `
+a request: bad_function_call
+`}, {"raw_sizes", "Requests of 1 EiB and more are refused in one entry point only", `
+allocate: CUDA out of memory
+raw_alloc: done
+raw_alloc of 512 bytes: done
+the two have one address: yes; allocated 512 bytes
+`}, {"raw_toggle", "Memory that was allocated while caching was off, or on", `
+raw_delete of a block of the cache: done
+the device got back 2097152 bytes; reserved are 2097152, as before
+`}, {"limit", "With the mutex released during `cudaMalloc` two requests can pass the limit together", `
+a request of 30 MiB meanwhile: done
+a request of 30 MiB, of 50 MiB that are allowed: done
+reserved: 60 MiB
+one more: CUDA out of memory
+`}, {"pool_gone", "While a request for a pool has released the mutex", `
+the pool is given up, and the cache emptied
+signal: segmentation fault
+`}, {"freeing_thread", "The entries of a free have the compile context", `
+alloc: allocating
+free_requested: freeing
+free_completed: freeing
+`},
+}
+
+func TestRowsInCplusplus(t *testing.T) {
+	o := built(t)
+	program := compileCplusplus(t, o, filepath.Join("cplusplus", "rows.cc"))
+	// Memory that was freed does not go on as it was.
+	variables := []string{"GAUGEBLOCK_CUDA_MEMORY=100MiB", "GAUGEBLOCK_CUDA_HAZARDS=off", "MALLOC_PERTURB_=165"}
+	for _, r := range cplusplusRows {
+		out, err := onFakeLibraries(t, o, program, variables, r.name)
+		if err != nil {
+			out += strings.TrimSuffix(err.Error(), " (core dumped)") + "\n"
+		}
+		if "\n"+out != r.prints {
+			t.Errorf("%s: it prints\n%s", r.name, out)
+		}
+	}
+}
+
+// TestCplusplusRows: docs/deviations.md says of these rows, and of no others, that they are shown
+// in this way.
+func TestCplusplusRows(t *testing.T) {
+	const mark = "`tests/torch.TestRowsInCplusplus`"
+	page := deviations(t)
+	shown := map[string]bool{}
+	for _, r := range cplusplusRows {
+		row := findRow(page, r.row)
+		if !strings.Contains(row, mark) {
+			t.Errorf("docs/deviations.md does not say that %s is shown: %q", r.name, row)
+		}
+		shown[row] = true
+	}
+	for _, row := range page {
+		if strings.Contains(row, mark) && !shown[row] {
+			t.Errorf("docs/deviations.md says that this is shown: %s", row)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+// Command run runs the zoo: "make zoo". It prints a row for each bug, in the columns of
+// docs/zoo.md, and the smallest programs. The exit status is 1 if a bug that is to be found
+// is not, or if something is found in a fix.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"gaugeblock/tests/foreign"
+	"gaugeblock/tests/zoo"
+)
+
+func main() {
+	src := flag.String("src", filepath.Join("..", "shared", "foreign"), "the folder of sources, or of sources.tar.xz")
+	to := flag.String("to", filepath.Join("build", "foreign"), "where to build")
+	only := flag.String("only", "", "only bugs whose names match this expression")
+	options := flag.String("options", "-O1", "options of the C++ compiler")
+	flag.Parse()
+	good, err := run(*src, *to, *only, *options)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "zoo:", err)
+	}
+	if err != nil || !good {
+		os.Exit(1)
+	}
+}
+
+func run(src, to, only, options string) (good bool, err error) {
+	match, err := regexp.Compile(only)
+	if err != nil {
+		return false, err
+	}
+	bugs, err := zoo.Bugs()
+	if err != nil {
+		return false, err
+	}
+	recipes, err := foreign.Recipes()
+	if err != nil {
+		return false, err
+	}
+	w, err := foreign.Open(src, to, options)
+	if err != nil {
+		return false, err
+	}
+	fmt.Println("| bug | before | found | by the rule | after operations | fix | clean |\n|---|---|---|---|---|---|---|")
+	good = true
+	var programs strings.Builder
+	for _, b := range bugs {
+		if !match.MatchString(b.Name) {
+			continue
+		}
+		row, well, err := look(b, recipes, w, &programs)
+		if errors.Is(err, foreign.ErrMissing) {
+			fmt.Fprintln(os.Stderr, "skipped:", err)
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		fmt.Println(row)
+		good = good && well
+	}
+	_, err = fmt.Print(programs.String())
+	return good, err
+}
+
+// look builds what a bug needs, and looks for it.
+func look(b zoo.Bug, recipes []foreign.Recipe, w *foreign.Workshop, programs *strings.Builder) (row string, good bool, err error) {
+	list, err := b.Recipes(recipes)
+	if err != nil {
+		return "", false, err
+	}
+	if program := b.Program(); program != "" {
+		if err := w.Program(program); err != nil {
+			return "", false, err
+		}
+	}
+	var all [][]zoo.Finding
+	for _, r := range list {
+		if _, err := w.Build(r); err != nil {
+			return "", false, err
+		}
+		findings, err := b.Look(r, w.To, 1, b.Seeds)
+		if err != nil {
+			return "", false, err
+		}
+		all = append(all, findings)
+	}
+	found, fewest, median, most := zoo.Count(all[0], b.Rules)
+	row = fmt.Sprintf("| %s | %s | %d of %d |", b.Name, list[0].Commit, found, b.Seeds)
+	if good = len(b.Rules) == 0; good {
+		row += " | |"
+	} else {
+		good = found == b.Seeds
+		row += fmt.Sprintf(" %s | %d (%d to %d) |", strings.Join(b.Rules, ", "), median, fewest, most)
+	}
+	if len(list) == 1 {
+		row += " none yet | |"
+	} else {
+		fix := list[1].Commit
+		if fix == list[0].Commit {
+			fix += ", changed"
+		}
+		wrong, _, _, _ := zoo.Count(all[1], nil)
+		good = good && wrong == 0
+		row += fmt.Sprintf(" %s | %d of %d |", fix, b.Seeds-wrong, b.Seeds)
+	}
+	for _, f := range all[0] {
+		if len(f.Smallest) > 0 {
+			fmt.Fprintf(programs, "\n%s (seed %d): %s: %s\n\t%s\n", b.Name, f.Seed, f.Found, f.Text, strings.Join(f.Smallest, "\n\t"))
+		}
+	}
+	return row, good, nil
+}
