@@ -29,7 +29,7 @@ const mostPages = 1 << 19
 
 // checkPages refuses a request that would map more.
 func (m *machine) checkPages(op *trace.Op) error {
-	page := m.header.Geometry.LargeBuffer
+	page := max(1, m.header.Geometry.LargeBuffer)
 	pages := min(op.Size, m.header.TotalMemory) / page
 	if pages <= mostPages || !m.expandable {
 		return nil
