@@ -259,7 +259,7 @@ func (g *GPU) Drain(dev spec.Device, handle spec.Stream) error {
 		g.force(drained.end())
 	}
 	alone := g.queued.waits == 0 && !g.machine.linked // no stream waits for another, here or in another process
-	if alone && g.schedule == nil && drained != nil && !drained.destroyed {
+	if alone && g.schedule == nil && drained != nil && g.destroyed+g.orphans == 0 {
 		g.advance(drained)
 	} else {
 		g.advanceAll()
