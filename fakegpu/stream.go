@@ -261,7 +261,7 @@ func (g *GPU) Drain(dev spec.Device, handle spec.Stream) error {
 	if g.schedule != nil && drained != nil {
 		g.force(drained.end())
 	}
-	if g.machine.queued.waits == 0 && g.schedule == nil && drained != nil && !drained.destroyed {
+	if g.machine.queued.waits == 0 && g.schedule == nil && drained != nil && g.destroyed+g.orphans == 0 {
 		g.advance(drained) // nothing else can
 	} else {
 		g.advanceAll()
