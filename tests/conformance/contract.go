@@ -72,9 +72,12 @@ func (p *Program) unjoined(m *memory, slot int) (t touch, found bool) {
 }
 
 // mayUseElsewhere reports whether the contract lets a stream other than the allocation's use
-// memory at all.
+// memory at all. Streams of other devices do so only if it is recorded.
 func (p *Program) mayUseElsewhere(m *memory, u use) bool {
-	return p.area.contract.Uses != UsesRecorded || slices.Contains(m.uses, u)
+	if p.area.contract.Uses != UsesRecorded {
+		return p.streams[u.slot].device == m.device
+	}
+	return slices.Contains(m.uses, u)
 }
 
 // ownThread is the thread whose default stream a stream is, 0 if it is nobody's.

@@ -97,6 +97,7 @@ type (
 	careless  struct{ spec.Allocator } // believes its callers
 	odd       struct{ spec.Allocator } // aligns to 256 bytes
 	stingy    struct{ spec.Allocator } // has no memory long before that is so
+	vague     struct{ spec.Allocator } // does not say what it could not obtain
 	lenient   struct {                 // does not mind a second free
 		spec.Allocator
 		freed map[spec.Ptr]bool
@@ -148,6 +149,14 @@ func (s stingy) Malloc(r spec.Request) (spec.Ptr, error) {
 	return s.Allocator.Malloc(r)
 }
 
+func (v vague) Malloc(r spec.Request) (spec.Ptr, error) {
+	p, err := v.Allocator.Malloc(r)
+	if errors.Is(err, spec.ErrOutOfMemory) {
+		err = &spec.OutOfMemoryError{Device: r.Device, Requested: r.Bytes}
+	}
+	return p, err
+}
+
 func (o odd) Malloc(r spec.Request) (spec.Ptr, error) {
 	if r.Bytes == 0 || r.Bytes >= spec.EiB {
 		return o.Allocator.Malloc(r)
@@ -190,6 +199,8 @@ func TestRulesBite(t *testing.T) {
 		{"careless and known for it", changed(newBump, func(a spec.Allocator) careless { return careless{a} }), []conformance.Option{conformance.TrustsCallers()}, unusedCache},
 		{"lenient", changed(newBump, func(a spec.Allocator) lenient { return lenient{a, map[spec.Ptr]bool{}} }), nil, append([]string{"MisuseIsRefused"}, unusedCache...)},
 		{"stingy", changed(newBestFit, func(a spec.Allocator) stingy { return stingy{a} }), nil, []string{"OutOfMemoryIsTrue"}},
+		{"vague", changed(reference.New, func(a spec.Allocator) vague { return vague{a} }), []conformance.Option{conformance.Keeps(conformance.KeepsNoMemory)}, nil},
+		{"vague and stingy", changed(newBestFit, func(a spec.Allocator) vague { return vague{stingy{a}} }), nil, []string{"OutOfMemoryIsTrue"}},
 		{"odd", changed(newBump, func(a spec.Allocator) odd { return odd{a} }), nil, append([]string{"PointersAreAligned"}, unusedCache...)},
 		{"odd and known for it", changed(newBump, func(a spec.Allocator) odd { return odd{a} }), []conformance.Option{conformance.Align(256)}, unusedCache},
 	} {

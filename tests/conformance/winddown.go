@@ -22,7 +22,11 @@ func (t *Trial) windDown() (f *Failure) {
 		return t.checkAll()
 	}
 	// Each operation makes the next one possible, so they are found one by one.
+	done := 0
 	for op, more := t.program.lastThings(); more; op, more = t.program.lastThings() {
+		if done++; done > longestEnd {
+			return t.fail(classNoWayOut, "a program does not come to its end, the last that it did was to %s", op.InWords())
+		}
 		if !t.program.Prepare(&op) {
 			return t.fail(classNoWayOut, "a program at its end may not %s", op.Kind)
 		}
@@ -38,6 +42,9 @@ func (t *Trial) windDown() (f *Failure) {
 	}
 	return t.checkLeaks()
 }
+
+// longestEnd is more operations than any program needs to put everything away.
+const longestEnd = 100_000
 
 // insist performs an operation until it succeeds. It may fail for a fault that was
 // planned and has only now come, and for no other reason.

@@ -12,6 +12,9 @@ import (
 // TestReference: the reference as libgaugeblock.so decides as the reference in this process,
 // as far as its interface shows it: outcomes and addresses.
 func TestReference(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the reference as a library, which takes long")
+	}
 	build(t)
 	library := filepath.Join(t.TempDir(), "libgaugeblock.so")
 	c := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags", "-s -w", "-o", library, "../../cudaimpl/pluggable/libgaugeblock")
