@@ -127,6 +127,12 @@ rmm-gtests:
 	$(GO) run ./tests/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only '^rmm-head-gtests$$'
 	GAUGEBLOCK_CUDA_HAZARDS=off $(BUILD)/foreign/rmm-head-gtests
 
+# The fixed versions alone, for OPERATIONS each: what is found there is a false alarm.
+OPERATIONS ?= 500000
+.PHONY: zoo-fixes
+zoo-fixes:
+	$(GO) run ./tests/zoo/run -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)" -fixes $(OPERATIONS)
+
 # Their real bugs, before and after the fix: the table of docs/zoo.md.
 zoo:
 	$(GO) run ./tests/zoo/run -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)"

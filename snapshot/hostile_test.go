@@ -57,6 +57,11 @@ func TestRefused(t *testing.T) {
 		{"a list on a mark", p + "(Na.", "file: the pickle adds to a value that is not there (at byte 4)"},
 		{"half a pair", p + "}(Nu.", "file: the pickle adds a key without a value to a dict (at byte 5)"},
 		{"an append to None", p + "NNa.", "file: the pickle adds to None (at byte 4)"},
+		{"an append to a dict", p + "}Na.", "file: the pickle adds to a dict (at byte 4)"},
+		{"appends to a dict", p + "}(NNe.", "file: the pickle adds to a dict (at byte 6)"},
+		{"a key of a list", p + "}0]NNs.", "file: the pickle adds to a list (at byte 7)"},
+		{"keys of a list", p + "}0](NNu.", "file: the pickle adds to a list (at byte 8)"},
+		{"a key of a number", p + "}0K\x00NNs.", "file: the pickle adds to an int (at byte 8)"},
 		{"an empty memo", p + "h\x00.", "file: the pickle gets value 0 of a memo of 0 (at byte 2)"},
 		{"a memo without the values before", p + "Nr\xff\xff\xff\xff.", "file: the pickle puts value 4294967295 into a memo of 0 (at byte 3)"},
 

@@ -65,6 +65,9 @@ func (c *Comparison) Cause() Cause {
 	case oom.LargestFreeBlock >= oom.Requested:
 		return Shortage // when the request was made other streams still used that block
 	}
+	if c.peakExceedsLimit() {
+		return Shortage
+	}
 	low, high := c.limitRange()
 	if b := c.Workload.Limit; b.Moved && !c.given && c.causeUnder(oom, max(b.Most, now.PeakReserved)) != c.causeUnder(oom, low) {
 		return OtherProcess
@@ -74,6 +77,13 @@ func (c *Comparison) Cause() Cause {
 		return atMost
 	}
 	return cause
+}
+
+// peakExceedsLimit reports whether the program requests more at one time than any of the
+// limits that are assumed, so that it cannot run whatever the settings.
+func (c *Comparison) peakExceedsLimit() bool {
+	_, high := c.limitRange()
+	return high > 0 && !(c.Workload.Limit.Moved && !c.given) && c.Workload.peakRequested() > high
 }
 
 // causeUnder is the cause if the limit was so many bytes.
@@ -105,7 +115,7 @@ func (c *Comparison) limitRange() (low, high uint64) {
 		return first.Bytes(), first.Bytes()
 	}
 	for _, r := range c.readings {
-		if b := r.Bytes(); b > 0 && r.EmptyCache == first.EmptyCache {
+		if b := r.Bytes(); b > 0 && !r.drift && r.EmptyCache == first.EmptyCache {
 			if low == 0 {
 				low = b
 			}

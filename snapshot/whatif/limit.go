@@ -68,6 +68,7 @@ type Reading struct {
 	// EmptyCache: frees of segments of which the history does not tell the reason were
 	// calls of empty_cache. Otherwise the limit was the reason.
 	EmptyCache bool
+	drift      bool // see withDrift
 }
 
 // readingSteps is how many limits between the bounds are tried, both bounds included.
@@ -107,7 +108,7 @@ func withDrift(list []Reading) []Reading {
 	for _, r := range list {
 		for _, less := range deviceDrift {
 			if less < r.Device {
-				less := Reading{Limits: Limits{Fraction: r.Fraction, Device: r.Device - less}, EmptyCache: r.EmptyCache}
+				less := Reading{Limits: Limits{Fraction: r.Fraction, Device: r.Device - less}, EmptyCache: r.EmptyCache, drift: true}
 				list = append(list, less)
 			}
 		}

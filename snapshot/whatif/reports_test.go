@@ -74,6 +74,10 @@ func TestReportGCNeedsFraction(t *testing.T) {
 	if now := row(t, c, ""); now.Retries != 2 || now.PeakReserved != 600*spec.MiB {
 		t.Errorf("now: %+v", now)
 	}
+	var object struct{ Limit struct{ Range [2]uint64 } }
+	if text, err := json.Marshal(c); err != nil || json.Unmarshal(text, &object) != nil || object.Limit.Range != [2]uint64{600 * spec.MiB, 750*spec.MiB - 1} {
+		t.Errorf("limit %v, %v", object.Limit, err)
+	}
 	collecting := row(t, c, "garbage_collection_threshold:0.6")
 	if r := collecting.PeakReservedRange; collecting.Exact() || r.Low > 600*spec.MiB || r.High < 600*spec.MiB {
 		t.Errorf("garbage collection: %+v", collecting)

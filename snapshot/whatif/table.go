@@ -122,7 +122,7 @@ func (c *Comparison) render(columns []column, o TableOptions) string {
 		}
 	}
 	if o.Width > 0 { // long settings are broken, at a comma if there is one
-		configs = append(configs, table.ColumnConfig{Number: 2, WidthMax: max(30, o.Width/3), WidthMaxEnforcer: breakAtCommas})
+		configs = append(configs, table.ColumnConfig{Number: 2, WidthMax: max(24, o.Width/3), WidthMaxEnforcer: breakAtCommas})
 	}
 	t.AppendHeader(header)
 	t.SetColumnConfigs(configs)

@@ -127,6 +127,11 @@ func (c *Comparison) why() string {
 	case Fragmentation:
 		return fmt.Sprintf("Cause: fragmentation. Of the %s that is reserved but free no block is larger than %s.", spec.FormatSize(free), spec.FormatSize(oom.LargestFreeBlock))
 	case Shortage:
+		if c.peakExceedsLimit() {
+			_, high := c.limitRange()
+			peak := c.Workload.peakRequested()
+			return fmt.Sprintf("Cause: a true shortage. At one time the requested sizes of all allocations add up to %s, %s more than the limit.", spec.FormatSize(peak), hair(peak-high))
+		}
 		if oom.LargestFreeBlock >= oom.Requested {
 			return "Cause: memory that other streams still used when the request was made; made again, the request succeeds."
 		}
@@ -209,10 +214,10 @@ func (c *Comparison) nothingHelps(now *Prediction) string {
 	if c.Workload.Unrecorded.PoolFailures > 0 {
 		return "No setting of the allocator changes that."
 	}
-	low, high := c.limitRange()
-	if peak := c.Workload.peakRequested(); high > 0 && peak > high {
-		return fmt.Sprintf("No setting can help: at one time the requested sizes of all allocations add up to %s, %s more than the limit. The program needs smaller batches, or must free memory earlier.", spec.FormatSize(peak), hair(peak-high))
+	if c.peakExceedsLimit() {
+		return "No setting can help: the program needs smaller batches, or must free memory earlier."
 	}
+	low, _ := c.limitRange()
 	best := c.Ranked()[0]
 	text := "None of the settings saves the run."
 	if c.NeededLimit == 0 {

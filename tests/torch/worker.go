@@ -49,7 +49,7 @@ type job struct {
 // reply is what came of a job.
 type reply struct {
 	Operations int
-	Outcomes   []Outcome // those with a difference
+	Outcomes   []Outcome // those with a difference; of programs that were made up, with one that no row explains
 	Listed     map[string]int
 	Error      string
 }
@@ -123,7 +123,15 @@ func (j *job) perform(place *place) (r reply) {
 			}
 			r.Listed[row] += n
 		}
-		if o.Difference != nil {
+		switch {
+		case o.Difference == nil:
+		case o.Row != "" && !j.Known: // its row is all that is asked for
+			if r.Listed == nil {
+				r.Listed = map[string]int{}
+			}
+			r.Listed[o.Row]++
+			room = o.Ops
+		default:
 			r.Outcomes = append(r.Outcomes, o)
 		}
 	}
@@ -144,9 +152,12 @@ func placeOf(f *os.File) (*place, error) {
 	return &place{(*[3]uint64)(unsafe.Pointer(&data[0]))}, nil
 }
 
+// set is called for every operation; the first two change with the program.
 func (p *place) set(seed uint64, before, operation int) {
-	atomic.StoreUint64(&p.words[0], seed)
-	atomic.StoreUint64(&p.words[1], uint64(before))
+	if p.words[0] != seed || p.words[1] != uint64(before) {
+		atomic.StoreUint64(&p.words[0], seed)
+		atomic.StoreUint64(&p.words[1], uint64(before))
+	}
 	atomic.StoreUint64(&p.words[2], uint64(operation))
 }
 

@@ -96,7 +96,7 @@ func (b *bench) try(m *mutant) (by string, err error) {
 		return "", err
 	}
 	for i, pkg := range b.tests {
-		out, status := b.test(pkg, overlay, 10*time.Second+4*b.took[i])
+		out, status := b.test(pkg, overlay, 30*time.Second+10*b.took[i])
 		switch {
 		case status == doesNotCompile:
 			return doesNotCompile, nil
@@ -119,6 +119,7 @@ const readsSource = "^(TestLocks|TestLocksFinds|TestPiecesAreThere|TestPointsAre
 
 // test builds and runs the tests of a package, with an overlay if one is given.
 func (b *bench) test(pkg, overlay string, limit time.Duration) (out []byte, status string) {
+	pkg, only, _ := strings.Cut(pkg, " ")
 	binary := filepath.Join(b.dir, "package.test")
 	args := []string{"test", "-c", "-vet=off", "-o", binary}
 	if overlay != "" {
@@ -134,7 +135,7 @@ func (b *bench) test(pkg, overlay string, limit time.Duration) (out []byte, stat
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	arguments := []string{"-test.failfast", "-test.short", "-test.skip=" + readsSource}
+	arguments := []string{"-test.failfast", "-test.short", "-test.skip=" + readsSource, "-test.run=" + only}
 	if b.race && pkg == "tests/suites/concurrent" {
 		arguments = []string{"-test.failfast", "-test.count=3"}
 	}

@@ -21,8 +21,9 @@ func main() {
 	to := flag.String("to", filepath.Join("build", "foreign"), "where to build")
 	only := flag.String("only", "", "only bugs whose names match this expression")
 	options := flag.String("options", "-O1", "options of the C++ compiler")
+	fixes := flag.Int("fixes", 0, "look at the fixes alone, for so many operations each")
 	flag.Parse()
-	good, err := run(*src, *to, *only, *options)
+	good, err := run(*src, *to, *only, *options, *fixes)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "zoo:", err)
 	}
@@ -31,7 +32,7 @@ func main() {
 	}
 }
 
-func run(src, to, only, options string) (good bool, err error) {
+func run(src, to, only, options string, fixes int) (good bool, err error) {
 	match, err := regexp.Compile(only)
 	if err != nil {
 		return false, err
@@ -48,14 +49,22 @@ func run(src, to, only, options string) (good bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	fmt.Println("| bug | before | found | by the rule | after operations | fix | clean |\n|---|---|---|---|---|---|---|")
+	if fixes == 0 {
+		fmt.Println("| bug | before | found | by the rule | after operations | fix | clean |\n|---|---|---|---|---|---|---|")
+	}
 	good = true
 	var programs strings.Builder
 	for _, b := range bugs {
 		if !match.MatchString(b.Name) {
 			continue
 		}
-		row, well, err := look(b, recipes, w, &programs)
+		var row string
+		var well bool
+		if fixes > 0 {
+			row, well, err = lookLong(b, recipes, w, fixes)
+		} else {
+			row, well, err = look(b, recipes, w, &programs)
+		}
 		if errors.Is(err, foreign.ErrMissing) {
 			fmt.Fprintln(os.Stderr, "skipped:", err)
 			continue
@@ -63,7 +72,9 @@ func run(src, to, only, options string) (good bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		fmt.Println(row)
+		if row != "" {
+			fmt.Println(row)
+		}
 		good = good && well
 	}
 	_, err = fmt.Print(programs.String())
@@ -76,16 +87,11 @@ func look(b zoo.Bug, recipes []foreign.Recipe, w *foreign.Workshop, programs *st
 	if err != nil {
 		return "", false, err
 	}
-	if program := b.Program(); program != "" {
-		if err := w.Program(program); err != nil {
-			return "", false, err
-		}
+	if err := prepare(b, list, w); err != nil {
+		return "", false, err
 	}
 	var all [][]zoo.Finding
 	for _, r := range list {
-		if _, err := w.Build(r); err != nil {
-			return "", false, err
-		}
 		findings, err := b.Look(r, w.To, 1, b.Seeds)
 		if err != nil {
 			return "", false, err
@@ -117,4 +123,41 @@ func look(b zoo.Bug, recipes []foreign.Recipe, w *foreign.Workshop, programs *st
 		}
 	}
 	return row, good, nil
+}
+
+// lookLong looks for false alarms: what is found in a fix, in at least so many operations.
+func lookLong(b zoo.Bug, recipes []foreign.Recipe, w *foreign.Workshop, operations int) (row string, good bool, err error) {
+	list, err := b.Recipes(recipes)
+	if err != nil || len(list) < 2 {
+		return "", err == nil, err
+	}
+	if err := prepare(b, list[1:], w); err != nil {
+		return "", false, err
+	}
+	seeds := (operations + b.Operations - 1) / b.Operations
+	findings, err := b.Look(list[1], w.To, 1, seeds)
+	if err != nil {
+		return "", false, err
+	}
+	wrong, _, _, _ := zoo.Count(findings, nil)
+	row = fmt.Sprintf("%s: %s: %d operations, %d of %d programs find something", b.Name, list[1].Name, seeds*b.Operations, wrong, seeds)
+	for _, f := range findings {
+		if f.Found != "" {
+			row += fmt.Sprintf("\n\tseed %d: %s: %s\n\t%s", f.Seed, f.Found, f.Text, strings.Join(f.Smallest, "\n\t"))
+		}
+	}
+	return row, wrong == 0, nil
+}
+
+// prepare builds recipes, and the bug's program.
+func prepare(b zoo.Bug, list []foreign.Recipe, w *foreign.Workshop) error {
+	for _, r := range list {
+		if _, err := w.Build(r); err != nil {
+			return err
+		}
+	}
+	if program := b.Program(); program != "" {
+		return w.Program(program)
+	}
+	return nil
 }
