@@ -125,7 +125,9 @@ func (g *GPU) QueryEvent(handle spec.EventHandle) (complete bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	complete = e.mark.complete()
+	if complete = e.mark.complete(); !complete && g.polled() {
+		complete = g.await(callQueryEvent, e.mark, "the event") == nil
+	}
 	if complete && g.detector != nil && e.follows(g) {
 		g.detector.order.See(e.before)
 	}

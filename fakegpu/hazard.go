@@ -133,6 +133,9 @@ func adviceFor(first, second *Access) string {
 		return text + "the host thread has to wait for the stream, or the stream is given its work by the thread that has accessed the memory"
 	case first.Graph, second.Graph, first.Lifetime.Number == 0, second.Lifetime.Number == 0:
 		return text + fmt.Sprintf("an event recorded in %s and waited for by %s would", by, to)
+	case first.Lifetime.knowsOf(first.Device, first.Stream):
+		return text + fmt.Sprintf("the use by %s was recorded before %s was freed, so the memory may go to %s only when the work of %s is over, "+
+			"or when %s waits for an event of %s", by, shortName(first), to, by, to, by)
 	case first.Device != first.Lifetime.Device || first.Stream != first.Lifetime.Stream:
 		return text + fmt.Sprintf("RecordStream(%s) before %s was freed, or an event recorded in %s and waited for by %s, would",
 			by, shortName(first), by, to)

@@ -34,6 +34,8 @@ type Lifetime struct {
 	Captured bool
 	Owner    string // for reports; may be empty
 	Tag      any    // the caller's own, which must be comparable
+
+	recorded *recordedUse // see RecordUse
 }
 
 // unmanaged is the one lifetime of all memory that no allocator manages. It is enough
@@ -144,6 +146,37 @@ func (g *GPU) isCaptured(l *Lifetime) bool {
 	}
 	s := g.streams[l.Stream]
 	return s != nil && s.capture != nil
+}
+
+// recordedUse is a stream that the allocator was told of (RecordStream).
+type recordedUse struct {
+	device spec.Device
+	stream spec.Stream
+	before *recordedUse // that it was told of before; nil: none
+}
+
+// RecordUse says that the allocator has been told that a stream uses the memory at an
+// address. It orders nothing: what a hazard lacks is worded accordingly. Nothing happens if no
+// lifetime begins there.
+func (g *GPU) RecordUse(p spec.Ptr, dev spec.Device, s spec.Stream) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if g.detector == nil {
+		return
+	}
+	if l, found := g.detector.owners.byPtr.Get(p); found {
+		l.recorded = &recordedUse{dev, s, l.recorded}
+	}
+}
+
+// knowsOf reports whether the allocator was told that a stream uses the memory.
+func (l *Lifetime) knowsOf(dev spec.Device, s spec.Stream) bool {
+	for u := l.recorded; u != nil; u = u.before {
+		if u.device == dev && u.stream == s {
+			return true
+		}
+	}
+	return false
 }
 
 // EndLifetime says that an allocator is about to free the memory at an address. Nothing

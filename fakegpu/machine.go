@@ -152,12 +152,15 @@ type GPU struct {
 	execs     map[spec.GraphExec]*graphExec
 	nodes     map[spec.GraphNode]*node
 
-	listeners  []func(MemoryCall)
-	schedule   Schedule // nil: work is done at once
-	noEffects  bool     // see WithoutEffects
-	line       int      // of a log: see At
-	detector   *detector
-	violations []Violation
+	listeners []func(MemoryCall)
+	schedule  Schedule // nil: work is done at once
+	noEffects bool     // see WithoutEffects
+	line      int      // of a log: see At
+	detector  *detector
+	bounded   bool // queries are: see BoundQueries
+	// queriesLeft is how many more may find work that is not complete.
+	queriesLeft int
+	violations  []Violation
 }
 
 // What a GPU can do.

@@ -25,6 +25,7 @@ type examineCommand struct {
 	Seed     uint64        `name:"seed" default:"1" placeholder:"S" help:"Begin with the programs of this seed (default: 1)."`
 	Devices  int           `name:"devices" default:"3" placeholder:"N" help:"Programs with at most N devices (default: 3)."`
 	Patience time.Duration `name:"patience" default:"10s" placeholder:"T" help:"A call that takes longer hangs (default: 10s)."`
+	Replay   string        `name:"replay" placeholder:"FILE" help:"Perform only the program of a violation, from the trace that was written of it; with the same contract."`
 	Out      string        `name:"out" default:"." placeholder:"DIR" help:"Write the programs of violations to this directory (default: here)."`
 	JSON     bool          `name:"json" help:"Print nothing but a JSON object."`
 }
@@ -37,6 +38,16 @@ devices, and driver calls that run out of memory. What is looked for: memory tha
 owners have at once, or that is used again while work still uses it; crashes, aborts and
 hangs; memory that is lost; and how well freed memory is used again. Each rule that is
 broken is reported with the shortest program that was found. See docs/examine.md.
+
+An allocator in any other language is a program that speaks the line protocol: it reads
+requests (begin, malloc, free ...) from its standard input, one JSON object a line, and
+writes its calls of the driver and its answers to its standard output:
+
+    gaugeblock examine -- ./driver ARGUMENTS
+
+A violation's trace is performed again, and nothing else, by
+
+    gaugeblock examine --replay FILE.jsonl -- ./driver ARGUMENTS
 
 The exit status is 0 when the level is reached, 1 when it is not, 2 when the command line
 made no sense or the library cannot be examined.`
@@ -72,7 +83,7 @@ func (c *examineCommand) Run(env *environment) (err error) {
 	level := examineLevels[c.Level]
 	search := examine.Search{
 		Malloc: c.Alloc, Free: c.Free, Contract: c.Contract, Level: level,
-		Operations: c.Ops, Seed: c.Seed, Patience: c.Patience, Devices: c.Devices, Directory: c.Out, Build: build,
+		Operations: c.Ops, Seed: c.Seed, Patience: c.Patience, Devices: c.Devices, Directory: c.Out, Build: build, Again: c.Replay,
 	}
 	if len(c.Subject) == 1 && isLibrary(c.Subject[0]) {
 		search.Library = c.Subject[0]
@@ -82,7 +93,12 @@ func (c *examineCommand) Run(env *environment) (err error) {
 	} else {
 		search.Command = c.Subject
 	}
+	progress := newProgress(env.stderr, c.Ops, c.JSON)
+	progress.counting = "%d of %d operations"
+	search.Progress = progress.set
 	report, err := search.Run()
+	progress.set(c.Ops)
+	progress.finish()
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ type kind struct {
 	before func(t *Trial, op *trace.Op)
 	// ends tells the device that the life of memory is about to end; undo takes that back.
 	ends func(l *Lives, op *trace.Op) (undo func())
-	// begins tells the device that memory has been allocated.
+	// begins tells the device that memory has been allocated, or that its use was recorded.
 	begins func(l *Lives, op *trace.Op, out *replay.Performed)
 	// checkSuccess looks at the answer of one that succeeded.
 	checkSuccess func(t *Trial, op *trace.Op, out *replay.Performed) *Failure

@@ -40,6 +40,7 @@ var memoryKinds = map[trace.OpKind]kind{
 	},
 	trace.OpRecordStream: {
 		propose: (*Generator).recordStream, allowed: (*Program).mayRecordStream, did: (*Program).recorded,
+		begins: (*Lives).recordStream,
 	},
 	trace.OpEmptyCache: {propose: (*Generator).emptyCache, allowed: (*Program).mayEmptyCache, did: nothing},
 	trace.OpSetMemoryFraction: {

@@ -52,6 +52,11 @@ func Examine(factory replay.Factory, level Level, options ...Option) (*Report, e
 		return nil, err
 	}
 	k.report.Asked = level
+	if k.again != nil {
+		err := k.perform()
+		k.report.conclude()
+		return &k.report, err
+	}
 	for _, area := range k.areas {
 		if err := k.search(area); err != nil {
 			return nil, err
@@ -79,6 +84,8 @@ type kit struct {
 	keeps      Kept
 	faults     []spec.FaultSpec
 	limited    bool
+	again      *known // nil: programs are made up
+	progress   func(done int)
 	devices    int // of programs at most; 0: as many as an area has
 
 	areas  []*Area

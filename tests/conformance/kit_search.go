@@ -16,14 +16,36 @@ const (
 	mostOfAnArea = 12 // violations, lest a hopeless allocator take all day
 )
 
+// An area is not searched further when so many programs in a row have ended, with a crash or
+// the like, within so few operations: there is nothing to be learnt from more of them.
+const (
+	hopeless       = 10
+	hopelessInARow = 20
+)
+
 // search runs programs of an area until its share of the operations is done. Whatever
 // is found is from then on overlooked, so that the rest can be found.
 func (k *kit) search(area *Area) error {
 	done := Searched{Area: area.Name, What: area.What}
 	share := k.operations / len(k.areas)
+	before, short := 0, 0
+	for _, s := range k.report.Searched {
+		before += s.Operations
+	}
 	for found := 0; done.Operations < share && found < mostOfAnArea; done.Programs++ {
 		r := k.program(area, k.seed+uint64(done.Programs), done.Programs)
 		done.Operations += max(r.Checked, 1)
+		if k.progress != nil {
+			k.progress(before + done.Operations)
+		}
+		if short++; r.Failure == nil || !endsProgram(r.Failure.Class) || r.Checked > hopeless {
+			short = 0
+		}
+		if short >= hopelessInARow {
+			done.What += fmt.Sprintf("; not searched further, for the last %d programs ended within %d operations", short, hopeless)
+			done.Programs++
+			break
+		}
 		if r.Failure == nil || k.found(r.Failure.Class) {
 			continue
 		}

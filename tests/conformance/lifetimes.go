@@ -52,6 +52,13 @@ func (l *Lives) begin(stream int, dev spec.Device, r spec.Range, pool *poolState
 	l.gpu.BeginLifetime(life)
 }
 
+// recordStream tells the device that the allocator knows of a use.
+func (l *Lives) recordStream(op *trace.Op, _ *replay.Performed) {
+	if m := l.program.find(op.ID); m != nil {
+		l.gpu.RecordUse(m.ptr, op.Device, l.program.header.Streams[op.Stream])
+	}
+}
+
 // watches: after a failure that was planned, a program may not be careful any more,
 // an operation of its own having failed.
 func (t *Trial) watches() bool { return !t.faulted }

@@ -78,6 +78,9 @@ func Faults(faults ...spec.FaultSpec) Option {
 // request may fail while the device has memory.
 func HasLimit() Option { return func(k *kit) { k.limited = true } }
 
+// Progress is called with the number of operations that were checked so far, now and then.
+func Progress(heard func(done int)) Option { return func(k *kit) { k.progress = heard } }
+
 // MostDevices leaves out the areas whose programs use more devices.
 func MostDevices(n int) Option { return func(k *kit) { k.devices = n } }
 

@@ -42,6 +42,20 @@ type Violation struct {
 // operation the violation was found, or after it, when everything is put away.
 func (v *Violation) Program() (trace.Header, []trace.Op) { return v.failure.Header, v.failure.Ops }
 
+// Steps are the operations of the program in words. One that failed and is tried once more says so.
+func (v *Violation) Steps() []string {
+	f := v.failure
+	var steps []string
+	for i := range f.Ops {
+		step := f.Ops[i].InWords()
+		if i > 0 && i <= len(f.answers) && f.answers[i-1] != "" && f.Ops[i-1].Expect.Error == "" && step == f.Ops[i-1].InWords() {
+			step += " (tried again, since it failed)"
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
 // Write writes the program into a directory, as a trace, and returns the file's name.
 func (v *Violation) Write(dir string) (string, error) { return v.failure.Write(dir) }
 
@@ -102,10 +116,9 @@ func (v *Violation) String() string {
 		fmt.Fprintf(&b, ", settings %s", s)
 	}
 	b.WriteString("):\n")
-	for i := range v.failure.Ops {
-		op := &v.failure.Ops[i]
-		fmt.Fprintf(&b, "     %2d  %s", i+1, op.InWords())
-		if op.Expect.Error != "" {
+	for i, step := range v.Steps() {
+		fmt.Fprintf(&b, "     %2d  %s", i+1, step)
+		if v.failure.Ops[i].Expect.Error != "" {
 			fmt.Fprintf(&b, " (to be refused)")
 		}
 		b.WriteByte('\n')

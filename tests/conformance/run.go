@@ -14,6 +14,8 @@ type Result struct {
 	Checked int // operations
 	Labels  Coverage
 	Failure *Failure // nil: everything held
+
+	performed int // operations of a program that is known
 }
 
 // Run makes up a program of so many operations and runs it to its end. The same
@@ -56,13 +58,17 @@ func (a *Area) replayOps(h trace.Header, seed uint64, ops []trace.Op, o Options)
 	if err != nil {
 		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: classNotMade, Detail: err.Error()}}
 	}
+	performed := 0
 	for i := range ops {
 		op := ops[i]
 		if !t.program.Prepare(&op) {
 			continue
 		}
+		performed++
 		if f := t.step(op); f != nil {
-			return t.result(seed, f)
+			r := t.result(seed, f)
+			r.performed = performed
+			return r
 		}
 		if o.probing {
 			if f := t.probe(); f != nil {
@@ -73,7 +79,9 @@ func (a *Area) replayOps(h trace.Header, seed uint64, ops []trace.Op, o Options)
 			return t.result(seed, nil)
 		}
 	}
-	return t.result(seed, t.windDown())
+	r := t.result(seed, t.windDown())
+	r.performed = performed
+	return r
 }
 
 // inconclusive reports whether a fault has met the program itself, in a call that it
@@ -99,7 +107,7 @@ func (f *Failure) writeAs(dir, name string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, name)
-	if err := trace.WriteFile(path, f.Header, ops, nil); err != nil {
+	if err := trace.WriteFile(path, f.Header, ops, &trace.End{}); err != nil {
 		return "", fmt.Errorf("writing the counterexample: %w", err)
 	}
 	return path, nil

@@ -43,7 +43,8 @@ type requestLine struct {
 // answerLine is what it answers, or a call of the driver (lineCall).
 type answerLine struct {
 	lineCall
-	Error string `json:"error"` // the request failed
+	Error string  `json:"error"` // the request failed
+	Ptr   *uint64 `json:"ptr"`   // nil: the line has no such field
 
 	// In the answer to begin.
 	Contract string `json:"contract"`
@@ -148,7 +149,7 @@ func (c *command) call(m message) (words [8]uint64, exception string) {
 	case orderFree:
 		request = requestLine{Do: "free", Ptr: w[0], Size: w[1], Device: int(w[2]), Stream: w[3], Thread: m.Number}
 	case orderRecordStream:
-		request = requestLine{Do: "record_stream", Ptr: w[0], Stream: w[1], Device: int(w[2])}
+		request = requestLine{Do: "record_stream", Ptr: w[0], Stream: w[1], Device: int(w[3])}
 	case orderReset:
 		request.Do = "empty_cache"
 	case orderEndThread:
@@ -158,7 +159,9 @@ func (c *command) call(m message) (words [8]uint64, exception string) {
 	if err != nil {
 		c.ended(err)
 	}
-	words[0] = answer.Ptr
+	if answer.Ptr != nil {
+		words[0] = *answer.Ptr
+	}
 	return words, answer.Error
 }
 
@@ -180,6 +183,8 @@ func (c *command) how(err error) string {
 
 // ask sends a request, and serves the calls of the driver until there is an answer.
 func (c *command) ask(request *requestLine) (answer answerLine, err error) {
+	defer c.calling()()
+	c.gpu.BoundQueries(mostQueries)
 	err = c.write(request)
 	for err == nil {
 		var line []byte
@@ -194,7 +199,10 @@ func (c *command) ask(request *requestLine) (answer answerLine, err error) {
 			return answer, fmt.Errorf("it answered %q to %q, which is no line of the protocol: %v", strings.TrimSpace(string(line)), request.Do, wrong)
 		}
 		if answer.Call == "" {
-			return answer, nil
+			return answer, answer.complete(request.Do)
+		}
+		if answer.Ptr != nil {
+			answer.lineCall.Ptr = *answer.Ptr
 		}
 		result, unknown := answer.perform(c.gpu)
 		if unknown != nil {
@@ -203,6 +211,14 @@ func (c *command) ask(request *requestLine) (answer answerLine, err error) {
 		err = c.write(&result)
 	}
 	return answer, err
+}
+
+// complete says which field an answer lacks.
+func (a *answerLine) complete(do string) error {
+	if do == "malloc" && a.Ptr == nil && a.Error == "" {
+		return fmt.Errorf("its answer to %q has neither ptr nor error", do)
+	}
+	return nil
 }
 
 func (c *command) write(value any) error {

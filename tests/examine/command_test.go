@@ -88,6 +88,8 @@ func TestBadDrivers(t *testing.T) {
 		{`read line; echo '{"call":"launch"}'; sleep 5`, `it made the call "launch", which there is not`},
 		{`read line; echo '{"contract":"kindly"}'; cat`, `there is no word "kindly"`},
 		{begins + `read line; echo oh no >&2; exit 1`, "it ended: exit status 1; it wrote: oh no"},
+		{begins + `read line; while :; do echo '{"call":"mem_info"}'; read answer; done`, "it did not come back within 300ms"},
+		{`while read line; do echo '{"contract":"joined"}'; done`, `its answer to "malloc" has neither ptr nor error`},
 		{begins + `read line; sleep 60`, "it did not come back within 300ms"},
 	} {
 		report, err := Search{
@@ -100,5 +102,21 @@ func TestBadDrivers(t *testing.T) {
 		if !strings.Contains(text, test.problem) {
 			t.Errorf("%s: want %s:\n%s", test.script, test.problem, text)
 		}
+	}
+}
+
+// TestEndsAtOnce: an examination of a program that ends at every malloc is over soon, and says so.
+func TestEndsAtOnce(t *testing.T) {
+	const script = `while read line; do case $line in *begin*) echo '{"contract":"joined"}';; *) exit 1;; esac; done`
+	done := 0
+	report, err := Search{
+		Command: []string{tool(t, "sh"), "-c", script}, Level: conformance.Safe, Operations: 60_000, Devices: 1, Progress: func(n int) { done = n },
+	}.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkReport(t, report, []string{"NoCrashes"}, 1)
+	if text := report.String(); done == 0 || done > 6000 || !strings.Contains(text, "not searched further, for the last 20 programs ended") {
+		t.Errorf("%d operations:\n%s", done, text)
 	}
 }

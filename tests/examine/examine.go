@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/conformance"
 	"gaugeblock/tests/reference"
 )
@@ -20,11 +21,13 @@ type Search struct {
 	Contract string
 
 	Level      conformance.Level
-	Operations int           // to be checked at least; 0 means 60,000
-	Seed       uint64        // of the first program; 0 means 1
-	Patience   time.Duration // how long a call may take; 0 means 10 s
-	Devices    int           // areas with more devices are left out; 0: none
-	Directory  string        // the programs of violations are written there; "": nowhere
+	Operations int            // to be checked at least; 0 means 60,000
+	Seed       uint64         // of the first program; 0 means 1
+	Patience   time.Duration  // how long a call may take; 0 means 10 s
+	Devices    int            // areas with more devices are left out; 0: none
+	Again      string         // a trace of a violation: only its program is performed; "": a search
+	Progress   func(done int) // hears how many operations were checked; nil: nobody does
+	Directory  string         // the programs of violations are written there; "": nowhere
 
 	Build string // the directory of Build
 }
@@ -50,11 +53,19 @@ func (s Search) Run() (*Report, error) {
 	if x.contract, err = ParseContract(cmp.Or(s.Contract, subject.contract()), subject.records()); err != nil {
 		return nil, err
 	}
-	report, err := conformance.Examine(x.newAllocator, s.Level, s.options(x)...)
+	options := s.options(x)
+	if s.Again != "" {
+		h, ops, _, err := trace.ReadFile(s.Again)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, conformance.Again(h, ops))
+	}
+	report, err := conformance.Examine(x.newAllocator, s.Level, options...)
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Report: report, Functions: subject.named(), Contract: x.contract}
+	r := &Report{Report: report, Functions: subject.named(), Contract: x.contract, Empties: subject.empties()}
 	return r, s.writeAll(r)
 }
 
@@ -106,6 +117,9 @@ func (s *Search) options(x *examination) []conformance.Option {
 	}
 	if s.Seed > 0 {
 		options = append(options, conformance.Seed(s.Seed))
+	}
+	if s.Progress != nil {
+		options = append(options, conformance.Progress(s.Progress))
 	}
 	if s.Directory != "" {
 		options = append(options, conformance.Traces(s.Directory))

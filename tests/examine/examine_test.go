@@ -37,6 +37,7 @@ func TestLibraries(t *testing.T) {
 		{"events, free_stream", "waits.cc", "", "free_stream," + all, "", 0},
 		{"events, the wrong stream waits", "waits.cc", "-DFAULT=waits_on_default_stream", "free_stream", "NoHazard", 7},
 		{"record_stream", "recorded.cc", "", "", "", 0},
+		{"record_stream, another device is current", "recorded.cc", "", "record_stream,any_device", "", 0},
 		{"record_stream, uses are forgotten", "recorded.cc", "-DFAULT=forgets_uses", "", "NoHazard", 7},
 		{"record_stream, all uses but one are forgotten", "recorded.cc", "-DFAULT=forgets_one", "", "NoHazard", 11},
 		{"record_stream, one event is asked", "recorded.cc", "-DFAULT=queries_first_only", "", "NoHazard", 13},

@@ -210,6 +210,8 @@ func (l *library) call(m message) (words [8]uint64, exception string) {
 	if !l.running {
 		panic(&conformance.Gone{Reason: "the process of the allocator has ended before"})
 	}
+	defer l.calling()()
+	l.gpu.GPU.BoundQueries(mostQueries)
 	l.busy = true
 	err := l.order(m)
 	for err == nil {

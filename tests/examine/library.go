@@ -168,8 +168,12 @@ func (a *allocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) err
 	if _, live := a.live[p]; !live {
 		return &spec.InvalidPointerError{Op: op, Ptr: p}
 	}
+	current := a.current(dev)
+	if s == 0 { // which names the default stream of the current device
+		current = dev
+	}
 	_, exception := a.subject.call(message{
-		Type: orderRecordStream, Words: [8]uint64{uint64(p), uint64(s), uint64(a.current(dev))},
+		Type: orderRecordStream, Words: [8]uint64{uint64(p), uint64(s), uint64(current), uint64(dev)},
 	})
 	if exception != "" {
 		return threw(op, exception)

@@ -32,10 +32,11 @@ type subject interface {
 
 // watchdog ends a process that does not answer.
 type watchdog struct {
-	patience time.Duration // how long it may take until something is heard of it
+	patience time.Duration // how long a call may take, and the time until something is heard
 	proven   time.Duration // how long it was waited for when one hung for the first time; 0: none has
 	pid      atomic.Int64  // 0: there is none
 	heard    atomic.Uint64 // changes whenever something is heard; odd while somebody waits
+	calls    atomic.Uint64 // changes when a call begins and when it ends; odd during one
 	killed   atomic.Int64  // the process that was ended
 	done     chan bool
 }
@@ -46,11 +47,23 @@ func (w *watchdog) waiting() (over func()) {
 	return func() { w.heard.Add(1) }
 }
 
+// calling says that a call has begun, until over is called. It ends within the patience,
+// whatever is heard meanwhile.
+func (w *watchdog) calling() (over func()) {
+	w.calls.Add(1)
+	return func() { w.calls.Add(1) }
+}
+
+// mostQueries is how many queries in one call find work that is not complete: a program may
+// ask until it is.
+const mostQueries = 500
+
 // watch begins.
 func (w *watchdog) watch() {
 	w.done = make(chan bool)
 	go func(done <-chan bool) {
 		last, since := w.heard.Load(), time.Now()
+		call, began := w.calls.Load(), time.Now()
 		for {
 			select {
 			case <-done:
@@ -60,10 +73,13 @@ func (w *watchdog) watch() {
 			if now := w.heard.Load(); now != last || now%2 == 0 {
 				last, since = now, time.Now()
 			}
-			if pid := w.pid.Load(); pid > 0 && time.Since(since) > w.patience {
+			if now := w.calls.Load(); now != call || now%2 == 0 {
+				call, began = now, time.Now()
+			}
+			if pid := w.pid.Load(); pid > 0 && max(time.Since(since), time.Since(began)) > w.patience {
 				w.killed.Store(pid)
 				w.kill()
-				since = time.Now()
+				since, began = time.Now(), time.Now()
 			}
 		}
 	}(w.done)

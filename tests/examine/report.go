@@ -11,6 +11,7 @@ type Report struct {
 	*conformance.Report
 	Functions Functions // zero for a program that speaks the line protocol
 	Contract  Contract
+	Empties   bool // its cache can be emptied: lost memory is found
 }
 
 // String is the report for people.
@@ -19,7 +20,11 @@ func (r *Report) String() string {
 	if f := r.Functions; f.Malloc != "" {
 		what = fmt.Sprintf("functions: %s and %s; ", f.Malloc, f.Free)
 	}
-	return fmt.Sprintf("%scontract: %v\n%v", what, r.Contract, r.Report)
+	text := fmt.Sprintf("%scontract: %v\n%v", what, r.Contract, r.Report)
+	if r.Empties {
+		text += "lost memory is found at the end of each program: EverythingIsReturned\n"
+	}
+	return text
 }
 
 // Summary is the report as JSON has it; docs/examine.md explains the fields.
@@ -59,10 +64,7 @@ func (r *Report) Summary() Summary {
 	for i := range r.Violations {
 		v := &r.Violations[i]
 		one := SummaryOfOne{Rule: v.Rule.Name, Level: v.Rule.Level, Found: v.Found, Area: v.Area, Seed: v.Seed, After: v.After}
-		_, ops := v.Program()
-		for j := range ops {
-			one.Program = append(one.Program, ops[j].InWords())
-		}
+		one.Program = v.Steps()
 		if v.File != "" {
 			one.Files = append([]string{v.File}, v.Programs...)
 		}

@@ -75,6 +75,7 @@ extern "C" void my_free(void *ptr, ssize_t size, int device, cudaStream_t stream
 	for (cudaStream_t s : uses[ptr]) {
 		if (s == stream || FAULT == forgets_uses || (FAULT == forgets_one && !p.events.empty())) continue;
 		cudaEvent_t e;
+		cudaSetDevice(device); // a use is by a stream of the memory's device
 		cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
 		cudaEventRecord(e, s);
 		p.events.push_back(e);
