@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -47,8 +46,18 @@ func TestExamine(t *testing.T) {
 	if v.Rule != "NoHazard" || len(v.Program) != 5 || len(v.Files) != 1 || s.Operations < 800 {
 		t.Errorf("%s", text)
 	}
-	if _, err := os.Stat(v.Files[0]); err != nil {
-		t.Error(err)
+	for argument, want := range map[string]string{"broken": "1 violations", "": "0 violations"} {
+		_, text, _ = runExamine(t, "--replay", v.Files[0], "--", python, driver, argument)
+		if !strings.Contains(text, want) || !strings.Contains(text, "the program of the trace, 5 of whose 5 operations were performed") {
+			t.Errorf("%q: want %s:\n%s", argument, want, text)
+		}
+	}
+	status, text, _ = runExamine(t, "--replay", v.Files[0], "--contract", "joined", "--devices", "3", "--", python, driver, "broken")
+	if status != statusDiffers {
+		t.Errorf("status %d:\n%s", status, text)
+	}
+	if status, text, _ = runExamine(t, "--replay", filepath.Join(dir, "none.jsonl"), "--", python, driver); status != statusBadInput {
+		t.Errorf("status %d:\n%s", status, text)
 	}
 }
 
@@ -58,8 +67,9 @@ func TestExamineBadFlags(t *testing.T) {
 		{}, {"--ops", "0", "x.so"}, {"--level", "high", "x.so"}, {"--devices", "0", "x.so"}, {"--patience", "0s", "x.so"}, {"nowhere.so"},
 		{"--", "/no/such/driver"},
 	} {
-		if status, out, _ := runExamine(t, args...); status != statusBadInput {
-			t.Errorf("%q ends with %d\n%s", args, status, out)
+		var out, errors bytes.Buffer // no compiler is needed to refuse these
+		if status := run(append([]string{"examine"}, args...), strings.NewReader(""), &out, &errors); status != statusBadInput {
+			t.Errorf("%q ends with %d\n%s", args, status, out.String())
 		}
 	}
 }
