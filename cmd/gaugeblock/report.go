@@ -12,6 +12,7 @@ import (
 	memoryreport "gaugeblock/snapshot/report"
 	"gaugeblock/snapshot/whatif"
 	"gaugeblock/spec"
+	"gaugeblock/spec/quote"
 )
 
 // reportCommand is "gaugeblock report".
@@ -88,10 +89,12 @@ func (c *reportCommand) Run(env *environment) error {
 	if err := out.Write(page); err != nil {
 		return err
 	}
-	if c.Out == "" {
-		fmt.Fprintf(env.stdout, "%s\n", c.defaultName())
+	name := c.Out
+	if name == "" {
+		name = c.defaultName()
 	}
-	return nil
+	_, err = fmt.Fprintf(env.stdout, "%s\n", name)
+	return err
 }
 
 // files are the snapshots, and whether they are ranks of one run.
@@ -190,7 +193,7 @@ func (c *reportCommand) defaultName() string {
 
 // one makes the page of a snapshot: a report of each device that has anything.
 func (c *reportCommand) one(env *environment, path string) (*memoryreport.Page, error) {
-	file, name, err := env.openSnapshot(path, c.MaxMemory)
+	file, name, err := c.open(env, path)
 	if err != nil {
 		return nil, err
 	}
@@ -220,6 +223,15 @@ func (c *reportCommand) one(env *environment, path string) (*memoryreport.Page, 
 	return page, nil
 }
 
+// open reads a snapshot, and says of a trace which command takes it.
+func (c *reportCommand) open(env *environment, path string) (*snapshot.File, string, error) {
+	file, name, err := env.openSnapshot(path, c.MaxMemory)
+	if errors.Is(err, snapshot.ErrTrace) {
+		err = fmt.Errorf("%s: this is a trace, not a memory snapshot; gaugeblock whatif takes it", quote.Text(name))
+	}
+	return file, name, err
+}
+
 // two makes the page that compares two snapshots.
 func (c *reportCommand) two(env *environment, files []string) (*memoryreport.Page, error) {
 	page := &memoryreport.Page{Shown: 1}
@@ -228,7 +240,7 @@ func (c *reportCommand) two(env *environment, files []string) (*memoryreport.Pag
 		titles = [2]string{files[0], files[1]}
 	}
 	for i, path := range files {
-		file, name, err := env.openSnapshot(path, c.MaxMemory)
+		file, name, err := c.open(env, path)
 		if err != nil {
 			return nil, err
 		}
@@ -255,7 +267,7 @@ func (c *reportCommand) ranks(env *environment, files []string) (*memoryreport.P
 	var worstOptions memoryreport.Options
 	for i, path := range files {
 		progress.advance()
-		file, name, err := env.openSnapshot(path, c.MaxMemory)
+		file, name, err := c.open(env, path)
 		if err == nil {
 			options := memoryreport.Options{Title: memoryreport.RankTitle(rankName(c.Snapshots, name)), Device: chooseDevice(file, c.Device)}
 			var data *memoryreport.Data

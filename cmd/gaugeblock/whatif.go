@@ -17,6 +17,7 @@ import (
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/whatif"
 	"gaugeblock/spec"
+	"gaugeblock/spec/quote"
 	"gaugeblock/spec/trace"
 )
 
@@ -158,6 +159,9 @@ func (e *environment) compare(w *whatif.Workload, o whatif.Options, forPrograms 
 
 // workload reads the file. The notes describe it.
 func (c *whatifCommand) workload(env *environment) (*whatif.Workload, []string, error) {
+	if there, err := os.Stat(c.File); err == nil && there.IsDir() {
+		return nil, nil, fmt.Errorf("%s is a folder: whatif takes one file; gaugeblock report takes a folder, with the snapshots of the ranks of a run", quote.Text(c.File))
+	}
 	if strings.HasSuffix(c.File, ".jsonl") || strings.HasSuffix(c.File, ".jsonl.gz") {
 		return c.fromTrace()
 	}
