@@ -269,7 +269,7 @@ func (c *reportCommand) ranks(env *environment, files []string) (*memoryreport.P
 		progress.advance()
 		file, name, err := c.open(env, path)
 		if err == nil {
-			options := memoryreport.Options{Title: memoryreport.RankTitle(rankName(c.Snapshots, name)), Device: chooseDevice(file, c.Device)}
+			options := memoryreport.Options{Device: chooseDevice(file, c.Device)}
 			var data *memoryreport.Data
 			if data, err = memoryreport.Build(file, options); err == nil {
 				builder.Add(rankName(c.Snapshots, name), data)
@@ -290,6 +290,7 @@ func (c *reportCommand) ranks(env *environment, files []string) (*memoryreport.P
 	if worst == nil {
 		return nil, errors.New("no rank can be read")
 	}
+	worstOptions.Title = builder.Title(builder.Worst())
 	if err := c.addComparison(env, worst, &worstOptions); err != nil {
 		return nil, err
 	}

@@ -21,9 +21,9 @@ func (f Figures) Reserved() (low, high uint64, open bool) {
 	return f.reserved.Low, f.reserved.High, f.open
 }
 
-// dependsOnLimit reports whether the limit, which the record leaves open, decides whether a
+// DependsOnLimit reports whether the limit, which the record leaves open, decides whether a
 // request fails, and the smallest one without a failure is known.
-func (p *Prediction) dependsOnLimit() bool { return p.limitDecides && p.fits > 0 }
+func (p *Prediction) DependsOnLimit() bool { return p.limitDecides && p.fits > 0 }
 
 // Figures are those of the row of the prediction.
 func (p *Prediction) Figures() Figures { return p.figures() }
@@ -31,7 +31,7 @@ func (p *Prediction) Figures() Figures { return p.figures() }
 func (p *Prediction) figures() Figures {
 	f := Figures{Statistics: p.Statistics, reserved: p.PeakReservedRange, open: p.OpenEnd}
 	known := p.recordedRange
-	if p.dependsOnLimit() && p.fitting != nil {
+	if p.DependsOnLimit() && p.fitting != nil {
 		f.Statistics, known = p.fitting.Statistics, p.fittingRange
 		f.reserved.Low = max(f.reserved.Low, known.Low)
 	}

@@ -339,7 +339,7 @@ func (c *Comparison) sureness() string {
 		return "Exact: the whole record is reproduced, and nothing that it leaves open makes a difference."
 	case c.Certainty() == CertainUnknown:
 		return "This cannot be relied on: the record is not reproduced."
-	case p.dependsOnLimit():
+	case p.DependsOnLimit():
 		return fmt.Sprintf("So it depends on the limit: %s or more is enough, and with less the request fails here, too.", spec.FormatSize(p.fits))
 	case c.Sure():
 		return "That much is sure; the statistics are not exact (see below)."
@@ -357,7 +357,7 @@ func (c *Comparison) whyNotExact() string {
 		return ""
 	}
 	text := fmt.Sprintf("The statistics of %s are not exact: %s.", nameInText(p), strings.Join(p.Differences, "; "))
-	if p.OOMRuns > 0 && p.OOMRuns < p.Runs && !p.dependsOnLimit() {
+	if p.OOMRuns > 0 && p.OOMRuns < p.Runs && !p.DependsOnLimit() {
 		text += fmt.Sprintf(" In %d of %d runs, under different assumptions, a request fails.", p.OOMRuns, p.Runs)
 	}
 	return text
