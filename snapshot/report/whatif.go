@@ -22,7 +22,7 @@ func whatIf(c *whatif.Comparison) *WhatIf {
 		return nil
 	}
 	w := &WhatIf{
-		Cause: string(c.Cause()), Limit: c.Limit, LimitNote: c.LimitNote(), AskLimit: c.LimitQuestion() != "", Predictions: []Prediction{},
+		Cause: string(c.Cause()), Limit: c.Limit, LimitNote: c.LimitNote(), AskLimit: c.LimitExample(), Predictions: []Prediction{},
 		Export: shortenEnd(c.Export(), maxNote), Details: shortenEnd(c.Details(), 2*maxNote),
 	}
 	important := c.Shown(false)

@@ -301,13 +301,14 @@ func (c *Comparison) passesLimit() string {
 // LimitQuestion asks for the limit, where the record leaves open what it was and that
 // matters, "" otherwise.
 func (c *Comparison) LimitQuestion() string {
-	if !c.asksForLimit() {
+	example := c.LimitExample()
+	if example == "" {
 		return ""
 	}
 	if c.Workload.Limit.Kind == FractionLimit {
-		return "The error message of PyTorch has the limit, as \"GiB allowed\": copy that figure into --limit, for example --limit " + c.exampleLimit() + "."
+		return "The error message of PyTorch has the limit, as \"GiB allowed\": copy that figure into --limit, for example --limit " + example + "."
 	}
-	return "If the error message of PyTorch has \"GiB allowed\", copy that figure into --limit, for example --limit " + c.exampleLimit() + "."
+	return "If the error message of PyTorch has \"GiB allowed\", copy that figure into --limit, for example --limit " + example + "."
 }
 
 // asksForLimit reports whether the limit of the record is not known, and the outcome under
@@ -320,8 +321,12 @@ func (c *Comparison) asksForLimit() bool {
 	return matters(c.current()) || matters(c.Recommended())
 }
 
-// exampleLimit is a limit as it is written on a command line, one that may have been in force.
-func (c *Comparison) exampleLimit() string {
+// LimitExample is a limit as it is written on a command line, one that may have been in force;
+// "" if LimitQuestion asks nothing.
+func (c *Comparison) LimitExample() string {
+	if !c.asksForLimit() {
+		return ""
+	}
 	low, high := c.limitRange()
 	return strings.ReplaceAll(spec.FormatSize(low+(high-low)/2), " ", "")
 }

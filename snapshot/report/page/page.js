@@ -211,8 +211,8 @@
       }
       if (data.whatif && data.whatif.askLimit) {
         const file = page.ranks || page.compared ? "SNAPSHOT" : page.source;
-        byId("export").append(element("p", { class: "help" }, "With the limit, as the figure before \"GiB allowed\" in PyTorch's error message, the answer is definite:"),
-          element("div", { class: "export" }, element("code", {}, "gaugeblock report " + file + " --limit FIGUREGiB")));
+        byId("export").append(element("p", { class: "help" }, "The snapshot does not tell the limit, and it decides. Compare again with the figure before \"GiB allowed\" in PyTorch's error message, in place of " + data.whatif.askLimit.replace("GiB", "") + ":"),
+          element("div", { class: "export" }, element("code", {}, "gaugeblock report " + file + " --limit " + data.whatif.askLimit)));
       }
       const statistic = (name, value, detail, kind) =>
         byId("statistics").append(element("div", {}, element("dt", {}, name), element("dd", { class: kind }, value, detail && element("small", {}, detail))));
