@@ -43,10 +43,6 @@ func (e *OutOfMemoryError) Error() string {
 		FormatSize(e.SegmentSize), e.Device, FormatSize(e.DeviceTotal), FormatSize(e.DeviceFree))
 	if e.Limited {
 		msg += fmt.Sprintf("; %s allowed", FormatSize(e.Limit))
-		// Rounded to the same two decimals the sizes would look as if they fitted.
-		if needed := e.Allocated + e.Unallocated + e.SegmentSize; needed > e.Limit && FormatSize(needed) == FormatSize(e.Limit) {
-			msg += fmt.Sprintf(", which is %d bytes too few", needed-e.Limit)
-		}
 	}
 	msg += fmt.Sprintf("; %s is allocated", FormatSize(e.Allocated))
 	if e.PrivatePools > 0 {

@@ -56,7 +56,6 @@ func TestErrorMessages(t *testing.T) {
 	}{
 		{&outOfMemory, "out of memory: tried to allocate 20.00 MiB on device 1, which has a total capacity of 80.00 GiB of which 3.00 MiB is free; 40.00 GiB is allocated, 2.00 GiB is reserved but unallocated"},
 		{&limited, "out of memory: tried to allocate 20.00 MiB on device 1, which has a total capacity of 80.00 GiB of which 3.00 MiB is free; 42.00 GiB allowed; 40.00 GiB is allocated (7.00 MiB of it free in private pools), 2.00 GiB is reserved but unallocated"},
-		{&spec.OutOfMemoryError{SegmentSize: 656 << 20, DeviceTotal: 80 << 30, DeviceFree: 79 << 30, Limited: true, Limit: 656<<20 - 1}, "out of memory: tried to allocate 656.00 MiB on device 0, which has a total capacity of 80.00 GiB of which 79.00 GiB is free; 656.00 MiB allowed, which is 1 bytes too few; 0 bytes is allocated, 0 bytes is reserved but unallocated"},
 		{&limitedToNothing, "out of memory: tried to allocate 20.00 MiB on device 1, which has a total capacity of 80.00 GiB of which 3.00 MiB is free; 0 bytes allowed; 40.00 GiB is allocated, 2.00 GiB is reserved but unallocated"},
 		{&spec.OutOfMemoryError{Device: 2, Requested: 2 * spec.EiB}, "out of memory: tried to allocate 2147483648.00 GiB on device 2, more than any device has"},
 		{&spec.InvalidPointerError{Op: "Free", Ptr: 0x7f00}, "Free: 0x7f00 is not a pointer that is allocated"},
