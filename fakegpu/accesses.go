@@ -129,9 +129,6 @@ func (d *detector) compareGroup(g *accesses, m *moment, second *footprint, confl
 
 // known reports whether all of a group is known to come before a moment.
 func (g *accesses) known(m *moment) bool {
-	if m.node != nil {
-		return false // its graph decides
-	}
 	return g.behind.Position > 0 && m.Clock.Covers(g.behind) ||
 		g.others != happensbefore.Clock{} && g.others == m.Clock.Others()
 }

@@ -54,7 +54,7 @@ func (g *GPU) gatherBlocking(s *stream) {
 	if s.handle != 0 {
 		return
 	}
-	if g.queued.items > 0 {
+	if g.machine.queued.items > 0 {
 		for _, b := range g.inOrder {
 			if b.blocking && b.device == s.device && !b.idle() {
 				s.push(item{wait: b.end()})

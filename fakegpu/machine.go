@@ -83,6 +83,7 @@ type Machine struct {
 	works     uint64              // given so far, over all processes: the number of the latest
 	backings  uint64              // made so far
 	fabric    map[uint64]*backing // pages exported as fabric handles, by id
+	queued    queued              // in the queues of all processes
 	clock     time.Duration       // see event_time.go
 	linked    bool                // a process has opened another one's event
 }
@@ -140,9 +141,8 @@ type GPU struct {
 	streams   map[spec.Stream]*stream
 	created   uint64    // streams so far
 	inOrder   []*stream // every stream with work or a handle, by creation, and some that have neither
-	queued    queued
-	destroyed int // streams destroyed since the last look at all of them
-	orphans   int // destroyed streams with work, as of that look
+	destroyed int       // streams destroyed since the last look at all of them
+	orphans   int       // destroyed streams with work, as of that look
 	events    map[spec.EventHandle]*event
 	pages     map[spec.PageHandle]*page
 	exports   map[uint64]*backing // pages exported as file descriptors
@@ -211,7 +211,7 @@ func (m *Machine) NewProcess() *GPU {
 	for i, p := range m.physical {
 		dev := spec.Device(i)
 		v := &view{device: dev, physical: p, addresses: m.config.Addresses(dev), peers: accessOf(dev)}
-		v.stream = &stream{device: dev, queued: &g.queued}
+		v.stream = &stream{device: dev, queued: &m.queued}
 		g.devices = append(g.devices, v)
 		g.inOrder = append(g.inOrder, v.stream)
 	}

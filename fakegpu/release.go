@@ -45,7 +45,7 @@ func (g *GPU) awaitRelease(a *area) error {
 			g.force(s.lastOf(a.device))
 		}
 	}
-	if !g.machine.config.FreeWaits || g.queued.items == 0 {
+	if !g.machine.config.FreeWaits || g.machine.queued.items == 0 {
 		return nil
 	}
 	if err := g.awaitDevice(callFree, a.device); err != nil {

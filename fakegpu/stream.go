@@ -26,8 +26,8 @@ type stream struct {
 	blocking    bool        // waits for the legacy default stream, and that for it (blocking.go)
 	given, done uint64
 	queue       []item
-	stamps      []stamp // of events behind what waits in the queue
 	queued      *queued
+	stamps      []stamp // of events behind what waits in the queue
 
 	capture   *capture            // nil unless the stream is being captured
 	terminals []spec.GraphNode    // what the next node will depend on
@@ -36,7 +36,7 @@ type stream struct {
 	lane *happensbefore.Lane // in the detector's order, nil until it is needed
 }
 
-// queued counts the items in the queues of a process, and those of them that wait for
+// queued counts the items in the queues of a machine, and those of them that wait for
 // another stream.
 type queued struct{ items, waits int }
 
@@ -173,7 +173,10 @@ func (g *GPU) AddStream(dev spec.Device, handle spec.Stream) error {
 
 func (g *GPU) addStream(dev spec.Device, handle spec.Stream) {
 	g.created++
-	s := &stream{device: dev, handle: handle, id: MaxDevices + g.created, blocking: g.machine.config.BlockingStreams, queued: &g.queued}
+	s := &stream{
+		device: dev, handle: handle, id: MaxDevices + g.created,
+		blocking: g.machine.config.BlockingStreams, queued: &g.machine.queued,
+	}
 	g.streams[handle] = s
 	g.inOrder = append(g.inOrder, s)
 }
@@ -222,7 +225,7 @@ func (g *GPU) DestroyStream(dev spec.Device, handle spec.Stream) error {
 		g.detector.order.Retire(s.lane)
 	}
 	delete(g.streams, handle)
-	if g.destroyed++; g.queued.items > 0 || 2*g.destroyed > len(g.inOrder) {
+	if g.destroyed++; g.machine.queued.items > 0 || 2*g.destroyed > len(g.inOrder) {
 		g.advanceAll()
 	}
 	return nil
@@ -258,9 +261,8 @@ func (g *GPU) Drain(dev spec.Device, handle spec.Stream) error {
 	if g.schedule != nil && drained != nil {
 		g.force(drained.end())
 	}
-	alone := g.queued.waits == 0 && !g.machine.linked // no stream waits for another, here or in another process
-	if alone && g.schedule == nil && drained != nil && !drained.destroyed {
-		g.advance(drained)
+	if g.machine.queued.waits == 0 && g.schedule == nil && drained != nil && g.destroyed+g.orphans == 0 {
+		g.advance(drained) // nothing else can
 	} else {
 		g.advanceAll()
 	}

@@ -62,7 +62,7 @@ func (g *GPU) await(c call, m mark, what string) error {
 
 // awaitDevice waits for all streams of a device, destroyed ones included.
 func (g *GPU) awaitDevice(c call, dev spec.Device) error {
-	for g.queued.items > 0 {
+	for g.machine.queued.items > 0 {
 		i := slices.IndexFunc(g.inOrder, func(s *stream) bool { return s.device == dev && !s.idle() })
 		if i < 0 {
 			return nil

@@ -14,7 +14,6 @@ import (
 
 // notRun are the commands of the documents that the test does not run, and why.
 var notRun = map[string]string{
-	"gaugeblock examine libmine.so":                                                              "needs an allocator; tests/examine has some",
 	"go run ./cmd/gaugeblock torch --ops 1000000":                                                "needs PyTorch; TestTorch runs the command",
 	"go run ./cmd/gaugeblock torch --torch other/lib/python3*/site-packages/torch --ops 1000000": "needs another PyTorch; TestTorch runs the command",
 }

@@ -288,10 +288,12 @@ func (o *Order) SubmitHost() Moment {
 	return Moment{e, t.lane.clock}
 }
 
-// Reached is what comes before whatever the thread submits to the lane next.
+// Reached is what comes before whatever the thread submits to the lane next. To ask
+// changes nothing.
 func (o *Order) Reached(l *Lane) Clock {
-	o.prepare(l)
-	return l.clock
+	reached := l.Clock()
+	reached.Join(o.current.seen)
+	return reached
 }
 
 // Record makes an event of what comes before the lane's next work.

@@ -19,8 +19,9 @@ type Reader struct {
 	refs   *references
 	graphs int // captures that ended, for version 1
 	end    *End
-	ahead  *Op   // the first operation, if it was read with the header
-	err    error // what Next returns from now on
+	room   *traceLine // of each line, if they are not kept: Reuse
+	ahead  *Op        // the first operation, if it was read with the header
+	err    error      // what Next returns from now on
 }
 
 // Open opens a trace file, compressed or not; "-" is standard input. What is
@@ -94,8 +95,12 @@ func (t *Reader) Close() error {
 	return t.file.Close()
 }
 
-// Next returns the next operation, which is the caller's to keep; io.EOF when
-// there is none. Any other error is a *Error, and returned ever after.
+// Reuse says that an operation is not looked at any more when the next one is read, so
+// that they can be in the same memory.
+func (t *Reader) Reuse() { t.room = &traceLine{} }
+
+// Next returns the next operation, which is the caller's to keep unless Reuse was called;
+// io.EOF when there is none. Any other error is a *Error, and returned ever after.
 func (t *Reader) Next() (*Op, error) {
 	if op := t.ahead; op != nil {
 		t.ahead = nil
@@ -144,7 +149,7 @@ func (t *Reader) readLine() (*traceLine, error) {
 	if err != nil {
 		return nil, t.fail(describeInput(err), err)
 	}
-	l, wrong := parseLine(text, t.header)
+	l, wrong := parseLine(text, t.header, t.room)
 	if wrong != "" {
 		return nil, t.fail(wrong, nil)
 	}
@@ -171,12 +176,16 @@ func (t *Reader) fail(reason string, cause error) error {
 	return &Error{File: t.name, Line: t.line, Reason: reason, Err: cause}
 }
 
-// parseLine reads a line after the header. It says what is wrong, "" if nothing is.
-func parseLine(text []byte, h *Header) (l *traceLine, wrong string) {
+// parseLine reads a line after the header, into the room if there is any. It says what is
+// wrong, "" if nothing is.
+func parseLine(text []byte, h *Header, room *traceLine) (l *traceLine, wrong string) {
 	if h.Format == TreeFormat {
 		return parseTreeLine(text)
 	}
-	l = &traceLine{columns: len(h.StatColumns)}
+	if l = room; l == nil {
+		l = &traceLine{}
+	}
+	*l = traceLine{columns: len(h.StatColumns)}
 	c := &jsonCursor{line: text}
 	seen := lineTable.read(c, l)
 	c.end()

@@ -98,7 +98,7 @@ func (t *Writer) encode(kind OpKind, l *traceLine) error {
 		return refuseTrace(fmt.Sprintf("field %q does not belong to %s", stray, kind))
 	}
 	t.buf = lineTable.write(t.buf[:0], l, s.must, s.may)
-	_, wrong := parseLine(t.buf, t.header)
+	_, wrong := parseLine(t.buf, t.header, nil)
 	if wrong == "" {
 		wrong = checkOutput(t.buf)
 	}

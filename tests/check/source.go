@@ -42,6 +42,7 @@ func open(r io.Reader, name string) (source, error) {
 			return nil, err
 		}
 		tr.TolerateMisuse()
+		tr.Reuse()
 		return &traceSource{Reader: tr}, nil
 	}
 	return newCSV(in, name)

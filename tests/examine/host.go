@@ -64,6 +64,7 @@ type library struct {
 
 	gpu     *host.Process
 	running bool
+	busy    bool   // in a call
 	says    string // the library's contract, as it says
 }
 
@@ -74,6 +75,9 @@ func (l *library) named() Functions { return l.functions }
 
 // begin starts a process that has the library, on a GPU. The one before ends.
 func (l *library) begin(gpu *fakegpu.GPU) error {
+	if l.busy { // a call was left in the middle
+		l.close()
+	}
 	l.quit()
 	if l.process == nil {
 		if err := l.start(); err != nil {
@@ -148,7 +152,11 @@ func (l *library) quit() {
 
 // close ends both processes.
 func (l *library) close() {
+	if l.busy {
+		l.kill()
+	}
 	l.quit()
+	l.busy = false
 	if l.process == nil {
 		return
 	}
@@ -202,6 +210,7 @@ func (l *library) call(m message) (words [8]uint64, exception string) {
 	if !l.running {
 		panic(&conformance.Gone{Reason: "the process of the allocator has ended before"})
 	}
+	l.busy = true
 	err := l.order(m)
 	for err == nil {
 		var answer message
@@ -213,6 +222,7 @@ func (l *library) call(m message) (words [8]uint64, exception string) {
 		case saysCalled:
 			err = l.serve(&answer, extra)
 		case saysAnswered:
+			l.busy = false
 			if answer.Number != 0 {
 				return answer.Words, "it threw " + string(extra)
 			}

@@ -29,12 +29,9 @@ const mostPages = 1 << 19
 
 // checkPages refuses a request that would map more.
 func (m *machine) checkPages(op *trace.Op) error {
-	page := m.header.Geometry.LargeBuffer
-	if !m.expandable || page == 0 {
-		return nil
-	}
+	page := max(1, m.header.Geometry.LargeBuffer)
 	pages := min(op.Size, m.header.TotalMemory) / page
-	if pages <= mostPages {
+	if pages <= mostPages || !m.expandable {
 		return nil
 	}
 	return m.badOp(op, fmt.Sprintf("%s in pages of %s are %d pages, and at most %d can be mapped at once here",

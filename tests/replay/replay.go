@@ -81,6 +81,7 @@ func (s *source) replay(c *choices, whole bool) (*run, error) {
 		return nil, err
 	}
 	defer tr.Close()
+	tr.Reuse()
 	r := &run{result: Result{File: s.name, Recorded: recordedFrom(tr.Header())}, choices: c, whole: whole, budget: NewBudget(s.options.MaxMemory)}
 	if s.options.Story != nil {
 		r.story.w = &r.told

@@ -44,6 +44,7 @@ type pooledPiece struct {
 	memory spec.Range
 	stream spec.Stream      // that it was freed on
 	event  spec.EventHandle // behind the free
+	cut    bool             // an allocator has made parts of it, which have owners of their own
 }
 
 // firstOwnPool is the number of the first pool that a program creates.
@@ -97,8 +98,23 @@ func (p *Process) poolMalloc(dev spec.Device, id uint64, s spec.Stream, bytes, m
 	pool.used += piece.memory.Bytes
 	pool.topUsed = max(pool.topUsed, pool.used)
 	d.pieces[piece.memory.Ptr] = piece
+	piece.cut = false
 	p.GPU.BeginLifetime(fakegpu.Lifetime{Device: pool.device, Stream: s, Range: piece.memory, Owner: "cudaMallocAsync"})
 	return piece.memory.Ptr, 0
+}
+
+// cut says that an allocator has allocated memory, which may be part of what it has from a
+// pool: from then on the owners of its parts are looked at, and no longer the piece's.
+func (p *Process) cut(r spec.Range) {
+	d := &p.pools
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, piece := range d.pieces { // at most one contains it
+		if !piece.cut && piece.memory.Contains(r) {
+			piece.cut = true
+			p.GPU.EndLifetime(piece.memory.Ptr)
+		}
+	}
 }
 
 // inCapture reports whether a stream is being captured. Of another stream a thread that is not
@@ -228,7 +244,9 @@ func (p *Process) poolFree(at spec.Ptr, dev spec.Device, s spec.Stream, wait boo
 		return number(errors.Join(err, p.GPU.DestroyEvent(event)))
 	}
 	delete(d.pieces, at)
-	p.GPU.EndLifetime(at)
+	if !piece.cut {
+		p.GPU.EndLifetime(at)
+	}
 	piece.stream, piece.event = s, event
 	piece.pool.free = append(piece.pool.free, piece)
 	piece.pool.used -= piece.memory.Bytes

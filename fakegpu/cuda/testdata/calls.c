@@ -175,6 +175,17 @@ static void owners(void) {
 	IS(gaugeblock_hazard(before, text, sizeof text) > 0, 1);
 	IS(strstr(text, "\"second\"") != NULL, 1);
 	IS(gaugeblock_hazard(before + 1, text, sizeof text), -1);
+
+	// An allocator may cut up what it has of a pool of the driver's.
+	IS(cudaMallocAsync((void **)&p, 4096, a), 0);
+	IS(gaugeblock_allocated(p, 512, a), 0);
+	IS(gaugeblock_allocated(p + 512, 512, b), 0);
+	IS(gaugeblock_hazards(), before + 1);
+	IS(gaugeblock_allocated(p + 256, 512, b), 0); // overlaps both
+	IS(gaugeblock_hazards(), before + 3);
+	IS(gaugeblock_freed(p + 256), 0);
+	IS(cudaFreeAsync(p, a), 0);
+	IS(gaugeblock_hazards(), before + 3);
 }
 
 // A handle is used again, and the id tells the streams apart.

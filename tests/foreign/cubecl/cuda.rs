@@ -1,5 +1,6 @@
-//! cubecl's traits for a backend, for CUDA: storage in memory of cudaMalloc, which
-//! cubecl's own storage falls back to, streams and events; and the thread of cubecl that releases memory when work is over, made repeatable.
+//! cubecl's traits for a backend, for CUDA: storage in memory of cudaMalloc, whose calls can be
+//! counted and which cubecl's own storage falls back to, streams and events; and the thread of
+//! cubecl that releases memory when work is over, made repeatable.
 
 use crate::backtrace::BackTrace;
 use crate::memory_management::{MemoryAllocationMode, MemoryConfiguration, MemoryManagement, MemoryManagementOptions};

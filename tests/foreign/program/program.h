@@ -200,7 +200,7 @@ inline int run(Subject &subject, int argc, char **argv) {
 		Random r(seed);
 		const Lines lines = subject.random(r, operations);
 		Finding f = performed(subject, lines);
-		if (f.rule == hangs) f = performed(subject, lines, 60); // the machine may be slow
+		if (f.rule == hangs) f = performed(subject, lines, 20); // the machine may be slow
 		const size_t found = f.operations;
 		std::string small;
 		if (!f.rule.empty() && !made_small) {

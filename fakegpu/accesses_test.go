@@ -1,0 +1,38 @@
+package fakegpu
+
+import (
+	"testing"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
+)
+
+// TestGroupThatGrows: what is known of the accesses of a lifetime does not hold for one
+// that comes later, as that of a graph whose memory was reused meanwhile.
+func TestGroupThatGrows(t *testing.T) {
+	d := &detector{order: happensbefore.New()}
+	p := &patch{Range: spec.Range{Ptr: 0x1000, Bytes: 512}}
+	lane := func(s spec.Stream) *happensbefore.Lane { return d.order.NewLane(spec.DeviceStream{Stream: s}) }
+	a, b, c := lane(1), lane(2), lane(3)
+	first, second := &Lifetime{Number: 1, Range: p.Range}, &Lifetime{Number: 2, Range: p.Range}
+	write := func(l *happensbefore.Lane, life *Lifetime) int {
+		m := moment{Moment: d.order.Submit(l)}
+		d.uses.number++
+		d.meet(p, &m, &footprint{
+			Range: p.Range, Epoch: m.Epoch, clock: m.Clock, number: d.uses.number, write: true, lifetime: life,
+			act: &act{work: d.uses.number, kind: "kernel", stream: l.Stream().Stream},
+		})
+		return len(d.found)
+	}
+	write(a, first)
+	d.order.Wait(b, a.Clock())
+	if n := write(b, second); n != 0 {
+		t.Fatalf("%d hazards between accesses in order: %v", n, d.found)
+	}
+	if n := write(c, first); n != 1 {
+		t.Fatalf("%d hazards, want that of c and b: %v", n, d.found)
+	}
+	if n := write(b, second); n != 2 {
+		t.Fatalf("%d hazards, want that of b and c as well: %v", n, d.found)
+	}
+}
