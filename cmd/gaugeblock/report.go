@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"gaugeblock/snapshot"
 	memoryreport "gaugeblock/snapshot/report"
 	"gaugeblock/snapshot/whatif"
@@ -204,7 +206,7 @@ func (c *reportCommand) one(env *environment, path string) (*memoryreport.Page, 
 		devices, more = memoryreport.Devices(file, chosen)
 	}
 	if more > 0 {
-		page.Notes = append(page.Notes, fmt.Sprintf("%d more devices are not shown; --device chooses one.", more))
+		page.Notes = append(page.Notes, english.Plural(more, "more device is", "more devices are")+" not shown; --device chooses one.")
 	}
 	for _, device := range devices {
 		options := memoryreport.Options{Title: fmt.Sprintf("device %d", device), Device: device, Share: len(devices)}
@@ -258,7 +260,7 @@ func (c *reportCommand) two(env *environment, files []string) (*memoryreport.Pag
 // ranks makes the page of the ranks of a run, with the report of the worst one. A rank that
 // cannot be read is left out, and makes the exit status 2.
 func (c *reportCommand) ranks(env *environment, files []string) (*memoryreport.Page, error) {
-	page := &memoryreport.Page{Source: fmt.Sprintf("%s, %d ranks", filepath.Base(c.defaultName()[:len(c.defaultName())-len(".html")]), len(files))}
+	page := &memoryreport.Page{Source: filepath.Base(strings.TrimSuffix(c.defaultName(), ".html")) + ", " + english.Plural(len(files), "rank", "")}
 	progress := newProgress(env.stderr, len(files), false)
 	progress.counting = "%d of %d ranks"
 	stderr := progress.above(env.stderr)

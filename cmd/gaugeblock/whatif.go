@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
@@ -234,7 +235,7 @@ func (c *whatifCommand) print(out io.Writer, comparison *whatif.Comparison, note
 	}
 	fmt.Fprintf(out, "\n%s\n", comparison.Table(whatif.TableOptions{All: c.All, Width: width}))
 	if hidden := len(comparison.Predictions) - len(comparison.Shown(c.All)); hidden > 0 {
-		fmt.Fprintf(out, "%d more settings were compared; --all shows them.\n", hidden)
+		fmt.Fprintf(out, "%s compared; --all shows them.\n", english.Plural(hidden, "more setting was", "more settings were"))
 	}
 	if details := comparison.Details(); details != "" {
 		fmt.Fprintf(out, "\n%s\n", paragraph(details, width))

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"gaugeblock/spec"
 )
 
@@ -227,10 +229,7 @@ const noticeable = 200
 // outcomes says which of the two ran out of memory, "" if none did.
 func (c *Compared) outcomes(a, b *Data) string {
 	failed := func(d *Data) string {
-		if d.Summary.OOMs == 1 {
-			return "1 request failed"
-		}
-		return fmt.Sprintf("%d requests failed", d.Summary.OOMs)
+		return english.Plural(d.Summary.OOMs, "request", "") + " failed"
 	}
 	switch inA, inB := a.Summary.OOMs > 0, b.Summary.OOMs > 0; {
 	case inA && inB:

@@ -105,6 +105,9 @@ func checkPlayed(t *rapid.T, p *plan, settings string, limits whatif.Limits) {
 				t.Fatalf("the record is not reproduced (%q), and a prediction is exact", v.Differences)
 			}
 		}
+		if says := compared.Verdict(); !strings.HasPrefix(says, "This cannot be relied on") {
+			t.Fatalf("the record is not reproduced, and that is not said first: %s", says)
+		}
 		return
 	}
 	for i := range compared.Predictions {
@@ -135,6 +138,9 @@ func comparePlayed(t *rapid.T, p *whatif.Prediction, recorded, truth *played) {
 	r := p.PeakReservedRange
 	if real.PeakReserved < r.Low || real.PeakReserved > r.High && !p.OpenEnd {
 		t.Fatalf("%s: %d bytes are reserved, and predicted are %d to %d (%q), %+v, %+v", name, real.PeakReserved, r.Low, r.High, p.Differences, p, p.FirstOOM)
+	}
+	if low, high, open := p.Figures().Reserved(); !p.DependsOnLimit() && (real.PeakReserved < low || real.PeakReserved > high && !open) {
+		t.Fatalf("%s: %d bytes are reserved, and the table has %s", name, real.PeakReserved, p.ReservedInWords())
 	}
 	if !p.Exact() {
 		return

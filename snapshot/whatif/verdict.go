@@ -189,7 +189,7 @@ func (c *Comparison) fragmentation(oom *OutOfMemory) string {
 // hair writes a small difference so that it can be seen.
 func hair(bytes uint64) string {
 	if bytes < spec.MiB {
-		return fmt.Sprintf("%d bytes", bytes)
+		return counted(int(bytes), "byte")
 	}
 	return spec.FormatSize(bytes)
 }
