@@ -105,9 +105,6 @@ func checkPlayed(t *rapid.T, p *plan, settings string, limits whatif.Limits) {
 				t.Fatalf("the record is not reproduced (%q), and a prediction is exact", v.Differences)
 			}
 		}
-		if says := compared.Verdict(); !strings.HasPrefix(says, "This cannot be relied on") {
-			t.Fatalf("the record is not reproduced, and that is not said first: %s", says)
-		}
 		return
 	}
 	for i := range compared.Predictions {
