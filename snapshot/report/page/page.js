@@ -847,13 +847,13 @@
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => acrossColors.forEach((f) => f()));
 
-  const changeBar = (change, most) => element("span", { class: "change", "aria-hidden": "true" },
+  const changeBar = (change, most, judged) => element("span", { class: judged ? "change" : "change neutral", "aria-hidden": "true" },
     element("i", { style: { width: (change < 0 ? 100 * of(-change, most) : 0) + "%" } }), element("i", { style: { width: (change > 0 ? 100 * of(change, most) : 0) + "%" } }));
   const changeCell = (change, before, most, judged = true) =>
-    [element("span", { class: !judged ? "soft" : change > 0 ? "bad" : change < 0 ? "good" : "soft" }, signed(change) + (before > 0 && change !== 0 ? " (" + (Math.abs(change) < 0.005 * before ? "" : change > 0 ? "+" : "\u2212") + percent(Math.abs(change) / before) + ")" : "")), most > 0 && changeBar(change, most)];
+    [element("span", { class: !judged ? "soft" : change > 0 ? "bad" : change < 0 ? "good" : "soft" }, signed(change) + (before > 0 && change !== 0 ? " (" + (Math.abs(change) < 0.005 * before ? "" : change > 0 ? "+" : "\u2212") + percent(Math.abs(change) / before) + ")" : "")), most > 0 && changeBar(change, most, judged)];
 
   // Call sites in two snapshots.
-  const comparedTable = (c, a, b, onlyMore) => {
+  const comparedTable = (c, a, b, { onlyMore = false, judged = true } = {}) => {
     let when = "peak";
     const box = element("div", {}), buttons = element("div", { class: "switch", role: "group", "aria-label": "Moment" });
     const show = () => {
@@ -861,10 +861,12 @@
       const list = c.rows.filter((r) => value(r, "a")[0] || value(r, "b")[0]).map((r) => ({ r, a: value(r, "a"), b: value(r, "b") })).filter((k) => !onlyMore || k.b[0] > k.a[0]);
       list.sort((x, y) => Math.abs(y.b[0] - y.a[0]) - Math.abs(x.b[0] - x.a[0]));
       const most = Math.max(1, ...list.map((k) => Math.abs(k.b[0] - k.a[0])));
+      // At first only changes that can be seen.
+      const shown = Math.max(1, Math.min(12, list.filter((k) => Math.abs(k.b[0] - k.a[0]) > most / 100).length));
       const guessed = c.rows.some((r) => r.category !== "not known");
       box.replaceChildren(longTable("Call sites", [["Call site", "code"], ["Change", "word"], [a, "number"], [b, "number"], ["Blocks", "number"], ...(guessed ? [["What for (a guess)"]] : [])], list.map(({ r, a, b }) => [
         siteCell(c.stacks, r, undefined, r.lines[0] !== r.lines[1] ? "line " + r.lines[0] + ", then " + r.lines[1] : a[0] === 0 ? "new" : b[0] === 0 ? "gone" : undefined),
-        changeCell(b[0] - a[0], a[0], most), size(a[0]), size(b[0]), count(a[1]) + " \u2192 " + count(b[1]), ...(guessed ? [r.category] : [])]), 12));
+        changeCell(b[0] - a[0], a[0], most, judged), size(a[0]), size(b[0]), count(a[1]) + " \u2192 " + count(b[1]), ...(guessed ? [r.category] : [])]), shown));
       buttons.replaceChildren(...[["peak", "at each one's peak"], ["end", "at the end"]].map(([value, label]) =>
         element("button", { type: "button", "aria-pressed": String(when === value), on: { click: () => { when = value; show(); } } }, label)));
     };
@@ -886,25 +888,25 @@
       element("div", { class: "pair" }, element("h3", {}, "A: " + c.a), small(a, top), element("h3", {}, "B: " + c.b), small(b, top)),
       table("Statistics", [["Statistic"], ["A", "number"], ["B", "number"], ["Change", "word"]], numbers.map(([name, f, show]) => [
         name, show(f(a)), show(f(b)), show === size ? changeCell(f(b) - f(a), f(a), 0, !oneFailed) : element("span", { class: name !== "Out of memory" || f(a) === f(b) ? "soft" : f(b) < f(a) ? "good" : "bad" }, (f(b) > f(a) ? "+" : f(b) < f(a) ? "\u2212" : "") + count(Math.abs(f(b) - f(a))))])),
-      element("h3", {}, "By call site"), ...comparedTable(c, "A", "B"));
+      element("h3", {}, "By call site"), ...comparedTable(c, "A", "B", { judged: !oneFailed }));
   };
 
   const drawRanks = (box) => {
     const r = page.ranks, most = Math.max(1, ...r.list.map((k) => k.summary.peakReserved));
     const name = (k) => (k.number >= 0 ? "rank " + k.number : k.name);
-    const failed = r.list.some((k) => k.summary.ooms > 0);
+    const failed = r.list.some((k) => k.summary.ooms > 0), numbered = r.list.some((k) => k.number >= 0);
     box.append(element("h2", {}, "The ranks"), element("p", { class: "advice" }, r.verdict),
-      longTable("Ranks", [["Rank"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Requests", "number"], ["Segments at the end", "number"], ...(failed ? [["Out of memory", "number"]] : []), ["File", "code"]],
+      longTable("Ranks", [["Rank"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Requests", "number"], ["Segments at the end", "number"], ...(failed ? [["Out of memory", "number"]] : []), ...(numbered ? [["File", "code"]] : [])],
         r.list.map((k, i) => ({ options: { class: i === r.worst ? "worst" : undefined }, cells: [
           [element("b", {}, name(k)), i === r.worst && element("span", { class: "tag" }, "worst"), i === r.middle && i !== r.worst && element("span", { class: "tag" }, "in the middle")],
           [size(k.summary.peakAllocated), meter([k.summary.peakAllocated / most, "var(--allocated)"])],
           [size(k.summary.peakReserved), meter([k.summary.peakReserved / most, "var(--reserved)"])],
           size(k.atEnd), count(k.summary.requests), count(k.segments),
-          ...(failed ? [k.summary.ooms ? element("span", { class: "bad" }, count(k.summary.ooms)) : "no"] : []), soft(k.name)] })), 64));
+          ...(failed ? [k.summary.ooms ? element("span", { class: "bad" }, count(k.summary.ooms)) : "no"] : []), ...(numbered ? [soft(k.name)] : [])] })), 64));
     if (r.more) box.append(element("p", { class: "help" }, counted(r.more, "more rank is", "more ranks are") + " not listed."));
     if (r.against) {
       box.append(element("h3", {}, "What the worst rank has more than the one in the middle"),
-        ...comparedTable(r.against, r.against.a, r.against.b, true));
+        ...comparedTable(r.against, r.against.a, r.against.b, { onlyMore: true }));
     }
   };
 
