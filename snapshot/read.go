@@ -53,6 +53,9 @@ func ReadLimited(r io.Reader, name string, maxMemory uint64) (*File, error) {
 	return nil, failure
 }
 
+// ErrTrace is in the FormatError of a file that is a trace of this project.
+var ErrTrace = failAt(0, "this is a trace, not a memory snapshot")
+
 func read(r io.Reader, memory *budget) (*File, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
@@ -85,7 +88,7 @@ func parse(src *source, values *plain) (value, error) {
 	case head[0] == opProto:
 		return parsePickle(src, values)
 	case head[0] == '{' && bytes.Contains(head, []byte(`"allocator-trace"`)):
-		return value{}, failAt(0, "this is a trace, not a memory snapshot")
+		return value{}, ErrTrace
 	case bytes.ContainsAny(head[:1], "{[ \t\r\n"):
 		return parseJSON(src, values)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):

@@ -88,7 +88,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return statusExact
 	}
 	if err != nil {
-		fmt.Fprintf(env.stderr, "gaugeblock: %s (%s --help tells more)\n", quote.Text(err.Error()), commandOf(err))
+		message := quote.Text(err.Error())
+		if commandOf(err) == "gaugeblock whatif" && strings.HasPrefix(message, "unexpected argument") {
+			message += ": whatif takes one file; gaugeblock report A B compares two"
+		}
+		fmt.Fprintf(env.stderr, "gaugeblock: %s (%s --help tells more)\n", message, commandOf(err))
 		return statusBadInput
 	}
 	if err := parsed.Run(env); err != nil {

@@ -8,10 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"gaugeblock/snapshot"
 	memoryreport "gaugeblock/snapshot/report"
 	"gaugeblock/snapshot/whatif"
 	"gaugeblock/spec"
+	"gaugeblock/spec/quote"
 )
 
 // reportCommand is "gaugeblock report".
@@ -88,10 +91,12 @@ func (c *reportCommand) Run(env *environment) error {
 	if err := out.Write(page); err != nil {
 		return err
 	}
-	if c.Out == "" {
-		fmt.Fprintf(env.stdout, "%s\n", c.defaultName())
+	name := c.Out
+	if name == "" {
+		name = c.defaultName()
 	}
-	return nil
+	_, err = fmt.Fprintf(env.stdout, "%s\n", name)
+	return err
 }
 
 // files are the snapshots, and whether they are ranks of one run.
@@ -190,7 +195,7 @@ func (c *reportCommand) defaultName() string {
 
 // one makes the page of a snapshot: a report of each device that has anything.
 func (c *reportCommand) one(env *environment, path string) (*memoryreport.Page, error) {
-	file, name, err := env.openSnapshot(path, c.MaxMemory)
+	file, name, err := c.open(env, path)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +206,7 @@ func (c *reportCommand) one(env *environment, path string) (*memoryreport.Page, 
 		devices, more = memoryreport.Devices(file, chosen)
 	}
 	if more > 0 {
-		page.Notes = append(page.Notes, fmt.Sprintf("%d more devices are not shown; --device chooses one.", more))
+		page.Notes = append(page.Notes, english.Plural(more, "more device is", "more devices are")+" not shown; --device chooses one.")
 	}
 	for _, device := range devices {
 		options := memoryreport.Options{Title: fmt.Sprintf("device %d", device), Device: device, Share: len(devices)}
@@ -220,6 +225,15 @@ func (c *reportCommand) one(env *environment, path string) (*memoryreport.Page, 
 	return page, nil
 }
 
+// open reads a snapshot, and says of a trace which command takes it.
+func (c *reportCommand) open(env *environment, path string) (*snapshot.File, string, error) {
+	file, name, err := env.openSnapshot(path, c.MaxMemory)
+	if errors.Is(err, snapshot.ErrTrace) {
+		err = fmt.Errorf("%s: this is a trace, not a memory snapshot; gaugeblock whatif takes it", quote.Text(name))
+	}
+	return file, name, err
+}
+
 // two makes the page that compares two snapshots.
 func (c *reportCommand) two(env *environment, files []string) (*memoryreport.Page, error) {
 	page := &memoryreport.Page{Shown: 1}
@@ -228,7 +242,7 @@ func (c *reportCommand) two(env *environment, files []string) (*memoryreport.Pag
 		titles = [2]string{files[0], files[1]}
 	}
 	for i, path := range files {
-		file, name, err := env.openSnapshot(path, c.MaxMemory)
+		file, name, err := c.open(env, path)
 		if err != nil {
 			return nil, err
 		}
@@ -246,7 +260,7 @@ func (c *reportCommand) two(env *environment, files []string) (*memoryreport.Pag
 // ranks makes the page of the ranks of a run, with the report of the worst one. A rank that
 // cannot be read is left out, and makes the exit status 2.
 func (c *reportCommand) ranks(env *environment, files []string) (*memoryreport.Page, error) {
-	page := &memoryreport.Page{Source: fmt.Sprintf("%s, %d ranks", filepath.Base(c.defaultName()[:len(c.defaultName())-len(".html")]), len(files))}
+	page := &memoryreport.Page{Source: filepath.Base(strings.TrimSuffix(c.defaultName(), ".html")) + ", " + english.Plural(len(files), "rank", "")}
 	progress := newProgress(env.stderr, len(files), false)
 	progress.counting = "%d of %d ranks"
 	stderr := progress.above(env.stderr)
@@ -255,9 +269,9 @@ func (c *reportCommand) ranks(env *environment, files []string) (*memoryreport.P
 	var worstOptions memoryreport.Options
 	for i, path := range files {
 		progress.advance()
-		file, name, err := env.openSnapshot(path, c.MaxMemory)
+		file, name, err := c.open(env, path)
 		if err == nil {
-			options := memoryreport.Options{Title: memoryreport.RankTitle(rankName(c.Snapshots, name)), Device: chooseDevice(file, c.Device)}
+			options := memoryreport.Options{Device: chooseDevice(file, c.Device)}
 			var data *memoryreport.Data
 			if data, err = memoryreport.Build(file, options); err == nil {
 				builder.Add(rankName(c.Snapshots, name), data)
@@ -278,6 +292,7 @@ func (c *reportCommand) ranks(env *environment, files []string) (*memoryreport.P
 	if worst == nil {
 		return nil, errors.New("no rank can be read")
 	}
+	worstOptions.Title = builder.Title(builder.Worst())
 	if err := c.addComparison(env, worst, &worstOptions); err != nil {
 		return nil, err
 	}

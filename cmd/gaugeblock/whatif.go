@@ -11,12 +11,14 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/whatif"
 	"gaugeblock/spec"
+	"gaugeblock/spec/quote"
 	"gaugeblock/spec/trace"
 )
 
@@ -158,6 +160,9 @@ func (e *environment) compare(w *whatif.Workload, o whatif.Options, forPrograms 
 
 // workload reads the file. The notes describe it.
 func (c *whatifCommand) workload(env *environment) (*whatif.Workload, []string, error) {
+	if there, err := os.Stat(c.File); err == nil && there.IsDir() {
+		return nil, nil, fmt.Errorf("%s is a folder: whatif takes one file; gaugeblock report takes a folder, with the snapshots of the ranks of a run", quote.Text(c.File))
+	}
 	if strings.HasSuffix(c.File, ".jsonl") || strings.HasSuffix(c.File, ".jsonl.gz") {
 		return c.fromTrace()
 	}
@@ -230,7 +235,7 @@ func (c *whatifCommand) print(out io.Writer, comparison *whatif.Comparison, note
 	}
 	fmt.Fprintf(out, "\n%s\n", comparison.Table(whatif.TableOptions{All: c.All, Width: width}))
 	if hidden := len(comparison.Predictions) - len(comparison.Shown(c.All)); hidden > 0 {
-		fmt.Fprintf(out, "%d more settings were compared; --all shows them.\n", hidden)
+		fmt.Fprintf(out, "%s compared; --all shows them.\n", english.Plural(hidden, "more setting was", "more settings were"))
 	}
 	if details := comparison.Details(); details != "" {
 		fmt.Fprintf(out, "\n%s\n", paragraph(details, width))

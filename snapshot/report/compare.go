@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"gaugeblock/spec"
 )
 
@@ -36,6 +38,9 @@ type ComparedSite struct {
 	EndB     Holding `json:"endB"`
 }
 
+// more reports whether the second one has more at the call site, at its peak or at its end.
+func (c *ComparedSite) more() bool { return c.B[0] > c.A[0] || c.EndB[0] > c.EndA[0] }
+
 func (c *ComparedSite) change() int64 { return int64(c.B[0] - c.A[0]) }
 
 // comparedKey is equal for sites that are the same in two snapshots.
@@ -62,6 +67,11 @@ type pair struct{ a, b *siteTotals }
 
 // Compare compares two reports by call site.
 func Compare(a, b *Data) *Compared {
+	return compare(a, b, func(*ComparedSite) bool { return true })
+}
+
+// compare keeps the call sites that are wanted.
+func compare(a, b *Data, wanted func(*ComparedSite) bool) *Compared {
 	c := &Compared{A: a.Title, B: b.Title, Rows: []ComparedSite{}, Stacks: newStacks(4)}
 	pairs := pairSites(a.totals, b.totals)
 	rows := make([]ComparedSite, 0, len(pairs))
@@ -85,7 +95,7 @@ func Compare(a, b *Data) *Compared {
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(abs(rows[j].change()), abs(rows[i].change())) })
 	for _, i := range order {
-		if rows[i].A[0] == 0 && rows[i].B[0] == 0 && rows[i].EndA[0] == 0 && rows[i].EndB[0] == 0 {
+		if rows[i].A[0] == 0 && rows[i].B[0] == 0 && rows[i].EndA[0] == 0 && rows[i].EndB[0] == 0 || !wanted(&rows[i]) {
 			continue
 		}
 		if len(c.Rows) == maxCompared {
@@ -184,7 +194,11 @@ func joinMoved(pairs []pair) []pair {
 // verdict says in a few sentences what grew.
 func (c *Compared) verdict(a, b *Data) string {
 	change := int64(b.Summary.PeakAllocated - a.Summary.PeakAllocated)
-	text := fmt.Sprintf("At its peak %s has %s allocated, %s.", c.B, spec.FormatSize(b.Summary.PeakAllocated), changeOf(change, a.Summary.PeakAllocated, c.A))
+	text := c.outcomes(a, b)
+	if before, after := settingsInText(&a.Summary), settingsInText(&b.Summary); before != after {
+		text = fmt.Sprintf("The settings changed: %s has %s, and %s has %s. ", c.A, before, c.B, after) + text
+	}
+	text += fmt.Sprintf("At its peak %s has %s allocated, %s.", c.B, spec.FormatSize(b.Summary.PeakAllocated), changeOf(change, a.Summary.PeakAllocated, c.A))
 	reserved := int64(b.Summary.PeakReserved - a.Summary.PeakReserved)
 	text += fmt.Sprintf(" It has %s reserved, %s.", spec.FormatSize(b.Summary.PeakReserved), changeOf(reserved, a.Summary.PeakReserved, c.A))
 	if change <= 0 && reserved > int64(a.Summary.PeakReserved/50) {
@@ -192,7 +206,8 @@ func (c *Compared) verdict(a, b *Data) string {
 	}
 	for i := range c.Rows[:min(3, len(c.Rows))] {
 		r := &c.Rows[i]
-		if r.change() == 0 {
+		from, to := spec.FormatSize(r.A[0]), spec.FormatSize(r.B[0])
+		if r.change() == 0 || from == to || uint64(abs(r.change())) < max(a.Summary.PeakAllocated, b.Summary.PeakAllocated)/noticeable {
 			break
 		}
 		verb := "grew"
@@ -200,17 +215,39 @@ func (c *Compared) verdict(a, b *Data) string {
 			verb = "shrank"
 		}
 		text += fmt.Sprintf(" %s %s by %s, from %s to %s.", c.siteInText(r), verb,
-			spec.FormatSize(uint64(abs(r.change()))), spec.FormatSize(r.A[0]), spec.FormatSize(r.B[0]))
+			spec.FormatSize(uint64(abs(r.change()))), from, to)
 	}
 	if hasFrames(a.totals) != hasFrames(b.totals) {
 		text += " Only one of the two was recorded with call stacks, so their call sites cannot be compared."
 	}
-	for _, d := range []*Data{a, b} {
-		if d.Summary.OOMs > 0 {
-			text += fmt.Sprintf(" %s ran out of memory (%d requests failed).", d.Title, d.Summary.OOMs)
-		}
-	}
 	return shortenEnd(text, maxNote)
+}
+
+// noticeable: a change of less than one part in so many of the peak is not worth a sentence.
+const noticeable = 200
+
+// outcomes says which of the two ran out of memory, "" if none did.
+func (c *Compared) outcomes(a, b *Data) string {
+	failed := func(d *Data) string {
+		return english.Plural(d.Summary.OOMs, "request", "") + " failed"
+	}
+	switch inA, inB := a.Summary.OOMs > 0, b.Summary.OOMs > 0; {
+	case inA && inB:
+		return fmt.Sprintf("Both ran out of memory (%s: %s; %s: %s). ", c.A, failed(a), c.B, failed(b))
+	case inA:
+		return fmt.Sprintf("%s ran out of memory (%s), and %s did not. ", c.A, failed(a), c.B)
+	case inB:
+		return fmt.Sprintf("%s ran out of memory (%s), and %s did not. ", c.B, failed(b), c.A)
+	}
+	return ""
+}
+
+// settingsInText are the settings of a run in a sentence.
+func settingsInText(s *Summary) string {
+	if s.Settings == "" {
+		return "the default settings"
+	}
+	return s.Settings
 }
 
 func hasFrames(sites []siteTotals) bool {

@@ -130,14 +130,66 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-func TestRankOf(t *testing.T) {
-	for name, want := range map[string]int{
-		"rank3.pickle": 3, "iteration_10/rank0_memory_snapshot.pickle": 0, "Rank-12.json": 12, "rank_7/snapshot_99.pickle": 7,
-		"snapshot_4.pickle.gz": 4, "node1_gpu5.pickle": 5, "snapshot.pickle": -1, "rank99999999999999999999.pickle": 999999999,
+// TestRankNumbers: numbers are taken for ranks only where the names of all files say so.
+func TestRankNumbers(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		want  []int
+	}{
+		{[]string{"rank3.pickle", "iteration_10/rank0_memory_snapshot.pickle", "Rank-12.json", "rank_7/snapshot_99.pickle", "other_1.pickle"}, []int{3, 0, 12, 7, -1}},
+		{[]string{"rank99999999999999999999.pickle"}, []int{999999999}},
+		{[]string{"snapshot_4.pickle.gz", "snapshot_10.pickle.gz"}, []int{4, 10}},
+		{[]string{"gpt_oom7.default.limit.pickle.gz", "gpt_oom7.gc.limit.pickle.gz", "gpt_oom7.split128.limit.pickle.gz"}, []int{-1, -1, -1}},
+		{[]string{"node0/rank0.pickle", "node1/rank0.pickle"}, []int{-1, -1}},
+		{[]string{"a_4.pickle", "a_04.pickle"}, []int{-1, -1}},
+		{[]string{"snapshot_4.pickle", "snapshot.pickle"}, []int{-1, -1}},
+		{[]string{"gpt_oom7.pickle"}, []int{-1}},
 	} {
-		if got := rankOf(name); got != want {
-			t.Errorf("%s: %d, want %d", name, got, want)
+		if diff := cmp.Diff(c.want, rankNumbers(c.names)); diff != "" {
+			t.Errorf("%q: (-want +got):\n%s", c.names, diff)
 		}
+	}
+}
+
+// TestRanksOfRuns: snapshots of other runs are named by their files, and that their settings
+// differ is said. What the worst has more is only that.
+func TestRanksOfRuns(t *testing.T) {
+	r := &RankBuilder{}
+	for name, blocks := range map[string]map[string]uint64{
+		"gpt7.default.pickle":   {"a": 9 << 20, "gone": 5 << 20},
+		"gpt7.split128.pickle":  {"a": 20 << 20, "gone": 4 << 20},
+		"gpt7.split128b.pickle": {"a": 9 << 20, "gone": 6 << 20},
+	} {
+		d := buildNamed(t, held(blocks), "")
+		if strings.Contains(name, "split") {
+			d.Summary.Settings = "max_split_size_mb:128"
+		}
+		r.Add(name, d)
+	}
+	got := r.Ranks()
+	for _, part := range []string{"Of 3 ranks gpt7.split128.pickle is the worst", "The ranks have different settings: max_split_size_mb:128; the default settings."} {
+		if !strings.Contains(got.Verdict, part) {
+			t.Errorf("%q is not in %q", part, got.Verdict)
+		}
+	}
+	if len(got.Against.Rows) != 1 || got.Against.Rows[0].change() != 11<<20 {
+		t.Errorf("%+v", got.Against.Rows)
+	}
+}
+
+// TestComparedFirst: what changed begins with the settings, and which of the two ran out of
+// memory; a change that cannot be seen in the figures has no sentence.
+func TestComparedFirst(t *testing.T) {
+	a := buildNamed(t, held(map[string]uint64{"a": 1117 << 20}), "A")
+	b := buildNamed(t, held(map[string]uint64{"a": 1116 << 20}), "B")
+	a.Summary.OOMs, b.Summary.Settings = 1, "expandable_segments:True"
+	says := Compare(a, b).Verdict
+	if !strings.HasPrefix(says, "The settings changed: A has the default settings, and B has expandable_segments:True. A ran out of memory (1 request failed), and B did not. At its peak B has") || strings.Contains(says, "shrank") {
+		t.Error(says)
+	}
+	a.Summary.OOMs, b.Summary.OOMs, b.Summary.Settings = 2, 1, ""
+	if says := Compare(a, b).Verdict; !strings.HasPrefix(says, "Both ran out of memory (A: 2 requests failed; B: 1 request failed). At its peak B has") {
+		t.Error(says)
 	}
 }
 

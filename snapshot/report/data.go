@@ -71,6 +71,8 @@ type OutOfMemory struct {
 type WhatIf struct {
 	Cause       string       `json:"cause"`       // a whatif.Cause
 	Limit       uint64       `json:"limit"`       // 0: none
+	LimitNote   string       `json:"limitNote"`   // the limit in words: a range where the record leaves it open
+	AskLimit    string       `json:"askLimit"`    // an example, if the limit matters and is not known; the user may have it
 	Predictions []Prediction `json:"predictions"` // the best first
 	Details     string       `json:"details"`     // what the verdict leaves out
 	Export      string       `json:"export"`      // a shell command; may be empty
@@ -82,6 +84,7 @@ type Prediction struct {
 	Fraction      uint64    `json:"fraction"`     // a memory fraction to be set with them, in bytes; 0: none
 	PeakReserved  [2]uint64 `json:"peakReserved"` // lowest and highest
 	OpenEnd       bool      `json:"openEnd"`      // or more
+	DependsOn     bool      `json:"dependsOn"`    // the limit, which is not known, decides whether a request fails
 	PeakAllocated uint64    `json:"peakAllocated"`
 	Unallocated   float64   `json:"unallocated"` // share of the peak reserved, 0 to 1
 	AllocRetries  int64     `json:"allocRetries"`

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gaugeblock/spec"
 )
@@ -29,7 +30,7 @@ type Ranks struct {
 // Rank is one rank.
 type Rank struct {
 	Name     string  `json:"name"`   // of the file
-	Number   int     `json:"number"` // -1: the name has none
+	Number   int     `json:"number"` // -1: the names of the files do not tell it
 	Device   int     `json:"device"`
 	Summary  Summary `json:"summary"`
 	AtEnd    uint64  `json:"atEnd"` // allocated
@@ -40,14 +41,16 @@ type Rank struct {
 // its largest call sites hold.
 type RankBuilder struct {
 	list    []Rank
+	names   []string
 	reports []*Data // by index in list; only what Compare needs
 }
 
 // Add adds the report of a rank. Name is that of the file.
 func (r *RankBuilder) Add(name string, d *Data) {
 	end := d.moment("end")
+	r.names = append(r.names, name)
 	r.list = append(r.list, Rank{
-		Name: shorten(name), Number: rankOf(name), Device: d.Device, Summary: d.Summary,
+		Name: shorten(name), Number: -1, Device: d.Device, Summary: d.Summary,
 		AtEnd: end.Allocated, Segments: len(end.Segments) + end.LeftOut,
 	})
 	totals := slices.Clone(d.totals)
@@ -56,7 +59,7 @@ func (r *RankBuilder) Add(name string, d *Data) {
 	for i := range totals {
 		totals[i].series = nil
 	}
-	r.reports = append(r.reports, &Data{Title: RankTitle(name), Summary: d.Summary, totals: totals})
+	r.reports = append(r.reports, &Data{Title: shorten(name), Summary: d.Summary, totals: totals})
 }
 
 // Len is how many ranks were added.
@@ -84,6 +87,7 @@ func compareRanks(a, b *Rank) int {
 
 // Ranks is what the page shows of all ranks.
 func (r *RankBuilder) Ranks() *Ranks {
+	r.number()
 	order := make([]int, len(r.list)) // by number, then name
 	for i := range order {
 		order[i] = i
@@ -110,7 +114,7 @@ func (r *RankBuilder) Ranks() *Ranks {
 		shown.List = append(shown.List, r.list[i])
 	}
 	if worst != middle {
-		shown.Against = Compare(r.reports[middle], r.reports[worst])
+		shown.Against = compare(r.reports[middle], r.reports[worst], (*ComparedSite).more)
 	}
 	shown.Verdict = r.verdict(worst, byAllocated)
 	return shown
@@ -162,6 +166,7 @@ func (r *RankBuilder) verdict(worst int, byAllocated []int) string {
 	slices.SortStableFunc(byReserved, func(i, j int) int {
 		return cmp.Compare(r.list[i].Summary.PeakReserved, r.list[j].Summary.PeakReserved)
 	})
+	text += r.settings()
 	text += r.spread("allocated", byAllocated, func(s *Summary) uint64 { return s.PeakAllocated })
 	text += r.spread("reserved", byReserved, func(s *Summary) uint64 { return s.PeakReserved })
 	allocated := r.list[byAllocated[len(byAllocated)/2]].Summary.PeakAllocated
@@ -170,6 +175,26 @@ func (r *RankBuilder) verdict(worst int, byAllocated []int) string {
 		text += " The worst rank does not allocate more than the median: what it has more is reserved and not allocated, which is fragmentation or cache."
 	}
 	return text
+}
+
+// settings says that the ranks have different settings, "" if they have the same.
+func (r *RankBuilder) settings() string {
+	var different []string
+	for i := range r.list {
+		if s := settingsInText(&r.list[i].Summary); !slices.Contains(different, s) {
+			different = append(different, s)
+		}
+	}
+	if len(different) < 2 {
+		return ""
+	}
+	slices.Sort(different)
+	const most = 4
+	more := ""
+	if len(different) > most {
+		more = fmt.Sprintf("; and %d more", len(different)-most)
+	}
+	return " The ranks have different settings: " + strings.Join(different[:min(most, len(different))], "; ") + more + "."
 }
 
 // spread says how far the ranks, which are sorted, are apart.
@@ -189,26 +214,57 @@ var (
 	numberInName = regexp.MustCompile(`[0-9]{1,9}`)
 )
 
-// rankOf is the number of a rank in the name of its file: that behind "rank", or else the last
-// number; -1 if there is none.
-func rankOf(name string) int {
-	digits := ""
-	if found := rankInName.FindStringSubmatch(name); found != nil {
-		digits = found[1]
-	} else if numbers := numberInName.FindAllString(name, -1); len(numbers) > 0 {
-		digits = numbers[len(numbers)-1]
+// number gives the ranks their numbers and titles, where the names of all files tell them.
+func (r *RankBuilder) number() {
+	for i, n := range rankNumbers(r.names) {
+		r.list[i].Number, r.reports[i].Title = n, shorten(r.names[i])
+		if n >= 0 {
+			r.reports[i].Title = "rank " + strconv.Itoa(n)
+		}
 	}
-	n, err := strconv.Atoi(digits)
-	if err != nil {
-		return -1
-	}
-	return n
 }
 
-// RankTitle is "rank 3", or "rank NAME" if the name of the file has no number.
-func RankTitle(name string) string {
-	if n := rankOf(name); n >= 0 {
-		return "rank " + strconv.Itoa(n)
-	}
-	return "rank " + shorten(name)
+// Title is "rank 3", or the name of the file.
+func (r *RankBuilder) Title(i int) string {
+	r.number()
+	return r.reports[i].Title
 }
+
+// rankNumbers are the numbers of ranks in the names of their files: those behind "rank", or
+// else the last numbers, if the names are the same apart from these. A number is -1 where
+// there is none, and all are -1 if two are equal.
+func rankNumbers(names []string) []int {
+	numbers := make([]int, len(names))
+	if slices.ContainsFunc(names, rankInName.MatchString) {
+		for i, name := range names {
+			numbers[i] = -1
+			if found := rankInName.FindStringSubmatch(name); found != nil {
+				numbers[i], _ = strconv.Atoi(found[1])
+			}
+		}
+	} else {
+		around := map[string]bool{}
+		for i, name := range names {
+			at := numberInName.FindAllStringIndex(name, -1)
+			if len(at) == 0 {
+				return noNumbers(names)
+			}
+			last := at[len(at)-1]
+			numbers[i], _ = strconv.Atoi(name[last[0]:last[1]])
+			around[name[:last[0]]+"#"+name[last[1]:]] = true
+		}
+		if len(names) < 2 || len(around) > 1 {
+			return noNumbers(names)
+		}
+	}
+	seen := map[int]bool{}
+	for _, n := range numbers {
+		if n >= 0 && seen[n] {
+			return noNumbers(names)
+		}
+		seen[n] = true
+	}
+	return numbers
+}
+
+func noNumbers(names []string) []int { return slices.Repeat([]int{-1}, len(names)) }

@@ -232,6 +232,31 @@ func TestComparison(t *testing.T) {
 	}
 }
 
+// TestUnknownLimit: where the record leaves the limit open, the page has the range of it, asks
+// for it, and the row of the best settings has the figures of the limits that are enough.
+func TestUnknownLimit(t *testing.T) {
+	f := open(t, filepath.Join("..", "whatif", "testdata", "snapshots", "gpt_oom7.default.limit.pickle.gz"))
+	workload, err := whatif.FromSnapshot(f, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comparison, err := whatif.Compare(workload, whatif.Options{Settings: []string{"", "expandable_segments:True"}, AsRecorded: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := whatIf(comparison)
+	if w.AskLimit != "4.30GiB" || !strings.Contains(w.LimitNote, "4.26 GiB to 4.33 GiB") {
+		t.Errorf("%q, %q", w.AskLimit, w.LimitNote)
+	}
+	const enough = 4_240_000_000 // the batch that failed was allocated
+	if best := w.Predictions[0]; !best.Recommended || !best.DependsOn || best.AllocRetries != 0 || best.PeakAllocated < enough || best.PeakReserved[0] < best.PeakAllocated {
+		t.Errorf("%+v", best)
+	}
+	if now := w.Predictions[1]; now.DependsOn || now.AllocRetries != 2 {
+		t.Errorf("%+v", now)
+	}
+}
+
 // TestHostileNames: for all names of files and functions the page has the markup that
 // page.html has, and the names arrive as text.
 func TestHostileNames(t *testing.T) {

@@ -22,15 +22,17 @@ func whatIf(c *whatif.Comparison) *WhatIf {
 		return nil
 	}
 	w := &WhatIf{
-		Cause: string(c.Cause()), Limit: c.Limit, Predictions: []Prediction{},
+		Cause: string(c.Cause()), Limit: c.Limit, LimitNote: c.LimitNote(), AskLimit: c.LimitExample(), Predictions: []Prediction{},
 		Export: shortenEnd(c.Export(), maxNote), Details: shortenEnd(c.Details(), 2*maxNote),
 	}
 	important := c.Shown(false)
 	for _, p := range c.Ranked() {
+		f := p.Figures()
+		low, high, open := f.Reserved()
 		shown := Prediction{
 			Settings: shortenEnd(p.Settings, maxText), Fraction: p.Fraction,
-			PeakReserved: [2]uint64{p.PeakReservedRange.Low, p.PeakReservedRange.High}, OpenEnd: p.OpenEnd, PeakAllocated: p.PeakAllocated,
-			Unallocated: p.Unallocated(), AllocRetries: p.Retries, DeviceCalls: p.DeviceAllocs + p.DeviceFrees,
+			PeakReserved: [2]uint64{low, high}, OpenEnd: open, PeakAllocated: f.PeakAllocated, DependsOn: p.DependsOnLimit(),
+			Unallocated: f.Unallocated(), AllocRetries: f.Retries, DeviceCalls: f.DeviceAllocs + f.DeviceFrees,
 			OutOfMemory: p.OutOfMemoryInWords(), Exact: p.Exact(), Differences: differences(p.Differences), Recorded: p.Recorded, Recommended: p == c.Recommended(),
 			Important: slices.Contains(important, p),
 		}

@@ -80,7 +80,8 @@ func (c *Comparison) Cause() Cause {
 }
 
 // peakExceedsLimit reports whether the program requests more at one time than any of the
-// limits that are assumed, so that it cannot run whatever the settings.
+// limits that are assumed. It can run at most with expandable segments under a memory
+// fraction, which reserved memory then can pass (see beyondLimit).
 func (c *Comparison) peakExceedsLimit() bool {
 	_, high := c.limitRange()
 	return high > 0 && !(c.Workload.Limit.Moved && !c.given) && c.Workload.peakRequested() > high
@@ -88,7 +89,7 @@ func (c *Comparison) peakExceedsLimit() bool {
 
 // causeUnder is the cause if the limit was so many bytes.
 func (c *Comparison) causeUnder(oom *OutOfMemory, limit uint64) Cause {
-	needed := model.SegmentSize(model.Round(max(oom.Requested, 1), c.Workload.Config, spec.DefaultGeometry()), c.Workload.Config, spec.DefaultGeometry())
+	needed := c.Workload.segmentFor(oom.Requested)
 	room := limit - min(limit, oom.Reserved)
 	switch {
 	case oom.OwnFree+room >= min(needed, roundedUp(oom.Requested)):
@@ -97,6 +98,12 @@ func (c *Comparison) causeUnder(oom *OutOfMemory, limit uint64) Cause {
 		return PoolCause
 	}
 	return Shortage
+}
+
+// segmentFor is the size of the segment that a request needs with the recorded settings.
+func (w *Workload) segmentFor(requested uint64) uint64 {
+	g := spec.DefaultGeometry()
+	return model.SegmentSize(model.Round(max(requested, 1), w.Config, g), w.Config, g)
 }
 
 // roundedUp is the least reserved memory that a request of so many bytes takes.

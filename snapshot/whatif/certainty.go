@@ -173,6 +173,9 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 		o := results.under(measuredDriver, i)
 		limitMatters = limitMatters || !sameOutcome(first, o, goesOn)
 		p.limitDecides = p.limitDecides || (o.FirstOOM == nil) != (first.FirstOOM == nil)
+		if o.FirstOOM == nil && (p.fitting == nil || c.readings[i].Bytes() < c.readings[p.fittingReading].Bytes()) {
+			p.fitting, p.fittingReading = o, i
+		}
 	}
 	if limitMatters && p.reachesLimit { // under another limit between those that were tried it may reserve as much
 		most := uint64(0)
@@ -211,17 +214,18 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 // requests end, or may make others, the run can reserve up to the limit.
 func (c *comparing) count(p *Prediction, r *runResult) {
 	o := &r.outcome
-	p.PeakReservedRange.include(o.PeakReserved)
+	p.includeReserved(o, o.PeakReserved)
 	if c.Workload.goesOnAfterFailures() {
-		p.PeakReservedRange.include(o.AtEnd.PeakReserved)
+		p.includeReserved(o, o.AtEnd.PeakReserved)
 	}
 	if !p.Recorded && (c.passesFailure(p, o) || c.failsOptional(o)) {
 		if o.Passed || o.Missed {
-			p.PeakReservedRange.include(o.Parted)
+			p.includeReserved(o, o.Parted)
 		}
 		if c.unrounded(p) {
-			p.PeakReservedRange.include(o.BeforeFailure)
+			p.includeReserved(o, o.BeforeFailure)
 		}
+		p.unknownEnd = true
 		if limit := c.readings[r.reading].Bytes(); limit > 0 {
 			p.PeakReservedRange.include(limit + beyondLimit(p.Settings))
 		} else {
@@ -233,6 +237,15 @@ func (c *comparing) count(p *Prediction, r *runResult) {
 		p.OOMRuns++
 	}
 	p.Runs++
+}
+
+// includeReserved adds what a run reserves as far as the record goes.
+func (p *Prediction) includeReserved(o *Outcome, bytes uint64) {
+	p.PeakReservedRange.include(bytes)
+	p.recordedRange.include(bytes)
+	if o.FirstOOM == nil {
+		p.fittingRange.include(bytes)
+	}
 }
 
 // beyondLimit is by how much reserved memory can exceed a memory fraction: that is compared

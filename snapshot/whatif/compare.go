@@ -61,6 +61,11 @@ type Prediction struct {
 	reachesLimit      bool            // some run does
 	limitDecides      bool            // the record leaves open what the limit was, and it decides whether there is an OOM
 	fits              uint64          // then the smallest limit without an OOM
+	fitting           *Outcome        // then the outcome under the smallest limit of those compared that is enough
+	fittingReading    int             // its index into Comparison.readings
+	recordedRange     Range           // of peak reserved, as far as the record goes
+	fittingRange      Range           // the same of the runs without an OOM
+	unknownEnd        bool            // after that the program may reserve more, up to the limit
 	notAsked          bool            // only Options.Present asked for it
 	limitErr          error           // why the smallest limit was not found
 }
@@ -85,10 +90,14 @@ func (p *Prediction) Exact() bool { return len(p.InexactReasons) == 0 }
 // Unallocated is the share of PeakReserved that PeakAllocated leaves, 0 to 1: reserved
 // but unallocated memory.
 func (p *Prediction) Unallocated() float64 {
-	if p.PeakReserved == 0 {
+	return unallocated(&p.Statistics)
+}
+
+func unallocated(s *Statistics) float64 {
+	if s.PeakReserved == 0 {
 		return 0
 	}
-	return 1 - float64(min(p.PeakAllocated, p.PeakReserved))/float64(p.PeakReserved)
+	return 1 - float64(min(s.PeakAllocated, s.PeakReserved))/float64(s.PeakReserved)
 }
 
 // Compare predicts a workload under each of the settings.

@@ -136,6 +136,9 @@ func comparePlayed(t *rapid.T, p *whatif.Prediction, recorded, truth *played) {
 	if real.PeakReserved < r.Low || real.PeakReserved > r.High && !p.OpenEnd {
 		t.Fatalf("%s: %d bytes are reserved, and predicted are %d to %d (%q), %+v, %+v", name, real.PeakReserved, r.Low, r.High, p.Differences, p, p.FirstOOM)
 	}
+	if low, high, open := p.Figures().Reserved(); !p.DependsOnLimit() && (real.PeakReserved < low || real.PeakReserved > high && !open) {
+		t.Fatalf("%s: %d bytes are reserved, and the table has %s", name, real.PeakReserved, p.ReservedInWords())
+	}
 	if !p.Exact() {
 		return
 	}

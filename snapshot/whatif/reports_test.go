@@ -453,7 +453,7 @@ func TestExportByVersion(t *testing.T) {
 func TestHair(t *testing.T) {
 	p := &plan{steps: mallocs(656), onOOM: stops}
 	c := answer(t, mustPlay(t, p, "", whatif.Limits{Fraction: 656*spec.MiB - 1}).file, whatif.Options{Settings: []string{""}, Limit: 656*spec.MiB - 1})
-	if v := c.Verdict(); !strings.Contains(v, "1 bytes more than the limit") || !strings.Contains(v, "a limit of 656.00 MiB would suffice, 1 bytes more") {
+	if v := c.Verdict(); !strings.Contains(v, "1 byte more than the limit") || !strings.Contains(v, "a limit of 656.00 MiB would suffice, 1 byte more") {
 		t.Error(v)
 	}
 }

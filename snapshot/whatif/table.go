@@ -77,10 +77,12 @@ func (c *Comparison) columns() []column {
 		}},
 		{"settings", 9, (*Prediction).nameInTable},
 		{"peak reserved", 9, func(p *Prediction) string { return p.mark() + p.reservedInTable() }},
-		{"peak allocated", 5, func(p *Prediction) string { return p.mark() + spec.FormatSize(p.PeakAllocated) }},
-		{"unallocated", 3, func(p *Prediction) string { return fmt.Sprintf("%s%.1f%%", p.mark(), 100*p.Unallocated()) }},
-		{"alloc retries", 6, func(p *Prediction) string { return p.mark() + strconv.FormatInt(p.Retries, 10) }},
-		{"device allocs+frees", 2, func(p *Prediction) string { return p.mark() + strconv.FormatInt(p.DeviceAllocs+p.DeviceFrees, 10) }},
+		{"peak allocated", 5, func(p *Prediction) string { return p.mark() + spec.FormatSize(p.figures().PeakAllocated) }},
+		{"unallocated", 3, func(p *Prediction) string { return fmt.Sprintf("%s%.1f%%", p.mark(), 100*p.figures().Unallocated()) }},
+		{"alloc retries", 6, func(p *Prediction) string { return p.mark() + strconv.FormatInt(p.figures().Retries, 10) }},
+		{"device allocs+frees", 2, func(p *Prediction) string {
+			return p.mark() + strconv.FormatInt(p.figures().DeviceAllocs+p.figures().DeviceFrees, 10)
+		}},
 		{"out of memory", 8, (*Prediction).oomInTable},
 	}
 	if c.LimitSearch {
@@ -148,13 +150,10 @@ func (p *Prediction) nameInTable() string {
 }
 
 func (p *Prediction) reservedInTable() string {
-	switch {
-	case p.Err != nil:
+	if p.Err != nil {
 		return "cannot be told"
-	case p.OpenEnd:
-		return spec.FormatSize(p.PeakReservedRange.Low) + " or more"
 	}
-	return p.PeakReservedRange.text()
+	return p.ReservedInWords()
 }
 
 func (p *Prediction) smallestLimitInTable() string {
@@ -187,9 +186,9 @@ func (p *Prediction) oomInTable() string {
 
 // Summary describes a workload in one line.
 func (w *Workload) Summary() string {
-	line := fmt.Sprintf("%d requests for memory of device %d", w.Mallocs, w.Device)
+	line := fmt.Sprintf("%s for memory of device %d", counted(w.Mallocs, "request"), w.Device)
 	if w.DurationUS > 0 {
-		line += fmt.Sprintf(" in %.1f seconds", float64(w.DurationUS)/1e6)
+		line += fmt.Sprintf(", recorded over %.1f seconds", float64(w.DurationUS)/1e6)
 	}
 	if w.Complete() {
 		return line + "; the history is complete."

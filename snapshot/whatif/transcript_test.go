@@ -30,7 +30,7 @@ func TestTranscripts(t *testing.T) {
 			if err != nil {
 				return err.Error() + "\n"
 			}
-			o := whatif.Options{Limit: uint64(limit), SearchLimit: d.HasArg("search")}
+			o := whatif.Options{Limit: uint64(limit), SearchLimit: d.HasArg("search"), AsRecorded: d.HasArg("recorded")}
 			for line := range strings.Lines(d.Input) {
 				o.Settings = append(o.Settings, strings.TrimPrefix(strings.TrimSpace(line), "default"))
 			}

@@ -23,7 +23,10 @@ func join(sentences ...string) string {
 
 // Verdict is the result in one paragraph.
 func (c *Comparison) Verdict() string {
-	return join(c.happened(), c.why(), c.do(), c.sureness())
+	if c.Certainty() == CertainUnknown { // the warning comes first
+		return join(c.sureness(), c.happened(), c.why(), c.do())
+	}
+	return join(c.happened(), c.why(), c.do(), c.sureness(), c.LimitQuestion())
 }
 
 // Details is what the verdict leaves out.
@@ -39,7 +42,7 @@ func (c *Comparison) Details() string {
 	if a := c.advised(); a != nil && a.OOMRuns == 0 && a.Retries > 0 {
 		text = append(text, fmt.Sprintf("With %s it still reaches the limit: %s it frees all cached segments and waits for the device (num_alloc_retries).", nameInText(a), times(a.Retries)))
 	}
-	return join(append(text, c.whyNotExact())...)
+	return join(append(text, c.passesLimit(), c.whyNotExact())...)
 }
 
 // happened says what happened under the present settings.
@@ -70,7 +73,7 @@ func (c *Comparison) describeOOM(now *Prediction) string {
 	if now == c.current() {
 		oom = c.Failing()
 	}
-	text := fmt.Sprintf("Out of memory with %s%s at request %d of %d, which asks for %s", nameInText(now), c.under(), oom.Number, c.Workload.Mallocs, spec.FormatSize(oom.Requested))
+	text := fmt.Sprintf("Out of memory with %s%s at request %d of %d, which asks for %s", nameInText(now), c.under(), oom.Number, c.Workload.Mallocs, c.requestText(now, oom))
 	if line := site(c.Workload.Entry(&c.Workload.Requests[oom.Request])); line != "" {
 		text += " (" + line + ")"
 	}
@@ -90,16 +93,16 @@ func (c *Comparison) under() string {
 	if low == 0 {
 		return ""
 	}
-	size := sizeRange(low, high)
+	size := joinedRange(low, high)
 	switch r := c.readings[0]; {
 	case c.given && r.Fraction > 0 && r.Device > 0:
-		return fmt.Sprintf(", a memory fraction of %s and %s of device memory", spec.FormatSize(r.Fraction), spec.FormatSize(r.Device))
+		return fmt.Sprintf(", a memory fraction that allows %s, and %s of device memory", spec.FormatSize(r.Fraction), spec.FormatSize(r.Device))
 	case c.given && r.Device > 0:
 		return fmt.Sprintf(" and %s of device memory", size)
 	case c.given:
 		return fmt.Sprintf(" and a limit of %s", size)
 	case c.Workload.Limit.Kind == FractionLimit:
-		return fmt.Sprintf(" and a memory fraction of %s", size)
+		return fmt.Sprintf(" and a memory fraction that allows %s", size)
 	case c.Workload.Limit.Kind == DeviceLimit:
 		return fmt.Sprintf(" on a device that has %s for it", size)
 	case c.Workload.likelyEmptied():
@@ -115,6 +118,26 @@ func sizeRange(low, high uint64) string {
 	return spec.FormatSize(low) + " to " + spec.FormatSize(high)
 }
 
+// joinedRange is a range with its unit once where both ends have the same: 4.26 to 4.33 GiB.
+func joinedRange(low, high uint64) string {
+	least, unit, _ := strings.Cut(spec.FormatSize(low), " ")
+	if text := sizeRange(low, high); text != spec.FormatSize(low) && strings.HasSuffix(text, " "+unit) {
+		return least + " to " + spec.FormatSize(high)
+	}
+	return sizeRange(low, high)
+}
+
+// requestText is the size of a request that failed, and beside it the size that PyTorch's
+// error message has, where the two differ as texts: that is the size of the segment.
+func (c *Comparison) requestText(now *Prediction, oom *OutOfMemory) string {
+	requested := spec.FormatSize(oom.Requested)
+	segment := spec.FormatSize(c.Workload.segmentFor(oom.Requested))
+	if !now.Recorded || c.Workload.Unrecorded.OOMs == 0 || segment == requested {
+		return requested
+	}
+	return fmt.Sprintf("%s (\"Tried to allocate %s\" in PyTorch's message, which has the size of the segment)", requested, segment)
+}
+
 // why says the cause of the failure.
 func (c *Comparison) why() string {
 	oom := c.Failing()
@@ -122,10 +145,9 @@ func (c *Comparison) why() string {
 		return ""
 	}
 	low, _ := c.limitRange()
-	free := oom.OwnFree
 	switch c.Cause() {
 	case Fragmentation:
-		return fmt.Sprintf("Cause: fragmentation. Of the %s that is reserved but free no block is larger than %s.", spec.FormatSize(free), spec.FormatSize(oom.LargestFreeBlock))
+		return c.fragmentation(oom)
 	case Shortage:
 		if c.peakExceedsLimit() {
 			_, high := c.limitRange()
@@ -148,10 +170,26 @@ func (c *Comparison) why() string {
 	return "Why it failed cannot be told from the record."
 }
 
+// fragmentation says that the memory would suffice in one piece, by the test of causeUnder.
+func (c *Comparison) fragmentation(oom *OutOfMemory) string {
+	text := fmt.Sprintf("Cause: fragmentation. %s is reserved but free", spec.FormatSize(oom.OwnFree))
+	low, high := c.limitRange()
+	if c.causeUnder(oom, low) != Fragmentation {
+		low = high
+	}
+	if room := low - min(low, oom.Reserved); oom.OwnFree < oom.Requested && room > 0 {
+		text += fmt.Sprintf(", and a limit of %s leaves %s more: %s together, enough for the request in one piece",
+			spec.FormatSize(low), spec.FormatSize(room), spec.FormatSize(oom.OwnFree+room))
+	} else {
+		text += ", enough for the request in one piece"
+	}
+	return text + fmt.Sprintf("; but no free block is larger than %s.", spec.FormatSize(oom.LargestFreeBlock))
+}
+
 // hair writes a small difference so that it can be seen.
 func hair(bytes uint64) string {
 	if bytes < spec.MiB {
-		return fmt.Sprintf("%d bytes", bytes)
+		return counted(int(bytes), "byte")
 	}
 	return spec.FormatSize(bytes)
 }
@@ -178,7 +216,7 @@ func (c *Comparison) do() string {
 	case p.OOMRuns == 0:
 		text += fmt.Sprintf("the same requests reserve %s, and none fails%s.", p.reservedText(), c.untilFailure(p))
 	default:
-		text += fmt.Sprintf("no request fails if the limit was %s or more, which the record leaves open.", spec.FormatSize(p.fits))
+		text += fmt.Sprintf("no request fails%s if the limit was %s or more; the record leaves open whether it was.", c.untilFailure(p), spec.FormatSize(p.fits))
 	}
 	if v := needsVersion(c.Workload.Version, p.Settings); v > 0 {
 		text += fmt.Sprintf(" (That needs PyTorch 2.%d or later.)", v)
@@ -215,7 +253,7 @@ func (c *Comparison) nothingHelps(now *Prediction) string {
 		return "No setting of the allocator changes that."
 	}
 	if c.peakExceedsLimit() {
-		return "No setting can help: the program needs smaller batches, or must free memory earlier."
+		return c.needsLess()
 	}
 	low, _ := c.limitRange()
 	best := c.Ranked()[0]
@@ -228,6 +266,69 @@ func (c *Comparison) nothingHelps(now *Prediction) string {
 		text += fmt.Sprintf("; with %s it takes %s", nameInText(now), spec.FormatSize(c.NeededNow))
 	}
 	return text + "."
+}
+
+// needsLess says that the requested sizes exceed the limit. Under a memory fraction
+// expandable segments can pass it, by less than one segment.
+func (c *Comparison) needsLess() string {
+	_, high := c.limitRange()
+	segment := spec.DefaultConfig(spec.DefaultGeometry()).LargeSegmentSize
+	if over := c.Workload.peakRequested() - high; over < segment && c.limitReading().Fraction > 0 && !c.comparesExpandable() {
+		return fmt.Sprintf("None of the compared settings helps. With expandable_segments:True, which was not compared, reserved memory can pass a memory fraction by less than one segment (%s); otherwise the program needs smaller batches, or must free memory earlier.", spec.FormatSize(segment))
+	}
+	return "None of the compared settings helps: the program needs smaller batches, or must free memory earlier."
+}
+
+// comparesExpandable reports whether expandable segments of the default size were compared.
+func (c *Comparison) comparesExpandable() bool {
+	return slices.ContainsFunc(c.Predictions, func(p Prediction) bool { return sameSettings(p.Settings, "expandable_segments:True") })
+}
+
+// passesLimit says why reserved memory passes a memory fraction, if that shows.
+func (c *Comparison) passesLimit() string {
+	_, high := c.limitRange()
+	if high == 0 || c.limitReading().Fraction == 0 {
+		return ""
+	}
+	for _, p := range c.Shown(false) {
+		if p.Err == nil && beyondLimit(p.Settings) > 0 && p.figures().reserved.High > high {
+			return "With expandable segments reserved memory can pass the limit: PyTorch compares the limit with the size of the segment that the request needs, and then maps whole pages of the large segment size, which may be more."
+		}
+	}
+	return ""
+}
+
+// LimitQuestion asks for the limit, where the record leaves open what it was and that
+// matters, "" otherwise.
+func (c *Comparison) LimitQuestion() string {
+	example := c.LimitExample()
+	if example == "" {
+		return ""
+	}
+	if c.Workload.Limit.Kind == FractionLimit {
+		return "The error message of PyTorch has the limit, as \"GiB allowed\": copy that figure into --limit, for example --limit " + example + "."
+	}
+	return "If the error message of PyTorch has \"GiB allowed\", copy that figure into --limit, for example --limit " + example + "."
+}
+
+// asksForLimit reports whether the limit of the record is not known, and the outcome under
+// the present or the recommended settings depends on it.
+func (c *Comparison) asksForLimit() bool {
+	if c.given || c.Workload.Unrecorded.OOMs == 0 || c.Workload.Limit.Known() || c.Workload.Limit.Kind == DeviceLimit {
+		return false
+	}
+	matters := func(p *Prediction) bool { return p != nil && p.Err == nil && p.limitDecides }
+	return matters(c.current()) || matters(c.Recommended())
+}
+
+// LimitExample is a limit as it is written on a command line, one that may have been in force;
+// "" if LimitQuestion asks nothing.
+func (c *Comparison) LimitExample() string {
+	if !c.asksForLimit() {
+		return ""
+	}
+	low, high := c.limitRange()
+	return strings.ReplaceAll(spec.FormatSize(low+(high-low)/2), " ", "")
 }
 
 // sureness says in a few words how sure the verdict is.
@@ -243,6 +344,8 @@ func (c *Comparison) sureness() string {
 		return "Exact: the whole record is reproduced, and nothing that it leaves open makes a difference."
 	case c.Certainty() == CertainUnknown:
 		return "This cannot be relied on: the record is not reproduced."
+	case p.DependsOnLimit():
+		return fmt.Sprintf("So it depends on the limit: %s or more is enough, and with less the request fails here, too.", spec.FormatSize(p.fits))
 	case c.Sure():
 		return "That much is sure; the statistics are not exact (see below)."
 	}
@@ -259,7 +362,7 @@ func (c *Comparison) whyNotExact() string {
 		return ""
 	}
 	text := fmt.Sprintf("The statistics of %s are not exact: %s.", nameInText(p), strings.Join(p.Differences, "; "))
-	if p.OOMRuns > 0 && p.OOMRuns < p.Runs {
+	if p.OOMRuns > 0 && p.OOMRuns < p.Runs && !p.DependsOnLimit() {
 		text += fmt.Sprintf(" In %d of %d runs, under different assumptions, a request fails.", p.OOMRuns, p.Runs)
 	}
 	return text
@@ -307,19 +410,20 @@ func (p *Prediction) name() string {
 
 func nameInText(p *Prediction) string {
 	if p.Fraction > 0 {
-		return fmt.Sprintf("%s and a memory fraction of %s", p.name(), spec.FormatSize(p.Fraction))
+		return fmt.Sprintf("%s and a memory fraction that allows %s", p.name(), spec.FormatSize(p.Fraction))
 	}
 	return p.name()
 }
 
 func (p *Prediction) reservedText() string {
-	if p.OpenEnd {
-		return spec.FormatSize(p.PeakReservedRange.Low) + " or more"
+	f := p.figures()
+	switch {
+	case f.open:
+		return f.reserved.text() + " as far as the record goes (unknown after it)"
+	case f.reserved.Low != f.reserved.High:
+		return f.reserved.text()
 	}
-	if p.PeakReservedRange.Low != p.PeakReservedRange.High {
-		return p.PeakReservedRange.text()
-	}
-	return "at most " + p.PeakReservedRange.text()
+	return "at most " + f.reserved.text()
 }
 
 func (r Range) text() string { return sizeRange(r.Low, r.High) }
@@ -400,7 +504,7 @@ func (c *Comparison) LimitNote() string {
 	case c.Workload.likelyEmptied():
 		return "Limit: none, or " + bytes + ": the record does not tell. --limit sets one."
 	case b.Kind == FractionLimit:
-		return "Limit: a memory fraction of " + bytes + ", by the record. --limit sets another."
+		return "Limit: a memory fraction that allows " + bytes + ", by the record. --limit sets another."
 	case b.Kind == DeviceLimit && b.Moved:
 		return "Limit: the device was full at " + bytes + " of this process, by the record; other processes' memory moved the bound. --device-memory sets another."
 	case b.Kind == DeviceLimit:

@@ -2,6 +2,7 @@ package whatif_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"gaugeblock/snapshot"
@@ -71,6 +72,9 @@ func TestOneDifference(t *testing.T) {
 		unknown := len(f.UnknownActions[0]) > 0 || len(f.AllocatorSettings.Unknown) > 0 || what == "an OOM for which there is memory" || what == "a segment that was not allocated"
 		if c.Verification.Exact() && !unknown {
 			t.Errorf("%s: the record is reproduced", what)
+		}
+		if warned := strings.HasPrefix(c.Verdict(), "This cannot be relied on"); warned != (c.Certainty() == whatif.CertainUnknown) {
+			t.Errorf("%s: the warning is not the first sentence: %s", what, c.Verdict())
 		}
 		if c.Certainty() == whatif.CertainExact {
 			t.Errorf("%s: the comparison is exact", what)

@@ -87,7 +87,7 @@ func (p *settingsParser) setting() (s setting, err error) {
 		return setting{}, err
 	}
 	if setters[s.key.text] == nil {
-		return setting{}, s.refuse(s.key, "unknown key")
+		return setting{}, s.refuse(s.key, unknownKey(s.key.text))
 	}
 	if _, err = p.need(':', s, "expected ':' after the key"); err != nil {
 		return setting{}, err

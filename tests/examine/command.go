@@ -31,13 +31,13 @@ type command struct {
 
 // requestLine is what a program is asked.
 type requestLine struct {
-	Do      string `json:"do"` // begin, malloc, free, record_stream, empty_cache, end_thread
-	Ptr     uint64 `json:"ptr,omitempty"`
-	Size    uint64 `json:"size,omitempty"`
-	Device  int    `json:"device"`
-	Stream  uint64 `json:"stream"`
-	Thread  int32  `json:"thread,omitempty"`
-	Devices int    `json:"devices,omitempty"` // begin: how many there are
+	Do      string  `json:"do"`             // begin, malloc, free, record_stream, empty_cache, end_thread
+	Ptr     *uint64 `json:"ptr,omitempty"`  // free and record_stream, also of the null pointer
+	Size    *uint64 `json:"size,omitempty"` // malloc and free, also of 0 bytes
+	Device  int     `json:"device"`
+	Stream  uint64  `json:"stream"`
+	Thread  int32   `json:"thread,omitempty"`
+	Devices int     `json:"devices,omitempty"` // begin: how many there are
 }
 
 // answerLine is what it answers, or a call of the driver (lineCall).
@@ -145,11 +145,11 @@ func (c *command) call(m message) (words [8]uint64, exception string) {
 	request := requestLine{Thread: m.Number}
 	switch m.Type {
 	case orderMalloc:
-		request = requestLine{Do: "malloc", Size: w[0], Device: int(w[1]), Stream: w[2], Thread: m.Number}
+		request = requestLine{Do: "malloc", Size: &w[0], Device: int(w[1]), Stream: handle(w[2], w[5]), Thread: m.Number}
 	case orderFree:
-		request = requestLine{Do: "free", Ptr: w[0], Size: w[1], Device: int(w[2]), Stream: w[3], Thread: m.Number}
+		request = requestLine{Do: "free", Ptr: &w[0], Size: &w[1], Device: int(w[2]), Stream: handle(w[3], w[5]), Thread: m.Number}
 	case orderRecordStream:
-		request = requestLine{Do: "record_stream", Ptr: w[0], Stream: w[1], Device: int(w[3])}
+		request = requestLine{Do: "record_stream", Ptr: &w[0], Stream: w[1], Device: int(w[3])}
 	case orderReset:
 		request.Do = "empty_cache"
 	case orderEndThread:
@@ -163,6 +163,15 @@ func (c *command) call(m message) (words [8]uint64, exception string) {
 		words[0] = *answer.Ptr
 	}
 	return words, answer.Error
+}
+
+// handle is the handle of a stream whose name may be cudaStreamPerThread. Calls of the
+// protocol do not say which thread they are of, so the name alone would mean nothing.
+func handle(name, own uint64) uint64 {
+	if own != 0 {
+		return own
+	}
+	return name
 }
 
 // ended tells the kit that the process has ended, or has said what makes no sense.

@@ -51,6 +51,24 @@ func TestDrivers(t *testing.T) {
 	}
 }
 
+// TestZeroBytes: a request says that it is of 0 bytes, and a free that it is of the null pointer.
+func TestZeroBytes(t *testing.T) {
+	driver := []string{tool(t, "sh"), "-c", `while read -r line; do
+		case $line in
+		*begin*) echo '{"contract": "joined,zero_bytes"}' ;;
+		*malloc*'"size":0,'*) echo '{"ptr": 0}' ;;
+		*malloc*'"size":'*) echo '{"error": "no"}' ;;
+		*free*'"ptr":0,'*'"size":0,'*) echo '{}' ;;
+		*) echo "not understood: $line" >&2; exit 1 ;;
+		esac
+	done`}
+	for _, v := range examineCommand(t, 300, driver...).Violations {
+		if v.Rule.Name == "NoCrashes" {
+			t.Error(v.String())
+		}
+	}
+}
+
 func examineCommand(t *testing.T, operations int, command ...string) *Report {
 	t.Helper()
 	report, err := Search{Command: command, Level: conformance.Safe, Operations: operations}.Run()

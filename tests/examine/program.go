@@ -61,12 +61,20 @@ func (w *writer) cplusplus() (string, bool) {
 		"c++ -std=c++17 THIS.cc -I$FAKE/include -L$FAKE -lcudart -lcuda -ldl -o program",
 		fmt.Sprintf("export GAUGEBLOCK_CUDA_DEVICES=%d GAUGEBLOCK_CUDA_MEMORY=%d GAUGEBLOCK_CUDA_ADDRESSES=ascending", w.header.Devices, w.header.TotalMemory),
 		"export LD_LIBRARY_PATH=$FAKE GAUGEBLOCK_CUDA_HAZARDS=owners GAUGEBLOCK_CUDA_WAITS=drain",
-		"./program "+w.library)
+		"./program "+reached(w.library))
 	f := &w.functions
 	text := strings.NewReplacer("PROGRAM\n", calls, `"MALLOC"`, strconv.Quote(f.Malloc), `"FREE"`, strconv.Quote(f.Free),
 		`"RECORD_STREAM"`, strconv.Quote(named(f.RecordStream)), `"EMPTY_CACHE"`, strconv.Quote(named(f.Reset)),
 		`"INIT"`, strconv.Quote(named(f.Init)), "DEVICES", strconv.Itoa(w.header.Devices)).Replace(cplusplusProgram)
 	return commented("// ", about) + text, true
+}
+
+// reached is a path that dlopen takes as one: with a slash.
+func reached(library string) string {
+	if strings.Contains(library, "/") {
+		return library
+	}
+	return "./" + library
 }
 
 // named is a name that no library exports, if there is none.

@@ -209,12 +209,17 @@
         const copy = () => navigator.clipboard.writeText(text).then(() => { status.textContent = "copied"; }, () => { status.textContent = "cannot copy here: select the line"; });
         byId("export").append(element("div", { class: "export" }, element("code", {}, text), element("button", { type: "button", on: { click: copy } }, "Copy"), status));
       }
+      if (data.whatif && data.whatif.askLimit) {
+        const file = page.ranks || page.compared ? "SNAPSHOT" : page.source;
+        byId("export").append(element("p", { class: "help" }, "The snapshot does not tell the limit, and it decides. Compare again with the figure before \"GiB allowed\" in PyTorch's error message, in place of " + data.whatif.askLimit.replace("GiB", "") + ":"),
+          element("div", { class: "export" }, element("code", {}, "gaugeblock report " + file + " --limit " + data.whatif.askLimit)));
+      }
       const statistic = (name, value, detail, kind) =>
         byId("statistics").append(element("div", {}, element("dt", {}, name), element("dd", { class: kind }, value, detail && element("small", {}, detail))));
       statistic("Peak allocated", size(summary.peakAllocated));
       statistic("Peak reserved", size(summary.peakReserved), percent(1 - of(Math.min(summary.peakAllocated, summary.peakReserved), summary.peakReserved)) + " or more of it unallocated");
       if (hasHistory) {
-        statistic("Requests", count(summary.requests), summary.durationUS ? "in " + time(summary.durationUS) : undefined);
+        statistic("Requests", count(summary.requests), summary.durationUS ? "recorded over " + time(summary.durationUS) : undefined);
         statistic("Out of memory", count(summary.ooms), undefined, summary.ooms ? "bad" : undefined);
         statistic("Segments freed", size(summary.reservedFreed), "of " + size(summary.reservedAllocated) + " allocated");
         statistic("History", summary.complete ? "complete" : "incomplete", summary.complete ? count(summary.entries) + " entries" : "its beginning is missing");
@@ -517,7 +522,9 @@
         const after = when !== "chosen" ? (moment && moment.entry >= 0 && hasHistory ? ", after entry " + count(moment.entry) : "")
           : first === last ? ", after entry " + count(first) : ", at the maximum of entries " + count(first) + " to " + count(last);
         byId("holders-summary").textContent = size(total) + " allocated" + (moment && when !== "chosen" ? ", of " + size(moment.reserved) + " reserved" : "") +
-          after + ". A call site is the innermost frame outside of libraries.";
+          after + (sites.every((s) => s.stack < 0)
+            ? ". The snapshot has no call stacks, so allocations are shown by size; torch.cuda.memory._record_memory_history() records call stacks, unless it is called with context=None."
+            : ". A call site is the innermost frame outside of libraries.");
       };
       holdersListeners.push(() => {
         when = "chosen";
@@ -740,8 +747,11 @@
       const w = data.whatif, box = byId("whatif");
       if (!w) { byId("whatif-section").hidden = true; return; }
       if (w.details) box.append(element("p", { class: "advice" }, w.details));
-      box.append(element("p", { class: "help" }, "The same requests under each of the settings, " + (w.limit ? "and a limit of " + size(w.limit) : "without a limit") + ". A ~ marks statistics that are not exact: they depend on what the snapshot does not record."));
+      box.append(element("p", { class: "help" }, "The same requests under each of the settings. " + w.limitNote + " A ~ marks statistics that are not exact: they depend on what the snapshot does not record."
+        + (w.predictions.some((r) => r.dependsOn) ? " Where the limit decides, the row has the figures of the limits that are enough." : "")));
       const most = Math.max(...w.predictions.map((r) => r.peakReserved[1]), 1);
+      // Some limit that may have been in force is enough.
+      const works = (r) => !r.error && (!r.oomRequest || r.dependsOn);
       // Settings break behind a comma.
       const breakable = (text) => text.split(/(?<=,)/).flatMap((part) => [part, element("wbr")]);
       const peak = (r) => {
@@ -749,14 +759,15 @@
         return [(r.exact ? "" : "~") + (r.openEnd ? low + " or more" : low === high ? high : low + " to " + high),
           meter([r.peakReserved[0] / most, "var(--reserved)"], [(r.peakReserved[1] - r.peakReserved[0]) / most, "var(--reserved)", "maybe"])];
       };
-      const name = (r) => [...breakable(r.settings || "(default)"), r.fraction > 0 && " and a memory fraction of " + size(r.fraction),
-        r.recorded && element("span", { class: "tag" }, "as recorded"), r.recommended && !r.oomRequest && !r.error && element("span", { class: "tag" }, "best")];
+      const name = (r) => [...breakable(r.settings || "(default)"), r.fraction > 0 && " and a memory fraction that allows " + size(r.fraction),
+        r.recorded && element("span", { class: "tag" }, "as recorded"), r.recommended && works(r) && element("span", { class: "tag" }, "best")];
+      const about = (r, text) => (r.exact ? "" : "~") + text;
       const important = w.predictions.filter((r) => r.important || r.recorded || r.recommended);
       const rows = [...important, ...w.predictions.filter((r) => !important.includes(r))].map((r) => ({
-        options: { class: r.recommended && !r.oomRequest ? "best" : undefined },
+        options: { class: r.recommended && works(r) ? "best" : undefined },
         cells: r.error ? [name(r), soft("cannot be told: " + r.error), "", "", "", "", ""] : [name(r),
-          peak(r), size(r.peakAllocated), percent(r.unallocated), count(r.allocRetries), count(r.deviceCalls),
-          element("span", { class: r.outOfMemory.endsWith("no") ? "good" : "bad" }, r.outOfMemory)],
+          peak(r), ...[size(r.peakAllocated), percent(r.unallocated), count(r.allocRetries), count(r.deviceCalls)].map((text) => about(r, text)),
+          element("span", { class: r.dependsOn ? undefined : r.outOfMemory.endsWith("no") ? "good" : "bad" }, r.outOfMemory)],
       }));
       box.append(longTable("Other settings", [["Settings", "code"], ["Peak reserved", "word"], ["Peak allocated", "number"], ["Unallocated", "number"], ["Alloc retries", "number"], ["Device allocs+frees", "number"], ["Out of memory", "word"]],
         rows, important.length));
@@ -836,24 +847,26 @@
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => acrossColors.forEach((f) => f()));
 
-  const changeBar = (change, most) => element("span", { class: "change", "aria-hidden": "true" },
+  const changeBar = (change, most, judged) => element("span", { class: judged ? "change" : "change neutral", "aria-hidden": "true" },
     element("i", { style: { width: (change < 0 ? 100 * of(-change, most) : 0) + "%" } }), element("i", { style: { width: (change > 0 ? 100 * of(change, most) : 0) + "%" } }));
-  const changeCell = (change, before, most) =>
-    [element("span", { class: change > 0 ? "bad" : change < 0 ? "good" : "soft" }, signed(change) + (before > 0 && change !== 0 ? " (" + (Math.abs(change) < 0.005 * before ? "" : change > 0 ? "+" : "\u2212") + percent(Math.abs(change) / before) + ")" : "")), most > 0 && changeBar(change, most)];
+  const changeCell = (change, before, most, judged = true) =>
+    [element("span", { class: !judged ? "soft" : change > 0 ? "bad" : change < 0 ? "good" : "soft" }, signed(change) + (before > 0 && change !== 0 ? " (" + (Math.abs(change) < 0.005 * before ? "" : change > 0 ? "+" : "\u2212") + percent(Math.abs(change) / before) + ")" : "")), most > 0 && changeBar(change, most, judged)];
 
   // Call sites in two snapshots.
-  const comparedTable = (c, a, b) => {
+  const comparedTable = (c, a, b, { onlyMore = false, judged = true } = {}) => {
     let when = "peak";
     const box = element("div", {}), buttons = element("div", { class: "switch", role: "group", "aria-label": "Moment" });
     const show = () => {
       const value = (r, side) => (when === "peak" ? r[side] : side === "a" ? r.endA : r.endB);
-      const list = c.rows.filter((r) => value(r, "a")[0] || value(r, "b")[0]).map((r) => ({ r, a: value(r, "a"), b: value(r, "b") }));
+      const list = c.rows.filter((r) => value(r, "a")[0] || value(r, "b")[0]).map((r) => ({ r, a: value(r, "a"), b: value(r, "b") })).filter((k) => !onlyMore || k.b[0] > k.a[0]);
       list.sort((x, y) => Math.abs(y.b[0] - y.a[0]) - Math.abs(x.b[0] - x.a[0]));
       const most = Math.max(1, ...list.map((k) => Math.abs(k.b[0] - k.a[0])));
+      // At first only changes that can be seen.
+      const shown = Math.max(1, Math.min(12, list.filter((k) => Math.abs(k.b[0] - k.a[0]) > most / 100).length));
       const guessed = c.rows.some((r) => r.category !== "not known");
       box.replaceChildren(longTable("Call sites", [["Call site", "code"], ["Change", "word"], [a, "number"], [b, "number"], ["Blocks", "number"], ...(guessed ? [["What for (a guess)"]] : [])], list.map(({ r, a, b }) => [
         siteCell(c.stacks, r, undefined, r.lines[0] !== r.lines[1] ? "line " + r.lines[0] + ", then " + r.lines[1] : a[0] === 0 ? "new" : b[0] === 0 ? "gone" : undefined),
-        changeCell(b[0] - a[0], a[0], most), size(a[0]), size(b[0]), count(a[1]) + " \u2192 " + count(b[1]), ...(guessed ? [r.category] : [])]), 12));
+        changeCell(b[0] - a[0], a[0], most, judged), size(a[0]), size(b[0]), count(a[1]) + " \u2192 " + count(b[1]), ...(guessed ? [r.category] : [])]), shown));
       buttons.replaceChildren(...[["peak", "at each one's peak"], ["end", "at the end"]].map(([value, label]) =>
         element("button", { type: "button", "aria-pressed": String(when === value), on: { click: () => { when = value; show(); } } }, label)));
     };
@@ -864,6 +877,8 @@
   const drawCompared = (box) => {
     const c = page.compared, [a, b] = page.reports;
     const top = Math.max(a.summary.peakReserved, b.summary.peakReserved, 1);
+    // Where one of the two ran out of memory that is the main thing, and the other one may have more because it went on.
+    const oneFailed = (a.summary.ooms > 0) !== (b.summary.ooms > 0);
     const numbers = [
       ["Peak allocated", (d) => d.summary.peakAllocated, size], ["Peak reserved", (d) => d.summary.peakReserved, size],
       ["Requests", (d) => d.summary.requests, count], ["Out of memory", (d) => d.summary.ooms, count],
@@ -872,26 +887,26 @@
     box.append(element("h2", {}, "What changed"), element("p", { class: "advice" }, c.verdict),
       element("div", { class: "pair" }, element("h3", {}, "A: " + c.a), small(a, top), element("h3", {}, "B: " + c.b), small(b, top)),
       table("Statistics", [["Statistic"], ["A", "number"], ["B", "number"], ["Change", "word"]], numbers.map(([name, f, show]) => [
-        name, show(f(a)), show(f(b)), show === size ? changeCell(f(b) - f(a), f(a), 0) : (f(b) > f(a) ? "+" : f(b) < f(a) ? "\u2212" : "") + count(Math.abs(f(b) - f(a)))])),
-      element("h3", {}, "By call site"), ...comparedTable(c, "A", "B"));
+        name, show(f(a)), show(f(b)), show === size ? changeCell(f(b) - f(a), f(a), 0, !oneFailed) : element("span", { class: name !== "Out of memory" || f(a) === f(b) ? "soft" : f(b) < f(a) ? "good" : "bad" }, (f(b) > f(a) ? "+" : f(b) < f(a) ? "\u2212" : "") + count(Math.abs(f(b) - f(a))))])),
+      element("h3", {}, "By call site"), ...comparedTable(c, "A", "B", { judged: !oneFailed }));
   };
 
   const drawRanks = (box) => {
     const r = page.ranks, most = Math.max(1, ...r.list.map((k) => k.summary.peakReserved));
     const name = (k) => (k.number >= 0 ? "rank " + k.number : k.name);
-    const failed = r.list.some((k) => k.summary.ooms > 0);
+    const failed = r.list.some((k) => k.summary.ooms > 0), numbered = r.list.some((k) => k.number >= 0);
     box.append(element("h2", {}, "The ranks"), element("p", { class: "advice" }, r.verdict),
-      longTable("Ranks", [["Rank"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Requests", "number"], ["Segments at the end", "number"], ...(failed ? [["Out of memory", "number"]] : []), ["File", "code"]],
+      longTable("Ranks", [["Rank"], ["Peak allocated", "word"], ["Peak reserved", "word"], ["Allocated at the end", "number"], ["Requests", "number"], ["Segments at the end", "number"], ...(failed ? [["Out of memory", "number"]] : []), ...(numbered ? [["File", "code"]] : [])],
         r.list.map((k, i) => ({ options: { class: i === r.worst ? "worst" : undefined }, cells: [
           [element("b", {}, name(k)), i === r.worst && element("span", { class: "tag" }, "worst"), i === r.middle && i !== r.worst && element("span", { class: "tag" }, "in the middle")],
           [size(k.summary.peakAllocated), meter([k.summary.peakAllocated / most, "var(--allocated)"])],
           [size(k.summary.peakReserved), meter([k.summary.peakReserved / most, "var(--reserved)"])],
           size(k.atEnd), count(k.summary.requests), count(k.segments),
-          ...(failed ? [k.summary.ooms ? element("span", { class: "bad" }, count(k.summary.ooms)) : "no"] : []), soft(k.name)] })), 64));
+          ...(failed ? [k.summary.ooms ? element("span", { class: "bad" }, count(k.summary.ooms)) : "no"] : []), ...(numbered ? [soft(k.name)] : [])] })), 64));
     if (r.more) box.append(element("p", { class: "help" }, counted(r.more, "more rank is", "more ranks are") + " not listed."));
     if (r.against) {
       box.append(element("h3", {}, "What the worst rank has more than the one in the middle"),
-        ...comparedTable(r.against, r.against.a, r.against.b));
+        ...comparedTable(r.against, r.against.a, r.against.b, { onlyMore: true }));
     }
   };
 

@@ -23,6 +23,18 @@ const use = () => {
   for (const id of ["timeline", "map"]) check(page.getElementById(id).querySelector("canvas").height > 50, id + " is not drawn");
   check(page.querySelectorAll("#holders tbody tr").length > 0, "nobody holds memory");
   look("at first");
+  if (page.querySelector("#export .export code")) {
+    const best = page.querySelectorAll("#whatif tr.best");
+    check(best.length === 1 && best[0].textContent.includes("best"), best.length + " settings are marked as the best");
+    check(!best[0]?.querySelector(".bad"), "the best settings are marked as bad");
+    const cells = [...(best[0]?.querySelectorAll("td") || [])].slice(1, 6).map((c) => c.textContent.startsWith("~"));
+    check(cells.every((about) => about === cells[0]), "some statistics of the best settings have a ~, and some do not");
+    check(/^export /.test(page.querySelector("#export code").textContent), "no command for the settings");
+  }
+  if (/"askLimit":"[^"]/.test(PAGE) && !pick) check(page.getElementById("export").textContent.includes("--limit"), "nobody asks for the limit");
+  const across = page.getElementById("across"), changes = across.querySelectorAll('[aria-label="Call sites"] tbody tr td:nth-child(2)');
+  if (across.textContent.includes("ran out of memory (") && across.textContent.includes("did not")) check(!across.querySelector(".change:not(.neutral)"), "changes are judged though one of the two ended early");
+  if (across.textContent.includes("What the worst rank has more")) check([...changes].every((c) => c.textContent.startsWith("+")), "the worst rank has less of something");
   const box = page.getElementById("timeline"), bounds = box.getBoundingClientRect();
   box.setPointerCapture = () => {};
   const mouse = (type, x) => box.dispatchEvent(new view.PointerEvent(type, { clientX: bounds.left + x, clientY: bounds.top + 120, button: 0, bubbles: true, pointerId: 1 }));

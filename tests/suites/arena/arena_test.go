@@ -38,7 +38,7 @@ func TestFaultsOfTheSeed(t *testing.T) {
 		"NoReuseWhileInUse", "NothingIsLost", "ZeroBytesAreNull",
 	}
 	for _, seed := range []uint64{5000, 6000} {
-		report, err := conformance.Examine(arena.NewAsSeed, conformance.Caching, conformance.Seed(seed), conformance.Operations(20_000))
+		report, err := conformance.Examine(arena.NewAsSeed, conformance.Caching, conformance.Seed(seed), conformance.Operations(40_000))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,6 +23,8 @@ var unreachable = map[conformance.Label]string{
 	conformance.NoSplitWhole:   "nor pools that do not split blocks",
 	conformance.ReusedInGraph:  "nor graph_capture_record_stream_reuse",
 	conformance.PoolEmptied:    "nor deleting a pool of the program's own",
+	conformance.KernelAcross:   "nor a second device",
+	conformance.CopyAcross:     "nor a second device",
 	conformance.MallocCaptured: "in a trace of the model requests are routed to a pool, but nothing is captured",
 }
 
