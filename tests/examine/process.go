@@ -33,6 +33,7 @@ type subject interface {
 // watchdog ends a process that does not answer.
 type watchdog struct {
 	patience time.Duration // how long a call may take, and the time until something is heard
+	allowed  atomic.Int64  // the patience, as the goroutine that watches has it
 	proven   time.Duration // how long it was waited for when one hung for the first time; 0: none has
 	pid      atomic.Int64  // 0: there is none
 	heard    atomic.Uint64 // changes whenever something is heard; odd while somebody waits
@@ -61,14 +62,16 @@ const mostQueries = 500
 // watch begins.
 func (w *watchdog) watch() {
 	w.done = make(chan bool)
+	w.allowed.Store(int64(w.patience))
 	go func(done <-chan bool) {
 		last, since := w.heard.Load(), time.Now()
 		call, began := w.calls.Load(), time.Now()
 		for {
+			patience := time.Duration(w.allowed.Load())
 			select {
 			case <-done:
 				return
-			case <-time.After(w.patience / 10):
+			case <-time.After(patience / 10):
 			}
 			if now := w.heard.Load(); now != last || now%2 == 0 {
 				last, since = now, time.Now()
@@ -76,7 +79,7 @@ func (w *watchdog) watch() {
 			if now := w.calls.Load(); now != call || now%2 == 0 {
 				call, began = now, time.Now()
 			}
-			if pid := w.pid.Load(); pid > 0 && max(time.Since(since), time.Since(began)) > w.patience {
+			if pid := w.pid.Load(); pid > 0 && max(time.Since(since), time.Since(began)) > patience {
 				w.killed.Store(pid)
 				w.kill()
 				since, began = time.Now(), time.Now()
@@ -99,6 +102,7 @@ func (w *watchdog) gone(how string) *conformance.Gone {
 	if pid := w.pid.Load(); pid > 0 && pid == w.killed.Load() {
 		if w.proven == 0 { // from now on it is only made shorter
 			w.proven, w.patience = w.patience, max(w.patience/10, 100*time.Millisecond)
+			w.allowed.Store(int64(w.patience))
 		}
 		return &conformance.Gone{Hangs: true, Reason: fmt.Sprintf("it did not come back within %v", w.proven)}
 	}
