@@ -74,7 +74,7 @@ func (s *Search) subject() (subject, error) {
 	patience := cmp.Or(s.Patience, 10*time.Second)
 	if s.Library == "" {
 		c := &command{arguments: s.Command}
-		c.patience = patience
+		c.patience.Store(int64(patience))
 		return c, nil
 	}
 	path, err := filepath.Abs(s.Library)
@@ -83,7 +83,7 @@ func (s *Search) subject() (subject, error) {
 	}
 	functions, err := FindFunctions(path, s.Malloc, s.Free)
 	l := &library{directory: s.Build, path: path, functions: functions}
-	l.patience = patience
+	l.patience.Store(int64(patience))
 	return l, err
 }
 

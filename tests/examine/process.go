@@ -32,8 +32,7 @@ type subject interface {
 
 // watchdog ends a process that does not answer.
 type watchdog struct {
-	patience time.Duration // how long a call may take, and the time until something is heard
-	allowed  atomic.Int64  // the patience, as the goroutine that watches has it
+	patience atomic.Int64  // how long a call may take, and the time until something is heard: a time.Duration
 	proven   time.Duration // how long it was waited for when one hung for the first time; 0: none has
 	pid      atomic.Int64  // 0: there is none
 	heard    atomic.Uint64 // changes whenever something is heard; odd while somebody waits
@@ -62,12 +61,11 @@ const mostQueries = 500
 // watch begins.
 func (w *watchdog) watch() {
 	w.done = make(chan bool)
-	w.allowed.Store(int64(w.patience))
 	go func(done <-chan bool) {
 		last, since := w.heard.Load(), time.Now()
 		call, began := w.calls.Load(), time.Now()
 		for {
-			patience := time.Duration(w.allowed.Load())
+			patience := time.Duration(w.patience.Load())
 			select {
 			case <-done:
 				return
@@ -101,8 +99,8 @@ func (w *watchdog) unwatch() { close(w.done) }
 func (w *watchdog) gone(how string) *conformance.Gone {
 	if pid := w.pid.Load(); pid > 0 && pid == w.killed.Load() {
 		if w.proven == 0 { // from now on it is only made shorter
-			w.proven, w.patience = w.patience, max(w.patience/10, 100*time.Millisecond)
-			w.allowed.Store(int64(w.patience))
+			w.proven = time.Duration(w.patience.Load())
+			w.patience.Store(int64(max(w.proven/10, 100*time.Millisecond)))
 		}
 		return &conformance.Gone{Hangs: true, Reason: fmt.Sprintf("it did not come back within %v", w.proven)}
 	}
