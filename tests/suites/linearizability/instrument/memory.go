@@ -125,11 +125,26 @@ func (w *walker) operand(e ast.Expr) {
 	switch w.info.TypeOf(e).Underlying().(type) {
 	case *types.Struct, *types.Array:
 		if w.shared(e) {
+			if w.isElement(e) {
+				w.wrap(e, "(&", ")")
+			}
 			w.expr(e, address)
 			return
 		}
 	}
 	w.expr(e, read)
+}
+
+// isElement reports whether an expression is an element of a slice. A part of it is written as one of
+// a pointer to the element: for the address of s[i].f alone, Go 1.26 may keep what is appended to s on
+// the stack, and move it later.
+func (w *walker) isElement(e ast.Expr) bool {
+	index, is := ast.Unparen(e).(*ast.IndexExpr)
+	if !is {
+		return false
+	}
+	_, is = w.info.TypeOf(index.X).Underlying().(*types.Slice)
+	return is
 }
 
 // access reports that an expression is read or written, if threads can share what it stands for.

@@ -55,11 +55,12 @@ func (s *source) instrumented(mutants []Mutant) (map[string]string, error) {
 			if mutants[i].File != name {
 				continue
 			}
-			text, _, err := mutants[i].build(s, w, s.functionsOf(name))
+			text, more, err := mutants[i].build(s, w, s.functionsOf(name))
 			if err != nil {
 				return nil, err
 			}
 			added += text
+			sites = append(sites, more...)
 			names = append(names, mutants[i].Name)
 		}
 		sites = append(sites, w.sites...)
@@ -74,7 +75,7 @@ func (s *source) registration(sites []points.Site, mutants []string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "package %s\n\nimport %q\n\nfunc init() {\n\tpoints.Register([]points.Site{\n", s.types.Name(), "gaugeblock/tests/suites/linearizability/points")
 	for _, x := range sites {
-		fmt.Fprintf(&text, "\t\t{%q, %q, %q, %q},\n", x.Kind, x.Position, x.Function, x.Text)
+		fmt.Fprintf(&text, "\t\t{%q, %q, %q, %q, %q},\n", x.Kind, x.Position, x.Function, x.Callee, x.Text)
 	}
 	fmt.Fprintf(&text, "\t}, %#v)\n}\n", append([]string{}, mutants...))
 	return text.String()

@@ -46,10 +46,22 @@ func (w *walker) place(p token.Pos) string {
 }
 
 // site adds a point and returns its position as an argument.
-func (w *walker) site(kind points.Kind, call ast.Expr) string {
-	at := w.place(call.Pos())
-	w.sites = append(w.sites, points.Site{Kind: kind, Position: at, Function: w.function, Text: w.written(call)})
+func (w *walker) site(kind points.Kind, call *ast.CallExpr) string {
+	at, callee := w.place(call.Pos()), "func"
+	if fun, is := ast.Unparen(call.Fun).(*ast.SelectorExpr); is && w.info.Selections[fun] != nil && w.info.Selections[fun].Kind() == types.MethodVal {
+		callee = typeName(w.info.Selections[fun].Obj().(*types.Func)) + "." + fun.Sel.Name
+	}
+	w.sites = append(w.sites, points.Site{Kind: kind, Position: at, Function: w.function, Callee: callee, Text: w.written(call)})
 	return strconv.Quote(at)
+}
+
+// typeName is the name of the type that a method is of.
+func typeName(method *types.Func) string {
+	t := method.Signature().Recv().Type()
+	if p, is := t.(*types.Pointer); is {
+		t = p.Elem()
+	}
+	return t.(*types.Named).Obj().Name()
 }
 
 // file walks through a file.

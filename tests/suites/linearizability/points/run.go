@@ -28,7 +28,8 @@ const (
 type Site struct {
 	Kind     Kind
 	Position string // file and line, which its points are reported with
-	Function string
+	Function string // in which it is
+	Callee   string // the method that is called, with its type: "Driver.Malloc"; of a function "func"
 	Text     string // the call
 }
 
@@ -52,7 +53,7 @@ type Run struct {
 	cells   map[uintptr]*cell
 	kept    []any // what cells are about, so that its memory is not used again
 	race    *Race
-	reached map[string]bool
+	reached map[string]int
 }
 
 // run is the one under way, or nil. There is one at a time.
@@ -64,7 +65,7 @@ func Begin(threads int) *Run {
 		main: threads, thread: threads,
 		waits: make([]func() bool, threads+1), spins: make([]bool, threads+1), last: make([]lastFailure, threads+1),
 		clocks: make([]happensbefore.Clock, threads+1),
-		cells:  map[uintptr]*cell{}, reached: map[string]bool{},
+		cells:  map[uintptr]*cell{}, reached: map[string]int{},
 	}
 	for i := range run.clocks {
 		run.clocks[i].Tick(i)
@@ -88,6 +89,17 @@ func (r *Run) Join() {
 	}
 }
 
+// Publish is what the running thread has done so far, for Observe. It stands for the order that the
+// program makes when one thread passes something to another.
+func (r *Run) Publish() happensbefore.Clock {
+	c := r.clocks[r.thread]
+	r.clocks[r.thread].Tick(r.thread)
+	return c
+}
+
+// Observe says that what was published comes before what the running thread does from here on.
+func (r *Run) Observe(c happensbefore.Clock) { r.clocks[r.thread].Join(c) }
+
 // End ends the run.
 func (r *Run) End() { run = nil }
 
@@ -97,8 +109,8 @@ func (r *Run) Resume(thread int) { r.thread = thread }
 // Ready reports whether a thread can go on.
 func (r *Run) Ready(thread int) bool { return r.waits[thread] == nil || r.waits[thread]() }
 
-// Reached has the positions of all points that were reached.
-func (r *Run) Reached() map[string]bool { return r.reached }
+// Reached is how often the points at each position were reached, by any thread.
+func (r *Run) Reached() map[string]int { return r.reached }
 
 // Race is the first data race of the run, or nil.
 func (r *Run) Race() *Race { return r.race }
@@ -109,7 +121,7 @@ func point(kind Kind, site string) {
 	if r == nil {
 		return
 	}
-	r.reached[site] = true
+	r.reached[site]++
 	if r.thread != r.main && r.Pause != nil {
 		r.Pause(kind, site)
 	}
@@ -172,7 +184,7 @@ func Gosched(site string) {
 	if r == nil || r.thread == r.main {
 		return
 	}
-	r.reached[site] = true
+	r.reached[site]++
 	me, seen := r.thread, r.changes
 	r.waits[me] = func() bool { return r.changes != seen }
 	r.spins[me] = true
