@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,5 +200,35 @@ func TestOneRank(t *testing.T) {
 	r.Add("rank0.pickle", buildNamed(t, held(map[string]uint64{"a": 512}), ""))
 	if got := r.Ranks(); got.Against != nil || len(got.List) != 1 || !strings.HasPrefix(got.Verdict, "There is one rank: ") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestSitesWithoutStack: those that differ in their category alone are compared as one.
+func TestSitesWithoutStack(t *testing.T) {
+	site := func(c category, peak, end uint64) (s siteTotals) {
+		s.category, s.peak[0], s.end[0] = c, peak, end
+		return s
+	}
+	joined := joinCategories([]siteTotals{site(parameters, 3, 5), site(activations, 20, 40)})
+	if len(joined) != 1 || joined[0].peak[0] != 23 || joined[0].end[0] != 45 || joined[0].category != uncategorized {
+		t.Errorf("%+v", joined)
+	}
+}
+
+// TestDevicesOfPage: a page has sixteen devices, with the chosen one.
+func TestDevicesOfPage(t *testing.T) {
+	f := &snapshot.File{}
+	for dev := range 20 {
+		f.Segments = append(f.Segments, spec.Segment{Device: spec.Device(dev)})
+	}
+	for _, chosen := range []spec.Device{0, 7, 18} {
+		devices, more := Devices(f, chosen)
+		if len(devices) != maxDevices || more != 4 || !slices.Contains(devices, chosen) {
+			t.Errorf("of device %d: %v and %d more", chosen, devices, more)
+		}
+	}
+	f.Segments = f.Segments[:16]
+	if devices, more := Devices(f, 3); len(devices) != 16 || more != 0 {
+		t.Errorf("%v and %d more", devices, more)
 	}
 }
