@@ -209,9 +209,17 @@ func TestSitesWithoutStack(t *testing.T) {
 		s.category, s.peak[0], s.end[0] = c, peak, end
 		return s
 	}
-	joined := joinCategories([]siteTotals{site(parameters, 3, 5), site(activations, 20, 40)})
-	if len(joined) != 1 || joined[0].peak[0] != 23 || joined[0].end[0] != 45 || joined[0].category != uncategorized {
-		t.Errorf("%+v", joined)
+	for _, test := range []struct{ sites, want []siteTotals }{
+		{[]siteTotals{site(parameters, 3, 5), site(activations, 20, 40)}, []siteTotals{site(uncategorized, 23, 45)}},
+		{[]siteTotals{site(parameters, 30, 5), site(activations, 20, 0)}, []siteTotals{site(uncategorized, 50, 5)}},
+	} {
+		joined := joinCategories(test.sites)
+		if len(joined) != 1 || joined[0].peak != test.want[0].peak || joined[0].end != test.want[0].end || joined[0].category != uncategorized {
+			t.Errorf("%+v", joined)
+		}
+		if weight := joined[0].weight(); weight != max(joined[0].peak[0], joined[0].end[0]) {
+			t.Errorf("its weight is %d", weight)
+		}
 	}
 }
 
