@@ -35,7 +35,8 @@ func (d *device) getFreeBlockLocked(params *allocParams) *block {
 // With expandable segments on, a block before an unmapped one counts with its
 // expandable size: a small request that took it would use up address space that a large
 // request needs. So the search goes on, from block to block, while the next one's
-// expandable size is smaller.
+// expandable size is smaller. (A block whose expandable size is its size ends it without a look
+// at the next, which is no smaller.)
 //
 // With expandable segments off (they were on before) their memory is not allocated: the
 // program may have turned them off to share what it allocates. The best fit is the first
@@ -48,7 +49,7 @@ func bestFitFrom(b *block, params *allocParams) *block {
 		}
 		return b
 	}
-	for b.isExpandable() {
+	for b.isExpandable() && expandableSize(b) > b.size {
 		next := blocks.after(b)
 		if next == nil || expandableSize(next) >= expandableSize(b) {
 			break

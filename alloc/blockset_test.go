@@ -74,9 +74,17 @@ func TestBlockSetEqualsTree(t *testing.T) {
 			var members []*block
 			streams := rapid.SampledFrom([]spec.Stream{0, 7, 9, 1 << 40})
 			sizes := rapid.Uint64Range(1, rapid.SampledFrom([]uint64{3, 40, 4000}).Draw(t, "sizes"))
-			nextPtr := spec.Ptr(0)
+			mixer := rapid.SampledFrom([]spec.Ptr{1, 1<<16 - 3, 40_503}).Draw(t, "order") // ascending, descending, mixed
+			inserted := spec.Ptr(0)
+			nextPtr := func() spec.Ptr {
+				inserted++
+				return inserted * mixer % (1 << 16)
+			}
 			key := func() blockKey {
-				k := blockKey{ptr: spec.Ptr(rapid.Uint64Range(0, uint64(nextPtr)+1).Draw(t, "ptr"))}
+				k := blockKey{ptr: spec.Ptr(rapid.Uint64Range(0, 1<<16).Draw(t, "ptr"))}
+				if len(members) > 0 && rapid.Bool().Draw(t, "there") {
+					k.ptr = members[rapid.IntRange(0, len(members)-1).Draw(t, "member")].ptr
+				}
 				if bySize {
 					k.size = sizes.Draw(t, "rank")
 				}
@@ -86,8 +94,7 @@ func TestBlockSetEqualsTree(t *testing.T) {
 				"insert": func(t *rapid.T) {
 					// A run of insertions, so that chunks fill and split.
 					for range rapid.IntRange(1, 200).Draw(t, "run") {
-						nextPtr++
-						b := blockOn(streams.Draw(t, "stream"), sizes.Draw(t, "size"), nextPtr)
+						b := blockOn(streams.Draw(t, "stream"), sizes.Draw(t, "size"), nextPtr())
 						set.insert(b)
 						tree.tree.Set(b)
 						members = append(members, b)

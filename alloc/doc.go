@@ -30,7 +30,8 @@
 //	processes   share.go, peer.go (access of other devices)
 //	views       stats.go, snapshot.go, tracebuffer.go (history)
 //	entry       allocator.go, device.go, settings.go, uncached.go
-//	structures  block.go, blockset.go (free blocks), pointertable.go (allocated blocks)
+//	structures  block.go, pointertable.go (allocated blocks),
+//	            blockset.go, sizeclasses.go, blocklist.go (free blocks)
 //
 // # Failures
 //
