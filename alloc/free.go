@@ -28,7 +28,7 @@ func (d *device) free(ptr spec.Ptr) error {
 // freeAllocatedLocked frees an allocated block. A failure changes nothing.
 func (d *device) freeAllocatedLocked(b *block, context gatheredContext) error {
 	switch {
-	case len(b.streamUses) == 0:
+	case len(b.rarely().streamUses) == 0:
 		d.freeAtOnceLocked(b, context)
 	case d.requestsRoutedLocked():
 		markers, err := d.recordFreeMarkersLocked(b)
@@ -38,7 +38,7 @@ func (d *device) freeAllocatedLocked(b *block, context gatheredContext) error {
 		d.markFreeRequestedLocked(b, context)
 		d.deferBlockLocked(b, markers)
 	default:
-		events, err := d.recordEventsLocked(b.streamUses)
+		events, err := d.recordEventsLocked(b.rare.streamUses)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (d *device) markFreeRequestedLocked(b *block, context gatheredContext) {
 	kind := b.segment.blockPool.kind
 	d.stats.Allocation.Decrease(kind, 1)
 	d.stats.AllocatedBytes.Decrease(kind, int64(b.size))
-	d.recordTraceLocked(spec.ActionFreeRequested, b, b.requestedSize, contextOr(context, b.contextWhenAllocated), noThread)
+	d.recordTraceLocked(spec.ActionFreeRequested, b, b.requestedSize, contextOr(context, b.rarely().contextWhenAllocated), noThread)
 	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeAllocations.Decrease(1)
 	}
@@ -71,8 +71,10 @@ func (d *device) markFreeRequestedLocked(b *block, context gatheredContext) {
 // freeBlockLocked completes the free of a block: it merges the block with its free
 // neighbours and puts it into the free blocks (upstream: free_block).
 func (d *device) freeBlockLocked(b *block, context gatheredContext) {
-	d.recordTraceLocked(spec.ActionFreeCompleted, b, b.requestedSize, contextOr(context, b.contextWhenAllocated), noThread)
-	b.contextWhenAllocated = nil
+	d.recordTraceLocked(spec.ActionFreeCompleted, b, b.requestedSize, contextOr(context, b.rarely().contextWhenAllocated), noThread)
+	if b.rare != nil {
+		b.rare.contextWhenAllocated = nil
+	}
 	blockPool := b.segment.blockPool
 	kind, size, requested := blockPool.kind, int64(b.size), int64(b.requestedSize)
 

@@ -254,7 +254,9 @@ func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
 func (d *device) markAllocatedLocked(b *block, requestedSize uint64, context gatheredContext, thread spec.Thread) {
 	b.allocated = true
 	b.requestedSize = requestedSize
-	b.contextWhenAllocated = context
+	if context != nil || b.rare != nil {
+		b.needsRare().contextWhenAllocated = context
+	}
 	d.allocatedBlocks.insertLocked(b.ptr, b)
 	d.recordTraceLocked(spec.ActionAlloc, b, requestedSize, context, thread)
 

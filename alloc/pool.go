@@ -72,12 +72,14 @@ func (p *blockPool) setOf(b *block) *blockSet {
 // insertFree puts a free, mapped block into the free blocks (upstream:
 // insert_into_blocks).
 func (p *blockPool) insertFree(b *block) {
-	b.gcCountBase = p.getFreeBlocksCallCount
+	if b.rare != nil || p.getFreeBlocksCallCount > 0 {
+		b.needsRare().gcCountBase = p.getFreeBlocksCallCount
+	}
 	p.blocks.insert(b)
 }
 
 // gcAge is the age of a free block, in searches.
-func (p *blockPool) gcAge(b *block) uint64 { return p.getFreeBlocksCallCount - b.gcCountBase }
+func (p *blockPool) gcAge(b *block) uint64 { return p.getFreeBlocksCallCount - b.rarely().gcCountBase }
 
 // largestBlock is the size in bytes of the largest free block.
 func (p *blockPool) largestBlock() uint64 {

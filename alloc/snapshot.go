@@ -67,7 +67,7 @@ func segmentInfo(dev spec.Device, first *block) spec.Segment {
 		}
 		info.Blocks = append(info.Blocks, spec.Block{
 			Address: b.ptr, Size: b.size, RequestedSize: b.requestedSize,
-			State: b.state(), Context: b.contextWhenAllocated,
+			State: b.state(), Context: b.rarely().contextWhenAllocated,
 		})
 	}
 	return info
@@ -108,7 +108,7 @@ func (d *device) inspectStreamUsesLocked(v *spec.Visitor) {
 	}
 	for _, s := range d.segments {
 		for b := s.head; b != nil; b = b.next {
-			for _, u := range b.streamUses {
+			for _, u := range b.rarely().streamUses {
 				v.StreamUse(&spec.StreamUseView{
 					Block: b.ptr, Stream: u.stream, DuringRouting: u.duringRouting,
 				})
@@ -172,7 +172,7 @@ func (b *block) show(view *spec.BlockView) {
 		Address: b.ptr, Size: b.size, RequestedSize: b.requestedSize,
 		Stream: b.segment.stream, Pool: blockPool.owner.id, PoolKind: blockPool.kind,
 		Allocated: b.allocated, Mapped: b.mapped, Expandable: b.isExpandable(),
-		EventCount: int(b.eventCount), StreamUses: len(b.streamUses),
+		EventCount: int(b.rarely().eventCount), StreamUses: len(b.rarely().streamUses),
 		First: b.prev == nil, Last: b.next == nil,
 		Age: blockPool.gcAge(b),
 	}
