@@ -24,9 +24,10 @@ type device struct {
 	unreleasedPages unreleasedPages
 	contextRecorder atomic.Pointer[contextRecorder] // read before mu is taken
 
-	mu    sync.Mutex
-	cfg   spec.Config
-	stats spec.DeviceStats
+	mu         sync.Mutex
+	cfg        spec.Config
+	blockStats blockStats
+	stats      spec.DeviceStats // the other statistics
 
 	defaultPool *pool
 	graphPools  privatePools // live and freeable

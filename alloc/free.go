@@ -60,8 +60,8 @@ func (d *device) markFreeRequestedLocked(b *block, context gatheredContext) {
 	d.allocatedBlocks.eraseLocked(b.ptr)
 	b.allocated = false
 	kind := b.segment.blockPool.kind
-	d.stats.Allocation.Decrease(kind, 1)
-	d.stats.AllocatedBytes.Decrease(kind, int64(b.size))
+	d.blockStats.allocation.decrease(kind, 1)
+	d.blockStats.allocatedBytes.decrease(kind, int64(b.size))
 	d.recordTraceLocked(spec.ActionFreeRequested, b, b.requestedSize, contextOr(context, b.rarely().contextWhenAllocated), noThread)
 	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeAllocations.Decrease(1)
@@ -93,13 +93,13 @@ func (d *device) freeBlockLocked(b *block, context gatheredContext) {
 		bytes += int64(b.size)
 	}
 	if !b.isExpandable() {
-		addChange(&d.stats.InactiveSplit, kind, count)
-		addChange(&d.stats.InactiveSplitBytes, kind, bytes)
+		d.blockStats.inactiveSplit.add(kind, count)
+		d.blockStats.inactiveSplitBytes.add(kind, bytes)
 	}
 
-	d.stats.Active.Decrease(kind, 1)
-	d.stats.ActiveBytes.Decrease(kind, size)
-	d.stats.RequestedBytes.Decrease(kind, requested)
+	d.blockStats.active.decrease(kind, 1)
+	d.blockStats.activeBytes.decrease(kind, size)
+	d.blockStats.requestedBytes.decrease(kind, requested)
 }
 
 // tryMergeBlocksLocked merges a neighbour into b, if the neighbour is free and both or

@@ -222,8 +222,8 @@ func (d *device) allocFoundBlockLocked(b *block, params *allocParams) spec.Ptr {
 // cover its segment, it was an inactive split block.
 func (d *device) decreaseInactiveSplitLocked(b *block) {
 	if b.isSplit() && !b.isExpandable() {
-		d.stats.InactiveSplit.Decrease(b.segment.blockPool.kind, 1)
-		d.stats.InactiveSplitBytes.Decrease(b.segment.blockPool.kind, int64(b.size))
+		d.blockStats.inactiveSplit.decrease(b.segment.blockPool.kind, 1)
+		d.blockStats.inactiveSplitBytes.decrease(b.segment.blockPool.kind, int64(b.size))
 	}
 }
 
@@ -241,10 +241,10 @@ func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
 	switch {
 	case b.isExpandable():
 	case wasSplit:
-		d.stats.InactiveSplitBytes.Decrease(blockPool.kind, int64(size))
+		d.blockStats.inactiveSplitBytes.decrease(blockPool.kind, int64(size))
 	default:
-		d.stats.InactiveSplit.Increase(blockPool.kind, 1)
-		d.stats.InactiveSplitBytes.Increase(blockPool.kind, int64(remaining.size))
+		d.blockStats.inactiveSplit.increase(blockPool.kind, 1)
+		d.blockStats.inactiveSplitBytes.increase(blockPool.kind, int64(remaining.size))
 	}
 	return b
 }
@@ -261,11 +261,11 @@ func (d *device) markAllocatedLocked(b *block, requestedSize uint64, context gat
 	d.recordTraceLocked(spec.ActionAlloc, b, requestedSize, context, thread)
 
 	kind, size := b.segment.blockPool.kind, int64(b.size)
-	d.stats.Allocation.Increase(kind, 1)
-	d.stats.AllocatedBytes.Increase(kind, size)
-	d.stats.Active.Increase(kind, 1)
-	d.stats.ActiveBytes.Increase(kind, size)
-	d.stats.RequestedBytes.Increase(kind, int64(requestedSize))
+	d.blockStats.allocation.increase(kind, 1)
+	d.blockStats.allocatedBytes.increase(kind, size)
+	d.blockStats.active.increase(kind, 1)
+	d.blockStats.activeBytes.increase(kind, size)
+	d.blockStats.requestedBytes.increase(kind, int64(requestedSize))
 	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeAllocations.Increase(1)
 	}
@@ -288,7 +288,7 @@ func (d *device) outOfMemoryLocked(params *allocParams) *outOfMemory {
 	d.recordOOMTraceLocked(params, free)
 
 	pools := d.graphPools.freeBytes()
-	allocated := uint64(d.stats.AllocatedBytes[spec.Aggregate].Current) + pools
+	allocated := uint64(d.blockStats.allocatedBytes.current()) + pools
 	err := &spec.OutOfMemoryError{
 		Device: d.id, Requested: params.requestedSize, SegmentSize: params.segmentSize,
 		DeviceTotal: total, DeviceFree: free,
