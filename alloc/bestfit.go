@@ -18,15 +18,18 @@ func (d *device) getFreeBlockLocked(params *allocParams) *block {
 	if d.gcEnabledLocked() {
 		params.blockPool.getFreeBlocksCallCount++
 	}
-	blocks := &params.blockPool.blocks
-	b := blocks.lowerBound(params.stream, blockKey{size: params.size})
+	lists := params.blockPool.blocks.of(params.stream)
+	if lists == nil {
+		return nil
+	}
+	b := lists.free.lowerBound(blockKey{size: params.size})
 	if b != nil && b.isExpandable() {
-		b = bestFitFrom(b, params)
+		b = bestFitFrom(b, &lists.free, params.useExpandable)
 	}
 	if b == nil || d.failsOversizeTestsLocked(b, params.size) {
 		return nil
 	}
-	blocks.remove(b)
+	lists.free.remove(b)
 	return b
 }
 
@@ -41,9 +44,8 @@ func (d *device) getFreeBlockLocked(params *allocParams) *block {
 // With expandable segments off (they were on before) their memory is not allocated: the
 // program may have turned them off to share what it allocates. The best fit is the first
 // block of a segment that is not expandable.
-func bestFitFrom(b *block, params *allocParams) *block {
-	blocks := &params.blockPool.blocks
-	if !params.useExpandable {
+func bestFitFrom(b *block, blocks *sizeClasses, useExpandable bool) *block {
+	if !useExpandable {
 		for b != nil && b.isExpandable() {
 			b = blocks.after(b)
 		}

@@ -18,9 +18,9 @@ import (
 // A block is active_pending_free while it is pending (events of other streams are
 // outstanding, events.go) or deferred (it has no events yet, capture.go).
 //
-// Between two operations a free block is in a set of its block pool: blocks if it is
-// mapped, else unmapped. No other block is in either. During an operation a free block can
-// be in no set: one that a malloc or a restore has taken out, or one whose free is about to be
+// Between two operations a free block is in a list of its block pool (streamlists.go): free if it
+// is mapped, else unmapped. No other block is in either. During an operation a free block can
+// be in no list: one that a malloc or a restore has taken out, or one whose free is about to be
 // completed. The block pool and the allocation stream are
 // those of the segment.
 //

@@ -115,7 +115,7 @@ func (d *device) setSegmentStateToCheckpointLocked(s *segment, saved *segmentSta
 	var blocks []*block
 	b := s.head
 	for _, want := range saved.blocks {
-		s.blockPool.blocks.remove(b)
+		b.removeFromList()
 		if b.size > want.size {
 			b = d.splitBlockLocked(b, want.size)
 		} else {

@@ -104,12 +104,12 @@ func (d *device) freeBlockLocked(b *block, context gatheredContext) {
 
 // tryMergeBlocksLocked merges a neighbour into b, if the neighbour is free and both or
 // neither are mapped. It returns the neighbour's size in bytes, or 0 if it did not merge.
-// b keeps its struct and requested size, and is in no set.
+// b keeps its struct and requested size, and is in no list.
 func (d *device) tryMergeBlocksLocked(b, neighbour *block) uint64 {
 	if neighbour == nil || !neighbour.isFree() || neighbour.mapped != b.mapped {
 		return 0
 	}
-	b.segment.blockPool.setOf(neighbour).remove(neighbour)
+	neighbour.removeFromList()
 	neighbour.unlink()
 	if neighbour.ptr < b.ptr {
 		b.ptr = neighbour.ptr

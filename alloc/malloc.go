@@ -114,7 +114,7 @@ func (d *device) deliverOrFreeLocked(ptr spec.Ptr) {
 }
 
 // findBlockLocked finds a block for the request, in the steps listed above. The block is
-// free and in no set. nil without an error means out of memory. It releases the mutex
+// free and in no list. nil without an error means out of memory. It releases the mutex
 // meanwhile for callbacks, and as allocBlockLocked does.
 func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 	if err := d.reclaimBlocksLocked(params); err != nil {
@@ -205,7 +205,7 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 	return d.allocBlockLocked(params, true)
 }
 
-// allocFoundBlockLocked allocates a block, which is free and in no set, for the
+// allocFoundBlockLocked allocates a block, which is free and in no list, for the
 // request. The request takes the low addresses; the remainder of a split becomes a free
 // block.
 func (d *device) allocFoundBlockLocked(b *block, params *allocParams) spec.Ptr {
@@ -227,7 +227,7 @@ func (d *device) decreaseInactiveSplitLocked(b *block) {
 	}
 }
 
-// splitBlockLocked splits a new block, with the low bytes, off a free block, which is in no set,
+// splitBlockLocked splits a new block, with the low bytes, off a free block, which is in no list,
 // and puts the remainder into the free blocks. The remainder keeps the struct,
 // and with it the requested size of the block's previous allocation.
 func (d *device) splitBlockLocked(remaining *block, size uint64) *block {

@@ -3,20 +3,18 @@ package alloc
 import (
 	"iter"
 	"math/bits"
-
-	"gaugeblock/spec"
 )
 
-// streamBlocks is the blocks of one stream in a blockSet, in order of their keys, divided by
-// size: into octaves (between two powers of two), and each octave into classes. Bits say which
-// have blocks. So a search finds the class in a few steps, and compares only keys of that
-// class. (The structure is known as two-level segregated fit. Here a class is in order, so that the best
-// fit is exact.)
+// sizeClasses are blocks in order of size and address, divided by size: into octaves (between two powers
+// of two), and each octave into classes. Bits say which have blocks. So a search finds
+// the class in a few steps, and compares only keys of that class. (The structure is known as
+// two-level segregated fit. Here a class is in order, so that the best fit is exact.) An ordered
+// tree from a library takes several times as long (BenchmarkFreeList, docs/benchmarks.md); a test
+// compares the two.
 //
 //	octaves   ...  512       1024      2048   ...
 //	classes        [32 lists][32 lists]       in steps of 16 B, 32 B, ...
-type streamBlocks struct {
-	stream   spec.Stream
+type sizeClasses struct {
 	used     uint64      // a bit for each octave that has blocks
 	byOctave [64]*octave // nil until an octave has had a block
 }
@@ -36,29 +34,30 @@ func classOf(size uint64) (octave, class uint) {
 	return uint(63 - zeros), uint(size<<zeros>>(63-classBits)) % (1 << classBits)
 }
 
-func (s *streamBlocks) isEmpty() bool { return s.used == 0 }
+// entryOf is a block with its key.
+func entryOf(b *block) entry { return entry{blockKey{b.size, b.ptr}, b} }
 
 // insert adds a block.
-func (s *streamBlocks) insert(e entry) {
-	o, c := classOf(e.key.size)
+func (s *sizeClasses) insert(b *block) {
+	o, c := classOf(b.size)
 	in := s.byOctave[o]
 	if in == nil {
 		in = new(octave)
 		s.byOctave[o] = in
 	}
-	in.classes[c].insert(e)
+	in.classes[c].insert(entryOf(b))
 	in.used |= 1 << c
 	s.used |= 1 << o
 }
 
 // remove takes a block out.
-func (s *streamBlocks) remove(e entry) {
-	o, c := classOf(e.key.size)
+func (s *sizeClasses) remove(b *block) {
+	o, c := classOf(b.size)
 	in := s.byOctave[o]
 	if in == nil {
 		panic("alloc: a block is removed that is not there")
 	}
-	in.classes[c].remove(e)
+	in.classes[c].remove(entryOf(b))
 	if in.classes[c].isEmpty() {
 		in.used &^= 1 << c
 		if in.used == 0 {
@@ -67,8 +66,14 @@ func (s *streamBlocks) remove(e entry) {
 	}
 }
 
+// after is the block that follows b, or nil.
+func (s *sizeClasses) after(b *block) *block { return s.lowerBound(blockKey{b.size, b.ptr + 1}) }
+
+// before is the block that precedes b, or nil.
+func (s *sizeClasses) before(b *block) *block { return s.predecessor(blockKey{b.size, b.ptr}) }
+
 // lowerBound is the first block whose key is not below the given one, or nil.
-func (s *streamBlocks) lowerBound(key blockKey) *block {
+func (s *sizeClasses) lowerBound(key blockKey) *block {
 	o, c := classOf(key.size)
 	if s.used>>o&1 != 0 {
 		in := s.byOctave[o]
@@ -90,7 +95,7 @@ func (s *streamBlocks) lowerBound(key blockKey) *block {
 }
 
 // predecessor is the last block whose key is below the given one, or nil.
-func (s *streamBlocks) predecessor(key blockKey) *block {
+func (s *sizeClasses) predecessor(key blockKey) *block {
 	o, c := classOf(key.size)
 	if s.used>>o&1 != 0 {
 		in := s.byOctave[o]
@@ -111,8 +116,8 @@ func (s *streamBlocks) predecessor(key blockKey) *block {
 	return in.classes[bits.Len32(in.used)-1].last()
 }
 
-// all yields every block in order. The set must not change meanwhile.
-func (s *streamBlocks) all() iter.Seq[*block] {
+// all yields every block in order. It must not change meanwhile.
+func (s *sizeClasses) all() iter.Seq[*block] {
 	return func(yield func(*block) bool) {
 		for octaves := s.used; octaves != 0; octaves &= octaves - 1 {
 			in := s.byOctave[bits.TrailingZeros64(octaves)]

@@ -1,6 +1,10 @@
 package alloc
 
-import "gaugeblock/spec"
+import (
+	"iter"
+
+	"gaugeblock/spec"
+)
 
 // Snapshot shows all reserved memory, with the history. The part of each device is of one
 // moment. The parts of different devices are of different moments.
@@ -125,17 +129,17 @@ func inspectPool(p *pool, freeable bool, v *spec.Visitor) {
 		})
 	}
 	for _, bp := range [...]*blockPool{&p.smallBlocks, &p.largeBlocks} {
-		inspectSet(&bp.blocks, v.Free)
-		inspectSet(&bp.unmapped, v.Unmapped)
+		inspectBlocks(bp.blocks.allFree(), v.Free)
+		inspectBlocks(bp.blocks.allUnmapped(), v.Unmapped)
 	}
 }
 
-func inspectSet(set *blockSet, visit func(*spec.BlockView)) {
+func inspectBlocks(blocks iter.Seq[*block], visit func(*spec.BlockView)) {
 	if visit == nil {
 		return
 	}
 	var view spec.BlockView
-	for b := range set.all() {
+	for b := range blocks {
 		b.show(&view)
 		visit(&view)
 	}
