@@ -116,14 +116,17 @@ func (a *Allocator) device(op string, dev spec.Device) (*device, error) {
 }
 
 // deviceOf is the device whose allocator is to free, or look up, the pointer. It is nil if
-// no device has the pointer allocated. If there is one device and no memory was ever
-// allocated uncached, it is that device without a look at its table: the device looks the pointer up anyway.
+// no device has the pointer allocated. If there is one device, it is that one without a look
+// at its table, unless the memory was allocated uncached: the device looks the pointer up anyway.
 func (a *Allocator) deviceOf(p spec.Ptr) *device {
-	if len(a.devices) == 1 && !a.uncached.used.Load() {
+	if len(a.devices) == 1 {
+		if a.uncached.used.Load() && a.uncached.has(p) {
+			return nil
+		}
 		return a.devices[0]
 	}
 	for _, d := range a.devices {
-		if d.allocatedBlocks.has(p) {
+		if d.hasAllocated(p) {
 			return d
 		}
 	}
