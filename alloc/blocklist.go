@@ -58,11 +58,17 @@ func (l *blockList) isEmpty() bool { return len(l.front) == 0 }
 
 // insert adds a block.
 func (l *blockList) insert(e entry) {
-	c, n := l.chunkOf(e.key)
-	i := c.lowerBound(e.key)
-	if i < len(*c) && (*c)[i].key == e.key {
-		panic("alloc: a block is inserted twice")
+	if l.more == nil && len(l.front) < chunkLimit {
+		l.front.insertAt(l.front.placeFor(e), e)
+		return
 	}
+	l.insertIntoChunk(e)
+}
+
+// insertIntoChunk adds a block to a list that has, or needs, several chunks.
+func (l *blockList) insertIntoChunk(e entry) {
+	c, n := l.chunkOf(e.key)
+	i := c.placeFor(e)
 	if len(*c) == chunkLimit {
 		l.splitChunk(c, n+1)
 		if i > chunkLimit/2 {
@@ -76,12 +82,17 @@ func (l *blockList) insert(e entry) {
 
 // remove takes a block out.
 func (l *blockList) remove(e entry) {
-	c, n := l.chunkOf(e.key)
-	i := c.lowerBound(e.key)
-	if i == len(*c) || (*c)[i].block != e.block {
-		panic("alloc: a block is removed that is not there")
+	if l.more == nil {
+		l.front.deleteAt(l.front.placeOf(e))
+		return
 	}
-	c.deleteAt(i)
+	l.removeFromChunk(e)
+}
+
+// removeFromChunk takes a block out of a list that has had several chunks.
+func (l *blockList) removeFromChunk(e entry) {
+	c, n := l.chunkOf(e.key)
+	c.deleteAt(c.placeOf(e))
 	switch {
 	case len(*c) > 0:
 		if n >= 0 {
@@ -90,7 +101,7 @@ func (l *blockList) remove(e entry) {
 	case n >= 0:
 		l.more.spare = *c
 		l.more.delete(n)
-	case l.more != nil && len(l.more.chunks) > 0:
+	case len(l.more.chunks) > 0:
 		l.front, l.more.spare = l.more.chunks[0], l.front
 		l.more.delete(0)
 	}
@@ -201,6 +212,27 @@ func (m *moreChunks) delete(n int) {
 }
 
 func (c chunk) last() *block { return c[len(c)-1].block }
+
+// placeFor is the index where a block is to be inserted.
+func (c chunk) placeFor(e entry) int {
+	i := c.lowerBound(e.key)
+	if i < len(c) && c[i].key == e.key {
+		panic("alloc: a block is inserted twice")
+	}
+	return i
+}
+
+// placeOf is the index of a block. Most are first: a best fit is, and so is an only block.
+func (c chunk) placeOf(e entry) int {
+	if len(c) > 0 && c[0].block == e.block {
+		return 0
+	}
+	i := c.lowerBound(e.key)
+	if i == len(c) || c[i].block != e.block {
+		panic("alloc: a block is removed that is not there")
+	}
+	return i
+}
 
 // insertAt and deleteAt move the entries after i. (The functions of package slices do
 // the same at half the speed.) Often there are none to move.
