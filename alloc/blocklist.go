@@ -59,40 +59,35 @@ func (l *blockList) isEmpty() bool { return len(l.front) == 0 }
 // insert adds a block.
 func (l *blockList) insert(e entry) {
 	if l.more == nil && len(l.front) < chunkLimit {
-		l.front.insertAt(l.front.placeFor(e), e)
-		return
+		l.front.insert(e)
+	} else {
+		l.insertIntoChunk(e)
 	}
-	l.insertIntoChunk(e)
 }
 
 // insertIntoChunk adds a block to a list that has, or needs, several chunks.
 func (l *blockList) insertIntoChunk(e entry) {
 	c, n := l.chunkOf(e.key)
-	i := c.placeFor(e)
 	if len(*c) == chunkLimit {
 		l.splitChunk(c, n+1)
-		if i > chunkLimit/2 {
-			i -= chunkLimit / 2
-			n++
-		}
-		c = l.chunkAt(n)
+		c, _ = l.chunkOf(e.key)
 	}
-	c.insertAt(i, e)
+	c.insert(e)
 }
 
 // remove takes a block out.
 func (l *blockList) remove(e entry) {
 	if l.more == nil {
-		l.front.deleteAt(l.front.placeOf(e))
-		return
+		l.front.remove(e)
+	} else {
+		l.removeFromChunk(e)
 	}
-	l.removeFromChunk(e)
 }
 
 // removeFromChunk takes a block out of a list that has had several chunks.
 func (l *blockList) removeFromChunk(e entry) {
 	c, n := l.chunkOf(e.key)
-	c.deleteAt(c.placeOf(e))
+	c.remove(e)
 	switch {
 	case len(*c) > 0:
 		if n >= 0 {
@@ -213,45 +208,37 @@ func (m *moreChunks) delete(n int) {
 
 func (c chunk) last() *block { return c[len(c)-1].block }
 
-// placeFor is the index where a block is to be inserted.
-func (c chunk) placeFor(e entry) int {
+// insert adds a block to a chunk that is not full. It moves the entries behind it. (The functions
+// of package slices do the same at half the speed.) Often there are none.
+func (c *chunk) insert(e entry) {
 	i := c.lowerBound(e.key)
-	if i < len(c) && c[i].key == e.key {
-		panic("alloc: a block is inserted twice")
+	entries := append(*c, e)
+	if i < len(*c) {
+		if entries[i].key == e.key {
+			panic("alloc: a block is inserted twice")
+		}
+		copy(entries[i+1:], entries[i:])
+		entries[i] = e
 	}
-	return i
+	*c = entries
 }
 
-// placeOf is the index of a block. Most are first: a best fit is, and so is an only block.
-func (c chunk) placeOf(e entry) int {
-	if len(c) > 0 && c[0].block == e.block {
-		return 0
+// remove takes a block out. Often it is the first: a best fit is, and so is an only block.
+func (c *chunk) remove(e entry) {
+	entries := *c
+	i := 0
+	if len(entries) == 0 || entries[0].block != e.block {
+		i = entries.lowerBound(e.key)
+		if i == len(entries) || entries[i].block != e.block {
+			panic("alloc: a block is removed that is not there")
+		}
 	}
-	i := c.lowerBound(e.key)
-	if i == len(c) || c[i].block != e.block {
-		panic("alloc: a block is removed that is not there")
-	}
-	return i
-}
-
-// insertAt and deleteAt move the entries after i. (The functions of package slices do
-// the same at half the speed.) Often there are none to move.
-func (c *chunk) insertAt(i int, e entry) {
-	*c = append(*c, e)
-	if s := *c; i < len(s)-1 {
-		copy(s[i+1:], s[i:])
-		s[i] = e
-	}
-}
-
-func (c *chunk) deleteAt(i int) {
-	s := *c
-	last := len(s) - 1
+	last := len(entries) - 1
 	if i < last {
-		copy(s[i:], s[i+1:])
+		copy(entries[i:], entries[i+1:])
 	}
-	s[last].block = nil
-	*c = s[:last]
+	entries[last].block = nil
+	*c = entries[:last]
 }
 
 // lowerBound is the index of the first entry whose key is not below the given one.
