@@ -110,9 +110,13 @@ func (o *Options) config() (spec.Config, error) {
 // device finds a device by its number.
 func (a *Allocator) device(op string, dev spec.Device) (*device, error) {
 	if dev < 0 || int(dev) >= len(a.devices) {
-		return nil, &spec.InvalidArgumentError{Op: op, Reason: fmt.Sprintf("there is no device %d, only %d of them", dev, len(a.devices))}
+		return nil, a.noDevice(op, dev)
 	}
 	return a.devices[dev], nil
+}
+
+func (a *Allocator) noDevice(op string, dev spec.Device) error {
+	return &spec.InvalidArgumentError{Op: op, Reason: fmt.Sprintf("there is no device %d, only %d of them", dev, len(a.devices))}
 }
 
 // deviceOf is the device whose allocator is to free, or look up, the pointer. It is nil if

@@ -151,12 +151,16 @@ func (d *device) newBlockLocked(s *segment, ptr spec.Ptr, size uint64) *block {
 	}
 	b := d.spareBlocks
 	d.spareBlocks = b.next
+	b.segment, b.ptr, b.size, b.requestedSize = s, ptr, size, 0 // one by one is faster than a whole struct
+	b.prev, b.next = nil, nil
+	b.allocated, b.mapped = false, true
 	if b.rare != nil {
-		*b.rare = rareState{streamUses: b.rare.streamUses[:0]}
+		b.rare.clear()
 	}
-	*b = block{segment: s, ptr: ptr, size: size, mapped: true, rare: b.rare}
 	return b
 }
+
+func (r *rareState) clear() { *r = rareState{streamUses: r.streamUses[:0]} }
 
 // makeSpareBlocksLocked makes structs for eight blocks at once, so that each is a cache line:
 // Go puts 512 bytes at a multiple of 512, and something before what is larger.

@@ -58,30 +58,36 @@ func (l *blockList) isEmpty() bool { return len(l.front) == 0 }
 
 // insert adds a block.
 func (l *blockList) insert(e entry) {
-	c, n := l.chunkOf(e.key)
-	i := c.lowerBound(e.key)
-	if i < len(*c) && (*c)[i].key == e.key {
-		panic("alloc: a block is inserted twice")
+	if l.more == nil && len(l.front) < chunkLimit {
+		l.front.insert(e)
+	} else {
+		l.insertIntoChunk(e)
 	}
+}
+
+// insertIntoChunk adds a block to a list that has, or needs, several chunks.
+func (l *blockList) insertIntoChunk(e entry) {
+	c, n := l.chunkOf(e.key)
 	if len(*c) == chunkLimit {
 		l.splitChunk(c, n+1)
-		if i > chunkLimit/2 {
-			i -= chunkLimit / 2
-			n++
-		}
-		c = l.chunkAt(n)
+		c, _ = l.chunkOf(e.key)
 	}
-	c.insertAt(i, e)
+	c.insert(e)
 }
 
 // remove takes a block out.
 func (l *blockList) remove(e entry) {
-	c, n := l.chunkOf(e.key)
-	i := c.lowerBound(e.key)
-	if i == len(*c) || (*c)[i].block != e.block {
-		panic("alloc: a block is removed that is not there")
+	if l.more == nil {
+		l.front.remove(e)
+	} else {
+		l.removeFromChunk(e)
 	}
-	c.deleteAt(i)
+}
+
+// removeFromChunk takes a block out of a list that has had several chunks.
+func (l *blockList) removeFromChunk(e entry) {
+	c, n := l.chunkOf(e.key)
+	c.remove(e)
 	switch {
 	case len(*c) > 0:
 		if n >= 0 {
@@ -90,7 +96,7 @@ func (l *blockList) remove(e entry) {
 	case n >= 0:
 		l.more.spare = *c
 		l.more.delete(n)
-	case l.more != nil && len(l.more.chunks) > 0:
+	case len(l.more.chunks) > 0:
 		l.front, l.more.spare = l.more.chunks[0], l.front
 		l.more.delete(0)
 	}
@@ -202,24 +208,37 @@ func (m *moreChunks) delete(n int) {
 
 func (c chunk) last() *block { return c[len(c)-1].block }
 
-// insertAt and deleteAt move the entries after i. (The functions of package slices do
-// the same at half the speed.) Often there are none to move.
-func (c *chunk) insertAt(i int, e entry) {
-	*c = append(*c, e)
-	if s := *c; i < len(s)-1 {
-		copy(s[i+1:], s[i:])
-		s[i] = e
+// insert adds a block to a chunk that is not full. It moves the entries behind it. (The functions
+// of package slices do the same at half the speed.) Often there are none.
+func (c *chunk) insert(e entry) {
+	i := c.lowerBound(e.key)
+	entries := append(*c, e)
+	if i < len(*c) {
+		if entries[i].key == e.key {
+			panic("alloc: a block is inserted twice")
+		}
+		copy(entries[i+1:], entries[i:])
+		entries[i] = e
 	}
+	*c = entries
 }
 
-func (c *chunk) deleteAt(i int) {
-	s := *c
-	last := len(s) - 1
-	if i < last {
-		copy(s[i:], s[i+1:])
+// remove takes a block out. Often it is the first: a best fit is, and so is an only block.
+func (c *chunk) remove(e entry) {
+	entries := *c
+	i := 0
+	if len(entries) == 0 || entries[0].block != e.block {
+		i = entries.lowerBound(e.key)
+		if i == len(entries) || entries[i].block != e.block {
+			panic("alloc: a block is removed that is not there")
+		}
 	}
-	s[last].block = nil
-	*c = s[:last]
+	last := len(entries) - 1
+	if i < last {
+		copy(entries[i:], entries[i+1:])
+	}
+	entries[last].block = nil
+	*c = entries[:last]
 }
 
 // lowerBound is the index of the first entry whose key is not below the given one.

@@ -72,7 +72,6 @@ func (d *device) hitLocked(params *allocParams) *block {
 // chooseBlockPoolLocked rounds the size of a request and chooses the block pool.
 func (d *device) chooseBlockPoolLocked(params *allocParams, pool *pool) {
 	params.size = roundSize(params.requestedSize, &d.cfg, &d.geometry)
-	params.segmentSize = segmentSize(params.size, &d.cfg, &d.geometry)
 	params.blockPool = pool.blockPoolFor(params.size, &d.geometry)
 	params.useExpandable = d.cfg.ExpandableSegments && pool.allocator == nil
 }
@@ -125,6 +124,7 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 		return nil, err
 	}
 	d.chooseBlockPoolLocked(params, pool)
+	params.segmentSize = segmentSize(params.size, &d.cfg, &d.geometry)
 	if b := d.getFreeBlockLocked(params); b != nil {
 		return b, nil
 	}

@@ -20,6 +20,7 @@ type pointerTable struct {
 	slots []slot // a power of two of them, at most half of them used
 	shift int    // 64 minus the binary logarithm of the number of slots
 	used  int    // slots with a pointer
+	found int    // the slot found last, which is likely to be erased next
 
 	shared    bool // set before the table is used
 	published atomic.Pointer[[]slot]
@@ -60,6 +61,7 @@ func (t *pointerTable) findLocked(p spec.Ptr) int {
 		case 0:
 			return -1
 		case uint64(p):
+			t.found = i
 			return i
 		}
 	}
@@ -82,12 +84,13 @@ func (t *pointerTable) insertLocked(p spec.Ptr, b *block) {
 	t.endChange()
 }
 
-// eraseLocked removes a pointer, which is in the table.
-func (t *pointerTable) eraseLocked(p spec.Ptr) { t.eraseAtLocked(t.findLocked(p)) }
-
-// eraseAtLocked frees a slot. Each pointer behind it, up to the first free slot, moves up to the slot
-// that has become free, unless its home is behind that.
-func (t *pointerTable) eraseAtLocked(free int) {
+// eraseLocked removes a pointer, which is in the table. Each pointer behind its slot, up to the
+// first free one, moves up to the slot that has become free, unless its home is behind that.
+func (t *pointerTable) eraseLocked(p spec.Ptr) {
+	free := t.found
+	if t.slots[free].key != uint64(p) {
+		free = t.findLocked(p)
+	}
 	t.beginChange()
 	for i := t.next(free); t.slots[i].key != 0; i = t.next(i) {
 		key := t.slots[i].key

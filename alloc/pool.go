@@ -64,10 +64,12 @@ type blockPool struct {
 // insert_into_blocks).
 func (p *blockPool) insertFree(b *block) {
 	if b.rare != nil || p.getFreeBlocksCallCount > 0 {
-		b.needsRare().gcCountBase = p.getFreeBlocksCallCount
+		p.resetAge(b)
 	}
 	b.segment.lists.free.insert(b)
 }
+
+func (p *blockPool) resetAge(b *block) { b.needsRare().gcCountBase = p.getFreeBlocksCallCount }
 
 // gcAge is the age of a free block, in searches.
 func (p *blockPool) gcAge(b *block) uint64 { return p.getFreeBlocksCallCount - b.rarely().gcCountBase }

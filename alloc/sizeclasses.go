@@ -30,8 +30,8 @@ type octave struct {
 
 // classOf is the place of a size. It rises with the size.
 func classOf(size uint64) (octave, class uint) {
-	zeros := bits.LeadingZeros64(size | 1)
-	return uint(63 - zeros), uint(size<<zeros>>(63-classBits)) % (1 << classBits)
+	zeros := uint(bits.LeadingZeros64(size|1)) % 64
+	return 63 - zeros, uint(size<<zeros>>(63-classBits)) % (1 << classBits)
 }
 
 // entryOf is a block with its key.

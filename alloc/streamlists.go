@@ -29,6 +29,13 @@ type blocksByStream struct {
 
 // of is the lists of a stream, or nil if the block pool has no segment of the stream.
 func (s *blocksByStream) of(stream spec.Stream) *streamLists {
+	if len(s.lists) > 0 && s.lists[0].stream == stream {
+		return s.lists[0]
+	}
+	return s.search(stream)
+}
+
+func (s *blocksByStream) search(stream spec.Stream) *streamLists {
 	if at, found := s.find(stream); found {
 		return s.lists[at]
 	}
@@ -108,6 +115,8 @@ func (b *block) removeFromList() {
 	if b.mapped {
 		b.segment.lists.free.remove(b)
 	} else {
-		b.segment.lists.unmapped.remove(entry{blockKey{ptr: b.ptr}, b})
+		b.removeUnmapped()
 	}
 }
+
+func (b *block) removeUnmapped() { b.segment.lists.unmapped.remove(entry{blockKey{ptr: b.ptr}, b}) }
