@@ -24,6 +24,7 @@ type device struct {
 	unreleasedPages unreleasedPages
 	contextRecorder atomic.Pointer[contextRecorder] // read before mu is taken
 
+	turns      sync.Mutex // held by the goroutine whose turn it is to take mu; see lock.go
 	mu         sync.Mutex
 	cfg        spec.Config
 	blockStats blockStats

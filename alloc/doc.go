@@ -54,6 +54,7 @@
 //
 //	Allocator.configuring  what sets something on every device: Configure, RecordHistory, OnTrace, ...
 //	openedHandles.mu       handles of other processes, and the pages mapped for them
+//	device.turns           whose turn it is to take device.mu; held while waiting for it (lock.go)
 //	device.mu              a device: the fields below mu, and writes of allocatedBlocks
 //	eventPool.mu           unused events of a device; held during CreateEvent, DestroyEvent
 //	unreleasedPages.mu     pages that the driver has not taken back; held during ReleasePage

@@ -16,7 +16,7 @@ import "gaugeblock/spec"
 func (d *device) free(ptr spec.Ptr) error {
 	context := d.maybeGatherContext(spec.ContextAll)
 
-	d.mu.Lock()
+	d.lock()
 	b := d.allocatedBlocks.getLocked(ptr)
 	if b != nil && b.rare == nil && !d.traceBuffer.enabled {
 		d.freeAtOnceLocked(b, nil) // calls no function of the program, and none of the driver

@@ -42,7 +42,7 @@ func (d *device) malloc(r spec.Request) (ptr spec.Ptr, failure *outOfMemory, err
 	params := allocParams{thread: r.Thread, stream: r.Stream, requestedSize: r.Bytes}
 	params.context = d.maybeGatherContext(spec.ContextState)
 
-	d.mu.Lock()
+	d.lock()
 	if b := d.hitLocked(&params); b != nil {
 		ptr = d.allocFoundBlockLocked(b, &params)
 		d.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 // are called with the device's mutex held.
 //
 // A free names a pointer and nothing else. If there are several devices, the one that has the
-// pointer must be found before its mutex can be taken. So the table can be shared: then has
-// looks into it without the mutex. (Upstream has one table for all devices, in 67 parts with a
+// pointer must be found before its mutex can be taken. So the table can be shared: then it keeps
+// a copy of the keys, as atomics, into which has looks without the mutex. (Upstream has one table for all devices, in 67 parts with a
 // mutex each, and changes it without the device's mutex held.)
 type pointerTable struct {
 	slots []slot // a power of two of them, at most half of them used
@@ -22,13 +22,13 @@ type pointerTable struct {
 	used  int    // slots with a pointer
 	found int    // the slot found last, which is likely to be erased next
 
-	shared    bool // set before the table is used
-	published atomic.Pointer[[]slot]
-	changes   atomic.Uint64 // odd during a change
+	shared  bool // set before the table is used
+	keys    []atomic.Uint64
+	readers atomic.Pointer[[]atomic.Uint64] // keys, for has
+	changes atomic.Uint64                   // odd during a change
 }
 
-// slot has a pointer and its block. The key of a free slot is 0. If the table is shared, keys
-// are written, and read without the mutex, as atomics.
+// slot has a pointer and its block. The key of a free slot is 0.
 type slot struct {
 	key   uint64
 	block *block
@@ -108,13 +108,10 @@ func (t *pointerTable) eraseLocked(p spec.Ptr) {
 func (t *pointerTable) distance(from, to int) int { return (to - from) & (len(t.slots) - 1) }
 
 func (t *pointerTable) set(i int, key uint64, b *block) {
-	s := &t.slots[i]
+	t.slots[i] = slot{key, b}
 	if t.shared {
-		atomic.StoreUint64(&s.key, key)
-	} else {
-		s.key = key
+		t.keys[i].Store(key)
 	}
-	s.block = b
 }
 
 // growLocked copies the pointers into a larger array.
@@ -123,13 +120,18 @@ func (t *pointerTable) growLocked() {
 	t.slots = make([]slot, max(fewestSlots, 2*len(old)))
 	t.shift = 64 - bits.Len(uint(len(t.slots)-1))
 	t.used = 0
-	published := t.slots
+	if t.shared {
+		t.keys = make([]atomic.Uint64, len(t.slots))
+	}
 	for _, s := range old {
 		if s.key != 0 {
 			t.insertLocked(spec.Ptr(s.key), s.block)
 		}
 	}
-	t.published.Store(&published)
+	if t.shared {
+		keys := t.keys
+		t.readers.Store(&keys)
+	}
 }
 
 // beginChange and endChange let has find out that the table has changed meanwhile.
@@ -149,18 +151,18 @@ func (t *pointerTable) endChange() {
 // If the table changes meanwhile, it is not certain.
 func (t *pointerTable) has(p spec.Ptr) (found, certain bool) {
 	before := t.changes.Load()
-	if array := t.published.Load(); array != nil {
-		found = contains(*array, uint64(p))
+	if keys := t.readers.Load(); keys != nil {
+		found = contains(*keys, uint64(p))
 	}
 	return found, before%2 == 0 && t.changes.Load() == before
 }
 
-// contains searches an array of slots, which may be changing, for a key.
-func contains(slots []slot, key uint64) bool {
-	last := len(slots) - 1
+// contains searches an array of keys, which may be changing, for a key.
+func contains(keys []atomic.Uint64, key uint64) bool {
+	last := len(keys) - 1
 	i := int(key * golden >> (64 - bits.Len(uint(last))))
-	for range slots {
-		switch atomic.LoadUint64(&slots[i].key) {
+	for range keys {
+		switch keys[i].Load() {
 		case 0:
 			return false
 		case key:
