@@ -38,21 +38,34 @@ var binary = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	flag.Parse()
 	code := m.Run()
-	if file, err := binary(); err == nil {
-		os.RemoveAll(filepath.Dir(file))
+	if !testing.Short() {
+		if file, err := binary(); err == nil {
+			os.RemoveAll(filepath.Dir(file))
+		}
 	}
 	os.Exit(code)
+}
+
+// built is the file of the command, built with the points.
+func built(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds a binary")
+	}
+	file, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // run runs the command, built with the points. It returns what it says, whether something fails,
 // and the processor time.
 func run(t *testing.T, args ...string) (s summary, fails bool, used time.Duration) {
 	t.Helper()
-	file, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := built(t)
 	args = append(args[:1:1], append([]string{"-json"}, args[1:]...)...)
 	command := exec.Command(file, args...)
 	var problems bytes.Buffer
@@ -70,9 +83,9 @@ func run(t *testing.T, args ...string) (s summary, fails bool, used time.Duratio
 
 // TestReference: no program fails on the reference.
 func TestReference(t *testing.T) {
-	programs := 60
+	programs := 15
 	if *search {
-		programs = 5000
+		programs = 3000
 	}
 	for _, name := range areaNames() {
 		s, fails, used := run(t, "search", "-area", name, "-programs", strconv.Itoa(programs))
@@ -83,40 +96,73 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestExhaustive: no schedule with up to two preemptions of the programs in testdata fails. With
-// -search, three preemptions.
-func TestExhaustive(t *testing.T) {
-	preemptions := 2
-	if *search {
-		preemptions = 3
-	}
-	paths, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no programs: %v", err)
-	}
-	for _, path := range paths {
-		s, fails, used := run(t, "exhaust", "-preemptions", strconv.Itoa(preemptions), path)
-		if fails || !s.Complete {
-			t.Errorf("%s: %s", path, s.Detail)
-		}
-		t.Logf("%s: %d schedules, %.1f s", strings.TrimSuffix(filepath.Base(path), ".txt"), s.Runs, used.Seconds())
-	}
-}
-
-// TestMutants: each mistake of tests/suites/broken/testdata/locks is found.
-func TestMutants(t *testing.T) {
-	seeds := seeds
-	if !*search {
-		seeds = seeds[:1]
-	}
+// mutantNames lists the mistakes of tests/suites/broken/testdata/locks.
+func mutantNames(t *testing.T) (names []string) {
+	t.Helper()
 	paths, err := filepath.Glob("../../broken/testdata/locks/*.txt")
 	if err != nil || len(paths) < 12 {
 		t.Fatalf("%d mutants: %v", len(paths), err)
 	}
 	for _, path := range paths {
+		names = append(names, strings.TrimSuffix(filepath.Base(path), ".txt"))
+	}
+	return names
+}
+
+// TestExhaustive runs all schedules with up to two preemptions of the programs in testdata, with
+// -search up to three. None fails on the reference. If a mutant has the name of the file, one fails with
+// that, and each mutant has such a file.
+func TestExhaustive(t *testing.T) {
+	preemptions := "2"
+	if *search {
+		preemptions = "3"
+	}
+	paths, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no programs: %v", err)
+	}
+	mutants := mutantNames(t)
+	for _, path := range paths {
 		name := strings.TrimSuffix(filepath.Base(path), ".txt")
+		s, fails, used := run(t, "exhaust", "-preemptions", preemptions, path)
+		if fails || !s.Complete {
+			t.Errorf("%s: %s", path, s.Detail)
+		}
+		at := slices.Index(mutants, name)
+		if at < 0 {
+			t.Logf("%s: %d schedules, %.1f s", name, s.Runs, used.Seconds())
+			continue
+		}
+		mutants = slices.Delete(mutants, at, at+1)
+		with, fails, _ := run(t, "exhaust", "-preemptions", preemptions, "-mutant", name, path)
+		if !fails {
+			t.Errorf("%s: not found in %d schedules", name, with.Runs)
+			continue
+		}
+		t.Logf("%s: %d schedules, %.1f s; the mutant is found by number %d: %d operations, %d steps, %d preemptions: %s",
+			name, s.Runs, used.Seconds(), with.Runs, with.Operations, with.Steps, with.Preemptions, firstLine(with.Detail))
+		checkReplay(t, name, &with)
+	}
+	if len(mutants) > 0 {
+		t.Errorf("testdata has no programs for %v", mutants)
+	}
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// TestMutants: random programs under random schedules find each mutant, from five seeds; without -search, one
+// mutant from one seed.
+func TestMutants(t *testing.T) {
+	names, seeds := mutantNames(t), seeds
+	if !*search {
+		names, seeds = []string{"gap"}, seeds[:1]
+	}
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			b, err := broken.Read(path)
+			b, err := broken.Read("../../broken/testdata/locks/" + name + ".txt")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,13 +174,50 @@ func TestMutants(t *testing.T) {
 				if used > longest {
 					t.Errorf("seed %d: found after %v, more than %v", seed, used, longest)
 				}
-				kind, _, _ := strings.Cut(s.Detail, "\n")
 				t.Logf("from seed %d: seed %d, %d programs, %d runs, %.1f s; %d operations, %d steps, %d preemptions: %s",
-					seed, s.Seed, s.Programs, s.FoundAfter, used.Seconds(), s.Operations, s.Steps, s.Preemptions, kind)
+					seed, s.Seed, s.Programs, s.FoundAfter, used.Seconds(), s.Operations, s.Steps, s.Preemptions, firstLine(s.Detail))
 				checkReplay(t, name, &s)
 			}
 		})
 	}
+}
+
+// TestEveryLock leaves out each Lock of alloc/ with its Unlock, one at a time; without -search only one.
+func TestEveryLock(t *testing.T) {
+	tried := 0
+	for _, row := range listPoints(t, "-programs", "1") {
+		_, isUnreached := unreached[row.function]
+		_, isOptional := neededForSpeedOnly[row.function]
+		if row.kind != "acquire" || isUnreached || isOptional || !*search && row.function != "device.recordStream" {
+			continue
+		}
+		tried++
+		for _, area := range []string{areaOfFile(row.position), ""} {
+			s, fails, used := run(t, "search", "-long", "-area", area, "-without", row.position, "-programs", "15000", "-schedules", "10")
+			if fails {
+				t.Logf("%s %s: %d programs, %d runs, %.1f s: %s", row.position, row.function, s.Programs, s.FoundAfter, used.Seconds(), firstLine(s.Detail))
+				break
+			}
+			if area == "" {
+				t.Errorf("%s %s: not found in %d programs", row.position, row.function, s.Programs)
+			}
+		}
+	}
+	if tried == 0 {
+		t.Error("no lock was left out")
+	}
+}
+
+// neededForSpeedOnly are functions that take a mutex without which nothing is wrong.
+var neededForSpeedOnly = map[string]string{
+	"device.lockInTurn": "the goroutines that wait take turns; the device's mutex is taken all the same",
+	"device.lock":       "it tries to take the mutex, and calls lockInTurn if it cannot",
+}
+
+// areaOfFile is the area whose programs use most of what is in a file.
+func areaOfFile(position string) string {
+	file, _, _ := strings.Cut(position, ".go")
+	return map[string]string{"pages": "faults", "share": "sharing", "tracebuffer": "history", "settings": "settings", "uncached": "uncached", "events": "devices"}[file]
 }
 
 // checkReplay: what a search prints is a file that replay takes. It fails with the mutant as it did,
@@ -158,10 +241,7 @@ func checkReplay(t *testing.T, mutant string, s *summary) {
 
 // TestBadInput: the exit status is 2.
 func TestBadInput(t *testing.T) {
-	file, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := built(t)
 	path := filepath.Join(t.TempDir(), "program.txt")
 	if err := os.WriteFile(path, []byte("explore pauses=(every)\nA: malloc a\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -177,24 +257,36 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// pointsReached runs programs of all areas and lists the points: how often it was reached, kind,
-// position, function, text.
-func pointsReached(t *testing.T) (rows [][]string) {
+// point is a line of the command points.
+type point struct {
+	reached                                int
+	kind, position, function, callee, text string
+}
+
+// listPoints lists the points.
+func listPoints(t *testing.T, flags ...string) (list []point) {
 	t.Helper()
-	file, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command(file, "points", "-programs", "1500", "-schedules", "3").Output()
+	file := built(t)
+	out, err := exec.Command(file, append([]string{"points"}, flags...)...).Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for line := range strings.Lines(string(out)) {
-		if row := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(row) == 5 {
-			rows = append(rows, row)
+		row := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		reached, err := strconv.Atoi(row[0])
+		if err != nil || len(row) != 6 {
+			t.Fatalf("%v: %q", err, line)
 		}
+		list = append(list, point{reached, row[1], row[2], row[3], row[4], row[5]})
 	}
-	return rows
+	return list
 }
 
-var _ = slices.Contains[[]string]
+// TestSameTwice: a search gives the same twice.
+func TestSameTwice(t *testing.T) {
+	first, _, _ := run(t, "search", "-mutant", "gap", "-area", "core")
+	second, _, _ := run(t, "search", "-mutant", "gap", "-area", "core")
+	if first != second {
+		t.Errorf("%+v, and then %+v", first, second)
+	}
+}

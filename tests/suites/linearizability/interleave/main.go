@@ -149,39 +149,46 @@ func (o *options) report(s summary, f *linearizability.Finding) (*linearizabilit
 	return f, nil
 }
 
-// search runs random programs under random schedules.
+// search runs random programs under random schedules, and shortens what fails.
 func (o *options) search() (*linearizability.Finding, error) {
+	s, f, err := o.find()
+	if err != nil {
+		return nil, err
+	}
+	if f != nil && !o.long {
+		f = f.Shorten(failsSomehow).FewestPreemptions(mostSchedules)
+	}
+	return o.report(s, f)
+}
+
+// find runs random programs under random schedules until one fails.
+func (o *options) find() (s summary, f *linearizability.Finding, err error) {
 	names := areaNames()
 	if o.area != "" {
 		names = strings.Split(o.area, ",")
 	}
-	var s summary
 	for n := range o.programs {
 		seed := o.seed + uint64(n)
 		name := names[n%len(names)]
 		a, known := areas[name]
 		if !known {
-			return nil, fmt.Errorf("there is no area %q", name)
+			return s, nil, fmt.Errorf("there is no area %q", name)
 		}
 		r := rand.New(rand.NewPCG(seed, 0))
 		setup, program, err := a.draw(r)
 		if err != nil {
-			return nil, fmt.Errorf("area %s, seed %d: %w", name, seed, err)
+			return s, nil, fmt.Errorf("area %s, seed %d: %w", name, seed, err)
 		}
 		f := &linearizability.Finding{Setup: setup, Program: program}
 		s.Programs++
 		fails := f.TryRandomly(r, o.schedules)
 		s.Runs += f.Runs
-		if !fails {
-			continue
+		if fails {
+			s.Area, s.Seed, s.FoundAfter = name, seed, s.Runs
+			return s, f, nil
 		}
-		s.Area, s.Seed, s.FoundAfter = name, seed, s.Runs
-		if !o.long {
-			f = f.Shorten(failsSomehow).FewestPreemptions(mostSchedules)
-		}
-		return o.report(s, f)
 	}
-	return o.report(s, nil)
+	return s, nil, nil
 }
 
 // mostSchedules is how many schedules are run for one number of preemptions while a finding is
@@ -243,13 +250,12 @@ func (o *options) points() error {
 			reached[position] += n
 		}
 	}
-	o.long, o.asJSON = true, true
-	if _, err := o.search(); err != nil {
+	if _, _, err := o.find(); err != nil {
 		return err
 	}
 	for _, site := range points.Sites {
 		if !strings.Contains(site.Position, " of mutant ") {
-			fmt.Printf("%d\t%s\t%s\t%s\t%s\n", reached[site.Position], site.Kind, site.Position, site.Function, site.Text)
+			fmt.Printf("%d\t%s\t%s\t%s\t%s\t%s\n", reached[site.Position], site.Kind, site.Position, site.Function, site.Callee, site.Text)
 		}
 	}
 	return nil
