@@ -114,8 +114,8 @@ func (h *History) actions(devices []spec.Device) []porcupine.Operation {
 	return list
 }
 
-// actionsOf is how many actions a call can have. A malloc whose program turns caching off and on
-// reads first whether it is on.
+// actionsOf is how many actions a call can have. Where caching can be off, a malloc reads first whether
+// it is on.
 func (h *History) actionsOf(c *Call) int {
 	of := 1
 	if !kinds[c.Op.Kind].allocates || h.Setup.Strict {
@@ -124,7 +124,7 @@ func (h *History) actionsOf(c *Call) int {
 	if h.Setup.releasesLock() || len(h.Setup.Callback) > 0 {
 		of = mostActions
 	}
-	if h.Program.togglesCaching() {
+	if h.Setup.Uncached || h.Program.togglesCaching() {
 		of = mostActions + 1
 	}
 	return of

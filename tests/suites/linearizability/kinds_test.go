@@ -38,6 +38,8 @@ func TestKinds(t *testing.T) {
 		}
 		before := "malloc x 1MiB; pool_create pool=1"
 		switch {
+		case name == trace.OpFault:
+			op.Settings = "MapPage"
 		case name == trace.OpPoolEnd:
 			before = "malloc x 1MiB; pool_begin pool=1"
 		case name == trace.OpCaptureEnd:
@@ -46,7 +48,7 @@ func TestKinds(t *testing.T) {
 			before = "pool_create pool=1; checkpoint x pool=1"
 		case k.takes == "opened":
 			before = "busy stream=1; open_shared x handle=1"
-		case !k.noTrace:
+		case !k.noTrace || name == "pool_create_memory":
 			before = "malloc x 1MiB; stats"
 		}
 		text := "before: " + before + "\nA: " + op.String()

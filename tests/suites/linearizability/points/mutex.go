@@ -2,8 +2,8 @@ package points
 
 import "gaugeblock/spec/happensbefore"
 
-// LeftOut is the position of a call of Lock that does nothing, nor does the Unlock that belongs to
-// it: the next one of that mutex by the same thread. "" is none.
+// LeftOut is the position of a call of Lock or TryLock that does nothing, nor does the Unlock that
+// belongs to it: the next one of that mutex by the same thread. "" is none.
 var LeftOut string
 
 // A Mutex stands in for sync.Mutex.
@@ -48,6 +48,9 @@ func (m *Mutex) LockAt(site string) {
 // TryLockAt is TryLock.
 func (m *Mutex) TryLockAt(site string) bool {
 	point(Acquire, site)
+	if m.leaveOut(site) {
+		return true
+	}
 	if m.held {
 		failed(m, site, func() bool { return !m.held })
 		return false
