@@ -45,8 +45,8 @@ var points = map[string]string{
 	"onEachDeviceInOrder: a.configuring.Lock":               "no program",
 	"Checkpoint: a.maybeGatherContext":                      "no program",
 	"Restore: a.maybeGatherContext":                         "no program",
-	"maybeGatherContext: gather":                            "pause: where it is called",
-	"gather: record":                                        "pause: where maybeGatherContext is called",
+	"maybeGatherContext: d.gatherContext":                   "pause: where it is called",
+	"gatherContext: record":                                 "pause: where maybeGatherContext is called",
 	"lockInTurn: d.turns.Lock":                              "pause: where lock is called",
 	"lockInTurn: d.mu.Lock":                                 "pause: where lock is called",
 	"hasAllocated: d.mu.Lock":                               "no program: they have one device",
@@ -128,9 +128,9 @@ func pointsOf(f *ast.FuncDecl, file string) (list []string) {
 		text := written(call.Fun)
 		last := text[strings.LastIndex(text, ".")+1:]
 		switch {
-		case last == "Lock", last == "lock", last == "withoutMutexLocked", last == "maybeGatherContext":
+		case last == "Lock", last == "lock", last == "gatherContext", last == "withoutMutexLocked", last == "maybeGatherContext":
 			list = append(list, text)
-		case last == "record" || last == "gather" || last == "observe" || last == "Now" && f.Name.Name == "Annotate":
+		case last == "record" || last == "observe" || last == "Now" && f.Name.Name == "Annotate":
 			list = append(list, last)
 		case file == "uncached.go" && strings.HasPrefix(text, "d.driver."):
 			list = append(list, text)
