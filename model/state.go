@@ -46,6 +46,8 @@ type State struct {
 	GetFreeBlocksCallCount [2]uint64
 
 	Counters Counters
+
+	calls *driverCalls // of the operation under way, if one of its driver calls fails
 }
 
 // A Segment is a plain segment of one driver allocation, or an expandable segment.

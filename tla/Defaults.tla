@@ -47,11 +47,12 @@ PoolIds == {1}              \* of the private pools: a set of positive numbers
 MaxUses == 1                \* the highest use count that programs make
 OverflowPools == {}         \* the private pools that are marked use_on_oom
 RecordsTwice == FALSE       \* programs record a use before a capture and in it again: see RecordStream
+RoutesTwice == FALSE        \* programs route a stream to two pools at the same time
 
 ASSUME
     /\ {MinBlock, SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} \subseteq Nat \ {0}
     /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses} \subseteq Nat
-    /\ {ExpandableSegments, RecordsTwice} \subseteq BOOLEAN
+    /\ {ExpandableSegments, RecordsTwice, RoutesTwice} \subseteq BOOLEAN
     /\ Streams \cup Sizes \cup Threads \cup PoolIds \subseteq Nat \ {0}
     /\ OverflowPools \subseteq PoolIds
 =============================================================================

@@ -35,6 +35,9 @@ Done(h, stream, n) ==
     [h EXCEPT !.work[stream] = SubSeq(@, n + 1, Len(@)),
               !.events[stream] = [i \in 1..Len(@) |-> [@[i] EXCEPT !.behind = Max(0, @ - n)]]]
 
+\* All work of a stream has completed.
+DoneAll(h, stream) == Done(h, stream, Len(h.work[stream]))
+
 RECURSIVE RecordEvents(_, _, _)
 RecordEvents(h, streams, b) ==
     IF streams = {} THEN h

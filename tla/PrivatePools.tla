@@ -33,7 +33,8 @@ ObtainBlock(h, p) ==
                      THEN AllocBlock(available.heap, p)
                      ELSE [heap |-> available.heap, found |-> {}]
         third     == AllocBlock(ReleaseCachedBlocksAndPools(second.heap), p)
-    IN IF first.found # {} THEN ReturnBlock(first.heap, p, First(first.found))
+    IN IF first.found # {}
+       THEN ReturnBlock(CountDriverSegments(first.heap, p.pool, 1), p, First(first.found))
        ELSE IF overflow # {} THEN ReturnBlock(first.heap, p, First(overflow))
        ELSE IF second.found # {} THEN ReturnBlock(second.heap, p, First(second.found))
        ELSE IF CapturesUnderway(h) THEN FailOutOfMemory(second.heap)
@@ -108,16 +109,19 @@ Complete(stream) ==
 (* The life of a pool.                                                     *)
 (***************************************************************************)
 
-UseCount(id) ==
-    IF \E q \in pools : q.id = id THEN (CHOOSE q \in pools : q.id = id).useCount ELSE -1
+UseCount(id) == IF \E q \in pools : q.id = id THEN PoolOf(PoolHeap, id).useCount ELSE -1
 
-SetUseCount(id, n) == pools' = {q \in pools : q.id # id} \cup {[id |-> id, useCount |-> n]}
+SetUseCount(id, n) ==
+    pools' = {q \in pools : q.id # id} \cup
+                 {IF UseCount(id) = -1
+                  THEN [id |-> id, useCount |-> n, driverSegments |-> 0]
+                  ELSE [PoolOf(PoolHeap, id) EXCEPT !.useCount = n]}
 
 \* The pool is created, or its use count incremented.  A freeable pool cannot be
 \* used again.
 BeginAllocateToPool(id, stream) ==
     /\ UseCount(id) # 0 /\ UseCount(id) < MaxUses
-    /\ \A r \in Range(redirections) : r.pool # id /\ r.stream # stream
+    /\ \A r \in Range(redirections) : r.pool # id /\ (r.stream # stream \/ RoutesTwice)
     /\ SetUseCount(id, Max(UseCount(id), 0) + 1)
     /\ redirections' = Append(redirections, [pool |-> id, stream |-> stream])
     /\ UNCHANGED <<device, work, segments, blocks, cached, events, stats, given, deferred, captureUses>>

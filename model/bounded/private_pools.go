@@ -17,18 +17,20 @@ type PrivatePools struct {
 	maxUses  int
 	overflow []uint64 // the pools with use_on_oom
 
+	routesTwice bool // programs route a stream to two pools at the same time
+
 	begin, end, release action
 }
 
 func openPrivatePools(c *tlc.Config) (Module, error) {
-	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice")
+	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice")
 	if err != nil {
 		return nil, err
 	}
 	p := &PrivatePools{CachingAllocator: newCachingAllocator(b)}
 	r := constants{config: c}
 	p.ids, p.overflow, p.maxUses = r.numbers("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
-	p.recordsTwice = r.bool("RecordsTwice")
+	p.recordsTwice, p.routesTwice = r.bool("RecordsTwice"), r.bool("RoutesTwice")
 	ids := asInts(p.ids)
 	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
 	p.end = p.add("EndAllocateToPool", ids)
@@ -49,7 +51,7 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 		count, routed := useCount(s, id), slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Pool == id })
 		for j, stream := range p.Streams {
 			taken := slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Stream == stream })
-			if count != 0 && count < p.maxUses && !routed && !taken {
+			if count != 0 && count < p.maxUses && !routed && (!taken || p.routesTwice) {
 				next, _ := s.BeginAllocateToPool(id, stream)
 				p.markOverflow(&next)
 				yield(p.begin.label(i, j), &next)
@@ -88,7 +90,7 @@ func (p *PrivatePools) Key(to []byte, s *model.State) []byte {
 	to = p.CachingAllocator.Key(to, s)
 	to = append(to, byte(len(s.Pools)))
 	for _, q := range s.Pools {
-		to = append(to, byte(poolNumber(q.ID)), byte(q.UseCount))
+		to = append(to, byte(poolNumber(q.ID)), byte(q.UseCount), byte(q.DriverSegments))
 	}
 	to = append(to, byte(len(s.Routings)))
 	for _, r := range s.Routings {
@@ -112,7 +114,8 @@ func (w *writer) poolVariables() {
 	s := w.state
 	w.variable("pools", func() {
 		w.Set(len(s.Pools), func(i int) {
-			w.field("[id", poolNumber(s.Pools[i].ID))
+			w.field("[driverSegments", s.Pools[i].DriverSegments)
+			w.field(",id", poolNumber(s.Pools[i].ID))
 			w.field(",useCount", s.Pools[i].UseCount)
 			w.Raw("]")
 		})
