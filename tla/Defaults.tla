@@ -31,6 +31,8 @@ MaxSplitSize == 100         \* blocks of this size and more are never split (abo
 MaxNonSplitRounding == 6    \* how much larger than an oversize request its block may be
 ExpandableSegments == FALSE \* segments grow and shrink, page by page
 
+MaxSplitSizes == {100}      \* the values of MaxSplitSize that programs set (Settings.tla)
+
 (***************************************************************************)
 (* The device, and what programs do with it.                               *)
 (***************************************************************************)
@@ -49,10 +51,15 @@ OverflowPools == {}         \* the private pools that are marked use_on_oom
 RecordsTwice == FALSE       \* programs record a use before a capture and in it again: see RecordStream
 RoutesTwice == FALSE        \* programs route a stream to two pools at the same time
 
+(***************************************************************************)
+(* Failing driver calls (Faults.tla).                                      *)
+(***************************************************************************)
+MaxDriverCalls == 16        \* that an operation makes: one of them fails
+
 ASSUME
     /\ {MinBlock, SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} \subseteq Nat \ {0}
-    /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses} \subseteq Nat
+    /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses, MaxDriverCalls} \subseteq Nat
     /\ {ExpandableSegments, RecordsTwice, RoutesTwice} \subseteq BOOLEAN
-    /\ Streams \cup Sizes \cup Threads \cup PoolIds \subseteq Nat \ {0}
+    /\ Streams \cup Sizes \cup Threads \cup PoolIds \cup MaxSplitSizes \subseteq Nat \ {0}
     /\ OverflowPools \subseteq PoolIds
 =============================================================================
