@@ -47,13 +47,13 @@ PoolIds == {1}              \* of the private pools: a set of positive numbers
 MaxUses == 1                \* the highest use count that programs make
 OverflowPools == {}         \* the private pools that are marked use_on_oom
 RecordsTwice == FALSE       \* programs record a use in a capture and outside of it: see RecordStream
-NestedCaptures == FALSE     \* programs route a stream to a second pool while it is routed to one
+RoutesTwice == FALSE     \* programs route a stream to a second pool while it is routed to one
 RelaxedCaptures == TRUE     \* captures do not forbid to free memory and to unmap it: see Events.tla
 
 ASSUME
     /\ {MinBlock, SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} \subseteq Nat \ {0}
     /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses} \subseteq Nat
-    /\ {ExpandableSegments, RecordsTwice, NestedCaptures, RelaxedCaptures} \subseteq BOOLEAN
+    /\ {ExpandableSegments, RecordsTwice, RoutesTwice, RelaxedCaptures} \subseteq BOOLEAN
     /\ Streams \cup Sizes \cup Threads \cup PoolIds \subseteq Nat \ {0}
     /\ OverflowPools \subseteq PoolIds
     /\ MinBlock <= SmallSize /\ SmallSize <= SmallBuffer /\ SmallSize < LargeBuffer

@@ -120,7 +120,7 @@ EndRouting(routings, id) == SelectSeq(routings, LAMBDA r : r.pool # id)
 \* used again.
 BeginAllocateToPool(id, stream) ==
     /\ UseCount(id) # 0 /\ UseCount(id) < MaxUses
-    /\ \A c \in Range(captures) : c.pool # id /\ (c.stream # stream \/ NestedCaptures)
+    /\ \A c \in Range(captures) : c.pool # id /\ (c.stream # stream \/ RoutesTwice)
     /\ SetUseCount(id, Max(UseCount(id), 0) + 1)
     /\ captures' = Append(captures, [pool |-> id, stream |-> stream])
     /\ redirections' = BeginRouting(redirections, id, stream)

@@ -13,16 +13,16 @@ import (
 // PrivatePools is PrivatePools.tla: CachingAllocator with private pools and captures.
 type PrivatePools struct {
 	*CachingAllocator
-	ids     []uint64 // the numbers of the pools
-	maxUses int
-	nested  bool // programs route a stream to a second pool while it is routed to one
-	relaxed bool // captures do not forbid to free memory
+	ids         []uint64 // the numbers of the pools
+	maxUses     int
+	routesTwice bool // programs route a stream to a second pool while it is routed to one
+	relaxed     bool // captures do not forbid to free memory
 
 	begin, end, release action
 }
 
 func openPrivatePools(c *tlc.Config) (Module, error) {
-	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "NestedCaptures", "RelaxedCaptures")
+	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice", "RelaxedCaptures")
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func openPrivatePools(c *tlc.Config) (Module, error) {
 	r := constants{config: c}
 	p.ids, p.overflow, p.maxUses = r.numbers("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
 	p.captures = true
-	p.recordsTwice, p.nested, p.relaxed = r.bool("RecordsTwice"), r.bool("NestedCaptures"), r.bool("RelaxedCaptures")
+	p.recordsTwice, p.routesTwice, p.relaxed = r.bool("RecordsTwice"), r.bool("RoutesTwice"), r.bool("RelaxedCaptures")
 	ids := asInts(p.ids)
 	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
 	p.end = p.add("EndAllocateToPool", ids)
@@ -58,7 +58,7 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 		count, routed := useCount(s, id), slices.ContainsFunc(s.Truth.Captures, func(r model.PoolRouting) bool { return r.Pool == id })
 		for j, stream := range p.Streams {
 			taken := slices.ContainsFunc(s.Truth.Captures, func(r model.PoolRouting) bool { return r.Stream == stream })
-			if count != 0 && count < p.maxUses && !routed && (!taken || p.nested) {
+			if count != 0 && count < p.maxUses && !routed && (!taken || p.routesTwice) {
 				next, _ := s.BeginAllocateToPool(id, stream)
 				next.BeginCapture(model.PoolRouting{Pool: id, Stream: stream})
 				p.markOverflow(&next)
