@@ -149,6 +149,9 @@ func (s *State) mapBlock(p place, bytes uint64) (place, bool) {
 		return place{}, false
 	}
 	s.Counters.NumDeviceAlloc++
+	for offset := uint64(0); offset < size; offset += g.Page {
+		s.Granted(spec.Range{Ptr: b.Address + spec.Ptr(offset), Bytes: g.Page}, g.Stream)
+	}
 	s.splitAt(p, 0, size)
 	g.Blocks[p.block].Unmapped = false
 	return s.tryMergeBlocks(p), true
@@ -206,6 +209,7 @@ func (s *State) unmapBlock(p place) {
 		return
 	}
 	s.driverCall(callSynchronizeStream)
+	s.synchronizeStream(g.Stream)
 	s.drain(spec.DeviceStream{Device: s.Device, Stream: g.Stream})
 	requested := b.RequestedSize // the unmapped range keeps it
 	for at := begin; at < end; at += g.Page {
@@ -214,6 +218,7 @@ func (s *State) unmapBlock(p place) {
 			s.Counters.NumDeviceFree++
 			s.countDriverSegment(g.Pool, -1)
 		}
+		s.Returned(spec.Range{Ptr: g.Address + spec.Ptr(at), Bytes: g.Page})
 		inBlock := at - uint64(s.at(p).Address-g.Address)
 		p = s.splitAt(p, inBlock, inBlock+g.Page)
 		s.at(p).Unmapped = true

@@ -9,7 +9,7 @@
 (***************************************************************************)
 EXTENDS Invariants
 
-vars == <<device, work, segments, blocks, cached, events, stats, given>>
+vars == <<heapVars, programVars>>
 
 (***************************************************************************)
 (* Malloc.                                                                 *)
@@ -46,7 +46,8 @@ MallocResult(h, stream, bytes) == ServeRequest(h, AllocParams(stream, bytes, 0))
 Malloc(stream, bytes) ==
     LET result == MallocResult(Heap, stream, bytes) IN
     /\ Become(result.heap)
-    /\ given' = Given(result, stream, bytes)
+    /\ given' = Given(result, stream, 0, bytes)
+    /\ UNCHANGED touched
 
 (***************************************************************************)
 (* Free.  The block is not allocated any more.  If no other stream used    *)
@@ -55,17 +56,15 @@ Malloc(stream, bytes) ==
 (***************************************************************************)
 
 FreeResult(h, b) ==
-    LET back     == [b EXCEPT !.allocated = FALSE]
-        launched == LaunchAll(h, b.uses, b)
-        taken    == [launched EXCEPT !.blocks = (@ \ {b}) \cup {back},
-                                     !.stats.allocated = @ - b.size]
+    LET back  == [b EXCEPT !.allocated = FALSE]
+        taken == [h EXCEPT !.blocks = (@ \ {b}) \cup {back}, !.stats.allocated = @ - b.size]
     IN IF b.uses = {} THEN FreeBlock(taken, back) ELSE InsertEvents(taken, back)
 
 Free(addr) ==
     \E b \in blocks :
         /\ b.addr = addr /\ b.allocated
-        /\ Become(FreeResult(Heap, b))
-        /\ given' = {x \in given : x.addr # addr}
+        /\ Become(FreeResult(LaunchUses(Heap, addr), b))
+        /\ GiveBack({addr})
 
 \* A stream uses an allocated block (recordStream).  For the block's own stream it
 \* does nothing.
@@ -74,15 +73,16 @@ RecordStream(addr, stream) ==
         /\ b.addr = addr /\ b.allocated
         /\ stream # SegmentOf(Heap, b).stream
         /\ blocks' = (blocks \ {b}) \cup {[b EXCEPT !.uses = @ \cup {stream}]}
-        /\ UNCHANGED <<device, work, segments, cached, events, stats, given>>
+        /\ Touch(addr, stream)
+        /\ UNCHANGED <<device, work, illegal, segments, cached, events, stats, given, captures>>
 
-EmptyCache == Become(ReleaseCachedBlocks(Heap)) /\ UNCHANGED given
+EmptyCache == Become(ReleaseCachedBlocks(Heap)) /\ UNCHANGED programVars
 
 \* The oldest work of a stream completes.
 Complete(stream) ==
     /\ work[stream] # <<>>
     /\ Become(Done(Heap, stream, 1))
-    /\ UNCHANGED given
+    /\ UNCHANGED programVars
 
 Init == InitHeap
 
@@ -97,4 +97,6 @@ Spec == Init /\ [][Next]_vars
 
 \* A block that was freed by the program and is not free has outstanding events.
 HeldBlocksAreAwaited == EventsAreCounted /\ \A b \in blocks : ~b.allocated => b.uses = {}
+
+WorkIsAwaited == WorkIsAwaitedBy(LAMBDA b, s : FALSE)
 =============================================================================

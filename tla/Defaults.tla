@@ -48,8 +48,9 @@ Threads == {1, 2}           \* that call malloc at the same time (TwoStepMalloc.
 PoolIds == {1}              \* of the private pools: a set of positive numbers
 MaxUses == 1                \* the highest use count that programs make
 OverflowPools == {}         \* the private pools that are marked use_on_oom
-RecordsTwice == FALSE       \* programs record a use before a capture and in it again: see RecordStream
-RoutesTwice == FALSE        \* programs route a stream to two pools at the same time
+RecordsTwice == FALSE       \* programs record a use in a capture and outside of it: see RecordStream
+RoutesTwice == FALSE        \* programs route a stream to a second pool while it is routed to one
+RelaxedCaptures == TRUE     \* captures do not forbid to free memory and to unmap it: see Events.tla
 
 (***************************************************************************)
 (* Failing driver calls (Faults.tla).                                      *)
@@ -59,7 +60,9 @@ MaxDriverCalls == 16        \* that an operation makes: one of them fails
 ASSUME
     /\ {MinBlock, SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} \subseteq Nat \ {0}
     /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses, MaxDriverCalls} \subseteq Nat
-    /\ {ExpandableSegments, RecordsTwice, RoutesTwice} \subseteq BOOLEAN
+    /\ {ExpandableSegments, RecordsTwice, RoutesTwice, RelaxedCaptures} \subseteq BOOLEAN
     /\ Streams \cup Sizes \cup Threads \cup PoolIds \cup MaxSplitSizes \subseteq Nat \ {0}
     /\ OverflowPools \subseteq PoolIds
+    /\ MinBlock <= SmallSize /\ SmallSize <= SmallBuffer /\ SmallSize < LargeBuffer
+    /\ \A n \in {SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} : n % MinBlock = 0
 =============================================================================

@@ -14,11 +14,7 @@
 (* That can happen although the device has the memory, since another       *)
 (* process may have taken it (RefusedMalloc).                              *)
 (***************************************************************************)
-EXTENDS Invariants
-
-C == INSTANCE CachingAllocator
-
-vars == <<device, work, segments, blocks, cached, events, stats, given>>
+EXTENDS CachingAllocator
 
 (***************************************************************************)
 (* Events.                                                                 *)
@@ -144,13 +140,13 @@ FailedMalloc(stream, bytes, n) ==
     LET calls == MallocCalls(Heap, AllocParams(stream, bytes, 0))
     IN /\ n <= Len(calls)
        /\ Become(calls[n])
-       /\ UNCHANGED given
+       /\ UNCHANGED programVars
 
 FailedEmptyCache(n) ==
     LET calls == ReleaseCalls(Heap)
     IN /\ n <= Len(calls)
        /\ Become(calls[n])
-       /\ UNCHANGED given
+       /\ UNCHANGED programVars
 
 \* An event cannot be created or recorded: the block stays allocated.
 FailedFree(addr, n) ==
@@ -164,35 +160,22 @@ RefusedMalloc(stream, bytes) ==
     LET p       == AllocParams(stream, bytes, 0)
         now     == ProcessEvents(Heap)
         refused == [heap |-> IF ExpandableSegments THEN Reserved(now, p) ELSE now, found |-> {}]
-        result  == C!ObtainAfter(refused, p)
+        result  == ObtainAfter(refused, p)
     IN /\ GetFreeBlock(now, p) = {}
        /\ WithinLimit(now, p)
        /\ Become(result.heap)
-       /\ given' = Given(result, stream, bytes)
+       /\ given' = Given(result, stream, 0, bytes)
+       /\ UNCHANGED touched
 
 (***************************************************************************)
 (* Everything else is as in CachingAllocator.                              *)
 (***************************************************************************)
-Malloc(stream, bytes) == C!Malloc(stream, bytes)
-Free(addr) == C!Free(addr)
-RecordStream(addr, stream) == C!RecordStream(addr, stream)
-Complete(stream) == C!Complete(stream)
-EmptyCache == C!EmptyCache
-
-Init == InitHeap
-
-Next ==
-    \/ \E s \in Streams, n \in Sizes : Malloc(s, n)
-    \/ \E a \in Addresses : Free(a)
-    \/ \E a \in Addresses, s \in Streams : RecordStream(a, s)
-    \/ \E s \in Streams : Complete(s)
-    \/ EmptyCache
+NextOrFault ==
+    \/ Next
     \/ \E s \in Streams, n \in Sizes, i \in 1..MaxDriverCalls : FailedMalloc(s, n, i)
     \/ \E i \in 1..MaxDriverCalls : FailedEmptyCache(i)
     \/ \E a \in Addresses, i \in 1..MaxDriverCalls : FailedFree(a, i)
     \/ \E s \in Streams, n \in Sizes : RefusedMalloc(s, n)
 
-Spec == Init /\ [][Next]_vars
-
-HeldBlocksAreAwaited == C!HeldBlocksAreAwaited
+FaultSpec == Init /\ [][NextOrFault]_vars
 =============================================================================

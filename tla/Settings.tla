@@ -11,19 +11,19 @@ VARIABLE maxSplit   \* the present max_split_size
 
 C == INSTANCE CachingAllocator
 
-settingsVars == <<device, work, segments, blocks, cached, events, stats, given, maxSplit>>
+settingsVars == <<heapVars, programVars, maxSplit>>
 
 Malloc(stream, bytes) ==
     LET p == [AllocParams(stream, bytes, 0) EXCEPT !.maxSplit = maxSplit]
         result == C!ServeRequest(Heap, p)
     IN /\ Become(result.heap)
-       /\ given' = Given(result, stream, bytes)
-       /\ UNCHANGED maxSplit
+       /\ given' = Given(result, stream, 0, bytes)
+       /\ UNCHANGED <<touched, maxSplit>>
 
 Configure(size) ==
     /\ size # maxSplit
     /\ maxSplit' = size
-    /\ UNCHANGED <<device, work, segments, blocks, cached, events, stats, given>>
+    /\ UNCHANGED <<heapVars, programVars>>
 
 (***************************************************************************)
 (* Everything else is as in CachingAllocator.                              *)
@@ -46,4 +46,5 @@ Next ==
 Spec == Init /\ [][Next]_settingsVars
 
 HeldBlocksAreAwaited == C!HeldBlocksAreAwaited
+WorkIsAwaited == C!WorkIsAwaited
 =============================================================================

@@ -42,7 +42,7 @@ func (f *Faults) Next(s *model.State, yield func(label int, next *model.State)) 
 			interrupt(s, mallocOf(stream, size), func(n int, next *model.State) {
 				yield(f.failedMalloc.label(i, j, n), next)
 			})
-			if next, is := refuse(s, stream, size); is {
+			if next, is := f.refuse(s, stream, size); is {
 				yield(f.refusedMalloc.label(i, j), &next)
 			}
 		}
@@ -80,8 +80,9 @@ func interrupt(s *model.State, operation func(model.State), yield func(n int, ne
 
 // refuse is a malloc whose first call for memory finds none. is is false if the malloc does
 // not make the call.
-func refuse(s *model.State, stream spec.Stream, bytes uint64) (next model.State, is bool) {
-	next, _ = s.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase, Refusals: 1})
+func (f *Faults) refuse(s *model.State, stream spec.Stream, bytes uint64) (next model.State, is bool) {
+	next, r := s.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase, Refusals: 1})
+	f.hold(&next, r, stream, bytes)
 	now := s.ProcessEvents()
 	if _, cached := now.GetFreeBlock(stream, bytes); cached {
 		return next, false
@@ -108,5 +109,5 @@ func (f *Faults) always() []string { return slices.Sorted(maps.Keys(invariants))
 
 // fairness implements Module.
 func (f *Faults) fairness(specification string) ([][]int, bool) {
-	return nil, specification == "Spec"
+	return nil, specification == "FaultSpec"
 }
