@@ -2,8 +2,10 @@
 // that an invariant finds it in both. The equality of the two graphs cannot: they stay equal.
 //
 // A file in testdata is one mistake: a sentence, the module, the constants, the property that
-// fails with the number of states of the shortest counterexample, and pieces of files in tla/
-// and model/ before and after.
+// fails, the number of states of the shortest counterexample, and pieces of files in tla/ and
+// model/ before and after. The line "model" has the property and the number of states of the
+// model, where they are others: two properties can fail in one step, and TLC does not look at
+// steps that change nothing.
 //
 //	go run ./tests/suites/tla/mutants -tools tla2tools.jar [NAME...]
 //

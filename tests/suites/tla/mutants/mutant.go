@@ -17,7 +17,8 @@ type mutant struct {
 	bounds   string // the constants that are not the default
 	fails    string // the property that TLC finds broken
 	inModel  string // the property that the explorer finds broken
-	states   int    // of both counterexamples
+	states   int    // of TLC's counterexample
+	inStates int    // of the explorer's
 	pieces   []piece
 }
 
@@ -61,16 +62,22 @@ func read(name, text string) (m mutant, err error) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		keys[key] = value
 	}
-	m.module, m.fails, m.inModel = keys["module"], keys["fails"], keys["model"]
-	if m.inModel == "" {
-		m.inModel = m.fails
-	}
+	m.module, m.fails = keys["module"], keys["fails"]
 	if m.states, err = strconv.Atoi(keys["states"]); err != nil {
 		return m, fmt.Errorf("states: %w", err)
 	}
+	m.inModel, m.inStates = m.fails, m.states
+	if keys["model"] != "" {
+		if _, err = fmt.Sscan(keys["model"], &m.inModel, &m.inStates); err != nil {
+			return m, fmt.Errorf("model: %w", err)
+		}
+	}
 	for section := range strings.SplitSeq(rest, "\n-- ") {
-		title, body, _ := strings.Cut(section, " --\n")
-		switch body = strings.TrimSuffix(body, "\n") + "\n"; {
+		title, body, _ := strings.Cut(section+"\n", " --\n")
+		if body != "" {
+			body = strings.TrimSuffix(body, "\n") + "\n"
+		}
+		switch {
 		case title == "bounds":
 			m.bounds = body
 		case title == "becomes" && len(m.pieces) > 0:

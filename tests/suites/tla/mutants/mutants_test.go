@@ -26,7 +26,7 @@ func mutants(t *testing.T) []mutant {
 }
 
 // TestMutants: the explorer finds each mistake in the model, as TLC finds it in the
-// specification: a property fails, and the shortest counterexamples are of one length.
+// specification: a property fails, and the shortest counterexample is as long as expected.
 func TestMutants(t *testing.T) {
 	list := mutants(t)
 	command := buildWithAll(t, list)
@@ -39,7 +39,7 @@ func TestMutants(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			want := fmt.Sprintf("found: %s %d\n", m.inModel, m.states)
+			want := fmt.Sprintf("found: %s %d\n", m.inModel, m.inStates)
 			if !strings.Contains(string(out), want) {
 				t.Errorf("want %s%s", want, out)
 			}
