@@ -49,7 +49,7 @@ OverflowPools == {}         \* the private pools that are marked use_on_oom
 RecordsTwice == FALSE       \* programs record a use in a capture and outside of it: see RecordStream
 RoutesTwice == FALSE     \* programs route a stream to a second pool while it is routed to one
 KeepsCheckpoints == FALSE   \* programs keep the checkpoint of a pool beyond its last use
-RelaxedCaptures == TRUE     \* captures do not forbid to free memory and to unmap it: see Events.tla
+RelaxedCaptures == TRUE     \* captures do not forbid to free memory and to unmap it (Events.tla)
 
 ASSUME
     /\ {MinBlock, SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} \subseteq Nat \ {0}

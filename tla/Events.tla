@@ -56,7 +56,10 @@ AnyEvents(h) == \E s \in Streams : h.events[s] # <<>>
 
 QueryEvents(h) == DriverCall(h, "query", h.captures # <<>> /\ AnyEvents(h))
 WaitForEvents(h) == DriverCall(h, "wait", h.captures # <<>> /\ AnyEvents(h))
-ReturnMemory(h) == DriverCall(h, "free", h.captures # <<>> /\ ~RelaxedCaptures)
+
+\* The allocator asks the driver whether it may free memory.
+FreeForbidden(h) == h.captures # <<>> /\ ~RelaxedCaptures
+ReturnMemory(h) == DriverCall(h, "free", FreeForbidden(h))
 
 RECURSIVE RecordEvents(_, _, _)
 RecordEvents(h, streams, b) ==
