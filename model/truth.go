@@ -124,12 +124,18 @@ func (s *State) Granted(memory spec.Range, stream spec.Stream) {
 
 // Returned records that all grants within a range were returned.
 func (s *State) Returned(memory spec.Range) {
-	s.CallDriver(FreeMemory, s.Truth != nil && len(s.Truth.Captures) > 0 && !s.RelaxedCaptures)
+	s.CallDriver(FreeMemory, s.freeForbidden())
 	s.record(func(t *Truth) {
 		t.Granted = without(t.Granted, func(g Grant) bool {
 			return memory.Ptr <= g.Memory.Ptr && g.Memory.Ptr+spec.Ptr(g.Memory.Bytes) <= memory.Ptr+spec.Ptr(memory.Bytes)
 		})
 	})
+}
+
+// freeForbidden is what the driver answers when the allocator asks whether it may free memory
+// (spec.Driver.FreeForbidden).
+func (s *State) freeForbidden() bool {
+	return s.Truth != nil && len(s.Truth.Captures) > 0 && !s.RelaxedCaptures
 }
 
 // aboutEvents records a driver call about each of some events, which is forbidden in a

@@ -40,6 +40,9 @@ Done(h, stream, n) ==
     [h EXCEPT !.work[stream] = SubSeq(@, n + 1, Len(@)),
               !.events[stream] = [i \in 1..Len(@) |-> [@[i] EXCEPT !.behind = Max(0, @ - n)]]]
 
+\* All work of a stream has completed.
+DoneAll(h, stream) == Done(h, stream, Len(h.work[stream]))
+
 (***************************************************************************)
 (* A driver call that a capture forbids is recorded.  No rule of the       *)
 (* allocator reads this.  To record an event, to query one or to wait for  *)
@@ -56,7 +59,10 @@ AnyEvents(h) == \E s \in Streams : h.events[s] # <<>>
 
 QueryEvents(h) == DriverCall(h, "query", h.captures # <<>> /\ AnyEvents(h))
 WaitForEvents(h) == DriverCall(h, "wait", h.captures # <<>> /\ AnyEvents(h))
-ReturnMemory(h) == DriverCall(h, "free", h.captures # <<>> /\ ~RelaxedCaptures)
+
+\* The allocator asks the driver whether it may free memory.
+FreeForbidden(h) == h.captures # <<>> /\ ~RelaxedCaptures
+ReturnMemory(h) == DriverCall(h, "free", FreeForbidden(h))
 
 RECURSIVE RecordEvents(_, _, _)
 RecordEvents(h, streams, b) ==

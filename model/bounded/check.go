@@ -47,6 +47,8 @@ var modules = map[string]func(*tlc.Config) (Module, error){
 	"pools":      func(c *tlc.Config) (Module, error) { return openPrivatePools(c) },
 	"checkpoint": openCheckpoint,
 	"two_step":   openTwoStepMalloc,
+	"settings":   openSettings,
+	"faults":     openFaults,
 }
 
 // NewCheck is the check of a configuration of a module ("core"). Constants, specifications
