@@ -19,17 +19,18 @@ import (
 // Every edge of the graphs that TLC and the model explore (tla/configurations.json), on both
 // allocators: walks that take all edges of a configuration (edges.Planner) are performed
 //
-//   - by the reference on the configuration's own device, after every step of which it must be in
-//     the model's next state (refinement.System);
+//   - by the reference on the configuration's own device. After the first time that an edge is
+//     taken it must be in the model's next state (refinement.System);
 //   - by the reference and by PyTorch's allocator with PyTorch's sizes (edges.Scale), each on a
 //     device of its own. After every operation both must have done the same: see Pair. If the scale
-//     is exact, what PyTorch's snapshot shows must be the memory of the model's next state.
+//     is exact, what PyTorch's snapshot shows after the first time that an edge is taken must be the
+//     memory of the model's next state.
 
 // EdgeRun says which configurations are walked through.
 type EdgeRun struct {
 	PyTorch binary.Options // that has been built
 	Workers int            // processes; 0 means 1
-	Length  int            // steps of a walk; 0 means 4,000
+	Length  int            // steps of a walk at most; 0 means 4,000
 	Every   int            // operations between two comparisons of all memory; 0 means 20
 
 	// Progress, if given, hears how many edges have been taken.
@@ -50,7 +51,8 @@ type EdgeReport struct {
 	Operations    int            `json:"operations"`
 	Otherwise     int            `json:"otherwise,omitempty"` // mallocs that ended otherwise than in the specification
 	Seconds       float64        `json:"seconds"`
-	Listed        map[string]int `json:"listed"` // differences by row of docs/deviations.md
+	WorkerSeconds float64        `json:"worker_seconds"` // processor time of the processes with PyTorch's allocator
+	Listed        map[string]int `json:"listed"`         // differences by row of docs/deviations.md
 	Unexplained   []EdgeFinding  `json:"unexplained,omitempty"`
 }
 
@@ -97,6 +99,7 @@ type edgeRun struct {
 
 	mu      sync.Mutex
 	planner *edges.Planner
+	length  int              // of the next walk
 	known   []*bounded.State // by number, as far as a walk has met them
 	hashes  []uint64         // of their layouts
 	report  EdgeReport
@@ -108,7 +111,7 @@ type edgeRun struct {
 func (e EdgeRun) Run(c tla.Configuration) (EdgeReport, error) {
 	began := time.Now()
 	e.Workers, e.Length, e.Every = orDefault(e.Workers, 1), orDefault(e.Length, 4000), orDefault(e.Every, 20)
-	r := &edgeRun{EdgeRun: e, scale: edges.Find(c.Name)}
+	r := &edgeRun{EdgeRun: e, scale: edges.Find(c.Name), length: e.Length}
 	if r.scale == nil {
 		return r.report, fmt.Errorf("there is no scale for the configuration %q", c.Name)
 	}
@@ -170,6 +173,9 @@ func (r *edgeRun) work() {
 	if err := w.stop(); err != nil {
 		r.fail(err)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.WorkerSeconds += w.used.Seconds()
 }
 
 func (r *edgeRun) fail(err error) {
@@ -195,7 +201,7 @@ func (r *edgeRun) next() (*edgeWalk, error) {
 	if r.failed != nil || r.Stopped != nil && r.Stopped() {
 		return nil, nil
 	}
-	w := &edgeWalk{steps: r.planner.Walk(r.Length)}
+	w := &edgeWalk{steps: r.planner.Walk(r.length)}
 	if len(w.steps) == 0 {
 		return nil, nil
 	}
@@ -215,7 +221,7 @@ func (r *edgeRun) next() (*edgeWalk, error) {
 		w.states = append(w.states, r.known[step.To])
 		w.ends = append(w.ends, len(tracer.Ops))
 		w.job.Layouts = append(w.job.Layouts, make([]uint64, len(tracer.Ops)-len(w.job.Layouts))...)
-		if r.scale.Exact() {
+		if r.scale.Exact() && step.New {
 			w.job.Layouts[len(tracer.Ops)-1] = r.hashes[step.To]
 		}
 	}
@@ -260,7 +266,13 @@ func (r *edgeRun) follow(walk *edgeWalk) error {
 		return err
 	}
 	for i, step := range walk.steps {
-		if err := sys.Follow(r.module, walk.states[i], r.module.Labels()[step.Label], walk.states[i+1]); err != nil {
+		label := r.module.Labels()[step.Label]
+		if !step.New {
+			err = sys.Do(label)
+		} else {
+			err = sys.Follow(r.module, walk.states[i], label, walk.states[i+1])
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -295,6 +307,11 @@ func (r *edgeRun) count(walk *edgeWalk, operations, otherwise int, listed map[st
 		r.report.Unexplained = append(r.report.Unexplained, f)
 	}
 	r.report.Steps += performed
+	if performed < len(walk.steps) {
+		r.length = max(50, 2*performed) // more of a walk would be in vain where differences are frequent
+	} else {
+		r.length = min(2*r.length, r.Length)
+	}
 	if r.Progress != nil {
 		r.Progress(r.planner.Taken)
 	}

@@ -32,7 +32,7 @@ type Step struct {
 	From, To int
 	Label    uint32
 	edge     int
-	isNew    bool // no walk has taken it before
+	New      bool // no walk has taken it before
 }
 
 // arrival is the step by which a search first reached a state.
@@ -79,7 +79,7 @@ func (p *Planner) toNew(from int) (path []Step) {
 	for head := 0; head < len(p.queue); head++ {
 		at := p.queue[head]
 		if step, found := p.untaken(at); found {
-			step.isNew = true
+			step.New = true
 			p.take(step.edge, at)
 			for path = append(path, step); at != from; at = p.came[at].by.From {
 				path = append(path, p.came[at].by)
@@ -135,7 +135,7 @@ func (p *Planner) Resume(walk []Step, performed int) {
 		p.ended[last]++
 	}
 	for _, step := range walk[performed:] {
-		if step.isNew && p.taken[step.edge] {
+		if step.New && p.taken[step.edge] {
 			p.taken[step.edge] = false
 			p.left[step.From]++
 			p.Taken--
