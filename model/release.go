@@ -61,7 +61,7 @@ func (s *State) outOfMemory(c *PendingMalloc) *spec.OutOfMemoryError {
 func (s *State) releaseCachedBlocks() {
 	s.insertEventsDeferredUntilNoCapture()
 	s.synchronizeAndFreeEvents()
-	s.releaseBlocks(spec.DefaultPool)
+	s.releaseBlocks(spec.DefaultPool, spec.LargePool, spec.SmallPool)
 	s.releaseFreeablePools()
 }
 
@@ -70,21 +70,23 @@ func (s *State) releaseCachedBlocks() {
 func (s State) ReleaseDefaultPool() State {
 	s = s.copy()
 	s.synchronizeAndFreeEvents()
-	s.releaseBlocks(spec.DefaultPool)
+	s.releaseBlocks(spec.DefaultPool, spec.LargePool, spec.SmallPool)
 	return s
 }
 
 // releaseBlocks releases the free blocks of a pool that are whole segments, and the free
-// pages of its expandable segments.
-func (s *State) releaseBlocks(pool spec.PoolID) {
-	var toRelease []spec.Ptr
-	for i, g := range s.Segments {
-		if g.Pool == pool && s.isWholeSegment(place{i, 0}) {
-			toRelease = append(toRelease, g.Address)
+// pages of its expandable segments, of one kind after the other.
+func (s *State) releaseBlocks(pool spec.PoolID, kinds ...spec.PoolKind) {
+	for _, kind := range kinds {
+		var toRelease []spec.Ptr
+		for _, p := range s.freeList(pool, kind) {
+			if s.isWholeSegment(p) {
+				toRelease = append(toRelease, s.at(p).Address)
+			}
 		}
+		s.driverFree(toRelease...)
+		s.unmapFreePages(pool, kind)
 	}
-	s.driverFree(toRelease...)
-	s.unmapFreePages(pool)
 }
 
 // releaseAvailableCachedBlocks releases just enough oversize blocks of the request's stream for the

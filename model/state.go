@@ -51,6 +51,8 @@ type State struct {
 	// bounded records it.
 	Truth           *Truth
 	RelaxedCaptures bool // captures allow frees; constant
+
+	calls *driverCalls // of the operation under way, if one of its driver calls fails
 }
 
 // A Segment is a plain segment of one driver allocation, or an expandable segment.

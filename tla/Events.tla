@@ -40,6 +40,9 @@ Done(h, stream, n) ==
     [h EXCEPT !.work[stream] = SubSeq(@, n + 1, Len(@)),
               !.events[stream] = [i \in 1..Len(@) |-> [@[i] EXCEPT !.behind = Max(0, @ - n)]]]
 
+\* All work of a stream has completed.
+DoneAll(h, stream) == Done(h, stream, Len(h.work[stream]))
+
 (***************************************************************************)
 (* A driver call that a capture forbids is recorded.  No rule of the       *)
 (* allocator reads this.  To query an event or to wait for one is          *)

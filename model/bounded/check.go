@@ -50,6 +50,8 @@ var modules = map[string]func(*tlc.Config) (Module, error){
 	"pools":      openPrivatePools,
 	"checkpoint": openCheckpoint,
 	"two_step":   openTwoStepMalloc,
+	"settings":   openSettings,
+	"faults":     openFaults,
 }
 
 // NewCheck is the check of a configuration of a module ("core"). Constants, specifications

@@ -99,7 +99,7 @@ func (p *PrivatePools) Key(to []byte, s *model.State) []byte {
 	to = p.CachingAllocator.Key(to, s)
 	to = append(to, byte(len(s.Pools)))
 	for _, q := range s.Pools {
-		to = append(to, byte(poolNumber(q.ID)), byte(q.UseCount))
+		to = append(to, byte(poolNumber(q.ID)), byte(q.UseCount), byte(q.DriverSegments))
 	}
 	to = append(to, byte(len(s.Routings)))
 	for _, r := range s.Routings {
@@ -124,7 +124,8 @@ func (w *writer) poolVariables() {
 	s := w.state
 	w.variable("pools", func() {
 		w.Set(len(s.Pools), func(i int) {
-			w.field("[id", poolNumber(s.Pools[i].ID))
+			w.field("[driverSegments", s.Pools[i].DriverSegments)
+			w.field(",id", poolNumber(s.Pools[i].ID))
 			w.field(",useCount", s.Pools[i].UseCount)
 			w.Raw("]")
 		})
