@@ -11,12 +11,15 @@ import (
 // oversize blocks before that; the oldest blocks by garbage collection.
 
 // EmptyCache releases all cached memory of the default pool and of the freeable pools.
-// While requests are routed to a pool only the freeable pools are released.
+// While requests are routed to a pool only the freeable pools are released. While a capture
+// forbids to free memory nothing is.
 func (s State) EmptyCache() State {
 	s = s.copy()
-	if s.captureUnderway() {
+	switch {
+	case s.freeForbidden():
+	case s.captureUnderway():
 		s.releaseFreeablePools()
-	} else {
+	default:
 		s.releaseCachedBlocks()
 	}
 	return s
@@ -94,7 +97,7 @@ func (s *State) releaseBlocks(pool spec.PoolID, kinds ...spec.PoolKind) {
 // and in the small pool there never are. Blocks of private pools are not released: a
 // graph contains their addresses. If they were not enough they are released all the same.
 func (s *State) releaseAvailableCachedBlocks(c *PendingMalloc) bool {
-	if s.Config.MaxSplitSize == spec.Unlimited || !c.pool.IsDefault() {
+	if s.Config.MaxSplitSize == spec.Unlimited || !c.pool.IsDefault() || s.freeForbidden() {
 		return false
 	}
 	need := max(c.size, s.Config.MaxSplitSize)

@@ -50,12 +50,13 @@ type Grant struct {
 // A DriverCall is a kind of driver call that a capture may forbid.
 type DriverCall string
 
-// To query an event or to wait for one is forbidden in every capture: the event may be in a
-// stream whose work goes into a graph, and then never completes.
+// To record an event, to query one or to wait for one is forbidden in every capture: the
+// event may be in a stream whose work goes into a graph, and then never completes.
 const (
-	QueryEvent DriverCall = "query"
-	WaitEvent  DriverCall = "wait"
-	FreeMemory DriverCall = "free" // or unmap it; allowed in a relaxed capture
+	RecordEvent DriverCall = "record"
+	QueryEvent  DriverCall = "query"
+	WaitEvent   DriverCall = "wait"
+	FreeMemory  DriverCall = "free" // or unmap it; allowed in a relaxed capture
 )
 
 // record changes the truth, if it is recorded. change must not change slices in place.
@@ -123,7 +124,7 @@ func (s *State) Granted(memory spec.Range, stream spec.Stream) {
 
 // Returned records that all grants within a range were returned.
 func (s *State) Returned(memory spec.Range) {
-	s.CallDriver(FreeMemory, s.Truth != nil && len(s.Truth.Captures) > 0 && !s.RelaxedCaptures)
+	s.CallDriver(FreeMemory, s.freeForbidden())
 	s.record(func(t *Truth) {
 		t.Granted = without(t.Granted, func(g Grant) bool {
 			return memory.Ptr <= g.Memory.Ptr && g.Memory.Ptr+spec.Ptr(g.Memory.Bytes) <= memory.Ptr+spec.Ptr(memory.Bytes)
@@ -131,9 +132,16 @@ func (s *State) Returned(memory spec.Range) {
 	})
 }
 
-// aboutEvents records a driver call about events, which is forbidden in a capture.
-func (s *State) aboutEvents(call DriverCall) {
-	s.CallDriver(call, s.Truth != nil && len(s.Truth.Captures) > 0 && len(s.Events) > 0)
+// freeForbidden is what the driver answers when the allocator asks whether it may free memory
+// (spec.Driver.FreeForbidden).
+func (s *State) freeForbidden() bool {
+	return s.Truth != nil && len(s.Truth.Captures) > 0 && !s.RelaxedCaptures
+}
+
+// aboutEvents records a driver call about each of some events, which is forbidden in a
+// capture.
+func (s *State) aboutEvents(call DriverCall, events int) {
+	s.CallDriver(call, s.Truth != nil && len(s.Truth.Captures) > 0 && events > 0)
 }
 
 // synchronizeStream records that a stream is synchronized, which is forbidden while it is

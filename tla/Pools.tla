@@ -117,8 +117,8 @@ ReleaseFreeable(h, ids) ==
                 ids \ {id})
 
 \* Unless a capture is underway, events are waited for and the default pool is
-\* released.
+\* released.  Nothing is released while a capture forbids it.
 ReleaseCachedBlocksAndPools(h) ==
     LET default == IF CapturesUnderway(h) THEN h ELSE ReleaseCachedBlocks(ResolveDeferred(h))
-    IN ReleaseFreeable(default, Freeable(default))
+    IN IF FreeForbidden(h) THEN h ELSE ReleaseFreeable(default, Freeable(default))
 =============================================================================

@@ -42,7 +42,7 @@ ReleaseAvailableCachedBlocks(h, p) ==
         enough   == {b \in oversize : b.size >= need}
         smaller  == {b \in oversize \ enough : ~IsSplit(h, b)}
         going    == {b \in smaller : SumOfSizes({c \in smaller : Before(b, c)}) < need}
-    IN IF ExpandableSegments THEN [heap |-> h, enough |-> FALSE]
+    IN IF ExpandableSegments \/ FreeForbidden(h) THEN [heap |-> h, enough |-> FALSE]
        ELSE IF enough # {} /\ ~IsSplit(h, First(enough))
        THEN [heap |-> ReleaseSegments(h, {First(enough)}), enough |-> TRUE]
        ELSE [heap |-> ReleaseSegments(h, going), enough |-> SumOfSizes(going) >= need]

@@ -102,6 +102,9 @@ func (r *recordingDriver) UnmapPage(ptr spec.Ptr, bytes uint64) error {
 	return r.GPU.UnmapPage(ptr, bytes)
 }
 
+// FreeForbidden implements spec.Driver.
+func (r *recordingDriver) FreeForbidden() bool { return inCapture(r.record) && !r.record.RelaxedCaptures }
+
 // QueryEvent implements spec.Driver.
 func (r *recordingDriver) QueryEvent(e spec.EventHandle) (bool, error) {
 	r.record.CallDriver(model.QueryEvent, inCapture(r.record))
