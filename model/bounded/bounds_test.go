@@ -30,7 +30,7 @@ func TestEveryConstant(t *testing.T) {
 			t.Fatal(err)
 		}
 		known := false
-		for _, module := range []string{"core", "pools", "checkpoint", "two_step"} {
+		for _, module := range []string{"core", "pools", "checkpoint", "two_step", "settings", "faults"} {
 			_, err = bounded.NewCheck(module, c)
 			known = known || err == nil
 		}
