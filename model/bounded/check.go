@@ -23,6 +23,9 @@ type Module interface {
 	// Trace is a path through states as a trace for "gaugeblock replay".
 	Trace(name string, steps []explore.Step[*model.State]) (trace.Header, []trace.Op, error)
 
+	// Tracer writes such a trace step by step.
+	Tracer(name string) *Tracer
+
 	// property adds the property with a name to the options. It reports whether there
 	// is one.
 	property(name string, fair [][]int, to *explore.Options[*model.State]) bool
