@@ -12,7 +12,8 @@ EnoughAddresses == 0..(4 * Cardinality(Streams) * (ReserveSize("small") + Reserv
 (* "That a use was recorded during a capture is kept for the block's       *)
 (* address in the heap": such uses are removed only when the free of the   *)
 (* block was deferred.  In the block's next allocation a use is dropped    *)
-(* that is not over.                                                       *)
+(* that is not over.  (Upstream's block is an object that a split replaces,*)
+(* so requests must be whole segments for its address to stand for it.)    *)
 (***************************************************************************)
 KeepsCaptureUses(h, b) ==
     LET back  == [b EXCEPT !.allocated = FALSE]
