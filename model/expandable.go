@@ -144,10 +144,11 @@ func (s *State) mapBlock(p place, bytes uint64) (place, bool) {
 	g := &s.Segments[p.segment]
 	b := g.Blocks[p.block]
 	size := min(nextMultiple(bytes, g.Page), b.Size)
-	s.driverCall(callMapPages)
 	if s.deviceUsed()+size > s.Memory {
+		s.driverCall(callCreatePages)
 		return place{}, false
 	}
+	s.driverCall(callMapPages)
 	s.Counters.NumDeviceAlloc++
 	for offset := uint64(0); offset < size; offset += g.Page {
 		s.Granted(spec.Range{Ptr: b.Address + spec.Ptr(offset), Bytes: g.Page}, g.Stream)
@@ -199,13 +200,14 @@ func (s *State) unmapFreePages(pool spec.PoolID, kind spec.PoolKind) {
 
 // unmapBlock unmaps the pages that lie wholly in a free block, one after the other, when the
 // work in the segment's stream is complete. The rest of the block stays free. A segment without
-// mapped pages is removed.
+// mapped pages is removed. Nothing is unmapped while the stream is captured, and so cannot be
+// waited for.
 func (s *State) unmapBlock(p place) {
 	g, b := &s.Segments[p.segment], s.at(p)
 	offset := uint64(b.Address - g.Address)
 	begin := nextMultiple(offset, g.Page)
 	end := (offset + b.Size) / g.Page * g.Page
-	if begin >= end {
+	if begin >= end || s.isCaptured(g.Stream) {
 		return
 	}
 	s.driverCall(callSynchronizeStream)

@@ -144,13 +144,15 @@ func (s *State) aboutEvents(call DriverCall, events int) {
 	s.CallDriver(call, s.Truth != nil && len(s.Truth.Captures) > 0 && events > 0)
 }
 
+// isCaptured is what the driver answers when the allocator asks whether a stream is captured
+// (spec.Driver.CaptureStatus).
+func (s *State) isCaptured(stream spec.Stream) bool {
+	return s.Truth != nil && slices.ContainsFunc(s.Truth.Captures, func(r PoolRouting) bool { return r.Stream == stream })
+}
+
 // synchronizeStream records that a stream is synchronized, which is forbidden while it is
 // captured.
-func (s *State) synchronizeStream(stream spec.Stream) {
-	s.CallDriver(WaitEvent, s.Truth != nil && slices.ContainsFunc(s.Truth.Captures, func(r PoolRouting) bool {
-		return r.All || r.Stream == stream
-	}))
-}
+func (s *State) synchronizeStream(stream spec.Stream) { s.CallDriver(WaitEvent, s.isCaptured(stream)) }
 
 // CallDriver records a driver call, if it is forbidden.
 func (s *State) CallDriver(call DriverCall, forbidden bool) {

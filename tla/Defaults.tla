@@ -56,7 +56,7 @@ RelaxedCaptures == TRUE     \* captures do not forbid to free memory and to unma
 (***************************************************************************)
 (* Failing driver calls (Faults.tla).                                      *)
 (***************************************************************************)
-MaxDriverCalls == 16        \* that an operation makes: one of them fails
+MaxDriverCalls == 9         \* that an operation makes: one of them fails
 
 ASSUME
     /\ {MinBlock, SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} \subseteq Nat \ {0}

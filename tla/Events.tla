@@ -25,15 +25,11 @@
 (***************************************************************************)
 EXTENDS Blocks
 
-\* The last use of memory by a stream is the last work in it when the memory is
-\* freed.
-Launch(h, stream, memory) ==
-    [h EXCEPT !.work[stream] = Append(@, [addr |-> memory.addr, size |-> memory.size])]
-
-RECURSIVE LaunchAll(_, _, _)
+\* The last use of memory by each of these streams is the last work in the stream when
+\* the memory is freed.
 LaunchAll(h, streams, memory) ==
-    IF streams = {} THEN h
-    ELSE LET s == Min(streams) IN LaunchAll(Launch(h, s, memory), streams \ {s}, memory)
+    LET piece == [addr |-> memory.addr, size |-> memory.size]
+    IN [h EXCEPT !.work = [s \in Streams |-> IF s \in streams THEN Append(@[s], piece) ELSE @[s]]]
 
 \* The oldest n pieces of work of a stream have completed.
 Done(h, stream, n) ==

@@ -103,9 +103,14 @@ TryAllocateExpandableBlock(h, p) ==
 (***************************************************************************)
 
 \* Before pages are unmapped their stream is synchronized, which is never legal
-\* while the stream is captured.
-ReturnPages(h, g) ==
-    DriverCall(ReturnMemory(h), "wait", \E c \in Range(h.captures) : c.stream = g.stream)
+\* while the stream is captured.  The allocator asks the driver whether it is.
+StreamIsCaptured(h, stream) == \E c \in Range(h.captures) : c.stream = stream
+
+ReturnPages(h, g) == DriverCall(ReturnMemory(h), "wait", StreamIsCaptured(h, g.stream))
+
+\* The pages that a free block can release.
+Unmappable(h, b) ==
+    LET g == SegmentOf(h, b) IN IF StreamIsCaptured(h, g.stream) THEN {} ELSE Within(g, b)
 
 \* Some pages, one after the other, that lie wholly in a free block are unmapped,
 \* when the work in the segment's stream has completed.  What is left of the block
@@ -124,11 +129,11 @@ UnmapPages(h, b, pages) ==
                             !.stats.reserved = @ - size]
     IN MergeFree(ReturnPages(cut, SegmentOf(h, b)), Unmapped(addr, size))
 
-\* The pages that lie wholly in a free block are unmapped.  A segment without pages is
-\* released, with its addresses.
+\* The pages that lie wholly in a free block are unmapped, unless the stream of the
+\* segment is captured.  A segment without pages is released, with its addresses.
 UnmapBlock(h, b) ==
     LET g        == SegmentOf(h, b)
-        pages    == Within(g, b)
+        pages    == Unmappable(h, b)
         unmapped == UnmapPages(h, b, pages)
     IN CASE pages = {} -> h
          [] pages # {} /\ unmapped.block.size = g.size ->

@@ -95,7 +95,7 @@ ReleasedDriverSegments(h, id) ==
     IF ExpandableSegments
     THEN Cardinality({b \in h.blocks : /\ b.addr \in h.cached
                                        /\ SegmentOf(h, b).pool = id
-                                       /\ Within(SegmentOf(h, b), b) # {}})
+                                       /\ Unmappable(h, b) # {}})
     ELSE Cardinality(Releasable(h, id))
 
 ReleasePoolBlocks(h, id) ==
