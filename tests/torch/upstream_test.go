@@ -272,21 +272,15 @@ func (c *counterexample) uses(name string) (lines []string) {
 	return lines
 }
 
-// unmapsInCapture: the specification too unmaps the pages of a stream that is captured.
-const unmapsInCapture = "capture_unmaps"
-
 // follow takes the steps of the model on the reference, up to the first that only upstream
 // has.
 func (c *counterexample) follow() error {
-	if c.configuration.Mirror == "settings" { // refinement has no step that changes settings
-		return nil
-	}
 	sys, err := refinement.NewSystem(c.path[0], c.config)
 	if err != nil {
 		return err
 	}
 	for i, label := range c.manifest.Steps {
-		if c.path[i+1] == nil || label == "EmptyCache" && c.configuration.Name == unmapsInCapture {
+		if c.path[i+1] == nil {
 			return nil
 		}
 		if err := sys.Follow(c.module, c.path[i], label, c.path[i+1]); err != nil {

@@ -66,6 +66,12 @@ ReleasesInCaptures(h) ==
     IN ReleaseFreeable(default, Freeable(default))
 
 (***************************************************************************)
+(* "Unmapping synchronizes the segment's stream, which is illegal while    *)
+(* that stream is being captured."                                         *)
+(***************************************************************************)
+UnmapsInCaptures(h, b) == Within(SegmentOf(h, b), b)
+
+(***************************************************************************)
 (* "A freeable pool marked use_on_oom makes every request fail that would  *)
 (* search it; one that is begun for others does so too": to search a pool  *)
 (* upstream routes the request to it, which is an error for such a pool.   *)
