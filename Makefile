@@ -3,7 +3,7 @@
 GO ?= go
 SHELL = bash
 
-.PHONY: all build vet lint test race ci bench fuzz replay tla tla-check
+.PHONY: all build vet lint test race ci bench fuzz replay tla tla-check tla-mutants
 
 all: build vet lint test
 
@@ -83,6 +83,15 @@ locks:
 tla:
 	$(GO) run ./tests/suites/tla/manifest -tools "$(TLA2TOOLS)" $(NAMES)
 
+# TLC looks at the specification with each of the mistakes of tests/suites/tla/mutants.
+tla-mutants:
+	$(GO) run ./tests/suites/tla/mutants -tools "$(TLA2TOOLS)" $(NAMES)
+
+# The same for tla/upstream: what PyTorch does where the reference deviates.
+.PHONY: tla-upstream
+tla-upstream:
+	$(GO) run ./tests/suites/tla/manifest -tools "$(TLA2TOOLS)" -upstream $(NAMES)
+
 # TLC follows a history of a program on the reference: HISTORY, or that of a random program.
 HISTORY ?=
 tla-trace:
@@ -93,6 +102,16 @@ tla-trace:
 # The Go model is compared with all manifests, also those that are too large for "make test".
 tla-check:
 	$(GO) test ./tests/suites/tla -count 1 -timeout 1h -v -run TestEquality -all
+
+# The code takes every step of large graphs: those of NAMES.
+steps: NAMES ?= pools_expandable checkpoint_expandable
+steps:
+	$(GO) test ./tests/suites/refinement -count 1 -timeout 1h -v -run TestEveryStepIsTaken -large "$(NAMES)"
+
+# Which branches of the model the configurations take, the large ones too.
+.PHONY: steps branches
+branches:
+	$(GO) test ./tests/suites/tla/branches -count 1 -timeout 1h -v -run TestBranches -all
 
 # What is carried to a GPU machine, in BUILD: the test binary, which needs glibc 2.34 and
 # libcuda.so.1 there and nothing else; and the reference as a library that PyTorch plugs

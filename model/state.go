@@ -46,6 +46,13 @@ type State struct {
 	GetFreeBlocksCallCount [2]uint64
 
 	Counters Counters
+
+	// Truth is what the program and the device did; nil: it is not recorded. Package
+	// bounded records it.
+	Truth           *Truth
+	RelaxedCaptures bool // captures allow frees; constant
+
+	calls *driverCalls // of the operation under way, if one of its driver calls fails
 }
 
 // A Segment is a plain segment of one driver allocation, or an expandable segment.
@@ -144,7 +151,8 @@ func (s State) Equal(o State) bool {
 		slices.Equal(s.Events, o.Events) && slices.EqualFunc(s.Streams, o.Streams, Stream.equal) && slices.Equal(s.PendingMallocs, o.PendingMallocs) &&
 		slices.Equal(s.Pools, o.Pools) && slices.Equal(s.Routings, o.Routings) && slices.Equal(s.GraphStreamUses, o.GraphStreamUses) &&
 		slices.EqualFunc(s.Checkpoints, o.Checkpoints, Checkpoint.equal) &&
-		s.GetFreeBlocksCallCount == o.GetFreeBlocksCallCount && s.Counters == o.Counters
+		s.GetFreeBlocksCallCount == o.GetFreeBlocksCallCount && s.Counters == o.Counters &&
+		s.Truth.equal(o.Truth) && s.RelaxedCaptures == o.RelaxedCaptures
 }
 
 func (g Segment) equal(o Segment) bool {

@@ -59,9 +59,17 @@ func (s State) Complete(id spec.DeviceStream) State {
 // Drain completes all work of a stream.
 func (s State) Drain(id spec.DeviceStream) State {
 	s = s.copy()
-	stream := s.stream(id)
-	stream.completeTo(stream.launched())
+	s.drain(id)
 	return s
+}
+
+// drain completes the work of a stream, if any was ever launched.
+func (s *State) drain(id spec.DeviceStream) {
+	for i := range s.Streams {
+		if x := &s.Streams[i]; x.ID == id {
+			x.completeTo(x.launched())
+		}
+	}
 }
 
 // stream finds a stream, and adds it if it is not there.
@@ -93,8 +101,16 @@ func (s *State) StreamOf(id spec.DeviceStream) Stream {
 // isCompleted reports whether all work before an event is complete.
 func (s *State) isCompleted(e Event) bool { return e.After <= s.StreamOf(e.Stream).Completed }
 
-// insertEvents records an event in each stream that uses a freed block.
+// recordEvents is the driver calls of insertEvents, which come before all that it changes.
+func (s *State) recordEvents(uses []spec.DeviceStream) {
+	for range uses {
+		s.driverCall(callRecordEvent)
+	}
+}
+
+// insertEvents queues an event in each stream that uses a freed block.
 func (s *State) insertEvents(b *Block) {
+	s.aboutEvents(RecordEvent, len(b.StreamUses))
 	for _, id := range b.StreamUses {
 		s.Events = append(s.Events, Event{Stream: id, Block: b.Address, After: s.StreamOf(id).launched()})
 	}
@@ -123,8 +139,10 @@ func (s State) SynchronizeAndFreeEvents() State {
 // event. The events of a stream are tested in order, up to the first that is not
 // complete.
 func (s *State) freeCompleted() {
+	s.aboutEvents(QueryEvent, len(s.Events))
 	for i := 0; i < len(s.Events); {
 		e := s.Events[i]
+		s.driverCall(callQueryEvent)
 		if s.isCompleted(e) {
 			s.completeEvent(i)
 			continue
@@ -139,8 +157,10 @@ func (s *State) freeCompleted() {
 // before an event completes.
 func (s *State) synchronizeAndFreeEvents() {
 	s.Counters.NumSyncAllStreams++
+	s.aboutEvents(WaitEvent, len(s.Events))
 	for len(s.Events) > 0 {
 		e := s.Events[0]
+		s.driverCall(callSynchronizeEvent)
 		s.stream(e.Stream).completeTo(e.After)
 		s.completeEvent(0)
 	}
@@ -188,5 +208,6 @@ func (s State) Rename(to func(spec.Stream) spec.Stream) State {
 	for i := range s.GraphStreamUses {
 		s.GraphStreamUses[i].Stream.Stream = to(s.GraphStreamUses[i].Stream.Stream)
 	}
+	s.renameTruth(to)
 	return s
 }

@@ -36,7 +36,7 @@ Checkpoint(id) ==
     /\ \A b \in MappedBlocks(h, id) : b.eventCount = 0
     /\ BecomeWithPools(h)
     /\ saved' = {c \in saved : c.pool # id} \cup {[pool |-> id, blocks |-> Layout(MappedBlocks(h, id))]}
-    /\ UNCHANGED given
+    /\ UNCHANGED programVars
 
 (***************************************************************************)
 (* Restoring.                                                              *)
@@ -85,27 +85,37 @@ FreeSaved(h, layout) ==
 SetSegmentsStateToCheckpoint(h, layout) ==
     FreeSaved(AllocateSaved(h, layout), {x \in layout : ~x.allocated})
 
+\* How much of a range the pool has mapped.
+MappedBytes(id, x) ==
+    SumOfSizes({[addr |-> Max(b.addr, x.addr),
+                 size |-> (IF End(b) < End(x) THEN End(b) ELSE End(x)) - Max(b.addr, x.addr)] :
+                    b \in {c \in MappedBlocks(PoolHeap, id) : Overlap(c, x)}})
+
 \* No other stream uses a block of the pool, and what was saved is still mapped.
 Restorable(checkpoint) ==
     /\ P!UseCount(checkpoint.pool) > 0
     /\ \A b \in MappedBlocks(PoolHeap, checkpoint.pool) : b.eventCount = 0 /\ b.uses = {}
-    /\ \A x \in checkpoint.blocks :
-          x.size = SumOfSizes({[addr |-> Max(b.addr, x.addr),
-                                size |-> (IF End(b) < End(x) THEN End(b) ELSE End(x)) - Max(b.addr, x.addr)] :
-                                   b \in {c \in MappedBlocks(PoolHeap, checkpoint.pool) : Overlap(c, x)}})
+    /\ \A x \in checkpoint.blocks : x.size = MappedBytes(checkpoint.pool, x)
+
+RECURSIVE LaunchUsesOfAll(_, _)
+LaunchUsesOfAll(h, addrs) ==
+    IF addrs = {} THEN h
+    ELSE LET a == Min(addrs) IN LaunchUsesOfAll(LaunchUses(h, a), addrs \ {a})
 
 \* What the program holds afterwards of the pool is what it held then.
 SetCheckpointPoolState(id) ==
     \E checkpoint \in saved :
         /\ checkpoint.pool = id
         /\ Restorable(checkpoint)
-        /\ LET freed == FreeBlocksAllocatedToPool(PoolHeap, id)
+        /\ LET held == {x.addr : x \in {y \in given : y.pool = id}}
+               freed == FreeBlocksAllocatedToPool(LaunchUsesOfAll(PoolHeap, held), id)
                h == SetSegmentsStateToCheckpoint(freed, checkpoint.blocks)
-               poolOf(addr) == SegmentOf(PoolHeap, BlockAt(PoolHeap, addr)).pool
+               restored == {c \in MappedBlocks(h, id) : c.allocated}
            IN /\ BecomeWithPools(h)
-              /\ given' = {x \in given : poolOf(x.addr) # id}
-                    \cup {[addr |-> b.addr, stream |-> SegmentOf(h, b).stream, bytes |-> b.size] :
-                              b \in {c \in MappedBlocks(h, id) : c.allocated}}
+              /\ given' = {x \in given : x.pool # id}
+                    \cup {[addr |-> b.addr, stream |-> SegmentOf(h, b).stream, pool |-> id,
+                           bytes |-> b.size] : b \in restored}
+              /\ touched' = {t \in touched : \E x \in given : x.addr = t.addr /\ x.pool # id}
         /\ UNCHANGED saved
 
 (***************************************************************************)
@@ -119,10 +129,11 @@ EmptyCache == P!EmptyCache /\ UNCHANGED saved
 BeginAllocateToPool(id, stream) == P!BeginAllocateToPool(id, stream) /\ UNCHANGED saved
 EndAllocateToPool(id) == P!EndAllocateToPool(id) /\ UNCHANGED saved
 
-\* A checkpoint is discarded with the graph that it was made for.
+\* A checkpoint is discarded with the graph that it was made for, unless the program
+\* keeps it.  If the pool is created again its memory may be other memory.
 ReleasePool(id) ==
     /\ P!ReleasePool(id)
-    /\ saved' = IF P!UseCount(id) = 1 THEN {c \in saved : c.pool # id} ELSE saved
+    /\ saved' = IF P!UseCount(id) = 1 /\ ~KeepsCheckpoints THEN {c \in saved : c.pool # id} ELSE saved
 
 Init == P!Init /\ saved = {}
 
@@ -142,6 +153,9 @@ Spec == Init /\ [][Next]_<<vars, saved>>
 
 HeldBlocksAreAwaited == P!HeldBlocksAreAwaited
 PoolsOwnTheirBlocks == P!PoolsOwnTheirBlocks
+RoutingsAreCaptures == P!RoutingsAreCaptures
+WorkIsAwaited == P!WorkIsAwaited
+PoolTypeOK == P!PoolTypeOK
 
 \* After a restore the saved memory is as it was saved, and nothing else of the
 \* pool is allocated.  A free block may have grown.  (A property of steps.)

@@ -14,6 +14,10 @@
 (*   h.events   the outstanding events of the allocator: for each stream,  *)
 (*              in order, [block, behind]: the address of the block, and   *)
 (*              how many pieces of work must complete before the event     *)
+(*   h.captures the captures that the program has begun and not ended      *)
+(*              (Pools.tla; empty without private pools)                   *)
+(*   h.illegal  the kinds of driver calls that were made although a        *)
+(*              capture forbids them                                       *)
 (*                                                                         *)
 (* Work may complete at any time (the action Complete).  The allocator     *)
 (* queries its events (ProcessEvents) or waits for them                    *)
@@ -21,26 +25,47 @@
 (***************************************************************************)
 EXTENDS Blocks
 
-\* The last use of a block by a stream is the last work in it when the block is freed.
-Launch(h, stream, b) ==
-    [h EXCEPT !.work[stream] = Append(@, [addr |-> b.addr, size |-> b.size])]
-
-RECURSIVE LaunchAll(_, _, _)
-LaunchAll(h, streams, b) ==
-    IF streams = {} THEN h
-    ELSE LET s == Min(streams) IN LaunchAll(Launch(h, s, b), streams \ {s}, b)
+\* The last use of memory by each of these streams is the last work in the stream when
+\* the memory is freed.
+LaunchAll(h, streams, memory) ==
+    LET piece == [addr |-> memory.addr, size |-> memory.size]
+    IN [h EXCEPT !.work = [s \in Streams |-> IF s \in streams THEN Append(@[s], piece) ELSE @[s]]]
 
 \* The oldest n pieces of work of a stream have completed.
 Done(h, stream, n) ==
     [h EXCEPT !.work[stream] = SubSeq(@, n + 1, Len(@)),
               !.events[stream] = [i \in 1..Len(@) |-> [@[i] EXCEPT !.behind = Max(0, @ - n)]]]
 
+\* All work of a stream has completed.
+DoneAll(h, stream) == Done(h, stream, Len(h.work[stream]))
+
+(***************************************************************************)
+(* A driver call that a capture forbids is recorded.  No rule of the       *)
+(* allocator reads this.  To record an event, to query one or to wait for  *)
+(* one is forbidden in every capture: the event may be in a stream whose   *)
+(* work goes into the graph, and then never completes.  To free memory, or *)
+(* to unmap it, is forbidden unless the captures are relaxed.              *)
+(***************************************************************************)
+DriverCall(h, kind, forbidden) ==
+    IF forbidden THEN [h EXCEPT !.illegal = @ \cup {kind}] ELSE h
+
+RecordEvent(h) == DriverCall(h, "record", h.captures # <<>>)
+
+AnyEvents(h) == \E s \in Streams : h.events[s] # <<>>
+
+QueryEvents(h) == DriverCall(h, "query", h.captures # <<>> /\ AnyEvents(h))
+WaitForEvents(h) == DriverCall(h, "wait", h.captures # <<>> /\ AnyEvents(h))
+
+\* The allocator asks the driver whether it may free memory.
+FreeForbidden(h) == h.captures # <<>> /\ ~RelaxedCaptures
+ReturnMemory(h) == DriverCall(h, "free", FreeForbidden(h))
+
 RECURSIVE RecordEvents(_, _, _)
 RecordEvents(h, streams, b) ==
     IF streams = {} THEN h
     ELSE LET s == Min(streams)
              event == [block |-> b.addr, behind |-> Len(h.work[s])]
-         IN RecordEvents([h EXCEPT !.events[s] = Append(@, event)], streams \ {s}, b)
+         IN RecordEvents([RecordEvent(h) EXCEPT !.events[s] = Append(@, event)], streams \ {s}, b)
 
 \* The block waits for an event in each of the streams that used it.
 InsertEvents(h, b) ==
@@ -61,7 +86,8 @@ CompleteEvent(h, stream) ==
 RECURSIVE ProcessEvents(_)
 ProcessEvents(h) ==
     LET ready == {s \in Streams : h.events[s] # <<>> /\ Head(h.events[s]).behind = 0}
-    IN IF ready = {} THEN h ELSE ProcessEvents(CompleteEvent(h, Min(ready)))
+        queried == QueryEvents(h)
+    IN IF ready = {} THEN queried ELSE ProcessEvents(CompleteEvent(queried, Min(ready)))
 
 \* The allocator waits for all outstanding events.
 RECURSIVE Synchronize(_, _)
@@ -72,5 +98,5 @@ Synchronize(h, streams) ==
              waited == IF queue = <<>> THEN h ELSE Done(h, s, queue[Len(queue)].behind)
          IN Synchronize(waited, streams \ {s})
 
-SynchronizeAndFreeEvents(h) == ProcessEvents(Synchronize(h, Streams))
+SynchronizeAndFreeEvents(h) == ProcessEvents(Synchronize(WaitForEvents(h), Streams))
 =============================================================================

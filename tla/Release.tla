@@ -15,12 +15,13 @@ Releasable(h, pool) ==
 
 \* Segments that are one free block each are released.
 ReleaseSegments(h, bs) ==
-    LET gone == {b.addr : b \in bs} IN
-    [h EXCEPT !.segments = {g \in @ : g.addr \notin gone},
-              !.blocks = @ \ bs,
-              !.cached = @ \ gone,
-              !.device = {x \in @ : x.addr \notin gone},
-              !.stats.reserved = @ - SumOfSizes(bs)]
+    LET gone == {b.addr : b \in bs}
+        called == IF bs = {} THEN h ELSE ReturnMemory(h)
+    IN [called EXCEPT !.segments = {g \in @ : g.addr \notin gone},
+                      !.blocks = @ \ bs,
+                      !.cached = @ \ gone,
+                      !.device = {x \in @ : x.addr \notin gone},
+                      !.stats.reserved = @ - SumOfSizes(bs)]
 
 \* All free segments, or free pages, of a pool are released.
 ReleaseBlocks(h, pool) ==
@@ -36,12 +37,12 @@ ReleaseCachedBlocks(h) == ReleaseBlocks(SynchronizeAndFreeEvents(h), 0)
 \* large as the request is enough; if there is none, the largest ones are
 \* released until their sum is.  They stay released even if it is not.
 ReleaseAvailableCachedBlocks(h, p) ==
-    LET need     == Max(p.size, MaxSplitSize)
-        oversize == {b \in FreeList(h, p.pool, p.kind, p.stream) : b.size >= MaxSplitSize}
+    LET need     == Max(p.size, p.maxSplit)
+        oversize == {b \in FreeList(h, p.pool, p.kind, p.stream) : b.size >= p.maxSplit}
         enough   == {b \in oversize : b.size >= need}
         smaller  == {b \in oversize \ enough : ~IsSplit(h, b)}
         going    == {b \in smaller : SumOfSizes({c \in smaller : Before(b, c)}) < need}
-    IN IF ExpandableSegments THEN [heap |-> h, enough |-> FALSE]
+    IN IF ExpandableSegments \/ FreeForbidden(h) THEN [heap |-> h, enough |-> FALSE]
        ELSE IF enough # {} /\ ~IsSplit(h, First(enough))
        THEN [heap |-> ReleaseSegments(h, {First(enough)}), enough |-> TRUE]
        ELSE [heap |-> ReleaseSegments(h, going), enough |-> SumOfSizes(going) >= need]

@@ -6,32 +6,36 @@ import (
 	"gaugeblock/model"
 	"gaugeblock/model/explore"
 	"gaugeblock/model/tlc"
+	"gaugeblock/spec"
 )
 
 // Checkpoint is Checkpoint.tla: PrivatePools with checkpoints and restores.
 type Checkpoint struct {
 	*PrivatePools
 	checkpoint, restore action
+
+	keeps bool // programs keep the checkpoint of a pool beyond its last use
 }
 
 func openCheckpoint(c *tlc.Config) (Module, error) {
-	m, err := openPrivatePools(c)
+	m, err := openPrivatePools(c, "KeepsCheckpoints")
 	if err != nil {
 		return nil, err
 	}
-	p := &Checkpoint{PrivatePools: m.(*PrivatePools)}
+	r := constants{config: c}
+	p := &Checkpoint{PrivatePools: m, keeps: r.bool("KeepsCheckpoints")}
 	ids := asInts(p.ids)
 	p.checkpoint = p.add("Checkpoint", ids)
 	p.restore = p.add("SetCheckpointPoolState", ids)
-	return p, nil
+	return p, r.err
 }
 
 // Next implements explore.Specification. The checkpoint of a pool is dropped when the last
-// use of the pool ends.
+// use of the pool ends, unless the program keeps it.
 func (c *Checkpoint) Next(s *model.State, yield func(label int, next *model.State)) {
 	c.PrivatePools.Next(s, func(label int, next *model.State) {
 		for i, number := range c.ids {
-			if id := PoolID(number); label == c.release.label(i) && useCount(s, id) == 1 {
+			if id := PoolID(number); label == c.release.label(i) && useCount(s, id) == 1 && !c.keeps {
 				next.DropCheckpoint(id)
 			}
 		}
@@ -45,10 +49,38 @@ func (c *Checkpoint) Next(s *model.State, yield func(label int, next *model.Stat
 		if next, r := s.Checkpoint(id); r.Err == nil && len(s.Routings) == 0 {
 			yield(c.checkpoint.label(i), &next)
 		}
-		if next, r := s.SetCheckpointPoolState(id); r.Err == nil {
+		if next, can := restore(s, id); can {
 			yield(c.restore.label(i), &next)
 		}
 	}
+}
+
+// restore is the step SetCheckpointPoolState, if it is possible. What the program holds
+// afterwards of the pool is what it held at the checkpoint. The uses of what it held before
+// have been launched by then.
+func restore(s *model.State, id spec.PoolID) (model.State, bool) {
+	launched := *s
+	for _, h := range s.Truth.Held {
+		if h.Pool == id {
+			launched = launched.LaunchUses(h.Ptr)
+		}
+	}
+	next, r := launched.SetCheckpointPoolState(id)
+	if r.Err != nil {
+		return next, false
+	}
+	for _, h := range s.Truth.Held {
+		if h.Pool == id {
+			next.GiveBack(h.Ptr)
+		}
+	}
+	everyBlock(&next, func(g *model.Segment, b *model.Block) bool {
+		if g.Pool == id && isAllocated(b) {
+			next.Hold(model.Held{Ptr: b.Address, Bytes: b.Size, Stream: g.Stream, Pool: id})
+		}
+		return true
+	})
+	return next, true
 }
 
 // Key implements explore.Specification.

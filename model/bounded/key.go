@@ -17,7 +17,7 @@ func (c *CachingAllocator) Key(to []byte, s *model.State) []byte {
 	for _, stream := range c.Streams {
 		to = streamKey(to, s, onDevice(stream))
 	}
-	return to
+	return truthKey(to, s)
 }
 
 func segmentKey(to []byte, g *model.Segment) []byte {

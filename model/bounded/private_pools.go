@@ -13,22 +13,25 @@ import (
 // PrivatePools is PrivatePools.tla: CachingAllocator with private pools and captures.
 type PrivatePools struct {
 	*CachingAllocator
-	ids      []uint64 // the numbers of the pools
-	maxUses  int
-	overflow []uint64 // the pools with use_on_oom
+	ids         []uint64 // the numbers of the pools
+	maxUses     int
+	routesTwice bool // programs route a stream to a second pool while it is routed to one
+	relaxed     bool // captures do not forbid to free memory
 
 	begin, end, release action
 }
 
-func openPrivatePools(c *tlc.Config) (Module, error) {
-	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice")
+// openPrivatePools opens the module, or that of a module that has others constants beside.
+func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
+	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice", "RelaxedCaptures")...)
 	if err != nil {
 		return nil, err
 	}
 	p := &PrivatePools{CachingAllocator: newCachingAllocator(b)}
 	r := constants{config: c}
 	p.ids, p.overflow, p.maxUses = r.numbers("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
-	p.recordsTwice = r.bool("RecordsTwice")
+	p.captures = true
+	p.recordsTwice, p.routesTwice, p.relaxed = r.bool("RecordsTwice"), r.bool("RoutesTwice"), r.bool("RelaxedCaptures")
 	ids := asInts(p.ids)
 	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
 	p.end = p.add("EndAllocateToPool", ids)
@@ -41,22 +44,31 @@ func PoolID(number uint64) spec.PoolID { return spec.PoolID{Capture: number} }
 
 func poolNumber(id spec.PoolID) int { return int(id.Capture) }
 
+// Initial implements explore.Specification.
+func (p *PrivatePools) Initial() []*model.State {
+	s := p.initial()
+	s.RelaxedCaptures = p.relaxed
+	return []*model.State{s}
+}
+
 // Next implements explore.Specification.
 func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.State)) {
 	p.CachingAllocator.Next(s, yield)
 	for i, number := range p.ids {
 		id := PoolID(number)
-		count, routed := useCount(s, id), slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Pool == id })
+		count, routed := useCount(s, id), slices.ContainsFunc(s.Truth.Captures, func(r model.PoolRouting) bool { return r.Pool == id })
 		for j, stream := range p.Streams {
-			taken := slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Stream == stream })
-			if count != 0 && count < p.maxUses && !routed && !taken {
+			taken := slices.ContainsFunc(s.Truth.Captures, func(r model.PoolRouting) bool { return r.Stream == stream })
+			if count != 0 && count < p.maxUses && !routed && (!taken || p.routesTwice) {
 				next, _ := s.BeginAllocateToPool(id, stream)
+				next.BeginCapture(model.PoolRouting{Pool: id, Stream: stream})
 				p.markOverflow(&next)
 				yield(p.begin.label(i, j), &next)
 			}
 		}
 		if routed {
 			next, _ := s.EndAllocateToPool(id)
+			next.EndCapture(id)
 			yield(p.end.label(i), &next)
 		} else if count > 0 {
 			next, _ := s.ReleasePool(id)
@@ -88,14 +100,15 @@ func (p *PrivatePools) Key(to []byte, s *model.State) []byte {
 	to = p.CachingAllocator.Key(to, s)
 	to = append(to, byte(len(s.Pools)))
 	for _, q := range s.Pools {
-		to = append(to, byte(poolNumber(q.ID)), byte(q.UseCount))
+		to = append(to, byte(poolNumber(q.ID)), byte(q.UseCount), byte(q.DriverSegments))
 	}
 	to = append(to, byte(len(s.Routings)))
 	for _, r := range s.Routings {
 		to = append(to, byte(poolNumber(r.Pool)), byte(r.Stream))
 	}
+	to = append(to, byte(len(s.GraphStreamUses)))
 	for _, u := range s.GraphStreamUses {
-		to = append(to, byte(toUnits(u.Block)), byte(u.Stream.Stream), flag(u.Earlier))
+		to = append(to, byte(toUnits(u.Block)), byte(u.Stream.Stream))
 	}
 	return to
 }
@@ -112,18 +125,13 @@ func (w *writer) poolVariables() {
 	s := w.state
 	w.variable("pools", func() {
 		w.Set(len(s.Pools), func(i int) {
-			w.field("[id", poolNumber(s.Pools[i].ID))
+			w.field("[driverSegments", s.Pools[i].DriverSegments)
+			w.field(",id", poolNumber(s.Pools[i].ID))
 			w.field(",useCount", s.Pools[i].UseCount)
 			w.Raw("]")
 		})
 	})
-	w.variable("redirections", func() {
-		w.Sequence(len(s.Routings), func(i int) {
-			w.field("[pool", poolNumber(s.Routings[i].Pool))
-			w.field(",stream", int(s.Routings[i].Stream))
-			w.Raw("]")
-		})
-	})
+	w.variable("redirections", func() { w.routings(s.Routings) })
 	w.variable("deferred", func() {
 		deferred := w.placesOf((*model.Block).IsDeferred)
 		w.Set(len(deferred), func(i int) { w.Int(toUnits(deferred[i].block.Address)) })
@@ -131,8 +139,6 @@ func (w *writer) poolVariables() {
 	w.variable("captureUses", func() {
 		w.Set(len(s.GraphStreamUses), func(i int) {
 			w.field("[block", toUnits(s.GraphStreamUses[i].Block))
-			w.Raw(",earlier|->")
-			w.Bool(s.GraphStreamUses[i].Earlier)
 			w.field(",stream", int(s.GraphStreamUses[i].Stream.Stream))
 			w.Raw("]")
 		})
@@ -143,6 +149,10 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 	switch name {
 	case "PoolsOwnTheirBlocks":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: poolsOwnTheirBlocks})
+	case "PoolsAreIsolated":
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: poolsAreIsolated})
+	case "RoutingsAreCaptures":
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: routingsAreCaptures})
 	case "CacheIsReleasedInCapture":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.cacheIsReleasedInCapture})
 	case "CapturedMemoryIsKept":
@@ -156,7 +166,7 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 // always implements Module. OutOfMemoryIsReal is not in it: requests of one pool cannot
 // have the cached memory of another.
 func (p *PrivatePools) always() []string {
-	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "CapturedMemoryIsKept")
+	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "CapturedMemoryIsKept")
 }
 
 // fairness implements Module. The fair specification of PrivatePools.tla has strong
@@ -177,10 +187,11 @@ func poolsOwnTheirBlocks(s *model.State) bool {
 // capturedMemoryIsKept: a pool with uses keeps its segments.
 func capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
 	for _, g := range from.Segments {
+		isUsed := useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0
 		isKept := slices.ContainsFunc(to.Segments, func(h model.Segment) bool {
 			return g.Address == h.Address && g.Size == h.Size && g.Pool == h.Pool && g.Stream == h.Stream && g.PoolKind == h.PoolKind
 		})
-		if !isKept && useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0 {
+		if isUsed && !isKept {
 			return false
 		}
 	}

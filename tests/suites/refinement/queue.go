@@ -2,6 +2,8 @@ package refinement
 
 import (
 	"gaugeblock/fakegpu"
+	"gaugeblock/model"
+	"gaugeblock/model/bounded"
 	"gaugeblock/spec"
 )
 
@@ -32,6 +34,14 @@ type recordingDriver struct {
 	queues         map[spec.Stream]*workQueue
 	launchedBefore map[spec.EventHandle]int // pieces launched in the stream before the event
 	routed         map[spec.PoolID]spec.Stream
+
+	record *bounded.State // of which the Truth is used
+	stream spec.Stream    // of the malloc
+
+	mapped   map[spec.Ptr]mappedPage
+	unmapped map[spec.PageHandle]spec.Stream // pages that are not mapped any more: the owner
+
+	fault *fault // that is planned for the present operation
 }
 
 // CaptureStatus implements spec.Driver.
@@ -46,6 +56,8 @@ func (r *recordingDriver) CaptureStatus(dev spec.Device, s spec.Stream) (spec.Ca
 
 // RecordEvent implements spec.Driver.
 func (r *recordingDriver) RecordEvent(e spec.EventHandle, dev spec.Device, s spec.Stream) error {
+	r.about("RecordEvent")
+	r.record.CallDriver(model.RecordEvent, inCapture(r.record))
 	r.launchedBefore[e] = len(r.queues[s].work)
 	return r.GPU.RecordEvent(e, dev, s)
 }

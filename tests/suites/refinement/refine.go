@@ -11,6 +11,7 @@ import (
 // Refine is the state of the model for the present state of the allocator and its device.
 func (sys *System) Refine() (*bounded.State, error) {
 	s := *sys.initial
+	s.Config = sys.allocator.Config()
 	s.Segments, s.Events, s.Streams = nil, nil, nil
 	s.Pools, s.Routings, s.GraphStreamUses, s.Checkpoints = nil, nil, nil, nil
 	uses := map[spec.Ptr][]spec.DeviceStream{}
@@ -19,9 +20,7 @@ func (sys *System) Refine() (*bounded.State, error) {
 		StreamUse: func(u *spec.StreamUseView) {
 			uses[u.Block] = append(uses[u.Block], u.Stream)
 			if u.DuringRouting {
-				s.GraphStreamUses = append(s.GraphStreamUses, model.GraphStreamUse{
-					Block: u.Block, Stream: u.Stream, Earlier: sys.earlier[graphStreamUse{u.Block, u.Stream.Stream}],
-				})
+				s.GraphStreamUses = append(s.GraphStreamUses, model.GraphStreamUse{Block: u.Block, Stream: u.Stream})
 			}
 		},
 		Pool: func(p *spec.PoolView) { addPool(&s, p) },
@@ -46,6 +45,7 @@ func (sys *System) Refine() (*bounded.State, error) {
 		})
 	}
 	sys.addCheckpoints(&s)
+	s.Truth = sys.record.Truth
 	return &s, err
 }
 

@@ -1,0 +1,154 @@
+package refinement
+
+import (
+	"slices"
+
+	"gaugeblock/model"
+	"gaugeblock/model/bounded"
+	"gaugeblock/spec"
+)
+
+// The truth (model.Truth) is what the program did and what reached the driver. The system
+// records both itself and asks the allocator for nothing.
+
+// hold records what the program holds after a malloc.
+func (sys *System) hold(ptr spec.Ptr, r spec.Request) {
+	pool := spec.DefaultPool
+	for _, c := range sys.record.Truth.Captures {
+		if c.Stream == r.Stream {
+			pool = c.Pool
+		}
+	}
+	if source := sys.poolAt(ptr); pool.IsDefault() && sys.overflow[source] {
+		pool = source
+	}
+	sys.record.Hold(model.Held{Ptr: ptr, Bytes: r.Bytes, Stream: r.Stream, Pool: pool})
+}
+
+// poolAt is the pool of the block at an address.
+func (sys *System) poolAt(ptr spec.Ptr) (pool spec.PoolID) {
+	sys.allocator.Inspect(0, spec.Visitor{Block: func(b *spec.BlockView) {
+		if b.Address == ptr {
+			pool = b.Pool
+		}
+	}})
+	return pool
+}
+
+// launchUses launches the last use of the memory at an address in each stream that uses it,
+// other than in graphs.
+func (sys *System) launchUses(ptr spec.Ptr) error {
+	held := sys.record.Truth.Held
+	at := slices.IndexFunc(held, func(h model.Held) bool { return h.Ptr == ptr })
+	for _, x := range sys.record.Truth.Touches {
+		if x.Ptr != ptr || x.Captured {
+			continue
+		}
+		if err := sys.driver.queues[x.Stream.Stream].launch(sys.record.MemoryOf(held[at])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restored records what the program holds after a restore: the saved blocks that were
+// allocated.
+func (sys *System) restored(saved model.Checkpoint) {
+	for _, h := range sys.record.Truth.Held {
+		if h.Pool == saved.Pool {
+			sys.record.GiveBack(h.Ptr)
+		}
+	}
+	for _, b := range saved.Blocks {
+		if b.Allocated {
+			grants := sys.record.Truth.Granted
+			at := slices.IndexFunc(grants, func(g model.Grant) bool { return g.Memory.Overlaps(b.Memory) })
+			sys.record.Hold(model.Held{Ptr: b.Memory.Ptr, Bytes: b.Memory.Bytes, Stream: grants[at].Stream, Pool: saved.Pool})
+		}
+	}
+}
+
+// inCapture reports whether the program has begun a capture and not ended it.
+func inCapture(s *bounded.State) bool { return len(s.Truth.Captures) > 0 }
+
+// Malloc implements spec.Driver.
+func (r *recordingDriver) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
+	r.about("Malloc")
+	ptr, err := r.GPU.Malloc(dev, bytes)
+	if err == nil {
+		r.record.Granted(spec.Range{Ptr: ptr, Bytes: bytes}, r.stream)
+	}
+	return ptr, err
+}
+
+// Free implements spec.Driver.
+func (r *recordingDriver) Free(dev spec.Device, ptr spec.Ptr) error {
+	r.about("Free")
+	err := r.GPU.Free(dev, ptr)
+	for _, g := range r.record.Truth.Granted {
+		if err == nil && g.Memory.Ptr == ptr {
+			r.record.Returned(g.Memory)
+		}
+	}
+	return err
+}
+
+// MapPage implements spec.VirtualMemory.
+func (r *recordingDriver) MapPage(ptr spec.Ptr, bytes uint64, page spec.PageHandle) error {
+	r.about("MapPage")
+	err := r.GPU.MapPage(ptr, bytes, page)
+	if err != nil {
+		return err
+	}
+	owner := r.stream
+	if was, is := r.unmapped[page]; is { // mapped again, since it could not be released
+		owner = was
+	}
+	r.record.Granted(spec.Range{Ptr: ptr, Bytes: bytes}, owner)
+	r.mapped[ptr] = mappedPage{page, owner}
+	return nil
+}
+
+// UnmapPage implements spec.VirtualMemory.
+func (r *recordingDriver) UnmapPage(ptr spec.Ptr, bytes uint64) error {
+	r.about("UnmapPage")
+	err := r.GPU.UnmapPage(ptr, bytes)
+	if err == nil {
+		r.record.Returned(spec.Range{Ptr: ptr, Bytes: bytes})
+		r.unmapped[r.mapped[ptr].page] = r.mapped[ptr].owner
+	}
+	return err
+}
+
+// mappedPage is a page, and the stream whose malloc mapped it first.
+type mappedPage struct {
+	page  spec.PageHandle
+	owner spec.Stream
+}
+
+// SynchronizeStream implements spec.Driver.
+func (r *recordingDriver) SynchronizeStream(dev spec.Device, s spec.Stream) error {
+	r.about("SynchronizeStream")
+	isCaptured := slices.ContainsFunc(r.record.Truth.Captures, func(c model.PoolRouting) bool { return c.Stream == s })
+	r.record.CallDriver(model.WaitEvent, isCaptured)
+	return r.GPU.SynchronizeStream(dev, s)
+}
+
+// FreeForbidden implements spec.Driver.
+func (r *recordingDriver) FreeForbidden() bool {
+	return inCapture(r.record) && !r.record.RelaxedCaptures
+}
+
+// QueryEvent implements spec.Driver.
+func (r *recordingDriver) QueryEvent(e spec.EventHandle) (bool, error) {
+	r.about("QueryEvent")
+	r.record.CallDriver(model.QueryEvent, inCapture(r.record))
+	return r.GPU.QueryEvent(e)
+}
+
+// SynchronizeEvent implements spec.Driver.
+func (r *recordingDriver) SynchronizeEvent(e spec.EventHandle) error {
+	r.about("SynchronizeEvent")
+	r.record.CallDriver(model.WaitEvent, inCapture(r.record))
+	return r.GPU.SynchronizeEvent(e)
+}
