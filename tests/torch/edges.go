@@ -308,9 +308,9 @@ func (r *edgeRun) count(walk *edgeWalk, operations, otherwise int, listed map[st
 	}
 	r.report.Steps += performed
 	if performed < len(walk.steps) {
-		r.length = max(50, 2*performed) // more of a walk would be in vain where differences are frequent
+		r.length = max(1, performed/2) // more of a walk would be in vain where differences are frequent
 	} else {
-		r.length = min(2*r.length, r.Length)
+		r.length = min(r.length+r.length/2+1, r.Length)
 	}
 	if r.Progress != nil {
 		r.Progress(r.planner.Taken)
