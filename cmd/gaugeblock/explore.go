@@ -179,7 +179,7 @@ func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configurati
 	options := check.Options
 	options.Workers, options.Compact, options.Stopped = c.Workers, c.Compact, stopped
 	if c.Symmetry {
-		options.Symmetry = check.Module.Variants
+		options.Symmetry = check.Module.LeastKey
 	}
 	expected := 0
 	if m, err := tla.ReadManifest(configuration.Name); err == nil && m != nil {

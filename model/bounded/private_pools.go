@@ -29,6 +29,7 @@ func openPrivatePools(c *tlc.Config) (Module, error) {
 	r := constants{config: c}
 	p.ids, p.overflow, p.maxUses = r.numbers("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
 	p.recordsTwice = r.bool("RecordsTwice")
+	p.keys = keys{module: p, initial: b.initial(), names: symmetries(b.Streams, p.ids, p.overflow, nil)}
 	ids := asInts(p.ids)
 	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
 	p.end = p.add("EndAllocateToPool", ids)
@@ -52,15 +53,15 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 			if count != 0 && count < p.maxUses && !routed && !taken {
 				next, _ := s.BeginAllocateToPool(id, stream)
 				p.markOverflow(&next)
-				yield(p.begin.label(i, j), &next)
+				yield(p.begin.label(i, j), next.Keep())
 			}
 		}
 		if routed {
 			next, _ := s.EndAllocateToPool(id)
-			yield(p.end.label(i), &next)
+			yield(p.end.label(i), next.Keep())
 		} else if count > 0 {
 			next, _ := s.ReleasePool(id)
-			yield(p.release.label(i), &next)
+			yield(p.release.label(i), next.Keep())
 		}
 	}
 }
@@ -80,24 +81,6 @@ func useCount(s *model.State, id spec.PoolID) int {
 		}
 	}
 	return -1
-}
-
-// Key implements explore.Specification. The deferred frees follow from the blocks, which
-// still have their stream uses.
-func (p *PrivatePools) Key(to []byte, s *model.State) []byte {
-	to = p.CachingAllocator.Key(to, s)
-	to = append(to, byte(len(s.Pools)))
-	for _, q := range s.Pools {
-		to = append(to, byte(poolNumber(q.ID)), byte(q.UseCount))
-	}
-	to = append(to, byte(len(s.Routings)))
-	for _, r := range s.Routings {
-		to = append(to, byte(poolNumber(r.Pool)), byte(r.Stream))
-	}
-	for _, u := range s.GraphStreamUses {
-		to = append(to, byte(toUnits(u.Block)), byte(u.Stream.Stream), flag(u.Earlier))
-	}
-	return to
 }
 
 // Text implements Module. tla/Pools.tla explains the variables.

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"runtime"
-	"slices"
 
 	"gaugeblock/model/digest"
 )
@@ -11,14 +10,19 @@ import (
 type exploration[S any] struct {
 	specification Specification[S]
 	options       Options[S]
+	limits        Limits
 	workers       int
 	labels        []string
+	decoders      []func(key []byte) S // by worker
+	chunks        []chunk              // of a batch
 
-	parts   []*set  // of the known states
-	parents []int32 // by state: the state that it was first reached from, or initial
-	graph   Graph   // without edges unless keepsEdges
-	from    int     // the state whose edges are being added
-	edges   []Edge  // the edges of from
+	known   known
+	numbers *keySet // the same as known, if states have numbers there
+	store   store
+	first   int // the number of the first state of the level
+	done    int // states of the level that are expanded
+
+	graph   Graph // without edges unless keepsEdges
 	sums    []digest.Sum
 	marks   [][]mark // by LeadsTo, by state
 	failure *failure // the first one
@@ -29,65 +33,184 @@ type exploration[S any] struct {
 type failure struct {
 	property string
 	state    int
-	label    int // of the step; -1 for a state
+	step     int // in the order of Next; none for a state
 }
+
+const none = -1
 
 // Explore explores all reachable states. It stops at the first property of a state or a
 // step that fails.
 func Explore[S any](specification Specification[S], options Options[S]) Result[S] {
+	e := newExploration(specification, options, Limits{})
+	e.store = &memoryStore{}
+	err := e.begin()
+	if err == nil {
+		err = e.run()
+	}
+	if err != nil {
+		panic(err) // there are no limits and no files
+	}
+	return e.result
+}
+
+func newExploration[S any](specification Specification[S], options Options[S], limits Limits) *exploration[S] {
 	e := &exploration[S]{
-		specification: specification, options: options,
+		specification: specification, options: options, limits: limits,
 		workers: options.Workers, labels: specification.Labels(),
-		marks: make([][]mark, len(options.LeadsTo)),
+		marks:  make([][]mark, len(options.LeadsTo)),
+		chunks: make([]chunk, batchStates/chunkStates),
 	}
 	if e.workers <= 0 {
 		e.workers = runtime.GOMAXPROCS(0)
 	}
 	for range e.workers {
-		e.parts = append(e.parts, newSet(options.Compact))
+		e.decoders = append(e.decoders, specification.Decoder())
 	}
-	level := e.begin()
-	first := 0
-	for len(level) > 0 && e.goesOn() {
-		e.result.Depth++
-		known := e.result.States
-		level, first = e.level(level, first), known
+	if options.Compact && !e.keepsEdges() {
+		e.known = &compactSet{}
+	} else {
+		e.numbers = newKeySet()
+		e.known = e.numbers
+	}
+	return e
+}
+
+// begin adds the initial states.
+func (e *exploration[S]) begin() error {
+	chunks := e.chunks[:1]
+	chunks[0].clear()
+	for i, s := range e.specification.Initial() {
+		e.add(&chunks[0], s, 0, i, none)
+	}
+	e.insert(chunks)
+	if err := e.commit(chunks, none); err != nil {
+		return err
+	}
+	return e.advance()
+}
+
+// run explores level after level.
+func (e *exploration[S]) run() error {
+	var b batch
+	for e.goesOn() {
+		if err := e.store.read(&b); err != nil {
+			return err
+		}
+		if b.len() == 0 {
+			if e.result.States == e.first+e.done {
+				break // the next level is empty
+			}
+			if err := e.advance(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := e.batch(&b); err != nil {
+			return err
+		}
 	}
 	return e.finish()
 }
 
-// begin adds the initial states.
-func (e *exploration[S]) begin() (level []S) {
-	chunks := make([]chunk[S], 1)
-	for _, s := range e.specification.Initial() {
-		chunks[0].addSuccessor(e, s, initial, 0)
+// goesOn reports whether there is a reason to expand more states.
+func (e *exploration[S]) goesOn() bool { return e.failure == nil && !e.result.Stopped }
+
+// advance begins the next level.
+func (e *exploration[S]) advance() error {
+	e.first, e.done = e.first+e.done, 0
+	e.result.Depth++
+	return e.store.advance()
+}
+
+// batch expands states of the level.
+func (e *exploration[S]) batch(b *batch) error {
+	first := e.first + e.done
+	chunks := e.expand(b, first)
+	if err := e.limits.check(e); err != nil {
+		return err
 	}
 	e.insert(chunks)
-	level = e.numberStates(chunks)
-	e.visit(level, 0)
-	return level
+	if err := e.commit(chunks, first); err != nil {
+		return err
+	}
+	e.done += b.len()
+	if e.options.Progress != nil {
+		e.options.Progress(e.result)
+	}
+	e.result.Stopped = e.options.Stopped != nil && e.options.Stopped()
+	return nil
+}
+
+// insert finds the successors that are new states. Every part visits its successors in
+// order, so that the first of several with the same key is new.
+func (e *exploration[S]) insert(chunks []chunk) {
+	parallel(e.workers, e.workers, func(_, group int) {
+		for i := range chunks {
+			c := &chunks[i]
+			for j := range c.successors {
+				if s := &c.successors[j]; s.fingerprint.part()%e.workers == group {
+					s.isNew = e.known.add(s.fingerprint, c.class(s))
+				}
+			}
+		}
+	})
+}
+
+// commit counts the successors of the states from a number on, and adds the new states to
+// the next level, sequentially.
+func (e *exploration[S]) commit(chunks []chunk, first int) error {
+	for i := range chunks {
+		c := &chunks[i]
+		for j := range c.successors {
+			s := &c.successors[j]
+			e.result.Generated++
+			if s.isNew {
+				if err := e.addState(c, s, first); err != nil {
+					return err
+				}
+			}
+			if s.label != none && !s.isRepeated {
+				e.addEdge(c, s, first)
+			}
+		}
+		e.result.EdgeSum = e.result.EdgeSum.Add(c.edges)
+		if e.failure == nil {
+			e.failure = c.failure
+		}
+	}
+	return nil
+}
+
+// addState numbers a new state.
+func (e *exploration[S]) addState(c *chunk, s *successor, first int) error {
+	if e.result.States == maxStates {
+		return &LimitError{States: e.result.States, Reason: "there are more than 2^32 states"}
+	}
+	by := arrival{from: initial, step: uint16(s.step)}
+	if s.label != none {
+		by.from = uint32(first + int(s.from))
+	}
+	if e.numbers != nil {
+		*e.numbers.number(s.fingerprint, c.class(s)) = uint32(e.result.States)
+	}
+	e.result.States++
+	e.result.StateSum = e.result.StateSum.Add(Sum(s.fingerprint))
+	return e.store.add(c.key(s), s.fingerprint, by)
+}
+
+// addEdge counts an edge, and keeps it if needed.
+func (e *exploration[S]) addEdge(c *chunk, s *successor, first int) {
+	e.result.Edges++
+	if e.keepsEdges() {
+		e.graph.endAll(first + int(s.from))
+		to := *e.numbers.number(s.fingerprint, c.class(s))
+		e.graph.edges = append(e.graph.edges, Edge{uint32(s.label), to})
+	}
 }
 
 // keepsEdges reports whether the edges are kept: digests and liveness need them too.
 func (e *exploration[S]) keepsEdges() bool {
 	return e.options.Edges || e.options.Text != nil || len(e.options.LeadsTo) > 0
-}
-
-// addEdge counts an edge, and keeps it if needed. A repeated edge is ignored.
-func (e *exploration[S]) addEdge(from, label, to int) {
-	if from != e.from {
-		e.from, e.edges = from, e.edges[:0]
-	}
-	edge := Edge{uint32(label), uint32(to)}
-	if slices.Contains(e.edges, edge) {
-		return
-	}
-	e.edges = append(e.edges, edge)
-	e.result.Edges++
-	if e.keepsEdges() {
-		e.graph.endAll(from)
-		e.graph.edges = append(e.graph.edges, edge)
-	}
 }
 
 // growPerState extends the slices that are indexed by state.
@@ -100,27 +223,26 @@ func (e *exploration[S]) growPerState(states int) {
 	}
 }
 
-// recordState keeps what is needed of a state after it is dropped. text is a buffer.
-func (e *exploration[S]) recordState(text []byte, s S, number int) []byte {
+// recordState keeps what is needed of a state after it is dropped.
+func (e *exploration[S]) recordState(c *chunk, s S, number int) {
 	if e.options.Text != nil {
-		text = e.options.Text(text, s)
-		e.sums[number] = digest.Text(text)
+		c.text = e.options.Text(c.text[:0], s)
+		e.sums[number] = digest.Text(c.text)
 	}
 	for i := range e.marks {
 		e.marks[i][number] = e.options.LeadsTo[i].mark(s)
 	}
-	return text
 }
 
-func (e *exploration[S]) finish() Result[S] {
+func (e *exploration[S]) finish() (err error) {
 	e.graph.endAll(e.result.States)
 	switch {
 	case e.failure != nil:
-		e.result.Violation = e.violation(e.failure)
+		e.result.Violation, err = e.violation(e.failure)
 	case e.result.Stopped:
-		return e.result // liveness and the digests are about all states
+		return nil // liveness and the digests are about all states
 	default:
-		e.result.Violation = e.checkLiveness()
+		e.result.Violation, err = e.checkLiveness()
 	}
 	if e.options.Edges {
 		e.result.Graph = &e.graph
@@ -129,7 +251,7 @@ func (e *exploration[S]) finish() Result[S] {
 		e.result.StateDigest = digest.Of(e.sums)
 		e.result.EdgeDigest = digest.Of(e.edgeSums())
 	}
-	return e.result
+	return err
 }
 
 func (e *exploration[S]) edgeSums() []digest.Sum {
@@ -138,7 +260,7 @@ func (e *exploration[S]) edgeSums() []digest.Sum {
 		labels[i] = digest.Text([]byte(l))
 	}
 	sums := make([]digest.Sum, e.result.Edges)
-	parallel(e.workers, (e.result.States+chunkStates-1)/chunkStates, func(chunk int) {
+	parallel(e.workers, (e.result.States+chunkStates-1)/chunkStates, func(_, chunk int) {
 		for from := chunk * chunkStates; from < min((chunk+1)*chunkStates, e.result.States); from++ {
 			begin := e.graph.begin(from)
 			for i, edge := range e.graph.From(from) {
