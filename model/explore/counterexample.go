@@ -3,14 +3,14 @@ package explore
 // violation is the failure with a shortest counterexample. It is shortest since the
 // search is breadth first.
 func (e *exploration[S]) violation(w *failure) (*Violation[S], error) {
-	trace, err := e.trace(w.state)
+	trace, err := e.trace(w.State)
 	if err != nil {
 		return nil, err
 	}
-	if w.step != none {
-		trace = append(trace, e.step(trace[len(trace)-1].State, func(step, _ int, _ S) bool { return step == w.step }))
+	if w.Step != none {
+		trace = append(trace, e.step(trace[len(trace)-1].State, func(step, _ int, _ S) bool { return step == w.Step }))
 	}
-	return &Violation[S]{Property: w.property, Trace: trace, Loop: -1}, nil
+	return &Violation[S]{Property: w.Property, Trace: trace, Loop: -1}, nil
 }
 
 // trace is a shortest path to a state. The states on it are computed again, each from the

@@ -1,6 +1,9 @@
 package explore
 
-import "bytes"
+import (
+	"bytes"
+	"unsafe"
+)
 
 // A successor is a step from a state of a batch, or an initial state.
 type successor struct {
@@ -14,6 +17,8 @@ type successor struct {
 	isNew       bool
 	fingerprint fingerprint
 }
+
+const successorBytes = int(unsafe.Sizeof(successor{}))
 
 // A chunk is the successors of consecutive states of a batch.
 type chunk struct {

@@ -1,7 +1,9 @@
 package explore
 
 import (
+	"errors"
 	"runtime"
+	"time"
 
 	"gaugeblock/model/digest"
 )
@@ -10,17 +12,19 @@ import (
 type exploration[S any] struct {
 	specification Specification[S]
 	options       Options[S]
-	limits        Limits
+	resources     Resources
 	workers       int
 	labels        []string
 	decoders      []func(key []byte) S // by worker
 	chunks        []chunk              // of a batch
 
-	known   known
-	numbers *keySet // the same as known, if states have numbers there
-	store   store
-	first   int // the number of the first state of the level
-	done    int // states of the level that are expanded
+	known    known
+	numbers  *keySet // the same as known, if states have numbers there
+	store    store
+	first    int       // the number of the first state of the level
+	done     int       // states of the level that are expanded
+	saved    time.Time // the last checkpoint
+	finished bool      // all states are expanded, or a property failed
 
 	graph   Graph // without edges unless keepsEdges
 	sums    []digest.Sum
@@ -31,9 +35,9 @@ type exploration[S any] struct {
 
 // failure is a state that breaks an invariant, or a step that breaks a property.
 type failure struct {
-	property string
-	state    int
-	step     int // in the order of Next; none for a state
+	Property string `json:"property"`
+	State    int    `json:"state"`
+	Step     int    `json:"step"` // in the order of Next; none for a state
 }
 
 const none = -1
@@ -41,24 +45,19 @@ const none = -1
 // Explore explores all reachable states. It stops at the first property of a state or a
 // step that fails.
 func Explore[S any](specification Specification[S], options Options[S]) Result[S] {
-	e := newExploration(specification, options, Limits{})
-	e.store = &memoryStore{}
-	err := e.begin()
-	if err == nil {
-		err = e.run()
-	}
+	r, err := ExploreWith(specification, options, Resources{})
 	if err != nil {
-		panic(err) // there are no limits and no files
+		panic(err) // there is no limit and no file
 	}
-	return e.result
+	return r
 }
 
-func newExploration[S any](specification Specification[S], options Options[S], limits Limits) *exploration[S] {
+func newExploration[S any](specification Specification[S], options Options[S], resources Resources) *exploration[S] {
 	e := &exploration[S]{
-		specification: specification, options: options, limits: limits,
+		specification: specification, options: options, resources: resources,
 		workers: options.Workers, labels: specification.Labels(),
 		marks:  make([][]mark, len(options.LeadsTo)),
-		chunks: make([]chunk, batchStates/chunkStates),
+		chunks: make([]chunk, (batchStates+chunkStates-1)/chunkStates),
 	}
 	if e.workers <= 0 {
 		e.workers = runtime.GOMAXPROCS(0)
@@ -66,7 +65,7 @@ func newExploration[S any](specification Specification[S], options Options[S], l
 	for range e.workers {
 		e.decoders = append(e.decoders, specification.Decoder())
 	}
-	if options.Compact && !e.keepsEdges() {
+	if (options.Compact || resources.Dir != "") && !e.keepsEdges() {
 		e.known = &compactSet{}
 	} else {
 		e.numbers = newKeySet()
@@ -86,34 +85,41 @@ func (e *exploration[S]) begin() error {
 	if err := e.commit(chunks, none); err != nil {
 		return err
 	}
-	return e.advance()
+	if err := e.advance(); err != nil {
+		return err
+	}
+	return e.save(false)
 }
 
 // run explores level after level.
 func (e *exploration[S]) run() error {
 	var b batch
 	for e.goesOn() {
+		if err := e.checkMemory(); err != nil {
+			return errors.Join(err, e.save(false))
+		}
 		if err := e.store.read(&b); err != nil {
 			return err
 		}
-		if b.len() == 0 {
-			if e.result.States == e.first+e.done {
-				break // the next level is empty
+		if b.len() > 0 {
+			if err := e.batch(&b); err != nil {
+				return err
 			}
+		} else if e.finished = e.result.States == e.first+e.done; !e.finished {
 			if err := e.advance(); err != nil {
 				return err
 			}
-			continue
 		}
-		if err := e.batch(&b); err != nil {
-			return err
-		}
+	}
+	e.finished = !e.result.Stopped
+	if err := e.save(e.finished); err != nil {
+		return err
 	}
 	return e.finish()
 }
 
 // goesOn reports whether there is a reason to expand more states.
-func (e *exploration[S]) goesOn() bool { return e.failure == nil && !e.result.Stopped }
+func (e *exploration[S]) goesOn() bool { return !e.finished && e.failure == nil && !e.result.Stopped }
 
 // advance begins the next level.
 func (e *exploration[S]) advance() error {
@@ -126,9 +132,6 @@ func (e *exploration[S]) advance() error {
 func (e *exploration[S]) batch(b *batch) error {
 	first := e.first + e.done
 	chunks := e.expand(b, first)
-	if err := e.limits.check(e); err != nil {
-		return err
-	}
 	e.insert(chunks)
 	if err := e.commit(chunks, first); err != nil {
 		return err
@@ -138,7 +141,10 @@ func (e *exploration[S]) batch(b *batch) error {
 		e.options.Progress(e.result)
 	}
 	e.result.Stopped = e.options.Stopped != nil && e.options.Stopped()
-	return nil
+	if time.Since(e.saved) < e.resources.Every {
+		return nil
+	}
+	return e.save(false)
 }
 
 // insert finds the successors that are new states. Every part visits its successors in

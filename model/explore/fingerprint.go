@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 )
 
 // A fingerprint is half of the SHA-256 of a key.
@@ -22,16 +21,12 @@ const partCount = 1 << 10
 // part is the part that a state belongs to.
 func (f fingerprint) part() int { return int(f[0] % partCount) }
 
-// A Sum is a sum of 128 bits, modulo 2^128, of the hashes of distinct things. It does not
-// depend on their order, so that sums of disjoint sets can be added.
+// A Sum is two sums, modulo 2^64, of hashes of distinct things. It does not depend on their
+// order, so that the sums of disjoint sets can be added.
 type Sum [2]uint64
 
 // Add is the sum of the things of both.
-func (s Sum) Add(t Sum) Sum {
-	low, carry := bits.Add64(s[0], t[0], 0)
-	high, _ := bits.Add64(s[1], t[1], carry)
-	return Sum{low, high}
-}
+func (s Sum) Add(t Sum) Sum { return Sum{s[0] + t[0], s[1] + t[1]} }
 
 // String is the sum in hexadecimal.
 func (s Sum) String() string { return fmt.Sprintf("%016x%016x", s[1], s[0]) }

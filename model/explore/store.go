@@ -38,12 +38,10 @@ const (
 )
 
 // batchStates is the number of consecutive states of a level that are expanded together, in
-// chunks of chunkStates. Both are constant, so that no result depends on the number of
-// workers.
-const (
-	batchStates = 1 << 13
-	chunkStates = 1 << 6
-)
+// chunks of chunkStates. They do not depend on the number of workers. Tests set the first.
+var batchStates = 1 << 13
+
+const chunkStates = 1 << 6
 
 // A batch is consecutive states of a level.
 type batch struct {
