@@ -15,8 +15,8 @@
 //	gaugeblock version           print the version
 //
 // The exit status is 0 when everything was exact, 1 when something differed or is
-// not supported, 2 when the input or the command line made no sense, and 130 when a
-// search was ended with Ctrl-C.
+// not supported, 2 when the input or the command line made no sense, 3 when the memory or
+// the disk did not suffice for an exploration, and 130 when a search was ended with Ctrl-C.
 package main
 
 import (
@@ -40,6 +40,7 @@ const (
 	statusExact = iota
 	statusDiffers
 	statusBadInput
+	statusExhausted
 	statusInterrupted = 130 // as a shell reports SIGINT
 )
 
@@ -97,6 +98,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	if err := parsed.Run(env); err != nil {
 		fmt.Fprintf(env.stderr, "gaugeblock: %s\n", messageOf(err))
+		if exhausted := new(exhaustedError); errors.As(err, &exhausted) {
+			return statusExhausted
+		}
 		return statusBadInput
 	}
 	return env.status
