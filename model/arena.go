@@ -11,6 +11,7 @@ import (
 // copy (state.go) is the only action that uses it. An Arena is for one goroutine.
 type Arena struct {
 	states slab.Slab[State]
+	truths slab.Slab[Truth]
 
 	Segments        slab.Slab[Segment]
 	Blocks          slab.Slab[Block]
@@ -24,6 +25,21 @@ type Arena struct {
 	GraphStreamUses slab.Slab[GraphStreamUse]
 	Checkpoints     slab.Slab[Checkpoint]
 	SavedBlocks     slab.Slab[SavedBlock]
+	Held            slab.Slab[Held]
+	Touches         slab.Slab[Touch]
+	Grants          slab.Slab[Grant]
+	DriverCalls     slab.Slab[DriverCall]
+}
+
+// heap is the Arena of states that are in none. It is never reset: it has no memory.
+var heap Arena
+
+// memory is where a state's copies are made.
+func (s *State) memory() *Arena {
+	if s.arena == nil {
+		return &heap
+	}
+	return s.arena
 }
 
 // Reset ends the use of all states in the arena: the next states overwrite them.
@@ -41,6 +57,11 @@ func (a *Arena) Reset() {
 	a.GraphStreamUses.Reset()
 	a.Checkpoints.Reset()
 	a.SavedBlocks.Reset()
+	a.truths.Reset()
+	a.Held.Reset()
+	a.Touches.Reset()
+	a.Grants.Reset()
+	a.DriverCalls.Reset()
 }
 
 // In is a copy of the state in an arena.
@@ -51,11 +72,14 @@ func (s State) In(a *Arena) *State {
 
 // Keep is a pointer to the state, in the arena if the state's slices are there.
 func (s State) Keep() *State {
-	if s.arena == nil {
-		kept := s
-		return &kept
-	}
-	kept := &s.arena.states.Take(1)[0]
+	kept := &s.memory().states.Take(1)[0]
 	*kept = s
+	return kept
+}
+
+// NewTruth is a pointer to a truth in the arena.
+func (a *Arena) NewTruth(t Truth) *Truth {
+	kept := &a.truths.Take(1)[0]
+	*kept = t
 	return kept
 }

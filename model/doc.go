@@ -41,7 +41,8 @@
 //	                            launches work in a stream; completes it       stream.go
 //	Stats, Layout               the statistics and the snapshot of a state    view.go
 //
-// expandable.go has the rules of expandable segments.
+// expandable.go has the rules of expandable segments. truth.go has what the program and the
+// device did, apart from what the allocator remembers of it: package bounded records it.
 //
 // Step (step.go) takes any operation with its outcome. It returns the next state, or
 // an error that says why the operation cannot have had that outcome.

@@ -64,6 +64,7 @@ func (s *State) driverMalloc(c *PendingMalloc, g DriverResults) {
 		return
 	}
 	c.granted = g.Segment
+	s.Granted(spec.Range{Ptr: c.granted, Bytes: c.segmentSize}, c.Stream)
 }
 
 // lowestHole is the lowest address, not below from, of so many free bytes.
@@ -136,6 +137,7 @@ func (s *State) driverFree(addresses ...spec.Ptr) {
 	for _, address := range addresses {
 		i := slices.IndexFunc(s.Segments, func(g Segment) bool { return g.Address == address })
 		s.Counters.NumDeviceFree++
+		s.Returned(spec.Range{Ptr: address, Bytes: s.Segments[i].Size})
 		if s.Segments[i].Size >= s.Config.MaxSplitSize {
 			s.Counters.OversizeSegments--
 		}

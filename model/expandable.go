@@ -151,6 +151,9 @@ func (s *State) mapBlock(p place, bytes uint64) (place, bool) {
 		return place{}, false
 	}
 	s.Counters.NumDeviceAlloc++
+	for offset := uint64(0); offset < size; offset += g.Page {
+		s.Granted(spec.Range{Ptr: b.Address + spec.Ptr(offset), Bytes: g.Page}, g.Stream)
+	}
 	s.splitAt(p, 0, size)
 	g.Blocks[p.block].Unmapped = false
 	return s.tryMergeBlocks(p), true
@@ -209,6 +212,8 @@ func (s *State) unmapBlock(p place) {
 		return
 	}
 	s.Counters.NumDeviceFree++
+	s.synchronizeStream(g.Stream)
+	s.Returned(spec.Range{Ptr: g.Address + spec.Ptr(begin), Bytes: end - begin})
 	p = s.splitAt(p, begin-offset, end-offset)
 	s.at(p).Unmapped = true
 	s.tryMergeBlocks(p)

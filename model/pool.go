@@ -38,10 +38,6 @@ type PoolRouting struct {
 type GraphStreamUse struct {
 	Block  spec.Ptr
 	Stream spec.DeviceStream
-	// Earlier: the stream use was recorded before the routing began, too. No rule tests
-	// it. This is upstream's weakness: the end of the capture does not imply that the
-	// earlier use is complete.
-	Earlier bool
 }
 
 // CreatePool creates a pool, or adds a use to it if it is there, and sets its flags.
@@ -147,7 +143,7 @@ func (s *State) addGraphStreamUse(b *Block, id spec.DeviceStream) {
 	if !s.captureUnderway() || s.isGraphStreamUse(b.Address, id) {
 		return
 	}
-	s.GraphStreamUses = append(s.GraphStreamUses, GraphStreamUse{b.Address, id, slices.Contains(b.StreamUses, id)})
+	s.GraphStreamUses = append(s.GraphStreamUses, GraphStreamUse{b.Address, id})
 	slices.SortFunc(s.GraphStreamUses, func(a, b GraphStreamUse) int {
 		return cmp.Or(cmp.Compare(a.Block, b.Block), compareStreams(a.Stream, b.Stream))
 	})
@@ -240,6 +236,7 @@ func (s State) EmptyPool(id spec.PoolID) State {
 	}
 	s = s.copy()
 	s.Counters.NumSyncAllStreams++
+	s.aboutEvents(WaitEvent)
 	for i := 0; i < len(s.Events); {
 		e := s.Events[i]
 		p, _ := s.find(func(_ *Segment, b *Block) bool { return b.Address == e.Block })

@@ -47,6 +47,11 @@ type State struct {
 
 	Counters Counters
 
+	// Truth is what the program and the device did; nil: it is not recorded. Package
+	// bounded records it.
+	Truth           *Truth
+	RelaxedCaptures bool // captures allow frees; constant
+
 	arena *Arena // where copies are made; nil: the heap
 }
 
@@ -108,10 +113,7 @@ func New(dev spec.Device, memory uint64, cfg spec.Config, g spec.Geometry) State
 
 // copy is a deep copy of what actions change.
 func (s State) copy() State {
-	a := s.arena
-	if a == nil {
-		a = new(Arena)
-	}
+	a := s.memory()
 	s.Segments = a.Segments.Clone(s.Segments)
 	for i := range s.Segments {
 		g := &s.Segments[i]
@@ -143,7 +145,8 @@ func (s State) Equal(o State) bool {
 		slices.Equal(s.Events, o.Events) && slices.EqualFunc(s.Streams, o.Streams, Stream.equal) && slices.Equal(s.PendingMallocs, o.PendingMallocs) &&
 		slices.Equal(s.Pools, o.Pools) && slices.Equal(s.Routings, o.Routings) && slices.Equal(s.GraphStreamUses, o.GraphStreamUses) &&
 		slices.EqualFunc(s.Checkpoints, o.Checkpoints, Checkpoint.equal) &&
-		s.GetFreeBlocksCallCount == o.GetFreeBlocksCallCount && s.Counters == o.Counters
+		s.GetFreeBlocksCallCount == o.GetFreeBlocksCallCount && s.Counters == o.Counters &&
+		s.Truth.equal(o.Truth) && s.RelaxedCaptures == o.RelaxedCaptures
 }
 
 func (g Segment) equal(o Segment) bool {

@@ -123,6 +123,7 @@ func (s State) SynchronizeAndFreeEvents() State {
 // event. The events of a stream are tested in order, up to the first that is not
 // complete.
 func (s *State) freeCompleted() {
+	s.aboutEvents(QueryEvent)
 	for i := 0; i < len(s.Events); {
 		e := s.Events[i]
 		if s.isCompleted(e) {
@@ -139,6 +140,7 @@ func (s *State) freeCompleted() {
 // before an event completes.
 func (s *State) synchronizeAndFreeEvents() {
 	s.Counters.NumSyncAllStreams++
+	s.aboutEvents(WaitEvent)
 	for len(s.Events) > 0 {
 		e := s.Events[0]
 		s.stream(e.Stream).completeTo(e.After)
@@ -188,5 +190,6 @@ func (s State) Rename(to func(spec.Stream) spec.Stream) State {
 	for i := range s.GraphStreamUses {
 		s.GraphStreamUses[i].Stream.Stream = to(s.GraphStreamUses[i].Stream.Stream)
 	}
+	s.renameTruth(to)
 	return s
 }

@@ -9,7 +9,7 @@
 (***************************************************************************)
 EXTENDS Invariants
 
-vars == <<device, work, segments, blocks, cached, events, stats, given>>
+vars == <<heapVars, programVars>>
 
 (***************************************************************************)
 (* Malloc.                                                                 *)
@@ -44,7 +44,8 @@ MallocResult(h, stream, bytes) ==
 Malloc(stream, bytes) ==
     LET result == MallocResult(Heap, stream, bytes) IN
     /\ Become(result.heap)
-    /\ given' = Given(result, stream, bytes)
+    /\ given' = Given(result, stream, 0, bytes)
+    /\ UNCHANGED touched
 
 (***************************************************************************)
 (* Free.  The block is not allocated any more.  If no other stream used    *)
@@ -53,17 +54,15 @@ Malloc(stream, bytes) ==
 (***************************************************************************)
 
 FreeResult(h, b) ==
-    LET back     == [b EXCEPT !.allocated = FALSE]
-        launched == LaunchAll(h, b.uses, b)
-        taken    == [launched EXCEPT !.blocks = (@ \ {b}) \cup {back},
-                                     !.stats.allocated = @ - b.size]
+    LET back  == [b EXCEPT !.allocated = FALSE]
+        taken == [h EXCEPT !.blocks = (@ \ {b}) \cup {back}, !.stats.allocated = @ - b.size]
     IN IF b.uses = {} THEN FreeBlock(taken, back) ELSE InsertEvents(taken, back)
 
 Free(addr) ==
     \E b \in blocks :
         /\ b.addr = addr /\ b.allocated
-        /\ Become(FreeResult(Heap, b))
-        /\ given' = {x \in given : x.addr # addr}
+        /\ Become(FreeResult(LaunchUses(Heap, addr), b))
+        /\ GiveBack({addr})
 
 \* A stream uses an allocated block (recordStream).  For the block's own stream it
 \* does nothing.
@@ -72,15 +71,16 @@ RecordStream(addr, stream) ==
         /\ b.addr = addr /\ b.allocated
         /\ stream # SegmentOf(Heap, b).stream
         /\ blocks' = (blocks \ {b}) \cup {[b EXCEPT !.uses = @ \cup {stream}]}
-        /\ UNCHANGED <<device, work, segments, cached, events, stats, given>>
+        /\ Touch(addr, stream)
+        /\ UNCHANGED <<device, work, illegal, segments, cached, events, stats, given, captures>>
 
-EmptyCache == Become(ReleaseCachedBlocks(Heap)) /\ UNCHANGED given
+EmptyCache == Become(ReleaseCachedBlocks(Heap)) /\ UNCHANGED programVars
 
 \* The oldest work of a stream completes.
 Complete(stream) ==
     /\ work[stream] # <<>>
     /\ Become(Done(Heap, stream, 1))
-    /\ UNCHANGED given
+    /\ UNCHANGED programVars
 
 Init == InitHeap
 
@@ -95,4 +95,6 @@ Spec == Init /\ [][Next]_vars
 
 \* A block that was freed by the program and is not free has outstanding events.
 HeldBlocksAreAwaited == EventsAreCounted /\ \A b \in blocks : ~b.allocated => b.uses = {}
+
+WorkIsAwaited == WorkIsAwaitedBy(LAMBDA b, s : FALSE)
 =============================================================================

@@ -36,7 +36,7 @@ Checkpoint(id) ==
     /\ \A b \in MappedBlocks(h, id) : b.eventCount = 0
     /\ BecomeWithPools(h)
     /\ saved' = {c \in saved : c.pool # id} \cup {[pool |-> id, blocks |-> Layout(MappedBlocks(h, id))]}
-    /\ UNCHANGED given
+    /\ UNCHANGED programVars
 
 (***************************************************************************)
 (* Restoring.                                                              *)
@@ -94,18 +94,25 @@ Restorable(checkpoint) ==
                                 size |-> (IF End(b) < End(x) THEN End(b) ELSE End(x)) - Max(b.addr, x.addr)] :
                                    b \in {c \in MappedBlocks(PoolHeap, checkpoint.pool) : Overlap(c, x)}})
 
+RECURSIVE LaunchUsesOfAll(_, _)
+LaunchUsesOfAll(h, addrs) ==
+    IF addrs = {} THEN h
+    ELSE LET a == Min(addrs) IN LaunchUsesOfAll(LaunchUses(h, a), addrs \ {a})
+
 \* What the program holds afterwards of the pool is what it held then.
 SetCheckpointPoolState(id) ==
     \E checkpoint \in saved :
         /\ checkpoint.pool = id
         /\ Restorable(checkpoint)
-        /\ LET freed == FreeBlocksAllocatedToPool(PoolHeap, id)
+        /\ LET held == {x.addr : x \in {y \in given : y.pool = id}}
+               freed == FreeBlocksAllocatedToPool(LaunchUsesOfAll(PoolHeap, held), id)
                h == SetSegmentsStateToCheckpoint(freed, checkpoint.blocks)
-               poolOf(addr) == SegmentOf(PoolHeap, BlockAt(PoolHeap, addr)).pool
+               restored == {c \in MappedBlocks(h, id) : c.allocated}
            IN /\ BecomeWithPools(h)
-              /\ given' = {x \in given : poolOf(x.addr) # id}
-                    \cup {[addr |-> b.addr, stream |-> SegmentOf(h, b).stream, bytes |-> b.size] :
-                              b \in {c \in MappedBlocks(h, id) : c.allocated}}
+              /\ given' = {x \in given : x.pool # id}
+                    \cup {[addr |-> b.addr, stream |-> SegmentOf(h, b).stream, pool |-> id,
+                           bytes |-> b.size] : b \in restored}
+              /\ touched' = {t \in touched : \E x \in given : x.addr = t.addr /\ x.pool # id}
         /\ UNCHANGED saved
 
 (***************************************************************************)
@@ -142,6 +149,9 @@ Spec == Init /\ [][Next]_<<vars, saved>>
 
 HeldBlocksAreAwaited == P!HeldBlocksAreAwaited
 PoolsOwnTheirBlocks == P!PoolsOwnTheirBlocks
+RoutingsAreCaptures == P!RoutingsAreCaptures
+WorkIsAwaited == P!WorkIsAwaited
+PoolTypeOK == P!PoolTypeOK
 
 \* After a restore the saved memory is as it was saved, and nothing else of the
 \* pool is allocated.  A free block may have grown.  (A property of steps.)

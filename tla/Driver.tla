@@ -4,7 +4,10 @@
 (* that the program has set (set_per_process_memory_fraction), which the   *)
 (* allocator tests, and the memory of the device, which the driver tests.  *)
 (*                                                                         *)
-(*   h.device   what is allocated from the driver: set of [addr, size]     *)
+(*   h.device   what is allocated from the driver: set of                  *)
+(*              [addr, size, stream], with the stream whose malloc         *)
+(*              obtained it.  That stream may have work on all of it, at   *)
+(*              any time; such work is in order, so it is not in h.work    *)
 (*                                                                         *)
 (* Where the driver places a segment does not matter to an allocator.      *)
 (* Here it is the lowest hole that is large enough.  Addresses are not     *)
@@ -31,7 +34,7 @@ HasMemory(h, p) == SumOfSizes(h.device) + p.allocSize <= Memory
 
 \* Where the driver places a segment.
 SegmentFor(h, p) ==
-    [addr |-> LowestHole(h.device, p.allocSize), size |-> p.allocSize]
+    [addr |-> LowestHole(h.device, p.allocSize), size |-> p.allocSize, stream |-> p.stream]
 
 \* The allocator registers the segment, as one block that is about to be
 \* allocated.

@@ -14,6 +14,10 @@
 (*   h.events   the outstanding events of the allocator: for each stream,  *)
 (*              in order, [block, behind]: the address of the block, and   *)
 (*              how many pieces of work must complete before the event     *)
+(*   h.captures the captures that the program has begun and not ended      *)
+(*              (Pools.tla; empty without private pools)                   *)
+(*   h.illegal  the kinds of driver calls that were made although a        *)
+(*              capture forbids them                                       *)
 (*                                                                         *)
 (* Work may complete at any time (the action Complete).  The allocator     *)
 (* queries its events (ProcessEvents) or waits for them                    *)
@@ -21,19 +25,36 @@
 (***************************************************************************)
 EXTENDS Blocks
 
-\* The last use of a block by a stream is the last work in it when the block is freed.
-Launch(h, stream, b) ==
-    [h EXCEPT !.work[stream] = Append(@, [addr |-> b.addr, size |-> b.size])]
+\* The last use of memory by a stream is the last work in it when the memory is
+\* freed.
+Launch(h, stream, memory) ==
+    [h EXCEPT !.work[stream] = Append(@, [addr |-> memory.addr, size |-> memory.size])]
 
 RECURSIVE LaunchAll(_, _, _)
-LaunchAll(h, streams, b) ==
+LaunchAll(h, streams, memory) ==
     IF streams = {} THEN h
-    ELSE LET s == Min(streams) IN LaunchAll(Launch(h, s, b), streams \ {s}, b)
+    ELSE LET s == Min(streams) IN LaunchAll(Launch(h, s, memory), streams \ {s}, memory)
 
 \* The oldest n pieces of work of a stream have completed.
 Done(h, stream, n) ==
     [h EXCEPT !.work[stream] = SubSeq(@, n + 1, Len(@)),
               !.events[stream] = [i \in 1..Len(@) |-> [@[i] EXCEPT !.behind = Max(0, @ - n)]]]
+
+(***************************************************************************)
+(* A driver call that a capture forbids is recorded.  No rule of the       *)
+(* allocator reads this.  To query an event or to wait for one is          *)
+(* forbidden in every capture: the event may be in a stream whose work     *)
+(* goes into the graph, and then never completes.  To free memory, or to   *)
+(* unmap it, is forbidden unless the captures are relaxed.                 *)
+(***************************************************************************)
+DriverCall(h, kind, forbidden) ==
+    IF forbidden THEN [h EXCEPT !.illegal = @ \cup {kind}] ELSE h
+
+AnyEvents(h) == \E s \in Streams : h.events[s] # <<>>
+
+QueryEvents(h) == DriverCall(h, "query", h.captures # <<>> /\ AnyEvents(h))
+WaitForEvents(h) == DriverCall(h, "wait", h.captures # <<>> /\ AnyEvents(h))
+ReturnMemory(h) == DriverCall(h, "free", h.captures # <<>> /\ ~RelaxedCaptures)
 
 RECURSIVE RecordEvents(_, _, _)
 RecordEvents(h, streams, b) ==
@@ -61,7 +82,8 @@ CompleteEvent(h, stream) ==
 RECURSIVE ProcessEvents(_)
 ProcessEvents(h) ==
     LET ready == {s \in Streams : h.events[s] # <<>> /\ Head(h.events[s]).behind = 0}
-    IN IF ready = {} THEN h ELSE ProcessEvents(CompleteEvent(h, Min(ready)))
+        queried == QueryEvents(h)
+    IN IF ready = {} THEN queried ELSE ProcessEvents(CompleteEvent(queried, Min(ready)))
 
 \* The allocator waits for all outstanding events.
 RECURSIVE Synchronize(_, _)
@@ -72,5 +94,5 @@ Synchronize(h, streams) ==
              waited == IF queue = <<>> THEN h ELSE Done(h, s, queue[Len(queue)].behind)
          IN Synchronize(waited, streams \ {s})
 
-SynchronizeAndFreeEvents(h) == ProcessEvents(Synchronize(h, Streams))
+SynchronizeAndFreeEvents(h) == ProcessEvents(Synchronize(WaitForEvents(h), Streams))
 =============================================================================

@@ -29,7 +29,7 @@ Covering(g, x) ==
     LET page == PageSize(g.kind)
         first == (x.addr - g.addr) \div page
         end == (End(x) - g.addr + page - 1) \div page
-    IN {[addr |-> g.addr + i * page, size |-> page] : i \in first..(end - 1)}
+    IN {[addr |-> g.addr + i * page, size |-> page, stream |-> g.stream] : i \in first..(end - 1)}
 
 Within(g, x) == {page \in Covering(g, x) : Inside(page, x)}
 
@@ -102,6 +102,11 @@ TryAllocateExpandableBlock(h, p) ==
 (* Unmapping.                                                              *)
 (***************************************************************************)
 
+\* Before pages are unmapped their stream is synchronized, which is never legal
+\* while the stream is captured.
+ReturnPages(h, g) ==
+    DriverCall(ReturnMemory(h), "wait", \E c \in Range(h.captures) : c.stream = g.stream)
+
 \* The pages that lie wholly in a free block are unmapped.  What is left of it
 \* before and behind them stays free.  A segment without pages is released, with
 \* its addresses.
@@ -117,7 +122,7 @@ UnmapBlock(h, b) ==
                             !.cached = (@ \ {b.addr}) \cup {c.addr : c \in left},
                             !.device = @ \ pages,
                             !.stats.reserved = @ - size]
-        merged == MergeFree(cut, Unmapped(addr, size))
+        merged == MergeFree(ReturnPages(cut, g), Unmapped(addr, size))
     IN CASE pages = {} -> h
          [] pages # {} /\ merged.block.size = g.size ->
                 [merged.heap EXCEPT !.segments = @ \ {g}, !.blocks = @ \ {merged.block}]

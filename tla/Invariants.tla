@@ -5,6 +5,20 @@
 (***************************************************************************)
 EXTENDS State
 
+TypeOK ==
+    /\ device \subseteq [addr : Nat, size : Nat, stream : Streams]
+    /\ DOMAIN work = Streams /\ \A s \in Streams : Range(work[s]) \subseteq [addr : Nat, size : Nat]
+    /\ illegal \subseteq {"query", "wait", "free"}
+    /\ segments \subseteq [addr : Nat, size : Nat, stream : Streams, pool : {0} \cup PoolIds, kind : Kinds]
+    /\ blocks \subseteq [addr : Nat, size : Nat, requested : Nat, allocated : BOOLEAN,
+                         mapped : BOOLEAN, eventCount : Nat, uses : SUBSET Streams]
+    /\ cached \subseteq Addresses
+    /\ DOMAIN events = Streams /\ \A s \in Streams : Range(events[s]) \subseteq [block : Addresses, behind : Nat]
+    /\ stats \in [allocated : Nat, active : Nat, reserved : Nat, inactiveSplit : Nat]
+    /\ given \subseteq [addr : Addresses, stream : Streams, pool : {0} \cup PoolIds, bytes : Nat]
+    /\ touched \subseteq [addr : Addresses, stream : Streams, captured : BOOLEAN]
+    /\ Range(captures) \subseteq [pool : PoolIds, stream : Streams]
+
 BlocksTileSegments ==
     /\ \A b \in blocks : \E g \in segments : Inside(b, g)
     /\ \A g \in segments :
@@ -12,7 +26,11 @@ BlocksTileSegments ==
         /\ \A b, c \in parts : b = c \/ ~Overlap(b, c)
         /\ SumOfSizes(parts) = g.size
 
+\* No driver call was made that a capture forbids; so nothing waits forever.
+DriverCallsAreLegal == illegal = {}
+
 LiveBlocksDisjoint ==
+    /\ \A x, y \in given : x = y \/ ~Overlap(MemoryOf(x), MemoryOf(y))
     /\ \A g, k \in segments : g = k \/ ~Overlap(g, k)
     /\ \A b, c \in blocks : b.allocated /\ c.allocated => b = c \/ ~Overlap(b, c)
 
@@ -35,10 +53,11 @@ RequestsFit ==
            THEN b.size <= SmallSize /\ b.size = RoundSize(b.requested)
            ELSE b.size > SmallSize
 
-\* They are backed by memory of the device.
+\* They, and what the program holds, are backed by memory of the device.
 ActiveBlocksAreMapped ==
-    \A b \in blocks : ~IsFree(b) =>
-        b.mapped /\ b.size <= SumOfSizes({x \in device : Overlap(x, b)})
+    /\ \A x \in given : MemoryOf(x).size <= SumOfSizes({y \in device : Overlap(y, MemoryOf(x))})
+    /\ \A b \in blocks : ~IsFree(b) =>
+        b.mapped /\ b.size <= SumOfSizes({y \in device : Overlap(y, b)})
 
 Bytes(Is(_)) == SumOfSizes({b \in blocks : Is(b)})
 
@@ -59,14 +78,38 @@ EventsAreCounted ==
     \A b \in blocks : b.eventCount = Queued(b) /\ (b.allocated => b.eventCount = 0)
 
 AllocatedBlocksWereGivenOut ==
-    given = {[addr |-> b.addr, stream |-> SegmentOf(Heap, b).stream, bytes |-> b.requested]
-                : b \in {c \in blocks : c.allocated}}
+    {[addr |-> x.addr, stream |-> x.stream, bytes |-> x.bytes] : x \in given} =
+        {[addr |-> b.addr, stream |-> SegmentOf(Heap, b).stream, bytes |-> b.requested]
+            : b \in {c \in blocks : c.allocated}}
+
+\* The program holds only memory of the pool that its request was routed to.
+PoolsAreIsolated ==
+    \A x \in given, g \in segments : Overlap(MemoryOf(x), g) => g.pool = x.pool
 
 \* Memory is not allocated on one stream while another stream has still work to do
-\* that uses it for its previous owner.
+\* that uses it for its previous owner.  The stream that the memory was obtained for
+\* may always have such work.
 NoReuseWhileInUse ==
-    \A s \in Streams : \A i \in 1..Len(work[s]) : \A b \in blocks :
-        b.allocated /\ Overlap(b, work[s][i]) => SegmentOf(Heap, b).stream = s
+    \A x \in given :
+        /\ \A s \in Streams : \A i \in 1..Len(work[s]) : Overlap(MemoryOf(x), work[s][i]) => x.stream = s
+        /\ \A y \in device : Overlap(MemoryOf(x), y) => x.stream = y.stream
+
+\* The events of a stream complete in the order of its queue.
+EventsInOrder ==
+    \A s \in Streams : \A i \in 1..Len(events[s]) :
+        /\ events[s][i].behind <= Len(work[s])
+        /\ i > 1 => events[s][i - 1].behind <= events[s][i].behind
+
+\* Work that is still to do, and uses memory of a block that the program does not hold,
+\* is waited for before the block can be allocated again: by an event behind it, or by
+\* the free of the block, if that is deferred.
+WorkIsAwaitedBy(Deferred(_, _)) ==
+    \A s \in Streams : \A i \in 1..Len(work[s]) :
+        /\ work[s][i].size <= SumOfSizes({y \in device : Overlap(y, work[s][i])})
+        /\ \A b \in {c \in blocks : ~c.allocated /\ Overlap(c, work[s][i])} :
+              \/ SegmentOf(Heap, b).stream = s
+              \/ \E j \in 1..Len(events[s]) : events[s][j].block = b.addr /\ events[s][j].behind >= i
+              \/ Deferred(b, s)
 
 NothingIsLost == stats.reserved = SumOfSizes(device)
 =============================================================================

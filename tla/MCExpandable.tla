@@ -7,7 +7,7 @@ EXTENDS OutOfMemory
 \* ActiveBlocksAreMapped: of the pages that a block needs only the first is mapped.
 FirstPageOnly(g, x) ==
     LET page == PageSize(g.kind)
-    IN {[addr |-> g.addr + ((x.addr - g.addr) \div page) * page, size |-> page]}
+    IN {[addr |-> g.addr + ((x.addr - g.addr) \div page) * page, size |-> page, stream |-> g.stream]}
 
 MapsOnePage(h, b, bytes) ==
     LET g     == SegmentOf(h, b)
@@ -33,7 +33,7 @@ MergesMappedOnly(h, b) ==
         block |-> merged]
 
 \* SizesAndAlignment: a free block is unmapped to its last byte.
-UnmapsParts(g, x) == {[addr |-> x.addr, size |-> x.size]}
+UnmapsParts(g, x) == {[addr |-> x.addr, size |-> x.size, stream |-> g.stream]}
 
 (***************************************************************************)
 (* FAILS.  The limit is tested by the size that a plain segment would      *)

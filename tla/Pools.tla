@@ -16,7 +16,7 @@
 (*   h.deferred      addresses of blocks whose free is deferred (upstream's*)
 (*                   needs_events_deferred_until_no_capture)               *)
 (*   h.captureUses   stream uses that were recorded in a capture: set of   *)
-(*                   [block, stream, earlier]                              *)
+(*                   [block, stream]                                       *)
 (*                                                                         *)
 (* While a capture is underway events cannot be queried.  The free of a    *)
 (* block that other streams used is deferred until no capture is underway. *)
@@ -29,12 +29,13 @@ EXTENDS Invariants
 VARIABLES pools, redirections, deferred, captureUses
 
 poolVars == <<pools, redirections, deferred, captureUses>>
-vars == <<device, work, segments, blocks, cached, events, stats, given, poolVars>>
+vars == <<heapVars, programVars, poolVars>>
 
 PoolHeap ==
-    [device |-> device, work |-> work, segments |-> segments, blocks |-> blocks,
-     cached |-> cached, events |-> events, stats |-> stats, pools |-> pools,
-     redirections |-> redirections, deferred |-> deferred, captureUses |-> captureUses]
+    [device |-> device, work |-> work, illegal |-> illegal, captures |-> captures,
+     segments |-> segments, blocks |-> blocks, cached |-> cached, events |-> events,
+     stats |-> stats, pools |-> pools, redirections |-> redirections, deferred |-> deferred,
+     captureUses |-> captureUses]
 
 BecomeWithPools(h) ==
     /\ Become(h)

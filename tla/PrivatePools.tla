@@ -46,23 +46,25 @@ MallocResult(h, stream, bytes) ==
         found == GetFreeBlock(now, p)
     IN IF found # {} THEN ReturnBlock(now, p, First(found)) ELSE ObtainBlock(now, p)
 
+\* The pool that the program routes requests of the stream to: that of the capture
+\* that it began last.
+RoutedTo(stream) ==
+    LET own == {i \in 1..Len(captures) : captures[i].stream = stream}
+    IN IF own = {} THEN 0 ELSE captures[CHOOSE i \in own : \A j \in own : j <= i].pool
+
 Malloc(stream, bytes) ==
     LET result == MallocResult(PoolHeap, stream, bytes) IN
     /\ BecomeWithPools(result.heap)
-    /\ given' = Given(result, stream, bytes)
+    /\ given' = Given(result, stream, RoutedTo(stream), bytes)
+    /\ UNCHANGED touched
 
 (***************************************************************************)
 (* Free.                                                                   *)
 (***************************************************************************)
 
-\* Work that was captured is in the graph; the rest is on the device.
 FreeResult(h, b) ==
-    LET back     == [b EXCEPT !.allocated = FALSE]
-        graphOnly(s) == [block |-> b.addr, stream |-> s, earlier |-> FALSE] \in h.captureUses
-        onDevice == {s \in b.uses : ~graphOnly(s)}
-        launched == LaunchAll(h, onDevice, b)
-        taken    == [launched EXCEPT !.blocks = (@ \ {b}) \cup {back},
-                                     !.stats.allocated = @ - b.size]
+    LET back  == [b EXCEPT !.allocated = FALSE]
+        taken == [h EXCEPT !.blocks = (@ \ {b}) \cup {back}, !.stats.allocated = @ - b.size]
     IN CASE b.uses = {} -> FreeBlock(taken, back)
          [] b.uses # {} /\ CapturesUnderway(h) -> [taken EXCEPT !.deferred = @ \cup {b.addr}]
          [] OTHER -> [InsertEvents(taken, back) EXCEPT
@@ -71,38 +73,36 @@ FreeResult(h, b) ==
 Free(addr) ==
     \E b \in blocks :
         /\ b.addr = addr /\ b.allocated
-        /\ BecomeWithPools(FreeResult(PoolHeap, b))
-        /\ given' = {x \in given : x.addr # addr}
+        /\ BecomeWithPools(FreeResult(LaunchUses(PoolHeap, addr), b))
+        /\ GiveBack({addr})
 
 (***************************************************************************)
 (* A stream uses an allocated block (recordStream).  In a capture this is  *)
-(* a use in the capture as well.  If the stream was recorded before the    *)
-(* capture, the work of that earlier use is on the device; the allocator   *)
-(* takes both uses for one that ends with the capture.  (It does not know  *)
-(* earlier.)                                                               *)
+(* a use in the capture, and the work goes into the graph.  If the stream  *)
+(* is recorded outside of the capture too, that work is on the device; the *)
+(* allocator takes both uses for one that ends with the capture.           *)
 (***************************************************************************)
 RecordStream(addr, stream) ==
-    \E b \in blocks :
-        LET before == stream \in b.uses
-            recorded == \E u \in captureUses : u.block = addr /\ u.stream = stream
-            use == [block |-> addr, stream |-> stream, earlier |-> before]
-            inCapture == CapturesUnderway(PoolHeap) /\ ~recorded
-        IN /\ b.addr = addr /\ b.allocated
-           /\ stream # SegmentOf(Heap, b).stream
-           /\ inCapture /\ before => RecordsTwice
-           /\ blocks' = (blocks \ {b}) \cup {[b EXCEPT !.uses = @ \cup {stream}]}
-           /\ captureUses' = IF inCapture THEN captureUses \cup {use} ELSE captureUses
-           /\ UNCHANGED <<device, work, segments, cached, events, stats, given,
-                          pools, redirections, deferred>>
+    LET use == [block |-> addr, stream |-> stream]
+        isOtherKind(t) == t.addr = addr /\ t.stream = stream /\ t.captured # (captures # <<>>)
+    IN \E b \in blocks :
+        /\ b.addr = addr /\ b.allocated
+        /\ stream # SegmentOf(Heap, b).stream
+        /\ (\E t \in touched : isOtherKind(t)) => RecordsTwice
+        /\ Touch(addr, stream)
+        /\ blocks' = (blocks \ {b}) \cup {[b EXCEPT !.uses = @ \cup {stream}]}
+        /\ captureUses' = captureUses \cup IF CapturesUnderway(PoolHeap) THEN {use} ELSE {}
+        /\ UNCHANGED <<device, work, illegal, segments, cached, events, stats, given, captures,
+                       pools, redirections, deferred>>
 
 EmptyCache ==
     /\ BecomeWithPools(ReleaseCachedBlocksAndPools(PoolHeap))
-    /\ UNCHANGED given
+    /\ UNCHANGED programVars
 
 Complete(stream) ==
     /\ work[stream] # <<>>
     /\ BecomeWithPools(Done(PoolHeap, stream, 1))
-    /\ UNCHANGED given
+    /\ UNCHANGED programVars
 
 (***************************************************************************)
 (* The life of a pool.                                                     *)
@@ -113,27 +113,33 @@ UseCount(id) ==
 
 SetUseCount(id, n) == pools' = {q \in pools : q.id # id} \cup {[id |-> id, useCount |-> n]}
 
+BeginRouting(routings, id, stream) == Append(routings, [pool |-> id, stream |-> stream])
+EndRouting(routings, id) == SelectSeq(routings, LAMBDA r : r.pool # id)
+
 \* The pool is created, or its use count incremented.  A freeable pool cannot be
 \* used again.
 BeginAllocateToPool(id, stream) ==
     /\ UseCount(id) # 0 /\ UseCount(id) < MaxUses
-    /\ \A r \in Range(redirections) : r.pool # id /\ r.stream # stream
+    /\ \A c \in Range(captures) : c.pool # id /\ (c.stream # stream \/ RoutesTwice)
     /\ SetUseCount(id, Max(UseCount(id), 0) + 1)
-    /\ redirections' = Append(redirections, [pool |-> id, stream |-> stream])
-    /\ UNCHANGED <<device, work, segments, blocks, cached, events, stats, given, deferred, captureUses>>
+    /\ captures' = Append(captures, [pool |-> id, stream |-> stream])
+    /\ redirections' = BeginRouting(redirections, id, stream)
+    /\ UNCHANGED <<device, work, illegal, segments, blocks, cached, events, stats, programVars,
+                   deferred, captureUses>>
 
 EndAllocateToPool(id) ==
-    /\ \E r \in Range(redirections) : r.pool = id
-    /\ redirections' = SelectSeq(redirections, LAMBDA r : r.pool # id)
-    /\ UNCHANGED <<device, work, segments, blocks, cached, events, stats, given, pools, deferred, captureUses>>
+    /\ \E c \in Range(captures) : c.pool = id
+    /\ captures' = SelectSeq(captures, LAMBDA c : c.pool # id)
+    /\ redirections' = EndRouting(redirections, id)
+    /\ UNCHANGED <<device, work, illegal, segments, blocks, cached, events, stats, programVars,
+                   pools, deferred, captureUses>>
 
 \* The graph is destroyed.
 ReleasePool(id) ==
     /\ UseCount(id) > 0
-    /\ \A r \in Range(redirections) : r.pool # id
+    /\ \A c \in Range(captures) : c.pool # id
     /\ SetUseCount(id, UseCount(id) - 1)
-    /\ UNCHANGED <<device, work, segments, blocks, cached, events, stats, given,
-                   redirections, deferred, captureUses>>
+    /\ UNCHANGED <<heapVars, programVars, redirections, deferred, captureUses>>
 
 Init ==
     /\ InitHeap
@@ -161,7 +167,21 @@ Spec == Init /\ [][Next]_vars
 HeldBlocksAreAwaited ==
     /\ EventsAreCounted
     /\ deferred = {b.addr : b \in {c \in blocks : ~c.allocated /\ c.uses # {}}}
-    /\ \A u \in captureUses : LET b == BlockAt(Heap, u.block) IN u.stream \in b.uses
+    /\ \A u \in captureUses : \E b \in blocks : b.addr = u.block /\ u.stream \in b.uses
+
+\* What the allocator takes for captures are the program's.
+RoutingsAreCaptures == redirections = captures
+
+WorkIsAwaited ==
+    WorkIsAwaitedBy(LAMBDA b, s : /\ b.addr \in deferred /\ s \in b.uses
+                                  /\ [block |-> b.addr, stream |-> s] \notin captureUses)
+
+PoolTypeOK ==
+    /\ TypeOK
+    /\ pools \subseteq [id : PoolIds, useCount : Nat]
+    /\ Range(redirections) \subseteq [pool : PoolIds, stream : Streams]
+    /\ deferred \subseteq Addresses
+    /\ captureUses \subseteq [block : Addresses, stream : Streams]
 
 PoolsOwnTheirBlocks ==
     /\ \A g \in segments : g.pool # 0 => \E q \in pools : q.id = g.pool

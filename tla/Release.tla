@@ -15,12 +15,13 @@ Releasable(h, pool) ==
 
 \* Segments that are one free block each are released.
 ReleaseSegments(h, bs) ==
-    LET gone == {b.addr : b \in bs} IN
-    [h EXCEPT !.segments = {g \in @ : g.addr \notin gone},
-              !.blocks = @ \ bs,
-              !.cached = @ \ gone,
-              !.device = {x \in @ : x.addr \notin gone},
-              !.stats.reserved = @ - SumOfSizes(bs)]
+    LET gone == {b.addr : b \in bs}
+        called == IF bs = {} THEN h ELSE ReturnMemory(h)
+    IN [called EXCEPT !.segments = {g \in @ : g.addr \notin gone},
+                      !.blocks = @ \ bs,
+                      !.cached = @ \ gone,
+                      !.device = {x \in @ : x.addr \notin gone},
+                      !.stats.reserved = @ - SumOfSizes(bs)]
 
 \* All free segments, or free pages, of a pool are released.
 ReleaseBlocks(h, pool) ==

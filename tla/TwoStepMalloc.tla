@@ -24,7 +24,7 @@ VARIABLE calls
 
 C == INSTANCE CachingAllocator
 
-twoStepVars == <<device, work, segments, blocks, cached, events, stats, given, calls>>
+twoStepVars == <<heapVars, programVars, calls>>
 
 \* From one release of the lock to the next.  The result has the attempt for
 \* which the driver is to be called now, or 0 if the malloc has ended.
@@ -47,7 +47,8 @@ Finished(result) == [heap |-> result.heap, returned |-> result.returned, attempt
 \* What an action of a malloc leads to.
 Proceed(thread, stream, bytes, result) ==
     /\ Become(result.heap)
-    /\ given' = Given(result, stream, bytes)
+    /\ given' = Given(result, stream, 0, bytes)
+    /\ UNCHANGED touched
     /\ calls' = {c \in calls : c.thread # thread} \cup
                     IF result.attempt = 0 THEN {}
                     ELSE {[thread |-> thread, stream |-> stream, bytes |-> bytes,
@@ -69,7 +70,7 @@ DriverMalloc(thread) ==
         IN /\ c.thread = thread /\ ~c.asked
            /\ device' = device \cup range
            /\ calls' = (calls \ {c}) \cup {[c EXCEPT !.asked = TRUE, !.granted = range]}
-           /\ UNCHANGED <<work, segments, blocks, cached, events, stats, given>>
+           /\ UNCHANGED <<work, illegal, segments, blocks, cached, events, stats, captures, programVars>>
 
 MallocResume(thread) ==
     \E c \in calls :
@@ -104,6 +105,7 @@ Next ==
 Spec == Init /\ [][Next]_twoStepVars
 
 HeldBlocksAreAwaited == C!HeldBlocksAreAwaited
+WorkIsAwaited == C!WorkIsAwaited
 
 \* What the driver granted and is not registered counts as well.
 NothingIsLostOnTheWay ==

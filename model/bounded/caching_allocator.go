@@ -15,7 +15,10 @@ type CachingAllocator struct {
 	keys
 	malloc, free, recordStream, complete, emptyCache action
 
-	recordsTwice bool // programs record a stream use before a capture and in it again
+	// With private pools.
+	recordsTwice bool     // programs record a stream use in a capture and outside of it
+	overflow     []uint64 // the pools with use_on_oom
+	captures     bool     // there are captures
 }
 
 // newCachingAllocator is the module at these bounds.
@@ -43,7 +46,8 @@ func (c *CachingAllocator) Initial() []*model.State {
 func (c *CachingAllocator) Next(s *model.State, yield func(label int, next *model.State)) {
 	for i, stream := range c.Streams {
 		for j, size := range c.Sizes {
-			next, _ := s.Malloc(stream, size, model.DriverResults{LowestFrom: AddressBase})
+			next, r := s.Malloc(stream, size, model.DriverResults{LowestFrom: AddressBase})
+			c.hold(&next, r, stream, size)
 			yield(c.malloc.label(i, j), next.Keep())
 		}
 	}
@@ -63,7 +67,7 @@ func (c *CachingAllocator) nextExceptMalloc(s *model.State, yield func(label int
 			if b.State != spec.ActiveAllocated {
 				continue
 			}
-			emit(c.free.label(toUnits(b.Address)), launchAndFree(s, &b))
+			emit(c.free.label(toUnits(b.Address)), launchAndFree(s, b.Address))
 			for i, stream := range c.Streams {
 				if next, can := c.recordStreamStep(s, &g, &b, stream); can {
 					emit(c.recordStream.label(toUnits(b.Address), i), next)
@@ -74,40 +78,61 @@ func (c *CachingAllocator) nextExceptMalloc(s *model.State, yield func(label int
 	emit(c.emptyCache.label(), s.EmptyCache())
 }
 
-// launchAndFree launches the last use of a block in each of its stream uses, and then
-// frees it. Captured work is in a graph, and does not run.
-func launchAndFree(s *model.State, b *model.Block) model.State {
-	next := *s
-	for _, id := range b.StreamUses {
-		if captured, earlier := graphStreamUse(s, b, id); !captured || earlier {
-			next = next.Launch(id, spec.Range{Ptr: b.Address, Bytes: b.Size})
-		}
-	}
-	next, _ = next.Free(b.Address)
+// launchAndFree launches the last uses of the memory at an address, and then frees it.
+func launchAndFree(s *model.State, ptr spec.Ptr) model.State {
+	next, _ := s.LaunchUses(ptr).Free(ptr)
+	next.GiveBack(ptr)
 	return next
 }
 
+// hold records what the program holds after a malloc. A pool with use_on_oom may serve
+// requests of the default pool too.
+func (c *CachingAllocator) hold(s *model.State, r model.Result, stream spec.Stream, bytes uint64) {
+	if r.Ptr == 0 {
+		return
+	}
+	pool := routedTo(s.Truth, stream)
+	source := poolAt(s, r.Ptr)
+	if pool.IsDefault() && slices.Contains(c.overflow, uint64(poolNumber(source))) {
+		pool = source
+	}
+	s.Hold(model.Held{Ptr: r.Ptr, Bytes: bytes, Stream: stream, Pool: pool})
+}
+
+// routedTo is the pool that the program routes the requests for a stream to: that of the
+// capture that it began last.
+func routedTo(t *model.Truth, stream spec.Stream) spec.PoolID {
+	for _, r := range slices.Backward(t.Captures) {
+		if r.Stream == stream {
+			return r.Pool
+		}
+	}
+	return spec.DefaultPool
+}
+
+// poolAt is the pool of the segment that contains an address.
+func poolAt(s *model.State, ptr spec.Ptr) spec.PoolID {
+	for _, g := range s.Segments {
+		if g.Address <= ptr && ptr < g.Address+spec.Ptr(g.Size) {
+			return g.Pool
+		}
+	}
+	return spec.DefaultPool
+}
+
 // recordStreamStep is the step RecordStream, if the program can do it. recordsTwice says
-// whether programs record a stream before a capture and in it again.
+// whether programs record a stream both in a capture and outside of it.
 func (c *CachingAllocator) recordStreamStep(s *model.State, g *model.Segment, b *model.Block, stream spec.Stream) (model.State, bool) {
 	id := onDevice(stream)
-	captured, _ := graphStreamUse(s, b, id)
-	again := len(s.Routings) > 0 && !captured && slices.Contains(b.StreamUses, id)
-	if stream == g.Stream || again && !c.recordsTwice {
+	both := slices.ContainsFunc(s.Truth.Touches, func(x model.Touch) bool {
+		return x.Ptr == b.Address && x.Stream == id && x.Captured != (len(s.Truth.Captures) > 0)
+	})
+	if stream == g.Stream || both && !c.recordsTwice {
 		return *s, false
 	}
 	next, _ := s.RecordStream(b.Address, id)
+	next.AddTouch(b.Address, id)
 	return next, true
-}
-
-// graphStreamUse reports whether a stream use was recorded in a capture, and before it too.
-func graphStreamUse(s *model.State, b *model.Block, id spec.DeviceStream) (captured, earlier bool) {
-	for _, u := range s.GraphStreamUses {
-		if u.Block == b.Address && u.Stream == id {
-			return true, u.Earlier
-		}
-	}
-	return false, false
 }
 
 // pendingWork is how many pieces of work a stream has pending.

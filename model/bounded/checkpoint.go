@@ -6,6 +6,7 @@ import (
 	"gaugeblock/model"
 	"gaugeblock/model/explore"
 	"gaugeblock/model/tlc"
+	"gaugeblock/spec"
 )
 
 // Checkpoint is Checkpoint.tla: PrivatePools with checkpoints and restores.
@@ -46,10 +47,38 @@ func (c *Checkpoint) Next(s *model.State, yield func(label int, next *model.Stat
 		if next, r := s.Checkpoint(id); r.Err == nil && len(s.Routings) == 0 {
 			yield(c.checkpoint.label(i), next.Keep())
 		}
-		if next, r := s.SetCheckpointPoolState(id); r.Err == nil {
+		if next, can := restore(s, id); can {
 			yield(c.restore.label(i), next.Keep())
 		}
 	}
+}
+
+// restore is the step SetCheckpointPoolState, if it is possible. What the program holds
+// afterwards of the pool is what it held at the checkpoint. The uses of what it held before
+// have been launched by then.
+func restore(s *model.State, id spec.PoolID) (model.State, bool) {
+	launched := *s
+	for _, h := range s.Truth.Held {
+		if h.Pool == id {
+			launched = launched.LaunchUses(h.Ptr)
+		}
+	}
+	next, r := launched.SetCheckpointPoolState(id)
+	if r.Err != nil {
+		return next, false
+	}
+	for _, h := range s.Truth.Held {
+		if h.Pool == id {
+			next.GiveBack(h.Ptr)
+		}
+	}
+	everyBlock(&next, func(g *model.Segment, b *model.Block) bool {
+		if g.Pool == id && isAllocated(b) {
+			next.Hold(model.Held{Ptr: b.Address, Bytes: b.Size, Stream: g.Stream, Pool: id})
+		}
+		return true
+	})
+	return next, true
 }
 
 // Text implements Module. tla/Checkpoint.tla explains the variable.

@@ -12,6 +12,7 @@
 //	check.go               a configuration: its module, and the properties to check
 //	actions.go             the labels of steps
 //	key.go                 a state as bytes: equal keys mean equal states
+//	truth.go               what the program and the device did, in keys and texts
 //	text.go                a state in TLA+ syntax, which is compared with TLC's
 //	invariants.go          properties of states
 //	properties.go          properties of steps, of failures, and of endless runs

@@ -60,6 +60,7 @@ func (m *keys) LeastKey(to []byte, s *model.State) []byte {
 func (m *keys) write(to []byte, s *model.State, names *naming) []byte {
 	k := coder{key: to, names: names, arena: &noArena}
 	m.module.code(&k, s)
+	k.truth(s)
 	return k.key
 }
 
@@ -74,6 +75,7 @@ func (m *keys) Decoder() func(key []byte) *model.State {
 		s := m.initial.In(arena)
 		k := coder{key: key, reading: true, arena: arena}
 		m.module.code(&k, s)
+		k.truth(s)
 		if len(k.key) != 0 {
 			panic(fmt.Sprintf("bounded: %d bytes after the key of a state", len(k.key)))
 		}
@@ -293,11 +295,7 @@ func (k *coder) event(e *model.Event, completed int) {
 func (p *PrivatePools) code(k *coder, s *model.State) {
 	p.CachingAllocator.code(k, s)
 	numbered(k, &s.Pools, &k.arena.Pools, poolNumbers, func(q *model.Pool) int { return poolNumber(q.ID) }, k.poolState)
-	list(k, &s.Routings, &k.arena.Routings, func(r *model.PoolRouting) {
-		k.pool(&r.Pool)
-		k.stream(&r.Stream)
-		k.flags(&r.All)
-	})
+	list(k, &s.Routings, &k.arena.Routings, k.routing)
 	for i := range p.Streams {
 		k.graphStreamUses(s, i)
 	}
@@ -306,6 +304,12 @@ func (p *PrivatePools) code(k *coder, s *model.State) {
 			return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Stream.Stream, b.Stream.Stream))
 		})
 	}
+}
+
+func (k *coder) routing(r *model.PoolRouting) {
+	k.pool(&r.Pool)
+	k.stream(&r.Stream)
+	k.flags(&r.All)
 }
 
 // numbered writes or reads a list that is in the order of the numbers of its elements.
@@ -338,7 +342,7 @@ func (k *coder) graphStreamUses(s *model.State, i int) {
 	if k.reading {
 		for range k.byte(0) {
 			u := model.GraphStreamUse{Stream: onDevice(spec.Stream(i + 1))}
-			k.graphStreamUse(&u)
+			k.address(&u.Block)
 			s.GraphStreamUses = append(s.GraphStreamUses, u)
 		}
 		return
@@ -348,14 +352,9 @@ func (k *coder) graphStreamUses(s *model.State, i int) {
 	for _, u := range s.GraphStreamUses {
 		if u.Stream == k.writtenStream(i) {
 			k.key[at]++
-			k.graphStreamUse(&u)
+			k.address(&u.Block)
 		}
 	}
-}
-
-func (k *coder) graphStreamUse(u *model.GraphStreamUse) {
-	k.address(&u.Block)
-	k.flags(&u.Earlier)
 }
 
 // code is the key of what Checkpoint.tla adds.

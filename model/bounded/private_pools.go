@@ -13,23 +13,27 @@ import (
 // PrivatePools is PrivatePools.tla: CachingAllocator with private pools and captures.
 type PrivatePools struct {
 	*CachingAllocator
-	ids      []uint64 // the numbers of the pools
-	maxUses  int
-	overflow []uint64 // the pools with use_on_oom
+	ids         []uint64 // the numbers of the pools
+	maxUses     int
+	routesTwice bool // programs route a stream to a second pool while it is routed to one
+	relaxed     bool // captures do not forbid to free memory
 
 	begin, end, release action
 }
 
 func openPrivatePools(c *tlc.Config) (Module, error) {
-	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice")
+	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice", "RelaxedCaptures")
 	if err != nil {
 		return nil, err
 	}
 	p := &PrivatePools{CachingAllocator: newCachingAllocator(b)}
 	r := constants{config: c}
 	p.ids, p.overflow, p.maxUses = r.numbers("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
-	p.recordsTwice = r.bool("RecordsTwice")
-	p.keys = keys{module: p, initial: b.initial(), names: symmetries(b.Streams, p.ids, p.overflow, nil)}
+	p.captures = true
+	p.recordsTwice, p.routesTwice, p.relaxed = r.bool("RecordsTwice"), r.bool("RoutesTwice"), r.bool("RelaxedCaptures")
+	initial := b.initial()
+	initial.RelaxedCaptures = p.relaxed
+	p.keys = keys{module: p, initial: initial, names: symmetries(b.Streams, p.ids, p.overflow, nil)}
 	ids := asInts(p.ids)
 	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
 	p.end = p.add("EndAllocateToPool", ids)
@@ -47,17 +51,19 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 	p.CachingAllocator.Next(s, yield)
 	for i, number := range p.ids {
 		id := PoolID(number)
-		count, routed := useCount(s, id), slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Pool == id })
+		count, routed := useCount(s, id), slices.ContainsFunc(s.Truth.Captures, func(r model.PoolRouting) bool { return r.Pool == id })
 		for j, stream := range p.Streams {
-			taken := slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return r.Stream == stream })
-			if count != 0 && count < p.maxUses && !routed && !taken {
+			taken := slices.ContainsFunc(s.Truth.Captures, func(r model.PoolRouting) bool { return r.Stream == stream })
+			if count != 0 && count < p.maxUses && !routed && (!taken || p.routesTwice) {
 				next, _ := s.BeginAllocateToPool(id, stream)
+				next.BeginCapture(model.PoolRouting{Pool: id, Stream: stream})
 				p.markOverflow(&next)
 				yield(p.begin.label(i, j), next.Keep())
 			}
 		}
 		if routed {
 			next, _ := s.EndAllocateToPool(id)
+			next.EndCapture(id)
 			yield(p.end.label(i), next.Keep())
 		} else if count > 0 {
 			next, _ := s.ReleasePool(id)
@@ -100,13 +106,7 @@ func (w *writer) poolVariables() {
 			w.Raw("]")
 		})
 	})
-	w.variable("redirections", func() {
-		w.Sequence(len(s.Routings), func(i int) {
-			w.field("[pool", poolNumber(s.Routings[i].Pool))
-			w.field(",stream", int(s.Routings[i].Stream))
-			w.Raw("]")
-		})
-	})
+	w.variable("redirections", func() { w.routings(s.Routings) })
 	w.variable("deferred", func() {
 		deferred := w.placesOf((*model.Block).IsDeferred)
 		w.Set(len(deferred), func(i int) { w.Int(toUnits(deferred[i].block.Address)) })
@@ -114,8 +114,6 @@ func (w *writer) poolVariables() {
 	w.variable("captureUses", func() {
 		w.Set(len(s.GraphStreamUses), func(i int) {
 			w.field("[block", toUnits(s.GraphStreamUses[i].Block))
-			w.Raw(",earlier|->")
-			w.Bool(s.GraphStreamUses[i].Earlier)
 			w.field(",stream", int(s.GraphStreamUses[i].Stream.Stream))
 			w.Raw("]")
 		})
@@ -126,6 +124,10 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 	switch name {
 	case "PoolsOwnTheirBlocks":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: poolsOwnTheirBlocks})
+	case "PoolsAreIsolated":
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: poolsAreIsolated})
+	case "RoutingsAreCaptures":
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: routingsAreCaptures})
 	case "CacheIsReleasedInCapture":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.cacheIsReleasedInCapture})
 	case "CapturedMemoryIsKept":
@@ -139,7 +141,7 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 // always implements Module. OutOfMemoryIsReal is not in it: requests of one pool cannot
 // have the cached memory of another.
 func (p *PrivatePools) always() []string {
-	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "CapturedMemoryIsKept")
+	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "CapturedMemoryIsKept")
 }
 
 // fairness implements Module. The fair specification of PrivatePools.tla has strong

@@ -19,7 +19,7 @@ type naming struct {
 
 // A numbering is a permutation of some numbers, at most maxNames of them.
 type numbering struct {
-	to [maxNames + 1]byte // by old number: the new one. 0, the default pool, is itself
+	to [maxNames + 1]byte // by old number: the new one. Other numbers are themselves
 	by []byte             // the old numbers, in the order of the new ones
 }
 
@@ -31,6 +31,9 @@ const maxNames = 8
 func numberings[N ~uint64](numbers, fixed []N) (all []numbering) {
 	permute(asBytes(numbers), asBytes(fixed), 0, func(by []byte) {
 		n := numbering{by: bytes.Clone(by)}
+		for i := range n.to {
+			n.to[i] = byte(i)
+		}
 		for i, old := range by {
 			n.to[old] = byte(numbers[i])
 		}

@@ -1,8 +1,6 @@
 package bounded
 
 import (
-	"slices"
-
 	"gaugeblock/model"
 	"gaugeblock/model/tlc"
 	"gaugeblock/spec"
@@ -19,9 +17,8 @@ func (c *CachingAllocator) Text(to []byte, s *model.State) []byte {
 func (c *CachingAllocator) variables(w *writer) {
 	w.variable("blocks", w.blocks)
 	w.variable("cached", w.cached)
-	w.variable("device", w.device)
+	w.truth()
 	w.variable("events", func() { w.Sequence(len(c.Streams), func(i int) { w.events(c.Streams[i]) }) })
-	w.variable("given", w.allocatedByProgram)
 	w.variable("segments", w.segments)
 	w.variable("stats", w.stats)
 	w.variable("work", func() { w.Sequence(len(c.Streams), func(i int) { w.work(c.Streams[i]) }) })
@@ -119,49 +116,10 @@ func (w *writer) cached() {
 	w.Set(len(free), func(i int) { w.Int(toUnits(free[i].block.Address)) })
 }
 
-func (w *writer) device() {
-	var pieces []spec.Range
-	for i := range w.state.Segments {
-		pieces = append(pieces, memoryOf(&w.state.Segments[i])...)
-	}
-	for i := range w.state.PendingMallocs {
-		if granted := w.state.PendingMallocs[i].Granted(); granted.Bytes > 0 {
-			pieces = append(pieces, granted)
-		}
-	}
-	w.Set(len(pieces), func(i int) { w.memory(pieces[i]) })
-}
-
-// memoryOf is the memory of a segment: one range, or the mapped pages.
-func memoryOf(g *model.Segment) (pieces []spec.Range) {
-	if !g.Expandable {
-		return []spec.Range{{Ptr: g.Address, Bytes: g.Size}}
-	}
-	for at := uint64(0); at < g.Size; at += g.Page {
-		page := spec.Range{Ptr: g.Address + spec.Ptr(at), Bytes: g.Page}
-		if slices.ContainsFunc(g.Blocks, func(b model.Block) bool {
-			return !b.Unmapped && page.Overlaps(spec.Range{Ptr: b.Address, Bytes: b.Size})
-		}) {
-			pieces = append(pieces, page)
-		}
-	}
-	return pieces
-}
-
 func (w *writer) memory(r spec.Range) {
 	w.field("[addr", toUnits(r.Ptr))
 	w.field(",size", int(r.Bytes))
 	w.Raw("]")
-}
-
-func (w *writer) allocatedByProgram() {
-	allocated := w.placesOf(isAllocated)
-	w.Set(len(allocated), func(i int) {
-		w.field("[addr", toUnits(allocated[i].block.Address))
-		w.field(",bytes", int(allocated[i].block.RequestedSize))
-		w.field(",stream", int(allocated[i].segment.Stream))
-		w.Raw("]")
-	})
 }
 
 func (w *writer) segments() {

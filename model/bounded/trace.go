@@ -165,12 +165,11 @@ func (t *tracer) dropCompleted(s *model.State) {
 	}
 }
 
-// launchUses launches the last uses of a block, like launchAndFree.
+// launchUses launches the last uses of the memory at an address, like launchAndFree.
 func (t *tracer) launchUses(s *model.State, address int) {
-	b, _ := blockAt(s, address)
-	for _, id := range b.StreamUses {
-		if captured, earlier := graphStreamUse(s, b, id); !captured || earlier {
-			t.launch(int(id.Stream))
+	for _, x := range s.Truth.Touches {
+		if toUnits(x.Ptr) == address && !x.Captured {
+			t.launch(int(x.Stream.Stream))
 		}
 	}
 }

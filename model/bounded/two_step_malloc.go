@@ -42,7 +42,9 @@ func (t *TwoStepMalloc) Next(s *model.State, yield func(label int, next *model.S
 	for i, thread := range t.threads {
 		at := slices.IndexFunc(s.PendingMallocs, func(c model.PendingMalloc) bool { return c.ID == int(thread) })
 		if at >= 0 {
-			next, _, _ := s.MallocResume(int(thread), results)
+			c := &s.PendingMallocs[at]
+			next, r, _ := s.MallocResume(int(thread), results)
+			t.hold(&next, r, c.Stream, c.RequestedSize)
 			label := t.grant.label(i)
 			if s.PendingMallocs[at].DriverAnswered() {
 				label = t.resume.label(i)
@@ -52,7 +54,8 @@ func (t *TwoStepMalloc) Next(s *model.State, yield func(label int, next *model.S
 		}
 		for j, stream := range t.Streams {
 			for k, size := range t.Sizes {
-				next, _, _ := s.MallocSearch(int(thread), stream, size, results)
+				next, r, _ := s.MallocSearch(int(thread), stream, size, results)
+				t.hold(&next, r, stream, size)
 				yield(t.search.label(i, j, k), next.Keep())
 			}
 		}
@@ -74,7 +77,7 @@ func (w *writer) call(c *model.PendingMalloc) {
 	w.field(",bytes", int(c.RequestedSize))
 	w.Raw(",granted|->{")
 	if granted := c.Granted(); granted.Bytes > 0 {
-		w.memory(granted)
+		w.grant(model.Grant{Memory: granted, Stream: c.Stream})
 	}
 	w.field("},stream", int(c.Stream))
 	w.field(",thread", c.ID)
@@ -91,7 +94,11 @@ func (t *TwoStepMalloc) property(name string, fair [][]int, to *explore.Options[
 
 // always implements Module. OutOfMemoryIsReal is not in it: a malloc may fail because of
 // segments that other threads have not registered yet.
-func (t *TwoStepMalloc) always() []string { return slices.Sorted(maps.Keys(invariants)) }
+func (t *TwoStepMalloc) always() []string {
+	names := slices.Sorted(maps.Keys(invariants))
+	names[slices.Index(names, "NothingIsLost")] = "NothingIsLostOnTheWay"
+	return names
+}
 
 // mallocsEnd: every thread with a pending malloc has none later.
 func (t *TwoStepMalloc) mallocsEnd(fair [][]int) (list []explore.LeadsTo[*model.State]) {

@@ -4,11 +4,12 @@ package slab
 
 import "slices"
 
-// A Slab is memory for slices of one type. The zero value has none: then, and when the
-// memory is used up, slices are allocated one by one. Reset provides what was lacking.
+// A Slab is memory for slices of one type. Before the first Reset, and when the memory is
+// used up, slices are allocated one by one.
 type Slab[T any] struct {
-	all  []T
-	used int // of all, and what was allocated one by one
+	all     []T
+	used    int  // of all, and what was allocated one by one
+	isReset bool // otherwise the Slab is not changed, and can be shared
 }
 
 // spare is how many elements a slice can grow by in place.
@@ -16,6 +17,9 @@ const spare = 2
 
 // Take is a slice of n elements. They may have any value.
 func (m *Slab[T]) Take(n int) []T {
+	if !m.isReset {
+		return make([]T, n)
+	}
 	begin := m.used
 	m.used += n + spare
 	if m.used > len(m.all) {
@@ -26,8 +30,7 @@ func (m *Slab[T]) Take(n int) []T {
 
 // Clone is a copy of a slice.
 func (m *Slab[T]) Clone(from []T) []T {
-	if m.used+len(from)+spare > len(m.all) {
-		m.used += len(from) + spare
+	if !m.isReset {
 		return slices.Clone(from)
 	}
 	to := m.Take(len(from))
@@ -38,6 +41,7 @@ func (m *Slab[T]) Clone(from []T) []T {
 // Reset gives all slices up, whose memory is used again. It enlarges the memory to twice
 // what was used since the last Reset, if that was more than there is.
 func (m *Slab[T]) Reset() {
+	m.isReset = true
 	if m.used > len(m.all) {
 		m.all = make([]T, 2*m.used)
 	}

@@ -29,6 +29,7 @@ func (sys *System) doCheckpoint(name string, id spec.PoolID) error {
 		return err
 	case "SetCheckpointPoolState":
 		_, err := sys.allocator.Restore(0, sys.checkpoints[id].state)
+		sys.restored(sys.checkpoints[id].model)
 		return err
 	}
 	return fmt.Errorf("no action is called %q", name)

@@ -9,12 +9,6 @@ import (
 // Private pools. In the model the routing of a stream to a pool stands for a capture of the
 // stream. Here it is a filter that accepts the requests for the stream.
 
-// graphStreamUse is a stream use that was recorded while requests were routed to a pool.
-type graphStreamUse struct {
-	block  spec.Ptr
-	stream spec.Stream
-}
-
 func (sys *System) doPool(name string, n []int) error {
 	id := bounded.PoolID(uint64(n[0]))
 	switch name {
@@ -23,9 +17,11 @@ func (sys *System) doPool(name string, n []int) error {
 			return err
 		}
 		sys.routed[id] = spec.Stream(n[1])
+		sys.record.BeginCapture(model.PoolRouting{Pool: id, Stream: spec.Stream(n[1])})
 		return sys.allocator.SetUseOnOOM(0, id, sys.overflow[id])
 	case "EndAllocateToPool":
 		delete(sys.routed, id)
+		sys.record.EndCapture(id)
 		return sys.allocator.EndAllocateToPool(0, id)
 	case "ReleasePool":
 		if count, err := sys.allocator.PoolUseCount(0, id); err != nil || count == 1 {

@@ -2,6 +2,7 @@ package refinement
 
 import (
 	"gaugeblock/fakegpu"
+	"gaugeblock/model/bounded"
 	"gaugeblock/spec"
 )
 
@@ -32,6 +33,9 @@ type recordingDriver struct {
 	queues         map[spec.Stream]*workQueue
 	launchedBefore map[spec.EventHandle]int // pieces launched in the stream before the event
 	routed         map[spec.PoolID]spec.Stream
+
+	record *bounded.State // of which the Truth is used
+	stream spec.Stream    // of the malloc
 }
 
 // CaptureStatus implements spec.Driver.

@@ -19,9 +19,7 @@ func (sys *System) Refine() (*bounded.State, error) {
 		StreamUse: func(u *spec.StreamUseView) {
 			uses[u.Block] = append(uses[u.Block], u.Stream)
 			if u.DuringRouting {
-				s.GraphStreamUses = append(s.GraphStreamUses, model.GraphStreamUse{
-					Block: u.Block, Stream: u.Stream, Earlier: sys.earlier[graphStreamUse{u.Block, u.Stream.Stream}],
-				})
+				s.GraphStreamUses = append(s.GraphStreamUses, model.GraphStreamUse{Block: u.Block, Stream: u.Stream})
 			}
 		},
 		Pool: func(p *spec.PoolView) { addPool(&s, p) },
@@ -46,6 +44,7 @@ func (sys *System) Refine() (*bounded.State, error) {
 		})
 	}
 	sys.addCheckpoints(&s)
+	s.Truth = sys.record.Truth
 	return &s, err
 }
 

@@ -3,11 +3,14 @@ package refinement
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
 
+	"gaugeblock/model"
 	"gaugeblock/model/bounded"
+	"gaugeblock/spec"
 )
 
 // Follow does the step of a label, and compares the state of the allocator with the next
@@ -17,7 +20,7 @@ func (sys *System) Follow(m bounded.Module, from *bounded.State, label string, n
 		return fmt.Errorf("the model has no step %s from\n%s", label, m.Text(nil, from))
 	}
 	if err := sys.Do(label); err != nil {
-		return fmt.Errorf("%s fails: %sys\nin\n%s", label, err, m.Text(nil, from))
+		return fmt.Errorf("%s fails: %v\nin\n%s", label, err, m.Text(nil, from))
 	}
 	got, err := sys.Refine()
 	if err != nil {
@@ -27,7 +30,40 @@ func (sys *System) Follow(m bounded.Module, from *bounded.State, label string, n
 		return fmt.Errorf("%s from\n%s\nthe allocator's state (+) is not the model's (-):\n%s",
 			label, m.Text(nil, from), cmp.Diff(lines(m.Text(nil, next)), lines(m.Text(nil, got))))
 	}
-	return nil
+	return sys.compareBookkeeping(next)
+}
+
+// compareBookkeeping compares what the allocator keeps beside its blocks, and the model
+// computes from them: the statistics and the free lists.
+func (sys *System) compareBookkeeping(next *bounded.State) error {
+	stats, err := sys.allocator.Stats(0)
+	if err != nil {
+		return err
+	}
+	if want, got := ofState(next.Stats()), ofState(model.Current(stats)); want != got {
+		return fmt.Errorf("the allocator's statistics (+) are not the model's (-):\n%s", cmp.Diff(want, got))
+	}
+	var want, got []spec.Ptr
+	for i := range next.Segments {
+		for j := range next.Segments[i].Blocks {
+			if b := &next.Segments[i].Blocks[j]; b.IsFree() {
+				want = append(want, b.Address)
+			}
+		}
+	}
+	err = sys.allocator.Inspect(0, spec.Visitor{Free: func(b *spec.BlockView) { got = append(got, b.Address) }})
+	slices.Sort(got)
+	if !slices.Equal(want, got) {
+		return fmt.Errorf("the allocator's free lists (+) are not the model's (-):\n%s", cmp.Diff(want, got))
+	}
+	return err
+}
+
+// ofState is the statistics that follow from a state, and not from the way to it.
+func ofState(stats spec.DeviceStats) spec.DeviceStats {
+	stats.NumAllocRetries, stats.NumOOMs, stats.NumSyncAllStreams = 0, 0, 0
+	stats.NumDeviceAlloc, stats.NumDeviceFree = 0, 0
+	return stats
 }
 
 // lines is a state's text with a line for each element, for the difference of two.

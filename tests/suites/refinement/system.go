@@ -23,14 +23,15 @@ type System struct {
 	overflow    map[spec.PoolID]bool // pools with use_on_oom
 	routed      map[spec.PoolID]spec.Stream
 	checkpoints map[spec.PoolID]checkpoint
-	earlier     map[graphStreamUse]bool // stream uses that were recorded before the capture and in it again
+
+	record *bounded.State // of which the Truth is used
 }
 
 // NewSystem sets up the initial state of a configuration.
 func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
 	sys := &System{
 		initial: initial, overflow: map[spec.PoolID]bool{},
-		routed: map[spec.PoolID]spec.Stream{}, checkpoints: map[spec.PoolID]checkpoint{}, earlier: map[graphStreamUse]bool{},
+		routed: map[spec.PoolID]spec.Stream{}, checkpoints: map[spec.PoolID]checkpoint{},
 	}
 	streams, err := c.Numbers("Streams")
 	if err != nil {
@@ -54,7 +55,12 @@ func (sys *System) setUp(streams []uint64) (err error) {
 		PageGranularity: initial.Geometry.MinBlock,
 		Waits:           fakegpu.WaitsDrain,
 	})
-	sys.driver = &recordingDriver{sys.gpu, map[spec.Stream]*workQueue{}, map[spec.EventHandle]int{}, sys.routed}
+	record := *initial
+	sys.record = &record
+	sys.driver = &recordingDriver{
+		GPU: sys.gpu, queues: map[spec.Stream]*workQueue{}, launchedBefore: map[spec.EventHandle]int{},
+		routed: sys.routed, record: sys.record,
+	}
 	for _, number := range streams {
 		s := spec.Stream(number)
 		if err := sys.gpu.AddStream(0, s); err != nil {
@@ -101,53 +107,27 @@ func (sys *System) Do(label string) error {
 func (sys *System) address(unit int) spec.Ptr { return bounded.AddressBase + spec.Ptr(unit) }
 
 func (sys *System) malloc(r spec.Request) error {
+	sys.driver.stream = r.Stream
 	ptr, err := sys.allocator.Malloc(r)
-	maps.DeleteFunc(sys.earlier, func(u graphStreamUse, _ bool) bool { return u.block == ptr })
 	if err != nil && trace.ErrorName(err) == trace.ErrorOOM {
 		return nil
+	}
+	if err == nil {
+		sys.hold(ptr, r)
 	}
 	return err
 }
 
-// free launches the last use of a block in each stream that uses it, and then frees it.
-// Captured work is in a graph, and does not run.
+// free launches the last uses of the memory at an address, and then frees it.
 func (sys *System) free(ptr spec.Ptr) error {
-	var uses []spec.StreamUseView
-	block := spec.Range{Ptr: ptr}
-	err := sys.allocator.Inspect(0, spec.Visitor{
-		Block: func(b *spec.BlockView) {
-			if b.Address == ptr {
-				block.Bytes = b.Size
-			}
-		},
-		StreamUse: func(u *spec.StreamUseView) {
-			if u.Block == ptr && (!u.DuringRouting || sys.earlier[graphStreamUse{ptr, u.Stream.Stream}]) {
-				uses = append(uses, *u)
-			}
-		},
-	})
-	if err != nil {
+	if err := sys.launchUses(ptr); err != nil {
 		return err
 	}
-	for _, u := range uses {
-		if err := sys.driver.queues[u.Stream.Stream].launch(block); err != nil {
-			return err
-		}
-	}
+	sys.record.GiveBack(ptr)
 	return sys.allocator.Free(ptr)
 }
 
-// recordStream records a stream use. Work from before a capture is on the device, although
-// the allocator drops the stream use if it is recorded again in the capture.
 func (sys *System) recordStream(ptr spec.Ptr, s spec.Stream) error {
-	use := graphStreamUse{ptr, s}
-	err := sys.allocator.Inspect(0, spec.Visitor{StreamUse: func(u *spec.StreamUseView) {
-		if u.Block == ptr && u.Stream.Stream == s && !u.DuringRouting && len(sys.routed) > 0 {
-			sys.earlier[use] = true
-		}
-	}})
-	if err != nil {
-		return err
-	}
+	sys.record.AddTouch(ptr, spec.DeviceStream{Stream: s})
 	return sys.allocator.RecordStream(ptr, 0, s)
 }

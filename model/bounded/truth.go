@@ -1,0 +1,202 @@
+package bounded
+
+import (
+	"cmp"
+	"slices"
+
+	"gaugeblock/model"
+	"gaugeblock/spec"
+)
+
+// The truth of a state (model.Truth) follows from the rest of the state, unless the
+// allocator made a mistake or the program records a stream use in a capture and outside of
+// it. So a key has only what does not follow.
+
+// truth writes or reads what does not follow of the truth, after the rest of the state.
+func (k *coder) truth(s *model.State) {
+	var follows followed
+	follows.from(s)
+	t := s.Truth
+	if k.reading {
+		t = k.arena.NewTruth(model.Truth{
+			Held: k.arena.Held.Clone(follows.held), Touches: k.arena.Touches.Clone(follows.touches),
+			Captures: s.Routings, Granted: k.arena.Grants.Clone(follows.granted),
+		})
+		s.Truth = t
+	}
+	held, touches := !slices.Equal(t.Held, follows.held), !slices.Equal(t.Touches, follows.touches)
+	captures, granted := !slices.Equal(t.Captures, s.Routings), !slices.Equal(t.Granted, follows.granted)
+	illegal := len(t.Illegal) > 0
+	k.flags(&held, &touches, &captures, &granted, &illegal)
+	if held {
+		list(k, &t.Held, &k.arena.Held, k.held)
+	}
+	if touches {
+		k.touches(&t.Touches)
+	}
+	if captures {
+		list(k, &t.Captures, &k.arena.Routings, k.routing)
+	}
+	if granted {
+		list(k, &t.Granted, &k.arena.Grants, func(g *model.Grant) {
+			k.memory(&g.Memory)
+			k.stream(&g.Stream)
+		})
+	}
+	if illegal {
+		k.illegal(&t.Illegal)
+	}
+}
+
+func (k *coder) held(h *model.Held) {
+	k.address(&h.Ptr)
+	number(k, &h.Bytes)
+	k.stream(&h.Stream)
+	k.pool(&h.Pool)
+}
+
+// touches are those of each stream, by address; of the same address those outside of a
+// capture come first.
+func (k *coder) touches(all *[]model.Touch) {
+	if k.reading {
+		list(k, all, &k.arena.Touches, k.touch)
+		slices.SortFunc(*all, model.Touch.Compare)
+		return
+	}
+	k.byte(byte(len(*all)))
+	for _, old := range k.names.streams.by {
+		for _, x := range *all {
+			if x.Stream.Stream == spec.Stream(old) {
+				k.touch(&x)
+			}
+		}
+	}
+}
+
+func (k *coder) touch(x *model.Touch) {
+	k.address(&x.Ptr)
+	k.stream(&x.Stream.Stream)
+	k.flags(&x.Captured)
+}
+
+var driverCalls = [...]model.DriverCall{model.QueryEvent, model.WaitEvent, model.FreeMemory}
+
+// illegal is a bit for each kind of call.
+func (k *coder) illegal(calls *[]model.DriverCall) {
+	var is [len(driverCalls)]bool
+	for i, call := range driverCalls {
+		is[i] = slices.Contains(*calls, call)
+	}
+	k.flags(&is[0], &is[1], &is[2])
+	if k.reading {
+		for i, call := range driverCalls {
+			if is[i] {
+				*calls = append(*calls, call)
+			}
+		}
+		slices.Sort(*calls)
+	}
+}
+
+// followed is what follows of the truth from the rest of a state.
+type followed struct {
+	held    []model.Held
+	touches []model.Touch
+	granted []model.Grant
+
+	buffers struct { // so that small states need no allocation
+		held    [8]model.Held
+		touches [8]model.Touch
+		granted [8]model.Grant
+	}
+}
+
+// from computes what follows: the program holds the allocated blocks, in their pools; its
+// stream uses are those of the blocks; and the memory of the driver is that of the segments
+// and of the pending mallocs.
+func (f *followed) from(s *model.State) {
+	f.held, f.touches, f.granted = f.buffers.held[:0], f.buffers.touches[:0], f.buffers.granted[:0]
+	everyBlock(s, func(g *model.Segment, b *model.Block) bool {
+		if isAllocated(b) {
+			f.held = append(f.held, model.Held{Ptr: b.Address, Bytes: b.RequestedSize, Stream: g.Stream, Pool: g.Pool})
+			for _, id := range b.StreamUses {
+				f.touches = append(f.touches, model.Touch{Ptr: b.Address, Stream: id, Captured: isGraphStreamUse(s, b, id)})
+			}
+		}
+		return true
+	})
+	for i := range s.Segments {
+		f.granted = appendGrants(f.granted, &s.Segments[i])
+	}
+	for i := range s.PendingMallocs {
+		if memory := s.PendingMallocs[i].Granted(); memory.Bytes > 0 {
+			f.granted = append(f.granted, model.Grant{Memory: memory, Stream: s.PendingMallocs[i].Stream})
+		}
+	}
+	if len(s.PendingMallocs) > 0 {
+		slices.SortFunc(f.granted, func(a, b model.Grant) int { return cmp.Compare(a.Memory.Ptr, b.Memory.Ptr) })
+	}
+}
+
+func isGraphStreamUse(s *model.State, b *model.Block, id spec.DeviceStream) bool {
+	return slices.Contains(s.GraphStreamUses, model.GraphStreamUse{Block: b.Address, Stream: id})
+}
+
+// appendGrants appends the memory of a segment: one range, or the mapped pages.
+func appendGrants(to []model.Grant, g *model.Segment) []model.Grant {
+	if !g.Expandable {
+		return append(to, model.Grant{Memory: spec.Range{Ptr: g.Address, Bytes: g.Size}, Stream: g.Stream})
+	}
+	at := g.Address
+	for _, b := range g.Blocks {
+		for ; at < b.Address+spec.Ptr(b.Size); at += spec.Ptr(g.Page) {
+			if !b.Unmapped { // pages are mapped and unmapped as a whole
+				to = append(to, model.Grant{Memory: spec.Range{Ptr: at, Bytes: g.Page}, Stream: g.Stream})
+			}
+		}
+	}
+	return to
+}
+
+// truth writes the variables of the program and the device.
+func (w *writer) truth() {
+	t := w.state.Truth
+	w.variable("captures", func() { w.routings(t.Captures) })
+	w.variable("device", func() { w.Set(len(t.Granted), func(i int) { w.grant(t.Granted[i]) }) })
+	w.variable("given", func() {
+		w.Set(len(t.Held), func(i int) {
+			w.field("[addr", toUnits(t.Held[i].Ptr))
+			w.field(",bytes", int(t.Held[i].Bytes))
+			w.field(",pool", poolNumber(t.Held[i].Pool))
+			w.field(",stream", int(t.Held[i].Stream))
+			w.Raw("]")
+		})
+	})
+	w.variable("illegal", func() {
+		w.Set(len(t.Illegal), func(i int) { w.Raw(`"` + string(t.Illegal[i]) + `"`) })
+	})
+	w.variable("touched", func() {
+		w.Set(len(t.Touches), func(i int) {
+			w.field("[addr", toUnits(t.Touches[i].Ptr))
+			w.Raw(",captured|->")
+			w.Bool(t.Touches[i].Captured)
+			w.field(",stream", int(t.Touches[i].Stream.Stream))
+			w.Raw("]")
+		})
+	})
+}
+
+func (w *writer) grant(g model.Grant) {
+	w.field("[addr", toUnits(g.Memory.Ptr))
+	w.field(",size", int(g.Memory.Bytes))
+	w.field(",stream", int(g.Stream))
+	w.Raw("]")
+}
+
+func (w *writer) routings(list []model.PoolRouting) {
+	w.Sequence(len(list), func(i int) {
+		w.field("[pool", poolNumber(list[i].Pool))
+		w.field(",stream", int(list[i].Stream))
+		w.Raw("]")
+	})
+}

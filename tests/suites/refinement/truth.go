@@ -1,0 +1,115 @@
+package refinement
+
+import (
+	"slices"
+
+	"gaugeblock/model"
+	"gaugeblock/model/bounded"
+	"gaugeblock/spec"
+)
+
+// The truth (model.Truth) is what the program did and what reached the driver. The system
+// records both itself and asks the allocator for nothing.
+
+// hold records what the program holds after a malloc.
+func (sys *System) hold(ptr spec.Ptr, r spec.Request) {
+	pool := spec.DefaultPool
+	for _, c := range sys.record.Truth.Captures {
+		if c.Stream == r.Stream {
+			pool = c.Pool
+		}
+	}
+	if source := sys.poolAt(ptr); pool.IsDefault() && sys.overflow[source] {
+		pool = source
+	}
+	sys.record.Hold(model.Held{Ptr: ptr, Bytes: r.Bytes, Stream: r.Stream, Pool: pool})
+}
+
+// poolAt is the pool of the block at an address.
+func (sys *System) poolAt(ptr spec.Ptr) (pool spec.PoolID) {
+	sys.allocator.Inspect(0, spec.Visitor{Block: func(b *spec.BlockView) {
+		if b.Address == ptr {
+			pool = b.Pool
+		}
+	}})
+	return pool
+}
+
+// launchUses launches the last use of the memory at an address in each stream that uses it,
+// other than in graphs.
+func (sys *System) launchUses(ptr spec.Ptr) error {
+	held := sys.record.Truth.Held
+	at := slices.IndexFunc(held, func(h model.Held) bool { return h.Ptr == ptr })
+	for _, x := range sys.record.Truth.Touches {
+		if x.Ptr != ptr || x.Captured {
+			continue
+		}
+		if err := sys.driver.queues[x.Stream.Stream].launch(sys.record.MemoryOf(held[at])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restored records what the program holds after a restore: the saved blocks that were
+// allocated.
+func (sys *System) restored(saved model.Checkpoint) {
+	for _, h := range sys.record.Truth.Held {
+		if h.Pool == saved.Pool {
+			sys.record.GiveBack(h.Ptr)
+		}
+	}
+	for _, b := range saved.Blocks {
+		if b.Allocated {
+			grants := sys.record.Truth.Granted
+			at := slices.IndexFunc(grants, func(g model.Grant) bool { return g.Memory.Overlaps(b.Memory) })
+			sys.record.Hold(model.Held{Ptr: b.Memory.Ptr, Bytes: b.Memory.Bytes, Stream: grants[at].Stream, Pool: saved.Pool})
+		}
+	}
+}
+
+// inCapture reports whether the program has begun a capture and not ended it.
+func inCapture(s *bounded.State) bool { return len(s.Truth.Captures) > 0 }
+
+// Malloc implements spec.Driver.
+func (r *recordingDriver) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
+	ptr, err := r.GPU.Malloc(dev, bytes)
+	if err == nil {
+		r.record.Granted(spec.Range{Ptr: ptr, Bytes: bytes}, r.stream)
+	}
+	return ptr, err
+}
+
+// Free implements spec.Driver.
+func (r *recordingDriver) Free(dev spec.Device, ptr spec.Ptr) error {
+	for _, g := range r.record.Truth.Granted {
+		if g.Memory.Ptr == ptr {
+			r.record.Returned(g.Memory)
+		}
+	}
+	return r.GPU.Free(dev, ptr)
+}
+
+// MapPage implements spec.VirtualMemory.
+func (r *recordingDriver) MapPage(ptr spec.Ptr, bytes uint64, page spec.PageHandle) error {
+	r.record.Granted(spec.Range{Ptr: ptr, Bytes: bytes}, r.stream)
+	return r.GPU.MapPage(ptr, bytes, page)
+}
+
+// UnmapPage implements spec.VirtualMemory.
+func (r *recordingDriver) UnmapPage(ptr spec.Ptr, bytes uint64) error {
+	r.record.Returned(spec.Range{Ptr: ptr, Bytes: bytes})
+	return r.GPU.UnmapPage(ptr, bytes)
+}
+
+// QueryEvent implements spec.Driver.
+func (r *recordingDriver) QueryEvent(e spec.EventHandle) (bool, error) {
+	r.record.CallDriver(model.QueryEvent, inCapture(r.record))
+	return r.GPU.QueryEvent(e)
+}
+
+// SynchronizeEvent implements spec.Driver.
+func (r *recordingDriver) SynchronizeEvent(e spec.EventHandle) error {
+	r.record.CallDriver(model.WaitEvent, inCapture(r.record))
+	return r.GPU.SynchronizeEvent(e)
+}
