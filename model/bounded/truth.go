@@ -14,18 +14,23 @@ import (
 
 // truth writes or reads what does not follow of the truth, after the rest of the state.
 func (k *coder) truth(s *model.State) {
-	var follows followed
-	follows.from(s)
+	var (
+		heldBuffer    [8]model.Held // so that small states need no allocation
+		touchesBuffer [8]model.Touch
+		grantedBuffer [8]model.Grant
+	)
+	followingHeld, followingTouches := appendHeld(heldBuffer[:0], s), appendTouches(touchesBuffer[:0], s)
+	followingGranted := appendGranted(grantedBuffer[:0], s)
 	t := s.Truth
 	if k.reading {
 		t = k.arena.NewTruth(model.Truth{
-			Held: k.arena.Held.Clone(follows.held), Touches: k.arena.Touches.Clone(follows.touches),
-			Captures: s.Routings, Granted: k.arena.Grants.Clone(follows.granted),
+			Held: k.arena.Held.Clone(followingHeld), Touches: k.arena.Touches.Clone(followingTouches),
+			Captures: s.Routings, Granted: k.arena.Grants.Clone(followingGranted),
 		})
 		s.Truth = t
 	}
-	held, touches := !slices.Equal(t.Held, follows.held), !slices.Equal(t.Touches, follows.touches)
-	captures, granted := !slices.Equal(t.Captures, s.Routings), !slices.Equal(t.Granted, follows.granted)
+	held, touches := !slices.Equal(t.Held, followingHeld), !slices.Equal(t.Touches, followingTouches)
+	captures, granted := !slices.Equal(t.Captures, s.Routings), !slices.Equal(t.Granted, followingGranted)
 	illegal := len(t.Illegal) > 0
 	k.flags(&held, &touches, &captures, &granted, &illegal)
 	if held {
@@ -98,44 +103,50 @@ func (k *coder) illegal(calls *[]model.DriverCall) {
 	}
 }
 
-// followed is what follows of the truth from the rest of a state.
-type followed struct {
-	held    []model.Held
-	touches []model.Touch
-	granted []model.Grant
-
-	buffers struct { // so that small states need no allocation
-		held    [8]model.Held
-		touches [8]model.Touch
-		granted [8]model.Grant
-	}
-}
-
-// from computes what follows: the program holds the allocated blocks, in their pools; its
-// stream uses are those of the blocks; and the memory of the driver is that of the segments
-// and of the pending mallocs.
-func (f *followed) from(s *model.State) {
-	f.held, f.touches, f.granted = f.buffers.held[:0], f.buffers.touches[:0], f.buffers.granted[:0]
-	everyBlock(s, func(g *model.Segment, b *model.Block) bool {
-		if isAllocated(b) {
-			f.held = append(f.held, model.Held{Ptr: b.Address, Bytes: b.RequestedSize, Stream: g.Stream, Pool: g.Pool})
-			for _, id := range b.StreamUses {
-				f.touches = append(f.touches, model.Touch{Ptr: b.Address, Stream: id, Captured: isGraphStreamUse(s, b, id)})
+// appendHeld appends what the program holds if nobody made a mistake: the allocated blocks,
+// in their pools.
+func appendHeld(to []model.Held, s *model.State) []model.Held {
+	for i := range s.Segments {
+		g := &s.Segments[i]
+		for j := range g.Blocks {
+			if b := &g.Blocks[j]; isAllocated(b) {
+				to = append(to, model.Held{Ptr: b.Address, Bytes: b.RequestedSize, Stream: g.Stream, Pool: g.Pool})
 			}
 		}
-		return true
-	})
+	}
+	return to
+}
+
+// appendTouches appends the stream uses of the allocated blocks, in a capture and outside.
+func appendTouches(to []model.Touch, s *model.State) []model.Touch {
 	for i := range s.Segments {
-		f.granted = appendGrants(f.granted, &s.Segments[i])
+		for j := range s.Segments[i].Blocks {
+			b := &s.Segments[i].Blocks[j]
+			if !isAllocated(b) {
+				continue
+			}
+			for _, id := range b.StreamUses {
+				to = append(to, model.Touch{Ptr: b.Address, Stream: id, Captured: isGraphStreamUse(s, b, id)})
+			}
+		}
+	}
+	return to
+}
+
+// appendGranted appends the memory of the segments and of the pending mallocs.
+func appendGranted(to []model.Grant, s *model.State) []model.Grant {
+	for i := range s.Segments {
+		to = appendGrants(to, &s.Segments[i])
 	}
 	for i := range s.PendingMallocs {
 		if memory := s.PendingMallocs[i].Granted(); memory.Bytes > 0 {
-			f.granted = append(f.granted, model.Grant{Memory: memory, Stream: s.PendingMallocs[i].Stream})
+			to = append(to, model.Grant{Memory: memory, Stream: s.PendingMallocs[i].Stream})
 		}
 	}
 	if len(s.PendingMallocs) > 0 {
-		slices.SortFunc(f.granted, func(a, b model.Grant) int { return cmp.Compare(a.Memory.Ptr, b.Memory.Ptr) })
+		slices.SortFunc(to, func(a, b model.Grant) int { return cmp.Compare(a.Memory.Ptr, b.Memory.Ptr) })
 	}
+	return to
 }
 
 func isGraphStreamUse(s *model.State, b *model.Block, id spec.DeviceStream) bool {

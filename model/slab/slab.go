@@ -2,8 +2,6 @@
 // them are given up together. It spares the garbage collector one allocation per slice.
 package slab
 
-import "slices"
-
 // A Slab is memory for slices of one type. Before the first Reset, and when the memory is
 // used up, slices are allocated one by one.
 type Slab[T any] struct {
@@ -30,10 +28,10 @@ func (m *Slab[T]) Take(n int) []T {
 
 // Clone is a copy of a slice.
 func (m *Slab[T]) Clone(from []T) []T {
-	if !m.isReset {
-		return slices.Clone(from)
+	if from == nil && !m.isReset {
+		return nil
 	}
-	to := m.Take(len(from))
+	to := m.Take(len(from)) // not slices.Clone, for which the compiler moves from to the heap
 	copy(to, from)
 	return to
 }
