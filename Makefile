@@ -3,7 +3,7 @@
 GO ?= go
 SHELL = bash
 
-.PHONY: all build vet lint test race ci bench fuzz replay tla tla-check
+.PHONY: all build vet lint test race ci bench fuzz replay tla tla-check tla-mutants
 
 all: build vet lint test
 
@@ -80,6 +80,10 @@ locks:
 # NAMES are those of some configurations; without, all.
 tla:
 	$(GO) run ./tests/suites/tla/manifest -tools "$(TLA2TOOLS)" $(NAMES)
+
+# TLC looks at the specification with each of the mistakes of tests/suites/tla/mutants.
+tla-mutants:
+	$(GO) run ./tests/suites/tla/mutants -tools "$(TLA2TOOLS)" $(NAMES)
 
 # TLC follows a history of a program on the reference: HISTORY, or that of a random program.
 HISTORY ?=

@@ -236,7 +236,7 @@ func (s State) EmptyPool(id spec.PoolID) State {
 	}
 	s = s.copy()
 	s.Counters.NumSyncAllStreams++
-	s.aboutEvents(WaitEvent)
+	s.aboutEvents(WaitEvent, len(s.Events))
 	for i := 0; i < len(s.Events); {
 		e := s.Events[i]
 		p, _ := s.find(func(_ *Segment, b *Block) bool { return b.Address == e.Block })

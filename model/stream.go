@@ -95,6 +95,7 @@ func (s *State) isCompleted(e Event) bool { return e.After <= s.StreamOf(e.Strea
 
 // insertEvents records an event in each stream that uses a freed block.
 func (s *State) insertEvents(b *Block) {
+	s.aboutEvents(RecordEvent, len(b.StreamUses))
 	for _, id := range b.StreamUses {
 		s.Events = append(s.Events, Event{Stream: id, Block: b.Address, After: s.StreamOf(id).launched()})
 	}
@@ -123,7 +124,7 @@ func (s State) SynchronizeAndFreeEvents() State {
 // event. The events of a stream are tested in order, up to the first that is not
 // complete.
 func (s *State) freeCompleted() {
-	s.aboutEvents(QueryEvent)
+	s.aboutEvents(QueryEvent, len(s.Events))
 	for i := 0; i < len(s.Events); {
 		e := s.Events[i]
 		if s.isCompleted(e) {
@@ -140,7 +141,7 @@ func (s *State) freeCompleted() {
 // before an event completes.
 func (s *State) synchronizeAndFreeEvents() {
 	s.Counters.NumSyncAllStreams++
-	s.aboutEvents(WaitEvent)
+	s.aboutEvents(WaitEvent, len(s.Events))
 	for len(s.Events) > 0 {
 		e := s.Events[0]
 		s.stream(e.Stream).completeTo(e.After)

@@ -51,12 +51,13 @@ type Grant struct {
 // A DriverCall is a kind of driver call that a capture may forbid.
 type DriverCall string
 
-// To query an event or to wait for one is forbidden in every capture: the event may be in a
-// stream whose work goes into a graph, and then never completes.
+// To record an event, to query one or to wait for one is forbidden in every capture: the
+// event may be in a stream whose work goes into a graph, and then never completes.
 const (
-	QueryEvent DriverCall = "query"
-	WaitEvent  DriverCall = "wait"
-	FreeMemory DriverCall = "free" // or unmap it; allowed in a relaxed capture
+	RecordEvent DriverCall = "record"
+	QueryEvent  DriverCall = "query"
+	WaitEvent   DriverCall = "wait"
+	FreeMemory  DriverCall = "free" // or unmap it; allowed in a relaxed capture
 )
 
 // record changes the truth, if it is recorded. change must not change slices in place.
@@ -133,9 +134,10 @@ func (s *State) Returned(memory spec.Range) {
 	})
 }
 
-// aboutEvents records a driver call about events, which is forbidden in a capture.
-func (s *State) aboutEvents(call DriverCall) {
-	s.CallDriver(call, s.Truth != nil && len(s.Truth.Captures) > 0 && len(s.Events) > 0)
+// aboutEvents records a driver call about each of some events, which is forbidden in a
+// capture.
+func (s *State) aboutEvents(call DriverCall, events int) {
+	s.CallDriver(call, s.Truth != nil && len(s.Truth.Captures) > 0 && events > 0)
 }
 
 // synchronizeStream records that a stream is synchronized, which is forbidden while it is

@@ -85,14 +85,17 @@ FreeSaved(h, layout) ==
 SetSegmentsStateToCheckpoint(h, layout) ==
     FreeSaved(AllocateSaved(h, layout), {x \in layout : ~x.allocated})
 
+\* How much of a range the pool has mapped.
+MappedBytes(id, x) ==
+    SumOfSizes({[addr |-> Max(b.addr, x.addr),
+                 size |-> (IF End(b) < End(x) THEN End(b) ELSE End(x)) - Max(b.addr, x.addr)] :
+                    b \in {c \in MappedBlocks(PoolHeap, id) : Overlap(c, x)}})
+
 \* No other stream uses a block of the pool, and what was saved is still mapped.
 Restorable(checkpoint) ==
     /\ P!UseCount(checkpoint.pool) > 0
     /\ \A b \in MappedBlocks(PoolHeap, checkpoint.pool) : b.eventCount = 0 /\ b.uses = {}
-    /\ \A x \in checkpoint.blocks :
-          x.size = SumOfSizes({[addr |-> Max(b.addr, x.addr),
-                                size |-> (IF End(b) < End(x) THEN End(b) ELSE End(x)) - Max(b.addr, x.addr)] :
-                                   b \in {c \in MappedBlocks(PoolHeap, checkpoint.pool) : Overlap(c, x)}})
+    /\ \A x \in checkpoint.blocks : x.size = MappedBytes(checkpoint.pool, x)
 
 RECURSIVE LaunchUsesOfAll(_, _)
 LaunchUsesOfAll(h, addrs) ==
@@ -126,10 +129,11 @@ EmptyCache == P!EmptyCache /\ UNCHANGED saved
 BeginAllocateToPool(id, stream) == P!BeginAllocateToPool(id, stream) /\ UNCHANGED saved
 EndAllocateToPool(id) == P!EndAllocateToPool(id) /\ UNCHANGED saved
 
-\* A checkpoint is discarded with the graph that it was made for.
+\* A checkpoint is discarded with the graph that it was made for, unless the program
+\* keeps it.  If the pool is created again its memory may be other memory.
 ReleasePool(id) ==
     /\ P!ReleasePool(id)
-    /\ saved' = IF P!UseCount(id) = 1 THEN {c \in saved : c.pool # id} ELSE saved
+    /\ saved' = IF P!UseCount(id) = 1 /\ ~KeepsCheckpoints THEN {c \in saved : c.pool # id} ELSE saved
 
 Init == P!Init /\ saved = {}
 

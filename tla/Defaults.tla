@@ -48,12 +48,13 @@ MaxUses == 1                \* the highest use count that programs make
 OverflowPools == {}         \* the private pools that are marked use_on_oom
 RecordsTwice == FALSE       \* programs record a use in a capture and outside of it: see RecordStream
 RoutesTwice == FALSE     \* programs route a stream to a second pool while it is routed to one
+KeepsCheckpoints == FALSE   \* programs keep the checkpoint of a pool beyond its last use
 RelaxedCaptures == TRUE     \* captures do not forbid to free memory and to unmap it: see Events.tla
 
 ASSUME
     /\ {MinBlock, SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} \subseteq Nat \ {0}
     /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses} \subseteq Nat
-    /\ {ExpandableSegments, RecordsTwice, RoutesTwice, RelaxedCaptures} \subseteq BOOLEAN
+    /\ {ExpandableSegments, RecordsTwice, RoutesTwice, KeepsCheckpoints, RelaxedCaptures} \subseteq BOOLEAN
     /\ Streams \cup Sizes \cup Threads \cup PoolIds \subseteq Nat \ {0}
     /\ OverflowPools \subseteq PoolIds
     /\ MinBlock <= SmallSize /\ SmallSize <= SmallBuffer /\ SmallSize < LargeBuffer

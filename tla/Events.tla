@@ -42,13 +42,15 @@ Done(h, stream, n) ==
 
 (***************************************************************************)
 (* A driver call that a capture forbids is recorded.  No rule of the       *)
-(* allocator reads this.  To query an event or to wait for one is          *)
-(* forbidden in every capture: the event may be in a stream whose work     *)
-(* goes into the graph, and then never completes.  To free memory, or to   *)
-(* unmap it, is forbidden unless the captures are relaxed.                 *)
+(* allocator reads this.  To record an event, to query one or to wait for  *)
+(* one is forbidden in every capture: the event may be in a stream whose   *)
+(* work goes into the graph, and then never completes.  To free memory, or *)
+(* to unmap it, is forbidden unless the captures are relaxed.              *)
 (***************************************************************************)
 DriverCall(h, kind, forbidden) ==
     IF forbidden THEN [h EXCEPT !.illegal = @ \cup {kind}] ELSE h
+
+RecordEvent(h) == DriverCall(h, "record", h.captures # <<>>)
 
 AnyEvents(h) == \E s \in Streams : h.events[s] # <<>>
 
@@ -61,7 +63,7 @@ RecordEvents(h, streams, b) ==
     IF streams = {} THEN h
     ELSE LET s == Min(streams)
              event == [block |-> b.addr, behind |-> Len(h.work[s])]
-         IN RecordEvents([h EXCEPT !.events[s] = Append(@, event)], streams \ {s}, b)
+         IN RecordEvents([RecordEvent(h) EXCEPT !.events[s] = Append(@, event)], streams \ {s}, b)
 
 \* The block waits for an event in each of the streams that used it.
 InsertEvents(h, b) ==

@@ -8,7 +8,7 @@ EXTENDS State
 TypeOK ==
     /\ device \subseteq [addr : Nat, size : Nat, stream : Streams]
     /\ DOMAIN work = Streams /\ \A s \in Streams : Range(work[s]) \subseteq [addr : Nat, size : Nat]
-    /\ illegal \subseteq {"query", "wait", "free"}
+    /\ illegal \subseteq {"record", "query", "wait", "free"}
     /\ segments \subseteq [addr : Nat, size : Nat, stream : Streams, pool : {0} \cup PoolIds, kind : Kinds]
     /\ blocks \subseteq [addr : Nat, size : Nat, requested : Nat, allocated : BOOLEAN,
                          mapped : BOOLEAN, eventCount : Nat, uses : SUBSET Streams]

@@ -44,7 +44,7 @@ type Check struct {
 // modules has the modules by their names in tla/configurations.json.
 var modules = map[string]func(*tlc.Config) (Module, error){
 	"core":       openCachingAllocator,
-	"pools":      openPrivatePools,
+	"pools":      func(c *tlc.Config) (Module, error) { return openPrivatePools(c) },
 	"checkpoint": openCheckpoint,
 	"two_step":   openTwoStepMalloc,
 }

@@ -13,27 +13,30 @@ import (
 type Checkpoint struct {
 	*PrivatePools
 	checkpoint, restore action
+
+	keeps bool // programs keep the checkpoint of a pool beyond its last use
 }
 
 func openCheckpoint(c *tlc.Config) (Module, error) {
-	m, err := openPrivatePools(c)
+	m, err := openPrivatePools(c, "KeepsCheckpoints")
 	if err != nil {
 		return nil, err
 	}
-	p := &Checkpoint{PrivatePools: m.(*PrivatePools)}
+	r := constants{config: c}
+	p := &Checkpoint{PrivatePools: m, keeps: r.bool("KeepsCheckpoints")}
 	p.keys.module = p
 	ids := asInts(p.ids)
 	p.checkpoint = p.add("Checkpoint", ids)
 	p.restore = p.add("SetCheckpointPoolState", ids)
-	return p, nil
+	return p, r.err
 }
 
 // Next implements explore.Specification. The checkpoint of a pool is dropped when the last
-// use of the pool ends.
+// use of the pool ends, unless the program keeps it.
 func (c *Checkpoint) Next(s *model.State, yield func(label int, next *model.State)) {
 	c.PrivatePools.Next(s, func(label int, next *model.State) {
 		for i, number := range c.ids {
-			if id := PoolID(number); label == c.release.label(i) && useCount(s, id) == 1 {
+			if id := PoolID(number); label == c.release.label(i) && useCount(s, id) == 1 && !c.keeps {
 				next.DropCheckpoint(id)
 			}
 		}

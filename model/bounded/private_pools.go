@@ -21,8 +21,9 @@ type PrivatePools struct {
 	begin, end, release action
 }
 
-func openPrivatePools(c *tlc.Config) (Module, error) {
-	b, err := ReadBounds(c, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice", "RelaxedCaptures")
+// openPrivatePools opens the module, or that of a module that has others constants beside.
+func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
+	b, err := ReadBounds(c, append(others, "PoolIds", "MaxUses", "OverflowPools", "RecordsTwice", "RoutesTwice", "RelaxedCaptures")...)
 	if err != nil {
 		return nil, err
 	}

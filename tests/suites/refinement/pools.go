@@ -24,7 +24,7 @@ func (sys *System) doPool(name string, n []int) error {
 		sys.record.EndCapture(id)
 		return sys.allocator.EndAllocateToPool(0, id)
 	case "ReleasePool":
-		if count, err := sys.allocator.PoolUseCount(0, id); err != nil || count == 1 {
+		if count, err := sys.allocator.PoolUseCount(0, id); err != nil || count == 1 && !sys.keepsCheckpoints {
 			delete(sys.checkpoints, id) // a checkpoint is dropped with the last use of its pool
 		}
 		return sys.allocator.ReleasePool(0, id)

@@ -2,6 +2,7 @@ package refinement
 
 import (
 	"gaugeblock/fakegpu"
+	"gaugeblock/model"
 	"gaugeblock/model/bounded"
 	"gaugeblock/spec"
 )
@@ -50,6 +51,7 @@ func (r *recordingDriver) CaptureStatus(dev spec.Device, s spec.Stream) (spec.Ca
 
 // RecordEvent implements spec.Driver.
 func (r *recordingDriver) RecordEvent(e spec.EventHandle, dev spec.Device, s spec.Stream) error {
+	r.record.CallDriver(model.RecordEvent, inCapture(r.record))
 	r.launchedBefore[e] = len(r.queues[s].work)
 	return r.GPU.RecordEvent(e, dev, s)
 }

@@ -24,6 +24,8 @@ type System struct {
 	routed      map[spec.PoolID]spec.Stream
 	checkpoints map[spec.PoolID]checkpoint
 
+	keepsCheckpoints bool // the program keeps the checkpoint of a pool beyond its last use
+
 	record *bounded.State // of which the Truth is used
 }
 
@@ -39,6 +41,9 @@ func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
 	}
 	pools, err := c.Numbers("OverflowPools")
 	if err != nil {
+		return nil, err
+	}
+	if sys.keepsCheckpoints, err = c.Bool("KeepsCheckpoints"); err != nil {
 		return nil, err
 	}
 	for _, id := range pools {

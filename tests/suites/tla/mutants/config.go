@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A module is what mutants are checked in: the mirror in package bounded, and the
+// properties. Those about what the program and the device did come first.
+type module struct {
+	mirror     string
+	invariants []string
+	properties []string // of steps
+}
+
+var truths = []string{
+	"NoReuseWhileInUse", "WorkIsAwaited", "EventsInOrder", "LiveBlocksDisjoint", "ActiveBlocksAreMapped", "DriverCallsAreLegal",
+}
+
+var structures = []string{
+	"BlocksTileSegments", "NoMergeableNeighbours", "SizesAndAlignment", "RequestsFit", "HeldBlocksAreAwaited",
+	"AllocatedBlocksWereGivenOut", "NothingIsLost", "AccountingAddsUp", "FreeListsHoldFreeBlocks",
+}
+
+var poolInvariants = []string{"PoolsAreIsolated", "PoolsOwnTheirBlocks", "RoutingsAreCaptures"}
+
+var modules = map[string]module{
+	"Core":       {"core", concat(truths, structures), nil},
+	"Expandable": {"core", concat(truths, structures), nil},
+	"Pools":      {"pools", concat(truths, poolInvariants, structures), []string{"CapturedMemoryIsKept"}},
+	"Checkpoint": {"checkpoint", concat(truths, poolInvariants, structures), []string{"CheckpointRestoresWhatItSaved"}},
+}
+
+func concat(lists ...[]string) (all []string) {
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// config is the text of the configuration.
+func (m *mutant) config() (string, error) {
+	in, known := modules[m.module]
+	if !known {
+		return "", fmt.Errorf("%s: there is no module %q", m.name, m.module)
+	}
+	var b strings.Builder
+	b.WriteString("SPECIFICATION Spec\n")
+	if m.bounds != "" {
+		b.WriteString("CONSTANTS\n" + m.bounds)
+	}
+	b.WriteString("INVARIANTS " + strings.Join(in.invariants, " ") + "\n")
+	if len(in.properties) > 0 {
+		b.WriteString("PROPERTIES " + strings.Join(in.properties, " ") + "\n")
+	}
+	b.WriteString("CHECK_DEADLOCK FALSE\n")
+	return b.String(), nil
+}
