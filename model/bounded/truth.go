@@ -84,23 +84,17 @@ func (k *coder) touch(x *model.Touch) {
 	k.flags(&x.Captured)
 }
 
-var driverCalls = [...]model.DriverCall{model.QueryEvent, model.WaitEvent, model.FreeMemory}
+// driverCalls are all kinds of driver calls, in order.
+var driverCalls = [...]model.DriverCall{model.FreeMemory, model.QueryEvent, model.RecordEvent, model.WaitEvent}
 
-// illegal is a bit for each kind of call.
+// illegal is a list of the numbers of the calls.
 func (k *coder) illegal(calls *[]model.DriverCall) {
-	var is [len(driverCalls)]bool
-	for i, call := range driverCalls {
-		is[i] = slices.Contains(*calls, call)
-	}
-	k.flags(&is[0], &is[1], &is[2])
-	if k.reading {
-		for i, call := range driverCalls {
-			if is[i] {
-				*calls = append(*calls, call)
-			}
+	list(k, calls, &k.arena.DriverCalls, func(call *model.DriverCall) {
+		kind := slices.Index(driverCalls[:], *call) // -1, which does not fit, for any other
+		if number(k, &kind); k.reading {
+			*call = driverCalls[kind]
 		}
-		slices.Sort(*calls)
-	}
+	})
 }
 
 // appendHeld appends what the program holds if nobody made a mistake: the allocated blocks,
