@@ -241,7 +241,9 @@ func (e *exploration[S]) recordState(c *chunk, s S, number int) {
 }
 
 func (e *exploration[S]) finish() (err error) {
-	e.graph.endAll(e.result.States)
+	if e.keepsEdges() {
+		e.graph.endAll(e.result.States)
+	}
 	switch {
 	case e.failure != nil:
 		e.result.Violation, err = e.violation(e.failure)
