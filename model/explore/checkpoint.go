@@ -101,8 +101,8 @@ func lockDir(dir string) (*os.File, error) {
 // save writes a checkpoint. Until it is complete the one before is there.
 func (e *exploration[S]) save(finished bool) error {
 	d, onDisk := e.store.(*diskStore)
-	if !onDisk {
-		return nil
+	if !onDisk || e.exchange != nil && e.done > 0 && !finished {
+		return nil // a shard goes on from the beginning of a level, since it sends steps until its end
 	}
 	if err := d.sync(); err != nil {
 		return err
@@ -150,5 +150,8 @@ func (e *exploration[S]) resume(c *checkpoint) error {
 	if err == nil && sum != c.StateSum[1] {
 		err = &CheckpointError{d.log.file.Name(), "was changed since the checkpoint"}
 	}
-	return err
+	if err != nil || e.exchange == nil {
+		return err
+	}
+	return e.exchange.begin(c.Depth)
 }

@@ -110,7 +110,7 @@ func (d *diskStore) add(key []byte, print fingerprint, by arrival) error {
 	var record [recordBytes]byte
 	binary.LittleEndian.PutUint32(record[:], by.from)
 	binary.LittleEndian.PutUint16(record[4:], by.step)
-	binary.LittleEndian.PutUint16(record[6:], uint16(print.part()))
+	binary.LittleEndian.PutUint16(record[6:], uint16(print.part())|uint16(by.shard)<<10)
 	binary.LittleEndian.PutUint64(record[8:], print[1])
 	if err := d.log.write(record[:]); err != nil {
 		return err
@@ -181,12 +181,16 @@ func (d *diskStore) arrival(state int) (by arrival, err error) {
 }
 
 func arrivalIn(record []byte) arrival {
-	return arrival{from: binary.LittleEndian.Uint32(record), step: binary.LittleEndian.Uint16(record[4:])}
+	by := arrival{from: binary.LittleEndian.Uint32(record), step: binary.LittleEndian.Uint16(record[4:])}
+	if len(record) == recordBytes {
+		by.shard = record[7] >> 2 // above the part
+	}
+	return by
 }
 
 // fingerprintIn is as much of a fingerprint as a record has.
 func fingerprintIn(record []byte) fingerprint {
-	return fingerprint{uint64(binary.LittleEndian.Uint16(record[6:])), binary.LittleEndian.Uint64(record[8:])}
+	return fingerprint{uint64(binary.LittleEndian.Uint16(record[6:]) % partCount), binary.LittleEndian.Uint64(record[8:])}
 }
 
 // bytes implements store.

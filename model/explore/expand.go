@@ -79,8 +79,11 @@ func (e *exploration[S]) expand(b *batch, first int) []chunk {
 // expandState checks the state with an index in the batch, and adds its successors.
 func (e *exploration[S]) expandState(c *chunk, s S, key []byte, first, index int) {
 	number := first + index
-	if i := e.brokenInvariant(s); i >= 0 && c.failure == nil {
-		c.failure = &failure{e.options.Invariants[i].Name, number, none}
+	if i := e.brokenInvariant(s); i >= 0 {
+		c.failure = earlier(c.failure, &failure{e.options.Invariants[i].Name, number, none})
+	}
+	if e.failure != nil {
+		return
 	}
 	e.recordState(c, s, number)
 	print := e.fingerprint(c, s, key)
@@ -91,8 +94,8 @@ func (e *exploration[S]) expandState(c *chunk, s S, key []byte, first, index int
 		if to.isRepeated = c.repeats(to, begin); !to.isRepeated {
 			c.edges = c.edges.Add(edgeHash(print, label, to.fingerprint))
 		}
-		if i := e.brokenStepProperty(s, label, next); i >= 0 && c.failure == nil {
-			c.failure = &failure{e.options.Steps[i].Name, number, step}
+		if i := e.brokenStepProperty(s, label, next); i >= 0 {
+			c.failure = earlier(c.failure, &failure{e.options.Steps[i].Name, number, step})
 		}
 		step++
 	})

@@ -21,6 +21,7 @@ type exploration[S any] struct {
 	known    known
 	numbers  *keySet // the same as known, if states have numbers there
 	store    store
+	exchange *exchange // with other shards; nil if there are none
 	first    int       // the number of the first state of the level
 	done     int       // states of the level that are expanded
 	saved    time.Time // the last checkpoint
@@ -41,6 +42,15 @@ type failure struct {
 }
 
 const none = -1
+
+// earlier is the failure with the shorter counterexample, of two of states of one level: that
+// of a state before that of a step. Otherwise it is the first.
+func earlier(a, b *failure) *failure {
+	if a == nil || b != nil && a.Step != none && b.Step == none {
+		return b
+	}
+	return a
+}
 
 // Explore explores all reachable states. It stops at the first property of a state or a
 // step that fails.
@@ -105,10 +115,15 @@ func (e *exploration[S]) run() error {
 			if err := e.batch(&b); err != nil {
 				return err
 			}
-		} else if e.finished = e.result.States == e.first+e.done; !e.finished {
-			if err := e.advance(); err != nil {
-				return err
-			}
+			continue
+		}
+		if err := e.nextLevel(); err != nil {
+			return err
+		}
+	}
+	if e.exchange != nil && e.failure != nil && !e.finished {
+		if err := e.endLevel(); err != nil { // the others wait for it
+			return err
 		}
 	}
 	e.finished = !e.result.Stopped
@@ -118,20 +133,46 @@ func (e *exploration[S]) run() error {
 	return e.finish()
 }
 
-// goesOn reports whether there is a reason to expand more states.
-func (e *exploration[S]) goesOn() bool { return !e.finished && e.failure == nil && !e.result.Stopped }
+// goesOn reports whether there are more states to expand, or to check: when a step has
+// failed, a state of the same level may break an invariant, which is a shorter
+// counterexample.
+func (e *exploration[S]) goesOn() bool {
+	return !e.finished && !e.result.Stopped && (e.failure == nil || e.failure.Step != none)
+}
+
+// nextLevel ends a level, and begins the next unless it is empty.
+func (e *exploration[S]) nextLevel() error {
+	if e.exchange == nil {
+		e.finished = e.failure != nil || e.result.States == e.first+e.done
+	} else if err := e.endLevel(); err != nil {
+		return err
+	}
+	if e.finished || e.result.Stopped {
+		return nil
+	}
+	return e.advance()
+}
 
 // advance begins the next level.
 func (e *exploration[S]) advance() error {
 	e.first, e.done = e.first+e.done, 0
 	e.result.Depth++
-	return e.store.advance()
+	if err := e.store.advance(); err != nil || e.exchange == nil {
+		return err
+	}
+	if err := e.save(false); err != nil {
+		return err
+	}
+	if err := e.exchange.forget(e.result.Depth - 1); err != nil {
+		return err
+	}
+	return e.exchange.begin(e.result.Depth)
 }
 
 // batch expands states of the level.
 func (e *exploration[S]) batch(b *batch) error {
 	first := e.first + e.done
-	chunks := e.expand(b, first)
+	chunks := e.expand(b, first) // without successors if a step has failed
 	e.insert(chunks)
 	if err := e.commit(chunks, first); err != nil {
 		return err
@@ -141,8 +182,8 @@ func (e *exploration[S]) batch(b *batch) error {
 		e.options.Progress(e.result)
 	}
 	e.result.Stopped = e.options.Stopped != nil && e.options.Stopped()
-	if time.Since(e.saved) < e.resources.Every {
-		return nil
+	if time.Since(e.saved) < e.resources.Every || e.exchange != nil {
+		return nil // a shard is saved at the beginning of a level
 	}
 	return e.save(false)
 }
@@ -154,7 +195,7 @@ func (e *exploration[S]) insert(chunks []chunk) {
 		for i := range chunks {
 			c := &chunks[i]
 			for j := range c.successors {
-				if s := &c.successors[j]; s.fingerprint.part()%e.workers == group {
+				if s := &c.successors[j]; s.fingerprint.part()%e.workers == group && e.owns(s.fingerprint) {
 					s.isNew = e.known.add(s.fingerprint, c.class(s))
 				}
 			}
@@ -169,39 +210,57 @@ func (e *exploration[S]) commit(chunks []chunk, first int) error {
 		c := &chunks[i]
 		for j := range c.successors {
 			s := &c.successors[j]
-			e.result.Generated++
-			if s.isNew {
-				if err := e.addState(c, s, first); err != nil {
-					return err
-				}
+			if err := e.commitState(c, s, first); err != nil {
+				return err
 			}
 			if s.label != none && !s.isRepeated {
 				e.addEdge(c, s, first)
 			}
 		}
 		e.result.EdgeSum = e.result.EdgeSum.Add(c.edges)
-		if e.failure == nil {
-			e.failure = c.failure
-		}
+		e.failure = earlier(e.failure, c.failure)
+	}
+	return nil
+}
+
+// owns reports whether a state falls to this shard.
+func (e *exploration[S]) owns(print fingerprint) bool {
+	return e.exchange == nil || e.exchange.owner(print) == e.exchange.shard.Index
+}
+
+// commitState adds the state of a successor, or sends it to the shard that it falls to.
+func (e *exploration[S]) commitState(c *chunk, s *successor, first int) error {
+	by := arrival{from: initial, step: uint16(s.step)}
+	if e.exchange != nil {
+		by.shard = uint8(e.exchange.shard.Index)
+	}
+	isInitial, owned := s.label == none, e.owns(s.fingerprint)
+	if !isInitial {
+		by.from = uint32(first + int(s.from))
+	}
+	if owned || !isInitial { // each shard has all initial states
+		e.result.Generated++
+	}
+	switch {
+	case s.isNew:
+		return e.addState(c.key(s), c.class(s), s.fingerprint, by)
+	case !owned && !isInitial && !s.isRepeated:
+		return e.exchange.send(s.fingerprint, by, c.key(s), c.class(s))
 	}
 	return nil
 }
 
 // addState numbers a new state.
-func (e *exploration[S]) addState(c *chunk, s *successor, first int) error {
+func (e *exploration[S]) addState(key, class []byte, print fingerprint, by arrival) error {
 	if e.result.States == maxStates {
 		return &LimitError{States: e.result.States, Reason: "there are more than 2^32 states"}
 	}
-	by := arrival{from: initial, step: uint16(s.step)}
-	if s.label != none {
-		by.from = uint32(first + int(s.from))
-	}
 	if e.numbers != nil {
-		*e.numbers.number(s.fingerprint, c.class(s)) = uint32(e.result.States)
+		*e.numbers.number(print, class) = uint32(e.result.States)
 	}
 	e.result.States++
-	e.result.StateSum = e.result.StateSum.Add(Sum(s.fingerprint))
-	return e.store.add(c.key(s), s.fingerprint, by)
+	e.result.StateSum = e.result.StateSum.Add(Sum(print))
+	return e.store.add(key, print, by)
 }
 
 // addEdge counts an edge, and keeps it if needed.

@@ -17,6 +17,9 @@ type Resources struct {
 	// Text and LeadsTo cannot be set.
 	Dir string
 
+	// Shard, unless it is zero, is the shard that this process explores. All explore in Dir.
+	Shard Shard
+
 	// Identity says what is explored. A checkpoint is resumed only if its is the same.
 	Identity string
 
@@ -48,17 +51,23 @@ func ExploreWith[S any](specification Specification[S], options Options[S], reso
 	if e.keepsEdges() {
 		return e.result, errors.New("explore: edges, digests and liveness need all states in memory, not in a directory")
 	}
-	lock, err := lockDir(resources.Dir)
+	dir := resources.Dir
+	if s := resources.Shard; s.Of > 0 {
+		e.exchange = &exchange{dir: dir, shard: s}
+		dir = s.dir(dir)
+		e.resources.Identity += fmt.Sprintf(", shard %d of %d", s.Index, s.Of)
+	}
+	lock, err := lockDir(dir)
 	if err != nil {
 		return e.result, err
 	}
-	err = e.runOnDisk()
+	err = e.runIn(dir)
 	return e.result, errors.Join(err, lock.Close())
 }
 
-// runOnDisk begins or resumes an exploration in a directory.
-func (e *exploration[S]) runOnDisk() error {
-	at, err := readCheckpoint(e.resources.Dir, e.resources.Identity)
+// runIn begins or resumes an exploration in a directory.
+func (e *exploration[S]) runIn(dir string) error {
+	at, err := readCheckpoint(dir, e.resources.Identity)
 	if err != nil {
 		return err
 	}
@@ -66,7 +75,7 @@ func (e *exploration[S]) runOnDisk() error {
 	if isNew {
 		at = &checkpoint{}
 	}
-	d, err := openDisk(e.resources.Dir, at)
+	d, err := openDisk(dir, at)
 	if err != nil {
 		return err
 	}
