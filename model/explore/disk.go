@@ -50,7 +50,7 @@ func openWriter(path string, length int64) (w writer, err error) {
 	if err == nil && info.Size() < length {
 		err = &CheckpointError{path, fmt.Sprintf("has %d bytes, and had %d", info.Size(), length)}
 	}
-	if err == nil {
+	if err == nil && info.Size() > length {
 		err = w.file.Truncate(length)
 	}
 	if err == nil {

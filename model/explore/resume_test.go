@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -137,6 +138,30 @@ func TestMemory(t *testing.T) {
 	}
 	if _, err := explore.ExploreWith(cube{20}, explore.Options[[3]byte]{}, explore.Resources{MaxMemory: 1 << 19}); !errors.As(err, &limit) {
 		t.Error(err)
+	}
+}
+
+// TestDiskFull: when the disk is full there is an error that says where, and when there is
+// room again the exploration goes on from the last checkpoint.
+func TestDiskFull(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := in(dir, explore.Options[[3]byte]{Stopped: func() bool { return true }}); err != nil {
+		t.Fatal(err)
+	}
+	level := filepath.Join(dir, "level-000020")
+	if err := os.Symlink("/dev/full", level); err != nil {
+		t.Fatal(err)
+	}
+	_, err := in(dir, explore.Options[[3]byte]{})
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "level-000020") {
+		t.Fatal(err)
+	}
+	if err := os.Remove(level); err != nil {
+		t.Fatal(err)
+	}
+	got, err := in(dir, explore.Options[[3]byte]{})
+	if d := cmp.Diff(explore.Explore(cube{14}, explore.Options[[3]byte]{}), got); d != "" || err != nil {
+		t.Errorf("%v %s", err, d)
 	}
 }
 
