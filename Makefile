@@ -85,6 +85,11 @@ tla:
 tla-mutants:
 	$(GO) run ./tests/suites/tla/mutants -tools "$(TLA2TOOLS)" $(NAMES)
 
+# The same for tla/upstream: what PyTorch does where the reference deviates.
+.PHONY: tla-upstream
+tla-upstream:
+	$(GO) run ./tests/suites/tla/manifest -tools "$(TLA2TOOLS)" -upstream $(NAMES)
+
 # TLC follows a history of a program on the reference: HISTORY, or that of a random program.
 HISTORY ?=
 tla-trace:

@@ -24,6 +24,9 @@ type Config struct {
 	// PageGranularity is what pages and reserved ranges must be multiples of, in
 	// bytes (cuMemGetAllocationGranularity); 0 means 2 MiB, as on hardware.
 	PageGranularity uint64
+	// Charge is how many bytes of its device memory of so many bytes takes, which must always
+	// be the same; nil means just these. The real driver takes more.
+	Charge func(bytes uint64) uint64
 	// HostMemory, if given, is where the bytes of the devices' memory are, for the host to
 	// reach. The addresses of the first process must be such as the host can have.
 	HostMemory HostMemory
@@ -90,12 +93,13 @@ type Machine struct {
 
 // physical is the memory of one device. Always:
 //
-//	used  = the bytes of all backings of the device
+//	used  = what the driver charges for all backings of the device
 //	free  = limit - used, or 0 if that is negative
 type physical struct {
 	DeviceConfig
-	used  uint64
-	limit uint64 // what this machine's processes may use of it
+	charge func(bytes uint64) uint64
+	used   uint64
+	limit  uint64 // what this machine's processes may use of it
 }
 
 func (p *physical) free() uint64 { return p.limit - min(p.used, p.limit) }
@@ -112,6 +116,9 @@ func NewMachine(c Config) *Machine {
 	if c.Addresses == nil {
 		c.Addresses = Ascending
 	}
+	if c.Charge == nil {
+		c.Charge = func(bytes uint64) uint64 { return bytes }
+	}
 	if c.PageGranularity == 0 {
 		c.PageGranularity = rangeAlignment
 	}
@@ -119,7 +126,7 @@ func NewMachine(c Config) *Machine {
 	for _, d := range c.Devices {
 		d.Name = cmp.Or(d.Name, "Fake GPU")
 		d.TotalMemory = cmp.Or(d.TotalMemory, 80*spec.GiB)
-		m.physical = append(m.physical, &physical{DeviceConfig: d, limit: d.TotalMemory})
+		m.physical = append(m.physical, &physical{DeviceConfig: d, charge: c.Charge, limit: d.TotalMemory})
 	}
 	return m
 }

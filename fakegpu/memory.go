@@ -6,8 +6,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// Malloc implements spec.Driver. The bytes are counted exactly: what the real
-// driver rounds up to is documented nowhere. A request of zero bytes, for which
+// Malloc implements spec.Driver. Without Config.Charge the bytes are counted exactly: what
+// the real driver rounds up to is documented nowhere. A request of zero bytes, for which
 // the real driver gives a null pointer, is an error, as the contract has it.
 func (g *GPU) Malloc(dev spec.Device, bytes uint64) (at spec.Ptr, err error) {
 	g.machine.mu.Lock()
@@ -68,7 +68,7 @@ func (v *view) refusePiece(bytes uint64) string {
 
 // refuse says why there is no memory; "" if there is.
 func (p *physical) refuse(bytes uint64) string {
-	if bytes <= p.free() {
+	if p.charge(bytes) <= p.free() {
 		return ""
 	}
 	return fmt.Sprintf("%d bytes are asked for and %d are free", bytes, p.free())

@@ -40,7 +40,7 @@ func (m *Machine) obtain(b *backing, dev spec.Device, bytes uint64) (err error) 
 	}
 	m.backings++
 	b.id, b.device, b.bytes, b.refs = m.backings, dev, bytes, 1
-	m.physical[dev].used += bytes
+	m.physical[dev].used += m.config.Charge(bytes)
 	return nil
 }
 
@@ -48,7 +48,7 @@ func (m *Machine) obtain(b *backing, dev spec.Device, bytes uint64) (err error) 
 func (m *Machine) drop(b *backing) {
 	b.refs--
 	if b.refs == 0 {
-		m.physical[b.device].used -= b.bytes
+		m.physical[b.device].used -= m.config.Charge(b.bytes)
 		b.contents = contents{}
 		if b.host != nil {
 			m.config.HostMemory.Drop(b.host)

@@ -52,6 +52,7 @@ func (s *State) driverMalloc(c *PendingMalloc, g DriverResults) {
 		}
 		return
 	}
+	s.driverCall(callMalloc)
 	c.stage = stageRegister
 	if c.driverCalls <= g.Refusals || s.deviceUsed()+c.segmentSize > s.Memory {
 		return
@@ -119,6 +120,7 @@ func (s *State) registerSegment(c *PendingMalloc) {
 	g.Blocks = []Block{{Address: c.granted, Size: c.segmentSize, State: spec.Inactive}}
 	at := s.insertSegment(g)
 	c.granted = 0
+	s.countDriverSegment(g.Pool, 1)
 	s.Counters.NumDeviceAlloc++
 	if g.Size >= s.Config.MaxSplitSize {
 		s.Counters.OversizeSegments++
@@ -135,8 +137,10 @@ func (s *State) isWholeSegment(p place) bool {
 // driverFree releases whole segments to the driver.
 func (s *State) driverFree(addresses ...spec.Ptr) {
 	for _, address := range addresses {
+		s.driverCall(callFree)
 		i := slices.IndexFunc(s.Segments, func(g Segment) bool { return g.Address == address })
 		s.Counters.NumDeviceFree++
+		s.countDriverSegment(s.Segments[i].Pool, -1)
 		s.Returned(spec.Range{Ptr: address, Bytes: s.Segments[i].Size})
 		if s.Segments[i].Size >= s.Config.MaxSplitSize {
 			s.Counters.OversizeSegments--

@@ -78,6 +78,7 @@ func (s *State) tryAllocateExpandableBlock(c *PendingMalloc, g DriverResults) (p
 			return place{}, false
 		}
 	}
+	s.countDriverSegment(c.pool, 1)
 	return p, true
 }
 
@@ -126,6 +127,7 @@ func (s *State) PageSize(kind spec.PoolKind) uint64 {
 func (s *State) addExpandableSegment(c *PendingMalloc, g DriverResults) error {
 	page := s.PageSize(s.poolKind(c))
 	size := nextMultiple(s.Memory+s.Memory/8, page)
+	s.driverCall(callReserveAddress)
 	address := g.Segment
 	if g.LowestFrom != 0 {
 		address = s.lowestHole(g.LowestFrom, size)
@@ -147,6 +149,7 @@ func (s *State) mapBlock(p place, bytes uint64) (place, bool) {
 	g := &s.Segments[p.segment]
 	b := g.Blocks[p.block]
 	size := min(nextMultiple(bytes, g.Page), b.Size)
+	s.driverCall(callMapPages)
 	if s.deviceUsed()+size > s.Memory {
 		return place{}, false
 	}
@@ -186,13 +189,11 @@ func (s *State) splitAt(p place, begin, end uint64) place {
 
 // unmapFreePages unmaps the pages that lie wholly in the free blocks of a pool's
 // expandable segments. The blocks are chosen before the first is unmapped.
-func (s *State) unmapFreePages(pool spec.PoolID) {
+func (s *State) unmapFreePages(pool spec.PoolID, kind spec.PoolKind) {
 	var free []spec.Ptr
-	for _, kind := range []spec.PoolKind{spec.LargePool, spec.SmallPool} {
-		for _, p := range s.freeList(pool, kind) {
-			if s.Segments[p.segment].Expandable {
-				free = append(free, s.at(p).Address)
-			}
+	for _, p := range s.freeList(pool, kind) {
+		if s.Segments[p.segment].Expandable {
+			free = append(free, s.at(p).Address)
 		}
 	}
 	for _, address := range free {
@@ -201,23 +202,38 @@ func (s *State) unmapFreePages(pool spec.PoolID) {
 	}
 }
 
-// unmapBlock unmaps the pages that lie wholly in a free block. The rest of the block
-// stays free. A segment without mapped pages is removed.
+// unmapBlock unmaps the pages that lie wholly in a free block, one after the other, when the
+// work in the segment's stream is complete. The rest of the block stays free. A segment without
+// mapped pages is removed. Nothing is unmapped while the stream is captured, and so cannot be
+// waited for.
 func (s *State) unmapBlock(p place) {
 	g, b := &s.Segments[p.segment], s.at(p)
 	offset := uint64(b.Address - g.Address)
 	begin := nextMultiple(offset, g.Page)
 	end := (offset + b.Size) / g.Page * g.Page
-	if begin >= end {
+	if begin >= end || s.isCaptured(g.Stream) {
 		return
 	}
-	s.Counters.NumDeviceFree++
+	s.driverCall(callSynchronizeStream)
 	s.synchronizeStream(g.Stream)
-	s.Returned(spec.Range{Ptr: g.Address + spec.Ptr(begin), Bytes: end - begin})
-	p = s.splitAt(p, begin-offset, end-offset)
-	s.at(p).Unmapped = true
-	s.tryMergeBlocks(p)
+	s.drain(spec.DeviceStream{Device: s.Device, Stream: g.Stream})
+	requested := b.RequestedSize // the unmapped range keeps it
+	for at := begin; at < end; at += g.Page {
+		s.driverCall(callUnmapPage)
+		if at == begin {
+			s.Counters.NumDeviceFree++
+			s.countDriverSegment(g.Pool, -1)
+		}
+		s.Returned(spec.Range{Ptr: g.Address + spec.Ptr(at), Bytes: g.Page})
+		inBlock := at - uint64(s.at(p).Address-g.Address)
+		p = s.splitAt(p, inBlock, inBlock+g.Page)
+		s.at(p).Unmapped = true
+		p = s.tryMergeBlocks(p)
+		s.at(p).RequestedSize = requested
+		p.block++ // the rest of the free block, if there is one
+	}
 	if g.mapped() == 0 {
+		s.driverCall(callFreeAddress)
 		s.Segments = slices.Delete(s.Segments, p.segment, p.segment+1)
 	}
 }

@@ -27,6 +27,9 @@ func (s State) Free(ptr spec.Ptr) (State, Result) {
 		return s, Result{Err: &spec.InvalidPointerError{Op: "free", Ptr: ptr}}
 	}
 	b := s.at(p)
+	if !s.captureUnderway() {
+		s.recordEvents(b.StreamUses)
+	}
 	if b.Size >= s.Config.MaxSplitSize {
 		s.Counters.OversizeAllocations--
 	}

@@ -24,6 +24,13 @@ type Pool struct {
 	UseCount int
 	UseOnOOM bool // searched for requests of the default pool when a driver allocation failed
 	NoSplit  bool // its blocks are not split
+
+	// DriverSegments is upstream's cudaMalloc_count. With plain segments it is their
+	// number. With expandable ones each request that needs pages adds one, whatever is
+	// mapped for it, and each free block of which pages are unmapped takes one off. So it can
+	// be positive when the pool holds nothing, and negative. While it is positive the pool is
+	// not removed.
+	DriverSegments int
 }
 
 // A PoolRouting routes the requests for a stream, or all requests, to a pool.
@@ -121,6 +128,13 @@ func (s *State) pool(id spec.PoolID) *Pool {
 	return &s.Pools[i]
 }
 
+// countDriverSegment changes the count of a private pool.
+func (s *State) countDriverSegment(id spec.PoolID, change int) {
+	if p := s.pool(id); p != nil {
+		p.DriverSegments += change
+	}
+}
+
 func (s *State) captureUnderway() bool { return len(s.Routings) > 0 }
 
 // getPool is the pool of the latest routing that accepts a stream, or the default pool.
@@ -183,9 +197,11 @@ func (s *State) insertEventsDeferredUntilNoCapture() {
 
 func (s *State) insertDeferredEvents(p place) {
 	b := s.at(p)
-	b.StreamUses = slices.DeleteFunc(b.StreamUses, func(id spec.DeviceStream) bool {
+	left := slices.DeleteFunc(slices.Clone(b.StreamUses), func(id spec.DeviceStream) bool {
 		return s.isGraphStreamUse(b.Address, id)
 	})
+	s.recordEvents(left)
+	b.StreamUses = left
 	s.removeGraphStreamUses(b)
 	if len(b.StreamUses) > 0 {
 		s.insertEvents(b)
@@ -244,6 +260,7 @@ func (s State) EmptyPool(id spec.PoolID) State {
 			i++
 			continue
 		}
+		s.driverCall(callSynchronizeEvent)
 		s.stream(e.Stream).completeTo(e.After)
 		s.completeEvent(i)
 	}
@@ -262,11 +279,11 @@ func (s *State) releaseFreeablePools() {
 }
 
 func (s *State) releasePool(id spec.PoolID) {
-	s.releaseBlocks(id)
+	s.releaseBlocks(id, spec.SmallPool, spec.LargePool)
 	s.Segments = slices.DeleteFunc(s.Segments, func(g Segment) bool {
 		return g.Pool == id && g.mapped() == 0 // no page of it could be mapped
 	})
-	inUse := slices.ContainsFunc(s.Segments, func(g Segment) bool { return g.Pool == id }) ||
+	inUse := s.pool(id).DriverSegments > 0 || slices.ContainsFunc(s.Segments, func(g Segment) bool { return g.Pool == id }) ||
 		slices.ContainsFunc(s.Routings, func(r PoolRouting) bool { return r.Pool == id })
 	if !inUse {
 		s.Pools = slices.DeleteFunc(s.Pools, func(q Pool) bool { return q.ID == id })

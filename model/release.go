@@ -11,12 +11,15 @@ import (
 // oversize blocks before that; the oldest blocks by garbage collection.
 
 // EmptyCache releases all cached memory of the default pool and of the freeable pools.
-// While requests are routed to a pool only the freeable pools are released.
+// While requests are routed to a pool only the freeable pools are released. While a capture
+// forbids to free memory nothing is.
 func (s State) EmptyCache() State {
 	s = s.copy()
-	if s.captureUnderway() {
+	switch {
+	case s.freeForbidden():
+	case s.captureUnderway():
 		s.releaseFreeablePools()
-	} else {
+	default:
 		s.releaseCachedBlocks()
 	}
 	return s
@@ -61,7 +64,7 @@ func (s *State) outOfMemory(c *PendingMalloc) *spec.OutOfMemoryError {
 func (s *State) releaseCachedBlocks() {
 	s.insertEventsDeferredUntilNoCapture()
 	s.synchronizeAndFreeEvents()
-	s.releaseBlocks(spec.DefaultPool)
+	s.releaseBlocks(spec.DefaultPool, spec.LargePool, spec.SmallPool)
 	s.releaseFreeablePools()
 }
 
@@ -70,21 +73,23 @@ func (s *State) releaseCachedBlocks() {
 func (s State) ReleaseDefaultPool() State {
 	s = s.copy()
 	s.synchronizeAndFreeEvents()
-	s.releaseBlocks(spec.DefaultPool)
+	s.releaseBlocks(spec.DefaultPool, spec.LargePool, spec.SmallPool)
 	return s
 }
 
 // releaseBlocks releases the free blocks of a pool that are whole segments, and the free
-// pages of its expandable segments.
-func (s *State) releaseBlocks(pool spec.PoolID) {
-	var toRelease []spec.Ptr
-	for i, g := range s.Segments {
-		if g.Pool == pool && s.isWholeSegment(place{i, 0}) {
-			toRelease = append(toRelease, g.Address)
+// pages of its expandable segments, of one kind after the other.
+func (s *State) releaseBlocks(pool spec.PoolID, kinds ...spec.PoolKind) {
+	for _, kind := range kinds {
+		var toRelease []spec.Ptr
+		for _, p := range s.freeList(pool, kind) {
+			if s.isWholeSegment(p) {
+				toRelease = append(toRelease, s.at(p).Address)
+			}
 		}
+		s.driverFree(toRelease...)
+		s.unmapFreePages(pool, kind)
 	}
-	s.driverFree(toRelease...)
-	s.unmapFreePages(pool)
 }
 
 // releaseAvailableCachedBlocks releases just enough oversize blocks of the request's stream for the
@@ -92,7 +97,7 @@ func (s *State) releaseBlocks(pool spec.PoolID) {
 // and in the small pool there never are. Blocks of private pools are not released: a
 // graph contains their addresses. If they were not enough they are released all the same.
 func (s *State) releaseAvailableCachedBlocks(c *PendingMalloc) bool {
-	if s.Config.MaxSplitSize == spec.Unlimited || !c.pool.IsDefault() {
+	if s.Config.MaxSplitSize == spec.Unlimited || !c.pool.IsDefault() || s.freeForbidden() {
 		return false
 	}
 	need := max(c.size, s.Config.MaxSplitSize)

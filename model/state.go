@@ -52,7 +52,8 @@ type State struct {
 	Truth           *Truth
 	RelaxedCaptures bool // captures allow frees; constant
 
-	arena *Arena // where copies are made; nil: the heap
+	calls *driverCalls // of the operation under way, if one of its driver calls fails
+	arena *Arena       // where copies are made; nil: the heap
 }
 
 // A Segment is a plain segment of one driver allocation, or an expandable segment.

@@ -59,9 +59,17 @@ func (s State) Complete(id spec.DeviceStream) State {
 // Drain completes all work of a stream.
 func (s State) Drain(id spec.DeviceStream) State {
 	s = s.copy()
-	stream := s.stream(id)
-	stream.completeTo(stream.launched())
+	s.drain(id)
 	return s
+}
+
+// drain completes the work of a stream, if any was ever launched.
+func (s *State) drain(id spec.DeviceStream) {
+	for i := range s.Streams {
+		if x := &s.Streams[i]; x.ID == id {
+			x.completeTo(x.launched())
+		}
+	}
 }
 
 // stream finds a stream, and adds it if it is not there.
@@ -93,7 +101,14 @@ func (s *State) StreamOf(id spec.DeviceStream) Stream {
 // isCompleted reports whether all work before an event is complete.
 func (s *State) isCompleted(e Event) bool { return e.After <= s.StreamOf(e.Stream).Completed }
 
-// insertEvents records an event in each stream that uses a freed block.
+// recordEvents is the driver calls of insertEvents, which come before all that it changes.
+func (s *State) recordEvents(uses []spec.DeviceStream) {
+	for range uses {
+		s.driverCall(callRecordEvent)
+	}
+}
+
+// insertEvents queues an event in each stream that uses a freed block.
 func (s *State) insertEvents(b *Block) {
 	s.aboutEvents(RecordEvent, len(b.StreamUses))
 	for _, id := range b.StreamUses {
@@ -127,6 +142,7 @@ func (s *State) freeCompleted() {
 	s.aboutEvents(QueryEvent, len(s.Events))
 	for i := 0; i < len(s.Events); {
 		e := s.Events[i]
+		s.driverCall(callQueryEvent)
 		if s.isCompleted(e) {
 			s.completeEvent(i)
 			continue
@@ -144,6 +160,7 @@ func (s *State) synchronizeAndFreeEvents() {
 	s.aboutEvents(WaitEvent, len(s.Events))
 	for len(s.Events) > 0 {
 		e := s.Events[0]
+		s.driverCall(callSynchronizeEvent)
 		s.stream(e.Stream).completeTo(e.After)
 		s.completeEvent(0)
 	}

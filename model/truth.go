@@ -126,12 +126,18 @@ func (s *State) Granted(memory spec.Range, stream spec.Stream) {
 
 // Returned records that all grants within a range were returned.
 func (s *State) Returned(memory spec.Range) {
-	s.CallDriver(FreeMemory, s.Truth != nil && len(s.Truth.Captures) > 0 && !s.RelaxedCaptures)
+	s.CallDriver(FreeMemory, s.freeForbidden())
 	s.record(func(t *Truth) {
 		t.Granted = without(&s.memory().Grants, t.Granted, func(g Grant) bool {
 			return memory.Ptr <= g.Memory.Ptr && g.Memory.Ptr+spec.Ptr(g.Memory.Bytes) <= memory.Ptr+spec.Ptr(memory.Bytes)
 		})
 	})
+}
+
+// freeForbidden is what the driver answers when the allocator asks whether it may free memory
+// (spec.Driver.FreeForbidden).
+func (s *State) freeForbidden() bool {
+	return s.Truth != nil && len(s.Truth.Captures) > 0 && !s.RelaxedCaptures
 }
 
 // aboutEvents records a driver call about each of some events, which is forbidden in a
@@ -140,13 +146,15 @@ func (s *State) aboutEvents(call DriverCall, events int) {
 	s.CallDriver(call, s.Truth != nil && len(s.Truth.Captures) > 0 && events > 0)
 }
 
+// isCaptured is what the driver answers when the allocator asks whether a stream is captured
+// (spec.Driver.CaptureStatus).
+func (s *State) isCaptured(stream spec.Stream) bool {
+	return s.Truth != nil && slices.ContainsFunc(s.Truth.Captures, func(r PoolRouting) bool { return r.Stream == stream })
+}
+
 // synchronizeStream records that a stream is synchronized, which is forbidden while it is
 // captured.
-func (s *State) synchronizeStream(stream spec.Stream) {
-	s.CallDriver(WaitEvent, s.Truth != nil && slices.ContainsFunc(s.Truth.Captures, func(r PoolRouting) bool {
-		return r.All || r.Stream == stream
-	}))
-}
+func (s *State) synchronizeStream(stream spec.Stream) { s.CallDriver(WaitEvent, s.isCaptured(stream)) }
 
 // CallDriver records a driver call, if it is forbidden.
 func (s *State) CallDriver(call DriverCall, forbidden bool) {

@@ -25,7 +25,8 @@ EXTENDS Geometry
 AllocParams(stream, bytes, pool) ==
     LET size == RoundSize(bytes) IN
     [stream |-> stream, requested |-> bytes, size |-> size,
-     allocSize |-> AllocationSize(size), pool |-> pool, kind |-> KindOf(size)]
+     allocSize |-> AllocationSize(size), pool |-> pool, kind |-> KindOf(size),
+     maxSplit |-> MaxSplitSize]
 
 NewBlock(addr, size) ==
     [addr |-> addr, size |-> size, requested |-> 0, allocated |-> FALSE,
@@ -57,8 +58,8 @@ First(S) == CHOOSE b \in S : \A c \in S \ {b} : Before(b, c)
 
 \* Oversize blocks serve only requests of about their size.
 TooLarge(b, p) ==
-    IF p.size < MaxSplitSize
-    THEN b.size >= MaxSplitSize
+    IF p.size < p.maxSplit
+    THEN b.size >= p.maxSplit
     ELSE b.size >= p.size + MaxNonSplitRounding
 
 \* The size that a free block can have when what follows it is mapped.
@@ -95,7 +96,7 @@ ShouldSplit(b, p) ==
     LET rest == b.size - p.size IN
     IF p.kind = "small" \/ ExpandableSegments
     THEN rest >= MinBlock
-    ELSE p.size < MaxSplitSize /\ rest > SmallSize
+    ELSE p.size < p.maxSplit /\ rest > SmallSize
 
 \* How inactiveSplit changes when size bytes of a free block are allocated.
 \* Expandable segments do not count.

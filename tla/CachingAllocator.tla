@@ -23,11 +23,10 @@ RetryOrFail(h, p) ==
     THEN FailOutOfMemory(last.heap)
     ELSE ReturnBlock(last.heap, p, First(last.found))
 
-\* The driver is called; then a second time, after as many oversize blocks as are
-\* needed have been released.
-ObtainBlock(h, p) ==
-    LET first     == AllocBlock(h, p)
-        available == ReleaseAvailableCachedBlocks(first.heap, p)
+\* The first driver call has been made; a second one follows, after as many oversize
+\* blocks as are needed have been released.
+ObtainAfter(first, p) ==
+    LET available == ReleaseAvailableCachedBlocks(first.heap, p)
         second    == IF available.enough
                      THEN AllocBlock(available.heap, p)
                      ELSE [heap |-> available.heap, found |-> {}]
@@ -35,11 +34,14 @@ ObtainBlock(h, p) ==
          [] first.found = {} /\ second.found # {} -> ReturnBlock(second.heap, p, First(second.found))
          [] OTHER -> RetryOrFail(second.heap, p)
 
-MallocResult(h, stream, bytes) ==
-    LET p     == AllocParams(stream, bytes, 0)
-        now   == ProcessEvents(h)
+ObtainBlock(h, p) == ObtainAfter(AllocBlock(h, p), p)
+
+ServeRequest(h, p) ==
+    LET now   == ProcessEvents(h)
         found == GetFreeBlock(now, p)
     IN IF found # {} THEN ReturnBlock(now, p, First(found)) ELSE ObtainBlock(now, p)
+
+MallocResult(h, stream, bytes) == ServeRequest(h, AllocParams(stream, bytes, 0))
 
 Malloc(stream, bytes) ==
     LET result == MallocResult(Heap, stream, bytes) IN

@@ -31,6 +31,8 @@ MaxSplitSize == 100         \* blocks of this size and more are never split (abo
 MaxNonSplitRounding == 6    \* how much larger than an oversize request its block may be
 ExpandableSegments == FALSE \* segments grow and shrink, page by page
 
+MaxSplitSizes == {100}      \* the values of MaxSplitSize that programs set (Settings.tla)
+
 (***************************************************************************)
 (* The device, and what programs do with it.                               *)
 (***************************************************************************)
@@ -47,15 +49,20 @@ PoolIds == {1}              \* of the private pools: a set of positive numbers
 MaxUses == 1                \* the highest use count that programs make
 OverflowPools == {}         \* the private pools that are marked use_on_oom
 RecordsTwice == FALSE       \* programs record a use in a capture and outside of it: see RecordStream
-RoutesTwice == FALSE     \* programs route a stream to a second pool while it is routed to one
+RoutesTwice == FALSE        \* programs route a stream to a second pool while it is routed to one
 KeepsCheckpoints == FALSE   \* programs keep the checkpoint of a pool beyond its last use
-RelaxedCaptures == TRUE     \* captures do not forbid to free memory and to unmap it: see Events.tla
+RelaxedCaptures == TRUE     \* captures do not forbid to free memory and to unmap it (Events.tla)
+
+(***************************************************************************)
+(* Failing driver calls (Faults.tla).                                      *)
+(***************************************************************************)
+MaxDriverCalls == 9         \* that an operation makes: one of them fails
 
 ASSUME
     /\ {MinBlock, SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} \subseteq Nat \ {0}
-    /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses} \subseteq Nat
+    /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses, MaxDriverCalls} \subseteq Nat
     /\ {ExpandableSegments, RecordsTwice, RoutesTwice, KeepsCheckpoints, RelaxedCaptures} \subseteq BOOLEAN
-    /\ Streams \cup Sizes \cup Threads \cup PoolIds \subseteq Nat \ {0}
+    /\ Streams \cup Sizes \cup Threads \cup PoolIds \cup MaxSplitSizes \subseteq Nat \ {0}
     /\ OverflowPools \subseteq PoolIds
     /\ MinBlock <= SmallSize /\ SmallSize <= SmallBuffer /\ SmallSize < LargeBuffer
     /\ \A n \in {SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} : n % MinBlock = 0

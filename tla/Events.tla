@@ -25,20 +25,19 @@
 (***************************************************************************)
 EXTENDS Blocks
 
-\* The last use of memory by a stream is the last work in it when the memory is
-\* freed.
-Launch(h, stream, memory) ==
-    [h EXCEPT !.work[stream] = Append(@, [addr |-> memory.addr, size |-> memory.size])]
-
-RECURSIVE LaunchAll(_, _, _)
+\* The last use of memory by each of these streams is the last work in the stream when
+\* the memory is freed.
 LaunchAll(h, streams, memory) ==
-    IF streams = {} THEN h
-    ELSE LET s == Min(streams) IN LaunchAll(Launch(h, s, memory), streams \ {s}, memory)
+    LET piece == [addr |-> memory.addr, size |-> memory.size]
+    IN [h EXCEPT !.work = [s \in Streams |-> IF s \in streams THEN Append(@[s], piece) ELSE @[s]]]
 
 \* The oldest n pieces of work of a stream have completed.
 Done(h, stream, n) ==
     [h EXCEPT !.work[stream] = SubSeq(@, n + 1, Len(@)),
               !.events[stream] = [i \in 1..Len(@) |-> [@[i] EXCEPT !.behind = Max(0, @ - n)]]]
+
+\* All work of a stream has completed.
+DoneAll(h, stream) == Done(h, stream, Len(h.work[stream]))
 
 (***************************************************************************)
 (* A driver call that a capture forbids is recorded.  No rule of the       *)
@@ -56,7 +55,10 @@ AnyEvents(h) == \E s \in Streams : h.events[s] # <<>>
 
 QueryEvents(h) == DriverCall(h, "query", h.captures # <<>> /\ AnyEvents(h))
 WaitForEvents(h) == DriverCall(h, "wait", h.captures # <<>> /\ AnyEvents(h))
-ReturnMemory(h) == DriverCall(h, "free", h.captures # <<>> /\ ~RelaxedCaptures)
+
+\* The allocator asks the driver whether it may free memory.
+FreeForbidden(h) == h.captures # <<>> /\ ~RelaxedCaptures
+ReturnMemory(h) == DriverCall(h, "free", FreeForbidden(h))
 
 RECURSIVE RecordEvents(_, _, _)
 RecordEvents(h, streams, b) ==

@@ -103,30 +103,42 @@ TryAllocateExpandableBlock(h, p) ==
 (***************************************************************************)
 
 \* Before pages are unmapped their stream is synchronized, which is never legal
-\* while the stream is captured.
-ReturnPages(h, g) ==
-    DriverCall(ReturnMemory(h), "wait", \E c \in Range(h.captures) : c.stream = g.stream)
+\* while the stream is captured.  The allocator asks the driver whether it is.
+StreamIsCaptured(h, stream) == \E c \in Range(h.captures) : c.stream = stream
 
-\* The pages that lie wholly in a free block are unmapped.  What is left of it
-\* before and behind them stays free.  A segment without pages is released, with
-\* its addresses.
-UnmapBlock(h, b) ==
-    LET g      == SegmentOf(h, b)
-        pages  == Within(g, b)
-        size   == SumOfSizes(pages)
+ReturnPages(h, g) == DriverCall(ReturnMemory(h), "wait", StreamIsCaptured(h, g.stream))
+
+\* The pages that a free block can release.
+Unmappable(h, b) ==
+    LET g == SegmentOf(h, b) IN IF StreamIsCaptured(h, g.stream) THEN {} ELSE Within(g, b)
+
+\* Some pages, one after the other, that lie wholly in a free block are unmapped,
+\* when the work in the segment's stream has completed.  What is left of the block
+\* before and behind them stays free.
+UnmapPages(h, b, pages) ==
+    LET size   == SumOfSizes(pages)
         addr   == Min({x.addr : x \in pages})
         before == IF b.addr < addr THEN {NewBlock(b.addr, addr - b.addr)} ELSE {}
         behind == IF addr + size < End(b) THEN {NewBlock(addr + size, End(b) - addr - size)} ELSE {}
         left   == before \cup behind
-        cut    == [h EXCEPT !.blocks = (@ \ {b}) \cup left \cup {Unmapped(addr, size)},
+        ready  == DoneAll(h, SegmentOf(h, b).stream)
+        cut    == [ready EXCEPT
+                            !.blocks = (@ \ {b}) \cup left \cup {Unmapped(addr, size)},
                             !.cached = (@ \ {b.addr}) \cup {c.addr : c \in left},
                             !.device = @ \ pages,
                             !.stats.reserved = @ - size]
-        merged == MergeFree(ReturnPages(cut, g), Unmapped(addr, size))
+    IN MergeFree(ReturnPages(cut, SegmentOf(h, b)), Unmapped(addr, size))
+
+\* The pages that lie wholly in a free block are unmapped, unless the stream of the
+\* segment is captured.  A segment without pages is released, with its addresses.
+UnmapBlock(h, b) ==
+    LET g        == SegmentOf(h, b)
+        pages    == Unmappable(h, b)
+        unmapped == UnmapPages(h, b, pages)
     IN CASE pages = {} -> h
-         [] pages # {} /\ merged.block.size = g.size ->
-                [merged.heap EXCEPT !.segments = @ \ {g}, !.blocks = @ \ {merged.block}]
-         [] OTHER -> merged.heap
+         [] pages # {} /\ unmapped.block.size = g.size ->
+                [unmapped.heap EXCEPT !.segments = @ \ {g}, !.blocks = @ \ {unmapped.block}]
+         [] OTHER -> unmapped.heap
 
 RECURSIVE UnmapBlocks(_, _)
 UnmapBlocks(h, bs) ==

@@ -9,7 +9,7 @@
 (* while its use count is positive; after that it is freeable, and is      *)
 (* erased when it holds no memory.                                         *)
 (*                                                                         *)
-(*   h.pools         set of [id, useCount]                                 *)
+(*   h.pools         set of [id, useCount, driverSegments]                 *)
 (*   h.redirections  which allocations are routed to a pool (upstream's    *)
 (*                   captures_underway): sequence of [pool, stream], the   *)
 (*                   last begun last                                       *)
@@ -82,14 +82,34 @@ Reclaim(h) == IF CapturesUnderway(h) THEN h ELSE ProcessEvents(ResolveDeferred(h
 
 Freeable(h) == {q.id : q \in {r \in h.pools : r.useCount = 0}}
 
+PoolOf(h, id) == CHOOSE q \in h.pools : q.id = id
+
+\* Upstream's cudaMalloc_count of a pool.  With plain segments it is their number.
+\* With expandable ones each request that needs pages adds one, whatever is mapped
+\* for it, and each free block that pages are unmapped of takes one off.
+CountDriverSegments(h, id, change) ==
+    [h EXCEPT !.pools = {IF q.id = id THEN [q EXCEPT !.driverSegments = @ + change] ELSE q : q \in @}]
+
+\* How much ReleaseBlocks takes off.
+ReleasedDriverSegments(h, id) ==
+    IF ExpandableSegments
+    THEN Cardinality({b \in h.blocks : /\ b.addr \in h.cached
+                                       /\ SegmentOf(h, b).pool = id
+                                       /\ Unmappable(h, b) # {}})
+    ELSE Cardinality(Releasable(h, id))
+
+ReleasePoolBlocks(h, id) ==
+    CountDriverSegments(DropUnmappedSegments(ReleaseBlocks(h, id), id), id, -ReleasedDriverSegments(h, id))
+
 \* The pools that are not in use any more release what they can.  A pool without
-\* memory is erased.
+\* memory is erased, unless its count is positive.
 RECURSIVE ReleaseFreeable(_, _)
 ReleaseFreeable(h, ids) ==
     IF ids = {} THEN h
     ELSE LET id == Min(ids)
-             released == DropUnmappedSegments(ReleaseBlocks(h, id), id)
-             referred == \/ \E g \in released.segments : g.pool = id
+             released == ReleasePoolBlocks(h, id)
+             referred == \/ PoolOf(released, id).driverSegments > 0
+                         \/ \E g \in released.segments : g.pool = id
                          \/ \E r \in Range(released.redirections) : r.pool = id
          IN ReleaseFreeable(
                 IF referred THEN released
@@ -97,8 +117,8 @@ ReleaseFreeable(h, ids) ==
                 ids \ {id})
 
 \* Unless a capture is underway, events are waited for and the default pool is
-\* released.
+\* released.  Nothing is released while a capture forbids it.
 ReleaseCachedBlocksAndPools(h) ==
     LET default == IF CapturesUnderway(h) THEN h ELSE ReleaseCachedBlocks(ResolveDeferred(h))
-    IN ReleaseFreeable(default, Freeable(default))
+    IN IF FreeForbidden(h) THEN h ELSE ReleaseFreeable(default, Freeable(default))
 =============================================================================

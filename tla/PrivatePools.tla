@@ -33,7 +33,8 @@ ObtainBlock(h, p) ==
                      THEN AllocBlock(available.heap, p)
                      ELSE [heap |-> available.heap, found |-> {}]
         third     == AllocBlock(ReleaseCachedBlocksAndPools(second.heap), p)
-    IN IF first.found # {} THEN ReturnBlock(first.heap, p, First(first.found))
+    IN IF first.found # {}
+       THEN ReturnBlock(CountDriverSegments(first.heap, p.pool, 1), p, First(first.found))
        ELSE IF overflow # {} THEN ReturnBlock(first.heap, p, First(overflow))
        ELSE IF second.found # {} THEN ReturnBlock(second.heap, p, First(second.found))
        ELSE IF CapturesUnderway(h) THEN FailOutOfMemory(second.heap)
@@ -108,10 +109,13 @@ Complete(stream) ==
 (* The life of a pool.                                                     *)
 (***************************************************************************)
 
-UseCount(id) ==
-    IF \E q \in pools : q.id = id THEN (CHOOSE q \in pools : q.id = id).useCount ELSE -1
+UseCount(id) == IF \E q \in pools : q.id = id THEN PoolOf(PoolHeap, id).useCount ELSE -1
 
-SetUseCount(id, n) == pools' = {q \in pools : q.id # id} \cup {[id |-> id, useCount |-> n]}
+SetUseCount(id, n) ==
+    pools' = {q \in pools : q.id # id} \cup
+                 {IF UseCount(id) = -1
+                  THEN [id |-> id, useCount |-> n, driverSegments |-> 0]
+                  ELSE [PoolOf(PoolHeap, id) EXCEPT !.useCount = n]}
 
 BeginRouting(routings, id, stream) == Append(routings, [pool |-> id, stream |-> stream])
 EndRouting(routings, id) == SelectSeq(routings, LAMBDA r : r.pool # id)
@@ -120,7 +124,7 @@ EndRouting(routings, id) == SelectSeq(routings, LAMBDA r : r.pool # id)
 \* used again.
 BeginAllocateToPool(id, stream) ==
     /\ UseCount(id) # 0 /\ UseCount(id) < MaxUses
-    /\ \A c \in Range(captures) : c.pool # id /\ (c.stream # stream \/ RoutesTwice)
+    /\ \A c \in Range(captures) : c.pool # id /\ (c.stream = stream => RoutesTwice)
     /\ SetUseCount(id, Max(UseCount(id), 0) + 1)
     /\ captures' = Append(captures, [pool |-> id, stream |-> stream])
     /\ redirections' = BeginRouting(redirections, id, stream)
@@ -178,7 +182,7 @@ WorkIsAwaited ==
 
 PoolTypeOK ==
     /\ TypeOK
-    /\ pools \subseteq [id : PoolIds, useCount : Nat]
+    /\ pools \subseteq [id : PoolIds, useCount : Nat, driverSegments : Int]
     /\ Range(redirections) \subseteq [pool : PoolIds, stream : Streams]
     /\ deferred \subseteq Addresses
     /\ captureUses \subseteq [block : Addresses, stream : Streams]

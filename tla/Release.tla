@@ -37,12 +37,12 @@ ReleaseCachedBlocks(h) == ReleaseBlocks(SynchronizeAndFreeEvents(h), 0)
 \* large as the request is enough; if there is none, the largest ones are
 \* released until their sum is.  They stay released even if it is not.
 ReleaseAvailableCachedBlocks(h, p) ==
-    LET need     == Max(p.size, MaxSplitSize)
-        oversize == {b \in FreeList(h, p.pool, p.kind, p.stream) : b.size >= MaxSplitSize}
+    LET need     == Max(p.size, p.maxSplit)
+        oversize == {b \in FreeList(h, p.pool, p.kind, p.stream) : b.size >= p.maxSplit}
         enough   == {b \in oversize : b.size >= need}
         smaller  == {b \in oversize \ enough : ~IsSplit(h, b)}
         going    == {b \in smaller : SumOfSizes({c \in smaller : Before(b, c)}) < need}
-    IN IF ExpandableSegments THEN [heap |-> h, enough |-> FALSE]
+    IN IF ExpandableSegments \/ FreeForbidden(h) THEN [heap |-> h, enough |-> FALSE]
        ELSE IF enough # {} /\ ~IsSplit(h, First(enough))
        THEN [heap |-> ReleaseSegments(h, {First(enough)}), enough |-> TRUE]
        ELSE [heap |-> ReleaseSegments(h, going), enough |-> SumOfSizes(going) >= need]

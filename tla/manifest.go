@@ -20,6 +20,8 @@ type Manifest struct {
 	Verdict string `json:"verdict"`
 	// Trace is how many states TLC's counterexample has.
 	Trace int `json:"trace,omitempty"`
+	// Steps are the labels of the counterexample, of a configuration in upstream's mode.
+	Steps []string `json:"steps,omitempty"`
 
 	// What there is, if the verdict is ok. See package digest for the digests.
 	States      int    `json:"states,omitempty"` // distinct

@@ -23,7 +23,9 @@ type torchCommand struct {
 	Workers  int      `name:"workers" default:"1" placeholder:"N" help:"Processes (default: 1)."`
 	Keep     int      `name:"keep" default:"1" placeholder:"N" help:"End when N differences have been found that docs/deviations.md does not list (default: 1)."`
 	Out      string   `name:"out" default:"." placeholder:"DIR" help:"Write the programs of such differences to this directory (default: here)."`
-	JSON     bool     `name:"json" help:"Print nothing but a JSON object."`
+	JSON     bool     `name:"json" help:"Print nothing but a JSON object, with --edges one a configuration."`
+	Edges    bool     `name:"edges" help:"Instead of random programs, take every step of the configurations of the specification."`
+	Config   []string `name:"config" placeholder:"NAME" help:"With --edges: this configuration only; may be given several times. \"gaugeblock explore --help\" lists them."`
 }
 
 // Help is what "gaugeblock torch --help" says beside the flags.
@@ -36,6 +38,12 @@ GPU watches for hazards: memory that is reused, or goes back, while work uses it
 Differences that docs/deviations.md lists are recognised and counted. Any other is
 made shorter and written as a trace, which "gaugeblock replay" takes, and in C++. A
 crash of PyTorch's allocator is a difference like any other. See docs/torch.md.
+
+With --edges the programs are walks that take every step between the states of the
+configurations that TLC has explored (tla/), in PyTorch's sizes; and the reference takes
+every step in the configuration's own. A line a configuration says how many steps there
+are, how many were taken, and what differed. --ops, --seed, --area, --settings, --keep and
+--out do not matter then.
 
 It needs a C++ compiler, and a PyTorch with CUDA (2.11 is what the reference follows).
 The last line is "N operations compared, L listed differences, U unexplained". The
@@ -54,6 +62,9 @@ func (c *torchCommand) Validate() error {
 	if err := checkWorkers(c.Workers, 1); err != nil {
 		return err
 	}
+	if len(c.Config) > 0 && !c.Edges {
+		return errors.New("--config is of --edges")
+	}
 	return checkPrograms(c.Area, c.Settings)
 }
 
@@ -70,6 +81,9 @@ func (c *torchCommand) Run(env *environment) (err error) {
 	}
 	if err := binary.Build(pytorch); err != nil {
 		return err
+	}
+	if c.Edges {
+		return c.runEdges(env, pytorch)
 	}
 	bar := newProgress(env.stderr, c.Ops, c.JSON)
 	bar.counting = "%d of %d operations"

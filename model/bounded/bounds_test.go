@@ -24,18 +24,22 @@ func TestEveryConstant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	beginnings := map[string]string{
+		"core": "SPECIFICATION Spec\n", "pools": "SPECIFICATION Spec\n", "checkpoint": "SPECIFICATION Spec\n",
+		"two_step": "SPECIFICATION Spec\n", "faults": "SPECIFICATION FaultSpec\n",
+		"settings": "SPECIFICATION Spec\nCONSTANT MaxNonSplitRounding = 4\n",
+	}
 	for _, name := range defaults.Names() {
-		c, err := tla.ReadConfig([]byte("SPECIFICATION Spec\nCONSTANT "+name+" = "+defaults.Value(name)), "x.cfg")
-		if err != nil {
-			t.Fatal(err)
-		}
 		known := false
-		for _, module := range []string{"core", "pools", "checkpoint", "two_step"} {
-			_, err = bounded.NewCheck(module, c)
+		for module, beginning := range beginnings {
+			c, err := tla.ReadConfig([]byte(beginning+"CONSTANT "+name+" = "+defaults.Value(name)), "x.cfg")
+			if err == nil {
+				_, err = bounded.NewCheck(module, c)
+			}
 			known = known || err == nil
 		}
 		if !known {
-			t.Errorf("%s: a setting needs the name of a field of spec.Config: %v", name, err)
+			t.Errorf("%s: a setting needs the name of a field of spec.Config, or a module that reads it", name)
 		}
 	}
 }

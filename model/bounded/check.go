@@ -23,6 +23,9 @@ type Module interface {
 	// Trace is a path through states as a trace for "gaugeblock replay".
 	Trace(name string, steps []explore.Step[*model.State]) (trace.Header, []trace.Op, error)
 
+	// Tracer writes such a trace step by step.
+	Tracer(name string) *Tracer
+
 	// property adds the property with a name to the options. It reports whether there
 	// is one.
 	property(name string, fair [][]int, to *explore.Options[*model.State]) bool
@@ -47,6 +50,8 @@ var modules = map[string]func(*tlc.Config) (Module, error){
 	"pools":      func(c *tlc.Config) (Module, error) { return openPrivatePools(c) },
 	"checkpoint": openCheckpoint,
 	"two_step":   openTwoStepMalloc,
+	"settings":   openSettings,
+	"faults":     openFaults,
 }
 
 // NewCheck is the check of a configuration of a module ("core"). Constants, specifications

@@ -335,6 +335,12 @@ func (k *coder) poolState(p *model.Pool) {
 	k.pool(&p.ID)
 	number(k, &p.UseCount)
 	k.flags(&p.UseOnOOM, &p.NoSplit)
+	const positive = 128 // the count may be negative
+	segments := p.DriverSegments + positive
+	number(k, &segments)
+	if k.reading {
+		p.DriverSegments = segments - positive
+	}
 }
 
 // graphStreamUses are those of the i-th stream, by block.
@@ -368,6 +374,12 @@ func (c *Checkpoint) code(k *coder, s *model.State) {
 			k.flags(&b.Allocated)
 		})
 	})
+}
+
+// code is the key of what Settings.tla adds.
+func (m *Settings) code(k *coder, s *model.State) {
+	m.CachingAllocator.code(k, s)
+	number(k, &s.Config.MaxSplitSize)
 }
 
 // code is the key of what TwoStepMalloc.tla adds.

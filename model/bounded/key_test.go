@@ -82,13 +82,14 @@ const (
 	noEffect use = "no effect"                            // no other value has another key
 	follows  use = "follows from other fields"            // a decoded state has the same value
 	constant use = "that of the initial state"            // in all states
+	setting  use = "in the key of module settings"        // in other modules that of the initial state
 	zero     use = "zero"                                 // in all states
 	ignored  use = "not a part of the state of the model" // memory
 )
 
 // uses has every field of a State. TestKey tests what it says.
 var uses = map[string]use{
-	"Device": constant, "Geometry": constant, "Memory": constant, "Config": constant,
+	"Device": constant, "Geometry": constant, "Memory": constant, "Config": constant, "Config.MaxSplitSize": setting, "Config.Last": noEffect,
 	"Limited": constant, "Limit": constant, "FreeMemoryCallbacks": constant,
 
 	"Segments": inKey, "Segments.Address": inKey, "Segments.Size": follows, "Segments.Stream": inKey,
@@ -112,7 +113,7 @@ var uses = map[string]use{
 	"PendingMallocs.granted": inKey, "PendingMallocs.ptr": zero, "PendingMallocs.err": zero,
 
 	"Pools": inKey, "Pools.ID.Capture": inKey, "Pools.ID.User": zero, "Pools.UseCount": inKey,
-	"Pools.UseOnOOM": inKey, "Pools.NoSplit": inKey,
+	"Pools.UseOnOOM": inKey, "Pools.NoSplit": inKey, "Pools.DriverSegments": inKey,
 
 	"Routings": inKey, "Routings.Pool.Capture": inKey, "Routings.Pool.User": zero, "Routings.Stream": inKey, "Routings.All": inKey,
 
@@ -132,7 +133,7 @@ var uses = map[string]use{
 	"Truth.Captures": inKey, "Truth.Captures.Pool.Capture": inKey, "Truth.Captures.Pool.User": zero,
 	"Truth.Captures.Stream": inKey, "Truth.Captures.All": inKey,
 	"Truth.Granted": inKey, "Truth.Granted.Memory.Ptr": inKey, "Truth.Granted.Memory.Bytes": inKey, "Truth.Granted.Stream": inKey,
-	"Truth.Illegal": zero, "RelaxedCaptures": constant,
+	"Truth.Illegal": zero, "RelaxedCaptures": constant, "calls": zero,
 	"arena": ignored,
 }
 
@@ -192,6 +193,8 @@ func another(v reflect.Value) (other reflect.Value, exists bool) {
 		other.SetInt(v.Int() + 1)
 	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
 		other.SetUint(v.Uint() + 1)
+	case reflect.String:
+		other.SetString(v.String() + "?")
 	case reflect.Slice:
 		if v.Len() == 0 {
 			return other, false
@@ -232,7 +235,7 @@ func TestKey(t *testing.T) {
 		if !visited[path] && is != constant && is != noEffect && is != ignored {
 			t.Errorf("%s is in no state", path)
 		}
-		if (is == inKey) != inSome[path] {
+		if (is == inKey || is == setting) != inSome[path] {
 			t.Errorf("%s is %q, but another value with another key was found: %v", path, is, inSome[path])
 		}
 	}
@@ -255,10 +258,19 @@ func (c *keyCheck) state(initial, s, decoded *bounded.State) {
 			c.t.Errorf("no key has %s", path)
 		case is == zero && !v.IsZero():
 			c.t.Errorf("%s is %v, not zero", path, v)
-		case is == inKey || is == noEffect:
+		case is == setting && !c.hasSettings():
+			if before := initial.Config.MaxSplitSize; v.Uint() != before {
+				c.t.Errorf("%s was %d and is %d", path, before, v.Uint())
+			}
+		case is == inKey || is == noEffect || is == setting:
 			c.change(s, path, v, key, next)
 		}
 	})
+}
+
+func (c *keyCheck) hasSettings() bool {
+	_, is := c.module.(*bounded.Settings)
+	return is
 }
 
 // change gives a field another value for a while: either the key is another, or the steps are

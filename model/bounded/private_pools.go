@@ -102,7 +102,8 @@ func (w *writer) poolVariables() {
 	s := w.state
 	w.variable("pools", func() {
 		w.Set(len(s.Pools), func(i int) {
-			w.field("[id", poolNumber(s.Pools[i].ID))
+			w.field("[driverSegments", s.Pools[i].DriverSegments)
+			w.field(",id", poolNumber(s.Pools[i].ID))
 			w.field(",useCount", s.Pools[i].UseCount)
 			w.Raw("]")
 		})

@@ -18,7 +18,8 @@ import (
 // Traces have operations that block a stream (busy) and unblock it (drain), but none for
 // one piece of work. So each piece of work gets an extra stream that is busy, and the
 // stream of the work waits for that stream. A drain of the extra stream completes the
-// piece. Addresses are not compared: the driver decides them.
+// piece; then the extra stream can serve another piece. Addresses are not compared: the
+// driver decides them.
 
 // columns are the statistics that are compared after every operation.
 var columns = []string{
@@ -33,22 +34,30 @@ func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.H
 			Op: "trace", Reason: "settings do not allow max_non_split_rounding to be below the large segment size",
 		}
 	}
-	t := tracer{bounds: b, live: map[int]int64{}, holders: map[int][]int{}, checkpoints: map[int]savedState{}}
-	t.header = trace.Header{
+	t := b.Tracer(name)
+	t.forReplay = true
+	for i := 1; i < len(steps); i++ {
+		if err := t.Step(steps[i-1].State, steps[i].Label, steps[i].State); err != nil {
+			return t.Header, nil, err
+		}
+	}
+	return t.Header, t.Ops, nil
+}
+
+// Tracer is a Tracer that has written no step yet. What it writes is for a device whose frees
+// do not wait for work, which a trace cannot ask for; no statistics are expected.
+func (b *Bounds) Tracer(name string) *Tracer {
+	t := &Tracer{bounds: b, live: map[int]int64{}, holders: map[int][]int{}, checkpoints: map[int]savedState{}}
+	t.Header = trace.Header{
 		Source: "model/bounded", Family: name, Devices: 1, Waits: true,
 		TotalMemory: b.Memory, Settings: b.settings(), Geometry: b.Geometry,
 		Streams: append([]spec.Stream{0}, b.Streams...), StatColumns: columns,
 	}
 	if b.Limit <= b.Memory {
 		fraction := float64(b.Limit) / float64(b.Memory)
-		t.ops = append(t.ops, trace.Op{Kind: trace.OpSetMemoryFraction, Fraction: fraction, Allowed: b.Limit})
+		t.Ops = append(t.Ops, trace.Op{Kind: trace.OpSetMemoryFraction, Fraction: fraction, Allowed: b.Limit})
 	}
-	for i := 1; i < len(steps); i++ {
-		if err := t.step(steps[i-1].State, steps[i].Label, steps[i].State); err != nil {
-			return t.header, nil, err
-		}
-	}
-	return t.header, t.ops, nil
+	return t
 }
 
 // oversize reports whether the device has memory for a block of max_split_size.
@@ -63,20 +72,23 @@ func (b *Bounds) settings() string {
 	return settings.Format(config, b.Geometry)
 }
 
-// tracer writes steps as operations of a trace.
-type tracer struct {
+// A Tracer writes steps as operations of a trace, one step after the other.
+type Tracer struct {
+	Header trace.Header // its streams can become more with every step
+	Ops    []trace.Op
+
 	bounds          *Bounds
-	header          trace.Header
-	ops             []trace.Op
+	forReplay       bool          // statistics are expected, and a free that would wait for work is an error
 	mallocs         int64         // mallocs so far
 	live            map[int]int64 // the ids of the allocated blocks, by address in units
 	holders         map[int][]int // by stream: the busy streams that its pending work waits for, oldest first
+	idle            []int         // streams that were busy and are not any more
 	checkpoints     map[int]savedState
 	checkpointCount int // number of the last checkpoint
 }
 
-// step appends the operations of a step.
-func (t *tracer) step(from *model.State, label string, to *model.State) error {
+// Step appends the operations of a step.
+func (t *Tracer) Step(from *model.State, label string, to *model.State) error {
 	name, arguments, err := ParseLabel(label)
 	if err != nil {
 		return err
@@ -101,6 +113,9 @@ func (t *tracer) step(from *model.State, label string, to *model.State) error {
 		}
 	}
 	t.dropCompleted(to)
+	if !t.forReplay {
+		return nil
+	}
 	for _, stream := range t.bounds.Streams {
 		if to.Counters.NumDeviceFree > from.Counters.NumDeviceFree && pendingWork(to, stream) > 0 {
 			return &spec.NotSupportedError{Op: "trace", Reason: "a driver free waits for all work"}
@@ -125,17 +140,19 @@ func ParseLabel(label string) (name string, arguments []int, err error) {
 	return name, arguments, nil
 }
 
-// add appends an operation with the statistics that must follow it.
-func (t *tracer) add(to *model.State, op trace.Op) {
-	stats := to.Stats()
-	figures := stats.Map()
-	for _, column := range columns {
-		op.Expect.Stats = append(op.Expect.Stats, figures[column])
+// add appends an operation, in a trace for a replay with the statistics that must follow it.
+func (t *Tracer) add(to *model.State, op trace.Op) {
+	if t.forReplay {
+		stats := to.Stats()
+		figures := stats.Map()
+		for _, column := range columns {
+			op.Expect.Stats = append(op.Expect.Stats, figures[column])
+		}
 	}
-	t.ops = append(t.ops, op)
+	t.Ops = append(t.Ops, op)
 }
 
-func (t *tracer) malloc(from, to *model.State, arguments []int) {
+func (t *Tracer) malloc(from, to *model.State, arguments []int) {
 	stream, bytes := spec.Stream(arguments[0]), uint64(arguments[1])
 	_, result := from.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase})
 	op := trace.Op{Kind: trace.OpMalloc, ID: t.mallocs, Stream: arguments[0], Size: bytes}
@@ -148,25 +165,31 @@ func (t *tracer) malloc(from, to *model.State, arguments []int) {
 }
 
 // launch launches a piece of work in a stream.
-func (t *tracer) launch(stream int) {
-	holder := len(t.header.Streams)
-	t.header.Streams = append(t.header.Streams, spec.Stream(holder))
-	t.ops = append(t.ops,
+func (t *Tracer) launch(stream int) {
+	holder := len(t.Header.Streams)
+	if n := len(t.idle); n > 0 {
+		holder, t.idle = t.idle[n-1], t.idle[:n-1]
+	} else {
+		t.Header.Streams = append(t.Header.Streams, spec.Stream(holder))
+	}
+	t.Ops = append(t.Ops,
 		trace.Op{Kind: trace.OpBusy, Stream: holder},
 		trace.Op{Kind: trace.OpWaitStream, Stream: stream, On: holder})
 	t.holders[stream] = append(t.holders[stream], holder)
 }
 
 // dropCompleted removes the holders of completed work.
-func (t *tracer) dropCompleted(s *model.State) {
+func (t *Tracer) dropCompleted(s *model.State) {
 	for _, stream := range t.bounds.Streams {
 		pieces := t.holders[int(stream)]
-		t.holders[int(stream)] = pieces[len(pieces)-pendingWork(s, stream):]
+		completed := len(pieces) - pendingWork(s, stream)
+		t.idle = append(t.idle, pieces[:completed]...)
+		t.holders[int(stream)] = pieces[completed:]
 	}
 }
 
 // launchUses launches the last uses of the memory at an address, like launchAndFree.
-func (t *tracer) launchUses(s *model.State, address int) {
+func (t *Tracer) launchUses(s *model.State, address int) {
 	for _, x := range s.Truth.Touches {
 		if toUnits(x.Ptr) == address && !x.Captured {
 			t.launch(int(x.Stream.Stream))

@@ -18,7 +18,7 @@ type savedState struct {
 }
 
 // poolStep appends the operations of a step on pools.
-func (t *tracer) poolStep(from, to *model.State, name string, arguments []int) bool {
+func (t *Tracer) poolStep(from, to *model.State, name string, arguments []int) bool {
 	switch name {
 	case "BeginAllocateToPool":
 		t.begin(from, to, arguments[0], arguments[1])
@@ -40,21 +40,21 @@ func (t *tracer) poolStep(from, to *model.State, name string, arguments []int) b
 
 // begin routes a stream to a pool. A pool with use_on_oom is created before, which adds a
 // use; that use ends again.
-func (t *tracer) begin(from, to *model.State, number, stream int) {
+func (t *Tracer) begin(from, to *model.State, number, stream int) {
 	id := PoolID(uint64(number))
 	marked := slices.ContainsFunc(to.Pools, func(p model.Pool) bool { return p.ID == id && p.UseOnOOM })
 	isNew := marked && useCount(from, id) < 0
 	if isNew {
-		t.ops = append(t.ops, trace.Op{Kind: trace.OpPoolCreate, Pool: id, UseOnOOM: true})
+		t.Ops = append(t.Ops, trace.Op{Kind: trace.OpPoolCreate, Pool: id, UseOnOOM: true})
 	}
 	t.add(to, trace.Op{Kind: trace.OpPoolBegin, Pool: id, By: trace.ByStream, Stream: stream})
 	if isNew {
-		t.ops = append(t.ops, trace.Op{Kind: trace.OpPoolRelease, Pool: id})
+		t.Ops = append(t.Ops, trace.Op{Kind: trace.OpPoolRelease, Pool: id})
 	}
 }
 
 // liveIn are the allocated blocks of a pool.
-func (t *tracer) liveIn(s *model.State, number int) map[int]int64 {
+func (t *Tracer) liveIn(s *model.State, number int) map[int]int64 {
 	ids := maps.Clone(t.live)
 	maps.DeleteFunc(ids, func(address int, _ int64) bool {
 		_, g := blockAt(s, address)
@@ -64,7 +64,7 @@ func (t *tracer) liveIn(s *model.State, number int) map[int]int64 {
 }
 
 // restore restores a pool: exactly the blocks that were allocated then are allocated.
-func (t *tracer) restore(from, to *model.State, number int) {
+func (t *Tracer) restore(from, to *model.State, number int) {
 	saved := t.checkpoints[number]
 	op := trace.Op{Kind: trace.OpRestore, Pool: PoolID(uint64(number)), State: saved.state}
 	op.Live = slices.Sorted(maps.Values(saved.ids))

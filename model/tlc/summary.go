@@ -19,6 +19,10 @@ type Summary struct {
 	// Trace is the number of states of the counterexample.
 	Trace int
 
+	// Labels are those of the counterexample's steps: of each state but the first, by which
+	// action it was reached.
+	Labels []string
+
 	// Lines are the lines of TLC's output that this was read from.
 	Lines []string
 }
@@ -31,7 +35,7 @@ var (
 	temporalLine = regexp.MustCompile(`^Error: Temporal propert(?:y|ies)(?: \w+)? w(?:as|ere) violated\.`)
 	deadlockLine = regexp.MustCompile(`^Error: Deadlock reached\.`)
 	errorLine    = regexp.MustCompile(`^Error: `)
-	stateLine    = regexp.MustCompile(`^State (\d+): `)
+	stateLine    = regexp.MustCompile(`^State (\d+): <?(\w+(?:\([\d,]*\))?)?`)
 )
 
 // ReadSummary reads the output of TLC.
@@ -56,7 +60,11 @@ func ReadSummary(output string) (Summary, error) {
 		case deadlockLine.MatchString(line):
 			verdict = "deadlock"
 		case stateLine.MatchString(line):
-			s.Trace = max(s.Trace, number(stateLine.FindStringSubmatch(line)[1]))
+			m := stateLine.FindStringSubmatch(line)
+			s.Trace = max(s.Trace, number(m[1]))
+			if m[1] != "1" {
+				s.Labels = append(s.Labels, m[2])
+			}
 			continue
 		case errorLine.MatchString(line):
 			if strings.HasPrefix(line, "Error: The behavior up to this point") || strings.HasPrefix(line, "Error: The following behavior") {

@@ -26,6 +26,10 @@ type Device interface {
 	Inject(f spec.FaultSpec) error
 }
 
+// Hardware changes the description of the fake machine that a header has led to. With an
+// address policy of its own a device does not follow the addresses of the trace.
+type Hardware func(*fakegpu.Config)
+
 // Around puts something around the fake device. Whatever it does with the calls, the fake
 // device has to see them, and handles are the fake device's.
 type Around func(*fakegpu.GPU) Device
@@ -41,7 +45,7 @@ var deviceKinds = map[trace.OpKind]kind{
 // setUpDevices makes the machine that the header describes, with a script of
 // addresses for each device. What an operation makes the driver do concerns the
 // operation's own device, as events do not say which device they are of.
-func (m *machine) setUpDevices(around Around) error {
+func (m *machine) setUpDevices(hardware Hardware, around Around) error {
 	h := m.header
 	if h.Devices > fakegpu.MaxDevices {
 		return &spec.NotSupportedError{
@@ -55,11 +59,16 @@ func (m *machine) setUpDevices(around Around) error {
 	if h.Waits {
 		config.Waits, config.FreeWaits = fakegpu.WaitsDrain, true
 	}
+	if hardware != nil {
+		hardware(&config)
+	}
 	m.hardware = fakegpu.NewMachine(config)
 	m.fake = m.hardware.NewProcess()
 	for dev := range h.Devices {
 		script := fakegpu.NewScript()
-		m.fake.UseScript(spec.Device(dev), script)
+		if config.Addresses == nil {
+			m.fake.UseScript(spec.Device(dev), script)
+		}
 		m.scripts = append(m.scripts, script)
 	}
 	m.gpu = m.fake

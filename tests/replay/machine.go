@@ -55,7 +55,7 @@ type allocation struct {
 
 // newMachine sets up what the header describes. Before any set_memory_fraction a
 // trace has no limit, whatever its settings say: the recorder took it away.
-func newMachine(file string, h *trace.Header, newAllocator Factory, around Around) (*machine, error) {
+func newMachine(file string, h *trace.Header, newAllocator Factory, hardware Hardware, around Around) (*machine, error) {
 	m := &machine{
 		file: file, header: h, tolerance: toleranceOf(h), expandable: namesExpandable(h.Settings),
 		streams:     map[spec.Stream]spec.Device{},
@@ -68,7 +68,7 @@ func newMachine(file string, h *trace.Header, newAllocator Factory, around Aroun
 		other:       otherProcess{newAllocator: newAllocator},
 		opened:      map[int64]spec.OpenedMemory{},
 	}
-	if err := m.setUpDevices(around); err != nil {
+	if err := m.setUpDevices(hardware, around); err != nil {
 		return nil, err
 	}
 	var err error

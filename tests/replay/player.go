@@ -34,12 +34,21 @@ type Performed struct {
 
 // NewPlayer sets up the devices that the header describes, and an allocator.
 func NewPlayer(h *trace.Header, newAllocator Factory) (*Player, error) {
-	return NewPlayerAround(h, newAllocator, nil)
+	return newPlayer(h, newAllocator, nil, nil)
 }
 
 // NewPlayerAround does so on what is put around the fake device; nil puts nothing.
 func NewPlayerAround(h *trace.Header, newAllocator Factory, around Around) (*Player, error) {
-	m, err := newMachine("", h, newAllocator, around)
+	return newPlayer(h, newAllocator, nil, around)
+}
+
+// NewPlayerOn does so on changed hardware; nil changes nothing.
+func NewPlayerOn(h *trace.Header, newAllocator Factory, hardware Hardware) (*Player, error) {
+	return newPlayer(h, newAllocator, hardware, nil)
+}
+
+func newPlayer(h *trace.Header, newAllocator Factory, hardware Hardware, around Around) (*Player, error) {
+	m, err := newMachine("", h, newAllocator, hardware, around)
 	if err != nil {
 		return nil, err
 	}

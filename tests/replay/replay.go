@@ -86,7 +86,7 @@ func (s *source) replay(c *choices, whole bool) (*run, error) {
 	if s.options.Story != nil {
 		r.story.w = &r.told
 	}
-	m, err := newMachine(s.name, tr.Header(), s.options.New, nil)
+	m, err := newMachine(s.name, tr.Header(), s.options.New, nil, nil)
 	switch {
 	case lacksAbility(err):
 		r.result.NotSupported = inability(err)

@@ -62,7 +62,7 @@ func newFacts() facts {
 
 // before performs the program up to the difference once more, on the reference alone.
 func before(o *Outcome) (*moment, error) {
-	player, err := replay.NewPlayer(&o.Header, reference.New)
+	player, err := replay.NewPlayerOn(&o.Header, reference.New, o.hardware())
 	if err != nil {
 		return nil, err
 	}

@@ -55,12 +55,15 @@ func (d *Difference) Error() string {
 }
 
 // NewPair sets both up with what the header asks for.
-func NewPair(h trace.Header, every int) (*Pair, error) {
-	ours, err := replay.NewPlayer(&h, reference.New)
+func NewPair(h trace.Header, every int) (*Pair, error) { return newPairOn(h, every, nil, nil) }
+
+// newPairOn does so on changed hardware.
+func newPairOn(h trace.Header, every int, our, their replay.Hardware) (*Pair, error) {
+	ours, err := replay.NewPlayerOn(&h, reference.New, our)
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := replay.NewPlayer(&h, New)
+	theirs, err := replay.NewPlayerOn(&h, New, their)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,8 @@ type Outcome struct {
 	Difference *Difference // nil: there is none
 	Row        string      // of docs/deviations.md that explains it; "": none does
 	Listed     map[string]int
-	Every      int // operations between two looks at the layout
+	Every      int    // operations between two looks at the layout
+	Scale      string // the configuration whose scale the devices follow; "": none
 }
 
 // Run makes up a program of an area and performs it on both. told hears before each

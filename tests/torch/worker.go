@@ -44,6 +44,9 @@ type job struct {
 	Known  bool
 	Header trace.Header
 	Ops    []trace.Op
+
+	Scale   string   // the configuration that the operations are a walk of
+	Layouts []uint64 // by operation: a hash of the layout that it leads to; 0: it is not looked at
 }
 
 // reply is what came of a job.
@@ -51,6 +54,7 @@ type reply struct {
 	Operations int
 	Outcomes   []Outcome // those with a difference; of programs that were made up, with one that no row explains
 	Listed     map[string]int
+	Otherwise  int // of a walk: mallocs that ended otherwise than in the specification
 	Error      string
 }
 
@@ -98,6 +102,9 @@ func serve(dir string) error {
 }
 
 func (j *job) perform(place *place) (r reply) {
+	if j.Scale != "" {
+		return j.follow(place)
+	}
 	area := conformance.Find(j.Area)
 	if area == nil {
 		return reply{Error: fmt.Sprintf("there is no area %q", j.Area)}

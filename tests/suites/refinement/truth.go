@@ -102,6 +102,18 @@ func (r *recordingDriver) UnmapPage(ptr spec.Ptr, bytes uint64) error {
 	return r.GPU.UnmapPage(ptr, bytes)
 }
 
+// SynchronizeStream implements spec.Driver.
+func (r *recordingDriver) SynchronizeStream(dev spec.Device, s spec.Stream) error {
+	isCaptured := slices.ContainsFunc(r.record.Truth.Captures, func(c model.PoolRouting) bool { return c.Stream == s })
+	r.record.CallDriver(model.WaitEvent, isCaptured)
+	return r.GPU.SynchronizeStream(dev, s)
+}
+
+// FreeForbidden implements spec.Driver.
+func (r *recordingDriver) FreeForbidden() bool {
+	return inCapture(r.record) && !r.record.RelaxedCaptures
+}
+
 // QueryEvent implements spec.Driver.
 func (r *recordingDriver) QueryEvent(e spec.EventHandle) (bool, error) {
 	r.record.CallDriver(model.QueryEvent, inCapture(r.record))

@@ -27,10 +27,14 @@ var changes = map[string]func(s *bounded.State) bool{
 		return eachHeld(s, func(h model.Held) { s.Hold(h) })
 	},
 	"NoMergeableNeighbours": func(s *bounded.State) bool {
-		return eachBlock(s, func(_ *model.Segment, b *model.Block) bool {
-			b.State, b.Unmapped = spec.Inactive, false
-			return true
-		})
+		for i := range s.Segments {
+			g := &s.Segments[i]
+			half := g.Size / 2
+			low := model.Block{Address: g.Address, Size: half, State: spec.Inactive}
+			high := model.Block{Address: g.Address + spec.Ptr(half), Size: g.Size - half, State: spec.Inactive}
+			g.Blocks = []model.Block{low, high}
+		}
+		return len(s.Segments) > 0
 	},
 	"SizesAndAlignment": func(s *bounded.State) bool {
 		return eachBlock(s, func(g *model.Segment, _ *model.Block) bool { g.Size++; return true })

@@ -2,7 +2,9 @@
 // tla/manifests. "make tla" runs it. It skips a configuration whose texts are those of its
 // manifest, unless the configuration is named.
 //
-//	go run ./tests/suites/tla/manifest -tools tla2tools.jar [-jobs N] [NAME...]
+//	go run ./tests/suites/tla/manifest -tools tla2tools.jar [-jobs N] [-upstream] [NAME...]
+//
+// With -upstream the configurations are those of tla/upstream.
 package main
 
 import (
@@ -25,14 +27,15 @@ import (
 func main() {
 	tools := flag.String("tools", "", "the file tla2tools.jar")
 	jobs := flag.Int("jobs", 1, "how many configurations to check at a time")
+	upstream := flag.Bool("upstream", false, "the configurations of tla/upstream")
 	flag.Parse()
-	if err := run(*tools, *jobs, flag.Args()); err != nil {
+	if err := run(*tools, *jobs, *upstream, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "manifest:", err)
 		os.Exit(1)
 	}
 }
 
-func run(tools string, jobs int, names []string) error {
+func run(tools string, jobs int, upstream bool, names []string) error {
 	if tools == "" {
 		return fmt.Errorf("-tools is missing: where is tla2tools.jar? (make tla TLA2TOOLS=FILE)")
 	}
@@ -44,11 +47,22 @@ func run(tools string, jobs int, names []string) error {
 	if err != nil {
 		return err
 	}
+	f := folder{dir: filepath.Join(root, "tla"), manifests: filepath.Join(root, "tla", "manifests"), isCurrent: isCurrent}
 	list, err := tla.Configurations()
+	if upstream {
+		scratch, err := os.MkdirTemp("", "upstream")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(scratch)
+		if f, list, err = inUpstreamsMode(root, scratch); err != nil {
+			return err
+		}
+	}
 	if err != nil {
 		return err
 	}
-	chosen, err := choose(list, names)
+	chosen, err := f.choose(list, names)
 	if err != nil {
 		return err
 	}
@@ -57,7 +71,7 @@ func run(tools string, jobs int, names []string) error {
 	for _, c := range chosen {
 		go func() {
 			places <- true
-			outcomes <- makeManifest(tools, filepath.Join(root, "tla"), c)
+			outcomes <- f.makeManifest(tools, c)
 			<-places
 		}()
 	}
@@ -70,8 +84,54 @@ func run(tools string, jobs int, names []string) error {
 	return errors.Join(failures...)
 }
 
+// folder is where the texts are that TLC reads, and where the manifests go.
+type folder struct {
+	dir, manifests string
+	upstream       bool
+	// isCurrent reports whether a configuration has a manifest of its present texts.
+	isCurrent func(name string) (bool, error)
+}
+
+// inUpstreamsMode is a folder with the texts of tla/ and of tla/upstream/, and the configurations of
+// the latter.
+func inUpstreamsMode(root, scratch string) (folder, []tla.Configuration, error) {
+	dir := filepath.Join(root, "tla")
+	f := folder{dir: scratch, manifests: filepath.Join(dir, "upstream", "manifests"), upstream: true, isCurrent: isUpstreamCurrent}
+	for _, from := range []string{dir, filepath.Join(dir, "upstream")} {
+		files, err := filepath.Glob(filepath.Join(from, "*.*"))
+		if err != nil {
+			return f, nil, err
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(scratch, filepath.Base(file)), text, 0o644)
+			}
+			if err != nil {
+				return f, nil, err
+			}
+		}
+	}
+	all, err := tla.UpstreamConfigurations()
+	var list []tla.Configuration
+	for _, c := range all {
+		list = append(list, c.Configuration)
+	}
+	return f, list, err
+}
+
+func isCurrent(name string) (bool, error) {
+	m, err := tla.ReadManifest(name)
+	return err == nil && m != nil && m.CheckTexts() == nil, err
+}
+
+func isUpstreamCurrent(name string) (bool, error) {
+	m, err := tla.ReadUpstreamManifest(name)
+	return err == nil && m != nil && m.CheckUpstreamTexts() == nil, err
+}
+
 // choose is the named configurations, or those without a manifest of their present texts.
-func choose(list []tla.Configuration, names []string) (chosen []tla.Configuration, err error) {
+func (f folder) choose(list []tla.Configuration, names []string) (chosen []tla.Configuration, err error) {
 	for _, name := range names {
 		i := slices.IndexFunc(list, func(c tla.Configuration) bool { return c.Name == name })
 		if i < 0 {
@@ -83,11 +143,11 @@ func choose(list []tla.Configuration, names []string) (chosen []tla.Configuratio
 		return chosen, nil
 	}
 	for _, c := range list {
-		m, err := tla.ReadManifest(c.Name)
+		current, err := f.isCurrent(c.Name)
 		if err != nil {
 			return nil, err
 		}
-		if m == nil || m.CheckTexts() != nil {
+		if !current {
 			chosen = append(chosen, c)
 		}
 	}
@@ -100,11 +160,11 @@ type outcome struct {
 	err  error
 }
 
-func makeManifest(tools, dir string, c tla.Configuration) outcome {
+func (f folder) makeManifest(tools string, c tla.Configuration) outcome {
 	started := time.Now()
-	m, processor, err := check(tools, dir, c)
+	m, processor, err := check(tools, f.dir, c, f.upstream)
 	if err == nil {
-		err = write(m, filepath.Join(dir, "manifests", c.Name+".json"))
+		err = write(m, filepath.Join(f.manifests, c.Name+".json"))
 	}
 	if err != nil {
 		return outcome{c.Name + ": failed", fmt.Errorf("%s: %w", c.Name, err)}
@@ -115,8 +175,9 @@ func makeManifest(tools, dir string, c tla.Configuration) outcome {
 }
 
 // check runs TLC with one worker and a fixed fingerprint function, so that every run has the
-// same result. If no property should fail TLC dumps the graph.
-func check(tools, dir string, c tla.Configuration) (m *tla.Manifest, processor time.Duration, err error) {
+// same result. If no property should fail TLC dumps the graph. withSteps keeps the labels of a
+// counterexample.
+func check(tools, dir string, c tla.Configuration, withSteps bool) (m *tla.Manifest, processor time.Duration, err error) {
 	scratch, err := os.MkdirTemp("", "manifest")
 	if err != nil {
 		return nil, 0, err
@@ -142,6 +203,9 @@ func check(tools, dir string, c tla.Configuration) (m *tla.Manifest, processor t
 	}
 	processor = tlcRun.ProcessState.UserTime() + tlcRun.ProcessState.SystemTime()
 	m = &tla.Manifest{Name: c.Name, Verdict: summary.Verdict, Trace: summary.Trace, Summary: summary.Lines}
+	if withSteps {
+		m.Steps = summary.Labels
+	}
 	if m.Texts, err = texts(dir, c, string(output)); err != nil {
 		return nil, 0, err
 	}

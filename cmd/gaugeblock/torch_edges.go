@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/dustin/go-humanize"
+
+	"gaugeblock/tests/torch"
+	"gaugeblock/tests/torch/binary"
+	"gaugeblock/tla"
+)
+
+// runEdges is "gaugeblock torch --edges": one configuration after the other, with a line of
+// output when it is done.
+func (c *torchCommand) runEdges(env *environment, pytorch binary.Options) error {
+	list, err := c.edgeConfigurations()
+	if err != nil {
+		return err
+	}
+	stopped, end := interruptible()
+	defer end()
+	out := &checkedWriter{to: env.stdout}
+	taken, all, unexplained := 0, 0, 0
+	for _, configuration := range list {
+		if stopped() {
+			env.status = statusInterrupted
+			return out.err
+		}
+		edges := 0
+		if m, err := tla.ReadManifest(configuration.Name); err == nil && m != nil {
+			edges = m.Edges
+		}
+		bar := newProgress(env.stderr, edges, c.JSON)
+		bar.counting = configuration.Name + ": %d of %d edges"
+		report, err := torch.EdgeRun{PyTorch: pytorch, Workers: c.Workers, Progress: bar.set, Stopped: stopped}.Run(configuration)
+		bar.finish()
+		if err != nil {
+			return fmt.Errorf("%s: %w", configuration.Name, err)
+		}
+		taken, all, unexplained = taken+report.Taken, all+report.Edges, unexplained+len(report.Unexplained)
+		if c.JSON {
+			if err := json.NewEncoder(out).Encode(&report); err != nil {
+				return err
+			}
+			continue
+		}
+		printEdges(out, &report)
+	}
+	if unexplained > 0 || taken < all {
+		env.status = statusDiffers
+	}
+	if !c.JSON {
+		fmt.Fprintf(out, "%d of %d edges taken, %d unexplained\n", taken, all, unexplained)
+	}
+	return out.err
+}
+
+// edgeConfigurations are those of the command line; all, if it names none.
+func (c *torchCommand) edgeConfigurations() ([]tla.Configuration, error) {
+	list, err := torch.EdgeConfigurations()
+	if err != nil || len(c.Config) == 0 {
+		return list, err
+	}
+	var chosen []tla.Configuration
+	for _, name := range c.Config {
+		i := slices.IndexFunc(list, func(c tla.Configuration) bool { return c.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no configuration %q whose steps can be taken", name)
+		}
+		chosen = append(chosen, list[i])
+	}
+	return chosen, nil
+}
+
+func printEdges(w io.Writer, r *torch.EdgeReport) {
+	count := func(n int) string { return humanize.Comma(int64(n)) }
+	fmt.Fprintf(w, "%s: %s states, %s of %s edges, %s operations in %s walks, %.0f s\n", r.Configuration,
+		count(r.States), count(r.Taken), count(r.Edges), count(r.Operations), count(r.Walks), r.Seconds)
+	if r.Inexact != "" {
+		fmt.Fprintf(w, "  the states are not the same: %s; %s mallocs ended otherwise\n", r.Inexact, count(r.Otherwise))
+	}
+	for _, row := range slices.Sorted(maps.Keys(r.Listed)) {
+		fmt.Fprintf(w, "%8d  %s\n", r.Listed[row], row)
+	}
+	for _, f := range r.Unexplained {
+		fmt.Fprintf(w, "  unexplained: %s, after %d steps:\n", f.What, len(f.Labels))
+		for _, label := range f.Labels {
+			fmt.Fprintf(w, "    %s\n", label)
+		}
+	}
+}

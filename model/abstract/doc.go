@@ -1,0 +1,11 @@
+// Package abstract is AbstractMemory.tla in Go: memory that a program allocates, who owns
+// it, and in which order streams work on it. It is what every allocator promises, with
+// nothing of how. The two have the same states and steps (tests/suites/tla).
+//
+// The conformance kit judges allocators by the same promise, at level safe.
+// tests/conformance compares the kit's verdict on each step with Machine.IsStep.
+//
+//	state.go    the variables
+//	steps.go    what a program does, and what may come of it
+//	machine.go  the bounds, and all states (explore.Specification)
+package abstract

@@ -1,0 +1,291 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gaugeblock/model/abstract"
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
+
+// Level safe and AbstractMemory.tla are the same promise: what a malloc returns has no
+// owner, and no other stream has work on it. Here both judge the same steps.
+//
+// A program mallocs, records streams, frees, and lets work complete, on two streams that
+// are always busy, so that work is pending from each free until a stream is drained. The
+// answers of the allocator are scripted: every address that there is, or out of memory, and
+// before it a wait for some of the streams. So every state of such programs is reached, and
+// every answer is tried in each. The abstract memory (package abstract, which has the steps
+// of the TLA+ text) says whether the step is one of its own. The kit runs the program and
+// says whether it finds a failure. A failure is expected where there is no step, and
+// nowhere else.
+//
+// Work completes here only in waits. Where it completes and nobody knows, the kit is
+// stricter: see TestLuck.
+
+// unitBytes is one byte of the abstract memory: the smallest block.
+const unitBytes = 512
+
+// abstractProgram is a program and its abstract state.
+type abstractProgram struct {
+	state   abstract.State
+	ids     map[abstract.Bytes]int64 // of what is owned, by memory
+	ops     []trace.Op
+	answers []scriptedAnswer // to the mallocs among them
+}
+
+// scriptedAnswer is what a malloc does.
+type scriptedAnswer struct {
+	at    int   // the address returned; -1: out of memory
+	waits []int // for these streams, first
+}
+
+// newAbstractProgram has busy streams.
+func newAbstractProgram(m *abstract.Machine) abstractProgram {
+	p := abstractProgram{state: abstract.Initial(m.Streams), ids: map[abstract.Bytes]int64{}}
+	for stream := 1; stream <= m.Streams; stream++ {
+		p.ops = append(p.ops, trace.Op{Kind: trace.OpBusy, Stream: stream})
+	}
+	return p
+}
+
+// then is the program with more operations.
+func (p abstractProgram) then(ops ...trace.Op) abstractProgram {
+	p.ops = append(slices.Clone(p.ops), ops...)
+	ids := map[abstract.Bytes]int64{}
+	for _, x := range p.state.Owned {
+		ids[x.Memory] = p.ids[x.Memory]
+	}
+	p.ids = ids
+	p.state.Work, p.state.Belongs = slices.Clone(p.state.Work), slices.Clone(p.state.Belongs)
+	return p
+}
+
+// idle: all work of a stream has completed.
+func (p *abstractProgram) idle(stream int) {
+	p.state.Work[stream-1], p.state.Belongs[stream-1] = nil, 0
+	for _, x := range p.state.Owned {
+		if x.Stream == stream {
+			p.state.Belongs[stream-1] |= x.Memory
+		}
+	}
+}
+
+// malloc is the program after a malloc and, if it returns memory, a use of the memory.
+// Streams that were waited for are made busy again.
+func (p abstractProgram) malloc(stream, bytes int, a scriptedAnswer) abstractProgram {
+	id := int64(len(p.answers) + 1)
+	next := p.then(trace.Op{Kind: trace.OpMalloc, Stream: stream, Size: uint64(bytes) * unitBytes, ID: id})
+	next.answers = append(slices.Clone(p.answers), a)
+	for _, waited := range a.waits {
+		next.idle(waited)
+		next.ops = append(next.ops, trace.Op{Kind: trace.OpBusy, Stream: waited})
+	}
+	if a.at < 0 {
+		return next
+	}
+	memory := abstract.Range(a.at, a.at+bytes-1)
+	next.state.Owned = p.state.Take(abstract.Allocation{Memory: memory, Stream: stream})
+	next.state.Belongs[stream-1] |= memory
+	next.ids[memory] = id
+	next.ops = append(next.ops, trace.Op{Kind: trace.OpKernel, Stream: stream, Writes: []trace.OpRange{{ID: id}}})
+	return next
+}
+
+func (p abstractProgram) recordStream(x abstract.Allocation, stream int) abstractProgram {
+	next := p.then(trace.Op{Kind: trace.OpRecordStream, Stream: stream, ID: p.ids[x.Memory]})
+	used := x
+	used.Users = x.Users.With(stream)
+	next.state.Owned = abstract.State{Owned: p.state.Without(x)}.Take(used)
+	return next
+}
+
+func (p abstractProgram) free(x abstract.Allocation) abstractProgram {
+	next := p.then(trace.Op{Kind: trace.OpFree, ID: p.ids[x.Memory]})
+	next.state.Owned = p.state.Without(x)
+	for i := range next.state.Work {
+		if x.Users.Has(i + 1) {
+			next.state.Work[i] = append(slices.Clone(next.state.Work[i]), x.Memory)
+		}
+	}
+	return next
+}
+
+// synchronize: the host waits for a stream.
+func (p abstractProgram) synchronize(stream int) abstractProgram {
+	next := p.then(trace.Op{Kind: trace.OpSynchronize, Stream: stream}, trace.Op{Kind: trace.OpBusy, Stream: stream})
+	next.idle(stream)
+	return next
+}
+
+// next lists the programs with one operation more, with every answer.
+func (p abstractProgram) next(m *abstract.Machine) (list []abstractProgram) {
+	for stream := 1; stream <= m.Streams; stream++ {
+		list = append(list, p.synchronize(stream))
+		for _, waits := range [][]int{nil, {1}, {2}, {1, 2}} {
+			for _, bytes := range m.Sizes {
+				for at := -1; at+bytes <= m.Bytes; at++ {
+					list = append(list, p.malloc(stream, bytes, scriptedAnswer{at, waits}))
+				}
+			}
+		}
+	}
+	for _, x := range p.state.Owned {
+		list = append(list, p.free(x))
+		for stream := 1; stream <= m.Streams; stream++ {
+			if stream != x.Stream {
+				list = append(list, p.recordStream(x, stream))
+			}
+		}
+	}
+	return list
+}
+
+func (p *abstractProgram) inWords() string {
+	var lines []string
+	for i := range p.ops {
+		lines = append(lines, p.ops[i].InWords())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// verdict is the class of the failure that the kit finds, or "" if it finds none.
+func (p *abstractProgram) verdict(m *abstract.Machine, before int) (string, error) {
+	area := Find("core")
+	header := area.header(1, "")
+	header.Waits, header.TotalMemory = true, uint64(m.Bytes)*unitBytes
+	r := area.replayOps(header, 1, slices.Clone(p.ops), Options{
+		New: func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
+			return &scripted{driver: driver, streams: h.Streams, bytes: h.TotalMemory, answers: p.answers}, nil
+		},
+		Every: 1, trusting: true,
+	})
+	if r.Failure == nil {
+		if r.performed != len(p.ops) {
+			return "", fmt.Errorf("the kit performs %d of %d operations", r.performed, len(p.ops))
+		}
+		return "", nil
+	}
+	if len(r.Failure.Ops) <= before {
+		return "", fmt.Errorf("the kit finds a failure in the program before its last step: %w", r.Failure)
+	}
+	return r.Failure.Class, nil
+}
+
+// TestAbstractMemory: the kit finds a failure exactly where AbstractMemory.tla has no step.
+func TestAbstractMemory(t *testing.T) {
+	m := &abstract.Machine{Bytes: 2, Streams: 2, Sizes: []int{1, 2}}
+	queue, seen := []abstractProgram{newAbstractProgram(m)}, map[string]bool{}
+	found := map[string]int{} // how many steps, by verdict
+	for len(queue) > 0 {
+		p := queue[0]
+		queue = queue[1:]
+		for _, next := range p.next(m) {
+			class, err := next.verdict(m, len(p.ops))
+			if err != nil {
+				t.Fatalf("%v: %v", next.inWords(), err)
+			}
+			found[class]++
+			isStep := m.IsStep(p.state, next.state)
+			if isStep != (class == "") {
+				t.Fatalf("from\n%s\nto\n%s\nAbstractMemory.tla has such a step: %v; the kit finds %q\n%s\nanswers: %v",
+					m.Text(nil, p.state), m.Text(nil, next.state), isStep, class, next.inWords(), next.answers)
+			}
+			if key := string(m.Key(nil, next.state)); isStep && !seen[key] {
+				seen[key] = true
+				queue = append(queue, next)
+			}
+		}
+	}
+	t.Logf("%d states, steps by verdict: %v", len(seen), found)
+	for _, class := range []string{"", "LiveBlocksDisjoint", noReuseWhileInUse} {
+		if found[class] == 0 {
+			t.Errorf("no step has the verdict %q", class)
+		}
+	}
+}
+
+// TestLuck: memory is taken by another stream after its stream's work has completed, and
+// nobody has waited. An abstract memory has such a step, and has none while the work is
+// pending: it judges an allocator by all of its behaviours. The kit has one run, and
+// accuses whoever was only lucky in it.
+func TestLuck(t *testing.T) {
+	m := &abstract.Machine{Bytes: 1, Streams: 2, Sizes: []int{1}}
+	p := newAbstractProgram(m).malloc(1, 1, scriptedAnswer{})
+	p = p.free(p.state.Owned[0])
+	luck := p.then(trace.Op{Kind: trace.OpDrain, Stream: 1})
+	luck.idle(1)
+	for _, test := range []struct {
+		before abstractProgram
+		isStep bool
+		class  string
+	}{
+		{p, false, noReuseWhileInUse},
+		{luck, true, "hazard"},
+		{p.synchronize(1), true, ""},
+	} {
+		after := test.before.malloc(2, 1, scriptedAnswer{})
+		class, err := after.verdict(m, len(test.before.ops))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isStep := m.IsStep(test.before.state, after.state); isStep != test.isStep || class != test.class {
+			t.Errorf("%s\nAbstractMemory.tla has such a step: %v; the kit finds %q", after.inWords(), isStep, class)
+		}
+	}
+}
+
+// scripted gives the answers that it was made with, right or wrong.
+type scripted struct {
+	driver  spec.Driver
+	streams []spec.Stream
+	bytes   uint64
+	answers []scriptedAnswer
+	base    spec.Ptr // of all the memory, from the first malloc on; 0: the driver has it
+}
+
+func (s *scripted) Malloc(r spec.Request) (spec.Ptr, error) {
+	if s.base == 0 {
+		base, err := s.driver.Malloc(r.Device, s.bytes)
+		if err != nil {
+			return 0, err
+		}
+		s.base = base
+	}
+	a := s.answers[0]
+	s.answers = s.answers[1:]
+	for _, stream := range a.waits {
+		if err := s.driver.SynchronizeStream(r.Device, s.streams[stream]); err != nil {
+			return 0, err
+		}
+	}
+	if a.at < 0 {
+		return 0, &spec.OutOfMemoryError{Device: r.Device, Requested: r.Bytes}
+	}
+	return s.base + spec.Ptr(a.at*unitBytes), nil
+}
+
+func (s *scripted) Free(spec.Ptr) error { return nil }
+
+func (s *scripted) RecordStream(spec.Ptr, spec.Device, spec.Stream) error { return nil }
+
+// EmptyCache is called at the end of a program.
+func (s *scripted) EmptyCache() error {
+	if s.base == 0 {
+		return nil
+	}
+	base := s.base
+	s.base = 0
+	return s.driver.Free(0, base)
+}
+
+func (s *scripted) Stats(spec.Device) (spec.DeviceStats, error) {
+	return spec.DeviceStats{}, &spec.NotSupportedError{Op: "statistics", Reason: "none are kept"}
+}
+
+func (s *scripted) Snapshot() (spec.Snapshot, error) {
+	return spec.Snapshot{}, &spec.NotSupportedError{Op: "snapshot", Reason: "there is none"}
+}

@@ -1,0 +1,318 @@
+package torch
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"gaugeblock/model/bounded"
+	"gaugeblock/model/explore"
+	"gaugeblock/model/tlc"
+	"gaugeblock/spec/trace"
+	"gaugeblock/tests/suites/refinement"
+	binary "gaugeblock/tests/torch/binary"
+	"gaugeblock/tests/torch/edges"
+	"gaugeblock/tla"
+)
+
+// Every edge of the graphs that TLC and the model explore (tla/configurations.json), on both
+// allocators: walks that take all edges of a configuration (edges.Planner) are performed
+//
+//   - by the reference on the configuration's own device. After the first time that an edge is
+//     taken it must be in the model's next state (refinement.System);
+//   - by the reference and by PyTorch's allocator with PyTorch's sizes (edges.Scale), each on a
+//     device of its own. After every operation both must have done the same: see Pair. If the scale
+//     is exact, what PyTorch's snapshot shows after the first time that an edge is taken must be the
+//     memory of the model's next state.
+
+// EdgeRun says which configurations are walked through.
+type EdgeRun struct {
+	PyTorch binary.Options // that has been built
+	Workers int            // processes; 0 means 1
+	Length  int            // steps of a walk at most; 0 means 4,000
+	Every   int            // operations between two comparisons of all memory; 0 means 20
+
+	// Progress, if given, hears how many edges have been taken.
+	Progress func(taken int)
+	// Stopped, if given, says that nothing more is to be done.
+	Stopped func() bool
+}
+
+// EdgeReport is what came of one configuration.
+type EdgeReport struct {
+	Configuration string         `json:"configuration"`
+	States        int            `json:"states"`
+	Edges         int            `json:"edges"`
+	Taken         int            `json:"taken"`             // edges that were performed, by all three
+	Inexact       string         `json:"inexact,omitempty"` // why the states cannot be the same
+	Walks         int            `json:"walks"`
+	Steps         int            `json:"steps"`
+	Operations    int            `json:"operations"`
+	Otherwise     int            `json:"otherwise,omitempty"` // mallocs that ended otherwise than in the specification
+	Seconds       float64        `json:"seconds"`
+	WorkerSeconds float64        `json:"worker_seconds"` // processor time of the processes with PyTorch's allocator
+	Listed        map[string]int `json:"listed"`         // differences by row of docs/deviations.md
+	Unexplained   []EdgeFinding  `json:"unexplained,omitempty"`
+}
+
+// EdgeFinding is a difference that no row explains.
+type EdgeFinding struct {
+	What   string   `json:"what"`
+	Labels []string `json:"labels"` // of the walk up to the difference
+}
+
+// EdgeConfigurations lists the configurations that can be walked through. Of those with the same
+// graph it has the first.
+func EdgeConfigurations() ([]tla.Configuration, error) {
+	all, err := tla.Configurations()
+	if err != nil {
+		return nil, err
+	}
+	var list []tla.Configuration
+	graphs := map[string]bool{}
+	for _, c := range all {
+		if c.Mirror == "" || c.Expect != "ok" || edges.NotDriven[c.Name] != "" {
+			continue
+		}
+		m, err := tla.ReadManifest(c.Name)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil || !graphs[m.EdgeDigest] {
+			list = append(list, c)
+		}
+		if m != nil {
+			graphs[m.EdgeDigest] = true
+		}
+	}
+	return list, nil
+}
+
+// edgeRun is a configuration under way.
+type edgeRun struct {
+	EdgeRun
+	scale  *edges.Scale
+	config *tlc.Config
+	module bounded.Module
+	header trace.Header // without the streams of the device's work
+
+	mu      sync.Mutex
+	planner *edges.Planner
+	length  int              // of the next walk
+	known   []*bounded.State // by number, as far as a walk has met them
+	hashes  []uint64         // of their layouts
+	report  EdgeReport
+	failed  error
+}
+
+// Run walks through a configuration. The error is one of the run itself, or says that the reference
+// is not in the model's next state.
+func (e EdgeRun) Run(c tla.Configuration) (EdgeReport, error) {
+	began := time.Now()
+	e.Workers, e.Length, e.Every = orDefault(e.Workers, 1), orDefault(e.Length, 4000), orDefault(e.Every, 20)
+	r := &edgeRun{EdgeRun: e, scale: edges.Find(c.Name), length: e.Length}
+	if r.scale == nil {
+		return r.report, fmt.Errorf("there is no scale for the configuration %q", c.Name)
+	}
+	if err := r.open(c); err != nil {
+		return r.report, err
+	}
+	var all sync.WaitGroup
+	for range r.Workers {
+		all.Go(r.work)
+	}
+	all.Wait()
+	r.report.Taken, r.report.Seconds = r.planner.Taken, time.Since(began).Seconds()
+	return r.report, r.failed
+}
+
+// open explores the configuration.
+func (r *edgeRun) open(c tla.Configuration) error {
+	text, err := tla.Files.ReadFile(c.Cfg)
+	if err != nil {
+		return err
+	}
+	if r.config, err = tla.ReadConfig(text, c.Cfg); err != nil {
+		return err
+	}
+	check, err := bounded.NewCheck(c.Mirror, r.config)
+	if err != nil {
+		return err
+	}
+	r.module = check.Module
+	explored := explore.Explore(r.module, explore.Options[*bounded.State]{Edges: true, Workers: r.Workers})
+	r.planner = edges.NewPlanner(explored.Graph)
+	r.known, r.hashes = make([]*bounded.State, explored.States), make([]uint64, explored.States)
+	r.known[0] = r.module.Initial()[0]
+	r.report = EdgeReport{
+		Configuration: c.Name, States: explored.States, Edges: explored.Edges, Inexact: r.scale.Inexact, Listed: map[string]int{},
+	}
+	return nil
+}
+
+// work lets one process work until every edge is taken.
+func (r *edgeRun) work() {
+	w, err := startWorker(r.PyTorch)
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	for {
+		walk, err := r.next()
+		if err != nil {
+			r.fail(err)
+		}
+		if walk == nil {
+			break
+		}
+		if err := r.perform(w, walk); err != nil {
+			r.fail(err)
+		}
+	}
+	if err := w.stop(); err != nil {
+		r.fail(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.WorkerSeconds += w.used.Seconds()
+}
+
+func (r *edgeRun) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed == nil {
+		r.failed = err
+	}
+}
+
+// edgeWalk is a walk, with what it is for those who perform it.
+type edgeWalk struct {
+	steps  []edges.Step
+	states []*bounded.State // before each step, and after the last
+	ends   []int            // by step: how many operations it ends with
+	job    job
+}
+
+// next plans a walk and writes it as operations; nil if nothing is left to do.
+func (r *edgeRun) next() (*edgeWalk, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed != nil || r.Stopped != nil && r.Stopped() {
+		return nil, nil
+	}
+	w := &edgeWalk{steps: r.planner.Walk(r.length)}
+	if len(w.steps) == 0 {
+		return nil, nil
+	}
+	tracer := r.module.Tracer(r.scale.Name)
+	streams := streamsInOrder(len(tracer.Header.Streams) - 1)
+	w.states = append(w.states, r.known[0])
+	w.job = job{Scale: r.scale.Name, Every: r.Every}
+	for _, step := range w.steps {
+		from, label := r.known[step.From], r.module.Labels()[step.Label]
+		if r.known[step.To] == nil {
+			r.known[step.To] = bounded.Successor(r.module, from, label)
+			r.hashes[step.To] = edges.Layout{}.Of(r.known[step.To]).Hash()
+		}
+		if err := tracer.Step(from, label, r.known[step.To]); err != nil {
+			return nil, err
+		}
+		w.states = append(w.states, r.known[step.To])
+		w.ends = append(w.ends, len(tracer.Ops))
+		w.job.Layouts = append(w.job.Layouts, make([]uint64, len(tracer.Ops)-len(w.job.Layouts))...)
+		if r.scale.Exact() && step.New {
+			w.job.Layouts[len(tracer.Ops)-1] = r.hashes[step.To]
+		}
+	}
+	for i := range tracer.Ops {
+		if err := r.scale.Operation(&tracer.Ops[i]); err != nil {
+			return nil, err
+		}
+	}
+	w.job.Ops, w.job.Header = tracer.Ops, r.scale.Header(tracer.Header, streams)
+	return w, nil
+}
+
+// perform performs a walk: on the reference with the configuration's sizes, and meanwhile in a
+// worker on both allocators with PyTorch's.
+func (r *edgeRun) perform(w *worker, walk *edgeWalk) error {
+	followed := make(chan error, 1)
+	go func() { followed <- r.follow(walk) }()
+	reply, crash, err := w.do(&walk.job)
+	if ours := <-followed; ours != nil {
+		return ours
+	}
+	if err != nil {
+		return err
+	}
+	if crash != nil {
+		o := Outcome{
+			Header: walk.job.Header, Scale: r.scale.Name, Ops: walk.job.Ops[:crash.Operation], Difference: crash.difference(), Every: r.Every,
+		}
+		if o.Row, err = explain(&o); err != nil {
+			return err
+		}
+		reply.Operations, reply.Outcomes = crash.Operation, []Outcome{o}
+	}
+	r.count(walk, reply.Operations, reply.Otherwise, reply.Listed, reply.Outcomes)
+	return nil
+}
+
+// follow performs a walk on the reference with the sizes of the configuration.
+func (r *edgeRun) follow(walk *edgeWalk) error {
+	sys, err := refinement.NewSystem(r.known[0], r.config)
+	if err != nil {
+		return err
+	}
+	for i, step := range walk.steps {
+		label := r.module.Labels()[step.Label]
+		if !step.New {
+			err = sys.Do(label)
+		} else {
+			err = sys.Follow(r.module, walk.states[i], label, walk.states[i+1])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count adds what came of a walk to the report. After a difference the rest of the walk is left to
+// other walks.
+func (r *edgeRun) count(walk *edgeWalk, operations, otherwise int, listed map[string]int, outcomes []Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Walks++
+	r.report.Operations += operations
+	r.report.Otherwise += otherwise
+	for row, n := range listed {
+		r.report.Listed[row] += n
+	}
+	performed := len(walk.steps)
+	for i := range outcomes {
+		o := &outcomes[i]
+		step, _ := slices.BinarySearch(walk.ends, o.Difference.Operation)
+		performed = step + 1
+		r.planner.Resume(walk.steps, performed)
+		if o.Row != "" {
+			r.report.Listed[o.Row]++
+			continue
+		}
+		f := EdgeFinding{What: o.Difference.Error()}
+		for _, s := range walk.steps[:performed] {
+			f.Labels = append(f.Labels, r.module.Labels()[s.Label])
+		}
+		r.report.Unexplained = append(r.report.Unexplained, f)
+	}
+	r.report.Steps += performed
+	if performed < len(walk.steps) {
+		r.length = max(50, 2*performed) // more of a walk would be in vain where differences are frequent
+	} else {
+		r.length = min(2*r.length, r.Length)
+	}
+	if r.Progress != nil {
+		r.Progress(r.planner.Taken)
+	}
+}

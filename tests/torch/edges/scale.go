@@ -1,0 +1,98 @@
+package edges
+
+import (
+	"fmt"
+	"slices"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
+
+// A Size is a number of units in the specification and the bytes that it stands for.
+type Size struct{ Units, Bytes uint64 }
+
+// A Scale says what the sizes of a configuration are on PyTorch's allocator.
+type Scale struct {
+	Name     string // of the configuration
+	Settings string // PYTORCH_ALLOC_CONF
+
+	Requests []Size
+	// Small and Large are a segment of each kind, or a page of an expandable one. They say
+	// how large a unit is within it.
+	Small, Large Size
+	// Others are the other segments that the driver is asked for, and the ranges of addresses that
+	// are reserved for expandable ones.
+	Others []Size
+
+	Memory uint64 // units of the device
+	// Total is the size that the device says it has, in bytes; 0 means that a unit counts as
+	// stride bytes. What a segment or a page takes of it is the share of its units.
+	Total uint64
+
+	// Inexact says why the states cannot be the same; "" if they are.
+	Inexact string
+}
+
+// Exact reports whether the states are the same but for the sizes.
+func (s *Scale) Exact() bool { return s.Inexact == "" }
+
+// pieces are what the driver is asked for.
+func (s *Scale) pieces() []Size { return append([]Size{s.Small, s.Large}, s.Others...) }
+
+// stride is how far apart the addresses of two consecutive units are.
+func (s *Scale) stride() uint64 {
+	stride := 2 * spec.MiB
+	for _, p := range s.pieces() {
+		for p.Bytes > p.Units*stride {
+			stride += 2 * spec.MiB
+		}
+	}
+	return stride
+}
+
+// total is the size that the device says it has, in bytes.
+func (s *Scale) total() uint64 {
+	if s.Total != 0 {
+		return s.Total
+	}
+	return s.Memory * s.stride()
+}
+
+// units is how many units a piece of so many bytes counts as.
+func (s *Scale) units(bytes uint64) uint64 {
+	for _, p := range s.pieces() {
+		if p.Bytes == bytes {
+			return p.Units
+		}
+	}
+	return (bytes + s.stride() - 1) / s.stride()
+}
+
+// Header is the header of a trace of the configuration, for PyTorch's allocator. The streams of the
+// configuration get handles that lie in PyTorch's tables in the order of their numbers.
+func (s *Scale) Header(of trace.Header, streams []spec.Stream) trace.Header {
+	of.Settings, of.Geometry, of.TotalMemory = s.Settings, spec.DefaultGeometry(), s.total()
+	of.StatColumns = nil
+	last := slices.Max(streams)
+	for len(streams) < len(of.Streams) {
+		last += 0x100
+		streams = append(streams, last)
+	}
+	of.Streams = streams[:len(of.Streams)]
+	return of
+}
+
+// Operation changes the size of an operation to bytes.
+func (s *Scale) Operation(op *trace.Op) error {
+	switch op.Kind {
+	case trace.OpMalloc:
+		i := slices.IndexFunc(s.Requests, func(r Size) bool { return r.Units == op.Size })
+		if i < 0 {
+			return fmt.Errorf("the scale of %s has no request of %d units", s.Name, op.Size)
+		}
+		op.Size = s.Requests[i].Bytes
+	case trace.OpSetMemoryFraction:
+		return fmt.Errorf("the scale of %s has no limit", s.Name)
+	}
+	return nil
+}

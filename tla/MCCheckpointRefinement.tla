@@ -1,0 +1,17 @@
+----------------------- MODULE MCCheckpointRefinement -----------------------
+(***************************************************************************)
+(* Checkpoints refine the abstract memory in which there are restores.     *)
+(***************************************************************************)
+EXTENDS MCCheckpoint, Refinement
+
+WithRestores == INSTANCE AbstractRestore WITH
+    owned <- Owned, work <- PendingWork, belongs <- Belongs
+
+IsAbstractMemoryWithRestores == WithRestores!RestoreSpec
+
+\* A pool is restored although other streams use its memory.
+RestoresUsed(checkpoint) ==
+    /\ P!UseCount(checkpoint.pool) > 0
+    /\ \A b \in MappedBlocks(PoolHeap, checkpoint.pool) : b.eventCount = 0
+    /\ \A x \in checkpoint.blocks : \E b \in MappedBlocks(PoolHeap, checkpoint.pool) : Overlap(b, x)
+=============================================================================

@@ -1,0 +1,20 @@
+---------------------------- MODULE MCRefinement ----------------------------
+(***************************************************************************)
+(* The core refines the abstract memory at small bounds.  The mutants of   *)
+(* MCCore.tla and these do not.                                            *)
+(***************************************************************************)
+EXTENDS MCCore, Refinement
+
+\* Best fit finds the blocks of all streams.
+FindsOtherStreams(h, pool, kind, stream) ==
+    {b \in h.blocks : /\ b.addr \in h.cached
+                      /\ LET g == SegmentOf(h, b) IN g.pool = pool /\ g.kind = kind}
+
+\* The program uses a block on another stream, and the allocator forgets it.
+ForgetsUse(addr, stream) ==
+    \E b \in blocks :
+        /\ b.addr = addr /\ b.allocated
+        /\ stream # SegmentOf(Heap, b).stream
+        /\ Touch(addr, stream)
+        /\ UNCHANGED <<heapVars, given>>
+=============================================================================

@@ -1,0 +1,81 @@
+--------------------------- MODULE UpstreamFaults ---------------------------
+(***************************************************************************)
+(* What PyTorch does where a driver call fails and the reference deviates; *)
+(* see UpstreamPools.tla.  The specification's own rule is Faults.tla: the *)
+(* state is that in which the call was made.                               *)
+(***************************************************************************)
+EXTENDS CachingAllocator
+
+(***************************************************************************)
+(* "A cudaEventQuery or cudaEventSynchronize that fails has taken the      *)
+(* event out of its queue": its block waits for ever.                      *)
+(***************************************************************************)
+FailedQuery(stream) ==
+    /\ events[stream] # <<>>
+    /\ \A s \in Streams : s < stream => events[s] = <<>>
+    /\ Become([Heap EXCEPT !.events[stream] = Tail(@)])
+    /\ UNCHANGED programVars
+
+SpecFailedQuery == Init /\ [][Next \/ \E s \in Streams : FailedQuery(s)]_vars
+
+(***************************************************************************)
+(* "If an event cannot be created or recorded, the block is not allocated  *)
+(* any more and its stream uses are erased": the block is lost.            *)
+(***************************************************************************)
+FailedRecord(addr) ==
+    \E b \in blocks :
+        /\ b.addr = addr /\ b.allocated /\ b.uses # {}
+        /\ LET lost == [b EXCEPT !.allocated = FALSE, !.uses = {}]
+               h == LaunchUses(Heap, addr)
+           IN Become([h EXCEPT !.blocks = (@ \ {b}) \cup {lost}, !.stats.allocated = @ - b.size])
+        /\ GiveBack({addr})
+
+SpecFailedRecord == Init /\ [][Next \/ \E a \in Addresses : FailedRecord(a)]_vars
+
+(***************************************************************************)
+(* "A cudaFree that fails has been counted and traced".                    *)
+(***************************************************************************)
+FailedFree ==
+    LET h == SynchronizeAndFreeEvents(Heap) IN
+    \E b \in Releasable(h, 0) :
+        /\ Become([h EXCEPT !.stats.reserved = @ - b.size])
+        /\ UNCHANGED programVars
+
+SpecFailedFree == Init /\ [][Next \/ FailedFree]_vars
+
+(***************************************************************************)
+(* "If a page cannot be created, mapped or made accessible, those before   *)
+(* it count as mapped without being mapped".                               *)
+(***************************************************************************)
+FailedMap(stream, bytes) ==
+    LET p == AllocParams(stream, bytes, 0)
+        h == ProcessEvents(Heap)
+        ready == IF FindExpandableBlock(h, p) = {} THEN ReserveSegment(h, p) ELSE h
+        b == First(FindExpandableBlock(ready, p))
+        grown == MapBlock(ready, b, p.size)
+    IN /\ GetFreeBlock(h, p) = {}
+       /\ ~b.mapped /\ grown.found # {}
+       /\ Cardinality(grown.heap.device) > Cardinality(ready.device) + 1
+       /\ Become([grown.heap EXCEPT !.device = ready.device])
+       /\ UNCHANGED programVars
+
+SpecFailedMap == Init /\ [][Next \/ \E s \in Streams, n \in Sizes : FailedMap(s, n)]_vars
+
+(***************************************************************************)
+(* "If a page cannot be unmapped or released, it and those before it do    *)
+(* not belong to the segment any more, but the block still counts as       *)
+(* mapped, and is allocated".                                              *)
+(***************************************************************************)
+FailedUnmap ==
+    LET h == SynchronizeAndFreeEvents(Heap) IN
+    \E b \in {c \in h.blocks : c.addr \in h.cached} :
+        LET pages == Within(SegmentOf(h, b), b) IN
+        /\ pages # {}
+        /\ Become([h EXCEPT !.device = @ \ pages])
+        /\ UNCHANGED programVars
+
+SpecFailedUnmap == Init /\ [][Next \/ FailedUnmap]_vars
+
+\* What counts as mapped is mapped: the driver's memory is what is reserved.
+ReservedIsMapped == NothingIsLost
+=============================================================================
