@@ -29,7 +29,7 @@ func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
 	}
 	p := &PrivatePools{CachingAllocator: newCachingAllocator(b)}
 	r := constants{config: c}
-	p.ids, p.overflow, p.maxUses = r.numbers("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
+	p.ids, p.overflow, p.maxUses = r.names("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
 	p.captures = true
 	p.recordsTwice, p.routesTwice, p.relaxed = r.bool("RecordsTwice"), r.bool("RoutesTwice"), r.bool("RelaxedCaptures")
 	initial := b.initial()

@@ -24,7 +24,7 @@ func openTwoStepMalloc(c *tlc.Config) (Module, error) {
 	}
 	t := &TwoStepMalloc{CachingAllocator: newCachingAllocator(b)}
 	r := constants{config: c}
-	t.threads = r.numbers("Threads")
+	t.threads = r.names("Threads")
 	initial := b.initial()
 	initial.Config.ReleaseLockOnMalloc = true
 	t.keys = keys{module: t, initial: initial, names: symmetries(b.Streams, nil, nil, t.threads)}
