@@ -44,7 +44,8 @@ AfterSomeTime == {w \in [Streams -> UNION {Rest(work[s]) : s \in Streams}] :
 \* be pending after the free.  So memory belongs to a stream from the malloc, or from
 \* before it, until that work is known to have completed: somebody has waited for it, or
 \* the driver took the memory back.  After that it may belong to another stream, if no
-\* other has pending work on it.
+\* other has pending work on it.  An allocator does not choose what belongs to whom: a
+\* mapping (Refinement.tla) says what is the case.
 BelongsAfter(o, w) ==
     {b \in [Streams -> SUBSET Addresses] : \A s \in Streams :
         /\ \A x \in o : x.stream = s => x.memory \subseteq b[s]
@@ -61,10 +62,10 @@ Become(o, w) ==
 (* What a program does, and what may come of it.                           *)
 (***************************************************************************)
 
-\* A malloc on a stream may return this memory while w is pending.
+\* The promise: a malloc on a stream may return this memory, while w is pending.
 MayBeTaken(memory, stream, w) ==
-    /\ \A x \in owned : x.memory \cap memory = {}
-    /\ \A s \in Streams \ {stream} : Pending(w, s) \cap memory = {}
+    /\ \A x \in owned : memory \cap x.memory = {}
+    /\ \A s \in Streams \ {stream} : memory \cap (Pending(w, s) \cup belongs'[s]) = {}
 
 \* It returns consecutive bytes, at least as many as were requested.
 Malloc(stream, bytes) ==

@@ -240,12 +240,6 @@ func (sys *System) canDo(m bounded.Module, s *bounded.State, label string) bool 
 		// These have many preconditions, so the model decides.
 		return bounded.Successor(m, s, label) != nil
 	case "ReleasePool":
-		// The code counts the driver segments of a pool, as upstream does, and the
-		// model does not. So they may remove a pool with expandable segments at
-		// different times (docs/deviations.md), and here its last use does not end.
-		if sys.initial.Config.ExpandableSegments && sys.useCount(n[0]) == 1 {
-			return false
-		}
 		return !sys.isRouted(n[0]) && sys.useCount(n[0]) > 0
 	}
 	return true
