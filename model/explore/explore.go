@@ -142,6 +142,9 @@ func (e *exploration[S]) goesOn() bool {
 
 // nextLevel ends a level, and begins the next unless it is empty.
 func (e *exploration[S]) nextLevel() error {
+	if e.first+e.done > e.result.States {
+		return &CheckpointError{e.resources.Dir, "a level has more states than were found"}
+	}
 	if e.exchange == nil {
 		e.finished = e.failure != nil || e.result.States == e.first+e.done
 	} else if err := e.endLevel(); err != nil {
