@@ -115,12 +115,17 @@ func roomFrom(blocks []Block) (bytes uint64) {
 	return bytes
 }
 
+// PageSize is the page size of a new expandable segment.
+func (s *State) PageSize(kind spec.PoolKind) uint64 {
+	if kind == spec.LargePool {
+		return s.Config.LargeSegmentSize
+	}
+	return s.Geometry.SmallBuffer
+}
+
 // addExpandableSegment adds a segment that is one unmapped range of 9/8 of the memory.
 func (s *State) addExpandableSegment(c *PendingMalloc, g DriverResults) error {
-	page := s.Geometry.SmallBuffer
-	if s.poolKind(c) == spec.LargePool {
-		page = s.Config.LargeSegmentSize
-	}
+	page := s.PageSize(s.poolKind(c))
 	size := nextMultiple(s.Memory+s.Memory/8, page)
 	s.driverCall(callReserveAddress)
 	address := g.Segment

@@ -159,9 +159,7 @@ func (s *State) advance(c *PendingMalloc, g DriverResults) {
 	switch c.stage {
 	case stageSearch:
 		s.processEvents()
-		c.pool = s.getPool(c.Stream)
-		c.size = Round(c.RequestedSize, s.Config, s.Geometry)
-		c.segmentSize = SegmentSize(c.size, s.Config, s.Geometry)
+		c.prepare(s)
 		c.stage = stageCollectGarbage
 		if p, found := s.getFreeBlock(c); found {
 			s.allocFoundBlock(c, p)
@@ -192,6 +190,13 @@ func (s *State) advance(c *PendingMalloc, g DriverResults) {
 	case stageFailed:
 		s.nextAttempt(c)
 	}
+}
+
+// prepare chooses the pool, and the sizes of the block and of a new segment.
+func (c *PendingMalloc) prepare(s *State) {
+	c.pool = s.getPool(c.Stream)
+	c.size = Round(c.RequestedSize, s.Config, s.Geometry)
+	c.segmentSize = SegmentSize(c.size, s.Config, s.Geometry)
 }
 
 // poolKind is the kind of pool that serves a request.

@@ -53,6 +53,7 @@ type State struct {
 	RelaxedCaptures bool // captures allow frees; constant
 
 	calls *driverCalls // of the operation under way, if one of its driver calls fails
+	arena *Arena       // where copies are made; nil: the heap
 }
 
 // A Segment is a plain segment of one driver allocation, or an expandable segment.
@@ -113,34 +114,28 @@ func New(dev spec.Device, memory uint64, cfg spec.Config, g spec.Geometry) State
 
 // copy is a deep copy of what actions change.
 func (s State) copy() State {
-	s.Segments = slices.Clone(s.Segments)
-	blocks := make([]Block, 0, s.countBlocks()) // of all segments, consecutive
+	a := s.memory()
+	s.Segments = a.Segments.Clone(s.Segments)
 	for i := range s.Segments {
-		begin := len(blocks)
-		blocks = append(blocks, s.Segments[i].Blocks...)
-		s.Segments[i].Blocks = blocks[begin:len(blocks):len(blocks)]
+		g := &s.Segments[i]
+		g.Blocks = a.Blocks.Clone(g.Blocks)
+		for j := range g.Blocks {
+			if uses := g.Blocks[j].StreamUses; len(uses) > 0 {
+				g.Blocks[j].StreamUses = a.StreamUses.Clone(uses)
+			}
+		}
 	}
-	for i := range blocks {
-		blocks[i].StreamUses = slices.Clone(blocks[i].StreamUses)
-	}
-	s.Events = slices.Clone(s.Events)
-	s.Streams = slices.Clone(s.Streams)
+	s.Events = a.Events.Clone(s.Events)
+	s.Streams = a.Streams.Clone(s.Streams)
 	for i := range s.Streams {
-		s.Streams[i].Work = slices.Clone(s.Streams[i].Work)
+		s.Streams[i].Work = a.Work.Clone(s.Streams[i].Work)
 	}
-	s.PendingMallocs = slices.Clone(s.PendingMallocs)
-	s.Pools = slices.Clone(s.Pools)
-	s.Routings = slices.Clone(s.Routings)
-	s.GraphStreamUses = slices.Clone(s.GraphStreamUses)
-	s.Checkpoints = slices.Clone(s.Checkpoints) // no action changes a Checkpoint
+	s.PendingMallocs = a.PendingMallocs.Clone(s.PendingMallocs)
+	s.Pools = a.Pools.Clone(s.Pools)
+	s.Routings = a.Routings.Clone(s.Routings)
+	s.GraphStreamUses = a.GraphStreamUses.Clone(s.GraphStreamUses)
+	s.Checkpoints = a.Checkpoints.Clone(s.Checkpoints) // no action changes a Checkpoint
 	return s
-}
-
-func (s *State) countBlocks() (n int) {
-	for i := range s.Segments {
-		n += len(s.Segments[i].Blocks)
-	}
-	return n
 }
 
 // Equal reports whether no sequence of actions and queries can tell two states apart.

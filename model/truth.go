@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"gaugeblock/model/slab"
 	"gaugeblock/spec"
 )
 
@@ -62,36 +63,35 @@ const (
 // record changes the truth, if it is recorded. change must not change slices in place.
 func (s *State) record(change func(t *Truth)) {
 	if s.Truth != nil {
-		t := *s.Truth
-		change(&t)
-		s.Truth = &t
+		s.Truth = s.memory().NewTruth(*s.Truth)
+		change(s.Truth)
 	}
 }
 
 // inserted is a sorted list with another element.
-func inserted[T any](list []T, x T, compare func(a, b T) int) []T {
+func inserted[T any](memory *slab.Slab[T], list []T, x T, compare func(a, b T) int) []T {
 	at, _ := slices.BinarySearchFunc(list, x, compare)
-	return slices.Insert(slices.Clip(list), at, x)
+	return slices.Insert(memory.Clone(list), at, x)
 }
 
 // without is a list without the elements that satisfy a predicate.
-func without[T any](list []T, is func(x T) bool) []T {
+func without[T any](memory *slab.Slab[T], list []T, is func(x T) bool) []T {
 	if !slices.ContainsFunc(list, is) {
 		return list
 	}
-	return slices.DeleteFunc(slices.Clone(list), is)
+	return slices.DeleteFunc(memory.Clone(list), is)
 }
 
 // Hold records that the program holds memory.
 func (s *State) Hold(h Held) {
-	s.record(func(t *Truth) { t.Held = inserted(t.Held, h, Held.compare) })
+	s.record(func(t *Truth) { t.Held = inserted(&s.memory().Held, t.Held, h, Held.compare) })
 }
 
 // GiveBack records that the program does not hold the memory at an address any more.
 func (s *State) GiveBack(ptr spec.Ptr) {
 	s.record(func(t *Truth) {
-		t.Held = without(t.Held, func(h Held) bool { return h.Ptr == ptr })
-		t.Touches = without(t.Touches, func(x Touch) bool { return x.Ptr == ptr })
+		t.Held = without(&s.memory().Held, t.Held, func(h Held) bool { return h.Ptr == ptr })
+		t.Touches = without(&s.memory().Touches, t.Touches, func(x Touch) bool { return x.Ptr == ptr })
 	})
 }
 
@@ -100,7 +100,7 @@ func (s *State) AddTouch(ptr spec.Ptr, id spec.DeviceStream) {
 	s.record(func(t *Truth) {
 		x := Touch{Ptr: ptr, Stream: id, Captured: len(t.Captures) > 0}
 		if !slices.Contains(t.Touches, x) {
-			t.Touches = inserted(t.Touches, x, Touch.compare)
+			t.Touches = inserted(&s.memory().Touches, t.Touches, x, Touch.Compare)
 		}
 	})
 }
@@ -113,20 +113,22 @@ func (s *State) BeginCapture(to PoolRouting) {
 // EndCapture ends the capture into a pool.
 func (s *State) EndCapture(id spec.PoolID) {
 	s.record(func(t *Truth) {
-		t.Captures = without(t.Captures, func(r PoolRouting) bool { return r.Pool == id })
+		t.Captures = without(&s.memory().Routings, t.Captures, func(r PoolRouting) bool { return r.Pool == id })
 	})
 }
 
 // Granted records that the driver granted memory to a malloc for a stream.
 func (s *State) Granted(memory spec.Range, stream spec.Stream) {
-	s.record(func(t *Truth) { t.Granted = inserted(t.Granted, Grant{memory, stream}, Grant.compare) })
+	s.record(func(t *Truth) {
+		t.Granted = inserted(&s.memory().Grants, t.Granted, Grant{memory, stream}, Grant.compare)
+	})
 }
 
 // Returned records that all grants within a range were returned.
 func (s *State) Returned(memory spec.Range) {
 	s.CallDriver(FreeMemory, s.freeForbidden())
 	s.record(func(t *Truth) {
-		t.Granted = without(t.Granted, func(g Grant) bool {
+		t.Granted = without(&s.memory().Grants, t.Granted, func(g Grant) bool {
 			return memory.Ptr <= g.Memory.Ptr && g.Memory.Ptr+spec.Ptr(g.Memory.Bytes) <= memory.Ptr+spec.Ptr(memory.Bytes)
 		})
 	})
@@ -157,7 +159,9 @@ func (s *State) synchronizeStream(stream spec.Stream) { s.CallDriver(WaitEvent, 
 // CallDriver records a driver call, if it is forbidden.
 func (s *State) CallDriver(call DriverCall, forbidden bool) {
 	if forbidden && !slices.Contains(s.Truth.Illegal, call) {
-		s.record(func(t *Truth) { t.Illegal = inserted(t.Illegal, call, cmp.Compare[DriverCall]) })
+		s.record(func(t *Truth) {
+			t.Illegal = inserted(&s.memory().DriverCalls, t.Illegal, call, cmp.Compare[DriverCall])
+		})
 	}
 }
 
@@ -195,7 +199,8 @@ func (h Held) compare(o Held) int {
 	return cmp.Or(cmp.Compare(h.Ptr, o.Ptr), cmp.Compare(h.Bytes, o.Bytes), cmp.Compare(h.Stream, o.Stream), comparePools(h.Pool, o.Pool))
 }
 
-func (x Touch) compare(o Touch) int {
+// Compare orders touches by address, stream, and then captured ones after others.
+func (x Touch) Compare(o Touch) int {
 	captured := 0
 	if x.Captured != o.Captured {
 		captured = 1
@@ -234,6 +239,6 @@ func (s *State) renameTruth(to func(spec.Stream) spec.Stream) {
 		for i := range t.Granted {
 			t.Granted[i].Stream = to(t.Granted[i].Stream)
 		}
-		slices.SortFunc(t.Touches, Touch.compare)
+		slices.SortFunc(t.Touches, Touch.Compare)
 	})
 }

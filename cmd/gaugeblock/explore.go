@@ -22,8 +22,14 @@ type exploreCommand struct {
 	Configs  []string `arg:"" optional:"" name:"config" help:"Configurations by name (default: the small ones in which no violation is expected)."`
 	Workers  int      `name:"workers" placeholder:"N" help:"Explore with N workers (default: as many as there are processors)."`
 	Symmetry bool     `name:"symmetry" help:"Count states that differ only in the names of streams as one."`
-	Compact  bool     `name:"compact" help:"Remember hashes of states, of 128 bits, instead of the states."`
+	Compact  bool     `name:"compact" help:"Remember fingerprints of states, of 74 bits, instead of the states."`
+	Set      []string `name:"set" sep:"none" placeholder:"NAME=VALUE" help:"Explore other bounds: a constant of the specification with another value, such as Memory=8 or Sizes={1,2}; may be given several times."`
 	JSON     bool     `name:"json" help:"Print a JSON object for each configuration."`
+
+	Dir        string        `name:"dir" placeholder:"DIR" help:"Keep the states in files below this directory, with checkpoints, and only fingerprints in memory. An exploration that has ended early goes on from there."`
+	MaxMemory  byteSize      `name:"max-memory" placeholder:"SIZE" help:"End when so much memory does not suffice, such as 4GiB (default: no limit)."`
+	Shard      *shard        `name:"shard" placeholder:"I/N" help:"Explore the states that fall to the I-th of N processes, which exchange states through --dir. All have to run at the same time."`
+	Checkpoint time.Duration `name:"checkpoint" default:"1m" placeholder:"TIME" help:"The time between two checkpoints (default: 1m)."`
 }
 
 // Help is what "gaugeblock explore --help" prints beside the flags.
@@ -37,8 +43,16 @@ no state of the model can break, with the reason.
 A violation is printed with a shortest counterexample, as a trace that "gaugeblock
 replay" takes. Ctrl-C ends the exploration and prints what was explored. The exit status
 is 0 when there is no violation, 1 when there is one, 2 when the command line made no
-sense, 130 after Ctrl-C. Some configurations show what upstream could do
-better: there a violation is expected.
+sense, 3 when the memory or the disk did not suffice, 130 after Ctrl-C. Some
+configurations show what upstream could do better: there a violation is expected.
+
+--set explores larger bounds than TLC can. The states of these are best kept in a
+directory (--dir): each configuration has a folder there, and an exploration that ended
+with status 3 or 130, or was killed, goes on when the same command is given again. With
+--dir or --compact two states are taken for one with a small probability, which is
+printed. With --shard several processes explore one configuration together, on one
+machine or on several that share a directory; gaugeblock merge adds up what they print.
+See docs/campaigns.md.
 
 Configurations:`)
 	list, err := tla.Configurations()
@@ -62,6 +76,14 @@ Configurations:`)
 
 // Validate is called by kong.
 func (c *exploreCommand) Validate() error {
+	switch {
+	case c.Checkpoint < 0:
+		return fmt.Errorf("--checkpoint=%v is negative", c.Checkpoint)
+	case c.Shard != nil && c.Dir == "":
+		return errors.New("--shard needs --dir, a directory that all shards share")
+	case c.Shard != nil && c.Shard.of > explore.MostShards:
+		return fmt.Errorf("--shard: there are at most %d shards", explore.MostShards)
+	}
 	return checkWorkers(c.Workers, 0)
 }
 
@@ -83,12 +105,23 @@ func checkWorkers(n, least int) error {
 
 // explored is the result of one configuration.
 type explored struct {
-	Config  string  `json:"config"`
-	States  int     `json:"states"`
-	Edges   int     `json:"edges"`
-	Seconds float64 `json:"seconds"`
-	OK      bool    `json:"ok"`
-	Stopped bool    `json:"stopped,omitempty"` // with Ctrl-C, before all states were explored
+	Config    string      `json:"config"`
+	Set       []string    `json:"set,omitempty"` // the flags --set
+	Symmetry  bool        `json:"symmetry,omitempty"`
+	Shard     string      `json:"shard,omitempty"` // "2/3"
+	States    int         `json:"states"`
+	Edges     int         `json:"edges"`
+	Generated int         `json:"generated"`
+	Depth     int         `json:"depth"`
+	StateSum  explore.Sum `json:"state_sum"`
+	EdgeSum   explore.Sum `json:"edge_sum"`
+	Seconds   float64     `json:"seconds"` // of this process
+	OK        bool        `json:"ok"`
+	Stopped   bool        `json:"stopped,omitempty"` // with Ctrl-C, before all states were explored
+
+	// Collision bounds the probability that two states were taken for one, if only
+	// fingerprints were kept.
+	Collision float64 `json:"collision,omitempty"`
 
 	Checked        []string `json:"checked"`                   // properties
 	ByConstruction []string `json:"by_construction,omitempty"` // those that no state of the model can break
@@ -101,6 +134,9 @@ func (c *exploreCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	if c.MaxMemory > 0 {
+		c.MaxMemory.apply()
+	}
 	stopped, end := interruptible()
 	defer end()
 	out := &checkedWriter{to: env.stdout}
@@ -108,18 +144,13 @@ func (c *exploreCommand) Run(env *environment) error {
 		if stopped() {
 			break
 		}
-		check, err := openConfiguration(configuration)
+		check, err := c.open(configuration)
 		if err != nil {
 			return err
 		}
-		if c.Symmetry && len(check.Options.LeadsTo) > 0 {
-			return fmt.Errorf("%s: --symmetry does not go with %s, which is about what happens again and again",
-				configuration.Name, check.Options.LeadsTo[0].Name)
-		}
-		found, violation := c.explore(env.stderr, configuration, check, stopped)
-		found.Checked = append(found.Checked, check.Options.Checked()...)
-		for _, p := range check.Options.ByConstruction() {
-			found.ByConstruction = append(found.ByConstruction, p.Name)
+		found, violation, err := c.explore(env.stderr, configuration, check, stopped)
+		if err != nil {
+			return err
 		}
 		c.report(out, found, check)
 		if violation == nil {
@@ -157,48 +188,79 @@ func (c *exploreCommand) choose() ([]tla.Configuration, error) {
 	return chosen, nil
 }
 
-func openConfiguration(c tla.Configuration) (*bounded.Check, error) {
-	text, err := tla.Files.ReadFile(c.Cfg)
+// open reads a configuration, with other bounds if there are flags --set.
+func (c *exploreCommand) open(configuration tla.Configuration) (*bounded.Check, error) {
+	text, err := tla.Files.ReadFile(configuration.Cfg)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := tla.ReadConfig(text, c.Cfg)
+	cfg, err := tla.ReadConfig(text, configuration.Cfg)
 	if err != nil {
 		return nil, err
 	}
-	check, err := bounded.NewCheck(c.Mirror, cfg)
-	if err == nil && c.Expect == "ok" {
+	for _, text := range c.Set {
+		name, value, found := strings.Cut(text, "=")
+		if !found {
+			return nil, fmt.Errorf("--set=%s is not NAME=VALUE", text)
+		}
+		if err := cfg.Set(name, value); err != nil {
+			return nil, fmt.Errorf("--set=%s: %w", text, err)
+		}
+	}
+	check, err := bounded.NewCheck(configuration.Mirror, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if configuration.Expect == "ok" {
 		check.CheckAlways()
 	}
-	return check, err
+	for _, p := range check.Options.LeadsTo {
+		for flag, isSet := range map[string]bool{"--symmetry": c.Symmetry, "--dir": c.Dir != "", "--compact": c.Compact} {
+			if isSet {
+				return nil, fmt.Errorf("%s: %s does not go with %s, which is about what happens again and again", configuration.Name, flag, p.Name)
+			}
+		}
+	}
+	return check, nil
 }
 
 // explore explores one configuration. The number of states is known beforehand if TLC has
 // counted them.
-func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configuration, check *bounded.Check, stopped func() bool) (explored, *explore.Violation[*bounded.State]) {
+func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configuration, check *bounded.Check, stopped func() bool) (explored, *explore.Violation[*bounded.State], error) {
 	options := check.Options
 	options.Workers, options.Compact, options.Stopped = c.Workers, c.Compact, stopped
 	if c.Symmetry {
-		options.Symmetry = check.Module.Variants
+		options.Symmetry = check.Module.LeastKey
 	}
 	expected := 0
-	if m, err := tla.ReadManifest(configuration.Name); err == nil && m != nil {
+	if m, err := tla.ReadManifest(configuration.Name); err == nil && m != nil && len(c.Set) == 0 {
 		expected = m.States
 	}
 	progress := newProgress(stderr, expected, c.JSON)
 	progress.counting = configuration.Name + ": %d of %d states"
 	options.Progress = func(r explore.Result[*bounded.State]) { progress.set(r.States) }
 	started := time.Now()
-	r := explore.Explore(check.Module, options)
+	r, err := explore.ExploreWith(check.Module, options, c.resources(configuration.Name, check, options))
 	progress.finish()
+	if err != nil {
+		return explored{}, nil, c.explain(configuration.Name, err)
+	}
 	found := explored{
-		Config: configuration.Name, States: r.States, Edges: r.Edges,
+		Config: configuration.Name, Set: c.Set, Symmetry: c.Symmetry, Shard: c.Shard.String(), States: r.States, Edges: r.Edges, Generated: r.Generated, Depth: r.Depth,
+		StateSum: r.StateSum, EdgeSum: r.EdgeSum,
 		Seconds: time.Since(started).Seconds(), OK: r.Violation == nil && !r.Stopped, Stopped: r.Stopped,
+	}
+	if c.Compact || c.Dir != "" {
+		found.Collision = explore.CollisionProbability(r.States)
 	}
 	if r.Violation != nil {
 		found.Violation = r.Violation.Property
 	}
-	return found, r.Violation
+	found.Checked = append(found.Checked, check.Options.Checked()...)
+	for _, p := range check.Options.ByConstruction() {
+		found.ByConstruction = append(found.ByConstruction, p.Name)
+	}
+	return found, r.Violation, nil
 }
 
 func (c *exploreCommand) report(out *checkedWriter, found explored, check *bounded.Check) {
@@ -216,6 +278,9 @@ func (c *exploreCommand) report(out *checkedWriter, found explored, check *bound
 	fmt.Fprintf(out, "%s: %s; %s states, %s edges in %.1f s, %s states/s\n", found.Config, verdict,
 		humanize.Comma(int64(found.States)), humanize.Comma(int64(found.Edges)),
 		found.Seconds, humanize.Comma(int64(float64(found.States)/found.Seconds)))
+	if found.Collision > 0 {
+		fmt.Fprintf(out, "  only fingerprints were kept: two states were taken for one with a probability below %.1g\n", found.Collision)
+	}
 	fmt.Fprintf(out, "  checked: %s\n", strings.Join(found.Checked, ", "))
 	for _, p := range check.Options.ByConstruction() {
 		fmt.Fprintf(out, "  cannot fail: %s (%s)\n", p.Name, p.ByConstruction)

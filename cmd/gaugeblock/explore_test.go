@@ -93,6 +93,17 @@ func TestExploreBadFlags(t *testing.T) {
 		{[]string{"core_bug_tile"}, `no configuration "core_bug_tile"`}, // TLC's only
 		{[]string{"--workers=-1"}, "--workers=-1 is negative"},
 		{[]string{"core_live", "--symmetry"}, "--symmetry does not go with FreedBecomesReusable"},
+		{[]string{"core_live", "--compact"}, "--compact does not go with FreedBecomesReusable"},
+		{[]string{"core_live", "--dir", "somewhere"}, "--dir does not go with FreedBecomesReusable"},
+		{[]string{"core_tiny", "--dir", "explore_test.go"}, "core_tiny: mkdir explore_test.go: not a directory"},
+		{[]string{"core_tiny", "--set", "Memory"}, "--set=Memory is not NAME=VALUE"},
+		{[]string{"core_tiny", "--set", "Memory=x y"}, "--set=Memory=x y: "},
+		{[]string{"core_tiny", "--set", "Nothing=1"}, "Nothing is not defined in Defaults.tla"},
+		{[]string{"core_tiny", "--set", "Memory=1000"}, "more than 255 addresses"},
+		{[]string{"core_tiny", "--checkpoint=-1s"}, "--checkpoint=-1s is negative"},
+		{[]string{"core_tiny", "--max-memory=lots"}, `"lots" is not a size`},
+		{[]string{"core_tiny", "--shard=1/2"}, "--shard needs --dir"},
+		{[]string{"core_tiny", "--dir", "x", "--shard=1/64"}, "at most 63 shards"},
 	} {
 		if out, errors := exploring(t, statusBadInput, c.args...); out != "" || !strings.Contains(errors, c.want) {
 			t.Errorf("%q: %s%s", c.args, out, errors)

@@ -3,19 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"gaugeblock/tests/torch"
 )
-
-// TestMain lets "gaugeblock torch" start this program anew as a worker.
-func TestMain(m *testing.M) {
-	torch.Work()
-	os.Exit(m.Run())
-}
 
 // compareTorch runs the command; the test is skipped where PyTorch cannot be had.
 func compareTorch(t *testing.T, args ...string) (status int, stdout string) {

@@ -2,6 +2,7 @@ package bounded_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
 	"gaugeblock/model/tlc"
+	"gaugeblock/spec"
 	"gaugeblock/tla"
 )
 
@@ -93,23 +95,22 @@ func TestKeyAndText(t *testing.T) {
 func TestSymmetry(t *testing.T) {
 	for module := range tinies {
 		m := newCheck(t, module).Module
-		classes := explore.Explore(m, explore.Options[*bounded.State]{Symmetry: m.Variants})
+		classes := explore.Explore(m, explore.Options[*bounded.State]{Symmetry: m.LeastKey})
 		known := map[string]bool{}
 		everyState(m, func(s *bounded.State) { known[string(m.Key(nil, s))] = true })
 		states, own := 0, 0
 		everyState(m, func(s *bounded.State) {
 			states++
-			m.Variants(s, func(variant *bounded.State) {
-				if !known[string(m.Key(nil, variant))] {
-					t.Fatalf("%s: no state:\n%s", module, m.Text(nil, variant))
-				}
-				if !bytes.Equal(leastKey(m, s), leastKey(m, variant)) {
-					t.Fatalf("%s: two classes:\n%s\n%s", module, m.Text(nil, s), m.Text(nil, variant))
-				}
-				if bytes.Equal(m.Key(nil, s), m.Key(nil, variant)) {
-					own++ // its own module image
-				}
-			})
+			variant := s.Rename(func(stream spec.Stream) spec.Stream { return 3 - stream })
+			if !known[string(m.Key(nil, &variant))] {
+				t.Fatalf("%s: no state:\n%s", module, m.Text(nil, &variant))
+			}
+			if !bytes.Equal(m.LeastKey(nil, s), m.LeastKey(nil, &variant)) {
+				t.Fatalf("%s: two classes:\n%s\n%s", module, m.Text(nil, s), m.Text(nil, &variant))
+			}
+			if bytes.Equal(m.Key(nil, s), m.Key(nil, &variant)) {
+				own++ // its own mirror image
+			}
 		})
 		if classes.States != (states+own)/2 {
 			t.Errorf("%s: %d classes of %d states, of which %d are symmetric to themselves", module, classes.States, states, own)
@@ -117,14 +118,40 @@ func TestSymmetry(t *testing.T) {
 	}
 }
 
-func leastKey(m bounded.Module, s *bounded.State) []byte {
-	least := m.Key(nil, s)
-	m.Variants(s, func(variant *bounded.State) {
-		if key := m.Key(nil, variant); bytes.Compare(key, least) < 0 {
-			least = key
-		}
-	})
-	return least
+// TestSymmetryOfAll: states that differ only in the numbers of streams, pools and threads are
+// all reachable or none of them. So the members of the classes are all states; and exploring
+// one state of each class finds all classes.
+func TestSymmetryOfAll(t *testing.T) {
+	all := smallModules(t)
+	for name, namings := range map[string]int{
+		"three_streams": 6, "two_captures": 4, "two_checkpoints": 2, "two_step_events": 4, "checkpoint_streams": 2,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := all[name]
+			states, classes := map[string]bool{}, map[string]bool{}
+			everyState(m, func(s *bounded.State) { states[string(m.Key(nil, s))] = true })
+			everyState(m, func(s *bounded.State) {
+				keys := m.(interface{ Keys(*bounded.State) []string }).Keys(s)
+				if len(keys) != namings {
+					t.Fatalf("%d namings, not %d", len(keys), namings)
+				}
+				for _, key := range keys {
+					if !states[key] {
+						t.Fatalf("no state has the key %x, and one has %x", key, keys[0])
+					}
+				}
+				least := m.LeastKey(nil, s)
+				if string(least) != slices.Min(keys) {
+					t.Fatalf("%x is not the least of %x", least, keys)
+				}
+				classes[string(least)] = true
+			})
+			found := explore.Explore(m, explore.Options[*bounded.State]{Symmetry: m.LeastKey}).States
+			if found != len(classes) || found == len(states) {
+				t.Errorf("%d states in %d classes, of which %d were found", len(states), len(classes), found)
+			}
+		})
+	}
 }
 
 // TestWorkers: the result does not depend on the number of workers.
@@ -169,6 +196,15 @@ func TestNewCheckErrors(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %s", c.new, err, c.want)
+		}
+	}
+	for module, constant := range map[string]string{"pools": "PoolIds = {9}", "two_step": "Threads = {1, 9}"} {
+		cfg, err := tla.ReadConfig([]byte(tiny+"CONSTANT "+constant), "tiny.cfg")
+		if err == nil {
+			_, err = bounded.NewCheck(module, cfg)
+		}
+		if err == nil || !strings.Contains(err.Error(), "has 9, which is not in 1..8") {
+			t.Errorf("%s: %v", constant, err)
 		}
 	}
 	if _, err := bounded.NewCheck("nothing", &tlc.Config{}); err == nil {

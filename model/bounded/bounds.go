@@ -66,8 +66,8 @@ func (b *Bounds) validate(file string) error {
 	if err := b.Geometry.Validate(); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	if len(b.Streams) > 8 {
-		return fmt.Errorf("%s: more than 8 streams", file)
+	if len(b.Streams) > maxNames {
+		return fmt.Errorf("%s: more than %d streams", file, maxNames)
 	}
 	if b.addresses() > maxUnits {
 		return fmt.Errorf("%s: more than %d addresses", file, maxUnits)
@@ -106,6 +106,20 @@ func read[T any](r *constants, constant func(name string) (T, error), name strin
 	value, err := constant(name)
 	r.err = cmp.Or(r.err, err)
 	return value
+}
+
+// names reads a set of numbers from 1 to maxNames, of pools or threads.
+func (r *constants) names(name string) []uint64 {
+	numbers := r.numbers(name)
+	for _, n := range numbers {
+		if (n < 1 || n > maxNames) && r.err == nil {
+			r.err = fmt.Errorf("%s: %s has %d, which is not in 1..%d", r.config.File, name, n, maxNames)
+		}
+	}
+	if r.err != nil {
+		return nil
+	}
+	return numbers
 }
 
 // isSetting reports whether a constant is a setting of the allocator: it has the name of a

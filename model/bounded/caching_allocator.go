@@ -12,6 +12,7 @@ import (
 type CachingAllocator struct {
 	Bounds
 	actionTable
+	keys
 	malloc, free, recordStream, complete, emptyCache action
 
 	// With private pools.
@@ -23,6 +24,7 @@ type CachingAllocator struct {
 // newCachingAllocator is the module at these bounds.
 func newCachingAllocator(b Bounds) *CachingAllocator {
 	c := &CachingAllocator{Bounds: b}
+	c.keys = keys{module: c, initial: b.initial(), names: symmetries(b.Streams, nil, nil, nil)}
 	addresses, streams := upTo(b.addresses()), asInts(b.Streams)
 	c.malloc = c.add("Malloc", streams, asInts(b.Sizes))
 	c.free = c.add("Free", addresses)
@@ -36,7 +38,9 @@ func newCachingAllocator(b Bounds) *CachingAllocator {
 func (c *CachingAllocator) Labels() []string { return c.labels }
 
 // Initial implements explore.Specification.
-func (c *CachingAllocator) Initial() []*model.State { return []*model.State{c.initial()} }
+func (c *CachingAllocator) Initial() []*model.State {
+	return []*model.State{c.keys.initial}
+}
 
 // Next implements explore.Specification.
 func (c *CachingAllocator) Next(s *model.State, yield func(label int, next *model.State)) {
@@ -44,7 +48,7 @@ func (c *CachingAllocator) Next(s *model.State, yield func(label int, next *mode
 		for j, size := range c.Sizes {
 			next, r := s.Malloc(stream, size, model.DriverResults{LowestFrom: AddressBase})
 			c.hold(&next, r, stream, size)
-			yield(c.malloc.label(i, j), &next)
+			yield(c.malloc.label(i, j), next.Keep())
 		}
 	}
 	c.nextExceptMalloc(s, yield)
@@ -52,7 +56,7 @@ func (c *CachingAllocator) Next(s *model.State, yield func(label int, next *mode
 
 // nextExceptMalloc yields the steps that are no mallocs.
 func (c *CachingAllocator) nextExceptMalloc(s *model.State, yield func(label int, next *model.State)) {
-	emit := func(label int, next model.State) { yield(label, &next) }
+	emit := func(label int, next model.State) { yield(label, next.Keep()) }
 	for i, stream := range c.Streams {
 		if pendingWork(s, stream) > 0 {
 			emit(c.complete.label(i), s.Complete(onDevice(stream)))

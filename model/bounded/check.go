@@ -16,9 +16,9 @@ type Module interface {
 	// Text is the canonical text of a state; see tlc.CanonicalState.
 	Text(to []byte, s *model.State) []byte
 
-	// Variants yields the other states that differ from a state only in the numbers of
-	// streams.
-	Variants(s *model.State, yield func(variant *model.State))
+	// LeastKey appends the least of the keys of the states that differ from a state only
+	// in the numbers of streams, pools and threads.
+	LeastKey(to []byte, s *model.State) []byte
 
 	// Trace is a path through states as a trace for "gaugeblock replay".
 	Trace(name string, steps []explore.Step[*model.State]) (trace.Header, []trace.Op, error)

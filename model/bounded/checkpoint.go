@@ -24,6 +24,7 @@ func openCheckpoint(c *tlc.Config) (Module, error) {
 	}
 	r := constants{config: c}
 	p := &Checkpoint{PrivatePools: m, keeps: r.bool("KeepsCheckpoints")}
+	p.keys.module = p
 	ids := asInts(p.ids)
 	p.checkpoint = p.add("Checkpoint", ids)
 	p.restore = p.add("SetCheckpointPoolState", ids)
@@ -47,10 +48,10 @@ func (c *Checkpoint) Next(s *model.State, yield func(label int, next *model.Stat
 			continue
 		}
 		if next, r := s.Checkpoint(id); r.Err == nil && len(s.Routings) == 0 {
-			yield(c.checkpoint.label(i), &next)
+			yield(c.checkpoint.label(i), next.Keep())
 		}
 		if next, can := restore(s, id); can {
-			yield(c.restore.label(i), &next)
+			yield(c.restore.label(i), next.Keep())
 		}
 	}
 }
@@ -81,19 +82,6 @@ func restore(s *model.State, id spec.PoolID) (model.State, bool) {
 		return true
 	})
 	return next, true
-}
-
-// Key implements explore.Specification.
-func (c *Checkpoint) Key(to []byte, s *model.State) []byte {
-	to = c.PrivatePools.Key(to, s)
-	to = append(to, byte(len(s.Checkpoints)))
-	for _, saved := range s.Checkpoints {
-		to = append(to, byte(poolNumber(saved.Pool)), byte(len(saved.Blocks)))
-		for _, b := range saved.Blocks {
-			to = append(to, byte(toUnits(b.Memory.Ptr)), byte(b.Memory.Bytes), flag(b.Allocated))
-		}
-	}
-	return to
 }
 
 // Text implements Module. tla/Checkpoint.tla explains the variable.

@@ -43,7 +43,7 @@ func (f *Faults) Next(s *model.State, yield func(label int, next *model.State)) 
 				yield(f.failedMalloc.label(i, j, n), next)
 			})
 			if next, is := f.refuse(s, stream, size); is {
-				yield(f.refusedMalloc.label(i, j), &next)
+				yield(f.refusedMalloc.label(i, j), next.Keep())
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func interrupt(s *model.State, operation func(model.State), yield func(n int, ne
 		if calls == nil {
 			return
 		}
-		yield(n, &next)
+		yield(n, next.Keep())
 	}
 }
 

@@ -29,9 +29,12 @@ func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
 	}
 	p := &PrivatePools{CachingAllocator: newCachingAllocator(b)}
 	r := constants{config: c}
-	p.ids, p.overflow, p.maxUses = r.numbers("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
+	p.ids, p.overflow, p.maxUses = r.names("PoolIds"), r.numbers("OverflowPools"), int(r.number("MaxUses"))
 	p.captures = true
 	p.recordsTwice, p.routesTwice, p.relaxed = r.bool("RecordsTwice"), r.bool("RoutesTwice"), r.bool("RelaxedCaptures")
+	initial := b.initial()
+	initial.RelaxedCaptures = p.relaxed
+	p.keys = keys{module: p, initial: initial, names: symmetries(b.Streams, p.ids, p.overflow, nil)}
 	ids := asInts(p.ids)
 	p.begin = p.add("BeginAllocateToPool", ids, asInts(b.Streams))
 	p.end = p.add("EndAllocateToPool", ids)
@@ -43,13 +46,6 @@ func openPrivatePools(c *tlc.Config, others ...string) (*PrivatePools, error) {
 func PoolID(number uint64) spec.PoolID { return spec.PoolID{Capture: number} }
 
 func poolNumber(id spec.PoolID) int { return int(id.Capture) }
-
-// Initial implements explore.Specification.
-func (p *PrivatePools) Initial() []*model.State {
-	s := p.initial()
-	s.RelaxedCaptures = p.relaxed
-	return []*model.State{s}
-}
 
 // Next implements explore.Specification.
 func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.State)) {
@@ -63,16 +59,16 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 				next, _ := s.BeginAllocateToPool(id, stream)
 				next.BeginCapture(model.PoolRouting{Pool: id, Stream: stream})
 				p.markOverflow(&next)
-				yield(p.begin.label(i, j), &next)
+				yield(p.begin.label(i, j), next.Keep())
 			}
 		}
 		if routed {
 			next, _ := s.EndAllocateToPool(id)
 			next.EndCapture(id)
-			yield(p.end.label(i), &next)
+			yield(p.end.label(i), next.Keep())
 		} else if count > 0 {
 			next, _ := s.ReleasePool(id)
-			yield(p.release.label(i), &next)
+			yield(p.release.label(i), next.Keep())
 		}
 	}
 }
@@ -92,25 +88,6 @@ func useCount(s *model.State, id spec.PoolID) int {
 		}
 	}
 	return -1
-}
-
-// Key implements explore.Specification. The deferred frees follow from the blocks, which
-// still have their stream uses.
-func (p *PrivatePools) Key(to []byte, s *model.State) []byte {
-	to = p.CachingAllocator.Key(to, s)
-	to = append(to, byte(len(s.Pools)))
-	for _, q := range s.Pools {
-		to = append(to, byte(poolNumber(q.ID)), byte(q.UseCount), byte(q.DriverSegments))
-	}
-	to = append(to, byte(len(s.Routings)))
-	for _, r := range s.Routings {
-		to = append(to, byte(poolNumber(r.Pool)), byte(r.Stream))
-	}
-	to = append(to, byte(len(s.GraphStreamUses)))
-	for _, u := range s.GraphStreamUses {
-		to = append(to, byte(toUnits(u.Block)), byte(u.Stream.Stream))
-	}
-	return to
 }
 
 // Text implements Module. tla/Pools.tla explains the variables.

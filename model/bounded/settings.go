@@ -22,6 +22,7 @@ func openSettings(c *tlc.Config) (Module, error) {
 		return nil, err
 	}
 	m := &Settings{CachingAllocator: newCachingAllocator(b)}
+	m.keys.module = m
 	r := constants{config: c}
 	m.values = r.numbers("MaxSplitSizes")
 	m.configure = m.add("Configure", asInts(m.values))
@@ -37,18 +38,13 @@ func (m *Settings) Next(s *model.State, yield func(label int, next *model.State)
 	for i, value := range m.values {
 		if value != s.Config.MaxSplitSize {
 			next, _ := s.Configure(MaxSplitSettings(value))
-			yield(m.configure.label(i), &next)
+			yield(m.configure.label(i), next.Keep())
 		}
 	}
 }
 
 // MaxSplitSettings is the string of settings that sets max_split_size.
 func MaxSplitSettings(units uint64) string { return fmt.Sprintf("max_split_size_mb:%d", units) }
-
-// Key implements explore.Specification.
-func (m *Settings) Key(to []byte, s *model.State) []byte {
-	return append(m.CachingAllocator.Key(to, s), byte(s.Config.MaxSplitSize))
-}
 
 // Text implements Module. tla/Settings.tla explains the variable.
 func (m *Settings) Text(to []byte, s *model.State) []byte {

@@ -12,96 +12,139 @@ import (
 // allocator made a mistake or the program records a stream use in a capture and outside of
 // it. So a key has only what does not follow.
 
-// truthKey appends the parts of the truth that do not follow from the rest of the state,
-// each after its number, and a 0 at the end.
-func truthKey(to []byte, s *model.State) []byte {
+// truth writes or reads what does not follow of the truth, after the rest of the state.
+func (k *coder) truth(s *model.State) {
+	var (
+		heldBuffer    [8]model.Held // so that small states need no allocation
+		touchesBuffer [8]model.Touch
+		grantedBuffer [8]model.Grant
+	)
+	followingHeld, followingTouches := appendHeld(heldBuffer[:0], s), appendTouches(touchesBuffer[:0], s)
+	followingGranted := appendGranted(grantedBuffer[:0], s)
 	t := s.Truth
-	if !heldFollows(s) {
-		to = append(to, 1, byte(len(t.Held)))
-		for _, h := range t.Held {
-			to = append(to, byte(toUnits(h.Ptr)), byte(h.Bytes), byte(h.Stream), byte(poolNumber(h.Pool)))
-		}
+	if k.reading {
+		t = k.arena.NewTruth(model.Truth{
+			Held: k.arena.Held.Clone(followingHeld), Touches: k.arena.Touches.Clone(followingTouches),
+			Captures: s.Routings, Granted: k.arena.Grants.Clone(followingGranted),
+		})
+		s.Truth = t
 	}
-	if !touchesFollow(s) {
-		to = append(to, 2, byte(len(t.Touches)))
-		for _, x := range t.Touches {
-			to = append(to, byte(toUnits(x.Ptr)), byte(x.Stream.Stream), flag(x.Captured))
-		}
+	held, touches := !slices.Equal(t.Held, followingHeld), !slices.Equal(t.Touches, followingTouches)
+	captures, granted := !slices.Equal(t.Captures, s.Routings), !slices.Equal(t.Granted, followingGranted)
+	illegal := len(t.Illegal) > 0
+	k.flags(&held, &touches, &captures, &granted, &illegal)
+	if held {
+		list(k, &t.Held, &k.arena.Held, k.held)
 	}
-	if !slices.Equal(t.Captures, s.Routings) {
-		to = append(to, 3, byte(len(t.Captures)))
-		for _, r := range t.Captures {
-			to = append(to, byte(poolNumber(r.Pool)), byte(r.Stream))
-		}
+	if touches {
+		k.touches(&t.Touches)
 	}
-	if !grantsFollow(s) {
-		to = append(to, 4, byte(len(t.Granted)))
-		for _, g := range t.Granted {
-			to = append(to, byte(toUnits(g.Memory.Ptr)), byte(g.Memory.Bytes), byte(g.Stream))
-		}
+	if captures {
+		list(k, &t.Captures, &k.arena.Routings, k.routing)
 	}
-	for _, call := range t.Illegal {
-		to = append(append(to, 5), call...)
+	if granted {
+		list(k, &t.Granted, &k.arena.Grants, func(g *model.Grant) {
+			k.memory(&g.Memory)
+			k.stream(&g.Stream)
+		})
 	}
-	return append(to, 0)
+	if illegal {
+		k.illegal(&t.Illegal)
+	}
 }
 
-// heldFollows reports whether the program holds the allocated blocks, in their pools.
-func heldFollows(s *model.State) bool {
-	held := s.Truth.Held
-	follows := everyBlock(s, func(g *model.Segment, b *model.Block) bool {
-		if !isAllocated(b) {
-			return true
-		}
-		if len(held) == 0 || held[0] != (model.Held{Ptr: b.Address, Bytes: b.RequestedSize, Stream: g.Stream, Pool: g.Pool}) {
-			return false
-		}
-		held = held[1:]
-		return true
-	})
-	return follows && len(held) == 0
+func (k *coder) held(h *model.Held) {
+	k.address(&h.Ptr)
+	number(k, &h.Bytes)
+	k.stream(&h.Stream)
+	k.pool(&h.Pool)
 }
 
-// touchesFollow reports whether the stream uses of the allocated blocks are those of the
-// program, in a capture and outside.
-func touchesFollow(s *model.State) bool {
-	touches := s.Truth.Touches
-	follows := everyBlock(s, func(_ *model.Segment, b *model.Block) bool {
-		if !isAllocated(b) {
-			return true
-		}
-		for _, id := range b.StreamUses {
-			if len(touches) == 0 || touches[0] != (model.Touch{Ptr: b.Address, Stream: id, Captured: isGraphStreamUse(s, b, id)}) {
-				return false
+// touches are those of each stream, by address; of the same address those outside of a
+// capture come first.
+func (k *coder) touches(all *[]model.Touch) {
+	if k.reading {
+		list(k, all, &k.arena.Touches, k.touch)
+		slices.SortFunc(*all, model.Touch.Compare)
+		return
+	}
+	k.byte(byte(len(*all)))
+	for _, old := range k.names.streams.by {
+		for _, x := range *all {
+			if x.Stream.Stream == spec.Stream(old) {
+				k.touch(&x)
 			}
-			touches = touches[1:]
 		}
-		return true
+	}
+}
+
+func (k *coder) touch(x *model.Touch) {
+	k.address(&x.Ptr)
+	k.stream(&x.Stream.Stream)
+	k.flags(&x.Captured)
+}
+
+// driverCalls are all kinds of driver calls, in order.
+var driverCalls = [...]model.DriverCall{model.FreeMemory, model.QueryEvent, model.RecordEvent, model.WaitEvent}
+
+// illegal is a list of the numbers of the calls.
+func (k *coder) illegal(calls *[]model.DriverCall) {
+	list(k, calls, &k.arena.DriverCalls, func(call *model.DriverCall) {
+		kind := slices.Index(driverCalls[:], *call) // -1, which does not fit, for any other
+		if number(k, &kind); k.reading {
+			*call = driverCalls[kind]
+		}
 	})
-	return follows && len(touches) == 0
+}
+
+// appendHeld appends what the program holds if nobody made a mistake: the allocated blocks,
+// in their pools.
+func appendHeld(to []model.Held, s *model.State) []model.Held {
+	for i := range s.Segments {
+		g := &s.Segments[i]
+		for j := range g.Blocks {
+			if b := &g.Blocks[j]; isAllocated(b) {
+				to = append(to, model.Held{Ptr: b.Address, Bytes: b.RequestedSize, Stream: g.Stream, Pool: g.Pool})
+			}
+		}
+	}
+	return to
+}
+
+// appendTouches appends the stream uses of the allocated blocks, in a capture and outside.
+func appendTouches(to []model.Touch, s *model.State) []model.Touch {
+	for i := range s.Segments {
+		for j := range s.Segments[i].Blocks {
+			b := &s.Segments[i].Blocks[j]
+			if !isAllocated(b) {
+				continue
+			}
+			for _, id := range b.StreamUses {
+				to = append(to, model.Touch{Ptr: b.Address, Stream: id, Captured: isGraphStreamUse(s, b, id)})
+			}
+		}
+	}
+	return to
+}
+
+// appendGranted appends the memory of the segments and of the pending mallocs.
+func appendGranted(to []model.Grant, s *model.State) []model.Grant {
+	for i := range s.Segments {
+		to = appendGrants(to, &s.Segments[i])
+	}
+	for i := range s.PendingMallocs {
+		if memory := s.PendingMallocs[i].Granted(); memory.Bytes > 0 {
+			to = append(to, model.Grant{Memory: memory, Stream: s.PendingMallocs[i].Stream})
+		}
+	}
+	if len(s.PendingMallocs) > 0 {
+		slices.SortFunc(to, func(a, b model.Grant) int { return cmp.Compare(a.Memory.Ptr, b.Memory.Ptr) })
+	}
+	return to
 }
 
 func isGraphStreamUse(s *model.State, b *model.Block, id spec.DeviceStream) bool {
 	return slices.Contains(s.GraphStreamUses, model.GraphStreamUse{Block: b.Address, Stream: id})
-}
-
-// grantsFollow reports whether the memory of the driver is that of the segments and of the
-// pending mallocs.
-func grantsFollow(s *model.State) bool {
-	var buffer [16]model.Grant
-	grants := buffer[:0]
-	for i := range s.Segments {
-		grants = appendGrants(grants, &s.Segments[i])
-	}
-	for i := range s.PendingMallocs {
-		if memory := s.PendingMallocs[i].Granted(); memory.Bytes > 0 {
-			grants = append(grants, model.Grant{Memory: memory, Stream: s.PendingMallocs[i].Stream})
-		}
-	}
-	if len(s.PendingMallocs) > 0 {
-		slices.SortFunc(grants, func(a, b model.Grant) int { return cmp.Compare(a.Memory.Ptr, b.Memory.Ptr) })
-	}
-	return slices.Equal(grants, s.Truth.Granted)
 }
 
 // appendGrants appends the memory of a segment: one range, or the mapped pages.
@@ -109,13 +152,12 @@ func appendGrants(to []model.Grant, g *model.Segment) []model.Grant {
 	if !g.Expandable {
 		return append(to, model.Grant{Memory: spec.Range{Ptr: g.Address, Bytes: g.Size}, Stream: g.Stream})
 	}
-	block := 0
-	for at := g.Address; at < g.Address+spec.Ptr(g.Size); at += spec.Ptr(g.Page) {
-		for g.Blocks[block].Address+spec.Ptr(g.Blocks[block].Size) <= at {
-			block++
-		}
-		if !g.Blocks[block].Unmapped { // pages are mapped and unmapped as a whole
-			to = append(to, model.Grant{Memory: spec.Range{Ptr: at, Bytes: g.Page}, Stream: g.Stream})
+	at := g.Address
+	for _, b := range g.Blocks {
+		for ; at < b.Address+spec.Ptr(b.Size); at += spec.Ptr(g.Page) {
+			if !b.Unmapped { // pages are mapped and unmapped as a whole
+				to = append(to, model.Grant{Memory: spec.Range{Ptr: at, Bytes: g.Page}, Stream: g.Stream})
+			}
 		}
 	}
 	return to

@@ -24,19 +24,15 @@ func openTwoStepMalloc(c *tlc.Config) (Module, error) {
 	}
 	t := &TwoStepMalloc{CachingAllocator: newCachingAllocator(b)}
 	r := constants{config: c}
-	t.threads = r.numbers("Threads")
+	t.threads = r.names("Threads")
+	initial := b.initial()
+	initial.Config.ReleaseLockOnMalloc = true
+	t.keys = keys{module: t, initial: initial, names: symmetries(b.Streams, nil, nil, t.threads)}
 	threads := asInts(t.threads)
 	t.search = t.add("MallocSearch", threads, asInts(b.Streams), asInts(b.Sizes))
 	t.grant = t.add("DriverMalloc", threads)
 	t.resume = t.add("MallocResume", threads)
 	return t, r.err
-}
-
-// Initial implements explore.Specification.
-func (t *TwoStepMalloc) Initial() []*model.State {
-	s := t.initial()
-	s.Config.ReleaseLockOnMalloc = true
-	return []*model.State{s}
 }
 
 // Next implements explore.Specification. No malloc is one step.
@@ -53,31 +49,17 @@ func (t *TwoStepMalloc) Next(s *model.State, yield func(label int, next *model.S
 			if s.PendingMallocs[at].DriverAnswered() {
 				label = t.resume.label(i)
 			}
-			yield(label, &next)
+			yield(label, next.Keep())
 			continue
 		}
 		for j, stream := range t.Streams {
 			for k, size := range t.Sizes {
 				next, r, _ := s.MallocSearch(int(thread), stream, size, results)
 				t.hold(&next, r, stream, size)
-				yield(t.search.label(i, j, k), &next)
+				yield(t.search.label(i, j, k), next.Keep())
 			}
 		}
 	}
-}
-
-// Key implements explore.Specification.
-func (t *TwoStepMalloc) Key(to []byte, s *model.State) []byte {
-	to = append(t.CachingAllocator.Key(to, s), byte(len(s.PendingMallocs)))
-	for i := range s.PendingMallocs {
-		c := &s.PendingMallocs[i]
-		granted := c.Granted()
-		to = append(to, byte(c.ID), byte(c.Stream), byte(c.RequestedSize), byte(c.Attempt()), flag(c.DriverAnswered()), byte(granted.Bytes))
-		if granted.Bytes > 0 {
-			to = append(to, byte(toUnits(granted.Ptr)))
-		}
-	}
-	return to
 }
 
 // Text implements Module. tla/TwoStepMalloc.tla explains the variable.

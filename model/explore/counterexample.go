@@ -2,45 +2,44 @@ package explore
 
 // violation is the failure with a shortest counterexample. It is shortest since the
 // search is breadth first.
-func (e *exploration[S]) violation(w *failure) *Violation[S] {
-	trace := e.trace(w.state)
-	if w.label >= 0 {
-		trace = append(trace, e.breaking(trace[len(trace)-1].State, w))
+func (e *exploration[S]) violation(w *failure) (*Violation[S], error) {
+	trace, err := e.trace(w.State)
+	if err != nil {
+		return nil, err
 	}
-	return &Violation[S]{Property: w.property, Trace: trace, Loop: -1}
+	if w.Step != none {
+		trace = append(trace, e.step(trace[len(trace)-1].State, func(step, _ int, _ S) bool { return step == w.Step }))
+	}
+	return &Violation[S]{Property: w.Property, Trace: trace, Loop: -1}, nil
 }
 
-// trace is a shortest path to a state. The states on it were not kept; they are computed
-// again.
-func (e *exploration[S]) trace(state int) []Step[S] {
-	path := []int{state}
-	for e.parents[state] != initial {
-		state = int(e.parents[state])
-		path = append(path, state)
+// trace is a shortest path to a state. The states on it are computed again, each from the
+// one before.
+func (e *exploration[S]) trace(state int) ([]Step[S], error) {
+	var steps []int // backwards
+	by, err := e.store.arrival(state)
+	for ; err == nil && by.from != initial; by, err = e.arrivalOf(by.shard, int(by.from)) {
+		steps = append(steps, int(by.step))
 	}
-	steps := []Step[S]{{State: e.initial(state)}}
-	for i := len(path) - 2; i >= 0; i-- {
-		steps = append(steps, e.step(steps[len(steps)-1].State, func(_, to int) bool { return to == path[i] }))
+	if err != nil {
+		return nil, err
 	}
-	return steps
+	trace := []Step[S]{{State: e.specification.Initial()[by.step]}}
+	for i := len(steps) - 1; i >= 0; i-- {
+		trace = append(trace, e.step(trace[len(trace)-1].State, func(step, _ int, _ S) bool { return step == steps[i] }))
+	}
+	return trace, nil
 }
 
-func (e *exploration[S]) initial(number int) (found S) {
-	for _, s := range e.specification.Initial() {
-		if e.numberOf(s) == number {
-			return s
-		}
-	}
-	panic("explore: Initial yields other states than before")
-}
-
-// step is the first step from a state whose label and target satisfy a predicate.
-func (e *exploration[S]) step(from S, wanted func(label, to int) bool) (found Step[S]) {
+// step is the first step from a state that satisfies a predicate.
+func (e *exploration[S]) step(from S, wanted func(step, label int, next S) bool) (found Step[S]) {
 	isFound := false
+	step := 0
 	e.specification.Next(from, func(label int, next S) {
-		if !isFound && wanted(label, e.numberOf(next)) {
+		if !isFound && wanted(step, label, next) {
 			isFound, found = true, Step[S]{e.labels[label], next}
 		}
+		step++
 	})
 	if !isFound {
 		panic("explore: Next yields other steps than before")
@@ -48,25 +47,17 @@ func (e *exploration[S]) step(from S, wanted func(label, to int) bool) (found St
 	return found
 }
 
-// breaking is the first step from a state that breaks a property.
-func (e *exploration[S]) breaking(from S, w *failure) (found Step[S]) {
-	isFound := false
-	e.specification.Next(from, func(label int, next S) {
-		if broken := e.brokenStepProperty(from, label, next); !isFound && label == w.label && broken > 0 {
-			isFound, found = true, Step[S]{e.labels[label], next}
-		}
-	})
-	return found
-}
-
-// numberOf is the number of a known state, or -1.
+// numberOf is the number of a known state, or none.
 func (e *exploration[S]) numberOf(s S) int {
-	key := e.key(nil, s)
-	print := fingerprintOf(key)
-	part := e.parts[e.part(print)]
-	at := part.find(print, key)
-	if part.table[at] == 0 {
-		return -1
+	var key []byte
+	if e.options.Symmetry != nil {
+		key = e.options.Symmetry(nil, s)
+	} else {
+		key = e.specification.Key(nil, s)
 	}
-	return int(part.numbers[part.table[at]-1])
+	number := e.numbers.number(fingerprintOf(key), key)
+	if number == nil {
+		return none
+	}
+	return int(*number)
 }

@@ -44,7 +44,7 @@ func (p *LeadsTo[S]) mark(s S) (m mark) {
 }
 
 // checkLiveness searches for a fair run that breaks a LeadsTo.
-func (e *exploration[S]) checkLiveness() *Violation[S] {
+func (e *exploration[S]) checkLiveness() (*Violation[S], error) {
 	for i := range e.options.LeadsTo {
 		p := &e.options.LeadsTo[i]
 		a := newLassoSearch(&e.graph, e.marks[i], p.Fair)
@@ -52,7 +52,7 @@ func (e *exploration[S]) checkLiveness() *Violation[S] {
 			return e.violationLoop(p.Name, a.lasso(start, components))
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // lassoSearch is the search for a fair run without To: a path and a loop.
@@ -264,13 +264,16 @@ func (a *lassoSearch) path(from int, goal, within func(int) bool) []Edge {
 }
 
 // violationLoop is a shortest path to the lasso's first state, and the lasso.
-func (e *exploration[S]) violationLoop(property string, w lasso) *Violation[S] {
-	trace := e.trace(w.from)
+func (e *exploration[S]) violationLoop(property string, w lasso) (*Violation[S], error) {
+	trace, err := e.trace(w.from)
+	if err != nil {
+		return nil, err
+	}
 	before := len(trace) - 1
 	for _, edge := range w.edges {
-		trace = append(trace, e.step(trace[len(trace)-1].State, func(label, to int) bool {
-			return edge == Edge{uint32(label), uint32(to)}
+		trace = append(trace, e.step(trace[len(trace)-1].State, func(_, label int, next S) bool {
+			return edge == Edge{uint32(label), uint32(e.numberOf(next))}
 		}))
 	}
-	return &Violation[S]{Property: property, Trace: trace, Loop: before + w.loop}
+	return &Violation[S]{Property: property, Trace: trace, Loop: before + w.loop}, nil
 }

@@ -5,14 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// parallel calls do for 0 to n-1, in so many goroutines.
-func parallel(workers, n int, do func(i int)) {
+// parallel calls do for 0 to n-1, in so many goroutines, which have numbers too.
+func parallel(workers, n int, do func(worker, i int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup
-	for range min(workers, n) {
+	for worker := range min(workers, n) {
 		all.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
+				do(worker, i)
 			}
 		})
 	}

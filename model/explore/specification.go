@@ -18,6 +18,11 @@ type Specification[S any] interface {
 
 	// Key appends the state's key.
 	Key(to []byte, s S) []byte
+
+	// Decoder returns a function that makes a state from its key. The state, and all that
+	// follow from it, are valid until the function is called again. Different decoders
+	// can be used at the same time.
+	Decoder() func(key []byte) S
 }
 
 // An Invariant must be true in every state.
@@ -38,10 +43,13 @@ type StepProperty[S any] struct {
 
 // Options are the properties to check, and how. The zero value checks nothing.
 type Options[S any] struct {
-	Workers  int  // 0: the number of processors
-	Compact  bool // keep only hashes of keys
-	Edges    bool // set Result.Graph
-	Symmetry func(s S, yield func(variant S))
+	Workers int  // 0: the number of processors
+	Compact bool // keep only fingerprints of states, unless Edges, Text or LeadsTo need more
+	Edges   bool // set Result.Graph
+
+	// Symmetry, if not nil, appends the key that stands for all states that are symmetric
+	// to a state.
+	Symmetry func(to []byte, s S) []byte
 
 	Invariants []Invariant[S]
 	Steps      []StepProperty[S]
@@ -86,6 +94,10 @@ type Result[S any] struct {
 	Generated int  // initial states and steps, with repetitions
 	Depth     int  // levels
 	Stopped   bool // some states were not explored, because Options.Stopped said so
+
+	// StateSum is the sum of the fingerprints of the states, EdgeSum that of hashes of
+	// the edges.
+	StateSum, EdgeSum Sum
 
 	StateDigest, EdgeDigest string // if Options.Text is set
 

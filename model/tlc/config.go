@@ -119,6 +119,20 @@ func (c *Config) constant(text string, line int) error {
 	return nil
 }
 
+// Set gives a constant another value than the file does. Errors are of type *SyntaxError,
+// without a line.
+func (c *Config) Set(name, value string) error {
+	canonical, err := Canonical(nil, []byte(value))
+	if err != nil {
+		return c.fail(0, "%s: %v", name, err)
+	}
+	if c.defaults != nil && c.defaults.values[name] == "" {
+		return c.fail(0, "%s is not defined in %s", name, c.defaults.File)
+	}
+	c.constants[name] = string(canonical)
+	return nil
+}
+
 // Names lists the constants to which the file gives values, and the operators that have
 // others instead, by name. Those that have their defaults are not among them.
 func (c *Config) Names() []string { return slices.Sorted(maps.Keys(c.constants)) }

@@ -1,0 +1,212 @@
+package explore
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Several processes can explore together. Each, a shard, has the states whose fingerprints
+// fall to it, and expands them. Successors that fall to another shard are written to a file
+// for it, which it reads at the end of the level. The processes share nothing but a
+// directory:
+//
+//	1-of-3/              the store of the first of three shards (disk.go)
+//	level-000012-1-to-3  the steps from the first shard's states of a level to the third's
+//	level-000012-1       says that the first shard has read all files of that level
+//
+// Every file has its name only when it is complete. So a shard whose process ended goes on
+// from its last checkpoint, which is at the beginning of a level, and writes the files of
+// the level again, the same as before.
+
+// A Shard is one of Of shards: from 1 on. The zero value is the only one.
+type Shard struct{ Index, Of int }
+
+// MostShards is how many fit into a record of the log.
+const MostShards = 1<<6 - 1
+
+// dir is the directory of the shard's store.
+func (s Shard) dir(in string) string {
+	return filepath.Join(in, fmt.Sprintf("%d-of-%d", s.Index, s.Of))
+}
+
+// exchange is what a shard exchanges with the others.
+type exchange struct {
+	dir   string
+	shard Shard
+	level int
+	out   []writer      // by shard - 1, of the level
+	sent  []fingerprint // some of the states that were sent, which need not be sent again
+}
+
+// sentStates is how many states that were sent are remembered.
+const sentStates = 1 << 18
+
+// owner is the shard that a state falls to. The parts of a set depend on other bits.
+func (x *exchange) owner(print fingerprint) int {
+	return int(print[0]>>32%uint64(x.shard.Of)) + 1
+}
+
+func (x *exchange) stepsPath(level, from, to int) string {
+	return filepath.Join(x.dir, fmt.Sprintf("level-%06d-%d-to-%d", level, from, to))
+}
+
+func (x *exchange) donePath(level, shard int) string {
+	return filepath.Join(x.dir, fmt.Sprintf("level-%06d-%d", level, shard))
+}
+
+// begin opens the files for the other shards.
+func (x *exchange) begin(level int) (err error) {
+	if x.sent == nil {
+		x.sent = make([]fingerprint, sentStates)
+	}
+	x.level, x.out = level, make([]writer, x.shard.Of)
+	for i := range x.out {
+		if to := i + 1; to != x.shard.Index && err == nil {
+			x.out[i], err = openWriter(x.stepsPath(level, x.shard.Index, to)+".new", 0)
+		}
+	}
+	return err
+}
+
+// send writes a step to a state of another shard: how it is reached, and the keys of the
+// state and of its class.
+func (x *exchange) send(print fingerprint, by arrival, key, class []byte) error {
+	if sent := &x.sent[print[1]%sentStates]; *sent != print {
+		*sent = print
+	} else {
+		return nil
+	}
+	var header [6 + 2*binary.MaxVarintLen64]byte
+	binary.LittleEndian.PutUint32(header[:], by.from)
+	binary.LittleEndian.PutUint16(header[4:], by.step)
+	h := binary.AppendUvarint(header[:6], uint64(len(key)))
+	h = binary.AppendUvarint(h, uint64(len(class)))
+	w := &x.out[x.owner(print)-1]
+	if err := w.write(h); err != nil {
+		return err
+	}
+	if err := w.write(key); err != nil {
+		return err
+	}
+	return w.write(class)
+}
+
+// end gives the files for the other shards their names.
+func (x *exchange) end() error {
+	for i := range x.out {
+		to := i + 1
+		if to == x.shard.Index {
+			continue
+		}
+		path := x.stepsPath(x.level, x.shard.Index, to)
+		if err := errors.Join(x.out[i].sync(), x.out[i].file.Close()); err != nil {
+			return err
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			return err
+		}
+	}
+	x.out = nil
+	return nil
+}
+
+// receive calls add for each step of a file from another shard.
+func (x *exchange) receive(from int, add func(by arrival, key, class []byte) error) (err error) {
+	file, err := os.Open(x.stepsPath(x.level, from, x.shard.Index))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	in := bufio.NewReaderSize(file, bufferBytes)
+	var header [6]byte
+	var keys []byte
+	for {
+		if _, err := io.ReadFull(in, header[:]); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", file.Name(), err)
+		}
+		key, err1 := binary.ReadUvarint(in)
+		class, err2 := binary.ReadUvarint(in)
+		if err := errors.Join(err1, err2); err != nil {
+			return fmt.Errorf("%s: %w", file.Name(), err)
+		}
+		keys = append(keys[:0], make([]byte, key+class)...)
+		if _, err := io.ReadFull(in, keys); err != nil {
+			return fmt.Errorf("%s: %w", file.Name(), err)
+		}
+		by := arrivalIn(header[:])
+		by.shard = uint8(from)
+		if err := add(by, keys[:key], keys[key:]); err != nil {
+			return err
+		}
+	}
+}
+
+// levelEnd is what a shard says at the end of a level.
+type levelEnd struct {
+	States int  `json:"states"` // of the next level
+	State  bool `json:"state"`  // a state of this level breaks an invariant
+	Step   bool `json:"step"`   // a step from a state of this level breaks a property
+}
+
+// tell tells the other shards how the level ended.
+func (x *exchange) tell(end levelEnd) error {
+	text, err := json.Marshal(end)
+	if err != nil {
+		return err
+	}
+	return replaceFile(x.donePath(x.level, x.shard.Index), text)
+}
+
+// listen adds up what all shards said at the end of the level.
+func (x *exchange) listen() (all levelEnd, err error) {
+	for shard := 1; shard <= x.shard.Of; shard++ {
+		var end levelEnd
+		text, err := os.ReadFile(x.donePath(x.level, shard))
+		if err == nil {
+			err = json.Unmarshal(text, &end)
+		}
+		if err != nil {
+			return all, err
+		}
+		all.States += end.States
+		all.State, all.Step = all.State || end.State, all.Step || end.Step
+	}
+	return all, nil
+}
+
+// forget removes the files to this shard of a level that is not needed any more. What it
+// said at the end remains: a shard that is resumed reads it again.
+func (x *exchange) forget(level int) error {
+	for from := 1; from <= x.shard.Of; from++ {
+		if err := os.Remove(x.stepsPath(level, from, x.shard.Index)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// await waits until there are files of all shards. It reports false if stopped does first.
+func (x *exchange) await(path func(shard int) string, stopped func() bool) bool {
+	for shard := 1; shard <= x.shard.Of; shard++ {
+		for wait := time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
+			if _, err := os.Stat(path(shard)); err == nil {
+				break
+			}
+			if stopped != nil && stopped() {
+				return false
+			}
+			time.Sleep(wait)
+		}
+	}
+	return true
+}
