@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"snapshot/report":    {"spec", "spec/quote", "model", "snapshot", "snapshot/whatif"},
 	"snapshot/record":    {},
 	"tests/reference":    {"spec", "spec/trace", "alloc"},
-	"tests/suites":       {"spec", "spec/settings", "spec/trace", "alloc", "fakegpu", "model", "tla"},
+	"tests/suites":       {"spec", "spec/settings", "spec/trace", "spec/happensbefore", "spec/invariant", "alloc", "fakegpu", "model", "tla"},
 	"cmd/gaugeblock":     {"spec", "spec/quote", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/whatif", "snapshot/report", "snapshot/record", "tests/replay", "tests/conformance", "tests/check", "tests/reference", "tests/torch", "tests/torch/binary", "tests/examine"},
 }
 
