@@ -17,7 +17,8 @@ import (
 // a copy of the keys, as atomics, into which has looks without the mutex. (Upstream has one table for all devices, in 67 parts with a
 // mutex each, and changes it without the device's mutex held.)
 type pointerTable struct {
-	slots []slot // a power of two of them, at most half of them used
+	slots []slot // a power of two of them
+	limit int    // of used
 	shift int    // 64 minus the binary logarithm of the number of slots
 	used  int    // slots with a pointer
 	found int    // the slot found last, which is likely to be erased next
@@ -35,6 +36,10 @@ type slot struct {
 }
 
 const fewestSlots = 64
+
+// sparseSlots is the largest number of slots (256 KiB) of which at most a quarter is used, so
+// that most pointers are at home. Of more slots it is at most half: there the memory counts.
+const sparseSlots = 1 << 14
 
 // golden is 2^64 divided by the golden ratio. Multiplied by it, multiples of any step are
 // spread over the high bits.
@@ -71,7 +76,7 @@ func (t *pointerTable) next(i int) int { return (i + 1) & (len(t.slots) - 1) }
 
 // insertLocked adds the block at p, which is not in the table.
 func (t *pointerTable) insertLocked(p spec.Ptr, b *block) {
-	if 2*t.used >= len(t.slots) {
+	if t.used >= t.limit {
 		t.growLocked()
 	}
 	t.beginChange()
@@ -119,6 +124,10 @@ func (t *pointerTable) growLocked() {
 	old := t.slots
 	t.slots = make([]slot, max(fewestSlots, 2*len(old)))
 	t.shift = 64 - bits.Len(uint(len(t.slots)-1))
+	t.limit = len(t.slots) / 2
+	if len(t.slots) <= sparseSlots {
+		t.limit /= 2
+	}
 	t.used = 0
 	if t.shared {
 		t.keys = make([]atomic.Uint64, len(t.slots))

@@ -13,18 +13,18 @@ import (
 // compares the two.
 //
 //	octaves   ...  512       1024      2048   ...
-//	classes        [32 lists][32 lists]       in steps of 16 B, 32 B, ...
+//	classes        [64 lists][64 lists]       in steps of 8 B, 16 B, ...
 type sizeClasses struct {
 	used     uint64      // a bit for each octave that has blocks
 	byOctave [64]*octave // nil until an octave has had a block
 }
 
 // classBits is the number of bits, behind the highest of a size, that choose the class.
-const classBits = 5
+const classBits = 6
 
 // An octave is the sizes with the same highest bit.
 type octave struct {
-	used    uint32 // a bit for each class that has blocks
+	used    uint64 // a bit for each class that has blocks
 	classes [1 << classBits]blockList
 }
 
@@ -87,8 +87,8 @@ func (s *sizeClasses) lowerBound(key blockKey) *block {
 				return b
 			}
 		}
-		if above := in.used & (^uint32(1) << c); above != 0 {
-			return in.classes[bits.TrailingZeros32(above)].first()
+		if above := in.used & (^uint64(1) << c); above != 0 {
+			return in.classes[bits.TrailingZeros64(above)].first()
 		}
 	}
 	above := s.used & (^uint64(1) << o)
@@ -96,7 +96,7 @@ func (s *sizeClasses) lowerBound(key blockKey) *block {
 		return nil
 	}
 	in := s.byOctave[bits.TrailingZeros64(above)]
-	return in.classes[bits.TrailingZeros32(in.used)].first()
+	return in.classes[bits.TrailingZeros64(in.used)].first()
 }
 
 // predecessor is the last block whose key is below the given one, or nil.
@@ -110,7 +110,7 @@ func (s *sizeClasses) predecessor(key blockKey) *block {
 			}
 		}
 		if below := in.used & (1<<c - 1); below != 0 {
-			return in.classes[bits.Len32(below)-1].last()
+			return in.classes[bits.Len64(below)-1].last()
 		}
 	}
 	below := s.used & (1<<o - 1)
@@ -118,7 +118,7 @@ func (s *sizeClasses) predecessor(key blockKey) *block {
 		return nil
 	}
 	in := s.byOctave[bits.Len64(below)-1]
-	return in.classes[bits.Len32(in.used)-1].last()
+	return in.classes[bits.Len64(in.used)-1].last()
 }
 
 // all yields every block in order. It must not change meanwhile.
@@ -127,7 +127,7 @@ func (s *sizeClasses) all() iter.Seq[*block] {
 		for octaves := s.used; octaves != 0; octaves &= octaves - 1 {
 			in := s.byOctave[bits.TrailingZeros64(octaves)]
 			for classes := in.used; classes != 0; classes &= classes - 1 {
-				for b := range in.classes[bits.TrailingZeros32(classes)].all() {
+				for b := range in.classes[bits.TrailingZeros64(classes)].all() {
 					if !yield(b) {
 						return
 					}
