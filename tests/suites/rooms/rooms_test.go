@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"tests/check":        {"spec", "spec/happensbefore", "spec/quote", "spec/trace", "fakegpu", "tests/replay"},
 	"tests/foreign":      {"fakegpu"},
 	"tests/zoo":          {"tests/foreign"},
-	"tests/torch":        {"spec", "spec/settings", "spec/trace", "fakegpu", "tests/conformance", "tests/replay", "tests/suites", "tests/torch/binary", "tests/reference"},
+	"tests/torch":        {"spec", "spec/settings", "spec/trace", "fakegpu", "cudaimpl", "tests/conformance", "tests/replay", "tests/suites", "tests/torch/binary", "tests/reference"},
 	"tests/torch/binary": {"spec", "spec/quote", "spec/settings", "fakegpu"},
 	"tests/examine":      {"spec", "spec/trace", "fakegpu", "tests/conformance", "tests/reference"},
 	"snapshot":           {"spec", "spec/quote", "spec/settings"},
