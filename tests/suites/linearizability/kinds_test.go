@@ -14,43 +14,7 @@ import (
 // Those of modelKinds are what the model's Step has.
 func TestKinds(t *testing.T) {
 	for name, k := range kinds {
-		op := Op{Kind: name}
-		if k.makes || k.uses {
-			op.Name = "x"
-		}
-		if k.args.bytes {
-			op.Bytes = 512
-		}
-		if k.args.fraction {
-			op.Fraction = 0.5
-		}
-		if k.args.settings {
-			op.Settings = "max_split_size_mb:20"
-		}
-		if k.args.stream {
-			op.Stream = 1
-		}
-		if k.args.pool {
-			op.Pool = 1
-		}
-		if k.args.handle {
-			op.Handle = 1
-		}
-		before := "malloc x 1MiB; pool_create pool=1"
-		switch {
-		case name == trace.OpFault:
-			op.Settings = "MapPage"
-		case name == trace.OpPoolEnd:
-			before = "malloc x 1MiB; pool_begin pool=1"
-		case name == trace.OpCaptureEnd:
-			before = "malloc x 1MiB; capture_begin stream=1"
-		case k.takes == "checkpoint":
-			before = "pool_create pool=1; checkpoint x pool=1"
-		case k.takes == "opened":
-			before = "busy stream=1; open_shared x handle=1"
-		case !k.noTrace || name == "pool_create_memory":
-			before = "malloc x 1MiB; stats"
-		}
+		op, before := example(name, k)
 		text := "before: " + before + "\nA: " + op.String()
 		p, err := ParseProgram(text)
 		if err != nil || !reflect.DeepEqual(p.Threads, [][]Op{{op}}) {
@@ -88,4 +52,46 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s: the model says %v, and modelKinds has it: %v", name, err, known)
 		}
 	}
+}
+
+// example is an operation of a kind, and the two operations before it that it needs.
+func example(name trace.OpKind, k kind) (op Op, before string) {
+	op = Op{Kind: name}
+	if k.makes || k.uses {
+		op.Name = "x"
+	}
+	if k.args.bytes {
+		op.Bytes = 512
+	}
+	if k.args.fraction {
+		op.Fraction = 0.5
+	}
+	if k.args.settings {
+		op.Settings = "max_split_size_mb:20"
+	}
+	if k.args.stream {
+		op.Stream = 1
+	}
+	if k.args.pool {
+		op.Pool = 1
+	}
+	if k.args.handle {
+		op.Handle = 1
+	}
+	before = "malloc x 1MiB; pool_create pool=1"
+	switch {
+	case name == trace.OpFault:
+		op.Settings = "MapPage"
+	case name == trace.OpPoolEnd:
+		before = "malloc x 1MiB; pool_begin pool=1"
+	case name == trace.OpCaptureEnd:
+		before = "malloc x 1MiB; capture_begin stream=1"
+	case k.takes == "checkpoint":
+		before = "pool_create pool=1; checkpoint x pool=1"
+	case k.takes == "opened":
+		before = "busy stream=1; open_shared x handle=1"
+	case !k.noTrace || name == "pool_create_memory":
+		before = "malloc x 1MiB; stats"
+	}
+	return op, before
 }
