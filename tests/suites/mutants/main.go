@@ -51,6 +51,7 @@ func run() error {
 	wanted := flag.String("kinds", "", "kinds of mutants, with commas; all but lock if empty")
 	race := flag.Bool("race", false, "run tests/suites/concurrent and the tests of the folder, under the race detector")
 	only := flag.String("file", "", "only mutants of these files, or of these lines of them: FILE:LINE, with commas")
+	with := flag.String("tests", "", "run the tests of these packages, with commas, and not those that go with the folder")
 	list := flag.Bool("list", false, "list the mutants and do nothing")
 	flag.Parse()
 	root, err := filepath.Abs(".")
@@ -76,7 +77,11 @@ func run() error {
 			}
 			continue
 		}
-		r, err := try(root, folder.dir, folder.tests, chosen, *n, *race, equivalent)
+		tests := folder.tests
+		if *with != "" {
+			tests = strings.Split(*with, ",")
+		}
+		r, err := try(root, folder.dir, tests, chosen, *n, *race, equivalent)
 		if err != nil {
 			return err
 		}
