@@ -58,10 +58,10 @@ fuzz:
 	$(GO) test ./tests/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
 
 # Slow searches: every broken allocator of tests/suites/broken from five seeds, every rule of
-# tests/suites/graphtree. "make test" has one of each.
+# tests/suites/graphtree, RMM's bugs. "make test" has one of each of the first two.
 .PHONY: search mutants locks
 search:
-	$(GO) test ./tests/suites/broken ./tests/suites/graphtree -v -count 1 -timeout 2h -run 'TestFound|TestRules' -args -search
+	$(GO) test ./tests/suites/broken ./tests/suites/graphtree ./tests/zoo -v -count 1 -timeout 2h -run 'TestFound|TestRules|TestZoo' -args -search
 
 # Small changes of the source, one at a time, which a test must notice: N of each folder, or of
 # DIRS, chosen by SEED. docs/testing.md has what survives, and why.
@@ -74,6 +74,12 @@ mutants:
 # Each lock of alloc/ is left out, and a test under the race detector must notice.
 locks:
 	$(GO) run ./tests/suites/mutants -kinds lock -race -n 0 alloc
+
+# The processor time that the tests of each package take, with BUSY loops beside them.
+BUSY ?= 0
+.PHONY: times
+times:
+	$(GO) run ./tests/suites/times -busy $(BUSY) ./...
 
 # TLC looks at every configuration of tla/ and says what there is (tla/manifests). Needs
 # Java, and a tla2tools.jar of the TLA+ project; tla/README.md says where to get it.

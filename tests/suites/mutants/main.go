@@ -19,12 +19,14 @@ import (
 	"strings"
 )
 
-// folders are the folders that can be changed, each with the packages whose tests are to notice: all of
-// them, or those of a name.
-var folders = []struct {
+type folder struct {
 	dir   string
 	tests []string
-}{
+}
+
+// folders are the folders that can be changed, each with the packages whose tests are to notice: all of
+// them, or those of a name.
+var folders = []folder{
 	{"alloc", []string{"alloc", "tests/suites/concurrent", "tests/suites/golden", "tests/suites/upstream", "tests/suites/linearizability", "tests/suites/property", "tests/suites/watch", "tests/suites/refinement"}},
 	{"fakegpu", []string{"fakegpu", "tests/suites/watch", "alloc", "tests/suites/upstream"}},
 	{"model", []string{"model", "model/bounded", "tests/suites/refinement", "tests/suites/linearizability"}},
@@ -61,6 +63,11 @@ func run() error {
 	equivalent, err := readEquivalent(filepath.Join(root, "tests/suites/mutants/testdata/equivalent.txt"))
 	if err != nil {
 		return err
+	}
+	for _, arg := range flag.Args() {
+		if !slices.ContainsFunc(folders, func(f folder) bool { return f.dir == arg }) {
+			return fmt.Errorf("%q is none of the folders that can be changed", arg)
+		}
 	}
 	survivors := 0
 	for _, folder := range folders {
