@@ -58,11 +58,12 @@ fuzz:
 	$(GO) test ./tests/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
 
 # Slow searches: every broken allocator of tests/suites/broken from five seeds, every rule of
-# tests/suites/graphtree, every locking mistake and every lock that is left out, and thousands of programs
-# under the scheduler of tests/suites/linearizability. "make test" has a sample of each.
+# tests/suites/graphtree, RMM's bugs, every locking mistake and every lock that is left out, and
+# thousands of programs under the scheduler of tests/suites/linearizability. "make test" has a
+# sample of most.
 .PHONY: search mutants locks
 search:
-	$(GO) test ./tests/suites/broken ./tests/suites/graphtree -v -count 1 -timeout 2h -run 'TestFound|TestRules' -args -search
+	$(GO) test ./tests/suites/broken ./tests/suites/graphtree ./tests/zoo -v -count 1 -timeout 2h -run 'TestFound|TestRules|TestZoo' -args -search
 	$(GO) test ./tests/suites/linearizability/interleave -v -count 1 -timeout 2h -args -search
 
 # Small changes of the source, one at a time, which a test must notice: N of each folder, or of
@@ -76,6 +77,12 @@ mutants:
 # Each lock of alloc/ is left out, and a test under the race detector must notice.
 locks:
 	$(GO) run ./tests/suites/mutants -kinds lock -race -n 0 alloc
+
+# The processor time that the tests of each package take, with BUSY loops beside them.
+BUSY ?= 0
+.PHONY: times
+times:
+	$(GO) run ./tests/suites/times -busy $(BUSY) ./...
 
 # TLC looks at every configuration of tla/ and says what there is (tla/manifests). Needs
 # Java, and a tla2tools.jar of the TLA+ project; tla/README.md says where to get it.

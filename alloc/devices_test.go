@@ -401,3 +401,52 @@ func TestLimitWithoutLock(t *testing.T) {
 	must(t, a.Free(other))
 	wantNoLeaks(t, a, driver.GPU)
 }
+
+// TestRefusedRestoreFreesNothing: a restore that is refused leaves the pool as it is.
+func TestRefusedRestoreFreesNothing(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "")
+	pool, side := spec.PoolID{User: 1}, newStream(t, gpu, 0)
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForStream(0)))
+	state, err := a.Checkpoint(0, pool)
+	must(t, err)
+	p, q := mustMalloc(t, a, 0, 512), mustMalloc(t, a, 0, 512)
+	must(t, a.RecordStream(q, 0, side))
+	delta, err := a.Restore(0, state)
+	wantError[*spec.InvalidStateError](t, err, "streams may still use")
+	if len(delta.Freed) > 0 {
+		t.Errorf("%+v", delta)
+	}
+	must(t, a.Free(p))
+	must(t, a.Free(q))
+}
+
+// TestFractionOfNoDevice: that there is no such device comes before what is wrong with the fraction.
+func TestFractionOfNoDevice(t *testing.T) {
+	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
+	wantError[*spec.InvalidArgumentError](t, a.SetMemoryFraction(9, 2), "device 9")
+	wantError[*spec.InvalidArgumentError](t, a.SetMemoryFraction(0, 2), "2 is not")
+}
+
+// TestFailedWaitIsCounted: num_sync_all_streams counts a release that does not come to waiting.
+func TestFailedWaitIsCounted(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "")
+	capturing, side := newStream(t, gpu, 0), newStream(t, gpu, 0)
+	p := mustMalloc(t, a, 0, 512)
+	must(t, a.RecordStream(p, 0, side))
+	pool := spec.PoolID{Capture: 1}
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForStream(capturing)))
+	must(t, gpu.BeginCapture(0, capturing, spec.CaptureRelaxed))
+	must(t, a.Free(p))
+	_, err := gpu.EndCapture(0, capturing)
+	must(t, err)
+	must(t, a.EndAllocateToPool(0, pool))
+	must(t, gpu.FailCall("RecordEvent", 1, fakegpu.UnknownError("RecordEvent")))
+	wantError[*spec.DriverError](t, a.EmptyCache(), "RecordEvent")
+	stats, err := a.Stats(0)
+	must(t, err)
+	if stats.NumSyncAllStreams != 1 {
+		t.Errorf("%d", stats.NumSyncAllStreams)
+	}
+}

@@ -249,3 +249,15 @@ func TestRecordHistoryRefuses(t *testing.T) {
 		t.Errorf("enabled is %v, the trace entries are %q", a.HistoryEnabled(), traceOf(t, a, 0))
 	}
 }
+
+// TestDisabledHistoryAsksForNoContext: while nothing is recorded nobody is asked for contexts.
+func TestDisabledHistoryAsksForNoContext(t *testing.T) {
+	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
+	context := func() any {
+		t.Error("a context was asked for")
+		return nil
+	}
+	must(t, a.RecordHistory(spec.HistoryOptions{Level: spec.ContextAll, Context: context}))
+	must(t, a.Free(mustMalloc(t, a, 0, 512)))
+	must(t, a.EmptyCache())
+}

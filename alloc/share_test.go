@@ -362,3 +362,15 @@ func TestOpenConcurrently(t *testing.T) {
 	users.Wait()
 	wantNoLeaks(t, b, receiver)
 }
+
+// TestOpenWithoutAddresses: pages of another process for which there are no addresses are released.
+func TestOpenWithoutAddresses(t *testing.T) {
+	machine := fakegpu.NewMachine(fakegpu.Config{})
+	owner, gpu := machine.NewProcess(), machine.NewProcess()
+	a, b := newAllocator(t, owner, "expandable_segments:True"), newAllocator(t, gpu, "")
+	h := share(t, a, mustMalloc(t, a, 0, 60*mib))
+	must(t, gpu.FailCall("ReserveAddress", 1, fakegpu.UnknownError("ReserveAddress")))
+	_, err := b.OpenHandle(0, h.Handle)
+	wantError[*spec.DriverError](t, err, "ReserveAddress")
+	wantNoLeaks(t, b, gpu)
+}

@@ -263,7 +263,7 @@ func (a *Allocator) RecordHistory(h spec.HistoryOptions) error {
 	defer a.configuring.Unlock()
 	a.setHistory(h)
 	var recorder *contextRecorder
-	if h.Enabled && h.Context != nil && h.Level > spec.ContextNever {
+	if h.Enabled && h.Level > spec.ContextNever { // then there is a Context
 		recorder = &contextRecorder{h.Context, h.Level}
 	}
 	return a.onEachDevice(func(d *device) error {

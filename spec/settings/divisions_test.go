@@ -72,6 +72,7 @@ func TestDivisionsCanonical(t *testing.T) {
 	for want, d := range map[string][spec.NumDivisions]uint64{
 		"":                      divisions(),
 		"4":                     divisions([2]uint64{16, 4}),
+		"16":                    divisions([2]uint64{16, 16}),
 		"[1:0,>:8]":             divisions([2]uint64{1, 0}, [2]uint64{15, 8}),
 		"[16384:0,>:8]":         divisions([2]uint64{15, 0}, [2]uint64{1, 8}),
 		"[4:2]":                 divisions([2]uint64{3, 2}),

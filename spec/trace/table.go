@@ -183,7 +183,6 @@ func listMember[T, E any](name string, at func(*T) *[]E, read func(*jsonCursor) 
 	return jsonMember[T]{
 		name: name,
 		read: func(c *jsonCursor, v *T) {
-			*at(v) = nil
 			if elements := readList(c, read); len(elements) > 0 {
 				*at(v) = elements
 			}

@@ -210,3 +210,21 @@ func TestOpenTraceMissing(t *testing.T) {
 		t.Errorf("a folder: got %v", err)
 	}
 }
+
+// TestReaderClosesFile: Close closes what Open opened.
+func TestReaderClosesFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	if err := os.WriteFile(path, []byte(`{"format":"allocator-trace","version":2,"total_memory":1048576,"streams":[0]}`+"\n"+`{"end":true}`+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := r.Close(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("closed again: %v", err)
+	}
+}

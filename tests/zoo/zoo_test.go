@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,8 +75,10 @@ func TestCount(t *testing.T) {
 	}
 }
 
+var search = flag.Bool("search", false, "build RMM as well, whose templates take a compiler a minute")
+
 // TestZoo builds the recipes of CI, as far as sources and tools are here, and looks for the
-// bugs that need no others, with three seeds each. "make zoo" does all.
+// bugs that need no others, with three seeds each. "make search" adds RMM, "make zoo" does all.
 func TestZoo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds allocators")
@@ -100,7 +103,7 @@ func TestZoo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipes = slices.DeleteFunc(recipes, func(r foreign.Recipe) bool { return !r.CI })
+	recipes = slices.DeleteFunc(recipes, func(r foreign.Recipe) bool { return !r.CI || strings.HasPrefix(r.Name, "rmm-") && !*search })
 	for _, r := range recipes {
 		t.Run(r.Name, func(t *testing.T) { built(t, w, r) })
 	}

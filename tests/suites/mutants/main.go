@@ -19,12 +19,14 @@ import (
 	"strings"
 )
 
-// folders are the folders that can be changed, each with the packages whose tests are to notice: all of
-// them, or those of a name.
-var folders = []struct {
+type folder struct {
 	dir   string
 	tests []string
-}{
+}
+
+// folders are the folders that can be changed, each with the packages whose tests are to notice: all of
+// them, or those of a name.
+var folders = []folder{
 	{"alloc", []string{"alloc", "tests/suites/concurrent", "tests/suites/golden", "tests/suites/upstream", "tests/suites/linearizability", "tests/suites/property", "tests/suites/watch", "tests/suites/refinement"}},
 	{"fakegpu", []string{"fakegpu", "tests/suites/watch", "alloc", "tests/suites/upstream"}},
 	{"model", []string{"model", "model/bounded", "tests/suites/refinement", "tests/suites/linearizability"}},
@@ -51,6 +53,7 @@ func run() error {
 	wanted := flag.String("kinds", "", "kinds of mutants, with commas; all but lock if empty")
 	race := flag.Bool("race", false, "run tests/suites/concurrent and the tests of the folder, under the race detector")
 	only := flag.String("file", "", "only mutants of these files, or of these lines of them: FILE:LINE, with commas")
+	with := flag.String("tests", "", "run the tests of these packages, with commas, and not those that go with the folder")
 	list := flag.Bool("list", false, "list the mutants and do nothing")
 	flag.Parse()
 	root, err := filepath.Abs(".")
@@ -60,6 +63,11 @@ func run() error {
 	equivalent, err := readEquivalent(filepath.Join(root, "tests/suites/mutants/testdata/equivalent.txt"))
 	if err != nil {
 		return err
+	}
+	for _, arg := range flag.Args() {
+		if !slices.ContainsFunc(folders, func(f folder) bool { return f.dir == arg }) {
+			return fmt.Errorf("%q is none of the folders that can be changed", arg)
+		}
 	}
 	survivors := 0
 	for _, folder := range folders {
@@ -76,7 +84,11 @@ func run() error {
 			}
 			continue
 		}
-		r, err := try(root, folder.dir, folder.tests, chosen, *n, *race, equivalent)
+		tests := folder.tests
+		if *with != "" {
+			tests = strings.Split(*with, ",")
+		}
+		r, err := try(root, folder.dir, tests, chosen, *n, *race, equivalent)
 		if err != nil {
 			return err
 		}

@@ -294,9 +294,19 @@ func (f *finder) independent(a, b ast.Stmt) bool {
 	mentions := func(s ast.Stmt, of []ast.Expr) bool {
 		return slices.ContainsFunc(of, func(e ast.Expr) bool { return strings.Contains(f.piece(s), f.piece(e)) })
 	}
-	x, isX := a.(*ast.AssignStmt)
-	y, isY := b.(*ast.AssignStmt)
-	return isX && isY && !calls(a) && !calls(b) && !mentions(a, y.Lhs) && !mentions(b, x.Lhs)
+	x, y := assigned(a), assigned(b)
+	return x != nil && y != nil && !calls(a) && !calls(b) && !mentions(a, y) && !mentions(b, x)
+}
+
+// assigned is what an assignment sets, nil if it is none.
+func assigned(s ast.Stmt) []ast.Expr {
+	switch s := s.(type) {
+	case *ast.AssignStmt:
+		return s.Lhs
+	case *ast.IncDecStmt:
+		return []ast.Expr{s.X}
+	}
+	return nil
 }
 
 func calls(s ast.Stmt) (does bool) {
