@@ -101,6 +101,16 @@ tla-trace:
 tla-check:
 	$(GO) test ./tests/suites/tla -count 1 -timeout 1h -v -run TestEquality -all
 
+# The code takes every step of large graphs: those of NAMES.
+steps: NAMES ?= pools_expandable checkpoint_expandable
+steps:
+	$(GO) test ./tests/suites/refinement -count 1 -timeout 1h -v -run TestEveryStepIsTaken -large "$(NAMES)"
+
+# Which branches of the model the configurations take, the large ones too.
+.PHONY: steps branches
+branches:
+	$(GO) test ./tests/suites/tla/branches -count 1 -timeout 1h -v -run TestBranches -all
+
 # What is carried to a GPU machine, in BUILD: the test binary, which needs glibc 2.34 and
 # libcuda.so.1 there and nothing else; and the reference as a library that PyTorch plugs
 # in, with its benchmark. docs/gpu.md says how to run them.
