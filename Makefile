@@ -101,6 +101,16 @@ tla-trace:
 tla-check:
 	$(GO) test ./tests/suites/tla -count 1 -timeout 1h -v -run TestEquality -all
 
+# The code takes every step of large graphs: those of NAMES.
+steps: NAMES ?= pools_expandable checkpoint_expandable
+steps:
+	$(GO) test ./tests/suites/refinement -count 1 -timeout 1h -v -run TestEveryStepIsTaken -large "$(NAMES)"
+
+# Which branches of the model the configurations take, the large ones too.
+.PHONY: steps branches
+branches:
+	$(GO) test ./tests/suites/tla/branches -count 1 -timeout 1h -v -run TestBranches -all
+
 # The invariants of the core are shown to be inductive, at all bounds: docs/verification.md.
 .PHONY: induction
 induction:

@@ -110,20 +110,27 @@ func (o *Options) config() (spec.Config, error) {
 // device finds a device by its number.
 func (a *Allocator) device(op string, dev spec.Device) (*device, error) {
 	if dev < 0 || int(dev) >= len(a.devices) {
-		return nil, &spec.InvalidArgumentError{Op: op, Reason: fmt.Sprintf("there is no device %d, only %d of them", dev, len(a.devices))}
+		return nil, a.noDevice(op, dev)
 	}
 	return a.devices[dev], nil
 }
 
+func (a *Allocator) noDevice(op string, dev spec.Device) error {
+	return &spec.InvalidArgumentError{Op: op, Reason: fmt.Sprintf("there is no device %d, only %d of them", dev, len(a.devices))}
+}
+
 // deviceOf is the device whose allocator is to free, or look up, the pointer. It is nil if
-// no device has the pointer allocated. If there is one device and no memory was ever
-// allocated uncached, it is that device without a look at its table: the device looks the pointer up anyway.
+// no device has the pointer allocated. If there is one device, it is that one without a look
+// at its table, unless the memory was allocated uncached: the device looks the pointer up anyway.
 func (a *Allocator) deviceOf(p spec.Ptr) *device {
-	if len(a.devices) == 1 && !a.uncached.used.Load() {
+	if len(a.devices) == 1 {
+		if a.uncached.used.Load() && a.uncached.has(p) {
+			return nil
+		}
 		return a.devices[0]
 	}
 	for _, d := range a.devices {
-		if d.allocatedBlocks.has(p) {
+		if d.hasAllocated(p) {
 			return d
 		}
 	}

@@ -18,15 +18,18 @@ func (d *device) getFreeBlockLocked(params *allocParams) *block {
 	if d.gcEnabledLocked() {
 		params.blockPool.getFreeBlocksCallCount++
 	}
-	blocks := &params.blockPool.blocks
-	b := blocks.lowerBound(params.stream, blockKey{size: params.size})
+	lists := params.blockPool.blocks.of(params.stream)
+	if lists == nil {
+		return nil
+	}
+	b := lists.free.lowerBound(blockKey{size: params.size})
 	if b != nil && b.isExpandable() {
-		b = bestFitFrom(b, params)
+		b = bestFitFrom(b, &lists.free, params.useExpandable)
 	}
 	if b == nil || d.failsOversizeTestsLocked(b, params.size) {
 		return nil
 	}
-	blocks.remove(b)
+	lists.free.remove(b)
 	return b
 }
 
@@ -35,20 +38,20 @@ func (d *device) getFreeBlockLocked(params *allocParams) *block {
 // With expandable segments on, a block before an unmapped one counts with its
 // expandable size: a small request that took it would use up address space that a large
 // request needs. So the search goes on, from block to block, while the next one's
-// expandable size is smaller.
+// expandable size is smaller. (A block whose expandable size is its size ends it without a look
+// at the next, which is no smaller.)
 //
 // With expandable segments off (they were on before) their memory is not allocated: the
 // program may have turned them off to share what it allocates. The best fit is the first
 // block of a segment that is not expandable.
-func bestFitFrom(b *block, params *allocParams) *block {
-	blocks := &params.blockPool.blocks
-	if !params.useExpandable {
+func bestFitFrom(b *block, blocks *sizeClasses, useExpandable bool) *block {
+	if !useExpandable {
 		for b != nil && b.isExpandable() {
 			b = blocks.after(b)
 		}
 		return b
 	}
-	for b.isExpandable() {
+	for b.isExpandable() && expandableSize(b) > b.size {
 		next := blocks.after(b)
 		if next == nil || expandableSize(next) >= expandableSize(b) {
 			break

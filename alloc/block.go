@@ -1,6 +1,10 @@
 package alloc
 
-import "gaugeblock/spec"
+import (
+	"slices"
+
+	"gaugeblock/spec"
+)
 
 // A block is a part of a segment (upstream: Block). The blocks of a segment form a doubly
 // linked list in order of address. They cover the segment.
@@ -14,11 +18,13 @@ import "gaugeblock/spec"
 // A block is active_pending_free while it is pending (events of other streams are
 // outstanding, events.go) or deferred (it has no events yet, capture.go).
 //
-// Between two operations a free block is in a set of its block pool: blocks if it is
-// mapped, else unmapped. No other block is in either. During an operation a free block can
-// be in no set: one that a malloc or a restore has taken out, or one whose free is about to be
+// Between two operations a free block is in a list of its block pool (streamlists.go): free if it
+// is mapped, else unmapped. No other block is in either. During an operation a free block can
+// be in no list: one that a malloc or a restore has taken out, or one whose free is about to be
 // completed. The block pool and the allocation stream are
 // those of the segment.
+//
+// A block is 64 bytes, one cache line: every malloc and free reads and writes several blocks.
 type block struct {
 	segment *segment
 
@@ -28,13 +34,37 @@ type block struct {
 
 	prev, next *block
 
-	allocated  bool
-	mapped     bool        // memory is behind the addresses; false only in an expandable segment
+	rare      *rareState // nil if all of it is zero
+	allocated bool
+	mapped    bool // memory is behind the addresses; false only in an expandable segment
+}
+
+// rareState is the part of a block that most blocks do not need.
+type rareState struct {
 	eventCount int32       // outstanding events; see events.go
 	streamUses []streamUse // empty once events were recorded for them
 
 	gcCountBase          uint64 // the block pool's getFreeBlocksCallCount at insertFree
 	contextWhenAllocated gatheredContext
+}
+
+// noRareState is what a block without a rareState has. Nothing writes to it.
+var noRareState rareState
+
+// rarely is the block's rareState, to be read.
+func (b *block) rarely() *rareState {
+	if b.rare == nil {
+		return &noRareState
+	}
+	return b.rare
+}
+
+// needsRare is the block's rareState, to be written.
+func (b *block) needsRare() *rareState {
+	if b.rare == nil {
+		b.rare = new(rareState)
+	}
+	return b.rare
 }
 
 // streamUse is a stream, other than the allocation stream, on which a block was used.
@@ -55,9 +85,10 @@ func lessStream(s, o spec.DeviceStream) bool {
 
 // isFree reports whether the block is neither allocated nor pending nor deferred. An
 // unmapped block is free in this sense; the free blocks of a block pool are the mapped ones.
-func (b *block) isFree() bool {
-	return !b.allocated && b.eventCount == 0 && len(b.streamUses) == 0
-}
+func (b *block) isFree() bool { return !b.allocated && (b.rare == nil || !b.rare.isUsed()) }
+
+// isUsed reports whether streams may still use a block that was freed.
+func (r *rareState) isUsed() bool { return r.eventCount > 0 || len(r.streamUses) > 0 }
 
 // isSplit reports whether the block does not cover its whole segment (upstream: is_split).
 func (b *block) isSplit() bool { return b.prev != nil || b.next != nil }
@@ -115,20 +146,37 @@ func (b *block) unlink() {
 // linked. It uses a struct that recycleBlockLocked has kept, if there is one: splits and new
 // segments need structs, merges and released segments leave them.
 func (d *device) newBlockLocked(s *segment, ptr spec.Ptr, size uint64) *block {
-	b := d.spareBlocks
-	if b == nil {
-		b = new(block)
-	} else {
-		d.spareBlocks = b.next
+	if d.spareBlocks == nil {
+		d.makeSpareBlocksLocked()
 	}
-	*b = block{segment: s, ptr: ptr, size: size, mapped: true, streamUses: b.streamUses[:0]}
+	b := d.spareBlocks
+	d.spareBlocks = b.next
+	b.segment, b.ptr, b.size, b.requestedSize = s, ptr, size, 0 // one by one is faster than a whole struct
+	b.prev, b.next = nil, nil
+	b.allocated, b.mapped = false, true
+	if b.rare != nil {
+		b.rare.clear()
+	}
 	return b
+}
+
+func (r *rareState) clear() { *r = rareState{streamUses: r.streamUses[:0]} }
+
+// makeSpareBlocksLocked makes structs for eight blocks at once, so that each is a cache line:
+// Go puts 512 bytes at a multiple of 512, and something before what is larger.
+func (d *device) makeSpareBlocksLocked() {
+	blocks := new([8]block)
+	for i := range slices.Backward(blocks[:]) {
+		d.recycleBlockLocked(&blocks[i])
+	}
 }
 
 // recycleBlockLocked keeps the struct of a block that no longer exists for newBlockLocked.
 // No pointer to it may be left.
 func (d *device) recycleBlockLocked(b *block) {
-	b.contextWhenAllocated = nil
+	if b.rare != nil {
+		b.rare.contextWhenAllocated = nil
+	}
 	b.next = d.spareBlocks
 	d.spareBlocks = b
 }

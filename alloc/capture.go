@@ -133,13 +133,13 @@ func (d *device) deferBlockLocked(b *block, markers []spec.GraphNode) {
 func (d *device) insertEventsDeferredUntilNoCaptureLocked(context gatheredContext) error {
 	for len(d.deferredBlocks) > 0 {
 		b := d.deferredBlocks[0].block
-		uses := slices.DeleteFunc(slices.Clone(b.streamUses), func(u streamUse) bool { return u.duringRouting })
+		uses := slices.DeleteFunc(slices.Clone(b.rarely().streamUses), func(u streamUse) bool { return u.duringRouting })
 		events, err := d.recordEventsLocked(uses)
 		if err != nil {
 			return err
 		}
 		d.deferredBlocks = d.deferredBlocks[1:]
-		b.streamUses = uses
+		b.needsRare().streamUses = uses
 		if len(events) > 0 {
 			d.queueEventsLocked(b, events)
 		} else {
@@ -181,7 +181,7 @@ func (d *device) recordFreeMarkersLocked(b *block) ([]spec.GraphNode, error) {
 		return nil, err
 	}
 	markers := slices.Clone(own.Terminals)
-	for _, u := range b.streamUses {
+	for _, u := range b.rarely().streamUses {
 		info, err := d.captureInfo(u.stream.Device, u.stream.Stream)
 		if err != nil || info.Status != spec.CaptureActive || info.Graph != own.Graph {
 			return nil, err
@@ -209,7 +209,7 @@ func (d *device) freeSafeBlocksInCaptureLocked(params *allocParams) error {
 			left = append(left, f)
 			continue
 		}
-		f.block.streamUses = f.block.streamUses[:0]
+		f.block.rare.streamUses = f.block.rare.streamUses[:0]
 		d.freeBlockLocked(f.block, params.context)
 	}
 	d.deferredBlocks = left

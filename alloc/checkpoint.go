@@ -68,7 +68,7 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID, context gatheredContex
 	for _, s := range d.segmentsOfLocked(p) {
 		saved := segmentState{base: s.base, mapped: s.mappedSize(), expandable: s.expandable != nil, kind: s.blockPool.kind}
 		for b := s.head; b != nil; b = b.next {
-			if b.eventCount > 0 {
+			if b.rarely().eventCount > 0 {
 				return nil, stillUsed(op, b)
 			}
 			if b.mapped {
@@ -115,7 +115,7 @@ func (d *device) setSegmentStateToCheckpointLocked(s *segment, saved *segmentSta
 	var blocks []*block
 	b := s.head
 	for _, want := range saved.blocks {
-		s.blockPool.blocks.remove(b)
+		b.removeFromList()
 		if b.size > want.size {
 			b = d.splitBlockLocked(b, want.size)
 		} else {
@@ -143,7 +143,7 @@ func (d *device) checkRestoreLocked(state *privatePoolState) (*pool, error) {
 	}
 	for _, s := range d.segmentsOfLocked(p) {
 		for b := s.head; b != nil; b = b.next {
-			if b.eventCount > 0 || len(b.streamUses) > 0 {
+			if b.rarely().isUsed() {
 				return nil, stillUsed(op, b)
 			}
 		}

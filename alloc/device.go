@@ -20,13 +20,15 @@ type device struct {
 	eventPools  []eventPool // of all devices
 	totalMemory uint64      // bytes
 
-	allocatedBlocks pointerTable // written with mu held, also read without
+	allocatedBlocks pointerTable // used with mu held; if there are several devices, also read without
 	unreleasedPages unreleasedPages
 	contextRecorder atomic.Pointer[contextRecorder] // read before mu is taken
 
-	mu    sync.Mutex
-	cfg   spec.Config
-	stats spec.DeviceStats
+	turns      sync.Mutex // held by the goroutine whose turn it is to take mu; see lock.go
+	mu         sync.Mutex
+	cfg        spec.Config
+	blockStats blockStats
+	stats      spec.DeviceStats // the other statistics
 
 	defaultPool *pool
 	graphPools  privatePools // live and freeable
@@ -66,6 +68,7 @@ func newDevice(a *Allocator, id spec.Device, cfg spec.Config) (*device, error) {
 		defaultPool: newPool(spec.DefaultPool),
 		traceBuffer: traceBuffer{deviceID: id, threads: a.threads},
 	}
+	d.allocatedBlocks.shared = a.driver.DeviceCount() > 1
 	d.traceBuffer.allocBuffer.resize(1)
 	d.stats.MaxSplitSize = int64(cfg.MaxSplitSize) // Unlimited becomes -1, as upstream prints it
 	d.limited, d.allowedMemoryMaximum = memoryLimit(cfg.PerProcessMemoryFraction, d.totalMemory)
@@ -79,6 +82,18 @@ func (a *Allocator) onDevice(op string, dev spec.Device, do func(*device) error)
 		return err
 	}
 	return d.withMutex(do)
+}
+
+// hasAllocated reports whether a block is allocated at p. The table is shared. It takes the
+// mutex if the table is changing.
+func (d *device) hasAllocated(p spec.Ptr) bool {
+	found, certain := d.allocatedBlocks.has(p)
+	if certain {
+		return found
+	}
+	d.mu.Lock()
+	defer d.unlock()
+	return d.allocatedBlocks.getLocked(p) != nil
 }
 
 // withMutex calls do with the device's mutex held.

@@ -10,8 +10,8 @@
 // block as a whole is allocated, free, or freed and still used by a stream
 // (active_pending_free: pending if events were recorded for it, deferred if that is left to a later operation); in an expandable segment it can also be unmapped.
 //
-//	Allocator ── device ──┬── defaultPool ──┬── smallBlocks ── blocks, unmapped
-//	                      ├── graphPools …  └── largeBlocks ── blocks, unmapped
+//	Allocator ── device ──┬── defaultPool ──┬── smallBlocks ── free, unmapped blocks by stream
+//	                      ├── graphPools …  └── largeBlocks ── free, unmapped blocks by stream
 //	                      ├── segments ── blocks, linked from head on
 //	                      ├── allocatedBlocks   the allocated blocks by address
 //	                      ├── cudaEvents        events that pending blocks wait for
@@ -30,7 +30,8 @@
 //	processes   share.go, peer.go (access of other devices)
 //	views       stats.go, snapshot.go, tracebuffer.go (history)
 //	entry       allocator.go, device.go, settings.go, uncached.go
-//	structures  block.go, blockset.go (free blocks), pointertable.go (allocated blocks)
+//	structures  block.go, pointertable.go (allocated blocks),
+//	            streamlists.go, sizeclasses.go, blocklist.go (free blocks)
 //
 // # Failures
 //
@@ -53,6 +54,7 @@
 //
 //	Allocator.configuring  what sets something on every device: Configure, RecordHistory, OnTrace, ...
 //	openedHandles.mu       handles of other processes, and the pages mapped for them
+//	device.turns           whose turn it is to take device.mu; held while waiting for it (lock.go)
 //	device.mu              a device: the fields below mu, and writes of allocatedBlocks
 //	eventPool.mu           unused events of a device; held during CreateEvent, DestroyEvent
 //	unreleasedPages.mu     pages that the driver has not taken back; held during ReleasePage

@@ -39,15 +39,16 @@ func (d *device) recordStream(ptr spec.Ptr, dev spec.Device, stream spec.Stream)
 // addStreamUse adds a use. A stream that is there already counts as used during routing if
 // this use, or one before it, was.
 func (b *block) addStreamUse(u streamUse) {
-	at := 0
-	for at < len(b.streamUses) && lessStream(b.streamUses[at].stream, u.stream) {
+	rare := b.needsRare()
+	uses, at := rare.streamUses, 0
+	for at < len(uses) && lessStream(uses[at].stream, u.stream) {
 		at++
 	}
-	if at < len(b.streamUses) && b.streamUses[at].stream == u.stream {
-		b.streamUses[at].duringRouting = b.streamUses[at].duringRouting || u.duringRouting
+	if at < len(uses) && uses[at].stream == u.stream {
+		uses[at].duringRouting = uses[at].duringRouting || u.duringRouting
 		return
 	}
-	b.streamUses = slices.Insert(b.streamUses, at, u)
+	rare.streamUses = slices.Insert(uses, at, u)
 }
 
 // eventQueues are the queues of outstanding events, in the order of lessStream. None is
@@ -110,11 +111,12 @@ func (d *device) recordEventLocked(s spec.DeviceStream) (spec.EventHandle, error
 // block's stream uses, one each, in their order. The events replace the stream uses.
 // (Upstream's insert_events records the events, too; here that is recordEventsLocked.)
 func (d *device) queueEventsLocked(b *block, events []spec.EventHandle) {
-	for i, u := range b.streamUses {
+	rare := b.needsRare()
+	for i, u := range rare.streamUses {
 		d.cudaEvents.push(u.stream, outstandingEvent{events[i], b})
 	}
-	b.eventCount += int32(len(events))
-	b.streamUses = b.streamUses[:0]
+	rare.eventCount += int32(len(events))
+	rare.streamUses = rare.streamUses[:0]
 }
 
 func (q *eventQueues) push(s spec.DeviceStream, e outstandingEvent) {
@@ -186,8 +188,8 @@ func (d *device) popEventLocked(q *eventQueue, at int, context gatheredContext) 
 		q.events = slices.Delete(q.events, at, at+1)
 	}
 	d.eventPools[q.stream.Device].put(e.event)
-	e.block.eventCount--
-	if e.block.eventCount == 0 {
+	e.block.rare.eventCount--
+	if e.block.rare.eventCount == 0 {
 		d.freeBlockLocked(e.block, context)
 		d.deliverLocked()
 	}

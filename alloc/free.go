@@ -16,9 +16,14 @@ import "gaugeblock/spec"
 func (d *device) free(ptr spec.Ptr) error {
 	context := d.maybeGatherContext(spec.ContextAll)
 
-	d.mu.Lock()
-	defer d.unlock()
+	d.lock()
 	b := d.allocatedBlocks.getLocked(ptr)
+	if b != nil && b.rare == nil && !d.traceBuffer.enabled {
+		d.freeAtOnceLocked(b, nil) // calls no function of the program, and none of the driver
+		d.mu.Unlock()
+		return nil
+	}
+	defer d.unlock()
 	if b == nil {
 		return &spec.InvalidPointerError{Op: "free", Ptr: ptr}
 	}
@@ -28,7 +33,7 @@ func (d *device) free(ptr spec.Ptr) error {
 // freeAllocatedLocked frees an allocated block. A failure changes nothing.
 func (d *device) freeAllocatedLocked(b *block, context gatheredContext) error {
 	switch {
-	case len(b.streamUses) == 0:
+	case len(b.rarely().streamUses) == 0:
 		d.freeAtOnceLocked(b, context)
 	case d.requestsRoutedLocked():
 		markers, err := d.recordFreeMarkersLocked(b)
@@ -38,7 +43,7 @@ func (d *device) freeAllocatedLocked(b *block, context gatheredContext) error {
 		d.markFreeRequestedLocked(b, context)
 		d.deferBlockLocked(b, markers)
 	default:
-		events, err := d.recordEventsLocked(b.streamUses)
+		events, err := d.recordEventsLocked(b.rare.streamUses)
 		if err != nil {
 			return err
 		}
@@ -60,9 +65,11 @@ func (d *device) markFreeRequestedLocked(b *block, context gatheredContext) {
 	d.allocatedBlocks.eraseLocked(b.ptr)
 	b.allocated = false
 	kind := b.segment.blockPool.kind
-	d.stats.Allocation.Decrease(kind, 1)
-	d.stats.AllocatedBytes.Decrease(kind, int64(b.size))
-	d.recordTraceLocked(spec.ActionFreeRequested, b, b.requestedSize, contextOr(context, b.contextWhenAllocated), noThread)
+	d.blockStats.allocation.decrease(kind, 1)
+	d.blockStats.allocatedBytes.decrease(kind, int64(b.size))
+	if d.traceBuffer.enabled {
+		d.recordFreeTraceLocked(spec.ActionFreeRequested, b, context)
+	}
 	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeAllocations.Decrease(1)
 	}
@@ -71,8 +78,12 @@ func (d *device) markFreeRequestedLocked(b *block, context gatheredContext) {
 // freeBlockLocked completes the free of a block: it merges the block with its free
 // neighbours and puts it into the free blocks (upstream: free_block).
 func (d *device) freeBlockLocked(b *block, context gatheredContext) {
-	d.recordTraceLocked(spec.ActionFreeCompleted, b, b.requestedSize, contextOr(context, b.contextWhenAllocated), noThread)
-	b.contextWhenAllocated = nil
+	if d.traceBuffer.enabled {
+		d.recordFreeTraceLocked(spec.ActionFreeCompleted, b, context)
+	}
+	if b.rare != nil {
+		b.rare.contextWhenAllocated = nil
+	}
 	blockPool := b.segment.blockPool
 	kind, size, requested := blockPool.kind, int64(b.size), int64(b.requestedSize)
 
@@ -80,9 +91,10 @@ func (d *device) freeBlockLocked(b *block, context gatheredContext) {
 	// each neighbour that was merged into it.
 	var count, bytes int64
 	for _, neighbour := range [...]*block{b.prev, b.next} {
-		if merged := d.tryMergeBlocksLocked(b, neighbour); merged > 0 {
+		if b.merges(neighbour) {
 			count--
-			bytes -= int64(merged)
+			bytes -= int64(neighbour.size)
+			d.mergeLocked(b, neighbour)
 		}
 	}
 	blockPool.insertFree(b)
@@ -91,31 +103,42 @@ func (d *device) freeBlockLocked(b *block, context gatheredContext) {
 		bytes += int64(b.size)
 	}
 	if !b.isExpandable() {
-		addChange(&d.stats.InactiveSplit, kind, count)
-		addChange(&d.stats.InactiveSplitBytes, kind, bytes)
+		d.blockStats.inactiveSplit.add(kind, count)
+		d.blockStats.inactiveSplitBytes.add(kind, bytes)
 	}
 
-	d.stats.Active.Decrease(kind, 1)
-	d.stats.ActiveBytes.Decrease(kind, size)
-	d.stats.RequestedBytes.Decrease(kind, requested)
+	d.blockStats.active.decrease(kind, 1)
+	d.blockStats.activeBytes.decrease(kind, size)
+	d.blockStats.requestedBytes.decrease(kind, requested)
 }
 
-// tryMergeBlocksLocked merges a neighbour into b, if the neighbour is free and both or
-// neither are mapped. It returns the neighbour's size in bytes, or 0 if it did not merge.
-// b keeps its struct and requested size, and is in no set.
-func (d *device) tryMergeBlocksLocked(b, neighbour *block) uint64 {
-	if neighbour == nil || !neighbour.isFree() || neighbour.mapped != b.mapped {
-		return 0
+// tryMergeBlocksLocked merges a neighbour into b, if that is possible.
+func (d *device) tryMergeBlocksLocked(b, neighbour *block) {
+	if b.merges(neighbour) {
+		d.mergeLocked(b, neighbour)
 	}
-	b.segment.blockPool.setOf(neighbour).remove(neighbour)
+}
+
+// merges reports whether a neighbour, which may be nil, is free and both or neither are mapped.
+func (b *block) merges(neighbour *block) bool {
+	return neighbour != nil && neighbour.isFree() && neighbour.mapped == b.mapped
+}
+
+// mergeLocked merges a free neighbour into b. b keeps its struct and requested size, and is in
+// no list.
+func (d *device) mergeLocked(b, neighbour *block) {
+	neighbour.removeFromList()
 	neighbour.unlink()
 	if neighbour.ptr < b.ptr {
 		b.ptr = neighbour.ptr
 	}
-	size := neighbour.size
-	b.size += size
+	b.size += neighbour.size
 	d.recycleBlockLocked(neighbour)
-	return size
+}
+
+// recordFreeTraceLocked records a step of a free.
+func (d *device) recordFreeTraceLocked(action spec.Action, b *block, context gatheredContext) {
+	d.recordTraceLocked(action, b, b.requestedSize, contextOr(context, b.rarely().contextWhenAllocated), noThread)
 }
 
 // contextOr is the context of a free's trace entries: that of the operation under way (a

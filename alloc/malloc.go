@@ -42,7 +42,7 @@ func (d *device) malloc(r spec.Request) (ptr spec.Ptr, failure *outOfMemory, err
 	params := allocParams{thread: r.Thread, stream: r.Stream, requestedSize: r.Bytes}
 	params.context = d.maybeGatherContext(spec.ContextState)
 
-	d.mu.Lock()
+	d.lock()
 	if b := d.hitLocked(&params); b != nil {
 		ptr = d.allocFoundBlockLocked(b, &params)
 		d.mu.Unlock()
@@ -72,7 +72,6 @@ func (d *device) hitLocked(params *allocParams) *block {
 // chooseBlockPoolLocked rounds the size of a request and chooses the block pool.
 func (d *device) chooseBlockPoolLocked(params *allocParams, pool *pool) {
 	params.size = roundSize(params.requestedSize, &d.cfg, &d.geometry)
-	params.segmentSize = segmentSize(params.size, &d.cfg, &d.geometry)
 	params.blockPool = pool.blockPoolFor(params.size, &d.geometry)
 	params.useExpandable = d.cfg.ExpandableSegments && pool.allocator == nil
 }
@@ -114,7 +113,7 @@ func (d *device) deliverOrFreeLocked(ptr spec.Ptr) {
 }
 
 // findBlockLocked finds a block for the request, in the steps listed above. The block is
-// free and in no set. nil without an error means out of memory. It releases the mutex
+// free and in no list. nil without an error means out of memory. It releases the mutex
 // meanwhile for callbacks, and as allocBlockLocked does.
 func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 	if err := d.reclaimBlocksLocked(params); err != nil {
@@ -125,6 +124,7 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 		return nil, err
 	}
 	d.chooseBlockPoolLocked(params, pool)
+	params.segmentSize = segmentSize(params.size, &d.cfg, &d.geometry)
 	if b := d.getFreeBlockLocked(params); b != nil {
 		return b, nil
 	}
@@ -205,7 +205,7 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 	return d.allocBlockLocked(params, true)
 }
 
-// allocFoundBlockLocked allocates a block, which is free and in no set, for the
+// allocFoundBlockLocked allocates a block, which is free and in no list, for the
 // request. The request takes the low addresses; the remainder of a split becomes a free
 // block.
 func (d *device) allocFoundBlockLocked(b *block, params *allocParams) spec.Ptr {
@@ -222,12 +222,12 @@ func (d *device) allocFoundBlockLocked(b *block, params *allocParams) spec.Ptr {
 // cover its segment, it was an inactive split block.
 func (d *device) decreaseInactiveSplitLocked(b *block) {
 	if b.isSplit() && !b.isExpandable() {
-		d.stats.InactiveSplit.Decrease(b.segment.blockPool.kind, 1)
-		d.stats.InactiveSplitBytes.Decrease(b.segment.blockPool.kind, int64(b.size))
+		d.blockStats.inactiveSplit.decrease(b.segment.blockPool.kind, 1)
+		d.blockStats.inactiveSplitBytes.decrease(b.segment.blockPool.kind, int64(b.size))
 	}
 }
 
-// splitBlockLocked splits a new block, with the low bytes, off a free block, which is in no set,
+// splitBlockLocked splits a new block, with the low bytes, off a free block, which is in no list,
 // and puts the remainder into the free blocks. The remainder keeps the struct,
 // and with it the requested size of the block's previous allocation.
 func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
@@ -241,10 +241,10 @@ func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
 	switch {
 	case b.isExpandable():
 	case wasSplit:
-		d.stats.InactiveSplitBytes.Decrease(blockPool.kind, int64(size))
+		d.blockStats.inactiveSplitBytes.decrease(blockPool.kind, int64(size))
 	default:
-		d.stats.InactiveSplit.Increase(blockPool.kind, 1)
-		d.stats.InactiveSplitBytes.Increase(blockPool.kind, int64(remaining.size))
+		d.blockStats.inactiveSplit.increase(blockPool.kind, 1)
+		d.blockStats.inactiveSplitBytes.increase(blockPool.kind, int64(remaining.size))
 	}
 	return b
 }
@@ -254,16 +254,18 @@ func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
 func (d *device) markAllocatedLocked(b *block, requestedSize uint64, context gatheredContext, thread spec.Thread) {
 	b.allocated = true
 	b.requestedSize = requestedSize
-	b.contextWhenAllocated = context
+	if context != nil || b.rare != nil {
+		b.needsRare().contextWhenAllocated = context
+	}
 	d.allocatedBlocks.insertLocked(b.ptr, b)
 	d.recordTraceLocked(spec.ActionAlloc, b, requestedSize, context, thread)
 
 	kind, size := b.segment.blockPool.kind, int64(b.size)
-	d.stats.Allocation.Increase(kind, 1)
-	d.stats.AllocatedBytes.Increase(kind, size)
-	d.stats.Active.Increase(kind, 1)
-	d.stats.ActiveBytes.Increase(kind, size)
-	d.stats.RequestedBytes.Increase(kind, int64(requestedSize))
+	d.blockStats.allocation.increase(kind, 1)
+	d.blockStats.allocatedBytes.increase(kind, size)
+	d.blockStats.active.increase(kind, 1)
+	d.blockStats.activeBytes.increase(kind, size)
+	d.blockStats.requestedBytes.increase(kind, int64(requestedSize))
 	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeAllocations.Increase(1)
 	}
@@ -286,7 +288,7 @@ func (d *device) outOfMemoryLocked(params *allocParams) *outOfMemory {
 	d.recordOOMTraceLocked(params, free)
 
 	pools := d.graphPools.freeBytes()
-	allocated := uint64(d.stats.AllocatedBytes[spec.Aggregate].Current) + pools
+	allocated := uint64(d.blockStats.allocatedBytes.current()) + pools
 	err := &spec.OutOfMemoryError{
 		Device: d.id, Requested: params.requestedSize, SegmentSize: params.segmentSize,
 		DeviceTotal: total, DeviceFree: free,

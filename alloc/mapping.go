@@ -17,7 +17,7 @@ import (
 
 // tryAllocateExpandableBlockLocked serves a request from an expandable segment of its
 // stream. It maps what is missing, and reserves a segment if no other has room. The
-// block that it returns is in no set. nil without an error means out of memory; what
+// block that it returns is in no list. nil without an error means out of memory; what
 // was mapped until then stays mapped and free.
 func (d *device) tryAllocateExpandableBlockLocked(params *allocParams) (*block, error) {
 	b, err := d.findExpandableBlockLocked(params)
@@ -41,7 +41,7 @@ func (d *device) tryAllocateExpandableBlockLocked(params *allocParams) (*block, 
 		return nil, err
 	}
 	params.blockPool.owner.cudaMallocCount++
-	params.blockPool.blocks.remove(b)
+	b.removeFromList()
 	return b, nil
 }
 
@@ -49,8 +49,11 @@ func (d *device) tryAllocateExpandableBlockLocked(params *allocParams) (*block, 
 // with room for the request: a block from which on enough blocks are free or unmapped. It
 // is an unmapped block, or the free block before one. If there is none it makes a segment.
 func (d *device) findExpandableBlockLocked(params *allocParams) (*block, error) {
-	unmapped := &params.blockPool.unmapped
-	for b := unmapped.lowerBound(params.stream, blockKey{}); b != nil; b = unmapped.after(b) {
+	var unmapped blockList
+	if lists := params.blockPool.blocks.of(params.stream); lists != nil {
+		unmapped = lists.unmapped
+	}
+	for b := unmapped.lowerBound(blockKey{}); b != nil; b = unmapped.lowerBound(blockKey{ptr: b.ptr + 1}) {
 		start := b
 		if b.prev != nil && b.prev.isFree() {
 			start = b.prev
@@ -81,7 +84,7 @@ func (d *device) newExpandableSegmentLocked(params *allocParams) (*block, error)
 	}
 	b := d.addSegmentLocked(&segment{base: x.base, size: x.size(), expandable: x}, params)
 	b.mapped = false
-	params.blockPool.unmapped.insert(b)
+	b.insertUnmapped()
 	d.expandableSegments = append(d.expandableSegments, b.segment)
 	return b, nil
 }
@@ -108,14 +111,14 @@ func (d *device) mapPagesLocked(b *block, bytes uint64, params *allocParams) err
 // markMappedLocked makes an unmapped block free memory, as far as it has been mapped.
 func (d *device) markMappedLocked(b *block, mapped spec.Range, params *allocParams) {
 	s := b.segment
-	s.blockPool.unmapped.remove(b)
+	b.removeFromList()
 	b.mapped = true
 	if mapped.Bytes < b.size {
 		remaining := d.newBlockLocked(s, mapped.End(), b.size-mapped.Bytes)
 		remaining.mapped = false
 		remaining.insertAfter(b)
 		b.size = mapped.Bytes
-		s.blockPool.unmapped.insert(remaining)
+		remaining.insertUnmapped()
 	}
 	d.tryMergeBlocksLocked(b, b.prev)
 	d.tryMergeBlocksLocked(b, b.next)
@@ -130,7 +133,7 @@ func (d *device) markMappedLocked(b *block, mapped spec.Range, params *allocPara
 }
 
 // setAccessLocked gives access to the inaccessible pages (pages.go) of a block of an
-// expandable segment. The block is free and in no set; if the driver call fails, or
+// expandable segment. The block is free and in no list; if the driver call fails, or
 // panics, it is put into the free blocks again.
 func (d *device) setAccessLocked(b *block) error {
 	given := false
@@ -178,7 +181,7 @@ func (d *device) unmapPagesLocked(b *block, context gatheredContext) error {
 // markUnmappedLocked makes a part of a free block unmapped.
 func (d *device) markUnmappedLocked(b *block, unmapped spec.Range, context gatheredContext) {
 	s, blockPool := b.segment, b.segment.blockPool
-	blockPool.blocks.remove(b)
+	b.removeFromList()
 	if unmapped.Ptr > b.ptr {
 		before := d.newBlockLocked(s, b.ptr, uint64(unmapped.Ptr-b.ptr))
 		before.insertBefore(b)
@@ -192,7 +195,7 @@ func (d *device) markUnmappedLocked(b *block, unmapped spec.Range, context gathe
 	b.ptr, b.size, b.mapped = unmapped.Ptr, unmapped.Bytes, false
 	d.tryMergeBlocksLocked(b, b.prev)
 	d.tryMergeBlocksLocked(b, b.next)
-	blockPool.unmapped.insert(b)
+	b.insertUnmapped()
 
 	d.stats.ReservedBytes.Decrease(blockPool.kind, int64(unmapped.Bytes))
 	d.stats.NumDeviceFree++
@@ -218,8 +221,8 @@ func (d *device) releaseExpandableSegmentLocked(s *segment) error {
 	if err := s.expandable.freeAddress(); err != nil {
 		return err
 	}
-	s.blockPool.unmapped.remove(s.head)
-	d.segments.remove(s)
+	s.head.removeFromList()
+	d.removeSegmentLocked(s)
 	d.expandableSegments = slices.DeleteFunc(d.expandableSegments, func(o *segment) bool { return o == s })
 	d.recycleBlockLocked(s.head)
 	return nil

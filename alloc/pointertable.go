@@ -7,142 +7,168 @@ import (
 	"gaugeblock/spec"
 )
 
-// A pointerTable has the allocated blocks of one device by address.
+// A pointerTable has the allocated blocks of one device by address. It is a hash table with
+// open addressing: a pointer is in the first free slot from its home on. When a pointer is erased
+// those behind it move up, so that a search ends at the first free slot. The …Locked methods
+// are called with the device's mutex held.
 //
-// A free names a pointer and nothing else, so the device must be found before its mutex
-// can be taken. Allocator.deviceOf looks into each device's table with has, which takes no
-// mutex. The device then looks the pointer up again with its mutex held, since another
-// caller may have freed it in between. The …Locked methods are called with the device's
-// mutex held, so there is one writer at a time.
-//
-// (Upstream has one table for all devices, in 67 parts with a mutex each, and changes it
-// without the device's mutex held.)
-//
-// It is a hash table with open addressing. Readers without the mutex rely on two facts:
-// a key stays in its slot until it is erased, and an array of slots that was replaced by
-// a rebuilt one does not change any more.
+// A free names a pointer and nothing else. If there are several devices, the one that has the
+// pointer must be found before its mutex can be taken. So the table can be shared: then it keeps
+// a copy of the keys, as atomics, into which has looks without the mutex. (Upstream has one table for all devices, in 67 parts with a
+// mutex each, and changes it without the device's mutex held.)
 type pointerTable struct {
-	slots      atomic.Pointer[[]slot] // a power of two of them, at most half of them not empty
-	used       int                    // slots with a pointer
-	tombstones int                    // slots whose pointer was erased and that are not empty yet
+	slots []slot // a power of two of them, at most half of them used
+	shift int    // 64 minus the binary logarithm of the number of slots
+	used  int    // slots with a pointer
+	found int    // the slot found last, which is likely to be erased next
+
+	shared  bool // set before the table is used
+	keys    []atomic.Uint64
+	readers atomic.Pointer[[]atomic.Uint64] // keys, for has
+	changes atomic.Uint64                   // odd during a change
 }
 
-// slot has a pointer and its block. The block is read and written with the mutex held.
+// slot has a pointer and its block. The key of a free slot is 0.
 type slot struct {
-	key   atomic.Uint64
+	key   uint64
 	block *block
 }
 
-// The keys of slots without a pointer. A search goes on past a tombstone and ends at an
-// emptySlot.
-const (
-	emptySlot uint64 = 0
-	tombstone uint64 = 1<<64 - 1
-)
-
 const fewestSlots = 64
-
-// has reports whether a block is allocated at p.
-func (t *pointerTable) has(p spec.Ptr) bool { return t.find(p) != nil }
-
-// getLocked is the block allocated at p, or nil.
-func (t *pointerTable) getLocked(p spec.Ptr) *block {
-	if s := t.find(p); s != nil {
-		return s.block
-	}
-	return nil
-}
-
-// find is the slot of a pointer, or nil.
-func (t *pointerTable) find(p spec.Ptr) *slot {
-	array := t.slots.Load()
-	if array == nil || p == 0 || uint64(p) == tombstone {
-		return nil
-	}
-	slots := *array
-	for i := home(p, len(slots)); ; i = (i + 1) & (len(slots) - 1) {
-		switch slots[i].key.Load() {
-		case uint64(p):
-			return &slots[i]
-		case emptySlot:
-			return nil
-		}
-	}
-}
 
 // golden is 2^64 divided by the golden ratio. Multiplied by it, multiples of any step are
 // spread over the high bits.
 const golden = 0x9E3779B97F4A7C15
 
-// home is where the search for a pointer begins among n slots, n a power of two.
-func home(p spec.Ptr, n int) int {
-	return int(uint64(p) * golden >> (64 - bits.Len(uint(n-1))))
+// home is the slot where the search for a pointer begins.
+func (t *pointerTable) home(key uint64) int { return int(key * golden >> (t.shift & 63)) }
+
+// getLocked is the block allocated at p, or nil.
+func (t *pointerTable) getLocked(p spec.Ptr) *block {
+	if i := t.findLocked(p); i >= 0 {
+		return t.slots[i].block
+	}
+	return nil
 }
+
+// findLocked is the slot of a pointer, or -1. It is valid until the next change.
+func (t *pointerTable) findLocked(p spec.Ptr) int {
+	if t.used == 0 {
+		return -1
+	}
+	for i := t.home(uint64(p)); ; i = t.next(i) {
+		switch t.slots[i].key {
+		case 0:
+			return -1
+		case uint64(p):
+			t.found = i
+			return i
+		}
+	}
+}
+
+func (t *pointerTable) next(i int) int { return (i + 1) & (len(t.slots) - 1) }
 
 // insertLocked adds the block at p, which is not in the table.
 func (t *pointerTable) insertLocked(p spec.Ptr, b *block) {
-	array := t.slots.Load()
-	if array == nil || 2*(t.used+t.tombstones) >= len(*array) {
-		array = t.rebuildLocked()
+	if 2*t.used >= len(t.slots) {
+		t.growLocked()
 	}
-	t.placeLocked(*array, p, b)
+	t.beginChange()
+	i := t.home(uint64(p))
+	for t.slots[i].key != 0 {
+		i = t.next(i)
+	}
+	t.set(i, uint64(p), b)
 	t.used++
+	t.endChange()
 }
 
-// placeLocked puts a pointer into the first slot, from its home on, that has none.
-func (t *pointerTable) placeLocked(slots []slot, p spec.Ptr, b *block) {
-	for i := home(p, len(slots)); ; i = (i + 1) & (len(slots) - 1) {
-		key := slots[i].key.Load()
-		if key != emptySlot && key != tombstone {
-			continue
+// eraseLocked removes a pointer, which is in the table. Each pointer behind its slot, up to the
+// first free one, moves up to the slot that has become free, unless its home is behind that.
+func (t *pointerTable) eraseLocked(p spec.Ptr) {
+	free := t.found
+	if t.slots[free].key != uint64(p) {
+		free = t.findLocked(p)
+	}
+	t.beginChange()
+	for i := t.next(free); t.slots[i].key != 0; i = t.next(i) {
+		key := t.slots[i].key
+		if distance := t.distance(t.home(key), i); distance >= t.distance(free, i) {
+			t.set(free, key, t.slots[i].block)
+			free = i
 		}
-		if key == tombstone {
-			t.tombstones--
-		}
-		slots[i].block = b
-		slots[i].key.Store(uint64(p))
-		return
+	}
+	t.set(free, 0, nil)
+	t.used--
+	t.endChange()
+}
+
+// distance is the number of steps from a slot on to another.
+func (t *pointerTable) distance(from, to int) int { return (to - from) & (len(t.slots) - 1) }
+
+func (t *pointerTable) set(i int, key uint64, b *block) {
+	t.slots[i] = slot{key, b}
+	if t.shared {
+		t.keys[i].Store(key)
 	}
 }
 
-// eraseLocked removes a pointer, which is in the table. Its slot becomes empty if no search
-// goes on past it, and so do the tombstones directly before it; else it becomes a tombstone.
-func (t *pointerTable) eraseLocked(p spec.Ptr) {
-	slots := *t.slots.Load()
-	last := len(slots) - 1
-	i := home(p, len(slots))
-	for slots[i].key.Load() != uint64(p) {
+// growLocked copies the pointers into a larger array.
+func (t *pointerTable) growLocked() {
+	old := t.slots
+	t.slots = make([]slot, max(fewestSlots, 2*len(old)))
+	t.shift = 64 - bits.Len(uint(len(t.slots)-1))
+	t.used = 0
+	if t.shared {
+		t.keys = make([]atomic.Uint64, len(t.slots))
+	}
+	for _, s := range old {
+		if s.key != 0 {
+			t.insertLocked(spec.Ptr(s.key), s.block)
+		}
+	}
+	if t.shared {
+		keys := t.keys
+		t.readers.Store(&keys)
+	}
+}
+
+// beginChange and endChange let has find out that the table has changed meanwhile.
+func (t *pointerTable) beginChange() {
+	if t.shared {
+		t.changes.Add(1)
+	}
+}
+
+func (t *pointerTable) endChange() {
+	if t.shared {
+		t.changes.Add(1)
+	}
+}
+
+// has reports whether a block is allocated at p, without the mutex, in a table that is shared.
+// If the table changes meanwhile, it is not certain.
+func (t *pointerTable) has(p spec.Ptr) (found, certain bool) {
+	before := t.changes.Load()
+	if keys := t.readers.Load(); keys != nil {
+		found = contains(*keys, uint64(p))
+	}
+	return found, before%2 == 0 && t.changes.Load() == before
+}
+
+// contains searches an array of keys, which may be changing, for a key.
+func contains(keys []atomic.Uint64, key uint64) bool {
+	last := len(keys) - 1
+	i := int(key * golden >> (64 - bits.Len(uint(last))))
+	for range keys {
+		switch keys[i].Load() {
+		case 0:
+			return false
+		case key:
+			return true
+		}
 		i = (i + 1) & last
 	}
-	slots[i].block = nil
-	t.used--
-	if slots[(i+1)&last].key.Load() != emptySlot {
-		slots[i].key.Store(tombstone)
-		t.tombstones++
-		return
-	}
-	slots[i].key.Store(emptySlot)
-	for i = (i - 1) & last; slots[i].key.Load() == tombstone; i = (i - 1) & last {
-		slots[i].key.Store(emptySlot)
-		t.tombstones--
-	}
-}
-
-// rebuildLocked copies the used slots into a new array, of which at most a quarter is used.
-func (t *pointerTable) rebuildLocked() *[]slot {
-	n := fewestSlots
-	for n < 4*(t.used+1) {
-		n *= 2
-	}
-	rebuilt := make([]slot, n)
-	t.tombstones = 0
-	if old := t.slots.Load(); old != nil {
-		for i := range *old {
-			if key := (*old)[i].key.Load(); key != emptySlot && key != tombstone {
-				t.placeLocked(rebuilt, spec.Ptr(key), (*old)[i].block)
-			}
-		}
-	}
-	t.slots.Store(&rebuilt)
-	return &rebuilt
+	return false
 }

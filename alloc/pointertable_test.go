@@ -10,17 +10,17 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestPointerTableEqualsMap does the same to a table and to a map. The pointers are of
-// a small range, so that they collide and are inserted again, and of the largest and
-// smallest values.
+// TestPointerTableEqualsMap does the same to a table, one that is shared, and a map. The
+// pointers are of a small range, so that they collide and are inserted again, and of the
+// largest and smallest values.
 func TestPointerTableEqualsMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var table pointerTable
+		tables := []*pointerTable{{}, {shared: true}}
 		want := map[spec.Ptr]*block{}
 		step := rapid.SampledFrom([]spec.Ptr{1, 512, 2 << 20}).Draw(t, "step")
 		pointer := rapid.Custom(func(t *rapid.T) spec.Ptr {
 			if rapid.IntRange(0, 9).Draw(t, "kind") == 0 {
-				return rapid.SampledFrom([]spec.Ptr{1, 1<<47 - 512, 1 << 63, 1<<64 - 2}).Draw(t, "extreme")
+				return rapid.SampledFrom([]spec.Ptr{1, 1<<47 - 512, 1 << 63, 1<<64 - 1}).Draw(t, "extreme")
 			}
 			return step * spec.Ptr(rapid.IntRange(1, 300).Draw(t, "n"))
 		})
@@ -29,7 +29,9 @@ func TestPointerTableEqualsMap(t *testing.T) {
 				for range rapid.IntRange(1, 100).Draw(t, "run") {
 					if p := pointer.Draw(t, "p"); want[p] == nil {
 						want[p] = new(block)
-						table.insertLocked(p, want[p])
+						for _, table := range tables {
+							table.insertLocked(p, want[p])
+						}
 					}
 				}
 			},
@@ -37,18 +39,27 @@ func TestPointerTableEqualsMap(t *testing.T) {
 				for range rapid.IntRange(1, 100).Draw(t, "run") {
 					if p := pointer.Draw(t, "p"); want[p] != nil {
 						delete(want, p)
-						table.eraseLocked(p)
+						for _, table := range tables {
+							table.eraseLocked(p)
+						}
 					}
 				}
 			},
 			"": func(t *rapid.T) {
 				for range 20 {
 					p := pointer.Draw(t, "p")
-					if got := table.getLocked(p); got != want[p] {
-						t.Fatalf("get(%v) = %p, want %p", p, got, want[p])
+					for _, table := range tables {
+						if got := table.getLocked(p); got != want[p] {
+							t.Fatalf("get(%v) = %p, want %p", p, got, want[p])
+						}
+					}
+					if found, certain := tables[1].has(p); !certain || found != (want[p] != nil) {
+						t.Fatalf("has(%v) = %v, %v; the map has %p", p, found, certain, want[p])
 					}
 				}
-				checkSlots(t, &table, len(want))
+				for _, table := range tables {
+					checkSlots(t, table, len(want))
+				}
 			},
 		})
 	})
@@ -56,45 +67,42 @@ func TestPointerTableEqualsMap(t *testing.T) {
 
 // checkSlots counts the slots of a table.
 func checkSlots(t *rapid.T, table *pointerTable, live int) {
-	if table.slots.Load() == nil {
-		return
-	}
-	counted := map[bool]int{}
-	slots := *table.slots.Load()
-	for i := range slots {
-		if key := slots[i].key.Load(); key != emptySlot {
-			counted[key == tombstone]++
+	counted := 0
+	for i := range table.slots {
+		if (table.slots[i].key != 0) != (table.slots[i].block != nil) {
+			t.Fatal("a slot has a key and no block, or the reverse")
+		}
+		if table.slots[i].key != 0 {
+			counted++
 		}
 	}
-	if table.used != live || counted[false] != live || counted[true] != table.tombstones {
-		t.Fatalf("the table says %d used and %d tombstones, there are %d and %d; %d are allocated",
-			table.used, table.tombstones, counted[false], counted[true], live)
+	if table.used != live || counted != live {
+		t.Fatalf("the table says %d used, there are %d; %d are allocated", table.used, counted, live)
 	}
-	if 2*(table.used+table.tombstones) > len(slots)+1 {
-		t.Fatalf("%d of %d slots are in use: searches would get long", table.used+table.tombstones, len(slots))
+	if 2*table.used > len(table.slots)+1 {
+		t.Fatalf("%d of %d slots are in use: searches would get long", table.used, len(table.slots))
 	}
 }
 
-// TestPointerTableNeverFinds: what cannot be a pointer is not found, not even in a
-// table that has tombstones.
+// TestPointerTableNeverFinds: what is not allocated is not found, nor is the null pointer.
 func TestPointerTableNeverFinds(t *testing.T) {
-	var table pointerTable
-	for _, p := range []spec.Ptr{0, spec.Ptr(tombstone)} {
-		if table.has(p) {
-			t.Errorf("%v is in a new table", p)
+	table := pointerTable{shared: true}
+	absent := func(pointers ...spec.Ptr) {
+		t.Helper()
+		for _, p := range pointers {
+			if found, _ := table.has(p); found || table.getLocked(p) != nil {
+				t.Errorf("%v is in the table", p)
+			}
 		}
 	}
+	absent(0, 1<<64-1, 512)
 	for p := spec.Ptr(512); p < 512*40; p += 512 {
 		table.insertLocked(p, new(block))
 	}
 	for p := spec.Ptr(512); p < 512*40; p += 1024 {
 		table.eraseLocked(p)
 	}
-	for _, p := range []spec.Ptr{0, spec.Ptr(tombstone), 512, 513, 1025} {
-		if table.has(p) {
-			t.Errorf("%v is in the table", p)
-		}
-	}
+	absent(0, 1<<64-1, 512, 513, 1025)
 }
 
 // TestPointerTableStaysSmall: pointers that are inserted and erased do not fill the
@@ -107,32 +115,41 @@ func TestPointerTableStaysSmall(t *testing.T) {
 			table.eraseLocked((i - 9) * 512)
 		}
 	}
-	if n := len(*table.slots.Load()); n > 2*fewestSlots {
+	if n := len(table.slots); n > fewestSlots {
 		t.Errorf("10 pointers are allocated, and the table has %d slots", n)
 	}
 }
 
-// TestPointerTableReaders: a reader without the mutex always finds a pointer that stays
-// allocated, whatever the writer does.
+// TestPointerTableReaders: a reader without the mutex finds a pointer that stays allocated,
+// and does not find one that never is, whenever it is certain, whatever the writer does.
 func TestPointerTableReaders(t *testing.T) {
-	var table pointerTable
-	const fixed = spec.Ptr(7 * 512)
+	table := pointerTable{shared: true}
+	const fixed, never = spec.Ptr(7 * 512), spec.Ptr(3 * 512)
 	table.insertLocked(fixed, new(block))
 	var done atomic.Bool
+	var certainly atomic.Int64
 	var readers sync.WaitGroup
 	for range 2 {
 		readers.Go(func() {
 			for !done.Load() {
-				if !table.has(fixed) {
+				if found, certain := table.has(fixed); certain && !found {
 					t.Error("a pointer that is allocated was not found")
 					return
+				}
+				found, certain := table.has(never)
+				if certain && found {
+					t.Error("a pointer that is not allocated was found")
+					return
+				}
+				if certain {
+					certainly.Add(1)
 				}
 			}
 		})
 	}
-	for i := range spec.Ptr(20_000) {
-		p := (i%1000 + 8) * 512
-		if table.has(p) {
+	for i := 0; i < 20_000 || certainly.Load() < 100 && !t.Failed(); i++ {
+		p := spec.Ptr(i%1000+8) * 512
+		if table.getLocked(p) != nil {
 			table.eraseLocked(p)
 		} else {
 			table.insertLocked(p, new(block))
@@ -140,4 +157,18 @@ func TestPointerTableReaders(t *testing.T) {
 	}
 	done.Store(true)
 	readers.Wait()
+}
+
+// TestPointerTableUncertain: a reader is not certain while the table changes.
+func TestPointerTableUncertain(t *testing.T) {
+	table := pointerTable{shared: true}
+	table.insertLocked(512, new(block))
+	table.beginChange()
+	if _, certain := table.has(512); certain {
+		t.Error("a reader is certain during a change")
+	}
+	table.endChange()
+	if found, certain := table.has(512); !found || !certain {
+		t.Error("the pointer is not found after the change")
+	}
 }

@@ -34,8 +34,8 @@ type pool struct {
 
 func newPool(id spec.PoolID) *pool {
 	p := &pool{id: id}
-	p.smallBlocks = blockPool{owner: p, kind: spec.SmallPool, blocks: blockSet{bySize: true}}
-	p.largeBlocks = blockPool{owner: p, kind: spec.LargePool, blocks: blockSet{bySize: true}}
+	p.smallBlocks = blockPool{owner: p, kind: spec.SmallPool}
+	p.largeBlocks = blockPool{owner: p, kind: spec.LargePool}
 	return p
 }
 
@@ -50,10 +50,9 @@ func (p *pool) blockPoolFor(size uint64, g *spec.Geometry) *blockPool {
 // A blockPool is the free blocks of a pool for small, or for large, requests (upstream:
 // BlockPool).
 type blockPool struct {
-	owner    *pool // never nil (upstream's owner_PrivatePool is, for the default pool)
-	kind     spec.PoolKind
-	blocks   blockSet // free and mapped, by stream, size and address: ordered for best fit
-	unmapped blockSet // unmapped blocks of expandable segments, by stream and address
+	owner  *pool // never nil (upstream's owner_PrivatePool is, for the default pool)
+	kind   spec.PoolKind
+	blocks blocksByStream
 
 	// getFreeBlocksCallCount counts the searches (getFreeBlockLocked) while garbage
 	// collection is on. The age of a free block is the number since it was put into the
@@ -61,28 +60,24 @@ type blockPool struct {
 	getFreeBlocksCallCount uint64
 }
 
-// setOf is the set that a free block belongs in.
-func (p *blockPool) setOf(b *block) *blockSet {
-	if b.mapped {
-		return &p.blocks
-	}
-	return &p.unmapped
-}
-
 // insertFree puts a free, mapped block into the free blocks (upstream:
 // insert_into_blocks).
 func (p *blockPool) insertFree(b *block) {
-	b.gcCountBase = p.getFreeBlocksCallCount
-	p.blocks.insert(b)
+	if b.rare != nil || p.getFreeBlocksCallCount > 0 {
+		p.resetAge(b)
+	}
+	b.segment.lists.free.insert(b)
 }
 
+func (p *blockPool) resetAge(b *block) { b.needsRare().gcCountBase = p.getFreeBlocksCallCount }
+
 // gcAge is the age of a free block, in searches.
-func (p *blockPool) gcAge(b *block) uint64 { return p.getFreeBlocksCallCount - b.gcCountBase }
+func (p *blockPool) gcAge(b *block) uint64 { return p.getFreeBlocksCallCount - b.rarely().gcCountBase }
 
 // largestBlock is the size in bytes of the largest free block.
 func (p *blockPool) largestBlock() uint64 {
 	largest := uint64(0)
-	for b := range p.blocks.all() {
+	for b := range p.blocks.allFree() {
 		largest = max(largest, b.size)
 	}
 	return largest
@@ -131,7 +126,7 @@ func compareIDs(a, b spec.PoolID) int {
 func (l privatePools) freeBytes() (bytes uint64) {
 	for _, p := range l {
 		for _, bp := range [...]*blockPool{&p.smallBlocks, &p.largeBlocks} {
-			for b := range bp.blocks.all() {
+			for b := range bp.blocks.allFree() {
 				bytes += b.size
 			}
 		}

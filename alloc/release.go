@@ -39,10 +39,10 @@ func (d *device) releaseCachedBlocksLocked(context gatheredContext) error {
 }
 
 // releaseBlocksLocked returns what it can of a block pool's free blocks: whole segments
-// in order, then pages of expandable segments, which changes the set.
+// in order, then pages of expandable segments, which changes the lists.
 func (d *device) releaseBlocksLocked(blockPool *blockPool, context gatheredContext) error {
 	var toUnmap []*block
-	for _, b := range slices.Collect(blockPool.blocks.all()) {
+	for _, b := range slices.Collect(blockPool.blocks.allFree()) {
 		switch {
 		case b.isExpandable():
 			toUnmap = append(toUnmap, b)
@@ -74,17 +74,20 @@ func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, 
 	if d.cfg.MaxSplitSize == spec.Unlimited || params.blockPool.owner.captured || d.driver.FreeForbidden() {
 		return false, nil
 	}
-	blocks := &params.blockPool.blocks
+	lists := params.blockPool.blocks.of(params.stream)
+	if lists == nil {
+		return false, nil
+	}
 	key := blockKey{size: max(params.size, d.cfg.MaxSplitSize)}
-	first := blocks.lowerBound(params.stream, key)
+	first := lists.free.lowerBound(key)
 	if first != nil && isWholeDriverSegment(first) {
 		return true, d.releaseBlockLocked(first, params.context)
 	}
 	// From the largest block down. The next is looked up before the present one is released.
 	released := uint64(0)
-	b := blocks.predecessor(params.stream, key)
+	b := lists.free.predecessor(key)
 	for b != nil && released < key.size && b.size >= d.cfg.MaxSplitSize {
-		below, size := blocks.before(b), b.size
+		below, size := lists.free.before(b), b.size
 		if isWholeDriverSegment(b) {
 			if err := d.releaseBlockLocked(b, params.context); err != nil {
 				return false, err
@@ -126,7 +129,7 @@ func (d *device) garbageCollectCachedBlocksLocked(context gatheredContext) error
 	blockPool := &d.defaultPool.largeBlocks
 	var candidates []*block
 	totalAge := uint64(0)
-	for b := range blockPool.blocks.all() {
+	for b := range blockPool.blocks.allFree() {
 		if !b.isSplit() {
 			candidates = append(candidates, b)
 			totalAge += blockPool.gcAge(b)

@@ -18,7 +18,8 @@ type segment struct {
 	size      uint64 // bytes
 	head      *block
 	blockPool *blockPool
-	stream    spec.Stream // the allocation stream of all of its blocks
+	stream    spec.Stream  // the allocation stream of all of its blocks
+	lists     *streamLists // of the stream in the block pool
 
 	contextWhenAllocated gatheredContext
 
@@ -159,8 +160,15 @@ func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *bloc
 func (d *device) addSegmentLocked(s *segment, params *allocParams) *block {
 	s.blockPool, s.stream = params.blockPool, params.stream
 	s.head = d.newBlockLocked(s, s.base, s.size)
+	s.blockPool.blocks.addSegment(s)
 	d.segments.insert(s)
 	return s.head
+}
+
+// removeSegmentLocked removes a segment, whose memory was returned. Its block is in no list.
+func (d *device) removeSegmentLocked(s *segment) {
+	s.blockPool.blocks.removeSegment(s)
+	d.segments.remove(s)
 }
 
 // releaseBlockLocked returns a free block that is a whole segment, not an expandable one, to
@@ -178,8 +186,8 @@ func (d *device) releaseBlockLocked(b *block, context gatheredContext) error {
 	if s.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeSegments.Decrease(1)
 	}
-	blockPool.blocks.remove(b)
-	d.segments.remove(s)
+	b.removeFromList()
+	d.removeSegmentLocked(s)
 	blockPool.owner.cudaMallocCount--
 	d.recycleBlockLocked(b)
 	d.deliverLocked()

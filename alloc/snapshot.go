@@ -1,6 +1,10 @@
 package alloc
 
-import "gaugeblock/spec"
+import (
+	"iter"
+
+	"gaugeblock/spec"
+)
 
 // Snapshot shows all reserved memory, with the history. The part of each device is of one
 // moment. The parts of different devices are of different moments.
@@ -67,7 +71,7 @@ func segmentInfo(dev spec.Device, first *block) spec.Segment {
 		}
 		info.Blocks = append(info.Blocks, spec.Block{
 			Address: b.ptr, Size: b.size, RequestedSize: b.requestedSize,
-			State: b.state(), Context: b.contextWhenAllocated,
+			State: b.state(), Context: b.rarely().contextWhenAllocated,
 		})
 	}
 	return info
@@ -108,7 +112,7 @@ func (d *device) inspectStreamUsesLocked(v *spec.Visitor) {
 	}
 	for _, s := range d.segments {
 		for b := s.head; b != nil; b = b.next {
-			for _, u := range b.streamUses {
+			for _, u := range b.rarely().streamUses {
 				v.StreamUse(&spec.StreamUseView{
 					Block: b.ptr, Stream: u.stream, DuringRouting: u.duringRouting,
 				})
@@ -125,17 +129,17 @@ func inspectPool(p *pool, freeable bool, v *spec.Visitor) {
 		})
 	}
 	for _, bp := range [...]*blockPool{&p.smallBlocks, &p.largeBlocks} {
-		inspectSet(&bp.blocks, v.Free)
-		inspectSet(&bp.unmapped, v.Unmapped)
+		inspectBlocks(bp.blocks.allFree(), v.Free)
+		inspectBlocks(bp.blocks.allUnmapped(), v.Unmapped)
 	}
 }
 
-func inspectSet(set *blockSet, visit func(*spec.BlockView)) {
+func inspectBlocks(blocks iter.Seq[*block], visit func(*spec.BlockView)) {
 	if visit == nil {
 		return
 	}
 	var view spec.BlockView
-	for b := range set.all() {
+	for b := range blocks {
 		b.show(&view)
 		visit(&view)
 	}
@@ -172,7 +176,7 @@ func (b *block) show(view *spec.BlockView) {
 		Address: b.ptr, Size: b.size, RequestedSize: b.requestedSize,
 		Stream: b.segment.stream, Pool: blockPool.owner.id, PoolKind: blockPool.kind,
 		Allocated: b.allocated, Mapped: b.mapped, Expandable: b.isExpandable(),
-		EventCount: int(b.eventCount), StreamUses: len(b.streamUses),
+		EventCount: int(b.rarely().eventCount), StreamUses: len(b.rarely().streamUses),
 		First: b.prev == nil, Last: b.next == nil,
 		Age: blockPool.gcAge(b),
 	}

@@ -9,16 +9,23 @@ import (
 // Stats returns the device's statistics.
 func (a *Allocator) Stats(dev spec.Device) (stats spec.DeviceStats, err error) {
 	err = a.onDevice("stats", dev, func(d *device) error {
-		stats = d.stats
+		stats = d.statsLocked()
 		return nil
 	})
 	return stats, err
+}
+
+func (d *device) statsLocked() spec.DeviceStats {
+	stats := d.stats
+	d.blockStats.fill(&stats)
+	return stats
 }
 
 // ResetPeakStats sets the peak of every statistic to its current value.
 func (a *Allocator) ResetPeakStats(dev spec.Device) error {
 	return a.onDevice("reset_peak_stats", dev, func(d *device) error {
 		d.stats.ResetPeak()
+		d.blockStats.each((*tally).resetPeak)
 		return nil
 	})
 }
@@ -27,6 +34,7 @@ func (a *Allocator) ResetPeakStats(dev spec.Device) error {
 func (a *Allocator) ResetAccumulatedStats(dev spec.Device) error {
 	return a.onDevice("reset_accumulated_stats", dev, func(d *device) error {
 		d.stats.ResetAccumulated()
+		d.blockStats.each((*tally).resetAccumulated)
 		return nil
 	})
 }
@@ -57,14 +65,4 @@ func (a *Allocator) CacheInfo(dev spec.Device, atLeast uint64) (largest uint64, 
 // reservedBytesLocked returns how many bytes are reserved.
 func (d *device) reservedBytesLocked() uint64 {
 	return uint64(d.stats.ReservedBytes[spec.Aggregate].Current)
-}
-
-// addChange adds a change of either sign to a statistic.
-func addChange(a *spec.StatArray, kind spec.PoolKind, change int64) {
-	switch {
-	case change > 0:
-		a.Increase(kind, change)
-	case change < 0:
-		a.Decrease(kind, -change)
-	}
 }

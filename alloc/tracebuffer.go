@@ -49,8 +49,14 @@ type contextRecorder struct {
 // maybeGatherContext returns the present context if the level that the program has set is
 // at least that of the operation. Whether a trace entry keeps it is another test (recordTrace). It is called without the mutex: the program's function may take any mutex.
 func (d *device) maybeGatherContext(level spec.ContextLevel) gatheredContext {
-	r := d.contextRecorder.Load()
-	if r == nil || r.level < level {
+	if r := d.contextRecorder.Load(); r != nil {
+		return r.gather(level)
+	}
+	return nil
+}
+
+func (r *contextRecorder) gather(level spec.ContextLevel) gatheredContext {
+	if r.level < level {
 		return nil
 	}
 	return r.record()

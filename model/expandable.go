@@ -144,10 +144,11 @@ func (s *State) mapBlock(p place, bytes uint64) (place, bool) {
 	g := &s.Segments[p.segment]
 	b := g.Blocks[p.block]
 	size := min(nextMultiple(bytes, g.Page), b.Size)
-	s.driverCall(callMapPages)
 	if s.deviceUsed()+size > s.Memory {
+		s.driverCall(callCreatePages)
 		return place{}, false
 	}
+	s.driverCall(callMapPages)
 	s.Counters.NumDeviceAlloc++
 	for offset := uint64(0); offset < size; offset += g.Page {
 		s.Granted(spec.Range{Ptr: b.Address + spec.Ptr(offset), Bytes: g.Page}, g.Stream)

@@ -7,9 +7,9 @@ package model
 //
 // This is not so for a driver that has no memory: malloc has rules for it (malloc.go).
 
-// Driver calls that can fail, with the names of spec.Driver and spec.VirtualMemory. One that
-// maps pages stands for the calls that create the pages and give access to them, too: all
-// are undone if one of them fails.
+// Driver calls that can fail, with the names of spec.Driver and spec.VirtualMemory. Calls that
+// are undone together count as one: those that create pages, map them and give access to
+// them. Where the device has no memory for all pages, only creating them can fail.
 const (
 	callMalloc            = "Malloc"
 	callFree              = "Free"
@@ -18,6 +18,7 @@ const (
 	callSynchronizeEvent  = "SynchronizeEvent"
 	callReserveAddress    = "ReserveAddress"
 	callFreeAddress       = "FreeAddress"
+	callCreatePages       = "CreatePage"
 	callMapPages          = "MapPage"
 	callSynchronizeStream = "SynchronizeStream"
 	callUnmapPage         = "UnmapPage" // and releasing the page
@@ -44,31 +45,18 @@ func (s *State) driverCall(name string) {
 	}
 }
 
-// A DriverFault is a driver call that failed.
-type DriverFault struct {
-	Call string // with the name in spec.Driver or spec.VirtualMemory
-	Nth  int    // among the calls of this name of the operation, from 1
-}
-
-// Interrupted is the state after an operation whose nth driver call, counted from 1, failed.
-// met is false if the operation makes fewer driver calls.
-func (s State) Interrupted(nth int, operation func(State)) (next State, fault DriverFault, met bool) {
-	calls := &driverCalls{fails: nth}
-	s.calls = calls
+// Interrupted is the state after an operation whose nth driver call, counted from 1, failed,
+// and the calls that were made: the last is the one that failed. There are no calls if the
+// operation makes fewer than n.
+func (s State) Interrupted(nth int, operation func(State)) (next State, calls []string) {
+	counted := &driverCalls{fails: nth}
+	s.calls = counted
 	defer func() {
-		if len(calls.made) < nth {
-			return
-		}
-		stopped := recover().(interrupted)
-		next, met = stopped.at, true
-		next.calls = nil
-		fault.Call = calls.made[nth-1]
-		for _, name := range calls.made {
-			if name == fault.Call {
-				fault.Nth++
-			}
+		if len(counted.made) == nth {
+			next, calls = recover().(interrupted).at, counted.made
+			next.calls = nil
 		}
 	}()
 	operation(s)
-	return State{}, fault, false
+	return next, nil
 }

@@ -148,3 +148,44 @@ func TestStreamUsesAreSorted(t *testing.T) {
 		t.Errorf("the order of record_stream makes a difference:\n%v\n%v", a, b)
 	}
 }
+
+// TestPendingMallocsAreSorted: in whatever order mallocs begin, the states are equal.
+func TestPendingMallocsAreSorted(t *testing.T) {
+	begin := func(ids ...int) model.State {
+		s := newState("")
+		for _, id := range ids {
+			s, _, _ = s.MallocSearch(id, 0, 20*mib, model.DriverResults{})
+		}
+		return s
+	}
+	if a, b := begin(1, 2, 3), begin(3, 1, 2); !a.Equal(b) {
+		t.Errorf("the order of mallocs makes a difference:\n%v\n%v", a, b)
+	}
+}
+
+// TestPoolsThatAreUsed: a pool that is used can be created again, which adds a use, and is not emptied;
+// a freeable one cannot, and is. A pool that is not there has nothing to empty.
+func TestPoolsThatAreUsed(t *testing.T) {
+	pool := spec.PoolID{User: 1}
+	s, r := newState("").CreatePool(pool, false, false)
+	if r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	if again, r := s.CreatePool(pool, false, false); r.Err != nil || again.Equal(s) {
+		t.Errorf("a second use: %v", r.Err)
+	}
+	if !s.EmptyPool(pool).Equal(s) || !s.EmptyPool(spec.PoolID{User: 2}).Equal(s) {
+		t.Error("a pool was emptied that is used, or not there")
+	}
+	s, r = s.ReleasePool(pool)
+	if r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	var misuse *spec.InvalidStateError
+	if _, r := s.CreatePool(pool, false, false); !errors.As(r.Err, &misuse) {
+		t.Errorf("creating a freeable pool: %v", r.Err)
+	}
+	if s.EmptyPool(pool).Equal(s) {
+		t.Error("a freeable pool was not emptied")
+	}
+}

@@ -84,6 +84,9 @@ func TestRefused(t *testing.T) {
 		{"a state of no kind", segment(`"total_size":512,"blocks":[{"size":512,"state":"lost"}]`), `file: a block is in state "lost" (at byte 64)`},
 		{"an entry that is none", `{"segments":[],"device_traces":[[{"addr":1}]]}`, "file: a trace entry has no action (at byte 33)"},
 		{"an entry with a text for a size", `{"segments":[],"device_traces":[[{"action":"alloc","size":"1"}]]}`, "file: the value of size in a trace entry is a str (at byte 33)"},
+		{"an entry without anything", `{"segments":[],"device_traces":[[{}]]}`, "file: a trace entry has no action (at byte 33)"},
+		{"an entry without anything, pickled", p + "}(X\x08\x00\x00\x00segments]X\x0d\x00\x00\x00device_traces]]}aau.", "file: a trace entry has no action (at byte 0)"},
+		{"an entry alone", `{"action":"alloc","addr":512}`, "file: the snapshot is a trace entry (at byte 0)"},
 		{"a damaged archive", "\x1f\x8bxxxxxxxxxxxx", "file: the compressed data is damaged: gzip: invalid header (at byte 0)"},
 	} {
 		t.Run(c.what, func(t *testing.T) {

@@ -141,3 +141,11 @@ func TestSnapshotsOfModels(t *testing.T) {
 		}
 	}
 }
+
+// TestNullFrames: an entry's frames may be there and null.
+func TestNullFrames(t *testing.T) {
+	f := read(t, `{"segments":[],"device_traces":[[{"action":"alloc","frames":null}]]}`)
+	if len(f.DeviceTraces) != 1 || len(f.DeviceTraces[0]) != 1 {
+		t.Errorf("%+v", f.DeviceTraces)
+	}
+}

@@ -70,8 +70,8 @@ func emptyCache(s model.State) { s.EmptyCache() }
 // calls are numbered from 0.
 func interrupt(s *model.State, operation func(model.State), yield func(n int, next *model.State)) {
 	for n := 0; ; n++ {
-		next, _, met := s.Interrupted(n+1, operation)
-		if !met {
+		next, calls := s.Interrupted(n+1, operation)
+		if calls == nil {
 			return
 		}
 		yield(n, &next)
@@ -91,8 +91,9 @@ func (f *Faults) refuse(s *model.State, stream spec.Stream, bytes uint64) (next 
 	return next, !s.Limited || now.Reserved()+segment <= s.Limit
 }
 
-// Fault is the driver call that fails in a step: FailedMalloc, FailedEmptyCache or FailedFree.
-func (f *Faults) Fault(s *model.State, name string, arguments []int) (fault model.DriverFault) {
+// DriverCalls are the driver calls of a step FailedMalloc, FailedEmptyCache or FailedFree. The
+// last fails.
+func DriverCalls(s *model.State, name string, arguments []int) []string {
 	operation := emptyCache
 	switch name {
 	case "FailedMalloc":
@@ -100,8 +101,8 @@ func (f *Faults) Fault(s *model.State, name string, arguments []int) (fault mode
 	case "FailedFree":
 		operation = freeOf(AddressBase + spec.Ptr(arguments[0]))
 	}
-	_, fault, _ = s.Interrupted(arguments[len(arguments)-1], operation)
-	return fault
+	_, calls := s.Interrupted(arguments[len(arguments)-1], operation)
+	return calls
 }
 
 // always implements Module. OutOfMemoryIsReal is not in it: Faults.tla does not have it.

@@ -86,3 +86,20 @@ func TestUnreserve(t *testing.T) {
 		})
 	}
 }
+
+// TestDoubtfulFrees: a free that the record has twice counts once, and one of memory that is not active not at all.
+func TestDoubtfulFrees(t *testing.T) {
+	s := newAllocatorState(nil, spec.DefaultConfig(spec.DefaultGeometry()), nil)
+	step := func(action spec.Action, at spec.Ptr) {
+		s.add(0, &snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: action, Addr: at, Size: 512}, Context: &snapshot.Context{}})
+	}
+	step(spec.ActionSegmentAlloc, 0x200000)
+	step(spec.ActionAlloc, 0x200000)
+	step(spec.ActionAlloc, 0x200200)
+	step(spec.ActionFreeRequested, 0x200200)
+	step(spec.ActionFreeRequested, 0x200200)
+	step(spec.ActionFreeRequested, 0x200400)
+	if s.allocatedBytes != 512 || s.active.Len() != 2 {
+		t.Errorf("%d bytes are allocated, %d blocks are active", s.allocatedBytes, s.active.Len())
+	}
+}

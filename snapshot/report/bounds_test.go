@@ -84,6 +84,19 @@ func TestPageIsSmall(t *testing.T) {
 				t.Errorf("merged %v, %d left out", m.Merged, m.LeftOut)
 			}
 			checkMoment(t, m)
+			shown := 0
+			for _, s := range m.Segments {
+				for _, b := range s.Blocks {
+					if len(b) > countIndex {
+						shown += int(b[countIndex])
+					} else {
+						shown++
+					}
+				}
+			}
+			if want := (test.segments - test.leftOut) * test.blocks; shown != want {
+				t.Errorf("%d blocks are shown, want %d", shown, want)
+			}
 			var size counter
 			if err := Write(&size, pageOf(data)); err != nil {
 				t.Fatal(err)

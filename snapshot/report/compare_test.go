@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,5 +200,43 @@ func TestOneRank(t *testing.T) {
 	r.Add("rank0.pickle", buildNamed(t, held(map[string]uint64{"a": 512}), ""))
 	if got := r.Ranks(); got.Against != nil || len(got.List) != 1 || !strings.HasPrefix(got.Verdict, "There is one rank: ") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestSitesWithoutStack: those that differ in their category alone are compared as one.
+func TestSitesWithoutStack(t *testing.T) {
+	site := func(c category, peak, end uint64) (s siteTotals) {
+		s.category, s.peak[0], s.end[0] = c, peak, end
+		return s
+	}
+	for _, test := range []struct{ sites, want []siteTotals }{
+		{[]siteTotals{site(parameters, 3, 5), site(activations, 20, 40)}, []siteTotals{site(uncategorized, 23, 45)}},
+		{[]siteTotals{site(parameters, 30, 5), site(activations, 20, 0)}, []siteTotals{site(uncategorized, 50, 5)}},
+	} {
+		joined := joinCategories(test.sites)
+		if len(joined) != 1 || joined[0].peak != test.want[0].peak || joined[0].end != test.want[0].end || joined[0].category != uncategorized {
+			t.Errorf("%+v", joined)
+		}
+		if weight := joined[0].weight(); weight != max(joined[0].peak[0], joined[0].end[0]) {
+			t.Errorf("its weight is %d", weight)
+		}
+	}
+}
+
+// TestDevicesOfPage: a page has sixteen devices, with the chosen one.
+func TestDevicesOfPage(t *testing.T) {
+	f := &snapshot.File{}
+	for dev := range 20 {
+		f.Segments = append(f.Segments, spec.Segment{Device: spec.Device(dev)})
+	}
+	for _, chosen := range []spec.Device{0, 7, 18} {
+		devices, more := Devices(f, chosen)
+		if len(devices) != maxDevices || more != 4 || !slices.Contains(devices, chosen) {
+			t.Errorf("of device %d: %v and %d more", chosen, devices, more)
+		}
+	}
+	f.Segments = f.Segments[:16]
+	if devices, more := Devices(f, 3); len(devices) != 16 || more != 0 {
+		t.Errorf("%v and %d more", devices, more)
 	}
 }

@@ -321,3 +321,52 @@ func pageIn(t *testing.T, page string) *Page {
 	}
 	return &p
 }
+
+// TestPeakAtStart: if nothing is allocated in the history, the peak is before its first entry.
+func TestPeakAtStart(t *testing.T) {
+	f := &snapshot.File{
+		DeviceTraces: make([][]snapshot.TraceEntry, 1),
+		Segments: []spec.Segment{{Address: 0x200000, TotalSize: 2 << 20, Blocks: []spec.Block{
+			{Address: 0x200000, Size: 512, RequestedSize: 512, State: spec.ActiveAllocated},
+			{Address: 0x200200, Size: 2<<20 - 512, State: spec.Inactive},
+		}}},
+	}
+	for _, e := range []spec.TraceEntry{
+		{Action: spec.ActionFreeRequested, Addr: 0x200000, Size: 1024}, {Action: spec.ActionFreeCompleted, Addr: 0x200000, Size: 1024},
+		{Action: spec.ActionAlloc, Addr: 0x200000, Size: 512},
+	} {
+		f.DeviceTraces[0] = append(f.DeviceTraces[0], snapshot.TraceEntry{TraceEntry: e, Context: &snapshot.Context{}})
+	}
+	data := build(t, f)
+	if s := data.Summary; s.PeakAllocated != 1024 || s.PeakReserved != 2<<20 {
+		t.Errorf("%+v", s)
+	}
+	peak, atPeak := 0, uint64(0)
+	for _, bin := range data.Sizes {
+		peak += bin.PeakCount
+	}
+	for _, site := range data.Sites {
+		atPeak += site.Peak[0]
+	}
+	if peak != 1 || atPeak != 1024 {
+		t.Errorf("%d blocks are allocated at the peak, of %d bytes", peak, atPeak)
+	}
+}
+
+// TestOutputFails: a page that cannot get to its place is an error, and leaves nothing.
+func TestOutputFails(t *testing.T) {
+	dir := t.TempDir()
+	o, err := OpenOutput(filepath.Join(dir, "page"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "page"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Write(pageOf(buildRun(t, recordedRuns(t)[0]))); err == nil {
+		t.Error("a folder was replaced")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v is left: %v", left, err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gaugeblock/snapshot"
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
 )
@@ -386,12 +387,15 @@ func (c *Comparison) Export() string {
 	if p == nil {
 		return ""
 	}
-	value := p.Settings
+	return exportFor(c.Workload.Version, p.Settings)
+}
+
+func exportFor(v snapshot.Version, value string) string {
 	if strings.ContainsAny(value, "[]<> '\"") {
 		value = "'" + value + "'"
 	}
 	const newName, oldName = "PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF="
-	switch v := c.Workload.Version; {
+	switch {
 	case v.Least >= 9:
 		return "export " + newName + value
 	case v.Most < 9:

@@ -79,6 +79,17 @@ func TestCheckerChecksFigures(t *testing.T) {
 	}
 }
 
+// When lists and events are both wrong, both are told.
+func TestListsAndEvents(t *testing.T) {
+	s := goodScene()
+	s.views.free = s.views.free[1:]
+	s.views.pending = nil
+	violations, err := invariant.CheckInspector(0, s.views, spec.DefaultGeometry(), nil)
+	if err != nil || len(violations) != 2 || violations[0].Invariant == violations[1].Invariant {
+		t.Errorf("%v, %v", err, sentences(violations))
+	}
+}
+
 // Lists are shown by pool, the small half first, then by stream, size and address:
 // whatever comes later in that order may be smaller than what came before.
 func TestListsAreInOrder(t *testing.T) {

@@ -302,9 +302,6 @@ func (r *violationReport) add(number int, dev spec.Device, at spec.Ptr, format s
 
 // list is what was found, in order. What two sources showed alike is there once.
 func (r *violationReport) list() []Violation {
-	if len(r.found) == 0 {
-		return nil
-	}
 	slices.SortStableFunc(r.found, func(a, b Violation) int {
 		return cmp.Or(
 			cmp.Compare(a.Number, b.Number), cmp.Compare(a.Device, b.Device),

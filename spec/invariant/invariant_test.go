@@ -185,6 +185,9 @@ func TestManyViolations(t *testing.T) {
 	if got := violations[15].Sentence; got != want {
 		t.Errorf("%q instead of %q", got, want)
 	}
+	if got := violations[14].Sentence; got != "segment 0x51c00000 (2097152 bytes) has no blocks" {
+		t.Errorf("%q: the number is told once", got)
+	}
 }
 
 // Errors are not findings.

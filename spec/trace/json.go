@@ -212,40 +212,38 @@ func (c *jsonCursor) text() string {
 }
 
 // unquote takes the string from the cursor to end.
-func (c *jsonCursor) unquote(end int, escaped bool) (s string) {
+func (c *jsonCursor) unquote(end int, escaped bool) string {
 	literal := c.line[c.pos:end]
-	if !escaped {
-		s = textOf(literal[1 : len(literal)-1])
-	} else if json.Unmarshal(literal, &s) != nil {
+	if escaped {
+		return c.unescape(literal)
+	}
+	c.pos = end
+	return commonTexts.text(literal[1 : len(literal)-1])
+}
+
+// unescape takes the string that a literal with escapes is. Its result needs memory.
+func (c *jsonCursor) unescape(literal []byte) (s string) {
+	if json.Unmarshal(literal, &s) != nil {
 		c.malformed("a string with a malformed escape")
 		return ""
 	}
-	c.pos = end
+	c.pos += len(literal)
 	return s
 }
 
 // commonTexts are the texts that most lines have, which need no memory each time.
-var commonTexts map[string]string
+var commonTexts wordSet
 
 func init() {
-	commonTexts = map[string]string{}
 	for i := range lineTable.members {
-		commonTexts[lineTable.members[i].name] = lineTable.members[i].name
+		commonTexts.add(lineTable.members[i].name)
 	}
 	for _, word := range slices.Concat(spec.ActionNames(), spec.BlockStateNames()) {
-		commonTexts[word] = word
+		commonTexts.add(word)
 	}
 	for kind := range kinds {
-		commonTexts[string(kind)] = string(kind)
+		commonTexts.add(string(kind))
 	}
-}
-
-// textOf is the string of some bytes.
-func textOf(b []byte) string {
-	if word, known := commonTexts[string(b)]; known {
-		return word
-	}
-	return string(b)
 }
 
 // truth reads true or false.

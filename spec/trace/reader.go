@@ -19,9 +19,9 @@ type Reader struct {
 	refs   *references
 	graphs int // captures that ended, for version 1
 	end    *End
-	room   *traceLine // of each line, if they are not kept: Reuse
-	ahead  *Op        // the first operation, if it was read with the header
-	err    error      // what Next returns from now on
+	room   *lineRoom // of each line, if they are not kept: Reuse
+	ahead  *Op       // the first operation, if it was read with the header
+	err    error     // what Next returns from now on
 }
 
 // Open opens a trace file, compressed or not; "-" is standard input. What is
@@ -97,7 +97,7 @@ func (t *Reader) Close() error {
 
 // Reuse says that an operation is not looked at any more when the next one is read, so
 // that they can be in the same memory.
-func (t *Reader) Reuse() { t.room = &traceLine{} }
+func (t *Reader) Reuse() { t.room = &lineRoom{} }
 
 // Next returns the next operation, which is the caller's to keep unless Reuse was called;
 // io.EOF when there is none. Any other error is a *Error, and returned ever after.
@@ -176,17 +176,24 @@ func (t *Reader) fail(reason string, cause error) error {
 	return &Error{File: t.name, Line: t.line, Reason: reason, Err: cause}
 }
 
+// lineRoom is the memory that reading a line takes.
+type lineRoom struct {
+	line   traceLine
+	cursor jsonCursor
+}
+
 // parseLine reads a line after the header, into the room if there is any. It says what is
 // wrong, "" if nothing is.
-func parseLine(text []byte, h *Header, room *traceLine) (l *traceLine, wrong string) {
+func parseLine(text []byte, h *Header, room *lineRoom) (l *traceLine, wrong string) {
 	if h.Format == TreeFormat {
 		return parseTreeLine(text)
 	}
-	if l = room; l == nil {
-		l = &traceLine{}
+	if room == nil {
+		room = &lineRoom{}
 	}
+	l, c := &room.line, &room.cursor
 	*l = traceLine{columns: len(h.StatColumns)}
-	c := &jsonCursor{line: text}
+	*c = jsonCursor{line: text, path: c.path[:0]}
 	seen := lineTable.read(c, l)
 	c.end()
 	kind := l.op.Kind

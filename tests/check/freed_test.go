@@ -16,6 +16,9 @@ func TestManyFrees(t *testing.T) {
 	for id := range int64(frees) {
 		m.end(&allocation{id: 2 * id, ptr: spec.Ptr(id)}, 1)
 	}
+	if len(m.freed) != mostFreed || len(m.oldest) != mostFreed {
+		t.Errorf("%d allocations are remembered with their lines, %d in order", len(m.freed), len(m.oldest))
+	}
 	for _, id := range []int64{0, 500, 999, 1000, frees - 1} {
 		if !m.wasFreed(2 * id) {
 			t.Errorf("number %d was freed, and is not known", 2*id)

@@ -72,10 +72,8 @@ func (c *checker) deviceCall(op *trace.Op) {
 			c.gpu.SeeStream(op.Device, c.stream(op.Device, op.Stream))
 		}
 	case trace.OpQueryEvent:
-		if op.Complete {
-			waited := *op
-			waited.Kind = trace.OpSynchronizeEvent
-			c.play(&waited)
+		if op.Complete { // as it is here as well, since work completes at once
+			c.play(op)
 		}
 	case trace.OpWaitThread:
 		c.gpu.OrderThreads(op.Other, op.Thread)

@@ -110,8 +110,12 @@ func TestBadDrivers(t *testing.T) {
 		{`while read line; do echo '{"contract":"joined"}'; done`, `its answer to "malloc" has neither ptr nor error`},
 		{begins + `read line; sleep 60`, "it did not come back within 300ms"},
 	} {
+		patience := time.Minute // of a busy machine
+		if strings.Contains(test.problem, "300ms") {
+			patience = 300 * time.Millisecond
+		}
 		report, err := Search{
-			Command: []string{shell, "-c", test.script}, Level: conformance.Safe, Operations: 10, Patience: 300 * time.Millisecond,
+			Command: []string{shell, "-c", test.script}, Level: conformance.Safe, Operations: 10, Patience: patience,
 		}.Run()
 		text := fmt.Sprint(err)
 		if err == nil {

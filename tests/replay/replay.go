@@ -155,13 +155,14 @@ func (r *run) step(op *trace.Op) error {
 		return nil
 	}
 	out := r.machine.perform(op)
-	var bad *trace.Error
-	if errors.As(out.err, &bad) {
-		return bad
-	}
-	if lacksAbility(out.err) && op.Expect.Error != trace.ErrorNotSupported {
-		r.notSupported(op, out.err)
-		return nil
+	if out.err != nil {
+		if bad, is := errors.AsType[*trace.Error](out.err); is {
+			return bad
+		}
+		if lacksAbility(out.err) && op.Expect.Error != trace.ErrorNotSupported {
+			r.notSupported(op, out.err)
+			return nil
+		}
 	}
 	r.story.operation(r.result.Operations, op, out, r.machine.fake)
 	if op.Expect.Unknown() {
@@ -176,6 +177,7 @@ func (r *run) step(op *trace.Op) error {
 	if len(r.choices.made) > 0 {
 		r.same = r.machine.confirm(op, out, r.choices)
 	}
+	r.machine.room = out.events // nobody looks at them any more
 	return nil
 }
 

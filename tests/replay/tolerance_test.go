@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,7 +48,7 @@ func TestEventTolerance(t *testing.T) {
 	} {
 		tol := toleranceOf(&trace.Header{Exclusive: c.exclusive})
 		before := append(events(nil), c.b...)
-		if equal := cmp.Equal(tol.events(c.kind, c.a), tol.events(c.kind, c.b)); equal != c.equal {
+		if equal := slices.Equal(tol.events(c.kind, c.a), tol.events(c.kind, c.b)); equal != c.equal {
 			t.Errorf("%s: equal is %v", c.what, equal)
 		}
 		if diff := cmp.Diff(before, c.b); diff != "" && len(before) > 0 {

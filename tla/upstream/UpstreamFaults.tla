@@ -33,19 +33,9 @@ FailedRecord(addr) ==
 SpecFailedRecord == Init /\ [][Next \/ \E a \in Addresses : FailedRecord(a)]_vars
 
 (***************************************************************************)
-(* "A cudaFree that fails has been counted and traced".                    *)
-(***************************************************************************)
-FailedFree ==
-    LET h == SynchronizeAndFreeEvents(Heap) IN
-    \E b \in Releasable(h, 0) :
-        /\ Become([h EXCEPT !.stats.reserved = @ - b.size])
-        /\ UNCHANGED programVars
-
-SpecFailedFree == Init /\ [][Next \/ FailedFree]_vars
-
-(***************************************************************************)
 (* "If a page cannot be created, mapped or made accessible, those before   *)
-(* it count as mapped without being mapped".                               *)
+(* it count as mapped without being mapped": the driver's pages belong to  *)
+(* no segment.                                                             *)
 (***************************************************************************)
 FailedMap(stream, bytes) ==
     LET p == AllocParams(stream, bytes, 0)
@@ -56,7 +46,7 @@ FailedMap(stream, bytes) ==
     IN /\ GetFreeBlock(h, p) = {}
        /\ ~b.mapped /\ grown.found # {}
        /\ Cardinality(grown.heap.device) > Cardinality(ready.device) + 1
-       /\ Become([grown.heap EXCEPT !.device = ready.device])
+       /\ Become([ready EXCEPT !.device = grown.heap.device])
        /\ UNCHANGED programVars
 
 SpecFailedMap == Init /\ [][Next \/ \E s \in Streams, n \in Sizes : FailedMap(s, n)]_vars
@@ -64,18 +54,15 @@ SpecFailedMap == Init /\ [][Next \/ \E s \in Streams, n \in Sizes : FailedMap(s,
 (***************************************************************************)
 (* "If a page cannot be unmapped or released, it and those before it do    *)
 (* not belong to the segment any more, but the block still counts as       *)
-(* mapped, and is allocated".                                              *)
+(* mapped, and is allocated": here the second page of a block.             *)
 (***************************************************************************)
 FailedUnmap ==
     LET h == SynchronizeAndFreeEvents(Heap) IN
     \E b \in {c \in h.blocks : c.addr \in h.cached} :
         LET pages == Within(SegmentOf(h, b), b) IN
-        /\ pages # {}
-        /\ Become([h EXCEPT !.device = @ \ pages])
+        /\ Cardinality(pages) > 1
+        /\ Become([h EXCEPT !.device = @ \ {x \in pages : \A y \in pages : x.addr <= y.addr}])
         /\ UNCHANGED programVars
 
 SpecFailedUnmap == Init /\ [][Next \/ FailedUnmap]_vars
-
-\* What counts as mapped is mapped: the driver's memory is what is reserved.
-ReservedIsMapped == NothingIsLost
 =============================================================================

@@ -12,7 +12,8 @@ EnoughAddresses == 0..(4 * Cardinality(Streams) * (ReserveSize("small") + Reserv
 (* "That a use was recorded during a capture is kept for the block's       *)
 (* address in the heap": such uses are removed only when the free of the   *)
 (* block was deferred.  In the block's next allocation a use is dropped    *)
-(* that is not over.                                                       *)
+(* that is not over.  (Upstream's block is an object that a split replaces,*)
+(* so requests must be whole segments for its address to stand for it.)    *)
 (***************************************************************************)
 KeepsCaptureUses(h, b) ==
     LET back  == [b EXCEPT !.allocated = FALSE]
@@ -63,6 +64,12 @@ KeepsRanges(h, pool) == h
 ReleasesInCaptures(h) ==
     LET default == IF CapturesUnderway(h) THEN h ELSE ReleaseCachedBlocks(ResolveDeferred(h))
     IN ReleaseFreeable(default, Freeable(default))
+
+(***************************************************************************)
+(* "Unmapping synchronizes the segment's stream, which is illegal while    *)
+(* that stream is being captured."                                         *)
+(***************************************************************************)
+UnmapsInCaptures(h, b) == Within(SegmentOf(h, b), b)
 
 (***************************************************************************)
 (* "A freeable pool marked use_on_oom makes every request fail that would  *)

@@ -22,9 +22,9 @@ import (
 //	inner        another mutex is held, or what is guarded is used by no other operation of programs
 //	no program   programs have no such operation; tests/suites/concurrent calls it
 var points = map[string]string{
-	"malloc: d.mu.Lock":                                      "pause: malloc",
+	"malloc: d.lock":                                         "pause: malloc",
 	"malloc: d.maybeGatherContext":                           "pause: malloc",
-	"free: d.mu.Lock":                                        "pause: lock",
+	"free: d.lock":                                           "pause: lock",
 	"free: d.maybeGatherContext":                             "pause: lock",
 	"onEachDeviceWithContext: d.maybeGatherContext":          "pause: lock, of an EmptyCache before each device",
 	"driverMallocLocked: d.withoutMutexLocked":               "pause: ask, answer",
@@ -45,7 +45,11 @@ var points = map[string]string{
 	"onEachDeviceInOrder: a.configuring.Lock":               "no program",
 	"Checkpoint: a.maybeGatherContext":                      "no program",
 	"Restore: a.maybeGatherContext":                         "no program",
-	"maybeGatherContext: record":                            "pause: where it is called",
+	"maybeGatherContext: gather":                            "pause: where it is called",
+	"gather: record":                                        "pause: where maybeGatherContext is called",
+	"lockInTurn: d.turns.Lock":                              "pause: where lock is called",
+	"lockInTurn: d.mu.Lock":                                 "pause: where lock is called",
+	"hasAllocated: d.mu.Lock":                               "no program: they have one device",
 	"maybeGatherContext: a.devices[dev].maybeGatherContext": "no program",
 	"Annotate: Now":                                         "no program",
 
@@ -124,9 +128,9 @@ func pointsOf(f *ast.FuncDecl, file string) (list []string) {
 		text := written(call.Fun)
 		last := text[strings.LastIndex(text, ".")+1:]
 		switch {
-		case last == "Lock", last == "withoutMutexLocked", last == "maybeGatherContext":
+		case last == "Lock", last == "lock", last == "withoutMutexLocked", last == "maybeGatherContext":
 			list = append(list, text)
-		case last == "record" || last == "observe" || last == "Now" && f.Name.Name == "Annotate":
+		case last == "record" || last == "gather" || last == "observe" || last == "Now" && f.Name.Name == "Annotate":
 			list = append(list, last)
 		case file == "uncached.go" && strings.HasPrefix(text, "d.driver."):
 			list = append(list, text)

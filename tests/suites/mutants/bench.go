@@ -2,67 +2,135 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// bench runs the tests on mutants, one at a time.
+// bench runs tests on mutants, one at a time.
 type bench struct {
-	root  string
-	tests []string // packages, in the order in which they are tried
+	*build
 	race  bool
-	dir   string          // for the changed file and the test binaries
-	took  []time.Duration // by package, unchanged
+	tests []*test // the quickest first
+}
+
+// test is a test of a package, or several that are run together.
+type test struct {
+	pkg, binary string
+	names       []string
+	took        time.Duration // of processor time, unchanged
+	reaches     map[int]bool  // mutants; nil if not known, then all
 }
 
 // result counts mutants.
 type result struct {
-	killed, argued, survived, broken int
+	killed, argued, survived int
 }
 
 func (r result) String() string {
-	return fmt.Sprintf("%d mutants, %d killed, %d argued, %d survive (%d more do not compile)",
-		r.killed+r.argued+r.survived, r.killed, r.argued, r.survived, r.broken)
+	return fmt.Sprintf("%d mutants, %d killed, %d argued, %d survive", r.killed+r.argued+r.survived, r.killed, r.argued, r.survived)
 }
 
-// prepare runs the tests on the unchanged source: they must pass, and say how long they take.
-func (b *bench) prepare() (err error) {
-	if b.dir, err = os.MkdirTemp("", "mutants"); err != nil {
+// withoutUse are tests that are about files, which are not changed, or about speed.
+const withoutUse = "^(TestLocks|TestLocksFinds|TestPiecesAreThere|TestPointsAreComplete|TestDocumented.*|TestCommandsOfDocuments)$"
+
+// prepare builds the tests, and runs each on copies of the functions that are the same: it says which mutants it
+// reaches, and how long it takes. A test that fails is left out.
+func (b *bench) prepare(packages []string) error {
+	for _, pkg := range packages {
+		pkg, only, _ := strings.Cut(pkg, " ")
+		binary, err := b.build.test(pkg, b.race)
+		if err != nil {
+			return err
+		}
+		names, err := b.list(pkg, binary, only)
+		if err != nil {
+			return err
+		}
+		if b.race {
+			b.tests = append(b.tests, &test{pkg: pkg, binary: binary, names: names})
+			continue
+		}
+		quick := &test{pkg: pkg, binary: binary, reaches: map[int]bool{}}
+		for _, name := range names {
+			t := &test{pkg: pkg, binary: binary, names: []string{name}}
+			if err := b.measure(t); err != nil {
+				fmt.Printf("%s %s is left out: %v\n", pkg, name, err)
+				continue
+			}
+			if t.took > 60*time.Millisecond {
+				b.tests = append(b.tests, t)
+				continue
+			}
+			quick.names = append(quick.names, name)
+			quick.took += t.took
+			maps.Copy(quick.reaches, t.reaches)
+		}
+		b.tests = append(b.tests, quick)
+	}
+	slices.SortStableFunc(b.tests, func(s, t *test) int { return cmp.Compare(s.took, t.took) })
+	return nil
+}
+
+// list lists the tests of a package.
+func (b *bench) list(pkg, binary, only string) (names []string, err error) {
+	c := exec.Command(binary, "-test.list", cmp.Or(only, "."))
+	c.Dir = filepath.Join(b.root, filepath.FromSlash(pkg))
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", pkg, err)
+	}
+	skip := regexp.MustCompile(withoutUse)
+	for name := range strings.Lines(string(out)) {
+		name = strings.TrimSpace(name)
+		if !strings.HasPrefix(name, "Benchmark") && !skip.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// measure runs a test on the copies that are the same.
+func (b *bench) measure(t *test) error {
+	if err := os.WriteFile(b.reachedFile(), nil, 0o644); err != nil {
 		return err
 	}
-	for _, pkg := range b.tests {
-		start := time.Now()
-		if out, status := b.test(pkg, "", 10*time.Minute); status != passes {
-			return fmt.Errorf("%s fails unchanged: %s\n%s", pkg, status, out)
+	out, status, took := b.run(t, same, 10*time.Minute)
+	if status != passes {
+		return fmt.Errorf("it %s unchanged: %s", status, firstFailure(out))
+	}
+	reached, err := os.ReadFile(b.reachedFile())
+	if err != nil {
+		return err
+	}
+	t.took, t.reaches = took, map[int]bool{}
+	for line := range strings.Lines(string(reached)) {
+		number, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			return err
 		}
-		b.took = append(b.took, time.Since(start))
+		t.reaches[number] = true
 	}
 	return nil
 }
 
-func (b *bench) close() { os.RemoveAll(b.dir) }
+func (b *bench) reachedFile() string { return filepath.Join(b.dir, "reached") }
 
-// all tries mutants until n have compiled, and says what became of each.
-func (b *bench) all(chosen []mutant, n int, equivalent map[string]string) (r result, err error) {
-	for i := range chosen {
-		m := &chosen[i]
-		if n > 0 && r.killed+r.argued+r.survived == n {
-			break
-		}
-		by, err := b.try(m)
-		if err != nil {
-			return r, err
-		}
+// all tries each mutant, and says what became of it.
+func (b *bench) all(equivalent map[string]string) (r result) {
+	for _, number := range b.order {
+		m := b.mutants[number]
+		by := b.try(number)
 		switch {
-		case by == doesNotCompile:
-			r.broken++
-			continue
 		case by != "":
 			r.killed++
 		case equivalent[m.name()] != "":
@@ -71,90 +139,64 @@ func (b *bench) all(chosen []mutant, n int, equivalent map[string]string) (r res
 		default:
 			r.survived++
 			by = "SURVIVES"
+			if !slices.ContainsFunc(b.tests, func(t *test) bool { return t.reaches == nil || t.reaches[number] }) {
+				by += ": no test reaches it"
+			}
 		}
 		fmt.Printf("%s:%d\t%s\t%s\n", m.file, m.line, m.name(), by)
 	}
-	return r, nil
+	return r
 }
 
 // try says which package's tests notice a mutant, and how; "" if none.
-func (b *bench) try(m *mutant) (by string, err error) {
-	file := filepath.Join(b.root, filepath.FromSlash(m.file))
-	source, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	changed, overlay := filepath.Join(b.dir, "changed.go"), filepath.Join(b.dir, "overlay.json")
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{file: changed}})
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(changed, m.apply(source), 0o644); err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(overlay, text, 0o644); err != nil {
-		return "", err
-	}
-	for i, pkg := range b.tests {
-		out, status := b.test(pkg, overlay, 30*time.Second+10*b.took[i])
-		switch {
-		case status == doesNotCompile:
-			return doesNotCompile, nil
-		case status != passes:
-			return pkg + " " + status + ": " + firstFailure(out), nil
+func (b *bench) try(number int) (by string) {
+	for _, t := range b.tests {
+		if t.reaches != nil && !t.reaches[number] || len(t.names) == 0 {
+			continue
+		}
+		if out, status, _ := b.run(t, number, 10*time.Second+5*t.took); status != passes {
+			return t.pkg + " " + status + ": " + firstFailure(out)
 		}
 	}
-	return "", nil
+	return ""
 }
 
 const (
-	passes         = "passes"
-	fails          = "fails"
-	hangs          = "hangs"
-	doesNotCompile = "does not compile"
+	passes = "passes"
+	fails  = "fails"
+	hangs  = "hangs"
 )
 
-// readsSource are tests that read the source from its files, where it is unchanged.
-const readsSource = "^(TestLocks|TestLocksFinds|TestPiecesAreThere|TestPointsAreComplete|TestDocumented.*|TestCommandsOfDocuments)$"
-
-// test builds and runs the tests of a package, with an overlay if one is given.
-func (b *bench) test(pkg, overlay string, limit time.Duration) (out []byte, status string) {
-	pkg, only, _ := strings.Cut(pkg, " ")
-	binary := filepath.Join(b.dir, "package.test")
-	args := []string{"test", "-c", "-vet=off", "-o", binary}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
-	}
+// run runs a test on a mutant. The limit is one of processor time; of time it may take ten times as much, since the machine
+// may have other things to do.
+func (b *bench) run(t *test, number int, limit time.Duration) (out []byte, status string, took time.Duration) {
 	if b.race {
-		args = append(args, "-race")
+		limit = 10 * time.Minute
 	}
-	build := exec.Command("go", append(args, "./"+pkg)...)
-	build.Dir = b.root
-	if out, err := build.CombinedOutput(); err != nil {
-		return out, doesNotCompile
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*limit)
 	defer cancel()
-	arguments := []string{"-test.failfast", "-test.short", "-test.skip=" + readsSource, "-test.run=" + only}
-	if b.race && pkg == "tests/suites/concurrent" {
-		arguments = []string{"-test.failfast", "-test.count=3"}
+	args := []string{"-test.failfast", "-test.short", "-test.run=^(" + strings.Join(t.names, "|") + ")$"}
+	if b.race && t.pkg == "tests/suites/concurrent" {
+		args = []string{"-test.failfast", "-test.count=3"}
 	}
-	test := exec.CommandContext(ctx, binary, arguments...)
-	test.Dir = filepath.Join(b.root, filepath.FromSlash(pkg))
-	test.Env = append(os.Environ(), "GOMEMLIMIT=2GiB", "GORACE=halt_on_error=1")
-	failures := filepath.Join(test.Dir, "testdata", "rapid") // what rapid writes, to be tried first the next time
+	script := fmt.Sprintf(`ulimit -t %d; exec "$0" "$@"`, int(limit.Seconds()))
+	c := exec.CommandContext(ctx, "sh", append([]string{"-c", script, t.binary}, args...)...)
+	c.Dir = filepath.Join(b.root, filepath.FromSlash(t.pkg))
+	c.Env = append(os.Environ(), "GOMEMLIMIT=2GiB", "GORACE=halt_on_error=1", fmt.Sprintf("%s=%d", variable, number), reachedFile+"="+b.reachedFile())
+	failures := filepath.Join(c.Dir, "testdata", "rapid") // what rapid writes, to be tried first the next time
 	_, before := os.Stat(failures)
-	out, err := test.CombinedOutput()
+	out, err := c.CombinedOutput()
 	if before != nil {
 		os.RemoveAll(failures)
 	}
+	took = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 	switch {
-	case ctx.Err() != nil:
-		return out, hangs
+	case ctx.Err() != nil || took > limit-time.Second:
+		return out, hangs, took
 	case err != nil:
-		return out, fails
+		return out, fails, took
 	}
-	return out, passes
+	return out, passes, took
 }
 
 // firstFailure is the name of the first test that failed, or what else the output begins with.

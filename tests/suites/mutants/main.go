@@ -34,6 +34,7 @@ var folders = []struct {
 	{"spec/invariant", []string{"spec/invariant", "tests/suites/property", "alloc"}},
 	{"tests/check", []string{"tests/check", "cmd/gaugeblock TestTranscripts"}},
 	{"snapshot/whatif", []string{"snapshot/whatif", "cmd/gaugeblock TestTranscripts"}},
+	{"snapshot/report", []string{"snapshot/report", "cmd/gaugeblock TestTranscripts"}},
 	{"snapshot", []string{"snapshot", "snapshot/whatif TestTranscripts", "cmd/gaugeblock TestTranscripts"}},
 }
 
@@ -75,25 +76,39 @@ func run() error {
 			}
 			continue
 		}
-		b := &bench{root: root, tests: folder.tests, race: *race}
-		if *race {
-			b.tests = []string{"tests/suites/concurrent", folder.dir}
-		}
-		if err := b.prepare(); err != nil {
-			return err
-		}
-		defer b.close()
-		result, err := b.all(chosen, *n, equivalent)
+		r, err := try(root, folder.dir, folder.tests, chosen, *n, *race, equivalent)
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s: %s\n", folder.dir, result)
-		survivors += result.survived
+		survivors += r.survived
 	}
 	if survivors > 0 {
 		return fmt.Errorf("%d mutants survive and are not argued", survivors)
 	}
 	return nil
+}
+
+// try tries the first n mutants that compile.
+func try(root, folder string, tests []string, chosen []mutant, n int, race bool, equivalent map[string]string) (r result, err error) {
+	dir, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(dir)
+	built, broken, err := newBuild(root, dir, folder, chosen, n)
+	if err != nil {
+		return r, err
+	}
+	b := &bench{build: built, race: race}
+	if race {
+		tests = []string{"tests/suites/concurrent", folder}
+	}
+	if err := b.prepare(tests); err != nil {
+		return r, err
+	}
+	r = b.all(equivalent)
+	fmt.Printf("%s: %s (%d more do not compile)\n", folder, r, broken)
+	return r, nil
 }
 
 // choose lists the mutants of a folder in a random order.

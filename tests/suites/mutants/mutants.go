@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -20,12 +21,17 @@ type mutant struct {
 	function string
 	edits    []edit // in order of position, apart from each other
 	text     string // what is changed, in one line
+	in       *function
 }
 
 // edit replaces the bytes from start to end of the file.
 type edit struct {
 	start, end int
 	with       string
+}
+
+func sortEdits(edits []edit) {
+	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
 }
 
 // apply returns the changed file.
@@ -67,6 +73,7 @@ type finder struct {
 	source   []byte
 	files    *token.FileSet
 	function string
+	in       *function
 	kind     string
 	beside   map[ast.Node]bool // what is returned beside an error
 	found    []mutant
@@ -114,7 +121,7 @@ func findIn(root, path string, wanted []string) ([]mutant, error) {
 		if !ok || function.Body == nil {
 			continue
 		}
-		f.function = function.Name.Name
+		f.function, f.in = function.Name.Name, f.newFunction(function)
 		for _, kind := range kinds {
 			if len(wanted) > 0 && !slices.Contains(wanted, kind.name) {
 				continue
@@ -158,7 +165,7 @@ func (f *finder) replace(n ast.Node, from, to token.Pos, with string) {
 }
 
 func (f *finder) add(n ast.Node, text string, edits ...edit) {
-	f.found = append(f.found, mutant{f.kind, f.file, f.files.Position(n.Pos()).Line, f.function, edits, text})
+	f.found = append(f.found, mutant{f.kind, f.file, f.files.Position(n.Pos()).Line, f.function, edits, text, f.in})
 }
 
 // oneLine is a piece of source in one line, not too long.
@@ -274,11 +281,31 @@ func (f *finder) swap(n ast.Node) {
 	list := blockOf(n)
 	for i := 1; i < len(list); i++ {
 		a, b := list[i-1], list[i]
-		if isSimple(a) && isSimple(b) && !isMutexCall(a) && !isMutexCall(b) {
+		if isSimple(a) && isSimple(b) && !isMutexCall(a) && !isMutexCall(b) && !f.independent(a, b) {
 			f.add(a, oneLine(f.piece(a))+" after "+oneLine(f.piece(b)),
 				edit{f.offset(a.Pos()), f.offset(a.End()), f.piece(b)}, edit{f.offset(b.Pos()), f.offset(b.End()), f.piece(a)})
 		}
 	}
+}
+
+// independent reports whether two statements are assignments without calls, of which neither sets what
+// the other one mentions: then their order cannot matter.
+func (f *finder) independent(a, b ast.Stmt) bool {
+	mentions := func(s ast.Stmt, of []ast.Expr) bool {
+		return slices.ContainsFunc(of, func(e ast.Expr) bool { return strings.Contains(f.piece(s), f.piece(e)) })
+	}
+	x, isX := a.(*ast.AssignStmt)
+	y, isY := b.(*ast.AssignStmt)
+	return isX && isY && !calls(a) && !calls(b) && !mentions(a, y.Lhs) && !mentions(b, x.Lhs)
+}
+
+func calls(s ast.Stmt) (does bool) {
+	ast.Inspect(s, func(n ast.Node) bool {
+		_, isCall := n.(*ast.CallExpr)
+		does = does || isCall
+		return !does
+	})
+	return does
 }
 
 func (f *finder) wrap(n ast.Node) {

@@ -20,6 +20,8 @@ func f(mu locker, xs []int) (int, error) {
 		if x < 3 {
 			n += x
 			count++
+			p.a = 7
+			p.b = 8
 		}
 	}
 	if err := g(n); err != nil {
@@ -42,9 +44,10 @@ func TestMutants(t *testing.T) {
 		"negate":     {"if !(x < 3) {", "if err := g(n); !(err != nil) {"},
 		"constant":   {"n := 1", "if x < 4 {"},
 		"drop":       {"{\n\t\t\t\n\t\t\tcount++"},
-		"swap":       {"count++\n\t\t\tn += x"},
-		"wrap":       {`fmt.Errorf("g: %v", err)`},
-		"lock":       {"error) {\n\t\n\t\n\tn := 0"},
+		"swap":       {"count++\n\t\t\tn += x"}, // and not p.a with p.b
+
+		"wrap": {`fmt.Errorf("g: %v", err)`},
+		"lock": {"error) {\n\t\n\t\n\tn := 0"},
 	}
 	for _, k := range kinds {
 		found, err := findAll(root, ".", []string{k.name})
@@ -57,6 +60,9 @@ func TestMutants(t *testing.T) {
 			changed = append(changed, text)
 			if _, err := parser.ParseFile(token.NewFileSet(), "p.go", text, 0); err != nil {
 				t.Errorf("%s: %v", m.name(), err)
+			}
+			if k.name == "swap" && strings.Contains(text, "p.b = 8\n\t\t\tp.a = 7") {
+				t.Errorf("%s cannot matter", m.name())
 			}
 			if text == example || strings.Contains(m.text, "never") {
 				t.Errorf("%s changes nothing, or what is impossible", m.name())

@@ -19,6 +19,7 @@
 //	checkpoint.go  the steps on checkpoints
 //	queue.go       the work in a stream of the device
 //	address.go     the addresses of the device's memory
+//	faults.go      the steps in which a driver call fails
 //	truth.go       what the program did, and what reached the driver
 //	refine.go      the refinement mapping
 //	step.go        the comparison of a step

@@ -37,6 +37,11 @@ type recordingDriver struct {
 
 	record *bounded.State // of which the Truth is used
 	stream spec.Stream    // of the malloc
+
+	mapped   map[spec.Ptr]mappedPage
+	unmapped map[spec.PageHandle]spec.Stream // pages that are not mapped any more: the owner
+
+	fault *fault // that is planned for the present operation
 }
 
 // CaptureStatus implements spec.Driver.
@@ -51,6 +56,7 @@ func (r *recordingDriver) CaptureStatus(dev spec.Device, s spec.Stream) (spec.Ca
 
 // RecordEvent implements spec.Driver.
 func (r *recordingDriver) RecordEvent(e spec.EventHandle, dev spec.Device, s spec.Stream) error {
+	r.about("RecordEvent")
 	r.record.CallDriver(model.RecordEvent, inCapture(r.record))
 	r.launchedBefore[e] = len(r.queues[s].work)
 	return r.GPU.RecordEvent(e, dev, s)

@@ -11,6 +11,7 @@ import (
 // Refine is the state of the model for the present state of the allocator and its device.
 func (sys *System) Refine() (*bounded.State, error) {
 	s := *sys.initial
+	s.Config = sys.allocator.Config()
 	s.Segments, s.Events, s.Streams = nil, nil, nil
 	s.Pools, s.Routings, s.GraphStreamUses, s.Checkpoints = nil, nil, nil, nil
 	uses := map[spec.Ptr][]spec.DeviceStream{}

@@ -27,6 +27,9 @@ type System struct {
 	keepsCheckpoints bool // the program keeps the checkpoint of a pool beyond its last use
 
 	record *bounded.State // of which the Truth is used
+
+	faults     int  // failures of driver calls so far
+	configured bool // a setting was changed
 }
 
 // NewSystem sets up the initial state of a configuration.
@@ -65,6 +68,7 @@ func (sys *System) setUp(streams []uint64) (err error) {
 	sys.driver = &recordingDriver{
 		GPU: sys.gpu, queues: map[spec.Stream]*workQueue{}, launchedBefore: map[spec.EventHandle]int{},
 		routed: sys.routed, record: sys.record,
+		mapped: map[spec.Ptr]mappedPage{}, unmapped: map[spec.PageHandle]spec.Stream{},
 	}
 	for _, number := range streams {
 		s := spec.Stream(number)
@@ -83,7 +87,7 @@ func (sys *System) setUp(streams []uint64) (err error) {
 // streams lists the streams of the device.
 func (sys *System) streams() []spec.Stream { return slices.Sorted(maps.Keys(sys.driver.queues)) }
 
-// Do does the action of a label. A malloc that is out of memory is no error here: the states
+// Do does the action of a label, without failing driver calls. A malloc that is out of memory is no error here: the states
 // are compared.
 func (sys *System) Do(label string) error {
 	name, n, err := bounded.ParseLabel(label)
@@ -104,6 +108,9 @@ func (sys *System) Do(label string) error {
 		return nil
 	case "EmptyCache":
 		return sys.allocator.EmptyCache()
+	case "Configure":
+		sys.configured = true
+		return sys.allocator.Configure(bounded.MaxSplitSettings(uint64(n[0])))
 	}
 	return sys.doPool(name, n)
 }

@@ -73,6 +73,7 @@ func inCapture(s *bounded.State) bool { return len(s.Truth.Captures) > 0 }
 
 // Malloc implements spec.Driver.
 func (r *recordingDriver) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
+	r.about("Malloc")
 	ptr, err := r.GPU.Malloc(dev, bytes)
 	if err == nil {
 		r.record.Granted(spec.Range{Ptr: ptr, Bytes: bytes}, r.stream)
@@ -82,28 +83,52 @@ func (r *recordingDriver) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error
 
 // Free implements spec.Driver.
 func (r *recordingDriver) Free(dev spec.Device, ptr spec.Ptr) error {
+	r.about("Free")
+	err := r.GPU.Free(dev, ptr)
 	for _, g := range r.record.Truth.Granted {
-		if g.Memory.Ptr == ptr {
+		if err == nil && g.Memory.Ptr == ptr {
 			r.record.Returned(g.Memory)
 		}
 	}
-	return r.GPU.Free(dev, ptr)
+	return err
 }
 
 // MapPage implements spec.VirtualMemory.
 func (r *recordingDriver) MapPage(ptr spec.Ptr, bytes uint64, page spec.PageHandle) error {
-	r.record.Granted(spec.Range{Ptr: ptr, Bytes: bytes}, r.stream)
-	return r.GPU.MapPage(ptr, bytes, page)
+	r.about("MapPage")
+	err := r.GPU.MapPage(ptr, bytes, page)
+	if err != nil {
+		return err
+	}
+	owner := r.stream
+	if was, is := r.unmapped[page]; is { // mapped again, since it could not be released
+		owner = was
+	}
+	r.record.Granted(spec.Range{Ptr: ptr, Bytes: bytes}, owner)
+	r.mapped[ptr] = mappedPage{page, owner}
+	return nil
 }
 
 // UnmapPage implements spec.VirtualMemory.
 func (r *recordingDriver) UnmapPage(ptr spec.Ptr, bytes uint64) error {
-	r.record.Returned(spec.Range{Ptr: ptr, Bytes: bytes})
-	return r.GPU.UnmapPage(ptr, bytes)
+	r.about("UnmapPage")
+	err := r.GPU.UnmapPage(ptr, bytes)
+	if err == nil {
+		r.record.Returned(spec.Range{Ptr: ptr, Bytes: bytes})
+		r.unmapped[r.mapped[ptr].page] = r.mapped[ptr].owner
+	}
+	return err
+}
+
+// mappedPage is a page, and the stream whose malloc mapped it first.
+type mappedPage struct {
+	page  spec.PageHandle
+	owner spec.Stream
 }
 
 // SynchronizeStream implements spec.Driver.
 func (r *recordingDriver) SynchronizeStream(dev spec.Device, s spec.Stream) error {
+	r.about("SynchronizeStream")
 	isCaptured := slices.ContainsFunc(r.record.Truth.Captures, func(c model.PoolRouting) bool { return c.Stream == s })
 	r.record.CallDriver(model.WaitEvent, isCaptured)
 	return r.GPU.SynchronizeStream(dev, s)
@@ -116,12 +141,14 @@ func (r *recordingDriver) FreeForbidden() bool {
 
 // QueryEvent implements spec.Driver.
 func (r *recordingDriver) QueryEvent(e spec.EventHandle) (bool, error) {
+	r.about("QueryEvent")
 	r.record.CallDriver(model.QueryEvent, inCapture(r.record))
 	return r.GPU.QueryEvent(e)
 }
 
 // SynchronizeEvent implements spec.Driver.
 func (r *recordingDriver) SynchronizeEvent(e spec.EventHandle) error {
+	r.about("SynchronizeEvent")
 	r.record.CallDriver(model.WaitEvent, inCapture(r.record))
 	return r.GPU.SynchronizeEvent(e)
 }

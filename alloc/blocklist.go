@@ -1,0 +1,253 @@
+package alloc
+
+import (
+	"iter"
+	"math/bits"
+	"slices"
+
+	"gaugeblock/spec"
+)
+
+// A blockList is blocks in the order of their keys. It is divided into chunks, so that an
+// insertion moves at most one chunk of entries. The keys that a search compares are adjacent
+// in memory, while the nodes of a tree are not.
+//
+// Most lists are one chunk, the front. The front is empty only if the list is.
+type blockList struct {
+	front chunk
+	more  *moreChunks // nil until the front was full for the first time
+}
+
+// moreChunks is the chunks behind the front, ascending. None is empty.
+type moreChunks struct {
+	chunks []chunk
+	firsts []blockKey // each chunk's first key, adjacent for searching
+	spare  chunk      // an empty one, to be used again
+}
+
+// chunk is a part of a list, in order, at most chunkLimit long.
+type chunk []entry
+
+// entry is a block with its key beside it.
+type entry struct {
+	key   blockKey
+	block *block
+}
+
+// blockKey orders blocks.
+type blockKey struct {
+	size uint64 // bytes; 0 in a set that is ordered by address only
+	ptr  spec.Ptr
+}
+
+func (k blockKey) less(o blockKey) bool { return k.below(o) != 0 }
+
+// below is 1 if k is before o, else 0. It is the borrow of a subtraction of 128 bits, because
+// the processor cannot predict how a search branches.
+func (k blockKey) below(o blockKey) uint64 {
+	_, borrow := bits.Sub64(uint64(k.ptr), uint64(o.ptr), 0)
+	_, borrow = bits.Sub64(k.size, o.size, borrow)
+	return borrow
+}
+
+// chunkLimit balances the two searches: a chunk is about as long as the list of chunks
+// when a list has some thousands of blocks.
+const chunkLimit = 64
+
+func (l *blockList) isEmpty() bool { return len(l.front) == 0 }
+
+// insert adds a block.
+func (l *blockList) insert(e entry) {
+	if l.more == nil && len(l.front) < chunkLimit {
+		l.front.insert(e)
+	} else {
+		l.insertIntoChunk(e)
+	}
+}
+
+// insertIntoChunk adds a block to a list that has, or needs, several chunks.
+func (l *blockList) insertIntoChunk(e entry) {
+	c, n := l.chunkOf(e.key)
+	if len(*c) == chunkLimit {
+		l.splitChunk(c, n+1)
+		c, _ = l.chunkOf(e.key)
+	}
+	c.insert(e)
+}
+
+// remove takes a block out.
+func (l *blockList) remove(e entry) {
+	if l.more == nil {
+		l.front.remove(e)
+	} else {
+		l.removeFromChunk(e)
+	}
+}
+
+// removeFromChunk takes a block out of a list that has had several chunks.
+func (l *blockList) removeFromChunk(e entry) {
+	c, n := l.chunkOf(e.key)
+	c.remove(e)
+	switch {
+	case len(*c) > 0:
+		if n >= 0 {
+			l.more.firsts[n] = (*c)[0].key
+		}
+	case n >= 0:
+		l.more.spare = *c
+		l.more.delete(n)
+	case len(l.more.chunks) > 0:
+		l.front, l.more.spare = l.more.chunks[0], l.front
+		l.more.delete(0)
+	}
+}
+
+// lowerBound is the first block whose key is not below the given one, or nil.
+func (l *blockList) lowerBound(key blockKey) *block {
+	c, n := l.chunkOf(key)
+	if i := c.lowerBound(key); i < len(*c) {
+		return (*c)[i].block
+	}
+	if l.more != nil && n+1 < len(l.more.chunks) {
+		return l.more.chunks[n+1][0].block
+	}
+	return nil
+}
+
+// predecessor is the last block whose key is below the given one, or nil.
+func (l *blockList) predecessor(key blockKey) *block {
+	c, n := l.chunkOf(key)
+	if i := c.lowerBound(key); i > 0 {
+		return (*c)[i-1].block
+	}
+	switch {
+	case n > 0:
+		return l.more.chunks[n-1].last()
+	case n == 0:
+		return l.front.last()
+	}
+	return nil
+}
+
+// first and last are the ends of a list that is not empty.
+func (l *blockList) first() *block { return l.front[0].block }
+
+func (l *blockList) last() *block {
+	if l.more != nil && len(l.more.chunks) > 0 {
+		return l.more.chunks[len(l.more.chunks)-1].last()
+	}
+	return l.front.last()
+}
+
+// all yields every block in order. The list must not change meanwhile.
+func (l *blockList) all() iter.Seq[*block] {
+	return func(yield func(*block) bool) {
+		chunks := []chunk{l.front}
+		if l.more != nil {
+			chunks = append(chunks, l.more.chunks...)
+		}
+		for _, c := range chunks {
+			for i := range c {
+				if !yield(c[i].block) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// chunkOf is the only chunk that may hold the key, the last one that does not begin above
+// it, and its index in more: -1 for the front.
+func (l *blockList) chunkOf(key blockKey) (*chunk, int) {
+	if l.more == nil {
+		return &l.front, -1
+	}
+	low, n := 0, len(l.more.firsts) // the first chunk above the key is in [low, low+n]
+	for n > 0 {
+		half := n / 2
+		if key.less(l.more.firsts[low+half]) {
+			n = half
+		} else {
+			low, n = low+half+1, n-half-1
+		}
+	}
+	return l.chunkAt(low - 1), low - 1
+}
+
+// chunkAt is the chunk at an index of more: -1 for the front. It is at this address until a
+// chunk is added or taken out.
+func (l *blockList) chunkAt(n int) *chunk {
+	if n < 0 {
+		return &l.front
+	}
+	return &l.more.chunks[n]
+}
+
+// splitChunk moves the upper half of a full chunk into a new one, at an index of more.
+func (l *blockList) splitChunk(full *chunk, at int) {
+	const half = chunkLimit / 2
+	if l.more == nil {
+		l.more = new(moreChunks)
+	}
+	upper := l.more.spare
+	if upper == nil {
+		upper = make(chunk, 0, chunkLimit)
+	}
+	l.more.spare = nil
+	upper = append(upper, (*full)[half:]...)
+	clear((*full)[half:])
+	*full = (*full)[:half]
+	l.more.chunks = slices.Insert(l.more.chunks, at, upper)
+	l.more.firsts = slices.Insert(l.more.firsts, at, upper[0].key)
+}
+
+func (m *moreChunks) delete(n int) {
+	m.chunks = slices.Delete(m.chunks, n, n+1)
+	m.firsts = slices.Delete(m.firsts, n, n+1)
+}
+
+func (c chunk) last() *block { return c[len(c)-1].block }
+
+// insert adds a block to a chunk that is not full. It moves the entries behind it. (The functions
+// of package slices do the same at half the speed.) Often there are none.
+func (c *chunk) insert(e entry) {
+	i := c.lowerBound(e.key)
+	entries := append(*c, e)
+	if i < len(*c) {
+		if entries[i].key == e.key {
+			panic("alloc: a block is inserted twice")
+		}
+		copy(entries[i+1:], entries[i:])
+		entries[i] = e
+	}
+	*c = entries
+}
+
+// remove takes a block out. Often it is the first: a best fit is, and so is an only block.
+func (c *chunk) remove(e entry) {
+	entries := *c
+	i := 0
+	if len(entries) == 0 || entries[0].block != e.block {
+		i = entries.lowerBound(e.key)
+		if i == len(entries) || entries[i].block != e.block {
+			panic("alloc: a block is removed that is not there")
+		}
+	}
+	last := len(entries) - 1
+	if i < last {
+		copy(entries[i:], entries[i+1:])
+	}
+	entries[last].block = nil
+	*c = entries[:last]
+}
+
+// lowerBound is the index of the first entry whose key is not below the given one.
+func (c chunk) lowerBound(key blockKey) int {
+	low := 0
+	for n := len(c); n > 0; {
+		half := (n + 1) / 2 // of the n entries from low on, among which the index is or behind them
+		low += half & -int(c[low+half-1].key.below(key))
+		n -= half
+	}
+	return low
+}

@@ -1,0 +1,149 @@
+package fakegpu
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"gaugeblock/spec"
+)
+
+// TestMemoryOfCaptures: a capture frees what it has requested, once, and nothing else.
+func TestMemoryOfCaptures(t *testing.T) {
+	g := New(Config{Devices: Devices(1, spec.GiB)})
+	s, err := g.CreateStream(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.BeginCapture(0, s, spec.CaptureRelaxed); err != nil {
+		t.Fatal(err)
+	}
+	other, err := g.Malloc(0, spec.MiB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var requested []spec.Ptr
+	for range 3 {
+		p, err := g.MallocInCapture(0, s, spec.MiB)
+		if err != nil || slices.Contains(requested, p) {
+			t.Fatalf("%v after %v: %v", p, requested, err)
+		}
+		requested = append(requested, p)
+	}
+	for _, step := range []struct {
+		ptr     spec.Ptr
+		refused bool
+	}{
+		{requested[1], false}, {requested[1], true}, {other, true}, {requested[2], false}, {requested[0], false}, {requested[0], true},
+	} {
+		if err := g.FreeInCapture(0, s, step.ptr); (err != nil) != step.refused {
+			t.Errorf("freeing %v: %v", step.ptr, err)
+		}
+	}
+}
+
+// TestSharedEvents: an event of another process is complete when it is in its own, is not
+// shared any further, and a stream that waits for it waits for the other process's work.
+func TestSharedEvents(t *testing.T) {
+	m := NewMachine(Config{Devices: Devices(1, spec.GiB)})
+	a, b := m.NewProcess(), m.NewProcess()
+	stream := func(g *GPU) spec.Stream {
+		s, err := g.CreateStream(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	sa, sb := stream(a), stream(b)
+	own, err := a.CreateEvent(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(a.Busy(0, sa), a.RecordEvent(own, 0, sa)); err != nil {
+		t.Fatal(err)
+	}
+	handle, err := a.ShareEvent(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.OpenEvent(handle); err == nil {
+		t.Error("a process opened its own event")
+	}
+	opened, err := b.OpenEvent(handle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.ShareEvent(opened); err == nil {
+		t.Error("an opened event was shared")
+	}
+	if _, err := a.ShareEvent(own); err != nil {
+		t.Errorf("sharing it again: %v", err)
+	}
+	if err := b.WaitEvent(0, sb, opened); err != nil {
+		t.Fatal(err)
+	}
+	if complete, err := b.QueryEvent(opened); complete || err != nil || b.Idle(0, sb) {
+		t.Errorf("the other process's work is underway: event complete %v (%v), stream idle %v", complete, err, b.Idle(0, sb))
+	}
+	if !a.OpenGate(0, sa) {
+		t.Fatal("no gate")
+	}
+	if complete, err := b.QueryEvent(opened); !complete || err != nil || !b.Idle(0, sb) {
+		t.Errorf("the other process's work is over: event complete %v (%v), stream idle %v", complete, err, b.Idle(0, sb))
+	}
+	broken := slices.Clone(handle)
+	broken[0]++
+	if _, err := b.OpenEvent(broken); err == nil {
+		t.Error("a handle that is none was opened")
+	}
+}
+
+// TestMemoryCallsAreTold: a listener is told each call, also a refused one.
+func TestMemoryCallsAreTold(t *testing.T) {
+	g := New(Config{Devices: Devices(1, 8*spec.MiB)})
+	var told []MemoryCall
+	g.OnMemoryCall(func(c MemoryCall) {
+		if (c.Err != nil) != (len(told) == 1 || len(told) == 3) {
+			t.Errorf("%s: %v", c.Call, c.Err)
+		}
+		c.Err = nil
+		told = append(told, c)
+	})
+	p, err := g.Malloc(0, 4*spec.MiB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Malloc(0, 8*spec.MiB); err == nil {
+		t.Fatal("more than there is")
+	}
+	if err := g.Free(0, p); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Free(0, p); err == nil {
+		t.Fatal("freed twice")
+	}
+	r, err := g.ReserveAddress(0, 4*spec.MiB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := g.CreatePage(0, 2*spec.MiB, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(g.MapPage(r, 2*spec.MiB, page), g.UnmapPage(r, 2*spec.MiB), g.ReleasePage(page), g.FreeAddress(r, 4*spec.MiB)); err != nil {
+		t.Fatal(err)
+	}
+	want := []MemoryCall{
+		{Call: "Malloc", Ptr: p, Bytes: 4 * spec.MiB},
+		{Call: "Malloc", Bytes: 8 * spec.MiB},
+		{Call: "Free", Ptr: p},
+		{Call: "Free", Ptr: p},
+		{Call: "ReserveAddress", Ptr: r, Bytes: 4 * spec.MiB},
+		{Call: "CreatePage", Bytes: 2 * spec.MiB},
+		{Call: "UnmapPage", Ptr: r, Bytes: 2 * spec.MiB},
+		{Call: "FreeAddress", Ptr: r, Bytes: 4 * spec.MiB},
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("told\n%v\nwant\n%v", told, want)
+	}
+}

@@ -1,0 +1,30 @@
+package snapshot
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestConversionIsPaidFor: what a snapshot is converted to is counted as well, to the byte.
+func TestConversionIsPaidFor(t *testing.T) {
+	const blocks, entries = 7, 5
+	text := `{"segments":[{"segment_type":"small","total_size":` + fmt.Sprint(512*blocks) + `,"blocks":[` +
+		strings.TrimSuffix(strings.Repeat(`{"size":512,"state":"inactive"},`, blocks), ",") + `]}],"device_traces":[[` +
+		strings.TrimSuffix(strings.Repeat(`{"action":"alloc","size":512},`, entries), ",") + `]]}`
+	for _, missing := range []uint64{0, 1} {
+		values := newPlain(newBudget(1 << 20))
+		root, err := parse(&source{in: bufio.NewReader(strings.NewReader(text)), memory: values.memory}, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values.memory.left = segmentBytes + blocks*blockBytes + entries*entryBytes - missing
+		if _, err := convert(values, root); (err == nil) != (missing == 0) {
+			t.Errorf("%d bytes too few: %v", missing, err)
+		}
+		if missing == 0 && values.memory.left != 0 {
+			t.Errorf("%d bytes are left", values.memory.left)
+		}
+	}
+}

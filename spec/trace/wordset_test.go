@@ -1,0 +1,33 @@
+package trace
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWordSet(t *testing.T) {
+	words := []string{"", "a", "op", "id", "alloc", "allbc", "free_requested", "free_completed"} // two in one bucket
+	var w wordSet
+	for _, word := range words {
+		w.add(word)
+	}
+	for _, word := range append(words, "b", "opp", "free_xequested", strings.Repeat("long", 1000), "\xff") {
+		if got := w.text([]byte(word)); got != word {
+			t.Errorf("text(%q) = %q", word, got)
+		}
+	}
+	for _, word := range words {
+		if n := testing.AllocsPerRun(10, func() { w.text([]byte(word)) }); n != 0 {
+			t.Errorf("%q takes memory %v times", word, n)
+		}
+	}
+}
+
+// Most lines have only such words: a number of them in one bucket would make each slow.
+func TestCommonTextsAreSpread(t *testing.T) {
+	for _, bucket := range commonTexts.buckets {
+		if len(bucket) > 3 {
+			t.Errorf("in one bucket: %q", bucket)
+		}
+	}
+}

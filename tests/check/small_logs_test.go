@@ -1,0 +1,120 @@
+package check
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"gaugeblock/spec"
+)
+
+const csvHeader = "Thread,Time,Action,Pointer,Size,Stream\n"
+
+// TestSmallLogs: each log is about one decision; the lines of what is told must be just these.
+func TestSmallLogs(t *testing.T) {
+	const header = `{"format":"allocator-trace","version":2,"total_memory":1073741824,"streams":[0,16,32]}` + "\n"
+	const noWork = "hazards could not be looked for: no line says what work uses the memory"
+	const noDriver = "the log has no driver calls, so every address counted as memory"
+	for _, test := range []struct {
+		name, log string
+		want      []string // violations by kind and text, notes
+	}{
+		{"cut off, with nothing allocated", header + `{"op":"kernel","stream":1}` + "\n",
+			[]string{noWork, "the log has no end: it may have been cut off"}},
+		{"no driver calls, and a wait for what is not recorded", csvHeader +
+			"1,1,allocate,0x1000,512,0\n1,2,wait event,0x3,0,0x10\n1,3,free,0x1000,512,0\n",
+			[]string{noWork, noDriver, "1 wait is for events that the log does not record: nothing is ordered by that"}},
+		{"addresses are written as the first one is", csvHeader +
+			"1,1,driver allocate,0xab0000,2097152,0\n1,2,allocate,0xab0000,512,0\n1,3,allocate,0xAC0000,512,0\n1,4,write,0xab0000,0,0\n",
+			[]string{"leak: 512 bytes at 0xab0000 were allocated here and never freed", "leak: 512 bytes at 0xac0000 were allocated here and never freed"}},
+		{"waiting is no work", header +
+			`{"op":"wait_stream","stream":1,"on":2}` + "\n" + `{"end":true}` + "\n",
+			[]string{noWork}},
+		{"the launch of a graph is work", header +
+			`{"op":"capture_begin","stream":1,"mode":"relaxed"}` + "\n" + `{"op":"capture_end","stream":1,"graph":1}` + "\n" +
+			`{"op":"graph_launch","stream":1,"graph":1}` + "\n" + `{"end":true}` + "\n",
+			nil},
+		{"a copy of what is not allocated is no work", header +
+			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"copy","stream":0,"reads":[[7,0,0]],"writes":[[1,0,0]]}` + "\n" + `{"op":"free","id":1}` + "\n" + `{"end":true}` + "\n",
+			[]string{"not allocated: work touches id 7, which is not allocated", noWork, noDriver}},
+		{"who is told that an event is complete may use the memory", header +
+			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"busy","stream":1}` + "\n" +
+			`{"op":"kernel","stream":1,"writes":[[1,0,0]]}` + "\n" + `{"op":"record_event","event":1,"stream":1}` + "\n" +
+			`{"op":"query_event","event":1,"complete":true}` + "\n" + `{"op":"free","id":1}` + "\n" +
+			`{"op":"malloc","id":2,"size":512,"addr":4096}` + "\n" + `{"op":"host_access","reads":[[2,0,0]]}` + "\n" + `{"op":"free","id":2}` + "\n" + `{"end":true}` + "\n",
+			[]string{noDriver}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			result, err := Reader(strings.NewReader(test.log), "log", Options{Races: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, v := range result.Violations {
+				got = append(got, string(v.Kind)+": "+v.Text)
+			}
+			got = append(got, result.Notes...)
+			if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(test.want))) {
+				t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+			}
+			if result.NoWork != slices.Contains(test.want, noWork) {
+				t.Errorf("no work: %v", result.NoWork)
+			}
+		})
+	}
+}
+
+// TestNullIsNoAddress: what names memory cannot name none.
+func TestNullIsNoAddress(t *testing.T) {
+	_, err := Reader(strings.NewReader(csvHeader+"1,1,write,0x0,0,0\n"), "log", Options{})
+	if err == nil || !strings.Contains(err.Error(), "an address that is not null") {
+		t.Error(err)
+	}
+}
+
+// TestFreeMemoryOverlaps compares what is left of freed memory with sets of bytes.
+func TestFreeMemoryOverlaps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, lines := newFreeMemory(), map[spec.Ptr]int{} // the free of each byte
+		for line := range rapid.IntRange(1, 12).Draw(t, "steps") {
+			r := spec.Range{Ptr: spec.Ptr(rapid.IntRange(1, 30).Draw(t, "from")), Bytes: uint64(rapid.IntRange(1, 12).Draw(t, "bytes"))}
+			a := &allocation{ptr: r.Ptr, bytes: r.Bytes, freed: line + 1}
+			takes := rapid.Bool().Draw(t, "takes")
+			if takes {
+				m.allocated(a)
+			} else {
+				m.freed(a)
+			}
+			for p := r.Ptr; p < r.End(); p++ {
+				if delete(lines, p); !takes {
+					lines[p] = line + 1
+				}
+			}
+		}
+		got := map[spec.Ptr]int{}
+		sizes := 0
+		m.byPtr.Ascend(0, func(at spec.Ptr, p freedPart) bool {
+			for q := at; q < p.End(); q++ {
+				if got[q] != 0 {
+					t.Fatalf("%v is in two parts", q)
+				}
+				got[q] = p.line
+			}
+			if _, there := m.bySize.Get(p); !there {
+				t.Fatalf("%v is not among the sizes", p)
+			}
+			sizes++
+			return true
+		})
+		if m.bySize.Len() != sizes || len(got) != len(lines) {
+			t.Fatalf("%d parts and %d by size; %d bytes, want %d", sizes, m.bySize.Len(), len(got), len(lines))
+		}
+		for p, line := range lines {
+			if got[p] != line {
+				t.Fatalf("%v was freed in line %d, not %d", p, line, got[p])
+			}
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package refinement
+
+import (
+	"errors"
+	"fmt"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/model/bounded"
+	"gaugeblock/spec"
+)
+
+// Failing driver calls. The model says which call of an operation fails in a step. Where it
+// counts several calls as one, each of them fails in some steps.
+
+// alternatives are the driver calls that one of the model stands for.
+var alternatives = map[string][]string{
+	"MapPage":     {"CreatePage", "MapPage", "SetAccess"},
+	"UnmapPage":   {"UnmapPage", "ReleasePage"},
+	"RecordEvent": {"CreateEvent", "RecordEvent"},
+}
+
+// A fault is a failure that is planned for an operation.
+type fault struct {
+	call   string // in the model
+	nth    int    // among the calls that count as this one
+	fails  string // one of its alternatives
+	reason func(call string) error
+
+	made     map[string]int // by call in the model
+	creating bool           // the last call was to create a page
+	met      bool
+}
+
+// isDue counts a driver call, and reports whether it is to fail. Creating the first page of
+// all fails twice: the allocator tries another kind of page.
+func (f *fault) isDue(call string) bool {
+	counts, nth := call, 0
+	switch call {
+	case "CreatePage":
+		if !f.creating {
+			f.made["MapPage"]++
+		}
+		counts = "MapPage"
+	case "MapPage", "SetAccess":
+		counts = "MapPage"
+	case "ReleasePage":
+		counts = "UnmapPage"
+	case "CreateEvent":
+		counts, nth = "RecordEvent", 1
+	default:
+		f.made[call]++
+	}
+	f.creating = call == "CreatePage"
+	if f.met && call != "CreatePage" || counts != f.call || f.made[counts]+nth != f.nth {
+		return false
+	}
+	return call == f.fails || f.fails == "CreateEvent" && call == "RecordEvent"
+}
+
+// about comes before a driver call.
+func (r *recordingDriver) about(call string) {
+	if f := r.fault; f != nil && f.isDue(call) {
+		f.met = true
+		if err := r.FailCall(call, 1, f.reason(call)); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// plan plans the failure of the last of some calls of the model.
+func (sys *System) plan(calls []string, reason func(call string) error) {
+	f := &fault{call: calls[len(calls)-1], made: map[string]int{}, reason: reason}
+	mapping := f.call == "CreatePage" || f.call == "MapPage"
+	for _, call := range calls {
+		if call == f.call || mapping && (call == "CreatePage" || call == "MapPage") {
+			f.nth++
+		}
+	}
+	f.fails = f.call
+	if all := alternatives[f.call]; len(all) > 0 {
+		f.fails = all[sys.faults%len(all)]
+	}
+	if mapping {
+		f.call = "MapPage"
+	}
+	sys.faults++
+	sys.driver.fault = f
+}
+
+// doFaulty does a step in which a driver call fails.
+func (sys *System) doFaulty(from *bounded.State, name string, n []int) error {
+	defer func() { sys.driver.fault = nil }()
+	request := func() spec.Request { return spec.Request{Stream: spec.Stream(n[0]), Bytes: uint64(n[1])} }
+	if name == "RefusedMalloc" {
+		call := "Malloc"
+		if sys.initial.Config.ExpandableSegments {
+			call = "CreatePage"
+		}
+		sys.plan([]string{call}, fakegpu.OutOfMemory)
+		return sys.checkMet(sys.malloc(request()))
+	}
+	sys.plan(bounded.DriverCalls(from, name, n), fakegpu.UnknownError)
+	var err error
+	switch name {
+	case "FailedMalloc":
+		err = sys.malloc(request())
+	case "FailedEmptyCache":
+		err = sys.allocator.EmptyCache()
+	case "FailedFree":
+		err = sys.allocator.Free(sys.address(n[0]))
+	default:
+		return fmt.Errorf("no action is called %q", name)
+	}
+	var failure *spec.DriverError
+	if !errors.As(err, &failure) {
+		return fmt.Errorf("the driver's error is not returned, but %w", err)
+	}
+	return sys.checkMet(nil)
+}
+
+// checkMet is an error if the planned call was not made.
+func (sys *System) checkMet(err error) error {
+	if f := sys.driver.fault; err == nil && !f.met {
+		return fmt.Errorf("%s number %d was not called", f.fails, f.nth)
+	}
+	return err
+}
+
+// CreateEvent implements spec.Driver.
+func (r *recordingDriver) CreateEvent(dev spec.Device) (spec.EventHandle, error) {
+	r.about("CreateEvent")
+	return r.GPU.CreateEvent(dev)
+}
+
+// ReserveAddress implements spec.VirtualMemory.
+func (r *recordingDriver) ReserveAddress(dev spec.Device, bytes uint64) (spec.Ptr, error) {
+	r.about("ReserveAddress")
+	return r.GPU.ReserveAddress(dev, bytes)
+}
+
+// FreeAddress implements spec.VirtualMemory.
+func (r *recordingDriver) FreeAddress(ptr spec.Ptr, bytes uint64) error {
+	r.about("FreeAddress")
+	return r.GPU.FreeAddress(ptr, bytes)
+}
+
+// CreatePage implements spec.VirtualMemory.
+func (r *recordingDriver) CreatePage(dev spec.Device, bytes uint64, share spec.ShareType) (spec.PageHandle, error) {
+	r.about("CreatePage")
+	page, err := r.GPU.CreatePage(dev, bytes, share)
+	if r.fault != nil && errors.Is(err, spec.ErrDriverOutOfMemory) {
+		r.fault.creating = false // the next page is for another attempt
+	}
+	return page, err
+}
+
+// SetAccess implements spec.VirtualMemory.
+func (r *recordingDriver) SetAccess(ptr spec.Ptr, bytes uint64, dev spec.Device) error {
+	r.about("SetAccess")
+	return r.GPU.SetAccess(ptr, bytes, dev)
+}
+
+// ReleasePage implements spec.VirtualMemory.
+func (r *recordingDriver) ReleasePage(page spec.PageHandle) error {
+	r.about("ReleasePage")
+	return r.GPU.ReleasePage(page)
+}
