@@ -114,7 +114,6 @@ func (sys *System) Do(label string) error {
 	case "EmptyCache":
 		return sys.allocator.EmptyCache()
 	case "Configure":
-		sys.configured = true
 		return sys.allocator.Configure(bounded.MaxSplitSettings(uint64(n[0])))
 	}
 	return sys.doPool(name, n)

@@ -4,6 +4,8 @@ import "gaugeblock/spec"
 
 // NotDriven are the configurations whose steps are not taken on PyTorch's allocator, and why.
 var NotDriven = map[string]string{
+	"limit": "its graph is that of core_tiny",
+
 	"two_step_tiny":   "a step is a part of a malloc, between two releases of the lock",
 	"two_step":        "the same",
 	"two_step_events": "the same",
@@ -52,12 +54,9 @@ var scales = []Scale{
 		Small:    Size{6, 2 * mib}, Large: Size{10, 20 * mib}, Others: []Size{{12, 22 * mib}},
 		Inexact: "the largest small request is two thirds of a segment in the specification, and a half in PyTorch",
 	},
-	{
-		Name: "settings", Memory: 12, Settings: "large_segment_size_mb:16",
-		Requests:  []Size{{2, 8 * mib}, {4, 16 * mib}, {6, 24 * mib}, {8, 32 * mib}},
-		MaxSplits: []Size{{4, 16 * mib}, {100, 400 * mib}},
-		Small:     Size{2, 2 * mib}, Large: Size{4, 16 * mib}, Others: []Size{{6, 24 * mib}, {8, 32 * mib}},
-	},
+	oversize("oversize_tiny", 8),
+	settings("settings", 12, 2, 4, 6, 8),
+	settings("settings_streams", 6, 2, 6),
 	small("three_streams", 2),
 	largePages("pages_streams", 4, Size{2, 20 * mib}),
 	small("pools_tiny", 2),
@@ -141,4 +140,18 @@ func largePages(name string, memory uint64, requests ...Size) Scale {
 		Requests: requests,
 		Small:    Size{2, 2 * mib}, Large: Size{2, page}, Others: []Size{{memory, memory / 2 * page}},
 	}
+}
+
+// settings is that of one in which max_split_size changes between 4 units and none: a unit of
+// a large segment is 4 MiB.
+func settings(name string, memory uint64, requests ...uint64) Scale {
+	s := Scale{
+		Name: name, Memory: memory, Settings: "large_segment_size_mb:16",
+		MaxSplits: []Size{{4, 16 * mib}, {100, 400 * mib}},
+		Small:     Size{2, 2 * mib}, Large: Size{4, 16 * mib}, Others: []Size{{6, 24 * mib}, {8, 32 * mib}},
+	}
+	for _, units := range requests {
+		s.Requests = append(s.Requests, Size{units, units * 4 * mib})
+	}
+	return s
 }
