@@ -113,6 +113,11 @@ steps:
 branches:
 	$(GO) test ./tests/suites/tla/branches -count 1 -timeout 1h -v -run TestBranches -all
 
+# The invariants of the core are shown to be inductive, at all bounds: docs/verification.md.
+.PHONY: induction
+induction:
+	$(GO) run ./cmd/gaugeblock explore --induction --large
+
 # What is carried to a GPU machine, in BUILD: the test binary, which needs glibc 2.34 and
 # libcuda.so.1 there and nothing else; and the reference as a library that PyTorch plugs
 # in, with its benchmark. docs/gpu.md says how to run them.

@@ -24,6 +24,9 @@ type exploreCommand struct {
 	Symmetry bool     `name:"symmetry" help:"Count states that differ only in the names of streams as one."`
 	Compact  bool     `name:"compact" help:"Remember hashes of states, of 128 bits, instead of the states."`
 	JSON     bool     `name:"json" help:"Print a JSON object for each configuration."`
+
+	Induction bool `name:"induction" help:"Show instead that the invariants of the core are inductive: every step from every state that satisfies them, reachable or not."`
+	Large     bool `name:"large" help:"With --induction: at the large bounds too, which takes minutes."`
 }
 
 // Help is what "gaugeblock explore --help" prints beside the flags.
@@ -62,6 +65,12 @@ Configurations:`)
 
 // Validate is called by kong.
 func (c *exploreCommand) Validate() error {
+	switch {
+	case c.Large && !c.Induction:
+		return errors.New("--large is for --induction")
+	case c.Induction && (len(c.Configs) > 0 || c.Symmetry || c.Compact || c.JSON):
+		return errors.New("--induction goes with --workers and --large only")
+	}
 	return checkWorkers(c.Workers, 0)
 }
 
@@ -97,6 +106,9 @@ type explored struct {
 
 // Run explores one configuration after the other.
 func (c *exploreCommand) Run(env *environment) error {
+	if c.Induction {
+		return c.runInduction(env)
+	}
 	list, err := c.choose()
 	if err != nil {
 		return err
