@@ -58,10 +58,12 @@ fuzz:
 	$(GO) test ./tests/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
 
 # Slow searches: every broken allocator of tests/suites/broken from five seeds, every rule of
-# tests/suites/graphtree. "make test" has one of each.
+# tests/suites/graphtree, every locking mistake and every lock that is left out, and thousands of programs
+# under the scheduler of tests/suites/linearizability. "make test" has a sample of each.
 .PHONY: search mutants locks
 search:
 	$(GO) test ./tests/suites/broken ./tests/suites/graphtree -v -count 1 -timeout 2h -run 'TestFound|TestRules' -args -search
+	$(GO) test ./tests/suites/linearizability/interleave -v -count 1 -timeout 2h -args -search
 
 # Small changes of the source, one at a time, which a test must notice: N of each folder, or of
 # DIRS, chosen by SEED. docs/testing.md has what survives, and why.
@@ -100,6 +102,21 @@ tla-trace:
 # The Go model is compared with all manifests, also those that are too large for "make test".
 tla-check:
 	$(GO) test ./tests/suites/tla -count 1 -timeout 1h -v -run TestEquality -all
+
+# The code takes every step of large graphs: those of NAMES.
+steps: NAMES ?= pools_expandable checkpoint_expandable
+steps:
+	$(GO) test ./tests/suites/refinement -count 1 -timeout 1h -v -run TestEveryStepIsTaken -large "$(NAMES)"
+
+# Which branches of the model the configurations take, the large ones too.
+.PHONY: steps branches
+branches:
+	$(GO) test ./tests/suites/tla/branches -count 1 -timeout 1h -v -run TestBranches -all
+
+# The invariants of the core are shown to be inductive, at all bounds: docs/verification.md.
+.PHONY: induction
+induction:
+	$(GO) run ./cmd/gaugeblock explore --induction --large
 
 # What is carried to a GPU machine, in BUILD: the test binary, which needs glibc 2.34 and
 # libcuda.so.1 there and nothing else; and the reference as a library that PyTorch plugs

@@ -41,7 +41,7 @@
 //	                            launches work in a stream; completes it       stream.go
 //	Stats, Layout               the statistics and the snapshot of a state    view.go
 //
-// expandable.go has the rules of expandable segments. truth.go has what the program and the
+// expandable.go has the rules of expandable segments, fault.go has driver calls that fail. truth.go has what the program and the
 // device did, apart from what the allocator remembers of it: package bounded records it.
 //
 // Step (step.go) takes any operation with its outcome. It returns the next state, or

@@ -86,6 +86,9 @@ func TestRefused(t *testing.T) {
 		{"an entry with a text for a size", `{"segments":[],"device_traces":[[{"action":"alloc","size":"1"}]]}`, "file: the value of size in a trace entry is a str (at byte 33)"},
 		{"an entry without anything", `{"segments":[],"device_traces":[[{}]]}`, "file: a trace entry has no action (at byte 33)"},
 		{"an entry without anything, pickled", p + "}(X\x08\x00\x00\x00segments]X\x0d\x00\x00\x00device_traces]]}aau.", "file: a trace entry has no action (at byte 0)"},
+		{"a frame that is a number", `{"segments":[],"device_traces":[[{"action":"alloc","frames":[5]}]]}`, "file: the value of frames in a trace entry is a list (at byte 33)"},
+		{"a frame that is an entry", `{"segments":[],"device_traces":[[{"action":"alloc","frames":[{"action":"alloc"}]}]]}`, "file: the value of frames in a trace entry is a list (at byte 33)"},
+		{"a frame without anything", p + "}(X\x08\x00\x00\x00segments]X\x0d\x00\x00\x00device_traces]]}(X\x06\x00\x00\x00actionX\x05\x00\x00\x00allocX\x06\x00\x00\x00frames]}auaau.", "file: the value of frames in a trace entry is a list (at byte 75)"},
 		{"an entry alone", `{"action":"alloc","addr":512}`, "file: the snapshot is a trace entry (at byte 0)"},
 		{"a damaged archive", "\x1f\x8bxxxxxxxxxxxx", "file: the compressed data is damaged: gzip: invalid header (at byte 0)"},
 	} {

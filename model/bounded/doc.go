@@ -9,6 +9,8 @@
 //	private_pools.go       PrivatePools.tla: private pools and captures
 //	checkpoint.go          Checkpoint.tla: checkpoints of pools
 //	two_step_malloc.go     TwoStepMalloc.tla: mallocs that release the lock
+//	settings.go            Settings.tla: max_split_size that changes
+//	faults.go              Faults.tla: driver calls that fail
 //	check.go               a configuration: its module, and the properties to check
 //	actions.go             the labels of steps
 //	key.go                 a state as bytes: equal keys mean equal states

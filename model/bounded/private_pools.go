@@ -164,10 +164,11 @@ func poolsOwnTheirBlocks(s *model.State) bool {
 // capturedMemoryIsKept: a pool with uses keeps its segments.
 func capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
 	for _, g := range from.Segments {
+		isUsed := useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0
 		isKept := slices.ContainsFunc(to.Segments, func(h model.Segment) bool {
 			return g.Address == h.Address && g.Size == h.Size && g.Pool == h.Pool && g.Stream == h.Stream && g.PoolKind == h.PoolKind
 		})
-		if !isKept && useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0 {
+		if isUsed && !isKept {
 			return false
 		}
 	}

@@ -107,6 +107,8 @@ func (t *Tracer) Step(from *model.State, label string, to *model.State) error {
 		t.add(to, trace.Op{Kind: trace.OpDrain, Stream: oldest})
 	case "EmptyCache":
 		t.add(to, trace.Op{Kind: trace.OpEmptyCache})
+	case "Configure":
+		t.add(to, trace.Op{Kind: trace.OpConfigure, Settings: MaxSplitSettings(uint64(arguments[0]))})
 	default:
 		if !t.poolStep(from, to, name, arguments) {
 			return &spec.NotSupportedError{Op: "trace", Reason: label}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +72,26 @@ func TestNullIsNoAddress(t *testing.T) {
 	_, err := Reader(strings.NewReader(csvHeader+"1,1,write,0x0,0,0\n"), "log", Options{})
 	if err == nil || !strings.Contains(err.Error(), "an address that is not null") {
 		t.Error(err)
+	}
+}
+
+// TestBeyondAddresses: no memory lies at 2^62 or above, or is as large. A handle may be any number.
+func TestBeyondAddresses(t *testing.T) {
+	const header = `{"format":"allocator-trace","version":2,"total_memory":1073741824,"streams":[0,16,32]}` + "\n"
+	malloc := func(at, bytes uint64) string {
+		return header + fmt.Sprintf(`{"op":"malloc","id":1,"size":%d,"addr":%d}`, bytes, at) + "\n" + `{"end":true}` + "\n"
+	}
+	for _, test := range []struct{ log, refusal string }{
+		{malloc(addressSpace-512, 512), ""},
+		{malloc(addressSpace, 512), "512 bytes at 0x4000000000000000 are more than there are addresses"},
+		{malloc(512, addressSpace), "4611686018427387904 bytes at 0x200 are more than there are addresses"},
+		{csvHeader + "1,1,allocate,0x3ffffffffffffe00,512,0xffffffffffffffff\n", ""},
+		{csvHeader + "1,1,allocate,0x4000000000000000,512,0\n", "an address"},
+	} {
+		_, err := Reader(strings.NewReader(test.log), "log", Options{})
+		if (err != nil) != (test.refusal != "") || err != nil && !strings.Contains(err.Error(), test.refusal) {
+			t.Errorf("%s: %v", test.log, err)
+		}
 	}
 }
 

@@ -42,9 +42,10 @@ func NewPlayerAround(h *trace.Header, newAllocator Factory, around Around) (*Pla
 	return newPlayer(h, newAllocator, nil, around)
 }
 
-// NewPlayerOn does so on changed hardware; nil changes nothing.
-func NewPlayerOn(h *trace.Header, newAllocator Factory, hardware Hardware) (*Player, error) {
-	return newPlayer(h, newAllocator, hardware, nil)
+// NewPlayerOn does so on changed hardware, with something around the fake device; nil changes
+// nothing, and puts nothing around it.
+func NewPlayerOn(h *trace.Header, newAllocator Factory, hardware Hardware, around Around) (*Player, error) {
+	return newPlayer(h, newAllocator, hardware, around)
 }
 
 func newPlayer(h *trace.Header, newAllocator Factory, hardware Hardware, around Around) (*Player, error) {

@@ -37,6 +37,8 @@ type EdgeRun struct {
 	Progress func(taken int)
 	// Stopped, if given, says that nothing more is to be done.
 	Stopped func() bool
+
+	scale *edges.Scale // instead of the configuration's
 }
 
 // EdgeReport is what came of one configuration.
@@ -63,36 +65,49 @@ type EdgeFinding struct {
 }
 
 // EdgeConfigurations lists the configurations that can be walked through. Of those with the same
-// graph it has the first.
+// constants, and hence the same graph, it has the first.
 func EdgeConfigurations() ([]tla.Configuration, error) {
 	all, err := tla.Configurations()
 	if err != nil {
 		return nil, err
 	}
 	var list []tla.Configuration
-	graphs := map[string]bool{}
+	seen := map[string]bool{}
 	for _, c := range all {
 		if c.Mirror == "" || c.Expect != "ok" || edges.NotDriven[c.Name] != "" {
 			continue
 		}
-		m, err := tla.ReadManifest(c.Name)
+		config, err := configOf(c)
 		if err != nil {
 			return nil, err
 		}
-		if m == nil || !graphs[m.EdgeDigest] {
-			list = append(list, c)
+		constants := c.Mirror
+		for _, name := range config.Names() {
+			value, err := config.Value(name)
+			if err != nil {
+				return nil, err
+			}
+			constants += fmt.Sprintf(" %s=%s", name, value)
 		}
-		if m != nil {
-			graphs[m.EdgeDigest] = true
+		if !seen[constants] {
+			seen[constants] = true
+			list = append(list, c)
 		}
 	}
 	return list, nil
 }
 
+func configOf(c tla.Configuration) (*tlc.Config, error) {
+	text, err := tla.Files.ReadFile(c.Cfg)
+	if err != nil {
+		return nil, err
+	}
+	return tla.ReadConfig(text, c.Cfg)
+}
+
 // edgeRun is a configuration under way.
 type edgeRun struct {
 	EdgeRun
-	scale  *edges.Scale
 	config *tlc.Config
 	module bounded.Module
 	header trace.Header // without the streams of the device's work
@@ -111,7 +126,10 @@ type edgeRun struct {
 func (e EdgeRun) Run(c tla.Configuration) (EdgeReport, error) {
 	began := time.Now()
 	e.Workers, e.Length, e.Every = orDefault(e.Workers, 1), orDefault(e.Length, 4000), orDefault(e.Every, 20)
-	r := &edgeRun{EdgeRun: e, scale: edges.Find(c.Name), length: e.Length}
+	r := &edgeRun{EdgeRun: e, length: e.Length}
+	if r.scale == nil {
+		r.scale = edges.Find(c.Name)
+	}
 	if r.scale == nil {
 		return r.report, fmt.Errorf("there is no scale for the configuration %q", c.Name)
 	}
@@ -128,12 +146,8 @@ func (e EdgeRun) Run(c tla.Configuration) (EdgeReport, error) {
 }
 
 // open explores the configuration.
-func (r *edgeRun) open(c tla.Configuration) error {
-	text, err := tla.Files.ReadFile(c.Cfg)
-	if err != nil {
-		return err
-	}
-	if r.config, err = tla.ReadConfig(text, c.Cfg); err != nil {
+func (r *edgeRun) open(c tla.Configuration) (err error) {
+	if r.config, err = configOf(c); err != nil {
 		return err
 	}
 	check, err := bounded.NewCheck(c.Mirror, r.config)
@@ -308,9 +322,9 @@ func (r *edgeRun) count(walk *edgeWalk, operations, otherwise int, listed map[st
 	}
 	r.report.Steps += performed
 	if performed < len(walk.steps) {
-		r.length = max(50, 2*performed) // more of a walk would be in vain where differences are frequent
+		r.length = max(1, performed/2) // more of a walk would be in vain where differences are frequent
 	} else {
-		r.length = min(2*r.length, r.Length)
+		r.length = min(r.length+r.length/2+1, r.Length)
 	}
 	if r.Progress != nil {
 		r.Progress(r.planner.Taken)

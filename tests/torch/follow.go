@@ -3,6 +3,7 @@ package torch
 import (
 	"cmp"
 
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
@@ -12,19 +13,64 @@ import (
 // A walk through the states of a configuration (edges.go), performed by a worker: on the
 // reference and on PyTorch's allocator, with PyTorch's sizes.
 
-// hardware is what the devices of the program are; nil: what the header says.
-func (o *Outcome) hardware() replay.Hardware {
+// hardware is what the devices of the program are, and what is to be put around the reference's;
+// nil: what the header says.
+func (o *Outcome) hardware() (replay.Hardware, *routedCaptures) {
 	if scale := edges.Find(o.Scale); scale != nil {
-		return scale.NewDevice().Hardware
+		return scale.NewDevice().Hardware, newRoutedCaptures()
 	}
-	return nil
+	return nil, nil
+}
+
+// routedCaptures is a device that says of streams whose requests are routed to a pool that they
+// are being captured, as the specification has it. The reference asks; PyTorch never does.
+type routedCaptures struct {
+	*fakegpu.GPU
+	routed map[spec.PoolID]spec.Stream
+}
+
+func newRoutedCaptures() *routedCaptures {
+	return &routedCaptures{routed: map[spec.PoolID]spec.Stream{}}
+}
+
+// around is a replay.Around.
+func (r *routedCaptures) around(g *fakegpu.GPU) replay.Device {
+	if r == nil {
+		return g
+	}
+	r.GPU = g
+	return r
+}
+
+// CaptureStatus implements spec.Driver.
+func (r *routedCaptures) CaptureStatus(dev spec.Device, s spec.Stream) (spec.CaptureInfo, error) {
+	for id, stream := range r.routed {
+		if stream == s {
+			return spec.CaptureInfo{Status: spec.CaptureActive, ID: spec.CaptureID(id.Capture)}, nil
+		}
+	}
+	return r.GPU.CaptureStatus(dev, s)
+}
+
+// follow hears of an operation that the reference has performed.
+func (r *routedCaptures) follow(op *trace.Op, out *replay.Performed, h *trace.Header) {
+	if r == nil || out.Err != nil {
+		return
+	}
+	switch op.Kind {
+	case trace.OpPoolBegin:
+		r.routed[op.Pool] = h.Streams[op.Stream]
+	case trace.OpPoolEnd:
+		delete(r.routed, op.Pool)
+	}
 }
 
 // follow performs the walk up to the first difference.
 func (j *job) follow(at *place) (r reply) {
 	scale := edges.Find(j.Scale)
 	device := scale.NewDevice()
-	pair, err := newPairOn(j.Header, j.Every, scale.NewDevice().Hardware, device.Hardware)
+	captures := newRoutedCaptures()
+	pair, err := newPairOn(j.Header, j.Every, scale.NewDevice().Hardware, captures.around, device.Hardware)
 	if err != nil {
 		return reply{Error: err.Error()}
 	}
@@ -32,7 +78,9 @@ func (j *job) follow(at *place) (r reply) {
 	o := Outcome{Header: j.Header, Scale: j.Scale, Every: j.Every}
 	perform := func(op trace.Op) (*replay.Performed, *Difference) {
 		o.Ops = append(o.Ops, op)
-		return pair.Step(&op)
+		did, difference := pair.Step(&op)
+		captures.follow(&op, did, &j.Header)
+		return did, difference
 	}
 	for i := range j.Ops {
 		op := j.Ops[i]

@@ -62,7 +62,8 @@ func newFacts() facts {
 
 // before performs the program up to the difference once more, on the reference alone.
 func before(o *Outcome) (*moment, error) {
-	player, err := replay.NewPlayerOn(&o.Header, reference.New, o.hardware())
+	hardware, captures := o.hardware()
+	player, err := replay.NewPlayerOn(&o.Header, reference.New, hardware, captures.around)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +87,7 @@ func before(o *Outcome) (*moment, error) {
 		held, busy := heldDefaults(player.GPU()), busyStreams(player.GPU(), &o.Header)
 		var out replay.Performed
 		watched(player, lives, op, &out)
+		captures.follow(op, &out, &o.Header)
 		m.follow(op, &out, player.GPU())
 		if program != nil {
 			program.Did(op, &out)
@@ -174,7 +176,7 @@ func (m *moment) follow(op *trace.Op, out *replay.Performed, g *fakegpu.GPU) {
 		delete(f.begun, op.Pool)
 	case trace.OpPoolBegin:
 		f.begun[op.Pool] = true
-		if op.By == trace.ByCapture || f.captures > 0 {
+		if op.By == trace.ByCapture || f.captures > 0 || m.Scale != "" {
 			f.capturePool[op.Pool] = true
 		}
 	case trace.OpCaptureBegin:

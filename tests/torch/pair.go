@@ -48,6 +48,7 @@ type Difference struct {
 
 	ours, theirs replay.Performed
 	hazard       *fakegpu.Hazard // on PyTorch's device
+	lostRanges   bool            // PyTorch has reserved more ranges of addresses
 }
 
 func (d *Difference) Error() string {
@@ -55,15 +56,15 @@ func (d *Difference) Error() string {
 }
 
 // NewPair sets both up with what the header asks for.
-func NewPair(h trace.Header, every int) (*Pair, error) { return newPairOn(h, every, nil, nil) }
+func NewPair(h trace.Header, every int) (*Pair, error) { return newPairOn(h, every, nil, nil, nil) }
 
-// newPairOn does so on changed hardware.
-func newPairOn(h trace.Header, every int, our, their replay.Hardware) (*Pair, error) {
-	ours, err := replay.NewPlayerOn(&h, reference.New, our)
+// newPairOn does so on changed hardware, with something around the reference's device.
+func newPairOn(h trace.Header, every int, our replay.Hardware, around replay.Around, their replay.Hardware) (*Pair, error) {
+	ours, err := replay.NewPlayerOn(&h, reference.New, our, around)
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := replay.NewPlayerOn(&h, New, their)
+	theirs, err := replay.NewPlayerOn(&h, New, their, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,19 @@ func (p *Pair) Step(op *trace.Op) (*replay.Performed, *Difference) {
 		}
 		what, our, their = "hazard, "+hazard.Kind.String(), "none", hazard.String()
 	}
-	return &p.answered, &Difference{p.steps, op.InWords(), what, our, their, p.answered, p.did, hazard}
+	d := &Difference{Operation: p.steps, Op: op.InWords(), What: what, Reference: our, PyTorch: their, ours: p.answered, theirs: p.did, hazard: hazard}
+	d.lostRanges = reservedRanges(p.pytorch) > reservedRanges(p.reference)
+	return &p.answered, d
+}
+
+// reservedRanges is how many ranges of addresses are reserved on a player's device.
+func reservedRanges(p *replay.Player) (n int) {
+	for _, leak := range p.Leaks() {
+		if strings.HasPrefix(leak, "reserved range") {
+			n++
+		}
+	}
+	return n
 }
 
 // figureNames are the keys of the figures that a record has.

@@ -41,6 +41,7 @@ var rules = []rule{
 		expandable := func(s spec.Segment) bool { return s.Expandable }
 		return m.facts.captures > 0 && m.cudaError(900) && slices.ContainsFunc(m.before.Segments, expandable)
 	}},
+	{"Unmapping synchronizes the segment's stream, which is illegal", (*moment).unmappedInCapture},
 	{"With it, a malloc for a captured stream without pool routing fails", func(m *moment) bool {
 		return m.config.GraphCaptureRecordStreamReuse && m.facts.captures > 0 &&
 			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
@@ -58,12 +59,24 @@ var rules = []rule{
 	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed && m.completes() }},
 	{rowRemembered, (*moment).rememberedUse},
 	{rowErased, (*moment).forgottenPool},
+	{"A range of addresses for which no page could be created is lost with its pool", func(m *moment) bool {
+		return m.Difference.lostRanges && m.Difference.What == "address" && m.op.Kind == trace.OpMalloc && len(m.facts.released) > 0
+	}},
 	{"`use_on_oom` and `no_split` of an unknown pool are kept", func(m *moment) bool {
 		return m.op.Kind == trace.OpEmptyCache && m.facts.released[m.op.Pool] && m.facts.overflows[m.op.Pool] &&
 			m.Difference.What == "num_sync_all_streams"
 	}},
 	{"A block that counts as oversize is passed to `cudaFree`", (*moment).oversizePart},
 	{"Segments of a private pool are released as well, for a request of that pool", (*moment).oversizeCaptured},
+}
+
+// unmappedInCapture: in a walk through the specification's states (edges.go) a routed stream is one
+// that is captured, which PyTorch's device does not know; so PyTorch has unmapped its pages.
+func (m *moment) unmappedInCapture() bool {
+	unmaps := func(e spec.TraceEntry) bool { return e.Action == spec.ActionSegmentUnmap }
+	d := m.Difference
+	return m.Scale != "" && len(m.facts.begun) > 0 && d.What == "trace entry" &&
+		slices.ContainsFunc(d.theirs.Entries, unmaps) && !slices.ContainsFunc(d.ours.Entries, unmaps)
 }
 
 // says reports whether PyTorch's error does.

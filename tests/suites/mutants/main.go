@@ -50,7 +50,7 @@ func run() error {
 	n := flag.Int("n", 50, "mutants of each folder that compile; 0: all")
 	wanted := flag.String("kinds", "", "kinds of mutants, with commas; all but lock if empty")
 	race := flag.Bool("race", false, "run tests/suites/concurrent and the tests of the folder, under the race detector")
-	only := flag.String("file", "", "only mutants of this file, or of this line of it: FILE:LINE")
+	only := flag.String("file", "", "only mutants of these files, or of these lines of them: FILE:LINE, with commas")
 	list := flag.Bool("list", false, "list the mutants and do nothing")
 	flag.Parse()
 	root, err := filepath.Abs(".")
@@ -124,7 +124,10 @@ func choose(root, dir, wanted, only string, seed uint64) ([]mutant, error) {
 		return nil, err
 	}
 	if only != "" {
-		all = slices.DeleteFunc(all, func(m mutant) bool { return m.file != only && fmt.Sprintf("%s:%d", m.file, m.line) != only })
+		places := strings.Split(only, ",")
+		all = slices.DeleteFunc(all, func(m mutant) bool {
+			return !slices.Contains(places, m.file) && !slices.Contains(places, fmt.Sprintf("%s:%d", m.file, m.line))
+		})
 	}
 	if len(names) == 0 {
 		all = slices.DeleteFunc(all, func(m mutant) bool { return m.kind == "lock" })

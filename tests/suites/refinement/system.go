@@ -29,7 +29,7 @@ type System struct {
 	record *bounded.State // of which the Truth is used
 
 	faults     int  // failures of driver calls so far
-	configured bool // a setting was changed
+	configured bool // a setting may have been changed
 }
 
 // NewSystem sets up the initial state of a configuration.
@@ -52,6 +52,11 @@ func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
 	for _, id := range pools {
 		sys.overflow[bounded.PoolID(id)] = true
 	}
+	maxSplits, err := c.Numbers("MaxSplitSizes")
+	if err != nil {
+		return nil, err
+	}
+	sys.configured = len(maxSplits) > 1
 	return sys, sys.setUp(streams)
 }
 
@@ -109,7 +114,6 @@ func (sys *System) Do(label string) error {
 	case "EmptyCache":
 		return sys.allocator.EmptyCache()
 	case "Configure":
-		sys.configured = true
 		return sys.allocator.Configure(bounded.MaxSplitSettings(uint64(n[0])))
 	}
 	return sys.doPool(name, n)

@@ -64,20 +64,27 @@ func (l Layout) Seen(d *Device, segments []spec.Segment, streams []spec.Stream) 
 			return l, fmt.Errorf("the segment at %v is not on the device", g.Address)
 		}
 		for _, b := range g.Blocks {
+			if b.Size == in.Bytes { // all of it, which need not be so many units of its kind
+				l = append(l, d.scale.seen(g, &b, in.unit, in.units, streams))
+				continue
+			}
 			offset, end := uint64(b.Address-in.Ptr)*unit.Units, (uint64(b.Address-in.Ptr)+b.Size)*unit.Units
 			if offset%unit.Bytes != 0 || end%unit.Bytes != 0 {
 				return l, fmt.Errorf("the block of %d bytes at %v is no whole number of units", b.Size, b.Address)
 			}
-			seen := block{
-				unit: in.unit + offset/unit.Bytes, units: (end - offset) / unit.Bytes, state: b.State,
-				stream: slices.Index(streams, g.Stream), pool: g.Pool.Capture, kind: g.PoolKind,
-			}
-			seen.requested = d.scale.requested(whileActive(b.RequestedSize, b.State), b.Size, seen.units)
-			l = append(l, seen)
+			l = append(l, d.scale.seen(g, &b, in.unit+offset/unit.Bytes, (end-offset)/unit.Bytes, streams))
 		}
 	}
 	slices.SortFunc(l, func(a, b block) int { return int(a.unit) - int(b.unit) })
 	return l, nil
+}
+
+// seen is a block of a segment that is so many units long.
+func (s *Scale) seen(g *spec.Segment, b *spec.Block, unit, units uint64, streams []spec.Stream) block {
+	return block{
+		unit: unit, units: units, state: b.State, stream: slices.Index(streams, g.Stream), pool: g.Pool.Capture, kind: g.PoolKind,
+		requested: s.requested(whileActive(b.RequestedSize, b.State), b.Size, units),
+	}
 }
 
 // requested is in units what was requested of a block. After a restore that is all of it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gaugeblock/model/bounded"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )
@@ -16,7 +17,8 @@ type Scale struct {
 	Name     string // of the configuration
 	Settings string // PYTORCH_ALLOC_CONF
 
-	Requests []Size
+	Requests  []Size
+	MaxSplits []Size // of max_split_size, where it changes
 	// Small and Large are a segment of each kind, or a page of an expandable one. They say
 	// how large a unit is within it.
 	Small, Large Size
@@ -85,6 +87,14 @@ func (s *Scale) Header(of trace.Header, streams []spec.Stream) trace.Header {
 // Operation changes the size of an operation to bytes.
 func (s *Scale) Operation(op *trace.Op) error {
 	switch op.Kind {
+	case trace.OpConfigure:
+		for _, m := range s.MaxSplits {
+			if op.Settings == bounded.MaxSplitSettings(m.Units) {
+				op.Settings = bounded.MaxSplitSettings(m.Bytes / spec.MiB)
+				return nil
+			}
+		}
+		return fmt.Errorf("the scale of %s has no settings %q", s.Name, op.Settings)
 	case trace.OpMalloc:
 		i := slices.IndexFunc(s.Requests, func(r Size) bool { return r.Units == op.Size })
 		if i < 0 {

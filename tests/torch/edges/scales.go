@@ -2,10 +2,21 @@ package edges
 
 import "gaugeblock/spec"
 
-// NotDriven are the configurations whose steps are no calls of an allocator, and why.
+// NotDriven are the configurations whose steps are not taken on PyTorch's allocator, and why.
 var NotDriven = map[string]string{
-	"two_step_tiny": "a step is a part of a malloc, between two releases of the lock",
-	"two_step":      "the same",
+	"limit": "its graph is that of core_tiny",
+
+	"two_step_tiny":   "a step is a part of a malloc, between two releases of the lock",
+	"two_step":        "the same",
+	"two_step_events": "the same",
+
+	"pools_forbidden": "in a trace of the model nothing is captured, so the device forbids nothing",
+
+	"faults":               "a driver call fails in most steps, and PyTorch does otherwise then: tla/upstream",
+	"faults_kinds":         "the same",
+	"faults_oversize":      "the same",
+	"faults_pages":         "the same",
+	"faults_pages_streams": "the same",
 }
 
 // Find is the scale of a configuration; nil if there is none.
@@ -36,20 +47,18 @@ var scales = []Scale{
 		Small:    Size{4, 2 * mib}, Large: Size{6, 16 * mib},
 	},
 	small("streams", 6),
-	{
-		// A large request is below 10 MiB and oversize begins at 20 MiB, so two of them do
-		// not fill an oversize segment.
-		Name: "oversize", Memory: 12, Settings: "max_split_size_mb:20,max_non_split_rounding_mb:21",
-		Requests: []Size{{1, mib}, {2, 9*mib + 512*kib}, {4, 20 * mib}, {6, 42 * mib}},
-		Small:    Size{2, 2 * mib}, Large: Size{4, 20 * mib}, Others: []Size{{6, 42 * mib}},
-		Inexact: "no two large requests are half of an oversize segment each",
-	},
+	oversize("oversize", 12, Size{1, mib}, Size{2, 8 * mib}),
 	{
 		Name: "rounding", Memory: 20, Settings: "",
 		Requests: []Size{{1, 512*kib - 100}, {3, mib - 300}, {4, mib}, {5, 9*mib + 100}, {9, 21*mib + 100}},
 		Small:    Size{6, 2 * mib}, Large: Size{10, 20 * mib}, Others: []Size{{12, 22 * mib}},
 		Inexact: "the largest small request is two thirds of a segment in the specification, and a half in PyTorch",
 	},
+	oversize("oversize_tiny", 8),
+	settings("settings", 12, 2, 4, 6, 8),
+	settings("settings_streams", 6, 2, 6),
+	small("three_streams", 2),
+	largePages("pages_streams", 4, Size{2, 20 * mib}),
 	small("pools_tiny", 2),
 	small("pools", 6),
 	small("capture", 2),
@@ -59,6 +68,16 @@ var scales = []Scale{
 		Small:    Size{2, 2 * mib}, Large: Size{2, 20 * mib}, Others: []Size{{4, 40 * mib}},
 		Inexact: "the range of a small segment has 20 pages instead of 2",
 	},
+	small("two_captures", 2),
+	small("two_routings", 2),
+	oversize("pools_oversize", 8),
+	largePages("pools_pages", 4, Size{2, 20 * mib}, Size{3, 30 * mib}),
+	largePages("pools_pages_streams", 4, Size{3, 30 * mib}),
+	largePages("two_pools_pages", 2, Size{2, 20 * mib}),
+	small("checkpoint_kept", 2),
+	small("two_checkpoints", 4),
+	oversize("checkpoint_oversize", 8),
+	largePages("checkpoint_pages", 4, Size{2, 20 * mib}),
 	small("checkpoint_tiny", 4),
 	small("checkpoint", 6),
 	small("checkpoint_streams", 2),
@@ -98,4 +117,41 @@ func smallPages(name string) Scale {
 		Requests: []Size{{1, mib}},
 		Small:    Size{2, 2 * mib}, Large: Size{4, 20 * mib}, Others: []Size{{4, 4 * mib}},
 	}
+}
+
+// oversize is the scale of one in which blocks of 4 units and more are oversize, and those of 6
+// too large for a request of 4. They are never split, so that 6 units need not be half as much
+// again as 4.
+func oversize(name string, memory uint64, smaller ...Size) Scale {
+	return Scale{
+		Name: name, Memory: memory, Settings: "large_segment_size_mb:16,max_split_size_mb:16,max_non_split_rounding_mb:16",
+		Requests: append(smaller, Size{4, 16 * mib}, Size{6, 32 * mib}),
+		Small:    Size{2, 2 * mib}, Large: Size{4, 16 * mib}, Others: []Size{{6, 32 * mib}},
+	}
+}
+
+// largePages is the scale of one with large expandable segments only, of pages of 2 units.
+func largePages(name string, memory uint64, requests ...Size) Scale {
+	page := 20 * mib
+	return Scale{
+		Name: name, Memory: memory, Settings: "expandable_segments:True",
+		// 9/8 of it are just below as many pages as the device has.
+		Total:    memory/2*page*8/9 - 512*kib,
+		Requests: requests,
+		Small:    Size{2, 2 * mib}, Large: Size{2, page}, Others: []Size{{memory, memory / 2 * page}},
+	}
+}
+
+// settings is that of one in which max_split_size changes between 4 units and none: a unit of
+// a large segment is 4 MiB.
+func settings(name string, memory uint64, requests ...uint64) Scale {
+	s := Scale{
+		Name: name, Memory: memory, Settings: "large_segment_size_mb:16",
+		MaxSplits: []Size{{4, 16 * mib}, {100, 400 * mib}},
+		Small:     Size{2, 2 * mib}, Large: Size{4, 16 * mib}, Others: []Size{{6, 24 * mib}, {8, 32 * mib}},
+	}
+	for _, units := range requests {
+		s.Requests = append(s.Requests, Size{units, units * 4 * mib})
+	}
+	return s
 }

@@ -28,6 +28,7 @@ var modules = map[string]module{
 	"Core":       {"core", concat(truths, structures), nil},
 	"Expandable": {"core", concat(truths, structures), nil},
 	"Pools":      {"pools", concat(truths, poolInvariants, structures), []string{"CapturedMemoryIsKept"}},
+	"Faults":     {"faults", concat(truths, structures), nil},
 	"Checkpoint": {"checkpoint", concat(truths, poolInvariants, structures), []string{"CheckpointRestoresWhatItSaved"}},
 }
 
@@ -45,7 +46,11 @@ func (m *mutant) config() (string, error) {
 		return "", fmt.Errorf("%s: there is no module %q", m.name, m.module)
 	}
 	var b strings.Builder
-	b.WriteString("SPECIFICATION Spec\n")
+	if m.module == "Faults" {
+		b.WriteString("SPECIFICATION FaultSpec\n")
+	} else {
+		b.WriteString("SPECIFICATION Spec\n")
+	}
 	if m.bounds != "" {
 		b.WriteString("CONSTANTS\n" + m.bounds)
 	}

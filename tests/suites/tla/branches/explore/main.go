@@ -25,7 +25,7 @@ var taken = map[string]func() []int{}
 type Output struct {
 	Configuration string           `json:"configuration"`
 	Branches      map[string][]int `json:"branches"` // by package
-	Actions       map[string]int   `json:"actions"`  // by action: edges that lead to another state
+	Actions       map[string]int   `json:"actions"`  // edges, by action
 	States        int              `json:"states"`
 	Edges         int              `json:"edges"`
 }
@@ -79,15 +79,22 @@ func explored(c tla.Configuration) (*Output, error) {
 	r := explore.Explore(check.Module, check.Options)
 	o := &Output{Configuration: c.Name, Branches: map[string][]int{}, Actions: map[string]int{}, States: r.States, Edges: r.Edges}
 	labels := check.Module.Labels()
+	for _, label := range labels {
+		o.Actions[actionOf(label)] = 0
+	}
 	for from := range r.Graph.States() {
 		for _, e := range r.Graph.From(from) {
-			if action, _, _ := strings.Cut(labels[e.Label], "("); int(e.To) != from {
-				o.Actions[action]++
-			}
+			o.Actions[actionOf(labels[e.Label])]++
 		}
 	}
 	for pkg, list := range taken {
 		o.Branches[pkg] = list()
 	}
 	return o, nil
+}
+
+// actionOf is the name of a label's action.
+func actionOf(label string) string {
+	action, _, _ := strings.Cut(label, "(")
+	return action
 }

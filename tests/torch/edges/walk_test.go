@@ -1,0 +1,69 @@
+package edges
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"gaugeblock/model/explore"
+)
+
+// graph is a specification that lists its steps: by state, where each label leads; -1: nowhere.
+type graph [][]int
+
+func (g graph) Labels() (names []string) {
+	for i := range 4 {
+		names = append(names, fmt.Sprintf("Label(%d)", i))
+	}
+	return names
+}
+func (g graph) Initial() []int { return []int{0} }
+func (g graph) Next(s int, yield func(int, int)) {
+	for label, to := range g[s] {
+		if to >= 0 {
+			yield(label, to)
+		}
+	}
+}
+func (g graph) Key(to []byte, s int) []byte { return binary.BigEndian.AppendUint32(to, uint32(s)) }
+
+// TestWalks: walks begin in state 0, every step of them is an edge from where the one before led,
+// and together they take all edges, each new once, also if walks end early now and then.
+func TestWalks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 30).Draw(t, "states")
+		g := make(graph, n)
+		for i := range g {
+			g[i] = rapid.SliceOfN(rapid.IntRange(-1, n-1), 0, 4).Draw(t, "steps")
+		}
+		explored := explore.Explore(g, explore.Options[int]{Edges: true})
+		p := NewPlanner(explored.Graph)
+		taken := map[[3]int]bool{}
+		ends := rapid.IntRange(0, 20).Draw(t, "ends")
+		for walk := p.Walk(5); len(walk) > 0; walk = p.Walk(5) {
+			performed := len(walk)
+			if ends > 0 {
+				ends--
+				performed = rapid.IntRange(1, len(walk)).Draw(t, "performed")
+				p.Resume(walk, performed)
+			}
+			at := 0
+			for _, step := range walk[:performed] {
+				if step.From != at {
+					t.Fatalf("a step from %d in state %d", step.From, at)
+				}
+				edge := [3]int{step.From, int(step.Label), step.To}
+				if step.New == taken[edge] {
+					t.Fatalf("the step %v is new: %v", edge, step.New)
+				}
+				taken[edge] = true
+				at = step.To
+			}
+		}
+		if len(taken) != explored.Edges || p.Taken != explored.Edges {
+			t.Fatalf("%d of %d edges are taken, %d counted", len(taken), explored.Edges, p.Taken)
+		}
+	})
+}
