@@ -30,6 +30,7 @@ type exploreCommand struct {
 	MaxMemory  byteSize      `name:"max-memory" placeholder:"SIZE" help:"End when so much memory does not suffice, such as 4GiB (default: no limit)."`
 	Shard      *shard        `name:"shard" placeholder:"I/N" help:"Explore the states that fall to the I-th of N processes, which exchange states through --dir. All have to run at the same time."`
 	Checkpoint time.Duration `name:"checkpoint" default:"1m" placeholder:"TIME" help:"The time between two checkpoints (default: 1m)."`
+
 	Induction bool `name:"induction" help:"Show instead that the invariants of the core are inductive: every step from every state that satisfies them, reachable or not."`
 	Large     bool `name:"large" help:"With --induction: at the large bounds too, which takes minutes."`
 }
@@ -87,7 +88,7 @@ func (c *exploreCommand) Validate() error {
 		return fmt.Errorf("--shard: there are at most %d shards", explore.MostShards)
 	case c.Large && !c.Induction:
 		return errors.New("--large is for --induction")
-	case c.Induction && (len(c.Configs) > 0 || c.Symmetry || c.Compact || c.JSON):
+	case c.Induction && (len(c.Configs) > 0 || c.Symmetry || c.Compact || c.JSON || c.Dir != "" || len(c.Set) > 0):
 		return errors.New("--induction goes with --workers and --large only")
 	}
 	return checkWorkers(c.Workers, 0)
