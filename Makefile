@@ -58,10 +58,12 @@ fuzz:
 	$(GO) test ./tests/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
 
 # Slow searches: every broken allocator of tests/suites/broken from five seeds, every rule of
-# tests/suites/graphtree, RMM's bugs. "make test" has one of each of the first two.
+# tests/suites/graphtree, every locking mistake and every lock that is left out, thousands of programs
+# under the scheduler of tests/suites/linearizability, and RMM's bugs. "make test" has a sample of each but the last.
 .PHONY: search mutants locks
 search:
 	$(GO) test ./tests/suites/broken ./tests/suites/graphtree ./tests/zoo -v -count 1 -timeout 2h -run 'TestFound|TestRules|TestZoo' -args -search
+	$(GO) test ./tests/suites/linearizability/interleave -v -count 1 -timeout 2h -args -search
 
 # Small changes of the source, one at a time, which a test must notice: N of each folder, or of
 # DIRS, chosen by SEED. docs/testing.md has what survives, and why.

@@ -65,6 +65,26 @@ func (l *blockList) insert(e entry) {
 	}
 }
 
+// insertAlone adds a block to an empty list, if that has had blocks before. It is the usual case in few steps, as
+// removeAlone is.
+func (l *blockList) insertAlone(e entry) bool {
+	if cap(l.front) == 0 {
+		return false
+	}
+	l.front = l.front[:1]
+	l.front[0] = e
+	return true
+}
+
+// removeAlone takes a block out if there is no other.
+func (l *blockList) removeAlone(b *block) bool {
+	if len(l.front) != 1 || l.front[0].block != b || l.more != nil {
+		return false
+	}
+	l.front = l.front[:0]
+	return true
+}
+
 // insertIntoChunk adds a block to a list that has, or needs, several chunks.
 func (l *blockList) insertIntoChunk(e entry) {
 	c, n := l.chunkOf(e.key)

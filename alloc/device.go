@@ -26,7 +26,8 @@ type device struct {
 
 	turns      sync.Mutex // held by the goroutine whose turn it is to take mu; see lock.go
 	mu         sync.Mutex
-	cfg        spec.Config
+	cfg        spec.Config // set by setConfigLocked
+	divides    bool        // roundup_power2_divisions is set for some size
 	blockStats blockStats
 	stats      spec.DeviceStats // the other statistics
 
@@ -64,10 +65,10 @@ func newDevice(a *Allocator, id spec.Device, cfg spec.Config) (*device, error) {
 	d := &device{
 		id: id, driver: a.driver, geometry: a.geometry, eventPools: a.eventPools,
 		totalMemory: properties.TotalMemory,
-		cfg:         cfg,
 		defaultPool: newPool(spec.DefaultPool),
 		traceBuffer: traceBuffer{deviceID: id, threads: a.threads},
 	}
+	d.setConfigLocked(cfg)
 	d.allocatedBlocks.shared = a.driver.DeviceCount() > 1
 	d.traceBuffer.allocBuffer.resize(1)
 	d.stats.MaxSplitSize = int64(cfg.MaxSplitSize) // Unlimited becomes -1, as upstream prints it

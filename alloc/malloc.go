@@ -71,7 +71,11 @@ func (d *device) hitLocked(params *allocParams) *block {
 
 // chooseBlockPoolLocked rounds the size of a request and chooses the block pool.
 func (d *device) chooseBlockPoolLocked(params *allocParams, pool *pool) {
-	params.size = roundSize(params.requestedSize, &d.cfg, &d.geometry)
+	if d.divides {
+		params.size = roundSize(params.requestedSize, &d.cfg, &d.geometry)
+	} else {
+		params.size = roundUpPowerOfTwo(params.requestedSize, d.geometry.MinBlock)
+	}
 	params.blockPool = pool.blockPoolFor(params.size, &d.geometry)
 	params.useExpandable = d.cfg.ExpandableSegments && pool.allocator == nil
 }

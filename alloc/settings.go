@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"fmt"
+	"slices"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
@@ -20,9 +21,14 @@ func (a *Allocator) Configure(text string) error {
 		return err
 	}
 	return a.onEachDevice(func(d *device) error {
-		d.cfg = cfg
+		d.setConfigLocked(cfg)
 		return nil
 	})
+}
+
+func (d *device) setConfigLocked(cfg spec.Config) {
+	d.cfg = cfg
+	d.divides = slices.ContainsFunc(cfg.Divisions[:], func(divisions uint64) bool { return divisions > 1 })
 }
 
 // Config returns the settings in force.

@@ -45,7 +45,9 @@ func (s *sizeClasses) insert(b *block) {
 		in = new(octave)
 		s.byOctave[o] = in
 	}
-	in.classes[c].insert(entryOf(b))
+	if list := &in.classes[c]; in.used>>c&1 != 0 || !list.insertAlone(entryOf(b)) {
+		list.insert(entryOf(b))
+	}
 	in.used |= 1 << c
 	s.used |= 1 << o
 }
@@ -57,8 +59,11 @@ func (s *sizeClasses) remove(b *block) {
 	if in == nil {
 		panic("alloc: a block is removed that is not there")
 	}
-	in.classes[c].remove(entryOf(b))
-	if in.classes[c].isEmpty() {
+	list := &in.classes[c]
+	if !list.removeAlone(b) {
+		list.remove(entryOf(b))
+	}
+	if list.isEmpty() {
 		in.used &^= 1 << c
 		if in.used == 0 {
 			s.used &^= 1 << o

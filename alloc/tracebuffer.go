@@ -49,17 +49,17 @@ type contextRecorder struct {
 // maybeGatherContext returns the present context if the level that the program has set is
 // at least that of the operation. Whether a trace entry keeps it is another test (recordTrace). It is called without the mutex: the program's function may take any mutex.
 func (d *device) maybeGatherContext(level spec.ContextLevel) gatheredContext {
-	if r := d.contextRecorder.Load(); r != nil {
-		return r.gather(level)
-	}
-	return nil
-}
-
-func (r *contextRecorder) gather(level spec.ContextLevel) gatheredContext {
-	if r.level < level {
+	if d.contextRecorder.Load() == nil {
 		return nil
 	}
-	return r.record()
+	return d.gatherContext(level)
+}
+
+func (d *device) gatherContext(level spec.ContextLevel) gatheredContext {
+	if r := d.contextRecorder.Load(); r != nil && r.level >= level {
+		return r.record()
+	}
+	return nil
 }
 
 // maybeGatherContext does so for a device given by its number. There is no context if there

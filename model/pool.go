@@ -233,13 +233,15 @@ func hashOrder(id spec.PoolID) uint64 {
 	return cmp.Or(id.Capture, id.User) * 11400714819323198485
 }
 
-// EmptyPool releases the cached memory of a freeable pool, after waiting for its events.
+// EmptyPool releases the cached memory of a freeable pool, after waiting for its events. Deferred
+// frees are processed first. No requests are routed.
 func (s State) EmptyPool(id spec.PoolID) State {
 	if p := s.pool(id); p == nil || p.UseCount > 0 {
 		return s
 	}
 	s = s.copy()
 	s.Counters.NumSyncAllStreams++
+	s.insertEventsDeferredUntilNoCapture()
 	for i := 0; i < len(s.Events); {
 		e := s.Events[i]
 		p, _ := s.find(func(_ *Segment, b *Block) bool { return b.Address == e.Block })
@@ -270,7 +272,8 @@ func (s *State) releasePool(id spec.PoolID) {
 		return g.Pool == id && g.mapped() == 0 // no page of it could be mapped
 	})
 	inUse := slices.ContainsFunc(s.Segments, func(g Segment) bool { return g.Pool == id }) ||
-		slices.ContainsFunc(s.Routings, func(r PoolRouting) bool { return r.Pool == id })
+		slices.ContainsFunc(s.Routings, func(r PoolRouting) bool { return r.Pool == id }) ||
+		slices.ContainsFunc(s.PendingMallocs, func(c PendingMalloc) bool { return c.pool == id })
 	if !inUse {
 		s.Pools = slices.DeleteFunc(s.Pools, func(q Pool) bool { return q.ID == id })
 	}

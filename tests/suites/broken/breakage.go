@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// A Breakage is a way to break a package: a file of it with a piece replaced. It is
-// written down as a sentence, lines of `key: value`, and the piece, "-- before --"
+// A Breakage is a way to break a package: a file of it with a piece replaced, or several. It is
+// written down as a sentence, lines of `key: value`, and each piece, "-- before --"
 // and "-- after --".
 type Breakage struct {
 	Keys   map[string]string
 	file   string // relative to the root of the module
-	before string
-	after  string
+	pieces []piece
 }
+
+type piece struct{ before, after string }
 
 // Read reads a breakage. The key "file" says which file is meant.
 func Read(path string) (*Breakage, error) {
@@ -26,9 +27,12 @@ func Read(path string) (*Breakage, error) {
 	}
 	head, pieces, _ := strings.Cut(string(text), "-- before --\n")
 	b := &Breakage{Keys: map[string]string{}}
-	var found bool
-	if b.before, b.after, found = strings.Cut(pieces, "-- after --\n"); !found {
-		return nil, fmt.Errorf("%s has no piece before and after", path)
+	for text := range strings.SplitSeq(pieces, "-- before --\n") {
+		before, after, found := strings.Cut(text, "-- after --\n")
+		if !found {
+			return nil, fmt.Errorf("%s has no piece before and after", path)
+		}
+		b.pieces = append(b.pieces, piece{before, after})
 	}
 	for line := range strings.Lines(head) {
 		if key, value, found := strings.Cut(strings.TrimSpace(line), ": "); found {
@@ -39,22 +43,36 @@ func Read(path string) (*Breakage, error) {
 	return b, nil
 }
 
-// Overlay writes to dir what makes a build see the file with the piece replaced,
-// and returns the argument of go build's -overlay. The piece must be there once.
+// Apply is the file's path, relative to the root of the module, and its text with the pieces
+// replaced. Each piece must be there once.
+func (b *Breakage) Apply(root string) (file, changed string, err error) {
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(b.file)))
+	if err != nil {
+		return "", "", err
+	}
+	changed = string(text)
+	for _, p := range b.pieces {
+		if n := strings.Count(changed, p.before); n != 1 {
+			return "", "", fmt.Errorf("%s has the piece that is to be replaced %d times, not once:\n%s", b.file, n, p.before)
+		}
+		changed = strings.Replace(changed, p.before, p.after, 1)
+	}
+	return b.file, changed, nil
+}
+
+// Overlay writes to dir what makes a build see the file with the pieces replaced,
+// and returns the argument of go build's -overlay.
 func (b *Breakage) Overlay(root, dir string) (string, error) {
-	file := filepath.Join(root, filepath.FromSlash(b.file))
-	text, err := os.ReadFile(file)
+	file, text, err := b.Apply(root)
 	if err != nil {
 		return "", err
 	}
-	if n := strings.Count(string(text), b.before); n != 1 {
-		return "", fmt.Errorf("%s has the piece that is to be replaced %d times, not once", b.file, n)
-	}
 	changed := filepath.Join(dir, "changed.go")
-	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), b.before, b.after, 1)), 0o644); err != nil {
+	if err := os.WriteFile(changed, []byte(text), 0o644); err != nil {
 		return "", err
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{file: changed}})
+	replace := map[string]string{filepath.Join(root, filepath.FromSlash(file)): changed}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}

@@ -19,7 +19,7 @@ type Counterexample struct {
 	Device  spec.Device
 	// Ordered is the longest prefix of an order that the specification allows.
 	Ordered []Call
-	// State is the specification's state after it.
+	// State is the specification's state after it, of that device.
 	State model.State
 	// Stuck has, for each call that could come next in time, why it cannot.
 	Stuck []Objection
@@ -51,7 +51,7 @@ func (x *Counterexample) Error() string {
 }
 
 // explain finds the longest prefix of an order.
-func explain(h *History, dev spec.Device, initial model.State, part []porcupine.Operation) error {
+func explain(h *History, dev spec.Device, initial *world, part []porcupine.Operation) error {
 	_, info := porcupine.CheckOperationsVerbose(specification(initial), part, 0)
 	var longest []porcupine.Operation
 	for _, order := range info.PartialLinearizationsOperations()[0] { // in random order
@@ -60,7 +60,7 @@ func explain(h *History, dev spec.Device, initial model.State, part []porcupine.
 		}
 	}
 	x := &Counterexample{History: h, Device: dev}
-	at := &searchState{state: initial}
+	at := initial
 	ordered := map[*action]bool{}
 	for _, o := range longest {
 		a := o.Input.(*action)
@@ -70,7 +70,7 @@ func explain(h *History, dev spec.Device, initial model.State, part []porcupine.
 		}
 		at, _ = at.step(a)
 	}
-	x.State = at.state
+	x.State = at.devices[0]
 	x.Stuck = h.objections(at, part, ordered)
 	return x
 }
@@ -86,7 +86,7 @@ func compareOrders(a, b []porcupine.Operation) int {
 
 // objections has the reasons why no remaining action can come next: of those that begin
 // before any of them has ended.
-func (h *History) objections(at *searchState, part []porcupine.Operation, ordered map[*action]bool) (list []Objection) {
+func (h *History) objections(at *world, part []porcupine.Operation, ordered map[*action]bool) (list []Objection) {
 	left := slices.Clone(part)
 	left = slices.DeleteFunc(left, func(o porcupine.Operation) bool { return ordered[o.Input.(*action)] })
 	for _, o := range left {

@@ -19,17 +19,22 @@
 //
 // Interesting interleavings of goroutines are rare, and cannot be repeated. So most
 // histories here are made by a scheduler (scheduler.go). Under it only one thread runs at a
-// time. A thread lets others run between two operations, and where the allocator has
-// released its lock or not taken it yet (pause.go). No thread ever waits for a lock, since
-// no other thread runs while one is held. The sequence of threads that run is a schedule. A
-// policy chooses it:
+// time. A thread lets others run between two operations, and at points within them. The sequence of
+// threads that run is a schedule. A policy chooses it:
 //
-//	exhaustive.go    all schedules, depth first
-//	random.go        random ones
+//	exhaustive.go    all schedules, or all with few preemptions, depth first
+//	random.go        random ones, or random priorities of the threads
 //	replay.go        one that was printed
 //
-// Goroutines under the Go scheduler are checked too (parallel.go): they can be interleaved
-// while locks are held, and the race detector needs them.
+// Of any allocator the points are those where it has released its lock or not taken it yet (pause.go).
+// No thread ever waits for a lock then, since no other thread runs while one is held. Of the reference
+// they are every lock, unlock, atomic, driver call and function of the program: command interleave
+// builds it with package points, from sources that package instrument has rewritten. A thread can wait
+// for a lock then. Each run is also checked for data races, deadlocks, broken invariants, and wrong
+// calls of the driver. The abilities beside malloc and free are in abilities.go, and what the
+// specification says of them in world.go.
+//
+// Goroutines under the Go scheduler are checked too (parallel.go).
 //
 // A program (program.go) has the operations of the threads; kinds.go has the kinds of
 // operations. A setup (setup.go) has the allocator and the devices. A failure is printed as

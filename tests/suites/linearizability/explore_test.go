@@ -3,7 +3,6 @@ package linearizability_test
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -11,7 +10,6 @@ import (
 
 	"gaugeblock/spec"
 	"gaugeblock/tests/suites/linearizability"
-	"gaugeblock/tests/suites/sizes"
 )
 
 // TestExplore runs every schedule of the programs in testdata/explore, with the lock held
@@ -73,34 +71,17 @@ func parseCommand(t *testing.T, d *datadriven.TestData) command {
 
 // set takes one argument of the command.
 func (c *command) set(key string, values []string) (err error) {
-	value := strings.Join(values, " ")
 	switch key {
-	case "limit":
-		c.setup.Limit, err = sizes.Parse(value)
-	case "memory":
-		c.setup.Memory, err = sizes.Parse(value)
-	case "devices":
-		c.setup.Devices, err = strconv.Atoi(value)
-	case "streams":
-		c.setup.Streams, err = strconv.Atoi(value)
-	case "settings":
-		c.setup.Settings = strings.Join(values, ",")
 	case "lock":
 		c.modes = values
-	case "pauses":
-		c.setup.Pauses, err = linearizability.ParsePauses(values)
-	case "callback":
-		c.setup.Callback = values
-	case "strict":
-		c.setup.Strict = true
 	case "schedule":
 		c.schedule, err = linearizability.ParseSchedule(values)
 	case "allocator":
-		if c.setup.New = brokenAllocators[value]; c.setup.New == nil {
-			return fmt.Errorf("there is no allocator %q", value)
+		if c.setup.New = brokenAllocators[values[0]]; c.setup.New == nil {
+			return fmt.Errorf("there is no allocator %q", values[0])
 		}
 	default:
-		return fmt.Errorf("unknown argument")
+		return c.setup.Set(key, values)
 	}
 	return err
 }

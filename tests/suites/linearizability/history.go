@@ -15,11 +15,15 @@ import (
 
 // A Call is an operation that was done, and its outcome.
 type Call struct {
+	id         int // of all calls of the run
 	Thread     int // from 0; mainThread before the threads begin and after they have ended
 	Op         Op
 	Text       string   // the operation in the words of the program
 	Ptr        spec.Ptr // free, record_stream: the address of the allocation
 	Out        model.Outcome
+	Answer     any  // of a query that the model has no outcome for
+	Made       any  // a checkpoint, opened memory
+	used       made // what the operation's name stood for
 	Freed      bool // malloc: a callback freed something
 	Begin, End int64
 }
@@ -28,8 +32,10 @@ type Call struct {
 type History struct {
 	Setup    Setup
 	Program  Program
-	Schedule []int  // which thread ran, step by step; nil without the scheduler
-	Calls    []Call // by Begin
+	Schedule []int // which thread ran, step by step; nil without the scheduler
+	// Preemptions is how often another thread was chosen although the one that ran could go on.
+	Preemptions int
+	Calls       []Call // by Begin
 }
 
 // Command is an explore command of testdata that runs the same schedule of the same program
@@ -110,7 +116,7 @@ func (c *Call) result() string {
 	case c.Out.Err != nil:
 		return trace.ErrorName(c.Out.Err)
 	case kinds[c.Op.Kind].result != nil:
-		return kinds[c.Op.Kind].result(&c.Out)
+		return kinds[c.Op.Kind].result(c)
 	}
 	return "done"
 }
@@ -164,6 +170,7 @@ func (m callEvent) appendKey(key []byte) []byte {
 	if out.Err != nil {
 		key = append(key, out.Err.Error()...)
 	}
+	key = fmt.Append(key, m.call.Answer)
 	if out.Stats != nil {
 		key, _ = binary.Append(key, binary.LittleEndian, out.Stats) // whole numbers only: cannot fail
 	}

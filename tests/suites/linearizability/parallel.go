@@ -40,7 +40,7 @@ func Parallel(s Setup, p Program) (*History, error) {
 	x.race(&p)
 	x.pause = func(Pause) {}
 	h := &History{Setup: s, Program: p}
-	h.Calls = x.finish()
+	h.Calls = x.finish(&p)
 	return h, nil
 }
 

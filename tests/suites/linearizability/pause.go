@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 )
 
 // Pause is a set of places where a thread may pause during an operation, so that others run.
-// The allocator's lock is held at none of them: a thread that paused with it would block
-// the others.
+// The allocator's lock is held at none of them but EveryPoint: a thread that paused with it would
+// block the others.
 type Pause uint8
 
 const (
@@ -25,15 +26,18 @@ const (
 	// BeforeMalloc: a malloc is about to take the lock. A correct one has changed nothing
 	// yet, so that this pause only adds schedules.
 	BeforeMalloc
+	// EveryPoint is every point of an allocator whose sources are instrumented (package points). Here
+	// the allocator's locks can be held: a thread that needs one of them is not ready.
+	EveryPoint
 )
 
-// AllPauses is all places.
+// AllPauses is all places of an allocator as it is.
 const AllPauses = BeforeLock | BeforeDriver | AfterDriver | InCallback | BeforeMalloc
 
 // pauseNames are the places in the order of their bits.
-var pauseNames = []string{"lock", "ask", "answer", "callback", "malloc"}
+var pauseNames = []string{"lock", "ask", "answer", "callback", "malloc", "every"}
 
-// ParsePauses reads a list of places: lock, ask, answer, callback, malloc.
+// ParsePauses reads a list of places: lock, ask, answer, callback, malloc, every.
 func ParsePauses(names []string) (p Pause, err error) {
 	for _, name := range names {
 		i := slices.Index(pauseNames, name)
@@ -58,7 +62,7 @@ func (p Pause) names() (names []string) {
 // A pausingDriver pauses before and after Malloc, if the allocator has released its lock. If
 // it has not, a pause would let another thread wait for the lock forever.
 type pausingDriver struct {
-	spec.Driver
+	*fakegpu.GPU
 	execution    *execution
 	lockReleased bool
 }
@@ -66,10 +70,10 @@ type pausingDriver struct {
 // Malloc implements spec.Driver.
 func (d *pausingDriver) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
 	if !d.lockReleased {
-		return d.Driver.Malloc(dev, bytes)
+		return d.GPU.Malloc(dev, bytes)
 	}
 	d.execution.pause(BeforeDriver)
-	p, err := d.Driver.Malloc(dev, bytes)
+	p, err := d.GPU.Malloc(dev, bytes)
 	d.execution.pause(AfterDriver)
 	return p, err
 }

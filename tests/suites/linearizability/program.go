@@ -16,25 +16,30 @@ import (
 //	before: malloc x 20MiB
 //	A: malloc a 2MiB stream=1; record_stream a stream=2; free a
 //	B: free x; stats
+//	after: malloc b 2MiB
 //
-// Allocations have names, which all threads share. An operation on a name without an
-// allocation is left out. One on a name that was freed is not, so that a pointer can be
+// Allocations, checkpoints and opened memory have names, which all threads share. An operation on a
+// name that nothing has is left out. One on a name that was freed is not, so that a pointer can be
 // freed twice.
 type Program struct {
 	Before  []Op   // done before the threads begin
 	Threads [][]Op // A, B, C...
+	After   []Op   // done when the threads have ended
 }
 
 // An Op is an operation of a thread. The kinds are in kinds.go: some of those of traces, and
 // the queries of package model.
 type Op struct {
 	Kind     trace.OpKind
-	Name     string  // malloc, free, record_stream: the allocation
+	Name     string  // of what the operation makes or uses: an allocation, a checkpoint, opened memory
 	Bytes    uint64  // malloc
 	Fraction float64 // set_memory_fraction
-	Settings string  // configure
-	Stream   int     // malloc, record_stream, busy, drain: 0 is the default stream
+	Settings string  // configure; enable, record_history: on or off; set_user_metadata: the text
+	Stream   int     // malloc, record_stream, busy, drain, pool_begin: 0 is the default stream
 	Device   spec.Device
+	Pool     int // the private pool
+	Handle   int // open_shared: which handle of the other process
+	On       int // record_stream: the stream is one of device On-1; 0: of the allocation's device
 }
 
 // ParseProgram reads a program in the form above. Errors name the line.
@@ -48,7 +53,9 @@ func ParseProgram(text string) (Program, error) {
 			return Program{}, fmt.Errorf("line %d: %w", i+1, err)
 		case label == "before" && len(p.Threads) == 0:
 			p.Before = append(p.Before, ops...)
-		case label == threadName(len(p.Threads)):
+		case label == "after" && len(p.Threads) > 0:
+			p.After = append(p.After, ops...)
+		case label == threadName(len(p.Threads)) && len(p.After) == 0:
 			p.Threads = append(p.Threads, ops)
 		default:
 			return Program{}, fmt.Errorf("line %d: %q is neither the next thread, %s, nor what comes before them", i+1, label, threadName(len(p.Threads)))
@@ -85,7 +92,7 @@ func parseOp(words []string) (op Op, err error) {
 		}
 		return word
 	}
-	op.Name = next(kind.allocates || kind.uses)
+	op.Name = next(kind.makes || kind.uses)
 	op.Settings = next(kind.args.settings)
 	if kind.args.bytes {
 		if op.Bytes, err = sizes.Parse(next(true)); err != nil {
@@ -105,6 +112,12 @@ func parseOp(words []string) (op Op, err error) {
 			op.Stream = n
 		case err == nil && key == "device":
 			op.Device = spec.Device(n)
+		case err == nil && key == "pool" && kind.args.pool:
+			op.Pool = n
+		case err == nil && key == "handle" && kind.args.handle:
+			op.Handle = n
+		case err == nil && key == "on" && kind.args.on:
+			op.On = n + 1
 		default:
 			return Op{}, fmt.Errorf("%q does not belong there", word)
 		}
@@ -116,7 +129,7 @@ func parseOp(words []string) (op Op, err error) {
 func (op Op) String() string {
 	kind := kinds[op.Kind]
 	text := string(op.Kind)
-	if kind.allocates || kind.uses {
+	if kind.makes || kind.uses {
 		text += " " + op.Name
 	}
 	if kind.args.settings {
@@ -133,6 +146,15 @@ func (op Op) String() string {
 	}
 	if op.Device != 0 {
 		text += fmt.Sprintf(" device=%d", op.Device)
+	}
+	if kind.args.pool {
+		text += fmt.Sprintf(" pool=%d", op.Pool)
+	}
+	if kind.args.handle {
+		text += fmt.Sprintf(" handle=%d", op.Handle)
+	}
+	if op.On != 0 {
+		text += fmt.Sprintf(" on=%d", op.On-1)
 	}
 	return text
 }
@@ -153,12 +175,33 @@ func (p Program) String() string {
 	for i, ops := range p.Threads {
 		line(threadName(i), ops)
 	}
+	if len(p.After) > 0 {
+		line("after", p.After)
+	}
 	return strings.Join(lines, "\n")
+}
+
+// all are the operations of the program.
+func (p *Program) all() []Op {
+	return slices.Concat(p.Before, slices.Concat(p.Threads...), p.After)
+}
+
+// coupled reports whether the devices must be checked together: work on a stream of another device
+// is waited for, or something is used that belongs to no device.
+func (p *Program) coupled() bool {
+	return slices.ContainsFunc(p.all(), func(op Op) bool {
+		return op.On != 0 || kinds[op.Kind].object
+	})
+}
+
+// togglesCaching reports whether some memory is allocated uncached.
+func (p *Program) togglesCaching() bool {
+	return slices.ContainsFunc(p.all(), func(op Op) bool { return op.Kind == trace.OpEnable })
 }
 
 // setsLockRelease reports whether an operation changes release_lock_on_cudamalloc. The
 // scheduler must know when the lock is held.
 func (p *Program) setsLockRelease() bool {
 	sets := func(op Op) bool { return strings.Contains(op.Settings, "release_lock") }
-	return slices.ContainsFunc(slices.Concat(append(p.Threads, p.Before)...), sets)
+	return slices.ContainsFunc(p.all(), sets)
 }

@@ -25,6 +25,9 @@ type Setup struct {
 	Streams  int    // of each device, beside the default stream
 	Settings string // as in PYTORCH_ALLOC_CONF
 
+	Uncached bool // caching is off at first
+	Handles  int  // of memory of another process, for open_shared
+
 	// Callback lists allocations, by name. When a malloc finds no cached block, a
 	// free-memory callback frees the first of them that exists and that it has not freed
 	// before.
@@ -32,6 +35,10 @@ type Setup struct {
 
 	// Pauses are the places where threads may pause, beside between two operations.
 	Pauses Pause
+
+	// Unjudged: results are not compared with the specification, which leaves out what the program
+	// does: driver calls that fail, pools with memory of their own, reuse within a capture.
+	Unjudged bool
 
 	// Strict checks every malloc as one action, even where the allocator releases
 	// its lock.
@@ -45,7 +52,7 @@ type Factory func(driver spec.Driver, s *Setup, pause func()) (spec.Allocator, e
 
 // Reference makes the reference allocator.
 func Reference(driver spec.Driver, s *Setup, _ func()) (spec.Allocator, error) {
-	return alloc.New(driver, alloc.Options{Settings: s.Settings})
+	return alloc.New(driver, alloc.Options{Settings: s.Settings, Uncached: s.Uncached})
 }
 
 // filled is the setup with its zero values replaced by the defaults.
@@ -81,14 +88,55 @@ func (s *Setup) String() string {
 	if s.Settings != "" {
 		list("settings", []string{s.Settings})
 	}
+	if s.Handles > 0 {
+		add("handles", strconv.Itoa(s.Handles))
+	}
+	if s.Uncached {
+		words = append(words, "uncached")
+	}
 	if len(s.Callback) > 0 {
 		list("callback", s.Callback)
+	}
+	if s.Unjudged {
+		words = append(words, "unjudged")
 	}
 	if s.Strict {
 		words = append(words, "strict")
 	}
 	list("pauses", s.Pauses.names())
 	return strings.Join(words, " ")
+}
+
+// Set sets what String writes as key=value.
+func (s *Setup) Set(key string, values []string) (err error) {
+	value := strings.Join(values, " ")
+	switch key {
+	case "limit":
+		s.Limit, err = sizes.Parse(value)
+	case "memory":
+		s.Memory, err = sizes.Parse(value)
+	case "devices":
+		s.Devices, err = strconv.Atoi(value)
+	case "streams":
+		s.Streams, err = strconv.Atoi(value)
+	case "handles":
+		s.Handles, err = strconv.Atoi(value)
+	case "settings":
+		s.Settings = strings.Join(values, ",")
+	case "pauses":
+		s.Pauses, err = ParsePauses(values)
+	case "callback":
+		s.Callback = values
+	case "strict":
+		s.Strict = true
+	case "unjudged":
+		s.Unjudged = true
+	case "uncached":
+		s.Uncached = true
+	default:
+		return fmt.Errorf("unknown argument")
+	}
+	return err
 }
 
 // fraction is the limit as a fraction of the device's memory, 1 without one.
@@ -126,20 +174,44 @@ func (s *Setup) releasesLock() bool {
 	return err == nil && cfg.ReleaseLockOnMalloc
 }
 
-// newGPU makes the devices. A call that waits for a busy stream completes the stream's work,
+// newGPU makes the devices, and handles of memory of another process. A call that waits for a busy stream completes the stream's work,
 // as in the specification. Addresses are those of a replay without recorded addresses, so
 // that counterexamples can be replayed.
-func (s *Setup) newGPU() (*fakegpu.GPU, error) {
-	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(s.Devices, s.Memory), Waits: fakegpu.WaitsDrain})
+func (s *Setup) newGPU() (gpu *fakegpu.GPU, handles [][]byte, err error) {
+	machine := fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(s.Devices, s.Memory), Waits: fakegpu.WaitsDrain})
+	gpu = machine.NewProcess()
 	for dev := range spec.Device(s.Devices) {
 		gpu.UseScript(dev, fakegpu.NewScript())
 		for i := range s.Streams {
 			if err := gpu.AddStream(dev, s.stream(dev, i+1)); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
-	return gpu, nil
+	if s.Handles > 0 {
+		handles, err = shareFrom(machine.NewProcess(), s.Handles)
+	}
+	return gpu, handles, err
+}
+
+// shareFrom makes handles of another process's memory: of a segment, of pages, and so on in turn.
+func shareFrom(other *fakegpu.GPU, n int) (handles [][]byte, err error) {
+	for i := range n {
+		a, err := alloc.New(other, alloc.Options{Settings: []string{"", "expandable_segments:True"}[i%2]})
+		if err != nil {
+			return nil, err
+		}
+		p, err := a.Malloc(spec.Request{Bytes: spec.MiB})
+		if err != nil {
+			return nil, err
+		}
+		h, err := a.ShareHandle(p)
+		if err != nil {
+			return nil, err
+		}
+		handles = append(handles, h.Handle)
+	}
+	return handles, nil
 }
 
 // newAllocator makes the allocator under test on a driver.

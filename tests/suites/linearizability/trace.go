@@ -17,12 +17,18 @@ import (
 // outcome. Frees of pointers that are not allocated are left out, since a trace has no id
 // for them.
 //
-// The error wraps spec.ErrNotSupported if calls overlap, or if the allocator waits for a
+// The error wraps spec.ErrNotSupported if calls overlap, if there is an operation of an ability
+// beside malloc and free, or if the allocator waits for a
 // busy stream, which a replay cannot do.
 func (h *History) Trace() (trace.Header, []trace.Op, error) {
 	t := tracer{h: h, header: h.Setup.traceHeader(), live: map[spec.Ptr]int64{}}
 	if !h.sequential() {
 		return t.header, nil, &spec.NotSupportedError{Op: "trace", Reason: "calls overlap"}
+	}
+	for i := range h.Calls {
+		if kind := h.Calls[i].Op.Kind; kinds[kind].noTrace {
+			return t.header, nil, &spec.NotSupportedError{Op: "trace", Reason: string(kind) + " is not written as a trace"}
+		}
 	}
 	if err := t.begin(); err != nil {
 		return t.header, nil, err

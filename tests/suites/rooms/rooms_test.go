@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"tests/check":        {"spec", "spec/happensbefore", "spec/quote", "spec/trace", "fakegpu", "tests/replay"},
 	"tests/foreign":      {"fakegpu"},
 	"tests/zoo":          {"tests/foreign"},
-	"tests/torch":        {"spec", "spec/settings", "spec/trace", "fakegpu", "tests/conformance", "tests/replay", "tests/suites", "tests/torch/binary", "tests/reference"},
+	"tests/torch":        {"spec", "spec/settings", "spec/trace", "fakegpu", "cudaimpl", "tests/conformance", "tests/replay", "tests/suites", "tests/torch/binary", "tests/reference"},
 	"tests/torch/binary": {"spec", "spec/quote", "spec/settings", "fakegpu"},
 	"tests/examine":      {"spec", "spec/trace", "fakegpu", "tests/conformance", "tests/reference"},
 	"snapshot":           {"spec", "spec/quote", "spec/settings"},
@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"snapshot/report":    {"spec", "spec/quote", "model", "snapshot", "snapshot/whatif"},
 	"snapshot/record":    {},
 	"tests/reference":    {"spec", "spec/trace", "alloc"},
-	"tests/suites":       {"spec", "spec/settings", "spec/trace", "alloc", "fakegpu", "model", "tla"},
+	"tests/suites":       {"spec", "spec/settings", "spec/trace", "spec/happensbefore", "spec/invariant", "alloc", "fakegpu", "model", "tla"},
 	"cmd/gaugeblock":     {"spec", "spec/quote", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/whatif", "snapshot/report", "snapshot/record", "tests/replay", "tests/conformance", "tests/check", "tests/reference", "tests/torch", "tests/torch/binary", "tests/examine"},
 }
 

@@ -51,11 +51,11 @@ func compare(to io.Writer, o options, work string) error {
 	if err := build(found); err != nil {
 		return err
 	}
-	theirs, err := newPyTorch(found)
+	theirs, err := newPyTorch(found, o.runtime)
 	if err != nil {
 		return err
 	}
-	reference, err := newOurs()
+	reference, err := newOurs(o.runtime != "")
 	if err != nil {
 		return err
 	}
@@ -66,9 +66,20 @@ func compare(to io.Writer, o options, work string) error {
 	}
 	load(to, "after")
 	fmt.Fprintf(to, "\n%s\n", timesTable(results))
+	if o.heap {
+		report, err := heapReport(theirs, reference)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(to, "\n%s\n", report)
+	}
 	costs, err := costsOf(parts(theirs, reference), o)
 	if err != nil {
 		return err
+	}
+	if o.runtime != "" { // whose functions cannot be counted
+		fmt.Fprintf(to, "\n%s\n", costsTable(costs))
+		return nil
 	}
 	counts, err := countElsewhere(found)
 	if err != nil {

@@ -38,11 +38,11 @@ func TestTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newPyTorch(found)
+	p, err := newPyTorch(found, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	reference, err := newOurs()
+	reference, err := newOurs(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +96,11 @@ func TestUnlike(t *testing.T) {
 		careless bool
 		want     string
 	}{{false, ""}, {true, "have not done the same"}} {
-		first, err := newOurs()
+		first, err := newOurs(false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := newOurs()
+		second, err := newOurs(false)
 		if err != nil {
 			t.Fatal(err)
 		}

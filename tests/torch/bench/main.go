@@ -6,7 +6,9 @@
 //	native/counter.c   what PyTorch's allocator calls, counted in another process
 //	pytorch.go         building, loading and calling them
 //	reference.go       the same for the reference
+//	gpu.go             what both work on: a fake GPU each, or with -runtime the real one
 //	workload.go        the workloads
+//	heap.go            the heaps of both
 //	measure.go         the runs: alternating, and both must have done the same
 //	parts.go           the calls of an operation, and what they cost alone
 //	table.go           the results as text
@@ -29,6 +31,9 @@ type options struct {
 	steps int
 	only  *regexp.Regexp
 	count string
+	heap  bool
+
+	runtime string // CUDA's own runtime library: both work on the real GPU
 }
 
 func main() {
@@ -52,6 +57,8 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.steps, "steps", 200_000, "operations of a run; a quarter of it for each thread if there are several")
 	only := flags.String("only", "", "workloads whose names this regular expression finds")
 	flags.StringVar(&o.count, "count", "", "count calls instead, with what was built in this directory; bench starts itself so")
+	flags.BoolVar(&o.heap, "heap", false, "also measure the heaps for a million live blocks")
+	flags.StringVar(&o.runtime, "runtime", "", "CUDA's libcudart.so.13: both sides on the real GPU, with its driver (choose workloads that fit its memory)")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

@@ -37,7 +37,7 @@ type callCounts struct {
 
 // count counts in this process, into which the counter was preloaded.
 func count(o binary.Options) (list []callCounts, err error) {
-	p, err := newPyTorch(o)
+	p, err := newPyTorch(o, "")
 	if err != nil {
 		return nil, err
 	}

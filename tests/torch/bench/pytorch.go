@@ -88,21 +88,27 @@ func buildCounter(o binary.Options) (path string, err error) {
 
 // pytorch is PyTorch's allocator, of which a process has one.
 type pytorch struct {
-	gpu *fakegpu.GPU
+	gpu *fakegpu.GPU // nil: the real one
 	c   *C.loops_call
 }
 
-// newPyTorch loads what was built.
-func newPyTorch(o binary.Options) (*pytorch, error) {
-	p := &pytorch{gpu: newGPU(), c: C.make()}
-	host.Attach(host.NewProcess(p.gpu))
-	if err := host.Load(o.Work); err != nil {
-		return nil, err
+// newPyTorch loads what was built, on a fake GPU, or, if the path of CUDA's own runtime library
+// is given, on the real one.
+func newPyTorch(o binary.Options, runtime string) (*pytorch, error) {
+	p := &pytorch{c: C.make()}
+	libraries := []string{runtime}
+	if runtime == "" {
+		libraries = nil
+		p.gpu = newGPU()
+		host.Attach(host.NewProcess(p.gpu))
+		if err := host.Load(o.Work); err != nil {
+			return nil, err
+		}
 	}
-	for _, path := range []string{
+	for _, path := range append(libraries,
 		filepath.Join(o.Libraries, "libc10.so"), filepath.Join(o.Libraries, "libc10_cuda.so"),
 		filepath.Join(o.Work, "libgaugeblock_loops.so"),
-	} {
+	) {
 		text := C.CString(path)
 		problem := C.load(text)
 		C.free(unsafe.Pointer(text))
@@ -162,7 +168,14 @@ func (p *pytorch) figures() (figures, error) {
 	}, err
 }
 
-func (p *pytorch) driverCalls() uint64 { return callsOf(p.gpu) }
+func (p *pytorch) driverCalls() uint64 {
+	if p.gpu == nil {
+		return 0
+	}
+	return callsOf(p.gpu)
+}
+
+const callFigures = C.LOOPS_FIGURES
 
 // The parts of an operation that can be timed alone.
 const (

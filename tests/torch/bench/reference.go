@@ -5,7 +5,6 @@ package main
 import (
 	"time"
 
-	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/reference"
@@ -35,30 +34,21 @@ type figures struct {
 	reservedBytes                  int64 // at present
 }
 
-// newGPU is a fake GPU, of which both sides have one.
-func newGPU() *fakegpu.GPU {
-	return fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, memory)})
-}
-
-func callsOf(gpu *fakegpu.GPU) (n uint64) {
-	for _, c := range gpu.Calls() {
-		n += c.Count
-	}
-	return n
-}
-
 // ours is the reference.
 type ours struct {
-	gpu       *fakegpu.GPU
+	gpu       gpu
 	allocator spec.Allocator
 	streams   []spec.Stream
 	workload  workload
 	workers   []*suite.Worker
 }
 
-func newOurs() (*ours, error) {
-	o := &ours{gpu: newGPU()}
-	var err error
+func newOurs(real bool) (*ours, error) {
+	g, err := openGPU(real)
+	if err != nil {
+		return nil, err
+	}
+	o := &ours{gpu: g}
 	o.allocator, err = reference.New(o.gpu, &trace.Header{Geometry: spec.DefaultGeometry(), Devices: 1})
 	if err != nil {
 		return nil, err

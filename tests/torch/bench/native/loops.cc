@@ -6,6 +6,7 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <atomic>
@@ -160,6 +161,8 @@ void figures(loops_figures *f) {
 	f->allocated_bytes = s.allocated_bytes[0].allocated;
 	f->requested_bytes = s.requested_bytes[0].allocated;
 	f->reserved_bytes = s.reserved_bytes[0].current;
+	const auto heap = mallinfo2();
+	f->heap_bytes = (int64_t)(heap.uordblks + heap.hblkhd);
 }
 
 template <class F> void repeat(uint64_t n, F f) {

@@ -17,6 +17,7 @@ typedef struct {
 	int64_t allocations, frees;
 	int64_t allocated_bytes, requested_bytes; // sums of all increases
 	int64_t reserved_bytes;                   // at present
+	int64_t heap_bytes;                       // not a statistic: the C library's heap in use by the process
 } loops_figures;
 
 enum { LOOPS_TEXT = 4096, LOOPS_MAX_THREADS = 16 };
