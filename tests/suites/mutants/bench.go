@@ -167,13 +167,13 @@ const (
 	hangs  = "hangs"
 )
 
-// run runs a test on a mutant. The limit is one of processor time; of time it may take ten times as much, since the machine
+// run runs a test on a mutant. The limit is one of processor time; of time it may take twenty times as much, since the machine
 // may have other things to do.
 func (b *bench) run(t *test, number int, limit time.Duration) (out []byte, status string, took time.Duration) {
 	if b.race {
 		limit = 10 * time.Minute
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*limit)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute+20*limit)
 	defer cancel()
 	args := []string{"-test.failfast", "-test.short", "-test.run=^(" + strings.Join(t.names, "|") + ")$"}
 	if b.race && t.pkg == "tests/suites/concurrent" {
