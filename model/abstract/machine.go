@@ -58,9 +58,6 @@ func (m *Machine) IsStep(from, to State) (is bool) {
 	return is
 }
 
-// Key implements explore.Specification.
-func (m *Machine) Key(to []byte, s State) []byte { return m.Text(to, s) }
-
 // Text appends the canonical text of a state; see tlc.CanonicalState.
 func (m *Machine) Text(to []byte, s State) []byte {
 	w := tlc.Writer{Text: to}

@@ -9,7 +9,6 @@ import (
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
 	"gaugeblock/model/tlc"
-	"gaugeblock/spec/trace"
 	"gaugeblock/tests/suites/refinement"
 	binary "gaugeblock/tests/torch/binary"
 	"gaugeblock/tests/torch/edges"
@@ -110,7 +109,6 @@ type edgeRun struct {
 	EdgeRun
 	config *tlc.Config
 	module bounded.Module
-	header trace.Header // without the streams of the device's work
 
 	mu      sync.Mutex
 	planner *edges.Planner

@@ -28,6 +28,9 @@ func (g graph) Next(s int, yield func(int, int)) {
 	}
 }
 func (g graph) Key(to []byte, s int) []byte { return binary.BigEndian.AppendUint32(to, uint32(s)) }
+func (g graph) Decoder() func(key []byte) int {
+	return func(key []byte) int { return int(binary.BigEndian.Uint32(key)) }
+}
 
 // TestWalks: walks begin in state 0, every step of them is an edge from where the one before led,
 // and together they take all edges, each new once, also if walks end early now and then.
