@@ -14,6 +14,8 @@ import (
 
 // notRun are the commands of the documents that the test does not run, and why.
 var notRun = map[string]string{
+	"go run ./cmd/gaugeblock torch --edges --config core --config streams":                       "needs PyTorch, and minutes; TestEveryEdge runs a small configuration",
+	"go run ./cmd/gaugeblock torch --edges --workers 2":                                          "needs PyTorch, and hours; TestEveryEdge runs a small configuration",
 	"go run ./cmd/gaugeblock torch --ops 1000000":                                                "needs PyTorch; TestTorch runs the command",
 	"go run ./cmd/gaugeblock examine libyours.so":                                                "needs an allocator; tests/examine examines several",
 	"go run ./cmd/gaugeblock torch --torch other/lib/python3*/site-packages/torch --ops 1000000": "needs another PyTorch; TestTorch runs the command",

@@ -8,9 +8,11 @@ var NotDriven = map[string]string{
 
 	"two_step_tiny":   "a step is a part of a malloc, between two releases of the lock",
 	"two_step":        "the same",
+	"two_step_live":   "the same",
 	"two_step_events": "the same",
 
-	"pools_forbidden": "in a trace of the model nothing is captured, so the device forbids nothing",
+	"pools_forbidden":    "in a trace of the model nothing is captured, so the device forbids nothing",
+	"oversize_forbidden": "the same",
 
 	"faults":               "a driver call fails in most steps, and PyTorch does otherwise then: tla/upstream",
 	"faults_kinds":         "the same",
