@@ -57,6 +57,9 @@ func steps(m bounded.Module, s *bounded.State) (list []string) {
 // TestDecoder: every reachable state can be made again from its key. It has the same key,
 // the same text, and the same steps.
 func TestDecoder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	}
 	for name, m := range smallModules(t) {
 		t.Run(name, func(t *testing.T) {
 			decode := m.Decoder()
@@ -221,6 +224,9 @@ type keyCheck struct {
 // the steps are the same. What a key leaves out follows from it. A field of State that is
 // not in the table is an error.
 func TestKey(t *testing.T) {
+	if testing.Short() {
+		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	}
 	inSome, visited := map[string]bool{}, map[string]bool{}
 	for name, m := range smallModules(t) {
 		t.Run(name, func(t *testing.T) {

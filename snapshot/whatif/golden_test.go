@@ -45,6 +45,9 @@ func compareTrace(t *testing.T, file string, o whatif.Options) *whatif.Compariso
 // TestEveryTrace: every recorded trace that the project has is compared or refused, and an
 // exact result has the recorded statistics.
 func TestEveryTrace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	}
 	files, err := filepath.Glob("../../tests/suites/golden/testdata/*.jsonl.gz")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no traces: %v", err)

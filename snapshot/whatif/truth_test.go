@@ -115,6 +115,9 @@ var notExact = map[string][]whatif.InexactReason{
 // under the default settings without a limit. All statistics must be the true
 // ones. Where that cannot be, the reasons must be right, and the true peak in the range.
 func TestPredictions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	}
 	runs := recordedRuns(t)
 	for _, name := range slices.Sorted(maps.Keys(runs)) {
 		t.Run(name, func(t *testing.T) {
@@ -192,6 +195,9 @@ func TestFailureDependentPrograms(t *testing.T) {
 // TestRecordsComeOut reproduces recorded runs under all settings: every allocation must
 // have its recorded address.
 func TestRecordsComeOut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	}
 	for _, name := range slices.Sorted(maps.Keys(recordedRuns(t))) {
 		t.Run(name, func(t *testing.T) {
 			h := history(t, name)
@@ -232,6 +238,9 @@ func TestFailure(t *testing.T) {
 // TestRecordedRuns: for the settings and the limit of the recorded run the statistics are
 // the true ones, whichever settings those are.
 func TestRecordedRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	}
 	runs := recordedRuns(t)
 	for _, name := range slices.Sorted(maps.Keys(runs)) {
 		f := snapshotIfThere(t, name)
