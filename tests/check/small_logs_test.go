@@ -33,6 +33,11 @@ func TestSmallLogs(t *testing.T) {
 		{"waiting is no work", header +
 			`{"op":"wait_stream","stream":1,"on":2}` + "\n" + `{"end":true}` + "\n",
 			[]string{noWork}},
+		{"a stream waits for another", header +
+			`{"op":"malloc","id":1,"size":512,"stream":1,"addr":4096}` + "\n" + `{"op":"kernel","stream":1,"writes":[[1,0,0]]}` + "\n" +
+			`{"op":"wait_stream","stream":2,"on":1}` + "\n" + `{"op":"kernel","stream":2,"reads":[[1,0,0]]}` + "\n" +
+			`{"op":"wait_stream","stream":1,"on":2}` + "\n" + `{"op":"free","id":1}` + "\n" + `{"end":true}` + "\n",
+			[]string{noDriver}},
 		{"the launch of a graph is work", header +
 			`{"op":"capture_begin","stream":1,"mode":"relaxed"}` + "\n" + `{"op":"capture_end","stream":1,"graph":1}` + "\n" +
 			`{"op":"graph_launch","stream":1,"graph":1}` + "\n" + `{"end":true}` + "\n",
