@@ -46,7 +46,12 @@ const sparseSlots = 1 << 14
 const golden = 0x9E3779B97F4A7C15
 
 // home is the slot where the search for a pointer begins.
-func (t *pointerTable) home(key uint64) int { return int(key * golden >> (t.shift & 63)) }
+func (t *pointerTable) home(key uint64) int { return homeOf(key, t.shift) }
+
+func homeOf(key uint64, shift int) int { return int(key * golden >> (shift & 63)) }
+
+// shiftOf is the shift of a table with so many slots.
+func shiftOf(slots int) int { return 64 - bits.Len(uint(slots-1)) }
 
 // getLocked is the block allocated at p, or nil.
 func (t *pointerTable) getLocked(p spec.Ptr) *block {
@@ -123,7 +128,7 @@ func (t *pointerTable) set(i int, key uint64, b *block) {
 func (t *pointerTable) growLocked() {
 	old := t.slots
 	t.slots = make([]slot, max(fewestSlots, 2*len(old)))
-	t.shift = 64 - bits.Len(uint(len(t.slots)-1))
+	t.shift = shiftOf(len(t.slots))
 	t.limit = len(t.slots) / 2
 	if len(t.slots) <= sparseSlots {
 		t.limit /= 2
@@ -169,7 +174,7 @@ func (t *pointerTable) has(p spec.Ptr) (found, certain bool) {
 // contains searches an array of keys, which may be changing, for a key.
 func contains(keys []atomic.Uint64, key uint64) bool {
 	last := len(keys) - 1
-	i := int(key * golden >> (64 - bits.Len(uint(last))))
+	i := homeOf(key, shiftOf(len(keys)))
 	for range keys {
 		switch keys[i].Load() {
 		case 0:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"gaugeblock/model/tlc"
 )
@@ -33,6 +34,19 @@ func Configurations() ([]Configuration, error) {
 	}
 	var list []Configuration
 	return list, decode("configurations.json", text, &list)
+}
+
+// Named are the configurations of a list with these names. unknown is the first name that none
+// has, "" if there is no such.
+func Named(list []Configuration, names []string) (chosen []Configuration, unknown string) {
+	for _, name := range names {
+		i := slices.IndexFunc(list, func(c Configuration) bool { return c.Name == name })
+		if i < 0 {
+			return nil, name
+		}
+		chosen = append(chosen, list[i])
+	}
+	return chosen, ""
 }
 
 // defaultsFile is the module with the constants.

@@ -2,6 +2,7 @@ package tla
 
 import (
 	"crypto/sha256"
+	"embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -37,8 +38,11 @@ type Manifest struct {
 
 // ReadManifest is the manifest of a configuration; nil if there is none.
 func ReadManifest(name string) (*Manifest, error) {
-	file := "manifests/" + name + ".json"
-	text, err := Files.ReadFile(file)
+	return readManifest(Files, "manifests/"+name+".json")
+}
+
+func readManifest(files embed.FS, file string) (*Manifest, error) {
+	text, err := files.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -56,14 +60,17 @@ func Hash(text []byte) string {
 }
 
 // CheckTexts reports the first text that is not what TLC has read.
-func (m *Manifest) CheckTexts() error {
+func (m *Manifest) CheckTexts() error { return m.checkTexts(Files.ReadFile, "make tla") }
+
+// checkTexts does so with the texts that read finds. The command makes the manifest anew.
+func (m *Manifest) checkTexts(read func(file string) ([]byte, error), command string) error {
 	for _, file := range slices.Sorted(maps.Keys(m.Texts)) {
-		text, err := Files.ReadFile(file)
+		text, err := read(file)
 		if err != nil {
 			return fmt.Errorf("manifest %s: %w", m.Name, err)
 		}
 		if Hash(text) != m.Texts[file] {
-			return fmt.Errorf("manifest %s: %s is not what TLC has read: run make tla", m.Name, file)
+			return fmt.Errorf("manifest %s: %s is not what TLC has read: run %s", m.Name, file, command)
 		}
 	}
 	return nil

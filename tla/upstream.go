@@ -3,10 +3,7 @@ package tla
 import (
 	"embed"
 	"errors"
-	"fmt"
 	"io/fs"
-	"maps"
-	"slices"
 )
 
 // UpstreamFiles are the specification in upstream's mode: what PyTorch does where the reference
@@ -36,31 +33,16 @@ func UpstreamConfigurations() ([]UpstreamConfiguration, error) {
 
 // ReadUpstreamManifest is the manifest of such a configuration; nil if there is none.
 func ReadUpstreamManifest(name string) (*Manifest, error) {
-	file := "upstream/manifests/" + name + ".json"
-	text, err := UpstreamFiles.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	m := &Manifest{}
-	return m, decode(file, text, m)
+	return readManifest(UpstreamFiles, "upstream/manifests/"+name+".json")
 }
 
 // CheckUpstreamTexts reports the first text that is not what TLC has read.
 func (m *Manifest) CheckUpstreamTexts() error {
-	for _, file := range slices.Sorted(maps.Keys(m.Texts)) {
+	return m.checkTexts(func(file string) ([]byte, error) {
 		text, err := UpstreamFiles.ReadFile("upstream/" + file)
 		if errors.Is(err, fs.ErrNotExist) {
-			text, err = Files.ReadFile(file)
+			return Files.ReadFile(file)
 		}
-		if err != nil {
-			return fmt.Errorf("manifest %s: %w", m.Name, err)
-		}
-		if Hash(text) != m.Texts[file] {
-			return fmt.Errorf("manifest %s: %s is not what TLC has read: run make tla-upstream", m.Name, file)
-		}
-	}
-	return nil
+		return text, err
+	}, "make tla-upstream")
 }

@@ -187,13 +187,9 @@ func (c *exploreCommand) choose() ([]tla.Configuration, error) {
 	if len(c.Configs) == 0 {
 		return slices.DeleteFunc(list, func(c tla.Configuration) bool { return c.Size == "large" || c.Expect != "ok" }), nil
 	}
-	var chosen []tla.Configuration
-	for _, name := range c.Configs {
-		i := slices.IndexFunc(list, func(c tla.Configuration) bool { return c.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("there is no configuration %q (gaugeblock explore --help lists them)", name)
-		}
-		chosen = append(chosen, list[i])
+	chosen, unknown := tla.Named(list, c.Configs)
+	if unknown != "" {
+		return nil, fmt.Errorf("there is no configuration %q (gaugeblock explore --help lists them)", unknown)
 	}
 	return chosen, nil
 }

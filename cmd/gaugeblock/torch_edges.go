@@ -65,13 +65,9 @@ func (c *torchCommand) edgeConfigurations() ([]tla.Configuration, error) {
 	if err != nil || len(c.Config) == 0 {
 		return list, err
 	}
-	var chosen []tla.Configuration
-	for _, name := range c.Config {
-		i := slices.IndexFunc(list, func(c tla.Configuration) bool { return c.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("there is no configuration %q whose steps can be taken", name)
-		}
-		chosen = append(chosen, list[i])
+	chosen, unknown := tla.Named(list, c.Config)
+	if unknown != "" {
+		return nil, fmt.Errorf("there is no configuration %q whose steps can be taken", unknown)
 	}
 	return chosen, nil
 }

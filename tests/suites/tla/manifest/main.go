@@ -13,14 +13,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"gaugeblock/model/tlc"
 	"gaugeblock/tests/suites/golden"
+	"gaugeblock/tests/suites/tla/runner"
 	"gaugeblock/tla"
 )
 
@@ -98,18 +97,8 @@ func inUpstreamsMode(root, scratch string) (folder, []tla.Configuration, error) 
 	dir := filepath.Join(root, "tla")
 	f := folder{dir: scratch, manifests: filepath.Join(dir, "upstream", "manifests"), upstream: true, isCurrent: isUpstreamCurrent}
 	for _, from := range []string{dir, filepath.Join(dir, "upstream")} {
-		files, err := filepath.Glob(filepath.Join(from, "*.*"))
-		if err != nil {
+		if err := runner.CopyFiles(filepath.Join(from, "*.*"), scratch); err != nil {
 			return f, nil, err
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err == nil {
-				err = os.WriteFile(filepath.Join(scratch, filepath.Base(file)), text, 0o644)
-			}
-			if err != nil {
-				return f, nil, err
-			}
 		}
 	}
 	all, err := tla.UpstreamConfigurations()
@@ -132,14 +121,11 @@ func isUpstreamCurrent(name string) (bool, error) {
 
 // choose is the named configurations, or those without a manifest of their present texts.
 func (f folder) choose(list []tla.Configuration, names []string) (chosen []tla.Configuration, err error) {
-	for _, name := range names {
-		i := slices.IndexFunc(list, func(c tla.Configuration) bool { return c.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("there is no configuration %q", name)
-		}
-		chosen = append(chosen, list[i])
-	}
 	if len(names) > 0 {
+		chosen, unknown := tla.Named(list, names)
+		if unknown != "" {
+			return nil, fmt.Errorf("there is no configuration %q", unknown)
+		}
 		return chosen, nil
 	}
 	for _, c := range list {
@@ -174,9 +160,8 @@ func (f folder) makeManifest(tools string, c tla.Configuration) outcome {
 		c.Name, m.Verdict, m.States, m.Edges, seconds, processor.Seconds())}
 }
 
-// check runs TLC with one worker and a fixed fingerprint function, so that every run has the
-// same result. If no property should fail TLC dumps the graph. withSteps keeps the labels of a
-// counterexample.
+// check runs TLC. If no property should fail it dumps the graph. withSteps keeps the labels of
+// a counterexample.
 func check(tools, dir string, c tla.Configuration, withSteps bool) (m *tla.Manifest, processor time.Duration, err error) {
 	scratch, err := os.MkdirTemp("", "manifest")
 	if err != nil {
@@ -186,27 +171,20 @@ func check(tools, dir string, c tla.Configuration, withSteps bool) (m *tla.Manif
 	if err := checkConstants(filepath.Join(dir, c.Cfg)); err != nil {
 		return nil, 0, err
 	}
-	args := []string{
-		"-XX:+UseParallelGC", "-cp", tools, "tlc2.TLC", "-workers", "1", "-fp", "0",
-		"-noGenerateSpecTE", "-lncheck", "final", "-metadir", filepath.Join(scratch, "states"), "-config", c.Cfg,
-	}
+	var dumps []string
 	dump := filepath.Join(scratch, "graph.dot")
 	if c.Expect == "ok" {
-		args = append(args, "-dump", "dot,actionlabels", dump)
+		dumps = []string{"-dump", "dot,actionlabels", dump}
 	}
-	tlcRun := exec.Command("java", append(args, c.Module+".tla")...)
-	tlcRun.Dir = dir
-	output, failure := tlcRun.CombinedOutput() // TLC's status is not 0 for a counterexample
-	summary, err := tlc.ReadSummary(string(output))
+	summary, output, processor, err := runner.TLC{Tools: tools, Dir: dir, Scratch: scratch}.Check(c.Cfg, c.Module, dumps...)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w (java: %v)", err, failure)
+		return nil, 0, err
 	}
-	processor = tlcRun.ProcessState.UserTime() + tlcRun.ProcessState.SystemTime()
 	m = &tla.Manifest{Name: c.Name, Verdict: summary.Verdict, Trace: summary.Trace, Summary: summary.Lines}
 	if withSteps {
 		m.Steps = summary.Labels
 	}
-	if m.Texts, err = texts(dir, c, string(output)); err != nil {
+	if m.Texts, err = texts(dir, c, output); err != nil {
 		return nil, 0, err
 	}
 	if m.Verdict != "ok" || c.Expect != "ok" {

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"gaugeblock/model/tlc"
 	"gaugeblock/tests/suites/golden"
+	"gaugeblock/tests/suites/tla/runner"
 	"gaugeblock/tla"
 )
 
@@ -72,7 +72,7 @@ func check(tools, dir string, m *mutant) (found tlc.Summary, err error) {
 		return found, err
 	}
 	defer os.RemoveAll(scratch)
-	if err := copyModules(dir, scratch); err != nil {
+	if err := runner.CopyFiles(filepath.Join(dir, "*.tla"), scratch); err != nil {
 		return found, err
 	}
 	for _, p := range m.pieces {
@@ -92,28 +92,8 @@ func check(tools, dir string, m *mutant) (found tlc.Summary, err error) {
 	if err := os.WriteFile(filepath.Join(scratch, "mutant.cfg"), []byte(config), 0o644); err != nil {
 		return found, err
 	}
-	run := exec.Command("java", "-XX:+UseParallelGC", "-cp", tools, "tlc2.TLC", "-workers", "1", "-fp", "0",
-		"-noGenerateSpecTE", "-lncheck", "final", "-metadir", filepath.Join(scratch, "states"), "-config", "mutant.cfg", "MC"+m.module+".tla")
-	run.Dir = scratch
-	output, _ := run.CombinedOutput() // TLC's status is not 0 for a counterexample
-	return tlc.ReadSummary(string(output))
-}
-
-func copyModules(from, to string) error {
-	modules, err := filepath.Glob(filepath.Join(from, "*.tla"))
-	if err != nil {
-		return err
-	}
-	for _, file := range modules {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(to, filepath.Base(file)), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	found, _, _, err = runner.TLC{Tools: tools, Dir: scratch, Scratch: scratch}.Check("mutant.cfg", "MC"+m.module)
+	return found, err
 }
 
 func change(file string, p *piece) error {

@@ -8,11 +8,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 
-	"gaugeblock/model/tlc"
 	"gaugeblock/tests/suites/tla/history"
+	"gaugeblock/tests/suites/tla/runner"
 	"gaugeblock/tla"
 )
 
@@ -62,14 +61,10 @@ func run(tools string, files []string) error {
 
 // follow runs TLC in a directory with all modules.
 func follow(tools, dir string, events int) error {
-	command := exec.Command("java", "-cp", tools, "tlc2.TLC", "-workers", "1", "-noGenerateSpecTE",
-		"-metadir", filepath.Join(dir, "states"), "-config", "MCTraceCore.cfg", "MCTraceCore.tla")
-	command.Dir = dir
-	output, failure := command.CombinedOutput() // TLC's status is not 0 for a counterexample
-	summary, err := tlc.ReadSummary(string(output))
+	summary, _, _, err := runner.TLC{Tools: tools, Dir: dir, Scratch: dir}.Check("MCTraceCore.cfg", "MCTraceCore")
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w (java: %v)", err, failure)
+		return err
 	case summary.Verdict == "ok" && summary.States == events+1:
 		fmt.Printf("ok: %d events are a behaviour\n", events)
 		return nil
