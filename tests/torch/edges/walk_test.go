@@ -44,8 +44,11 @@ func TestWalks(t *testing.T) {
 		explored := explore.Explore(g, explore.Options[int]{Edges: true})
 		p := NewPlanner(explored.Graph)
 		taken := map[[3]int]bool{}
-		ends := rapid.IntRange(0, 20).Draw(t, "ends")
-		for walk := p.Walk(5); len(walk) > 0; walk = p.Walk(5) {
+		ends := rapid.IntRange(0, mostPatience-1).Draw(t, "ends")
+		for walk := p.Walk(5); len(walk) > 0 || p.Retry(); walk = p.Walk(5) {
+			if len(walk) == 0 {
+				continue
+			}
 			performed := len(walk)
 			if ends > 0 {
 				ends--
