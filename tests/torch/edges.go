@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -55,7 +56,10 @@ type EdgeReport struct {
 	Seconds       float64        `json:"seconds"`
 	WorkerSeconds float64        `json:"worker_seconds"` // processor time of the processes with PyTorch's allocator
 	Listed        map[string]int `json:"listed"`         // differences by row of docs/deviations.md
-	Unexplained   []EdgeFinding  `json:"unexplained,omitempty"`
+	// NotTaken counts the edges that were not taken, by the rows of the differences that all ways to
+	// them lead through; "" if it is not known.
+	NotTaken    map[string]int `json:"not_taken,omitempty"`
+	Unexplained []EdgeFinding  `json:"unexplained,omitempty"`
 }
 
 // EdgeFinding is a difference that no row explains.
@@ -149,7 +153,8 @@ func (e EdgeRun) Run(c tla.Configuration) (EdgeReport, error) {
 		all.Go(r.work)
 	}
 	all.Wait()
-	r.report.Taken, r.report.Seconds = r.planner.Taken, time.Since(began).Seconds()
+	r.report.Taken, r.report.NotTaken = r.planner.Taken, r.planner.Unreached()
+	r.report.Seconds = time.Since(began).Seconds()
 	return r.report, r.failed
 }
 
@@ -339,7 +344,7 @@ func (r *edgeRun) count(walk *edgeWalk, operations, otherwise int, listed map[st
 		o := &outcomes[i]
 		step, _ := slices.BinarySearch(walk.ends, o.Difference.Operation)
 		performed = step + 1
-		r.planner.Resume(walk.steps, performed)
+		r.planner.Resume(walk.steps, performed, cmp.Or(o.Row, "unexplained"))
 		if o.Row != "" {
 			r.report.Listed[o.Row]++
 			continue

@@ -16,13 +16,14 @@ import (
 // often, after other ways (Patience).
 type Planner struct {
 	graph  *explore.Graph
-	first  []int   // by state: the number of its first edge
-	taken  []bool  // by edge
-	passed []bool  // by edge: a walk has gone on behind it
-	left   []int   // by state: how many of its edges are not taken
-	tries  []uint8 // by state: how many walks have gone to it first, by the present tree
-	ended  []uint8 // by edge: how many walks have ended at it
-	next   int     // no state from here on has edges that are not taken and can be tried
+	first  []int          // by state: the number of its first edge
+	taken  []bool         // by edge
+	passed []bool         // by edge: a walk has gone on behind it
+	left   []int          // by state: how many of its edges are not taken
+	tries  []uint8        // by state: how many walks have gone to it first, by the present tree
+	ended  []uint8        // by edge: how many walks have ended at it
+	why    map[int]string // by edge: why the last walk ended at it
+	next   int            // no state from here on has edges that are not taken and can be tried
 
 	Taken int // edges
 	Edges int // all of them
@@ -76,6 +77,7 @@ func NewPlanner(g *explore.Graph) *Planner {
 		p.Edges += len(g.From(at))
 	}
 	p.taken, p.passed, p.ended, p.tree = make([]bool, p.Edges), make([]bool, p.Edges), make([]uint8, p.Edges), make([]Step, g.States())
+	p.why = map[int]string{}
 	p.grow()
 	return p
 }
@@ -256,10 +258,12 @@ func (p *Planner) Passed(walk []Step, steps int) {
 	}
 }
 
-// Resume says that a walk ended after so many steps. What it would have taken after that is left
-// to other walks.
-func (p *Planner) Resume(walk []Step, performed int) {
-	if last := walk[performed-1].edge; p.ended[last] < math.MaxUint8 {
+// Resume says that a walk ended after so many steps, and why. What it would have taken after that is
+// left to other walks.
+func (p *Planner) Resume(walk []Step, performed int, why string) {
+	last := walk[performed-1].edge
+	p.why[last] = why
+	if p.ended[last] < math.MaxUint8 {
 		p.ended[last]++
 		if p.avoids(last) {
 			p.avoided++

@@ -53,7 +53,7 @@ func TestWalks(t *testing.T) {
 			if ends > 0 {
 				ends--
 				performed = rapid.IntRange(1, len(walk)).Draw(t, "performed")
-				p.Resume(walk, performed)
+				p.Resume(walk, performed, "a difference")
 			}
 			at := 0
 			for _, step := range walk[:performed] {
