@@ -52,7 +52,7 @@ type EdgeReport struct {
 	Walks         int            `json:"walks"`
 	Steps         int            `json:"steps"`
 	Operations    int            `json:"operations"`
-	Otherwise     int            `json:"otherwise,omitempty"` // mallocs that ended otherwise than in the specification
+	Otherwise     int            `json:"otherwise,omitempty"` // walks that ended since a malloc ended otherwise than in the specification
 	Seconds       float64        `json:"seconds"`
 	WorkerSeconds float64        `json:"worker_seconds"` // processor time of the processes with PyTorch's allocator
 	Listed        map[string]int `json:"listed"`         // differences by row of docs/deviations.md
@@ -304,7 +304,7 @@ func (r *edgeRun) perform(w *worker, walk *edgeWalk) error {
 		}
 		reply.Operations, reply.Outcomes = crash.Operation, []Outcome{o}
 	}
-	r.count(walk, reply.Operations, reply.Otherwise, reply.Listed, reply.Outcomes)
+	r.count(walk, &reply)
 	return nil
 }
 
@@ -328,39 +328,37 @@ func (r *edgeRun) follow(walk *edgeWalk) error {
 	return nil
 }
 
-// count adds what came of a walk to the report. After a difference the rest of the walk is left to
-// other walks.
-func (r *edgeRun) count(walk *edgeWalk, operations, otherwise int, listed map[string]int, outcomes []Outcome) {
+// otherwise is why a walk ends at a malloc that ends otherwise than in the specification. That can
+// only be where the scale is not exact. The two allocators have done the same.
+const otherwise = "a malloc ends otherwise than in the specification"
+
+// count adds what came of a walk to the report. If the walk has ended early, what it had still to take
+// is left to other walks.
+func (r *edgeRun) count(walk *edgeWalk, reply *reply) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.report.Walks++
-	r.report.Operations += operations
-	r.report.Otherwise += otherwise
-	for row, n := range listed {
+	r.report.Operations += reply.Operations
+	for row, n := range reply.Listed {
 		r.report.Listed[row] += n
 	}
 	performed := len(walk.steps)
-	for i := range outcomes {
-		o := &outcomes[i]
-		step, _ := slices.BinarySearch(walk.ends, o.Difference.Operation)
-		performed = step + 1
-		r.planner.Resume(walk.steps, performed, cmp.Or(o.Row, "unexplained"))
+	switch {
+	case reply.Otherwise > 0:
+		r.report.Otherwise++
+		performed = r.ends(walk, reply.Otherwise, otherwise)
+	case len(reply.Outcomes) > 0:
+		o := &reply.Outcomes[0]
+		performed = r.ends(walk, o.Difference.Operation, cmp.Or(o.Row, "unexplained"))
 		if o.Row != "" {
 			r.report.Listed[o.Row]++
-			continue
+		} else {
+			r.report.Unexplained = append(r.report.Unexplained, EdgeFinding{o.Difference.Error(), r.labelsOf(walk.steps[:performed])})
 		}
-		f := EdgeFinding{What: o.Difference.Error()}
-		for _, s := range walk.steps[:performed] {
-			f.Labels = append(f.Labels, r.labels[s.Label])
-		}
-		r.report.Unexplained = append(r.report.Unexplained, f)
+	default:
+		r.planner.Passed(walk.steps, performed)
 	}
 	r.report.Steps += performed
-	if len(outcomes) == 0 {
-		r.planner.Passed(walk.steps, performed)
-	} else {
-		r.planner.Passed(walk.steps, performed-1)
-	}
 	if performed < len(walk.steps) {
 		r.length = max(1, performed/2) // more of a walk would be in vain where differences are frequent
 	} else {
@@ -369,4 +367,19 @@ func (r *edgeRun) count(walk *edgeWalk, operations, otherwise int, listed map[st
 	if r.Progress != nil {
 		r.Progress(r.planner.Taken)
 	}
+}
+
+// ends ends a walk at an operation, and says how many steps were performed.
+func (r *edgeRun) ends(walk *edgeWalk, operation int, why string) (performed int) {
+	step, _ := slices.BinarySearch(walk.ends, operation)
+	r.planner.Passed(walk.steps, step)
+	r.planner.Resume(walk.steps, step+1, why)
+	return step + 1
+}
+
+func (r *edgeRun) labelsOf(steps []edges.Step) (labels []string) {
+	for _, s := range steps {
+		labels = append(labels, r.labels[s.Label])
+	}
+	return labels
 }

@@ -90,10 +90,8 @@ func (j *job) follow(at *place) (r reply) {
 		r.Operations++
 		did, difference := perform(op)
 		if difference == nil && op.Kind == trace.OpMalloc && trace.ErrorName(did.Err) != wanted {
-			r.Otherwise++
-			if did.Err == nil { // the program does not have this memory
-				_, difference = perform(trace.Op{Kind: trace.OpFree, ID: op.ID})
-			}
+			r.Otherwise = i + 1
+			break
 		}
 		if difference == nil {
 			pair.freeLostRanges(device.Beyond(ours))

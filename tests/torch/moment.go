@@ -20,6 +20,7 @@ type moment struct {
 	pools  map[devicePool]bool // that the reference has
 	config spec.Config         // in force
 	same   *fakegpu.Hazard     // the first on the reference's device, if that is what differs
+	filled map[devicePool]bool // filledPools
 	strict bool                // a capture was under way that is not relaxed
 	facts  facts
 }
@@ -100,6 +101,7 @@ func before(o *Outcome) (*moment, error) {
 		}
 	}
 	m.same = firstHazard(player.GPU())
+	m.filled = filledPools(player.Allocator(), o.Header.Devices)
 	m.pools = existingPools(player.Allocator(), o.Header.Devices)
 	m.strict = player.GPU().FreeForbidden()
 	m.before, err = player.Allocator().Snapshot()

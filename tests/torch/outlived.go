@@ -70,6 +70,21 @@ func poolsWith(a spec.Allocator, devices int, property func(*spec.PoolView) bool
 	return pools
 }
 
+// filledPools are those with an expandable segment that is mapped up to the end of its range.
+func filledPools(a spec.Allocator, devices int) map[devicePool]bool {
+	pools := map[devicePool]bool{}
+	if inspector, able := a.(spec.Inspector); able {
+		for dev := range devices {
+			_ = inspector.Inspect(spec.Device(dev), spec.Visitor{Block: func(b *spec.BlockView) {
+				if b.Expandable && b.Last && b.Mapped {
+					pools[devicePool{spec.Device(dev), b.Pool}] = true
+				}
+			}})
+		}
+	}
+	return pools
+}
+
 // frees reports whether the operation frees such a block.
 func (o *outlived) frees(m *moment, op *trace.Op) bool {
 	ids := op.Frees

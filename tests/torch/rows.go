@@ -23,6 +23,8 @@ const (
 // rowLostRange does not end a walk through the specification's states: see freeLostRanges.
 const rowLostRange = "A range of addresses for which no page could be created is lost with its pool"
 
+const rowMappedRange = "A restore fails when everything has been freed if an expandable segment of the pool is mapped up to the end"
+
 const rowErased = "A pool is erased when its `cudaMalloc_count` is 0"
 
 // A rule is a row with what recognises it.
@@ -57,6 +59,10 @@ var rules = []rule{
 	}},
 	{"That a segment is gone, or a block still used, is detected when everything has been freed", func(m *moment) bool {
 		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err != nil && m.Difference.theirs.Err != nil
+	}},
+	{rowMappedRange, func(m *moment) bool {
+		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err == nil && m.says("Invalid expandable segment structure") &&
+			m.filled[devicePool{m.op.Device, m.op.Pool}]
 	}},
 	{rowHandleAlone, (*moment).defaultStreams},
 	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed && m.completes() }},
