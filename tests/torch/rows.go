@@ -64,6 +64,10 @@ var rules = []rule{
 		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err == nil && m.says("Invalid expandable segment structure") &&
 			m.filled[devicePool{m.op.Device, m.op.Pool}]
 	}},
+	{"Whether the segment at a saved address is of the same stream", func(m *moment) bool {
+		return m.op.Kind == trace.OpRestore && m.Difference.theirs.Err == nil &&
+			(m.refused("is of another stream than at the checkpoint") || m.refused("is another one than at the checkpoint"))
+	}},
 	{rowHandleAlone, (*moment).defaultStreams},
 	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed && m.completes() }},
 	{rowRemembered, (*moment).rememberedUse},
