@@ -223,14 +223,24 @@ func (m *moment) forgottenPool() bool {
 	if m.Difference.What == "crash" || m.Difference.What == "hang" {
 		return m.facts.outlived.ends(m)
 	}
-	given := func(id spec.PoolID) bool {
+	erased := func(id spec.PoolID) bool {
 		return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
-			return s.Expandable && s.Pool == id && (s.ActiveSize > 0 || m.facts.outlived.has(s.Address))
+			return s.Expandable && s.Pool == id && (m.facts.outlived.has(s.Address) || s.ActiveSize > 0 && m.unmapsOf(id))
 		})
 	}
 	return slices.ContainsFunc(m.Ops, func(op trace.Op) bool {
-		return (op.Kind == trace.OpPoolDelete || op.Kind == trace.OpPoolRelease) && given(op.Pool)
+		return (op.Kind == trace.OpPoolDelete || op.Kind == trace.OpPoolRelease) && erased(op.Pool)
 	})
+}
+
+// unmapsOf reports whether pages of a pool were unmapped in the operation, by either: its count falls.
+func (m *moment) unmapsOf(id spec.PoolID) bool {
+	unmaps := func(e spec.TraceEntry) bool {
+		return e.Action == spec.ActionSegmentUnmap && slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
+			return s.Pool == id && s.Address <= e.Addr && e.Addr < s.Address+spec.Ptr(s.TotalSize)
+		})
+	}
+	return slices.ContainsFunc(m.Difference.ours.Entries, unmaps) || slices.ContainsFunc(m.Difference.theirs.Entries, unmaps)
 }
 
 // oversizePart: PyTorch has given a part of a segment to cudaFree, or tried to.
