@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 )
@@ -244,4 +245,44 @@ func TestRestoreOntoOtherMemory(t *testing.T) {
 			must(t, a.Free(q))
 		})
 	}
+}
+
+// TestRestoreOfMappedRange: a segment that is mapped up to the end of its range of addresses is
+// restored, like any. The device says that it has half the memory that it grants: otherwise its
+// range would be longer than all its memory.
+func TestRestoreOfMappedRange(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{
+		Devices: fakegpu.Devices(1, 52*mib),
+		Charge:  func(bytes uint64) uint64 { return bytes / 2 },
+	})
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	pool := spec.PoolID{Capture: 7}
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForStream(0)))
+	kept, freed, later := mustMalloc(t, a, 0, 20*mib), mustMalloc(t, a, 0, 20*mib), mustMalloc(t, a, 0, 20*mib)
+	if unmapped := unmappedBlocks(t, a); unmapped != 0 {
+		t.Fatalf("%d blocks of the segment are not mapped", unmapped)
+	}
+	must(t, a.Free(freed))
+	state, err := a.Checkpoint(0, pool)
+	must(t, err)
+	must(t, a.Free(kept))
+	delta, err := a.Restore(0, state)
+	must(t, err)
+	want := spec.RestoreDelta{Freed: []spec.Ptr{later}, Created: []spec.Ptr{kept, later}}
+	if diff := cmp.Diff(want, delta); diff != "" {
+		t.Errorf("the restore (+) does not do what was expected (-):\n%s", diff)
+	}
+	if again := mustMalloc(t, a, 0, 20*mib); again != freed {
+		t.Errorf("the memory that was free at the checkpoint is at %v, not at %v", freed, again)
+	}
+}
+
+// unmappedBlocks is the number of blocks without pages.
+func unmappedBlocks(t *testing.T, a *alloc.Allocator) (n int) {
+	must(t, a.Inspect(0, spec.Visitor{Block: func(b *spec.BlockView) {
+		if !b.Mapped {
+			n++
+		}
+	}}))
+	return n
 }
