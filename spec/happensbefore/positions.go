@@ -14,19 +14,21 @@ package happensbefore
 //	        /   \      ...
 //	    [6 10] [8 12]
 type positions struct {
-	at    [width]Position
+	at    [width]stamp
 	below *[width]*positions // nil if there is nothing below
 
-	// A tree that was a lane's clock says so, since a later one of the same lane has all
-	// that an earlier one has.
+	// A tree that was a lane's clock (Lane.freeze) says so. Whoever has that lane at the
+	// version, or a later one, has heard of it directly or by way of others, and has all of
+	// the tree: two clocks are compared by one position. That does not hold for clocks that
+	// are partial, nor if the lane's number serves another lane by now.
 	of      *Lane
-	version uint64
+	version stamp
 }
 
 const width = 32
 
-// position is that of a lane.
-func (t *positions) position(lane int) Position {
+// stamp is that of a lane.
+func (t *positions) stamp(lane int) stamp {
 	for t != nil {
 		if lane < width {
 			return t.at[lane]
@@ -40,21 +42,21 @@ func (t *positions) position(lane int) Position {
 	return 0
 }
 
-// raise is the tree with a lane at a position, at least.
-func (t *positions) raise(e Epoch) *positions {
-	if t.position(e.Lane) >= e.Position {
+// raise is the tree with a lane at a moment, at least.
+func (t *positions) raise(m moment) *positions {
+	if t.stamp(m.lane) >= m.stamp {
 		return t
 	}
-	return t.set(e.Lane, e.Position)
+	return t.set(m.lane, m.stamp)
 }
 
-func (t *positions) set(lane int, p Position) *positions {
+func (t *positions) set(lane int, at stamp) *positions {
 	made := &positions{}
 	if t != nil {
 		made.at, made.below = t.at, t.below
 	}
 	if lane < width {
-		made.at[lane] = p
+		made.at[lane] = at
 		return made
 	}
 	below := &[width]*positions{}
@@ -62,30 +64,27 @@ func (t *positions) set(lane int, p Position) *positions {
 		*below = *made.below
 	}
 	lane -= width
-	below[lane%width] = below[lane%width].set(lane/width, p)
+	below[lane%width] = below[lane%width].set(lane/width, at)
 	made.below = below
 	return made
 }
 
-// join is the tree with the greater of the positions of both. It is one of the two if
+// join is the tree with the later of the moments of both. It is one of the two if
 // that has them all.
 func (t *positions) join(other *positions) *positions {
 	switch {
 	case t == other || other == nil:
 		return t
-	case t == nil, t.of != nil && t.of == other.of && t.version <= other.version:
+	case t == nil:
 		return other
-	case t.of != nil && t.of == other.of:
-		return t
 	}
-	joined := positions{at: t.at}
-	same, sameOther := true, true
-	for i, p := range other.at {
-		if p > joined.at[i] {
-			joined.at[i], same = p, false
-		}
-		sameOther = sameOther && p == joined.at[i]
+	less, more := stamp(0), stamp(0) // not 0: somewhere t has less than both have, or the other
+	for i, p := range t.at {
+		later := max(p, other.at[i])
+		less |= later ^ p
+		more |= later ^ other.at[i]
 	}
+	same, sameOther := less == 0, more == 0
 	var below [width]*positions
 	some := t.below != nil || other.below != nil
 	if some {
@@ -101,12 +100,15 @@ func (t *positions) join(other *positions) *positions {
 	case sameOther:
 		return other
 	}
-	made := joined
+	made := &positions{}
+	for i, p := range t.at {
+		made.at[i] = max(p, other.at[i])
+	}
 	if some {
 		kept := below
 		made.below = &kept
 	}
-	return &made
+	return made
 }
 
 // under is the tree below a place.
@@ -125,8 +127,8 @@ func (t *positions) covers(other *positions) bool {
 	if t == nil {
 		t = &positions{}
 	}
-	for i, p := range other.at {
-		if p > t.at[i] {
+	for i, s := range other.at {
+		if s.position() > t.at[i].position() {
 			return false
 		}
 	}
@@ -143,8 +145,8 @@ func (t *positions) each(first, step int, visit func(Epoch) bool) bool {
 	if t == nil {
 		return true
 	}
-	for place, p := range t.at {
-		if p > 0 && !visit(Epoch{first + place*step, p}) {
+	for place, s := range t.at {
+		if p := s.position(); p > 0 && !visit(Epoch{first + place*step, p}) {
 			return false
 		}
 	}
