@@ -252,6 +252,7 @@ func (r *edgeRun) write(steps []edges.Step) (*edgeWalk, error) {
 	w := &edgeWalk{steps: steps}
 	tracer := r.module.Tracer(r.scale.Name)
 	streams := streamsInOrder(len(tracer.Header.Streams) - 1)
+	captures, written := r.scale.NewCaptures(), 0
 	from := r.known[0].Load()
 	w.states = append(w.states, from.State)
 	w.job = job{Scale: r.scale.Name, Every: r.Every}
@@ -266,20 +267,23 @@ func (r *edgeRun) write(steps []edges.Step) (*edgeWalk, error) {
 		if err := tracer.Step(from.State, label, to.State); err != nil {
 			return nil, err
 		}
+		captures.Add(tracer.Ops[written:])
+		written = len(tracer.Ops)
 		w.states = append(w.states, to.State)
-		w.ends = append(w.ends, len(tracer.Ops))
-		w.job.Layouts = append(w.job.Layouts, make([]uint64, len(tracer.Ops)-len(w.job.Layouts))...)
+		w.ends = append(w.ends, len(captures.Ops))
+		w.job.Layouts = append(w.job.Layouts, make([]uint64, len(captures.Ops)-len(w.job.Layouts))...)
 		if r.scale.Exact() && step.New {
-			w.job.Layouts[len(tracer.Ops)-1] = to.layout
+			w.job.Layouts[len(captures.Ops)-1] = to.layout
 		}
 		from = to
 	}
-	for i := range tracer.Ops {
-		if err := r.scale.Operation(&tracer.Ops[i]); err != nil {
+	w.job.Ops = captures.Ops
+	for i := range w.job.Ops {
+		if err := r.scale.Operation(&w.job.Ops[i]); err != nil {
 			return nil, err
 		}
 	}
-	w.job.Ops, w.job.Header = tracer.Ops, r.scale.Header(tracer.Header, streams)
+	w.job.Header = r.scale.Header(tracer.Header, streams)
 	return w, nil
 }
 
