@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -169,7 +170,8 @@ func (r *edgeRun) open(c tla.Configuration) (err error) {
 	}
 	r.module = check.Module
 	explored := explore.Explore(r.module, explore.Options[*bounded.State]{Edges: true, Workers: r.Workers})
-	r.planner, r.labels = edges.NewPlanner(explored.Graph), r.module.Labels()
+	r.labels = r.module.Labels()
+	r.planner = edges.NewPlanner(explored.Graph, final(r.labels))
 	r.known = make([]atomic.Pointer[known], explored.States)
 	r.known[0].Store(&known{State: r.module.Initial()[0]})
 	r.ended.L = &r.mu
@@ -336,6 +338,22 @@ func (r *edgeRun) follow(walk *edgeWalk) error {
 // only be where the scale is not exact. The two allocators have done the same.
 const otherwise = "a malloc ends otherwise than in the specification"
 
+// failed is why a walk ends at a step in which a driver call fails. Mostly PyTorch is not in the
+// specification's next state then, even if that does not show yet (tla/upstream).
+const failed = "a driver call has failed"
+
+func isFinal(label string) bool {
+	return strings.HasPrefix(label, "Failed") || strings.HasPrefix(label, "Refused")
+}
+
+// final says by label where walks end.
+func final(labels []string) (ends []bool) {
+	for _, label := range labels {
+		ends = append(ends, isFinal(label))
+	}
+	return ends
+}
+
 // count adds what came of a walk to the report. If the walk has ended early, what it had still to take
 // is left to other walks.
 func (r *edgeRun) count(walk *edgeWalk, reply *reply) {
@@ -359,6 +377,9 @@ func (r *edgeRun) count(walk *edgeWalk, reply *reply) {
 		} else {
 			r.report.Unexplained = append(r.report.Unexplained, EdgeFinding{o.Difference.Error(), r.labelsOf(walk.steps[:performed])})
 		}
+	case isFinal(r.labels[walk.steps[performed-1].Label]):
+		r.planner.Passed(walk.steps, performed-1)
+		r.planner.Resume(walk.steps, performed, failed)
 	default:
 		r.planner.Passed(walk.steps, performed)
 	}

@@ -91,6 +91,23 @@ func (m *moment) freesMemory() bool {
 	})
 }
 
+// The rows of driver calls that fail in the operation of the difference, by call.
+var faultRows = map[string]string{
+	"QueryEvent":       "A `cudaEventQuery` or `cudaEventSynchronize` that fails has taken the event out of its queue",
+	"SynchronizeEvent": "A `cudaEventQuery` or `cudaEventSynchronize` that fails has taken the event out of its queue",
+	"RecordEvent":      "If an event cannot be created or recorded, the block is not allocated any more",
+	"Free":             "A `cudaFree` that fails has been counted and traced",
+}
+
+// faultRow is the row of the driver call that was made to fail in the operation, which both say; "" if
+// none was.
+func (m *moment) faultRow() string {
+	if n := len(m.Ops); n > 1 && m.Ops[n-2].Kind == trace.OpFault && m.cudaError(999) {
+		return faultRows[m.Ops[n-2].Fault.Call]
+	}
+	return ""
+}
+
 // unmappedInCapture: in a walk through the specification's states (edges.go) a routed stream is one
 // that is captured, which PyTorch's device does not know; so PyTorch has unmapped its pages.
 func (m *moment) unmappedInCapture() bool {
@@ -313,6 +330,9 @@ func explain(o *Outcome) (string, error) {
 	m, err := before(o)
 	if err != nil {
 		return "", err
+	}
+	if row := m.faultRow(); row != "" && o.Difference.hazard == nil {
+		return row, nil
 	}
 	which := rules
 	if o.Difference.hazard != nil {

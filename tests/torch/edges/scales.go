@@ -11,10 +11,8 @@ var NotDriven = map[string]string{
 	"two_step_live":   "the same",
 	"two_step_events": "the same",
 
-	"faults":               "a driver call fails in most steps, and PyTorch does otherwise then: tla/upstream",
-	"faults_kinds":         "the same",
-	"faults_oversize":      "the same",
-	"faults_pages":         "the same",
+	"faults_kinds":         "memory is limited, by bytes, and a unit of a small segment has other bytes than one of a large segment",
+	"faults_pages":         "how many driver calls map pages depends on how many pages there are to a request",
 	"faults_pages_streams": "the same",
 }
 
@@ -95,6 +93,13 @@ var scales = []Scale{
 		Inexact: "the range of a small segment has 30 pages instead of 3",
 	},
 	smallPages("expandable_streams"),
+	{
+		Name: "faults", Memory: 6, Settings: "large_segment_size_mb:16",
+		Requests: []Size{{2, 16 * mib}},
+		Small:    Size{2, 2 * mib}, Large: Size{2, 16 * mib},
+		CountAsSmall: true,
+	},
+	oversize("faults_oversize", 8),
 }
 
 // forbidding is a scale on which captures forbid to free memory.

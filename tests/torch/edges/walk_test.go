@@ -44,7 +44,7 @@ func TestWalks(t *testing.T) {
 			g[i] = rapid.SliceOfN(rapid.IntRange(-1, n-1), 0, 4).Draw(t, "steps")
 		}
 		explored := explore.Explore(g, explore.Options[int]{Edges: true})
-		p := NewPlanner(explored.Graph)
+		p := NewPlanner(explored.Graph, make([]bool, len(g.Labels())))
 		taken := map[[3]int]bool{}
 		ends := rapid.IntRange(0, mostPatience-1).Draw(t, "ends")
 		for walk := p.Walk(5); len(walk) > 0 || p.Retry(); walk = p.Walk(5) {
@@ -88,7 +88,7 @@ func TestUnreached(t *testing.T) {
 		3: {0},
 	}
 	explored := explore.Explore(g, explore.Options[int]{Edges: true})
-	p := NewPlanner(explored.Graph)
+	p := NewPlanner(explored.Graph, make([]bool, len(g.Labels())))
 	walks := 0
 	for walk := p.Walk(5); len(walk) > 0 || p.Retry(); walk = p.Walk(5) {
 		end := slices.IndexFunc(walk, func(step Step) bool { return step.From == 0 && step.Label < 2 })
