@@ -14,7 +14,7 @@ package happensbefore
 //	        /   \      ...
 //	    [6 10] [8 12]
 type positions struct {
-	at    [width]stamp
+	at    *[width]stamp      // apart, so that the garbage collector need not look at them; nil: all 0
 	below *[width]*positions // nil if there is nothing below
 
 	// A tree that was a lane's clock (Lane.freeze) says so. Whoever has that lane at the
@@ -31,7 +31,7 @@ const width = 32
 func (t *positions) stamp(lane int) stamp {
 	for t != nil {
 		if lane < width {
-			return t.at[lane]
+			return t.stamps()[lane]
 		}
 		if t.below == nil {
 			return 0
@@ -41,6 +41,16 @@ func (t *positions) stamp(lane int) stamp {
 	}
 	return 0
 }
+
+// stamps are those of the first lanes.
+func (t *positions) stamps() *[width]stamp {
+	if t.at == nil {
+		return &noStamps
+	}
+	return t.at
+}
+
+var noStamps [width]stamp
 
 // raise is the tree with a lane at a moment, at least.
 func (t *positions) raise(m moment) *positions {
@@ -56,7 +66,9 @@ func (t *positions) set(lane int, at stamp) *positions {
 		made.at, made.below = t.at, t.below
 	}
 	if lane < width {
-		made.at[lane] = at
+		stamps := *made.stamps()
+		stamps[lane] = at
+		made.at = &stamps
 		return made
 	}
 	below := &[width]*positions{}
@@ -72,43 +84,70 @@ func (t *positions) set(lane int, at stamp) *positions {
 // join is the tree with the later of the moments of both. It is one of the two if
 // that has them all.
 func (t *positions) join(other *positions) *positions {
+	joined, _, _ := t.joinWith(other)
+	return joined
+}
+
+// joinWith says as well whether t has them all, and whether the other does.
+func (t *positions) joinWith(other *positions) (joined *positions, same, sameOther bool) {
 	switch {
-	case t == other || other == nil:
-		return t
+	case t == other:
+		return t, true, true
+	case other == nil:
+		return t, true, false
 	case t == nil:
-		return other
+		return other, false, true
 	}
-	less, more := stamp(0), stamp(0) // not 0: somewhere t has less than both have, or the other
-	for i, p := range t.at {
-		later := max(p, other.at[i])
-		less |= later ^ p
-		more |= later ^ other.at[i]
-	}
-	same, sameOther := less == 0, more == 0
+	at, same, sameOther := joinStamps(t.at, other.at)
 	var below [width]*positions
-	some := t.below != nil || other.below != nil
-	if some {
+	if t.below != other.below {
 		for i := range below {
-			below[i] = t.under(i).join(other.under(i))
-			same = same && below[i] == t.under(i)
-			sameOther = sameOther && below[i] == other.under(i)
+			all, allOther := false, false
+			below[i], all, allOther = t.under(i).joinWith(other.under(i))
+			same, sameOther = same && all, sameOther && allOther
 		}
 	}
 	switch {
 	case same:
-		return t
+		return t, true, sameOther
 	case sameOther:
-		return other
+		return other, false, true
 	}
-	made := &positions{}
-	for i, p := range t.at {
-		made.at[i] = max(p, other.at[i])
-	}
-	if some {
+	made := &positions{at: at, below: t.below}
+	if t.below != other.below {
 		kept := below
 		made.below = &kept
 	}
-	return made
+	return made, false, false
+}
+
+// joinStamps is the later ones of both.
+func joinStamps(a, b *[width]stamp) (joined *[width]stamp, same, sameOther bool) {
+	switch {
+	case a == b:
+		return a, true, true
+	case b == nil:
+		return a, true, false
+	case a == nil:
+		return b, false, true
+	}
+	less, more := stamp(0), stamp(0) // not 0: somewhere a has less than both have, or b
+	for i, s := range a {
+		later := max(s, b[i])
+		less |= later ^ s
+		more |= later ^ b[i]
+	}
+	switch {
+	case less == 0:
+		return a, true, more == 0
+	case more == 0:
+		return b, false, true
+	}
+	joined = new([width]stamp)
+	for i, s := range a {
+		joined[i] = max(s, b[i])
+	}
+	return joined, false, false
 }
 
 // under is the tree below a place.
@@ -127,8 +166,8 @@ func (t *positions) covers(other *positions) bool {
 	if t == nil {
 		t = &positions{}
 	}
-	for i, s := range other.at {
-		if s.position() > t.at[i].position() {
+	for i, s := range other.stamps() {
+		if s.position() > t.stamps()[i].position() {
 			return false
 		}
 	}
@@ -145,7 +184,7 @@ func (t *positions) each(first, step int, visit func(Epoch) bool) bool {
 	if t == nil {
 		return true
 	}
-	for place, s := range t.at {
+	for place, s := range t.stamps() {
 		if p := s.position(); p > 0 && !visit(Epoch{first + place*step, p}) {
 			return false
 		}

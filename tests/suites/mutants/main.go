@@ -33,7 +33,6 @@ var folders = []folder{
 	{"model", []string{"model", "model/bounded", "tests/suites/refinement", "tests/suites/linearizability"}},
 	{"spec", []string{"spec", "spec/settings", "spec/invariant", "alloc", "fakegpu"}},
 	{"spec/settings", []string{"spec/settings", "spec", "alloc"}},
-	{"spec/happensbefore", []string{"spec/happensbefore", "fakegpu", "tests/suites/watch"}},
 	{"spec/trace", []string{"spec/trace", "tests/replay", "tests/suites/golden"}},
 	{"spec/invariant", []string{"spec/invariant", "tests/suites/property", "alloc"}},
 	{"tests/check", []string{"tests/check", "cmd/gaugeblock TestTranscripts"}},
