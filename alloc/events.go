@@ -190,7 +190,7 @@ func (d *device) popEventLocked(q *eventQueue, at int, context gatheredContext) 
 	d.eventPools[q.stream.Device].put(e.event)
 	e.block.rare.eventCount--
 	if e.block.rare.eventCount == 0 {
-		d.freeBlockLocked(e.block, context)
+		d.completeFreeLocked(e.block, context)
 		d.deliverLocked()
 	}
 }
