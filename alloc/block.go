@@ -143,17 +143,16 @@ func (b *block) unlink() {
 	}
 }
 
-// newBlockLocked makes a mapped block for a range of a segment, neither allocated nor
-// linked. It uses a struct that recycle has kept, if there is one: splits and new
-// segments need structs, merges and released segments leave them.
+// newBlockLocked makes a mapped block for a range of a segment, not allocated. Its prev and next
+// are to be set. It uses a struct that recycleBlockLocked has kept, if there is one: splits and
+// new segments need structs, merges and released segments leave them.
 func (d *device) newBlockLocked(s *segment, ptr spec.Ptr, size uint64) *block {
 	if d.spareBlocks == nil {
 		d.makeSpareBlocksLocked()
 	}
 	b := d.spareBlocks
 	d.spareBlocks = b.next
-	b.segment = s
-	b.ptr, b.size, b.requestedSize = ptr, size, 0 // one by one is faster than a whole struct
+	b.segment, b.ptr, b.size, b.requestedSize = s, ptr, size, 0 // one by one is faster than a whole struct
 	b.allocated, b.mapped = false, true
 	if b.rare != nil {
 		b.rare.clear()
@@ -172,7 +171,7 @@ func (d *device) makeSpareBlocksLocked() {
 	}
 }
 
-// recycle keeps the struct of a block that no longer exists for newBlockLocked.
+// recycleBlockLocked keeps the struct of a block that no longer exists for newBlockLocked.
 // No pointer to it may be left.
 func (d *device) recycleBlockLocked(b *block) {
 	if b.rare != nil {

@@ -82,7 +82,7 @@ func (s *sizeClasses) remove(b *block) {
 	s.used &^= isZero(in.used) << o
 }
 
-// isZero is 1 if n is 0, else 0. The processor could not predict a branch.
+// isZero is 1 if n is 0, else 0. There is no branch, which the processor could not predict.
 func isZero(n uint64) uint64 { return (n - 1) &^ n >> 63 }
 
 // bestFit is the first block of at least that size, or nil.
