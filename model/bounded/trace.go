@@ -110,7 +110,7 @@ func (t *Tracer) Step(from *model.State, label string, to *model.State) error {
 	case "Configure":
 		t.add(to, trace.Op{Kind: trace.OpConfigure, Settings: MaxSplitSettings(uint64(arguments[0]))})
 	default:
-		if !t.poolStep(from, to, name, arguments) {
+		if !t.poolStep(from, to, name, arguments) && !t.faultyStep(from, name, arguments) {
 			return &spec.NotSupportedError{Op: "trace", Reason: label}
 		}
 	}

@@ -103,5 +103,5 @@ func (w *Workshop) Program(name string) error {
 	w.built["program "+name] = file
 	return cuda.Run(exec.Command(compiler, "-std=c++17", "-O1", "-Wall", "-Wextra", "-I"+filepath.Join(libraries, "include"),
 		"-o", file, filepath.Join("tests", "foreign", "program", name+".cc"),
-		"-L"+libraries, "-lcudart", "-lcuda", "-Wl,-rpath,"+libraries, "-ldl", "-lpthread"))
+		"-L"+libraries, "-lcudart", "-lcuda", "-Wl,--disable-new-dtags,-rpath,"+libraries, "-ldl", "-lpthread"))
 }
