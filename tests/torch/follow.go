@@ -90,8 +90,11 @@ func (j *job) follow(at *place) (r reply) {
 		at.set(0, 0, i+1)
 		r.Operations++
 		did, difference := perform(op)
-		if difference == nil && i > 0 && j.Ops[i-1].Kind == trace.OpFault {
-			difference = pair.unmetFault(&op)
+		if difference == nil && i > 0 && j.Ops[i-1].Kind == trace.OpFault && op.Kind != trace.OpFault {
+			if difference = pair.unmetFault(&op); difference != nil && !scale.Exact() && difference.Reference == difference.PyTorch {
+				r.Otherwise = i + 1
+				break
+			}
 		}
 		if difference == nil && (op.Kind == trace.OpMalloc || wanted != "") && trace.ErrorName(did.Err) != wanted {
 			r.Otherwise = i + 1

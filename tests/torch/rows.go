@@ -97,12 +97,16 @@ var faultRows = map[string]string{
 	"SynchronizeEvent": "A `cudaEventQuery` or `cudaEventSynchronize` that fails has taken the event out of its queue",
 	"RecordEvent":      "If an event cannot be created or recorded, the block is not allocated any more",
 	"Free":             "A `cudaFree` that fails has been counted and traced",
+	"CreatePage":       "If a page cannot be created, mapped or made accessible, those before it count as mapped",
+	"SetAccess":        "If a page cannot be created, mapped or made accessible, those before it count as mapped",
+	"FreeAddress":      "If the addresses of a segment cannot be freed, the process ends",
+	"UnmapPage":        "If a page cannot be unmapped or released, it and those before it do not belong to the segment any more",
 }
 
 // faultRow is the row of the driver call that was made to fail in the operation, which both say; "" if
 // none was.
 func (m *moment) faultRow() string {
-	if n := len(m.Ops); n > 1 && m.Ops[n-2].Kind == trace.OpFault && m.cudaError(999) {
+	if n := len(m.Ops); n > 1 && m.Ops[n-2].Kind == trace.OpFault && (m.cudaError(999) || saysDriver(m.Difference.theirs.Err) || m.Difference.What == "crash") {
 		return faultRows[m.Ops[n-2].Fault.Call]
 	}
 	return ""

@@ -11,9 +11,7 @@ var NotDriven = map[string]string{
 	"two_step_live":   "the same",
 	"two_step_events": "the same",
 
-	"faults_kinds":         "memory is limited, by bytes, and a unit of a small segment has other bytes than one of a large segment",
-	"faults_pages":         "how many driver calls map pages depends on how many pages there are to a request",
-	"faults_pages_streams": "the same",
+	"faults_kinds": "memory is limited, by bytes, and a unit of a small segment has other bytes than one of a large segment",
 }
 
 // Find is the scale of a configuration; nil if there is none.
@@ -100,6 +98,13 @@ var scales = []Scale{
 		CountAsSmall: true,
 	},
 	oversize("faults_oversize", 8),
+	{
+		Name: "faults_pages", Memory: 4, Settings: "expandable_segments:True", Total: 35 * mib,
+		Requests: []Size{{1, mib}, {3, 30 * mib}},
+		Small:    Size{2, 2 * mib}, Large: Size{2, 20 * mib}, Others: []Size{{4, 40 * mib}},
+		Inexact: "the range of a small segment has 20 pages instead of 2",
+	},
+	largePages("faults_pages_streams", 4, Size{3, 30 * mib}),
 }
 
 // forbidding is a scale on which captures forbid to free memory.
