@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -129,5 +130,100 @@ func TestMoreReserved(t *testing.T) {
 		if got := c.verdict(a, b); strings.Contains(got, "fragmentation or cache") != test.said {
 			t.Errorf("%+v: %s", test, got)
 		}
+	}
+}
+
+// TestMiddleRank: the rank beside the worst one that is more like it, where the worst has the median.
+func TestMiddleRank(t *testing.T) {
+	for _, test := range []struct {
+		allocated []uint64 // in order; the worst has the most reserved
+		worst     int
+		want      int
+	}{
+		{[]uint64{5}, 0, 0}, {[]uint64{1, 5}, 1, 0}, {[]uint64{1, 5}, 0, 1}, {[]uint64{1, 5, 6}, 1, 2}, {[]uint64{4, 5, 9}, 1, 0}, {[]uint64{1, 5, 9}, 1, 0}, {[]uint64{1, 5, 9}, 2, 1},
+	} {
+		r := &RankBuilder{}
+		var order []int
+		for i, bytes := range test.allocated {
+			r.list = append(r.list, Rank{Summary: Summary{PeakAllocated: bytes, PeakReserved: 10}})
+			order = append(order, i)
+		}
+		r.list[test.worst].Summary.PeakReserved = 20
+		if got := r.middle(order); got != test.want {
+			t.Errorf("%v, the worst is %d: %d, not %d", test.allocated, test.worst, got, test.want)
+		}
+	}
+}
+
+// TestLargestSitesOfRank: of many call sites those that hold the most are kept.
+func TestLargestSitesOfRank(t *testing.T) {
+	d := &Data{Moments: []Moment{{Name: "end"}}}
+	for i := range maxSitesOfRank + 5 {
+		var s siteTotals
+		s.peak[0] = uint64(i)
+		d.totals = append(d.totals, s)
+	}
+	r := &RankBuilder{}
+	r.Add("rank0", d)
+	if kept := r.reports[0].totals; len(kept) != maxSitesOfRank || kept[0].peak[0] != maxSitesOfRank+4 {
+		t.Errorf("%d are kept, the first holds %d", len(kept), kept[0].peak[0])
+	}
+}
+
+// TestNoHistoryIsComplete: without a history there is nothing that it has lost.
+func TestNoHistoryIsComplete(t *testing.T) {
+	if d := buildNamed(t, held(map[string]uint64{"a": 512}), "A"); !d.Summary.Complete {
+		t.Error("the beginning is missing")
+	}
+}
+
+// TestMomentMerges: small blocks are merged if there are more blocks than are shown.
+func TestMomentMerges(t *testing.T) {
+	segments := []spec.Segment{{TotalSize: 2 * spec.MiB, Blocks: []spec.Block{{Size: spec.MiB}, {Size: spec.MiB}}}}
+	for limit, want := range map[int]bool{1: true, 2: false, 3: false} {
+		b := &builder{data: &Data{}, file: &snapshot.File{}, limits: limits{segments: 10, blocks: limit, mergeShare: 100}}
+		state := newAllocatorState(nil, spec.Config{}, nil)
+		if m := b.moment("end", "", -1, segments, state); m.Merged != want {
+			t.Errorf("%d blocks are shown, and small ones are merged: %v", limit, m.Merged)
+		}
+	}
+}
+
+// TestStatisticsAtStart: what is allocated at the start counts.
+func TestStatisticsAtStart(t *testing.T) {
+	s := newAllocatorState([]spec.Segment{{TotalSize: 2048, Blocks: []spec.Block{
+		{Size: 1024, RequestedSize: 1000, State: spec.ActiveAllocated}, {Address: 1024, Size: 512, RequestedSize: 500, State: spec.ActivePendingFree}, {Address: 1536, Size: 512},
+	}}}, spec.Config{}, nil)
+	for kind, want := range map[int]uint64{reservedMemory: 2048, activeMemory: 1536, requestedMemory: 1500, activeAllocs: 2, allocatedMemory: 1024, allocations: 1} {
+		if got := s.statistics[kind]; got.Current != want || got.Peak != want {
+			t.Errorf("statistic %d: %+v, want %d", kind, got, want)
+		}
+	}
+}
+
+// TestManyCompared: of many sites the largest changes are shown; those that hold nothing are not counted.
+func TestManyCompared(t *testing.T) {
+	a, b := &Data{}, &Data{}
+	site := func(line int, bytes uint64) (s siteTotals) {
+		s.frame = snapshot.Frame{Filename: "a.py", Line: line, Name: fmt.Sprint("f", line)}
+		s.frames = snapshot.Frames{s.frame}
+		s.peak[0] = bytes
+		return s
+	}
+	for i := range maxCompared + 3 {
+		b.totals = append(b.totals, site(i, 1))
+	}
+	for i := range 4 {
+		b.totals = append(b.totals, site(10000+i, 0))
+	}
+	ends := func(line int) siteTotals {
+		s := site(line, 0)
+		s.end[0] = 1
+		return s
+	}
+	a.totals, b.totals = append(a.totals, site(20000, 1), ends(20001)), append(b.totals, ends(20002))
+	c := compare(a, b, func(*ComparedSite) bool { return true })
+	if len(c.Rows) != maxCompared || c.More != 6 {
+		t.Errorf("%d rows, and %d more", len(c.Rows), c.More)
 	}
 }
