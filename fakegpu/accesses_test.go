@@ -37,13 +37,14 @@ func TestGroupThatGrows(t *testing.T) {
 	}
 }
 
-// TestManyReaders: an access that comes after more of them than are looked at when it is added
-// supersedes all of them later on.
+// TestManyReaders: an access supersedes all that it comes after, also behind others that it does not
+// come after and that are more than are looked at when it is added.
 func TestManyReaders(t *testing.T) {
 	for _, writes := range []bool{false, true} {
 		d := &detector{order: happensbefore.New()}
 		p := &patch{Range: spec.Range{Ptr: 0x1000, Bytes: 512}}
 		lifetime := &Lifetime{Number: 1, Range: p.Range}
+		const apart = few + 1
 		var lanes []*happensbefore.Lane
 		for i := range 10 * few {
 			lanes = append(lanes, d.order.NewLane(spec.DeviceStream{Stream: spec.Stream(i + 1)}))
@@ -58,15 +59,15 @@ func TestManyReaders(t *testing.T) {
 				d.order.Wait(l, lanes[0].Clock())
 				use(l, false)
 			}
-			for _, l := range lanes[1:] {
+			for _, l := range lanes[1 : len(lanes)-apart] {
 				d.order.Wait(lanes[0], l.Clock())
 			}
 			use(lanes[0], writes)
 		}
 		p.pruneAll()
 		left := 0
-		if p.each(func(*footprint) { left++ }); left > 1 {
-			t.Errorf("writes %v: %d accesses are left, and the latest supersedes all others", writes, left)
+		if p.each(func(*footprint) { left++ }); left != 1+apart {
+			t.Errorf("writes %v: %d accesses are left, want the latest of each of %d lanes", writes, left, 1+apart)
 		}
 	}
 }
