@@ -2,6 +2,7 @@ package torch
 
 import (
 	"cmp"
+	"fmt"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
@@ -68,9 +69,9 @@ func (r *routedCaptures) follow(op *trace.Op, out *replay.Performed, h *trace.He
 // follow performs the walk up to the first difference.
 func (j *job) follow(at *place) (r reply) {
 	scale := edges.Find(j.Scale)
-	device := scale.NewDevice()
+	ours, device := scale.NewDevice(), scale.NewDevice()
 	captures := newRoutedCaptures()
-	pair, err := newPairOn(j.Header, j.Every, scale.NewDevice().Hardware, captures.around, device.Hardware)
+	pair, err := newPairOn(j.Header, j.Every, ours.Hardware, captures.around, device.Hardware)
 	if err != nil {
 		return reply{Error: err.Error()}
 	}
@@ -89,11 +90,18 @@ func (j *job) follow(at *place) (r reply) {
 		at.set(0, 0, i+1)
 		r.Operations++
 		did, difference := perform(op)
-		if difference == nil && op.Kind == trace.OpMalloc && trace.ErrorName(did.Err) != wanted {
-			r.Otherwise++
-			if did.Err == nil { // the program does not have this memory
-				_, difference = perform(trace.Op{Kind: trace.OpFree, ID: op.ID})
+		if difference == nil && i > 0 && j.Ops[i-1].Kind == trace.OpFault && op.Kind != trace.OpFault {
+			if difference = pair.unmetFault(&op); difference != nil && !scale.Exact() && difference.Reference == difference.PyTorch {
+				r.Otherwise = i + 1
+				break
 			}
+		}
+		if difference == nil && (op.Kind == trace.OpMalloc || wanted != "") && trace.ErrorName(did.Err) != wanted {
+			r.Otherwise = i + 1
+			break
+		}
+		if difference == nil {
+			pair.freeLostRanges(device.Beyond(ours))
 		}
 		if difference == nil && j.Layouts[i] != 0 {
 			difference = pair.compareLayout(device, j.Layouts[i], &op)
@@ -110,6 +118,27 @@ func (j *job) follow(at *place) (r reply) {
 		break
 	}
 	return r
+}
+
+// unmetFault is the difference that a driver call which had to fail was not made, by either.
+func (p *Pair) unmetFault(op *trace.Op) *Difference {
+	ours, theirs := p.reference.GPU().PendingFaults(), p.pytorch.GPU().PendingFaults()
+	if ours+theirs == 0 {
+		return nil
+	}
+	return &Difference{
+		Op: op.InWords(), What: "faults that were not met", Reference: fmt.Sprint(ours), PyTorch: fmt.Sprint(theirs), ours: p.answered, theirs: p.did,
+	}
+}
+
+// freeLostRanges frees ranges of addresses that PyTorch's allocator has lost with their pools, and
+// counts them. The program goes on: the next range has the same address on both devices.
+func (p *Pair) freeLostRanges(lost []spec.Range) {
+	for _, r := range lost {
+		if p.pytorch.GPU().FreeAddress(r.Ptr, r.Bytes) == nil {
+			p.Listed[rowLostRange]++
+		}
+	}
 }
 
 // compareLayout compares the memory that PyTorch's allocator has with that of a state of
