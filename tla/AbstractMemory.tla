@@ -8,10 +8,18 @@
 (* A program mallocs memory on a stream, the owner's stream.  Other        *)
 (* streams may use the memory too, after the program has recorded them.    *)
 (* A free does not wait: work that uses the memory may be pending then.    *)
-(* The promise is that memory which a malloc returns has no owner, and     *)
-(* that no other stream has work on it: OneOwner and InOrder, at the end.  *)
 (*                                                                         *)
-(* Refinement.tla says how CachingAllocator.tla keeps it.                  *)
+(* An allocator has to keep two rules.                                     *)
+(*                                                                         *)
+(*   MayBeTaken     A malloc returns memory that nobody owns, and that no  *)
+(*                  other stream has work on.                              *)
+(*   BelongsAfter   After every step, memory belongs to at most one        *)
+(*                  stream, and what is owned to the owner's.  Memory      *)
+(*                  begins to belong to a stream only when no other has    *)
+(*                  pending work on it.                                    *)
+(*                                                                         *)
+(* OneOwner and InOrder, at the end, follow from them.  Refinement.tla     *)
+(* says how the allocator of CachingAllocator.tla keeps them.              *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets
 
@@ -28,7 +36,7 @@ VARIABLES
 
 abstractVars == <<owned, work, belongs>>
 
-Pending(w, s) == UNION {w[s][i] : i \in 1..Len(w[s])}
+Pending(w, s) == UNION {w[s][i] : i \in DOMAIN w[s]}
 
 (***************************************************************************)
 (* Time.                                                                   *)
@@ -40,12 +48,12 @@ Rest(queue) == {SubSeq(queue, n + 1, Len(queue)) : n \in 0..Len(queue)}
 AfterSomeTime == {w \in [Streams -> UNION {Rest(work[s]) : s \in Streams}] :
                      \A s \in Streams : w[s] \in Rest(work[s])}
 
-\* The owner's stream works on the memory and says nothing of it; some of this work may
-\* be pending after the free.  So memory belongs to a stream from the malloc, or from
-\* before it, until that work is known to have completed: somebody has waited for it, or
-\* the driver took the memory back.  After that it may belong to another stream, if no
-\* other has pending work on it.  An allocator does not choose what belongs to whom: a
-\* mapping (Refinement.tla) says what is the case.
+\* Work of the owner's stream is not in the variable work: the program says nothing of it,
+\* and some of it may be pending after the free.  The variable belongs stands for it.
+\* Memory belongs to a stream from the malloc, or from before it, until that work is known
+\* to have completed.  After that it may belong to another stream.  Nothing here says when
+\* that is known, and a step may take memory from a stream at any time: this is for the
+\* mapping to justify (Refinement.tla).
 BelongsAfter(o, w) ==
     {b \in [Streams -> SUBSET Addresses] : \A s \in Streams :
         /\ \A x \in o : x.stream = s => x.memory \subseteq b[s]
@@ -62,12 +70,16 @@ Become(o, w) ==
 (* What a program does, and what may come of it.                           *)
 (***************************************************************************)
 
-\* The promise: a malloc on a stream may return this memory, while w is pending.
+\* A malloc on a stream may return this memory, while w is pending.  What belongs to whom
+\* is asked after the malloc (belongs'): in it the allocator may have got the memory from
+\* the driver, and before that it belonged to nobody, or to another stream.
 MayBeTaken(memory, stream, w) ==
     /\ \A x \in owned : memory \cap x.memory = {}
     /\ \A s \in Streams \ {stream} : memory \cap (Pending(w, s) \cup belongs'[s]) = {}
 
-\* It returns consecutive bytes, at least as many as were requested.
+\* It returns consecutive bytes, at least as many as were requested.  What was requested is
+\* in no variable.  So of all Sizes Next depends on the least only; the others are there for
+\* properties that name the request (MallocsServe in MCRefinement.tla).
 Malloc(stream, bytes) ==
     \E w \in AfterSomeTime : \E low, high \in Addresses :
         LET memory == {a \in Addresses : low <= a /\ a <= high} IN
@@ -75,14 +87,16 @@ Malloc(stream, bytes) ==
         /\ Become(owned \cup {[memory |-> memory, stream |-> stream, users |-> {}]}, w)
         /\ MayBeTaken(memory, stream, w)
 
-\* A malloc is out of memory.  Or there is no malloc at all, and time passes.
+\* The program gets no memory and gives none back: a malloc is out of memory, cached memory
+\* is released, or work completes.
 NothingIsTaken == \E w \in AfterSomeTime : Become(owned, w)
 
 \* Another stream uses what the program holds (recordStream).
 RecordStream(x, stream) ==
     Become((owned \ {x}) \cup {[x EXCEPT !.users = @ \cup {stream}]}, work)
 
-\* The last work of each user is the newest in its stream.
+\* The uses of the memory come before the free.  So the last work of each user, which uses
+\* it, is the newest in that user's stream.
 Free(x) ==
     \E w \in AfterSomeTime :
         Become(owned \ {x},

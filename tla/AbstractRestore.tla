@@ -1,11 +1,13 @@
 -------------------------- MODULE AbstractRestore ---------------------------
 (***************************************************************************)
-(* An abstract memory in which the program can have a checkpoint restored  *)
-(* (Checkpoint.tla): in one step it loses some of what it holds, and is    *)
-(* given other memory.                                                     *)
+(* An abstract memory with one more action, for Checkpoint.tla.  When a    *)
+(* program restores a checkpoint, it loses in one step some of what it     *)
+(* holds, and holds other memory.  The rules are those of AbstractMemory:  *)
+(* the new memory has one owner, and no other stream has work on it.       *)
+(* Moreover, no other stream used what the program loses.                  *)
 (*                                                                         *)
-(* This says whether a step is one, and computes none: owned' is known in  *)
-(* a refinement.                                                           *)
+(* TLC can evaluate Restore for a given step, and not enumerate such steps:*)
+(* owned' is whatever the refinement has.                                  *)
 (***************************************************************************)
 EXTENDS AbstractMemory
 

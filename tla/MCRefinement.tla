@@ -5,6 +5,14 @@
 (***************************************************************************)
 EXTENDS MCCore, Refinement
 
+\* A malloc of so many bytes is a malloc of so many bytes there, or finds no memory.
+MallocsServe ==
+    [][\A s \in Streams, n \in Sizes :
+          Malloc(s, n) => Abstract!Malloc(s, n) \/ Abstract!NothingIsTaken]_vars
+
+\* MallocsServe: a request is rounded down.
+RoundsDown(n) == Max(MinBlock, (n \div MinBlock) * MinBlock)
+
 \* Best fit finds the blocks of all streams.
 FindsOtherStreams(h, pool, kind, stream) ==
     {b \in h.blocks : /\ b.addr \in h.cached
