@@ -39,8 +39,8 @@ var modules = map[string]module{
 	"Faults":     {"faults", concat(truths, structures), nil},
 	"Checkpoint": {"checkpoint", concat(truths, poolInvariants, structures), []string{"CheckpointRestoresWhatItSaved"}},
 
-	"PoolFaults":       {"pool_faults", concat(truths, poolInvariants, counts, structures), []string{"CapturedMemoryIsKept"}},
-	"TwoStepFaults":    {"two_step_faults", concat(truths, structuresOnTheWay), nil},
+	"PoolFaults":    {"pool_faults", concat(truths, poolInvariants, counts, structures), []string{"CapturedMemoryIsKept"}},
+	"TwoStepFaults": {"two_step_faults", concat(truths, structuresOnTheWay), nil},
 }
 
 func concat(lists ...[]string) (all []string) {
