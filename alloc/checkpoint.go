@@ -36,6 +36,7 @@ type segmentState struct {
 	mapped     uint64 // bytes; all of a segment that is not expandable
 	expandable bool
 	kind       spec.PoolKind
+	stream     spec.Stream
 	blocks     []blockState
 }
 
@@ -66,7 +67,7 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID, context gatheredContex
 	}
 	state := &privatePoolState{device: d, id: id}
 	for _, s := range d.segmentsOfLocked(p) {
-		saved := segmentState{base: s.base, mapped: s.mappedSize(), expandable: s.expandable != nil, kind: s.blockPool.kind}
+		saved := segmentState{base: s.base, mapped: s.mappedSize(), expandable: s.expandable != nil, kind: s.blockPool.kind, stream: s.stream}
 		for b := s.head; b != nil; b = b.next {
 			if b.rarely().eventCount > 0 {
 				return nil, stillUsed(op, b)
@@ -80,11 +81,14 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID, context gatheredContex
 	return state, nil
 }
 
-// setCheckpointPoolStateLocked restores a pool. checkRestoreLocked has made the tests, so
-// the restore itself cannot fail.
+// setCheckpointPoolStateLocked restores a pool. checkRestoreLocked has made the tests, and pages
+// that the restore allocates have got access, so the restore itself cannot fail.
 func (d *device) setCheckpointPoolStateLocked(state *privatePoolState, context gatheredContext) (delta spec.RestoreDelta, err error) {
 	p, err := d.checkRestoreLocked(state)
 	if err != nil {
+		return delta, err
+	}
+	if err := d.giveAccessToSavedLocked(state); err != nil {
 		return delta, err
 	}
 	d.freeBlocksAllocatedToPoolLocked(p, &delta, context)
@@ -93,6 +97,28 @@ func (d *device) setCheckpointPoolStateLocked(state *privatePoolState, context g
 		d.setSegmentStateToCheckpointLocked(d.segments.at(saved.base), saved, &delta, context)
 	}
 	return delta, nil
+}
+
+// giveAccessToSavedLocked gives access to the inaccessible pages (pages.go) of the blocks that will be
+// allocated. There are some only if the pool was erased and one of the same id made.
+func (d *device) giveAccessToSavedLocked(state *privatePoolState) error {
+	for i := range state.segments {
+		saved := &state.segments[i]
+		x := d.segments.at(saved.base).expandable
+		if x == nil || x.inaccessible == 0 {
+			continue
+		}
+		at := saved.base
+		for _, b := range saved.blocks {
+			if b.allocated {
+				if err := x.giveAccess(spec.Range{Ptr: at, Bytes: b.size}); err != nil {
+					return err
+				}
+			}
+			at += spec.Ptr(b.size)
+		}
+	}
+	return nil
 }
 
 // freeBlocksAllocatedToPoolLocked frees the allocated blocks of a pool. None has stream
@@ -156,6 +182,8 @@ func (d *device) checkRestoreLocked(state *privatePoolState) (*pool, error) {
 			return nil, &spec.InvalidStateError{Op: op, Reason: "the segment at " + saved.base.String() + " is gone"}
 		case (s.expandable != nil) != saved.expandable || s.blockPool.kind != saved.kind || !saved.expandable && s.size != saved.mapped:
 			return nil, &spec.InvalidStateError{Op: op, Reason: "the segment at " + saved.base.String() + " is another one than at the checkpoint"}
+		case s.stream != saved.stream:
+			return nil, &spec.InvalidStateError{Op: op, Reason: "the segment at " + saved.base.String() + " is of another stream than at the checkpoint"}
 		case s.mappedSize() < saved.mapped: // the pool was erased, and one of the same id made
 			return nil, &spec.InvalidStateError{Op: op, Reason: "memory of the segment at " + saved.base.String() + " has been unmapped"}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 )
@@ -198,19 +199,23 @@ func TestRestoreOntoOtherMemory(t *testing.T) {
 		name, before, after     string // settings
 		bytesBefore, bytesAfter uint64
 		elsewhere               bool   // the memory is another pool's now
+		streamAfter             int    // of the memory: the number of the stream
 		want                    string // "" if it can be restored, since it is as good as the same
 	}{
-		{"the same", "", "", 30 * mib, 30 * mib, false, ""},
-		{"larger", "", "", 30 * mib, 32 * mib, false, "another one"},
-		{"of another pool", "", "", 30 * mib, 30 * mib, true, "gone"},
-		{"expandable now", "", expandable, 30 * mib, 30 * mib, false, "another one"},
-		{"not expandable now", expandable, "expandable_segments:False", 40 * mib, 40 * mib, false, "another one"},
-		{"longer", expandable, expandable, 30 * mib, 50 * mib, false, ""},
-		{"shorter", expandable, expandable, 50 * mib, 30 * mib, false, "unmapped"},
-		{"of the small pool", expandable, expandable, 2 * mib, 512, false, "another one"},
+		{"the same", "", "", 30 * mib, 30 * mib, false, 0, ""},
+		{"larger", "", "", 30 * mib, 32 * mib, false, 0, "another one"},
+		{"of another pool", "", "", 30 * mib, 30 * mib, true, 0, "gone"},
+		{"expandable now", "", expandable, 30 * mib, 30 * mib, false, 0, "another one"},
+		{"not expandable now", expandable, "expandable_segments:False", 40 * mib, 40 * mib, false, 0, "another one"},
+		{"longer", expandable, expandable, 30 * mib, 50 * mib, false, 0, ""},
+		{"shorter", expandable, expandable, 50 * mib, 30 * mib, false, 0, "unmapped"},
+		{"of the small pool", expandable, expandable, 2 * mib, 512, false, 0, "another one"},
+		{"of another stream", "", "", 30 * mib, 30 * mib, false, 1, "another stream"},
+		{"of another stream, expandable", expandable, expandable, 30 * mib, 30 * mib, false, 1, "another stream"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			gpu := fakegpu.New(fakegpu.Config{Addresses: func(spec.Device) fakegpu.AddressPolicy { return reusing{1 << 40} }})
+			streams := []spec.Stream{0, newStream(t, gpu, 0)}
 			a := newAllocator(t, gpu, test.before)
 			pool := spec.PoolID{Capture: 7}
 			must(t, a.BeginAllocateToPool(0, pool, spec.ForStream(0)))
@@ -223,11 +228,11 @@ func TestRestoreOntoOtherMemory(t *testing.T) {
 			must(t, a.EmptyCache())
 
 			must(t, a.Configure(test.after))
-			must(t, a.BeginAllocateToPool(0, pool, spec.ForStream(0)))
+			must(t, a.BeginAllocateToPool(0, pool, spec.ForStream(streams[test.streamAfter])))
 			if test.elsewhere {
 				must(t, a.EndAllocateToPool(0, pool))
 			}
-			q := mustMalloc(t, a, 0, test.bytesAfter)
+			q := mustMallocOn(t, a, 0, streams[test.streamAfter], test.bytesAfter)
 			before, err := a.Snapshot()
 			must(t, err)
 			_, err = a.Restore(0, state)
@@ -244,4 +249,89 @@ func TestRestoreOntoOtherMemory(t *testing.T) {
 			must(t, a.Free(q))
 		})
 	}
+}
+
+// TestRestoreOfMappedRange: a segment that is mapped up to the end of its range of addresses is
+// restored, like any. The device says that it has half the memory that it grants: otherwise its
+// range would be longer than all its memory.
+func TestRestoreOfMappedRange(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{
+		Devices: fakegpu.Devices(1, 52*mib),
+		Charge:  func(bytes uint64) uint64 { return bytes / 2 },
+	})
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	pool := spec.PoolID{Capture: 7}
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForStream(0)))
+	kept, freed, later := mustMalloc(t, a, 0, 20*mib), mustMalloc(t, a, 0, 20*mib), mustMalloc(t, a, 0, 20*mib)
+	if unmapped := unmappedBlocks(t, a); unmapped != 0 {
+		t.Fatalf("%d blocks of the segment are not mapped", unmapped)
+	}
+	must(t, a.Free(freed))
+	state, err := a.Checkpoint(0, pool)
+	must(t, err)
+	must(t, a.Free(kept))
+	delta, err := a.Restore(0, state)
+	must(t, err)
+	want := spec.RestoreDelta{Freed: []spec.Ptr{later}, Created: []spec.Ptr{kept, later}}
+	if diff := cmp.Diff(want, delta); diff != "" {
+		t.Errorf("the restore (+) does not do what was expected (-):\n%s", diff)
+	}
+	if again := mustMalloc(t, a, 0, 20*mib); again != freed {
+		t.Errorf("the memory that was free at the checkpoint is at %v, not at %v", freed, again)
+	}
+}
+
+// unmappedBlocks is the number of blocks without pages.
+func unmappedBlocks(t *testing.T, a *alloc.Allocator) (n int) {
+	must(t, a.Inspect(0, spec.Visitor{Block: func(b *spec.BlockView) {
+		if !b.Mapped {
+			n++
+		}
+	}}))
+	return n
+}
+
+// TestRestoreGivesAccess: the pool of a checkpoint was erased, and another has its id. A page of its
+// segment is mapped and not accessible, since a capture forbids to unmap it. A restore that allocates
+// memory there gives access first; if that fails nothing has changed.
+func TestRestoreGivesAccess(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Addresses: func(spec.Device) fakegpu.AddressPolicy { return reusing{1 << 40} }})
+	captured := newStream(t, gpu, 0)
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	pool := spec.PoolID{Capture: 7}
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForStream(0)))
+	p := mustMalloc(t, a, 0, 40*mib)
+	state, err := a.Checkpoint(0, pool)
+	must(t, err)
+	must(t, a.Free(p))
+	must(t, a.EndAllocateToPool(0, pool))
+	must(t, a.ReleasePool(0, pool))
+	must(t, a.EmptyCache())
+
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForStream(0)))
+	q := mustMalloc(t, a, 0, 20*mib)
+	must(t, gpu.BeginCapture(0, captured, spec.CaptureGlobal))
+	must(t, gpu.FailCall("SetAccess", 1, fakegpu.UnknownError("SetAccess")))
+	_, err = a.Malloc(spec.Request{Bytes: 20 * mib})
+	wantError[*spec.DriverError](t, err, "SetAccess")
+	_, err = gpu.EndCapture(0, captured)
+	must(t, err)
+	whole := spec.Range{Ptr: p, Bytes: 40 * mib}
+	if p != q || gpu.Fill(0, 0, whole, 1) == nil {
+		t.Fatal("the second page is accessible")
+	}
+
+	before, err := a.Snapshot()
+	must(t, err)
+	must(t, gpu.FailCall("SetAccess", 1, fakegpu.UnknownError("SetAccess")))
+	_, err = a.Restore(0, state)
+	wantError[*spec.DriverError](t, err, "SetAccess")
+	after, err := a.Snapshot()
+	must(t, err)
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("the restore failed, and has changed:\n%s", diff)
+	}
+	_, err = a.Restore(0, state)
+	must(t, err)
+	must(t, gpu.Fill(0, 0, whole, 1))
 }

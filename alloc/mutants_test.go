@@ -59,3 +59,70 @@ func TestEmptyPoolFails(t *testing.T) {
 	must(t, a.EmptyPool(pool))
 	wantNoLeaks(t, a, gpu)
 }
+
+// panicOf is the value that f panics with.
+func panicOf(f func()) (value any) {
+	defer func() { value = recover() }()
+	f()
+	return nil
+}
+
+// TestTrackerPanicsBeforeUnlock: a tracker that panics before the mutex is released for a callback leaves no
+// reference to the pool, which is erased when it has been released.
+func TestTrackerPanicsBeforeUnlock(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "graph_capture_record_stream_reuse:True")
+	first, second := newStream(t, gpu, 0), newStream(t, gpu, 0)
+	wait := func(by, on spec.Stream) { // what is captured on by runs after what is captured on on so far
+		event, err := gpu.CreateEvent(0)
+		must(t, err)
+		must(t, gpu.RecordEvent(event, 0, on))
+		must(t, gpu.WaitEvent(0, by, event))
+		must(t, gpu.Launch(spec.Launch{Stream: by}))
+	}
+	pool := spec.PoolID{User: 1}
+	must(t, gpu.BeginCapture(0, first, spec.CaptureGlobal))
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForThread(0)))
+	p := mustMallocOn(t, a, 0, first, 20*mib)
+	must(t, gpu.Launch(spec.Launch{Stream: first}))
+	wait(second, first)
+	must(t, a.RecordStream(p, 0, second))
+	must(t, a.Free(p)) // deferred
+	wait(first, second)
+	must(t, a.OnNeedMemory(func() bool { return false }))
+	panics := true
+	must(t, a.OnTrace(func(e spec.HistoryEntry) {
+		if panics && e.Action == spec.ActionFreeCompleted {
+			panic(errPanic)
+		}
+	}))
+	if value := panicOf(func() { _, _ = a.Malloc(spec.Request{Stream: first, Bytes: 60 * mib}) }); value != errPanic {
+		t.Fatalf("the panic is %v", value)
+	}
+	panics = false
+	must(t, a.EndAllocateToPool(0, pool))
+	_, err := gpu.EndCapture(0, first)
+	must(t, err)
+	must(t, a.ReleasePool(0, pool))
+	must(t, a.EmptyCache())
+	if n, err := a.PoolUseCount(0, pool); err == nil {
+		t.Errorf("the pool has not been erased, its use count is %d", n)
+	}
+}
+
+// TestReleaseAfterReservePanics: pages of another process for which there are no addresses are released, and the
+// driver panics: each is released once later.
+func TestReleaseAfterReservePanics(t *testing.T) {
+	machine := fakegpu.NewMachine(fakegpu.Config{})
+	owner, gpu := machine.NewProcess(), machine.NewProcess()
+	a := newAllocator(t, owner, "expandable_segments:True")
+	b := newAllocator(t, &panickingDriver{GPU: gpu, hit: func(string) {}}, "")
+	h := share(t, a, mustMalloc(t, a, 0, 60*mib))
+	must(t, gpu.FailCall("ReserveAddress", 1, fakegpu.UnknownError("ReserveAddress")))
+	must(t, gpu.FailCall("ReleasePage", 2, errPanic))
+	if value := panicOf(func() { _, _ = b.OpenHandle(0, h.Handle) }); value != errPanic {
+		t.Fatalf("the panic is %v", value)
+	}
+	must(t, b.EmptyCache())
+	wantNoLeaks(t, b, gpu)
+}

@@ -19,7 +19,7 @@ import (
 // If one of the calls to map fails, those before it are undone: all pages are mapped, or
 // none. But that can be impossible: a capture forbids to unmap, or the driver call fails.
 // Then the pages stay mapped and count as inaccessible: access is not set for every device.
-// Their memory is free. A malloc that allocates it gives access first (giveAccess).
+// Their memory is free. A malloc or a restore that allocates it gives access first (giveAccess).
 //
 // If a call to unmap fails, the page stays mapped and accessible. If it is unmapped but
 // cannot be released, it is mapped again.

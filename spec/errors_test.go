@@ -47,6 +47,8 @@ func TestErrorMessages(t *testing.T) {
 	limited := outOfMemory
 	limited.Limited, limited.Limit = true, 42*spec.GiB
 	limited.PrivatePools = 7 * spec.MiB
+	oneByte := outOfMemory
+	oneByte.PrivatePools = 1
 	limitedToNothing := outOfMemory
 	limitedToNothing.Limited = true
 
@@ -56,6 +58,7 @@ func TestErrorMessages(t *testing.T) {
 	}{
 		{&outOfMemory, "out of memory: tried to allocate 20.00 MiB on device 1, which has a total capacity of 80.00 GiB of which 3.00 MiB is free; 40.00 GiB is allocated, 2.00 GiB is reserved but unallocated"},
 		{&limited, "out of memory: tried to allocate 20.00 MiB on device 1, which has a total capacity of 80.00 GiB of which 3.00 MiB is free; 42.00 GiB allowed; 40.00 GiB is allocated (7.00 MiB of it free in private pools), 2.00 GiB is reserved but unallocated"},
+		{&oneByte, "out of memory: tried to allocate 20.00 MiB on device 1, which has a total capacity of 80.00 GiB of which 3.00 MiB is free; 40.00 GiB is allocated (1 bytes of it free in private pools), 2.00 GiB is reserved but unallocated"},
 		{&limitedToNothing, "out of memory: tried to allocate 20.00 MiB on device 1, which has a total capacity of 80.00 GiB of which 3.00 MiB is free; 0 bytes allowed; 40.00 GiB is allocated, 2.00 GiB is reserved but unallocated"},
 		{&spec.OutOfMemoryError{Device: 2, Requested: 2 * spec.EiB}, "out of memory: tried to allocate 2147483648.00 GiB on device 2, more than any device has"},
 		{&spec.InvalidPointerError{Op: "Free", Ptr: 0x7f00}, "Free: 0x7f00 is not a pointer that is allocated"},

@@ -153,19 +153,20 @@ func TestStatsEach(t *testing.T) {
 func TestStatsEachOrder(t *testing.T) {
 	var got []string
 	new(spec.DeviceStats).Each(func(key string, _ int64) {
-		if strings.HasSuffix(key, ".current") || !strings.Contains(key, ".") {
-			got = append(got, key)
-		}
+		got = append(got, key)
 	})
-	var want []string
+	var statistics []string
 	for _, array := range []string{
 		"allocation", "segment", "active", "inactive_split",
 		"allocated_bytes", "reserved_bytes", "active_bytes", "inactive_split_bytes", "requested_bytes",
 	} {
-		want = append(want, array+".all.current", array+".small_pool.current", array+".large_pool.current")
+		statistics = append(statistics, array+".all", array+".small_pool", array+".large_pool")
 	}
-	want = append(want, "oversize_allocations.current", "oversize_segments.current",
-		"num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_alloc", "num_device_free", "max_split_size")
+	var want []string
+	for _, name := range append(statistics, "oversize_allocations", "oversize_segments") {
+		want = append(want, name+".current", name+".peak", name+".allocated", name+".freed")
+	}
+	want = append(want, "num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_alloc", "num_device_free", "max_split_size")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

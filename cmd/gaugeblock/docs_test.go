@@ -74,6 +74,9 @@ func commandsOf(document string) (commands []string) {
 // project's folders and the files that they name. Long searches are made short. Of a target
 // of make it is checked that there is one.
 func TestCommandsOfDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs every command")
+	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"gaugeblock/snapshot"
@@ -292,5 +293,30 @@ func TestPageOfManyRanks(t *testing.T) {
 	}
 	if size := sizeOf(t, page); size > 3<<20 {
 		t.Errorf("the page has %d bytes", size)
+	}
+}
+
+// TestSmallBlocksAreMerged: blocks beside each other that are too small to be told apart are drawn as one.
+func TestSmallBlocksAreMerged(t *testing.T) {
+	b := &builder{data: &Data{}}
+	var s Segment
+	for _, block := range []spec.Block{
+		{Size: 99, RequestedSize: 90, State: spec.ActiveAllocated}, {Size: 40, State: spec.Inactive}, {Size: 50, RequestedSize: 50, State: spec.ActivePendingFree},
+		{Size: 100, State: spec.Inactive},
+		{Size: 98, RequestedSize: 97, State: spec.ActiveAllocated},
+		{Size: 100, RequestedSize: 95, State: spec.ActiveAllocated},
+		{Size: 30, State: spec.Inactive}, {Size: 31, RequestedSize: 3, State: spec.ActiveAllocated},
+	} {
+		b.addBlock(&s, &momentBlock{block, 7}, 100)
+	}
+	want := []Block{
+		{189, 140, max(int64(spec.ActivePendingFree), int64(spec.ActiveAllocated)), noStack, -1, 3},
+		{100},
+		{98, 97, int64(spec.ActiveAllocated), noStack, -1, 1},
+		{100, 95, int64(spec.ActiveAllocated), noStack, 7},
+		{61, 3, int64(spec.ActiveAllocated), noStack, -1, 2},
+	}
+	if diff := cmp.Diff(want, s.Blocks); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -167,3 +167,32 @@ func addSeries(sums []uint64, deltas []int64) {
 		sums[i] += uint64(now)
 	}
 }
+
+// TestSitesOfStart: what was allocated before the history is of its call stack's site, or of one site; without a
+// history blocks without a stack are of the site of their size.
+func TestSitesOfStart(t *testing.T) {
+	frames := func(file, name string) snapshot.Frames { return snapshot.Frames{{Filename: file, Name: name}} }
+	linear, sgd, other := frames("torch/nn/modules/linear.py", "__init__"), frames("torch/optim/sgd.py", "step"), frames("train.py", "main")
+	for _, test := range []struct {
+		what      string
+		history   bool
+		frames    snapshot.Frames
+		requested uint64
+		want      siteKey
+	}{
+		{"a model that is made", true, linear, 512, siteKey{frame: linear[0], category: parameters}},
+		{"an optimizer", true, sgd, 512, siteKey{frame: sgd[0], category: optimizerState}},
+		{"another place", false, other, 512, siteKey{frame: other[0]}},
+		{"before the history", true, nil, 512, siteKey{start: true}},
+		{"no history", false, nil, 5000, siteKey{size: 4096}},
+	} {
+		table := newSiteTable(nil)
+		table.history = test.history
+		if at := table.ofStart(test.frames, test.requested); at != 0 || table.list[0].siteKey != test.want {
+			t.Errorf("%s: site %d, %+v", test.what, at, table.list)
+		}
+	}
+	if at := (*siteTable)(nil).ofStart(other, 512); at != -1 {
+		t.Errorf("nothing is counted, and the site is %d", at)
+	}
+}

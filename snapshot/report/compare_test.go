@@ -240,3 +240,38 @@ func TestDevicesOfPage(t *testing.T) {
 		t.Errorf("%v and %d more", devices, more)
 	}
 }
+
+// TestVerdictOfRanks: who ran out of memory, and when the worst rank is said not to allocate more than others.
+func TestVerdictOfRanks(t *testing.T) {
+	build := func(peaks ...Summary) *RankBuilder {
+		r := &RankBuilder{}
+		for i, s := range peaks {
+			r.list = append(r.list, Rank{Summary: s})
+			r.reports = append(r.reports, &Data{Title: fmt.Sprint("r", i)})
+		}
+		return r
+	}
+	if got, want := build(Summary{PeakAllocated: 10, PeakReserved: 20, OOMs: 3}).verdict(0, []int{0}), "There is one rank: it ran out of memory, with 10 bytes allocated and 20 bytes reserved at its peaks."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	three := build(Summary{PeakAllocated: 30, PeakReserved: 95, OOMs: 2}, Summary{PeakAllocated: 40, PeakReserved: 80, OOMs: 1, Settings: "x:1"}, Summary{PeakAllocated: 20, PeakReserved: 90})
+	want := "Of 3 ranks r0 is the worst: it and 1 more ran out of memory, with 30 bytes allocated and 95 bytes reserved at its peaks." +
+		" The ranks have different settings: the default settings; x:1." +
+		" The peak allocated is from 20 bytes (r2) to 40 bytes (r1), the largest 33.3\u00a0% above the median." +
+		" The peak reserved is from 80 bytes (r1) to 95 bytes (r0), the largest 5.6\u00a0% above the median." +
+		" The worst rank does not allocate more than the median: what it has more is reserved and not allocated, which is fragmentation or cache."
+	if got := three.verdict(0, []int{2, 0, 1}); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, test := range []struct {
+		allocated, reserved uint64 // of the worst; the medians are 5000 and 4000
+		not                 bool
+	}{{5100, 4201, true}, {5101, 4201, false}, {5100, 4200, false}, {6000, 3900, false}} {
+		r := build(Summary{PeakAllocated: 1000, PeakReserved: 1100}, Summary{PeakAllocated: 2000, PeakReserved: 3000}, Summary{PeakAllocated: 5000, PeakReserved: 4000},
+			Summary{PeakAllocated: test.allocated, PeakReserved: test.reserved}, Summary{PeakAllocated: 9000, PeakReserved: 9500})
+		got := r.verdict(3, []int{0, 1, 2, 3, 4})
+		if strings.Contains(got, "does not allocate more than the median") != test.not {
+			t.Errorf("%d allocated, %d reserved: %s", test.allocated, test.reserved, got)
+		}
+	}
+}

@@ -162,12 +162,12 @@ func (r *RankBuilder) verdict(worst int, byAllocated []int) string {
 	if len(r.list) == 1 {
 		return text
 	}
+	text += r.settings()
+	text += r.spread("allocated", byAllocated, func(s *Summary) uint64 { return s.PeakAllocated })
 	byReserved := slices.Clone(byAllocated)
 	slices.SortStableFunc(byReserved, func(i, j int) int {
 		return cmp.Compare(r.list[i].Summary.PeakReserved, r.list[j].Summary.PeakReserved)
 	})
-	text += r.settings()
-	text += r.spread("allocated", byAllocated, func(s *Summary) uint64 { return s.PeakAllocated })
 	text += r.spread("reserved", byReserved, func(s *Summary) uint64 { return s.PeakReserved })
 	allocated := r.list[byAllocated[len(byAllocated)/2]].Summary.PeakAllocated
 	reserved := r.list[byReserved[len(byReserved)/2]].Summary.PeakReserved

@@ -181,17 +181,18 @@ func (r *traceRebuilder) free(op *trace.Op, first int32) {
 		return // what failed
 	}
 	q := Request{Kind: Free, ID: id, Entry: first}
+	var memory spec.Ptr
 	for _, e := range op.Expect.Entries {
 		switch e.Action {
 		case spec.ActionFreeRequested:
 			q.PendingFree = true
-			r.waiting[e.Addr] = int32(len(r.Requests))
+			memory = e.Addr
 		case spec.ActionFreeCompleted:
 			q.PendingFree = false
-			delete(r.waiting, e.Addr)
 		}
 	}
 	if q.PendingFree {
+		r.waiting[memory] = int32(len(r.Requests))
 		r.Unrecorded.PendingFrees++
 	}
 	r.add(q)

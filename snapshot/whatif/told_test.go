@@ -148,3 +148,51 @@ func TestOptionalInAnyRun(t *testing.T) {
 		}
 	}
 }
+
+// TestReasons: the reason why settings help is that of what they change.
+func TestReasons(t *testing.T) {
+	for _, test := range []struct{ settings, want string }{
+		{"expandable_segments:True", "expandable segments map memory page by page"},
+		{"max_split_size_mb:64", "blocks of 64.00 MiB and more are not split"},
+		{"roundup_power2_divisions:4", "rounded to fewer different sizes"},
+		{"garbage_collection_threshold:0.6", "have not been used for long are freed"},
+		{"large_segment_size_mb:32", "segments have another size"},
+	} {
+		if got := reason(&Prediction{Settings: test.settings}, &Prediction{}); !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q", test.settings, got)
+		}
+	}
+}
+
+// TestUndoneFrees: which entries contradict the state after them, by what is at their address then.
+func TestUndoneFrees(t *testing.T) {
+	nothing, allocated, pending := []activeBlock(nil), []activeBlock{{size: 512}}, []activeBlock{{size: 512, pendingFree: true}}
+	for _, test := range []struct {
+		what         string
+		action       spec.Action
+		after        []activeBlock
+		skipped      []spec.Action
+		inconsistent int
+	}{
+		{"allocated", spec.ActionAlloc, allocated, nil, 0},
+		{"allocated, and it is not there", spec.ActionAlloc, nothing, nil, 1},
+		{"allocated, and it has been freed", spec.ActionAlloc, pending, nil, 1},
+		{"free completed", spec.ActionFreeCompleted, nothing, nil, 0},
+		{"free completed, and it is there", spec.ActionFreeCompleted, allocated, nil, 1},
+		{"free completed, and the free is pending", spec.ActionFreeCompleted, pending, nil, 1},
+		{"free requested", spec.ActionFreeRequested, pending, nil, 0},
+		{"free requested, and it is allocated", spec.ActionFreeRequested, allocated, nil, 1},
+		{"free requested, and it is not there", spec.ActionFreeRequested, nothing, nil, 1},
+		{"free requested, without completions", spec.ActionFreeRequested, nothing, []spec.Action{spec.ActionFreeCompleted}, 0},
+		{"free requested, without completions, and it is allocated", spec.ActionFreeRequested, allocated, []spec.Action{spec.ActionFreeCompleted}, 1},
+	} {
+		s := &allocatorState{skipped: test.skipped}
+		for _, b := range test.after {
+			s.active.Set(0x1000, b)
+		}
+		s.undo(&snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: test.action, Addr: 0x1000, Size: 512}})
+		if s.inconsistent != test.inconsistent {
+			t.Errorf("%s: %d inconsistent entries, not %d", test.what, s.inconsistent, test.inconsistent)
+		}
+	}
+}

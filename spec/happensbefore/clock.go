@@ -29,52 +29,48 @@ type Epoch struct {
 // equal by == cover the same; the converse does not hold.
 type Clock struct {
 	tree *positions
-	// own is a position that may be beyond the tree's. A lane's clock has that of its
-	// own latest work here, so that giving it work does not copy the tree.
-	own Epoch
+	// own is a moment that may be beyond the tree's. A lane's clock has that of its own
+	// latest work here, so that giving it work does not copy the tree.
+	own moment
 
-	// Both save work when many lanes wait for one, and one for many.
-	whole *positions // the tree with own in it, if it has been made
-	known *positions // the tree of the clock that was joined last, which this one covers
+	known   *positions // the tree of the clock that was joined last, which this one covers
+	partial bool       // Raise has added work to it, without what came before that work
 }
 
 // Of is the position that the clock has for a lane.
-func (c Clock) Of(lane int) Position {
-	p := c.tree.position(lane)
-	if lane == c.own.Lane {
-		return max(p, c.own.Position)
+func (c Clock) Of(lane int) Position { return c.stamp(lane).position() }
+
+func (c Clock) stamp(lane int) stamp {
+	s := c.tree.stamp(lane)
+	if lane == c.own.lane {
+		return max(s, c.own.stamp)
 	}
-	return p
+	return s
 }
 
 // Covers reports whether the work comes before what the clock is of.
 func (c Clock) Covers(e Epoch) bool {
-	if e.Lane == c.own.Lane && e.Position <= c.own.Position {
+	if e.Lane == c.own.lane && e.Position <= c.own.stamp.position() {
 		return true
 	}
-	return c.tree.position(e.Lane) >= e.Position
+	return c.tree.stamp(e.Lane).position() >= e.Position
 }
 
 // CoversAll reports whether everything that another clock covers is covered.
 func (c Clock) CoversAll(other Clock) bool {
-	if !c.Covers(other.own) {
+	if !c.Covers(Epoch{other.own.lane, other.own.stamp.position()}) {
 		return false
 	}
 	return c.tree == other.tree || c.covering().covers(other.tree)
 }
 
 // covering is a tree of all that the clock has.
-func (c Clock) covering() *positions {
-	if c.whole != nil {
-		return c.whole
-	}
-	return c.tree.raise(c.own)
-}
+func (c Clock) covering() *positions { return c.tree.raise(c.own) }
 
 // Each visits, for each lane that the clock has, the latest work that it covers.
 func (c Clock) Each() iter.Seq[Epoch] {
 	return func(visit func(Epoch) bool) {
-		own := Epoch{c.own.Lane, c.Of(c.own.Lane)}
+		own := Epoch{c.own.lane, c.Of(c.own.lane)}
 		if own.Position > 0 && !visit(own) {
 			return
 		}
@@ -84,47 +80,57 @@ func (c Clock) Each() iter.Seq[Epoch] {
 
 // Others is the clock without what its lane has been given since it last heard of other
 // lanes. Lanes that have waited for the same event, and for nothing else, have equal ones.
-func (c Clock) Others() Clock { return Clock{tree: c.tree} }
+func (c Clock) Others() Clock { return Clock{tree: c.tree, partial: c.partial} }
 
 // Join adds what another clock covers: whoever waits for two things comes after all
 // that comes before either.
 func (c *Clock) Join(other Clock) {
 	switch {
 	case other.tree == c.tree || other.tree == c.known:
-		c.Raise(other.own)
-	case other.whole != nil:
-		c.setTree(c.tree.join(other.whole))
+	case c.has(other.tree):
+	case other.has(c.tree):
+		c.tree = other.tree
 	default:
-		c.setTree(c.tree.join(other.tree))
-		c.Raise(other.own)
+		c.tree = c.tree.join(other.tree)
 	}
 	c.known = other.tree
+	c.partial = c.partial || other.partial
+	c.raise(other.own)
 }
 
-func (c *Clock) setTree(t *positions) {
-	if t != c.tree {
-		c.tree, c.whole = t, nil
+// has reports whether a tree that was a lane's clock is known to be covered.
+func (c Clock) has(t *positions) bool {
+	return !c.partial && t != nil && t.of != nil && !t.of.reused && c.stamp(t.of.number) >= t.version
+}
+
+// Raise adds a piece of work and what its lane had been given before, without what those
+// came after.
+func (c *Clock) Raise(e Epoch) {
+	if !c.Covers(e) {
+		c.partial = true
+		c.raise(moment{e.Lane, stampOf(e.Position)})
 	}
 }
 
-// Raise adds a piece of work and what its lane had been given before.
-func (c *Clock) Raise(e Epoch) {
+// raise adds the moment of a lane of which the clock covers all else, or is going to.
+func (c *Clock) raise(m moment) {
 	switch {
-	case c.Covers(e):
-	case e.Lane == c.own.Lane:
-		c.own, c.whole = e, nil
+	case c.stamp(m.lane) >= m.stamp:
+	case m.lane == c.own.lane:
+		c.own = m
 	default:
-		c.setTree(c.tree.raise(e))
+		c.tree = c.tree.raise(m)
 	}
 }
 
 // Tick raises a lane by one, which is the epoch of the lane's next work.
 func (c *Clock) Tick(lane int) Epoch {
-	if lane != c.own.Lane {
+	if lane != c.own.lane {
 		c.tree = c.covering()
 	}
-	c.own, c.whole = Epoch{lane, c.Of(lane) + 1}, nil
-	return c.own
+	e := Epoch{lane, c.Of(lane) + 1}
+	c.own = moment{lane, stampOf(e.Position)}
+	return e
 }
 
 // Set makes the clock equal to another one.

@@ -88,9 +88,9 @@ type Lane struct {
 	clock     Clock   // what comes before the next work, the lane's own work included
 	heard     Clock   // what a thread had seen when that was last joined
 	released  int     // see catchUp
-	versions  uint64  // how many clocks of the lane have been frozen
 	retired   bool
 	forgotten bool // retired, and nobody remembers work of it
+	reused    bool // retired, and its number serves another lane
 
 	inAll, inBlocking bool // among the changed ones of the device
 }
@@ -112,14 +112,18 @@ func (l *Lane) catchUp() {
 	}
 }
 
-// freeze makes the clock ready to be joined by many others, which then share it.
+// freeze makes a version of the clock, which others join: its tree says so, and they share it.
 func (l *Lane) freeze() Clock {
-	whole := l.clock.covering()
-	if whole != nil && whole.of == nil {
-		l.versions++
-		whole.of, whole.version = l, l.versions
+	c := &l.clock
+	switch {
+	case c.tree != nil && c.tree.of == l && c.tree.version == c.own.stamp: // nothing has changed since
+	case c.own.stamp.last(): // a further version could not be told from this one
+		c.tree = c.covering()
+	default:
+		c.own.stamp++
+		c.tree = c.covering()
+		c.tree.of, c.tree.version = l, c.own.stamp
 	}
-	l.clock.whole = whole
 	return l.clock
 }
 
@@ -165,12 +169,14 @@ func (o *Order) NewGraphLane(s spec.DeviceStream) *Lane { return o.newLane(s) }
 
 func (o *Order) newLane(s spec.DeviceStream) *Lane {
 	if old := o.reusable(); old != nil {
+		old.reused = true
 		l := &Lane{number: old.number, stream: s}
-		l.clock.Raise(old.Last())
+		l.clock.own = moment{l.number, old.clock.stamp(l.number)}
 		o.lanes[l.number] = l
 		return l
 	}
 	l := &Lane{number: len(o.lanes), stream: s}
+	l.clock.own.lane = l.number
 	o.lanes = append(o.lanes, l)
 	return l
 }
@@ -284,7 +290,7 @@ func (o *Order) SubmitHost() Moment {
 	}
 	t.lane.clock.Join(t.seen)
 	e := t.lane.clock.Tick(t.lane.number)
-	t.seen.Raise(e)
+	t.seen.raise(t.lane.clock.own)
 	return Moment{e, t.lane.clock}
 }
 
@@ -340,8 +346,8 @@ func (o *Order) GatherBlocking(l *Lane) {
 // after what is in the lane.
 func (o *Order) ReleaseBlocking(l *Lane) {
 	d := l.device
-	if legacy := d.legacy; legacy != l.clock {
-		d.legacy.Join(l.clock)
+	before := d.legacy
+	if d.legacy.Join(l.freeze()); d.legacy != before {
 		d.released++
 	}
 }

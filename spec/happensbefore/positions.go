@@ -14,22 +14,24 @@ package happensbefore
 //	        /   \      ...
 //	    [6 10] [8 12]
 type positions struct {
-	at    [width]Position
+	at    *[width]stamp      // apart, so that the garbage collector need not look at them; nil: all 0
 	below *[width]*positions // nil if there is nothing below
 
-	// A tree that was a lane's clock says so, since a later one of the same lane has all
-	// that an earlier one has.
+	// A tree that was a lane's clock (Lane.freeze) says so. Whoever has that lane at the
+	// version, or a later one, has heard of it directly or by way of others, and has all of
+	// the tree: two clocks are compared by one position. That does not hold for clocks that
+	// are partial, nor if the lane's number serves another lane by now.
 	of      *Lane
-	version uint64
+	version stamp
 }
 
 const width = 32
 
-// position is that of a lane.
-func (t *positions) position(lane int) Position {
+// stamp is that of a lane.
+func (t *positions) stamp(lane int) stamp {
 	for t != nil {
 		if lane < width {
-			return t.at[lane]
+			return t.stamps()[lane]
 		}
 		if t.below == nil {
 			return 0
@@ -40,21 +42,33 @@ func (t *positions) position(lane int) Position {
 	return 0
 }
 
-// raise is the tree with a lane at a position, at least.
-func (t *positions) raise(e Epoch) *positions {
-	if t.position(e.Lane) >= e.Position {
-		return t
+// stamps are those of the first lanes.
+func (t *positions) stamps() *[width]stamp {
+	if t.at == nil {
+		return &noStamps
 	}
-	return t.set(e.Lane, e.Position)
+	return t.at
 }
 
-func (t *positions) set(lane int, p Position) *positions {
+var noStamps [width]stamp
+
+// raise is the tree with a lane at a moment, at least.
+func (t *positions) raise(m moment) *positions {
+	if t.stamp(m.lane) >= m.stamp {
+		return t
+	}
+	return t.set(m.lane, m.stamp)
+}
+
+func (t *positions) set(lane int, at stamp) *positions {
 	made := &positions{}
 	if t != nil {
 		made.at, made.below = t.at, t.below
 	}
 	if lane < width {
-		made.at[lane] = p
+		stamps := *made.stamps()
+		stamps[lane] = at
+		made.at = &stamps
 		return made
 	}
 	below := &[width]*positions{}
@@ -62,51 +76,78 @@ func (t *positions) set(lane int, p Position) *positions {
 		*below = *made.below
 	}
 	lane -= width
-	below[lane%width] = below[lane%width].set(lane/width, p)
+	below[lane%width] = below[lane%width].set(lane/width, at)
 	made.below = below
 	return made
 }
 
-// join is the tree with the greater of the positions of both. It is one of the two if
+// join is the tree with the later of the moments of both. It is one of the two if
 // that has them all.
 func (t *positions) join(other *positions) *positions {
+	joined, _, _ := t.joinWith(other)
+	return joined
+}
+
+// joinWith says as well whether t has them all, and whether the other does.
+func (t *positions) joinWith(other *positions) (joined *positions, same, sameOther bool) {
 	switch {
-	case t == other || other == nil:
-		return t
-	case t == nil, t.of != nil && t.of == other.of && t.version <= other.version:
-		return other
-	case t.of != nil && t.of == other.of:
-		return t
+	case t == other:
+		return t, true, true
+	case other == nil:
+		return t, true, false
+	case t == nil:
+		return other, false, true
 	}
-	joined := positions{at: t.at}
-	same, sameOther := true, true
-	for i, p := range other.at {
-		if p > joined.at[i] {
-			joined.at[i], same = p, false
-		}
-		sameOther = sameOther && p == joined.at[i]
-	}
+	at, same, sameOther := joinStamps(t.at, other.at)
 	var below [width]*positions
-	some := t.below != nil || other.below != nil
-	if some {
+	if t.below != other.below {
 		for i := range below {
-			below[i] = t.under(i).join(other.under(i))
-			same = same && below[i] == t.under(i)
-			sameOther = sameOther && below[i] == other.under(i)
+			all, allOther := false, false
+			below[i], all, allOther = t.under(i).joinWith(other.under(i))
+			same, sameOther = same && all, sameOther && allOther
 		}
 	}
 	switch {
 	case same:
-		return t
+		return t, true, sameOther
 	case sameOther:
-		return other
+		return other, false, true
 	}
-	made := joined
-	if some {
+	made := &positions{at: at, below: t.below}
+	if t.below != other.below {
 		kept := below
 		made.below = &kept
 	}
-	return &made
+	return made, false, false
+}
+
+// joinStamps is the later ones of both.
+func joinStamps(a, b *[width]stamp) (joined *[width]stamp, same, sameOther bool) {
+	switch {
+	case a == b:
+		return a, true, true
+	case b == nil:
+		return a, true, false
+	case a == nil:
+		return b, false, true
+	}
+	less, more := stamp(0), stamp(0) // not 0: somewhere a has less than both have, or b
+	for i, s := range a {
+		later := max(s, b[i])
+		less |= later ^ s
+		more |= later ^ b[i]
+	}
+	switch {
+	case less == 0:
+		return a, true, more == 0
+	case more == 0:
+		return b, false, true
+	}
+	joined = new([width]stamp)
+	for i, s := range a {
+		joined[i] = max(s, b[i])
+	}
+	return joined, false, false
 }
 
 // under is the tree below a place.
@@ -125,8 +166,8 @@ func (t *positions) covers(other *positions) bool {
 	if t == nil {
 		t = &positions{}
 	}
-	for i, p := range other.at {
-		if p > t.at[i] {
+	for i, s := range other.stamps() {
+		if s.position() > t.stamps()[i].position() {
 			return false
 		}
 	}
@@ -143,8 +184,8 @@ func (t *positions) each(first, step int, visit func(Epoch) bool) bool {
 	if t == nil {
 		return true
 	}
-	for place, p := range t.at {
-		if p > 0 && !visit(Epoch{first + place*step, p}) {
+	for place, s := range t.stamps() {
+		if p := s.position(); p > 0 && !visit(Epoch{first + place*step, p}) {
 			return false
 		}
 	}

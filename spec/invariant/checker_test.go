@@ -90,6 +90,22 @@ func TestListsAndEvents(t *testing.T) {
 	}
 }
 
+// A last segment whose last block says that another one follows is a segment all the same.
+func TestLastSegmentIsOpen(t *testing.T) {
+	v := &views{pools: []spec.PoolView{{}}}
+	v.segment(spec.BlockView{Address: 0x10000000, PoolKind: spec.LargePool}, givenBlock(20*oneMiB, 20*oneMiB))
+	v.segment(spec.BlockView{Address: 0x10000000 + spec.Ptr(19*oneMiB), PoolKind: spec.LargePool}, givenBlock(20*oneMiB, 20*oneMiB))
+	v.blocks[1].Last = false
+	violations, err := invariant.CheckInspector(0, v, spec.DefaultGeometry(), nil)
+	want := []string{
+		"BlocksTileSegments: block 0x11300000 (20971520 bytes) is followed by another one in its segment, but comes last",
+		"LiveBlocksDisjoint: segments 0x10000000 (20971520 bytes) and 0x11300000 (20971520 bytes) share 1048576 bytes",
+	}
+	if diff := cmp.Diff(want, sentences(violations)); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
 // Lists are shown by pool, the small half first, then by stream, size and address:
 // whatever comes later in that order may be smaller than what came before.
 func TestListsAreInOrder(t *testing.T) {

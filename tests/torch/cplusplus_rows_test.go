@@ -9,7 +9,7 @@ import (
 // Rows of docs/deviations.md that need several threads, or entry points that spec.Allocator does
 // not have, on PyTorch's own allocator in C++ (cplusplus/rows.cc). A PyTorch that is mended
 // prints something else.
-var cplusplusRows = []struct{ name, row, prints string }{
+var cplusplusRows = []cplusplusRow{
 	{"callback_order", "Free-memory callbacks are called in the order of a hash", `
 a request larger than the device: CUDA out of memory
 third
@@ -41,8 +41,49 @@ signal: segmentation fault
 alloc: allocating
 free_requested: freeing
 free_completed: freeing
+`}, {"free_restore", rowFreeRestore, `
+the restore gives back the memory that is being freed: yes
+the free: done
+allocated: 0 bytes
+it gets the same memory: yes
+a request: done
+`}, {"free_restore_part", rowFreeRestore, `
+the restore gives back the memory that is being freed: yes
+the free: inserted INTERNAL ASSERT FAILED at "/pytorch/c10/cuda/CUDACachingAllocator
+allocated: 0 bytes
+it gets the same memory: no
+a request: done
+`}, {"settings_meanwhile", "Settings are global and read one by one without a lock", `
+a request: done
+reserved: 70 MiB
+max_split_size_mb:21 meanwhile: done
+one in which cudaMalloc has been asked when the setting changes: done
+reserved: 72 MiB
+`}, {"pinned_reserve", "`pinned_reserve_segment_size_mb` is multiplied into bytes", `
+2^44 + 1 MiB: done
+in bytes: 1048576
+`}, {"open_during_close", "The last user may close the handle while another opens it", `
+cudaIpcOpenMemHandle
+another thread opens it: devptr INTERNAL ASSERT FAILED at "/pytorch/c10/cuda/CUDACachingAllocator
+cudaIpcCloseMemHandle
+the first user is gone
+`}, {"throwing_tracker", "Trace trackers are called in the middle of an operation", `
+a request: the tracker throws
+reserved: 20 MiB, allocated: 0 bytes, 0 segments in the snapshot
+emptying the cache: done
+reserved: 20 MiB
+`}, {"null_observer", "A callback, observer or tracker that is null", `
+a request larger than the device: bad_function_call
+`}, {"odd_memory", "The memory that a pool's own allocator returns is taken as it is", `
+its memory lies in that of another: yes
+a request of 30 MiB: done
 `},
 }
+
+const rowFreeRestore = "A pointer leaves the table before the device's mutex is taken"
+
+// cplusplusRow is a program of the file, the row that it shows, and what it prints.
+type cplusplusRow struct{ name, row, prints string }
 
 func TestRowsInCplusplus(t *testing.T) {
 	o := built(t)

@@ -149,14 +149,10 @@ const between = "\n----\n"
 
 // apart performs programs on PyTorch's allocator in other processes: one after the other in
 // one process, and those behind a program that ends it in the next. The last answer of such
-// a program says how the process ended. A process that ends before its first answer is tried again:
-// seldom, on a busy machine, one aborts while it starts.
+// a program says how the process ended.
 func apart(o binary.Options, programs []program) (all [][]string, err error) {
 	for len(all) < len(programs) {
 		answers, how, err := process(o, programs[len(all):])
-		for tries := 1; err == nil && how != "" && len(answers[0]) == 0 && tries < 3; tries++ {
-			answers, how, err = process(o, programs[len(all):])
-		}
 		if err != nil {
 			return nil, err
 		}

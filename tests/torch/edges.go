@@ -1,9 +1,11 @@
 package torch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gaugeblock/model/bounded"
@@ -50,11 +52,14 @@ type EdgeReport struct {
 	Walks         int            `json:"walks"`
 	Steps         int            `json:"steps"`
 	Operations    int            `json:"operations"`
-	Otherwise     int            `json:"otherwise,omitempty"` // mallocs that ended otherwise than in the specification
+	Otherwise     int            `json:"otherwise,omitempty"` // walks that ended since a malloc ended otherwise than in the specification
 	Seconds       float64        `json:"seconds"`
 	WorkerSeconds float64        `json:"worker_seconds"` // processor time of the processes with PyTorch's allocator
 	Listed        map[string]int `json:"listed"`         // differences by row of docs/deviations.md
-	Unexplained   []EdgeFinding  `json:"unexplained,omitempty"`
+	// NotTaken counts the edges that were not taken, by the rows of the differences that all ways to
+	// them lead through; "" if it is not known.
+	NotTaken    map[string]int `json:"not_taken,omitempty"`
+	Unexplained []EdgeFinding  `json:"unexplained,omitempty"`
 }
 
 // EdgeFinding is a difference that no row explains.
@@ -110,13 +115,22 @@ type edgeRun struct {
 	config *tlc.Config
 	module bounded.Module
 
-	mu      sync.Mutex
-	planner *edges.Planner
-	length  int              // of the next walk
-	known   []*bounded.State // by number, as far as a walk has met them
-	hashes  []uint64         // of their layouts
-	report  EdgeReport
-	failed  error
+	known  []atomic.Pointer[known] // by state, as far as a walk has met them
+	labels []string
+
+	mu       sync.Mutex
+	ended    sync.Cond // a walk
+	underway int       // walks
+	planner  *edges.Planner
+	length   int // of the next walk
+	report   EdgeReport
+	failed   error
+}
+
+// known is a state of the model.
+type known struct {
+	*bounded.State
+	layout uint64 // a hash of its memory
 }
 
 // Run walks through a configuration. The error is one of the run itself, or says that the reference
@@ -139,7 +153,8 @@ func (e EdgeRun) Run(c tla.Configuration) (EdgeReport, error) {
 		all.Go(r.work)
 	}
 	all.Wait()
-	r.report.Taken, r.report.Seconds = r.planner.Taken, time.Since(began).Seconds()
+	r.report.Taken, r.report.NotTaken = r.planner.Taken, r.planner.Unreached()
+	r.report.Seconds = time.Since(began).Seconds()
 	return r.report, r.failed
 }
 
@@ -154,9 +169,10 @@ func (r *edgeRun) open(c tla.Configuration) (err error) {
 	}
 	r.module = check.Module
 	explored := explore.Explore(r.module, explore.Options[*bounded.State]{Edges: true, Workers: r.Workers})
-	r.planner = edges.NewPlanner(explored.Graph)
-	r.known, r.hashes = make([]*bounded.State, explored.States), make([]uint64, explored.States)
-	r.known[0] = r.module.Initial()[0]
+	r.planner, r.labels = edges.NewPlanner(explored.Graph), r.module.Labels()
+	r.known = make([]atomic.Pointer[known], explored.States)
+	r.known[0].Store(&known{State: r.module.Initial()[0]})
+	r.ended.L = &r.mu
 	r.report = EdgeReport{
 		Configuration: c.Name, States: explored.States, Edges: explored.Edges, Inexact: r.scale.Inexact, Listed: map[string]int{},
 	}
@@ -170,17 +186,15 @@ func (r *edgeRun) work() {
 		r.fail(err)
 		return
 	}
-	for {
-		walk, err := r.next()
+	for steps := r.plan(); steps != nil; steps = r.plan() {
+		walk, err := r.write(steps)
+		if err == nil {
+			err = r.perform(w, walk)
+		}
 		if err != nil {
 			r.fail(err)
 		}
-		if walk == nil {
-			break
-		}
-		if err := r.perform(w, walk); err != nil {
-			r.fail(err)
-		}
+		r.end()
 	}
 	if err := w.stop(); err != nil {
 		r.fail(err)
@@ -198,6 +212,33 @@ func (r *edgeRun) fail(err error) {
 	}
 }
 
+// plan plans a walk; nil if nothing is left to do. What is left may depend on how the walks end that
+// others perform.
+func (r *edgeRun) plan() []edges.Step {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.failed == nil && !(r.Stopped != nil && r.Stopped()) {
+		if steps := r.planner.Walk(r.length); len(steps) > 0 {
+			r.underway++
+			return steps
+		}
+		if r.underway > 0 {
+			r.ended.Wait()
+		} else if !r.planner.Retry() {
+			break
+		}
+	}
+	return nil
+}
+
+// end says that a walk was performed.
+func (r *edgeRun) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.underway--
+	r.ended.Broadcast()
+}
+
 // edgeWalk is a walk, with what it is for those who perform it.
 type edgeWalk struct {
 	steps  []edges.Step
@@ -206,36 +247,32 @@ type edgeWalk struct {
 	job    job
 }
 
-// next plans a walk and writes it as operations; nil if nothing is left to do.
-func (r *edgeRun) next() (*edgeWalk, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.failed != nil || r.Stopped != nil && r.Stopped() {
-		return nil, nil
-	}
-	w := &edgeWalk{steps: r.planner.Walk(r.length)}
-	if len(w.steps) == 0 {
-		return nil, nil
-	}
+// write writes a walk as operations.
+func (r *edgeRun) write(steps []edges.Step) (*edgeWalk, error) {
+	w := &edgeWalk{steps: steps}
 	tracer := r.module.Tracer(r.scale.Name)
 	streams := streamsInOrder(len(tracer.Header.Streams) - 1)
-	w.states = append(w.states, r.known[0])
+	from := r.known[0].Load()
+	w.states = append(w.states, from.State)
 	w.job = job{Scale: r.scale.Name, Every: r.Every}
 	for _, step := range w.steps {
-		from, label := r.known[step.From], r.module.Labels()[step.Label]
-		if r.known[step.To] == nil {
-			r.known[step.To] = bounded.Successor(r.module, from, label)
-			r.hashes[step.To] = edges.Layout{}.Of(r.known[step.To]).Hash()
+		label := r.labels[step.Label]
+		to := r.known[step.To].Load()
+		if to == nil {
+			to = &known{State: bounded.Successor(r.module, from.State, label)}
+			to.layout = edges.Layout{}.Of(to.State).Hash()
+			r.known[step.To].Store(to)
 		}
-		if err := tracer.Step(from, label, r.known[step.To]); err != nil {
+		if err := tracer.Step(from.State, label, to.State); err != nil {
 			return nil, err
 		}
-		w.states = append(w.states, r.known[step.To])
+		w.states = append(w.states, to.State)
 		w.ends = append(w.ends, len(tracer.Ops))
 		w.job.Layouts = append(w.job.Layouts, make([]uint64, len(tracer.Ops)-len(w.job.Layouts))...)
 		if r.scale.Exact() && step.New {
-			w.job.Layouts[len(tracer.Ops)-1] = r.hashes[step.To]
+			w.job.Layouts[len(tracer.Ops)-1] = to.layout
 		}
+		from = to
 	}
 	for i := range tracer.Ops {
 		if err := r.scale.Operation(&tracer.Ops[i]); err != nil {
@@ -267,18 +304,18 @@ func (r *edgeRun) perform(w *worker, walk *edgeWalk) error {
 		}
 		reply.Operations, reply.Outcomes = crash.Operation, []Outcome{o}
 	}
-	r.count(walk, reply.Operations, reply.Otherwise, reply.Listed, reply.Outcomes)
+	r.count(walk, &reply)
 	return nil
 }
 
 // follow performs a walk on the reference with the sizes of the configuration.
 func (r *edgeRun) follow(walk *edgeWalk) error {
-	sys, err := refinement.NewSystem(r.known[0], r.config)
+	sys, err := refinement.NewSystem(r.known[0].Load().State, r.config)
 	if err != nil {
 		return err
 	}
 	for i, step := range walk.steps {
-		label := r.module.Labels()[step.Label]
+		label := r.labels[step.Label]
 		if !step.New {
 			err = sys.Do(label)
 		} else {
@@ -291,32 +328,35 @@ func (r *edgeRun) follow(walk *edgeWalk) error {
 	return nil
 }
 
-// count adds what came of a walk to the report. After a difference the rest of the walk is left to
-// other walks.
-func (r *edgeRun) count(walk *edgeWalk, operations, otherwise int, listed map[string]int, outcomes []Outcome) {
+// otherwise is why a walk ends at a malloc that ends otherwise than in the specification. That can
+// only be where the scale is not exact. The two allocators have done the same.
+const otherwise = "a malloc ends otherwise than in the specification"
+
+// count adds what came of a walk to the report. If the walk has ended early, what it had still to take
+// is left to other walks.
+func (r *edgeRun) count(walk *edgeWalk, reply *reply) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.report.Walks++
-	r.report.Operations += operations
-	r.report.Otherwise += otherwise
-	for row, n := range listed {
+	r.report.Operations += reply.Operations
+	for row, n := range reply.Listed {
 		r.report.Listed[row] += n
 	}
 	performed := len(walk.steps)
-	for i := range outcomes {
-		o := &outcomes[i]
-		step, _ := slices.BinarySearch(walk.ends, o.Difference.Operation)
-		performed = step + 1
-		r.planner.Resume(walk.steps, performed)
+	switch {
+	case reply.Otherwise > 0:
+		r.report.Otherwise++
+		performed = r.ends(walk, reply.Otherwise, otherwise)
+	case len(reply.Outcomes) > 0:
+		o := &reply.Outcomes[0]
+		performed = r.ends(walk, o.Difference.Operation, cmp.Or(o.Row, "unexplained"))
 		if o.Row != "" {
 			r.report.Listed[o.Row]++
-			continue
+		} else {
+			r.report.Unexplained = append(r.report.Unexplained, EdgeFinding{o.Difference.Error(), r.labelsOf(walk.steps[:performed])})
 		}
-		f := EdgeFinding{What: o.Difference.Error()}
-		for _, s := range walk.steps[:performed] {
-			f.Labels = append(f.Labels, r.module.Labels()[s.Label])
-		}
-		r.report.Unexplained = append(r.report.Unexplained, f)
+	default:
+		r.planner.Passed(walk.steps, performed)
 	}
 	r.report.Steps += performed
 	if performed < len(walk.steps) {
@@ -327,4 +367,19 @@ func (r *edgeRun) count(walk *edgeWalk, operations, otherwise int, listed map[st
 	if r.Progress != nil {
 		r.Progress(r.planner.Taken)
 	}
+}
+
+// ends ends a walk at an operation, and says how many steps were performed.
+func (r *edgeRun) ends(walk *edgeWalk, operation int, why string) (performed int) {
+	step, _ := slices.BinarySearch(walk.ends, operation)
+	r.planner.Passed(walk.steps, step)
+	r.planner.Resume(walk.steps, step+1, why)
+	return step + 1
+}
+
+func (r *edgeRun) labelsOf(steps []edges.Step) (labels []string) {
+	for _, s := range steps {
+		labels = append(labels, r.labels[s.Label])
+	}
+	return labels
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/model/bounded"
+	"gaugeblock/model/explore"
 	"gaugeblock/tests/torch/edges"
 	"gaugeblock/tla"
 )
@@ -77,4 +79,59 @@ func TestWrongScale(t *testing.T) {
 	if len(r.Unexplained) == 0 {
 		t.Error("nothing was noticed")
 	}
+}
+
+// TestRestoreOfMappedRange: PyTorch does not restore a segment that is mapped up to the end of its
+// range of addresses. On the scale of this configuration the device grants more memory than it says
+// it has; the segment has two pages, and so has its range.
+func TestRestoreOfMappedRange(t *testing.T) {
+	for _, test := range []struct{ labels, what string }{
+		{"BeginAllocateToPool(1,1) Malloc(1,2) EndAllocateToPool(1) Checkpoint(1) Free(0) SetCheckpointPoolState(1)", ""},
+		{
+			"BeginAllocateToPool(1,1) Malloc(1,2) Malloc(1,2) EndAllocateToPool(1) Checkpoint(1) Free(0) SetCheckpointPoolState(1)",
+			rowMappedRange,
+		},
+	} {
+		reply := performLabels(t, "checkpoint_pages", strings.Fields(test.labels))
+		row := ""
+		for _, o := range reply.Outcomes {
+			row += o.Row
+			if o.Difference.ours.Err != nil {
+				t.Errorf("the reference does not restore it: %v", o.Difference.ours.Err)
+			}
+		}
+		if row != test.what {
+			t.Errorf("%s\nends with the row %q, not with %q", test.labels, row, test.what)
+		}
+	}
+}
+
+// performLabels performs a walk through the states of a configuration, in this process.
+func performLabels(t *testing.T, name string, labels []string) reply {
+	open(t)
+	list, err := EdgeConfigurations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &edgeRun{EdgeRun: EdgeRun{Workers: 1, Every: 1, scale: edges.Find(name)}}
+	if err := r.open(list[slices.IndexFunc(list, func(c tla.Configuration) bool { return c.Name == name })]); err != nil {
+		t.Fatal(err)
+	}
+	graph := explore.Explore(r.module, explore.Options[*bounded.State]{Edges: true}).Graph
+	var steps []edges.Step
+	at := 0
+	for _, label := range labels {
+		from := graph.From(at)
+		i := slices.IndexFunc(from, func(e explore.Edge) bool { return r.labels[e.Label] == label })
+		if i < 0 {
+			t.Fatalf("there is no step %s", label)
+		}
+		steps = append(steps, edges.Step{From: at, To: int(from[i].To), Label: from[i].Label, New: true})
+		at = int(from[i].To)
+	}
+	walk, err := r.write(steps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return walk.job.follow(&place{new([3]uint64)})
 }

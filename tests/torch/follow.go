@@ -68,9 +68,9 @@ func (r *routedCaptures) follow(op *trace.Op, out *replay.Performed, h *trace.He
 // follow performs the walk up to the first difference.
 func (j *job) follow(at *place) (r reply) {
 	scale := edges.Find(j.Scale)
-	device := scale.NewDevice()
+	ours, device := scale.NewDevice(), scale.NewDevice()
 	captures := newRoutedCaptures()
-	pair, err := newPairOn(j.Header, j.Every, scale.NewDevice().Hardware, captures.around, device.Hardware)
+	pair, err := newPairOn(j.Header, j.Every, ours.Hardware, captures.around, device.Hardware)
 	if err != nil {
 		return reply{Error: err.Error()}
 	}
@@ -90,10 +90,11 @@ func (j *job) follow(at *place) (r reply) {
 		r.Operations++
 		did, difference := perform(op)
 		if difference == nil && op.Kind == trace.OpMalloc && trace.ErrorName(did.Err) != wanted {
-			r.Otherwise++
-			if did.Err == nil { // the program does not have this memory
-				_, difference = perform(trace.Op{Kind: trace.OpFree, ID: op.ID})
-			}
+			r.Otherwise = i + 1
+			break
+		}
+		if difference == nil {
+			pair.freeLostRanges(device.Beyond(ours))
 		}
 		if difference == nil && j.Layouts[i] != 0 {
 			difference = pair.compareLayout(device, j.Layouts[i], &op)
@@ -110,6 +111,16 @@ func (j *job) follow(at *place) (r reply) {
 		break
 	}
 	return r
+}
+
+// freeLostRanges frees ranges of addresses that PyTorch's allocator has lost with their pools, and
+// counts them. The program goes on: the next range has the same address on both devices.
+func (p *Pair) freeLostRanges(lost []spec.Range) {
+	for _, r := range lost {
+		if p.pytorch.GPU().FreeAddress(r.Ptr, r.Bytes) == nil {
+			p.Listed[rowLostRange]++
+		}
+	}
 }
 
 // compareLayout compares the memory that PyTorch's allocator has with that of a state of

@@ -16,10 +16,12 @@ import (
 type moment struct {
 	*Outcome
 	op     *trace.Op
-	before spec.Snapshot   // of the reference
-	config spec.Config     // in force
-	same   *fakegpu.Hazard // the first on the reference's device, if that is what differs
-	strict bool            // a capture was under way that is not relaxed
+	before spec.Snapshot       // of the reference
+	pools  map[devicePool]bool // that the reference has
+	config spec.Config         // in force
+	same   *fakegpu.Hazard     // the first on the reference's device, if that is what differs
+	filled map[devicePool]bool // filledPools
+	strict bool                // a capture was under way that is not relaxed
 	facts  facts
 }
 
@@ -99,6 +101,8 @@ func before(o *Outcome) (*moment, error) {
 		}
 	}
 	m.same = firstHazard(player.GPU())
+	m.filled = filledPools(player.Allocator(), o.Header.Devices)
+	m.pools = existingPools(player.Allocator(), o.Header.Devices)
 	m.strict = player.GPU().FreeForbidden()
 	m.before, err = player.Allocator().Snapshot()
 	return m, err

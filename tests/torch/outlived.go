@@ -46,19 +46,43 @@ type devicePool struct {
 // erasedPools are the pools that the reference keeps and PyTorch erases, at the latest when it
 // releases what pools have.
 func erasedPools(a spec.Allocator, devices int) map[devicePool]bool {
-	erased := map[devicePool]bool{}
+	return poolsWith(a, devices, func(p *spec.PoolView) bool { return p.Freeable && p.DriverSegments <= 0 })
+}
+
+// existingPools are all that the reference has.
+func existingPools(a spec.Allocator, devices int) map[devicePool]bool {
+	return poolsWith(a, devices, func(*spec.PoolView) bool { return true })
+}
+
+func poolsWith(a spec.Allocator, devices int, property func(*spec.PoolView) bool) map[devicePool]bool {
+	pools := map[devicePool]bool{}
 	inspector, able := a.(spec.Inspector)
 	if !able {
-		return erased
+		return pools
 	}
 	for dev := range devices {
 		_ = inspector.Inspect(spec.Device(dev), spec.Visitor{Pool: func(p *spec.PoolView) {
-			if p.Freeable && p.DriverSegments <= 0 {
-				erased[devicePool{spec.Device(dev), p.ID}] = true
+			if property(p) {
+				pools[devicePool{spec.Device(dev), p.ID}] = true
 			}
 		}})
 	}
-	return erased
+	return pools
+}
+
+// filledPools are those with an expandable segment that is mapped up to the end of its range.
+func filledPools(a spec.Allocator, devices int) map[devicePool]bool {
+	pools := map[devicePool]bool{}
+	if inspector, able := a.(spec.Inspector); able {
+		for dev := range devices {
+			_ = inspector.Inspect(spec.Device(dev), spec.Visitor{Block: func(b *spec.BlockView) {
+				if b.Expandable && b.Last && b.Mapped {
+					pools[devicePool{spec.Device(dev), b.Pool}] = true
+				}
+			}})
+		}
+	}
+	return pools
 }
 
 // frees reports whether the operation frees such a block.

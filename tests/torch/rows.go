@@ -20,6 +20,11 @@ const (
 	rowRestoreOrder = "A restore frees blocks and splits segments in the order of heap addresses"
 )
 
+// rowLostRange does not end a walk through the specification's states: see freeLostRanges.
+const rowLostRange = "A range of addresses for which no page could be created is lost with its pool"
+
+const rowMappedRange = "A restore fails when everything has been freed if an expandable segment of the pool is mapped up to the end"
+
 const rowErased = "A pool is erased when its `cudaMalloc_count` is 0"
 
 // A rule is a row with what recognises it.
@@ -55,17 +60,22 @@ var rules = []rule{
 	{"That a segment is gone, or a block still used, is detected when everything has been freed", func(m *moment) bool {
 		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err != nil && m.Difference.theirs.Err != nil
 	}},
+	{rowMappedRange, func(m *moment) bool {
+		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err == nil && m.says("Invalid expandable segment structure") &&
+			m.filled[devicePool{m.op.Device, m.op.Pool}]
+	}},
+	{"Whether the segment at a saved address is of the same stream", func(m *moment) bool {
+		return m.op.Kind == trace.OpRestore && m.Difference.theirs.Err == nil &&
+			(m.refused("is of another stream than at the checkpoint") || m.refused("is another one than at the checkpoint"))
+	}},
 	{rowHandleAlone, (*moment).defaultStreams},
 	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed && m.completes() }},
 	{rowRemembered, (*moment).rememberedUse},
 	{rowErased, (*moment).forgottenPool},
-	{"A range of addresses for which no page could be created is lost with its pool", func(m *moment) bool {
+	{rowLostRange, func(m *moment) bool {
 		return m.Difference.lostRanges && m.Difference.What == "address" && m.op.Kind == trace.OpMalloc && len(m.facts.released) > 0
 	}},
-	{"`use_on_oom` and `no_split` of an unknown pool are kept", func(m *moment) bool {
-		return m.op.Kind == trace.OpEmptyCache && m.facts.released[m.op.Pool] && m.facts.overflows[m.op.Pool] &&
-			m.Difference.What == "num_sync_all_streams"
-	}},
+	{"`use_on_oom` and `no_split` of an unknown pool are kept", (*moment).keptMark},
 	{"A block that counts as oversize is passed to `cudaFree`", (*moment).oversizePart},
 	{"Segments of a private pool are released as well, for a request of that pool", (*moment).oversizeCaptured},
 }
@@ -77,6 +87,21 @@ func (m *moment) unmappedInCapture() bool {
 	d := m.Difference
 	return m.Scale != "" && len(m.facts.begun) > 0 && d.What == "trace entry" &&
 		slices.ContainsFunc(d.theirs.Entries, unmaps) && !slices.ContainsFunc(d.ours.Entries, unmaps)
+}
+
+// keptMark: PyTorch has created a pool anew, since its mark was kept when it was erased: it has no
+// uses, so that PyTorch refuses to create it.
+func (m *moment) keptMark() bool {
+	if !m.facts.released[m.op.Pool] || !m.facts.overflows[m.op.Pool] {
+		return false
+	}
+	switch m.op.Kind {
+	case trace.OpEmptyCache:
+		return m.Difference.What == "num_sync_all_streams"
+	case trace.OpPoolCreate:
+		return m.says("use_count > 0") && !m.pools[devicePool{m.op.Device, m.op.Pool}]
+	}
+	return false
 }
 
 // says reports whether PyTorch's error does.
@@ -198,14 +223,24 @@ func (m *moment) forgottenPool() bool {
 	if m.Difference.What == "crash" || m.Difference.What == "hang" {
 		return m.facts.outlived.ends(m)
 	}
-	given := func(id spec.PoolID) bool {
+	erased := func(id spec.PoolID) bool {
 		return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
-			return s.Expandable && s.Pool == id && (s.ActiveSize > 0 || m.facts.outlived.has(s.Address))
+			return s.Expandable && s.Pool == id && (m.facts.outlived.has(s.Address) || s.ActiveSize > 0 && m.unmapsOf(id))
 		})
 	}
 	return slices.ContainsFunc(m.Ops, func(op trace.Op) bool {
-		return (op.Kind == trace.OpPoolDelete || op.Kind == trace.OpPoolRelease) && given(op.Pool)
+		return (op.Kind == trace.OpPoolDelete || op.Kind == trace.OpPoolRelease) && erased(op.Pool)
 	})
+}
+
+// unmapsOf reports whether pages of a pool were unmapped in the operation, by either: its count falls.
+func (m *moment) unmapsOf(id spec.PoolID) bool {
+	unmaps := func(e spec.TraceEntry) bool {
+		return e.Action == spec.ActionSegmentUnmap && slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
+			return s.Pool == id && s.Address <= e.Addr && e.Addr < s.Address+spec.Ptr(s.TotalSize)
+		})
+	}
+	return slices.ContainsFunc(m.Difference.ours.Entries, unmaps) || slices.ContainsFunc(m.Difference.theirs.Entries, unmaps)
 }
 
 // oversizePart: PyTorch has given a part of a segment to cudaFree, or tried to.

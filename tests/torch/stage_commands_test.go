@@ -11,7 +11,7 @@ import (
 // Streams are numbered from 0, the default stream; pool=N is the pool (0, N); dev=N is a
 // device, the first without it.
 var stageCommands = map[string]func(s *stage, w *words) error{
-	"new":       (*stage).begin, // new [settings=…] [memory=…] [limit=…] [streams=…] [devices=…] [fabric] [patient]
+	"new":       (*stage).begin, // new [settings=…] [memory=…] [limit=…] [streams=…] [devices=…] [fabric] [patient] [reuse]
 	"process":   (*stage).process,
 	"malloc":    (*stage).malloc, // malloc NAME SIZE [stream=N] [thread=N]
 	"free":      (*stage).free,   // free NAME

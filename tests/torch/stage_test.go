@@ -130,6 +130,9 @@ func (s *stage) begin(w *words) error {
 	if w.has("patient") {
 		config.Waits = fakegpu.WaitsDrain
 	}
+	if w.has("reuse") {
+		config.Addresses = fakegpu.RealLike // which come again
+	}
 	s.machine = fakegpu.NewMachine(config)
 	if err := s.process(w); err != nil {
 		return err

@@ -54,7 +54,7 @@ type reply struct {
 	Operations int
 	Outcomes   []Outcome // those with a difference; of programs that were made up, with one that no row explains
 	Listed     map[string]int
-	Otherwise  int // of a walk: mallocs that ended otherwise than in the specification
+	Otherwise  int // of a walk: the operation, from 1, at which it ends since a malloc ended otherwise than in the specification
 	Error      string
 }
 

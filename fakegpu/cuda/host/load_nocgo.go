@@ -14,10 +14,10 @@ const Available = false
 var errUnavailable = errors.New("the libraries of the fake GPU cannot be loaded: this program was built without cgo, or not for Linux")
 
 // A Process is one process's view of a fake machine.
-type Process struct{}
+type Process struct{ GPU *fakegpu.GPU }
 
 // NewProcess is a process that no library will see.
-func NewProcess(*fakegpu.GPU) *Process { return &Process{} }
+func NewProcess(gpu *fakegpu.GPU) *Process { return &Process{GPU: gpu} }
 
 // FromEnvironment makes no machine.
 func FromEnvironment(func(string) string) (*Process, error) { return nil, errUnavailable }

@@ -47,6 +47,9 @@ func TestFound(t *testing.T) {
 	}
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			if *search {
+				t.Parallel()
+			}
 			b := read(t, path)
 			command := build(t, b)
 			for _, seed := range seeds {

@@ -34,6 +34,9 @@ func TestRules(t *testing.T) {
 	}
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			if *search {
+				t.Parallel()
+			}
 			rule, err := broken.Read(path)
 			if err != nil {
 				t.Fatal(err)

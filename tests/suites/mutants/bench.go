@@ -10,25 +10,30 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// bench runs tests on mutants, one at a time.
+// bench runs tests on mutants: as many mutants at a time as there are workers.
 type bench struct {
 	*build
-	race  bool
-	tests []*test // the quickest first
+	race    bool
+	workers int
+	tests   []*test // the quickest first
 }
 
 // test is a test of a package, or several that are run together.
 type test struct {
 	pkg, binary string
+	flags       []string
 	names       []string
 	took        time.Duration // of processor time, unchanged
 	reaches     map[int]bool  // mutants; nil if not known, then all
+	fails       error         // unchanged
 }
 
 // result counts mutants.
@@ -46,46 +51,81 @@ const withoutUse = "^(TestLocks|TestLocksFinds|TestPiecesAreThere|TestPointsAreC
 // prepare builds the tests, and runs each on copies of the functions that are the same: it says which mutants it
 // reaches, and how long it takes. A test that fails is left out.
 func (b *bench) prepare(packages []string) error {
+	if err := b.build.tests(packages, b.race); err != nil {
+		return err
+	}
+	var each []*test
 	for _, pkg := range packages {
 		pkg, only, _ := strings.Cut(pkg, " ")
-		binary, err := b.build.test(pkg, b.race)
-		if err != nil {
-			return err
-		}
-		names, err := b.list(pkg, binary, only)
+		found, err := b.list(pkg, only)
 		if err != nil {
 			return err
 		}
 		if b.race {
-			b.tests = append(b.tests, &test{pkg: pkg, binary: binary, names: names})
+			all := *found[0]
+			for _, t := range found[1:] {
+				all.names = append(all.names, t.names...)
+			}
+			b.tests = append(b.tests, &all)
 			continue
 		}
-		quick := &test{pkg: pkg, binary: binary, reaches: map[int]bool{}}
-		for _, name := range names {
-			t := &test{pkg: pkg, binary: binary, names: []string{name}}
-			if err := b.measure(t); err != nil {
-				fmt.Printf("%s %s is left out: %v\n", pkg, name, err)
-				continue
-			}
-			if t.took > 60*time.Millisecond {
-				b.tests = append(b.tests, t)
-				continue
-			}
-			quick.names = append(quick.names, name)
-			quick.took += t.took
-			maps.Copy(quick.reaches, t.reaches)
+		each = append(each, found...)
+	}
+	b.parallel(len(each), func(i int) { each[i].fails = b.measure(each[i], i) })
+	quick := map[string]*test{}
+	for _, t := range each {
+		together := quick[t.pkg]
+		switch {
+		case t.fails != nil:
+			fmt.Printf("%s %s is left out: %v\n", t.pkg, t.names[0], t.fails)
+		case t.took > 60*time.Millisecond:
+			b.tests = append(b.tests, t)
+		case together == nil:
+			quick[t.pkg] = t
+			b.tests = append(b.tests, t)
+		default:
+			together.names = append(together.names, t.names...)
+			together.took += t.took
+			maps.Copy(together.reaches, t.reaches)
 		}
-		b.tests = append(b.tests, quick)
 	}
 	slices.SortStableFunc(b.tests, func(s, t *test) int { return cmp.Compare(s.took, t.took) })
 	return nil
 }
 
+// parallel calls do with the numbers below n, in order, of which as many run at a time as there are workers.
+func (b *bench) parallel(n int, do func(int)) {
+	numbers := make(chan int)
+	var all sync.WaitGroup
+	for range b.workers {
+		all.Go(func() {
+			for i := range numbers {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		numbers <- i
+	}
+	close(numbers)
+	all.Wait()
+}
+
 // list lists the tests of a package.
-func (b *bench) list(pkg, binary, only string) (names []string, err error) {
-	c := exec.Command(binary, "-test.list", cmp.Or(only, "."))
-	c.Dir = filepath.Join(b.root, filepath.FromSlash(pkg))
-	out, err := c.Output()
+func (b *bench) list(pkg, only string) (found []*test, err error) {
+	binary := b.build.binary(pkg)
+	list := func(flags ...string) ([]byte, error) {
+		c := exec.Command(binary, append(flags, "-test.list", cmp.Or(only, "."))...)
+		c.Dir = filepath.Join(b.root, filepath.FromSlash(pkg))
+		return c.Output()
+	}
+	// A binary without rapid has no such flags. With -test.short rapid makes a fifth of the checks, so these are the usual 100.
+	flags := []string{"-rapid.nofailfile", "-rapid.seed=1", "-rapid.checks=500"}
+	out, err := list(flags...)
+	if err != nil {
+		flags = nil
+		out, err = list()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", pkg, err)
 	}
@@ -93,22 +133,26 @@ func (b *bench) list(pkg, binary, only string) (names []string, err error) {
 	for name := range strings.Lines(string(out)) {
 		name = strings.TrimSpace(name)
 		if !strings.HasPrefix(name, "Benchmark") && !skip.MatchString(name) {
-			names = append(names, name)
+			found = append(found, &test{pkg: pkg, binary: binary, flags: flags, names: []string{name}})
 		}
 	}
-	return names, nil
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s has no tests", pkg)
+	}
+	return found, nil
 }
 
 // measure runs a test on the copies that are the same.
-func (b *bench) measure(t *test) error {
-	if err := os.WriteFile(b.reachedFile(), nil, 0o644); err != nil {
+func (b *bench) measure(t *test, number int) error {
+	file := filepath.Join(b.dir, fmt.Sprintf("reached%d", number))
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		return err
 	}
-	out, status, took := b.run(t, same, 10*time.Minute)
+	out, status, took := b.run(t, same, 10*time.Minute, reachedFile+"="+file)
 	if status != passes {
 		return fmt.Errorf("it %s unchanged: %s", status, firstFailure(out))
 	}
-	reached, err := os.ReadFile(b.reachedFile())
+	reached, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
@@ -123,13 +167,15 @@ func (b *bench) measure(t *test) error {
 	return nil
 }
 
-func (b *bench) reachedFile() string { return filepath.Join(b.dir, "reached") }
-
-// all tries each mutant, and says what became of it.
+// all tries each mutant, and says at once what became of it.
 func (b *bench) all(equivalent map[string]string) (r result) {
-	for _, number := range b.order {
+	var mutex sync.Mutex
+	b.parallel(len(b.order), func(i int) {
+		number := b.order[i]
 		m := b.mutants[number]
 		by := b.try(number)
+		mutex.Lock()
+		defer mutex.Unlock()
 		switch {
 		case by != "":
 			r.killed++
@@ -144,7 +190,7 @@ func (b *bench) all(equivalent map[string]string) (r result) {
 			}
 		}
 		fmt.Printf("%s:%d\t%s\t%s\n", m.file, m.line, m.name(), by)
-	}
+	})
 	return r
 }
 
@@ -169,7 +215,7 @@ const (
 
 // run runs a test on a mutant. The limit is one of processor time; of time it may take twenty times as much, since the machine
 // may have other things to do.
-func (b *bench) run(t *test, number int, limit time.Duration) (out []byte, status string, took time.Duration) {
+func (b *bench) run(t *test, number int, limit time.Duration, env ...string) (out []byte, status string, took time.Duration) {
 	if b.race {
 		limit = 10 * time.Minute
 	}
@@ -179,16 +225,15 @@ func (b *bench) run(t *test, number int, limit time.Duration) (out []byte, statu
 	if b.race && t.pkg == "tests/suites/concurrent" {
 		args = []string{"-test.failfast", "-test.count=3"}
 	}
+	args = append(args, t.flags...)
 	script := fmt.Sprintf(`ulimit -t %d; exec "$0" "$@"`, int(limit.Seconds()))
 	c := exec.CommandContext(ctx, "sh", append([]string{"-c", script, t.binary}, args...)...)
 	c.Dir = filepath.Join(b.root, filepath.FromSlash(t.pkg))
-	c.Env = append(os.Environ(), "GOMEMLIMIT=2GiB", "GORACE=halt_on_error=1", fmt.Sprintf("%s=%d", variable, number), reachedFile+"="+b.reachedFile())
-	failures := filepath.Join(c.Dir, "testdata", "rapid") // what rapid writes, to be tried first the next time
-	_, before := os.Stat(failures)
-	out, err := c.CombinedOutput()
-	if before != nil {
-		os.RemoveAll(failures)
+	c.Env = slices.Concat(os.Environ(), env, []string{"GOMEMLIMIT=2GiB", "GORACE=halt_on_error=1", fmt.Sprintf("%s=%d", variable, number)})
+	if b.workers > 1 && !b.race { // the others have processors of their own to use
+		c.Env = append(c.Env, fmt.Sprintf("GOMAXPROCS=%d", max(2, runtime.NumCPU()/b.workers)))
 	}
+	out, err := c.CombinedOutput()
 	took = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 	switch {
 	case ctx.Err() != nil || took > limit-time.Second:

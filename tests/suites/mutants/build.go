@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // build is the source with all its mutants in it, which the go command uses through an overlay.
@@ -129,15 +130,21 @@ func (b *build) command(args ...string) *exec.Cmd {
 	return c
 }
 
-// test builds the tests of a package.
-func (b *build) test(pkg string, race bool) (binary string, err error) {
-	binary = filepath.Join(b.dir, filepath.Base(filepath.Dir(pkg))+"_"+filepath.Base(pkg)+".test")
-	args := []string{"test", "-c", "-vet=off", "-o", binary, "-overlay", b.overlay()}
+// binary is the file of the tests of a package.
+func (b *build) binary(pkg string) string { return filepath.Join(b.dir, filepath.Base(pkg)+".test") }
+
+// tests builds the tests of packages, in one call of the go command, which compiles what they share once.
+func (b *build) tests(packages []string, race bool) error {
+	args := []string{"test", "-c", "-vet=off", "-o", b.dir + string(filepath.Separator), "-overlay", b.overlay()}
 	if race {
 		args = append(args, "-race")
 	}
-	if out, err := b.command(append(args, "./"+pkg)...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", pkg, err, bytes.TrimSpace(out))
+	for _, pkg := range packages {
+		pkg, _, _ = strings.Cut(pkg, " ")
+		args = append(args, "./"+pkg)
 	}
-	return binary, nil
+	if out, err := b.command(args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, bytes.TrimSpace(out))
+	}
+	return nil
 }

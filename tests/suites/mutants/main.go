@@ -15,6 +15,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -54,6 +55,7 @@ func run() error {
 	race := flag.Bool("race", false, "run tests/suites/concurrent and the tests of the folder, under the race detector")
 	only := flag.String("file", "", "only mutants of these files, or of these lines of them: FILE:LINE, with commas")
 	with := flag.String("tests", "", "run the tests of these packages, with commas, and not those that go with the folder")
+	workers := flag.Int("workers", runtime.NumCPU(), "mutants that are tried at a time")
 	list := flag.Bool("list", false, "list the mutants and do nothing")
 	flag.Parse()
 	root, err := filepath.Abs(".")
@@ -88,7 +90,8 @@ func run() error {
 		if *with != "" {
 			tests = strings.Split(*with, ",")
 		}
-		r, err := try(root, folder.dir, tests, chosen, *n, *race, equivalent)
+		b := &bench{race: *race, workers: max(1, *workers)}
+		r, err := b.tryAll(root, folder.dir, tests, chosen, *n, equivalent)
 		if err != nil {
 			return err
 		}
@@ -100,8 +103,8 @@ func run() error {
 	return nil
 }
 
-// try tries the first n mutants that compile.
-func try(root, folder string, tests []string, chosen []mutant, n int, race bool, equivalent map[string]string) (r result, err error) {
+// tryAll tries the first n mutants of a folder that compile.
+func (b *bench) tryAll(root, folder string, tests []string, chosen []mutant, n int, equivalent map[string]string) (r result, err error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return r, err
@@ -111,8 +114,8 @@ func try(root, folder string, tests []string, chosen []mutant, n int, race bool,
 	if err != nil {
 		return r, err
 	}
-	b := &bench{build: built, race: race}
-	if race {
+	b.build = built
+	if b.race {
 		tests = []string{"tests/suites/concurrent", folder}
 	}
 	if err := b.prepare(tests); err != nil {

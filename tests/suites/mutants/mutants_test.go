@@ -22,6 +22,7 @@ func f(mu locker, xs []int) (int, error) {
 			count++
 			p.a = 7
 			p.b = 8
+			p.c += int64(len(xs))
 		}
 	}
 	if err := g(n); err != nil {
@@ -44,7 +45,7 @@ func TestMutants(t *testing.T) {
 		"negate":     {"if !(x < 3) {", "if err := g(n); !(err != nil) {"},
 		"constant":   {"n := 1", "if x < 4 {"},
 		"drop":       {"{\n\t\t\t\n\t\t\tcount++"},
-		"swap":       {"count++\n\t\t\tn += x"}, // and not p.a with p.b
+		"swap":       {"count++\n\t\t\tn += x"}, // and not p.a with p.b, nor p.b with p.c
 
 		"wrap": {`fmt.Errorf("g: %v", err)`},
 		"lock": {"error) {\n\t\n\t\n\tn := 0"},
@@ -61,7 +62,7 @@ func TestMutants(t *testing.T) {
 			if _, err := parser.ParseFile(token.NewFileSet(), "p.go", text, 0); err != nil {
 				t.Errorf("%s: %v", m.name(), err)
 			}
-			if k.name == "swap" && strings.Contains(text, "p.b = 8\n\t\t\tp.a = 7") {
+			if k.name == "swap" && (strings.Contains(text, "p.b = 8\n\t\t\tp.a = 7") || strings.Contains(text, "p.c += int64(len(xs))\n\t\t\tp.b")) {
 				t.Errorf("%s cannot matter", m.name())
 			}
 			if text == example || strings.Contains(m.text, "never") {

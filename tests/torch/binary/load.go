@@ -7,8 +7,10 @@ package binary
 #cgo LDFLAGS: -ldl
 #define _GNU_SOURCE
 #include "adaptor.h"
+#include "arena.h"
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 extern int gaugeblockTorchFilter(uint64_t number, uint64_t stream);
 extern int gaugeblockTorchNeedMemory(void);
@@ -31,6 +33,15 @@ static const char *start(const char *path) {
 	return begin(&callbacks);
 }
 
+// The addresses of the arena are taken before Go's runtime begins, since its heap may be anywhere: Go
+// 1.26 chooses its address at random.
+static void *addresses = MAP_FAILED;
+__attribute__((constructor)) static void take(void) {
+	addresses = mmap((void *)GAUGEBLOCK_ARENA_PLACE, GAUGEBLOCK_ARENA_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+}
+static int taken(void) { return addresses == (void *)GAUGEBLOCK_ARENA_PLACE; }
+
 // What is loaded between the two makes its objects in the arena.
 static void arena(void *library, const char *what) {
 	void (*f)(void) = (void (*)(void))dlsym(library, what);
@@ -38,6 +49,7 @@ static void arena(void *library, const char *what) {
 		f();
 	}
 }
+static void begin(void) { arena(RTLD_DEFAULT, "gaugeblock_arena_begin"); }
 static void enter(void) { arena(RTLD_DEFAULT, "gaugeblock_arena_enter"); }
 static void leave(void) { arena(RTLD_DEFAULT, "gaugeblock_arena_leave"); }
 
@@ -67,6 +79,10 @@ var loaded struct {
 	x    *C.gaugeblock_torch
 }
 
+// HasArena reports whether the process has the addresses that PyTorch's objects get. They are the
+// same in every process, so that PyTorch's hash tables are too.
+func HasArena() bool { return C.taken() != 0 }
+
 // Load loads what Build has built, and PyTorch's libraries, into this program. A process can
 // do so once: calling it again does nothing.
 func Load(o Options) error {
@@ -74,6 +90,9 @@ func Load(o Options) error {
 	defer loaded.Unlock()
 	if loaded.done {
 		return nil
+	}
+	if !HasArena() {
+		return &UnavailableError{"the addresses of the arena could not be had"}
 	}
 	host.Attach(host.NewProcess(fakegpu.New(fakegpu.Config{Devices: make([]fakegpu.DeviceConfig, fakegpu.MaxDevices)})))
 	if err := host.Load(o.Work); err != nil {
@@ -86,6 +105,7 @@ func Load(o Options) error {
 	if err := loading(filepath.Join(o.Work, "libgaugeblock_arena.so"), load); err != nil {
 		return err
 	}
+	C.begin()
 	C.enter()
 	err := errors.Join(
 		loading(filepath.Join(o.Libraries, "libc10.so"), load),

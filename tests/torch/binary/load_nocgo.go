@@ -7,6 +7,9 @@ import "gaugeblock/spec"
 // missing says why nothing can be loaded into this program.
 const missing = "this program was built without cgo, or not for Linux"
 
+// HasArena reports whether the process has the addresses that PyTorch's objects get.
+func HasArena() bool { return false }
+
 // Load loads PyTorch's libraries into this program, which needs cgo.
 func Load(Options) error { return &UnavailableError{missing} }
 

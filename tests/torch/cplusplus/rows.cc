@@ -1,11 +1,13 @@
 // Rows of docs/deviations.md that need more than one thread, or entry points that spec.Allocator
 // does not have. The argument names one; what PyTorch's allocator does is printed. cplusplus_rows_test.go
 // says what each shows, with what is printed.
+#include <c10/cuda/CUDAAllocatorConfig.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include <chrono>
 #include <cstdio>
@@ -44,7 +46,22 @@ void attempt(const char *what, const std::function<void()> &call) {
 // alone makes a call in a thread of its own.
 void alone(const std::function<void()> &call) { std::thread(call).join(); }
 
-std::function<void()> during;             // what happens in the next cudaMalloc, before memory is there
+// What happens at moments at which another thread could come in between. Each happens once.
+std::function<void()> during;              // in the next cudaMalloc, before memory is there
+std::function<void()> gathering;           // when a context is gathered, which a free does before it locks the mutex
+thread_local std::function<void()> locking; // before this thread locks a mutex
+
+void happens(std::function<void()> &what) {
+	const auto now = std::move(what);
+	what = nullptr;
+	now();
+}
+
+std::shared_ptr<c10::GatheredContext> gather() {
+	if (gathering) happens(gathering);
+	return nullptr;
+}
+
 std::function<bool()> needMemory;         // a free-memory callback
 std::vector<std::string> asked;           // callbacks, in the order in which they were called
 
@@ -155,7 +172,145 @@ void freeingThread() {
 	}
 }
 
+// A free has taken its pointer from the table and has not locked the mutex yet. Another thread then
+// saves the pool and restores it, so that the memory is the program's again.
+void freeRestore(size_t bytes) {
+	allocator()->recordHistory(true, gather, 100, c10::CachingDeviceAllocator::RecordContext::ALL, true, {});
+	const c10::MempoolId_t pool{0, 1};
+	const auto every = [](cudaStream_t) { return true; };
+	allocator()->createOrIncrefPool(0, pool);
+	allocator()->beginAllocateToPool(0, pool, every);
+	void *p = allocator()->raw_alloc(bytes);
+	gathering = [=] {
+		alone([=] {
+			allocator()->endAllocateToPool(0, pool);
+			auto delta = allocator()->setCheckpointPoolState(0, allocator()->getCheckpointState(0, pool));
+			for (auto &restored : delta.dataptrs_allocd) {
+				std::printf("the restore gives back the memory that is being freed: %s\n", restored.release_context() == p ? "yes" : "no");
+			}
+		});
+	};
+	attempt("the free", [=] { allocator()->raw_delete(p); });
+	std::printf("allocated: %zu bytes\n", (size_t)allocator()->getDeviceStats(0).allocated_bytes[0].current);
+	allocator()->beginAllocateToPool(0, pool, every);
+	attempt("a request", [=] { std::printf("it gets the same memory: %s\n", allocator()->raw_alloc(bytes) == p ? "yes" : "no"); });
+}
+void freeRestoreWhole() { freeRestore(30 * MiB); }
+void freeRestorePart() { freeRestore(MiB); }
+
+// A request makes the device run out of memory. It has then to release all that is cached; with
+// max_split_size_mb, as much as it needs of blocks of that size.
+void settingsMeanwhile() {
+	const auto request = [](const char *what, const std::function<void()> &change) {
+		std::vector<void *> cached;
+		for (const size_t bytes : {40 * MiB, 40 * MiB, size_t{512}}) cached.push_back(allocator()->raw_alloc(bytes));
+		for (void *p : cached) allocator()->raw_delete(p);
+		during = change;
+		void *p = nullptr;
+		attempt(what, [&] { p = allocator()->raw_alloc(70 * MiB); });
+		std::printf("reserved: %zu MiB\n", reserved() / MiB);
+		allocator()->raw_delete(p);
+		allocator()->emptyCache({0, 0});
+	};
+	request("a request", nullptr);
+	request("one in which cudaMalloc has been asked when the setting changes", [] {
+		alone([] { attempt("max_split_size_mb:21 meanwhile", [] { c10::CachingAllocator::setAllocatorSettings("max_split_size_mb:21"); }); });
+	});
+}
+
+// The number is accepted. What uses it, outside this library, multiplies it into bytes.
+void pinnedReserve() {
+	attempt("2^44 + 1 MiB", [] { c10::CachingAllocator::setAllocatorSettings("pinned_reserve_segment_size_mb:17592186044417"); });
+	std::printf("in bytes: %zu\n", c10::cuda::CUDACachingAllocator::CUDAAllocatorConfig::pinned_reserve_segment_size_mb() * MiB);
+}
+
+// The last user of another process's memory has gone and is about to close it. Another thread opens it.
+void openDuringClose() {
+	const std::string handle = allocator()->shareIpcHandle(allocator()->raw_alloc(2 * MiB)).handle;
+	auto user = allocator()->getIpcDevPtr(handle);
+	std::shared_ptr<void> other;
+	locking = [&] { alone([&] { attempt("another thread opens it", [&] { other = allocator()->getIpcDevPtr(handle); }); }); };
+	user.reset();
+	std::printf("the first user is gone\n");
+}
+
+// A tracker throws when memory is allocated.
+void throwingTracker() {
+	allocator()->attachAllocatorTraceTracker([](const c10::CachingDeviceAllocator::TraceEntry &e) {
+		if (e.action_ == c10::CachingDeviceAllocator::TraceEntry::ALLOC) throw std::runtime_error("the tracker throws");
+	});
+	attempt("a request", [] { allocator()->raw_alloc(2 * MiB); });
+	const auto now = allocator()->snapshot({0, 0}, false);
+	const auto figures = allocator()->getDeviceStats(0);
+	std::printf("reserved: %zu MiB, allocated: %zu bytes, %zu segments in the snapshot\n", reserved() / MiB,
+		(size_t)figures.allocated_bytes[0].current, now.segments.size());
+	attempt("emptying the cache", [] { allocator()->emptyCache({0, 0}); });
+	std::printf("reserved: %zu MiB\n", reserved() / MiB);
+}
+
+void nullObserver() {
+	allocator()->attachOutOfMemoryObserver(nullptr);
+	attempt("a request larger than the device", [] { allocator()->raw_alloc(200 * MiB); });
+}
+
+// A pool's own allocator, of which only the first two functions are called.
+struct Own : CUDAAllocator {
+	void *const memory;
+	explicit Own(void *at) : memory(at) {}
+	void *raw_alloc(size_t) override { return memory; }
+	void raw_delete(void *) override {}
+
+	void *raw_alloc_with_stream(size_t, cudaStream_t) override { std::abort(); }
+	c10::DataPtr allocate(size_t) override { std::abort(); }
+	void copy_data(void *, const void *, size_t) const override { std::abort(); }
+	bool initialized() override { std::abort(); }
+	void init(int) override { std::abort(); }
+	double getMemoryFraction(c10::DeviceIndex) override { std::abort(); }
+	void setMemoryFraction(double, c10::DeviceIndex) override { std::abort(); }
+	std::vector<c10::cuda::CUDACachingAllocator::StreamSegmentSize> getExpandableSegmentSizes(c10::DeviceIndex) override { std::abort(); }
+	void enable(bool) override { std::abort(); }
+	bool isEnabled() const override { std::abort(); }
+	void cacheInfo(c10::DeviceIndex, size_t *) override { std::abort(); }
+	void *getBaseAllocation(void *, size_t *) override { std::abort(); }
+	void emptyCache(c10::MempoolId_t) override { std::abort(); }
+	void recordStream(const c10::DataPtr &, c10::Stream) override { std::abort(); }
+	void recordStream(const c10::DataPtr &, c10::cuda::CUDAStream) override { std::abort(); }
+	c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override { std::abort(); }
+	void resetAccumulatedStats(c10::DeviceIndex) override { std::abort(); }
+	void resetPeakStats(c10::DeviceIndex) override { std::abort(); }
+	c10::cuda::CUDACachingAllocator::SnapshotInfo snapshot(c10::MempoolId_t, bool) override { std::abort(); }
+	void beginAllocateToPool(c10::DeviceIndex, c10::MempoolId_t, std::function<bool(cudaStream_t)>) override { std::abort(); }
+	void endAllocateToPool(c10::DeviceIndex, c10::MempoolId_t) override { std::abort(); }
+	void releasePool(c10::DeviceIndex, c10::MempoolId_t) override { std::abort(); }
+	c10::cuda::CUDACachingAllocator::ShareableHandle shareIpcHandle(void *) override { std::abort(); }
+	std::shared_ptr<void> getIpcDevPtr(std::string) override { std::abort(); }
+	void recordHistory(bool, c10::CachingDeviceAllocator::CreateContextFn, size_t, c10::CachingDeviceAllocator::RecordContext, bool,
+		const std::vector<std::string> &) override { std::abort(); }
+	void attachOutOfMemoryObserver(c10::cuda::CUDACachingAllocator::OutOfMemoryObserver) override { std::abort(); }
+	void attachAllocatorTraceTracker(c10::cuda::CUDACachingAllocator::AllocatorTraceTracker) override { std::abort(); }
+	void enablePeerAccess(c10::DeviceIndex, c10::DeviceIndex) override { std::abort(); }
+	cudaError_t memcpyAsync(void *, int, const void *, int, size_t, cudaStream_t, bool) override { std::abort(); }
+	std::shared_ptr<c10::cuda::CUDACachingAllocator::AllocatorState> getCheckpointState(c10::DeviceIndex, c10::MempoolId_t) override { std::abort(); }
+	c10::cuda::CUDACachingAllocator::CheckpointDelta setCheckpointPoolState(c10::DeviceIndex,
+		std::shared_ptr<c10::cuda::CUDACachingAllocator::AllocatorState>) override { std::abort(); }
+	std::string name() override { std::abort(); }
+};
+
+// The memory that a pool's own allocator returns is in use.
+void oddMemory() {
+	void *p = allocator()->raw_alloc(30 * MiB);
+	const c10::MempoolId_t pool{0, 1};
+	allocator()->createOrIncrefPool(0, pool, std::make_shared<Own>((char *)p + 1));
+	allocator()->beginAllocateToPool(0, pool, [](cudaStream_t) { return true; });
+	attempt("a request of 30 MiB", [=] {
+		std::printf("its memory lies in that of another: %s\n", (char *)allocator()->raw_alloc(30 * MiB) == (char *)p + 1 ? "yes" : "no");
+	});
+}
+
 const struct { const char *name; void (*show)(); } rows[] = {
+	{"free_restore", freeRestoreWhole}, {"free_restore_part", freeRestorePart}, {"settings_meanwhile", settingsMeanwhile},
+	{"pinned_reserve", pinnedReserve}, {"open_during_close", openDuringClose}, {"throwing_tracker", throwingTracker},
+	{"null_observer", nullObserver}, {"odd_memory", oddMemory},
 	{"callback_order", callbackOrder}, {"callback_thread", callbackThread}, {"no_filter", noFilter}, {"raw_sizes", rawSizes},
 	{"raw_toggle", rawToggle}, {"limit", limit}, {"pool_gone", poolGone}, {"freeing_thread", freeingThread},
 };
@@ -171,12 +326,31 @@ REGISTER_FREE_MEMORY_CALLBACK("third", Third)
 // PyTorch's allocator finds this function before that of the library.
 extern "C" __attribute__((visibility("default"))) cudaError_t cudaMalloc(void **p, size_t bytes) {
 	static const auto real = (cudaError_t (*)(void **, size_t))dlsym(RTLD_NEXT, "cudaMalloc");
-	if (during) {
-		const auto now = std::move(during);
-		during = nullptr;
-		now();
-	}
+	if (during) happens(during);
 	return real(p, bytes);
+}
+
+// Its mutexes find this one.
+extern "C" __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *m) {
+	static const auto real = (int (*)(pthread_mutex_t *))dlsym(RTLD_NEXT, "pthread_mutex_lock");
+	if (locking) happens(locking);
+	return real(m);
+}
+
+// Memory of another process is memory of this one here.
+extern "C" __attribute__((visibility("default"))) cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *) {
+	std::memset(handle, 7, sizeof *handle);
+	return cudaSuccess;
+}
+extern "C" __attribute__((visibility("default"))) cudaError_t cudaIpcOpenMemHandle(void **p, cudaIpcMemHandle_t, unsigned) {
+	static char memory[1];
+	*p = memory;
+	std::printf("cudaIpcOpenMemHandle\n");
+	return cudaSuccess;
+}
+extern "C" __attribute__((visibility("default"))) cudaError_t cudaIpcCloseMemHandle(void *) {
+	std::printf("cudaIpcCloseMemHandle\n");
+	return cudaSuccess;
 }
 
 int main(int argc, char **argv) {

@@ -67,3 +67,16 @@ func (d *Device) around(ptr spec.Ptr) (placed, bool) {
 	}
 	return placed{}, false
 }
+
+// Beyond lists what is on this device and not on another.
+func (d *Device) Beyond(other *Device) (more []spec.Range) {
+	if len(d.placed) <= len(other.placed) {
+		return nil
+	}
+	for _, p := range d.placed {
+		if !slices.Contains(other.placed, p) {
+			more = append(more, p.Range)
+		}
+	}
+	return more
+}

@@ -1,6 +1,7 @@
 package edges
 
 import (
+	"math"
 	"slices"
 
 	"gaugeblock/model/explore"
@@ -11,24 +12,33 @@ import (
 // where there is none along a shortest path to the next, if one is near.
 //
 // A walk need not be performed to its end: then Resume says how far it got. An edge at which walks
-// have ended is avoided on the way to others.
+// have ended is avoided on the way to others. If nothing else is left, such edges are tried more
+// often, after other ways (Patience).
 type Planner struct {
-	graph *explore.Graph
-	first []int  // by state: the number of its first edge
-	taken []bool // by edge
-	left  []int  // by state: how many of its edges are not taken
-	tries []int8 // by state: how many walks have gone to it first
-	ended []int8 // by edge: how many walks have ended at it
-	next  int    // no state from here on has edges that are not taken and can be tried
+	graph  *explore.Graph
+	first  []int          // by state: the number of its first edge
+	taken  []bool         // by edge
+	passed []bool         // by edge: a walk has gone on behind it
+	left   []int          // by state: how many of its edges are not taken
+	tries  []uint8        // by state: how many walks have gone to it first, by the present tree
+	ended  []uint8        // by edge: how many walks have ended at it
+	why    map[int]string // by edge: why the last walk ended at it
+	next   int            // no state from here on has edges that are not taken and can be tried
 
 	Taken int // edges
 	Edges int // all of them
 
-	tree   []Step // by state: the step by which it is first reached from state 0
-	stale  bool   // the tree has edges that are avoided
-	search int    // the number of the present search
-	came   []arrival
-	queue  []int
+	// Patience is how many walks may end at an edge before it is avoided.
+	Patience int
+
+	tree      []Step // by state: the step by which it is first reached from state 0
+	before    int    // how many edges were taken when the tree was grown
+	avoided   int    // edges that are avoided since then
+	trees     int    // how many were grown: each prefers other ways
+	fruitless int    // how many of the last ones led to nothing new
+	search    int    // the number of the present search
+	came      []arrival
+	queue     []int
 }
 
 // A Step is an edge of a walk.
@@ -46,72 +56,99 @@ type arrival struct {
 }
 
 const (
-	// mostTries is how many walks go to one state first. More would be in vain.
-	mostTries = 30
-	// mostEnds is how many walks may end at an edge before it is avoided.
-	mostEnds = 2
+	// mostTries is how many walks go to one state first, by one tree.
+	mostTries = 3
+	// mostFruitless is how many trees may lead to nothing new before the patience is over.
+	mostFruitless = 3
+	// leastPatience is the first patience, and mostPatience the last.
+	leastPatience, mostPatience = 2, 16
+	// passedBefore is how much more often a walk may end at an edge that others have passed.
+	passedBefore = 8
 	// near is how many states are searched for an edge that was not taken.
 	near = 300
 )
 
 // NewPlanner makes a planner that has planned nothing.
 func NewPlanner(g *explore.Graph) *Planner {
-	p := &Planner{graph: g, came: make([]arrival, g.States()), tries: make([]int8, g.States()), next: g.States()}
+	p := &Planner{graph: g, came: make([]arrival, g.States()), tries: make([]uint8, g.States()), next: g.States(), Patience: leastPatience}
 	for at := range g.States() {
 		p.first = append(p.first, p.Edges)
 		p.left = append(p.left, len(g.From(at)))
 		p.Edges += len(g.From(at))
 	}
-	p.taken, p.ended, p.tree = make([]bool, p.Edges), make([]int8, p.Edges), make([]Step, g.States())
+	p.taken, p.passed, p.ended, p.tree = make([]bool, p.Edges), make([]bool, p.Edges), make([]uint8, p.Edges), make([]Step, g.States())
+	p.why = map[int]string{}
 	p.grow()
 	return p
 }
 
-// grow grows the tree, without edges that are avoided. A state that cannot be reached so keeps its
-// step.
+// avoids reports whether too many walks have ended at an edge.
+func (p *Planner) avoids(edge int) bool {
+	most := p.Patience
+	if p.passed[edge] {
+		most *= passedBefore
+	}
+	return int(p.ended[edge]) >= most
+}
+
+// grow grows the tree, without edges that are avoided. A state that cannot be reached so is not in it.
 func (p *Planner) grow() {
-	p.stale = false
+	p.before, p.avoided = p.Taken, 0
+	clear(p.tries)
 	p.search++
-	p.came[0].search = p.search
+	p.next = p.graph.States()
+	p.reach(0, Step{})
 	p.queue = append(p.queue[:0], 0)
 	for head := 0; head < len(p.queue); head++ {
 		at := p.queue[head]
-		for i, e := range p.graph.From(at) {
-			to, edge := int(e.To), p.first[at]+i
-			if p.came[to].search != p.search && p.ended[edge] < mostEnds {
-				p.came[to].search = p.search
-				p.tree[to] = Step{From: at, To: to, Label: e.Label, edge: edge}
+		edges := p.graph.From(at)
+		for i := range edges {
+			i = (i + p.trees) % len(edges)
+			to, edge := int(edges[i].To), p.first[at]+i
+			if p.came[to].search != p.search && !p.avoids(edge) {
+				p.reach(to, Step{From: at, To: to, Label: edges[i].Label, edge: edge})
 				p.queue = append(p.queue, to)
 			}
 		}
 	}
+	for at := range p.tree {
+		if p.came[at].search != p.search {
+			p.tree[at].To = -1
+		}
+	}
+	p.trees++
+}
+
+func (p *Planner) reach(state int, by Step) {
+	p.came[state].search = p.search
+	p.tree[state] = by
+}
+
+// way is how the tree goes to a state; none if it has an edge that is avoided now, or cannot go there.
+func (p *Planner) way(to int) (walk []Step, found bool) {
+	for s := to; s != 0; s = p.tree[s].From {
+		if p.tree[s].To < 0 || p.avoids(p.tree[s].edge) {
+			return nil, false
+		}
+		walk = append(walk, p.tree[s])
+	}
+	slices.Reverse(walk)
+	return walk, true
 }
 
 // Walk is the next walk, of about so many steps, but at least one that was not taken. It is empty
-// if there is none left.
+// if there is none left with the present patience.
 func (p *Planner) Walk(length int) (walk []Step) {
-	for ; p.next > 0; p.next-- {
-		if at := p.next - 1; p.left[at] > 0 && p.tries[at] < mostTries {
-			break
-		}
-	}
-	if p.next == 0 {
+	walk, at := p.begin()
+	if at < 0 {
 		return nil
 	}
-	if p.stale {
-		p.grow()
-	}
-	at := p.next - 1
-	p.tries[at]++
-	for s := at; s != 0; s = p.tree[s].From {
-		step := p.tree[s]
-		if !p.taken[step.edge] {
+	for i := range walk {
+		if step := &walk[i]; !p.taken[step.edge] {
 			step.New = true
 			p.take(step.edge, step.From)
 		}
-		walk = append(walk, step)
 	}
-	slices.Reverse(walk)
 	for path := p.toNew(at); len(path) > 0; path = p.toNew(at) {
 		walk = append(walk, path...)
 		if len(walk) >= length {
@@ -120,6 +157,43 @@ func (p *Planner) Walk(length int) (walk []Step) {
 		at = walk[len(walk)-1].To
 	}
 	return walk
+}
+
+// begin is the beginning of a walk, which goes to a state with edges that are not taken; -1 if
+// there is no such state that can be reached.
+func (p *Planner) begin() (walk []Step, at int) {
+	for {
+		for ; p.next > 0; p.next-- {
+			at := p.next - 1
+			if p.left[at] == 0 || p.tries[at] == mostTries {
+				continue
+			}
+			if walk, found := p.way(at); found {
+				p.tries[at]++
+				return walk, at
+			}
+		}
+		if p.Taken == p.Edges {
+			return nil, -1
+		}
+		if p.Taken > p.before || p.avoided > 0 {
+			p.fruitless = 0
+		} else if p.fruitless++; p.fruitless > mostFruitless {
+			return nil, -1
+		}
+		p.grow()
+	}
+}
+
+// Retry makes the planner try more often what is left; false if that would be in vain.
+func (p *Planner) Retry() bool {
+	if p.Taken == p.Edges || p.Patience >= mostPatience {
+		return false
+	}
+	p.Patience *= 2
+	p.fruitless = 0
+	p.grow()
+	return true
 }
 
 // toNew is a shortest path that ends with an edge that was not taken, which is then taken;
@@ -141,7 +215,7 @@ func (p *Planner) toNew(from int) (path []Step) {
 		}
 		for i, e := range p.graph.From(at) {
 			to, edge := int(e.To), p.first[at]+i
-			if p.came[to].search != p.search && p.ended[edge] < mostEnds {
+			if p.came[to].search != p.search && !p.avoids(edge) {
 				p.came[to] = arrival{p.search, Step{From: at, To: to, Label: e.Label, edge: edge}}
 				p.queue = append(p.queue, to)
 			}
@@ -177,12 +251,23 @@ func (p *Planner) take(edge, of int) {
 	p.Taken++
 }
 
-// Resume says that a walk ended after so many steps. What it would have taken after that is left
-// to other walks.
-func (p *Planner) Resume(walk []Step, performed int) {
-	if last := walk[performed-1].edge; p.ended[last] < mostEnds {
+// Passed says that walks have gone on behind the first steps of a walk.
+func (p *Planner) Passed(walk []Step, steps int) {
+	for _, step := range walk[:steps] {
+		p.passed[step.edge] = true
+	}
+}
+
+// Resume says that a walk ended after so many steps, and why. What it would have taken after that is
+// left to other walks.
+func (p *Planner) Resume(walk []Step, performed int, why string) {
+	last := walk[performed-1].edge
+	p.why[last] = why
+	if p.ended[last] < math.MaxUint8 {
 		p.ended[last]++
-		p.stale = p.stale || p.ended[last] == mostEnds
+		if p.avoids(last) {
+			p.avoided++
+		}
 	}
 	for _, step := range walk[performed:] {
 		if step.New && p.taken[step.edge] {

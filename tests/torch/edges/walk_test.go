@@ -3,6 +3,8 @@ package edges
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -44,13 +46,16 @@ func TestWalks(t *testing.T) {
 		explored := explore.Explore(g, explore.Options[int]{Edges: true})
 		p := NewPlanner(explored.Graph)
 		taken := map[[3]int]bool{}
-		ends := rapid.IntRange(0, 20).Draw(t, "ends")
-		for walk := p.Walk(5); len(walk) > 0; walk = p.Walk(5) {
+		ends := rapid.IntRange(0, mostPatience-1).Draw(t, "ends")
+		for walk := p.Walk(5); len(walk) > 0 || p.Retry(); walk = p.Walk(5) {
+			if len(walk) == 0 {
+				continue
+			}
 			performed := len(walk)
 			if ends > 0 {
 				ends--
 				performed = rapid.IntRange(1, len(walk)).Draw(t, "performed")
-				p.Resume(walk, performed)
+				p.Resume(walk, performed, "a difference")
 			}
 			at := 0
 			for _, step := range walk[:performed] {
@@ -69,4 +74,39 @@ func TestWalks(t *testing.T) {
 			t.Fatalf("%d of %d edges are taken, %d counted", len(taken), explored.Edges, p.Taken)
 		}
 	})
+}
+
+// TestUnreached: walks always end at two edges. What lies behind one of them, behind the other, and
+// behind both is counted apart; what can also be reached in another way is taken.
+func TestUnreached(t *testing.T) {
+	g := graph{
+		0: {1, 2, 6},    // 0 to 1 ends walks, and so does 0 to 2
+		1: {3, 4},       // behind the first
+		2: {4, 5},       // behind the second
+		4: {4},          // behind both
+		5: {-1}, 6: {3}, // without an obstacle
+		3: {0},
+	}
+	explored := explore.Explore(g, explore.Options[int]{Edges: true})
+	p := NewPlanner(explored.Graph)
+	walks := 0
+	for walk := p.Walk(5); len(walk) > 0 || p.Retry(); walk = p.Walk(5) {
+		end := slices.IndexFunc(walk, func(step Step) bool { return step.From == 0 && step.Label < 2 })
+		if end < 0 {
+			p.Passed(walk, len(walk))
+		} else {
+			p.Passed(walk, end)
+			p.Resume(walk, end+1, []string{"the first", "the second"}[walk[end].Label])
+		}
+		if walks++; walks > 1000 {
+			t.Fatal("there is no end of it")
+		}
+	}
+	want := map[string]int{"the first": 2, "the second": 2, "the first; or the second": 1}
+	if got := p.Unreached(); !maps.Equal(got, want) {
+		t.Errorf("edges that are not taken: %v, not %v", got, want)
+	}
+	if p.Taken+5 != explored.Edges {
+		t.Errorf("%d of %d edges are taken", p.Taken, explored.Edges)
+	}
 }

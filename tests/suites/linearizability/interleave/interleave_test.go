@@ -82,19 +82,31 @@ func run(t *testing.T, args ...string) (s summary, fails bool, used time.Duratio
 	return s, err != nil || exit != nil, command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 }
 
+// each runs a test for each of the names; with -search as many at a time as there are processors.
+func each(t *testing.T, names []string, test func(t *testing.T, name string)) {
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			if *search {
+				t.Parallel()
+			}
+			test(t, name)
+		})
+	}
+}
+
 // TestReference: no program fails on the reference.
 func TestReference(t *testing.T) {
 	programs := 15
 	if *search {
 		programs = 3000
 	}
-	for _, name := range areaNames() {
+	each(t, areaNames(), func(t *testing.T, name string) {
 		s, fails, used := run(t, "search", "-area", name, "-programs", strconv.Itoa(programs))
 		if fails {
 			t.Errorf("%s: seed %d: %s", name, s.Seed, s.Detail)
 		}
 		t.Logf("%s: %d programs, %d runs, %.1f s", name, s.Programs, s.Runs, used.Seconds())
-	}
+	})
 }
 
 // mutantNames lists the mistakes of tests/suites/broken/testdata/locks.
@@ -122,31 +134,34 @@ func TestExhaustive(t *testing.T) {
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no programs: %v", err)
 	}
-	mutants := mutantNames(t)
+	var names []string
 	for _, path := range paths {
-		name := strings.TrimSuffix(filepath.Base(path), ".txt")
+		names = append(names, strings.TrimSuffix(filepath.Base(path), ".txt"))
+	}
+	mutants := mutantNames(t)
+	for _, mutant := range mutants {
+		if !slices.Contains(names, mutant) {
+			t.Errorf("testdata has no program for %s", mutant)
+		}
+	}
+	each(t, names, func(t *testing.T, name string) {
+		path := filepath.Join("testdata", name+".txt")
 		s, fails, used := run(t, "exhaust", "-preemptions", preemptions, path)
 		if fails || !s.Complete {
 			t.Errorf("%s: %s", path, s.Detail)
 		}
-		at := slices.Index(mutants, name)
-		if at < 0 {
+		if !slices.Contains(mutants, name) {
 			t.Logf("%s: %d schedules, %.1f s", name, s.Runs, used.Seconds())
-			continue
+			return
 		}
-		mutants = slices.Delete(mutants, at, at+1)
 		with, fails, _ := run(t, "exhaust", "-preemptions", preemptions, "-mutant", name, path)
 		if !fails {
-			t.Errorf("%s: not found in %d schedules", name, with.Runs)
-			continue
+			t.Fatalf("%s: not found in %d schedules", name, with.Runs)
 		}
 		t.Logf("%s: %d schedules, %.1f s; the mutant is found by number %d: %d operations, %d steps, %d preemptions: %s",
 			name, s.Runs, used.Seconds(), with.Runs, with.Operations, with.Steps, with.Preemptions, firstLine(with.Detail))
 		checkReplay(t, name, &with)
-	}
-	if len(mutants) > 0 {
-		t.Errorf("testdata has no programs for %v", mutants)
-	}
+	})
 }
 
 func firstLine(text string) string {
@@ -161,60 +176,61 @@ func TestMutants(t *testing.T) {
 	if !*search {
 		names, seeds = []string{"gap"}, seeds[:1]
 	}
-	for _, name := range names {
-		t.Run(name, func(t *testing.T) {
-			b, err := broken.Read("../../broken/testdata/locks/" + name + ".txt")
-			if err != nil {
-				t.Fatal(err)
+	each(t, names, func(t *testing.T, name string) {
+		b, err := broken.Read("../../broken/testdata/locks/" + name + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, seed := range seeds {
+			s, fails, used := run(t, "search", "-area", b.Keys["area"], "-programs", "20000", "-mutant", name, "-seed", fmt.Sprint(seed))
+			if !fails {
+				t.Fatalf("seed %d: not found in %d programs", seed, s.Programs)
 			}
-			for _, seed := range seeds {
-				s, fails, used := run(t, "search", "-area", b.Keys["area"], "-programs", "20000", "-mutant", name, "-seed", fmt.Sprint(seed))
-				if !fails {
-					t.Fatalf("seed %d: not found in %d programs", seed, s.Programs)
-				}
-				if used > longest {
-					t.Errorf("seed %d: found after %v, more than %v", seed, used, longest)
-				}
-				t.Logf("from seed %d: seed %d, %d programs, %d runs, %.1f s; %d operations, %d steps, %d preemptions: %s",
-					seed, s.Seed, s.Programs, s.FoundAfter, used.Seconds(), s.Operations, s.Steps, s.Preemptions, firstLine(s.Detail))
-				checkReplay(t, name, &s)
+			if used > longest {
+				t.Errorf("seed %d: found after %v, more than %v", seed, used, longest)
 			}
-		})
-	}
+			t.Logf("from seed %d: seed %d, %d programs, %d runs, %.1f s; %d operations, %d steps, %d preemptions: %s",
+				seed, s.Seed, s.Programs, s.FoundAfter, used.Seconds(), s.Operations, s.Steps, s.Preemptions, firstLine(s.Detail))
+			checkReplay(t, name, &s)
+		}
+	})
 }
 
 // TestEveryLock leaves out each Lock of alloc/ with its Unlock, one at a time.
 func TestEveryLock(t *testing.T) {
-	tried, exempted := 0, map[string]bool{}
+	var tried []string
+	exempted, functions := map[string]bool{}, map[string]string{}
 	for _, row := range listPoints(t, "-programs", "1") {
 		name, reason := exempt(row)
 		if reason != "" {
 			exempted[name] = true
 		}
-		if row.kind != "acquire" || reason != "" {
-			continue
-		}
-		tried++
-		for _, area := range []string{areaOfFile(row.position), ""} {
-			s, fails, used := run(t, "search", "-long", "-area", area, "-without", row.position, "-programs", "15000", "-schedules", "10")
-			if fails {
-				t.Logf("%s %s: %d programs, %d runs, %.1f s: %s", row.position, row.function, s.Programs, s.FoundAfter, used.Seconds(), firstLine(s.Detail))
-				break
-			}
-			if area == "" {
-				t.Errorf("%s %s: not found in %d programs", row.position, row.function, s.Programs)
-			}
+		if row.kind == "acquire" && reason == "" {
+			tried = append(tried, row.position)
+			functions[row.position] = row.function
 		}
 	}
-	t.Logf("%d locks were left out", tried)
-	if tried < 30 {
-		t.Errorf("only %d locks were left out", tried)
+	t.Logf("%d locks are left out", len(tried))
+	if len(tried) < 30 {
+		t.Errorf("only %d locks are left out", len(tried))
 	}
 	for name := range harmless {
 		if !exempted[name] {
 			t.Errorf("%s is not in the source", name)
 		}
 	}
+	each(t, tried, func(t *testing.T, position string) {
+		for _, area := range []string{areaOfFile(position), ""} {
+			s, fails, used := run(t, "search", "-long", "-area", area, "-without", position, "-programs", "15000", "-schedules", "10")
+			if fails {
+				t.Logf("%s: %d programs, %d runs, %.1f s: %s", functions[position], s.Programs, s.FoundAfter, used.Seconds(), firstLine(s.Detail))
+				return
+			}
+			if area == "" {
+				t.Errorf("%s: not found in %d programs", functions[position], s.Programs)
+			}
+		}
+	})
 }
 
 // harmless are locks without which nothing is wrong.

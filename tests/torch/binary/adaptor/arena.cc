@@ -7,8 +7,6 @@
 // same in every run.
 #include "arena.h"
 
-#include <sys/mman.h>
-
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -17,8 +15,8 @@
 
 namespace {
 
-constexpr size_t region = size_t(8) << 30; // addresses; memory is taken as it is used
-constexpr uintptr_t place = 0x10000000000;
+constexpr size_t region = GAUGEBLOCK_ARENA_BYTES;
+constexpr uintptr_t place = GAUGEBLOCK_ARENA_PLACE;
 constexpr size_t header = 16, step = 16, small = 1024;
 constexpr int classes = small / step + 64;
 
@@ -60,11 +58,6 @@ void *take(size_t bytes, size_t alignment) {
 	if (p != nullptr) {
 		std::memcpy(&state.lists[c], p, sizeof(void *));
 	} else {
-		if (base == nullptr) {
-			base = (char *)mmap((void *)place, region, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-			if (base == MAP_FAILED) abort();
-		}
 		if (state.used + header + size > region) abort();
 		p = base + state.used + header;
 		state.used += header + size;
@@ -111,6 +104,7 @@ void end(void *p) {
 
 extern "C" {
 API int gaugeblock_arena_has(const void *p) { return (uintptr_t)p >= place && (uintptr_t)p < place + region && base != nullptr; }
+API void gaugeblock_arena_begin(void) { base = (char *)place; }
 API void gaugeblock_arena_enter(void) { inside++; }
 API void gaugeblock_arena_leave(void) { inside--; }
 API void gaugeblock_arena_suspend(void) { suspended++; }

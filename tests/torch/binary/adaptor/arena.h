@@ -6,6 +6,12 @@
 extern "C" {
 #endif
 
+// Where the arena is. Whoever loads it has these addresses mapped, and says so with
+// gaugeblock_arena_begin before anything else.
+#define GAUGEBLOCK_ARENA_PLACE 0x10000000000ull
+#define GAUGEBLOCK_ARENA_BYTES (8ull << 30) // of addresses; memory is taken as it is used
+void gaugeblock_arena_begin(void);
+
 // Between enter and leave what the calling thread makes with operator new is in the arena;
 // otherwise it is malloc's. They nest.
 void gaugeblock_arena_enter(void);

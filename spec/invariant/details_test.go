@@ -1,0 +1,60 @@
+package invariant
+
+import (
+	"errors"
+	"testing"
+
+	"gaugeblock/spec"
+)
+
+// TestPooledBlocksByAddress: whatever the order of the segments.
+func TestPooledBlocksByAddress(t *testing.T) {
+	id := spec.PoolID{User: 1}
+	s := &spec.Snapshot{Segments: []spec.Segment{
+		{Pool: id, Blocks: []spec.Block{{Address: 0x5000}, {Address: 0x6000}}},
+		{Pool: id, Device: 1, Blocks: []spec.Block{{Address: 0x1000}}},
+		{Blocks: []spec.Block{{Address: 0x2000}}},
+		{Pool: id, Blocks: []spec.Block{{Address: 0x3000}}},
+	}}
+	blocks := pooledBlocks(s, 0, id)
+	if len(blocks) != 3 || blocks[0].Address != 0x3000 || blocks[1].Address != 0x5000 || blocks[2].Address != 0x6000 {
+		t.Errorf("%+v", blocks)
+	}
+}
+
+// TestBreachesThatAreNotListed: how many violations the history has left out is told with those that it has.
+func TestBreachesThatAreNotListed(t *testing.T) {
+	h := NewHistory()
+	for range 1000 {
+		h.breaches.add(noReuseWhileInUse, 0, 0x1000, "too early")
+	}
+	r := &violationReport{}
+	h.examine(&Observation{}, r)
+	if len(r.found) == 0 || r.dropped[r.found[0].Number] != 1000-len(r.found) {
+		t.Errorf("%d are listed, and %v left out", len(r.found), r.dropped)
+	}
+}
+
+// TestSumsOfFreed: what all pools have freed is what small and large ones have, also when the statistics were reset.
+func TestSumsOfFreed(t *testing.T) {
+	r := &violationReport{}
+	f := &statCheck{report: r}
+	stat := func(freed int64) spec.Stat { return spec.Stat{Current: 5, Peak: 5, Allocated: freed, Freed: freed} }
+	f.checkAggregate("x", &spec.StatArray{spec.Aggregate: {Current: 5, Peak: 5, Allocated: 7, Freed: 8}, spec.StatSmallPool: stat(3), spec.StatLargePool: {Allocated: 4, Freed: 4}})
+	if len(r.found) != 1 || r.found[0].Sentence != "x.all.freed is 8, small pools have 3 and large pools 4" {
+		t.Errorf("%+v", r.found)
+	}
+}
+
+// fails is an Inspector that fails.
+type fails struct{ err error }
+
+func (f fails) Inspect(spec.Device, spec.Visitor) error { return f.err }
+
+// TestExplanationFails: an error of the Inspector while lists are explained is returned.
+func TestExplanationFails(t *testing.T) {
+	cause := errors.New("cause")
+	if err := explainLists(fails{cause}, 0, &violationReport{}); !errors.Is(err, cause) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,71 @@
+package edges
+
+import (
+	"slices"
+	"strings"
+)
+
+// An edge that is not taken begins in a state that no walk has reached: all ways to it have an edge at
+// which walks end. Why they end there is why it is not taken.
+
+// Unreached counts the edges that are not taken by why: the reasons for which walks ended at the edges
+// that lead from states that walks have reached to those that they have not. The reason is "" where
+// there is none: a state was reached, and yet not all its edges are taken.
+func (p *Planner) Unreached() map[string]int {
+	reached := make([]bool, p.graph.States())
+	reached[0] = true
+	for at := range reached {
+		for i, e := range p.graph.From(at) {
+			reached[e.To] = reached[e.To] || p.passed[p.first[at]+i]
+		}
+	}
+	reasons, names := p.reasons(reached)
+	count := map[string]int{}
+	for at, left := range p.left {
+		if left > 0 {
+			count[inWords(reasons[at], names)] += left
+		}
+	}
+	return count
+}
+
+// reasons are those of each state that was not reached: a set of bits, with the names of the bits.
+func (p *Planner) reasons(reached []bool) (sets []uint64, names []string) {
+	for _, why := range p.why {
+		if !slices.Contains(names, why) {
+			names = append(names, why)
+		}
+	}
+	slices.Sort(names)
+	sets = make([]uint64, len(reached))
+	var queue []int
+	add := func(state int, set uint64) {
+		if !reached[state] && sets[state]|set != sets[state] {
+			sets[state] |= set
+			queue = append(queue, state)
+		}
+	}
+	for at := range reached {
+		for i, e := range p.graph.From(at) {
+			if why, ended := p.why[p.first[at]+i]; ended && reached[at] {
+				add(int(e.To), 1<<slices.Index(names, why))
+			}
+		}
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		for _, e := range p.graph.From(queue[0]) {
+			add(int(e.To), sets[queue[0]])
+		}
+	}
+	return sets, names
+}
+
+func inWords(set uint64, names []string) string {
+	var in []string
+	for i, name := range names {
+		if set&(1<<i) != 0 {
+			in = append(in, name)
+		}
+	}
+	return strings.Join(in, "; or ")
+}
