@@ -10,6 +10,7 @@ var NotDriven = map[string]string{
 	"two_step":        "the same",
 	"two_step_live":   "the same",
 	"two_step_events": "the same",
+	"two_step_faults": "the same",
 
 	"pools_forbidden":    "in a trace of the model nothing is captured, so the device forbids nothing",
 	"oversize_forbidden": "the same",
@@ -19,6 +20,11 @@ var NotDriven = map[string]string{
 	"faults_oversize":      "the same",
 	"faults_pages":         "the same",
 	"faults_pages_streams": "the same",
+
+	"pool_faults":              "the same",
+	"pool_faults_pages":        "the same",
+	"checkpoint_faults":        "the same",
+	"checkpoint_faults_blocks": "the same",
 }
 
 // Find is the scale of a configuration; nil if there is none.
