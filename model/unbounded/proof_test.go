@@ -51,6 +51,7 @@ var mistakes = []struct {
 	{"a free records no event", "Free", "outstanding", isNewEvent, `false`, "Free keeps WorkIsAwaited"},
 	{"a freed block stays allocated", "Free", "allocated", `(not (= h a))`, `true`, "Free keeps EventsNameHeldBlocks"},
 	{"an allocated block is released", "Release", "guard", isNotTaken, `true`, "Release keeps BlocksAreInSegments"},
+	{"memory is released while events wait for it", "Release", "guard", waitsForEvents, `true`, "Release keeps EventsNameHeldBlocks"},
 	{"the driver grants memory twice", "Grant", "guard", `(not (granted u s))`, `true`, "Grant keeps MemoryIsGrantedOnce"},
 	{"a segment is registered for another stream", "Register", "guard", `(granted u x)`, `true`, "Register keeps SegmentsWereGranted"},
 	{"a deferred free is forgotten", "DeferFree", "deferred", `(= h a)`, `false`, "DeferFree keeps WorkIsAwaited"},

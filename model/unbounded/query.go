@@ -16,7 +16,7 @@ type Obligation struct {
 }
 
 // Obligations lists what is to be proved: the initial state satisfies every lemma, each move
-// keeps each of them, and the goals follow.
+// keeps each of them and obeys its rule, and the goals follow.
 func Obligations(moves []move, lemmas []property) (list []Obligation) {
 	for _, p := range lemmas {
 		list = append(list, Obligation{"the initial state satisfies " + p.name, initialSatisfies(p)})
@@ -24,6 +24,9 @@ func Obligations(moves []move, lemmas []property) (list []Obligation) {
 	for _, m := range moves {
 		for _, p := range lemmas {
 			list = append(list, Obligation{m.name + " keeps " + p.name, m.keeps(p, lemmas)})
+		}
+		if rule, has := rules[m.name]; has {
+			list = append(list, Obligation{m.name + " obeys " + rule.name, m.obeys(rule, lemmas)})
 		}
 	}
 	for _, p := range goals {
@@ -61,6 +64,20 @@ func (m *move) keeps(p property, assumed []property) string {
 		}
 	}
 	q.assert("(not " + m.primed(p.formula) + ")")
+	return q.end()
+}
+
+// obeys asks for a state in which all of some properties are true, and a move that breaks a
+// rule.
+func (m *move) obeys(rule property, assumed []property) string {
+	var q query
+	q.declare(state)
+	q.declare(m.parameters)
+	for _, a := range assumed {
+		q.assert(a.formula)
+	}
+	q.assert(m.guard)
+	q.assert("(not " + rule.formula + ")")
 	return q.end()
 }
 

@@ -60,6 +60,17 @@ var goals = []property{
 	{"NoReuseWhileInUse", `(and
 		(forall ((u U) (h H) (w W)) (=> (and (held u h) (pending w) (works w u)) (= (worksIn w) (streamOf h))))
 		(forall ((u U) (h H) (s S)) (=> (and (held u h) (granted u s)) (= s (streamOf h)))))`},
+	{"WhatIsHeldBelongs", `(forall ((u U) (h H)) (=> (held u h) (granted u (streamOf h))))`},
+}
+
+// rules are those of AbstractMemory.tla about moves: what a malloc takes, and what begins to
+// belong to a stream. The rest of BelongsAfter is WhatIsHeldBelongs and MemoryIsGrantedOnce.
+var rules = map[string]property{
+	"Malloc": {"MayBeTaken", `(forall ((u U)) (=> (requested u) (and
+		(forall ((k H)) (not (held u k)))
+		(forall ((w W)) (=> (and (pending w) (works w u)) (= (worksIn w) (streamOf a))))
+		(forall ((s S)) (=> (granted u s) (= s (streamOf a)))))))`},
+	"Grant": {"BelongsAfter", `(forall ((u U) (w W)) (=> (and (memory u) (pending w) (works w u)) (= (worksIn w) x)))`},
 }
 
 // lemmas are what the goals follow from.
@@ -74,8 +85,9 @@ var lemmas = []property{
 	{"UsesWereTouched", `(forall ((h H) (s S)) (=> (touched h s) (and (uses h s) (not (captureUses h s)))))`},
 	{"DeferredBlocksAreNotTouched", `(forall ((u U) (h H) (s S)) (=> (deferred u h) (not (touched h s))))`},
 	{"CaptureUsesWereCaptured", `(forall ((h H) (s S) (u U)) (=> (and (captureUses h s) (allocated u h)) (captured h s)))`},
-	{"EventsNameHeldBlocks", `(forall ((e E) (u U) (h H))
-		(=> (and (outstanding e) (covers e u)) (and (not (allocated u h)) (not (deferred u h)))))`},
+	{"EventsNameHeldBlocks", `(forall ((e E) (u U)) (=> (and (outstanding e) (covers e u)) (and
+		(exists ((s S)) (segment u s))
+		(forall ((h H)) (and (not (allocated u h)) (not (deferred u h)))))))`},
 	{"WorkIsAwaited", `(forall ((w W) (u U)) (=> (and (pending w) (works w u)) (or
 		(exists ((e E)) (and (outstanding e) (covers e u) (behind e w)))
 		(exists ((h H)) (and (deferred u h) (uses h (worksIn w)) (not (captureUses h (worksIn w))))))))`},
