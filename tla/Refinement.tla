@@ -1,32 +1,39 @@
 ----------------------------- MODULE Refinement -----------------------------
 (***************************************************************************)
 (* The allocator keeps the promise of AbstractMemory.tla: under this       *)
-(* mapping each of its steps is one of an abstract memory, or changes      *)
-(* nothing there.                                                          *)
+(* mapping each of its steps is one of an abstract memory.                 *)
 (*                                                                         *)
 (*   abstract   is here                                                    *)
 (*                                                                         *)
-(*   owned      the program's pointers (given), and for each the streams   *)
-(*              that the program has used its memory on (touched)          *)
+(*   owned      the program's pointers (given), each with the memory that  *)
+(*              the program may use: its request, rounded; and the streams *)
+(*              that the program has used it on (touched)                  *)
 (*   work       the work of the device                                     *)
 (*   belongs    the memory that the driver has granted (device), to the    *)
 (*              stream whose malloc obtained it                            *)
 (*                                                                         *)
-(* Memory stops belonging to a stream when the allocator returns it to the *)
-(* driver.  That this is no cheating is an assumption about the driver:    *)
-(* cudaFree returns only when all work on the memory has completed, and    *)
-(* pages are unmapped after their stream has been synchronized.  Nothing   *)
-(* here checks it.                                                         *)
+(* So memory stops belonging to a stream when the allocator returns it to  *)
+(* the driver.  That the stream's work on it has completed then is assumed *)
+(* of two others, and tested by nothing here: of the driver, that cudaFree *)
+(* returns only when all work on the memory has completed; and of the      *)
+(* allocator, that it synchronizes a segment's stream before it unmaps     *)
+(* pages.  Work of other streams is not assumed away: it is in work, and   *)
+(* WorkIsAwaited says that events wait for it.                             *)
 (*                                                                         *)
 (* Nothing that the allocator remembers is in the mapping: no block, no    *)
 (* event, no free list.  So an allocator that forgets something, such as a *)
 (* stream that was recorded, cannot hide it: the step in which a malloc    *)
 (* returns memory that MayBeTaken forbids is none of Abstract!Next.        *)
 (*                                                                         *)
-(* MC*Refinement.tla have this mapping for each module with the same       *)
-(* variables.  Checkpoint.tla has one kind of step that is none of         *)
-(* Abstract!Next: a restore.  For it the abstract memory is that of        *)
-(* AbstractRestore.tla.                                                    *)
+(* The image is by value.  A malloc that returns what the program holds    *)
+(* already, to the same stream and for the same bytes, changes nothing in  *)
+(* given.  MallocsServe (MCRefinement.tla) forbids that too: a malloc that *)
+(* returns something must be a malloc there.                               *)
+(*                                                                         *)
+(* MCRefinement, MCPoolsRefinement, MCCheckpointRefinement,                *)
+(* MCTwoStepRefinement and the four of them with failing driver calls      *)
+(* (MC*FaultsRefinement) have this mapping.  A restore of a checkpoint is  *)
+(* none of Abstract!Next, but the action of AbstractRestore.tla.           *)
 (***************************************************************************)
 EXTENDS Invariants
 
@@ -43,4 +50,8 @@ Abstract == INSTANCE AbstractMemory WITH
     owned <- Owned, work <- PendingWork, belongs <- Belongs
 
 IsAbstractMemory == Abstract!Spec
+
+\* These follow.  Where there are restores they are tested.
+OneOwner == Abstract!OneOwner
+InOrder == Abstract!InOrder
 =============================================================================
