@@ -144,7 +144,7 @@ pluggable:
 	mkdir -p $(BUILD)
 	CGO_ENABLED=1 $(GO) build -buildmode=c-shared -trimpath -ldflags "-s -w" -o $(BUILD)/libgaugeblock.so ./cudaimpl/pluggable/libgaugeblock
 	rm $(BUILD)/libgaugeblock.h # gaugeblock.h of the sources is the one for people
-	$(CXX) -O2 -Wall -Wextra -shared -fPIC -o $(BUILD)/libgaugeblock_torch.so cudaimpl/pluggable/libgaugeblock/shim/torch.cc -L$(BUILD) -lgaugeblock -Wl,-rpath,'$$ORIGIN'
+	$(CXX) -O2 -Wall -Wextra -shared -fPIC -o $(BUILD)/libgaugeblock_torch.so cudaimpl/pluggable/libgaugeblock/shim/torch.cc -L$(BUILD) -lgaugeblock -Wl,--disable-new-dtags,-rpath,'$$ORIGIN'
 	$(CXX) -O2 -Wall -Wextra -o $(BUILD)/entrybench tests/suites/gpu/entrybench/entrybench.cc -ldl
 
 # The fake GPU as CUDA's libraries, in BUILD/fake-cuda: docs/fake-cuda.md.

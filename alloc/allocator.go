@@ -139,9 +139,8 @@ func (a *Allocator) deviceOf(p spec.Ptr) *device {
 
 // Malloc allocates memory; see spec.Allocator and malloc.go.
 func (a *Allocator) Malloc(r spec.Request) (spec.Ptr, error) {
-	d, err := a.device("malloc", r.Device)
-	if err != nil {
-		return 0, err
+	if r.Device < 0 || int(r.Device) >= len(a.devices) {
+		return 0, a.noDevice("malloc", r.Device)
 	}
 	if r.Bytes == 0 {
 		return 0, nil
@@ -149,6 +148,7 @@ func (a *Allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 	if r.Bytes >= a.geometry.MaxRequest {
 		return 0, &spec.OutOfMemoryError{Device: r.Device, Requested: r.Bytes}
 	}
+	d := a.devices[r.Device]
 	if !a.enabled.Load() {
 		return a.uncached.malloc(d, r.Bytes)
 	}
@@ -163,6 +163,9 @@ func (a *Allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 func (a *Allocator) Free(p spec.Ptr) error {
 	if p == 0 {
 		return nil
+	}
+	if len(a.devices) == 1 && !a.uncached.used.Load() {
+		return a.devices[0].free(p)
 	}
 	if d := a.deviceOf(p); d != nil {
 		return d.free(p)

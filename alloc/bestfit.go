@@ -12,21 +12,20 @@ import "gaugeblock/spec"
 // max_non_split_rounding larger. (An oversize request that expandable segments may serve
 // splits its block, but the tests are the same.)
 
-// getFreeBlockLocked takes the best fit for the request out of the free blocks, or
-// returns nil.
-func (d *device) getFreeBlockLocked(params *allocParams) *block {
+// getFreeBlockLocked takes the best fit for a request out of the free blocks, or returns nil.
+func (d *device) getFreeBlockLocked(blockPool *blockPool, stream spec.Stream, size uint64, useExpandable bool) *block {
 	if d.gcEnabledLocked() {
-		params.blockPool.getFreeBlocksCallCount++
+		blockPool.getFreeBlocksCallCount++
 	}
-	lists := params.blockPool.blocks.of(params.stream)
+	lists := blockPool.blocks.of(stream)
 	if lists == nil {
 		return nil
 	}
-	b := lists.free.lowerBound(blockKey{size: params.size})
+	b := lists.free.bestFit(size)
 	if b != nil && b.isExpandable() {
-		b = bestFitFrom(b, &lists.free, params.useExpandable)
+		b = bestFitFrom(b, &lists.free, useExpandable)
 	}
-	if b == nil || d.failsOversizeTestsLocked(b, params.size) {
+	if b == nil || d.failsOversizeTestsLocked(b, size) {
 		return nil
 	}
 	lists.free.remove(b)
@@ -83,14 +82,14 @@ func (d *device) failsOversizeTestsLocked(b *block, size uint64) bool {
 // expandable segments may serve (useExpandable). Else a block of a large block pool is split
 // if more than SmallSize remains and the request is not oversize. No malloc splits a block of
 // a pool marked noSplit.
-func (d *device) shouldSplitLocked(b *block, params *allocParams) bool {
+func (d *device) shouldSplitLocked(b *block, size uint64, useExpandable bool) bool {
 	blockPool := b.segment.blockPool
 	if blockPool.owner.noSplit {
 		return false
 	}
-	remaining := b.size - params.size
-	if blockPool.kind == spec.SmallPool || params.useExpandable {
+	remaining := b.size - size
+	if blockPool.kind == spec.SmallPool || useExpandable {
 		return remaining >= d.geometry.MinBlock
 	}
-	return params.size < d.cfg.MaxSplitSize && remaining > d.geometry.SmallSize
+	return size < d.cfg.MaxSplitSize && remaining > d.geometry.SmallSize
 }

@@ -36,7 +36,8 @@ type block struct {
 
 	rare      *rareState // nil if all of it is zero
 	allocated bool
-	mapped    bool // memory is behind the addresses; false only in an expandable segment
+	mapped    bool   // memory is behind the addresses; false only in an expandable segment
+	class     uint16 // of its size, while it is in sizeClasses
 }
 
 // rareState is the part of a block that most blocks do not need.
@@ -142,9 +143,9 @@ func (b *block) unlink() {
 	}
 }
 
-// newBlockLocked makes a mapped block for a range of a segment, neither allocated nor
-// linked. It uses a struct that recycleBlockLocked has kept, if there is one: splits and new
-// segments need structs, merges and released segments leave them.
+// newBlockLocked makes a mapped block for a range of a segment, not allocated. Its prev and next
+// are to be set. It uses a struct that recycleBlockLocked has kept, if there is one: splits and
+// new segments need structs, merges and released segments leave them.
 func (d *device) newBlockLocked(s *segment, ptr spec.Ptr, size uint64) *block {
 	if d.spareBlocks == nil {
 		d.makeSpareBlocksLocked()
@@ -152,7 +153,6 @@ func (d *device) newBlockLocked(s *segment, ptr spec.Ptr, size uint64) *block {
 	b := d.spareBlocks
 	d.spareBlocks = b.next
 	b.segment, b.ptr, b.size, b.requestedSize = s, ptr, size, 0 // one by one is faster than a whole struct
-	b.prev, b.next = nil, nil
 	b.allocated, b.mapped = false, true
 	if b.rare != nil {
 		b.rare.clear()

@@ -12,7 +12,9 @@ import (
 // insertion moves at most one chunk of entries. The keys that a search compares are adjacent
 // in memory, while the nodes of a tree are not.
 //
-// Most lists are one chunk, the front. The front is empty only if the list is.
+// Most lists are one chunk, the front. The front is empty only if the list is. A chunk is in
+// descending order: most often the first block of a list is taken out, the best fit, and no
+// entry is moved then.
 type blockList struct {
 	front chunk
 	more  *moreChunks // nil until the front was full for the first time
@@ -25,7 +27,7 @@ type moreChunks struct {
 	spare  chunk      // an empty one, to be used again
 }
 
-// chunk is a part of a list, in order, at most chunkLimit long.
+// chunk is a part of a list, in descending order, at most chunkLimit long.
 type chunk []entry
 
 // entry is a block with its key beside it.
@@ -54,7 +56,9 @@ func (k blockKey) below(o blockKey) uint64 {
 // when a list has some thousands of blocks.
 const chunkLimit = 64
 
-func (l *blockList) isEmpty() bool { return len(l.front) == 0 }
+// fewEntries is up to how many entries one loop is faster than a search and a copy: the
+// processor predicts wrong only where the loop ends.
+const fewEntries = 16
 
 // insert adds a block.
 func (l *blockList) insert(e entry) {
@@ -65,26 +69,6 @@ func (l *blockList) insert(e entry) {
 	}
 }
 
-// insertAlone adds a block to an empty list, if that has had blocks before. It is the usual case in few steps, as
-// removeAlone is.
-func (l *blockList) insertAlone(e entry) bool {
-	if cap(l.front) == 0 {
-		return false
-	}
-	l.front = l.front[:1]
-	l.front[0] = e
-	return true
-}
-
-// removeAlone takes a block out if there is no other.
-func (l *blockList) removeAlone(b *block) bool {
-	if len(l.front) != 1 || l.front[0].block != b || l.more != nil {
-		return false
-	}
-	l.front = l.front[:0]
-	return true
-}
-
 // insertIntoChunk adds a block to a list that has, or needs, several chunks.
 func (l *blockList) insertIntoChunk(e entry) {
 	c, n := l.chunkOf(e.key)
@@ -93,6 +77,17 @@ func (l *blockList) insertIntoChunk(e entry) {
 		c, _ = l.chunkOf(e.key)
 	}
 	c.insert(e)
+}
+
+// removeFirst takes a block out if it is the first and there are few.
+func (l *blockList) removeFirst(b *block) bool {
+	last := len(l.front) - 1
+	if last < 0 || l.front[last].block != b || l.more != nil {
+		return false
+	}
+	l.front[last].block = nil
+	l.front = l.front[:last]
+	return true
 }
 
 // remove takes a block out.
@@ -111,7 +106,7 @@ func (l *blockList) removeFromChunk(e entry) {
 	switch {
 	case len(*c) > 0:
 		if n >= 0 {
-			l.more.firsts[n] = (*c)[0].key
+			l.more.firsts[n] = c.first().key
 		}
 	case n >= 0:
 		l.more.spare = *c
@@ -125,11 +120,11 @@ func (l *blockList) removeFromChunk(e entry) {
 // lowerBound is the first block whose key is not below the given one, or nil.
 func (l *blockList) lowerBound(key blockKey) *block {
 	c, n := l.chunkOf(key)
-	if i := c.lowerBound(key); i < len(*c) {
-		return (*c)[i].block
+	if i := c.notBelow(key); i > 0 {
+		return (*c)[i-1].block
 	}
 	if l.more != nil && n+1 < len(l.more.chunks) {
-		return l.more.chunks[n+1][0].block
+		return l.more.chunks[n+1].first().block
 	}
 	return nil
 }
@@ -137,26 +132,24 @@ func (l *blockList) lowerBound(key blockKey) *block {
 // predecessor is the last block whose key is below the given one, or nil.
 func (l *blockList) predecessor(key blockKey) *block {
 	c, n := l.chunkOf(key)
-	if i := c.lowerBound(key); i > 0 {
-		return (*c)[i-1].block
+	if i := c.notBelow(key); i < len(*c) {
+		return (*c)[i].block
 	}
-	switch {
-	case n > 0:
-		return l.more.chunks[n-1].last()
-	case n == 0:
-		return l.front.last()
+	if n >= 0 {
+		return (*l.chunkAt(n - 1))[0].block
 	}
 	return nil
 }
 
-// first and last are the ends of a list that is not empty.
-func (l *blockList) first() *block { return l.front[0].block }
+// first is the entry of the first block of a list that is not empty.
+func (l *blockList) first() *entry { return l.front.first() }
 
+// last is the last block of a list that is not empty.
 func (l *blockList) last() *block {
-	if l.more != nil && len(l.more.chunks) > 0 {
-		return l.more.chunks[len(l.more.chunks)-1].last()
+	if l.more == nil {
+		return l.front[0].block
 	}
-	return l.front.last()
+	return (*l.chunkAt(len(l.more.chunks) - 1))[0].block
 }
 
 // all yields every block in order. The list must not change meanwhile.
@@ -167,8 +160,8 @@ func (l *blockList) all() iter.Seq[*block] {
 			chunks = append(chunks, l.more.chunks...)
 		}
 		for _, c := range chunks {
-			for i := range c {
-				if !yield(c[i].block) {
+			for _, e := range slices.Backward(c) {
+				if !yield(e.block) {
 					return
 				}
 			}
@@ -203,7 +196,8 @@ func (l *blockList) chunkAt(n int) *chunk {
 	return &l.more.chunks[n]
 }
 
-// splitChunk moves the upper half of a full chunk into a new one, at an index of more.
+// splitChunk moves the upper half of a full chunk into a new one, at an index of more. The upper
+// half is in front.
 func (l *blockList) splitChunk(full *chunk, at int) {
 	const half = chunkLimit / 2
 	if l.more == nil {
@@ -214,11 +208,12 @@ func (l *blockList) splitChunk(full *chunk, at int) {
 		upper = make(chunk, 0, chunkLimit)
 	}
 	l.more.spare = nil
-	upper = append(upper, (*full)[half:]...)
+	upper = append(upper, (*full)[:half]...)
+	copy(*full, (*full)[half:])
 	clear((*full)[half:])
 	*full = (*full)[:half]
 	l.more.chunks = slices.Insert(l.more.chunks, at, upper)
-	l.more.firsts = slices.Insert(l.more.firsts, at, upper[0].key)
+	l.more.firsts = slices.Insert(l.more.firsts, at, upper.first().key)
 }
 
 func (m *moreChunks) delete(n int) {
@@ -226,47 +221,43 @@ func (m *moreChunks) delete(n int) {
 	m.firsts = slices.Delete(m.firsts, n, n+1)
 }
 
-func (c chunk) last() *block { return c[len(c)-1].block }
+// first is the entry of the first block, which is at the end.
+func (c chunk) first() *entry { return &c[len(c)-1] }
 
-// insert adds a block to a chunk that is not full. It moves the entries behind it. (The functions
-// of package slices do the same at half the speed.) Often there are none.
+// insert adds a block to a chunk that is not full. The entries of the blocks before it move up.
 func (c *chunk) insert(e entry) {
-	i := c.lowerBound(e.key)
-	entries := append(*c, e)
-	if i < len(*c) {
-		if entries[i].key == e.key {
-			panic("alloc: a block is inserted twice")
-		}
-		copy(entries[i+1:], entries[i:])
-		entries[i] = e
+	i := c.notBelow(e.key)
+	if i > 0 && (*c)[i-1].key == e.key {
+		panic("alloc: a block is inserted twice")
 	}
-	*c = entries
+	*c = append(*c, e)
+	copy((*c)[i+1:], (*c)[i:])
+	(*c)[i] = e
 }
 
-// remove takes a block out. Often it is the first: a best fit is, and so is an only block.
+// remove takes a block out. The entries of the blocks before it move down. (A search for the key costs more, for most
+// blocks are near the end.)
 func (c *chunk) remove(e entry) {
 	entries := *c
-	i := 0
-	if len(entries) == 0 || entries[0].block != e.block {
-		i = entries.lowerBound(e.key)
-		if i == len(entries) || entries[i].block != e.block {
-			panic("alloc: a block is removed that is not there")
-		}
-	}
 	last := len(entries) - 1
-	if i < last {
-		copy(entries[i:], entries[i+1:])
+	i := last
+	for i >= 0 && entries[i].block != e.block {
+		i--
 	}
+	if i < 0 {
+		panic("alloc: a block is removed that is not there")
+	}
+	copy(entries[i:], entries[i+1:])
 	entries[last].block = nil
 	*c = entries[:last]
 }
 
-// lowerBound is the index of the first entry whose key is not below the given one.
-func (c chunk) lowerBound(key blockKey) int {
+// notBelow is the number of entries whose key is not below the given one. They are in front.
+func (c chunk) notBelow(key blockKey) int {
 	low := 0
 	for n := len(c); n > 0; {
-		half := (n + 1) / 2 // of the n entries from low on, among which the index is or behind them
-		low += half & -int(c[low+half-1].key.below(key))
+		half := (n + 1) / 2 // of the n entries from low on, of which the first ones may be counted
+		low += half & (int(c[low+half-1].key.below(key)) - 1)
 		n -= half
 	}
 	return low

@@ -143,7 +143,7 @@ func (d *device) insertEventsDeferredUntilNoCaptureLocked(context gatheredContex
 		if len(events) > 0 {
 			d.queueEventsLocked(b, events)
 		} else {
-			d.freeBlockLocked(b, context)
+			d.completeFreeLocked(b, context)
 		}
 	}
 	d.deferredBlocks = nil
@@ -210,7 +210,7 @@ func (d *device) freeSafeBlocksInCaptureLocked(params *allocParams) error {
 			continue
 		}
 		f.block.rare.streamUses = f.block.rare.streamUses[:0]
-		d.freeBlockLocked(f.block, params.context)
+		d.completeFreeLocked(f.block, params.context)
 	}
 	d.deferredBlocks = left
 	return nil

@@ -147,7 +147,8 @@ func (d *device) setSegmentStateToCheckpointLocked(s *segment, saved *segmentSta
 		} else {
 			d.decreaseInactiveSplitLocked(b)
 		}
-		d.markAllocatedLocked(b, want.size, context, noThread)
+		d.markAllocatedLocked(b, want.size)
+		d.recordAllocLocked(b, context, noThread)
 		blocks = append(blocks, b)
 		b = b.next
 	}

@@ -35,8 +35,9 @@ type device struct {
 	graphPools  privatePools // live and freeable
 	segments    segmentList
 
-	cudaEvents     eventQueues    // outstanding events of the pending blocks
-	deferredBlocks deferredBlocks // freed while requests were routed, without events yet
+	cudaEvents     eventQueues        // outstanding events of the pending blocks
+	recordedEvents []spec.EventHandle // see recordEventsLocked
+	deferredBlocks deferredBlocks     // freed while requests were routed, without events yet
 
 	capturesUnderway  []poolRouting     // the routings of requests, in the order begun
 	graphReuseContext graphReuseContext // while requests are routed

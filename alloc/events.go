@@ -52,12 +52,14 @@ func (b *block) addStreamUse(u streamUse) {
 }
 
 // eventQueues are the queues of outstanding events, in the order of lessStream. None is
-// empty (upstream: cuda_events).
+// empty between two operations (upstream: cuda_events).
 type eventQueues []eventQueue
 
+// eventQueue is the outstanding events of a stream, oldest first.
 type eventQueue struct {
 	stream spec.DeviceStream
-	events []outstandingEvent // oldest first
+	events []outstandingEvent
+	popped int // of the first events, which are not outstanding any more
 }
 
 // outstandingEvent is an event and the pending block that it was recorded for.
@@ -66,14 +68,39 @@ type outstandingEvent struct {
 	block *block
 }
 
+// outstanding is the events that are outstanding.
+func (q *eventQueue) outstanding() []outstandingEvent { return q.events[q.popped:] }
+
+// push adds the latest event. It uses the space of those that were popped if that is half of it.
+func (q *eventQueue) push(e outstandingEvent) {
+	if len(q.events) == cap(q.events) && q.popped >= len(q.events)/2 {
+		n := copy(q.events, q.outstanding())
+		clear(q.events[n:])
+		q.events, q.popped = q.events[:n], 0
+	}
+	q.events = append(q.events, e)
+}
+
+// pop takes out one of the outstanding events.
+func (q *eventQueue) pop(at int) outstandingEvent {
+	e := q.outstanding()[at]
+	if at == 0 {
+		q.events[q.popped] = outstandingEvent{}
+		q.popped++
+	} else {
+		q.events = slices.Delete(q.events, q.popped+at, q.popped+at+1)
+	}
+	return e
+}
+
 // recordEventsLocked records an event on each of the streams. If one cannot be recorded,
-// or the driver panics, all are put back into their event pools.
+// or the driver panics, all are put back into their event pools. What it returns is valid until it is called again.
 func (d *device) recordEventsLocked(uses []streamUse) ([]spec.EventHandle, error) {
-	var events []spec.EventHandle
+	d.recordedEvents = d.recordedEvents[:0]
 	recorded := false
 	defer func() {
 		if !recorded {
-			for i, e := range events {
+			for i, e := range d.recordedEvents {
 				d.eventPools[uses[i].stream.Device].put(e)
 			}
 		}
@@ -83,10 +110,10 @@ func (d *device) recordEventsLocked(uses []streamUse) ([]spec.EventHandle, error
 		if err != nil {
 			return nil, err
 		}
-		events = append(events, event)
+		d.recordedEvents = append(d.recordedEvents, event)
 	}
 	recorded = true
-	return events, nil
+	return d.recordedEvents, nil
 }
 
 func (d *device) recordEventLocked(s spec.DeviceStream) (spec.EventHandle, error) {
@@ -119,20 +146,34 @@ func (d *device) queueEventsLocked(b *block, events []spec.EventHandle) {
 	rare.streamUses = rare.streamUses[:0]
 }
 
+// push adds an event to the queue of its stream. A new queue uses the space of one that was dropped.
 func (q *eventQueues) push(s spec.DeviceStream, e outstandingEvent) {
 	at := 0
 	for at < len(*q) && lessStream((*q)[at].stream, s) {
 		at++
 	}
 	if at == len(*q) || (*q)[at].stream != s {
-		*q = slices.Insert(*q, at, eventQueue{stream: s})
+		added := eventQueue{stream: s}
+		if n := len(*q); n < cap(*q) {
+			added.events = (*q)[:n+1][n].events
+		}
+		*q = slices.Insert(*q, at, added)
 	}
-	(*q)[at].events = append((*q)[at].events, e)
+	(*q)[at].push(e)
 }
 
-// dropEmpty removes the queues that have become empty.
+// dropEmpty removes the queues that have become empty. Their space stays behind the others.
 func (q *eventQueues) dropEmpty() {
-	*q = slices.DeleteFunc(*q, func(q eventQueue) bool { return len(q.events) == 0 })
+	all, kept := *q, 0
+	for i := range all {
+		if len(all[i].outstanding()) == 0 {
+			all[i].events, all[i].popped = all[i].events[:0], 0
+			continue
+		}
+		all[kept], all[i] = all[i], all[kept]
+		kept++
+	}
+	*q = all[:kept]
 }
 
 // processEventsLocked makes the deferred blocks pending or free, and completes the free of
@@ -164,8 +205,8 @@ func (d *device) processQueuesLocked(context gatheredContext) error {
 // processQueueLocked takes the completed events off a queue, up to the first that has
 // not completed.
 func (d *device) processQueueLocked(q *eventQueue, context gatheredContext) error {
-	for len(q.events) > 0 {
-		complete, err := d.driver.QueryEvent(q.events[0].event)
+	for len(q.outstanding()) > 0 {
+		complete, err := d.driver.QueryEvent(q.outstanding()[0].event)
 		if err != nil {
 			return fmt.Errorf("querying an event of stream %v: %w", q.stream.Stream, err)
 		}
@@ -180,17 +221,11 @@ func (d *device) processQueueLocked(q *eventQueue, context gatheredContext) erro
 // popEventLocked takes an event that has completed off its queue. It completes the free of
 // the block if the block has no other outstanding event.
 func (d *device) popEventLocked(q *eventQueue, at int, context gatheredContext) {
-	e := q.events[at]
-	if at == 0 {
-		q.events[0] = outstandingEvent{}
-		q.events = q.events[1:]
-	} else {
-		q.events = slices.Delete(q.events, at, at+1)
-	}
+	e := q.pop(at)
 	d.eventPools[q.stream.Device].put(e.event)
 	e.block.rare.eventCount--
 	if e.block.rare.eventCount == 0 {
-		d.freeBlockLocked(e.block, context)
+		d.completeFreeLocked(e.block, context)
 		d.deliverLocked()
 	}
 }
@@ -214,8 +249,8 @@ func (d *device) synchronizeAndFreeEventsLocked(p *pool, context gatheredContext
 
 // synchronizeQueueLocked is synchronizeAndFreeEventsLocked for the events of a stream.
 func (d *device) synchronizeQueueLocked(q *eventQueue, p *pool, context gatheredContext) error {
-	for at := 0; at < len(q.events); {
-		e := q.events[at]
+	for at := 0; at < len(q.outstanding()); {
+		e := q.outstanding()[at]
 		if p != nil && e.block.segment.blockPool.owner != p {
 			at++
 			continue

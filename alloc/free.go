@@ -4,7 +4,7 @@ import "gaugeblock/spec"
 
 // The steps of a free. The driver calls that can fail, if any, come first. Then the block
 // is not allocated any more (trace entry free_requested). When the free is completed
-// (freeBlockLocked, free_completed) depends on the other streams that used the block:
+// (completeFreeLocked, free_completed) depends on the other streams that used the block:
 //
 //	none                            at once
 //	some                            pending: when a later malloc, EmptyCache or EmptyPool
@@ -13,13 +13,16 @@ import "gaugeblock/spec"
 //	                                or completes the free (capture.go)
 
 // free frees the block at ptr. It takes the mutex.
+//
+// The usual free calls nothing but functions of this package, and need not be prepared for a panic.
 func (d *device) free(ptr spec.Ptr) error {
 	context := d.maybeGatherContext(spec.ContextAll)
 
 	d.lock()
 	b := d.allocatedBlocks.getLocked(ptr)
 	if b != nil && b.rare == nil && !d.traceBuffer.enabled {
-		d.freeAtOnceLocked(b, nil) // calls no function of the program, and none of the driver
+		d.markFreeRequestedLocked(b)
+		d.freeBlockLocked(b)
 		d.mu.Unlock()
 		return nil
 	}
@@ -40,14 +43,14 @@ func (d *device) freeAllocatedLocked(b *block, context gatheredContext) error {
 		if err != nil {
 			return err
 		}
-		d.markFreeRequestedLocked(b, context)
+		d.requestFreeLocked(b, context)
 		d.deferBlockLocked(b, markers)
 	default:
 		events, err := d.recordEventsLocked(b.rare.streamUses)
 		if err != nil {
 			return err
 		}
-		d.markFreeRequestedLocked(b, context)
+		d.requestFreeLocked(b, context)
 		d.queueEventsLocked(b, events)
 	}
 	return nil
@@ -55,67 +58,73 @@ func (d *device) freeAllocatedLocked(b *block, context gatheredContext) error {
 
 // freeAtOnceLocked frees an allocated block without stream uses.
 func (d *device) freeAtOnceLocked(b *block, context gatheredContext) {
-	d.markFreeRequestedLocked(b, context)
-	d.freeBlockLocked(b, context)
+	d.requestFreeLocked(b, context)
+	d.completeFreeLocked(b, context)
 }
 
-// markFreeRequestedLocked makes a block not allocated, and counts and traces it (upstream:
-// the beginning of free).
-func (d *device) markFreeRequestedLocked(b *block, context gatheredContext) {
+// requestFreeLocked makes a block pending or deferred, and counts and traces it (upstream: the
+// beginning of free). Who calls it sees to it that the free is completed.
+func (d *device) requestFreeLocked(b *block, context gatheredContext) {
+	d.markFreeRequestedLocked(b)
+	d.blockStats.changePending(b.segment.blockPool.kind, 1, int64(b.size))
+	d.recordFreeTraceLocked(spec.ActionFreeRequested, b, context)
+}
+
+// completeFreeLocked completes the free of a block, and counts and traces it.
+func (d *device) completeFreeLocked(b *block, context gatheredContext) {
+	d.recordFreeTraceLocked(spec.ActionFreeCompleted, b, context)
+	if b.rare != nil {
+		b.rare.contextWhenAllocated = nil
+	}
+	d.blockStats.changePending(b.segment.blockPool.kind, -1, int64(b.size))
+	d.freeBlockLocked(b)
+}
+
+// markFreeRequestedLocked makes a block not allocated, and counts it.
+func (d *device) markFreeRequestedLocked(b *block) {
 	d.allocatedBlocks.eraseLocked(b.ptr)
 	b.allocated = false
-	kind := b.segment.blockPool.kind
-	d.blockStats.allocation.decrease(kind, 1)
-	d.blockStats.allocatedBytes.decrease(kind, int64(b.size))
-	if d.traceBuffer.enabled {
-		d.recordFreeTraceLocked(spec.ActionFreeRequested, b, context)
-	}
+	d.blockStats.requestFree(b.segment.blockPool.kind, int64(b.size))
 	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeAllocations.Decrease(1)
 	}
 }
 
-// freeBlockLocked completes the free of a block: it merges the block with its free
+// freeBlockLocked makes a block free that is not allocated any more: it merges the block with its free
 // neighbours and puts it into the free blocks (upstream: free_block).
-func (d *device) freeBlockLocked(b *block, context gatheredContext) {
-	if d.traceBuffer.enabled {
-		d.recordFreeTraceLocked(spec.ActionFreeCompleted, b, context)
-	}
-	if b.rare != nil {
-		b.rare.contextWhenAllocated = nil
-	}
-	blockPool := b.segment.blockPool
-	kind, size, requested := blockPool.kind, int64(b.size), int64(b.requestedSize)
+func (d *device) freeBlockLocked(b *block) {
+	s := b.segment
+	kind := s.blockPool.kind
+	d.blockStats.completeFree(kind, int64(b.requestedSize))
 
-	// One change of inactive_split: plus the block, if it is split after the merges, minus
-	// each neighbour that was merged into it.
+	// One change of inactive_split: minus each neighbour that is merged into the block, plus the
+	// block, if it is split after that.
 	var count, bytes int64
-	for _, neighbour := range [...]*block{b.prev, b.next} {
-		if b.merges(neighbour) {
-			count--
-			bytes -= int64(neighbour.size)
-			d.mergeLocked(b, neighbour)
+	if prev := b.prev; b.merges(prev) {
+		s.lists.free.remove(prev)
+		count, bytes = -1, -int64(prev.size)
+		d.absorbLocked(b, prev)
+	}
+	if next := b.next; b.merges(next) {
+		s.lists.free.remove(next)
+		count, bytes = count-1, bytes-int64(next.size)
+		d.absorbLocked(b, next)
+	}
+	s.blockPool.startAge(b)
+	s.lists.free.insert(b)
+	if s.expandable == nil {
+		if b.isSplit() {
+			count, bytes = count+1, bytes+int64(b.size)
 		}
+		d.blockStats.changeInactiveSplit(kind, count, bytes)
 	}
-	blockPool.insertFree(b)
-	if b.isSplit() {
-		count++
-		bytes += int64(b.size)
-	}
-	if !b.isExpandable() {
-		d.blockStats.inactiveSplit.add(kind, count)
-		d.blockStats.inactiveSplitBytes.add(kind, bytes)
-	}
-
-	d.blockStats.active.decrease(kind, 1)
-	d.blockStats.activeBytes.decrease(kind, size)
-	d.blockStats.requestedBytes.decrease(kind, requested)
 }
 
-// tryMergeBlocksLocked merges a neighbour into b, if that is possible.
+// tryMergeBlocksLocked merges a neighbour into b, if that is possible. b is in no list.
 func (d *device) tryMergeBlocksLocked(b, neighbour *block) {
 	if b.merges(neighbour) {
-		d.mergeLocked(b, neighbour)
+		neighbour.removeFromList()
+		d.absorbLocked(b, neighbour)
 	}
 }
 
@@ -124,10 +133,8 @@ func (b *block) merges(neighbour *block) bool {
 	return neighbour != nil && neighbour.isFree() && neighbour.mapped == b.mapped
 }
 
-// mergeLocked merges a free neighbour into b. b keeps its struct and requested size, and is in
-// no list.
-func (d *device) mergeLocked(b, neighbour *block) {
-	neighbour.removeFromList()
+// absorbLocked merges a neighbour, which is in no list, into b. b keeps its struct and requested size.
+func (d *device) absorbLocked(b, neighbour *block) {
 	neighbour.unlink()
 	if neighbour.ptr < b.ptr {
 		b.ptr = neighbour.ptr
@@ -138,7 +145,9 @@ func (d *device) mergeLocked(b, neighbour *block) {
 
 // recordFreeTraceLocked records a step of a free.
 func (d *device) recordFreeTraceLocked(action spec.Action, b *block, context gatheredContext) {
-	d.recordTraceLocked(action, b, b.requestedSize, contextOr(context, b.rarely().contextWhenAllocated), noThread)
+	if d.traceBuffer.enabled {
+		d.recordTraceLocked(action, b, b.requestedSize, contextOr(context, b.rarely().contextWhenAllocated), noThread)
+	}
 }
 
 // contextOr is the context of a free's trace entries: that of the operation under way (a

@@ -38,44 +38,46 @@ type allocParams struct {
 
 // malloc serves a request of at least one byte. If it returns a failure, its report is to be
 // called, without a mutex held. It takes the mutex.
+//
+// The usual malloc calls nothing but functions of this package, and need not be prepared for a panic.
 func (d *device) malloc(r spec.Request) (ptr spec.Ptr, failure *outOfMemory, err error) {
-	params := allocParams{thread: r.Thread, stream: r.Stream, requestedSize: r.Bytes}
-	params.context = d.maybeGatherContext(spec.ContextState)
+	context := d.maybeGatherContext(spec.ContextState)
 
 	d.lock()
-	if b := d.hitLocked(&params); b != nil {
-		ptr = d.allocFoundBlockLocked(b, &params)
-		d.mu.Unlock()
-		return ptr, nil, nil
+	if context == nil {
+		if ptr := d.hitLocked(r.Stream, r.Bytes); ptr != 0 {
+			d.mu.Unlock()
+			return ptr, nil, nil
+		}
 	}
 	defer d.unlock()
-	return d.findAndAllocateLocked(&params)
+	return d.findAndAllocateLocked(&allocParams{thread: r.Thread, stream: r.Stream, requestedSize: r.Bytes, context: context})
 }
 
-// hitLocked is findBlockLocked for the usual malloc: there are no events, no routings and no
-// trace entries, and a free block serves the request. Neither the driver nor a function of
-// the program is called then, so that malloc need not be prepared for a panic. It has changed
-// nothing if it returns nil.
-func (d *device) hitLocked(params *allocParams) *block {
-	if len(d.cudaEvents) > 0 || len(d.deferredBlocks) > 0 || d.requestsRoutedLocked() || d.traceBuffer.enabled || d.gcEnabledLocked() {
-		return nil
+// hitLocked serves the usual request: there are no events, no routings and no trace entries, and
+// a free block is the best fit. It has changed nothing if it returns 0.
+func (d *device) hitLocked(stream spec.Stream, bytes uint64) spec.Ptr {
+	if len(d.cudaEvents)|len(d.deferredBlocks)|len(d.capturesUnderway) != 0 || d.traceBuffer.enabled || d.gcEnabledLocked() {
+		return 0
 	}
-	d.chooseBlockPoolLocked(params, d.defaultPool)
-	b := d.getFreeBlockLocked(params)
-	if b != nil && b.isExpandable() && b.segment.expandable.inaccessible > 0 {
+	size := roundUpPowerOfTwo(bytes, d.geometry.MinBlock)
+	if d.divides {
+		size = roundSize(bytes, &d.cfg, &d.geometry)
+	}
+	b := d.getFreeBlockLocked(d.defaultPool.blockPoolFor(size, &d.geometry), stream, size, d.cfg.ExpandableSegments)
+	if b == nil {
+		return 0
+	}
+	if b.isExpandable() && b.segment.expandable.inaccessible > 0 {
 		b.segment.blockPool.insertFree(b)
-		return nil
+		return 0
 	}
-	return b
+	return d.allocFoundBlockLocked(b, size, bytes, d.cfg.ExpandableSegments).ptr
 }
 
 // chooseBlockPoolLocked rounds the size of a request and chooses the block pool.
 func (d *device) chooseBlockPoolLocked(params *allocParams, pool *pool) {
-	if d.divides {
-		params.size = roundSize(params.requestedSize, &d.cfg, &d.geometry)
-	} else {
-		params.size = roundUpPowerOfTwo(params.requestedSize, d.geometry.MinBlock)
-	}
+	params.size = roundSize(params.requestedSize, &d.cfg, &d.geometry)
 	params.blockPool = pool.blockPoolFor(params.size, &d.geometry)
 	params.useExpandable = d.cfg.ExpandableSegments && pool.allocator == nil
 }
@@ -95,11 +97,12 @@ func (d *device) findAndAllocateLocked(params *allocParams) (spec.Ptr, *outOfMem
 			return 0, nil, err
 		}
 	}
-	ptr := d.allocFoundBlockLocked(b, params)
+	b = d.allocFoundBlockLocked(b, params.size, params.requestedSize, params.useExpandable)
+	d.recordAllocLocked(b, params.context, params.thread)
 	if d.traceBuffer.hasUndelivered() {
-		d.deliverOrFreeLocked(ptr)
+		d.deliverOrFreeLocked(b.ptr)
 	}
-	return ptr, nil, nil
+	return b.ptr, nil, nil
 }
 
 // deliverOrFreeLocked delivers the trace entries of a malloc. If one of the program's
@@ -129,11 +132,11 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 	}
 	d.chooseBlockPoolLocked(params, pool)
 	params.segmentSize = segmentSize(params.size, &d.cfg, &d.geometry)
-	if b := d.getFreeBlockLocked(params); b != nil {
+	if b := d.getFreeBlockLocked(params.blockPool, params.stream, params.size, params.useExpandable); b != nil {
 		return b, nil
 	}
 	if d.triggerFreeMemoryCallbacksLocked(params) {
-		if b := d.getFreeBlockLocked(params); b != nil {
+		if b := d.getFreeBlockLocked(params.blockPool, params.stream, params.size, params.useExpandable); b != nil {
 			return b, nil
 		}
 	}
@@ -209,25 +212,24 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 	return d.allocBlockLocked(params, true)
 }
 
-// allocFoundBlockLocked allocates a block, which is free and in no list, for the
-// request. The request takes the low addresses; the remainder of a split becomes a free
+// allocFoundBlockLocked allocates a block, which is free and in no list, for a request of
+// requestedSize, rounded to size. The request takes the low addresses; the remainder of a split becomes a free
 // block.
-func (d *device) allocFoundBlockLocked(b *block, params *allocParams) spec.Ptr {
-	if d.shouldSplitLocked(b, params) {
-		b = d.splitBlockLocked(b, params.size)
+func (d *device) allocFoundBlockLocked(b *block, size, requestedSize uint64, useExpandable bool) *block {
+	if d.shouldSplitLocked(b, size, useExpandable) {
+		b = d.splitBlockLocked(b, size)
 	} else {
 		d.decreaseInactiveSplitLocked(b)
 	}
-	d.markAllocatedLocked(b, params.requestedSize, params.context, params.thread)
-	return b.ptr
+	d.markAllocatedLocked(b, requestedSize)
+	return b
 }
 
 // decreaseInactiveSplitLocked counts that a free block is allocated whole: if it does not
 // cover its segment, it was an inactive split block.
 func (d *device) decreaseInactiveSplitLocked(b *block) {
 	if b.isSplit() && !b.isExpandable() {
-		d.blockStats.inactiveSplit.decrease(b.segment.blockPool.kind, 1)
-		d.blockStats.inactiveSplitBytes.decrease(b.segment.blockPool.kind, int64(b.size))
+		d.blockStats.changeInactiveSplit(b.segment.blockPool.kind, -1, -int64(b.size))
 	}
 }
 
@@ -241,38 +243,35 @@ func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
 	remaining.ptr += spec.Ptr(size)
 	remaining.size -= size
 	blockPool := b.segment.blockPool
-	blockPool.insertFree(remaining)
+	blockPool.startAge(remaining)
+	b.segment.lists.free.insert(remaining)
 	switch {
 	case b.isExpandable():
 	case wasSplit:
 		d.blockStats.inactiveSplitBytes.decrease(blockPool.kind, int64(size))
 	default:
-		d.blockStats.inactiveSplit.increase(blockPool.kind, 1)
-		d.blockStats.inactiveSplitBytes.increase(blockPool.kind, int64(remaining.size))
+		d.blockStats.changeInactiveSplit(blockPool.kind, 1, int64(remaining.size))
 	}
 	return b
 }
 
-// markAllocatedLocked makes a block allocated, and counts and traces it (upstream: the end
-// of alloc_found_block).
-func (d *device) markAllocatedLocked(b *block, requestedSize uint64, context gatheredContext, thread spec.Thread) {
+// markAllocatedLocked makes a block allocated, and counts it (upstream: the end of alloc_found_block).
+func (d *device) markAllocatedLocked(b *block, requestedSize uint64) {
 	b.allocated = true
 	b.requestedSize = requestedSize
-	if context != nil || b.rare != nil {
-		b.needsRare().contextWhenAllocated = context
-	}
 	d.allocatedBlocks.insertLocked(b.ptr, b)
-	d.recordTraceLocked(spec.ActionAlloc, b, requestedSize, context, thread)
-
-	kind, size := b.segment.blockPool.kind, int64(b.size)
-	d.blockStats.allocation.increase(kind, 1)
-	d.blockStats.allocatedBytes.increase(kind, size)
-	d.blockStats.active.increase(kind, 1)
-	d.blockStats.activeBytes.increase(kind, size)
-	d.blockStats.requestedBytes.increase(kind, int64(requestedSize))
+	d.blockStats.allocate(b.segment.blockPool.kind, int64(b.size), int64(requestedSize))
 	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeAllocations.Increase(1)
 	}
+}
+
+// recordAllocLocked traces that a block was allocated, and keeps the context.
+func (d *device) recordAllocLocked(b *block, context gatheredContext, thread spec.Thread) {
+	if context != nil || b.rare != nil {
+		b.needsRare().contextWhenAllocated = context
+	}
+	d.recordTraceLocked(spec.ActionAlloc, b, b.requestedSize, context, thread)
 }
 
 // outOfMemory is the error of a request that failed, and the observers to call.

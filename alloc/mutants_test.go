@@ -126,3 +126,56 @@ func TestReleaseAfterReservePanics(t *testing.T) {
 	must(t, b.EmptyCache())
 	wantNoLeaks(t, b, gpu)
 }
+
+// TestFreeFailsInCapture: with graph_capture_record_stream_reuse a free asks the driver about the streams of the
+// block. If that fails nothing has changed.
+func TestFreeFailsInCapture(t *testing.T) {
+	for nth := 1; nth <= 2; nth++ {
+		gpu := fakegpu.New(fakegpu.Config{})
+		a := newAllocator(t, gpu, "graph_capture_record_stream_reuse:True")
+		first, second := newStream(t, gpu, 0), newStream(t, gpu, 0)
+		pool := spec.PoolID{User: 1}
+		must(t, a.BeginAllocateToPool(0, pool, spec.ForThread(0)))
+		p := mustMallocOn(t, a, 0, first, 20*mib)
+		must(t, gpu.BeginCapture(0, first, spec.CaptureGlobal))
+		must(t, a.RecordStream(p, 0, second))
+		failure := errors.New("failure")
+		must(t, gpu.FailCall("CaptureStatus", nth, failure))
+		before, err := a.Stats(0)
+		must(t, err)
+		if err := a.Free(p); !errors.Is(err, failure) {
+			t.Fatalf("call %d fails: %v", nth, err)
+		}
+		if after, err := a.Stats(0); err != nil || after != before {
+			t.Errorf("call %d fails, and the statistics are %+v, not %+v: %v", nth, after, before, err)
+		}
+		must(t, a.Free(p))
+	}
+}
+
+// TestPoolsThatAreWhole: after SetNoSplit requests get blocks that are not split.
+func TestPoolsThatAreWhole(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "")
+	pool := spec.PoolID{User: 1}
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForThread(0)))
+	must(t, a.SetNoSplit(0, pool))
+	mustMalloc(t, a, 0, 512)
+	must(t, a.EndAllocateToPool(0, pool))
+	s, err := a.SnapshotPool(pool)
+	must(t, err)
+	if len(s.Segments) != 1 || len(s.Segments[0].Blocks) != 1 {
+		t.Errorf("%+v", s.Segments)
+	}
+}
+
+// TestReleasedPoolGetsNoMemory: that a pool was released is the error, whatever else is wrong with a request to make it.
+func TestReleasedPoolGetsNoMemory(t *testing.T) {
+	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
+	pool := spec.PoolID{User: 1}
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForThread(0)))
+	mustMalloc(t, a, 0, 512)
+	must(t, a.EndAllocateToPool(0, pool))
+	must(t, a.ReleasePool(0, pool))
+	wantError[*spec.InvalidStateError](t, a.CreatePool(0, pool, spec.PoolOptions{Memory: &ownMemory{}}), "was released")
+}

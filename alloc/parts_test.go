@@ -86,7 +86,7 @@ func benchmarkLists(b *testing.B) {
 	x := freeBlock(2<<20, 1<<40)
 	free.insert(x)
 	for b.Loop() {
-		if free.lowerBound(blockKey{size: 512}) != x {
+		if free.bestFit(512) != x {
 			b.Fatal("not found")
 		}
 		free.remove(x)
@@ -124,16 +124,11 @@ func benchmarkBits(b *testing.B) {
 func benchmarkTallies(b *testing.B) {
 	var s blockStats
 	for b.Loop() {
-		s.inactiveSplit.increase(spec.SmallPool, 1)
-		s.inactiveSplitBytes.increase(spec.SmallPool, 2<<20-512)
-		for _, t := range [...]*tally{&s.allocation, &s.allocatedBytes, &s.active, &s.activeBytes, &s.requestedBytes} {
-			t.increase(spec.SmallPool, 512)
-		}
-		for _, t := range [...]*tally{&s.allocation, &s.allocatedBytes, &s.active, &s.activeBytes, &s.requestedBytes} {
-			t.decrease(spec.SmallPool, 512)
-		}
-		s.inactiveSplit.decrease(spec.SmallPool, 1)
-		s.inactiveSplitBytes.decrease(spec.SmallPool, 2<<20-512)
+		s.changeInactiveSplit(spec.SmallPool, 1, 2<<20-512)
+		s.allocate(spec.SmallPool, 512, 512)
+		s.requestFree(spec.SmallPool, 512)
+		s.completeFree(spec.SmallPool, 512)
+		s.changeInactiveSplit(spec.SmallPool, -1, -(2<<20 - 512))
 	}
 }
 

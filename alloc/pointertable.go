@@ -21,7 +21,6 @@ type pointerTable struct {
 	limit int    // of used
 	shift int    // 64 minus the binary logarithm of the number of slots
 	used  int    // slots with a pointer
-	found int    // the slot found last, which is likely to be erased next
 
 	shared  bool // set before the table is used
 	keys    []atomic.Uint64
@@ -63,7 +62,7 @@ func (t *pointerTable) getLocked(p spec.Ptr) *block {
 
 // findLocked is the slot of a pointer, or -1. It is valid until the next change.
 func (t *pointerTable) findLocked(p spec.Ptr) int {
-	if t.used == 0 {
+	if len(t.slots) == 0 {
 		return -1
 	}
 	for i := t.home(uint64(p)); ; i = t.next(i) {
@@ -71,7 +70,6 @@ func (t *pointerTable) findLocked(p spec.Ptr) int {
 		case 0:
 			return -1
 		case uint64(p):
-			t.found = i
 			return i
 		}
 	}
@@ -84,24 +82,37 @@ func (t *pointerTable) insertLocked(p spec.Ptr, b *block) {
 	if t.used >= t.limit {
 		t.growLocked()
 	}
-	t.beginChange()
-	i := t.home(uint64(p))
-	for t.slots[i].key != 0 {
-		i = t.next(i)
-	}
-	t.set(i, uint64(p), b)
 	t.used++
-	t.endChange()
+	slots := t.slots
+	i := t.home(uint64(p))
+	for slots[i].key != 0 {
+		i = (i + 1) & (len(slots) - 1)
+	}
+	if t.shared {
+		t.changeLocked(func() { t.set(i, uint64(p), b) })
+		return
+	}
+	slots[i] = slot{uint64(p), b}
 }
 
-// eraseLocked removes a pointer, which is in the table. Each pointer behind its slot, up to the
-// first free one, moves up to the slot that has become free, unless its home is behind that.
+// eraseLocked removes a pointer, which is in the table.
 func (t *pointerTable) eraseLocked(p spec.Ptr) {
-	free := t.found
-	if t.slots[free].key != uint64(p) {
-		free = t.findLocked(p)
+	t.used--
+	i := t.findLocked(p)
+	if t.shared {
+		t.changeLocked(func() { t.emptyLocked(i) })
+		return
 	}
-	t.beginChange()
+	if t.slots[t.next(i)].key == 0 {
+		t.slots[i] = slot{}
+		return
+	}
+	t.emptyLocked(i)
+}
+
+// emptyLocked makes a slot free. Each pointer behind it, up to the
+// first free slot, moves up to the slot that has become free, unless its home is behind that.
+func (t *pointerTable) emptyLocked(free int) {
 	for i := t.next(free); t.slots[i].key != 0; i = t.next(i) {
 		key := t.slots[i].key
 		if distance := t.distance(t.home(key), i); distance >= t.distance(free, i) {
@@ -110,8 +121,6 @@ func (t *pointerTable) eraseLocked(p spec.Ptr) {
 		}
 	}
 	t.set(free, 0, nil)
-	t.used--
-	t.endChange()
 }
 
 // distance is the number of steps from a slot on to another.
@@ -148,17 +157,11 @@ func (t *pointerTable) growLocked() {
 	}
 }
 
-// beginChange and endChange let has find out that the table has changed meanwhile.
-func (t *pointerTable) beginChange() {
-	if t.shared {
-		t.changes.Add(1)
-	}
-}
-
-func (t *pointerTable) endChange() {
-	if t.shared {
-		t.changes.Add(1)
-	}
+// changeLocked makes a change of a shared table. Meanwhile changes is odd.
+func (t *pointerTable) changeLocked(change func()) {
+	t.changes.Add(1)
+	change()
+	t.changes.Add(1)
 }
 
 // has reports whether a block is allocated at p, without the mutex, in a table that is shared.

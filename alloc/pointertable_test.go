@@ -163,11 +163,11 @@ func TestPointerTableReaders(t *testing.T) {
 func TestPointerTableUncertain(t *testing.T) {
 	table := pointerTable{shared: true}
 	table.insertLocked(512, new(block))
-	table.beginChange()
-	if _, certain := table.has(512); certain {
-		t.Error("a reader is certain during a change")
-	}
-	table.endChange()
+	table.changeLocked(func() {
+		if _, certain := table.has(512); certain {
+			t.Error("a reader is certain during a change")
+		}
+	})
 	if found, certain := table.has(512); !found || !certain {
 		t.Error("the pointer is not found after the change")
 	}

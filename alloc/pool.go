@@ -63,13 +63,16 @@ type blockPool struct {
 // insertFree puts a free, mapped block into the free blocks (upstream:
 // insert_into_blocks).
 func (p *blockPool) insertFree(b *block) {
-	if b.rare != nil || p.getFreeBlocksCallCount > 0 {
-		p.resetAge(b)
-	}
+	p.startAge(b)
 	b.segment.lists.free.insert(b)
 }
 
-func (p *blockPool) resetAge(b *block) { b.needsRare().gcCountBase = p.getFreeBlocksCallCount }
+// startAge sets the age of a block to 0.
+func (p *blockPool) startAge(b *block) {
+	if p.getFreeBlocksCallCount > 0 {
+		b.needsRare().gcCountBase = p.getFreeBlocksCallCount
+	}
+}
 
 // gcAge is the age of a free block, in searches.
 func (p *blockPool) gcAge(b *block) uint64 { return p.getFreeBlocksCallCount - b.rarely().gcCountBase }
@@ -259,11 +262,9 @@ func (d *device) tryMempoolFallbackLocked(params *allocParams) *block {
 		if !p.useOnOOM || p.useCount == 0 {
 			continue
 		}
-		fallback := *params
-		fallback.blockPool = p.blockPoolFor(params.size, &d.geometry)
-		fallback.useExpandable = false
-		if b := d.getFreeBlockLocked(&fallback); b != nil {
-			*params = fallback
+		blockPool := p.blockPoolFor(params.size, &d.geometry)
+		if b := d.getFreeBlockLocked(blockPool, params.stream, params.size, false); b != nil {
+			params.blockPool, params.useExpandable = blockPool, false
 			return b
 		}
 	}

@@ -160,6 +160,7 @@ func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *bloc
 func (d *device) addSegmentLocked(s *segment, params *allocParams) *block {
 	s.blockPool, s.stream = params.blockPool, params.stream
 	s.head = d.newBlockLocked(s, s.base, s.size)
+	s.head.prev, s.head.next = nil, nil
 	s.blockPool.blocks.addSegment(s)
 	d.segments.insert(s)
 	return s.head

@@ -37,7 +37,7 @@ func classOf(size uint64) (octave, class uint) {
 // entryOf is a block with its key.
 func entryOf(b *block) entry { return entry{blockKey{b.size, b.ptr}, b} }
 
-// insert adds a block.
+// insert adds a block. If there are few in its class, the entries of those before it move up one by one.
 func (s *sizeClasses) insert(b *block) {
 	o, c := classOf(b.size)
 	in := s.byOctave[o]
@@ -45,34 +45,84 @@ func (s *sizeClasses) insert(b *block) {
 		in = new(octave)
 		s.byOctave[o] = in
 	}
-	if list := &in.classes[c]; in.used>>c&1 != 0 || !list.insertAlone(entryOf(b)) {
-		list.insert(entryOf(b))
-	}
 	in.used |= 1 << c
 	s.used |= 1 << o
+	b.class = uint16(o<<classBits | c)
+	list := &in.classes[c]
+	i := len(list.front)
+	if i >= fewEntries || i >= cap(list.front) || list.more != nil {
+		list.insert(entryOf(b))
+		return
+	}
+	key := entryOf(b).key
+	entries := list.front[:i+1]
+	list.front = entries
+	for i > 0 && entries[i-1].key.less(key) {
+		entries[i] = entries[i-1]
+		i--
+	}
+	if i > 0 && entries[i-1].key == key {
+		panic("alloc: a block is inserted twice")
+	}
+	entries[i] = entry{key, b}
 }
 
-// remove takes a block out.
+// remove takes a block out. Most often it is the first of its class.
 func (s *sizeClasses) remove(b *block) {
-	o, c := classOf(b.size)
+	o, c := b.class>>classBits%64, b.class%(1<<classBits)
 	in := s.byOctave[o]
 	if in == nil {
 		panic("alloc: a block is removed that is not there")
 	}
 	list := &in.classes[c]
-	if !list.removeAlone(b) {
+	if !list.removeFirst(b) {
 		list.remove(entryOf(b))
 	}
-	if list.isEmpty() {
-		in.used &^= 1 << c
-		if in.used == 0 {
-			s.used &^= 1 << o
-		}
-	}
+	in.used &^= isZero(uint64(len(list.front))) << c
+	s.used &^= isZero(in.used) << o
 }
 
-// after is the block that follows b, or nil.
-func (s *sizeClasses) after(b *block) *block { return s.lowerBound(blockKey{b.size, b.ptr + 1}) }
+// isZero is 1 if n is 0, else 0. There is no branch, which the processor could not predict.
+func isZero(n uint64) uint64 { return (n - 1) &^ n >> 63 }
+
+// bestFit is the first block of at least that size, or nil.
+func (s *sizeClasses) bestFit(size uint64) *block {
+	list := s.listFrom(classOf(size))
+	if list == nil {
+		return nil
+	}
+	if first := list.first(); first.key.size >= size {
+		return first.block
+	}
+	return s.lowerBound(blockKey{size: size}) // the class has a size below and perhaps one above
+}
+
+// listFrom is the first list that has blocks from a class on, or nil. The class may be one above
+// the last of the octave.
+func (s *sizeClasses) listFrom(o, c uint) *blockList {
+	if s.used>>o&1 == 0 || s.byOctave[o].used>>c == 0 {
+		above := s.used & (^uint64(1) << o)
+		if above == 0 {
+			return nil
+		}
+		o, c = uint(bits.TrailingZeros64(above)), 0
+	}
+	in := s.byOctave[o]
+	c += uint(bits.TrailingZeros64(in.used >> c))
+	return &in.classes[c%(1<<classBits)]
+}
+
+// after is the block that follows b, which is in the set, or nil.
+func (s *sizeClasses) after(b *block) *block {
+	o, c := uint(b.class>>classBits)%64, uint(b.class%(1<<classBits))
+	if list := &s.byOctave[o].classes[c]; len(list.front) > 1 || list.more != nil {
+		return s.lowerBound(blockKey{b.size, b.ptr + 1})
+	}
+	if list := s.listFrom(o, c+1); list != nil {
+		return list.first().block
+	}
+	return nil
+}
 
 // before is the block that precedes b, or nil.
 func (s *sizeClasses) before(b *block) *block { return s.predecessor(blockKey{b.size, b.ptr}) }
@@ -80,23 +130,16 @@ func (s *sizeClasses) before(b *block) *block { return s.predecessor(blockKey{b.
 // lowerBound is the first block whose key is not below the given one, or nil.
 func (s *sizeClasses) lowerBound(key blockKey) *block {
 	o, c := classOf(key.size)
-	if s.used>>o&1 != 0 {
-		in := s.byOctave[o]
-		if in.used>>c&1 != 0 {
-			if b := in.classes[c].lowerBound(key); b != nil {
-				return b
-			}
+	if s.used>>o&1 != 0 && s.byOctave[o].used>>c&1 != 0 {
+		if b := s.byOctave[o].classes[c].lowerBound(key); b != nil {
+			return b
 		}
-		if above := in.used & (^uint64(1) << c); above != 0 {
-			return in.classes[bits.TrailingZeros64(above)].first()
-		}
+		c++
 	}
-	above := s.used & (^uint64(1) << o)
-	if above == 0 {
-		return nil
+	if list := s.listFrom(o, c); list != nil {
+		return list.first().block
 	}
-	in := s.byOctave[bits.TrailingZeros64(above)]
-	return in.classes[bits.TrailingZeros64(in.used)].first()
+	return nil
 }
 
 // predecessor is the last block whose key is below the given one, or nil.

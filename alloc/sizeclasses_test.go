@@ -85,6 +85,9 @@ func TestSizeClassesEqualTree(t *testing.T) {
 				if got, want := classes.lowerBound(k), tree.lowerBound(k); got != want {
 					t.Fatalf("lowerBound(%v): got %v, want %v", k, got, want)
 				}
+				if got, want := classes.bestFit(k.size), tree.lowerBound(blockKey{size: k.size}); got != want {
+					t.Fatalf("bestFit(%d): got %v, want %v", k.size, got, want)
+				}
 				if got, want := classes.predecessor(k), tree.predecessor(k); got != want {
 					t.Fatalf("predecessor(%v): got %v, want %v", k, got, want)
 				}

@@ -163,7 +163,7 @@ func (d *device) inspectEventsLocked(v *spec.Visitor) {
 		return
 	}
 	for _, q := range d.cudaEvents {
-		for _, e := range q.events {
+		for _, e := range q.outstanding() {
 			v.PendingEvent(&spec.PendingEventView{Stream: q.stream.Stream, Device: q.stream.Device, Event: e.event, Block: e.block.ptr})
 		}
 	}

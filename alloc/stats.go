@@ -25,7 +25,7 @@ func (d *device) statsLocked() spec.DeviceStats {
 func (a *Allocator) ResetPeakStats(dev spec.Device) error {
 	return a.onDevice("reset_peak_stats", dev, func(d *device) error {
 		d.stats.ResetPeak()
-		d.blockStats.each((*tally).resetPeak)
+		d.blockStats.resetPeak()
 		return nil
 	})
 }
@@ -34,7 +34,7 @@ func (a *Allocator) ResetPeakStats(dev spec.Device) error {
 func (a *Allocator) ResetAccumulatedStats(dev spec.Device) error {
 	return a.onDevice("reset_accumulated_stats", dev, func(d *device) error {
 		d.stats.ResetAccumulated()
-		d.blockStats.each((*tally).resetAccumulated)
+		d.blockStats.resetAccumulated()
 		return nil
 	})
 }

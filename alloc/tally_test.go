@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,7 +20,7 @@ func TestTallyEqualsStatArray(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"increase": func(t *rapid.T) {
 				kind, amount := kinds.Draw(t, "kind"), amounts.Draw(t, "amount")
-				got.increase(kind, amount)
+				got.add(kind, amount)
 				want.Increase(kind, amount)
 			},
 			"decrease": func(t *rapid.T) {
@@ -58,24 +59,98 @@ func TestTallyEqualsStatArray(t *testing.T) {
 	})
 }
 
-// TestBlockStatsFill: each tally becomes the statistic of its name, and each is visited.
-func TestBlockStatsFill(t *testing.T) {
-	var s blockStats
-	n := int64(0)
-	s.each(func(t *tally) { n++; t.increase(spec.SmallPool, n) })
-	var stats spec.DeviceStats
-	s.fill(&stats)
-	for name, got := range map[string][2]int64{
-		"allocation":           {stats.Allocation[0].Current, 1},
-		"allocated_bytes":      {stats.AllocatedBytes[0].Current, 2},
-		"active":               {stats.Active[0].Current, 3},
-		"active_bytes":         {stats.ActiveBytes[0].Current, 4},
-		"requested_bytes":      {stats.RequestedBytes[0].Current, 5},
-		"inactive_split":       {stats.InactiveSplit[0].Current, 6},
-		"inactive_split_bytes": {stats.InactiveSplitBytes[0].Current, 7},
-	} {
-		if got[0] != got[1] {
-			t.Errorf("%s is %d, want %d", name, got[0], got[1])
+// TestBlockStatsEqualStatArrays does the same to blockStats and to a spec.StatArray for each statistic: blocks are
+// allocated, freed at once, or pending between.
+func TestBlockStatsEqualStatArrays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		type counted struct {
+			kind            spec.PoolKind
+			size, requested int64
 		}
+		var s blockStats
+		var want spec.DeviceStats
+		var allocated, pending []counted
+		take := func(from *[]counted) counted {
+			i := rapid.IntRange(0, len(*from)-1).Draw(t, "which")
+			c := (*from)[i]
+			*from = slices.Delete(*from, i, i+1)
+			return c
+		}
+		requestFree := func(c counted) {
+			s.requestFree(c.kind, c.size)
+			want.Allocation.Decrease(c.kind, 1)
+			want.AllocatedBytes.Decrease(c.kind, c.size)
+		}
+		completeFree := func(c counted) {
+			s.completeFree(c.kind, c.requested)
+			want.Active.Decrease(c.kind, 1)
+			want.ActiveBytes.Decrease(c.kind, c.size)
+			want.RequestedBytes.Decrease(c.kind, c.requested)
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"allocate": func(t *rapid.T) {
+				c := counted{spec.PoolKind(rapid.IntRange(0, 1).Draw(t, "kind")), rapid.Int64Range(1, 100).Draw(t, "size"), rapid.Int64Range(1, 100).Draw(t, "requested")}
+				s.allocate(c.kind, c.size, c.requested)
+				want.Allocation.Increase(c.kind, 1)
+				want.AllocatedBytes.Increase(c.kind, c.size)
+				want.Active.Increase(c.kind, 1)
+				want.ActiveBytes.Increase(c.kind, c.size)
+				want.RequestedBytes.Increase(c.kind, c.requested)
+				allocated = append(allocated, c)
+			},
+			"free": func(t *rapid.T) {
+				if len(allocated) > 0 {
+					c := take(&allocated)
+					requestFree(c)
+					completeFree(c)
+				}
+			},
+			"make pending": func(t *rapid.T) {
+				if len(allocated) > 0 {
+					c := take(&allocated)
+					requestFree(c)
+					s.changePending(c.kind, 1, c.size)
+					pending = append(pending, c)
+				}
+			},
+			"complete": func(t *rapid.T) {
+				if len(pending) > 0 {
+					c := take(&pending)
+					s.changePending(c.kind, -1, c.size)
+					completeFree(c)
+				}
+			},
+			"change inactive_split": func(t *rapid.T) {
+				kind := spec.PoolKind(rapid.IntRange(0, 1).Draw(t, "kind"))
+				count, bytes := rapid.Int64Range(-2, 1).Draw(t, "count"), rapid.Int64Range(-100, 100).Draw(t, "bytes")
+				s.changeInactiveSplit(kind, count, bytes)
+				change(&want.InactiveSplit, kind, count)
+				change(&want.InactiveSplitBytes, kind, bytes)
+			},
+			"reset the peaks": func(t *rapid.T) {
+				s.resetPeak()
+				want.ResetPeak()
+			},
+			"reset the sums": func(t *rapid.T) {
+				s.resetAccumulated()
+				want.ResetAccumulated()
+			},
+			"": func(t *rapid.T) {
+				var got spec.DeviceStats
+				s.fill(&got)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("-StatArrays +blockStats:\n%s", diff)
+				}
+			},
+		})
+	})
+}
+
+// change changes a statistic by an amount of either sign.
+func change(a *spec.StatArray, kind spec.PoolKind, amount int64) {
+	if amount > 0 {
+		a.Increase(kind, amount)
+	} else {
+		a.Decrease(kind, -amount)
 	}
 }

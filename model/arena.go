@@ -13,6 +13,9 @@ type Arena struct {
 	states slab.Slab[State]
 	truths slab.Slab[Truth]
 
+	// Notes are what the owner of the arena knows about states in it. No action uses them.
+	Notes any
+
 	Segments        slab.Slab[Segment]
 	Blocks          slab.Slab[Block]
 	StreamUses      slab.Slab[spec.DeviceStream]
@@ -76,6 +79,9 @@ func (s State) Keep() *State {
 	*kept = s
 	return kept
 }
+
+// Notes are those of the state's arena; nil if it is in none.
+func (s *State) Notes() any { return s.memory().Notes }
 
 // NewTruth is a pointer to a truth in the arena.
 func (a *Arena) NewTruth(t Truth) *Truth {

@@ -52,3 +52,52 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("the release makes two calls, not %v", calls)
 	}
 }
+
+// callsOf are all driver calls of an operation.
+func callsOf(s model.State, operation func(model.State)) (all []string) {
+	for n := 1; ; n++ {
+		_, calls := s.Interrupted(n, operation)
+		if calls == nil {
+			return all
+		}
+		all = calls
+	}
+}
+
+// TestCallsOfExpandableSegments: the driver calls of a malloc that maps pages.
+func TestCallsOfExpandableSegments(t *testing.T) {
+	s, r := small().Configure("expandable_segments:True")
+	if r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	calls := callsOf(s, func(s model.State) { s.Malloc(1, 2, model.DriverResults{LowestFrom: 1 << 16}) })
+	if !slices.Equal(calls, []string{"ReserveAddress", "MapPage"}) {
+		t.Errorf("a malloc calls %v", calls)
+	}
+}
+
+// TestCallsOfEmptyPool: only the events of the pool are waited for.
+func TestCallsOfEmptyPool(t *testing.T) {
+	from := model.DriverResults{LowestFrom: 1 << 16}
+	pool := spec.PoolID{User: 1}
+	s := small()
+	used := func(s model.State) model.State {
+		s, r := s.Malloc(1, 2, from)
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		s, _ = s.RecordStream(r.Ptr, spec.DeviceStream{Stream: 2})
+		return s.Busy(spec.DeviceStream{Stream: 2})
+	}
+	s = used(s)
+	s, _ = s.BeginAllocateAllToPool(pool)
+	s = used(s)
+	s, _ = s.EndAllocateToPool(pool)
+	for _, g := range slices.Clone(s.Segments) {
+		s, _ = s.Free(g.Address)
+	}
+	s, _ = s.ReleasePool(pool)
+	if calls := callsOf(s, func(s model.State) { s.EmptyPool(pool) }); !slices.Equal(calls, []string{"SynchronizeEvent", "Free"}) {
+		t.Errorf("with %d events, the calls are %v", len(s.Events), calls)
+	}
+}

@@ -188,9 +188,13 @@ func (s *State) findAllocated(p spec.Ptr) (place, bool) {
 // freeList lists the free blocks of a pool by stream, size and address.
 func (s *State) freeList(pool spec.PoolID, kind spec.PoolKind) []place {
 	var free []place
-	for i, g := range s.Segments {
-		for j, b := range g.Blocks {
-			if g.Pool == pool && g.PoolKind == kind && b.IsFree() {
+	for i := range s.Segments {
+		g := &s.Segments[i]
+		if g.Pool != pool || g.PoolKind != kind {
+			continue
+		}
+		for j := range g.Blocks {
+			if g.Blocks[j].IsFree() {
 				free = append(free, place{i, j})
 			}
 		}

@@ -189,3 +189,39 @@ func TestPoolsThatAreUsed(t *testing.T) {
 		t.Error("a freeable pool was not emptied")
 	}
 }
+
+// TestReleaseDefaultPoolLeavesStateAlone: it waits for the events, in a state of its own.
+func TestReleaseDefaultPoolLeavesStateAlone(t *testing.T) {
+	s := malloc(newState(""), 5*mib, 0x1000000)
+	s, _ = s.RecordStream(0x1000000, side)
+	s = s.Busy(side)
+	s, _ = s.Free(0x1000000)
+	printed := fmt.Sprintf("%#v", s)
+	if released := s.ReleaseDefaultPool(); len(released.Events) > 0 || len(released.Segments) > 0 {
+		t.Errorf("%d events and %d segments are left", len(released.Events), len(released.Segments))
+	}
+	if now := fmt.Sprintf("%#v", s); now != printed {
+		t.Errorf("the state was\n%s\nand is\n%s", printed, now)
+	}
+}
+
+// TestForbiddenCalls: each kind of driver call that was forbidden is recorded, once.
+func TestForbiddenCalls(t *testing.T) {
+	s := newState("")
+	s.Truth = &model.Truth{}
+	s.CallDriver(model.WaitEvent, true)
+	s.CallDriver(model.FreeMemory, false)
+	s.CallDriver(model.WaitEvent, true)
+	if got := s.Truth.Illegal; len(got) != 1 || got[0] != model.WaitEvent {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestUsesOfWhatIsNotHeld: nothing is launched for memory that the program does not hold.
+func TestUsesOfWhatIsNotHeld(t *testing.T) {
+	s := newState("")
+	s.Truth = &model.Truth{Touches: []model.Touch{{Ptr: 0x1000000, Stream: side}}}
+	if next := s.LaunchUses(0x1000000); !next.Equal(s) {
+		t.Errorf("%#v", next.Streams)
+	}
+}

@@ -98,7 +98,7 @@ func (l *library) build(compiler, from, dir string, options []string) error {
 		args = append(args, "-Wl,--version-script="+script)
 	}
 	if l.name != "libcuda.so.1" {
-		args = append(args, filepath.Join(dir, "libcuda.so.1"), "-Wl,-rpath,$ORIGIN")
+		args = append(args, filepath.Join(dir, "libcuda.so.1"), "-Wl,--disable-new-dtags,-rpath,$ORIGIN")
 	}
 	return Run(exec.Command(compiler, slices.Concat(args, l.options, options)...))
 }

@@ -23,10 +23,26 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// built builds them, the machine among them, once.
+// built builds them, the machine among them, and decoys, once.
 var built = sync.OnceValue(func() error {
-	return errors.Join(Build(scratch), BuildMachine(filepath.Join("..", ".."), scratch))
+	return errors.Join(Build(scratch), BuildMachine(filepath.Join("..", ".."), scratch), buildDecoys())
 })
+
+// decoys is a directory with empty libraries of the same names. LD_LIBRARY_PATH leads to it: so it leads to CUDA's own
+// libraries on a machine that has them, and a program that was linked with ours must not find those.
+func decoys() string { return filepath.Join(scratch, "decoys") }
+
+func buildDecoys() error {
+	compiler, err := Compiler("CC", "cc", "gcc", "clang")
+	if err != nil {
+		return err
+	}
+	err = os.MkdirAll(decoys(), 0o755)
+	for _, name := range []string{"libcuda.so.1", "libcudart.so.12", "libcudart.so.13"} {
+		err = errors.Join(err, Run(exec.Command(compiler, "-shared", "-fPIC", "-x", "c", os.DevNull, "-o", filepath.Join(decoys(), name))))
+	}
+	return err
+}
 
 // compile builds a program of testdata against the libraries; the test is skipped where
 // there is no compiler.
@@ -48,7 +64,7 @@ func compile(t *testing.T, source string) (program string) {
 	}
 	program = filepath.Join(scratch, strings.TrimSuffix(source, filepath.Ext(source)))
 	build := exec.Command(compiler, "-o", program, filepath.Join("testdata", source), "-I"+filepath.Join(scratch, "include"),
-		"-L"+scratch, "-lcudart", "-lcuda", "-pthread", "-Wl,-rpath,"+scratch)
+		"-L"+scratch, "-lcudart", "-lcuda", "-pthread", "-Wl,--disable-new-dtags,-rpath,"+scratch)
 	if err := Run(build); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +76,7 @@ func run(t *testing.T, program string, arguments []string, variables ...string) 
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report")
 	c := exec.Command(program, arguments...)
-	c.Env = append(os.Environ(), append(variables, "GAUGEBLOCK_CUDA_REPORT="+file)...)
+	c.Env = append(os.Environ(), append(variables, "GAUGEBLOCK_CUDA_REPORT="+file, "LD_LIBRARY_PATH="+decoys())...)
 	text, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)

@@ -44,11 +44,9 @@ func (c *CachingAllocator) Initial() []*model.State {
 
 // Next implements explore.Specification.
 func (c *CachingAllocator) Next(s *model.State, yield func(label int, next *model.State)) {
-	for i, stream := range c.Streams {
-		for j, size := range c.Sizes {
-			next, r := s.Malloc(stream, size, model.DriverResults{LowestFrom: AddressBase})
-			c.hold(&next, r, stream, size)
-			yield(c.malloc.label(i, j), next.Keep())
+	for i := range c.Streams {
+		for j := range c.Sizes {
+			yield(c.malloc.label(i, j), c.tryMalloc(s, i, j).next)
 		}
 	}
 	c.nextExceptMalloc(s, yield)
@@ -75,7 +73,7 @@ func (c *CachingAllocator) nextExceptMalloc(s *model.State, yield func(label int
 			}
 		}
 	}
-	emit(c.emptyCache.label(), s.EmptyCache())
+	yield(c.emptyCache.label(), c.tryEmptyCache(s))
 }
 
 // launchAndFree launches the last uses of the memory at an address, and then frees it.

@@ -140,15 +140,19 @@ func (f *faults) refuse(s *model.State, stream spec.Stream, bytes uint64) (next 
 // DriverCalls are the driver calls of a step FailedMalloc, FailedEmptyCache, FailedFree or
 // FailedCheckpoint. The last fails.
 func DriverCalls(s *model.State, name string, arguments []int) []string {
-	operation := emptyCache
+	_, calls := s.Interrupted(arguments[len(arguments)-1], operationOf(name, arguments))
+	return calls
+}
+
+// operationOf is the operation of such a step.
+func operationOf(name string, arguments []int) func(model.State) {
 	switch name {
 	case "FailedMalloc":
-		operation = mallocOf(spec.Stream(arguments[0]), uint64(arguments[1]))
+		return mallocOf(spec.Stream(arguments[0]), uint64(arguments[1]))
 	case "FailedFree":
-		operation = freeOf(AddressBase + spec.Ptr(arguments[0]))
+		return freeOf(AddressBase + spec.Ptr(arguments[0]))
 	case "FailedCheckpoint":
-		operation = checkpointOf(PoolID(uint64(arguments[0])))
+		return checkpointOf(PoolID(uint64(arguments[0])))
 	}
-	_, calls := s.Interrupted(arguments[len(arguments)-1], operation)
-	return calls
+	return emptyCache
 }

@@ -69,9 +69,11 @@ var noArena model.Arena
 
 // Decoder implements explore.Specification.
 func (m *keys) Decoder() func(key []byte) *model.State {
-	arena := new(model.Arena)
+	known := new(attempts)
+	arena := &model.Arena{Notes: known}
 	return func(key []byte) *model.State {
 		arena.Reset()
+		known.of = nil
 		s := m.initial.In(arena)
 		k := coder{key: key, reading: true, arena: arena}
 		m.module.code(&k, s)

@@ -19,9 +19,9 @@ func fails(s *model.State, stream spec.Stream, bytes uint64) bool {
 
 // everyFailure reports whether a predicate holds for all mallocs that would fail.
 func (c *CachingAllocator) everyFailure(s *model.State, holds func(stream spec.Stream, bytes uint64) bool) bool {
-	for _, stream := range c.Streams {
-		for _, bytes := range c.Sizes {
-			if fails(s, stream, bytes) && !holds(stream, bytes) {
+	for i, stream := range c.Streams {
+		for j, bytes := range c.Sizes {
+			if c.tryMalloc(s, i, j).fails() && !holds(stream, bytes) {
 				return false
 			}
 		}
@@ -33,7 +33,7 @@ func (c *CachingAllocator) everyFailure(s *model.State, holds func(stream spec.S
 // fit after a release of all cached memory either. The first half cannot fail: the model's
 // malloc searches with the same GetFreeBlock.
 func (c *CachingAllocator) outOfMemoryIsReal(s *model.State) bool {
-	emptied := s.EmptyCache()
+	emptied := c.tryEmptyCache(s)
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
 		_, cached := s.ProcessEvents().GetFreeBlock(stream, bytes)
 		need := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)

@@ -84,7 +84,8 @@ type Tracer struct {
 	holders         map[int][]int // by stream: the busy streams that its pending work waits for, oldest first
 	idle            []int         // streams that were busy and are not any more
 	checkpoints     map[int]savedState
-	checkpointCount int // number of the last checkpoint
+	checkpointCount int  // number of the last checkpoint
+	mapped          bool // pages were mapped
 }
 
 // Step appends the operations of a step.
@@ -93,6 +94,7 @@ func (t *Tracer) Step(from *model.State, label string, to *model.State) error {
 	if err != nil {
 		return err
 	}
+	t.mapped = t.mapped || from.Config.ExpandableSegments && from.Reserved() > 0
 	switch name {
 	case "Malloc":
 		t.malloc(from, to, arguments)
@@ -110,7 +112,7 @@ func (t *Tracer) Step(from *model.State, label string, to *model.State) error {
 	case "Configure":
 		t.add(to, trace.Op{Kind: trace.OpConfigure, Settings: MaxSplitSettings(uint64(arguments[0]))})
 	default:
-		if !t.poolStep(from, to, name, arguments) {
+		if !t.poolStep(from, to, name, arguments) && !t.faultyStep(from, name, arguments) {
 			return &spec.NotSupportedError{Op: "trace", Reason: label}
 		}
 	}

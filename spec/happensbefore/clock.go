@@ -135,3 +135,10 @@ func (c *Clock) Tick(lane int) Epoch {
 
 // Set makes the clock equal to another one.
 func (c *Clock) Set(other Clock) { *c = other }
+
+// kept is the clock for those who keep it and join nothing to it. It does not hold on to the
+// tree that was joined last.
+func (c Clock) kept() Clock {
+	c.known = nil
+	return c
+}

@@ -101,7 +101,7 @@ func (l *Lane) Stream() spec.DeviceStream { return l.stream }
 // Clock is what comes before the lane's next work, its own work included.
 func (l *Lane) Clock() Clock {
 	l.catchUp()
-	return l.clock
+	return l.clock.kept()
 }
 
 // catchUp makes a blocking lane come after what was released to all of its kind.
@@ -124,7 +124,7 @@ func (l *Lane) freeze() Clock {
 		c.tree = c.covering()
 		c.tree.of, c.tree.version = l, c.own.stamp
 	}
-	return l.clock
+	return c.kept()
 }
 
 // Last is the lane's latest work; its position is 0 if there is none.
@@ -277,7 +277,7 @@ func (d *device) gatherBlocking() Clock {
 func (o *Order) Submit(l *Lane) Moment {
 	o.prepare(l)
 	e := l.clock.Tick(l.number)
-	return Moment{e, l.clock}
+	return Moment{e, l.clock.kept()}
 }
 
 // SubmitHost is what the thread does itself, such as writing memory that the device
@@ -291,7 +291,7 @@ func (o *Order) SubmitHost() Moment {
 	t.lane.clock.Join(t.seen)
 	e := t.lane.clock.Tick(t.lane.number)
 	t.seen.raise(t.lane.clock.own)
-	return Moment{e, t.lane.clock}
+	return Moment{e, t.lane.clock.kept()}
 }
 
 // Reached is what comes before whatever the thread submits to the lane next. To ask
@@ -299,7 +299,7 @@ func (o *Order) SubmitHost() Moment {
 func (o *Order) Reached(l *Lane) Clock {
 	reached := l.Clock()
 	reached.Join(o.current.seen)
-	return reached
+	return reached.kept()
 }
 
 // Record makes an event of what comes before the lane's next work.
@@ -363,7 +363,7 @@ func (o *Order) SeeWork(e Epoch) { o.current.seen.Raise(e) }
 func (o *Order) SynchronizeDevice(dev spec.Device) { o.See(o.onDevice(dev)) }
 
 // Known is what the thread has seen complete.
-func (o *Order) Known() Clock { return o.current.seen }
+func (o *Order) Known() Clock { return o.current.seen.kept() }
 
 // Seen reports whether the thread has seen the work complete.
 func (o *Order) Seen(e Epoch) bool { return o.current.seen.Covers(e) }

@@ -407,3 +407,59 @@ func TestLanesThatAreNeeded(t *testing.T) {
 		t.Error("a lane is not reused whose work is forgotten")
 	}
 }
+
+// TestSeenAlone: who has seen a piece of work complete, and nothing of what came before it in
+// other lanes, does not know what an earlier event of its lane knew; nor do those that it tells.
+func TestSeenAlone(t *testing.T) {
+	for _, told := range []bool{false, true} {
+		order := happensbefore.New()
+		order.SetThread(1)
+		order.SetThread(0)
+		first := order.NewLane(spec.DeviceStream{Stream: 1})
+		waiting := order.NewLane(spec.DeviceStream{Stream: 2})
+		var event, later happensbefore.Clock
+		work := order.Submit(first).Epoch
+		order.Record(&event, first)
+		order.Wait(waiting, event)
+		order.Submit(waiting)
+		order.Record(&later, waiting)
+		order.SeeWork(order.Submit(waiting).Epoch)
+		if told {
+			order.OrderThreads(0, 1)
+			order.SetThread(1)
+		}
+		if order.Seen(work) {
+			t.Error("the work of the other lane is seen too early")
+		}
+		if order.See(later); !order.Seen(work) {
+			t.Errorf("told %v: an event is seen, and not what came before it", told)
+		}
+	}
+}
+
+// TestManyVersions: a lane that records events without end, with no work between them, and
+// waits in turn. Whoever has waited for one of them has not waited for later ones.
+func TestManyVersions(t *testing.T) {
+	order := happensbefore.New()
+	lane := order.NewLane(spec.DeviceStream{Stream: 1})
+	other := order.NewLane(spec.DeviceStream{Stream: 2})
+	waiting := order.NewLane(spec.DeviceStream{Stream: 3})
+	var event happensbefore.Clock
+	for i := range 1<<20 + 10 { // more than there are versions
+		work := order.Submit(other).Epoch
+		order.Record(&event, other)
+		order.Wait(lane, event)
+		order.Record(&event, lane)
+		if i >= 1<<20-10 || i < 10 {
+			if order.Before(work, waiting) {
+				t.Fatal("the work comes before what waits for nothing new")
+			}
+			if order.Wait(waiting, event); !order.Before(work, waiting) {
+				t.Fatalf("event %d: what waits for it does not come after the work", i)
+			}
+		}
+	}
+	if e := order.Submit(lane).Epoch; e.Position != 1 {
+		t.Errorf("the first work is at position %d", e.Position)
+	}
+}

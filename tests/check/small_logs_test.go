@@ -38,6 +38,13 @@ func TestSmallLogs(t *testing.T) {
 			`{"op":"wait_stream","stream":2,"on":1}` + "\n" + `{"op":"kernel","stream":2,"reads":[[1,0,0]]}` + "\n" +
 			`{"op":"wait_stream","stream":1,"on":2}` + "\n" + `{"op":"free","id":1}` + "\n" + `{"end":true}` + "\n",
 			[]string{noDriver}},
+		{"work on the rest of an allocation", header +
+			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"kernel","stream":0,"writes":[[1,256,0]]}` + "\n" + `{"op":"free","id":1}` + "\n" + `{"end":true}` + "\n",
+			[]string{noDriver}},
+		{"a stream that is not captured ends a capture", header +
+			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"kernel","stream":0,"writes":[[1,0,0]]}` + "\n" + `{"op":"free","id":1}` + "\n" +
+			`{"op":"capture_begin","stream":1,"mode":"relaxed"}` + "\n" + `{"op":"wait_stream","stream":2,"on":1}` + "\n" + `{"op":"capture_end","stream":2,"graph":1}` + "\n" + `{"end":true}` + "\n",
+			[]string{noDriver, "device refuses: capture_end: driver: EndCapture: cudaErrorStreamCaptureUnmatched (903): the capture began on stream 0x10, not on stream 0x20; the capture is invalidated"}},
 		{"the launch of a graph is work", header +
 			`{"op":"capture_begin","stream":1,"mode":"relaxed"}` + "\n" + `{"op":"capture_end","stream":1,"graph":1}` + "\n" +
 			`{"op":"graph_launch","stream":1,"graph":1}` + "\n" + `{"end":true}` + "\n",

@@ -2,9 +2,11 @@ package foreign
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 
 	"gaugeblock/fakegpu/cuda"
 )
@@ -17,6 +19,33 @@ type Workshop struct {
 	To        string
 	Options   string // of the C++ compiler
 	built     map[string]string
+}
+
+// Flags are the flags of the commands that build recipes.
+type Flags struct {
+	Src, To, Only, Options *string
+}
+
+// NewFlags makes the flags. What says what they are about: "recipes", "bugs".
+func NewFlags(what string) Flags {
+	return Flags{
+		Src:     flag.String("src", filepath.Join("..", "shared", "foreign"), "the folder of sources, or of sources.tar.xz, which is unpacked beside what is built"),
+		To:      flag.String("to", filepath.Join("build", "foreign"), "where to build"),
+		Only:    flag.String("only", "", "only "+what+" whose names match this expression"),
+		Options: flag.String("options", "-O1", "options of the C++ compiler"),
+	}
+}
+
+// Open opens the workshop that the flags describe; match is Only, list all recipes.
+func (f Flags) Open() (w *Workshop, match *regexp.Regexp, list []Recipe, err error) {
+	if match, err = regexp.Compile(*f.Only); err != nil {
+		return nil, nil, nil, err
+	}
+	if list, err = Recipes(); err != nil {
+		return nil, nil, nil, err
+	}
+	w, err = Open(*f.Src, *f.To, *f.Options)
+	return w, match, list, err
 }
 
 // Open builds the fake GPU's libraries in a folder. Src is a folder of sources, or one that
@@ -74,5 +103,5 @@ func (w *Workshop) Program(name string) error {
 	w.built["program "+name] = file
 	return cuda.Run(exec.Command(compiler, "-std=c++17", "-O1", "-Wall", "-Wextra", "-I"+filepath.Join(libraries, "include"),
 		"-o", file, filepath.Join("tests", "foreign", "program", name+".cc"),
-		"-L"+libraries, "-lcudart", "-lcuda", "-Wl,-rpath,"+libraries, "-ldl", "-lpthread"))
+		"-L"+libraries, "-lcudart", "-lcuda", "-Wl,--disable-new-dtags,-rpath,"+libraries, "-ldl", "-lpthread"))
 }

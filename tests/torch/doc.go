@@ -12,4 +12,6 @@
 //	minimise.go   the shortest program that still differs
 //	cplusplus.go  the same program in C++
 //	search.go     many programs, and the report
+//	edges.go      every step of the specification, by walks through its states
+//	follow.go     a walk, performed by a worker
 package torch

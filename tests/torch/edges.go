@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -169,7 +170,8 @@ func (r *edgeRun) open(c tla.Configuration) (err error) {
 	}
 	r.module = check.Module
 	explored := explore.Explore(r.module, explore.Options[*bounded.State]{Edges: true, Workers: r.Workers})
-	r.planner, r.labels = edges.NewPlanner(explored.Graph), r.module.Labels()
+	r.labels = r.module.Labels()
+	r.planner = edges.NewPlanner(explored.Graph, final(r.labels))
 	r.known = make([]atomic.Pointer[known], explored.States)
 	r.known[0].Store(&known{State: r.module.Initial()[0]})
 	r.ended.L = &r.mu
@@ -252,6 +254,7 @@ func (r *edgeRun) write(steps []edges.Step) (*edgeWalk, error) {
 	w := &edgeWalk{steps: steps}
 	tracer := r.module.Tracer(r.scale.Name)
 	streams := streamsInOrder(len(tracer.Header.Streams) - 1)
+	captures, written := r.scale.NewCaptures(), 0
 	from := r.known[0].Load()
 	w.states = append(w.states, from.State)
 	w.job = job{Scale: r.scale.Name, Every: r.Every}
@@ -266,20 +269,23 @@ func (r *edgeRun) write(steps []edges.Step) (*edgeWalk, error) {
 		if err := tracer.Step(from.State, label, to.State); err != nil {
 			return nil, err
 		}
+		captures.Add(tracer.Ops[written:])
+		written = len(tracer.Ops)
 		w.states = append(w.states, to.State)
-		w.ends = append(w.ends, len(tracer.Ops))
-		w.job.Layouts = append(w.job.Layouts, make([]uint64, len(tracer.Ops)-len(w.job.Layouts))...)
+		w.ends = append(w.ends, len(captures.Ops))
+		w.job.Layouts = append(w.job.Layouts, make([]uint64, len(captures.Ops)-len(w.job.Layouts))...)
 		if r.scale.Exact() && step.New {
-			w.job.Layouts[len(tracer.Ops)-1] = to.layout
+			w.job.Layouts[len(captures.Ops)-1] = to.layout
 		}
 		from = to
 	}
-	for i := range tracer.Ops {
-		if err := r.scale.Operation(&tracer.Ops[i]); err != nil {
+	w.job.Ops = captures.Ops
+	for i := range w.job.Ops {
+		if err := r.scale.Operation(&w.job.Ops[i]); err != nil {
 			return nil, err
 		}
 	}
-	w.job.Ops, w.job.Header = tracer.Ops, r.scale.Header(tracer.Header, streams)
+	w.job.Header = r.scale.Header(tracer.Header, streams)
 	return w, nil
 }
 
@@ -332,6 +338,22 @@ func (r *edgeRun) follow(walk *edgeWalk) error {
 // only be where the scale is not exact. The two allocators have done the same.
 const otherwise = "a malloc ends otherwise than in the specification"
 
+// failed is why a walk ends at a step in which a driver call fails. Mostly PyTorch is not in the
+// specification's next state then, even if that does not show yet (tla/upstream).
+const failed = "a driver call has failed"
+
+func isFinal(label string) bool {
+	return strings.HasPrefix(label, "Failed") || strings.HasPrefix(label, "Refused")
+}
+
+// final says by label where walks end.
+func final(labels []string) (ends []bool) {
+	for _, label := range labels {
+		ends = append(ends, isFinal(label))
+	}
+	return ends
+}
+
 // count adds what came of a walk to the report. If the walk has ended early, what it had still to take
 // is left to other walks.
 func (r *edgeRun) count(walk *edgeWalk, reply *reply) {
@@ -355,6 +377,9 @@ func (r *edgeRun) count(walk *edgeWalk, reply *reply) {
 		} else {
 			r.report.Unexplained = append(r.report.Unexplained, EdgeFinding{o.Difference.Error(), r.labelsOf(walk.steps[:performed])})
 		}
+	case isFinal(r.labels[walk.steps[performed-1].Label]):
+		r.planner.Passed(walk.steps, performed-1)
+		r.planner.Resume(walk.steps, performed, failed)
 	default:
 		r.planner.Passed(walk.steps, performed)
 	}

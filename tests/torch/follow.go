@@ -2,6 +2,7 @@ package torch
 
 import (
 	"cmp"
+	"fmt"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
@@ -89,7 +90,13 @@ func (j *job) follow(at *place) (r reply) {
 		at.set(0, 0, i+1)
 		r.Operations++
 		did, difference := perform(op)
-		if difference == nil && op.Kind == trace.OpMalloc && trace.ErrorName(did.Err) != wanted {
+		if difference == nil && i > 0 && j.Ops[i-1].Kind == trace.OpFault && op.Kind != trace.OpFault {
+			if difference = pair.unmetFault(&op); difference != nil && !scale.Exact() && difference.Reference == difference.PyTorch {
+				r.Otherwise = i + 1
+				break
+			}
+		}
+		if difference == nil && (op.Kind == trace.OpMalloc || wanted != "") && trace.ErrorName(did.Err) != wanted {
 			r.Otherwise = i + 1
 			break
 		}
@@ -111,6 +118,17 @@ func (j *job) follow(at *place) (r reply) {
 		break
 	}
 	return r
+}
+
+// unmetFault is the difference that a driver call which had to fail was not made, by either.
+func (p *Pair) unmetFault(op *trace.Op) *Difference {
+	ours, theirs := p.reference.GPU().PendingFaults(), p.pytorch.GPU().PendingFaults()
+	if ours+theirs == 0 {
+		return nil
+	}
+	return &Difference{
+		Op: op.InWords(), What: "faults that were not met", Reference: fmt.Sprint(ours), PyTorch: fmt.Sprint(theirs), ours: p.answered, theirs: p.did,
+	}
 }
 
 // freeLostRanges frees ranges of addresses that PyTorch's allocator has lost with their pools, and

@@ -15,14 +15,15 @@ import (
 // moment is the first difference of a program, and how things stood before.
 type moment struct {
 	*Outcome
-	op     *trace.Op
-	before spec.Snapshot       // of the reference
-	pools  map[devicePool]bool // that the reference has
-	config spec.Config         // in force
-	same   *fakegpu.Hazard     // the first on the reference's device, if that is what differs
-	filled map[devicePool]bool // filledPools
-	strict bool                // a capture was under way that is not relaxed
-	facts  facts
+	op       *trace.Op
+	before   spec.Snapshot       // of the reference
+	pools    map[devicePool]bool // that the reference has
+	config   spec.Config         // in force
+	same     *fakegpu.Hazard     // the first on the reference's device, if that is what differs
+	filled   map[devicePool]bool // filledPools
+	captured bool                // the stream of the operation is being captured
+	strict   bool                // a capture was under way that is not relaxed
+	facts    facts
 }
 
 // facts are what the program has done up to then.
@@ -103,6 +104,7 @@ func before(o *Outcome) (*moment, error) {
 	m.same = firstHazard(player.GPU())
 	m.filled = filledPools(player.Allocator(), o.Header.Devices)
 	m.pools = existingPools(player.Allocator(), o.Header.Devices)
+	m.captured = capturing(player.GPU(), spec.DeviceStream{Device: m.op.Device, Stream: o.Header.Streams[m.op.Stream]})
 	m.strict = player.GPU().FreeForbidden()
 	m.before, err = player.Allocator().Snapshot()
 	return m, err

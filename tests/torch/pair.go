@@ -204,6 +204,9 @@ func compareErrors(ours, theirs error) (what, our, their string) {
 		return "", "", ""
 	}
 	a, b := errorClass(ours), errorClass(theirs)
+	if b == "refused" && saysDriver(theirs) {
+		b = trace.ErrorDriver
+	}
 	if a != b {
 		return "error", inWords(ours), inWords(theirs)
 	}
@@ -247,6 +250,11 @@ func tells(message string, e *spec.OutOfMemoryError) bool {
 		has(true, "Of the allocated memory ", e.Allocated, " is allocated by PyTorch") &&
 		has(e.PrivatePools > 0, "with ", e.PrivatePools, " allocated in private pools") &&
 		has(true, "and ", e.Unallocated, " is reserved by PyTorch but unallocated")
+}
+
+// saysDriver reports whether PyTorch has an error of the driver's interface. It keeps no number of it.
+func saysDriver(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "CUDA driver error: ")
 }
 
 func errorClass(err error) string {

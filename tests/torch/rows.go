@@ -39,6 +39,9 @@ var rules = []rule{
 		return m.facts.useOnOOM && m.op.Kind == trace.OpMalloc && (m.says("already recording to mempool_id") || m.says("use_count > 0"))
 	}},
 	{"Private pools are in the order of a hash table's slots", (*moment).otherPool},
+	{"A request that needs memory from the driver, for a stream that is not captured", func(m *moment) bool {
+		return m.strict && m.cudaError(900) && m.op.Kind == trace.OpMalloc && !m.captured && !m.freesMemory()
+	}},
 	{"Garbage collection, the release of oversize blocks, emptying the cache", func(m *moment) bool {
 		return m.strict && m.cudaError(900)
 	}},
@@ -78,6 +81,35 @@ var rules = []rule{
 	{"`use_on_oom` and `no_split` of an unknown pool are kept", (*moment).keptMark},
 	{"A block that counts as oversize is passed to `cudaFree`", (*moment).oversizePart},
 	{"Segments of a private pool are released as well, for a request of that pool", (*moment).oversizeCaptured},
+}
+
+// freesMemory reports whether PyTorch has freed memory of the driver in the operation, or tried to: it
+// traces that before.
+func (m *moment) freesMemory() bool {
+	return slices.ContainsFunc(m.Difference.theirs.Entries, func(e spec.TraceEntry) bool {
+		return e.Action == spec.ActionSegmentFree || e.Action == spec.ActionSegmentUnmap
+	})
+}
+
+// The rows of driver calls that fail in the operation of the difference, by call.
+var faultRows = map[string]string{
+	"QueryEvent":       "A `cudaEventQuery` or `cudaEventSynchronize` that fails has taken the event out of its queue",
+	"SynchronizeEvent": "A `cudaEventQuery` or `cudaEventSynchronize` that fails has taken the event out of its queue",
+	"RecordEvent":      "If an event cannot be created or recorded, the block is not allocated any more",
+	"Free":             "A `cudaFree` that fails has been counted and traced",
+	"CreatePage":       "If a page cannot be created, mapped or made accessible, those before it count as mapped",
+	"SetAccess":        "If a page cannot be created, mapped or made accessible, those before it count as mapped",
+	"FreeAddress":      "If the addresses of a segment cannot be freed, the process ends",
+	"UnmapPage":        "If a page cannot be unmapped or released, it and those before it do not belong to the segment any more",
+}
+
+// faultRow is the row of the driver call that was made to fail in the operation, which both say; "" if
+// none was.
+func (m *moment) faultRow() string {
+	if n := len(m.Ops); n > 1 && m.Ops[n-2].Kind == trace.OpFault && (m.cudaError(999) || saysDriver(m.Difference.theirs.Err) || m.Difference.What == "crash") {
+		return faultRows[m.Ops[n-2].Fault.Call]
+	}
+	return ""
 }
 
 // unmappedInCapture: in a walk through the specification's states (edges.go) a routed stream is one
@@ -302,6 +334,9 @@ func explain(o *Outcome) (string, error) {
 	m, err := before(o)
 	if err != nil {
 		return "", err
+	}
+	if row := m.faultRow(); row != "" && o.Difference.hazard == nil {
+		return row, nil
 	}
 	which := rules
 	if o.Difference.hazard != nil {

@@ -34,6 +34,14 @@ static int device_there(int device) {
 	return r != 0 ? r : device < 0 || (uint64_t)device >= w[0] ? INVALID_DEVICE : 0;
 }
 
+// made gives what an operation has made, which is in its second word, if it has not failed.
+static int made(void **what, int failed, const uint64_t *words) {
+	if (failed == 0) {
+		*what = (void *)words[1];
+	}
+	return failed;
+}
+
 #define CURRENT(device) \
 	int device = gaugeblock_current(); \
 	if (device < 0) { \
@@ -390,11 +398,7 @@ GAUGEBLOCK_API Result cuStreamCreate(void **stream, unsigned flags) {
 	CURRENT(device)
 	(void)flags;
 	WORDS((uint64_t)device);
-	int r = gaugeblock_do(GAUGEBLOCK_STREAM_CREATE, w);
-	if (r == 0) {
-		*stream = (void *)w[1];
-	}
-	return r;
+	return made(stream, gaugeblock_do(GAUGEBLOCK_STREAM_CREATE, w), w);
 }
 
 GAUGEBLOCK_API Result cuStreamDestroy_v2(void *stream) {
@@ -446,11 +450,7 @@ GAUGEBLOCK_API Result cuStreamGetCtx(void *stream, void **context) {
 GAUGEBLOCK_API Result cuEventCreate(void **event, unsigned flags) {
 	CURRENT(device)
 	WORDS((uint64_t)device, 0, flags);
-	int r = gaugeblock_do(GAUGEBLOCK_EVENT_CREATE, w);
-	if (r == 0) {
-		*event = (void *)w[1];
-	}
-	return r;
+	return made(event, gaugeblock_do(GAUGEBLOCK_EVENT_CREATE, w), w);
 }
 
 GAUGEBLOCK_API Result cuEventRecord(void *event, void *stream) {
@@ -528,11 +528,7 @@ GAUGEBLOCK_API Result cuGraphNodeGetDependencies(void *node, void **nodes, size_
 GAUGEBLOCK_API Result cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) {
 	(void)flags;
 	WORDS(P(graph));
-	int r = gaugeblock_do(GAUGEBLOCK_GRAPH_INSTANTIATE, w);
-	if (r == 0) {
-		*exec = (void *)w[1];
-	}
-	return r;
+	return made(exec, gaugeblock_do(GAUGEBLOCK_GRAPH_INSTANTIATE, w), w);
 }
 
 GAUGEBLOCK_API Result cuGraphLaunch(void *exec, void *stream) {

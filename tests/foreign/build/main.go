@@ -6,8 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -15,27 +13,16 @@ import (
 )
 
 func main() {
-	src := flag.String("src", filepath.Join("..", "shared", "foreign"), "the folder of sources, or of sources.tar.xz, which is unpacked beside what is built")
-	to := flag.String("to", filepath.Join("build", "foreign"), "where to build")
-	only := flag.String("only", "", "build only recipes whose names match this expression")
-	options := flag.String("options", "-O1", "options of the C++ compiler")
+	flags := foreign.NewFlags("recipes")
 	flag.Parse()
-	if err := build(*src, *to, *only, *options); err != nil {
+	if err := build(flags); err != nil {
 		fmt.Fprintln(os.Stderr, "foreign:", err)
 		os.Exit(1)
 	}
 }
 
-func build(src, to, only, options string) error {
-	match, err := regexp.Compile(only)
-	if err != nil {
-		return err
-	}
-	recipes, err := foreign.Recipes()
-	if err != nil {
-		return err
-	}
-	w, err := foreign.Open(src, to, options)
+func build(flags foreign.Flags) error {
+	w, match, recipes, err := flags.Open()
 	if err != nil {
 		return err
 	}

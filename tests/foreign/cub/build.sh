@@ -7,4 +7,4 @@ cub-erase | cub-erasefix | cub-head) set -- "$@" -std=c++17 -I../rmm/include -I"
 cub-cccl*) set -- "$@" -std=c++17 -I../rmm/include -I"$SRC/${NAME#cub-}/cub" -I"$SRC/${NAME#cub-}/libcudacxx/include" ;;
 *) set -- "$@" -std=c++14 -I"$SRC/$NAME" ;;
 esac
-exec "$CXX" "$@" -I"$CUDA/include" adaptor.cc -o "$OUT" -L"$CUDA" -lcudart -Wl,-rpath,"$CUDA"
+exec "$CXX" "$@" -I"$CUDA/include" adaptor.cc -o "$OUT" -L"$CUDA" -lcudart -Wl,--disable-new-dtags,-rpath,"$CUDA"

@@ -17,5 +17,5 @@ set -- --edition 2024 -O -A warnings --crate-type cdylib --crate-name cubecl -o 
 case $NAME in
 cubecl-persistent*) set -- "$@" --cfg persistent ;;
 esac
-rustc "$@" --extern derive_new="$work/libderive_new.so" -L native="$CUDA" -C link-arg=-Wl,-rpath,"$CUDA" "$work/lib.rs"
+rustc "$@" --extern derive_new="$work/libderive_new.so" -L native="$CUDA" -C link-arg=-Wl,--disable-new-dtags,-rpath,"$CUDA" "$work/lib.rs"
 rm -rf "$work"

@@ -15,5 +15,5 @@ ggml-vmm*)
 	set --
 	;;
 esac
-"$CXX" -std=c++17 $OPT -w -shared -fPIC "$@" -Iinclude -I"$OUT.include" -I"$CUDA/include" adaptor.cc -o "$OUT" -L"$CUDA" -lcudart -Wl,-rpath,"$CUDA"
+"$CXX" -std=c++17 $OPT -w -shared -fPIC "$@" -Iinclude -I"$OUT.include" -I"$CUDA/include" adaptor.cc -o "$OUT" -L"$CUDA" -lcudart -Wl,--disable-new-dtags,-rpath,"$CUDA"
 rm -r "$OUT.include"

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <poll.h>
 #include <random>
+#include <set>
 #include <string>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -185,6 +186,41 @@ inline void settings(std::vector<std::pair<std::string, std::string>> variables,
 		execv("/proc/self/exe", argv);
 		std::abort();
 	}
+}
+
+// Words are the command line of a program that has more arguments than options:
+//
+//	PROGRAM LIBRARY [--OPTION VALUE ...] [WORD ...] [NAME=NUMBER ...]
+struct Words {
+	const char *library;
+	std::vector<char *> options; // with the program's name, for run
+	std::set<std::string> words;
+
+	bool has(const char *word) const { return words.count(word) != 0; }
+};
+
+// read takes the words apart. number is called with each that is neither an option nor the library, and says whether it has taken it.
+template <class Number> Words read(int argc, char **argv, const char *name, Number number) {
+	if (argc < 2) {
+		std::fprintf(stderr, "usage: %s LIBRARY [--seeds FIRST-LAST] [--operations N] [WORD ...]\n", name);
+		std::exit(2);
+	}
+	Words w = {argv[1], {argv[0]}, {}};
+	for (int i = 2; i < argc; i++) {
+		if (std::strncmp(argv[i], "--", 2) == 0) {
+			w.options.push_back(argv[i]);
+			if (i + 1 < argc) w.options.push_back(argv[++i]);
+		} else if (!number(argv[i])) {
+			w.words.insert(argv[i]);
+		}
+	}
+	return w;
+}
+
+// count takes a word such as streams=3, if it has the name.
+inline bool count(const char *word, const char *name, size_t &n) {
+	const size_t length = std::strlen(name);
+	return std::strncmp(word, name, length) == 0 && std::sscanf(word + length, "=%zu", &n) == 1;
 }
 
 inline int run(Subject &subject, int argc, char **argv) {

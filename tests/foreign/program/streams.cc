@@ -92,8 +92,7 @@ struct Memory {
 };
 
 struct Streams : program::Subject {
-	const char *path;
-	std::set<std::string> words;
+	program::Words line;
 	size_t streams = 5, at_once = 3;
 
 	void *(*allocate)(ssize_t, int, cudaStream_t) = nullptr;
@@ -103,7 +102,7 @@ struct Streams : program::Subject {
 	std::map<size_t, std::unique_ptr<Worker>> threads;
 	size_t caller = 0;
 
-	bool has(const char *word) const { return words.count(word) != 0; }
+	bool has(const char *word) const { return line.has(word); }
 	bool threaded() const { return has("threads") || has("exits") || has("lasts"); }
 	size_t devices() const { return has("devices") ? 2 : 1; }
 
@@ -164,7 +163,7 @@ struct Streams : program::Subject {
 	}
 
 	void load() {
-		void *library = dlopen(path, RTLD_NOW);
+		void *library = dlopen(line.library, RTLD_NOW);
 		if (library == nullptr) program::violation("the library is loaded", dlerror());
 		allocate = (decltype(allocate))dlsym(library, "my_malloc");
 		deallocate = (decltype(deallocate))dlsym(library, "my_free");
@@ -289,21 +288,9 @@ struct Streams : program::Subject {
 
 int main(int argc, char **argv) {
 	Streams user;
-	std::vector<char *> rest;
-	for (int i = 0; i < argc; i++) {
-		if (i == 0 || std::strncmp(argv[i], "--", 2) == 0) {
-			rest.push_back(argv[i]);
-			if (i > 0 && i + 1 < argc) rest.push_back(argv[++i]);
-		} else if (i == 1) {
-			user.path = argv[i];
-		} else if (std::sscanf(argv[i], "streams=%zu", &user.streams) != 1 && std::sscanf(argv[i], "at-once=%zu", &user.at_once) != 1) {
-			user.words.insert(argv[i]);
-		}
-	}
-	if (argc < 2) {
-		std::fprintf(stderr, "usage: streams LIBRARY [--seeds FIRST-LAST] [--operations N] [WORD ...]\n");
-		return 2;
-	}
+	user.line = program::read(argc, argv, "streams", [&](const char *word) {
+		return program::count(word, "streams", user.streams) || program::count(word, "at-once", user.at_once);
+	});
 	program::settings({{"GAUGEBLOCK_CUDA_DEVICES", user.has("devices") ? "2" : "1"}}, argv);
-	return program::run(user, rest.size(), rest.data());
+	return program::run(user, user.line.options.size(), user.line.options.data());
 }

@@ -63,8 +63,7 @@ struct Memory {
 };
 
 struct User : program::Subject {
-	const char *path;
-	std::set<std::string> words;
+	program::Words line;
 	std::string size_of_device;
 	size_t streams = 4, sizes = 0, align = 1, largest = 1 << 20, granule = 1, most_live = 0;
 
@@ -77,7 +76,7 @@ struct User : program::Subject {
 	std::vector<Memory> freed; // and not allocated since
 	bool faulted = false;
 
-	bool has(const char *word) const { return words.count(word) != 0; }
+	bool has(const char *word) const { return line.has(word); }
 
 	program::Lines random(program::Random &r, size_t operations) override {
 		const size_t devices = has("devices") ? 2 : 1;
@@ -117,7 +116,7 @@ struct User : program::Subject {
 	bool hazards() const override { return !faulted; }
 
 	void load() {
-		void *library = dlopen(path, RTLD_NOW);
+		void *library = dlopen(line.library, RTLD_NOW);
 		if (library == nullptr) program::violation("the library is loaded", dlerror());
 		allocate = (decltype(allocate))dlsym(library, "my_malloc");
 		deallocate = (decltype(deallocate))dlsym(library, "my_free");
@@ -317,27 +316,16 @@ extern "C" int cuMemCreate(unsigned long long *page, size_t bytes, const void *p
 
 int main(int argc, char **argv) {
 	User user;
-	std::vector<char *> rest;
-	for (int i = 0; i < argc; i++) {
-		if (i == 0 || std::strncmp(argv[i], "--", 2) == 0) {
-			rest.push_back(argv[i]);
-			if (i > 0 && i + 1 < argc) rest.push_back(argv[++i]);
-		} else if (i == 1) {
-			user.path = argv[i];
-		} else if (std::strncmp(argv[i], "memory=", 7) == 0) {
-			user.size_of_device = argv[i] + 7;
-		} else if (std::sscanf(argv[i], "streams=%zu", &user.streams) != 1 && std::sscanf(argv[i], "sizes=%zu", &user.sizes) != 1 &&
-			std::sscanf(argv[i], "align=%zu", &user.align) != 1 && std::sscanf(argv[i], "largest=%zu", &user.largest) != 1 &&
-			std::sscanf(argv[i], "live=%zu", &user.most_live) != 1 && std::sscanf(argv[i], "granule=%zu", &user.granule) != 1) {
-			user.words.insert(argv[i]);
+	user.line = program::read(argc, argv, "user", [&](const char *word) {
+		if (std::strncmp(word, "memory=", 7) == 0) {
+			user.size_of_device = word + 7;
+			return true;
 		}
-	}
-	if (argc < 2) {
-		std::fprintf(stderr, "usage: user LIBRARY [--seeds FIRST-LAST] [--operations N] [WORD ...]\n");
-		return 2;
-	}
+		return program::count(word, "streams", user.streams) || program::count(word, "sizes", user.sizes) || program::count(word, "align", user.align) ||
+			program::count(word, "largest", user.largest) || program::count(word, "live", user.most_live) || program::count(word, "granule", user.granule);
+	});
 	std::vector<std::pair<std::string, std::string>> variables = {{"GAUGEBLOCK_CUDA_DEVICES", user.has("devices") ? "2" : "1"}};
 	if (!user.size_of_device.empty()) variables.emplace_back("GAUGEBLOCK_CUDA_MEMORY", user.size_of_device);
 	program::settings(variables, argv);
-	return program::run(user, rest.size(), rest.data());
+	return program::run(user, user.line.options.size(), user.line.options.data());
 }

@@ -69,11 +69,11 @@ for s in $sources; do
 	common="$common $o"
 done
 link() {
-	$CXX "$@" $common "$CUDA/libcudart.so.12" -Wl,-rpath,"$CUDA" -lpthread -ldl -Wl,-z,defs
+	$CXX "$@" $common "$CUDA/libcudart.so.12" -Wl,--disable-new-dtags,-rpath,"$CUDA" -lpthread -ldl -Wl,-z,defs
 }
 if [ "$resource" = real ]; then
 	compile real.cc "$objects/real.o"
-	$CXX -o "$OUT" "$objects/real.o" "$CUDA/libcudart.so.12" -Wl,-rpath,"$CUDA" -lpthread -ldl
+	$CXX -o "$OUT" "$objects/real.o" "$CUDA/libcudart.so.12" -Wl,--disable-new-dtags,-rpath,"$CUDA" -lpthread -ldl
 	exit
 fi
 if [ "$resource" != gtests ]; then

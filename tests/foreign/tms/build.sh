@@ -10,4 +10,4 @@ tms-busy) set -- "$@" program.cc ;;
 *) set -- "$@" program.cc -DQUIET ;;
 esac
 exec "$CXX" -std=c++17 $OPT -w -DUSE_CUDA -DTMS_HOOK_MODE_TORCH -I../driver -I"$CUDA/include" "$@" -o "$OUT" \
-	-L"$CUDA" -lcuda -lcudart -ldl -lpthread -Wl,-rpath,"$CUDA"
+	-L"$CUDA" -lcuda -lcudart -ldl -lpthread -Wl,--disable-new-dtags,-rpath,"$CUDA"

@@ -29,7 +29,7 @@ type folder struct {
 // them, or those of a name.
 var folders = []folder{
 	{"alloc", []string{"alloc", "tests/suites/concurrent", "tests/suites/golden", "tests/suites/upstream", "tests/suites/linearizability", "tests/suites/property", "tests/suites/watch", "tests/suites/refinement"}},
-	{"fakegpu", []string{"fakegpu", "tests/suites/watch", "alloc", "tests/suites/upstream"}},
+	{"fakegpu", []string{"fakegpu", "tests/suites/watch", "alloc", "tests/suites/upstream", "tests/check", "tests/replay"}},
 	{"model", []string{"model", "model/bounded", "tests/suites/refinement", "tests/suites/linearizability"}},
 	{"spec", []string{"spec", "spec/settings", "spec/invariant", "alloc", "fakegpu"}},
 	{"spec/settings", []string{"spec/settings", "spec", "alloc"}},

@@ -114,7 +114,7 @@ func parts(p *pytorch, o *ours) []part {
 	return []part{
 		{"C++: an empty loop", in(partNothing)},
 		{"C++: malloc of 0 bytes and free of nothing", in(partEntry)},
-		{"C++: cudaGetDevice of the fake runtime", in(partRuntimeDevice)},
+		{"C++: cudaGetDevice", in(partRuntimeDevice)},
 		{"C++: c10::cuda::GetDevice, which calls it", in(partC10Device)},
 		{"C++: lock and unlock of a std::recursive_mutex", in(partRecursiveMutex)},
 		{"C++: lock and unlock of a std::mutex", in(partMutex)},

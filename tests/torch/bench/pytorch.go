@@ -41,8 +41,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/fakegpu/cuda"
@@ -88,16 +91,22 @@ func buildCounter(o binary.Options) (path string, err error) {
 
 // pytorch is PyTorch's allocator, of which a process has one.
 type pytorch struct {
-	gpu *fakegpu.GPU // nil: the real one
-	c   *C.loops_call
+	gpu    *fakegpu.GPU // nil: the real one
+	thread int          // that has called cudaSetDevice, of the operating system
+	c      *C.loops_call
 }
 
 // newPyTorch loads what was built, on a fake GPU, or, if the path of CUDA's own runtime library
 // is given, on the real one.
-func newPyTorch(o binary.Options, runtime string) (*pytorch, error) {
-	p := &pytorch{c: C.make()}
-	libraries := []string{runtime}
-	if runtime == "" {
+//
+// The calling goroutine stays on its thread, as a thread of a PyTorch program stays what it is:
+// that has called cudaSetDevice, and so has a current context. On any other thread cudaGetDevice,
+// which PyTorch calls in each malloc, takes a microsecond and more with CUDA's own runtime.
+func newPyTorch(o binary.Options, cudart string) (*pytorch, error) {
+	runtime.LockOSThread()
+	p := &pytorch{thread: unix.Gettid(), c: C.make()}
+	libraries := []string{cudart}
+	if cudart == "" {
 		libraries = nil
 		p.gpu = newGPU()
 		host.Attach(host.NewProcess(p.gpu))
@@ -129,6 +138,9 @@ func (p *pytorch) say(text string) {
 }
 
 func (p *pytorch) call(operation C.int) error {
+	if now := unix.Gettid(); now != p.thread {
+		return fmt.Errorf("PyTorch's allocator is called on thread %d, and cudaSetDevice was called on thread %d", now, p.thread)
+	}
 	if C.call(operation, p.c) != 0 {
 		return fmt.Errorf("PyTorch's allocator: %s", C.GoString(&p.c.text[0]))
 	}

@@ -74,7 +74,7 @@ func Build(o Options) error {
 	}
 	args = append(args, "-I"+filepath.Join(o.Work, "include"),
 		"-o", filepath.Join(o.Work, "libgaugeblock_torch_adaptor.so"), filepath.Join(from, "adaptor", "adaptor.cc"),
-		filepath.Join(o.Work, "libgaugeblock_arena.so"), "-L"+o.Libraries, "-lc10_cuda", "-lc10", filepath.Join(o.Work, "libcudart.so.13"), "-ldl", "-Wl,-rpath,$ORIGIN")
+		filepath.Join(o.Work, "libgaugeblock_arena.so"), "-L"+o.Libraries, "-lc10_cuda", "-lc10", filepath.Join(o.Work, "libcudart.so.13"), "-ldl", "-Wl,--disable-new-dtags,-rpath,$ORIGIN")
 	if err := cuda.Run(exec.Command(compiler, args...)); err != nil {
 		return fmt.Errorf("building the adaptor to PyTorch: %w", err)
 	}

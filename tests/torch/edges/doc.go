@@ -7,11 +7,13 @@
 // places it, by its units: then memory runs out at the same request, and addresses are in the
 // same order. What a request, a split, a merge and a search decide is the same if the sizes
 // are in the same order. Where that can be had the scale is exact: the state after every step
-// must be the model's, in other sizes. Where it cannot, the same operations are performed.
+// must be the model's, in other sizes. Where it cannot, a walk ends at a malloc that ends otherwise.
 //
-//	scale.go   a scale, and what it does with a trace
-//	scales.go  the scales of the configurations
-//	device.go  the fake device of a scale
-//	layout.go  the memory of a state of the model, and of an allocator, in units
-//	walk.go    walks that take every edge of a graph
+//	scale.go      a scale, and what it does with a trace
+//	scales.go     the scales of the configurations
+//	captures.go   the captures of a walk, where they forbid to free memory
+//	device.go     the fake device of a scale
+//	layout.go     the memory of a state of the model, and of an allocator, in units
+//	walk.go       walks that take every edge of a graph
+//	unreached.go  why edges are not taken
 package edges

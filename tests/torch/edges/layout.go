@@ -81,8 +81,12 @@ func (l Layout) Seen(d *Device, segments []spec.Segment, streams []spec.Stream) 
 
 // seen is a block of a segment that is so many units long.
 func (s *Scale) seen(g *spec.Segment, b *spec.Block, unit, units uint64, streams []spec.Stream) block {
+	kind := g.PoolKind
+	if s.CountAsSmall {
+		kind = spec.SmallPool
+	}
 	return block{
-		unit: unit, units: units, state: b.State, stream: slices.Index(streams, g.Stream), pool: g.Pool.Capture, kind: g.PoolKind,
+		unit: unit, units: units, state: b.State, stream: slices.Index(streams, g.Stream), pool: g.Pool.Capture, kind: kind,
 		requested: s.requested(whileActive(b.RequestedSize, b.State), b.Size, units),
 	}
 }

@@ -31,6 +31,12 @@ type Scale struct {
 	// stride bytes. What a segment or a page takes of it is the share of its units.
 	Total uint64
 
+	// CountAsSmall says that all segments are small ones in the specification. On the scale they are large.
+	CountAsSmall bool
+	// Forbids says that captures forbid to free memory. A stream is captured then while its requests are
+	// routed to a pool; otherwise the routing stands for a capture.
+	Forbids bool
+
 	// Inexact says why the states cannot be the same; "" if they are.
 	Inexact string
 }

@@ -12,16 +12,9 @@ var NotDriven = map[string]string{
 	"two_step_events": "the same",
 	"two_step_faults": "the same",
 
-	"pools_forbidden":    "in a trace of the model nothing is captured, so the device forbids nothing",
-	"oversize_forbidden": "the same",
+	"faults_kinds": "memory is limited, by bytes, and a unit of a small segment has other bytes than one of a large segment",
 
-	"faults":               "a driver call fails in most steps, and PyTorch does otherwise then: tla/upstream",
-	"faults_kinds":         "the same",
-	"faults_oversize":      "the same",
-	"faults_pages":         "the same",
-	"faults_pages_streams": "the same",
-
-	"pool_faults":              "the same",
+	"pool_faults":              "driver calls that fail are translated for the core alone",
 	"pool_faults_pages":        "the same",
 	"checkpoint_faults":        "the same",
 	"checkpoint_faults_blocks": "the same",
@@ -68,6 +61,7 @@ var scales = []Scale{
 	small("three_streams", 2),
 	largePages("pages_streams", 4, Size{2, 20 * mib}),
 	small("pools_tiny", 2),
+	forbidding(small("pools_forbidden", 2)),
 	small("pools", 6),
 	small("capture", 2),
 	{
@@ -79,6 +73,7 @@ var scales = []Scale{
 	small("two_captures", 2),
 	small("two_routings", 2),
 	oversize("pools_oversize", 8),
+	forbidding(oversize("oversize_forbidden", 8)),
 	largePages("pools_pages", 4, Size{2, 20 * mib}, Size{3, 30 * mib}),
 	largePages("pools_pages_streams", 4, Size{3, 30 * mib}),
 	largePages("two_pools_pages", 2, Size{2, 20 * mib}),
@@ -102,6 +97,26 @@ var scales = []Scale{
 		Inexact: "the range of a small segment has 30 pages instead of 3",
 	},
 	smallPages("expandable_streams"),
+	{
+		Name: "faults", Memory: 6, Settings: "large_segment_size_mb:16",
+		Requests: []Size{{2, 16 * mib}},
+		Small:    Size{2, 2 * mib}, Large: Size{2, 16 * mib},
+		CountAsSmall: true,
+	},
+	oversize("faults_oversize", 8),
+	{
+		Name: "faults_pages", Memory: 4, Settings: "expandable_segments:True", Total: 35 * mib,
+		Requests: []Size{{1, mib}, {3, 30 * mib}},
+		Small:    Size{2, 2 * mib}, Large: Size{2, 20 * mib}, Others: []Size{{4, 40 * mib}},
+		Inexact: "the range of a small segment has 20 pages instead of 2",
+	},
+	largePages("faults_pages_streams", 4, Size{3, 30 * mib}),
+}
+
+// forbidding is a scale on which captures forbid to free memory.
+func forbidding(s Scale) Scale {
+	s.Forbids = true
+	return s
 }
 
 // small is the scale of a configuration with requests of one unit, which are half of a small

@@ -16,6 +16,7 @@ import (
 // often, after other ways (Patience).
 type Planner struct {
 	graph  *explore.Graph
+	final  []bool         // by label: the step ends a walk, whatever comes of it
 	first  []int          // by state: the number of its first edge
 	taken  []bool         // by edge
 	passed []bool         // by edge: a walk has gone on behind it
@@ -68,9 +69,10 @@ const (
 	near = 300
 )
 
-// NewPlanner makes a planner that has planned nothing.
-func NewPlanner(g *explore.Graph) *Planner {
-	p := &Planner{graph: g, came: make([]arrival, g.States()), tries: make([]uint8, g.States()), next: g.States(), Patience: leastPatience}
+// NewPlanner makes a planner that has planned nothing. final says by label which steps end a walk,
+// whatever comes of them.
+func NewPlanner(g *explore.Graph, final []bool) *Planner {
+	p := &Planner{graph: g, final: final, came: make([]arrival, g.States()), tries: make([]uint8, g.States()), next: g.States(), Patience: leastPatience}
 	for at := range g.States() {
 		p.first = append(p.first, p.Edges)
 		p.left = append(p.left, len(g.From(at)))
@@ -82,14 +84,19 @@ func NewPlanner(g *explore.Graph) *Planner {
 	return p
 }
 
-// avoids reports whether too many walks have ended at an edge.
-func (p *Planner) avoids(edge int) bool {
+// avoids reports whether too many walks have ended at an edge, or all do.
+func (p *Planner) avoids(edge int, label uint32) bool {
+	if p.isFinal(label) {
+		return true
+	}
 	most := p.Patience
 	if p.passed[edge] {
 		most *= passedBefore
 	}
 	return int(p.ended[edge]) >= most
 }
+
+func (p *Planner) isFinal(label uint32) bool { return p.final[label] }
 
 // grow grows the tree, without edges that are avoided. A state that cannot be reached so is not in it.
 func (p *Planner) grow() {
@@ -105,7 +112,7 @@ func (p *Planner) grow() {
 		for i := range edges {
 			i = (i + p.trees) % len(edges)
 			to, edge := int(edges[i].To), p.first[at]+i
-			if p.came[to].search != p.search && !p.avoids(edge) {
+			if p.came[to].search != p.search && !p.avoids(edge, edges[i].Label) {
 				p.reach(to, Step{From: at, To: to, Label: edges[i].Label, edge: edge})
 				p.queue = append(p.queue, to)
 			}
@@ -127,7 +134,7 @@ func (p *Planner) reach(state int, by Step) {
 // way is how the tree goes to a state; none if it has an edge that is avoided now, or cannot go there.
 func (p *Planner) way(to int) (walk []Step, found bool) {
 	for s := to; s != 0; s = p.tree[s].From {
-		if p.tree[s].To < 0 || p.avoids(p.tree[s].edge) {
+		if p.tree[s].To < 0 || p.avoids(p.tree[s].edge, p.tree[s].Label) {
 			return nil, false
 		}
 		walk = append(walk, p.tree[s])
@@ -151,7 +158,7 @@ func (p *Planner) Walk(length int) (walk []Step) {
 	}
 	for path := p.toNew(at); len(path) > 0; path = p.toNew(at) {
 		walk = append(walk, path...)
-		if len(walk) >= length {
+		if len(walk) >= length || p.isFinal(walk[len(walk)-1].Label) {
 			break
 		}
 		at = walk[len(walk)-1].To
@@ -215,7 +222,7 @@ func (p *Planner) toNew(from int) (path []Step) {
 		}
 		for i, e := range p.graph.From(at) {
 			to, edge := int(e.To), p.first[at]+i
-			if p.came[to].search != p.search && !p.avoids(edge) {
+			if p.came[to].search != p.search && !p.avoids(edge, e.Label) {
 				p.came[to] = arrival{p.search, Step{From: at, To: to, Label: e.Label, edge: edge}}
 				p.queue = append(p.queue, to)
 			}
@@ -265,7 +272,7 @@ func (p *Planner) Resume(walk []Step, performed int, why string) {
 	p.why[last] = why
 	if p.ended[last] < math.MaxUint8 {
 		p.ended[last]++
-		if p.avoids(last) {
+		if p.avoids(last, walk[performed-1].Label) {
 			p.avoided++
 		}
 	}

@@ -44,7 +44,7 @@ func TestWalks(t *testing.T) {
 			g[i] = rapid.SliceOfN(rapid.IntRange(-1, n-1), 0, 4).Draw(t, "steps")
 		}
 		explored := explore.Explore(g, explore.Options[int]{Edges: true})
-		p := NewPlanner(explored.Graph)
+		p := NewPlanner(explored.Graph, make([]bool, len(g.Labels())))
 		taken := map[[3]int]bool{}
 		ends := rapid.IntRange(0, mostPatience-1).Draw(t, "ends")
 		for walk := p.Walk(5); len(walk) > 0 || p.Retry(); walk = p.Walk(5) {
@@ -88,7 +88,7 @@ func TestUnreached(t *testing.T) {
 		3: {0},
 	}
 	explored := explore.Explore(g, explore.Options[int]{Edges: true})
-	p := NewPlanner(explored.Graph)
+	p := NewPlanner(explored.Graph, make([]bool, len(g.Labels())))
 	walks := 0
 	for walk := p.Walk(5); len(walk) > 0 || p.Retry(); walk = p.Walk(5) {
 		end := slices.IndexFunc(walk, func(step Step) bool { return step.From == 0 && step.Label < 2 })
@@ -109,4 +109,39 @@ func TestUnreached(t *testing.T) {
 	if p.Taken+5 != explored.Edges {
 		t.Errorf("%d of %d edges are taken", p.Taken, explored.Edges)
 	}
+}
+
+// TestFinalSteps: no walk goes on behind a step that ends walks, and all edges are taken that can be
+// reached without one.
+func TestFinalSteps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 20).Draw(t, "states")
+		g := make(graph, n)
+		for i := range g {
+			g[i] = rapid.SliceOfN(rapid.IntRange(-1, n-1), 0, 4).Draw(t, "steps")
+		}
+		explored := explore.Explore(g, explore.Options[int]{Edges: true})
+		final := []bool{false, false, false, true}
+		p := NewPlanner(explored.Graph, final)
+		for walk := p.Walk(5); len(walk) > 0 || p.Retry(); walk = p.Walk(5) {
+			for i, step := range walk {
+				if final[step.Label] && i < len(walk)-1 {
+					t.Fatalf("the walk %v goes on behind step %d", walk, i)
+				}
+			}
+		}
+		reachable, taken := map[int]bool{0: true}, 0
+		for queue := []int{0}; len(queue) > 0; queue = queue[1:] {
+			for _, e := range explored.Graph.From(queue[0]) {
+				taken++
+				if to := int(e.To); !final[e.Label] && !reachable[to] {
+					reachable[to] = true
+					queue = append(queue, to)
+				}
+			}
+		}
+		if p.Taken != taken {
+			t.Fatalf("%d edges are taken, and not %d", p.Taken, taken)
+		}
+	})
 }

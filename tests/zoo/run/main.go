@@ -8,8 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 
 	"gaugeblock/tests/foreign"
@@ -17,13 +15,10 @@ import (
 )
 
 func main() {
-	src := flag.String("src", filepath.Join("..", "shared", "foreign"), "the folder of sources, or of sources.tar.xz")
-	to := flag.String("to", filepath.Join("build", "foreign"), "where to build")
-	only := flag.String("only", "", "only bugs whose names match this expression")
-	options := flag.String("options", "-O1", "options of the C++ compiler")
+	flags := foreign.NewFlags("bugs")
 	fixes := flag.Int("fixes", 0, "look at the fixes alone, for so many operations each")
 	flag.Parse()
-	good, err := run(*src, *to, *only, *options, *fixes)
+	good, err := run(flags, *fixes)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "zoo:", err)
 	}
@@ -32,20 +27,12 @@ func main() {
 	}
 }
 
-func run(src, to, only, options string, fixes int) (good bool, err error) {
-	match, err := regexp.Compile(only)
+func run(flags foreign.Flags, fixes int) (good bool, err error) {
+	w, match, recipes, err := flags.Open()
 	if err != nil {
 		return false, err
 	}
 	bugs, err := zoo.Bugs()
-	if err != nil {
-		return false, err
-	}
-	recipes, err := foreign.Recipes()
-	if err != nil {
-		return false, err
-	}
-	w, err := foreign.Open(src, to, options)
 	if err != nil {
 		return false, err
 	}

@@ -1,0 +1,100 @@
+package bounded
+
+import (
+	"gaugeblock/model"
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
+
+// Driver calls that fail in a trace: the operation comes behind a fault, which names the call.
+
+// faultyStep appends the operations of a step in which a driver call fails. A step FailedMalloc
+// allocates nothing, and in a step FailedFree nothing is freed.
+func (t *Tracer) faultyStep(from *model.State, name string, arguments []int) bool {
+	if t.forReplay {
+		return false // what it leaves behind is not the same to every driver
+	}
+	var op trace.Op
+	switch name {
+	case "RefusedMalloc":
+		t.refusedMalloc(from, arguments)
+		return true
+	case "FailedMalloc":
+		op = trace.Op{Kind: trace.OpMalloc, ID: t.mallocs, Stream: arguments[0], Size: uint64(arguments[1])}
+		t.mallocs++
+	case "FailedFree":
+		op = trace.Op{Kind: trace.OpFree, ID: t.live[arguments[0]]}
+	case "FailedEmptyCache":
+		op = trace.Op{Kind: trace.OpEmptyCache}
+	default:
+		return false
+	}
+	op.Expect.Error = trace.ErrorDriver
+	for _, f := range t.faults(from, name, arguments) {
+		t.Ops = append(t.Ops, trace.Op{Kind: trace.OpFault, Fault: f})
+	}
+	t.Ops = append(t.Ops, op)
+	return true
+}
+
+// faults makes the last of the driver calls of a step fail. Calls that are one in the model are
+// several of a driver.
+func (t *Tracer) faults(from *model.State, name string, arguments []int) []spec.FaultSpec {
+	calls := DriverCalls(from, name, arguments)
+	f := spec.FaultSpec{Call: calls[len(calls)-1], Error: spec.FaultUnknown}
+	for _, call := range calls {
+		if call == f.Call {
+			f.Nth++
+		}
+	}
+	switch f.Call {
+	case "MapPage": // of all pages; access is set to all of them at once
+		f.Call = "SetAccess"
+	case "CreatePage":
+		f.Nth = pagesCreated(from, name, arguments, calls) + 1
+		if !t.mapped { // for the first page another kind is tried
+			again := f
+			again.Nth++
+			return []spec.FaultSpec{f, again}
+		}
+	}
+	return []spec.FaultSpec{f}
+}
+
+// pagesCreated is how often a page is created, or tried to be, before the last of some calls.
+func pagesCreated(from *model.State, name string, arguments []int, calls []string) (n int) {
+	page := from.Config.LargeSegmentSize
+	for i, call := range calls[:len(calls)-1] {
+		reserved := reservedAt(from, name, arguments, i+1)
+		switch call {
+		case "MapPage":
+			n += int((reservedAt(from, name, arguments, i+2) - reserved) / page)
+		case "CreatePage": // there is memory for some pages, but not for all
+			n += int((from.Memory-reserved)/page) + 1
+		}
+	}
+	return n
+}
+
+// reservedAt is the memory that is reserved when an operation makes its nth driver call.
+func reservedAt(from *model.State, name string, arguments []int, nth int) uint64 {
+	s, _ := from.Interrupted(nth, operationOf(name, arguments))
+	return s.Reserved()
+}
+
+// refusedMalloc is a malloc for which the driver has no memory the first time.
+func (t *Tracer) refusedMalloc(from *model.State, arguments []int) {
+	f := spec.FaultSpec{Call: "Malloc", Nth: 1, Error: spec.FaultOutOfMemory}
+	if from.Config.ExpandableSegments {
+		f.Call = "CreatePage"
+	}
+	stream, bytes := spec.Stream(arguments[0]), uint64(arguments[1])
+	_, result := from.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase, Refusals: 1})
+	op := trace.Op{Kind: trace.OpMalloc, ID: t.mallocs, Stream: arguments[0], Size: bytes}
+	op.Expect.Error = trace.ErrorName(result.Err)
+	if result.Err == nil {
+		t.live[toUnits(result.Ptr)] = t.mallocs
+	}
+	t.mallocs++
+	t.Ops = append(t.Ops, trace.Op{Kind: trace.OpFault, Fault: f}, op)
+}
