@@ -125,6 +125,12 @@ branches:
 induction:
 	$(GO) run ./cmd/gaugeblock explore --induction --large
 
+# The core promise is proved at any size, which needs z3, and the steps of all small graphs are
+# shown to be the moves that the proof is about: docs/verification.md.
+.PHONY: proof
+proof:
+	$(GO) test ./model/unbounded -count 1 -timeout 1h -v -args -all
+
 # What is carried to a GPU machine, in BUILD: the test binary, which needs glibc 2.34 and
 # libcuda.so.1 there and nothing else; and the reference as a library that PyTorch plugs
 # in, with its benchmark. docs/gpu.md says how to run them.
