@@ -88,3 +88,45 @@ func useOnce(g *fakegpu.GPU, dev spec.Device) error {
 	keep("Free", g.Free(dev, p))
 	return first
 }
+
+// TestEveryEventCallLocks has a goroutine for each call about events, which calls nothing else, while others create and
+// destroy events. Nothing but the machine's lock orders them, so the race detector notices a call that does not take it,
+// in whatever order they run.
+func TestEveryEventCallLocks(t *testing.T) {
+	const rounds = 50
+	g := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 1<<30)})
+	var old [rounds]spec.EventHandle
+	events := map[string]spec.EventHandle{"record": 0, "query": 0, "synchronize": 0, "wait": 0}
+	create := func() spec.EventHandle {
+		e, err := g.CreateEvent(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	for i := range old {
+		old[i] = create()
+	}
+	for name := range events {
+		events[name] = create()
+	}
+	calls := map[string]func(i int) error{
+		"CreateEvent":      func(int) error { _, err := g.CreateEvent(0); return err },
+		"DestroyEvent":     func(i int) error { return g.DestroyEvent(old[i]) },
+		"RecordEvent":      func(int) error { return g.RecordEvent(events["record"], 0, 0) },
+		"QueryEvent":       func(int) error { _, err := g.QueryEvent(events["query"]); return err },
+		"SynchronizeEvent": func(int) error { return g.SynchronizeEvent(events["synchronize"]) },
+		"WaitEvent":        func(int) error { return g.WaitEvent(0, 0, events["wait"]) },
+	}
+	var group sync.WaitGroup
+	for name, call := range calls {
+		group.Go(func() {
+			for i := range rounds {
+				if err := call(i); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
