@@ -96,14 +96,13 @@ func (c *comparing) predict(p *Prediction, results runs) {
 func (c *comparing) takeRecorded(p *Prediction) {
 	w := c.Workload
 	p.Outcome = c.recordedOutcome
-	p.Statistics = p.AtEnd // of the whole record, also if the program went on after a failure
 	if !c.Verification.Exact() {
-		w.recordFigures(&p.Statistics)
-		p.AtEnd = p.Statistics
-		if p.OOMs == 0 {
+		w.recordFigures(&p.AtEnd)
+		if p.AtEnd.OOMs == 0 {
 			p.FirstOOM = nil
 		}
 	}
+	p.Statistics = p.AtEnd // of the whole record, also if the program went on after a failure
 	c.count(p, &runResult{outcome: p.Outcome})
 	if !w.Complete() {
 		p.InexactReasons = append(p.InexactReasons, MissingStart)

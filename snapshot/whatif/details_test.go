@@ -1,10 +1,16 @@
 package whatif
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
+	"gaugeblock/alloc"
+	"gaugeblock/fakegpu"
 	"gaugeblock/snapshot"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 // TestReservedMerges: a range of an expandable segment merges with those on both sides.
@@ -152,5 +158,134 @@ func TestAsGood(t *testing.T) {
 	}
 	if !asGood(fails(5), fails(5)) || asGood(fails(5), fails(6)) {
 		t.Error("which request fails does not count, or counts twice")
+	}
+}
+
+// TestFractionOfPrediction: the memory fraction of a prediction is that of its runs.
+func TestFractionOfPrediction(t *testing.T) {
+	w := &Workload{Config: defaultConfig(), Requests: []Request{{Kind: Malloc, Bytes: 100 * spec.MiB}}, Allocations: 1}
+	c := &comparing{Comparison: Comparison{Workload: w, readings: []Reading{{}}}}
+	c.options.Jobs = 1
+	for fraction, fails := range map[uint64]bool{0: false, 50 * spec.MiB: true, 100 * spec.MiB: false} {
+		p := &Prediction{Fraction: fraction}
+		got := c.run([]runJob{{prediction: p, assumptions: measuredDriver}})[p]
+		if len(got) != 1 || got[0].err != nil || (got[0].outcome.FirstOOM != nil) != fails {
+			t.Errorf("under %d bytes: %+v", fraction, got)
+		}
+	}
+}
+
+// TestNumberOfLimit: JSON has a number for the limit, except if there was likely none.
+func TestNumberOfLimit(t *testing.T) {
+	for _, test := range []struct {
+		doubtful int
+		given    bool
+		want     bool
+	}{{0, false, true}, {0, true, true}, {1, false, false}, {1, true, true}} {
+		w := &Workload{Limit: LimitBounds{Kind: UnknownLimit, Least: 700, Most: 900}}
+		w.Unrecorded.DoubtfulFrees, w.Unrecorded.Refusals = test.doubtful, 1
+		c := &Comparison{Workload: w, given: test.given, readings: []Reading{{Limits: Limits{Device: 700}}}}
+		if got := c.jsonLimit(); (got.Bytes != nil) != test.want || got.Range == nil {
+			t.Errorf("%+v: %+v", test, got)
+		}
+	}
+}
+
+// TestDeletePoolFails: that a pool cannot be released is an error of the run.
+func TestDeletePoolFails(t *testing.T) {
+	a, err := alloc.New(newDriver(fakegpu.RealLike(0)), alloc.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &runner{alloc: a}
+	op := &repeatedOp{Op: trace.Op{Pool: spec.PoolID{User: 1}}}
+	if err := a.CreatePool(0, op.Pool, spec.PoolOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.deletePool(op); err != nil {
+		t.Error(err)
+	}
+	if err := r.deletePool(op); err == nil {
+		t.Error("a pool is deleted twice")
+	}
+}
+
+// TestNeedsLess: expandable segments are named if they were not compared, and only where what is missing is less than a
+// segment under a memory fraction.
+func TestNeedsLess(t *testing.T) {
+	segment := uint64(spec.DefaultConfig(spec.DefaultGeometry()).LargeSegmentSize)
+	const limit = 100 * spec.MiB
+	fraction, device := Limits{Fraction: limit}, Limits{Device: limit}
+	for _, test := range []struct {
+		limits   Limits
+		over     uint64
+		settings string
+		want     bool
+	}{
+		{fraction, segment - 1, "", true}, {fraction, segment, "", false}, {device, segment - 1, "", false},
+		{fraction, segment - 1, "expandable_segments:True", false}, {device, segment, "", false},
+	} {
+		w := &Workload{Config: defaultConfig(), Requests: []Request{{Kind: Malloc, Bytes: limit + test.over}}, Allocations: 1}
+		c := &Comparison{Workload: w, readings: []Reading{{Limits: test.limits}}, given: true, Predictions: []Prediction{{Settings: test.settings}}}
+		if got := c.needsLess(); strings.Contains(got, "expandable_segments") != test.want {
+			t.Errorf("%+v: %s", test, got)
+		}
+	}
+}
+
+// TestSkippedActions: memory whose free was requested may still be in use by streams at the end; else the action that
+// completes the free was not recorded.
+func TestSkippedActions(t *testing.T) {
+	trace := []snapshot.TraceEntry{{TraceEntry: spec.TraceEntry{Action: spec.ActionFreeRequested, Addr: 0x1000}}}
+	for _, test := range []struct {
+		at    spec.Ptr
+		state spec.BlockState
+		want  int
+	}{{0x1000, spec.ActivePendingFree, 0}, {0x2000, spec.ActivePendingFree, 1}, {0x1000, spec.Inactive, 1}} {
+		end := []spec.Segment{{Blocks: []spec.Block{{Address: test.at, State: test.state}}}}
+		if got := skippedActions(trace, end); len(got) != test.want || test.want > 0 && got[0] != spec.ActionFreeCompleted {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}
+
+// TestShownRows: of many predictions the present one is shown even if it is the last one.
+func TestShownRows(t *testing.T) {
+	c := &Comparison{Workload: &Workload{Config: defaultConfig()}}
+	for i := range uint64(2 * mostRows) {
+		p := Prediction{Settings: fmt.Sprintf("max_split_size_mb:%d", 100+i), Limit: 1}
+		p.Runs, p.PeakReserved = 1, (i+1)*spec.MiB
+		c.Predictions = append(c.Predictions, p)
+	}
+	now := &c.Predictions[len(c.Predictions)-1]
+	now.Settings = ""
+	shown := c.Shown(false)
+	if len(shown) != mostRows || !slices.Contains(shown, now) || len(c.Shown(true)) != 2*mostRows {
+		t.Errorf("%d rows are shown, that of the present settings among them: %v", len(shown), slices.Contains(shown, now))
+	}
+}
+
+// TestColumnsOfNarrowTable: a narrow table leaves out one column after the other, the least important first.
+func TestColumnsOfNarrowTable(t *testing.T) {
+	c := &Comparison{Workload: &Workload{Config: defaultConfig()}, readings: []Reading{{}}, LimitSearch: true}
+	c.Predictions = []Prediction{{Settings: "max_split_size_mb:100"}}
+	columns := []string{"settings", "peak reserved", "out of memory", "smallest limit", "alloc retries", "peak allocated", "unallocated", "device allocs+frees"}
+	var counts []int
+	for width := 200; width > 20; width-- {
+		table := c.Table(TableOptions{Width: width})
+		n := 0
+		for i, name := range columns {
+			if strings.Contains(table, name) {
+				if n++; n != i+1 {
+					t.Errorf("%d wide, with %q and without a column that is more important:\n%s", width, name, table)
+				}
+			}
+		}
+		if len(counts) == 0 || counts[len(counts)-1] != n {
+			counts = append(counts, n)
+		}
+	}
+	if want := []int{8, 7, 6, 5, 4, 3, 2}; !slices.Equal(counts, want) {
+		t.Errorf("the tables have %v columns, not %v", counts, want)
 	}
 }

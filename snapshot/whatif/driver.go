@@ -81,7 +81,6 @@ func (d *driver) CaptureStatus(spec.Device, spec.Stream) (spec.CaptureInfo, erro
 // setRoom makes the device refuse to have more than so many bytes allocated at a time,
 // if the process has not more already.
 func (d *driver) setRoom(bytes uint64) {
-	d.SetFreeMemory(0, totalMemory)
 	free, _, err := d.MemInfo(0)
 	if err != nil {
 		return // there is the one device

@@ -478,3 +478,17 @@ func TestOneRowFails(t *testing.T) {
 		t.Error(c.Table(whatif.TableOptions{All: true}))
 	}
 }
+
+// TestEmptyCacheFreesMore: a refused request frees oversize blocks first, and that is enough here; the history has all
+// segments freed, so the program called empty_cache.
+func TestEmptyCacheFreesMore(t *testing.T) {
+	p := &plan{steps: slices.Concat(mallocs(100, 70, 20), frees(3), []step{{kind: emptyStep}}, mallocs(130, 200)), onOOM: stops}
+	f := mustPlay(t, p, "max_split_size_mb:64", whatif.Limits{}).file
+	w, err := whatif.FromSnapshot(f, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := whatif.Verify(w); w.Unrecorded.DoubtfulFrees != 0 || w.Limit.Kind != whatif.NoLimit || !v.Exact() {
+		t.Errorf("%+v, limit %+v, %q", w.Unrecorded, w.Limit, v.Differences)
+	}
+}

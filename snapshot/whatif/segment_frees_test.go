@@ -70,3 +70,75 @@ func TestSegmentFrees(t *testing.T) {
 }
 
 func defaultConfig() spec.Config { return spec.DefaultConfig(spec.DefaultGeometry()) }
+
+// TestStacksOfSegments: whether freed segments have the call stacks of their allocation. Unmapped pages have none to compare.
+func TestStacksOfSegments(t *testing.T) {
+	own, other := snapshot.Frames{{Name: "own"}}, snapshot.Frames{{Name: "other"}}
+	for _, test := range []struct {
+		action spec.Action
+		frames snapshot.Frames
+		want   bool
+	}{
+		{spec.ActionSegmentFree, own, true}, {spec.ActionSegmentFree, other, false}, {spec.ActionSegmentUnmap, other, true}, {spec.ActionFreeCompleted, other, true},
+	} {
+		f := &segmentFreeReader{allocatedBy: map[spec.Ptr]snapshot.Frames{0x1000: own}}
+		f.trace = []snapshot.TraceEntry{{TraceEntry: spec.TraceEntry{Action: test.action, Addr: 0x1000}, Context: &snapshot.Context{Frames: test.frames}}}
+		if got := f.stacksOfSegments(0, 2); got != test.want {
+			t.Errorf("%v with %v: %v", test.action, test.frames, got)
+		}
+	}
+}
+
+// TestFreesAtEndOfTrace: a trace can end with segments that a request freed, without the entry of the request.
+func TestFreesAtEndOfTrace(t *testing.T) {
+	var trace []snapshot.TraceEntry
+	for _, a := range []spec.Action{spec.ActionSegmentAlloc, spec.ActionSegmentFree} {
+		trace = append(trace, snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: a, Size: 20 * spec.MiB}})
+	}
+	if got := inferSegmentFrees(trace, nil, defaultConfig(), map[int]bool{1: false}); len(got.emptied) != 0 || len(got.refusals) != 1 || got.refusals[0].entry != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestRefusedAfterGranted: more was granted than refused. A full device moves; a memory fraction that was shown by an
+// entry stays one.
+func TestRefusedAfterGranted(t *testing.T) {
+	for _, test := range []struct {
+		what     string
+		fraction bool
+		want     LimitKind
+	}{{"nothing tells the kind", false, DeviceLimit}, {"a memory fraction refused", true, FractionLimit}} {
+		f := &segmentFreeReader{segmentFrees: segmentFrees{peak: 900}, leastFraction: 800, sure: upperBounds{device: 500, fraction: 600}, fraction: test.fraction}
+		f.concludeKind()
+		most := uint64(900)
+		if test.fraction {
+			most = 800
+		}
+		if b := f.limit; b.Kind != test.want || !b.Moved || b.Most != most {
+			t.Errorf("%s: %+v", test.what, b)
+		}
+	}
+}
+
+// TestDoubtfulFreesNearLimit: doubtful frees bound a memory fraction by what a memory fraction is compared with, which is
+// not what a device is asked for.
+func TestDoubtfulFreesNearLimit(t *testing.T) {
+	for _, test := range []struct {
+		kind        LimitKind
+		doubt       upperBounds
+		doubtful    int
+		most, bound uint64
+	}{
+		{FractionLimit, upperBounds{device: 2000, fraction: 850}, 0, 850, 850},
+		{FractionLimit, upperBounds{device: 850, fraction: 2000}, 1, 900, 900},
+		{DeviceLimit, upperBounds{device: 850, fraction: 2000}, 0, 900, 900},
+		{DeviceLimit, upperBounds{device: 2000, fraction: 850}, 1, 900, 900},
+	} {
+		f := &segmentFreeReader{segmentFrees: segmentFrees{doubtful: 1, emptied: map[int]bool{3: true}}, doubt: test.doubt}
+		f.limit = LimitBounds{Kind: test.kind, Least: 800, Most: 900, ofFraction: [2]uint64{800, 900}}
+		f.dropDoubt()
+		if f.doubtful != test.doubtful || f.limit.Most != test.most || f.limit.ofFraction[1] != test.bound {
+			t.Errorf("%+v: %d doubtful, %+v", test, f.doubtful, f.limit)
+		}
+	}
+}
