@@ -254,7 +254,7 @@ func TestShownRows(t *testing.T) {
 	c := &Comparison{Workload: &Workload{Config: defaultConfig()}}
 	for i := range uint64(2 * mostRows) {
 		p := Prediction{Settings: fmt.Sprintf("max_split_size_mb:%d", 100+i), Limit: 1}
-		p.Runs, p.PeakReserved = 1, (i+1)*spec.MiB
+		p.Runs, p.PeakReserved, p.PeakReservedRange = 1, (i+1)*spec.GiB, Range{Low: (i + 1) * spec.GiB, High: (i + 1) * spec.GiB}
 		c.Predictions = append(c.Predictions, p)
 	}
 	now := &c.Predictions[len(c.Predictions)-1]
@@ -287,5 +287,35 @@ func TestColumnsOfNarrowTable(t *testing.T) {
 	}
 	if want := []int{8, 7, 6, 5, 4, 3, 2}; !slices.Equal(counts, want) {
 		t.Errorf("the tables have %v columns, not %v", counts, want)
+	}
+}
+
+// TestTakeRecorded: the prediction for the recorded settings is the whole record. What its entries themselves have is
+// believed if a replay does not reproduce it.
+func TestTakeRecorded(t *testing.T) {
+	allocated := snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: spec.ActionSegmentAlloc, Size: 20 * spec.MiB}}
+	failed := snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: spec.ActionOOM, Size: 40 * spec.MiB}}
+	first, end := Statistics{PeakReserved: 1, OOMs: 1, DeviceAllocs: 5}, Statistics{PeakReserved: 2, OOMs: 2, PeakAllocated: 7, DeviceAllocs: 6}
+	for _, test := range []struct {
+		what   string
+		exact  bool
+		trace  []snapshot.TraceEntry
+		want   Statistics
+		failed bool
+	}{
+		{"reproduced", true, []snapshot.TraceEntry{allocated, failed}, end, true},
+		{"not reproduced, without a failure", false, []snapshot.TraceEntry{allocated}, Statistics{PeakReserved: 20 * spec.MiB, PeakAllocated: 7, DeviceAllocs: 1}, false},
+		{"not reproduced, with one failure", false, []snapshot.TraceEntry{allocated, failed}, Statistics{PeakReserved: 20 * spec.MiB, PeakAllocated: 7, DeviceAllocs: 1, OOMs: 1}, true},
+	} {
+		c := &comparing{Comparison: Comparison{Workload: &Workload{Config: defaultConfig(), trace: test.trace}}}
+		c.recordedOutcome = Outcome{Statistics: first, AtEnd: end, FirstOOM: &OutOfMemory{}}
+		if !test.exact {
+			c.Verification.Differences = []string{"of another allocator"}
+		}
+		p := &Prediction{}
+		c.takeRecorded(p)
+		if p.Statistics != test.want || p.AtEnd != test.want || (p.FirstOOM != nil) != test.failed || p.PeakReservedRange.High != test.want.PeakReserved {
+			t.Errorf("%s: %+v at first, %+v at the end, first failure %v, range %v", test.what, p.Statistics, p.AtEnd, p.FirstOOM, p.PeakReservedRange)
+		}
 	}
 }

@@ -152,14 +152,7 @@ type nobody struct {
 
 // bad makes the error of a log that makes no sense at the present operation.
 func (c *checker) bad(format string, args ...any) error {
-	return &trace.Error{File: c.result.File, Line: max(1, c.line()), Reason: fmt.Sprintf(format, args...)}
-}
-
-func (c *checker) line() int {
-	if c.op == nil {
-		return 0
-	}
-	return c.op.Line
+	return &trace.Error{File: c.result.File, Line: c.op.Line, Reason: fmt.Sprintf(format, args...)}
 }
 
 func (c *checker) violation(kind Kind, format string, args ...any) {
