@@ -133,9 +133,10 @@ func (g *accesses) known(m *moment) bool {
 		g.others != happensbefore.Clock{} && g.others == m.Clock.Others()
 }
 
-// learn: all of a group comes before a moment.
+// learn: all of a group comes before a moment. Of a few accesses it is found out again, so
+// that nobody has to keep the clock.
 func (g *accesses) learn(m *moment) {
-	if m.node != nil {
+	if m.node != nil || g.few() {
 		return
 	}
 	g.behind = m.Epoch
@@ -186,18 +187,19 @@ func (g *accesses) supersedeSome(m *moment, by *Lifetime) {
 	}
 }
 
-// add remembers an access, and forgets the latest ones that it supersedes.
+// add remembers an access, and forgets the latest ones that it supersedes. If these were
+// all that it could supersede it is not compared with them again, and its clock is not kept.
 func (p *patch) add(m *moment, f *footprint) {
 	list := &p.reads
+	reads, writes := of(p.reads, f.lifetime), of(p.writes, f.lifetime)
+	if !reads.few() || f.write && !writes.few() {
+		f.clock = m.Clock
+	}
 	if f.write {
 		list = &p.writes
-		if g := of(p.writes, f.lifetime); g != nil {
-			g.dropLatest(m)
-		}
+		writes.dropLatest(m)
 	}
-	if g := of(p.reads, f.lifetime); g != nil {
-		g.dropLatest(m)
-	}
+	reads.dropLatest(m)
 	i, found := find(*list, f.lifetime)
 	if !found {
 		*list = slices.Insert(*list, i, &accesses{lifetime: f.lifetime})
@@ -213,8 +215,14 @@ func (p *patch) add(m *moment, f *footprint) {
 	}
 }
 
+// few reports whether dropLatest looks at all of the accesses.
+func (g *accesses) few() bool { return g == nil || len(g.uses) <= few }
+
 // dropLatest forgets those of the latest few accesses that come before the moment.
 func (g *accesses) dropLatest(m *moment) {
+	if g == nil {
+		return
+	}
 	for i := len(g.uses) - 1; i >= max(0, len(g.uses)-few); i-- {
 		if m.after(g.uses[i].footprint) {
 			g.uses = slices.Delete(g.uses, i, i+1)
@@ -226,7 +234,6 @@ func (g *accesses) dropLatest(m *moment) {
 // prune forgets the accesses of a lifetime that others of it supersede.
 func (p *patch) prune(l *Lifetime) {
 	reads, writes := of(p.reads, l), of(p.writes, l)
-	var later superseding
 	var all []*footprint
 	for _, g := range []*accesses{reads, writes} {
 		if g != nil {
@@ -235,8 +242,23 @@ func (p *patch) prune(l *Lifetime) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b *footprint) int { return cmp.Compare(b.number, a.number) })
+	var gone map[*footprint]bool
+	if slices.ContainsFunc(all, func(f *footprint) bool { return f.clock != happensbefore.Clock{} }) {
+		gone = superseded(all)
+	}
+	for _, g := range []*accesses{reads, writes} {
+		if g != nil {
+			g.uses = slices.DeleteFunc(g.uses, func(u use) bool { return gone[u.footprint] })
+			g.pruned = len(g.uses)
+		}
+	}
+}
+
+// superseded are those of the accesses of a lifetime to a patch that others of them supersede.
+func superseded(all []*footprint) map[*footprint]bool {
+	var later superseding
 	gone := map[*footprint]bool{}
+	slices.SortFunc(all, func(a, b *footprint) int { return cmp.Compare(b.number, a.number) })
 	for len(all) > 0 {
 		n := 1 // accesses of one piece of work
 		for n < len(all) && all[n].Epoch == all[0].Epoch {
@@ -252,12 +274,7 @@ func (p *patch) prune(l *Lifetime) {
 		}
 		all = all[n:]
 	}
-	for _, g := range []*accesses{reads, writes} {
-		if g != nil {
-			g.uses = slices.DeleteFunc(g.uses, func(u use) bool { return gone[u.footprint] })
-			g.pruned = len(g.uses)
-		}
-	}
+	return gone
 }
 
 func (p *patch) pruneAll() {

@@ -19,7 +19,7 @@ func TestGroupThatGrows(t *testing.T) {
 		m := moment{Moment: d.order.Submit(l)}
 		d.uses.number++
 		d.meet(p, &m, &footprint{
-			Range: p.Range, Epoch: m.Epoch, clock: m.Clock, number: d.uses.number, write: true, lifetime: life,
+			Range: p.Range, Epoch: m.Epoch, number: d.uses.number, write: true, lifetime: life,
 			act: &act{work: d.uses.number, kind: "kernel", stream: l.Stream().Stream},
 		})
 		return len(d.found)
@@ -34,5 +34,40 @@ func TestGroupThatGrows(t *testing.T) {
 	}
 	if n := write(b, second); n != 2 {
 		t.Fatalf("%d hazards, want that of b and c as well: %v", n, d.found)
+	}
+}
+
+// TestManyReaders: an access supersedes all that it comes after, also behind others that it does not
+// come after and that are more than are looked at when it is added.
+func TestManyReaders(t *testing.T) {
+	for _, writes := range []bool{false, true} {
+		d := &detector{order: happensbefore.New()}
+		p := &patch{Range: spec.Range{Ptr: 0x1000, Bytes: 512}}
+		lifetime := &Lifetime{Number: 1, Range: p.Range}
+		const apart = few + 1
+		var lanes []*happensbefore.Lane
+		for i := range 10 * few {
+			lanes = append(lanes, d.order.NewLane(spec.DeviceStream{Stream: spec.Stream(i + 1)}))
+		}
+		use := func(l *happensbefore.Lane, write bool) {
+			m := moment{Moment: d.order.Submit(l)}
+			d.uses.number++
+			d.meet(p, &m, &footprint{Range: p.Range, Epoch: m.Epoch, number: d.uses.number, write: write, lifetime: lifetime, act: &act{}})
+		}
+		for range 100 {
+			for _, l := range lanes[1:] {
+				d.order.Wait(l, lanes[0].Clock())
+				use(l, false)
+			}
+			for _, l := range lanes[1 : len(lanes)-apart] {
+				d.order.Wait(lanes[0], l.Clock())
+			}
+			use(lanes[0], writes)
+		}
+		p.pruneAll()
+		left := 0
+		if p.each(func(*footprint) { left++ }); left != 1+apart {
+			t.Errorf("writes %v: %d accesses are left, want the latest of each of %d lanes", writes, left, 1+apart)
+		}
 	}
 }

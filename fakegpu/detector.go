@@ -197,7 +197,7 @@ func (d *detector) use(m *moment, a *act, c claim) {
 	d.uses.number++
 	second := &footprint{
 		Range: c.Range, act: a, write: c.write, lifetime: c.lifetime,
-		Epoch: m.Epoch, clock: m.Clock, node: m.node, number: d.uses.number,
+		Epoch: m.Epoch, node: m.node, number: d.uses.number,
 	}
 	patches := d.uses.over(c.Range)
 	for _, p := range patches {

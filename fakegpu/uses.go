@@ -51,7 +51,7 @@ type patch struct {
 type footprint struct {
 	spec.Range
 	happensbefore.Epoch
-	clock    happensbefore.Clock // of the work
+	clock    happensbefore.Clock // of the work, if it is to be compared with earlier accesses again
 	number   uint64              // in the order in which accesses were made
 	act      *act
 	write    bool

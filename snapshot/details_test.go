@@ -153,3 +153,13 @@ func TestFloatsOfPickles(t *testing.T) {
 		t.Errorf("%v, %v", n, err)
 	}
 }
+
+// TestNumbersAreNoFrames: a number behind a frame is none, whatever the frame's own number is.
+func TestNumbersAreNoFrames(t *testing.T) {
+	for n := range 8 {
+		text := fmt.Sprintf(`{"segments":[],"device_traces":[[{"action":"alloc","frames":[{"filename":"a.py","line":1,"name":"f"},%d]}]]}`, n)
+		if _, err := Read(strings.NewReader(text), "x"); err == nil {
+			t.Errorf("%d is read as a frame", n)
+		}
+	}
+}

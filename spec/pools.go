@@ -101,9 +101,12 @@ type Checkpointer interface {
 	//   - the pool is live,
 	//   - no block of it has stream uses or outstanding events,
 	//   - each segment that it had (of an expandable one: the reserved range) is there, or
-	//     another one like it: at the same address, expandable or not as
-	//     before, of the same pool kind, and of the same size unless it is expandable,
+	//     another one like it: at the same address, of the same stream, expandable or not
+	//     as before, of the same pool kind, and of the same size unless it is expandable,
 	//   - and at least as much of an expandable segment is mapped as was then.
+	//
+	// It changes nothing either and returns the DriverError if pages that it allocates are
+	// mapped, but cannot be made accessible.
 	//
 	// Segments obtained since, and pages mapped since, stay and are free. The frees and
 	// allocations count in the statistics and have trace entries like others: segment

@@ -1,0 +1,229 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gaugeblock/snapshot"
+	"gaugeblock/spec"
+)
+
+// TestOutputs: links are followed, whether their targets are absolute or not, and what exists and is no file is written into.
+func TestOutputs(t *testing.T) {
+	folder := t.TempDir()
+	page := filepath.Join(folder, "page.html")
+	for link, to := range map[string]string{"relative": "page.html", "absolute": page} {
+		link = filepath.Join(folder, link)
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+		o, err := OpenOutput(link)
+		if err != nil || o.target != page || o.Exists() || o.IsReport() {
+			t.Fatalf("%s: %+v, %v", link, o, err)
+		}
+		if err := o.Write(&Page{}); err != nil {
+			t.Fatal(err)
+		}
+		again, err := OpenOutput(link)
+		if err != nil || !again.Exists() || !again.IsReport() {
+			t.Errorf("%s: exists %v, is a report %v: %v", link, again.Exists(), again.IsReport(), err)
+		}
+		if err := os.Remove(page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := OpenOutput(os.DevNull)
+	if err != nil || o.Exists() {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if err := o.Write(&Page{}); err != nil {
+		t.Error(err)
+	}
+	if o, err = OpenOutput(filepath.Join(folder, "none", "page.html")); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Write(&Page{}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "page.html cannot be written") {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}
+
+// TestDevicesWithHistory: a device is shown if it has segments or a history.
+func TestDevicesWithHistory(t *testing.T) {
+	f := &snapshot.File{DeviceTraces: [][]snapshot.TraceEntry{{}, {{}}, {}, {{}}}, Segments: []spec.Segment{{Device: 5}}}
+	if got, more := Devices(f, 0); !slices.Equal(got, []spec.Device{0, 1, 3, 5}) || more != 0 {
+		t.Errorf("%v, and %d more", got, more)
+	}
+}
+
+// TestSettingsOfRanks: at most four are told.
+func TestSettingsOfRanks(t *testing.T) {
+	r := &RankBuilder{}
+	for _, test := range []struct{ settings, want string }{
+		{"a:1", ""}, {"a:1", ""}, {"b:1", " The ranks have different settings: a:1; b:1."}, {"c:1", " The ranks have different settings: a:1; b:1; c:1."},
+		{"d:1", " The ranks have different settings: a:1; b:1; c:1; d:1."}, {"e:1", " The ranks have different settings: a:1; b:1; c:1; d:1; and 1 more."},
+	} {
+		r.list = append(r.list, Rank{Summary: Summary{Settings: test.settings}})
+		if got := r.settings(); got != test.want {
+			t.Errorf("%d ranks: %q, want %q", len(r.list), got, test.want)
+		}
+	}
+}
+
+// TestKeysOfStacks: stacks that differ in where one text ends and the next begins are different.
+func TestKeysOfStacks(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range []snapshot.Frame{{Filename: "ab", Name: "c"}, {Filename: "a", Name: "bc"}, {Filename: "ab", Name: "c", Line: 1}, {Filename: "ab\x00\x01c"}} {
+		seen[keyOf(snapshot.Frames{f}, 0)] = true
+	}
+	if len(seen) != 4 {
+		t.Errorf("%d keys of 4 stacks", len(seen))
+	}
+}
+
+// TestSitesOfEntries: a site has the call stack of its largest block, and a label what was allocated under it.
+func TestSitesOfEntries(t *testing.T) {
+	table := newSiteTable(nil)
+	entry := func(caller string, size uint64) *snapshot.TraceEntry {
+		return &snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Size: size}, Context: &snapshot.Context{
+			Frames: snapshot.Frames{{Filename: "a.py", Line: 1, Name: "f"}, {Filename: "b.py", Line: 2, Name: caller}}, UserMetadata: "text"}}
+	}
+	for _, e := range []*snapshot.TraceEntry{entry("small", 512), entry("large", 2048), entry("middle", 1024)} {
+		at := table.of(0, e)
+		table.allocate(&activeBlock{size: e.Size, requested: e.Size, context: e.Context, site: at})
+	}
+	if s := table.list[0]; len(table.list) != 1 || s.frames[1].Name != "large" || s.largest != 2048 || s.total != 3584 || s.allocations != 3 {
+		t.Errorf("%+v", table.list)
+	}
+	if l := table.labels[0]; len(table.labels) != 1 || l.total != 3584 || l.allocations != 3 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestEndsWithoutStarts: an annotation that ends and did not start is left out.
+func TestEndsWithoutStarts(t *testing.T) {
+	annotation := func(stage string, us int64) spec.Annotation {
+		return spec.Annotation{TimeNS: us * 1000, Fields: []spec.AnnotationField{{Key: "name", Value: "step"}, {Key: "stage", Value: stage}}}
+	}
+	b := &builder{file: &snapshot.File{ExternalAnnotations: []spec.Annotation{annotation("END", 5), annotation("START", 10), annotation("END", 30), annotation("END", 40)}}}
+	for _, us := range []int64{1, 10, 20, 30, 31} {
+		b.trace = append(b.trace, snapshot.TraceEntry{TimeUS: us})
+	}
+	if got := b.spans(); len(got) != 1 || got[0].First != 1 || got[0].Last != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestMoreReserved: that more is reserved though no more is allocated is said from 2 % on.
+func TestMoreReserved(t *testing.T) {
+	for _, test := range []struct {
+		allocated, reserved uint64
+		said                bool
+	}{{1000, 5101, true}, {1000, 5100, false}, {1001, 5101, false}, {900, 6000, true}} {
+		a, b := &Data{Summary: Summary{PeakAllocated: 1000, PeakReserved: 5000}}, &Data{Summary: Summary{PeakAllocated: test.allocated, PeakReserved: test.reserved}}
+		c := &Compared{A: "A", B: "B"}
+		if got := c.verdict(a, b); strings.Contains(got, "fragmentation or cache") != test.said {
+			t.Errorf("%+v: %s", test, got)
+		}
+	}
+}
+
+// TestMiddleRank: the rank beside the worst one that is more like it, where the worst has the median.
+func TestMiddleRank(t *testing.T) {
+	for _, test := range []struct {
+		allocated []uint64 // in order; the worst has the most reserved
+		worst     int
+		want      int
+	}{
+		{[]uint64{5}, 0, 0}, {[]uint64{1, 5}, 1, 0}, {[]uint64{1, 5}, 0, 1}, {[]uint64{1, 5, 6}, 1, 2}, {[]uint64{4, 5, 9}, 1, 0}, {[]uint64{1, 5, 9}, 1, 0}, {[]uint64{1, 5, 9}, 2, 1},
+	} {
+		r := &RankBuilder{}
+		var order []int
+		for i, bytes := range test.allocated {
+			r.list = append(r.list, Rank{Summary: Summary{PeakAllocated: bytes, PeakReserved: 10}})
+			order = append(order, i)
+		}
+		r.list[test.worst].Summary.PeakReserved = 20
+		if got := r.middle(order); got != test.want {
+			t.Errorf("%v, the worst is %d: %d, not %d", test.allocated, test.worst, got, test.want)
+		}
+	}
+}
+
+// TestLargestSitesOfRank: of many call sites those that hold the most are kept.
+func TestLargestSitesOfRank(t *testing.T) {
+	d := &Data{Moments: []Moment{{Name: "end"}}}
+	for i := range maxSitesOfRank + 5 {
+		var s siteTotals
+		s.peak[0] = uint64(i)
+		d.totals = append(d.totals, s)
+	}
+	r := &RankBuilder{}
+	r.Add("rank0", d)
+	if kept := r.reports[0].totals; len(kept) != maxSitesOfRank || kept[0].peak[0] != maxSitesOfRank+4 {
+		t.Errorf("%d are kept, the first holds %d", len(kept), kept[0].peak[0])
+	}
+}
+
+// TestNoHistoryIsComplete: without a history there is nothing that it has lost.
+func TestNoHistoryIsComplete(t *testing.T) {
+	if d := buildNamed(t, held(map[string]uint64{"a": 512}), "A"); !d.Summary.Complete {
+		t.Error("the beginning is missing")
+	}
+}
+
+// TestMomentMerges: small blocks are merged if there are more blocks than are shown.
+func TestMomentMerges(t *testing.T) {
+	segments := []spec.Segment{{TotalSize: 2 * spec.MiB, Blocks: []spec.Block{{Size: spec.MiB}, {Size: spec.MiB}}}}
+	for limit, want := range map[int]bool{1: true, 2: false, 3: false} {
+		b := &builder{data: &Data{}, file: &snapshot.File{}, limits: limits{segments: 10, blocks: limit, mergeShare: 100}}
+		state := newAllocatorState(nil, spec.Config{}, nil)
+		if m := b.moment("end", "", -1, segments, state); m.Merged != want {
+			t.Errorf("%d blocks are shown, and small ones are merged: %v", limit, m.Merged)
+		}
+	}
+}
+
+// TestStatisticsAtStart: what is allocated at the start counts.
+func TestStatisticsAtStart(t *testing.T) {
+	s := newAllocatorState([]spec.Segment{{TotalSize: 2048, Blocks: []spec.Block{
+		{Size: 1024, RequestedSize: 1000, State: spec.ActiveAllocated}, {Address: 1024, Size: 512, RequestedSize: 500, State: spec.ActivePendingFree}, {Address: 1536, Size: 512},
+	}}}, spec.Config{}, nil)
+	for kind, want := range map[int]uint64{reservedMemory: 2048, activeMemory: 1536, requestedMemory: 1500, activeAllocs: 2, allocatedMemory: 1024, allocations: 1} {
+		if got := s.statistics[kind]; got.Current != want || got.Peak != want {
+			t.Errorf("statistic %d: %+v, want %d", kind, got, want)
+		}
+	}
+}
+
+// TestManyCompared: of many sites the largest changes are shown; those that hold nothing are not counted.
+func TestManyCompared(t *testing.T) {
+	a, b := &Data{}, &Data{}
+	site := func(line int, bytes uint64) (s siteTotals) {
+		s.frame = snapshot.Frame{Filename: "a.py", Line: line, Name: fmt.Sprint("f", line)}
+		s.frames = snapshot.Frames{s.frame}
+		s.peak[0] = bytes
+		return s
+	}
+	for i := range maxCompared + 3 {
+		b.totals = append(b.totals, site(i, 1))
+	}
+	for i := range 4 {
+		b.totals = append(b.totals, site(10000+i, 0))
+	}
+	ends := func(line int) siteTotals {
+		s := site(line, 0)
+		s.end[0] = 1
+		return s
+	}
+	a.totals, b.totals = append(a.totals, site(20000, 1), ends(20001)), append(b.totals, ends(20002))
+	c := compare(a, b, func(*ComparedSite) bool { return true })
+	if len(c.Rows) != maxCompared || c.More != 6 {
+		t.Errorf("%d rows, and %d more", len(c.Rows), c.More)
+	}
+}
