@@ -53,7 +53,7 @@ fuzz:
 	$(GO) test ./spec/trace -run '^$$' -fuzz FuzzTraceReader -fuzztime $(FUZZTIME)
 	$(GO) test ./snapshot -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZTIME)
 	$(GO) test ./snapshot -run '^$$' -fuzz FuzzPickle -fuzztime $(FUZZTIME)
-	$(GO) test ./tests/suites/property -run '^$$' -fuzz FuzzPrograms -fuzztime $(FUZZTIME)
+	$(GO) test ./tests/suites/property -run '^$$' -fuzz FuzzPrograms -fuzztime $(FUZZTIME) -fuzzminimizetime 1x
 	$(GO) test ./model/tlc -run '^$$' -fuzz FuzzCanonicalState -fuzztime $(FUZZTIME)
 	$(GO) test ./tests/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
 
