@@ -268,7 +268,7 @@ func (d *device) markAllocatedLocked(b *block, requestedSize uint64) {
 
 // recordAllocLocked traces that a block was allocated, and keeps the context.
 func (d *device) recordAllocLocked(b *block, context gatheredContext, thread spec.Thread) {
-	if context != nil || b.rare != nil {
+	if context != nil { // a free block has none
 		b.needsRare().contextWhenAllocated = context
 	}
 	d.recordTraceLocked(spec.ActionAlloc, b, b.requestedSize, context, thread)

@@ -2,6 +2,7 @@ package alloc_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"gaugeblock/fakegpu"
@@ -178,4 +179,122 @@ func TestReleasedPoolGetsNoMemory(t *testing.T) {
 	must(t, a.EndAllocateToPool(0, pool))
 	must(t, a.ReleasePool(0, pool))
 	wantError[*spec.InvalidStateError](t, a.CreatePool(0, pool, spec.PoolOptions{Memory: &ownMemory{}}), "was released")
+}
+
+// queryCounter counts the queries of events.
+type queryCounter struct {
+	*fakegpu.GPU
+	queries int
+}
+
+func (c *queryCounter) QueryEvent(e spec.EventHandle) (bool, error) {
+	c.queries++
+	return c.GPU.QueryEvent(e)
+}
+
+// TestTrackersBetweenQueries: trackers are called for a completed free before the next event is queried, as upstream
+// calls them.
+func TestTrackersBetweenQueries(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	driver := &queryCounter{GPU: gpu}
+	a := newAllocator(t, driver, "")
+	side := newStream(t, gpu, 0)
+	var blocks []spec.Ptr
+	for range 2 {
+		p := mustMalloc(t, a, 0, 20*mib)
+		must(t, a.RecordStream(p, 0, side))
+		blocks = append(blocks, p)
+	}
+	for _, p := range blocks {
+		must(t, a.Free(p))
+	}
+	var queries []int
+	must(t, a.OnTrace(func(e spec.HistoryEntry) {
+		if e.Action == spec.ActionFreeCompleted {
+			queries = append(queries, driver.queries)
+		}
+	}))
+	mustMalloc(t, a, 0, 512)
+	if !slices.Equal(queries, []int{1, 2}) {
+		t.Errorf("when the frees were traced, %v events had been queried", queries)
+	}
+}
+
+// TestContextOfExpandableSegment: the context of an expandable segment is that of the mapping of its first memory. Later
+// mappings behind allocated memory do not change it, nor does mapping the first memory again.
+func TestContextOfExpandableSegment(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		first, second any
+	}{
+		{"without a context", nil, "second"},
+		{"with a context", "first", "second"},
+	} {
+		a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "expandable_segments:True")
+		record := func(context any) {
+			must(t, a.RecordHistory(spec.HistoryOptions{
+				Enabled: context != nil, MaxEntries: 9, Level: spec.ContextAll, Context: func() any { return context },
+			}))
+		}
+		record(c.first)
+		p := mustMalloc(t, a, 0, 20*mib)
+		record(c.second)
+		mustMalloc(t, a, 0, 20*mib)
+		if c.first != nil { // with nil the next mapping of the first memory would give one
+			must(t, a.Free(p))
+			must(t, a.EmptyCache())
+			mustMalloc(t, a, 0, 20*mib)
+		}
+		s, err := a.Snapshot()
+		must(t, err)
+		if len(s.Segments) != 1 || s.Segments[0].Address != p || s.Segments[0].Context != c.first {
+			t.Errorf("%s: %+v", c.name, s.Segments)
+		}
+	}
+}
+
+// TestMappedBetweenFreeBlocks: memory that is mapped between two free blocks makes one free block of that size, also
+// if the malloc fails that it was mapped for.
+func TestMappedBetweenFreeBlocks(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	var blocks []spec.Ptr
+	for _, n := range []uint64{20, 20, 20, 20, 20, 50, 10} {
+		blocks = append(blocks, mustMalloc(t, a, 0, n*mib))
+	}
+	must(t, a.Free(blocks[1]))
+	must(t, a.Free(blocks[3]))
+	must(t, a.EmptyCache()) // unmaps these two
+	must(t, a.Free(blocks[0]))
+	must(t, a.Free(blocks[2]))
+	must(t, gpu.FailCall("CreatePage", 2, fakegpu.UnknownError("CreatePage")))
+	if p, err := a.Malloc(spec.Request{Bytes: 80 * mib}); err == nil {
+		t.Fatalf("the malloc returned %v", p)
+	}
+	must(t, a.Free(blocks[5]))
+	if p := mustMalloc(t, a, 0, 30*mib); p != blocks[5] {
+		t.Errorf("30 MiB are at %v, not in the best fit, the 50 MiB at %v", p, blocks[5])
+	}
+	if p := mustMalloc(t, a, 0, 60*mib); p != blocks[0] {
+		t.Errorf("60 MiB are at %v, not in the 60 MiB at %v", p, blocks[0])
+	}
+}
+
+// fewerBytes is a driver that says that a device has less memory than it gives.
+type fewerBytes struct{ *fakegpu.GPU }
+
+func (d fewerBytes) Properties(dev spec.Device) (spec.DeviceProperties, error) {
+	p, err := d.GPU.Properties(dev)
+	p.TotalMemory = 20 * mib
+	return p, err
+}
+
+// TestGarbageOfExpandableSegments: the collection of garbage ends if there is nothing else than a free expandable segment
+// of which all is mapped. (It takes a driver with more memory than it says.)
+func TestGarbageOfExpandableSegments(t *testing.T) {
+	a := newAllocator(t, fewerBytes{fakegpu.New(fakegpu.Config{})}, "expandable_segments:True,garbage_collection_threshold:0.5")
+	must(t, a.Free(mustMalloc(t, a, 0, 40*mib)))
+	must(t, a.SetMemoryFraction(0, 0.9))
+	_, err := a.Malloc(spec.Request{Bytes: 60 * mib})
+	wantError[*spec.OutOfMemoryError](t, err, "")
 }

@@ -152,9 +152,12 @@ func TestStreamUsesAreSorted(t *testing.T) {
 // TestPendingMallocsAreSorted: in whatever order mallocs begin, the states are equal.
 func TestPendingMallocsAreSorted(t *testing.T) {
 	begin := func(ids ...int) model.State {
-		s := newState("")
+		s := newState("release_lock_on_cudamalloc:True")
 		for _, id := range ids {
 			s, _, _ = s.MallocSearch(id, 0, 20*mib, model.DriverResults{})
+		}
+		if len(s.PendingMallocs) != len(ids) {
+			t.Fatalf("the mallocs do not wait for the driver:\n%v", s)
 		}
 		return s
 	}
@@ -223,5 +226,52 @@ func TestUsesOfWhatIsNotHeld(t *testing.T) {
 	s.Truth = &model.Truth{Touches: []model.Touch{{Ptr: 0x1000000, Stream: side}}}
 	if next := s.LaunchUses(0x1000000); !next.Equal(s) {
 		t.Errorf("%#v", next.Streams)
+	}
+}
+
+// TestEqualComparesWork: streams whose work differs in the memory, in what is complete, or in the stream are different.
+func TestEqualComparesWork(t *testing.T) {
+	s, other := newState(""), spec.DeviceStream{Stream: 9}
+	memory := spec.Range{Ptr: 0x1000000, Bytes: 512}
+	states := []model.State{
+		s.Launch(side, memory), s.Launch(side, spec.Range{Ptr: 0x1000000, Bytes: 1024}), s.Launch(other, memory), s.Busy(side).Complete(side).Launch(side, memory),
+	}
+	for i := range states {
+		for j := range states {
+			if states[i].Equal(states[j]) != (i == j) {
+				t.Errorf("Equal confuses the states %d and %d", i, j)
+			}
+		}
+	}
+}
+
+// TestRenamedStreamsAreSorted: states are equal if the streams of one, renamed, are those of the other.
+func TestRenamedStreamsAreSorted(t *testing.T) {
+	other := spec.DeviceStream{Stream: 9}
+	exchange := func(s spec.Stream) spec.Stream {
+		switch s {
+		case side.Stream:
+			return other.Stream
+		case other.Stream:
+			return side.Stream
+		}
+		return s
+	}
+	a, b := newState("").Busy(side).Busy(side).Busy(other), newState("").Busy(side).Busy(other).Busy(other)
+	if renamed := a.Rename(exchange); !renamed.Equal(b) {
+		t.Errorf("renamed, the streams are %+v, not %+v", renamed.Streams, b.Streams)
+	}
+}
+
+// TestStringOfPendingMallocs: the description has the segments and then the pending mallocs.
+func TestStringOfPendingMallocs(t *testing.T) {
+	s := malloc(newState("release_lock_on_cudamalloc:True"), 5*mib, 0x1000000)
+	s, _, _ = s.MallocSearch(1, 0, 20*mib, model.DriverResults{})
+	s, _, _ = s.MallocResume(1, model.DriverResults{Segment: 0x3000000})
+	want := `device 0: 20971520 of 1073741824 bytes reserved
+  0x1000000 stream default: [5242880 active_allocated] [15728640 inactive]
+  pending malloc of 20971520 bytes, granted 0x3000000`
+	if text := s.String(); text != want {
+		t.Errorf("the state is described as\n%s\nnot as\n%s", text, want)
 	}
 }
