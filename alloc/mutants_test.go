@@ -2,9 +2,9 @@ package alloc_test
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
+	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 )
@@ -181,102 +181,154 @@ func TestReleasedPoolGetsNoMemory(t *testing.T) {
 	wantError[*spec.InvalidStateError](t, a.CreatePool(0, pool, spec.PoolOptions{Memory: &ownMemory{}}), "was released")
 }
 
-// queryCounter counts the queries of events.
-type queryCounter struct {
-	*fakegpu.GPU
-	queries int
-}
-
-func (c *queryCounter) QueryEvent(e spec.EventHandle) (bool, error) {
-	c.queries++
-	return c.GPU.QueryEvent(e)
-}
-
-// TestTrackersBetweenQueries: trackers are called for a completed free before the next event is queried, as upstream
-// calls them.
-func TestTrackersBetweenQueries(t *testing.T) {
+// TestTrackerPanicsBetweenEvents: entries are delivered when an event has completed a free, before the next event is
+// looked at.
+func TestTrackerPanicsBetweenEvents(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
-	driver := &queryCounter{GPU: gpu}
-	a := newAllocator(t, driver, "")
-	side := newStream(t, gpu, 0)
-	var blocks []spec.Ptr
-	for range 2 {
-		p := mustMalloc(t, a, 0, 20*mib)
-		must(t, a.RecordStream(p, 0, side))
-		blocks = append(blocks, p)
+	a := newAllocator(t, gpu, "")
+	p, q := mustMalloc(t, a, 0, 512), mustMalloc(t, a, 0, 512)
+	for _, ptr := range []spec.Ptr{p, q} {
+		must(t, a.RecordStream(ptr, 0, newStream(t, gpu, 0)))
+		must(t, a.Free(ptr))
 	}
-	for _, p := range blocks {
-		must(t, a.Free(p))
-	}
-	var queries []int
+	panics := true
 	must(t, a.OnTrace(func(e spec.HistoryEntry) {
-		if e.Action == spec.ActionFreeCompleted {
-			queries = append(queries, driver.queries)
+		if panics && e.Action == spec.ActionFreeCompleted {
+			panic(errPanic)
 		}
 	}))
-	mustMalloc(t, a, 0, 512)
-	if !slices.Equal(queries, []int{1, 2}) {
-		t.Errorf("when the frees were traced, %v events had been queried", queries)
+	if value := panicOf(func() { _, _ = a.Malloc(spec.Request{Bytes: 512}) }); value != errPanic {
+		t.Fatalf("the panic is %v", value)
+	}
+	panics = false
+	if n := current(t, a, 0, "active.all.current"); n != 1 {
+		t.Errorf("%d blocks are active, want the second one", n)
 	}
 }
 
-// TestContextOfExpandableSegment: the context of an expandable segment is that of the mapping of its first memory. Later
-// mappings behind allocated memory do not change it, nor does mapping the first memory again.
-func TestContextOfExpandableSegment(t *testing.T) {
-	for _, c := range []struct {
-		name          string
-		first, second any
-	}{
-		{"without a context", nil, "second"},
-		{"with a context", "first", "second"},
-	} {
-		a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "expandable_segments:True")
-		record := func(context any) {
-			must(t, a.RecordHistory(spec.HistoryOptions{
-				Enabled: context != nil, MaxEntries: 9, Level: spec.ContextAll, Context: func() any { return context },
-			}))
-		}
-		record(c.first)
-		p := mustMalloc(t, a, 0, 20*mib)
-		record(c.second)
-		mustMalloc(t, a, 0, 20*mib)
-		if c.first != nil { // with nil the next mapping of the first memory would give one
-			must(t, a.Free(p))
-			must(t, a.EmptyCache())
-			mustMalloc(t, a, 0, 20*mib)
-		}
+// contextOf records a history whose contexts count from 1.
+func contextOf(t *testing.T, a *alloc.Allocator) {
+	t.Helper()
+	n := 0
+	must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, Level: spec.ContextAll, Context: func() any { n++; return n }}))
+}
+
+// TestContextsOfBlocks: a block that is allocated without a context has none, and a segment whose first pages are
+// mapped again keeps its own.
+func TestContextsOfBlocks(t *testing.T) {
+	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
+	contextOf(t, a)
+	must(t, a.Free(mustMalloc(t, a, 0, 20*mib)))
+	must(t, a.RecordHistory(spec.HistoryOptions{}))
+	mustMalloc(t, a, 0, 20*mib)
+	s, err := a.Snapshot()
+	must(t, err)
+	if context := s.Segments[0].Blocks[0].Context; context != nil {
+		t.Errorf("the context of a block that was allocated without one is %v", context)
+	}
+
+	a = newAllocator(t, fakegpu.New(fakegpu.Config{}), "expandable_segments:True")
+	contextOf(t, a)
+	first := mustMalloc(t, a, 0, 20*mib)
+	mustMalloc(t, a, 0, 20*mib)
+	s, err = a.Snapshot()
+	must(t, err)
+	before := s.Segments[0].Context
+	must(t, a.Free(first))
+	must(t, a.EmptyCache())
+	if again := mustMalloc(t, a, 0, 20*mib); again != first {
+		t.Fatalf("%v is not mapped again, but %v", first, again)
+	}
+	s, err = a.Snapshot()
+	must(t, err)
+	if context := s.Segments[0].Context; context != before || before == nil {
+		t.Errorf("the context of the segment was %v, and is %v", before, context)
+	}
+}
+
+// TestContextOfSegmentMadeWithout: a segment that was made without a context gets that of the first pages that are
+// mapped with one.
+func TestContextOfSegmentMadeWithout(t *testing.T) {
+	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "expandable_segments:True")
+	first, second := mustMalloc(t, a, 0, 20*mib), mustMalloc(t, a, 0, 20*mib)
+	mustMalloc(t, a, 0, 20*mib)
+	context := func() any {
 		s, err := a.Snapshot()
 		must(t, err)
-		if len(s.Segments) != 1 || s.Segments[0].Address != p || s.Segments[0].Context != c.first {
-			t.Errorf("%s: %+v", c.name, s.Segments)
+		return s.Segments[0].Context
+	}
+	again := func(p spec.Ptr) {
+		must(t, a.Free(p))
+		must(t, a.EmptyCache())
+		if q := mustMalloc(t, a, 0, 20*mib); q != p {
+			t.Fatalf("%v is not mapped again, but %v", p, q)
 		}
+	}
+	contextOf(t, a)
+	if again(second); context() != nil {
+		t.Errorf("the context of pages in the middle is that of the segment: %v", context())
+	}
+	if again(first); context() == nil {
+		t.Error("the segment has no context")
 	}
 }
 
-// TestMappedBetweenFreeBlocks: memory that is mapped between two free blocks makes one free block of that size, also
-// if the malloc fails that it was mapped for.
-func TestMappedBetweenFreeBlocks(t *testing.T) {
+// TestMappedBesideFree: pages that are mapped merge with the free block behind them.
+func TestMappedBesideFree(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "expandable_segments:True")
-	var blocks []spec.Ptr
-	for _, n := range []uint64{20, 20, 20, 20, 20, 50, 10} {
-		blocks = append(blocks, mustMalloc(t, a, 0, n*mib))
+	var p [4]spec.Ptr
+	for i := range p {
+		p[i] = mustMalloc(t, a, 0, 20*mib)
 	}
-	must(t, a.Free(blocks[1]))
-	must(t, a.Free(blocks[3]))
-	must(t, a.EmptyCache()) // unmaps these two
-	must(t, a.Free(blocks[0]))
-	must(t, a.Free(blocks[2]))
-	must(t, gpu.FailCall("CreatePage", 2, fakegpu.UnknownError("CreatePage")))
-	if p, err := a.Malloc(spec.Request{Bytes: 80 * mib}); err == nil {
-		t.Fatalf("the malloc returned %v", p)
+	must(t, a.Free(p[1]))
+	must(t, a.EmptyCache())
+	must(t, a.Free(p[2]))
+	large := mustMalloc(t, a, 0, 40*mib)
+	if large != p[1] {
+		t.Errorf("40 MiB are at %v, want %v", large, p[1])
 	}
-	must(t, a.Free(blocks[5]))
-	if p := mustMalloc(t, a, 0, 30*mib); p != blocks[5] {
-		t.Errorf("30 MiB are at %v, not in the best fit, the 50 MiB at %v", p, blocks[5])
+	for _, q := range []spec.Ptr{large, p[0], p[3]} {
+		must(t, a.Free(q))
 	}
-	if p := mustMalloc(t, a, 0, 60*mib); p != blocks[0] {
-		t.Errorf("60 MiB are at %v, not in the 60 MiB at %v", p, blocks[0])
+	wantNoLeaks(t, a, gpu)
+}
+
+// TestGarbageOfExpandableSegments: they are not collected.
+func TestGarbageOfExpandableSegments(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "expandable_segments:True,garbage_collection_threshold:0.00001")
+	must(t, a.SetMemoryFraction(0, 0.5))
+	must(t, a.Free(mustMalloc(t, a, 0, 20*mib)))
+	mustMallocOn(t, a, 0, newStream(t, gpu, 0), 20*mib)
+	if n := current(t, a, 0, "reserved_bytes.all.current"); n != 40*mib {
+		t.Errorf("%d bytes are reserved", n)
+	}
+}
+
+// TestMappedInParts: a request maps pages that merge with the free block behind them, and fails at the next pages. What
+// has been mapped and merged is one block, which serves a request of its size from the cache.
+func TestMappedInParts(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	var p [5]spec.Ptr
+	for i := range p {
+		p[i] = mustMalloc(t, a, 0, 20*mib)
+	}
+	must(t, a.Free(p[1]))
+	must(t, a.Free(p[3]))
+	must(t, a.EmptyCache())
+	must(t, a.Free(p[2]))
+	must(t, gpu.FailCall("MapPage", 2, fakegpu.UnknownError("MapPage")))
+	if q, err := a.Malloc(spec.Request{Bytes: 60 * mib}); err == nil {
+		t.Fatalf("60 MiB are at %v", q)
+	}
+	must(t, a.OnNeedMemory(func() bool {
+		t.Error("memory is needed")
+		return false
+	}))
+	if q := mustMalloc(t, a, 0, 40*mib); q != p[1] {
+		t.Errorf("40 MiB are at %v, want %v", q, p[1])
 	}
 }
 
@@ -289,9 +341,9 @@ func (d fewerBytes) Properties(dev spec.Device) (spec.DeviceProperties, error) {
 	return p, err
 }
 
-// TestGarbageOfExpandableSegments: the collection of garbage ends if there is nothing else than a free expandable segment
+// TestGarbageOfWholeExpandableSegment: the collection of garbage ends if there is nothing else than a free expandable segment
 // of which all is mapped. (It takes a driver with more memory than it says.)
-func TestGarbageOfExpandableSegments(t *testing.T) {
+func TestGarbageOfWholeExpandableSegment(t *testing.T) {
 	a := newAllocator(t, fewerBytes{fakegpu.New(fakegpu.Config{})}, "expandable_segments:True,garbage_collection_threshold:0.5")
 	must(t, a.Free(mustMalloc(t, a, 0, 40*mib)))
 	must(t, a.SetMemoryFraction(0, 0.9))

@@ -10,8 +10,14 @@ var NotDriven = map[string]string{
 	"two_step":        "the same",
 	"two_step_live":   "the same",
 	"two_step_events": "the same",
+	"two_step_faults": "the same",
 
 	"faults_kinds": "memory is limited, by bytes, and a unit of a small segment has other bytes than one of a large segment",
+
+	"pool_faults":              "driver calls that fail are translated for the core alone",
+	"pool_faults_pages":        "the same",
+	"checkpoint_faults":        "the same",
+	"checkpoint_faults_blocks": "the same",
 }
 
 // Find is the scale of a configuration; nil if there is none.
