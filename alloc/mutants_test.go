@@ -350,3 +350,24 @@ func TestGarbageOfWholeExpandableSegment(t *testing.T) {
 	_, err := a.Malloc(spec.Request{Bytes: 60 * mib})
 	wantError[*spec.OutOfMemoryError](t, err, "")
 }
+
+// TestGarbageCollectionFails: that garbage cannot be returned is the error of the malloc, and the garbage stays.
+func TestGarbageCollectionFails(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "garbage_collection_threshold:0.00001")
+	must(t, a.SetMemoryFraction(0, 0.5))
+	must(t, a.Free(mustMalloc(t, a, 0, 20*mib)))
+	other := newStream(t, gpu, 0)
+	failure := errors.New("failure")
+	must(t, gpu.FailCall("Free", 1, failure))
+	if _, err := a.Malloc(spec.Request{Stream: other, Bytes: 20 * mib}); !errors.Is(err, failure) {
+		t.Errorf("the error is %v", err)
+	}
+	if n := current(t, a, 0, "reserved_bytes.all.current"); n != 20*mib {
+		t.Errorf("%d bytes are reserved", n)
+	}
+	mustMallocOn(t, a, 0, other, 20*mib)
+	if n := current(t, a, 0, "num_device_free"); n != 1 {
+		t.Errorf("%d segments were returned", n)
+	}
+}
