@@ -10,8 +10,6 @@ var NotDriven = map[string]string{
 	"two_step":        "the same",
 	"two_step_live":   "the same",
 	"two_step_events": "the same",
-
-	"faults_kinds": "memory is limited, by bytes, and a unit of a small segment has other bytes than one of a large segment",
 }
 
 // Find is the scale of a configuration; nil if there is none.
@@ -96,6 +94,11 @@ var scales = []Scale{
 		Requests: []Size{{2, 16 * mib}},
 		Small:    Size{2, 2 * mib}, Large: Size{2, 16 * mib},
 		CountAsSmall: true,
+	},
+	{
+		Name: "faults_kinds", Memory: 8, Settings: "large_segment_size_mb:16", Limited: true,
+		Requests: []Size{{1, mib}, {2, 8 * mib}},
+		Small:    Size{2, 2 * mib}, Large: Size{4, 16 * mib},
 	},
 	oversize("faults_oversize", 8),
 	{
