@@ -325,6 +325,7 @@ func (r *edgeRun) follow(walk *edgeWalk) error {
 	if err != nil {
 		return err
 	}
+	defer sys.End()
 	for i, step := range walk.steps {
 		label := r.labels[step.Label]
 		if !step.New {
@@ -374,6 +375,9 @@ func (r *edgeRun) count(walk *edgeWalk, reply *reply) {
 	case reply.Otherwise > 0:
 		r.report.Otherwise++
 		performed = r.ends(walk, reply.Otherwise, otherwise)
+		if r.scale.Exact() {
+			r.report.Unexplained = append(r.report.Unexplained, EdgeFinding{otherwise, r.labelsOf(walk.steps[:performed])})
+		}
 	case len(reply.Outcomes) > 0:
 		o := &reply.Outcomes[0]
 		performed = r.ends(walk, o.Difference.Operation, cmp.Or(o.Row, "unexplained"))

@@ -37,6 +37,8 @@ type Scale struct {
 	// routed to a pool; otherwise the routing stands for a capture.
 	Forbids bool
 
+	// TwoStep says that a malloc releases the lock around its driver call, and has steps.
+	TwoStep bool
 	// Limited says that the allocator has a limit. Before each malloc it is set anew: see Limit.
 	Limited bool
 
