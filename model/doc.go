@@ -67,8 +67,8 @@
 //
 // Pool routing by thread or by capture id; pools with allocator functions of their
 // own; reuse of frees within a capture (graph_capture_record_stream_reuse); sharing
-// between processes; failures of the driver other than out of memory. Of the
-// statistics only current values are here: no peaks, no sums over time.
+// between processes; driver calls about captures that fail, and two that fail in one
+// operation. Of the statistics only current values are here: no peaks, no sums over time.
 //
 // Package bounded has this model at small bounds, where all states can be explored.
 package model

@@ -239,6 +239,24 @@ func (s *State) unmapBlock(p place) {
 	}
 }
 
+// dropUnmappedSegments removes the segments of a pool of which no page could be mapped. If
+// the addresses of one cannot be freed, only that one stays.
+func (s *State) dropUnmappedSegments(pool spec.PoolID) {
+	all := s.Segments
+	without := func(keep spec.Ptr) []Segment {
+		return slices.DeleteFunc(slices.Clone(all), func(g Segment) bool {
+			return g.Pool == pool && g.mapped() == 0 && g.Address != keep
+		})
+	}
+	for _, g := range all {
+		if g.Pool == pool && g.mapped() == 0 {
+			s.Segments = without(g.Address)
+			s.driverCall(callFreeAddress)
+		}
+	}
+	s.Segments = without(0)
+}
+
 // insertSegment inserts a segment in order of address, and returns its index.
 func (s *State) insertSegment(g Segment) int {
 	at, _ := slices.BinarySearchFunc(s.Segments, g.Address, func(o Segment, p spec.Ptr) int {

@@ -282,9 +282,7 @@ func (s *State) releaseFreeablePools() {
 
 func (s *State) releasePool(id spec.PoolID) {
 	s.releaseBlocks(id, spec.SmallPool, spec.LargePool)
-	s.Segments = slices.DeleteFunc(s.Segments, func(g Segment) bool {
-		return g.Pool == id && g.mapped() == 0 // no page of it could be mapped
-	})
+	s.dropUnmappedSegments(id)
 	inUse := s.pool(id).DriverSegments > 0 || slices.ContainsFunc(s.Segments, func(g Segment) bool { return g.Pool == id }) ||
 		slices.ContainsFunc(s.Routings, func(r PoolRouting) bool { return r.Pool == id }) ||
 		slices.ContainsFunc(s.PendingMallocs, func(c PendingMalloc) bool { return c.pool == id })

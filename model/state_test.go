@@ -225,3 +225,27 @@ func TestUsesOfWhatIsNotHeld(t *testing.T) {
 		t.Errorf("%#v", next.Streams)
 	}
 }
+
+// TestStreamsInStates: states differ by what a stream has to do and by what it has done; streams are in the order of
+// their handles, also when these are renamed; so are pending mallocs in that of their numbers.
+func TestStreamsInStates(t *testing.T) {
+	s := newState("release_lock_on_cudamalloc:True")
+	other := spec.DeviceStream{Stream: 9}
+	once := s.Busy(side)
+	if twice := once.Busy(side); once.Equal(twice) || once.Equal(twice.Complete(side)) {
+		t.Error("states are equal whose streams differ")
+	}
+	both := once.Busy(other)
+	renamed := both.Rename(func(s spec.Stream) spec.Stream { return 20 - s })
+	if len(renamed.Streams) != 2 || renamed.Streams[0].ID.Stream != 11 || renamed.Streams[1].ID.Stream != 13 {
+		t.Errorf("the streams are %v, renamed %v", both.Streams, renamed.Streams)
+	}
+	for _, id := range []int{3, 1, 2} {
+		s, _, _ = s.MallocSearch(id, 0, 20*mib, model.DriverResults{})
+	}
+	for i, c := range s.PendingMallocs {
+		if c.ID != i+1 {
+			t.Errorf("pending malloc %d is number %d", c.ID, i)
+		}
+	}
+}

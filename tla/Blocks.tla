@@ -142,6 +142,12 @@ InactiveSplitOnFree(h, absorbed, merged) ==
       [] ~ExpandableSegments /\ IsSplit(h, merged) -> merged.size - SumOfSizes(absorbed)
       [] OTHER -> -SumOfSizes(absorbed)
 
+\* The block is not allocated any more.
+NotAllocated(b) == [b EXCEPT !.allocated = FALSE]
+
+TakeBack(h, b) ==
+    [h EXCEPT !.blocks = (@ \ {b}) \cup {NotAllocated(b)}, !.stats.allocated = @ - b.size]
+
 \* A block that is neither allocated nor used any more is merged and goes to the
 \* free list.
 FreeBlock(h, b) ==

@@ -56,9 +56,8 @@ Malloc(stream, bytes) ==
 (***************************************************************************)
 
 FreeResult(h, b) ==
-    LET back  == [b EXCEPT !.allocated = FALSE]
-        taken == [h EXCEPT !.blocks = (@ \ {b}) \cup {back}, !.stats.allocated = @ - b.size]
-    IN IF b.uses = {} THEN FreeBlock(taken, back) ELSE InsertEvents(taken, back)
+    LET taken == TakeBack(h, b)
+    IN IF b.uses = {} THEN FreeBlock(taken, NotAllocated(b)) ELSE InsertEvents(taken, NotAllocated(b))
 
 Free(addr) ==
     \E b \in blocks :

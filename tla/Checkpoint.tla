@@ -47,9 +47,7 @@ FreeBlocksAllocatedToPool(h, id) ==
     LET allocated == {b \in MappedBlocks(h, id) : b.allocated} IN
     IF allocated = {} THEN h
     ELSE LET b == First(allocated)
-             back == [b EXCEPT !.allocated = FALSE]
-             taken == [h EXCEPT !.blocks = (@ \ {b}) \cup {back}, !.stats.allocated = @ - b.size]
-         IN FreeBlocksAllocatedToPool(FreeBlock(taken, back), id)
+         IN FreeBlocksAllocatedToPool(FreeBlock(TakeBack(h, b), NotAllocated(b)), id)
 
 Lowest(bs) == CHOOSE b \in bs : \A c \in bs : b.addr <= c.addr
 
@@ -78,24 +76,19 @@ FreeSaved(h, layout) ==
     IF layout = {} THEN h
     ELSE LET x == Lowest(layout)
              b == BlockAt(h, x.addr)
-             back == [b EXCEPT !.allocated = FALSE]
-             taken == [h EXCEPT !.blocks = (@ \ {b}) \cup {back}, !.stats.allocated = @ - b.size]
-         IN FreeSaved(FreeBlock(taken, back), layout \ {x})
+         IN FreeSaved(FreeBlock(TakeBack(h, b), NotAllocated(b)), layout \ {x})
 
 SetSegmentsStateToCheckpoint(h, layout) ==
     FreeSaved(AllocateSaved(h, layout), {x \in layout : ~x.allocated})
 
-\* How much of a range the pool has mapped.
-MappedBytes(id, x) ==
-    SumOfSizes({[addr |-> Max(b.addr, x.addr),
-                 size |-> (IF End(b) < End(x) THEN End(b) ELSE End(x)) - Max(b.addr, x.addr)] :
-                    b \in {c \in MappedBlocks(PoolHeap, id) : Overlap(c, x)}})
+\* All of a range is mapped, in blocks of the pool.
+IsMapped(id, x) == BytesOf(x) \subseteq UNION {BytesOf(b) : b \in MappedBlocks(PoolHeap, id)}
 
 \* No other stream uses a block of the pool, and what was saved is still mapped.
 Restorable(checkpoint) ==
     /\ P!UseCount(checkpoint.pool) > 0
     /\ \A b \in MappedBlocks(PoolHeap, checkpoint.pool) : b.eventCount = 0 /\ b.uses = {}
-    /\ \A x \in checkpoint.blocks : x.size = MappedBytes(checkpoint.pool, x)
+    /\ \A x \in checkpoint.blocks : IsMapped(checkpoint.pool, x)
 
 RECURSIVE LaunchUsesOfAll(_, _)
 LaunchUsesOfAll(h, addrs) ==
@@ -154,6 +147,7 @@ Spec == Init /\ [][Next]_<<vars, saved>>
 HeldBlocksAreAwaited == P!HeldBlocksAreAwaited
 PoolsOwnTheirBlocks == P!PoolsOwnTheirBlocks
 RoutingsAreCaptures == P!RoutingsAreCaptures
+DriverSegmentsAreCounted == P!DriverSegmentsAreCounted
 WorkIsAwaited == P!WorkIsAwaited
 PoolTypeOK == P!PoolTypeOK
 

@@ -34,7 +34,7 @@ LaunchAll(h, streams, memory) ==
 \* The oldest n pieces of work of a stream have completed.
 Done(h, stream, n) ==
     [h EXCEPT !.work[stream] = SubSeq(@, n + 1, Len(@)),
-              !.events[stream] = [i \in 1..Len(@) |-> [@[i] EXCEPT !.behind = Max(0, @ - n)]]]
+              !.events[stream] = [i \in DOMAIN @ |-> [@[i] EXCEPT !.behind = Max(0, @ - n)]]]
 
 \* All work of a stream has completed.
 DoneAll(h, stream) == Done(h, stream, Len(h.work[stream]))
@@ -60,12 +60,11 @@ WaitForEvents(h) == DriverCall(h, "wait", h.captures # <<>> /\ AnyEvents(h))
 FreeForbidden(h) == h.captures # <<>> /\ ~RelaxedCaptures
 ReturnMemory(h) == DriverCall(h, "free", FreeForbidden(h))
 
-RECURSIVE RecordEvents(_, _, _)
+\* An event is recorded in each of these streams, behind all of its work.
 RecordEvents(h, streams, b) ==
-    IF streams = {} THEN h
-    ELSE LET s == Min(streams)
-             event == [block |-> b.addr, behind |-> Len(h.work[s])]
-         IN RecordEvents([RecordEvent(h) EXCEPT !.events[s] = Append(@, event)], streams \ {s}, b)
+    LET event(s) == [block |-> b.addr, behind |-> Len(h.work[s])]
+        recorded == [h EXCEPT !.events = [s \in Streams |-> IF s \in streams THEN Append(@[s], event(s)) ELSE @[s]]]
+    IN IF streams = {} THEN h ELSE RecordEvent(recorded)
 
 \* The block waits for an event in each of the streams that used it.
 InsertEvents(h, b) ==
@@ -89,14 +88,12 @@ ProcessEvents(h) ==
         queried == QueryEvents(h)
     IN IF ready = {} THEN queried ELSE ProcessEvents(CompleteEvent(queried, Min(ready)))
 
-\* The allocator waits for all outstanding events.
-RECURSIVE Synchronize(_, _)
-Synchronize(h, streams) ==
-    IF streams = {} THEN h
-    ELSE LET s == Min(streams)
-             queue == h.events[s]
-             waited == IF queue = <<>> THEN h ELSE Done(h, s, queue[Len(queue)].behind)
-         IN Synchronize(waited, streams \ {s})
+\* The allocator waits for all outstanding events: of each stream, the work before the
+\* last event completes.
+Synchronize(h) ==
+    LET completes(s) == IF h.events[s] = <<>> THEN 0 ELSE Last(h.events[s]).behind
+    IN [h EXCEPT !.work = [s \in Streams |-> SubSeq(@[s], completes(s) + 1, Len(@[s]))],
+                 !.events = [s \in Streams |-> [i \in DOMAIN @[s] |-> [@[s][i] EXCEPT !.behind = 0]]]]
 
-SynchronizeAndFreeEvents(h) == ProcessEvents(Synchronize(WaitForEvents(h), Streams))
+SynchronizeAndFreeEvents(h) == ProcessEvents(Synchronize(WaitForEvents(h)))
 =============================================================================

@@ -147,11 +147,14 @@ UnmapBlocks(h, bs) ==
 
 \* A segment for which no page could be mapped has no free block to unmap: it is
 \* released as it is.
-DropUnmappedSegments(h, pool) ==
-    LET gone == {g \in h.segments : /\ g.pool = pool
-                                    /\ \A b \in BlocksOf(h, g) : ~b.mapped}
-    IN [h EXCEPT !.segments = @ \ gone,
-                 !.blocks = {b \in @ : \A g \in gone : ~Inside(b, g)}]
+UnmappedSegments(h, pool) ==
+    {g \in h.segments : g.pool = pool /\ \A b \in BlocksOf(h, g) : ~b.mapped}
+
+DropSegments(h, gone) ==
+    [h EXCEPT !.segments = @ \ gone,
+              !.blocks = {b \in @ : \A g \in gone : ~Inside(b, g)}]
+
+DropUnmappedSegments(h, pool) == DropSegments(h, UnmappedSegments(h, pool))
 
 (***************************************************************************)
 (* An attempt to get memory from the driver.  The limit is tested by the   *)

@@ -34,11 +34,13 @@ Min(S) == CHOOSE n \in S : \A m \in S : n <= m
 End(x) == x.addr + x.size
 Overlap(x, y) == x.addr < End(y) /\ y.addr < End(x)
 Inside(x, y) == y.addr <= x.addr /\ End(x) <= End(y)
+BytesOf(x) == x.addr..(End(x) - 1)
 
 RECURSIVE SumOfSizes(_)
 SumOfSizes(S) ==
     IF S = {} THEN 0
     ELSE LET x == CHOOSE x \in S : TRUE IN x.size + SumOfSizes(S \ {x})
 
-Range(seq) == {seq[i] : i \in 1..Len(seq)}
+Range(seq) == {seq[i] : i \in DOMAIN seq}
+Last(seq) == seq[Len(seq)]
 =============================================================================

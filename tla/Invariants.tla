@@ -55,9 +55,9 @@ RequestsFit ==
 
 \* They, and what the program holds, are backed by memory of the device.
 ActiveBlocksAreMapped ==
-    /\ \A x \in given : MemoryOf(x).size <= SumOfSizes({y \in device : Overlap(y, MemoryOf(x))})
-    /\ \A b \in blocks : ~IsFree(b) =>
-        b.mapped /\ b.size <= SumOfSizes({y \in device : Overlap(y, b)})
+    LET backed == UNION {BytesOf(y) : y \in device}
+    IN /\ \A x \in given : BytesOf(MemoryOf(x)) \subseteq backed
+       /\ \A b \in blocks : ~IsFree(b) => b.mapped /\ BytesOf(b) \subseteq backed
 
 Bytes(Is(_)) == SumOfSizes({b \in blocks : Is(b)})
 
@@ -71,8 +71,7 @@ FreeListsHoldFreeBlocks == cached = {b.addr : b \in {c \in blocks : IsFree(c) /\
 
 \* How many events are outstanding for a block.
 Queued(b) ==
-    Cardinality({<<s, i>> \in Streams \X (1..Cardinality(blocks)) :
-                    i <= Len(events[s]) /\ events[s][i].block = b.addr})
+    Cardinality({e \in UNION {{s} \X DOMAIN events[s] : s \in Streams} : events[e[1]][e[2]].block = b.addr})
 
 EventsAreCounted ==
     \A b \in blocks : b.eventCount = Queued(b) /\ (b.allocated => b.eventCount = 0)
@@ -91,12 +90,12 @@ PoolsAreIsolated ==
 \* may always have such work.
 NoReuseWhileInUse ==
     \A x \in given :
-        /\ \A s \in Streams : \A i \in 1..Len(work[s]) : Overlap(MemoryOf(x), work[s][i]) => x.stream = s
+        /\ \A s \in Streams \ {x.stream} : \A piece \in Range(work[s]) : ~Overlap(MemoryOf(x), piece)
         /\ \A y \in device : Overlap(MemoryOf(x), y) => x.stream = y.stream
 
 \* The events of a stream complete in the order of its queue.
 EventsInOrder ==
-    \A s \in Streams : \A i \in 1..Len(events[s]) :
+    \A s \in Streams : \A i \in DOMAIN events[s] :
         /\ events[s][i].behind <= Len(work[s])
         /\ i > 1 => events[s][i - 1].behind <= events[s][i].behind
 
@@ -104,11 +103,11 @@ EventsInOrder ==
 \* is waited for before the block can be allocated again: by an event behind it, or by
 \* the free of the block, if that is deferred.
 WorkIsAwaitedBy(Deferred(_, _)) ==
-    \A s \in Streams : \A i \in 1..Len(work[s]) :
-        /\ work[s][i].size <= SumOfSizes({y \in device : Overlap(y, work[s][i])})
+    \A s \in Streams : \A i \in DOMAIN work[s] :
+        /\ BytesOf(work[s][i]) \subseteq UNION {BytesOf(y) : y \in device}
         /\ \A b \in {c \in blocks : ~c.allocated /\ Overlap(c, work[s][i])} :
               \/ SegmentOf(Heap, b).stream = s
-              \/ \E j \in 1..Len(events[s]) : events[s][j].block = b.addr /\ events[s][j].behind >= i
+              \/ \E e \in Range(events[s]) : e.block = b.addr /\ e.behind >= i
               \/ Deferred(b, s)
 
 NothingIsLost == stats.reserved = SumOfSizes(device)

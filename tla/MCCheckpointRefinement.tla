@@ -1,13 +1,18 @@
 ----------------------- MODULE MCCheckpointRefinement -----------------------
 (***************************************************************************)
-(* Checkpoints refine the abstract memory in which there are restores.     *)
+(* Checkpoints refine the abstract memory in which there are restores.  A  *)
+(* step may be a restore there only if it is one here.                     *)
 (***************************************************************************)
 EXTENDS MCCheckpoint, Refinement
 
 WithRestores == INSTANCE AbstractRestore WITH
     owned <- Owned, work <- PendingWork, belongs <- Belongs
 
-IsAbstractMemoryWithRestores == WithRestores!RestoreSpec
+StepsOrRestores ==
+    [][\/ Abstract!Next
+       \/ WithRestores!Restore /\ \E id \in PoolIds : SetCheckpointPoolState(id)]_<<vars, saved>>
+
+IsAbstractMemoryWithRestores == Abstract!Init /\ StepsOrRestores
 
 \* A pool is restored although other streams use its memory.
 RestoresUsed(checkpoint) ==

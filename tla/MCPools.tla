@@ -7,8 +7,8 @@ EXTENDS PrivatePools
 
 \* HeldBlocksAreAwaited: frees in a capture are not deferred, but lost.
 LosesFreesInCapture(h, b) ==
-    LET back  == [b EXCEPT !.allocated = FALSE]
-        taken == [h EXCEPT !.blocks = (@ \ {b}) \cup {back}, !.stats.allocated = @ - b.size]
+    LET back  == NotAllocated(b)
+        taken == TakeBack(h, b)
     IN CASE b.uses = {} -> FreeBlock(taken, back)
          [] b.uses # {} /\ CapturesUnderway(h) -> taken
          [] OTHER -> InsertEvents(taken, back)

@@ -5,6 +5,23 @@
 (***************************************************************************)
 EXTENDS MCCore, Refinement
 
+\* A malloc of so many bytes that returns memory is a malloc of so many bytes there.  Of the
+\* allocator's sizes only the rounding counts: what a program may use is the rounded request.
+MallocsServe ==
+    [][\A s \in Streams, n \in Sizes :
+          Malloc(s, n) => IF MallocResult(Heap, s, n).returned = {}
+                          THEN Abstract!NothingIsTaken
+                          ELSE Abstract!Malloc(s, n)]_vars
+
+\* MallocsServe: a request is rounded down.
+RoundsDown(n) == Max(MinBlock, (n \div MinBlock) * MinBlock)
+
+\* MallocsServe: best fit finds allocated blocks too.
+FindsAllocated(h, pool, kind, stream) ==
+    {b \in h.blocks : /\ b.addr \in h.cached \/ b.allocated
+                      /\ LET g == SegmentOf(h, b)
+                         IN g.stream = stream /\ g.pool = pool /\ g.kind = kind}
+
 \* Best fit finds the blocks of all streams.
 FindsOtherStreams(h, pool, kind, stream) ==
     {b \in h.blocks : /\ b.addr \in h.cached

@@ -10,7 +10,7 @@
 (* erased when it holds no memory.                                         *)
 (*                                                                         *)
 (*   h.pools         set of [id, useCount, driverSegments]                 *)
-(*   h.redirections  which allocations are routed to a pool (upstream's    *)
+(*   h.routings      which allocations are routed to a pool (upstream's    *)
 (*                   captures_underway): sequence of [pool, stream], the   *)
 (*                   last begun last                                       *)
 (*   h.deferred      addresses of blocks whose free is deferred (upstream's*)
@@ -26,40 +26,49 @@
 (***************************************************************************)
 EXTENDS Invariants
 
-VARIABLES pools, redirections, deferred, captureUses
+VARIABLES pools, routings, deferred, captureUses
 
-poolVars == <<pools, redirections, deferred, captureUses>>
+poolVars == <<pools, routings, deferred, captureUses>>
 vars == <<heapVars, programVars, poolVars>>
 
 PoolHeap ==
     [device |-> device, work |-> work, illegal |-> illegal, captures |-> captures,
      segments |-> segments, blocks |-> blocks, cached |-> cached, events |-> events,
-     stats |-> stats, pools |-> pools, redirections |-> redirections, deferred |-> deferred,
+     stats |-> stats, pools |-> pools, routings |-> routings, deferred |-> deferred,
      captureUses |-> captureUses]
 
 BecomeWithPools(h) ==
     /\ Become(h)
     /\ pools' = h.pools
-    /\ redirections' = h.redirections
+    /\ routings' = h.routings
     /\ deferred' = h.deferred
     /\ captureUses' = h.captureUses
 
-CapturesUnderway(h) == h.redirections # <<>>
+CapturesUnderway(h) == h.routings # <<>>
 
-\* The pool that allocations of the stream are routed to, or the default pool, 0.
-\* The last that was begun counts.
-ChoosePool(h, stream) ==
-    LET accepting == {i \in 1..Len(h.redirections) : h.redirections[i].stream = stream}
-    IN IF accepting = {} THEN 0
-       ELSE h.redirections[CHOOSE i \in accepting : \A j \in accepting : j <= i].pool
+\* The pool of the last of some routings that accepts a stream, or the default pool, 0.
+LastPool(list, stream) ==
+    LET accepting == SelectSeq(list, LAMBDA r : r.stream = stream)
+    IN IF accepting = <<>> THEN 0 ELSE Last(accepting).pool
+
+\* The pool that allocations of the stream are routed to.
+ChoosePool(h, stream) == LastPool(h.routings, stream)
 
 (***************************************************************************)
 (* Deferred frees, in the order of their streams, then addresses.          *)
 (***************************************************************************)
 
+FirstDeferred(h) ==
+    LET waiting == {b \in h.blocks : b.addr \in h.deferred}
+        stream(b) == SegmentOf(h, b).stream
+    IN CHOOSE b \in waiting : \A c \in waiting :
+           stream(b) < stream(c) \/ (stream(b) = stream(c) /\ b.addr <= c.addr)
+
+\* The stream uses of a deferred block that were not recorded in the capture.
+UsesLeft(h, b) == {s \in b.uses : [block |-> b.addr, stream |-> s] \notin h.captureUses}
+
 ResolveOne(h, b) ==
-    LET captured == {u.stream : u \in {v \in h.captureUses : v.block = b.addr}}
-        left == [b EXCEPT !.uses = @ \ captured]
+    LET left == [b EXCEPT !.uses = UsesLeft(h, b)]
         now  == [h EXCEPT !.deferred = @ \ {b.addr},
                           !.captureUses = {u \in @ : u.block # b.addr},
                           !.blocks = (@ \ {b}) \cup {left}]
@@ -67,11 +76,7 @@ ResolveOne(h, b) ==
 
 RECURSIVE ResolveDeferred(_)
 ResolveDeferred(h) ==
-    IF h.deferred = {} THEN h
-    ELSE LET key(a) == <<SegmentOf(h, BlockAt(h, a)).stream, a>>
-             first == CHOOSE a \in h.deferred : \A c \in h.deferred :
-                          key(a)[1] < key(c)[1] \/ (key(a)[1] = key(c)[1] /\ a <= c)
-         IN ResolveDeferred(ResolveOne(h, BlockAt(h, first)))
+    IF h.deferred = {} THEN h ELSE ResolveDeferred(ResolveOne(h, FirstDeferred(h)))
 
 \* What a malloc does first.
 Reclaim(h) == IF CapturesUnderway(h) THEN h ELSE ProcessEvents(ResolveDeferred(h))
@@ -110,7 +115,7 @@ ReleaseFreeable(h, ids) ==
              released == ReleasePoolBlocks(h, id)
              referred == \/ PoolOf(released, id).driverSegments > 0
                          \/ \E g \in released.segments : g.pool = id
-                         \/ \E r \in Range(released.redirections) : r.pool = id
+                         \/ \E r \in Range(released.routings) : r.pool = id
          IN ReleaseFreeable(
                 IF referred THEN released
                 ELSE [released EXCEPT !.pools = {q \in @ : q.id # id}],

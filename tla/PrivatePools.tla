@@ -21,25 +21,32 @@ TakeFromOverflowPool(h, p) ==
         found == UNION {GetFreeBlock(h, [p EXCEPT !.pool = id]) : id \in live}
     IN IF p.pool = 0 /\ ~ExpandableSegments THEN found ELSE {}
 
-\* The driver is called.  Nothing is released of a pool that a graph was captured
-\* with, and while a capture is underway the cache is not released either.
-ObtainBlock(h, p) ==
-    LET first     == AllocBlock(h, p)
-        overflow  == TakeFromOverflowPool(first.heap, p)
-        available == IF p.pool = 0
-                     THEN ReleaseAvailableCachedBlocks(first.heap, p)
-                     ELSE [heap |-> first.heap, enough |-> FALSE]
+\* The last attempt.  While a capture is underway the cache is not released.
+RetryOrFail(h, p) ==
+    LET last == AllocBlock(ReleaseCachedBlocksAndPools(h), p)
+    IN CASE CapturesUnderway(h) -> FailOutOfMemory(h)
+         [] ~CapturesUnderway(h) /\ last.found # {} -> ReturnBlock(last.heap, p, First(last.found))
+         [] OTHER -> FailOutOfMemory(last.heap)
+
+\* Oversize blocks are released only of the default pool: a graph may have been captured
+\* with those of a private pool.
+ReleaseAvailableOfDefault(h, p) ==
+    IF p.pool = 0 THEN ReleaseAvailableCachedBlocks(h, p) ELSE [heap |-> h, enough |-> FALSE]
+
+\* The first driver call has been made.
+ObtainAfter(first, p) ==
+    LET overflow  == TakeFromOverflowPool(first.heap, p)
+        available == ReleaseAvailableOfDefault(first.heap, p)
         second    == IF available.enough
                      THEN AllocBlock(available.heap, p)
                      ELSE [heap |-> available.heap, found |-> {}]
-        third     == AllocBlock(ReleaseCachedBlocksAndPools(second.heap), p)
-    IN IF first.found # {}
-       THEN ReturnBlock(CountDriverSegments(first.heap, p.pool, 1), p, First(first.found))
-       ELSE IF overflow # {} THEN ReturnBlock(first.heap, p, First(overflow))
-       ELSE IF second.found # {} THEN ReturnBlock(second.heap, p, First(second.found))
-       ELSE IF CapturesUnderway(h) THEN FailOutOfMemory(second.heap)
-       ELSE IF third.found # {} THEN ReturnBlock(third.heap, p, First(third.found))
-       ELSE FailOutOfMemory(third.heap)
+    IN CASE first.found # {} -> ReturnBlock(CountDriverSegments(first.heap, p.pool, 1), p, First(first.found))
+         [] first.found = {} /\ overflow # {} -> ReturnBlock(first.heap, p, First(overflow))
+         [] first.found = {} /\ overflow = {} /\ second.found # {} ->
+                ReturnBlock(second.heap, p, First(second.found))
+         [] OTHER -> RetryOrFail(second.heap, p)
+
+ObtainBlock(h, p) == ObtainAfter(AllocBlock(h, p), p)
 
 MallocResult(h, stream, bytes) ==
     LET p     == AllocParams(stream, bytes, ChoosePool(h, stream))
@@ -49,9 +56,7 @@ MallocResult(h, stream, bytes) ==
 
 \* The pool that the program routes requests of the stream to: that of the capture
 \* that it began last.
-RoutedTo(stream) ==
-    LET own == {i \in 1..Len(captures) : captures[i].stream = stream}
-    IN IF own = {} THEN 0 ELSE captures[CHOOSE i \in own : \A j \in own : j <= i].pool
+RoutedTo(stream) == LastPool(captures, stream)
 
 Malloc(stream, bytes) ==
     LET result == MallocResult(PoolHeap, stream, bytes) IN
@@ -64,8 +69,8 @@ Malloc(stream, bytes) ==
 (***************************************************************************)
 
 FreeResult(h, b) ==
-    LET back  == [b EXCEPT !.allocated = FALSE]
-        taken == [h EXCEPT !.blocks = (@ \ {b}) \cup {back}, !.stats.allocated = @ - b.size]
+    LET back  == NotAllocated(b)
+        taken == TakeBack(h, b)
     IN CASE b.uses = {} -> FreeBlock(taken, back)
          [] b.uses # {} /\ CapturesUnderway(h) -> [taken EXCEPT !.deferred = @ \cup {b.addr}]
          [] OTHER -> [InsertEvents(taken, back) EXCEPT
@@ -94,7 +99,7 @@ RecordStream(addr, stream) ==
         /\ blocks' = (blocks \ {b}) \cup {[b EXCEPT !.uses = @ \cup {stream}]}
         /\ captureUses' = captureUses \cup IF CapturesUnderway(PoolHeap) THEN {use} ELSE {}
         /\ UNCHANGED <<device, work, illegal, segments, cached, events, stats, given, captures,
-                       pools, redirections, deferred>>
+                       pools, routings, deferred>>
 
 EmptyCache ==
     /\ BecomeWithPools(ReleaseCachedBlocksAndPools(PoolHeap))
@@ -117,8 +122,8 @@ SetUseCount(id, n) ==
                   THEN [id |-> id, useCount |-> n, driverSegments |-> 0]
                   ELSE [PoolOf(PoolHeap, id) EXCEPT !.useCount = n]}
 
-BeginRouting(routings, id, stream) == Append(routings, [pool |-> id, stream |-> stream])
-EndRouting(routings, id) == SelectSeq(routings, LAMBDA r : r.pool # id)
+BeginRouting(list, id, stream) == Append(list, [pool |-> id, stream |-> stream])
+EndRouting(list, id) == SelectSeq(list, LAMBDA r : r.pool # id)
 
 \* The pool is created, or its use count incremented.  A freeable pool cannot be
 \* used again.
@@ -127,14 +132,14 @@ BeginAllocateToPool(id, stream) ==
     /\ \A c \in Range(captures) : c.pool # id /\ (c.stream = stream => RoutesTwice)
     /\ SetUseCount(id, Max(UseCount(id), 0) + 1)
     /\ captures' = Append(captures, [pool |-> id, stream |-> stream])
-    /\ redirections' = BeginRouting(redirections, id, stream)
+    /\ routings' = BeginRouting(routings, id, stream)
     /\ UNCHANGED <<device, work, illegal, segments, blocks, cached, events, stats, programVars,
                    deferred, captureUses>>
 
 EndAllocateToPool(id) ==
     /\ \E c \in Range(captures) : c.pool = id
     /\ captures' = SelectSeq(captures, LAMBDA c : c.pool # id)
-    /\ redirections' = EndRouting(redirections, id)
+    /\ routings' = EndRouting(routings, id)
     /\ UNCHANGED <<device, work, illegal, segments, blocks, cached, events, stats, programVars,
                    pools, deferred, captureUses>>
 
@@ -143,12 +148,12 @@ ReleasePool(id) ==
     /\ UseCount(id) > 0
     /\ \A c \in Range(captures) : c.pool # id
     /\ SetUseCount(id, UseCount(id) - 1)
-    /\ UNCHANGED <<heapVars, programVars, redirections, deferred, captureUses>>
+    /\ UNCHANGED <<heapVars, programVars, routings, deferred, captureUses>>
 
 Init ==
     /\ InitHeap
     /\ pools = {}
-    /\ redirections = <<>>
+    /\ routings = <<>>
     /\ deferred = {}
     /\ captureUses = {}
 
@@ -174,7 +179,7 @@ HeldBlocksAreAwaited ==
     /\ \A u \in captureUses : \E b \in blocks : b.addr = u.block /\ u.stream \in b.uses
 
 \* What the allocator takes for captures are the program's.
-RoutingsAreCaptures == redirections = captures
+RoutingsAreCaptures == routings = captures
 
 WorkIsAwaited ==
     WorkIsAwaitedBy(LAMBDA b, s : /\ b.addr \in deferred /\ s \in b.uses
@@ -183,14 +188,19 @@ WorkIsAwaited ==
 PoolTypeOK ==
     /\ TypeOK
     /\ pools \subseteq [id : PoolIds, useCount : Nat, driverSegments : Int]
-    /\ Range(redirections) \subseteq [pool : PoolIds, stream : Streams]
+    /\ Range(routings) \subseteq [pool : PoolIds, stream : Streams]
     /\ deferred \subseteq Addresses
     /\ captureUses \subseteq [block : Addresses, stream : Streams]
 
 PoolsOwnTheirBlocks ==
     /\ \A g \in segments : g.pool # 0 => \E q \in pools : q.id = g.pool
     /\ \A q, r \in pools : q.id = r.id => q = r
-    /\ \A r \in Range(redirections) : UseCount(r.pool) > 0
+    /\ \A r \in Range(routings) : UseCount(r.pool) > 0
+
+\* With plain segments a pool's count of driver segments is their number.
+DriverSegmentsAreCounted ==
+    ~ExpandableSegments =>
+        \A q \in pools : q.driverSegments = Cardinality({g \in segments : g.pool = q.id})
 
 \* A pool's memory stays its own while it is used.  (A property of steps.)
 CapturedMemoryIsKept ==

@@ -52,8 +52,8 @@ func (m *Machine) worksElsewhere(memory Bytes, stream int, work [][]Bytes) bool 
 	return false
 }
 
-// become yields the states in which this is owned and that is pending.
-func (m *Machine) become(s State, owned []Allocation, work [][]Bytes, yield func(State)) {
+// stepTo yields the states in which this is owned and that is pending.
+func (m *Machine) stepTo(s State, owned []Allocation, work [][]Bytes, yield func(State)) {
 	for _, belongs := range m.belongsAfter(s, owned, work) {
 		yield(State{owned, work, belongs})
 	}
@@ -74,7 +74,7 @@ func (m *Machine) malloc(s State, stream, bytes int, yield func(State)) {
 		for low := range m.Bytes {
 			for high := low + bytes - 1; high < m.Bytes; high++ {
 				if memory := Range(low, high); m.mayBeTaken(s, memory, stream, work) {
-					m.become(s, s.Take(Allocation{Memory: memory, Stream: stream}), work, yield)
+					m.stepTo(s, s.Take(Allocation{Memory: memory, Stream: stream}), work, yield)
 				}
 			}
 		}
@@ -84,19 +84,21 @@ func (m *Machine) malloc(s State, stream, bytes int, yield func(State)) {
 // nothingIsTaken: a malloc is out of memory, or there is none, and time passes.
 func (m *Machine) nothingIsTaken(s State, yield func(State)) {
 	for _, work := range m.afterSomeTime(s.Work) {
-		m.become(s, s.Owned, work, yield)
+		m.stepTo(s, s.Owned, work, yield)
 	}
 }
 
 func (m *Machine) recordStream(s State, x Allocation, stream int, yield func(State)) {
 	used := x
 	used.Users = x.Users.With(stream)
-	m.become(s, State{Owned: s.Without(x)}.Take(used), s.Work, yield)
+	for _, work := range m.afterSomeTime(s.Work) {
+		m.stepTo(s, State{Owned: s.Without(x)}.Take(used), work, yield)
+	}
 }
 
 func (m *Machine) free(s State, x Allocation, yield func(State)) {
-	for _, work := range m.afterSomeTime(s.Work) {
-		m.become(s, s.Without(x), launch(x, work), yield)
+	for _, work := range m.afterSomeTime(launch(x, s.Work)) {
+		m.stepTo(s, s.Without(x), work, yield)
 	}
 }
 

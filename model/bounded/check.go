@@ -48,10 +48,14 @@ type Check struct {
 var modules = map[string]func(*tlc.Config) (Module, error){
 	"core":       openCachingAllocator,
 	"pools":      func(c *tlc.Config) (Module, error) { return openPrivatePools(c) },
-	"checkpoint": openCheckpoint,
-	"two_step":   openTwoStepMalloc,
+	"checkpoint": func(c *tlc.Config) (Module, error) { return openCheckpoint(c) },
+	"two_step":   func(c *tlc.Config) (Module, error) { return openTwoStepMalloc(c) },
 	"settings":   openSettings,
 	"faults":     openFaults,
+
+	"pool_faults":       openPoolFaults,
+	"checkpoint_faults": openCheckpointFaults,
+	"two_step_faults":   openTwoStepFaults,
 }
 
 // NewCheck is the check of a configuration of a module ("core"). Constants, specifications

@@ -17,8 +17,9 @@ type Checkpoint struct {
 	keeps bool // programs keep the checkpoint of a pool beyond its last use
 }
 
-func openCheckpoint(c *tlc.Config) (Module, error) {
-	m, err := openPrivatePools(c, "KeepsCheckpoints")
+// openCheckpoint opens the module, or that of a module that has others constants beside.
+func openCheckpoint(c *tlc.Config, others ...string) (*Checkpoint, error) {
+	m, err := openPrivatePools(c, append(others, "KeepsCheckpoints")...)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 // Faults is Faults.tla: CachingAllocator with driver calls that fail.
 type Faults struct {
 	*CachingAllocator
-	failedMalloc, failedEmptyCache, failedFree, refusedMalloc action
+	faults faults
 }
 
 func openFaults(c *tlc.Config) (Module, error) {
@@ -21,24 +21,62 @@ func openFaults(c *tlc.Config) (Module, error) {
 		return nil, err
 	}
 	f := &Faults{CachingAllocator: newCachingAllocator(b)}
-	r := constants{config: c}
-	addresses, streams := upTo(b.addresses()), asInts(b.Streams)
-	var failures []int
-	for i := range r.number("MaxDriverCalls") {
-		failures = append(failures, int(i+1))
-	}
-	f.failedMalloc = f.add("FailedMalloc", streams, asInts(b.Sizes), failures)
-	f.failedEmptyCache = f.add("FailedEmptyCache", failures)
-	f.failedFree = f.add("FailedFree", addresses, failures)
-	f.refusedMalloc = f.add("RefusedMalloc", streams, asInts(b.Sizes))
-	return f, r.err
+	f.faults, err = addFaults(c, f.CachingAllocator)
+	return f, err
 }
 
 // Next implements explore.Specification.
 func (f *Faults) Next(s *model.State, yield func(label int, next *model.State)) {
 	f.CachingAllocator.Next(s, yield)
-	for i, stream := range f.Streams {
-		for j, size := range f.Sizes {
+	f.faults.next(s, yield)
+}
+
+// always implements Module. OutOfMemoryIsReal is not in it: Faults.tla does not have it.
+func (f *Faults) always() []string { return slices.Sorted(maps.Keys(invariants)) }
+
+// fairness implements Module.
+func (f *Faults) fairness(specification string) ([][]int, bool) {
+	return nil, specification == "FaultSpec"
+}
+
+// faults are the steps in which a driver call fails, of a module whose mallocs are one step.
+type faults struct {
+	of       *CachingAllocator
+	failures []int // the numbers of the driver calls of an operation, from 1
+
+	failedMalloc, refusedMalloc action
+	faultsOutsideMalloc
+}
+
+// faultsOutsideMalloc are those of operations that every module has.
+type faultsOutsideMalloc struct{ failedEmptyCache, failedFree action }
+
+// addFaults adds the actions to a module.
+func addFaults(c *tlc.Config, to *CachingAllocator) (faults, error) {
+	failures, err := readFailures(c)
+	f := faults{of: to, failures: failures}
+	f.failedMalloc = to.add("FailedMalloc", asInts(to.Streams), asInts(to.Sizes), failures)
+	f.faultsOutsideMalloc = addFaultsOutsideMalloc(to, failures)
+	f.refusedMalloc = to.add("RefusedMalloc", asInts(to.Streams), asInts(to.Sizes))
+	return f, err
+}
+
+// readFailures reads how many driver calls an operation makes.
+func readFailures(c *tlc.Config) ([]int, error) {
+	r := constants{config: c}
+	return upTo(r.number("MaxDriverCalls") + 1)[1:], r.err
+}
+
+func addFaultsOutsideMalloc(to *CachingAllocator, failures []int) (f faultsOutsideMalloc) {
+	f.failedEmptyCache = to.add("FailedEmptyCache", failures)
+	f.failedFree = to.add("FailedFree", upTo(to.addresses()), failures)
+	return f
+}
+
+// next yields the steps.
+func (f *faults) next(s *model.State, yield func(label int, next *model.State)) {
+	for i, stream := range f.of.Streams {
+		for j, size := range f.of.Sizes {
 			interrupt(s, mallocOf(stream, size), func(n int, next *model.State) {
 				yield(f.failedMalloc.label(i, j, n), next)
 			})
@@ -47,6 +85,10 @@ func (f *Faults) Next(s *model.State, yield func(label int, next *model.State)) 
 			}
 		}
 	}
+	f.faultsOutsideMalloc.next(s, yield)
+}
+
+func (f *faultsOutsideMalloc) next(s *model.State, yield func(label int, next *model.State)) {
 	interrupt(s, emptyCache, func(n int, next *model.State) { yield(f.failedEmptyCache.label(n), next) })
 	everyBlock(s, func(_ *model.Segment, b *model.Block) bool {
 		if isAllocated(b) {
@@ -66,6 +108,10 @@ func freeOf(p spec.Ptr) func(model.State) { return func(s model.State) { s.Free(
 
 func emptyCache(s model.State) { s.EmptyCache() }
 
+func checkpointOf(id spec.PoolID) func(model.State) {
+	return func(s model.State) { s.Checkpoint(id) }
+}
+
 // interrupt yields the state after each driver call of an operation, if that call fails. The
 // calls are numbered from 0.
 func interrupt(s *model.State, operation func(model.State), yield func(n int, next *model.State)) {
@@ -80,9 +126,9 @@ func interrupt(s *model.State, operation func(model.State), yield func(n int, ne
 
 // refuse is a malloc whose first call for memory finds none. is is false if the malloc does
 // not make the call.
-func (f *Faults) refuse(s *model.State, stream spec.Stream, bytes uint64) (next model.State, is bool) {
+func (f *faults) refuse(s *model.State, stream spec.Stream, bytes uint64) (next model.State, is bool) {
 	next, r := s.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase, Refusals: 1})
-	f.hold(&next, r, stream, bytes)
+	f.of.hold(&next, r, stream, bytes)
 	now := s.ProcessEvents()
 	if _, cached := now.GetFreeBlock(stream, bytes); cached {
 		return next, false
@@ -91,8 +137,8 @@ func (f *Faults) refuse(s *model.State, stream spec.Stream, bytes uint64) (next 
 	return next, !s.Limited || now.Reserved()+segment <= s.Limit
 }
 
-// DriverCalls are the driver calls of a step FailedMalloc, FailedEmptyCache or FailedFree. The
-// last fails.
+// DriverCalls are the driver calls of a step FailedMalloc, FailedEmptyCache, FailedFree or
+// FailedCheckpoint. The last fails.
 func DriverCalls(s *model.State, name string, arguments []int) []string {
 	_, calls := s.Interrupted(arguments[len(arguments)-1], operationOf(name, arguments))
 	return calls
@@ -105,14 +151,8 @@ func operationOf(name string, arguments []int) func(model.State) {
 		return mallocOf(spec.Stream(arguments[0]), uint64(arguments[1]))
 	case "FailedFree":
 		return freeOf(AddressBase + spec.Ptr(arguments[0]))
+	case "FailedCheckpoint":
+		return checkpointOf(PoolID(uint64(arguments[0])))
 	}
 	return emptyCache
-}
-
-// always implements Module. OutOfMemoryIsReal is not in it: Faults.tla does not have it.
-func (f *Faults) always() []string { return slices.Sorted(maps.Keys(invariants)) }
-
-// fairness implements Module.
-func (f *Faults) fairness(specification string) ([][]int, bool) {
-	return nil, specification == "FaultSpec"
 }

@@ -108,7 +108,7 @@ func (w *writer) poolVariables() {
 			w.Raw("]")
 		})
 	})
-	w.variable("redirections", func() { w.routings(s.Routings) })
+	w.variable("routings", func() { w.routings(s.Routings) })
 	w.variable("deferred", func() {
 		deferred := w.placesOf((*model.Block).IsDeferred)
 		w.Set(len(deferred), func(i int) { w.Int(toUnits(deferred[i].block.Address)) })
@@ -130,6 +130,12 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: poolsAreIsolated})
 	case "RoutingsAreCaptures":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: routingsAreCaptures})
+	case "DriverSegmentsAreCounted":
+		i := explore.Invariant[*model.State]{Name: name, Holds: driverSegmentsAreCounted}
+		if p.Config.ExpandableSegments {
+			i.ByConstruction = "it is about plain segments"
+		}
+		to.Invariants = append(to.Invariants, i)
 	case "CacheIsReleasedInCapture":
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.cacheIsReleasedInCapture})
 	case "CapturedMemoryIsKept":
@@ -143,7 +149,7 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 // always implements Module. OutOfMemoryIsReal is not in it: requests of one pool cannot
 // have the cached memory of another.
 func (p *PrivatePools) always() []string {
-	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "CapturedMemoryIsKept")
+	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted", "CapturedMemoryIsKept")
 }
 
 // fairness implements Module. The fair specification of PrivatePools.tla has strong
@@ -159,6 +165,22 @@ func poolsOwnTheirBlocks(s *model.State) bool {
 		}
 	}
 	return !slices.ContainsFunc(s.Routings, func(r model.PoolRouting) bool { return useCount(s, r.Pool) <= 0 })
+}
+
+// driverSegmentsAreCounted: with plain segments a pool's count is their number.
+func driverSegmentsAreCounted(s *model.State) bool {
+	for _, p := range s.Pools {
+		count := 0
+		for _, g := range s.Segments {
+			if g.Pool == p.ID {
+				count++
+			}
+		}
+		if count != p.DriverSegments && !s.Config.ExpandableSegments {
+			return false
+		}
+	}
+	return true
 }
 
 // capturedMemoryIsKept: a pool with uses keeps its segments.

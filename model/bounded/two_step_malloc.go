@@ -17,8 +17,9 @@ type TwoStepMalloc struct {
 	search, grant, resume action
 }
 
-func openTwoStepMalloc(c *tlc.Config) (Module, error) {
-	b, err := ReadBounds(c, "Threads")
+// openTwoStepMalloc opens the module, or that of a module that has others constants beside.
+func openTwoStepMalloc(c *tlc.Config, others ...string) (*TwoStepMalloc, error) {
+	b, err := ReadBounds(c, append(others, "Threads")...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,8 @@
 --------------------------- MODULE UpstreamFaults ---------------------------
 (***************************************************************************)
 (* What PyTorch does where a driver call fails and the reference deviates; *)
-(* see UpstreamPools.tla.  The specification's own rule is Faults.tla: the *)
-(* state is that in which the call was made.                               *)
+(* see UpstreamPools.tla.  The specification's own rule is that of         *)
+(* DriverCalls.tla: the state is that in which the call was made.          *)
 (***************************************************************************)
 EXTENDS CachingAllocator
 

@@ -16,8 +16,8 @@ EnoughAddresses == 0..(4 * Cardinality(Streams) * (ReserveSize("small") + Reserv
 (* so requests must be whole segments for its address to stand for it.)    *)
 (***************************************************************************)
 KeepsCaptureUses(h, b) ==
-    LET back  == [b EXCEPT !.allocated = FALSE]
-        taken == [h EXCEPT !.blocks = (@ \ {b}) \cup {back}, !.stats.allocated = @ - b.size]
+    LET back  == NotAllocated(b)
+        taken == TakeBack(h, b)
     IN CASE b.uses = {} -> FreeBlock(taken, back)
          [] b.uses # {} /\ CapturesUnderway(h) -> [taken EXCEPT !.deferred = @ \cup {b.addr}]
          [] OTHER -> InsertEvents(taken, back)
@@ -77,7 +77,7 @@ UnmapsInCaptures(h, b) == Within(SegmentOf(h, b), b)
 (* upstream routes the request to it, which is an error for such a pool.   *)
 (***************************************************************************)
 CannotBeRouted(h) ==
-    {q.id : q \in {r \in h.pools : r.useCount = 0 \/ \E c \in Range(h.redirections) : c.pool = r.id}}
+    {q.id : q \in {r \in h.pools : r.useCount = 0 \/ \E c \in Range(h.routings) : c.pool = r.id}}
 
 FailsForPool(h, p) ==
     LET first == AllocBlock(h, p) IN
@@ -104,10 +104,10 @@ PoolsDoNotFailMallocs ==
 (* negative, then fails": programs that make these mistakes.               *)
 (***************************************************************************)
 BeginAgain(id) ==
-    /\ \E r \in Range(redirections) : r.pool = id
+    /\ \E r \in Range(routings) : r.pool = id
     /\ UseCount(id) < 2
     /\ SetUseCount(id, UseCount(id) + 1)
-    /\ UNCHANGED <<heapVars, programVars, redirections, deferred, captureUses>>
+    /\ UNCHANGED <<heapVars, programVars, routings, deferred, captureUses>>
 
 NextBeginsAgain == Next \/ \E id \in PoolIds : BeginAgain(id)
 SpecBeginsAgain == Init /\ [][NextBeginsAgain]_vars
@@ -115,7 +115,7 @@ SpecBeginsAgain == Init /\ [][NextBeginsAgain]_vars
 ReleaseAgain(id) ==
     /\ UseCount(id) = 0
     /\ SetUseCount(id, UseCount(id) - 1)
-    /\ UNCHANGED <<heapVars, programVars, redirections, deferred, captureUses>>
+    /\ UNCHANGED <<heapVars, programVars, routings, deferred, captureUses>>
 
 NextReleasesAgain == Next \/ \E id \in PoolIds : ReleaseAgain(id)
 SpecReleasesAgain == Init /\ [][NextReleasesAgain]_vars

@@ -108,6 +108,8 @@ func (sys *System) doFaulty(from *bounded.State, name string, n []int) error {
 		err = sys.allocator.EmptyCache()
 	case "FailedFree":
 		err = sys.allocator.Free(sys.address(n[0]))
+	case "FailedCheckpoint":
+		_, err = sys.allocator.Checkpoint(0, bounded.PoolID(uint64(n[0])))
 	default:
 		return fmt.Errorf("no action is called %q", name)
 	}

@@ -90,6 +90,12 @@ var changes = map[string]func(s *bounded.State) bool{
 		s.Pools = nil
 		return owned
 	},
+	"DriverSegmentsAreCounted": func(s *bounded.State) bool {
+		if len(s.Pools) > 0 {
+			s.Pools[0].DriverSegments++
+		}
+		return len(s.Pools) > 0
+	},
 	"CapturedMemoryIsKept":          dropSegments,
 	"CheckpointRestoresWhatItSaved": dropSegments,
 }

@@ -5,6 +5,13 @@ import "gaugeblock/spec"
 // NotDriven are the configurations whose steps are not taken on PyTorch's allocator, and why.
 var NotDriven = map[string]string{
 	"limit": "its graph is that of core_tiny",
+
+	"two_step_faults": "driver calls that fail are translated for a malloc of one step alone",
+
+	"pool_faults":              "driver calls that fail are translated for the core alone",
+	"pool_faults_pages":        "the same",
+	"checkpoint_faults":        "the same",
+	"checkpoint_faults_blocks": "the same",
 }
 
 // Find is the scale of a configuration; nil if there is none.

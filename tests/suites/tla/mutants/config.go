@@ -22,6 +22,14 @@ var structures = []string{
 	"AllocatedBlocksWereGivenOut", "NothingIsLost", "AccountingAddsUp", "FreeListsHoldFreeBlocks",
 }
 
+// structuresOnTheWay are those of mallocs that release the lock.
+var structuresOnTheWay = []string{
+	"BlocksTileSegments", "NoMergeableNeighbours", "SizesAndAlignment", "RequestsFit", "HeldBlocksAreAwaited",
+	"AllocatedBlocksWereGivenOut", "NothingIsLostOnTheWay", "AccountingAddsUp", "FreeListsHoldFreeBlocks",
+}
+
+var counts = []string{"DriverSegmentsAreCounted"}
+
 var poolInvariants = []string{"PoolsAreIsolated", "PoolsOwnTheirBlocks", "RoutingsAreCaptures"}
 
 var modules = map[string]module{
@@ -30,6 +38,9 @@ var modules = map[string]module{
 	"Pools":      {"pools", concat(truths, poolInvariants, structures), []string{"CapturedMemoryIsKept"}},
 	"Faults":     {"faults", concat(truths, structures), nil},
 	"Checkpoint": {"checkpoint", concat(truths, poolInvariants, structures), []string{"CheckpointRestoresWhatItSaved"}},
+
+	"PoolFaults":    {"pool_faults", concat(truths, poolInvariants, counts, structures), []string{"CapturedMemoryIsKept"}},
+	"TwoStepFaults": {"two_step_faults", concat(truths, structuresOnTheWay), nil},
 }
 
 func concat(lists ...[]string) (all []string) {
@@ -46,7 +57,7 @@ func (m *mutant) config() (string, error) {
 		return "", fmt.Errorf("%s: there is no module %q", m.name, m.module)
 	}
 	var b strings.Builder
-	if m.module == "Faults" {
+	if strings.HasSuffix(m.module, "Faults") {
 		b.WriteString("SPECIFICATION FaultSpec\n")
 	} else {
 		b.WriteString("SPECIFICATION Spec\n")
