@@ -47,7 +47,7 @@ func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.H
 // Tracer is a Tracer that has written no step yet. What it writes is for a device whose frees
 // do not wait for work, which a trace cannot ask for; no statistics are expected.
 func (b *Bounds) Tracer(name string) *Tracer {
-	t := &Tracer{bounds: b, live: map[int]int64{}, holders: map[int][]int{}, checkpoints: map[int]savedState{}}
+	t := &Tracer{bounds: b, live: map[int]int64{}, underWay: map[int]trace.Op{}, holders: map[int][]int{}, checkpoints: map[int]savedState{}}
 	t.Header = trace.Header{
 		Source: "model/bounded", Family: name, Devices: 1, Waits: true,
 		TotalMemory: b.Memory, Settings: b.settings(), Geometry: b.Geometry,
@@ -78,11 +78,12 @@ type Tracer struct {
 	Ops    []trace.Op
 
 	bounds          *Bounds
-	forReplay       bool          // statistics are expected, and a free that would wait for work is an error
-	mallocs         int64         // mallocs so far
-	live            map[int]int64 // the ids of the allocated blocks, by address in units
-	holders         map[int][]int // by stream: the busy streams that its pending work waits for, oldest first
-	idle            []int         // streams that were busy and are not any more
+	forReplay       bool             // statistics are expected, and a free that would wait for work is an error
+	mallocs         int64            // mallocs so far
+	underWay        map[int]trace.Op // by thread: the malloc that it last began
+	live            map[int]int64    // the ids of the allocated blocks, by address in units
+	holders         map[int][]int    // by stream: the busy streams that its pending work waits for, oldest first
+	idle            []int            // streams that were busy and are not any more
 	checkpoints     map[int]savedState
 	checkpointCount int  // number of the last checkpoint
 	mapped          bool // pages were mapped
@@ -112,7 +113,7 @@ func (t *Tracer) Step(from *model.State, label string, to *model.State) error {
 	case "Configure":
 		t.add(to, trace.Op{Kind: trace.OpConfigure, Settings: MaxSplitSettings(uint64(arguments[0]))})
 	default:
-		if !t.poolStep(from, to, name, arguments) && !t.faultyStep(from, name, arguments) {
+		if !t.poolStep(from, to, name, arguments) && !t.faultyStep(from, name, arguments) && !t.twoStep(from, name, arguments) {
 			return &spec.NotSupportedError{Op: "trace", Reason: label}
 		}
 	}

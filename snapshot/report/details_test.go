@@ -78,11 +78,11 @@ func TestSettingsOfRanks(t *testing.T) {
 // TestKeysOfStacks: stacks that differ in where one text ends and the next begins are different.
 func TestKeysOfStacks(t *testing.T) {
 	seen := map[string]bool{}
-	for _, f := range []snapshot.Frame{{Filename: "ab", Name: "c"}, {Filename: "a", Name: "bc"}, {Filename: "ab", Name: "c", Line: 1}, {Filename: "ab\x00\x01c"}} {
+	for _, f := range []snapshot.Frame{{Filename: "ab", Name: "c"}, {Filename: "a", Name: "bc"}, {Filename: "ab", Name: "c", Line: 1}, {Filename: "ab\x00\x01c"}, {Filename: "a", Line: 49, Name: "\x01c"}} {
 		seen[keyOf(snapshot.Frames{f}, 0)] = true
 	}
-	if len(seen) != 4 {
-		t.Errorf("%d keys of 4 stacks", len(seen))
+	if len(seen) != 5 {
+		t.Errorf("%d keys of 5 stacks", len(seen))
 	}
 }
 
@@ -225,5 +225,12 @@ func TestManyCompared(t *testing.T) {
 	c := compare(a, b, func(*ComparedSite) bool { return true })
 	if len(c.Rows) != maxCompared || c.More != 6 {
 		t.Errorf("%d rows, and %d more", len(c.Rows), c.More)
+	}
+}
+
+// TestShortenInvalid: a long text of bytes that begin no character leaves nothing.
+func TestShortenInvalid(t *testing.T) {
+	if got := shorten(strings.Repeat("\x80", 5*maxText)); got != "" {
+		t.Errorf("%q", got)
 	}
 }

@@ -254,7 +254,7 @@ func (r *edgeRun) write(steps []edges.Step) (*edgeWalk, error) {
 	w := &edgeWalk{steps: steps}
 	tracer := r.module.Tracer(r.scale.Name)
 	streams := streamsInOrder(len(tracer.Header.Streams) - 1)
-	captures, written := r.scale.NewCaptures(), 0
+	captures, written := r.scale.NewCaptures(), len(tracer.Ops) // the configuration's limit, if it has one
 	from := r.known[0].Load()
 	w.states = append(w.states, from.State)
 	w.job = job{Scale: r.scale.Name, Every: r.Every}
@@ -269,6 +269,11 @@ func (r *edgeRun) write(steps []edges.Step) (*edgeWalk, error) {
 		if err := tracer.Step(from.State, label, to.State); err != nil {
 			return nil, err
 		}
+		limit, err := r.scale.Limit(from.State, tracer.Ops[written:])
+		if err != nil {
+			return nil, err
+		}
+		captures.Add(limit)
 		captures.Add(tracer.Ops[written:])
 		written = len(tracer.Ops)
 		w.states = append(w.states, to.State)
@@ -320,6 +325,7 @@ func (r *edgeRun) follow(walk *edgeWalk) error {
 	if err != nil {
 		return err
 	}
+	defer sys.End()
 	for i, step := range walk.steps {
 		label := r.labels[step.Label]
 		if !step.New {
@@ -369,6 +375,9 @@ func (r *edgeRun) count(walk *edgeWalk, reply *reply) {
 	case reply.Otherwise > 0:
 		r.report.Otherwise++
 		performed = r.ends(walk, reply.Otherwise, otherwise)
+		if r.scale.Exact() {
+			r.report.Unexplained = append(r.report.Unexplained, EdgeFinding{otherwise, r.labelsOf(walk.steps[:performed])})
+		}
 	case len(reply.Outcomes) > 0:
 		o := &reply.Outcomes[0]
 		performed = r.ends(walk, o.Difference.Operation, cmp.Or(o.Row, "unexplained"))

@@ -8,6 +8,7 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
+	"gaugeblock/tests/suites/refinement"
 	"gaugeblock/tests/torch/edges"
 )
 
@@ -28,6 +29,7 @@ func (o *Outcome) hardware() (replay.Hardware, *routedCaptures) {
 type routedCaptures struct {
 	*fakegpu.GPU
 	routed map[spec.PoolID]spec.Stream
+	calls  *refinement.Calls // mallocs that wait around their driver calls; nil: they do not
 }
 
 func newRoutedCaptures() *routedCaptures {
@@ -70,11 +72,18 @@ func (r *routedCaptures) follow(op *trace.Op, out *replay.Performed, h *trace.He
 func (j *job) follow(at *place) (r reply) {
 	scale := edges.Find(j.Scale)
 	ours, device := scale.NewDevice(), scale.NewDevice()
-	captures := newRoutedCaptures()
-	pair, err := newPairOn(j.Header, j.Every, ours.Hardware, captures.around, device.Hardware)
+	captures, end := newRoutedCaptures(), func() {}
+	var pair *Pair
+	var err error
+	if scale.TwoStep {
+		pair, end, err = newStepPair(j.Header, j.Every, ours.Hardware, captures, device.Hardware)
+	} else {
+		pair, err = newPairOn(j.Header, j.Every, ours.Hardware, captures.around, device.Hardware)
+	}
 	if err != nil {
 		return reply{Error: err.Error()}
 	}
+	defer end()
 	r.Listed = pair.Listed
 	o := Outcome{Header: j.Header, Scale: j.Scale, Every: j.Every}
 	perform := func(op trace.Op) (*replay.Performed, *Difference) {

@@ -60,7 +60,12 @@ func NewPair(h trace.Header, every int) (*Pair, error) { return newPairOn(h, eve
 
 // newPairOn does so on changed hardware, with something around the reference's device.
 func newPairOn(h trace.Header, every int, our replay.Hardware, around replay.Around, their replay.Hardware) (*Pair, error) {
-	ours, err := replay.NewPlayerOn(&h, reference.New, our, around)
+	return newPairOf(h, every, reference.New, our, around, their)
+}
+
+// newPairOf does so with the reference as a function makes it.
+func newPairOf(h trace.Header, every int, factory replay.Factory, our replay.Hardware, around replay.Around, their replay.Hardware) (*Pair, error) {
+	ours, err := replay.NewPlayerOn(&h, factory, our, around)
 	if err != nil {
 		return nil, err
 	}

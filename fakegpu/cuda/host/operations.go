@@ -193,7 +193,12 @@ func (p *Process) malloc(w *words) int {
 			return number(err)
 		}
 	}
-	at, err := p.GPU.Malloc(dev, uint64(w[1]))
+	malloc := func() (spec.Ptr, error) { return p.GPU.Malloc(dev, uint64(w[1])) }
+	around := p.AroundMalloc
+	if around == nil {
+		around = func(malloc func() (spec.Ptr, error)) (spec.Ptr, error) { return malloc() }
+	}
+	at, err := around(malloc)
 	w[2] = C.uint64_t(at)
 	return number(err)
 }

@@ -40,6 +40,9 @@ type Process struct {
 	// once. Report, if given, is written when the program ends.
 	Log    io.Writer
 	Report func() error
+	// AroundMalloc, if given, makes the driver's call of cudaMalloc, on the calling thread, by the
+	// function that it is given. It may let other threads go on before and after.
+	AroundMalloc func(malloc func() (spec.Ptr, error)) (spec.Ptr, error)
 
 	lacking   sync.Map    // names that have been logged
 	shareable sync.Map    // events that other processes can open

@@ -19,6 +19,8 @@
 //	checkpoint.go  the steps on checkpoints
 //	queue.go       the work in a stream of the device
 //	address.go     the addresses of the device's memory
+//	two_step.go    the steps of a malloc that releases the lock
+//	calls.go       mallocs that wait around their driver calls
 //	faults.go      the steps in which a driver call fails
 //	truth.go       what the program did, and what reached the driver
 //	refine.go      the refinement mapping

@@ -42,6 +42,9 @@ type recordingDriver struct {
 	unmapped map[spec.PageHandle]spec.Stream // pages that are not mapped any more: the owner
 
 	fault *fault // that is planned for the present operation
+
+	calls        *Calls
+	releasesLock bool // a malloc, around its driver call
 }
 
 // CaptureStatus implements spec.Driver.

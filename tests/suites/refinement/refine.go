@@ -45,6 +45,7 @@ func (sys *System) Refine() (*bounded.State, error) {
 		})
 	}
 	sys.addCheckpoints(&s)
+	sys.addCalls(&s)
 	s.Truth = sys.record.Truth
 	return &s, err
 }

@@ -28,6 +28,8 @@ type System struct {
 
 	record *bounded.State // of which the Truth is used
 
+	calls *Calls // where a malloc releases the lock
+
 	faults     int  // failures of driver calls so far
 	configured bool // a setting may have been changed
 }
@@ -36,7 +38,7 @@ type System struct {
 func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
 	sys := &System{
 		initial: initial, overflow: map[spec.PoolID]bool{},
-		routed: map[spec.PoolID]spec.Stream{}, checkpoints: map[spec.PoolID]checkpoint{},
+		routed: map[spec.PoolID]spec.Stream{}, checkpoints: map[spec.PoolID]checkpoint{}, calls: NewCalls(),
 	}
 	streams, err := c.Numbers("Streams")
 	if err != nil {
@@ -72,7 +74,7 @@ func (sys *System) setUp(streams []uint64) (err error) {
 	sys.record = &record
 	sys.driver = &recordingDriver{
 		GPU: sys.gpu, queues: map[spec.Stream]*workQueue{}, launchedBefore: map[spec.EventHandle]int{},
-		routed: sys.routed, record: sys.record,
+		routed: sys.routed, record: sys.record, calls: sys.calls, releasesLock: initial.Config.ReleaseLockOnMalloc,
 		mapped: map[spec.Ptr]mappedPage{}, unmapped: map[spec.PageHandle]spec.Stream{},
 	}
 	for _, number := range streams {
@@ -111,6 +113,8 @@ func (sys *System) Do(label string) error {
 			return fmt.Errorf("%s: nothing is left to complete", label)
 		}
 		return nil
+	case "MallocSearch", "DriverMalloc", "MallocResume":
+		return sys.doTwoStep(name, n)
 	case "EmptyCache":
 		return sys.allocator.EmptyCache()
 	case "Configure":

@@ -43,6 +43,13 @@ func (a *Allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 	if err := a.device("malloc", r.Device); err != nil {
 		return 0, err
 	}
+	if a.steps != nil {
+		return a.steps.Malloc(r, a.malloc)
+	}
+	return a.malloc(r)
+}
+
+func (a *Allocator) malloc(r spec.Request) (spec.Ptr, error) {
 	a.request = r
 	a.give(uint64(r.Device), uint64(r.Stream), r.Bytes)
 	if err := a.call(C.TORCH_MALLOC); err != nil {

@@ -20,8 +20,10 @@ import (
 
 // An Allocator is PyTorch's, on a fake GPU.
 type Allocator struct {
-	gpu *fakegpu.GPU
-	x   *C.gaugeblock_torch // what a call is given and answers
+	gpu     *fakegpu.GPU
+	process *host.Process
+	x       *C.gaugeblock_torch // what a call is given and answers
+	steps   Steps               // of mallocs; nil: they have none
 
 	figuresOf spec.Device // the figures come with every call; -1: they do not
 	fresh     bool        // and have come at least once
@@ -57,9 +59,9 @@ func New(driver spec.Driver, conf string) (spec.Allocator, error) {
 		return nil, err
 	}
 	a := &Allocator{
-		gpu: gpu, x: loaded.x, figuresOf: -1, settings: config, enabled: true,
+		gpu: gpu, process: host.NewProcess(gpu), x: loaded.x, figuresOf: -1, settings: config, enabled: true,
 	}
-	host.Attach(host.NewProcess(gpu))
+	host.Attach(a.process)
 	current = a
 	a.give(uint64(gpu.DeviceCount()))
 	a.say(conf)
@@ -95,9 +97,14 @@ func (a *Allocator) call(operation C.int) error {
 	if current != a {
 		return errReplaced
 	}
+	a.x.figures_of = C.int32_t(a.figuresOf)
+	perform(operation, a.x)
+	return a.answered()
+}
+
+// answered takes the answer of an operation, and lets the observers know.
+func (a *Allocator) answered() error {
 	x := a.x
-	x.figures_of = C.int32_t(a.figuresOf)
-	perform(operation, x)
 	a.fresh = a.figuresOf >= 0
 	err := a.failure()
 	if x.num_entries > 0 && len(a.onTrace) > 0 {
@@ -118,6 +125,25 @@ func (a *Allocator) call(operation C.int) error {
 		}
 	}
 	return err
+}
+
+// UseSteps implements Stepper.
+func (a *Allocator) UseSteps(s Steps) {
+	a.steps = s
+	a.process.AroundMalloc = s.AroundDriver
+}
+
+// Waits implements Stepper.
+func (a *Allocator) Waits(spec.Request) {
+	if err := a.call(C.TORCH_WAITS); err != nil {
+		panic(err) // the operation cannot fail
+	}
+}
+
+// GoesOn implements Stepper.
+func (a *Allocator) GoesOn(r spec.Request) {
+	a.request = r
+	perform(C.TORCH_GOES_ON, a.x)
 }
 
 func entryOf(e *C.gaugeblock_torch_entry) spec.HistoryEntry {

@@ -11,6 +11,7 @@
 //
 //	scale.go      a scale, and what it does with a trace
 //	scales.go     the scales of the configurations
+//	limit.go      the limit of a malloc in bytes, where a configuration has one
 //	captures.go   the captures of a walk, where they forbid to free memory
 //	device.go     the fake device of a scale
 //	layout.go     the memory of a state of the model, and of an allocator, in units

@@ -37,6 +37,11 @@ type Scale struct {
 	// routed to a pool; otherwise the routing stands for a capture.
 	Forbids bool
 
+	// TwoStep says that a malloc releases the lock around its driver call, and has steps.
+	TwoStep bool
+	// Limited says that the allocator has a limit. Before each malloc it is set anew: see Limit.
+	Limited bool
+
 	// Inexact says why the states cannot be the same; "" if they are.
 	Inexact string
 }
@@ -108,7 +113,9 @@ func (s *Scale) Operation(op *trace.Op) error {
 		}
 		op.Size = s.Requests[i].Bytes
 	case trace.OpSetMemoryFraction:
-		return fmt.Errorf("the scale of %s has no limit", s.Name)
+		if !s.Limited {
+			return fmt.Errorf("the scale of %s has no limit", s.Name)
+		}
 	}
 	return nil
 }

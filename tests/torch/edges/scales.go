@@ -6,13 +6,7 @@ import "gaugeblock/spec"
 var NotDriven = map[string]string{
 	"limit": "its graph is that of core_tiny",
 
-	"two_step_tiny":   "a step is a part of a malloc, between two releases of the lock",
-	"two_step":        "the same",
-	"two_step_live":   "the same",
-	"two_step_events": "the same",
-	"two_step_faults": "the same",
-
-	"faults_kinds": "memory is limited, by bytes, and a unit of a small segment has other bytes than one of a large segment",
+	"two_step_faults": "driver calls that fail are translated for a malloc of one step alone",
 
 	"pool_faults":              "driver calls that fail are translated for the core alone",
 	"pool_faults_pages":        "the same",
@@ -103,6 +97,11 @@ var scales = []Scale{
 		Small:    Size{2, 2 * mib}, Large: Size{2, 16 * mib},
 		CountAsSmall: true,
 	},
+	{
+		Name: "faults_kinds", Memory: 8, Settings: "large_segment_size_mb:16", Limited: true,
+		Requests: []Size{{1, mib}, {2, 8 * mib}},
+		Small:    Size{2, 2 * mib}, Large: Size{4, 16 * mib},
+	},
 	oversize("faults_oversize", 8),
 	{
 		Name: "faults_pages", Memory: 4, Settings: "expandable_segments:True", Total: 35 * mib,
@@ -111,6 +110,29 @@ var scales = []Scale{
 		Inexact: "the range of a small segment has 20 pages instead of 2",
 	},
 	largePages("faults_pages_streams", 4, Size{3, 30 * mib}),
+	limited(twoStep(small("two_step_tiny", 4))),
+	twoStep(Scale{
+		Name: "two_step", Memory: 4, Settings: "large_segment_size_mb:16",
+		Requests: []Size{{1, mib}, {2, 8 * mib}},
+		Small:    Size{2, 2 * mib}, Large: Size{4, 16 * mib},
+	}),
+	twoStep(small("two_step_events", 2)),
+}
+
+// twoStep is a scale on which mallocs release the lock.
+func twoStep(s Scale) Scale {
+	if s.Settings != "" {
+		s.Settings += ","
+	}
+	s.Settings += "release_lock_on_cudamalloc:True"
+	s.TwoStep = true
+	return s
+}
+
+// limited is a scale with a limit.
+func limited(s Scale) Scale {
+	s.Limited = true
+	return s
 }
 
 // forbidding is a scale on which captures forbid to free memory.

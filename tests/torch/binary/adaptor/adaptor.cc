@@ -372,6 +372,48 @@ void figures(int device, int64_t *to) {
 	*to++ = s.max_split_size;
 }
 
+// A callback that frees memory calls again: what is traced then belongs to the first call.
+int depth;
+
+void begin(gaugeblock_torch *x) {
+	if (depth++ == 0) {
+		entries.clear();
+		current = x;
+	}
+	words.clear();
+	x->kind = TORCH_OK;
+	x->code = 0;
+	x->oom_calls = 0;
+	x->message_bytes = 0;
+}
+
+void answer(gaugeblock_torch *x) {
+	x->entries = entries.data();
+	x->num_entries = --depth == 0 ? entries.size() : 0;
+	x->words = words.data();
+	x->num_words = words.size();
+	if (x->figures_of >= 0) figures(x->figures_of, x->figures);
+}
+
+void performCatching(int operation, gaugeblock_torch *x) {
+	auto failed = [x](int kind, int code, const std::string &text) {
+		x->kind = kind;
+		x->code = code;
+		say(x->message, &x->message_bytes, text);
+	};
+	try {
+		perform(operation, x);
+	} catch (const c10::OutOfMemoryError &e) {
+		failed(TORCH_OUT_OF_MEMORY, 0, e.what_without_backtrace());
+	} catch (const c10::AcceleratorError &e) {
+		failed(TORCH_CUDA, e.get_error_code(), e.what_without_backtrace());
+	} catch (const c10::Error &e) {
+		failed(TORCH_ERROR, 0, e.what_without_backtrace());
+	} catch (const std::exception &e) {
+		failed(TORCH_OTHER, 0, e.what());
+	}
+}
+
 } // namespace
 
 namespace c10 {
@@ -405,38 +447,12 @@ extern "C" void gaugeblock_torch_call_(int operation, gaugeblock_torch *x) {
 	}
 	prepareThread(program);
 	gaugeblock_arena_enter();
-	// A callback that frees memory calls again: what is traced then belongs to the first call.
-	static int depth;
-	if (depth++ == 0) {
-		entries.clear();
-		current = x;
+	if (operation == TORCH_WAITS) answer(x);
+	else begin(x);
+	if (operation != TORCH_WAITS && operation != TORCH_GOES_ON) {
+		performCatching(operation, x);
+		(void)cudaGetLastError();
+		answer(x);
 	}
-	words.clear();
-	x->kind = TORCH_OK;
-	x->code = 0;
-	x->oom_calls = 0;
-	x->message_bytes = 0;
-	auto failed = [x](int kind, int code, const std::string &text) {
-		x->kind = kind;
-		x->code = code;
-		say(x->message, &x->message_bytes, text);
-	};
-	try {
-		perform(operation, x);
-	} catch (const c10::OutOfMemoryError &e) {
-		failed(TORCH_OUT_OF_MEMORY, 0, e.what_without_backtrace());
-	} catch (const c10::AcceleratorError &e) {
-		failed(TORCH_CUDA, e.get_error_code(), e.what_without_backtrace());
-	} catch (const c10::Error &e) {
-		failed(TORCH_ERROR, 0, e.what_without_backtrace());
-	} catch (const std::exception &e) {
-		failed(TORCH_OTHER, 0, e.what());
-	}
-	(void)cudaGetLastError();
-	x->entries = entries.data();
-	x->num_entries = --depth == 0 ? entries.size() : 0;
-	x->words = words.data();
-	x->num_words = words.size();
-	if (x->figures_of >= 0) figures(x->figures_of, x->figures);
 	gaugeblock_arena_leave();
 }

@@ -45,6 +45,8 @@ enum {
 	TORCH_POP_CONTEXT,
 	TORCH_SET_METADATA,   // text
 	TORCH_GET_METADATA,   // -> text
+	TORCH_WAITS,          // the malloc that ran waits: what was traced so far -> entries
+	TORCH_GOES_ON,        // a malloc that waits goes on, and answers when it ends
 };
 
 // How a call ended.
