@@ -26,6 +26,9 @@ func (t *Tracer) faultyStep(from *model.State, name string, arguments []int) boo
 		op = trace.Op{Kind: trace.OpFree, ID: t.live[arguments[0]]}
 	case "FailedEmptyCache":
 		op = trace.Op{Kind: trace.OpEmptyCache}
+	case "FailedCheckpoint":
+		t.checkpointCount++
+		op = trace.Op{Kind: trace.OpCheckpoint, Pool: PoolID(uint64(arguments[0])), State: t.checkpointCount}
 	default:
 		return false
 	}
