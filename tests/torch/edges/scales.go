@@ -6,8 +6,6 @@ import "gaugeblock/spec"
 var NotDriven = map[string]string{
 	"limit": "its graph is that of core_tiny",
 
-	"two_step_faults": "driver calls that fail are translated for a malloc of one step alone",
-
 	"pool_faults_pages": "PyTorch does not free the addresses of a pool that is gone, so a call that is to fail is not made",
 }
 
@@ -117,6 +115,7 @@ var scales = []Scale{
 		Small:    Size{2, 2 * mib}, Large: Size{4, 16 * mib},
 	}),
 	twoStep(small("two_step_events", 2)),
+	twoStep(small("two_step_faults", 2)),
 }
 
 // wholeSegments is the scale of a configuration with requests of one unit, which is a segment.
