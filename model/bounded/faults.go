@@ -104,6 +104,16 @@ func mallocOf(stream spec.Stream, bytes uint64) func(model.State) {
 	return func(s model.State) { s.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase}) }
 }
 
+func searchOf(thread int, stream spec.Stream, bytes uint64) func(model.State) {
+	return func(s model.State) {
+		s.MallocSearch(thread, stream, bytes, model.DriverResults{LowestFrom: AddressBase})
+	}
+}
+
+func resumeOf(thread int) func(model.State) {
+	return func(s model.State) { s.MallocResume(thread, model.DriverResults{LowestFrom: AddressBase}) }
+}
+
 func freeOf(p spec.Ptr) func(model.State) { return func(s model.State) { s.Free(p) } }
 
 func emptyCache(s model.State) { s.EmptyCache() }
@@ -137,10 +147,13 @@ func (f *faults) refuse(s *model.State, stream spec.Stream, bytes uint64) (next 
 	return next, !s.Limited || now.Reserved()+segment <= s.Limit
 }
 
-// DriverCalls are the driver calls of a step FailedMalloc, FailedEmptyCache, FailedFree or
-// FailedCheckpoint. The last fails.
+// DriverCalls are the driver calls of a step whose name begins with Failed. The last fails.
 func DriverCalls(s *model.State, name string, arguments []int) []string {
-	_, calls := s.Interrupted(arguments[len(arguments)-1], operationOf(name, arguments))
+	nth := arguments[len(arguments)-1]
+	if name == "FailedDriverMalloc" {
+		nth = 1
+	}
+	_, calls := s.Interrupted(nth, operationOf(name, arguments))
 	return calls
 }
 
@@ -153,6 +166,10 @@ func operationOf(name string, arguments []int) func(model.State) {
 		return freeOf(AddressBase + spec.Ptr(arguments[0]))
 	case "FailedCheckpoint":
 		return checkpointOf(PoolID(uint64(arguments[0])))
+	case "FailedSearch":
+		return searchOf(arguments[0], spec.Stream(arguments[1]), uint64(arguments[2]))
+	case "FailedDriverMalloc", "FailedResume":
+		return resumeOf(arguments[0])
 	}
 	return emptyCache
 }

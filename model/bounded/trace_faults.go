@@ -19,6 +19,26 @@ func (t *Tracer) faultyStep(from *model.State, name string, arguments []int) boo
 	case "RefusedMalloc":
 		t.refusedMalloc(from, arguments)
 		return true
+	case "RefusedDriverMalloc":
+		op = t.underWay[arguments[0]]
+		op.Expect.Error = trace.ErrorOther // it has not ended
+		refused := spec.FaultSpec{Call: "Malloc", Nth: 1, Error: spec.FaultOutOfMemory}
+		t.Ops = append(t.Ops, trace.Op{Kind: trace.OpFault, Fault: refused}, op)
+		return true
+	case "FailedDriverMalloc": // and the malloc ends when it has the lock again
+		waits := t.underWay[arguments[0]]
+		op, waits.Expect.Error = waits, trace.ErrorOther
+		op.Expect.Error = trace.ErrorDriver
+		failed := spec.FaultSpec{Call: "Malloc", Nth: 1, Error: spec.FaultUnknown}
+		t.Ops = append(t.Ops, trace.Op{Kind: trace.OpFault, Fault: failed}, waits, op)
+		return true
+	case "FailedResume":
+		op = t.underWay[arguments[0]]
+	case "FailedSearch":
+		op = trace.Op{
+			Kind: trace.OpMalloc, ID: t.mallocs, Thread: spec.Thread(arguments[0]), Stream: arguments[1], Size: uint64(arguments[2]),
+		}
+		t.mallocs++
 	case "FailedMalloc":
 		op = trace.Op{Kind: trace.OpMalloc, ID: t.mallocs, Stream: arguments[0], Size: uint64(arguments[1])}
 		t.mallocs++
@@ -26,6 +46,9 @@ func (t *Tracer) faultyStep(from *model.State, name string, arguments []int) boo
 		op = trace.Op{Kind: trace.OpFree, ID: t.live[arguments[0]]}
 	case "FailedEmptyCache":
 		op = trace.Op{Kind: trace.OpEmptyCache}
+	case "FailedCheckpoint":
+		t.checkpointCount++
+		op = trace.Op{Kind: trace.OpCheckpoint, Pool: PoolID(uint64(arguments[0])), State: t.checkpointCount}
 	default:
 		return false
 	}

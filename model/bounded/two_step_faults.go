@@ -35,22 +35,19 @@ func openTwoStepFaults(c *tlc.Config) (Module, error) {
 func (t *TwoStepFaults) Next(s *model.State, yield func(label int, next *model.State)) {
 	t.TwoStepMalloc.Next(s, yield)
 	t.faultsOutsideMalloc.next(s, yield)
-	granted := model.DriverResults{LowestFrom: AddressBase}
 	for i, thread := range t.threads {
 		id := int(thread)
 		at := slices.IndexFunc(s.PendingMallocs, func(c model.PendingMalloc) bool { return c.ID == id })
 		if at < 0 {
 			for j, stream := range t.Streams {
 				for k, size := range t.Sizes {
-					search := func(s model.State) { s.MallocSearch(id, stream, size, granted) }
-					interrupt(s, search, func(n int, next *model.State) { yield(t.failedSearch.label(i, j, k, n), next) })
+					interrupt(s, searchOf(id, stream, size), func(n int, next *model.State) { yield(t.failedSearch.label(i, j, k, n), next) })
 				}
 			}
 			continue
 		}
 		answered := s.PendingMallocs[at].DriverAnswered()
-		resume := func(s model.State) { s.MallocResume(id, granted) }
-		interrupt(s, resume, func(n int, next *model.State) {
+		interrupt(s, resumeOf(id), func(n int, next *model.State) {
 			if answered {
 				yield(t.failedResume.label(i, n), next)
 			} else {

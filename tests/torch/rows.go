@@ -330,11 +330,15 @@ func (m *moment) oversizeCaptured() bool {
 	})
 }
 
-// explain finds the row of a difference; "" if none explains it. Where a malloc has steps no
-// difference is known.
+// explain finds the row of a difference; "" if none explains it. Where a malloc has steps the
+// program cannot be performed again, and only the rows of driver calls that fail are known.
 func explain(o *Outcome) (string, error) {
 	if scale := edges.Find(o.Scale); scale != nil && scale.TwoStep {
-		return "", nil
+		m := moment{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
+		if o.Difference.hazard != nil {
+			return "", nil
+		}
+		return m.faultRow(), nil
 	}
 	m, err := before(o)
 	if err != nil {

@@ -99,11 +99,24 @@ func (sys *System) doFaulty(from *bounded.State, name string, n []int) error {
 		sys.plan([]string{call}, fakegpu.OutOfMemory)
 		return sys.checkMet(sys.malloc(request()))
 	}
+	if name == "RefusedDriverMalloc" {
+		sys.plan([]string{"Malloc"}, fakegpu.OutOfMemory)
+		return sys.checkMet(sys.doTwoStep("DriverMalloc", n))
+	}
 	sys.plan(bounded.DriverCalls(from, name, n), fakegpu.UnknownError)
 	var err error
 	switch name {
 	case "FailedMalloc":
 		err = sys.malloc(request())
+	case "FailedSearch":
+		err = sys.doTwoStep("MallocSearch", n)
+	case "FailedDriverMalloc":
+		// The call has failed when the malloc waits behind it, and says so when it has the lock again.
+		if err = sys.doTwoStep("DriverMalloc", n); err == nil {
+			err = sys.doTwoStep("MallocResume", n)
+		}
+	case "FailedResume":
+		err = sys.doTwoStep("MallocResume", n)
 	case "FailedEmptyCache":
 		err = sys.allocator.EmptyCache()
 	case "FailedFree":

@@ -31,7 +31,7 @@ func TestEveryStepIsTaken(t *testing.T) {
 		if *large != "" {
 			chosen = slices.Contains(strings.Fields(*large), c.Name)
 		}
-		if !chosen || c.Mirror == "" || c.Mirror == "two_step_faults" || c.Expect != "ok" {
+		if !chosen || c.Mirror == "" || c.Expect != "ok" {
 			continue
 		}
 		s := open(t, c.Mirror, c.Cfg, textOf(t, tla.Files, c.Cfg))

@@ -36,7 +36,7 @@ func (sys *System) Follow(m bounded.Module, from *bounded.State, label string, n
 // do does the action of a label.
 func (sys *System) do(from *bounded.State, label string) error {
 	name, n, err := bounded.ParseLabel(label)
-	if err == nil && (strings.HasPrefix(name, "Failed") || name == "RefusedMalloc") {
+	if err == nil && (strings.HasPrefix(name, "Failed") || strings.HasPrefix(name, "Refused")) {
 		return sys.doFaulty(from, name, n)
 	}
 	return sys.Do(label)

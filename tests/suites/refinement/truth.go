@@ -73,8 +73,8 @@ func inCapture(s *bounded.State) bool { return len(s.Truth.Captures) > 0 }
 
 // Malloc implements spec.Driver.
 func (r *recordingDriver) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
-	r.about("Malloc")
 	malloc := func() (spec.Ptr, error) {
+		r.about("Malloc")
 		ptr, err := r.GPU.Malloc(dev, bytes)
 		if err == nil {
 			r.record.Granted(spec.Range{Ptr: ptr, Bytes: bytes}, r.stream)

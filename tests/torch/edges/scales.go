@@ -6,12 +6,7 @@ import "gaugeblock/spec"
 var NotDriven = map[string]string{
 	"limit": "its graph is that of core_tiny",
 
-	"two_step_faults": "driver calls that fail are translated for a malloc of one step alone",
-
-	"pool_faults":              "driver calls that fail are translated for the core alone",
-	"pool_faults_pages":        "the same",
-	"checkpoint_faults":        "the same",
-	"checkpoint_faults_blocks": "the same",
+	"pool_faults_pages": "PyTorch does not free the addresses of a pool that is gone, so a call that is to fail is not made",
 }
 
 // Find is the scale of a configuration; nil if there is none.
@@ -110,6 +105,9 @@ var scales = []Scale{
 		Inexact: "the range of a small segment has 20 pages instead of 2",
 	},
 	largePages("faults_pages_streams", 4, Size{3, 30 * mib}),
+	small("pool_faults", 2),
+	wholeSegments("checkpoint_faults", 1),
+	wholeSegments("checkpoint_faults_blocks", 2),
 	limited(twoStep(small("two_step_tiny", 4))),
 	twoStep(Scale{
 		Name: "two_step", Memory: 4, Settings: "large_segment_size_mb:16",
@@ -117,6 +115,17 @@ var scales = []Scale{
 		Small:    Size{2, 2 * mib}, Large: Size{4, 16 * mib},
 	}),
 	twoStep(small("two_step_events", 2)),
+	twoStep(small("two_step_faults", 2)),
+}
+
+// wholeSegments is the scale of a configuration with requests of one unit, which is a segment.
+func wholeSegments(name string, memory uint64) Scale {
+	return Scale{
+		Name: name, Memory: memory, Settings: "large_segment_size_mb:16",
+		Requests: []Size{{1, 16 * mib}},
+		Small:    Size{1, 2 * mib}, Large: Size{1, 16 * mib},
+		CountAsSmall: true,
+	}
 }
 
 // twoStep is a scale on which mallocs release the lock.
