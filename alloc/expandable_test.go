@@ -2,6 +2,7 @@ package alloc_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -295,15 +296,28 @@ func unmappedBlocks(t *testing.T, a *alloc.Allocator) (n int) {
 // segment is mapped and not accessible, since a capture forbids to unmap it. A restore that allocates
 // memory there gives access first; if that fails nothing has changed.
 func TestRestoreGivesAccess(t *testing.T) {
+	for _, sizes := range [][]uint64{{40 * mib}, {20 * mib, 20 * mib}} {
+		t.Run(fmt.Sprintf("%d blocks", len(sizes)), func(t *testing.T) { restoreGivesAccess(t, sizes) })
+	}
+}
+
+// restoreGivesAccess restores blocks of the given sizes, 40 MiB in all.
+func restoreGivesAccess(t *testing.T, sizes []uint64) {
 	gpu := fakegpu.New(fakegpu.Config{Addresses: func(spec.Device) fakegpu.AddressPolicy { return reusing{1 << 40} }})
 	captured := newStream(t, gpu, 0)
 	a := newAllocator(t, gpu, "expandable_segments:True")
 	pool := spec.PoolID{Capture: 7}
 	must(t, a.BeginAllocateToPool(0, pool, spec.ForStream(0)))
-	p := mustMalloc(t, a, 0, 40*mib)
+	must(t, a.Free(mustMalloc(t, a, 0, 40*mib))) // the pool is erased if it has mapped as often as it unmaps: once
+	var saved []spec.Ptr
+	for _, bytes := range sizes {
+		saved = append(saved, mustMalloc(t, a, 0, bytes))
+	}
 	state, err := a.Checkpoint(0, pool)
 	must(t, err)
-	must(t, a.Free(p))
+	for _, p := range saved {
+		must(t, a.Free(p))
+	}
 	must(t, a.EndAllocateToPool(0, pool))
 	must(t, a.ReleasePool(0, pool))
 	must(t, a.EmptyCache())
@@ -316,8 +330,8 @@ func TestRestoreGivesAccess(t *testing.T) {
 	wantError[*spec.DriverError](t, err, "SetAccess")
 	_, err = gpu.EndCapture(0, captured)
 	must(t, err)
-	whole := spec.Range{Ptr: p, Bytes: 40 * mib}
-	if p != q || gpu.Fill(0, 0, whole, 1) == nil {
+	whole := spec.Range{Ptr: saved[0], Bytes: 40 * mib}
+	if saved[0] != q || gpu.Fill(0, 0, whole, 1) == nil {
 		t.Fatal("the second page is accessible")
 	}
 

@@ -266,9 +266,9 @@ func (d *device) markAllocatedLocked(b *block, requestedSize uint64) {
 	}
 }
 
-// recordAllocLocked traces that a block was allocated, and keeps the context.
+// recordAllocLocked traces that a block was allocated, and keeps the context. The block was free, and has none yet.
 func (d *device) recordAllocLocked(b *block, context gatheredContext, thread spec.Thread) {
-	if context != nil || b.rare != nil {
+	if context != nil {
 		b.needsRare().contextWhenAllocated = context
 	}
 	d.recordTraceLocked(spec.ActionAlloc, b, b.requestedSize, context, thread)

@@ -294,7 +294,7 @@ func TestMappedBesideFree(t *testing.T) {
 	wantNoLeaks(t, a, gpu)
 }
 
-// TestGarbageOfExpandableSegments: they are not collected, and the collection ends.
+// TestGarbageOfExpandableSegments: they are not collected.
 func TestGarbageOfExpandableSegments(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "expandable_segments:True,garbage_collection_threshold:0.00001")
@@ -329,5 +329,45 @@ func TestMappedInParts(t *testing.T) {
 	}))
 	if q := mustMalloc(t, a, 0, 40*mib); q != p[1] {
 		t.Errorf("40 MiB are at %v, want %v", q, p[1])
+	}
+}
+
+// fewerBytes is a driver that says that a device has less memory than it gives.
+type fewerBytes struct{ *fakegpu.GPU }
+
+func (d fewerBytes) Properties(dev spec.Device) (spec.DeviceProperties, error) {
+	p, err := d.GPU.Properties(dev)
+	p.TotalMemory = 20 * mib
+	return p, err
+}
+
+// TestGarbageOfWholeExpandableSegment: the collection of garbage ends if there is nothing else than a free expandable segment
+// of which all is mapped. (It takes a driver with more memory than it says.)
+func TestGarbageOfWholeExpandableSegment(t *testing.T) {
+	a := newAllocator(t, fewerBytes{fakegpu.New(fakegpu.Config{})}, "expandable_segments:True,garbage_collection_threshold:0.5")
+	must(t, a.Free(mustMalloc(t, a, 0, 40*mib)))
+	must(t, a.SetMemoryFraction(0, 0.9))
+	_, err := a.Malloc(spec.Request{Bytes: 60 * mib})
+	wantError[*spec.OutOfMemoryError](t, err, "")
+}
+
+// TestGarbageCollectionFails: that garbage cannot be returned is the error of the malloc, and the garbage stays.
+func TestGarbageCollectionFails(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "garbage_collection_threshold:0.00001")
+	must(t, a.SetMemoryFraction(0, 0.5))
+	must(t, a.Free(mustMalloc(t, a, 0, 20*mib)))
+	other := newStream(t, gpu, 0)
+	failure := errors.New("failure")
+	must(t, gpu.FailCall("Free", 1, failure))
+	if _, err := a.Malloc(spec.Request{Stream: other, Bytes: 20 * mib}); !errors.Is(err, failure) {
+		t.Errorf("the error is %v", err)
+	}
+	if n := current(t, a, 0, "reserved_bytes.all.current"); n != 20*mib {
+		t.Errorf("%d bytes are reserved", n)
+	}
+	mustMallocOn(t, a, 0, other, 20*mib)
+	if n := current(t, a, 0, "num_device_free"); n != 1 {
+		t.Errorf("%d segments were returned", n)
 	}
 }

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -99,5 +100,20 @@ func TestCallsOfEmptyPool(t *testing.T) {
 	s, _ = s.ReleasePool(pool)
 	if calls := callsOf(s, func(s model.State) { s.EmptyPool(pool) }); !slices.Equal(calls, []string{"SynchronizeEvent", "Free"}) {
 		t.Errorf("with %d events, the calls are %v", len(s.Events), calls)
+	}
+}
+
+// TestInterruptedIsOver: the state after an interrupted operation no longer records driver calls. (Else all that follow
+// would be kept.)
+func TestInterruptedIsOver(t *testing.T) {
+	s, r := small().Malloc(1, 1, model.DriverResults{LowestFrom: 1 << 16})
+	if r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	s, _ = s.Free(r.Ptr)
+	next, _ := s.Interrupted(1, func(s model.State) { s.EmptyCache() })
+	s.Counters = next.Counters
+	if have, want := fmt.Sprintf("%#v", next), fmt.Sprintf("%#v", s); have != want {
+		t.Errorf("it is\n%s\nnot\n%s", have, want)
 	}
 }

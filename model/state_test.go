@@ -152,9 +152,12 @@ func TestStreamUsesAreSorted(t *testing.T) {
 // TestPendingMallocsAreSorted: in whatever order mallocs begin, the states are equal.
 func TestPendingMallocsAreSorted(t *testing.T) {
 	begin := func(ids ...int) model.State {
-		s := newState("")
+		s := newState("release_lock_on_cudamalloc:True")
 		for _, id := range ids {
 			s, _, _ = s.MallocSearch(id, 0, 20*mib, model.DriverResults{})
+		}
+		if len(s.PendingMallocs) != len(ids) {
+			t.Fatalf("the mallocs do not wait for the driver:\n%v", s)
 		}
 		return s
 	}
@@ -227,9 +230,9 @@ func TestUsesOfWhatIsNotHeld(t *testing.T) {
 }
 
 // TestStreamsInStates: states differ by what a stream has to do and by what it has done; streams are in the order of
-// their handles, also when these are renamed; so are pending mallocs in that of their numbers.
+// their handles, also when these are renamed.
 func TestStreamsInStates(t *testing.T) {
-	s := newState("release_lock_on_cudamalloc:True")
+	s := newState("")
 	other := spec.DeviceStream{Stream: 9}
 	once := s.Busy(side)
 	if twice := once.Busy(side); once.Equal(twice) || once.Equal(twice.Complete(side)) {
@@ -240,12 +243,17 @@ func TestStreamsInStates(t *testing.T) {
 	if len(renamed.Streams) != 2 || renamed.Streams[0].ID.Stream != 11 || renamed.Streams[1].ID.Stream != 13 {
 		t.Errorf("the streams are %v, renamed %v", both.Streams, renamed.Streams)
 	}
-	for _, id := range []int{3, 1, 2} {
-		s, _, _ = s.MallocSearch(id, 0, 20*mib, model.DriverResults{})
-	}
-	for i, c := range s.PendingMallocs {
-		if c.ID != i+1 {
-			t.Errorf("pending malloc %d is number %d", c.ID, i)
-		}
+}
+
+// TestStringOfPendingMallocs: the description has the segments and then the pending mallocs.
+func TestStringOfPendingMallocs(t *testing.T) {
+	s := malloc(newState("release_lock_on_cudamalloc:True"), 5*mib, 0x1000000)
+	s, _, _ = s.MallocSearch(1, 0, 20*mib, model.DriverResults{})
+	s, _, _ = s.MallocResume(1, model.DriverResults{Segment: 0x3000000})
+	want := `device 0: 20971520 of 1073741824 bytes reserved
+  0x1000000 stream default: [5242880 active_allocated] [15728640 inactive]
+  pending malloc of 20971520 bytes, granted 0x3000000`
+	if text := s.String(); text != want {
+		t.Errorf("the state is described as\n%s\nnot as\n%s", text, want)
 	}
 }

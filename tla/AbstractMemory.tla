@@ -1,9 +1,13 @@
 --------------------------- MODULE AbstractMemory ---------------------------
 (***************************************************************************)
 (* Memory of a GPU that a program allocates: who owns it, and in which     *)
-(* order streams work on it.  This is what every allocator promises.       *)
-(* Nothing is here of how it keeps the promise: no segments, no free       *)
-(* lists, no best fit, no events.                                          *)
+(* order streams work on it.  This is what an allocator promises that      *)
+(* returns memory only when the work of other streams on it has completed. *)
+(* (It is also safe to return it earlier and to let the stream wait on the *)
+(* device, as cudaMallocAsync may.  That is not described.)  Nothing is    *)
+(* here of how the promise is kept: no segments, no free lists, no best    *)
+(* fit, no events.  It is a promise of safety only: an allocator that is   *)
+(* always out of memory keeps it.                                          *)
 (*                                                                         *)
 (* A program mallocs memory on a stream, the owner's stream.  Other        *)
 (* streams may use the memory too, if the program records them before it   *)
@@ -20,11 +24,16 @@
 (*                  Memory begins to belong to a stream only when no other *)
 (*                  has pending work on it.                                *)
 (*                                                                         *)
-(* The first is about the work of recorded streams, which is in a          *)
-(* variable.  The second is about the work of the owner's stream, which is *)
-(* not: the variable belongs stands for it.  Memory may stop belonging to  *)
-(* a stream in any step, so this rule is worth as much as the mapping from *)
-(* an allocator to belongs (Refinement.tla).                               *)
+(* MayBeTaken is about the work of recorded streams, which is in a         *)
+(* variable.  The first sentence of BelongsAfter is about the work of the  *)
+(* owner's stream, which is not: the variable belongs stands for it.       *)
+(* Memory may stop belonging to a stream in any step, so this rule is      *)
+(* worth as much as the mapping from an allocator to belongs               *)
+(* (Refinement.tla).  The second sentence is about the work of recorded    *)
+(* streams again, when memory is granted.  OneOwner and InOrder do not     *)
+(* need it, because MayBeTaken tests each malloc.  But a stream may work   *)
+(* on all that belongs to it: to grant memory with pending work is a       *)
+(* mistake even if no malloc returns it.                                   *)
 (*                                                                         *)
 (* OneOwner and InOrder, at the end, follow from the rules.                *)
 (***************************************************************************)
@@ -64,7 +73,8 @@ AfterSomeTime(w) == {v \in [Streams -> UNION {Suffixes(w[s]) : s \in Streams}] :
 \* when the owner's stream works on memory, and some of that work may be pending after the
 \* free.  So memory belongs to the stream from the malloc, or from before it, until that work
 \* has completed.  When that is, is an assumption of each mapping: for example, from the
-\* driver's grant until the memory is returned to the driver.
+\* driver's grant until the memory is returned to the driver.  (belongs without a prime: what
+\* belonged to the streams before the step.)
 BelongsAfter(o, w) ==
     {b \in [Streams -> SUBSET Addresses] : \A s \in Streams :
         /\ \A x \in o : x.stream = s => x.memory \subseteq b[s]
@@ -109,6 +119,8 @@ RecordStream(x, stream) ==
 
 \* All uses of the memory come before the free.  The last one of each user becomes the newest
 \* work in that user's stream; the earlier ones come before it there, so it stands for all.
+\* The stream may have had other work between that use and the free.  The use is behind that
+\* work here, so it counts as pending at least as long as it is.
 Free(x) ==
     LET used == [s \in Streams |-> IF s \in x.users THEN Append(work[s], x.memory) ELSE work[s]]
     IN \E w \in AfterSomeTime(used) : StepTo(owned \ {x}, w)

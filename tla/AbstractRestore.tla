@@ -7,10 +7,11 @@
 (* it.  What the program loses is not freed by it, so that no work is      *)
 (* appended; therefore no other stream may have used it.                   *)
 (*                                                                         *)
-(* A step that loses or takes one piece of memory satisfies Restore too.   *)
-(* So a refinement may use it only for the steps that are restores         *)
-(* (MCCheckpointRefinement.tla).  Beside these conditions owned' can be    *)
-(* anything: TLC cannot enumerate such steps, it can test given ones.      *)
+(* A step that loses one piece of memory that no other stream has used, or *)
+(* takes one, satisfies Restore too.  So a refinement may use it only for  *)
+(* the steps that are restores (MCCheckpointRefinement.tla).  Beside these *)
+(* conditions owned' can be anything: TLC cannot enumerate such steps, it  *)
+(* can test given ones.                                                    *)
 (***************************************************************************)
 EXTENDS AbstractMemory
 

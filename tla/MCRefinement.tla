@@ -1,7 +1,9 @@
 ---------------------------- MODULE MCRefinement ----------------------------
 (***************************************************************************)
-(* The core refines the abstract memory at small bounds.  The mutants of   *)
-(* MCCore.tla and these do not.                                            *)
+(* The core refines the abstract memory at small bounds.  Not so with the  *)
+(* mutants ReleasesParts and FreeUnlessAllocated of MCCore.tla, and with   *)
+(* FindsOtherStreams and ForgetsUse.  RoundsDown and FindsAllocated break  *)
+(* MallocsServe.                                                           *)
 (***************************************************************************)
 EXTENDS MCCore, Refinement
 

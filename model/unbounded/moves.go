@@ -32,8 +32,6 @@ const (
 	isLateEvent  = `(and (= e (newEvent (recordedIn e))) (uses a (recordedIn e)) (not (captureUses a (recordedIn e))))`
 )
 
-func notOf(relation string) string { return `(and ` + relation + ` (not (= h a)))` }
-
 // moves lists them. Units that are mapped or unmapped are granted and released; waiting is
 // the completion of work.
 var moves = []move{
@@ -131,3 +129,5 @@ var moves = []move{
 		},
 	},
 }
+
+func notOf(relation string) string { return `(and ` + relation + ` (not (= h a)))` }
