@@ -21,6 +21,7 @@
 //	invariants.go          properties of states
 //	properties.go          properties of steps, of failures, and of endless runs
 //	trace.go               a counterexample as a trace
+//	trace_two_step.go      the steps of a malloc that releases the lock
 //
 // The actions themselves are in package model, which knows nothing of TLA+. A unit of
 // memory is a byte there, with a geometry to match. TLA+ addresses begin at 0, which in
