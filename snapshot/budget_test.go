@@ -28,3 +28,22 @@ func TestConversionIsPaidFor(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryLimit: a snapshot with a call stack is refused or read whole under each limit, whatever it is that cannot be paid for.
+func TestEveryLimit(t *testing.T) {
+	const text = `{"segments":[],"device_traces":[[{"action":"alloc","addr":512,"size":1,"stream":0,"frames":[{"filename":"a.py","name":"f","line":1}]}]]}`
+	refused := 0
+	for limit := uint64(0); ; limit += growth {
+		f, err := ReadLimited(strings.NewReader(text), "", limit)
+		if err == nil {
+			if got := f.DeviceTraces[0][0].Context; got == nil || len(got.Frames) != 1 || refused == 0 {
+				t.Errorf("with %d bytes it has the call stack %v, and less was refused %d times", limit, got, refused)
+			}
+			return
+		}
+		if !strings.Contains(err.Error(), "--max-memory") {
+			t.Fatalf("with %d bytes: %v", limit, err)
+		}
+		refused++
+	}
+}
