@@ -34,15 +34,21 @@ func (g graph) Decoder() func(key []byte) int {
 	return func(key []byte) int { return int(binary.BigEndian.Uint32(key)) }
 }
 
+// drawGraph draws a graph of at most so many states, each of which has up to four steps.
+func drawGraph(t *rapid.T, most int) graph {
+	n := rapid.IntRange(1, most).Draw(t, "states")
+	g := make(graph, n)
+	for i := range g {
+		g[i] = rapid.SliceOfN(rapid.IntRange(-1, n-1), 0, 4).Draw(t, "steps")
+	}
+	return g
+}
+
 // TestWalks: walks begin in state 0, every step of them is an edge from where the one before led,
 // and together they take all edges, each new once, also if walks end early now and then.
 func TestWalks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 30).Draw(t, "states")
-		g := make(graph, n)
-		for i := range g {
-			g[i] = rapid.SliceOfN(rapid.IntRange(-1, n-1), 0, 4).Draw(t, "steps")
-		}
+		g := drawGraph(t, 30)
 		explored := explore.Explore(g, explore.Options[int]{Edges: true})
 		p := NewPlanner(explored.Graph, make([]bool, len(g.Labels())))
 		taken := map[[3]int]bool{}
@@ -115,11 +121,7 @@ func TestUnreached(t *testing.T) {
 // reached without one.
 func TestFinalSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 20).Draw(t, "states")
-		g := make(graph, n)
-		for i := range g {
-			g[i] = rapid.SliceOfN(rapid.IntRange(-1, n-1), 0, 4).Draw(t, "steps")
-		}
+		g := drawGraph(t, 20)
 		explored := explore.Explore(g, explore.Options[int]{Edges: true})
 		final := []bool{false, false, false, true}
 		p := NewPlanner(explored.Graph, final)
