@@ -22,6 +22,7 @@ const (
 	callMapPages          = "MapPage"
 	callSynchronizeStream = "SynchronizeStream"
 	callUnmapPage         = "UnmapPage" // and releasing the page
+	callCaptureStatus     = "CaptureStatus"
 )
 
 // driverCalls counts the driver calls of an operation, one of which fails.

@@ -54,6 +54,7 @@ var modules = map[string]func(*tlc.Config) (Module, error){
 	"faults":     openFaults,
 
 	"pool_faults":       openPoolFaults,
+	"capture_faults":    openCaptureFaults,
 	"checkpoint_faults": openCheckpointFaults,
 	"two_step_faults":   openTwoStepFaults,
 }

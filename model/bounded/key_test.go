@@ -119,7 +119,7 @@ var uses = map[string]use{
 	"PendingMallocs.granted": inKey, "PendingMallocs.ptr": zero, "PendingMallocs.err": zero,
 
 	"Pools": inKey, "Pools.ID.Capture": inKey, "Pools.ID.User": zero, "Pools.UseCount": inKey,
-	"Pools.UseOnOOM": inKey, "Pools.NoSplit": inKey, "Pools.DriverSegments": inKey,
+	"Pools.UseOnOOM": inKey, "Pools.NoSplit": inKey, "Pools.DriverSegments": inKey, "Pools.Captured": inKey,
 
 	"Routings": inKey, "Routings.Pool.Capture": inKey, "Routings.Pool.User": zero, "Routings.Stream": inKey, "Routings.All": inKey,
 

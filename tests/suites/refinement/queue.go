@@ -49,12 +49,17 @@ type recordingDriver struct {
 
 // CaptureStatus implements spec.Driver.
 func (r *recordingDriver) CaptureStatus(dev spec.Device, s spec.Stream) (spec.CaptureInfo, error) {
+	r.about("CaptureStatus")
+	info, err := r.GPU.CaptureStatus(dev, s)
+	if err != nil {
+		return info, err
+	}
 	for id, stream := range r.routed {
 		if stream == s {
 			return spec.CaptureInfo{Status: spec.CaptureActive, ID: spec.CaptureID(id.Capture)}, nil
 		}
 	}
-	return r.GPU.CaptureStatus(dev, s)
+	return info, nil
 }
 
 // RecordEvent implements spec.Driver.

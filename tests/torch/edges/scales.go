@@ -7,6 +7,8 @@ var NotDriven = map[string]string{
 	"limit": "its graph is that of core_tiny",
 
 	"pool_faults_pages": "PyTorch does not free the addresses of a pool that is gone, so a call that is to fail is not made",
+
+	"capture_faults_pages": "PyTorch does not ask whether a stream is captured when it maps and unmaps pages, so a call that is to fail is not made",
 }
 
 // Find is the scale of a configuration; nil if there is none.
@@ -106,6 +108,7 @@ var scales = []Scale{
 	},
 	largePages("faults_pages_streams", 4, Size{3, 30 * mib}),
 	small("pool_faults", 2),
+	small("capture_faults", 2),
 	wholeSegments("checkpoint_faults", 1),
 	wholeSegments("checkpoint_faults_blocks", 2),
 	limited(twoStep(small("two_step_tiny", 4))),

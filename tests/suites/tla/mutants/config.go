@@ -40,6 +40,7 @@ var modules = map[string]module{
 	"Checkpoint": {"checkpoint", concat(truths, poolInvariants, structures), []string{"CheckpointRestoresWhatItSaved"}},
 
 	"PoolFaults":    {"pool_faults", concat(truths, poolInvariants, counts, structures), []string{"CapturedMemoryIsKept"}},
+	"CaptureFaults": {"capture_faults", concat(truths, poolInvariants, counts, structures, []string{"CapturedPoolsAreKnown"}), []string{"CapturedMemoryIsKept"}},
 	"TwoStepFaults": {"two_step_faults", concat(truths, structuresOnTheWay), nil},
 }
 
