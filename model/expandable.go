@@ -67,6 +67,7 @@ func (s *State) tryAllocateExpandableBlock(c *PendingMalloc, g DriverResults) (p
 	}
 	for s.at(p).Unmapped || s.at(p).Size < c.size {
 		if c.driverCalls <= g.Refusals {
+			s.refused()
 			return place{}, false
 		}
 		start, lacking := p, c.size

@@ -55,6 +55,7 @@ var modules = map[string]func(*tlc.Config) (Module, error){
 
 	"pool_faults":       openPoolFaults,
 	"capture_faults":    openCaptureFaults,
+	"two_faults":        openTwoFaults,
 	"checkpoint_faults": openCheckpointFaults,
 	"two_step_faults":   openTwoStepFaults,
 }

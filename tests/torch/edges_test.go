@@ -12,7 +12,7 @@ import (
 )
 
 // quickEdges are configurations that a test has time for.
-var quickEdges = []string{"pools_tiny", "pools_forbidden", "faults_oversize", "faults_kinds", "checkpoint_faults", "checkpoint_oversize", "expandable_tiny", "three_streams", "two_step_tiny"}
+var quickEdges = []string{"two_faults_oversize", "pools_tiny", "pools_forbidden", "faults_oversize", "faults_kinds", "checkpoint_faults", "checkpoint_oversize", "expandable_tiny", "three_streams", "two_step_tiny"}
 
 // TestEveryEdge: every step of small configurations is taken by the reference, in both sizes, and by
 // PyTorch's allocator, and what differs is in docs/deviations.md. "gaugeblock torch --edges" has

@@ -42,6 +42,7 @@ type recordingDriver struct {
 	unmapped map[spec.PageHandle]spec.Stream // pages that are not mapped any more: the owner
 
 	fault *fault // that is planned for the present operation
+	after map[callAfter]int
 
 	calls        *Calls
 	releasesLock bool // a malloc, around its driver call
