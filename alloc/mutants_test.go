@@ -538,3 +538,19 @@ func TestTrackerPanicsAtUnmap(t *testing.T) {
 		t.Errorf("%d bytes are mapped, want all but one block of 20 MiB", n)
 	}
 }
+
+// TestPageIsLostAtTheEnd: the last page of a segment is unmapped, and can be neither released nor mapped again. That is
+// the error of EmptyCache, and the next one releases the page.
+func TestPageIsLostAtTheEnd(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	must(t, a.Free(mustMalloc(t, a, 0, 20*mib)))
+	release, again := errors.New("it cannot be released"), errors.New("it cannot be mapped")
+	must(t, gpu.FailCall("ReleasePage", 1, release))
+	must(t, gpu.FailCall("MapPage", 1, again))
+	if err := a.EmptyCache(); !errors.Is(err, release) || !errors.Is(err, again) {
+		t.Errorf("the error is %v", err)
+	}
+	must(t, a.EmptyCache())
+	wantNoLeaks(t, a, gpu)
+}
