@@ -144,7 +144,7 @@ func runCplusplus(t *testing.T, o binary.Options, h *trace.Header, ops []trace.O
 	}
 	source := filepath.Join(t.TempDir(), "program.cc")
 	must(t, os.WriteFile(source, []byte(text), 0o644))
-	out, err := onFakeLibraries(t, o, compileCplusplus(t, o, source), variables(h))
+	out, err := onFakeLibraries(t, o, compileCplusplus(t, o, source, "-include", headers(t, o)), variables(h))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -152,20 +152,45 @@ func runCplusplus(t *testing.T, o binary.Options, h *trace.Header, ops []trace.O
 }
 
 // compileCplusplus compiles a program as the comment at its beginning says.
-func compileCplusplus(t *testing.T, o binary.Options, source string) (program string) {
+func compileCplusplus(t *testing.T, o binary.Options, source string, options ...string) (program string) {
 	t.Helper()
 	machine(t, o)
+	program = filepath.Join(t.TempDir(), "program")
+	args := append([]string{"-o", program, source}, options...)
+	args = append(args, "-L"+o.Libraries, "-lc10_cuda", "-lc10",
+		filepath.Join(o.Work, "libcudart.so.13"), filepath.Join(o.Work, "libcuda.so.1"))
+	runCompiler(t, o, args...)
+	return program
+}
+
+func runCompiler(t *testing.T, o binary.Options, args ...string) {
+	t.Helper()
 	compiler, err := cuda.Compiler("CXX", "c++", "g++", "clang++")
 	must(t, err)
-	program = filepath.Join(t.TempDir(), "program")
-	args := []string{"-std=c++17", "-Wall", "-Wextra", "-pthread", "-o", program, source, "-isystem", o.Headers}
 	if o.CUDAHeaders != "" {
 		args = append(args, "-I"+o.CUDAHeaders)
 	}
-	args = append(args, "-I"+filepath.Join(o.Work, "include"), "-L"+o.Libraries, "-lc10_cuda", "-lc10",
-		filepath.Join(o.Work, "libcudart.so.13"), filepath.Join(o.Work, "libcuda.so.1"))
+	args = append(args, "-std=c++17", "-Wall", "-Wextra", "-pthread", "-isystem", o.Headers, "-I"+filepath.Join(o.Work, "include"))
 	must(t, cuda.Run(exec.Command(compiler, args...)))
-	return program
+}
+
+// headers is a file with the headers that every program of cplusplus includes, and beside it what the
+// compiler has made of them: it would read them for a second, again for each program.
+func headers(t *testing.T, o binary.Options) (file string) {
+	t.Helper()
+	file = filepath.Join(o.Work, "programs.h")
+	if _, err := os.Stat(file + ".gch"); err == nil {
+		return file
+	}
+	var text strings.Builder
+	for line := range strings.Lines(programParts) {
+		if strings.HasPrefix(line, "#include") {
+			text.WriteString(line)
+		}
+	}
+	must(t, os.WriteFile(file, []byte(text.String()), 0o644))
+	runCompiler(t, o, "-x", "c++-header", file, "-o", file+".gch")
+	return file
 }
 
 // onFakeLibraries runs a program, and returns what it prints.
