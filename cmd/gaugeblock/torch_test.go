@@ -48,6 +48,9 @@ func buildTorchOnce(t *testing.T) {
 }
 
 func TestTorch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the adaptor; tests/torch has the same search")
+	}
 	buildTorchOnce(t)
 	status, text := compareTorch(t, "--ops", "21000", "--area", "core", "--area", "checkpoint")
 	last := strings.TrimSpace(text[strings.LastIndex(strings.TrimSpace(text), "\n")+1:])

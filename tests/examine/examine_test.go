@@ -12,6 +12,9 @@ import (
 // TestLibraries: sound allocators come out clean, and each planted fault is found, by its
 // rule and with a short program.
 func TestLibraries(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many libraries: TestLevels and TestHang have the same goroutines")
+	}
 	const saysFreeStream = `-DCONTRACT="free_stream"` // the library is built with it
 	const all = "threads,destroys_streams"
 	for _, test := range []struct {

@@ -19,6 +19,9 @@ import (
 
 // TestCplusplus: a program in C++ does what the same program does here, with the same addresses as far as can be compared.
 func TestCplusplus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a program in C++, of which the race detector sees nothing")
+	}
 	o := built(t)
 	open(t)
 	kinds := map[trace.OpKind]bool{}
@@ -48,6 +51,9 @@ func TestCplusplus(t *testing.T) {
 // TestCplusplusHazard: a program in C++ says of hazards. In the second the allocator drops a
 // use, for a block's address in the heap, which is another here.
 func TestCplusplusHazard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a program in C++, of which the race detector sees nothing")
+	}
 	h := trace.Header{Format: trace.Format, Devices: 1, TotalMemory: spec.GiB, Streams: []spec.Stream{0, 0x100}, Waits: true}
 	if out := runCplusplus(t, built(t), &h, forgottenUseProgram()); !strings.Contains(out, "hazard: unordered: kernel") {
 		t.Errorf("it prints %q, no hazard", out)
