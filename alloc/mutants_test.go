@@ -566,3 +566,22 @@ func TestPageIsLostAtTheEnd(t *testing.T) {
 	must(t, a.EmptyCache())
 	wantNoLeaks(t, a, gpu)
 }
+
+// TestFailedReleaseIsNoRetry: a malloc that fails while the cache is released has not tried again.
+func TestFailedReleaseIsNoRetry(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 64*mib)})
+	a := newAllocator(t, gpu, "")
+	must(t, a.Free(mustMalloc(t, a, 0, 20*mib)))
+	failure := errors.New("the driver fails")
+	must(t, gpu.FailCall("Free", 1, failure))
+	if _, err := a.Malloc(spec.Request{Bytes: 60 * mib}); !errors.Is(err, failure) {
+		t.Errorf("the error is %v", err)
+	}
+	if n := current(t, a, 0, "num_alloc_retries"); n != 0 {
+		t.Errorf("%d retries were counted", n)
+	}
+	must(t, a.Free(mustMalloc(t, a, 0, 60*mib)))
+	if n := current(t, a, 0, "num_alloc_retries"); n != 1 {
+		t.Errorf("%d retries were counted, want 1", n)
+	}
+}
