@@ -585,3 +585,23 @@ func TestFailedReleaseIsNoRetry(t *testing.T) {
 		t.Errorf("%d retries were counted, want 1", n)
 	}
 }
+
+// TestGarbageInRounds: garbage collection goes on with what is younger than the average until enough has been returned.
+func TestGarbageInRounds(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, spec.GiB)})
+	a := newAllocator(t, gpu, "garbage_collection_threshold:0.01")
+	must(t, a.SetMemoryFraction(0, 0.5))
+	stream := newStream(t, gpu, 0)
+	old, young := mustMalloc(t, a, 0, 20*mib), mustMalloc(t, a, 0, 20*mib)
+	held := mustMallocOn(t, a, 0, stream, 20*mib)
+	must(t, a.Free(old))
+	for range 10 {
+		must(t, a.Free(held))
+		held = mustMallocOn(t, a, 0, stream, 20*mib)
+	}
+	must(t, a.Free(young))
+	mustMalloc(t, a, 0, 24*mib)
+	if n := current(t, a, 0, "num_device_free"); n != 2 {
+		t.Errorf("%d segments were returned, want both", n)
+	}
+}
