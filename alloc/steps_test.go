@@ -527,3 +527,16 @@ func TestMemoryNowhere(t *testing.T) {
 	_, err := a.Malloc(spec.Request{Bytes: 512})
 	wantError[*spec.InvalidArgumentError](t, err, "no multiple of 512")
 }
+
+// TestCloseMemoryDuringCapture: to close memory that is no pages is left to the driver, also during a capture.
+func TestCloseMemoryDuringCapture(t *testing.T) {
+	machine := fakegpu.NewMachine(fakegpu.Config{})
+	owner, gpu := machine.NewProcess(), machine.NewProcess()
+	a, b := newAllocator(t, owner, ""), newAllocator(t, gpu, "")
+	m := open(t, b, 0, share(t, a, mustMalloc(t, a, 0, 20*mib)).Handle)
+	must(t, gpu.BeginCapture(0, newStream(t, gpu, 0), spec.CaptureGlobal))
+	_ = m.Close()
+	if n := calls(gpu, "CloseMemory"); n != 1 {
+		t.Errorf("the driver was asked %d times", n)
+	}
+}
