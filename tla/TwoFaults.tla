@@ -37,7 +37,7 @@ RefusedTwiceMalloc(stream, bytes) ==
                      ELSE FailOutOfMemory(RefusedBlock(released, p).heap)
     IN /\ AsksDriver(now, p)
        /\ TakeFromOverflowPool(first, p) = {}
-       /\ retries \/ (~CapturesUnderway(first) /\ WithinLimit(released, p))
+       /\ IF retries THEN TRUE ELSE ~CapturesUnderway(first) /\ WithinLimit(released, p)
        /\ BecomeWithPools(result.heap)
        /\ given' = Given(result, stream, RoutedTo(stream), bytes)
        /\ UNCHANGED touched
