@@ -11,7 +11,8 @@
 //	two_step_malloc.go     TwoStepMalloc.tla: mallocs that release the lock
 //	settings.go            Settings.tla: max_split_size that changes
 //	faults.go              Faults.tla: driver calls that fail
-//	pool_faults.go         PoolFaults.tla and CheckpointFaults.tla
+//	pool_faults.go         PoolFaults.tla, CaptureFaults.tla and CheckpointFaults.tla
+//	two_faults.go          TwoFaults.tla
 //	two_step_faults.go     TwoStepFaults.tla
 //	check.go               a configuration: its module, and the properties to check
 //	actions.go             the labels of steps

@@ -25,6 +25,7 @@
 //
 //	run.go           a program made up, or one that is known, from beginning to end
 //	fault.go         the same program with each driver call failing in turn
+//	fault_pairs.go   the same program with two driver calls of an operation failing
 //	campaign.go      many programs, until enough was done and everything was reached
 //	minimise.go      the shortest program that still fails
 //
