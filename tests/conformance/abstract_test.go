@@ -11,8 +11,8 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// Level safe and AbstractMemory.tla are the same promise: what a malloc returns has no
-// owner, and no other stream has work on it. Here both judge the same steps.
+// Level safe and AbstractMemory.tla are the same promise: what a malloc returns is in
+// no other allocation, and no other stream has work on it. Here both judge the same steps.
 //
 // A program mallocs, records streams, frees, and lets work complete, on two streams that
 // are always busy, so that work is pending from each free until a stream is drained. The
@@ -32,7 +32,7 @@ const unitBytes = 512
 // abstractProgram is a program and its abstract state.
 type abstractProgram struct {
 	state   abstract.State
-	ids     map[abstract.Bytes]int64 // of what is owned, by memory
+	ids     map[abstract.Bytes]int64 // of the allocations, by memory
 	ops     []trace.Op
 	answers []scriptedAnswer // to the mallocs among them
 }
@@ -56,7 +56,7 @@ func newAbstractProgram(m *abstract.Machine) abstractProgram {
 func (p abstractProgram) then(ops ...trace.Op) abstractProgram {
 	p.ops = append(slices.Clone(p.ops), ops...)
 	ids := map[abstract.Bytes]int64{}
-	for _, x := range p.state.Owned {
+	for _, x := range p.state.Allocations {
 		ids[x.Memory] = p.ids[x.Memory]
 	}
 	p.ids = ids
@@ -67,7 +67,7 @@ func (p abstractProgram) then(ops ...trace.Op) abstractProgram {
 // idle: all work of a stream has completed.
 func (p *abstractProgram) idle(stream int) {
 	p.state.Work[stream-1], p.state.Belongs[stream-1] = nil, 0
-	for _, x := range p.state.Owned {
+	for _, x := range p.state.Allocations {
 		if x.Stream == stream {
 			p.state.Belongs[stream-1] |= x.Memory
 		}
@@ -88,7 +88,7 @@ func (p abstractProgram) malloc(stream, bytes int, a scriptedAnswer) abstractPro
 		return next
 	}
 	memory := abstract.Range(a.at, a.at+bytes-1)
-	next.state.Owned = p.state.Take(abstract.Allocation{Memory: memory, Stream: stream})
+	next.state.Allocations = p.state.Take(abstract.Allocation{Memory: memory, Stream: stream})
 	next.state.Belongs[stream-1] |= memory
 	next.ids[memory] = id
 	next.ops = append(next.ops, trace.Op{Kind: trace.OpKernel, Stream: stream, Writes: []trace.OpRange{{ID: id}}})
@@ -99,13 +99,13 @@ func (p abstractProgram) recordStream(x abstract.Allocation, stream int) abstrac
 	next := p.then(trace.Op{Kind: trace.OpRecordStream, Stream: stream, ID: p.ids[x.Memory]})
 	used := x
 	used.Users = x.Users.With(stream)
-	next.state.Owned = abstract.State{Owned: p.state.Without(x)}.Take(used)
+	next.state.Allocations = abstract.State{Allocations: p.state.Without(x)}.Take(used)
 	return next
 }
 
 func (p abstractProgram) free(x abstract.Allocation) abstractProgram {
 	next := p.then(trace.Op{Kind: trace.OpFree, ID: p.ids[x.Memory]})
-	next.state.Owned = p.state.Without(x)
+	next.state.Allocations = p.state.Without(x)
 	for i := range next.state.Work {
 		if x.Users.Has(i + 1) {
 			next.state.Work[i] = append(slices.Clone(next.state.Work[i]), x.Memory)
@@ -133,7 +133,7 @@ func (p abstractProgram) next(m *abstract.Machine) (list []abstractProgram) {
 			}
 		}
 	}
-	for _, x := range p.state.Owned {
+	for _, x := range p.state.Allocations {
 		list = append(list, p.free(x))
 		for stream := 1; stream <= m.Streams; stream++ {
 			if stream != x.Stream {
@@ -215,7 +215,7 @@ func TestAbstractMemory(t *testing.T) {
 func TestLuck(t *testing.T) {
 	m := &abstract.Machine{Bytes: 1, Streams: 2, Sizes: []int{1}}
 	p := newAbstractProgram(m).malloc(1, 1, scriptedAnswer{})
-	p = p.free(p.state.Owned[0])
+	p = p.free(p.state.Allocations[0])
 	luck := p.then(trace.Op{Kind: trace.OpDrain, Stream: 1})
 	luck.idle(1)
 	for _, test := range []struct {
