@@ -35,14 +35,18 @@ func (m *Machine) IsStep(from, to State) bool {
 	return m.mayBelong(from, to)
 }
 
-// difference is the allocations in one list and not in another.
-func difference(list, other []Allocation) (only []Allocation) {
+// difference is what one list has more than another. An allocation can be twice in a list, where
+// a malloc has returned the same memory again.
+func difference(list, other []Allocation) (more []Allocation) {
+	rest := slices.Clone(other)
 	for _, x := range list {
-		if !slices.Contains(other, x) && !slices.Contains(only, x) {
-			only = append(only, x)
+		if i := slices.Index(rest, x); i >= 0 {
+			rest = slices.Delete(rest, i, i+1)
+		} else {
+			more = append(more, x)
 		}
 	}
-	return only
+	return more
 }
 
 // serves reports whether memory is consecutive, and enough for the least request.

@@ -35,6 +35,7 @@ type abstractProgram struct {
 	ids     map[abstract.Bytes]int64 // of the allocations, by memory
 	ops     []trace.Op
 	answers []scriptedAnswer // to the mallocs among them
+	refuses trace.OpKind     // calls that are refused
 }
 
 // scriptedAnswer is what a malloc does.
@@ -159,7 +160,7 @@ func (p *abstractProgram) verdict(m *abstract.Machine, before int) (string, erro
 	header.Waits, header.TotalMemory = true, uint64(m.Bytes)*unitBytes
 	r := area.replayOps(header, 1, slices.Clone(p.ops), Options{
 		New: func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
-			return &scripted{driver: driver, streams: h.Streams, bytes: h.TotalMemory, answers: p.answers}, nil
+			return &scripted{driver: driver, streams: h.Streams, bytes: h.TotalMemory, answers: p.answers, refuses: p.refuses}, nil
 		},
 		Every: 1, trusting: true,
 	})
@@ -238,12 +239,34 @@ func TestLuck(t *testing.T) {
 	}
 }
 
+// TestRefusal: an abstract memory frees and records every allocation (CallsAreAccepted in
+// Refinement.tla). The kit accuses an allocator that refuses what the program holds.
+func TestRefusal(t *testing.T) {
+	m := &abstract.Machine{Bytes: 1, Streams: 2, Sizes: []int{1}}
+	held := newAbstractProgram(m).malloc(1, 1, scriptedAnswer{})
+	x := held.state.Allocations[0]
+	for _, next := range []abstractProgram{held.free(x), held.recordStream(x, 2)} {
+		last := next.ops[len(next.ops)-1].Kind
+		for _, refuses := range []trace.OpKind{"", last} {
+			next.refuses = refuses
+			class, err := next.verdict(m, len(held.ops))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (class != "") != (refuses != "") {
+				t.Errorf("an allocator that refuses %q: the kit finds %q in\n%s", refuses, class, next.inWords())
+			}
+		}
+	}
+}
+
 // scripted gives the answers that it was made with, right or wrong.
 type scripted struct {
 	driver  spec.Driver
 	streams []spec.Stream
 	bytes   uint64
 	answers []scriptedAnswer
+	refuses trace.OpKind
 	base    spec.Ptr // of all the memory, from the first malloc on; 0: the driver has it
 }
 
@@ -268,9 +291,18 @@ func (s *scripted) Malloc(r spec.Request) (spec.Ptr, error) {
 	return s.base + spec.Ptr(a.at*unitBytes), nil
 }
 
-func (s *scripted) Free(spec.Ptr) error { return nil }
+func (s *scripted) Free(ptr spec.Ptr) error { return s.accept(trace.OpFree, ptr) }
 
-func (s *scripted) RecordStream(spec.Ptr, spec.Device, spec.Stream) error { return nil }
+func (s *scripted) RecordStream(ptr spec.Ptr, _ spec.Device, _ spec.Stream) error {
+	return s.accept(trace.OpRecordStream, ptr)
+}
+
+func (s *scripted) accept(call trace.OpKind, ptr spec.Ptr) error {
+	if call == s.refuses {
+		return &spec.InvalidPointerError{Op: string(call), Ptr: ptr}
+	}
+	return nil
+}
 
 // EmptyCache is called at the end of a program.
 func (s *scripted) EmptyCache() error {

@@ -1,6 +1,7 @@
 // Package refinement is Refinement.tla in Go: each step of the allocator's model is one of an
 // abstract memory, under a mapping that reads what the program and the device did (model.Truth)
-// and nothing that the allocator remembers.
+// and nothing that the allocator remembers. The allocations of the image are a list, so that a
+// malloc which returns what the program holds already is seen without MallocsServe.
 package refinement
 
 import (
