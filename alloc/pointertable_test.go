@@ -120,6 +120,21 @@ func TestPointerTableStaysSmall(t *testing.T) {
 	}
 }
 
+// TestPointerTableIsSparse: of a small table at most a quarter of the slots is used, of a large one at most half.
+func TestPointerTableIsSparse(t *testing.T) {
+	var table pointerTable
+	for used := 1; len(table.slots) <= 2*sparseSlots; used++ {
+		table.insertLocked(spec.Ptr(used)*512, new(block))
+		part := 2
+		if len(table.slots) <= sparseSlots {
+			part = 4
+		}
+		if slots := len(table.slots); part*used > slots || slots > fewestSlots && 2*4*used < slots {
+			t.Fatalf("%d pointers are allocated, and the table has %d slots", used, slots)
+		}
+	}
+}
+
 // TestPointerTableReaders: a reader without the mutex finds a pointer that stays allocated,
 // and does not find one that never is, whenever it is certain, whatever the writer does.
 func TestPointerTableReaders(t *testing.T) {
