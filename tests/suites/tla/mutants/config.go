@@ -45,6 +45,7 @@ var modules = map[string]module{
 	"Refinement": {"core", nil, []string{refinement.IsAbstractMemory}},
 
 	"PoolFaults":    {"pool_faults", concat(truths, poolInvariants, counts, structures), []string{"CapturedMemoryIsKept"}},
+	"CaptureFaults": {"capture_faults", concat(truths, poolInvariants, counts, structures, []string{"CapturedPoolsAreKnown"}), []string{"CapturedMemoryIsKept"}},
 	"TwoStepFaults": {"two_step_faults", concat(truths, structuresOnTheWay), nil},
 }
 
