@@ -179,7 +179,7 @@ func (c *Clock) Raise(e Epoch) {
 func (c *Clock) raise(m moment) {
 	switch {
 	case c.later != nil:
-		c.hear(m, nil, c.later.order)
+		c.tree = c.tree.raise(m)
 	case c.stamp(m.lane) >= m.stamp:
 	case m.lane == c.own.lane:
 		c.own = m

@@ -56,6 +56,7 @@ type Order struct {
 	keep     int      // how many of them are
 	latest   Position // of the work of all lanes
 	searches uint64
+	credit   int     // steps that searches may take beyond the usual
 	todo     []*past // room for those that a search is to look at
 }
 

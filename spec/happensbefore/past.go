@@ -19,7 +19,7 @@ import "gaugeblock/spec"
 // that work on purpose: the moment is among the latest ones. The search leaves out every
 // past whose latest work is older than the one in question.
 //
-// If a search gets long, the positions are joined after all (whole), once for each past. Those
+// A search may get long now and then (credit). If searches often do, the positions are joined after all (whole), once for each past. Those
 // of old pasts are joined too, so that the pasts before them can be forgotten, but only
 // for lanes whose old work somebody still remembers (Order.ForgetPasts).
 type past struct {
@@ -39,9 +39,11 @@ const whole = ^uint64(0)
 
 // Variables for the tests' sake.
 var (
-	mostSteps = 64 // of a search
-	farSteps  = 12 // a result that was found farther away is kept for the next search
-	fewSteps  = 6  // of a search for a moment that need not be found: if it is not, a past is made that could have been spared
+	mostSteps  = 64 // of a search, if there is no credit
+	credit     = 16 // steps that each search leaves for long ones
+	mostCredit = 1 << 20
+	farSteps   = 12 // a result that was found farther away is kept for the next search
+	fewSteps   = 6  // of a search for a moment that need not be found: if it is not, a past is made that could have been spared
 
 	fewPasts = 1 << 16 // are kept in any case
 )
@@ -61,11 +63,14 @@ func (o *Order) newPast(before *past, heard moment, from *past) *past {
 
 // covers reports whether work comes before. It comes first to what was heard of last.
 func (p *past) covers(e Epoch) bool {
-	found, steps := p.find(moment{e.Lane, stampOf(e.Position)}, mostSteps)
+	o := p.order
+	most := mostSteps + o.credit
+	found, steps := p.find(moment{e.Lane, stampOf(e.Position)}, most)
+	o.credit = min(o.credit+credit-max(0, min(steps-mostSteps, o.credit)), mostCredit)
 	switch {
 	case found && steps > farSteps && p.search != whole:
 		p.tree = p.tree.raise(moment{e.Lane, stampOf(e.Position)})
-	case !found && steps > mostSteps:
+	case !found && steps > most:
 		p.join()
 		return p.tree.stamp(e.Lane).position() >= e.Position
 	}
