@@ -93,7 +93,7 @@ func TestHasAllocatedDuringChange(t *testing.T) {
 // TestReadersOfGrowingTable: a reader finds a pointer that stays allocated, or is not certain, while the table grows. Here
 // it is copied last, after many free slots.
 func TestReadersOfGrowingTable(t *testing.T) {
-	for range 30 {
+	for range 15 {
 		table := pointerTable{shared: true}
 		for len(table.slots) < 1<<15 {
 			table.growLocked()
