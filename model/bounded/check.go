@@ -118,3 +118,10 @@ func Successor(m Module, from *State, label string) (next *State) {
 	})
 	return next
 }
+
+// Successors has the state that each possible step leads to, by the step's label.
+func Successors(m Module, from *State) map[string]*State {
+	next := map[string]*State{}
+	m.Next(from, func(l int, s *State) { next[m.Labels()[l]] = s })
+	return next
+}
