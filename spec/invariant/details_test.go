@@ -58,3 +58,20 @@ func TestExplanationFails(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestLastAllocation: a single allocation without a block, and a single block that nobody has, are violations.
+func TestLastAllocation(t *testing.T) {
+	block := spec.Snapshot{Segments: []spec.Segment{{Address: 1 << 20, TotalSize: 512, Blocks: []spec.Block{{Address: 1 << 20, Size: 512, State: spec.ActiveAllocated}}}}}
+	live := History{live: []allocation{{Allocation: Allocation{Ptr: 1 << 20, Bytes: 512}}}}
+	for _, test := range []struct {
+		history *History
+		shot    *spec.Snapshot
+		want    int
+	}{{&live, &spec.Snapshot{}, 1}, {&History{}, &block, 1}, {&live, &block, 0}} {
+		var r violationReport
+		test.history.checkAllocated(test.shot, &r)
+		if len(r.found) != test.want {
+			t.Errorf("%v, want %d", r.found, test.want)
+		}
+	}
+}
