@@ -75,3 +75,15 @@ func TestLastAllocation(t *testing.T) {
 		}
 	}
 }
+
+// TestAllocatedBlocksByAddress: whatever the order of the segments.
+func TestAllocatedBlocksByAddress(t *testing.T) {
+	s := &spec.Snapshot{Segments: []spec.Segment{
+		{Address: 2 << 20, Blocks: []spec.Block{{Address: 2 << 20, Size: 512, State: spec.ActiveAllocated}}},
+		{Address: 1 << 20, Blocks: []spec.Block{{Address: 1 << 20, Size: 512, State: spec.ActiveAllocated}}},
+	}}
+	blocks := allocatedBlocks(s)
+	if len(blocks) != 2 || blocks[0].address != 1<<20 || blocks[1].address != 2<<20 {
+		t.Errorf("the blocks are %v", blocks)
+	}
+}

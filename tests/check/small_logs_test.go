@@ -27,6 +27,9 @@ func TestSmallLogs(t *testing.T) {
 		{"no driver calls, and a wait for what is not recorded", csvHeader +
 			"1,1,allocate,0x1000,512,0\n1,2,wait event,0x3,0,0x10\n1,3,free,0x1000,512,0\n",
 			[]string{noWork, noDriver, "1 wait is for events that the log does not record: nothing is ordered by that"}},
+		{"a free of null is nothing", csvHeader +
+			"1,1,allocate,0x1000,512,0\n1,2,free,0x0,0,0\n1,3,free,0x1000,512,0\n",
+			[]string{noWork, noDriver}},
 		{"addresses are written as the first one is", csvHeader +
 			"1,1,driver allocate,0xab0000,2097152,0\n1,2,allocate,0xab0000,512,0\n1,3,allocate,0xAC0000,512,0\n1,4,write,0xab0000,0,0\n",
 			[]string{"leak: 512 bytes at 0xab0000 were allocated here and never freed", "leak: 512 bytes at 0xac0000 were allocated here and never freed"}},
