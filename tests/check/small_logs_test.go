@@ -162,7 +162,7 @@ func TestFreeMemoryOverlaps(t *testing.T) {
 // program. Of the streams after it only one that is not there is created.
 func TestCreatedAgain(t *testing.T) {
 	log := `{"format":"allocator-trace","version":2,"total_memory":1073741824,"streams":[0,16]}` + "\n" +
-		`{"op":"busy","stream":1}` + "\n" + `{"op":"create_stream","stream":1}` + "\n" + `{"op":"create_stream","stream":1}` + "\n" + `{"end":true}` + "\n"
+		`{"op":"kernel","stream":1}` + "\n" + `{"op":"create_stream","stream":1}` + "\n" + `{"op":"create_stream","stream":1}` + "\n" + `{"end":true}` + "\n"
 	result, err := Reader(strings.NewReader(log), "log", Options{})
 	if err != nil {
 		t.Fatal(err)
