@@ -215,3 +215,12 @@ func TestWrongFieldOfNoOperation(t *testing.T) {
 		t.Error("an address that is none was read")
 	}
 }
+
+// TestAddressesAreHexadecimal: nothing but digits is in an address.
+func TestAddressesAreHexadecimal(t *testing.T) {
+	for _, address := range []string{"0x1:0", "0x1G0", "0x1/0", "0x1@0", "0x1`0", "0x1g0"} {
+		if _, err := Reader(strings.NewReader(csvHeader+"1,1,allocate,"+address+",512,0\n"), "log", Options{}); err == nil {
+			t.Errorf("%s was read", address)
+		}
+	}
+}
