@@ -47,3 +47,28 @@ func TestEveryLimit(t *testing.T) {
 		refused++
 	}
 }
+
+// TestAnnotationsArePaidFor: so are annotations.
+func TestAnnotationsArePaidFor(t *testing.T) {
+	const text = `{"segments":[],"device_traces":[],"external_annotations":[{"device":0,"x":"y"}]}`
+	for _, missing := range []uint64{0, 1} {
+		values := newPlain(newBudget(1 << 20))
+		root, err := parse(&source{in: bufio.NewReader(strings.NewReader(text)), memory: values.memory}, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values.memory.left = annotationBytes + 4*fieldBytes - missing
+		if _, err := convert(values, root); (err == nil) != (missing == 0) {
+			t.Errorf("%d bytes too few: %v", missing, err)
+		}
+	}
+}
+
+// TestEmptyHistory: a block of PyTorch 2.0 may have a history without entries.
+func TestEmptyHistory(t *testing.T) {
+	const text = `{"segments":[{"segment_type":"small","total_size":512,"blocks":[{"size":512,"state":"active_allocated","history":[]}]}],"device_traces":[]}`
+	f, err := ReadLimited(strings.NewReader(text), "", 1<<20)
+	if err != nil || len(f.Segments) != 1 {
+		t.Error(f, err)
+	}
+}
