@@ -90,9 +90,9 @@ func (l *blockList) removeFirst(b *block) bool {
 	return true
 }
 
-// remove takes a block out.
+// remove takes a block out. For the first of the front no search is needed, unless the front has no other.
 func (l *blockList) remove(e entry) {
-	if l.more == nil {
+	if l.more == nil || len(l.front) > 1 && l.front.first().block == e.block {
 		l.front.remove(e)
 	} else {
 		l.removeFromChunk(e)
@@ -175,14 +175,11 @@ func (l *blockList) chunkOf(key blockKey) (*chunk, int) {
 	if l.more == nil {
 		return &l.front, -1
 	}
-	low, n := 0, len(l.more.firsts) // the first chunk above the key is in [low, low+n]
-	for n > 0 {
-		half := n / 2
-		if key.less(l.more.firsts[low+half]) {
-			n = half
-		} else {
-			low, n = low+half+1, n-half-1
-		}
+	low := 0
+	for n := len(l.more.firsts); n > 0; {
+		half := (n + 1) / 2 // of the n from low on, of which the first ones may be counted
+		low += half & (int(key.below(l.more.firsts[low+half-1])) - 1)
+		n -= half
 	}
 	return l.chunkAt(low - 1), low - 1
 }
