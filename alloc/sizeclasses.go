@@ -74,12 +74,27 @@ func (s *sizeClasses) remove(b *block) {
 	if in == nil {
 		panic("alloc: a block is removed that is not there")
 	}
-	list := &in.classes[c]
-	if !list.removeFirst(b) {
-		list.remove(entryOf(b))
+	if !in.classes[c].removeFirst(b) {
+		s.removeOther(b)
+		return
 	}
-	in.used &^= uint64(oneIf(len(list.front) == 0)) << c
+	in.clearIfEmpty(c)
 	s.used &^= uint64(oneIf(in.used == 0)) << o
+}
+
+// removeOther takes a block out that is not the first of few. (In remove, what is needed after the call would be
+// kept in memory, which costs more than the rest.)
+func (s *sizeClasses) removeOther(b *block) {
+	o, c := b.class>>classBits%64, b.class%(1<<classBits)
+	in := s.byOctave[o]
+	in.classes[c].remove(entryOf(b))
+	in.clearIfEmpty(c)
+	s.used &^= uint64(oneIf(in.used == 0)) << o
+}
+
+// clearIfEmpty clears the bit of a class that has no blocks.
+func (in *octave) clearIfEmpty(c uint16) {
+	in.used &^= uint64(oneIf(len(in.classes[c%(1<<classBits)].front) == 0)) << c
 }
 
 // bestFit is the first block of at least that size, or nil.
