@@ -80,7 +80,10 @@ func TestHasAllocatedDuringChange(t *testing.T) {
 	must(err)
 	d := a.devices[0]
 	table := &d.allocatedBlocks
-	i := table.findLocked(p)
+	i := 0
+	for table.keys[i].Load() != uint64(p) {
+		i++
+	}
 	table.changes.Add(1)
 	table.keys[i].Store(0)
 	if !d.hasAllocated(p) {
