@@ -72,3 +72,11 @@ func TestEmptyHistory(t *testing.T) {
 		t.Error(f, err)
 	}
 }
+
+// TestEntryWithoutAction: a trace entry that does not say what it is about is refused as such.
+func TestEntryWithoutAction(t *testing.T) {
+	_, err := ReadLimited(strings.NewReader(`{"segments":[],"device_traces":[[{"size":1}]]}`), "", 1<<20)
+	if err == nil || !strings.Contains(err.Error(), "a trace entry has no action") {
+		t.Errorf("the error is %v", err)
+	}
+}
