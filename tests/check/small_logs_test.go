@@ -224,3 +224,15 @@ func TestAddressesAreHexadecimal(t *testing.T) {
 		}
 	}
 }
+
+// TestLongestLine: a line of just the greatest length is read.
+func TestLongestLine(t *testing.T) {
+	const line = "1,1,free completed,0x1000,512,0"
+	long := strings.Replace(line, "512", strings.Repeat("0", longestLine-1-len(line))+"512", 1)
+	for more, want := range []bool{true, false} {
+		_, err := Reader(strings.NewReader(csvHeader+strings.Replace(long, "512", strings.Repeat("0", more)+"512", 1)+"\n"), "log", Options{})
+		if (err == nil) != want {
+			t.Errorf("a line of %d bytes: %v", longestLine+more, err)
+		}
+	}
+}
