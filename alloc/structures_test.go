@@ -80,7 +80,10 @@ func TestHasAllocatedDuringChange(t *testing.T) {
 	must(err)
 	d := a.devices[0]
 	table := &d.allocatedBlocks
-	i := table.findLocked(p)
+	i := 0
+	for table.keys[i].Load() != uint64(p) {
+		i++
+	}
 	table.changes.Add(1)
 	table.keys[i].Store(0)
 	if !d.hasAllocated(p) {
@@ -95,11 +98,11 @@ func TestHasAllocatedDuringChange(t *testing.T) {
 func TestReadersOfGrowingTable(t *testing.T) {
 	for range 15 {
 		table := pointerTable{shared: true}
-		for len(table.slots) < 1<<15 {
+		for len(table.groups) < 1<<13 {
 			table.growLocked()
 		}
 		fixed := spec.Ptr(512)
-		for table.home(uint64(fixed)) < len(table.slots)*9/10 {
+		for table.home(uint64(fixed)) < len(table.groups)*9/10 {
 			fixed += 512
 		}
 		table.insertLocked(fixed, new(block))
