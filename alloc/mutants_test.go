@@ -494,28 +494,40 @@ func TestNotCalledAgainAfterPanic(t *testing.T) {
 	}
 }
 
-// TestTrackerPanicsBeforeRetry: a tracker that panics at a free that has completed for want of memory ends the malloc
-// before it tries again.
-func TestTrackerPanicsBeforeRetry(t *testing.T) {
-	gpu := fakegpu.New(fakegpu.Config{Waits: fakegpu.WaitsDrain, Devices: fakegpu.Devices(1, 64*mib)})
+// TestTrackerPanicsBeforeSegment: a tracker that panics at a free that has completed ends the malloc before memory is
+// obtained from the driver.
+func TestTrackerPanicsBeforeSegment(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "")
-	stream := newStream(t, gpu, 0)
+	pool := spec.PoolID{User: 1}
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForThread(1)))
 	p := mustMalloc(t, a, 0, 512)
-	mustMalloc(t, a, 0, 512) // in the same segment
-	must(t, a.RecordStream(p, 0, stream))
-	must(t, gpu.Busy(0, stream))
-	must(t, gpu.Launch(spec.Launch{Stream: stream}))
-	must(t, a.Free(p))
+	must(t, a.RecordStream(p, 0, newStream(t, gpu, 0)))
+	must(t, a.Free(p)) // deferred, and free at the next malloc after the routing
+	must(t, a.EndAllocateToPool(0, pool))
 	must(t, a.OnTrace(func(e spec.HistoryEntry) {
 		if e.Action == spec.ActionFreeCompleted {
 			panic(errPanic)
 		}
 	}))
-	if value := panicOf(func() { _, _ = a.Malloc(spec.Request{Bytes: 100 * mib}) }); value != errPanic {
+	before := calls(gpu, "Malloc")
+	if value := panicOf(func() { _, _ = a.Malloc(spec.Request{Bytes: 30 * mib}) }); value != errPanic {
 		t.Fatalf("the panic is %v", value)
 	}
-	if n := current(t, a, 0, "num_alloc_retries"); n != 0 {
-		t.Errorf("%d retries were counted", n)
+	if n := calls(gpu, "Malloc") - before; n != 0 {
+		t.Errorf("%d segments were obtained", n)
+	}
+}
+
+// TestTrackerWithoutHistory: a tracker gets the entries after the history has been disabled.
+func TestTrackerWithoutHistory(t *testing.T) {
+	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
+	entries := 0
+	must(t, a.OnTrace(func(spec.HistoryEntry) { entries++ }))
+	must(t, a.RecordHistory(spec.HistoryOptions{}))
+	must(t, a.Free(mustMalloc(t, a, 0, 512)))
+	if entries != 4 {
+		t.Errorf("there are %d entries, want those of a segment, an allocation and a free", entries)
 	}
 }
 
@@ -553,4 +565,43 @@ func TestPageIsLostAtTheEnd(t *testing.T) {
 	}
 	must(t, a.EmptyCache())
 	wantNoLeaks(t, a, gpu)
+}
+
+// TestFailedReleaseIsNoRetry: a malloc that fails while the cache is released has not tried again.
+func TestFailedReleaseIsNoRetry(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 64*mib)})
+	a := newAllocator(t, gpu, "")
+	must(t, a.Free(mustMalloc(t, a, 0, 20*mib)))
+	failure := errors.New("the driver fails")
+	must(t, gpu.FailCall("Free", 1, failure))
+	if _, err := a.Malloc(spec.Request{Bytes: 60 * mib}); !errors.Is(err, failure) {
+		t.Errorf("the error is %v", err)
+	}
+	if n := current(t, a, 0, "num_alloc_retries"); n != 0 {
+		t.Errorf("%d retries were counted", n)
+	}
+	must(t, a.Free(mustMalloc(t, a, 0, 60*mib)))
+	if n := current(t, a, 0, "num_alloc_retries"); n != 1 {
+		t.Errorf("%d retries were counted, want 1", n)
+	}
+}
+
+// TestGarbageInRounds: garbage collection goes on with what is younger than the average until enough has been returned.
+func TestGarbageInRounds(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, spec.GiB)})
+	a := newAllocator(t, gpu, "garbage_collection_threshold:0.01")
+	must(t, a.SetMemoryFraction(0, 0.5))
+	stream := newStream(t, gpu, 0)
+	old, young := mustMalloc(t, a, 0, 20*mib), mustMalloc(t, a, 0, 20*mib)
+	held := mustMallocOn(t, a, 0, stream, 20*mib)
+	must(t, a.Free(old))
+	for range 10 {
+		must(t, a.Free(held))
+		held = mustMallocOn(t, a, 0, stream, 20*mib)
+	}
+	must(t, a.Free(young))
+	mustMalloc(t, a, 0, 24*mib)
+	if n := current(t, a, 0, "num_device_free"); n != 2 {
+		t.Errorf("%d segments were returned, want both", n)
+	}
 }

@@ -135,6 +135,24 @@ func TestPointerTableIsSparse(t *testing.T) {
 	}
 }
 
+// TestPointersAreSpread: about as many pointers are at home in the upper half of the slots as in the lower one.
+func TestPointersAreSpread(t *testing.T) {
+	table := pointerTable{}
+	const pointers = 1000
+	upper := 0
+	for i := range spec.Ptr(pointers) {
+		table.insertLocked((i+1)*512, new(block))
+	}
+	for i := range uint64(pointers) {
+		if 2*table.home((i+1)*512) >= len(table.slots) {
+			upper++
+		}
+	}
+	if upper < pointers/3 || upper > pointers*2/3 {
+		t.Errorf("%d of %d pointers are at home in the upper half", upper, pointers)
+	}
+}
+
 // TestPointerTableReaders: a reader without the mutex finds a pointer that stays allocated,
 // and does not find one that never is, whenever it is certain, whatever the writer does.
 func TestPointerTableReaders(t *testing.T) {

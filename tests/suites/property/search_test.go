@@ -3,6 +3,7 @@ package property
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,7 @@ import (
 var checked atomic.Int64
 
 func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // the tests drop nearly all that they make
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
 		if testing.Verbose() {
 			fmt.Println(checked.Load(), "operations checked")

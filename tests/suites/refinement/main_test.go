@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain lets the heap grow to several times of what is in use before garbage is collected. Nearly
-// all states of the model are dropped at once, and collecting them takes a quarter of the time else.
+// TestMain lets garbage grow to four times of what is in use: nearly all states of the model are dropped
+// at once.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())
