@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -198,6 +199,7 @@ func (c *whatifCommand) workload(env *environment) (*whatif.Workload, []string, 
 // openSnapshot reads a snapshot, and returns its name in messages.
 func (e *environment) openSnapshot(path string, maxMemory byteLimit) (*snapshot.File, string, error) {
 	most := maxMemory.most()
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most))) // while it reads, garbage is collected sooner near the limit
 	if path == "-" {
 		file, err := snapshot.ReadLimited(e.stdin, "stdin", most)
 		return file, "stdin", err
