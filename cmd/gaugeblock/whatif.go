@@ -223,7 +223,9 @@ func (c *whatifCommand) fromTrace() (*whatif.Workload, []string, error) {
 		return nil, nil, err
 	}
 	defer tr.Close()
-	workload, err := whatif.FromTrace(tr, spec.Device(max(c.Device, 0)), c.MaxMemory.most())
+	most := c.MaxMemory.most()
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most)))
+	workload, err := whatif.FromTrace(tr, spec.Device(max(c.Device, 0)), most)
 	var format *trace.Error
 	switch {
 	case errors.As(err, &format):
