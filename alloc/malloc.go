@@ -244,8 +244,7 @@ func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
 	remaining.ptr += spec.Ptr(size)
 	remaining.size -= size
 	blockPool := b.segment.blockPool
-	blockPool.startAge(remaining)
-	b.segment.lists.free.insert(remaining)
+	blockPool.insertFree(remaining)
 	switch {
 	case b.isExpandable():
 	case wasSplit:

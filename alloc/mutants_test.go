@@ -497,6 +497,13 @@ func TestNotCalledAgainAfterPanic(t *testing.T) {
 // TestTrackerPanicsBeforeSegment: a tracker that panics at a free that has completed ends the malloc before memory is
 // obtained from the driver.
 func TestTrackerPanicsBeforeSegment(t *testing.T) {
+	for _, limit := range []float64{1, 0.0001} { // with the limit there is no memory to be obtained
+		trackerPanicsBeforeSegment(t, limit)
+	}
+}
+
+func trackerPanicsBeforeSegment(t *testing.T, limit float64) {
+	t.Helper()
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "")
 	pool := spec.PoolID{User: 1}
@@ -511,11 +518,12 @@ func TestTrackerPanicsBeforeSegment(t *testing.T) {
 		}
 	}))
 	before := calls(gpu, "Malloc")
+	must(t, a.SetMemoryFraction(0, limit))
 	if value := panicOf(func() { _, _ = a.Malloc(spec.Request{Bytes: 30 * mib}) }); value != errPanic {
 		t.Fatalf("the panic is %v", value)
 	}
-	if n := calls(gpu, "Malloc") - before; n != 0 {
-		t.Errorf("%d segments were obtained", n)
+	if n, failures := calls(gpu, "Malloc")-before, current(t, a, 0, "num_ooms"); n != 0 || failures != 0 {
+		t.Errorf("%d segments were obtained, %d requests have failed", n, failures)
 	}
 }
 

@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -79,7 +80,10 @@ func TestHasAllocatedDuringChange(t *testing.T) {
 	must(err)
 	d := a.devices[0]
 	table := &d.allocatedBlocks
-	i := table.findLocked(p)
+	i := 0
+	for table.keys[i].Load() != uint64(p) {
+		i++
+	}
 	table.changes.Add(1)
 	table.keys[i].Store(0)
 	if !d.hasAllocated(p) {
@@ -89,24 +93,35 @@ func TestHasAllocatedDuringChange(t *testing.T) {
 	table.changes.Add(1)
 }
 
-// TestReadersOfGrowingTable: a reader finds a pointer that stays allocated, or is not certain, while the table grows.
+// TestReadersOfGrowingTable: a reader finds a pointer that stays allocated, or is not certain, while the table grows. Here
+// it is copied last, after many free slots.
 func TestReadersOfGrowingTable(t *testing.T) {
-	for range 10 {
+	for range 15 {
 		table := pointerTable{shared: true}
-		const fixed = spec.Ptr(7 * 512)
+		for len(table.groups) < 1<<13 {
+			table.growLocked()
+		}
+		fixed := spec.Ptr(512)
+		for table.home(uint64(fixed)) < len(table.groups)*9/10 {
+			fixed += 512
+		}
 		table.insertLocked(fixed, new(block))
-		var done atomic.Bool
+		var begun, done atomic.Bool
 		read := make(chan bool)
 		go func() {
 			lost := false
 			for !done.Load() {
 				found, certain := table.has(fixed)
 				lost = lost || certain && !found
+				begun.Store(true)
 			}
 			read <- lost
 		}()
-		for i := range spec.Ptr(20_000) {
-			table.insertLocked((i+10)*512, new(block))
+		for !begun.Load() {
+			runtime.Gosched()
+		}
+		for range 3 {
+			table.growLocked()
 		}
 		done.Store(true)
 		if <-read {
@@ -126,6 +141,15 @@ func TestUncachedIsThere(t *testing.T) {
 // TestNeighboursInOneClass walks over many blocks of one size, also if few are left of the first chunk.
 func TestNeighboursInOneClass(t *testing.T) {
 	var classes sizeClasses
+	two := new(sizeClasses)
+	last := freeBlock(512, 2)
+	first := freeBlock(512, 1)
+	two.insert(first)
+	two.insert(last)
+	if two.after(first) != last {
+		t.Error("the second of two blocks was not found")
+	}
+
 	const n = 5 * chunkLimit
 	var blocks []*block
 	for i := range n {
@@ -156,18 +180,20 @@ func TestNeighboursInOneClass(t *testing.T) {
 
 // TestInsertedTwice: whatever else is in the class, a block that is there is not inserted again.
 func TestInsertedTwice(t *testing.T) {
-	for n := 1; n < 3*chunkLimit; n++ {
-		var classes sizeClasses
-		for i := range n {
-			classes.insert(freeBlock(512, spec.Ptr(i+1)))
-		}
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("the block in the middle of %d was inserted again", n)
-				}
+	for _, n := range []int{1, 2, 3, 5, 10, 40, 3 * chunkLimit} {
+		for again := 1; again <= n; again++ {
+			var classes sizeClasses
+			for i := range n {
+				classes.insert(freeBlock(512, spec.Ptr(i+1)))
+			}
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("block %d of %d was inserted again", again, n)
+					}
+				}()
+				classes.insert(freeBlock(512, spec.Ptr(again)))
 			}()
-			classes.insert(freeBlock(512, spec.Ptr(n/2+1)))
-		}()
+		}
 	}
 }

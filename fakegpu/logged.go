@@ -14,7 +14,21 @@ func (g *GPU) At(t spec.Thread, line int) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
 	g.line = line
-	g.detect().order.SetThread(t)
+	d := g.detect()
+	d.order.SetThread(t)
+	if d.order.PastsDue() {
+		d.order.ForgetPasts(d.uses.oldest(d.order.Lanes()))
+	}
+}
+
+// ExpectManyStreams prepares for a log in which many streams wait for each other. It must be
+// called before anything else turns the detection of hazards on. Then calls of At say where
+// nobody is looking at a hazard any more: clocks that were got from here before an At are good
+// for work that is remembered, and that of the present call.
+func (g *GPU) ExpectManyStreams() {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	g.detect().order.JoinLater()
 }
 
 // WithoutEffects says that work changes no memory: only its order is of interest.

@@ -210,3 +210,27 @@ func (u *uses) sweep(o *happensbefore.Order) {
 	u.merge(kept)
 	o.ForgetLanes(remembered)
 }
+
+// oldest is, for each of so many lanes, the position of its oldest access that is remembered, 0
+// if there is none, and how many accesses are.
+func (u *uses) oldest(lanes int) (oldest []happensbefore.Position, remembered int) {
+	oldest = make([]happensbefore.Position, lanes)
+	meet := func(e happensbefore.Epoch) {
+		if at := &oldest[e.Lane]; e.Position > 0 && (*at == 0 || e.Position < *at) {
+			*at = e.Position
+		}
+	}
+	u.patches.Scan(func(_ spec.Ptr, p *patch) bool {
+		for _, list := range [][]*accesses{p.reads, p.writes} {
+			for _, g := range list {
+				remembered += len(g.uses)
+				meet(g.behind)
+				for i := range g.uses {
+					meet(g.uses[i].Epoch)
+				}
+			}
+		}
+		return true
+	})
+	return oldest, remembered
+}

@@ -54,6 +54,8 @@ var modules = map[string]func(*tlc.Config) (Module, error){
 	"faults":     openFaults,
 
 	"pool_faults":       openPoolFaults,
+	"capture_faults":    openCaptureFaults,
+	"two_faults":        openTwoFaults,
 	"checkpoint_faults": openCheckpointFaults,
 	"two_step_faults":   openTwoStepFaults,
 }

@@ -1,6 +1,9 @@
 package happensbefore
 
-import "iter"
+import (
+	"cmp"
+	"iter"
+)
 
 // Position counts the work submitted to a lane, from 1; 0 is before all of it.
 type Position uint64
@@ -33,13 +36,28 @@ type Clock struct {
 	// latest work here, so that giving it work does not copy the tree.
 	own moment
 
-	known   *positions // the tree of the clock that was joined last, which this one covers
-	partial bool       // Raise has added work to it, without what came before that work
+	known *positions // the tree of the clock that was joined last, which this one covers
+
+	// Raise has added work to it, without what came before that work, or it is more than what
+	// its own moment tells.
+	partial bool
+
+	later *past // what it covers beside these, where clocks are joined later (past.go)
 }
 
 // Of is the position that the clock has for a lane.
-func (c Clock) Of(lane int) Position { return c.stamp(lane).position() }
+func (c Clock) Of(lane int) Position { return c.joined().stamp(lane).position() }
 
+// joined is the clock with all that it covers in its tree.
+func (c Clock) joined() Clock {
+	if c.later != nil {
+		c.later.join()
+		c.tree, c.later = c.tree.join(c.later.tree), nil
+	}
+	return c
+}
+
+// stamp is that of a lane in a clock that is joined.
 func (c Clock) stamp(lane int) stamp {
 	s := c.tree.stamp(lane)
 	if lane == c.own.lane {
@@ -53,22 +71,24 @@ func (c Clock) Covers(e Epoch) bool {
 	if e.Lane == c.own.lane && e.Position <= c.own.stamp.position() {
 		return true
 	}
-	return c.tree.stamp(e.Lane).position() >= e.Position
+	return c.tree.stamp(e.Lane).position() >= e.Position || c.later != nil && c.later.covers(e)
 }
 
 // CoversAll reports whether everything that another clock covers is covered.
 func (c Clock) CoversAll(other Clock) bool {
+	c, other = c.joined(), other.joined()
 	if !c.Covers(Epoch{other.own.lane, other.own.stamp.position()}) {
 		return false
 	}
 	return c.tree == other.tree || c.covering().covers(other.tree)
 }
 
-// covering is a tree of all that the clock has.
+// covering is a tree of all that the clock has, which must be joined.
 func (c Clock) covering() *positions { return c.tree.raise(c.own) }
 
 // Each visits, for each lane that the clock has, the latest work that it covers.
 func (c Clock) Each() iter.Seq[Epoch] {
+	c = c.joined()
 	return func(visit func(Epoch) bool) {
 		own := Epoch{c.own.lane, c.Of(c.own.lane)}
 		if own.Position > 0 && !visit(own) {
@@ -80,7 +100,7 @@ func (c Clock) Each() iter.Seq[Epoch] {
 
 // Others is the clock without what its lane has been given since it last heard of other
 // lanes. Lanes that have waited for the same event, and for nothing else, have equal ones.
-func (c Clock) Others() Clock { return Clock{tree: c.tree, partial: c.partial} }
+func (c Clock) Others() Clock { return Clock{tree: c.tree, partial: c.partial, later: c.later} }
 
 // Join adds what another clock covers: whoever waits for two things comes after all
 // that comes before either.
@@ -94,8 +114,51 @@ func (c *Clock) Join(other Clock) {
 		c.tree = c.tree.join(other.tree)
 	}
 	c.known = other.tree
+	if c.later != nil || other.later != nil {
+		c.joinLater(other)
+		return
+	}
 	c.partial = c.partial || other.partial
 	c.raise(other.own)
+}
+
+// joinLater joins all but the trees.
+func (c *Clock) joinLater(other Clock) {
+	from := other.later
+	if from != nil && from == from.order.nothing {
+		from = nil
+	}
+	switch {
+	case from == nil && other.own.stamp == 0, from == c.later && other.own.stamp == 0:
+	case !other.partial && c.heardOf(other.own):
+		return
+	default:
+		c.hear(other.own, from, cmp.Or(c.later, other.later).order)
+	}
+	c.partial = c.partial || other.partial
+}
+
+// hear adds a lane's moment and what that lane had heard of then.
+func (c *Clock) hear(m moment, from *past, o *Order) {
+	before := c.later
+	if before == o.nothing {
+		before = nil
+	}
+	c.later = o.newPast(before, m, from)
+	c.partial = c.partial || c.own.stamp > 0 // the own moment is of less
+}
+
+// heardOf reports whether a lane at a moment, and so all that it had heard of by then, is
+// known to be covered.
+func (c Clock) heardOf(m moment) bool {
+	switch {
+	case c.partial || c.later == nil || m.stamp == 0 || c.later.order.lanes[m.lane].born >= m.stamp:
+		return false
+	case m.lane == c.own.lane && m.stamp <= c.own.stamp:
+		return true
+	}
+	found, _ := c.later.find(m, fewSteps)
+	return found
 }
 
 // has reports whether a tree that was a lane's clock is known to be covered.
@@ -115,6 +178,8 @@ func (c *Clock) Raise(e Epoch) {
 // raise adds the moment of a lane of which the clock covers all else, or is going to.
 func (c *Clock) raise(m moment) {
 	switch {
+	case c.later != nil:
+		c.tree = c.tree.raise(m)
 	case c.stamp(m.lane) >= m.stamp:
 	case m.lane == c.own.lane:
 		c.own = m
@@ -125,7 +190,7 @@ func (c *Clock) raise(m moment) {
 
 // Tick raises a lane by one, which is the epoch of the lane's next work.
 func (c *Clock) Tick(lane int) Epoch {
-	if lane != c.own.lane {
+	if *c = c.joined(); lane != c.own.lane {
 		c.tree = c.covering()
 	}
 	e := Epoch{lane, c.Of(lane) + 1}

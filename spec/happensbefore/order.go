@@ -49,6 +49,15 @@ type Order struct {
 	current *thread                 // the caller of everything, until SetThread
 
 	strangers bool // see ExpectStrangers
+
+	// Where clocks are joined later (past.go):
+	nothing  *past    // what a new lane has heard of; nil: clocks are joined at once
+	young    []*past  // in the order in which they were made
+	keep     int      // how many of them are
+	latest   Position // of the work of all lanes
+	searches uint64
+	credit   int     // steps that searches may take beyond the usual
+	todo     []*past // room for those that a search is to look at
 }
 
 // device is what the lanes of a device have in common. Lanes of graphs are not among
@@ -92,6 +101,8 @@ type Lane struct {
 	forgotten bool // retired, and nobody remembers work of it
 	reused    bool // retired, and its number serves another lane
 
+	born stamp // what the number had come to before
+
 	inAll, inBlocking bool // among the changed ones of the device
 }
 
@@ -107,8 +118,22 @@ func (l *Lane) Clock() Clock {
 // catchUp makes a blocking lane come after what was released to all of its kind.
 func (l *Lane) catchUp() {
 	if l.blocking && l.released != l.device.released {
-		l.clock.Join(l.device.legacy)
+		l.hear(l.device.legacy)
 		l.released = l.device.released
+	}
+}
+
+// hear makes the lane's next work come after all that a clock covers. Where clocks are joined
+// later, the lane has another stamp from then on: a stamp tells what the lane has heard of.
+func (l *Lane) hear(c Clock) {
+	before := l.clock
+	l.clock.Join(c)
+	if l.clock.later == before.later {
+		return
+	}
+	l.clock.partial = before.partial || c.partial || before.own.stamp.last()
+	if !before.own.stamp.last() {
+		l.clock.own.stamp++
 	}
 }
 
@@ -116,6 +141,7 @@ func (l *Lane) catchUp() {
 func (l *Lane) freeze() Clock {
 	c := &l.clock
 	switch {
+	case c.later != nil: // its moment tells what it has heard of
 	case c.tree != nil && c.tree.of == l && c.tree.version == c.own.stamp: // nothing has changed since
 	case c.own.stamp.last(): // a further version could not be told from this one
 		c.tree = c.covering()
@@ -128,14 +154,15 @@ func (l *Lane) freeze() Clock {
 }
 
 // Last is the lane's latest work; its position is 0 if there is none.
-func (l *Lane) Last() Epoch { return Epoch{l.number, l.clock.Of(l.number)} }
+func (l *Lane) Last() Epoch { return Epoch{l.number, l.clock.stamp(l.number).position()} }
 
 // thread is a host thread.
 type thread struct {
-	id   spec.Thread
-	seen Clock // what it has seen complete
-	lane *Lane // of what it does itself, nil before the first
-	at   int   // where it is in Order.threads
+	id    spec.Thread
+	ended bool
+	seen  Clock // what it has seen complete
+	lane  *Lane // of what it does itself, nil before the first; where clocks are joined later, of what it has seen as well
+	at    int   // where it is in Order.threads
 }
 
 // Moment is when a piece of work was submitted. Its clock is that of the lane.
@@ -171,13 +198,13 @@ func (o *Order) NewGraphLane(s spec.DeviceStream) *Lane { return o.newLane(s) }
 func (o *Order) newLane(s spec.DeviceStream) *Lane {
 	if old := o.reusable(); old != nil {
 		old.reused = true
-		l := &Lane{number: old.number, stream: s}
-		l.clock.own = moment{l.number, old.clock.stamp(l.number)}
+		l := &Lane{number: old.number, stream: s, born: old.clock.stamp(old.number)}
+		l.clock.own, l.clock.later = moment{l.number, l.born}, o.nothing
 		o.lanes[l.number] = l
 		return l
 	}
 	l := &Lane{number: len(o.lanes), stream: s}
-	l.clock.own.lane = l.number
+	l.clock.own.lane, l.clock.later = l.number, o.nothing
 	o.lanes = append(o.lanes, l)
 	return l
 }
@@ -241,7 +268,7 @@ func (o *Order) ForgetLanes(remembered []bool) {
 func (o *Order) prepare(l *Lane) {
 	l.catchUp()
 	if l.heard != o.current.seen {
-		l.clock.Join(o.current.seen)
+		l.hear(o.current.seen)
 		l.heard = o.current.seen
 	}
 	o.changed(l)
@@ -277,8 +304,18 @@ func (d *device) gatherBlocking() Clock {
 // for, and what the thread has seen complete.
 func (o *Order) Submit(l *Lane) Moment {
 	o.prepare(l)
-	e := l.clock.Tick(l.number)
+	e := o.tick(l)
 	return Moment{e, l.clock.kept()}
+}
+
+// tick is the epoch of a lane's next work.
+func (o *Order) tick(l *Lane) Epoch {
+	if o.nothing == nil {
+		return l.clock.Tick(l.number)
+	}
+	o.latest++
+	l.clock.own.stamp = stampOf(o.latest)
+	return Epoch{l.number, o.latest}
 }
 
 // SubmitHost is what the thread does itself, such as writing memory that the device
@@ -288,6 +325,11 @@ func (o *Order) SubmitHost() Moment {
 	t := o.current
 	if t.lane == nil {
 		t.lane = o.newLane(spec.DeviceStream{})
+	}
+	if o.nothing != nil {
+		e := o.tick(t.lane)
+		t.seen = t.lane.clock
+		return Moment{e, t.seen}
 	}
 	t.lane.clock.Join(t.seen)
 	e := t.lane.clock.Tick(t.lane.number)
@@ -312,14 +354,14 @@ func (o *Order) Record(event *Clock, l *Lane) {
 // Wait makes the lane's next work come after an event.
 func (o *Order) Wait(l *Lane, event Clock) {
 	o.prepare(l)
-	l.clock.Join(event)
+	l.hear(event)
 }
 
 // WaitDevice makes the lane's next work come after all on its device, what is in
 // retired lanes included.
 func (o *Order) WaitDevice(l *Lane) {
 	o.prepare(l)
-	l.clock.Join(o.onDevice(l.stream.Device))
+	l.hear(o.onDevice(l.stream.Device))
 }
 
 // onDevice is the clock of what comes after all on a device.
@@ -339,8 +381,8 @@ func (o *Order) onDevice(dev spec.Device) Clock {
 // after all in the blocking lanes of its device.
 func (o *Order) GatherBlocking(l *Lane) {
 	o.prepare(l)
-	l.clock.Join(l.device.gatherBlocking())
-	l.clock.Join(l.device.legacy)
+	l.hear(l.device.gatherBlocking())
+	l.hear(l.device.legacy)
 }
 
 // ReleaseBlocking makes the next work of the blocking lanes of the lane's device come
@@ -354,17 +396,39 @@ func (o *Order) ReleaseBlocking(l *Lane) {
 }
 
 // See says that the thread has seen complete what a clock covers.
-func (o *Order) See(c Clock) { o.current.seen.Join(c) }
+func (o *Order) See(c Clock) { o.see(o.current, c) }
+
+func (o *Order) see(t *thread, c Clock) {
+	if o.nothing == nil {
+		t.seen.Join(c)
+		return
+	}
+	t.lane.hear(c)
+	t.seen = t.lane.clock
+}
 
 // SeeWork says that the thread has seen a piece of work complete.
-func (o *Order) SeeWork(e Epoch) { o.current.seen.Raise(e) }
+func (o *Order) SeeWork(e Epoch) {
+	t := o.current
+	if o.nothing == nil {
+		t.seen.Raise(e)
+		return
+	}
+	t.lane.clock.Raise(e)
+	t.seen = t.lane.clock
+}
 
 // SynchronizeDevice says that the thread has seen all on a device complete, what is in
 // retired lanes included.
 func (o *Order) SynchronizeDevice(dev spec.Device) { o.See(o.onDevice(dev)) }
 
 // Known is what the thread has seen complete.
-func (o *Order) Known() Clock { return o.current.seen.kept() }
+func (o *Order) Known() Clock {
+	if seen := &o.current.seen; seen.later == o.nothing && o.nothing != nil && seen.own.stamp == 0 {
+		return Clock{}
+	}
+	return o.current.seen.kept()
+}
 
 // Seen reports whether the thread has seen the work complete.
 func (o *Order) Seen(e Epoch) bool { return o.current.seen.Covers(e) }
@@ -398,13 +462,17 @@ func (o *Order) Thread() spec.Thread { return o.current.id }
 func (o *Order) ExpectStrangers() { o.strangers = true }
 
 // SetThread says which host thread makes the calls from here on.
-func (o *Order) SetThread(id spec.Thread) { o.current = o.thread(id) }
+func (o *Order) SetThread(id spec.Thread) {
+	if o.current.id != id || o.current.ended {
+		o.current = o.thread(id)
+	}
+}
 
 // OrderThreads says that what one thread has done comes before whatever another one
 // does from here on.
 func (o *Order) OrderThreads(before, after spec.Thread) {
 	from, to := o.thread(before), o.thread(after)
-	to.seen.Join(from.seen)
+	o.see(to, from.seen)
 }
 
 // EndThread says that a thread makes no more calls. Whoever has its number later is
@@ -414,6 +482,7 @@ func (o *Order) EndThread(id spec.Thread) {
 	if t == nil {
 		return
 	}
+	t.ended = true
 	if t.lane != nil {
 		o.Retire(t.lane)
 	}
@@ -433,7 +502,13 @@ func (o *Order) thread(id spec.Thread) *thread {
 		return t
 	}
 	t := &thread{id: id, at: len(o.threads)}
-	if !o.strangers {
+	switch {
+	case o.nothing != nil:
+		o.giveLane(t)
+		if !o.strangers {
+			o.see(t, o.current.seen)
+		}
+	case !o.strangers:
 		t.seen = o.current.seen
 	}
 	o.threads, o.byID[id] = append(o.threads, t), t

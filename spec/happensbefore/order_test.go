@@ -15,10 +15,14 @@ import (
 // TestOrder holds the clocks to their definition: everything that a program does is a
 // vertex of a graph, with an edge from each vertex that CUDA promises to be over before
 // it, and one thing comes before another if there is a path. The graph forgets nothing
-// and reuses nothing.
+// and reuses nothing. Clocks are joined at once, or later.
 func TestOrder(t *testing.T) {
+	happensbefore.SmallPasts(t)
 	rapid.Check(t, func(t *rapid.T) {
 		p := newProgram()
+		if p.later = rapid.Bool().Draw(t, "later"); p.later {
+			p.order.JoinLater()
+		}
 		if p.strangers = rapid.Bool().Draw(t, "strangers"); p.strangers {
 			p.order.ExpectStrangers()
 		}
@@ -48,6 +52,7 @@ type program struct {
 	events    map[int]*eventModel
 	seen      map[spec.Thread][]int // by thread: the vertices that it has seen complete
 	works     []workModel
+	later     bool                  // clocks are joined later
 	strangers bool                  // threads come that have seen nothing
 	legacy    map[spec.Device][]int // by device: what comes before its blocking lanes' next work
 }
@@ -285,6 +290,20 @@ func (p *program) forget(t *rapid.T) {
 	}
 	p.works = slices.DeleteFunc(p.works, func(w workModel) bool { return !remembered[w.epoch.Lane] })
 	p.order.ForgetLanes(remembered)
+	if p.later {
+		p.order.ForgetPasts(p.oldest(), 0)
+	}
+}
+
+// oldest is the position of the oldest work that is remembered, by lane.
+func (p *program) oldest() []happensbefore.Position {
+	oldest := make([]happensbefore.Position, p.order.Lanes())
+	for _, w := range p.works {
+		if at := &oldest[w.epoch.Lane]; *at == 0 || w.epoch.Position < *at {
+			*at = w.epoch.Position
+		}
+	}
+	return oldest
 }
 
 // endCapture retires a lane of captured nodes that the thread has seen complete.
@@ -413,8 +432,12 @@ func TestLanesThatAreNeeded(t *testing.T) {
 // TestSeenAlone: who has seen a piece of work complete, and nothing of what came before it in
 // other lanes, does not know what an earlier event of its lane knew; nor do those that it tells.
 func TestSeenAlone(t *testing.T) {
-	for _, told := range []bool{false, true} {
+	for _, how := range []struct{ told, later bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
+		told := how.told
 		order := happensbefore.New()
+		if how.later {
+			order.JoinLater()
+		}
 		order.SetThread(1)
 		order.SetThread(0)
 		first := order.NewLane(spec.DeviceStream{Stream: 1})
@@ -434,7 +457,7 @@ func TestSeenAlone(t *testing.T) {
 			t.Error("the work of the other lane is seen too early")
 		}
 		if order.See(later); !order.Seen(work) {
-			t.Errorf("told %v: an event is seen, and not what came before it", told)
+			t.Errorf("%v: an event is seen, and not what came before it", how)
 		}
 	}
 }
@@ -442,13 +465,27 @@ func TestSeenAlone(t *testing.T) {
 // TestManyVersions: a lane that records events without end, with no work between them, and
 // waits in turn. Whoever has waited for one of them has not waited for later ones.
 func TestManyVersions(t *testing.T) {
+	for _, later := range []bool{false, true} {
+		testManyVersions(t, later)
+	}
+}
+
+func testManyVersions(t *testing.T, later bool) {
 	order := happensbefore.New()
+	if later {
+		order.JoinLater()
+	}
 	lane := order.NewLane(spec.DeviceStream{Stream: 1})
 	other := order.NewLane(spec.DeviceStream{Stream: 2})
 	waiting := order.NewLane(spec.DeviceStream{Stream: 3})
 	var event happensbefore.Clock
 	for i := range 1<<20 + 10 { // more than there are versions
 		work := order.Submit(other).Epoch
+		if order.PastsDue() {
+			oldest := make([]happensbefore.Position, order.Lanes())
+			oldest[work.Lane] = work.Position
+			order.ForgetPasts(oldest, 1)
+		}
 		order.Record(&event, other)
 		order.Wait(lane, event)
 		order.Record(&event, lane)
@@ -461,7 +498,7 @@ func TestManyVersions(t *testing.T) {
 			}
 		}
 	}
-	if e := order.Submit(lane).Epoch; e.Position != 1 {
+	if e := order.Submit(lane).Epoch; e.Position != 1 && !later {
 		t.Errorf("the first work is at position %d", e.Position)
 	}
 }

@@ -101,6 +101,8 @@ type checker struct {
 	idle     *freeMemory // nil unless Options.NeedlessCalls
 	hazards  int         // that were added
 	works    int         // that touched memory
+	reads    touched     // by the present work; so are writes
+	writes   touched
 	shown    shown
 	reported map[reported]bool
 	lockstep *lockstep
@@ -127,6 +129,7 @@ func newChecker(log source, name string, o Options) (*checker, error) {
 		program: player, roomy: &roomy, gpu: player.GPU(), memory: newMemory(), streams: newStreams(),
 		reported: map[reported]bool{},
 	}
+	c.gpu.ExpectManyStreams()
 	c.gpu.ExpectStrangers()
 	c.gpu.WithoutEffects()
 	if o.Races {

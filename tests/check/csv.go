@@ -29,11 +29,13 @@ type csv struct {
 	header  trace.Header
 	streams map[spec.Stream]int
 	threads map[string]spec.Thread
+	thread  spec.Thread // that was named last
 	given   written
 	events  []spec.TraceEntry // of driver calls that belong to the next operation
 	driver  bool              // there have been driver calls
 	over    bool
 
+	row    csvRow   // the present one
 	op     trace.Op // the latest one
 	addr   spec.Ptr
 	ranges [1]trace.OpRange
@@ -137,7 +139,7 @@ func (c *csv) Next() (*trace.Op, error) {
 		if err != nil {
 			return nil, err
 		}
-		op, err := c.row()
+		op, err := c.readRow()
 		if op != nil || err != nil {
 			return op, err
 		}
@@ -162,8 +164,8 @@ func (c *csv) carry() *trace.Op {
 	return &c.op
 }
 
-// row makes an operation of a line, or nil if the line only says what the allocator did.
-func (c *csv) row() (*trace.Op, error) {
+// readRow makes an operation of a line, or nil if the line only says what the allocator did.
+func (c *csv) readRow() (*trace.Op, error) {
 	if len(c.fields) != c.width {
 		return nil, c.fail("%d fields instead of %d", len(c.fields), c.width)
 	}
@@ -172,11 +174,12 @@ func (c *csv) row() (*trace.Op, error) {
 		return nil, c.fail("the action %q is not known", c.fields[c.columns[columnAction]])
 	}
 	c.op = trace.Op{}
-	r := csvRow{log: c, op: &c.op}
+	c.row = csvRow{log: c, op: &c.op}
+	r := &c.row
 	if c.columns[columnThread] >= 0 {
 		c.op.Thread = r.thread(columnThread)
 	}
-	is := does(&r)
+	is := does(r)
 	if r.wrong != nil {
 		return nil, r.wrong
 	}
@@ -294,6 +297,9 @@ func (r *csvRow) stream(column int) int {
 // thread is the thread in a column, numbered as it is first met.
 func (r *csvRow) thread(column int) spec.Thread {
 	name := r.field(column)
+	if latest := r.log.given.threads; len(latest) > 0 && string(name) == latest[r.log.thread] {
+		return r.log.thread
+	}
 	thread, met := r.log.threads[string(name)]
 	if !met {
 		if len(r.log.threads) == mostThreads {
@@ -304,6 +310,7 @@ func (r *csvRow) thread(column int) spec.Thread {
 		r.log.threads[string(name)] = thread
 		r.log.given.threads = append(r.log.given.threads, string(name))
 	}
+	r.log.thread = thread
 	return thread
 }
 

@@ -219,7 +219,7 @@ func (c *checker) free(op *trace.Op) error {
 		c.works++
 		c.performed(c.gpu.EndLifetimeOn(a.device, on, a.ptr, "free"))
 		a.told = c.gpu.Reached(a.device, on)
-	} else if on := c.streams.byIndex[deviceIndex{a.device, op.Stream}]; on != nil && on.destroyed == 0 {
+	} else if on := *c.streams.at(a.device, op.Stream); on != nil && on.destroyed == 0 {
 		a.told = c.gpu.Reached(a.device, on.handle)
 	}
 	c.endLife(a)

@@ -13,17 +13,12 @@ import (
 
 // streams are those that the device has been given.
 type streams struct {
-	byIndex   map[deviceIndex]*given
+	byIndex   [][]*given             // by device, and by the log's number
 	byHandle  map[spec.Stream]*given // by the device's handle
 	created   bool                   // the log says when streams are created
 	perThread map[deviceThread]*given
 	free      spec.Stream // a handle that no log has
 	unknown   int         // streams that were named and not created
-}
-
-type deviceIndex struct {
-	device spec.Device
-	index  int
 }
 
 type deviceThread struct {
@@ -40,9 +35,21 @@ type given struct {
 
 func newStreams() streams {
 	return streams{
-		byIndex: map[deviceIndex]*given{}, byHandle: map[spec.Stream]*given{}, perThread: map[deviceThread]*given{},
+		byHandle: map[spec.Stream]*given{}, perThread: map[deviceThread]*given{},
 		free: 1 << 63,
 	}
+}
+
+// at is the place of a stream of a device.
+func (s *streams) at(dev spec.Device, index int) **given {
+	for len(s.byIndex) <= int(dev) {
+		s.byIndex = append(s.byIndex, nil)
+	}
+	of := &s.byIndex[dev]
+	if index >= len(*of) {
+		*of = append(*of, make([]*given, index+1-len(*of))...)
+	}
+	return &(*of)[index]
 }
 
 // stream is the device's handle of a stream of the log. It comes into being when it is
@@ -55,19 +62,19 @@ func (c *checker) stream(dev spec.Device, index int) spec.Stream {
 	if handle <= trace.LegacyStream {
 		return 0
 	}
-	key := deviceIndex{dev, index}
-	s := c.streams.byIndex[key]
+	at := c.streams.at(dev, index)
+	s := *at
 	switch {
 	case s == nil:
 		s = c.addStream(handle, c.given.stream(index, handle), dev, c.options.BlockingStreams)
-		c.streams.byIndex[key] = s
+		*at = s
 		c.streams.unknown++
 	case s.destroyed > 0:
 		if c.streams.created {
 			c.violation(DeviceRefuses, "%s: stream %s", c.op.Kind, s.name)
 		}
 		s = c.addStream(handle, c.given.stream(index, handle), dev, c.options.BlockingStreams)
-		c.streams.byIndex[key] = s
+		*at = s
 	}
 	return s.handle
 }
@@ -111,15 +118,15 @@ func (c *checker) createStream(op *trace.Op) {
 		c.violation(DeviceRefuses, "%s: the default stream is not created", op.Kind)
 		return
 	}
-	key := deviceIndex{op.Device, op.Stream}
-	if s := c.streams.byIndex[key]; s != nil && s.destroyed == 0 {
+	at := c.streams.at(op.Device, op.Stream)
+	if s := *at; s != nil && s.destroyed == 0 {
 		if c.streams.created {
 			c.violation(DeviceRefuses, "%s: stream %s is there already", op.Kind, s.name)
 		}
 		_ = c.gpu.DestroyStream(op.Device, s.handle)
 	}
 	c.streams.created = true
-	c.streams.byIndex[key] = c.addStream(handle, c.given.stream(op.Stream, handle), op.Device, op.Blocking)
+	*at = c.addStream(handle, c.given.stream(op.Stream, handle), op.Device, op.Blocking)
 }
 
 func (c *checker) destroyStream(op *trace.Op) {
@@ -128,7 +135,7 @@ func (c *checker) destroyStream(op *trace.Op) {
 		c.performed(err)
 		return
 	}
-	if s := c.streams.byIndex[deviceIndex{op.Device, op.Stream}]; s != nil {
+	if s := *c.streams.at(op.Device, op.Stream); s != nil {
 		s.destroyed = op.Line
 		s.name += fmt.Sprintf(" (destroyed in line %d)", op.Line)
 	}

@@ -152,8 +152,15 @@ func (a *allocation) recorded(u use) {
 	a.uses = append(a.uses, u)
 }
 
-// ranges are the parts of allocations that work touches.
-func (c *checker) ranges(of []trace.OpRange) (found []spec.Range, owners []*allocation) {
+// touched are parts of allocations, and which.
+type touched struct {
+	ranges []spec.Range
+	owners []*allocation
+}
+
+// touches sets t to the parts of allocations that work touches.
+func (c *checker) touches(of []trace.OpRange, t *touched) {
+	t.ranges, t.owners = t.ranges[:0], t.owners[:0]
 	for _, r := range of {
 		a := c.find(r.ID, "work touches")
 		if a == nil || a.opened {
@@ -167,38 +174,38 @@ func (c *checker) ranges(of []trace.OpRange) (found []spec.Range, owners []*allo
 		if r.Bytes == 0 {
 			r.Bytes = a.bytes - r.Offset
 		}
-		found = append(found, spec.Range{Ptr: a.ptr + spec.Ptr(r.Offset), Bytes: r.Bytes})
-		owners = append(owners, a)
+		t.ranges = append(t.ranges, spec.Range{Ptr: a.ptr + spec.Ptr(r.Offset), Bytes: r.Bytes})
+		t.owners = append(t.owners, a)
 	}
-	return found, owners
 }
 
 func (c *checker) launch(op *trace.Op) error {
 	if len(op.Reads)+len(op.Writes) > 0 {
 		c.works++
 	}
-	reads, _ := c.ranges(op.Reads)
-	writes, _ := c.ranges(op.Writes)
+	c.touches(op.Reads, &c.reads)
+	c.touches(op.Writes, &c.writes)
 	if op.Kind == trace.OpHostAccess {
-		c.gpu.HostAccess(op.Name, reads, writes)
+		c.gpu.HostAccess(op.Name, c.reads.ranges, c.writes.ranges)
 		return nil
 	}
 	c.performed(c.gpu.Launch(spec.Launch{
-		Device: op.Device, Stream: c.stream(op.Device, op.Stream), Name: op.Name, Reads: reads, Writes: writes,
+		Device: op.Device, Stream: c.stream(op.Device, op.Stream), Name: op.Name, Reads: c.reads.ranges, Writes: c.writes.ranges,
 	}))
 	return nil
 }
 
 func (c *checker) copy(op *trace.Op) error {
-	from, source := c.ranges(op.Reads)
-	to, target := c.ranges(op.Writes)
+	c.touches(op.Reads, &c.reads)
+	c.touches(op.Writes, &c.writes)
+	from, to := c.reads.ranges, c.writes.ranges
 	if len(from) != 1 || len(to) != 1 {
 		return nil
 	}
 	c.works++
 	c.performed(c.gpu.Copy(spec.Copy{
 		Device: op.Device, Stream: c.stream(op.Device, op.Stream),
-		Dst: to[0].Ptr, DstDevice: target[0].device, Src: from[0].Ptr, SrcDevice: source[0].device,
+		Dst: to[0].Ptr, DstDevice: c.writes.owners[0].device, Src: from[0].Ptr, SrcDevice: c.reads.owners[0].device,
 		Bytes: min(from[0].Bytes, to[0].Bytes),
 	}))
 	return nil

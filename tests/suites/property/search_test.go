@@ -93,6 +93,24 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
+// TestPairsOfCallsFail lets two driver calls of one operation fail, in a few programs.
+func TestPairsOfCallsFail(t *testing.T) {
+	most := 200
+	if testing.Short() {
+		most = 40
+	}
+	for _, area := range conformance.Areas() {
+		t.Run(area.Name, func(t *testing.T) {
+			result := area.RunFaultPairs(uint64(fromEnvironment(t, "GAUGEBLOCK_SEED", 1)), 60, most, options())
+			checked.Add(int64(result.Checked))
+			t.Logf("%d operations", result.Checked)
+			if result.Failure != nil {
+				report(t, result.Failure, options())
+			}
+		})
+	}
+}
+
 // report minimises a failure, writes it to a file, and fails the test.
 func report(t *testing.T, f *conformance.Failure, o conformance.Options) {
 	t.Helper()
