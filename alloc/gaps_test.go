@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 )
 
@@ -76,4 +77,30 @@ func (r *faultRun) mappedWithoutGaps(pool spec.PoolID) (bytes uint64) {
 		}
 	}}))
 	return bytes
+}
+
+// TestManyPools: each of many private pools is found by its id, and only those that were
+// released are erased.
+func TestManyPools(t *testing.T) {
+	const many = 500
+	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
+	id := func(i int) spec.PoolID { return spec.PoolID{Capture: uint64(i % 3), User: uint64(1 + i)} }
+	random := rand.New(rand.NewPCG(16, 4))
+	there := map[int]bool{}
+	for step := range 4 * many {
+		i := random.IntN(many)
+		switch {
+		case !there[i]:
+			must(t, a.CreatePool(0, id(i), spec.PoolOptions{}))
+			there[i] = true
+		case step%2 == 0:
+			must(t, a.ReleasePool(0, id(i)))
+			must(t, a.EmptyPool(id(i)))
+			delete(there, i)
+		}
+		j := random.IntN(many)
+		if n, err := a.PoolUseCount(0, id(j)); (n == 1) != there[j] || (err == nil) != there[j] {
+			t.Fatalf("step %d: pool %v is in use %d times (%v), want it there: %v", step, id(j), n, err, there[j])
+		}
+	}
 }

@@ -39,6 +39,11 @@ func newPool(id spec.PoolID) *pool {
 	return p
 }
 
+// hasSegments reports whether the pool has a segment: each is tied to the lists of its stream.
+func (p *pool) hasSegments() bool {
+	return len(p.smallBlocks.blocks.lists) > 0 || len(p.largeBlocks.blocks.lists) > 0
+}
+
 // blockPoolFor is the block pool for a rounded size in bytes.
 func (p *pool) blockPoolFor(size uint64, g *spec.Geometry) *blockPool {
 	if g.PoolKind(size) == spec.SmallPool {
@@ -101,19 +106,28 @@ func orderKey(id spec.PoolID) uint64 {
 }
 
 func (l privatePools) find(id spec.PoolID) *pool {
-	for _, p := range l {
-		if p.id == id {
-			return p
-		}
+	if at, found := l.search(id); found {
+		return l[at]
 	}
 	return nil
 }
 
 func (l *privatePools) insert(p *pool) {
-	at, _ := slices.BinarySearchFunc(*l, p.id, func(q *pool, id spec.PoolID) int {
+	at, _ := l.search(p.id)
+	*l = slices.Insert(*l, at, p)
+}
+
+func (l *privatePools) remove(p *pool) {
+	if at, found := l.search(p.id); found {
+		*l = slices.Delete(*l, at, at+1)
+	}
+}
+
+// search is the index of a pool, or where it would be.
+func (l privatePools) search(id spec.PoolID) (int, bool) {
+	return slices.BinarySearchFunc(l, id, func(q *pool, id spec.PoolID) int {
 		return cmp.Or(cmp.Compare(orderKey(q.id), orderKey(id)), compareIDs(q.id, id))
 	})
-	*l = slices.Insert(*l, at, p)
 }
 
 // byID lists the pools in order of their ids.
@@ -223,7 +237,7 @@ func (d *device) releaseFreeablePoolLocked(p *pool, context gatheredContext) err
 		return err
 	}
 	if d.canEraseLocked(p) {
-		d.graphPools = slices.DeleteFunc(d.graphPools, func(q *pool) bool { return q == p })
+		d.graphPools.remove(p)
 	}
 	return nil
 }
@@ -232,7 +246,7 @@ func (d *device) releaseFreeablePoolLocked(p *pool, context gatheredContext) err
 // alone, which with expandable segments can be 0 while blocks of the pool are allocated;
 // see docs/deviations.md.
 func (d *device) canEraseLocked(p *pool) bool {
-	return p.cudaMallocCount <= 0 && p.pins == 0 && d.routingToLocked(p.id) < 0 && len(d.segmentsOfLocked(p)) == 0
+	return p.cudaMallocCount <= 0 && p.pins == 0 && !p.hasSegments() && d.routingToLocked(p.id) < 0
 }
 
 // emptyPoolLocked is releaseFreeablePoolLocked for a pool that is found by its id, if

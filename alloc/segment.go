@@ -39,13 +39,18 @@ func (l *segmentList) remove(s *segment) {
 	if !found || (*l)[at] != s {
 		panic("alloc: a segment is removed that is not there")
 	}
-	if at < len(*l)/2 { // move the shorter part: the cache is released from the lowest address on
-		copy((*l)[1:at+1], (*l)[:at])
-		(*l)[0] = nil
-		*l = (*l)[1:]
-		return
+	*l = deleteAt(*l, at)
+}
+
+// deleteAt deletes an element and moves the shorter part of the others: the cache is released
+// from the lowest stream and address on.
+func deleteAt[T any](list []T, at int) []T {
+	if at >= len(list)/2 {
+		return slices.Delete(list, at, at+1)
 	}
-	*l = slices.Delete(*l, at, at+1)
+	copy(list[1:at+1], list[:at])
+	clear(list[:1])
+	return list[1:]
 }
 
 // at is the segment that begins at an address, or nil.

@@ -59,8 +59,8 @@ func (s *blocksByStream) removeSegment(segment *segment) {
 	segment.lists.segments--
 	if segment.lists.segments == 0 {
 		at, _ := s.find(segment.stream)
-		s.handles = slices.Delete(s.handles, at, at+1)
-		s.lists = slices.Delete(s.lists, at, at+1)
+		s.handles = deleteAt(s.handles, at)
+		s.lists = deleteAt(s.lists, at)
 	}
 }
 

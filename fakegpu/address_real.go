@@ -3,6 +3,8 @@ package fakegpu
 import (
 	"slices"
 
+	"github.com/tidwall/btree"
+
 	"gaugeblock/spec"
 )
 
@@ -34,7 +36,7 @@ func RealLike(dev spec.Device) AddressPolicy {
 // RealLikeWithin is that policy in another part of the address space: chunks end where it ends,
 // and ranges begin where it begins.
 func RealLikeWithin(window spec.Range) AddressPolicy {
-	return &realLike{top: window.End(), lowest: window.Ptr}
+	return &realLike{gaps: below(window.End()), lowest: window.Ptr}
 }
 
 const (
@@ -51,9 +53,9 @@ const (
 )
 
 type realLike struct {
-	top    spec.Ptr
-	newest []*chunk // in order of age, the newest last
-	byAddr []*chunk // in order of address
+	byAge  chunksByAge
+	byAddr btree.Map[spec.Ptr, *chunk] // by where they begin
+	gaps   []spec.Range                // between the chunks, by address, never adjacent; the first is below all chunks
 	ranges []spec.Range
 	lowest spec.Ptr // where ranges begin
 }
@@ -62,11 +64,15 @@ type realLike struct {
 type chunk struct {
 	area  spec.Range
 	holes []spec.Range // what is not in use, by address, never adjacent
+	age   int          // its index in chunksByAge
 }
+
+// below is one gap, up to an address.
+func below(top spec.Ptr) []spec.Range { return []spec.Range{{Bytes: uint64(top)}} }
 
 func newRealLike(offset uint64) *realLike {
 	return &realLike{
-		top:    spec.Ptr(offset + realTop),
+		gaps:   below(spec.Ptr(offset + realTop)),
 		lowest: spec.Ptr(offset + realRangeBase),
 		ranges: []spec.Range{{Ptr: spec.Ptr(offset + realTaken), Bytes: realTakenSize}},
 	}
@@ -74,51 +80,45 @@ func newRealLike(offset uint64) *realLike {
 
 func (r *realLike) Place(bytes uint64) spec.Ptr {
 	bytes = roundUp(bytes, pieceStep)
-	for _, c := range slices.Backward(r.newest) {
-		if i := c.bestHole(bytes); i >= 0 {
-			return c.take(i, bytes)
-		}
+	c := r.byAge.newest(bytes)
+	if c == nil {
+		c = r.newChunk(roundUp(bytes, chunkBytes))
 	}
-	return r.newChunk(roundUp(bytes, chunkBytes)).take(0, bytes)
+	ptr := c.take(c.bestHole(bytes), bytes)
+	r.byAge.update(c)
+	return ptr
 }
 
 func (r *realLike) Vacate(ptr spec.Ptr, bytes uint64) {
-	i, found := slices.BinarySearchFunc(r.byAddr, ptr, func(c *chunk, p spec.Ptr) int {
-		switch {
-		case c.area.End() <= p:
-			return -1
-		case c.area.Ptr > p:
-			return 1
-		}
-		return 0
+	var c *chunk
+	r.byAddr.Descend(ptr, func(_ spec.Ptr, below *chunk) bool {
+		c = below
+		return false
 	})
-	if !found {
+	if c == nil || c.area.End() <= ptr {
 		return
 	}
-	c := r.byAddr[i]
 	c.giveBack(spec.Range{Ptr: ptr, Bytes: roundUp(bytes, pieceStep)})
 	if c.holes[0] != c.area {
+		r.byAge.update(c)
 		return
 	}
-	r.byAddr = slices.Delete(r.byAddr, i, i+1)
-	age := slices.Index(r.newest, c)
-	r.newest = slices.Delete(r.newest, age, age+1)
+	r.byAddr.Delete(c.area.Ptr)
+	r.byAge.remove(c)
+	r.gaps = merged(r.gaps, c.area)
 }
 
 // newChunk makes a chunk at the upper end of the highest gap that is larger.
 func (r *realLike) newChunk(bytes uint64) *chunk {
-	end, at := r.top, len(r.byAddr)
-	for ; at > 0; at-- {
-		below := r.byAddr[at-1].area
-		if uint64(end-below.End()) > bytes {
-			break
-		}
-		end = below.Ptr
+	gap := len(r.gaps) - 1
+	for gap > 0 && r.gaps[gap].Bytes <= bytes {
+		gap--
 	}
-	area := spec.Range{Ptr: end - spec.Ptr(bytes), Bytes: bytes}
+	area := spec.Range{Ptr: r.gaps[gap].End() - spec.Ptr(bytes), Bytes: bytes}
+	r.gaps[gap].Bytes -= bytes
 	c := &chunk{area: area, holes: []spec.Range{area}}
-	r.byAddr = slices.Insert(r.byAddr, at, c)
-	r.newest = append(r.newest, c)
+	r.byAddr.Set(area.Ptr, c)
+	r.byAge.add(c)
 	return c
 }
 
@@ -146,18 +146,22 @@ func (c *chunk) take(hole int, bytes uint64) spec.Ptr {
 	return ptr
 }
 
-// giveBack makes a hole, merging it with its neighbours.
-func (c *chunk) giveBack(r spec.Range) {
-	i, _ := slices.BinarySearchFunc(c.holes, r.Ptr, byBase)
-	c.holes = slices.Insert(c.holes, i, r)
-	if i+1 < len(c.holes) && r.End() == c.holes[i+1].Ptr {
-		c.holes[i].Bytes += c.holes[i+1].Bytes
-		c.holes = slices.Delete(c.holes, i+1, i+2)
+// giveBack makes a hole.
+func (c *chunk) giveBack(r spec.Range) { c.holes = merged(c.holes, r) }
+
+// merged adds a range to ranges in order of address, merging it with its neighbours.
+func merged(ranges []spec.Range, r spec.Range) []spec.Range {
+	i, _ := slices.BinarySearchFunc(ranges, r.Ptr, byBase)
+	ranges = slices.Insert(ranges, i, r)
+	if i+1 < len(ranges) && r.End() == ranges[i+1].Ptr {
+		ranges[i].Bytes += ranges[i+1].Bytes
+		ranges = slices.Delete(ranges, i+1, i+2)
 	}
-	if i > 0 && c.holes[i-1].End() == r.Ptr {
-		c.holes[i-1].Bytes += c.holes[i].Bytes
-		c.holes = slices.Delete(c.holes, i, i+1)
+	if i > 0 && ranges[i-1].End() == r.Ptr {
+		ranges[i-1].Bytes += ranges[i].Bytes
+		ranges = slices.Delete(ranges, i, i+1)
 	}
+	return ranges
 }
 
 func (r *realLike) PlaceRange(bytes uint64) spec.Ptr {

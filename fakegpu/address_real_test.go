@@ -3,10 +3,12 @@ package fakegpu
 import (
 	"bufio"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"gaugeblock/spec"
 )
@@ -30,7 +32,6 @@ func replayAddresses(t *testing.T, file string) {
 	}
 	defer f.Close()
 	policy := newRealLike(0)
-	policy.top = 0 // where the recording says
 	lines := bufio.NewScanner(f)
 	for line := 1; lines.Scan(); line++ {
 		var what string
@@ -40,7 +41,7 @@ func replayAddresses(t *testing.T, file string) {
 		case what == "#":
 		case what == "chunk" && n == 5:
 			c := &chunk{area: at, holes: []spec.Range{hole}}
-			policy.newest = append(policy.newest, c)
+			policy.byAge.add(c)
 			policy.occupy(c)
 		case what == "taken" && n == 3:
 			policy.occupy(&chunk{area: at})
@@ -62,9 +63,73 @@ func replayAddresses(t *testing.T, file string) {
 	}
 }
 
-// occupy puts a chunk where it was before the recording.
+// occupy puts a chunk where it was before the recording. The highest one is below all else of
+// the process.
 func (r *realLike) occupy(c *chunk) {
-	i, _ := slices.BinarySearchFunc(r.byAddr, c.area.Ptr, func(o *chunk, p spec.Ptr) int { return byBase(o.area, p) })
-	r.byAddr = slices.Insert(r.byAddr, i, c)
-	r.top = max(r.top, c.area.End())
+	r.byAddr.Set(c.area.Ptr, c)
+	r.gaps = nil
+	var end spec.Ptr
+	r.byAddr.Scan(func(at spec.Ptr, c *chunk) bool {
+		if end < at {
+			r.gaps = append(r.gaps, spec.Range{Ptr: end, Bytes: uint64(at - end)})
+		}
+		end = c.area.End()
+		return true
+	})
+}
+
+// TestChunksByAge compares with a search from the newest chunk to the oldest.
+func TestChunksByAge(t *testing.T) {
+	random := rand.New(rand.NewPCG(16, 4))
+	var tree chunksByAge
+	var all []*chunk // the newest last
+	for step := range 20_000 {
+		switch n := len(all); {
+		case n == 0 || n < 200 && random.IntN(3) == 0:
+			c := &chunk{holes: []spec.Range{{Bytes: uint64(random.IntN(50))}}}
+			tree.add(c)
+			all = append(all, c)
+		case random.IntN(3) == 0:
+			i := random.IntN(n)
+			tree.remove(all[i])
+			all = slices.Delete(all, i, i+1)
+		default:
+			c := all[random.IntN(n)]
+			c.holes = []spec.Range{{Bytes: uint64(random.IntN(50))}, {Bytes: uint64(random.IntN(20))}}
+			tree.update(c)
+		}
+		want, bytes := (*chunk)(nil), 1+uint64(random.IntN(60))
+		for _, c := range all {
+			if c.bestHole(bytes) >= 0 {
+				want = c
+			}
+		}
+		if got := tree.newest(bytes); got != want {
+			t.Fatalf("step %d: of %d chunks the newest with %d bytes is %v, want %v", step, len(all), bytes, got, want)
+		}
+	}
+}
+
+// TestManyChunks: a piece is placed as quickly if there are tens of thousands of chunks, none of
+// which has a hole for it.
+func TestManyChunks(t *testing.T) {
+	const many = 50_000
+	policy := newRealLike(0)
+	var pieces []spec.Ptr
+	begin := time.Now()
+	for range many {
+		pieces = append(pieces, policy.Place(20*spec.MiB))
+	}
+	for _, p := range pieces {
+		policy.Vacate(p, 20*spec.MiB)
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("%d pieces take %v", many, took)
+	}
+	if policy.byAddr.Len() > 0 || policy.byAge.live > 0 || len(policy.gaps) != 1 || policy.gaps[0].End() != realTop {
+		t.Errorf("%d chunks are left, and the gaps %v", policy.byAddr.Len(), policy.gaps)
+	}
+	if got := policy.Place(20 * spec.MiB); got != pieces[0] {
+		t.Errorf("the next piece is at %v, the first was at %v", got, pieces[0])
+	}
 }

@@ -26,6 +26,9 @@ func (c *converter) allocatorSettings(v value) error {
 			s.Conf = conf
 		}
 	}
+	if len(s.Conf) > settings.MaxLength {
+		return failAt(c.offsetOf(v), "PYTORCH_ALLOC_CONF has %d bytes, and at most %d are read", len(s.Conf), settings.MaxLength)
+	}
 	s.Config, s.Unknown = readableSettings(s.Conf)
 	if n, ok := c.get(items, "max_split_size").signed(); ok && n >= 0 {
 		s.Config.MaxSplitSize = uint64(n)

@@ -76,7 +76,7 @@ func (c *checkCommand) Run(env *environment) error {
 		func(r checked) {
 			if r.err != nil {
 				tally.Unreadable++
-				fmt.Fprintln(stderr, r.err)
+				fmt.Fprintln(stderr, messageOf(r.err))
 			} else {
 				tally.Add(r.result)
 				c.print(stdout, r.result, r.result)

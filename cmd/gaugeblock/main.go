@@ -91,7 +91,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return statusExact
 	}
 	if err != nil {
-		message := quote.Text(err.Error())
+		message := shortMessage(quote.Text(err.Error()))
 		if commandOf(err) == "gaugeblock whatif" && strings.HasPrefix(message, "unexpected argument") {
 			message += ": whatif takes one file; gaugeblock report A B compares two"
 		}
@@ -108,14 +108,26 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return env.status
 }
 
+// longestMessage is how many bytes of the message of an error are shown. A file can have a name
+// of any length.
+const longestMessage = 4096
+
 // messageOf is the message of an error. Most quote the names in them; those of the system
 // do not.
 func messageOf(err error) string {
+	message := err.Error()
 	var system *fs.PathError
 	if errors.As(err, &system) {
-		return strings.ReplaceAll(err.Error(), system.Path, quote.Text(system.Path))
+		message = strings.ReplaceAll(message, system.Path, quote.Text(system.Path))
 	}
-	return err.Error()
+	return shortMessage(message)
+}
+
+func shortMessage(message string) string {
+	if len(message) <= longestMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:longestMessage], "") + "..."
 }
 
 // newParser makes the parser of command lines. It calls exit after --help and --version.

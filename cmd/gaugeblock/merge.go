@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"gaugeblock/model/explore"
+	"gaugeblock/spec/quote"
 	"gaugeblock/tests/conformance"
 	"gaugeblock/tests/torch"
 )
@@ -39,7 +41,7 @@ func (c *mergeCommand) Run(env *environment) error {
 	var all merger
 	for _, name := range c.Results {
 		if err := all.readFile(env.stdin, name); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", quote.Text(name), err)
 		}
 	}
 	if err := all.check(); err != nil {
@@ -78,28 +80,43 @@ type merger struct {
 	compared *torch.Report
 }
 
+// longestResult is the longest line that is read, in bytes.
+const longestResult = 16 << 20
+
 // readFile reads the results in a file.
-func (m *merger) readFile(stdin io.Reader, name string) (err error) {
-	text := []byte(nil)
-	if name == "-" {
-		text, err = io.ReadAll(stdin)
-	} else {
-		text, err = os.ReadFile(name)
+func (m *merger) readFile(stdin io.Reader, name string) error {
+	in := stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in = file
 	}
-	found := false
-	for i, line := range bytes.Split(text, []byte("\n")) {
-		if line = bytes.TrimSpace(line); !bytes.HasPrefix(line, []byte("{")) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, longestResult)
+	number, found := 0, false
+	for lines.Scan() {
+		number++
+		line := bytes.TrimSpace(lines.Bytes())
+		if !bytes.HasPrefix(line, []byte("{")) {
 			continue
 		}
 		found = true
 		if err := m.read(line); err != nil {
-			return fmt.Errorf("line %d: %w", i+1, err)
+			return fmt.Errorf("line %d: %w", number, err)
 		}
 	}
-	if err == nil && !found {
-		err = errors.New("there is no result")
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("line %d: longer than %d bytes", number+1, longestResult)
+	case err != nil:
+		return err
+	case !found:
+		return errors.New("there is no result")
 	}
-	return err
+	return nil
 }
 
 // read reads a result, which is one of three kinds.

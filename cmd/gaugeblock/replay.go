@@ -111,7 +111,7 @@ type report struct {
 func (r *report) trace(t *replayed) {
 	if t.err != nil {
 		r.tally.Unreadable++
-		fmt.Fprintln(r.stderr, t.err)
+		fmt.Fprintln(r.stderr, messageOf(t.err))
 		return
 	}
 	r.tally.Add(&t.result)

@@ -68,10 +68,13 @@ func (c *reportCommand) Run(env *environment) error {
 		return err
 	}
 	var out *memoryreport.Output
-	if c.Out != "-" {
-		if out, err = c.output(env, files); err != nil {
-			return err
-		}
+	if c.Out == "-" {
+		err = c.checkStdout(env, files)
+	} else {
+		out, err = c.output(env, files)
+	}
+	if err != nil {
+		return err
 	}
 	var page *memoryreport.Page
 	switch {
@@ -95,7 +98,7 @@ func (c *reportCommand) Run(env *environment) error {
 	if name == "" {
 		name = c.defaultName()
 	}
-	_, err = fmt.Fprintf(env.stdout, "%s\n", name)
+	_, err = fmt.Fprintf(env.stdout, "%s\n", quote.Text(name))
 	return err
 }
 
@@ -128,7 +131,7 @@ func snapshotsIn(folder string) (files []string, err error) {
 		return nil
 	})
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("%s: no snapshot (%s) in or below this folder", folder, strings.Join(snapshotNames, ", "))
+		err = fmt.Errorf("%s: no snapshot (%s) in or below this folder", quote.Text(folder), strings.Join(snapshotNames, ", "))
 	}
 	return files, err
 }
@@ -146,10 +149,26 @@ func isSnapshotName(path string) bool {
 	return false
 }
 
-// output is the file of the flag, or that of the default name. The latter replaces nothing
-// but an earlier page.
-func (c *reportCommand) output(env *environment, files []string) (*memoryreport.Output, error) {
-	var inputs []fs.FileInfo
+// checkStdout refuses standard output if it is one of the inputs.
+func (c *reportCommand) checkStdout(env *environment, files []string) error {
+	stdout, isFile := env.page.(*os.File)
+	if !isFile {
+		return nil
+	}
+	there, err := stdout.Stat()
+	if err != nil {
+		return nil // the error is reported when it is written
+	}
+	for _, input := range inputs(env, files) {
+		if os.SameFile(there, input) {
+			return errors.New("standard output is the input, and is not overwritten: name another file with -o")
+		}
+	}
+	return nil
+}
+
+// inputs are the regular files among the inputs.
+func inputs(env *environment, files []string) (inputs []fs.FileInfo) {
 	for _, path := range files {
 		var there fs.FileInfo
 		var err error
@@ -164,10 +183,16 @@ func (c *reportCommand) output(env *environment, files []string) (*memoryreport.
 			inputs = append(inputs, there)
 		}
 	}
+	return inputs
+}
+
+// output is the file of the flag, or that of the default name. The latter replaces nothing
+// but an earlier page.
+func (c *reportCommand) output(env *environment, files []string) (*memoryreport.Output, error) {
 	if c.Out != "" {
-		return memoryreport.OpenOutput(c.Out, inputs...)
+		return memoryreport.OpenOutput(c.Out, inputs(env, files)...)
 	}
-	out, err := memoryreport.OpenOutput(c.defaultName(), inputs...)
+	out, err := memoryreport.OpenOutput(c.defaultName(), inputs(env, files)...)
 	if err == nil && out.Exists() && !out.IsReport() {
 		return nil, fmt.Errorf("%s is there and is no page of gaugeblock: name another file with -o", c.defaultName())
 	}
@@ -218,7 +243,7 @@ func (c *reportCommand) one(env *environment, path string) (*memoryreport.Page, 
 		}
 		data, err := memoryreport.Build(file, options)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", quote.Text(name), err)
 		}
 		page.Reports = append(page.Reports, data)
 	}
@@ -248,7 +273,7 @@ func (c *reportCommand) two(env *environment, files []string) (*memoryreport.Pag
 		}
 		data, err := memoryreport.Build(file, memoryreport.Options{Title: titles[i], Device: chooseDevice(file, c.Device), Share: len(files)})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", quote.Text(name), err)
 		}
 		page.Reports = append(page.Reports, data)
 	}
@@ -280,12 +305,12 @@ func (c *reportCommand) ranks(env *environment, files []string) (*memoryreport.P
 				}
 				continue
 			}
-			err = fmt.Errorf("%s: %w", name, err)
+			err = fmt.Errorf("%s: %w", quote.Text(name), err)
 		}
 		env.status = statusBadInput
-		fmt.Fprintf(stderr, "gaugeblock: %v\n", err)
+		fmt.Fprintf(stderr, "gaugeblock: %s\n", messageOf(err))
 		if len(page.Notes) < 20 {
-			page.Notes = append(page.Notes, fmt.Sprintf("%s is left out: %v", filepath.Base(files[i]), err))
+			page.Notes = append(page.Notes, fmt.Sprintf("%s is left out: %s", filepath.Base(files[i]), messageOf(err)))
 		}
 	}
 	progress.finish()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -59,6 +60,14 @@ type byteLimit struct {
 	given bool
 	bare  bool   // a number without a unit
 	bytes uint64 // 0: none
+}
+
+// most is the limit for who takes 0 for the default: a very large one for none.
+func (l *byteLimit) most() uint64 {
+	if l.bytes == 0 {
+		return math.MaxInt64
+	}
+	return l.bytes
 }
 
 // question is a line about a limit that may not be what was meant, "" without one.
@@ -178,7 +187,7 @@ func (c *whatifCommand) workload(env *environment) (*whatif.Workload, []string, 
 	}
 	workload, err := whatif.FromSnapshot(file, chooseDevice(file, c.Device))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
+		return nil, nil, fmt.Errorf("%s: %w", quote.Text(name), err)
 	}
 	notes := []string{workload.Summary()}
 	if histories > 1 {
@@ -189,10 +198,8 @@ func (c *whatifCommand) workload(env *environment) (*whatif.Workload, []string, 
 
 // openSnapshot reads a snapshot, and returns its name in messages.
 func (e *environment) openSnapshot(path string, maxMemory byteLimit) (*snapshot.File, string, error) {
-	most := maxMemory.bytes
-	if most == 0 { // none
-		most = math.MaxUint64
-	}
+	most := maxMemory.most()
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most))) // while it reads, garbage is collected sooner near the limit
 	if path == "-" {
 		file, err := snapshot.ReadLimited(e.stdin, "stdin", most)
 		return file, "stdin", err
@@ -216,13 +223,15 @@ func (c *whatifCommand) fromTrace() (*whatif.Workload, []string, error) {
 		return nil, nil, err
 	}
 	defer tr.Close()
-	workload, err := whatif.FromTrace(tr, spec.Device(max(c.Device, 0)))
+	most := c.MaxMemory.most()
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most)))
+	workload, err := whatif.FromTrace(tr, spec.Device(max(c.Device, 0)), most)
 	var format *trace.Error
 	switch {
 	case errors.As(err, &format):
 		return nil, nil, err
 	case err != nil:
-		return nil, nil, fmt.Errorf("%s: %w", c.File, err)
+		return nil, nil, fmt.Errorf("%s: %w", quote.Text(c.File), err)
 	}
 	return workload, []string{workload.Summary()}, nil
 }

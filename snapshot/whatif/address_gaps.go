@@ -13,8 +13,8 @@ import (
 // order of address. The others are below them, each below the last.
 type addressGaps struct {
 	fakegpu.AddressPolicy
-	gaps   int // that are left
-	chunks []movedChunk
+	gaps   int          // that are left
+	chunks []movedChunk // those in gaps, gapCount at most
 }
 
 // movedChunk is a chunk. Its address is that of the measured driver plus the distance.
@@ -38,6 +38,9 @@ func withAddressGaps() fakegpu.AddressPolicy {
 func (c *addressGaps) Place(bytes uint64) spec.Ptr {
 	p := c.AddressPolicy.Place(bytes)
 	i := slices.IndexFunc(c.chunks, func(m movedChunk) bool { return m.Ptr <= p && p < m.End() })
+	if i < 0 && c.gaps == 0 {
+		return p
+	}
 	if i < 0 {
 		i = len(c.chunks)
 		size := (bytes + driverChunk - 1) / driverChunk * driverChunk
@@ -47,17 +50,19 @@ func (c *addressGaps) Place(bytes uint64) spec.Ptr {
 	return p + c.chunks[i].distance
 }
 
-// nextGap returns the distance to the next gap. The order is not that of the addresses.
+// nextGap returns the distance to the next gap, of which there is one. The order is not that
+// of the addresses.
 func (c *addressGaps) nextGap() spec.Ptr {
-	if c.gaps == 0 {
-		return 0
-	}
 	c.gaps--
 	return spec.Ptr(1+c.gaps*7%gapCount) * gapBytes
 }
 
 func (c *addressGaps) Vacate(p spec.Ptr, bytes uint64) {
 	i := slices.IndexFunc(c.chunks, func(m movedChunk) bool { return m.Ptr+m.distance <= p && p < m.End()+m.distance })
+	if i < 0 {
+		c.AddressPolicy.Vacate(p, bytes)
+		return
+	}
 	c.AddressPolicy.Vacate(p-c.chunks[i].distance, bytes)
 	if c.chunks[i].used -= bytes; c.chunks[i].used == 0 { // the driver unmaps it
 		c.chunks = slices.Delete(c.chunks, i, i+1)

@@ -1,6 +1,8 @@
 package whatif
 
 import (
+	"github.com/tidwall/btree"
+
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 )
@@ -75,7 +77,7 @@ func (s *scatter) Vacate(p spec.Ptr, _ uint64) {
 type asRecordedThen struct {
 	recordedFirst
 	sizes []uint64
-	inUse map[spec.Ptr]spec.Range // recorded addresses that are allocated
+	inUse btree.Map[spec.Ptr, uint64] // recorded addresses that are allocated, and how many bytes
 }
 
 func (a *asRecordedThen) Place(bytes uint64) spec.Ptr {
@@ -85,7 +87,7 @@ func (a *asRecordedThen) Place(bytes uint64) spec.Ptr {
 	p := a.recordedFirst.Place(bytes)
 	if len(a.sizes) > 0 {
 		a.sizes = a.sizes[1:]
-		a.inUse[p] = spec.Range{Ptr: p, Bytes: bytes}
+		a.inUse.Set(p, bytes)
 	}
 	return p
 }
@@ -97,16 +99,19 @@ func (a *asRecordedThen) nextFits(bytes uint64) bool {
 		return false
 	}
 	next := spec.Range{Ptr: a.recorded[0], Bytes: bytes}
-	for _, r := range a.inUse {
-		if r.Overlaps(next) {
-			return false
+	free := true
+	a.inUse.Descend(next.End(), func(p spec.Ptr, bytes uint64) bool {
+		if p == next.End() {
+			return true // behind it
 		}
-	}
-	return true
+		free = !next.Overlaps(spec.Range{Ptr: p, Bytes: bytes})
+		return false
+	})
+	return free
 }
 
 func (a *asRecordedThen) Vacate(p spec.Ptr, bytes uint64) {
-	delete(a.inUse, p)
+	a.inUse.Delete(p)
 	a.recordedFirst.Vacate(p, bytes)
 }
 

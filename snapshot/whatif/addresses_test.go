@@ -3,9 +3,11 @@ package whatif
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 )
 
@@ -60,6 +62,56 @@ func TestDirections(t *testing.T) {
 	} {
 		if n := ups[name]; n < bounds[0] || n > bounds[1] {
 			t.Errorf("%s: %d of 100 addresses are above the one before", name, n)
+		}
+	}
+}
+
+// TestManyPlaces: the policies place memory as quickly if there is much of it already.
+func TestManyPlaces(t *testing.T) {
+	const many, bytes = 50_000, 20 * spec.MiB
+	recorded, sizes := make([]spec.Ptr, many), make([]uint64, many)
+	for i := range recorded {
+		recorded[i], sizes[i] = spec.Ptr((1+uint64(i))*bytes), bytes
+	}
+	for name, policy := range map[string]fakegpu.AddressPolicy{
+		"gaps":        withAddressGaps(),
+		"as recorded": &asRecordedThen{recordedFirst: recordedFirst{others: ascending(), recorded: recorded}, sizes: sizes},
+		"scattered":   scattered(1)(),
+	} {
+		begin := time.Now()
+		places := map[spec.Ptr]bool{}
+		for range many {
+			places[policy.Place(bytes)] = true
+		}
+		for p := range places {
+			policy.Vacate(p, bytes)
+		}
+		if took := time.Since(begin); took > 10*time.Second || len(places) != many {
+			t.Errorf("%s: %d places of %d take %v", name, len(places), many, took)
+		}
+	}
+}
+
+// TestRecordedAddressInUse: a recorded address is used only while nothing is in its way.
+func TestRecordedAddressInUse(t *testing.T) {
+	const elsewhere = recordedEnd
+	for _, test := range []struct {
+		what     string
+		recorded []spec.Ptr
+		want     [2]bool // at the recorded address
+	}{
+		{"apart", []spec.Ptr{100, 300}, [2]bool{true, true}},
+		{"behind", []spec.Ptr{100, 200}, [2]bool{true, true}},
+		{"before", []spec.Ptr{200, 100}, [2]bool{true, true}},
+		{"the same", []spec.Ptr{100, 100}, [2]bool{true, false}},
+		{"its end", []spec.Ptr{100, 199}, [2]bool{true, false}},
+		{"its beginning", []spec.Ptr{100, 1}, [2]bool{true, false}},
+	} {
+		policy := &asRecordedThen{recordedFirst: recordedFirst{others: ascending(), recorded: test.recorded}, sizes: []uint64{100, 100}}
+		for i, want := range test.want {
+			if got := policy.Place(100) < elsewhere; got != want {
+				t.Errorf("%s: %d is at the recorded address: %v, want %v", test.what, i, got, want)
+			}
 		}
 	}
 }

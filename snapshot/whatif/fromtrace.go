@@ -11,6 +11,7 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tests/replay"
 )
 
 // A recorded trace (docs/trace-format.md), such as the recorder of "gaugeblock record"
@@ -19,8 +20,9 @@ import (
 
 // FromTrace reads the history of a device from a trace, in which the allocator's own
 // events must have been recorded. What is wrong with the trace is a *trace.Error;
-// a *WorkloadError says that it has operations that cannot be asked again.
-func FromTrace(t *trace.Reader, dev spec.Device) (*Workload, error) {
+// a *WorkloadError says that it has operations that cannot be asked again. maxMemory bounds what
+// the process keeps in memory, in bytes; 0: replay.DefaultMemory.
+func FromTrace(t *trace.Reader, dev spec.Device, maxMemory uint64) (*Workload, error) {
 	header := t.Header()
 	if header.Geometry != spec.DefaultGeometry() {
 		return nil, &WorkloadError{dev, "the trace has sizes of pools and segments that are not those of PyTorch"}
@@ -36,6 +38,7 @@ func FromTrace(t *trace.Reader, dev spec.Device) (*Workload, error) {
 		},
 		header: header, ids: map[int64]int32{}, waiting: map[spec.Ptr]int32{}, emptied: map[int]bool{},
 	}
+	budget := replay.NewBudget(maxMemory)
 	for {
 		op, err := t.Next()
 		if errors.Is(err, io.EOF) {
@@ -44,12 +47,16 @@ func FromTrace(t *trace.Reader, dev spec.Device) (*Workload, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := budget.Check(); err != nil {
+			return nil, fmt.Errorf("line %d: %w", op.Line, err)
+		}
 		if op.Device == dev {
 			if err := r.operation(op); err != nil {
 				return nil, err
 			}
 		}
 	}
+	r.NoEnd = t.End() == nil
 	for _, at := range r.waiting {
 		r.Requests[at].CompletedBefore = int32(len(r.Requests))
 	}

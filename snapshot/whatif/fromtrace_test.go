@@ -21,7 +21,7 @@ func traceHistory(t *testing.T, name string) *whatif.Workload {
 		t.Fatal(err)
 	}
 	defer tr.Close()
-	h, err := whatif.FromTrace(tr, 0)
+	h, err := whatif.FromTrace(tr, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestTracesThatCannotBeAskedAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = whatif.FromTrace(tr, 0)
+		_, err = whatif.FromTrace(tr, 0, 0)
 		var notRepeatable *whatif.WorkloadError
 		if !errors.As(err, &notRepeatable) || err.Error() != c.message {
 			t.Errorf("%s: %v", c.what, err)

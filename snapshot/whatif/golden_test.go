@@ -21,7 +21,7 @@ func compareTrace(t *testing.T, file string, o whatif.Options) *whatif.Compariso
 		t.Fatal(err)
 	}
 	defer tr.Close()
-	w, err := whatif.FromTrace(tr, 0)
+	w, err := whatif.FromTrace(tr, 0, 0)
 	var refused *whatif.WorkloadError
 	if errors.As(err, &refused) {
 		return nil

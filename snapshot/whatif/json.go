@@ -81,12 +81,13 @@ type jsonAnswer struct {
 	Advice    *jsonAdvice   `json:"advice"`
 	Device    int           `json:"device"`
 	Certainty Certainty     `json:"certainty"`
+	NoEnd     bool          `json:"no_end,omitempty"` // of a recorded trace
 	Rows      []*Prediction `json:"rows"`
 }
 
 // MarshalJSON writes a comparison as one object; docs/whatif.md has the keys.
 func (c *Comparison) MarshalJSON() ([]byte, error) {
-	v := jsonAnswer{Cause: c.Cause(), Limit: c.jsonLimit(), Device: int(c.Workload.Device), Certainty: c.Certainty(), Rows: []*Prediction{}}
+	v := jsonAnswer{Cause: c.Cause(), Limit: c.jsonLimit(), Device: int(c.Workload.Device), Certainty: c.Certainty(), NoEnd: c.Workload.NoEnd, Rows: []*Prediction{}}
 	for _, p := range c.Ranked() {
 		if !p.notAsked {
 			v.Rows = append(v.Rows, p)

@@ -62,7 +62,7 @@ func (r *runner) policy(first *recordedFirst) fakegpu.AddressPolicy {
 	if !r.options.Assumptions.RecordedAddresses || r.options.verifier != nil || !r.Complete() {
 		return first
 	}
-	policy := &asRecordedThen{recordedFirst: recordedFirst{others: first.others}, inUse: map[spec.Ptr]spec.Range{}}
+	policy := &asRecordedThen{recordedFirst: recordedFirst{others: first.others}}
 	for i := range r.trace {
 		if e := &r.trace[i]; e.Action == spec.ActionSegmentAlloc && e.Addr < recordedEnd {
 			policy.recorded = append(policy.recorded, e.Addr)

@@ -190,6 +190,9 @@ func (w *Workload) Summary() string {
 	if w.DurationUS > 0 {
 		line += fmt.Sprintf(", recorded over %.1f seconds", float64(w.DurationUS)/1e6)
 	}
+	if w.NoEnd {
+		return line + "; the trace has no end: it may have been cut off, and what came later is not known."
+	}
 	if w.Complete() {
 		return line + "; the history is complete."
 	}

@@ -125,7 +125,7 @@ func TestJoinedStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := FromTrace(reader, 0)
+	w, err := FromTrace(reader, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ type Workload struct {
 	DeviceMemory uint64
 	Version      snapshot.Version // of PyTorch
 
+	NoEnd           bool  // a recorded trace has no line that says where it ends: it may have been cut off
 	Mallocs         int   // requests for memory
 	DurationUS      int64 // of the history, in microseconds; 0 without times
 	Unrecorded      Unrecorded

@@ -162,6 +162,7 @@ type thread struct {
 	ended bool
 	seen  Clock // what it has seen complete
 	lane  *Lane // of what it does itself, nil before the first; where clocks are joined later, of what it has seen as well
+	at    int   // where it is in Order.threads
 }
 
 // Moment is when a piece of work was submitted. Its clock is that of the lane.
@@ -440,7 +441,8 @@ func (o *Order) SeenByAll(e Epoch) bool {
 	}
 	for i, t := range o.threads {
 		if !t.seen.Covers(e) {
-			o.threads[0], o.threads[i] = t, o.threads[0] // it is the first to be asked again
+			o.place(o.threads[0], i)
+			o.place(t, 0) // it is the first to be asked again
 			return false
 		}
 	}
@@ -484,16 +486,22 @@ func (o *Order) EndThread(id spec.Thread) {
 	if t.lane != nil {
 		o.Retire(t.lane)
 	}
-	o.threads = slices.DeleteFunc(o.threads, func(other *thread) bool { return other == t })
+	last := len(o.threads) - 1
+	o.place(o.threads[last], t.at)
+	o.threads[last] = nil
+	o.threads = o.threads[:last]
 	delete(o.byID, id)
 }
+
+// place puts a thread at an index of the threads, which are in no order.
+func (o *Order) place(t *thread, at int) { o.threads[at], t.at = t, at }
 
 // thread finds a host thread, or makes it.
 func (o *Order) thread(id spec.Thread) *thread {
 	if t := o.byID[id]; t != nil {
 		return t
 	}
-	t := &thread{id: id}
+	t := &thread{id: id, at: len(o.threads)}
 	switch {
 	case o.nothing != nil:
 		o.giveLane(t)

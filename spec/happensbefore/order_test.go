@@ -1,8 +1,10 @@
 package happensbefore_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -498,5 +500,53 @@ func testManyVersions(t *testing.T, later bool) {
 	}
 	if e := order.Submit(lane).Epoch; e.Position != 1 && !later {
 		t.Errorf("the first work is at position %d", e.Position)
+	}
+}
+
+// TestManyThreadsEnd: threads begin and end in any order, and what all of them have seen is
+// right at each point. That a thread ends takes no longer if there are many.
+func TestManyThreadsEnd(t *testing.T) {
+	o := happensbefore.New()
+	lane := o.NewLane(spec.DeviceStream{Stream: 1})
+	work := o.Submit(lane)
+	random := rand.New(rand.NewPCG(16, 4))
+	unaware := map[spec.Thread]bool{0: true}
+	for step := range 3000 {
+		id := spec.Thread(1 + random.IntN(20))
+		switch random.IntN(4) {
+		case 0:
+			o.EndThread(id)
+			delete(unaware, id)
+		case 1:
+			o.SetThread(id)
+			o.SeeWork(work.Epoch)
+			delete(unaware, id)
+			o.SetThread(0)
+		default:
+			o.SetThread(id) // a new thread was started by thread 0, which has not seen it
+			if !o.Seen(work.Epoch) {
+				unaware[id] = true
+			}
+			o.SetThread(0)
+		}
+		if got, want := o.SeenByAll(work.Epoch), len(unaware) == 0; got != want {
+			t.Fatalf("step %d: seen by all: %v, want %v (%v have not seen it)", step, got, want, unaware)
+		}
+		if step == 2000 {
+			o.SeeWork(work.Epoch)
+			delete(unaware, 0)
+		}
+	}
+	const many = 100_000
+	begin := time.Now()
+	for i := range spec.Thread(many) {
+		o.SetThread(100 + i)
+	}
+	o.SetThread(0)
+	for i := range spec.Thread(many) {
+		o.EndThread(100 + i)
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("%d threads that begin and end take %v", many, took)
 	}
 }

@@ -1,6 +1,9 @@
 package settings
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Error is a settings string that was refused, and why. Nothing of the
 // string has been applied.
@@ -14,11 +17,22 @@ type Error struct {
 func (e *Error) Error() string {
 	where := "the end"
 	if e.Text != "" {
-		where = fmt.Sprintf("%q", e.Text)
+		where = fmt.Sprintf("%q", shortened(e.Text))
 	}
 	msg := fmt.Sprintf("%s at byte %d: %s", where, e.Offset, e.Reason)
 	if e.Key != "" {
-		msg = e.Key + ": " + msg
+		msg = shortened(e.Key) + ": " + msg
 	}
 	return "settings: " + msg
+}
+
+// mostShown is how many bytes of a key or value a message shows.
+const mostShown = 200
+
+// shortened is a text as a message shows it.
+func shortened(text string) string {
+	if len(text) <= mostShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostShown], "") + "..."
 }

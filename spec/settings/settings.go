@@ -34,6 +34,9 @@ import (
 	"gaugeblock/spec"
 )
 
+// MaxLength is the longest string that is read, in bytes. A file can claim any.
+const MaxLength = 16 << 10
+
 // Parse returns the settings of a string alone, with defaults for all that it does
 // not set. The error is an *Error; the Config is then the default.
 func Parse(settings string, g spec.Geometry) (spec.Config, error) {
@@ -44,6 +47,9 @@ func Parse(settings string, g spec.Geometry) (spec.Config, error) {
 // c. Sizes in keys that end in _mb count in g.MiB; g must be valid. The error is an
 // *Error; the Config is then c, unchanged.
 func Apply(c spec.Config, settings string, g spec.Geometry) (spec.Config, error) {
+	if len(settings) > MaxLength {
+		return c, &Error{Text: settings, Reason: fmt.Sprintf("the string has %d bytes, and at most %d are read", len(settings), MaxLength)}
+	}
 	list, err := parseSettings(settings)
 	if err != nil {
 		return c, err

@@ -400,3 +400,22 @@ func readSettingsTSV(t testing.TB) (rows []settingsRow) {
 	}
 	return rows
 }
+
+// TestLongestString: a string of MaxLength bytes is read, a longer one is refused at once, and
+// the message shows little of it.
+func TestLongestString(t *testing.T) {
+	g := spec.DefaultGeometry()
+	longest := "max_split_size_mb:64" + strings.Repeat(",", 1) + strings.Repeat(" ", settings.MaxLength-21)
+	if c, err := settings.Parse(longest, g); err != nil || c.MaxSplitSize != 64*spec.MiB {
+		t.Errorf("%d bytes: %v", len(longest), err)
+	}
+	for _, text := range []string{longest + " ", strings.Repeat("expandable_segments:True,", 1<<16), strings.Repeat("[", 1<<20)} {
+		_, err := settings.Parse(text, g)
+		if err == nil || !strings.Contains(err.Error(), "at most 16384 are read") || len(err.Error()) > 400 {
+			t.Errorf("%d bytes: %.500v", len(text), err)
+		}
+	}
+	if _, err := settings.Parse(strings.Repeat("x", 10_000)+":1", g); err == nil || len(err.Error()) > 1000 {
+		t.Errorf("a long key: a message of %d bytes", len(err.Error()))
+	}
+}

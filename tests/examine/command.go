@@ -13,6 +13,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/quote"
 )
 
 // command is a program that speaks the line protocol of docs/examine.md: a request is a line
@@ -75,7 +76,7 @@ func (c *command) begin(gpu *fakegpu.GPU) error {
 	}
 	answer, err := c.ask(&request)
 	if err != nil {
-		err = fmt.Errorf("%s does not begin: %s", c.arguments[0], c.with(c.how(err)))
+		err = fmt.Errorf("%s does not begin: %s", quote.Text(c.arguments[0]), c.with(c.how(err)))
 		c.close()
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/fakegpu/cuda/host"
+	"gaugeblock/spec/quote"
 	"gaugeblock/tests/conformance"
 )
 
@@ -109,9 +110,9 @@ func (l *library) begin(gpu *fakegpu.GPU) error {
 			return l.init(gpu.DeviceCount())
 		case saysFailed:
 			l.running = false
-			return fmt.Errorf("%s cannot be loaded: %s", l.path, extra)
+			return fmt.Errorf("%s cannot be loaded: %s", quote.Text(l.path), extra)
 		case saysEnded:
-			return fmt.Errorf("%s cannot be loaded: the process has ended: %s", l.path, l.with(endOf(m.Words[0])))
+			return fmt.Errorf("%s cannot be loaded: the process has ended: %s", quote.Text(l.path), l.with(endOf(m.Words[0])))
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"gaugeblock/spec/quote"
 )
 
 // Functions are the names under which a library exports its functions. Malloc and Free have
@@ -51,7 +53,7 @@ func FindFunctions(library, malloc, free string) (Functions, error) {
 	}
 	for _, name := range []string{f.Malloc, f.Free} {
 		if !slices.Contains(exported, name) {
-			return f, fmt.Errorf("%s exports no function %s; it exports %s", library, name, listed(exported))
+			return f, fmt.Errorf("%s exports no function %s; it exports %s", quote.Text(library), name, listed(exported))
 		}
 	}
 	f.findHooks(exported)
@@ -65,12 +67,12 @@ func exports(library string) ([]string, error) {
 	}
 	file, err := elf.Open(library)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no shared library: %w", library, err)
+		return nil, fmt.Errorf("%s is no shared library: %w", quote.Text(library), err)
 	}
 	defer file.Close()
 	symbols, err := file.DynamicSymbols()
 	if err != nil {
-		return nil, fmt.Errorf("%s is no shared library: %w", library, err)
+		return nil, fmt.Errorf("%s is no shared library: %w", quote.Text(library), err)
 	}
 	var names []string
 	for _, s := range symbols {
@@ -95,7 +97,7 @@ func findPair(library string, exported []string) (malloc, free string, err error
 	}
 	switch len(found) {
 	case 0:
-		return "", "", fmt.Errorf("%s exports no pair of functions such as my_malloc and my_free: name them by --alloc and --free; it exports %s", library, listed(exported))
+		return "", "", fmt.Errorf("%s exports no pair of functions such as my_malloc and my_free: name them by --alloc and --free; it exports %s", quote.Text(library), listed(exported))
 	case 1:
 		return found[0][0], found[0][1], nil
 	}
@@ -103,7 +105,7 @@ func findPair(library string, exported []string) (malloc, free string, err error
 	for _, f := range found {
 		candidates = append(candidates, fmt.Sprintf("--alloc %s --free %s", f[0], f[1]))
 	}
-	return "", "", fmt.Errorf("%s exports several pairs of functions, say which: %s", library, strings.Join(candidates, ", or "))
+	return "", "", fmt.Errorf("%s exports several pairs of functions, say which: %s", quote.Text(library), strings.Join(candidates, ", or "))
 }
 
 // replaceWord replaces a word of a name, in which words are separated by underscores.

@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"tests/zoo":          {"tests/foreign"},
 	"tests/torch":        {"spec", "spec/settings", "spec/trace", "fakegpu", "cudaimpl", "model", "tla", "tests/conformance", "tests/replay", "tests/suites", "tests/torch/binary", "tests/reference"},
 	"tests/torch/binary": {"spec", "spec/quote", "spec/settings", "fakegpu"},
-	"tests/examine":      {"spec", "spec/trace", "fakegpu", "tests/conformance", "tests/reference"},
+	"tests/examine":      {"spec", "spec/quote", "spec/trace", "fakegpu", "tests/conformance", "tests/reference"},
 	"snapshot":           {"spec", "spec/quote", "spec/settings"},
 	"snapshot/whatif":    {"spec", "spec/quote", "spec/settings", "spec/trace", "alloc", "fakegpu", "model", "snapshot", "tests/replay"},
 	"snapshot/report":    {"spec", "spec/quote", "model", "snapshot", "snapshot/whatif"},
