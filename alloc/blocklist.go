@@ -52,13 +52,14 @@ func (k blockKey) below(o blockKey) uint64 {
 	return borrow
 }
 
-// chunkLimit balances the two searches: a chunk is about as long as the list of chunks
-// when a list has some thousands of blocks.
-const chunkLimit = 64
+// chunkLimit is the length of a full chunk. The longer chunks are, the fewer lists need several; the shorter,
+// the fewer entries an insertion moves.
+const chunkLimit = 128
 
 // fewEntries is up to how many entries one loop is faster than a search and a copy: the
-// processor predicts wrong only where the loop ends.
-const fewEntries = 16
+// processor predicts wrong only where the loop ends. Most blocks are inserted and removed near the end of a list: the
+// lowest addresses are allocated first, and so most frees are there.
+const fewEntries = 32
 
 // insert adds a block.
 func (l *blockList) insert(e entry) {
@@ -90,9 +91,9 @@ func (l *blockList) removeFirst(b *block) bool {
 	return true
 }
 
-// remove takes a block out.
+// remove takes a block out. For the first of the front no search is needed, unless the front has no other.
 func (l *blockList) remove(e entry) {
-	if l.more == nil {
+	if l.more == nil || len(l.front) > 1 && l.front.first().block == e.block {
 		l.front.remove(e)
 	} else {
 		l.removeFromChunk(e)
@@ -175,14 +176,11 @@ func (l *blockList) chunkOf(key blockKey) (*chunk, int) {
 	if l.more == nil {
 		return &l.front, -1
 	}
-	low, n := 0, len(l.more.firsts) // the first chunk above the key is in [low, low+n]
-	for n > 0 {
-		half := n / 2
-		if key.less(l.more.firsts[low+half]) {
-			n = half
-		} else {
-			low, n = low+half+1, n-half-1
-		}
+	low := 0
+	for n := len(l.more.firsts); n > 0; {
+		half := (n + 1) / 2 // of the n from low on, of which the first ones may be counted
+		low += half & (int(key.below(l.more.firsts[low+half-1])) - 1)
+		n -= half
 	}
 	return l.chunkAt(low - 1), low - 1
 }
@@ -224,15 +222,25 @@ func (m *moreChunks) delete(n int) {
 // first is the entry of the first block, which is at the end.
 func (c chunk) first() *entry { return &c[len(c)-1] }
 
-// insert adds a block to a chunk that is not full. The entries of the blocks before it move up.
+// insert adds a block to a chunk that is not full. The entries of the blocks before it move up: a few one by one, more
+// than that at once.
 func (c *chunk) insert(e entry) {
-	i := c.notBelow(e.key)
-	if i > 0 && (*c)[i-1].key == e.key {
+	entries := append(*c, e)
+	*c = entries
+	i := len(entries) - 1
+	far := max(0, i-fewEntries)
+	for i > far && entries[i-1].key.less(e.key) {
+		entries[i] = entries[i-1]
+		i--
+	}
+	if i == far && i > 0 {
+		i = entries[:far].notBelow(e.key)
+		copy(entries[i+1:], entries[i:far])
+	}
+	if i > 0 && entries[i-1].key == e.key {
 		panic("alloc: a block is inserted twice")
 	}
-	*c = append(*c, e)
-	copy((*c)[i+1:], (*c)[i:])
-	(*c)[i] = e
+	entries[i] = e
 }
 
 // remove takes a block out. The entries of the blocks before it move down. (A search for the key costs more, for most

@@ -307,6 +307,7 @@ func TestNewRefuses(t *testing.T) {
 		t.Error("a geometry that makes no sense was taken")
 	}
 	wantError[*spec.InvalidArgumentError](t, second(alloc.New(noDevices{gpu}, alloc.Options{})), "no device")
+	wantError[*spec.InvalidArgumentError](t, second(alloc.New(nil, alloc.Options{})), "no driver")
 }
 
 type noDevices struct{ spec.Driver }

@@ -63,3 +63,17 @@ func TestEventQueues(t *testing.T) {
 		})
 	})
 }
+
+// TestEventQueueStaysSmall: the space of events that are not outstanding any more is used again.
+func TestEventQueueStaysSmall(t *testing.T) {
+	var queues eventQueues
+	for n := range 10_000 {
+		queues.push(spec.DeviceStream{}, outstandingEvent{})
+		if n >= 10 {
+			queues[0].pop(0)
+		}
+	}
+	if n := cap(queues[0].events); n > 64 {
+		t.Errorf("10 events are outstanding, and there is space for %d", n)
+	}
+}

@@ -121,6 +121,7 @@ func TestReservedRange(t *testing.T) {
 		{80 * spec.GiB, 90 * spec.GiB, 90 * spec.GiB}, // 4,608 pages of 20 MiB
 		{1 * spec.GiB, 1152 * mib, 1160 * mib},
 		{16 * mib, 18 * mib, 20 * mib},
+		{160*mib + 1, 182 * mib, 200 * mib},              // a byte more than whole pages
 		{150109880320, 80526 * 2 * mib, 8053 * 20 * mib}, // an H200
 	} {
 		w := &pageWatcher{GPU: fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, test.memory)})}

@@ -19,18 +19,20 @@ func (d *device) free(ptr spec.Ptr) error {
 	context := d.maybeGatherContext(spec.ContextAll)
 
 	d.lock()
-	b := d.allocatedBlocks.getLocked(ptr)
-	if b != nil && b.rare == nil && !d.traceBuffer.enabled {
-		d.markFreeRequestedLocked(b)
+	slot := d.allocatedBlocks.findLocked(ptr)
+	if slot != nil && slot.block.rare == nil && !d.traceBuffer.enabled {
+		b := slot.block
+		d.allocatedBlocks.eraseSlotLocked(slot)
+		d.markNotAllocatedLocked(b)
 		d.freeBlockLocked(b)
 		d.mu.Unlock()
 		return nil
 	}
 	defer d.unlock()
-	if b == nil {
+	if slot == nil {
 		return &spec.InvalidPointerError{Op: "free", Ptr: ptr}
 	}
-	return d.freeAllocatedLocked(b, context)
+	return d.freeAllocatedLocked(slot.block, context)
 }
 
 // freeAllocatedLocked frees an allocated block. A failure changes nothing.
@@ -80,9 +82,14 @@ func (d *device) completeFreeLocked(b *block, context gatheredContext) {
 	d.freeBlockLocked(b)
 }
 
-// markFreeRequestedLocked makes a block not allocated, and counts it.
+// markFreeRequestedLocked takes a block out of the pointer table, and makes it not allocated.
 func (d *device) markFreeRequestedLocked(b *block) {
 	d.allocatedBlocks.eraseLocked(b.ptr)
+	d.markNotAllocatedLocked(b)
+}
+
+// markNotAllocatedLocked makes a block not allocated, and counts it.
+func (d *device) markNotAllocatedLocked(b *block) {
 	b.allocated = false
 	d.blockStats.requestFree(b.segment.blockPool.kind, int64(b.size))
 	if b.size >= d.cfg.MaxSplitSize {
@@ -110,8 +117,7 @@ func (d *device) freeBlockLocked(b *block) {
 		count, bytes = count-1, bytes-int64(next.size)
 		d.absorbLocked(b, next)
 	}
-	s.blockPool.startAge(b)
-	s.lists.free.insert(b)
+	s.blockPool.insertFree(b)
 	if s.expandable == nil {
 		if b.isSplit() {
 			count, bytes = count+1, bytes+int64(b.size)

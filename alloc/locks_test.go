@@ -51,7 +51,7 @@ func TestLocks(t *testing.T) {
 // TestLocksFinds breaks each rule once, in a copy of the source.
 func TestLocksFinds(t *testing.T) {
 	for _, test := range []struct{ file, before, after, want string }{
-		{"free.go", "	d.lock()\n", "", "allocatedBlocks.getLocked is called"},
+		{"free.go", "	d.lock()\n", "", "allocatedBlocks.findLocked is called"},
 		{"free.go", "	defer d.unlock()\n", "	d.unlock()\n", "freeAllocatedLocked is called"},
 		{"free.go", "	defer d.unlock()\n", "", "returns with a mutex held"},
 		{"settings.go", "	d.mu.Lock()\n	defer d.unlock()\n	return d.cfg\n", "	return d.cfg\n", "d.cfg is used"},

@@ -186,7 +186,7 @@ func (d *device) triggerFreeMemoryCallbacksLocked(params *allocParams) bool {
 // more of the cache to the driver and tries again. It releases the mutex meanwhile as
 // allocBlockLocked does.
 func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
-	b, err := d.allocBlockLocked(params, false)
+	b, err := d.allocBlockLocked(params)
 	if b != nil || err != nil {
 		return b, err
 	}
@@ -198,7 +198,7 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 		return nil, err
 	}
 	if released {
-		b, err = d.allocBlockLocked(params, false)
+		b, err = d.allocBlockLocked(params)
 		if b != nil || err != nil {
 			return b, err
 		}
@@ -209,7 +209,8 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 	if err := d.releaseCachedBlocksLocked(params.context); err != nil {
 		return nil, err
 	}
-	return d.allocBlockLocked(params, true)
+	d.stats.NumAllocRetries++ // whether or not it succeeds
+	return d.allocBlockLocked(params)
 }
 
 // allocFoundBlockLocked allocates a block, which is free and in no list, for a request of
@@ -243,8 +244,7 @@ func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
 	remaining.ptr += spec.Ptr(size)
 	remaining.size -= size
 	blockPool := b.segment.blockPool
-	blockPool.startAge(remaining)
-	b.segment.lists.free.insert(remaining)
+	blockPool.insertFree(remaining)
 	switch {
 	case b.isExpandable():
 	case wasSplit:

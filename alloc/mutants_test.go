@@ -371,3 +371,245 @@ func TestGarbageCollectionFails(t *testing.T) {
 		t.Errorf("%d segments were returned", n)
 	}
 }
+
+// calls is how often a driver call was made.
+func calls(gpu *fakegpu.GPU, call string) uint64 {
+	for _, c := range gpu.Calls() {
+		if c.Call == call {
+			return c.Count
+		}
+	}
+	return 0
+}
+
+// TestPeerIsAddedOnce: a device that gets access twice is given access to new memory once.
+func TestPeerIsAddedOnce(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	must(t, a.EnablePeerAccess(1, 0))
+	must(t, a.EnablePeerAccess(1, 0))
+	mustMalloc(t, a, 0, 20*mib)
+	if n := calls(gpu, "SetAccess"); n != 2 {
+		t.Errorf("access to the memory was given %d times, want once for each device", n)
+	}
+}
+
+// TestEmptyPoolRefusedWaitsForNothing: an EmptyPool that is refused, since requests are routed to a pool, completes no
+// free.
+func TestEmptyPoolRefusedWaitsForNothing(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Waits: fakegpu.WaitsDrain})
+	a := newAllocator(t, gpu, "")
+	stream := newStream(t, gpu, 0)
+	pool, other := spec.PoolID{User: 1}, spec.PoolID{User: 2}
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForThread(0)))
+	p := mustMalloc(t, a, 0, 512)
+	must(t, a.EndAllocateToPool(0, pool))
+	must(t, a.RecordStream(p, 0, stream))
+	must(t, a.Free(p))
+	must(t, a.ReleasePool(0, pool))
+	must(t, a.BeginAllocateToPool(0, other, spec.ForThread(0)))
+	wantError[*spec.InvalidStateError](t, a.EmptyPool(pool), "routed")
+	if n := calls(gpu, "SynchronizeEvent"); n > 0 || current(t, a, 0, "num_sync_all_streams") > 0 {
+		t.Errorf("events were waited for %d times", n)
+	}
+	must(t, a.EndAllocateToPool(0, other))
+	must(t, a.ReleasePool(0, other))
+	must(t, a.EmptyPool(pool))
+	wantNoLeaks(t, a, gpu)
+}
+
+// TestTrackerPanicsAtMap: to map pages is a step of its own. A tracker that panics at its trace entry ends the malloc
+// before anything is allocated.
+func TestTrackerPanicsAtMap(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	must(t, a.OnTrace(func(e spec.HistoryEntry) {
+		if e.Action == spec.ActionSegmentMap {
+			panic(errPanic)
+		}
+	}))
+	if value := panicOf(func() { _, _ = a.Malloc(spec.Request{Bytes: 20 * mib}) }); value != errPanic {
+		t.Fatalf("the panic is %v", value)
+	}
+	if n := current(t, a, 0, "allocation.all.allocated"); n != 0 {
+		t.Errorf("%d allocations", n)
+	}
+	wantNoLeaks(t, a, gpu)
+}
+
+// TestMarkersOnce: a node of the graph in which several streams of a block end is one marker of it.
+func TestMarkersOnce(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "graph_capture_record_stream_reuse:True")
+	first, second, third := newStream(t, gpu, 0), newStream(t, gpu, 0), newStream(t, gpu, 0)
+	wait := func(by, on spec.Stream) {
+		event, err := gpu.CreateEvent(0)
+		must(t, err)
+		must(t, gpu.RecordEvent(event, 0, on))
+		must(t, gpu.WaitEvent(0, by, event))
+	}
+	pool := spec.PoolID{User: 1}
+	must(t, gpu.BeginCapture(0, first, spec.CaptureGlobal))
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForThread(0)))
+	p := mustMallocOn(t, a, 0, first, 20*mib)
+	must(t, gpu.Launch(spec.Launch{Stream: first}))
+	wait(second, first)
+	must(t, gpu.Launch(spec.Launch{Stream: first}))
+	must(t, gpu.Launch(spec.Launch{Stream: second}))
+	wait(third, first)  // third ends in the last node of first
+	wait(first, second) // first ends in the last nodes of both
+	must(t, a.RecordStream(p, 0, second))
+	must(t, a.RecordStream(p, 0, third))
+	must(t, a.Free(p))
+	markers := 0
+	must(t, a.Inspect(0, spec.Visitor{DeferredFree: func(v *spec.DeferredFreeView) { markers = v.Markers }}))
+	if markers != 2 {
+		t.Errorf("the block has %d markers, want the 2 nodes", markers)
+	}
+}
+
+// TestNotCalledAgainAfterPanic: a tracker that panics at the first of two entries that wait is not called with the
+// second. The clock is, and the history has both.
+func TestNotCalledAgainAfterPanic(t *testing.T) {
+	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
+	p := mustMalloc(t, a, 0, 512)
+	now, calls := int64(0), 0
+	must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 10, Now: func() int64 { now++; return now }}))
+	must(t, a.OnTrace(func(e spec.HistoryEntry) {
+		if e.Action == spec.ActionSnapshot {
+			return
+		}
+		calls++
+		panic(errPanic)
+	}))
+	if value := panicOf(func() { _ = a.Free(p) }); value != errPanic {
+		t.Fatalf("the panic is %v", value)
+	}
+	if calls != 1 {
+		t.Errorf("the tracker was called %d times", calls)
+	}
+	entries := traces(t, a, 0)
+	if len(entries) < 2 || entries[0].TimeNS != 1 || entries[1].TimeNS != 2 {
+		t.Errorf("the history is %+v", entries)
+	}
+}
+
+// TestTrackerPanicsBeforeSegment: a tracker that panics at a free that has completed ends the malloc before memory is
+// obtained from the driver.
+func TestTrackerPanicsBeforeSegment(t *testing.T) {
+	for _, limit := range []float64{1, 0.0001} { // with the limit there is no memory to be obtained
+		trackerPanicsBeforeSegment(t, limit)
+	}
+}
+
+func trackerPanicsBeforeSegment(t *testing.T, limit float64) {
+	t.Helper()
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "")
+	pool := spec.PoolID{User: 1}
+	must(t, a.BeginAllocateToPool(0, pool, spec.ForThread(1)))
+	p := mustMalloc(t, a, 0, 512)
+	must(t, a.RecordStream(p, 0, newStream(t, gpu, 0)))
+	must(t, a.Free(p)) // deferred, and free at the next malloc after the routing
+	must(t, a.EndAllocateToPool(0, pool))
+	must(t, a.OnTrace(func(e spec.HistoryEntry) {
+		if e.Action == spec.ActionFreeCompleted {
+			panic(errPanic)
+		}
+	}))
+	before := calls(gpu, "Malloc")
+	must(t, a.SetMemoryFraction(0, limit))
+	if value := panicOf(func() { _, _ = a.Malloc(spec.Request{Bytes: 30 * mib}) }); value != errPanic {
+		t.Fatalf("the panic is %v", value)
+	}
+	if n, failures := calls(gpu, "Malloc")-before, current(t, a, 0, "num_ooms"); n != 0 || failures != 0 {
+		t.Errorf("%d segments were obtained, %d requests have failed", n, failures)
+	}
+}
+
+// TestTrackerWithoutHistory: a tracker gets the entries after the history has been disabled.
+func TestTrackerWithoutHistory(t *testing.T) {
+	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
+	entries := 0
+	must(t, a.OnTrace(func(spec.HistoryEntry) { entries++ }))
+	must(t, a.RecordHistory(spec.HistoryOptions{}))
+	must(t, a.Free(mustMalloc(t, a, 0, 512)))
+	if entries != 4 {
+		t.Errorf("there are %d entries, want those of a segment, an allocation and a free", entries)
+	}
+}
+
+// TestTrackerPanicsAtUnmap: to unmap the pages of a block is a step of its own. A tracker that panics at its trace entry
+// ends EmptyCache before pages of the next block are unmapped.
+func TestTrackerPanicsAtUnmap(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	var p [4]spec.Ptr
+	for i := range p {
+		p[i] = mustMalloc(t, a, 0, 20*mib)
+	}
+	must(t, a.Free(p[0]))
+	must(t, a.Free(p[2]))
+	must(t, a.OnTrace(func(e spec.HistoryEntry) { panic(errPanic) }))
+	if value := panicOf(func() { _ = a.EmptyCache() }); value != errPanic {
+		t.Fatalf("the panic is %v", value)
+	}
+	if n := current(t, a, 0, "reserved_bytes.all.current"); n != 60*mib {
+		t.Errorf("%d bytes are mapped, want all but one block of 20 MiB", n)
+	}
+}
+
+// TestPageIsLostAtTheEnd: the last page of a segment is unmapped, and can be neither released nor mapped again. That is
+// the error of EmptyCache, and the next one releases the page.
+func TestPageIsLostAtTheEnd(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{})
+	a := newAllocator(t, gpu, "expandable_segments:True")
+	must(t, a.Free(mustMalloc(t, a, 0, 20*mib)))
+	release, again := errors.New("it cannot be released"), errors.New("it cannot be mapped")
+	must(t, gpu.FailCall("ReleasePage", 1, release))
+	must(t, gpu.FailCall("MapPage", 1, again))
+	if err := a.EmptyCache(); !errors.Is(err, release) || !errors.Is(err, again) {
+		t.Errorf("the error is %v", err)
+	}
+	must(t, a.EmptyCache())
+	wantNoLeaks(t, a, gpu)
+}
+
+// TestFailedReleaseIsNoRetry: a malloc that fails while the cache is released has not tried again.
+func TestFailedReleaseIsNoRetry(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 64*mib)})
+	a := newAllocator(t, gpu, "")
+	must(t, a.Free(mustMalloc(t, a, 0, 20*mib)))
+	failure := errors.New("the driver fails")
+	must(t, gpu.FailCall("Free", 1, failure))
+	if _, err := a.Malloc(spec.Request{Bytes: 60 * mib}); !errors.Is(err, failure) {
+		t.Errorf("the error is %v", err)
+	}
+	if n := current(t, a, 0, "num_alloc_retries"); n != 0 {
+		t.Errorf("%d retries were counted", n)
+	}
+	must(t, a.Free(mustMalloc(t, a, 0, 60*mib)))
+	if n := current(t, a, 0, "num_alloc_retries"); n != 1 {
+		t.Errorf("%d retries were counted, want 1", n)
+	}
+}
+
+// TestGarbageInRounds: garbage collection goes on with what is younger than the average until enough has been returned.
+func TestGarbageInRounds(t *testing.T) {
+	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, spec.GiB)})
+	a := newAllocator(t, gpu, "garbage_collection_threshold:0.01")
+	must(t, a.SetMemoryFraction(0, 0.5))
+	stream := newStream(t, gpu, 0)
+	old, young := mustMalloc(t, a, 0, 20*mib), mustMalloc(t, a, 0, 20*mib)
+	held := mustMallocOn(t, a, 0, stream, 20*mib)
+	must(t, a.Free(old))
+	for range 10 {
+		must(t, a.Free(held))
+		held = mustMallocOn(t, a, 0, stream, 20*mib)
+	}
+	must(t, a.Free(young))
+	mustMalloc(t, a, 0, 24*mib)
+	if n := current(t, a, 0, "num_device_free"); n != 2 {
+		t.Errorf("%d segments were returned, want both", n)
+	}
+}

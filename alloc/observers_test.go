@@ -109,6 +109,21 @@ func TestNeedMemory(t *testing.T) {
 	want("nothing was freed", 3, "first", "second", "liar")
 }
 
+// TestNeedMemoryIsBelieved: the cache is searched again just if a callback says that it has freed memory.
+func TestNeedMemoryIsBelieved(t *testing.T) {
+	for _, says := range []bool{true, false} {
+		a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
+		hoard := mustMalloc(t, a, 0, 20*mib)
+		must(t, a.OnNeedMemory(func() bool {
+			must(t, a.Free(hoard))
+			return says
+		}))
+		if p := mustMalloc(t, a, 0, 20*mib); (p == hoard) != says {
+			t.Errorf("a callback has freed memory and says %v: the request got the same memory: %v", says, p == hoard)
+		}
+	}
+}
+
 // TestNeedMemoryTakenAway: what the callbacks of one request free may be allocated by
 // another request before the first has the mutex again. Here the other request is made
 // by a callback.

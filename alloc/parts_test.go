@@ -59,10 +59,11 @@ func benchmarkTable(b *testing.B) {
 	p, x := spec.Ptr(1<<40), new(block)
 	for b.Loop() {
 		table.insertLocked(p, x)
-		if table.getLocked(p) != x {
+		s := table.findLocked(p)
+		if s == nil || s.block != x {
 			b.Fatal("not found")
 		}
-		table.eraseLocked(p)
+		table.eraseSlotLocked(s)
 	}
 }
 

@@ -1,6 +1,7 @@
 package alloc_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,10 +82,19 @@ func TestPeerOfOpenedMemory(t *testing.T) {
 	machine := fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(3, spec.GiB)})
 	sender, receiver := machine.NewProcess(), machine.NewProcess()
 	a, b := newAllocator(t, sender, "expandable_segments:True"), newAllocator(t, receiver, "")
-	early := open(t, b, 0, share(t, a, mustMalloc(t, a, 0, 60*mib)).Handle)
+	shared := func(stream spec.Stream) []byte { // of a segment of its own
+		return share(t, a, mustMallocOn(t, a, 0, stream, 60*mib)).Handle
+	}
+	early := open(t, b, 0, shared(0))
+	second := open(t, b, 0, shared(newStream(t, sender, 0)))
+	failure := errors.New("access cannot be given")
+	must(t, receiver.FailCall("SetAccess", 2, failure))
+	if err := b.EnablePeerAccess(2, 0); !errors.Is(err, failure) {
+		t.Errorf("the error is %v", err)
+	}
 	must(t, b.EnablePeerAccess(2, 0))
-	late := open(t, b, 0, share(t, a, mustMalloc(t, a, 0, 100*mib)).Handle)
-	for _, m := range []spec.OpenedMemory{early, late} {
+	late := open(t, b, 0, shared(newStream(t, sender, 0)))
+	for _, m := range []spec.OpenedMemory{early, second, late} {
 		if diff := cmp.Diff([]spec.Device{0, 2}, reachable(t, receiver, m.Base())); diff != "" {
 			t.Errorf("who can reach %v (-want +got):\n%s", m.Base(), diff)
 		}

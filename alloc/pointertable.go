@@ -8,74 +8,77 @@ import (
 )
 
 // A pointerTable has the allocated blocks of one device by address. It is a hash table with
-// open addressing: a pointer is in the first free slot from its home on. When a pointer is erased
-// those behind it move up, so that a search ends at the first free slot. The …Locked methods
-// are called with the device's mutex held.
+// open addressing: a pointer is in the first group of slots, from its home on, that was not full. When a
+// pointer of a full group is erased, one behind it moves up, so that a search ends at the first group that is not
+// full. The …Locked methods are called with the device's mutex held.
 //
 // A free names a pointer and nothing else. If there are several devices, the one that has the
 // pointer must be found before its mutex can be taken. So the table can be shared: then it keeps
 // a copy of the keys, as atomics, into which has looks without the mutex. (Upstream has one table for all devices, in 67 parts with a
 // mutex each, and changes it without the device's mutex held.)
 type pointerTable struct {
-	slots []slot // a power of two of them
-	limit int    // of used
-	shift int    // 64 minus the binary logarithm of the number of slots
-	used  int    // slots with a pointer
+	groups []slotGroup // a power of two of them
+	limit  int         // of used
+	shift  int         // 64 minus the binary logarithm of the number of groups
+	used   int         // slots with a pointer
 
-	shared  bool // set before the table is used
-	keys    []atomic.Uint64
+	shared  bool                            // set before the table is used
+	keys    []atomic.Uint64                 // of all slots
 	readers atomic.Pointer[[]atomic.Uint64] // keys, for has
 	changes atomic.Uint64                   // odd during a change
 }
 
-// slot has a pointer and its block. The key of a free slot is 0.
-type slot struct {
-	key   uint64
-	block *block
-}
+const fewestGroups = 16
 
-const fewestSlots = 64
-
-// sparseSlots is the largest number of slots (256 KiB) of which at most a quarter is used, so
-// that most pointers are at home. Of more slots it is at most half: there the memory counts.
-const sparseSlots = 1 << 14
+// sparseGroups is the largest number of groups (256 KiB) of whose slots at most a quarter is used, so
+// that nearly all pointers are at home. Of more it is at most half: there the memory counts.
+const sparseGroups = 1 << 12
 
 // golden is 2^64 divided by the golden ratio. Multiplied by it, multiples of any step are
 // spread over the high bits.
 const golden = 0x9E3779B97F4A7C15
 
-// home is the slot where the search for a pointer begins.
+// home is the group where the search for a pointer begins.
 func (t *pointerTable) home(key uint64) int { return homeOf(key, t.shift) }
 
 func homeOf(key uint64, shift int) int { return int(key * golden >> (shift & 63)) }
 
-// shiftOf is the shift of a table with so many slots.
-func shiftOf(slots int) int { return 64 - bits.Len(uint(slots-1)) }
+// shiftOf is the shift of a table with so many groups.
+func shiftOf(groups int) int { return 64 - bits.Len(uint(groups-1)) }
 
 // getLocked is the block allocated at p, or nil.
 func (t *pointerTable) getLocked(p spec.Ptr) *block {
-	if i := t.findLocked(p); i >= 0 {
-		return t.slots[i].block
+	if s := t.findLocked(p); s != nil {
+		return s.block
 	}
 	return nil
 }
 
-// findLocked is the slot of a pointer, or -1. It is valid until the next change.
-func (t *pointerTable) findLocked(p spec.Ptr) int {
-	if len(t.slots) == 0 {
-		return -1
+// findLocked is the slot of a pointer, which is not 0, or nil. It is valid until the next change.
+func (t *pointerTable) findLocked(p spec.Ptr) *slot {
+	if len(t.groups) == 0 {
+		return nil
 	}
-	for i := t.home(uint64(p)); ; i = t.next(i) {
-		switch t.slots[i].key {
-		case 0:
-			return -1
-		case uint64(p):
-			return i
+	i := t.home(uint64(p))
+	if s := t.groups[i].find(uint64(p)); s.key == uint64(p) {
+		return s
+	}
+	return t.findFromLocked(i, uint64(p))
+}
+
+// findFromLocked is findLocked from a group on.
+func (t *pointerTable) findFromLocked(i int, key uint64) *slot {
+	for ; ; i = t.next(i) {
+		if s := t.groups[i].find(key); s.key == key {
+			return s
+		}
+		if !t.groups[i].isFull() {
+			return nil
 		}
 	}
 }
 
-func (t *pointerTable) next(i int) int { return (i + 1) & (len(t.slots) - 1) }
+func (t *pointerTable) next(i int) int { return (i + 1) & (len(t.groups) - 1) }
 
 // insertLocked adds the block at p, which is not in the table.
 func (t *pointerTable) insertLocked(p spec.Ptr, b *block) {
@@ -83,72 +86,99 @@ func (t *pointerTable) insertLocked(p spec.Ptr, b *block) {
 		t.growLocked()
 	}
 	t.used++
-	slots := t.slots
 	i := t.home(uint64(p))
-	for slots[i].key != 0 {
-		i = (i + 1) & (len(slots) - 1)
+	s := t.groups[i].vacant()
+	for s.key != 0 {
+		i = t.next(i)
+		s = t.groups[i].vacant()
 	}
 	if t.shared {
-		t.changeLocked(func() { t.set(i, uint64(p), b) })
+		t.changeLocked(func() { t.set(i, s, slot{uint64(p), b}) })
 		return
 	}
-	slots[i] = slot{uint64(p), b}
+	*s = slot{uint64(p), b}
 }
 
 // eraseLocked removes a pointer, which is in the table.
-func (t *pointerTable) eraseLocked(p spec.Ptr) {
+func (t *pointerTable) eraseLocked(p spec.Ptr) { t.eraseSlotLocked(t.findLocked(p)) }
+
+// eraseSlotLocked removes the pointer of a slot. A pointer whose home is not full is there.
+func (t *pointerTable) eraseSlotLocked(s *slot) {
 	t.used--
-	i := t.findLocked(p)
-	if t.shared {
-		t.changeLocked(func() { t.emptyLocked(i) })
-		return
+	home := t.home(s.key)
+	switch {
+	case t.shared:
+		t.changeLocked(func() { t.emptyLocked(home, s) })
+	case t.groups[home].isFull():
+		t.emptyLocked(home, s)
+	default:
+		*s = slot{}
 	}
-	if t.slots[t.next(i)].key == 0 {
-		t.slots[i] = slot{}
-		return
-	}
-	t.emptyLocked(i)
 }
 
-// emptyLocked makes a slot free. Each pointer behind it, up to the
-// first free slot, moves up to the slot that has become free, unless its home is behind that.
-func (t *pointerTable) emptyLocked(free int) {
-	for i := t.next(free); t.slots[i].key != 0; i = t.next(i) {
-		key := t.slots[i].key
-		if distance := t.distance(t.home(key), i); distance >= t.distance(free, i) {
-			t.set(free, key, t.slots[i].block)
-			free = i
+// emptyLocked makes a slot free, which is in the group i or behind it. If its group was full, a
+// pointer behind that moves up whose home is not behind it: the first one, then another to where that
+// was, and so on up to the first group that is not full.
+func (t *pointerTable) emptyLocked(i int, free *slot) {
+	for t.groups[i].find(free.key) != free {
+		i = t.next(i)
+	}
+	of := i // the group of the free slot
+	for full := t.groups[i].isFull(); full; {
+		i = t.next(i)
+		full = t.groups[i].isFull()
+		if s := t.movableLocked(i, of); s != nil {
+			t.set(of, free, *s)
+			of, free = i, s
 		}
 	}
-	t.set(free, 0, nil)
+	t.set(of, free, slot{})
 }
 
-// distance is the number of steps from a slot on to another.
-func (t *pointerTable) distance(from, to int) int { return (to - from) & (len(t.slots) - 1) }
+// movableLocked is a slot of a group whose pointer may as well be in an earlier group, or nil.
+func (t *pointerTable) movableLocked(i, earlier int) *slot {
+	for place := range t.groups[i] {
+		s := &t.groups[i][place]
+		if s.key != 0 && t.distance(t.home(s.key), i) >= t.distance(earlier, i) {
+			return s
+		}
+	}
+	return nil
+}
 
-func (t *pointerTable) set(i int, key uint64, b *block) {
-	t.slots[i] = slot{key, b}
+// distance is the number of steps from a group on to another.
+func (t *pointerTable) distance(from, to int) int { return (to - from) & (len(t.groups) - 1) }
+
+// set changes a slot of a group.
+func (t *pointerTable) set(i int, s *slot, to slot) {
+	*s = to
 	if t.shared {
-		t.keys[i].Store(key)
+		for place := range t.groups[i] {
+			if &t.groups[i][place] == s {
+				t.keys[groupSize*i+place].Store(to.key)
+			}
+		}
 	}
 }
 
 // growLocked copies the pointers into a larger array.
 func (t *pointerTable) growLocked() {
-	old := t.slots
-	t.slots = make([]slot, max(fewestSlots, 2*len(old)))
-	t.shift = shiftOf(len(t.slots))
-	t.limit = len(t.slots) / 2
-	if len(t.slots) <= sparseSlots {
+	old := t.groups
+	t.groups = make([]slotGroup, max(fewestGroups, 2*len(old)))
+	t.shift = shiftOf(len(t.groups))
+	t.limit = groupSize * len(t.groups) / 2
+	if len(t.groups) <= sparseGroups {
 		t.limit /= 2
 	}
 	t.used = 0
 	if t.shared {
-		t.keys = make([]atomic.Uint64, len(t.slots))
+		t.keys = make([]atomic.Uint64, groupSize*len(t.groups))
 	}
-	for _, s := range old {
-		if s.key != 0 {
-			t.insertLocked(spec.Ptr(s.key), s.block)
+	for i := range old {
+		for _, s := range old[i] {
+			if s.key != 0 {
+				t.insertLocked(spec.Ptr(s.key), s.block)
+			}
 		}
 	}
 	if t.shared {
@@ -174,18 +204,24 @@ func (t *pointerTable) has(p spec.Ptr) (found, certain bool) {
 	return found, before%2 == 0 && t.changes.Load() == before
 }
 
-// contains searches an array of keys, which may be changing, for a key.
+// contains searches the keys of all slots, which may be changing, for a key.
 func contains(keys []atomic.Uint64, key uint64) bool {
-	last := len(keys) - 1
-	i := homeOf(key, shiftOf(len(keys)))
-	for range keys {
-		switch keys[i].Load() {
-		case 0:
-			return false
-		case key:
-			return true
+	groups := len(keys) / groupSize
+	i := homeOf(key, shiftOf(groups))
+	for range groups {
+		full := true
+		for place := range groupSize {
+			switch keys[groupSize*i+place].Load() {
+			case 0:
+				full = false
+			case key:
+				return true
+			}
 		}
-		i = (i + 1) & last
+		if !full {
+			return false
+		}
+		i = (i + 1) & (groups - 1)
 	}
 	return false
 }

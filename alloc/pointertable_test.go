@@ -68,19 +68,21 @@ func TestPointerTableEqualsMap(t *testing.T) {
 // checkSlots counts the slots of a table.
 func checkSlots(t *rapid.T, table *pointerTable, live int) {
 	counted := 0
-	for i := range table.slots {
-		if (table.slots[i].key != 0) != (table.slots[i].block != nil) {
-			t.Fatal("a slot has a key and no block, or the reverse")
-		}
-		if table.slots[i].key != 0 {
-			counted++
+	for i := range table.groups {
+		for _, s := range table.groups[i] {
+			if (s.key != 0) != (s.block != nil) {
+				t.Fatal("a slot has a key and no block, or the reverse")
+			}
+			if s.key != 0 {
+				counted++
+			}
 		}
 	}
 	if table.used != live || counted != live {
 		t.Fatalf("the table says %d used, there are %d; %d are allocated", table.used, counted, live)
 	}
-	if 2*table.used > len(table.slots)+1 {
-		t.Fatalf("%d of %d slots are in use: searches would get long", table.used, len(table.slots))
+	if slots := groupSize * len(table.groups); 2*table.used > slots+1 {
+		t.Fatalf("%d of %d slots are in use: searches would get long", table.used, slots)
 	}
 }
 
@@ -115,8 +117,88 @@ func TestPointerTableStaysSmall(t *testing.T) {
 			table.eraseLocked((i - 9) * 512)
 		}
 	}
-	if n := len(table.slots); n > fewestSlots {
-		t.Errorf("10 pointers are allocated, and the table has %d slots", n)
+	if n := len(table.groups); n > fewestGroups {
+		t.Errorf("10 pointers are allocated, and the table has %d groups of slots", n)
+	}
+}
+
+// TestPointerTableIsSparse: of a small table at most a quarter of the slots is used, of a large one at most half.
+func TestPointerTableIsSparse(t *testing.T) {
+	var table pointerTable
+	for used := 1; len(table.groups) <= 2*sparseGroups; used++ {
+		table.insertLocked(spec.Ptr(used)*512, new(block))
+		part := 2
+		if len(table.groups) <= sparseGroups {
+			part = 4
+		}
+		if slots := groupSize * len(table.groups); part*used > slots || len(table.groups) > fewestGroups && 2*4*used < slots {
+			t.Fatalf("%d pointers are allocated, and the table has %d slots", used, slots)
+		}
+	}
+}
+
+// TestPointerTableOfCrowdedHomes does the same to a table whose pointers have one of two homes, one of which is the last
+// group, and to a map. So groups are full, and pointers are behind their homes, at the beginning of the table too.
+func TestPointerTableOfCrowdedHomes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tables := []*pointerTable{{}, {shared: true}}
+		for _, table := range tables {
+			table.growLocked()
+		}
+		const last = fewestGroups - 1
+		var pointers []spec.Ptr // as many as may be used before the table grows
+		for p, of := spec.Ptr(512), map[int]int{}; len(pointers) < tables[0].limit; p += 512 {
+			if home := tables[0].home(uint64(p)); (home == last || home == last-1) && of[home] < tables[0].limit/2 {
+				of[home]++
+				pointers = append(pointers, p)
+			}
+		}
+		want := map[spec.Ptr]*block{}
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
+			p := rapid.SampledFrom(pointers).Draw(t, "p")
+			b := want[p]
+			if b == nil {
+				want[p] = new(block)
+			} else {
+				delete(want, p)
+			}
+			for _, table := range tables {
+				if b == nil {
+					table.insertLocked(p, want[p])
+				} else {
+					table.eraseLocked(p)
+				}
+				for _, p := range pointers {
+					if got := table.getLocked(p); got != want[p] {
+						t.Fatalf("get(%v) = %p, want %p", p, got, want[p])
+					}
+				}
+				checkSlots(t, table, len(want))
+			}
+			for _, p := range pointers {
+				if found, _ := tables[1].has(p); found != (want[p] != nil) {
+					t.Fatalf("has(%v) = %v; the map has %p", p, found, want[p])
+				}
+			}
+		}
+	})
+}
+
+// TestPointersAreSpread: about as many pointers are at home in the upper half of the table as in the lower one.
+func TestPointersAreSpread(t *testing.T) {
+	table := pointerTable{}
+	const pointers = 1000
+	upper := 0
+	for i := range spec.Ptr(pointers) {
+		table.insertLocked((i+1)*512, new(block))
+	}
+	for i := range uint64(pointers) {
+		if 2*table.home((i+1)*512) >= len(table.groups) {
+			upper++
+		}
+	}
+	if upper < pointers/3 || upper > pointers*2/3 {
+		t.Errorf("%d of %d pointers are at home in the upper half", upper, pointers)
 	}
 }
 

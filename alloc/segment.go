@@ -60,15 +60,11 @@ func compareBase(s *segment, base spec.Ptr) int { return cmp.Compare(s.base, bas
 
 // allocBlockLocked obtains a segment from the driver and makes one block of it, or
 // serves the request from an expandable segment. nil without an error means out of
-// memory: the limit would be exceeded, or the device has no more. The retry, which
-// follows the release of the whole cache, is counted whether or not it succeeds.
+// memory: the limit would be exceeded, or the device has no more.
 //
 // It releases the mutex meanwhile if release_lock_on_cudamalloc is set.
-func (d *device) allocBlockLocked(params *allocParams, isRetry bool) (*block, error) {
+func (d *device) allocBlockLocked(params *allocParams) (*block, error) {
 	d.deliverLocked()
-	if isRetry {
-		d.stats.NumAllocRetries++
-	}
 	if d.limited && d.reservedBytesLocked()+params.segmentSize > d.allowedMemoryMaximum {
 		return nil, nil
 	}

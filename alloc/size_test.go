@@ -65,6 +65,7 @@ func TestRoundToDivision(t *testing.T) {
 		{5, 8, 8}, // a step of less than a byte
 		{5, 4, 5},
 		{7, 2, 8},
+		{4, 8, 4}, // a power of two, and a step of less than a byte
 	} {
 		if got := roundupPower2NextDivision(test.size, test.divisions); got != test.want {
 			t.Errorf("%d in %d divisions: got %d, want %d", test.size, test.divisions, got, test.want)

@@ -74,16 +74,28 @@ func (s *sizeClasses) remove(b *block) {
 	if in == nil {
 		panic("alloc: a block is removed that is not there")
 	}
-	list := &in.classes[c]
-	if !list.removeFirst(b) {
-		list.remove(entryOf(b))
+	if !in.classes[c].removeFirst(b) {
+		s.removeOther(b)
+		return
 	}
-	in.used &^= isZero(uint64(len(list.front))) << c
-	s.used &^= isZero(in.used) << o
+	in.clearIfEmpty(c)
+	s.used &^= uint64(oneIf(in.used == 0)) << o
 }
 
-// isZero is 1 if n is 0, else 0. There is no branch, which the processor could not predict.
-func isZero(n uint64) uint64 { return (n - 1) &^ n >> 63 }
+// removeOther takes a block out that is not the first of few. (In remove, what is needed after the call would be
+// kept in memory, which costs more than the rest.)
+func (s *sizeClasses) removeOther(b *block) {
+	o, c := b.class>>classBits%64, b.class%(1<<classBits)
+	in := s.byOctave[o]
+	in.classes[c].remove(entryOf(b))
+	in.clearIfEmpty(c)
+	s.used &^= uint64(oneIf(in.used == 0)) << o
+}
+
+// clearIfEmpty clears the bit of a class that has no blocks.
+func (in *octave) clearIfEmpty(c uint16) {
+	in.used &^= uint64(oneIf(len(in.classes[c%(1<<classBits)].front) == 0)) << c
+}
 
 // bestFit is the first block of at least that size, or nil.
 func (s *sizeClasses) bestFit(size uint64) *block {
@@ -94,7 +106,22 @@ func (s *sizeClasses) bestFit(size uint64) *block {
 	if first := list.first(); first.key.size >= size {
 		return first.block
 	}
-	return s.lowerBound(blockKey{size: size}) // the class has a size below and perhaps one above
+	// The class has a size below and perhaps one above.
+	if list.more == nil && len(list.front) < fewEntries {
+		return s.bestFitOfFew(list.front, size)
+	}
+	return s.lowerBound(blockKey{size: size})
+}
+
+// bestFitOfFew is bestFit if the class of the size has few blocks, of which the first is too small.
+func (s *sizeClasses) bestFitOfFew(blocks chunk, size uint64) *block {
+	for i := len(blocks) - 2; i >= 0; i-- {
+		if blocks[i].key.size >= size {
+			return blocks[i].block
+		}
+	}
+	o, c := classOf(size)
+	return s.firstFrom(o, c+1)
 }
 
 // listFrom is the first list that has blocks from a class on, or nil. The class may be one above
@@ -112,16 +139,21 @@ func (s *sizeClasses) listFrom(o, c uint) *blockList {
 	return &in.classes[c%(1<<classBits)]
 }
 
+// firstFrom is the first block from a class on, or nil. The class is as for listFrom.
+func (s *sizeClasses) firstFrom(o, c uint) *block {
+	if list := s.listFrom(o, c); list != nil {
+		return list.first().block
+	}
+	return nil
+}
+
 // after is the block that follows b, which is in the set, or nil.
 func (s *sizeClasses) after(b *block) *block {
 	o, c := uint(b.class>>classBits)%64, uint(b.class%(1<<classBits))
 	if list := &s.byOctave[o].classes[c]; len(list.front) > 1 || list.more != nil {
 		return s.lowerBound(blockKey{b.size, b.ptr + 1})
 	}
-	if list := s.listFrom(o, c+1); list != nil {
-		return list.first().block
-	}
-	return nil
+	return s.firstFrom(o, c+1)
 }
 
 // before is the block that precedes b, or nil.
@@ -136,10 +168,7 @@ func (s *sizeClasses) lowerBound(key blockKey) *block {
 		}
 		c++
 	}
-	if list := s.listFrom(o, c); list != nil {
-		return list.first().block
-	}
-	return nil
+	return s.firstFrom(o, c)
 }
 
 // predecessor is the last block whose key is below the given one, or nil.

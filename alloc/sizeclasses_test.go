@@ -232,3 +232,18 @@ func fillFreeList(n int, size func() uint64, insert func(*block)) {
 		insert(freeBlock(size(), spec.Ptr(i+1)<<21))
 	}
 }
+
+// TestChunksAreBounded: however many blocks a list has, no part of it is longer than chunkLimit.
+func TestChunksAreBounded(t *testing.T) {
+	var list blockList
+	for i := range spec.Ptr(1000) {
+		list.insert(entryOf(freeBlock(512, (i*7919)%1000*512)))
+	}
+	longest := len(list.front)
+	for _, c := range list.more.chunks {
+		longest = max(longest, len(c))
+	}
+	if longest > chunkLimit {
+		t.Errorf("a part has %d blocks", longest)
+	}
+}

@@ -124,7 +124,7 @@ func (d *device) inspectStreamUsesLocked(v *spec.Visitor) {
 func inspectPool(p *pool, freeable bool, v *spec.Visitor) {
 	if v.Pool != nil {
 		v.Pool(&spec.PoolView{
-			ID: p.id, UseCount: p.useCount, DriverSegments: p.cudaMallocCount,
+			ID: p.id, UseCount: p.useCount, DriverSegments: p.cudaMallocCount, Captured: p.captured,
 			Freeable: freeable, UseOnOOM: p.useOnOOM, NoSplit: p.noSplit,
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 )
 
@@ -87,4 +88,36 @@ func TestStreamLists(t *testing.T) {
 			},
 		})
 	})
+}
+
+// TestStreamListsAreDropped: when the cache has been emptied, no lists are left of the streams that there have been.
+func TestStreamListsAreDropped(t *testing.T) {
+	for _, settings := range []string{"", "expandable_segments:True"} {
+		gpu := fakegpu.New(fakegpu.Config{})
+		a, err := New(gpu, Options{Settings: settings})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			stream, err := gpu.CreateStream(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ptr, err := a.Malloc(spec.Request{Stream: stream, Bytes: 512})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Free(ptr); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lists := &a.devices[0].defaultPool.smallBlocks.blocks
+		before := len(lists.lists)
+		if err := a.EmptyCache(); err != nil {
+			t.Fatal(err)
+		}
+		if before != 10 || len(lists.lists) != 0 {
+			t.Errorf("%q: there are lists of %d streams, and of %d when the cache has been emptied", settings, before, len(lists.lists))
+		}
+	}
 }

@@ -54,7 +54,11 @@ func (s *State) driverMalloc(c *PendingMalloc, g DriverResults) {
 	}
 	s.driverCall(callMalloc)
 	c.stage = stageRegister
-	if c.driverCalls <= g.Refusals || s.deviceUsed()+c.segmentSize > s.Memory {
+	if c.driverCalls <= g.Refusals {
+		s.refused()
+		return
+	}
+	if s.deviceUsed()+c.segmentSize > s.Memory {
 		return
 	}
 	if g.LowestFrom != 0 {

@@ -67,6 +67,7 @@ func (s *State) tryAllocateExpandableBlock(c *PendingMalloc, g DriverResults) (p
 	}
 	for s.at(p).Unmapped || s.at(p).Size < c.size {
 		if c.driverCalls <= g.Refusals {
+			s.refused()
 			return place{}, false
 		}
 		start, lacking := p, c.size
@@ -206,8 +207,9 @@ func (s *State) unmapFreePages(pool spec.PoolID, kind spec.PoolKind) {
 // unmapBlock unmaps the pages that lie wholly in a free block, one after the other, when the
 // work in the segment's stream is complete. The rest of the block stays free. A segment without
 // mapped pages is removed. Nothing is unmapped while the stream is captured, and so cannot be
-// waited for.
+// waited for: the driver is asked first.
 func (s *State) unmapBlock(p place) {
+	s.driverCall(callCaptureStatus)
 	g, b := &s.Segments[p.segment], s.at(p)
 	offset := uint64(b.Address - g.Address)
 	begin := nextMultiple(offset, g.Page)

@@ -160,6 +160,7 @@ func (s *State) advance(c *PendingMalloc, g DriverResults) {
 	case stageSearch:
 		s.processEvents()
 		c.prepare(s)
+		s.markIfCapturing(c)
 		c.stage = stageCollectGarbage
 		if p, found := s.getFreeBlock(c); found {
 			s.allocFoundBlock(c, p)

@@ -24,6 +24,7 @@ type Pool struct {
 	UseCount int
 	UseOnOOM bool // searched for requests of the default pool when a driver allocation failed
 	NoSplit  bool // its blocks are not split
+	Captured bool // a graph was captured with it, as the driver has said when a malloc asked
 
 	// DriverSegments is upstream's cudaMalloc_count. With plain segments it is their
 	// number. With expandable ones each request that needs pages adds one, whatever is
@@ -210,6 +211,15 @@ func (s *State) insertDeferredEvents(p place) {
 	}
 }
 
+// markIfCapturing marks the pool of a request if the driver says that the request's stream is
+// captured. It asks until the pool is marked.
+func (s *State) markIfCapturing(c *PendingMalloc) {
+	if p := s.pool(c.pool); p != nil && !p.Captured {
+		s.driverCall(callCaptureStatus)
+		p.Captured = s.isCaptured(c.Stream)
+	}
+}
+
 // processEvents is the first step of a malloc; during a capture it does nothing.
 func (s *State) processEvents() {
 	if !s.captureUnderway() {
@@ -224,9 +234,7 @@ func (s *State) tryMempoolFallback(c *PendingMalloc) (place, bool) {
 	if !c.pool.IsDefault() {
 		return place{}, false
 	}
-	pools := slices.Clone(s.Pools)
-	slices.SortStableFunc(pools, func(p, q Pool) int { return cmp.Compare(hashOrder(p.ID), hashOrder(q.ID)) })
-	for _, p := range pools {
+	for _, p := range s.poolsAsVisited() {
 		other := *c
 		other.pool, other.notExpandable = p.ID, true
 		if !p.UseOnOOM || p.UseCount == 0 {
@@ -240,7 +248,14 @@ func (s *State) tryMempoolFallback(c *PendingMalloc) (place, bool) {
 	return place{}, false
 }
 
-// hashOrder is the order in which upstream visits pools.
+// poolsAsVisited are the pools in the order in which upstream visits them.
+func (s *State) poolsAsVisited() []Pool {
+	pools := slices.Clone(s.Pools)
+	slices.SortStableFunc(pools, func(p, q Pool) int { return cmp.Compare(hashOrder(p.ID), hashOrder(q.ID)) })
+	return pools
+}
+
+// hashOrder is the place of a pool in that order.
 func hashOrder(id spec.PoolID) uint64 {
 	return cmp.Or(id.Capture, id.User) * 11400714819323198485
 }
@@ -273,7 +288,7 @@ func (s State) EmptyPool(id spec.PoolID) State {
 // releaseFreeablePools releases the cached memory of the freeable pools, and removes those
 // without segments.
 func (s *State) releaseFreeablePools() {
-	for _, p := range slices.Clone(s.Pools) {
+	for _, p := range s.poolsAsVisited() {
 		if p.UseCount == 0 {
 			s.releasePool(p.ID)
 		}

@@ -11,7 +11,8 @@ import (
 // Truth is what the program and the device did, kept apart from what the allocator
 // remembers of it. No rule of the allocator reads it, so that an allocator which forgets
 // something does not hide its mistake. In a correct allocator it follows from the rest of
-// the state.
+// the state, except with private pools: blocks whose free is deferred do not remember the
+// order of their frees, and the work of the streams does.
 //
 // A Truth does not change: every change makes another one.
 type Truth struct {
@@ -180,9 +181,9 @@ func (s *State) MemoryOf(h Held) spec.Range {
 	return spec.Range{Ptr: h.Ptr, Bytes: Round(h.Bytes, s.Config, s.Geometry)}
 }
 
-// LaunchUses launches the last use of the memory at an address in each stream that uses
-// it, other than in graphs.
-func (s State) LaunchUses(ptr spec.Ptr) State {
+// AppendUses is the state at the free of the memory at an address: the last use by each stream
+// that uses it, other than in graphs, is pending.
+func (s State) AppendUses(ptr spec.Ptr) State {
 	h, is := s.Truth.heldAt(ptr)
 	if !is {
 		return s

@@ -2,6 +2,8 @@ package snapshot
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
@@ -45,5 +47,50 @@ func TestEveryLimit(t *testing.T) {
 			t.Fatalf("with %d bytes: %v", limit, err)
 		}
 		refused++
+	}
+}
+
+// TestAnnotationsArePaidFor: so are annotations.
+func TestAnnotationsArePaidFor(t *testing.T) {
+	const text = `{"segments":[],"device_traces":[],"external_annotations":[{"device":0,"x":"y"}]}`
+	for _, missing := range []uint64{0, 1} {
+		values := newPlain(newBudget(1 << 20))
+		root, err := parse(&source{in: bufio.NewReader(strings.NewReader(text)), memory: values.memory}, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values.memory.left = annotationBytes + 4*fieldBytes - missing
+		if _, err := convert(values, root); (err == nil) != (missing == 0) {
+			t.Errorf("%d bytes too few: %v", missing, err)
+		}
+	}
+}
+
+// TestEmptyHistory: a block of PyTorch 2.0 may have a history without entries.
+func TestEmptyHistory(t *testing.T) {
+	const text = `{"segments":[{"segment_type":"small","total_size":512,"blocks":[{"size":512,"state":"active_allocated","history":[]}]}],"device_traces":[]}`
+	f, err := ReadLimited(strings.NewReader(text), "", 1<<20)
+	if err != nil || len(f.Segments) != 1 {
+		t.Error(f, err)
+	}
+}
+
+// TestEntryWithoutAction: a trace entry that does not say what it is about is refused as such.
+func TestEntryWithoutAction(t *testing.T) {
+	_, err := ReadLimited(strings.NewReader(`{"segments":[],"device_traces":[[{"size":1}]]}`), "", 1<<20)
+	if err == nil || !strings.Contains(err.Error(), "a trace entry has no action") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestLongNumber: a pickle may have a number of 64 bits, which takes nine bytes.
+func TestLongNumber(t *testing.T) {
+	const pickled = "80027d71002858080000007365676d656e747371015d7102580d0000006465766963655f74726163657371035d710458010000006e71058a0900000000000000800058010000006d71064afbffffff58010000006b71078a080000000000000040752e" // {"segments": [], "device_traces": [], "n": 2**63, "m": -5, "k": 2**62}
+	data, err := hex.DecodeString(pickled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadLimited(bytes.NewReader(data), "", 1<<20); err != nil {
+		t.Error(err)
 	}
 }

@@ -109,6 +109,9 @@ func TestLimitOneByteShort(t *testing.T) {
 	if !strings.HasSuffix(e.Error(), "unallocated"+short) {
 		t.Error(e.Error())
 	}
+	if e.Limit++; strings.Contains(e.Error(), "short") {
+		t.Errorf("the limit is just enough: %v", e.Error())
+	}
 	if e.Limit -= 2 * spec.MiB; strings.Contains(e.Error(), "short") {
 		t.Error(e.Error())
 	}

@@ -72,6 +72,7 @@ type PoolView struct {
 	Freeable       bool
 	UseOnOOM       bool
 	NoSplit        bool
+	Captured       bool // a malloc that was routed to it has asked the driver, and a graph was being captured
 }
 
 // StreamUseView is a stream, other than the allocation stream, that uses a block.

@@ -1,26 +1,30 @@
 -------------------------- MODULE AbstractRestore ---------------------------
 (***************************************************************************)
-(* An abstract memory with one more action, for Checkpoint.tla.  When a    *)
-(* program restores a checkpoint, it loses in one step some of what it     *)
-(* holds, and holds other memory.  The rules are those of AbstractMemory:  *)
-(* the new memory has one owner, and no other stream has pending work on   *)
-(* it.  What the program loses is not freed by it, so that no work is      *)
-(* appended; therefore no other stream may have used it.                   *)
+(* One more action for AbstractMemory, for Checkpoint.tla.  Next of this   *)
+(* module does not have it: MCCheckpointRefinement.tla combines the two.   *)
 (*                                                                         *)
-(* A step that loses one piece of memory that no other stream has used, or *)
-(* takes one, satisfies Restore too.  So a refinement may use it only for  *)
-(* the steps that are restores (MCCheckpointRefinement.tla).  Beside these *)
-(* conditions owned' can be anything: TLC cannot enumerate such steps, it  *)
-(* can test given ones.                                                    *)
+(* When a program restores a checkpoint, some of its allocations disappear *)
+(* in one step, and others appear.  The memory of a new allocation is in   *)
+(* no other allocation, it belongs to the allocation's stream, and no      *)
+(* other stream has recorded work pending on it.  It need not be           *)
+(* consecutive.  A restore is refused while a stream that was recorded     *)
+(* outside of captures uses memory that would be lost.  So no entry is     *)
+(* appended to a queue.                                                    *)
+(*                                                                         *)
+(* Restore does not say what was saved.  Every malloc, every free of an    *)
+(* allocation without users, and every step that changes no allocation     *)
+(* satisfies it too.  So a refinement may use it only for the steps that   *)
+(* are restores.  Beside these conditions allocations' can be anything:    *)
+(* TLC cannot enumerate such steps, it can test given ones.                *)
 (***************************************************************************)
 EXTENDS AbstractMemory
 
 Restore ==
     \E w \in AfterSomeTime(work) :
-        /\ \A x \in owned \ owned' : x.users = {}
-        /\ \A x \in owned' \ owned :
+        /\ allocations' \subseteq Allocation
+        /\ \A x \in allocations \ allocations' : x.users = {}
+        /\ \A x \in allocations' \ allocations :
               /\ x.users = {}
-              /\ \A y \in owned' : x = y \/ x.memory \cap y.memory = {}
-              /\ \A s \in Streams \ {x.stream} : Pending(w, s) \cap x.memory = {}
-        /\ StepTo(owned', w)
+              /\ MayBeTaken(x.memory, x.stream, allocations' \ {x}, w)
+        /\ StepTo(allocations', w)
 =============================================================================

@@ -30,9 +30,9 @@ ObtainAfter(first, p) ==
         second    == IF available.enough
                      THEN AllocBlock(available.heap, p)
                      ELSE [heap |-> available.heap, found |-> {}]
-    IN CASE first.found # {} -> ReturnBlock(first.heap, p, First(first.found))
-         [] first.found = {} /\ second.found # {} -> ReturnBlock(second.heap, p, First(second.found))
-         [] OTHER -> RetryOrFail(second.heap, p)
+    IN IF first.found # {} THEN ReturnBlock(first.heap, p, First(first.found))
+       ELSE IF second.found # {} THEN ReturnBlock(second.heap, p, First(second.found))
+       ELSE RetryOrFail(second.heap, p)
 
 ObtainBlock(h, p) == ObtainAfter(AllocBlock(h, p), p)
 
@@ -59,21 +59,22 @@ FreeResult(h, b) ==
     LET taken == TakeBack(h, b)
     IN IF b.uses = {} THEN FreeBlock(taken, NotAllocated(b)) ELSE InsertEvents(taken, NotAllocated(b))
 
-Free(addr) ==
-    \E b \in blocks :
-        /\ b.addr = addr /\ b.allocated
-        /\ Become(FreeResult(LaunchUses(Heap, addr), b))
-        /\ GiveBack({addr})
+FreeAt(h, addr) ==
+    LET found == AllocatedAt(h, addr)
+    IN IF found = {} THEN h ELSE FreeResult(h, First(found))
 
-\* A stream uses an allocated block (recordStream).  For the block's own stream it
-\* does nothing.
+Free(addr) ==
+    /\ Holds(addr)
+    /\ Become(FreeAt(AppendUses(Heap, addr), addr))
+    /\ GiveBack({addr})
+
+\* Another stream uses what the program holds (recordStream).
 RecordStream(addr, stream) ==
-    \E b \in blocks :
-        /\ b.addr = addr /\ b.allocated
-        /\ stream # SegmentOf(Heap, b).stream
-        /\ blocks' = (blocks \ {b}) \cup {[b EXCEPT !.uses = @ \cup {stream}]}
-        /\ Touch(addr, stream)
-        /\ UNCHANGED <<device, work, illegal, segments, cached, events, stats, given, captures>>
+    LET recorded == RecordedAt(Heap, addr, stream) IN
+    /\ HoldsForOther(addr, stream)
+    /\ Touch(addr, stream)
+    /\ blocks' = (blocks \ recorded) \cup {[b EXCEPT !.uses = @ \cup {stream}] : b \in recorded}
+    /\ UNCHANGED <<device, work, illegal, segments, cached, events, stats, given, captures>>
 
 EmptyCache == Become(ReleaseCachedBlocks(Heap)) /\ UNCHANGED programVars
 

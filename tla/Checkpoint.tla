@@ -90,24 +90,26 @@ Restorable(checkpoint) ==
     /\ \A b \in MappedBlocks(PoolHeap, checkpoint.pool) : b.eventCount = 0 /\ b.uses = {}
     /\ \A x \in checkpoint.blocks : IsMapped(checkpoint.pool, x)
 
-RECURSIVE LaunchUsesOfAll(_, _)
-LaunchUsesOfAll(h, addrs) ==
+RECURSIVE AppendUsesOfAll(_, _)
+AppendUsesOfAll(h, addrs) ==
     IF addrs = {} THEN h
-    ELSE LET a == Min(addrs) IN LaunchUsesOfAll(LaunchUses(h, a), addrs \ {a})
+    ELSE LET a == Min(addrs) IN AppendUsesOfAll(AppendUses(h, a), addrs \ {a})
 
-\* What the program holds afterwards of the pool is what it held then.
+\* What the program holds afterwards of the pool is what the checkpoint says, which it has.
+\* The memory is used on the stream that the device has it for.
 SetCheckpointPoolState(id) ==
     \E checkpoint \in saved :
         /\ checkpoint.pool = id
         /\ Restorable(checkpoint)
         /\ LET held == {x.addr : x \in {y \in given : y.pool = id}}
-               freed == FreeBlocksAllocatedToPool(LaunchUsesOfAll(PoolHeap, held), id)
+               freed == FreeBlocksAllocatedToPool(AppendUsesOfAll(PoolHeap, held), id)
                h == SetSegmentsStateToCheckpoint(freed, checkpoint.blocks)
-               restored == {c \in MappedBlocks(h, id) : c.allocated}
+               restored == {x \in checkpoint.blocks : x.allocated}
+               streamsOf(x) == {y.stream : y \in {z \in device : Overlap(x, z)}}
            IN /\ BecomeWithPools(h)
               /\ given' = {x \in given : x.pool # id}
-                    \cup {[addr |-> b.addr, stream |-> SegmentOf(h, b).stream, pool |-> id,
-                           bytes |-> b.size] : b \in restored}
+                    \cup UNION {{[addr |-> x.addr, stream |-> s, pool |-> id, bytes |-> x.size] :
+                                    s \in streamsOf(x)} : x \in restored}
               /\ touched' = {t \in touched : \E x \in given : x.addr = t.addr /\ x.pool # id}
         /\ UNCHANGED saved
 
@@ -151,11 +153,17 @@ DriverSegmentsAreCounted == P!DriverSegmentsAreCounted
 WorkIsAwaited == P!WorkIsAwaited
 PoolTypeOK == P!PoolTypeOK
 
+\* What is saved as allocated is what the program holds of the pool.
+SavesWhatIsHeld(id) ==
+    \A c \in saved' : c.pool = id =>
+        {x.addr : x \in {y \in c.blocks : y.allocated}} = {x.addr : x \in {y \in given : y.pool = id}}
+
 \* After a restore the saved memory is as it was saved, and nothing else of the
 \* pool is allocated.  A free block may have grown.  (A property of steps.)
 CheckpointRestoresWhatItSaved ==
-    [][\A c \in saved : SetCheckpointPoolState(c.pool) =>
-          LET now == {b \in blocks' : \E g \in segments' : g.pool = c.pool /\ Inside(b, g)}
-          IN /\ {x \in c.blocks : x.allocated} = Layout({b \in now : b.allocated})
-             /\ \A x \in c.blocks : \E b \in now : x.addr = b.addr /\ x.size <= b.size]_<<vars, saved>>
+    [][/\ \A id \in PoolIds : Checkpoint(id) => SavesWhatIsHeld(id)
+       /\ \A c \in saved : SetCheckpointPoolState(c.pool) =>
+             LET now == {b \in blocks' : \E g \in segments' : g.pool = c.pool /\ Inside(b, g)}
+             IN /\ {x \in c.blocks : x.allocated} = Layout({b \in now : b.allocated})
+                /\ \A x \in c.blocks : \E b \in now : x.addr = b.addr /\ x.size <= b.size]_<<vars, saved>>
 =============================================================================

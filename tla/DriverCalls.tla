@@ -10,9 +10,9 @@
 (* those that create pages, map them and give access to them; to unmap a   *)
 (* page and to release it; to create an event and to record it.            *)
 (*                                                                         *)
-(* Faults.tla, PoolFaults.tla, CheckpointFaults.tla and TwoStepFaults.tla  *)
-(* have the steps in which a call fails.  A driver that has no memory is   *)
-(* another matter: a malloc continues.                                     *)
+(* Faults.tla, PoolFaults.tla, CaptureFaults.tla, CheckpointFaults.tla and *)
+(* TwoStepFaults.tla have the steps in which a call fails.  A driver that  *)
+(* has no memory is another matter: a malloc continues.                    *)
 (***************************************************************************)
 EXTENDS Release
 
@@ -63,17 +63,18 @@ FreeCalls(h, bs) ==
     IF bs = {} THEN <<>>
     ELSE LET b == FirstReleased(h, bs) IN <<h>> \o FreeCalls(ReleaseSegments(h, {b}), bs \ {b})
 
-\* The pages of a free block are unmapped from the lowest on, after a wait for the
-\* segment's stream.  If no page of the segment is left, its addresses are freed last.
+\* For each free block the driver is asked whether the segment's stream is captured: then
+\* its pages stay.  Else they are unmapped from the lowest on, after a wait for the stream.
+\* If no page of the segment is left, its addresses are freed last.
 UnmapBlockCalls(h, b) ==
     LET g        == SegmentOf(h, b)
         pages    == Unmappable(h, b)
         first(i) == {x \in pages : Cardinality({y \in pages : y.addr < x.addr}) < i}
         unmapped(i) == IF i = 0 THEN DoneAll(h, g.stream) ELSE UnmapPages(h, b, first(i)).heap
         freesAddresses == UnmapPages(h, b, pages).block.size = g.size
-    IN IF pages = {} THEN <<>>
-       ELSE <<h>> \o [i \in 1..Cardinality(pages) |-> unmapped(i - 1)]
-                  \o IF freesAddresses THEN <<unmapped(Cardinality(pages))>> ELSE <<>>
+    IN <<h>> \o IF pages = {} THEN <<>>
+                ELSE <<h>> \o [i \in 1..Cardinality(pages) |-> unmapped(i - 1)]
+                           \o IF freesAddresses THEN <<unmapped(Cardinality(pages))>> ELSE <<>>
 
 RECURSIVE UnmapCalls(_, _)
 UnmapCalls(h, bs) ==

@@ -9,8 +9,8 @@
 (* each of them, and the block is not reused until all its events have     *)
 (* completed.                                                              *)
 (*                                                                         *)
-(*   h.work     what the device has still to do: for each stream, in       *)
-(*              order, the memory that the work uses, [addr, size]         *)
+(*   h.work     the pending uses of freed memory by recorded streams: for  *)
+(*              each stream, in order, the memory, [addr, size]            *)
 (*   h.events   the outstanding events of the allocator: for each stream,  *)
 (*              in order, [block, behind]: the address of the block, and   *)
 (*              how many pieces of work must complete before the event     *)
@@ -25,9 +25,10 @@
 (***************************************************************************)
 EXTENDS Blocks
 
-\* The last use of memory by each of these streams is the last work in the stream when
-\* the memory is freed.
-LaunchAll(h, streams, memory) ==
+\* At the free of memory an entry for its last use by each of these streams is appended.  The
+\* use was launched earlier; behind the stream's other entries it counts as pending at least
+\* as long as it is.
+AppendAll(h, streams, memory) ==
     LET piece == [addr |-> memory.addr, size |-> memory.size]
     IN [h EXCEPT !.work = [s \in Streams |-> IF s \in streams THEN Append(@[s], piece) ELSE @[s]]]
 

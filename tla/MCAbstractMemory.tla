@@ -6,7 +6,7 @@ EXTENDS Defaults
 
 Addresses == 0..(Memory - 1)
 
-VARIABLES owned, work, belongs
+VARIABLES allocations, work, belongs
 
 INSTANCE AbstractMemory
 =============================================================================

@@ -6,13 +6,13 @@
 EXTENDS MCCheckpoint, Refinement
 
 WithRestores == INSTANCE AbstractRestore WITH
-    owned <- Owned, work <- PendingWork, belongs <- Belongs
+    allocations <- AllocationsHeld, work <- PendingWork, belongs <- Belongs
 
 StepsOrRestores ==
     [][\/ Abstract!Next
        \/ WithRestores!Restore /\ \E id \in PoolIds : SetCheckpointPoolState(id)]_<<vars, saved>>
 
-IsAbstractMemoryWithRestores == Abstract!Init /\ StepsOrRestores
+IsAbstractMemoryWithRestores == Abstract!Init /\ StepsOrRestores /\ []CallsAreAccepted
 
 \* A pool is restored although other streams use its memory.
 RestoresUsed(checkpoint) ==

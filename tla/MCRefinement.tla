@@ -12,7 +12,7 @@ EXTENDS MCCore, Refinement
 MallocsServe ==
     [][\A s \in Streams, n \in Sizes :
           Malloc(s, n) => IF MallocResult(Heap, s, n).returned = {}
-                          THEN Abstract!NothingIsTaken
+                          THEN Abstract!NoAllocationChanges
                           ELSE Abstract!Malloc(s, n)]_vars
 
 \* MallocsServe: a request is rounded down.
@@ -31,9 +31,7 @@ FindsOtherStreams(h, pool, kind, stream) ==
 
 \* The program uses a block on another stream, and the allocator forgets it.
 ForgetsUse(addr, stream) ==
-    \E b \in blocks :
-        /\ b.addr = addr /\ b.allocated
-        /\ stream # SegmentOf(Heap, b).stream
-        /\ Touch(addr, stream)
-        /\ UNCHANGED <<heapVars, given>>
+    /\ \E x \in given : x.addr = addr /\ x.stream # stream
+    /\ Touch(addr, stream)
+    /\ UNCHANGED <<heapVars, given>>
 =============================================================================

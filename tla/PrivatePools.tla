@@ -24,9 +24,9 @@ TakeFromOverflowPool(h, p) ==
 \* The last attempt.  While a capture is underway the cache is not released.
 RetryOrFail(h, p) ==
     LET last == AllocBlock(ReleaseCachedBlocksAndPools(h), p)
-    IN CASE CapturesUnderway(h) -> FailOutOfMemory(h)
-         [] ~CapturesUnderway(h) /\ last.found # {} -> ReturnBlock(last.heap, p, First(last.found))
-         [] OTHER -> FailOutOfMemory(last.heap)
+    IN IF CapturesUnderway(h) THEN FailOutOfMemory(h)
+       ELSE IF last.found # {} THEN ReturnBlock(last.heap, p, First(last.found))
+       ELSE FailOutOfMemory(last.heap)
 
 \* Oversize blocks are released only of the default pool: a graph may have been captured
 \* with those of a private pool.
@@ -40,11 +40,11 @@ ObtainAfter(first, p) ==
         second    == IF available.enough
                      THEN AllocBlock(available.heap, p)
                      ELSE [heap |-> available.heap, found |-> {}]
-    IN CASE first.found # {} -> ReturnBlock(CountDriverSegments(first.heap, p.pool, 1), p, First(first.found))
-         [] first.found = {} /\ overflow # {} -> ReturnBlock(first.heap, p, First(overflow))
-         [] first.found = {} /\ overflow = {} /\ second.found # {} ->
-                ReturnBlock(second.heap, p, First(second.found))
-         [] OTHER -> RetryOrFail(second.heap, p)
+    IN IF first.found # {}
+       THEN ReturnBlock(CountDriverSegments(first.heap, p.pool, 1), p, First(first.found))
+       ELSE IF overflow # {} THEN ReturnBlock(first.heap, p, First(overflow))
+       ELSE IF second.found # {} THEN ReturnBlock(second.heap, p, First(second.found))
+       ELSE RetryOrFail(second.heap, p)
 
 ObtainBlock(h, p) == ObtainAfter(AllocBlock(h, p), p)
 
@@ -71,33 +71,35 @@ Malloc(stream, bytes) ==
 FreeResult(h, b) ==
     LET back  == NotAllocated(b)
         taken == TakeBack(h, b)
-    IN CASE b.uses = {} -> FreeBlock(taken, back)
-         [] b.uses # {} /\ CapturesUnderway(h) -> [taken EXCEPT !.deferred = @ \cup {b.addr}]
-         [] OTHER -> [InsertEvents(taken, back) EXCEPT
-                         !.captureUses = {u \in @ : u.block # b.addr}]
+    IN IF b.uses = {} THEN FreeBlock(taken, back)
+       ELSE IF CapturesUnderway(h) THEN [taken EXCEPT !.deferred = @ \cup {b.addr}]
+       ELSE [InsertEvents(taken, back) EXCEPT !.captureUses = {u \in @ : u.block # b.addr}]
+
+FreeAt(h, addr) ==
+    LET found == AllocatedAt(h, addr)
+    IN IF found = {} THEN h ELSE FreeResult(h, First(found))
 
 Free(addr) ==
-    \E b \in blocks :
-        /\ b.addr = addr /\ b.allocated
-        /\ BecomeWithPools(FreeResult(LaunchUses(PoolHeap, addr), b))
-        /\ GiveBack({addr})
+    /\ Holds(addr)
+    /\ BecomeWithPools(FreeAt(AppendUses(PoolHeap, addr), addr))
+    /\ GiveBack({addr})
 
 (***************************************************************************)
-(* A stream uses an allocated block (recordStream).  In a capture this is  *)
-(* a use in the capture, and the work goes into the graph.  If the stream  *)
-(* is recorded outside of the capture too, that work is on the device; the *)
-(* allocator takes both uses for one that ends with the capture.           *)
+(* Another stream uses what the program holds (recordStream).  In a        *)
+(* capture this is a use in the capture, and the work goes into the graph. *)
+(* If the stream is recorded outside of the capture too, that work is on   *)
+(* the device; the allocator takes both uses for one that ends with the    *)
+(* capture.                                                                *)
 (***************************************************************************)
 RecordStream(addr, stream) ==
-    LET use == [block |-> addr, stream |-> stream]
+    LET recorded == RecordedAt(PoolHeap, addr, stream)
+        uses == {[block |-> addr, stream |-> stream] : b \in recorded}
         isOtherKind(t) == t.addr = addr /\ t.stream = stream /\ t.captured # (captures # <<>>)
-    IN \E b \in blocks :
-        /\ b.addr = addr /\ b.allocated
-        /\ stream # SegmentOf(Heap, b).stream
+    IN  /\ HoldsForOther(addr, stream)
         /\ (\E t \in touched : isOtherKind(t)) => RecordsTwice
         /\ Touch(addr, stream)
-        /\ blocks' = (blocks \ {b}) \cup {[b EXCEPT !.uses = @ \cup {stream}]}
-        /\ captureUses' = captureUses \cup IF CapturesUnderway(PoolHeap) THEN {use} ELSE {}
+        /\ blocks' = (blocks \ recorded) \cup {[b EXCEPT !.uses = @ \cup {stream}] : b \in recorded}
+        /\ captureUses' = captureUses \cup IF CapturesUnderway(PoolHeap) THEN uses ELSE {}
         /\ UNCHANGED <<device, work, illegal, segments, cached, events, stats, given, captures,
                        pools, routings, deferred>>
 

@@ -5,16 +5,22 @@
 (* What happened is kept apart from what the allocator remembers of it, so *)
 (* that an allocator which forgets something does not hide its mistake:    *)
 (* the program knows its pointers, which streams used their memory, and    *)
-(* its captures; the device knows the work and the memory.  In a correct   *)
-(* allocator these variables follow from the others, and add no states.    *)
-(* The invariants say so.                                                  *)
+(* its captures; the device knows the work and the memory.  The program's  *)
+(* actions are guarded by what the program knows, not by what the          *)
+(* allocator remembers.                                                    *)
+(*                                                                         *)
+(* In the core these variables follow from the others, and add no states.  *)
+(* With private pools they do not: blocks whose free is deferred do not    *)
+(* remember the order of their frees, and work does.                       *)
 (***************************************************************************)
 EXTENDS Release
 
 VARIABLES
     \* the device
     device,    \* memory that is allocated from the driver: set of [addr, size, stream]
-    work,      \* what is still to do: [Streams -> sequence of [addr, size]]
+    work,      \* the pending uses of freed memory by recorded streams: [Streams -> sequence of
+               \* [addr, size]], oldest first.  Pending work on memory that is not freed, and of
+               \* the stream that memory was obtained for, is not in it
     illegal,   \* kinds of driver calls that were made although a capture forbids them
     \* the allocator
     segments,  \* set of [addr, size, stream, pool, kind]
@@ -31,23 +37,18 @@ Heap == [device |-> device, work |-> work, illegal |-> illegal, captures |-> cap
          segments |-> segments, blocks |-> blocks, cached |-> cached, events |-> events,
          stats |-> stats]
 
-EmptyHeap ==
-    [device |-> {}, work |-> [s \in Streams |-> <<>>], illegal |-> {}, captures |-> <<>>,
-     segments |-> {}, blocks |-> {}, cached |-> {}, events |-> [s \in Streams |-> <<>>],
-     stats |-> [allocated |-> 0, active |-> 0, reserved |-> 0, inactiveSplit |-> 0]]
-
 InitHeap ==
-    /\ device = EmptyHeap.device
-    /\ work = EmptyHeap.work
-    /\ illegal = EmptyHeap.illegal
-    /\ segments = EmptyHeap.segments
-    /\ blocks = EmptyHeap.blocks
-    /\ cached = EmptyHeap.cached
-    /\ events = EmptyHeap.events
-    /\ stats = EmptyHeap.stats
+    /\ device = {}
+    /\ work = [s \in Streams |-> <<>>]
+    /\ illegal = {}
+    /\ segments = {}
+    /\ blocks = {}
+    /\ cached = {}
+    /\ events = [s \in Streams |-> <<>>]
+    /\ stats = [allocated |-> 0, active |-> 0, reserved |-> 0, inactiveSplit |-> 0]
     /\ given = {}
     /\ touched = {}
-    /\ captures = EmptyHeap.captures
+    /\ captures = <<>>
 
 heapVars == <<device, work, illegal, segments, blocks, cached, events, stats, captures>>
 programVars == <<given, touched>>
@@ -90,9 +91,21 @@ MemoryOf(x) == [addr |-> x.addr, size |-> RoundSize(x.bytes)]
 \* that was captured is in a graph.
 TouchedBy(addr) == {t.stream : t \in {u \in touched : u.addr = addr /\ ~u.captured}}
 
-\* The heap after the last uses of what the program holds at an address.
-LaunchUses(h, addr) ==
-    LaunchAll(h, TouchedBy(addr), MemoryOf(CHOOSE x \in given : x.addr = addr))
+\* The heap at the free of what the program holds at an address: the last use by each
+\* recorded stream is pending.
+AppendUses(h, addr) ==
+    AppendAll(h, TouchedBy(addr), MemoryOf(CHOOSE x \in given : x.addr = addr))
+
+\* The program may free what it holds, and may record other streams as using it.
+Holds(addr) == \E x \in given : x.addr = addr
+HoldsForOther(addr, stream) == \E x \in given : x.addr = addr /\ x.stream # stream
+
+\* The block that the allocator finds when it is called with an address: the set of the block,
+\* empty if none is allocated there.  Such a call is refused, and changes nothing of the heap.
+AllocatedAt(h, addr) == {b \in h.blocks : b.addr = addr /\ b.allocated}
+
+\* The block to which recordStream adds a use.  For the block's own stream it does nothing.
+RecordedAt(h, addr, stream) == {b \in AllocatedAt(h, addr) : SegmentOf(h, b).stream # stream}
 
 \* A stream uses memory, and the program says so (recordStream).
 Touch(addr, stream) ==

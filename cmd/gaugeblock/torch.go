@@ -68,6 +68,9 @@ func (c *torchCommand) Validate() error {
 	return checkPrograms(c.Area, c.Settings)
 }
 
+// buildTorch builds what a search needs; a test builds it once for several searches.
+var buildTorch = binary.Build
+
 // Run searches, and prints what came of it.
 func (c *torchCommand) Run(env *environment) (err error) {
 	work, err := os.MkdirTemp("", "gaugeblock-torch-")
@@ -79,7 +82,7 @@ func (c *torchCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := binary.Build(pytorch); err != nil {
+	if err := buildTorch(pytorch); err != nil {
 		return err
 	}
 	if c.Edges {

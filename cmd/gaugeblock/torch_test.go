@@ -3,30 +3,55 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"gaugeblock/tests/torch"
+	"gaugeblock/tests/torch/binary"
 )
 
 // compareTorch runs the command; the test is skipped where PyTorch cannot be had.
 func compareTorch(t *testing.T, args ...string) (status int, stdout string) {
 	t.Helper()
 	libraries := filepath.Join("..", "..", "..", "shared", "torch", "lib")
-	var out, errors bytes.Buffer
+	var out, problems bytes.Buffer
 	args = append([]string{"torch", "--torch", libraries, "--out", t.TempDir()}, args...)
-	status = run(args, strings.NewReader(""), &out, &errors)
-	if status == statusBadInput && strings.Contains(errors.String(), "PyTorch's allocator: ") {
-		t.Skip(errors.String())
+	status = run(args, strings.NewReader(""), &out, &problems)
+	if status == statusBadInput && strings.Contains(problems.String(), "PyTorch's allocator: ") {
+		t.Skip(problems.String())
 	}
 	if status == statusBadInput {
-		t.Fatal(errors.String())
+		t.Fatal(problems.String())
 	}
 	return status, out.String()
 }
 
+// buildTorchOnce lets the searches of a test copy what the first of them has built.
+func buildTorchOnce(t *testing.T) {
+	first := ""
+	build := buildTorch
+	buildTorch = func(o binary.Options) error {
+		if first != "" {
+			return errors.Join(os.RemoveAll(o.Work), os.CopyFS(o.Work, os.DirFS(first)))
+		}
+		err := build(o)
+		if err == nil {
+			first = t.TempDir()
+			err = os.CopyFS(first, os.DirFS(o.Work))
+		}
+		return err
+	}
+	t.Cleanup(func() { buildTorch = build })
+}
+
 func TestTorch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the adaptor; tests/torch has the same search")
+	}
+	buildTorchOnce(t)
 	status, text := compareTorch(t, "--ops", "21000", "--area", "core", "--area", "checkpoint")
 	last := strings.TrimSpace(text[strings.LastIndex(strings.TrimSpace(text), "\n")+1:])
 	if status != statusExact || !strings.HasSuffix(last, ", 0 unexplained") {
@@ -46,8 +71,8 @@ func TestTorchBadFlags(t *testing.T) {
 	for _, args := range [][]string{
 		{"--ops", "0"}, {"--workers", "0"}, {"--keep", "0"}, {"--area", "none"}, {"--settings", "none:1"}, {"--torch", "/nowhere"},
 	} {
-		var out, errors bytes.Buffer
-		if status := run(append([]string{"torch"}, args...), strings.NewReader(""), &out, &errors); status != statusBadInput {
+		var out, problems bytes.Buffer
+		if status := run(append([]string{"torch"}, args...), strings.NewReader(""), &out, &problems); status != statusBadInput {
 			t.Errorf("%q ends with %d\n%s", args, status, &out)
 		}
 	}

@@ -5,8 +5,8 @@ import "encoding/binary"
 // Key implements explore.Specification: the numbers of the state, one after the other.
 func (m *Machine) Key(to []byte, s State) []byte {
 	number := func(n uint64) { to = binary.AppendUvarint(to, n) }
-	number(uint64(len(s.Owned)))
-	for _, x := range s.Owned {
+	number(uint64(len(s.Allocations)))
+	for _, x := range s.Allocations {
 		number(uint64(x.Memory))
 		number(uint64(x.Stream))
 		number(uint64(x.Users))
@@ -33,7 +33,7 @@ func (m *Machine) decode(key []byte) State {
 	}
 	s := Initial(m.Streams)
 	for range number() {
-		s.Owned = append(s.Owned, Allocation{Memory: Bytes(number()), Stream: int(number()), Users: Users(number())})
+		s.Allocations = append(s.Allocations, Allocation{Memory: Bytes(number()), Stream: int(number()), Users: Users(number())})
 	}
 	for i := range m.Streams {
 		s.Belongs[i] = Bytes(number())

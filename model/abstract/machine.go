@@ -1,10 +1,6 @@
 package abstract
 
-import (
-	"bytes"
-
-	"gaugeblock/model/tlc"
-)
+import "gaugeblock/model/tlc"
 
 // A Machine is an abstract memory at small bounds. It implements explore.Specification.
 type Machine struct {
@@ -17,14 +13,14 @@ type Machine struct {
 // an instance there.
 const (
 	labelMalloc = iota
-	labelNothingIsTaken
+	labelNoAllocationChanges
 	labelRecordStream
 	labelFree
 )
 
 // Labels implements explore.Specification.
 func (m *Machine) Labels() []string {
-	return []string{labelMalloc: "Malloc", labelNothingIsTaken: "NothingIsTaken", labelRecordStream: "RecordStream", labelFree: "Free"}
+	return []string{labelMalloc: "Malloc", labelNoAllocationChanges: "NoAllocationChanges", labelRecordStream: "RecordStream", labelFree: "Free"}
 }
 
 // Initial implements explore.Specification.
@@ -38,8 +34,8 @@ func (m *Machine) Next(s State, yield func(label int, next State)) {
 			m.malloc(s, stream, size, as(labelMalloc))
 		}
 	}
-	m.nothingIsTaken(s, as(labelNothingIsTaken))
-	for _, x := range s.Owned {
+	m.noAllocationChanges(s, as(labelNoAllocationChanges))
+	for _, x := range s.Allocations {
 		m.free(s, x, as(labelFree))
 		for stream := 1; stream <= m.Streams; stream++ {
 			if stream != x.Stream {
@@ -49,15 +45,6 @@ func (m *Machine) Next(s State, yield func(label int, next State)) {
 	}
 }
 
-// IsStep reports whether an abstract memory may go from one state to another.
-func (m *Machine) IsStep(from, to State) (is bool) {
-	key := m.Key(nil, to)
-	m.Next(from, func(_ int, next State) {
-		is = is || bytes.Equal(m.Key(nil, next), key)
-	})
-	return is
-}
-
 // Text appends the canonical text of a state; see tlc.CanonicalState.
 func (m *Machine) Text(to []byte, s State) []byte {
 	w := tlc.Writer{Text: to}
@@ -65,11 +52,9 @@ func (m *Machine) Text(to []byte, s State) []byte {
 		list := b.Addresses()
 		w.Set(len(list), func(i int) { w.Int(list[i]) })
 	}
-	w.Raw("belongs=")
-	w.Sequence(m.Streams, func(i int) { set(s.Belongs[i]) })
-	w.Raw("\nowned=")
-	w.Set(len(s.Owned), func(i int) {
-		x := s.Owned[i]
+	w.Raw("allocations=")
+	w.Set(len(s.Allocations), func(i int) {
+		x := s.Allocations[i]
 		w.Raw("[memory|->")
 		set(x.Memory)
 		w.Raw(",stream|->")
@@ -79,6 +64,8 @@ func (m *Machine) Text(to []byte, s State) []byte {
 		w.Set(len(users), func(i int) { w.Int(users[i] + 1) })
 		w.Raw("]")
 	})
+	w.Raw("\nbelongs=")
+	w.Sequence(m.Streams, func(i int) { set(s.Belongs[i]) })
 	w.Raw("\nwork=")
 	w.Sequence(m.Streams, func(i int) {
 		w.Sequence(len(s.Work[i]), func(j int) { set(s.Work[i][j]) })

@@ -34,18 +34,18 @@ func (u Users) Has(stream int) bool { return u>>(stream-1)&1 != 0 }
 // With is the set with a stream added.
 func (u Users) With(stream int) Users { return u | 1<<(stream-1) }
 
-// An Allocation is memory that the program owns.
+// An Allocation is memory that a malloc returned and the program has not freed.
 type Allocation struct {
 	Memory Bytes
-	Stream int   // the owner's, from 1
-	Users  Users // other streams that use it
+	Stream int   // of the malloc, from 1
+	Users  Users // the recorded streams
 }
 
 // A State is the variables of AbstractMemory.tla. No function changes a State.
 type State struct {
-	Owned   []Allocation // by memory; no two overlap
-	Work    [][]Bytes    // by stream, oldest first: the memory of pending work of users
-	Belongs []Bytes      // by stream: what it may work on as the owner's stream
+	Allocations []Allocation // by memory; no two overlap
+	Work        [][]Bytes    // by stream, oldest first: the memory of its pending uses of freed allocations
+	Belongs     []Bytes      // by stream: the memory on which it can have other work
 }
 
 // Initial is the state in which nothing has happened.
@@ -53,16 +53,16 @@ func Initial(streams int) State {
 	return State{Work: make([][]Bytes, streams), Belongs: make([]Bytes, streams)}
 }
 
-// Take is what is owned after a malloc.
+// Take is the allocations after a malloc.
 func (s State) Take(x Allocation) []Allocation {
-	owned := append(slices.Clone(s.Owned), x)
-	slices.SortFunc(owned, func(x, y Allocation) int { return cmp.Compare(x.Memory, y.Memory) })
-	return owned
+	all := append(slices.Clone(s.Allocations), x)
+	slices.SortFunc(all, func(x, y Allocation) int { return cmp.Compare(x.Memory, y.Memory) })
+	return all
 }
 
-// Without is what is owned after a free.
+// Without is the allocations after a free.
 func (s State) Without(x Allocation) []Allocation {
-	return slices.DeleteFunc(slices.Clone(s.Owned), func(y Allocation) bool { return x == y })
+	return slices.DeleteFunc(slices.Clone(s.Allocations), func(y Allocation) bool { return x == y })
 }
 
 // pending is the memory that a stream's work uses.
@@ -73,10 +73,10 @@ func pending(work [][]Bytes, stream int) (b Bytes) {
 	return b
 }
 
-// OneOwner reports whether no byte has two owners.
-func (s State) OneOwner() bool {
+// AllocationsAreDisjoint reports whether no byte is in two allocations.
+func (s State) AllocationsAreDisjoint() bool {
 	var taken Bytes
-	for _, x := range s.Owned {
+	for _, x := range s.Allocations {
 		if taken&x.Memory != 0 {
 			return false
 		}
@@ -85,9 +85,9 @@ func (s State) OneOwner() bool {
 	return true
 }
 
-// InOrder reports whether no stream has work on memory that is owned on another stream.
+// InOrder reports whether no stream has work on the memory of an allocation on another stream.
 func (s State) InOrder() bool {
-	for _, x := range s.Owned {
+	for _, x := range s.Allocations {
 		for t := 1; t <= len(s.Work); t++ {
 			if t != x.Stream && x.Memory&(pending(s.Work, t)|s.Belongs[t-1]) != 0 {
 				return false

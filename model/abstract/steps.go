@@ -20,9 +20,9 @@ func (m *Machine) afterSomeTime(work [][]Bytes) [][][]Bytes {
 }
 
 // belongsAfter lists what may belong to the streams after a step.
-func (m *Machine) belongsAfter(s State, owned []Allocation, work [][]Bytes) (all [][]Bytes) {
+func (m *Machine) belongsAfter(s State, allocations []Allocation, work [][]Bytes) (all [][]Bytes) {
 	must := make([]Bytes, m.Streams)
-	for _, x := range owned {
+	for _, x := range allocations {
 		must[x.Stream-1] |= x.Memory
 	}
 	var extend func(before []Bytes, taken Bytes)
@@ -52,16 +52,16 @@ func (m *Machine) worksElsewhere(memory Bytes, stream int, work [][]Bytes) bool 
 	return false
 }
 
-// stepTo yields the states in which this is owned and that is pending.
-func (m *Machine) stepTo(s State, owned []Allocation, work [][]Bytes, yield func(State)) {
-	for _, belongs := range m.belongsAfter(s, owned, work) {
-		yield(State{owned, work, belongs})
+// stepTo yields the states with these allocations and this work pending.
+func (m *Machine) stepTo(s State, allocations []Allocation, work [][]Bytes, yield func(State)) {
+	for _, belongs := range m.belongsAfter(s, allocations, work) {
+		yield(State{allocations, work, belongs})
 	}
 }
 
 // mayBeTaken is the promise: what a malloc on a stream may return.
 func (m *Machine) mayBeTaken(s State, memory Bytes, stream int, work [][]Bytes) bool {
-	for _, x := range s.Owned {
+	for _, x := range s.Allocations {
 		if x.Memory&memory != 0 {
 			return false
 		}
@@ -81,10 +81,10 @@ func (m *Machine) malloc(s State, stream, bytes int, yield func(State)) {
 	}
 }
 
-// nothingIsTaken: a malloc is out of memory, or there is none, and time passes.
-func (m *Machine) nothingIsTaken(s State, yield func(State)) {
+// noAllocationChanges: a malloc is out of memory, or there is none, and time passes.
+func (m *Machine) noAllocationChanges(s State, yield func(State)) {
 	for _, work := range m.afterSomeTime(s.Work) {
-		m.stepTo(s, s.Owned, work, yield)
+		m.stepTo(s, s.Allocations, work, yield)
 	}
 }
 
@@ -92,7 +92,7 @@ func (m *Machine) recordStream(s State, x Allocation, stream int, yield func(Sta
 	used := x
 	used.Users = x.Users.With(stream)
 	for _, work := range m.afterSomeTime(s.Work) {
-		m.stepTo(s, State{Owned: s.Without(x)}.Take(used), work, yield)
+		m.stepTo(s, State{Allocations: s.Without(x)}.Take(used), work, yield)
 	}
 }
 

@@ -60,25 +60,21 @@ func (c *CachingAllocator) nextExceptMalloc(s *model.State, yield func(label int
 			emit(c.complete.label(i), s.Complete(onDevice(stream)))
 		}
 	}
-	for _, g := range s.Segments {
-		for _, b := range g.Blocks {
-			if b.State != spec.ActiveAllocated {
-				continue
-			}
-			emit(c.free.label(toUnits(b.Address)), launchAndFree(s, b.Address))
-			for i, stream := range c.Streams {
-				if next, can := c.recordStreamStep(s, &g, &b, stream); can {
-					emit(c.recordStream.label(toUnits(b.Address), i), next)
-				}
+	for _, h := range s.Truth.Held {
+		emit(c.free.label(toUnits(h.Ptr)), free(s, h.Ptr))
+		for i, stream := range c.Streams {
+			if next, can := c.recordStreamStep(s, h, stream); can {
+				emit(c.recordStream.label(toUnits(h.Ptr), i), next)
 			}
 		}
 	}
 	yield(c.emptyCache.label(), c.tryEmptyCache(s))
 }
 
-// launchAndFree launches the last uses of the memory at an address, and then frees it.
-func launchAndFree(s *model.State, ptr spec.Ptr) model.State {
-	next, _ := s.LaunchUses(ptr).Free(ptr)
+// free is the step Free of what the program holds at an address. An allocator that refuses it
+// changes nothing; the program holds the memory no more.
+func free(s *model.State, ptr spec.Ptr) model.State {
+	next, _ := s.AppendUses(ptr).Free(ptr)
 	next.GiveBack(ptr)
 	return next
 }
@@ -118,18 +114,18 @@ func poolAt(s *model.State, ptr spec.Ptr) spec.PoolID {
 	return spec.DefaultPool
 }
 
-// recordStreamStep is the step RecordStream, if the program can do it. recordsTwice says
-// whether programs record a stream both in a capture and outside of it.
-func (c *CachingAllocator) recordStreamStep(s *model.State, g *model.Segment, b *model.Block, stream spec.Stream) (model.State, bool) {
+// recordStreamStep is the step RecordStream on what the program holds, if the program can do
+// it. recordsTwice says whether programs record a stream both in a capture and outside of it.
+func (c *CachingAllocator) recordStreamStep(s *model.State, h model.Held, stream spec.Stream) (model.State, bool) {
 	id := onDevice(stream)
 	both := slices.ContainsFunc(s.Truth.Touches, func(x model.Touch) bool {
-		return x.Ptr == b.Address && x.Stream == id && x.Captured != (len(s.Truth.Captures) > 0)
+		return x.Ptr == h.Ptr && x.Stream == id && x.Captured != (len(s.Truth.Captures) > 0)
 	})
-	if stream == g.Stream || both && !c.recordsTwice {
+	if stream == h.Stream || both && !c.recordsTwice {
 		return *s, false
 	}
-	next, _ := s.RecordStream(b.Address, id)
-	next.AddTouch(b.Address, id)
+	next, _ := s.RecordStream(h.Ptr, id)
+	next.AddTouch(h.Ptr, id)
 	return next, true
 }
 

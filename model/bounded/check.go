@@ -54,6 +54,8 @@ var modules = map[string]func(*tlc.Config) (Module, error){
 	"faults":     openFaults,
 
 	"pool_faults":       openPoolFaults,
+	"capture_faults":    openCaptureFaults,
+	"two_faults":        openTwoFaults,
 	"checkpoint_faults": openCheckpointFaults,
 	"two_step_faults":   openTwoStepFaults,
 }
@@ -116,5 +118,12 @@ func Successor(m Module, from *State, label string) (next *State) {
 			next = s
 		}
 	})
+	return next
+}
+
+// Successors has the state that each possible step leads to, by the step's label.
+func Successors(m Module, from *State) map[string]*State {
+	next := map[string]*State{}
+	m.Next(from, func(l int, s *State) { next[m.Labels()[l]] = s })
 	return next
 }

@@ -58,16 +58,16 @@ func (c *Checkpoint) Next(s *model.State, yield func(label int, next *model.Stat
 }
 
 // restore is the step SetCheckpointPoolState, if it is possible. What the program holds
-// afterwards of the pool is what it held at the checkpoint. The uses of what it held before
-// have been launched by then.
+// afterwards of the pool is what the checkpoint says, which it has. The memory is used on the
+// stream that the device has it for.
 func restore(s *model.State, id spec.PoolID) (model.State, bool) {
-	launched := *s
+	appended := *s
 	for _, h := range s.Truth.Held {
 		if h.Pool == id {
-			launched = launched.LaunchUses(h.Ptr)
+			appended = appended.AppendUses(h.Ptr)
 		}
 	}
-	next, r := launched.SetCheckpointPoolState(id)
+	next, r := appended.SetCheckpointPoolState(id)
 	if r.Err != nil {
 		return next, false
 	}
@@ -76,13 +76,27 @@ func restore(s *model.State, id spec.PoolID) (model.State, bool) {
 			next.GiveBack(h.Ptr)
 		}
 	}
-	everyBlock(&next, func(g *model.Segment, b *model.Block) bool {
-		if g.Pool == id && isAllocated(b) {
-			next.Hold(model.Held{Ptr: b.Address, Bytes: b.Size, Stream: g.Stream, Pool: id})
+	for _, b := range savedOf(s, id).Blocks {
+		if b.Allocated {
+			holdSaved(&next, id, b.Memory)
 		}
-		return true
-	})
+	}
 	return next, true
+}
+
+// holdSaved records that the program holds saved memory.
+func holdSaved(s *model.State, id spec.PoolID, memory spec.Range) {
+	for _, g := range s.Truth.Granted {
+		if g.Memory.Overlaps(memory) {
+			s.Hold(model.Held{Ptr: memory.Ptr, Bytes: memory.Bytes, Stream: g.Stream, Pool: id})
+			return
+		}
+	}
+}
+
+// savedOf is the checkpoint of a pool, which there is.
+func savedOf(s *model.State, id spec.PoolID) model.Checkpoint {
+	return s.Checkpoints[slices.IndexFunc(s.Checkpoints, func(c model.Checkpoint) bool { return c.Pool == id })]
 }
 
 // Text implements Module. tla/Checkpoint.tla explains the variable.
@@ -123,17 +137,35 @@ func (c *Checkpoint) always() []string {
 	return append(c.PrivatePools.always(), "CheckpointRestoresWhatItSaved")
 }
 
-// restores: after a restore the saved blocks are allocated or free as they were saved, and
-// no other block of the pool is allocated. A free block may have been merged.
+// restores: what is saved as allocated is what the program holds of the pool. After a restore
+// the saved blocks are allocated or free as they were saved, and no other block of the pool is
+// allocated. A free block may have been merged.
 func (c *Checkpoint) restores(from *model.State, label int, to *model.State) bool {
 	for i, number := range c.ids {
-		if label != c.restore.label(i) {
-			continue
+		switch label {
+		case c.checkpoint.label(i):
+			return isHeld(savedOf(to, PoolID(number)), from)
+		case c.restore.label(i):
+			return isRestored(savedOf(from, PoolID(number)), to)
 		}
-		at := slices.IndexFunc(from.Checkpoints, func(saved model.Checkpoint) bool { return saved.Pool == PoolID(number) })
-		return isRestored(from.Checkpoints[at], to)
 	}
 	return true
+}
+
+// isHeld reports whether what is saved as allocated is what the program holds of the pool.
+func isHeld(saved model.Checkpoint, s *model.State) bool {
+	var allocated, held []spec.Ptr
+	for _, b := range saved.Blocks {
+		if b.Allocated {
+			allocated = append(allocated, b.Memory.Ptr)
+		}
+	}
+	for _, h := range s.Truth.Held {
+		if h.Pool == saved.Pool {
+			held = append(held, h.Ptr)
+		}
+	}
+	return slices.Equal(allocated, held)
 }
 
 func isRestored(saved model.Checkpoint, s *model.State) bool {

@@ -137,7 +137,7 @@ func interrupt(s *model.State, operation func(model.State), yield func(n int, ne
 // refuse is a malloc whose first call for memory finds none. is is false if the malloc does
 // not make the call.
 func (f *faults) refuse(s *model.State, stream spec.Stream, bytes uint64) (next model.State, is bool) {
-	next, r := s.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase, Refusals: 1})
+	next, r := s.Malloc(stream, bytes, refusals(1))
 	f.of.hold(&next, r, stream, bytes)
 	now := s.ProcessEvents()
 	if _, cached := now.GetFreeBlock(stream, bytes); cached {

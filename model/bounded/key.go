@@ -296,7 +296,14 @@ func (k *coder) event(e *model.Event, completed int) {
 // which still have their stream uses.
 func (p *PrivatePools) code(k *coder, s *model.State) {
 	p.CachingAllocator.code(k, s)
-	numbered(k, &s.Pools, &k.arena.Pools, poolNumbers, func(q *model.Pool) int { return poolNumber(q.ID) }, k.poolState)
+	numbered(k, &s.Pools, &k.arena.Pools, poolNumbers, func(q *model.Pool) int { return poolNumber(q.ID) }, func(q *model.Pool) {
+		k.poolState(q)
+		if p.asks {
+			k.flags(&q.Captured)
+		} else if k.reading {
+			q.Captured = true
+		}
+	})
 	list(k, &s.Routings, &k.arena.Routings, k.routing)
 	for i := range p.Streams {
 		k.graphStreamUses(s, i)

@@ -89,6 +89,7 @@ const (
 	follows  use = "follows from other fields"            // a decoded state has the same value
 	constant use = "that of the initial state"            // in all states
 	setting  use = "in the key of module settings"        // in other modules that of the initial state
+	asked    use = "in the key of module capture_faults"  // in other modules true
 	zero     use = "zero"                                 // in all states
 	ignored  use = "not a part of the state of the model" // memory
 )
@@ -119,7 +120,7 @@ var uses = map[string]use{
 	"PendingMallocs.granted": inKey, "PendingMallocs.ptr": zero, "PendingMallocs.err": zero,
 
 	"Pools": inKey, "Pools.ID.Capture": inKey, "Pools.ID.User": zero, "Pools.UseCount": inKey,
-	"Pools.UseOnOOM": inKey, "Pools.NoSplit": inKey, "Pools.DriverSegments": inKey,
+	"Pools.UseOnOOM": inKey, "Pools.NoSplit": inKey, "Pools.DriverSegments": inKey, "Pools.Captured": asked,
 
 	"Routings": inKey, "Routings.Pool.Capture": inKey, "Routings.Pool.User": zero, "Routings.Stream": inKey, "Routings.All": inKey,
 
@@ -244,7 +245,7 @@ func TestKey(t *testing.T) {
 		if !visited[path] && is != constant && is != noEffect && is != ignored {
 			t.Errorf("%s is in no state", path)
 		}
-		if (is == inKey || is == setting) != inSome[path] {
+		if (is == inKey || is == setting || is == asked) != inSome[path] {
 			t.Errorf("%s is %q, but another value with another key was found: %v", path, is, inSome[path])
 		}
 	}
@@ -271,7 +272,11 @@ func (c *keyCheck) state(initial, s, decoded *bounded.State) {
 			if before := initial.Config.MaxSplitSize; v.Uint() != before {
 				c.t.Errorf("%s was %d and is %d", path, before, v.Uint())
 			}
-		case is == inKey || is == noEffect || is == setting:
+		case is == asked && !c.asks():
+			if !v.Bool() {
+				c.t.Errorf("%s is false", path)
+			}
+		case is == inKey || is == noEffect || is == setting || is == asked:
 			c.change(s, path, v, key, next)
 		}
 	})
@@ -279,6 +284,11 @@ func (c *keyCheck) state(initial, s, decoded *bounded.State) {
 
 func (c *keyCheck) hasSettings() bool {
 	_, is := c.module.(*bounded.Settings)
+	return is
+}
+
+func (c *keyCheck) asks() bool {
+	_, is := c.module.(*bounded.CaptureFaults)
 	return is
 }
 

@@ -17,6 +17,7 @@ type PrivatePools struct {
 	maxUses     int
 	routesTwice bool // programs route a stream to a second pool while it is routed to one
 	relaxed     bool // captures do not forbid to free memory
+	asks        bool // whether a graph was captured with a pool is asked in the steps of a malloc, and in the key
 
 	begin, end, release action
 }
@@ -58,7 +59,7 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 			if count != 0 && count < p.maxUses && !routed && (!taken || p.routesTwice) {
 				next, _ := s.BeginAllocateToPool(id, stream)
 				next.BeginCapture(model.PoolRouting{Pool: id, Stream: stream})
-				p.markOverflow(&next)
+				p.markPools(&next)
 				yield(p.begin.label(i, j), next.Keep())
 			}
 		}
@@ -73,10 +74,12 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 	}
 }
 
-// markOverflow sets use_on_oom.
-func (p *PrivatePools) markOverflow(s *model.State) {
+// markPools sets use_on_oom. Where a malloc need not ask whether its stream is captured, that is known of each pool.
+func (p *PrivatePools) markPools(s *model.State) {
 	for i := range s.Pools {
-		s.Pools[i].UseOnOOM = slices.Contains(p.overflow, uint64(poolNumber(s.Pools[i].ID)))
+		q := &s.Pools[i]
+		q.UseOnOOM = slices.Contains(p.overflow, uint64(poolNumber(q.ID)))
+		q.Captured = q.Captured || !p.asks
 	}
 }
 

@@ -193,7 +193,7 @@ func (t *Tracer) dropCompleted(s *model.State) {
 	}
 }
 
-// launchUses launches the last uses of the memory at an address, like launchAndFree.
+// launchUses launches the last uses of the memory at an address, for which AppendUses has entries.
 func (t *Tracer) launchUses(s *model.State, address int) {
 	for _, x := range s.Truth.Touches {
 		if toUnits(x.Ptr) == address && !x.Captured {

@@ -17,8 +17,15 @@ func (t *Tracer) faultyStep(from *model.State, name string, arguments []int) boo
 	var op trace.Op
 	switch name {
 	case "RefusedMalloc":
-		t.refusedMalloc(from, arguments)
+		t.refusedMalloc(from, arguments, 1)
 		return true
+	case "RefusedTwiceMalloc":
+		t.refusedMalloc(from, arguments, 2)
+		return true
+	case "RefusedFailedMalloc":
+		t.Ops = append(t.Ops, trace.Op{Kind: trace.OpFault, Fault: noMemory(from, 1)})
+		op = trace.Op{Kind: trace.OpMalloc, ID: t.mallocs, Stream: arguments[0], Size: uint64(arguments[1])}
+		t.mallocs++
 	case "RefusedDriverMalloc":
 		op = t.underWay[arguments[0]]
 		op.Expect.Error = trace.ErrorOther // it has not ended
@@ -60,12 +67,36 @@ func (t *Tracer) faultyStep(from *model.State, name string, arguments []int) boo
 	return true
 }
 
+// stepCalls are the driver calls of a step, with those that fail; and the operation that makes them.
+type stepCalls struct {
+	from *model.State
+	made []string // the last fails
+
+	// at is the state in which the nth call is made.
+	at func(nth int) model.State
+}
+
+func callsOf(from *model.State, name string, arguments []int) stepCalls {
+	if name != "RefusedFailedMalloc" {
+		return stepCalls{from, DriverCalls(from, name, arguments), func(nth int) model.State {
+			s, _ := from.Interrupted(nth, operationOf(name, arguments))
+			return s
+		}}
+	}
+	malloc := refusedMallocOf(spec.Stream(arguments[0]), uint64(arguments[1]), 1)
+	made, _ := CallsAfterRefusal(from, arguments)
+	return stepCalls{from, made, func(nth int) model.State {
+		s, _ := from.Interrupted(nth, malloc)
+		return s
+	}}
+}
+
 // faults makes the last of the driver calls of a step fail. Calls that are one in the model are
 // several of a driver.
 func (t *Tracer) faults(from *model.State, name string, arguments []int) []spec.FaultSpec {
-	calls := DriverCalls(from, name, arguments)
-	f := spec.FaultSpec{Call: calls[len(calls)-1], Error: spec.FaultUnknown}
-	for _, call := range calls {
+	calls := callsOf(from, name, arguments)
+	f := spec.FaultSpec{Call: calls.made[len(calls.made)-1], Error: spec.FaultUnknown}
+	for _, call := range calls.made {
 		if call == f.Call {
 			f.Nth++
 		}
@@ -74,7 +105,10 @@ func (t *Tracer) faults(from *model.State, name string, arguments []int) []spec.
 	case "MapPage": // of all pages; access is set to all of them at once
 		f.Call = "SetAccess"
 	case "CreatePage":
-		f.Nth = pagesCreated(from, name, arguments, calls) + 1
+		f.Nth = calls.pagesCreated() + 1
+		if name == "RefusedFailedMalloc" {
+			f.Nth++ // for the page that there was no memory for
+		}
 		if !t.mapped { // for the first page another kind is tried
 			again := f
 			again.Nth++
@@ -84,40 +118,46 @@ func (t *Tracer) faults(from *model.State, name string, arguments []int) []spec.
 	return []spec.FaultSpec{f}
 }
 
-// pagesCreated is how often a page is created, or tried to be, before the last of some calls.
-func pagesCreated(from *model.State, name string, arguments []int, calls []string) (n int) {
-	page := from.Config.LargeSegmentSize
-	for i, call := range calls[:len(calls)-1] {
-		reserved := reservedAt(from, name, arguments, i+1)
+// pagesCreated is how often a page is created, or tried to be, before the last of the calls.
+func (c *stepCalls) pagesCreated() (n int) {
+	page := c.from.Config.LargeSegmentSize
+	reservedAt := func(nth int) uint64 {
+		s := c.at(nth)
+		return s.Reserved()
+	}
+	for i, call := range c.made[:len(c.made)-1] {
+		reserved := reservedAt(i + 1)
 		switch call {
 		case "MapPage":
-			n += int((reservedAt(from, name, arguments, i+2) - reserved) / page)
+			n += int((reservedAt(i+2) - reserved) / page)
 		case "CreatePage": // there is memory for some pages, but not for all
-			n += int((from.Memory-reserved)/page) + 1
+			n += int((c.from.Memory-reserved)/page) + 1
 		}
 	}
 	return n
 }
 
-// reservedAt is the memory that is reserved when an operation makes its nth driver call.
-func reservedAt(from *model.State, name string, arguments []int, nth int) uint64 {
-	s, _ := from.Interrupted(nth, operationOf(name, arguments))
-	return s.Reserved()
-}
-
-// refusedMalloc is a malloc for which the driver has no memory the first time.
-func (t *Tracer) refusedMalloc(from *model.State, arguments []int) {
-	f := spec.FaultSpec{Call: "Malloc", Nth: 1, Error: spec.FaultOutOfMemory}
+// noMemory is a driver without memory, at the nth attempt of a malloc.
+func noMemory(from *model.State, nth int) spec.FaultSpec {
+	f := spec.FaultSpec{Call: "Malloc", Nth: nth, Error: spec.FaultOutOfMemory}
 	if from.Config.ExpandableSegments {
 		f.Call = "CreatePage"
 	}
+	return f
+}
+
+// refusedMalloc is a malloc for which the driver has no memory the first times.
+func (t *Tracer) refusedMalloc(from *model.State, arguments []int, times int) {
 	stream, bytes := spec.Stream(arguments[0]), uint64(arguments[1])
-	_, result := from.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase, Refusals: 1})
+	_, result := from.Malloc(stream, bytes, refusals(times))
 	op := trace.Op{Kind: trace.OpMalloc, ID: t.mallocs, Stream: arguments[0], Size: bytes}
 	op.Expect.Error = trace.ErrorName(result.Err)
 	if result.Err == nil {
 		t.live[toUnits(result.Ptr)] = t.mallocs
 	}
 	t.mallocs++
-	t.Ops = append(t.Ops, trace.Op{Kind: trace.OpFault, Fault: f}, op)
+	for i := range times {
+		t.Ops = append(t.Ops, trace.Op{Kind: trace.OpFault, Fault: noMemory(from, i+1)})
+	}
+	t.Ops = append(t.Ops, op)
 }

@@ -58,3 +58,32 @@ func TestExplanationFails(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestLastAllocation: a single allocation without a block, and a single block that nobody has, are violations.
+func TestLastAllocation(t *testing.T) {
+	block := spec.Snapshot{Segments: []spec.Segment{{Address: 1 << 20, TotalSize: 512, Blocks: []spec.Block{{Address: 1 << 20, Size: 512, State: spec.ActiveAllocated}}}}}
+	live := History{live: []allocation{{Allocation: Allocation{Ptr: 1 << 20, Bytes: 512}}}}
+	for _, test := range []struct {
+		history *History
+		shot    *spec.Snapshot
+		want    int
+	}{{&live, &spec.Snapshot{}, 1}, {&History{}, &block, 1}, {&live, &block, 0}} {
+		var r violationReport
+		test.history.checkAllocated(test.shot, &r)
+		if len(r.found) != test.want {
+			t.Errorf("%v, want %d", r.found, test.want)
+		}
+	}
+}
+
+// TestAllocatedBlocksByAddress: whatever the order of the segments.
+func TestAllocatedBlocksByAddress(t *testing.T) {
+	s := &spec.Snapshot{Segments: []spec.Segment{
+		{Address: 2 << 20, Blocks: []spec.Block{{Address: 2 << 20, Size: 512, State: spec.ActiveAllocated}}},
+		{Address: 1 << 20, Blocks: []spec.Block{{Address: 1 << 20, Size: 512, State: spec.ActiveAllocated}}},
+	}}
+	blocks := allocatedBlocks(s)
+	if len(blocks) != 2 || blocks[0].address != 1<<20 || blocks[1].address != 2<<20 {
+		t.Errorf("the blocks are %v", blocks)
+	}
+}

@@ -228,3 +228,28 @@ func TestReaderClosesFile(t *testing.T) {
 		t.Errorf("closed again: %v", err)
 	}
 }
+
+// TestWriteRefusesHeader: a header that could not be read back is an error before any operation is written.
+func TestWriteRefusesHeader(t *testing.T) {
+	var out bytes.Buffer
+	if err := trace.Write(&out, trace.Header{Devices: -1}, []trace.Op{{Kind: trace.OpEmptyCache}}, nil); err == nil || out.Len() > 0 {
+		t.Errorf("%d bytes were written: %v", out.Len(), err)
+	}
+}
+
+// TestLineIsAWord: a line that is a single word is told as such.
+func TestLineIsAWord(t *testing.T) {
+	_, err := trace.NewReader(strings.NewReader("true"), "word")
+	if err == nil || !strings.Contains(err.Error(), "have true") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestPerThreadStreamIsNotCreated: the default streams are not created, that of a thread neither.
+func TestPerThreadStreamIsNotCreated(t *testing.T) {
+	h := trace.Header{TotalMemory: 1000, Streams: []spec.Stream{0, trace.PerThreadStream}}
+	err := trace.Write(&bytes.Buffer{}, h, []trace.Op{{Kind: trace.OpCreateStream, Stream: 1}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "handle 2, is not created") {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,7 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 )
 
 const csvHeader = "Thread,Time,Action,Pointer,Size,Stream\n"
@@ -27,6 +30,9 @@ func TestSmallLogs(t *testing.T) {
 		{"no driver calls, and a wait for what is not recorded", csvHeader +
 			"1,1,allocate,0x1000,512,0\n1,2,wait event,0x3,0,0x10\n1,3,free,0x1000,512,0\n",
 			[]string{noWork, noDriver, "1 wait is for events that the log does not record: nothing is ordered by that"}},
+		{"a free of null is nothing", csvHeader +
+			"1,1,allocate,0x1000,512,0\n1,2,free,0x0,0,0\n1,3,free,0x1000,512,0\n",
+			[]string{noWork, noDriver}},
 		{"addresses are written as the first one is", csvHeader +
 			"1,1,driver allocate,0xab0000,2097152,0\n1,2,allocate,0xab0000,512,0\n1,3,allocate,0xAC0000,512,0\n1,4,write,0xab0000,0,0\n",
 			[]string{"leak: 512 bytes at 0xab0000 were allocated here and never freed", "leak: 512 bytes at 0xac0000 were allocated here and never freed"}},
@@ -150,4 +156,83 @@ func TestFreeMemoryOverlaps(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCreatedAgain: the first stream that a log creates may have been used before, since the log may begin later than the
+// program. Of the streams after it only one that is not there is created.
+func TestCreatedAgain(t *testing.T) {
+	log := `{"format":"allocator-trace","version":2,"total_memory":1073741824,"streams":[0,16]}` + "\n" +
+		`{"op":"kernel","stream":1}` + "\n" + `{"op":"create_stream","stream":1}` + "\n" + `{"op":"create_stream","stream":1}` + "\n" + `{"end":true}` + "\n"
+	result, err := Reader(strings.NewReader(log), "log", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Violations) != 1 || result.Violations[0].Line != 4 {
+		t.Errorf("the violations are %+v", result.Violations)
+	}
+}
+
+// TestMoreViolations: how many violations are not listed is said.
+func TestMoreViolations(t *testing.T) {
+	if text := (&Result{File: "log", More: 3}).String(); !strings.Contains(text, "log: 3 more are not listed") {
+		t.Error(text)
+	}
+}
+
+// TestNameOfWork: work with a name is called by its kind and its name, also with --stream-ordered.
+func TestNameOfWork(t *testing.T) {
+	for _, ordered := range []bool{false, true} {
+		c := &checker{options: Options{StreamOrdered: ordered}, given: &written{}}
+		if name := c.who(&fakegpu.Access{Kind: "kernel", Name: "k", Host: true}); name != `kernel "k"` {
+			t.Errorf("it is called %s", name)
+		}
+	}
+}
+
+// TestPlainHazards: a hazard of no work is told by what is missing.
+func TestPlainHazards(t *testing.T) {
+	c := &checker{given: &written{}}
+	if text := c.plainly(fakegpu.Hazard{Missing: "a wait"}); text != "a wait" {
+		t.Error(text)
+	}
+	if text := c.plainly(fakegpu.Hazard{Missing: "a wait", Second: &fakegpu.Access{Kind: "kernel", Host: true}}); !strings.HasPrefix(text, "kernel reads 0 bytes") {
+		t.Error(text)
+	}
+}
+
+// TestAskedFails: what the driver is said to have given, and cannot have given, is an error of the request as well.
+func TestAskedFails(t *testing.T) {
+	failure := errors.New("failure")
+	d := driver{c: &checker{}}
+	if err := d.asked(&trace.Op{}, failure, spec.Range{}); err != failure {
+		t.Error(err)
+	}
+}
+
+// TestWrongFieldOfNoOperation: a field that cannot be read is an error also in a line that is no operation of the program.
+func TestWrongFieldOfNoOperation(t *testing.T) {
+	if _, err := Reader(strings.NewReader(csvHeader+"1,1,free completed,zz,0,0\n"), "log", Options{}); err == nil {
+		t.Error("an address that is none was read")
+	}
+}
+
+// TestAddressesAreHexadecimal: nothing but digits is in an address.
+func TestAddressesAreHexadecimal(t *testing.T) {
+	for _, address := range []string{"0x1:0", "0x1G0", "0x1/0", "0x1@0", "0x1`0", "0x1g0"} {
+		if _, err := Reader(strings.NewReader(csvHeader+"1,1,allocate,"+address+",512,0\n"), "log", Options{}); err == nil {
+			t.Errorf("%s was read", address)
+		}
+	}
+}
+
+// TestLongestLine: a line of just the greatest length is read.
+func TestLongestLine(t *testing.T) {
+	const line = "1,1,free completed,0x1000,512,0"
+	long := strings.Replace(line, "512", strings.Repeat("0", longestLine-1-len(line))+"512", 1)
+	for more, want := range []bool{true, false} {
+		_, err := Reader(strings.NewReader(csvHeader+strings.Replace(long, "512", strings.Repeat("0", more)+"512", 1)+"\n"), "log", Options{})
+		if (err == nil) != want {
+			t.Errorf("a line of %d bytes: %v", longestLine+more, err)
+		}
+	}
 }

@@ -11,8 +11,8 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// Level safe and AbstractMemory.tla are the same promise: what a malloc returns has no
-// owner, and no other stream has work on it. Here both judge the same steps.
+// Level safe and AbstractMemory.tla are the same promise: what a malloc returns is in
+// no other allocation, and no other stream has work on it. Here both judge the same steps.
 //
 // A program mallocs, records streams, frees, and lets work complete, on two streams that
 // are always busy, so that work is pending from each free until a stream is drained. The
@@ -32,9 +32,10 @@ const unitBytes = 512
 // abstractProgram is a program and its abstract state.
 type abstractProgram struct {
 	state   abstract.State
-	ids     map[abstract.Bytes]int64 // of what is owned, by memory
+	ids     map[abstract.Bytes]int64 // of the allocations, by memory
 	ops     []trace.Op
 	answers []scriptedAnswer // to the mallocs among them
+	refuses trace.OpKind     // calls that are refused
 }
 
 // scriptedAnswer is what a malloc does.
@@ -56,7 +57,7 @@ func newAbstractProgram(m *abstract.Machine) abstractProgram {
 func (p abstractProgram) then(ops ...trace.Op) abstractProgram {
 	p.ops = append(slices.Clone(p.ops), ops...)
 	ids := map[abstract.Bytes]int64{}
-	for _, x := range p.state.Owned {
+	for _, x := range p.state.Allocations {
 		ids[x.Memory] = p.ids[x.Memory]
 	}
 	p.ids = ids
@@ -67,7 +68,7 @@ func (p abstractProgram) then(ops ...trace.Op) abstractProgram {
 // idle: all work of a stream has completed.
 func (p *abstractProgram) idle(stream int) {
 	p.state.Work[stream-1], p.state.Belongs[stream-1] = nil, 0
-	for _, x := range p.state.Owned {
+	for _, x := range p.state.Allocations {
 		if x.Stream == stream {
 			p.state.Belongs[stream-1] |= x.Memory
 		}
@@ -88,7 +89,7 @@ func (p abstractProgram) malloc(stream, bytes int, a scriptedAnswer) abstractPro
 		return next
 	}
 	memory := abstract.Range(a.at, a.at+bytes-1)
-	next.state.Owned = p.state.Take(abstract.Allocation{Memory: memory, Stream: stream})
+	next.state.Allocations = p.state.Take(abstract.Allocation{Memory: memory, Stream: stream})
 	next.state.Belongs[stream-1] |= memory
 	next.ids[memory] = id
 	next.ops = append(next.ops, trace.Op{Kind: trace.OpKernel, Stream: stream, Writes: []trace.OpRange{{ID: id}}})
@@ -99,13 +100,13 @@ func (p abstractProgram) recordStream(x abstract.Allocation, stream int) abstrac
 	next := p.then(trace.Op{Kind: trace.OpRecordStream, Stream: stream, ID: p.ids[x.Memory]})
 	used := x
 	used.Users = x.Users.With(stream)
-	next.state.Owned = abstract.State{Owned: p.state.Without(x)}.Take(used)
+	next.state.Allocations = abstract.State{Allocations: p.state.Without(x)}.Take(used)
 	return next
 }
 
 func (p abstractProgram) free(x abstract.Allocation) abstractProgram {
 	next := p.then(trace.Op{Kind: trace.OpFree, ID: p.ids[x.Memory]})
-	next.state.Owned = p.state.Without(x)
+	next.state.Allocations = p.state.Without(x)
 	for i := range next.state.Work {
 		if x.Users.Has(i + 1) {
 			next.state.Work[i] = append(slices.Clone(next.state.Work[i]), x.Memory)
@@ -133,7 +134,7 @@ func (p abstractProgram) next(m *abstract.Machine) (list []abstractProgram) {
 			}
 		}
 	}
-	for _, x := range p.state.Owned {
+	for _, x := range p.state.Allocations {
 		list = append(list, p.free(x))
 		for stream := 1; stream <= m.Streams; stream++ {
 			if stream != x.Stream {
@@ -159,7 +160,7 @@ func (p *abstractProgram) verdict(m *abstract.Machine, before int) (string, erro
 	header.Waits, header.TotalMemory = true, uint64(m.Bytes)*unitBytes
 	r := area.replayOps(header, 1, slices.Clone(p.ops), Options{
 		New: func(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
-			return &scripted{driver: driver, streams: h.Streams, bytes: h.TotalMemory, answers: p.answers}, nil
+			return &scripted{driver: driver, streams: h.Streams, bytes: h.TotalMemory, answers: p.answers, refuses: p.refuses}, nil
 		},
 		Every: 1, trusting: true,
 	})
@@ -177,6 +178,9 @@ func (p *abstractProgram) verdict(m *abstract.Machine, before int) (string, erro
 
 // TestAbstractMemory: the kit finds a failure exactly where AbstractMemory.tla has no step.
 func TestAbstractMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a search of one goroutine, of which the race detector sees nothing")
+	}
 	m := &abstract.Machine{Bytes: 2, Streams: 2, Sizes: []int{1, 2}}
 	queue, seen := []abstractProgram{newAbstractProgram(m)}, map[string]bool{}
 	found := map[string]int{} // how many steps, by verdict
@@ -215,7 +219,7 @@ func TestAbstractMemory(t *testing.T) {
 func TestLuck(t *testing.T) {
 	m := &abstract.Machine{Bytes: 1, Streams: 2, Sizes: []int{1}}
 	p := newAbstractProgram(m).malloc(1, 1, scriptedAnswer{})
-	p = p.free(p.state.Owned[0])
+	p = p.free(p.state.Allocations[0])
 	luck := p.then(trace.Op{Kind: trace.OpDrain, Stream: 1})
 	luck.idle(1)
 	for _, test := range []struct {
@@ -238,12 +242,34 @@ func TestLuck(t *testing.T) {
 	}
 }
 
+// TestRefusal: an abstract memory frees and records every allocation (CallsAreAccepted in
+// Refinement.tla). The kit accuses an allocator that refuses what the program holds.
+func TestRefusal(t *testing.T) {
+	m := &abstract.Machine{Bytes: 1, Streams: 2, Sizes: []int{1}}
+	held := newAbstractProgram(m).malloc(1, 1, scriptedAnswer{})
+	x := held.state.Allocations[0]
+	for _, next := range []abstractProgram{held.free(x), held.recordStream(x, 2)} {
+		last := next.ops[len(next.ops)-1].Kind
+		for _, refuses := range []trace.OpKind{"", last} {
+			next.refuses = refuses
+			class, err := next.verdict(m, len(held.ops))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (class != "") != (refuses != "") {
+				t.Errorf("an allocator that refuses %q: the kit finds %q in\n%s", refuses, class, next.inWords())
+			}
+		}
+	}
+}
+
 // scripted gives the answers that it was made with, right or wrong.
 type scripted struct {
 	driver  spec.Driver
 	streams []spec.Stream
 	bytes   uint64
 	answers []scriptedAnswer
+	refuses trace.OpKind
 	base    spec.Ptr // of all the memory, from the first malloc on; 0: the driver has it
 }
 
@@ -268,9 +294,18 @@ func (s *scripted) Malloc(r spec.Request) (spec.Ptr, error) {
 	return s.base + spec.Ptr(a.at*unitBytes), nil
 }
 
-func (s *scripted) Free(spec.Ptr) error { return nil }
+func (s *scripted) Free(ptr spec.Ptr) error { return s.accept(trace.OpFree, ptr) }
 
-func (s *scripted) RecordStream(spec.Ptr, spec.Device, spec.Stream) error { return nil }
+func (s *scripted) RecordStream(ptr spec.Ptr, _ spec.Device, _ spec.Stream) error {
+	return s.accept(trace.OpRecordStream, ptr)
+}
+
+func (s *scripted) accept(call trace.OpKind, ptr spec.Ptr) error {
+	if call == s.refuses {
+		return &spec.InvalidPointerError{Op: string(call), Ptr: ptr}
+	}
+	return nil
+}
 
 // EmptyCache is called at the end of a program.
 func (s *scripted) EmptyCache() error {

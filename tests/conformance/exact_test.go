@@ -70,6 +70,9 @@ func (q quick) Malloc(r spec.Request) (spec.Ptr, error) {
 }
 
 func TestExactCompares(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a search of one goroutine, of which the race detector sees nothing")
+	}
 	for _, test := range []struct {
 		what    string
 		factory replay.Factory

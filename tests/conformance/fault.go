@@ -42,21 +42,7 @@ var programsCalls = []string{
 // most so many of them, spread evenly over all that are possible.
 func (a *Area) RunFaults(seed uint64, length, most int, o Options) Result {
 	o.Every = 0
-	c := Seeded(seed)
-	t, err := newTrial(a, a.draw(c, seed), o)
-	if err != nil {
-		return Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: classNotMade, Detail: err.Error()}}
-	}
-	before := t.player.GPU().Calls()
-	g := newGenerator(c, t.program, a)
-	for len(t.ops) < length {
-		if f := t.step(g.Next()); f != nil {
-			return t.result(seed, f)
-		}
-	}
-	ops := slices.Clone(t.ops)
-	faults := possibleFaults(before, t.player.GPU().Calls(), o.faults)
-	result := t.result(seed, t.windDown())
+	t, ops, faults, result := a.faultsOf(seed, length, o)
 	for i := 0; i < len(faults) && result.Failure == nil; i += max(len(faults)/most, 1) {
 		r := a.runFault(t.header, seed, faults[i], ops, o)
 		result.Checked += r.Checked
@@ -64,6 +50,26 @@ func (a *Area) RunFaults(seed uint64, length, most int, o Options) Result {
 		result.Failure = r.Failure
 	}
 	return result
+}
+
+// faultsOf makes up a program of so many operations and runs it without failures: it has the
+// operations, and the failures that are possible, unless the result is a failure.
+func (a *Area) faultsOf(seed uint64, length int, o Options) (t *Trial, ops []trace.Op, faults []spec.FaultSpec, r Result) {
+	c := Seeded(seed)
+	t, err := newTrial(a, a.draw(c, seed), o)
+	if err != nil {
+		return nil, nil, nil, Result{Failure: &Failure{Area: a.Name, Seed: seed, Class: classNotMade, Detail: err.Error()}}
+	}
+	before := t.player.GPU().Calls()
+	g := newGenerator(c, t.program, a)
+	for len(t.ops) < length {
+		if f := t.step(g.Next()); f != nil {
+			return t, nil, nil, t.result(seed, f)
+		}
+	}
+	ops = slices.Clone(t.ops)
+	faults = possibleFaults(before, t.player.GPU().Calls(), o.faults)
+	return t, ops, faults, t.result(seed, t.windDown())
 }
 
 // runFault runs a known program with one failure.

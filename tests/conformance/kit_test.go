@@ -28,6 +28,9 @@ var examined = map[string]replay.Factory{
 // "go test ./tests/conformance -run Reports -rewrite", which is to be done when the
 // programs have changed.
 func TestReports(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a search of one goroutine, of which the race detector sees nothing")
+	}
 	datadriven.RunTest(t, "testdata/reports.txt", func(t *testing.T, d *datadriven.TestData) string {
 		var allocator, level string
 		d.ScanArgs(t, "allocator", &allocator)

@@ -86,6 +86,9 @@ const rowFreeRestore = "A pointer leaves the table before the device's mutex is 
 type cplusplusRow struct{ name, row, prints string }
 
 func TestRowsInCplusplus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a program in C++, of which the race detector sees nothing")
+	}
 	o := built(t)
 	program := compileCplusplus(t, o, filepath.Join("cplusplus", "rows.cc"))
 	// Memory that was freed does not go on as it was.

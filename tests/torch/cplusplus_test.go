@@ -19,6 +19,9 @@ import (
 
 // TestCplusplus: a program in C++ does what the same program does here, with the same addresses as far as can be compared.
 func TestCplusplus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a program in C++, of which the race detector sees nothing")
+	}
 	o := built(t)
 	open(t)
 	kinds := map[trace.OpKind]bool{}
@@ -48,6 +51,9 @@ func TestCplusplus(t *testing.T) {
 // TestCplusplusHazard: a program in C++ says of hazards. In the second the allocator drops a
 // use, for a block's address in the heap, which is another here.
 func TestCplusplusHazard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a program in C++, of which the race detector sees nothing")
+	}
 	h := trace.Header{Format: trace.Format, Devices: 1, TotalMemory: spec.GiB, Streams: []spec.Stream{0, 0x100}, Waits: true}
 	if out := runCplusplus(t, built(t), &h, forgottenUseProgram()); !strings.Contains(out, "hazard: unordered: kernel") {
 		t.Errorf("it prints %q, no hazard", out)
@@ -144,7 +150,7 @@ func runCplusplus(t *testing.T, o binary.Options, h *trace.Header, ops []trace.O
 	}
 	source := filepath.Join(t.TempDir(), "program.cc")
 	must(t, os.WriteFile(source, []byte(text), 0o644))
-	out, err := onFakeLibraries(t, o, compileCplusplus(t, o, source), variables(h))
+	out, err := onFakeLibraries(t, o, compileCplusplus(t, o, source, "-include", headers(t, o)), variables(h))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -152,20 +158,45 @@ func runCplusplus(t *testing.T, o binary.Options, h *trace.Header, ops []trace.O
 }
 
 // compileCplusplus compiles a program as the comment at its beginning says.
-func compileCplusplus(t *testing.T, o binary.Options, source string) (program string) {
+func compileCplusplus(t *testing.T, o binary.Options, source string, options ...string) (program string) {
 	t.Helper()
 	machine(t, o)
+	program = filepath.Join(t.TempDir(), "program")
+	args := append([]string{"-o", program, source}, options...)
+	args = append(args, "-L"+o.Libraries, "-lc10_cuda", "-lc10",
+		filepath.Join(o.Work, "libcudart.so.13"), filepath.Join(o.Work, "libcuda.so.1"))
+	runCompiler(t, o, args...)
+	return program
+}
+
+func runCompiler(t *testing.T, o binary.Options, args ...string) {
+	t.Helper()
 	compiler, err := cuda.Compiler("CXX", "c++", "g++", "clang++")
 	must(t, err)
-	program = filepath.Join(t.TempDir(), "program")
-	args := []string{"-std=c++17", "-Wall", "-Wextra", "-pthread", "-o", program, source, "-isystem", o.Headers}
 	if o.CUDAHeaders != "" {
 		args = append(args, "-I"+o.CUDAHeaders)
 	}
-	args = append(args, "-I"+filepath.Join(o.Work, "include"), "-L"+o.Libraries, "-lc10_cuda", "-lc10",
-		filepath.Join(o.Work, "libcudart.so.13"), filepath.Join(o.Work, "libcuda.so.1"))
+	args = append(args, "-std=c++17", "-Wall", "-Wextra", "-pthread", "-isystem", o.Headers, "-I"+filepath.Join(o.Work, "include"))
 	must(t, cuda.Run(exec.Command(compiler, args...)))
-	return program
+}
+
+// headers is a file with the headers that every program of cplusplus includes, and beside it what the
+// compiler has made of them: it would read them for a second, again for each program.
+func headers(t *testing.T, o binary.Options) (file string) {
+	t.Helper()
+	file = filepath.Join(o.Work, "programs.h")
+	if _, err := os.Stat(file + ".gch"); err == nil {
+		return file
+	}
+	var text strings.Builder
+	for line := range strings.Lines(programParts) {
+		if strings.HasPrefix(line, "#include") {
+			text.WriteString(line)
+		}
+	}
+	must(t, os.WriteFile(file, []byte(text.String()), 0o644))
+	runCompiler(t, o, "-x", "c++-header", file, "-o", file+".gch")
+	return file
 }
 
 // onFakeLibraries runs a program, and returns what it prints.

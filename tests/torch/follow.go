@@ -47,12 +47,16 @@ func (r *routedCaptures) around(g *fakegpu.GPU) replay.Device {
 
 // CaptureStatus implements spec.Driver.
 func (r *routedCaptures) CaptureStatus(dev spec.Device, s spec.Stream) (spec.CaptureInfo, error) {
+	info, err := r.GPU.CaptureStatus(dev, s)
+	if err != nil {
+		return info, err
+	}
 	for id, stream := range r.routed {
 		if stream == s {
 			return spec.CaptureInfo{Status: spec.CaptureActive, ID: spec.CaptureID(id.Capture)}, nil
 		}
 	}
-	return r.GPU.CaptureStatus(dev, s)
+	return info, nil
 }
 
 // follow hears of an operation that the reference has performed.

@@ -28,6 +28,8 @@ const rowMappedRange = "A restore fails when everything has been freed if an exp
 
 const rowErased = "A pool is erased when its `cudaMalloc_count` is 0"
 
+const rowUnasked = "Whether a stream is being captured is not asked before its pages are unmapped"
+
 // A rule is a row with what recognises it.
 type rule struct {
 	row   string
@@ -51,6 +53,7 @@ var rules = []rule{
 		return m.facts.captures > 0 && m.cudaError(900) && slices.ContainsFunc(m.before.Segments, expandable)
 	}},
 	{"Unmapping synchronizes the segment's stream, which is illegal", (*moment).unmappedInCapture},
+	{rowUnasked, (*moment).unasked},
 	{"With it, a malloc for a captured stream without pool routing fails", func(m *moment) bool {
 		return m.config.GraphCaptureRecordStreamReuse && m.facts.captures > 0 &&
 			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
@@ -120,6 +123,14 @@ func (m *moment) unmappedInCapture() bool {
 	d := m.Difference
 	return m.Scale != "" && len(m.facts.begun) > 0 && d.What == "trace entry" &&
 		slices.ContainsFunc(d.theirs.Entries, unmaps) && !slices.ContainsFunc(d.ours.Entries, unmaps)
+}
+
+// unasked: the driver was to fail to say whether a stream is captured, and PyTorch has not asked.
+func (m *moment) unasked() bool {
+	n := len(m.Ops)
+	asked := n > 1 && m.Ops[n-2].Kind == trace.OpFault && m.Ops[n-2].Fault.Call == "CaptureStatus"
+	expandable := func(s spec.Segment) bool { return s.Expandable }
+	return asked && trace.ErrorName(m.Difference.ours.Err) == trace.ErrorDriver && !m.cudaError(999) && slices.ContainsFunc(m.before.Segments, expandable)
 }
 
 // keptMark: PyTorch has created a pool anew, since its mark was kept when it was erased: it has no

@@ -13,6 +13,9 @@ var threadRounds = flag.Int("rounds", 1, "programs of TestThreads with each sett
 // overlap, no work comes to memory that is used otherwise, and when all has been freed the
 // figures say so.
 func TestThreads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a program in C++, of which the race detector sees nothing")
+	}
 	o := built(t)
 	program := compileCplusplus(t, o, filepath.Join("cplusplus", "threads.cc"))
 	const threads, operations = "4", "3000"

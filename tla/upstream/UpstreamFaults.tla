@@ -26,7 +26,7 @@ FailedRecord(addr) ==
     \E b \in blocks :
         /\ b.addr = addr /\ b.allocated /\ b.uses # {}
         /\ LET lost == [b EXCEPT !.allocated = FALSE, !.uses = {}]
-               h == LaunchUses(Heap, addr)
+               h == AppendUses(Heap, addr)
            IN Become([h EXCEPT !.blocks = (@ \ {b}) \cup {lost}, !.stats.allocated = @ - b.size])
         /\ GiveBack({addr})
 

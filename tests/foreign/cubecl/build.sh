@@ -13,7 +13,10 @@ printf 'mod base;\nmod event;\npub use base::*;\npub use event::*;\n' >"$work/st
 # Of id.rs only the macro is needed.
 sed -n '/^#\[macro_export/,/^}/p' "$from/id.rs" >"$work/id.rs"
 rustc --edition 2021 --crate-type proc-macro --crate-name derive_new -o "$work/libderive_new.so" derive_new.rs
-set -- --edition 2024 -O -A warnings --crate-type cdylib --crate-name cubecl -o "$OUT"
+# What -O leaves out is left out as well where nothing is optimized, for a quick build.
+optimize=-O
+case $OPT in -O0) optimize="-C opt-level=0 -C debug-assertions=off -C overflow-checks=off" ;; esac
+set -- --edition 2024 $optimize -A warnings --crate-type cdylib --crate-name cubecl -o "$OUT"
 case $NAME in
 cubecl-persistent*) set -- "$@" --cfg persistent ;;
 esac

@@ -3,6 +3,7 @@ package property
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,7 @@ import (
 var checked atomic.Int64
 
 func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // the tests drop nearly all that they make
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
 		if testing.Verbose() {
 			fmt.Println(checked.Load(), "operations checked")
@@ -82,6 +84,24 @@ func TestEveryCallFails(t *testing.T) {
 	for _, area := range conformance.Areas() {
 		t.Run(area.Name, func(t *testing.T) {
 			result := area.RunFaults(uint64(fromEnvironment(t, "GAUGEBLOCK_SEED", 1)), 80, most, options())
+			checked.Add(int64(result.Checked))
+			t.Logf("%d operations", result.Checked)
+			if result.Failure != nil {
+				report(t, result.Failure, options())
+			}
+		})
+	}
+}
+
+// TestPairsOfCallsFail lets two driver calls of one operation fail, in a few programs.
+func TestPairsOfCallsFail(t *testing.T) {
+	most := 200
+	if testing.Short() {
+		most = 40
+	}
+	for _, area := range conformance.Areas() {
+		t.Run(area.Name, func(t *testing.T) {
+			result := area.RunFaultPairs(uint64(fromEnvironment(t, "GAUGEBLOCK_SEED", 1)), 60, most, options())
 			checked.Add(int64(result.Checked))
 			t.Logf("%d operations", result.Checked)
 			if result.Failure != nil {

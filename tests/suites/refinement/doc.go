@@ -12,7 +12,7 @@
 //
 // From the model to the code: every edge of an explored graph is taken by the allocator at
 // least once, on one long walk (Tour), and the allocator must be in the edge's target state
-// (TestEveryStepIsTaken).
+// the first time (TestEveryStepIsTaken).
 //
 //	system.go      the allocator on its small device, and how a step is done
 //	pools.go       the steps on private pools

@@ -21,10 +21,14 @@ var alternatives = map[string][]string{
 
 // A fault is a failure that is planned for an operation.
 type fault struct {
+	operation string
+
 	call   string // in the model
 	nth    int    // among the calls that count as this one
 	fails  string // one of its alternatives
 	reason func(call string) error
+
+	then *fault // that is planned for the calls after this one has failed
 
 	made     map[string]int // by call in the model
 	creating bool           // the last call was to create a page
@@ -57,19 +61,41 @@ func (f *fault) isDue(call string) bool {
 	return call == f.fails || f.fails == "CreateEvent" && call == "RecordEvent"
 }
 
+// A callAfter is a driver call that an operation makes although one has failed.
+type callAfter struct{ operation, failed, call string }
+
 // about comes before a driver call.
 func (r *recordingDriver) about(call string) {
-	if f := r.fault; f != nil && f.isDue(call) {
+	f := r.fault
+	if f == nil {
+		return
+	}
+	if f.met {
+		r.after[callAfter{f.operation, f.fails, call}]++
+	}
+	if f.isDue(call) {
 		f.met = true
 		if err := r.FailCall(call, 1, f.reason(call)); err != nil {
 			panic(err)
 		}
+		if f.then != nil {
+			r.fault = f.then
+		}
 	}
 }
 
-// plan plans the failure of the last of some calls of the model.
-func (sys *System) plan(calls []string, reason func(call string) error) {
-	f := &fault{call: calls[len(calls)-1], made: map[string]int{}, reason: reason}
+// plan plans failures: each is that of the last of some calls of the model, counted from the failure
+// before on.
+func (sys *System) plan(failures ...*fault) {
+	for i := range failures[1:] {
+		failures[i].then = failures[i+1]
+	}
+	sys.driver.fault = failures[0]
+}
+
+// failing is the failure of the last of some calls of the model.
+func (sys *System) failing(operation string, calls []string, reason func(call string) error) *fault {
+	f := &fault{operation: operation, call: calls[len(calls)-1], made: map[string]int{}, reason: reason}
 	mapping := f.call == "CreatePage" || f.call == "MapPage"
 	for _, call := range calls {
 		if call == f.call || mapping && (call == "CreatePage" || call == "MapPage") {
@@ -84,53 +110,70 @@ func (sys *System) plan(calls []string, reason func(call string) error) {
 		f.call = "MapPage"
 	}
 	sys.faults++
-	sys.driver.fault = f
+	return f
+}
+
+// refusal is the failure of the next call for memory: the driver has none.
+func (sys *System) refusal(operation string) *fault {
+	call := "Malloc"
+	if sys.initial.Config.ExpandableSegments {
+		call = "CreatePage"
+	}
+	return sys.failing(operation, []string{call}, fakegpu.OutOfMemory)
 }
 
 // doFaulty does a step in which a driver call fails.
 func (sys *System) doFaulty(from *bounded.State, name string, n []int) error {
 	defer func() { sys.driver.fault = nil }()
 	request := func() spec.Request { return spec.Request{Stream: spec.Stream(n[0]), Bytes: uint64(n[1])} }
-	if name == "RefusedMalloc" {
-		call := "Malloc"
-		if sys.initial.Config.ExpandableSegments {
-			call = "CreatePage"
-		}
-		sys.plan([]string{call}, fakegpu.OutOfMemory)
-		return sys.checkMet(sys.malloc(request()))
-	}
-	if name == "RefusedDriverMalloc" {
-		sys.plan([]string{"Malloc"}, fakegpu.OutOfMemory)
-		return sys.checkMet(sys.doTwoStep("DriverMalloc", n))
-	}
-	sys.plan(bounded.DriverCalls(from, name, n), fakegpu.UnknownError)
-	var err error
 	switch name {
-	case "FailedMalloc":
-		err = sys.malloc(request())
-	case "FailedSearch":
-		err = sys.doTwoStep("MallocSearch", n)
-	case "FailedDriverMalloc":
-		// The call has failed when the malloc waits behind it, and says so when it has the lock again.
-		if err = sys.doTwoStep("DriverMalloc", n); err == nil {
-			err = sys.doTwoStep("MallocResume", n)
-		}
-	case "FailedResume":
-		err = sys.doTwoStep("MallocResume", n)
-	case "FailedEmptyCache":
-		err = sys.allocator.EmptyCache()
-	case "FailedFree":
-		err = sys.allocator.Free(sys.address(n[0]))
-	case "FailedCheckpoint":
-		_, err = sys.allocator.Checkpoint(0, bounded.PoolID(uint64(n[0])))
+	case "RefusedMalloc":
+		sys.plan(sys.refusal(name))
+		return sys.checkMet(sys.malloc(request()))
+	case "RefusedTwiceMalloc":
+		sys.plan(sys.refusal(name), sys.refusal(name))
+		return sys.checkMet(sys.malloc(request()))
+	case "RefusedDriverMalloc":
+		sys.plan(sys.refusal(name))
+		return sys.checkMet(sys.doTwoStep("DriverMalloc", n))
+	case "RefusedFailedMalloc":
+		calls, before := bounded.CallsAfterRefusal(from, n)
+		sys.plan(sys.refusal(name), sys.failing(name, calls[before:], fakegpu.UnknownError))
 	default:
-		return fmt.Errorf("no action is called %q", name)
+		sys.plan(sys.failing(name, bounded.DriverCalls(from, name, n), fakegpu.UnknownError))
 	}
+	err := sys.doFailing(name, n, request)
 	var failure *spec.DriverError
 	if !errors.As(err, &failure) {
 		return fmt.Errorf("the driver's error is not returned, but %w", err)
 	}
 	return sys.checkMet(nil)
+}
+
+// doFailing does the operation of a step that ends with the driver's error.
+func (sys *System) doFailing(name string, n []int, request func() spec.Request) (err error) {
+	switch name {
+	case "FailedMalloc", "RefusedFailedMalloc":
+		return sys.malloc(request())
+	case "FailedSearch":
+		return sys.doTwoStep("MallocSearch", n)
+	case "FailedDriverMalloc":
+		// The call has failed when the malloc waits behind it, and says so when it has the lock again.
+		if err := sys.doTwoStep("DriverMalloc", n); err != nil {
+			return err
+		}
+		return sys.doTwoStep("MallocResume", n)
+	case "FailedResume":
+		return sys.doTwoStep("MallocResume", n)
+	case "FailedEmptyCache":
+		return sys.allocator.EmptyCache()
+	case "FailedFree":
+		return sys.allocator.Free(sys.address(n[0]))
+	case "FailedCheckpoint":
+		_, err := sys.allocator.Checkpoint(0, bounded.PoolID(uint64(n[0])))
+		return err
+	}
+	return fmt.Errorf("no action is called %q", name)
 }
 
 // checkMet is an error if the planned call was not made.

@@ -35,6 +35,6 @@ func (sys *System) doPool(name string, n []int) error {
 // addPool appends a private pool.
 func addPool(s *bounded.State, p *spec.PoolView) {
 	if !p.ID.IsDefault() {
-		s.Pools = append(s.Pools, model.Pool{ID: p.ID, UseCount: p.UseCount, UseOnOOM: p.UseOnOOM, DriverSegments: p.DriverSegments})
+		s.Pools = append(s.Pools, model.Pool{ID: p.ID, UseCount: p.UseCount, UseOnOOM: p.UseOnOOM, DriverSegments: p.DriverSegments, Captured: p.Captured})
 	}
 }

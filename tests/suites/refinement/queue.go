@@ -42,6 +42,7 @@ type recordingDriver struct {
 	unmapped map[spec.PageHandle]spec.Stream // pages that are not mapped any more: the owner
 
 	fault *fault // that is planned for the present operation
+	after map[callAfter]int
 
 	calls        *Calls
 	releasesLock bool // a malloc, around its driver call
@@ -49,12 +50,17 @@ type recordingDriver struct {
 
 // CaptureStatus implements spec.Driver.
 func (r *recordingDriver) CaptureStatus(dev spec.Device, s spec.Stream) (spec.CaptureInfo, error) {
+	r.about("CaptureStatus")
+	info, err := r.GPU.CaptureStatus(dev, s)
+	if err != nil {
+		return info, err
+	}
 	for id, stream := range r.routed {
 		if stream == s {
 			return spec.CaptureInfo{Status: spec.CaptureActive, ID: spec.CaptureID(id.Capture)}, nil
 		}
 	}
-	return r.GPU.CaptureStatus(dev, s)
+	return info, nil
 }
 
 // RecordEvent implements spec.Driver.

@@ -35,11 +35,20 @@ func (sys *System) Follow(m bounded.Module, from *bounded.State, label string, n
 
 // do does the action of a label.
 func (sys *System) do(from *bounded.State, label string) error {
-	name, n, err := bounded.ParseLabel(label)
-	if err == nil && (strings.HasPrefix(name, "Failed") || strings.HasPrefix(name, "Refused")) {
+	if isFaulty(label) {
+		name, n, err := bounded.ParseLabel(label)
+		if err != nil {
+			return err
+		}
 		return sys.doFaulty(from, name, n)
 	}
 	return sys.Do(label)
+}
+
+// isFaulty reports whether a driver call fails in the step of a label. Which of several calls that the
+// model counts as one it is may differ when the step is done again.
+func isFaulty(label string) bool {
+	return strings.HasPrefix(label, "Failed") || strings.HasPrefix(label, "Refused")
 }
 
 // compareBookkeeping compares what the allocator keeps beside its blocks, and the model

@@ -30,7 +30,8 @@ type System struct {
 
 	calls *Calls // where a malloc releases the lock
 
-	faults     int  // failures of driver calls so far
+	faults     int // failures of driver calls so far
+	after      map[callAfter]int
 	configured bool // a setting may have been changed
 }
 
@@ -38,7 +39,7 @@ type System struct {
 func NewSystem(initial *bounded.State, c *tlc.Config) (*System, error) {
 	sys := &System{
 		initial: initial, overflow: map[spec.PoolID]bool{},
-		routed: map[spec.PoolID]spec.Stream{}, checkpoints: map[spec.PoolID]checkpoint{}, calls: NewCalls(),
+		routed: map[spec.PoolID]spec.Stream{}, checkpoints: map[spec.PoolID]checkpoint{}, calls: NewCalls(), after: map[callAfter]int{},
 	}
 	streams, err := c.Numbers("Streams")
 	if err != nil {
@@ -75,7 +76,7 @@ func (sys *System) setUp(streams []uint64) (err error) {
 	sys.driver = &recordingDriver{
 		GPU: sys.gpu, queues: map[spec.Stream]*workQueue{}, launchedBefore: map[spec.EventHandle]int{},
 		routed: sys.routed, record: sys.record, calls: sys.calls, releasesLock: initial.Config.ReleaseLockOnMalloc,
-		mapped: map[spec.Ptr]mappedPage{}, unmapped: map[spec.PageHandle]spec.Stream{},
+		mapped: map[spec.Ptr]mappedPage{}, unmapped: map[spec.PageHandle]spec.Stream{}, after: sys.after,
 	}
 	for _, number := range streams {
 		s := spec.Stream(number)

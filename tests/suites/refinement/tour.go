@@ -7,10 +7,10 @@ import (
 )
 
 // Tour walks over every edge of a graph, from state 0 on, and calls take for each edge of
-// the walk. It takes edges again on the way to edges that were not taken. If none of these
-// can be reached it calls restart and continues from state 0. It ends when all edges were
-// taken, or with the first error.
-func Tour(g *explore.Graph, take func(from int, e explore.Edge) error, restart func() error) error {
+// the walk. It takes edges again on the way to edges that are new. If none of these can be
+// reached it calls restart and continues from state 0. It ends when all edges were taken,
+// or with the first error.
+func Tour(g *explore.Graph, take func(from int, e explore.Edge, isNew bool) error, restart func() error) error {
 	t := tour{graph: g, taken: make([]int, g.States()), came: make([]arrival, g.States())}
 	at := 0
 	for {
@@ -25,8 +25,8 @@ func Tour(g *explore.Graph, take func(from int, e explore.Edge) error, restart f
 			}
 			continue
 		}
-		for _, e := range path {
-			if err := take(at, e); err != nil {
+		for i, e := range path {
+			if err := take(at, e, i == len(path)-1); err != nil {
 				return err
 			}
 			at = int(e.To)

@@ -6,7 +6,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gaugeblock/model/abstract"
+	"gaugeblock/model/abstract/refinement"
+	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
+	"gaugeblock/tla"
 )
 
 // unnamed is the abstract memory with TLC's label for every step.
@@ -25,7 +28,7 @@ func TestAbstractMemory(t *testing.T) {
 	r := explore.Explore(machine, explore.Options[abstract.State]{
 		Text: machine.Text,
 		Invariants: []explore.Invariant[abstract.State]{
-			{Name: "OneOwner", Holds: abstract.State.OneOwner}, {Name: "InOrder", Holds: abstract.State.InOrder},
+			{Name: "AllocationsAreDisjoint", Holds: abstract.State.AllocationsAreDisjoint}, {Name: "InOrder", Holds: abstract.State.InOrder},
 		},
 	})
 	want := graphOf{m.States, m.Edges, m.Generated, m.Depth, m.StateDigest, m.EdgeDigest}
@@ -35,5 +38,51 @@ func TestAbstractMemory(t *testing.T) {
 	}
 	if r.Violation != nil {
 		t.Errorf("%s is broken", r.Violation.Property)
+	}
+}
+
+// TestRefinement: the model refines the abstract memory in Go, in the states in which the
+// specification does.
+func TestRefinement(t *testing.T) {
+	mirrors := map[string]string{
+		"refinement": "core", "refinement_expandable": "core", "refinement_pools": "pools", "refinement_two_step": "two_step",
+		"refinement_faults": "faults", "refinement_pool_faults": "pool_faults", "refinement_two_step_faults": "two_step_faults",
+	}
+	for _, c := range configurations(t) {
+		mirror, listed := mirrors[c.Name]
+		if !listed {
+			continue
+		}
+		delete(mirrors, c.Name)
+		t.Run(c.Name, func(t *testing.T) {
+			text, err := tla.Files.ReadFile(c.Cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config, err := tla.ReadConfig(text, c.Cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.Properties = nil
+			check, err := bounded.NewCheck(mirror, config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bounds, err := bounded.ReadBounds(config, "MaxDriverCalls")
+			if err != nil {
+				t.Fatal(err)
+			}
+			refinement.Add(&check.Options, bounds)
+			r := explore.Explore(check.Module, check.Options)
+			if r.Violation != nil {
+				t.Errorf("%s is broken in %d states", r.Violation.Property, len(r.Violation.Trace))
+			}
+			if want := manifest(t, c.Name).States; r.States != want {
+				t.Errorf("%d states, TLC has %d", r.States, want)
+			}
+		})
+	}
+	for name := range mirrors {
+		t.Errorf("there is no configuration %s", name)
 	}
 }

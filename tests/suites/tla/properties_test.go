@@ -96,6 +96,14 @@ var changes = map[string]func(s *bounded.State) bool{
 		}
 		return len(s.Pools) > 0
 	},
+	"CapturedPoolsAreKnown": func(s *bounded.State) bool {
+		return eachBlock(s, func(g *model.Segment, _ *model.Block) bool {
+			for i := range s.Pools {
+				s.Pools[i].Captured = false
+			}
+			return !g.Pool.IsDefault()
+		})
+	},
 	"CapturedMemoryIsKept":          dropSegments,
 	"CheckpointRestoresWhatItSaved": dropSegments,
 }

@@ -64,7 +64,7 @@ func Build(o Options) error {
 		return err
 	}
 	arena := exec.Command(compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden",
-		"-I"+filepath.Join(from, "adaptor"), "-o", filepath.Join(o.Work, "libgaugeblock_arena.so"), filepath.Join(from, "adaptor", "arena.cc"))
+		"-I"+filepath.Join(from, "adaptor"), "-Wl,-soname,libgaugeblock_arena.so", "-o", filepath.Join(o.Work, "libgaugeblock_arena.so"), filepath.Join(from, "adaptor", "arena.cc"))
 	if err := cuda.Run(arena); err != nil {
 		return fmt.Errorf("building the adaptor to PyTorch: %w", err)
 	}

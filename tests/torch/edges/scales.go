@@ -7,6 +7,9 @@ var NotDriven = map[string]string{
 	"limit": "its graph is that of core_tiny",
 
 	"pool_faults_pages": "PyTorch does not free the addresses of a pool that is gone, so a call that is to fail is not made",
+
+	"two_faults_pages":     "as pool_faults_pages",
+	"capture_faults_pages": "PyTorch does not ask whether a stream is captured when it maps and unmaps pages, so a call that is to fail is not made",
 }
 
 // Find is the scale of a configuration; nil if there is none.
@@ -106,6 +109,9 @@ var scales = []Scale{
 	},
 	largePages("faults_pages_streams", 4, Size{3, 30 * mib}),
 	small("pool_faults", 2),
+	small("capture_faults", 2),
+	small("two_faults", 2),
+	oversize("two_faults_oversize", 8),
 	wholeSegments("checkpoint_faults", 1),
 	wholeSegments("checkpoint_faults_blocks", 2),
 	limited(twoStep(small("two_step_tiny", 4))),

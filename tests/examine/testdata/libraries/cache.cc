@@ -1,40 +1,40 @@
-// A caching allocator of few lines: freed memory is kept by device, stream and size. FAULT
-// plants a fault, CONTRACT is what the library says of itself.
+// A caching allocator of few lines: freed memory is kept by device, stream and size. FAULT in the
+// environment plants a fault. Where it is built with CONTRACT, that is what the library says of itself.
 #include <cuda_runtime.h>
 #include <sys/types.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
 
-#ifndef FAULT
-#define FAULT none
-#endif
-enum { none, forgets_streams, forgets_device, crashes, hangs, throws, loses, shifts };
+static bool fault(const char *name) {
+	static const char *planted = std::getenv("FAULT");
+	return planted != nullptr && std::strcmp(planted, name) == 0;
+}
 
 static std::mutex mutex;
 static std::map<std::tuple<int, uint64_t, size_t>, std::vector<char *>> cache;
 
 static size_t rounded(ssize_t size) { return (size_t(size) + 511) / 512 * 512; }
 
-// name tells streams apart, also those that have the same handle one after the other.
+// name tells streams apart: with IDS in the environment also those that have the same handle one after
+// the other.
 static uint64_t name(cudaStream_t stream) {
-#ifdef IDS
+	static const bool ids = std::getenv("IDS") != nullptr;
+	if (!ids) return uint64_t(uintptr_t(stream));
 	unsigned long long id = 0;
 	cudaStreamGetId(stream, &id);
 	return id;
-#else
-	return uint64_t(uintptr_t(stream));
-#endif
 }
 
 static std::vector<char *> &kept(int device, cudaStream_t stream, ssize_t size) {
-	return cache[{FAULT == forgets_device ? 0 : device, FAULT == forgets_streams ? 0 : name(stream), rounded(size)}];
+	return cache[{fault("forgets_device") ? 0 : device, fault("forgets_streams") ? 0 : name(stream), rounded(size)}];
 }
 
 static void empty() {
@@ -46,8 +46,8 @@ static void empty() {
 
 extern "C" void *my_malloc(ssize_t size, int device, cudaStream_t stream) {
 	std::lock_guard<std::mutex> guard(mutex);
-	if (FAULT == crashes && size == 2 << 20) std::fprintf(stderr, "two mebibytes!\n"), std::abort();
-	if (FAULT == hangs && size == 2 << 20) for (volatile bool forever = true; forever;) {}
+	if (fault("crashes") && size == 2 << 20) std::fprintf(stderr, "two mebibytes!\n"), std::abort();
+	if (fault("hangs") && size == 2 << 20) for (volatile bool forever = true; forever;) {}
 	auto &free = kept(device, stream, size);
 	if (!free.empty()) {
 		char *ptr = free.back();
@@ -59,14 +59,14 @@ extern "C" void *my_malloc(ssize_t size, int device, cudaStream_t stream) {
 	if (cudaMalloc((void **)&ptr, rounded(size)) == cudaSuccess) return ptr;
 	empty();
 	if (cudaMalloc((void **)&ptr, rounded(size)) == cudaSuccess) return ptr;
-	if (FAULT == throws) throw std::runtime_error("there is no memory");
+	if (fault("throws")) throw std::runtime_error("there is no memory");
 	return nullptr;
 }
 
 extern "C" void my_free(void *ptr, ssize_t size, int device, cudaStream_t stream) {
 	std::lock_guard<std::mutex> guard(mutex);
-	if (FAULT == loses && size == 2 << 20) return;
-	kept(device, stream, size).push_back((char *)ptr + (FAULT == shifts && size == 2 << 20 ? 512 : 0));
+	if (fault("loses") && size == 2 << 20) return;
+	kept(device, stream, size).push_back((char *)ptr + (fault("shifts") && size == 2 << 20 ? 512 : 0));
 }
 
 extern "C" void my_empty_cache() {

@@ -1,17 +1,20 @@
 // An allocator that keeps freed memory by device and size, for any stream: the free records an
-// event in the stream that it names, and whoever gets the memory next waits for the event.
+// event in the stream that it names, and whoever gets the memory next waits for the event. FAULT in
+// the environment plants a fault.
 #include <cuda_runtime.h>
 #include <sys/types.h>
 
+#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
 
-#ifndef FAULT
-#define FAULT none
-#endif
-enum { none, waits_on_default_stream };
+static bool fault(const char *name) {
+	static const char *planted = std::getenv("FAULT");
+	return planted != nullptr && std::strcmp(planted, name) == 0;
+}
 
 struct Kept {
 	void *ptr;
@@ -38,7 +41,7 @@ extern "C" void *my_malloc(ssize_t size, int device, cudaStream_t stream) {
 	if (!free.empty()) {
 		Kept k = free.back();
 		free.pop_back();
-		cudaStreamWaitEvent(FAULT == waits_on_default_stream ? nullptr : stream, k.event, 0);
+		cudaStreamWaitEvent(fault("waits_on_default_stream") ? nullptr : stream, k.event, 0);
 		cudaEventDestroy(k.event);
 		return k.ptr;
 	}

@@ -3,10 +3,13 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"gaugeblock/model/abstract/refinement"
 )
 
 // A module is what mutants are checked in: the mirror in package bounded, and the
-// properties. Those about what the program and the device did come first.
+// properties. Those about what the program and the device did come first. "Refinement" has no
+// other property than that the core is an abstract memory.
 type module struct {
 	mirror     string
 	invariants []string
@@ -39,7 +42,10 @@ var modules = map[string]module{
 	"Faults":     {"faults", concat(truths, structures), nil},
 	"Checkpoint": {"checkpoint", concat(truths, poolInvariants, structures), []string{"CheckpointRestoresWhatItSaved"}},
 
+	"Refinement": {"core", nil, []string{refinement.IsAbstractMemory}},
+
 	"PoolFaults":    {"pool_faults", concat(truths, poolInvariants, counts, structures), []string{"CapturedMemoryIsKept"}},
+	"CaptureFaults": {"capture_faults", concat(truths, poolInvariants, counts, structures, []string{"CapturedPoolsAreKnown"}), []string{"CapturedMemoryIsKept"}},
 	"TwoStepFaults": {"two_step_faults", concat(truths, structuresOnTheWay), nil},
 }
 
@@ -65,7 +71,9 @@ func (m *mutant) config() (string, error) {
 	if m.bounds != "" {
 		b.WriteString("CONSTANTS\n" + m.bounds)
 	}
-	b.WriteString("INVARIANTS " + strings.Join(in.invariants, " ") + "\n")
+	if len(in.invariants) > 0 {
+		b.WriteString("INVARIANTS " + strings.Join(in.invariants, " ") + "\n")
+	}
 	if len(in.properties) > 0 {
 		b.WriteString("PROPERTIES " + strings.Join(in.properties, " ") + "\n")
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/model/abstract/refinement"
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
 	"gaugeblock/tests/suites/golden"
@@ -116,9 +117,18 @@ func exploreTo(m *mutant, levels int) (*explore.Violation[*bounded.State], error
 	if err != nil {
 		return nil, err
 	}
+	refines := slices.Contains(config.Properties, refinement.IsAbstractMemory)
+	config.Properties = slices.DeleteFunc(config.Properties, func(name string) bool { return name == refinement.IsAbstractMemory })
 	check, err := bounded.NewCheck(modules[m.module].mirror, config)
 	if err != nil {
 		return nil, err
+	}
+	if refines {
+		bounds, err := bounded.ReadBounds(config)
+		if err != nil {
+			return nil, err
+		}
+		refinement.Add(&check.Options, bounds)
 	}
 	depth := 0
 	check.Options.Progress = func(r explore.Result[*bounded.State]) { depth = r.Depth }
