@@ -300,6 +300,7 @@ func (f *footprint) supersededWithin(later *footprint) bool {
 type superseding struct {
 	all, writes happensbefore.Clock
 	same        happensbefore.Clock // the others of the latest one
+	sameWrite   happensbefore.Clock // of the latest one that writes
 }
 
 func (s *superseding) add(f *footprint) {
@@ -309,7 +310,11 @@ func (s *superseding) add(f *footprint) {
 	}
 	s.all.Raise(f.Epoch)
 	if f.write {
-		s.writes.Join(f.clock)
+		if others := f.clock.Others(); others != s.sameWrite {
+			s.sameWrite = others
+			s.writes.Join(others)
+		}
+		s.writes.Raise(f.Epoch)
 	}
 }
 

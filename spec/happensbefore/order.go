@@ -39,7 +39,8 @@ import (
 
 // An Order is what lanes and host threads know of each other. It is not for use by
 // several goroutines at once. No call takes longer because there are many lanes, except
-// for what the clocks that it joins have more of.
+// for what the clocks that it joins have more of. With JoinLater, waits take no longer for
+// that either.
 type Order struct {
 	lanes   []*Lane // by number; of several with one number the latest
 	retired []*Lane // that may be reused

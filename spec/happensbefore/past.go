@@ -1,6 +1,10 @@
 package happensbefore
 
-import "gaugeblock/spec"
+import (
+	"math"
+
+	"gaugeblock/spec"
+)
 
 // A past is what a clock has heard of, where clocks are joined later (Order.JoinLater): not
 // the positions themselves, but the two pasts that were joined, and the moment at which the
@@ -19,9 +23,10 @@ import "gaugeblock/spec"
 // that work on purpose: the moment is among the latest ones. The search leaves out every
 // past whose latest work is older than the one in question.
 //
-// A search may get long now and then (credit). If searches often do, the positions are joined after all (whole), once for each past. Those
-// of old pasts are joined too, so that the pasts before them can be forgotten, but only
-// for lanes whose old work somebody still remembers (Order.ForgetPasts).
+// A search may get long now and then (credit). If searches often do, and there is memory for it,
+// the positions are joined after all (whole), once for each past. Those of old pasts are joined too, so that the pasts
+// before them can be forgotten, but only for lanes whose old work somebody still remembers
+// (Order.ForgetPasts).
 type past struct {
 	order *Order
 
@@ -29,7 +34,7 @@ type past struct {
 	heard  moment
 	from   *past // of the lane that was heard of, then
 
-	tree   *positions // all positions, if it is whole; otherwise some that are known to be covered
+	tree   *positions // all positions, if it is whole
 	latest Position   // of all that it covers
 	search uint64     // the latest search that came here; whole if it is whole
 }
@@ -42,8 +47,9 @@ var (
 	mostSteps  = 64 // of a search, if there is no credit
 	credit     = 16 // steps that each search leaves for long ones
 	mostCredit = 1 << 20
-	farSteps   = 12 // a result that was found farther away is kept for the next search
-	fewSteps   = 6  // of a search for a moment that need not be found: if it is not, a past is made that could have been spared
+	fewSteps   = 6 // of a search for a moment that need not be found: if it is not, a past is made that could have been spared
+
+	mostJoined = 1 << 23 // positions that may be made to spare long searches
 
 	fewPasts = 1 << 16 // are kept in any case
 )
@@ -52,7 +58,7 @@ var (
 func (o *Order) newPast(before *past, heard moment, from *past) *past {
 	p := &past{order: o, before: before, heard: heard, from: from, latest: heard.stamp.position()}
 	if before != nil {
-		p.tree, p.latest = before.tree, max(p.latest, before.latest)
+		p.latest = max(p.latest, before.latest)
 	}
 	if from != nil {
 		p.latest = max(p.latest, from.latest)
@@ -61,15 +67,15 @@ func (o *Order) newPast(before *past, heard moment, from *past) *past {
 	return p
 }
 
-// covers reports whether work comes before. It comes first to what was heard of last.
+// covers reports whether work comes before.
 func (p *past) covers(e Epoch) bool {
 	o := p.order
 	most := mostSteps + o.credit
 	found, steps := p.find(moment{e.Lane, stampOf(e.Position)}, most)
 	o.credit = min(o.credit+credit-max(0, min(steps-mostSteps, o.credit)), mostCredit)
 	switch {
-	case found && steps > farSteps && p.search != whole:
-		p.tree = p.tree.raise(moment{e.Lane, stampOf(e.Position)})
+	case !found && steps > most && len(o.lanes)*len(o.young) > mostJoined: // it would take too much memory
+		found, _ = p.find(moment{e.Lane, stampOf(e.Position)}, math.MaxInt)
 	case !found && steps > most:
 		p.join()
 		return p.tree.stamp(e.Lane).position() >= e.Position
@@ -77,8 +83,8 @@ func (p *past) covers(e Epoch) bool {
 	return found
 }
 
-// find looks for a moment of a lane, or a later one. More steps than the most say that it has
-// not looked everywhere.
+// find looks for a moment of a lane, or a later one, in the order of distance. If the steps are more
+// than the most, it has not looked everywhere.
 func (p *past) find(m moment, most int) (found bool, steps int) {
 	o, at := p.order, m.stamp.position()
 	o.searches++
@@ -132,9 +138,9 @@ func (p *past) joinDirectly(oldest []Position) {
 	if p.search == whole {
 		return
 	}
-	tree := p.tree
+	var tree *positions
 	if p.before != nil {
-		tree = tree.join(p.before.tree)
+		tree = p.before.tree
 	}
 	if p.from != nil {
 		tree = tree.join(p.from.tree)
