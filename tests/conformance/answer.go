@@ -16,7 +16,7 @@ func (t *Trial) checkAnswer(op *trace.Op, out *replay.Performed) *Failure {
 	want := op.Expect.Error
 	switch {
 	case got == want || out.Skipped:
-		if checkSuccess := kinds[op.Kind].checkSuccess; checkSuccess != nil && out.Err == nil {
+		if checkSuccess := kindOf(op.Kind).checkSuccess; checkSuccess != nil && out.Err == nil {
 			return checkSuccess(t, op, out)
 		}
 		return nil
@@ -24,8 +24,8 @@ func (t *Trial) checkAnswer(op *trace.Op, out *replay.Performed) *Failure {
 		return t.fail(probeAccepted+string(op.Kind), "%s should be refused as %s, the answer is %q (%v)", op.Kind, want, got, out.Err)
 	case t.driverError(out.Err):
 		return nil
-	case kinds[op.Kind].mayFail != nil:
-		if explained, f := kinds[op.Kind].mayFail(t, op, out.Err); explained {
+	case kindOf(op.Kind).mayFail != nil:
+		if explained, f := kindOf(op.Kind).mayFail(t, op, out.Err); explained {
 			return f
 		}
 	}

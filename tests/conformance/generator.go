@@ -77,13 +77,13 @@ func (g *Generator) propose() trace.Op {
 	}
 	if len(g.area.Misuse) > 0 && chance(g, misuseShare) {
 		kind := pick(g, g.area.Misuse)
-		misuse := kinds[kind].misuse
+		misuse := kindOf(kind).misuse
 		op := misuse.propose(g)
 		op.Kind, op.Expect.Error = kind, misuse.answer
 		return op
 	}
 	kind := g.kind()
-	op := kinds[kind].propose(g)
+	op := kindOf(kind).propose(g)
 	if op.Kind == "" {
 		op.Kind = kind
 	}

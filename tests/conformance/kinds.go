@@ -1,8 +1,6 @@
 package conformance
 
 import (
-	"maps"
-
 	"gaugeblock/spec/invariant"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
@@ -72,20 +70,32 @@ type misuse struct {
 }
 
 // kinds has an entry for every kind.
-var kinds = func() map[trace.OpKind]kind {
-	all := map[trace.OpKind]kind{}
+var kinds = func() map[trace.OpKind]*kind {
+	all := map[trace.OpKind]*kind{}
 	for _, group := range []map[trace.OpKind]kind{
 		memoryKinds, poolKinds, sharingKinds, streamKinds, hostKinds, captureKinds, deviceKinds, contractKinds,
 	} {
-		maps.Copy(all, group)
+		for name, k := range group {
+			all[name] = &k
+		}
 	}
 	for _, name := range trace.OpKinds() {
 		if name.Target() == trace.TargetGraphTrees {
-			all[name] = kind{notProposed: "calls of graph trees have programs of their own (tests/suites/graphtree)"}
+			all[name] = &kind{notProposed: "calls of graph trees have programs of their own (tests/suites/graphtree)"}
 		}
 	}
 	return all
 }()
+
+// kindOf is the entry of a kind. It is empty if there is none.
+func kindOf(name trace.OpKind) *kind {
+	if k, listed := kinds[name]; listed {
+		return k
+	}
+	return &unlisted
+}
+
+var unlisted kind
 
 // Prepare reports whether the program can sensibly perform the operation now, and
 // fills in what follows from the program's state: the limit in bytes, the lists of
@@ -98,7 +108,7 @@ func (p *Program) Prepare(op *trace.Op) bool {
 	if op.Stream >= len(p.header.Streams) || op.On >= len(p.header.Streams) || p.slot(op.Device, op.Stream) < 0 {
 		return false
 	}
-	k := kinds[op.Kind]
+	k := kindOf(op.Kind)
 	if op.Expect.Error != "" {
 		return k.misuse != nil && k.misuse.wrong(p, op)
 	}
@@ -111,7 +121,7 @@ func (p *Program) Did(op *trace.Op, out *replay.Performed) {
 	for _, id := range out.Freed {
 		p.forget(id)
 	}
-	k := kinds[op.Kind]
+	k := kindOf(op.Kind)
 	switch {
 	case out.Err != nil && op.Expect.Error == "" && k.failed != nil:
 		k.failed(p, op, out)

@@ -87,7 +87,7 @@ func (a *Area) replayOps(h trace.Header, seed uint64, ops []trace.Op, o Options)
 // inconclusive reports whether a fault has met the program itself, in a call that it
 // made of the driver. Then there is nothing to be learnt about the allocator.
 func (t *Trial) inconclusive(op *trace.Op) bool {
-	return t.faulted && t.answered != nil && kinds[op.Kind].callsDriver
+	return t.faulted && t.answered != nil && kindOf(op.Kind).callsDriver
 }
 
 // Write writes the program of a failure into a directory, as a trace that "gaugeblock

@@ -136,7 +136,7 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 	t.ops = append(t.ops, op)
 	t.checked++
 	t.history.WorkCompleted()
-	if before := kinds[op.Kind].before; before != nil {
+	if before := kindOf(op.Kind).before; before != nil {
 		before(t, &op)
 	}
 	var untouched *spec.Snapshot
@@ -167,7 +167,7 @@ func (t *Trial) step(op trace.Op) (f *Failure) {
 		}
 	}
 	t.cover(&op, &out, captured)
-	if after := kinds[op.Kind].after; after != nil && out.Err == nil {
+	if after := kindOf(op.Kind).after; after != nil && out.Err == nil {
 		if f := after(t, &op, &out); f != nil {
 			return f
 		}
@@ -263,7 +263,7 @@ func (t *Trial) apply(op *trace.Op, out *replay.Performed) *Failure {
 		return nil
 	}
 	outcome := invariant.Outcome{Ptr: out.Ptr, Err: out.Err, Freed: out.Freed, Drained: t.drained}
-	if history := kinds[op.Kind].history; history != nil {
+	if history := kindOf(op.Kind).history; history != nil {
 		history(t, &outcome)
 	}
 	if err := t.history.Apply(op, t.header.Streams, outcome); err != nil {
@@ -317,7 +317,7 @@ func (t *Trial) checkState(op *trace.Op, out *replay.Performed) *Failure {
 	if f := t.checkDevice(); f != nil {
 		return f
 	}
-	if kinds[op.Kind].checksAll && out.Err == nil && op.Expect.Error == "" {
+	if kindOf(op.Kind).checksAll && out.Err == nil && op.Expect.Error == "" {
 		return t.checkAll()
 	}
 	failedForFault := t.faulted && out.Err != nil && op.Expect.Error == ""

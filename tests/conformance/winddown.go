@@ -60,7 +60,7 @@ func (t *Trial) insist(op trace.Op) *Failure {
 		if t.answered == nil {
 			return nil
 		}
-		if kinds[op.Kind].failsForGood {
+		if kindOf(op.Kind).failsForGood {
 			return nil
 		}
 	}
@@ -89,7 +89,7 @@ type ending struct {
 // endings are those of all kinds, by stage.
 var endings = func() (list []ending) {
 	for _, name := range trace.OpKinds() {
-		if e := kinds[name].atEnd; e.next != nil {
+		if e := kindOf(name).atEnd; e.next != nil {
 			list = append(list, e)
 		}
 	}

@@ -97,7 +97,7 @@ func before(o *Outcome) (*moment, error) {
 		}
 		m.facts.outlived.see(m, op, &out, player.Allocator())
 		m.seeStraying(op, held, player.GPU(), &out)
-		if m.facts.remembered && !ofDevice[op.Kind] && busy != busyStreams(player.GPU(), &o.Header) {
+		if m.facts.remembered && !ofDevice(op.Kind) && busy != busyStreams(player.GPU(), &o.Header) {
 			m.facts.waited = true
 		}
 	}
@@ -133,7 +133,7 @@ func busyStreams(g *fakegpu.GPU, h *trace.Header) (busy uint64) {
 // seeStraying: the reference has waited for the default stream of a segment's device before
 // it unmapped pages. PyTorch waits for that of the current device.
 func (m *moment) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *replay.Performed) {
-	if len(m.facts.freed2) > 0 && !ofDevice[op.Kind] && held != heldDefaults(g) {
+	if len(m.facts.freed2) > 0 && !ofDevice(op.Kind) && held != heldDefaults(g) {
 		m.facts.waited2 = true
 	}
 	unmapped := slices.ContainsFunc(out.Entries, func(e spec.TraceEntry) bool {

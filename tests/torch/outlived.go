@@ -105,7 +105,7 @@ func (o *outlived) ends(m *moment) bool {
 	}
 	waits := slices.ContainsFunc(o.memory, func(r spec.Range) bool { return m.anyPending(r) }) // its free may complete
 	looks := m.Every > 0 && m.Difference.Operation%m.Every == 0 || m.op.Kind == trace.OpRestore || m.op.Kind == trace.OpCheckpoint
-	return o.touched || o.frees(m, m.op) || waits && !ofDevice[m.op.Kind] || looks
+	return o.touched || o.frees(m, m.op) || waits && !ofDevice(m.op.Kind) || looks
 }
 
 // anyPending reports whether a block of a range was freed and still used.

@@ -23,6 +23,7 @@ type Pair struct {
 	header    trace.Header
 	reference *replay.Player
 	pytorch   *replay.Player
+	latest    latestStats // PyTorch's allocator
 	steps     int
 	every     int // so many operations lie between two looks at the whole layout
 
@@ -36,6 +37,13 @@ type Pair struct {
 	answered, did replay.Performed // what the reference and PyTorch's allocator did in the latest operation
 
 	ours, theirs []spec.TraceEntry // room
+}
+
+// latestStats is what PyTorch's allocator has for those who ask for figures after every
+// operation.
+type latestStats interface {
+	StatsWithCalls(spec.Device)
+	LatestStats(spec.Device) (*spec.DeviceStats, error)
 }
 
 // A Difference is where the two first did different things.
@@ -73,12 +81,13 @@ func newPairOf(h trace.Header, every int, factory replay.Factory, our replay.Har
 	if err != nil {
 		return nil, err
 	}
+	latest := theirs.Allocator().(latestStats)
 	if h.Devices == 1 {
-		theirs.Allocator().(interface{ StatsWithCalls(spec.Device) }).StatsWithCalls(0)
+		latest.StatsWithCalls(0)
 	}
 	ours.Reuse()
 	theirs.Reuse()
-	return &Pair{header: h, reference: ours, pytorch: theirs, every: max(every, 1), Listed: map[string]int{}}, nil
+	return &Pair{header: h, reference: ours, pytorch: theirs, latest: latest, every: max(every, 1), Listed: map[string]int{}}, nil
 }
 
 // Step performs an operation on both. What the reference answered is returned for those who
@@ -139,11 +148,15 @@ func (p *Pair) record(op *trace.Op) {
 	}
 }
 
-// ofDevice are the operations in which no allocator is called.
-var ofDevice = map[trace.OpKind]bool{
-	trace.OpBusy: true, trace.OpDrain: true, trace.OpKernel: true, trace.OpCopy: true, trace.OpWaitStream: true,
-	trace.OpRecordEvent: true, trace.OpWaitEvent: true, trace.OpSynchronize: true, trace.OpDeviceFree: true,
-	trace.OpCaptureBegin: true, trace.OpCaptureEnd: true, trace.OpGraphLaunch: true, trace.OpGraphDestroy: true,
+// ofDevice reports whether no allocator is called in operations of a kind.
+func ofDevice(kind trace.OpKind) bool {
+	switch kind {
+	case trace.OpBusy, trace.OpDrain, trace.OpKernel, trace.OpCopy, trace.OpWaitStream,
+		trace.OpRecordEvent, trace.OpWaitEvent, trace.OpSynchronize, trace.OpDeviceFree,
+		trace.OpCaptureBegin, trace.OpCaptureEnd, trace.OpGraphLaunch, trace.OpGraphDestroy:
+		return true
+	}
+	return false
 }
 
 // compare names the first thing that differs, in the order in which a reader would look for
@@ -152,7 +165,7 @@ func (p *Pair) compare(op *trace.Op, ours, theirs *replay.Performed) (what, our,
 	if what, our, their = compareErrors(ours.Err, theirs.Err); what != "" {
 		return what, our, their
 	}
-	if ofDevice[op.Kind] && len(ours.Entries)+len(theirs.Entries) == 0 && p.steps%p.every != 0 {
+	if ofDevice(op.Kind) && len(ours.Entries)+len(theirs.Entries) == 0 && p.steps%p.every != 0 {
 		return "", "", "" // neither allocator was called
 	}
 	if ours.Ptr != theirs.Ptr {
@@ -316,14 +329,14 @@ func (p *Pair) compareFigures(dev spec.Device, present bool) (what, our, their s
 	if err != nil {
 		return "figures", err.Error(), "figures"
 	}
-	b, err := p.pytorch.Allocator().Stats(dev)
+	b, err := p.latest.LatestStats(dev)
 	if err != nil {
 		return "figures", "figures", err.Error()
 	}
-	if a == b {
+	if a == *b {
 		return "", "", ""
 	}
-	return firstFigure(a, b, present)
+	return firstFigure(a, *b, present)
 }
 
 // firstFigure names the first figure that differs.

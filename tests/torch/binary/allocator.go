@@ -88,8 +88,17 @@ func (a *Allocator) StatsWithCalls(dev spec.Device) { a.figuresOf, a.fresh = dev
 
 // Stats is CUDAAllocator::getDeviceStats.
 func (a *Allocator) Stats(dev spec.Device) (spec.DeviceStats, error) {
-	if err := a.device("statistics", dev); err != nil {
+	s, err := a.LatestStats(dev)
+	if err != nil {
 		return spec.DeviceStats{}, err
+	}
+	return *s, nil
+}
+
+// LatestStats is Stats without a copy: the next call to PyTorch's allocator overwrites them.
+func (a *Allocator) LatestStats(dev spec.Device) (*spec.DeviceStats, error) {
+	if err := a.device("statistics", dev); err != nil {
+		return nil, err
 	}
 	if a.figuresOf != dev || !a.fresh {
 		before := a.figuresOf
@@ -97,10 +106,10 @@ func (a *Allocator) Stats(dev spec.Device) (spec.DeviceStats, error) {
 		err := a.call(C.TORCH_STATS)
 		a.figuresOf = before
 		if err != nil {
-			return spec.DeviceStats{}, err
+			return nil, err
 		}
 	}
-	return *a.latest(), nil
+	return a.latest(), nil
 }
 
 // latest are the figures that came with the latest call: the adaptor writes them in the order of

@@ -63,7 +63,7 @@ func Build(o Options) error {
 	if err := os.CopyFS(from, adaptor); err != nil {
 		return err
 	}
-	arena := exec.Command(compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden",
+	arena := exec.Command(compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec",
 		"-I"+filepath.Join(from, "adaptor"), "-Wl,-soname,libgaugeblock_arena.so", "-o", filepath.Join(o.Work, "libgaugeblock_arena.so"), filepath.Join(from, "adaptor", "arena.cc"))
 	if err := cuda.Run(arena); err != nil {
 		return fmt.Errorf("building the adaptor to PyTorch: %w", err)

@@ -18,15 +18,18 @@ func sizeAt(text string) (bytes uint64, found bool) {
 	if err != nil {
 		return 0, false
 	}
-	for unit, factor := range units {
-		if strings.HasPrefix(rest, unit) {
-			return uint64(n * factor), true
+	for _, unit := range units {
+		if strings.HasPrefix(rest, unit.name) {
+			return uint64(n * unit.bytes), true
 		}
 	}
 	return 0, false
 }
 
-var units = map[string]float64{"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+var units = [...]struct {
+	name  string
+	bytes float64
+}{{"bytes", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}}
 
 // sizeBehind reads the size behind words of a message.
 func sizeBehind(message, words string) (bytes uint64, found bool) {
