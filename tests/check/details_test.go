@@ -81,6 +81,7 @@ func TestReturnedMemory(t *testing.T) {
 		{"the stream was recorded", "1,3,record stream,0x1000000,0,0x20\n" + read + "0x20\n", "1", "the allocator: it has not waited for stream 0x20"},
 		{"the stream of the allocation", read + "0x10\n", "1", "the allocator: it has not waited for stream 0x10"},
 		{"the thread of the free had waited, another one gives the memory back", read + "0x20\n1,4,synchronize,0,0,0x20\n", "2", "the allocator: it has not waited for stream 0x20"},
+		{"so it had, and the stream of the allocation is destroyed", read + "0x20\n1,4,synchronize,0,0,0x20\n1,4,destroy stream,0,0,0x10\n", "2", "the allocator: it has not waited for stream 0x20"},
 	} {
 		log := csvHeader + "1,1,driver allocate host,0x1000000,4096,0\n1,2,allocate,0x1000000,512,0x10\n" + test.lines +
 			"1,5,free,0x1000000,512,0x10\n" + test.thread + ",6,driver free host,0x1000000,4096,0\n" + test.thread + ",7,empty cache,0,0,0\n"
