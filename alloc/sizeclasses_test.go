@@ -181,10 +181,10 @@ func TestSizeClassesMisuse(t *testing.T) {
 	}
 }
 
-// TestBestFit: the best fit in a class of two sizes, of which there are few or many, is that of an ordered tree, while the
-// blocks are removed up to the last.
+// TestBestFit: the best fit in a class of two sizes, of which there are few or many, and what follows a block, are those of an
+// ordered tree, while the blocks are removed up to the last.
 func TestBestFit(t *testing.T) {
-	const small, large, larger = 256 * spec.KiB, 256*spec.KiB + 512, 8 * spec.MiB
+	const small, large, next, larger = 600 * spec.KiB, 600*spec.KiB + 512, 608 * spec.KiB, 8 * spec.MiB // next is in the next class
 	for _, n := range []spec.Ptr{1, 2, fewEntries / 2, fewEntries, 3 * chunkLimit} {
 		for _, largeFirst := range []bool{false, true} {
 			var classes sizeClasses
@@ -200,12 +200,16 @@ func TestBestFit(t *testing.T) {
 			if largeFirst {
 				slices.Reverse(members)
 			}
-			add(freeBlock(larger, 1<<40))
+			add(freeBlock(next, 1<<40))
+			add(freeBlock(larger, 1<<41))
 			for i, b := range members {
-				for _, size := range []uint64{512, small, small + 1, large, large + 1, 1 * spec.MiB, larger, larger + 1} {
+				for _, size := range []uint64{512, small, small + 1, large, large + 1, next, next + 1, larger, larger + 1} {
 					if got, want := classes.bestFit(size), tree.lowerBound(blockKey{size: size}); got != want {
 						t.Fatalf("%d of each size, %d removed: the best fit for %d is %+v, want %+v", n, i, size, got, want)
 					}
+				}
+				if got, want := classes.after(b), tree.lowerBound(blockKey{b.size, b.ptr + 1}); got != want {
+					t.Fatalf("%d of each size, %d removed: %+v follows %+v, want %+v", n, i, got, b, want)
 				}
 				classes.remove(b)
 				tree.tree.Delete(b)
