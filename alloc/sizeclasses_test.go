@@ -157,11 +157,17 @@ func TestClassOf(t *testing.T) {
 // TestSizeClassesMisuse: a call that breaks the contract panics.
 func TestSizeClassesMisuse(t *testing.T) {
 	b, twin := freeBlock(512, 4096), freeBlock(512, 4096)
+	many := func(s *sizeClasses) {
+		for i := range spec.Ptr(3 * fewEntries) {
+			s.insert(freeBlock(512, 4096*(i+1)))
+		}
+	}
 	for name, misuse := range map[string]func(*sizeClasses){
 		"inserted twice":         func(s *sizeClasses) { s.insert(b); s.insert(b) },
 		"removed from empty":     func(s *sizeClasses) { s.remove(b) },
 		"removed twice":          func(s *sizeClasses) { s.insert(b); s.remove(b); s.remove(b) },
-		"removed by a twin":      func(s *sizeClasses) { s.insert(b); s.remove(twin) },
+		"removed by a twin":      func(s *sizeClasses) { s.insert(b); twin.class = b.class; s.remove(twin) },
+		"inserted twice of many": func(s *sizeClasses) { many(s); s.insert(freeBlock(512, 4096*3*fewEntries)) },
 		"removed from elsewhere": func(s *sizeClasses) { s.insert(freeBlock(1, 0)); s.remove(b) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,6 +178,46 @@ func TestSizeClassesMisuse(t *testing.T) {
 			}()
 			misuse(new(sizeClasses))
 		})
+	}
+}
+
+// TestBestFit: the best fit in a class of two sizes, of which there are few or many, and what follows a block, are those of an
+// ordered tree, while the blocks are removed up to the last.
+func TestBestFit(t *testing.T) {
+	const small, large, next, larger = 600 * spec.KiB, 600*spec.KiB + 512, 608 * spec.KiB, 8 * spec.MiB // next is in the next class
+	for _, n := range []spec.Ptr{1, 2, fewEntries / 2, fewEntries, 3 * chunkLimit} {
+		for _, largeFirst := range []bool{false, true} {
+			var classes sizeClasses
+			tree := newOrderedTree()
+			var members []*block
+			add := func(b *block) { classes.insert(b); tree.tree.Set(b); members = append(members, b) }
+			for i := range n {
+				add(freeBlock(small, 512*(i+1)))
+			}
+			for i := range n {
+				add(freeBlock(large, 512*(n+i+1)))
+			}
+			if largeFirst {
+				slices.Reverse(members)
+			}
+			add(freeBlock(next, 1<<40))
+			add(freeBlock(larger, 1<<41))
+			for i, b := range members {
+				for _, size := range []uint64{512, small, small + 1, large, large + 1, next, next + 1, larger, larger + 1} {
+					if got, want := classes.bestFit(size), tree.lowerBound(blockKey{size: size}); got != want {
+						t.Fatalf("%d of each size, %d removed: the best fit for %d is %+v, want %+v", n, i, size, got, want)
+					}
+				}
+				if got, want := classes.after(b), tree.lowerBound(blockKey{b.size, b.ptr + 1}); got != want {
+					t.Fatalf("%d of each size, %d removed: %+v follows %+v, want %+v", n, i, got, b, want)
+				}
+				classes.remove(b)
+				tree.tree.Delete(b)
+			}
+			if got := classes.bestFit(512); got != nil {
+				t.Errorf("%d of each size: %+v is the best fit of none", n, got)
+			}
+		}
 	}
 }
 

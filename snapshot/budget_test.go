@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -92,5 +93,76 @@ func TestLongNumber(t *testing.T) {
 	}
 	if _, err := ReadLimited(bytes.NewReader(data), "", 1<<20); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestStacksArePaidForOnce: a call stack and its frames take memory when they are first read, to the byte, and none when they are read again.
+// What is equal, but another list or another dict, takes less.
+func TestStacksArePaidForOnce(t *testing.T) {
+	const frame, other = `{"filename":"a.py","line":1,"name":"f"}`, `{"filename":"b.py","line":2,"name":"g"}`
+	const text = "[[" + frame + "," + other + "],[" + frame + "," + other + "],[" + other + "],[]]"
+	const newFrame = 2*mapBytes + 2*frameBytes
+	newStack := func(frames uint64) uint64 { return 2*mapBytes + frames*(4+frameBytes) }
+	tests := []struct {
+		what  string
+		list  int
+		price uint64
+		stack uint32
+	}{
+		{"two frames", 0, 2*newFrame + newStack(2), 1},
+		{"the same list", 0, 0, 1},
+		{"equal frames in another list", 1, 2*newFrame + mapBytes, 1},
+		{"another stack of an equal frame", 2, newFrame + newStack(1), 2},
+		{"no frames", 3, mapBytes, 0},
+	}
+	for most, last := range tests {
+		for _, missing := range []uint64{0, 1} {
+			values := newPlain(newBudget(1 << 20))
+			root, err := parse(&source{in: bufio.NewReader(strings.NewReader(text)), memory: values.memory}, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lists := values.lists.at(int(root.word)).items
+			for _, test := range tests[:most] {
+				if stack, ok := values.stackOf(lists[test.list]); !ok || stack != test.stack {
+					t.Fatalf("%s: stack %d, %v", test.what, stack, ok)
+				}
+			}
+			values.memory.left = max(last.price, missing) - missing
+			stack, ok := values.stackOf(lists[last.list])
+			if paid := missing == 0 || last.price == 0; ok != paid || (values.exhausted == nil) != paid || paid && (stack != last.stack || values.memory.left != 0) {
+				t.Errorf("%s, with %d bytes too few: stack %d, %v, and %d bytes are left", last.what, missing, stack, ok, values.memory.left)
+			}
+			if len(values.stacks.frames) > 2 || len(values.stacks.stacks) > 3 {
+				t.Errorf("%s: %d frames and %d stacks are kept", last.what, len(values.stacks.frames), len(values.stacks.stacks))
+			}
+		}
+	}
+}
+
+// TestFramesAreReadOnce: a frame that is in two lists is read, and paid for, once; what cannot be paid for is told with its place.
+func TestFramesAreReadOnce(t *testing.T) {
+	values := newPlain(newBudget(1 << 20))
+	const text = ` [{"filename":"a.py","line":1,"name":"f"}]`
+	root, err := parse(&source{in: bufio.NewReader(strings.NewReader(text)), memory: values.memory}, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := values.lists.at(int(root.word)).items[0]
+	if _, ok := values.stackOf(frame); ok {
+		t.Error("a frame is read as a stack")
+	}
+	values.memory.left = 2*mapBytes + 2*frameBytes - 1
+	var at *positionError
+	if _, ok := values.frameOf(frame); ok || !errors.As(values.exhausted, &at) || at.offset != 2 {
+		t.Errorf("a byte too few: %v, %+v", ok, at)
+	}
+	values.memory.left++
+	if i, ok := values.frameOf(frame); i != 0 || !ok {
+		t.Errorf("frame %d, %v", i, ok)
+	}
+	values.memory.left = 0
+	if i, ok := values.frameOf(frame); i != 0 || !ok {
+		t.Errorf("the second time frame %d, %v", i, ok)
 	}
 }

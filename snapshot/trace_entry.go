@@ -210,14 +210,14 @@ func (p *plain) frameOf(v value) (uint32, bool) {
 	if i, known := t.byDict[v.word]; known {
 		return i, true
 	}
-	items := p.filled[p.placeOf(v)-1].items
+	of := &p.filled[p.placeOf(v)-1]
 	var f Frame
-	f.Filename, _ = p.string(p.get(items, "filename"))
-	f.Name, _ = p.string(p.get(items, "name"))
-	line, _ := p.get(items, "line").signed()
+	f.Filename, _ = p.string(p.get(of.items, "filename"))
+	f.Name, _ = p.string(p.get(of.items, "name"))
+	line, _ := p.get(of.items, "line").signed()
 	f.Line = int(line)
 	i, known := t.frameAt[f]
-	if p.exhausted = p.memory.take(2*mapBytes+2*frameBytes, 0); p.exhausted != nil {
+	if p.exhausted = p.memory.take(2*mapBytes+2*frameBytes, of.offset); p.exhausted != nil {
 		return 0, false
 	}
 	if !known {

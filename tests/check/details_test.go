@@ -75,13 +75,16 @@ func TestComparedAnswers(t *testing.T) {
 
 // TestReturnedMemory: who is at fault if memory goes back to the driver that work may still use.
 func TestReturnedMemory(t *testing.T) {
-	for _, test := range []struct{ what, work, record, want string }{
-		{"nobody told the allocator", "0x20", "", "the program: nothing told the allocator of stream 0x20 before the free in line 5"},
-		{"the stream was recorded", "0x20", "1,3,record stream,0x1000000,0,0x20\n", "the allocator: it has not waited for stream 0x20"},
-		{"the stream of the allocation", "0x10", "", "the allocator: it has not waited for stream 0x10"},
+	const read = "1,3,read,0x1000000,0,"
+	for _, test := range []struct{ what, lines, thread, want string }{
+		{"nobody told the allocator", read + "0x20\n", "1", "the program: nothing told the allocator of stream 0x20 before the free in line 5"},
+		{"the stream was recorded", "1,3,record stream,0x1000000,0,0x20\n" + read + "0x20\n", "1", "the allocator: it has not waited for stream 0x20"},
+		{"the stream of the allocation", read + "0x10\n", "1", "the allocator: it has not waited for stream 0x10"},
+		{"the thread of the free had waited, another one gives the memory back", read + "0x20\n1,4,synchronize,0,0,0x20\n", "2", "the allocator: it has not waited for stream 0x20"},
+		{"so it had, and the stream of the allocation is destroyed", read + "0x20\n1,4,synchronize,0,0,0x20\n1,4,destroy stream,0,0,0x10\n", "2", "the allocator: it has not waited for stream 0x20"},
 	} {
-		log := csvHeader + "1,1,driver allocate host,0x1000000,4096,0\n1,2,allocate,0x1000000,512,0x10\n" + test.record +
-			"1,4,read,0x1000000,0," + test.work + "\n1,5,free,0x1000000,512,0x10\n1,6,driver free host,0x1000000,4096,0\n1,7,empty cache,0,0,0\n"
+		log := csvHeader + "1,1,driver allocate host,0x1000000,4096,0\n1,2,allocate,0x1000000,512,0x10\n" + test.lines +
+			"1,5,free,0x1000000,512,0x10\n" + test.thread + ",6,driver free host,0x1000000,4096,0\n" + test.thread + ",7,empty cache,0,0,0\n"
 		result, err := Reader(strings.NewReader(log), "log", Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", test.what, err)
