@@ -10,6 +10,7 @@ import (
 
 	"gaugeblock/tests/suites/broken"
 	"gaugeblock/tests/suites/golden"
+	"gaugeblock/tests/suites/linearizability/instrument"
 	binary "gaugeblock/tests/torch/binary"
 )
 
@@ -61,6 +62,33 @@ func TestSeeded(t *testing.T) {
 				t.Logf("area %s, from seed %d: found after %d operations: %s", area, start, after, what)
 			}
 			unchanged[area] = true
+		})
+	}
+}
+
+// TestSeededCompile: each change still applies to the reference, and what it makes compiles.
+func TestSeededCompile(t *testing.T) {
+	root, err := golden.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check, err := instrument.Changed(root, "alloc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range seededPaths(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			change, err := broken.Read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file, text, err := change.Apply(root)
+			if err == nil {
+				err = check(filepath.Base(file), text)
+			}
+			if err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }
