@@ -79,7 +79,7 @@ func printEdges(w io.Writer, r *torch.EdgeReport) {
 	fmt.Fprintf(w, "%s: %s states, %s of %s edges, %s operations in %s walks, %.0f s\n", r.Configuration,
 		count(r.States), count(r.Taken), count(r.Edges), count(r.Operations), count(r.Walks), r.Seconds)
 	if r.Inexact != "" {
-		fmt.Fprintf(w, "  the states are not the same: %s; %s walks ended at a malloc that ends otherwise\n", r.Inexact, count(r.Otherwise))
+		fmt.Fprintf(w, "  the states are not the same: %s; %s walks ended at an operation that ends otherwise\n", r.Inexact, count(r.Otherwise))
 	}
 	for _, row := range slices.Sorted(maps.Keys(r.Listed)) {
 		fmt.Fprintf(w, "%8d  %s\n", r.Listed[row], row)

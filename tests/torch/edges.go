@@ -53,7 +53,7 @@ type EdgeReport struct {
 	Walks         int            `json:"walks"`
 	Steps         int            `json:"steps"`
 	Operations    int            `json:"operations"`
-	Otherwise     int            `json:"otherwise,omitempty"` // walks that ended since a malloc ended otherwise than in the specification
+	Otherwise     int            `json:"otherwise,omitempty"` // walks that ended since an operation ended otherwise than in the specification
 	Seconds       float64        `json:"seconds"`
 	WorkerSeconds float64        `json:"worker_seconds"` // processor time of the processes with PyTorch's allocator
 	Listed        map[string]int `json:"listed"`         // differences by row of docs/deviations.md
@@ -340,9 +340,9 @@ func (r *edgeRun) follow(walk *edgeWalk) error {
 	return nil
 }
 
-// otherwise is why a walk ends at a malloc that ends otherwise than in the specification. That can
+// otherwise is why a walk ends at an operation that ends otherwise than in the specification. That can
 // only be where the scale is not exact. The two allocators have done the same.
-const otherwise = "a malloc ends otherwise than in the specification"
+const otherwise = "an operation ends otherwise than in the specification"
 
 // failed is why a walk ends at a step in which a driver call fails. Mostly PyTorch is not in the
 // specification's next state then, even if that does not show yet (tla/upstream).

@@ -7,6 +7,8 @@ import (
 
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
 	"gaugeblock/tests/torch/edges"
 	"gaugeblock/tla"
 )
@@ -45,6 +47,35 @@ func TestEveryEdge(t *testing.T) {
 	}
 	if tested != len(quickEdges) {
 		t.Errorf("%d of %d configurations are there", tested, len(quickEdges))
+	}
+}
+
+// TestWalkEndsAtOtherError: where a scale is not exact, a pool can still wait to be freed when the specification
+// begins it anew. Both allocators refuse that, and the walk ends there. PyTorch has counted a use of the pool by then, so that
+// a later EmptyCache would fail.
+func TestWalkEndsAtOtherError(t *testing.T) {
+	w, err := startWorker(built(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := w.stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	pool := spec.PoolID{Capture: 1}
+	begin := trace.Op{Kind: trace.OpPoolBegin, Pool: pool, By: "stream"}
+	end := trace.Op{Kind: trace.OpPoolEnd, Pool: pool}
+	release := trace.Op{Kind: trace.OpPoolRelease, Pool: pool}
+	j := job{Scale: "pools_expandable", Every: 20, Ops: []trace.Op{
+		begin, {Kind: trace.OpMalloc, Size: 1 << 20}, end, release,
+		begin, end, release, {Kind: trace.OpEmptyCache},
+	}}
+	j.Header = trace.Header{Devices: 1, TotalMemory: 35 << 20, Settings: "expandable_segments:True", Streams: []spec.Stream{0}, Geometry: spec.DefaultGeometry()}
+	j.Layouts = make([]uint64, len(j.Ops))
+	reply, crash, err := w.do(&j)
+	if crash != nil || err != nil || len(reply.Outcomes) > 0 || reply.Otherwise != 5 {
+		t.Errorf("crash %v, error %v, differences %v, ends at operation %d, not 5", crash, err, reply.Outcomes, reply.Otherwise)
 	}
 }
 

@@ -109,7 +109,7 @@ func (j *job) follow(at *place) (r reply) {
 				break
 			}
 		}
-		if difference == nil && (op.Kind == trace.OpMalloc || wanted != "") && trace.ErrorName(did.Err) != wanted {
+		if difference == nil && trace.ErrorName(did.Err) != wanted {
 			r.Otherwise = i + 1
 			break
 		}

@@ -7,7 +7,7 @@
 // places it, by its units: then memory runs out at the same request, and addresses are in the
 // same order. What a request, a split, a merge and a search decide is the same if the sizes
 // are in the same order. Where that can be had the scale is exact: the state after every step
-// must be the model's, in other sizes. Where it cannot, a walk ends at a malloc that ends otherwise.
+// must be the model's, in other sizes. Where it cannot, a walk ends at an operation that ends otherwise.
 //
 //	scale.go      a scale, and what it does with a trace
 //	scales.go     the scales of the configurations

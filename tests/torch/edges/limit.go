@@ -21,6 +21,7 @@ func (s *Scale) Limit(from *bounded.State, ops []trace.Op) ([]trace.Op, error) {
 		if op := &ops[i]; op.Kind == trace.OpMalloc && s.Limited {
 			bytes, err := s.limit(from, op.Size)
 			fraction := (float64(bytes) + 0.5) / float64(s.total()) // which is rounded down to bytes
+			fraction = min(fraction, 1)                             // what needs more, the device does not have
 			return []trace.Op{{Kind: trace.OpSetMemoryFraction, Fraction: fraction}}, err
 		}
 	}
