@@ -101,14 +101,8 @@ func TestSizeClassesEqualTree(t *testing.T) {
 	})
 }
 
-// TestSizeClassesNeighbours walks forward with after and backward with before.
-func TestSizeClassesNeighbours(t *testing.T) {
-	var classes sizeClasses
-	const n = 5 * chunkLimit
-	for i := range n {
-		classes.insert(freeBlock(uint64(i/70)*512, spec.Ptr(n-i)))
-	}
-	var forward, backward []*block
+// walkBothWays lists the blocks in order, as walks forward with after and backward with before meet them.
+func walkBothWays(classes *sizeClasses) (forward, backward []*block) {
 	for b := classes.lowerBound(blockKey{}); b != nil; b = classes.after(b) {
 		forward = append(forward, b)
 	}
@@ -116,6 +110,17 @@ func TestSizeClassesNeighbours(t *testing.T) {
 		backward = append(backward, b)
 	}
 	slices.Reverse(backward)
+	return forward, backward
+}
+
+// TestSizeClassesNeighbours walks forward with after and backward with before.
+func TestSizeClassesNeighbours(t *testing.T) {
+	var classes sizeClasses
+	const n = 5 * chunkLimit
+	for i := range n {
+		classes.insert(freeBlock(uint64(i/70)*512, spec.Ptr(n-i)))
+	}
+	forward, backward := walkBothWays(&classes)
 	if len(forward) != n || !slices.Equal(forward, backward) {
 		t.Errorf("walking forward gives %d blocks, backward %d, there are %d", len(forward), len(backward), n)
 	}

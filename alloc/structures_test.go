@@ -159,14 +159,7 @@ func TestNeighboursInOneClass(t *testing.T) {
 	o, c := classOf(512)
 	list := &classes.byOctave[o].classes[c]
 	for {
-		var forward, backward []*block
-		for b := classes.lowerBound(blockKey{}); b != nil; b = classes.after(b) {
-			forward = append(forward, b)
-		}
-		for b := classes.predecessor(blockKey{size: spec.Unlimited}); b != nil; b = classes.before(b) {
-			backward = append(backward, b)
-		}
-		slices.Reverse(backward)
+		forward, backward := walkBothWays(&classes)
 		if !slices.Equal(forward, blocks) || !slices.Equal(backward, blocks) {
 			t.Fatalf("walking forward gives %d blocks, backward %d, there are %d", len(forward), len(backward), len(blocks))
 		}

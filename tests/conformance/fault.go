@@ -105,10 +105,7 @@ func (a *Area) runFault(h trace.Header, seed uint64, fault spec.FaultSpec, ops [
 // possibleFaults lists the failures of every call that was made in between. Only lists
 // those that are tried; nil: all.
 func possibleFaults(before, after []fakegpu.CallCount, only []spec.FaultSpec) []spec.FaultSpec {
-	earlier := map[string]uint64{}
-	for _, c := range before {
-		earlier[c.Call] = c.Count
-	}
+	earlier := countOf(before)
 	var faults []spec.FaultSpec
 	for _, c := range after {
 		if slices.Contains(programsCalls, c.Call) {

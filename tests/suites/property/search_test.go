@@ -77,31 +77,22 @@ func TestAreas(t *testing.T) {
 
 // TestEveryCallFails lets every driver call of a few programs fail, one at a time.
 func TestEveryCallFails(t *testing.T) {
-	most := 300
-	if testing.Short() {
-		most = 40
-	}
-	for _, area := range conformance.Areas() {
-		t.Run(area.Name, func(t *testing.T) {
-			result := area.RunFaults(uint64(fromEnvironment(t, "GAUGEBLOCK_SEED", 1)), 80, most, options())
-			checked.Add(int64(result.Checked))
-			t.Logf("%d operations", result.Checked)
-			if result.Failure != nil {
-				report(t, result.Failure, options())
-			}
-		})
-	}
+	letCallsFail(t, (*conformance.Area).RunFaults, 80, 300)
 }
 
 // TestPairsOfCallsFail lets two driver calls of one operation fail, in a few programs.
 func TestPairsOfCallsFail(t *testing.T) {
-	most := 200
+	letCallsFail(t, (*conformance.Area).RunFaultPairs, 60, 200)
+}
+
+// letCallsFail runs a search with failing driver calls in each area: programs of a length, up to so many runs, or fewer with -short.
+func letCallsFail(t *testing.T, search func(*conformance.Area, uint64, int, int, conformance.Options) conformance.Result, length, most int) {
 	if testing.Short() {
 		most = 40
 	}
 	for _, area := range conformance.Areas() {
 		t.Run(area.Name, func(t *testing.T) {
-			result := area.RunFaultPairs(uint64(fromEnvironment(t, "GAUGEBLOCK_SEED", 1)), 60, most, options())
+			result := search(area, uint64(fromEnvironment(t, "GAUGEBLOCK_SEED", 1)), length, most, options())
 			checked.Add(int64(result.Checked))
 			t.Logf("%d operations", result.Checked)
 			if result.Failure != nil {
