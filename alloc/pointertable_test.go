@@ -254,3 +254,21 @@ func TestPointerTableUncertain(t *testing.T) {
 		t.Error("the pointer is not found after the change")
 	}
 }
+
+// TestPointerTableChangesAreMarked: in a table that is shared, the removal of a pointer is a change that readers can
+// notice. In one that is not, there are no readers.
+func TestPointerTableChangesAreMarked(t *testing.T) {
+	for shared, want := range map[bool]uint64{false: 0, true: 2} { // 2: odd meanwhile
+		table := pointerTable{shared: shared}
+		for i := range spec.Ptr(100) {
+			table.insertLocked(512*(i+1), new(block))
+		}
+		for i := range spec.Ptr(100) {
+			before := table.changes.Load()
+			table.eraseLocked(512 * (i + 1))
+			if got := table.changes.Load() - before; got != want {
+				t.Errorf("shared %v: a removal adds %d to changes, not %d", shared, got, want)
+			}
+		}
+	}
+}

@@ -186,6 +186,29 @@ func TestSizeClassesMisuse(t *testing.T) {
 	}
 }
 
+// TestNothingIsLeft: after the last block of a class, of few or many, was removed, in whatever order, no bit says that there is one.
+func TestNothingIsLeft(t *testing.T) {
+	for _, n := range []spec.Ptr{1, 2, fewEntries, 2 * chunkLimit} {
+		for _, lastFirst := range []bool{false, true} {
+			var classes sizeClasses
+			var blocks []*block
+			for i := range n {
+				blocks = append(blocks, freeBlock(512, 512*(i+1)))
+				classes.insert(blocks[i])
+			}
+			if lastFirst {
+				slices.Reverse(blocks)
+			}
+			for _, b := range blocks {
+				classes.remove(b)
+			}
+			if b := classes.bestFit(1); b != nil || classes.used != 0 || classes.byOctave[9].used != 0 {
+				t.Errorf("%d blocks, the last first: %v: the best fit is %v, the bits are %b and %b", n, lastFirst, b, classes.used, classes.byOctave[9].used)
+			}
+		}
+	}
+}
+
 // TestBestFit: the best fit in a class of two sizes, of which there are few or many, and what follows a block, are those of an
 // ordered tree, while the blocks are removed up to the last.
 func TestBestFit(t *testing.T) {
