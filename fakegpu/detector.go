@@ -101,7 +101,10 @@ func (d *detector) given(g *GPU, s *stream, w *work) {
 		return
 	}
 	m := d.submit(s)
-	a := &act{work: w.id, kind: workNames[w.kind], name: w.name, device: w.device, stream: s.handle, ends: w.ends, line: g.line, both: w.onDevices()}
+	if len(w.reads)+len(w.writes) == 0 {
+		return
+	}
+	a := &act{work: w.id, kind: w.kind, name: w.name, device: w.device, stream: s.handle, ends: w.ends, line: g.line, both: w.onDevices()}
 	d.pairs = d.pairs[:0]
 	for _, c := range d.claims(g, a, w) {
 		d.use(&m, a, c)
@@ -195,7 +198,8 @@ func (d *detector) use(m *moment, a *act, c claim) {
 		return
 	}
 	d.uses.number++
-	second := &footprint{
+	second := a.footprint()
+	*second = footprint{
 		Range: c.Range, act: a, write: c.write, lifetime: c.lifetime,
 		Epoch: m.Epoch, node: m.node, number: d.uses.number,
 	}
@@ -243,7 +247,7 @@ func (d *detector) returned(c call, r spec.Range, waitsFor access) {
 // waitedFor is what the host waits for to know that the work is over.
 func (a *act) waitedFor() string {
 	if a.host {
-		return fmt.Sprintf("%s %q", a.kind, a.name)
+		return fmt.Sprintf("%s %q", workNames[a.kind], a.name)
 	}
 	return streamName(a.device, a.stream)
 }
@@ -251,7 +255,7 @@ func (a *act) waitedFor() string {
 // describe is the access that a piece of work makes by a claim.
 func (a *act) describe(c claim) *Access {
 	e := &Access{
-		Work: a.work, Kind: a.kind, Name: a.name, Graph: a.graph, Host: a.host, Ends: a.ends, Line: a.line, Device: a.device, Stream: a.stream,
+		Work: a.work, Kind: workNames[a.kind], Name: a.name, Graph: a.graph, Host: a.host, Ends: a.ends, Line: a.line, Device: a.device, Stream: a.stream,
 		Write: c.write, Range: c.Range,
 	}
 	if c.lifetime != nil {
