@@ -32,13 +32,12 @@ type allocation struct {
 	ptr    spec.Ptr
 	bytes  uint64
 	device spec.Device
-	stream spec.Stream
-	line   int // where it was allocated
-	freed  int // and where it was freed
-	uses   []use
-	used   map[deviceStream]bool // the same, without the lines
-	lent   bool                  // a callback may free it
-	opened bool                  // another process's
+	on     *given // the stream that it was allocated for
+	line   int    // where it was allocated
+	freed  int    // and where it was freed
+	uses   *uses  // nil: no stream was recorded
+	lent   bool   // a callback may free it
+	opened bool   // another process's
 
 	thread spec.Thread         // that was given it
 	known  happensbefore.Clock // what the thread knew then
@@ -53,11 +52,25 @@ type deviceStream struct {
 	stream spec.Stream
 }
 
+// uses are the streams that were recorded for an allocation.
+type uses struct {
+	list []use
+	met  map[deviceStream]bool // the same, without the lines
+}
+
 // use is a stream that was recorded.
 type use struct {
 	device spec.Device
-	stream spec.Stream
+	on     *given
 	line   int // where
+}
+
+// recorded lists the streams that were recorded for the allocation.
+func (a *allocation) recorded() []use {
+	if a.uses == nil {
+		return nil
+	}
+	return a.uses.list
 }
 
 // waiting is a freed allocation, and the events that have to complete before its memory
@@ -162,7 +175,7 @@ func (c *checker) allocated(op *trace.Op) error {
 		return err
 	}
 	a := &allocation{
-		id: op.ID, ptr: *op.Expect.Addr, bytes: op.Size, device: op.Device, stream: c.stream(op.Device, op.Stream),
+		id: op.ID, ptr: *op.Expect.Addr, bytes: op.Size, device: op.Device, on: c.stream(op.Device, op.Stream),
 		line: op.Line, thread: op.Thread,
 	}
 	if before := c.memory.allocated[op.ID]; before != nil {
@@ -175,7 +188,7 @@ func (c *checker) allocated(op *trace.Op) error {
 	c.begin(a)
 	if c.options.StreamOrdered {
 		c.works++
-		c.performed(c.gpu.Launch(spec.Launch{Device: a.device, Stream: a.stream, Name: "allocate", Writes: []spec.Range{a.Range()}}))
+		c.performed(c.gpu.LaunchOn(a.on.stream, spec.Launch{Device: a.device, Name: "allocate", Writes: []spec.Range{a.Range()}}))
 	}
 	return nil
 }
@@ -192,8 +205,7 @@ func (c *checker) checkRange(r spec.Range) error {
 func (c *checker) begin(a *allocation) {
 	c.forgetWaiting(a.ptr)
 	c.memory.passedOn.take(a.Range(), c.gpu.See)
-	a.known, a.start = c.gpu.Known(), c.gpu.Reached(a.device, a.stream)
-	c.gpu.BeginLifetime(fakegpu.Lifetime{Range: a.Range(), Device: a.device, Stream: a.stream, Tag: a})
+	a.known, a.start = c.gpu.Allocated(fakegpu.Lifetime{Range: a.Range(), Tag: a}, a.on.stream)
 	c.memory.put(a)
 }
 
@@ -217,10 +229,10 @@ func (c *checker) free(op *trace.Op) error {
 	if c.options.StreamOrdered {
 		on := c.stream(a.device, op.Stream)
 		c.works++
-		c.performed(c.gpu.EndLifetimeOn(a.device, on, a.ptr, "free"))
-		a.told = c.gpu.Reached(a.device, on)
-	} else if on := *c.streams.at(a.device, op.Stream); on != nil && on.destroyed == 0 {
-		a.told = c.gpu.Reached(a.device, on.handle)
+		c.performed(c.gpu.EndLifetimeOn(a.device, on.handle, a.ptr, "free"))
+		a.told = c.gpu.Reached(on.stream)
+	} else if on := *c.streams.at(a.device, op.Stream); on != nil && on != a.on && on.destroyed == 0 {
+		a.told = c.gpu.Reached(on.stream)
 	}
 	c.endLife(a)
 	return nil
@@ -258,23 +270,29 @@ func (c *checker) name(id int64) string {
 func (c *checker) endLife(a *allocation) {
 	known := c.gpu.Known()
 	if !c.options.StreamOrdered {
-		a.told.Join(known)
-		a.told.Join(c.gpu.Reached(a.device, a.stream))
-		for _, u := range a.uses {
-			a.told.Join(c.gpu.Reached(u.device, u.stream))
+		if known != (happensbefore.Clock{}) {
+			a.told.Join(known)
+		}
+		if reached := c.gpu.Reached(a.on.stream); a.told == (happensbefore.Clock{}) {
+			a.told = reached
+		} else {
+			a.told.Join(reached)
+		}
+		for _, u := range a.recorded() {
+			a.told.Join(c.gpu.Reached(u.on.stream))
 		}
 	}
-	c.gpu.EndLifetime(a.ptr)
+	c.gpu.Freed(a.ptr)
 	c.memory.end(a, c.op.Line)
 	c.memory.passedOn.put(a.Range(), known)
 	c.forgetWaiting(a.ptr)
-	for _, u := range a.uses {
-		status, err := c.gpu.CaptureStatus(u.device, u.stream)
+	for _, u := range a.recorded() {
+		status, err := c.gpu.CaptureStatus(u.device, u.on.handle)
 		if err != nil || status.Status != spec.CaptureNone {
 			continue
 		}
 		if event, err := c.gpu.CreateEvent(u.device); err == nil {
-			_ = c.gpu.RecordEvent(event, u.device, u.stream)
+			_ = c.gpu.RecordEvent(event, u.device, u.on.handle)
 			w := c.memory.waiting[a.ptr]
 			if w == nil {
 				w = &waiting{of: a}
@@ -283,7 +301,7 @@ func (c *checker) endLife(a *allocation) {
 			w.events = append(w.events, event)
 		}
 	}
-	if c.idle != nil && len(a.uses) == 0 {
+	if c.idle != nil && a.uses == nil {
 		c.idle.freed(a)
 	}
 }
@@ -325,7 +343,7 @@ func (c *checker) restore(op *trace.Op) error {
 	for _, id := range op.Live {
 		if a := c.memory.freed[id]; a != nil && c.memory.allocated[id] == nil {
 			again := *a
-			again.uses, again.used, again.thread = nil, nil, op.Thread
+			again.uses, again.thread = nil, op.Thread
 			c.begin(&again)
 		}
 	}

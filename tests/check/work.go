@@ -69,7 +69,7 @@ func (c *checker) deviceCall(op *trace.Op) {
 	case trace.OpQueryStream:
 		if op.Complete {
 			c.shown.waits = true
-			c.gpu.SeeStream(op.Device, c.stream(op.Device, op.Stream))
+			c.gpu.SeeStream(c.stream(op.Device, op.Stream).stream)
 		}
 	case trace.OpQueryEvent:
 		if op.Complete { // as it is here as well, since work completes at once
@@ -86,17 +86,20 @@ func (c *checker) deviceCall(op *trace.Op) {
 
 // play performs an operation on events, graphs, or two streams.
 func (c *checker) play(op *trace.Op) {
-	for len(c.roomy.Streams) < len(c.header.Streams) {
-		c.roomy.Streams = append(c.roomy.Streams, 0)
-	}
-	c.roomy.Streams[op.Stream] = c.stream(op.Device, op.Stream)
+	s := c.stream(op.Device, op.Stream)
 	if op.Kind == trace.OpWaitStream {
-		c.roomy.Streams[op.On] = c.stream(op.Device, op.On)
-		if done, err := c.gpu.WaitStream(op.Device, c.roomy.Streams[op.Stream], c.roomy.Streams[op.On]); done {
+		if done, err := c.gpu.WaitStream(s.stream, c.stream(op.Device, op.On).stream); done {
 			c.performed(err)
 			c.shown.waits = true
 			return
 		}
+	}
+	for len(c.roomy.Streams) < len(c.header.Streams) {
+		c.roomy.Streams = append(c.roomy.Streams, 0)
+	}
+	c.roomy.Streams[op.Stream] = s.handle
+	if op.Kind == trace.OpWaitStream {
+		c.roomy.Streams[op.On] = c.stream(op.Device, op.On).handle
 	}
 	out := c.program.Perform(op)
 	c.performed(out.Err)
@@ -135,21 +138,21 @@ func (c *checker) record(op *trace.Op) error {
 		return nil
 	}
 	c.givenTo(a)
-	a.recorded(use{op.Device, c.stream(op.Device, op.Stream), op.Line})
+	a.record(use{op.Device, c.stream(op.Device, op.Stream), op.Line})
 	return nil
 }
 
-// recorded adds a stream use, once.
-func (a *allocation) recorded(u use) {
-	key := deviceStream{u.device, u.stream}
-	if key == (deviceStream{a.device, a.stream}) || a.used[key] {
+// record adds a stream use, once.
+func (a *allocation) record(u use) {
+	key := deviceStream{u.device, u.on.handle}
+	if key == (deviceStream{a.device, a.on.handle}) || a.uses != nil && a.uses.met[key] {
 		return
 	}
-	if a.used == nil {
-		a.used = map[deviceStream]bool{}
+	if a.uses == nil {
+		a.uses = &uses{met: map[deviceStream]bool{}}
 	}
-	a.used[key] = true
-	a.uses = append(a.uses, u)
+	a.uses.met[key] = true
+	a.uses.list = append(a.uses.list, u)
 }
 
 // touched are parts of allocations, and which.
@@ -189,8 +192,8 @@ func (c *checker) launch(op *trace.Op) error {
 		c.gpu.HostAccess(op.Name, c.reads.ranges, c.writes.ranges)
 		return nil
 	}
-	c.performed(c.gpu.Launch(spec.Launch{
-		Device: op.Device, Stream: c.stream(op.Device, op.Stream), Name: op.Name, Reads: c.reads.ranges, Writes: c.writes.ranges,
+	c.performed(c.gpu.LaunchOn(c.stream(op.Device, op.Stream).stream, spec.Launch{
+		Device: op.Device, Name: op.Name, Reads: c.reads.ranges, Writes: c.writes.ranges,
 	}))
 	return nil
 }
@@ -204,7 +207,7 @@ func (c *checker) copy(op *trace.Op) error {
 	}
 	c.works++
 	c.performed(c.gpu.Copy(spec.Copy{
-		Device: op.Device, Stream: c.stream(op.Device, op.Stream),
+		Device: op.Device, Stream: c.stream(op.Device, op.Stream).handle,
 		Dst: to[0].Ptr, DstDevice: c.writes.owners[0].device, Src: from[0].Ptr, SrcDevice: c.reads.owners[0].device,
 		Bytes: min(from[0].Bytes, to[0].Bytes),
 	}))
