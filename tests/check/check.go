@@ -7,6 +7,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
@@ -97,6 +98,7 @@ type checker struct {
 	gpu      *fakegpu.GPU
 	streams  streams
 	memory   memory
+	known    *happensbefore.Clock // what the thread knew that was given memory last
 	driver   driver
 	idle     *freeMemory // nil unless Options.NeedlessCalls
 	hazards  int         // that were added

@@ -206,7 +206,7 @@ func (c *checker) place(a *fakegpu.Access) string {
 func (c *checker) who(a *fakegpu.Access) string {
 	name := a.Kind
 	switch {
-	case a.Name != "" && (len(c.given.streams) > 0 || c.options.StreamOrdered && (a.Name == "allocate" || a.Name == "free")):
+	case a.Name != "" && (c.given.table() || c.options.StreamOrdered && (a.Name == "allocate" || a.Name == "free")):
 		name = shorten(a.Name) // an action of a table, or what is work with --stream-ordered
 	case a.Name != "":
 		name += fmt.Sprintf(" %q", shorten(a.Name))

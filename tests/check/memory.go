@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/tidwall/btree"
@@ -16,14 +15,15 @@ import (
 // memory is what is allocated, by number, and what was freed lately, so that a second free can
 // be distinguished from one of memory that never was.
 type memory struct {
-	allocated map[int64]*allocation
-	byPtr     btree.Map[spec.Ptr, *allocation]
-	freed     map[int64]*allocation
-	oldest    []int64                 // numbers in freed, oldest first
-	before    btree.Map[int64, int64] // numbers freed before those, as ranges: first, last
-	waiting   map[spec.Ptr]*waiting
-	empty     map[spec.Ptr]int // allocations of no bytes that have an address
-	passedOn  passedOn
+	latest   map[int64]*allocation // the latest one with each number
+	live     int                   // how many of them are allocated
+	ordered  bool                  // somebody is going to ask for allocations by address
+	byPtr    btree.Map[spec.Ptr, *allocation]
+	oldest   []int64                 // numbers that were freed and are remembered, oldest first
+	before   btree.Map[int64, int64] // numbers freed before those, as ranges: first, last
+	waiting  map[spec.Ptr]*waiting
+	empty    map[spec.Ptr]int // allocations of no bytes that have an address
+	passedOn passedOn
 }
 
 // allocation is memory that is, or was, allocated.
@@ -38,11 +38,14 @@ type allocation struct {
 	uses   *uses  // nil: no stream was recorded
 	lent   bool   // a callback may free it
 	opened bool   // another process's
+	ended  bool   // it is not allocated any more
 
-	thread spec.Thread         // that was given it
-	known  happensbefore.Clock // what the thread knew then
-	start  happensbefore.Clock // what came before its stream's next work then
-	told   happensbefore.Clock // what the program had let the allocator know when it was freed
+	thread spec.Thread          // that was given it
+	known  *happensbefore.Clock // what the thread knew then; nil: nothing
+	start  happensbefore.Clock  // what came before its stream's next work then
+	told   happensbefore.Clock  // what the program had let the allocator know when it was freed
+
+	earlier *allocation // if it is allocated: the one with its number that was freed last, nil if none is remembered
 }
 
 func (a *allocation) Range() spec.Range { return spec.Range{Ptr: a.ptr, Bytes: a.bytes} }
@@ -84,30 +87,90 @@ type waiting struct {
 const mostFreed = 1 << 20
 
 func newMemory() memory {
-	return memory{allocated: map[int64]*allocation{}, freed: map[int64]*allocation{}, waiting: map[spec.Ptr]*waiting{}, empty: map[spec.Ptr]int{}}
+	return memory{latest: map[int64]*allocation{}, waiting: map[spec.Ptr]*waiting{}, empty: map[spec.Ptr]int{}, ordered: true}
+}
+
+// allocated is the allocation with a number, nil if there is none.
+func (m *memory) allocated(id int64) *allocation {
+	if a := m.latest[id]; a != nil && !a.ended {
+		return a
+	}
+	return nil
+}
+
+// freed is the allocation with a number that was freed last, nil if none is remembered.
+func (m *memory) freed(id int64) *allocation { return m.latest[id].lastFreed() }
+
+func (a *allocation) lastFreed() *allocation {
+	if a != nil && !a.ended {
+		return a.earlier
+	}
+	return a
+}
+
+// name lets an allocation have its number, whichever had it before.
+func (m *memory) name(a *allocation) {
+	before := m.latest[a.id]
+	if before == nil || before.ended {
+		m.live++
+	}
+	a.earlier, a.ended = before.lastFreed(), false
+	m.latest[a.id] = a
+}
+
+// forget takes its number from what is allocated under it.
+func (m *memory) forget(id int64) {
+	a := m.allocated(id)
+	switch {
+	case a == nil:
+		return
+	case a.earlier != nil:
+		m.latest[id] = a.earlier
+	default:
+		delete(m.latest, id)
+	}
+	m.live--
 }
 
 func (m *memory) put(a *allocation) {
-	m.allocated[a.id] = a
-	m.byPtr.Set(a.ptr, a)
+	m.name(a)
+	if m.ordered {
+		m.byPtr.Set(a.ptr, a)
+	}
 }
 
 // end moves an allocation to the freed ones.
 func (m *memory) end(a *allocation, line int) {
-	delete(m.allocated, a.id)
-	if at, there := m.byPtr.Get(a.ptr); there && at == a {
-		m.byPtr.Delete(a.ptr)
+	before := m.latest[a.id]
+	again := before.lastFreed() != nil
+	if before != nil && !before.ended {
+		m.live--
 	}
-	a.freed = line
-	if _, again := m.freed[a.id]; !again {
+	if m.ordered {
+		if at, there := m.byPtr.Get(a.ptr); there && at == a {
+			m.byPtr.Delete(a.ptr)
+		}
+	}
+	if a.freed, a.ended, a.earlier = line, true, nil; a != before {
+		m.latest[a.id] = a
+	}
+	if !again {
 		m.oldest = append(m.oldest, a.id)
 	}
-	m.freed[a.id] = a
 	if len(m.oldest) > mostFreed {
-		delete(m.freed, m.oldest[0])
-		m.addBefore(m.oldest[0])
+		m.forgetFreed(m.oldest[0])
 		m.oldest = m.oldest[1:]
 	}
+}
+
+// forgetFreed remembers of a number only that it was freed.
+func (m *memory) forgetFreed(id int64) {
+	if a := m.allocated(id); a != nil {
+		a.earlier = nil
+	} else {
+		delete(m.latest, id)
+	}
+	m.addBefore(id)
 }
 
 // addBefore adds a number to those freed before, and joins it with the ranges beside it.
@@ -134,14 +197,21 @@ func (m *memory) wasFreed(id int64) (was bool) {
 		was = last >= id
 		return false
 	})
-	return was || m.freed[id] != nil
+	return was || m.freed(id) != nil
 }
 
 // byAge lists what is allocated, oldest first.
 func (m *memory) byAge() []*allocation {
-	return slices.SortedFunc(maps.Values(m.allocated), func(a, b *allocation) int {
+	list := make([]*allocation, 0, m.live)
+	for _, a := range m.latest {
+		if !a.ended {
+			list = append(list, a)
+		}
+	}
+	slices.SortFunc(list, func(a, b *allocation) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.id, b.id))
 	})
+	return list
 }
 
 // within lists what is allocated in a range, by address.
@@ -178,7 +248,7 @@ func (c *checker) allocated(op *trace.Op) error {
 		id: op.ID, ptr: *op.Expect.Addr, bytes: op.Size, device: op.Device, on: c.stream(op.Device, op.Stream),
 		line: op.Line, thread: op.Thread,
 	}
-	if before := c.memory.allocated[op.ID]; before != nil {
+	if before := c.memory.allocated(op.ID); before != nil {
 		c.memory.end(before, op.Line) // the device says that there are two
 	}
 	c.checkAlignment(a)
@@ -205,13 +275,26 @@ func (c *checker) checkRange(r spec.Range) error {
 func (c *checker) begin(a *allocation) {
 	c.forgetWaiting(a.ptr)
 	c.memory.passedOn.take(a.Range(), c.gpu.See)
-	a.known, a.start = c.gpu.Allocated(fakegpu.Lifetime{Range: a.Range(), Tag: a}, a.on.stream)
+	known, start := c.gpu.Allocated(fakegpu.Lifetime{Range: a.Range(), Tag: a}, a.on.stream)
+	a.known, a.start = c.shared(known), start
 	c.memory.put(a)
+}
+
+// shared is a clock that allocations of one thread have in common as long as it learns nothing; nil is
+// the zero clock.
+func (c *checker) shared(known happensbefore.Clock) *happensbefore.Clock {
+	switch {
+	case known == happensbefore.Clock{}:
+		return nil
+	case c.known == nil || *c.known != known:
+		c.known = &known
+	}
+	return c.known
 }
 
 // free ends the life of what was freed, or says why it has none.
 func (c *checker) free(op *trace.Op) error {
-	a := c.memory.allocated[op.ID]
+	a := c.memory.allocated(op.ID)
 	if n := c.memory.empty[spec.Ptr(op.ID)]; n > 0 && op.Size == 0 && (a == nil || a.ptr == spec.Ptr(op.ID)) {
 		if c.memory.empty[spec.Ptr(op.ID)]--; n == 1 {
 			delete(c.memory.empty, spec.Ptr(op.ID))
@@ -239,7 +322,7 @@ func (c *checker) free(op *trace.Op) error {
 }
 
 func (c *checker) misusedFree(op *trace.Op) {
-	a := c.memory.freed[op.ID]
+	a := c.memory.freed(op.ID)
 	switch {
 	case a != nil && a.lent:
 		a.lent = false // a callback was faster
@@ -336,12 +419,12 @@ func (c *checker) forgetWaiting(ptr spec.Ptr) {
 // restore: a pool was set back.
 func (c *checker) restore(op *trace.Op) error {
 	for _, id := range op.Freed {
-		if a := c.memory.allocated[id]; a != nil {
+		if a := c.memory.allocated(id); a != nil {
 			c.endLife(a)
 		}
 	}
 	for _, id := range op.Live {
-		if a := c.memory.freed[id]; a != nil && c.memory.allocated[id] == nil {
+		if a := c.memory.freed(id); a != nil && c.memory.allocated(id) == nil {
 			again := *a
 			again.uses, again.thread = nil, op.Thread
 			c.begin(&again)

@@ -26,7 +26,7 @@ var treatments = map[trace.MemoryEffect]treatment{
 	trace.MemoryCopies:    {do: (*checker).copy},
 	trace.MemoryLends: {do: func(c *checker, op *trace.Op) error {
 		for _, id := range op.Frees {
-			if a := c.memory.allocated[id]; a != nil {
+			if a := c.memory.allocated(id); a != nil {
 				a.lent = true
 			}
 		}
@@ -34,11 +34,11 @@ var treatments = map[trace.MemoryEffect]treatment{
 	}},
 	trace.MemoryShares: {do: func(*checker, *trace.Op) error { return nil }}, // it stays the program's
 	trace.MemoryOpens: {do: func(c *checker, op *trace.Op) error {
-		c.memory.allocated[op.ID] = &allocation{id: op.ID, opened: true, line: op.Line}
+		c.memory.name(&allocation{id: op.ID, opened: true, line: op.Line})
 		return nil
 	}},
 	trace.MemoryCloses: {do: func(c *checker, op *trace.Op) error {
-		delete(c.memory.allocated, op.ID)
+		c.memory.forget(op.ID)
 		return nil
 	}},
 }
@@ -118,11 +118,11 @@ func (c *checker) performed(err error) {
 
 // find is an allocation that is named, which has to be allocated.
 func (c *checker) find(id int64, what string) *allocation {
-	a := c.memory.allocated[id]
+	a := c.memory.allocated(id)
 	if a != nil {
 		return a
 	}
-	if before := c.memory.freed[id]; before != nil {
+	if before := c.memory.freed(id); before != nil {
 		c.violation(NotAllocated, "%s %s (%d bytes, allocated in line %d), which was freed in line %d", what, c.pointer(before.ptr), before.bytes, before.line, before.freed)
 	} else {
 		c.violation(NotAllocated, "%s %s, which is not allocated", what, c.name(id))
