@@ -162,16 +162,26 @@ func (d *detector) claim(g *GPU, a *act, c claim, by spec.Device) {
 		return
 	}
 	var room [4]part
-	if _, reason := g.resolve(by, c.Range, room[:0]); reason != "" {
+	area := g.space.around(c.Ptr)
+	if _, reason := g.resolveIn(area, by, c.Range, room[:0]); reason != "" {
 		d.report(Hazard{Kind: NoMemory, Range: c.Range, Second: a.describe(c), Missing: reason})
 		return
 	}
-	area := g.space.around(c.Ptr)
 	if !area.managed {
 		c.lifetime = unmanaged
 		d.claimed = append(d.claimed, c)
 		return
 	}
+	if l, found := d.owners.byPtr.Get(c.Ptr); found && c.End() <= l.Range.End() {
+		c.lifetime = l
+		d.claimed = append(d.claimed, c)
+		return
+	}
+	d.claimParts(a, c)
+}
+
+// claimParts adds the parts of a range to the claims that have one owner each.
+func (d *detector) claimParts(a *act, c claim) {
 	d.owners.each(c.Range, func(r spec.Range, l *Lifetime) {
 		part := claim{Range: r, write: c.write, lifetime: l}
 		if l == nil {

@@ -38,6 +38,7 @@ type uses struct {
 	number  uint64 // of the latest access
 	since   int    // accesses since the last sweep
 	size    int    // what the last sweep had to look at
+	vain    bool   // it has found nothing to forget
 }
 
 // patch is a stretch of bytes that have been used alike. Its accesses are in groups by
@@ -188,7 +189,11 @@ func (u *uses) forget(r spec.Range, visit func(*footprint)) {
 // last sweep that another one costs little.
 func (u *uses) sweepDue() bool {
 	u.since++
-	return u.since > 8+2*u.patches.Len()+u.size/4
+	due := 8 + 2*u.patches.Len() + u.size/4
+	if u.vain {
+		due *= 8
+	}
+	return u.since > due
 }
 
 // sweep forgets the accesses that are known to be over, and what is left of
@@ -197,11 +202,14 @@ func (u *uses) sweep(o *happensbefore.Order) {
 	remembered := make([]bool, o.Lanes())
 	u.since, u.size = 0, len(remembered)/8
 	all := u.patches.Values()
+	patches, gone := len(all), 0
 	kept := all[:0]
 	for _, p := range all {
 		left := 0
 		for _, list := range [...]*[]accesses{&p.reads, &p.writes} {
-			*list = sweep(*list, o)
+			var over int
+			*list, over = sweep(*list, o)
+			gone += over
 			for i := range *list {
 				(*list)[i].remember(remembered)
 				left += len((*list)[i].uses)
@@ -215,16 +223,18 @@ func (u *uses) sweep(o *happensbefore.Order) {
 		kept = append(kept, p)
 	}
 	u.merge(kept)
+	u.vain = gone == 0 && u.patches.Len() == patches
 	o.ForgetLanes(remembered)
 }
 
-// sweep is a list without the accesses that are known to be over.
-func sweep(list []accesses, o *happensbefore.Order) []accesses {
+// sweep is a list without the accesses that are known to be over, and how many those are.
+func sweep(list []accesses, o *happensbefore.Order) (_ []accesses, over int) {
 	kept := 0
 	for i := range list {
 		g := &list[i]
+		before := len(g.uses)
 		g.uses = slices.DeleteFunc(g.uses, func(by use) bool { return o.SeenByAll(by.Epoch) })
-		if len(g.uses) == 0 {
+		if over += before - len(g.uses); len(g.uses) == 0 {
 			continue
 		}
 		if kept < i {
@@ -232,7 +242,7 @@ func sweep(list []accesses, o *happensbefore.Order) []accesses {
 		}
 		kept++
 	}
-	return truncate(list, kept)
+	return truncate(list, kept), over
 }
 
 // oldest is, for each of so many lanes, the position of its oldest access that is remembered, 0

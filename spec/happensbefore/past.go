@@ -163,7 +163,7 @@ func (o *Order) JoinLater() {
 // giveLane gives a thread a lane, whose moments tell what the thread has seen.
 func (o *Order) giveLane(t *thread) {
 	t.lane = o.newLane(spec.DeviceStream{})
-	t.seen = t.lane.clock
+	o.nowSeen(t, t.lane.clock)
 }
 
 // PastsDue reports whether so many waits have happened that ForgetPasts is due.
