@@ -68,7 +68,10 @@ func of(list []accesses, l *Lifetime) *accesses {
 // has left if there is any.
 func insert(list []accesses, at int, l *Lifetime) []accesses {
 	n := len(list)
-	if n == cap(list) {
+	switch {
+	case list == nil:
+		list = make([]accesses, 0, 2) // most patches have those of the latest owner and the one before
+	case n == cap(list):
 		list = append(list, accesses{})
 	}
 	list = list[:n+1]

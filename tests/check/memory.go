@@ -16,6 +16,7 @@ import (
 // be distinguished from one of memory that never was.
 type memory struct {
 	latest   map[int64]*allocation // the latest one with each number
+	recent   *allocation           // the one that was looked for last; nil: it is not allocated any more
 	live     int                   // how many of them are allocated
 	ordered  bool                  // somebody is going to ask for allocations by address
 	byPtr    btree.Map[spec.Ptr, *allocation]
@@ -92,7 +93,11 @@ func newMemory() memory {
 
 // allocated is the allocation with a number, nil if there is none.
 func (m *memory) allocated(id int64) *allocation {
+	if a := m.recent; a != nil && a.id == id {
+		return a
+	}
 	if a := m.latest[id]; a != nil && !a.ended {
+		m.recent = a
 		return a
 	}
 	return nil
@@ -115,7 +120,7 @@ func (m *memory) name(a *allocation) {
 		m.live++
 	}
 	a.earlier, a.ended = before.lastFreed(), false
-	m.latest[a.id] = a
+	m.latest[a.id], m.recent = a, a
 }
 
 // forget takes its number from what is allocated under it.
@@ -130,6 +135,7 @@ func (m *memory) forget(id int64) {
 		delete(m.latest, id)
 	}
 	m.live--
+	m.recent = nil
 }
 
 func (m *memory) put(a *allocation) {
@@ -141,6 +147,7 @@ func (m *memory) put(a *allocation) {
 
 // end moves an allocation to the freed ones.
 func (m *memory) end(a *allocation, line int) {
+	m.recent = nil
 	before := m.latest[a.id]
 	again := before.lastFreed() != nil
 	if before != nil && !before.ended {

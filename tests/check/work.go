@@ -16,7 +16,7 @@ type treatment struct {
 // treatments says what is done with an operation, by what it does with allocations: a log
 // is held to what its program and its allocator do with memory. Work completes at once
 // here; whether it comes in the right order does not depend on when it does.
-var treatments = map[trace.MemoryEffect]treatment{
+var treatments = [...]treatment{
 	trace.MemoryNone:      {do: (*checker).device},
 	trace.MemoryAllocates: {do: (*checker).allocated},
 	trace.MemoryFrees:     {do: (*checker).free, first: true},
@@ -49,6 +49,8 @@ var treatments = map[trace.MemoryEffect]treatment{
 // left, does not matter; what graph trees do shows in no operation of the program's.
 func (c *checker) device(op *trace.Op) error {
 	switch {
+	case op.Kind == trace.OpWaitStream:
+		c.play(op)
 	case op.Kind == trace.OpPeerAccess:
 		c.performed(c.gpu.EnablePeerAccess(op.Device, op.Peer))
 	case op.Kind.Target() == trace.TargetDevice:
