@@ -119,7 +119,7 @@ func TestFreeMemoryOverlaps(t *testing.T) {
 		m, lines := newFreeMemory(), map[spec.Ptr]int{} // the free of each byte
 		for line := range rapid.IntRange(1, 12).Draw(t, "steps") {
 			r := spec.Range{Ptr: spec.Ptr(rapid.IntRange(1, 30).Draw(t, "from")), Bytes: uint64(rapid.IntRange(1, 12).Draw(t, "bytes"))}
-			a := &allocation{ptr: r.Ptr, bytes: r.Bytes, freed: line + 1}
+			a := &allocation{ptr: r.Ptr, bytes: r.Bytes, on: &given{}, freed: line + 1}
 			takes := rapid.Bool().Draw(t, "takes")
 			if takes {
 				m.allocated(a)
