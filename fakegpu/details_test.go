@@ -156,8 +156,12 @@ func TestMemoryOfGraphs(t *testing.T) {
 	}
 	other, err := g.Malloc(0, 512)
 	must(t, err)
+	must(t, g.FailCall("Free", 1, failure))
 	if found, err := g.FreeOfGraph(other); found || err != nil {
 		t.Errorf("other memory: %v, %v", found, err)
+	}
+	if err := g.Free(0, other); !errors.Is(err, failure) {
+		t.Errorf("to ask whose the memory is was a call of the driver: the next one gives %v", err)
 	}
 }
 
