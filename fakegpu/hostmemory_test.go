@@ -251,4 +251,18 @@ func TestHostIsFull(t *testing.T) {
 	if leaks := g.Leaks(); len(leaks) > 0 {
 		t.Errorf("left: %v", leaks)
 	}
+	place := func(g *fakegpu.GPU) spec.Ptr {
+		p, err := g.Malloc(0, 2*spec.MiB)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	g = fakegpu.New(fakegpu.Config{HostMemory: host, Addresses: fakegpu.RealLike})
+	if _, err := g.Malloc(0, 2*spec.GiB); err == nil {
+		t.Fatal("the host has 4 MiB")
+	}
+	if got, want := place(g), place(fakegpu.New(fakegpu.Config{Addresses: fakegpu.RealLike})); got != want {
+		t.Errorf("the addresses of what was refused stay in use: the first piece is at %v, not %v", got, want)
+	}
 }
