@@ -117,3 +117,72 @@ func TestInterruptedIsOver(t *testing.T) {
 		t.Errorf("it is\n%s\nnot\n%s", have, want)
 	}
 }
+
+// TestRefusals: a malloc for which the driver has no memory goes on, as often as the driver may be
+// asked again, and can fail at each of the calls that it makes then.
+func TestRefusals(t *testing.T) {
+	s := small()
+	var cached spec.Ptr
+	for _, bytes := range []uint64{4, 4} { // one segment stays cached, one allocated
+		next, r := s.Malloc(1, bytes, model.DriverResults{LowestFrom: 1 << 16})
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		s, cached = next, r.Ptr
+	}
+	s, _ = s.Free(cached)
+	malloc := func(refusals int) func(model.State) {
+		return func(s model.State) { s.Malloc(2, 2, model.DriverResults{LowestFrom: 1 << 16, Refusals: refusals}) }
+	}
+	for refusals, want := range []int{0, 1, 2, 2} { // the last attempt is the second driver call
+		if got := s.Refusals(malloc(refusals)); got != want {
+			t.Errorf("of %d refusals the malloc meets %d, want %d", refusals, got, want)
+		}
+	}
+	all := callsOf(s, malloc(1))
+	for n := 1; ; n++ {
+		next, calls, before := s.InterruptedAfterRefusal(n, malloc(1))
+		if calls == nil {
+			if n+before <= len(all) {
+				t.Errorf("%d calls after the refusal, want the %d behind the first %d of %v", n-1, len(all)-before, before, all)
+			}
+			break
+		}
+		if before != 1 || !slices.Equal(calls, all[:before+n]) {
+			t.Errorf("call %d after the refusal: %v after %d, of %v", n, calls, before, all)
+		}
+		if cached := 2 - min(n/2, 1); len(next.Segments) != cached || len(next.PendingMallocs) > 0 {
+			t.Errorf("when call %d after the refusal (%s) fails: %v", n, calls[len(calls)-1], next)
+		}
+	}
+	if _, calls, _ := s.InterruptedAfterRefusal(1, malloc(0)); calls != nil {
+		t.Errorf("without a refusal: %v", calls)
+	}
+}
+
+// TestInterruptedUnmap: pages whose unmapping fails are counted as mapped, and what was unmapped
+// before as unmapped.
+func TestInterruptedUnmap(t *testing.T) {
+	s, r := small().Configure("expandable_segments:True")
+	if r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	s, r = s.Malloc(1, 6, model.DriverResults{LowestFrom: 1 << 16})
+	if r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	s, _ = s.Free(r.Ptr)
+	emptyCache := func(s model.State) { s.EmptyCache() }
+	calls := callsOf(s, emptyCache)
+	if want := []string{"CaptureStatus", "SynchronizeStream", "UnmapPage", "UnmapPage", "FreeAddress"}; !slices.Equal(calls, want) {
+		t.Fatalf("the calls are %v, want %v", calls, want)
+	}
+	for n, reserved := range map[int]uint64{2: 8, 3: 8, 4: 4, 5: 0} {
+		next, _ := s.Interrupted(n, emptyCache)
+		freed := next.Counters.NumDeviceFree - s.Counters.NumDeviceFree
+		if wantFreed := min(int64(n)/4, 1); freed != wantFreed || next.Reserved() != reserved {
+			t.Errorf("%s fails as call %d: %d bytes are reserved, want %d; %d releases are counted, want %d",
+				calls[n-1], n, next.Reserved(), reserved, freed, wantFreed)
+		}
+	}
+}

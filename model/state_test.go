@@ -3,6 +3,7 @@ package model_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"gaugeblock/model"
@@ -217,6 +218,40 @@ func TestForbiddenCalls(t *testing.T) {
 	s.CallDriver(model.WaitEvent, true)
 	if got := s.Truth.Illegal; len(got) != 1 || got[0] != model.WaitEvent {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestEventsInCaptures: what is done to a single event while the program captures is forbidden, and
+// nothing is where there is no event.
+func TestEventsInCaptures(t *testing.T) {
+	capture := model.PoolRouting{Pool: spec.PoolID{Capture: 1}, Stream: side.Stream}
+	event := malloc(newState(""), 5*mib, 0x1000000)
+	event.Truth = &model.Truth{}
+	event, _ = event.RecordStream(0x1000000, side)
+	event = event.Busy(side)
+	recorded, _ := event.Free(0x1000000)
+	none := newState("")
+	none.Truth = &model.Truth{}
+	for _, test := range []struct {
+		name  string
+		state model.State
+		call  func(model.State) model.State
+		want  []model.DriverCall
+	}{
+		{"record", event, func(s model.State) model.State { s, _ = s.Free(0x1000000); return s }, []model.DriverCall{model.RecordEvent}},
+		{"query", recorded, model.State.ProcessEvents, []model.DriverCall{model.QueryEvent}},
+		{"wait", recorded, model.State.SynchronizeAndFreeEvents, []model.DriverCall{model.WaitEvent}},
+		{"query none", none, model.State.ProcessEvents, nil},
+		{"wait for none", none, model.State.SynchronizeAndFreeEvents, nil},
+	} {
+		if next := test.call(test.state); len(next.Truth.Illegal) > 0 {
+			t.Errorf("%s, without a capture: %v", test.name, next.Truth.Illegal)
+		}
+		captured := test.state.In(&model.Arena{})
+		captured.BeginCapture(capture)
+		if next := test.call(*captured); !slices.Equal(next.Truth.Illegal, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, next.Truth.Illegal, test.want)
+		}
 	}
 }
 
