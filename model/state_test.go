@@ -292,3 +292,46 @@ func TestStringOfPendingMallocs(t *testing.T) {
 		t.Errorf("the state is described as\n%s\nnot as\n%s", text, want)
 	}
 }
+
+// TestNullPointer: the null pointer is of no memory. To free it, or to record it, does nothing.
+func TestNullPointer(t *testing.T) {
+	s := malloc(newState(""), 5*mib, 0x1000000)
+	for name, op := range map[string]func(spec.Ptr) (model.State, model.Result){
+		"free":          s.Free,
+		"record_stream": func(p spec.Ptr) (model.State, model.Result) { return s.RecordStream(p, side) },
+	} {
+		if next, r := op(0); r.Err != nil || !next.Equal(s) {
+			t.Errorf("%s of null: %v, %v", name, r.Err, next)
+		}
+		var invalid *spec.InvalidPointerError
+		if next, r := op(1); !errors.As(r.Err, &invalid) || invalid.Ptr != 1 || !next.Equal(s) {
+			t.Errorf("%s of 1: %v, %v", name, r.Err, next)
+		}
+	}
+}
+
+// TestCurrent: of each statistic the current value stays, and the counters stay.
+func TestCurrent(t *testing.T) {
+	var stats, want spec.DeviceStats
+	n := int64(0)
+	fill := func(s, current *spec.Stat) {
+		n += 10
+		*s = spec.Stat{Current: n, Peak: n + 1, Allocated: n + 2, Freed: n + 3}
+		current.Current = n
+	}
+	arrays, wanted := stats.Arrays(), want.Arrays()
+	for i := range arrays {
+		for kind := range arrays[i].Array {
+			fill(&arrays[i].Array[kind], &wanted[i].Array[kind])
+		}
+	}
+	fill(&stats.OversizeAllocations, &want.OversizeAllocations)
+	fill(&stats.OversizeSegments, &want.OversizeSegments)
+	for i, c := range stats.Counters() {
+		*c.Value = int64(i) + 1
+		*want.Counters()[i].Value = int64(i) + 1
+	}
+	if got := model.Current(stats); got != want {
+		t.Errorf("%+v\nwant\n%+v", got, want)
+	}
+}
