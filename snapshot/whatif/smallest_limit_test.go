@@ -1,6 +1,10 @@
 package whatif
 
-import "testing"
+import (
+	"testing"
+
+	"gaugeblock/spec"
+)
 
 // TestPeakRequested: a restore of a pool makes freed allocations live again, and frees
 // others. A free of what is not live changes nothing.
@@ -23,5 +27,31 @@ func TestPeakRequested(t *testing.T) {
 		if got := w.peakRequested(); got != c.want {
 			t.Errorf("%s: %d, not %d", c.what, got, c.want)
 		}
+	}
+}
+
+// TestStepsOfSmallestLimit: the limit is found to the step, wherever the search begins. Without a limit a block that was
+// freed stays cached; under one it is freed.
+func TestStepsOfSmallestLimit(t *testing.T) {
+	const last = 64
+	w := &Workload{Config: defaultConfig(), Allocations: 2}
+	for cached := uint64(10); cached < last; cached += 2 {
+		w.Requests = []Request{{Kind: Malloc, ID: 0, Bytes: cached * spec.MiB}, {Kind: Free, ID: 0}, {Kind: Malloc, ID: 1, Bytes: last * spec.MiB}}
+		for _, r := range []Reading{{}, {Limits: Limits{Device: 1}}, {Limits: Limits{Fraction: 1, Device: 1}}} {
+			if got, err := smallestLimit(w, "", measuredDriver, r); got != last*spec.MiB || err != nil {
+				t.Errorf("with %d MiB cached: %d, %v", cached, got, err)
+			}
+		}
+	}
+	w.Requests = nil
+	if got, err := smallestLimit(w, "", measuredDriver, Reading{}); got != limitStep || err != nil {
+		t.Errorf("without requests: %d, %v", got, err)
+	}
+	w.Unrecorded.PoolFailures = 1
+	if got, err := smallestLimit(w, "", measuredDriver, Reading{}); got != 0 || err != nil {
+		t.Errorf("with a failure of a private pool: %d, %v", got, err)
+	}
+	if _, err := smallestLimit(&Workload{}, "no_setting:1", measuredDriver, Reading{}); err == nil {
+		t.Error("a limit is found under settings that are none")
 	}
 }
