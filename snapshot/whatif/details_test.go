@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -351,38 +352,42 @@ func TestEntriesOfReplay(t *testing.T) {
 	}
 	failed := entry{Action: spec.ActionOOM, Addr: 100, Size: 30 * spec.MiB}
 	took := entry{Action: spec.ActionSnapshot}
+	requested := entry{Action: spec.ActionFreeRequested, Addr: 0x100, Size: 512}
 	completed := func(at spec.Ptr) entry { return entry{Action: spec.ActionFreeCompleted, Addr: at, Size: 512} }
 	for _, test := range []struct {
 		what           string
 		record, replay []entry
 		skipped        []spec.Action
+		initial        bool // the request frees what was allocated before the history
 		entries        int
 		direction      int
 		want           string // the first difference
 	}{
-		{"equal", []entry{segment, freed}, []entry{segment, freed}, nil, 2, 0, ""},
-		{"one more", []entry{segment}, []entry{segment, freed, segment}, nil, 1, 0, "after the last recorded entry there is a segment_free of 20.00 MiB"},
-		{"nothing was recorded", nil, []entry{segment}, nil, 0, 0, "after the last recorded entry there is a segment_alloc of 20.00 MiB"},
-		{"the record frees more", []entry{freed, segment}, []entry{segment, segment}, nil, 0, 1, "entry 0 of the record is segment_free of 20.00 MiB, and its replay has segment_alloc of 20.00 MiB"},
-		{"the record unmaps more", []entry{segment, unmapped}, []entry{segment, segment}, nil, 1, 1, "entry 1 of the record is segment_unmap of 20.00 MiB, and its replay has segment_alloc of 20.00 MiB"},
-		{"the replay frees more", []entry{segment, segment}, []entry{freed, segment}, nil, 0, -1, "entry 0 of the record is segment_alloc of 20.00 MiB, and its replay has segment_free of 20.00 MiB"},
-		{"each frees", []entry{unmapped}, []entry{freed}, nil, 0, 0, "entry 0 of the record is segment_unmap of 20.00 MiB, and its replay has segment_free of 20.00 MiB"},
-		{"another size", []entry{segment}, []entry{other(segment, func(e *entry) { e.Size = 22 * spec.MiB })}, nil, 0, 0, "entry 0 of the record is segment_alloc of 20.00 MiB, and its replay has segment_alloc of 22.00 MiB"},
-		{"another stream", []entry{segment}, []entry{other(segment, func(e *entry) { e.Stream = 8 })}, nil, 0, 0, "entry 0 of the record is segment_alloc of 20.00 MiB, and its replay has segment_alloc of 20.00 MiB on another stream"},
-		{"another address", []entry{segment}, []entry{other(segment, func(e *entry) { e.Addr = 0x2000 })}, nil, 0, 0, "entry 0 of the record is segment_alloc of 20.00 MiB, and its replay has segment_alloc of 20.00 MiB at another address"},
-		{"other free memory at an OOM", []entry{failed}, []entry{other(failed, func(e *entry) { e.Addr = 200 })}, nil, 1, 0, ""},
-		{"snapshots", []entry{took, segment, took, freed}, []entry{segment, took, freed}, nil, 2, 0, ""},
-		{"skipped actions", []entry{segment, freed}, []entry{segment, completed(0x100), freed}, []spec.Action{spec.ActionFreeCompleted}, 2, 0, ""},
-		{"another size of a free", []entry{completed(0x100)}, []entry{other(completed(0x100), func(e *entry) { e.Size = 1024 })}, nil, 1, 0, ""},
-		{"frees that complete in another order", []entry{completed(0x100), completed(0x200), segment}, []entry{completed(0x200), completed(0x100), segment}, nil, 3, 0, ""},
-		{"a free that completes later", []entry{completed(0x100), segment, completed(0x200)}, []entry{completed(0x200), segment}, nil, 0, 0, "entry 0 of the record is free_completed of 512 bytes, and its replay has free_completed of 512 bytes at another address"},
+		{"equal", []entry{segment, freed}, []entry{segment, freed}, nil, false, 2, 0, ""},
+		{"one more", []entry{segment}, []entry{segment, freed, segment}, nil, false, 1, 0, "after the last recorded entry there is a segment_free of 20.00 MiB"},
+		{"nothing was recorded", nil, []entry{segment}, nil, false, 0, 0, "after the last recorded entry there is a segment_alloc of 20.00 MiB"},
+		{"the record frees more", []entry{freed, segment}, []entry{segment, segment}, nil, false, 0, 1, "entry 0 of the record is segment_free of 20.00 MiB, and its replay has segment_alloc of 20.00 MiB"},
+		{"the record unmaps more", []entry{segment, unmapped}, []entry{segment, segment}, nil, false, 1, 1, "entry 1 of the record is segment_unmap of 20.00 MiB, and its replay has segment_alloc of 20.00 MiB"},
+		{"the replay frees more", []entry{segment, segment}, []entry{freed, segment}, nil, false, 0, -1, "entry 0 of the record is segment_alloc of 20.00 MiB, and its replay has segment_free of 20.00 MiB"},
+		{"each frees", []entry{unmapped}, []entry{freed}, nil, false, 0, 0, "entry 0 of the record is segment_unmap of 20.00 MiB, and its replay has segment_free of 20.00 MiB"},
+		{"another size", []entry{segment}, []entry{other(segment, func(e *entry) { e.Size = 22 * spec.MiB })}, nil, false, 0, 0, "entry 0 of the record is segment_alloc of 20.00 MiB, and its replay has segment_alloc of 22.00 MiB"},
+		{"another stream", []entry{segment}, []entry{other(segment, func(e *entry) { e.Stream = 8 })}, nil, false, 0, 0, "entry 0 of the record is segment_alloc of 20.00 MiB, and its replay has segment_alloc of 20.00 MiB on another stream"},
+		{"another address", []entry{segment}, []entry{other(segment, func(e *entry) { e.Addr = 0x2000 })}, nil, false, 0, 0, "entry 0 of the record is segment_alloc of 20.00 MiB, and its replay has segment_alloc of 20.00 MiB at another address"},
+		{"other free memory at an OOM", []entry{failed}, []entry{other(failed, func(e *entry) { e.Addr = 200 })}, nil, false, 1, 0, ""},
+		{"snapshots", []entry{took, segment, took, freed}, []entry{segment, took, freed}, nil, false, 2, 0, ""},
+		{"skipped actions", []entry{segment, freed}, []entry{segment, completed(0x100), freed}, []spec.Action{spec.ActionFreeCompleted}, false, 2, 0, ""},
+		{"a free from before the history", []entry{segment, freed}, []entry{segment, requested, freed}, nil, true, 2, 0, ""},
+		{"a free in the history", []entry{segment, freed}, []entry{segment, requested}, nil, false, 1, 1, "entry 1 of the record is segment_free of 20.00 MiB, and its replay has free_requested of 512 bytes"},
+		{"another size of a free", []entry{completed(0x100)}, []entry{other(completed(0x100), func(e *entry) { e.Size = 1024 })}, nil, false, 1, 0, ""},
+		{"frees that complete in another order", []entry{completed(0x100), completed(0x200), segment}, []entry{completed(0x200), completed(0x100), segment}, nil, false, 3, 0, ""},
+		{"a free that completes later", []entry{completed(0x100), segment, completed(0x200)}, []entry{completed(0x200), segment}, nil, false, 0, 0, "entry 0 of the record is free_completed of 512 bytes, and its replay has free_completed of 512 bytes at another address"},
 	} {
 		w := &Workload{Config: defaultConfig()}
 		w.Unrecorded.Skipped = test.skipped
 		for _, e := range test.record {
 			w.trace = append(w.trace, snapshot.TraceEntry{TraceEntry: e})
 		}
-		v := &verifier{w: w, request: &Request{Kind: Free}, completed: map[int]bool{}}
+		v := &verifier{w: w, request: &Request{Kind: Free, Initial: test.initial}, completed: map[int]bool{}}
 		for _, e := range test.replay {
 			v.entry(spec.HistoryEntry{TraceEntry: e})
 		}
@@ -420,8 +425,9 @@ func TestAddressesOfExpandableSegments(t *testing.T) {
 		v.request = &Request{Kind: Malloc, Bytes: step.bytes, Stream: step.stream, Pool: step.pool, Entry: int32(len(w.trace) - 1)}
 		before := v.SameAddress
 		v.entry(spec.HistoryEntry{TraceEntry: spec.TraceEntry{Action: spec.ActionAlloc, Addr: step.at}})
-		if got := v.SameAddress > before; got != step.same {
-			t.Errorf("%s: it has the recorded address: %v", step.what, got)
+		freed := v.sameAddress(&spec.TraceEntry{Action: spec.ActionFreeRequested, Addr: step.at}, step.recorded)
+		if got := v.SameAddress > before; got != step.same || freed != step.same {
+			t.Errorf("%s: it has the recorded address: %v, and when it is freed: %v", step.what, got, freed)
 		}
 	}
 	for _, p := range []spec.Ptr{0x1000, 0x1200, 0x1600} {
@@ -453,6 +459,7 @@ func TestClearlyBetter(t *testing.T) {
 	}{
 		{"no failure any more", fails(0, 0), fails(1, 0), false, LimitBounds{}, true},
 		{"no failure any more if the limit was as large as it may have been", fails(1, 150), fails(4, 0), false, LimitBounds{Least: 100, Most: 200}, true},
+		{"no failure any more if the limit was large enough, and there was one in a run", fails(1, 150), fails(1, 0), false, LimitBounds{Least: 100, Most: 200}, true},
 		{"failures in all runs", fails(4, 150), fails(4, 0), false, LimitBounds{Least: 100, Most: 200}, false},
 		{"failures under a limit that is given", fails(1, 150), fails(4, 0), true, LimitBounds{Least: 100, Most: 200}, false},
 		{"failures under a limit that is known", fails(1, 150), fails(4, 0), false, LimitBounds{Least: 100, Most: 100}, false},
@@ -478,6 +485,9 @@ func TestCountedRuns(t *testing.T) {
 	retried.Retries = 1
 	failed.FirstOOM = &OutOfMemory{}
 	passed.Passed, passed.Parted = true, 40
+	early, last := passed, reserved(100)
+	early.BeforeFailure = 20
+	last.AtEnd.PeakReserved = 700
 	segment := uint64(defaultConfig().LargeSegmentSize)
 	for _, test := range []struct {
 		what     string
@@ -494,9 +504,19 @@ func TestCountedRuns(t *testing.T) {
 		{"a failure of the record is passed", "", false, 0, []Outcome{passed}, Prediction{Runs: 1, OpenEnd: true, unknownEnd: true, PeakReservedRange: Range{40, 100, true}}},
 		{"it is passed under a limit", "", false, 500, []Outcome{passed}, Prediction{Runs: 1, unknownEnd: true, PeakReservedRange: Range{40, 500, true}}},
 		{"it is passed with expandable segments", "expandable_segments:True", false, 500, []Outcome{passed}, Prediction{Runs: 1, unknownEnd: true, PeakReservedRange: Range{40, 500 + segment, true}}},
+		{"the size of a request that failed is not known", "", false, 500, []Outcome{early}, Prediction{Runs: 1, unknownEnd: true, PeakReservedRange: Range{20, 500, true}}},
+		{"the program goes on after a failure", "", false, 500, []Outcome{last}, Prediction{Runs: 1, PeakReservedRange: Range{100, 700, true}}},
 		{"it is passed as recorded", "", true, 500, []Outcome{passed}, Prediction{Runs: 1, PeakReservedRange: Range{100, 100, true}}},
 	} {
-		c := &comparing{Comparison: Comparison{Workload: &Workload{Config: defaultConfig()}, readings: []Reading{{}, {Limits: Limits{Fraction: test.limit}}}}}
+		w := &Workload{Config: defaultConfig(), Requests: []Request{{Kind: FailedMalloc}}}
+		if test.runs[0] == last { // the program goes on after a failure
+			w.Requests = append(w.Requests, Request{Kind: Malloc})
+		}
+		w.Unrecorded.OOMs = 1
+		if test.runs[0] == early { // the size of the request that failed depends on settings
+			w.Config.Divisions[0] = 4
+		}
+		c := &comparing{Comparison: Comparison{Workload: w, readings: []Reading{{}, {Limits: Limits{Fraction: test.limit}}}}}
 		p := &Prediction{Settings: test.settings, Recorded: test.recorded}
 		for _, o := range test.runs {
 			c.count(p, &runResult{runJob: runJob{reading: 1}, outcome: o})
@@ -542,9 +562,44 @@ func TestPredictedOutcome(t *testing.T) {
 		}
 		c.recordedOutcome = outcome(record)
 		p := &Prediction{Settings: test.settings, Recorded: test.recorded}
-		c.predict(p, runs{{runJob: runJob{assumptions: measuredDriver}, outcome: outcome(run)}, {runJob: runJob{assumptions: packedStart}, outcome: outcome(anew)}})
-		if p.PeakAllocated != test.want || p.Err != nil {
-			t.Errorf("%s: outcome %d, not %d, %v", test.what, p.PeakAllocated, test.want, p.Err)
+		results := runs{{runJob: runJob{assumptions: measuredDriver}, outcome: outcome(run)}, {runJob: runJob{assumptions: packedStart}, outcome: outcome(anew)}}
+		c.predict(p, results)
+		counted := 2
+		if test.want == record {
+			counted = 1
+		}
+		if p.PeakAllocated != test.want || p.Err != nil || p.Runs != counted {
+			t.Errorf("%s: outcome %d, not %d, %v, of %d runs", test.what, p.PeakAllocated, test.want, p.Err, p.Runs)
+		}
+		for i := range results {
+			results[i].err = errors.New("no")
+			p := &Prediction{Settings: test.settings, Recorded: test.recorded}
+			c.predict(p, results)
+			if p.Err == nil || p.Runs != 0 || !slices.Equal(p.InexactReasons, []InexactReason{RunFailed}) || len(p.Differences) != 1 || !strings.Contains(p.Differences[0], "cannot be repeated under these settings: no") {
+				t.Errorf("%s: run %d cannot be made: %v, %d runs, %v, %q", test.what, i, p.Err, p.Runs, p.InexactReasons, p.Differences)
+			}
+			results[i].err = nil
+		}
+	}
+}
+
+// TestReasonsInWords: each reason why a prediction is not exact is told.
+func TestReasonsInWords(t *testing.T) {
+	w := &Workload{Config: defaultConfig(), InitialSegments: []spec.Segment{{AllocatedSize: 512}}}
+	w.Unrecorded = Unrecorded{
+		PendingFrees: 1, OOMs: 2, Skipped: []spec.Action{spec.ActionFreeRequested},
+		Unknown: []snapshot.UnknownAction{{Action: "segment_import", Entries: 3}}, UnknownSettings: []string{"page_size:1g"},
+	}
+	c := &comparing{Comparison: Comparison{Workload: w, Verification: Verification{Differences: []string{"one", "other"}}}}
+	for reason, want := range map[InexactReason]string{
+		DriverAddresses: "they depend on the addresses", StreamTiming: "1 free had to wait for other streams", PoolMembership: "there are private pools",
+		MissingStart: "the beginning of the history is missing, and 512 bytes was allocated before", FailedRequests: "2 requests failed in the recorded run",
+		OptionalRequests: "a request fails that a program can do without", ChangedSettings: "the program changed the settings", EmptyCacheCalls: "the program called empty_cache",
+		UnknownRecord:  "3 entries of the history with the action \"segment_import\", which is not known here; the setting \"page_size:1g\" of the recorded run is not known here",
+		SkippedActions: "free_requested entries were not recorded", RecordMismatch: "one; other",
+	} {
+		if got := strings.Join(reason.explain(c, &Prediction{}), "; "); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", reason, got)
 		}
 	}
 }

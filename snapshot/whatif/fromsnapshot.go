@@ -159,7 +159,7 @@ type snapshotRebuilder struct {
 	allocated    map[spec.Ptr]int32  // the IDs
 	pending      map[spec.Ptr]int32  // freed, not completed: the number of the free
 	pools        map[int]spec.PoolID // of segment_alloc and segment_map entries, by index; see pools.go
-	inconsistent map[int]bool        // the indexes of entries that contradict others
+	inconsistent map[int]struct{}    // the indexes of entries that contradict others
 	segmentFrees segmentFrees
 }
 
@@ -266,7 +266,7 @@ func (r *snapshotRebuilder) free(i int) {
 	e := &r.trace[i]
 	id, isAllocated := r.allocated[e.Addr]
 	if !isAllocated {
-		r.inconsistent[i] = true
+		r.inconsistent[i] = struct{}{}
 		return
 	}
 	delete(r.allocated, e.Addr)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gaugeblock/snapshot/whatif"
+	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )
 
@@ -128,8 +129,14 @@ func TestLimitOfTrace(t *testing.T) {
 		}
 		failed := 0
 		for i := range w.Requests {
-			if w.Requests[i].Kind == whatif.FailedMalloc {
+			q := &w.Requests[i]
+			want := spec.ActionAlloc
+			if q.Kind == whatif.FailedMalloc {
 				failed++
+				want = spec.ActionOOM
+			}
+			if a := w.Entry(q).Action; a != want {
+				t.Errorf("%s: request %d is from a %v", test.what, i, a)
 			}
 		}
 		if w.Unrecorded.OOMs != test.ooms || failed != test.ooms || w.Mallocs != 1+test.ooms {

@@ -158,8 +158,9 @@ func TestDoubtfulFrees(t *testing.T) {
 		mib    uint64
 		stack  string // "": not recorded
 	}
-	collecting := defaultConfig()
-	collecting.GarbageCollectionThreshold = 0.5
+	collecting, expandable := defaultConfig(), defaultConfig()
+	expandable.ExpandableSegments = true
+	collecting.GarbageCollectionThreshold = 0.2
 	for _, test := range []struct {
 		what     string
 		config   spec.Config
@@ -168,22 +169,26 @@ func TestDoubtfulFrees(t *testing.T) {
 		refusals []int        // their entries
 		doubtful int          // of the refusals
 		open     bool
+		below    [2]uint64 // MiB that a full device, and a memory fraction, had not; 0: nothing tells
+		doubt    [2]uint64 // the same if the doubtful frees were those of refused requests
 	}{
-		{"before an OOM", defaultConfig(), []entry{{segmentAlloc, 20, ""}, {segmentFree, 20, ""}, {oom, 40, ""}}, map[int]bool{1: true}, []int{2}, 0, false},
-		{"before an OOM, and it is the request that frees", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "b"}, {oom, 40, "b"}}, map[int]bool{}, []int{2}, 0, false},
-		{"before an OOM, by something else", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "c"}, {oom, 40, "b"}}, map[int]bool{1: false}, []int{2}, 0, false},
-		{"before an OOM, with the stack of the segment, which the request has as well", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "a"}, {oom, 40, "a"}}, map[int]bool{1: true}, []int{2}, 0, false},
-		{"before a segment", defaultConfig(), []entry{{segmentAlloc, 20, ""}, {segmentFree, 20, ""}, {segmentAlloc, 40, ""}, {alloc, 40, ""}}, map[int]bool{1: true}, []int{3}, 1, false},
-		{"before a segment, and it is the request that frees", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "b"}, {segmentAlloc, 40, "b"}, {alloc, 40, "b"}}, map[int]bool{}, []int{3}, 0, false},
-		{"before a segment, and the request has no stack", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {alloc, 20, "a"}, {segmentFree, 20, "b"}, {segmentAlloc, 40, ""}, {alloc, 40, ""}}, map[int]bool{2: true}, []int{4}, 1, false},
-		{"by empty_cache", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "empty_cache"}, {oom, 40, "empty_cache"}}, map[int]bool{1: false}, []int{2}, 0, false},
+		{"before an OOM", defaultConfig(), []entry{{segmentAlloc, 20, ""}, {segmentFree, 20, ""}, {oom, 40, ""}}, map[int]bool{1: true}, []int{2}, 0, false, [2]uint64{0, 40}, [2]uint64{0, 0}},
+		{"before an OOM, and it is the request that frees", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "b"}, {oom, 40, "b"}}, map[int]bool{}, []int{2}, 0, false, [2]uint64{0, 40}, [2]uint64{0, 0}},
+		{"before an OOM, by something else", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "c"}, {oom, 40, "b"}}, map[int]bool{1: false}, []int{2}, 0, false, [2]uint64{0, 40}, [2]uint64{0, 0}},
+		{"before an OOM, with the stack of the segment, which the request has as well", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "a"}, {oom, 40, "a"}}, map[int]bool{1: true}, []int{2}, 0, false, [2]uint64{0, 40}, [2]uint64{0, 0}},
+		{"before a segment", defaultConfig(), []entry{{segmentAlloc, 20, ""}, {segmentFree, 20, ""}, {segmentAlloc, 40, ""}, {alloc, 40, ""}}, map[int]bool{1: true}, []int{3}, 1, false, [2]uint64{60, 60}, [2]uint64{60, 60}},
+		{"before a segment, and it is the request that frees", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "b"}, {segmentAlloc, 40, "b"}, {alloc, 40, "b"}}, map[int]bool{}, []int{3}, 0, false, [2]uint64{60, 60}, [2]uint64{0, 0}},
+		{"before a segment, and the request has no stack", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {alloc, 20, "a"}, {segmentFree, 20, "b"}, {segmentAlloc, 40, ""}, {alloc, 40, ""}}, map[int]bool{2: true}, []int{4}, 1, false, [2]uint64{60, 60}, [2]uint64{60, 60}},
+		{"before pages, of which a memory fraction is compared with the request", expandable, []entry{{spec.ActionSegmentMap, 20, ""}, {spec.ActionSegmentUnmap, 20, ""}, {spec.ActionSegmentMap, 20, ""}, {alloc, 15, ""}},
+			map[int]bool{1: true}, []int{3}, 1, false, [2]uint64{40, 36}, [2]uint64{40, 36}},
+		{"by empty_cache", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "empty_cache"}, {oom, 40, "empty_cache"}}, map[int]bool{1: false}, []int{2}, 0, false, [2]uint64{0, 40}, [2]uint64{0, 0}},
 		{"garbage", collecting, []entry{{segmentAlloc, 90, ""}, {segmentFree, 90, ""}, {alloc, 1, ""}, {segmentAlloc, 20, ""}, {segmentFree, 20, ""}, {segmentAlloc, 30, ""}, {alloc, 30, ""}},
-			map[int]bool{1: false, 4: true}, nil, 0, false},
+			map[int]bool{1: false, 4: true}, nil, 0, false, [2]uint64{100, 100}, [2]uint64{0, 0}},
 		{"garbage, by its stack", collecting, []entry{{segmentAlloc, 90, "a"}, {segmentFree, 90, "b"}, {alloc, 1, "c"}, {segmentAlloc, 20, "a"}, {segmentFree, 20, "b"}, {segmentAlloc, 30, "b"}, {alloc, 30, "b"}},
-			map[int]bool{1: false}, nil, 0, false},
+			map[int]bool{1: false}, nil, 0, false, [2]uint64{100, 100}, [2]uint64{0, 0}},
 		{"a small segment is no garbage", collecting, []entry{{segmentAlloc, 90, ""}, {segmentFree, 90, ""}, {alloc, 1, ""}, {segmentAlloc, 2, ""}, {segmentFree, 2, ""}, {segmentAlloc, 30, ""}, {alloc, 30, ""}},
-			map[int]bool{1: false, 4: false}, nil, 0, false},
-		{"garbage, or of a refused request", collecting, []entry{{segmentAlloc, 20, ""}, {segmentFree, 20, ""}, {segmentAlloc, 40, ""}, {alloc, 40, ""}}, map[int]bool{1: true}, []int{3}, 1, true},
+			map[int]bool{1: false, 4: false}, nil, 0, false, [2]uint64{0, 0}, [2]uint64{0, 0}},
+		{"garbage, or of a refused request", collecting, []entry{{segmentAlloc, 20, ""}, {segmentFree, 20, ""}, {segmentAlloc, 40, ""}, {alloc, 40, ""}}, map[int]bool{1: true}, []int{3}, 1, true, [2]uint64{100, 100}, [2]uint64{100, 100}},
 	} {
 		var trace []snapshot.TraceEntry
 		for _, e := range test.trace {
@@ -200,6 +205,12 @@ func TestDoubtfulFrees(t *testing.T) {
 		}
 		if !maps.Equal(got.emptied, test.emptied) || !slices.Equal(refusals, test.refusals) || got.doubtful != test.doubtful || got.retriesOpen != test.open {
 			t.Errorf("%s: emptied %v, refused %v, %d of them doubtful, open %v", test.what, got.emptied, refusals, got.doubtful, got.retriesOpen)
+		}
+		below := func(device, fraction uint64) [2]uint64 {
+			return [2]uint64{(device + 1) / spec.MiB, (fraction + 1) / spec.MiB}
+		}
+		if b := got.limit; below(b.ofDevice[1], b.ofFraction[1]) != test.below || below(b.doubtful.device, b.doubtful.fraction) != test.doubt || b.byGarbage != (len(refusals) == 0 && test.below[1] > 0) {
+			t.Errorf("%s: %+v", test.what, b)
 		}
 	}
 }
@@ -231,6 +242,13 @@ func TestKindsOfLimits(t *testing.T) {
 		f.peak, f.leastFraction = 700, 600
 		f.concludeKind()
 		got := f.limit
+		device := [2]uint64{700, max(f.sure.device, f.doubt.device)}
+		if f.full {
+			device = [2]uint64{f.leastOfDevice, f.mostOfDevice}
+		}
+		if got.ofDevice != device || got.ofFraction != [2]uint64{600, max(f.sure.fraction, f.doubt.fraction)} || got.doubtful != f.doubt {
+			t.Errorf("%s: %+v of a device, %+v of a memory fraction, %+v if doubtful frees were refused requests", test.what, got.ofDevice, got.ofFraction, got.doubtful)
+		}
 		got.ofFraction, got.ofDevice, got.doubtful = test.want.ofFraction, test.want.ofDevice, test.want.doubtful
 		if got != test.want {
 			t.Errorf("%s: %+v, not %+v", test.what, got, test.want)
@@ -270,6 +288,8 @@ func TestReadings(t *testing.T) {
 		{"either", unknown, 0, 2, false, both},
 		{"either, and no fraction agrees with all", LimitBounds{Kind: UnknownLimit, Least: 100, Most: 103, ofFraction: [2]uint64{60, 53}}, 0, 2, false,
 			slices.Concat(fraction(false, 100, 101, 102, 103), device(false, 100, 101, 102, 103))},
+		{"either, and the fraction is known", LimitBounds{Kind: UnknownLimit, Least: 100, Most: 103, ofFraction: [2]uint64{60, 60}}, 0, 2, false,
+			slices.Concat(fraction(false, 60), device(false, 100, 101, 102, 103))},
 		{"either, or none", unknown, 2, 2, false, append(slices.Clone(both), Reading{EmptyCache: true})},
 		{"either, and some frees are doubtful", below, 1, 2, false,
 			slices.Concat(fraction(false, 50), device(false, 100, 100, 100, 101), fraction(true, 50, 51, 52, 53), device(true, 100, 101, 102, 103))},

@@ -43,6 +43,16 @@ func TestStepsOfSmallestLimit(t *testing.T) {
 			}
 		}
 	}
+	// A memory fraction is compared with the request's segment, and the device has to have the whole pages that are mapped.
+	w.Requests = []Request{{Kind: Malloc, Bytes: 30 * spec.MiB}}
+	for _, test := range []struct {
+		limits Limits
+		want   uint64
+	}{{Limits{}, 30}, {Limits{Fraction: 1}, 30}, {Limits{Device: 1}, 40}, {Limits{Fraction: 1, Device: 1}, 30}} {
+		if got, err := smallestLimit(w, "expandable_segments:True", measuredDriver, Reading{Limits: test.limits}); got != test.want*spec.MiB || err != nil {
+			t.Errorf("%+v with expandable segments: %d, %v", test.limits, got, err)
+		}
+	}
 	w.Requests = nil
 	if got, err := smallestLimit(w, "", measuredDriver, Reading{}); got != limitStep || err != nil {
 		t.Errorf("without requests: %d, %v", got, err)

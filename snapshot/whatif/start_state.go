@@ -34,7 +34,7 @@ type activeBlock struct {
 type allocatorState struct {
 	reserved     reservedMemory
 	active       btree.Map[spec.Ptr, activeBlock]
-	inconsistent map[int]bool // the indexes of entries that contradict what follows them
+	inconsistent map[int]struct{} // the indexes of entries that contradict what follows them
 	skipped      []spec.Action
 }
 
@@ -111,10 +111,10 @@ func freedRange(e *snapshot.TraceEntry) reservedRange {
 // stateAtStart undoes a whole history.
 func stateAtStart(f *snapshot.File, dev spec.Device, trace []snapshot.TraceEntry, skipped []spec.Action) *allocatorState {
 	s := stateAtEnd(f, dev)
-	s.skipped, s.inconsistent = skipped, map[int]bool{}
+	s.skipped, s.inconsistent = skipped, map[int]struct{}{}
 	for i := range slices.Backward(trace) {
 		if !s.undo(&trace[i]) {
-			s.inconsistent[i] = true
+			s.inconsistent[i] = struct{}{}
 		}
 	}
 	return s

@@ -117,6 +117,8 @@ func TestJoinedStreams(t *testing.T) {
 {"op":"pool_begin","pool":[1,0],"by":"capture","stream":1}
 {"op":"malloc","id":1,"size":512,"stream":1,"addr":4194304,"events":[["segment_alloc",4194304,2097152,16],["alloc",4194304,512,16]]}
 {"op":"malloc","id":2,"size":512,"stream":2,"addr":8388608,"events":[["segment_alloc",8388608,2097152,32],["alloc",8388608,512,32]]}
+{"op":"malloc","id":4,"size":512,"stream":1,"addr":4194816,"events":[["alloc",4194816,512,16]]}
+{"op":"malloc","id":5,"size":512,"stream":2,"thread":3,"addr":8389632,"events":[["alloc",8389632,512,32]]}
 {"op":"pool_end","pool":[1,0]}
 {"op":"malloc","id":3,"size":512,"stream":2,"addr":8389120,"events":[["alloc",8389120,512,32]]}
 {"end":true}
@@ -129,7 +131,7 @@ func TestJoinedStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.Unrecorded.UnknownPools != 1 || w.Mallocs != 3 {
+	if w.Unrecorded.UnknownPools != 1 || w.Mallocs != 5 {
 		t.Errorf("%d of %d requests may be of the capture", w.Unrecorded.UnknownPools, w.Mallocs)
 	}
 }
