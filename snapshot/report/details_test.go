@@ -340,13 +340,19 @@ func TestFramesOfStacks(t *testing.T) {
 		{"the program's, which is the only one", ownFrameAbove + 1, 1, 1, 0, []int{0}, 0},
 		{"the last", noFramesAbove, 1, 4, 2, []int{2}, 1},
 		{"none", noFramesAbove + 1, 1, 4, 2, nil, 1},
-		{"the page is shared, two frames", twoFramesAbove/2 - 1, 2, 4, 2, []int{0, 2}, 1},
+		{"the page is shared, as many bytes as all frames have", twoFramesAbove/2 - cost(stack(4, 2)), 2, 4, 2, upTo(4), 0},
+		{"the page is shared, a byte more", twoFramesAbove/2 - cost(stack(4, 2)) + 1, 2, 4, 2, []int{0, 2}, 1},
+		{"the page is shared, a byte more, and the program's is the innermost", twoFramesAbove/2 - cost(stack(4, 0)) + 1, 2, 4, 0, []int{0}, 1},
 		{"the page is shared, the program's", ownFrameAbove/2 + 1, 2, 4, 2, []int{2}, 1},
 		{"the page is shared, none", noFramesAbove/2 + 1, 2, 4, 2, nil, 1},
 	} {
 		s := newStacks(test.share)
 		s.bytes = test.bytes
-		at := s.add(stack(test.length, test.own))
+		given := stack(test.length, test.own)
+		at := s.add(given)
+		if !slices.Equal(given, stack(test.length, test.own)) {
+			t.Errorf("%s: the call stack itself has changed", test.what)
+		}
 		if again := s.add(stack(test.length, test.own)); again != at || (at == noStack) != (test.want == nil) || s.LeftOut != test.leftOut {
 			t.Errorf("%s: stack %d, the second time %d, %d are left out", test.what, at, again, s.LeftOut)
 			continue
@@ -407,13 +413,18 @@ func TestMaximaOfRanges(t *testing.T) {
 
 // TestListedOOMs: the first requests that failed are listed, and all are counted.
 func TestListedOOMs(t *testing.T) {
-	const most = 4 // of a report that shares the page with many
-	for _, n := range []int{1, most, most + 1, 2 * most} {
+	const most = 4                                                        // of a report that shares the page with many
+	for _, n := range []int{1, most, most + 1, 2 * most, -1, -most - 1} { // below 0 the history begins with them
 		f := &snapshot.File{DeviceTraces: [][]snapshot.TraceEntry{nil}}
 		add := func(a spec.Action, at spec.Ptr) {
 			f.DeviceTraces[0] = append(f.DeviceTraces[0], snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: a, Addr: at, Size: 2 * spec.MiB}, TimeUS: int64(100 + len(f.DeviceTraces[0])), Context: &snapshot.Context{}})
 		}
-		add(spec.ActionSegmentAlloc, 1<<30)
+		first := 0
+		if n > 0 {
+			add(spec.ActionSegmentAlloc, 1<<30)
+			first = 1
+		}
+		n = max(n, -n)
 		for range n {
 			add(spec.ActionOOM, 100)
 		}
@@ -421,7 +432,7 @@ func TestListedOOMs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(d.OOMs) != min(n, most) || d.Summary.OOMs != n || d.Summary.Requests != n || d.OOMs[0].Entry != 1 || d.OOMs[0].TimeUS != 1 || d.moment("oom").Entry != 1 {
+		if len(d.OOMs) != min(n, most) || d.Summary.OOMs != n || d.Summary.Requests != n || d.OOMs[0].Entry != first || d.OOMs[0].TimeUS != int64(first) || d.moment("oom").Entry != first {
 			t.Errorf("%d failed: %+v of %d are listed, the first moment is at %d", n, d.OOMs, d.Summary.OOMs, d.moment("oom").Entry)
 		}
 	}
