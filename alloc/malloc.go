@@ -97,12 +97,12 @@ func (d *device) hitLocked(stream spec.Stream, bytes uint64) spec.Ptr {
 		return 0
 	}
 	lists.free.remove(b)
-	// What shouldSplitLocked says of such a block.
-	leastRemainder := d.geometry.MinBlock
+	remaining := b.size - size
+	split := remaining >= d.geometry.MinBlock // what shouldSplitLocked says of such a block
 	if size > d.geometry.SmallSize && !d.cfg.ExpandableSegments {
-		leastRemainder = d.geometry.SmallSize + 1
+		split = remaining > d.geometry.SmallSize
 	}
-	return d.allocFoundBlockLocked(b, size, bytes, b.size-size >= leastRemainder).ptr
+	return d.allocFoundBlockLocked(b, size, bytes, split).ptr
 }
 
 // accessible is the block, or nil if memory of its segment still has to be made accessible.
