@@ -58,6 +58,16 @@ func TestSmallLogs(t *testing.T) {
 		{"a copy of what is not allocated is no work", header +
 			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"copy","stream":0,"reads":[[7,0,0]],"writes":[[1,0,0]]}` + "\n" + `{"op":"free","id":1}` + "\n" + `{"end":true}` + "\n",
 			[]string{"not allocated: work touches id 7, which is not allocated", noWork, noDriver}},
+		{"parts of an allocation", header +
+			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"kernel","stream":0,"reads":[[1,256,256],[1,512,0],[1,0,512]]}` + "\n" +
+			`{"op":"kernel","stream":0,"reads":[[1,256,257],[1,513,0],[1,600,8]]}` + "\n" + `{"op":"free","id":1}` + "\n" + `{"end":true}` + "\n",
+			[]string{noDriver, "not allocated: work touches 257 bytes from byte 256 of 0x1000 on, which has 512 (allocated in line 2)",
+				"not allocated: work touches 0 bytes from byte 513 of 0x1000 on, which has 512 (allocated in line 2)", "not allocated: work touches 8 bytes from byte 600 of 0x1000 on, which has 512 (allocated in line 2)"}},
+		{"work on what was freed, and frees of what is not allocated", header +
+			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"free","id":1}` + "\n" + `{"op":"kernel","stream":0,"reads":[[1,0,0]]}` + "\n" +
+			`{"op":"free","id":1}` + "\n" + `{"op":"free","id":7}` + "\n" + `{"end":true}` + "\n",
+			[]string{noDriver, "not allocated: work touches 0x1000 (512 bytes, allocated in line 2), which was freed in line 3",
+				"double free: 0x1000 (512 bytes, allocated in line 2) was freed before, in line 3", "foreign free: id 7 is not allocated, and was not before, as far as is remembered"}},
 		{"memory below the first that a device has", csvHeader + "1,1,allocate,0x1ff,512,0\n1,2,free,0x1ff,512,0\n",
 			[]string{"no memory: 512 bytes at 0x1ff were allocated, and the driver has not given all of that memory", noWork, noDriver}},
 		{"the first memory", csvHeader + "1,1,allocate,0x200,512,0\n1,2,free,0x200,512,0\n", []string{noWork, noDriver}},
@@ -267,6 +277,16 @@ func TestAnswers(t *testing.T) {
 			_, err := Reader(strings.NewReader(csvHeader+"1,1,record event,0x5,0,0x10\n1,2,"+fmt.Sprintf(query, answer)+"\n"), "log", Options{})
 			if (err == nil) != known || err != nil && !strings.Contains(err.Error(), "Size: want 0 or 1, have") {
 				t.Errorf(query+": %v", answer, err)
+			}
+		}
+	}
+	for answer, told := range map[int]bool{0: false, 1: true} {
+		for _, query := range []string{"query event,0x5,%d,0", "query stream,0,%d,0x10"} {
+			log := csvHeader + "1,1,allocate,0x1000,512,0\n1,2,write,0x1000,0,0x10\n1,3,record event,0x5,0,0x10\n1,4," + fmt.Sprintf(query, answer) +
+				"\n1,5,free,0x1000,512,0\n1,6,allocate,0x1000,512,0\n1,7,host read,0x1000,0,0\n1,8,free,0x1000,512,0\n"
+			result, err := Reader(strings.NewReader(log), "log", Options{})
+			if err != nil || (len(result.Violations) == 0) != told {
+				t.Errorf(query+": %+v, %v", answer, result, err)
 			}
 		}
 	}
