@@ -325,9 +325,10 @@ func pageBytes(t *testing.T, s *stacks) (bytes int) {
 // TestFramesOfStacks: which frames of a call stack a page has. The program's own frame is among them, however deep the
 // stack is and however many bytes the stacks before have taken.
 func TestFramesOfStacks(t *testing.T) {
-	cost := func(list snapshot.Frames) int {
+	cost := func(list snapshot.Frames) int { // of the frames alone
 		s := newStacks(1)
-		return s.cost(list)
+		s.add(list)
+		return pageBytes(t, &s) - 6*len(list)
 	}
 	for _, test := range []struct {
 		what        string
