@@ -35,6 +35,39 @@ func TestBreachesThatAreNotListed(t *testing.T) {
 	}
 }
 
+// TestLeftOutOfOne: violations that are all alike are one, with the number of those that are not listed.
+func TestLeftOutOfOne(t *testing.T) {
+	r := &violationReport{}
+	for range maxViolations + 3 {
+		r.add(noReuseWhileInUse, 0, 0x1000, "too early")
+	}
+	if list := r.list(); len(list) != 1 || list[0].Sentence != "too early (3 more like this are not listed)" {
+		t.Errorf("%v", list)
+	}
+}
+
+// TestWorkThatIsOverIsForgotten: freed memory is remembered as long as work may use it.
+func TestWorkThatIsOverIsForgotten(t *testing.T) {
+	h := NewHistory()
+	use := func(at spec.Ptr) {
+		h.Allocated(Allocation{Stream: 1, Ptr: at, Bytes: 512})
+		h.StreamRecorded(at, 0, 2)
+		h.Submitted(0, 2)
+		h.Freed(at)
+	}
+	for i := range 100 {
+		use(spec.Ptr(0x10000 + 0x1000*i))
+	}
+	if len(h.retired) != 100 {
+		t.Errorf("%d pieces of memory are remembered that work uses, want 100", len(h.retired))
+	}
+	h.StreamSynchronized(0, 2)
+	use(0x1000)
+	if len(h.retired) != 1 {
+		t.Errorf("%d pieces of memory are remembered that work uses, want one", len(h.retired))
+	}
+}
+
 // TestSumsOfFreed: what all pools have freed is what small and large ones have, also when the statistics were reset.
 func TestSumsOfFreed(t *testing.T) {
 	r := &violationReport{}
