@@ -22,7 +22,7 @@ func TestGroupThatGrows(t *testing.T) {
 		d.uses.number++
 		d.meet(p, &m, &footprint{
 			Range: p.Range, Epoch: m.Epoch, number: d.uses.number, write: true, lifetime: life,
-			act: &act{work: d.uses.number, kind: "kernel", stream: l.Stream().Stream},
+			act: &act{work: d.uses.number, kind: workKernel, stream: l.Stream().Stream},
 		})
 		return len(d.found)
 	}

@@ -53,7 +53,7 @@ func TestEndLifetimeOnStream(t *testing.T) {
 		g.BeginLifetime(Lifetime{Range: r, Number: 1})
 		must(t, g.Launch(spec.Launch{Stream: one, Writes: []spec.Range{r}}))
 		if waits {
-			done, err := g.WaitStream(0, two, one)
+			done, err := g.WaitStream(logged(t, g, two), logged(t, g, one))
 			if !done || err != nil {
 				t.Fatal(done, err)
 			}
@@ -70,6 +70,13 @@ func TestEndLifetimeOnStream(t *testing.T) {
 	must(t, New(Config{}).EndLifetimeOn(0, 0, 8, "free")) // nothing is followed
 }
 
+func logged(t *testing.T, g *GPU, s spec.Stream) LoggedStream {
+	t.Helper()
+	found, err := g.LoggedStream(0, s)
+	must(t, err)
+	return found
+}
+
 func newStream(t *testing.T, g *GPU) spec.Stream {
 	t.Helper()
 	s, err := g.CreateStream(0)
@@ -83,12 +90,21 @@ func TestWaitStreamOfCaptures(t *testing.T) {
 	captured, other := newStream(t, g), newStream(t, g)
 	must(t, g.BeginCapture(0, captured, spec.CaptureRelaxed))
 	for _, pair := range [][2]spec.Stream{{captured, other}, {other, captured}} {
-		if done, err := g.WaitStream(0, pair[0], pair[1]); done || err != nil {
+		if done, err := g.WaitStream(logged(t, g, pair[0]), logged(t, g, pair[1])); done || err != nil {
 			t.Errorf("%v waits for %v: %v, %v", pair[0], pair[1], done, err)
 		}
 	}
-	if _, err := g.WaitStream(0, 99, other); err == nil {
-		t.Error("a stream that is not there waits")
+	if _, err := g.LoggedStream(0, 99); err == nil {
+		t.Error("a stream that is not there is found")
+	}
+	first, second := logged(t, g, other), logged(t, g, newStream(t, g))
+	must(t, g.DestroyStream(0, other))
+	if _, err := g.WaitStream(first, second); err == nil {
+		t.Error("a stream that was destroyed waits")
+	}
+	must(t, g.AddStream(0, other))
+	if done, err := g.WaitStream(first, second); !done || err != nil {
+		t.Errorf("the next stream with the handle waits: %v, %v", done, err)
 	}
 }
 
@@ -266,7 +282,7 @@ func TestThreadsThatEnd(t *testing.T) {
 	must(t, g.Launch(spec.Launch{Stream: s}))
 	before := g.Known()
 	g.SetThread(1)
-	g.SeeStream(0, s)
+	g.SeeStream(logged(t, g, s))
 	if before.CoversAll(g.Known()) {
 		t.Fatal("the thread has seen nothing")
 	}

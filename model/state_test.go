@@ -259,7 +259,8 @@ func TestEventsInCaptures(t *testing.T) {
 func TestUsesOfWhatIsNotHeld(t *testing.T) {
 	s := newState("")
 	s.Truth = &model.Truth{Touches: []model.Touch{{Ptr: 0x1000000, Stream: side}}}
-	if next := s.AppendUses(0x1000000); !next.Equal(s) {
+	next := s.Copy()
+	if next.AppendUses(0x1000000); !next.Equal(s) {
 		t.Errorf("%#v", next.Streams)
 	}
 }
