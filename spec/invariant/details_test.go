@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"gaugeblock/spec"
@@ -122,6 +123,22 @@ func TestSecondLookFails(t *testing.T) {
 		if violations, err := CheckInspector(0, in, spec.DefaultGeometry(), nil); !errors.Is(err, cause) || violations != nil || in.asked != 2 {
 			t.Errorf("%s: %v, %v, asked %d times", name, violations, err, in.asked)
 		}
+	}
+}
+
+// TestEmptyBlockInUse: a block without bytes that is in use breaks two rules, for its size and for the
+// request.
+func TestEmptyBlockInUse(t *testing.T) {
+	w := blockWalk{}
+	r := &violationReport{}
+	w.start(spec.DefaultGeometry(), 0, r)
+	w.block(&spec.BlockView{Address: 2 << 20, First: true, Mapped: true, Allocated: true})
+	var broken []int
+	for _, v := range r.list() {
+		broken = append(broken, v.Number)
+	}
+	if !slices.Equal(broken, []int{sizesAndAlignment, requestsFit}) {
+		t.Errorf("%v", r.found)
 	}
 }
 
