@@ -228,6 +228,36 @@ func TestSweepForgets(t *testing.T) {
 	}
 }
 
+// TestSweepKeepsTheRest: of the accesses of several lifetimes just those are forgotten that are over,
+// whichever they are.
+func TestSweepKeepsTheRest(t *testing.T) {
+	for over := range 1 << 4 {
+		d := &detector{order: happensbefore.New()}
+		p := spec.Range{Ptr: 0x1000, Bytes: 512}
+		var lanes []*happensbefore.Lane
+		for i := range 4 {
+			lanes = append(lanes, d.order.NewLane(spec.DeviceStream{Stream: spec.Stream(i + 1)}))
+			m := moment{Moment: d.order.Submit(lanes[i])}
+			d.use(&m, &act{}, claim{Range: p, write: true, lifetime: &Lifetime{Number: uint64(i + 1), Range: p}})
+		}
+		var want, got []uint64
+		for i, l := range lanes {
+			if over&(1<<i) != 0 {
+				d.order.See(l.Clock())
+			} else {
+				want = append(want, uint64(i+1))
+			}
+		}
+		d.uses.sweep(d.order)
+		for _, p := range d.uses.patches.Values() {
+			p.each(func(f *footprint) { got = append(got, f.lifetime.Number) })
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("accesses of lifetimes %v are remembered, want %v", got, want)
+		}
+	}
+}
+
 // TestLanesOfRemembered: the number of a stream that was destroyed does not serve another stream
 // while work of it is remembered, or while accesses are known to come before such work. (Else the
 // other stream's work would count as coming after it.)

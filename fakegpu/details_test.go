@@ -196,6 +196,17 @@ func TestMemoryOfGraphs(t *testing.T) {
 	if used, reserved := g.GraphMemory(0); used != 0 || reserved != 0 || g.IsOfGraph(kept) {
 		t.Errorf("%d of %d bytes are used when the memory is freed as well", used, reserved)
 	}
+	again := newStream(t, g)
+	must(t, g.BeginCapture(0, again, spec.CaptureRelaxed))
+	must(t, g.Launch(spec.Launch{Stream: again}))
+	status, err := g.CaptureStatus(0, again)
+	must(t, err)
+	_, err = g.NodeType(status.Terminals[0])
+	must(t, err)
+	g.Exit()
+	if _, err := g.NodeType(status.Terminals[0]); err == nil {
+		t.Error("a node of a process that has ended has a type")
+	}
 }
 
 // TestExitEndsWork: what a process that ends has given to its streams is over.
