@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -75,11 +74,11 @@ func (c *examineCommand) Validate() error {
 
 // Run examines, and prints what came of it.
 func (c *examineCommand) Run(env *environment) (err error) {
-	build, err := os.MkdirTemp("", "gaugeblock-examine-")
+	build, remove, err := scratch("gaugeblock-examine-", endings...)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(build)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	level := examineLevels[c.Level]
 	search := examine.Search{
 		Malloc: c.Alloc, Free: c.Free, Contract: c.Contract, Level: level,

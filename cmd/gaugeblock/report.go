@@ -91,7 +91,10 @@ func (c *reportCommand) Run(env *environment) error {
 	if out == nil {
 		return memoryreport.Write(env.page, page)
 	}
-	if err := out.Write(page); err != nil {
+	end := atSignal(out.Abandon, endings...)
+	err = out.Write(page)
+	end()
+	if err != nil {
 		return err
 	}
 	name := c.Out
