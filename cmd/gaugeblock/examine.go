@@ -68,9 +68,14 @@ func (c *examineCommand) Validate() error {
 		return fmt.Errorf("--devices=%d: a program has at least one", c.Devices)
 	case c.Patience <= 0:
 		return fmt.Errorf("--patience=%v: a call needs some time", c.Patience)
+	case !c.isOfLibrary() && (c.Alloc != "" || c.Free != ""):
+		return errors.New("--alloc and --free name functions of a library, and this is a program")
 	}
-	return nil
+	return checkOut(c.Out)
 }
+
+// isOfLibrary reports whether a shared library is examined, and not a program.
+func (c *examineCommand) isOfLibrary() bool { return len(c.Subject) == 1 && isLibrary(c.Subject[0]) }
 
 // Run examines, and prints what came of it.
 func (c *examineCommand) Run(env *environment) (err error) {
@@ -84,8 +89,11 @@ func (c *examineCommand) Run(env *environment) (err error) {
 		Malloc: c.Alloc, Free: c.Free, Contract: c.Contract, Level: level,
 		Operations: c.Ops, Seed: c.Seed, Patience: c.Patience, Devices: c.Devices, Directory: c.Out, Build: build, Again: c.Replay,
 	}
-	if len(c.Subject) == 1 && isLibrary(c.Subject[0]) {
+	if c.isOfLibrary() {
 		search.Library = c.Subject[0]
+		if _, err := examine.FindFunctions(c.Subject[0], c.Alloc, c.Free); err != nil {
+			return err // before anything is built
+		}
 		if err := examine.Build(build); err != nil {
 			return err
 		}

@@ -61,6 +61,9 @@ func (c *torchCommand) Validate() error {
 	if err := checkWorkers(c.Workers, 1); err != nil {
 		return err
 	}
+	if err := checkOut(c.Out); err != nil {
+		return err
+	}
 	if len(c.Config) > 0 && !c.Edges {
 		return errors.New("--config is of --edges")
 	}
