@@ -91,7 +91,7 @@ func (c *examineCommand) Run(env *environment) (err error) {
 	}
 	if c.isOfLibrary() {
 		search.Library = c.Subject[0]
-		if _, err := examine.FindFunctions(c.Subject[0], c.Alloc, c.Free); err != nil {
+		if _, err := search.Functions(); err != nil {
 			return err // before anything is built
 		}
 		if err := examine.Build(build); err != nil {
