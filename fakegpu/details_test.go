@@ -150,7 +150,12 @@ func TestMemoryOfGraphs(t *testing.T) {
 	if _, err := g.NodeType(99); err == nil {
 		t.Error("a node that is not there has a type")
 	}
-	if found, err := g.FreeOfGraph(kept); !found || err == nil {
+	failure := errors.New("failure")
+	must(t, g.FailCall("Free", 1, failure))
+	if found, err := g.FreeOfGraph(kept); !found || !errors.Is(err, failure) {
+		t.Errorf("a call that fails, before a launch: %v, %v", found, err)
+	}
+	if found, err := g.FreeOfGraph(kept); !found || err == nil || errors.Is(err, failure) {
 		t.Errorf("before a launch: %v, %v", found, err)
 	}
 	exec, err := g.Instantiate(graph)
@@ -159,7 +164,6 @@ func TestMemoryOfGraphs(t *testing.T) {
 	if used, reserved := g.GraphMemory(0); used == 0 || used >= reserved {
 		t.Errorf("%d of %d bytes are used", used, reserved)
 	}
-	failure := errors.New("failure")
 	must(t, g.FailCall("Free", 1, failure))
 	if found, err := g.FreeOfGraph(kept); !found || !errors.Is(err, failure) {
 		t.Errorf("a call that fails: %v, %v", found, err)
@@ -172,8 +176,25 @@ func TestMemoryOfGraphs(t *testing.T) {
 	}
 	other, err := g.Malloc(0, 512)
 	must(t, err)
+	must(t, g.FailCall("Free", 1, failure))
 	if found, err := g.FreeOfGraph(other); found || err != nil {
 		t.Errorf("other memory: %v, %v", found, err)
+	}
+	if err := g.Free(0, other); !errors.Is(err, failure) {
+		t.Errorf("to ask whose the memory is was a call of the driver: the next one gives %v", err)
+	}
+
+	// What a launch has allocated stays until it is freed, whatever becomes of the graph.
+	must(t, g.LaunchGraph(exec, 0, s))
+	must(t, errors.Join(g.DestroyGraphExec(exec), g.DestroyGraph(graph)))
+	if used, reserved := g.GraphMemory(0); used != 512 || reserved != 512 {
+		t.Errorf("%d of %d bytes are used when the graph is gone", used, reserved)
+	}
+	if found, err := g.FreeOfGraph(kept); !found || err != nil {
+		t.Errorf("when the graph is gone: %v, %v", found, err)
+	}
+	if used, reserved := g.GraphMemory(0); used != 0 || reserved != 0 || g.IsOfGraph(kept) {
+		t.Errorf("%d of %d bytes are used when the memory is freed as well", used, reserved)
 	}
 }
 
@@ -225,14 +246,14 @@ func TestDurationOfWork(t *testing.T) {
 func TestEqualPatchesMerge(t *testing.T) {
 	u := &uses{}
 	var list []*patch
-	for _, at := range []spec.Ptr{0x100, 0x200, 0x300, 0x500} {
+	for _, at := range []spec.Ptr{0x100, 0x200, 0x300, 0x500, 0x600} {
 		p := &patch{Range: spec.Range{Ptr: at, Bytes: 0x100}}
 		u.patches.Set(at, p)
 		list = append(list, p)
 	}
 	u.merge(list)
 	all := u.patches.Values()
-	if len(all) != 2 || all[0].Range != (spec.Range{Ptr: 0x100, Bytes: 0x300}) || all[1].Range != (spec.Range{Ptr: 0x500, Bytes: 0x100}) {
+	if len(all) != 2 || all[0].Range != (spec.Range{Ptr: 0x100, Bytes: 0x300}) || all[1].Range != (spec.Range{Ptr: 0x500, Bytes: 0x200}) {
 		t.Errorf("%d patches: %v", len(all), all)
 	}
 }

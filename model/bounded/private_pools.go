@@ -204,7 +204,7 @@ func capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
 func (p *PrivatePools) cacheIsReleasedInCapture(s *model.State) bool {
 	released := s.ReleaseDefaultPool()
 	return p.everyFailure(s, func(_ spec.Stream, bytes uint64) bool {
-		need := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
+		need := s.SegmentSize(s.Round(bytes))
 		return released.Reserved()+need > min(p.Limit, p.Memory)
 	})
 }

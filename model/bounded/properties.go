@@ -36,7 +36,7 @@ func (c *CachingAllocator) outOfMemoryIsReal(s *model.State) bool {
 	emptied := c.tryEmptyCache(s)
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
 		_, cached := s.ProcessEvents().GetFreeBlock(stream, bytes)
-		need := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
+		need := s.SegmentSize(s.Round(bytes))
 		room := emptied.Reserved()+need <= min(c.Limit, c.Memory)
 		return !cached && !room
 	})
@@ -65,7 +65,7 @@ func (c *CachingAllocator) request(label int) (stream spec.Stream, bytes uint64,
 // anyBlockIsGood is about max_split_size: see tla/OutOfMemory.tla.
 func (c *CachingAllocator) anyBlockIsGood(s *model.State) bool {
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
-		size := model.Round(bytes, s.Config, s.Geometry)
+		size := s.Round(bytes)
 		return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
 			candidate := isInactive(b) && g.Stream == stream && g.PoolKind == s.Geometry.PoolKind(size)
 			return !candidate || b.Size < size
