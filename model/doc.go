@@ -70,8 +70,8 @@
 //
 // Pool routing by thread or by capture id; pools with allocator functions of their
 // own; reuse of frees within a capture (graph_capture_record_stream_reuse); sharing
-// between processes; driver calls about captures that fail, and two that fail in one
-// operation. Of the statistics only current values are here: no peaks, no sums over time.
+// between processes; driver calls that fail while an earlier failure is undone. Of the
+// statistics only current values are here: no peaks, no sums over time.
 //
 // Package bounded has this model at small bounds, where all states can be explored.
 package model

@@ -11,7 +11,8 @@ func (e *exploration[S]) violation(w *failure) (*Violation[S], error) {
 	}
 	last := trace[len(trace)-1].State
 	if w.Step == none {
-		if i := e.brokenInvariant(last); i < 0 || e.options.Invariants[i].Name != w.Property {
+		explored := e.decoders[0](e.specification.Key(nil, last)) // what was checked: a mistake may be in what has no key
+		if i := e.brokenInvariant(explored); i < 0 || e.options.Invariants[i].Name != w.Property {
 			return nil, e.leadsElsewhere(w.State)
 		}
 		return &Violation[S]{Property: w.Property, Trace: trace, Loop: -1}, nil
