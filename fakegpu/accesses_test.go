@@ -296,3 +296,37 @@ func TestLanesOfRemembered(t *testing.T) {
 		t.Errorf("work of a new stream is not in order with %d earlier ones, want %d: %v", len(d.found), want, d.found)
 	}
 }
+
+// TestGroupsInOneArray: groups stay in order, each with its own accesses, though they lie in the room of
+// those that are gone.
+func TestGroupsInOneArray(t *testing.T) {
+	var lifetimes []*Lifetime
+	for i := range 6 {
+		lifetimes = append(lifetimes, &Lifetime{Number: uint64(i + 1)})
+	}
+	var list []accesses
+	for round, order := range [][]int{{1, 3, 0, 2}, {5, 4, 0}, {2, 5, 3, 4, 1}} {
+		for _, i := range order {
+			at, found := find(list, lifetimes[i])
+			if found {
+				t.Fatalf("round %d: lifetime %d has accesses already", round, i+1)
+			}
+			list = insert(list, at, lifetimes[i])
+			g := &list[at]
+			if g.lifetime != lifetimes[i] || len(g.uses) != 0 || g.over != nil || g.learned != nil || g.mixed || g.pruned != 0 {
+				t.Fatalf("round %d: the accesses of lifetime %d begin with %+v", round, i+1, *g)
+			}
+			g.uses = append(g.uses, use{footprint: &footprint{number: uint64(i)}})
+			g.over, g.mixed, g.pruned, g.learned = lifetimes[0], true, 1, &learned{}
+		}
+		if len(list) != len(order) {
+			t.Fatalf("round %d: %d groups, want %d", round, len(list), len(order))
+		}
+		for _, i := range order {
+			if g := of(list, lifetimes[i]); g == nil || len(g.uses) != 1 || g.uses[0].number != uint64(i) {
+				t.Errorf("round %d: the accesses of lifetime %d are %+v", round, i+1, g)
+			}
+		}
+		list = truncate(list, 0)
+	}
+}
