@@ -204,9 +204,22 @@ DriverSegmentsAreCounted ==
     ~ExpandableSegments =>
         \A q \in pools : q.driverSegments = Cardinality({g \in segments : g.pool = q.id})
 
-\* A pool's memory stays its own while it is used.  (A property of steps.)
+\* A pool's memory stays its own while it is used, and stays on the device: graphs use it.
+\* (A property of steps.)
 CapturedMemoryIsKept ==
-    [][\A g \in segments : UseCount(g.pool) > 0 /\ UseCount(g.pool)' > 0 => g \in segments']_vars
+    [][\A g \in segments : UseCount(g.pool) > 0 /\ UseCount(g.pool)' > 0 =>
+          g \in segments' /\ {x \in device : Inside(x, g)} \subseteq device']_vars
+
+\* The use count of a pool, on which CapturedMemoryIsKept relies, is the allocator's.  It is as
+\* many uses as the program has begun and not ended: no other step changes it, except that a
+\* pool without uses may be erased.  (A property of steps.)
+UsesAreCounted ==
+    [][\A id \in PoolIds :
+          LET begins   == \E s \in Streams : BeginAllocateToPool(id, s)
+              expected == CASE begins -> Max(UseCount(id), 0) + 1
+                            [] ReleasePool(id) -> UseCount(id) - 1
+                            [] OTHER -> UseCount(id)
+          IN UseCount(id)' = expected \/ (UseCount(id) = 0 /\ UseCount(id)' = -1)]_vars
 
 \* FAILS.  While a capture is underway no events are queried and nothing is released,
 \* of whatever pool: a malloc may fail although it need not.

@@ -104,7 +104,13 @@ var changes = map[string]func(s *bounded.State) bool{
 			return !g.Pool.IsDefault()
 		})
 	},
-	"CapturedMemoryIsKept":          dropSegments,
+	"CapturedMemoryIsKept": dropSegments,
+	"UsesAreCounted": func(s *bounded.State) bool {
+		for i := range s.Pools {
+			s.Pools[i].UseCount = 7
+		}
+		return len(s.Pools) > 0
+	},
 	"CheckpointRestoresWhatItSaved": dropSegments,
 }
 
