@@ -85,6 +85,11 @@ var changes = map[string]func(s *bounded.State) bool{
 	},
 	"OutOfMemoryIsReal": forbidSegments,
 	"AnyBlockIsGood":    forbidSegments,
+	"EmptyCacheReleasesAll": func(s *bounded.State) bool {
+		s.RelaxedCaptures = false
+		s.BeginCapture(model.PoolRouting{Pool: bounded.PoolID(1), Stream: 1}) // which forbids it
+		return true
+	},
 	"PoolsOwnTheirBlocks": func(s *bounded.State) bool {
 		owned := len(s.Pools) > 0
 		s.Pools = nil
