@@ -80,6 +80,11 @@ FreesAreAccepted ==
 
 IsAbstractMemory == Abstract!Spec /\ []CallsAreAccepted /\ FreesAreAccepted
 
+\* A malloc of so many bytes that returned something is a malloc of so many bytes there; one that
+\* returned nothing changes no allocation.  (For the properties MallocsServe.)
+Serves(returned, stream, bytes) ==
+    IF returned = {} THEN Abstract!NoAllocationChanges ELSE Abstract!Malloc(stream, bytes)
+
 \* These follow.  Where there are restores they are tested.
 AllocationsAreDisjoint == Abstract!AllocationsAreDisjoint
 InOrder == Abstract!InOrder
