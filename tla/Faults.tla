@@ -42,7 +42,8 @@ FailedEmptyCache(n) ==
     /\ FailedCall(ReleaseCalls(Heap), n)
     /\ UNCHANGED programVars
 
-\* An event cannot be recorded: the block stays allocated, with its stream uses.
+\* An event cannot be recorded: the block stays allocated, with its stream uses.  So nothing
+\* changes.
 FailedFree(addr, n) ==
     /\ Holds(addr)
     /\ \E b \in AllocatedAt(Heap, addr) : FailedCall(RecordCalls(Heap, b.uses), n)

@@ -21,7 +21,8 @@ TakeFromOverflowPool(h, p) ==
         found == UNION {GetFreeBlock(h, [p EXCEPT !.pool = id]) : id \in live}
     IN IF p.pool = 0 /\ ~ExpandableSegments THEN found ELSE {}
 
-\* The last attempt.  While a capture is underway the cache is not released.
+\* The last attempt.  While a capture is underway the cache is not released, so it is made
+\* for requests of the default pool only.
 RetryOrFail(h, p) ==
     LET last == AllocBlock(ReleaseCachedBlocksAndPools(h), p)
     IN IF CapturesUnderway(h) THEN FailOutOfMemory(h)

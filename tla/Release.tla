@@ -1,8 +1,8 @@
 ------------------------------ MODULE Release -------------------------------
 (***************************************************************************)
-(* Memory is released to the driver in whole segments: all of them in      *)
-(* emptyCache or before the last attempt of a malloc; before that only as  *)
-(* many oversize ones as are needed.  Expandable segments release free     *)
+(* Memory is released to the driver in whole segments: all that are free   *)
+(* in emptyCache and before the last attempt of a malloc; before that only *)
+(* as many oversize ones as are needed.  Expandable segments release free  *)
 (* pages instead.                                                          *)
 (***************************************************************************)
 EXTENDS Expandable
