@@ -12,15 +12,9 @@ Fails(stream, bytes) == MallocResult(Heap, stream, bytes).returned = {}
 \* The heap after all events have been waited for.
 Synchronized == SynchronizeAndFreeEvents(Heap)
 
-\* The cached memory that can be released: segments that are free as a whole, or free pages.
-ReleasableMemory(h) ==
-    IF ExpandableSegments
-    THEN UNION {Within(SegmentOf(h, b), b) : b \in {c \in h.blocks : c.addr \in h.cached}}
-    ELSE Releasable(h, 0)
-
 \* Without that memory there is room for a segment.
 DriverCouldServe(p) ==
-    LET needed == SumOfSizes(Synchronized.device) - SumOfSizes(ReleasableMemory(Synchronized))
+    LET needed == SumOfSizes(Synchronized.device) - SumOfSizes(ReleasableMemory(Synchronized, 0))
     IN needed + p.allocSize <= Min({Limit, Memory})
 
 OutOfMemoryIsReal ==
@@ -30,7 +24,7 @@ OutOfMemoryIsReal ==
 
 \* EmptyCache leaves nothing that can be released.  (A property of states: a step of an
 \* EmptyCache that does nothing is not looked at by properties of steps.)
-EmptyCacheReleasesAll == ENABLED (EmptyCache /\ ReleasableMemory(Heap') = {})
+EmptyCacheReleasesAll == ENABLED (EmptyCache /\ ReleasableMemory(Heap', 0) = {})
 
 (***************************************************************************)
 (* FAILS.  The last attempt waits for all events, which frees their        *)

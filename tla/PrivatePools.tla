@@ -222,6 +222,20 @@ UsesAreCounted ==
                             [] OTHER -> UseCount(id)
           IN UseCount(id)' = expected \/ (UseCount(id) = 0 /\ UseCount(id)' = -1)]_vars
 
+\* Outside of captures EmptyCache leaves nothing of the default pool, and of the pools that are
+\* not in use any more, that can be released.
+EmptyCacheReleasesAll ==
+    captures = <<>> =>
+        ENABLED (EmptyCache /\ \A id \in {0} \cup Freeable(PoolHeap) : ReleasableMemory(PoolHeap', id) = {})
+
+\* A pool serves requests of the default pool only where the driver does not (use_on_oom).
+\* (A property of steps.)
+OverflowsOnOutOfMemory ==
+    [][\A s \in Streams, n \in Sizes :
+          Malloc(s, n) /\ RoutedTo(s) = 0 /\ (\E x \in given' \ given : x.pool # 0) =>
+              LET p == AllocParams(s, n, 0)
+              IN ~WithinLimit(Reclaim(PoolHeap), p) \/ ~HasMemory(Reclaim(PoolHeap), p)]_vars
+
 \* FAILS.  While a capture is underway no events are queried and nothing is released,
 \* of whatever pool: a malloc may fail although it need not.
 CacheIsReleasedInCapture ==

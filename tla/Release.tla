@@ -13,6 +13,14 @@ Releasable(h, pool) ==
                       /\ ~IsSplit(h, b)
                       /\ SegmentOf(h, b).pool = pool}
 
+\* The cached memory of a pool that can be released: segments that are free as a whole, or free
+\* pages.
+ReleasableMemory(h, pool) ==
+    IF ExpandableSegments
+    THEN UNION {Within(SegmentOf(h, b), b) :
+                   b \in {c \in h.blocks : c.addr \in h.cached /\ SegmentOf(h, c).pool = pool}}
+    ELSE Releasable(h, pool)
+
 \* Segments that are one free block each are released.
 ReleaseSegments(h, bs) ==
     LET gone == {b.addr : b \in bs}

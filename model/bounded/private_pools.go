@@ -143,6 +143,10 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.cacheIsReleasedInCapture})
 	case "CapturedMemoryIsKept":
 		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: capturedMemoryIsKept})
+	case "EmptyCacheReleasesAll":
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.emptyCacheReleasesAll})
+	case "OverflowsOnOutOfMemory":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.overflowsOnOutOfMemory})
 	case "UsesAreCounted":
 		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.usesAreCounted})
 	default:
@@ -154,7 +158,7 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 // always implements Module. OutOfMemoryIsReal is not in it: requests of one pool cannot
 // have the cached memory of another.
 func (p *PrivatePools) always() []string {
-	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted", "CapturedMemoryIsKept", "UsesAreCounted")
+	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted", "EmptyCacheReleasesAll", "CapturedMemoryIsKept", "UsesAreCounted")
 }
 
 // fairness implements Module. The fair specification of PrivatePools.tla has strong
@@ -229,6 +233,33 @@ func (p *PrivatePools) usesAreCounted(from *model.State, label int, to *model.St
 		}
 	}
 	return true
+}
+
+// emptyCacheReleasesAll: outside of captures EmptyCache leaves nothing of the default pool, and of
+// the pools that are not in use any more, that can be released.
+func (p *PrivatePools) emptyCacheReleasesAll(s *model.State) bool {
+	if len(s.Truth.Captures) > 0 {
+		return true
+	}
+	emptied := p.tryEmptyCache(s)
+	return releasableMemory(emptied, spec.DefaultPool) == 0 && !slices.ContainsFunc(s.Pools, func(q model.Pool) bool {
+		return q.UseCount == 0 && releasableMemory(emptied, q.ID) > 0
+	})
+}
+
+// overflowsOnOutOfMemory: a pool serves requests of the default pool only where the driver does
+// not (use_on_oom).
+func (p *PrivatePools) overflowsOnOutOfMemory(from *model.State, label int, to *model.State) bool {
+	stream, bytes, is := p.request(label)
+	if !is || !routedTo(from.Truth, stream).IsDefault() {
+		return true
+	}
+	overflows := slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool {
+		return !h.Pool.IsDefault() && !slices.Contains(from.Truth.Held, h)
+	})
+	need := model.SegmentSize(model.Round(bytes, from.Config, from.Geometry), from.Config, from.Geometry)
+	now := from.ProcessEvents()
+	return !overflows || now.Reserved()+need > min(p.Limit, p.Memory)
 }
 
 // cacheIsReleasedInCapture is false in upstream: see tla/PrivatePools.tla.

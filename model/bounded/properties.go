@@ -36,7 +36,7 @@ func (c *CachingAllocator) outOfMemoryIsReal(s *model.State) bool {
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
 		_, cached := s.ProcessEvents().GetFreeBlock(stream, bytes)
 		synchronized := s.SynchronizeAndFreeEvents()
-		needed := synchronized.Reserved() - releasableMemory(&synchronized)
+		needed := synchronized.Reserved() - releasableMemory(&synchronized, spec.DefaultPool)
 		segment := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
 		room := needed+segment <= min(c.Limit, c.Memory)
 		return !cached && !room
@@ -45,16 +45,16 @@ func (c *CachingAllocator) outOfMemoryIsReal(s *model.State) bool {
 
 // emptyCacheReleasesAll: EmptyCache leaves nothing that can be released.
 func (c *CachingAllocator) emptyCacheReleasesAll(s *model.State) bool {
-	return releasableMemory(c.tryEmptyCache(s)) == 0
+	return releasableMemory(c.tryEmptyCache(s), spec.DefaultPool) == 0
 }
 
-// releasableMemory is how many bytes of cached memory can be released: segments that are free as
-// a whole, and free pages.
-func releasableMemory(s *model.State) (bytes uint64) {
+// releasableMemory is how many bytes of cached memory of a pool can be released: segments that are
+// free as a whole, and free pages.
+func releasableMemory(s *model.State, pool spec.PoolID) (bytes uint64) {
 	everyBlock(s, func(g *model.Segment, b *model.Block) bool {
 		begin, end := uint64(b.Address-g.Address), uint64(b.Address-g.Address)+b.Size
 		switch {
-		case !b.IsFree():
+		case g.Pool != pool || !b.IsFree():
 		case g.Expandable:
 			begin, end = (begin+g.Page-1)/g.Page*g.Page, end/g.Page*g.Page
 			bytes += max(begin, end) - begin

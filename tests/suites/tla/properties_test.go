@@ -86,8 +86,7 @@ var changes = map[string]func(s *bounded.State) bool{
 	"OutOfMemoryIsReal": forbidSegments,
 	"AnyBlockIsGood":    forbidSegments,
 	"EmptyCacheReleasesAll": func(s *bounded.State) bool {
-		s.RelaxedCaptures = false
-		s.BeginCapture(model.PoolRouting{Pool: bounded.PoolID(1), Stream: 1}) // which forbids it
+		s.Routings = append(s.Routings, model.PoolRouting{Pool: bounded.PoolID(1), Stream: 1}) // as in a capture
 		return true
 	},
 	"PoolsOwnTheirBlocks": func(s *bounded.State) bool {
@@ -108,6 +107,10 @@ var changes = map[string]func(s *bounded.State) bool{
 			}
 			return !g.Pool.IsDefault()
 		})
+	},
+	"OverflowsOnOutOfMemory": func(s *bounded.State) bool {
+		s.Hold(model.Held{Ptr: 1, Bytes: 1, Stream: 1, Pool: bounded.PoolID(1)})
+		return true
 	},
 	"CapturedMemoryIsKept": dropSegments,
 	"UsesAreCounted": func(s *bounded.State) bool {

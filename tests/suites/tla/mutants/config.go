@@ -40,7 +40,7 @@ var poolInvariants = []string{"PoolsAreIsolated", "PoolsOwnTheirBlocks", "Routin
 var modules = map[string]module{
 	"Core":       {"core", concat(truths, structures, released), nil},
 	"Expandable": {"core", concat(truths, structures, released), nil},
-	"Pools":      {"pools", concat(truths, poolInvariants, structures), []string{"CapturedMemoryIsKept", "UsesAreCounted"}},
+	"Pools":      {"pools", concat(truths, poolInvariants, structures, []string{"EmptyCacheReleasesAll"}), []string{"CapturedMemoryIsKept", "UsesAreCounted", "OverflowsOnOutOfMemory"}},
 	"Faults":     {"faults", concat(truths, structures), nil},
 	"Checkpoint": {"checkpoint", concat(truths, poolInvariants, structures), []string{"CheckpointRestoresWhatItSaved", "UsesAreCounted"}},
 
