@@ -2,6 +2,7 @@ package bounded
 
 import (
 	"errors"
+	"sync"
 
 	"gaugeblock/model"
 	"gaugeblock/model/explore"
@@ -33,12 +34,14 @@ func (c *CachingAllocator) everyFailure(s *model.State, holds func(stream spec.S
 // fit after a release of all cached memory either. The first half cannot fail: the model's
 // malloc searches with the same GetFreeBlock.
 func (c *CachingAllocator) outOfMemoryIsReal(s *model.State) bool {
+	needed := sync.OnceValue(func() uint64 { // the memory that cannot be released
+		synchronized := s.SynchronizeAndFreeEvents()
+		return synchronized.Reserved() - releasableMemory(&synchronized, spec.DefaultPool)
+	})
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
 		_, cached := s.ProcessEvents().GetFreeBlock(stream, bytes)
-		synchronized := s.SynchronizeAndFreeEvents()
-		needed := synchronized.Reserved() - releasableMemory(&synchronized, spec.DefaultPool)
 		segment := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
-		room := needed+segment <= min(c.Limit, c.Memory)
+		room := needed()+segment <= min(c.Limit, c.Memory)
 		return !cached && !room
 	})
 }
