@@ -17,6 +17,7 @@ type Allocator struct {
 	driver     spec.Driver
 	geometry   spec.Geometry
 	devices    []*device
+	only       *device     // if there is one device, that one
 	eventPools []eventPool // by device
 	threads    *threadMetadata
 	uncached   uncached
@@ -97,6 +98,9 @@ func New(driver spec.Driver, o Options) (*Allocator, error) {
 		}
 		a.devices = append(a.devices, d)
 	}
+	if len(a.devices) == 1 {
+		a.only = a.devices[0]
+	}
 	return a, nil
 }
 
@@ -152,11 +156,7 @@ func (a *Allocator) Malloc(r spec.Request) (spec.Ptr, error) {
 	if !a.enabled.Load() {
 		return a.uncached.malloc(d, r.Bytes)
 	}
-	ptr, failure, err := d.malloc(r)
-	if failure != nil {
-		return 0, failure.report()
-	}
-	return ptr, err
+	return d.malloc(r)
 }
 
 // Free frees memory; see spec.Allocator and free.go.
@@ -164,8 +164,8 @@ func (a *Allocator) Free(p spec.Ptr) error {
 	if p == 0 {
 		return nil
 	}
-	if len(a.devices) == 1 && !a.uncached.used.Load() {
-		return a.devices[0].free(p)
+	if d := a.only; d != nil && !a.uncached.used.Load() {
+		return d.free(p)
 	}
 	if d := a.deviceOf(p); d != nil {
 		return d.free(p)

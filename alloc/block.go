@@ -131,36 +131,34 @@ func (b *block) insertAfter(prev *block) {
 	prev.next = b
 }
 
-// unlink takes a block out of its segment.
-func (b *block) unlink() {
-	if b.prev != nil {
-		b.prev.next = b.next
-	} else {
-		b.segment.head = b.next
-	}
-	if b.next != nil {
-		b.next.prev = b.prev
-	}
+// splitOff makes b a new block with the low bytes of a free one, which is in no list.
+// The remainder keeps its struct, and with it the requested size of the block's previous allocation.
+func (b *block) splitOff(remaining *block, size uint64) {
+	b.segment, b.ptr, b.size, b.mapped = remaining.segment, remaining.ptr, size, true
+	b.insertBefore(remaining)
+	remaining.ptr += spec.Ptr(size)
+	remaining.size -= size
 }
 
 // newBlockLocked makes a mapped block for a range of a segment, not allocated. Its prev and next
-// are to be set. It uses a struct that recycleBlockLocked has kept, if there is one: splits and
-// new segments need structs, merges and released segments leave them.
+// are to be set.
 func (d *device) newBlockLocked(s *segment, ptr spec.Ptr, size uint64) *block {
+	b := d.spareBlockLocked()
+	b.segment, b.ptr, b.size, b.requestedSize = s, ptr, size, 0 // one by one is faster than a whole struct
+	b.allocated, b.mapped = false, true
+	return b
+}
+
+// spareBlockLocked is the struct of a new block, all of which is to be set but for rare. It is one that recycleBlockLocked has
+// kept, if there is one: splits and new segments need structs, merges and released segments leave them.
+func (d *device) spareBlockLocked() *block {
 	if d.spareBlocks == nil {
 		d.makeSpareBlocksLocked()
 	}
 	b := d.spareBlocks
 	d.spareBlocks = b.next
-	b.segment, b.ptr, b.size, b.requestedSize = s, ptr, size, 0 // one by one is faster than a whole struct
-	b.allocated, b.mapped = false, true
-	if b.rare != nil {
-		b.rare.clear()
-	}
 	return b
 }
-
-func (r *rareState) clear() { *r = rareState{streamUses: r.streamUses[:0]} }
 
 // makeSpareBlocksLocked makes structs for eight blocks at once, so that each is a cache line:
 // Go puts 512 bytes at a multiple of 512, and something before what is larger.
@@ -175,8 +173,10 @@ func (d *device) makeSpareBlocksLocked() {
 // No pointer to it may be left.
 func (d *device) recycleBlockLocked(b *block) {
 	if b.rare != nil {
-		b.rare.contextWhenAllocated = nil
+		b.rare.clear()
 	}
 	b.next = d.spareBlocks
 	d.spareBlocks = b
 }
+
+func (r *rareState) clear() { *r = rareState{streamUses: r.streamUses[:0]} }

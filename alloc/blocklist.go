@@ -80,14 +80,15 @@ func (l *blockList) insertIntoChunk(e entry) {
 	c.insert(e)
 }
 
-// removeFirst takes a block out if it is the first and there are few.
+// removeFirst takes a block out if it is the first and there are few. (Its entry stays behind the end: structs of blocks are
+// used again, not collected.)
 func (l *blockList) removeFirst(b *block) bool {
-	last := len(l.front) - 1
-	if last < 0 || l.front[last].block != b || l.more != nil {
+	front := l.front
+	last := len(front) - 1
+	if last < 0 || front[last].block != b || l.more != nil {
 		return false
 	}
-	l.front[last].block = nil
-	l.front = l.front[:last]
+	l.front = front[:last]
 	return true
 }
 

@@ -142,12 +142,7 @@ func (d *device) setSegmentStateToCheckpointLocked(s *segment, saved *segmentSta
 	b := s.head
 	for _, want := range saved.blocks {
 		b.removeFromList()
-		if b.size > want.size {
-			b = d.splitBlockLocked(b, want.size)
-		} else {
-			d.decreaseInactiveSplitLocked(b)
-		}
-		d.markAllocatedLocked(b, want.size)
+		b = d.allocFoundBlockLocked(b, want.size, want.size, b.size > want.size)
 		d.recordAllocLocked(b, context, noThread)
 		blocks = append(blocks, b)
 		b = b.next

@@ -18,6 +18,7 @@ type device struct {
 	driver      spec.Driver
 	geometry    spec.Geometry
 	eventPools  []eventPool // of all devices
+	uncached    *uncached   // of all devices
 	totalMemory uint64      // bytes
 
 	allocatedBlocks pointerTable // used with mu held; if there are several devices, also read without
@@ -64,7 +65,7 @@ func newDevice(a *Allocator, id spec.Device, cfg spec.Config) (*device, error) {
 		return nil, fmt.Errorf("device %d: %w", id, err)
 	}
 	d := &device{
-		id: id, driver: a.driver, geometry: a.geometry, eventPools: a.eventPools,
+		id: id, driver: a.driver, geometry: a.geometry, eventPools: a.eventPools, uncached: &a.uncached,
 		totalMemory: properties.TotalMemory,
 		defaultPool: newPool(spec.DefaultPool),
 		traceBuffer: traceBuffer{deviceID: id, threads: a.threads},

@@ -62,15 +62,18 @@ func (d *device) reserveExpandableLocked(stream spec.Stream, kind spec.PoolKind)
 		x.pageSize = d.cfg.LargeSegmentSize
 	}
 	x.maxHandles = int((d.totalMemory + d.totalMemory/8 + x.pageSize - 1) / x.pageSize)
-	return x, x.reserve()
+	if err := x.reserve("malloc"); err != nil {
+		return x, err
+	}
+	return x, d.checkSegmentLocked(spec.Range{Ptr: x.base, Bytes: x.size()})
 }
 
 // reserve reserves the addresses.
-func (x *expandableSegment) reserve() (err error) {
+func (x *expandableSegment) reserve(op string) (err error) {
 	if x.base, err = x.memory.ReserveAddress(x.device.id, x.size()); err != nil {
 		return fmt.Errorf("reserving %d bytes of addresses: %w", x.size(), err)
 	}
-	return nil
+	return x.device.checkRange(op, spec.Range{Ptr: x.base, Bytes: x.size()})
 }
 
 // size is the length of the reserved range in bytes.

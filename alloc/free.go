@@ -16,23 +16,39 @@ import "gaugeblock/spec"
 //
 // The usual free calls nothing but functions of this package, and need not be prepared for a panic.
 func (d *device) free(ptr spec.Ptr) error {
-	context := d.maybeGatherContext(spec.ContextAll)
-
-	d.lock()
-	slot := d.allocatedBlocks.findLocked(ptr)
-	if slot != nil && slot.block.rare == nil && !d.traceBuffer.enabled {
-		b := slot.block
-		d.allocatedBlocks.eraseSlotLocked(slot)
-		d.markNotAllocatedLocked(b)
-		d.freeBlockLocked(b)
-		d.mu.Unlock()
-		return nil
+	if d.contextRecorder.Load() != nil {
+		return d.freeWithContext(ptr)
 	}
+	if !d.mu.TryLock() {
+		d.lockInTurn()
+	}
+	slot, home := d.allocatedBlocks.findLocked(ptr)
+	if slot == nil || slot.block.rare != nil || d.traceBuffer.enabled {
+		return d.freeAndUnlock(ptr, nil)
+	}
+	b := slot.block
+	d.allocatedBlocks.eraseSlotLocked(slot, home)
+	d.markNotAllocatedLocked(b)
+	d.freeBlockLocked(b)
+	d.mu.Unlock()
+	return nil
+}
+
+// freeWithContext is free if the program's function is to be asked for the context.
+func (d *device) freeWithContext(ptr spec.Ptr) error {
+	context := d.gatherContext(spec.ContextAll)
+	d.lock()
+	return d.freeAndUnlock(ptr, context)
+}
+
+// freeAndUnlock goes through all steps of a free. It releases the mutex, which is held.
+func (d *device) freeAndUnlock(ptr spec.Ptr, context gatheredContext) error {
 	defer d.unlock()
-	if slot == nil {
+	b := d.allocatedBlocks.getLocked(ptr)
+	if b == nil {
 		return &spec.InvalidPointerError{Op: "free", Ptr: ptr}
 	}
-	return d.freeAllocatedLocked(slot.block, context)
+	return d.freeAllocatedLocked(b, context)
 }
 
 // freeAllocatedLocked frees an allocated block. A failure changes nothing.
@@ -110,27 +126,33 @@ func (d *device) freeBlockLocked(b *block) {
 	if prev := b.prev; b.merges(prev) {
 		s.lists.free.remove(prev)
 		count, bytes = -1, -int64(prev.size)
-		d.absorbLocked(b, prev)
+		d.absorbPrevLocked(b, prev)
 	}
 	if next := b.next; b.merges(next) {
 		s.lists.free.remove(next)
 		count, bytes = count-1, bytes-int64(next.size)
-		d.absorbLocked(b, next)
+		d.absorbNextLocked(b, next)
 	}
-	s.blockPool.insertFree(b)
+	s.blockPool.startAge(b)
+	s.lists.free.insert(b)
 	if s.expandable == nil {
 		if b.isSplit() {
 			count, bytes = count+1, bytes+int64(b.size)
 		}
-		d.blockStats.changeInactiveSplit(kind, count, bytes)
+		d.blockStats.inactiveSplit.add(kind, count)
+		d.blockStats.inactiveSplitBytes.add(kind, bytes)
 	}
 }
 
-// tryMergeBlocksLocked merges a neighbour into b, if that is possible. b is in no list.
-func (d *device) tryMergeBlocksLocked(b, neighbour *block) {
-	if b.merges(neighbour) {
-		neighbour.removeFromList()
-		d.absorbLocked(b, neighbour)
+// mergeNeighboursLocked merges the neighbours of b into it that can be. b is in no list.
+func (d *device) mergeNeighboursLocked(b *block) {
+	if prev := b.prev; b.merges(prev) {
+		prev.removeFromList()
+		d.absorbPrevLocked(b, prev)
+	}
+	if next := b.next; b.merges(next) {
+		next.removeFromList()
+		d.absorbNextLocked(b, next)
 	}
 }
 
@@ -139,14 +161,29 @@ func (b *block) merges(neighbour *block) bool {
 	return neighbour != nil && neighbour.isFree() && neighbour.mapped == b.mapped
 }
 
-// absorbLocked merges a neighbour, which is in no list, into b. b keeps its struct and requested size.
-func (d *device) absorbLocked(b, neighbour *block) {
-	neighbour.unlink()
-	if neighbour.ptr < b.ptr {
-		b.ptr = neighbour.ptr
+// absorbPrevLocked merges the block before b, which is in no list, into b. b keeps its struct and requested size.
+func (d *device) absorbPrevLocked(b, prev *block) {
+	b.ptr = prev.ptr
+	b.size += prev.size
+	before := prev.prev
+	b.prev = before
+	if before != nil {
+		before.next = b
+	} else {
+		b.segment.head = b
 	}
-	b.size += neighbour.size
-	d.recycleBlockLocked(neighbour)
+	d.recycleBlockLocked(prev)
+}
+
+// absorbNextLocked is absorbPrevLocked for the block after b.
+func (d *device) absorbNextLocked(b, next *block) {
+	b.size += next.size
+	after := next.next
+	b.next = after
+	if after != nil {
+		after.prev = b
+	}
+	d.recycleBlockLocked(next)
 }
 
 // recordFreeTraceLocked records a step of a free.

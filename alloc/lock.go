@@ -18,7 +18,7 @@ const (
 	attempts        = 12
 )
 
-// lock takes the mutex.
+// lock takes the mutex. malloc and free do the same without the call.
 func (d *device) lock() {
 	if !d.mu.TryLock() {
 		d.lockInTurn()

@@ -29,7 +29,8 @@ import (
 //
 // A mutex is held in a Locked function, in a function literal passed to onDevice and
 // the like (see call), and between Lock and Unlock, or from Lock on if
-// Unlock is deferred; device.lock counts as Lock, device.unlock as Unlock. A deferred function
+// Unlock is deferred; device.lock counts as Lock, device.unlock and the other …AndUnlock as Unlock. So does, as Lock,
+// `if !d.mu.TryLock() { d.lockInTurn() }`. A deferred function
 // literal runs at each return. What is reached through interfaces and function values is not
 // followed: the driver and the program's functions do not call the allocator while a mutex
 // is held.
@@ -51,9 +52,13 @@ func TestLocks(t *testing.T) {
 // TestLocksFinds breaks each rule once, in a copy of the source.
 func TestLocksFinds(t *testing.T) {
 	for _, test := range []struct{ file, before, after, want string }{
-		{"free.go", "	d.lock()\n", "", "allocatedBlocks.findLocked is called"},
+		{"free.go", "	if !d.mu.TryLock() {\n		d.lockInTurn()\n	}\n", "", "allocatedBlocks.findLocked is called"},
+		{"free.go", "!d.mu.TryLock()", "d.mu.TryLock()", "allocatedBlocks.findLocked is called"},
+		{"free.go", "		d.lockInTurn()\n", "", "allocatedBlocks.findLocked is called"},
+		{"free.go", "	d.lock()\n	return d.freeAndUnlock", "	return d.freeAndUnlock", "unlocks d.mu, which is not held"},
 		{"free.go", "	defer d.unlock()\n", "	d.unlock()\n", "freeAllocatedLocked is called"},
-		{"free.go", "	defer d.unlock()\n", "", "returns with a mutex held"},
+		{"free.go", "	defer d.unlock()\n", "", "freeAndUnlock does not release the mutex"},
+		{"free.go", "	d.mu.Unlock()\n", "", "returns with a mutex held"},
 		{"settings.go", "	d.mu.Lock()\n	defer d.unlock()\n	return d.cfg\n", "	return d.cfg\n", "d.cfg is used"},
 		{"device.go", "		d.mu.Lock()\n		p.pins--\n", "		p.pins--\n", "returns without"},
 		{"device.go", "	defer d.mu.Unlock()\n	d.traceBuffer.deliver()\n", "	d.traceBuffer.deliver()\n", "deliverAndUnlock does not release"},
@@ -61,7 +66,7 @@ func TestLocksFinds(t *testing.T) {
 		{"malloc.go", "It releases the mutex\n// meanwhile for callbacks", "For callbacks", "findBlockLocked releases"},
 		{"stats.go", "	return uint64(d.stats", "	d.mu.Lock()\n	return uint64(d.stats", "is taken while it is held"},
 		{"peer.go", "		return d.addPeerLocked(dev)\n", "		_ = a.opened.addPeer(dev, peer)\n		return d.addPeerLocked(dev)\n", "openedHandles.mu is taken"},
-		{"free.go", "	context := d.maybe", "	f := d.freeBlockLocked\n	f(nil, nil)\n	context := d.maybe", "freeBlockLocked is used as a value"},
+		{"free.go", "	context := d.gather", "	f := d.freeBlockLocked\n	f(nil, nil)\n	context := d.gather", "freeBlockLocked is used as a value"},
 		{"doc.go", "uncached.mu", "cached.mu", "doc.go does not list"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
@@ -330,7 +335,7 @@ type lockWalk struct {
 var locks = []string{"device.lock", "device.lockInTurn"}
 
 // unlocks are the functions that release the device's mutex for their callers.
-var unlocks = []string{"device.unlock", "device.deliverAndUnlock"}
+var unlocks = []string{"device.unlock", "device.deliverAndUnlock", "device.mallocAndUnlock", "device.findAllocateAndUnlock", "device.freeAndUnlock"}
 
 // atReturn checks that a Locked function returns with its mutex held, and another one
 // without any.
@@ -397,9 +402,19 @@ func (w *lockWalk) statement(s ast.Stmt, h held) (held, bool) {
 		w.expressions(s, h)
 	case *ast.AssignStmt:
 		w.expressions(s, h)
+		for _, value := range s.Rhs {
+			if base, method := mutexCall(value); method == "Unlock" {
+				h = w.lockOrUnlock(base, method, h)
+			}
+		}
 		w.findFresh(s, h)
 	case *ast.ReturnStmt:
 		w.expressions(s, h)
+		for _, result := range s.Results {
+			if base, method := mutexCall(result); method == "Unlock" {
+				h = w.lockOrUnlock(base, method, h)
+			}
+		}
 		w.atReturn(s.Pos(), h)
 		return h, false
 	case *ast.BranchStmt:
@@ -436,6 +451,9 @@ func (w *lockWalk) statement(s ast.Stmt, h held) (held, bool) {
 }
 
 func (w *lockWalk) ifStatement(s *ast.IfStmt, h held) (held, bool) {
+	if base := lockedInTurn(s); base != "" {
+		return w.lockOrUnlock(base, "Lock", h), true
+	}
 	if s.Init != nil {
 		h, _ = w.statement(s.Init, h)
 	}
@@ -479,6 +497,20 @@ func (w *lockWalk) clauses(body *ast.BlockStmt, h held) (held, bool) {
 	return join(ends, h), len(ends) > 0
 }
 
+// lockedInTurn takes "if !x.mu.TryLock() { x.lockInTurn() }" apart: x.
+func lockedInTurn(s *ast.IfStmt) string {
+	not, ok := s.Cond.(*ast.UnaryExpr)
+	if !ok || not.Op != token.NOT || len(s.Body.List) != 1 || s.Else != nil {
+		return ""
+	}
+	tried := types.ExprString(not.X)
+	base, ok := strings.CutSuffix(tried, ".mu.TryLock()")
+	if then, isCall := s.Body.List[0].(*ast.ExprStmt); !ok || !isCall || types.ExprString(then.X) != base+".lockInTurn()" {
+		return ""
+	}
+	return base
+}
+
 // mutexCall takes "x.mu.Lock()" apart: x and Lock.
 func mutexCall(e ast.Expr) (base, method string) {
 	call, ok := e.(*ast.CallExpr)
@@ -489,7 +521,7 @@ func mutexCall(e ast.Expr) (base, method string) {
 	if ok && s.Sel.Name == "lock" {
 		return types.ExprString(s.X), "Lock"
 	}
-	if ok && (s.Sel.Name == "unlock" || s.Sel.Name == "deliverAndUnlock") {
+	if ok && (s.Sel.Name == "unlock" || strings.HasSuffix(s.Sel.Name, "AndUnlock")) {
 		return types.ExprString(s.X), "Unlock"
 	}
 	if ok && (s.Sel.Name == "Lock" || s.Sel.Name == "Unlock") {

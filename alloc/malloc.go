@@ -36,26 +36,47 @@ type allocParams struct {
 	context       gatheredContext
 }
 
-// malloc serves a request of at least one byte. If it returns a failure, its report is to be
-// called, without a mutex held. It takes the mutex.
+// malloc serves a request of at least one byte. It takes the mutex.
 //
-// The usual malloc calls nothing but functions of this package, and need not be prepared for a panic.
-func (d *device) malloc(r spec.Request) (ptr spec.Ptr, failure *outOfMemory, err error) {
-	context := d.maybeGatherContext(spec.ContextState)
-
-	d.lock()
-	if context == nil {
-		if ptr := d.hitLocked(r.Stream, r.Bytes); ptr != 0 {
-			d.mu.Unlock()
-			return ptr, nil, nil
-		}
+// The usual malloc calls nothing but functions of this package, and need not be prepared for a
+// panic. Everything else is in functions of its own, so that the usual malloc writes little to the stack.
+func (d *device) malloc(r spec.Request) (spec.Ptr, error) {
+	if d.contextRecorder.Load() != nil {
+		return d.mallocWithContext(r)
 	}
+	if !d.mu.TryLock() {
+		d.lockInTurn()
+	}
+	if ptr := d.hitLocked(r.Stream, r.Bytes); ptr != 0 {
+		d.mu.Unlock()
+		return ptr, nil
+	}
+	return d.mallocAndUnlock(r, nil)
+}
+
+// mallocWithContext is malloc if the program's function is to be asked for the context.
+func (d *device) mallocWithContext(r spec.Request) (spec.Ptr, error) {
+	context := d.gatherContext(spec.ContextState)
+	d.lock()
+	return d.mallocAndUnlock(r, context)
+}
+
+// mallocAndUnlock goes through all steps of a malloc. It releases the mutex, which is held.
+func (d *device) mallocAndUnlock(r spec.Request, context gatheredContext) (spec.Ptr, error) {
+	ptr, failure, err := d.findAllocateAndUnlock(&allocParams{thread: r.Thread, stream: r.Stream, requestedSize: r.Bytes, context: context})
+	if failure != nil {
+		return 0, failure.report()
+	}
+	return ptr, err
+}
+
+func (d *device) findAllocateAndUnlock(params *allocParams) (spec.Ptr, *outOfMemory, error) {
 	defer d.unlock()
-	return d.findAndAllocateLocked(&allocParams{thread: r.Thread, stream: r.Stream, requestedSize: r.Bytes, context: context})
+	return d.findAndAllocateLocked(params)
 }
 
 // hitLocked serves the usual request: there are no events, no routings and no trace entries, and
-// a free block is the best fit. It has changed nothing if it returns 0.
+// a free block is the best fit that is neither oversize nor inaccessible. It has changed nothing if it returns 0.
 func (d *device) hitLocked(stream spec.Stream, bytes uint64) spec.Ptr {
 	if len(d.cudaEvents)|len(d.deferredBlocks)|len(d.capturesUnderway) != 0 || d.traceBuffer.enabled || d.gcEnabledLocked() {
 		return 0
@@ -64,15 +85,32 @@ func (d *device) hitLocked(stream spec.Stream, bytes uint64) spec.Ptr {
 	if d.divides {
 		size = roundSize(bytes, &d.cfg, &d.geometry)
 	}
-	b := d.getFreeBlockLocked(d.defaultPool.blockPoolFor(size, &d.geometry), stream, size, d.cfg.ExpandableSegments)
-	if b == nil {
+	lists := d.defaultPool.blockPoolFor(size, &d.geometry).blocks.of(stream)
+	if lists == nil {
 		return 0
 	}
-	if b.isExpandable() && b.segment.expandable.inaccessible > 0 {
-		b.segment.blockPool.insertFree(b)
+	b := lists.free.bestFit(size)
+	if b != nil && b.isExpandable() {
+		b = accessible(bestFitFrom(b, &lists.free, d.cfg.ExpandableSegments))
+	}
+	if b == nil || b.size >= d.cfg.MaxSplitSize {
 		return 0
 	}
-	return d.allocFoundBlockLocked(b, size, bytes, d.cfg.ExpandableSegments).ptr
+	lists.free.remove(b)
+	// What shouldSplitLocked says of such a block.
+	leastRemainder := d.geometry.MinBlock
+	if size > d.geometry.SmallSize && !d.cfg.ExpandableSegments {
+		leastRemainder = d.geometry.SmallSize + 1
+	}
+	return d.allocFoundBlockLocked(b, size, bytes, b.size-size >= leastRemainder).ptr
+}
+
+// accessible is the block, or nil if memory of its segment still has to be made accessible.
+func accessible(b *block) *block {
+	if b != nil && b.isExpandable() && b.segment.expandable.inaccessible > 0 {
+		return nil
+	}
+	return b
 }
 
 // chooseBlockPoolLocked rounds the size of a request and chooses the block pool.
@@ -97,7 +135,8 @@ func (d *device) findAndAllocateLocked(params *allocParams) (spec.Ptr, *outOfMem
 			return 0, nil, err
 		}
 	}
-	b = d.allocFoundBlockLocked(b, params.size, params.requestedSize, params.useExpandable)
+	split := d.shouldSplitLocked(b, params.size, params.useExpandable)
+	b = d.allocFoundBlockLocked(b, params.size, params.requestedSize, split)
 	d.recordAllocLocked(b, params.context, params.thread)
 	if d.traceBuffer.hasUndelivered() {
 		d.deliverOrFreeLocked(b.ptr)
@@ -214,56 +253,34 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 }
 
 // allocFoundBlockLocked allocates a block, which is free and in no list, for a request of
-// requestedSize, rounded to size. The request takes the low addresses; the remainder of a split becomes a free
-// block.
-func (d *device) allocFoundBlockLocked(b *block, size, requestedSize uint64, useExpandable bool) *block {
-	if d.shouldSplitLocked(b, size, useExpandable) {
-		b = d.splitBlockLocked(b, size)
-	} else {
-		d.decreaseInactiveSplitLocked(b)
+// requestedSize, rounded to size. If it is to be split, the request takes the low addresses; the
+// remainder becomes a free block.
+func (d *device) allocFoundBlockLocked(b *block, size, requestedSize uint64, split bool) *block {
+	// The change of inactive_split: minus the block, if it does not cover its segment, plus the remainder.
+	var count, bytes int64
+	if b.isSplit() {
+		count, bytes = -1, -int64(b.size)
 	}
-	d.markAllocatedLocked(b, requestedSize)
-	return b
-}
-
-// decreaseInactiveSplitLocked counts that a free block is allocated whole: if it does not
-// cover its segment, it was an inactive split block.
-func (d *device) decreaseInactiveSplitLocked(b *block) {
-	if b.isSplit() && !b.isExpandable() {
-		d.blockStats.changeInactiveSplit(b.segment.blockPool.kind, -1, -int64(b.size))
+	s := b.segment
+	if split {
+		remaining := b
+		b = d.spareBlockLocked()
+		b.splitOff(remaining, size)
+		s.blockPool.startAge(remaining)
+		s.lists.free.insert(remaining)
+		count, bytes = count+1, bytes+int64(remaining.size)
 	}
-}
-
-// splitBlockLocked splits a new block, with the low bytes, off a free block, which is in no list,
-// and puts the remainder into the free blocks. The remainder keeps the struct,
-// and with it the requested size of the block's previous allocation.
-func (d *device) splitBlockLocked(remaining *block, size uint64) *block {
-	wasSplit := remaining.isSplit()
-	b := d.newBlockLocked(remaining.segment, remaining.ptr, size)
-	b.insertBefore(remaining)
-	remaining.ptr += spec.Ptr(size)
-	remaining.size -= size
-	blockPool := b.segment.blockPool
-	blockPool.insertFree(remaining)
-	switch {
-	case b.isExpandable():
-	case wasSplit:
-		d.blockStats.inactiveSplitBytes.decrease(blockPool.kind, int64(size))
-	default:
-		d.blockStats.changeInactiveSplit(blockPool.kind, 1, int64(remaining.size))
-	}
-	return b
-}
-
-// markAllocatedLocked makes a block allocated, and counts it (upstream: the end of alloc_found_block).
-func (d *device) markAllocatedLocked(b *block, requestedSize uint64) {
 	b.allocated = true
 	b.requestedSize = requestedSize
 	d.allocatedBlocks.insertLocked(b.ptr, b)
-	d.blockStats.allocate(b.segment.blockPool.kind, int64(b.size), int64(requestedSize))
+	if s.expandable != nil {
+		count, bytes = 0, 0
+	}
+	d.blockStats.allocate(s.blockPool.kind, int64(b.size), int64(requestedSize), count, bytes)
 	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeAllocations.Increase(1)
 	}
+	return b
 }
 
 // recordAllocLocked traces that a block was allocated, and keeps the context. The block was free, and has none yet.

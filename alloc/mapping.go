@@ -120,8 +120,7 @@ func (d *device) markMappedLocked(b *block, mapped spec.Range, params *allocPara
 		b.size = mapped.Bytes
 		remaining.insertUnmapped()
 	}
-	d.tryMergeBlocksLocked(b, b.prev)
-	d.tryMergeBlocksLocked(b, b.next)
+	d.mergeNeighboursLocked(b)
 	s.blockPool.insertFree(b)
 
 	d.stats.ReservedBytes.Increase(s.blockPool.kind, int64(mapped.Bytes))
@@ -193,8 +192,7 @@ func (d *device) markUnmappedLocked(b *block, unmapped spec.Range, context gathe
 		blockPool.insertFree(after)
 	}
 	b.ptr, b.size, b.mapped = unmapped.Ptr, unmapped.Bytes, false
-	d.tryMergeBlocksLocked(b, b.prev)
-	d.tryMergeBlocksLocked(b, b.next)
+	d.mergeNeighboursLocked(b)
 	b.insertUnmapped()
 
 	d.stats.ReservedBytes.Decrease(blockPool.kind, int64(unmapped.Bytes))

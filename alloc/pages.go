@@ -35,8 +35,10 @@ func (x *expandableSegment) mapLocked(r spec.Range) error {
 		return err
 	}
 	unreleased, refusal := releasePages(x.memory, handles, x.device.unreleasedPages.keep)
-	_, failure := x.mapPages(s.first, unreleased)
-	return afterCleanup(err, errors.Join(refusal, failure))
+	if _, failure := x.mapPages(s.first, unreleased); failure != nil {
+		refusal = fmt.Errorf("%w; %v", refusal, failure) // not out of memory, whatever the failure is
+	}
+	return afterCleanup(err, refusal)
 }
 
 // createPagesLocked creates n pages. With an error it returns those that it created.

@@ -163,13 +163,17 @@ func (r *faultRun) registerFunctions() {
 // panickingDriver turns errPanic into a panic, or into the end of the goroutine.
 type panickingDriver struct {
 	*fakegpu.GPU
-	ends bool
-	hit  func(function string)
+	ends   bool
+	hit    func(function string)
+	failed func() // called after a call that has failed; nil: nothing
 }
 
 func (d *panickingDriver) check(err error) error {
 	if errors.Is(err, errPanic) {
 		leave(d.ends)
+	}
+	if err != nil && d.failed != nil {
+		d.failed()
 	}
 	return err
 }

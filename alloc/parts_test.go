@@ -59,11 +59,11 @@ func benchmarkTable(b *testing.B) {
 	p, x := spec.Ptr(1<<40), new(block)
 	for b.Loop() {
 		table.insertLocked(p, x)
-		s := table.findLocked(p)
+		s, home := table.findLocked(p)
 		if s == nil || s.block != x {
 			b.Fatal("not found")
 		}
-		table.eraseSlotLocked(s)
+		table.eraseSlotLocked(s, home)
 	}
 }
 
@@ -125,11 +125,11 @@ func benchmarkBits(b *testing.B) {
 func benchmarkTallies(b *testing.B) {
 	var s blockStats
 	for b.Loop() {
-		s.changeInactiveSplit(spec.SmallPool, 1, 2<<20-512)
-		s.allocate(spec.SmallPool, 512, 512)
+		s.allocate(spec.SmallPool, 512, 512, 1, 2<<20-512)
 		s.requestFree(spec.SmallPool, 512)
 		s.completeFree(spec.SmallPool, 512)
-		s.changeInactiveSplit(spec.SmallPool, -1, -(2<<20 - 512))
+		s.inactiveSplit.add(spec.SmallPool, -1)
+		s.inactiveSplitBytes.add(spec.SmallPool, -(2<<20 - 512))
 	}
 }
 
@@ -153,13 +153,9 @@ func benchmarkBlocks(b *testing.B) {
 	x := d.newBlockLocked(new(segment), 1<<40, 2<<20)
 	x.segment.head = x
 	for b.Loop() {
-		part := d.newBlockLocked(x.segment, x.ptr, 512)
-		part.insertBefore(x)
-		x.ptr += 512
-		x.size -= 512
-		x.unlink()
-		part.size += x.size
-		d.recycleBlockLocked(x)
+		part := d.spareBlockLocked()
+		part.splitOff(x, 512)
+		d.absorbNextLocked(part, x)
 		x = part
 	}
 }

@@ -48,22 +48,24 @@ func shiftOf(groups int) int { return 64 - bits.Len(uint(groups-1)) }
 
 // getLocked is the block allocated at p, or nil.
 func (t *pointerTable) getLocked(p spec.Ptr) *block {
-	if s := t.findLocked(p); s != nil {
+	if s, _ := t.findLocked(p); s != nil {
 		return s.block
 	}
 	return nil
 }
 
-// findLocked is the slot of a pointer, which is not 0, or nil. It is valid until the next change.
-func (t *pointerTable) findLocked(p spec.Ptr) *slot {
+// findLocked is the slot of a pointer, which is not 0, or nil, and the group that is its home. They are valid until the next
+// change.
+func (t *pointerTable) findLocked(p spec.Ptr) (*slot, *slotGroup) {
 	if len(t.groups) == 0 {
-		return nil
+		return nil, nil
 	}
 	i := t.home(uint64(p))
-	if s := t.groups[i].find(uint64(p)); s.key == uint64(p) {
-		return s
+	home := &t.groups[i]
+	if s := home.find(uint64(p)); s.key == uint64(p) {
+		return s, home
 	}
-	return t.findFromLocked(i, uint64(p))
+	return t.findFromLocked(i, uint64(p)), home
 }
 
 // findFromLocked is findLocked from a group on.
@@ -102,17 +104,24 @@ func (t *pointerTable) insertLocked(p spec.Ptr, b *block) {
 // eraseLocked removes a pointer, which is in the table.
 func (t *pointerTable) eraseLocked(p spec.Ptr) { t.eraseSlotLocked(t.findLocked(p)) }
 
-// eraseSlotLocked removes the pointer of a slot. A pointer whose home is not full is there.
-func (t *pointerTable) eraseSlotLocked(s *slot) {
+// eraseSlotLocked removes the pointer of a slot, which findLocked has found. If a slot of its home is free, it is there.
+func (t *pointerTable) eraseSlotLocked(s *slot, home *slotGroup) {
+	if t.shared || home[groupSize-1].key != 0 {
+		t.eraseFromLocked(s)
+		return
+	}
+	t.used--
+	*s = slot{}
+}
+
+// eraseFromLocked is eraseSlotLocked if the pointer may be in a group behind its home, or the table is shared.
+func (t *pointerTable) eraseFromLocked(s *slot) {
 	t.used--
 	home := t.home(s.key)
-	switch {
-	case t.shared:
+	if t.shared {
 		t.changeLocked(func() { t.emptyLocked(home, s) })
-	case t.groups[home].isFull():
+	} else {
 		t.emptyLocked(home, s)
-	default:
-		*s = slot{}
 	}
 }
 

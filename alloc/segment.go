@@ -92,20 +92,35 @@ func (d *device) allocBlockLocked(params *allocParams) (*block, error) {
 // checkSegmentLocked tests what the driver, or a pool's own allocator, has returned. (Upstream
 // trusts it.) A range that is refused is not returned to it: it may be memory that is in use.
 func (d *device) checkSegmentLocked(r spec.Range) error {
-	refuse := func(why string) error {
-		return &spec.InvalidArgumentError{Op: "malloc", Reason: fmt.Sprintf("obtained %d bytes at %v, %s", r.Bytes, r.Ptr, why)}
+	if err := d.checkRange("malloc", r); err != nil {
+		return err
 	}
-	switch at, found := slices.BinarySearchFunc(d.segments, r.Ptr, compareBase); {
-	case r.Ptr == 0 || uint64(r.Ptr)%d.geometry.MinBlock != 0:
-		return refuse(fmt.Sprintf("which is no multiple of %d", d.geometry.MinBlock))
-	case r.End() < r.Ptr:
-		return refuse("whose end is no address")
+	at, found := slices.BinarySearchFunc(d.segments, r.Ptr, compareBase)
+	switch {
 	case found || at < len(d.segments) && d.segments[at].base < r.End():
-		return refuse(fmt.Sprintf("where the segment at %v is", d.segments[at].base))
+		return refused("malloc", r, fmt.Sprintf("where the segment at %v is", d.segments[at].base))
 	case at > 0 && d.segments[at-1].base+spec.Ptr(d.segments[at-1].size) > r.Ptr:
-		return refuse(fmt.Sprintf("where the segment at %v is", d.segments[at-1].base))
+		return refused("malloc", r, fmt.Sprintf("where the segment at %v is", d.segments[at-1].base))
+	case d.uncached.used.Load() && d.uncached.has(r.Ptr):
+		return refused("malloc", r, "which is allocated uncached")
 	}
 	return nil
+}
+
+// checkRange tests whether a range can be memory at all.
+func (d *device) checkRange(op string, r spec.Range) error {
+	switch {
+	case r.Ptr == 0 || uint64(r.Ptr)%d.geometry.MinBlock != 0:
+		return refused(op, r, fmt.Sprintf("which is no multiple of %d", d.geometry.MinBlock))
+	case r.End() < r.Ptr:
+		return refused(op, r, "whose end is no address")
+	}
+	return nil
+}
+
+// refused is the error about memory that was obtained.
+func refused(op string, r spec.Range, why string) error {
+	return &spec.InvalidArgumentError{Op: op, Reason: fmt.Sprintf("obtained %d bytes at %v, %s", r.Bytes, r.Ptr, why)}
 }
 
 // driverMallocLocked calls the driver. It releases the mutex meanwhile if

@@ -170,6 +170,9 @@ func (d *device) openHandle(sharing spec.MemorySharing, handle []byte) (*openedH
 		if err != nil {
 			return nil, fmt.Errorf("opening another process's segment: %w", err)
 		}
+		if err := d.checkRange("open_handle", spec.Range{Ptr: base}); err != nil {
+			return nil, err
+		}
 		return &openedHandle{base: base}, nil
 	case handlePages:
 		x, err := d.importPages(sharing, payload)
@@ -262,7 +265,7 @@ func (x *expandableSegment) importEach(sharing spec.MemorySharing, h pagesHandle
 func (x *expandableSegment) reserveFor(pages []spec.PageHandle) error {
 	handles := pages
 	defer func() { x.device.unreleasedPages.keep(handles) }() // none, unless the driver panics
-	err := x.reserve()
+	err := x.reserve("open_handle")
 	handles = nil
 	if err != nil {
 		err = afterCleanup(err, x.device.unreleasedPages.release(x.memory, pages))

@@ -28,10 +28,10 @@ type octave struct {
 	classes [1 << classBits]blockList
 }
 
-// classOf is the place of a size. It rises with the size.
+// classOf is the place of a size. It rises with the size. (The rotation moves the bits behind the highest to the end.)
 func classOf(size uint64) (octave, class uint) {
-	zeros := uint(bits.LeadingZeros64(size|1)) % 64
-	return 63 - zeros, uint(size<<zeros>>(63-classBits)) % (1 << classBits)
+	octave = uint(bits.Len64(size|1)-1) % 64
+	return octave, uint(bits.RotateLeft64(size, classBits-int(octave))) % (1 << classBits)
 }
 
 // entryOf is a block with its key.
@@ -57,12 +57,14 @@ func (s *sizeClasses) insert(b *block) {
 	key := entryOf(b).key
 	entries := list.front[:i+1]
 	list.front = entries
-	for i > 0 && entries[i-1].key.less(key) {
+	for ; i > 0; i-- {
+		if before := &entries[i-1]; !before.key.less(key) {
+			if before.key == key {
+				panic("alloc: a block is inserted twice")
+			}
+			break
+		}
 		entries[i] = entries[i-1]
-		i--
-	}
-	if i > 0 && entries[i-1].key == key {
-		panic("alloc: a block is inserted twice")
 	}
 	entries[i] = entry{key, b}
 }
@@ -79,7 +81,9 @@ func (s *sizeClasses) remove(b *block) {
 		return
 	}
 	in.clearIfEmpty(c)
-	s.used &^= uint64(oneIf(in.used == 0)) << o
+	if in.used == 0 {
+		s.used &^= 1 << o
+	}
 }
 
 // removeOther takes a block out that is not the first of few. (In remove, what is needed after the call would be
@@ -89,12 +93,14 @@ func (s *sizeClasses) removeOther(b *block) {
 	in := s.byOctave[o]
 	in.classes[c].remove(entryOf(b))
 	in.clearIfEmpty(c)
-	s.used &^= uint64(oneIf(in.used == 0)) << o
+	if in.used == 0 {
+		s.used &^= 1 << o
+	}
 }
 
-// clearIfEmpty clears the bit of a class that has no blocks.
+// clearIfEmpty clears the bit, which is set, of a class that has no blocks.
 func (in *octave) clearIfEmpty(c uint16) {
-	in.used &^= uint64(oneIf(len(in.classes[c%(1<<classBits)].front) == 0)) << c
+	in.used ^= uint64(oneIf(len(in.classes[c%(1<<classBits)].front) == 0)) << (c % (1 << classBits))
 }
 
 // bestFit is the first block of at least that size, or nil.

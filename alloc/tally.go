@@ -22,6 +22,19 @@ func (t *tally) current() int64 { return t.kinds[0].current + t.kinds[1].current
 // decrease subtracts from the tally.
 func (t *tally) decrease(kind spec.PoolKind, amount int64) { t.kinds[kind&1].current -= amount }
 
+// increase adds to the tally.
+func (t *tally) increase(kind spec.PoolKind, amount int64) {
+	k := &t.kinds[kind&1]
+	k.increased += amount
+	k.current += amount
+	if k.current > k.peak {
+		k.peak = k.current
+	}
+	if all := t.current(); all > t.peak {
+		t.peak = all
+	}
+}
+
 // add adds a change of either sign. There is no branch on the sign, which the processor cannot predict.
 func (t *tally) add(kind spec.PoolKind, change int64) {
 	k := &t.kinds[kind&1]
@@ -112,11 +125,16 @@ type blockStats struct {
 	pending, pendingBytes pendingTally
 }
 
-// allocate counts an allocated block.
-func (s *blockStats) allocate(kind spec.PoolKind, size, requested int64) {
-	s.allocation.add(kind, 1)
-	s.allocatedBytes.add(kind, size)
-	s.requestedBytes.add(kind, requested)
+// allocate counts an allocated block, and how many more inactive split blocks, and bytes of them, there are for it. If the
+// bytes are as many, the blocks are.
+func (s *blockStats) allocate(kind spec.PoolKind, size, requested, splitBlocks, splitBytes int64) {
+	s.allocation.increase(kind, 1)
+	s.allocatedBytes.increase(kind, size)
+	s.requestedBytes.increase(kind, requested)
+	if splitBytes != 0 {
+		s.inactiveSplit.add(kind, splitBlocks)
+		s.inactiveSplitBytes.add(kind, splitBytes)
+	}
 	if s.pendingBlocks > 0 {
 		s.pending.raisePeaks(&s.allocation)
 		s.pendingBytes.raisePeaks(&s.allocatedBytes)
@@ -139,12 +157,6 @@ func (s *blockStats) changePending(kind spec.PoolKind, change, size int64) {
 	s.pendingBlocks += int(change)
 	s.pending.current[kind] += change
 	s.pendingBytes.current[kind] += change * size
-}
-
-// changeInactiveSplit counts that there are more or fewer inactive split blocks, or bytes.
-func (s *blockStats) changeInactiveSplit(kind spec.PoolKind, count, bytes int64) {
-	s.inactiveSplit.add(kind, count)
-	s.inactiveSplitBytes.add(kind, bytes)
 }
 
 func (s *blockStats) tallies() [5]*tally {

@@ -90,7 +90,14 @@ func TestBlockStatsEqualStatArrays(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"allocate": func(t *rapid.T) {
 				c := counted{spec.PoolKind(rapid.IntRange(0, 1).Draw(t, "kind")), rapid.Int64Range(1, 100).Draw(t, "size"), rapid.Int64Range(1, 100).Draw(t, "requested")}
-				s.allocate(c.kind, c.size, c.requested)
+				splitBytes := rapid.Int64Range(-100, 100).Draw(t, "split bytes")
+				splitBlocks := int64(0)
+				if splitBytes != 0 {
+					splitBlocks = rapid.Int64Range(-1, 1).Draw(t, "split blocks")
+				}
+				s.allocate(c.kind, c.size, c.requested, splitBlocks, splitBytes)
+				change(&want.InactiveSplit, c.kind, splitBlocks)
+				change(&want.InactiveSplitBytes, c.kind, splitBytes)
 				want.Allocation.Increase(c.kind, 1)
 				want.AllocatedBytes.Increase(c.kind, c.size)
 				want.Active.Increase(c.kind, 1)
@@ -123,7 +130,8 @@ func TestBlockStatsEqualStatArrays(t *testing.T) {
 			"change inactive_split": func(t *rapid.T) {
 				kind := spec.PoolKind(rapid.IntRange(0, 1).Draw(t, "kind"))
 				count, bytes := rapid.Int64Range(-2, 1).Draw(t, "count"), rapid.Int64Range(-100, 100).Draw(t, "bytes")
-				s.changeInactiveSplit(kind, count, bytes)
+				s.inactiveSplit.add(kind, count)
+				s.inactiveSplitBytes.add(kind, bytes)
 				change(&want.InactiveSplit, kind, count)
 				change(&want.InactiveSplitBytes, kind, bytes)
 			},

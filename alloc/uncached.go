@@ -23,9 +23,23 @@ func (u *uncached) malloc(d *device, bytes uint64) (spec.Ptr, error) {
 	if err != nil {
 		return 0, fmt.Errorf("malloc of %d bytes, uncached: %w", bytes, err)
 	}
-	u.used.Store(true)
-	u.put(ptr, d)
+	if err := u.add(d, spec.Range{Ptr: ptr, Bytes: bytes}); err != nil {
+		return 0, err
+	}
 	return ptr, nil
+}
+
+// add keeps what the driver has returned, unless it cannot be memory, or is that of somebody else.
+// (Upstream trusts it.) What is refused is not returned to the driver: it may be memory that is in use.
+func (u *uncached) add(d *device, r spec.Range) error {
+	d.mu.Lock()
+	defer d.unlock()
+	if err := d.checkSegmentLocked(r); err != nil {
+		return err
+	}
+	u.used.Store(true)
+	u.put(r.Ptr, d)
+	return nil
 }
 
 func (u *uncached) has(p spec.Ptr) bool {

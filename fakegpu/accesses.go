@@ -18,16 +18,20 @@ import (
 //   - of a group that is known to come before something, whatever comes after that
 //     something comes after the group.
 
-// accesses are those of one lifetime to a patch that read, or those that write.
+// accesses are those of one lifetime to a patch that read, or those that write. A patch has a
+// list of them in one array, whose unused end keeps the room of groups that are gone.
 type accesses struct {
 	lifetime *Lifetime
 	uses     []use // oldest first
 	over     *Lifetime
-	mixed    bool // the uses have an over each; otherwise they all have the group's
-	pruned   int  // how many there were when the superseded ones were removed
+	learned  *learned // nil: nothing
+	pruned   int32    // how many there were when the superseded ones were removed
+	mixed    bool     // the uses have an over each; otherwise they all have the group's
+}
 
-	// All of the uses come before this work, if its position is not 0, and before
-	// whatever covers these clocks, if that is not the zero clock.
+// learned is what all uses of a group are known to come before: this work, and whatever covers
+// these clocks, if that is not the zero clock.
+type learned struct {
 	behind happensbefore.Epoch
 	others happensbefore.Clock
 }
@@ -43,21 +47,50 @@ type use struct {
 const few = 4
 
 // find is the place of a lifetime's accesses in a list, or where they would be.
-func find(list []*accesses, l *Lifetime) (int, bool) {
+func find(list []accesses, l *Lifetime) (int, bool) {
 	if n := len(list); n > 0 && list[n-1].lifetime == l {
 		return n - 1, true
 	}
-	return slices.BinarySearchFunc(list, l, func(g *accesses, l *Lifetime) int {
+	return slices.BinarySearchFunc(list, l, func(g accesses, l *Lifetime) int {
 		return cmp.Compare(g.lifetime.Number, l.Number)
 	})
 }
 
-// of is a lifetime's accesses in a list, none if there are none.
-func of(list []*accesses, l *Lifetime) *accesses {
+// of is a lifetime's accesses in a list, nil if there are none. It is good until the list changes.
+func of(list []accesses, l *Lifetime) *accesses {
 	if i, found := find(list, l); found {
-		return list[i]
+		return &list[i]
 	}
 	return nil
+}
+
+// insert makes room for a lifetime's accesses at a place of a list, in what a group that is gone
+// has left if there is any.
+func insert(list []accesses, at int, l *Lifetime) []accesses {
+	n := len(list)
+	switch {
+	case list == nil:
+		list = make([]accesses, 0, 2) // most patches have those of the latest owner and the one before
+	case n == cap(list):
+		list = append(list, accesses{})
+	}
+	list = list[:n+1]
+	room := list[n].uses[:0]
+	copy(list[at+1:], list[at:n])
+	list[at] = accesses{lifetime: l, uses: room}
+	return list
+}
+
+// truncate is the beginning of a list. The rest is of no use any more, beside its room.
+func truncate(list []accesses, n int) []accesses {
+	for i := n; i < len(list); i++ {
+		g := &list[i]
+		clear(g.uses)
+		if *g = (accesses{uses: g.uses[:0]}); cap(g.uses) > few {
+			g.uses = nil
+		}
+	}
+	return list[:n]
 }
 
 // meet compares an access with the earlier ones of a patch, and remembers it.
@@ -81,15 +114,16 @@ func (d *detector) meet(p *patch, m *moment, second *footprint) {
 
 // compare compares an access with the groups of a list, and returns what is left of
 // them. Those that are not in order are added to d.unordered if they conflict.
-func (d *detector) compare(p *patch, list []*accesses, m *moment, second *footprint, conflict bool) []*accesses {
-	kept := list[:0]
-	for _, g := range list {
+func (d *detector) compare(p *patch, list []accesses, m *moment, second *footprint, conflict bool) []accesses {
+	kept := 0
+	for i := range list {
+		g := &list[i]
 		own := g.lifetime == second.lifetime
 		switch {
 		case own && !d.races && !second.act.ends:
 		case !conflict && len(g.uses) > few:
 		default:
-			if len(g.uses) > g.pruned {
+			if len(g.uses) > int(g.pruned) {
 				p.prune(g.lifetime)
 			}
 			supersedes := second.write || !conflict
@@ -97,10 +131,12 @@ func (d *detector) compare(p *patch, list []*accesses, m *moment, second *footpr
 				continue
 			}
 		}
-		kept = append(kept, g)
+		if kept < i {
+			list[kept], list[i] = list[i], list[kept]
+		}
+		kept++
 	}
-	clear(list[len(kept):])
-	return kept
+	return truncate(list, kept)
 }
 
 // compareGroup does so with one group, and reports whether anything is left of it.
@@ -129,8 +165,8 @@ func (d *detector) compareGroup(g *accesses, m *moment, second *footprint, confl
 
 // known reports whether all of a group is known to come before a moment.
 func (g *accesses) known(m *moment) bool {
-	return g.behind.Position > 0 && m.Clock.Covers(g.behind) ||
-		g.others != happensbefore.Clock{} && g.others == m.Clock.Others()
+	l := g.learned
+	return l != nil && (m.Clock.Covers(l.behind) || l.others != happensbefore.Clock{} && l.others == m.Clock.Others())
 }
 
 // learn: all of a group comes before a moment. Of a few accesses it is found out again, so
@@ -139,14 +175,14 @@ func (g *accesses) learn(m *moment) {
 	if m.node != nil || g.few() {
 		return
 	}
-	g.behind = m.Epoch
+	g.learned = &learned{behind: m.Epoch}
 	others := m.Clock.Others()
 	for i := range g.uses {
 		if !others.Covers(g.uses[i].Epoch) {
 			return
 		}
 	}
-	g.others = others
+	g.learned.others = others
 }
 
 // supersede: an access of another lifetime comes after the whole group. It reports
@@ -193,7 +229,8 @@ func (p *patch) add(m *moment, f *footprint) {
 	list := &p.reads
 	reads, writes := of(p.reads, f.lifetime), of(p.writes, f.lifetime)
 	if !reads.few() || f.write && !writes.few() {
-		f.clock = m.Clock
+		clock := m.Clock
+		f.clock = &clock
 	}
 	if f.write {
 		list = &p.writes
@@ -202,15 +239,15 @@ func (p *patch) add(m *moment, f *footprint) {
 	reads.dropLatest(m)
 	i, found := find(*list, f.lifetime)
 	if !found {
-		*list = slices.Insert(*list, i, &accesses{lifetime: f.lifetime})
+		*list = insert(*list, i, f.lifetime)
 	}
-	g := (*list)[i]
+	g := &(*list)[i]
 	if g.over != nil {
 		g.mix()
 	}
 	g.uses = append(g.uses, use{footprint: f})
-	g.behind, g.others = happensbefore.Epoch{}, happensbefore.Clock{}
-	if len(g.uses) > 2*(g.pruned+few) {
+	g.learned = nil
+	if len(g.uses) > 2*(int(g.pruned)+few) {
 		p.prune(f.lifetime)
 	}
 }
@@ -228,7 +265,7 @@ func (g *accesses) dropLatest(m *moment) {
 			g.uses = slices.Delete(g.uses, i, i+1)
 		}
 	}
-	g.pruned = min(g.pruned, len(g.uses))
+	g.pruned = min(g.pruned, int32(len(g.uses)))
 }
 
 // prune forgets the accesses of a lifetime that others of it supersede.
@@ -243,13 +280,13 @@ func (p *patch) prune(l *Lifetime) {
 		}
 	}
 	var gone map[*footprint]bool
-	if slices.ContainsFunc(all, func(f *footprint) bool { return f.clock != happensbefore.Clock{} }) {
+	if slices.ContainsFunc(all, func(f *footprint) bool { return f.clock != nil }) {
 		gone = superseded(all)
 	}
 	for _, g := range []*accesses{reads, writes} {
 		if g != nil {
 			g.uses = slices.DeleteFunc(g.uses, func(u use) bool { return gone[u.footprint] })
-			g.pruned = len(g.uses)
+			g.pruned = int32(len(g.uses))
 		}
 	}
 }
@@ -278,10 +315,10 @@ func superseded(all []*footprint) map[*footprint]bool {
 }
 
 func (p *patch) pruneAll() {
-	for _, list := range [][]*accesses{p.reads, p.writes} {
-		for _, g := range list {
-			if len(g.uses) > g.pruned {
-				p.prune(g.lifetime)
+	for _, list := range [...][]accesses{p.reads, p.writes} {
+		for i := range list {
+			if len(list[i].uses) > int(list[i].pruned) {
+				p.prune(list[i].lifetime)
 			}
 		}
 	}
@@ -304,13 +341,17 @@ type superseding struct {
 }
 
 func (s *superseding) add(f *footprint) {
-	if others := f.clock.Others(); others != s.same {
+	others := happensbefore.Clock{}
+	if f.clock != nil {
+		others = f.clock.Others()
+	}
+	if others != s.same {
 		s.same = others
 		s.all.Join(others)
 	}
 	s.all.Raise(f.Epoch)
 	if f.write {
-		if others := f.clock.Others(); others != s.sameWrite {
+		if others != s.sameWrite {
 			s.sameWrite = others
 			s.writes.Join(others)
 		}
@@ -324,10 +365,10 @@ func (s *superseding) has(f *footprint) bool {
 
 // each visits the accesses.
 func (p *patch) each(visit func(*footprint)) {
-	for _, list := range [][]*accesses{p.reads, p.writes} {
-		for _, g := range list {
-			for i := range g.uses {
-				visit(g.uses[i].footprint)
+	for _, list := range [...][]accesses{p.reads, p.writes} {
+		for i := range list {
+			for _, u := range list[i].uses {
+				visit(u.footprint)
 			}
 		}
 	}
@@ -335,20 +376,27 @@ func (p *patch) each(visit func(*footprint)) {
 
 // usedLike reports whether two patches have been used alike.
 func (p *patch) usedLike(other *patch) bool {
-	return slices.EqualFunc(p.writes, other.writes, sameAccesses) && slices.EqualFunc(p.reads, other.reads, sameAccesses)
+	return sameAccesses(p.writes, other.writes) && sameAccesses(p.reads, other.reads)
 }
 
-func sameAccesses(a, b *accesses) bool {
-	return a.lifetime == b.lifetime && a.mixed == b.mixed && a.over == b.over && slices.Equal(a.uses, b.uses)
+func sameAccesses(a, b []accesses) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		a, b := &a[i], &b[i]
+		if a.lifetime != b.lifetime || a.mixed != b.mixed || a.over != b.over || !slices.Equal(a.uses, b.uses) {
+			return false
+		}
+	}
+	return true
 }
 
 // cloneAccesses is a list that shares nothing that changes.
-func cloneAccesses(list []*accesses) []*accesses {
-	copies := make([]*accesses, len(list))
-	for i, g := range list {
-		copied := *g
-		copied.uses = slices.Clone(g.uses)
-		copies[i] = &copied
+func cloneAccesses(list []accesses) []accesses {
+	copies := slices.Clone(list)
+	for i := range copies {
+		copies[i].uses = slices.Clone(copies[i].uses)
 	}
 	return copies
 }
@@ -358,7 +406,7 @@ func (g *accesses) remember(lanes []bool) {
 	for i := range g.uses {
 		lanes[g.uses[i].Lane] = true
 	}
-	if g.behind.Position > 0 {
-		lanes[g.behind.Lane] = true
+	if g.learned != nil {
+		lanes[g.learned.behind.Lane] = true
 	}
 }

@@ -20,12 +20,18 @@ func (g *GPU) otherDefaults(s *stream, c spec.Copy) (others []*stream) {
 	return others
 }
 
-// gatherDefaults makes a stream wait for others, before a copy in it.
+// gatherDefaults makes a stream wait for others, before a copy in it. Nothing waits if the copy
+// is refused.
 func (g *GPU) gatherDefaults(c call, s *stream, others []*stream) error {
 	for _, o := range others {
 		if err := g.barred(c, o); err != nil {
 			return err
 		}
+	}
+	if err := g.barred(c, s); err != nil {
+		return err
+	}
+	for _, o := range others {
 		g.gatherBlocking(o)
 		g.follow(s, o)
 	}

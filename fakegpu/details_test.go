@@ -53,7 +53,7 @@ func TestEndLifetimeOnStream(t *testing.T) {
 		g.BeginLifetime(Lifetime{Range: r, Number: 1})
 		must(t, g.Launch(spec.Launch{Stream: one, Writes: []spec.Range{r}}))
 		if waits {
-			done, err := g.WaitStream(0, two, one)
+			done, err := g.WaitStream(logged(t, g, two), logged(t, g, one))
 			if !done || err != nil {
 				t.Fatal(done, err)
 			}
@@ -70,6 +70,13 @@ func TestEndLifetimeOnStream(t *testing.T) {
 	must(t, New(Config{}).EndLifetimeOn(0, 0, 8, "free")) // nothing is followed
 }
 
+func logged(t *testing.T, g *GPU, s spec.Stream) LoggedStream {
+	t.Helper()
+	found, err := g.LoggedStream(0, s)
+	must(t, err)
+	return found
+}
+
 func newStream(t *testing.T, g *GPU) spec.Stream {
 	t.Helper()
 	s, err := g.CreateStream(0)
@@ -83,12 +90,21 @@ func TestWaitStreamOfCaptures(t *testing.T) {
 	captured, other := newStream(t, g), newStream(t, g)
 	must(t, g.BeginCapture(0, captured, spec.CaptureRelaxed))
 	for _, pair := range [][2]spec.Stream{{captured, other}, {other, captured}} {
-		if done, err := g.WaitStream(0, pair[0], pair[1]); done || err != nil {
+		if done, err := g.WaitStream(logged(t, g, pair[0]), logged(t, g, pair[1])); done || err != nil {
 			t.Errorf("%v waits for %v: %v, %v", pair[0], pair[1], done, err)
 		}
 	}
-	if _, err := g.WaitStream(0, 99, other); err == nil {
-		t.Error("a stream that is not there waits")
+	if _, err := g.LoggedStream(0, 99); err == nil {
+		t.Error("a stream that is not there is found")
+	}
+	first, second := logged(t, g, other), logged(t, g, newStream(t, g))
+	must(t, g.DestroyStream(0, other))
+	if _, err := g.WaitStream(first, second); err == nil {
+		t.Error("a stream that was destroyed waits")
+	}
+	must(t, g.AddStream(0, other))
+	if done, err := g.WaitStream(first, second); !done || err != nil {
+		t.Errorf("the next stream with the handle waits: %v, %v", done, err)
 	}
 }
 
@@ -134,7 +150,12 @@ func TestMemoryOfGraphs(t *testing.T) {
 	if _, err := g.NodeType(99); err == nil {
 		t.Error("a node that is not there has a type")
 	}
-	if found, err := g.FreeOfGraph(kept); !found || err == nil {
+	failure := errors.New("failure")
+	must(t, g.FailCall("Free", 1, failure))
+	if found, err := g.FreeOfGraph(kept); !found || !errors.Is(err, failure) {
+		t.Errorf("a call that fails, before a launch: %v, %v", found, err)
+	}
+	if found, err := g.FreeOfGraph(kept); !found || err == nil || errors.Is(err, failure) {
 		t.Errorf("before a launch: %v, %v", found, err)
 	}
 	exec, err := g.Instantiate(graph)
@@ -143,7 +164,6 @@ func TestMemoryOfGraphs(t *testing.T) {
 	if used, reserved := g.GraphMemory(0); used == 0 || used >= reserved {
 		t.Errorf("%d of %d bytes are used", used, reserved)
 	}
-	failure := errors.New("failure")
 	must(t, g.FailCall("Free", 1, failure))
 	if found, err := g.FreeOfGraph(kept); !found || !errors.Is(err, failure) {
 		t.Errorf("a call that fails: %v, %v", found, err)
@@ -156,8 +176,25 @@ func TestMemoryOfGraphs(t *testing.T) {
 	}
 	other, err := g.Malloc(0, 512)
 	must(t, err)
+	must(t, g.FailCall("Free", 1, failure))
 	if found, err := g.FreeOfGraph(other); found || err != nil {
 		t.Errorf("other memory: %v, %v", found, err)
+	}
+	if err := g.Free(0, other); !errors.Is(err, failure) {
+		t.Errorf("to ask whose the memory is was a call of the driver: the next one gives %v", err)
+	}
+
+	// What a launch has allocated stays until it is freed, whatever becomes of the graph.
+	must(t, g.LaunchGraph(exec, 0, s))
+	must(t, errors.Join(g.DestroyGraphExec(exec), g.DestroyGraph(graph)))
+	if used, reserved := g.GraphMemory(0); used != 512 || reserved != 512 {
+		t.Errorf("%d of %d bytes are used when the graph is gone", used, reserved)
+	}
+	if found, err := g.FreeOfGraph(kept); !found || err != nil {
+		t.Errorf("when the graph is gone: %v, %v", found, err)
+	}
+	if used, reserved := g.GraphMemory(0); used != 0 || reserved != 0 || g.IsOfGraph(kept) {
+		t.Errorf("%d of %d bytes are used when the memory is freed as well", used, reserved)
 	}
 }
 
@@ -209,14 +246,14 @@ func TestDurationOfWork(t *testing.T) {
 func TestEqualPatchesMerge(t *testing.T) {
 	u := &uses{}
 	var list []*patch
-	for _, at := range []spec.Ptr{0x100, 0x200, 0x300, 0x500} {
+	for _, at := range []spec.Ptr{0x100, 0x200, 0x300, 0x500, 0x600} {
 		p := &patch{Range: spec.Range{Ptr: at, Bytes: 0x100}}
 		u.patches.Set(at, p)
 		list = append(list, p)
 	}
 	u.merge(list)
 	all := u.patches.Values()
-	if len(all) != 2 || all[0].Range != (spec.Range{Ptr: 0x100, Bytes: 0x300}) || all[1].Range != (spec.Range{Ptr: 0x500, Bytes: 0x100}) {
+	if len(all) != 2 || all[0].Range != (spec.Range{Ptr: 0x100, Bytes: 0x300}) || all[1].Range != (spec.Range{Ptr: 0x500, Bytes: 0x200}) {
 		t.Errorf("%d patches: %v", len(all), all)
 	}
 }
@@ -245,7 +282,7 @@ func TestThreadsThatEnd(t *testing.T) {
 	must(t, g.Launch(spec.Launch{Stream: s}))
 	before := g.Known()
 	g.SetThread(1)
-	g.SeeStream(0, s)
+	g.SeeStream(logged(t, g, s))
 	if before.CoversAll(g.Known()) {
 		t.Fatal("the thread has seen nothing")
 	}

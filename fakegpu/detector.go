@@ -3,6 +3,7 @@ package fakegpu
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/happensbefore"
@@ -56,6 +57,7 @@ type detector struct {
 	owners owners
 	uses   uses
 	found  []Hazard
+	count  atomic.Int32 // of those found, for who only asks whether there are more
 
 	claimed   []claim      // room for those of the present work
 	pairs     []pair       // reported already of the present work
@@ -87,6 +89,7 @@ func (g *GPU) detect() *detector {
 func (d *detector) report(h Hazard) {
 	if !d.full() {
 		d.found = append(d.found, h)
+		d.count.Add(1)
 	}
 }
 
@@ -101,7 +104,10 @@ func (d *detector) given(g *GPU, s *stream, w *work) {
 		return
 	}
 	m := d.submit(s)
-	a := &act{work: w.id, kind: workNames[w.kind], name: w.name, device: w.device, stream: s.handle, ends: w.ends, line: g.line, both: w.onDevices()}
+	if len(w.reads)+len(w.writes) == 0 {
+		return
+	}
+	a := &act{work: w.id, kind: w.kind, name: w.name, device: w.device, stream: s.handle, ends: w.ends, line: g.line, both: w.onDevices()}
 	d.pairs = d.pairs[:0]
 	for _, c := range d.claims(g, a, w) {
 		d.use(&m, a, c)
@@ -156,16 +162,26 @@ func (d *detector) claim(g *GPU, a *act, c claim, by spec.Device) {
 		return
 	}
 	var room [4]part
-	if _, reason := g.resolve(by, c.Range, room[:0]); reason != "" {
+	area := g.space.around(c.Ptr)
+	if _, reason := g.resolveIn(area, by, c.Range, room[:0]); reason != "" {
 		d.report(Hazard{Kind: NoMemory, Range: c.Range, Second: a.describe(c), Missing: reason})
 		return
 	}
-	area := g.space.around(c.Ptr)
 	if !area.managed {
 		c.lifetime = unmanaged
 		d.claimed = append(d.claimed, c)
 		return
 	}
+	if l, found := d.owners.byPtr.Get(c.Ptr); found && c.End() <= l.Range.End() {
+		c.lifetime = l
+		d.claimed = append(d.claimed, c)
+		return
+	}
+	d.claimParts(a, c)
+}
+
+// claimParts adds the parts of a range to the claims that have one owner each.
+func (d *detector) claimParts(a *act, c claim) {
 	d.owners.each(c.Range, func(r spec.Range, l *Lifetime) {
 		part := claim{Range: r, write: c.write, lifetime: l}
 		if l == nil {
@@ -195,7 +211,8 @@ func (d *detector) use(m *moment, a *act, c claim) {
 		return
 	}
 	d.uses.number++
-	second := &footprint{
+	second := a.footprint()
+	*second = footprint{
 		Range: c.Range, act: a, write: c.write, lifetime: c.lifetime,
 		Epoch: m.Epoch, node: m.node, number: d.uses.number,
 	}
@@ -243,7 +260,7 @@ func (d *detector) returned(c call, r spec.Range, waitsFor access) {
 // waitedFor is what the host waits for to know that the work is over.
 func (a *act) waitedFor() string {
 	if a.host {
-		return fmt.Sprintf("%s %q", a.kind, a.name)
+		return fmt.Sprintf("%s %q", workNames[a.kind], a.name)
 	}
 	return streamName(a.device, a.stream)
 }
@@ -251,7 +268,7 @@ func (a *act) waitedFor() string {
 // describe is the access that a piece of work makes by a claim.
 func (a *act) describe(c claim) *Access {
 	e := &Access{
-		Work: a.work, Kind: a.kind, Name: a.name, Graph: a.graph, Host: a.host, Ends: a.ends, Line: a.line, Device: a.device, Stream: a.stream,
+		Work: a.work, Kind: workNames[a.kind], Name: a.name, Graph: a.graph, Host: a.host, Ends: a.ends, Line: a.line, Device: a.device, Stream: a.stream,
 		Write: c.write, Range: c.Range,
 	}
 	if c.lifetime != nil {

@@ -40,3 +40,27 @@ func TestElapsedTime(t *testing.T) {
 		}
 	}
 }
+
+// TestElapsedTimeOfGraph: a launch takes the time of its nodes, and that of a piece of work.
+func TestElapsedTimeOfGraph(t *testing.T) {
+	g := New(Config{})
+	s := newStream(t, g)
+	must(t, g.BeginCapture(0, s, spec.CaptureRelaxed))
+	for range 3 {
+		must(t, g.Launch(spec.Launch{Stream: s}))
+	}
+	graph, err := g.EndCapture(0, s)
+	must(t, err)
+	exec, err := g.Instantiate(graph)
+	must(t, err)
+	before, err := g.CreateTimedEvent(0)
+	must(t, err)
+	after, err := g.CreateTimedEvent(0)
+	must(t, err)
+	must(t, g.RecordEvent(before, 0, s))
+	must(t, g.LaunchGraph(exec, 0, s))
+	must(t, g.RecordEvent(after, 0, s))
+	if took, err := g.ElapsedTime(before, after); err != nil || took != 4*time.Microsecond {
+		t.Errorf("a graph of three kernels takes %v, %v", took, err)
+	}
+}

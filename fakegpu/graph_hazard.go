@@ -11,7 +11,7 @@ import (
 
 // captured: a node was made of work that was given to a stream under capture.
 func (d *detector) captured(g *GPU, s *stream, n *node) {
-	a := &act{kind: workNames[n.work.kind], name: n.work.name, graph: true, device: s.device, stream: s.handle, line: g.line}
+	a := &act{kind: n.work.kind, name: n.work.name, graph: true, device: s.device, stream: s.handle, line: g.line}
 	n.watched = true
 	n.claims = slices.Clone(d.claims(g, a, &n.work))
 	for i := range n.claims {
@@ -31,7 +31,7 @@ func (d *detector) launched(g *GPU, s *stream, w *work) {
 	for _, n := range x.nodes {
 		m.node = n
 		a := &act{
-			work: w.id, kind: workNames[n.work.kind], name: n.work.name, graph: true,
+			work: w.id, kind: n.work.kind, name: n.work.name, graph: true,
 			device: n.work.device, stream: s.handle, line: g.line, both: n.work.onDevices(),
 		}
 		if !n.watched { // the capture was before detection was turned on

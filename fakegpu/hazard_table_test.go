@@ -82,6 +82,21 @@ var hazardPrograms = []hazardProgram{
 		give p:512 u; kernel s c writes p:512`,
 		want: "a, c: " + recordStreamT + "\n" +
 			"b, c: lifetime 4 was allocated for stream u, and an event recorded there and waited for by stream s would"},
+	{name: "another stream used it, which the allocator was told", program: `
+		give p:512 s; kernel t a reads p:512 writes q:8; told p t; take p
+		give p:512 s; kernel s b writes p:512`,
+		want: "a, b: the use by stream t was recorded before lifetime 2 was freed, so the memory may go to stream s only when the work of stream t is over, " +
+			"or when stream s waits for an event of stream t"},
+	{name: "of two uses the allocator was told of one, and of a stream that made none", program: `
+		give p:512 s; kernel t a reads p:512 writes q:8; told p r; told p u; kernel u c reads p:512 writes q+8:8; take p
+		give p:512 s; kernel s b writes p:512`,
+		want: "a, b: " + recordStreamT + "\n" +
+			"c, b: the use by stream u was recorded before lifetime 2 was freed, so the memory may go to stream s only when the work of stream u is over, " +
+			"or when stream s waits for an event of stream u"},
+	{name: "the allocator was told of memory that nobody has", program: `
+		told p t; give p:512 s; kernel t a reads p:512 writes q:8; take p; told p t
+		give p:512 s; told p+8 t; kernel s b writes p:512`,
+		want: "a, b: " + recordStreamT},
 
 	// Events.
 	{name: "a stream waits for an event", program: `

@@ -76,7 +76,7 @@ func (g *GPU) HostAccess(name string, reads, writes []spec.Range) {
 	defer g.machine.mu.Unlock()
 	d := g.detect()
 	m := moment{Moment: d.order.SubmitHost()}
-	a := &act{kind: "host access", name: name, host: true, line: g.line}
+	a := &act{kind: workHostAccess, name: name, host: true, line: g.line}
 	d.pairs = d.pairs[:0]
 	d.claimed = d.claimed[:0]
 	for _, r := range reads {

@@ -15,6 +15,7 @@ import (
 type heap struct {
 	bytes, limit uint64
 	mapped       map[spec.Ptr]*byte
+	refuses      bool // to map anything
 }
 
 func (h *heap) Obtain(bytes uint64) ([]byte, error) {
@@ -28,6 +29,9 @@ func (h *heap) Obtain(bytes uint64) ([]byte, error) {
 func (h *heap) Drop(memory []byte) { h.bytes -= uint64(len(memory)) }
 
 func (h *heap) Map(at spec.Ptr, memory []byte) error {
+	if h.refuses {
+		return errors.New("the host has something there")
+	}
 	h.mapped[at] = &memory[0]
 	return nil
 }
@@ -161,6 +165,76 @@ func drawBytesStep(t *rapid.T) func(*bytesMachine) {
 	}
 }
 
+// TestHostAddresses: the host finds the first process's memory at its addresses, as long as it is
+// there, and no other process's.
+func TestHostAddresses(t *testing.T) {
+	host := &heap{limit: spec.GiB, mapped: map[spec.Ptr]*byte{}}
+	machine := fakegpu.NewMachine(fakegpu.Config{HostMemory: host})
+	first, second := machine.NewProcess(), machine.NewProcess()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(when string, addresses ...spec.Ptr) {
+		t.Helper()
+		for _, p := range addresses {
+			if host.mapped[p] == nil {
+				t.Errorf("%s the host does not find what is at %v", when, p)
+			}
+		}
+		if len(host.mapped) != len(addresses) {
+			t.Errorf("%s the host finds memory at %d addresses, not %d", when, len(host.mapped), len(addresses))
+		}
+	}
+	p, err := first.Malloc(0, 4096)
+	must(err)
+	expect("after Malloc", p)
+	r, err := first.ReserveAddress(0, 2*bytesPage)
+	must(err)
+	page, err := first.CreatePage(0, bytesPage, spec.SharePOSIX)
+	must(err)
+	expect("before a page is mapped", p)
+	twice := r + spec.Ptr(bytesPage)
+	must(errors.Join(first.MapPage(r, bytesPage, page), first.MapPage(twice, bytesPage, page)))
+	expect("with a page at two addresses", p, r, twice)
+	if host.mapped[r] != host.mapped[twice] {
+		t.Error("the page is in two places of the host")
+	}
+
+	other, err := second.Malloc(0, 4096)
+	must(err)
+	handle, err := second.ShareMemory(0, other)
+	must(err)
+	opened, err := first.OpenMemory(0, handle)
+	must(err)
+	expect("with another process's memory open", p, r, twice, opened)
+	handle, err = first.ShareMemory(0, p)
+	must(err)
+	_, err = second.OpenMemory(0, handle)
+	must(err)
+	expect("when the other process opens memory", p, r, twice, opened)
+
+	must(errors.Join(first.CloseMemory(0, opened), first.UnmapPage(r, bytesPage)))
+	expect("after half of it has gone", p, twice)
+	host.refuses = true
+	before := host.bytes
+	if _, err := first.Malloc(0, 4096); !errors.Is(err, spec.ErrDriverOutOfMemory) {
+		t.Errorf("Malloc where the host maps nothing: %v", err)
+	}
+	if err := first.MapPage(r, bytesPage, page); err == nil {
+		t.Error("a page is mapped where the host maps nothing")
+	}
+	if host.bytes != before {
+		t.Errorf("%d bytes of the host are taken, %d were before", host.bytes, before)
+	}
+	_, err = second.Malloc(0, 4096)
+	must(err)
+	first.Exit()
+	expect("after the process has ended")
+}
+
 // TestHostIsFull: the device has no more memory than the host.
 func TestHostIsFull(t *testing.T) {
 	host := &heap{limit: 4 * spec.MiB, mapped: map[spec.Ptr]*byte{}}
@@ -176,5 +250,19 @@ func TestHostIsFull(t *testing.T) {
 	}
 	if leaks := g.Leaks(); len(leaks) > 0 {
 		t.Errorf("left: %v", leaks)
+	}
+	place := func(g *fakegpu.GPU) spec.Ptr {
+		p, err := g.Malloc(0, 2*spec.MiB)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	g = fakegpu.New(fakegpu.Config{HostMemory: host, Addresses: fakegpu.RealLike})
+	if _, err := g.Malloc(0, 2*spec.GiB); err == nil {
+		t.Fatal("the host has 4 MiB")
+	}
+	if got, want := place(g), place(fakegpu.New(fakegpu.Config{Addresses: fakegpu.RealLike})); got != want {
+		t.Errorf("the addresses of what was refused stay in use: the first piece is at %v, not %v", got, want)
 	}
 }

@@ -75,6 +75,45 @@ func TestHostWorkIsInOrder(t *testing.T) {
 	}
 }
 
+// TestLaunchOnHost: a kernel that the host computes is computed in its turn, unless it names memory
+// that it has no right to touch; that is a violation then.
+func TestLaunchOnHost(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		reads, writes spec.Ptr // offsets in the memory, of 8 bytes
+		violations    int
+	}{
+		{"within its memory", 0, 504, 0},
+		{"reads beyond it", 508, 0, 1},
+		{"writes beyond it", 0, 508, 1},
+		{"reads and writes beyond it", 512, 505, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := New(Config{})
+			s := newStream(t, g)
+			p, err := g.Malloc(0, 512)
+			must(t, err)
+			must(t, g.Busy(0, s))
+			computed := 0
+			must(t, g.LaunchOnHost(spec.Launch{
+				Stream: s, Name: "k",
+				Reads:  []spec.Range{{Ptr: p + test.reads, Bytes: 8}},
+				Writes: []spec.Range{{Ptr: p + test.writes, Bytes: 8}},
+			}, func() { computed++ }))
+			if computed != 0 {
+				t.Error("it is computed although the stream is busy")
+			}
+			must(t, g.Drain(0, s))
+			if (computed == 1) != (test.violations == 0) || computed > 1 {
+				t.Errorf("it is computed %d times", computed)
+			}
+			if got := len(g.Violations()); got != test.violations {
+				t.Errorf("%d violations, want %d: %v", got, test.violations, g.Violations())
+			}
+		})
+	}
+}
+
 // Races within one lifetime are hazards if they are asked for.
 func TestRaces(t *testing.T) {
 	for _, c := range []struct {

@@ -119,13 +119,18 @@ func (o *owners) overlapping(r spec.Range) (lifetimes []*Lifetime) {
 func (g *GPU) BeginLifetime(l Lifetime) (number uint64) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
+	return g.beginLifetime(l, g.streams[l.Stream])
+}
+
+// beginLifetime does so if the stream is found, nil if it is a default stream or not there.
+func (g *GPU) beginLifetime(l Lifetime, s *stream) (number uint64) {
 	d := g.detect()
 	d.owners.number++
 	l.Number = d.owners.number
 	if l.Range.Bytes == 0 {
 		return l.Number
 	}
-	l.Captured = l.Captured || g.isCaptured(&l)
+	l.Captured = l.Captured || !l.Pool.IsDefault() && len(g.captures) > 0 || s != nil && s.capture != nil
 	if a := g.space.around(l.Range.Ptr); a != nil && a.Contains(l.Range) {
 		a.managed = true
 	} else {
@@ -137,15 +142,6 @@ func (g *GPU) BeginLifetime(l Lifetime) (number uint64) {
 	}
 	d.owners.byPtr.Set(l.Range.Ptr, &l)
 	return l.Number
-}
-
-// isCaptured reports whether memory that is being allocated will belong to a graph.
-func (g *GPU) isCaptured(l *Lifetime) bool {
-	if !l.Pool.IsDefault() && len(g.captures) > 0 {
-		return true
-	}
-	s := g.streams[l.Stream]
-	return s != nil && s.capture != nil
 }
 
 // recordedUse is a stream that the allocator was told of (RecordStream).

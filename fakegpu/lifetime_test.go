@@ -41,3 +41,13 @@ func TestOwnersOfRanges(t *testing.T) {
 		}
 	}
 }
+
+// TestNoDetector: what is said of lifetimes where hazards are not looked for has no effect.
+func TestNoDetector(t *testing.T) {
+	g := New(Config{})
+	g.RecordUse(0x1000, 0, 0)
+	g.EndLifetime(0x1000)()
+	if err := g.EndLifetimeOn(0, 0, 0x1000, "free"); err != nil || len(g.Hazards()) > 0 {
+		t.Errorf("%v, %v", err, g.Hazards())
+	}
+}

@@ -97,12 +97,36 @@ func (s *space) mapped(p spec.Ptr, dev spec.Device) *area {
 	return nil
 }
 
-// Reached is what comes before whatever the present thread submits to a stream next; the
-// zero clock if there is no such stream.
-func (g *GPU) Reached(dev spec.Device, handle spec.Stream) happensbefore.Clock {
+// A LoggedStream is a stream that need not be found again by its handle for each line. When it
+// has been destroyed, it stands for whichever stream has its handle.
+type LoggedStream struct{ stream *stream }
+
+// LoggedStream finds the stream with a handle.
+func (g *GPU) LoggedStream(dev spec.Device, handle spec.Stream) (LoggedStream, error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
 	s, err := g.stream(sayAddStream, dev, handle)
+	return LoggedStream{s}, err
+}
+
+// logged is the stream that a call of the driver is about.
+func (g *GPU) logged(c call, l LoggedStream) (*stream, error) {
+	if s := l.stream; !s.destroyed {
+		return s, nil
+	}
+	return g.stream(c, l.stream.device, l.stream.handle)
+}
+
+// Reached is what comes before whatever the present thread submits to a stream next; the
+// zero clock if the stream is gone.
+func (g *GPU) Reached(on LoggedStream) happensbefore.Clock {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	return g.reached(on)
+}
+
+func (g *GPU) reached(on LoggedStream) happensbefore.Clock {
+	s, err := g.logged(sayAddStream, on)
 	if err != nil {
 		return happensbefore.Clock{}
 	}
@@ -112,7 +136,43 @@ func (g *GPU) Reached(dev spec.Device, handle spec.Stream) happensbefore.Clock {
 
 // SeeStream says that the present thread has seen everything in a stream complete, as by
 // a query that says so.
-func (g *GPU) SeeStream(dev spec.Device, handle spec.Stream) { g.See(g.Reached(dev, handle)) }
+func (g *GPU) SeeStream(s LoggedStream) { g.See(g.Reached(s)) }
+
+// Allocated does what BeginLifetime does for memory that was allocated for a stream of the log, and
+// tells what was Known and Reached before.
+func (g *GPU) Allocated(l Lifetime, on LoggedStream) (known, reached happensbefore.Clock) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	known, reached = g.detect().order.Known(), g.reached(on)
+	s, _ := g.logged(sayAddStream, on)
+	l.Device, l.Stream = on.stream.device, on.stream.handle
+	g.beginLifetime(l, s)
+	return known, reached
+}
+
+// Freed does what EndLifetime does, for good.
+func (g *GPU) Freed(p spec.Ptr) {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	g.detect().owners.byPtr.Delete(p)
+}
+
+// LaunchOn does what Launch does, on a stream of the log.
+func (g *GPU) LaunchOn(on LoggedStream, l spec.Launch) error {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if err := g.enter(callLaunch); err != nil {
+		return err
+	}
+	s, err := g.logged(callLaunch, on)
+	if err != nil {
+		return err
+	}
+	return g.give(callLaunch, s, work{
+		kind: workKernel, name: l.Name, device: l.Device,
+		reads: l.Reads, reader: l.Device, writes: l.Writes, writer: l.Device,
+	})
+}
 
 // ReportRaces does what Config.Races does, from here on.
 func (g *GPU) ReportRaces() {
@@ -122,29 +182,25 @@ func (g *GPU) ReportRaces() {
 }
 
 // HazardCount is how many hazards there are in Hazards.
-func (g *GPU) HazardCount() int {
-	g.machine.mu.Lock()
-	defer g.machine.mu.Unlock()
-	return len(g.detect().found)
-}
+func (g *GPU) HazardCount() int { return int(g.detector.count.Load()) }
 
 // WaitStream makes a stream wait for all that another one has been given, as by an event.
 // It does nothing, and says so, if one of the two is being captured.
-func (g *GPU) WaitStream(dev spec.Device, handle, awaited spec.Stream) (done bool, err error) {
+func (g *GPU) WaitStream(waiting, awaited LoggedStream) (done bool, err error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	s, err := g.stream(callWaitEvent, dev, handle)
+	s, err := g.logged(callWaitEvent, waiting)
 	if err != nil {
 		return true, err
 	}
-	other, err := g.stream(callRecordEvent, dev, awaited)
+	other, err := g.logged(callRecordEvent, awaited)
 	if err != nil {
 		return true, err
 	}
 	if s.capture != nil || other.capture != nil {
 		return false, nil
 	}
-	e := event{device: dev}
+	e := event{device: s.device}
 	if err := g.recordMark(&e, other); err != nil {
 		return true, err
 	}

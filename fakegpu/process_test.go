@@ -147,3 +147,44 @@ func TestMemoryCallsAreTold(t *testing.T) {
 		t.Errorf("told\n%v\nwant\n%v", told, want)
 	}
 }
+
+// samePlace is an address policy that has one place only. It keeps the addresses that are vacated.
+type samePlace struct{ vacated []spec.Ptr }
+
+func (*samePlace) Place(uint64) spec.Ptr               { return 0x10000000 }
+func (p *samePlace) Vacate(at spec.Ptr, _ uint64)      { p.vacated = append(p.vacated, at) }
+func (*samePlace) PlaceRange(uint64) spec.Ptr          { return 0x10000000 }
+func (p *samePlace) VacateRange(at spec.Ptr, _ uint64) { p.vacated = append(p.vacated, at) }
+
+// TestPlacesInUse: where an address policy chooses addresses that are in use, the call fails, and
+// what is there stays.
+func TestPlacesInUse(t *testing.T) {
+	policy := &samePlace{}
+	g := New(Config{Addresses: func(spec.Device) AddressPolicy { return policy }})
+	p, err := g.Malloc(0, spec.MiB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free, _, _ := g.MemInfo(0)
+	if _, err := g.Malloc(0, 512); err == nil || errors.Is(err, spec.ErrDriverOutOfMemory) {
+		t.Errorf("another piece at the same address: %v", err)
+	}
+	if _, err := g.ReserveAddress(0, 2*spec.MiB); err == nil || errors.Is(err, spec.ErrDriverOutOfMemory) {
+		t.Errorf("a range at the same address: %v", err)
+	}
+	if !slices.Equal(policy.vacated, []spec.Ptr{p, p}) {
+		t.Errorf("the policy was told that %v are free again, want what it chose for the two", policy.vacated)
+	}
+	if now, _, _ := g.MemInfo(0); now != free {
+		t.Errorf("%d bytes are free, %d were before", now, free)
+	}
+	if err := g.Fill(0, 0, spec.Range{Ptr: p, Bytes: spec.MiB}, 1); err != nil {
+		t.Errorf("the first piece: %v", err)
+	}
+	if err := g.Free(0, p); err != nil {
+		t.Errorf("freeing it: %v", err)
+	}
+	if _, err := g.Malloc(0, 512); err != nil {
+		t.Errorf("when the address is free again: %v", err)
+	}
+}

@@ -150,7 +150,11 @@ type part struct {
 // parts are appended to those given. The reason says why the device may not touch
 // the range; it is empty if it may.
 func (g *GPU) resolve(dev spec.Device, r spec.Range, parts []part) (_ []part, reason string) {
-	a := g.space.around(r.Ptr)
+	return g.resolveIn(g.space.around(r.Ptr), dev, r, parts)
+}
+
+// resolveIn is resolve if the area that the range begins in is known, nil if there is none.
+func (g *GPU) resolveIn(a *area, dev spec.Device, r spec.Range, parts []part) (_ []part, reason string) {
 	switch {
 	case r.End() < r.Ptr:
 		return parts, "the range wraps around"

@@ -19,21 +19,22 @@ import (
 
 // stream is a stream of one process.
 type stream struct {
+	// What every piece of work looks at comes first.
 	device      spec.Device
 	handle      spec.Stream // zero: the device's default stream
-	id          uint64      // no other stream has it or had it
-	destroyed   bool        // has no handle any more, but still work
-	blocking    bool        // waits for the legacy default stream, and that for it (blocking.go)
 	given, done uint64
-	queue       []item
-	queued      *queued
-	stamps      []stamp // of events behind what waits in the queue
+	capture     *capture            // nil unless the stream is being captured
+	lane        *happensbefore.Lane // in the detector's order, nil until it is needed
+	destroyed   bool                // has no handle any more, but still work
+	blocking    bool                // waits for the legacy default stream, and that for it (blocking.go)
 
-	capture   *capture            // nil unless the stream is being captured
+	id     uint64 // no other stream has it or had it
+	queue  []item
+	queued *queued
+	stamps []stamp // of events behind what waits in the queue
+
 	terminals []spec.GraphNode    // what the next node will depend on
 	chain     *happensbefore.Lane // in the capture's order
-
-	lane *happensbefore.Lane // in the detector's order, nil until it is needed
 }
 
 // queued counts the items in the queues of a machine, and those of them that wait for

@@ -26,6 +26,12 @@ var hazardCommands = map[string]command{
 		}
 		return fmt.Sprintf("lifetime %d", tk.gpu.BeginLifetime(l))
 	},
+	// told PTR STREAM: the allocator was told that the stream uses the memory
+	"told": func(tk *talk, a []string) string {
+		s := tk.stream(a[1])
+		tk.gpu.RecordUse(tk.ptr(a[0]), s.dev, s.handle)
+		return "ok"
+	},
 	// take PTR
 	"take": func(tk *talk, a []string) string {
 		tk.gpu.EndLifetime(tk.ptr(a[0]))

@@ -38,39 +38,50 @@ type uses struct {
 	number  uint64 // of the latest access
 	since   int    // accesses since the last sweep
 	size    int    // what the last sweep had to look at
+	vain    bool   // it has found nothing to forget
 }
 
 // patch is a stretch of bytes that have been used alike. Its accesses are in groups by
 // lifetime, each list in the order in which the lifetimes began.
 type patch struct {
 	spec.Range
-	reads, writes []*accesses
+	reads, writes []accesses
 }
 
 // footprint is an access: what a piece of work does to some bytes in one lifetime.
 type footprint struct {
 	spec.Range
 	happensbefore.Epoch
-	clock    happensbefore.Clock // of the work, if it is to be compared with earlier accesses again
-	number   uint64              // in the order in which accesses were made
+	clock    *happensbefore.Clock // of the work, if it is to be compared with earlier accesses again; or nil
+	number   uint64               // in the order in which accesses were made
 	act      *act
-	write    bool
 	lifetime *Lifetime
 	node     *node
+	write    bool
 }
 
 // act is a piece of work, or a node of a graph at one launch.
 type act struct {
 	work   uint64
-	kind   string
 	name   string
-	graph  bool
 	device spec.Device
 	stream spec.Stream
 	line   int    // of a log
-	host   bool   // it is a host thread's
-	ends   bool   // it frees the memory: of its own lifetime, too, it has to come last
 	both   access // devices whose Free waits for the work: see release.go
+	kind   workKind
+	graph  bool
+	host   bool // it is a host thread's
+	ends   bool // it frees the memory: of its own lifetime, too, it has to come last
+
+	first footprint // its first access, since most work has no other
+}
+
+// footprint is room for an access of the work.
+func (a *act) footprint() *footprint {
+	if a.first.act == nil {
+		return &a.first
+	}
+	return new(footprint)
 }
 
 // over gives the patches that make up a range, in order; those that are missing are
@@ -178,7 +189,11 @@ func (u *uses) forget(r spec.Range, visit func(*footprint)) {
 // last sweep that another one costs little.
 func (u *uses) sweepDue() bool {
 	u.since++
-	return u.since > 8+2*u.patches.Len()+u.size/4
+	due := 8 + 2*u.patches.Len() + u.size/4
+	if u.vain {
+		due *= 8
+	}
+	return u.since > due
 }
 
 // sweep forgets the accesses that are known to be over, and what is left of
@@ -187,17 +202,17 @@ func (u *uses) sweep(o *happensbefore.Order) {
 	remembered := make([]bool, o.Lanes())
 	u.since, u.size = 0, len(remembered)/8
 	all := u.patches.Values()
+	patches, gone := len(all), 0
 	kept := all[:0]
 	for _, p := range all {
 		left := 0
-		for _, list := range []*[]*accesses{&p.reads, &p.writes} {
-			*list = slices.DeleteFunc(*list, func(g *accesses) bool {
-				g.uses = slices.DeleteFunc(g.uses, func(by use) bool { return o.SeenByAll(by.Epoch) })
-				left += len(g.uses)
-				return len(g.uses) == 0
-			})
-			for _, g := range *list {
-				g.remember(remembered)
+		for _, list := range [...]*[]accesses{&p.reads, &p.writes} {
+			var over int
+			*list, over = sweep(*list, o)
+			gone += over
+			for i := range *list {
+				(*list)[i].remember(remembered)
+				left += len((*list)[i].uses)
 			}
 		}
 		if left == 0 {
@@ -208,7 +223,26 @@ func (u *uses) sweep(o *happensbefore.Order) {
 		kept = append(kept, p)
 	}
 	u.merge(kept)
+	u.vain = gone == 0 && u.patches.Len() == patches
 	o.ForgetLanes(remembered)
+}
+
+// sweep is a list without the accesses that are known to be over, and how many those are.
+func sweep(list []accesses, o *happensbefore.Order) (_ []accesses, over int) {
+	kept := 0
+	for i := range list {
+		g := &list[i]
+		before := len(g.uses)
+		g.uses = slices.DeleteFunc(g.uses, func(by use) bool { return o.SeenByAll(by.Epoch) })
+		if over += before - len(g.uses); len(g.uses) == 0 {
+			continue
+		}
+		if kept < i {
+			list[kept], list[i] = list[i], list[kept]
+		}
+		kept++
+	}
+	return truncate(list, kept), over
 }
 
 // oldest is, for each of so many lanes, the position of its oldest access that is remembered, 0
@@ -221,12 +255,15 @@ func (u *uses) oldest(lanes int) (oldest []happensbefore.Position, remembered in
 		}
 	}
 	u.patches.Scan(func(_ spec.Ptr, p *patch) bool {
-		for _, list := range [][]*accesses{p.reads, p.writes} {
-			for _, g := range list {
+		for _, list := range [...][]accesses{p.reads, p.writes} {
+			for i := range list {
+				g := &list[i]
 				remembered += len(g.uses)
-				meet(g.behind)
-				for i := range g.uses {
-					meet(g.uses[i].Epoch)
+				if g.learned != nil {
+					meet(g.learned.behind)
+				}
+				for _, u := range g.uses {
+					meet(u.Epoch)
 				}
 			}
 		}

@@ -23,9 +23,10 @@ const (
 	workHost
 	workAlloc // of memory of a graph
 	workFree
+	workHostAccess // of a host thread itself: only in hazards
 )
 
-var workNames = [...]string{"kernel", "fill", "copy", "read back", "graph", "copy from the host", "copy to the host", "host function", "allocation", "free"}
+var workNames = [...]string{"kernel", "fill", "copy", "read back", "graph", "copy from the host", "copy to the host", "host function", "allocation", "free", "host access"}
 
 // work is one piece.
 type work struct {

@@ -7,11 +7,12 @@ import (
 
 // An Arena is memory for states that are needed for a short time, such as the successors
 // of a state while their keys are computed. A state in an arena has its slices there, and
-// so have the states that follow from it. The rules of the allocator do not depend on it:
-// copy (state.go) is the only action that uses it. An Arena is for one goroutine.
+// so have the states that follow from it. The rules of the allocator do not depend on it: copies
+// of states, and lists that an action needs, are made there. An Arena is for one goroutine.
 type Arena struct {
 	states slab.Slab[State]
 	truths slab.Slab[Truth]
+	places slab.Slab[place] // of lists that no state has
 
 	// Notes are what the owner of the arena knows about states in it. No action uses them.
 	Notes any
@@ -61,6 +62,7 @@ func (a *Arena) Reset() {
 	a.Checkpoints.Reset()
 	a.SavedBlocks.Reset()
 	a.truths.Reset()
+	a.places.Reset()
 	a.Held.Reset()
 	a.Touches.Reset()
 	a.Grants.Reset()
@@ -70,13 +72,20 @@ func (a *Arena) Reset() {
 // In is a copy of the state in an arena.
 func (s State) In(a *Arena) *State {
 	s.arena = a
-	return s.copy().Keep()
+	return s.Copy()
+}
+
+// Copy is a copy, in the state's arena. Actions in place can change it (MallocInPlace, ...).
+func (s *State) Copy() *State {
+	next := &s.memory().states.Take(1)[0]
+	s.copyTo(next)
+	return next
 }
 
 // Keep is a pointer to the state, in the arena if the state's slices are there.
-func (s State) Keep() *State {
+func (s *State) Keep() *State {
 	kept := &s.memory().states.Take(1)[0]
-	*kept = s
+	*kept = *s
 	return kept
 }
 

@@ -41,6 +41,9 @@
 //	                            launches work in a stream; completes it       stream.go
 //	Stats, Layout               the statistics and the snapshot of a state    view.go
 //
+// MallocInPlace, FreeInPlace, RecordStreamInPlace and EmptyCacheInPlace are the same actions on the
+// State itself. Package bounded, which takes millions of steps, copies a state once for each (Copy).
+//
 // expandable.go has the rules of expandable segments, fault.go has driver calls that fail. truth.go has what the program and the
 // device did, apart from what the allocator remembers of it: package bounded records it.
 //
@@ -67,8 +70,8 @@
 //
 // Pool routing by thread or by capture id; pools with allocator functions of their
 // own; reuse of frees within a capture (graph_capture_record_stream_reuse); sharing
-// between processes; driver calls about captures that fail, and two that fail in one
-// operation. Of the statistics only current values are here: no peaks, no sums over time.
+// between processes; driver calls that fail while an earlier failure is undone. Of the
+// statistics only current values are here: no peaks, no sums over time.
 //
 // Package bounded has this model at small bounds, where all states can be explored.
 package model

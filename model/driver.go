@@ -74,9 +74,10 @@ func (s *State) driverMalloc(c *PendingMalloc, g DriverResults) {
 
 // lowestHole is the lowest address, not below from, of so many free bytes.
 func (s *State) lowestHole(from spec.Ptr, bytes uint64) spec.Ptr {
+	ranges := s.usedRanges()
 	for moved := true; moved; {
 		moved = false
-		for _, used := range s.usedRanges() {
+		for _, used := range ranges {
 			if used.Overlaps(spec.Range{Ptr: from, Bytes: bytes}) {
 				from, moved = used.Ptr+spec.Ptr(used.Bytes), true
 			}
@@ -86,7 +87,8 @@ func (s *State) lowestHole(from spec.Ptr, bytes uint64) spec.Ptr {
 }
 
 // usedRanges are the address ranges in use.
-func (s *State) usedRanges() (ranges []spec.Range) {
+func (s *State) usedRanges() []spec.Range {
+	ranges := s.memory().Work.Take(len(s.Segments) + len(s.PendingMallocs))[:0]
 	for _, g := range s.Segments {
 		ranges = append(ranges, spec.Range{Ptr: g.Address, Bytes: g.Size})
 	}
@@ -121,7 +123,7 @@ func (s *State) checkAddress(base spec.Ptr, bytes uint64) error {
 // registerSegment adds a granted segment as one free block, and allocates from it.
 func (s *State) registerSegment(c *PendingMalloc) {
 	g := Segment{Address: c.granted, Size: c.segmentSize, Stream: c.Stream, Pool: c.pool, PoolKind: s.poolKind(c)}
-	g.Blocks = []Block{{Address: c.granted, Size: c.segmentSize, State: spec.Inactive}}
+	g.Blocks = s.memory().Blocks.Clone([]Block{{Address: c.granted, Size: c.segmentSize, State: spec.Inactive}})
 	at := s.insertSegment(g)
 	c.granted = 0
 	s.countDriverSegment(g.Pool, 1)

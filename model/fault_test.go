@@ -39,6 +39,12 @@ func TestInterrupted(t *testing.T) {
 	if _, calls := used.Interrupted(2, free); calls != nil {
 		t.Errorf("the free makes one call, not %v", calls)
 	}
+	oversize, _ := small().Configure("max_split_size_mb:4")
+	oversize, r := oversize.Malloc(1, 4, from)
+	oversize, _ = oversize.RecordStream(r.Ptr, spec.DeviceStream{Stream: 2})
+	if next, _ := oversize.Interrupted(1, func(s model.State) { s.Free(r.Ptr) }); r.Err != nil || !next.Equal(oversize) || next.Counters.OversizeAllocations != 1 {
+		t.Errorf("a free of an oversize block without an event: %v, %v, %d oversize allocations", r.Err, next, next.Counters.OversizeAllocations)
+	}
 	for _, p := range blocks {
 		s, _ = s.Free(p)
 	}
@@ -115,5 +121,143 @@ func TestInterruptedIsOver(t *testing.T) {
 	s.Counters = next.Counters
 	if have, want := fmt.Sprintf("%#v", next), fmt.Sprintf("%#v", s); have != want {
 		t.Errorf("it is\n%s\nnot\n%s", have, want)
+	}
+}
+
+// TestRefusals: a malloc for which the driver has no memory goes on, as often as the driver may be
+// asked again, and can fail at each of the calls that it makes then.
+func TestRefusals(t *testing.T) {
+	s := small()
+	var cached spec.Ptr
+	for _, bytes := range []uint64{4, 4} { // one segment stays cached, one allocated
+		next, r := s.Malloc(1, bytes, model.DriverResults{LowestFrom: 1 << 16})
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		s, cached = next, r.Ptr
+	}
+	s, _ = s.Free(cached)
+	malloc := func(refusals int) func(model.State) {
+		return func(s model.State) { s.Malloc(2, 2, model.DriverResults{LowestFrom: 1 << 16, Refusals: refusals}) }
+	}
+	for refusals, want := range []int{0, 1, 2, 2} { // the last attempt is the second driver call
+		if got := s.Refusals(malloc(refusals)); got != want {
+			t.Errorf("of %d refusals the malloc meets %d, want %d", refusals, got, want)
+		}
+	}
+	if got := s.Refusals(func(s model.State) { s.Malloc(1, 4, model.DriverResults{Refusals: 1}) }); got != 0 {
+		t.Errorf("a malloc that the driver is not asked for meets %d refusals", got)
+	}
+	all := callsOf(s, malloc(1))
+	for n := range all {
+		if _, calls := s.Interrupted(n+1, malloc(1)); !slices.Equal(calls, all[:n+1]) {
+			t.Errorf("call %d, whether or not the driver refuses memory: %v, of %v", n+1, calls, all)
+		}
+	}
+	for n := range len(all) - 1 {
+		if _, calls, before := s.InterruptedAfterRefusal(n+1, malloc(2)); before != 1 || !slices.Equal(calls, all[:n+2]) {
+			t.Errorf("call %d after the first of two refusals: %v after %d, of %v", n+1, calls, before, all)
+		}
+	}
+	for n := 1; ; n++ {
+		next, calls, before := s.InterruptedAfterRefusal(n, malloc(1))
+		if calls == nil {
+			if n+before <= len(all) {
+				t.Errorf("%d calls after the refusal, want the %d behind the first %d of %v", n-1, len(all)-before, before, all)
+			}
+			break
+		}
+		if before != 1 || !slices.Equal(calls, all[:before+n]) {
+			t.Errorf("call %d after the refusal: %v after %d, of %v", n, calls, before, all)
+		}
+		if cached := 2 - min(n/2, 1); len(next.Segments) != cached || len(next.PendingMallocs) > 0 {
+			t.Errorf("when call %d after the refusal (%s) fails: %v", n, calls[len(calls)-1], next)
+		}
+	}
+	if _, calls, _ := s.InterruptedAfterRefusal(1, malloc(0)); calls != nil {
+		t.Errorf("without a refusal: %v", calls)
+	}
+}
+
+// TestInterruptedUnmap: pages whose unmapping fails are counted as mapped, and what was unmapped
+// before as unmapped.
+func TestInterruptedUnmap(t *testing.T) {
+	s, r := small().Configure("expandable_segments:True")
+	if r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	s, r = s.Malloc(1, 6, model.DriverResults{LowestFrom: 1 << 16})
+	if r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	s, _ = s.Free(r.Ptr)
+	emptyCache := func(s model.State) { s.EmptyCache() }
+	calls := callsOf(s, emptyCache)
+	if want := []string{"CaptureStatus", "SynchronizeStream", "UnmapPage", "UnmapPage", "FreeAddress"}; !slices.Equal(calls, want) {
+		t.Fatalf("the calls are %v, want %v", calls, want)
+	}
+	for n, reserved := range map[int]uint64{2: 8, 3: 8, 4: 4, 5: 0} {
+		next, _ := s.Interrupted(n, emptyCache)
+		freed := next.Counters.NumDeviceFree - s.Counters.NumDeviceFree
+		if wantFreed := min(int64(n)/4, 1); freed != wantFreed || next.Reserved() != reserved {
+			t.Errorf("%s fails as call %d: %d bytes are reserved, want %d; %d releases are counted, want %d",
+				calls[n-1], n, next.Reserved(), reserved, freed, wantFreed)
+		}
+	}
+}
+
+// TestUnmap: the whole pages in a free block of an expandable segment are returned to the driver, when
+// the work in the segment's stream is over; none are while the stream is captured.
+func TestUnmap(t *testing.T) {
+	from := model.DriverResults{LowestFrom: 1 << 16}
+	empty, _ := small().Configure("expandable_segments:True")
+	empty.RelaxedCaptures = true
+	empty.Truth = &model.Truth{}
+	own := spec.DeviceStream{Stream: 1}
+	s, r := empty.Malloc(own.Stream, 6, from) // two pages of 4
+	if r.Err != nil || len(s.Truth.Granted) == 0 {
+		t.Fatal(r.Err, s.Truth.Granted)
+	}
+	emptyCache := func(s model.State) { s.EmptyCache() }
+
+	free, _ := s.Free(r.Ptr)
+	released := free.EmptyCache()
+	if len(released.Segments) > 0 || len(released.Truth.Granted) > 0 {
+		t.Errorf("a free block: %v, and granted %v", released, released.Truth.Granted)
+	}
+	busy := free.Busy(own)
+	if next := busy.EmptyCache(); !next.Equal(busy.Drain(own).EmptyCache()) {
+		t.Errorf("in a busy stream: %v", next)
+	}
+
+	captured := *free.In(&model.Arena{})
+	captured.BeginCapture(model.PoolRouting{Pool: spec.PoolID{Capture: 1}, Stream: own.Stream})
+	if calls := callsOf(captured, emptyCache); !slices.Equal(calls, []string{"CaptureStatus"}) {
+		t.Errorf("in a captured stream: %v", calls)
+	}
+	if next := captured.EmptyCache(); next.Reserved() != 8 || len(next.Truth.Illegal) > 0 {
+		t.Errorf("in a captured stream: %v, and was forbidden %v", next, next.Truth.Illegal)
+	}
+
+	// A block of 3 at the beginning, and the rest of the first page free: one page of the two.
+	part, _ := free.Malloc(own.Stream, 3, from)
+	if next := part.EmptyCache(); next.Reserved() != 4 || len(next.Segments) != 1 || len(next.Truth.Granted) != 1 {
+		t.Errorf("with a block in the first page: %v, and granted %v", next, next.Truth.Granted)
+	}
+	// Nothing but the rest of a page: it is not waited for.
+	whole, _ := free.Malloc(own.Stream, 7, from)
+	if calls := callsOf(whole, emptyCache); !slices.Equal(calls, []string{"CaptureStatus"}) {
+		t.Errorf("with a rest of a page: %v", calls)
+	}
+
+	// A pool whose last pages were unmapped is gone.
+	pool := spec.PoolID{User: 1}
+	p, _ := empty.BeginAllocateAllToPool(pool)
+	p, r = p.Malloc(own.Stream, 6, from)
+	p, _ = p.EndAllocateToPool(pool)
+	p, _ = p.Free(r.Ptr)
+	p, _ = p.ReleasePool(pool)
+	if next := p.EmptyCache(); len(next.Segments) > 0 || len(next.Pools) > 0 {
+		t.Errorf("%d pools are left, and %v", len(next.Pools), next)
 	}
 }

@@ -103,11 +103,17 @@ type DriverResults struct {
 // malloc of 0 bytes returns the null pointer and does nothing.
 func (s State) Malloc(stream spec.Stream, bytes uint64, g DriverResults) (State, Result) {
 	s = s.copy()
+	r := s.MallocInPlace(stream, bytes, g)
+	return s, r
+}
+
+// MallocInPlace is Malloc on the state itself.
+func (s *State) MallocInPlace(stream spec.Stream, bytes uint64, g DriverResults) Result {
 	c := s.begin(0, stream, bytes)
 	for c.stage != stageDone {
 		s.advance(&c, g)
 	}
-	return s, Result{c.ptr, c.err}
+	return Result{c.ptr, c.err}
 }
 
 // MallocSearch is the first action of a malloc that may release the lock. If it is not
@@ -196,8 +202,8 @@ func (s *State) advance(c *PendingMalloc, g DriverResults) {
 // prepare chooses the pool, and the sizes of the block and of a new segment.
 func (c *PendingMalloc) prepare(s *State) {
 	c.pool = s.getPool(c.Stream)
-	c.size = Round(c.RequestedSize, s.Config, s.Geometry)
-	c.segmentSize = SegmentSize(c.size, s.Config, s.Geometry)
+	c.size = s.Round(c.RequestedSize)
+	c.segmentSize = s.SegmentSize(c.size)
 }
 
 // poolKind is the kind of pool that serves a request.
@@ -217,13 +223,10 @@ func (s *State) getFreeBlock(c *PendingMalloc) (place, bool) {
 	if s.collectsGarbage() && c.pool.IsDefault() {
 		s.GetFreeBlocksCallCount[s.poolKind(c)]++
 	}
-	var fits []place
-	for _, p := range s.freeList(c.pool, s.poolKind(c)) {
+	fits := slices.DeleteFunc(s.freeList(c.pool, s.poolKind(c)), func(p place) bool {
 		g := &s.Segments[p.segment]
-		if g.Stream == c.Stream && s.at(p).Size >= c.size && (!g.Expandable || s.expandable() && !c.notExpandable) {
-			fits = append(fits, p)
-		}
-	}
+		return g.Stream != c.Stream || s.at(p).Size < c.size || g.Expandable && (!s.expandable() || c.notExpandable)
+	})
 	if len(fits) == 0 {
 		return place{}, false
 	}

@@ -15,6 +15,12 @@ import (
 // forbids to free memory nothing is.
 func (s State) EmptyCache() State {
 	s = s.copy()
+	s.EmptyCacheInPlace()
+	return s
+}
+
+// EmptyCacheInPlace is EmptyCache on the state itself.
+func (s *State) EmptyCacheInPlace() {
 	switch {
 	case s.freeForbidden():
 	case s.captureUnderway():
@@ -22,7 +28,6 @@ func (s State) EmptyCache() State {
 	default:
 		s.releaseCachedBlocks()
 	}
-	return s
 }
 
 // nextAttempt prepares the next attempt at a driver allocation after a failed one. The
@@ -49,14 +54,25 @@ func (s *State) nextAttempt(c *PendingMalloc) {
 // outOfMemory is the error, with the current statistics. The free memory of private
 // pools counts as allocated.
 func (s *State) outOfMemory(c *PendingMalloc) *spec.OutOfMemoryError {
-	stats := s.Stats()
-	allocated := uint64(stats.AllocatedBytes[spec.Aggregate].Current) + s.freeInPrivatePools()
+	allocated := s.allocated() + s.freeInPrivatePools()
 	return &spec.OutOfMemoryError{
 		Device: s.Device, Requested: c.RequestedSize, SegmentSize: c.segmentSize,
 		DeviceTotal: s.Memory, DeviceFree: s.Memory - s.deviceUsed(),
 		Limited: s.Limited, Limit: s.Limit,
 		Allocated: allocated, Unallocated: s.Reserved() - allocated,
 	}
+}
+
+// allocated is the bytes of the allocated blocks.
+func (s *State) allocated() (bytes uint64) {
+	for i := range s.Segments {
+		for j := range s.Segments[i].Blocks {
+			if b := &s.Segments[i].Blocks[j]; b.State == spec.ActiveAllocated {
+				bytes += b.Size
+			}
+		}
+	}
+	return bytes
 }
 
 // releaseCachedBlocks waits for all events, then releases the cached memory of the default pool

@@ -17,7 +17,7 @@ func TestDivisionsFor(t *testing.T) {
 		cfg.Divisions[i] = uint64(i + 1) // so that each bucket shows
 	}
 	same := func(t rapid.TB, size uint64, g spec.Geometry) {
-		if got, want := divisionsFor(size, cfg, g), cfg.DivisionsFor(size, g); got != want {
+		if got, want := divisionsFor(size, &cfg, &g), cfg.DivisionsFor(size, g); got != want {
 			t.Fatalf("%d bytes, first bucket at %d: %d divisions, not %d", size, g.DivisionsStart, got, want)
 		}
 	}

@@ -113,11 +113,17 @@ func New(dev spec.Device, memory uint64, cfg spec.Config, g spec.Geometry) State
 }
 
 // copy is a deep copy of what actions change.
-func (s State) copy() State {
+func (s *State) copy() (next State) {
+	s.copyTo(&next)
+	return next
+}
+
+func (s *State) copyTo(next *State) {
 	a := s.memory()
-	s.Segments = a.Segments.Clone(s.Segments)
-	for i := range s.Segments {
-		g := &s.Segments[i]
+	*next = *s
+	next.Segments = a.Segments.Clone(s.Segments)
+	for i := range next.Segments {
+		g := &next.Segments[i]
 		g.Blocks = a.Blocks.Clone(g.Blocks)
 		for j := range g.Blocks {
 			if uses := g.Blocks[j].StreamUses; len(uses) > 0 {
@@ -125,17 +131,17 @@ func (s State) copy() State {
 			}
 		}
 	}
-	s.Events = a.Events.Clone(s.Events)
-	s.Streams = a.Streams.Clone(s.Streams)
-	for i := range s.Streams {
-		s.Streams[i].Work = a.Work.Clone(s.Streams[i].Work)
+	next.Events = a.Events.Clone(s.Events)
+	next.Streams = a.Streams.Clone(s.Streams)
+	for i := range next.Streams {
+		x := &next.Streams[i]
+		x.Work = a.Work.Clone(x.Work)
 	}
-	s.PendingMallocs = a.PendingMallocs.Clone(s.PendingMallocs)
-	s.Pools = a.Pools.Clone(s.Pools)
-	s.Routings = a.Routings.Clone(s.Routings)
-	s.GraphStreamUses = a.GraphStreamUses.Clone(s.GraphStreamUses)
-	s.Checkpoints = a.Checkpoints.Clone(s.Checkpoints) // no action changes a Checkpoint
-	return s
+	next.PendingMallocs = a.PendingMallocs.Clone(s.PendingMallocs)
+	next.Pools = a.Pools.Clone(s.Pools)
+	next.Routings = a.Routings.Clone(s.Routings)
+	next.GraphStreamUses = a.GraphStreamUses.Clone(s.GraphStreamUses)
+	next.Checkpoints = a.Checkpoints.Clone(s.Checkpoints) // no action changes a Checkpoint
 }
 
 // Equal reports whether no sequence of actions and queries can tell two states apart.
@@ -185,9 +191,16 @@ func (s *State) findAllocated(p spec.Ptr) (place, bool) {
 	return s.find(func(_ *Segment, b *Block) bool { return b.Address == p && b.State == spec.ActiveAllocated })
 }
 
+func (s *State) countBlocks() (n int) {
+	for i := range s.Segments {
+		n += len(s.Segments[i].Blocks)
+	}
+	return n
+}
+
 // freeList lists the free blocks of a pool by stream, size and address.
 func (s *State) freeList(pool spec.PoolID, kind spec.PoolKind) []place {
-	var free []place
+	free := s.memory().places.Take(s.countBlocks())[:0]
 	for i := range s.Segments {
 		g := &s.Segments[i]
 		if g.Pool != pool || g.PoolKind != kind {

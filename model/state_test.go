@@ -3,6 +3,7 @@ package model_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"gaugeblock/model"
@@ -220,11 +221,46 @@ func TestForbiddenCalls(t *testing.T) {
 	}
 }
 
+// TestEventsInCaptures: what is done to a single event while the program captures is forbidden, and
+// nothing is where there is no event.
+func TestEventsInCaptures(t *testing.T) {
+	capture := model.PoolRouting{Pool: spec.PoolID{Capture: 1}, Stream: side.Stream}
+	event := malloc(newState(""), 5*mib, 0x1000000)
+	event.Truth = &model.Truth{}
+	event, _ = event.RecordStream(0x1000000, side)
+	event = event.Busy(side)
+	recorded, _ := event.Free(0x1000000)
+	none := newState("")
+	none.Truth = &model.Truth{}
+	for _, test := range []struct {
+		name  string
+		state model.State
+		call  func(model.State) model.State
+		want  []model.DriverCall
+	}{
+		{"record", event, func(s model.State) model.State { s, _ = s.Free(0x1000000); return s }, []model.DriverCall{model.RecordEvent}},
+		{"query", recorded, model.State.ProcessEvents, []model.DriverCall{model.QueryEvent}},
+		{"wait", recorded, model.State.SynchronizeAndFreeEvents, []model.DriverCall{model.WaitEvent}},
+		{"query none", none, model.State.ProcessEvents, nil},
+		{"wait for none", none, model.State.SynchronizeAndFreeEvents, nil},
+	} {
+		if next := test.call(test.state); len(next.Truth.Illegal) > 0 {
+			t.Errorf("%s, without a capture: %v", test.name, next.Truth.Illegal)
+		}
+		captured := test.state.In(&model.Arena{})
+		captured.BeginCapture(capture)
+		if next := test.call(*captured); !slices.Equal(next.Truth.Illegal, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, next.Truth.Illegal, test.want)
+		}
+	}
+}
+
 // TestUsesOfWhatIsNotHeld: nothing is launched for memory that the program does not hold.
 func TestUsesOfWhatIsNotHeld(t *testing.T) {
 	s := newState("")
 	s.Truth = &model.Truth{Touches: []model.Touch{{Ptr: 0x1000000, Stream: side}}}
-	if next := s.AppendUses(0x1000000); !next.Equal(s) {
+	next := s.Copy()
+	if next.AppendUses(0x1000000); !next.Equal(s) {
 		t.Errorf("%#v", next.Streams)
 	}
 }
@@ -255,5 +291,48 @@ func TestStringOfPendingMallocs(t *testing.T) {
   pending malloc of 20971520 bytes, granted 0x3000000`
 	if text := s.String(); text != want {
 		t.Errorf("the state is described as\n%s\nnot as\n%s", text, want)
+	}
+}
+
+// TestNullPointer: the null pointer is of no memory. To free it, or to record it, does nothing.
+func TestNullPointer(t *testing.T) {
+	s := malloc(newState(""), 5*mib, 0x1000000)
+	for name, op := range map[string]func(spec.Ptr) (model.State, model.Result){
+		"free":          s.Free,
+		"record_stream": func(p spec.Ptr) (model.State, model.Result) { return s.RecordStream(p, side) },
+	} {
+		if next, r := op(0); r.Err != nil || !next.Equal(s) {
+			t.Errorf("%s of null: %v, %v", name, r.Err, next)
+		}
+		var invalid *spec.InvalidPointerError
+		if next, r := op(1); !errors.As(r.Err, &invalid) || invalid.Ptr != 1 || !next.Equal(s) {
+			t.Errorf("%s of 1: %v, %v", name, r.Err, next)
+		}
+	}
+}
+
+// TestCurrent: of each statistic the current value stays, and the counters stay.
+func TestCurrent(t *testing.T) {
+	var stats, want spec.DeviceStats
+	n := int64(0)
+	fill := func(s, current *spec.Stat) {
+		n += 10
+		*s = spec.Stat{Current: n, Peak: n + 1, Allocated: n + 2, Freed: n + 3}
+		current.Current = n
+	}
+	arrays, wanted := stats.Arrays(), want.Arrays()
+	for i := range arrays {
+		for kind := range arrays[i].Array {
+			fill(&arrays[i].Array[kind], &wanted[i].Array[kind])
+		}
+	}
+	fill(&stats.OversizeAllocations, &want.OversizeAllocations)
+	fill(&stats.OversizeSegments, &want.OversizeSegments)
+	for i, c := range stats.Counters() {
+		*c.Value = int64(i) + 1
+		*want.Counters()[i].Value = int64(i) + 1
+	}
+	if got := model.Current(stats); got != want {
+		t.Errorf("%+v\nwant\n%+v", got, want)
 	}
 }

@@ -43,9 +43,13 @@ func (s State) Busy(id spec.DeviceStream) State { return s.Launch(id, spec.Range
 // Launch launches a piece of work that uses memory.
 func (s State) Launch(id spec.DeviceStream, memory spec.Range) State {
 	s = s.copy()
+	s.launch(id, memory)
+	return s
+}
+
+func (s *State) launch(id spec.DeviceStream, memory spec.Range) {
 	stream := s.stream(id)
 	stream.Work = append(stream.Work, memory)
-	return s
 }
 
 // Complete completes the oldest pending piece of work of a stream.

@@ -77,10 +77,13 @@ func inserted[T any](memory *slab.Slab[T], list []T, x T, compare func(a, b T) i
 
 // without is a list without the elements that satisfy a predicate.
 func without[T any](memory *slab.Slab[T], list []T, is func(x T) bool) []T {
-	if !slices.ContainsFunc(list, is) {
-		return list
+	rest := memory.Take(len(list))[:0]
+	for _, x := range list {
+		if !is(x) {
+			rest = append(rest, x)
+		}
 	}
-	return slices.DeleteFunc(memory.Clone(list), is)
+	return rest
 }
 
 // Hold records that the program holds memory.
@@ -178,22 +181,21 @@ func (t *Truth) heldAt(ptr spec.Ptr) (h Held, is bool) {
 
 // MemoryOf is the memory that the program may use of what it holds.
 func (s *State) MemoryOf(h Held) spec.Range {
-	return spec.Range{Ptr: h.Ptr, Bytes: Round(h.Bytes, s.Config, s.Geometry)}
+	return spec.Range{Ptr: h.Ptr, Bytes: s.Round(h.Bytes)}
 }
 
-// AppendUses is the state at the free of the memory at an address: the last use by each stream
-// that uses it, other than in graphs, is pending.
-func (s State) AppendUses(ptr spec.Ptr) State {
+// AppendUses makes the last uses of the memory at an address pending that streams have, other
+// than in graphs: the memory is to be freed.
+func (s *State) AppendUses(ptr spec.Ptr) {
 	h, is := s.Truth.heldAt(ptr)
 	if !is {
-		return s
+		return
 	}
 	for _, x := range s.Truth.Touches {
 		if x.Ptr == ptr && !x.Captured {
-			s = s.Launch(x.Stream, s.MemoryOf(h))
+			s.launch(x.Stream, s.MemoryOf(h))
 		}
 	}
-	return s
 }
 
 func (h Held) compare(o Held) int {

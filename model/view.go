@@ -65,10 +65,9 @@ func Current(stats spec.DeviceStats) spec.DeviceStats {
 
 // GetFreeBlock is the address of the cached block that a malloc would allocate in this
 // state, if there is one.
-func (s State) GetFreeBlock(stream spec.Stream, bytes uint64) (spec.Ptr, bool) {
-	s = s.copy()
+func (s State) GetFreeBlock(stream spec.Stream, bytes uint64) (spec.Ptr, bool) { // only a counter of s changes
 	c := s.begin(0, stream, bytes)
-	c.size, c.pool = Round(bytes, s.Config, s.Geometry), s.getPool(stream)
+	c.size, c.pool = s.Round(bytes), s.getPool(stream)
 	p, found := s.getFreeBlock(&c)
 	if !found {
 		return 0, false

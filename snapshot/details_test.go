@@ -3,9 +3,12 @@ package snapshot
 import (
 	"bufio"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"gaugeblock/spec"
 )
@@ -116,6 +119,7 @@ func TestBlockHistories(t *testing.T) {
 	frame := func(name string) string { return `[{"filename":"a.py","line":1,"name":"` + name + `"}]` }
 	for _, test := range []struct{ what, more, frame string }{
 		{"a history", `,"history":[{"addr":4096,"real_size":100,"frames":` + frame("last") + `},{"addr":4096,"real_size":50,"frames":` + frame("first") + `}]`, "last"},
+		{"a requested size of its own", `,"requested_size":100,"history":[{"addr":4096,"real_size":90,"frames":` + frame("last") + `}]`, "last"},
 		{"frames of its own", `,"frames":` + frame("own") + `,"history":[{"addr":4096,"real_size":100,"frames":` + frame("last") + `}]`, "own"},
 	} {
 		f, err := Read(strings.NewReader(fmt.Sprintf(segment, test.more)), "x")
@@ -123,8 +127,8 @@ func TestBlockHistories(t *testing.T) {
 			t.Fatalf("%s: %v", test.what, err)
 		}
 		b := f.Segments[0].Blocks[0]
-		if frames, _ := b.Context.(Frames); b.RequestedSize != 100 || len(frames) != 1 || frames[0].Name != test.frame {
-			t.Errorf("%s: %+v", test.what, b)
+		if frames, _ := b.Context.(Frames); b.RequestedSize != 100 || len(frames) != 1 || frames[0].Name != test.frame || f.Version.Most != 0 {
+			t.Errorf("%s: %+v, version %+v", test.what, b, f.Version)
 		}
 	}
 	if _, err := Read(strings.NewReader(fmt.Sprintf(segment, `,"history":[7]`)), "x"); err == nil {
@@ -132,15 +136,88 @@ func TestBlockHistories(t *testing.T) {
 	}
 }
 
-// TestListsArePaidFor: a list takes memory for each of its items.
+// TestListsArePaidFor: a list or a dict takes memory for each of its items, and a dict at least that of a trace entry.
 func TestListsArePaidFor(t *testing.T) {
 	const items = 100
-	for _, missing := range []uint64{0, 1} {
-		p := newPlain(newBudget(1 << 20))
-		p.memory.left = sequenceBytes + items*valueBytes - missing
-		if _, err := p.newList(make([]value, items), 0); (err == nil) != (missing == 0) {
-			t.Errorf("%d bytes too few: %v", missing, err)
+	for _, test := range []struct {
+		what  string
+		price uint64
+		make  func(p *plain, of value) error
+	}{
+		{"a list", sequenceBytes + items*valueBytes, func(p *plain, _ value) error {
+			_, err := p.newList(make([]value, items), 0)
+			return err
+		}},
+		{"items of a dict", sequenceBytes + items*valueBytes, func(p *plain, of value) error { return p.fill(of, make([]value, items), 0) }},
+		{"an item of a dict", sequenceBytes + entryBytes, func(p *plain, of value) error { return p.fill(of, make([]value, 2), 0) }},
+	} {
+		for _, missing := range []uint64{0, 1} {
+			p := newPlain(newBudget(1 << 20))
+			dict, err := p.newDict(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.memory.left = test.price - missing
+			if err := test.make(p, dict); (err == nil) != (missing == 0) || missing == 0 && p.memory.left != 0 {
+				t.Errorf("%s, with %d bytes too few: %v, and %d bytes are left", test.what, missing, err, p.memory.left)
+			}
 		}
+	}
+}
+
+// TestFilesOfTwoGiB: a file that is larger is refused, in whichever operation its last bytes are.
+func TestFilesOfTwoGiB(t *testing.T) {
+	for what, read := range map[string]func(s *source, n int) error{
+		"bytes, one by one": func(s *source, n int) error {
+			for range n {
+				if _, err := s.byte(); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"a number": func(s *source, n int) error {
+			_, err := s.littleEndian(n)
+			return err
+		},
+		"a text": func(s *source, n int) error {
+			_, err := s.bytes(uint64(n))
+			return err
+		},
+		"what is skipped": func(s *source, n int) error { return s.skip(uint64(n)) },
+	} {
+		for n, fits := range map[int]bool{4: true, 5: false} {
+			s := &source{in: bufio.NewReader(strings.NewReader("12345678")), offset: maxBytes - 4, memory: newBudget(1 << 20)}
+			if err := read(s, n); (err == nil) != fits || err != nil && err.Error() != "the file is larger than 2147483647 bytes" {
+				t.Errorf("%s: with %d bytes where 4 fit: %v", what, n, err)
+			}
+		}
+	}
+}
+
+// TestAnnotationFields: a field of an annotation is any value but a list or a dict, as Python prints it.
+func TestAnnotationFields(t *testing.T) {
+	const text = `{"segments":[],"external_annotations":[{"device":1,"time_us":5,"a":null,"b":true,"c":false,"d":-30,"e":18446744073709551615,` +
+		`"f":0.1,"g":"x","h":[1],"i":{"j":1},"k":2.0,"l":-1000000.0,"m":1e15,"n":1e16,"o":0.0001,"p":0.00001,"q":1.5e300,"r":0.0,"s":-2.5},{"device":"cuda:0","time_us":1.5}]}`
+	f, err := Read(strings.NewReader(text), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]spec.AnnotationField{
+		{
+			{Key: "a", Value: "None"}, {Key: "b", Value: "True"}, {Key: "c", Value: "False"}, {Key: "d", Value: "-30"}, {Key: "e", Value: "18446744073709551615"},
+			{Key: "f", Value: "0.1"}, {Key: "g", Value: "x"}, {Key: "k", Value: "2.0"}, {Key: "l", Value: "-1000000.0"}, {Key: "m", Value: "1000000000000000.0"},
+			{Key: "n", Value: "1e+16"}, {Key: "o", Value: "0.0001"}, {Key: "p", Value: "1e-05"}, {Key: "q", Value: "1.5e+300"}, {Key: "r", Value: "0.0"}, {Key: "s", Value: "-2.5"},
+		},
+		{{Key: "device", Value: "cuda:0"}, {Key: "time_us", Value: "1.5"}},
+	}
+	for i, a := range f.ExternalAnnotations {
+		if !slices.Equal(a.Fields, want[i]) || a.Device != spec.Device(1-i) || a.TimeNS != int64(5000*(1-i)) {
+			t.Errorf("annotation %d: %+v", i, a)
+		}
+	}
+	if a, b := pythonFloat(math.Inf(1)), pythonFloat(math.Inf(-1)); len(f.ExternalAnnotations) != 2 || a != "inf" || b != "-inf" {
+		t.Errorf("%d annotations, %s, %s", len(f.ExternalAnnotations), a, b)
 	}
 }
 
@@ -151,6 +228,96 @@ func TestFloatsOfPickles(t *testing.T) {
 	root, err := parse(&source{in: bufio.NewReader(strings.NewReader(pickle)), memory: values.memory}, values)
 	if n, ok := root.number(); err != nil || !ok || n != 0.75 {
 		t.Errorf("%v, %v", n, err)
+	}
+}
+
+// TestIntegersOfPickles: an integer has up to eight bytes, the lowest first, and its sign in the highest bit; one that is
+// unsigned and has 64 bits takes a ninth byte.
+func TestIntegersOfPickles(t *testing.T) {
+	for _, test := range []struct {
+		pickle string
+		want   value
+	}{
+		{"\x8a\x00", value{integer, 0}},
+		{"\x8a\x01\x05", value{integer, 5}},
+		{"\x8a\x01\x80", signed(-128)},
+		{"\x8a\x02\x80\x00", value{integer, 128}},
+		{"\x8a\x03\xfe\xff\xff", signed(-2)},
+		{"\x8a\x07\x00\x00\x00\x00\x00\x00\x80", signed(-1 << 55)},
+		{"\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f", value{integer, math.MaxInt64}},
+		{"\x8a\x08\x00\x00\x00\x00\x00\x00\x00\x80", signed(math.MinInt64)},
+		{"\x8a\x09\x01\x00\x00\x00\x00\x00\x00\x80\x00", value{unsigned, 1<<63 + 1}},
+		{"\x8b\x02\x00\x00\x00\x34\x12", value{integer, 0x1234}},
+		{"J\xfe\xff\xff\xff", signed(-2)},
+		{"K\xff", value{integer, 255}},
+		{"M\xff\xff", value{integer, 65535}},
+
+		{"\x8a\x09\xff\xff\xff\xff\xff\xff\xff\x7f\x00", value{}}, // eight bytes are enough
+		{"\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x80\xff", value{}}, // negative, and beyond 64 bits
+		{"\x8a\x0a\x00\x00\x00\x00\x00\x00\x00\x80\x00\x00", value{}},
+	} {
+		values := newPlain(newBudget(1 << 20))
+		got, err := parse(&source{in: bufio.NewReader(strings.NewReader("\x80\x04" + test.pickle + ".")), memory: values.memory}, values)
+		if got != test.want || (err != nil) != (test.want == value{}) {
+			t.Errorf("%q is %+v, %v, not %+v", test.pickle, got, err, test.want)
+		}
+	}
+}
+
+func signed(n int64) value { return value{integer, uint64(n)} }
+
+// TestLongTexts: a text of any length is read whole, takes memory once, and is not read beyond the end of the file.
+func TestLongTexts(t *testing.T) {
+	const number = "0123456789"
+	for _, length := range []int{1, 4095, 4096, 4097, 8192, 10000} {
+		want := strings.Repeat(number, 1+length/len(number))[:length]
+		pickle := "\x80\x04X" + string([]byte{byte(length), byte(length >> 8), 0, 0}) + want
+		values := newPlain(newBudget(1 << 20))
+		before := values.memory.left
+		got, err := parse(&source{in: bufio.NewReader(strings.NewReader(pickle + ".")), memory: values.memory}, values)
+		if text, ok := values.string(got); err != nil || !ok || text != want {
+			t.Errorf("%d bytes: %v, %v, %d bytes are read", length, err, ok, len(text))
+		}
+		if taken := before - values.memory.left; taken != uint64(length)+mapBytes+valueBytes {
+			t.Errorf("%d bytes take %d bytes of memory", length, taken)
+		}
+		_, err = Read(strings.NewReader(pickle[:len(pickle)-1]), "x")
+		if err == nil || !strings.Contains(err.Error(), "cut off") {
+			t.Errorf("%d bytes, of which the last is not there: %v", length, err)
+		}
+	}
+}
+
+// TestSegmentFields: each field of a segment and of its blocks.
+func TestSegmentFields(t *testing.T) {
+	const frames = `[{"filename":"a.py","line":3,"name":"f"}]`
+	const other = `,{"device":0,"address":8192,"total_size":0,"segment_type":"small","blocks":[]}]`
+	const text = `[{"device":1,"address":4096,"total_size":1536,"allocated_size":512,"active_size":1024,"requested_size":700,"stream":7,` +
+		`"segment_type":"large","segment_pool_id":[2,3],"is_expandable":true,"frames":` + frames + `,"blocks":[` +
+		`{"address":4096,"size":512,"requested_size":400,"state":"active_allocated","frames":` + frames + `},` +
+		`{"size":512,"requested_size":300,"state":"active_pending_free"},{"size":512,"state":"inactive"}]}` + other
+	f, err := Read(strings.NewReader(text), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stack := Frames{{Filename: "a.py", Line: 3, Name: "f"}}
+	want := []spec.Segment{
+		{Address: 8192, Blocks: []spec.Block{}},
+		{
+			Device: 1, Address: 4096, TotalSize: 1536, AllocatedSize: 512, ActiveSize: 1024, RequestedSize: 700, Stream: 7,
+			Pool: spec.PoolID{Capture: 2, User: 3}, PoolKind: spec.LargePool, Expandable: true, Context: stack,
+			Blocks: []spec.Block{
+				{Address: 4096, Size: 512, RequestedSize: 400, State: spec.ActiveAllocated, Context: stack},
+				{Address: 4608, Size: 512, RequestedSize: 300, State: spec.ActivePendingFree},
+				{Address: 5120, Size: 512, State: spec.Inactive},
+			},
+		},
+	}
+	if diff := cmp.Diff(want, f.Segments); diff != "" {
+		t.Error(diff)
+	}
+	if f.Version.Least != 1 { // the first to write the pools of segments
+		t.Errorf("the version is %+v", f.Version)
 	}
 }
 

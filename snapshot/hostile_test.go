@@ -23,9 +23,15 @@ func read(t *testing.T, text string) *snapshot.File {
 // p begins a pickle.
 const p = "\x80\x04"
 
+// str is a string in a pickle.
+func str(text string) string { return "\x8c" + string(rune(len(text))) + text }
+
 // TestRefused has files that are not snapshots, and their errors.
 func TestRefused(t *testing.T) {
 	segment := func(fields string) string { return `{"segments":[{"segment_type":"small",` + fields + `}]}` }
+	block := func(history string) string {
+		return "}(" + str("size") + "M\x00\x02" + str("state") + str("inactive") + str("history") + history + "u"
+	}
 	for _, c := range []struct{ what, file, message string }{
 		{"nothing", "", "file: the file is empty (at byte 0)"},
 		{"something else", "hello", "file: this is neither a pickle of protocol 2 to 5 nor JSON (at byte 0)"},
@@ -68,6 +74,7 @@ func TestRefused(t *testing.T) {
 		{"a list in itself", p + "]\x94h\x00a.", "file: a segment is a list, not a dict (at byte 0)"},
 		{"a dict in itself", p + "}\x94X\x08\x00\x00\x00segmentsh\x00s.", "file: segments is a dict, not a list (at byte 0)"},
 		{"one list twice", p + "}(X\x08\x00\x00\x00segments]\x94X\x0d\x00\x00\x00device_traces](h\x00h\x00eu.", "file: the trace of device 1 is used in two places (at byte 17)"},
+		{"one history of two blocks", p + "]}(" + str("segment_type") + str("small") + str("total_size") + "M\x00\x04" + str("blocks") + "](" + block("]\x94") + block("h\x00") + "eua.", "file: the history of a block is used in two places (at byte 88)"},
 		{"a changed entry", p + "}\x94X\x06\x00\x00\x00actionX\x05\x00\x00\x00allocsh\x00NNs.", "file: a trace entry is changed after it was made (at byte 30)"},
 
 		{"cut JSON", `{"segments":[`, "file: the file ends too early: it was cut off (at byte 13)"},
@@ -89,6 +96,7 @@ func TestRefused(t *testing.T) {
 		{"a frame that is a number", `{"segments":[],"device_traces":[[{"action":"alloc","frames":[5]}]]}`, "file: the value of frames in a trace entry is a list (at byte 33)"},
 		{"a frame that is an entry", `{"segments":[],"device_traces":[[{"action":"alloc","frames":[{"action":"alloc"}]}]]}`, "file: the value of frames in a trace entry is a list (at byte 33)"},
 		{"a frame without anything", p + "}(X\x08\x00\x00\x00segments]X\x0d\x00\x00\x00device_traces]]}(X\x06\x00\x00\x00actionX\x05\x00\x00\x00allocX\x06\x00\x00\x00frames]}auaau.", "file: the value of frames in a trace entry is a list (at byte 75)"},
+		{"annotations that are a dict", `{"segments":[],"external_annotations":{"device":1}}`, "file: external_annotations is a dict, not a list (at byte 0)"},
 		{"an entry alone", `{"action":"alloc","addr":512}`, "file: the snapshot is a trace entry (at byte 0)"},
 		{"a damaged archive", "\x1f\x8bxxxxxxxxxxxx", "file: the compressed data is damaged: gzip: invalid header (at byte 0)"},
 	} {
@@ -105,6 +113,16 @@ func TestRefused(t *testing.T) {
 				t.Errorf("a %T", err)
 			}
 		})
+	}
+}
+
+// TestEmptySegment: a segment may have no bytes and no blocks, and lie at any address but the last ones.
+func TestEmptySegment(t *testing.T) {
+	for _, fields := range []string{`"total_size":0,"address":4096,`, `"address":18446744073709551615,`, ``} {
+		f := read(t, `[{`+fields+`"segment_type":"large","blocks":[]}]`)
+		if len(f.Segments) != 1 || f.Segments[0].TotalSize != 0 || len(f.Segments[0].Blocks) != 0 {
+			t.Errorf("%s: %+v", fields, f.Segments)
+		}
 	}
 }
 

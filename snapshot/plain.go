@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Plain values: the values of pickles and JSON. A million trace entries take tens of
@@ -185,7 +186,23 @@ func (p *plain) scalar(v value) (string, bool) {
 	case unsigned:
 		return strconv.FormatUint(v.word, 10), true
 	case float:
-		return strconv.FormatFloat(math.Float64frombits(v.word), 'g', -1, 64), true
+		return pythonFloat(math.Float64frombits(v.word)), true
 	}
 	return p.string(v)
+}
+
+// pythonFloat is a float as Python prints it: 1.0, 1000000.0, 1e+16, inf.
+func pythonFloat(f float64) string {
+	if math.IsInf(f, 0) {
+		return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(f, 'g', -1, 64), "+"))
+	}
+	const least, most = 1e-4, 1e16 // numbers outside of these have an exponent
+	if size := math.Abs(f); size != 0 && (size < least || size >= most) {
+		return strconv.FormatFloat(f, 'e', -1, 64)
+	}
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
 }

@@ -182,14 +182,26 @@ func (s *DeviceStats) Counters() [5]NamedCounter {
 
 // ResetPeak resets all peaks to the current values.
 func (s *DeviceStats) ResetPeak() {
-	s.eachStat(func(_ string, stat *Stat) { stat.ResetPeak() })
+	s.eachValue((*Stat).ResetPeak)
 }
 
 // ResetAccumulated sets all accumulated values and counters to zero.
 func (s *DeviceStats) ResetAccumulated() {
-	s.eachStat(func(_ string, stat *Stat) { stat.ResetAccumulated() })
+	s.eachValue((*Stat).ResetAccumulated)
 	for _, c := range s.Counters() {
 		*c.Value = 0
+	}
+}
+
+// eachValue visits every statistic over time.
+func (s *DeviceStats) eachValue(visit func(*Stat)) {
+	for _, a := range s.Arrays() {
+		for t := range a.Array {
+			visit(&a.Array[t])
+		}
+	}
+	for _, o := range s.Oversize() {
+		visit(o.Stat)
 	}
 }
 

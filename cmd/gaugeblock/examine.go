@@ -87,6 +87,9 @@ func (c *examineCommand) Run(env *environment) (err error) {
 	}
 	if len(c.Subject) == 1 && isLibrary(c.Subject[0]) {
 		search.Library = c.Subject[0]
+		if _, err := search.Functions(); err != nil {
+			return err // before anything is built
+		}
 		if err := examine.Build(build); err != nil {
 			return err
 		}

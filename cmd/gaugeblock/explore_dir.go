@@ -52,7 +52,7 @@ func (c *exploreCommand) identity(name string, check *bounded.Check, options exp
 func (c *exploreCommand) explain(name string, err error) error {
 	var limit *explore.LimitError
 	isLimit := errors.As(err, &limit)
-	if !isLimit && !errors.Is(err, syscall.ENOSPC) {
+	if !isLimit && !isDiskFull(err) {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	advice := "--dir keeps the states on a disk"
@@ -64,6 +64,12 @@ func (c *exploreCommand) explain(name string, err error) error {
 		advice += " with more"
 	}
 	return &exhaustedError{fmt.Sprintf("%s: %v; %s", name, err, advice)}
+}
+
+// isDiskFull reports whether a file could not grow: the disk is full, or a quota or the limit of
+// the process is reached.
+func isDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
 // exhaustedError says that the memory or the disk did not suffice.

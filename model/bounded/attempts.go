@@ -40,9 +40,10 @@ func (c *CachingAllocator) tryMalloc(s *model.State, i, j int) attempt {
 	a := &c.attemptsFrom(s).mallocs[i*len(c.Sizes)+j]
 	if a.next == nil {
 		stream, bytes := c.Streams[i], c.Sizes[j]
-		next, r := s.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase})
-		c.hold(&next, r, stream, bytes)
-		*a = attempt{next.Keep(), r.Err}
+		next := s.Copy()
+		r := next.MallocInPlace(stream, bytes, model.DriverResults{LowestFrom: AddressBase})
+		c.hold(next, r, stream, bytes)
+		*a = attempt{next, r.Err}
 	}
 	return *a
 }
@@ -54,7 +55,8 @@ func (a attempt) fails() bool { return errors.Is(a.err, spec.ErrOutOfMemory) }
 func (c *CachingAllocator) tryEmptyCache(s *model.State) *model.State {
 	a := c.attemptsFrom(s)
 	if a.emptied == nil {
-		a.emptied = s.EmptyCache().Keep()
+		a.emptied = s.Copy()
+		a.emptied.EmptyCacheInPlace()
 	}
 	return a.emptied
 }

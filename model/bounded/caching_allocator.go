@@ -54,17 +54,20 @@ func (c *CachingAllocator) Next(s *model.State, yield func(label int, next *mode
 
 // nextExceptMalloc yields the steps that are no mallocs.
 func (c *CachingAllocator) nextExceptMalloc(s *model.State, yield func(label int, next *model.State)) {
-	emit := func(label int, next model.State) { yield(label, next.Keep()) }
 	for i, stream := range c.Streams {
 		if pendingWork(s, stream) > 0 {
-			emit(c.complete.label(i), s.Complete(onDevice(stream)))
+			next := s.Complete(onDevice(stream))
+			yield(c.complete.label(i), next.Keep())
 		}
 	}
 	for _, h := range s.Truth.Held {
-		emit(c.free.label(toUnits(h.Ptr)), free(s, h.Ptr))
+		yield(c.free.label(toUnits(h.Ptr)), free(s, h.Ptr))
 		for i, stream := range c.Streams {
-			if next, can := c.recordStreamStep(s, h, stream); can {
-				emit(c.recordStream.label(toUnits(h.Ptr), i), next)
+			if c.canRecordStream(s, h, stream) {
+				next := s.Copy()
+				next.RecordStreamInPlace(h.Ptr, onDevice(stream))
+				next.AddTouch(h.Ptr, onDevice(stream))
+				yield(c.recordStream.label(toUnits(h.Ptr), i), next)
 			}
 		}
 	}
@@ -73,8 +76,10 @@ func (c *CachingAllocator) nextExceptMalloc(s *model.State, yield func(label int
 
 // free is the step Free of what the program holds at an address. An allocator that refuses it
 // changes nothing; the program holds the memory no more.
-func free(s *model.State, ptr spec.Ptr) model.State {
-	next, _ := s.AppendUses(ptr).Free(ptr)
+func free(s *model.State, ptr spec.Ptr) *model.State {
+	next := s.Copy()
+	next.AppendUses(ptr)
+	next.FreeInPlace(ptr)
 	next.GiveBack(ptr)
 	return next
 }
@@ -114,19 +119,14 @@ func poolAt(s *model.State, ptr spec.Ptr) spec.PoolID {
 	return spec.DefaultPool
 }
 
-// recordStreamStep is the step RecordStream on what the program holds, if the program can do
-// it. recordsTwice says whether programs record a stream both in a capture and outside of it.
-func (c *CachingAllocator) recordStreamStep(s *model.State, h model.Held, stream spec.Stream) (model.State, bool) {
+// canRecordStream reports whether the program can record a stream on what it holds. recordsTwice
+// says whether programs record a stream both in a capture and outside of it.
+func (c *CachingAllocator) canRecordStream(s *model.State, h model.Held, stream spec.Stream) bool {
 	id := onDevice(stream)
 	both := slices.ContainsFunc(s.Truth.Touches, func(x model.Touch) bool {
 		return x.Ptr == h.Ptr && x.Stream == id && x.Captured != (len(s.Truth.Captures) > 0)
 	})
-	if stream == h.Stream || both && !c.recordsTwice {
-		return *s, false
-	}
-	next, _ := s.RecordStream(h.Ptr, id)
-	next.AddTouch(h.Ptr, id)
-	return next, true
+	return stream != h.Stream && (!both || c.recordsTwice)
 }
 
 // pendingWork is how many pieces of work a stream has pending.

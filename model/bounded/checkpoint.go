@@ -61,10 +61,10 @@ func (c *Checkpoint) Next(s *model.State, yield func(label int, next *model.Stat
 // afterwards of the pool is what the checkpoint says, which it has. The memory is used on the
 // stream that the device has it for.
 func restore(s *model.State, id spec.PoolID) (model.State, bool) {
-	appended := *s
+	appended := s.Copy()
 	for _, h := range s.Truth.Held {
 		if h.Pool == id {
-			appended = appended.AppendUses(h.Ptr)
+			appended.AppendUses(h.Ptr)
 		}
 	}
 	next, r := appended.SetCheckpointPoolState(id)

@@ -140,7 +140,7 @@ func (f *faults) refuse(s *model.State, stream spec.Stream, bytes uint64) (next 
 	if _, cached := now.GetFreeBlock(stream, bytes); cached {
 		return next, false
 	}
-	segment := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
+	segment := s.SegmentSize(s.Round(bytes))
 	return next, !s.Limited || now.Reserved()+segment <= s.Limit
 }
 

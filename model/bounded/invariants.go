@@ -143,7 +143,7 @@ func requestsFit(s *model.State) bool {
 		case g.PoolKind == spec.LargePool:
 			return b.RequestedSize <= b.Size && b.Size > s.Geometry.SmallSize
 		}
-		return b.Size <= s.Geometry.SmallSize && b.Size == model.Round(b.RequestedSize, s.Config, s.Geometry)
+		return b.Size <= s.Geometry.SmallSize && b.Size == s.Round(b.RequestedSize)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 
 	"gaugeblock/model"
 	"gaugeblock/model/slab"
@@ -24,6 +25,8 @@ type coder struct {
 	reading bool
 	arena   *model.Arena // for the slices of the state that is read
 	names   *naming      // while writing
+
+	following model.Truth // what follows from the rest of the state (truth.go)
 }
 
 // keyed is a module: its code describes the key of its states.
@@ -58,11 +61,17 @@ func (m *keys) LeastKey(to []byte, s *model.State) []byte {
 
 // write appends the key of a state with other numbers of streams, pools and threads.
 func (m *keys) write(to []byte, s *model.State, names *naming) []byte {
-	k := coder{key: to, names: names, arena: &noArena}
-	m.module.code(&k, s)
+	k := writers.Get().(*coder)
+	k.key, k.names = to, names
+	m.module.code(k, s)
 	k.truth(s)
-	return k.key
+	to, k.key = k.key, nil
+	writers.Put(k)
+	return to
 }
+
+// writers are coders that write. They are used again, since each key needs one.
+var writers = sync.Pool{New: func() any { return &coder{arena: &noArena} }}
 
 // noArena is where coders that write take nothing.
 var noArena model.Arena
@@ -71,12 +80,13 @@ var noArena model.Arena
 func (m *keys) Decoder() func(key []byte) *model.State {
 	known := new(attempts)
 	arena := &model.Arena{Notes: known}
+	k := &coder{reading: true, arena: arena}
 	return func(key []byte) *model.State {
 		arena.Reset()
 		known.of = nil
 		s := m.initial.In(arena)
-		k := coder{key: key, reading: true, arena: arena}
-		m.module.code(&k, s)
+		k.key = key
+		m.module.code(k, s)
 		k.truth(s)
 		if len(k.key) != 0 {
 			panic(fmt.Sprintf("bounded: %d bytes after the key of a state", len(k.key)))
@@ -122,18 +132,20 @@ func list[T any](k *coder, l *[]T, memory *slab.Slab[T], element func(t *T)) {
 
 // flags writes or reads some bools.
 func (k *coder) flags(all ...*bool) {
+	if k.reading {
+		b := k.byte(0)
+		for i, is := range all {
+			*is = b>>i&1 == 1
+		}
+		return
+	}
 	b := byte(0)
 	for i, is := range all {
-		if !k.reading && *is {
+		if *is {
 			b |= 1 << i
 		}
 	}
-	b = k.byte(b)
-	for i, is := range all {
-		if k.reading {
-			*is = b>>i&1 == 1
-		}
-	}
+	k.byte(b)
 }
 
 func (k *coder) address(p *spec.Ptr) {

@@ -257,7 +257,7 @@ func (p *PrivatePools) overflowsOnOutOfMemory(from *model.State, label int, to *
 	overflows := slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool {
 		return !h.Pool.IsDefault() && !slices.Contains(from.Truth.Held, h)
 	})
-	need := model.SegmentSize(model.Round(bytes, from.Config, from.Geometry), from.Config, from.Geometry)
+	need := from.SegmentSize(from.Round(bytes))
 	now := from.ProcessEvents()
 	return !overflows || now.Reserved()+need > min(p.Limit, p.Memory)
 }
@@ -266,7 +266,7 @@ func (p *PrivatePools) overflowsOnOutOfMemory(from *model.State, label int, to *
 func (p *PrivatePools) cacheIsReleasedInCapture(s *model.State) bool {
 	released := s.ReleaseDefaultPool()
 	return p.everyFailure(s, func(_ spec.Stream, bytes uint64) bool {
-		need := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
+		need := s.SegmentSize(s.Round(bytes))
 		return released.Reserved()+need > min(p.Limit, p.Memory)
 	})
 }

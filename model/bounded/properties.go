@@ -40,8 +40,7 @@ func (c *CachingAllocator) outOfMemoryIsReal(s *model.State) bool {
 	})
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
 		_, cached := s.ProcessEvents().GetFreeBlock(stream, bytes)
-		segment := model.SegmentSize(model.Round(bytes, s.Config, s.Geometry), s.Config, s.Geometry)
-		room := needed()+segment <= min(c.Limit, c.Memory)
+		room := needed()+s.SegmentSize(s.Round(bytes)) <= min(c.Limit, c.Memory)
 		return !cached && !room
 	})
 }
@@ -92,7 +91,7 @@ func (c *CachingAllocator) request(label int) (stream spec.Stream, bytes uint64,
 // anyBlockIsGood is about max_split_size: see tla/OutOfMemory.tla.
 func (c *CachingAllocator) anyBlockIsGood(s *model.State) bool {
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
-		size := model.Round(bytes, s.Config, s.Geometry)
+		size := s.Round(bytes)
 		return everyBlock(s, func(g *model.Segment, b *model.Block) bool {
 			candidate := isInactive(b) && g.Stream == stream && g.PoolKind == s.Geometry.PoolKind(size)
 			return !candidate || b.Size < size

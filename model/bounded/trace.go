@@ -132,8 +132,11 @@ func (t *Tracer) Step(from *model.State, label string, to *model.State) error {
 // ParseLabel parses a label: the name of an action, and its arguments.
 func ParseLabel(label string) (name string, arguments []int, err error) {
 	name, rest, _ := strings.Cut(label, "(")
-	for text := range strings.SplitSeq(strings.TrimSuffix(rest, ")"), ",") {
-		if text == "" {
+	rest = strings.TrimSuffix(rest, ")")
+	arguments = make([]int, 0, strings.Count(rest, ",")+1)
+	for rest != "" {
+		var text string
+		if text, rest, _ = strings.Cut(rest, ","); text == "" {
 			continue
 		}
 		n, err := strconv.Atoi(text)

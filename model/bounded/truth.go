@@ -14,23 +14,19 @@ import (
 
 // truth writes or reads what does not follow of the truth, after the rest of the state.
 func (k *coder) truth(s *model.State) {
-	var (
-		heldBuffer    [8]model.Held // so that small states need no allocation
-		touchesBuffer [8]model.Touch
-		grantedBuffer [8]model.Grant
-	)
-	followingHeld, followingTouches := appendHeld(heldBuffer[:0], s), appendTouches(touchesBuffer[:0], s)
-	followingGranted := appendGranted(grantedBuffer[:0], s)
+	f := &k.following
+	f.Held, f.Touches = appendHeld(f.Held[:0], s), appendTouches(f.Touches[:0], s)
+	f.Captures, f.Granted = s.Routings, appendGranted(f.Granted[:0], s)
 	t := s.Truth
 	if k.reading {
 		t = k.arena.NewTruth(model.Truth{
-			Held: k.arena.Held.Clone(followingHeld), Touches: k.arena.Touches.Clone(followingTouches),
-			Captures: s.Routings, Granted: k.arena.Grants.Clone(followingGranted),
+			Held: k.arena.Held.Clone(f.Held), Touches: k.arena.Touches.Clone(f.Touches),
+			Captures: f.Captures, Granted: k.arena.Grants.Clone(f.Granted),
 		})
 		s.Truth = t
 	}
-	held, touches := !slices.Equal(t.Held, followingHeld), !slices.Equal(t.Touches, followingTouches)
-	captures, granted := !slices.Equal(t.Captures, s.Routings), !slices.Equal(t.Granted, followingGranted)
+	held, touches := !slices.Equal(t.Held, f.Held), !slices.Equal(t.Touches, f.Touches)
+	captures, granted := !slices.Equal(t.Captures, f.Captures), !slices.Equal(t.Granted, f.Granted)
 	illegal := len(t.Illegal) > 0
 	k.flags(&held, &touches, &captures, &granted, &illegal)
 	if held {

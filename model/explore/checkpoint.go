@@ -13,17 +13,20 @@ import (
 )
 
 // A checkpoint is a point between two batches at which an exploration in a directory can be
-// resumed. The files may be longer than they were then; the rest is ignored.
+// resumed. The files may be longer than they were then; the rest is ignored. Behind it, in its file,
+// is its checksum (sealed.go).
 type checkpoint struct {
 	Format   int    `json:"format"`
 	Identity string `json:"identity"` // of what is explored
 	Finished bool   `json:"finished"`
 
-	Level   int   `json:"level"`   // that is explored
-	First   int   `json:"first"`   // the number of its first state
-	Done    int   `json:"done"`    // how many of its states are expanded
-	Read    int64 `json:"read"`    // the length of their keys in the level's file
-	Written int64 `json:"written"` // the length of the next level's file
+	Level int      `json:"level"` // that is explored
+	First int      `json:"first"` // the number of its first state
+	Last  int      `json:"last"`  // the number of the first state of the next level
+	Done  int      `json:"done"`  // how many of its states are expanded
+	Read  int64    `json:"read"`  // the length of their keys in the level's file
+	Next  position `json:"next"`  // of the next level's file
+	Log   position `json:"log"`   // of the file of all states
 
 	States    int `json:"states"`
 	Edges     int `json:"edges"`
@@ -35,7 +38,7 @@ type checkpoint struct {
 	Failure *failure `json:"failure,omitempty"`
 }
 
-const checkpointFormat = 1
+const checkpointFormat = 2
 
 // A CheckpointError says why an exploration cannot be resumed, or begun in a directory.
 type CheckpointError struct{ Path, Reason string }
@@ -45,7 +48,7 @@ func (e *CheckpointError) Error() string { return e.Path + ": " + e.Reason }
 // readCheckpoint reads the checkpoint of a directory; nil if the directory is empty.
 func readCheckpoint(dir, identity string) (*checkpoint, error) {
 	path := filepath.Join(dir, "checkpoint")
-	text, err := os.ReadFile(path)
+	text, sealed, err := readSealed(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, checkEmpty(dir)
 	}
@@ -54,19 +57,25 @@ func readCheckpoint(dir, identity string) (*checkpoint, error) {
 	}
 	var c checkpoint
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&c); err != nil {
 		return nil, &CheckpointError{path, fmt.Sprintf("is no checkpoint: %v", err)}
 	}
 	switch {
 	case c.Format != checkpointFormat:
 		return nil, &CheckpointError{path, fmt.Sprintf("has format %d, not %d", c.Format, checkpointFormat)}
+	case !sealed:
+		return nil, changed(path, 0)
 	case c.Identity != identity:
 		return nil, &CheckpointError{path, fmt.Sprintf("is of another exploration: %s, not %s", c.Identity, identity)}
-	case c.States < 0 || c.Level < 0 || c.Read < 0 || c.Written < 0:
-		return nil, &CheckpointError{path, "has a negative number"}
+	case !c.makesSense():
+		return nil, &CheckpointError{path, "has numbers that contradict each other"}
 	}
 	return &c, nil
+}
+
+func (c *checkpoint) makesSense() bool {
+	return c.Level >= 0 && c.Read >= 0 && c.First >= 0 && c.Done >= 0 && c.First+c.Done <= c.Last && c.Last <= c.States && c.States <= maxStates &&
+		c.Log.Written == recordBytes*int64(c.States) && (c.Failure == nil || c.Failure.State >= 0 && c.Failure.State < c.States)
 }
 
 // checkEmpty reports whether a directory has nothing but a lock.
@@ -88,7 +97,7 @@ func lockDir(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o666)
+	lock, err := openRegular(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
@@ -109,48 +118,31 @@ func (e *exploration[S]) save(finished bool) error {
 	}
 	text, err := json.MarshalIndent(checkpoint{
 		Format: checkpointFormat, Identity: e.resources.Identity, Finished: finished,
-		Level: d.number, First: e.first, Done: e.done, Read: d.consumed, Written: d.next.written,
+		Level: d.number, First: e.first, Last: e.last, Done: e.done, Read: d.consumed, Next: d.next.position(), Log: d.log.position(),
 		States: e.result.States, Edges: e.result.Edges, Generated: e.result.Generated, Depth: e.result.Depth,
 		StateSum: e.result.StateSum, EdgeSum: e.result.EdgeSum, Failure: e.failure,
 	}, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(d.path("checkpoint"), append(text, '\n')); err != nil {
+	if err := writeSealed(d.path("checkpoint"), text); err != nil {
 		return err
 	}
 	e.saved = time.Now()
 	return d.removeBefore()
 }
 
-// replaceFile writes a file that is never there in part.
-func replaceFile(path string, text []byte) error {
-	file, err := os.Create(path + ".new")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
-}
-
 // resume continues from a checkpoint.
 func (e *exploration[S]) resume(c *checkpoint) error {
 	d := e.store.(*diskStore)
-	e.first, e.done, e.failure = c.First, c.Done, c.Failure
+	e.first, e.last, e.done, e.failure = c.First, c.Last, c.Done, c.Failure
 	e.result.States, e.result.Edges, e.result.Generated, e.result.Depth = c.States, c.Edges, c.Generated, c.Depth
 	e.result.StateSum, e.result.EdgeSum = c.StateSum, c.EdgeSum
 	e.finished = c.Finished
 	if c.Finished {
 		return nil
 	}
-	sum, err := d.load(e.known, c.States)
-	if err == nil && sum != c.StateSum[1] {
-		err = &CheckpointError{d.log.file.Name(), "was changed since the checkpoint"}
-	}
-	if err != nil || e.exchange == nil {
+	if err := d.load(e.known, e.checkMemory); err != nil || e.exchange == nil {
 		return err
 	}
 	return e.exchange.begin(c.Depth)

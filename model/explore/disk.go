@@ -1,13 +1,13 @@
 package explore
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // diskStore is a store in a directory:
@@ -17,91 +17,58 @@ import (
 //	checkpoint    a point at which the exploration can be resumed (checkpoint.go)
 //	lock          is locked while a process explores there
 //
+// The first two are in blocks (blocks.go).
 // A level is removed when there is a checkpoint after it.
 type diskStore struct {
 	dir    string
 	number int // of the level that is explored
 
+	identity string
+
 	log      writer
 	next     writer
-	level    *os.File
-	from     *bufio.Reader // of level
-	consumed int64         // bytes of the level that are read
+	level    *reader
+	consumed int64 // bytes of the level's content that are read
 }
 
 // recordBytes is the length of a record in the log.
 const recordBytes = 16
 
-// A writer is a file that is written at its end.
-type writer struct {
-	file    *os.File
-	to      *bufio.Writer
-	written int64
-}
-
-const bufferBytes = 1 << 18
-
-// openWriter opens a file and cuts it to a length.
-func openWriter(path string, length int64) (w writer, err error) {
-	if w.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
-		return w, err
-	}
-	info, err := w.file.Stat()
-	if err == nil && info.Size() < length {
-		err = &CheckpointError{path, fmt.Sprintf("has %d bytes, and had %d", info.Size(), length)}
-	}
-	if err == nil && info.Size() > length {
-		err = w.file.Truncate(length)
-	}
-	if err == nil {
-		_, err = w.file.Seek(length, io.SeekStart)
-	}
-	w.to, w.written = bufio.NewWriterSize(w.file, bufferBytes), length
-	return w, err
-}
-
-func (w *writer) write(p []byte) error {
-	n, err := w.to.Write(p)
-	w.written += int64(n)
-	return err
-}
-
-// sync writes what is buffered to the disk.
-func (w *writer) sync() error {
-	if err := w.to.Flush(); err != nil {
-		return err
-	}
-	return w.file.Sync()
-}
-
 func (d *diskStore) path(name string) string { return filepath.Join(d.dir, name) }
 
-func (d *diskStore) levelPath(number int) string {
-	return d.path(fmt.Sprintf("level-%06d", number))
-}
+func (d *diskStore) origin(name string) origin { return originOf(d.identity, name) }
+
+// statesName is the name of the log.
+const statesName = "states"
+
+func levelName(number int) string { return fmt.Sprintf("level-%06d", number) }
 
 // openDisk opens the files at a checkpoint.
-func openDisk(dir string, at *checkpoint) (d *diskStore, err error) {
-	d = &diskStore{dir: dir, number: at.Level, consumed: at.Read}
-	if d.log, err = openWriter(d.path("states"), recordBytes*int64(at.States)); err != nil {
+func openDisk(dir, identity string, at *checkpoint) (d *diskStore, err error) {
+	d = &diskStore{dir: dir, identity: identity, number: at.Level, consumed: at.Read}
+	if d.log, err = openWriter(d.path(statesName), d.origin(statesName), at.Log); err != nil {
 		return nil, err
 	}
-	if d.next, err = openWriter(d.levelPath(at.Level+1), at.Written); err != nil {
-		return nil, err
+	if err = d.openNext(at.Next); err == nil && at.Level > 0 { // there is no level before the initial states
+		err = d.open()
 	}
-	if at.Level == 0 {
-		return d, nil // there is no level before the initial states
+	if err != nil {
+		return nil, errors.Join(err, d.close())
 	}
-	return d, d.open()
+	return d, nil
+}
+
+// openNext opens the next level, to write.
+func (d *diskStore) openNext(at position) (err error) {
+	name := levelName(d.number + 1)
+	d.next, err = openWriter(d.path(name), d.origin(name), at)
+	return err
 }
 
 // open opens the level that is explored.
 func (d *diskStore) open() (err error) {
-	if d.level, err = os.Open(d.levelPath(d.number)); err != nil {
-		return err
-	}
-	d.from = bufio.NewReaderSize(d.level, bufferBytes)
-	_, err = d.level.Seek(d.consumed, io.SeekStart)
+	name := levelName(d.number)
+	d.level, err = openReader(d.path(name), d.origin(name), d.consumed)
 	return err
 }
 
@@ -126,17 +93,15 @@ func (d *diskStore) add(key []byte, print fingerprint, by arrival) error {
 func (d *diskStore) read(to *batch) error {
 	to.clear()
 	for to.len() < batchStates {
-		length, err := binary.ReadUvarint(d.from)
+		length, err := binary.ReadUvarint(d.level)
 		if err == io.EOF {
 			break
 		}
-		begin := len(to.keys)
-		if err == nil {
-			to.keys = append(to.keys, make([]byte, length)...)
-			_, err = io.ReadFull(d.from, to.keys[begin:])
-		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", d.level.Name(), err)
+			return d.level.inside(err)
+		}
+		if to.keys, err = d.level.key(to.keys, length); err != nil {
+			return err
 		}
 		to.ends = append(to.ends, len(to.keys))
 		d.consumed += int64(len(binary.AppendUvarint(nil, length))) + int64(length)
@@ -146,16 +111,12 @@ func (d *diskStore) read(to *batch) error {
 
 // advance implements store.
 func (d *diskStore) advance() error {
-	if err := d.next.sync(); err != nil {
-		return err
-	}
-	err := errors.Join(d.closeLevel(), d.next.file.Close())
-	if err != nil {
+	if err := errors.Join(d.next.end(), d.closeLevel()); err != nil {
 		return err
 	}
 	d.number++
 	d.consumed = 0
-	if d.next, err = openWriter(d.levelPath(d.number+1), 0); err != nil {
+	if err := d.openNext(position{}); err != nil {
 		return err
 	}
 	return d.open()
@@ -165,16 +126,26 @@ func (d *diskStore) closeLevel() error {
 	if d.level == nil {
 		return nil
 	}
-	return d.level.Close()
+	err := d.level.file.Close()
+	d.level = nil
+	return err
 }
 
 // arrival implements store.
 func (d *diskStore) arrival(state int) (by arrival, err error) {
-	if err := d.log.to.Flush(); err != nil {
+	if err := d.log.flush(d.log.block); err != nil {
 		return by, err
 	}
+	return readArrival(d.log.file, state)
+}
+
+// readArrival reads a record of a log. What it says is tested by following it (counterexample.go).
+func readArrival(log *os.File, state int) (by arrival, err error) {
 	var record [recordBytes]byte
-	if _, err := d.log.file.ReadAt(record[:], recordBytes*int64(state)); err != nil {
+	at := offset(recordBytes * int64(state))
+	if _, err := log.ReadAt(record[:], at); err == io.EOF {
+		return by, changed(log.Name(), at)
+	} else if err != nil {
 		return by, err
 	}
 	return arrivalIn(record[:]), nil
@@ -194,7 +165,7 @@ func fingerprintIn(record []byte) fingerprint {
 }
 
 // bytes implements store.
-func (d *diskStore) bytes() uint64 { return 3 * bufferBytes }
+func (d *diskStore) bytes() uint64 { return 3 * (blockBytes + checksumBytes) }
 
 // sync writes everything to the disk.
 func (d *diskStore) sync() error {
@@ -204,7 +175,7 @@ func (d *diskStore) sync() error {
 // removeBefore removes the levels before the one that is explored.
 func (d *diskStore) removeBefore() error {
 	for number := d.number - 1; number > 0; number-- {
-		if err := os.Remove(d.levelPath(number)); errors.Is(err, os.ErrNotExist) {
+		if err := os.Remove(d.path(levelName(number))); errors.Is(err, os.ErrNotExist) {
 			return nil // the earlier ones were removed before
 		} else if err != nil {
 			return err
@@ -213,24 +184,30 @@ func (d *diskStore) removeBefore() error {
 	return nil
 }
 
-// load adds all states of the log to the known ones, and returns the sum of the second
-// halves of their fingerprints.
-func (d *diskStore) load(to known, states int) (sum uint64, err error) {
-	from := bufio.NewReaderSize(io.NewSectionReader(d.log.file, 0, recordBytes*int64(states)), bufferBytes)
-	var record [recordBytes]byte
-	for range states {
-		if _, err := io.ReadFull(from, record[:]); err != nil {
-			return 0, fmt.Errorf("%s: %w", d.log.file.Name(), err)
+// load adds all states of the log to the known ones, and asks after each block whether the memory
+// suffices. The last block was tested when the log was opened.
+func (d *diskStore) load(to known, suffices func() error) error {
+	all := &reader{file: d.log.file, origin: d.log.origin, buffer: make([]byte, blockBytes+checksumBytes)}
+	for all.number < d.log.blocks {
+		if err := all.next(); err != nil {
+			return err
 		}
-		print := fingerprintIn(record[:])
-		if !to.add(print, nil) {
-			return 0, &CheckpointError{d.log.file.Name(), "has a state twice"}
+		if err := errors.Join(d.loadBlock(to, all.content), suffices()); err != nil {
+			return err
 		}
-		sum += print[1]
 	}
-	return sum, nil
+	return d.loadBlock(to, d.log.block)
+}
+
+func (d *diskStore) loadBlock(to known, records []byte) error {
+	for record := range slices.Chunk(records, recordBytes) {
+		if !to.add(fingerprintIn(record), nil) {
+			return &CheckpointError{d.log.file.Name(), "has a state twice"}
+		}
+	}
+	return nil
 }
 
 func (d *diskStore) close() error {
-	return errors.Join(d.closeLevel(), d.log.file.Close(), d.next.file.Close())
+	return errors.Join(d.closeLevel(), d.log.close(), d.next.close())
 }

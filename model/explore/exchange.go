@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"bufio"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -18,9 +17,9 @@ import (
 // for it, which it reads at the end of the level. The processes share nothing but a
 // directory:
 //
-//	1-of-3/              the store of the first of three shards (disk.go)
-//	level-000012-1-to-3  the steps from the first shard's states of a level to the third's
-//	level-000012-1       says that the first shard has read all files of that level
+//	1-of-3/                   the store of the first of three shards (disk.go)
+//	level-000012-1-to-3-of-3  the steps from the first shard's states of a level to the third's, in blocks (blocks.go)
+//	level-000012-1-of-3       says that the first shard has read all files of that level
 //
 // Every file has its name only when it is complete. So a shard whose process ended goes on
 // from its last checkpoint, which is at the beginning of a level, and writes the files of
@@ -39,11 +38,17 @@ func (s Shard) dir(in string) string {
 
 // exchange is what a shard exchanges with the others.
 type exchange struct {
-	dir   string
-	shard Shard
-	level int
-	out   []writer      // by shard - 1, of the level
-	sent  []fingerprint // some of the states that were sent, which need not be sent again
+	dir      string
+	identity string // of what all shards explore
+	shard    Shard
+	level    int
+	out      []writer      // by shard - 1, of the level
+	sent     []fingerprint // some of the states that were sent, which need not be sent again
+}
+
+// exchangeOf is that of a shard of an exploration.
+func exchangeOf(dir, identity string, s Shard) *exchange {
+	return &exchange{dir: dir, shard: s, identity: fmt.Sprintf("%s, %d shards", identity, s.Of)}
 }
 
 // sentStates is how many states that were sent are remembered.
@@ -54,12 +59,16 @@ func (x *exchange) owner(print fingerprint) int {
 	return int(print[0]>>32%uint64(x.shard.Of)) + 1
 }
 
-func (x *exchange) stepsPath(level, from, to int) string {
-	return filepath.Join(x.dir, fmt.Sprintf("level-%06d-%d-to-%d", level, from, to))
+func (x *exchange) path(name string) string { return filepath.Join(x.dir, name) }
+
+func (x *exchange) origin(name string) origin { return originOf(x.identity, name) }
+
+func (x *exchange) stepsName(level, from, to int) string {
+	return fmt.Sprintf("%s-%d-to-%d-of-%d", levelName(level), from, to, x.shard.Of)
 }
 
-func (x *exchange) donePath(level, shard int) string {
-	return filepath.Join(x.dir, fmt.Sprintf("level-%06d-%d", level, shard))
+func (x *exchange) doneName(level, shard int) string {
+	return fmt.Sprintf("%s-%d-of-%d", levelName(level), shard, x.shard.Of)
 }
 
 // begin opens the files for the other shards.
@@ -70,7 +79,8 @@ func (x *exchange) begin(level int) (err error) {
 	x.level, x.out = level, make([]writer, x.shard.Of)
 	for i := range x.out {
 		if to := i + 1; to != x.shard.Index && err == nil {
-			x.out[i], err = openWriter(x.stepsPath(level, x.shard.Index, to)+".new", 0)
+			name := x.stepsName(level, x.shard.Index, to)
+			x.out[i], err = openWriter(x.path(name+".new"), x.origin(name), position{})
 		}
 	}
 	return err
@@ -106,8 +116,8 @@ func (x *exchange) end() error {
 		if to == x.shard.Index {
 			continue
 		}
-		path := x.stepsPath(x.level, x.shard.Index, to)
-		if err := errors.Join(x.out[i].sync(), x.out[i].file.Close()); err != nil {
+		path := x.path(x.stepsName(x.level, x.shard.Index, to))
+		if err := x.out[i].end(); err != nil {
 			return err
 		}
 		if err := os.Rename(path+".new", path); err != nil {
@@ -120,28 +130,30 @@ func (x *exchange) end() error {
 
 // receive calls add for each step of a file from another shard.
 func (x *exchange) receive(from int, add func(by arrival, key, class []byte) error) (err error) {
-	file, err := os.Open(x.stepsPath(x.level, from, x.shard.Index))
+	name := x.stepsName(x.level, from, x.shard.Index)
+	in, err := openReader(x.path(name), x.origin(name), 0)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	in := bufio.NewReaderSize(file, bufferBytes)
+	defer func() { err = errors.Join(err, in.file.Close()) }()
 	var header [6]byte
 	var keys []byte
 	for {
 		if _, err := io.ReadFull(in, header[:]); err == io.EOF {
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("%s: %w", file.Name(), err)
+			return in.inside(err)
 		}
 		key, err1 := binary.ReadUvarint(in)
 		class, err2 := binary.ReadUvarint(in)
 		if err := errors.Join(err1, err2); err != nil {
-			return fmt.Errorf("%s: %w", file.Name(), err)
+			return in.inside(err)
 		}
-		keys = append(keys[:0], make([]byte, key+class)...)
-		if _, err := io.ReadFull(in, keys); err != nil {
-			return fmt.Errorf("%s: %w", file.Name(), err)
+		if keys, err = in.key(keys[:0], key); err != nil {
+			return err
+		}
+		if keys, err = in.key(keys, class); err != nil {
+			return err
 		}
 		by := arrivalIn(header[:])
 		by.shard = uint8(from)
@@ -153,30 +165,36 @@ func (x *exchange) receive(from int, add func(by arrival, key, class []byte) err
 
 // levelEnd is what a shard says at the end of a level.
 type levelEnd struct {
-	States int  `json:"states"` // of the next level
-	State  bool `json:"state"`  // a state of this level breaks an invariant
-	Step   bool `json:"step"`   // a step from a state of this level breaks a property
+	Identity string `json:"identity"` // of what all shards explore
+	States   int    `json:"states"`   // of the next level
+	State    bool   `json:"state"`    // a state of this level breaks an invariant
+	Step     bool   `json:"step"`     // a step from a state of this level breaks a property
 }
 
 // tell tells the other shards how the level ended.
 func (x *exchange) tell(end levelEnd) error {
+	end.Identity = x.identity
 	text, err := json.Marshal(end)
 	if err != nil {
 		return err
 	}
-	return replaceFile(x.donePath(x.level, x.shard.Index), text)
+	return writeSealed(x.path(x.doneName(x.level, x.shard.Index)), text)
 }
 
 // listen adds up what all shards said at the end of the level.
 func (x *exchange) listen() (all levelEnd, err error) {
 	for shard := 1; shard <= x.shard.Of; shard++ {
-		var end levelEnd
-		text, err := os.ReadFile(x.donePath(x.level, shard))
-		if err == nil {
-			err = json.Unmarshal(text, &end)
-		}
+		path := x.path(x.doneName(x.level, shard))
+		text, sealed, err := readSealed(path)
 		if err != nil {
 			return all, err
+		}
+		var end levelEnd
+		switch err := json.Unmarshal(text, &end); {
+		case err != nil || !sealed:
+			return all, changed(path, 0)
+		case end.Identity != x.identity:
+			return all, &CheckpointError{path, fmt.Sprintf("is of another exploration: %s, not %s", end.Identity, x.identity)}
 		}
 		all.States += end.States
 		all.State, all.Step = all.State || end.State, all.Step || end.Step
@@ -188,7 +206,7 @@ func (x *exchange) listen() (all levelEnd, err error) {
 // said at the end remains: a shard that is resumed reads it again.
 func (x *exchange) forget(level int) error {
 	for from := 1; from <= x.shard.Of; from++ {
-		if err := os.Remove(x.stepsPath(level, from, x.shard.Index)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(x.path(x.stepsName(level, from, x.shard.Index))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -199,8 +217,8 @@ func (x *exchange) forget(level int) error {
 func (x *exchange) await(path func(shard int) string, stopped func() bool) bool {
 	for shard := 1; shard <= x.shard.Of; shard++ {
 		for wait := time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
-			if _, err := os.Stat(path(shard)); err == nil {
-				break
+			if _, err := os.Lstat(path(shard)); !errors.Is(err, fs.ErrNotExist) {
+				break // an error is reported when the file is opened
 			}
 			if stopped != nil && stopped() {
 				return false

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"time"
 
@@ -23,6 +24,7 @@ type exploration[S any] struct {
 	store    store
 	exchange *exchange // with other shards; nil if there are none
 	first    int       // the number of the first state of the level
+	last     int       // the number of the first state of the next level
 	done     int       // states of the level that are expanded
 	saved    time.Time // the last checkpoint
 	finished bool      // all states are expanded, or a property failed
@@ -142,8 +144,8 @@ func (e *exploration[S]) goesOn() bool {
 
 // nextLevel ends a level, and begins the next unless it is empty.
 func (e *exploration[S]) nextLevel() error {
-	if e.first+e.done > e.result.States {
-		return &CheckpointError{e.resources.Dir, "a level has more states than were found"}
+	if e.first+e.done != e.last {
+		return &CheckpointError{e.resources.Dir, fmt.Sprintf("level %d has %d states, and %d were found", e.result.Depth, e.done, e.last-e.first)}
 	}
 	if e.exchange == nil {
 		e.finished = e.failure != nil || e.result.States == e.first+e.done
@@ -158,7 +160,7 @@ func (e *exploration[S]) nextLevel() error {
 
 // advance begins the next level.
 func (e *exploration[S]) advance() error {
-	e.first, e.done = e.first+e.done, 0
+	e.first, e.last, e.done = e.first+e.done, e.result.States, 0
 	e.result.Depth++
 	if err := e.store.advance(); err != nil || e.exchange == nil {
 		return err

@@ -53,7 +53,7 @@ func ExploreWith[S any](specification Specification[S], options Options[S], reso
 	}
 	dir := resources.Dir
 	if s := resources.Shard; s.Of > 0 {
-		e.exchange = &exchange{dir: dir, shard: s}
+		e.exchange = exchangeOf(dir, resources.Identity, s)
 		dir = s.dir(dir)
 		e.resources.Identity += fmt.Sprintf(", shard %d of %d", s.Index, s.Of)
 	}
@@ -75,7 +75,7 @@ func (e *exploration[S]) runIn(dir string) error {
 	if isNew {
 		at = &checkpoint{}
 	}
-	d, err := openDisk(dir, at)
+	d, err := openDisk(dir, e.resources.Identity, at)
 	if err != nil {
 		return err
 	}

@@ -271,9 +271,13 @@ func (e *exploration[S]) violationLoop(property string, w lasso) (*Violation[S],
 	}
 	before := len(trace) - 1
 	for _, edge := range w.edges {
-		trace = append(trace, e.step(trace[len(trace)-1].State, func(_, label int, next S) bool {
+		step, isFound := e.step(trace[len(trace)-1].State, func(_, label int, next S) bool {
 			return edge == Edge{uint32(label), uint32(e.numberOf(next))}
-		}))
+		})
+		if !isFound {
+			return nil, e.leadsElsewhere(w.from)
+		}
+		trace = append(trace, step)
 	}
 	return &Violation[S]{Property: property, Trace: trace, Loop: before + w.loop}, nil
 }

@@ -16,7 +16,7 @@ func (e *exploration[S]) endLevel() error {
 		if shard == x.shard.Index {
 			return x.dir // nothing to wait for
 		}
-		return x.stepsPath(x.level, shard, x.shard.Index)
+		return x.path(x.stepsName(x.level, shard, x.shard.Index))
 	}
 	if e.result.Stopped = !x.await(arrived, e.options.Stopped); e.result.Stopped {
 		return nil
@@ -35,7 +35,7 @@ func (e *exploration[S]) endLevel() error {
 	if err := x.tell(e.levelEnd()); err != nil {
 		return err
 	}
-	said := func(shard int) string { return x.donePath(x.level, shard) }
+	said := func(shard int) string { return x.path(x.doneName(x.level, shard)) }
 	if e.result.Stopped = !x.await(said, e.options.Stopped); e.result.Stopped {
 		return nil
 	}
@@ -75,14 +75,10 @@ func (e *exploration[S]) arrivalOf(shard uint8, state int) (by arrival, err erro
 	if e.exchange == nil || int(shard) == e.exchange.shard.Index {
 		return e.store.arrival(state)
 	}
-	log, err := os.Open(filepath.Join(Shard{int(shard), e.exchange.shard.Of}.dir(e.exchange.dir), "states"))
+	log, err := openRegular(filepath.Join(Shard{int(shard), e.exchange.shard.Of}.dir(e.exchange.dir), statesName), os.O_RDONLY)
 	if err != nil {
 		return by, err
 	}
 	defer log.Close()
-	var record [recordBytes]byte
-	if _, err := log.ReadAt(record[:], recordBytes*int64(state)); err != nil {
-		return by, err
-	}
-	return arrivalIn(record[:]), nil
+	return readArrival(log, state)
 }

@@ -26,10 +26,10 @@ func (m *Slab[T]) Take(n int) []T {
 	return m.all[begin : begin+n : m.used]
 }
 
-// Clone is a copy of a slice.
+// Clone is a copy of a slice. That of an empty one needs no memory.
 func (m *Slab[T]) Clone(from []T) []T {
-	if from == nil && !m.isReset {
-		return nil
+	if len(from) == 0 {
+		return from[:0:0]
 	}
 	to := m.Take(len(from)) // not slices.Clone, for which the compiler moves from to the heap
 	copy(to, from)

@@ -70,6 +70,15 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+// TestClassifyShortStacks: a call stack of one frame is one.
+func TestClassifyShortStacks(t *testing.T) {
+	h := &history{}
+	h.malloc(1, &snapshot.Context{Frames: snapshot.Frames{{Filename: "torch/optim/adam.py", Name: "step"}}})
+	if got := classify(h.trace); len(got) != 1 || got[0] != optimizerState {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestClassifyWithoutStacks: nothing is guessed of a history without call stacks.
 func TestClassifyWithoutStacks(t *testing.T) {
 	h := &history{}

@@ -263,6 +263,12 @@ func TestVerdictOfRanks(t *testing.T) {
 	if got := three.verdict(0, []int{2, 0, 1}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	even := build(Summary{PeakAllocated: 10, PeakReserved: 20}, Summary{PeakAllocated: 10, PeakReserved: 30})
+	want = "Of 2 ranks r1 is the worst: 10 bytes allocated and 30 bytes reserved at its peaks. The peak allocated is 10 bytes on all of them." +
+		" The peak reserved is from 20 bytes (r0) to 30 bytes (r1), the largest 0.0\u00a0% above the median."
+	if got := even.verdict(1, []int{0, 1}); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	for _, test := range []struct {
 		allocated, reserved uint64 // of the worst; the medians are 5000 and 4000
 		not                 bool

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"gaugeblock/snapshot"
+	"gaugeblock/snapshot/whatif"
 	"gaugeblock/spec"
 )
 
@@ -265,5 +267,206 @@ func TestGrowthAndLongestSpans(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Span{})); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestShortenedTexts: a text that is longer than is shown ends, or begins, with an ellipsis, whatever bytes its characters have.
+func TestShortenedTexts(t *testing.T) {
+	for _, character := range []string{"a", "\u00e4", "\u20ac", "\U0001f600"} {
+		for length, cut := range map[int]bool{1: false, maxText - 1: false, maxText: false, maxText + 1: true, 5 * maxText: true} {
+			want, wantEnd := strings.Repeat(character, length), strings.Repeat(character, length)
+			if cut {
+				want, wantEnd = "\u2026"+strings.Repeat(character, maxText-1), strings.Repeat(character, maxText-1)+"\u2026"
+			}
+			text := strings.Repeat(character, length)
+			if got := shorten(text); got != want {
+				t.Errorf("%d times %q: %q", length, character, got)
+			}
+			if got := shortenEnd(text, maxText); got != wantEnd {
+				t.Errorf("%d times %q, without its end: %q", length, character, got)
+			}
+		}
+	}
+}
+
+// TestFramesOfStacks: which frames of a call stack a page has. The program's own frame is among them, however deep the
+// stack is and however many bytes the stacks before have taken.
+func TestFramesOfStacks(t *testing.T) {
+	library := func(line int) snapshot.Frame {
+		return snapshot.Frame{Filename: "/lib/site-packages/torch/a.py", Line: line, Name: "f"}
+	}
+	stack := func(length, own int) (list snapshot.Frames) {
+		for i := range length {
+			list = append(list, library(i))
+		}
+		list[own] = snapshot.Frame{Filename: "train.py", Line: own, Name: "main"}
+		return list
+	}
+	lines := func(s *stacks, numbers []int) (list []int) {
+		for _, n := range numbers {
+			list = append(list, s.Frames[n].Line)
+		}
+		return list
+	}
+	upTo := func(n int) (list []int) {
+		for i := range n {
+			list = append(list, i)
+		}
+		return list
+	}
+	cost := func(list snapshot.Frames) int {
+		s := newStacks(1)
+		return s.cost(list)
+	}
+	for _, test := range []struct {
+		what        string
+		bytes       int // that the stacks before have taken
+		share       int
+		length, own int
+		want        []int // the lines of the frames
+		leftOut     int
+	}{
+		{"all", 0, 1, 4, 2, upTo(4), 0},
+		{"the most", 0, 1, maxFrames, maxFrames - 1, upTo(maxFrames), 0},
+		{"one more", 0, 1, maxFrames + 1, 2, upTo(maxFrames), 1},
+		{"one more, which is the program's", 0, 1, maxFrames + 1, maxFrames, append(upTo(maxFrames-1), maxFrames), 1},
+		{"the program's is deep", 0, 1, 2 * maxFrames, maxFrames + 7, append(upTo(maxFrames-1), maxFrames+7), 1},
+		{"as many bytes as all frames have", twoFramesAbove - cost(stack(4, 2)), 1, 4, 2, upTo(4), 0},
+		{"a byte more", twoFramesAbove - cost(stack(4, 2)) + 1, 1, 4, 2, []int{0, 2}, 1},
+		{"a byte more, and the program's is the innermost", twoFramesAbove - cost(stack(4, 0)) + 1, 1, 4, 0, []int{0}, 1},
+		{"a byte more, and there are two", twoFramesAbove - cost(stack(2, 1)) + 1, 1, 2, 1, upTo(2), 0},
+		{"two frames", ownFrameAbove, 1, 4, 2, []int{0, 2}, 1},
+		{"the program's", ownFrameAbove + 1, 1, 4, 2, []int{2}, 1},
+		{"the program's, which is the only one", ownFrameAbove + 1, 1, 1, 0, []int{0}, 0},
+		{"the last", noFramesAbove, 1, 4, 2, []int{2}, 1},
+		{"none", noFramesAbove + 1, 1, 4, 2, nil, 1},
+		{"the page is shared, as many bytes as all frames have", twoFramesAbove/2 - cost(stack(4, 2)), 2, 4, 2, upTo(4), 0},
+		{"the page is shared, a byte more", twoFramesAbove/2 - cost(stack(4, 2)) + 1, 2, 4, 2, []int{0, 2}, 1},
+		{"the page is shared, a byte more, and the program's is the innermost", twoFramesAbove/2 - cost(stack(4, 0)) + 1, 2, 4, 0, []int{0}, 1},
+		{"the page is shared, the program's", ownFrameAbove/2 + 1, 2, 4, 2, []int{2}, 1},
+		{"the page is shared, none", noFramesAbove/2 + 1, 2, 4, 2, nil, 1},
+	} {
+		s := newStacks(test.share)
+		s.bytes = test.bytes
+		given := stack(test.length, test.own)
+		at := s.add(given)
+		if !slices.Equal(given, stack(test.length, test.own)) {
+			t.Errorf("%s: the call stack itself has changed", test.what)
+		}
+		if again := s.add(stack(test.length, test.own)); again != at || (at == noStack) != (test.want == nil) || s.LeftOut != test.leftOut {
+			t.Errorf("%s: stack %d, the second time %d, %d are left out", test.what, at, again, s.LeftOut)
+			continue
+		}
+		if at == noStack {
+			continue
+		}
+		if got := lines(&s, s.Stacks[at]); !slices.Equal(got, test.want) || s.Frames[s.Own[at]].Line != test.own {
+			t.Errorf("%s: the lines %v, not %v, the program's is %d", test.what, got, test.want, s.Frames[s.Own[at]].Line)
+		}
+		bytes := test.bytes + 6*len(test.want)
+		for _, f := range s.Frames {
+			text, err := json.Marshal(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bytes += len(text) + 1
+		}
+		if s.bytes != bytes {
+			t.Errorf("%s: %d bytes are counted, not %d", test.what, s.bytes, bytes)
+		}
+	}
+}
+
+// TestFramesAreShared: frames that another stack has as well are there once, and cost nothing.
+func TestFramesAreShared(t *testing.T) {
+	frame := func(line int) snapshot.Frame { return snapshot.Frame{Filename: "train.py", Line: line, Name: "f"} }
+	s := newStacks(1)
+	first := s.add(snapshot.Frames{frame(1), frame(2), frame(3)})
+	s.bytes = twoFramesAbove
+	second := s.add(snapshot.Frames{frame(3), frame(1), frame(2)})
+	third := s.add(snapshot.Frames{frame(3), frame(4), frame(1)})
+	want := [][]int{{0, 1, 2}, {2, 0, 1}, {2}}
+	if diff := cmp.Diff(want, s.Stacks); diff != "" || first != 0 || second != 1 || third != 2 || len(s.Frames) != 3 || s.LeftOut != 1 {
+		t.Errorf("stacks %d, %d and %d of %d frames, %d are left out: %s", first, second, third, len(s.Frames), s.LeftOut, diff)
+	}
+}
+
+// TestMaximaOfRanges: the maximum of each range of values is the first of the largest.
+func TestMaximaOfRanges(t *testing.T) {
+	for _, values := range [][]uint64{{5}, {1, 2}, {2, 2, 2, 2}, {9, 1, 2, 3, 9, 8, 7, 6, 9, 9, 1}, {7, 6, 5, 4, 3, 2, 1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 8}, {0, 0, 3, 0, 0, 3, 0, 0, 0, 1, 1, 3}} {
+		m := newMaxima(values)
+		for first := range values {
+			for last := first; last < len(values); last++ {
+				want := first
+				for i := first; i <= last; i++ {
+					if values[i] > values[want] {
+						want = i
+					}
+				}
+				if got := m.in(first, last); got != want {
+					t.Errorf("%v from %d to %d: %d, not %d", values, first, last, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestListedOOMs: the first requests that failed are listed, and all are counted.
+func TestListedOOMs(t *testing.T) {
+	const most = 4                                                        // of a report that shares the page with many
+	for _, n := range []int{1, most, most + 1, 2 * most, -1, -most - 1} { // below 0 the history begins with them
+		f := &snapshot.File{DeviceTraces: [][]snapshot.TraceEntry{nil}}
+		add := func(a spec.Action, at spec.Ptr) {
+			f.DeviceTraces[0] = append(f.DeviceTraces[0], snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: a, Addr: at, Size: 2 * spec.MiB}, TimeUS: int64(100 + len(f.DeviceTraces[0])), Context: &snapshot.Context{}})
+		}
+		first := 0
+		if n > 0 {
+			add(spec.ActionSegmentAlloc, 1<<30)
+			first = 1
+		}
+		n = max(n, -n)
+		for range n {
+			add(spec.ActionOOM, 100)
+		}
+		d, err := Build(f, Options{Share: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(d.OOMs) != min(n, most) || d.Summary.OOMs != n || d.Summary.Requests != n || d.OOMs[0].Entry != first || d.OOMs[0].TimeUS != int64(first) || d.moment("oom").Entry != first {
+			t.Errorf("%d failed: %+v of %d are listed, the first moment is at %d", n, d.OOMs, d.Summary.OOMs, d.moment("oom").Entry)
+		}
+	}
+}
+
+// TestOtherDeviceThanCompared: predictions may be those of one device and the report that of another.
+func TestOtherDeviceThanCompared(t *testing.T) {
+	entry := func(a spec.Action, at spec.Ptr) snapshot.TraceEntry {
+		return snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: a, Addr: at, Size: 2 * spec.MiB}, Context: &snapshot.Context{}}
+	}
+	const first, second, before = spec.Ptr(1 << 30), spec.Ptr(2 << 30), spec.Ptr(3 << 30)
+	segment := func(device spec.Device, at spec.Ptr) spec.Segment {
+		return spec.Segment{Device: device, Address: at, TotalSize: 2 * spec.MiB, PoolKind: spec.LargePool,
+			Blocks: []spec.Block{{Address: at, Size: 2 * spec.MiB, RequestedSize: 2 * spec.MiB, State: spec.ActiveAllocated}}}
+	}
+	f := &snapshot.File{
+		DeviceTraces: [][]snapshot.TraceEntry{{entry(spec.ActionSegmentAlloc, first), entry(spec.ActionAlloc, first)}, {entry(spec.ActionSegmentAlloc, second), entry(spec.ActionAlloc, second)}},
+		Segments:     []spec.Segment{segment(0, first), segment(1, second), segment(1, before)},
+	}
+	w, err := whatif.FromSnapshot(f, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comparison, err := whatif.Compare(w, whatif.Options{Settings: []string{""}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for device, want := range []uint64{2 * spec.MiB, 4 * spec.MiB} {
+		d, err := Build(f, Options{Device: spec.Device(device), Comparison: comparison})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Summary.PeakAllocated != want || d.Summary.Complete != (device == 0) {
+			t.Errorf("device %d: %+v", device, d.Summary)
+		}
 	}
 }

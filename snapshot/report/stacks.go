@@ -90,7 +90,6 @@ func (s *stacks) addNew(stack snapshot.Frames) int {
 		kept = append(kept[:maxFrames-1:maxFrames-1], stack[own])
 		own = maxFrames - 1
 	}
-	before := len(kept)
 	switch used := s.bytes * s.share; {
 	case used > noFramesAbove:
 		s.LeftOut++
@@ -103,7 +102,7 @@ func (s *stacks) addNew(stack snapshot.Frames) int {
 	case used+s.cost(kept)*s.share > twoFramesAbove:
 		kept = kept[:1]
 	}
-	if len(kept) < before {
+	if len(kept) < len(stack) {
 		s.LeftOut++
 	}
 	numbers := make([]int, len(kept))
@@ -172,7 +171,7 @@ func (s *stacks) frame(f snapshot.Frame) int {
 
 // shorten keeps the end of a text, which is the important part of a path, as one line.
 func shorten(text string) string {
-	if over := len(text) - 4*maxText; over > 0 { // a character has at most 4 bytes
+	if over := len(text) - 4*(maxText+1); over > 0 { // a character has at most 4 bytes, so more than maxText are left
 		text = text[over:]
 		for len(text) > 0 && !utf8.RuneStart(text[0]) {
 			text = text[1:]
@@ -187,7 +186,7 @@ func shorten(text string) string {
 
 // shortenEnd keeps the beginning of a text of so many characters.
 func shortenEnd(text string, characters int) string {
-	runes := []rune(quote.Text(text[:min(len(text), 4*characters)]))
+	runes := []rune(quote.Text(text[:min(len(text), 4*(characters+1))])) // more than so many, if there are
 	if len(runes) > characters {
 		return string(runes[:characters-1]) + "\u2026"
 	}

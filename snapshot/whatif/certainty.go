@@ -292,10 +292,14 @@ func (r InexactReason) explain(c *comparing, p *Prediction) []string {
 	case SkippedActions:
 		return []string{fmt.Sprintf("%v entries were not recorded (skip_actions), so when other streams used memory cannot be told", w.Unrecorded.Skipped[0])}
 	}
-	if w.Unrecorded.InconsistentEntries > 0 {
-		return append([]string{counted(w.Unrecorded.InconsistentEntries, "entry") + " of the history contradict others"}, c.Verification.Differences...)
+	switch n := w.Unrecorded.InconsistentEntries; n {
+	case 0:
+		return slices.Clone(c.Verification.Differences)
+	case 1:
+		return append([]string{"1 entry of the history contradicts others"}, c.Verification.Differences...)
+	default:
+		return append([]string{fmt.Sprintf("%d entries of the history contradict others", n)}, c.Verification.Differences...)
 	}
-	return slices.Clone(c.Verification.Differences)
 }
 
 // limitNotTold says what the record leaves open of the limit.

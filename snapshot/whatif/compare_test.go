@@ -127,3 +127,28 @@ func TestChooseDevice(t *testing.T) {
 		}
 	}
 }
+
+// TestExtremeDrivers: where the plausible drivers do not agree the range takes in those with extreme addresses, and only there.
+func TestExtremeDrivers(t *testing.T) {
+	var decide []step // of two free blocks of 12 MiB the lower one is taken; only one of them is a segment that can be freed then
+	for i := range 40 {
+		live := 3 * i
+		decide = append(decide, mallocs(8, 12, 12)...)
+		decide = append(decide, step{kind: freeStep, which: live + 1}, step{kind: freeStep, which: live + 1})
+		decide = append(decide, mallocs(12)...)
+		decide = append(decide, empties...)
+		decide = append(decide, mallocs(12)...)
+	}
+	runs := map[bool]int{}
+	for matter, steps := range map[bool][]step{true: decide, false: mallocs(8, 12, 12)} {
+		p := &plan{steps: steps, onOOM: stops}
+		c := answer(t, mustPlay(t, p, "", whatif.Limits{}).file, whatif.Options{Settings: []string{"max_split_size_mb:200"}})
+		if got := &c.Predictions[0]; slices.Contains(got.InexactReasons, whatif.DriverAddresses) != matter {
+			t.Errorf("addresses matter %v: %v", matter, got.InexactReasons)
+		}
+		runs[matter] = c.Predictions[0].Runs
+	}
+	if runs[true] != runs[false]+3 {
+		t.Errorf("%d runs where addresses matter, %d where they do not", runs[true], runs[false])
+	}
+}

@@ -63,14 +63,13 @@ func rebuild(f *snapshot.File, dev spec.Device, trace []snapshot.TraceEntry, emp
 	trace = withoutCutFrees(trace, w.Unrecorded.Skipped)
 	w.trace = trace
 	start := stateAtStart(f, dev, trace, w.Unrecorded.Skipped)
-	w.Unrecorded.InconsistentEntries = start.inconsistent
 	w.InitialSegments = start.segments(dev, w.Config)
 	if first, last := trace[0].TimeUS, trace[len(trace)-1].TimeUS; first > 0 {
 		w.DurationUS = last - first
 	}
 	r := &snapshotRebuilder{
 		Workload: w, reserved: start.reserved, allocated: map[spec.Ptr]int32{}, pending: map[spec.Ptr]int32{},
-		pools: poolsOfSegments(f, dev, trace),
+		pools: poolsOfSegments(f, dev, trace), inconsistent: start.inconsistent,
 	}
 	r.begin(emptied)
 	for i := range trace {
@@ -160,6 +159,7 @@ type snapshotRebuilder struct {
 	allocated    map[spec.Ptr]int32  // the IDs
 	pending      map[spec.Ptr]int32  // freed, not completed: the number of the free
 	pools        map[int]spec.PoolID // of segment_alloc and segment_map entries, by index; see pools.go
+	inconsistent map[int]struct{}    // the indexes of entries that contradict others
 	segmentFrees segmentFrees
 }
 
@@ -266,7 +266,7 @@ func (r *snapshotRebuilder) free(i int) {
 	e := &r.trace[i]
 	id, isAllocated := r.allocated[e.Addr]
 	if !isAllocated {
-		r.Unrecorded.InconsistentEntries++
+		r.inconsistent[i] = struct{}{}
 		return
 	}
 	delete(r.allocated, e.Addr)
@@ -285,5 +285,6 @@ func (r *snapshotRebuilder) end() {
 	for _, at := range r.pending {
 		r.Requests[at].CompletedBefore = int32(len(r.Requests))
 	}
+	r.Unrecorded.InconsistentEntries = len(r.inconsistent)
 	r.takeRefusals(&r.segmentFrees)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gaugeblock/snapshot/whatif"
+	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )
 
@@ -82,6 +83,64 @@ func TestTracesThatCannotBeAskedAgain(t *testing.T) {
 		var notRepeatable *whatif.WorkloadError
 		if !errors.As(err, &notRepeatable) || err.Error() != c.message {
 			t.Errorf("%s: %v", c.what, err)
+		}
+	}
+}
+
+// TestLimitOfTrace: the limit is the smallest memory fraction that was set, and what a request was refused under it is a
+// request of the program.
+func TestLimitOfTrace(t *testing.T) {
+	const header = `{"format":"allocator-trace","version":2,"devices":2,"total_memory":1073741824,"streams":[0]}` + "\n"
+	const (
+		malloc  = `{"op":"malloc","id":1,"size":20971520,"addr":4194304,"events":[["segment_alloc",4194304,20971520,0],["alloc",4194304,20971520,0]]}` + "\n"
+		refused = `{"op":"malloc","id":2,"size":1073741824,"error":"oom","events":[["oom",900000000,1073741824,0]]}` + "\n"
+		all     = `{"op":"set_memory_fraction","fraction":1,"allowed":1073741824,"events":[]}` + "\n"
+		half    = `{"op":"set_memory_fraction","fraction":0.5,"allowed":536870912,"events":[]}` + "\n"
+		quarter = `{"op":"set_memory_fraction","fraction":0.25,"allowed":268435456,"events":[]}` + "\n"
+		little  = `{"op":"set_memory_fraction","fraction":0.015625,"allowed":16777216,"events":[]}` + "\n"
+		other   = `{"op":"set_memory_fraction","device":1,"fraction":0.25,"allowed":268435456,"events":[]}` + "\n"
+	)
+	for _, test := range []struct {
+		what, ops string
+		kind      whatif.LimitKind
+		bytes     uint64 // 0: there is no upper bound
+		ooms      int
+	}{
+		{"none", malloc, whatif.NoLimit, 0, 0},
+		{"all of the device", all + malloc, whatif.NoLimit, 0, 0},
+		{"half of it", half + malloc, whatif.FractionLimit, 536870912, 0},
+		{"the first is smaller", quarter + malloc + half, whatif.FractionLimit, 268435456, 0},
+		{"the last is smaller", half + malloc + quarter, whatif.FractionLimit, 268435456, 0},
+		{"it is taken back", half + malloc + all, whatif.FractionLimit, 536870912, 0},
+		{"less than was reserved before", malloc + little, whatif.FractionLimit, 20971520, 0},
+		{"of another device", other + malloc, whatif.NoLimit, 0, 0},
+		{"a request is refused", half + malloc + refused, whatif.FractionLimit, 536870912, 1},
+	} {
+		tr, err := trace.NewReader(strings.NewReader(header+test.ops), "trace")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := whatif.FromTrace(tr, 0, 0)
+		if err != nil {
+			t.Fatalf("%s: %v", test.what, err)
+		}
+		if b := w.Limit; b.Kind != test.kind || b.Most != test.bytes || test.bytes > 0 && b.Least != test.bytes {
+			t.Errorf("%s: %+v", test.what, w.Limit)
+		}
+		failed := 0
+		for i := range w.Requests {
+			q := &w.Requests[i]
+			want := spec.ActionAlloc
+			if q.Kind == whatif.FailedMalloc {
+				failed++
+				want = spec.ActionOOM
+			}
+			if a := w.Entry(q).Action; a != want {
+				t.Errorf("%s: request %d is from a %v", test.what, i, a)
+			}
+		}
+		if w.Unrecorded.OOMs != test.ooms || failed != test.ooms || w.Mallocs != 1+test.ooms {
+			t.Errorf("%s: %d of %d requests failed, and %d are told", test.what, failed, w.Mallocs, w.Unrecorded.OOMs)
 		}
 	}
 }

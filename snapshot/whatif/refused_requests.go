@@ -127,23 +127,22 @@ func (w *Workload) firstServed() (i int32, served bool) {
 		if r.refuseAsRecorded(int32(i)) != nil {
 			return 0, false
 		}
-		_, refused := w.refused[int32(i)]
-		before := r.driver.asked
 		if q.Kind == FailedMalloc {
 			r.mallocs++
-			p, err := r.allocate(q.Pool, spec.Request{Stream: q.Stream, Bytes: q.Bytes, Thread: q.Thread})
-			if err == nil && refused {
+			_, err := r.allocate(q.Pool, spec.Request{Stream: q.Stream, Bytes: q.Bytes, Thread: q.Thread})
+			if err == nil { // what failed in the recorded run was refused
 				return int32(i), true
 			}
-			if err != nil && !errors.Is(err, spec.ErrOutOfMemory) || r.alloc.Free(p) != nil {
+			if !errors.Is(err, spec.ErrOutOfMemory) {
 				return 0, false
 			}
 			continue
 		}
+		before := r.driver.asked
 		if r.perform(q) != nil {
 			return 0, false
 		}
-		if refused && r.driver.asked == before {
+		if _, refused := w.refused[int32(i)]; refused && r.driver.asked == before {
 			return int32(i), true
 		}
 	}

@@ -47,7 +47,6 @@ type segmentFreeReader struct {
 	segmentFrees
 	trace           []snapshot.TraceEntry
 	known           map[int]bool                 // of entries: whether the program emptied the cache; from a trace
-	hasFrames       bool                         // of requests
 	allocatedBy     map[spec.Ptr]snapshot.Frames // of segments
 	cfg             spec.Config
 	garbageCollects bool    // segments are freed although no request was refused
@@ -72,9 +71,6 @@ func inferSegmentFrees(trace []snapshot.TraceEntry, start []spec.Segment, cfg sp
 		allocatedBy:     map[spec.Ptr]snapshot.Frames{},
 		garbageCollects: cfg.GarbageCollectionThreshold > 0, threshold: cfg.GarbageCollectionThreshold,
 		reserved: atStart, first: -1, cfg: cfg,
-	}
-	for i := range trace {
-		f.hasFrames = f.hasFrames || trace[i].Action == spec.ActionAlloc && len(framesOf(&trace[i])) > 0
 	}
 	f.findFloor()
 	for i := range trace {
@@ -207,7 +203,7 @@ func (f *segmentFreeReader) reason(first, i int, segment uint64) (emptied, certa
 		return true, true
 	}
 	next := f.nextRequest(i)
-	if !f.hasFrames || next >= len(f.trace) || len(framesOf(&f.trace[next])) == 0 {
+	if next >= len(f.trace) || len(framesOf(&f.trace[next])) == 0 {
 		return false, false
 	}
 	ofRequest := sameFrames(stack, framesOf(&f.trace[next]))

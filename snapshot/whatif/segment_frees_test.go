@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -139,6 +140,191 @@ func TestDoubtfulFreesNearLimit(t *testing.T) {
 		f.dropDoubt()
 		if f.doubtful != test.doubtful || f.limit.Most != test.most || f.limit.ofFraction[1] != test.bound {
 			t.Errorf("%+v: %d doubtful, %+v", test, f.doubtful, f.limit)
+		}
+	}
+}
+
+// TestDoubtfulFrees: whether frees of segments are certain to be those of empty_cache, or of a refused request, or garbage.
+// An out of memory behind them is one refusal, not two.
+func TestDoubtfulFrees(t *testing.T) {
+	const (
+		segmentAlloc = spec.ActionSegmentAlloc
+		segmentFree  = spec.ActionSegmentFree
+		alloc        = spec.ActionAlloc
+		oom          = spec.ActionOOM
+	)
+	type entry struct {
+		action spec.Action
+		mib    uint64
+		stack  string // "": not recorded
+	}
+	collecting, expandable := defaultConfig(), defaultConfig()
+	expandable.ExpandableSegments = true
+	collecting.GarbageCollectionThreshold = 0.2
+	for _, test := range []struct {
+		what     string
+		config   spec.Config
+		trace    []entry
+		emptied  map[int]bool // the value is true if the frees are doubtful
+		refusals []int        // their entries
+		doubtful int          // of the refusals
+		open     bool
+		below    [2]uint64 // MiB that a full device, and a memory fraction, had not; 0: nothing tells
+		doubt    [2]uint64 // the same if the doubtful frees were those of refused requests
+	}{
+		{"before an OOM", defaultConfig(), []entry{{segmentAlloc, 20, ""}, {segmentFree, 20, ""}, {oom, 40, ""}}, map[int]bool{1: true}, []int{2}, 0, false, [2]uint64{0, 40}, [2]uint64{0, 0}},
+		{"before an OOM, and it is the request that frees", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "b"}, {oom, 40, "b"}}, map[int]bool{}, []int{2}, 0, false, [2]uint64{0, 40}, [2]uint64{0, 0}},
+		{"before an OOM, by something else", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "c"}, {oom, 40, "b"}}, map[int]bool{1: false}, []int{2}, 0, false, [2]uint64{0, 40}, [2]uint64{0, 0}},
+		{"before an OOM, with the stack of the segment, which the request has as well", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "a"}, {oom, 40, "a"}}, map[int]bool{1: true}, []int{2}, 0, false, [2]uint64{0, 40}, [2]uint64{0, 0}},
+		{"before a segment", defaultConfig(), []entry{{segmentAlloc, 20, ""}, {segmentFree, 20, ""}, {segmentAlloc, 40, ""}, {alloc, 40, ""}}, map[int]bool{1: true}, []int{3}, 1, false, [2]uint64{60, 60}, [2]uint64{60, 60}},
+		{"before a segment, and it is the request that frees", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "b"}, {segmentAlloc, 40, "b"}, {alloc, 40, "b"}}, map[int]bool{}, []int{3}, 0, false, [2]uint64{60, 60}, [2]uint64{0, 0}},
+		{"before a segment, and the request has no stack", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {alloc, 20, "a"}, {segmentFree, 20, "b"}, {segmentAlloc, 40, ""}, {alloc, 40, ""}}, map[int]bool{2: true}, []int{4}, 1, false, [2]uint64{60, 60}, [2]uint64{60, 60}},
+		{"before pages, of which a memory fraction is compared with the request", expandable, []entry{{spec.ActionSegmentMap, 20, ""}, {spec.ActionSegmentUnmap, 20, ""}, {spec.ActionSegmentMap, 20, ""}, {alloc, 15, ""}},
+			map[int]bool{1: true}, []int{3}, 1, false, [2]uint64{40, 36}, [2]uint64{40, 36}},
+		{"by empty_cache", defaultConfig(), []entry{{segmentAlloc, 20, "a"}, {segmentFree, 20, "empty_cache"}, {oom, 40, "empty_cache"}}, map[int]bool{1: false}, []int{2}, 0, false, [2]uint64{0, 40}, [2]uint64{0, 0}},
+		{"garbage", collecting, []entry{{segmentAlloc, 90, ""}, {segmentFree, 90, ""}, {alloc, 1, ""}, {segmentAlloc, 20, ""}, {segmentFree, 20, ""}, {segmentAlloc, 30, ""}, {alloc, 30, ""}},
+			map[int]bool{1: false, 4: true}, nil, 0, false, [2]uint64{100, 100}, [2]uint64{0, 0}},
+		{"garbage, by its stack", collecting, []entry{{segmentAlloc, 90, "a"}, {segmentFree, 90, "b"}, {alloc, 1, "c"}, {segmentAlloc, 20, "a"}, {segmentFree, 20, "b"}, {segmentAlloc, 30, "b"}, {alloc, 30, "b"}},
+			map[int]bool{1: false}, nil, 0, false, [2]uint64{100, 100}, [2]uint64{0, 0}},
+		{"a small segment is no garbage", collecting, []entry{{segmentAlloc, 90, ""}, {segmentFree, 90, ""}, {alloc, 1, ""}, {segmentAlloc, 2, ""}, {segmentFree, 2, ""}, {segmentAlloc, 30, ""}, {alloc, 30, ""}},
+			map[int]bool{1: false, 4: false}, nil, 0, false, [2]uint64{0, 0}, [2]uint64{0, 0}},
+		{"garbage, or of a refused request", collecting, []entry{{segmentAlloc, 20, ""}, {segmentFree, 20, ""}, {segmentAlloc, 40, ""}, {alloc, 40, ""}}, map[int]bool{1: true}, []int{3}, 1, true, [2]uint64{100, 100}, [2]uint64{100, 100}},
+	} {
+		var trace []snapshot.TraceEntry
+		for _, e := range test.trace {
+			context := &snapshot.Context{}
+			if e.stack != "" {
+				context.Frames = snapshot.Frames{{Filename: "a.py", Line: 1, Name: e.stack}}
+			}
+			trace = append(trace, snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: e.action, Size: e.mib * spec.MiB}, Context: context})
+		}
+		got := inferSegmentFrees(trace, nil, test.config, nil)
+		var refusals []int
+		for _, r := range got.refusals {
+			refusals = append(refusals, r.entry)
+		}
+		if !maps.Equal(got.emptied, test.emptied) || !slices.Equal(refusals, test.refusals) || got.doubtful != test.doubtful || got.retriesOpen != test.open {
+			t.Errorf("%s: emptied %v, refused %v, %d of them doubtful, open %v", test.what, got.emptied, refusals, got.doubtful, got.retriesOpen)
+		}
+		below := func(device, fraction uint64) [2]uint64 {
+			return [2]uint64{(device + 1) / spec.MiB, (fraction + 1) / spec.MiB}
+		}
+		if b := got.limit; below(b.ofDevice[1], b.ofFraction[1]) != test.below || below(b.doubtful.device, b.doubtful.fraction) != test.doubt || b.byGarbage != (len(refusals) == 0 && test.below[1] > 0) {
+			t.Errorf("%s: %+v", test.what, b)
+		}
+	}
+}
+
+// TestKindsOfLimits: which limit the refusals tell of, and its bounds. As much may be refused as was granted before,
+// without another process.
+func TestKindsOfLimits(t *testing.T) {
+	for _, test := range []struct {
+		what string
+		f    segmentFreeReader
+		want LimitBounds
+	}{
+		{"nothing was refused", segmentFreeReader{}, LimitBounds{Kind: NoLimit, Least: 700}},
+		{"something was", segmentFreeReader{sure: upperBounds{device: 800, fraction: 820}}, LimitBounds{Kind: UnknownLimit, Least: 700, Most: 800}},
+		{"perhaps something was", segmentFreeReader{doubt: upperBounds{device: 800, fraction: 820}}, LimitBounds{Kind: UnknownLimit, Least: 700, Most: 800}},
+		{"by a memory fraction", segmentFreeReader{fraction: true, sure: upperBounds{device: 800, fraction: 820}}, LimitBounds{Kind: FractionLimit, Least: 600, Most: 820}},
+		{"by a memory fraction that is known", segmentFreeReader{fraction: true, sure: upperBounds{device: 700, fraction: 600}}, LimitBounds{Kind: FractionLimit, Least: 600, Most: 600}},
+		{"garbage was collected", segmentFreeReader{collected: true, sure: upperBounds{device: 800, fraction: 820}}, LimitBounds{Kind: FractionLimit, Least: 600, Most: 820, byGarbage: true}},
+		{"by a full device", segmentFreeReader{full: true, leastOfDevice: 750, mostOfDevice: 750, sure: upperBounds{device: 800, fraction: 820}}, LimitBounds{Kind: DeviceLimit, Least: 750, Most: 750}},
+		{"by a full device, twice", segmentFreeReader{full: true, leastOfDevice: 750, mostOfDevice: 760, sure: upperBounds{device: 800, fraction: 820}}, LimitBounds{Kind: DeviceLimit, Least: 750, Most: 760, Moved: true}},
+		{"by a full device, that had more before", segmentFreeReader{full: true, leastOfDevice: 650, mostOfDevice: 650, sure: upperBounds{device: 660, fraction: 820}}, LimitBounds{Kind: DeviceLimit, Least: 650, Most: 650, Moved: true}},
+		{"as much as was granted, by either", segmentFreeReader{sure: upperBounds{device: 700, fraction: 720}}, LimitBounds{Kind: UnknownLimit, Least: 700, Most: 700}},
+		{"less than was granted, but not of a fraction", segmentFreeReader{sure: upperBounds{device: 500, fraction: 620}}, LimitBounds{Kind: UnknownLimit, Least: 600, Most: 620}},
+		{"as much as was granted of a fraction, and less of a device", segmentFreeReader{sure: upperBounds{device: 500, fraction: 600}}, LimitBounds{Kind: UnknownLimit, Least: 600, Most: 600}},
+		{"less than was granted, if it was refused", segmentFreeReader{doubt: upperBounds{device: 500, fraction: 510}}, LimitBounds{Kind: UnknownLimit, Least: 500, Most: 700}},
+		{"less than was granted", segmentFreeReader{sure: upperBounds{device: 500, fraction: 510}}, LimitBounds{Kind: DeviceLimit, Least: 500, Most: 700, Moved: true}},
+	} {
+		f := test.f
+		f.peak, f.leastFraction = 700, 600
+		f.concludeKind()
+		got := f.limit
+		device := [2]uint64{700, max(f.sure.device, f.doubt.device)}
+		if f.full {
+			device = [2]uint64{f.leastOfDevice, f.mostOfDevice}
+		}
+		if got.ofDevice != device || got.ofFraction != [2]uint64{600, max(f.sure.fraction, f.doubt.fraction)} || got.doubtful != f.doubt {
+			t.Errorf("%s: %+v of a device, %+v of a memory fraction, %+v if doubtful frees were refused requests", test.what, got.ofDevice, got.ofFraction, got.doubtful)
+		}
+		got.ofFraction, got.ofDevice, got.doubtful = test.want.ofFraction, test.want.ofDevice, test.want.doubtful
+		if got != test.want {
+			t.Errorf("%s: %+v, not %+v", test.what, got, test.want)
+		}
+	}
+}
+
+// TestReadings: what a history leaves open of the limit is read in all ways, the likeliest first.
+func TestReadings(t *testing.T) {
+	fraction := func(empty bool, limits ...uint64) (list []Reading) {
+		for _, bytes := range limits {
+			list = append(list, Reading{Limits: Limits{Fraction: bytes}, EmptyCache: empty})
+		}
+		return list
+	}
+	device := func(empty bool, limits ...uint64) (list []Reading) {
+		for _, bytes := range limits {
+			list = append(list, Reading{Limits: Limits{Device: bytes}, EmptyCache: empty})
+		}
+		return list
+	}
+	unknown := LimitBounds{Kind: UnknownLimit, Least: 100, Most: 103, ofFraction: [2]uint64{50, 53}}
+	below := unknown
+	below.doubtful = upperBounds{device: 101, fraction: 50}
+	both := slices.Concat(fraction(false, 50, 51, 52, 53), device(false, 100, 101, 102, 103))
+	for _, test := range []struct {
+		what               string
+		bounds             LimitBounds
+		doubtful, refusals int
+		garbage            bool
+		want               []Reading
+	}{
+		{"no limit", LimitBounds{Kind: NoLimit, Least: 100}, 0, 0, false, []Reading{{EmptyCache: true}}},
+		{"a memory fraction that was set", LimitBounds{Kind: FractionLimit, Least: 100, Most: 100}, 0, 1, false, fraction(false, 100)},
+		{"a memory fraction", LimitBounds{Kind: FractionLimit, Least: 100, Most: 106}, 0, 1, false, fraction(false, 100, 102, 104, 106)},
+		{"a full device", LimitBounds{Kind: DeviceLimit, Least: 100, Most: 103, ofFraction: [2]uint64{50, 53}}, 0, 1, false, device(false, 100, 101, 102, 103)},
+		{"either", unknown, 0, 2, false, both},
+		{"either, and no fraction agrees with all", LimitBounds{Kind: UnknownLimit, Least: 100, Most: 103, ofFraction: [2]uint64{60, 53}}, 0, 2, false,
+			slices.Concat(fraction(false, 100, 101, 102, 103), device(false, 100, 101, 102, 103))},
+		{"either, and the fraction is known", LimitBounds{Kind: UnknownLimit, Least: 100, Most: 103, ofFraction: [2]uint64{60, 60}}, 0, 2, false,
+			slices.Concat(fraction(false, 60), device(false, 100, 101, 102, 103))},
+		{"either, or none", unknown, 2, 2, false, append(slices.Clone(both), Reading{EmptyCache: true})},
+		{"either, and some frees are doubtful", below, 1, 2, false,
+			slices.Concat(fraction(false, 50), device(false, 100, 100, 100, 101), fraction(true, 50, 51, 52, 53), device(true, 100, 101, 102, 103))},
+		{"none, or either", LimitBounds{Kind: UnknownLimit, Least: 100, Most: 130, ofFraction: [2]uint64{97, 103}}, 1, 1, false,
+			slices.Concat([]Reading{{EmptyCache: true}}, fraction(false, 97, 99, 101, 103), device(false, 100, 110, 120, 130))},
+		{"perhaps garbage", unknown, 0, 2, true, append(slices.Clone(both), Reading{EmptyCache: true})},
+	} {
+		w := &Workload{Limit: test.bounds, doubtfulGarbage: test.garbage}
+		w.Unrecorded.DoubtfulFrees, w.Unrecorded.Refusals = test.doubtful, test.refusals
+		if got := w.readings(); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %+v, not %+v", test.what, got, test.want)
+		}
+	}
+}
+
+// TestDrift: a full device may have a little less for the process in another run, but not nothing.
+func TestDrift(t *testing.T) {
+	for _, test := range []struct {
+		limits Limits
+		want   []Limits
+	}{
+		{Limits{Fraction: 100 * spec.MiB}, nil},
+		{Limits{Device: 2 * spec.MiB}, nil},
+		{Limits{Device: 2*spec.MiB + 1}, []Limits{{Device: 1}}},
+		{Limits{Device: 8 * spec.MiB}, []Limits{{Device: 6 * spec.MiB}}},
+		{Limits{Fraction: 90 * spec.MiB, Device: 100 * spec.MiB}, []Limits{{Fraction: 90 * spec.MiB, Device: 98 * spec.MiB}, {Fraction: 90 * spec.MiB, Device: 92 * spec.MiB}}},
+	} {
+		for _, empty := range []bool{false, true} {
+			want := []Reading{{Limits: test.limits, EmptyCache: empty}}
+			for _, l := range test.want {
+				want = append(want, Reading{Limits: l, EmptyCache: empty, drift: true})
+			}
+			if got := withDrift([]Reading{{Limits: test.limits, EmptyCache: empty}}); !slices.Equal(got, want) {
+				t.Errorf("%+v: %+v, not %+v", test.limits, got, want)
+			}
 		}
 	}
 }

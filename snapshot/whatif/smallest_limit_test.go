@@ -1,6 +1,10 @@
 package whatif
 
-import "testing"
+import (
+	"testing"
+
+	"gaugeblock/spec"
+)
 
 // TestPeakRequested: a restore of a pool makes freed allocations live again, and frees
 // others. A free of what is not live changes nothing.
@@ -23,5 +27,41 @@ func TestPeakRequested(t *testing.T) {
 		if got := w.peakRequested(); got != c.want {
 			t.Errorf("%s: %d, not %d", c.what, got, c.want)
 		}
+	}
+}
+
+// TestStepsOfSmallestLimit: the limit is found to the step, wherever the search begins. Without a limit a block that was
+// freed stays cached; under one it is freed.
+func TestStepsOfSmallestLimit(t *testing.T) {
+	const last = 64
+	w := &Workload{Config: defaultConfig(), Allocations: 2}
+	for cached := uint64(10); cached < last; cached += 2 {
+		w.Requests = []Request{{Kind: Malloc, ID: 0, Bytes: cached * spec.MiB}, {Kind: Free, ID: 0}, {Kind: Malloc, ID: 1, Bytes: last * spec.MiB}}
+		for _, r := range []Reading{{}, {Limits: Limits{Device: 1}}, {Limits: Limits{Fraction: 1, Device: 1}}} {
+			if got, err := smallestLimit(w, "", measuredDriver, r); got != last*spec.MiB || err != nil {
+				t.Errorf("with %d MiB cached: %d, %v", cached, got, err)
+			}
+		}
+	}
+	// A memory fraction is compared with the request's segment, and the device has to have the whole pages that are mapped.
+	w.Requests = []Request{{Kind: Malloc, Bytes: 30 * spec.MiB}}
+	for _, test := range []struct {
+		limits Limits
+		want   uint64
+	}{{Limits{}, 30}, {Limits{Fraction: 1}, 30}, {Limits{Device: 1}, 40}, {Limits{Fraction: 1, Device: 1}, 30}} {
+		if got, err := smallestLimit(w, "expandable_segments:True", measuredDriver, Reading{Limits: test.limits}); got != test.want*spec.MiB || err != nil {
+			t.Errorf("%+v with expandable segments: %d, %v", test.limits, got, err)
+		}
+	}
+	w.Requests = nil
+	if got, err := smallestLimit(w, "", measuredDriver, Reading{}); got != limitStep || err != nil {
+		t.Errorf("without requests: %d, %v", got, err)
+	}
+	w.Unrecorded.PoolFailures = 1
+	if got, err := smallestLimit(w, "", measuredDriver, Reading{}); got != 0 || err != nil {
+		t.Errorf("with a failure of a private pool: %d, %v", got, err)
+	}
+	if _, err := smallestLimit(&Workload{}, "no_setting:1", measuredDriver, Reading{}); err == nil {
+		t.Error("a limit is found under settings that are none")
 	}
 }

@@ -34,7 +34,7 @@ type activeBlock struct {
 type allocatorState struct {
 	reserved     reservedMemory
 	active       btree.Map[spec.Ptr, activeBlock]
-	inconsistent int // entries that contradict what follows them
+	inconsistent map[int]struct{} // the indexes of entries that contradict what follows them
 	skipped      []spec.Action
 }
 
@@ -58,10 +58,10 @@ func stateAtEnd(f *snapshot.File, dev spec.Device) *allocatorState {
 	return s
 }
 
-// undo goes back over an entry.
-func (s *allocatorState) undo(e *snapshot.TraceEntry) {
+// undo goes back over an entry. It reports whether that is consistent with what follows it.
+func (s *allocatorState) undo(e *snapshot.TraceEntry) (consistent bool) {
 	b, isActive := s.active.Get(e.Addr)
-	consistent := true
+	consistent = true
 	switch e.Action {
 	case spec.ActionAlloc:
 		consistent = isActive && !b.pendingFree
@@ -80,9 +80,7 @@ func (s *allocatorState) undo(e *snapshot.TraceEntry) {
 	case spec.ActionSegmentFree, spec.ActionSegmentUnmap:
 		s.reserved.add(freedRange(e))
 	}
-	if !consistent {
-		s.inconsistent++
-	}
+	return consistent
 }
 
 // recordNext records with the active block below an address that a block was allocated
@@ -113,9 +111,11 @@ func freedRange(e *snapshot.TraceEntry) reservedRange {
 // stateAtStart undoes a whole history.
 func stateAtStart(f *snapshot.File, dev spec.Device, trace []snapshot.TraceEntry, skipped []spec.Action) *allocatorState {
 	s := stateAtEnd(f, dev)
-	s.skipped = skipped
+	s.skipped, s.inconsistent = skipped, map[int]struct{}{}
 	for i := range slices.Backward(trace) {
-		s.undo(&trace[i])
+		if !s.undo(&trace[i]) {
+			s.inconsistent[i] = struct{}{}
+		}
 	}
 	return s
 }

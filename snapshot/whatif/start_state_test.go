@@ -50,10 +50,19 @@ func TestStateAtStart(t *testing.T) {
 			segments, active := map[spec.Ptr]uint64{}, map[spec.Ptr]uint64{}
 			for _, s := range h.InitialSegments {
 				segments[s.Address] = s.TotalSize
+				var sum [3]uint64 // allocated, active, requested
 				for _, b := range s.Blocks {
 					if b.State != spec.Inactive {
 						active[b.Address] = b.RequestedSize
+						sum[1] += b.Size
+						sum[2] += b.RequestedSize
 					}
+					if b.State == spec.ActiveAllocated {
+						sum[0] += b.Size
+					}
+				}
+				if got := [3]uint64{s.AllocatedSize, s.ActiveSize, s.RequestedSize}; got != sum {
+					t.Errorf("%s at %d: a segment has %d allocated, active and requested bytes, and its blocks have %d", name, at, got, sum)
 				}
 			}
 			wantSegments, wantActive := stateAfter(f.DeviceTraces[0][:at])

@@ -117,6 +117,8 @@ func TestJoinedStreams(t *testing.T) {
 {"op":"pool_begin","pool":[1,0],"by":"capture","stream":1}
 {"op":"malloc","id":1,"size":512,"stream":1,"addr":4194304,"events":[["segment_alloc",4194304,2097152,16],["alloc",4194304,512,16]]}
 {"op":"malloc","id":2,"size":512,"stream":2,"addr":8388608,"events":[["segment_alloc",8388608,2097152,32],["alloc",8388608,512,32]]}
+{"op":"malloc","id":4,"size":512,"stream":1,"addr":4194816,"events":[["alloc",4194816,512,16]]}
+{"op":"malloc","id":5,"size":512,"stream":2,"thread":3,"addr":8389632,"events":[["alloc",8389632,512,32]]}
 {"op":"pool_end","pool":[1,0]}
 {"op":"malloc","id":3,"size":512,"stream":2,"addr":8389120,"events":[["alloc",8389120,512,32]]}
 {"end":true}
@@ -129,7 +131,7 @@ func TestJoinedStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.Unrecorded.UnknownPools != 1 || w.Mallocs != 3 {
+	if w.Unrecorded.UnknownPools != 1 || w.Mallocs != 5 {
 		t.Errorf("%d of %d requests may be of the capture", w.Unrecorded.UnknownPools, w.Mallocs)
 	}
 }
@@ -168,31 +170,89 @@ func TestReasons(t *testing.T) {
 func TestUndoneFrees(t *testing.T) {
 	nothing, allocated, pending := []activeBlock(nil), []activeBlock{{size: 512}}, []activeBlock{{size: 512, pendingFree: true}}
 	for _, test := range []struct {
-		what         string
-		action       spec.Action
-		after        []activeBlock
-		skipped      []spec.Action
-		inconsistent int
+		what       string
+		action     spec.Action
+		after      []activeBlock
+		skipped    []spec.Action
+		consistent bool
 	}{
-		{"allocated", spec.ActionAlloc, allocated, nil, 0},
-		{"allocated, and it is not there", spec.ActionAlloc, nothing, nil, 1},
-		{"allocated, and it has been freed", spec.ActionAlloc, pending, nil, 1},
-		{"free completed", spec.ActionFreeCompleted, nothing, nil, 0},
-		{"free completed, and it is there", spec.ActionFreeCompleted, allocated, nil, 1},
-		{"free completed, and the free is pending", spec.ActionFreeCompleted, pending, nil, 1},
-		{"free requested", spec.ActionFreeRequested, pending, nil, 0},
-		{"free requested, and it is allocated", spec.ActionFreeRequested, allocated, nil, 1},
-		{"free requested, and it is not there", spec.ActionFreeRequested, nothing, nil, 1},
-		{"free requested, without completions", spec.ActionFreeRequested, nothing, []spec.Action{spec.ActionFreeCompleted}, 0},
-		{"free requested, without completions, and it is allocated", spec.ActionFreeRequested, allocated, []spec.Action{spec.ActionFreeCompleted}, 1},
+		{"allocated", spec.ActionAlloc, allocated, nil, true},
+		{"allocated, and it is not there", spec.ActionAlloc, nothing, nil, false},
+		{"allocated, and it has been freed", spec.ActionAlloc, pending, nil, false},
+		{"free completed", spec.ActionFreeCompleted, nothing, nil, true},
+		{"free completed, and it is there", spec.ActionFreeCompleted, allocated, nil, false},
+		{"free completed, and the free is pending", spec.ActionFreeCompleted, pending, nil, false},
+		{"free requested", spec.ActionFreeRequested, pending, nil, true},
+		{"free requested, and it is allocated", spec.ActionFreeRequested, allocated, nil, false},
+		{"free requested, and it is not there", spec.ActionFreeRequested, nothing, nil, false},
+		{"free requested, without completions", spec.ActionFreeRequested, nothing, []spec.Action{spec.ActionFreeCompleted}, true},
+		{"free requested, without completions, and it is allocated", spec.ActionFreeRequested, allocated, []spec.Action{spec.ActionFreeCompleted}, false},
 	} {
 		s := &allocatorState{skipped: test.skipped}
 		for _, b := range test.after {
 			s.active.Set(0x1000, b)
 		}
-		s.undo(&snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: test.action, Addr: 0x1000, Size: 512}})
-		if s.inconsistent != test.inconsistent {
-			t.Errorf("%s: %d inconsistent entries, not %d", test.what, s.inconsistent, test.inconsistent)
+		consistent := s.undo(&snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: test.action, Addr: 0x1000, Size: 512}})
+		if consistent != test.consistent {
+			t.Errorf("%s: consistent is %v, not %v", test.what, consistent, test.consistent)
+		}
+	}
+}
+
+// TestFragmentationText: what is free is enough for the request, by itself or with what a limit leaves. Of two possible
+// limits the one is told under which that is so.
+func TestFragmentationText(t *testing.T) {
+	const free = "Cause: fragmentation. 40.00 MiB is reserved but free"
+	for _, test := range []struct {
+		requested, reserved uint64 // in MiB
+		limits              []uint64
+		want                string
+	}{
+		{40, 90, []uint64{100}, free + ", enough for the request in one piece; but no free block is larger than 25.00 MiB."},
+		{30, 100, []uint64{100}, free + ", enough for the request in one piece; but no free block is larger than 25.00 MiB."},
+		{50, 85, []uint64{100}, free + ", and a limit of 100.00 MiB leaves 15.00 MiB more: 55.00 MiB together, enough for the request in one piece; but no free block is larger than 25.00 MiB."},
+		{50, 85, []uint64{90, 110}, free + ", and a limit of 110.00 MiB leaves 25.00 MiB more: 65.00 MiB together, enough for the request in one piece; but no free block is larger than 25.00 MiB."},
+		{50, 85, []uint64{95, 110}, free + ", and a limit of 95.00 MiB leaves 10.00 MiB more: 50.00 MiB together, enough for the request in one piece; but no free block is larger than 25.00 MiB."},
+	} {
+		c := &Comparison{Workload: &Workload{Config: defaultConfig(), Limit: LimitBounds{Kind: FractionLimit}}}
+		for _, mib := range test.limits {
+			c.readings = append(c.readings, Reading{Limits: Limits{Fraction: mib * spec.MiB}})
+		}
+		oom := &OutOfMemory{Requested: test.requested * spec.MiB, Reserved: test.reserved * spec.MiB, OwnFree: 40 * spec.MiB, LargestFreeBlock: 25 * spec.MiB}
+		if got := c.fragmentation(oom); got != test.want {
+			t.Errorf("%+v: %s", test, got)
+		}
+	}
+}
+
+// TestInconsistentEntries: how many entries contradict others is told, each counted once.
+func TestInconsistentEntries(t *testing.T) {
+	entry := func(a spec.Action, at spec.Ptr) snapshot.TraceEntry {
+		return snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: a, Addr: at, Size: 2 * spec.MiB}, Context: noContext}
+	}
+	const segment, allocated, requested, completed = spec.ActionSegmentAlloc, spec.ActionAlloc, spec.ActionFreeRequested, spec.ActionFreeCompleted
+	const at, elsewhere = spec.Ptr(2 * spec.MiB), spec.Ptr(64 * spec.MiB)
+	for _, test := range []struct {
+		what  string
+		trace []snapshot.TraceEntry
+		want  []string
+	}{
+		{"none", []snapshot.TraceEntry{entry(segment, at), entry(allocated, at), entry(requested, at), entry(completed, at)}, nil},
+		{"a free of what was never allocated", []snapshot.TraceEntry{entry(segment, at), entry(allocated, at), entry(requested, elsewhere), entry(requested, at), entry(completed, at)},
+			[]string{"1 entry of the history contradicts others"}},
+		{"two free entries more than allocations", []snapshot.TraceEntry{entry(segment, at), entry(allocated, at), entry(requested, at), entry(completed, at), entry(requested, at), entry(completed, at)},
+			[]string{"2 entries of the history contradict others"}},
+	} {
+		f := &snapshot.File{DeviceTraces: [][]snapshot.TraceEntry{test.trace}, Segments: []spec.Segment{{
+			Address: at, TotalSize: 2 * spec.MiB, PoolKind: spec.LargePool, Blocks: []spec.Block{{Address: at, Size: 2 * spec.MiB, State: spec.Inactive}},
+		}}}
+		w, err := FromSnapshot(f, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &comparing{Comparison: Comparison{Workload: w}}
+		if got := RecordMismatch.explain(c, &Prediction{}); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q", test.what, got)
 		}
 	}
 }

@@ -178,7 +178,7 @@ func (c *Comparison) fragmentation(oom *OutOfMemory) string {
 	if c.causeUnder(oom, low) != Fragmentation {
 		low = high
 	}
-	if room := low - min(low, oom.Reserved); oom.OwnFree < oom.Requested && room > 0 {
+	if room := low - min(low, oom.Reserved); oom.OwnFree < oom.Requested {
 		text += fmt.Sprintf(", and a limit of %s leaves %s more: %s together, enough for the request in one piece",
 			spec.FormatSize(low), spec.FormatSize(room), spec.FormatSize(oom.OwnFree+room))
 	} else {

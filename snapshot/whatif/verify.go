@@ -207,7 +207,11 @@ func (v *verifier) entry(h spec.HistoryEntry) {
 		v.direction = -1
 	}
 	elsewhere := ""
-	if want.Action == e.Action && sameSize {
+	switch {
+	case want.Action != e.Action || !sameSize:
+	case want.Stream != e.Stream:
+		elsewhere = " on another stream"
+	default:
 		elsewhere = " at another address"
 	}
 	v.differ("entry %d of the record is %s of %s, and its replay has %s of %s%s", at, want.Action, spec.FormatSize(want.Size), e.Action, spec.FormatSize(e.Size), elsewhere)

@@ -152,13 +152,15 @@ func (c *Clock) hear(m moment, from *past, o *Order) {
 // known to be covered.
 func (c Clock) heardOf(m moment) bool {
 	switch {
-	case c.partial || c.later == nil || m.stamp == 0 || c.later.order.lanes[m.lane].born >= m.stamp:
+	case c.partial || c.later == nil || m.stamp == 0:
 		return false
 	case m.lane == c.own.lane && m.stamp <= c.own.stamp:
-		return true
+	default:
+		if found, _ := c.later.find(m, fewSteps); !found {
+			return false
+		}
 	}
-	found, _ := c.later.find(m, fewSteps)
-	return found
+	return c.later.order.lanes[m.lane].born < m.stamp
 }
 
 // has reports whether a tree that was a lane's clock is known to be covered.

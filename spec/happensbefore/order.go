@@ -49,7 +49,8 @@ type Order struct {
 	byID    map[spec.Thread]*thread // the same
 	current *thread                 // the caller of everything, until SetThread
 
-	strangers bool // see ExpectStrangers
+	strangers bool   // see ExpectStrangers
+	versions  uint64 // of what threads have seen, so far
 
 	// Where clocks are joined later (past.go):
 	nothing  *past    // what a new lane has heard of; nil: clocks are joined at once
@@ -91,20 +92,22 @@ func (g *gathering) gather(flag func(*Lane) *bool) Clock {
 // work of it that may still run, its number serves another lane, which goes on
 // counting where the first one stopped.
 type Lane struct {
-	number    int
-	stream    spec.DeviceStream
-	device    *device // nil: a lane of a graph, or of a host thread
-	blocking  bool    // see SetBlocking
-	clock     Clock   // what comes before the next work, the lane's own work included
-	heard     Clock   // what a thread had seen when that was last joined
-	released  int     // see catchUp
-	retired   bool
-	forgotten bool // retired, and nobody remembers work of it
-	reused    bool // retired, and its number serves another lane
+	// What every wait and every piece of work looks at comes first, in 64 bytes: with many thousand
+	// lanes that is one look at memory far away.
+	clock             Clock  // what comes before the next work, the lane's own work included; its own moment has the number
+	heard             uint64 // the version of what a thread had seen when that was last joined
+	blocking          bool   // see SetBlocking
+	inAll, inBlocking bool   // among the changed ones of the device
+	retired           bool
+	forgotten         bool // retired, and nobody remembers work of it
+	reused            bool // retired, and its number serves another lane
 
-	born stamp // what the number had come to before
-
-	inAll, inBlocking bool // among the changed ones of the device
+	number   int
+	stream   spec.DeviceStream
+	device   *device // nil: a lane of a graph, or of a host thread
+	released int     // see catchUp
+	born     stamp   // what the number had come to before
+	_        [16]byte
 }
 
 // Stream is the one that the lane was made for.
@@ -159,11 +162,12 @@ func (l *Lane) Last() Epoch { return Epoch{l.number, l.clock.stamp(l.number).pos
 
 // thread is a host thread.
 type thread struct {
-	id    spec.Thread
-	ended bool
-	seen  Clock // what it has seen complete
-	lane  *Lane // of what it does itself, nil before the first; where clocks are joined later, of what it has seen as well
-	at    int   // where it is in Order.threads
+	id     spec.Thread
+	ended  bool
+	seen   Clock  // what it has seen complete
+	seeing uint64 // the version of that; 0: nothing
+	lane   *Lane  // of what it does itself, nil before the first; where clocks are joined later, of what it has seen as well
+	at     int    // where it is in Order.threads
 }
 
 // Moment is when a piece of work was submitted. Its clock is that of the lane.
@@ -268,15 +272,18 @@ func (o *Order) ForgetLanes(remembered []bool) {
 // prepare lets a lane hear what the thread has seen, and what its device has released.
 func (o *Order) prepare(l *Lane) {
 	l.catchUp()
-	if l.heard != o.current.seen {
+	if l.heard != o.current.seeing {
 		l.hear(o.current.seen)
-		l.heard = o.current.seen
+		l.heard = o.current.seeing
 	}
 	o.changed(l)
 }
 
 // changed: what comes before a lane's next work has changed, or is going to.
 func (o *Order) changed(l *Lane) {
+	if l.inAll && (l.inBlocking || !l.blocking) {
+		return
+	}
 	d := l.device
 	if d == nil {
 		return
@@ -316,7 +323,7 @@ func (o *Order) tick(l *Lane) Epoch {
 	}
 	o.latest++
 	l.clock.own.stamp = stampOf(o.latest)
-	return Epoch{l.number, o.latest}
+	return Epoch{l.clock.own.lane, o.latest}
 }
 
 // SubmitHost is what the thread does itself, such as writing memory that the device
@@ -329,12 +336,14 @@ func (o *Order) SubmitHost() Moment {
 	}
 	if o.nothing != nil {
 		e := o.tick(t.lane)
-		t.seen = t.lane.clock
+		o.nowSeen(t, t.lane.clock)
 		return Moment{e, t.seen}
 	}
 	t.lane.clock.Join(t.seen)
 	e := t.lane.clock.Tick(t.lane.number)
-	t.seen.raise(t.lane.clock.own)
+	seen := t.seen
+	seen.raise(t.lane.clock.own)
+	o.nowSeen(t, seen)
 	return Moment{e, t.lane.clock.kept()}
 }
 
@@ -400,23 +409,36 @@ func (o *Order) ReleaseBlocking(l *Lane) {
 func (o *Order) See(c Clock) { o.see(o.current, c) }
 
 func (o *Order) see(t *thread, c Clock) {
+	seen := t.seen
 	if o.nothing == nil {
-		t.seen.Join(c)
-		return
+		seen.Join(c)
+	} else {
+		t.lane.hear(c)
+		seen = t.lane.clock
 	}
-	t.lane.hear(c)
-	t.seen = t.lane.clock
+	o.nowSeen(t, seen)
+}
+
+// nowSeen sets what a thread has seen. Every change has a version of its own, so that lanes can tell
+// whether they have heard of it.
+func (o *Order) nowSeen(t *thread, seen Clock) {
+	if t.seen != seen {
+		o.versions++
+		t.seen, t.seeing = seen, o.versions
+	}
 }
 
 // SeeWork says that the thread has seen a piece of work complete.
 func (o *Order) SeeWork(e Epoch) {
 	t := o.current
+	seen := t.seen
 	if o.nothing == nil {
-		t.seen.Raise(e)
-		return
+		seen.Raise(e)
+	} else {
+		t.lane.clock.Raise(e)
+		seen = t.lane.clock
 	}
-	t.lane.clock.Raise(e)
-	t.seen = t.lane.clock
+	o.nowSeen(t, seen)
 }
 
 // SynchronizeDevice says that the thread has seen all on a device complete, what is in
@@ -510,7 +532,7 @@ func (o *Order) thread(id spec.Thread) *thread {
 			o.see(t, o.current.seen)
 		}
 	case !o.strangers:
-		t.seen = o.current.seen
+		t.seen, t.seeing = o.current.seen, o.current.seeing
 	}
 	o.threads, o.byID[id] = append(o.threads, t), t
 	return t

@@ -47,7 +47,7 @@ var (
 	mostSteps  = 64 // of a search, if there is no credit
 	credit     = 16 // steps that each search leaves for long ones
 	mostCredit = 1 << 20
-	fewSteps   = 6 // of a search for a moment that need not be found: if it is not, a past is made that could have been spared
+	fewSteps   = 3 // of a search for a moment that need not be found: if it is not, a past is made that could have been spared
 
 	mostJoined = 1 << 23 // positions that may be made to spare long searches
 
@@ -163,7 +163,7 @@ func (o *Order) JoinLater() {
 // giveLane gives a thread a lane, whose moments tell what the thread has seen.
 func (o *Order) giveLane(t *thread) {
 	t.lane = o.newLane(spec.DeviceStream{})
-	t.seen = t.lane.clock
+	o.nowSeen(t, t.lane.clock)
 }
 
 // PastsDue reports whether so many waits have happened that ForgetPasts is due.

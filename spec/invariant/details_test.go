@@ -59,6 +59,39 @@ func TestExplanationFails(t *testing.T) {
 	}
 }
 
+// failsLater is an Inspector that shows a block that is on no list, with events that it does not
+// show, and fails when it is asked again.
+type failsLater struct {
+	err   error
+	block spec.BlockView
+	asked int
+}
+
+func (f *failsLater) Inspect(_ spec.Device, v spec.Visitor) error {
+	if f.asked++; f.asked > 1 {
+		return f.err
+	}
+	v.Block(&f.block)
+	return nil
+}
+
+// TestSecondLookFails: an error of the Inspector is the checker's also when it looks again to find
+// out by which blocks lists or events differ. There is no verdict then.
+func TestSecondLookFails(t *testing.T) {
+	cause := errors.New("cause")
+	block := spec.BlockView{
+		Address: 2 << 20, Size: 2 << 20, First: true, Last: true, Mapped: true,
+	}
+	waits := block
+	waits.EventCount, waits.RequestedSize = 1, 1
+	for name, b := range map[string]spec.BlockView{"a free block": block, "events": waits} {
+		in := &failsLater{err: cause, block: b}
+		if violations, err := CheckInspector(0, in, spec.DefaultGeometry(), nil); !errors.Is(err, cause) || violations != nil || in.asked != 2 {
+			t.Errorf("%s: %v, %v, asked %d times", name, violations, err, in.asked)
+		}
+	}
+}
+
 // TestLastAllocation: a single allocation without a block, and a single block that nobody has, are violations.
 func TestLastAllocation(t *testing.T) {
 	block := spec.Snapshot{Segments: []spec.Segment{{Address: 1 << 20, TotalSize: 512, Blocks: []spec.Block{{Address: 1 << 20, Size: 512, State: spec.ActiveAllocated}}}}}

@@ -117,3 +117,47 @@ func TestWriteErrorStays(t *testing.T) {
 		}
 	}
 }
+
+// TestTables: a table with two members of one name, or more than a set of members has bits for, is
+// a mistake of ours.
+func TestTables(t *testing.T) {
+	table := func(names ...string) (failure any) {
+		defer func() { failure = recover() }()
+		var members []jsonMember[int]
+		for _, name := range names {
+			members = append(members, wholeMember(name, func(n *int) *int { return n }))
+		}
+		newJSONTable("a test", members)
+		return nil
+	}
+	var many []string
+	for i := range 65 {
+		many = append(many, strings.Repeat("a", i+1))
+	}
+	if failure := table(many[:64]...); failure != nil {
+		t.Errorf("64 members: %v", failure)
+	}
+	for _, names := range [][]string{many, {"one", "two", "one"}} {
+		if failure := table(names...); failure == nil {
+			t.Errorf("%d members: no panic", len(names))
+		}
+	}
+}
+
+// TestOwnStream: threads have default streams of their own, on each device those that stand first
+// behind the default stream; thread 0 has none, and nor have those that the header does not count.
+func TestOwnStream(t *testing.T) {
+	h := Header{Devices: 2, Threads: 2, Streams: []spec.Stream{0, 11, 12, 13, 21, 22, 23}}
+	want := [2][4]int{{0, 1, 2, 0}, {0, 4, 5, 0}} // by device and thread
+	for dev := range want {
+		for thread, index := range want[dev] {
+			if got := h.OwnStream(spec.Device(dev), spec.Thread(thread)); got != index {
+				t.Errorf("device %d, thread %d: stream %d, want %d", dev, thread, got, index)
+			}
+		}
+	}
+	none := Header{Devices: 1, Streams: []spec.Stream{0, 11}}
+	if got := none.OwnStream(0, 1); got != 0 {
+		t.Errorf("where nothing depends on threads: stream %d", got)
+	}
+}

@@ -69,8 +69,8 @@ func ErrorName(err error) string {
 
 // wraps reports whether an error of a type is in the chain.
 func wraps[E error](err error) bool {
-	var target E
-	return errors.As(err, &target)
+	_, is := errors.AsType[E](err)
+	return is
 }
 
 // Layout copies the segments of a snapshot without the contexts, which a trace does

@@ -209,6 +209,30 @@ func TestOpenTraceMissing(t *testing.T) {
 	if !errors.As(err, &traceError) {
 		t.Errorf("a folder: got %v", err)
 	}
+	if _, _, _, err := trace.ReadFile(filepath.Join(t.TempDir(), "none.jsonl")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("ReadFile: got %v", err)
+	}
+}
+
+// TestReadFileClosesFile: whether or not it can be read, the file is closed.
+func TestReadFileClosesFile(t *testing.T) {
+	const header = `{"format":"allocator-trace","version":2,"total_memory":1048576,"streams":[0]}` + "\n"
+	for name, content := range map[string]string{"whole": header + `{"op":"empty_cache"}` + "\n" + `{"end":true}` + "\n", "broken": header + "nonsense\n"} {
+		path := filepath.Join(t.TempDir(), "trace.jsonl")
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, ops, _, err := trace.ReadFile(path)
+		if (err == nil) != (name == "whole") || err == nil && len(ops) != 1 {
+			t.Errorf("%s: %d operations, %v", name, len(ops), err)
+		}
+		open, _ := os.ReadDir("/proc/self/fd") // where the system tells which files are open
+		for _, fd := range open {
+			if to, _ := os.Readlink(filepath.Join("/proc/self/fd", fd.Name())); to == path {
+				t.Errorf("%s: the file is still open", name)
+			}
+		}
+	}
 }
 
 // TestReaderClosesFile: Close closes what Open opened.

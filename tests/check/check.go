@@ -7,6 +7,7 @@ import (
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
+	"gaugeblock/spec/happensbefore"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tests/replay"
 )
@@ -97,6 +98,7 @@ type checker struct {
 	gpu      *fakegpu.GPU
 	streams  streams
 	memory   memory
+	known    *happensbefore.Clock // what the thread knew that was given memory last
 	driver   driver
 	idle     *freeMemory // nil unless Options.NeedlessCalls
 	hazards  int         // that were added
@@ -179,8 +181,8 @@ func (c *checker) operation(op *trace.Op) error {
 }
 
 func (c *checker) perform(op *trace.Op) error {
-	does, some := treatments[op.Kind.Memory()]
-	if !some || op.Expect.Error != "" {
+	does := treatments[op.Kind.Memory()]
+	if does.do == nil || op.Expect.Error != "" {
 		return c.driver.did(op)
 	}
 	if does.first {

@@ -124,6 +124,45 @@ func TestSameVerdict(t *testing.T) {
 	}
 }
 
+// TestComparisonEnds: the reference is compared with as long as it can do what the log says, and the end of that is told once.
+func TestComparisonEnds(t *testing.T) {
+	const header = `{"format":"allocator-trace","version":2,"total_memory":1073741824,"streams":[0,16]}` + "\n"
+	const first = `{"op":"malloc","id":1,"size":512,"addr":4194304,"events":[["segment_alloc",4194304,2097152,0],["alloc",4194304,512,0]]}` + "\n"
+	const other = `{"op":"malloc","id":2,"size":512,"addr":8388608,"events":[["segment_alloc",8388608,2097152,0],["alloc",8388608,512,0]]}` + "\n"
+	const silent = `{"op":"malloc","id":1,"size":512,"addr":4194304}` + "\n" + `{"op":"malloc","id":2,"size":512,"addr":4259840}` + "\n" + `{"op":"malloc","id":3,"size":512,"addr":9994304}` + "\n"
+	for _, test := range []struct {
+		what, log  string
+		note       string
+		departures int
+	}{
+		{"another decision", first + other, "", 1},
+		{"two of them", first + other + strings.NewReplacer(`"id":2`, `"id":3`, "8388608", "16777216").Replace(other), "", 1},
+		{"no driver calls", silent, "nothing is compared with the reference, since the log has no driver calls", 0},
+		{"work on what is not allocated", first + `{"op":"kernel","stream":0,"reads":[[7,0,0]]}` + "\n" + other, "compared with the reference as far as line 2", 0},
+		{"a stream recorded for what is not allocated", first + `{"op":"record_stream","id":7,"stream":1}` + "\n" + other, "compared with the reference as far as line 2", 0},
+		{"a free of what is not allocated", first + `{"op":"free","id":7,"events":[]}` + "\n" + other, "compared with the reference as far as line 2", 0},
+	} {
+		result, err := check.Reader(strings.NewReader(header+test.log+`{"end":true}`+"\n"), "log", check.Options{Live: true, Reference: reference.New})
+		if err != nil {
+			t.Fatalf("%s: %v", test.what, err)
+		}
+		departures, notes := 0, 0
+		for _, v := range result.Violations {
+			if v.Kind == check.Departure {
+				departures++
+			}
+		}
+		for _, n := range result.Notes {
+			if strings.Contains(n, "compared with the reference") {
+				notes++
+			}
+		}
+		if departures != test.departures || test.note != "" && !slices.Contains(result.Notes, test.note) || notes > 1 || notes > 0 && test.note == "" {
+			t.Errorf("%s: %d departures, %q", test.what, departures, result.Notes)
+		}
+	}
+}
+
 // FuzzReader: whatever a log holds, it is checked, or refused with its name and a line.
 func FuzzReader(f *testing.F) {
 	f.Add("Thread,Time,Action,Pointer,Size,Stream\n1,1,allocate,0x7f0000000000,1024,0\n1,2,read,0x7f0000000000,0,0x10\n1,3,free,0x7f0000000000,1024,0\n")

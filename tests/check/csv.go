@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"unicode/utf8"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -27,7 +28,7 @@ type csv struct {
 	width   int             // columns of a line
 	fields  [][]byte        // of the present line, good until the next
 	header  trace.Header
-	streams map[spec.Stream]int
+	streams indexes // of header.Streams
 	threads map[string]spec.Thread
 	thread  spec.Thread // that was named last
 	given   written
@@ -61,7 +62,7 @@ const mostThreads = 1 << 16
 
 func newCSV(in *bufio.Reader, name string) (*csv, error) {
 	c := &csv{
-		in: in, name: name, streams: map[spec.Stream]int{0: 0}, threads: map[string]spec.Thread{},
+		in: in, name: name, threads: map[string]spec.Thread{},
 		given: written{streams: []string{""}},
 		header: trace.Header{
 			Format: trace.Format, Version: trace.Version, Devices: 1,
@@ -111,20 +112,34 @@ func (c *csv) read() error {
 	case err != nil:
 		return c.fail("%s", describe(err))
 	}
-	line := bytes.TrimRight(text, "\r\n")
+	line := text
+	for n := len(line); n > 0 && (line[n-1] == '\n' || line[n-1] == '\r'); n-- {
+		line = line[:n-1]
+	}
 	if bytes.IndexByte(line, '"') >= 0 || bytes.IndexByte(line, 0) >= 0 {
 		return c.fail("quotes and NUL bytes are not read")
 	}
 	c.fields = c.fields[:0]
 	for more := true; more; {
-		var field []byte
-		field, line, more = bytes.Cut(line, comma)
-		c.fields = append(c.fields, bytes.TrimSpace(field))
+		field := line
+		if end := bytes.IndexByte(line, ','); end >= 0 {
+			field, line = line[:end], line[end+1:]
+		} else {
+			more = false
+		}
+		c.fields = append(c.fields, trim(field))
 	}
 	return nil
 }
 
-var comma = []byte{','}
+// trim takes space away at both ends.
+func trim(field []byte) []byte {
+	visible := func(b byte) bool { return b > ' ' && b < utf8.RuneSelf }
+	if n := len(field); n == 0 || visible(field[0]) && visible(field[n-1]) {
+		return field
+	}
+	return bytes.TrimSpace(field)
+}
 
 // Next reads lines up to one with an operation of the program. Those before it say what
 // the allocator did in it. If there are such behind the last operation, an operation of
@@ -280,15 +295,15 @@ func (r *csvRow) answer() bool {
 // stream is the index of the stream in a column.
 func (r *csvRow) stream(column int) int {
 	handle := spec.Stream(r.number(column, "a stream's handle"))
-	index, met := r.log.streams[handle]
-	if !met {
-		index = len(r.log.header.Streams)
+	met := r.log.header.Streams
+	index := r.log.streams.of(handle, met)
+	if index == len(met) {
 		if index == trace.MaxStreams {
 			r.wrong = r.log.fail("more than %d streams", trace.MaxStreams)
 			return 0
 		}
-		r.log.streams[handle] = index
-		r.log.header.Streams = append(r.log.header.Streams, handle)
+		r.log.header.Streams = append(met, handle)
+		r.log.streams.add(r.log.header.Streams)
 		r.log.given.streams = append(r.log.given.streams, string(r.field(column)))
 	}
 	return index

@@ -82,10 +82,12 @@ var csvActions = map[string]func(r *csvRow) bool{
 // csvFree: the size has to be the allocation's, if it is there. A free of null is
 // nothing.
 func csvFree(r *csvRow) bool {
-	if r.number(columnPointer, "an address") == 0 {
+	p := r.number(columnPointer, "an address")
+	if p == 0 {
 		return false
 	}
-	r.op.ID, r.op.Size = int64(r.pointer()), r.size()
+	r.log.given.meet(r.field(columnPointer))
+	r.op.ID, r.op.Size = int64(p), r.size()
 	return r.onStream(trace.OpFree)
 }
 

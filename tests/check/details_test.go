@@ -144,7 +144,7 @@ func TestWorkInWords(t *testing.T) {
 	if got, want := c.who(&fakegpu.Access{Kind: "kernel", Host: true}), "kernel"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	a := &allocation{device: 1, stream: 0x10, freed: 9, uses: []use{{device: 1, stream: 0x20, line: 5}}}
+	a := &allocation{device: 1, on: &given{handle: 0x10}, freed: 9, uses: &uses{list: []use{{device: 1, on: &given{handle: 0x20}, line: 5}}}}
 	for _, test := range []struct {
 		work fakegpu.Access
 		want string

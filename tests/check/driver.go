@@ -35,6 +35,7 @@ func (d *driver) need(dev spec.Device) error {
 		return d.c.bad("a log of several devices must have driver calls (segment_alloc in \"events\"), and there is none before this malloc")
 	}
 	d.silent = true
+	d.c.memory.ordered = !d.c.given.table()
 	const first = 512
 	return d.obtain(dev, spec.Range{Ptr: first, Bytes: addressSpace - first})
 }

@@ -16,8 +16,8 @@ func TestManyFrees(t *testing.T) {
 	for id := range int64(frees) {
 		m.end(&allocation{id: 2 * id, ptr: spec.Ptr(id)}, 1)
 	}
-	if len(m.freed) != mostFreed || len(m.oldest) != mostFreed {
-		t.Errorf("%d allocations are remembered with their lines, %d in order", len(m.freed), len(m.oldest))
+	if len(m.latest) != mostFreed || len(m.oldest) != mostFreed || m.live != 0 {
+		t.Errorf("%d allocations are remembered with their lines, %d in order, %d are live", len(m.latest), len(m.oldest), m.live)
 	}
 	for _, id := range []int64{0, 500, 999, 1000, frees - 1} {
 		if !m.wasFreed(2 * id) {
@@ -48,6 +48,43 @@ func TestFreedBefore(t *testing.T) {
 		}
 		if m.before.Len() != ranges {
 			t.Fatalf("%d ranges, want %d", m.before.Len(), ranges)
+		}
+	})
+}
+
+// TestNumbers compares what has a number with two tables: of what is allocated, and of what was freed last.
+func TestNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMemory()
+		allocated, freed := map[int64]*allocation{}, map[int64]*allocation{}
+		for line := range rapid.IntRange(1, 30).Draw(t, "steps") {
+			id := rapid.Int64Range(0, 3).Draw(t, "number")
+			switch a := allocated[id]; rapid.IntRange(0, 3).Draw(t, "step") {
+			case 0:
+				allocated[id] = &allocation{id: id, line: line}
+				m.put(allocated[id])
+			case 1: // memory of another process is opened under the number
+				allocated[id] = &allocation{id: id, line: line, opened: true}
+				m.name(allocated[id])
+			case 2:
+				delete(allocated, id)
+				m.forget(id)
+			default:
+				if a == nil {
+					break
+				}
+				delete(allocated, id)
+				freed[id] = a
+				m.end(a, line)
+			}
+			for id := range int64(4) {
+				if m.allocated(id) != allocated[id] || m.freed(id) != freed[id] || m.wasFreed(id) != (freed[id] != nil) {
+					t.Fatalf("number %d: allocated %v, freed %v", id, m.allocated(id), m.freed(id))
+				}
+			}
+			if list := m.byAge(); m.live != len(allocated) || len(list) != len(allocated) {
+				t.Fatalf("%d and %d are allocated, want %d", m.live, len(list), len(allocated))
+			}
 		}
 	})
 }

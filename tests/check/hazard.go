@@ -132,17 +132,17 @@ func (c *checker) blame(h fakegpu.Hazard, first, second *allocation) (p Party, w
 	case h.Second.Host && first.usedBy(h.First): // the host may access what it has been given
 		return Allocator, c.knew(h.First, first), "the allocator waits for " + awaited + " before it gives the memory to the host"
 	case second.start.Covers(h.First.Epoch):
-		owner := c.streamName(second.device, second.stream)
+		owner := c.streamName(second.device, second.on.handle)
 		return Program, fmt.Sprintf("the memory was allocated for stream %s, which comes after line %d, and %s does not wait for that",
 			owner, h.First.Line, waiter), fmt.Sprintf("%s waits for stream %s", waiter, owner)
 	}
 	return Allocator, c.knew(h.First, first),
-		fmt.Sprintf("the allocator waits for %s before line %d, or makes stream %s wait", awaited, second.line, c.streamName(second.device, second.stream))
+		fmt.Sprintf("the allocator waits for %s before line %d, or makes stream %s wait", awaited, second.line, c.streamName(second.device, second.on.handle))
 }
 
 // untold: the program has freed memory and has not said which work uses it.
 func (c *checker) untold(h fakegpu.Hazard, first *allocation) (p Party, why, needed string) {
-	awaited, owner := c.place(h.First), c.streamName(first.device, first.stream)
+	awaited, owner := c.place(h.First), c.streamName(first.device, first.on.handle)
 	if c.options.StreamOrdered {
 		return Program, fmt.Sprintf("the free in line %d does not wait for %s", first.freed, awaited), "the stream of the free waits for " + awaited
 	}
@@ -155,12 +155,12 @@ func (c *checker) untold(h fakegpu.Hazard, first *allocation) (p Party, why, nee
 
 // knew says how the allocator could know of work on memory that was freed.
 func (c *checker) knew(work *fakegpu.Access, a *allocation) string {
-	for _, u := range a.uses {
-		if u.device == work.Device && u.stream == work.Stream && !work.Host {
+	for _, u := range a.recorded() {
+		if u.device == work.Device && u.on.handle == work.Stream && !work.Host {
 			return fmt.Sprintf("%s was recorded for the memory in line %d", c.place(work), u.line)
 		}
 	}
-	if work.Device == a.device && work.Stream == a.stream && !work.Host {
+	if work.Device == a.device && work.Stream == a.on.handle && !work.Host {
 		return fmt.Sprintf("the memory was allocated for %s, and freed in line %d", c.place(work), a.freed)
 	}
 	return fmt.Sprintf("what was freed in line %d waits for %s", a.freed, c.place(work))
@@ -168,7 +168,7 @@ func (c *checker) knew(work *fakegpu.Access, a *allocation) string {
 
 // usedBy reports whether the stream of a piece of work was recorded for the memory.
 func (a *allocation) usedBy(work *fakegpu.Access) bool {
-	return !work.Host && a.used[deviceStream{work.Device, work.Stream}]
+	return !work.Host && a.uses != nil && a.uses.met[deviceStream{work.Device, work.Stream}]
 }
 
 // returned: memory went back to the driver, and the host has not waited for work on it.
@@ -206,7 +206,7 @@ func (c *checker) place(a *fakegpu.Access) string {
 func (c *checker) who(a *fakegpu.Access) string {
 	name := a.Kind
 	switch {
-	case a.Name != "" && (len(c.given.streams) > 0 || c.options.StreamOrdered && (a.Name == "allocate" || a.Name == "free")):
+	case a.Name != "" && (c.given.table() || c.options.StreamOrdered && (a.Name == "allocate" || a.Name == "free")):
 		name = shorten(a.Name) // an action of a table, or what is work with --stream-ordered
 	case a.Name != "":
 		name += fmt.Sprintf(" %q", shorten(a.Name))
@@ -226,7 +226,7 @@ func (c *checker) story(work *fakegpu.Access, a *allocation) string {
 	if a == nil {
 		return text
 	}
-	text += fmt.Sprintf(", allocation of line %d (stream %s", a.line, c.streamName(a.device, a.stream))
+	text += fmt.Sprintf(", allocation of line %d (stream %s", a.line, c.streamName(a.device, a.on.handle))
 	if a.freed > 0 {
 		text += fmt.Sprintf(", freed in line %d", a.freed)
 	}

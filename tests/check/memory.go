@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/tidwall/btree"
@@ -16,14 +15,16 @@ import (
 // memory is what is allocated, by number, and what was freed lately, so that a second free can
 // be distinguished from one of memory that never was.
 type memory struct {
-	allocated map[int64]*allocation
-	byPtr     btree.Map[spec.Ptr, *allocation]
-	freed     map[int64]*allocation
-	oldest    []int64                 // numbers in freed, oldest first
-	before    btree.Map[int64, int64] // numbers freed before those, as ranges: first, last
-	waiting   map[spec.Ptr]*waiting
-	empty     map[spec.Ptr]int // allocations of no bytes that have an address
-	passedOn  passedOn
+	latest   map[int64]*allocation // the latest one with each number
+	recent   *allocation           // the one that was looked for last; nil: it is not allocated any more
+	live     int                   // how many of them are allocated
+	ordered  bool                  // somebody is going to ask for allocations by address
+	byPtr    btree.Map[spec.Ptr, *allocation]
+	oldest   []int64                 // numbers that were freed and are remembered, oldest first
+	before   btree.Map[int64, int64] // numbers freed before those, as ranges: first, last
+	waiting  map[spec.Ptr]*waiting
+	empty    map[spec.Ptr]int // allocations of no bytes that have an address
+	passedOn passedOn
 }
 
 // allocation is memory that is, or was, allocated.
@@ -32,18 +33,20 @@ type allocation struct {
 	ptr    spec.Ptr
 	bytes  uint64
 	device spec.Device
-	stream spec.Stream
-	line   int // where it was allocated
-	freed  int // and where it was freed
-	uses   []use
-	used   map[deviceStream]bool // the same, without the lines
-	lent   bool                  // a callback may free it
-	opened bool                  // another process's
+	on     *given // the stream that it was allocated for
+	line   int    // where it was allocated
+	freed  int    // and where it was freed
+	uses   *uses  // nil: no stream was recorded
+	lent   bool   // a callback may free it
+	opened bool   // another process's
+	ended  bool   // it is not allocated any more
 
-	thread spec.Thread         // that was given it
-	known  happensbefore.Clock // what the thread knew then
-	start  happensbefore.Clock // what came before its stream's next work then
-	told   happensbefore.Clock // what the program had let the allocator know when it was freed
+	thread spec.Thread          // that was given it
+	known  *happensbefore.Clock // what the thread knew then; nil: nothing
+	start  happensbefore.Clock  // what came before its stream's next work then
+	told   happensbefore.Clock  // what the program had let the allocator know when it was freed
+
+	earlier *allocation // if it is allocated: the one with its number that was freed last, nil if none is remembered
 }
 
 func (a *allocation) Range() spec.Range { return spec.Range{Ptr: a.ptr, Bytes: a.bytes} }
@@ -53,11 +56,25 @@ type deviceStream struct {
 	stream spec.Stream
 }
 
+// uses are the streams that were recorded for an allocation.
+type uses struct {
+	list []use
+	met  map[deviceStream]bool // the same, without the lines
+}
+
 // use is a stream that was recorded.
 type use struct {
 	device spec.Device
-	stream spec.Stream
+	on     *given
 	line   int // where
+}
+
+// recorded lists the streams that were recorded for the allocation.
+func (a *allocation) recorded() []use {
+	if a.uses == nil {
+		return nil
+	}
+	return a.uses.list
 }
 
 // waiting is a freed allocation, and the events that have to complete before its memory
@@ -71,30 +88,96 @@ type waiting struct {
 const mostFreed = 1 << 20
 
 func newMemory() memory {
-	return memory{allocated: map[int64]*allocation{}, freed: map[int64]*allocation{}, waiting: map[spec.Ptr]*waiting{}, empty: map[spec.Ptr]int{}}
+	return memory{latest: map[int64]*allocation{}, waiting: map[spec.Ptr]*waiting{}, empty: map[spec.Ptr]int{}, ordered: true}
+}
+
+// allocated is the allocation with a number, nil if there is none.
+func (m *memory) allocated(id int64) *allocation {
+	if a := m.recent; a != nil && a.id == id {
+		return a
+	}
+	if a := m.latest[id]; a != nil && !a.ended {
+		m.recent = a
+		return a
+	}
+	return nil
+}
+
+// freed is the allocation with a number that was freed last, nil if none is remembered.
+func (m *memory) freed(id int64) *allocation { return m.latest[id].lastFreed() }
+
+func (a *allocation) lastFreed() *allocation {
+	if a != nil && !a.ended {
+		return a.earlier
+	}
+	return a
+}
+
+// name lets an allocation have its number, whichever had it before.
+func (m *memory) name(a *allocation) {
+	before := m.latest[a.id]
+	if before == nil || before.ended {
+		m.live++
+	}
+	a.earlier, a.ended = before.lastFreed(), false
+	m.latest[a.id], m.recent = a, a
+}
+
+// forget takes its number from what is allocated under it.
+func (m *memory) forget(id int64) {
+	a := m.allocated(id)
+	switch {
+	case a == nil:
+		return
+	case a.earlier != nil:
+		m.latest[id] = a.earlier
+	default:
+		delete(m.latest, id)
+	}
+	m.live--
+	m.recent = nil
 }
 
 func (m *memory) put(a *allocation) {
-	m.allocated[a.id] = a
-	m.byPtr.Set(a.ptr, a)
+	m.name(a)
+	if m.ordered {
+		m.byPtr.Set(a.ptr, a)
+	}
 }
 
 // end moves an allocation to the freed ones.
 func (m *memory) end(a *allocation, line int) {
-	delete(m.allocated, a.id)
-	if at, there := m.byPtr.Get(a.ptr); there && at == a {
-		m.byPtr.Delete(a.ptr)
+	m.recent = nil
+	before := m.latest[a.id]
+	again := before.lastFreed() != nil
+	if before != nil && !before.ended {
+		m.live--
 	}
-	a.freed = line
-	if _, again := m.freed[a.id]; !again {
+	if m.ordered {
+		if at, there := m.byPtr.Get(a.ptr); there && at == a {
+			m.byPtr.Delete(a.ptr)
+		}
+	}
+	if a.freed, a.ended, a.earlier = line, true, nil; a != before {
+		m.latest[a.id] = a
+	}
+	if !again {
 		m.oldest = append(m.oldest, a.id)
 	}
-	m.freed[a.id] = a
 	if len(m.oldest) > mostFreed {
-		delete(m.freed, m.oldest[0])
-		m.addBefore(m.oldest[0])
+		m.forgetFreed(m.oldest[0])
 		m.oldest = m.oldest[1:]
 	}
+}
+
+// forgetFreed remembers of a number only that it was freed.
+func (m *memory) forgetFreed(id int64) {
+	if a := m.allocated(id); a != nil {
+		a.earlier = nil
+	} else {
+		delete(m.latest, id)
+	}
+	m.addBefore(id)
 }
 
 // addBefore adds a number to those freed before, and joins it with the ranges beside it.
@@ -121,14 +204,21 @@ func (m *memory) wasFreed(id int64) (was bool) {
 		was = last >= id
 		return false
 	})
-	return was || m.freed[id] != nil
+	return was || m.freed(id) != nil
 }
 
 // byAge lists what is allocated, oldest first.
 func (m *memory) byAge() []*allocation {
-	return slices.SortedFunc(maps.Values(m.allocated), func(a, b *allocation) int {
+	list := make([]*allocation, 0, m.live)
+	for _, a := range m.latest {
+		if !a.ended {
+			list = append(list, a)
+		}
+	}
+	slices.SortFunc(list, func(a, b *allocation) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.id, b.id))
 	})
+	return list
 }
 
 // within lists what is allocated in a range, by address.
@@ -162,10 +252,10 @@ func (c *checker) allocated(op *trace.Op) error {
 		return err
 	}
 	a := &allocation{
-		id: op.ID, ptr: *op.Expect.Addr, bytes: op.Size, device: op.Device, stream: c.stream(op.Device, op.Stream),
+		id: op.ID, ptr: *op.Expect.Addr, bytes: op.Size, device: op.Device, on: c.stream(op.Device, op.Stream),
 		line: op.Line, thread: op.Thread,
 	}
-	if before := c.memory.allocated[op.ID]; before != nil {
+	if before := c.memory.allocated(op.ID); before != nil {
 		c.memory.end(before, op.Line) // the device says that there are two
 	}
 	c.checkAlignment(a)
@@ -175,7 +265,7 @@ func (c *checker) allocated(op *trace.Op) error {
 	c.begin(a)
 	if c.options.StreamOrdered {
 		c.works++
-		c.performed(c.gpu.Launch(spec.Launch{Device: a.device, Stream: a.stream, Name: "allocate", Writes: []spec.Range{a.Range()}}))
+		c.performed(c.gpu.LaunchOn(a.on.stream, spec.Launch{Device: a.device, Name: "allocate", Writes: []spec.Range{a.Range()}}))
 	}
 	return nil
 }
@@ -192,14 +282,26 @@ func (c *checker) checkRange(r spec.Range) error {
 func (c *checker) begin(a *allocation) {
 	c.forgetWaiting(a.ptr)
 	c.memory.passedOn.take(a.Range(), c.gpu.See)
-	a.known, a.start = c.gpu.Known(), c.gpu.Reached(a.device, a.stream)
-	c.gpu.BeginLifetime(fakegpu.Lifetime{Range: a.Range(), Device: a.device, Stream: a.stream, Tag: a})
+	known, start := c.gpu.Allocated(fakegpu.Lifetime{Range: a.Range(), Tag: a}, a.on.stream)
+	a.known, a.start = c.shared(known), start
 	c.memory.put(a)
+}
+
+// shared is a clock that allocations of one thread have in common as long as it learns nothing; nil is
+// the zero clock.
+func (c *checker) shared(known happensbefore.Clock) *happensbefore.Clock {
+	switch {
+	case known == happensbefore.Clock{}:
+		return nil
+	case c.known == nil || *c.known != known:
+		c.known = &known
+	}
+	return c.known
 }
 
 // free ends the life of what was freed, or says why it has none.
 func (c *checker) free(op *trace.Op) error {
-	a := c.memory.allocated[op.ID]
+	a := c.memory.allocated(op.ID)
 	if n := c.memory.empty[spec.Ptr(op.ID)]; n > 0 && op.Size == 0 && (a == nil || a.ptr == spec.Ptr(op.ID)) {
 		if c.memory.empty[spec.Ptr(op.ID)]--; n == 1 {
 			delete(c.memory.empty, spec.Ptr(op.ID))
@@ -217,17 +319,17 @@ func (c *checker) free(op *trace.Op) error {
 	if c.options.StreamOrdered {
 		on := c.stream(a.device, op.Stream)
 		c.works++
-		c.performed(c.gpu.EndLifetimeOn(a.device, on, a.ptr, "free"))
-		a.told = c.gpu.Reached(a.device, on)
-	} else if on := *c.streams.at(a.device, op.Stream); on != nil && on.destroyed == 0 {
-		a.told = c.gpu.Reached(a.device, on.handle)
+		c.performed(c.gpu.EndLifetimeOn(a.device, on.handle, a.ptr, "free"))
+		a.told = c.gpu.Reached(on.stream)
+	} else if on := *c.streams.at(a.device, op.Stream); on != nil && on != a.on && on.destroyed == 0 {
+		a.told = c.gpu.Reached(on.stream)
 	}
 	c.endLife(a)
 	return nil
 }
 
 func (c *checker) misusedFree(op *trace.Op) {
-	a := c.memory.freed[op.ID]
+	a := c.memory.freed(op.ID)
 	switch {
 	case a != nil && a.lent:
 		a.lent = false // a callback was faster
@@ -258,23 +360,29 @@ func (c *checker) name(id int64) string {
 func (c *checker) endLife(a *allocation) {
 	known := c.gpu.Known()
 	if !c.options.StreamOrdered {
-		a.told.Join(known)
-		a.told.Join(c.gpu.Reached(a.device, a.stream))
-		for _, u := range a.uses {
-			a.told.Join(c.gpu.Reached(u.device, u.stream))
+		if known != (happensbefore.Clock{}) {
+			a.told.Join(known)
+		}
+		if reached := c.gpu.Reached(a.on.stream); a.told == (happensbefore.Clock{}) {
+			a.told = reached
+		} else {
+			a.told.Join(reached)
+		}
+		for _, u := range a.recorded() {
+			a.told.Join(c.gpu.Reached(u.on.stream))
 		}
 	}
-	c.gpu.EndLifetime(a.ptr)
+	c.gpu.Freed(a.ptr)
 	c.memory.end(a, c.op.Line)
 	c.memory.passedOn.put(a.Range(), known)
 	c.forgetWaiting(a.ptr)
-	for _, u := range a.uses {
-		status, err := c.gpu.CaptureStatus(u.device, u.stream)
+	for _, u := range a.recorded() {
+		status, err := c.gpu.CaptureStatus(u.device, u.on.handle)
 		if err != nil || status.Status != spec.CaptureNone {
 			continue
 		}
 		if event, err := c.gpu.CreateEvent(u.device); err == nil {
-			_ = c.gpu.RecordEvent(event, u.device, u.stream)
+			_ = c.gpu.RecordEvent(event, u.device, u.on.handle)
 			w := c.memory.waiting[a.ptr]
 			if w == nil {
 				w = &waiting{of: a}
@@ -283,7 +391,7 @@ func (c *checker) endLife(a *allocation) {
 			w.events = append(w.events, event)
 		}
 	}
-	if c.idle != nil && len(a.uses) == 0 {
+	if c.idle != nil && a.uses == nil {
 		c.idle.freed(a)
 	}
 }
@@ -318,14 +426,14 @@ func (c *checker) forgetWaiting(ptr spec.Ptr) {
 // restore: a pool was set back.
 func (c *checker) restore(op *trace.Op) error {
 	for _, id := range op.Freed {
-		if a := c.memory.allocated[id]; a != nil {
+		if a := c.memory.allocated(id); a != nil {
 			c.endLife(a)
 		}
 	}
 	for _, id := range op.Live {
-		if a := c.memory.freed[id]; a != nil && c.memory.allocated[id] == nil {
+		if a := c.memory.freed(id); a != nil && c.memory.allocated(id) == nil {
 			again := *a
-			again.uses, again.used, again.thread = nil, nil, op.Thread
+			again.uses, again.thread = nil, op.Thread
 			c.begin(&again)
 		}
 	}

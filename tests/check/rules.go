@@ -44,7 +44,7 @@ func newFreeMemory() *freeMemory {
 // freed: the memory can be reused.
 func (m *freeMemory) freed(a *allocation) {
 	m.take(a.Range())
-	m.put(freedPart{a.Range(), a.device, a.stream, a.freed})
+	m.put(freedPart{a.Range(), a.device, a.on.handle, a.freed})
 }
 
 func (m *freeMemory) put(p freedPart) {
@@ -80,7 +80,7 @@ func (m *freeMemory) take(r spec.Range) {
 
 // asked: the driver was asked for memory for a request.
 func (m *freeMemory) asked(c *checker, op *trace.Op, r spec.Range) {
-	want := freedPart{device: op.Device, stream: c.stream(op.Device, op.Stream), Range: spec.Range{Bytes: op.Size}}
+	want := freedPart{device: op.Device, stream: c.stream(op.Device, op.Stream).handle, Range: spec.Range{Bytes: op.Size}}
 	m.bySize.Ascend(want, func(p freedPart) bool {
 		if p.device == want.device && p.stream == want.stream && p.Bytes < 2*op.Size {
 			c.violation(NeedlessCall, "the driver was asked for %d bytes, while %d bytes at %s were free since line %d, enough for the request of %d", r.Bytes, p.Bytes, c.pointer(p.Ptr), p.line, op.Size)

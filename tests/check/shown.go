@@ -28,7 +28,7 @@ func (s *shown) met(op *trace.Op, skipped bool) {
 
 // finish looks what is left over, and says what could not be looked for.
 func (c *checker) finish(whole bool) {
-	left := len(c.memory.allocated)
+	left := c.memory.live
 	if !c.options.Live && whole {
 		for _, a := range c.memory.byAge() {
 			c.result.add(Violation{Line: a.line, Kind: Leak}, "%d bytes at %s were allocated here and never freed", a.bytes, c.pointer(a.ptr))

@@ -58,6 +58,25 @@ func TestSmallLogs(t *testing.T) {
 		{"a copy of what is not allocated is no work", header +
 			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"copy","stream":0,"reads":[[7,0,0]],"writes":[[1,0,0]]}` + "\n" + `{"op":"free","id":1}` + "\n" + `{"end":true}` + "\n",
 			[]string{"not allocated: work touches id 7, which is not allocated", noWork, noDriver}},
+		{"memory below the first that a device has", csvHeader + "1,1,allocate,0x1ff,512,0\n1,2,free,0x1ff,512,0\n",
+			[]string{"no memory: 512 bytes at 0x1ff were allocated, and the driver has not given all of that memory", noWork, noDriver}},
+		{"the first memory", csvHeader + "1,1,allocate,0x200,512,0\n1,2,free,0x200,512,0\n", []string{noWork, noDriver}},
+		{"work on memory that went back to the driver", csvHeader + "1,1,driver allocate,0x1000000,2097152,0\n1,2,allocate,0x1000000,512,0\n" +
+			"1,3,driver free,0x1000000,2097152,0\n1,4,write,0x1000000,0,0\n1,5,read,0x1000000,0,0\n1,6,free,0x1000000,512,0\n",
+			[]string{"returned: 512 bytes at 0x1000000, allocated in line 3, are still allocated, and 2097152 bytes from 0x1000000 on were returned to the driver",
+				"no memory: write on stream 0 writes 512 bytes at 0x1000000: there is no memory", "no memory: read on stream 0 reads 512 bytes at 0x1000000: there is no memory"}},
+		{"the default streams are not created", csvHeader + "1,1,create stream,0,1,0\n1,2,create stream,0,1,0x1\n1,3,create stream,0,1,0x2\n1,4,create stream,0,1,0x3\n",
+			[]string{"device refuses: create_stream: the default stream is not created", "device refuses: create_stream: the default stream is not created", "device refuses: create_stream: the default stream is not created", noWork}},
+		{"who uses memory has been told of it, also beyond its end", header +
+			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"kernel","stream":1,"writes":[[1,0,0]]}` + "\n" + `{"op":"synchronize","stream":1}` + "\n" +
+			`{"op":"malloc","id":2,"size":512,"addr":8192}` + "\n" + `{"op":"host_access","thread":2,"reads":[[2,600,8]]}` + "\n" + `{"op":"host_access","thread":2,"reads":[[1,0,0]]}` + "\n" +
+			`{"op":"free","id":1}` + "\n" + `{"op":"free","id":2}` + "\n" + `{"end":true}` + "\n",
+			[]string{"not allocated: work touches 8 bytes from byte 600 of 0x2000 on, which has 512 (allocated in line 5)", noDriver}},
+		{"a callback frees memory that the program then frees as well, once", header +
+			`{"op":"malloc","id":1,"size":512,"addr":4194304,"events":[["segment_alloc",4194304,2097152,0],["alloc",4194304,512,0]]}` + "\n" + `{"op":"need_memory_callback","frees":[1]}` + "\n" +
+			`{"op":"malloc","id":2,"size":512,"addr":4194304,"events":[["free_requested",4194304,512,0],["free_completed",4194304,512,0],["alloc",4194304,512,0]]}` + "\n" +
+			`{"op":"free","id":1}` + "\n" + `{"op":"free","id":1}` + "\n" + `{"op":"free","id":2}` + "\n" + `{"end":true}` + "\n",
+			[]string{"double free: 0x400000 (512 bytes, allocated in line 2) was freed before, in line 4", noWork}},
 		{"who is told that an event is complete may use the memory", header +
 			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"busy","stream":1}` + "\n" +
 			`{"op":"kernel","stream":1,"writes":[[1,0,0]]}` + "\n" + `{"op":"record_event","event":1,"stream":1}` + "\n" +
@@ -105,6 +124,8 @@ func TestBeyondAddresses(t *testing.T) {
 		{malloc(512, addressSpace), "4611686018427387904 bytes at 0x200 are more than there are addresses"},
 		{csvHeader + "1,1,allocate,0x3ffffffffffffe00,512,0xffffffffffffffff\n", ""},
 		{csvHeader + "1,1,allocate,0x4000000000000000,512,0\n", "an address"},
+		{header + `{"op":"malloc","id":1,"size":512,"addr":4096,"events":[["segment_alloc",4611686018427387904,2097152,0]]}` + "\n" + `{"end":true}` + "\n", "2097152 bytes at 0x4000000000000000 are more than there are addresses"},
+		{header + `{"op":"malloc","id":1,"size":512,"addr":4096,"events":[["segment_map",4194304,4611686018427387904,0]]}` + "\n" + `{"end":true}` + "\n", "4611686018427387904 bytes at 0x400000 are more than there are addresses"},
 	} {
 		_, err := Reader(strings.NewReader(test.log), "log", Options{})
 		if (err != nil) != (test.refusal != "") || err != nil && !strings.Contains(err.Error(), test.refusal) {
@@ -119,7 +140,7 @@ func TestFreeMemoryOverlaps(t *testing.T) {
 		m, lines := newFreeMemory(), map[spec.Ptr]int{} // the free of each byte
 		for line := range rapid.IntRange(1, 12).Draw(t, "steps") {
 			r := spec.Range{Ptr: spec.Ptr(rapid.IntRange(1, 30).Draw(t, "from")), Bytes: uint64(rapid.IntRange(1, 12).Draw(t, "bytes"))}
-			a := &allocation{ptr: r.Ptr, bytes: r.Bytes, freed: line + 1}
+			a := &allocation{ptr: r.Ptr, bytes: r.Bytes, on: &given{}, freed: line + 1}
 			takes := rapid.Bool().Draw(t, "takes")
 			if takes {
 				m.allocated(a)
@@ -195,8 +216,10 @@ func TestPlainHazards(t *testing.T) {
 	if text := c.plainly(fakegpu.Hazard{Missing: "a wait"}); text != "a wait" {
 		t.Error(text)
 	}
-	if text := c.plainly(fakegpu.Hazard{Missing: "a wait", Second: &fakegpu.Access{Kind: "kernel", Host: true}}); !strings.HasPrefix(text, "kernel reads 0 bytes") {
-		t.Error(text)
+	for verb, write := range map[string]bool{"reads": false, "writes": true} {
+		if text := c.plainly(fakegpu.Hazard{Missing: "a wait", Second: &fakegpu.Access{Kind: "kernel", Host: true, Write: write}}); !strings.HasPrefix(text, "kernel "+verb+" 0 bytes") {
+			t.Error(text)
+		}
 	}
 }
 
@@ -233,6 +256,79 @@ func TestLongestLine(t *testing.T) {
 		_, err := Reader(strings.NewReader(csvHeader+strings.Replace(long, "512", strings.Repeat("0", more)+"512", 1)+"\n"), "log", Options{})
 		if (err == nil) != want {
 			t.Errorf("a line of %d bytes: %v", longestLine+more, err)
+		}
+	}
+}
+
+// TestAnswers: an answer of the device is 0 or 1.
+func TestAnswers(t *testing.T) {
+	for answer, known := range map[string]bool{"0": true, "1": true, "2": false, "0x10": false} {
+		for _, query := range []string{"query event,0x5,%s,0", "query stream,0,%s,0x10"} {
+			_, err := Reader(strings.NewReader(csvHeader+"1,1,record event,0x5,0,0x10\n1,2,"+fmt.Sprintf(query, answer)+"\n"), "log", Options{})
+			if (err == nil) != known || err != nil && !strings.Contains(err.Error(), "Size: want 0 or 1, have") {
+				t.Errorf(query+": %v", answer, err)
+			}
+		}
+	}
+}
+
+// TestCompletedFrees: what a free had to wait for is forgotten when it completes.
+func TestCompletedFrees(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(csvHeader + "1,1,driver allocate,0x1000000,20971520,0x10\n")
+	for i := range 10 {
+		fmt.Fprintf(&text, "1,1,allocate,%#[1]x,512,0x10\n1,1,record stream,%#[1]x,0,0x20\n1,1,free,%#[1]x,512,0x10\n", 0x1000000+512*i)
+		if i%2 == 0 {
+			fmt.Fprintf(&text, "1,1,free completed,%#x,0,0\n", 0x1000000+512*i)
+		}
+	}
+	log, err := open(strings.NewReader(text.String()), "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newChecker(log, "log", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	for {
+		op, err := log.Next()
+		if err != nil {
+			break
+		}
+		if err := c.operation(op); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, len(c.memory.waiting))
+	}
+	if len(c.memory.waiting) != 5 || most != 5 {
+		t.Errorf("%d frees wait, and at most %d did", len(c.memory.waiting), most)
+	}
+}
+
+// TestFreesThatDoNotWait: where a free is work on a stream, the program is told which stream it should have waited for;
+// else what would have told the allocator.
+func TestFreesThatDoNotWait(t *testing.T) {
+	const log = csvHeader + "1,1,driver allocate host,0x1000000,4096,0\n1,2,allocate,0x1000000,512,0x10\n1,3,wait,0x10,0,0x20\n1,4,write,0x1000000,0,0x20\n" +
+		"1,5,free,0x1000000,512,0x10\n1,6,allocate,0x1000000,512,0x10\n1,7,write,0x1000000,0,0x10\n1,8,free,0x1000000,512,0x10\n"
+	for ordered, want := range map[bool][]string{
+		true:  {"the program: the free in line 6 does not wait for stream 0x20", "the stream of the free waits for stream 0x20"},
+		false: {"the program: nothing told the allocator of stream 0x20 before the free in line 6", "record_stream for stream 0x20, or stream 0x10 waits for it, before the free"},
+	} {
+		result, err := Reader(strings.NewReader(log), "log", Options{StreamOrdered: ordered})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var details []string
+		for _, v := range result.Violations {
+			for _, d := range v.Details {
+				details = append(details, d.Text)
+			}
+		}
+		for _, text := range want {
+			if !slices.Contains(details, text) {
+				t.Errorf("stream-ordered %v: %q", ordered, details)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 
+	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )
@@ -17,6 +18,7 @@ type streams struct {
 	byHandle  map[spec.Stream]*given // by the device's handle
 	created   bool                   // the log says when streams are created
 	perThread map[deviceThread]*given
+	legacy    []*given    // by device
 	free      spec.Stream // a handle that no log has
 	unknown   int         // streams that were named and not created
 }
@@ -29,8 +31,9 @@ type deviceThread struct {
 // given is a stream as the device has it.
 type given struct {
 	handle    spec.Stream // the device's
-	name      string      // as the log has it
-	destroyed int         // the line, 0 if it is there
+	stream    fakegpu.LoggedStream
+	name      string // as the log has it
+	destroyed int    // the line, 0 if it is there
 }
 
 func newStreams() streams {
@@ -52,15 +55,18 @@ func (s *streams) at(dev spec.Device, index int) **given {
 	return &(*of)[index]
 }
 
-// stream is the device's handle of a stream of the log. It comes into being when it is
+// stream is the device's stream of a stream of the log. It comes into being when it is
 // first named.
-func (c *checker) stream(dev spec.Device, index int) spec.Stream {
+func (c *checker) stream(dev spec.Device, index int) *given {
+	if s := *c.streams.at(dev, index); s != nil && s.destroyed == 0 {
+		return s
+	}
 	handle := c.header.Streams[index]
 	if handle == trace.PerThreadStream || handle == 0 && c.options.PerThreadDefault {
 		return c.threadStream(dev, index)
 	}
 	if handle <= trace.LegacyStream {
-		return 0
+		return c.legacyStream(dev)
 	}
 	at := c.streams.at(dev, index)
 	s := *at
@@ -76,7 +82,16 @@ func (c *checker) stream(dev spec.Device, index int) spec.Stream {
 		s = c.addStream(handle, c.given.stream(index, handle), dev, c.options.BlockingStreams)
 		*at = s
 	}
-	return s.handle
+	return s
+}
+
+// legacyStream is the legacy default stream of a device.
+func (c *checker) legacyStream(dev spec.Device) *given {
+	for d := len(c.streams.legacy); d <= int(dev); d++ {
+		found, _ := c.gpu.LoggedStream(spec.Device(d), 0)
+		c.streams.legacy = append(c.streams.legacy, &given{stream: found})
+	}
+	return c.streams.legacy[dev]
 }
 
 // addStream gives the device a stream, under its own handle if no other stream had that.
@@ -93,13 +108,14 @@ func (c *checker) addStream(handle spec.Stream, name string, dev spec.Device, bl
 		c.shown.waits = true // for each other, by way of the legacy default stream
 		_ = c.gpu.SetBlocking(dev, handle)
 	}
-	s := &given{handle: handle, name: name}
+	found, _ := c.gpu.LoggedStream(dev, handle)
+	s := &given{handle: handle, stream: found, name: name}
 	c.streams.byHandle[handle] = s
 	return s
 }
 
 // threadStream is the default stream of the present thread, which is a blocking one.
-func (c *checker) threadStream(dev spec.Device, index int) spec.Stream {
+func (c *checker) threadStream(dev spec.Device, index int) *given {
 	key := deviceThread{dev, c.op.Thread}
 	s := c.streams.perThread[key]
 	if s == nil {
@@ -108,7 +124,7 @@ func (c *checker) threadStream(dev spec.Device, index int) spec.Stream {
 		c.streams.free++
 		c.streams.perThread[key] = s
 	}
-	return s.handle
+	return s
 }
 
 // createStream: a stream is there from here on, whatever its handle was before.
@@ -130,8 +146,7 @@ func (c *checker) createStream(op *trace.Op) {
 }
 
 func (c *checker) destroyStream(op *trace.Op) {
-	handle := c.stream(op.Device, op.Stream)
-	if err := c.gpu.DestroyStream(op.Device, handle); err != nil {
+	if err := c.gpu.DestroyStream(op.Device, c.stream(op.Device, op.Stream).handle); err != nil {
 		c.performed(err)
 		return
 	}

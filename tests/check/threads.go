@@ -67,7 +67,7 @@ func (p *passedOn) take(r spec.Range, visit func(happensbefore.Clock)) {
 
 // given: the present thread uses an allocation, so that it has been told of it.
 func (c *checker) givenTo(a *allocation) {
-	if a.thread != c.op.Thread {
-		c.gpu.See(a.known)
+	if a.thread != c.op.Thread && a.known != nil {
+		c.gpu.See(*a.known)
 	}
 }

@@ -16,7 +16,7 @@ type treatment struct {
 // treatments says what is done with an operation, by what it does with allocations: a log
 // is held to what its program and its allocator do with memory. Work completes at once
 // here; whether it comes in the right order does not depend on when it does.
-var treatments = map[trace.MemoryEffect]treatment{
+var treatments = [...]treatment{
 	trace.MemoryNone:      {do: (*checker).device},
 	trace.MemoryAllocates: {do: (*checker).allocated},
 	trace.MemoryFrees:     {do: (*checker).free, first: true},
@@ -26,7 +26,7 @@ var treatments = map[trace.MemoryEffect]treatment{
 	trace.MemoryCopies:    {do: (*checker).copy},
 	trace.MemoryLends: {do: func(c *checker, op *trace.Op) error {
 		for _, id := range op.Frees {
-			if a := c.memory.allocated[id]; a != nil {
+			if a := c.memory.allocated(id); a != nil {
 				a.lent = true
 			}
 		}
@@ -34,11 +34,11 @@ var treatments = map[trace.MemoryEffect]treatment{
 	}},
 	trace.MemoryShares: {do: func(*checker, *trace.Op) error { return nil }}, // it stays the program's
 	trace.MemoryOpens: {do: func(c *checker, op *trace.Op) error {
-		c.memory.allocated[op.ID] = &allocation{id: op.ID, opened: true, line: op.Line}
+		c.memory.name(&allocation{id: op.ID, opened: true, line: op.Line})
 		return nil
 	}},
 	trace.MemoryCloses: {do: func(c *checker, op *trace.Op) error {
-		delete(c.memory.allocated, op.ID)
+		c.memory.forget(op.ID)
 		return nil
 	}},
 }
@@ -49,6 +49,8 @@ var treatments = map[trace.MemoryEffect]treatment{
 // left, does not matter; what graph trees do shows in no operation of the program's.
 func (c *checker) device(op *trace.Op) error {
 	switch {
+	case op.Kind == trace.OpWaitStream:
+		c.play(op)
 	case op.Kind == trace.OpPeerAccess:
 		c.performed(c.gpu.EnablePeerAccess(op.Device, op.Peer))
 	case op.Kind.Target() == trace.TargetDevice:
@@ -69,7 +71,7 @@ func (c *checker) deviceCall(op *trace.Op) {
 	case trace.OpQueryStream:
 		if op.Complete {
 			c.shown.waits = true
-			c.gpu.SeeStream(op.Device, c.stream(op.Device, op.Stream))
+			c.gpu.SeeStream(c.stream(op.Device, op.Stream).stream)
 		}
 	case trace.OpQueryEvent:
 		if op.Complete { // as it is here as well, since work completes at once
@@ -86,17 +88,20 @@ func (c *checker) deviceCall(op *trace.Op) {
 
 // play performs an operation on events, graphs, or two streams.
 func (c *checker) play(op *trace.Op) {
-	for len(c.roomy.Streams) < len(c.header.Streams) {
-		c.roomy.Streams = append(c.roomy.Streams, 0)
-	}
-	c.roomy.Streams[op.Stream] = c.stream(op.Device, op.Stream)
+	s := c.stream(op.Device, op.Stream)
 	if op.Kind == trace.OpWaitStream {
-		c.roomy.Streams[op.On] = c.stream(op.Device, op.On)
-		if done, err := c.gpu.WaitStream(op.Device, c.roomy.Streams[op.Stream], c.roomy.Streams[op.On]); done {
+		if done, err := c.gpu.WaitStream(s.stream, c.stream(op.Device, op.On).stream); done {
 			c.performed(err)
 			c.shown.waits = true
 			return
 		}
+	}
+	for len(c.roomy.Streams) < len(c.header.Streams) {
+		c.roomy.Streams = append(c.roomy.Streams, 0)
+	}
+	c.roomy.Streams[op.Stream] = s.handle
+	if op.Kind == trace.OpWaitStream {
+		c.roomy.Streams[op.On] = c.stream(op.Device, op.On).handle
 	}
 	out := c.program.Perform(op)
 	c.performed(out.Err)
@@ -115,11 +120,11 @@ func (c *checker) performed(err error) {
 
 // find is an allocation that is named, which has to be allocated.
 func (c *checker) find(id int64, what string) *allocation {
-	a := c.memory.allocated[id]
+	a := c.memory.allocated(id)
 	if a != nil {
 		return a
 	}
-	if before := c.memory.freed[id]; before != nil {
+	if before := c.memory.freed(id); before != nil {
 		c.violation(NotAllocated, "%s %s (%d bytes, allocated in line %d), which was freed in line %d", what, c.pointer(before.ptr), before.bytes, before.line, before.freed)
 	} else {
 		c.violation(NotAllocated, "%s %s, which is not allocated", what, c.name(id))
@@ -135,21 +140,21 @@ func (c *checker) record(op *trace.Op) error {
 		return nil
 	}
 	c.givenTo(a)
-	a.recorded(use{op.Device, c.stream(op.Device, op.Stream), op.Line})
+	a.record(use{op.Device, c.stream(op.Device, op.Stream), op.Line})
 	return nil
 }
 
-// recorded adds a stream use, once.
-func (a *allocation) recorded(u use) {
-	key := deviceStream{u.device, u.stream}
-	if key == (deviceStream{a.device, a.stream}) || a.used[key] {
+// record adds a stream use, once.
+func (a *allocation) record(u use) {
+	key := deviceStream{u.device, u.on.handle}
+	if key == (deviceStream{a.device, a.on.handle}) || a.uses != nil && a.uses.met[key] {
 		return
 	}
-	if a.used == nil {
-		a.used = map[deviceStream]bool{}
+	if a.uses == nil {
+		a.uses = &uses{met: map[deviceStream]bool{}}
 	}
-	a.used[key] = true
-	a.uses = append(a.uses, u)
+	a.uses.met[key] = true
+	a.uses.list = append(a.uses.list, u)
 }
 
 // touched are parts of allocations, and which.
@@ -189,8 +194,8 @@ func (c *checker) launch(op *trace.Op) error {
 		c.gpu.HostAccess(op.Name, c.reads.ranges, c.writes.ranges)
 		return nil
 	}
-	c.performed(c.gpu.Launch(spec.Launch{
-		Device: op.Device, Stream: c.stream(op.Device, op.Stream), Name: op.Name, Reads: c.reads.ranges, Writes: c.writes.ranges,
+	c.performed(c.gpu.LaunchOn(c.stream(op.Device, op.Stream).stream, spec.Launch{
+		Device: op.Device, Name: op.Name, Reads: c.reads.ranges, Writes: c.writes.ranges,
 	}))
 	return nil
 }
@@ -204,7 +209,7 @@ func (c *checker) copy(op *trace.Op) error {
 	}
 	c.works++
 	c.performed(c.gpu.Copy(spec.Copy{
-		Device: op.Device, Stream: c.stream(op.Device, op.Stream),
+		Device: op.Device, Stream: c.stream(op.Device, op.Stream).handle,
 		Dst: to[0].Ptr, DstDevice: c.writes.owners[0].device, Src: from[0].Ptr, SrcDevice: c.reads.owners[0].device,
 		Bytes: min(from[0].Bytes, to[0].Bytes),
 	}))

@@ -20,6 +20,9 @@ type written struct {
 	threads []string // by number
 }
 
+// table reports whether the log is one, and not a trace.
+func (w *written) table() bool { return len(w.streams) > 0 }
+
 // meet learns from the first address.
 func (w *written) meet(text []byte) {
 	if w.met {

@@ -83,7 +83,7 @@ func (g *Generator) propose() trace.Op {
 		return op
 	}
 	kind := g.kind()
-	op := kindOf(kind).propose(g)
+	op := g.program.kind(kind).propose(g)
 	if op.Kind == "" {
 		op.Kind = kind
 	}

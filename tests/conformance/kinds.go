@@ -97,6 +97,14 @@ func kindOf(name trace.OpKind) *kind {
 
 var unlisted kind
 
+// kind is kindOf for a program, whose operations are asked about several times one after the other.
+func (p *Program) kind(name trace.OpKind) *kind {
+	if p.latest.name != name {
+		p.latest.name, p.latest.kind = name, kindOf(name)
+	}
+	return p.latest.kind
+}
+
 // Prepare reports whether the program can sensibly perform the operation now, and
 // fills in what follows from the program's state: the limit in bytes, the lists of
 // a restore. An operation with an expected error is one of misuse; of those it
@@ -108,7 +116,7 @@ func (p *Program) Prepare(op *trace.Op) bool {
 	if op.Stream >= len(p.header.Streams) || op.On >= len(p.header.Streams) || p.slot(op.Device, op.Stream) < 0 {
 		return false
 	}
-	k := kindOf(op.Kind)
+	k := p.kind(op.Kind)
 	if op.Expect.Error != "" {
 		return k.misuse != nil && k.misuse.wrong(p, op)
 	}
@@ -121,7 +129,7 @@ func (p *Program) Did(op *trace.Op, out *replay.Performed) {
 	for _, id := range out.Freed {
 		p.forget(id)
 	}
-	k := kindOf(op.Kind)
+	k := p.kind(op.Kind)
 	switch {
 	case out.Err != nil && op.Expect.Error == "" && k.failed != nil:
 		k.failed(p, op, out)

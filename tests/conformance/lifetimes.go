@@ -23,7 +23,7 @@ func (p *Program) Lives(gpu *fakegpu.GPU) *Lives { return &Lives{p, gpu} }
 // Before tells the device what an operation that is about to be performed will free; undo
 // takes that back.
 func (l *Lives) Before(op *trace.Op) (undo func()) {
-	if ends := kindOf(op.Kind).ends; ends != nil {
+	if ends := l.program.kind(op.Kind).ends; ends != nil {
 		return ends(l, op)
 	}
 	return func() {}
@@ -33,7 +33,7 @@ func (l *Lives) Before(op *trace.Op) (undo func()) {
 // program has not been told of the operation yet (Did).
 func (l *Lives) After(op *trace.Op, out *replay.Performed) {
 	l.end(out.Freed)
-	if begins := kindOf(op.Kind).begins; begins != nil && out.Err == nil && !out.Skipped {
+	if begins := l.program.kind(op.Kind).begins; begins != nil && out.Err == nil && !out.Skipped {
 		begins(l, op, out)
 	}
 }

@@ -45,6 +45,11 @@ type Program struct {
 	config   spec.Config      // in force
 	peers    [][2]spec.Device // the first reaches the second's memory
 
+	latest struct { // what kind has answered last
+		name trace.OpKind
+		kind *kind
+	}
+
 	ids, stateIDs, graphIDs, eventIDs, handleIDs, poolIDs int
 }
 
@@ -126,6 +131,7 @@ func (s *savedState) has(id int64) bool {
 // newProgram is a program that has done nothing yet.
 func newProgram(area *Area, h trace.Header) *Program {
 	p := &Program{header: h, area: area, order: happensbefore.New(), states: map[int]*savedState{}, enabled: true}
+	p.latest.kind = &unlisted
 	p.config, _ = settings.Parse(h.Settings, h.Geometry) // the allocator refuses what is wrong
 	for dev := range spec.Device(h.Devices) {
 		p.addStream(dev, 0)

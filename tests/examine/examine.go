@@ -81,10 +81,19 @@ func (s *Search) subject() (subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	functions, err := FindFunctions(path, s.Malloc, s.Free)
+	functions, err := s.Functions()
 	l := &library{directory: s.Build, path: path, functions: functions}
 	l.patience.Store(int64(patience))
 	return l, err
+}
+
+// Functions finds the functions of the library, which needs nothing that is built.
+func (s *Search) Functions() (Functions, error) {
+	path, err := filepath.Abs(s.Library)
+	if err != nil {
+		return Functions{}, err
+	}
+	return FindFunctions(path, s.Malloc, s.Free)
 }
 
 // options are the kit's.

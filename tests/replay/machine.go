@@ -31,6 +31,8 @@ type machine struct {
 	out      outcome // of the present operation, as far as it is known
 	passed   int     // how many checks the operation that differs passed
 
+	reads, writes []spec.Range // room for those of a kernel
+
 	// room, if given, is where the trace entries of the next operation go: see Player.Reuse.
 	room []spec.TraceEntry
 

@@ -32,20 +32,27 @@ func (m *machine) stream(op *trace.Op, index int) spec.Stream {
 }
 
 func (m *machine) kernel(op *trace.Op) error {
-	launch := spec.Launch{Device: op.Device, Stream: m.stream(op, op.Stream), Name: op.Name}
-	for _, side := range []struct {
-		from []trace.OpRange
-		to   *[]spec.Range
-	}{{op.Reads, &launch.Reads}, {op.Writes, &launch.Writes}} {
-		for _, r := range side.from {
-			found, _, err := m.memory(op, r)
-			if err != nil {
-				return err
-			}
-			*side.to = append(*side.to, found)
-		}
+	stream := m.stream(op, op.Stream)
+	var err error
+	if m.reads, err = m.ranges(op, op.Reads, m.reads[:0]); err != nil {
+		return err
 	}
-	return m.gpu.Launch(launch)
+	if m.writes, err = m.ranges(op, op.Writes, m.writes[:0]); err != nil {
+		return err
+	}
+	return m.gpu.Launch(spec.Launch{Device: op.Device, Stream: stream, Name: op.Name, Reads: m.reads, Writes: m.writes})
+}
+
+// ranges adds where parts of allocations lie to a list.
+func (m *machine) ranges(op *trace.Op, parts []trace.OpRange, list []spec.Range) ([]spec.Range, error) {
+	for _, r := range parts {
+		found, _, err := m.memory(op, r)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, found)
+	}
+	return list, nil
 }
 
 func (m *machine) copy(op *trace.Op) error {

@@ -2,6 +2,7 @@ package torch
 
 import (
 	"slices"
+	"strings"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
@@ -31,6 +32,7 @@ type facts struct {
 	useOnOOM    bool                 // a pool is marked so
 	overflows   map[spec.PoolID]bool // those that are
 	released    map[spec.PoolID]bool // pools that were
+	expandable  bool                 // settings have had a word on expandable segments
 	begun       map[spec.PoolID]bool // pools that requests go to
 	captures    int                  // under way
 	default2    map[int64]bool       // memory on a default stream that another device's is recorded for
@@ -72,6 +74,7 @@ func before(o *Outcome) (*moment, error) {
 	}
 	m := &moment{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
 	m.facts = newFacts()
+	m.facts.expandable = namesExpandable(o.Header.Settings)
 	if m.config, err = settings.Parse(o.Header.Settings, spec.DefaultGeometry()); err != nil {
 		return nil, err
 	}
@@ -87,7 +90,14 @@ func before(o *Outcome) (*moment, error) {
 	}
 	for i := range o.Ops[:last] {
 		op := &o.Ops[i]
-		held, busy := heldDefaults(player.GPU()), busyStreams(player.GPU(), &o.Header)
+		var held [fakegpu.MaxDevices]bool
+		if o.Header.Devices > 1 {
+			held = heldDefaults(player.GPU())
+		}
+		busy := uint64(0)
+		if len(m.facts.recorded) > 0 {
+			busy = busyStreams(player.GPU(), &o.Header)
+		}
 		var out replay.Performed
 		watched(player, lives, op, &out)
 		captures.follow(op, &out, &o.Header)
@@ -109,6 +119,9 @@ func before(o *Outcome) (*moment, error) {
 	m.before, err = player.Allocator().Snapshot()
 	return m, err
 }
+
+// namesExpandable reports whether settings may turn expandable segments on.
+func namesExpandable(settings string) bool { return strings.Contains(settings, "expandable_segments") }
 
 // heldDefaults are the devices whose default streams are held.
 func heldDefaults(g *fakegpu.GPU) (held [fakegpu.MaxDevices]bool) {
@@ -133,13 +146,16 @@ func busyStreams(g *fakegpu.GPU, h *trace.Header) (busy uint64) {
 // seeStraying: the reference has waited for the default stream of a segment's device before
 // it unmapped pages. PyTorch waits for that of the current device.
 func (m *moment) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *fakegpu.GPU, out *replay.Performed) {
+	if g.DeviceCount() == 1 {
+		return
+	}
 	if len(m.facts.freed2) > 0 && !ofDevice(op.Kind) && held != heldDefaults(g) {
 		m.facts.waited2 = true
 	}
 	unmapped := slices.ContainsFunc(out.Entries, func(e spec.TraceEntry) bool {
 		return e.Action == spec.ActionSegmentUnmap && e.Stream == 0
 	})
-	if !unmapped || g.DeviceCount() == 1 {
+	if !unmapped {
 		return
 	}
 	if held != heldDefaults(g) || held[m.facts.current] {
@@ -193,6 +209,7 @@ func (m *moment) follow(op *trace.Op, out *replay.Performed, g *fakegpu.GPU) {
 	case trace.OpCaptureEnd:
 		f.captures--
 	case trace.OpConfigure:
+		f.expandable = f.expandable || namesExpandable(op.Settings)
 		if c, err := settings.Apply(m.config, op.Settings, spec.DefaultGeometry()); err == nil {
 			m.config = c
 		}

@@ -22,7 +22,7 @@ type outlived struct {
 // see records an operation that the reference has performed.
 func (o *outlived) see(m *moment, op *trace.Op, out *replay.Performed, a spec.Allocator) {
 	o.touched = o.touched || o.frees(m, op) || slices.ContainsFunc(out.Entries, func(e spec.TraceEntry) bool { return o.has(e.Addr) })
-	if len(m.facts.released) == 0 {
+	if len(m.facts.released) == 0 || !m.facts.expandable {
 		return
 	}
 	erased := erasedPools(a, m.Header.Devices)

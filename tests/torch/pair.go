@@ -228,16 +228,17 @@ func compareErrors(ours, theirs error) (what, our, their string) {
 	if a != b {
 		return "error", inWords(ours), inWords(theirs)
 	}
-	var full *binary.OutOfMemory
-	var figures *spec.OutOfMemoryError
-	if errors.As(theirs, &full) && errors.As(ours, &figures) {
-		if !tells(full.Message, figures) {
+	if full, is := errors.AsType[*binary.OutOfMemory](theirs); is {
+		figures, is := errors.AsType[*spec.OutOfMemoryError](ours)
+		if is && !tells(full.Message, figures) {
 			what, want, got := replay.CompareMessage(full.Message, figures)
 			return cmp.Or(what, "message"), cmp.Or(got, figures.Error()), cmp.Or(want, full.Message)
 		}
+		return "", "", ""
 	}
-	var ourDriver, theirDriver *spec.DriverError
-	if errors.As(ours, &ourDriver) && errors.As(theirs, &theirDriver) && ourDriver.Code != theirDriver.Code {
+	ourDriver, isOurs := errors.AsType[*spec.DriverError](ours)
+	theirDriver, isTheirs := errors.AsType[*spec.DriverError](theirs)
+	if isOurs && isTheirs && ourDriver.Code != theirDriver.Code {
 		return "error", inWords(ours), inWords(theirs)
 	}
 	return "", "", ""

@@ -146,11 +146,12 @@ func (p *Process) lacks(name string) {
 
 // number is CUDA's number of an error.
 func number(err error) int {
-	var driver *spec.DriverError
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.As(err, &driver):
+	}
+	driver, is := errors.AsType[*spec.DriverError](err)
+	switch {
+	case is:
 		return driver.Code
 	case errors.Is(err, spec.ErrNotSupported):
 		return notSupported

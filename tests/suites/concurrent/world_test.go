@@ -30,6 +30,8 @@ type world struct {
 	handles [][]byte // of memory of another process
 	checker *invariant.Checker
 	failure atomic.Pointer[string] // the first
+
+	mayReturnGarbage bool // the driver does: an error may be any of package spec
 }
 
 func newWorld(t *testing.T) *world {

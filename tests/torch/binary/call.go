@@ -165,14 +165,13 @@ func (a *Allocator) failure() error {
 	message := string(unsafe.Slice((*byte)(unsafe.Pointer(&x.message)), x.message_bytes))
 	switch x.kind {
 	case C.TORCH_OUT_OF_MEMORY:
-		e := &OutOfMemory{Message: message, Figures: spec.OutOfMemoryError{Device: a.request.Device, Requested: a.request.Bytes}}
+		e := &OutOfMemory{Message: message, figures: spec.OutOfMemoryError{Device: a.request.Device, Requested: a.request.Bytes}}
 		if x.oom_calls > 0 {
-			e.Figures.SegmentSize, e.Figures.DeviceFree = uint64(x.oom_size), uint64(x.oom_free)
+			e.figures.SegmentSize, e.figures.DeviceFree = uint64(x.oom_size), uint64(x.oom_free)
 		}
 		if _, total, err := a.gpu.MemInfo(a.request.Device); err == nil {
-			e.Figures.DeviceTotal = total
+			e.figures.DeviceTotal = total
 		}
-		e.read()
 		return e
 	case C.TORCH_CUDA:
 		return driverError(int(x.code), message)

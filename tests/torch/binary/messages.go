@@ -50,9 +50,9 @@ func sizeBefore(message, words string) (bytes uint64, found bool) {
 	return sizeAt(text[number+1:])
 }
 
-// read fills in the figures that only the message has.
-func (e *OutOfMemory) read() {
-	f := &e.Figures
+// readMessage fills in the figures that only the message has.
+func (e *OutOfMemory) readMessage() {
+	f := &e.figures
 	f.Allocated, _ = sizeBehind(e.Message, "Of the allocated memory ")
 	f.PrivatePools, _ = sizeBehind(e.Message, "by PyTorch, with ")
 	f.Unallocated, _ = sizeBefore(e.Message, "is reserved by PyTorch but unallocated")

@@ -2,6 +2,7 @@
 // environment plants a fault. Where it is built with CONTRACT, that is what the library says of itself.
 #include <cuda_runtime.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -47,7 +48,7 @@ static void empty() {
 extern "C" void *my_malloc(ssize_t size, int device, cudaStream_t stream) {
 	std::lock_guard<std::mutex> guard(mutex);
 	if (fault("crashes") && size == 2 << 20) std::fprintf(stderr, "two mebibytes!\n"), std::abort();
-	if (fault("hangs") && size == 2 << 20) for (volatile bool forever = true; forever;) {}
+	if (fault("hangs") && size == 2 << 20) for (;;) pause();
 	auto &free = kept(device, stream, size);
 	if (!free.empty()) {
 		char *ptr = free.back();

@@ -49,6 +49,15 @@ var modules = map[string]module{
 	"PoolFaults":    {"pool_faults", concat(truths, poolInvariants, counts, structures), []string{"CapturedMemoryIsKept", "UsesAreCounted"}},
 	"CaptureFaults": {"capture_faults", concat(truths, poolInvariants, counts, structures, []string{"CapturedPoolsAreKnown"}), []string{"CapturedMemoryIsKept", "UsesAreCounted"}},
 	"TwoStepFaults": {"two_step_faults", concat(truths, structuresOnTheWay), nil},
+	"TwoFaults":     {"two_faults", concat(truths, poolInvariants, counts, structures), []string{"CapturedMemoryIsKept"}},
+}
+
+// withOneFailure is the mutant in the module that has no second failing driver call in one
+// operation, if it is a mutant of the module that has: there the mistake must not be found.
+func (m *mutant) withOneFailure() (one mutant, is bool) {
+	one = *m
+	one.module = "PoolFaults"
+	return one, m.module == "TwoFaults"
 }
 
 func concat(lists ...[]string) (all []string) {
@@ -65,9 +74,12 @@ func (m *mutant) config() (string, error) {
 		return "", fmt.Errorf("%s: there is no module %q", m.name, m.module)
 	}
 	var b strings.Builder
-	if strings.HasSuffix(m.module, "Faults") {
+	switch {
+	case m.module == "TwoFaults":
+		b.WriteString("SPECIFICATION TwoFaultSpec\n")
+	case strings.HasSuffix(m.module, "Faults"):
 		b.WriteString("SPECIFICATION FaultSpec\n")
-	} else {
+	default:
 		b.WriteString("SPECIFICATION Spec\n")
 	}
 	if m.bounds != "" {

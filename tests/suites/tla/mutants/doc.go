@@ -5,7 +5,8 @@
 // fails, the number of states of the shortest counterexample, and pieces of files in tla/ and
 // model/ before and after. The line "model" has the property and the number of states of the
 // model, where they are others: two properties can fail in one step, and TLC does not look at
-// steps that change nothing.
+// steps that change nothing. A mutant of TwoFaults is a mistake at a second driver call that fails in
+// one operation: in PoolFaults, where one call fails, nothing may be found.
 //
 //	go run ./tests/suites/tla/mutants -tools tla2tools.jar [NAME...]
 //

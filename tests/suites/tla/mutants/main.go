@@ -55,14 +55,30 @@ func run(tools string, names []string) error {
 		if found.Verdict != m.fails || found.Trace != m.states {
 			verdict = fmt.Sprintf("WRONG: %s in %d states is expected", m.fails, m.states)
 			wrong++
+		} else if enough, err := oneFailureIsEnough(tools, filepath.Join(root, "tla"), m); err != nil {
+			return fmt.Errorf("%s with one failure: %w", m.name, err)
+		} else if enough {
+			verdict = "WRONG: it is found with one failing driver call"
+			wrong++
 		}
-		fmt.Printf("%-24s %-30s %3d states %7d generated %6.1f s  %s\n",
+		fmt.Printf("%-30s %-30s %3d states %7d generated %6.1f s  %s\n",
 			m.name, found.Verdict, found.Trace, found.Generated, time.Since(started).Seconds(), verdict)
 	}
 	if wrong > 0 {
 		return fmt.Errorf("%d of the mutants are not found as expected", wrong)
 	}
 	return nil
+}
+
+// oneFailureIsEnough reports whether TLC finds a mistake at a second failing driver call where only
+// one call of an operation fails.
+func oneFailureIsEnough(tools, dir string, m *mutant) (bool, error) {
+	one, is := m.withOneFailure()
+	if !is {
+		return false, nil
+	}
+	found, err := check(tools, dir, &one)
+	return found.Verdict != "ok", err
 }
 
 // check runs TLC on a copy of the specification with the mistake.

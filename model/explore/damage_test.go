@@ -1,0 +1,237 @@
+package explore_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gaugeblock/model/explore"
+)
+
+// forbidden is a state in the middle of the cube, far from the initial one.
+var forbidden = explore.Options[[3]byte]{
+	Invariants: []explore.Invariant[[3]byte]{{Name: "P", Holds: func(s [3]byte) bool { return s != [3]byte{14, 14, 7} }}},
+}
+
+// stoppedIn explores in a new directory, and stops after some batches.
+func stoppedIn(t *testing.T, o explore.Options[[3]byte], batches int) string {
+	dir := t.TempDir()
+	o.Stopped = func() bool { batches--; return batches == 0 }
+	if _, err := in(dir, o); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// damages are what can happen to a file. Each is done to a file of a copy of a directory.
+func damages(text []byte, other string) map[string]func(path string) error {
+	all := map[string]func(path string) error{
+		"a directory": func(path string) error { os.Remove(path); return os.Mkdir(path, 0o777) },
+		"a FIFO":      func(path string) error { os.Remove(path); return syscall.Mkfifo(path, 0o666) },
+		"a link":      func(path string) error { os.Remove(path); return os.Symlink(other, path) },
+		"a loop":      func(path string) error { os.Remove(path); return os.Symlink(path, path) },
+		"absent":      os.Remove,
+		"longer": func(path string) error {
+			return os.WriteFile(path, append(slices.Clone(text), text[:min(16, len(text))]...), 0o666)
+		},
+	}
+	const count = `"edges": `
+	for _, at := range []int{0, len(text) / 3, len(text) - 2, bytes.Index(text, []byte(count)) + len(count)} {
+		if at < 0 || at >= len(text) {
+			continue
+		}
+		all[fmt.Sprintf("cut at %d", at)] = func(path string) error { return os.WriteFile(path, text[:at], 0o666) }
+		for _, flip := range []byte{1, 0xff} {
+			all[fmt.Sprintf("byte %d ^ %#x", at, flip)] = func(path string) error {
+				changed := slices.Clone(text)
+				changed[at] ^= flip
+				return os.WriteFile(path, changed, 0o666)
+			}
+		}
+	}
+	return all
+}
+
+// TestDamagedFiles: whatever was done to one of the files, the exploration is refused with the
+// name of a file, or has the right result. It waits for nothing, and changes no other file.
+func TestDamagedFiles(t *testing.T) {
+	defer explore.SetBatch(100)()
+	other := filepath.Join(t.TempDir(), "other")
+	refused := map[string]int{}
+	for name, c := range map[string]struct {
+		options explore.Options[[3]byte]
+		batches int
+	}{"all states": {explore.Options[[3]byte]{}, 25}, "a violation": {forbidden, 40}, "finished": {forbidden, 1000}} {
+		want := explore.Explore(cube{14}, c.options)
+		dir := stoppedIn(t, c.options, c.batches)
+		for _, entry := range must(os.ReadDir(dir)) {
+			text := must(os.ReadFile(filepath.Join(dir, entry.Name())))
+			for what, damage := range damages(text, other) {
+				copied := copyDir(t, dir)
+				if err := os.WriteFile(other, []byte("another file"), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				if err := damage(filepath.Join(copied, entry.Name())); err != nil {
+					t.Fatal(err)
+				}
+				got, err := soon(t, copied, c.options)
+				switch {
+				case err != nil && strings.Contains(err.Error(), copied):
+					refused[entry.Name()]++
+				case err != nil:
+					t.Errorf("%s, %s %s: the error names no file: %v", name, entry.Name(), what, err)
+				case cmp.Diff(want, got) != "":
+					t.Errorf("%s, %s %s: a wrong result: %d states, %d edges, depth %d", name, entry.Name(), what, got.States, got.Edges, got.Depth)
+				}
+				if text := must(os.ReadFile(other)); string(text) != "another file" {
+					t.Errorf("%s, %s %s: has changed the file that the link points to", name, entry.Name(), what)
+				}
+			}
+		}
+	}
+	for _, file := range []string{"checkpoint", "states", "lock"} {
+		if refused[file] == 0 {
+			t.Errorf("no damage of %s was refused", file)
+		}
+	}
+}
+
+// soon explores in a directory. It has to end, and a panic is an error that names no file.
+func soon(t *testing.T, dir string, o explore.Options[[3]byte]) (got explore.Result[[3]byte], err error) {
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		defer func() {
+			if failure := recover(); failure != nil {
+				err = fmt.Errorf("panic: %v", failure)
+			}
+		}()
+		got, err = in(dir, o)
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%s: it waits for ever", dir)
+	}
+	return got, err
+}
+
+// TestDamagedExchange: so it is with the files that shards exchange. When one is refused the
+// others are stopped.
+func TestDamagedExchange(t *testing.T) {
+	defer explore.SetBatch(20)()
+	want := explore.Explore(cube{6}, explore.Options[[3]byte]{})
+	dir := t.TempDir()
+	asked := [2]int{}
+	_, errs := together(dir, cube{6}, 2, func(shard int) explore.Options[[3]byte] {
+		return explore.Options[[3]byte]{Stopped: func() bool { asked[shard-1]++; return asked[shard-1] > 8*shard }}
+	})
+	checkErrors(t, errs)
+	refused := 0
+	for _, entry := range must(os.ReadDir(dir)) {
+		if !strings.Contains(entry.Name(), "-to-") {
+			continue // the store of a shard, or the end of a level, which is not read again
+		}
+		text := must(os.ReadFile(filepath.Join(dir, entry.Name())))
+		for what, damage := range damages(text, "/dev/zero") {
+			if what == "absent" {
+				continue // it is waited for
+			}
+			copied := copyDir(t, dir)
+			if err := damage(filepath.Join(copied, entry.Name())); err != nil {
+				t.Fatal(err)
+			}
+			var failed atomic.Bool
+			results, errs := make([]explore.Result[[3]byte], 2), make([]error, 2)
+			var all sync.WaitGroup
+			for i := range results {
+				all.Go(func() {
+					results[i], errs[i] = explore.ExploreWith(cube{6}, explore.Options[[3]byte]{Stopped: failed.Load},
+						explore.Resources{Dir: copied, Identity: "together", Shard: explore.Shard{Index: i + 1, Of: 2}})
+					if errs[i] != nil {
+						failed.Store(true)
+					}
+				})
+			}
+			all.Wait()
+			err := errors.Join(errs...)
+			switch {
+			case err != nil && strings.Contains(err.Error(), entry.Name()):
+				refused++
+			case err != nil:
+				t.Errorf("%s %s: the error does not name the file: %v", entry.Name(), what, err)
+			case cmp.Diff(want, merged(results)) != "":
+				t.Errorf("%s %s: a wrong result", entry.Name(), what)
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("no damage was refused")
+	}
+}
+
+// TestDamagedEnds: so it is with what shards say at the end of a level.
+func TestDamagedEnds(t *testing.T) {
+	dir := t.TempDir()
+	path, err := explore.TellEnd(dir, "cube", 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if states, err := explore.ListenToEnds(dir, "cube"); states != 7 || err != nil {
+		t.Fatalf("%d states, %v", states, err)
+	}
+	if _, err := explore.ListenToEnds(dir, "another cube"); err == nil || !strings.Contains(err.Error(), path+": is of another exploration: cube, 2 shards, not another cube, 2 shards") {
+		t.Error(err)
+	}
+	text := must(os.ReadFile(path))
+	for what, damage := range damages(text, "/dev/zero") {
+		if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, text, 0o666), damage(path)); err != nil {
+			t.Fatal(err)
+		}
+		if states, err := explore.ListenToEnds(dir, "cube"); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %d states, %v", what, states, err)
+		}
+	}
+}
+
+// TestOtherShards: two shards, and then three in the same directory, whose files the first have
+// not made; and two of which each explores something else.
+func TestOtherShards(t *testing.T) {
+	defer explore.SetBatch(100)()
+	none := func(int) explore.Options[[3]byte] { return explore.Options[[3]byte]{} }
+	want := explore.Explore(cube{14}, explore.Options[[3]byte]{})
+	dir := t.TempDir()
+	for shards := 2; shards <= 3; shards++ {
+		results, errs := together(dir, cube{14}, shards, none)
+		checkErrors(t, errs)
+		if d := cmp.Diff(want, merged(results)); d != "" {
+			t.Errorf("%d shards: %s", shards, d)
+		}
+	}
+	dir = t.TempDir()
+	var failed atomic.Bool
+	var errs [2]error
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() {
+			_, errs[i] = explore.ExploreWith(cube{byte(3 + i)}, explore.Options[[3]byte]{Stopped: failed.Load},
+				explore.Resources{Dir: dir, Identity: fmt.Sprintf("cube of %d", 3+i), Shard: explore.Shard{Index: i + 1, Of: 2}})
+			failed.Store(true)
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs[:]...); err == nil || !strings.Contains(err.Error(), "level-000001-") {
+		t.Errorf("shards of different explorations: %v", err)
+	}
+}
