@@ -228,6 +228,36 @@ func TestSweepForgets(t *testing.T) {
 	}
 }
 
+// TestSweepKeepsTheRest: of the accesses of several lifetimes just those are forgotten that are over,
+// whichever they are.
+func TestSweepKeepsTheRest(t *testing.T) {
+	for over := range 1 << 4 {
+		d := &detector{order: happensbefore.New()}
+		p := spec.Range{Ptr: 0x1000, Bytes: 512}
+		var lanes []*happensbefore.Lane
+		for i := range 4 {
+			lanes = append(lanes, d.order.NewLane(spec.DeviceStream{Stream: spec.Stream(i + 1)}))
+			m := moment{Moment: d.order.Submit(lanes[i])}
+			d.use(&m, &act{}, claim{Range: p, write: true, lifetime: &Lifetime{Number: uint64(i + 1), Range: p}})
+		}
+		var want, got []uint64
+		for i, l := range lanes {
+			if over&(1<<i) != 0 {
+				d.order.See(l.Clock())
+			} else {
+				want = append(want, uint64(i+1))
+			}
+		}
+		d.uses.sweep(d.order)
+		for _, p := range d.uses.patches.Values() {
+			p.each(func(f *footprint) { got = append(got, f.lifetime.Number) })
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("accesses of lifetimes %v are remembered, want %v", got, want)
+		}
+	}
+}
+
 // TestLanesOfRemembered: the number of a stream that was destroyed does not serve another stream
 // while work of it is remembered, or while accesses are known to come before such work. (Else the
 // other stream's work would count as coming after it.)
@@ -264,5 +294,39 @@ func TestLanesOfRemembered(t *testing.T) {
 	write(lane(102), lifetimes[2])
 	if want := 2*few + 1; len(d.found) != want {
 		t.Errorf("work of a new stream is not in order with %d earlier ones, want %d: %v", len(d.found), want, d.found)
+	}
+}
+
+// TestGroupsInOneArray: groups stay in order, each with its own accesses, though they lie in the room of
+// those that are gone.
+func TestGroupsInOneArray(t *testing.T) {
+	var lifetimes []*Lifetime
+	for i := range 6 {
+		lifetimes = append(lifetimes, &Lifetime{Number: uint64(i + 1)})
+	}
+	var list []accesses
+	for round, order := range [][]int{{1, 3, 0, 2}, {5, 4, 0}, {2, 5, 3, 4, 1}} {
+		for _, i := range order {
+			at, found := find(list, lifetimes[i])
+			if found {
+				t.Fatalf("round %d: lifetime %d has accesses already", round, i+1)
+			}
+			list = insert(list, at, lifetimes[i])
+			g := &list[at]
+			if g.lifetime != lifetimes[i] || len(g.uses) != 0 || g.over != nil || g.learned != nil || g.mixed || g.pruned != 0 {
+				t.Fatalf("round %d: the accesses of lifetime %d begin with %+v", round, i+1, *g)
+			}
+			g.uses = append(g.uses, use{footprint: &footprint{number: uint64(i)}})
+			g.over, g.mixed, g.pruned, g.learned = lifetimes[0], true, 1, &learned{}
+		}
+		if len(list) != len(order) {
+			t.Fatalf("round %d: %d groups, want %d", round, len(list), len(order))
+		}
+		for _, i := range order {
+			if g := of(list, lifetimes[i]); g == nil || len(g.uses) != 1 || g.uses[0].number != uint64(i) {
+				t.Errorf("round %d: the accesses of lifetime %d are %+v", round, i+1, g)
+			}
+		}
+		list = truncate(list, 0)
 	}
 }

@@ -196,6 +196,17 @@ func TestMemoryOfGraphs(t *testing.T) {
 	if used, reserved := g.GraphMemory(0); used != 0 || reserved != 0 || g.IsOfGraph(kept) {
 		t.Errorf("%d of %d bytes are used when the memory is freed as well", used, reserved)
 	}
+	again := newStream(t, g)
+	must(t, g.BeginCapture(0, again, spec.CaptureRelaxed))
+	must(t, g.Launch(spec.Launch{Stream: again}))
+	status, err := g.CaptureStatus(0, again)
+	must(t, err)
+	_, err = g.NodeType(status.Terminals[0])
+	must(t, err)
+	g.Exit()
+	if _, err := g.NodeType(status.Terminals[0]); err == nil {
+		t.Error("a node of a process that has ended has a type")
+	}
 }
 
 // TestExitEndsWork: what a process that ends has given to its streams is over.
@@ -308,5 +319,42 @@ func TestDigestsOfHostMemory(t *testing.T) {
 	seen[digest(make([]byte, 17)...)] = "zero"
 	if len(seen) != 18 {
 		t.Errorf("%d different digests of 18 different contents", len(seen))
+	}
+}
+
+// TestWithoutEffects: kernels change nothing, whether they are done at once or behind a gate; what the host
+// is called for is.
+func TestWithoutEffects(t *testing.T) {
+	for _, effects := range []bool{true, false} {
+		g := New(Config{})
+		if !effects {
+			g.WithoutEffects()
+		}
+		held := newStream(t, g)
+		p, err := g.Malloc(0, 512)
+		must(t, err)
+		called := 0
+		for _, s := range []spec.Stream{0, held} {
+			if s == held {
+				must(t, g.Busy(0, s))
+			}
+			r := spec.Range{Ptr: p, Bytes: 256}
+			must(t, g.Launch(spec.Launch{Stream: s, Writes: []spec.Range{r, {Ptr: p + 4096, Bytes: 8}}}))
+			must(t, g.HostFunction(0, s, func() { called++ }))
+			if s == held {
+				must(t, g.Drain(0, s))
+			}
+			if n := len(g.Violations()); (n > 0) != effects {
+				t.Errorf("effects %v: %d violations", effects, n)
+			}
+		}
+		written, err := g.ReadBack(0, 0, spec.Range{Ptr: p, Bytes: 8})
+		must(t, err)
+		if unwritten := written[0] == 0xa5 && written[7] == 0xa5; unwritten == effects {
+			t.Errorf("effects %v: the memory holds %x", effects, written)
+		}
+		if called == 0 {
+			t.Errorf("effects %v: no function of the host's was called", effects)
+		}
 	}
 }

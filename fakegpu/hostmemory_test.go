@@ -231,6 +231,7 @@ func TestHostAddresses(t *testing.T) {
 	}
 	_, err = second.Malloc(0, 4096)
 	must(err)
+	must(first.ReleasePage(page)) // the mapping is all that is left of it
 	first.Exit()
 	expect("after the process has ended")
 }

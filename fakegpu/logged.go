@@ -31,7 +31,8 @@ func (g *GPU) ExpectManyStreams() {
 	g.detect().order.JoinLater()
 }
 
-// WithoutEffects says that work changes no memory: only its order is of interest.
+// WithoutEffects says that kernels, fills and copies change no memory, and are not in Violations: only
+// their order is of interest. Functions of the host's are called.
 func (g *GPU) WithoutEffects() {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()

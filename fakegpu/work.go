@@ -96,6 +96,9 @@ func (g *GPU) run(w *work) {
 		g.runGraph(w)
 		return
 	}
+	if g.noEffects && w.receive == nil {
+		return
+	}
 	var room [4]part
 	sources, targets := room[:0:2], room[2:2]
 	violations := len(g.violations)

@@ -5,16 +5,24 @@
 (* after the work of other streams on it has completed.  (It is also safe  *)
 (* to return it earlier and to let the stream wait on the device, as       *)
 (* cudaMallocAsync may.  That is not described.)  Nothing is here of how:  *)
-(* no segments, no free lists, no best fit, no events.  It is about safety *)
-(* only: an allocator that is always out of memory is one of these.        *)
+(* no segments, no free lists, no best fit, no events; nor of how          *)
+(* addresses are aligned.  It is about safety only: an allocator that is   *)
+(* always out of memory is one of these.                                   *)
 (*                                                                         *)
 (* A program mallocs memory on a stream, the allocation's stream.  Other   *)
 (* streams may use the memory too, if the program records them             *)
-(* (recordStream) before it frees the memory; a use that is not recorded   *)
+(* (record_stream) before it frees the memory; a use that is not recorded  *)
 (* is the program's mistake, and not covered.  A free need not wait: work  *)
-(* that uses the memory may be pending then.                               *)
+(* on the memory may be pending then.  There are two kinds of such work.   *)
 (*                                                                         *)
-(* An allocator has to keep two rules about streams.                       *)
+(*   of recorded streams         The variable work has it.                 *)
+(*   of the allocation's stream  No variable has it: the program does not  *)
+(*                               say when that stream uses the memory.     *)
+(*                               Instead the variable belongs has, for     *)
+(*                               each stream, the memory on which it can   *)
+(*                               have such work.                           *)
+(*                                                                         *)
+(* An allocator has to keep two rules about them.                          *)
 (*                                                                         *)
 (*   MayBeTaken     A malloc returns memory that is in no other            *)
 (*                  allocation, and on which no other stream has recorded  *)
@@ -22,22 +30,25 @@
 (*   BelongsAfter   After every step                                       *)
 (*                  (1) the memory of an allocation belongs to its stream, *)
 (*                  (2) no memory belongs to two streams,                  *)
-(*                  (3) none has begun to belong to a stream while another *)
-(*                      had recorded work pending on it.                   *)
+(*                  (3) no memory that has begun to belong to a stream in  *)
+(*                      this step has recorded work of another pending.    *)
 (*                                                                         *)
-(* It also returns at least as many bytes as were requested, and takes     *)
-(* nothing away that the program has not freed.                            *)
+(* A malloc also returns at least as many bytes as were requested.  An     *)
+(* allocation ends only by a free.  Who calls is in no variable: a step    *)
+(* that ends an allocation is a free, so a refinement has to map to        *)
+(* allocations what the program holds, and not what the allocator          *)
+(* remembers.                                                              *)
 (*                                                                         *)
-(* MayBeTaken is about the work of recorded streams, which is in a         *)
-(* variable.  (1) and (2) are about the work of the allocation's stream,   *)
-(* which is not: the variable belongs has the memory on which a stream can *)
-(* have work that no variable records.  Memory may stop belonging to a     *)
-(* stream in any step, so they are worth as much as the mapping from an    *)
-(* allocator to belongs (Refinement.tla).  Under that mapping, memory that *)
-(* begins to belong to a stream was just obtained from the driver.  If     *)
-(* another stream still has recorded work on it, the allocator returned it *)
-(* to the driver too early.  (3) forbids that, although no malloc has      *)
-(* returned the memory yet.                                                *)
+(* Nothing here says how long memory belongs to a stream: it may stop in   *)
+(* any step.  If belongs were hidden, BelongsAfter would forbid nothing,   *)
+(* since the memory of the allocations on each stream would do for         *)
+(* belongs.  So it is worth as much as the mapping from an allocator to    *)
+(* belongs.  In Refinement.tla memory belongs to the stream whose malloc   *)
+(* obtained it from the driver, until it is returned to the driver.  Under *)
+(* that mapping (1) and (2) forbid that memory which was obtained for one  *)
+(* stream is allocated on another.  (3) forbids that memory is returned to *)
+(* the driver, and obtained again for a stream, while another stream still *)
+(* has recorded work on it, although no malloc has returned it yet.        *)
 (*                                                                         *)
 (* AllocationsAreDisjoint and InOrder, at the end, follow from MayBeTaken, *)
 (* (1) and (2).                                                            *)
@@ -59,7 +70,8 @@ VARIABLES
     work,        \* for each stream, its uses, as a recorded stream, of allocations that have been
                  \* freed.  An entry is the memory of one of these allocations, oldest first.  Uses
                  \* of an allocation that is not freed have no entry; its users stand for them
-    belongs      \* for each stream, the memory on which it can have other work
+    belongs      \* for each stream, the memory on which it can have work as the stream of an
+                 \* allocation, also of one that has been freed
 
 abstractVars == <<allocations, work, belongs>>
 
@@ -78,11 +90,9 @@ Suffixes(queue) == {SubSeq(queue, n + 1, Len(queue)) : n \in 0..Len(queue)}
 AfterSomeTime(w) == {v \in [Streams -> UNION {Suffixes(w[s]) : s \in Streams}] :
                         \A s \in Streams : v[s] \in Suffixes(w[s])}
 
-\* What may belong to the streams after a step.  The program does not say when the stream of
-\* an allocation works on its memory, and some of that work may be pending after the free.
-\* The mapping has to let the memory belong to the stream until that work has completed.  No
-\* formula here tests that.  Refinement.tla, for example, lets memory belong to a stream from
-\* the driver's grant until it is returned to the driver.
+\* What may belong to the streams after a step.  Some work of an allocation's stream may be
+\* pending after the free.  A refinement mapping has to let the memory belong to the stream
+\* until that work has completed.  No formula here tests that.
 BelongsAfter ==
     /\ belongs' \in [Streams -> SUBSET Addresses]
     /\ \A x \in allocations' : x.memory \subseteq belongs'[x.stream]         \* (1)
@@ -100,8 +110,8 @@ StepTo(all, w) ==
 (* What a program does, and what may come of it.                           *)
 (***************************************************************************)
 
-\* Memory may become an allocation on a stream, beside others and while w is pending.  Here
-\* the memory may have belonged to the stream before; (3) is about memory that is new to it.
+\* Memory may become an allocation on a stream, beside others and while w is pending, whether
+\* or not it has belonged to the stream before.
 MayBeTaken(memory, stream, others, w) ==
     /\ \A x \in others : memory \cap x.memory = {}
     /\ \A s \in Streams \ {stream} : memory \cap Pending(w, s) = {}
@@ -112,7 +122,7 @@ MayBeTaken(memory, stream, others, w) ==
 \* in MCRefinement.tla).
 Malloc(stream, bytes) ==
     \E w \in AfterSomeTime(work) : \E low, high \in Addresses :
-        LET memory == {a \in Addresses : a \in low..high} IN  \* TLC prints low..high as it is
+        LET memory == {a \in Addresses : a \in low..high} IN  \* low..high, but TLC prints it as a set
         /\ high - low + 1 >= bytes
         /\ MayBeTaken(memory, stream, allocations, w)
         /\ StepTo(allocations \cup {[memory |-> memory, stream |-> stream, users |-> {}]}, w)
@@ -121,7 +131,7 @@ Malloc(stream, bytes) ==
 \* happens.
 NoAllocationChanges == \E w \in AfterSomeTime(work) : StepTo(allocations, w)
 
-\* The program calls record_stream: from here to the free another stream may use the memory.
+\* The program calls record_stream: until the free this stream may use the memory too.
 RecordStream(x, stream) ==
     \E w \in AfterSomeTime(work) :
         StepTo((allocations \ {x}) \cup {[x EXCEPT !.users = @ \cup {stream}]}, w)
@@ -142,8 +152,9 @@ Init ==
     /\ work = [s \in Streams |-> <<>>]
     /\ belongs = [s \in Streams |-> {}]
 
-\* NoAllocationChanges includes the step in which no variable changes, so that every step of a
-\* refinement has an image in Next.
+\* NoAllocationChanges allows the step in which no variable changes.  StepsAreSafe would allow it
+\* anyway; properties that name the action need it, since a malloc that fails may have that
+\* image (MallocsServe in MCRefinement.tla).
 Next ==
     \/ \E s \in Streams, n \in Sizes : Malloc(s, n)
     \/ NoAllocationChanges

@@ -36,7 +36,7 @@ BlockAt(h, addr) == CHOOSE b \in h.blocks : b.addr = addr
 SegmentOf(h, b) == CHOOSE g \in h.segments : Inside(b, g)
 BlocksOf(h, g) == {b \in h.blocks : Inside(b, g)}
 
-\* The block is neither allocated nor used by a stream.
+\* The block is neither allocated nor used by a stream.  So is an unmapped range.
 IsFree(b) == ~b.allocated /\ b.eventCount = 0 /\ b.uses = {}
 
 \* The block is only a part of its segment.

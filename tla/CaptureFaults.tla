@@ -91,6 +91,7 @@ PoolsOwnTheirBlocks == P!PoolsOwnTheirBlocks
 RoutingsAreCaptures == P!RoutingsAreCaptures
 DriverSegmentsAreCounted == P!DriverSegmentsAreCounted
 WorkIsAwaited == P!WorkIsAwaited
+UsesAreCounted == P!UsesAreCounted
 PoolTypeOK == P!PoolTypeOK
 CapturedMemoryIsKept == P!CapturedMemoryIsKept
 =============================================================================

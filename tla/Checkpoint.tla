@@ -151,12 +151,16 @@ PoolsOwnTheirBlocks == P!PoolsOwnTheirBlocks
 RoutingsAreCaptures == P!RoutingsAreCaptures
 DriverSegmentsAreCounted == P!DriverSegmentsAreCounted
 WorkIsAwaited == P!WorkIsAwaited
+UsesAreCounted == P!UsesAreCounted
 PoolTypeOK == P!PoolTypeOK
 
-\* What is saved as allocated is what the program holds of the pool.
+\* What is saved as allocated is what the program holds of the pool, with all of its memory.
 SavesWhatIsHeld(id) ==
+    LET held == {MemoryOf(x) : x \in {y \in given : y.pool = id}} IN
     \A c \in saved' : c.pool = id =>
-        {x.addr : x \in {y \in c.blocks : y.allocated}} = {x.addr : x \in {y \in given : y.pool = id}}
+        LET allocated == {y \in c.blocks : y.allocated} IN
+        /\ {y.addr : y \in allocated} = {x.addr : x \in held}
+        /\ \A x \in held : \E y \in allocated : x.addr = y.addr /\ x.size <= y.size
 
 \* After a restore the saved memory is as it was saved, and nothing else of the
 \* pool is allocated.  A free block may have grown.  (A property of steps.)

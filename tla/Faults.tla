@@ -42,12 +42,12 @@ FailedEmptyCache(n) ==
     /\ FailedCall(ReleaseCalls(Heap), n)
     /\ UNCHANGED programVars
 
-\* An event cannot be recorded: the block stays allocated, with its stream uses.
+\* An event cannot be recorded: the block stays allocated, with its stream uses.  So nothing
+\* changes.
 FailedFree(addr, n) ==
-    \E b \in blocks :
-        /\ b.addr = addr /\ b.allocated
-        /\ FailedCall(RecordCalls(Heap, b.uses), n)
-        /\ UNCHANGED programVars
+    /\ Holds(addr)
+    /\ \E b \in AllocatedAt(Heap, addr) : FailedCall(RecordCalls(Heap, b.uses), n)
+    /\ UNCHANGED programVars
 
 \* The first attempt at memory from the driver finds none, whatever the device has.
 RefusedMalloc(stream, bytes) ==

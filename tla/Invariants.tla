@@ -1,7 +1,8 @@
 ----------------------------- MODULE Invariants -----------------------------
 (***************************************************************************)
-(* What is true whenever no call is in progress.  The names are those of   *)
-(* docs/invariants.md, which says what goes wrong when one is broken.      *)
+(* What is true whenever the allocator's lock is not held.  (NothingIsLost *)
+(* is true when no call is in progress.)  The names that docs/invariants.md*)
+(* has too are explained there, with what goes wrong when one is broken.   *)
 (***************************************************************************)
 EXTENDS State
 
@@ -93,15 +94,16 @@ NoReuseWhileInUse ==
         /\ \A s \in Streams \ {x.stream} : \A piece \in Range(work[s]) : ~Overlap(MemoryOf(x), piece)
         /\ \A y \in device : Overlap(MemoryOf(x), y) => x.stream = y.stream
 
-\* The events of a stream complete in the order of its queue.
+\* The events of a stream complete in the order of its queue, and none later than all its work.
 EventsInOrder ==
     \A s \in Streams : \A i \in DOMAIN events[s] :
         /\ events[s][i].behind <= Len(work[s])
         /\ i > 1 => events[s][i - 1].behind <= events[s][i].behind
 
-\* Work that is still to do, and uses memory of a block that the program does not hold,
-\* is waited for before the block can be allocated again: by an event behind it, or by
-\* the free of the block, if that is deferred.
+\* The memory that pending work uses is still the device's.  If it is in a block that is not
+\* allocated, the work is waited for before the block can be allocated again: by an event
+\* behind it, or by the free of the block, if that is deferred.  Work of the block's own
+\* stream need not be waited for.
 WorkIsAwaitedBy(Deferred(_, _)) ==
     \A s \in Streams : \A i \in DOMAIN work[s] :
         /\ BytesOf(work[s][i]) \subseteq UNION {BytesOf(y) : y \in device}

@@ -12,7 +12,8 @@ StepsOrRestores ==
     [][\/ Abstract!Next
        \/ WithRestores!Restore /\ \E id \in PoolIds : SetCheckpointPoolState(id)]_<<vars, saved>>
 
-IsAbstractMemoryWithRestores == Abstract!Init /\ StepsOrRestores /\ []CallsAreAccepted
+IsAbstractMemoryWithRestores ==
+    Abstract!Init /\ StepsOrRestores /\ []CallsAreAccepted /\ FreesAreAccepted
 
 \* A pool is restored although other streams use its memory.
 RestoresUsed(checkpoint) ==

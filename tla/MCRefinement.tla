@@ -7,13 +7,11 @@
 (***************************************************************************)
 EXTENDS MCCore, Refinement
 
-\* A malloc of so many bytes that returns memory is a malloc of so many bytes there.  Of the
-\* allocator's sizes only the rounding counts: what a program may use is the rounded request.
+\* What a malloc returns is new, and enough.  Of the allocator's sizes only the rounding counts:
+\* what a program may use is the rounded request.
 MallocsServe ==
     [][\A s \in Streams, n \in Sizes :
-          Malloc(s, n) => IF MallocResult(Heap, s, n).returned = {}
-                          THEN Abstract!NoAllocationChanges
-                          ELSE Abstract!Malloc(s, n)]_vars
+          Malloc(s, n) => Serves(MallocResult(Heap, s, n).returned, s, n)]_vars
 
 \* MallocsServe: a request is rounded down.
 RoundsDown(n) == Max(MinBlock, (n \div MinBlock) * MinBlock)

@@ -106,11 +106,10 @@ FailedEmptyCache(n) ==
 
 \* While a capture is underway the free is deferred, and no event recorded.
 FailedFree(addr, n) ==
-    \E b \in blocks :
-        /\ b.addr = addr /\ b.allocated
-        /\ ~CapturesUnderway(PoolHeap)
-        /\ FailedCall(RecordCalls(PoolHeap, b.uses), n)
-        /\ UNCHANGED programVars
+    /\ Holds(addr)
+    /\ ~CapturesUnderway(PoolHeap)
+    /\ \E b \in AllocatedAt(PoolHeap, addr) : FailedCall(RecordCalls(PoolHeap, b.uses), n)
+    /\ UNCHANGED programVars
 
 RefusedMalloc(stream, bytes) ==
     LET p      == Params(stream, bytes)

@@ -107,7 +107,7 @@ ReleasePoolBlocks(h, id) ==
     CountDriverSegments(DropUnmappedSegments(ReleaseBlocks(h, id), id), id, -ReleasedDriverSegments(h, id))
 
 \* The pools that are not in use any more release what they can.  A pool without
-\* memory is erased, unless its count is positive.
+\* memory is erased, unless its count of driver segments is positive.
 RECURSIVE ReleaseFreeable(_, _)
 ReleaseFreeable(h, ids) ==
     IF ids = {} THEN h

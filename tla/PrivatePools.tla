@@ -21,7 +21,8 @@ TakeFromOverflowPool(h, p) ==
         found == UNION {GetFreeBlock(h, [p EXCEPT !.pool = id]) : id \in live}
     IN IF p.pool = 0 /\ ~ExpandableSegments THEN found ELSE {}
 
-\* The last attempt.  While a capture is underway the cache is not released.
+\* The last attempt.  While a capture is underway the cache is not released, so it is made
+\* for requests of the default pool only.
 RetryOrFail(h, p) ==
     LET last == AllocBlock(ReleaseCachedBlocksAndPools(h), p)
     IN IF CapturesUnderway(h) THEN FailOutOfMemory(h)
@@ -204,9 +205,36 @@ DriverSegmentsAreCounted ==
     ~ExpandableSegments =>
         \A q \in pools : q.driverSegments = Cardinality({g \in segments : g.pool = q.id})
 
-\* A pool's memory stays its own while it is used.  (A property of steps.)
+\* A pool's memory stays its own while it is used, and stays on the device: graphs use it.
+\* (A property of steps.)
 CapturedMemoryIsKept ==
-    [][\A g \in segments : UseCount(g.pool) > 0 /\ UseCount(g.pool)' > 0 => g \in segments']_vars
+    [][\A g \in segments : UseCount(g.pool) > 0 /\ UseCount(g.pool)' > 0 =>
+          g \in segments' /\ {x \in device : Inside(x, g)} \subseteq device']_vars
+
+\* The use count of a pool, on which CapturedMemoryIsKept relies, is the allocator's.  It is as
+\* many uses as the program has begun and not ended: no other step changes it, except that a
+\* pool without uses may be erased.  (A property of steps.)
+UsesAreCounted ==
+    [][\A id \in PoolIds :
+          LET begins   == \E s \in Streams : BeginAllocateToPool(id, s)
+              expected == CASE begins -> Max(UseCount(id), 0) + 1
+                            [] ReleasePool(id) -> UseCount(id) - 1
+                            [] OTHER -> UseCount(id)
+          IN UseCount(id)' = expected \/ (UseCount(id) = 0 /\ UseCount(id)' = -1)]_vars
+
+\* Outside of captures EmptyCache leaves nothing of the default pool, and of the pools that are
+\* not in use any more, that can be released.
+EmptyCacheReleasesAll ==
+    captures = <<>> =>
+        ENABLED (EmptyCache /\ \A id \in {0} \cup Freeable(PoolHeap) : ReleasableMemory(PoolHeap', id) = {})
+
+\* A pool serves requests of the default pool only where the driver does not (use_on_oom).
+\* (A property of steps.)
+OverflowsOnOutOfMemory ==
+    [][\A s \in Streams, n \in Sizes :
+          Malloc(s, n) /\ RoutedTo(s) = 0 /\ (\E x \in given' \ given : x.pool # 0) =>
+              LET p == AllocParams(s, n, 0)
+              IN ~WithinLimit(Reclaim(PoolHeap), p) \/ ~HasMemory(Reclaim(PoolHeap), p)]_vars
 
 \* FAILS.  While a capture is underway no events are queried and nothing is released,
 \* of whatever pool: a malloc may fail although it need not.

@@ -24,13 +24,21 @@
 (* it is in work, and WorkIsAwaited says that events wait for it.          *)
 (*                                                                         *)
 (* The mapping does not read what the allocator remembers: no block, no    *)
-(* event, no free list.  Nor do the guards of the program's actions Free   *)
-(* and RecordStream, which read given.  So an allocator that forgets       *)
-(* something, such as a stream that was recorded, cannot hide it by that:  *)
-(* the step in which a malloc returns memory that MayBeTaken forbids is    *)
-(* none of Abstract!Next.  An allocator that forgets that a block is       *)
-(* allocated refuses to free it, which is safe.  CallsAreAccepted forbids  *)
-(* that: in an abstract memory every allocation can be freed and recorded. *)
+(* event, no free list.  (Only RoundSize is the allocator's: see           *)
+(* MallocsServe in MCRefinement.tla.)  Nor do the guards of the program's  *)
+(* actions Free and RecordStream, which read given.  So an allocator that  *)
+(* forgets something, such as a stream that was recorded, cannot hide it   *)
+(* by that: the step in which a malloc returns memory that MayBeTaken      *)
+(* forbids is none of Abstract!Next.                                       *)
+(*                                                                         *)
+(* A call that the allocator refuses changes nothing in the allocator, and *)
+(* the program goes on as after one that was accepted.  A refused free is  *)
+(* safe: the memory is never allocated again.  So two properties are       *)
+(* needed beside Abstract!Spec, in which every allocation can be freed.    *)
+(* CallsAreAccepted forbids that the allocator does not know what the      *)
+(* program holds, FreesAreAccepted that it refuses a free for whatever     *)
+(* reason.  A refused record_stream is a use that the allocator does not   *)
+(* know: a malloc can then return memory that MayBeTaken forbids.          *)
 (*                                                                         *)
 (* The action that restores a checkpoint sets given from the checkpoint,   *)
 (* which the allocator has written.  That what is saved as allocated is    *)
@@ -63,10 +71,19 @@ Belongs == [s \in Streams |-> UNION {BytesOf(y) : y \in {z \in device : z.stream
 Abstract == INSTANCE AbstractMemory WITH
     allocations <- AllocationsHeld, work <- PendingWork, belongs <- Belongs
 
-\* The allocator does not refuse to free, or to record a stream on, what the program holds.
+\* What the program holds is allocated: the allocator knows it when it is called with it.
 CallsAreAccepted == \A x \in given : AllocatedAt(Heap, x.addr) # {}
 
-IsAbstractMemory == Abstract!Spec /\ []CallsAreAccepted
+\* What the program has freed is not allocated any more.  (A property of steps.)
+FreesAreAccepted ==
+    [][\A x \in given : (\A y \in given' : y.addr # x.addr) => AllocatedAt(Heap', x.addr) = {}]_<<given, blocks>>
+
+IsAbstractMemory == Abstract!Spec /\ []CallsAreAccepted /\ FreesAreAccepted
+
+\* A malloc of so many bytes that returned something is a malloc of so many bytes there; one that
+\* returned nothing changes no allocation.  (For the properties MallocsServe.)
+Serves(returned, stream, bytes) ==
+    IF returned = {} THEN Abstract!NoAllocationChanges ELSE Abstract!Malloc(stream, bytes)
 
 \* These follow.  Where there are restores they are tested.
 AllocationsAreDisjoint == Abstract!AllocationsAreDisjoint

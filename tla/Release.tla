@@ -1,8 +1,8 @@
 ------------------------------ MODULE Release -------------------------------
 (***************************************************************************)
-(* Memory is released to the driver in whole segments: all of them in      *)
-(* emptyCache or before the last attempt of a malloc; before that only as  *)
-(* many oversize ones as are needed.  Expandable segments release free     *)
+(* Memory is released to the driver in whole segments: all that are free   *)
+(* in emptyCache and before the last attempt of a malloc; before that only *)
+(* as many oversize ones as are needed.  Expandable segments release free  *)
 (* pages instead.                                                          *)
 (***************************************************************************)
 EXTENDS Expandable
@@ -12,6 +12,14 @@ Releasable(h, pool) ==
     {b \in h.blocks : /\ b.addr \in h.cached
                       /\ ~IsSplit(h, b)
                       /\ SegmentOf(h, b).pool = pool}
+
+\* The cached memory of a pool that can be released: segments that are free as a whole, or free
+\* pages.
+ReleasableMemory(h, pool) ==
+    IF ExpandableSegments
+    THEN UNION {Within(SegmentOf(h, b), b) :
+                   b \in {c \in h.blocks : c.addr \in h.cached /\ SegmentOf(h, c).pool = pool}}
+    ELSE Releasable(h, pool)
 
 \* Segments that are one free block each are released.
 ReleaseSegments(h, bs) ==

@@ -64,10 +64,9 @@ FailedEmptyCache(n) ==
     /\ UNCHANGED programVars
 
 FailedFree(addr, n) ==
-    \E b \in blocks :
-        /\ b.addr = addr /\ b.allocated
-        /\ FailedCall(RecordCalls(Heap, b.uses), n, {})
-        /\ UNCHANGED programVars
+    /\ Holds(addr)
+    /\ \E b \in AllocatedAt(Heap, addr) : FailedCall(RecordCalls(Heap, b.uses), n, {})
+    /\ UNCHANGED programVars
 
 NextOrFault ==
     \/ Next

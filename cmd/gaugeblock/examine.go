@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -69,23 +68,28 @@ func (c *examineCommand) Validate() error {
 		return fmt.Errorf("--devices=%d: a program has at least one", c.Devices)
 	case c.Patience <= 0:
 		return fmt.Errorf("--patience=%v: a call needs some time", c.Patience)
+	case !c.isOfLibrary() && (c.Alloc != "" || c.Free != ""):
+		return errors.New("--alloc and --free name functions of a library, and this is a program")
 	}
-	return nil
+	return checkOut(c.Out)
 }
+
+// isOfLibrary reports whether a shared library is examined, and not a program.
+func (c *examineCommand) isOfLibrary() bool { return len(c.Subject) == 1 && isLibrary(c.Subject[0]) }
 
 // Run examines, and prints what came of it.
 func (c *examineCommand) Run(env *environment) (err error) {
-	build, err := os.MkdirTemp("", "gaugeblock-examine-")
+	build, remove, err := scratch("gaugeblock-examine-", endings...)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(build)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	level := examineLevels[c.Level]
 	search := examine.Search{
 		Malloc: c.Alloc, Free: c.Free, Contract: c.Contract, Level: level,
 		Operations: c.Ops, Seed: c.Seed, Patience: c.Patience, Devices: c.Devices, Directory: c.Out, Build: build, Again: c.Replay,
 	}
-	if len(c.Subject) == 1 && isLibrary(c.Subject[0]) {
+	if c.isOfLibrary() {
 		search.Library = c.Subject[0]
 		if _, err := search.Functions(); err != nil {
 			return err // before anything is built

@@ -4,16 +4,17 @@ import (
 	"os"
 	"os/signal"
 	"sync/atomic"
+	"syscall"
 )
 
-// interruptible listens for Ctrl-C, so that a long search can end early and print its
-// summary. stopped reports whether it was pressed. The second time ends the process, as
-// usual. end stops listening.
+// interruptible listens for Ctrl-C and SIGTERM, so that a long search can end early and print its
+// summary. stopped reports whether one arrived. The second ends the process, as usual. end stops
+// listening.
 func interruptible() (stopped func() bool, end func()) {
 	pressed := make(chan os.Signal, 1)
 	done := make(chan struct{})
 	var interrupted atomic.Bool
-	signal.Notify(pressed, os.Interrupt)
+	signal.Notify(pressed, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		select {
 		case <-pressed:

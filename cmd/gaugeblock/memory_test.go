@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -31,5 +33,46 @@ func TestMaxMemory(t *testing.T) {
 		if status != 2 || out.Len() > 0 || !strings.Contains(problem.String(), "67108864 bytes of memory") {
 			t.Errorf("%q: status %d, %d bytes, %s", args, status, out.Len(), problem.String())
 		}
+	}
+}
+
+// writeManyStreams writes a trace in which each of many streams has a block, whose work is under way.
+func writeManyStreams(t *testing.T, file string, streams int) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(`{"format":"allocator-trace","version":2,"total_memory":1099511627776,"streams":[0`)
+	for i := 1; i < streams; i++ {
+		fmt.Fprintf(&b, ",%d", i)
+	}
+	b.WriteString("]}\n")
+	for i := range streams {
+		base := (i + 1) << 21
+		fmt.Fprintf(&b, `{"op":"malloc","id":%d,"size":512,"stream":%d,"addr":%d,"events":[["segment_alloc",%d,2097152,%d],["alloc",%d,512,%d]]}`+"\n", i, i, base, base, i, base, i)
+		fmt.Fprintf(&b, `{"op":"kernel","stream":%d,"writes":[[%d,0,0]]}`+"\n", i, i)
+	}
+	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMemoryIsBounded: the peak of the memory of a process is little above --max-memory, though it is
+// looked at only after a collection of garbage; docs/testing.md has more of it.
+func TestMemoryIsBounded(t *testing.T) {
+	const limit, above = 32 << 20, 64 << 20
+	for command, streams := range map[string]int{"check": 40_000, "replay": 20_000, "whatif": 8_000} {
+		file := filepath.Join(t.TempDir(), "streams.jsonl")
+		writeManyStreams(t, file, streams)
+		c := process(command, "--max-memory", "32MiB", file)
+		var stderr bytes.Buffer
+		c.Stderr = &stderr
+		_ = c.Run()
+		peak := c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+		if c.ProcessState.ExitCode() != statusBadInput || !strings.Contains(stderr.String(), "streams.jsonl:") || !strings.Contains(stderr.String(), "this needs more than 33554432 bytes (32.00 MiB) of memory") {
+			t.Errorf("%s: status %d, %s", command, c.ProcessState.ExitCode(), &stderr)
+		}
+		if peak > limit+above {
+			t.Errorf("%s: %d MiB were in use", command, peak>>20)
+		}
+		t.Logf("%s: %d MiB, %v", command, peak>>20, c.ProcessState.UserTime())
 	}
 }

@@ -24,7 +24,7 @@ type reportCommand struct {
 	Limit     byteLimit `name:"limit" placeholder:"BYTES" help:"Compare other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
 	WhatIf    bool      `name:"whatif" default:"true" negatable:"" help:"Compare other settings; --no-whatif leaves them out (default: compare)."`
 	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Show this device only (default: all of them, first the one that ran out of memory, or else has the longest history)."`
-	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Refuse a snapshot that takes more memory than this (default: 2GiB)."`
+	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Stop if the snapshot, or comparing settings, takes more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock report --help" prints beside the flags.
@@ -91,7 +91,10 @@ func (c *reportCommand) Run(env *environment) error {
 	if out == nil {
 		return memoryreport.Write(env.page, page)
 	}
-	if err := out.Write(page); err != nil {
+	end := atSignal(out.Abandon, endings...)
+	err = out.Write(page)
+	end()
+	if err != nil {
 		return err
 	}
 	name := c.Out
@@ -353,9 +356,9 @@ func (c *reportCommand) addComparison(env *environment, file *snapshot.File, opt
 	if err != nil {
 		return err
 	}
-	options.Comparison, err = env.compare(workload, whatif.Options{Limit: c.Limit.bytes, AsRecorded: !c.Limit.given}, false)
+	options.Comparison, err = env.compare(workload, whatif.Options{Limit: c.Limit.bytes, AsRecorded: !c.Limit.given, MaxMemory: c.MaxMemory.most()}, false)
 	if err == nil {
 		options.Notes = append(options.Notes, options.Comparison.LimitNote())
 	}
-	return err
+	return inFile(c.Snapshots[0], err)
 }

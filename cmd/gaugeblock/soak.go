@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -73,10 +75,24 @@ func (c *soakCommand) Validate() error {
 	if c.Ops < 1 {
 		return fmt.Errorf("--ops=%d: at least one operation has to be checked", c.Ops)
 	}
-	if there, err := os.Stat(c.Out); err == nil && !there.IsDir() {
-		return fmt.Errorf("--out=%s is not a directory", c.Out) // not only when a violation is found
+	if err := checkOut(c.Out); err != nil {
+		return err
 	}
 	return checkPrograms(c.Area, c.Settings)
+}
+
+// checkOut checks the flag --out at once, and not only when a violation is found.
+func checkOut(dir string) error {
+	there, err := os.Stat(dir)
+	switch {
+	case dir == "" || errors.Is(err, fs.ErrNotExist):
+		return nil // the present directory, or one that will be made
+	case err != nil:
+		return fmt.Errorf("--out: %w", err)
+	case !there.IsDir():
+		return fmt.Errorf("--out=%s is not a directory", dir)
+	}
+	return nil
 }
 
 // checkPrograms checks the flags that choose random programs: the names of areas, and the

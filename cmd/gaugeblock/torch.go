@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"gaugeblock/tests/torch"
@@ -62,6 +61,9 @@ func (c *torchCommand) Validate() error {
 	if err := checkWorkers(c.Workers, 1); err != nil {
 		return err
 	}
+	if err := checkOut(c.Out); err != nil {
+		return err
+	}
 	if len(c.Config) > 0 && !c.Edges {
 		return errors.New("--config is of --edges")
 	}
@@ -73,11 +75,15 @@ var buildTorch = binary.Build
 
 // Run searches, and prints what came of it.
 func (c *torchCommand) Run(env *environment) (err error) {
-	work, err := os.MkdirTemp("", "gaugeblock-torch-")
+	signals := endings
+	if c.Edges {
+		signals = endings[1:] // Ctrl-C ends after a configuration's part, with what was found
+	}
+	work, remove, err := scratch("gaugeblock-torch-", signals...)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	pytorch, err := binary.Find(c.Torch, work)
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/quote"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tests/replay"
 )
 
 // whatifCommand is "gaugeblock whatif".
@@ -34,7 +35,7 @@ type whatifCommand struct {
 	JSON      bool      `name:"json" help:"Print the result as one JSON object, and nothing else."`
 	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
 	Jobs      int       `short:"j" placeholder:"N" help:"Make N runs at a time (default: as many as there are processors)."`
-	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Refuse a snapshot that takes more memory than this (default: 2GiB)."`
+	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Stop if the file, or comparing settings, takes more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock whatif --help" prints beside the flags.
@@ -129,12 +130,12 @@ func (c *whatifCommand) Run(env *environment) error {
 		return err
 	}
 	options := whatif.Options{
-		Settings: c.Settings, Limit: c.Limit.bytes, DeviceMemory: c.Memory.bytes, SearchLimit: c.Search, Jobs: c.Jobs,
+		Settings: c.Settings, Limit: c.Limit.bytes, DeviceMemory: c.Memory.bytes, SearchLimit: c.Search, Jobs: c.Jobs, MaxMemory: c.MaxMemory.most(),
 		AsRecorded: !c.Limit.given && !c.Memory.given, Present: true,
 	}
 	comparison, err := env.compare(workload, options, c.JSON)
 	if err != nil {
-		return err
+		return inFile(c.File, err)
 	}
 	out := &checkedWriter{to: env.stdout}
 	if c.JSON {
@@ -161,10 +162,19 @@ func (e *environment) compare(w *whatif.Workload, o whatif.Options, forPrograms 
 		progress.total = total
 		progress.set(done)
 	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(o.MaxMemory)))
 	comparison, err := whatif.Compare(w, o)
 	progress.set(progress.total)
 	progress.finish()
 	return comparison, err
+}
+
+// inFile adds the name of the file to an error that is about the memory.
+func inFile(path string, err error) error {
+	if excess := new(replay.ExcessError); errors.As(err, &excess) {
+		return fmt.Errorf("%s: comparing settings: %w", quote.Text(path), err)
+	}
+	return err
 }
 
 // workload reads the file. The notes describe it.

@@ -1,5 +1,6 @@
 // Package abstract is AbstractMemory.tla in Go: memory that a program allocates, and the order
-// in which streams work on it. It is what an allocator promises, with nothing of how. The two have the same states and steps (tests/suites/tla).
+// in which streams work on it. It is what an allocator promises, with nothing of how. The two
+// have the same states and steps (tests/suites/tla).
 //
 // The conformance kit judges allocators by the same promise, at level safe.
 // tests/conformance compares the kit's verdict on each step with Machine.IsStep.

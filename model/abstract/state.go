@@ -45,7 +45,7 @@ type Allocation struct {
 type State struct {
 	Allocations []Allocation // by memory; no two overlap
 	Work        [][]Bytes    // by stream, oldest first: the memory of its pending uses of freed allocations
-	Belongs     []Bytes      // by stream: the memory on which it can have other work
+	Belongs     []Bytes      // by stream: the memory on which it can have work as the stream of an allocation
 }
 
 // Initial is the state in which nothing has happened.

@@ -152,20 +152,23 @@ func (c *Checkpoint) restores(from *model.State, label int, to *model.State) boo
 	return true
 }
 
-// isHeld reports whether what is saved as allocated is what the program holds of the pool.
+// isHeld reports whether what is saved as allocated is what the program holds of the pool, with
+// all of its memory.
 func isHeld(saved model.Checkpoint, s *model.State) bool {
-	var allocated, held []spec.Ptr
+	var allocated, held []spec.Range
 	for _, b := range saved.Blocks {
 		if b.Allocated {
-			allocated = append(allocated, b.Memory.Ptr)
+			allocated = append(allocated, b.Memory)
 		}
 	}
 	for _, h := range s.Truth.Held {
 		if h.Pool == saved.Pool {
-			held = append(held, h.Ptr)
+			held = append(held, s.MemoryOf(h))
 		}
 	}
-	return slices.Equal(allocated, held)
+	return slices.EqualFunc(allocated, held, func(block, memory spec.Range) bool {
+		return block.Ptr == memory.Ptr && block.Bytes >= memory.Bytes
+	})
 }
 
 func isRestored(saved model.Checkpoint, s *model.State) bool {

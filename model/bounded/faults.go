@@ -90,14 +90,11 @@ func (f *faults) next(s *model.State, yield func(label int, next *model.State)) 
 
 func (f *faultsOutsideMalloc) next(s *model.State, yield func(label int, next *model.State)) {
 	interrupt(s, emptyCache, func(n int, next *model.State) { yield(f.failedEmptyCache.label(n), next) })
-	everyBlock(s, func(_ *model.Segment, b *model.Block) bool {
-		if isAllocated(b) {
-			interrupt(s, freeOf(b.Address), func(n int, next *model.State) {
-				yield(f.failedFree.label(toUnits(b.Address), n), next)
-			})
-		}
-		return true
-	})
+	for _, h := range s.Truth.Held {
+		interrupt(s, freeOf(h.Ptr), func(n int, next *model.State) {
+			yield(f.failedFree.label(toUnits(h.Ptr), n), next)
+		})
+	}
 }
 
 func mallocOf(stream spec.Stream, bytes uint64) func(model.State) {

@@ -38,7 +38,7 @@ var byConstruction = map[string]string{
 }
 
 func (c *CachingAllocator) always() []string {
-	return append(slices.Sorted(maps.Keys(invariants)), "OutOfMemoryIsReal")
+	return append(slices.Sorted(maps.Keys(invariants)), "OutOfMemoryIsReal", "EmptyCacheReleasesAll")
 }
 
 // invariant finds an invariant by its name. Some cannot fail at certain bounds; these are

@@ -11,6 +11,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/model/bounded"
+	_ "gaugeblock/tests/suites/garbage"
 	"gaugeblock/tla"
 )
 

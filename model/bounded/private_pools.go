@@ -143,6 +143,12 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.cacheIsReleasedInCapture})
 	case "CapturedMemoryIsKept":
 		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: capturedMemoryIsKept})
+	case "EmptyCacheReleasesAll":
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: p.emptyCacheReleasesAll})
+	case "OverflowsOnOutOfMemory":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.overflowsOnOutOfMemory})
+	case "UsesAreCounted":
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: p.usesAreCounted})
 	default:
 		return p.CachingAllocator.property(name, fair, to)
 	}
@@ -152,7 +158,7 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 // always implements Module. OutOfMemoryIsReal is not in it: requests of one pool cannot
 // have the cached memory of another.
 func (p *PrivatePools) always() []string {
-	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted", "CapturedMemoryIsKept")
+	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted", "EmptyCacheReleasesAll", "CapturedMemoryIsKept", "UsesAreCounted")
 }
 
 // fairness implements Module. The fair specification of PrivatePools.tla has strong
@@ -186,18 +192,74 @@ func driverSegmentsAreCounted(s *model.State) bool {
 	return true
 }
 
-// capturedMemoryIsKept: a pool with uses keeps its segments.
+// capturedMemoryIsKept: a pool with uses keeps its segments, and what the driver granted for them.
 func capturedMemoryIsKept(from *model.State, _ int, to *model.State) bool {
 	for _, g := range from.Segments {
 		isUsed := useCount(from, g.Pool) > 0 && useCount(to, g.Pool) > 0
 		isKept := slices.ContainsFunc(to.Segments, func(h model.Segment) bool {
 			return g.Address == h.Address && g.Size == h.Size && g.Pool == h.Pool && g.Stream == h.Stream && g.PoolKind == h.PoolKind
 		})
-		if isUsed && !isKept {
+		isLost := func(x model.Grant) bool {
+			return overlaps(x, g) && !slices.Contains(to.Truth.Granted, x)
+		}
+		if isUsed && (!isKept || slices.ContainsFunc(from.Truth.Granted, isLost)) {
 			return false
 		}
 	}
 	return true
+}
+
+// overlaps reports whether a grant is in a segment.
+func overlaps(x model.Grant, g model.Segment) bool {
+	return x.Memory.Overlaps(spec.Range{Ptr: g.Address, Bytes: g.Size})
+}
+
+// usesAreCounted: the use count of a pool is as many uses as the program has begun and not ended.
+// No other step changes it, except that a pool without uses may be erased.
+func (p *PrivatePools) usesAreCounted(from *model.State, label int, to *model.State) bool {
+	for i, number := range p.ids {
+		before, after := useCount(from, PoolID(number)), useCount(to, PoolID(number))
+		expected := before
+		for j := range p.Streams {
+			if label == p.begin.label(i, j) {
+				expected = max(before, 0) + 1
+			}
+		}
+		if label == p.release.label(i) {
+			expected = before - 1
+		}
+		if after != expected && (before != 0 || after != -1) {
+			return false
+		}
+	}
+	return true
+}
+
+// emptyCacheReleasesAll: outside of captures EmptyCache leaves nothing of the default pool, and of
+// the pools that are not in use any more, that can be released.
+func (p *PrivatePools) emptyCacheReleasesAll(s *model.State) bool {
+	if len(s.Truth.Captures) > 0 {
+		return true
+	}
+	emptied := p.tryEmptyCache(s)
+	return releasableMemory(emptied, spec.DefaultPool) == 0 && !slices.ContainsFunc(s.Pools, func(q model.Pool) bool {
+		return q.UseCount == 0 && releasableMemory(emptied, q.ID) > 0
+	})
+}
+
+// overflowsOnOutOfMemory: a pool serves requests of the default pool only where the driver does
+// not (use_on_oom).
+func (p *PrivatePools) overflowsOnOutOfMemory(from *model.State, label int, to *model.State) bool {
+	stream, bytes, is := p.request(label)
+	if !is || !routedTo(from.Truth, stream).IsDefault() {
+		return true
+	}
+	overflows := slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool {
+		return !h.Pool.IsDefault() && !slices.Contains(from.Truth.Held, h)
+	})
+	need := from.SegmentSize(from.Round(bytes))
+	now := from.ProcessEvents()
+	return !overflows || now.Reserved()+need > min(p.Limit, p.Memory)
 }
 
 // cacheIsReleasedInCapture is false in upstream: see tla/PrivatePools.tla.

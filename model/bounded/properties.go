@@ -2,6 +2,7 @@ package bounded
 
 import (
 	"errors"
+	"sync"
 
 	"gaugeblock/model"
 	"gaugeblock/model/explore"
@@ -33,13 +34,38 @@ func (c *CachingAllocator) everyFailure(s *model.State, holds func(stream spec.S
 // fit after a release of all cached memory either. The first half cannot fail: the model's
 // malloc searches with the same GetFreeBlock.
 func (c *CachingAllocator) outOfMemoryIsReal(s *model.State) bool {
-	emptied := c.tryEmptyCache(s)
+	needed := sync.OnceValue(func() uint64 { // the memory that cannot be released
+		synchronized := s.SynchronizeAndFreeEvents()
+		return synchronized.Reserved() - releasableMemory(&synchronized, spec.DefaultPool)
+	})
 	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
 		_, cached := s.ProcessEvents().GetFreeBlock(stream, bytes)
-		need := s.SegmentSize(s.Round(bytes))
-		room := emptied.Reserved()+need <= min(c.Limit, c.Memory)
+		room := needed()+s.SegmentSize(s.Round(bytes)) <= min(c.Limit, c.Memory)
 		return !cached && !room
 	})
+}
+
+// emptyCacheReleasesAll: EmptyCache leaves nothing that can be released.
+func (c *CachingAllocator) emptyCacheReleasesAll(s *model.State) bool {
+	return releasableMemory(c.tryEmptyCache(s), spec.DefaultPool) == 0
+}
+
+// releasableMemory is how many bytes of cached memory of a pool can be released: segments that are
+// free as a whole, and free pages.
+func releasableMemory(s *model.State, pool spec.PoolID) (bytes uint64) {
+	everyBlock(s, func(g *model.Segment, b *model.Block) bool {
+		begin, end := uint64(b.Address-g.Address), uint64(b.Address-g.Address)+b.Size
+		switch {
+		case g.Pool != pool || !b.IsFree():
+		case g.Expandable:
+			begin, end = (begin+g.Page-1)/g.Page*g.Page, end/g.Page*g.Page
+			bytes += max(begin, end) - begin
+		case b.Size == g.Size:
+			bytes += b.Size
+		}
+		return true
+	})
+	return bytes
 }
 
 // cacheIsSearchedAgain is false in upstream: see tla/OutOfMemory.tla. It is a step property.
@@ -115,6 +141,8 @@ func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Optio
 	switch name {
 	case "OutOfMemoryIsReal":
 		invariant(c.outOfMemoryIsReal)
+	case "EmptyCacheReleasesAll":
+		invariant(c.emptyCacheReleasesAll)
 	case "AnyBlockIsGood":
 		invariant(c.anyBlockIsGood)
 	case "LimitHolds":

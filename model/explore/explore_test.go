@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gaugeblock/model/explore"
+	_ "gaugeblock/tests/suites/garbage"
 )
 
 // A graph is a specification that lists its steps. States are numbers.

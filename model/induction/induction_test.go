@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"gaugeblock/model/induction"
+	_ "gaugeblock/tests/suites/garbage"
 	"gaugeblock/tla"
 )
 

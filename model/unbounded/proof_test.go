@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	_ "gaugeblock/tests/suites/garbage"
 )
 
 func needsSolver(t *testing.T) {

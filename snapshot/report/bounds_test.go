@@ -12,6 +12,7 @@ import (
 
 	"gaugeblock/snapshot"
 	"gaugeblock/spec"
+	_ "gaugeblock/tests/suites/garbage"
 )
 
 // counter counts bytes.

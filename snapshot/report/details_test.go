@@ -289,34 +289,46 @@ func TestShortenedTexts(t *testing.T) {
 	}
 }
 
+// stackOf is a call stack of so many frames, by line, of which one is the program's own.
+func stackOf(length, own int) (list snapshot.Frames) {
+	for i := range length {
+		list = append(list, snapshot.Frame{Filename: "/lib/site-packages/torch/a.py", Line: i, Name: "f"})
+	}
+	list[own] = snapshot.Frame{Filename: "train.py", Line: own, Name: "main"}
+	return list
+}
+
+// upTo lists the numbers below n.
+func upTo(n int) (list []int) {
+	for i := range n {
+		list = append(list, i)
+	}
+	return list
+}
+
+// pageBytes are the bytes that stacks have on a page.
+func pageBytes(t *testing.T, s *stacks) (bytes int) {
+	t.Helper()
+	for _, f := range s.Frames {
+		text, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes += len(text) + 1
+	}
+	for _, numbers := range s.Stacks {
+		bytes += 6 * len(numbers)
+	}
+	return bytes
+}
+
 // TestFramesOfStacks: which frames of a call stack a page has. The program's own frame is among them, however deep the
 // stack is and however many bytes the stacks before have taken.
 func TestFramesOfStacks(t *testing.T) {
-	library := func(line int) snapshot.Frame {
-		return snapshot.Frame{Filename: "/lib/site-packages/torch/a.py", Line: line, Name: "f"}
-	}
-	stack := func(length, own int) (list snapshot.Frames) {
-		for i := range length {
-			list = append(list, library(i))
-		}
-		list[own] = snapshot.Frame{Filename: "train.py", Line: own, Name: "main"}
-		return list
-	}
-	lines := func(s *stacks, numbers []int) (list []int) {
-		for _, n := range numbers {
-			list = append(list, s.Frames[n].Line)
-		}
-		return list
-	}
-	upTo := func(n int) (list []int) {
-		for i := range n {
-			list = append(list, i)
-		}
-		return list
-	}
-	cost := func(list snapshot.Frames) int {
+	cost := func(list snapshot.Frames) int { // of the frames alone
 		s := newStacks(1)
-		return s.cost(list)
+		s.add(list)
+		return pageBytes(t, &s) - 6*len(list)
 	}
 	for _, test := range []struct {
 		what        string
@@ -331,48 +343,44 @@ func TestFramesOfStacks(t *testing.T) {
 		{"one more", 0, 1, maxFrames + 1, 2, upTo(maxFrames), 1},
 		{"one more, which is the program's", 0, 1, maxFrames + 1, maxFrames, append(upTo(maxFrames-1), maxFrames), 1},
 		{"the program's is deep", 0, 1, 2 * maxFrames, maxFrames + 7, append(upTo(maxFrames-1), maxFrames+7), 1},
-		{"as many bytes as all frames have", twoFramesAbove - cost(stack(4, 2)), 1, 4, 2, upTo(4), 0},
-		{"a byte more", twoFramesAbove - cost(stack(4, 2)) + 1, 1, 4, 2, []int{0, 2}, 1},
-		{"a byte more, and the program's is the innermost", twoFramesAbove - cost(stack(4, 0)) + 1, 1, 4, 0, []int{0}, 1},
-		{"a byte more, and there are two", twoFramesAbove - cost(stack(2, 1)) + 1, 1, 2, 1, upTo(2), 0},
+		{"as many bytes as all frames have", twoFramesAbove - cost(stackOf(4, 2)), 1, 4, 2, upTo(4), 0},
+		{"a byte more", twoFramesAbove - cost(stackOf(4, 2)) + 1, 1, 4, 2, []int{0, 2}, 1},
+		{"a byte more, and the program's is the innermost", twoFramesAbove - cost(stackOf(4, 0)) + 1, 1, 4, 0, []int{0}, 1},
+		{"a byte more, and there are two", twoFramesAbove - cost(stackOf(2, 1)) + 1, 1, 2, 1, upTo(2), 0},
 		{"two frames", ownFrameAbove, 1, 4, 2, []int{0, 2}, 1},
 		{"the program's", ownFrameAbove + 1, 1, 4, 2, []int{2}, 1},
 		{"the program's, which is the only one", ownFrameAbove + 1, 1, 1, 0, []int{0}, 0},
 		{"the last", noFramesAbove, 1, 4, 2, []int{2}, 1},
 		{"none", noFramesAbove + 1, 1, 4, 2, nil, 1},
-		{"the page is shared, as many bytes as all frames have", twoFramesAbove/2 - cost(stack(4, 2)), 2, 4, 2, upTo(4), 0},
-		{"the page is shared, a byte more", twoFramesAbove/2 - cost(stack(4, 2)) + 1, 2, 4, 2, []int{0, 2}, 1},
-		{"the page is shared, a byte more, and the program's is the innermost", twoFramesAbove/2 - cost(stack(4, 0)) + 1, 2, 4, 0, []int{0}, 1},
+		{"the page is shared, as many bytes as all frames have", twoFramesAbove/2 - cost(stackOf(4, 2)), 2, 4, 2, upTo(4), 0},
+		{"the page is shared, a byte more", twoFramesAbove/2 - cost(stackOf(4, 2)) + 1, 2, 4, 2, []int{0, 2}, 1},
+		{"the page is shared, a byte more, and the program's is the innermost", twoFramesAbove/2 - cost(stackOf(4, 0)) + 1, 2, 4, 0, []int{0}, 1},
 		{"the page is shared, the program's", ownFrameAbove/2 + 1, 2, 4, 2, []int{2}, 1},
 		{"the page is shared, none", noFramesAbove/2 + 1, 2, 4, 2, nil, 1},
 	} {
 		s := newStacks(test.share)
 		s.bytes = test.bytes
-		given := stack(test.length, test.own)
+		given := stackOf(test.length, test.own)
 		at := s.add(given)
-		if !slices.Equal(given, stack(test.length, test.own)) {
+		if !slices.Equal(given, stackOf(test.length, test.own)) {
 			t.Errorf("%s: the call stack itself has changed", test.what)
 		}
-		if again := s.add(stack(test.length, test.own)); again != at || (at == noStack) != (test.want == nil) || s.LeftOut != test.leftOut {
+		if again := s.add(stackOf(test.length, test.own)); again != at || (at == noStack) != (test.want == nil) || s.LeftOut != test.leftOut {
 			t.Errorf("%s: stack %d, the second time %d, %d are left out", test.what, at, again, s.LeftOut)
 			continue
 		}
 		if at == noStack {
 			continue
 		}
-		if got := lines(&s, s.Stacks[at]); !slices.Equal(got, test.want) || s.Frames[s.Own[at]].Line != test.own {
+		var got []int
+		for _, n := range s.Stacks[at] {
+			got = append(got, s.Frames[n].Line)
+		}
+		if !slices.Equal(got, test.want) || s.Frames[s.Own[at]].Line != test.own {
 			t.Errorf("%s: the lines %v, not %v, the program's is %d", test.what, got, test.want, s.Frames[s.Own[at]].Line)
 		}
-		bytes := test.bytes + 6*len(test.want)
-		for _, f := range s.Frames {
-			text, err := json.Marshal(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			bytes += len(text) + 1
-		}
-		if s.bytes != bytes {
-			t.Errorf("%s: %d bytes are counted, not %d", test.what, s.bytes, bytes)
+		if want := test.bytes + pageBytes(t, &s); s.bytes != want {
+			t.Errorf("%s: %d bytes are counted, not %d", test.what, s.bytes, want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"gaugeblock/spec/quote"
 )
@@ -20,6 +21,10 @@ type Output struct {
 	target  string      // behind symbolic links
 	there   fs.FileInfo // what is at the target; nil: nothing
 	special bool        // no regular file, such as /dev/null or a pipe: written to, not replaced
+
+	mu        sync.Mutex
+	temporary string // the file beside the target, while it is written
+	abandoned bool
 }
 
 // maxLinks is how many symbolic links are followed, as on Linux.
@@ -92,7 +97,7 @@ func (o *Output) Write(p *Page) error {
 	if o.special {
 		return o.writeInto(p)
 	}
-	file, err := o.createBeside()
+	file, err := o.createTemporary()
 	if err != nil {
 		return notWritten(o.path, err)
 	}
@@ -102,14 +107,40 @@ func (o *Output) Write(p *Page) error {
 		err = cmp.Or(err, file.Chmod(o.there.Mode().Perm()))
 	}
 	err = cmp.Or(err, file.Close())
-	if err == nil {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err == nil && !o.abandoned {
 		err = os.Rename(file.Name(), o.target)
 	}
+	o.temporary = ""
 	if err != nil {
 		os.Remove(file.Name())
 		return notWritten(o.path, err)
 	}
 	return nil
+}
+
+// Abandon removes what is written of the page. It may be called at any time, and nothing is
+// written afterwards.
+func (o *Output) Abandon() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.abandoned = true; o.temporary != "" {
+		os.Remove(o.temporary)
+	}
+}
+
+func (o *Output) createTemporary() (*os.File, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.abandoned {
+		return nil, errors.New("it was abandoned")
+	}
+	file, err := o.createBeside()
+	if err == nil {
+		o.temporary = file.Name()
+	}
+	return file, err
 }
 
 // createBeside makes a file in the folder of the target. Unlike os.CreateTemp it leaves the

@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -21,6 +22,7 @@ type Options struct {
 	Present      bool   // compare also the settings of the recorded run, for the verdict
 	SearchLimit  bool   // find the smallest limit under which each of the settings has no OOM
 	Jobs         int    // parallel runs; 0: one for each processor
+	MaxMemory    uint64 // of the process, in bytes; 0 for no bound. Compare fails with a *replay.ExcessError if one run at a time needs more
 	Progress     func(done, total int)
 }
 
@@ -102,6 +104,16 @@ func unallocated(s *Statistics) float64 {
 
 // Compare predicts a workload under each of the settings.
 func Compare(w *Workload, o Options) (*Comparison, error) {
+	bounded := *w
+	c, err := compareWithin(&bounded, o)
+	if c != nil {
+		c.Workload = w
+	}
+	return c, err
+}
+
+func compare(w *Workload, o Options) (*Comparison, error) {
+	w.memory = &memoryBound{limit: o.MaxMemory}
 	c := &comparing{Comparison: Comparison{Workload: w, LimitSearch: o.SearchLimit, given: !o.AsRecorded}, options: o}
 	c.readings = w.readings()
 	if !o.AsRecorded {
@@ -130,7 +142,8 @@ func Compare(w *Workload, o Options) (*Comparison, error) {
 		c.Predictions = append(c.Predictions, p)
 	}
 	c.addFractions()
-	if err := c.runAll(); err != nil {
+	err := c.runAll()
+	if err := cmp.Or(w.memory.err(), err); err != nil {
 		return nil, err
 	}
 	return &c.Comparison, nil

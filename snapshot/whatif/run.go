@@ -90,7 +90,11 @@ func run(w *Workload, o RunOptions, finish func(*runner)) (Outcome, error) {
 	if err := r.begin(); err != nil {
 		return Outcome{}, err
 	}
+	budget := w.memory.budget()
 	for i := range w.Requests {
+		if err := budget.check(); err != nil {
+			return Outcome{}, err
+		}
 		r.driver.now = int32(i)
 		if o.asRefused {
 			if err := r.refuseAsRecorded(int32(i)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/snapshot/whatif"
+	_ "gaugeblock/tests/suites/garbage"
 )
 
 // TestTranscripts compares what is reported with testdata/transcripts.

@@ -37,6 +37,8 @@ type Workload struct {
 	finalSegments   []spec.Segment   // at the end of the history; nil if they are not known
 	refused         map[int32]uint64 // requests that were refused at first, and a memory fraction in bytes that refuses them
 	ops             []repeatedOp     // only from a recorded trace; see fromtrace.go
+
+	memory *memoryBound // of a comparison under way
 }
 
 // Complete reports whether the history begins with the first request of the program.

@@ -184,6 +184,12 @@ var neighbourBreaches = []breach{
 }
 
 var sizeBreaches = []breach{
+	{"SizesAndAlignment", "a byte too many", inspectorOnly,
+		inView(restBlock, func(b *spec.BlockView) { b.Size -= 511 }),
+		[]string{
+			"segment 0x200000 of a small pool has 2096641 bytes instead of 2097152",
+			"block 0x200600 has 2095105 bytes, not a positive multiple of 512",
+		}},
 	{"SizesAndAlignment", "an odd size", inspectorOnly,
 		func(s *scene) {
 			s.views.blocks[largeBlock].Size += 8

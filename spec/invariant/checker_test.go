@@ -1,6 +1,7 @@
 package invariant_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -103,6 +104,10 @@ func TestLastSegmentIsOpen(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, sentences(violations)); err != nil || diff != "" {
 		t.Error(err, diff)
+	}
+	violations, err = invariant.CheckInspector(0, v, spec.DefaultGeometry(), &spec.DeviceStats{})
+	if err != nil || !slices.Contains(sentences(violations), "AccountingAddsUp: segment.large_pool.current is 0, a recount of the blocks gives 2") {
+		t.Error(err, sentences(violations))
 	}
 }
 

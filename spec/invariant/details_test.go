@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"gaugeblock/spec"
@@ -32,6 +33,39 @@ func TestBreachesThatAreNotListed(t *testing.T) {
 	h.examine(&Observation{}, r)
 	if len(r.found) == 0 || r.dropped[r.found[0].Number] != 1000-len(r.found) {
 		t.Errorf("%d are listed, and %v left out", len(r.found), r.dropped)
+	}
+}
+
+// TestLeftOutOfOne: violations that are all alike are one, with the number of those that are not listed.
+func TestLeftOutOfOne(t *testing.T) {
+	r := &violationReport{}
+	for range maxViolations + 3 {
+		r.add(noReuseWhileInUse, 0, 0x1000, "too early")
+	}
+	if list := r.list(); len(list) != 1 || list[0].Sentence != "too early (3 more like this are not listed)" {
+		t.Errorf("%v", list)
+	}
+}
+
+// TestWorkThatIsOverIsForgotten: freed memory is remembered as long as work may use it.
+func TestWorkThatIsOverIsForgotten(t *testing.T) {
+	h := NewHistory()
+	use := func(at spec.Ptr) {
+		h.Allocated(Allocation{Stream: 1, Ptr: at, Bytes: 512})
+		h.StreamRecorded(at, 0, 2)
+		h.Submitted(0, 2)
+		h.Freed(at)
+	}
+	for i := range 100 {
+		use(spec.Ptr(0x10000 + 0x1000*i))
+	}
+	if len(h.retired) != 100 {
+		t.Errorf("%d pieces of memory are remembered that work uses, want 100", len(h.retired))
+	}
+	h.StreamSynchronized(0, 2)
+	use(0x1000)
+	if len(h.retired) != 1 {
+		t.Errorf("%d pieces of memory are remembered that work uses, want one", len(h.retired))
 	}
 }
 
@@ -89,6 +123,22 @@ func TestSecondLookFails(t *testing.T) {
 		if violations, err := CheckInspector(0, in, spec.DefaultGeometry(), nil); !errors.Is(err, cause) || violations != nil || in.asked != 2 {
 			t.Errorf("%s: %v, %v, asked %d times", name, violations, err, in.asked)
 		}
+	}
+}
+
+// TestEmptyBlockInUse: a block without bytes that is in use breaks two rules, for its size and for the
+// request.
+func TestEmptyBlockInUse(t *testing.T) {
+	w := blockWalk{}
+	r := &violationReport{}
+	w.start(spec.DefaultGeometry(), 0, r)
+	w.block(&spec.BlockView{Address: 2 << 20, First: true, Mapped: true, Allocated: true})
+	var broken []int
+	for _, v := range r.list() {
+		broken = append(broken, v.Number)
+	}
+	if !slices.Equal(broken, []int{sizesAndAlignment, requestsFit}) {
+		t.Errorf("%v", r.found)
 	}
 }
 

@@ -57,6 +57,20 @@ func TestObserve(t *testing.T) {
 	}
 }
 
+// TestObserveWithoutStatistics: what the allocator cannot tell is left out, and the rest is there.
+func TestObserveWithoutStatistics(t *testing.T) {
+	a := &openAllocator{sceneAllocator{scene: goodScene(), err: &spec.NotSupportedError{Op: "stats"}}}
+	o, err := invariant.Observe(a, spec.DefaultGeometry(), 3)
+	if err != nil || len(o.Stats) != 1 || o.Snapshot == nil || o.Inspector == nil {
+		t.Errorf("without statistics of all devices: %+v, %v", o, err)
+	}
+	a.scene.views.err = &spec.NotSupportedError{Op: "snapshot"}
+	o, err = invariant.Observe(a, spec.DefaultGeometry(), 1)
+	if err != nil || o.Snapshot != nil || len(o.Stats) != 1 {
+		t.Errorf("without a snapshot: %+v, %v", o, err)
+	}
+}
+
 func TestObserveFails(t *testing.T) {
 	cause := errors.New("cause")
 	a := &sceneAllocator{scene: goodScene(), err: cause}

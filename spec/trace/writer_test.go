@@ -117,6 +117,7 @@ func TestWriteTraceFile(t *testing.T) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 			wantFiles(t, filepath.Dir(path))
+			wantClosed(t, filepath.Dir(path))
 
 			end := &trace.End{Layout: []spec.Segment{}}
 			if err := trace.WriteFile(path, testTraceHeader(), good, end); err != nil {
@@ -126,6 +127,13 @@ func TestWriteTraceFile(t *testing.T) {
 				t.Error("the bad trace was written")
 			}
 			wantFiles(t, filepath.Dir(path), name)
+			wantClosed(t, filepath.Dir(path))
+			if info, err := os.Stat(path); err != nil || info.Mode() != 0o644 {
+				t.Errorf("others cannot read the file: %v, %v", info.Mode(), err)
+			}
+			if err := trace.WriteFile(filepath.Join(path, name), testTraceHeader(), good, end); err == nil {
+				t.Error("a file was written in a folder that is none")
+			}
 
 			content, err := os.ReadFile(path)
 			if err != nil {
@@ -166,6 +174,17 @@ func wantFiles(t *testing.T, folder string, want ...string) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// wantClosed expects that no file of a folder is open, where the system tells which are.
+func wantClosed(t *testing.T, folder string) {
+	t.Helper()
+	files, _ := os.ReadDir("/proc/self/fd")
+	for _, f := range files {
+		if to, _ := os.Readlink(filepath.Join("/proc/self/fd", f.Name())); strings.HasPrefix(to, folder+"/") {
+			t.Errorf("%s is still open", to)
+		}
 	}
 }
 
@@ -226,12 +245,7 @@ func TestReadFileClosesFile(t *testing.T) {
 		if (err == nil) != (name == "whole") || err == nil && len(ops) != 1 {
 			t.Errorf("%s: %d operations, %v", name, len(ops), err)
 		}
-		open, _ := os.ReadDir("/proc/self/fd") // where the system tells which files are open
-		for _, fd := range open {
-			if to, _ := os.Readlink(filepath.Join("/proc/self/fd", fd.Name())); to == path {
-				t.Errorf("%s: the file is still open", name)
-			}
-		}
+		wantClosed(t, filepath.Dir(path))
 	}
 }
 

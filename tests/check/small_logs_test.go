@@ -16,15 +16,47 @@ import (
 
 const csvHeader = "Thread,Time,Action,Pointer,Size,Stream\n"
 
+// What small logs begin with, and what is told of many of them.
+const (
+	smallHeader = `{"format":"allocator-trace","version":2,"total_memory":1073741824,"streams":[0,16,32]}` + "\n"
+	noWork      = "hazards could not be looked for: no line says what work uses the memory"
+	noDriver    = "the log has no driver calls, so every address counted as memory"
+)
+
+// smallLog is a log about one decision.
+type smallLog struct {
+	name, log string
+	want      []string // violations by kind and text, notes
+}
+
+// checkSmallLogs: what is told of each log must be just what is wanted.
+func checkSmallLogs(t *testing.T, logs []smallLog) {
+	t.Helper()
+	for _, test := range logs {
+		t.Run(test.name, func(t *testing.T) {
+			result, err := Reader(strings.NewReader(test.log), "log", Options{Races: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, v := range result.Violations {
+				got = append(got, string(v.Kind)+": "+v.Text)
+			}
+			got = append(got, result.Notes...)
+			if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(test.want))) {
+				t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+			}
+			if result.NoWork != slices.Contains(test.want, noWork) {
+				t.Errorf("no work: %v", result.NoWork)
+			}
+		})
+	}
+}
+
 // TestSmallLogs: each log is about one decision; the lines of what is told must be just these.
 func TestSmallLogs(t *testing.T) {
-	const header = `{"format":"allocator-trace","version":2,"total_memory":1073741824,"streams":[0,16,32]}` + "\n"
-	const noWork = "hazards could not be looked for: no line says what work uses the memory"
-	const noDriver = "the log has no driver calls, so every address counted as memory"
-	for _, test := range []struct {
-		name, log string
-		want      []string // violations by kind and text, notes
-	}{
+	const header = smallHeader
+	checkSmallLogs(t, []smallLog{
 		{"cut off, with nothing allocated", header + `{"op":"kernel","stream":1}` + "\n",
 			[]string{noWork, "the log has no end: it may have been cut off"}},
 		{"no driver calls, and a wait for what is not recorded", csvHeader +
@@ -58,6 +90,29 @@ func TestSmallLogs(t *testing.T) {
 		{"a copy of what is not allocated is no work", header +
 			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"copy","stream":0,"reads":[[7,0,0]],"writes":[[1,0,0]]}` + "\n" + `{"op":"free","id":1}` + "\n" + `{"end":true}` + "\n",
 			[]string{"not allocated: work touches id 7, which is not allocated", noWork, noDriver}},
+		{"who is told that an event is complete may use the memory", header +
+			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"busy","stream":1}` + "\n" +
+			`{"op":"kernel","stream":1,"writes":[[1,0,0]]}` + "\n" + `{"op":"record_event","event":1,"stream":1}` + "\n" +
+			`{"op":"query_event","event":1,"complete":true}` + "\n" + `{"op":"free","id":1}` + "\n" +
+			`{"op":"malloc","id":2,"size":512,"addr":4096}` + "\n" + `{"op":"host_access","reads":[[2,0,0]]}` + "\n" + `{"op":"free","id":2}` + "\n" + `{"end":true}` + "\n",
+			[]string{noDriver}},
+	})
+}
+
+// TestSmallLogsOfMemory: the same of logs in which memory is used that the allocator, or the driver, did not give.
+func TestSmallLogsOfMemory(t *testing.T) {
+	const header = smallHeader
+	checkSmallLogs(t, []smallLog{
+		{"parts of an allocation", header +
+			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"kernel","stream":0,"reads":[[1,256,256],[1,512,0],[1,0,512]]}` + "\n" +
+			`{"op":"kernel","stream":0,"reads":[[1,256,257],[1,513,0],[1,600,8]]}` + "\n" + `{"op":"free","id":1}` + "\n" + `{"end":true}` + "\n",
+			[]string{noDriver, "not allocated: work touches 257 bytes from byte 256 of 0x1000 on, which has 512 (allocated in line 2)",
+				"not allocated: work touches 0 bytes from byte 513 of 0x1000 on, which has 512 (allocated in line 2)", "not allocated: work touches 8 bytes from byte 600 of 0x1000 on, which has 512 (allocated in line 2)"}},
+		{"work on what was freed, and frees of what is not allocated", header +
+			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"free","id":1}` + "\n" + `{"op":"kernel","stream":0,"reads":[[1,0,0]]}` + "\n" +
+			`{"op":"free","id":1}` + "\n" + `{"op":"free","id":7}` + "\n" + `{"end":true}` + "\n",
+			[]string{noDriver, "not allocated: work touches 0x1000 (512 bytes, allocated in line 2), which was freed in line 3",
+				"double free: 0x1000 (512 bytes, allocated in line 2) was freed before, in line 3", "foreign free: id 7 is not allocated, and was not before, as far as is remembered"}},
 		{"memory below the first that a device has", csvHeader + "1,1,allocate,0x1ff,512,0\n1,2,free,0x1ff,512,0\n",
 			[]string{"no memory: 512 bytes at 0x1ff were allocated, and the driver has not given all of that memory", noWork, noDriver}},
 		{"the first memory", csvHeader + "1,1,allocate,0x200,512,0\n1,2,free,0x200,512,0\n", []string{noWork, noDriver}},
@@ -77,31 +132,7 @@ func TestSmallLogs(t *testing.T) {
 			`{"op":"malloc","id":2,"size":512,"addr":4194304,"events":[["free_requested",4194304,512,0],["free_completed",4194304,512,0],["alloc",4194304,512,0]]}` + "\n" +
 			`{"op":"free","id":1}` + "\n" + `{"op":"free","id":1}` + "\n" + `{"op":"free","id":2}` + "\n" + `{"end":true}` + "\n",
 			[]string{"double free: 0x400000 (512 bytes, allocated in line 2) was freed before, in line 4", noWork}},
-		{"who is told that an event is complete may use the memory", header +
-			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"busy","stream":1}` + "\n" +
-			`{"op":"kernel","stream":1,"writes":[[1,0,0]]}` + "\n" + `{"op":"record_event","event":1,"stream":1}` + "\n" +
-			`{"op":"query_event","event":1,"complete":true}` + "\n" + `{"op":"free","id":1}` + "\n" +
-			`{"op":"malloc","id":2,"size":512,"addr":4096}` + "\n" + `{"op":"host_access","reads":[[2,0,0]]}` + "\n" + `{"op":"free","id":2}` + "\n" + `{"end":true}` + "\n",
-			[]string{noDriver}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			result, err := Reader(strings.NewReader(test.log), "log", Options{Races: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, v := range result.Violations {
-				got = append(got, string(v.Kind)+": "+v.Text)
-			}
-			got = append(got, result.Notes...)
-			if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(test.want))) {
-				t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
-			}
-			if result.NoWork != slices.Contains(test.want, noWork) {
-				t.Errorf("no work: %v", result.NoWork)
-			}
-		})
-	}
+	})
 }
 
 // TestNullIsNoAddress: what names memory cannot name none.
@@ -267,6 +298,16 @@ func TestAnswers(t *testing.T) {
 			_, err := Reader(strings.NewReader(csvHeader+"1,1,record event,0x5,0,0x10\n1,2,"+fmt.Sprintf(query, answer)+"\n"), "log", Options{})
 			if (err == nil) != known || err != nil && !strings.Contains(err.Error(), "Size: want 0 or 1, have") {
 				t.Errorf(query+": %v", answer, err)
+			}
+		}
+	}
+	for answer, told := range map[int]bool{0: false, 1: true} {
+		for _, query := range []string{"query event,0x5,%d,0", "query stream,0,%d,0x10"} {
+			log := csvHeader + "1,1,allocate,0x1000,512,0\n1,2,write,0x1000,0,0x10\n1,3,record event,0x5,0,0x10\n1,4," + fmt.Sprintf(query, answer) +
+				"\n1,5,free,0x1000,512,0\n1,6,allocate,0x1000,512,0\n1,7,host read,0x1000,0,0\n1,8,free,0x1000,512,0\n"
+			result, err := Reader(strings.NewReader(log), "log", Options{})
+			if err != nil || (len(result.Violations) == 0) != told {
+				t.Errorf(query+": %+v, %v", answer, result, err)
 			}
 		}
 	}

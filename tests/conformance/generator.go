@@ -37,15 +37,21 @@ func newGenerator(c Choices, p *Program, area *Area) *Generator {
 
 // Next is the next operation. It is prepared.
 func (g *Generator) Next() trace.Op {
+	g.make(&g.next)
+	return g.next
+}
+
+// make makes the next operation where it is going to be: one is large.
+func (g *Generator) make(op *trace.Op) {
 	const attempts = 50
 	for range attempts {
-		g.next = g.propose()
-		if g.program.Prepare(&g.next) {
-			return g.next
+		*op = g.propose()
+		if g.program.Prepare(op) {
+			return
 		}
 		g.planned = nil
 	}
-	return g.fallback()
+	*op = g.fallback()
 }
 
 // fallback is what a program can do whatever has happened. The requests of a capture

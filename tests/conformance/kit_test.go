@@ -15,6 +15,7 @@ import (
 	"gaugeblock/tests/conformance"
 	"gaugeblock/tests/reference"
 	"gaugeblock/tests/replay"
+	_ "gaugeblock/tests/suites/garbage"
 )
 
 // examined are the allocators that the kit is tried on here; tests/suites/arena has two more.

@@ -26,6 +26,9 @@ func (s *Source) Program() *Program { return s.generator.program }
 // Next is the next operation.
 func (s *Source) Next() trace.Op { return s.generator.Next() }
 
+// Make is Next where the operation is going to be.
+func (s *Source) Make(op *trace.Op) { s.generator.make(op) }
+
 // Did records what came of it.
 func (s *Source) Did(op *trace.Op, out *replay.Performed) { s.generator.program.Did(op, out) }
 

@@ -62,8 +62,10 @@ func FindFunctions(library, malloc, free string) (Functions, error) {
 
 // exports lists the functions that a library exports, C++'s left out.
 func exports(library string) ([]string, error) {
-	if _, err := os.Stat(library); err != nil {
+	if there, err := os.Stat(library); err != nil {
 		return nil, err
+	} else if !there.Mode().IsRegular() { // a FIFO would be waited for
+		return nil, fmt.Errorf("%s is no shared library: it is no regular file", quote.Text(library))
 	}
 	file, err := elf.Open(library)
 	if err != nil {

@@ -38,7 +38,14 @@ func (b *Budget) Check() error {
 	}
 	metrics.Read(b.live[:])
 	if live := b.live[0].Value.Uint64(); live > b.limit {
-		return fmt.Errorf("this needs more than %s of memory, which --max-memory raises", trace.SizeInWords(b.limit))
+		return &ExcessError{b.limit}
 	}
 	return nil
+}
+
+// An ExcessError says that more memory is needed than a budget allows.
+type ExcessError struct{ Limit uint64 } // bytes
+
+func (e *ExcessError) Error() string {
+	return fmt.Sprintf("this needs more than %s of memory, which --max-memory raises", trace.SizeInWords(e.Limit))
 }

@@ -85,8 +85,10 @@ func newPairOf(h trace.Header, every int, factory replay.Factory, our replay.Har
 	if h.Devices == 1 {
 		latest.StatsWithCalls(0)
 	}
-	ours.Reuse()
-	theirs.Reuse()
+	for _, player := range []*replay.Player{ours, theirs} {
+		player.Reuse()
+		player.GPU().WithoutEffects() // nobody looks at what memory holds
+	}
 	return &Pair{header: h, reference: ours, pytorch: theirs, latest: latest, every: max(every, 1), Listed: map[string]int{}}, nil
 }
 
@@ -364,7 +366,11 @@ func (p *Pair) CompareLayouts() (what, our, their string) {
 	if err != nil {
 		return "layout", "a snapshot", err.Error()
 	}
-	if !p.stale && slices.EqualFunc(a.Segments, b.Segments, sameSegment) {
+	same := sameSegment
+	if p.stale {
+		same = sameButRequests
+	}
+	if slices.EqualFunc(a.Segments, b.Segments, same) {
 		return "", "", ""
 	}
 	ours, theirs := trace.Layout(&a), trace.Layout(&b)
@@ -377,10 +383,21 @@ func (p *Pair) CompareLayouts() (what, our, their string) {
 
 // sameSegment reports whether two segments are alike in all but their contexts.
 func sameSegment(a, b spec.Segment) bool {
-	return slices.EqualFunc(a.Blocks, b.Blocks, func(a, b spec.Block) bool {
+	return sameShape(&a, &b) && slices.EqualFunc(a.Blocks, b.Blocks, func(a, b spec.Block) bool {
 		return a.Address == b.Address && a.Size == b.Size && a.RequestedSize == b.RequestedSize && a.State == b.State
-	}) &&
-		a.Device == b.Device && a.Address == b.Address && a.TotalSize == b.TotalSize && a.Stream == b.Stream &&
+	})
+}
+
+// sameButRequests does so whatever was last requested of blocks that are free.
+func sameButRequests(a, b spec.Segment) bool {
+	return sameShape(&a, &b) && slices.EqualFunc(a.Blocks, b.Blocks, func(a, b spec.Block) bool {
+		return a.Address == b.Address && a.Size == b.Size && a.State == b.State && (a.RequestedSize == b.RequestedSize || a.State == spec.Inactive)
+	})
+}
+
+// sameShape is sameSegment without the blocks.
+func sameShape(a, b *spec.Segment) bool {
+	return a.Device == b.Device && a.Address == b.Address && a.TotalSize == b.TotalSize && a.Stream == b.Stream &&
 		a.Pool == b.Pool && a.PoolKind == b.PoolKind && a.Expandable == b.Expandable &&
 		a.AllocatedSize == b.AllocatedSize && a.ActiveSize == b.ActiveSize && a.RequestedSize == b.RequestedSize
 }

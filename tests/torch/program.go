@@ -89,8 +89,9 @@ func Run(area *conformance.Area, seed uint64, length, every int, settings *strin
 	}
 	careful := newCare(h, seed)
 	for len(o.Ops) < length {
-		o.Ops = append(o.Ops, source.Next()) // there is room for all: they stay where they are
+		o.Ops = o.Ops[:len(o.Ops)+1] // there is room for all: they stay where they are
 		op := &o.Ops[len(o.Ops)-1]
+		source.Make(op)
 		if careful.avoids(op) {
 			o.Ops = o.Ops[:len(o.Ops)-1]
 			continue

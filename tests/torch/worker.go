@@ -78,6 +78,7 @@ func end(err error) {
 }
 
 func serve(dir string) error {
+	go endWithParent(os.Getppid())
 	runtime.LockOSThread() // a thread has a current device
 	o := binary.Options{Libraries: os.Getenv(librariesVariable), Work: dir}
 	if err := binary.Load(o); err != nil {
@@ -99,6 +100,15 @@ func serve(dir string) error {
 			return err
 		}
 	}
+}
+
+// endWithParent ends this process when the one that has started it has ended, also in an operation
+// that hangs.
+func endWithParent(parent int) {
+	for os.Getppid() == parent {
+		time.Sleep(time.Second)
+	}
+	syscall.Exit(1)
 }
 
 func (j *job) perform(place *place) (r reply) {
@@ -244,6 +254,7 @@ func (w *worker) start() (err error) {
 		"GOTRACEBACK=none", "PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF=", "GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT="+memoryLimit)
 	w.process.ExtraFiles = []*os.File{w.file}
 	w.process.Stderr = &w.said
+	w.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal is for this process: a worker that it ended would count as a crash
 	if w.in, err = w.process.StdinPipe(); err != nil {
 		return err
 	}

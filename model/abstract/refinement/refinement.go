@@ -23,14 +23,14 @@ type mapping struct {
 	machine *abstract.Machine
 }
 
-// Add adds the two parts of IsAbstractMemory at some bounds to what an exploration checks:
-// StepsAreSafe and CallsAreAccepted. Addresses must be below 63 units.
+// Add adds the parts of IsAbstractMemory at some bounds to what an exploration checks:
+// StepsAreSafe and CallsAreAccepted, which is FreesAreAccepted too. Addresses must be below 63 units.
 func Add(to *explore.Options[*model.State], b bounded.Bounds) {
 	m := mapping{streams: b.Streams, machine: &abstract.Machine{Bytes: 63, Streams: len(b.Streams)}}
 	for _, size := range b.Sizes {
 		m.machine.Sizes = append(m.machine.Sizes, int(size))
 	}
-	to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: "CallsAreAccepted", Holds: callsAreAccepted})
+	to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: "CallsAreAccepted", Holds: m.callsAreAccepted})
 	to.Steps = append(to.Steps, explore.StepProperty[*model.State]{
 		Name: "StepsAreSafe",
 		Holds: func(from *model.State, _ int, next *model.State) bool {
@@ -41,10 +41,15 @@ func Add(to *explore.Options[*model.State], b bounded.Bounds) {
 
 // callsAreAccepted: the allocator does not refuse to free, or to record a stream on, what the
 // program holds.
-func callsAreAccepted(s *model.State) bool {
+func (m *mapping) callsAreAccepted(s *model.State) bool {
 	for _, h := range s.Truth.Held {
 		if _, r := s.Free(h.Ptr); r.Err != nil {
 			return false
+		}
+		for _, stream := range m.streams {
+			if _, r := s.RecordStream(h.Ptr, spec.DeviceStream{Stream: stream}); r.Err != nil {
+				return false
+			}
 		}
 	}
 	return true

@@ -11,6 +11,7 @@ import (
 	"gaugeblock/tests/conformance"
 	"gaugeblock/tests/replay"
 	"gaugeblock/tests/suites/arena"
+	_ "gaugeblock/tests/suites/garbage"
 )
 
 var allocators = map[string]replay.Factory{"seed": arena.NewAsSeed, "safe": arena.NewMadeSafe}

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"gaugeblock/spec"
+	_ "gaugeblock/tests/suites/garbage"
 	"gaugeblock/tests/suites/linearizability"
 )
 

@@ -3,7 +3,6 @@ package property
 import (
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -12,13 +11,13 @@ import (
 
 	"gaugeblock/tests/conformance"
 	"gaugeblock/tests/reference"
+	_ "gaugeblock/tests/suites/garbage"
 )
 
 // checked counts operations over all tests of the package.
 var checked atomic.Int64
 
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400) // the tests drop nearly all that they make
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
 		if testing.Verbose() {
 			fmt.Println(checked.Load(), "operations checked")

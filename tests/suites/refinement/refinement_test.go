@@ -17,6 +17,7 @@ import (
 	"gaugeblock/model/explore"
 	"gaugeblock/model/tlc"
 	"gaugeblock/spec"
+	_ "gaugeblock/tests/suites/garbage"
 	"gaugeblock/tla"
 )
 

@@ -47,6 +47,7 @@ func TestRefinement(t *testing.T) {
 	mirrors := map[string]string{
 		"refinement": "core", "refinement_expandable": "core", "refinement_pools": "pools", "refinement_two_step": "two_step",
 		"refinement_faults": "faults", "refinement_pool_faults": "pool_faults", "refinement_two_step_faults": "two_step_faults",
+		"refinement_capture_faults": "capture_faults", "refinement_two_faults": "two_faults",
 	}
 	for _, c := range configurations(t) {
 		mirror, listed := mirrors[c.Name]

@@ -10,6 +10,7 @@ import (
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
 	"gaugeblock/model/tlc"
+	_ "gaugeblock/tests/suites/garbage"
 	spectla "gaugeblock/tla"
 )
 

@@ -85,6 +85,10 @@ var changes = map[string]func(s *bounded.State) bool{
 	},
 	"OutOfMemoryIsReal": forbidSegments,
 	"AnyBlockIsGood":    forbidSegments,
+	"EmptyCacheReleasesAll": func(s *bounded.State) bool {
+		s.Routings = append(s.Routings, model.PoolRouting{Pool: bounded.PoolID(1), Stream: 1}) // as in a capture
+		return true
+	},
 	"PoolsOwnTheirBlocks": func(s *bounded.State) bool {
 		owned := len(s.Pools) > 0
 		s.Pools = nil
@@ -104,7 +108,17 @@ var changes = map[string]func(s *bounded.State) bool{
 			return !g.Pool.IsDefault()
 		})
 	},
-	"CapturedMemoryIsKept":          dropSegments,
+	"OverflowsOnOutOfMemory": func(s *bounded.State) bool {
+		s.Hold(model.Held{Ptr: 1, Bytes: 1, Stream: 1, Pool: bounded.PoolID(1)})
+		return true
+	},
+	"CapturedMemoryIsKept": dropSegments,
+	"UsesAreCounted": func(s *bounded.State) bool {
+		for i := range s.Pools {
+			s.Pools[i].UseCount = 7
+		}
+		return len(s.Pools) > 0
+	},
 	"CheckpointRestoresWhatItSaved": dropSegments,
 }
 

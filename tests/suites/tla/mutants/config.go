@@ -31,21 +31,23 @@ var structuresOnTheWay = []string{
 	"AllocatedBlocksWereGivenOut", "NothingIsLostOnTheWay", "AccountingAddsUp", "FreeListsHoldFreeBlocks",
 }
 
+var released = []string{"OutOfMemoryIsReal", "EmptyCacheReleasesAll"}
+
 var counts = []string{"DriverSegmentsAreCounted"}
 
 var poolInvariants = []string{"PoolsAreIsolated", "PoolsOwnTheirBlocks", "RoutingsAreCaptures"}
 
 var modules = map[string]module{
-	"Core":       {"core", concat(truths, structures), nil},
-	"Expandable": {"core", concat(truths, structures), nil},
-	"Pools":      {"pools", concat(truths, poolInvariants, structures), []string{"CapturedMemoryIsKept"}},
+	"Core":       {"core", concat(truths, structures, released), nil},
+	"Expandable": {"core", concat(truths, structures, released), nil},
+	"Pools":      {"pools", concat(truths, poolInvariants, structures, []string{"EmptyCacheReleasesAll"}), []string{"CapturedMemoryIsKept", "UsesAreCounted", "OverflowsOnOutOfMemory"}},
 	"Faults":     {"faults", concat(truths, structures), nil},
-	"Checkpoint": {"checkpoint", concat(truths, poolInvariants, structures), []string{"CheckpointRestoresWhatItSaved"}},
+	"Checkpoint": {"checkpoint", concat(truths, poolInvariants, structures), []string{"CheckpointRestoresWhatItSaved", "UsesAreCounted"}},
 
 	"Refinement": {"core", nil, []string{refinement.IsAbstractMemory}},
 
-	"PoolFaults":    {"pool_faults", concat(truths, poolInvariants, counts, structures), []string{"CapturedMemoryIsKept"}},
-	"CaptureFaults": {"capture_faults", concat(truths, poolInvariants, counts, structures, []string{"CapturedPoolsAreKnown"}), []string{"CapturedMemoryIsKept"}},
+	"PoolFaults":    {"pool_faults", concat(truths, poolInvariants, counts, structures), []string{"CapturedMemoryIsKept", "UsesAreCounted"}},
+	"CaptureFaults": {"capture_faults", concat(truths, poolInvariants, counts, structures, []string{"CapturedPoolsAreKnown"}), []string{"CapturedMemoryIsKept", "UsesAreCounted"}},
 	"TwoStepFaults": {"two_step_faults", concat(truths, structuresOnTheWay), nil},
 	"TwoFaults":     {"two_faults", concat(truths, poolInvariants, counts, structures), []string{"CapturedMemoryIsKept"}},
 }

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// scratch makes a directory for what a command builds, which is also that of all temporary files
+// until it is removed. If a signal ends the command before, the processes that it has started end
+// and the directory is removed as well.
+func scratch(pattern string, signals ...os.Signal) (dir string, remove func() error, err error) {
+	if dir, err = os.MkdirTemp("", pattern); err != nil {
+		return "", nil, err
+	}
+	const variable = "TMPDIR"
+	before, was := os.LookupEnv(variable)
+	if err := os.Setenv(variable, dir); err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	end := atSignal(func() {
+		killChildren(os.Getpid())
+		os.RemoveAll(dir)
+	}, signals...)
+	return dir, func() error {
+		end()
+		if was {
+			os.Setenv(variable, before)
+		} else {
+			os.Unsetenv(variable)
+		}
+		return os.RemoveAll(dir)
+	}, nil
+}
+
+// endings are the signals that end a process unless it catches them.
+var endings = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+
+// atSignal ends the process when one of the signals arrives, after a cleanup, with the status
+// that a shell reports for it. end stops listening; it does not return if a signal has arrived.
+func atSignal(cleanup func(), signals ...os.Signal) (end func()) {
+	caught, done, ended := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
+	signal.Notify(caught, signals...)
+	go func() {
+		select {
+		case s := <-caught:
+			cleanup()
+			os.Exit(128 + int(s.(syscall.Signal)))
+		case <-done:
+			close(ended)
+		}
+	}()
+	return func() {
+		signal.Stop(caught)
+		close(done)
+		<-ended
+	}
+}
+
+// killChildren ends the processes that a process has started, and those that they have. Only
+// Linux lists them.
+func killChildren(pid int) {
+	lists, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
+	var children []int
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		for _, word := range strings.Fields(string(text)) {
+			if child, err := strconv.Atoi(word); err == nil && !slices.Contains(children, child) {
+				children = append(children, child)
+			}
+		}
+	}
+	for _, child := range children {
+		killChildren(child)
+		_ = syscall.Kill(child, syscall.SIGKILL)
+	}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestSignalEndsExamine: a signal ends the command, the program that it examines, though that hangs and
+// ignores signals, and nothing of either is left.
+func TestSignalEndsExamine(t *testing.T) {
+	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		temporary, out := t.TempDir(), t.TempDir()
+		said := filepath.Join(t.TempDir(), "pid")
+		c := process("examine", "--out", out, "--patience", "10m", "--", "sh", "-c", `trap "" TERM INT HUP; echo $$ > "$0"; while :; do sleep 0.1; done`, said)
+		c.Env = append(c.Env, "TMPDIR="+temporary)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		pid := 0
+		for deadline := time.Now().Add(time.Minute); pid == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			text, _ := os.ReadFile(said)
+			pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		}
+		if err := c.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		err := c.Wait()
+		if got := c.ProcessState.ExitCode(); got != want {
+			t.Errorf("%v: status %d, want %d: %v", signal, got, want, err)
+		}
+		for _, dir := range []string{temporary, out} {
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("%v: left %v, %v", signal, left, err)
+			}
+		}
+		for deadline := time.Now().Add(10 * time.Second); isRunning(pid); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Errorf("%v: process %d goes on", signal, pid)
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	}
+}
+
+// isRunning reports whether there is a process, other than one that has ended and was not waited for.
+func isRunning(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+// TestTerminatedExploration: SIGTERM is like Ctrl-C for a search: the summary is printed, and what
+// was explored is kept.
+func TestTerminatedExploration(t *testing.T) {
+	dir := t.TempDir()
+	c := process("explore", "core", "--dir", dir, "--checkpoint=0s", "--json")
+	var stdout bytes.Buffer
+	c.Stdout = &stdout
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitForCheckpoints(t, filepath.Join(dir, "core", "checkpoint"), 3)
+	err := errors.Join(c.Process.Signal(syscall.SIGTERM), c.Wait())
+	var summary explored
+	if wrong := json.Unmarshal(stdout.Bytes(), &summary); wrong != nil || !summary.Stopped || c.ProcessState.ExitCode() != statusInterrupted {
+		t.Errorf("%v, %v, %s", err, wrong, &stdout)
+	}
+}
