@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -62,11 +62,15 @@ func TestMemoryIsBounded(t *testing.T) {
 	for command, streams := range map[string]int{"check": 40_000, "replay": 20_000, "whatif": 8_000} {
 		file := filepath.Join(t.TempDir(), "streams.jsonl")
 		writeManyStreams(t, file, streams)
-		c := process(command, "--max-memory", "32MiB", file)
-		var stderr bytes.Buffer
-		c.Stderr = &stderr
+		c := measuredProcess(command, "--max-memory", "32MiB", file)
+		var stdout, stderr bytes.Buffer
+		c.Stdout, c.Stderr = &stdout, &stderr
 		_ = c.Run()
-		peak := c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+		lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+		peak, err := strconv.ParseUint(lines[len(lines)-1], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if c.ProcessState.ExitCode() != statusBadInput || !strings.Contains(stderr.String(), "streams.jsonl:") || !strings.Contains(stderr.String(), "this needs more than 33554432 bytes (32.00 MiB) of memory") {
 			t.Errorf("%s: status %d, %s", command, c.ProcessState.ExitCode(), &stderr)
 		}
