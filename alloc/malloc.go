@@ -273,8 +273,9 @@ func (d *device) allocFoundBlockLocked(b *block, size, requestedSize uint64, spl
 	b.allocated = true
 	b.requestedSize = requestedSize
 	d.allocatedBlocks.insertLocked(b.ptr, b)
+	// Blocks of an expandable segment do not count.
 	if s.expandable != nil {
-		count, bytes = 0, 0
+		bytes = 0
 	}
 	d.blockStats.allocate(s.blockPool.kind, int64(b.size), int64(requestedSize), count, bytes)
 	if b.size >= d.cfg.MaxSplitSize {

@@ -125,8 +125,8 @@ type blockStats struct {
 	pending, pendingBytes pendingTally
 }
 
-// allocate counts an allocated block, and how many more inactive split blocks, and bytes of them, there are for it. If the
-// bytes are as many, the blocks are.
+// allocate counts an allocated block, and how many more inactive split blocks, and bytes of them, there are for it. If there
+// are as many bytes as before, there are as many blocks, and splitBlocks does not matter.
 func (s *blockStats) allocate(kind spec.PoolKind, size, requested, splitBlocks, splitBytes int64) {
 	s.allocation.increase(kind, 1)
 	s.allocatedBytes.increase(kind, size)

@@ -1,6 +1,7 @@
 package alloc_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,4 +91,42 @@ func TestUncachedFails(t *testing.T) {
 	wantError[*spec.DriverError](t, a.Free(p), "free, uncached")
 	must(t, a.Free(p))
 	wantLeaks(t, gpu)
+}
+
+// oddDriver returns an address of its own choice for memory, uncached or opened.
+type oddDriver struct {
+	*fakegpu.GPU
+	odd spec.Ptr
+}
+
+func (d oddDriver) Malloc(spec.Device, uint64) (spec.Ptr, error) { return d.odd, nil }
+
+func (d oddDriver) OpenMemory(spec.Device, []byte) (spec.Ptr, error) { return d.odd, nil }
+
+// TestOddUncachedMemory: what cannot be memory is refused, and is no pointer of the allocator.
+func TestOddUncachedMemory(t *testing.T) {
+	for _, odd := range []spec.Ptr{0, 1, 511, math.MaxUint64 - 511} {
+		a, err := alloc.New(oddDriver{fakegpu.New(fakegpu.Config{}), odd}, alloc.Options{Uncached: true})
+		must(t, err)
+		p, err := a.Malloc(spec.Request{Bytes: 1024})
+		wantError[*spec.InvalidArgumentError](t, err, "obtained 1024 bytes at "+odd.String())
+		if p != 0 {
+			t.Errorf("malloc returned %v beside the error", p)
+		}
+		if odd != 0 {
+			wantError[*spec.InvalidPointerError](t, a.Free(odd), "free")
+		}
+	}
+}
+
+// TestOddOpenedMemory: an address at which another process's segment cannot be is refused.
+func TestOddOpenedMemory(t *testing.T) {
+	machine := fakegpu.NewMachine(fakegpu.Config{})
+	sender := newAllocator(t, machine.NewProcess(), "")
+	h := share(t, sender, mustMalloc(t, sender, 0, mib))
+	for _, odd := range []spec.Ptr{0, 1, 511} {
+		receiver := newAllocator(t, oddDriver{machine.NewProcess(), odd}, "")
+		_, err := receiver.OpenHandle(0, h.Handle)
+		wantError[*spec.InvalidArgumentError](t, err, "open_handle: obtained 0 bytes at "+odd.String())
+	}
 }
