@@ -54,7 +54,7 @@ func BenchmarkChurn(b *testing.B) {
 		settings  string
 	}{
 		{true, 100, ""}, {true, 1000, ""}, {true, 10000, ""}, {true, 100000, ""},
-		{false, 100, ""}, {false, 1000, ""},
+		{false, 100, ""}, {false, 1000, ""}, {false, 10000, ""}, {false, 100000, ""},
 		{true, 1000, "expandable_segments:True"}, {true, 10000, "expandable_segments:True"},
 	} {
 		mix := "mixed"
