@@ -75,23 +75,26 @@ func TestExploreMemory(t *testing.T) {
 }
 
 // TestExploreDiskFull: when a file cannot grow the command says which, with the status of one that
-// needs more, and goes on when it can.
+// needs more, and goes on when it can: also if there was no checkpoint yet.
 func TestExploreDiskFull(t *testing.T) {
-	dir := t.TempDir()
-	flags := []string{"core_tiny", "--dir", dir, "--checkpoint=0s", "--json"}
-	c := process(append([]string{"explore"}, flags...)...)
-	c.Args = append([]string{"sh", "-c", `ulimit -f 8; exec "$0" "$@"`}, c.Args...)
-	c.Path = "/bin/sh"
-	var stdout, stderr bytes.Buffer
-	c.Stdout, c.Stderr = &stdout, &stderr
-	err := c.Run()
-	if c.ProcessState.ExitCode() != statusExhausted || stdout.Len() > 0 ||
-		!strings.Contains(stderr.String(), filepath.Join(dir, "core_tiny", "states")+": file too large") || !strings.Contains(stderr.String(), "goes on from the last checkpoint") {
-		t.Errorf("%v: %s%s", err, &stdout, &stderr)
-	}
-	got := exploredJSON(t, statusExact, flags...)
-	if d := cmp.Diff(exploredJSON(t, statusExact, "core_tiny"), got, sameExploration); d != "" {
-		t.Error(d)
+	for blocks, file := range map[int]string{0: "level-000001", 8: "states"} {
+		dir := t.TempDir()
+		flags := []string{"core_tiny", "--dir", dir, "--checkpoint=0s", "--json"}
+		c := process(append([]string{"explore"}, flags...)...)
+		c.Args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, blocks)}, c.Args...)
+		c.Path = "/bin/sh"
+		var stdout, stderr bytes.Buffer
+		c.Stdout, c.Stderr = &stdout, &stderr
+		err := c.Run()
+		if c.ProcessState.ExitCode() != statusExhausted || stdout.Len() > 0 ||
+			!strings.Contains(stderr.String(), filepath.Join(dir, "core_tiny", file)+": file too large") || !strings.Contains(stderr.String(), "goes on from the last checkpoint") ||
+			strings.Contains(stderr.String(), "already closed") {
+			t.Errorf("%v: %s%s", err, &stdout, &stderr)
+		}
+		got := exploredJSON(t, statusExact, flags...)
+		if d := cmp.Diff(exploredJSON(t, statusExact, "core_tiny"), got, sameExploration); d != "" {
+			t.Error(d)
+		}
 	}
 }
 

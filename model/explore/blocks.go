@@ -59,7 +59,7 @@ func openWriter(path string, from origin, at position) (w writer, err error) {
 		return w, err
 	}
 	if err = w.begin(from, at); err != nil {
-		err = errors.Join(err, w.file.Close())
+		err = errors.Join(err, w.close())
 	}
 	return w, err
 }
@@ -125,15 +125,17 @@ func (w *writer) sync() error {
 
 // end writes the last block. Its checksum is complemented, so that no other block is the last.
 func (w *writer) end() error {
-	return errors.Join(w.flush(binary.LittleEndian.AppendUint64(w.block, ^w.checksum())), w.file.Sync(), w.file.Close())
+	return errors.Join(w.flush(binary.LittleEndian.AppendUint64(w.block, ^w.checksum())), w.file.Sync(), w.close())
 }
 
-// close closes a file that is not complete.
+// close closes the file, unless it is closed.
 func (w *writer) close() error {
 	if w.file == nil {
 		return nil
 	}
-	return w.file.Close()
+	err := w.file.Close()
+	w.file = nil
+	return err
 }
 
 // A reader reads the blocks of a file. It implements io.Reader and io.ByteReader.
@@ -215,7 +217,7 @@ const longestKey = 1 << 24
 func (r *reader) key(to []byte, length uint64) ([]byte, error) {
 	begin := len(to)
 	if length > longestKey {
-		return to, changed(r.file.Name(), offset(r.number*blockBytes))
+		return to, r.changed()
 	}
 	to = slices.Grow(to, int(length))[:begin+int(length)]
 	_, err := io.ReadFull(r, to[begin:])
@@ -225,10 +227,13 @@ func (r *reader) key(to []byte, length uint64) ([]byte, error) {
 // inside is an error in the middle of something, where the file does not end.
 func (r *reader) inside(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return changed(r.file.Name(), offset(r.number*blockBytes))
+		return r.changed()
 	}
 	return err
 }
+
+// changed says that what was read last does not make sense, or is not complete.
+func (r *reader) changed() error { return changed(r.file.Name(), offset((r.number-1)*blockBytes)) }
 
 // changed says that a file does not have what was written to it.
 func changed(path string, at int64) error {

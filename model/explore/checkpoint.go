@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -45,7 +46,7 @@ type CheckpointError struct{ Path, Reason string }
 
 func (e *CheckpointError) Error() string { return e.Path + ": " + e.Reason }
 
-// readCheckpoint reads the checkpoint of a directory; nil if the directory is empty.
+// readCheckpoint reads the checkpoint of a directory; nil if no exploration had one there.
 func readCheckpoint(dir, identity string) (*checkpoint, error) {
 	path := filepath.Join(dir, "checkpoint")
 	text, sealed, err := readSealed(path)
@@ -78,14 +79,16 @@ func (c *checkpoint) makesSense() bool {
 		c.Log.Written == recordBytes*int64(c.States) && (c.Failure == nil || c.Failure.State >= 0 && c.Failure.State < c.States)
 }
 
-// checkEmpty reports whether a directory has nothing but a lock.
+// checkEmpty is an error if a directory has other files than those that an exploration makes before
+// its first checkpoint. It may have ended before, as on a full disk; another one overwrites them.
 func checkEmpty(dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
+	before := []string{"lock", statesName, levelName(1), levelName(2), "checkpoint.new"}
 	for _, f := range files {
-		if f.Name() != "lock" {
+		if !slices.Contains(before, f.Name()) {
 			return &CheckpointError{dir, "has files, but no checkpoint"}
 		}
 	}

@@ -87,10 +87,10 @@ func TestDamagedFiles(t *testing.T) {
 				}
 				got, err := soon(t, copied, c.options)
 				switch {
-				case err != nil && strings.Contains(err.Error(), copied):
+				case err != nil && strings.Contains(err.Error(), copied) && strings.Count(err.Error(), "\n") == 0:
 					refused[entry.Name()]++
 				case err != nil:
-					t.Errorf("%s, %s %s: the error names no file: %v", name, entry.Name(), what, err)
+					t.Errorf("%s, %s %s: the error names no file, or has several lines: %v", name, entry.Name(), what, err)
 				case cmp.Diff(want, got) != "":
 					t.Errorf("%s, %s %s: a wrong result: %d states, %d edges, depth %d", name, entry.Name(), what, got.States, got.Edges, got.Depth)
 				}

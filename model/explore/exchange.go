@@ -23,7 +23,8 @@ import (
 //
 // Every file has its name only when it is complete. So a shard whose process ended goes on
 // from its last checkpoint, which is at the beginning of a level, and writes the files of
-// the level again, the same as before.
+// the level again. They may also have states that it sent in an earlier level, which it does
+// not remember; the other shards know these.
 
 // A Shard is one of Of shards: from 1 on. The zero value is the only one.
 type Shard struct{ Index, Of int }
