@@ -216,8 +216,8 @@ func TestAnnotationFields(t *testing.T) {
 			t.Errorf("annotation %d: %+v", i, a)
 		}
 	}
-	if a, b := pythonFloat(math.Inf(1)), pythonFloat(math.Inf(-1)); len(f.ExternalAnnotations) != 2 || a != "inf" || b != "-inf" {
-		t.Errorf("%d annotations, %s, %s", len(f.ExternalAnnotations), a, b)
+	if a, b, c := pythonFloat(math.Inf(1)), pythonFloat(math.Inf(-1)), pythonFloat(math.NaN()); len(f.ExternalAnnotations) != 2 || a != "inf" || b != "-inf" || c != "nan" {
+		t.Errorf("%d annotations, %s, %s, %s", len(f.ExternalAnnotations), a, b, c)
 	}
 }
 

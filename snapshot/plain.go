@@ -191,9 +191,9 @@ func (p *plain) scalar(v value) (string, bool) {
 	return p.string(v)
 }
 
-// pythonFloat is a float as Python prints it: 1.0, 1000000.0, 1e+16, inf.
+// pythonFloat is a float as Python prints it: 1.0, 1000000.0, 1e+16, inf, nan.
 func pythonFloat(f float64) string {
-	if math.IsInf(f, 0) {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(f, 'g', -1, 64), "+"))
 	}
 	const least, most = 1e-4, 1e16 // numbers outside of these have an exponent
