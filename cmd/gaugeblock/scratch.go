@@ -42,10 +42,15 @@ func scratch(pattern string, signals ...os.Signal) (dir string, remove func() er
 var endings = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
 // atSignal ends the process when one of the signals arrives, after a cleanup, with the status
-// that a shell reports for it. end stops listening; it does not return if a signal has arrived.
+// that a shell reports for it. Signals that the process was started to ignore stay ignored, as
+// SIGHUP under nohup. end stops listening; it does not return if a signal has arrived.
 func atSignal(cleanup func(), signals ...os.Signal) (end func()) {
 	caught, done, ended := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
-	signal.Notify(caught, signals...)
+	for _, s := range signals {
+		if !signal.Ignored(s) {
+			signal.Notify(caught, s)
+		}
+	}
 	go func() {
 		select {
 		case s := <-caught:

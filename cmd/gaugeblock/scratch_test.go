@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,7 +17,8 @@ import (
 // TestSignalEndsExamine: a signal ends the command, the program that it examines, though that hangs and
 // ignores signals, and nothing of either is left.
 func TestSignalEndsExamine(t *testing.T) {
-	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+	for sent, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		notIgnored(t, sent)
 		temporary, out := t.TempDir(), t.TempDir()
 		said := filepath.Join(t.TempDir(), "pid")
 		c := process("examine", "--out", out, "--patience", "10m", "--", "sh", "-c", `trap "" TERM INT HUP; echo $$ > "$0"; while :; do sleep 0.1; done`, said)
@@ -29,24 +31,56 @@ func TestSignalEndsExamine(t *testing.T) {
 			text, _ := os.ReadFile(said)
 			pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 		}
-		if err := c.Process.Signal(signal); err != nil {
+		if err := c.Process.Signal(sent); err != nil {
 			t.Fatal(err)
 		}
 		err := c.Wait()
 		if got := c.ProcessState.ExitCode(); got != want {
-			t.Errorf("%v: status %d, want %d: %v", signal, got, want, err)
+			t.Errorf("%v: status %d, want %d: %v", sent, got, want, err)
 		}
 		for _, dir := range []string{temporary, out} {
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-				t.Errorf("%v: left %v, %v", signal, left, err)
+				t.Errorf("%v: left %v, %v", sent, left, err)
 			}
 		}
 		for deadline := time.Now().Add(10 * time.Second); isRunning(pid); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Errorf("%v: process %d goes on", signal, pid)
+				t.Errorf("%v: process %d goes on", sent, pid)
 				syscall.Kill(pid, syscall.SIGKILL)
 			}
 		}
+	}
+}
+
+// notIgnored lets the processes that the test starts not ignore a signal, though this one may have
+// been started to ignore it.
+func notIgnored(t *testing.T, sent os.Signal) {
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, sent)
+	t.Cleanup(func() { signal.Stop(caught) })
+}
+
+// TestIgnoredSignal: a command that was started to ignore SIGHUP, as by nohup, goes on after it.
+func TestIgnoredSignal(t *testing.T) {
+	notIgnored(t, syscall.SIGTERM)
+	began := filepath.Join(t.TempDir(), "began")
+	c := process("examine", "--out", t.TempDir(), "--patience", "10m", "--", "sh", "-c", `echo > "$0"; exec sleep 600`, began)
+	c.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`}, c.Args...)
+	c.Path = "/bin/sh"
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(began); err == nil {
+			break
+		}
+	}
+	err := c.Process.Signal(syscall.SIGHUP)
+	time.Sleep(100 * time.Millisecond) // for the command to end, if it does
+	err = errors.Join(err, c.Process.Signal(syscall.SIGTERM))
+	_ = c.Wait()
+	if err != nil || c.ProcessState.ExitCode() != 143 {
+		t.Errorf("status %d, want 143: %v", c.ProcessState.ExitCode(), err)
 	}
 }
 

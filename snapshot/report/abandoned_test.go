@@ -32,7 +32,9 @@ func TestAbandoned(t *testing.T) {
 		if len(left) == 1 {
 			written++
 		}
-		<-done
+		if err := <-done; (err == nil) != (len(left) == 1) {
+			t.Fatalf("left: %v, and Write returned %v", left, err)
+		}
 		if after, err := os.ReadDir(dir); err != nil || len(after) != len(left) {
 			t.Fatalf("afterwards: %v, %v", after, err)
 		}

@@ -109,7 +109,10 @@ func (o *Output) Write(p *Page) error {
 	err = cmp.Or(err, file.Close())
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err == nil && !o.abandoned {
+	if o.abandoned {
+		err = cmp.Or(err, errAbandoned)
+	}
+	if err == nil {
 		err = os.Rename(file.Name(), o.target)
 	}
 	o.temporary = ""
@@ -120,8 +123,10 @@ func (o *Output) Write(p *Page) error {
 	return nil
 }
 
+var errAbandoned = errors.New("it was abandoned")
+
 // Abandon removes what is written of the page. It may be called at any time, and nothing is
-// written afterwards.
+// written afterwards: Write returns an error. What is no regular file is written on.
 func (o *Output) Abandon() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -134,7 +139,7 @@ func (o *Output) createTemporary() (*os.File, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.abandoned {
-		return nil, errors.New("it was abandoned")
+		return nil, errAbandoned
 	}
 	file, err := o.createBeside()
 	if err == nil {
