@@ -46,8 +46,8 @@ no state of the model can break, with the reason.
 A violation is printed with a shortest counterexample, as a trace that "gaugeblock
 replay" takes. Ctrl-C ends the exploration and prints what was explored. The exit status
 is 0 when there is no violation, 1 when there is one, 2 when the command line made no
-sense, 3 when the memory or the disk did not suffice, 130 after Ctrl-C. Some
-configurations show what upstream could do better: there a violation is expected.
+sense, 3 when the memory or the disk did not suffice, 130 after Ctrl-C or
+SIGTERM. Some configurations show what upstream could do better: there a violation is expected.
 
 --set explores larger bounds than TLC can. The states of these are best kept in a
 directory (--dir): each configuration has a folder there, and an exploration that ended
@@ -124,7 +124,7 @@ type explored struct {
 	EdgeSum   explore.Sum `json:"edge_sum"`
 	Seconds   float64     `json:"seconds"` // of this process
 	OK        bool        `json:"ok"`
-	Stopped   bool        `json:"stopped,omitempty"` // with Ctrl-C, before all states were explored
+	Stopped   bool        `json:"stopped,omitempty"` // with Ctrl-C or SIGTERM, before all states were explored
 
 	// Collision bounds the probability that two states were taken for one, if only
 	// fingerprints were kept.

@@ -17,9 +17,10 @@
 //
 // The exit status is 0 when everything was exact, 1 when something differed or is
 // not supported, 2 when the input or the command line made no sense, 3 when the memory or
-// the disk did not suffice for an exploration, and 130 when a search was ended with Ctrl-C or
-// SIGTERM. Another command that a signal ends leaves nothing of what it was about to write, and
-// has the status of a shell: 130, 143 after SIGTERM, 129 after SIGHUP.
+// the disk did not suffice for an exploration, and 130 when soak or explore was ended with Ctrl-C
+// or SIGTERM, or torch --edges with Ctrl-C. Another command that a signal ends leaves nothing of
+// what it was about to write, and has the status of a shell: 130 after Ctrl-C, 143 after SIGTERM,
+// 129 after SIGHUP.
 package main
 
 import (

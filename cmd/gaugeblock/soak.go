@@ -42,7 +42,7 @@ The last line of the output is a summary in JSON: operations, violations, labels
 seconds. A program with a violation is shortened and written to a trace, which
 "gaugeblock replay" takes. Ctrl-C ends the search and prints the summary. The exit
 status is 0 when there is no violation, 1 when there is one, 2 when the command line
-made no sense, 130 after Ctrl-C.
+made no sense, 130 after Ctrl-C or SIGTERM.
 
 Areas:` + areas.String()
 }
@@ -118,7 +118,7 @@ type soakSummary struct {
 	Labels     conformance.Coverage `json:"labels"`
 	Seconds    float64              `json:"seconds"`
 	NextSeed   uint64               `json:"next_seed"`         // for --seed: continues from this run
-	Stopped    bool                 `json:"stopped,omitempty"` // with Ctrl-C, before the end
+	Stopped    bool                 `json:"stopped,omitempty"` // with Ctrl-C or SIGTERM, before the end
 
 	Counterexamples []counterexample `json:"counterexamples,omitempty"`
 }

@@ -129,6 +129,17 @@ func (x *exchange) end() error {
 	return nil
 }
 
+// close closes the files for the other shards, if the level has not ended.
+func (x *exchange) close() (err error) {
+	if x == nil {
+		return nil
+	}
+	for i := range x.out {
+		err = errors.Join(err, x.out[i].close())
+	}
+	return err
+}
+
 // receive calls add for each step of a file from another shard.
 func (x *exchange) receive(from int, add func(by arrival, key, class []byte) error) (err error) {
 	name := x.stepsName(x.level, from, x.shard.Index)

@@ -88,7 +88,7 @@ func (e *exploration[S]) runIn(dir string) error {
 	if err == nil {
 		err = e.run()
 	}
-	return errors.Join(err, d.close())
+	return errors.Join(err, d.close(), e.exchange.close())
 }
 
 // checkMemory reports whether the memory suffices for another batch.

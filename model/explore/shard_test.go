@@ -2,7 +2,10 @@ package explore_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -44,6 +47,34 @@ func checkErrors(t interface{ Fatal(...any) }, errs []error) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestStoppedShardClosesFiles: a shard that is stopped in a level leaves no file open.
+func TestStoppedShardClosesFiles(t *testing.T) {
+	openIn := func(dir string) (files []string) {
+		for _, entry := range must(os.ReadDir("/proc/self/fd")) {
+			if path, err := os.Readlink(filepath.Join("/proc/self/fd", entry.Name())); err == nil && strings.HasPrefix(path, dir) {
+				files = append(files, path)
+			}
+		}
+		return files
+	}
+	sent := 0
+	for shard := 1; shard <= 3; shard++ { // one of them has the initial state
+		dir := t.TempDir()
+		_, err := explore.ExploreWith(cube{6}, explore.Options[[3]byte]{Stopped: func() bool {
+			for _, path := range openIn(dir) {
+				sent += strings.Count(path, "-to-")
+			}
+			return true
+		}}, explore.Resources{Dir: dir, Shard: explore.Shard{Index: shard, Of: 3}})
+		if left := openIn(dir); err != nil || len(left) > 0 {
+			t.Errorf("shard %d: %v, open: %v", shard, err, left)
+		}
+	}
+	if sent != 2 {
+		t.Errorf("%d files for other shards were open in the level", sent)
 	}
 }
 
