@@ -79,7 +79,7 @@ func (c *examineCommand) isOfLibrary() bool { return len(c.Subject) == 1 && isLi
 
 // Run examines, and prints what came of it.
 func (c *examineCommand) Run(env *environment) (err error) {
-	build, remove, err := scratch("gaugeblock-examine-", endings...)
+	build, remove, err := scratch("gaugeblock-examine-", always)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (c *reportCommand) Run(env *environment) error {
 	if out == nil {
 		return memoryreport.Write(env.page, page)
 	}
-	end := atSignal(out.Abandon, endings...)
+	end := atSignal(out.Abandon, always)
 	err = out.Write(page)
 	end()
 	if err != nil {

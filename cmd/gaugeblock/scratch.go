@@ -14,7 +14,7 @@ import (
 // scratch makes a directory for what a command builds, which is also that of all temporary files
 // until it is removed. If a signal ends the command before, the processes that it has started end
 // and the directory is removed as well.
-func scratch(pattern string, signals ...os.Signal) (dir string, remove func() error, err error) {
+func scratch(pattern string, ends func(os.Signal) bool) (dir string, remove func() error, err error) {
 	if dir, err = os.MkdirTemp("", pattern); err != nil {
 		return "", nil, err
 	}
@@ -26,7 +26,7 @@ func scratch(pattern string, signals ...os.Signal) (dir string, remove func() er
 	end := atSignal(func() {
 		killChildren(os.Getpid())
 		os.RemoveAll(dir)
-	}, signals...)
+	}, ends)
 	return dir, func() error {
 		end()
 		if was {
@@ -41,23 +41,32 @@ func scratch(pattern string, signals ...os.Signal) (dir string, remove func() er
 // endings are the signals that end a process unless it catches them.
 var endings = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
-// atSignal ends the process when one of the signals arrives, after a cleanup, with the status
-// that a shell reports for it. Signals that the process was started to ignore stay ignored, as
-// SIGHUP under nohup. end stops listening; it does not return if a signal has arrived.
-func atSignal(cleanup func(), signals ...os.Signal) (end func()) {
+// always says that each signal ends the process.
+func always(os.Signal) bool { return true }
+
+// atSignal ends the process when one of the endings arrives for which ends reports true, after a
+// cleanup, with the status that a shell reports for it. Signals that the process was started to
+// ignore stay ignored, as SIGHUP under nohup. end stops listening; it does not return if such a
+// signal has arrived.
+func atSignal(cleanup func(), ends func(os.Signal) bool) (end func()) {
 	caught, done, ended := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
-	for _, s := range signals {
+	for _, s := range endings {
 		if !signal.Ignored(s) {
 			signal.Notify(caught, s)
 		}
 	}
 	go func() {
-		select {
-		case s := <-caught:
-			cleanup()
-			os.Exit(128 + int(s.(syscall.Signal)))
-		case <-done:
-			close(ended)
+		for {
+			select {
+			case s := <-caught:
+				if ends(s) {
+					cleanup()
+					os.Exit(128 + int(s.(syscall.Signal)))
+				}
+			case <-done:
+				close(ended)
+				return
+			}
 		}
 	}()
 	return func() {

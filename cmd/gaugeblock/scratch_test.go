@@ -70,17 +70,38 @@ func TestIgnoredSignal(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(began); err == nil {
-			break
-		}
-	}
+	waitFor(began)
 	err := c.Process.Signal(syscall.SIGHUP)
 	time.Sleep(100 * time.Millisecond) // for the command to end, if it does
 	err = errors.Join(err, c.Process.Signal(syscall.SIGTERM))
 	_ = c.Wait()
 	if err != nil || c.ProcessState.ExitCode() != 143 {
 		t.Errorf("status %d, want 143: %v", c.ProcessState.ExitCode(), err)
+	}
+}
+
+// waitFor waits until there is a file, or for a minute.
+func waitFor(path string) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+	}
+}
+
+// TestSignalThatDoesNotEnd: a signal for another listener has no cleanup.
+func TestSignalThatDoesNotEnd(t *testing.T) {
+	asked := make(chan os.Signal, 1)
+	end := atSignal(func() { t.Error("cleanup") }, func(s os.Signal) bool { asked <- s; return false })
+	defer end()
+	for _, sent := range []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM} {
+		notIgnored(t, sent)
+		if err := syscall.Kill(os.Getpid(), sent); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-asked; got != sent {
+			t.Errorf("%v is %v", sent, got)
+		}
 	}
 }
 

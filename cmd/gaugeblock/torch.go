@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+	"sync/atomic"
 
 	"gaugeblock/tests/torch"
 	"gaugeblock/tests/torch/binary"
@@ -75,11 +77,10 @@ var buildTorch = binary.Build
 
 // Run searches, and prints what came of it.
 func (c *torchCommand) Run(env *environment) (err error) {
-	signals := endings
-	if c.Edges {
-		signals = endings[1:] // Ctrl-C ends after a configuration's part, with what was found
-	}
-	work, remove, err := scratch("gaugeblock-torch-", signals...)
+	var listens atomic.Bool // runEdges does: the first Ctrl-C ends it, with what was found
+	work, remove, err := scratch("gaugeblock-torch-", func(s os.Signal) bool {
+		return s != os.Interrupt || !listens.CompareAndSwap(true, false)
+	})
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func (c *torchCommand) Run(env *environment) (err error) {
 		return err
 	}
 	if c.Edges {
-		return c.runEdges(env, pytorch)
+		return c.runEdges(env, pytorch, &listens)
 	}
 	bar := newProgress(env.stderr, c.Ops, c.JSON)
 	bar.counting = "%d of %d operations"

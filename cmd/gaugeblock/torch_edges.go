@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/dustin/go-humanize"
 
@@ -16,20 +17,20 @@ import (
 )
 
 // runEdges is "gaugeblock torch --edges": one configuration after the other, with a line of
-// output when it is done.
-func (c *torchCommand) runEdges(env *environment, pytorch binary.Options) error {
+// output when it is done. listens is set when Ctrl-C ends it, and not the process.
+func (c *torchCommand) runEdges(env *environment, pytorch binary.Options, listens *atomic.Bool) error {
 	list, err := c.edgeConfigurations()
 	if err != nil {
 		return err
 	}
 	stopped, end := interruptible()
 	defer end()
+	listens.Store(true)
 	out := &checkedWriter{to: env.stdout}
 	taken, all, unexplained, unknown := 0, 0, 0, 0
 	for _, configuration := range list {
 		if stopped() {
-			env.status = statusInterrupted
-			return out.err
+			break
 		}
 		edges := 0
 		if m, err := tla.ReadManifest(configuration.Name); err == nil && m != nil {
@@ -50,10 +51,13 @@ func (c *torchCommand) runEdges(env *environment, pytorch binary.Options) error 
 			}
 			continue
 		}
-		printEdges(out, &report)
+		printEdges(out, &report, stopped())
 	}
-	if unexplained > 0 || unknown > 0 {
+	switch ended := stopped(); {
+	case unexplained > 0 || unknown > 0 && !ended:
 		env.status = statusDiffers
+	case ended:
+		env.status = statusInterrupted
 	}
 	if !c.JSON {
 		fmt.Fprintf(out, "%d of %d edges taken, %d differences unexplained\n", taken, all, unexplained)
@@ -74,7 +78,7 @@ func (c *torchCommand) edgeConfigurations() ([]tla.Configuration, error) {
 	return chosen, nil
 }
 
-func printEdges(w io.Writer, r *torch.EdgeReport) {
+func printEdges(w io.Writer, r *torch.EdgeReport, stopped bool) {
 	count := func(n int) string { return humanize.Comma(int64(n)) }
 	fmt.Fprintf(w, "%s: %s states, %s of %s edges, %s operations in %s walks, %.0f s\n", r.Configuration,
 		count(r.States), count(r.Taken), count(r.Edges), count(r.Operations), count(r.Walks), r.Seconds)
@@ -85,6 +89,10 @@ func printEdges(w io.Writer, r *torch.EdgeReport) {
 		fmt.Fprintf(w, "%8d  %s\n", r.Listed[row], row)
 	}
 	for _, why := range slices.Sorted(maps.Keys(r.NotTaken)) {
+		if why == "" && stopped {
+			fmt.Fprintf(w, "%8d  edges not taken before the end\n", r.NotTaken[why])
+			continue
+		}
 		fmt.Fprintf(w, "%8d  edges not taken: all ways to them lead through: %s\n", r.NotTaken[why], cmp.Or(why, "it is not known what"))
 	}
 	for _, f := range r.Unexplained {
