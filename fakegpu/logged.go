@@ -183,7 +183,14 @@ func (g *GPU) ReportRaces() {
 }
 
 // HazardCount is how many hazards there are in Hazards.
-func (g *GPU) HazardCount() int { return int(g.detector.count.Load()) }
+func (g *GPU) HazardCount() int {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if g.detector == nil {
+		return 0
+	}
+	return len(g.detector.found)
+}
 
 // WaitStream makes a stream wait for all that another one has been given, as by an event.
 // It does nothing, and says so, if one of the two is being captured.

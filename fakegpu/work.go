@@ -64,9 +64,7 @@ func (g *GPU) give(c call, s *stream, w work) error {
 	if s.idle() && g.schedule == nil {
 		s.given++
 		s.done++
-		if !g.noEffects {
-			g.run(&w)
-		}
+		g.run(&w)
 	} else {
 		s.push(item{work: w.clone()})
 	}
