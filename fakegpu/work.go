@@ -175,9 +175,14 @@ func (g *GPU) launch(l spec.Launch, compute func([]byte)) error {
 	if err != nil {
 		return err
 	}
+	return g.giveKernel(s, l, compute)
+}
+
+// giveKernel does so if the stream is found.
+func (g *GPU) giveKernel(s *stream, l spec.Launch, compute func([]byte)) error {
 	return g.give(callLaunch, s, work{
-		kind: workKernel, name: l.Name, device: l.Device, receive: compute,
-		reads: l.Reads, reader: l.Device, writes: l.Writes, writer: l.Device,
+		kind: workKernel, name: l.Name, device: s.device, receive: compute,
+		reads: l.Reads, reader: s.device, writes: l.Writes, writer: s.device,
 	})
 }
 
