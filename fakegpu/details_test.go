@@ -353,8 +353,20 @@ func TestWithoutEffects(t *testing.T) {
 		if unwritten := written[0] == 0xa5 && written[7] == 0xa5; unwritten == effects {
 			t.Errorf("effects %v: the memory holds %x", effects, written)
 		}
-		if called == 0 {
-			t.Errorf("effects %v: no function of the host's was called", effects)
+		if called != 2 {
+			t.Errorf("effects %v: %d functions of the host's were called, want 2", effects, called)
 		}
+	}
+}
+
+// TestHazardCount: nothing needs to have turned the detection of hazards on.
+func TestHazardCount(t *testing.T) {
+	g := New(Config{})
+	if n := g.HazardCount(); n != 0 {
+		t.Errorf("%d hazards before detection is on", n)
+	}
+	g.BeginLifetime(Lifetime{Range: spec.Range{Ptr: 512, Bytes: 512}})
+	if n := g.HazardCount(); n != 1 || n != len(g.Hazards()) {
+		t.Errorf("%d hazards, and %d are listed, want 1", n, len(g.Hazards()))
 	}
 }

@@ -3,7 +3,6 @@ package fakegpu
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/happensbefore"
@@ -57,7 +56,6 @@ type detector struct {
 	owners owners
 	uses   uses
 	found  []Hazard
-	count  atomic.Int32 // of those found, for who only asks whether there are more
 
 	claimed   []claim      // room for those of the present work
 	pairs     []pair       // reported already of the present work
@@ -89,7 +87,6 @@ func (g *GPU) detect() *detector {
 func (d *detector) report(h Hazard) {
 	if !d.full() {
 		d.found = append(d.found, h)
-		d.count.Add(1)
 	}
 }
 

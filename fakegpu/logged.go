@@ -102,7 +102,8 @@ func (s *space) mapped(p spec.Ptr, dev spec.Device) *area {
 // has been destroyed, it stands for whichever stream has its handle.
 type LoggedStream struct{ stream *stream }
 
-// LoggedStream finds the stream with a handle.
+// LoggedStream finds the stream with a handle; 0 is the legacy default stream of the device. Its errors
+// are those of Launch. What it returns with an error must not be used.
 func (g *GPU) LoggedStream(dev spec.Device, handle spec.Stream) (LoggedStream, error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
@@ -151,14 +152,14 @@ func (g *GPU) Allocated(l Lifetime, on LoggedStream) (known, reached happensbefo
 	return known, reached
 }
 
-// Freed does what EndLifetime does, for good.
+// Freed does what EndLifetime does; it cannot be undone.
 func (g *GPU) Freed(p spec.Ptr) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
 	g.detect().owners.byPtr.Delete(p)
 }
 
-// LaunchOn does what Launch does, on a stream of the log.
+// LaunchOn does what Launch does, on a stream of the log, whatever device and stream the launch names.
 func (g *GPU) LaunchOn(on LoggedStream, l spec.Launch) error {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
@@ -169,10 +170,7 @@ func (g *GPU) LaunchOn(on LoggedStream, l spec.Launch) error {
 	if err != nil {
 		return err
 	}
-	return g.give(callLaunch, s, work{
-		kind: workKernel, name: l.Name, device: l.Device,
-		reads: l.Reads, reader: l.Device, writes: l.Writes, writer: l.Device,
-	})
+	return g.giveKernel(s, l, nil)
 }
 
 // ReportRaces does what Config.Races does, from here on.
@@ -183,7 +181,14 @@ func (g *GPU) ReportRaces() {
 }
 
 // HazardCount is how many hazards there are in Hazards.
-func (g *GPU) HazardCount() int { return int(g.detector.count.Load()) }
+func (g *GPU) HazardCount() int {
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
+	if g.detector == nil {
+		return 0
+	}
+	return len(g.detector.found)
+}
 
 // WaitStream makes a stream wait for all that another one has been given, as by an event.
 // It does nothing, and says so, if one of the two is being captured.

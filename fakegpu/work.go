@@ -64,9 +64,7 @@ func (g *GPU) give(c call, s *stream, w work) error {
 	if s.idle() && g.schedule == nil {
 		s.given++
 		s.done++
-		if !g.noEffects {
-			g.run(&w)
-		}
+		g.run(&w)
 	} else {
 		s.push(item{work: w.clone()})
 	}
@@ -177,9 +175,14 @@ func (g *GPU) launch(l spec.Launch, compute func([]byte)) error {
 	if err != nil {
 		return err
 	}
+	return g.giveKernel(s, l, compute)
+}
+
+// giveKernel does so if the stream is found.
+func (g *GPU) giveKernel(s *stream, l spec.Launch, compute func([]byte)) error {
 	return g.give(callLaunch, s, work{
-		kind: workKernel, name: l.Name, device: l.Device, receive: compute,
-		reads: l.Reads, reader: l.Device, writes: l.Writes, writer: l.Device,
+		kind: workKernel, name: l.Name, device: s.device, receive: compute,
+		reads: l.Reads, reader: s.device, writes: l.Writes, writer: s.device,
 	})
 }
 

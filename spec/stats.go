@@ -193,7 +193,7 @@ func (s *DeviceStats) ResetAccumulated() {
 	}
 }
 
-// eachValue visits every statistic over time.
+// eachValue visits every statistic over time, in the order of eachStat, and makes no keys.
 func (s *DeviceStats) eachValue(visit func(*Stat)) {
 	for _, a := range s.Arrays() {
 		for t := range a.Array {
@@ -239,14 +239,7 @@ func (s *DeviceStats) Each(visit func(key string, value int64)) {
 		visit(keys[2], stat.Allocated)
 		visit(keys[3], stat.Freed)
 	}
-	for _, a := range s.Arrays() {
-		for t := range a.Array {
-			part(&a.Array[t])
-		}
-	}
-	for _, o := range s.Oversize() {
-		part(o.Stat)
-	}
+	s.eachValue(part)
 	for _, c := range s.Counters() {
 		visit(c.Name, *c.Value)
 	}

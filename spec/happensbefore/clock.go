@@ -151,15 +151,16 @@ func (c *Clock) hear(m moment, from *past, o *Order) {
 // heardOf reports whether a lane at a moment, and so all that it had heard of by then, is
 // known to be covered.
 func (c Clock) heardOf(m moment) bool {
-	switch {
-	case c.partial || c.later == nil || m.stamp == 0:
+	if c.partial || c.later == nil || m.stamp == 0 {
 		return false
-	case m.lane == c.own.lane && m.stamp <= c.own.stamp:
-	default:
+	}
+	if m.lane != c.own.lane || m.stamp > c.own.stamp {
 		if found, _ := c.later.find(m, fewSteps); !found {
 			return false
 		}
 	}
+	// The moment must be of the lane that has the number now, and not of an earlier one. This comes last:
+	// reading one of many lanes is a cache miss.
 	return c.later.order.lanes[m.lane].born < m.stamp
 }
 

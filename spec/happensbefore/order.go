@@ -104,10 +104,10 @@ type Lane struct {
 
 	number   int
 	stream   spec.DeviceStream
-	device   *device // nil: a lane of a graph, or of a host thread
-	released int     // see catchUp
-	born     stamp   // what the number had come to before
-	_        [16]byte
+	device   *device  // nil: a lane of a graph, or of a host thread
+	released int      // see catchUp
+	born     stamp    // what the number had come to before
+	_        [16]byte // so that Go puts lanes at multiples of 128
 }
 
 // Stream is the one that the lane was made for.

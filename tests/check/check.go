@@ -98,7 +98,7 @@ type checker struct {
 	gpu      *fakegpu.GPU
 	streams  streams
 	memory   memory
-	known    *happensbefore.Clock // what the thread knew that was given memory last
+	known    *happensbefore.Clock // what the thread that allocated last knew then; see shared
 	driver   driver
 	idle     *freeMemory // nil unless Options.NeedlessCalls
 	hazards  int         // that were added

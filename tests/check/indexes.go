@@ -2,9 +2,9 @@ package check
 
 import "gaugeblock/spec"
 
-// indexes is where each handle is in a list of different ones, by hash. A log with many streams names
-// them in any order, and what is looked at for each name is what lies far apart in memory: here that is
-// four bytes, and the handle itself. The zero value is of a list of no more than one.
+// indexes finds the index of a handle in a list of different handles. It is a hash table of indexes: each
+// search reads four bytes and the handle itself, which for a log that names many streams in any order
+// are few cache misses. The zero value is of a list of no more than one handle.
 type indexes struct {
 	places []int32 // indexes in the list, -1 where there is none; a power of two, at most half of them taken
 	shift  uint8   // of a hash, to a place

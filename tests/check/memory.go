@@ -33,7 +33,7 @@ type allocation struct {
 	ptr    spec.Ptr
 	bytes  uint64
 	device spec.Device
-	on     *given // the stream that it was allocated for
+	on     *given // the stream that it was allocated for; of another process's memory, the legacy default stream
 	line   int    // where it was allocated
 	freed  int    // and where it was freed
 	uses   *uses  // nil: no stream was recorded

@@ -96,6 +96,11 @@ func TestSmallLogs(t *testing.T) {
 			`{"op":"query_event","event":1,"complete":true}` + "\n" + `{"op":"free","id":1}` + "\n" +
 			`{"op":"malloc","id":2,"size":512,"addr":4096}` + "\n" + `{"op":"host_access","reads":[[2,0,0]]}` + "\n" + `{"op":"free","id":2}` + "\n" + `{"end":true}` + "\n",
 			[]string{noDriver}},
+		{"a number of opened memory is allocated with no bytes, and freed", header +
+			`{"op":"malloc","id":1,"size":512,"addr":4096}` + "\n" + `{"op":"share","id":1,"handle":0}` + "\n" +
+			`{"op":"open_shared","id":2,"handle":0}` + "\n" + `{"op":"malloc","id":2,"size":0}` + "\n" + `{"op":"free","id":2}` + "\n" +
+			`{"op":"free","id":1}` + "\n" + `{"end":true}` + "\n",
+			[]string{noWork, noDriver}},
 	})
 }
 

@@ -65,7 +65,7 @@ func (p *passedOn) take(r spec.Range, visit func(happensbefore.Clock)) {
 	}
 }
 
-// given: the present thread uses an allocation, so that it has been told of it.
+// givenTo: the present thread uses an allocation, so that it has been told of it.
 func (c *checker) givenTo(a *allocation) {
 	if a.thread != c.op.Thread && a.known != nil {
 		c.gpu.See(*a.known)

@@ -34,7 +34,7 @@ var treatments = [...]treatment{
 	}},
 	trace.MemoryShares: {do: func(*checker, *trace.Op) error { return nil }}, // it stays the program's
 	trace.MemoryOpens: {do: func(c *checker, op *trace.Op) error {
-		c.memory.name(&allocation{id: op.ID, opened: true, line: op.Line})
+		c.memory.name(&allocation{id: op.ID, device: op.Device, on: c.legacyStream(op.Device), opened: true, line: op.Line})
 		return nil
 	}},
 	trace.MemoryCloses: {do: func(c *checker, op *trace.Op) error {

@@ -59,7 +59,7 @@ type allocation struct {
 // trace has no limit, whatever its settings say: the recorder took it away.
 func newMachine(file string, h *trace.Header, newAllocator Factory, hardware Hardware, around Around) (*machine, error) {
 	m := &machine{
-		file: file, header: h, tolerance: toleranceOf(h), expandable: namesExpandable(h.Settings),
+		file: file, header: h, tolerance: toleranceOf(h), expandable: NamesExpandable(h.Settings),
 		streams:     map[spec.Stream]spec.Device{},
 		allocations: map[int64]allocation{},
 		marks:       map[int]mark{},

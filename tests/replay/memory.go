@@ -108,7 +108,7 @@ func (m *machine) setMemoryFraction(op *trace.Op) error {
 }
 
 func (m *machine) configure(op *trace.Op) error {
-	m.expandable = m.expandable || namesExpandable(op.Settings)
+	m.expandable = m.expandable || NamesExpandable(op.Settings)
 	return m.allocator.(spec.Configurer).Configure(op.Settings)
 }
 
@@ -125,8 +125,8 @@ func (m *machine) enable(op *trace.Op) error {
 	return nil
 }
 
-// namesExpandable reports whether settings may turn expandable segments on.
-func namesExpandable(settings string) bool { return strings.Contains(settings, "expandable_segments") }
+// NamesExpandable reports whether settings may turn expandable segments on.
+func NamesExpandable(settings string) bool { return strings.Contains(settings, "expandable_segments") }
 
 // needMemoryCallback registers a function that, when first asked, frees the
 // operation's allocations.

@@ -2,7 +2,6 @@ package torch
 
 import (
 	"slices"
-	"strings"
 
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
@@ -74,7 +73,7 @@ func before(o *Outcome) (*moment, error) {
 	}
 	m := &moment{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
 	m.facts = newFacts()
-	m.facts.expandable = namesExpandable(o.Header.Settings)
+	m.facts.expandable = replay.NamesExpandable(o.Header.Settings)
 	if m.config, err = settings.Parse(o.Header.Settings, spec.DefaultGeometry()); err != nil {
 		return nil, err
 	}
@@ -119,9 +118,6 @@ func before(o *Outcome) (*moment, error) {
 	m.before, err = player.Allocator().Snapshot()
 	return m, err
 }
-
-// namesExpandable reports whether settings may turn expandable segments on.
-func namesExpandable(settings string) bool { return strings.Contains(settings, "expandable_segments") }
 
 // heldDefaults are the devices whose default streams are held.
 func heldDefaults(g *fakegpu.GPU) (held [fakegpu.MaxDevices]bool) {
@@ -209,7 +205,7 @@ func (m *moment) follow(op *trace.Op, out *replay.Performed, g *fakegpu.GPU) {
 	case trace.OpCaptureEnd:
 		f.captures--
 	case trace.OpConfigure:
-		f.expandable = f.expandable || namesExpandable(op.Settings)
+		f.expandable = f.expandable || replay.NamesExpandable(op.Settings)
 		if c, err := settings.Apply(m.config, op.Settings, spec.DefaultGeometry()); err == nil {
 			m.config = c
 		}
