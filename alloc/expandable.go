@@ -65,7 +65,7 @@ func (d *device) reserveExpandableLocked(stream spec.Stream, kind spec.PoolKind)
 	if err := x.reserve("malloc"); err != nil {
 		return x, err
 	}
-	return x, d.checkSegmentLocked(spec.Range{Ptr: x.base, Bytes: x.size()})
+	return x, d.checkSegmentLocked(spec.Range{Ptr: x.base, Bytes: x.size()}, d.geometry.MinBlock)
 }
 
 // reserve reserves the addresses.
@@ -73,7 +73,7 @@ func (x *expandableSegment) reserve(op string) (err error) {
 	if x.base, err = x.memory.ReserveAddress(x.device.id, x.size()); err != nil {
 		return fmt.Errorf("reserving %d bytes of addresses: %w", x.size(), err)
 	}
-	return x.device.checkRange(op, spec.Range{Ptr: x.base, Bytes: x.size()})
+	return checkRange(op, spec.Range{Ptr: x.base, Bytes: x.size()}, x.device.geometry.MinBlock)
 }
 
 // size is the length of the reserved range in bytes.

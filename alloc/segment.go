@@ -83,7 +83,7 @@ func (d *device) allocBlockLocked(params *allocParams) (*block, error) {
 	case err != nil:
 		return nil, fmt.Errorf("obtaining a segment of %d bytes: %w", params.segmentSize, err)
 	}
-	if err := d.checkSegmentLocked(spec.Range{Ptr: ptr, Bytes: params.segmentSize}); err != nil {
+	if err := d.checkSegmentLocked(spec.Range{Ptr: ptr, Bytes: params.segmentSize}, d.geometry.MinBlock); err != nil {
 		return nil, err
 	}
 	return d.addDriverSegmentLocked(params, ptr), nil
@@ -91,8 +91,9 @@ func (d *device) allocBlockLocked(params *allocParams) (*block, error) {
 
 // checkSegmentLocked tests what the driver, or a pool's own allocator, has returned. (Upstream
 // trusts it.) A range that is refused is not returned to it: it may be memory that is in use.
-func (d *device) checkSegmentLocked(r spec.Range) error {
-	if err := d.checkRange("malloc", r); err != nil {
+// The alignment is in bytes.
+func (d *device) checkSegmentLocked(r spec.Range, alignment uint64) error {
+	if err := checkRange("malloc", r, alignment); err != nil {
 		return err
 	}
 	at, found := slices.BinarySearchFunc(d.segments, r.Ptr, compareBase)
@@ -107,11 +108,15 @@ func (d *device) checkSegmentLocked(r spec.Range) error {
 	return nil
 }
 
+// driverAlignment is what addresses of the driver's memory are multiples of, in bytes: CUDA promises 256. A segment is
+// divided into blocks, and must be aligned as they are.
+func (d *device) driverAlignment() uint64 { return min(256, d.geometry.MinBlock) }
+
 // checkRange tests whether a range can be memory at all.
-func (d *device) checkRange(op string, r spec.Range) error {
+func checkRange(op string, r spec.Range, alignment uint64) error {
 	switch {
-	case r.Ptr == 0 || uint64(r.Ptr)%d.geometry.MinBlock != 0:
-		return refused(op, r, fmt.Sprintf("which is no multiple of %d", d.geometry.MinBlock))
+	case r.Ptr == 0 || uint64(r.Ptr)%alignment != 0:
+		return refused(op, r, fmt.Sprintf("which is no multiple of %d", alignment))
 	case r.End() < r.Ptr:
 		return refused(op, r, "whose end is no address")
 	}

@@ -170,7 +170,7 @@ func (d *device) openHandle(sharing spec.MemorySharing, handle []byte) (*openedH
 		if err != nil {
 			return nil, fmt.Errorf("opening another process's segment: %w", err)
 		}
-		if err := d.checkRange("open_handle", spec.Range{Ptr: base}); err != nil {
+		if err := checkRange("open_handle", spec.Range{Ptr: base}, d.driverAlignment()); err != nil {
 			return nil, err
 		}
 		return &openedHandle{base: base}, nil

@@ -34,7 +34,7 @@ func (u *uncached) malloc(d *device, bytes uint64) (spec.Ptr, error) {
 func (u *uncached) add(d *device, r spec.Range) error {
 	d.mu.Lock()
 	defer d.unlock()
-	if err := d.checkSegmentLocked(r); err != nil {
+	if err := d.checkSegmentLocked(r, d.driverAlignment()); err != nil {
 		return err
 	}
 	u.used.Store(true)

@@ -105,7 +105,7 @@ func (d oddDriver) OpenMemory(spec.Device, []byte) (spec.Ptr, error) { return d.
 
 // TestOddUncachedMemory: what cannot be memory is refused, and is no pointer of the allocator.
 func TestOddUncachedMemory(t *testing.T) {
-	for _, odd := range []spec.Ptr{0, 1, 511, math.MaxUint64 - 511} {
+	for _, odd := range []spec.Ptr{0, 1, 255, 512 + 128, math.MaxUint64 - 511} {
 		a, err := alloc.New(oddDriver{fakegpu.New(fakegpu.Config{}), odd}, alloc.Options{Uncached: true})
 		must(t, err)
 		p, err := a.Malloc(spec.Request{Bytes: 1024})
@@ -117,6 +117,11 @@ func TestOddUncachedMemory(t *testing.T) {
 			wantError[*spec.InvalidPointerError](t, a.Free(odd), "free")
 		}
 	}
+	a, err := alloc.New(oddDriver{fakegpu.New(fakegpu.Config{}), 256}, alloc.Options{Uncached: true})
+	must(t, err)
+	if p := mustMalloc(t, a, 0, 1024); p != 256 {
+		t.Errorf("what is aligned as CUDA promises is at %v, want 256", p)
+	}
 }
 
 // TestOddOpenedMemory: an address at which another process's segment cannot be is refused.
@@ -124,7 +129,7 @@ func TestOddOpenedMemory(t *testing.T) {
 	machine := fakegpu.NewMachine(fakegpu.Config{})
 	sender := newAllocator(t, machine.NewProcess(), "")
 	h := share(t, sender, mustMalloc(t, sender, 0, mib))
-	for _, odd := range []spec.Ptr{0, 1, 511} {
+	for _, odd := range []spec.Ptr{0, 1, 255, 512 + 128} {
 		receiver := newAllocator(t, oddDriver{machine.NewProcess(), odd}, "")
 		_, err := receiver.OpenHandle(0, h.Handle)
 		wantError[*spec.InvalidArgumentError](t, err, "open_handle: obtained 0 bytes at "+odd.String())
