@@ -149,8 +149,9 @@ func (d *device) newBlockLocked(s *segment, ptr spec.Ptr, size uint64) *block {
 	return b
 }
 
-// spareBlockLocked is the struct of a new block, all of which is to be set but for rare. It is one that recycleBlockLocked has
-// kept, if there is one: splits and new segments need structs, merges and released segments leave them.
+// spareBlockLocked is the struct of a new block. All of its fields but rare are to be set. It is one that
+// recycleBlockLocked has kept, if there is one: splits and new segments need structs, merges and
+// released segments leave them.
 func (d *device) spareBlockLocked() *block {
 	if d.spareBlocks == nil {
 		d.makeSpareBlocksLocked()
