@@ -58,6 +58,9 @@ func writeManyStreams(t *testing.T, file string, streams int) {
 // TestMemoryIsBounded: the peak of the memory of a process is little above --max-memory, though it is
 // looked at only after a collection of garbage; docs/testing.md has more of it.
 func TestMemoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector takes memory of its own")
+	}
 	const limit, above = 32 << 20, 64 << 20
 	for command, streams := range map[string]int{"check": 40_000, "replay": 20_000, "whatif": 8_000} {
 		file := filepath.Join(t.TempDir(), "streams.jsonl")
