@@ -18,25 +18,25 @@ lint:
 	$(GO) tool staticcheck ./...
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
 
-# "go test ./...", which moreover fails if a test is skipped that tests/suites/skips/skips.txt
+# "go test ./...", which moreover fails if a test is skipped that tests/skips/skips.txt
 # does not expect.
 test:
-	@set -o pipefail; $(GO) test -json ./... | $(GO) run ./tests/suites/skips
+	@set -o pipefail; $(GO) test -json ./... | $(GO) run ./tests/skips
 
 race:
-	@set -o pipefail; $(GO) test -race -short -json ./... | $(GO) run ./tests/suites/skips -short
+	@set -o pipefail; $(GO) test -race -short -json ./... | $(GO) run ./tests/skips -short
 
 ci: build vet lint test race
 
 # Replays what a real GPU did.
 replay:
-	$(GO) run ./cmd/gaugeblock replay tests/suites/golden/testdata
+	$(GO) run ./cmd/gaugeblock replay tests/golden/testdata
 
 # The hot paths on the fake device. COUNT and TIME are for benchstat's sake.
 COUNT ?= 5
 TIME ?= 1s
 bench:
-	$(GO) test ./tests/suites/bench -run '^$$' -bench . -count $(COUNT) -benchtime $(TIME)
+	$(GO) test ./tests/bench -run '^$$' -bench . -count $(COUNT) -benchtime $(TIME)
 
 # The same beside PyTorch's own allocator, in one process: the libraries of ../shared/torch,
 # or of the directory TORCH. It needs a C and a C++ compiler. docs/benchmarks.md has results.
@@ -44,7 +44,7 @@ RUNS ?= 9
 TORCH ?=
 .PHONY: bench-torch
 bench-torch:
-	CGO_ENABLED=1 $(GO) run ./tests/torch/bench -runs $(RUNS) -torch "$(TORCH)"
+	CGO_ENABLED=1 $(GO) run ./tools/torch/bench -runs $(RUNS) -torch "$(TORCH)"
 
 # Each fuzz target for a while.
 FUZZTIME ?= 1m
@@ -53,18 +53,18 @@ fuzz:
 	$(GO) test ./spec/trace -run '^$$' -fuzz FuzzTraceReader -fuzztime $(FUZZTIME)
 	$(GO) test ./snapshot -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZTIME)
 	$(GO) test ./snapshot -run '^$$' -fuzz FuzzPickle -fuzztime $(FUZZTIME)
-	$(GO) test ./tests/suites/property -run '^$$' -fuzz FuzzPrograms -fuzztime $(FUZZTIME) -fuzzminimizetime 1x
+	$(GO) test ./tests/property -run '^$$' -fuzz FuzzPrograms -fuzztime $(FUZZTIME) -fuzzminimizetime 1x
 	$(GO) test ./model/tlc -run '^$$' -fuzz FuzzCanonicalState -fuzztime $(FUZZTIME)
-	$(GO) test ./tests/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
+	$(GO) test ./tools/check -run '^$$' -fuzz FuzzReader -fuzztime $(FUZZTIME)
 
-# Slow searches: every broken allocator of tests/suites/broken from five seeds, every rule of
-# tests/suites/graphtree, RMM's bugs, every locking mistake and every lock that is left out, and
-# thousands of programs under the scheduler of tests/suites/linearizability. "make test" has a
+# Slow searches: every broken allocator of tests/broken from five seeds, every rule of
+# tests/graphtree, RMM's bugs, every locking mistake and every lock that is left out, and
+# thousands of programs under the scheduler of tests/linearizability. "make test" has a
 # sample of most.
 .PHONY: search mutants locks
 search:
-	$(GO) test ./tests/suites/broken ./tests/suites/graphtree ./tests/zoo -v -count 1 -timeout 2h -run 'TestFound|TestRules|TestZoo' -args -search
-	$(GO) test ./tests/suites/linearizability/interleave -v -count 1 -timeout 2h -args -search
+	$(GO) test ./tests/broken ./tests/graphtree ./tools/zoo -v -count 1 -timeout 2h -run 'TestFound|TestRules|TestZoo' -args -search
+	$(GO) test ./tests/linearizability/interleave -v -count 1 -timeout 2h -args -search
 
 # Small changes of the source, one at a time, which a test must notice: N of each folder, or of
 # DIRS, chosen by SEED. docs/testing.md has what survives, and why.
@@ -72,53 +72,53 @@ SEED ?= 1
 N ?= 50
 DIRS ?=
 mutants:
-	$(GO) run ./tests/suites/mutants -seed $(SEED) -n $(N) $(DIRS)
+	$(GO) run ./tests/mutants -seed $(SEED) -n $(N) $(DIRS)
 
 # Each lock of alloc/ is left out, and a test under the race detector must notice.
 locks:
-	$(GO) run ./tests/suites/mutants -kinds lock -race -n 0 alloc
+	$(GO) run ./tests/mutants -kinds lock -race -n 0 alloc
 
 # The processor time that the tests of each package take, with BUSY loops beside them.
 BUSY ?= 0
 .PHONY: times
 times:
-	$(GO) run ./tests/suites/times -busy $(BUSY) ./...
+	$(GO) run ./tests/cputime -busy $(BUSY) ./...
 
 # TLC looks at every configuration of tla/ and says what there is (tla/manifests). Needs
 # Java, and a tla2tools.jar of the TLA+ project; tla/README.md says where to get it.
 # NAMES are those of some configurations; without, all.
 tla:
-	$(GO) run ./tests/suites/tla/manifest -tools "$(TLA2TOOLS)" $(NAMES)
+	$(GO) run ./tests/tla/manifest -tools "$(TLA2TOOLS)" $(NAMES)
 
-# TLC looks at the specification with each of the mistakes of tests/suites/tla/mutants.
+# TLC looks at the specification with each of the mistakes of tests/tla/mutants.
 tla-mutants:
-	$(GO) run ./tests/suites/tla/mutants -tools "$(TLA2TOOLS)" $(NAMES)
+	$(GO) run ./tests/tla/mutants -tools "$(TLA2TOOLS)" $(NAMES)
 
 # The same for tla/upstream: what PyTorch does where the reference deviates.
 .PHONY: tla-upstream
 tla-upstream:
-	$(GO) run ./tests/suites/tla/manifest -tools "$(TLA2TOOLS)" -upstream $(NAMES)
+	$(GO) run ./tests/tla/manifest -tools "$(TLA2TOOLS)" -upstream $(NAMES)
 
 # TLC follows a history of a program on the reference: HISTORY, or that of a random program.
 HISTORY ?=
 tla-trace:
 	@file="$(HISTORY)"; if [ -z "$$file" ]; then \
-		file=$$(mktemp); $(GO) test ./tests/suites/tla/history -count 1 -run TestHistories -history "$$file"; \
-	fi; $(GO) run ./tests/suites/tla/trace -tools "$(TLA2TOOLS)" "$$file"
+		file=$$(mktemp); $(GO) test ./tests/tla/history -count 1 -run TestHistories -history "$$file"; \
+	fi; $(GO) run ./tests/tla/trace -tools "$(TLA2TOOLS)" "$$file"
 
 # The Go model is compared with all manifests, also those that are too large for "make test".
 tla-check:
-	$(GO) test ./tests/suites/tla -count 1 -timeout 1h -v -run TestEquality -all
+	$(GO) test ./tests/tla -count 1 -timeout 1h -v -run TestEquality -all
 
 # The code takes every step of large graphs: those of NAMES.
 steps: NAMES ?= pools_expandable checkpoint_expandable
 steps:
-	$(GO) test ./tests/suites/refinement -count 1 -timeout 1h -v -run TestEveryStepIsTaken -large "$(NAMES)"
+	$(GO) test ./internal/refinement -count 1 -timeout 1h -v -run TestEveryStepIsTaken -large "$(NAMES)"
 
 # Which branches of the model the configurations take, the large ones too.
 .PHONY: steps branches
 branches:
-	$(GO) test ./tests/suites/tla/branches -count 1 -timeout 1h -v -run TestBranches -all
+	$(GO) test ./tests/tla/branches -count 1 -timeout 1h -v -run TestBranches -all
 
 # The invariants of the core are shown to be inductive, at all bounds: docs/verification.md.
 .PHONY: induction
@@ -138,14 +138,14 @@ BUILD ?= build
 .PHONY: gpu-suite pluggable gpu-run torch-check
 gpu-suite:
 	mkdir -p $(BUILD)
-	CGO_ENABLED=1 $(GO) test -c -trimpath -ldflags "-s -w" -o $(BUILD)/gpu.test ./tests/suites/gpu
+	CGO_ENABLED=1 $(GO) test -c -trimpath -ldflags "-s -w" -o $(BUILD)/gpu.test ./tests/gpu
 
 pluggable:
 	mkdir -p $(BUILD)
 	CGO_ENABLED=1 $(GO) build -buildmode=c-shared -trimpath -ldflags "-s -w" -o $(BUILD)/libgaugeblock.so ./cudaimpl/pluggable/libgaugeblock
 	rm $(BUILD)/libgaugeblock.h # gaugeblock.h of the sources is the one for people
 	$(CXX) -O2 -Wall -Wextra -shared -fPIC -o $(BUILD)/libgaugeblock_torch.so cudaimpl/pluggable/libgaugeblock/shim/torch.cc -L$(BUILD) -lgaugeblock -Wl,--disable-new-dtags,-rpath,'$$ORIGIN'
-	$(CXX) -O2 -Wall -Wextra -o $(BUILD)/entrybench tests/suites/gpu/entrybench/entrybench.cc -ldl
+	$(CXX) -O2 -Wall -Wextra -o $(BUILD)/entrybench tests/gpu/entrybench/entrybench.cc -ldl
 
 # The fake GPU as CUDA's libraries, in BUILD/fake-cuda: docs/fake-cuda.md.
 .PHONY: fake-cuda
@@ -158,23 +158,23 @@ SRC ?= ../shared/foreign
 ONLY ?=
 .PHONY: foreign zoo
 foreign:
-	$(GO) run ./tests/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)"
+	$(GO) run ./tools/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)"
 
 # RMM's own tests of its pool and its arena, on the fake GPU.
 .PHONY: rmm-gtests
 rmm-gtests:
-	$(GO) run ./tests/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only '^rmm-head-gtests$$'
+	$(GO) run ./tools/foreign/build -src "$(SRC)" -to $(BUILD)/foreign -only '^rmm-head-gtests$$'
 	GAUGEBLOCK_CUDA_HAZARDS=off $(BUILD)/foreign/rmm-head-gtests
 
 # The fixed versions alone, for OPERATIONS each: what is found there is a false alarm.
 OPERATIONS ?= 500000
 .PHONY: zoo-fixes
 zoo-fixes:
-	$(GO) run ./tests/zoo/run -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)" -fixes $(OPERATIONS)
+	$(GO) run ./tools/zoo/run -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)" -fixes $(OPERATIONS)
 
 # Their real bugs, before and after the fix: the table of docs/zoo.md.
 zoo:
-	$(GO) run ./tests/zoo/run -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)"
+	$(GO) run ./tools/zoo/run -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)"
 
 # On the GPU machine, with what the two targets above have built in BUILD; no Go is needed
 # there. torch-check needs PyTorch 2.11.
@@ -187,4 +187,4 @@ gpu-run:
 	grep '"failed": \[\]' $(RESULTS)/summary.json
 
 torch-check:
-	python3 tests/suites/gpu/torch_check.py all --lib $(BUILD) --out $(RESULTS) --record snapshot/record
+	python3 tests/gpu/torch_check.py all --lib $(BUILD) --out $(RESULTS) --record snapshot/record

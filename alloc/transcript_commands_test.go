@@ -7,8 +7,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"gaugeblock/internal/sizes"
 	"gaugeblock/spec"
-	"gaugeblock/tests/suites/sizes"
 )
 
 // command does something, to the allocator or to the device.

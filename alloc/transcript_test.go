@@ -10,9 +10,9 @@ import (
 
 	"gaugeblock/alloc"
 	"gaugeblock/fakegpu"
+	"gaugeblock/internal/sizes"
 	"gaugeblock/spec"
 	"gaugeblock/spec/invariant"
-	"gaugeblock/tests/suites/sizes"
 )
 
 // TestTranscripts runs the conversations in testdata: each file shows a rule of the

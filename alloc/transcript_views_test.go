@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gaugeblock/internal/sizes"
 	"gaugeblock/spec"
-	"gaugeblock/tests/suites/sizes"
 )
 
 // views show the state, by name.

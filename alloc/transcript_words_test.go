@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"gaugeblock/internal/sizes"
 	"gaugeblock/spec"
-	"gaugeblock/tests/suites/sizes"
 )
 
 // name is an address in terms of the segments. The latest segment there counts: an

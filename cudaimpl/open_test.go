@@ -8,7 +8,7 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestOpen: a machine has a GPU to work with, or is told why not. tests/suites/gpu has the
+// TestOpen: a machine has a GPU to work with, or is told why not. tests/gpu has the
 // rest of the tests of this package, since they are the same for the fake device.
 func TestOpen(t *testing.T) {
 	gpu, err := cudaimpl.Open()

@@ -8,7 +8,7 @@ import (
 )
 
 // An allocator gives memory out again while another stream is still reading it. Here
-// the allocator is a comment; tests/suites/watch makes the calls for a real one.
+// the allocator is a comment; tests/earlyreuse makes the calls for a real one.
 func ExampleGPU_Hazards() {
 	g := fakegpu.New(fakegpu.Config{})
 	memory, _ := g.Malloc(0, 2*spec.MiB)

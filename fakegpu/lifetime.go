@@ -11,7 +11,7 @@ import (
 // Lifetimes. An allocator caches memory of the driver and allocates it for one owner
 // after another; the device sees nothing of that. So whoever stands between the
 // program and the allocator says it: BeginLifetime when Malloc returns, EndLifetime
-// before Free is called (tests/suites/watch does both).
+// before Free is called (tests/earlyreuse does both).
 //
 // Saying so about any byte of a piece of the driver's memory, or of a reserved
 // range, makes all of it managed: from then on nobody may touch bytes of it that

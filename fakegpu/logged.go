@@ -5,7 +5,7 @@ import (
 	"gaugeblock/spec/happensbefore"
 )
 
-// For whoever does again what a log says: tests/check. A log says what became of the
+// For whoever does again what a log says: tools/check. A log says what became of the
 // calls, and where it says so; nothing here is a call of the driver.
 
 // At says that the calls from here on are made by a host thread, and are in a line of a

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"gaugeblock/fakegpu"
+	"gaugeblock/internal/checkout"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tests/suites/golden"
 )
 
 // TestScriptOnRecordings makes the driver requests that recorded runs made, in
@@ -18,7 +18,7 @@ import (
 // recorded address. Where the recording has them, the free bytes that the driver
 // told after a refusal must be right as well.
 func TestScriptOnRecordings(t *testing.T) {
-	files, err := golden.All()
+	files, err := checkout.AllTraces()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gaugeblock/internal/checkout"
 	"gaugeblock/model"
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tests/suites/golden"
 )
 
 // The model must do what PyTorch's allocator does. Here it is compared with recordings of
@@ -26,9 +26,9 @@ import (
 // segments that were allocated and released are those of the recordings after every
 // operation.
 func TestGolden(t *testing.T) {
-	list := golden.All
+	list := checkout.AllTraces
 	if testing.Short() {
-		list = golden.Own
+		list = checkout.OwnTraces
 	}
 	files, err := list()
 	if err != nil {

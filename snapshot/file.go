@@ -25,8 +25,8 @@ package snapshot
 import (
 	"fmt"
 
+	"gaugeblock/internal/quote"
 	"gaugeblock/spec"
-	"gaugeblock/spec/quote"
 )
 
 // File is the contents of a snapshot file. It never changes, and equal call stacks are

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"gaugeblock/internal/checkout"
 	"gaugeblock/spec"
-	"gaugeblock/tests/suites/golden"
 )
 
 func TestStat(t *testing.T) {
@@ -215,7 +215,7 @@ func TestStatsKeysAsPyTorch(t *testing.T) {
 
 // recordedStats gives the nested figures on the last line of a recorded trace.
 func recordedStats(t *testing.T) map[string]any {
-	files, err := golden.Own()
+	files, err := checkout.OwnTraces()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,9 @@ import (
 	"io"
 	"runtime"
 
-	"gaugeblock/tests/check"
-	"gaugeblock/tests/reference"
-	"gaugeblock/tests/replay"
+	"gaugeblock/tools/check"
+	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // checkCommand is "gaugeblock check".

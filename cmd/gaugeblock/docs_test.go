@@ -18,7 +18,7 @@ var notRun = map[string]string{
 	"go run ./cmd/gaugeblock torch --edges --config core --config streams":                                 "needs PyTorch, and minutes; TestEveryEdge runs a small configuration",
 	"go run ./cmd/gaugeblock torch --edges --workers 2":                                                    "needs PyTorch, and hours; TestEveryEdge runs a small configuration",
 	"go run ./cmd/gaugeblock torch --ops 1000000":                                                          "needs PyTorch; TestTorch runs the command",
-	"go run ./cmd/gaugeblock examine libyours.so":                                                          "needs an allocator; tests/examine examines several",
+	"go run ./cmd/gaugeblock examine libyours.so":                                                          "needs an allocator; tools/examine examines several",
 	"go run ./cmd/gaugeblock torch --torch other/lib/python3*/site-packages/torch --ops 1000000":           "needs another PyTorch; TestTorch runs the command",
 }
 
@@ -134,7 +134,7 @@ func documentsFolder(t *testing.T, root string) string {
 		}
 	}
 	snapshots := filepath.Join(root, "snapshot", "whatif", "testdata", "snapshots")
-	golden := filepath.Join(root, "tests", "suites", "golden", "testdata", "checkpoint-1302.jsonl.gz")
+	golden := filepath.Join(root, "tests", "golden", "testdata", "checkpoint-1302.jsonl.gz")
 	for name, from := range map[string]string{
 		"snapshot.pickle":        filepath.Join(snapshots, "gpt_oom7.default.limit.pickle.gz"),
 		"before.pickle":          filepath.Join(snapshots, "gpt_oom7.default.nolimit.pickle.gz"),
@@ -184,7 +184,7 @@ func runDocumented(t *testing.T, document, command string) {
 	line := strings.TrimPrefix(strings.TrimPrefix(command, "go run ./cmd/gaugeblock"), "gaugeblock")
 	line = operations.ReplaceAllString(line, "--ops 900")
 	line, _, _ = strings.Cut(line, " > ")
-	line = strings.ReplaceAll(line, "/tmp/found", "tests/suites/golden/testdata/basic-1000.jsonl.gz")
+	line = strings.ReplaceAll(line, "/tmp/found", "tests/golden/testdata/basic-1000.jsonl.gz")
 	line = strings.TrimSuffix(strings.TrimSpace(line), "...")
 	var args []string
 	for _, word := range strings.Fields(line) {

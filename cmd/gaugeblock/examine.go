@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"gaugeblock/tests/conformance"
-	"gaugeblock/tests/examine"
+	"gaugeblock/conformance"
+	"gaugeblock/tools/examine"
 )
 
 // examineCommand is "gaugeblock examine".

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"gaugeblock/tests/examine"
+	"gaugeblock/tools/examine"
 )
 
 // runExamine runs the command; the test is skipped where nothing can be examined.
@@ -28,7 +28,7 @@ func TestExamine(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no python3")
 	}
-	driver, dir := filepath.Join("..", "..", "tests", "examine", "testdata", "drivers", "driver.py"), t.TempDir()
+	driver, dir := filepath.Join("..", "..", "tools", "examine", "testdata", "drivers", "driver.py"), t.TempDir()
 	status, text, _ := runExamine(t, "--ops", "800", "--out", dir, "--", python, driver)
 	if status != statusExact || !strings.HasPrefix(text, "contract: joined\nreached: safe (asked: caching)") {
 		t.Errorf("status %d:\n%s", status, text)

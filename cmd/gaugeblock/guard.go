@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"gaugeblock/spec/quote"
+	"gaugeblock/internal/quote"
 )
 
 // guard calls a function that works on one of several files. A mistake of this program's

@@ -35,8 +35,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"gaugeblock/spec/quote"
-	"gaugeblock/tests/torch"
+	"gaugeblock/internal/quote"
+	"gaugeblock/tools/torch"
 )
 
 // Exit statuses.

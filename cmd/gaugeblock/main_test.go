@@ -19,13 +19,13 @@ import (
 //
 //	write FILE             a file with the input
 //	table FILE             the same, with a line feed at its end
-//	golden FILE            a recorded trace of that name, from tests/suites/golden/testdata
+//	golden FILE            a recorded trace of that name, from tests/golden/testdata
 //	gzip FILE              compresses FILE to FILE.gz
 //	cut FILE bytes=N       leaves only the first bytes of a file
 //	run [stdin=FILE]       each line of the input is a command line; stdin=endless
 //	                       is a header and then a line without end
 func TestTranscripts(t *testing.T) {
-	golden, err := filepath.Abs("../../tests/suites/golden/testdata")
+	golden, err := filepath.Abs("../../tests/golden/testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func gzipFile(file string) error {
 // TestOutputThatFails: when nobody takes the output that is an error too.
 func TestOutputThatFails(t *testing.T) {
 	var stderr bytes.Buffer
-	status := run([]string{"replay", "../../tests/suites/golden/testdata/basic-1000.jsonl.gz"}, nil, failingWriter{}, &stderr)
+	status := run([]string{"replay", "../../tests/golden/testdata/basic-1000.jsonl.gz"}, nil, failingWriter{}, &stderr)
 	if want := "gaugeblock: no room\n"; status != statusBadInput || stderr.String() != want {
 		t.Errorf("exit status %d, standard error %q; want %d, %q", status, &stderr, statusBadInput, want)
 	}
@@ -163,7 +163,7 @@ func TestJobsDoNotMatter(t *testing.T) {
 	outputs := map[string]string{}
 	for _, jobs := range []string{"1", "3", "16"} {
 		var stdout, stderr bytes.Buffer
-		if status := run([]string{"replay", "-j", jobs, "../../tests/suites/golden/testdata/[gt]*"}, nil, &stdout, &stderr); status != statusExact {
+		if status := run([]string{"replay", "-j", jobs, "../../tests/golden/testdata/[gt]*"}, nil, &stdout, &stderr); status != statusExact {
 			t.Fatalf("-j %s: exit status %d\n%s%s", jobs, status, &stdout, &stderr)
 		}
 		outputs[stdout.String()] = jobs

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"gaugeblock/tests/replay"
+	"gaugeblock/tools/replay"
 )
 
 // byteSize is a number of bytes on the command line; 0: not given.

@@ -13,10 +13,10 @@ import (
 	"slices"
 	"strings"
 
+	"gaugeblock/conformance"
+	"gaugeblock/internal/quote"
 	"gaugeblock/model/explore"
-	"gaugeblock/spec/quote"
-	"gaugeblock/tests/conformance"
-	"gaugeblock/tests/torch"
+	"gaugeblock/tools/torch"
 )
 
 // mergeCommand is "gaugeblock merge".

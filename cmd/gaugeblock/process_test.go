@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"gaugeblock/tests/torch"
+	"gaugeblock/tools/torch"
 )
 
 // asCommand is a variable that makes the test program run as the command.

@@ -9,7 +9,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
-	"gaugeblock/spec/quote"
+	"gaugeblock/internal/quote"
 )
 
 // progressDelay is the time before the progress bar appears.

@@ -7,8 +7,8 @@ import (
 	"io"
 	"runtime"
 
-	"gaugeblock/tests/reference"
-	"gaugeblock/tests/replay"
+	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // replayCommand is "gaugeblock replay".

@@ -10,11 +10,11 @@ import (
 
 	"github.com/dustin/go-humanize/english"
 
+	"gaugeblock/internal/quote"
 	"gaugeblock/snapshot"
 	memoryreport "gaugeblock/snapshot/report"
 	"gaugeblock/snapshot/whatif"
 	"gaugeblock/spec"
-	"gaugeblock/spec/quote"
 )
 
 // reportCommand is "gaugeblock report".

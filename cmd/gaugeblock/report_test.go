@@ -39,7 +39,7 @@ func TestReport(t *testing.T) {
 		{"no such file", []string{"missing.pickle"}, statusBadInput, "missing.pickle", nil},
 		{"not a snapshot", []string{damaged}, statusBadInput, "damaged.pickle: ", nil},
 		{"no such device", []string{twoStreams, "--device", "3", "--no-whatif"}, statusBadInput, "nothing of this device", nil},
-		{"a trace", []string{"../../tests/suites/golden/testdata/basic-1000.jsonl.gz"}, statusBadInput, "a trace, not a memory snapshot", nil},
+		{"a trace", []string{"../../tests/golden/testdata/basic-1000.jsonl.gz"}, statusBadInput, "a trace, not a memory snapshot", nil},
 		{"a negative device", []string{twoStreams, "--device=-2"}, statusBadInput, "--device=-2 is negative", nil},
 		{"not a limit", []string{twoStreams, "--limit", "much"}, statusBadInput, `"much" is not a limit`, nil},
 	} {

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"gaugeblock/conformance"
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
-	"gaugeblock/tests/conformance"
-	"gaugeblock/tests/reference"
+	"gaugeblock/tools/reference"
 )
 
 // soakCommand is "gaugeblock soak".

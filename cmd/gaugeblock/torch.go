@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"gaugeblock/tests/torch"
-	"gaugeblock/tests/torch/binary"
+	"gaugeblock/tools/torch"
+	"gaugeblock/tools/torch/binary"
 )
 
 // torchCommand is "gaugeblock torch".

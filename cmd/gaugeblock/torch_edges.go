@@ -11,9 +11,9 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"gaugeblock/tests/torch"
-	"gaugeblock/tests/torch/binary"
 	"gaugeblock/tla"
+	"gaugeblock/tools/torch"
+	"gaugeblock/tools/torch/binary"
 )
 
 // runEdges is "gaugeblock torch --edges": one configuration after the other, with a line of

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"gaugeblock/tests/torch"
-	"gaugeblock/tests/torch/binary"
+	"gaugeblock/tools/torch"
+	"gaugeblock/tools/torch/binary"
 )
 
 // compareTorch runs the command; the test is skipped where PyTorch cannot be had.
@@ -49,7 +49,7 @@ func buildTorchOnce(t *testing.T) {
 
 func TestTorch(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the adaptor; tests/torch has the same search")
+		t.Skip("builds the adaptor; tools/torch has the same search")
 	}
 	buildTorchOnce(t)
 	status, text := compareTorch(t, "--ops", "21000", "--area", "core", "--area", "checkpoint")

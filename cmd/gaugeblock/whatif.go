@@ -16,12 +16,12 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
+	"gaugeblock/internal/quote"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/whatif"
 	"gaugeblock/spec"
-	"gaugeblock/spec/quote"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tests/replay"
+	"gaugeblock/tools/replay"
 )
 
 // whatifCommand is "gaugeblock whatif".

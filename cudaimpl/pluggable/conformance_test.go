@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"gaugeblock/alloc"
+	"gaugeblock/conformance"
 	"gaugeblock/cudaimpl/pluggable"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tests/conformance"
 )
 
 // pair is a pair of functions that can be closed, which is no business of the pair.

@@ -10,8 +10,8 @@ import (
 	"gaugeblock/cudaimpl/pluggable"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tests/reference"
-	"gaugeblock/tests/replay"
+	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // program is a program that uses a library: three streams, two devices, pools.

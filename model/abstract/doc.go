@@ -1,9 +1,9 @@
 // Package abstract is AbstractMemory.tla in Go: memory that a program allocates, and the order
 // in which streams work on it. It is what an allocator promises, with nothing of how. The two
-// have the same states and steps (tests/suites/tla).
+// have the same states and steps (tests/tla).
 //
 // The conformance kit judges allocators by the same promise, at level safe.
-// tests/conformance compares the kit's verdict on each step with Machine.IsStep.
+// conformance compares the kit's verdict on each step with Machine.IsStep.
 //
 //	state.go    the variables
 //	steps.go    what a program does, and what may come of it

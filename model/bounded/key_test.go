@@ -9,9 +9,9 @@ import (
 	"testing"
 	"unsafe"
 
+	_ "gaugeblock/internal/gcpercent"
 	"gaugeblock/model"
 	"gaugeblock/model/bounded"
-	_ "gaugeblock/tests/suites/garbage"
 	"gaugeblock/tla"
 )
 

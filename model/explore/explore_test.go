@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	_ "gaugeblock/internal/gcpercent"
 	"gaugeblock/model/explore"
-	_ "gaugeblock/tests/suites/garbage"
 )
 
 // A graph is a specification that lists its steps. States are numbers.

@@ -3,8 +3,8 @@ package induction_test
 import (
 	"testing"
 
+	_ "gaugeblock/internal/gcpercent"
 	"gaugeblock/model/induction"
-	_ "gaugeblock/tests/suites/garbage"
 	"gaugeblock/tla"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	_ "gaugeblock/tests/suites/garbage"
+	_ "gaugeblock/internal/gcpercent"
 )
 
 func needsSolver(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"gaugeblock/internal/checkout"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tests/reference"
-	"gaugeblock/tests/replay"
-	"gaugeblock/tests/suites/golden"
+	"gaugeblock/tools/reference"
+	"gaugeblock/tools/replay"
 )
 
 // python runs a script of testdata with the recorder, under the stub of PyTorch. All
@@ -78,7 +78,7 @@ func needsGraph(t *testing.T, file string) bool {
 // its traces. All entries and addresses, and the statistics and layout at the end, must be
 // the same.
 func TestRecordedProgramsReplay(t *testing.T) {
-	files, err := golden.Own()
+	files, err := checkout.OwnTraces()
 	if err != nil {
 		t.Fatal(err)
 	}

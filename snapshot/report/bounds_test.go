@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	_ "gaugeblock/internal/gcpercent"
 	"gaugeblock/snapshot"
 	"gaugeblock/spec"
-	_ "gaugeblock/tests/suites/garbage"
 )
 
 // counter counts bytes.

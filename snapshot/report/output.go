@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"gaugeblock/spec/quote"
+	"gaugeblock/internal/quote"
 )
 
 // An Output is a file that a page is to be written to.

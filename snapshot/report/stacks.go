@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"unicode/utf8"
 
+	"gaugeblock/internal/quote"
 	"gaugeblock/snapshot"
-	"gaugeblock/spec/quote"
 )
 
 // The limits of call stacks on a page. Real ones are smaller.

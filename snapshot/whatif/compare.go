@@ -8,7 +8,7 @@ import (
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
-	"gaugeblock/tests/replay"
+	"gaugeblock/tools/replay"
 )
 
 // Options says what to compare.

@@ -11,7 +11,7 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tests/replay"
+	"gaugeblock/tools/replay"
 )
 
 // A recorded trace (docs/trace-format.md), such as the recorder of "gaugeblock record"

@@ -48,7 +48,7 @@ func TestEveryTrace(t *testing.T) {
 	if testing.Short() {
 		t.Skip("goroutines share nothing here, and -short is for the race detector")
 	}
-	files, err := filepath.Glob("../../tests/suites/golden/testdata/*.jsonl.gz")
+	files, err := filepath.Glob("../../tests/golden/testdata/*.jsonl.gz")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no traces: %v", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"gaugeblock/tests/replay"
+	"gaugeblock/tools/replay"
 )
 
 // memoryBound is what the runs of a comparison may take together. When it was exceeded once, every

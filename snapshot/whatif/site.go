@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"gaugeblock/internal/quote"
 	"gaugeblock/snapshot"
-	"gaugeblock/spec/quote"
 )
 
 // site is the program's line in the call stack of an entry, "" without one.

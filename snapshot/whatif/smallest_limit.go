@@ -2,7 +2,7 @@ package whatif
 
 import (
 	"gaugeblock/spec"
-	"gaugeblock/tests/replay"
+	"gaugeblock/tools/replay"
 )
 
 // The smallest limit on reserved memory under which a run has no OOM. Reserved memory is

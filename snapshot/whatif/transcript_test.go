@@ -7,8 +7,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	_ "gaugeblock/internal/gcpercent"
 	"gaugeblock/snapshot/whatif"
-	_ "gaugeblock/tests/suites/garbage"
 )
 
 // TestTranscripts compares what is reported with testdata/transcripts.

@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/internal/checkout"
 	"gaugeblock/spec"
 	"gaugeblock/spec/invariant"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tests/suites/golden"
 )
 
 // What PyTorch's own allocator was recorded to do, on a real GPU, breaks no
 // invariant: not in the layouts and figures it showed, not in the addresses it
 // gave. An invariant that these recordings contradict asks for too much.
 func TestRecordedRunsBreakNothing(t *testing.T) {
-	files, err := golden.All()
+	files, err := checkout.AllTraces()
 	if err != nil {
 		t.Fatal(err)
 	}

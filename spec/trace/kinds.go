@@ -18,12 +18,12 @@ import (
 //
 //	spec/trace/op.go                  a field of Op, if no other kind has the field
 //	spec/invariant/observe_trace.go   what it does to a history
-//	tests/replay                      how it is performed, and the ability it needs
-//	tests/conformance                 how programs use it, and how often (kinds_*.go)
+//	tools/replay                      how it is performed, and the ability it needs
+//	conformance                 how programs use it, and how often (kinds_*.go)
 //	snapshot/whatif/fromtrace.go      what is made of it, if it is asked of the allocator
 //	docs/trace-format.md              its row
 //
-// tests/check follows from its effect on allocations, and the recorded log of a plugged-in
+// tools/check follows from its effect on allocations, and the recorded log of a plugged-in
 // allocator from Pluggable. In each of these packages a test named TestEveryKind fails with
 // the kind's name where something is missing.
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"gaugeblock/internal/checkout"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tests/suites/golden"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -143,7 +143,7 @@ func TestTraceVersion1(t *testing.T) {
 // siblingFiles lists files of the folder "shared" beside the repository, if there
 // is one.
 func siblingFiles(folder, pattern string) []string {
-	root, err := golden.Root()
+	root, err := checkout.Root()
 	if err != nil {
 		return nil
 	}
@@ -154,7 +154,7 @@ func siblingFiles(folder, pattern string) []string {
 // TestTraceGraphTrees reads recordings of PyTorch's graph trees and writes them as
 // version 2: the functions and operations stay the same.
 func TestTraceGraphTrees(t *testing.T) {
-	files, err := filepath.Glob("../../tests/suites/graphtree/testdata/*.jsonl.gz")
+	files, err := filepath.Glob("../../tests/graphtree/testdata/*.jsonl.gz")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("found %v, %v", files, err)
 	}

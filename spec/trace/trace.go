@@ -3,8 +3,8 @@ package trace
 import (
 	"fmt"
 
+	"gaugeblock/internal/quote"
 	"gaugeblock/spec"
-	"gaugeblock/spec/quote"
 )
 
 // # Traces

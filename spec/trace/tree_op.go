@@ -3,7 +3,7 @@ package trace
 import "gaugeblock/spec"
 
 // What a trace says of CUDA graph trees: the functions that its calls name, and
-// what a recorder saw after each call. alloc/graphtree explains the words.
+// what a recorder saw after each call. graphtree explains the words.
 
 // TreeFunction is a function as a trace describes it: what it does to memory, in
 // order. The temporaries that it allocates are numbered by its steps; what is left

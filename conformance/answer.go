@@ -1,0 +1,120 @@
+package conformance
+
+import (
+	"errors"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
+)
+
+// checkAnswer holds what came of an operation against what must: what a program may
+// do succeeds, what it may not is refused, by an error of the type that the
+// contract says. Running out of memory must be true.
+func (t *Trial) checkAnswer(op *trace.Op, out *replay.Performed) *Failure {
+	got := trace.ErrorName(out.Err)
+	want := op.Expect.Error
+	switch {
+	case got == want || out.Skipped:
+		if checkSuccess := kindOf(op.Kind).checkSuccess; checkSuccess != nil && out.Err == nil {
+			return checkSuccess(t, op, out)
+		}
+		return nil
+	case want != "":
+		return t.fail(probeAccepted+string(op.Kind), "%s should be refused as %s, the answer is %q (%v)", op.Kind, want, got, out.Err)
+	case t.driverError(out.Err):
+		return nil
+	case kindOf(op.Kind).mayFail != nil:
+		if explained, f := kindOf(op.Kind).mayFail(t, op, out.Err); explained {
+			return f
+		}
+	}
+	return t.fail("legal "+string(op.Kind)+" refused", "%s failed: %v", op.Kind, out.Err)
+}
+
+// alignment is what addresses have to be multiples of.
+func (t *Trial) alignment() uint64 {
+	if t.options.Align > 0 {
+		return t.options.Align
+	}
+	return t.header.Geometry.MinBlock
+}
+
+// checkOutOfMemory looks whether a request had to fail: the limit or the device
+// does not leave room for the segment. Pages of an expandable segment are larger
+// than what is missing, so there it cannot be seen from the statistics. And while
+// requests are routed to pools, oversize blocks that were released and did not suffice
+// are not made use of.
+func (t *Trial) checkOutOfMemory(op *trace.Op, err error) *Failure {
+	var oom *spec.OutOfMemoryError
+	if !errors.As(err, &oom) {
+		return t.fail("out of memory", "the error is no *spec.OutOfMemoryError: %v", err)
+	}
+	if oom.SegmentSize == 0 && op.Size < t.header.Geometry.MaxRequest {
+		return t.checkUnexplained(op, err)
+	}
+	if oom.SegmentSize == 0 || t.faulted || t.expandable() {
+		return nil
+	}
+	if t.splitLimited() && t.program.routed(oom.Device) {
+		return nil
+	}
+	stats, failed := t.player.Allocator().Stats(oom.Device)
+	if errors.Is(failed, spec.ErrNotSupported) {
+		if oom.SegmentSize <= oom.DeviceFree && !oom.Limited {
+			return t.fail("out of memory with memory left", "%v", err)
+		}
+		return nil
+	}
+	if failed != nil {
+		return t.fail(classUnseen, "%v", failed)
+	}
+	reserved := uint64(stats.ReservedBytes[spec.Aggregate].Current)
+	if oom.SegmentSize <= oom.DeviceFree && !(oom.Limited && reserved+oom.SegmentSize > oom.Limit) {
+		return t.fail("out of memory with memory left", "%v (%d bytes are reserved)", err, reserved)
+	}
+	if oom.Allocated+oom.Unallocated != reserved {
+		return t.fail("out of memory statistics", "%d allocated and %d unallocated are not the %d reserved", oom.Allocated, oom.Unallocated, reserved)
+	}
+	return nil
+}
+
+// checkUnexplained looks at a request that failed for lack of memory when the error does not
+// say what could not be obtained. It is explained if the driver has refused a call for
+// memory meanwhile, or has less than was requested, or if a limit is set.
+func (t *Trial) checkUnexplained(op *trace.Op, err error) *Failure {
+	if t.faulted || t.meter.refused > t.refusals || t.limited(op.Device) {
+		return nil
+	}
+	free, _, failed := t.player.GPU().MemInfo(op.Device)
+	if failed != nil || free < op.Size {
+		return nil
+	}
+	return t.fail("out of memory with memory left", "a request of %d bytes failed, the driver has %d bytes free and has refused nothing: %v",
+		op.Size, free, err)
+}
+
+// limited reports whether the allocator has a limit on a device.
+func (t *Trial) limited(dev spec.Device) bool {
+	limiter, able := t.player.Allocator().(spec.MemoryLimiter)
+	if !able || t.options.limited {
+		return t.options.limited
+	}
+	fraction, err := limiter.MemoryFraction(dev)
+	return err != nil || fraction < 1
+}
+
+// splitLimited reports whether there are oversize blocks, or it is unknown.
+func (t *Trial) splitLimited() bool {
+	configurer, able := t.player.Allocator().(spec.Configurer)
+	return !able || configurer.Config().MaxSplitSize != spec.Unlimited
+}
+
+// expandable reports whether expandable segments are on, or unknown.
+func (t *Trial) expandable() bool {
+	if configurer, able := t.player.Allocator().(spec.Configurer); able {
+		return configurer.Config().ExpandableSegments
+	}
+	_, able := t.player.Allocator().(spec.ExpandableSegments)
+	return able
+}

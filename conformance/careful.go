@@ -1,0 +1,140 @@
+package conformance
+
+import (
+	"slices"
+
+	"gaugeblock/spec/trace"
+)
+
+// A careful program. The device finds hazards (fakegpu.Hazard): work on memory that
+// somebody else's work may still be using. That proves something about an allocator
+// only if the program keeps its side of the bargain, as one does that is written for
+// PyTorch:
+//
+//	another stream's memory    a stream touches it after RecordStream, and when its
+//	                           work comes behind the moment at which it was allocated
+//	in a capture               so too, by the order of the graph's nodes; what was
+//	                           recorded outside of it does not count, nor the reverse
+//	what a graph touches       is allocated when the graph is launched; the launch is a
+//	                           use like any: of the stream's own memory, or recorded
+//	a graph's private memory   comes from a pool that serves captures and nothing
+//	                           else. Graphs that share it never run at the same time:
+//	                           whoever touches any of it comes behind all who did
+//	giving up such a pool      everything in it is over by then, or will be before
+//	                           what its streams are given later
+//
+// All of these orders are the program's: waits between streams, and the host's for a
+// stream. They are kept in the lanes streamState.work and streamState.nodes. A wait for
+// an event would order as much, but is not counted: programs rely on less than they may.
+// Only across devices it is (across.go).
+
+// mayUse reports whether work that is given to a stream now may touch the memory.
+func (p *Program) mayUse(slot int, m *memory) bool {
+	s := &p.streams[slot]
+	k := s.capture
+	if slot != m.slot && !p.mayUseElsewhere(m, use{slot, k != nil}) {
+		return false
+	}
+	switch {
+	case k != nil:
+		return m.captured != k || p.order.Before(m.node, s.nodes)
+	case m.private():
+		return p.mayTouchPool(slot, m.pool)
+	}
+	return p.order.Before(m.start, s.work)
+}
+
+// mayTouchPool reports whether the stream's work comes behind all that has touched
+// memory of a pool of graphs.
+func (p *Program) mayTouchPool(slot int, q *poolState) bool {
+	return p.order.Before(q.latest, p.streams[slot].work)
+}
+
+// private reports whether the memory is of a pool that graphs use.
+func (m *memory) private() bool { return m.pool != nil && m.pool.graphs }
+
+// touched: work outside of captures, or a graph, uses memory of the pool. What comes
+// next has to come behind it.
+func (p *Program) touched(q *poolState, slot int) {
+	if q.graphs {
+		q.latest = p.order.Submit(p.streams[slot].work).Epoch
+	}
+}
+
+// unordered is a stream that does not come behind what was done in a pool, and one
+// that does; found is false if all do.
+func (p *Program) unordered(q *poolState) (slot, on int, found bool) {
+	if !q.graphs {
+		return 0, 0, false
+	}
+	for i, s := range p.streams {
+		switch {
+		case s.device != q.device:
+		case p.mayTouchPool(i, q):
+			on = i
+		default:
+			slot, found = i, true
+		}
+	}
+	return slot, on, found
+}
+
+// serves reports whether a careful program lets a pool serve a request.
+func (q *poolState) serves(captured bool) bool {
+	return q == nil || !q.graphs && !q.others || q.graphs == captured
+}
+
+// serve records that it did.
+func (q *poolState) serve(captured bool) {
+	if q == nil {
+		return
+	}
+	q.graphs = q.graphs || captured
+	q.others = q.others || !captured
+}
+
+// forgotten reports whether upstream would forget streams that use the memory if it
+// were freed now. Both times it takes them for streams that use it in a graph, whose
+// order makes up for an event:
+//
+//   - They were recorded, outside of any capture, while requests were routed to a pool, and
+//     the memory is freed while requests still are.
+//   - They were recorded before a capture that they now are a part of, and
+//     graph_capture_record_stream_reuse is on.
+//
+// The reference does the same (docs/deviations.md, weaknesses that are kept). This is
+// all that programs keep away from though they would have the right to do it;
+// tests/earlyreuse shows that the device notices (TestForgottenUses and the next).
+func (p *Program) forgotten(m *memory) bool {
+	if m.routed && p.routed(m.device) {
+		return true
+	}
+	return p.config.GraphCaptureRecordStreamReuse && slices.ContainsFunc(m.uses, func(u use) bool {
+		return !u.captured && p.streams[u.slot].capture != nil
+	})
+}
+
+// ExposeForgottenUses lets the program do what it otherwise keeps away from: it frees
+// memory whose uses are forgotten, and records a stream for the same memory in a capture and
+// outside.
+func (p *Program) ExposeForgottenUses() { p.exposes = true }
+
+// allocatedIn lists what was allocated in a capture and still is.
+func (p *Program) allocatedIn(k *captureState) (list []*memory) {
+	for _, m := range p.memory {
+		if m.captured == k {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// ranges lists the allocations that an operation names.
+func (p *Program) ranges(op *trace.Op) (list []*memory) {
+	for _, side := range [][]trace.OpRange{op.Reads, op.Writes} {
+		for _, r := range side {
+			list = append(list, p.find(r.ID))
+		}
+	}
+	return list
+}

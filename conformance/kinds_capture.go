@@ -1,0 +1,188 @@
+package conformance
+
+import (
+	"slices"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
+)
+
+// Captures of streams, and the graphs that come of them.
+
+var (
+	captureShares = []Share{
+		{trace.OpCaptureBegin, 4}, {trace.OpCaptureEnd, 5}, {trace.OpWaitStream, 8},
+		{trace.OpGraphLaunch, 12}, {trace.OpGraphDestroy, 1}, {trace.OpSynchronize, 3},
+	}
+	captureMisuse = []trace.OpKind{trace.OpPoolEnd, trace.OpPoolBegin}
+)
+
+var captureKinds = map[trace.OpKind]kind{
+	trace.OpCaptureBegin: {
+		propose: (*Generator).captureBegin, allowed: (*Program).mayBeginCapture, did: (*Program).begunCapture,
+		atEnd: ending{stageCaptures, (*Program).endNextCapture},
+	},
+	trace.OpCaptureEnd: {
+		propose: (*Generator).captureEnd, allowed: (*Program).mayEndCapture, did: (*Program).endedCapture,
+		atEnd: ending{stageGraphs, (*Program).destroyNext},
+	},
+	trace.OpGraphLaunch: {
+		propose: (*Generator).graphLaunch, allowed: (*Program).mayLaunchGraph, did: (*Program).launchedGraph,
+	},
+	trace.OpGraphDestroy: {
+		propose: func(g *Generator) trace.Op { return trace.Op{Graph: g.anyGraph()} },
+		allowed: (*Program).mayDestroyGraph,
+		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
+			p.graphs = slices.DeleteFunc(p.graphs, func(g *graphState) bool { return g.id == op.Graph })
+		},
+	},
+}
+
+func (g *Generator) captureBegin() trace.Op {
+	op := g.on()
+	op.Mode = pick(g, []spec.CaptureMode{spec.CaptureRelaxed, spec.CaptureRelaxed, spec.CaptureGlobal, spec.CaptureThreadLocal})
+	return op
+}
+
+// mayBeginCapture: requests have to be routed to a pool before, or in the very next
+// operation. While one capture is under way another can begin if both are relaxed:
+// otherwise neither could be made a graph that can be launched.
+func (p *Program) mayBeginCapture(op *trace.Op) bool {
+	alone := len(p.captures) == 0
+	both := len(p.captures) == 1 && !p.strict(nil) && op.Mode == spec.CaptureRelaxed
+	return op.Stream != 0 && p.state(op).capture == nil && (alone || both)
+}
+
+func (p *Program) begunCapture(op *trace.Op, _ *replay.Performed) {
+	k := p.newCapture(op)
+	p.captures = append(p.captures, k)
+	if !p.routed(op.Device) {
+		p.unrouted = k
+	}
+}
+
+// captured: work became a node. The graphs' private memory stays as long as its pool
+// is in use; whatever else the work touches has to be allocated when the graph is launched.
+func (p *Program) captured(k *captureState, slot int, op *trace.Op) {
+	k.addNode(slot)
+	for _, m := range p.ranges(op) {
+		switch {
+		case !m.private():
+			k.needs = append(k.needs, m.id)
+		case !slices.Contains(k.pools, m.pool):
+			k.pools = append(k.pools, m.pool)
+		}
+	}
+}
+
+// fork lets any stream wait for one of a capture, which it joins if it is in none.
+func (g *Generator) fork(k *captureState) trace.Op {
+	op := g.on()
+	op.On = g.program.streams[pick(g, k.members)].index
+	return op
+}
+
+// join lets the origin of a capture wait for a stream that it does not come after.
+func (g *Generator) join(k *captureState) trace.Op {
+	op := trace.Op{Device: k.device, Stream: g.program.streams[k.origin].index}
+	if m := k.unjoined(); m >= 0 {
+		op.On = g.program.streams[m].index
+	}
+	return op
+}
+
+// endNextCapture is the next thing on the way to the end of a capture.
+func (p *Program) endNextCapture() (op trace.Op, more bool) {
+	if len(p.captures) == 0 {
+		return trace.Op{}, false
+	}
+	k := p.captures[0]
+	op = trace.Op{Device: k.device, Stream: p.streams[k.origin].index}
+	switch m := k.unjoined(); {
+	case p.unrouted == k:
+		op.Kind, op.By = trace.OpPoolBegin, trace.ByCapture
+		op.Pool = spec.PoolID{Capture: uint64(max(p.poolIDs, 1))}
+	case m >= 0:
+		op.Kind, op.On = trace.OpWaitStream, p.streams[m].index
+	default:
+		op.Kind, op.Graph = trace.OpCaptureEnd, p.graphIDs
+	}
+	return op, true
+}
+
+func (g *Generator) captureEnd() trace.Op {
+	if len(g.program.captures) == 0 {
+		return trace.Op{}
+	}
+	k := pick(g, g.program.captures)
+	return trace.Op{Device: k.device, Stream: g.program.streams[k.origin].index, Graph: g.program.graphIDs}
+}
+
+func (p *Program) mayEndCapture(op *trace.Op) bool {
+	k := p.state(op).capture
+	return k != nil && k.origin == p.slot(op.Device, op.Stream) && k.unjoined() < 0 &&
+		!p.strict(k) && p.graph(op.Graph) == nil
+}
+
+func (p *Program) endedCapture(op *trace.Op, _ *replay.Performed) {
+	k := p.state(op).capture
+	k.over = true
+	for _, m := range k.members {
+		p.streams[m].capture = nil
+	}
+	p.captures = slices.DeleteFunc(p.captures, func(o *captureState) bool { return o == k })
+	p.graphs = append(p.graphs, &graphState{id: op.Graph, device: op.Device, needs: k.needs, pools: k.pools, latest: k.origin})
+	p.graphIDs = max(p.graphIDs, op.Graph+1)
+}
+
+// destroyNext destroys the graph that was made first.
+func (p *Program) destroyNext() (op trace.Op, more bool) {
+	if len(p.graphs) == 0 {
+		return trace.Op{}, false
+	}
+	return trace.Op{Kind: trace.OpGraphDestroy, Device: p.graphs[0].device, Graph: p.graphs[0].id}, true
+}
+
+// graphLaunch prefers a graph that can be launched, and a stream on which it can.
+func (g *Generator) graphLaunch() trace.Op {
+	const attempts = 4
+	op := g.on()
+	for range attempts {
+		op.Graph = g.anyGraph()
+		graph := g.program.graph(op.Graph)
+		for try := 0; graph != nil && try < attempts; try++ {
+			if op = g.on(); g.program.launchable(graph, g.program.slot(op.Device, op.Stream)) {
+				op.Graph = graph.id
+				return op
+			}
+		}
+	}
+	return op
+}
+
+func (p *Program) mayLaunchGraph(op *trace.Op) bool {
+	g := p.graph(op.Graph)
+	slot := p.slot(op.Device, op.Stream)
+	return g != nil && g.device == op.Device && p.launchable(g, slot) &&
+		p.state(op).capture == nil && p.runs(op)
+}
+
+func (p *Program) launchedGraph(op *trace.Op, _ *replay.Performed) {
+	g, slot := p.graph(op.Graph), p.slot(op.Device, op.Stream)
+	g.latest = slot
+	for _, q := range g.pools {
+		p.touched(q, slot)
+	}
+}
+
+func (g *Generator) anyGraph() int {
+	if len(g.program.graphs) == 0 {
+		return -1
+	}
+	return pick(g, g.program.graphs).id
+}
+
+func (p *Program) mayDestroyGraph(op *trace.Op) bool {
+	return p.graph(op.Graph) != nil && !p.strict(nil)
+}

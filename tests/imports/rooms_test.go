@@ -1,0 +1,174 @@
+package imports
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module = "gaugeblock/"
+	root   = "../.."
+)
+
+// mayImport says, for each room, which other rooms its code may import beside
+// itself. Test files are left out: a test may bring any rooms together. A room is
+// named by its folder; the longest name that fits a package counts.
+var mayImport = map[string][]string{
+	"spec":                {},
+	"spec/happensbefore":  {"spec"},
+	"spec/settings":       {"spec"},
+	"spec/trace":          {"spec", "internal/quote"},
+	"spec/invariant":      {"spec", "spec/trace", "spec/happensbefore"},
+	"internal/quote":      {},
+	"internal/checkout":   {},
+	"internal/gcpercent":  {},
+	"internal/sizes":      {"spec"},
+	"internal/churn":      {"spec"},
+	"internal/refinement": {"spec", "spec/trace", "alloc", "fakegpu", "model"},
+	"alloc":               {"spec", "spec/settings"},
+	"graphtree":           {"spec"},
+	"fakegpu":             {"spec", "spec/happensbefore"},
+	"cudaimpl":            {"spec"},
+	"cudaimpl/pluggable":  {"spec", "spec/trace", "alloc", "cudaimpl"},
+	"model":               {"spec", "spec/settings", "spec/trace"},
+	"tla":                 {"model"},
+	"conformance":         {"spec", "spec/settings", "spec/trace", "spec/invariant", "spec/happensbefore", "fakegpu", "tools/replay"},
+	"snapshot":            {"spec", "internal/quote", "spec/settings"},
+	"snapshot/whatif":     {"spec", "internal/quote", "spec/settings", "spec/trace", "alloc", "fakegpu", "model", "snapshot", "tools/replay"},
+	"snapshot/report":     {"spec", "internal/quote", "model", "snapshot", "snapshot/whatif"},
+	"snapshot/record":     {},
+	"tools/replay":        {"spec", "internal/quote", "spec/trace", "fakegpu", "graphtree"},
+	"tools/check":         {"spec", "spec/happensbefore", "internal/quote", "spec/trace", "fakegpu", "tools/replay"},
+	"tools/foreign":       {"fakegpu"},
+	"tools/zoo":           {"tools/foreign"},
+	"tools/torch":         {"spec", "spec/settings", "spec/trace", "internal/checkout", "internal/churn", "internal/refinement", "internal/sizes", "fakegpu", "cudaimpl", "model", "tla", "conformance", "tools/replay", "tools/torch/binary", "tools/reference"},
+	"tools/torch/binary":  {"spec", "internal/quote", "spec/settings", "fakegpu"},
+	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
+	"tools/reference":     {"spec", "spec/trace", "alloc"},
+	"tests":               {"spec", "spec/settings", "spec/trace", "spec/happensbefore", "spec/invariant", "internal/checkout", "internal/sizes", "alloc", "fakegpu", "model", "tla"},
+	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/whatif", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/examine"},
+}
+
+// TestImports: arrows point from the command to the tools, from the tools to alloc,
+// fakegpu, model and cudaimpl, and from all of them to spec.
+func TestImports(t *testing.T) {
+	imports := importsOfModule(t)
+	used := map[string][]string{}
+	for pkg, targets := range imports {
+		room := roomOf(pkg)
+		if room == "" {
+			t.Errorf("%s is in no room", pkg)
+			continue
+		}
+		for _, target := range targets {
+			to := roomOf(target)
+			if to == room {
+				continue
+			}
+			used[room] = append(used[room], to)
+			if !slices.Contains(mayImport[room], to) {
+				t.Errorf("%s imports %s: the room %s may not import the room %s", pkg, target, room, to)
+			}
+		}
+	}
+	for room, allowed := range mayImport {
+		for _, to := range allowed {
+			if !slices.Contains(used[room], to) {
+				t.Errorf("%s may import %s, and does not", room, to)
+			}
+		}
+	}
+}
+
+// TestOpenRooms: what a user of the contract, of the allocator, of the fake GPU or of
+// the model imports brings in nothing of the tests, the snapshot tools or the command.
+func TestOpenRooms(t *testing.T) {
+	for pkg, targets := range importsOfModule(t) {
+		first, _, _ := strings.Cut(pkg, "/")
+		if !slices.Contains([]string{"spec", "alloc", "graphtree", "fakegpu", "model", "cudaimpl"}, first) {
+			continue
+		}
+		for _, target := range targets {
+			first, _, _ := strings.Cut(target, "/")
+			if slices.Contains([]string{"tests", "tools", "snapshot", "cmd"}, first) {
+				t.Errorf("%s imports %s", pkg, target)
+			}
+		}
+	}
+}
+
+// TestNoGoFileAtTheTop: the folder of the module holds no code.
+func TestNoGoFileAtTheTop(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		t.Errorf("%s belongs into a folder", filepath.Base(file))
+	}
+}
+
+// roomOf is the room with the longest name that a package's path begins with.
+func roomOf(pkg string) (room string) {
+	for name := range mayImport {
+		if (pkg == name || strings.HasPrefix(pkg, name+"/")) && len(name) > len(room) {
+			room = name
+		}
+	}
+	return room
+}
+
+// importsOfModule lists which packages of the module each package imports, in files
+// that are not tests, for whatever system they are built.
+func importsOfModule(t *testing.T) map[string][]string {
+	t.Helper()
+	imports := map[string][]string{}
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if base := entry.Name(); base == "testdata" || base != ".." && strings.HasPrefix(base, ".") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		pkg := path.Dir(filepath.ToSlash(relative))
+		imports[pkg] = slices.Clone(imports[pkg])
+		for _, spec := range file.Imports {
+			target, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if local, ours := strings.CutPrefix(target, module); ours && !slices.Contains(imports[pkg], local) {
+				imports[pkg] = append(imports[pkg], local)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(imports) < 25 {
+		t.Fatalf("only %d packages found", len(imports))
+	}
+	return imports
+}

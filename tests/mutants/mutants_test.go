@@ -1,0 +1,105 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const example = `package p
+
+func f(mu locker, xs []int) (int, error) {
+	mu.Lock()
+	defer mu.Unlock()
+	n := 0
+	for _, x := range xs {
+		if x < 3 {
+			n += x
+			count++
+			p.a = 7
+			p.b = 8
+			p.c += int64(len(xs))
+		}
+	}
+	if err := g(n); err != nil {
+		return 0, fmt.Errorf("g: %w", err)
+	}
+	panic("never")
+}
+`
+
+// TestMutants: each kind finds what it is for, every mutant can be parsed, and differs from the
+// source in one place.
+func TestMutants(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "p.go"), []byte(example), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{
+		"compare":    {"if x <= 3 {", "if err := g(n); err == nil {"},
+		"arithmetic": {"n -= x", "count--"},
+		"negate":     {"if !(x < 3) {", "if err := g(n); !(err != nil) {"},
+		"constant":   {"n := 1", "if x < 4 {"},
+		"drop":       {"{\n\t\t\t\n\t\t\tcount++"},
+		"swap":       {"count++\n\t\t\tn += x"}, // and not p.a with p.b, nor p.b with p.c
+
+		"wrap": {`fmt.Errorf("g: %v", err)`},
+		"lock": {"error) {\n\t\n\t\n\tn := 0"},
+	}
+	for _, k := range kinds {
+		found, err := findAll(root, ".", []string{k.name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var changed []string
+		for _, m := range found {
+			text := string(m.apply([]byte(example)))
+			changed = append(changed, text)
+			if _, err := parser.ParseFile(token.NewFileSet(), "p.go", text, 0); err != nil {
+				t.Errorf("%s: %v", m.name(), err)
+			}
+			if k.name == "swap" && (strings.Contains(text, "p.b = 8\n\t\t\tp.a = 7") || strings.Contains(text, "p.c += int64(len(xs))\n\t\t\tp.b")) {
+				t.Errorf("%s cannot matter", m.name())
+			}
+			if text == example || strings.Contains(m.text, "never") {
+				t.Errorf("%s changes nothing, or what is impossible", m.name())
+			}
+		}
+		for _, piece := range want[k.name] {
+			if !slices.ContainsFunc(changed, func(text string) bool { return strings.Contains(text, piece) }) {
+				t.Errorf("no %s mutant has %q", k.name, piece)
+			}
+		}
+	}
+}
+
+// TestEquivalentMutantsExist: each mutant that is argued is one of the present source, and has a reason.
+func TestEquivalentMutantsExist(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons, err := readEquivalent("testdata/equivalent.txt")
+	if err != nil || len(reasons) == 0 {
+		t.Fatalf("%d mutants are argued: %v", len(reasons), err)
+	}
+	names := map[string]bool{}
+	for _, folder := range folders {
+		all, err := findAll(root, folder.dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range all {
+			names[m.name()] = true
+		}
+	}
+	for name, reason := range reasons {
+		if !names[name] || reason == "" {
+			t.Errorf("%q is no mutant, or has no reason", name)
+		}
+	}
+}

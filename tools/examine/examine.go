@@ -1,0 +1,137 @@
+package examine
+
+import (
+	"cmp"
+	"path/filepath"
+	"time"
+
+	"gaugeblock/conformance"
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+	"gaugeblock/tools/reference"
+)
+
+// Search says what is examined, and how.
+type Search struct {
+	Library string   // a shared library; "": a Command is examined
+	Command []string // a program that speaks the line protocol, and its arguments
+	Malloc  string   // its function that allocates; "" finds it
+	Free    string   // its function that frees; "" finds it
+	// Contract is in the words of docs/examine.md; "" asks the library (gaugeblock_contract).
+	Contract string
+
+	Level      conformance.Level
+	Operations int            // to be checked at least; 0 means 60,000
+	Seed       uint64         // of the first program; 0 means 1
+	Patience   time.Duration  // how long a call may take; 0 means 10 s
+	Devices    int            // areas with more devices are left out; 0: none
+	Again      string         // a trace of a violation: only its program is performed; "": a search
+	Progress   func(done int) // hears how many operations were checked; nil: nobody does
+	Directory  string         // the programs of violations are written there; "": nowhere
+
+	Build string // the directory of Build
+}
+
+// examination is one under way.
+type examination struct {
+	subject  subject
+	contract Contract
+}
+
+// Run examines. The error is one of the examination: the library cannot be loaded, or the
+// words make no sense.
+func (s Search) Run() (*Report, error) {
+	subject, err := s.subject()
+	if err != nil {
+		return nil, err
+	}
+	defer subject.close()
+	x := &examination{subject: subject}
+	if err := subject.begin(newGPU()); err != nil {
+		return nil, err
+	}
+	if x.contract, err = ParseContract(cmp.Or(s.Contract, subject.contract()), subject.records()); err != nil {
+		return nil, err
+	}
+	options := s.options(x)
+	if s.Again != "" {
+		h, ops, _, err := trace.ReadFile(s.Again)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, conformance.Again(h, ops))
+	}
+	report, err := conformance.Examine(x.newAllocator, s.Level, options...)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Report: report, Functions: subject.named(), Contract: x.contract, Empties: subject.empties()}
+	return r, s.writeAll(r)
+}
+
+// subject is what is examined. It has not begun.
+func (s *Search) subject() (subject, error) {
+	patience := cmp.Or(s.Patience, 10*time.Second)
+	if s.Library == "" {
+		c := &command{arguments: s.Command}
+		c.patience.Store(int64(patience))
+		return c, nil
+	}
+	path, err := filepath.Abs(s.Library)
+	if err != nil {
+		return nil, err
+	}
+	functions, err := s.Functions()
+	l := &library{directory: s.Build, path: path, functions: functions}
+	l.patience.Store(int64(patience))
+	return l, err
+}
+
+// Functions finds the functions of the library, which needs nothing that is built.
+func (s *Search) Functions() (Functions, error) {
+	path, err := filepath.Abs(s.Library)
+	if err != nil {
+		return Functions{}, err
+	}
+	return FindFunctions(path, s.Malloc, s.Free)
+}
+
+// options are the kit's.
+func (s *Search) options(x *examination) []conformance.Option {
+	options := []conformance.Option{
+		conformance.ForContract(x.contract.Contract), conformance.AsHardware(), conformance.TrustsCallers(),
+		conformance.Settings(""), conformance.Align(x.contract.Align),
+		conformance.Against(reference.New),
+	}
+	if x.contract.Limited {
+		options = append(options, conformance.HasLimit())
+	}
+	if x.subject.empties() {
+		options = append(options, conformance.Keeps(conformance.KeepsNoMemory))
+	} else {
+		options = append(options, conformance.Keeps(conformance.KeepsAll))
+	}
+	if x.contract.Aborts {
+		options = append(options, conformance.Faults())
+	} else {
+		options = append(options, conformance.Faults(
+			spec.FaultSpec{Call: "Malloc", Error: spec.FaultOutOfMemory}, spec.FaultSpec{Call: "ReserveAddress", Error: spec.FaultOutOfMemory},
+			spec.FaultSpec{Call: "CreatePage", Error: spec.FaultOutOfMemory}, spec.FaultSpec{Call: "MapPage", Error: spec.FaultOutOfMemory}))
+	}
+	if s.Devices > 0 {
+		options = append(options, conformance.MostDevices(s.Devices))
+	}
+	if s.Operations > 0 {
+		options = append(options, conformance.Operations(s.Operations))
+	}
+	if s.Seed > 0 {
+		options = append(options, conformance.Seed(s.Seed))
+	}
+	if s.Progress != nil {
+		options = append(options, conformance.Progress(s.Progress))
+	}
+	if s.Directory != "" {
+		options = append(options, conformance.Traces(s.Directory))
+	}
+	return options
+}

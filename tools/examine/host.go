@@ -1,0 +1,280 @@
+package examine
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"gaugeblock/conformance"
+	"gaugeblock/fakegpu"
+	"gaugeblock/fakegpu/cuda/host"
+	"gaugeblock/internal/quote"
+)
+
+// message is what goes between the host program and here, see host/host.cc.
+type message struct {
+	Type, Number int32
+	Words        [8]uint64
+	Extra        uint64
+}
+
+const messageBytes = 80
+
+const (
+	saysStarted int32 = iota + 1
+	saysLoaded
+	saysFailed
+	saysCalled
+	saysAnswered
+	saysEnded
+)
+
+const (
+	orderStart int32 = iota + 1
+	orderMalloc
+	orderFree
+	orderRecordStream
+	orderInit
+	orderReset
+	orderMemoryFraction
+	orderBaseAllocation
+	orderPoolBegin
+	orderPoolEnd
+	orderPoolRelease
+	orderEndThread
+	orderQuit
+)
+
+// library is the host program with a library, which it loads anew for each program.
+type library struct {
+	directory string // of Build
+	path      string
+	functions Functions
+	watchdog
+	lastWords
+
+	process *exec.Cmd
+	orders  *os.File
+	answers *os.File
+	out     *os.File
+
+	gpu     *host.Process
+	running bool
+	busy    bool   // in a call
+	says    string // the library's contract, as it says
+}
+
+func (l *library) contract() string { return l.says }
+func (l *library) records() bool    { return l.functions.RecordStream != "" }
+func (l *library) empties() bool    { return l.functions.Reset != "" }
+func (l *library) named() Functions { return l.functions }
+
+// begin starts a process that has the library, on a GPU. The one before ends.
+func (l *library) begin(gpu *fakegpu.GPU) error {
+	if l.busy { // a call was left in the middle
+		l.close()
+	}
+	l.quit()
+	if l.process == nil {
+		if err := l.start(); err != nil {
+			return err
+		}
+	}
+	l.gpu = host.NewProcess(gpu)
+	if err := l.listen(); err != nil {
+		return err
+	}
+	if err := l.order(message{Type: orderStart}); err != nil {
+		return err
+	}
+	for {
+		m, extra, err := l.read()
+		if err != nil {
+			return fmt.Errorf("the process that loads %s: %w", l.path, err)
+		}
+		switch m.Type {
+		case saysStarted:
+			l.pid.Store(int64(m.Words[0]))
+			l.running = true
+		case saysCalled:
+			if err := l.serve(&m, extra); err != nil {
+				return err
+			}
+		case saysLoaded:
+			l.says = string(extra)
+			return l.init(gpu.DeviceCount())
+		case saysFailed:
+			l.running = false
+			return fmt.Errorf("%s cannot be loaded: %s", quote.Text(l.path), extra)
+		case saysEnded:
+			return fmt.Errorf("%s cannot be loaded: the process has ended: %s", quote.Text(l.path), l.with(endOf(m.Words[0])))
+		}
+	}
+}
+
+// start starts the host program.
+func (l *library) start() (err error) {
+	var ends [6]*os.File
+	for i := 0; i < len(ends); i += 2 {
+		var fds [2]int
+		if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC); err != nil {
+			return err
+		}
+		ends[i], ends[i+1] = os.NewFile(uintptr(fds[0]), "pipe"), os.NewFile(uintptr(fds[1]), "pipe")
+	}
+	if err := l.open(); err != nil {
+		return err
+	}
+	l.process = exec.Command(filepath.Join(l.directory, hostName), append([]string{l.directory, l.path}, l.functions.roles()...)...)
+	l.process.ExtraFiles = []*os.File{ends[0], ends[2], ends[5]}
+	l.process.Stdout, l.process.Stderr = l.said, l.said
+	l.process.Env = append(os.Environ(), "LD_LIBRARY_PATH="+l.directory)
+	l.orders, l.answers, l.out = ends[1], ends[3], ends[4]
+	if err := l.process.Start(); err != nil {
+		return err
+	}
+	l.watch()
+	return errors.Join(ends[0].Close(), ends[2].Close(), ends[5].Close())
+}
+
+// quit ends the process that has the library, if there is one.
+func (l *library) quit() {
+	if l.running {
+		_ = l.order(message{Type: orderQuit})
+	}
+	l.running = false
+	l.pid.Store(0)
+}
+
+// close ends both processes.
+func (l *library) close() {
+	if l.busy {
+		l.kill()
+	}
+	l.quit()
+	l.busy = false
+	if l.process == nil {
+		return
+	}
+	l.unwatch()
+	_ = errors.Join(l.orders.Close(), l.answers.Close())
+	_ = l.process.Process.Kill()
+	_ = l.process.Wait()
+	_ = l.out.Close()
+	l.process = nil
+}
+
+// order sends an order.
+func (l *library) order(m message) error {
+	_, err := l.orders.Write(m.bytes(nil))
+	return err
+}
+
+func (m *message) bytes(extra []byte) []byte {
+	m.Extra = uint64(len(extra))
+	b := make([]byte, 0, messageBytes+len(extra))
+	b = binary.NativeEndian.AppendUint32(b, uint32(m.Type))
+	b = binary.NativeEndian.AppendUint32(b, uint32(m.Number))
+	for _, w := range m.Words {
+		b = binary.NativeEndian.AppendUint64(b, w)
+	}
+	return append(binary.NativeEndian.AppendUint64(b, m.Extra), extra...)
+}
+
+// read is the next message.
+func (l *library) read() (m message, extra []byte, err error) {
+	defer l.waiting()()
+	var b [messageBytes]byte
+	if _, err := io.ReadFull(l.out, b[:]); err != nil {
+		return m, nil, err
+	}
+	m.Type, m.Number = int32(binary.NativeEndian.Uint32(b[0:])), int32(binary.NativeEndian.Uint32(b[4:]))
+	for i := range m.Words {
+		m.Words[i] = binary.NativeEndian.Uint64(b[8+8*i:])
+	}
+	m.Extra = binary.NativeEndian.Uint64(b[72:])
+	if m.Extra > 0 {
+		extra = make([]byte, m.Extra)
+		_, err = io.ReadFull(l.out, extra)
+	}
+	return m, extra, err
+}
+
+// call has the library do something. It panics with a *conformance.Gone if the process ends
+// or does not answer.
+func (l *library) call(m message) (words [8]uint64, exception string) {
+	if !l.running {
+		panic(&conformance.Gone{Reason: "the process of the allocator has ended before"})
+	}
+	defer l.calling()()
+	l.gpu.GPU.BoundQueries(mostQueries)
+	l.busy = true
+	err := l.order(m)
+	for err == nil {
+		var answer message
+		var extra []byte
+		if answer, extra, err = l.read(); err != nil {
+			break
+		}
+		switch answer.Type {
+		case saysCalled:
+			err = l.serve(&answer, extra)
+		case saysAnswered:
+			l.busy = false
+			if answer.Number != 0 {
+				return answer.Words, "it threw " + string(extra)
+			}
+			return answer.Words, ""
+		case saysEnded:
+			l.ended(endOf(answer.Words[0]))
+		}
+	}
+	l.ended(fmt.Sprintf("the process cannot be spoken to: %v", err))
+	return words, ""
+}
+
+// ended tells the kit that the process has ended.
+func (l *library) ended(how string) {
+	gone := l.gone(l.with(how))
+	l.running = false
+	l.close()
+	panic(gone)
+}
+
+// init tells the library how many devices there are, if it wants to know.
+func (l *library) init(devices int) error {
+	if l.functions.Init == "" {
+		return nil
+	}
+	if _, exception := l.call(message{Type: orderInit, Words: [8]uint64{uint64(devices)}}); exception != "" {
+		return fmt.Errorf("%s(%d): %s", l.functions.Init, devices, exception)
+	}
+	return nil
+}
+
+// serve performs a call of CUDA's.
+func (l *library) serve(m *message, extra []byte) error {
+	var memory [][]byte
+	for len(extra) >= 8 {
+		n := binary.NativeEndian.Uint64(extra)
+		if n > uint64(len(extra)-8) {
+			return errors.New("a call that makes no sense")
+		}
+		memory = append(memory, extra[8:8+n])
+		extra = extra[8+n:]
+	}
+	answer := message{Words: m.Words}
+	var answered [][]byte
+	answer.Number, answered = l.gpu.Answer(m.Number, &answer.Words, memory)
+	var b []byte
+	for _, a := range answered {
+		b = append(binary.NativeEndian.AppendUint64(b, uint64(len(a))), a...)
+	}
+	_, err := l.answers.Write(answer.bytes(b))
+	return err
+}

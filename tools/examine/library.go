@@ -1,0 +1,206 @@
+package examine
+
+import (
+	"fmt"
+
+	"gaugeblock/conformance"
+	"gaugeblock/fakegpu"
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
+
+// allocator is a library as a spec.Allocator, with what PyTorch's CUDAPluggableAllocator adds
+// to it: it knows what is allocated, and passes the size, the device and the stream of an
+// allocation to the function that frees. Statistics and snapshots there are none.
+type allocator struct {
+	subject  subject
+	contract Contract
+	devices  int
+	header   *trace.Header
+	live     map[spec.Ptr]allocation
+}
+
+// allocation is what a free is told.
+type allocation struct {
+	bytes  uint64
+	device spec.Device
+	stream spec.Stream
+}
+
+// newAllocator begins a new process with the library, for one program.
+func (x *examination) newAllocator(driver spec.Driver, h *trace.Header) (_ spec.Allocator, err error) {
+	defer func() {
+		if gone, is := recover().(*conformance.Gone); is {
+			err = fmt.Errorf("the allocator cannot begin: %w", gone)
+		}
+	}()
+	gpu, fake := driver.(*fakegpu.GPU)
+	if !fake {
+		return nil, &spec.NotSupportedError{Op: "new allocator", Reason: fmt.Sprintf("a library runs on a fake GPU, not on a %T", driver)}
+	}
+	if err := x.subject.begin(gpu); err != nil {
+		return nil, err
+	}
+	return &allocator{subject: x.subject, contract: x.contract, devices: h.Devices, header: h, live: map[spec.Ptr]allocation{}}, nil
+}
+
+func (a *allocator) device(op string, dev spec.Device) error {
+	if dev < 0 || int(dev) >= a.devices {
+		return &spec.InvalidArgumentError{Op: op, Reason: fmt.Sprintf("there is no device %d, only %d of them", dev, a.devices)}
+	}
+	return nil
+}
+
+// threw is the error of a call that has thrown an exception.
+func threw(call, exception string) error {
+	return &spec.DriverError{Call: call, Name: "exception", Detail: exception}
+}
+
+// Malloc calls the function that allocates. The null pointer, or an exception, says that
+// there is no memory.
+func (a *allocator) Malloc(r spec.Request) (spec.Ptr, error) {
+	if err := a.device("malloc", r.Device); err != nil {
+		return 0, err
+	}
+	if r.Bytes == 0 && !a.contract.Zero {
+		return 0, nil
+	}
+	name, own := a.streamName(r.Device, r.Stream, r.Thread)
+	words, exception := a.subject.call(message{
+		Type: orderMalloc, Number: int32(r.Thread), Words: [8]uint64{r.Bytes, uint64(r.Device), name, 3: 0, 5: own},
+	})
+	p := spec.Ptr(words[0])
+	if r.Bytes == 0 {
+		return 0, a.freeNothing(p, exception, r, name)
+	}
+	if exception != "" || p == 0 {
+		return 0, &spec.OutOfMemoryError{Device: r.Device, Requested: r.Bytes}
+	}
+	a.live[p] = allocation{r.Bytes, r.Device, r.Stream}
+	return p, nil
+}
+
+// freeNothing frees what was allocated for 0 bytes at once.
+func (a *allocator) freeNothing(p spec.Ptr, exception string, r spec.Request, stream uint64) error {
+	if exception == "" {
+		_, exception = a.subject.call(message{
+			Type: orderFree, Number: int32(r.Thread), Words: [8]uint64{uint64(p), 0, uint64(r.Device), stream, uint64(r.Device)},
+		})
+	}
+	if exception != "" {
+		return threw("malloc and free of 0 bytes", exception)
+	}
+	return nil
+}
+
+// Free calls the function that frees.
+func (a *allocator) Free(p spec.Ptr) error {
+	if m, live := a.live[p]; live {
+		return a.free(p, m, m.stream, 0)
+	}
+	if p == 0 {
+		return nil
+	}
+	return &spec.InvalidPointerError{Op: "free", Ptr: p}
+}
+
+func (a *allocator) free(p spec.Ptr, m allocation, s spec.Stream, thread spec.Thread) error {
+	delete(a.live, p)
+	name, own := a.streamName(m.device, s, thread)
+	_, exception := a.subject.call(message{
+		Type: orderFree, Number: int32(thread),
+		Words: [8]uint64{uint64(p), m.bytes, uint64(m.device), name, uint64(a.current(m.device)), own},
+	})
+	if exception != "" {
+		a.live[p] = m
+		return threw("free", exception)
+	}
+	return nil
+}
+
+// FreeOn calls the function that frees with the stream that the free is ordered on.
+func (a *allocator) FreeOn(p spec.Ptr, _ spec.Device, s spec.Stream, t spec.Thread) error {
+	m, live := a.live[p]
+	if !live {
+		return a.Free(p)
+	}
+	return a.free(p, m, s, t)
+}
+
+// EndThread ends a thread of the library's process.
+func (a *allocator) EndThread(t spec.Thread) error {
+	_, exception := a.subject.call(message{Type: orderEndThread, Number: int32(t)})
+	if exception != "" {
+		return threw("end_thread", exception)
+	}
+	return nil
+}
+
+// perThread is cudaStreamPerThread.
+const perThread = 2
+
+// streamName is what a thread calls a stream. For the thread's own default stream, own is the
+// stream's handle, of which the library does not hear.
+func (a *allocator) streamName(dev spec.Device, s spec.Stream, t spec.Thread) (name, own uint64) {
+	if i := a.header.OwnStream(dev, t); i > 0 && a.header.Streams[i] == s {
+		return perThread, uint64(s)
+	}
+	return uint64(s), 0
+}
+
+// current is the device that is current in a call about memory of a device.
+func (a *allocator) current(dev spec.Device) spec.Device {
+	if a.contract.Any {
+		return spec.Device((int(dev) + 1) % a.devices)
+	}
+	return dev
+}
+
+// RecordStream calls the function of that name.
+func (a *allocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) error {
+	const op = "record_stream"
+	if !a.subject.records() {
+		return &spec.NotSupportedError{Op: op, Reason: "it has no such function"}
+	}
+	if err := a.device(op, dev); err != nil || p == 0 {
+		return err
+	}
+	if _, live := a.live[p]; !live {
+		return &spec.InvalidPointerError{Op: op, Ptr: p}
+	}
+	current := a.current(dev)
+	if s == 0 { // which names the default stream of the current device
+		current = dev
+	}
+	_, exception := a.subject.call(message{
+		Type: orderRecordStream, Words: [8]uint64{uint64(p), uint64(s), uint64(current), uint64(dev)},
+	})
+	if exception != "" {
+		return threw(op, exception)
+	}
+	return nil
+}
+
+// EmptyCache calls the function that returns cached memory, if there is one.
+func (a *allocator) EmptyCache() error {
+	if !a.subject.empties() {
+		return nil
+	}
+	if _, exception := a.subject.call(message{Type: orderReset}); exception != "" {
+		return threw("empty_cache", exception)
+	}
+	return nil
+}
+
+// Stats are not supported.
+func (a *allocator) Stats(spec.Device) (spec.DeviceStats, error) {
+	return spec.DeviceStats{}, &spec.NotSupportedError{Op: "stats", Reason: "the interface has no statistics"}
+}
+
+// Snapshot is not supported.
+func (a *allocator) Snapshot() (spec.Snapshot, error) {
+	return spec.Snapshot{}, &spec.NotSupportedError{Op: "snapshot", Reason: "the interface has no snapshots"}
+}
+
+// newGPU is a device on which nothing is examined.
+func newGPU() *fakegpu.GPU { return fakegpu.New(fakegpu.Config{}) }

@@ -1,0 +1,151 @@
+package examine
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"gaugeblock/conformance"
+	"gaugeblock/fakegpu"
+)
+
+// A subject is what is examined: a library (host.go), or a program that speaks the line protocol
+// (command.go).
+type subject interface {
+	// begin makes a new allocator on a GPU.
+	begin(gpu *fakegpu.GPU) error
+	// call has it do something: an order of host.go. It panics with a *conformance.Gone if
+	// the process ends or does not answer.
+	call(m message) (words [8]uint64, exception string)
+	close()
+
+	contract() string // as it says, after begin
+	records() bool    // it can be told of uses
+	empties() bool    // its cache can be emptied
+	named() Functions // zero for a program
+}
+
+// watchdog ends a process that does not answer.
+type watchdog struct {
+	patience atomic.Int64  // how long a call may take, and the time until something is heard: a time.Duration
+	proven   time.Duration // how long it was waited for when one hung for the first time; 0: none has
+	pid      atomic.Int64  // 0: there is none
+	heard    atomic.Uint64 // changes whenever something is heard; odd while somebody waits
+	calls    atomic.Uint64 // changes when a call begins and when it ends; odd during one
+	killed   atomic.Int64  // the process that was ended
+	done     chan bool
+}
+
+// waiting says that somebody waits for the process, until over is called.
+func (w *watchdog) waiting() (over func()) {
+	w.heard.Add(1)
+	return func() { w.heard.Add(1) }
+}
+
+// calling says that a call has begun, until over is called. It ends within the patience,
+// whatever is heard meanwhile.
+func (w *watchdog) calling() (over func()) {
+	w.calls.Add(1)
+	return func() { w.calls.Add(1) }
+}
+
+// mostQueries is how many queries in one call find work that is not complete: a program may
+// ask until it is.
+const mostQueries = 500
+
+// watch begins.
+func (w *watchdog) watch() {
+	w.done = make(chan bool)
+	go func(done <-chan bool) {
+		last, since := w.heard.Load(), time.Now()
+		call, began := w.calls.Load(), time.Now()
+		for {
+			patience := time.Duration(w.patience.Load())
+			select {
+			case <-done:
+				return
+			case <-time.After(patience / 10):
+			}
+			if now := w.heard.Load(); now != last || now%2 == 0 {
+				last, since = now, time.Now()
+			}
+			if now := w.calls.Load(); now != call || now%2 == 0 {
+				call, began = now, time.Now()
+			}
+			if pid := w.pid.Load(); pid > 0 && max(time.Since(since), time.Since(began)) > patience {
+				w.killed.Store(pid)
+				w.kill()
+				since, began = time.Now(), time.Now()
+			}
+		}
+	}(w.done)
+}
+
+// kill ends the process, and all that it has started: it leads a group of processes.
+func (w *watchdog) kill() {
+	if pid := int(w.pid.Load()); pid > 0 {
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
+	}
+}
+
+func (w *watchdog) unwatch() { close(w.done) }
+
+// gone is the end of the process, which has ended in the way that is said.
+func (w *watchdog) gone(how string) *conformance.Gone {
+	if pid := w.pid.Load(); pid > 0 && pid == w.killed.Load() {
+		if w.proven == 0 { // from now on it is only made shorter
+			w.proven = time.Duration(w.patience.Load())
+			w.patience.Store(int64(max(w.proven/10, 100*time.Millisecond)))
+		}
+		return &conformance.Gone{Hangs: true, Reason: fmt.Sprintf("it did not come back within %v", w.proven)}
+	}
+	return &conformance.Gone{Reason: how}
+}
+
+// lastWords is what a process writes to its error output.
+type lastWords struct {
+	said *os.File
+	from int64 // where the part of the present program begins
+}
+
+// open makes the file.
+func (l *lastWords) open() (err error) {
+	if l.said != nil {
+		return nil
+	}
+	if l.said, err = os.CreateTemp("", "gaugeblock-said-"); err != nil {
+		return err
+	}
+	return os.Remove(l.said.Name())
+}
+
+// listen begins a program's part.
+func (l *lastWords) listen() (err error) {
+	l.from, err = l.said.Seek(0, io.SeekEnd)
+	return err
+}
+
+// with adds the last lines that were written for this program.
+func (l *lastWords) with(how string) string {
+	text, err := io.ReadAll(io.NewSectionReader(l.said, l.from, 1<<16))
+	lines := strings.Split(string(bytes.TrimSpace(text)), "\n")
+	if err != nil || lines[0] == "" {
+		return how
+	}
+	const most = 3
+	return how + "; it wrote: " + strings.Join(lines[max(0, len(lines)-most):], "; ")
+}
+
+// endOf says how a process ended.
+func endOf(status uint64) string {
+	s := syscall.WaitStatus(status)
+	if s.Signaled() {
+		return fmt.Sprintf("it was ended by the signal %v", s.Signal())
+	}
+	return fmt.Sprintf("it exited with status %d", s.ExitStatus())
+}

@@ -1,0 +1,74 @@
+package examine
+
+import (
+	"fmt"
+
+	"gaugeblock/conformance"
+)
+
+// Report is what came of an examination.
+type Report struct {
+	*conformance.Report
+	Functions Functions // zero for a program that speaks the line protocol
+	Contract  Contract
+	Empties   bool // its cache can be emptied: lost memory is found
+}
+
+// String is the report for people.
+func (r *Report) String() string {
+	what := ""
+	if f := r.Functions; f.Malloc != "" {
+		what = fmt.Sprintf("functions: %s and %s; ", f.Malloc, f.Free)
+	}
+	text := fmt.Sprintf("%scontract: %v\n%v", what, r.Contract, r.Report)
+	if r.Empties {
+		text += "lost memory is found at the end of each program: EverythingIsReturned\n"
+	}
+	return text
+}
+
+// Summary is the report as JSON has it; docs/examine.md explains the fields.
+type Summary struct {
+	Asked      conformance.Level `json:"asked"`
+	Reached    conformance.Level `json:"reached"`
+	Contract   string            `json:"contract"`
+	Functions  []string          `json:"functions,omitempty"` // that were found, as ROLE=NAME
+	Operations int               `json:"operations"`
+	Violations []SummaryOfOne    `json:"violations"`
+	Searched   []string          `json:"searched"` // areas
+	LeftOut    []string          `json:"left_out"`
+}
+
+// SummaryOfOne is a violation.
+type SummaryOfOne struct {
+	Rule    string            `json:"rule"`
+	Level   conformance.Level `json:"level"`
+	Found   string            `json:"found"`
+	Area    string            `json:"area"`
+	Seed    uint64            `json:"seed"`
+	After   int               `json:"after"`   // operations of the area, until it was found
+	Program []string          `json:"program"` // in words
+	Files   []string          `json:"files,omitempty"`
+}
+
+// Summary makes it.
+func (r *Report) Summary() Summary {
+	s := Summary{
+		Asked: r.Asked, Reached: r.Reached, Contract: r.Contract.String(), Functions: r.Functions.roles(),
+		Violations: []SummaryOfOne{}, Searched: []string{}, LeftOut: append([]string{}, r.LeftOut...),
+	}
+	for _, a := range r.Searched {
+		s.Operations += a.Operations
+		s.Searched = append(s.Searched, a.Area)
+	}
+	for i := range r.Violations {
+		v := &r.Violations[i]
+		one := SummaryOfOne{Rule: v.Rule.Name, Level: v.Rule.Level, Found: v.Found, Area: v.Area, Seed: v.Seed, After: v.After}
+		one.Program = v.Steps()
+		if v.File != "" {
+			one.Files = append([]string{v.File}, v.Programs...)
+		}
+		s.Violations = append(s.Violations, one)
+	}
+	return s
+}

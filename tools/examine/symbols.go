@@ -1,0 +1,188 @@
+package examine
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"gaugeblock/internal/quote"
+)
+
+// Functions are the names under which a library exports its functions. Malloc and Free have
+// to be there; the others are hooks of PyTorch's CUDAPluggableAllocator and may be "".
+type Functions struct {
+	Malloc, Free        string
+	RecordStream        string
+	Init                string
+	Reset               string // returns cached memory: "reset" or "empty_cache"
+	MemoryFraction      string
+	BaseAllocation      string
+	BeginAllocateToPool string
+	EndAllocateToPool   string
+	ReleasePool         string
+	Contract            string // gaugeblock_contract
+}
+
+// contractSymbol is the function by which a library says what its contract is.
+const contractSymbol = "gaugeblock_contract"
+
+// pairs are the words that the two names differ in.
+var pairs = [][2]string{
+	{"malloc", "free"}, {"alloc", "free"}, {"allocate", "deallocate"}, {"alloc", "dealloc"}, {"allocate", "free"}, {"malloc", "dealloc"},
+}
+
+// FindFunctions finds the functions of a library. malloc and free are their names, or "":
+// then the library must export exactly one pair of names that differ in the words malloc and free,
+// or the like (my_malloc, my_free).
+func FindFunctions(library, malloc, free string) (Functions, error) {
+	exported, err := exports(library)
+	if err != nil {
+		return Functions{}, err
+	}
+	f := Functions{Malloc: malloc, Free: free}
+	if (malloc == "") != (free == "") {
+		return f, errors.New("--alloc and --free are given together, or not at all")
+	}
+	if malloc == "" {
+		if f.Malloc, f.Free, err = findPair(library, exported); err != nil {
+			return f, err
+		}
+	}
+	for _, name := range []string{f.Malloc, f.Free} {
+		if !slices.Contains(exported, name) {
+			return f, fmt.Errorf("%s exports no function %s; it exports %s", quote.Text(library), name, listed(exported))
+		}
+	}
+	f.findHooks(exported)
+	return f, nil
+}
+
+// exports lists the functions that a library exports, C++'s left out.
+func exports(library string) ([]string, error) {
+	if there, err := os.Stat(library); err != nil {
+		return nil, err
+	} else if !there.Mode().IsRegular() { // a FIFO would be waited for
+		return nil, fmt.Errorf("%s is no shared library: it is no regular file", quote.Text(library))
+	}
+	file, err := elf.Open(library)
+	if err != nil {
+		return nil, fmt.Errorf("%s is no shared library: %w", quote.Text(library), err)
+	}
+	defer file.Close()
+	symbols, err := file.DynamicSymbols()
+	if err != nil {
+		return nil, fmt.Errorf("%s is no shared library: %w", quote.Text(library), err)
+	}
+	var names []string
+	for _, s := range symbols {
+		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Section != elf.SHN_UNDEF && !strings.HasPrefix(s.Name, "_") {
+			names = append(names, s.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// findPair finds the only pair.
+func findPair(library string, exported []string) (malloc, free string, err error) {
+	var found [][2]string
+	for _, name := range exported {
+		for _, pair := range pairs {
+			counterpart, has := replaceWord(name, pair[0], pair[1])
+			if has && slices.Contains(exported, counterpart) && !slices.ContainsFunc(found, func(f [2]string) bool { return f[0] == name }) {
+				found = append(found, [2]string{name, counterpart})
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", "", fmt.Errorf("%s exports no pair of functions such as my_malloc and my_free: name them by --alloc and --free; it exports %s", quote.Text(library), listed(exported))
+	case 1:
+		return found[0][0], found[0][1], nil
+	}
+	var candidates []string
+	for _, f := range found {
+		candidates = append(candidates, fmt.Sprintf("--alloc %s --free %s", f[0], f[1]))
+	}
+	return "", "", fmt.Errorf("%s exports several pairs of functions, say which: %s", quote.Text(library), strings.Join(candidates, ", or "))
+}
+
+// replaceWord replaces a word of a name, in which words are separated by underscores.
+func replaceWord(name, word, by string) (string, bool) {
+	words := strings.Split(name, "_")
+	i := slices.Index(words, word)
+	if i < 0 {
+		return "", false
+	}
+	words[i] = by
+	return strings.Join(words, "_"), true
+}
+
+// findHooks finds the hooks: they are called like the pair, with another word.
+func (f *Functions) findHooks(exported []string) {
+	stem := func(word string) string {
+		for _, pair := range pairs {
+			if name, has := replaceWord(f.Malloc, pair[0], word); has && name != word {
+				return name
+			}
+		}
+		return ""
+	}
+	for _, hook := range []struct {
+		to    *string
+		words []string
+	}{
+		{&f.RecordStream, []string{"record_stream"}},
+		{&f.Init, []string{"init"}},
+		{&f.Reset, []string{"empty_cache", "reset"}},
+		{&f.MemoryFraction, []string{"memory_fraction"}},
+		{&f.BaseAllocation, []string{"base_alloc"}},
+		{&f.BeginAllocateToPool, []string{"begin_allocate_to_pool"}},
+		{&f.EndAllocateToPool, []string{"end_allocate_to_pool"}},
+		{&f.ReleasePool, []string{"release_pool"}},
+	} {
+		for _, word := range hook.words {
+			like := stem(word)
+			for _, name := range []string{like, word} {
+				telling := name == like || strings.Contains(name, "_") // "init" and "reset" alone may be anything
+				if *hook.to == "" && telling && slices.Contains(exported, name) {
+					*hook.to = name
+				}
+			}
+		}
+	}
+	if slices.Contains(exported, contractSymbol) {
+		f.Contract = contractSymbol
+	}
+}
+
+// listed are the names in a sentence, not all if there are many.
+func listed(names []string) string {
+	const most = 20
+	switch {
+	case len(names) == 0:
+		return "nothing"
+	case len(names) > most:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// roles are the functions as the host program is told them.
+func (f *Functions) roles() []string {
+	var list []string
+	for _, r := range []struct{ role, name string }{
+		{"malloc", f.Malloc}, {"free", f.Free}, {"record_stream", f.RecordStream}, {"init", f.Init}, {"reset", f.Reset},
+		{"memory_fraction", f.MemoryFraction}, {"base_alloc", f.BaseAllocation},
+		{"begin_allocate_to_pool", f.BeginAllocateToPool}, {"end_allocate_to_pool", f.EndAllocateToPool},
+		{"release_pool", f.ReleasePool}, {"contract", f.Contract},
+	} {
+		if r.name != "" {
+			list = append(list, r.role+"="+r.name)
+		}
+	}
+	return list
+}

@@ -1,0 +1,328 @@
+package torch
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"gaugeblock/internal/checkout"
+	"gaugeblock/tools/reference"
+	binary "gaugeblock/tools/torch/binary"
+)
+
+// The rows of docs/deviations.md on PyTorch's own allocator. A file of testdata/rows has
+// programs, each with the row that it shows: "row:" and the words that the row begins with.
+// Below a line of a program stands what both answered, or what each did. A PyTorch that is
+// mended answers otherwise and turns the test red. `go test ./tools/torch -rewrite` writes
+// the answers; check the difference.
+//
+// What a line can say stands in stage_commands_test.go and stage_views_test.go. On PyTorch's
+// allocator each program is performed by a process of its own, which some of them end.
+
+func TestRowsOfOrder(t *testing.T)       { demonstrate(t) }
+func TestRowsOfMisuse(t *testing.T)      { demonstrate(t) }
+func TestRowsOfSettings(t *testing.T)    { demonstrate(t) }
+func TestRowsOfStreams(t *testing.T)     { demonstrate(t) }
+func TestRowsOfCaptures(t *testing.T)    { demonstrate(t) }
+func TestRowsOfPools(t *testing.T)       { demonstrate(t) }
+func TestRowsOfCheckpoints(t *testing.T) { demonstrate(t) }
+func TestRowsOfOversize(t *testing.T)    { demonstrate(t) }
+func TestRowsOfExpandable(t *testing.T)  { demonstrate(t) }
+func TestRowsOfFailures(t *testing.T)    { demonstrate(t) }
+func TestRowsOfSharing(t *testing.T)     { demonstrate(t) }
+func TestRowsOfHistory(t *testing.T)     { demonstrate(t) }
+func TestRowsOfWeaknesses(t *testing.T)  { demonstrate(t) }
+
+// rowTests are the tests, with their files.
+var rowTests = map[string]string{
+	"TestRowsOfOrder":       "order",
+	"TestRowsOfMisuse":      "misuse",
+	"TestRowsOfSettings":    "settings",
+	"TestRowsOfStreams":     "streams",
+	"TestRowsOfCaptures":    "captures",
+	"TestRowsOfPools":       "pools",
+	"TestRowsOfCheckpoints": "checkpoints",
+	"TestRowsOfOversize":    "oversize",
+	"TestRowsOfExpandable":  "expandable",
+	"TestRowsOfFailures":    "failures",
+	"TestRowsOfSharing":     "sharing",
+	"TestRowsOfHistory":     "history",
+	"TestRowsOfWeaknesses":  "weaknesses",
+}
+
+const rowFiles = "testdata/rows"
+
+// demonstrate performs the programs of the test's file on both allocators.
+func demonstrate(t *testing.T) {
+	o := built(t)
+	datadriven.RunTest(t, filepath.Join(rowFiles, rowTests[t.Name()]), func(t *testing.T, d *datadriven.TestData) string {
+		if d.Cmd != "show" {
+			t.Fatalf("%s: a program begins with show", d.Pos)
+		}
+		p := parseProgram(d.Input)
+		ours, err := p.perform()
+		if err != nil {
+			t.Fatalf("%s: %v", d.Pos, err)
+		}
+		theirs, err := apart(o, []program{p})
+		if err != nil {
+			t.Fatalf("%s: %v", d.Pos, err)
+		}
+		return p.beside(ours, theirs[0])
+	})
+}
+
+// program is one of the file.
+type program struct {
+	row     string
+	lines   []string
+	answers string // in the file
+}
+
+func parseProgram(input string) (p program) {
+	for line := range strings.Lines(input) {
+		line = strings.TrimSpace(line)
+		if row, found := strings.CutPrefix(line, "row: "); found {
+			p.row = row
+		} else if line != "" {
+			p.lines = append(p.lines, line)
+		}
+	}
+	return p
+}
+
+// perform performs the program on the reference and returns an answer a line.
+func (p *program) perform() (answers []string, err error) {
+	s := &stage{factory: reference.New}
+	for _, line := range p.lines {
+		answer, err := s.perform(line)
+		if err != nil {
+			return answers, err
+		}
+		answers = append(answers, answer)
+	}
+	return answers, nil
+}
+
+// beside writes down what the two answered.
+func (p *program) beside(ours, theirs []string) string {
+	var out strings.Builder
+	say := func(who, answer string) {
+		if answer == "" {
+			answer = "nothing"
+		}
+		fmt.Fprintf(&out, "  %-10s %s\n", who, strings.ReplaceAll(answer, "\n", "\n             "))
+	}
+	for i, line := range p.lines {
+		if i >= len(theirs) {
+			break // the process has ended
+		}
+		fmt.Fprintln(&out, line)
+		switch {
+		case ours[i] != theirs[i]:
+			say("reference:", ours[i])
+			say("PyTorch:", theirs[i])
+		case ours[i] != "":
+			say("both:", ours[i])
+		}
+	}
+	return out.String()
+}
+
+// programVariable has the programs that a process performs on PyTorch's allocator, and
+// nothing else.
+const programVariable = "GAUGEBLOCK_TORCH_PROGRAM"
+
+// between stands between two programs.
+const between = "\n----\n"
+
+// apart performs programs on PyTorch's allocator in other processes: one after the other in
+// one process, and those behind a program that ends it in the next. The last answer of such
+// a program says how the process ended.
+func apart(o binary.Options, programs []program) (all [][]string, err error) {
+	for len(all) < len(programs) {
+		answers, how, err := process(o, programs[len(all):])
+		if err != nil {
+			return nil, err
+		}
+		if how != "" {
+			last := len(answers) - 1
+			answers[last] = append(answers[last], "the process ends: "+how)
+		}
+		all = append(all, answers...)
+	}
+	return all, nil
+}
+
+// process performs programs in one process. If it ended before their end, how says how, and
+// the last answers are those of the program that ended it.
+func process(o binary.Options, programs []program) (all [][]string, how string, err error) {
+	name, err := os.Executable()
+	if err != nil {
+		return nil, "", err
+	}
+	var texts []string
+	for _, p := range programs {
+		texts = append(texts, strings.Join(p.lines, "\n"))
+	}
+	var said bytes.Buffer
+	child := exec.Command(name)
+	child.Env = append(os.Environ(), programVariable+"="+strings.Join(texts, between), workerVariable+"="+o.Work,
+		librariesVariable+"="+o.Libraries, "GOTRACEBACK=none", "PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF=")
+	child.Stderr = &said
+	out, ended := child.Output()
+	all = [][]string{nil}
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		answer, err := strconv.Unquote(lines.Text())
+		if err != nil {
+			return nil, "", fmt.Errorf("the process said %q: %w", lines.Text(), err)
+		}
+		if len(all[len(all)-1]) == len(programs[len(all)-1].lines) {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], answer)
+	}
+	var exit *exec.ExitError
+	if ended != nil && !errors.As(ended, &exit) {
+		return nil, "", ended
+	}
+	if ended == nil {
+		return all, "", nil
+	}
+	if how = howEnded(said.String()); how == "" {
+		return nil, "", fmt.Errorf("the process ended with %v: %s", ended, said.String())
+	}
+	if len(all[len(all)-1]) == len(programs[len(all)-1].lines) {
+		all = append(all, nil) // in the first line of the next
+	}
+	return all, how, nil
+}
+
+// howEnded reads a process's last words.
+func howEnded(said string) string {
+	if strings.Contains(said, "terminate called") {
+		return "an exception that nothing catches"
+	}
+	return regexp.MustCompile(`SIG[A-Z]+`).FindString(said)
+}
+
+// performAlone is the other side of apart: it ends the process if this is one.
+func performAlone() {
+	if text := os.Getenv(programVariable); text != "" {
+		end(performPrograms(text))
+	}
+}
+
+func performPrograms(text string) error {
+	runtime.LockOSThread()
+	o := binary.Options{Libraries: os.Getenv(librariesVariable), Work: os.Getenv(workerVariable)}
+	if err := binary.Load(o); err != nil {
+		return err
+	}
+	for one := range strings.SplitSeq(text, between) {
+		s := &stage{factory: New}
+		for line := range strings.SplitSeq(one, "\n") {
+			answer, err := s.perform(line)
+			if err != nil {
+				return err
+			}
+			fmt.Println(strconv.Quote(answer))
+		}
+	}
+	return nil
+}
+
+// TestDemonstratedRows: what testdata/rows shows are rows of docs/deviations.md, whose last
+// column says so, and every program of a row that is a deviation shows a difference.
+func TestDemonstratedRows(t *testing.T) {
+	page := deviations(t)
+	shown := map[string]bool{} // row and test
+	for name, file := range rowTests {
+		for _, p := range demonstrated(t, file) {
+			row := findRow(page, p.row)
+			if row == "" {
+				t.Errorf("%s: not one row of docs/deviations.md begins with %q", file, p.row)
+				continue
+			}
+			shown[row+name] = true
+			if !strings.Contains(row, "`tools/torch."+name+"`") {
+				t.Errorf("%s: docs/deviations.md does not say that %s shows the row %q", file, name, p.row)
+			}
+			kept := strings.Count(row, "|") == 2 // it has no column for the reference
+			if differs := strings.Contains(p.answers, "  PyTorch:"); differs == kept {
+				t.Errorf("%s: that there is a difference is %v, for the row %q", file, differs, p.row)
+			}
+		}
+	}
+	rows := map[string]bool{}
+	for _, row := range page {
+		for name := range rowTests {
+			if strings.Contains(row, "`tools/torch."+name+"`") {
+				rows[row] = true
+				if !shown[row+name] {
+					t.Errorf("docs/deviations.md says that %s shows what it does not: %s", name, row)
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d rows are shown", len(rows), len(page))
+}
+
+// findRow is the only row that begins with these words; "" if there are none or several.
+func findRow(page []string, words string) (found string) {
+	for _, row := range page {
+		if strings.HasPrefix(row, words) {
+			if found != "" {
+				return ""
+			}
+			found = row
+		}
+	}
+	return found
+}
+
+// deviations are the rows of docs/deviations.md, without the bar in front.
+func deviations(t *testing.T) (rows []string) {
+	t.Helper()
+	root, err := checkout.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "deviations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(page)) {
+		if row, found := strings.CutPrefix(strings.TrimSpace(line), "| "); found && !strings.HasPrefix(row, "upstream") {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// demonstrated are the programs of a file, with what was answered.
+func demonstrated(t *testing.T, file string) (programs []program) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(rowFiles, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range strings.Split(string(text), "\nshow\n")[1:] {
+		input, answers, _ := strings.Cut(part, "----\n")
+		p := parseProgram(input)
+		p.answers = answers
+		programs = append(programs, p)
+	}
+	return programs
+}

@@ -1,0 +1,185 @@
+package torch
+
+import (
+	"cmp"
+	"fmt"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/internal/refinement"
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
+	"gaugeblock/tools/torch/edges"
+)
+
+// A walk through the states of a configuration (edges.go), performed by a worker: on the
+// reference and on PyTorch's allocator, with PyTorch's sizes.
+
+// hardware is what the devices of the program are, and what is to be put around the reference's;
+// nil: what the header says.
+func (o *Outcome) hardware() (replay.Hardware, *routedCaptures) {
+	if scale := edges.Find(o.Scale); scale != nil {
+		return scale.NewDevice().Hardware, newRoutedCaptures()
+	}
+	return nil, nil
+}
+
+// routedCaptures is a device that says of streams whose requests are routed to a pool that they
+// are being captured, as the specification has it. The reference asks; PyTorch never does.
+type routedCaptures struct {
+	*fakegpu.GPU
+	routed map[spec.PoolID]spec.Stream
+	calls  *refinement.Calls // mallocs that wait around their driver calls; nil: they do not
+}
+
+func newRoutedCaptures() *routedCaptures {
+	return &routedCaptures{routed: map[spec.PoolID]spec.Stream{}}
+}
+
+// around is a replay.Around.
+func (r *routedCaptures) around(g *fakegpu.GPU) replay.Device {
+	if r == nil {
+		return g
+	}
+	r.GPU = g
+	return r
+}
+
+// CaptureStatus implements spec.Driver.
+func (r *routedCaptures) CaptureStatus(dev spec.Device, s spec.Stream) (spec.CaptureInfo, error) {
+	info, err := r.GPU.CaptureStatus(dev, s)
+	if err != nil {
+		return info, err
+	}
+	for id, stream := range r.routed {
+		if stream == s {
+			return spec.CaptureInfo{Status: spec.CaptureActive, ID: spec.CaptureID(id.Capture)}, nil
+		}
+	}
+	return info, nil
+}
+
+// follow hears of an operation that the reference has performed.
+func (r *routedCaptures) follow(op *trace.Op, out *replay.Performed, h *trace.Header) {
+	if r == nil || out.Err != nil {
+		return
+	}
+	switch op.Kind {
+	case trace.OpPoolBegin:
+		r.routed[op.Pool] = h.Streams[op.Stream]
+	case trace.OpPoolEnd:
+		delete(r.routed, op.Pool)
+	}
+}
+
+// follow performs the walk up to the first difference.
+func (j *job) follow(at *place) (r reply) {
+	scale := edges.Find(j.Scale)
+	ours, device := scale.NewDevice(), scale.NewDevice()
+	captures, end := newRoutedCaptures(), func() {}
+	var pair *Pair
+	var err error
+	if scale.TwoStep {
+		pair, end, err = newStepPair(j.Header, j.Every, ours.Hardware, captures, device.Hardware)
+	} else {
+		pair, err = newPairOn(j.Header, j.Every, ours.Hardware, captures.around, device.Hardware)
+	}
+	if err != nil {
+		return reply{Error: err.Error()}
+	}
+	defer end()
+	r.Listed = pair.Listed
+	o := Outcome{Header: j.Header, Scale: j.Scale, Every: j.Every}
+	perform := func(op trace.Op) (*replay.Performed, *Difference) {
+		o.Ops = append(o.Ops, op)
+		did, difference := pair.Step(&op)
+		captures.follow(&op, did, &j.Header)
+		return did, difference
+	}
+	for i := range j.Ops {
+		op := j.Ops[i]
+		wanted := op.Expect.Error
+		op.Expect = trace.Expectation{}
+		at.set(0, 0, i+1)
+		r.Operations++
+		did, difference := perform(op)
+		if difference == nil && i > 0 && j.Ops[i-1].Kind == trace.OpFault && op.Kind != trace.OpFault {
+			if difference = pair.unmetFault(&op); difference != nil && !scale.Exact() && difference.Reference == difference.PyTorch {
+				r.Otherwise = i + 1
+				break
+			}
+		}
+		if difference == nil && trace.ErrorName(did.Err) != wanted {
+			r.Otherwise = i + 1
+			break
+		}
+		if difference == nil {
+			pair.freeLostRanges(device.Beyond(ours))
+		}
+		if difference == nil && j.Layouts[i] != 0 {
+			difference = pair.compareLayout(device, j.Layouts[i], &op)
+		}
+		if difference == nil {
+			continue
+		}
+		difference.Operation, o.Difference = i+1, difference
+		if o.Row, err = explain(&o); err != nil {
+			return reply{Error: err.Error()}
+		}
+		o.Ops = nil
+		r.Outcomes = append(r.Outcomes, o)
+		break
+	}
+	return r
+}
+
+// unmetFault is the difference that a driver call which had to fail was not made, by either.
+func (p *Pair) unmetFault(op *trace.Op) *Difference {
+	ours, theirs := p.reference.GPU().PendingFaults(), p.pytorch.GPU().PendingFaults()
+	if ours+theirs == 0 {
+		return nil
+	}
+	return &Difference{
+		Op: op.InWords(), What: "faults that were not met", Reference: fmt.Sprint(ours), PyTorch: fmt.Sprint(theirs), ours: p.answered, theirs: p.did,
+	}
+}
+
+// freeLostRanges frees ranges of addresses that PyTorch's allocator has lost with their pools, and
+// counts them. The program goes on: the next range has the same address on both devices.
+func (p *Pair) freeLostRanges(lost []spec.Range) {
+	for _, r := range lost {
+		if p.pytorch.GPU().FreeAddress(r.Ptr, r.Bytes) == nil {
+			p.Listed[rowLostRange]++
+		}
+	}
+}
+
+// compareLayout compares the memory that PyTorch's allocator has with that of a state of
+// the specification, by its hash.
+func (p *Pair) compareLayout(d *edges.Device, wanted uint64, op *trace.Op) *Difference {
+	snapshot, err := p.pytorch.Allocator().Snapshot()
+	var seen edges.Layout
+	if err == nil {
+		seen, err = seen.Seen(d, snapshot.Segments, p.header.Streams)
+	}
+	if err == nil && seen.Hash() == wanted {
+		return nil
+	}
+	return &Difference{
+		Op: op.InWords(), What: "layout of the specification", Reference: "another",
+		PyTorch: cmp.Or(inWordsIfAny(err), seen.String()), ours: p.answered, theirs: p.did,
+	}
+}
+
+func inWordsIfAny(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// streamsInOrder are handles for the streams of a configuration, by number; 0 is the default
+// stream. PyTorch's tables have them in this order.
+func streamsInOrder(n int) []spec.Stream {
+	return append([]spec.Stream{0}, orderedStreams(0, n, 0x5000_0000_0000)...)
+}

@@ -1,0 +1,157 @@
+package torch
+
+import (
+	"gaugeblock/conformance"
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+)
+
+// hash is what PyTorch's tables go by: that of a stream of a CUDA device, times the factor
+// of their kind. The largest bits say where in a table an entry is.
+func hash(dev spec.Device, s spec.Stream) uint64 {
+	const cudaType, factor = 1, 11400714819323198485
+	return (cudaType<<56 | uint64(dev)<<48 | uint64(s)&(1<<48-1)) * factor
+}
+
+// orderedStreams finds n handles for streams of a device, ascending behind a handle, that lie
+// in a table in that same order and behind the default stream, as far as two do not meet in
+// one place of a small table. The reference goes by handle.
+func orderedStreams(dev spec.Device, n int, behind spec.Stream) []spec.Stream {
+	first := hash(dev, 0)
+	step := (^uint64(0) - first) / uint64(n+1)
+	var list []spec.Stream
+	for i := range n {
+		// In the second half of its share, away from where the shares meet.
+		from := first + uint64(i+1)*step
+		for behind += 0x100; hash(dev, behind) < from || hash(dev, behind) > from+step/2; {
+			behind += 0x100
+		}
+		list = append(list, behind)
+	}
+	return list
+}
+
+// header sets up a program of the kind that can be compared: the device lets streams catch
+// up when somebody waits for them, as hardware does. Settings, if given, take the place of
+// the area's.
+func header(settings *string) func(h *trace.Header) {
+	return func(h *trace.Header) {
+		if settings != nil {
+			h.Settings = *settings
+		}
+		setUp(h)
+	}
+}
+
+func setUp(h *trace.Header) {
+	h.Waits = true
+	h.Source = "gaugeblock torch"
+	each := (len(h.Streams) - 1) / h.Devices
+	latest := spec.Stream(0x5000_0000_0000)
+	for dev := range h.Devices {
+		for i, s := range orderedStreams(spec.Device(dev), each, latest) {
+			h.Streams[1+dev*each+i] = s
+			latest = s
+		}
+	}
+}
+
+// Outcome is what came of one program.
+type Outcome struct {
+	Header     trace.Header
+	Operations int
+	Ops        []trace.Op  // if there is a difference
+	Difference *Difference // nil: there is none
+	Row        string      // of docs/deviations.md that explains it; "": none does
+	Listed     map[string]int
+	Every      int    // operations between two looks at the layout
+	Scale      string // the configuration whose scale the devices follow; "": none
+}
+
+// Run makes up a program of an area and performs it on both. told hears before each
+// operation which it is. room, if given, is where the operations are kept that are not
+// returned: the next program can have it.
+func Run(area *conformance.Area, seed uint64, length, every int, settings *string, told func(operation int), room *[]trace.Op) (Outcome, error) {
+	source, h := area.NewSource(conformance.Seeded(seed), seed, header(settings))
+	pair, err := NewPair(h, every)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if exposes(&h) {
+		source.Program().ExposeForgottenUses()
+	}
+	pair.Watch(source.Program())
+	o := Outcome{Header: h, Listed: pair.Listed, Every: every}
+	if room != nil && cap(*room) >= length {
+		o.Ops, *room = (*room)[:0], nil
+	} else {
+		o.Ops = make([]trace.Op, 0, length)
+	}
+	careful := newCare(h, seed)
+	for len(o.Ops) < length {
+		o.Ops = o.Ops[:len(o.Ops)+1] // there is room for all: they stay where they are
+		op := &o.Ops[len(o.Ops)-1]
+		source.Make(op)
+		if careful.avoids(op) {
+			o.Ops = o.Ops[:len(o.Ops)-1]
+			continue
+		}
+		told(len(o.Ops))
+		did, difference := pair.Step(op)
+		o.Operations++
+		if difference != nil {
+			o.Difference = difference
+			o.Row, err = explain(&o)
+			return o, err
+		}
+		careful.did(op, did)
+		source.Did(op, did)
+	}
+	if what, our, their := pair.CompareLayouts(); what != "" {
+		o.Difference = &Difference{Operation: len(o.Ops), Op: "end", What: what, Reference: our, PyTorch: their}
+		o.Row, err = explain(&o)
+		return o, err
+	}
+	if room != nil {
+		*room = o.Ops
+	}
+	o.Ops = nil
+	return o, nil
+}
+
+// Perform performs the operations of a program that make sense when it is their turn, and
+// returns those up to the first difference, with what PyTorch did as what is expected. The layout
+// is looked at after each.
+func Perform(area *conformance.Area, h trace.Header, ops []trace.Op, told func(operation int)) (Outcome, error) {
+	return performLooking(area, h, ops, 1, told)
+}
+
+// performLooking is Perform with a look at the layout after every so many operations.
+func performLooking(area *conformance.Area, h trace.Header, ops []trace.Op, every int, told func(operation int)) (Outcome, error) {
+	pair, err := NewPair(h, every)
+	if err != nil {
+		return Outcome{}, err
+	}
+	program := newProgram(area, h)
+	pair.Watch(program)
+	h.StatColumns = figureNames
+	o := Outcome{Header: h, Listed: pair.Listed, Every: every}
+	for _, op := range ops {
+		op.Expect = trace.Expectation{}
+		if !program.Prepare(&op) {
+			continue
+		}
+		o.Ops = append(o.Ops, op)
+		told(len(o.Ops))
+		did, difference := pair.Step(&op)
+		pair.record(&o.Ops[len(o.Ops)-1])
+		o.Operations++
+		if difference != nil {
+			o.Difference = difference
+			o.Row, err = explain(&o)
+			return o, err
+		}
+		program.Did(&op, did)
+	}
+	return o, nil
+}

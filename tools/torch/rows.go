@@ -1,0 +1,374 @@
+package torch
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"gaugeblock/spec"
+	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
+	"gaugeblock/tools/torch/edges"
+)
+
+// The differences that docs/deviations.md lists, as rules. A rule is given the moment of the
+// first difference of a program, and says whether its row explains it. A row is called by
+// the words that it begins with.
+
+// The rows that do not end a program.
+const (
+	rowOrder        = "When several streams have completed"
+	rowRestoreOrder = "A restore frees blocks and splits segments in the order of heap addresses"
+)
+
+// rowLostRange does not end a walk through the specification's states: see freeLostRanges.
+const rowLostRange = "A range of addresses for which no page could be created is lost with its pool"
+
+const rowMappedRange = "A restore fails when everything has been freed if an expandable segment of the pool is mapped up to the end"
+
+const rowErased = "A pool is erased when its `cudaMalloc_count` is 0"
+
+const rowUnasked = "Whether a stream is being captured is not asked before its pages are unmapped"
+
+// A rule is a row with what recognises it.
+type rule struct {
+	row   string
+	holds func(m *moment) bool
+}
+
+// rules are tried in this order.
+var rules = []rule{
+	{"A freeable pool marked `use_on_oom`", func(m *moment) bool {
+		return m.facts.useOnOOM && m.op.Kind == trace.OpMalloc && (m.says("already recording to mempool_id") || m.says("use_count > 0"))
+	}},
+	{"Private pools are in the order of a hash table's slots", (*moment).otherPool},
+	{"A request that needs memory from the driver, for a stream that is not captured", func(m *moment) bool {
+		return m.strict && m.cudaError(900) && m.op.Kind == trace.OpMalloc && !m.captured && !m.freesMemory()
+	}},
+	{"Garbage collection, the release of oversize blocks, emptying the cache", func(m *moment) bool {
+		return m.strict && m.cudaError(900)
+	}},
+	{"Unmapping synchronizes the segment's stream, which is illegal", func(m *moment) bool {
+		expandable := func(s spec.Segment) bool { return s.Expandable }
+		return m.facts.captures > 0 && m.cudaError(900) && slices.ContainsFunc(m.before.Segments, expandable)
+	}},
+	{"Unmapping synchronizes the segment's stream, which is illegal", (*moment).unmappedInCapture},
+	{rowUnasked, (*moment).unasked},
+	{"With it, a malloc for a captured stream without pool routing fails", func(m *moment) bool {
+		return m.config.GraphCaptureRecordStreamReuse && m.facts.captures > 0 &&
+			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
+	}},
+	{"With `graph_capture_record_stream_reuse`, a free while a capture", func(m *moment) bool {
+		return m.config.GraphCaptureRecordStreamReuse && m.op.Kind == trace.OpFree && m.says("INTERNAL ASSERT FAILED")
+	}},
+	{"An allocated block with stream uses is freed by the restore", func(m *moment) bool {
+		return m.op.Kind == trace.OpRestore && m.refused("streams may still use") && m.Difference.theirs.Err == nil
+	}},
+	{"That a segment is gone, or a block still used, is detected when everything has been freed", func(m *moment) bool {
+		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err != nil && m.Difference.theirs.Err != nil
+	}},
+	{rowMappedRange, func(m *moment) bool {
+		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err == nil && m.says("Invalid expandable segment structure") &&
+			m.filled[devicePool{m.op.Device, m.op.Pool}]
+	}},
+	{"Whether the segment at a saved address is of the same stream", func(m *moment) bool {
+		return m.op.Kind == trace.OpRestore && m.Difference.theirs.Err == nil &&
+			(m.refused("is of another stream than at the checkpoint") || m.refused("is another one than at the checkpoint"))
+	}},
+	{rowHandleAlone, (*moment).defaultStreams},
+	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed && m.completes() }},
+	{rowRemembered, (*moment).rememberedUse},
+	{rowErased, (*moment).forgottenPool},
+	{rowLostRange, func(m *moment) bool {
+		return m.Difference.lostRanges && m.Difference.What == "address" && m.op.Kind == trace.OpMalloc && len(m.facts.released) > 0
+	}},
+	{"`use_on_oom` and `no_split` of an unknown pool are kept", (*moment).keptMark},
+	{"A block that counts as oversize is passed to `cudaFree`", (*moment).oversizePart},
+	{"Segments of a private pool are released as well, for a request of that pool", (*moment).oversizeCaptured},
+}
+
+// freesMemory reports whether PyTorch has freed memory of the driver in the operation, or tried to: it
+// traces that before.
+func (m *moment) freesMemory() bool {
+	return slices.ContainsFunc(m.Difference.theirs.Entries, func(e spec.TraceEntry) bool {
+		return e.Action == spec.ActionSegmentFree || e.Action == spec.ActionSegmentUnmap
+	})
+}
+
+// The rows of driver calls that fail in the operation of the difference, by call.
+var faultRows = map[string]string{
+	"QueryEvent":       "A `cudaEventQuery` or `cudaEventSynchronize` that fails has taken the event out of its queue",
+	"SynchronizeEvent": "A `cudaEventQuery` or `cudaEventSynchronize` that fails has taken the event out of its queue",
+	"RecordEvent":      "If an event cannot be created or recorded, the block is not allocated any more",
+	"Free":             "A `cudaFree` that fails has been counted and traced",
+	"CreatePage":       "If a page cannot be created, mapped or made accessible, those before it count as mapped",
+	"SetAccess":        "If a page cannot be created, mapped or made accessible, those before it count as mapped",
+	"FreeAddress":      "If the addresses of a segment cannot be freed, the process ends",
+	"UnmapPage":        "If a page cannot be unmapped or released, it and those before it do not belong to the segment any more",
+}
+
+// faultRow is the row of the driver call that was made to fail in the operation, which both say; "" if
+// none was.
+func (m *moment) faultRow() string {
+	if n := len(m.Ops); n > 1 && m.Ops[n-2].Kind == trace.OpFault && (m.cudaError(999) || saysDriver(m.Difference.theirs.Err) || m.Difference.What == "crash") {
+		return faultRows[m.Ops[n-2].Fault.Call]
+	}
+	return ""
+}
+
+// unmappedInCapture: in a walk through the specification's states (edges.go) a routed stream is one
+// that is captured, which PyTorch's device does not know; so PyTorch has unmapped its pages.
+func (m *moment) unmappedInCapture() bool {
+	unmaps := func(e spec.TraceEntry) bool { return e.Action == spec.ActionSegmentUnmap }
+	d := m.Difference
+	return m.Scale != "" && len(m.facts.begun) > 0 && d.What == "trace entry" &&
+		slices.ContainsFunc(d.theirs.Entries, unmaps) && !slices.ContainsFunc(d.ours.Entries, unmaps)
+}
+
+// unasked: the driver was to fail to say whether a stream is captured, and PyTorch has not asked.
+func (m *moment) unasked() bool {
+	n := len(m.Ops)
+	asked := n > 1 && m.Ops[n-2].Kind == trace.OpFault && m.Ops[n-2].Fault.Call == "CaptureStatus"
+	expandable := func(s spec.Segment) bool { return s.Expandable }
+	return asked && trace.ErrorName(m.Difference.ours.Err) == trace.ErrorDriver && !m.cudaError(999) && slices.ContainsFunc(m.before.Segments, expandable)
+}
+
+// keptMark: PyTorch has created a pool anew, since its mark was kept when it was erased: it has no
+// uses, so that PyTorch refuses to create it.
+func (m *moment) keptMark() bool {
+	if !m.facts.released[m.op.Pool] || !m.facts.overflows[m.op.Pool] {
+		return false
+	}
+	switch m.op.Kind {
+	case trace.OpEmptyCache:
+		return m.Difference.What == "num_sync_all_streams"
+	case trace.OpPoolCreate:
+		return m.says("use_count > 0") && !m.pools[devicePool{m.op.Device, m.op.Pool}]
+	}
+	return false
+}
+
+// says reports whether PyTorch's error does.
+func (m *moment) says(text string) bool {
+	err := m.Difference.theirs.Err
+	return err != nil && strings.Contains(err.Error(), text)
+}
+
+// refused reports whether the reference's error says so.
+func (m *moment) refused(text string) bool {
+	err := m.Difference.ours.Err
+	return err != nil && strings.Contains(err.Error(), text)
+}
+
+func (m *moment) cudaError(code int) bool {
+	var driver *spec.DriverError
+	return errors.As(m.Difference.theirs.Err, &driver) && driver.Code == code
+}
+
+// completes reports whether frees were completed in the operation, by either: that is how it
+// shows that a stream has got further on one device than on the other.
+func (m *moment) completes() bool {
+	completed := func(e spec.TraceEntry) bool { return e.Action == spec.ActionFreeCompleted }
+	d := m.Difference
+	return slices.ContainsFunc(d.ours.Entries, completed) || slices.ContainsFunc(d.theirs.Entries, completed)
+}
+
+// defaultStreams: PyTorch has dropped the use of another device's default stream, and so
+// does not wait for it when the memory is freed; the reference does, or still did before.
+func (m *moment) defaultStreams() bool {
+	if m.op.Kind == trace.OpFree && m.facts.default2[m.op.ID] {
+		return true
+	}
+	return m.facts.waited2 && m.completes() || slices.ContainsFunc(m.facts.freed2, m.pending)
+}
+
+// pending reports whether the block that an address is in was freed and still used.
+func (m *moment) pending(at spec.Ptr) bool {
+	return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
+		return slices.ContainsFunc(s.Blocks, func(b spec.Block) bool {
+			return b.Address <= at && at < b.Address+spec.Ptr(b.Size) && b.State == spec.ActivePendingFree
+		})
+	})
+}
+
+// otherPool: PyTorch has served a request of the default pool from another of several pools
+// that are marked use_on_oom, or emptied pools in another order.
+func (m *moment) otherPool() bool {
+	if m.Difference.What == "trace entry" {
+		return m.poolsReordered()
+	}
+	if m.Difference.What != "address" || m.op.Kind != trace.OpMalloc {
+		return false
+	}
+	pool := func(at spec.Ptr) (id spec.PoolID) {
+		for _, s := range m.before.Segments {
+			if s.Address <= at && at < s.Address+spec.Ptr(s.TotalSize) {
+				id = s.Pool
+			}
+		}
+		return id
+	}
+	a, b := pool(m.Difference.ours.Ptr), pool(m.Difference.theirs.Ptr)
+	return a != b && m.facts.overflows[a] && m.facts.overflows[b]
+}
+
+// poolsReordered: the two have done the same, and two pools that were given up lie in one
+// place of a table of four, the smallest.
+func (m *moment) poolsReordered() bool {
+	ours, theirs := slices.Clone(m.Difference.ours.Entries), slices.Clone(m.Difference.theirs.Entries)
+	slices.SortFunc(ours, replay.CompareEntries)
+	slices.SortFunc(theirs, replay.CompareEntries)
+	if !slices.Equal(ours, theirs) {
+		return false
+	}
+	places := map[uint64]bool{}
+	for id := range m.facts.released {
+		place := poolHash(id) >> 62
+		if places[place] {
+			return true
+		}
+		places[place] = true
+	}
+	return false
+}
+
+// poolHash is what PyTorch's table of pools goes by.
+func poolHash(id spec.PoolID) uint64 {
+	const factor = 11400714819323198485
+	if id.Capture != 0 {
+		return id.Capture * factor
+	}
+	return id.User * factor
+}
+
+// rememberedUse: PyTorch has allocated, or completed the free of, memory that the reference
+// still waits for, or has waited for before.
+func (m *moment) rememberedUse() bool {
+	if !m.facts.remembered {
+		return false
+	}
+	if m.facts.waited && m.completes() {
+		return true
+	}
+	d := m.Difference
+	if d.What == "address" && m.pending(d.theirs.Ptr) {
+		return true
+	}
+	return slices.ContainsFunc(d.theirs.Entries, func(e spec.TraceEntry) bool {
+		return e.Action == spec.ActionFreeCompleted && m.pending(e.Addr)
+	})
+}
+
+// forgottenPool: PyTorch has given up a pool some of whose expandable memory is active.
+func (m *moment) forgottenPool() bool {
+	if m.says("cudaMalloc_count > 0") {
+		return true
+	}
+	if m.Difference.What == "crash" || m.Difference.What == "hang" {
+		return m.facts.outlived.ends(m)
+	}
+	erased := func(id spec.PoolID) bool {
+		return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
+			return s.Expandable && s.Pool == id && (m.facts.outlived.has(s.Address) || s.ActiveSize > 0 && m.unmapsOf(id))
+		})
+	}
+	return slices.ContainsFunc(m.Ops, func(op trace.Op) bool {
+		return (op.Kind == trace.OpPoolDelete || op.Kind == trace.OpPoolRelease) && erased(op.Pool)
+	})
+}
+
+// unmapsOf reports whether pages of a pool were unmapped in the operation, by either: its count falls.
+func (m *moment) unmapsOf(id spec.PoolID) bool {
+	unmaps := func(e spec.TraceEntry) bool {
+		return e.Action == spec.ActionSegmentUnmap && slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
+			return s.Pool == id && s.Address <= e.Addr && e.Addr < s.Address+spec.Ptr(s.TotalSize)
+		})
+	}
+	return slices.ContainsFunc(m.Difference.ours.Entries, unmaps) || slices.ContainsFunc(m.Difference.theirs.Entries, unmaps)
+}
+
+// oversizePart: PyTorch has given a part of a segment to cudaFree, or tried to.
+func (m *moment) oversizePart() bool {
+	if m.op.Kind != trace.OpMalloc || m.config.MaxSplitSize == spec.Unlimited || !m.oversizeSplit() {
+		return false
+	}
+	if m.cudaError(1) || m.Difference.What == "message, free" {
+		return true
+	}
+	for _, e := range m.Difference.theirs.Entries {
+		if e.Action == spec.ActionSegmentFree && !m.wholeSegment(e.Addr, e.Size) {
+			return true
+		}
+	}
+	return false
+}
+
+// oversizeSplit reports whether there is memory that is free, or becomes so in the operation,
+// that is oversize, and only a part of its segment.
+func (m *moment) oversizeSplit() bool {
+	return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
+		run := uint64(0)
+		for _, b := range s.Blocks {
+			run += b.Size
+			if b.State == spec.ActiveAllocated && len(m.Difference.ours.Freed) == 0 { // by a callback
+				run = 0
+			}
+			if run >= m.config.MaxSplitSize && !s.Expandable && len(s.Blocks) > 1 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (m *moment) wholeSegment(at spec.Ptr, size uint64) bool {
+	return slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {
+		return s.Address == at && s.TotalSize == size && len(s.Blocks) == 1
+	})
+}
+
+// oversizeCaptured: PyTorch has released a segment of a pool that a graph was captured with.
+func (m *moment) oversizeCaptured() bool {
+	if m.op.Kind != trace.OpMalloc || m.config.MaxSplitSize == spec.Unlimited {
+		return false
+	}
+	return slices.ContainsFunc(m.Difference.theirs.Entries, func(e spec.TraceEntry) bool {
+		if e.Action != spec.ActionSegmentFree {
+			return false
+		}
+		released := func(s spec.Segment) bool { return s.Address == e.Addr && m.facts.capturePool[s.Pool] }
+		return slices.ContainsFunc(m.before.Segments, released)
+	})
+}
+
+// explain finds the row of a difference; "" if none explains it. Where a malloc has steps the
+// program cannot be performed again, and only the rows of driver calls that fail are known.
+func explain(o *Outcome) (string, error) {
+	if scale := edges.Find(o.Scale); scale != nil && scale.TwoStep {
+		m := moment{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
+		if o.Difference.hazard != nil {
+			return "", nil
+		}
+		return m.faultRow(), nil
+	}
+	m, err := before(o)
+	if err != nil {
+		return "", err
+	}
+	if row := m.faultRow(); row != "" && o.Difference.hazard == nil {
+		return row, nil
+	}
+	which := rules
+	if o.Difference.hazard != nil {
+		which = hazardRules
+		if m.same != nil {
+			o.Difference.Reference = m.same.String()
+		}
+	}
+	for _, r := range which {
+		if r.holds(m) {
+			return r.row, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,151 @@
+package zoo
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gaugeblock/fakegpu/cuda"
+	"gaugeblock/tools/foreign"
+)
+
+// TestBugs: the table can be read, its recipes are there, and docs/zoo.md has a row for each bug.
+func TestBugs(t *testing.T) {
+	bugs, err := Bugs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipes, err := foreign.Recipes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/zoo.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range bugs {
+		if _, err := b.Recipes(recipes); err != nil {
+			t.Error(err)
+		}
+		if b.What == "" {
+			t.Errorf("%s: what is wrong is not said", b.Name)
+		}
+		if program := b.Program(); program != "" {
+			if _, err := os.Stat(filepath.Join("..", "foreign", "program", program+".cc")); err != nil {
+				t.Errorf("%s: %v", b.Name, err)
+			}
+		}
+		if !strings.Contains(string(page), "| "+b.Name+" | ") {
+			t.Errorf("%s has no row in docs/zoo.md", b.Name)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	good := "a | before | - | A_B=1 streams renews | 10x200 | hazard, other\n| wrong\n| in two lines\n"
+	bugs, err := parse("# comment\n" + good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bugs[0]
+	if b.What != "wrong in two lines" || b.Program() != "streams" || b.Seeds != 10 || b.Operations != 200 || len(b.Rules) != 2 || b.Environment[0] != "A_B=1" {
+		t.Errorf("it is read as %+v", b)
+	}
+	for text, want := range map[string]string{
+		"a | b": "zoo.txt:1: 2 columns, not 6", good + good: `zoo.txt:4: the name "a" is used twice`,
+		strings.Replace(good, "10x200", "many", 1): "SEEDSxOPERATIONS",
+	} {
+		if _, err := parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: the error is %v, not %q", text, err, want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	findings := []Finding{{Found: "hazard", Operations: 30}, {}, {Found: "hazard", Operations: 10}, {Found: "other", Operations: 5}}
+	if found, fewest, median, most := Count(findings, []string{"hazard"}); found != 2 || fewest != 10 || median != 30 || most != 30 {
+		t.Errorf("hazards: %d found, %d, %d, %d", found, fewest, median, most)
+	}
+	if found, fewest, _, _ := Count(findings, nil); found != 3 || fewest != 5 {
+		t.Errorf("any rule: %d found, the fewest %d", found, fewest)
+	}
+}
+
+var search = flag.Bool("search", false, "build RMM as well, whose templates take a compiler a minute")
+
+// TestZoo builds the recipes of CI, as far as sources and tools are here, and looks for the
+// bugs that need no others, with three seeds each. "make search" adds RMM, "make zoo" does all.
+func TestZoo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds allocators")
+	}
+	for _, variable := range []string{"CC", "CXX"} {
+		if _, err := cuda.Compiler(variable, "cc", "c++"); err != nil {
+			t.Skip(err)
+		}
+	}
+	t.Chdir(filepath.Join("..", ".."))
+	w, err := foreign.Open(filepath.Join("..", "shared", "foreign"), t.TempDir(), "-O0")
+	if errors.Is(err, foreign.ErrMissing) || errors.Is(err, cuda.ErrNoCompiler) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	recipes, err := foreign.Recipes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bugs, err := Bugs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipes = slices.DeleteFunc(recipes, func(r foreign.Recipe) bool { return !r.CI || strings.HasPrefix(r.Name, "rmm-") && !*search })
+	for _, r := range recipes {
+		t.Run(r.Name, func(t *testing.T) { built(t, w, r) })
+	}
+	for _, b := range bugs {
+		if list, err := b.Recipes(recipes); err == nil {
+			t.Run(b.Name, func(t *testing.T) { found(t, w, b, list) })
+		}
+	}
+}
+
+// built builds a recipe, or skips the test by the name of what is missing.
+func built(t *testing.T, w *foreign.Workshop, r foreign.Recipe) {
+	if _, err := w.Build(r); errors.Is(err, foreign.ErrMissing) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// found looks for a bug in the first recipe, and for nothing in the second.
+func found(t *testing.T, w *foreign.Workshop, b Bug, list []foreign.Recipe) {
+	const seeds = 3
+	for _, r := range list {
+		built(t, w, r)
+	}
+	if program := b.Program(); program != "" {
+		if err := w.Program(program); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, r := range list {
+		findings, err := b.Look(r, w.To, 1, seeds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := seeds
+		rules := b.Rules
+		if i > 0 || len(b.Rules) == 0 {
+			want, rules = 0, nil
+		}
+		if n, _, _, _ := Count(findings, rules); n != want {
+			t.Errorf("%s: %d of %d seeds find something, not %d: %+v", r.Name, n, seeds, want, findings)
+		}
+	}
+}
