@@ -45,6 +45,7 @@ enum {
 	TORCH_POP_CONTEXT,
 	TORCH_SET_METADATA,   // text
 	TORCH_GET_METADATA,   // -> text
+	TORCH_MARK_CAPTURE,   // 0 device, 1 whether a capture begins; else one has ended (from 2.13 on)
 	TORCH_WAITS,          // the malloc that ran waits: what was traced so far -> entries
 	TORCH_GOES_ON,        // a malloc that waits goes on, and answers when it ends
 };
