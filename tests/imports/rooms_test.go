@@ -24,6 +24,7 @@ var mayImport = map[string][]string{
 	"spec":                {},
 	"spec/happensbefore":  {"spec"},
 	"spec/settings":       {"spec"},
+	"upstream":            {"spec/settings"},
 	"spec/trace":          {"spec", "internal/quote"},
 	"spec/invariant":      {"spec", "spec/trace", "spec/happensbefore"},
 	"internal/quote":      {},
@@ -93,7 +94,7 @@ func TestImports(t *testing.T) {
 func TestOpenRooms(t *testing.T) {
 	for pkg, targets := range importsOfModule(t) {
 		first, _, _ := strings.Cut(pkg, "/")
-		if !slices.Contains([]string{"spec", "alloc", "graphtree", "fakegpu", "model", "cudaimpl"}, first) {
+		if !slices.Contains([]string{"spec", "upstream", "alloc", "graphtree", "fakegpu", "model", "cudaimpl"}, first) {
 			continue
 		}
 		for _, target := range targets {
