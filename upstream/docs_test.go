@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -134,7 +135,7 @@ func TestDeviations(t *testing.T) {
 			t.Errorf("%q is no ID, is there twice, or stands in the wrong place", d.ID)
 		}
 		last, seen[d.ID] = at, true
-		if d.Kept() != (d.Area() == "kept") || !strings.HasSuffix(d.Upstream, ".") {
+		if d.Kept() != (d.Area() == "kept") || !strings.HasSuffix(strings.TrimSuffix(d.Upstream, ")"), ".") {
 			t.Errorf("%s: a deviation says what upstream does and what the reference does; a kept weakness the first only", d.ID)
 		}
 		if len(d.Held)+len(d.Shown) == 0 {
@@ -152,6 +153,43 @@ func TestDeviations(t *testing.T) {
 				t.Errorf("%s ends with %s, but finding %d is repaired in %q", d.ID, d.Until, n, r)
 			}
 		}
+	}
+}
+
+// TestFindings: docs/findings.md describes each under its number and title, with the script,
+// and there are no other scripts.
+func TestFindings(t *testing.T) {
+	page, err := os.ReadFile("../docs/findings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := regexp.MustCompile(`(?m)^### (\d+)\. (.*)\n\n\[(\w+)\.py\]\(\.\./tests/gpu/findings/(\w+)\.py\)`).FindAllStringSubmatch(string(page), -1)
+	if len(sections) != len(findings) {
+		t.Fatalf("%d sections, %d findings", len(sections), len(findings))
+	}
+	var scripts []string
+	for i, f := range findings {
+		s, n := sections[i], strconv.Itoa(i+1)
+		if s[1] != n || s[2] != f.Title || s[3] != f.Script || s[4] != f.Script {
+			t.Errorf("finding %s, %q with %s, has the section %q", n, f.Title, f.Script, s[1:])
+		}
+		if _, found := Find(f.Repaired); !found && f.Repaired != "" && f.Repaired != NotRun {
+			t.Errorf("finding %s: there is no release %s", n, f.Repaired)
+		}
+		scripts = append(scripts, f.Script+".py")
+	}
+	scripts = append(scripts, "run_all.py")
+	files, err := filepath.Glob("../tests/gpu/findings/*.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !slices.Contains(scripts, filepath.Base(file)) {
+			t.Errorf("%s shows no finding", file)
+		}
+	}
+	if len(files) != len(scripts) {
+		t.Errorf("%d scripts, %d are named", len(files), len(scripts))
 	}
 }
 

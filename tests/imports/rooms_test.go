@@ -40,7 +40,6 @@ var mayImport = map[string][]string{
 	"cudaimpl/pluggable":  {"spec", "spec/trace", "alloc", "cudaimpl"},
 	"model":               {"spec", "spec/settings", "spec/trace"},
 	"tla":                 {"model"},
-	"upstream":            {"spec/settings"},
 	"conformance":         {"spec", "spec/settings", "spec/trace", "spec/invariant", "spec/happensbefore", "fakegpu", "tools/replay"},
 	"snapshot":            {"spec", "internal/quote", "spec/settings"},
 	"snapshot/whatif":     {"spec", "internal/quote", "spec/settings", "spec/trace", "alloc", "fakegpu", "model", "snapshot", "tools/replay"},
