@@ -143,6 +143,7 @@ c10::cuda::CUDAStream streamOf(uint64_t device, uint64_t stream) {
 // back. In a new program it is the default stream.
 uint64_t program; // counts them; it is kept
 thread_local uint64_t prepared;
+thread_local int currentDevice; // whose current stream may be another one
 
 void prepareThread(uint64_t now) {
 	if (prepared == now) return;
@@ -150,6 +151,14 @@ void prepareThread(uint64_t now) {
 	(void)cudaSetDevice(0);
 	Suspended s;
 	for (int i = 0; i < maxDevices; i++) c10::cuda::setCurrentCUDAStream(streamOf((uint64_t)i, 0));
+	currentDevice = 0;
+}
+
+// makeCurrent makes a stream of a device the thread's current one, and of all other devices the default stream.
+void makeCurrent(int device, uint64_t stream) {
+	if (currentDevice != device) c10::cuda::setCurrentCUDAStream(streamOf((uint64_t)currentDevice, 0));
+	c10::cuda::setCurrentCUDAStream(streamOf((uint64_t)device, stream));
+	currentDevice = device;
 }
 
 void setDevice(uint64_t device) { (void)cudaSetDevice((int)device); }
@@ -159,7 +168,7 @@ constexpr uint64_t exabyte = 1152921504606846976ull;
 // allocate does what CUDAAllocator::allocate does for tensors, for a given stream.
 void *allocate(const uint64_t *given) {
 	setDevice(given[0]);
-	c10::cuda::setCurrentCUDAStream(streamOf(given[0], given[1]));
+	makeCurrent((int)given[0], given[1]);
 	if (allocator()->isEnabled() && given[2] < exabyte) {
 		return allocator()->raw_alloc_with_stream(given[2], (cudaStream_t)given[1]);
 	}
@@ -459,6 +468,7 @@ extern "C" void gaugeblock_torch_call_(int operation, gaugeblock_torch *x) {
 	}
 	prepareThread(program);
 	gaugeblock_arena_enter();
+	if (operation != TORCH_RESET && depth == 0) makeCurrent(x->current_device, x->current_stream);
 	if (operation == TORCH_WAITS) answer(x);
 	else begin(x);
 	if (operation != TORCH_WAITS && operation != TORCH_GOES_ON) {

@@ -70,6 +70,8 @@ typedef struct {
 	double fraction;
 	int32_t figures_of; // after the call the figures of this device; -1: of none
 	int32_t kind, code;
+	int32_t current_device; // the caller's current stream is current_stream of this device, and of the others the default one
+	uint64_t current_stream;
 
 	uint64_t address;
 	uint64_t num_entries; // what was traced meanwhile
