@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"tools/check":         {"spec", "spec/happensbefore", "internal/quote", "spec/trace", "fakegpu", "tools/replay"},
 	"tools/foreign":       {"fakegpu"},
 	"tools/zoo":           {"tools/foreign"},
-	"tools/torch":         {"spec", "spec/settings", "spec/trace", "internal/checkout", "internal/churn", "internal/refinement", "internal/sizes", "fakegpu", "cudaimpl", "model", "tla", "conformance", "tools/replay", "tools/torch/binary", "tools/reference"},
+	"tools/torch":         {"spec", "spec/settings", "spec/trace", "internal/checkout", "internal/churn", "internal/refinement", "internal/sizes", "fakegpu", "cudaimpl", "model", "tla", "conformance", "tools/replay", "tools/torch/binary", "tools/reference", "upstream"},
 	"tools/torch/binary":  {"spec", "internal/quote", "spec/settings", "fakegpu"},
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc"},
