@@ -100,6 +100,12 @@ func (b *block) isExpandable() bool { return b.segment.expandable != nil }
 // end is the first address behind the block.
 func (b *block) end() spec.Ptr { return b.ptr + spec.Ptr(b.size) }
 
+// requested is the range that was requested.
+func (b *block) requested() spec.Range { return spec.Range{Ptr: b.ptr, Bytes: b.requestedSize} }
+
+// whole is the range of the block.
+func (b *block) whole() spec.Range { return spec.Range{Ptr: b.ptr, Bytes: b.size} }
+
 // state is the block's state in a snapshot.
 func (b *block) state() spec.BlockState {
 	switch {

@@ -32,7 +32,7 @@ func (d *device) requestsRoutedLocked() bool { return len(d.capturesUnderway) > 
 // whose filter accepts the request, else the default pool.
 func (d *device) getPoolLocked(params *allocParams) *pool {
 	for _, r := range slices.Backward(d.capturesUnderway) {
-		if r.filter(spec.Request{Device: d.id, Stream: params.stream, Bytes: params.requestedSize, Thread: params.thread}) {
+		if r.filter(spec.Request{Device: d.id, Stream: params.stream, Bytes: params.requestedSize, Thread: d.operation.thread}) {
 			return r.pool
 		}
 	}
@@ -130,7 +130,7 @@ func (d *device) deferBlockLocked(b *block, markers []spec.GraphNode) {
 // insertEventsDeferredUntilNoCaptureLocked makes the deferred blocks pending, by recording
 // events for their stream uses, or free, if all of these are dropped. It is called when no requests are routed, and by a
 // checkpoint. If an event cannot be recorded, that block and those after it stay deferred.
-func (d *device) insertEventsDeferredUntilNoCaptureLocked(context gatheredContext) error {
+func (d *device) insertEventsDeferredUntilNoCaptureLocked() error {
 	for len(d.deferredBlocks) > 0 {
 		b := d.deferredBlocks[0].block
 		uses := slices.DeleteFunc(slices.Clone(b.rarely().streamUses), func(u streamUse) bool { return u.duringRouting })
@@ -143,7 +143,7 @@ func (d *device) insertEventsDeferredUntilNoCaptureLocked(context gatheredContex
 		if len(events) > 0 {
 			d.queueEventsLocked(b, events)
 		} else {
-			d.completeFreeLocked(b, context)
+			d.completeFreeLocked(b)
 		}
 	}
 	d.deferredBlocks = nil
@@ -210,7 +210,7 @@ func (d *device) freeSafeBlocksInCaptureLocked(params *allocParams) error {
 			continue
 		}
 		f.block.rare.streamUses = f.block.rare.streamUses[:0]
-		d.completeFreeLocked(f.block, params.context)
+		d.completeFreeLocked(f.block)
 	}
 	d.deferredBlocks = left
 	return nil
@@ -234,26 +234,30 @@ func (d *device) updateVisitedLocked(stream spec.Stream, info spec.CaptureInfo) 
 		visited = map[spec.GraphNode]bool{}
 		d.graphReuseContext[key] = visited
 	}
-	complete := false
-	defer func() {
-		if !complete { // the next search must not stop at nodes whose dependencies are unknown
-			delete(d.graphReuseContext, key)
-		}
-	}()
-	toVisit := slices.Clone(info.Terminals)
+	// Otherwise the next search would stop at nodes whose dependencies are unknown.
+	forget := func() { delete(d.graphReuseContext, key) }
+	err := unlessDone(forget, func() error { return visit(d.driver, info.Terminals, visited) })
+	if err != nil {
+		return nil, err
+	}
+	return visited, nil
+}
+
+// visit adds the nodes that are reachable backwards from some nodes to those visited.
+func visit(driver spec.Driver, from []spec.GraphNode, visited map[spec.GraphNode]bool) error {
+	toVisit := slices.Clone(from)
 	for len(toVisit) > 0 {
 		node := toVisit[len(toVisit)-1]
 		toVisit = toVisit[:len(toVisit)-1]
 		if visited[node] {
 			continue
 		}
-		dependencies, err := d.driver.NodeDependencies(node)
+		dependencies, err := driver.NodeDependencies(node)
 		if err != nil {
-			return nil, fmt.Errorf("asking what a graph node depends on: %w", err)
+			return fmt.Errorf("asking what a graph node depends on: %w", err)
 		}
 		visited[node] = true
 		toVisit = append(toVisit, dependencies...)
 	}
-	complete = true
-	return visited, nil
+	return nil
 }

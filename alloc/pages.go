@@ -43,19 +43,14 @@ func (x *expandableSegment) mapLocked(r spec.Range) error {
 
 // createPagesLocked creates n pages. With an error it returns those that it created.
 func (x *expandableSegment) createPagesLocked(n int) (handles []spec.PageHandle, err error) {
-	returned := false
-	defer func() {
-		if !returned {
-			x.device.unreleasedPages.keep(handles)
+	unlessReturned(func() { x.device.unreleasedPages.keep(handles) }, func() {
+		for len(handles) < n && err == nil {
+			var h spec.PageHandle
+			if h, err = x.device.createPageLocked(x.memory, x.pageSize); err == nil {
+				handles = append(handles, h)
+			}
 		}
-	}()
-	for len(handles) < n && err == nil {
-		var h spec.PageHandle
-		if h, err = x.device.createPageLocked(x.memory, x.pageSize); err == nil {
-			handles = append(handles, h)
-		}
-	}
-	returned = true
+	})
 	if err != nil {
 		err = fmt.Errorf("creating a page of %d bytes: %w", x.pageSize, err)
 	}
@@ -248,14 +243,10 @@ func (x *expandableSegment) unmapPage(i int) error {
 	}
 	handles := []spec.PageHandle{x.pages[i].handle}
 	x.removePage(i)
-	returned := false
-	defer func() {
-		if !returned {
-			x.device.unreleasedPages.keep(handles)
-		}
-	}()
-	err := x.memory.ReleasePage(handles[0])
-	returned = true
+	var err error
+	unlessReturned(func() { x.device.unreleasedPages.keep(handles) }, func() {
+		err = x.memory.ReleasePage(handles[0])
+	})
 	if err == nil {
 		return nil
 	}
@@ -328,15 +319,7 @@ func (u *unreleasedPages) takeRange() (x *expandableSegment) {
 }
 
 func (u *unreleasedPages) releaseRange(x *expandableSegment) error {
-	released := false
-	defer func() {
-		if !released {
-			u.keepRange(x)
-		}
-	}()
-	err := x.release()
-	released = err == nil
-	return err
+	return unlessDone(func() { u.keepRange(x) }, x.release)
 }
 
 func (u *unreleasedPages) tryLocked(memory spec.VirtualMemory, pages []spec.PageHandle) error {

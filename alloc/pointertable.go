@@ -46,36 +46,29 @@ func homeOf(key uint64, shift int) int { return int(key * golden >> (shift & 63)
 // shiftOf is the shift of a table with so many groups.
 func shiftOf(groups int) int { return 64 - bits.Len(uint(groups-1)) }
 
-// getLocked is the block allocated at p, or nil.
-func (t *pointerTable) getLocked(p spec.Ptr) *block {
-	if s, _ := t.findLocked(p); s != nil {
+// findLocked is the block allocated at p, which is not 0, or nil.
+func (t *pointerTable) findLocked(p spec.Ptr) *block {
+	if len(t.groups) == 0 {
+		return nil
+	}
+	i := t.home(uint64(p))
+	if s := t.groups[i].find(uint64(p)); s.key == uint64(p) {
+		return s.block
+	}
+	if s, _ := t.findFrom(i, uint64(p)); s != nil {
 		return s.block
 	}
 	return nil
 }
 
-// findLocked is the slot of a pointer, which is not 0, or nil, and the group that is its home. They are valid until the next
-// change.
-func (t *pointerTable) findLocked(p spec.Ptr) (*slot, *slotGroup) {
-	if len(t.groups) == 0 {
-		return nil, nil
-	}
-	i := t.home(uint64(p))
-	home := &t.groups[i]
-	if s := home.find(uint64(p)); s.key == uint64(p) {
-		return s, home
-	}
-	return t.findFromLocked(i, uint64(p)), home
-}
-
-// findFromLocked is findLocked from a group on.
-func (t *pointerTable) findFromLocked(i int, key uint64) *slot {
+// findFrom is the slot of a key, and its group, searched from a group on, or nil.
+func (t *pointerTable) findFrom(i int, key uint64) (*slot, int) {
 	for ; ; i = t.next(i) {
 		if s := t.groups[i].find(key); s.key == key {
-			return s
+			return s, i
 		}
 		if !t.groups[i].isFull() {
-			return nil
+			return nil, 0
 		}
 	}
 }
@@ -101,37 +94,25 @@ func (t *pointerTable) insertLocked(p spec.Ptr, b *block) {
 	*s = slot{uint64(p), b}
 }
 
-// eraseLocked removes a pointer, which is in the table.
-func (t *pointerTable) eraseLocked(p spec.Ptr) { t.eraseSlotLocked(t.findLocked(p)) }
-
-// eraseSlotLocked removes the pointer of a slot, which findLocked has found. If a slot of its home is free, it is there.
-func (t *pointerTable) eraseSlotLocked(s *slot, home *slotGroup) {
-	if t.shared || home[groupSize-1].key != 0 {
-		t.eraseFromLocked(s)
-		return
-	}
+// eraseLocked removes a pointer, which is in the table. If a slot of its home is free, it is there.
+func (t *pointerTable) eraseLocked(p spec.Ptr) {
 	t.used--
-	*s = slot{}
-}
-
-// eraseFromLocked is eraseSlotLocked if the pointer may be in a group behind its home, or the table is shared.
-func (t *pointerTable) eraseFromLocked(s *slot) {
-	t.used--
-	home := t.home(s.key)
-	if t.shared {
-		t.changeLocked(func() { t.emptyLocked(home, s) })
-	} else {
-		t.emptyLocked(home, s)
+	i := t.home(uint64(p))
+	home := &t.groups[i]
+	switch {
+	case t.shared:
+		t.changeLocked(func() { t.emptyLocked(t.findFrom(i, uint64(p))) })
+	case home[groupSize-1].key != 0:
+		t.emptyLocked(t.findFrom(i, uint64(p)))
+	default:
+		*home.find(uint64(p)) = slot{}
 	}
 }
 
-// emptyLocked makes a slot free, which is in the group i or behind it. If its group was full, a
-// pointer behind that moves up whose home is not behind it: the first one, then another to where that
-// was, and so on up to the first group that is not full.
-func (t *pointerTable) emptyLocked(i int, free *slot) {
-	for t.groups[i].find(free.key) != free {
-		i = t.next(i)
-	}
+// emptyLocked makes a slot free, which is in the group i. If the group was full, a pointer behind
+// it moves up whose home is not behind it: the first one, then another to where that was, and so
+// on up to the first group that is not full.
+func (t *pointerTable) emptyLocked(free *slot, i int) {
 	of := i // the group of the free slot
 	for full := t.groups[i].isFull(); full; {
 		i = t.next(i)

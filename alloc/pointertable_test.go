@@ -49,7 +49,7 @@ func TestPointerTableEqualsMap(t *testing.T) {
 				for range 20 {
 					p := pointer.Draw(t, "p")
 					for _, table := range tables {
-						if got := table.getLocked(p); got != want[p] {
+						if got := table.findLocked(p); got != want[p] {
 							t.Fatalf("get(%v) = %p, want %p", p, got, want[p])
 						}
 					}
@@ -92,7 +92,7 @@ func TestPointerTableNeverFinds(t *testing.T) {
 	absent := func(pointers ...spec.Ptr) {
 		t.Helper()
 		for _, p := range pointers {
-			if found, _ := table.has(p); found || table.getLocked(p) != nil {
+			if found, _ := table.has(p); found || table.findLocked(p) != nil {
 				t.Errorf("%v is in the table", p)
 			}
 		}
@@ -169,7 +169,7 @@ func TestPointerTableOfCrowdedHomes(t *testing.T) {
 					table.eraseLocked(p)
 				}
 				for _, p := range pointers {
-					if got := table.getLocked(p); got != want[p] {
+					if got := table.findLocked(p); got != want[p] {
 						t.Fatalf("get(%v) = %p, want %p", p, got, want[p])
 					}
 				}
@@ -231,7 +231,7 @@ func TestPointerTableReaders(t *testing.T) {
 	}
 	for i := 0; i < 20_000 || certainly.Load() < 100 && !t.Failed(); i++ {
 		p := spec.Ptr(i%1000+8) * 512
-		if table.getLocked(p) != nil {
+		if table.findLocked(p) != nil {
 			table.eraseLocked(p)
 		} else {
 			table.insertLocked(p, new(block))

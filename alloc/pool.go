@@ -213,10 +213,10 @@ func (d *device) segmentsOfLocked(p *pool) []*segment {
 }
 
 // releaseFreeablePoolsLocked returns to the driver what it can of every freeable pool.
-func (d *device) releaseFreeablePoolsLocked(context gatheredContext) error {
+func (d *device) releaseFreeablePoolsLocked() error {
 	for _, p := range slices.Clone(d.graphPools) {
 		if p.useCount == 0 {
-			if err := d.releaseFreeablePoolLocked(p, context); err != nil {
+			if err := d.releaseFreeablePoolLocked(p); err != nil {
 				return err
 			}
 		}
@@ -226,11 +226,11 @@ func (d *device) releaseFreeablePoolsLocked(context gatheredContext) error {
 
 // releaseFreeablePoolLocked returns to the driver what it can of a freeable pool, that of the
 // small block pool first. It erases the pool if nothing refers to it any more.
-func (d *device) releaseFreeablePoolLocked(p *pool, context gatheredContext) error {
-	if err := d.releaseBlocksLocked(&p.smallBlocks, context); err != nil {
+func (d *device) releaseFreeablePoolLocked(p *pool) error {
+	if err := d.releaseBlocksLocked(&p.smallBlocks); err != nil {
 		return err
 	}
-	if err := d.releaseBlocksLocked(&p.largeBlocks, context); err != nil {
+	if err := d.releaseBlocksLocked(&p.largeBlocks); err != nil {
 		return err
 	}
 	if err := d.releaseUnmappedSegmentsLocked(p); err != nil {
@@ -251,7 +251,7 @@ func (d *device) canEraseLocked(p *pool) bool {
 
 // emptyPoolLocked is releaseFreeablePoolLocked for a pool that is found by its id, if
 // it is freeable. It first waits for the events of the pool's blocks.
-func (d *device) emptyPoolLocked(id spec.PoolID, context gatheredContext) error {
+func (d *device) emptyPoolLocked(id spec.PoolID) error {
 	p := d.graphPools.find(id)
 	if p == nil || p.useCount > 0 || d.driver.FreeForbidden() {
 		return nil
@@ -259,10 +259,10 @@ func (d *device) emptyPoolLocked(id spec.PoolID, context gatheredContext) error 
 	if d.requestsRoutedLocked() {
 		return &spec.InvalidStateError{Op: "empty_pool", Reason: "requests are being routed to a private pool, so events cannot be waited for"}
 	}
-	if err := d.synchronizeAndFreeEventsLocked(p, context); err != nil {
+	if err := d.synchronizeAndFreeEventsLocked(p); err != nil {
 		return err
 	}
-	return d.releaseFreeablePoolLocked(p, context)
+	return d.releaseFreeablePoolLocked(p)
 }
 
 // tryMempoolFallbackLocked searches the pools marked useOnOOM, for a request for the
@@ -346,5 +346,5 @@ func (a *Allocator) SetNoSplit(dev spec.Device, id spec.PoolID) error {
 // EmptyPool returns to the driver what can be returned of one freeable pool, on every
 // device.
 func (a *Allocator) EmptyPool(id spec.PoolID) error {
-	return a.onEachDeviceWithContext(func(d *device, context gatheredContext) error { return d.emptyPoolLocked(id, context) })
+	return a.onEachDeviceWithContext(func(d *device) error { return d.emptyPoolLocked(id) })
 }

@@ -164,7 +164,7 @@ func (p *pool) driverFree(driver spec.Driver, dev spec.Device, s *segment) error
 
 // addDriverSegmentLocked adds, counts and traces a segment obtained from the driver.
 func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *block {
-	b := d.addSegmentLocked(&segment{base: ptr, size: params.segmentSize, contextWhenAllocated: params.context}, params)
+	b := d.addSegmentLocked(&segment{base: ptr, size: params.segmentSize, contextWhenAllocated: d.operation.context}, params)
 	kind := params.blockPool.kind
 	d.stats.Segment.Increase(kind, 1)
 	d.stats.ReservedBytes.Increase(kind, int64(b.size))
@@ -173,7 +173,7 @@ func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *bloc
 	}
 	d.stats.NumDeviceAlloc++
 	params.blockPool.owner.cudaMallocCount++
-	d.recordTraceLocked(spec.ActionSegmentAlloc, b, b.size, params.context, params.thread)
+	d.recordTraceLocked(spec.ActionSegmentAlloc, b.segment, b.whole(), nil)
 	return b
 }
 
@@ -195,14 +195,14 @@ func (d *device) removeSegmentLocked(s *segment) {
 
 // releaseBlockLocked returns a free block that is a whole segment, not an expandable one, to
 // the driver (upstream: release_block). If the driver call fails, nothing has changed.
-func (d *device) releaseBlockLocked(b *block, context gatheredContext) error {
+func (d *device) releaseBlockLocked(b *block) error {
 	s := b.segment
 	blockPool := s.blockPool
 	if err := blockPool.owner.driverFree(d.driver, d.id, s); err != nil {
 		return fmt.Errorf("returning the segment at %v (%d bytes): %w", s.base, s.size, err)
 	}
 	d.stats.NumDeviceFree++
-	d.recordTraceLocked(spec.ActionSegmentFree, b, b.size, contextOr(context, s.contextWhenAllocated), noThread)
+	d.recordTraceLocked(spec.ActionSegmentFree, s, b.whole(), s.contextWhenAllocated)
 	d.stats.Segment.Decrease(blockPool.kind, 1)
 	d.stats.ReservedBytes.Decrease(blockPool.kind, int64(s.size))
 	if s.size >= d.cfg.MaxSplitSize {
@@ -227,7 +227,7 @@ func (a *Allocator) BaseAllocation(p spec.Ptr) (spec.Ptr, uint64, error) {
 	}
 	d.mu.Lock()
 	defer d.unlock()
-	b := d.allocatedBlocks.getLocked(p)
+	b := d.allocatedBlocks.findLocked(p)
 	if b == nil {
 		return 0, 0, &spec.InvalidPointerError{Op: op, Ptr: p}
 	}

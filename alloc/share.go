@@ -48,7 +48,7 @@ func (a *Allocator) ShareHandle(p spec.Ptr) (spec.SharedHandle, error) {
 	}
 	d.mu.Lock()
 	defer d.unlock()
-	b := d.allocatedBlocks.getLocked(p)
+	b := d.allocatedBlocks.findLocked(p)
 	if b == nil {
 		return spec.SharedHandle{}, &spec.InvalidPointerError{Op: op, Ptr: p}
 	}
@@ -276,19 +276,16 @@ func (x *expandableSegment) reserveFor(pages []spec.PageHandle) error {
 // mapImported maps the pages. If that fails the range is freed, as soon as that is possible:
 // the driver may refuse to unmap a page as well.
 func (x *expandableSegment) mapImported(pages []spec.PageHandle) error {
-	done := false
-	defer func() {
-		if !done {
-			x.device.unreleasedPages.keepRange(x)
+	var err error
+	keep := func() { x.device.unreleasedPages.keepRange(x) }
+	_ = unlessDone(keep, func() error {
+		if _, err = x.mapPages(0, pages); err == nil || x.mappedSize > 0 {
+			return err
 		}
-	}()
-	_, err := x.mapPages(0, pages)
-	done = err == nil
-	if err != nil && x.mappedSize == 0 {
 		failure := x.freeAddress()
-		done = failure == nil
 		err = afterCleanup(err, failure)
-	}
+		return failure
+	})
 	return err
 }
 

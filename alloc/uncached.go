@@ -56,17 +56,12 @@ func (u *uncached) free(p spec.Ptr) error {
 	if d == nil {
 		return &spec.InvalidPointerError{Op: "free", Ptr: p}
 	}
-	freed := false
-	defer func() {
-		if !freed {
-			u.put(p, d)
+	return unlessDone(func() { u.put(p, d) }, func() error {
+		if err := d.driver.Free(d.id, p); err != nil {
+			return fmt.Errorf("free, uncached: %w", err)
 		}
-	}()
-	if err := d.driver.Free(d.id, p); err != nil {
-		return fmt.Errorf("free, uncached: %w", err)
-	}
-	freed = true
-	return nil
+		return nil
+	})
 }
 
 // take deletes a pointer, and returns its device, or nil if it is not there.
