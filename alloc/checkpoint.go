@@ -13,12 +13,12 @@ import (
 // restored before the capture of B.
 //
 // To restore, every allocated block is freed, so that each segment (of an expandable one, the
-// mapped part) is one free block. Then, segment by segment, the saved blocks are all allocated, and those
-// that were free are freed. Segments obtained and pages mapped since the checkpoint stay,
-// and are free.
+// mapped part) is one free block. Then, segment by segment, the saved blocks are all allocated, and
+// those that were free are freed. Segments obtained and pages mapped since the checkpoint stay, and
+// are free.
 //
-// While a pool is live, no page is taken out of its expandable segments. So the mapped memory of an expandable segment of the
-// pool begins at its base and has no gaps (TestLivePoolHasNoGaps).
+// While a pool is live, no page is taken out of its expandable segments. So the mapped memory of an
+// expandable segment of the pool begins at its base and has no gaps (TestLivePoolHasNoGaps).
 
 // privatePoolState is the state of a pool at a checkpoint (upstream: PrivatePoolState).
 type privatePoolState struct {
@@ -67,7 +67,10 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID) (spec.PoolState, error
 	}
 	state := &privatePoolState{device: d, id: id}
 	for _, s := range d.segmentsOfLocked(p) {
-		saved := segmentState{base: s.base, mapped: s.mappedSize(), expandable: s.expandable != nil, kind: s.blockPool.kind, stream: s.stream}
+		saved := segmentState{
+			base: s.base, mapped: s.mappedSize(), expandable: s.expandable != nil,
+			kind: s.blockPool.kind, stream: s.stream,
+		}
 		for b := s.head; b != nil; b = b.next {
 			if b.rarely().eventCount > 0 {
 				return nil, stillUsed(op, b)
@@ -99,8 +102,8 @@ func (d *device) setCheckpointPoolStateLocked(state *privatePoolState) (delta sp
 	return delta, nil
 }
 
-// giveAccessToSavedLocked gives access to the inaccessible pages (pages.go) of the blocks that will be
-// allocated. There are some only if the pool was erased and one of the same id made.
+// giveAccessToSavedLocked gives access to the inaccessible pages (pages.go) of the blocks that will
+// be allocated. There are some only if the pool was erased and one of the same id made.
 func (d *device) giveAccessToSavedLocked(state *privatePoolState) error {
 	for i := range state.segments {
 		saved := &state.segments[i]
@@ -172,19 +175,28 @@ func (d *device) checkRestoreLocked(state *privatePoolState) (*pool, error) {
 	}
 	for i := range state.segments {
 		saved := &state.segments[i]
-		s := d.segments.at(saved.base)
-		switch {
-		case s == nil || s.blockPool.owner != p:
-			return nil, &spec.InvalidStateError{Op: op, Reason: "the segment at " + saved.base.String() + " is gone"}
-		case (s.expandable != nil) != saved.expandable || s.blockPool.kind != saved.kind || !saved.expandable && s.size != saved.mapped:
-			return nil, &spec.InvalidStateError{Op: op, Reason: "the segment at " + saved.base.String() + " is another one than at the checkpoint"}
-		case s.stream != saved.stream:
-			return nil, &spec.InvalidStateError{Op: op, Reason: "the segment at " + saved.base.String() + " is of another stream than at the checkpoint"}
-		case s.mappedSize() < saved.mapped: // the pool was erased, and one of the same id made
-			return nil, &spec.InvalidStateError{Op: op, Reason: "memory of the segment at " + saved.base.String() + " has been unmapped"}
+		if differs := saved.differsFrom(d.segments.at(saved.base), p); differs != "" {
+			reason := "the segment at " + saved.base.String() + " " + differs
+			return nil, &spec.InvalidStateError{Op: op, Reason: reason}
 		}
 	}
 	return p, nil
+}
+
+// differsFrom is why a segment of the pool, which may be nil, is not the saved one, or "".
+func (saved *segmentState) differsFrom(s *segment, p *pool) string {
+	switch {
+	case s == nil || s.blockPool.owner != p:
+		return "no longer exists"
+	case (s.expandable != nil) != saved.expandable, s.blockPool.kind != saved.kind,
+		!saved.expandable && s.size != saved.mapped:
+		return "is not the one of the checkpoint"
+	case s.stream != saved.stream:
+		return "has another stream than at the checkpoint"
+	case s.mappedSize() < saved.mapped: // the pool was erased, and one of the same id made
+		return "has less mapped memory than at the checkpoint"
+	}
+	return ""
 }
 
 func stillUsed(op string, b *block) error {

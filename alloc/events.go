@@ -16,7 +16,7 @@ import (
 // The events of one stream complete in the order in which they were recorded. So each
 // stream has a queue of outstanding events, and only the oldest is queried. Upstream visits
 // the queues in the order of a hash table. Here it is the order of stream handles, then
-// devices, so that runs can be repeated.
+// devices, so that a run can be repeated.
 
 // recordStream records that a stream of device dev uses the block at ptr. A use on the
 // allocation stream is ignored. (Upstream compares handles only, so the default stream
@@ -93,8 +93,9 @@ func (q *eventQueue) pop(at int) outstandingEvent {
 	return e
 }
 
-// recordEventsLocked records an event on each of the streams. If one cannot be recorded,
-// or the driver panics, all are put back into their event pools. What it returns is valid until it is called again.
+// recordEventsLocked records an event on each of the streams. If one cannot be recorded, or the
+// driver panics, all are put back into their event pools. What it returns is valid until it is
+// called again.
 func (d *device) recordEventsLocked(uses []streamUse) ([]spec.EventHandle, error) {
 	d.recordedEvents = d.recordedEvents[:0]
 	putBack := func() {
@@ -141,7 +142,8 @@ func (d *device) queueEventsLocked(b *block, events []spec.EventHandle) {
 	rare.streamUses = rare.streamUses[:0]
 }
 
-// push adds an event to the queue of its stream. A new queue uses the space of one that was dropped.
+// push adds an event to the queue of its stream. A new queue uses the space of one that was
+// dropped.
 func (q *eventQueues) push(s spec.DeviceStream, e outstandingEvent) {
 	at := 0
 	for at < len(*q) && lessStream((*q)[at].stream, s) {

@@ -293,9 +293,9 @@ func unmappedBlocks(t *testing.T, a *alloc.Allocator) (n int) {
 	return n
 }
 
-// TestRestoreGivesAccess: the pool of a checkpoint was erased, and another has its id. A page of its
-// segment is mapped and not accessible, since a capture forbids to unmap it. A restore that allocates
-// memory there gives access first; if that fails nothing has changed.
+// TestRestoreGivesAccess: the pool of a checkpoint was erased, and another has its id. A page of
+// its segment is mapped and not accessible, since a capture forbids to unmap it. A restore that
+// allocates memory there gives access first; if that fails nothing has changed.
 func TestRestoreGivesAccess(t *testing.T) {
 	for _, sizes := range [][]uint64{{40 * mib}, {20 * mib, 20 * mib}} {
 		t.Run(fmt.Sprintf("%d blocks", len(sizes)), func(t *testing.T) { restoreGivesAccess(t, sizes) })

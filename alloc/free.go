@@ -107,8 +107,8 @@ func (d *device) markFreeRequestedLocked(b *block) {
 	}
 }
 
-// freeBlockLocked makes a block free that is not allocated any more: it merges the block with its free
-// neighbours and puts it into the free blocks (upstream: free_block).
+// freeBlockLocked makes a block free that is not allocated any more: it merges the block with its
+// free neighbours and puts it into the free blocks (upstream: free_block).
 func (d *device) freeBlockLocked(b *block) {
 	s := b.segment
 	kind := s.blockPool.kind
@@ -155,7 +155,8 @@ func (b *block) merges(neighbour *block) bool {
 	return neighbour != nil && neighbour.isFree() && neighbour.mapped == b.mapped
 }
 
-// absorbPrevLocked merges the block before b, which is in no list, into b. b keeps its struct and requested size.
+// absorbPrevLocked merges the block before b, which is in no list, into b. b keeps its struct and
+// requested size.
 func (d *device) absorbPrevLocked(b, prev *block) {
 	b.ptr = prev.ptr
 	b.size += prev.size

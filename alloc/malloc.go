@@ -37,7 +37,8 @@ type allocParams struct {
 // malloc serves a request of at least one byte. It takes the mutex.
 //
 // The usual malloc calls nothing but functions of this package, and need not be prepared for a
-// panic. Everything else is in functions of its own, so that the usual malloc writes little to the stack.
+// panic. Everything else is in functions of its own, so that the usual malloc writes little to the
+// stack.
 func (d *device) malloc(r spec.Request) (spec.Ptr, error) {
 	if d.contextRecorder.Load() != nil {
 		return d.mallocWithContext(r)
@@ -164,12 +165,11 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 	return d.allocOrReleaseLocked(params)
 }
 
-// reclaimBlocksLocked completes the frees of pending blocks whose events have completed.
-// Deferred blocks become pending before that, or free if they need no event. While requests
-// are routed to a private pool a stream may be being captured: no event is recorded or
-// queried, and
-// with graph_capture_record_stream_reuse the deferred blocks of the request's stream become
-// free whose markers are all before that stream's next node in the graph.
+// reclaimBlocksLocked completes the frees of pending blocks whose events have completed. Deferred
+// blocks become pending before that, or free if they need no event. While requests are routed to a
+// private pool a stream may be being captured: no event is recorded or queried, and with
+// graph_capture_record_stream_reuse the deferred blocks of the request's stream become free whose
+// markers are all before that stream's next node in the graph.
 func (d *device) reclaimBlocksLocked(params *allocParams) error {
 	if !d.requestsRoutedLocked() {
 		return d.processEventsLocked()
@@ -233,7 +233,8 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 // requestedSize, rounded to size. If it is to be split, the request takes the low addresses; the
 // remainder becomes a free block.
 func (d *device) allocFoundBlockLocked(b *block, size, requestedSize uint64, split bool) *block {
-	// The change of inactive_split: minus the block, if it does not cover its segment, plus the remainder.
+	// The change of inactive_split: minus the block, if it does not cover its segment, plus the
+	// remainder.
 	var count, bytes int64
 	if b.isSplit() {
 		count, bytes = -1, -int64(b.size)
@@ -261,7 +262,8 @@ func (d *device) allocFoundBlockLocked(b *block, size, requestedSize uint64, spl
 	return b
 }
 
-// recordAllocLocked traces that a block was allocated, and keeps the context. The block was free, and has none yet.
+// recordAllocLocked traces that a block was allocated, and keeps the context. The block was free,
+// and has none yet.
 func (d *device) recordAllocLocked(b *block) {
 	if d.operation.context != nil {
 		b.needsRare().contextWhenAllocated = d.operation.context

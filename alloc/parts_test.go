@@ -79,8 +79,8 @@ func benchmarkOneSlot(b *testing.B) {
 	}
 }
 
-// benchmarkLists does what a pair does in a segment of 2 MiB: it finds the segment's block, takes it out, puts the rest
-// in, takes that out, and puts the whole block in.
+// benchmarkLists does what a pair does in a segment of 2 MiB: it finds the segment's block, takes
+// it out, puts the rest in, takes that out, and puts the whole block in.
 func benchmarkLists(b *testing.B) {
 	var free sizeClasses
 	x := freeBlock(2<<20, 1<<40)

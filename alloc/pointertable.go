@@ -7,15 +7,18 @@ import (
 	"gaugeblock/spec"
 )
 
-// A pointerTable has the allocated blocks of one device by address. It is a hash table with
-// open addressing: a pointer is in the first group of slots, from its home on, that was not full. When a
-// pointer of a full group is erased, one behind it moves up, so that a search ends at the first group that is not
-// full. The …Locked methods are called with the device's mutex held.
+// Contract: a pointerTable is a map from the addresses of the allocated blocks of one device to
+// the blocks. TestPointerTableEqualsMap compares the two; the rest of this file need not be read.
+
+// A pointerTable has the allocated blocks of one device by address. It is a hash table with open
+// addressing: a pointer is in the first group of slots, from its home on, that was not full. When a
+// pointer of a full group is erased, one behind it moves up, so that a search ends at the first
+// group that is not full. The …Locked methods are called with the device's mutex held.
 //
 // A free names a pointer and nothing else. If there are several devices, the one that has the
-// pointer must be found before its mutex can be taken. So the table can be shared: then it keeps
-// a copy of the keys, as atomics, into which has looks without the mutex. (Upstream has one table for all devices, in 67 parts with a
-// mutex each, and changes it without the device's mutex held.)
+// pointer must be found before its mutex can be taken. So the table can be shared: then it keeps a
+// copy of the keys, as atomics, into which has looks without the mutex. (Upstream has one table for
+// all devices, in 67 parts with a mutex each, and changes it without the device's mutex held.)
 type pointerTable struct {
 	groups []slotGroup // a power of two of them
 	limit  int         // of used
@@ -30,8 +33,8 @@ type pointerTable struct {
 
 const fewestGroups = 16
 
-// sparseGroups is the largest number of groups (256 KiB) of whose slots at most a quarter is used, so
-// that nearly all pointers are at home. Of more it is at most half: there the memory counts.
+// sparseGroups is the largest number of groups (256 KiB) of whose slots at most a quarter is used,
+// so that nearly all pointers are at home. Of more it is at most half: there the memory counts.
 const sparseGroups = 1 << 12
 
 // golden is 2^64 divided by the golden ratio. Multiplied by it, multiples of any step are

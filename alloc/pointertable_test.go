@@ -122,7 +122,8 @@ func TestPointerTableStaysSmall(t *testing.T) {
 	}
 }
 
-// TestPointerTableIsSparse: of a small table at most a quarter of the slots is used, of a large one at most half.
+// TestPointerTableIsSparse: of a small table at most a quarter of the slots is used, of a large one
+// at most half.
 func TestPointerTableIsSparse(t *testing.T) {
 	var table pointerTable
 	for used := 1; len(table.groups) <= 2*sparseGroups; used++ {
@@ -137,8 +138,9 @@ func TestPointerTableIsSparse(t *testing.T) {
 	}
 }
 
-// TestPointerTableOfCrowdedHomes does the same to a table whose pointers have one of two homes, one of which is the last
-// group, and to a map. So groups are full, and pointers are behind their homes, at the beginning of the table too.
+// TestPointerTableOfCrowdedHomes does the same to a table whose pointers have one of two homes, one
+// of which is the last group, and to a map. So groups are full, and pointers are behind their
+// homes, at the beginning of the table too.
 func TestPointerTableOfCrowdedHomes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tables := []*pointerTable{{}, {shared: true}}
@@ -184,7 +186,8 @@ func TestPointerTableOfCrowdedHomes(t *testing.T) {
 	})
 }
 
-// TestPointersAreSpread: about as many pointers are at home in the upper half of the table as in the lower one.
+// TestPointersAreSpread: about as many pointers are at home in the upper half of the table as in
+// the lower one.
 func TestPointersAreSpread(t *testing.T) {
 	table := pointerTable{}
 	const pointers = 1000
@@ -255,8 +258,8 @@ func TestPointerTableUncertain(t *testing.T) {
 	}
 }
 
-// TestPointerTableChangesAreMarked: in a table that is shared, the removal of a pointer is a change that readers can
-// notice. In one that is not, there are no readers.
+// TestPointerTableChangesAreMarked: in a table that is shared, the removal of a pointer is a change
+// that readers can notice. In one that is not, there are no readers.
 func TestPointerTableChangesAreMarked(t *testing.T) {
 	for shared, want := range map[bool]uint64{false: 0, true: 2} { // 2: odd meanwhile
 		table := pointerTable{shared: shared}

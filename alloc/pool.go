@@ -168,7 +168,8 @@ func (d *device) createOrIncrefPoolLocked(op string, id spec.PoolID, o spec.Pool
 		return nil, alreadyReleased(op, id)
 	}
 	if o.Memory != nil {
-		return nil, &spec.InvalidStateError{Op: op, Reason: "pool " + id.String() + " exists, and cannot be given other memory"}
+		reason := "pool " + id.String() + " exists, and cannot be given other memory"
+		return nil, &spec.InvalidStateError{Op: op, Reason: reason}
 	}
 	p.useOnOOM = p.useOnOOM || o.UseOnOOM
 	p.noSplit = p.noSplit || o.NoSplit
@@ -243,21 +244,23 @@ func (d *device) releaseFreeablePoolLocked(p *pool) error {
 }
 
 // canEraseLocked reports whether nothing refers to a pool. Upstream tests cudaMalloc_count
-// alone, which with expandable segments can be 0 while blocks of the pool are allocated;
-// see docs/deviations.md.
+// alone, which with expandable segments (in pools since pytorch/pytorch#128068) can be 0 while
+// blocks of the pool are allocated; see docs/deviations.md.
 func (d *device) canEraseLocked(p *pool) bool {
 	return p.cudaMallocCount <= 0 && p.pins == 0 && !p.hasSegments() && d.routingToLocked(p.id) < 0
 }
 
 // emptyPoolLocked is releaseFreeablePoolLocked for a pool that is found by its id, if
-// it is freeable. It first waits for the events of the pool's blocks.
+// it is freeable. It first waits for the events of the pool's blocks. While requests are routed
+// that is an error. (Upstream fails an assertion, in a destructor: pytorch/pytorch#146431.)
 func (d *device) emptyPoolLocked(id spec.PoolID) error {
 	p := d.graphPools.find(id)
 	if p == nil || p.useCount > 0 || d.driver.FreeForbidden() {
 		return nil
 	}
 	if d.requestsRoutedLocked() {
-		return &spec.InvalidStateError{Op: "empty_pool", Reason: "requests are being routed to a private pool, so events cannot be waited for"}
+		const reason = "events cannot be waited for while requests are routed to a private pool"
+		return &spec.InvalidStateError{Op: "empty_pool", Reason: reason}
 	}
 	if err := d.synchronizeAndFreeEventsLocked(p); err != nil {
 		return err

@@ -11,8 +11,9 @@ import (
 // lie wholly in it.
 //
 // While a capture is under way in a mode that forbids it (Driver.FreeForbidden), nothing is
-// returned: the driver call would be illegal and would invalidate the capture. The
-// result of each function here is then the same as for an empty cache.
+// returned: the driver call would be illegal and would invalidate the capture. The result of each
+// function here is then the same as for an empty cache. (Upstream calls the driver when it
+// collects garbage, pytorch/pytorch#74261; see docs/findings.md, findings 19 and 20.)
 
 // releaseCachedBlocksLocked returns all of the cache that can be returned. While requests
 // are routed to a private pool that is the memory of freeable pools only, without a wait.
@@ -69,7 +70,7 @@ func (d *device) releaseBlocksLocked(blockPool *blockPool) error {
 // returned until their sum is enough. If it is not, they are returned nevertheless.
 //
 // Nothing is returned of a pool that a graph was captured with: the graph will use the
-// addresses again. Upstream does not test this; see docs/deviations.md.
+// addresses again. Upstream does not test this (pytorch/pytorch#159594); see docs/deviations.md.
 func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, error) {
 	if d.cfg.MaxSplitSize == spec.Unlimited || params.blockPool.owner.captured || d.driver.FreeForbidden() {
 		return false, nil
@@ -99,9 +100,9 @@ func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, 
 	return released >= key.size, nil
 }
 
-// isWholeDriverSegment reports whether a free block can be returned by one driver call.
-// Upstream does not test whether an oversize block is split (one that was split under
-// a larger max_split_size is), and would return allocated memory; see
+// isWholeDriverSegment reports whether a free block can be returned by one driver call. Upstream
+// does not test whether an oversize block is split (it was, if max_split_size was larger then:
+// settings change at run time, pytorch/pytorch#84970), and would return allocated memory; see
 // docs/deviations.md.
 func isWholeDriverSegment(b *block) bool { return !b.isExpandable() && !b.isSplit() }
 

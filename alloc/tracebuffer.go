@@ -45,8 +45,9 @@ type contextRecorder struct {
 	level  spec.ContextLevel
 }
 
-// maybeGatherContext returns the present context if the level that the program has set is
-// at least that of the operation. Whether a trace entry keeps it is another test (recordTrace). It is called without the mutex: the program's function may take any mutex.
+// maybeGatherContext returns the present context if the level that the program has set is at least
+// that of the operation. Whether a trace entry keeps it is another test (recordTrace). It is called
+// without the mutex: the program's function may take any mutex.
 func (d *device) maybeGatherContext(level spec.ContextLevel) gatheredContext {
 	if d.contextRecorder.Load() == nil {
 		return nil
@@ -250,7 +251,7 @@ func (a *Allocator) RecordHistory(h spec.HistoryOptions) error {
 		return &spec.InvalidArgumentError{Op: "record_history", Reason: "unknown context level"}
 	}
 	if h.Enabled && h.Level > spec.ContextNever && h.Context == nil {
-		return &spec.InvalidArgumentError{Op: "record_history", Reason: "a context level is given, but nobody to ask for the context"}
+		return &spec.InvalidArgumentError{Op: "record_history", Reason: "there is a context level, but no function that returns the context"}
 	}
 	a.configuring.Lock()
 	defer a.configuring.Unlock()

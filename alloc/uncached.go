@@ -30,7 +30,8 @@ func (u *uncached) malloc(d *device, bytes uint64) (spec.Ptr, error) {
 }
 
 // add keeps what the driver has returned, unless it cannot be memory, or is that of somebody else.
-// (Upstream trusts it.) What is refused is not returned to the driver: it may be memory that is in use.
+// (Upstream trusts it.) What is refused is not returned to the driver: it may be memory that is in
+// use.
 func (u *uncached) add(d *device, r spec.Range) error {
 	d.mu.Lock()
 	defer d.unlock()
