@@ -190,9 +190,9 @@ func (saved *segmentState) differsFrom(s *segment, p *pool) string {
 		return "no longer exists"
 	case (s.expandable != nil) != saved.expandable, s.blockPool.kind != saved.kind,
 		!saved.expandable && s.size != saved.mapped:
-		return "is not the one of the checkpoint"
+		return "is another one than at the checkpoint"
 	case s.stream != saved.stream:
-		return "has another stream than at the checkpoint"
+		return "is of another stream than at the checkpoint"
 	case s.mappedSize() < saved.mapped: // the pool was erased, and one of the same id made
 		return "has less mapped memory than at the checkpoint"
 	}

@@ -191,7 +191,7 @@ func TestOpenBadHandle(t *testing.T) {
 	}{
 		{"empty", nil, &spec.InvalidArgumentError{}, "truncated: it has 0 bytes"},
 		{"a version only", []byte{2}, &spec.InvalidArgumentError{}, "truncated: it has 1 bytes"},
-		{"a future version", append([]byte{3}, segment[1:]...), &spec.NotSupportedError{}, "version 3, this allocator knows versions up to 2"},
+		{"a future version", append([]byte{3}, segment[1:]...), &spec.NotSupportedError{}, "version 3, the newest known version is 2"},
 		{"an unknown kind", []byte{2, 'x', 0}, &spec.InvalidArgumentError{}, `unknown kind 'x'`},
 		{"a segment, truncated", segment[:40], &spec.DriverError{}, "no handle of ShareMemory"},
 		{"a segment that never was", append([]byte{2, 'c'}, make([]byte, 64)...), &spec.DriverError{}, "no handle of ShareMemory"},
