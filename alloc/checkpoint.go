@@ -194,7 +194,7 @@ func (saved *segmentState) differsFrom(s *segment, p *pool) string {
 	case s.stream != saved.stream:
 		return "is of another stream than at the checkpoint"
 	case s.mappedSize() < saved.mapped: // the pool was erased, and one of the same id made
-		return "has less mapped memory than at the checkpoint"
+		return "has been unmapped in part"
 	}
 	return ""
 }

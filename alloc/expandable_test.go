@@ -206,7 +206,7 @@ func TestRestoreOntoOtherMemory(t *testing.T) {
 	}{
 		{"the same", "", "", 30 * mib, 30 * mib, false, 0, ""},
 		{"larger", "", "", 30 * mib, 32 * mib, false, 0, "another one"},
-		{"of another pool", "", "", 30 * mib, 30 * mib, true, 0, "gone"},
+		{"of another pool", "", "", 30 * mib, 30 * mib, true, 0, "no longer exists"},
 		{"expandable now", "", expandable, 30 * mib, 30 * mib, false, 0, "another one"},
 		{"not expandable now", expandable, "expandable_segments:False", 40 * mib, 40 * mib, false, 0, "another one"},
 		{"longer", expandable, expandable, 30 * mib, 50 * mib, false, 0, ""},

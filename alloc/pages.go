@@ -60,7 +60,7 @@ func (x *expandableSegment) createPagesLocked(n int) (handles []spec.PageHandle,
 // createPageLocked creates a page. The first page ever created on the device decides how
 // its pages are shared: with fabric handles if such a page can be created, else as file
 // descriptors. A page that cannot be created for lack of memory does not decide it. (Upstream lets
-// it decide, and can then create no page at all: pytorch/pytorch#156074, docs/deviations.md.)
+// it decide, and can then create no page at all: pytorch/pytorch#156074.)
 func (d *device) createPageLocked(memory spec.VirtualMemory, bytes uint64) (spec.PageHandle, error) {
 	if d.handleType != nil {
 		return memory.CreatePage(d.id, bytes, *d.handleType)

@@ -70,7 +70,8 @@ func (d *device) releaseBlocksLocked(blockPool *blockPool) error {
 // returned until their sum is enough. If it is not, they are returned nevertheless.
 //
 // Nothing is returned of a pool that a graph was captured with: the graph will use the
-// addresses again. Upstream does not test this (pytorch/pytorch#159594); see docs/deviations.md.
+// addresses again. Upstream does not test this (deviation oversize/captured-pool,
+// pytorch/pytorch#159594).
 func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, error) {
 	if d.cfg.MaxSplitSize == spec.Unlimited || params.blockPool.owner.captured || d.driver.FreeForbidden() {
 		return false, nil
@@ -102,8 +103,8 @@ func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, 
 
 // isWholeDriverSegment reports whether a free block can be returned by one driver call. Upstream
 // does not test whether an oversize block is split (it was, if max_split_size was larger then:
-// settings change at run time, pytorch/pytorch#84970), and would return allocated memory; see
-// docs/deviations.md.
+// settings change at run time, pytorch/pytorch#84970), and would return allocated memory (deviation
+// oversize/part-freed).
 func isWholeDriverSegment(b *block) bool { return !b.isExpandable() && !b.isSplit() }
 
 // gcEnabledLocked reports whether garbage is collected before memory is obtained from the
