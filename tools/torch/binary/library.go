@@ -15,6 +15,11 @@ import (
 //go:embed adaptor
 var adaptor embed.FS
 
+// ReleaseHeader is C++ that hides how PyTorch's releases differ: adaptor/release.h.
+//
+//go:embed adaptor/release.h
+var ReleaseHeader string
+
 // An UnavailableError says why PyTorch's allocator cannot be had.
 type UnavailableError struct{ Reason string }
 
