@@ -20,8 +20,8 @@ long operation;
 int thread; // of the request that is under way
 const bool watch = WATCH;
 
-using release::allocator;
-using release::MempoolId_t;
+using anytorch::allocator;
+using anytorch::MempoolId_t;
 
 struct On { // a device is current for a while
 	int before;
@@ -122,7 +122,7 @@ void set_memory_fraction(int device, double fraction) {
 
 //- configure
 void configure(const char *settings) {
-	attempt("configure", [&] { release::setAllocatorSettings(settings); });
+	attempt("configure", [&] { anytorch::setAllocatorSettings(settings); });
 }
 
 //- reset_peak_stats
@@ -169,8 +169,8 @@ void need_memory_callback(const List &frees) {
 void pool_create(int device, MempoolId_t pool, bool use_on_oom, bool no_split) {
 	attempt("pool_create", [&] {
 		allocator()->createOrIncrefPool((c10::DeviceIndex)device, pool);
-		if (use_on_oom) release::setUseOnOOM((c10::DeviceIndex)device, pool, true);
-		if (no_split) release::setNoSplit((c10::DeviceIndex)device, pool);
+		if (use_on_oom) anytorch::setUseOnOOM((c10::DeviceIndex)device, pool, true);
+		if (no_split) anytorch::setNoSplit((c10::DeviceIndex)device, pool);
 	});
 }
 
@@ -356,7 +356,7 @@ void capture_begin(int device, int number, cudaStreamCaptureMode mode) {
 	On on(device);
 	const int error = cudaStreamBeginCapture(s, mode);
 	cuda(error);
-	if (error == 0) release::markCapture((c10::DeviceIndex)device, true);
+	if (error == 0) anytorch::markCapture((c10::DeviceIndex)device, true);
 }
 
 //- capture_end
@@ -369,7 +369,7 @@ void capture_end(int device, int number, int graph) {
 	Graph g{};
 	const int error = cudaStreamEndCapture(stream(device, number), &g.graph);
 	cuda(error);
-	release::markCapture((c10::DeviceIndex)device, false);
+	anytorch::markCapture((c10::DeviceIndex)device, false);
 	if (error != 0) return;
 	cuda(cudaGraphInstantiate(&g.exec, g.graph, 0));
 	graphs[graph] = g;
@@ -404,7 +404,7 @@ REGISTER_FREE_MEMORY_CALLBACK("program", Lend)
 //- main
 int main() {
 	std::setvbuf(stdout, nullptr, _IOLBF, 0);
-	release::start(SETTINGS, DEVICES);
+	anytorch::start(SETTINGS, DEVICES);
 	for (int device = 0; device < DEVICES; device++) allocator()->setMemoryFraction(1.0, (c10::DeviceIndex)device);
 	(void)cudaSetDevice(0);
 PROGRAM

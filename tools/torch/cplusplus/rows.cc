@@ -22,7 +22,7 @@ namespace {
 
 using c10::cuda::CUDACachingAllocator::CUDAAllocator;
 
-using release::allocator;
+using anytorch::allocator;
 constexpr size_t MiB = 1 << 20;
 
 // attempt makes a call and says how it ended, to its first full stop.
@@ -123,7 +123,7 @@ void rawToggle() {
 
 // Two requests are each within the limit, and at the same time both in cudaMalloc.
 void limit() {
-	release::setAllocatorSettings("release_lock_on_cudamalloc:True");
+	anytorch::setAllocatorSettings("release_lock_on_cudamalloc:True");
 	allocator()->setMemoryFraction(0.5, 0);
 	during = [] { alone([] { attempt("a request of 30 MiB meanwhile", [] { allocator()->raw_alloc(30 * MiB); }); }); };
 	attempt("a request of 30 MiB, of 50 MiB that are allowed", [] { allocator()->raw_alloc(30 * MiB); });
@@ -134,8 +134,8 @@ void limit() {
 // A pool is given up and erased while a request for it is in cudaMalloc. Memory that is freed is
 // filled with something else (MALLOC_PERTURB_), and so is the pool.
 void poolGone() {
-	release::setAllocatorSettings("release_lock_on_cudamalloc:True");
-	const release::MempoolId_t pool{0, 1};
+	anytorch::setAllocatorSettings("release_lock_on_cudamalloc:True");
+	const anytorch::MempoolId_t pool{0, 1};
 	allocator()->createOrIncrefPool(0, pool);
 	allocator()->beginAllocateToPool(0, pool, [](cudaStream_t) { return true; });
 	during = [=] {
@@ -153,7 +153,7 @@ void poolGone() {
 
 // The entries of a free have what the freeing thread has said.
 void freeingThread() {
-	release::recordHistory(true, nullptr, 100, release::RecordContext::NEVER, true, {});
+	anytorch::recordHistory(true, nullptr, 100, anytorch::RecordContext::NEVER, true, {});
 	std::string mine = "allocating", other = "freeing";
 	allocator()->pushCompileContext(mine);
 	void *p = allocator()->raw_alloc(512);
@@ -162,7 +162,7 @@ void freeingThread() {
 		allocator()->raw_delete(p);
 	});
 	const char *names[] = {"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "snapshot", "oom"};
-	const auto now = release::snapshot({0, 0}, true);
+	const auto now = anytorch::snapshot({0, 0}, true);
 	for (const auto &e : now.device_traces.at(0)) {
 		if (e.action_ <= 2) std::printf("%s: %s\n", names[e.action_], e.compile_context_.c_str());
 	}
@@ -171,8 +171,8 @@ void freeingThread() {
 // A free has taken its pointer from the table and has not locked the mutex yet. Another thread then
 // saves the pool and restores it, so that the memory is the program's again.
 void freeRestore(size_t bytes) {
-	release::recordHistory(true, gather, 100, release::RecordContext::ALL, true, {});
-	const release::MempoolId_t pool{0, 1};
+	anytorch::recordHistory(true, gather, 100, anytorch::RecordContext::ALL, true, {});
+	const anytorch::MempoolId_t pool{0, 1};
 	const auto every = [](cudaStream_t) { return true; };
 	allocator()->createOrIncrefPool(0, pool);
 	allocator()->beginAllocateToPool(0, pool, every);
@@ -210,14 +210,14 @@ void settingsMeanwhile() {
 	};
 	request("a request", nullptr);
 	request("one in which cudaMalloc has been asked when the setting changes", [] {
-		alone([] { attempt("max_split_size_mb:21 meanwhile", [] { release::setAllocatorSettings("max_split_size_mb:21"); }); });
+		alone([] { attempt("max_split_size_mb:21 meanwhile", [] { anytorch::setAllocatorSettings("max_split_size_mb:21"); }); });
 	});
 }
 
 #if TORCH_VERSION_MINOR >= 11
 // The number is accepted. What uses it, outside this library, multiplies it into bytes.
 void pinnedReserve() {
-	attempt("2^44 + 1 MiB", [] { release::setAllocatorSettings("pinned_reserve_segment_size_mb:17592186044417"); });
+	attempt("2^44 + 1 MiB", [] { anytorch::setAllocatorSettings("pinned_reserve_segment_size_mb:17592186044417"); });
 	std::printf("in bytes: %zu\n", c10::cuda::CUDACachingAllocator::CUDAAllocatorConfig::pinned_reserve_segment_size_mb() * MiB);
 }
 #endif
@@ -234,11 +234,11 @@ void openDuringClose() {
 
 // A tracker throws when memory is allocated.
 void throwingTracker() {
-	allocator()->attachAllocatorTraceTracker([](const release::TraceEntry &e) {
-		if (e.action_ == release::TraceEntry::ALLOC) throw std::runtime_error("the tracker throws");
+	allocator()->attachAllocatorTraceTracker([](const anytorch::TraceEntry &e) {
+		if (e.action_ == anytorch::TraceEntry::ALLOC) throw std::runtime_error("the tracker throws");
 	});
 	attempt("a request", [] { allocator()->raw_alloc(2 * MiB); });
-	const auto now = release::snapshot({0, 0}, false);
+	const auto now = anytorch::snapshot({0, 0}, false);
 	const auto figures = allocator()->getDeviceStats(0);
 	std::printf("reserved: %zu MiB, allocated: %zu bytes, %zu segments in the snapshot\n", reserved() / MiB,
 		(size_t)figures.allocated_bytes[0].current, now.segments.size());
@@ -271,19 +271,19 @@ struct Own : CUDAAllocator {
 	bool isEnabled() const override { std::abort(); }
 	void cacheInfo(c10::DeviceIndex, size_t *) override { std::abort(); }
 	void *getBaseAllocation(void *, size_t *) override { std::abort(); }
-	void emptyCache(release::MempoolId_t) override { std::abort(); }
+	void emptyCache(anytorch::MempoolId_t) override { std::abort(); }
 	void recordStream(const c10::DataPtr &, c10::Stream) override { std::abort(); }
 	void recordStream(const c10::DataPtr &, c10::cuda::CUDAStream) override { std::abort(); }
 	c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override { std::abort(); }
 	void resetAccumulatedStats(c10::DeviceIndex) override { std::abort(); }
 	void resetPeakStats(c10::DeviceIndex) override { std::abort(); }
-	c10::cuda::CUDACachingAllocator::SnapshotInfo snapshot(release::MempoolId_t, bool) override { std::abort(); }
-	void beginAllocateToPool(c10::DeviceIndex, release::MempoolId_t, std::function<bool(cudaStream_t)>) override { std::abort(); }
-	void endAllocateToPool(c10::DeviceIndex, release::MempoolId_t) override { std::abort(); }
-	void releasePool(c10::DeviceIndex, release::MempoolId_t) override { std::abort(); }
+	c10::cuda::CUDACachingAllocator::SnapshotInfo snapshot(anytorch::MempoolId_t, bool) override { std::abort(); }
+	void beginAllocateToPool(c10::DeviceIndex, anytorch::MempoolId_t, std::function<bool(cudaStream_t)>) override { std::abort(); }
+	void endAllocateToPool(c10::DeviceIndex, anytorch::MempoolId_t) override { std::abort(); }
+	void releasePool(c10::DeviceIndex, anytorch::MempoolId_t) override { std::abort(); }
 	c10::cuda::CUDACachingAllocator::ShareableHandle shareIpcHandle(void *) override { std::abort(); }
 	std::shared_ptr<void> getIpcDevPtr(std::string) override { std::abort(); }
-	void recordHistory(bool, c10::CachingDeviceAllocator::CreateContextFn, size_t, release::RecordContext, bool,
+	void recordHistory(bool, c10::CachingDeviceAllocator::CreateContextFn, size_t, anytorch::RecordContext, bool,
 		const std::vector<std::string> &) override { std::abort(); }
 	void attachOutOfMemoryObserver(c10::cuda::CUDACachingAllocator::OutOfMemoryObserver) override { std::abort(); }
 	void attachAllocatorTraceTracker(c10::cuda::CUDACachingAllocator::AllocatorTraceTracker) override { std::abort(); }
@@ -292,7 +292,7 @@ struct Own : CUDAAllocator {
 #endif
 	void enablePeerAccess(c10::DeviceIndex, c10::DeviceIndex) override { std::abort(); }
 	cudaError_t memcpyAsync(void *, int, const void *, int, size_t, cudaStream_t, bool) override { std::abort(); }
-	std::shared_ptr<c10::cuda::CUDACachingAllocator::AllocatorState> getCheckpointState(c10::DeviceIndex, release::MempoolId_t) override { std::abort(); }
+	std::shared_ptr<c10::cuda::CUDACachingAllocator::AllocatorState> getCheckpointState(c10::DeviceIndex, anytorch::MempoolId_t) override { std::abort(); }
 	c10::cuda::CUDACachingAllocator::CheckpointDelta setCheckpointPoolState(c10::DeviceIndex,
 		std::shared_ptr<c10::cuda::CUDACachingAllocator::AllocatorState>) override { std::abort(); }
 	std::string name() override { std::abort(); }
@@ -301,7 +301,7 @@ struct Own : CUDAAllocator {
 // The memory that a pool's own allocator returns is in use.
 void oddMemory() {
 	void *p = allocator()->raw_alloc(30 * MiB);
-	const release::MempoolId_t pool{0, 1};
+	const anytorch::MempoolId_t pool{0, 1};
 	allocator()->createOrIncrefPool(0, pool, std::make_shared<Own>((char *)p + 1));
 	allocator()->beginAllocateToPool(0, pool, [](cudaStream_t) { return true; });
 	attempt("a request of 30 MiB", [=] {
@@ -359,7 +359,7 @@ extern "C" __attribute__((visibility("default"))) cudaError_t cudaIpcCloseMemHan
 }
 
 int main(int argc, char **argv) {
-	release::start("", 1);
+	anytorch::start("", 1);
 	for (const auto &row : rows) {
 		if (argc == 2 && std::strcmp(argv[1], row.name) == 0) {
 			row.show();

@@ -30,7 +30,7 @@ std::mutex lock;
 std::map<char *, size_t> live;  // by address: what is allocated does not overlap
 std::vector<Memory> handed;     // to whoever takes it
 
-using release::allocator;
+using anytorch::allocator;
 
 void fails(const char *what, long have, long want) {
 	std::printf("%s: %ld, not %ld\n", what, have, want);
@@ -187,7 +187,7 @@ int main(int argc, char **argv) {
 	const unsigned long seed = std::strtoul(argv[1], nullptr, 10);
 	const int count = std::atoi(argv[2]);
 	const long operations = std::atol(argv[3]);
-	release::start(argv[4], 1);
+	anytorch::start(argv[4], 1);
 	std::vector<std::thread> threads;
 	for (int i = 0; i < count; i++) {
 		threads.emplace_back([=] { Worker(seed * 1000 + (unsigned long)i).run(operations); });

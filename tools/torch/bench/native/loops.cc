@@ -28,7 +28,7 @@ namespace {
 
 using c10::cuda::CUDACachingAllocator::CUDAAllocator;
 
-using release::allocator;
+using anytorch::allocator;
 
 uint64_t splitMix(uint64_t &state) {
 	state += 0x9E3779B97F4A7C15u;
@@ -77,7 +77,7 @@ void check(cudaError_t e) {
 
 void start(const char *settings) {
 	check(cudaSetDevice(0));
-	release::start(settings, 1);
+	anytorch::start(settings, 1);
 	streams.resize(LOOPS_MAX_THREADS);
 	for (auto &s : streams) check(cudaStreamCreate(&s));
 }
@@ -186,7 +186,7 @@ void part(uint64_t which, uint64_t n) {
 void perform(int operation, loops_call *call) {
 	switch (operation) {
 	case LOOPS_START: return start(call->text);
-	case LOOPS_CONFIGURE: return release::setAllocatorSettings(call->text);
+	case LOOPS_CONFIGURE: return anytorch::setAllocatorSettings(call->text);
 	case LOOPS_BEGIN: return begin(call->workload);
 	case LOOPS_RUN: call->nanoseconds = run(call->steps); return;
 	case LOOPS_END: return end();

@@ -25,9 +25,9 @@ namespace {
 
 namespace native = c10::cuda::CUDACachingAllocator;
 using c10::CachingDeviceAllocator::DeviceStats;
-using release::allocator;
-using release::MempoolId_t;
-using release::TraceEntry;
+using anytorch::allocator;
+using anytorch::MempoolId_t;
+using anytorch::TraceEntry;
 
 gaugeblock_torch_callbacks callbacks;
 std::vector<gaugeblock_torch_entry> entries;
@@ -116,7 +116,7 @@ void putBack() {
 }
 
 void start(gaugeblock_torch *x) {
-	release::start(std::string(x->text, x->text_bytes), (int)x->given[0]);
+	anytorch::start(std::string(x->text, x->text_bytes), (int)x->given[0]);
 	cached = allocator()->raw_deleter();
 	allocator()->attachAllocatorTraceTracker(trace);
 	allocator()->attachOutOfMemoryObserver([](int64_t device, size_t size, size_t total, size_t available) {
@@ -209,7 +209,7 @@ void recordStream(const uint64_t *given) {
 }
 
 void snapshot(gaugeblock_torch *x) {
-	auto s = release::snapshot(pool(x->given), false);
+	auto s = anytorch::snapshot(pool(x->given), false);
 	words.push_back(s.segments.size());
 	for (const auto &g : s.segments) {
 		for (uint64_t w : {(uint64_t)g.device, (uint64_t)g.address, (uint64_t)g.total_size, (uint64_t)g.requested_size,
@@ -236,11 +236,11 @@ void restore(gaugeblock_torch *x) {
 }
 
 void history(gaugeblock_torch *x) {
-	release::recordHistory(x->given[0] != 0, nullptr, x->given[1], (release::RecordContext)x->given[3], x->given[2] != 0, lines(x));
+	anytorch::recordHistory(x->given[0] != 0, nullptr, x->given[1], (anytorch::RecordContext)x->given[3], x->given[2] != 0, lines(x));
 }
 
 void ring(gaugeblock_torch *x) {
-	auto s = release::snapshot({0, 0}, true);
+	auto s = anytorch::snapshot({0, 0}, true);
 	entries.clear(); // of the snapshot itself
 	for (const auto &e : s.device_traces.at(x->given[0])) trace(e);
 }
@@ -248,8 +248,8 @@ void ring(gaugeblock_torch *x) {
 void createPool(const uint64_t *g) {
 	auto device = (c10::DeviceIndex)g[0];
 	allocator()->createOrIncrefPool(device, pool(g + 1));
-	if (g[3]) release::setUseOnOOM(device, pool(g + 1), true);
-	if (g[4]) release::setNoSplit(device, pool(g + 1));
+	if (g[3]) anytorch::setUseOnOOM(device, pool(g + 1), true);
+	if (g[4]) anytorch::setNoSplit(device, pool(g + 1));
 }
 
 void expandableSizes([[maybe_unused]] c10::DeviceIndex device) {
@@ -258,7 +258,7 @@ void expandableSizes([[maybe_unused]] c10::DeviceIndex device) {
 		words.insert(words.end(), {(uint64_t)s.stream, (uint64_t)s.is_small_pool, (uint64_t)s.total_size});
 	}
 #else
-	release::lacks("list of expandable segments");
+	anytorch::lacks("list of expandable segments");
 #endif
 }
 
@@ -267,7 +267,7 @@ void setMetadata([[maybe_unused]] gaugeblock_torch *x) {
 	Suspended s;
 	allocator()->setUserMetadata(std::string(x->text, x->text_bytes));
 #else
-	release::lacks("metadata");
+	anytorch::lacks("metadata");
 #endif
 }
 
@@ -275,7 +275,7 @@ void getMetadata([[maybe_unused]] gaugeblock_torch *x) {
 #if TORCH_VERSION_MINOR >= 10
 	say(x->text, &x->text_bytes, allocator()->getUserMetadata());
 #else
-	release::lacks("metadata");
+	anytorch::lacks("metadata");
 #endif
 }
 
@@ -291,7 +291,7 @@ void perform(int operation, gaugeblock_torch *x) {
 	case TORCH_EMPTY_CACHE: return allocator()->emptyCache(pool(g));
 	case TORCH_SET_FRACTION: return allocator()->setMemoryFraction(x->fraction, device);
 	case TORCH_GET_FRACTION: x->fraction = allocator()->getMemoryFraction(device); return;
-	case TORCH_CONFIGURE: return release::setAllocatorSettings(std::string(x->text, x->text_bytes));
+	case TORCH_CONFIGURE: return anytorch::setAllocatorSettings(std::string(x->text, x->text_bytes));
 	case TORCH_RESET_PEAK: return allocator()->resetPeakStats(device);
 	case TORCH_RESET_SUMS: return allocator()->resetAccumulatedStats(device);
 	case TORCH_ENABLE: return allocator()->enable(g[0] != 0);
@@ -318,8 +318,8 @@ void perform(int operation, gaugeblock_torch *x) {
 	case TORCH_POOL_END: return allocator()->endAllocateToPool(device, pool(g + 1));
 	case TORCH_POOL_RELEASE: return allocator()->releasePool(device, pool(g + 1));
 	case TORCH_POOL_USES: x->address = (uint64_t)allocator()->getPoolUseCount(device, pool(g + 1)); return;
-	case TORCH_POOL_ON_OOM: return release::setUseOnOOM(device, pool(g + 1), g[3] != 0);
-	case TORCH_POOL_NO_SPLIT: return release::setNoSplit(device, pool(g + 1));
+	case TORCH_POOL_ON_OOM: return anytorch::setUseOnOOM(device, pool(g + 1), g[3] != 0);
+	case TORCH_POOL_NO_SPLIT: return anytorch::setNoSplit(device, pool(g + 1));
 	case TORCH_CHECKPOINT: {
 		auto state = allocator()->getCheckpointState(device, pool(g + 1));
 		states[x->address = ++numbers] = std::move(state);
@@ -333,7 +333,7 @@ void perform(int operation, gaugeblock_torch *x) {
 		return;
 	}
 	case TORCH_SIZES: return expandableSizes(device);
-	case TORCH_MARK_CAPTURE: return release::markCapture(device, g[1] != 0);
+	case TORCH_MARK_CAPTURE: return anytorch::markCapture(device, g[1] != 0);
 	case TORCH_PEER: return allocator()->enablePeerAccess(device, (c10::DeviceIndex)g[1]);
 	case TORCH_SHARE: {
 		auto handle = allocator()->shareIpcHandle((void *)g[0]);

@@ -29,7 +29,7 @@ namespace c10::cuda::_internal {
 C10_CUDA_API void setHasPrimaryContext(bool (*)(DeviceIndex));
 }
 
-namespace release {
+namespace anytorch {
 
 #if TORCH_VERSION_MINOR >= 11
 using c10::CachingDeviceAllocator::RecordContext;
@@ -109,6 +109,6 @@ inline auto snapshot(MempoolId_t pool, [[maybe_unused]] bool traces) {
 #endif
 }
 
-} // namespace release
+} // namespace anytorch
 
 #endif
