@@ -21,7 +21,7 @@ import (
 //	tools/replay                      how it is performed, and the ability it needs
 //	conformance                 how programs use it, and how often (kinds_*.go)
 //	snapshot/whatif/fromtrace.go      what is made of it, if it is asked of the allocator
-//	docs/trace-format.md              its row
+//	spec/trace/README.md              its row
 //
 // tools/check follows from its effect on allocations, and the recorded log of a plugged-in
 // allocator from Pluggable. In each of these packages a test named TestEveryKind fails with
