@@ -10,7 +10,7 @@ import (
 	"gaugeblock/tools/reference"
 )
 
-// The shims of docs/check-your-allocator.md, each with an allocator to log.
+// The shims of tools/check/README.md, each with an allocator to log.
 
 const shims = "testdata/shims"
 
