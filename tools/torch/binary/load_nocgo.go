@@ -2,7 +2,10 @@
 
 package binary
 
-import "gaugeblock/spec"
+import (
+	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+)
 
 // missing says why nothing can be loaded into this program.
 const missing = "this program was built without cgo, or not for Linux"
@@ -14,4 +17,4 @@ func HasArena() bool { return false }
 func Load(Options) error { return &UnavailableError{missing} }
 
 // New makes an allocator, which needs cgo.
-func New(spec.Driver, string) (spec.Allocator, error) { return nil, Load(Options{}) }
+func New(spec.Driver, string, settings.Grammar) (spec.Allocator, error) { return nil, Load(Options{}) }
