@@ -111,6 +111,9 @@ var tracedKinds = map[trace.OpKind]tracedKind{
 	trace.OpCheckpoint:  {again: (*runner).checkpoint},
 	trace.OpRestore:     {again: (*runner).restore},
 
+	trace.OpMarkBegin: {ignored: "without a capture it says nothing"},
+	trace.OpMarkEnd:   {ignored: "without a capture it says nothing"},
+
 	trace.OpPeerAccess:  {ignored: "only a device notices"},
 	trace.OpShare:       {refused: true},
 	trace.OpOpenShared:  {refused: true},
