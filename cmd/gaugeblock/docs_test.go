@@ -133,7 +133,7 @@ func documentsFolder(t *testing.T, root string) string {
 			t.Fatal(err)
 		}
 	}
-	snapshots := filepath.Join(root, "snapshot", "whatif", "testdata", "snapshots")
+	snapshots := filepath.Join(root, "snapshot", "tell", "testdata", "snapshots")
 	golden := filepath.Join(root, "tests", "golden", "testdata", "checkpoint-1302.jsonl.gz")
 	for name, from := range map[string]string{
 		"snapshot.pickle":        filepath.Join(snapshots, "gpt_oom7.default.limit.pickle.gz"),

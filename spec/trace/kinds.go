@@ -20,7 +20,7 @@ import (
 //	spec/invariant/observe_trace.go   what it does to a history
 //	tools/replay                      how it is performed, and the ability it needs
 //	conformance                 how programs use it, and how often (kinds_*.go)
-//	snapshot/whatif/fromtrace.go      what is made of it, if it is asked of the allocator
+//	snapshot/history/from_trace.go     what is made of it, if it is asked of the allocator
 //	docs/trace-format.md              its row
 //
 // tools/check follows from its effect on allocations, and the recorded log of a plugged-in
