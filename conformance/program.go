@@ -5,8 +5,8 @@ import (
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/happensbefore"
-	"gaugeblock/spec/settings"
 	"gaugeblock/spec/trace"
+	"gaugeblock/upstream"
 )
 
 // A Program is what a program under way has: memory, streams, pools, captures,
@@ -27,6 +27,7 @@ import (
 type Program struct {
 	header trace.Header
 	area   *Area
+	rules  upstream.Rules // of the header's release
 
 	memory  []*memory // the allocations, oldest first
 	streams []streamState
@@ -133,7 +134,10 @@ func (s *savedState) has(id int64) bool {
 func newProgram(area *Area, h trace.Header) *Program {
 	p := &Program{header: h, area: area, order: happensbefore.New(), states: map[int]*savedState{}, enabled: true}
 	p.latest.kind = &unlisted
-	p.config, _ = settings.Parse(h.Settings, h.Geometry) // the allocator refuses what is wrong
+	if release, _, err := upstream.OfTrace(h.Release, h.Source); err == nil {
+		p.rules = release.Rules
+	}
+	p.config, _ = p.rules.Settings.Parse(h.Settings, h.Geometry) // the allocator refuses what is wrong
 	for dev := range spec.Device(h.Devices) {
 		p.addStream(dev, 0)
 	}
@@ -187,23 +191,23 @@ func (p *Program) routed(dev spec.Device) bool {
 	return slices.ContainsFunc(p.pools, func(q *poolState) bool { return q.begun && q.device == dev })
 }
 
-// poolFor is the pool that serves a request: the one begun last whose filter accepts it;
-// nil is the default pool.
+// poolFor is the pool that serves a request: the one begun last whose filter accepts it, or first
+// if the release does so; nil is the default pool.
 func (p *Program) poolFor(op *trace.Op) *poolState {
-	var latest *poolState
+	var serves *poolState
 	slot := p.slot(op.Device, op.Stream)
 	for _, q := range p.pools {
-		if !q.begun || q.device != op.Device || latest != nil && latest.since > q.since {
+		if !q.begun || q.device != op.Device || serves != nil && (serves.since > q.since) != p.rules.FirstRoutingWins {
 			continue
 		}
 		switch {
 		case q.by == trace.ByThread && q.thread == op.Thread,
 			q.by == trace.ByStream && p.streams[q.slot].index == op.Stream,
 			q.by == trace.ByCapture && q.of == p.streams[slot].capture && q.of != nil:
-			latest = q
+			serves = q
 		}
 	}
-	return latest
+	return serves
 }
 
 // reaches reports whether work on a device may touch memory of another one.

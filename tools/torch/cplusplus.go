@@ -3,6 +3,7 @@ package torch
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,10 +31,15 @@ func cplusplus(h *trace.Header, ops []trace.Op, about string) (string, bool) {
 	}
 	needed := map[string]bool{"always": true, "end": true, "main": true}
 	var calls strings.Builder
+	var captured []trace.Op
 	for i := range ops {
 		call := callInCplusplus(&ops[i])
 		if call == "" {
 			return "", false
+		}
+		if current := currentStream(&ops[i], &captured); current != 0 {
+			call = fmt.Sprintf("current(%d, %d), %s, current(%[1]d, 0)", ops[i].Device, current, call)
+			needed["current"] = true
 		}
 		fmt.Fprintf(&calls, "\t%s;\n", call)
 		needed[string(ops[i].Kind)] = true
@@ -56,20 +62,46 @@ func cplusplus(h *trace.Header, ops []trace.Op, about string) (string, bool) {
 	return strings.ReplaceAll(comment, "// \n", "//\n") + text, true
 }
 
+// currentStream is the stream that is current in an operation, as a replay has it (trace.Op.Current); captured are the
+// beginnings of captures under way.
+func currentStream(op *trace.Op, captured *[]trace.Op) int {
+	same := func(begun trace.Op) bool { return begun.Device == op.Device && begun.Stream == op.Stream }
+	switch {
+	case op.Kind == trace.OpCaptureBegin:
+		*captured = append(*captured, *op)
+	case op.Kind == trace.OpCaptureEnd:
+		*captured = slices.DeleteFunc(*captured, same)
+	case op.Kind == trace.OpMalloc || op.Kind.Target() != trace.TargetAllocator:
+	case op.Current != nil:
+		return *op.Current
+	default:
+		for _, begun := range slices.Backward(*captured) {
+			if begun.Device == op.Device {
+				return begun.Stream
+			}
+		}
+	}
+	return 0
+}
+
 // aboutProgram says what a program shows and how it is compiled and run.
-func aboutProgram(h *trace.Header, d *Difference) string {
+func aboutProgram(h *trace.Header, what string) string {
 	return fmt.Sprintf(`%s
 
 Compiled with TORCH, the directory of PyTorch's package, and FAKE, that of "make fake-cuda":
 c++ -std=c++20 THIS.cc -I$TORCH/include -I$FAKE/include -L$TORCH/lib -lc10_cuda -lc10 -L$FAKE -lcudart -lcuda -o program
-LD_LIBRARY_PATH=$FAKE:$TORCH/lib %s ./program`, d.Error(), strings.Join(variables(h), " "))
+LD_LIBRARY_PATH=$FAKE:$TORCH/lib %s ./program`, what, strings.Join(variables(h), " "))
 }
 
 // variables make a device equal to the one that the header describes.
 func variables(h *trace.Header) []string {
+	addresses := "ascending"
+	if h.RealAddresses {
+		addresses = "real"
+	}
 	list := []string{
 		"GAUGEBLOCK_CUDA_DEVICES=" + strconv.Itoa(h.Devices), "GAUGEBLOCK_CUDA_MEMORY=" + strconv.FormatUint(h.TotalMemory, 10),
-		"GAUGEBLOCK_CUDA_ADDRESSES=ascending", "GAUGEBLOCK_CUDA_HAZARDS=owners",
+		"GAUGEBLOCK_CUDA_ADDRESSES=" + addresses, "GAUGEBLOCK_CUDA_HAZARDS=owners",
 	}
 	if h.Waits {
 		return append(list, "GAUGEBLOCK_CUDA_WAITS=drain")

@@ -6,7 +6,6 @@ import (
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
-	"gaugeblock/spec/settings"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
 	"gaugeblock/tools/replay"
@@ -74,7 +73,7 @@ func before(o *Outcome) (*moment, error) {
 	m := &moment{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
 	m.facts = newFacts()
 	m.facts.expandable = replay.NamesExpandable(o.Header.Settings)
-	if m.config, err = settings.Parse(o.Header.Settings, spec.DefaultGeometry()); err != nil {
+	if m.config, err = rulesOf(&o.Header).Settings.Parse(o.Header.Settings, spec.DefaultGeometry()); err != nil {
 		return nil, err
 	}
 	last := len(o.Ops) - 1
@@ -206,7 +205,7 @@ func (m *moment) follow(op *trace.Op, out *replay.Performed, g *fakegpu.GPU) {
 		f.captures--
 	case trace.OpConfigure:
 		f.expandable = f.expandable || replay.NamesExpandable(op.Settings)
-		if c, err := settings.Apply(m.config, op.Settings, spec.DefaultGeometry()); err == nil {
+		if c, err := rulesOf(&m.Header).Settings.Apply(m.config, op.Settings, spec.DefaultGeometry()); err == nil {
 			m.config = c
 		}
 	}

@@ -73,6 +73,7 @@ func newPairOn(h trace.Header, every int, our replay.Hardware, around replay.Aro
 
 // newPairOf does so with the reference as a function makes it.
 func newPairOf(h trace.Header, every int, factory replay.Factory, our replay.Hardware, around replay.Around, their replay.Hardware) (*Pair, error) {
+	h.Release = cmp.Or(binary.LoadedRelease(), h.Release)
 	ours, err := replay.NewPlayerOn(&h, factory, our, around)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ type state struct {
 	onNeed   []func() bool
 	settings spec.Config
 	grammar  settings.Grammar // of the release
-	enabled  bool // caching is on
+	enabled  bool             // caching is on
 }
 
 // current is the allocator of this process.
