@@ -13,7 +13,7 @@ import (
 	"gaugeblock/tools/replay"
 )
 
-// A recorded trace (docs/trace-format.md), such as the recorder of "gaugeblock record"
+// A recorded trace (spec/trace/README.md), such as the recorder of "gaugeblock record"
 // writes, has what a snapshot lacks: pools, captures, checkpoints, emptied caches, the
 // limit. It still does not say how long other streams would lag behind in another run.
 
