@@ -438,10 +438,10 @@ func differenceOf(op *trace.Op, n int, a, b *did) *Difference {
 		d.What, d.Reference, d.PyTorch = what, x, y
 		return x != y
 	}
-	if x, y := apart(a.Error, b.Error); set("error", x, y) {
+	if x, y := cutToDifference(a.Error, b.Error); set("error", x, y) {
 		return d
 	}
-	if x, y := apart(a.Message, b.Message); set("message", x, y) {
+	if x, y := cutToDifference(a.Message, b.Message); set("message", x, y) {
 		return d
 	}
 	if set("address", a.Address.String(), b.Address.String()) {
@@ -461,8 +461,8 @@ func differenceOf(op *trace.Op, n int, a, b *did) *Difference {
 	return d
 }
 
-// apart cuts two texts to the words in which they differ.
-func apart(a, b string) (x, y string) {
+// cutToDifference cuts two texts to the words in which they differ.
+func cutToDifference(a, b string) (x, y string) {
 	v, w := strings.Fields(a), strings.Fields(b)
 	from := 0
 	for from < min(len(v), len(w)) && v[from] == w[from] {
