@@ -3,7 +3,6 @@ package torch
 import (
 	_ "embed"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -31,16 +30,17 @@ func cplusplus(h *trace.Header, ops []trace.Op, about string) (string, bool) {
 	}
 	needed := map[string]bool{"always": true, "end": true, "main": true}
 	var calls strings.Builder
-	var captured []trace.Op
+	var captured captured
 	for i := range ops {
 		call := callInCplusplus(&ops[i])
 		if call == "" {
 			return "", false
 		}
-		if current := currentStream(&ops[i], &captured); current != 0 {
+		if current := captured.current(&ops[i]); current != 0 {
 			call = fmt.Sprintf("current(%d, %d), %s, current(%[1]d, 0)", ops[i].Device, current, call)
 			needed["current"] = true
 		}
+		captured.follow(&ops[i])
 		fmt.Fprintf(&calls, "\t%s;\n", call)
 		needed[string(ops[i].Kind)] = true
 	}
@@ -60,28 +60,6 @@ func cplusplus(h *trace.Header, ops []trace.Op, about string) (string, bool) {
 		"PROGRAM\n", calls.String()).Replace(b.String())
 	comment := "// " + strings.ReplaceAll(about, "\n", "\n// ") + "\n"
 	return strings.ReplaceAll(comment, "// \n", "//\n") + text, true
-}
-
-// currentStream is the stream that is current in an operation, as a replay has it (trace.Op.Current); captured are the
-// beginnings of captures under way.
-func currentStream(op *trace.Op, captured *[]trace.Op) int {
-	same := func(begun trace.Op) bool { return begun.Device == op.Device && begun.Stream == op.Stream }
-	switch {
-	case op.Kind == trace.OpCaptureBegin:
-		*captured = append(*captured, *op)
-	case op.Kind == trace.OpCaptureEnd:
-		*captured = slices.DeleteFunc(*captured, same)
-	case op.Kind == trace.OpMalloc || op.Kind.Target() != trace.TargetAllocator:
-	case op.Current != nil:
-		return *op.Current
-	default:
-		for _, begun := range slices.Backward(*captured) {
-			if begun.Device == op.Device {
-				return begun.Stream
-			}
-		}
-	}
-	return 0
 }
 
 // aboutProgram says what a program shows and how it is compiled and run.

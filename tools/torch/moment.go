@@ -2,6 +2,7 @@ package torch
 
 import (
 	"slices"
+	"strings"
 
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu"
@@ -32,6 +33,7 @@ type facts struct {
 	released    map[spec.PoolID]bool // pools that were
 	expandable  bool                 // settings have had a word on expandable segments
 	begun       map[spec.PoolID]bool // pools that requests go to
+	queryFailed bool                 // an event could not be queried
 	captures    int                  // under way
 	default2    map[int64]bool       // memory on a default stream that another device's is recorded for
 	owners      map[int64]trace.Op   // mallocs of what was allocated
@@ -161,9 +163,10 @@ func (m *moment) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *fak
 // follow records an operation that the reference has performed.
 func (m *moment) follow(op *trace.Op, out *replay.Performed, g *fakegpu.GPU) {
 	f := &m.facts
-	if op.Kind == trace.OpMalloc {
+	if op.Kind == trace.OpMalloc || op.Kind == trace.OpSetMemoryFraction && rulesOf(&m.Header).FractionMakesCurrent {
 		f.current = op.Device
 	}
+	f.queryFailed = f.queryFailed || out.Err != nil && strings.Contains(out.Err.Error(), "querying an event")
 	if out.Err != nil || out.Skipped {
 		return
 	}

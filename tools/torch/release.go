@@ -2,6 +2,7 @@ package torch
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"gaugeblock/spec"
@@ -98,4 +99,36 @@ func (w *wanderer) wander(op *trace.Op) {
 		current += int(op.Device) * each
 	}
 	op.Current = &current
+}
+
+// captured are the operations that have begun the captures under way.
+type captured []trace.Op
+
+func (c *captured) follow(op *trace.Op) {
+	switch op.Kind {
+	case trace.OpCaptureBegin:
+		*c = append(*c, *op)
+	case trace.OpCaptureEnd:
+		*c = slices.DeleteFunc(*c, func(begun trace.Op) bool { return begun.Stream == op.Stream })
+	}
+}
+
+// current is the stream that is current in a call of the allocator other than malloc, by trace.Op.Current.
+func (c captured) current(op *trace.Op) int {
+	if op.Kind == trace.OpMalloc || op.Kind.Target() != trace.TargetAllocator {
+		return 0
+	}
+	if op.Current != nil {
+		return *op.Current
+	}
+	for _, begun := range slices.Backward(c) {
+		if begun.Device == op.Device {
+			return begun.Stream
+		}
+	}
+	return 0
+}
+
+func (c captured) has(stream int) bool {
+	return slices.ContainsFunc(c, func(begun trace.Op) bool { return begun.Stream == stream })
 }
