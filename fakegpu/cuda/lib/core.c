@@ -59,9 +59,38 @@ static __thread int capture_mode; // global, as CUDA has it
 static __thread uint64_t nodes[MAX_NODES];
 
 int gaugeblock_current(void) { return current; }
-int gaugeblock_current_runtime(void) { return current < 0 ? 0 : current; }
+// The runtime's first call makes device 0 current, for the driver's interface as well.
+int gaugeblock_current_runtime(void) { return current < 0 ? (current = 0) : current; }
 void gaugeblock_make_current(int device) { current = device; }
 uint64_t *gaugeblock_nodes(void) { return nodes; }
+
+int gaugeblock_attribute(int attribute) {
+	WORDS((uint64_t)gaugeblock_current_runtime(), (uint64_t)attribute);
+	gaugeblock_do(GAUGEBLOCK_ATTRIBUTE, w);
+	return (int)w[2];
+}
+
+int gaugeblock_occupancy(int threads, size_t shared) {
+	enum { WARP = 32, OF_PROCESSOR = 39, SHARED_OF_PROCESSOR = 81, BLOCKS = 106, RESERVED = 111 };
+	if (threads <= 0) {
+		return 0;
+	}
+	int most = gaugeblock_attribute(BLOCKS), by_threads = gaugeblock_attribute(OF_PROCESSOR) / ((threads + WARP - 1) / WARP * WARP);
+	size_t each = shared + (size_t)gaugeblock_attribute(RESERVED);
+	size_t by_memory = each == 0 ? (size_t)most : (size_t)gaugeblock_attribute(SHARED_OF_PROCESSOR) / each;
+	most = by_threads < most ? by_threads : most;
+	return by_memory < (size_t)most ? (int)by_memory : most;
+}
+
+int gaugeblock_launch_kernel(const char *name, void *stream) {
+	uint64_t number, device;
+	int r = gaugeblock_stream(stream, gaugeblock_current_runtime(), &number, &device);
+	if (r != 0) {
+		return r;
+	}
+	WORDS(device, number, P(name), 0, 0, 0, 0);
+	return gaugeblock_do(GAUGEBLOCK_LAUNCH, w);
+}
 
 int gaugeblock_mode(int exchange, int mode) {
 	int before = capture_mode;
