@@ -108,8 +108,8 @@ func (d *device) captureInfo(dev spec.Device, stream spec.Stream) (spec.CaptureI
 // others becomes free at once. Dropping assumes that each marked use was recorded in a
 // capture, which joins all of its streams before it ends. A routing need not be a capture,
 // and one mark stands for all uses of the block on a stream, those outside of a routing
-// included. Such a use is not waited for: a known hazard (docs/deviations.md,
-// docs/findings.md). EndAllocateToPool itself changes no deferred block.
+// included. Such a use is not waited for: a known hazard (deviations kept/use-not-captured and
+// kept/use-before-capture). EndAllocateToPool itself changes no deferred block.
 
 // deferredBlocks are ordered by stream handle, then by address.
 type deferredBlocks []deferredBlock
@@ -153,7 +153,7 @@ func (d *device) insertEventsDeferredUntilNoCaptureLocked(context gatheredContex
 // Reuse within a capture (graph_capture_record_stream_reuse). When a block is freed, the
 // terminal nodes of its streams in the captured graph become its free markers: every use of
 // the block in the graph is at them or before them. (A use before the capture is not in the
-// graph, and is not waited for: a known hazard, docs/deviations.md.) A malloc on the
+// graph, and is not waited for: deviation kept/use-joins-capture.) A malloc on the
 // allocation stream tests the markers. If all of them are reachable backwards from the
 // stream's present terminal nodes, then what is captured from here on runs after all uses
 // in the graph, and the block can be allocated again.

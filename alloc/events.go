@@ -20,8 +20,8 @@ import (
 
 // recordStream records that a stream of device dev uses the block at ptr. A use on the
 // allocation stream is ignored. (Upstream compares handles only, so the default stream
-// of any device counts as the allocation stream of a block on a default stream; see
-// docs/deviations.md.) It takes the mutex.
+// of any device counts as the allocation stream of a block on a default stream: deviation
+// streams/default-of-other-device.) It takes the mutex.
 func (d *device) recordStream(ptr spec.Ptr, dev spec.Device, stream spec.Stream) error {
 	d.mu.Lock()
 	defer d.unlock()

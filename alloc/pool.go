@@ -243,8 +243,8 @@ func (d *device) releaseFreeablePoolLocked(p *pool, context gatheredContext) err
 }
 
 // canEraseLocked reports whether nothing refers to a pool. Upstream tests cudaMalloc_count
-// alone, which with expandable segments can be 0 while blocks of the pool are allocated;
-// see docs/deviations.md.
+// alone, which with expandable segments can be 0 while blocks of the pool are allocated
+// (deviation pools/erased-with-memory).
 func (d *device) canEraseLocked(p *pool) bool {
 	return p.cudaMallocCount <= 0 && p.pins == 0 && !p.hasSegments() && d.routingToLocked(p.id) < 0
 }

@@ -69,7 +69,7 @@ func (d *device) releaseBlocksLocked(blockPool *blockPool, context gatheredConte
 // returned until their sum is enough. If it is not, they are returned nevertheless.
 //
 // Nothing is returned of a pool that a graph was captured with: the graph will use the
-// addresses again. Upstream does not test this; see docs/deviations.md.
+// addresses again. Upstream does not test this (deviation oversize/captured-pool).
 func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, error) {
 	if d.cfg.MaxSplitSize == spec.Unlimited || params.blockPool.owner.captured || d.driver.FreeForbidden() {
 		return false, nil
@@ -101,8 +101,8 @@ func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, 
 
 // isWholeDriverSegment reports whether a free block can be returned by one driver call.
 // Upstream does not test whether an oversize block is split (one that was split under
-// a larger max_split_size is), and would return allocated memory; see
-// docs/deviations.md.
+// a larger max_split_size is), and would return allocated memory (deviation
+// oversize/part-freed).
 func isWholeDriverSegment(b *block) bool { return !b.isExpandable() && !b.isSplit() }
 
 // gcEnabledLocked reports whether garbage is collected before memory is obtained from the

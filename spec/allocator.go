@@ -61,7 +61,7 @@ type Allocator interface {
 	// memory: after Free it must not be reused before what is in that stream at
 	// the time of the Free has completed. The null pointer is ignored. (PyTorch,
 	// and package alloc like it, break this for some memory that is freed while
-	// requests are routed to a pool: docs/deviations.md.)
+	// requests are routed to a pool: deviation kept/use-not-captured.)
 	RecordStream(p Ptr, dev Device, s Stream) error
 
 	// EmptyCache returns to the driver, on every device, what is kept for reuse

@@ -12,11 +12,11 @@ import (
 //go:embed upstream
 var UpstreamFiles embed.FS
 
-// An UpstreamConfiguration shows a row of docs/deviations.md: TLC finds a property broken in what
+// An UpstreamConfiguration shows a deviation (upstream.Deviations): TLC finds a property broken in what
 // upstream does, and Length says after how many states.
 type UpstreamConfiguration struct {
 	Configuration
-	// Row is what the row begins with.
+	// Row is its ID.
 	Row string `json:"row"`
 }
 

@@ -28,7 +28,6 @@ type exploreCommand struct {
 
 	Dir        string        `name:"dir" placeholder:"DIR" help:"Keep the states in files below this directory, with checkpoints, and only fingerprints in memory. An exploration that has ended early goes on from there."`
 	MaxMemory  byteSize      `name:"max-memory" placeholder:"SIZE" help:"End when so much memory does not suffice, such as 4GiB (default: no limit)."`
-	Shard      *shard        `name:"shard" placeholder:"I/N" help:"Explore the states that fall to the I-th of N processes, which exchange states through --dir. All have to run at the same time."`
 	Checkpoint time.Duration `name:"checkpoint" default:"1m" placeholder:"TIME" help:"The time between two checkpoints (default: 1m)."`
 
 	Induction bool `name:"induction" help:"Show instead that the invariants of the core are inductive: every step from every state that satisfies them, reachable or not."`
@@ -53,9 +52,7 @@ SIGTERM. Some configurations show what upstream could do better: there a violati
 directory (--dir): each configuration has a folder there, and an exploration that ended
 with status 3 or 130, or was killed, goes on when the same command is given again. With
 --dir or --compact two states are taken for one with a small probability, which is
-printed. With --shard several processes explore one configuration together, on one
-machine or on several that share a directory; gaugeblock merge adds up what they print.
-See docs/campaigns.md.
+printed.
 
 Configurations:`)
 	list, err := tla.Configurations()
@@ -82,10 +79,6 @@ func (c *exploreCommand) Validate() error {
 	switch {
 	case c.Checkpoint < 0:
 		return fmt.Errorf("--checkpoint=%v is negative", c.Checkpoint)
-	case c.Shard != nil && c.Dir == "":
-		return errors.New("--shard needs --dir, a directory that all shards share")
-	case c.Shard != nil && c.Shard.of > explore.MostShards:
-		return fmt.Errorf("--shard: there are at most %d shards", explore.MostShards)
 	case c.Large && !c.Induction:
 		return errors.New("--large is for --induction")
 	case c.Induction && (len(c.Configs) > 0 || c.Symmetry || c.Compact || c.JSON || c.Dir != "" || len(c.Set) > 0):
@@ -115,7 +108,6 @@ type explored struct {
 	Config    string      `json:"config"`
 	Set       []string    `json:"set,omitempty"` // the flags --set
 	Symmetry  bool        `json:"symmetry,omitempty"`
-	Shard     string      `json:"shard,omitempty"` // "2/3"
 	States    int         `json:"states"`
 	Edges     int         `json:"edges"`
 	Generated int         `json:"generated"`
@@ -252,7 +244,7 @@ func (c *exploreCommand) explore(stderr io.Writer, configuration tla.Configurati
 		return explored{}, nil, c.explain(configuration.Name, err)
 	}
 	found := explored{
-		Config: configuration.Name, Set: c.Set, Symmetry: c.Symmetry, Shard: c.Shard.String(), States: r.States, Edges: r.Edges, Generated: r.Generated, Depth: r.Depth,
+		Config: configuration.Name, Set: c.Set, Symmetry: c.Symmetry, States: r.States, Edges: r.Edges, Generated: r.Generated, Depth: r.Depth,
 		StateSum: r.StateSum, EdgeSum: r.EdgeSum,
 		Seconds: time.Since(started).Seconds(), OK: r.Violation == nil && !r.Stopped, Stopped: r.Stopped,
 	}

@@ -21,9 +21,6 @@ func (c *exploreCommand) resources(name string, check *bounded.Check, options ex
 	if c.Dir != "" {
 		r.Dir, r.Every = filepath.Join(c.Dir, name), c.Checkpoint
 		r.Identity = c.identity(name, check, options)
-		if c.Shard != nil {
-			r.Shard = explore.Shard{Index: int(c.Shard.index), Of: int(c.Shard.of)}
-		}
 	}
 	return r
 }

@@ -2,12 +2,10 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -94,97 +92,6 @@ func TestExploreDiskFull(t *testing.T) {
 		got := exploredJSON(t, statusExact, flags...)
 		if d := cmp.Diff(exploredJSON(t, statusExact, "core_tiny"), got, sameExploration); d != "" {
 			t.Error(d)
-		}
-	}
-}
-
-// TestExploreShards: several processes explore together, and gaugeblock merge adds up their
-// results: they are those of one process.
-func TestExploreShards(t *testing.T) {
-	const shards = 3
-	dir := t.TempDir()
-	var files []string
-	var all sync.WaitGroup
-	for i := 1; i <= shards; i++ {
-		file := filepath.Join(t.TempDir(), "result.json")
-		files = append(files, file)
-		all.Go(func() {
-			c := process("explore", "pools_tiny", "core_tiny", "--dir", dir, "--json", "--workers=1", fmt.Sprintf("--shard=%d/%d", i, shards))
-			out, err := c.Output()
-			if err == nil {
-				err = os.WriteFile(file, out, 0o666)
-			}
-			if err != nil {
-				t.Errorf("shard %d: %v\n%s", i, err, out)
-			}
-		})
-	}
-	all.Wait()
-	out := merging(t, statusExact, "", files...)
-	var got []explored
-	for line := range strings.Lines(out) {
-		var e explored
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, e)
-	}
-	if d := cmp.Diff(exploredJSON(t, statusExact, "pools_tiny", "core_tiny"), got, sameExploration); d != "" {
-		t.Error(d)
-	}
-	if out := merging(t, statusBadInput, "", files[0], files[2]); !strings.Contains(out, "there is shard 3 of 3 where shard 2 of 3 should be") {
-		t.Error(out)
-	}
-	if out := merging(t, statusBadInput, "", files[0], files[1]); !strings.Contains(out, "shard 3 of 3 is missing") {
-		t.Error(out)
-	}
-}
-
-// merging runs gaugeblock merge, and returns all that it prints.
-func merging(t *testing.T, wantStatus int, stdin string, args ...string) string {
-	t.Helper()
-	var out bytes.Buffer
-	if status := run(append([]string{"merge"}, args...), strings.NewReader(stdin), &out, &out); status != wantStatus {
-		t.Fatalf("merge ends with %d, not %d\n%s", status, wantStatus, &out)
-	}
-	return out.String()
-}
-
-// TestMerge: results of soak and torch are added up, and the status is that of the worst.
-func TestMerge(t *testing.T) {
-	_, first := soak(t, "--ops", "800", "--shard", "1/2", "--area", "core")
-	_, second := soak(t, "--ops", "800", "--shard", "2/2", "--area", "core")
-	var sums [3]soakSummary
-	for i, text := range []string{first, second, merging(t, statusExact, first+second, "-")} {
-		lines := strings.Split(strings.TrimSpace(text), "\n")
-		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &sums[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if sums[2].Operations != sums[0].Operations+sums[1].Operations || sums[2].Labels["op free"] != sums[0].Labels["op free"]+sums[1].Labels["op free"] {
-		t.Errorf("%+v and %+v are %+v", sums[0], sums[1], sums[2])
-	}
-	torch := `{"pytorch":"2.11","operations":10,"programs":2,"seconds":1,"cpu_seconds":1,"listed":{"a row":3},"unexplained":null}` + "\n"
-	if out := merging(t, statusExact, torch+torch, "-"); !strings.Contains(out, `"operations":20,"programs":4`) || !strings.Contains(out, `{"a row":6}`) {
-		t.Error(out)
-	}
-	for _, c := range []struct {
-		text, want string
-		status     int
-	}{
-		{strings.Replace(torch, "null", `[{"area":"core","seed":1,"what":"x","program":[]}]`, 1), `"what":"x"`, statusDiffers},
-		{`{"operations":1,"violations":1,"labels":{},"seconds":1,"next_seed":2}`, `"violations":1`, statusDiffers},
-		{`{"operations":1,"violations":0,"labels":{},"seconds":1,"next_seed":2,"stopped":true}`, `"stopped":true`, statusInterrupted},
-		{`{"config":"x","states":1,"edges":1,"ok":false,"violation":"P","checked":[]}`, `"violation":"P"`, statusDiffers},
-		{`{"config":"x","states":1,"edges":1,"ok":false,"stopped":true,"checked":[]}`, `"stopped":true`, statusInterrupted},
-		{`{"config":"x","shard":"1/2","checked":["P"]}` + "\n" + `{"config":"x","shard":"2/2","checked":["Q"]}`, "different properties", statusBadInput},
-		{`{"config":"x","checked":[]}` + "\n" + `{"config":"x","checked":[]}`, "shard 1 of 1 where shard 2 of 1", statusBadInput},
-		{torch + strings.Replace(torch, "2.11", "2.10", 1), "-: line 2: compares with PyTorch 2.10", statusBadInput},
-		{`{"something":"else"}`, "is no result", statusBadInput},
-		{"nothing", "there is no result", statusBadInput},
-	} {
-		if out := merging(t, c.status, c.text, "-"); !strings.Contains(out, c.want) {
-			t.Errorf("%s: %s", c.text, out)
 		}
 	}
 }

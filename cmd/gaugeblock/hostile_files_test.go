@@ -38,7 +38,7 @@ func TestNamesWithLineFeeds(t *testing.T) {
 			for _, args := range [][]string{
 				{"replay", named}, {"replay", "-v", named}, {"replay", "-vv", named}, {"replay", "--json", named}, {"check", named}, {"check", "--json", named},
 				{"whatif", named}, {"whatif", "--json", named}, {"report", named}, {"report", named, named}, {"report", named, "-o", named + "/x"},
-				{"report", named, "-o", named + ".html"}, {"merge", named}, {"examine", named}, {"examine", "--", "./" + named},
+				{"report", named, "-o", named + ".html"}, {"examine", named}, {"examine", "--", "./" + named},
 			} {
 				if args[0] == "examine" && len(args) == 2 && ending != ".so" {
 					continue
@@ -130,14 +130,6 @@ func (openBraces) Read(p []byte) (int, error) {
 		p[i] = '{'
 	}
 	return len(p), nil
-}
-
-// TestMergeBoundsLines: a result is read line by line, and a line has an end.
-func TestMergeBoundsLines(t *testing.T) {
-	var stdout, stderr bytes.Buffer
-	if status := run([]string{"merge", "-"}, openBraces{}, &stdout, &stderr); status != statusBadInput || !strings.Contains(stderr.String(), "-: line 1: longer than 16777216 bytes") {
-		t.Errorf("status %d, %s", status, &stderr)
-	}
 }
 
 // TestWhatIfOfCutTrace: a trace that is cut off between two lines is said to have no end, and

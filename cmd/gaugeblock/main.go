@@ -6,7 +6,6 @@
 //	gaugeblock check FILE...     check the logs of other allocators
 //	gaugeblock soak              test the reference with random programs
 //	gaugeblock explore           explore all states of the model at small bounds
-//	gaugeblock merge FILE...     add up the results of the parts of a large run
 //	gaugeblock record            print a recorder for PyTorch programs
 //	gaugeblock whatif FILE       predict a memory snapshot under other settings
 //	gaugeblock report FILE...    show a memory snapshot as an HTML page, two side by side, or all ranks of a run
@@ -55,7 +54,6 @@ type commandLine struct {
 	Soak       soakCommand       `cmd:"" help:"Test the reference with random programs."`
 	Record     recordCommand     `cmd:"" help:"Print a Python file that records the requests of a PyTorch program: gaugeblock record > gb_record.py."`
 	Explore    exploreCommand    `cmd:"" help:"Explore every state that the model can reach at small bounds."`
-	Merge      mergeCommand      `cmd:"" help:"Add up the results of the parts of a large run."`
 	Whatif     whatifCommand     `cmd:"" help:"Predict the memory statistics of a PyTorch memory snapshot under other settings and limits."`
 	Report     reportCommand     `cmd:"" help:"Show a PyTorch memory snapshot as one HTML page, compare two of them, or the ranks of a run: what happened, who holds the memory, segments and blocks, other settings."`
 	Examine    examineCommand    `cmd:"" help:"Examine an allocator in another language: a library for PyTorch's CUDAPluggableAllocator."`

@@ -50,14 +50,6 @@ Areas:` + areas.String()
 // shard is one part of several.
 type shard struct{ index, of uint64 }
 
-// String is "2/8"; "" for nil.
-func (s *shard) String() string {
-	if s == nil {
-		return ""
-	}
-	return fmt.Sprintf("%d/%d", s.index, s.of)
-}
-
 // UnmarshalText reads "2/8".
 func (s *shard) UnmarshalText(text []byte) error {
 	index, of, found := strings.Cut(string(text), "/")

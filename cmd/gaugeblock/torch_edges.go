@@ -85,8 +85,8 @@ func printEdges(w io.Writer, r *torch.EdgeReport, stopped bool) {
 	if r.Inexact != "" {
 		fmt.Fprintf(w, "  the states are not the same: %s; %s walks ended at an operation that ends otherwise\n", r.Inexact, count(r.Otherwise))
 	}
-	for _, row := range slices.Sorted(maps.Keys(r.Listed)) {
-		fmt.Fprintf(w, "%8d  %s\n", r.Listed[row], row)
+	for _, row := range r.Rows() {
+		fmt.Fprintln(w, row)
 	}
 	for _, why := range slices.Sorted(maps.Keys(r.NotTaken)) {
 		if why == "" && stopped {

@@ -57,7 +57,7 @@ func TestTorch(t *testing.T) {
 	if status != statusExact || !strings.HasSuffix(last, ", 0 unexplained") {
 		t.Errorf("status %d:\n%s", status, text)
 	}
-	if !strings.Contains(text, "A restore frees blocks") {
+	if !strings.Contains(text, "order/restore") {
 		t.Errorf("the rows are not listed:\n%s", text)
 	}
 	_, text = compareTorch(t, "--ops", "2000", "--area", "core", "--settings", "expandable_segments:True", "--json")

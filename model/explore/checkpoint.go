@@ -113,8 +113,8 @@ func lockDir(dir string) (*os.File, error) {
 // save writes a checkpoint. Until it is complete the one before is there.
 func (e *exploration[S]) save(finished bool) error {
 	d, onDisk := e.store.(*diskStore)
-	if !onDisk || e.exchange != nil && e.done > 0 && !finished {
-		return nil // a shard goes on from the beginning of a level, since it sends steps until its end
+	if !onDisk {
+		return nil
 	}
 	if err := d.sync(); err != nil {
 		return err
@@ -145,8 +145,5 @@ func (e *exploration[S]) resume(c *checkpoint) error {
 	if c.Finished {
 		return nil
 	}
-	if err := d.load(e.known, e.checkMemory); err != nil || e.exchange == nil {
-		return err
-	}
-	return e.exchange.begin(c.Depth)
+	return d.load(e.known, e.checkMemory)
 }

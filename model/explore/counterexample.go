@@ -29,7 +29,7 @@ func (e *exploration[S]) violation(w *failure) (*Violation[S], error) {
 func (e *exploration[S]) trace(state int) ([]Step[S], error) {
 	var steps []int // backwards
 	by, err := e.store.arrival(state)
-	for ; err == nil && by.from != initial; by, err = e.arrivalOf(by.shard, int(by.from)) {
+	for ; err == nil && by.from != initial; by, err = e.store.arrival(int(by.from)) {
 		if steps = append(steps, int(by.step)); len(steps) > e.result.Depth {
 			return nil, e.leadsElsewhere(state)
 		}

@@ -2,14 +2,11 @@ package explore_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -125,113 +122,4 @@ func soon(t *testing.T, dir string, o explore.Options[[3]byte]) (got explore.Res
 		t.Fatalf("%s: it waits for ever", dir)
 	}
 	return got, err
-}
-
-// TestDamagedExchange: so it is with the files that shards exchange. When one is refused the
-// others are stopped.
-func TestDamagedExchange(t *testing.T) {
-	defer explore.SetBatch(20)()
-	want := explore.Explore(cube{6}, explore.Options[[3]byte]{})
-	dir := t.TempDir()
-	asked := [2]int{}
-	_, errs := together(dir, cube{6}, 2, func(shard int) explore.Options[[3]byte] {
-		return explore.Options[[3]byte]{Stopped: func() bool { asked[shard-1]++; return asked[shard-1] > 8*shard }}
-	})
-	checkErrors(t, errs)
-	refused := 0
-	for _, entry := range must(os.ReadDir(dir)) {
-		if !strings.Contains(entry.Name(), "-to-") {
-			continue // the store of a shard, or the end of a level, which is not read again
-		}
-		text := must(os.ReadFile(filepath.Join(dir, entry.Name())))
-		for what, damage := range damages(text, "/dev/zero") {
-			if what == "absent" {
-				continue // it is waited for
-			}
-			copied := copyDir(t, dir)
-			if err := damage(filepath.Join(copied, entry.Name())); err != nil {
-				t.Fatal(err)
-			}
-			var failed atomic.Bool
-			results, errs := make([]explore.Result[[3]byte], 2), make([]error, 2)
-			var all sync.WaitGroup
-			for i := range results {
-				all.Go(func() {
-					results[i], errs[i] = explore.ExploreWith(cube{6}, explore.Options[[3]byte]{Stopped: failed.Load},
-						explore.Resources{Dir: copied, Identity: "together", Shard: explore.Shard{Index: i + 1, Of: 2}})
-					if errs[i] != nil {
-						failed.Store(true)
-					}
-				})
-			}
-			all.Wait()
-			err := errors.Join(errs...)
-			switch {
-			case err != nil && strings.Contains(err.Error(), entry.Name()):
-				refused++
-			case err != nil:
-				t.Errorf("%s %s: the error does not name the file: %v", entry.Name(), what, err)
-			case cmp.Diff(want, merged(results)) != "":
-				t.Errorf("%s %s: a wrong result", entry.Name(), what)
-			}
-		}
-	}
-	if refused == 0 {
-		t.Error("no damage was refused")
-	}
-}
-
-// TestDamagedEnds: so it is with what shards say at the end of a level.
-func TestDamagedEnds(t *testing.T) {
-	dir := t.TempDir()
-	path, err := explore.TellEnd(dir, "cube", 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if states, err := explore.ListenToEnds(dir, "cube"); states != 7 || err != nil {
-		t.Fatalf("%d states, %v", states, err)
-	}
-	if _, err := explore.ListenToEnds(dir, "another cube"); err == nil || !strings.Contains(err.Error(), path+": is of another exploration: cube, 2 shards, not another cube, 2 shards") {
-		t.Error(err)
-	}
-	text := must(os.ReadFile(path))
-	for what, damage := range damages(text, "/dev/zero") {
-		if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, text, 0o666), damage(path)); err != nil {
-			t.Fatal(err)
-		}
-		if states, err := explore.ListenToEnds(dir, "cube"); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %d states, %v", what, states, err)
-		}
-	}
-}
-
-// TestOtherShards: two shards, and then three in the same directory, whose files the first have
-// not made; and two of which each explores something else.
-func TestOtherShards(t *testing.T) {
-	defer explore.SetBatch(100)()
-	none := func(int) explore.Options[[3]byte] { return explore.Options[[3]byte]{} }
-	want := explore.Explore(cube{14}, explore.Options[[3]byte]{})
-	dir := t.TempDir()
-	for shards := 2; shards <= 3; shards++ {
-		results, errs := together(dir, cube{14}, shards, none)
-		checkErrors(t, errs)
-		if d := cmp.Diff(want, merged(results)); d != "" {
-			t.Errorf("%d shards: %s", shards, d)
-		}
-	}
-	dir = t.TempDir()
-	var failed atomic.Bool
-	var errs [2]error
-	var all sync.WaitGroup
-	for i := range errs {
-		all.Go(func() {
-			_, errs[i] = explore.ExploreWith(cube{byte(3 + i)}, explore.Options[[3]byte]{Stopped: failed.Load},
-				explore.Resources{Dir: dir, Identity: fmt.Sprintf("cube of %d", 3+i), Shard: explore.Shard{Index: i + 1, Of: 2}})
-			failed.Store(true)
-		})
-	}
-	all.Wait()
-	if err := errors.Join(errs[:]...); err == nil || !strings.Contains(err.Error(), "level-000001-") {
-		t.Errorf("shards of different explorations: %v", err)
-	}
 }

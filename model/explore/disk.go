@@ -77,7 +77,7 @@ func (d *diskStore) add(key []byte, print fingerprint, by arrival) error {
 	var record [recordBytes]byte
 	binary.LittleEndian.PutUint32(record[:], by.from)
 	binary.LittleEndian.PutUint16(record[4:], by.step)
-	binary.LittleEndian.PutUint16(record[6:], uint16(print.part())|uint16(by.shard)<<10)
+	binary.LittleEndian.PutUint16(record[6:], uint16(print.part()))
 	binary.LittleEndian.PutUint64(record[8:], print[1])
 	if err := d.log.write(record[:]); err != nil {
 		return err
@@ -131,32 +131,19 @@ func (d *diskStore) closeLevel() error {
 	return err
 }
 
-// arrival implements store.
+// arrival implements store. What the record says is tested by following it (counterexample.go).
 func (d *diskStore) arrival(state int) (by arrival, err error) {
 	if err := d.log.flush(d.log.block); err != nil {
 		return by, err
 	}
-	return readArrival(d.log.file, state)
-}
-
-// readArrival reads a record of a log. What it says is tested by following it (counterexample.go).
-func readArrival(log *os.File, state int) (by arrival, err error) {
 	var record [recordBytes]byte
 	at := offset(recordBytes * int64(state))
-	if _, err := log.ReadAt(record[:], at); err == io.EOF {
-		return by, changed(log.Name(), at)
+	if _, err := d.log.file.ReadAt(record[:], at); err == io.EOF {
+		return by, changed(d.log.file.Name(), at)
 	} else if err != nil {
 		return by, err
 	}
-	return arrivalIn(record[:]), nil
-}
-
-func arrivalIn(record []byte) arrival {
-	by := arrival{from: binary.LittleEndian.Uint32(record), step: binary.LittleEndian.Uint16(record[4:])}
-	if len(record) == recordBytes {
-		by.shard = record[7] >> 2 // above the part
-	}
-	return by
+	return arrival{from: binary.LittleEndian.Uint32(record[:]), step: binary.LittleEndian.Uint16(record[4:])}, nil
 }
 
 // fingerprintIn is as much of a fingerprint as a record has.

@@ -22,7 +22,6 @@ type exploration[S any] struct {
 	known    known
 	numbers  *keySet // the same as known, if states have numbers there
 	store    store
-	exchange *exchange // with other shards; nil if there are none
 	first    int       // the number of the first state of the level
 	last     int       // the number of the first state of the next level
 	done     int       // states of the level that are expanded
@@ -123,11 +122,6 @@ func (e *exploration[S]) run() error {
 			return err
 		}
 	}
-	if e.exchange != nil && e.failure != nil && !e.finished {
-		if err := e.endLevel(); err != nil { // the others wait for it
-			return err
-		}
-	}
 	e.finished = !e.result.Stopped
 	if err := e.save(e.finished); err != nil {
 		return err
@@ -147,12 +141,8 @@ func (e *exploration[S]) nextLevel() error {
 	if e.first+e.done != e.last {
 		return &CheckpointError{e.resources.Dir, fmt.Sprintf("level %d has %d states, and %d were found", e.result.Depth, e.done, e.last-e.first)}
 	}
-	if e.exchange == nil {
-		e.finished = e.failure != nil || e.result.States == e.first+e.done
-	} else if err := e.endLevel(); err != nil {
-		return err
-	}
-	if e.finished || e.result.Stopped {
+	e.finished = e.failure != nil || e.result.States == e.first+e.done
+	if e.finished {
 		return nil
 	}
 	return e.advance()
@@ -162,16 +152,7 @@ func (e *exploration[S]) nextLevel() error {
 func (e *exploration[S]) advance() error {
 	e.first, e.last, e.done = e.first+e.done, e.result.States, 0
 	e.result.Depth++
-	if err := e.store.advance(); err != nil || e.exchange == nil {
-		return err
-	}
-	if err := e.save(false); err != nil {
-		return err
-	}
-	if err := e.exchange.forget(e.result.Depth - 1); err != nil {
-		return err
-	}
-	return e.exchange.begin(e.result.Depth)
+	return e.store.advance()
 }
 
 // batch expands states of the level.
@@ -187,8 +168,8 @@ func (e *exploration[S]) batch(b *batch) error {
 		e.options.Progress(e.result)
 	}
 	e.result.Stopped = e.options.Stopped != nil && e.options.Stopped()
-	if time.Since(e.saved) < e.resources.Every || e.exchange != nil {
-		return nil // a shard is saved at the beginning of a level
+	if time.Since(e.saved) < e.resources.Every {
+		return nil
 	}
 	return e.save(false)
 }
@@ -200,7 +181,7 @@ func (e *exploration[S]) insert(chunks []chunk) {
 		for i := range chunks {
 			c := &chunks[i]
 			for j := range c.successors {
-				if s := &c.successors[j]; s.fingerprint.part()%e.workers == group && e.owns(s.fingerprint) {
+				if s := &c.successors[j]; s.fingerprint.part()%e.workers == group {
 					s.isNew = e.known.add(s.fingerprint, c.class(s))
 				}
 			}
@@ -228,31 +209,17 @@ func (e *exploration[S]) commit(chunks []chunk, first int) error {
 	return nil
 }
 
-// owns reports whether a state falls to this shard.
-func (e *exploration[S]) owns(print fingerprint) bool {
-	return e.exchange == nil || e.exchange.owner(print) == e.exchange.shard.Index
-}
-
-// commitState adds the state of a successor, or sends it to the shard that it falls to.
+// commitState counts a successor, and adds its state if that is new.
 func (e *exploration[S]) commitState(c *chunk, s *successor, first int) error {
-	by := arrival{from: initial, step: uint16(s.step)}
-	if e.exchange != nil {
-		by.shard = uint8(e.exchange.shard.Index)
+	e.result.Generated++
+	if !s.isNew {
+		return nil
 	}
-	isInitial, owned := s.label == none, e.owns(s.fingerprint)
-	if !isInitial {
+	by := arrival{from: initial, step: uint16(s.step)}
+	if s.label != none {
 		by.from = uint32(first + int(s.from))
 	}
-	if owned || !isInitial { // each shard has all initial states
-		e.result.Generated++
-	}
-	switch {
-	case s.isNew:
-		return e.addState(c.key(s), c.class(s), s.fingerprint, by)
-	case !owned && !isInitial && !s.isRepeated:
-		return e.exchange.send(s.fingerprint, by, c.key(s), c.class(s))
-	}
-	return nil
+	return e.addState(c.key(s), c.class(s), s.fingerprint, by)
 }
 
 // addState numbers a new state.

@@ -105,43 +105,30 @@ func TestCounts(t *testing.T) {
 	})
 }
 
-// TestViolation: a broken property is found, with a shortest counterexample, and the same
-// one with any number of workers.
+// TestViolation: a broken property of a state or of a step is found, with a shortest
+// counterexample, and the same one with any number of workers.
 func TestViolation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 60, 120)
 		_, distance := slowly(g)
-		bad := rapid.IntRange(0, 59).Draw(t, "bad")
-		isStep := rapid.Bool().Draw(t, "step")
-		shortest := -1
-		for s, d := range distance {
-			if !isStep && s == bad {
-				shortest = d
-			}
-			for _, next := range g.steps[s] {
-				if isStep && next.to == bad && (shortest < 0 || d+1 < shortest) {
-					shortest = d + 1
-				}
-			}
-		}
+		state, to := rapid.IntRange(0, 60).Draw(t, "state"), rapid.IntRange(0, 60).Draw(t, "to") // 60: none
+		shortest := shortestFailure(g, distance, state, to)
 		var first *explore.Violation[int]
 		for workers := 1; workers < 4; workers++ {
-			o := explore.Options[int]{Workers: workers}
-			if isStep {
-				o.Steps = []explore.StepProperty[int]{{Name: "P", Holds: func(_, _, to int) bool { return to != bad }}}
-			} else {
-				o.Invariants = []explore.Invariant[int]{{Name: "P", Holds: func(s int) bool { return s != bad }}}
-			}
-			v := explore.Explore(g, o).Violation
-			if (v == nil) != (shortest < 0) {
-				t.Fatalf("found %v, the shortest path to it has %d steps", v, shortest)
+			v := explore.Explore(g, explore.Options[int]{
+				Workers:    workers,
+				Invariants: []explore.Invariant[int]{{Name: "State", Holds: func(s int) bool { return s != state }}},
+				Steps:      []explore.StepProperty[int]{{Name: "Step", Holds: func(from, _, next int) bool { return next != to || from == next }}},
+			}).Violation
+			if v == nil && shortest > 0 || v != nil && len(v.Trace) != shortest {
+				t.Fatalf("found %v: the shortest counterexample has %d states", v, shortest)
 			}
 			if v == nil {
 				return
 			}
 			checkTrace(t, g, v)
-			if len(v.Trace)-1 != shortest || v.Trace[shortest].State != bad {
-				t.Fatalf("%v: the shortest path has %d steps", v, shortest)
+			if last := v.Trace[shortest-1].State; v.Property == "State" && last != state || v.Property == "Step" && last != to {
+				t.Fatalf("%v ends at a state that breaks nothing", v)
 			}
 			if workers == 1 {
 				first = v
@@ -151,6 +138,27 @@ func TestViolation(t *testing.T) {
 			}
 		}
 	})
+}
+
+// shortestFailure is the number of states of a shortest path to a state, or by a step to
+// another state; 0 if there is none.
+func shortestFailure(g graph, distance map[int]int, state, to int) (length int) {
+	shorter := func(l int) {
+		if length == 0 || l < length {
+			length = l
+		}
+	}
+	for s, d := range distance {
+		if s == state {
+			shorter(d + 1)
+		}
+		for _, next := range g.steps[s] {
+			if next.to == to && s != to {
+				shorter(d + 2)
+			}
+		}
+	}
+	return length
 }
 
 // checkTrace: each step is one of the graph.

@@ -17,9 +17,6 @@ type Resources struct {
 	// Text and LeadsTo cannot be set.
 	Dir string
 
-	// Shard, unless it is zero, is the shard that this process explores. All explore in Dir.
-	Shard Shard
-
 	// Identity says what is explored. A checkpoint is resumed only if its is the same.
 	Identity string
 
@@ -51,17 +48,11 @@ func ExploreWith[S any](specification Specification[S], options Options[S], reso
 	if e.keepsEdges() {
 		return e.result, errors.New("explore: edges, digests and liveness need all states in memory, not in a directory")
 	}
-	dir := resources.Dir
-	if s := resources.Shard; s.Of > 0 {
-		e.exchange = exchangeOf(dir, resources.Identity, s)
-		dir = s.dir(dir)
-		e.resources.Identity += fmt.Sprintf(", shard %d of %d", s.Index, s.Of)
-	}
-	lock, err := lockDir(dir)
+	lock, err := lockDir(resources.Dir)
 	if err != nil {
 		return e.result, err
 	}
-	err = e.runIn(dir)
+	err = e.runIn(resources.Dir)
 	return e.result, errors.Join(err, lock.Close())
 }
 
@@ -88,7 +79,7 @@ func (e *exploration[S]) runIn(dir string) error {
 	if err == nil {
 		err = e.run()
 	}
-	return errors.Join(err, d.close(), e.exchange.close())
+	return errors.Join(err, d.close())
 }
 
 // checkMemory reports whether the memory suffices for another batch.

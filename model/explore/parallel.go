@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// parallel calls do for 0 to n-1, in so many goroutines, which have numbers too.
+// parallel calls do for 0 to n-1, in a number of goroutines, which have numbers too.
 func parallel(workers, n int, do func(worker, i int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup

@@ -25,11 +25,10 @@ type store interface {
 }
 
 // An arrival is how a state was first reached: by which step, in the order of Next, of
-// which state of which shard. An initial state has from = initial, and its index in Initial.
+// which state. An initial state has from = initial, and its index in Initial.
 type arrival struct {
-	from  uint32
-	step  uint16
-	shard uint8 // 0 if there are no shards
+	from uint32
+	step uint16
 }
 
 const (

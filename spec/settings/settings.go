@@ -20,7 +20,7 @@
 // Every string that is accepted here means the same to upstream. Some that
 // upstream accepts are refused here, because upstream reads them as something else
 // than is written, or because no allocator works with the value;
-// docs/deviations.md lists them.
+// the area settings of docs/deviations.md lists them.
 //
 // The files: lexer.go has the tokens, parser.go the grammar, values.go reads numbers,
 // divisions.go the one setting that is a list, format.go writes a string, settings.go

@@ -200,7 +200,7 @@ func TestCheckpoint(t *testing.T) {
 // TestForgottenUses: a stream that is recorded while requests are routed to a pool, though
 // it is not captured, counts as one that uses the memory in a graph. If the memory is
 // freed meanwhile nobody waits for the stream. That is upstream's, and the reference
-// keeps it (docs/deviations.md, weaknesses that are kept); the device notices. The
+// keeps it (deviation kept/use-not-captured); the device notices. The
 // programs of conformance avoid this case and the next, and nothing else.
 func TestForgottenUses(t *testing.T) {
 	for _, routed := range []bool{false, true} {

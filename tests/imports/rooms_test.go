@@ -24,6 +24,7 @@ var mayImport = map[string][]string{
 	"spec":                {},
 	"spec/happensbefore":  {"spec"},
 	"spec/settings":       {"spec"},
+	"upstream":            {"spec/settings"},
 	"spec/trace":          {"spec", "internal/quote"},
 	"spec/invariant":      {"spec", "spec/trace", "spec/happensbefore"},
 	"internal/quote":      {},
@@ -48,7 +49,7 @@ var mayImport = map[string][]string{
 	"tools/check":         {"spec", "spec/happensbefore", "internal/quote", "spec/trace", "fakegpu", "tools/replay"},
 	"tools/foreign":       {"fakegpu"},
 	"tools/zoo":           {"tools/foreign"},
-	"tools/torch":         {"spec", "spec/settings", "spec/trace", "internal/checkout", "internal/churn", "internal/refinement", "internal/sizes", "fakegpu", "cudaimpl", "model", "tla", "conformance", "tools/replay", "tools/torch/binary", "tools/reference"},
+	"tools/torch":         {"spec", "spec/settings", "spec/trace", "internal/checkout", "internal/churn", "internal/refinement", "internal/sizes", "fakegpu", "cudaimpl", "model", "tla", "conformance", "tools/replay", "tools/torch/binary", "tools/reference", "upstream"},
 	"tools/torch/binary":  {"spec", "internal/quote", "spec/settings", "fakegpu"},
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc"},
@@ -92,7 +93,7 @@ func TestImports(t *testing.T) {
 func TestOpenRooms(t *testing.T) {
 	for pkg, targets := range importsOfModule(t) {
 		first, _, _ := strings.Cut(pkg, "/")
-		if !slices.Contains([]string{"spec", "alloc", "graphtree", "fakegpu", "model", "cudaimpl"}, first) {
+		if !slices.Contains([]string{"spec", "upstream", "alloc", "graphtree", "fakegpu", "model", "cudaimpl"}, first) {
 			continue
 		}
 		for _, target := range targets {

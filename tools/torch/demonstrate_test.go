@@ -10,19 +10,20 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 
-	"gaugeblock/internal/checkout"
 	"gaugeblock/tools/reference"
 	binary "gaugeblock/tools/torch/binary"
+	"gaugeblock/upstream"
 )
 
-// The rows of docs/deviations.md on PyTorch's own allocator. A file of testdata/rows has
-// programs, each with the row that it shows: "row:" and the words that the row begins with.
+// The deviations on PyTorch's own allocator. A file of testdata/rows has programs, each with the
+// deviation that it shows: "row:" and its ID.
 // Below a line of a program stands what both answered, or what each did. A PyTorch that is
 // mended answers otherwise and turns the test red. `go test ./tools/torch -rewrite` writes
 // the answers; check the difference.
@@ -243,72 +244,30 @@ func performPrograms(text string) error {
 	return nil
 }
 
-// TestDemonstratedRows: what testdata/rows shows are rows of docs/deviations.md, whose last
-// column says so, and every program of a row that is a deviation shows a difference.
+// TestDemonstratedRows: what testdata/rows shows are deviations that say so, and every program
+// of one that is not kept shows a difference.
 func TestDemonstratedRows(t *testing.T) {
-	page := deviations(t)
-	shown := map[string]bool{} // row and test
+	shown := map[[2]string]bool{} // deviation and test
 	for name, file := range rowTests {
 		for _, p := range demonstrated(t, file) {
-			row := findRow(page, p.row)
-			if row == "" {
-				t.Errorf("%s: not one row of docs/deviations.md begins with %q", file, p.row)
+			d := upstream.FindDeviation(p.row)
+			if d == nil || !slices.Contains(d.Shown, "tools/torch."+name) {
+				t.Errorf("%s: %q is no deviation that is shown by %s", file, p.row, name)
 				continue
 			}
-			shown[row+name] = true
-			if !strings.Contains(row, "`tools/torch."+name+"`") {
-				t.Errorf("%s: docs/deviations.md does not say that %s shows the row %q", file, name, p.row)
-			}
-			kept := strings.Count(row, "|") == 2 // it has no column for the reference
-			if differs := strings.Contains(p.answers, "  PyTorch:"); differs == kept {
-				t.Errorf("%s: that there is a difference is %v, for the row %q", file, differs, p.row)
+			shown[[2]string{d.ID, name}] = true
+			if differs := strings.Contains(p.answers, "  PyTorch:"); differs == d.Kept() {
+				t.Errorf("%s: that there is a difference is %v, for %q", file, differs, p.row)
 			}
 		}
 	}
-	rows := map[string]bool{}
-	for _, row := range page {
+	for _, d := range upstream.Deviations() {
 		for name := range rowTests {
-			if strings.Contains(row, "`tools/torch."+name+"`") {
-				rows[row] = true
-				if !shown[row+name] {
-					t.Errorf("docs/deviations.md says that %s shows what it does not: %s", name, row)
-				}
+			if slices.Contains(d.Shown, "tools/torch."+name) && !shown[[2]string{d.ID, name}] {
+				t.Errorf("%s does not show %s", name, d.ID)
 			}
 		}
 	}
-	t.Logf("%d of %d rows are shown", len(rows), len(page))
-}
-
-// findRow is the only row that begins with these words; "" if there are none or several.
-func findRow(page []string, words string) (found string) {
-	for _, row := range page {
-		if strings.HasPrefix(row, words) {
-			if found != "" {
-				return ""
-			}
-			found = row
-		}
-	}
-	return found
-}
-
-// deviations are the rows of docs/deviations.md, without the bar in front.
-func deviations(t *testing.T) (rows []string) {
-	t.Helper()
-	root, err := checkout.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", "deviations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(page)) {
-		if row, found := strings.CutPrefix(strings.TrimSpace(line), "| "); found && !strings.HasPrefix(row, "upstream") {
-			rows = append(rows, row)
-		}
-	}
-	return rows
 }
 
 // demonstrated are the programs of a file, with what was answered.

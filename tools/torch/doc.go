@@ -6,7 +6,7 @@
 //	program.go    programs: made up at random, or known
 //	care.go       what most programs keep away from
 //	hazards.go    what PyTorch's device says of work on memory that is used otherwise
-//	rows.go       the rows of docs/deviations.md as rules that recognise a difference
+//	rows.go       the deviations as rules that recognise a difference
 //	moment.go     what a rule is told: how things stood before the difference
 //	worker.go     programs are performed by processes that may crash
 //	minimise.go   the shortest program that still differs

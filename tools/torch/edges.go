@@ -56,12 +56,15 @@ type EdgeReport struct {
 	Otherwise     int            `json:"otherwise,omitempty"` // walks that ended since an operation ended otherwise than in the specification
 	Seconds       float64        `json:"seconds"`
 	WorkerSeconds float64        `json:"worker_seconds"` // processor time of the processes with PyTorch's allocator
-	Listed        map[string]int `json:"listed"`         // differences by row of docs/deviations.md
+	Listed        map[string]int `json:"listed"`         // differences by the ID of the deviation
 	// NotTaken counts the edges that were not taken, by the rows of the differences that all ways to
 	// them lead through; "" if it is not known.
 	NotTaken    map[string]int `json:"not_taken,omitempty"`
 	Unexplained []EdgeFinding  `json:"unexplained,omitempty"`
 }
+
+// Rows lists the deviations that were met, with how often.
+func (r *EdgeReport) Rows() []string { return rowsMet(r.Listed) }
 
 // EdgeFinding is a difference that no row explains.
 type EdgeFinding struct {

@@ -11,7 +11,7 @@ import (
 )
 
 // What PyTorch does otherwise, shown on its own allocator. A PyTorch that is mended turns
-// these tests red, and a row of docs/deviations.md goes.
+// these tests red, and a deviation ends with the release before.
 
 // TestUnmapWaitsForTheCurrentDevice: before pages of an expandable segment are unmapped,
 // PyTorch waits for the segment's stream by its handle, with whatever device is current. The

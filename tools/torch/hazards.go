@@ -56,11 +56,11 @@ func watched(player *replay.Player, lives *conformance.Lives, op *trace.Op, out 
 
 // Rows of hazards; both have that of the first three.
 const (
-	rowUsedBefore   = "A stream use that was recorded before requests were routed, and again while they are"
-	rowNotCaptured  = "So does a use on a stream that is not captured at all"
-	rowJoinsCapture = "With `graph_capture_record_stream_reuse`, so does a use on a stream that was recorded before a capture"
-	rowHandleAlone  = "A use on the allocation stream needs no event; streams are compared by handle alone"
-	rowRemembered   = "That a use was recorded during a capture is kept for the block's address in the heap"
+	rowUsedBefore   = "kept/use-before-capture"
+	rowNotCaptured  = "kept/use-not-captured"
+	rowJoinsCapture = "kept/use-joins-capture"
+	rowHandleAlone  = "streams/default-of-other-device"
+	rowRemembered   = "captures/use-remembered"
 )
 
 // hazardRules are tried in this order for a hazard.
@@ -68,7 +68,7 @@ var hazardRules = []rule{
 	{rowJoinsCapture, func(m *moment) bool { return m.forgot(rowJoinsCapture) }},
 	{rowUsedBefore, func(m *moment) bool { return m.forgot(rowUsedBefore) }},
 	{rowNotCaptured, func(m *moment) bool { return m.forgot(rowNotCaptured) }},
-	{"Unmapping waits for a default stream of whatever device is current", (*moment).unmappedElsewhere},
+	{"expandable/unmap-current-device", (*moment).unmappedElsewhere},
 	{rowHandleAlone, (*moment).droppedDefault},
 	{rowRemembered, (*moment).droppedUse},
 }

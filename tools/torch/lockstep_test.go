@@ -1,15 +1,13 @@
 package torch
 
 import (
-	"bufio"
 	"flag"
-	"os"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"gaugeblock/internal/checkout"
+	"gaugeblock/upstream"
 )
 
 var (
@@ -20,7 +18,7 @@ var (
 )
 
 // TestLockstep performs random programs on the reference and on PyTorch's allocator. What
-// differs has to be in docs/deviations.md.
+// differs has to be a deviation.
 func TestLockstep(t *testing.T) {
 	o := built(t)
 	report, err := Search{
@@ -39,36 +37,15 @@ func TestLockstep(t *testing.T) {
 	t.Logf("%v (%.0f operations a second, %.0f a second of a processor)", &report, n/report.Seconds, n/report.CPUSeconds)
 }
 
-// TestRows: a rule's row is one of docs/deviations.md.
+// TestRows: a rule's row is a deviation.
 func TestRows(t *testing.T) {
-	root, err := checkout.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(filepath.Join(root, "docs", "deviations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var rows []string
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if row, found := strings.CutPrefix(lines.Text(), "| "); found {
-			rows = append(rows, row)
-		}
-	}
 	names := []string{rowOrder, rowRestoreOrder}
 	for _, r := range slices.Concat(rules, hazardRules) {
 		names = append(names, r.row)
 	}
-	for _, name := range names {
-		found := 0
-		for _, row := range rows {
-			if strings.HasPrefix(row, name) {
-				found++
-			}
-		}
-		if found != 1 {
-			t.Errorf("%d rows of docs/deviations.md begin with %q", found, name)
+	for _, name := range slices.AppendSeq(names, maps.Values(faultRows)) {
+		if upstream.FindDeviation(name) == nil {
+			t.Errorf("there is no deviation %q", name)
 		}
 	}
 }

@@ -27,7 +27,7 @@ type Pair struct {
 	steps     int
 	every     int // so many operations lie between two looks at the whole layout
 
-	// Listed counts what is a row of docs/deviations.md and does not end a program: see
+	// Listed counts what is a deviation and does not end a program: see
 	// reorder.
 	Listed map[string]int
 	stale  bool // what was last requested of a block that is free may differ

@@ -62,7 +62,7 @@ type Outcome struct {
 	Operations int
 	Ops        []trace.Op  // if there is a difference
 	Difference *Difference // nil: there is none
-	Row        string      // of docs/deviations.md that explains it; "": none does
+	Row        string      // the ID of the deviation that explains it; "": none does
 	Listed     map[string]int
 	Every      int    // operations between two looks at the layout
 	Scale      string // the configuration whose scale the devices follow; "": none

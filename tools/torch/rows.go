@@ -11,24 +11,23 @@ import (
 	"gaugeblock/tools/torch/edges"
 )
 
-// The differences that docs/deviations.md lists, as rules. A rule is given the moment of the
-// first difference of a program, and says whether its row explains it. A row is called by
-// the words that it begins with.
+// The deviations (upstream.Deviations) as rules. A rule is given the moment of the first
+// difference of a program, and says whether its row, a deviation by its ID, explains it.
 
 // The rows that do not end a program.
 const (
-	rowOrder        = "When several streams have completed"
-	rowRestoreOrder = "A restore frees blocks and splits segments in the order of heap addresses"
+	rowOrder        = "order/completed-streams"
+	rowRestoreOrder = "order/restore"
 )
 
 // rowLostRange does not end a walk through the specification's states: see freeLostRanges.
-const rowLostRange = "A range of addresses for which no page could be created is lost with its pool"
+const rowLostRange = "pools/range-lost"
 
-const rowMappedRange = "A restore fails when everything has been freed if an expandable segment of the pool is mapped up to the end"
+const rowMappedRange = "checkpoints/mapped-to-end"
 
-const rowErased = "A pool is erased when its `cudaMalloc_count` is 0"
+const rowErased = "pools/erased-with-memory"
 
-const rowUnasked = "Whether a stream is being captured is not asked before its pages are unmapped"
+const rowUnasked = "failures/unmap-unasked"
 
 // A rule is a row with what recognises it.
 type rule struct {
@@ -38,53 +37,53 @@ type rule struct {
 
 // rules are tried in this order.
 var rules = []rule{
-	{"A freeable pool marked `use_on_oom`", func(m *moment) bool {
+	{"pools/freeable-searched", func(m *moment) bool {
 		return m.facts.useOnOOM && m.op.Kind == trace.OpMalloc && (m.says("already recording to mempool_id") || m.says("use_count > 0"))
 	}},
-	{"Private pools are in the order of a hash table's slots", (*moment).otherPool},
-	{"A request that needs memory from the driver, for a stream that is not captured", func(m *moment) bool {
+	{"order/private-pools", (*moment).otherPool},
+	{"captures/malloc-fails", func(m *moment) bool {
 		return m.strict && m.cudaError(900) && m.op.Kind == trace.OpMalloc && !m.captured && !m.freesMemory()
 	}},
-	{"Garbage collection, the release of oversize blocks, emptying the cache", func(m *moment) bool {
+	{"captures/memory-freed", func(m *moment) bool {
 		return m.strict && m.cudaError(900)
 	}},
-	{"Unmapping synchronizes the segment's stream, which is illegal", func(m *moment) bool {
+	{"captures/unmap-synchronizes", func(m *moment) bool {
 		expandable := func(s spec.Segment) bool { return s.Expandable }
 		return m.facts.captures > 0 && m.cudaError(900) && slices.ContainsFunc(m.before.Segments, expandable)
 	}},
-	{"Unmapping synchronizes the segment's stream, which is illegal", (*moment).unmappedInCapture},
+	{"captures/unmap-synchronizes", (*moment).unmappedInCapture},
 	{rowUnasked, (*moment).unasked},
-	{"With it, a malloc for a captured stream without pool routing fails", func(m *moment) bool {
+	{"captures/reuse-unrouted", func(m *moment) bool {
 		return m.config.GraphCaptureRecordStreamReuse && m.facts.captures > 0 &&
 			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
 	}},
-	{"With `graph_capture_record_stream_reuse`, a free while a capture", func(m *moment) bool {
+	{"captures/reuse-free-lost", func(m *moment) bool {
 		return m.config.GraphCaptureRecordStreamReuse && m.op.Kind == trace.OpFree && m.says("INTERNAL ASSERT FAILED")
 	}},
-	{"An allocated block with stream uses is freed by the restore", func(m *moment) bool {
+	{"checkpoints/used-block", func(m *moment) bool {
 		return m.op.Kind == trace.OpRestore && m.refused("streams may still use") && m.Difference.theirs.Err == nil
 	}},
-	{"That a segment is gone, or a block still used, is detected when everything has been freed", func(m *moment) bool {
+	{"checkpoints/tested-late", func(m *moment) bool {
 		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err != nil && m.Difference.theirs.Err != nil
 	}},
 	{rowMappedRange, func(m *moment) bool {
 		return m.op.Kind == trace.OpRestore && m.Difference.ours.Err == nil && m.says("Invalid expandable segment structure") &&
 			m.filled[devicePool{m.op.Device, m.op.Pool}]
 	}},
-	{"Whether the segment at a saved address is of the same stream", func(m *moment) bool {
+	{"checkpoints/other-segment", func(m *moment) bool {
 		return m.op.Kind == trace.OpRestore && m.Difference.theirs.Err == nil &&
 			(m.refused("is of another stream than at the checkpoint") || m.refused("is another one than at the checkpoint"))
 	}},
 	{rowHandleAlone, (*moment).defaultStreams},
-	{"Unmapping waits for a default stream of whatever device is current", func(m *moment) bool { return m.facts.strayed && m.completes() }},
+	{"expandable/unmap-current-device", func(m *moment) bool { return m.facts.strayed && m.completes() }},
 	{rowRemembered, (*moment).rememberedUse},
 	{rowErased, (*moment).forgottenPool},
 	{rowLostRange, func(m *moment) bool {
 		return m.Difference.lostRanges && m.Difference.What == "address" && m.op.Kind == trace.OpMalloc && len(m.facts.released) > 0
 	}},
-	{"`use_on_oom` and `no_split` of an unknown pool are kept", (*moment).keptMark},
-	{"A block that counts as oversize is passed to `cudaFree`", (*moment).oversizePart},
-	{"Segments of a private pool are released as well, for a request of that pool", (*moment).oversizeCaptured},
+	{"misuse/unknown-pool-marked", (*moment).keptMark},
+	{"oversize/part-freed", (*moment).oversizePart},
+	{"oversize/captured-pool", (*moment).oversizeCaptured},
 }
 
 // freesMemory reports whether PyTorch has freed memory of the driver in the operation, or tried to: it
@@ -97,14 +96,14 @@ func (m *moment) freesMemory() bool {
 
 // The rows of driver calls that fail in the operation of the difference, by call.
 var faultRows = map[string]string{
-	"QueryEvent":       "A `cudaEventQuery` or `cudaEventSynchronize` that fails has taken the event out of its queue",
-	"SynchronizeEvent": "A `cudaEventQuery` or `cudaEventSynchronize` that fails has taken the event out of its queue",
-	"RecordEvent":      "If an event cannot be created or recorded, the block is not allocated any more",
-	"Free":             "A `cudaFree` that fails has been counted and traced",
-	"CreatePage":       "If a page cannot be created, mapped or made accessible, those before it count as mapped",
-	"SetAccess":        "If a page cannot be created, mapped or made accessible, those before it count as mapped",
-	"FreeAddress":      "If the addresses of a segment cannot be freed, the process ends",
-	"UnmapPage":        "If a page cannot be unmapped or released, it and those before it do not belong to the segment any more",
+	"QueryEvent":       "failures/event-query",
+	"SynchronizeEvent": "failures/event-query",
+	"RecordEvent":      "failures/event-record",
+	"Free":             "failures/free-counted",
+	"CreatePage":       "failures/page-map",
+	"SetAccess":        "failures/page-map",
+	"FreeAddress":      "failures/address-free",
+	"UnmapPage":        "failures/page-unmap",
 }
 
 // faultRow is the row of the driver call that was made to fail in the operation, which both say; "" if

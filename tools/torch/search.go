@@ -16,6 +16,7 @@ import (
 	"gaugeblock/tools/reference"
 	"gaugeblock/tools/replay"
 	binary "gaugeblock/tools/torch/binary"
+	"gaugeblock/upstream"
 )
 
 // Search says what is searched.
@@ -48,7 +49,7 @@ type Report struct {
 	Programs    int            `json:"programs"`
 	Seconds     float64        `json:"seconds"`
 	CPUSeconds  float64        `json:"cpu_seconds"` // of all workers
-	Listed      map[string]int `json:"listed"`      // by row of docs/deviations.md
+	Listed      map[string]int `json:"listed"`      // by the ID of the deviation
 	Unexplained []Finding      `json:"unexplained"`
 }
 
@@ -72,11 +73,17 @@ func (r *Report) String() string {
 	return fmt.Sprintf("%d operations compared, %d listed differences, %d unexplained", r.Operations, listed, len(r.Unexplained))
 }
 
-// Rows lists the rows that were met, with how often.
-func (r *Report) Rows() []string {
-	var lines []string
-	for _, row := range slices.Sorted(maps.Keys(r.Listed)) {
-		lines = append(lines, fmt.Sprintf("%8d  %s", r.Listed[row], row))
+// Rows lists the deviations that were met, with how often.
+func (r *Report) Rows() []string { return rowsMet(r.Listed) }
+
+// rowsMet has a line for each deviation: how often it was met, and what PyTorch does.
+func rowsMet(listed map[string]int) (lines []string) {
+	for _, id := range slices.Sorted(maps.Keys(listed)) {
+		line := fmt.Sprintf("%8d  %s", listed[id], id)
+		if d := upstream.FindDeviation(id); d != nil {
+			line += ": " + d.Summary()
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

@@ -1,4 +1,4 @@
-// Rows of docs/deviations.md that need more than one thread, or entry points that spec.Allocator
+// Deviations that need more than one thread, or entry points that spec.Allocator
 // does not have. The argument names one; what PyTorch's allocator does is printed. cplusplus_rows_test.go
 // says what each shows, with what is printed.
 #include <c10/cuda/CUDAAllocatorConfig.h>
