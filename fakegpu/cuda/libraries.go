@@ -129,14 +129,17 @@ func headers(dir string) error {
 // unpack writes the sources to a directory.
 func unpack(dir string) error { return os.CopyFS(dir, sources) }
 
-// BuildMachine builds the machine, libgaugeblock_machine.so, from the module in a
+// MachineName is the library that the machine is in.
+const MachineName = "libgaugeblock_machine.so"
+
+// BuildMachine builds the machine from the module in a
 // directory. It needs Go, with cgo.
 func BuildMachine(module, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	to := filepath.Join(dir, "libgaugeblock_machine.so")
+	to := filepath.Join(dir, MachineName)
 	build := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags", "-s -w", "-o", to, "./fakegpu/cuda/machine")
 	build.Dir = module
 	build.Env = append(os.Environ(), "CGO_ENABLED=1")

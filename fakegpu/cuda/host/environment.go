@@ -5,6 +5,7 @@ package host
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -33,6 +34,7 @@ const (
 	machineVariable   = "GAUGEBLOCK_CUDA_MACHINE"
 	bytesVariable     = "GAUGEBLOCK_CUDA_BYTES"
 	threadsVariable   = "GAUGEBLOCK_CUDA_THREADS"
+	logVariable       = "GAUGEBLOCK_CUDA_LOG"
 )
 
 // settings are the variables as far as they are read, with the first thing that is wrong.
@@ -130,7 +132,8 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	}
 	machine := fakegpu.NewMachine(config)
 	p := NewProcess(machine.NewProcess())
-	p.Waits, p.Log, p.Illegal, p.InHost, p.NoBytes = waits, os.Stderr, true, inHost, bytes == "none"
+	p.Waits, p.Illegal, p.InHost, p.NoBytes = waits, true, inHost, bytes == "none"
+	p.Log = s.log()
 	p.Threads = threads && hazards != 2
 	p.take(gpu)
 	for _, planned := range strings.Split(get(faultsVariable), ",") {
@@ -144,6 +147,19 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 		return p, p.join(machine, where)
 	}
 	return p, s.err
+}
+
+// log is where the names of functions go that are not there.
+func (s *settings) log() io.Writer {
+	path := s.get(logVariable)
+	if path == "" {
+		return os.Stderr
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		s.fail("%s: %v", logVariable, err)
+	}
+	return file
 }
 
 // gpu is the kind of device that is named; without a name, it has no name either.

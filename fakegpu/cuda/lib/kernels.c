@@ -225,3 +225,53 @@ GAUGEBLOCK_API Error cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, 
 
 GAUGEBLOCK_API Error cudaProfilerStart(void) { return 0; }
 GAUGEBLOCK_API Error cudaProfilerStop(void) { return 0; }
+
+// Libraries of kernels that are loaded while the program runs: modules.c has them.
+extern int cuLibraryLoadData(void **, const void *, int *, void **, unsigned, int *, void **, unsigned);
+extern int cuLibraryUnload(void *);
+extern int cuLibraryGetKernel(void **, void *, const char *);
+extern int cuLibraryGetKernelCount(unsigned *, void *);
+extern int cuLibraryGetGlobal(uint64_t *, size_t *, void *, const char *);
+
+GAUGEBLOCK_API Error cudaLibraryLoadData(void **library, const void *code, int *jit, void **jit_values, unsigned jit_count,
+	int *options, void **values, unsigned count) {
+	return gaugeblock_ended(cuLibraryLoadData(library, code, jit, jit_values, jit_count, options, values, count));
+}
+
+GAUGEBLOCK_API Error cudaLibraryLoadFromFile(void **library, const char *path, int *jit, void **jit_values, unsigned jit_count,
+	int *options, void **values, unsigned count) {
+	return cudaLibraryLoadData(library, path, jit, jit_values, jit_count, options, values, count);
+}
+
+GAUGEBLOCK_API Error cudaLibraryUnload(void *library) { return gaugeblock_ended(cuLibraryUnload(library)); }
+
+GAUGEBLOCK_API Error cudaLibraryGetKernelCount(unsigned *count, void *library) { return cuLibraryGetKernelCount(count, library); }
+
+// A kernel of such a library is launched by its handle, so that has the name.
+GAUGEBLOCK_API Error cudaLibraryGetKernel(void **kernel, void *library, const char *name) {
+	int r = cuLibraryGetKernel(kernel, library, name);
+	if (r == 0) {
+		enter(*kernel, name, 0);
+	}
+	return gaugeblock_ended(r);
+}
+
+GAUGEBLOCK_API Error cudaLibraryGetUnifiedFunction(void **function, void *library, const char *name) {
+	return cudaLibraryGetKernel(function, library, name);
+}
+
+GAUGEBLOCK_API Error cudaLibraryGetGlobal(void **place, size_t *bytes, void *library, const char *name) {
+	uint64_t at = 0;
+	int r = cuLibraryGetGlobal(&at, bytes, library, name);
+	*place = (void *)at;
+	return gaugeblock_ended(r);
+}
+
+GAUGEBLOCK_API Error cudaLibraryGetManaged(void **place, size_t *bytes, void *library, const char *name) {
+	return cudaLibraryGetGlobal(place, bytes, library, name);
+}
+
+GAUGEBLOCK_API Error cudaKernelSetAttributeForDevice(const void *kernel, int attribute, int value, int device) {
+	(void)device;
+	return cudaFuncSetAttribute(kernel, attribute, value);
+}

@@ -602,6 +602,41 @@ GAUGEBLOCK_API Error cudaGraphInstantiateWithFlags(void **exec, void *graph, uns
 	return cudaGraphInstantiate(exec, graph, flags);
 }
 
+// Objects that a graph keeps: the function that ends one is called when nobody holds it any more.
+// Graphs hold what they were given as long as the program runs.
+typedef struct { void *data; void (*end)(void *); unsigned held; } UserObject;
+
+GAUGEBLOCK_API Error cudaUserObjectCreate(void **made, void *data, void (*end)(void *), unsigned held, unsigned flags) {
+	(void)flags;
+	UserObject *o = malloc(sizeof *o);
+	if (o == NULL) {
+		return ended(OUT_OF_MEMORY);
+	}
+	*o = (UserObject){data, end, held};
+	*made = o;
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaUserObjectRetain(void *object, unsigned count) {
+	__atomic_add_fetch(&((UserObject *)object)->held, count, __ATOMIC_RELAXED);
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaUserObjectRelease(void *object, unsigned count) {
+	UserObject *o = object;
+	if (__atomic_sub_fetch(&o->held, count, __ATOMIC_ACQ_REL) == 0) {
+		o->end(o->data);
+		free(o);
+	}
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaGraphRetainUserObject(void *graph, void *object, unsigned count, unsigned flags) {
+	enum { MOVE = 1 }; // the caller's hold becomes the graph's
+	(void)graph;
+	return flags & MOVE ? 0 : cudaUserObjectRetain(object, count);
+}
+
 GAUGEBLOCK_API Error cudaGraphLaunch(void *exec, void *stream) {
 	ON(stream, number, device)
 	WORDS(P(exec), device, number);
@@ -693,11 +728,13 @@ GAUGEBLOCK_API Error cudaGetDriverEntryPoint(const char *name, void **function, 
 #define LACKS(name) \
 	GAUGEBLOCK_API Error name(void) { return ended(gaugeblock_lacks(#name)); }
 LACKS(cudaMemcpy2DAsync)
+LACKS(cudaDeviceSetGraphMemAttribute)
+LACKS(cudaGraphAddEmptyNode)
 LACKS(cudaGraphAddNode)
 LACKS(cudaGraphConditionalHandleCreate)
 LACKS(cudaGraphDebugDotPrint)
-LACKS(cudaGraphRetainUserObject)
 LACKS(cudaMallocManaged)
 LACKS(cudaStreamAttachMemAsync)
+LACKS(cudaStreamBeginCaptureToGraph)
 LACKS(cudaStreamUpdateCaptureDependencies)
 LACKS(cudaGraphAddMemAllocNode)
