@@ -10,13 +10,56 @@
 typedef int Error;
 typedef struct { unsigned x, y, z; } Dim;
 
-enum { INVALID_SYMBOL = 13 };
+enum { INVALID_SYMBOL = 13, NO_KERNEL_IMAGE = 209 };
+
+// The code of a program for devices, one piece for each architecture that it was built for.
+typedef struct { unsigned magic, version; const void *pieces; const char *file; } Wrapper;
+typedef struct { unsigned magic; unsigned short version, header; uint64_t bytes; } Pieces;
+typedef struct { unsigned short kind, version; unsigned header; uint64_t bytes; unsigned packed, unused; unsigned short minor, major; unsigned architecture; } Piece;
+
+enum { WRAPPER_MAGIC = 0x466243b1, PIECES_MAGIC = 0xba55ed50, PTX = 1, BINARY = 2, UNKNOWN = -1 };
+
+typedef struct {
+	const Wrapper *wrapper;
+	int architecture; // of the piece that the device takes; 0: there is none for it
+} Code;
+
+// architecture_for chooses the piece as the driver does: binary code of the device's major version
+// and no later minor one, or else PTX for no later architecture, which it compiles.
+static int architecture_for(const Wrapper *w, int device) {
+	const Pieces *p = w->magic == WRAPPER_MAGIC ? w->pieces : NULL;
+	int binary = 0, ptx = 0;
+	if (p == NULL || p->magic != PIECES_MAGIC) {
+		return device; // nothing is known of it
+	}
+	const char *at = (const char *)p + p->header, *end = at + p->bytes;
+	while (at + sizeof(Piece) <= end) {
+		const Piece *piece = (const Piece *)at;
+		int a = (int)piece->architecture;
+		if (piece->kind == BINARY && a / 10 == device / 10 && a <= device && a > binary) {
+			binary = a;
+		}
+		if (piece->kind == PTX && a <= device && a > ptx) {
+			ptx = a;
+		}
+		at += piece->header + piece->bytes;
+	}
+	return binary != 0 ? binary : ptx;
+}
+
+static int architecture_of(Code *code) {
+	if (code->architecture == UNKNOWN) {
+		code->architecture = architecture_for(code->wrapper, 10 * gaugeblock_attribute(75) + gaugeblock_attribute(76));
+	}
+	return code->architecture;
+}
 
 // What is registered, by the address that the host has for it: a table with open addressing,
 // since a program like PyTorch registers a hundred thousand kernels.
 typedef struct {
 	const void *host;
 	const char *name;
+	Code *code;   // of a kernel; NULL if nothing is known of it
 	size_t bytes; // of a variable; 0: a kernel
 	void *place;  // of a variable, when it has been asked for
 } Entry;
@@ -48,27 +91,29 @@ static void grow(void) {
 	free(old);
 }
 
-static void enter(const void *host, const char *name, size_t bytes) {
+static void enter(const void *host, const char *name, Code *code, size_t bytes) {
 	pthread_mutex_lock(&lock);
 	if (2 * used >= slots) {
 		grow();
 	}
 	Entry *e = find(host);
 	used += e->host == NULL;
-	e->host = host, e->name = name, e->bytes = bytes;
+	e->host = host, e->name = name, e->code = code, e->bytes = bytes;
 	pthread_mutex_unlock(&lock);
 }
 
-GAUGEBLOCK_API void **__cudaRegisterFatBinary(void *binary) {
-	void **handle = malloc(sizeof *handle);
-	if (handle != NULL) {
-		*handle = binary;
+// A program's code is never given up: kernels of it may be asked for until the end.
+GAUGEBLOCK_API void **__cudaRegisterFatBinary(void *wrapper) {
+	Code *code = malloc(sizeof *code);
+	if (code == NULL) {
+		abort();
 	}
-	return handle;
+	*code = (Code){wrapper, UNKNOWN};
+	return (void **)code;
 }
 
 GAUGEBLOCK_API void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
-GAUGEBLOCK_API void __cudaUnregisterFatBinary(void **handle) { free(handle); }
+GAUGEBLOCK_API void __cudaUnregisterFatBinary(void **handle) { (void)handle; }
 
 GAUGEBLOCK_API char __cudaInitModule(void **handle) {
 	(void)handle;
@@ -77,14 +122,14 @@ GAUGEBLOCK_API char __cudaInitModule(void **handle) {
 
 GAUGEBLOCK_API void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int threads,
 	void *thread, void *block, void *block_size, void *grid_size, int *warp) {
-	(void)handle, (void)device, (void)threads, (void)thread, (void)block, (void)block_size, (void)grid_size, (void)warp;
-	enter(host, name, 0);
+	(void)device, (void)threads, (void)thread, (void)block, (void)block_size, (void)grid_size, (void)warp;
+	enter(host, name, (Code *)handle, 0);
 }
 
 GAUGEBLOCK_API void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external,
 	size_t bytes, int constant, int global) {
 	(void)handle, (void)device, (void)external, (void)constant, (void)global;
-	enter(host, name, bytes);
+	enter(host, name, NULL, bytes);
 }
 
 static Entry *variable(const void *symbol) {
@@ -159,11 +204,23 @@ GAUGEBLOCK_API Error __cudaGetKernel(const void **kernel, const void *function) 
 GAUGEBLOCK_API Error cudaGetKernel(const void **kernel, const void *function) { return same(kernel, function); }
 GAUGEBLOCK_API Error cudaGetFuncBySymbol(const void **kernel, const void *function) { return same(kernel, function); }
 
-static Error launch(const void *function, void *stream) {
+// kernel is what is known of a kernel.
+static Entry kernel(const void *function) {
 	pthread_mutex_lock(&lock);
-	const char *name = slots == 0 ? NULL : find(function)->name;
+	Entry e = {function, NULL, NULL, 0, NULL};
+	if (slots > 0 && find(function)->host != NULL) {
+		e = *find(function);
+	}
 	pthread_mutex_unlock(&lock);
-	return gaugeblock_ended(gaugeblock_launch_kernel(name == NULL ? "kernel" : name, stream));
+	return e;
+}
+
+static Error launch(const void *function, void *stream) {
+	Entry e = kernel(function);
+	if (e.code != NULL && architecture_of(e.code) == 0) {
+		return gaugeblock_ended(NO_KERNEL_IMAGE);
+	}
+	return gaugeblock_ended(gaugeblock_launch_kernel(e.name == NULL ? "kernel" : e.name, stream));
 }
 
 GAUGEBLOCK_API Error cudaLaunchKernel(const void *function, Dim grid, Dim block, void **arguments, size_t shared, void *stream) {
@@ -195,11 +252,11 @@ typedef struct {
 } Attributes;
 
 GAUGEBLOCK_API Error cudaFuncGetAttributes(Attributes *a, const void *function) {
-	(void)function;
+	Entry e = kernel(function);
 	memset(a, 0, sizeof *a);
 	a->threads = 1024, a->registers = 32, a->dynamic = 48 << 10, a->carveout = -1;
-	a->ptx = a->binary = 10 * gaugeblock_attribute(75) + gaugeblock_attribute(76);
-	return 0;
+	a->ptx = a->binary = e.code == NULL ? 10 * gaugeblock_attribute(75) + gaugeblock_attribute(76) : architecture_of(e.code);
+	return gaugeblock_ended(a->binary == 0 ? NO_KERNEL_IMAGE : 0);
 }
 
 GAUGEBLOCK_API Error cudaFuncSetAttribute(const void *function, int attribute, int value) {
@@ -251,7 +308,7 @@ GAUGEBLOCK_API Error cudaLibraryGetKernelCount(unsigned *count, void *library) {
 GAUGEBLOCK_API Error cudaLibraryGetKernel(void **kernel, void *library, const char *name) {
 	int r = cuLibraryGetKernel(kernel, library, name);
 	if (r == 0) {
-		enter(*kernel, name, 0);
+		enter(*kernel, name, NULL, 0);
 	}
 	return gaugeblock_ended(r);
 }
