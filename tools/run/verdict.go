@@ -62,15 +62,20 @@ func (r *Result) memoryLine(device *Device) string {
 	return fmt.Sprintf("%s%s (step %d): asked for %s, %s", what, at, f.Step, size(f.Asked), f.why())
 }
 
+// idle is what was reserved and not allocated, and free what the GPU still had for the program.
+func (f *OutOfMemory) idle() uint64 { return f.Reserved - min(f.Allocated, f.Reserved) }
+func (f *OutOfMemory) free() uint64 { return min(f.Free, f.Limit-min(f.Reserved, f.Limit)) }
+
+// inPieces: there was enough memory, but not in one piece.
+func (f *OutOfMemory) inPieces() bool { return f.idle()+f.free() >= f.Asked }
+
 // why says what stood in the way of a request.
 func (f *OutOfMemory) why() string {
-	idle := f.Reserved - min(f.Allocated, f.Reserved)
-	free := min(f.Free, f.Limit-min(f.Reserved, f.Limit))
-	text := fmt.Sprintf("with %s free on the GPU, %s allocated", size(free), size(f.Allocated))
-	if idle >= f.Asked {
-		return text + fmt.Sprintf(" and %s reserved but unused, in pieces of which none was large enough", size(idle))
+	text := fmt.Sprintf("with %s free on the GPU, %s allocated, and %s reserved but unused", size(f.free()), size(f.Allocated), size(f.idle()))
+	if f.inPieces() {
+		return text + ": enough, but in pieces"
 	}
-	return text + fmt.Sprintf(" and %s reserved but unused: together less than it asked for", size(idle))
+	return text + ": less than it asked for"
 }
 
 // advice says what to try.
@@ -82,11 +87,10 @@ func (r *Result) advice(device *Device) string {
 		}
 		return "no smaller GPU of the table has that much memory"
 	}
-	idle := f.Reserved - min(f.Allocated, f.Reserved)
-	if idle >= f.Asked {
+	if f.inPieces() {
 		return "try --settings expandable_segments:True, which joins free pieces"
 	}
-	text := fmt.Sprintf("try smaller batches, or activation checkpointing: at least %s must go", size(f.Asked-min(idle, f.Asked)))
+	text := fmt.Sprintf("try smaller batches, or activation checkpointing: at least %s must go", size(f.Asked-f.idle()-f.free()))
 	if larger, found := larger(r.Memory); found {
 		text += fmt.Sprintf("; or a larger GPU: --gpu %s", larger.Word)
 	}
