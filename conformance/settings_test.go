@@ -13,6 +13,9 @@ var notDrawn = map[string]string{
 	"PerProcessMemoryFraction": "programs set the limit while they run",
 	"Pinned":                   "without effect on an allocator of device memory",
 	"Last":                     "no setting",
+	"ThrowOnOOM":               "not in 2.11",
+	"Reserve":                  "the same",
+	"ReserveByClass":           "the same",
 }
 
 // TestEverySettingIsDrawn: each setting is set in some area, at the start or later.

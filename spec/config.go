@@ -43,6 +43,14 @@ type Config struct {
 	// has no effect later.
 	PerProcessMemoryFraction float64
 
+	// ThrowOnOOM: a request whose new segment would go beyond the memory limit ends at once,
+	// with nothing released and nothing tried again (throw_on_cudamalloc_oom).
+	ThrowOnOOM bool
+	// Reserve is the size of the address range of an expandable segment, and ReserveByClass
+	// that of a segment for a stream of a class that it names.
+	Reserve        Reserve
+	ReserveByClass ReserveByClass
+
 	// Pinned is for the allocator of pinned host memory, which is not in this module;
 	// the settings are checked and kept.
 	Pinned PinnedConfig
@@ -57,6 +65,9 @@ type PinnedConfig struct {
 	NumRegisterThreads   uint64
 	UseBackgroundThreads bool
 	ReserveSegmentSize   uint64 // bytes
+	FreeCatchAll         bool
+	MaxRoundThreshold    uint64 // bytes; larger requests are not rounded to a power of two
+	MaxCachedSize        uint64 // bytes; larger blocks are not kept
 }
 
 // DefaultConfig is what is in force when nothing is set.
@@ -66,7 +77,7 @@ func DefaultConfig(g Geometry) Config {
 		MaxNonSplitRounding:      g.LargeBuffer,
 		LargeSegmentSize:         g.LargeBuffer,
 		PerProcessMemoryFraction: 1,
-		Pinned:                   PinnedConfig{NumRegisterThreads: 1},
+		Pinned:                   PinnedConfig{NumRegisterThreads: 1, MaxRoundThreshold: Unlimited, MaxCachedSize: Unlimited},
 	}
 }
 

@@ -26,10 +26,11 @@ type change struct {
 // first are the rules of the oldest release that is known, 2.6.
 var first = Rules{
 	Settings: settings.Grammar{
-		Keys:                 settings.KeyLargeSegmentSize,
-		NonSplitRoundingKept: true,
-		RestIncludesLast:     true,
-		SplitSize:            settings.SplitSizeAbove20,
+		Keys: settings.KeyGraphReuse | settings.KeyFraction | settings.KeyPinnedReserve |
+			settings.KeyLargeSegmentSize, // 2.11 has them
+		NonSplitRoundingKept:  true,
+		RestIncludesLast:      true,
+		SplitSizeAboveSegment: true,
 	},
 	UseOnOOMLast:          true,
 	UseOnOOMExpandable:    true,
@@ -45,10 +46,11 @@ var changes = []change{
 	{"2.6", "2.6.0", func(*Rules) {}},
 	{"2.7", "2.7.1", func(*Rules) {}},
 	{"2.8", "2.8.0", func(r *Rules) { r.RoutedEmptyCacheFails = false }},
-	{"2.9", "2.9.1", func(*Rules) {}},
+	{"2.9", "2.9.1", func(r *Rules) { r.Settings.Keys ^= settings.KeyGraphReuse }},
 	{"2.10", "2.10.0", func(r *Rules) {
+		r.Settings.Keys ^= settings.KeyFraction | settings.KeyPinnedReserve
 		r.Settings.RestIncludesLast = false
-		r.Settings.SplitSize = settings.SplitSizeFrom20
+		r.Settings.SplitSizeAboveSegment = false
 		r.UseOnOOMExpandable = false
 		r.FirstRoutingWins = false
 		r.FullFractionLimits = false
@@ -57,16 +59,16 @@ var changes = []change{
 	{"2.11", "2.11.0", func(r *Rules) {
 		r.Settings.Keys ^= settings.KeyLargeSegmentSize
 		r.Settings.NonSplitRoundingKept = false
-		r.Settings.SplitSize = settings.SplitSizeFromSegment
 		r.UseOnOOMLast = false
 		r.RestoreRefusesGrown = false
 	}},
 	{"2.12", "2.12.1", func(r *Rules) {
-		r.Settings.Keys ^= settings.KeyThrowOnOOM
+		r.Settings.Keys ^= settings.KeyThrowOnOOM | settings.KeyPinnedFreeCatchAll
 		r.Ties = TiesByBlock
 		r.PoolEndCompletesDeferred = true
 	}},
 	{"2.13", "2.13.0", func(r *Rules) {
+		r.Settings.Keys ^= settings.KeyPinnedMaxima
 		r.Ties = TiesBySegment
 		r.Captures = CapturesByMark
 		r.LimitRounded = true
@@ -83,7 +85,7 @@ var changes = []change{
 		r.Annotations = true
 	}},
 	{"2.15", "2.15.0", func(r *Rules) {
-		r.Settings.Keys ^= settings.KeyReserve | settings.KeyReserveByClass
+		r.Settings.Keys ^= settings.KeyReserve
 		r.ImportReservesItsSize = true
 		r.UnmapWaitsForItsDevice = true
 		r.ExactAddress = ExactAddressInInternalMetadata

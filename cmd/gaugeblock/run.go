@@ -12,7 +12,7 @@ import (
 	"gaugeblock/fakegpu"
 	"gaugeblock/fakegpu/cuda/gpus"
 	"gaugeblock/internal/quote"
-	"gaugeblock/snapshot/whatif"
+	"gaugeblock/snapshot/compare"
 	runner "gaugeblock/tools/run"
 )
 
@@ -58,7 +58,7 @@ func (c *runCommand) Validate() error {
 	if c.Settings == "" {
 		return nil
 	}
-	return whatif.CheckSettings(c.Settings)
+	return compare.CheckSettings(c.Settings)
 }
 
 // Run runs the program.

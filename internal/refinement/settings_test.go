@@ -19,6 +19,9 @@ var withoutConstant = map[string]string{
 	"PerProcessMemoryFraction":      "the constant Limit",
 	"Pinned":                        "not of this allocator",
 	"Last":                          "no setting",
+	"ThrowOnOOM":                    "not in 2.11",
+	"Reserve":                       "the same",
+	"ReserveByClass":                "the same",
 }
 
 // TestEveryFieldIsSpecified: each field of spec.Config has a constant in Defaults.tla, or a

@@ -25,13 +25,14 @@ import (
 //
 // The first name also fills every bucket below its own; every other name fills
 // only its own; '>' fills the buckets after the one named last, or after the
-// first bucket when none has been named. A bucket that nothing fills is off.
+// first bucket when none has been named (see Grammar.RestIncludesLast). A bucket
+// that nothing fills is off.
 // (c10/core/AllocatorConfig.cpp, parseRoundUpPower2Divisions)
 
 // setDivisions reads either form of the setting.
-func setDivisions(c *spec.Config, s setting, _ spec.Geometry) error {
+func setDivisions(c *spec.Config, s setting, r release) error {
 	if s.isList() {
-		return setDivisionsList(c, s)
+		return setDivisionsList(c, s, r)
 	}
 	n, err := s.unsigned(s.value)
 	if err != nil {
@@ -44,7 +45,7 @@ func setDivisions(c *spec.Config, s setting, _ spec.Geometry) error {
 	return nil
 }
 
-func setDivisionsList(c *spec.Config, s setting) error {
+func setDivisionsList(c *spec.Config, s setting, r release) error {
 	named, last := false, 0
 	for _, e := range s.list {
 		n, err := s.unsigned(e.value)
@@ -55,7 +56,11 @@ func setDivisionsList(c *spec.Config, s setting) error {
 			return s.refuse(e.value, "must be a power of two, or 0 for off")
 		}
 		if e.name.text == ">" {
-			fillDivisions(c.Divisions[last+1:], n)
+			if r.RestIncludesLast {
+				fillDivisions(c.Divisions[last:], n)
+			} else {
+				fillDivisions(c.Divisions[last+1:], n)
+			}
 			continue
 		}
 		if last, err = divisionsBucket(s, e.name); err != nil {
@@ -91,7 +96,7 @@ func fillDivisions(buckets []uint64, n uint64) {
 
 // divisionsInWords writes what setDivisions reads: the number where all buckets
 // agree, else the shortest list that names buckets in order.
-func divisionsInWords(d [spec.NumDivisions]uint64) string {
+func divisionsInWords(d [spec.NumDivisions]uint64, grammar Grammar) string {
 	head := 0 // the last bucket of the run at the start
 	for head < spec.NumDivisions-1 && d[head+1] == d[0] {
 		head++
@@ -106,6 +111,9 @@ func divisionsInWords(d [spec.NumDivisions]uint64) string {
 	var entries []string
 	for bucket := head; bucket < tail; bucket++ {
 		entries = append(entries, fmt.Sprintf("%d:%d", 1<<bucket, d[bucket]))
+	}
+	if d[tail] != 0 && grammar.RestIncludesLast {
+		entries = append(entries, fmt.Sprintf("%d:%d", 1<<tail, d[tail]))
 	}
 	if d[tail] != 0 {
 		entries = append(entries, fmt.Sprintf(">:%d", d[tail]))

@@ -119,6 +119,10 @@ func TestEveryFieldIsWritten(t *testing.T) {
 			field.SetFloat(0.5)
 		case reflect.Array:
 			field.Index(0).SetUint(8)
+		case reflect.Struct: // a Reserve
+			field.Field(0).SetFloat(0.5)
+		case reflect.String: // ReserveByClass
+			field.SetString("class 0.5 0")
 		default:
 			t.Fatalf("%s is a %v, which this test does not know", name, field.Kind())
 		}

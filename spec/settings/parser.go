@@ -7,7 +7,7 @@ package settings
 //	list     = "[" [ entry { "," entry } [ "," ] ] "]"
 //	entry    = word ":" word
 //
-// with a list for roundup_power2_divisions only.
+// with a list for roundup_power2_divisions and expandable_segments_reserve_by_class only.
 //
 // Upstream looks at the ':' and ',' but ignores what it finds there, so that
 // "max_split_size_mb,100" and "backend:native]expandable_segments:True" work.
@@ -25,8 +25,10 @@ type listEntry struct {
 	name, value token
 }
 
-// takesList reports whether the value may be a list; that of one key may.
-func (s setting) takesList() bool { return s.key.text == keyDivisions }
+// takesList reports whether the value may be a list.
+func (s setting) takesList() bool {
+	return s.key.text == keyDivisions || s.key.text == keyReserveByClass
+}
 
 func (s setting) isList() bool { return s.value.kind == '[' }
 
@@ -36,8 +38,8 @@ func (s setting) refuse(t token, reason string) error {
 }
 
 // parseSettings reads a whole string. Every key in the result has a setter.
-func parseSettings(text string) ([]setting, error) {
-	p := settingsParser{rest: lexSettings(text)}
+func (g Grammar) parseSettings(text string) ([]setting, error) {
+	p := settingsParser{grammar: g, rest: lexSettings(text)}
 	var settings []setting
 	for !p.at(endToken) {
 		s, err := p.setting()
@@ -57,7 +59,8 @@ func parseSettings(text string) ([]setting, error) {
 // settingsParser holds the tokens that have not been read; the endToken is never
 // taken off.
 type settingsParser struct {
-	rest []token
+	grammar Grammar
+	rest    []token
 }
 
 // at reports whether the next token is of the kind.
@@ -86,8 +89,8 @@ func (p *settingsParser) setting() (s setting, err error) {
 	if s.key, err = p.need(wordToken, s, "expected a key"); err != nil {
 		return setting{}, err
 	}
-	if setters[s.key.text] == nil {
-		return setting{}, s.refuse(s.key, unknownKey(s.key.text))
+	if p.grammar.setter(s.key.text) == nil {
+		return setting{}, s.refuse(s.key, p.grammar.unknownKey(s.key.text))
 	}
 	if _, err = p.need(':', s, "expected ':' after the key"); err != nil {
 		return setting{}, err

@@ -37,23 +37,34 @@ import (
 // MaxLength is the longest string that is read, in bytes. A file can claim any.
 const MaxLength = 16 << 10
 
+// Parse is Grammar.Parse for 2.11.
+func Parse(settings string, g spec.Geometry) (spec.Config, error) {
+	return Grammar{}.Parse(settings, g)
+}
+
+// Apply is Grammar.Apply for 2.11.
+func Apply(c spec.Config, settings string, g spec.Geometry) (spec.Config, error) {
+	return Grammar{}.Apply(c, settings, g)
+}
+
 // Parse returns the settings of a string alone, with defaults for all that it does
 // not set. The error is an *Error; the Config is then the default.
-func Parse(settings string, g spec.Geometry) (spec.Config, error) {
-	return Apply(spec.DefaultConfig(g), settings, g)
+func (grammar Grammar) Parse(settings string, g spec.Geometry) (spec.Config, error) {
+	return grammar.Apply(spec.DefaultConfig(g), settings, g)
 }
 
 // Apply returns the settings that are in force after the string has been applied to
 // c. Sizes in keys that end in _mb count in g.MiB; g must be valid. The error is an
 // *Error; the Config is then c, unchanged.
-func Apply(c spec.Config, settings string, g spec.Geometry) (spec.Config, error) {
+func (grammar Grammar) Apply(c spec.Config, settings string, g spec.Geometry) (spec.Config, error) {
 	if len(settings) > MaxLength {
 		return c, &Error{Text: settings, Reason: fmt.Sprintf("the string has %d bytes, and at most %d are read", len(settings), MaxLength)}
 	}
-	list, err := parseSettings(settings)
+	list, err := grammar.parseSettings(settings)
 	if err != nil {
 		return c, err
 	}
+	r := release{grammar, g}
 	start, next := spec.DefaultConfig(g), c
 	next.Last = settings
 	next.MaxSplitSize = start.MaxSplitSize
@@ -62,17 +73,19 @@ func Apply(c spec.Config, settings string, g spec.Geometry) (spec.Config, error)
 
 	for _, s := range list {
 		if s.key.text == keyLargeSegmentSize {
-			if err := setLargeSegmentSize(&next, s, g); err != nil {
+			if err := setLargeSegmentSize(&next, s, r); err != nil {
 				return c, err
 			}
 		}
 	}
-	next.MaxNonSplitRounding = next.LargeSegmentSize
+	if !grammar.NonSplitRoundingKept {
+		next.MaxNonSplitRounding = next.LargeSegmentSize
+	}
 	for _, s := range list {
 		if s.key.text == keyLargeSegmentSize {
 			continue
 		}
-		if err := setters[s.key.text](&next, s, g); err != nil {
+		if err := grammar.setter(s.key.text)(&next, s, r); err != nil {
 			return c, err
 		}
 	}
@@ -83,6 +96,7 @@ func Apply(c spec.Config, settings string, g spec.Geometry) (spec.Config, error)
 const (
 	keyDivisions        = "roundup_power2_divisions"
 	keyLargeSegmentSize = "large_segment_size_mb"
+	keyReserveByClass   = "expandable_segments_reserve_by_class"
 )
 
 // A key describes a setting: its name, another name of upstream's for the same, how a
@@ -95,12 +109,19 @@ type key struct {
 }
 
 // A setter reads the value of a setting into the Config.
-type setter func(c *spec.Config, s setting, g spec.Geometry) error
+type setter func(c *spec.Config, s setting, r release) error
+
+// A release is what values are read by: the grammar of a release, and the sizes that a
+// setting is in terms of.
+type release struct {
+	Grammar
+	spec.Geometry
+}
 
 // A formatter writes the value of a setting, "" if it is that of the default d.
-type formatter func(c, d *spec.Config, g spec.Geometry) string
+type formatter func(c, d *spec.Config, r release) string
 
-// keys has every key of PyTorch 2.11, in the order in which Format writes them.
+// keys has every key of every release, in the order in which Format writes them.
 var keys = []key{
 	{keyLargeSegmentSize, "", setLargeSegmentSize,
 		size(func(c *spec.Config) *uint64 { return &c.LargeSegmentSize })},
@@ -115,36 +136,58 @@ var keys = []key{
 	boolean("graph_capture_record_stream_reuse", "", func(c *spec.Config) *bool { return &c.GraphCaptureRecordStreamReuse }),
 	{"per_process_memory_fraction", "", setPerProcessMemoryFraction,
 		number(func(c *spec.Config) *float64 { return &c.PerProcessMemoryFraction })},
-	{"backend", "", setBackend, func(_, _ *spec.Config, _ spec.Geometry) string { return "" }},
+	boolean("throw_on_cudamalloc_oom", "", func(c *spec.Config) *bool { return &c.ThrowOnOOM }),
+	{"expandable_segments_reserve", "", setReserve, formatReserve},
+	{keyReserveByClass, "", setReserveByClass, formatReserveByClass},
+	{"backend", "", setBackend, func(_, _ *spec.Config, _ release) string { return "" }},
 
 	boolean("pinned_use_cuda_host_register", "pinned_use_hip_host_register", func(c *spec.Config) *bool { return &c.Pinned.UseCUDAHostRegister }),
 	{"pinned_num_register_threads", "", setPinnedRegisterThreads, formatPinnedRegisterThreads},
 	boolean("pinned_use_background_threads", "", func(c *spec.Config) *bool { return &c.Pinned.UseBackgroundThreads }),
 	{"pinned_reserve_segment_size_mb", "", setPinnedReserveSegmentSize,
 		size(func(c *spec.Config) *uint64 { return &c.Pinned.ReserveSegmentSize })},
+	boolean("pinned_free_catch_all", "", func(c *spec.Config) *bool { return &c.Pinned.FreeCatchAll }),
+	mebibytes("pinned_max_round_threshold_mb", func(c *spec.Config) *uint64 { return &c.Pinned.MaxRoundThreshold }),
+	mebibytes("pinned_max_cached_size_mb", func(c *spec.Config) *uint64 { return &c.Pinned.MaxCachedSize }),
 }
 
-// setters finds the setter of a key by either of its names.
-var setters = func() map[string]setter {
-	m := map[string]setter{}
+// setter is the setter of a key by either of its names, nil if the release has no such key.
+func (g Grammar) setter(name string) setter {
 	for _, k := range keys {
-		m[k.name] = k.set
-		if k.alias != "" {
-			m[k.alias] = k.set
+		if (k.name == name || k.alias == name) && name != "" && g.has(k) {
+			return k.set
 		}
 	}
-	return m
-}()
+	return nil
+}
+
+// has reports whether the release has the key.
+func (g Grammar) has(k key) bool {
+	bit, optional := optionalKeys[k.name]
+	return !optional || (keysOf211^g.Keys)&bit != 0
+}
+
+// mebibytes describes a key whose value is a size in units of MiB.
+func mebibytes(name string, field func(*spec.Config) *uint64) key {
+	return key{
+		name, "",
+		func(c *spec.Config, s setting, r release) (err error) {
+			*field(c), err = s.mebibytes(r.Geometry)
+			return err
+		},
+		size(field),
+	}
+}
 
 // boolean describes a key that is True or False, and False by default.
 func boolean(name, alias string, field func(*spec.Config) *bool) key {
 	return key{
 		name, alias,
-		func(c *spec.Config, s setting, _ spec.Geometry) (err error) {
+		func(c *spec.Config, s setting, _ release) (err error) {
 			*field(c), err = s.boolean()
 			return err
 		},
-		func(c, _ *spec.Config, _ spec.Geometry) string {
+		func(c, _ *spec.Config, _ release) string {
 			if *field(c) {
 				return "True"
 			}
@@ -154,25 +197,28 @@ func boolean(name, alias string, field func(*spec.Config) *bool) key {
 }
 
 // setMaxSplitSize wants a large segment to stay splittable.
-func setMaxSplitSize(c *spec.Config, s setting, g spec.Geometry) (err error) {
-	c.MaxSplitSize, err = s.atLeastLargeSegment(c, g)
+func setMaxSplitSize(c *spec.Config, s setting, r release) (err error) {
+	c.MaxSplitSize, err = s.atLeastLargeSegment(c, r)
 	return err
 }
 
-func setMaxNonSplitRounding(c *spec.Config, s setting, g spec.Geometry) (err error) {
-	c.MaxNonSplitRounding, err = s.atLeastLargeSegment(c, g)
+func setMaxNonSplitRounding(c *spec.Config, s setting, r release) (err error) {
+	c.MaxNonSplitRounding, err = s.atLeastLargeSegment(c, r)
 	return err
 }
 
 // atLeastLargeSegment reads a size in bytes that may not be below the large
 // segment size.
-func (s setting) atLeastLargeSegment(c *spec.Config, g spec.Geometry) (uint64, error) {
-	bytes, err := s.mebibytes(g)
+func (s setting) atLeastLargeSegment(c *spec.Config, r release) (uint64, error) {
+	bytes, err := s.mebibytes(r.Geometry)
 	if err != nil {
 		return 0, err
 	}
-	if bytes < c.LargeSegmentSize {
-		least := wholeMebibytes(c.LargeSegmentSize, g)
+	least := wholeMebibytes(c.LargeSegmentSize, r.Geometry)
+	switch {
+	case r.SplitSizeAboveSegment && bytes <= c.LargeSegmentSize:
+		return 0, s.refuse(s.value, fmt.Sprintf("must be above %d, the large segment size", least))
+	case bytes < c.LargeSegmentSize:
 		return 0, s.refuse(s.value, fmt.Sprintf("must be at least %d, the large segment size", least))
 	}
 	return bytes, nil
@@ -181,23 +227,23 @@ func (s setting) atLeastLargeSegment(c *spec.Config, g spec.Geometry) (uint64, e
 // setLargeSegmentSize wants a segment that every request below MinLargeAlloc fits
 // in. Beyond upstream, which takes any larger number, the segment must be one that
 // an allocator can obtain and cut into blocks.
-func setLargeSegmentSize(c *spec.Config, s setting, g spec.Geometry) error {
-	bytes, err := s.mebibytes(g)
+func setLargeSegmentSize(c *spec.Config, s setting, r release) error {
+	bytes, err := s.mebibytes(r.Geometry)
 	switch {
 	case err != nil:
 		return err
-	case bytes <= g.MinLargeAlloc:
-		return s.refuse(s.value, fmt.Sprintf("must be above %d", g.MinLargeAlloc/g.MiB))
-	case bytes >= g.MaxRequest:
-		return s.refuse(s.value, fmt.Sprintf("must be below %d", wholeMebibytes(g.MaxRequest, g)))
-	case bytes%g.MinBlock != 0:
-		return s.refuse(s.value, fmt.Sprintf("must be a multiple of %d bytes, the smallest block", g.MinBlock))
+	case bytes <= r.MinLargeAlloc:
+		return s.refuse(s.value, fmt.Sprintf("must be above %d", r.MinLargeAlloc/r.MiB))
+	case bytes >= r.MaxRequest:
+		return s.refuse(s.value, fmt.Sprintf("must be below %d", wholeMebibytes(r.MaxRequest, r.Geometry)))
+	case bytes%r.MinBlock != 0:
+		return s.refuse(s.value, fmt.Sprintf("must be a multiple of %d bytes, the smallest block", r.MinBlock))
 	}
 	c.LargeSegmentSize = bytes
 	return nil
 }
 
-func setGarbageCollectionThreshold(c *spec.Config, s setting, _ spec.Geometry) error {
+func setGarbageCollectionThreshold(c *spec.Config, s setting, _ release) error {
 	f, err := s.number()
 	if err != nil {
 		return err
@@ -209,7 +255,7 @@ func setGarbageCollectionThreshold(c *spec.Config, s setting, _ spec.Geometry) e
 	return nil
 }
 
-func setPerProcessMemoryFraction(c *spec.Config, s setting, _ spec.Geometry) error {
+func setPerProcessMemoryFraction(c *spec.Config, s setting, _ release) error {
 	f, err := s.number()
 	if err != nil {
 		return err
@@ -222,7 +268,7 @@ func setPerProcessMemoryFraction(c *spec.Config, s setting, _ spec.Geometry) err
 }
 
 // setBackend knows one backend: this one.
-func setBackend(_ *spec.Config, s setting, _ spec.Geometry) error {
+func setBackend(_ *spec.Config, s setting, _ release) error {
 	if s.value.text != "native" {
 		return s.refuse(s.value, "must be native, the only allocator here")
 	}
@@ -232,7 +278,7 @@ func setBackend(_ *spec.Config, s setting, _ spec.Geometry) error {
 // maxPinnedRegisterThreads is upstream's bound.
 const maxPinnedRegisterThreads = 128
 
-func setPinnedRegisterThreads(c *spec.Config, s setting, _ spec.Geometry) error {
+func setPinnedRegisterThreads(c *spec.Config, s setting, _ release) error {
 	n, err := s.unsigned(s.value)
 	if err != nil {
 		return err
@@ -244,8 +290,8 @@ func setPinnedRegisterThreads(c *spec.Config, s setting, _ spec.Geometry) error 
 	return nil
 }
 
-func setPinnedReserveSegmentSize(c *spec.Config, s setting, g spec.Geometry) error {
-	bytes, err := s.mebibytes(g)
+func setPinnedReserveSegmentSize(c *spec.Config, s setting, r release) error {
+	bytes, err := s.mebibytes(r.Geometry)
 	if err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ var refusedSettings = []struct {
 	{"backend:native,,", settings.Error{"", ",", 15, "expected a key"}},
 	{"backend:native,[", settings.Error{"", "[", 15, "expected a key"}},
 	{"unknown:1", settings.Error{"unknown", "unknown", 0, "unknown key"}},
-	{"backend:native, throw_on_cudamalloc_oom:True", settings.Error{"throw_on_cudamalloc_oom", "throw_on_cudamalloc_oom", 16, "unknown key"}},
+	{"backend:native, throw_on_cudamalloc_oom:True", settings.Error{"throw_on_cudamalloc_oom", "throw_on_cudamalloc_oom", 16, "unknown key; other releases have it"}},
 	{"Backend:native", settings.Error{"Backend", "Backend", 0, "unknown key; did you mean backend?"}},
 	{"max_split_size_mb 100", settings.Error{"max_split_size_mb100", "max_split_size_mb100", 0, "unknown key; did you mean max_split_size_mb?"}},
 	{"max_split_size_mb", settings.Error{"max_split_size_mb", "", 17, "expected ':' after the key"}},
@@ -248,9 +248,8 @@ var settingsSequence = []struct {
 			c.ReleaseLockOnMalloc = true
 			c.GraphCaptureRecordStreamReuse = true
 			c.PerProcessMemoryFraction = 0.25
-			c.Pinned = spec.PinnedConfig{
-				UseCUDAHostRegister: true, NumRegisterThreads: 8, UseBackgroundThreads: true, ReserveSegmentSize: 5 * mib,
-			}
+			c.Pinned.UseCUDAHostRegister, c.Pinned.UseBackgroundThreads = true, true
+			c.Pinned.NumRegisterThreads, c.Pinned.ReserveSegmentSize = 8, 5*mib
 		},
 	},
 	{settings: "max_split_size_mb:50,unknown:1", refused: true, change: func(c *spec.Config) {}},

@@ -1,17 +1,21 @@
 package settings
 
 import (
+	"slices"
 	"strings"
 )
 
 // What an error says of a key that is not known: which one may have been meant.
 
 // unknownKey is the reason of the error.
-func unknownKey(text string) string {
-	if name, _, found := strings.Cut(text, "="); found && setters[name] != nil {
+func (g Grammar) unknownKey(text string) string {
+	if name, _, found := strings.Cut(text, "="); found && g.setter(name) != nil {
 		return "unknown key; write ':' instead of '='"
 	}
-	if name := similarKey(text); name != "" {
+	if slices.ContainsFunc(keys, func(k key) bool { return k.name == text || k.alias == text }) {
+		return "unknown key; other releases have it"
+	}
+	if name := g.similarKey(text); name != "" {
 		return "unknown key; did you mean " + name + "?"
 	}
 	return "unknown key"
@@ -20,10 +24,13 @@ func unknownKey(text string) string {
 // similarKey is the key that is most like the text, "" if none is like it: what the two have
 // in common at the beginning and at the end is two thirds of the longer one or more. So one
 // mistake in a row is found, and a word that is missing.
-func similarKey(text string) string {
+func (g Grammar) similarKey(text string) string {
 	text, _, _ = strings.Cut(strings.ToLower(text), "=")
 	best, most := "", 0.0
 	for _, k := range keys {
+		if !g.has(k) {
+			continue
+		}
 		for _, name := range []string{k.name, k.alias} {
 			if like := likeness(text, name); like > most {
 				best, most = name, like

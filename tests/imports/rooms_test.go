@@ -42,8 +42,11 @@ var mayImport = map[string][]string{
 	"tla":                 {"model"},
 	"conformance":         {"spec", "spec/settings", "spec/trace", "spec/invariant", "spec/happensbefore", "fakegpu", "tools/replay"},
 	"snapshot":            {"spec", "internal/quote", "spec/settings"},
-	"snapshot/whatif":     {"spec", "internal/quote", "spec/settings", "spec/trace", "alloc", "fakegpu", "model", "snapshot", "tools/replay"},
-	"snapshot/report":     {"spec", "internal/quote", "model", "snapshot", "snapshot/whatif"},
+	"snapshot/history":    {"spec", "internal/quote", "spec/settings", "spec/trace", "snapshot", "tools/replay"},
+	"snapshot/play":       {"spec", "spec/trace", "alloc", "fakegpu", "snapshot", "snapshot/history", "tools/replay"},
+	"snapshot/compare":    {"spec", "snapshot", "snapshot/history", "snapshot/play", "tools/replay"},
+	"snapshot/tell":       {"spec", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare"},
+	"snapshot/report":     {"spec", "internal/quote", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell"},
 	"snapshot/record":     {},
 	"python":              {},
 	"tools/replay":        {"spec", "internal/quote", "spec/trace", "fakegpu", "graphtree"},
@@ -56,7 +59,7 @@ var mayImport = map[string][]string{
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc"},
 	"tests":               {"spec", "spec/settings", "spec/trace", "spec/happensbefore", "spec/invariant", "internal/checkout", "internal/sizes", "alloc", "fakegpu", "model", "tla"},
-	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/whatif", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/examine", "fakegpu", "tools/run"},
+	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/examine", "fakegpu", "tools/run"},
 }
 
 // TestImports: arrows point from the command to the tools, from the tools to alloc,

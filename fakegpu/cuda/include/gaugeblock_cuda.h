@@ -282,7 +282,7 @@ void gaugeblock_acquire(const void *what);
 // gaugeblock_set_free: other programs leave so many bytes of the device free.
 int gaugeblock_set_free(int device, size_t bytes);
 
-// gaugeblock_fault makes the nth call (from 1, from now on) of a kind fail. docs/fake-cuda.md
+// gaugeblock_fault makes the nth call (from 1, from now on) of a kind fail. fakegpu/cuda/README.md
 // lists kinds and errors.
 int gaugeblock_fault(const char *call, int nth, const char *error);
 
