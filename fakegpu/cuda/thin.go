@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A family is one of the libraries above CUDA. Its file thin/NAME.c, if there is one, has what is
+// A family is one of the libraries above CUDA. Its files thin/NAME.c and thin/NAME_*.c, if there are any, have what is
 // written by hand, and its list thin/names/NAME.txt, if there is one, what is made by rule: the
 // names that some release of PyTorch from 2.9 on calls.
 type family struct {
@@ -116,11 +116,22 @@ func (f *family) build(compiler, from, dir string, s soname, more, options []str
 func (f *family) source(from string, more []string) (string, error) {
 	var b strings.Builder
 	b.WriteString("#include \"thin.h\"\n")
-	hand, err := os.ReadFile(filepath.Join(from, "thin", f.name+".c"))
-	if err != nil && !os.IsNotExist(err) {
+	var hand string
+	files, err := filepath.Glob(filepath.Join(from, "thin", f.name+"*.c"))
+	if err != nil {
 		return "", err
 	}
-	b.Write(hand)
+	for _, file := range files {
+		if base := strings.TrimSuffix(filepath.Base(file), ".c"); base != f.name && !strings.HasPrefix(base, f.name+"_") {
+			continue // another family's
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		hand += string(text)
+	}
+	b.WriteString(hand)
 	list, err := os.ReadFile(filepath.Join(from, "thin", "names", f.name+".txt"))
 	if err != nil && !os.IsNotExist(err) {
 		return "", err
@@ -139,7 +150,7 @@ func (f *family) source(from string, more []string) (string, error) {
 		there[words[0]] = true
 	}
 	for _, name := range more {
-		if !there[name] && !mentions(string(hand), name) {
+		if !there[name] && !mentions(hand, name) {
 			there[name] = true
 			b.WriteString(lacking(name))
 		}

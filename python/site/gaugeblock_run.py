@@ -54,6 +54,27 @@ def users_libraries():
     return found
 
 
+def tell_cudnn():
+    """Which cuDNN there is in the user's wheels, or else which one torch was built with."""
+    if os.environ.get("GAUGEBLOCK_RUN_CUDNN") != "none":
+        for path in sys.path:
+            library = os.path.join(path, "nvidia", "cudnn", "lib", "libcudnn.so.9")
+            if os.path.exists(library):
+                os.environ["GAUGEBLOCK_CUDNN"] = library
+                return
+    from importlib import metadata
+
+    try:
+        needs = metadata.requires("torch") or []
+    except metadata.PackageNotFoundError:
+        return
+    for need in needs:
+        name, found, version = need.partition("==")
+        if found and name.startswith("nvidia-cudnn"):
+            major, minor, patch = version.split(";")[0].split(".")[:3]
+            os.environ["GAUGEBLOCK_CUDNN_VERSION"] = str(int(major) * 10000 + int(minor) * 100 + int(patch))
+
+
 class AfterTorch(importlib.abc.MetaPathFinder):
     """Finds torch as the others do, and has prepare called when it has been imported."""
 
@@ -61,6 +82,7 @@ class AfterTorch(importlib.abc.MetaPathFinder):
         if name != "torch":
             return None
         sys.meta_path.remove(self)
+        tell_cudnn()
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is None or spec.loader is None:
             return spec

@@ -225,6 +225,18 @@ GAUGEBLOCK_API Result cuCtxGetFlags(unsigned *flags) {
 	return 0;
 }
 
+// Limits (of stacks, heaps and the like) are taken and mean nothing.
+GAUGEBLOCK_API Result cuCtxSetLimit(int limit, size_t value) {
+	(void)limit, (void)value;
+	return 0;
+}
+
+GAUGEBLOCK_API Result cuCtxGetLimit(size_t *value, int limit) {
+	(void)limit;
+	*value = 1024;
+	return 0;
+}
+
 static uint64_t peers[MAX_DEVICES]; // enabled through this library
 
 GAUGEBLOCK_API Result cuCtxEnablePeerAccess(void *peer, unsigned flags) {

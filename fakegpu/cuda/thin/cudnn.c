@@ -1,15 +1,10 @@
 #include "thin.h"
 
+#include <pthread.h>
+
 HANDLES(cudnnCreate, cudnnDestroy, cudnnSetStream)
 
-enum { CUDNN_VERSION = 91900 };
-GAUGEBLOCK_API size_t cudnnGetVersion(void) { return CUDNN_VERSION; }
 GAUGEBLOCK_API size_t cudnnGetCudartVersion(void) { return GAUGEBLOCK_CUDART * 1000; }
-
-API cudnnGetProperty(int which, int *value) {
-	*value = which == 0 ? CUDNN_VERSION / 10000 : which == 1 ? CUDNN_VERSION / 100 % 100 : CUDNN_VERSION % 100;
-	return 0;
-}
 
 GAUGEBLOCK_API const char *cudnnGetErrorString(int status) { return status == 0 ? "CUDNN_STATUS_SUCCESS" : "an error of the fake GPU's cuDNN"; }
 
