@@ -133,7 +133,7 @@ proof:
 
 # What is carried to a GPU machine, in BUILD: the test binary, which needs glibc 2.34 and
 # libcuda.so.1 there and nothing else; and the reference as a library that PyTorch plugs
-# in, with its benchmark. docs/gpu.md says how to run them.
+# in, with its benchmark. cudaimpl/README.md says how to run them.
 BUILD ?= build
 .PHONY: gpu-suite pluggable gpu-run torch-check
 gpu-suite:
@@ -147,12 +147,12 @@ pluggable:
 	$(CXX) -O2 -Wall -Wextra -shared -fPIC -o $(BUILD)/libgaugeblock_torch.so cudaimpl/pluggable/libgaugeblock/shim/torch.cc -L$(BUILD) -lgaugeblock -Wl,--disable-new-dtags,-rpath,'$$ORIGIN'
 	$(CXX) -O2 -Wall -Wextra -o $(BUILD)/entrybench tests/gpu/entrybench/entrybench.cc -ldl
 
-# The fake GPU as CUDA's libraries, in BUILD/fake-cuda: docs/fake-cuda.md.
+# The fake GPU as CUDA's libraries, in BUILD/fake-cuda: fakegpu/cuda/README.md.
 .PHONY: fake-cuda
 fake-cuda:
 	$(GO) run ./fakegpu/cuda/build $(BUILD)/fake-cuda
 
-# Other projects' allocators, built against these libraries in BUILD/foreign: docs/zoo.md. SRC
+# Other projects' allocators, built against these libraries in BUILD/foreign: tools/zoo/README.md. SRC
 # is the folder of their sources, or of sources.tar.xz; ONLY is an expression for some recipes.
 SRC ?= ../shared/foreign
 ONLY ?=
@@ -172,7 +172,7 @@ OPERATIONS ?= 500000
 zoo-fixes:
 	$(GO) run ./tools/zoo/run -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)" -fixes $(OPERATIONS)
 
-# Their real bugs, before and after the fix: the table of docs/zoo.md.
+# Their real bugs, before and after the fix: the table of tools/zoo/README.md.
 zoo:
 	$(GO) run ./tools/zoo/run -src "$(SRC)" -to $(BUILD)/foreign -only "$(ONLY)"
 

@@ -120,7 +120,8 @@ func (a *Allocator) device(op string, dev spec.Device) (*device, error) {
 }
 
 func (a *Allocator) noDevice(op string, dev spec.Device) error {
-	return &spec.InvalidArgumentError{Op: op, Reason: fmt.Sprintf("there is no device %d, only %d of them", dev, len(a.devices))}
+	reason := fmt.Sprintf("there is no device %d, the number of devices is %d", dev, len(a.devices))
+	return &spec.InvalidArgumentError{Op: op, Reason: reason}
 }
 
 // deviceOf is the device whose allocator is to free, or look up, the pointer. It is nil if

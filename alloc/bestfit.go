@@ -17,6 +17,15 @@ func (d *device) getFreeBlockLocked(blockPool *blockPool, stream spec.Stream, si
 	if d.gcEnabledLocked() {
 		blockPool.getFreeBlocksCallCount++
 	}
+	b := d.bestFitLocked(blockPool, stream, size, useExpandable)
+	if b != nil {
+		b.segment.lists.free.remove(b)
+	}
+	return b
+}
+
+// bestFitLocked is the best fit, unless it fails the oversize tests, or nil.
+func (d *device) bestFitLocked(blockPool *blockPool, stream spec.Stream, size uint64, useExpandable bool) *block {
 	lists := blockPool.blocks.of(stream)
 	if lists == nil {
 		return nil
@@ -28,7 +37,6 @@ func (d *device) getFreeBlockLocked(blockPool *blockPool, stream spec.Stream, si
 	if b == nil || d.failsOversizeTestsLocked(b, size) {
 		return nil
 	}
-	lists.free.remove(b)
 	return b
 }
 

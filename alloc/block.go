@@ -19,10 +19,9 @@ import (
 // outstanding, events.go) or deferred (it has no events yet, capture.go).
 //
 // Between two operations a free block is in a list of its block pool (streamlists.go): free if it
-// is mapped, else unmapped. No other block is in either. During an operation a free block can
-// be in no list: one that a malloc or a restore has taken out, or one whose free is about to be
-// completed. The block pool and the allocation stream are
-// those of the segment.
+// is mapped, else unmapped. No other block is in either. During an operation a free block can be in
+// no list: one that a malloc or a restore has taken out, or one whose free is about to be
+// completed. The block pool and the allocation stream are those of the segment.
 //
 // A block is 64 bytes, one cache line: every malloc and free reads and writes several blocks.
 type block struct {
@@ -100,6 +99,12 @@ func (b *block) isExpandable() bool { return b.segment.expandable != nil }
 // end is the first address behind the block.
 func (b *block) end() spec.Ptr { return b.ptr + spec.Ptr(b.size) }
 
+// requested is the range that was requested.
+func (b *block) requested() spec.Range { return spec.Range{Ptr: b.ptr, Bytes: b.requestedSize} }
+
+// whole is the range of the block.
+func (b *block) whole() spec.Range { return spec.Range{Ptr: b.ptr, Bytes: b.size} }
+
 // state is the block's state in a snapshot.
 func (b *block) state() spec.BlockState {
 	switch {
@@ -131,8 +136,8 @@ func (b *block) insertAfter(prev *block) {
 	prev.next = b
 }
 
-// splitOff makes b a new block with the low bytes of a free one, which is in no list.
-// The remainder keeps its struct, and with it the requested size of the block's previous allocation.
+// splitOff makes b a new block with the low bytes of a free one, which is in no list. The remainder
+// keeps its struct, and with it the requested size of the block's previous allocation.
 func (b *block) splitOff(remaining *block, size uint64) {
 	b.segment, b.ptr, b.size, b.mapped = remaining.segment, remaining.ptr, size, true
 	b.insertBefore(remaining)
@@ -149,9 +154,9 @@ func (d *device) newBlockLocked(s *segment, ptr spec.Ptr, size uint64) *block {
 	return b
 }
 
-// spareBlockLocked is the struct of a new block. All of its fields but rare are to be set. It is one that
-// recycleBlockLocked has kept, if there is one: splits and new segments need structs, merges and
-// released segments leave them.
+// spareBlockLocked is the struct of a new block. All of its fields but rare are to be set. It is
+// one that recycleBlockLocked has kept, if there is one: splits and new segments need structs,
+// merges and released segments leave them.
 func (d *device) spareBlockLocked() *block {
 	if d.spareBlocks == nil {
 		d.makeSpareBlocksLocked()

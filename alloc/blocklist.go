@@ -8,6 +8,9 @@ import (
 	"gaugeblock/spec"
 )
 
+// Contract: a blockList is a set of blocks in the order of their keys. TestSizeClassesEqualTree and
+// TestStreamLists compare it with a tree and a map; the rest of this file need not be read.
+
 // A blockList is blocks in the order of their keys. It is divided into chunks, so that an
 // insertion moves at most one chunk of entries. The keys that a search compares are adjacent
 // in memory, while the nodes of a tree are not.
@@ -52,13 +55,13 @@ func (k blockKey) below(o blockKey) uint64 {
 	return borrow
 }
 
-// chunkLimit is the length of a full chunk. The longer chunks are, the fewer lists need several; the shorter,
-// the fewer entries an insertion moves.
+// chunkLimit is the length of a full chunk. The longer chunks are, the fewer lists need several;
+// the shorter, the fewer entries an insertion moves.
 const chunkLimit = 128
 
-// fewEntries is up to how many entries one loop is faster than a search and a copy: the
-// processor predicts wrong only where the loop ends. Most blocks are inserted and removed near the end of a list: the
-// lowest addresses are allocated first, and so most frees are there.
+// fewEntries is up to how many entries one loop is faster than a search and a copy: the processor
+// predicts wrong only where the loop ends. Most blocks are inserted and removed near the end of a
+// list: the lowest addresses are allocated first, and so most frees are there.
 const fewEntries = 32
 
 // insert adds a block.
@@ -80,8 +83,8 @@ func (l *blockList) insertIntoChunk(e entry) {
 	c.insert(e)
 }
 
-// removeFirst takes a block out if it is the first and there are few. (Its entry stays behind the end: structs of blocks are
-// used again, not collected.)
+// removeFirst takes a block out if it is the first and there are few. (Its entry stays behind the
+// end: structs of blocks are used again, not collected.)
 func (l *blockList) removeFirst(b *block) bool {
 	front := l.front
 	last := len(front) - 1
@@ -92,7 +95,8 @@ func (l *blockList) removeFirst(b *block) bool {
 	return true
 }
 
-// remove takes a block out. For the first of the front no search is needed, unless the front has no other.
+// remove takes a block out. For the first of the front no search is needed, unless the front has no
+// other.
 func (l *blockList) remove(e entry) {
 	if l.more == nil || len(l.front) > 1 && l.front.first().block == e.block {
 		l.front.remove(e)
@@ -223,8 +227,8 @@ func (m *moreChunks) delete(n int) {
 // first is the entry of the first block, which is at the end.
 func (c chunk) first() *entry { return &c[len(c)-1] }
 
-// insert adds a block to a chunk that is not full. The entries of the blocks before it move up: a few one by one, more
-// than that at once.
+// insert adds a block to a chunk that is not full. The entries of the blocks before it move up: a
+// few one by one, more than that at once.
 func (c *chunk) insert(e entry) {
 	entries := append(*c, e)
 	*c = entries
@@ -244,8 +248,8 @@ func (c *chunk) insert(e entry) {
 	entries[i] = e
 }
 
-// remove takes a block out. The entries of the blocks before it move down. (A search for the key costs more, for most
-// blocks are near the end.)
+// remove takes a block out. The entries of the blocks before it move down. (A search for the key
+// costs more, for most blocks are near the end.)
 func (c *chunk) remove(e entry) {
 	entries := *c
 	last := len(entries) - 1

@@ -121,14 +121,14 @@ func TestOddMemory(t *testing.T) {
 		odd  spec.Ptr
 		want string
 	}{
-		{"the same address", base, "where the segment at"},
-		{"in the middle", base + size/2, "where the segment at"},
-		{"overlapping from below", base - size/2, "where the segment at"},
-		{"up to the last byte", base + size - 512, "where the segment at"},
-		{"from the first byte", base - size + 512, "where the segment at"},
-		{"not aligned", base + 8*size + 7, "no multiple of 512"},
-		{"half aligned", base + 8*size + 256, "no multiple of 512"},
-		{"the highest", math.MaxUint64 - 511, "whose end is no address"},
+		{"the same address", base, "the segment at"},
+		{"in the middle", base + size/2, "the segment at"},
+		{"overlapping from below", base - size/2, "the segment at"},
+		{"up to the last byte", base + size - 512, "the segment at"},
+		{"from the first byte", base - size + 512, "the segment at"},
+		{"not aligned", base + 8*size + 7, "not a multiple of 512"},
+		{"half aligned", base + 8*size + 256, "not a multiple of 512"},
+		{"the highest", math.MaxUint64 - 511, "the end is above the highest address"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")

@@ -8,11 +8,19 @@ import (
 	"gaugeblock/spec"
 )
 
-// Captures. While a graph is being captured, a program routes requests to a private pool
-// (BeginAllocateToPool). Programs do that without a capture as well. The allocator, as
-// upstream (captures_underway), handles every routing as a possible capture. While requests
-// are routed, mallocs and EmptyCache neither record nor query events nor wait for them, and
-// EmptyCache leaves the default pool alone (release.go). This file has what else differs:
+// Captures. While a stream is captured into a graph, work that is put on it does not run. So an
+// event that is recorded on it cannot be queried or waited for (CUDA calls both illegal), and the
+// memory that the graph uses must stay with the graph: the program routes its requests to a
+// private pool (BeginAllocateToPool).
+//
+// Routing and capture are two things. Programs also route requests without a capture
+// (torch.cuda.use_mem_pool, pytorch/pytorch#133600), and one stream is captured while threads on
+// others do eager work. The allocator, as upstream (captures_underway), handles every routing on
+// the device as a possible capture, for all threads. While requests are routed, mallocs and
+// EmptyCache neither record nor query events nor wait for them, and EmptyCache leaves the default
+// pool alone (release.go). What that costs eager work is in pytorch/pytorch#175015 and #159674.
+//
+// This file has what else differs while requests are routed:
 //
 //	pool routing      requests that a filter accepts are served by a private pool
 //	deferred blocks   a freed block that other streams used gets no events yet
@@ -31,8 +39,11 @@ func (d *device) requestsRoutedLocked() bool { return len(d.capturesUnderway) > 
 // getPoolLocked chooses the pool of a request: that of the routing begun last among those
 // whose filter accepts the request, else the default pool.
 func (d *device) getPoolLocked(params *allocParams) *pool {
+	request := spec.Request{
+		Device: d.id, Stream: params.stream, Bytes: params.requestedSize, Thread: d.operation.thread,
+	}
 	for _, r := range slices.Backward(d.capturesUnderway) {
-		if r.filter(spec.Request{Device: d.id, Stream: params.stream, Bytes: params.requestedSize, Thread: params.thread}) {
+		if r.filter(request) {
 			return r.pool
 		}
 	}
@@ -116,7 +127,7 @@ type deferredBlocks []deferredBlock
 
 type deferredBlock struct {
 	block   *block
-	markers []spec.GraphNode // free markers; if there are none, no malloc completes the free while requests are routed
+	markers []spec.GraphNode // free markers; none: no malloc completes the free during a routing
 }
 
 // deferBlockLocked defers the free of a block.
@@ -127,10 +138,11 @@ func (d *device) deferBlockLocked(b *block, markers []spec.GraphNode) {
 	d.deferredBlocks = slices.Insert(d.deferredBlocks, at, deferredBlock{b, markers})
 }
 
-// insertEventsDeferredUntilNoCaptureLocked makes the deferred blocks pending, by recording
-// events for their stream uses, or free, if all of these are dropped. It is called when no requests are routed, and by a
-// checkpoint. If an event cannot be recorded, that block and those after it stay deferred.
-func (d *device) insertEventsDeferredUntilNoCaptureLocked(context gatheredContext) error {
+// insertEventsDeferredUntilNoCaptureLocked makes the deferred blocks pending, by recording events
+// for their stream uses, or free, if all of these are dropped. It is called when no requests are
+// routed, and by a checkpoint. If an event cannot be recorded, that block and those after it stay
+// deferred.
+func (d *device) insertEventsDeferredUntilNoCaptureLocked() error {
 	for len(d.deferredBlocks) > 0 {
 		b := d.deferredBlocks[0].block
 		uses := slices.DeleteFunc(slices.Clone(b.rarely().streamUses), func(u streamUse) bool { return u.duringRouting })
@@ -143,7 +155,7 @@ func (d *device) insertEventsDeferredUntilNoCaptureLocked(context gatheredContex
 		if len(events) > 0 {
 			d.queueEventsLocked(b, events)
 		} else {
-			d.completeFreeLocked(b, context)
+			d.completeFreeLocked(b)
 		}
 	}
 	d.deferredBlocks = nil
@@ -210,7 +222,7 @@ func (d *device) freeSafeBlocksInCaptureLocked(params *allocParams) error {
 			continue
 		}
 		f.block.rare.streamUses = f.block.rare.streamUses[:0]
-		d.completeFreeLocked(f.block, params.context)
+		d.completeFreeLocked(f.block)
 	}
 	d.deferredBlocks = left
 	return nil
@@ -234,26 +246,30 @@ func (d *device) updateVisitedLocked(stream spec.Stream, info spec.CaptureInfo) 
 		visited = map[spec.GraphNode]bool{}
 		d.graphReuseContext[key] = visited
 	}
-	complete := false
-	defer func() {
-		if !complete { // the next search must not stop at nodes whose dependencies are unknown
-			delete(d.graphReuseContext, key)
-		}
-	}()
-	toVisit := slices.Clone(info.Terminals)
+	// Otherwise the next search would stop at nodes whose dependencies are unknown.
+	forget := func() { delete(d.graphReuseContext, key) }
+	err := unlessDone(forget, func() error { return visit(d.driver, info.Terminals, visited) })
+	if err != nil {
+		return nil, err
+	}
+	return visited, nil
+}
+
+// visit adds the nodes that are reachable backwards from some nodes to those visited.
+func visit(driver spec.Driver, from []spec.GraphNode, visited map[spec.GraphNode]bool) error {
+	toVisit := slices.Clone(from)
 	for len(toVisit) > 0 {
 		node := toVisit[len(toVisit)-1]
 		toVisit = toVisit[:len(toVisit)-1]
 		if visited[node] {
 			continue
 		}
-		dependencies, err := d.driver.NodeDependencies(node)
+		dependencies, err := driver.NodeDependencies(node)
 		if err != nil {
-			return nil, fmt.Errorf("asking what a graph node depends on: %w", err)
+			return fmt.Errorf("asking what a graph node depends on: %w", err)
 		}
 		visited[node] = true
 		toVisit = append(toVisit, dependencies...)
 	}
-	complete = true
-	return visited, nil
+	return nil
 }

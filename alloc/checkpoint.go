@@ -13,12 +13,12 @@ import (
 // restored before the capture of B.
 //
 // To restore, every allocated block is freed, so that each segment (of an expandable one, the
-// mapped part) is one free block. Then, segment by segment, the saved blocks are all allocated, and those
-// that were free are freed. Segments obtained and pages mapped since the checkpoint stay,
-// and are free.
+// mapped part) is one free block. Then, segment by segment, the saved blocks are all allocated, and
+// those that were free are freed. Segments obtained and pages mapped since the checkpoint stay, and
+// are free.
 //
-// While a pool is live, no page is taken out of its expandable segments. So the mapped memory of an expandable segment of the
-// pool begins at its base and has no gaps (TestLivePoolHasNoGaps).
+// While a pool is live, no page is taken out of its expandable segments. So the mapped memory of an
+// expandable segment of the pool begins at its base and has no gaps (TestLivePoolHasNoGaps).
 
 // privatePoolState is the state of a pool at a checkpoint (upstream: PrivatePoolState).
 type privatePoolState struct {
@@ -56,18 +56,21 @@ func (s *segment) mappedSize() uint64 {
 
 // getCheckpointStateLocked returns the present state of a pool. Before that the deferred
 // blocks of the device become free or pending, as upstream.
-func (d *device) getCheckpointStateLocked(id spec.PoolID, context gatheredContext) (spec.PoolState, error) {
+func (d *device) getCheckpointStateLocked(id spec.PoolID) (spec.PoolState, error) {
 	const op = "checkpoint"
 	p, err := d.livePoolLocked(op, id)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.insertEventsDeferredUntilNoCaptureLocked(context); err != nil {
+	if err := d.insertEventsDeferredUntilNoCaptureLocked(); err != nil {
 		return nil, err
 	}
 	state := &privatePoolState{device: d, id: id}
 	for _, s := range d.segmentsOfLocked(p) {
-		saved := segmentState{base: s.base, mapped: s.mappedSize(), expandable: s.expandable != nil, kind: s.blockPool.kind, stream: s.stream}
+		saved := segmentState{
+			base: s.base, mapped: s.mappedSize(), expandable: s.expandable != nil,
+			kind: s.blockPool.kind, stream: s.stream,
+		}
 		for b := s.head; b != nil; b = b.next {
 			if b.rarely().eventCount > 0 {
 				return nil, stillUsed(op, b)
@@ -83,7 +86,7 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID, context gatheredContex
 
 // setCheckpointPoolStateLocked restores a pool. checkRestoreLocked has made the tests, and pages
 // that the restore allocates have got access, so the restore itself cannot fail.
-func (d *device) setCheckpointPoolStateLocked(state *privatePoolState, context gatheredContext) (delta spec.RestoreDelta, err error) {
+func (d *device) setCheckpointPoolStateLocked(state *privatePoolState) (delta spec.RestoreDelta, err error) {
 	p, err := d.checkRestoreLocked(state)
 	if err != nil {
 		return delta, err
@@ -91,16 +94,16 @@ func (d *device) setCheckpointPoolStateLocked(state *privatePoolState, context g
 	if err := d.giveAccessToSavedLocked(state); err != nil {
 		return delta, err
 	}
-	d.freeBlocksAllocatedToPoolLocked(p, &delta, context)
+	d.freeBlocksAllocatedToPoolLocked(p, &delta)
 	for i := range state.segments {
 		saved := &state.segments[i]
-		d.setSegmentStateToCheckpointLocked(d.segments.at(saved.base), saved, &delta, context)
+		d.setSegmentStateToCheckpointLocked(d.segments.at(saved.base), saved, &delta)
 	}
 	return delta, nil
 }
 
-// giveAccessToSavedLocked gives access to the inaccessible pages (pages.go) of the blocks that will be
-// allocated. There are some only if the pool was erased and one of the same id made.
+// giveAccessToSavedLocked gives access to the inaccessible pages (pages.go) of the blocks that will
+// be allocated. There are some only if the pool was erased and one of the same id made.
 func (d *device) giveAccessToSavedLocked(state *privatePoolState) error {
 	for i := range state.segments {
 		saved := &state.segments[i]
@@ -123,12 +126,12 @@ func (d *device) giveAccessToSavedLocked(state *privatePoolState) error {
 
 // freeBlocksAllocatedToPoolLocked frees the allocated blocks of a pool. None has stream
 // uses, so each is free at once.
-func (d *device) freeBlocksAllocatedToPoolLocked(p *pool, delta *spec.RestoreDelta, context gatheredContext) {
+func (d *device) freeBlocksAllocatedToPoolLocked(p *pool, delta *spec.RestoreDelta) {
 	for _, s := range d.segmentsOfLocked(p) {
 		for b := s.head; b != nil; b = b.next { // b stays in the list when neighbours are merged into it
 			if b.allocated {
 				delta.Freed = append(delta.Freed, b.ptr)
-				d.freeAtOnceLocked(b, context)
+				d.freeAtOnceLocked(b)
 			}
 		}
 	}
@@ -137,13 +140,13 @@ func (d *device) freeBlocksAllocatedToPoolLocked(p *pool, delta *spec.RestoreDel
 // setSegmentStateToCheckpointLocked splits a segment, whose mapped memory is one free block,
 // into the saved blocks. It allocates each of them, with the block's size as the requested
 // size, and then frees those that were free.
-func (d *device) setSegmentStateToCheckpointLocked(s *segment, saved *segmentState, delta *spec.RestoreDelta, context gatheredContext) {
+func (d *device) setSegmentStateToCheckpointLocked(s *segment, saved *segmentState, delta *spec.RestoreDelta) {
 	var blocks []*block
 	b := s.head
 	for _, want := range saved.blocks {
 		b.removeFromList()
 		b = d.allocFoundBlockLocked(b, want.size, want.size, b.size > want.size)
-		d.recordAllocLocked(b, context, noThread)
+		d.recordAllocLocked(b)
 		blocks = append(blocks, b)
 		b = b.next
 	}
@@ -151,7 +154,7 @@ func (d *device) setSegmentStateToCheckpointLocked(s *segment, saved *segmentSta
 		if saved.blocks[i].allocated {
 			delta.Created = append(delta.Created, b.ptr)
 		} else {
-			d.freeAtOnceLocked(b, context)
+			d.freeAtOnceLocked(b)
 		}
 	}
 }
@@ -172,19 +175,28 @@ func (d *device) checkRestoreLocked(state *privatePoolState) (*pool, error) {
 	}
 	for i := range state.segments {
 		saved := &state.segments[i]
-		s := d.segments.at(saved.base)
-		switch {
-		case s == nil || s.blockPool.owner != p:
-			return nil, &spec.InvalidStateError{Op: op, Reason: "the segment at " + saved.base.String() + " is gone"}
-		case (s.expandable != nil) != saved.expandable || s.blockPool.kind != saved.kind || !saved.expandable && s.size != saved.mapped:
-			return nil, &spec.InvalidStateError{Op: op, Reason: "the segment at " + saved.base.String() + " is another one than at the checkpoint"}
-		case s.stream != saved.stream:
-			return nil, &spec.InvalidStateError{Op: op, Reason: "the segment at " + saved.base.String() + " is of another stream than at the checkpoint"}
-		case s.mappedSize() < saved.mapped: // the pool was erased, and one of the same id made
-			return nil, &spec.InvalidStateError{Op: op, Reason: "memory of the segment at " + saved.base.String() + " has been unmapped"}
+		if differs := saved.differsFrom(d.segments.at(saved.base), p); differs != "" {
+			reason := "the segment at " + saved.base.String() + " " + differs
+			return nil, &spec.InvalidStateError{Op: op, Reason: reason}
 		}
 	}
 	return p, nil
+}
+
+// differsFrom is why a segment of the pool, which may be nil, is not the saved one, or "".
+func (saved *segmentState) differsFrom(s *segment, p *pool) string {
+	switch {
+	case s == nil || s.blockPool.owner != p:
+		return "no longer exists"
+	case (s.expandable != nil) != saved.expandable, s.blockPool.kind != saved.kind,
+		!saved.expandable && s.size != saved.mapped:
+		return "is another one than at the checkpoint"
+	case s.stream != saved.stream:
+		return "is of another stream than at the checkpoint"
+	case s.mappedSize() < saved.mapped: // the pool was erased, and one of the same id made
+		return "has been unmapped in part"
+	}
+	return ""
 }
 
 func stillUsed(op string, b *block) error {
@@ -196,7 +208,8 @@ func (a *Allocator) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState,
 	var state spec.PoolState
 	context := a.maybeGatherContext(dev, spec.ContextAll)
 	err := a.onDevice("checkpoint", dev, func(d *device) (err error) {
-		state, err = d.getCheckpointStateLocked(id, context)
+		d.operation.context = context
+		state, err = d.getCheckpointStateLocked(id)
 		return err
 	})
 	return state, err
@@ -208,11 +221,12 @@ func (a *Allocator) Restore(dev spec.Device, state spec.PoolState) (spec.Restore
 	var delta spec.RestoreDelta
 	context := a.maybeGatherContext(dev, spec.ContextState)
 	err := a.onDevice(op, dev, func(d *device) (err error) {
+		d.operation.context = context
 		own, ok := state.(*privatePoolState)
 		if !ok || own.device != d {
 			return &spec.InvalidArgumentError{Op: op, Reason: "the state is not of a checkpoint of this device's allocator"}
 		}
-		delta, err = d.setCheckpointPoolStateLocked(own, context)
+		delta, err = d.setCheckpointPoolStateLocked(own)
 		return err
 	})
 	return delta, err

@@ -27,8 +27,8 @@ type device struct {
 
 	turns      sync.Mutex // held by the goroutine whose turn it is to take mu; see lock.go
 	mu         sync.Mutex
-	cfg        spec.Config // set by setConfigLocked
-	divides    bool        // roundup_power2_divisions is set for some size
+	operation  operation // under way; nothing is set in it while mu is not held
+	cfg        spec.Config
 	blockStats blockStats
 	stats      spec.DeviceStats // the other statistics
 
@@ -58,6 +58,13 @@ type device struct {
 	spareBlocks *block // structs of blocks that no longer exist, linked by next; see newBlockLocked
 }
 
+// An operation is what the steps of the operation under way need of the call. It is set by who
+// has taken the device's mutex, and cleared when the mutex is released.
+type operation struct {
+	context gatheredContext // nil: not gathered
+	thread  spec.Thread     // the calling thread; 0 for calls that do not say it
+}
+
 // newDevice makes the allocator of a device. It queries the size of the device's memory.
 func newDevice(a *Allocator, id spec.Device, cfg spec.Config) (*device, error) {
 	properties, err := a.driver.Properties(id)
@@ -66,11 +73,10 @@ func newDevice(a *Allocator, id spec.Device, cfg spec.Config) (*device, error) {
 	}
 	d := &device{
 		id: id, driver: a.driver, geometry: a.geometry, eventPools: a.eventPools, uncached: &a.uncached,
-		totalMemory: properties.TotalMemory,
+		totalMemory: properties.TotalMemory, cfg: cfg,
 		defaultPool: newPool(spec.DefaultPool),
-		traceBuffer: traceBuffer{deviceID: id, threads: a.threads},
+		traceBuffer: traceBuffer{threads: a.threads},
 	}
-	d.setConfigLocked(cfg)
 	d.allocatedBlocks.shared = a.driver.DeviceCount() > 1
 	d.traceBuffer.allocBuffer.resize(1)
 	d.stats.MaxSplitSize = int64(cfg.MaxSplitSize) // Unlimited becomes -1, as upstream prints it
@@ -96,7 +102,7 @@ func (d *device) hasAllocated(p spec.Ptr) bool {
 	}
 	d.mu.Lock()
 	defer d.unlock()
-	return d.allocatedBlocks.getLocked(p) != nil
+	return d.allocatedBlocks.findLocked(p) != nil
 }
 
 // withMutex calls do with the device's mutex held.
@@ -116,10 +122,13 @@ func (a *Allocator) onEachDevice(do func(*device) error) (failures error) {
 
 // onEachDeviceWithContext is onEachDevice for functions that record trace entries: the
 // context is gathered before the mutex is taken.
-func (a *Allocator) onEachDeviceWithContext(do func(d *device, context gatheredContext) error) (failures error) {
+func (a *Allocator) onEachDeviceWithContext(do func(*device) error) (failures error) {
 	for _, d := range a.devices {
 		context := d.maybeGatherContext(spec.ContextAll)
-		failures = errors.Join(failures, d.withMutex(func(d *device) error { return do(d, context) }))
+		failures = errors.Join(failures, d.withMutex(func(d *device) error {
+			d.operation.context = context
+			return do(d)
+		}))
 	}
 	return failures
 }
@@ -127,6 +136,7 @@ func (a *Allocator) onEachDeviceWithContext(do func(d *device, context gatheredC
 // unlock delivers the trace entries that wait, and releases the mutex. It is deferred: a
 // function of the program may panic, or end the goroutine.
 func (d *device) unlock() {
+	d.operation = operation{}
 	if d.traceBuffer.hasUndelivered() {
 		d.deliverAndUnlock()
 		return
@@ -145,10 +155,13 @@ func (d *device) deliverAndUnlock() {
 func (d *device) withoutMutexLocked(p *pool, f func()) {
 	d.deliverLocked()
 	p.pins++
+	present := d.operation
+	d.operation = operation{}
 	d.mu.Unlock()
 	defer func() {
 		d.mu.Lock()
 		p.pins--
+		d.operation = present
 	}()
 	f()
 }

@@ -422,7 +422,8 @@ func TestRefusedRestoreFreesNothing(t *testing.T) {
 	must(t, a.Free(q))
 }
 
-// TestFractionOfNoDevice: that there is no such device comes before what is wrong with the fraction.
+// TestFractionOfNoDevice: that there is no such device comes before what is wrong with the
+// fraction.
 func TestFractionOfNoDevice(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
 	wantError[*spec.InvalidArgumentError](t, a.SetMemoryFraction(9, 2), "device 9")

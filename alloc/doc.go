@@ -4,11 +4,12 @@
 //
 // # Structures
 //
-// A segment is memory obtained from the driver in one piece, or, if it is expandable, a
-// reserved range of addresses with pages mapped into it. It belongs to one block pool and
-// one stream. Its blocks are a doubly linked list in order of address and cover it. Each
-// block as a whole is allocated, free, or freed and still used by a stream
-// (active_pending_free: pending if events were recorded for it, deferred if that is left to a later operation); in an expandable segment it can also be unmapped.
+// A segment is memory obtained from the driver in one piece, or, if it is expandable, a reserved
+// range of addresses with pages mapped into it. It belongs to one block pool and one stream. Its
+// blocks are a doubly linked list in order of address and cover it. Each block as a whole is
+// allocated, free, or freed and still used by a stream (active_pending_free: pending if events were
+// recorded for it, deferred if that is left to a later operation); in an expandable segment it can
+// also be unmapped.
 //
 //	Allocator ── device ──┬── defaultPool ──┬── smallBlocks ── free, unmapped blocks by stream
 //	                      ├── graphPools …  └── largeBlocks ── free, unmapped blocks by stream
@@ -30,16 +31,27 @@
 //	processes   share.go, peer.go (access of other devices)
 //	views       stats.go, snapshot.go, tracebuffer.go (history)
 //	entry       allocator.go, device.go, settings.go, uncached.go
-//	structures  block.go, pointertable.go (allocated blocks),
-//	            streamlists.go, sizeclasses.go, blocklist.go (free blocks)
+//	structures  block.go
+//
+// These seven files make it fast, and need not be read: each has a contract of one sentence, and a
+// reference implementation in its test that does the same in a few lines.
+//
+//	pointertable.go  the allocated blocks by address: a map
+//	slotgroup.go     a cache line of it
+//	streamlists.go   the free blocks of a block pool by stream
+//	sizeclasses.go   those of a stream in order of size and address: an ordered tree
+//	blocklist.go     a part of them: a sorted list
+//	tally.go         the statistics of blocks: spec.StatArray
+//	lock.go          how the device's mutex is taken
 //
 // # Failures
 //
-// Each step of an operation is all or nothing: what can fail in it comes first. After an
-// error the steps before it remain. A malloc, EmptyCache, EmptyPool, Close and a checkpoint
-// may have made deferred blocks pending or free; all but the checkpoint may have completed
-// frees of pending blocks and returned a part of the cache; a malloc may have mapped pages,
-// EnablePeerAccess may have given access to a part. A free, a record_stream, and a restore that fail have changed nothing.
+// Each step of an operation is all or nothing: what can fail in it comes first. After an error the
+// steps before it remain. A malloc, EmptyCache, EmptyPool, Close and a checkpoint may have made
+// deferred blocks pending or free; all but the checkpoint may have completed frees of pending
+// blocks and returned a part of the cache; a malloc may have mapped pages, EnablePeerAccess may
+// have given access to a part. A free, a record_stream, and a restore that fail have changed
+// nothing.
 //
 // A function of the program, or a driver call, can also panic, or end the goroutine
 // (runtime.Goexit). Deferred functions then release the mutex and make the structures whole:

@@ -16,7 +16,7 @@ import (
 // The events of one stream complete in the order in which they were recorded. So each
 // stream has a queue of outstanding events, and only the oldest is queried. Upstream visits
 // the queues in the order of a hash table. Here it is the order of stream handles, then
-// devices, so that runs can be repeated.
+// devices, so that a run can be repeated.
 
 // recordStream records that a stream of device dev uses the block at ptr. A use on the
 // allocation stream is ignored. (Upstream compares handles only, so the default stream
@@ -25,7 +25,7 @@ import (
 func (d *device) recordStream(ptr spec.Ptr, dev spec.Device, stream spec.Stream) error {
 	d.mu.Lock()
 	defer d.unlock()
-	b := d.allocatedBlocks.getLocked(ptr)
+	b := d.allocatedBlocks.findLocked(ptr)
 	if b == nil {
 		return &spec.InvalidPointerError{Op: "record_stream", Ptr: ptr}
 	}
@@ -93,27 +93,27 @@ func (q *eventQueue) pop(at int) outstandingEvent {
 	return e
 }
 
-// recordEventsLocked records an event on each of the streams. If one cannot be recorded,
-// or the driver panics, all are put back into their event pools. What it returns is valid until it is called again.
+// recordEventsLocked records an event on each of the streams. If one cannot be recorded, or the
+// driver panics, all are put back into their event pools. What it returns is valid until it is
+// called again.
 func (d *device) recordEventsLocked(uses []streamUse) ([]spec.EventHandle, error) {
 	d.recordedEvents = d.recordedEvents[:0]
-	recorded := false
-	defer func() {
-		if !recorded {
-			for i, e := range d.recordedEvents {
-				d.eventPools[uses[i].stream.Device].put(e)
-			}
+	putBack := func() {
+		for i, e := range d.recordedEvents {
+			d.eventPools[uses[i].stream.Device].put(e)
 		}
-	}()
-	for _, u := range uses {
-		event, err := d.recordEventLocked(u.stream)
-		if err != nil {
-			return nil, err
-		}
-		d.recordedEvents = append(d.recordedEvents, event)
 	}
-	recorded = true
-	return d.recordedEvents, nil
+	err := unlessDone(putBack, func() error {
+		for _, u := range uses {
+			event, err := d.recordEventLocked(u.stream)
+			if err != nil {
+				return err
+			}
+			d.recordedEvents = append(d.recordedEvents, event)
+		}
+		return nil
+	})
+	return d.recordedEvents, err
 }
 
 func (d *device) recordEventLocked(s spec.DeviceStream) (spec.EventHandle, error) {
@@ -121,16 +121,12 @@ func (d *device) recordEventLocked(s spec.DeviceStream) (spec.EventHandle, error
 	if err != nil {
 		return 0, fmt.Errorf("creating an event for stream %v: %w", s.Stream, err)
 	}
-	recorded := false
-	defer func() {
-		if !recorded {
-			d.eventPools[s.Device].put(event)
-		}
-	}()
-	if err := d.driver.RecordEvent(event, s.Device, s.Stream); err != nil {
+	err = unlessDone(func() { d.eventPools[s.Device].put(event) }, func() error {
+		return d.driver.RecordEvent(event, s.Device, s.Stream)
+	})
+	if err != nil {
 		return 0, fmt.Errorf("recording an event in stream %v: %w", s.Stream, err)
 	}
-	recorded = true
 	return event, nil
 }
 
@@ -146,7 +142,8 @@ func (d *device) queueEventsLocked(b *block, events []spec.EventHandle) {
 	rare.streamUses = rare.streamUses[:0]
 }
 
-// push adds an event to the queue of its stream. A new queue uses the space of one that was dropped.
+// push adds an event to the queue of its stream. A new queue uses the space of one that was
+// dropped.
 func (q *eventQueues) push(s spec.DeviceStream, e outstandingEvent) {
 	at := 0
 	for at < len(*q) && lessStream((*q)[at].stream, s) {
@@ -180,22 +177,22 @@ func (q *eventQueues) dropEmpty() {
 // the pending blocks whose events have all completed. It does not wait. While a capture forbids
 // to free memory (Driver.FreeForbidden) no event may be queried, not even one of a stream
 // that is not captured.
-func (d *device) processEventsLocked(context gatheredContext) error {
+func (d *device) processEventsLocked() error {
 	if len(d.deferredBlocks) > 0 {
-		if err := d.insertEventsDeferredUntilNoCaptureLocked(context); err != nil {
+		if err := d.insertEventsDeferredUntilNoCaptureLocked(); err != nil {
 			return err
 		}
 	}
 	if len(d.cudaEvents) == 0 || d.driver.FreeForbidden() {
 		return nil
 	}
-	return d.processQueuesLocked(context)
+	return d.processQueuesLocked()
 }
 
-func (d *device) processQueuesLocked(context gatheredContext) error {
+func (d *device) processQueuesLocked() error {
 	defer d.cudaEvents.dropEmpty()
 	for i := range d.cudaEvents {
-		if err := d.processQueueLocked(&d.cudaEvents[i], context); err != nil {
+		if err := d.processQueueLocked(&d.cudaEvents[i]); err != nil {
 			return err
 		}
 	}
@@ -204,7 +201,7 @@ func (d *device) processQueuesLocked(context gatheredContext) error {
 
 // processQueueLocked takes the completed events off a queue, up to the first that has
 // not completed.
-func (d *device) processQueueLocked(q *eventQueue, context gatheredContext) error {
+func (d *device) processQueueLocked(q *eventQueue) error {
 	for len(q.outstanding()) > 0 {
 		complete, err := d.driver.QueryEvent(q.outstanding()[0].event)
 		if err != nil {
@@ -213,19 +210,19 @@ func (d *device) processQueueLocked(q *eventQueue, context gatheredContext) erro
 		if !complete {
 			return nil
 		}
-		d.popEventLocked(q, 0, context)
+		d.popEventLocked(q, 0)
 	}
 	return nil
 }
 
 // popEventLocked takes an event that has completed off its queue. It completes the free of
 // the block if the block has no other outstanding event.
-func (d *device) popEventLocked(q *eventQueue, at int, context gatheredContext) {
+func (d *device) popEventLocked(q *eventQueue, at int) {
 	e := q.pop(at)
 	d.eventPools[q.stream.Device].put(e.event)
 	e.block.rare.eventCount--
 	if e.block.rare.eventCount == 0 {
-		d.completeFreeLocked(e.block, context)
+		d.completeFreeLocked(e.block)
 		d.deliverLocked()
 	}
 }
@@ -233,14 +230,14 @@ func (d *device) popEventLocked(q *eventQueue, at int, context gatheredContext) 
 // synchronizeAndFreeEventsLocked waits for the events of a pool's pending blocks, or of all
 // if p is nil, and completes the frees. Before that it makes the deferred blocks pending or
 // free. NumSyncAllStreams counts every call, also one with nothing to wait for.
-func (d *device) synchronizeAndFreeEventsLocked(p *pool, context gatheredContext) error {
+func (d *device) synchronizeAndFreeEventsLocked(p *pool) error {
 	d.stats.NumSyncAllStreams++
-	if err := d.insertEventsDeferredUntilNoCaptureLocked(context); err != nil {
+	if err := d.insertEventsDeferredUntilNoCaptureLocked(); err != nil {
 		return err
 	}
 	defer d.cudaEvents.dropEmpty()
 	for i := range d.cudaEvents {
-		if err := d.synchronizeQueueLocked(&d.cudaEvents[i], p, context); err != nil {
+		if err := d.synchronizeQueueLocked(&d.cudaEvents[i], p); err != nil {
 			return err
 		}
 	}
@@ -248,7 +245,7 @@ func (d *device) synchronizeAndFreeEventsLocked(p *pool, context gatheredContext
 }
 
 // synchronizeQueueLocked is synchronizeAndFreeEventsLocked for the events of a stream.
-func (d *device) synchronizeQueueLocked(q *eventQueue, p *pool, context gatheredContext) error {
+func (d *device) synchronizeQueueLocked(q *eventQueue, p *pool) error {
 	for at := 0; at < len(q.outstanding()); {
 		e := q.outstanding()[at]
 		if p != nil && e.block.segment.blockPool.owner != p {
@@ -258,7 +255,7 @@ func (d *device) synchronizeQueueLocked(q *eventQueue, p *pool, context gathered
 		if err := d.driver.SynchronizeEvent(e.event); err != nil {
 			return fmt.Errorf("waiting for stream %v: %w", q.stream.Stream, err)
 		}
-		d.popEventLocked(q, at, context)
+		d.popEventLocked(q, at)
 	}
 	return nil
 }

@@ -7,11 +7,16 @@ import (
 	"gaugeblock/spec"
 )
 
-// Expandable segments. The size of another segment is fixed, and a free block at its end
-// cannot serve a request that is a little larger. An expandable segment is
-// a reserved range of addresses, a little larger than the device's memory. Pages of
-// physical memory are mapped into it as they are needed. The pages of free blocks can
-// be unmapped, anywhere in the range.
+// Expandable segments. A program trains with batches of N samples: each of its buffers, once
+// freed, is a segment of exactly the size that the next batch needs. Now comes a batch of N+1.
+// Every request is a little larger than the free segments, so each of them needs a new segment,
+// and the old ones are of no use but cannot be joined: each is a cudaMalloc of its own. The device
+// runs out of memory although half of what is reserved is free.
+//
+// An expandable segment is a reserved range of addresses, a little larger than the device's
+// memory. Pages of physical memory are mapped into it as they are needed (pytorch/pytorch#96995),
+// so a free block at the end of the mapped memory grows by what the larger request lacks. The
+// pages of free blocks can be unmapped, anywhere in the range, and mapped elsewhere.
 //
 //	base                                                            end
 //	| block | free | block |  unmapped  | free | block |   unmapped   |
@@ -52,7 +57,7 @@ type page struct {
 func (d *device) reserveExpandableLocked(stream spec.Stream, kind spec.PoolKind) (*expandableSegment, error) {
 	memory, ok := d.driver.(spec.VirtualMemory)
 	if !ok {
-		return nil, &spec.NotSupportedError{Op: "malloc", Reason: "expandable segments are on, and the driver has no virtual memory"}
+		return nil, &spec.NotSupportedError{Op: "malloc", Reason: "expandable segments are on, but the driver has no virtual memory"}
 	}
 	x := &expandableSegment{
 		device: d, memory: memory, stream: stream,

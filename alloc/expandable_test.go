@@ -206,7 +206,7 @@ func TestRestoreOntoOtherMemory(t *testing.T) {
 	}{
 		{"the same", "", "", 30 * mib, 30 * mib, false, 0, ""},
 		{"larger", "", "", 30 * mib, 32 * mib, false, 0, "another one"},
-		{"of another pool", "", "", 30 * mib, 30 * mib, true, 0, "gone"},
+		{"of another pool", "", "", 30 * mib, 30 * mib, true, 0, "no longer exists"},
 		{"expandable now", "", expandable, 30 * mib, 30 * mib, false, 0, "another one"},
 		{"not expandable now", expandable, "expandable_segments:False", 40 * mib, 40 * mib, false, 0, "another one"},
 		{"longer", expandable, expandable, 30 * mib, 50 * mib, false, 0, ""},
@@ -293,9 +293,9 @@ func unmappedBlocks(t *testing.T, a *alloc.Allocator) (n int) {
 	return n
 }
 
-// TestRestoreGivesAccess: the pool of a checkpoint was erased, and another has its id. A page of its
-// segment is mapped and not accessible, since a capture forbids to unmap it. A restore that allocates
-// memory there gives access first; if that fails nothing has changed.
+// TestRestoreGivesAccess: the pool of a checkpoint was erased, and another has its id. A page of
+// its segment is mapped and not accessible, since a capture forbids to unmap it. A restore that
+// allocates memory there gives access first; if that fails nothing has changed.
 func TestRestoreGivesAccess(t *testing.T) {
 	for _, sizes := range [][]uint64{{40 * mib}, {20 * mib, 20 * mib}} {
 		t.Run(fmt.Sprintf("%d blocks", len(sizes)), func(t *testing.T) { restoreGivesAccess(t, sizes) })

@@ -320,8 +320,8 @@ func (r *faultRun) record(name string, stream int) {
 	}
 }
 
-// restore restores the pool. The names are those of its blocks that were allocated when the state was
-// saved.
+// restore restores the pool. The names are those of its blocks that were allocated when the state
+// was saved.
 func (r *faultRun) restore(state spec.PoolState, saved map[string]spec.Ptr, names ...string) {
 	r.t.Helper()
 	if !r.try("restore", func() (err error) {

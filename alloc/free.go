@@ -22,13 +22,11 @@ func (d *device) free(ptr spec.Ptr) error {
 	if !d.mu.TryLock() {
 		d.lockInTurn()
 	}
-	slot, home := d.allocatedBlocks.findLocked(ptr)
-	if slot == nil || slot.block.rare != nil || d.traceBuffer.enabled {
+	b := d.allocatedBlocks.findLocked(ptr)
+	if b == nil || b.rare != nil || d.traceBuffer.enabled {
 		return d.freeAndUnlock(ptr, nil)
 	}
-	b := slot.block
-	d.allocatedBlocks.eraseSlotLocked(slot, home)
-	d.markNotAllocatedLocked(b)
+	d.markFreeRequestedLocked(b)
 	d.freeBlockLocked(b)
 	d.mu.Unlock()
 	return nil
@@ -44,53 +42,54 @@ func (d *device) freeWithContext(ptr spec.Ptr) error {
 // freeAndUnlock goes through all steps of a free. It releases the mutex, which is held.
 func (d *device) freeAndUnlock(ptr spec.Ptr, context gatheredContext) error {
 	defer d.unlock()
-	b := d.allocatedBlocks.getLocked(ptr)
+	d.operation.context = context
+	b := d.allocatedBlocks.findLocked(ptr)
 	if b == nil {
 		return &spec.InvalidPointerError{Op: "free", Ptr: ptr}
 	}
-	return d.freeAllocatedLocked(b, context)
+	return d.freeAllocatedLocked(b)
 }
 
 // freeAllocatedLocked frees an allocated block. A failure changes nothing.
-func (d *device) freeAllocatedLocked(b *block, context gatheredContext) error {
+func (d *device) freeAllocatedLocked(b *block) error {
 	switch {
 	case len(b.rarely().streamUses) == 0:
-		d.freeAtOnceLocked(b, context)
+		d.freeAtOnceLocked(b)
 	case d.requestsRoutedLocked():
 		markers, err := d.recordFreeMarkersLocked(b)
 		if err != nil {
 			return err
 		}
-		d.requestFreeLocked(b, context)
+		d.requestFreeLocked(b)
 		d.deferBlockLocked(b, markers)
 	default:
 		events, err := d.recordEventsLocked(b.rare.streamUses)
 		if err != nil {
 			return err
 		}
-		d.requestFreeLocked(b, context)
+		d.requestFreeLocked(b)
 		d.queueEventsLocked(b, events)
 	}
 	return nil
 }
 
 // freeAtOnceLocked frees an allocated block without stream uses.
-func (d *device) freeAtOnceLocked(b *block, context gatheredContext) {
-	d.requestFreeLocked(b, context)
-	d.completeFreeLocked(b, context)
+func (d *device) freeAtOnceLocked(b *block) {
+	d.requestFreeLocked(b)
+	d.completeFreeLocked(b)
 }
 
 // requestFreeLocked makes a block pending or deferred, and counts and traces it (upstream: the
 // beginning of free). Who calls it sees to it that the free is completed.
-func (d *device) requestFreeLocked(b *block, context gatheredContext) {
+func (d *device) requestFreeLocked(b *block) {
 	d.markFreeRequestedLocked(b)
 	d.blockStats.changePending(b.segment.blockPool.kind, 1, int64(b.size))
-	d.recordFreeTraceLocked(spec.ActionFreeRequested, b, context)
+	d.recordFreeTraceLocked(spec.ActionFreeRequested, b)
 }
 
 // completeFreeLocked completes the free of a block, and counts and traces it.
-func (d *device) completeFreeLocked(b *block, context gatheredContext) {
-	d.recordFreeTraceLocked(spec.ActionFreeCompleted, b, context)
+func (d *device) completeFreeLocked(b *block) {
+	d.recordFreeTraceLocked(spec.ActionFreeCompleted, b)
 	if b.rare != nil {
 		b.rare.contextWhenAllocated = nil
 	}
@@ -98,14 +97,9 @@ func (d *device) completeFreeLocked(b *block, context gatheredContext) {
 	d.freeBlockLocked(b)
 }
 
-// markFreeRequestedLocked takes a block out of the pointer table, and makes it not allocated.
+// markFreeRequestedLocked makes a block not allocated, and counts it.
 func (d *device) markFreeRequestedLocked(b *block) {
 	d.allocatedBlocks.eraseLocked(b.ptr)
-	d.markNotAllocatedLocked(b)
-}
-
-// markNotAllocatedLocked makes a block not allocated, and counts it.
-func (d *device) markNotAllocatedLocked(b *block) {
 	b.allocated = false
 	d.blockStats.requestFree(b.segment.blockPool.kind, int64(b.size))
 	if b.size >= d.cfg.MaxSplitSize {
@@ -113,8 +107,8 @@ func (d *device) markNotAllocatedLocked(b *block) {
 	}
 }
 
-// freeBlockLocked makes a block free that is not allocated any more: it merges the block with its free
-// neighbours and puts it into the free blocks (upstream: free_block).
+// freeBlockLocked makes a block free that is not allocated any more: it merges the block with its
+// free neighbours and puts it into the free blocks (upstream: free_block).
 func (d *device) freeBlockLocked(b *block) {
 	s := b.segment
 	kind := s.blockPool.kind
@@ -161,7 +155,8 @@ func (b *block) merges(neighbour *block) bool {
 	return neighbour != nil && neighbour.isFree() && neighbour.mapped == b.mapped
 }
 
-// absorbPrevLocked merges the block before b, which is in no list, into b. b keeps its struct and requested size.
+// absorbPrevLocked merges the block before b, which is in no list, into b. b keeps its struct and
+// requested size.
 func (d *device) absorbPrevLocked(b, prev *block) {
 	b.ptr = prev.ptr
 	b.size += prev.size
@@ -187,18 +182,8 @@ func (d *device) absorbNextLocked(b, next *block) {
 }
 
 // recordFreeTraceLocked records a step of a free.
-func (d *device) recordFreeTraceLocked(action spec.Action, b *block, context gatheredContext) {
+func (d *device) recordFreeTraceLocked(action spec.Action, b *block) {
 	if d.traceBuffer.enabled {
-		d.recordTraceLocked(action, b, b.requestedSize, contextOr(context, b.rarely().contextWhenAllocated), noThread)
+		d.recordTraceLocked(action, b.segment, b.requested(), b.rarely().contextWhenAllocated)
 	}
-}
-
-// contextOr is the context of a free's trace entries: that of the operation under way (a
-// Free, a restore, or what completes the free: a malloc, EmptyCache, EmptyPool, a
-// checkpoint), or, if that was not gathered, the one of the allocation.
-func contextOr(present, whenAllocated gatheredContext) gatheredContext {
-	if present != nil {
-		return present
-	}
-	return whenAllocated
 }

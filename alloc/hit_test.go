@@ -11,8 +11,9 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestHitsEqualTheLongWay: the usual mallocs and frees do what those do that go through all steps. A twin
-// records its history, so that it has no usual ones. Both get the same pointers and have the same statistics.
+// TestHitsEqualTheLongWay: the usual mallocs and frees do what those do that go through all steps.
+// A twin records its history, so that it has no usual ones. Both get the same pointers and have the
+// same statistics.
 func TestHitsEqualTheLongWay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		settings := rapid.SampledFrom([]string{

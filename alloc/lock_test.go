@@ -58,9 +58,9 @@ func TestLockWaits(t *testing.T) {
 	}
 }
 
-// TestMallocKeepsMutex: without callbacks that may free memory, a malloc that obtains a segment does not release the
-// mutex meanwhile. A goroutine that has waited for more than a millisecond gets a sync.Mutex when it is released, even
-// if it is taken again at once.
+// TestMallocKeepsMutex: without callbacks that may free memory, a malloc that obtains a segment
+// does not release the mutex meanwhile. A goroutine that has waited for more than a millisecond
+// gets a sync.Mutex when it is released, even if it is taken again at once.
 func TestMallocKeepsMutex(t *testing.T) {
 	for range 5 {
 		a, err := New(fakegpu.New(fakegpu.Config{}), Options{})

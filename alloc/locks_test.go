@@ -27,13 +27,12 @@ import (
 //     through any chain of calls.
 //   - doc.go lists every mutex.
 //
-// A mutex is held in a Locked function, in a function literal passed to onDevice and
-// the like (see call), and between Lock and Unlock, or from Lock on if
-// Unlock is deferred; device.lock counts as Lock, device.unlock and the other …AndUnlock as Unlock. So does, as Lock,
-// `if !d.mu.TryLock() { d.lockInTurn() }`. A deferred function
-// literal runs at each return. What is reached through interfaces and function values is not
-// followed: the driver and the program's functions do not call the allocator while a mutex
-// is held.
+// A mutex is held in a Locked function, in a function literal passed to onDevice and the like (see
+// call), and between Lock and Unlock, or from Lock on if Unlock is deferred; device.lock counts as
+// Lock, device.unlock and the other …AndUnlock as Unlock. So does, as Lock, `if !d.mu.TryLock() {
+// d.lockInTurn() }`. A deferred function literal runs at each return. What is reached through
+// interfaces and function values is not followed: the driver and the program's functions do not
+// call the allocator while a mutex is held.
 func TestLocks(t *testing.T) {
 	c := newLockChecker(t)
 	for _, name := range slices.Sorted(maps.Keys(c.functions)) {

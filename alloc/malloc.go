@@ -26,20 +26,19 @@ import (
 
 // allocParams is a request and what was decided for it (upstream: AllocParams).
 type allocParams struct {
-	thread        spec.Thread
 	stream        spec.Stream
 	requestedSize uint64 // bytes
 	size          uint64 // bytes: the request, rounded (round_size)
 	segmentSize   uint64 // bytes, of a new segment for the request (alloc_size)
 	blockPool     *blockPool
 	useExpandable bool // expandable segments are on, and the pool can have them
-	context       gatheredContext
 }
 
 // malloc serves a request of at least one byte. It takes the mutex.
 //
 // The usual malloc calls nothing but functions of this package, and need not be prepared for a
-// panic. Everything else is in functions of its own, so that the usual malloc writes little to the stack.
+// panic. Everything else is in functions of its own, so that the usual malloc writes little to the
+// stack.
 func (d *device) malloc(r spec.Request) (spec.Ptr, error) {
 	if d.contextRecorder.Load() != nil {
 		return d.mallocWithContext(r)
@@ -63,7 +62,8 @@ func (d *device) mallocWithContext(r spec.Request) (spec.Ptr, error) {
 
 // mallocAndUnlock goes through all steps of a malloc. It releases the mutex, which is held.
 func (d *device) mallocAndUnlock(r spec.Request, context gatheredContext) (spec.Ptr, error) {
-	ptr, failure, err := d.findAllocateAndUnlock(&allocParams{thread: r.Thread, stream: r.Stream, requestedSize: r.Bytes, context: context})
+	d.operation = operation{context, r.Thread}
+	ptr, failure, err := d.findAllocateAndUnlock(&allocParams{stream: r.Stream, requestedSize: r.Bytes})
 	if failure != nil {
 		return 0, failure.report()
 	}
@@ -75,42 +75,26 @@ func (d *device) findAllocateAndUnlock(params *allocParams) (spec.Ptr, *outOfMem
 	return d.findAndAllocateLocked(params)
 }
 
-// hitLocked serves the usual request: there are no events, no routings and no trace entries, and
-// a free block is the best fit that is neither oversize nor inaccessible. It has changed nothing if it returns 0.
+// hitLocked serves the usual request with the rules of the others: there are no events, no routings
+// and no trace entries, and a free block is the best fit. If it returns 0, nothing has changed.
 func (d *device) hitLocked(stream spec.Stream, bytes uint64) spec.Ptr {
 	if len(d.cudaEvents)|len(d.deferredBlocks)|len(d.capturesUnderway) != 0 || d.traceBuffer.enabled || d.gcEnabledLocked() {
 		return 0
 	}
-	size := roundUpPowerOfTwo(bytes, d.geometry.MinBlock)
-	if d.divides {
-		size = roundSize(bytes, &d.cfg, &d.geometry)
-	}
-	lists := d.defaultPool.blockPoolFor(size, &d.geometry).blocks.of(stream)
-	if lists == nil {
+	size := roundSize(bytes, &d.cfg, &d.geometry)
+	blockPool := d.defaultPool.blockPoolFor(size, &d.geometry)
+	b := d.bestFitLocked(blockPool, stream, size, d.cfg.ExpandableSegments)
+	if b == nil || b.segment.hasInaccessible() {
 		return 0
 	}
-	b := lists.free.bestFit(size)
-	if b != nil && b.isExpandable() {
-		b = accessible(bestFitFrom(b, &lists.free, d.cfg.ExpandableSegments))
-	}
-	if b == nil || b.size >= d.cfg.MaxSplitSize {
-		return 0
-	}
-	lists.free.remove(b)
-	remaining := b.size - size
-	split := remaining >= d.geometry.MinBlock // what shouldSplitLocked says of such a block
-	if size > d.geometry.SmallSize && !d.cfg.ExpandableSegments {
-		split = remaining > d.geometry.SmallSize
-	}
+	b.segment.lists.free.remove(b)
+	split := d.shouldSplitLocked(b, size, d.cfg.ExpandableSegments)
 	return d.allocFoundBlockLocked(b, size, bytes, split).ptr
 }
 
-// accessible is the block, or nil if memory of its segment still has to be made accessible.
-func accessible(b *block) *block {
-	if b != nil && b.isExpandable() && b.segment.expandable.inaccessible > 0 {
-		return nil
-	}
-	return b
+// hasInaccessible reports whether memory of the segment still has to be made accessible.
+func (s *segment) hasInaccessible() bool {
+	return s.expandable != nil && s.expandable.inaccessible > 0
 }
 
 // chooseBlockPoolLocked rounds the size of a request and chooses the block pool.
@@ -137,7 +121,7 @@ func (d *device) findAndAllocateLocked(params *allocParams) (spec.Ptr, *outOfMem
 	}
 	split := d.shouldSplitLocked(b, params.size, params.useExpandable)
 	b = d.allocFoundBlockLocked(b, params.size, params.requestedSize, split)
-	d.recordAllocLocked(b, params.context, params.thread)
+	d.recordAllocLocked(b)
 	if d.traceBuffer.hasUndelivered() {
 		d.deliverOrFreeLocked(b.ptr)
 	}
@@ -148,14 +132,8 @@ func (d *device) findAndAllocateLocked(params *allocParams) (spec.Ptr, *outOfMem
 // functions panics, malloc does not return: the memory is freed again, since nobody has its
 // pointer.
 func (d *device) deliverOrFreeLocked(ptr spec.Ptr) {
-	delivered := false
-	defer func() {
-		if !delivered {
-			d.freeAtOnceLocked(d.allocatedBlocks.getLocked(ptr), nil)
-		}
-	}()
-	d.traceBuffer.deliver()
-	delivered = true
+	undo := func() { d.freeAtOnceLocked(d.allocatedBlocks.findLocked(ptr)) }
+	unlessReturned(undo, d.traceBuffer.deliver)
 }
 
 // findBlockLocked finds a block for the request, in the steps listed above. The block is
@@ -180,22 +158,21 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 		}
 	}
 	if d.gcEnabledLocked() {
-		if err := d.garbageCollectCachedBlocksLocked(params.context); err != nil {
+		if err := d.garbageCollectCachedBlocksLocked(); err != nil {
 			return nil, err
 		}
 	}
 	return d.allocOrReleaseLocked(params)
 }
 
-// reclaimBlocksLocked completes the frees of pending blocks whose events have completed.
-// Deferred blocks become pending before that, or free if they need no event. While requests
-// are routed to a private pool a stream may be being captured: no event is recorded or
-// queried, and
-// with graph_capture_record_stream_reuse the deferred blocks of the request's stream become
-// free whose markers are all before that stream's next node in the graph.
+// reclaimBlocksLocked completes the frees of pending blocks whose events have completed. Deferred
+// blocks become pending before that, or free if they need no event. While requests are routed to a
+// private pool a stream may be being captured: no event is recorded or queried, and with
+// graph_capture_record_stream_reuse the deferred blocks of the request's stream become free whose
+// markers are all before that stream's next node in the graph.
 func (d *device) reclaimBlocksLocked(params *allocParams) error {
 	if !d.requestsRoutedLocked() {
-		return d.processEventsLocked(params.context)
+		return d.processEventsLocked()
 	}
 	if d.cfg.GraphCaptureRecordStreamReuse {
 		return d.freeSafeBlocksInCaptureLocked(params)
@@ -245,7 +222,7 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 	if d.requestsRoutedLocked() {
 		return nil, nil
 	}
-	if err := d.releaseCachedBlocksLocked(params.context); err != nil {
+	if err := d.releaseCachedBlocksLocked(); err != nil {
 		return nil, err
 	}
 	d.stats.NumAllocRetries++ // whether or not it succeeds
@@ -256,7 +233,8 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 // requestedSize, rounded to size. If it is to be split, the request takes the low addresses; the
 // remainder becomes a free block.
 func (d *device) allocFoundBlockLocked(b *block, size, requestedSize uint64, split bool) *block {
-	// The change of inactive_split: minus the block, if it does not cover its segment, plus the remainder.
+	// The change of inactive_split: minus the block, if it does not cover its segment, plus the
+	// remainder.
 	var count, bytes int64
 	if b.isSplit() {
 		count, bytes = -1, -int64(b.size)
@@ -284,12 +262,13 @@ func (d *device) allocFoundBlockLocked(b *block, size, requestedSize uint64, spl
 	return b
 }
 
-// recordAllocLocked traces that a block was allocated, and keeps the context. The block was free, and has none yet.
-func (d *device) recordAllocLocked(b *block, context gatheredContext, thread spec.Thread) {
-	if context != nil {
-		b.needsRare().contextWhenAllocated = context
+// recordAllocLocked traces that a block was allocated, and keeps the context. The block was free,
+// and has none yet.
+func (d *device) recordAllocLocked(b *block) {
+	if d.operation.context != nil {
+		b.needsRare().contextWhenAllocated = d.operation.context
 	}
-	d.recordTraceLocked(spec.ActionAlloc, b, b.requestedSize, context, thread)
+	d.recordTraceLocked(spec.ActionAlloc, b.segment, b.requested(), nil)
 }
 
 // outOfMemory is the error of a request that failed, and the observers to call.

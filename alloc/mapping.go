@@ -25,13 +25,13 @@ func (d *device) tryAllocateExpandableBlockLocked(params *allocParams) (*block, 
 		return nil, err
 	}
 	if !b.mapped {
-		err = d.mapBlockLocked(b, min(b.size, params.size), params)
+		err = d.mapBlockLocked(b, min(b.size, params.size))
 	}
 	for err == nil && b.size < params.size {
 		// b is free and too small, and the next block is unmapped. Mapping that one
 		// merges b into it.
 		next := b.next
-		err = d.mapBlockLocked(next, min(next.size, params.size-b.size), params)
+		err = d.mapBlockLocked(next, min(next.size, params.size-b.size))
 		b = next
 	}
 	switch {
@@ -92,24 +92,24 @@ func (d *device) newExpandableSegmentLocked(params *allocParams) (*block, error)
 // mapBlockLocked maps at least the first bytes of an unmapped block, in whole pages, and
 // merges it with its free neighbours. With an error it does so for the pages whose
 // mapping could not be undone (pages.go), if there are any. So it does if the driver panics.
-func (d *device) mapBlockLocked(b *block, bytes uint64, params *allocParams) error {
-	err := d.mapPagesLocked(b, bytes, params)
+func (d *device) mapBlockLocked(b *block, bytes uint64) error {
+	err := d.mapPagesLocked(b, bytes)
 	d.deliverLocked()
 	return err
 }
 
-func (d *device) mapPagesLocked(b *block, bytes uint64, params *allocParams) error {
+func (d *device) mapPagesLocked(b *block, bytes uint64) error {
 	x, r := b.segment.expandable, spec.Range{Ptr: b.ptr, Bytes: bytes}
 	defer func() {
 		if mapped := x.mappedRun(r); mapped.Bytes > 0 {
-			d.markMappedLocked(b, mapped, params)
+			d.markMappedLocked(b, mapped)
 		}
 	}()
 	return x.mapLocked(r)
 }
 
 // markMappedLocked makes an unmapped block free memory, as far as it has been mapped.
-func (d *device) markMappedLocked(b *block, mapped spec.Range, params *allocParams) {
+func (d *device) markMappedLocked(b *block, mapped spec.Range) {
 	s := b.segment
 	b.removeFromList()
 	b.mapped = true
@@ -126,37 +126,31 @@ func (d *device) markMappedLocked(b *block, mapped spec.Range, params *allocPara
 	d.stats.ReservedBytes.Increase(s.blockPool.kind, int64(mapped.Bytes))
 	d.stats.NumDeviceAlloc++
 	if b.prev == nil && s.contextWhenAllocated == nil {
-		s.contextWhenAllocated = params.context
+		s.contextWhenAllocated = d.operation.context
 	}
-	d.recordRangeTraceLocked(spec.ActionSegmentMap, mapped, s, params.context, params.thread)
+	d.recordTraceLocked(spec.ActionSegmentMap, s, mapped, nil)
 }
 
 // setAccessLocked gives access to the inaccessible pages (pages.go) of a block of an
 // expandable segment. The block is free and in no list; if the driver call fails, or
 // panics, it is put into the free blocks again.
 func (d *device) setAccessLocked(b *block) error {
-	given := false
-	defer func() {
-		if !given {
-			b.segment.blockPool.insertFree(b)
-		}
-	}()
-	err := b.segment.expandable.giveAccess(spec.Range{Ptr: b.ptr, Bytes: b.size})
-	given = err == nil
-	return err
+	return unlessDone(func() { b.segment.blockPool.insertFree(b) }, func() error {
+		return b.segment.expandable.giveAccess(b.whole())
+	})
 }
 
 // unmapBlockLocked unmaps the pages that lie wholly in a free block. The parts of the block
 // before and after them stay free and mapped. A segment that has no page left is
 // released with its addresses. Nothing is unmapped while the segment's stream is being
 // captured, in whatever mode: the stream cannot be synchronized.
-func (d *device) unmapBlockLocked(b *block, context gatheredContext) error {
+func (d *device) unmapBlockLocked(b *block) error {
 	s := b.segment
 	info, err := d.captureInfo(d.id, s.stream)
 	if err != nil || info.Status != spec.CaptureNone {
 		return err
 	}
-	err = d.unmapPagesLocked(b, context)
+	err = d.unmapPagesLocked(b)
 	d.deliverLocked()
 	if err != nil || b.mapped || b.isSplit() {
 		return err
@@ -167,18 +161,18 @@ func (d *device) unmapBlockLocked(b *block, context gatheredContext) error {
 // unmapPagesLocked unmaps the pages that lie wholly in a free block, as many as it can. What
 // of them is unmapped, after an error and after a panic of the driver as well, becomes an
 // unmapped block, with the struct of b.
-func (d *device) unmapPagesLocked(b *block, context gatheredContext) error {
-	x, r := b.segment.expandable, spec.Range{Ptr: b.ptr, Bytes: b.size}
+func (d *device) unmapPagesLocked(b *block) error {
+	x, r := b.segment.expandable, b.whole()
 	defer func() {
 		if unmapped := x.unmappedRun(r); unmapped.Bytes > 0 {
-			d.markUnmappedLocked(b, unmapped, context)
+			d.markUnmappedLocked(b, unmapped)
 		}
 	}()
 	return x.unmap(r)
 }
 
 // markUnmappedLocked makes a part of a free block unmapped.
-func (d *device) markUnmappedLocked(b *block, unmapped spec.Range, context gatheredContext) {
+func (d *device) markUnmappedLocked(b *block, unmapped spec.Range) {
 	s, blockPool := b.segment, b.segment.blockPool
 	b.removeFromList()
 	if unmapped.Ptr > b.ptr {
@@ -198,7 +192,7 @@ func (d *device) markUnmappedLocked(b *block, unmapped spec.Range, context gathe
 	d.stats.ReservedBytes.Decrease(blockPool.kind, int64(unmapped.Bytes))
 	d.stats.NumDeviceFree++
 	blockPool.owner.cudaMallocCount--
-	d.recordRangeTraceLocked(spec.ActionSegmentUnmap, unmapped, s, contextOr(context, s.contextWhenAllocated), noThread)
+	d.recordTraceLocked(spec.ActionSegmentUnmap, s, unmapped, s.contextWhenAllocated)
 }
 
 // releaseUnmappedSegmentsLocked releases the segments that are one unmapped block, of pool

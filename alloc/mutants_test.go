@@ -68,8 +68,8 @@ func panicOf(f func()) (value any) {
 	return nil
 }
 
-// TestTrackerPanicsBeforeUnlock: a tracker that panics before the mutex is released for a callback leaves no
-// reference to the pool, which is erased when it has been released.
+// TestTrackerPanicsBeforeUnlock: a tracker that panics before the mutex is released for a callback
+// leaves no reference to the pool, which is erased when it has been released.
 func TestTrackerPanicsBeforeUnlock(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "graph_capture_record_stream_reuse:True")
@@ -111,8 +111,8 @@ func TestTrackerPanicsBeforeUnlock(t *testing.T) {
 	}
 }
 
-// TestReleaseAfterReservePanics: pages of another process for which there are no addresses are released, and the
-// driver panics: each is released once later.
+// TestReleaseAfterReservePanics: pages of another process for which there are no addresses are
+// released, and the driver panics: each is released once later.
 func TestReleaseAfterReservePanics(t *testing.T) {
 	machine := fakegpu.NewMachine(fakegpu.Config{})
 	owner, gpu := machine.NewProcess(), machine.NewProcess()
@@ -128,8 +128,8 @@ func TestReleaseAfterReservePanics(t *testing.T) {
 	wantNoLeaks(t, b, gpu)
 }
 
-// TestFreeFailsInCapture: with graph_capture_record_stream_reuse a free asks the driver about the streams of the
-// block. If that fails nothing has changed.
+// TestFreeFailsInCapture: with graph_capture_record_stream_reuse a free asks the driver about the
+// streams of the block. If that fails nothing has changed.
 func TestFreeFailsInCapture(t *testing.T) {
 	for nth := 1; nth <= 2; nth++ {
 		gpu := fakegpu.New(fakegpu.Config{})
@@ -170,7 +170,8 @@ func TestPoolsThatAreWhole(t *testing.T) {
 	}
 }
 
-// TestReleasedPoolGetsNoMemory: that a pool was released is the error, whatever else is wrong with a request to make it.
+// TestReleasedPoolGetsNoMemory: that a pool was released is the error, whatever else is wrong with
+// a request to make it.
 func TestReleasedPoolGetsNoMemory(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
 	pool := spec.PoolID{User: 1}
@@ -181,8 +182,8 @@ func TestReleasedPoolGetsNoMemory(t *testing.T) {
 	wantError[*spec.InvalidStateError](t, a.CreatePool(0, pool, spec.PoolOptions{Memory: &ownMemory{}}), "was released")
 }
 
-// TestTrackerPanicsBetweenEvents: entries are delivered when an event has completed a free, before the next event is
-// looked at.
+// TestTrackerPanicsBetweenEvents: entries are delivered when an event has completed a free, before
+// the next event is looked at.
 func TestTrackerPanicsBetweenEvents(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "")
@@ -213,8 +214,8 @@ func contextOf(t *testing.T, a *alloc.Allocator) {
 	must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, Level: spec.ContextAll, Context: func() any { n++; return n }}))
 }
 
-// TestContextsOfBlocks: a block that is allocated without a context has none, and a segment whose first pages are
-// mapped again keeps its own.
+// TestContextsOfBlocks: a block that is allocated without a context has none, and a segment whose
+// first pages are mapped again keeps its own.
 func TestContextsOfBlocks(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
 	contextOf(t, a)
@@ -246,8 +247,8 @@ func TestContextsOfBlocks(t *testing.T) {
 	}
 }
 
-// TestContextOfSegmentMadeWithout: a segment that was made without a context gets that of the first pages that are
-// mapped with one.
+// TestContextOfSegmentMadeWithout: a segment that was made without a context gets that of the first
+// pages that are mapped with one.
 func TestContextOfSegmentMadeWithout(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "expandable_segments:True")
 	first, second := mustMalloc(t, a, 0, 20*mib), mustMalloc(t, a, 0, 20*mib)
@@ -306,8 +307,9 @@ func TestGarbageOfExpandableSegments(t *testing.T) {
 	}
 }
 
-// TestMappedInParts: a request maps pages that merge with the free block behind them, and fails at the next pages. What
-// has been mapped and merged is one block, which serves a request of its size from the cache.
+// TestMappedInParts: a request maps pages that merge with the free block behind them, and fails at
+// the next pages. What has been mapped and merged is one block, which serves a request of its size
+// from the cache.
 func TestMappedInParts(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "expandable_segments:True")
@@ -341,8 +343,9 @@ func (d fewerBytes) Properties(dev spec.Device) (spec.DeviceProperties, error) {
 	return p, err
 }
 
-// TestGarbageOfWholeExpandableSegment: the collection of garbage ends if there is nothing else than a free expandable segment
-// of which all is mapped. (It takes a driver with more memory than it says.)
+// TestGarbageOfWholeExpandableSegment: the collection of garbage ends if there is nothing else than
+// a free expandable segment of which all is mapped. (It takes a driver with more memory than it
+// says.)
 func TestGarbageOfWholeExpandableSegment(t *testing.T) {
 	a := newAllocator(t, fewerBytes{fakegpu.New(fakegpu.Config{})}, "expandable_segments:True,garbage_collection_threshold:0.5")
 	must(t, a.Free(mustMalloc(t, a, 0, 40*mib)))
@@ -351,7 +354,8 @@ func TestGarbageOfWholeExpandableSegment(t *testing.T) {
 	wantError[*spec.OutOfMemoryError](t, err, "")
 }
 
-// TestGarbageCollectionFails: that garbage cannot be returned is the error of the malloc, and the garbage stays.
+// TestGarbageCollectionFails: that garbage cannot be returned is the error of the malloc, and the
+// garbage stays.
 func TestGarbageCollectionFails(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "garbage_collection_threshold:0.00001")
@@ -394,8 +398,8 @@ func TestPeerIsAddedOnce(t *testing.T) {
 	}
 }
 
-// TestEmptyPoolRefusedWaitsForNothing: an EmptyPool that is refused, since requests are routed to a pool, completes no
-// free.
+// TestEmptyPoolRefusedWaitsForNothing: an EmptyPool that is refused, since requests are routed to a
+// pool, completes no free.
 func TestEmptyPoolRefusedWaitsForNothing(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Waits: fakegpu.WaitsDrain})
 	a := newAllocator(t, gpu, "")
@@ -418,8 +422,8 @@ func TestEmptyPoolRefusedWaitsForNothing(t *testing.T) {
 	wantNoLeaks(t, a, gpu)
 }
 
-// TestTrackerPanicsAtMap: to map pages is a step of its own. A tracker that panics at its trace entry ends the malloc
-// before anything is allocated.
+// TestTrackerPanicsAtMap: to map pages is a step of its own. A tracker that panics at its trace
+// entry ends the malloc before anything is allocated.
 func TestTrackerPanicsAtMap(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "expandable_segments:True")
@@ -468,8 +472,8 @@ func TestMarkersOnce(t *testing.T) {
 	}
 }
 
-// TestNotCalledAgainAfterPanic: a tracker that panics at the first of two entries that wait is not called with the
-// second. The clock is, and the history has both.
+// TestNotCalledAgainAfterPanic: a tracker that panics at the first of two entries that wait is not
+// called with the second. The clock is, and the history has both.
 func TestNotCalledAgainAfterPanic(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
 	p := mustMalloc(t, a, 0, 512)
@@ -494,8 +498,8 @@ func TestNotCalledAgainAfterPanic(t *testing.T) {
 	}
 }
 
-// TestTrackerPanicsBeforeSegment: a tracker that panics at a free that has completed ends the malloc before memory is
-// obtained from the driver.
+// TestTrackerPanicsBeforeSegment: a tracker that panics at a free that has completed ends the
+// malloc before memory is obtained from the driver.
 func TestTrackerPanicsBeforeSegment(t *testing.T) {
 	for _, limit := range []float64{1, 0.0001} { // with the limit there is no memory to be obtained
 		trackerPanicsBeforeSegment(t, limit)
@@ -539,8 +543,8 @@ func TestTrackerWithoutHistory(t *testing.T) {
 	}
 }
 
-// TestTrackerPanicsAtUnmap: to unmap the pages of a block is a step of its own. A tracker that panics at its trace entry
-// ends EmptyCache before pages of the next block are unmapped.
+// TestTrackerPanicsAtUnmap: to unmap the pages of a block is a step of its own. A tracker that
+// panics at its trace entry ends EmptyCache before pages of the next block are unmapped.
 func TestTrackerPanicsAtUnmap(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "expandable_segments:True")
@@ -559,8 +563,8 @@ func TestTrackerPanicsAtUnmap(t *testing.T) {
 	}
 }
 
-// TestPageIsLostAtTheEnd: the last page of a segment is unmapped, and can be neither released nor mapped again. That is
-// the error of EmptyCache, and the next one releases the page.
+// TestPageIsLostAtTheEnd: the last page of a segment is unmapped, and can be neither released nor
+// mapped again. That is the error of EmptyCache, and the next one releases the page.
 func TestPageIsLostAtTheEnd(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "expandable_segments:True")
@@ -594,7 +598,8 @@ func TestFailedReleaseIsNoRetry(t *testing.T) {
 	}
 }
 
-// TestGarbageInRounds: garbage collection goes on with what is younger than the average until enough has been returned.
+// TestGarbageInRounds: garbage collection goes on with what is younger than the average until
+// enough has been returned.
 func TestGarbageInRounds(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, spec.GiB)})
 	a := newAllocator(t, gpu, "garbage_collection_threshold:0.01")

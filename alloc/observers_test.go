@@ -109,7 +109,8 @@ func TestNeedMemory(t *testing.T) {
 	want("nothing was freed", 3, "first", "second", "liar")
 }
 
-// TestNeedMemoryIsBelieved: the cache is searched again just if a callback says that it has freed memory.
+// TestNeedMemoryIsBelieved: the cache is searched again just if a callback says that it has freed
+// memory.
 func TestNeedMemoryIsBelieved(t *testing.T) {
 	for _, says := range []bool{true, false} {
 		a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")

@@ -43,19 +43,14 @@ func (x *expandableSegment) mapLocked(r spec.Range) error {
 
 // createPagesLocked creates n pages. With an error it returns those that it created.
 func (x *expandableSegment) createPagesLocked(n int) (handles []spec.PageHandle, err error) {
-	returned := false
-	defer func() {
-		if !returned {
-			x.device.unreleasedPages.keep(handles)
+	unlessReturned(func() { x.device.unreleasedPages.keep(handles) }, func() {
+		for len(handles) < n && err == nil {
+			var h spec.PageHandle
+			if h, err = x.device.createPageLocked(x.memory, x.pageSize); err == nil {
+				handles = append(handles, h)
+			}
 		}
-	}()
-	for len(handles) < n && err == nil {
-		var h spec.PageHandle
-		if h, err = x.device.createPageLocked(x.memory, x.pageSize); err == nil {
-			handles = append(handles, h)
-		}
-	}
-	returned = true
+	})
 	if err != nil {
 		err = fmt.Errorf("creating a page of %d bytes: %w", x.pageSize, err)
 	}
@@ -64,7 +59,8 @@ func (x *expandableSegment) createPagesLocked(n int) (handles []spec.PageHandle,
 
 // createPageLocked creates a page. The first page ever created on the device decides how
 // its pages are shared: with fabric handles if such a page can be created, else as file
-// descriptors. A page that cannot be created for lack of memory does not decide it.
+// descriptors. A page that cannot be created for lack of memory does not decide it. (Upstream lets
+// it decide, and can then create no page at all: pytorch/pytorch#156074.)
 func (d *device) createPageLocked(memory spec.VirtualMemory, bytes uint64) (spec.PageHandle, error) {
 	if d.handleType != nil {
 		return memory.CreatePage(d.id, bytes, *d.handleType)
@@ -248,14 +244,10 @@ func (x *expandableSegment) unmapPage(i int) error {
 	}
 	handles := []spec.PageHandle{x.pages[i].handle}
 	x.removePage(i)
-	returned := false
-	defer func() {
-		if !returned {
-			x.device.unreleasedPages.keep(handles)
-		}
-	}()
-	err := x.memory.ReleasePage(handles[0])
-	returned = true
+	var err error
+	unlessReturned(func() { x.device.unreleasedPages.keep(handles) }, func() {
+		err = x.memory.ReleasePage(handles[0])
+	})
 	if err == nil {
 		return nil
 	}
@@ -328,15 +320,7 @@ func (u *unreleasedPages) takeRange() (x *expandableSegment) {
 }
 
 func (u *unreleasedPages) releaseRange(x *expandableSegment) error {
-	released := false
-	defer func() {
-		if !released {
-			u.keepRange(x)
-		}
-	}()
-	err := x.release()
-	released = err == nil
-	return err
+	return unlessDone(func() { u.keepRange(x) }, x.release)
 }
 
 func (u *unreleasedPages) tryLocked(memory spec.VirtualMemory, pages []spec.PageHandle) error {

@@ -15,10 +15,10 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestEveryDriverCallPanics runs the program of TestEveryDriverCallFails, and each time another
-// of its driver calls panics, or ends the goroutine. The panic must reach the caller. Everything else must
-// be as after an error: the structures satisfy the invariants, the next call works, and
-// in the end nothing is lost.
+// TestEveryDriverCallPanics runs the program of TestEveryDriverCallFails, and each time another of
+// its driver calls panics, or ends the goroutine. The panic must reach the caller. Everything else
+// must be as after an error: the structures satisfy the invariants, the next call works, and in the
+// end nothing is lost.
 func TestEveryDriverCallPanics(t *testing.T) {
 	for _, settings := range []string{"expandable_segments:True", "max_split_size_mb:20"} {
 		counting := newFaultRun(t, settings)
@@ -50,7 +50,8 @@ func TestQueriesPanic(t *testing.T) {
 	}
 }
 
-// TestEveryFunctionPanics does so for each function that the program registers, in each of its calls.
+// TestEveryFunctionPanics does so for each function that the program registers, in each of its
+// calls.
 func TestEveryFunctionPanics(t *testing.T) {
 	for _, function := range []string{"filter", "PoolMemory.Allocate", "PoolMemory.Free", "OnTrace", "OnNeedMemory", "OnOutOfMemory", "Now", "Context"} {
 		t.Run(function, func(t *testing.T) { testFunctions(t, function, (*faultRun).registerFunctions) })
@@ -308,8 +309,8 @@ func TestImportPanics(t *testing.T) {
 	}
 }
 
-// TestImportCannotBeUndone: another process's pages cannot be mapped, and then cannot be
-// unmapped, or their addresses cannot be freed. Both are in the error. The next release of the cache does it.
+// TestImportCannotBeUndone: another process's pages cannot be mapped, and then cannot be unmapped,
+// or their addresses cannot be freed. Both are in the error. The next release of the cache does it.
 func TestImportCannotBeUndone(t *testing.T) {
 	for _, call := range []string{"UnmapPage", "FreeAddress", "ReleasePage"} {
 		machine := fakegpu.NewMachine(fakegpu.Config{})

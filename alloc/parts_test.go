@@ -59,11 +59,10 @@ func benchmarkTable(b *testing.B) {
 	p, x := spec.Ptr(1<<40), new(block)
 	for b.Loop() {
 		table.insertLocked(p, x)
-		s, home := table.findLocked(p)
-		if s == nil || s.block != x {
+		if table.findLocked(p) != x {
 			b.Fatal("not found")
 		}
-		table.eraseSlotLocked(s, home)
+		table.eraseLocked(p)
 	}
 }
 
@@ -80,8 +79,8 @@ func benchmarkOneSlot(b *testing.B) {
 	}
 }
 
-// benchmarkLists does what a pair does in a segment of 2 MiB: it finds the segment's block, takes it out, puts the rest
-// in, takes that out, and puts the whole block in.
+// benchmarkLists does what a pair does in a segment of 2 MiB: it finds the segment's block, takes
+// it out, puts the rest in, takes that out, and puts the whole block in.
 func benchmarkLists(b *testing.B) {
 	var free sizeClasses
 	x := freeBlock(2<<20, 1<<40)

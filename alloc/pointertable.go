@@ -7,15 +7,18 @@ import (
 	"gaugeblock/spec"
 )
 
-// A pointerTable has the allocated blocks of one device by address. It is a hash table with
-// open addressing: a pointer is in the first group of slots, from its home on, that was not full. When a
-// pointer of a full group is erased, one behind it moves up, so that a search ends at the first group that is not
-// full. The …Locked methods are called with the device's mutex held.
+// Contract: a pointerTable is a map from the addresses of the allocated blocks of one device to
+// the blocks. TestPointerTableEqualsMap compares the two; the rest of this file need not be read.
+
+// A pointerTable has the allocated blocks of one device by address. It is a hash table with open
+// addressing: a pointer is in the first group of slots, from its home on, that was not full. When a
+// pointer of a full group is erased, one behind it moves up, so that a search ends at the first
+// group that is not full. The …Locked methods are called with the device's mutex held.
 //
 // A free names a pointer and nothing else. If there are several devices, the one that has the
-// pointer must be found before its mutex can be taken. So the table can be shared: then it keeps
-// a copy of the keys, as atomics, into which has looks without the mutex. (Upstream has one table for all devices, in 67 parts with a
-// mutex each, and changes it without the device's mutex held.)
+// pointer must be found before its mutex can be taken. So the table can be shared: then it keeps a
+// copy of the keys, as atomics, into which has looks without the mutex. (Upstream has one table for
+// all devices, in 67 parts with a mutex each, and changes it without the device's mutex held.)
 type pointerTable struct {
 	groups []slotGroup // a power of two of them
 	limit  int         // of used
@@ -30,8 +33,8 @@ type pointerTable struct {
 
 const fewestGroups = 16
 
-// sparseGroups is the largest number of groups (256 KiB) of whose slots at most a quarter is used, so
-// that nearly all pointers are at home. Of more it is at most half: there the memory counts.
+// sparseGroups is the largest number of groups (256 KiB) of whose slots at most a quarter is used,
+// so that nearly all pointers are at home. Of more it is at most half: there the memory counts.
 const sparseGroups = 1 << 12
 
 // golden is 2^64 divided by the golden ratio. Multiplied by it, multiples of any step are
@@ -46,36 +49,29 @@ func homeOf(key uint64, shift int) int { return int(key * golden >> (shift & 63)
 // shiftOf is the shift of a table with so many groups.
 func shiftOf(groups int) int { return 64 - bits.Len(uint(groups-1)) }
 
-// getLocked is the block allocated at p, or nil.
-func (t *pointerTable) getLocked(p spec.Ptr) *block {
-	if s, _ := t.findLocked(p); s != nil {
+// findLocked is the block allocated at p, which is not 0, or nil.
+func (t *pointerTable) findLocked(p spec.Ptr) *block {
+	if len(t.groups) == 0 {
+		return nil
+	}
+	i := t.home(uint64(p))
+	if s := t.groups[i].find(uint64(p)); s.key == uint64(p) {
+		return s.block
+	}
+	if s, _ := t.findFrom(i, uint64(p)); s != nil {
 		return s.block
 	}
 	return nil
 }
 
-// findLocked is the slot of a pointer, which is not 0, or nil, and the group that is its home. They are valid until the next
-// change.
-func (t *pointerTable) findLocked(p spec.Ptr) (*slot, *slotGroup) {
-	if len(t.groups) == 0 {
-		return nil, nil
-	}
-	i := t.home(uint64(p))
-	home := &t.groups[i]
-	if s := home.find(uint64(p)); s.key == uint64(p) {
-		return s, home
-	}
-	return t.findFromLocked(i, uint64(p)), home
-}
-
-// findFromLocked is findLocked from a group on.
-func (t *pointerTable) findFromLocked(i int, key uint64) *slot {
+// findFrom is the slot of a key, and its group, searched from a group on, or nil.
+func (t *pointerTable) findFrom(i int, key uint64) (*slot, int) {
 	for ; ; i = t.next(i) {
 		if s := t.groups[i].find(key); s.key == key {
-			return s
+			return s, i
 		}
 		if !t.groups[i].isFull() {
-			return nil
+			return nil, 0
 		}
 	}
 }
@@ -101,37 +97,25 @@ func (t *pointerTable) insertLocked(p spec.Ptr, b *block) {
 	*s = slot{uint64(p), b}
 }
 
-// eraseLocked removes a pointer, which is in the table.
-func (t *pointerTable) eraseLocked(p spec.Ptr) { t.eraseSlotLocked(t.findLocked(p)) }
-
-// eraseSlotLocked removes the pointer of a slot, which findLocked has found. If a slot of its home is free, it is there.
-func (t *pointerTable) eraseSlotLocked(s *slot, home *slotGroup) {
-	if t.shared || home[groupSize-1].key != 0 {
-		t.eraseFromLocked(s)
-		return
-	}
+// eraseLocked removes a pointer, which is in the table. If a slot of its home is free, it is there.
+func (t *pointerTable) eraseLocked(p spec.Ptr) {
 	t.used--
-	*s = slot{}
-}
-
-// eraseFromLocked is eraseSlotLocked if the pointer may be in a group behind its home, or the table is shared.
-func (t *pointerTable) eraseFromLocked(s *slot) {
-	t.used--
-	home := t.home(s.key)
-	if t.shared {
-		t.changeLocked(func() { t.emptyLocked(home, s) })
-	} else {
-		t.emptyLocked(home, s)
+	i := t.home(uint64(p))
+	home := &t.groups[i]
+	switch {
+	case t.shared:
+		t.changeLocked(func() { t.emptyLocked(t.findFrom(i, uint64(p))) })
+	case home[groupSize-1].key != 0:
+		t.emptyLocked(t.findFrom(i, uint64(p)))
+	default:
+		*home.find(uint64(p)) = slot{}
 	}
 }
 
-// emptyLocked makes a slot free, which is in the group i or behind it. If its group was full, a
-// pointer behind that moves up whose home is not behind it: the first one, then another to where that
-// was, and so on up to the first group that is not full.
-func (t *pointerTable) emptyLocked(i int, free *slot) {
-	for t.groups[i].find(free.key) != free {
-		i = t.next(i)
-	}
+// emptyLocked makes a slot free, which is in the group i. If the group was full, a pointer behind
+// it moves up whose home is not behind it: the first one, then another to where that was, and so
+// on up to the first group that is not full.
+func (t *pointerTable) emptyLocked(free *slot, i int) {
 	of := i // the group of the free slot
 	for full := t.groups[i].isFull(); full; {
 		i = t.next(i)

@@ -49,7 +49,7 @@ func TestPointerTableEqualsMap(t *testing.T) {
 				for range 20 {
 					p := pointer.Draw(t, "p")
 					for _, table := range tables {
-						if got := table.getLocked(p); got != want[p] {
+						if got := table.findLocked(p); got != want[p] {
 							t.Fatalf("get(%v) = %p, want %p", p, got, want[p])
 						}
 					}
@@ -92,7 +92,7 @@ func TestPointerTableNeverFinds(t *testing.T) {
 	absent := func(pointers ...spec.Ptr) {
 		t.Helper()
 		for _, p := range pointers {
-			if found, _ := table.has(p); found || table.getLocked(p) != nil {
+			if found, _ := table.has(p); found || table.findLocked(p) != nil {
 				t.Errorf("%v is in the table", p)
 			}
 		}
@@ -122,7 +122,8 @@ func TestPointerTableStaysSmall(t *testing.T) {
 	}
 }
 
-// TestPointerTableIsSparse: of a small table at most a quarter of the slots is used, of a large one at most half.
+// TestPointerTableIsSparse: of a small table at most a quarter of the slots is used, of a large one
+// at most half.
 func TestPointerTableIsSparse(t *testing.T) {
 	var table pointerTable
 	for used := 1; len(table.groups) <= 2*sparseGroups; used++ {
@@ -137,8 +138,9 @@ func TestPointerTableIsSparse(t *testing.T) {
 	}
 }
 
-// TestPointerTableOfCrowdedHomes does the same to a table whose pointers have one of two homes, one of which is the last
-// group, and to a map. So groups are full, and pointers are behind their homes, at the beginning of the table too.
+// TestPointerTableOfCrowdedHomes does the same to a table whose pointers have one of two homes, one
+// of which is the last group, and to a map. So groups are full, and pointers are behind their
+// homes, at the beginning of the table too.
 func TestPointerTableOfCrowdedHomes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tables := []*pointerTable{{}, {shared: true}}
@@ -169,7 +171,7 @@ func TestPointerTableOfCrowdedHomes(t *testing.T) {
 					table.eraseLocked(p)
 				}
 				for _, p := range pointers {
-					if got := table.getLocked(p); got != want[p] {
+					if got := table.findLocked(p); got != want[p] {
 						t.Fatalf("get(%v) = %p, want %p", p, got, want[p])
 					}
 				}
@@ -184,7 +186,8 @@ func TestPointerTableOfCrowdedHomes(t *testing.T) {
 	})
 }
 
-// TestPointersAreSpread: about as many pointers are at home in the upper half of the table as in the lower one.
+// TestPointersAreSpread: about as many pointers are at home in the upper half of the table as in
+// the lower one.
 func TestPointersAreSpread(t *testing.T) {
 	table := pointerTable{}
 	const pointers = 1000
@@ -231,7 +234,7 @@ func TestPointerTableReaders(t *testing.T) {
 	}
 	for i := 0; i < 20_000 || certainly.Load() < 100 && !t.Failed(); i++ {
 		p := spec.Ptr(i%1000+8) * 512
-		if table.getLocked(p) != nil {
+		if table.findLocked(p) != nil {
 			table.eraseLocked(p)
 		} else {
 			table.insertLocked(p, new(block))
@@ -255,8 +258,8 @@ func TestPointerTableUncertain(t *testing.T) {
 	}
 }
 
-// TestPointerTableChangesAreMarked: in a table that is shared, the removal of a pointer is a change that readers can
-// notice. In one that is not, there are no readers.
+// TestPointerTableChangesAreMarked: in a table that is shared, the removal of a pointer is a change
+// that readers can notice. In one that is not, there are no readers.
 func TestPointerTableChangesAreMarked(t *testing.T) {
 	for shared, want := range map[bool]uint64{false: 0, true: 2} { // 2: odd meanwhile
 		table := pointerTable{shared: shared}

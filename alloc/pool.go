@@ -168,7 +168,8 @@ func (d *device) createOrIncrefPoolLocked(op string, id spec.PoolID, o spec.Pool
 		return nil, alreadyReleased(op, id)
 	}
 	if o.Memory != nil {
-		return nil, &spec.InvalidStateError{Op: op, Reason: "pool " + id.String() + " exists, and cannot be given other memory"}
+		reason := "pool " + id.String() + " exists, and cannot be given other memory"
+		return nil, &spec.InvalidStateError{Op: op, Reason: reason}
 	}
 	p.useOnOOM = p.useOnOOM || o.UseOnOOM
 	p.noSplit = p.noSplit || o.NoSplit
@@ -213,10 +214,10 @@ func (d *device) segmentsOfLocked(p *pool) []*segment {
 }
 
 // releaseFreeablePoolsLocked returns to the driver what it can of every freeable pool.
-func (d *device) releaseFreeablePoolsLocked(context gatheredContext) error {
+func (d *device) releaseFreeablePoolsLocked() error {
 	for _, p := range slices.Clone(d.graphPools) {
 		if p.useCount == 0 {
-			if err := d.releaseFreeablePoolLocked(p, context); err != nil {
+			if err := d.releaseFreeablePoolLocked(p); err != nil {
 				return err
 			}
 		}
@@ -226,11 +227,11 @@ func (d *device) releaseFreeablePoolsLocked(context gatheredContext) error {
 
 // releaseFreeablePoolLocked returns to the driver what it can of a freeable pool, that of the
 // small block pool first. It erases the pool if nothing refers to it any more.
-func (d *device) releaseFreeablePoolLocked(p *pool, context gatheredContext) error {
-	if err := d.releaseBlocksLocked(&p.smallBlocks, context); err != nil {
+func (d *device) releaseFreeablePoolLocked(p *pool) error {
+	if err := d.releaseBlocksLocked(&p.smallBlocks); err != nil {
 		return err
 	}
-	if err := d.releaseBlocksLocked(&p.largeBlocks, context); err != nil {
+	if err := d.releaseBlocksLocked(&p.largeBlocks); err != nil {
 		return err
 	}
 	if err := d.releaseUnmappedSegmentsLocked(p); err != nil {
@@ -243,26 +244,28 @@ func (d *device) releaseFreeablePoolLocked(p *pool, context gatheredContext) err
 }
 
 // canEraseLocked reports whether nothing refers to a pool. Upstream tests cudaMalloc_count
-// alone, which with expandable segments can be 0 while blocks of the pool are allocated
-// (deviation pools/erased-with-memory).
+// alone, which with expandable segments (in pools since pytorch/pytorch#128068) can be 0 while
+// blocks of the pool are allocated (deviation pools/erased-with-memory).
 func (d *device) canEraseLocked(p *pool) bool {
 	return p.cudaMallocCount <= 0 && p.pins == 0 && !p.hasSegments() && d.routingToLocked(p.id) < 0
 }
 
 // emptyPoolLocked is releaseFreeablePoolLocked for a pool that is found by its id, if
-// it is freeable. It first waits for the events of the pool's blocks.
-func (d *device) emptyPoolLocked(id spec.PoolID, context gatheredContext) error {
+// it is freeable. It first waits for the events of the pool's blocks. While requests are routed
+// that is an error. (Upstream fails an assertion, in a destructor: pytorch/pytorch#146431.)
+func (d *device) emptyPoolLocked(id spec.PoolID) error {
 	p := d.graphPools.find(id)
 	if p == nil || p.useCount > 0 || d.driver.FreeForbidden() {
 		return nil
 	}
 	if d.requestsRoutedLocked() {
-		return &spec.InvalidStateError{Op: "empty_pool", Reason: "requests are being routed to a private pool, so events cannot be waited for"}
+		const reason = "events cannot be waited for while requests are routed to a private pool"
+		return &spec.InvalidStateError{Op: "empty_pool", Reason: reason}
 	}
-	if err := d.synchronizeAndFreeEventsLocked(p, context); err != nil {
+	if err := d.synchronizeAndFreeEventsLocked(p); err != nil {
 		return err
 	}
-	return d.releaseFreeablePoolLocked(p, context)
+	return d.releaseFreeablePoolLocked(p)
 }
 
 // tryMempoolFallbackLocked searches the pools marked useOnOOM, for a request for the
@@ -346,5 +349,5 @@ func (a *Allocator) SetNoSplit(dev spec.Device, id spec.PoolID) error {
 // EmptyPool returns to the driver what can be returned of one freeable pool, on every
 // device.
 func (a *Allocator) EmptyPool(id spec.PoolID) error {
-	return a.onEachDeviceWithContext(func(d *device, context gatheredContext) error { return d.emptyPoolLocked(id, context) })
+	return a.onEachDeviceWithContext(func(d *device) error { return d.emptyPoolLocked(id) })
 }

@@ -11,13 +11,14 @@ import (
 // lie wholly in it.
 //
 // While a capture is under way in a mode that forbids it (Driver.FreeForbidden), nothing is
-// returned: the driver call would be illegal and would invalidate the capture. The
-// result of each function here is then the same as for an empty cache.
+// returned: the driver call would be illegal and would invalidate the capture. The result of each
+// function here is then the same as for an empty cache. (Upstream calls the driver when it
+// collects garbage, pytorch/pytorch#74261; see docs/findings.md, findings 19 and 20.)
 
 // releaseCachedBlocksLocked returns all of the cache that can be returned. While requests
 // are routed to a private pool that is the memory of freeable pools only, without a wait.
 // Otherwise it first waits for all events and returns that of the default pool.
-func (d *device) releaseCachedBlocksLocked(context gatheredContext) error {
+func (d *device) releaseCachedBlocksLocked() error {
 	if d.driver.FreeForbidden() {
 		return nil
 	}
@@ -25,35 +26,35 @@ func (d *device) releaseCachedBlocksLocked(context gatheredContext) error {
 		return err
 	}
 	if !d.requestsRoutedLocked() {
-		if err := d.synchronizeAndFreeEventsLocked(nil, context); err != nil {
+		if err := d.synchronizeAndFreeEventsLocked(nil); err != nil {
 			return err
 		}
-		if err := d.releaseBlocksLocked(&d.defaultPool.largeBlocks, context); err != nil {
+		if err := d.releaseBlocksLocked(&d.defaultPool.largeBlocks); err != nil {
 			return err
 		}
-		if err := d.releaseBlocksLocked(&d.defaultPool.smallBlocks, context); err != nil {
+		if err := d.releaseBlocksLocked(&d.defaultPool.smallBlocks); err != nil {
 			return err
 		}
 	}
-	return d.releaseFreeablePoolsLocked(context)
+	return d.releaseFreeablePoolsLocked()
 }
 
 // releaseBlocksLocked returns what it can of a block pool's free blocks: whole segments
 // in order, then pages of expandable segments, which changes the lists.
-func (d *device) releaseBlocksLocked(blockPool *blockPool, context gatheredContext) error {
+func (d *device) releaseBlocksLocked(blockPool *blockPool) error {
 	var toUnmap []*block
 	for _, b := range slices.Collect(blockPool.blocks.allFree()) {
 		switch {
 		case b.isExpandable():
 			toUnmap = append(toUnmap, b)
 		case !b.isSplit():
-			if err := d.releaseBlockLocked(b, context); err != nil {
+			if err := d.releaseBlockLocked(b); err != nil {
 				return err
 			}
 		}
 	}
 	for _, b := range toUnmap {
-		if err := d.unmapBlockLocked(b, context); err != nil {
+		if err := d.unmapBlockLocked(b); err != nil {
 			return err
 		}
 	}
@@ -69,7 +70,8 @@ func (d *device) releaseBlocksLocked(blockPool *blockPool, context gatheredConte
 // returned until their sum is enough. If it is not, they are returned nevertheless.
 //
 // Nothing is returned of a pool that a graph was captured with: the graph will use the
-// addresses again. Upstream does not test this (deviation oversize/captured-pool).
+// addresses again. Upstream does not test this (deviation oversize/captured-pool,
+// pytorch/pytorch#159594).
 func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, error) {
 	if d.cfg.MaxSplitSize == spec.Unlimited || params.blockPool.owner.captured || d.driver.FreeForbidden() {
 		return false, nil
@@ -81,7 +83,7 @@ func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, 
 	key := blockKey{size: max(params.size, d.cfg.MaxSplitSize)}
 	first := lists.free.lowerBound(key)
 	if first != nil && isWholeDriverSegment(first) {
-		return true, d.releaseBlockLocked(first, params.context)
+		return true, d.releaseBlockLocked(first)
 	}
 	// From the largest block down. The next is looked up before the present one is released.
 	released := uint64(0)
@@ -89,7 +91,7 @@ func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, 
 	for b != nil && released < key.size && b.size >= d.cfg.MaxSplitSize {
 		below, size := lists.free.before(b), b.size
 		if isWholeDriverSegment(b) {
-			if err := d.releaseBlockLocked(b, params.context); err != nil {
+			if err := d.releaseBlockLocked(b); err != nil {
 				return false, err
 			}
 			released += size
@@ -99,9 +101,9 @@ func (d *device) releaseAvailableCachedBlocksLocked(params *allocParams) (bool, 
 	return released >= key.size, nil
 }
 
-// isWholeDriverSegment reports whether a free block can be returned by one driver call.
-// Upstream does not test whether an oversize block is split (one that was split under
-// a larger max_split_size is), and would return allocated memory (deviation
+// isWholeDriverSegment reports whether a free block can be returned by one driver call. Upstream
+// does not test whether an oversize block is split (it was, if max_split_size was larger then:
+// settings change at run time, pytorch/pytorch#84970), and would return allocated memory (deviation
 // oversize/part-freed).
 func isWholeDriverSegment(b *block) bool { return !b.isExpandable() && !b.isSplit() }
 
@@ -118,7 +120,7 @@ func (d *device) gcEnabledLocked() bool {
 // In each round every whole segment is returned that is at least as old as the average
 // of those left, until enough was returned or a round returned none. A round goes on to its
 // end even if enough was returned.
-func (d *device) garbageCollectCachedBlocksLocked(context gatheredContext) error {
+func (d *device) garbageCollectCachedBlocksLocked() error {
 	threshold := uint64(d.cfg.GarbageCollectionThreshold * float64(d.allowedMemoryMaximum))
 	if d.reservedBytesLocked() <= threshold || d.driver.FreeForbidden() {
 		return nil
@@ -145,7 +147,7 @@ func (d *device) garbageCollectCachedBlocksLocked(context gatheredContext) error
 			}
 			totalAge -= blockPool.gcAge(b)
 			reclaimed += b.size
-			if err := d.releaseBlockLocked(b, context); err != nil {
+			if err := d.releaseBlockLocked(b); err != nil {
 				return err
 			}
 		}

@@ -65,7 +65,8 @@ func compareBase(s *segment, base spec.Ptr) int { return cmp.Compare(s.base, bas
 
 // allocBlockLocked obtains a segment from the driver and makes one block of it, or
 // serves the request from an expandable segment. nil without an error means out of
-// memory: the limit would be exceeded, or the device has no more.
+// memory: the limit would be exceeded, or the device has no more. The limit is tested with the size
+// of a segment, also if an expandable segment needs fewer pages, or more (pytorch/pytorch#96995).
 //
 // It releases the mutex meanwhile if release_lock_on_cudamalloc is set.
 func (d *device) allocBlockLocked(params *allocParams) (*block, error) {
@@ -83,7 +84,8 @@ func (d *device) allocBlockLocked(params *allocParams) (*block, error) {
 	case err != nil:
 		return nil, fmt.Errorf("obtaining a segment of %d bytes: %w", params.segmentSize, err)
 	}
-	if err := d.checkSegmentLocked(spec.Range{Ptr: ptr, Bytes: params.segmentSize}, d.geometry.MinBlock); err != nil {
+	r := spec.Range{Ptr: ptr, Bytes: params.segmentSize}
+	if err := d.checkSegmentLocked(r, d.geometry.MinBlock); err != nil {
 		return nil, err
 	}
 	return d.addDriverSegmentLocked(params, ptr), nil
@@ -99,33 +101,36 @@ func (d *device) checkSegmentLocked(r spec.Range, alignment uint64) error {
 	at, found := slices.BinarySearchFunc(d.segments, r.Ptr, compareBase)
 	switch {
 	case found || at < len(d.segments) && d.segments[at].base < r.End():
-		return refused("malloc", r, fmt.Sprintf("where the segment at %v is", d.segments[at].base))
+		return refused("malloc", r, overlaps(d.segments[at]))
 	case at > 0 && d.segments[at-1].base+spec.Ptr(d.segments[at-1].size) > r.Ptr:
-		return refused("malloc", r, fmt.Sprintf("where the segment at %v is", d.segments[at-1].base))
+		return refused("malloc", r, overlaps(d.segments[at-1]))
 	case d.uncached.used.Load() && d.uncached.has(r.Ptr):
-		return refused("malloc", r, "which is allocated uncached")
+		return refused("malloc", r, "an uncached allocation has that address")
 	}
 	return nil
 }
 
-// driverAlignment is what addresses of the driver's memory are multiples of, in bytes: CUDA promises 256. A segment is
-// divided into blocks, and must be aligned as they are.
+func overlaps(s *segment) string { return fmt.Sprintf("the segment at %v is there", s.base) }
+
+// driverAlignment is what addresses of the driver's memory are multiples of, in bytes: CUDA
+// promises 256. A segment is divided into blocks, and must be aligned as they are.
 func (d *device) driverAlignment() uint64 { return min(256, d.geometry.MinBlock) }
 
 // checkRange tests whether a range can be memory at all.
 func checkRange(op string, r spec.Range, alignment uint64) error {
 	switch {
 	case r.Ptr == 0 || uint64(r.Ptr)%alignment != 0:
-		return refused(op, r, fmt.Sprintf("which is no multiple of %d", alignment))
+		return refused(op, r, fmt.Sprintf("the address is not a multiple of %d", alignment))
 	case r.End() < r.Ptr:
-		return refused(op, r, "whose end is no address")
+		return refused(op, r, "the end is above the highest address")
 	}
 	return nil
 }
 
-// refused is the error about memory that was obtained.
+// refused is the error about memory that the driver, or a pool's own allocator, has returned.
 func refused(op string, r spec.Range, why string) error {
-	return &spec.InvalidArgumentError{Op: op, Reason: fmt.Sprintf("obtained %d bytes at %v, %s", r.Bytes, r.Ptr, why)}
+	reason := fmt.Sprintf("obtained %d bytes at %v, but %s", r.Bytes, r.Ptr, why)
+	return &spec.InvalidArgumentError{Op: op, Reason: reason}
 }
 
 // driverMallocLocked calls the driver. It releases the mutex meanwhile if
@@ -164,7 +169,8 @@ func (p *pool) driverFree(driver spec.Driver, dev spec.Device, s *segment) error
 
 // addDriverSegmentLocked adds, counts and traces a segment obtained from the driver.
 func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *block {
-	b := d.addSegmentLocked(&segment{base: ptr, size: params.segmentSize, contextWhenAllocated: params.context}, params)
+	s := &segment{base: ptr, size: params.segmentSize, contextWhenAllocated: d.operation.context}
+	b := d.addSegmentLocked(s, params)
 	kind := params.blockPool.kind
 	d.stats.Segment.Increase(kind, 1)
 	d.stats.ReservedBytes.Increase(kind, int64(b.size))
@@ -173,7 +179,7 @@ func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *bloc
 	}
 	d.stats.NumDeviceAlloc++
 	params.blockPool.owner.cudaMallocCount++
-	d.recordTraceLocked(spec.ActionSegmentAlloc, b, b.size, params.context, params.thread)
+	d.recordTraceLocked(spec.ActionSegmentAlloc, b.segment, b.whole(), nil)
 	return b
 }
 
@@ -195,14 +201,14 @@ func (d *device) removeSegmentLocked(s *segment) {
 
 // releaseBlockLocked returns a free block that is a whole segment, not an expandable one, to
 // the driver (upstream: release_block). If the driver call fails, nothing has changed.
-func (d *device) releaseBlockLocked(b *block, context gatheredContext) error {
+func (d *device) releaseBlockLocked(b *block) error {
 	s := b.segment
 	blockPool := s.blockPool
 	if err := blockPool.owner.driverFree(d.driver, d.id, s); err != nil {
 		return fmt.Errorf("returning the segment at %v (%d bytes): %w", s.base, s.size, err)
 	}
 	d.stats.NumDeviceFree++
-	d.recordTraceLocked(spec.ActionSegmentFree, b, b.size, contextOr(context, s.contextWhenAllocated), noThread)
+	d.recordTraceLocked(spec.ActionSegmentFree, s, b.whole(), s.contextWhenAllocated)
 	d.stats.Segment.Decrease(blockPool.kind, 1)
 	d.stats.ReservedBytes.Decrease(blockPool.kind, int64(s.size))
 	if s.size >= d.cfg.MaxSplitSize {
@@ -227,12 +233,13 @@ func (a *Allocator) BaseAllocation(p spec.Ptr) (spec.Ptr, uint64, error) {
 	}
 	d.mu.Lock()
 	defer d.unlock()
-	b := d.allocatedBlocks.getLocked(p)
+	b := d.allocatedBlocks.findLocked(p)
 	if b == nil {
 		return 0, 0, &spec.InvalidPointerError{Op: op, Ptr: p}
 	}
 	if b.isExpandable() {
-		return 0, 0, &spec.InvalidArgumentError{Op: op, Reason: "the pointer is in an expandable segment, which is not one piece of the driver's"}
+		const reason = "the pointer is in an expandable segment, which is not one driver allocation"
+		return 0, 0, &spec.InvalidArgumentError{Op: op, Reason: reason}
 	}
 	return b.segment.base, b.segment.size, nil
 }

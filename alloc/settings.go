@@ -2,7 +2,6 @@ package alloc
 
 import (
 	"fmt"
-	"slices"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
@@ -21,14 +20,9 @@ func (a *Allocator) Configure(text string) error {
 		return err
 	}
 	return a.onEachDevice(func(d *device) error {
-		d.setConfigLocked(cfg)
+		d.cfg = cfg
 		return nil
 	})
-}
-
-func (d *device) setConfigLocked(cfg spec.Config) {
-	d.cfg = cfg
-	d.divides = slices.ContainsFunc(cfg.Divisions[:], func(divisions uint64) bool { return divisions > 1 })
 }
 
 // Config returns the settings in force.

@@ -48,7 +48,7 @@ func (a *Allocator) ShareHandle(p spec.Ptr) (spec.SharedHandle, error) {
 	}
 	d.mu.Lock()
 	defer d.unlock()
-	b := d.allocatedBlocks.getLocked(p)
+	b := d.allocatedBlocks.findLocked(p)
 	if b == nil {
 		return spec.SharedHandle{}, &spec.InvalidPointerError{Op: op, Ptr: p}
 	}
@@ -68,7 +68,8 @@ func (a *Allocator) ShareHandle(p spec.Ptr) (spec.SharedHandle, error) {
 func (a *Allocator) sharing(op string) (spec.MemorySharing, error) {
 	sharing, ok := a.driver.(spec.MemorySharing)
 	if !ok {
-		return nil, &spec.NotSupportedError{Op: op, Reason: "the driver cannot share memory between processes"}
+		const reason = "the driver cannot share memory between processes"
+		return nil, &spec.NotSupportedError{Op: op, Reason: reason}
 	}
 	return sharing, nil
 }
@@ -160,7 +161,8 @@ func (d *device) openHandle(sharing spec.MemorySharing, handle []byte) (*openedH
 			return nil, bad(fmt.Sprintf("the handle is truncated: it has %d bytes", len(handle)))
 		}
 		if handle[0] > handleVersion {
-			return nil, &spec.NotSupportedError{Op: "open_handle", Reason: fmt.Sprintf("the handle has version %d, this allocator knows versions up to %d", handle[0], handleVersion)}
+			reason := fmt.Sprintf("the handle has version %d, the newest known version is %d", handle[0], handleVersion)
+			return nil, &spec.NotSupportedError{Op: "open_handle", Reason: reason}
 		}
 		kind, payload = handle[1], handle[2:]
 	}
@@ -223,13 +225,13 @@ func (d *device) decodePages(payload []byte) (pagesHandle, error) {
 		return pagesHandle{}, &spec.InvalidArgumentError{Op: "open_handle", Reason: reason}
 	}
 	if len(payload) < pagesHeader {
-		return bad("the handle is truncated: its header is not whole")
+		return bad("the handle is truncated within its header")
 	}
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(payload[8*i:]) }
 	h, n := pagesHandle{pid: word(0), pageSize: word(1), share: spec.SharePOSIX}, word(2)
 	payload = payload[pagesHeader:]
 	if n == 0 || n > maxSharedPages || h.pageSize == 0 || h.pageSize > d.totalMemory {
-		return bad(fmt.Sprintf("the handle speaks of %d pages of %d bytes", n, h.pageSize))
+		return bad(fmt.Sprintf("the handle has %d pages of %d bytes", n, h.pageSize))
 	}
 	if len(payload) == 0 || uint64(len(payload))%n != 0 {
 		return bad(fmt.Sprintf("the handle is truncated: %d bytes for %d pages", len(payload), n))
@@ -276,19 +278,16 @@ func (x *expandableSegment) reserveFor(pages []spec.PageHandle) error {
 // mapImported maps the pages. If that fails the range is freed, as soon as that is possible:
 // the driver may refuse to unmap a page as well.
 func (x *expandableSegment) mapImported(pages []spec.PageHandle) error {
-	done := false
-	defer func() {
-		if !done {
-			x.device.unreleasedPages.keepRange(x)
+	var err error
+	keep := func() { x.device.unreleasedPages.keepRange(x) }
+	_ = unlessDone(keep, func() error {
+		if _, err = x.mapPages(0, pages); err == nil || x.mappedSize > 0 {
+			return err
 		}
-	}()
-	_, err := x.mapPages(0, pages)
-	done = err == nil
-	if err != nil && x.mappedSize == 0 {
 		failure := x.freeAddress()
-		done = failure == nil
 		err = afterCleanup(err, failure)
-	}
+		return failure
+	})
 	return err
 }
 
@@ -302,7 +301,7 @@ func (m *openedMemory) Close() error {
 	a.opened.mu.Lock()
 	defer a.opened.mu.Unlock()
 	if m.closed {
-		return &spec.InvalidStateError{Op: "close_handle", Reason: "it is closed already"}
+		return &spec.InvalidStateError{Op: "close_handle", Reason: "the memory is closed already"}
 	}
 	if m.handle.users == 1 {
 		if err := m.handle.close(); err != nil {
@@ -325,7 +324,7 @@ func (h *openedHandle) close() error {
 		return err
 	}
 	if h.allocator.driver.FreeForbidden() {
-		return &spec.InvalidStateError{Op: "close_handle", Reason: "a capture is under way that forbids to unmap memory"}
+		return &spec.InvalidStateError{Op: "close_handle", Reason: "memory cannot be unmapped during the present capture"}
 	}
 	return h.pages.release()
 }

@@ -191,12 +191,12 @@ func TestOpenBadHandle(t *testing.T) {
 	}{
 		{"empty", nil, &spec.InvalidArgumentError{}, "truncated: it has 0 bytes"},
 		{"a version only", []byte{2}, &spec.InvalidArgumentError{}, "truncated: it has 1 bytes"},
-		{"a future version", append([]byte{3}, segment[1:]...), &spec.NotSupportedError{}, "version 3, this allocator knows versions up to 2"},
+		{"a future version", append([]byte{3}, segment[1:]...), &spec.NotSupportedError{}, "version 3, the newest known version is 2"},
 		{"an unknown kind", []byte{2, 'x', 0}, &spec.InvalidArgumentError{}, `unknown kind 'x'`},
 		{"a segment, truncated", segment[:40], &spec.DriverError{}, "no handle of ShareMemory"},
 		{"a segment that never was", append([]byte{2, 'c'}, make([]byte, 64)...), &spec.DriverError{}, "no handle of ShareMemory"},
-		{"pages without a header", []byte{2, 'e'}, &spec.InvalidArgumentError{}, "its header is not whole"},
-		{"pages with half a header", pages[:20], &spec.InvalidArgumentError{}, "its header is not whole"},
+		{"pages without a header", []byte{2, 'e'}, &spec.InvalidArgumentError{}, "truncated within its header"},
+		{"pages with half a header", pages[:20], &spec.InvalidArgumentError{}, "truncated within its header"},
 		{"pages without pages", pages[:26], &spec.InvalidArgumentError{}, "0 bytes for 3 pages"},
 		{"pages, truncated", pages[:len(pages)-1], &spec.InvalidArgumentError{}, "23 bytes for 3 pages"},
 		{"a page less", pages[:len(pages)-8], &spec.InvalidArgumentError{}, "16 bytes for 3 pages"},
@@ -310,7 +310,7 @@ func TestCloseDuringCapture(t *testing.T) {
 	m := open(t, b, 0, share(t, a, mustMalloc(t, a, 0, 20*mib)).Handle)
 	s := newStream(t, receiver, 0)
 	must(t, receiver.BeginCapture(0, s, spec.CaptureGlobal))
-	wantError[*spec.InvalidStateError](t, m.Close(), "a capture is under way")
+	wantError[*spec.InvalidStateError](t, m.Close(), "during the present capture")
 	if _, err := receiver.EndCapture(0, s); err != nil {
 		t.Error(err)
 	}

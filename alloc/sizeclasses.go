@@ -5,12 +5,16 @@ import (
 	"math/bits"
 )
 
-// sizeClasses are blocks in order of size and address, divided by size: into octaves (between two powers
-// of two), and each octave into classes. Bits say which have blocks. So a search finds
-// the class in a few steps, and compares only keys of that class. (The structure is known as
-// two-level segregated fit. Here a class is in order, so that the best fit is exact.) An ordered
-// tree from a library takes several times as long (BenchmarkFreeList, docs/benchmarks.md); a test
-// compares the two.
+// Contract: sizeClasses are a set of blocks in order of size and address, with bestFit, lowerBound
+// and predecessor. TestSizeClassesEqualTree compares them with an ordered tree; the rest of this
+// file need not be read.
+
+// sizeClasses are blocks in order of size and address, divided by size: into octaves (between two
+// powers of two), and each octave into classes. Bits say which have blocks. So a search finds the
+// class in a few steps, and compares only keys of that class. (The structure is known as two-level
+// segregated fit. Here a class is in order, so that the best fit is exact.) An ordered tree from a
+// library takes several times as long (BenchmarkFreeList, docs/benchmarks.md); a test compares the
+// two.
 //
 //	octaves   ...  512       1024      2048   ...
 //	classes        [64 lists][64 lists]       in steps of 8 B, 16 B, ...
@@ -28,7 +32,8 @@ type octave struct {
 	classes [1 << classBits]blockList
 }
 
-// classOf is the place of a size. It rises with the size. (The rotation moves the bits behind the highest to the end.)
+// classOf is the place of a size. It rises with the size. (The rotation moves the bits behind the
+// highest to the end.)
 func classOf(size uint64) (octave, class uint) {
 	octave = uint(bits.Len64(size|1)-1) % 64
 	return octave, uint(bits.RotateLeft64(size, classBits-int(octave))) % (1 << classBits)
@@ -37,7 +42,8 @@ func classOf(size uint64) (octave, class uint) {
 // entryOf is a block with its key.
 func entryOf(b *block) entry { return entry{blockKey{b.size, b.ptr}, b} }
 
-// insert adds a block. If there are few in its class, the entries of those before it move up one by one.
+// insert adds a block. If there are few in its class, the entries of those before it move up one by
+// one.
 func (s *sizeClasses) insert(b *block) {
 	o, c := classOf(b.size)
 	in := s.byOctave[o]
@@ -86,8 +92,8 @@ func (s *sizeClasses) remove(b *block) {
 	}
 }
 
-// removeOther takes a block out that is not the first of few. (In remove, what is needed after the call would be
-// kept in memory, which costs more than the rest.)
+// removeOther takes a block out that is not the first of few. (In remove, what is needed after the
+// call would be kept in memory, which costs more than the rest.)
 func (s *sizeClasses) removeOther(b *block) {
 	o, c := b.class>>classBits%64, b.class%(1<<classBits)
 	in := s.byOctave[o]

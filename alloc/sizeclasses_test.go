@@ -101,7 +101,8 @@ func TestSizeClassesEqualTree(t *testing.T) {
 	})
 }
 
-// walkBothWays lists the blocks in order, as walks forward with after and backward with before meet them.
+// walkBothWays lists the blocks in order, as walks forward with after and backward with before meet
+// them.
 func walkBothWays(classes *sizeClasses) (forward, backward []*block) {
 	for b := classes.lowerBound(blockKey{}); b != nil; b = classes.after(b) {
 		forward = append(forward, b)
@@ -131,8 +132,8 @@ func TestSizeClassesNeighbours(t *testing.T) {
 	}
 }
 
-// TestClassOf: a class does not descend when the size rises, and small sizes of the default geometry have
-// classes of their own.
+// TestClassOf: a class does not descend when the size rises, and small sizes of the default
+// geometry have classes of their own.
 func TestClassOf(t *testing.T) {
 	place := func(size uint64) uint {
 		o, c := classOf(size)
@@ -186,7 +187,8 @@ func TestSizeClassesMisuse(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft: after the last block of a class, of few or many, was removed, in whatever order, no bit says that there is one.
+// TestNothingIsLeft: after the last block of a class, of few or many, was removed, in whatever
+// order, no bit says that there is one.
 func TestNothingIsLeft(t *testing.T) {
 	for _, n := range []spec.Ptr{1, 2, fewEntries, 2 * chunkLimit} {
 		for _, lastFirst := range []bool{false, true} {
@@ -209,8 +211,8 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// TestBestFit: the best fit in a class of two sizes, of which there are few or many, and what follows a block, are those of an
-// ordered tree, while the blocks are removed up to the last.
+// TestBestFit: the best fit in a class of two sizes, of which there are few or many, and what
+// follows a block, are those of an ordered tree, while the blocks are removed up to the last.
 func TestBestFit(t *testing.T) {
 	const small, large, next, larger = 600 * spec.KiB, 600*spec.KiB + 512, 608 * spec.KiB, 8 * spec.MiB // next is in the next class
 	for _, n := range []spec.Ptr{1, 2, fewEntries / 2, fewEntries, 3 * chunkLimit} {

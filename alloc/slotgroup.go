@@ -1,11 +1,14 @@
 package alloc
 
+// Contract: find, vacant and isFull are loops over four slots. TestSlotGroup compares them; the
+// rest of this file need not be read.
+
 // A slotGroup is four slots of a pointerTable: one cache line. A group has no order, and free slots
 // are anywhere in it.
 //
-// Where in its group a pointer is, is chance: a processor that had to predict a branch for
-// it would be wrong in a third of all searches, and as often when a pointer is inserted or erased. So
-// all four keys are compared, and the results are numbers with which the place is computed.
+// Where in its group a pointer is, is chance: a processor that had to predict a branch for it would
+// be wrong in a third of all searches, and as often when a pointer is inserted or erased. So all
+// four keys are compared, and the results are numbers with which the place is computed.
 type slotGroup [groupSize]slot
 
 const groupSize = 4

@@ -13,8 +13,8 @@ import (
 
 // Single steps of operations that longer tests go through without a look at them.
 
-// TestHitOfInaccessiblePages: pages that are mapped and could be neither made accessible nor unmapped are free memory. A
-// request that gets them, even from the cache, gives access first.
+// TestHitOfInaccessiblePages: pages that are mapped and could be neither made accessible nor
+// unmapped are free memory. A request that gets them, even from the cache, gives access first.
 func TestHitOfInaccessiblePages(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "expandable_segments:True")
@@ -35,7 +35,8 @@ func TestHitOfInaccessiblePages(t *testing.T) {
 	wantViolations(t, gpu, 0)
 }
 
-// TestAccessPanics: the driver panics while a request gives access to a free block. The block is free again.
+// TestAccessPanics: the driver panics while a request gives access to a free block. The block is
+// free again.
 func TestAccessPanics(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, &panickingDriver{GPU: gpu, hit: func(string) {}}, "expandable_segments:True")
@@ -56,8 +57,8 @@ func TestAccessPanics(t *testing.T) {
 	wantNoLeaks(t, a, gpu)
 }
 
-// TestReuseAsks: with graph_capture_record_stream_reuse a malloc in a capture asks the driver about its stream. If that
-// fails it fails.
+// TestReuseAsks: with graph_capture_record_stream_reuse a malloc in a capture asks the driver about
+// its stream. If that fails it fails.
 func TestReuseAsks(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "graph_capture_record_stream_reuse:True")
@@ -69,8 +70,9 @@ func TestReuseAsks(t *testing.T) {
 	}
 }
 
-// TestNodesAreVisitedOnce: a malloc in a capture asks for the dependencies of each node once, and one that follows it only for
-// those of the nodes that are new. If the driver fails so does the malloc.
+// TestNodesAreVisitedOnce: a malloc in a capture asks for the dependencies of each node once, and
+// one that follows it only for those of the nodes that are new. If the driver fails so does the
+// malloc.
 func TestNodesAreVisitedOnce(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "graph_capture_record_stream_reuse:True")
@@ -109,8 +111,8 @@ func TestNodesAreVisitedOnce(t *testing.T) {
 	malloc(5)
 }
 
-// TestOversizeToTheByte: oversize blocks are returned until their sum is what is needed, and not beyond. Then there is no need
-// to release the cache.
+// TestOversizeToTheByte: oversize blocks are returned until their sum is what is needed, and not
+// beyond. Then there is no need to release the cache.
 func TestOversizeToTheByte(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 64*mib)})
 	a := newAllocator(t, gpu, "max_split_size_mb:20")
@@ -148,8 +150,8 @@ func TestSnapshotHasSettings(t *testing.T) {
 	}
 }
 
-// TestAccessOfRuns: a device gets access to each run of mapped pages in one call. After a failure in a later
-// segment it is not given again.
+// TestAccessOfRuns: a device gets access to each run of mapped pages in one call. After a failure
+// in a later segment it is not given again.
 func TestAccessOfRuns(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(2, spec.GiB)})
 	a := newAllocator(t, gpu, "expandable_segments:True")
@@ -194,7 +196,8 @@ func TestOneAnnotation(t *testing.T) {
 	}
 }
 
-// TestNothingWithoutHistory: without a history the clock is not called for an annotation, and no compile context is popped.
+// TestNothingWithoutHistory: without a history the clock is not called for an annotation, and no
+// compile context is popped.
 func TestNothingWithoutHistory(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
 	must(t, a.RecordHistory(spec.HistoryOptions{Enabled: true, MaxEntries: 10}))
@@ -214,8 +217,8 @@ func TestNothingWithoutHistory(t *testing.T) {
 	}
 }
 
-// TestAges: a free block is as old as the searches since it became free. The remainder of a split is new, and so is what was
-// mapped for a request that failed.
+// TestAges: a free block is as old as the searches since it became free. The remainder of a split
+// is new, and so is what was mapped for a request that failed.
 func TestAges(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "garbage_collection_threshold:0.9")
@@ -253,7 +256,8 @@ func TestAges(t *testing.T) {
 	want("what was mapped for a request that failed", 2, 0)
 }
 
-// TestAgeOfTheFirstSearch: what was free before garbage collection was turned on is older than what has become free after the first search.
+// TestAgeOfTheFirstSearch: what was free before garbage collection was turned on is older than what
+// has become free after the first search.
 func TestAgeOfTheFirstSearch(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, spec.GiB)})
 	a := newAllocator(t, gpu, "")
@@ -296,8 +300,8 @@ func TestGarbageRoundsAverage(t *testing.T) {
 	}
 }
 
-// TestTrackerPanicsAtSegmentFree: to return a segment is a step of its own. A tracker that panics at its trace entry ends
-// EmptyCache before the next one is returned.
+// TestTrackerPanicsAtSegmentFree: to return a segment is a step of its own. A tracker that panics
+// at its trace entry ends EmptyCache before the next one is returned.
 func TestTrackerPanicsAtSegmentFree(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
 	p, q := mustMalloc(t, a, 0, 20*mib), mustMalloc(t, a, 0, 20*mib)
@@ -312,7 +316,8 @@ func TestTrackerPanicsAtSegmentFree(t *testing.T) {
 	}
 }
 
-// TestRefusals: of several reasons to refuse a call the first that the contract names is told, and nothing has changed.
+// TestRefusals: of several reasons to refuse a call the first that the contract names is told, and
+// nothing has changed.
 func TestRefusals(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "")
@@ -370,8 +375,8 @@ func TestEmptyPoolWaitsForItsOwn(t *testing.T) {
 	}
 }
 
-// TestPagesAreReleasedFirst: pages that the driver has not taken back are released before anything else is, and not while a
-// capture forbids it. A failure ends EmptyCache.
+// TestPagesAreReleasedFirst: pages that the driver has not taken back are released before anything
+// else is, and not while a capture forbids it. A failure ends EmptyCache.
 func TestPagesAreReleasedFirst(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{})
 	a := newAllocator(t, gpu, "expandable_segments:True")
@@ -405,7 +410,8 @@ func TestPagesAreReleasedFirst(t *testing.T) {
 	}
 }
 
-// TestRangeIsKept: addresses for pages of another process that cannot be freed are an error of each EmptyCache until they can.
+// TestRangeIsKept: addresses for pages of another process that cannot be freed are an error of each
+// EmptyCache until they can.
 func TestRangeIsKept(t *testing.T) {
 	machine := fakegpu.NewMachine(fakegpu.Config{})
 	owner, gpu := machine.NewProcess(), machine.NewProcess()
@@ -425,7 +431,8 @@ func TestRangeIsKept(t *testing.T) {
 	wantNoLeaks(t, b, gpu)
 }
 
-// TestOpenAfterFailedClose: memory that could not be closed is still open, and is not opened a second time.
+// TestOpenAfterFailedClose: memory that could not be closed is still open, and is not opened a
+// second time.
 func TestOpenAfterFailedClose(t *testing.T) {
 	machine := fakegpu.NewMachine(fakegpu.Config{})
 	owner, gpu := machine.NewProcess(), machine.NewProcess()
@@ -443,7 +450,8 @@ func TestOpenAfterFailedClose(t *testing.T) {
 	wantNoLeaks(t, b, gpu)
 }
 
-// TestManyEntriesAtOnce: a restore makes more trace entries than the space is kept for. The history and the trackers get all.
+// TestManyEntriesAtOnce: a restore makes more trace entries than the space is kept for. The history
+// and the trackers get all.
 func TestManyEntriesAtOnce(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
 	pool := spec.PoolID{User: 1}
@@ -473,7 +481,8 @@ func TestNoFreeMemory(t *testing.T) {
 	}
 }
 
-// TestContextsOfCheckpoints: the context of a checkpoint and of a restore is that of the call, on the first device too.
+// TestContextsOfCheckpoints: the context of a checkpoint and of a restore is that of the call, on
+// the first device too.
 func TestContextsOfCheckpoints(t *testing.T) {
 	a := newAllocator(t, fakegpu.New(fakegpu.Config{}), "")
 	pool := spec.PoolID{User: 1}
@@ -496,7 +505,8 @@ func TestContextsOfCheckpoints(t *testing.T) {
 	}
 }
 
-// TestPagesOfTheWholeDevice: handles of as many pages as there may be, and of pages as large as the device, are refused for other reasons only.
+// TestPagesOfTheWholeDevice: handles of as many pages as there may be, and of pages as large as the
+// device, are refused for other reasons only.
 func TestPagesOfTheWholeDevice(t *testing.T) {
 	gpu := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 64*mib)})
 	b := newAllocator(t, gpu, "")
@@ -525,10 +535,11 @@ func (nowhere) Malloc(spec.Device, uint64) (spec.Ptr, error) { return 0, nil }
 func TestMemoryNowhere(t *testing.T) {
 	a := newAllocator(t, nowhere{fakegpu.New(fakegpu.Config{})}, "")
 	_, err := a.Malloc(spec.Request{Bytes: 512})
-	wantError[*spec.InvalidArgumentError](t, err, "no multiple of 512")
+	wantError[*spec.InvalidArgumentError](t, err, "not a multiple of 512")
 }
 
-// TestCloseMemoryDuringCapture: to close memory that is no pages is left to the driver, also during a capture.
+// TestCloseMemoryDuringCapture: to close memory that is no pages is left to the driver, also during
+// a capture.
 func TestCloseMemoryDuringCapture(t *testing.T) {
 	machine := fakegpu.NewMachine(fakegpu.Config{})
 	owner, gpu := machine.NewProcess(), machine.NewProcess()

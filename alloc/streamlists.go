@@ -11,9 +11,11 @@ import (
 // mapped, in order of size and address, so that the first that is not below a size is the best fit,
 // and the unmapped ones of expandable segments, in order of address.
 //
-// Contract: a block is in at most one list. Its size and address do not change while it is. A list panics
-// where it finds that the contract was broken (a block is there already, or is not there), because
-// all later results would be wrong.
+// Contract: the lists of a block pool are a map from each free block to its place in that order
+// (TestStreamLists compares the two; the rest of this file need not be read). A block is in at most
+// one list. Its size and address do not change while it is. A list
+// panics where it finds that the contract was broken (a block is there already, or is not there),
+// because all later results would be wrong.
 type streamLists struct {
 	stream   spec.Stream
 	segments int // of the stream in the block pool; each has a pointer to the lists

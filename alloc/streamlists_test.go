@@ -90,7 +90,8 @@ func TestStreamLists(t *testing.T) {
 	})
 }
 
-// TestStreamListsAreDropped: when the cache has been emptied, no lists are left of the streams that there have been.
+// TestStreamListsAreDropped: when the cache has been emptied, no lists are left of the streams that
+// there have been.
 func TestStreamListsAreDropped(t *testing.T) {
 	for _, settings := range []string{"", "expandable_segments:True"} {
 		gpu := fakegpu.New(fakegpu.Config{})

@@ -11,7 +11,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// What the structures inside a device are like between two operations, where it cannot be seen from outside.
+// What the structures inside a device are like between two operations, where it cannot be seen from
+// outside.
 
 // newForTest makes an allocator for the fake GPU, and returns what must succeed.
 func newForTest(t *testing.T, devices int) (*Allocator, *fakegpu.GPU, func(error)) {
@@ -40,7 +41,8 @@ func TestLessStream(t *testing.T) {
 	}
 }
 
-// TestNoEmptyQueues: no queue of events is empty between two operations, not after a failure either.
+// TestNoEmptyQueues: no queue of events is empty between two operations, not after a failure
+// either.
 func TestNoEmptyQueues(t *testing.T) {
 	a, gpu, must := newForTest(t, 1)
 	release := map[string]func() error{
@@ -93,8 +95,8 @@ func TestHasAllocatedDuringChange(t *testing.T) {
 	table.changes.Add(1)
 }
 
-// TestReadersOfGrowingTable: a reader finds a pointer that stays allocated, or is not certain, while the table grows. Here
-// it is copied last, after many free slots.
+// TestReadersOfGrowingTable: a reader finds a pointer that stays allocated, or is not certain,
+// while the table grows. Here it is copied last, after many free slots.
 func TestReadersOfGrowingTable(t *testing.T) {
 	for range 15 {
 		table := pointerTable{shared: true}
@@ -130,7 +132,8 @@ func TestReadersOfGrowingTable(t *testing.T) {
 	}
 }
 
-// TestUncachedIsThere: of two callers that free uncached memory at once the second finds nothing to free.
+// TestUncachedIsThere: of two callers that free uncached memory at once the second finds nothing to
+// free.
 func TestUncachedIsThere(t *testing.T) {
 	var invalid *spec.InvalidPointerError
 	if err := new(uncached).free(4096); !errors.As(err, &invalid) {
@@ -138,7 +141,8 @@ func TestUncachedIsThere(t *testing.T) {
 	}
 }
 
-// TestNeighboursInOneClass walks over many blocks of one size, also if few are left of the first chunk.
+// TestNeighboursInOneClass walks over many blocks of one size, also if few are left of the first
+// chunk.
 func TestNeighboursInOneClass(t *testing.T) {
 	var classes sizeClasses
 	two := new(sizeClasses)

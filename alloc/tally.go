@@ -2,6 +2,10 @@ package alloc
 
 import "gaugeblock/spec"
 
+// Contract: a tally is a spec.StatArray, and blockStats are one for each statistic of blocks.
+// TestTallyEqualsStatArray and TestBlockStatsEqualStatArrays compare them; the rest of this file
+// need not be read.
+
 // A tally is a spec.StatArray in fewer numbers, since every malloc and free changes several.
 // Sums over all pools are those of the kinds; only their peak has to be kept. What was freed
 // is what was allocated less what is left.
@@ -35,7 +39,8 @@ func (t *tally) increase(kind spec.PoolKind, amount int64) {
 	}
 }
 
-// add adds a change of either sign. There is no branch on the sign, which the processor cannot predict.
+// add adds a change of either sign. There is no branch on the sign, which the processor cannot
+// predict.
 func (t *tally) add(kind spec.PoolKind, change int64) {
 	k := &t.kinds[kind&1]
 	k.increased += max(change, 0)
@@ -79,14 +84,16 @@ func (t *tally) stats() (a spec.StatArray) {
 }
 
 // A pendingTally is what active has beyond allocation, or active_bytes beyond allocated_bytes: the
-// blocks that are pending or deferred. Mostly there are none, and a malloc and a free change nothing here.
+// blocks that are pending or deferred. Mostly there are none, and a malloc and a free change
+// nothing here.
 type pendingTally struct {
 	current, atReset [2]int64 // by spec.PoolKind; atReset: when the accumulated values were reset
 	peaks            [2]int64 // of active, while anything was pending; otherwise those of allocation count
 	peak             int64    // the same of all pools
 }
 
-// raisePeaks makes the peaks those of active if they are above. Active rises only when allocation does.
+// raisePeaks makes the peaks those of active if they are above. Active rises only when allocation
+// does.
 func (p *pendingTally) raisePeaks(allocation *tally) {
 	all := int64(0)
 	for i := range p.current {
@@ -125,8 +132,9 @@ type blockStats struct {
 	pending, pendingBytes pendingTally
 }
 
-// allocate counts an allocated block, and how many more inactive split blocks, and bytes of them, there are for it. If there
-// are as many bytes as before, there are as many blocks, and splitBlocks does not matter.
+// allocate counts an allocated block, and how many more inactive split blocks, and bytes of them,
+// there are for it. If there are as many bytes as before, there are as many blocks, and splitBlocks
+// does not matter.
 func (s *blockStats) allocate(kind spec.PoolKind, size, requested, splitBlocks, splitBytes int64) {
 	s.allocation.increase(kind, 1)
 	s.allocatedBytes.increase(kind, size)

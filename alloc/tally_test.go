@@ -59,8 +59,8 @@ func TestTallyEqualsStatArray(t *testing.T) {
 	})
 }
 
-// TestBlockStatsEqualStatArrays does the same to blockStats and to a spec.StatArray for each statistic: blocks are
-// allocated, freed at once, or pending between.
+// TestBlockStatsEqualStatArrays does the same to blockStats and to a spec.StatArray for each
+// statistic: blocks are allocated, freed at once, or pending between.
 func TestBlockStatsEqualStatArrays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type counted struct {

@@ -15,7 +15,6 @@ import (
 // not called in the middle of a step: the entries wait until the step is done, at the latest
 // until the mutex is released (deliverLocked).
 type traceBuffer struct {
-	deviceID      spec.Device
 	threads       *threadMetadata
 	enabled       bool // entries are made: recordHistory is on, or there are trackers
 	recordHistory bool
@@ -46,8 +45,9 @@ type contextRecorder struct {
 	level  spec.ContextLevel
 }
 
-// maybeGatherContext returns the present context if the level that the program has set is
-// at least that of the operation. Whether a trace entry keeps it is another test (recordTrace). It is called without the mutex: the program's function may take any mutex.
+// maybeGatherContext returns the present context if the level that the program has set is at least
+// that of the operation. Whether a trace entry keeps it is another test (recordTrace). It is called
+// without the mutex: the program's function may take any mutex.
 func (d *device) maybeGatherContext(level spec.ContextLevel) gatheredContext {
 	if d.contextRecorder.Load() == nil {
 		return nil
@@ -82,16 +82,6 @@ func (t *traceBuffer) setHistory(h spec.HistoryOptions) {
 	t.enabled = t.recordHistory || len(t.traceTrackers) > 0
 }
 
-// recordTrace makes an entry, which waits to be delivered.
-func (t *traceBuffer) recordTrace(e spec.TraceEntry, pool spec.PoolID, context gatheredContext, thread spec.Thread) {
-	entry := spec.HistoryEntry{TraceEntry: e, Device: t.deviceID, Pool: pool}
-	entry.CompileContext, entry.UserMetadata = t.threads.metadataFor(thread)
-	if t.options.Level >= spec.ContextAlloc {
-		entry.Context = context
-	}
-	t.delivery.entries = append(t.delivery.entries, entry)
-}
-
 func (t *traceBuffer) hasUndelivered() bool { return len(t.delivery.entries) > 0 }
 
 // deliver passes the entries that wait to the clock, the trackers and the ring, in the
@@ -99,22 +89,20 @@ func (t *traceBuffer) hasUndelivered() bool { return len(t.delivery.entries) > 0
 // entries; the other functions and the ring get the rest, and the panic goes on.
 func (t *traceBuffer) deliver() {
 	d := &t.delivery
-	returned := false
-	defer func() {
-		if !returned {
-			d.panicked = append(d.panicked, d.stage-1)
-			t.deliver()
+	goOn := func() {
+		d.panicked = append(d.panicked, d.stage-1)
+		t.deliver()
+	}
+	unlessReturned(goOn, func() {
+		for d.next < len(d.entries) {
+			t.deliverStage(&d.entries[d.next])
 		}
-	}()
-	for d.next < len(d.entries) {
-		t.deliverStage(&d.entries[d.next])
-	}
-	if cap(d.entries) > mostSpareEntries {
-		d.entries = nil
-	}
-	clear(d.entries)
-	*d = delivery{entries: d.entries[:0]}
-	returned = true
+		if cap(d.entries) > mostSpareEntries {
+			d.entries = nil
+		}
+		clear(d.entries)
+		*d = delivery{entries: d.entries[:0]}
+	})
 }
 
 // mostSpareEntries is for how many waiting entries the space is kept.
@@ -149,20 +137,29 @@ func (d *device) deliverLocked() {
 	}
 }
 
-// recordTraceLocked records what was done to a block. size is in bytes.
-func (d *device) recordTraceLocked(action spec.Action, b *block, size uint64, context gatheredContext, thread spec.Thread) {
-	if d.traceBuffer.enabled {
-		d.recordRangeTraceLocked(action, spec.Range{Ptr: b.ptr, Bytes: size}, b.segment, context, thread)
-	}
-}
-
-// recordRangeTraceLocked records what was done to a range of a segment.
-func (d *device) recordRangeTraceLocked(action spec.Action, r spec.Range, s *segment, context gatheredContext, thread spec.Thread) {
+// recordTraceLocked records what was done to a range of a segment. The context of the entry is
+// that of the operation or, if that was not gathered, the one of the allocation of what is freed.
+func (d *device) recordTraceLocked(action spec.Action, s *segment, r spec.Range, whenAllocated gatheredContext) {
 	if !d.traceBuffer.enabled {
 		return
 	}
 	e := spec.TraceEntry{Action: action, Addr: r.Ptr, Size: r.Bytes, Stream: s.stream}
-	d.traceBuffer.recordTrace(e, s.blockPool.owner.id, context, thread)
+	d.addTraceLocked(spec.HistoryEntry{TraceEntry: e, Pool: s.blockPool.owner.id, Context: whenAllocated})
+}
+
+// addTraceLocked completes an entry, which then waits to be delivered. It has no context unless
+// the history keeps contexts.
+func (d *device) addTraceLocked(e spec.HistoryEntry) {
+	t := &d.traceBuffer
+	e.Device = d.id
+	e.CompileContext, e.UserMetadata = t.threads.metadataFor(d.operation.thread)
+	switch {
+	case t.options.Level < spec.ContextAlloc:
+		e.Context = nil
+	case d.operation.context != nil:
+		e.Context = d.operation.context
+	}
+	t.delivery.entries = append(t.delivery.entries, e)
 }
 
 // recordOOMTraceLocked records that a request failed. The address of the entry is the number
@@ -172,15 +169,17 @@ func (d *device) recordOOMTraceLocked(params *allocParams, deviceFree uint64) {
 		return
 	}
 	e := spec.TraceEntry{Action: spec.ActionOOM, Addr: spec.Ptr(deviceFree), Size: params.size, Stream: params.stream}
-	d.traceBuffer.recordTrace(e, params.blockPool.owner.id, params.context, params.thread)
+	d.addTraceLocked(spec.HistoryEntry{TraceEntry: e, Pool: params.blockPool.owner.id})
 }
 
-// recordSnapshotTraceLocked records that a snapshot was taken, of so many active bytes.
+// recordSnapshotTraceLocked records that a snapshot was taken. active is the size in bytes of the
+// active blocks.
 func (d *device) recordSnapshotTraceLocked(pool spec.PoolID, active uint64) {
 	if !d.traceBuffer.enabled {
 		return
 	}
-	d.traceBuffer.recordTrace(spec.TraceEntry{Action: spec.ActionSnapshot, Size: active}, pool, nil, noThread)
+	e := spec.TraceEntry{Action: spec.ActionSnapshot, Size: active}
+	d.addTraceLocked(spec.HistoryEntry{TraceEntry: e, Pool: pool})
 }
 
 // A ringBuffer keeps the last entries.
@@ -229,11 +228,6 @@ func newThreadMetadata() *threadMetadata {
 	return &threadMetadata{compileContext: map[spec.Thread][]string{}, userMetadata: map[spec.Thread]string{}}
 }
 
-// noThread is the thread of the entries of frees, returned memory, restores and snapshots,
-// since Free does not say who calls. It is a thread as others: the entries have the metadata
-// that thread 0 has set. (Upstream: the calling thread's.)
-const noThread spec.Thread = 0
-
 // noCompileContext is what upstream writes when nothing is being compiled.
 const noCompileContext = "N/A"
 
@@ -257,7 +251,7 @@ func (a *Allocator) RecordHistory(h spec.HistoryOptions) error {
 		return &spec.InvalidArgumentError{Op: "record_history", Reason: "unknown context level"}
 	}
 	if h.Enabled && h.Level > spec.ContextNever && h.Context == nil {
-		return &spec.InvalidArgumentError{Op: "record_history", Reason: "a context level is given, but nobody to ask for the context"}
+		return &spec.InvalidArgumentError{Op: "record_history", Reason: "there is a context level, but no function that returns the context"}
 	}
 	a.configuring.Lock()
 	defer a.configuring.Unlock()

@@ -30,7 +30,8 @@ func (u *uncached) malloc(d *device, bytes uint64) (spec.Ptr, error) {
 }
 
 // add keeps what the driver has returned, unless it cannot be memory, or is that of somebody else.
-// (Upstream trusts it.) What is refused is not returned to the driver: it may be memory that is in use.
+// (Upstream trusts it.) What is refused is not returned to the driver: it may be memory that is in
+// use.
 func (u *uncached) add(d *device, r spec.Range) error {
 	d.mu.Lock()
 	defer d.unlock()
@@ -56,17 +57,12 @@ func (u *uncached) free(p spec.Ptr) error {
 	if d == nil {
 		return &spec.InvalidPointerError{Op: "free", Ptr: p}
 	}
-	freed := false
-	defer func() {
-		if !freed {
-			u.put(p, d)
+	return unlessDone(func() { u.put(p, d) }, func() error {
+		if err := d.driver.Free(d.id, p); err != nil {
+			return fmt.Errorf("free, uncached: %w", err)
 		}
-	}()
-	if err := d.driver.Free(d.id, p); err != nil {
-		return fmt.Errorf("free, uncached: %w", err)
-	}
-	freed = true
-	return nil
+		return nil
+	})
 }
 
 // take deletes a pointer, and returns its device, or nil if it is not there.

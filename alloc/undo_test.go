@@ -15,12 +15,12 @@ import (
 	"gaugeblock/spec"
 )
 
-// What an operation calls after one of its driver calls has failed: to undo what it has done, or since
-// it goes on. These calls can fail as well.
+// What an operation calls after one of its driver calls has failed: to undo what it has done, or
+// since it goes on. These calls can fail as well.
 
-// wantAfterFailure lists, for each sequence of calls that fail in one operation, what is left of pages
-// after it: how many are kept, that is neither mapped nor released, and of pages that are imported how many
-// stay mapped. docs/verification.md explains them.
+// wantAfterFailure lists, for each sequence of calls that fail in one operation, what is left of
+// pages after it: how many are kept, that is neither mapped nor released, and of pages that are
+// imported how many stay mapped. docs/verification.md explains them.
 var wantAfterFailure = []string{
 	"empty: FreeAddress, then FreeAddress: 0 kept",
 	"empty: ReleasePage, then MapPage: 0 kept",
@@ -72,11 +72,11 @@ var wantAfterFailure = []string{
 	"unimport: ReleasePage, then SetAccess, then UnmapPage: 0 kept",
 }
 
-// TestFailuresWhileUndoing runs programs with a failing driver call, and again for each call that the
-// same operation makes after it, which fails too, and so on up to three. The operation reports every
-// failure, and everything is as after one: the invariants hold, what the allocator counts is what the
-// device has allocated, but for pages that are kept, and in the end nothing is lost, although the next
-// release of such a page fails as well.
+// TestFailuresWhileUndoing runs programs with a failing driver call, and again for each call that
+// the same operation makes after it, which fails too, and so on up to three. The operation reports
+// every failure, and everything is as after one: the invariants hold, what the allocator counts is
+// what the device has allocated, but for pages that are kept, and in the end nothing is lost,
+// although the next release of such a page fails as well.
 func TestFailuresWhileUndoing(t *testing.T) {
 	u := undoing{most: 3, seen: map[string][]string{}}
 	u.search(t)
@@ -90,8 +90,8 @@ func TestFailuresWhileUndoing(t *testing.T) {
 	}
 }
 
-// TestNoMemoryWhileUndoing is the same for calls that fail for lack of memory, if they can: a malloc goes on
-// after that, and the operation need not report it.
+// TestNoMemoryWhileUndoing is the same for calls that fail for lack of memory, if they can: a
+// malloc goes on after that, and the operation need not report it.
 func TestNoMemoryWhileUndoing(t *testing.T) {
 	u := undoing{most: 2, noMemory: true, seen: map[string][]string{}}
 	u.search(t)
@@ -147,7 +147,8 @@ func (u *undoing) fault(call string) error {
 	return fakegpu.UnknownError(call)
 }
 
-// extend runs a program with some failures, and then with each that can follow in the same operation.
+// extend runs a program with some failures, and then with each that can follow in the same
+// operation.
 func (u *undoing) extend(t *testing.T, program func(*faultRun), failures []plannedFailure) {
 	after := u.run(t, program, failures)
 	if len(failures) == u.most {
@@ -158,7 +159,8 @@ func (u *undoing) extend(t *testing.T, program func(*faultRun), failures []plann
 	}
 }
 
-// run runs a program with failures of one operation, and returns the calls that the operation makes after the last.
+// run runs a program with failures of one operation, and returns the calls that the operation makes
+// after the last.
 func (u *undoing) run(t *testing.T, program func(*faultRun), failures []plannedFailure) (after []plannedFailure) {
 	t.Helper()
 	u.runs++

@@ -9,7 +9,7 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// bestFit is what a reader of docs/conformance.md might write: best fit with splitting
+// bestFit is what a reader of conformance/README.md might write: best fit with splitting
 // and merging, a free list for each stream, and events for memory that other streams
 // use. It has none of the other abilities.
 type bestFit struct {

@@ -23,8 +23,8 @@ func ExampleExamine() {
 	fmt.Println("left out:", report.LeftOut)
 	// Output:
 	// reached: safe
-	// ReuseNeedsNoDriver is broken, see docs/conformance.md#reuseneedsnodriver
-	// SplitsAndCoalesces is broken, see docs/conformance.md#splitsandcoalesces
-	// WasteIsBounded is broken, see docs/conformance.md#wasteisbounded
+	// ReuseNeedsNoDriver is broken, see conformance/README.md#reuseneedsnodriver
+	// SplitsAndCoalesces is broken, see conformance/README.md#splitsandcoalesces
+	// WasteIsBounded is broken, see conformance/README.md#wasteisbounded
 	// left out: [pools capture checkpoint sharing]
 }

@@ -21,7 +21,7 @@ import (
 // the allocator has the abilities for, some with every driver call failing in turn. It
 // does not stop at the first thing that is wrong: each rule that is broken is reported
 // once, with the shortest program that breaks it, and the search goes on for others.
-// docs/conformance.md is for authors of allocators.
+// conformance/README.md is for authors of allocators.
 
 // Run examines an allocator and fails the test if it does not reach the level. The
 // report goes to the test's log.

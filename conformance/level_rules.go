@@ -9,7 +9,7 @@ import (
 
 // A Rule is something that an allocator of a level keeps. Some are the invariants of
 // package spec, which are true between any two calls; the others are about the answers
-// to calls, about the device, and about the end. docs/conformance.md has a section for
+// to calls, about the device, and about the end. conformance/README.md has a section for
 // each of the latter, docs/invariants.md for each of the former.
 type Rule struct {
 	Name     string // a CamelCase word
@@ -25,7 +25,7 @@ type ruleOfClass struct {
 	rule  Rule
 }
 
-// rules are the kit's own, in the order of docs/conformance.md.
+// rules are the kit's own, in the order of conformance/README.md.
 var kitRules = []ruleOfClass{
 	{"hazard", safe("NoHazard", "Work on memory comes after all work of earlier owners of the same bytes.")},
 	{"device violation", safe("NoIllegalAccess", "Work touches only memory that is there.")},
@@ -85,7 +85,7 @@ func Rules() []Rule {
 }
 
 func (r Rule) withDocs() Rule {
-	r.Read = "docs/conformance.md#" + strings.ToLower(r.Name)
+	r.Read = "conformance/README.md#" + strings.ToLower(r.Name)
 	return r
 }
 

@@ -52,6 +52,6 @@
 //	checkpoint.go          restoring the pool
 //	limit.go               the re-record limit
 //
-// docs/graph-trees.md has an example, the rules, and how they are compared with
+// graphtree/README.md has an example, the rules, and how they are compared with
 // PyTorch.
 package graphtree

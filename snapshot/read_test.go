@@ -125,7 +125,7 @@ func TestLaterVersion(t *testing.T) {
 // TestSnapshotsOfModels reads snapshots of real models: those that snapshot/whatif has,
 // and those in the folder shared beside the project, where there is one.
 func TestSnapshotsOfModels(t *testing.T) {
-	files, err := filepath.Glob("whatif/testdata/snapshots/*.pickle.gz")
+	files, err := filepath.Glob("tell/testdata/snapshots/*.pickle.gz")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no snapshots: %v", err)
 	}

@@ -20,7 +20,7 @@
 //
 // Three packages below this one build on the contract, and an allocator needs only
 // the first: spec/settings reads PYTORCH_ALLOC_CONF, spec/trace reads and writes
-// recorded runs (docs/trace-format.md), spec/invariant has the named invariants
+// recorded runs (spec/trace/README.md), spec/invariant has the named invariants
 // (docs/invariants.md).
 //
 // Unless a name says otherwise every size is in bytes, every address is a device

@@ -53,7 +53,7 @@ func ParseAction(name string) (Action, bool) {
 }
 
 // TraceEntry is an action of an allocator. Its four fields are the same in every run of
-// the same operations; a trace (docs/trace-format.md) records them. (Time and contexts,
+// the same operations; a trace (spec/trace/README.md) records them. (Time and contexts,
 // which can differ, are in HistoryEntry.)
 //
 // Addr is the address of the block, segment, or range of pages; in the entry of an oom

@@ -7,16 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"slices"
 )
 
 // A Manifest is what TLC found out about a configuration. It is made by "make tla",
 // and by nothing else.
 type Manifest struct {
 	Name string `json:"name"`
-	// Texts are the files that TLC has read, and the SHA-256 of each.
-	Texts map[string]string `json:"texts"`
+	// Uses is the SHA-256 of the canonical form of what TLC has read.
+	Uses string `json:"uses"`
 	// Verdict is "ok", or the property that does not hold.
 	Verdict string `json:"verdict"`
 	// Trace is how many states TLC's counterexample has.
@@ -53,25 +51,21 @@ func readManifest(files embed.FS, file string) (*Manifest, error) {
 	return m, decode(file, text, m)
 }
 
-// Hash is how a manifest remembers a text.
-func Hash(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+// Uses is how a manifest remembers what its configuration uses. upstream: in upstream's mode.
+func Uses(c Configuration, upstream bool) (string, error) {
+	text, err := Canonical(c, Reader(upstream))
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:]), err
 }
 
-// CheckTexts reports the first text that is not what TLC has read.
-func (m *Manifest) CheckTexts() error { return m.checkTexts(Files.ReadFile, "make tla") }
-
-// checkTexts does so with the texts that read finds. The command makes the manifest anew.
-func (m *Manifest) checkTexts(read func(file string) ([]byte, error), command string) error {
-	for _, file := range slices.Sorted(maps.Keys(m.Texts)) {
-		text, err := read(file)
-		if err != nil {
-			return fmt.Errorf("manifest %s: %w", m.Name, err)
-		}
-		if Hash(text) != m.Texts[file] {
-			return fmt.Errorf("manifest %s: %s is not what TLC has read: run %s", m.Name, file, command)
-		}
+// CheckUses is an error if the configuration does not use what TLC has read.
+func (m *Manifest) CheckUses(c Configuration, upstream bool) error {
+	uses, err := Uses(c, upstream)
+	if err == nil && uses != m.Uses {
+		err = errors.New("what it uses is not what TLC has read: run make tla, or make tla-upstream")
+	}
+	if err != nil {
+		return fmt.Errorf("manifest %s: %w", m.Name, err)
 	}
 	return nil
 }

@@ -1,10 +1,6 @@
 package tla
 
-import (
-	"embed"
-	"errors"
-	"io/fs"
-)
+import "embed"
 
 // UpstreamFiles are the specification in upstream's mode: what PyTorch does where the reference
 // deviates. Its modules extend those of Files.
@@ -34,15 +30,4 @@ func UpstreamConfigurations() ([]UpstreamConfiguration, error) {
 // ReadUpstreamManifest is the manifest of such a configuration; nil if there is none.
 func ReadUpstreamManifest(name string) (*Manifest, error) {
 	return readManifest(UpstreamFiles, "upstream/manifests/"+name+".json")
-}
-
-// CheckUpstreamTexts reports the first text that is not what TLC has read.
-func (m *Manifest) CheckUpstreamTexts() error {
-	return m.checkTexts(func(file string) ([]byte, error) {
-		text, err := UpstreamFiles.ReadFile("upstream/" + file)
-		if errors.Is(err, fs.ErrNotExist) {
-			return Files.ReadFile(file)
-		}
-		return text, err
-	}, "make tla-upstream")
 }

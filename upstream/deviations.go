@@ -75,8 +75,8 @@ var areas = []Area{
 	{"oversize", "Releasing oversize blocks", ""},
 	{"expandable", "Expandable segments", ""},
 	{"failures", "Failures of the driver", "A page that the driver can neither map nor release counts in " +
-		"no statistic. Its release is tried again whenever the cache is emptied. So is that of another " +
-		"process's pages that can be neither made accessible nor unmapped again, with their addresses."},
+		"no statistic.\nIts release is tried again whenever the cache is emptied. So is that of another process's " +
+		"pages that can be neither\nmade accessible nor unmapped again, with their addresses."},
 	{"sharing", "Sharing between processes", ""},
 	{"callers", "Callers at the same time", ""},
 	{"history", "History", ""},

@@ -22,6 +22,7 @@ var generated = []struct {
 }{
 	{"deviations.md", "deviations", deviationTables},
 	{"findings.md", "findings", findingTable},
+	{"versions.md", "versions", versionTables},
 }
 
 // TestDocuments: the documents have what the data says. With -update it writes it there.

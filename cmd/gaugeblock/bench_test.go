@@ -15,7 +15,7 @@ import (
 func BenchmarkSnapshot(b *testing.B) {
 	file := "../../../shared/snapshots/long_generate.default.nolimit.pickle.gz"
 	if _, err := os.Stat(file); err != nil {
-		file = "../../snapshot/whatif/testdata/snapshots/gpt_oom7.default.nolimit.pickle.gz"
+		file = "../../snapshot/tell/testdata/snapshots/gpt_oom7.default.nolimit.pickle.gz"
 	}
 	b.Run("read", func(b *testing.B) {
 		for b.Loop() {

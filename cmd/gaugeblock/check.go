@@ -31,8 +31,8 @@ type checkCommand struct {
 // Help is what "gaugeblock check --help" prints beside the flags.
 func (*checkCommand) Help() string {
 	return `A log records what an allocator allocated and freed, its driver calls, and the work of
-the program on the device. It is a trace (docs/trace-format.md) or a table of
-comma-separated values as RMM's logger writes it (docs/check-your-allocator.md), plain
+the program on the device. It is a trace (spec/trace/README.md) or a table of
+comma-separated values as RMM's logger writes it (tools/check/README.md), plain
 or compressed with gzip. It is repeated on a fake GPU. Reported are hazards (work on
 memory that other work may still use) and whose fault they are, overlaps, memory freed
 twice or never, and other violations. What a log does not show is said: one without

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,12 +15,11 @@ import (
 
 // notRun are the commands of the documents that the test does not run, and why.
 var notRun = map[string]string{
-	"gaugeblock explore pools_tiny --set Memory=4 --set 'Streams={1,2,3}' --workers 2 --dir states --json": "takes twenty minutes of processor time",
-	"go run ./cmd/gaugeblock torch --edges --config core --config streams":                                 "needs PyTorch, and minutes; TestEveryEdge runs a small configuration",
-	"go run ./cmd/gaugeblock torch --edges --workers 2":                                                    "needs PyTorch, and hours; TestEveryEdge runs a small configuration",
-	"go run ./cmd/gaugeblock torch --ops 1000000":                                                          "needs PyTorch; TestTorch runs the command",
-	"go run ./cmd/gaugeblock examine libyours.so":                                                          "needs an allocator; tools/examine examines several",
-	"go run ./cmd/gaugeblock torch --torch other/lib/python3*/site-packages/torch --ops 1000000":           "needs another PyTorch; TestTorch runs the command",
+	"go run ./cmd/gaugeblock torch --edges --config core --config streams":                       "needs PyTorch, and minutes; TestEveryEdge runs a small configuration",
+	"go run ./cmd/gaugeblock torch --edges --workers 2":                                          "needs PyTorch, and hours; TestEveryEdge runs a small configuration",
+	"go run ./cmd/gaugeblock torch --ops 1000000":                                                "needs PyTorch; TestTorch runs the command",
+	"go run ./cmd/gaugeblock examine libyours.so":                                                "needs an allocator; tools/examine examines several",
+	"go run ./cmd/gaugeblock torch --torch other/lib/python3*/site-packages/torch --ops 1000000": "needs another PyTorch; TestTorch runs the command",
 }
 
 // endsWith is the exit status of the commands that do not end with 0, and why.
@@ -81,18 +81,17 @@ func TestCommandsOfDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	documents, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	where := map[string]string{}
-	for _, path := range append(documents, filepath.Join(root, "README.md"), filepath.Join(root, "tests", "README.md")) {
+	for _, path := range documents(t, root) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, command := range commandsOf(string(text)) {
-			where[command] = filepath.Base(path)
+			where[command], err = filepath.Rel(root, path)
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	for command := range notRun {
@@ -124,6 +123,27 @@ func TestCommandsOfDocuments(t *testing.T) {
 	}
 }
 
+// documents are the guide and the pages of the rooms. The commands of a lab note are those of
+// its commit.
+func documents(t *testing.T, root string) (pages []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains([]string{".git", "build", "lab", "testdata"}, entry.Name()):
+			return fs.SkipDir
+		case filepath.Ext(name) == ".md":
+			pages = append(pages, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages
+}
+
 // documentsFolder has what the commands name.
 func documentsFolder(t *testing.T, root string) string {
 	t.Helper()
@@ -133,7 +153,7 @@ func documentsFolder(t *testing.T, root string) string {
 			t.Fatal(err)
 		}
 	}
-	snapshots := filepath.Join(root, "snapshot", "whatif", "testdata", "snapshots")
+	snapshots := filepath.Join(root, "snapshot", "tell", "testdata", "snapshots")
 	golden := filepath.Join(root, "tests", "golden", "testdata", "checkpoint-1302.jsonl.gz")
 	for name, from := range map[string]string{
 		"snapshot.pickle":        filepath.Join(snapshots, "gpt_oom7.default.limit.pickle.gz"),

@@ -15,10 +15,10 @@ import (
 
 // examineCommand is "gaugeblock examine".
 type examineCommand struct {
-	Subject  []string      `arg:"" name:"subject" help:"A shared library (its name ends in .so) with PyTorch's functions for a pluggable allocator; or, behind --, a program that speaks the line protocol of docs/examine.md, and its arguments."`
+	Subject  []string      `arg:"" name:"subject" help:"A shared library (its name ends in .so) with PyTorch's functions for a pluggable allocator; or, behind --, a program that speaks the line protocol of tools/examine/README.md, and its arguments."`
 	Alloc    string        `name:"alloc" placeholder:"NAME" help:"The function that allocates (default: found among the exported functions)."`
 	Free     string        `name:"free" placeholder:"NAME" help:"The function that frees."`
-	Contract string        `name:"contract" placeholder:"WORDS" help:"What callers do before they free, and more: docs/examine.md (default: what the library says, or record_stream if it has that function, or joined)."`
+	Contract string        `name:"contract" placeholder:"WORDS" help:"What callers do before they free, and more: tools/examine/README.md (default: what the library says, or record_stream if it has that function, or joined)."`
 	Level    string        `name:"level" placeholder:"LEVEL" help:"safe, caching or exact: fail below this level (default: search up to caching, and fail below safe)."`
 	Ops      int           `name:"ops" default:"60000" placeholder:"N" help:"Check at least N operations (default: 60000)."`
 	Seed     uint64        `name:"seed" default:"1" placeholder:"S" help:"Begin with the programs of this seed (default: 1)."`
@@ -36,7 +36,7 @@ no GPU is needed. Random programs are performed on it, with streams, slow work, 
 devices, and driver calls that run out of memory. What is looked for: memory that two
 owners have at once, or that is used again while work still uses it; crashes, aborts and
 hangs; memory that is lost; and how well freed memory is used again. Each rule that is
-broken is reported with the shortest program that was found. See docs/examine.md.
+broken is reported with the shortest program that was found. See tools/examine/README.md.
 
 An allocator in any other language is a program that speaks the line protocol: it reads
 requests (begin, malloc, free ...) from its standard input, one JSON object a line, and

@@ -12,8 +12,11 @@ import (
 
 	"gaugeblock/internal/quote"
 	"gaugeblock/snapshot"
+	"gaugeblock/snapshot/compare"
+	"gaugeblock/snapshot/history"
+	"gaugeblock/snapshot/play"
 	memoryreport "gaugeblock/snapshot/report"
-	"gaugeblock/snapshot/whatif"
+	"gaugeblock/snapshot/tell"
 	"gaugeblock/spec"
 )
 
@@ -348,17 +351,17 @@ func (c *reportCommand) addComparison(env *environment, file *snapshot.File, opt
 	if !c.WhatIf {
 		return nil
 	}
-	workload, err := whatif.FromSnapshot(file, options.Device)
-	var none *whatif.WorkloadError
+	workload, err := play.FromSnapshot(file, options.Device)
+	var none *history.WorkloadError
 	if errors.As(err, &none) {
 		return nil // the page has a note
 	}
 	if err != nil {
 		return err
 	}
-	options.Comparison, err = env.compare(workload, whatif.Options{Limit: c.Limit.bytes, AsRecorded: !c.Limit.given, MaxMemory: c.MaxMemory.most()}, false)
+	options.Comparison, err = env.compare(workload, compare.Options{Limit: c.Limit.bytes, AsRecorded: !c.Limit.given, MaxMemory: c.MaxMemory.most()}, false)
 	if err == nil {
-		options.Notes = append(options.Notes, options.Comparison.LimitNote())
+		options.Notes = append(options.Notes, tell.Answer{Comparison: options.Comparison}.LimitNote())
 	}
 	return inFile(c.Snapshots[0], err)
 }

@@ -17,7 +17,7 @@ import (
 	"gaugeblock/snapshot/record"
 )
 
-var twoStreams, _ = filepath.Abs("../../snapshot/whatif/testdata/snapshots/two_streams.default.nolimit.pickle.gz")
+var twoStreams, _ = filepath.Abs("../../snapshot/tell/testdata/snapshots/two_streams.default.nolimit.pickle.gz")
 
 // TestReport: the page is written whole or not at all.
 func TestReport(t *testing.T) {
@@ -267,7 +267,7 @@ func TestReportDefaultName(t *testing.T) {
 
 // TestReportTwo: two snapshots are compared.
 func TestReportTwo(t *testing.T) {
-	other := "../../snapshot/whatif/testdata/snapshots/compiled.default.nolimit.pickle.gz"
+	other := "../../snapshot/tell/testdata/snapshots/compiled.default.nolimit.pickle.gz"
 	var stdout, stderr bytes.Buffer
 	status := run([]string{"report", twoStreams, other, "-o", "-"}, strings.NewReader(""), &stdout, &stderr)
 	for _, part := range []string{`"compared":{"a":"two_streams`, `"verdict":"At its peak compiled.`} {

@@ -18,7 +18,10 @@ import (
 
 	"gaugeblock/internal/quote"
 	"gaugeblock/snapshot"
-	"gaugeblock/snapshot/whatif"
+	"gaugeblock/snapshot/compare"
+	"gaugeblock/snapshot/history"
+	"gaugeblock/snapshot/play"
+	"gaugeblock/snapshot/tell"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/replay"
@@ -87,7 +90,7 @@ func (l *byteLimit) UnmarshalText(word []byte) error {
 		return nil
 	}
 	n, err := humanize.ParseBytes(string(word))
-	if err != nil || n == 0 || n > whatif.LargestLimit {
+	if err != nil || n == 0 || n > play.LargestLimit {
 		return fmt.Errorf("%q is not a limit: give 4420MiB, 39.5GiB, bytes as 4634705920B (less than 1 TiB), or none", word)
 	}
 	number := strings.TrimRight(string(word), " bBkKmMgGtTiI")
@@ -109,7 +112,7 @@ func (c *whatifCommand) Validate() error {
 		return fmt.Errorf("--jobs=%d is negative", c.Jobs)
 	}
 	for _, s := range c.Settings {
-		if err := whatif.CheckSettings(s); err != nil {
+		if err := compare.CheckSettings(s); err != nil {
 			return fmt.Errorf("--settings: %w", err)
 		}
 	}
@@ -120,16 +123,16 @@ func (c *whatifCommand) Validate() error {
 func (c *whatifCommand) Run(env *environment) error {
 	fmt.Fprint(env.stderr, c.Limit.question("--limit"), c.Memory.question("--device-memory"))
 	workload, notes, err := c.workload(env)
-	var none *whatif.WorkloadError
+	var none *history.WorkloadError
 	if errors.As(err, &none) && c.JSON {
 		out := &checkedWriter{to: env.stdout}
-		writeJSON(out, whatif.NothingToCompare(int(none.Device)))
+		writeJSON(out, tell.NothingToCompare(int(none.Device)))
 		return err
 	}
 	if err != nil {
 		return err
 	}
-	options := whatif.Options{
+	options := compare.Options{
 		Settings: c.Settings, Limit: c.Limit.bytes, DeviceMemory: c.Memory.bytes, SearchLimit: c.Search, Jobs: c.Jobs, MaxMemory: c.MaxMemory.most(),
 		AsRecorded: !c.Limit.given && !c.Memory.given, Present: true,
 	}
@@ -139,10 +142,10 @@ func (c *whatifCommand) Run(env *environment) error {
 	}
 	out := &checkedWriter{to: env.stdout}
 	if c.JSON {
-		writeJSON(out, comparison)
+		writeJSON(out, tell.Answer{Comparison: comparison})
 		return out.err
 	}
-	c.print(out, comparison, notes, terminalWidth(env.stdout))
+	c.print(out, tell.Answer{Comparison: comparison}, notes, terminalWidth(env.stdout))
 	return out.err
 }
 
@@ -155,7 +158,7 @@ func writeJSON(out *checkedWriter, v any) {
 }
 
 // compare compares settings, with a progress bar.
-func (e *environment) compare(w *whatif.Workload, o whatif.Options, forPrograms bool) (*whatif.Comparison, error) {
+func (e *environment) compare(w *history.Workload, o compare.Options, forPrograms bool) (*compare.Comparison, error) {
 	progress := newProgress(e.stderr, math.MaxInt, forPrograms)
 	progress.counting = "%d of %d runs"
 	o.Progress = func(done, total int) {
@@ -163,7 +166,7 @@ func (e *environment) compare(w *whatif.Workload, o whatif.Options, forPrograms 
 		progress.set(done)
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(o.MaxMemory)))
-	comparison, err := whatif.Compare(w, o)
+	comparison, err := compare.Compare(w, o)
 	progress.set(progress.total)
 	progress.finish()
 	return comparison, err
@@ -178,7 +181,7 @@ func inFile(path string, err error) error {
 }
 
 // workload reads the file. The notes describe it.
-func (c *whatifCommand) workload(env *environment) (*whatif.Workload, []string, error) {
+func (c *whatifCommand) workload(env *environment) (*history.Workload, []string, error) {
 	if there, err := os.Stat(c.File); err == nil && there.IsDir() {
 		return nil, nil, fmt.Errorf("%s is a folder: whatif takes one file; gaugeblock report takes a folder, with the snapshots of the ranks of a run", quote.Text(c.File))
 	}
@@ -195,11 +198,11 @@ func (c *whatifCommand) workload(env *environment) (*whatif.Workload, []string, 
 			histories++
 		}
 	}
-	workload, err := whatif.FromSnapshot(file, chooseDevice(file, c.Device))
+	workload, err := play.FromSnapshot(file, chooseDevice(file, c.Device))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", quote.Text(name), err)
 	}
-	notes := []string{workload.Summary()}
+	notes := []string{tell.Summary(workload)}
 	if histories > 1 {
 		notes = append(notes, fmt.Sprintf("%d devices have a history; --device chooses another one.", histories))
 	}
@@ -218,16 +221,16 @@ func (e *environment) openSnapshot(path string, maxMemory byteLimit) (*snapshot.
 	return file, path, err
 }
 
-// chooseDevice is the device of the flag, or without one that of whatif.ChooseDevice.
+// chooseDevice is the device of the flag, or without one that of history.ChooseDevice.
 func chooseDevice(file *snapshot.File, flag int) spec.Device {
 	if flag >= 0 {
 		return spec.Device(flag)
 	}
-	return whatif.ChooseDevice(file)
+	return history.ChooseDevice(file)
 }
 
 // fromTrace reads a recorded trace.
-func (c *whatifCommand) fromTrace() (*whatif.Workload, []string, error) {
+func (c *whatifCommand) fromTrace() (*history.Workload, []string, error) {
 	tr, err := trace.Open(c.File)
 	if err != nil {
 		return nil, nil, err
@@ -235,7 +238,7 @@ func (c *whatifCommand) fromTrace() (*whatif.Workload, []string, error) {
 	defer tr.Close()
 	most := c.MaxMemory.most()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most)))
-	workload, err := whatif.FromTrace(tr, spec.Device(max(c.Device, 0)), most)
+	workload, err := history.FromTrace(tr, spec.Device(max(c.Device, 0)), most)
 	var format *trace.Error
 	switch {
 	case errors.As(err, &format):
@@ -243,23 +246,23 @@ func (c *whatifCommand) fromTrace() (*whatif.Workload, []string, error) {
 	case err != nil:
 		return nil, nil, fmt.Errorf("%s: %w", quote.Text(c.File), err)
 	}
-	return workload, []string{workload.Summary()}, nil
+	return workload, []string{tell.Summary(workload)}, nil
 }
 
 // print writes the verdict, the table, and the rest.
-func (c *whatifCommand) print(out io.Writer, comparison *whatif.Comparison, notes []string, width int) {
-	fmt.Fprintln(out, paragraph(comparison.Verdict(), width))
-	if export := comparison.Export(); export != "" {
+func (c *whatifCommand) print(out io.Writer, answer tell.Answer, notes []string, width int) {
+	fmt.Fprintln(out, paragraph(answer.Verdict(), width))
+	if export := answer.Export(); export != "" {
 		fmt.Fprintf(out, "\n    %s\n", export)
 	}
-	fmt.Fprintf(out, "\n%s\n", comparison.Table(whatif.TableOptions{All: c.All, Width: width}))
-	if hidden := len(comparison.Predictions) - len(comparison.Shown(c.All)); hidden > 0 {
+	fmt.Fprintf(out, "\n%s\n", answer.Table(tell.TableOptions{All: c.All, Width: width}))
+	if hidden := len(answer.Predictions) - len(answer.Shown(c.All)); hidden > 0 {
 		fmt.Fprintf(out, "%s compared; --all shows them.\n", english.Plural(hidden, "more setting was", "more settings were"))
 	}
-	if details := comparison.Details(); details != "" {
+	if details := answer.Details(); details != "" {
 		fmt.Fprintf(out, "\n%s\n", paragraph(details, width))
 	}
-	fmt.Fprintf(out, "\n%s\n", paragraph(strings.Join(append(notes, comparison.LimitNote()), " "), width))
+	fmt.Fprintf(out, "\n%s\n", paragraph(strings.Join(append(notes, answer.LimitNote()), " "), width))
 }
 
 // terminalWidth is the width of a terminal in columns, 0 if the output is not one. The

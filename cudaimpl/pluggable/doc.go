@@ -7,5 +7,5 @@
 //	log.go           the calls of the program, written as a trace
 //
 // libgaugeblock/ is the second as a shared library: the reference on the real device,
-// behind C functions. docs/gpu.md says how PyTorch is told to use it.
+// behind C functions. cudaimpl/README.md says how PyTorch is told to use it.
 package pluggable

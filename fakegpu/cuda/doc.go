@@ -1,6 +1,6 @@
 // Package cuda is the fake GPU as CUDA: shared libraries libcudart.so.13, libcudart.so.12,
 // libcuda.so.1 and libnvidia-ml.so.1 on top of a fakegpu.Machine, for programs that were
-// written for CUDA and are not changed. docs/fake-cuda.md tells how to use them.
+// written for CUDA and are not changed. fakegpu/cuda/README.md tells how to use them.
 //
 //	include/   headers: what the libraries offer (gaugeblock_cuda.h), and how they speak
 //	           with the machine (gaugeblock_cuda_table.h)

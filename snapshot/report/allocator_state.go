@@ -3,8 +3,8 @@ package report
 import (
 	"github.com/tidwall/btree"
 
-	"gaugeblock/model"
 	"gaugeblock/snapshot"
+	"gaugeblock/snapshot/history"
 	"gaugeblock/spec"
 )
 
@@ -15,7 +15,7 @@ import (
 // rounded request. In a large segment that is not expandable, a remainder that is too
 // small to be split off is added.
 type allocatorState struct {
-	config   spec.Config
+	settings history.Settings
 	reserved btree.Map[spec.Ptr, reservedRange]
 	active   btree.Map[spec.Ptr, activeBlock]
 
@@ -44,8 +44,8 @@ type activeBlock struct {
 }
 
 // newAllocatorState begins with the given segments. The sites count nothing yet.
-func newAllocatorState(segments []spec.Segment, config spec.Config, sites *siteTable) *allocatorState {
-	s := &allocatorState{config: config, sites: sites}
+func newAllocatorState(segments []spec.Segment, settings history.Settings, sites *siteTable) *allocatorState {
+	s := &allocatorState{settings: settings, sites: sites}
 	for i := range segments {
 		segment := &segments[i]
 		s.reserve(segment.Address, reservedRange{segment.TotalSize, segment.Stream, segment.Pool, segment.PoolKind, segment.Expandable})
@@ -134,7 +134,7 @@ func (s *allocatorState) unreserve(at spec.Ptr, bytes uint64) {
 	for at < end {
 		start, r, found := s.rangeAt(at)
 		if !found {
-			return // the history contradicts itself; see whatif.Unrecorded
+			return // the history contradicts itself; see history.Unrecorded
 		}
 		stop := min(end, start+spec.Ptr(r.bytes))
 		s.reserved.Delete(start)
@@ -160,8 +160,7 @@ func (s *allocatorState) rangeAt(at spec.Ptr) (start spec.Ptr, r reservedRange, 
 
 // blockSize is the size of the block of an alloc entry.
 func (s *allocatorState) blockSize(e *snapshot.TraceEntry) uint64 {
-	g := spec.DefaultGeometry()
-	size := model.Round(max(e.Size, 1), s.config, g)
+	size := s.settings.RoundedSize(e.Size)
 	start, r, found := s.rangeAt(e.Addr)
 	if !found || r.expandable || r.kind == spec.SmallPool {
 		return size
@@ -172,7 +171,7 @@ func (s *allocatorState) blockSize(e *snapshot.TraceEntry) uint64 {
 		return false
 	})
 	remainder := uint64(next-e.Addr) - min(size, uint64(next-e.Addr))
-	if remainder <= g.SmallSize || size >= s.config.MaxSplitSize {
+	if remainder <= spec.DefaultGeometry().SmallSize || size >= s.settings.Config.MaxSplitSize {
 		size += remainder
 	}
 	return size

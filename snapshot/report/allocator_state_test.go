@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gaugeblock/snapshot"
-	"gaugeblock/snapshot/whatif"
+	"gaugeblock/snapshot/history"
+	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
 )
 
@@ -19,11 +20,11 @@ func TestStateAtEnd(t *testing.T) {
 	for _, file := range recordedRuns(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".pickle.gz"), func(t *testing.T) {
 			f := open(t, file)
-			history, err := whatif.FromSnapshot(f, 0)
+			workload, err := play.FromSnapshot(f, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := newAllocatorState(history.InitialSegments, f.AllocatorSettings.Config, nil)
+			p := newAllocatorState(workload.InitialSegments, history.SettingsOf(f.AllocatorSettings.Config), nil)
 			for i := range f.DeviceTraces[0] {
 				p.add(i, &f.DeviceTraces[0][i])
 			}
@@ -69,7 +70,7 @@ func TestUnreserve(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			const page, base = 20 << 20, 1 << 40
 			none := &snapshot.Context{}
-			p := newAllocatorState(nil, spec.DefaultConfig(spec.DefaultGeometry()), nil)
+			p := newAllocatorState(nil, history.DefaultSettings(), nil)
 			step := func(action spec.Action, at, size uint64) {
 				p.add(0, &snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: action, Addr: spec.Ptr(base + at*page), Size: size * page}, Context: none})
 			}
@@ -89,7 +90,7 @@ func TestUnreserve(t *testing.T) {
 
 // TestDoubtfulFrees: a free that the record has twice counts once, and one of memory that is not active not at all.
 func TestDoubtfulFrees(t *testing.T) {
-	s := newAllocatorState(nil, spec.DefaultConfig(spec.DefaultGeometry()), nil)
+	s := newAllocatorState(nil, history.DefaultSettings(), nil)
 	step := func(action spec.Action, at spec.Ptr) {
 		s.add(0, &snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: action, Addr: at, Size: 512}, Context: &snapshot.Context{}})
 	}

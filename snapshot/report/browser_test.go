@@ -11,7 +11,8 @@ import (
 	"testing"
 
 	"gaugeblock/snapshot"
-	"gaugeblock/snapshot/whatif"
+	"gaugeblock/snapshot/compare"
+	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
 )
 
@@ -53,12 +54,12 @@ func TestPageInBrowser(t *testing.T) {
 // of two snapshots, and of the ranks of a run.
 func browserPages(t *testing.T) map[string]*Page {
 	t.Helper()
-	f := open(t, "../whatif/testdata/snapshots/gpt_oom7.default.limit.pickle.gz")
-	workload, err := whatif.FromSnapshot(f, 0)
+	f := open(t, "../tell/testdata/snapshots/gpt_oom7.default.limit.pickle.gz")
+	workload, err := play.FromSnapshot(f, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	comparison, err := whatif.Compare(workload, whatif.Options{AsRecorded: true})
+	comparison, err := compare.Compare(workload, compare.Options{AsRecorded: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func browserPages(t *testing.T) map[string]*Page {
 		t.Fatal(err)
 	}
 	small := build(t, open(t, "testdata/small.json"))
-	other := build(t, open(t, "../whatif/testdata/snapshots/two_streams.default.nolimit.pickle.gz"))
+	other := build(t, open(t, "../tell/testdata/snapshots/two_streams.default.nolimit.pickle.gz"))
 	ranks := &RankBuilder{}
 	for i, d := range []*Data{data, small, other} {
 		ranks.Add(fmt.Sprintf("rank%d_of_a_run_with_a_long_name_that_does_not_fit.pickle", i), d)

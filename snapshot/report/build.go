@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"gaugeblock/snapshot"
-	"gaugeblock/snapshot/whatif"
+	"gaugeblock/snapshot/compare"
+	"gaugeblock/snapshot/history"
+	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
 )
 
@@ -17,9 +19,9 @@ const maxOOMs = 100
 type Options struct {
 	Title      string // of the report among several on a page
 	Device     spec.Device
-	Comparison *whatif.Comparison // nil: no predictions for other settings
-	Notes      []string           // to be added to the page
-	Share      int                // how many reports share the page; 0: this one alone
+	Comparison *compare.Comparison // nil: no predictions for other settings
+	Notes      []string            // to be added to the page
+	Share      int                 // how many reports share the page; 0: this one alone
 }
 
 // limits bound what a report shows, so that a page is small for every snapshot and every
@@ -68,17 +70,17 @@ func Devices(f *snapshot.File, chosen spec.Device) (devices []spec.Device, more 
 // Build makes the report of a device of a snapshot. Without history it shows the end only. A
 // device without segments and without history is an error.
 func Build(f *snapshot.File, o Options) (*Data, error) {
-	b := &builder{file: f, device: o.Device, config: spec.DefaultConfig(spec.DefaultGeometry()), sizes: bins{}, limits: limitsFor(o.Share)}
+	b := &builder{file: f, device: o.Device, settings: history.DefaultSettings(), sizes: bins{}, limits: limitsFor(o.Share)}
 	b.data = &Data{
 		Title: shorten(o.Title), Device: int(o.Device),
 		OOMs: []OutOfMemory{}, Moments: []Moment{}, Notes: []string{}, Stacks: newStacks(o.Share),
 	}
 	if f.AllocatorSettings != nil {
-		b.config = f.AllocatorSettings.Config
+		b.settings = history.SettingsOf(f.AllocatorSettings.Config)
 		b.data.Summary.Settings = shorten(f.AllocatorSettings.Conf)
 	}
 	workload, err := workloadOf(f, &o)
-	var none *whatif.WorkloadError
+	var none *history.WorkloadError
 	switch {
 	case err == nil:
 		b.start = workload.InitialSegments
@@ -106,25 +108,25 @@ func Build(f *snapshot.File, o Options) (*Data, error) {
 }
 
 // workloadOf is the workload of the comparison, if there is one, since it takes a while to find.
-func workloadOf(f *snapshot.File, o *Options) (*whatif.Workload, error) {
+func workloadOf(f *snapshot.File, o *Options) (*history.Workload, error) {
 	if o.Comparison != nil && o.Comparison.Workload.Device == o.Device {
 		return o.Comparison.Workload, nil
 	}
-	return whatif.FromSnapshot(f, o.Device)
+	return play.FromSnapshot(f, o.Device)
 }
 
 // builder reads a history twice: for the timeline, which also finds the peak, and for the
 // moments.
 type builder struct {
-	file   *snapshot.File
-	device spec.Device
-	config spec.Config
-	start  []spec.Segment
-	trace  []snapshot.TraceEntry
-	sizes  bins
-	sites  *siteTable
-	limits limits
-	data   *Data
+	file     *snapshot.File
+	device   spec.Device
+	settings history.Settings
+	start    []spec.Segment
+	trace    []snapshot.TraceEntry
+	sizes    bins
+	sites    *siteTable
+	limits   limits
+	data     *Data
 
 	peak, oom      int      // entries: of the peak allocated, of the first OOM; -1: none
 	allocated      []uint64 // after each entry
@@ -142,7 +144,7 @@ func (b *builder) timeUS(entry int) int64 {
 // timeline reads the history for everything but the moments.
 func (b *builder) timeline() {
 	d := b.data
-	s := newAllocatorState(b.start, b.config, b.sites)
+	s := newAllocatorState(b.start, b.settings, b.sites)
 	d.Timeline = newTimeline(len(b.trace), b.limits.buckets)
 	b.allocated = make([]uint64, len(b.trace))
 	d.Summary.Entries = len(b.trace)
@@ -196,7 +198,7 @@ func (b *builder) count(i int, e *snapshot.TraceEntry) {
 // moments reads the history a second time, for the moments, and for who holds the memory.
 func (b *builder) moments() {
 	b.sites.forget()
-	s := newAllocatorState(b.start, b.config, b.sites)
+	s := newAllocatorState(b.start, b.settings, b.sites)
 	series := b.sites.mostHeld(b.limits.series)
 	if b.peak < 0 {
 		b.atPeak(s)
@@ -220,7 +222,7 @@ func (b *builder) moments() {
 	b.data.Sizes = b.sizes.sorted()
 	segments := slices.DeleteFunc(slices.Clone(b.file.Segments), func(s spec.Segment) bool { return s.Device != b.device })
 	if len(b.trace) == 0 { // the end is all there is
-		s = newAllocatorState(segments, b.config, b.sites)
+		s = newAllocatorState(segments, b.settings, b.sites)
 		b.atPeak(s)
 		b.data.Summary.PeakAllocated, b.data.Summary.PeakReserved = s.allocatedBytes, s.reservedBytes
 	}

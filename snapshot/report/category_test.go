@@ -18,18 +18,18 @@ var (
 	inProgram   = &snapshot.Context{Frames: snapshot.Frames{{Filename: "train.py", Line: 5, Name: "main"}}}
 )
 
-// history is made step by step. Each allocation has an address of its own.
-type history struct{ trace []snapshot.TraceEntry }
+// madeHistory is made step by step. Each allocation has an address of its own.
+type madeHistory struct{ trace []snapshot.TraceEntry }
 
-func (h *history) add(action spec.Action, at spec.Ptr, context *snapshot.Context) {
+func (h *madeHistory) add(action spec.Action, at spec.Ptr, context *snapshot.Context) {
 	h.trace = append(h.trace, snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: action, Addr: at, Size: 512}, Context: context})
 }
 
-func (h *history) malloc(at spec.Ptr, context *snapshot.Context) {
+func (h *madeHistory) malloc(at spec.Ptr, context *snapshot.Context) {
 	h.add(spec.ActionAlloc, at, context)
 }
 
-func (h *history) free(at spec.Ptr) {
+func (h *madeHistory) free(at spec.Ptr) {
 	h.add(spec.ActionFreeRequested, at, inBackward)
 	h.add(spec.ActionFreeCompleted, at, inBackward)
 }
@@ -37,7 +37,7 @@ func (h *history) free(at spec.Ptr) {
 // TestClassify: two training steps. What memory is for follows from the phase in which it
 // was allocated, and whether it was still allocated when the next one began.
 func TestClassify(t *testing.T) {
-	h := &history{}
+	h := &madeHistory{}
 	want := map[int]category{}
 	malloc := func(at spec.Ptr, context *snapshot.Context, is category) {
 		want[len(h.trace)] = is
@@ -72,7 +72,7 @@ func TestClassify(t *testing.T) {
 
 // TestClassifyShortStacks: a call stack of one frame is one.
 func TestClassifyShortStacks(t *testing.T) {
-	h := &history{}
+	h := &madeHistory{}
 	h.malloc(1, &snapshot.Context{Frames: snapshot.Frames{{Filename: "torch/optim/adam.py", Name: "step"}}})
 	if got := classify(h.trace); len(got) != 1 || got[0] != optimizerState {
 		t.Errorf("%v", got)
@@ -81,7 +81,7 @@ func TestClassifyShortStacks(t *testing.T) {
 
 // TestClassifyWithoutStacks: nothing is guessed of a history without call stacks.
 func TestClassifyWithoutStacks(t *testing.T) {
-	h := &history{}
+	h := &madeHistory{}
 	h.malloc(1, inBackward)
 	h.free(1)
 	if got := classify(h.trace); got != nil {

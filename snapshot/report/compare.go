@@ -67,11 +67,11 @@ type pair struct{ a, b *siteTotals }
 
 // Compare compares two reports by call site.
 func Compare(a, b *Data) *Compared {
-	return compare(a, b, func(*ComparedSite) bool { return true })
+	return compareReports(a, b, func(*ComparedSite) bool { return true })
 }
 
-// compare keeps the call sites that are wanted.
-func compare(a, b *Data, wanted func(*ComparedSite) bool) *Compared {
+// compareReports keeps the call sites that are wanted.
+func compareReports(a, b *Data, wanted func(*ComparedSite) bool) *Compared {
 	c := &Compared{A: a.Title, B: b.Title, Rows: []ComparedSite{}, Stacks: newStacks(4)}
 	pairs := pairSites(a.totals, b.totals)
 	rows := make([]ComparedSite, 0, len(pairs))

@@ -69,7 +69,7 @@ type OutOfMemory struct {
 
 // WhatIf is the predictions for other settings.
 type WhatIf struct {
-	Cause       string       `json:"cause"`       // a whatif.Cause
+	Cause       string       `json:"cause"`       // a compare.Cause
 	Limit       uint64       `json:"limit"`       // 0: none
 	LimitNote   string       `json:"limitNote"`   // the limit in words: a range where the record leaves it open
 	AskLimit    string       `json:"askLimit"`    // an example, if the limit matters and is not known; the user may have it

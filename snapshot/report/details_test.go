@@ -15,7 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"gaugeblock/snapshot"
-	"gaugeblock/snapshot/whatif"
+	"gaugeblock/snapshot/compare"
+	"gaugeblock/snapshot/history"
+	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
 )
 
@@ -187,7 +189,7 @@ func TestMomentMerges(t *testing.T) {
 	segments := []spec.Segment{{TotalSize: 2 * spec.MiB, Blocks: []spec.Block{{Size: spec.MiB}, {Size: spec.MiB}}}}
 	for limit, want := range map[int]bool{1: true, 2: false, 3: false} {
 		b := &builder{data: &Data{}, file: &snapshot.File{}, limits: limits{segments: 10, blocks: limit, mergeShare: 100}}
-		state := newAllocatorState(nil, spec.Config{}, nil)
+		state := newAllocatorState(nil, history.DefaultSettings(), nil)
 		if m := b.moment("end", "", -1, segments, state); m.Merged != want {
 			t.Errorf("%d blocks are shown, and small ones are merged: %v", limit, m.Merged)
 		}
@@ -198,7 +200,7 @@ func TestMomentMerges(t *testing.T) {
 func TestStatisticsAtStart(t *testing.T) {
 	s := newAllocatorState([]spec.Segment{{TotalSize: 2048, Blocks: []spec.Block{
 		{Size: 1024, RequestedSize: 1000, State: spec.ActiveAllocated}, {Address: 1024, Size: 512, RequestedSize: 500, State: spec.ActivePendingFree}, {Address: 1536, Size: 512},
-	}}}, spec.Config{}, nil)
+	}}}, history.DefaultSettings(), nil)
 	for kind, want := range map[int]uint64{reservedMemory: 2048, activeMemory: 1536, requestedMemory: 1500, activeAllocs: 2, allocatedMemory: 1024, allocations: 1} {
 		if got := s.statistics[kind]; got.Current != want || got.Peak != want {
 			t.Errorf("statistic %d: %+v, want %d", kind, got, want)
@@ -227,7 +229,7 @@ func TestManyCompared(t *testing.T) {
 		return s
 	}
 	a.totals, b.totals = append(a.totals, site(20000, 1), ends(20001)), append(b.totals, ends(20002))
-	c := compare(a, b, func(*ComparedSite) bool { return true })
+	c := compareReports(a, b, func(*ComparedSite) bool { return true })
 	if len(c.Rows) != maxCompared || c.More != 6 {
 		t.Errorf("%d rows, and %d more", len(c.Rows), c.More)
 	}
@@ -460,11 +462,11 @@ func TestOtherDeviceThanCompared(t *testing.T) {
 		DeviceTraces: [][]snapshot.TraceEntry{{entry(spec.ActionSegmentAlloc, first), entry(spec.ActionAlloc, first)}, {entry(spec.ActionSegmentAlloc, second), entry(spec.ActionAlloc, second)}},
 		Segments:     []spec.Segment{segment(0, first), segment(1, second), segment(1, before)},
 	}
-	w, err := whatif.FromSnapshot(f, 0)
+	w, err := play.FromSnapshot(f, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	comparison, err := whatif.Compare(w, whatif.Options{Settings: []string{""}})
+	comparison, err := compare.Compare(w, compare.Options{Settings: []string{""}})
 	if err != nil {
 		t.Fatal(err)
 	}

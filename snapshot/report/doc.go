@@ -4,7 +4,7 @@
 // allocator settings would have helped.
 //
 //	snapshot.File ──────▶ Build ──▶ Data ──▶ Write, WriteFile ──▶ one HTML file
-//	whatif.Comparison ──────┘        │
+//	compare.Comparison ──────┘        │
 //	                                 └─ everything that the page shows, as JSON
 //
 // Data is small for every history: the timeline has as many buckets as a page has pixels

@@ -114,7 +114,7 @@ func (r *RankBuilder) Ranks() *Ranks {
 		shown.List = append(shown.List, r.list[i])
 	}
 	if worst != middle {
-		shown.Against = compare(r.reports[middle], r.reports[worst], (*ComparedSite).more)
+		shown.Against = compareReports(r.reports[middle], r.reports[worst], (*ComparedSite).more)
 	}
 	shown.Verdict = r.verdict(worst, byAllocated)
 	return shown

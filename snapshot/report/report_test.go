@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gaugeblock/snapshot"
-	"gaugeblock/snapshot/whatif"
+	"gaugeblock/snapshot/compare"
+	"gaugeblock/snapshot/play"
+	"gaugeblock/snapshot/tell"
 	"gaugeblock/spec"
 )
 
@@ -106,7 +108,7 @@ func TestData(t *testing.T) {
 func recordedRuns(t *testing.T) []string {
 	t.Helper()
 	var files []string
-	for _, folder := range []string{"../whatif/testdata/snapshots", "../../../shared/snapshots"} {
+	for _, folder := range []string{"../tell/testdata/snapshots", "../../../shared/snapshots"} {
 		found, err := filepath.Glob(filepath.Join(folder, "*.pickle.gz"))
 		if err != nil {
 			t.Fatal(err)
@@ -206,12 +208,12 @@ func TestWithoutHistory(t *testing.T) {
 // TestComparison: the page has the predictions of the comparison in its order, and its
 // advice.
 func TestComparison(t *testing.T) {
-	f := open(t, filepath.Join("..", "whatif", "testdata", "snapshots", "two_streams.default.nolimit.pickle.gz"))
-	workload, err := whatif.FromSnapshot(f, 0)
+	f := open(t, filepath.Join("..", "tell", "testdata", "snapshots", "two_streams.default.nolimit.pickle.gz"))
+	workload, err := play.FromSnapshot(f, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	comparison, err := whatif.Compare(workload, whatif.Options{Settings: []string{"", "expandable_segments:True"}, Limit: 200 << 20})
+	comparison, err := compare.Compare(workload, compare.Options{Settings: []string{"", "expandable_segments:True"}, Limit: 200 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,14 +221,15 @@ func TestComparison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := data.WhatIf
-	if got.Limit != 200<<20 || data.Verdict != comparison.Verdict() || got.Details != comparison.Details() || got.Export != comparison.Export() {
+	got, told := data.WhatIf, tell.Answer{Comparison: comparison}
+	if got.Limit != 200<<20 || data.Verdict != told.Verdict() || got.Details != told.Details() || got.Export != told.Export() {
 		t.Errorf("limit %d, advice %q, export %q", got.Limit, data.Verdict, got.Export)
 	}
 	for i, r := range comparison.Ranked() {
 		prediction := got.Predictions[i]
 		failed := r.FirstOOM != nil
-		if prediction.Recommended != (r == comparison.Recommended()) || prediction.Settings != r.Settings || prediction.Exact != r.Exact() || (prediction.OOMRequest > 0) != failed || prediction.PeakReserved != [2]uint64{r.PeakReservedRange.Low, r.PeakReservedRange.High} {
+		reserved, _ := r.PeakReservedRange()
+		if prediction.Recommended != (r == comparison.Recommended()) || prediction.Settings != r.Settings.Text || prediction.Exact != r.Exact() || (prediction.OOMRequest > 0) != failed || prediction.PeakReserved != [2]uint64{reserved.Low, reserved.High} {
 			t.Errorf("prediction %d: %+v", i, prediction)
 		}
 	}
@@ -235,12 +238,12 @@ func TestComparison(t *testing.T) {
 // TestUnknownLimit: where the record leaves the limit open, the page has the range of it, asks
 // for it, and the row of the best settings has the figures of the limits that are enough.
 func TestUnknownLimit(t *testing.T) {
-	f := open(t, filepath.Join("..", "whatif", "testdata", "snapshots", "gpt_oom7.default.limit.pickle.gz"))
-	workload, err := whatif.FromSnapshot(f, 0)
+	f := open(t, filepath.Join("..", "tell", "testdata", "snapshots", "gpt_oom7.default.limit.pickle.gz"))
+	workload, err := play.FromSnapshot(f, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	comparison, err := whatif.Compare(workload, whatif.Options{Settings: []string{"", "expandable_segments:True"}, AsRecorded: true})
+	comparison, err := compare.Compare(workload, compare.Options{Settings: []string{"", "expandable_segments:True"}, AsRecorded: true})
 	if err != nil {
 		t.Fatal(err)
 	}

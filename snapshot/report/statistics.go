@@ -40,7 +40,7 @@ func (s *Statistic) add(n uint64) {
 }
 
 func (s *Statistic) sub(n uint64) {
-	n = min(n, s.Current) // the history may contradict itself; see whatif.Unrecorded
+	n = min(n, s.Current) // the history may contradict itself; see history.Unrecorded
 	s.Current -= n
 	s.Freed += n
 }

@@ -3,37 +3,38 @@ package report
 import (
 	"slices"
 
-	"gaugeblock/snapshot/whatif"
+	"gaugeblock/snapshot/compare"
+	"gaugeblock/snapshot/tell"
 )
 
 // Everything of a comparison that the page shows is read here.
 
 // verdict is what happened, why, what to do, and how sure that is, in one paragraph.
-func verdict(c *whatif.Comparison) string {
+func verdict(c *compare.Comparison) string {
 	if c == nil {
 		return ""
 	}
-	return shortenEnd(c.Verdict(), maxNote)
+	return shortenEnd(tell.Answer{Comparison: c}.Verdict(), maxNote)
 }
 
 // whatIf is the table of other settings.
-func whatIf(c *whatif.Comparison) *WhatIf {
+func whatIf(c *compare.Comparison) *WhatIf {
 	if c == nil {
 		return nil
 	}
+	answer := tell.Answer{Comparison: c}
 	w := &WhatIf{
-		Cause: string(c.Cause()), Limit: c.Limit, LimitNote: c.LimitNote(), AskLimit: c.LimitExample(), Predictions: []Prediction{},
-		Export: shortenEnd(c.Export(), maxNote), Details: shortenEnd(c.Details(), 2*maxNote),
+		Cause: string(c.Cause()), Limit: c.Limit, LimitNote: answer.LimitNote(), AskLimit: answer.LimitExample(), Predictions: []Prediction{},
+		Export: shortenEnd(answer.Export(), maxNote), Details: shortenEnd(answer.Details(), 2*maxNote),
 	}
-	important := c.Shown(false)
+	important := answer.Shown(false)
 	for _, p := range c.Ranked() {
 		f := p.Figures()
-		low, high, open := f.Reserved()
 		shown := Prediction{
-			Settings: shortenEnd(p.Settings, maxText), Fraction: p.Fraction,
-			PeakReserved: [2]uint64{low, high}, OpenEnd: open, PeakAllocated: f.PeakAllocated, DependsOn: p.DependsOnLimit(),
+			Settings: shortenEnd(p.Settings.Text, maxText), Fraction: p.Fraction,
+			PeakReserved: [2]uint64{f.Reserved.Low, f.Reserved.High}, OpenEnd: f.Open, PeakAllocated: f.PeakAllocated, DependsOn: p.DependsOnLimit(),
 			Unallocated: f.Unallocated(), AllocRetries: f.Retries, DeviceCalls: f.DeviceAllocs + f.DeviceFrees,
-			OutOfMemory: p.OutOfMemoryInWords(), Exact: p.Exact(), Differences: differences(p.Differences), Recorded: p.Recorded, Recommended: p == c.Recommended(),
+			OutOfMemory: tell.OOMInWords(p), Exact: p.Exact(), Differences: differences(answer.Differences(p)), Recorded: p.Recorded, Recommended: p == c.Recommended(),
 			Important: slices.Contains(important, p),
 		}
 		if p.FirstOOM != nil {

@@ -8,9 +8,9 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// TestTraceDocs: docs/trace-format.md has all of the format, and its example is one.
+// TestTraceDocs: spec/trace/README.md has all of the format, and its example is one.
 func TestTraceDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/trace-format.md")
+	page, err := os.ReadFile("../../spec/trace/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // OpKind is the kind of an operation: something a program did to an allocator or
-// to the device it runs on. docs/trace-format.md lists them with their fields.
+// to the device it runs on. spec/trace/README.md lists them with their fields.
 type OpKind string
 
 // Op is one operation of a trace. Which fields matter depends on the kind; the

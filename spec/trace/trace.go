@@ -13,7 +13,7 @@ import (
 // beside it, and, where it was recorded, what the allocator answered. One file
 // carries everything that is exchanged in this field's currency: runs of PyTorch
 // on a real card, the work of a generator, a counterexample that a test shrank.
-// docs/trace-format.md describes the format for authors of recorders.
+// spec/trace/README.md describes the format for authors of recorders.
 //
 // A file is lines of JSON, plain or compressed with gzip: a header, one line an
 // operation, and a last line with what was left. The code follows a line on its

@@ -2,7 +2,7 @@
 // blocks are in a list and refer to each other by index (an index arena), it has two
 // ordered pools of free blocks, and its user makes the driver calls. It follows PyTorch's
 // allocator with some differences. It is here twice: as it was found (Seed), and made safe
-// (Safe). docs/arena.md has the findings.
+// (Safe). tests/arena/README.md has the findings.
 //
 //	size.go                       the sizes of blocks and segments
 //	freepool.go                   the ordered pools

@@ -18,7 +18,7 @@
 //	fakecuda_test.go     all of it on the libraries of fakegpu/cuda
 //
 // The test binary is all that has to be carried to a GPU machine (make gpu-suite);
-// docs/gpu.md says how to run it. It leaves a summary in the file that
+// cudaimpl/README.md says how to run it. It leaves a summary in the file that
 // GAUGEBLOCK_SUMMARY names. It changes no setting of any device, and gives back what it
 // takes.
 package gpu

@@ -36,9 +36,12 @@ var folders = []folder{
 	{"spec/trace", []string{"spec/trace", "tools/replay", "tests/golden"}},
 	{"spec/invariant", []string{"spec/invariant", "tests/property", "alloc"}},
 	{"tools/check", []string{"tools/check", "cmd/gaugeblock TestTranscripts"}},
-	{"snapshot/whatif", []string{"snapshot/whatif", "cmd/gaugeblock TestTranscripts"}},
+	{"snapshot/history", []string{"snapshot/history", "snapshot/tell"}},
+	{"snapshot/play", []string{"snapshot/play", "snapshot/tell"}},
+	{"snapshot/compare", []string{"snapshot/compare", "snapshot/tell"}},
+	{"snapshot/tell", []string{"snapshot/tell", "cmd/gaugeblock TestTranscripts"}},
 	{"snapshot/report", []string{"snapshot/report", "cmd/gaugeblock TestTranscripts"}},
-	{"snapshot", []string{"snapshot", "snapshot/whatif TestTranscripts", "cmd/gaugeblock TestTranscripts"}},
+	{"snapshot", []string{"snapshot", "snapshot/tell TestTranscripts", "cmd/gaugeblock TestTranscripts"}},
 }
 
 func main() {

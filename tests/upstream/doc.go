@@ -2,7 +2,7 @@
 // CUDA allocator expect. There is a test for each of theirs, named after it
 // (test_record_stream of class TestCuda is TestCuda_RecordStream); its comment says
 // what theirs checks, and it does the same to alloc on a fake GPU.
-// docs/upstream-tests.md lists them file by file, with those that cannot apply and
+// tests/upstream/README.md lists them file by file, with those that cannot apply and
 // why.
 //
 // Where theirs computes with tensors ours moves bytes: a fake GPU does not add. A

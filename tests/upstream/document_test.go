@@ -14,7 +14,7 @@ import (
 	"unicode"
 )
 
-// docs/upstream-tests.md names every test of this package, and no test that is not
+// tests/upstream/README.md names every test of this package, and no test that is not
 // there.
 
 // listed is a row of the document.

@@ -10,14 +10,11 @@ BeginCapture(stream) ==
     /\ captures' = <<[pool |-> 0, stream |-> stream]>>
     /\ UNCHANGED <<device, work, illegal, segments, blocks, cached, events, stats, programVars>>
 
-\* "A malloc without pool routing on its device queries events during a capture of
-\* another thread or device, which invalidates the capture."
+\* captures/events-queried
 SpecCapture == Init /\ [][Next \/ \E s \in Streams : BeginCapture(s)]_vars
 
 (***************************************************************************)
-(* "Garbage collection, the release of oversize blocks, emptying the       *)
-(* cache, and other devices call cudaFree while a capture is under way     *)
-(* whose mode forbids it": here, of other devices, a malloc that runs out  *)
+(* captures/memory-freed: here, of other devices, a malloc that runs out   *)
 (* of memory.                                                              *)
 (***************************************************************************)
 QueriesAreLegal == "query" \notin illegal

@@ -17,11 +17,8 @@ FreesAll(h, id) ==
     ELSE FreesAll(P!FreeResult(h, First(allocated)), id)
 
 (***************************************************************************)
-(* "That a segment is gone, or a block still used, is detected when        *)
-(* everything has been freed already": the restore is refused, and the     *)
-(* program has pointers to memory that is free.  "An allocated block with  *)
-(* stream uses is freed by the restore, but must then wait, so that its    *)
-(* segment is not whole": also then.                                       *)
+(* checkpoints/tested-late: the restore is refused, and the program has    *)
+(* pointers to memory that is free.  checkpoints/used-block: also then.    *)
 (***************************************************************************)
 RefusedRestore(id) ==
     \E checkpoint \in saved :
@@ -44,8 +41,7 @@ SpecEvents == Init /\ [][Next \/ \E id \in PoolIds : RestoreUnderEvents(id)]_<<v
 SpecUses == Init /\ [][Next \/ \E id \in PoolIds : RestoreOfUses(id)]_<<vars, saved>>
 
 (***************************************************************************)
-(* "A block behind the first of its segment that waits for an event is     *)
-(* allocated by the restore": whether a block waits is asked of the first  *)
+(* checkpoints/waiting-block: whether a block waits is asked of the first  *)
 (* of each segment only.  Blocks lie as they did, for simplicity.          *)
 (***************************************************************************)
 FirstOfSegment(b) == \A c \in blocks : SegmentOf(Heap, c) = SegmentOf(Heap, b) => b.addr <= c.addr

@@ -7,8 +7,7 @@
 EXTENDS CachingAllocator
 
 (***************************************************************************)
-(* "A cudaEventQuery or cudaEventSynchronize that fails has taken the      *)
-(* event out of its queue": its block waits for ever.                      *)
+(* failures/event-query: its block waits for ever.                         *)
 (***************************************************************************)
 FailedQuery(stream) ==
     /\ events[stream] # <<>>
@@ -19,8 +18,7 @@ FailedQuery(stream) ==
 SpecFailedQuery == Init /\ [][Next \/ \E s \in Streams : FailedQuery(s)]_vars
 
 (***************************************************************************)
-(* "If an event cannot be created or recorded, the block is not allocated  *)
-(* any more and its stream uses are erased": the block is lost.            *)
+(* failures/event-record: the block is lost.                               *)
 (***************************************************************************)
 FailedRecord(addr) ==
     \E b \in blocks :
@@ -33,9 +31,7 @@ FailedRecord(addr) ==
 SpecFailedRecord == Init /\ [][Next \/ \E a \in Addresses : FailedRecord(a)]_vars
 
 (***************************************************************************)
-(* "If a page cannot be created, mapped or made accessible, those before   *)
-(* it count as mapped without being mapped": the driver's pages belong to  *)
-(* no segment.                                                             *)
+(* failures/page-map: the driver's pages belong to no segment.             *)
 (***************************************************************************)
 FailedMap(stream, bytes) ==
     LET p == AllocParams(stream, bytes, 0)
@@ -52,9 +48,7 @@ FailedMap(stream, bytes) ==
 SpecFailedMap == Init /\ [][Next \/ \E s \in Streams, n \in Sizes : FailedMap(s, n)]_vars
 
 (***************************************************************************)
-(* "If a page cannot be unmapped or released, it and those before it do    *)
-(* not belong to the segment any more, but the block still counts as       *)
-(* mapped, and is allocated": here the second page of a block.             *)
+(* failures/page-unmap: here the second page of a block.                   *)
 (***************************************************************************)
 FailedUnmap ==
     LET h == SynchronizeAndFreeEvents(Heap) IN

@@ -1,8 +1,8 @@
 ----------------------------- MODULE UpstreamFree ---------------------------
 (***************************************************************************)
-(* "A pointer leaves the table before the device's mutex is taken": a free *)
-(* of PyTorch's is two steps, and a restore in between frees the block a   *)
-(* second time.  The reference deviates; see UpstreamPools.tla.            *)
+(* callers/free-beside-restore: a free of PyTorch is two steps, and a      *)
+(* restore in between frees the block a second time.  See                  *)
+(* UpstreamPools.tla.                                                      *)
 (***************************************************************************)
 EXTENDS Pools
 

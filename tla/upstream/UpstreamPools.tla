@@ -1,19 +1,20 @@
 ---------------------------- MODULE UpstreamPools ---------------------------
 (***************************************************************************)
 (* What PyTorch does with private pools where the reference deviates: one  *)
-(* operator for each row of docs/deviations.md, which a configuration      *)
-(* substitutes for that of the specification, or one more action.          *)
+(* operator for each deviation, which a configuration substitutes for that *)
+(* of the specification, or one more action.  The ids are those of         *)
+(* docs/deviations.md.                                                     *)
 (***************************************************************************)
 EXTENDS PrivatePools
 
 EnoughAddresses == 0..(4 * Cardinality(Streams) * (ReserveSize("small") + ReserveSize("large")) - 1)
 
 (***************************************************************************)
-(* "That a use was recorded during a capture is kept for the block's       *)
-(* address in the heap": such uses are removed only when the free of the   *)
-(* block was deferred.  In the block's next allocation a use is dropped    *)
-(* that is not over.  (Upstream's block is an object that a split replaces,*)
-(* so requests must be whole segments for its address to stand for it.)    *)
+(* captures/use-remembered: such uses are removed only when the free of    *)
+(* the block was deferred.  In the block's next allocation a use is        *)
+(* dropped that is not over.  (Upstream's block is an object that a split  *)
+(* replaces, so requests must be whole segments for its address to stand   *)
+(* for it.)                                                                *)
 (***************************************************************************)
 KeepsCaptureUses(h, b) ==
     LET back  == NotAllocated(b)
@@ -23,8 +24,7 @@ KeepsCaptureUses(h, b) ==
          [] OTHER -> InsertEvents(taken, back)
 
 (***************************************************************************)
-(* "Segments of a private pool are released as well, for a request of that *)
-(* pool": oversize blocks of any pool are released.                        *)
+(* oversize/captured-pool: oversize blocks of any pool are released.       *)
 (***************************************************************************)
 ReleasesOfAnyPool(h, p) ==
     LET first     == AllocBlock(h, p)
@@ -38,8 +38,8 @@ ReleasesOfAnyPool(h, p) ==
        ELSE FailOutOfMemory(second.heap)
 
 (***************************************************************************)
-(* "A pool is erased when its cudaMalloc_count is 0", also when memory of  *)
-(* it is allocated.                                                        *)
+(* pools/erased-with-memory: at a count of 0, also when memory of the pool *)
+(* is allocated.                                                           *)
 (***************************************************************************)
 RECURSIVE ErasesByCount(_, _)
 ErasesByCount(h, ids) ==
@@ -52,29 +52,25 @@ ErasesByCount(h, ids) ==
                 ids \ {id})
 
 (***************************************************************************)
-(* "A range of addresses for which no page could be created is lost with   *)
-(* its pool": it has no block that could be released.                      *)
+(* pools/range-lost: it has no block that could be released.               *)
 (***************************************************************************)
 KeepsRanges(h, pool) == h
 
 (***************************************************************************)
-(* "Emptying the cache (freeable pools) calls cudaFree while a capture is  *)
-(* under way whose mode forbids it."                                       *)
+(* captures/memory-freed: here, of freeable pools, emptying the cache.     *)
 (***************************************************************************)
 ReleasesInCaptures(h) ==
     LET default == IF CapturesUnderway(h) THEN h ELSE ReleaseCachedBlocks(ResolveDeferred(h))
     IN ReleaseFreeable(default, Freeable(default))
 
 (***************************************************************************)
-(* "Unmapping synchronizes the segment's stream, which is illegal while    *)
-(* that stream is being captured."                                         *)
+(* captures/unmap-synchronizes                                             *)
 (***************************************************************************)
 UnmapsInCaptures(h, b) == Within(SegmentOf(h, b), b)
 
 (***************************************************************************)
-(* "A freeable pool marked use_on_oom makes every request fail that would  *)
-(* search it; one that is begun for others does so too": to search a pool  *)
-(* upstream routes the request to it, which is an error for such a pool.   *)
+(* pools/freeable-searched: to search a pool upstream routes the request   *)
+(* to it, which is an error for such a pool.                               *)
 (***************************************************************************)
 CannotBeRouted(h) ==
     {q.id : q \in {r \in h.pools : r.useCount = 0 \/ \E c \in Range(h.routings) : c.pool = r.id}}
@@ -99,9 +95,8 @@ PoolsDoNotFailMallocs ==
         IN MallocResult(PoolHeap, s, n).returned = {} => ObtainBlock(Reclaim(PoolHeap), p).returned = {}
 
 (***************************************************************************)
-(* "Beginning a pool that is begun is an error that has raised the pool's  *)
-(* use count", and "Releasing a pool too often makes its use count         *)
-(* negative, then fails": programs that make these mistakes.               *)
+(* misuse/begin-twice and misuse/release-too-often: programs that make     *)
+(* these mistakes.                                                         *)
 (***************************************************************************)
 BeginAgain(id) ==
     /\ \E r \in Range(routings) : r.pool = id

@@ -6,10 +6,9 @@
 EXTENDS Settings
 
 (***************************************************************************)
-(* "A block that counts as oversize is passed to cudaFree without asking   *)
-(* whether it is a whole segment": a part of a segment that is passed to   *)
-(* it is freed with all of the segment, if it begins there, and nothing    *)
-(* happens but an error otherwise.                                         *)
+(* oversize/part-freed: a part of a segment that is passed to cudaFree is  *)
+(* freed with all of the segment, if it begins there, and nothing happens  *)
+(* but an error otherwise.                                                 *)
 (***************************************************************************)
 ReleasesParts(h, bs) ==
     LET gone == {b.addr : b \in bs}

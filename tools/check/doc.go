@@ -15,5 +15,5 @@
 //
 //	result.go      what was found
 //
-// docs/check-your-allocator.md is for those who write such logs.
+// tools/check/README.md is for those who write such logs.
 package check

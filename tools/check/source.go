@@ -58,7 +58,7 @@ func describe(err error) string {
 	return err.Error()
 }
 
-// traceSource is a log in the trace format (docs/trace-format.md).
+// traceSource is a log in the trace format (spec/trace/README.md).
 type traceSource struct {
 	*trace.Reader
 	given written

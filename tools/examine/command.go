@@ -16,7 +16,7 @@ import (
 	"gaugeblock/spec"
 )
 
-// command is a program that speaks the line protocol of docs/examine.md: a request is a line
+// command is a program that speaks the line protocol of tools/examine/README.md: a request is a line
 // that it reads; before it answers, it makes calls of the driver, each of which is answered.
 type command struct {
 	arguments []string

@@ -13,7 +13,7 @@ import (
 	"gaugeblock/fakegpu/cuda"
 )
 
-// TestDrivers: the drivers of docs/examine.md, in three languages, come out clean, and the
+// TestDrivers: the drivers of tools/examine/README.md, in three languages, come out clean, and the
 // fault that each has on demand is found. They are short enough to be read.
 func TestDrivers(t *testing.T) {
 	dir := filepath.Join("testdata", "drivers")

@@ -9,7 +9,7 @@ import (
 )
 
 // A Contract is what the author of an allocator says of it: what its callers do before they
-// free, and what it relies on. docs/examine.md explains the words.
+// free, and what it relies on. tools/examine/README.md explains the words.
 type Contract struct {
 	conformance.Contract
 
@@ -20,7 +20,7 @@ type Contract struct {
 	Any     bool   // its functions are called with any device current, not only the memory's
 }
 
-// contractWords are the words, in the order of docs/examine.md.
+// contractWords are the words, in the order of tools/examine/README.md.
 var contractWords = []struct {
 	word string
 	set  func(c *Contract)

@@ -1,6 +1,6 @@
 // Package examine examines allocators that are not written in Go: a shared library with the
 // functions that PyTorch's CUDAPluggableAllocator takes, or a program that speaks the line
-// protocol (docs/examine.md). The allocator runs in a process of its own, on the fake GPU,
+// protocol (tools/examine/README.md). The allocator runs in a process of its own, on the fake GPU,
 // and the conformance kit (conformance) makes up its programs. A process that
 // crashes, or does not answer, is a finding like any other.
 //

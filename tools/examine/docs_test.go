@@ -12,10 +12,10 @@ import (
 	"gaugeblock/fakegpu/cuda"
 )
 
-// page is docs/examine.md.
+// page is tools/examine/README.md.
 func page(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "examine.md"))
+	text, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestPageHasEveryWord(t *testing.T) {
 	}
 	for word, what := range words {
 		if !strings.Contains(text, "`"+word+"`") {
-			t.Errorf("docs/examine.md lacks the %s %s", what, word)
+			t.Errorf("tools/examine/README.md lacks the %s %s", what, word)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func TestPageShowsTheReport(t *testing.T) {
 	directories := regexp.MustCompile(`(trace|the same): \S*/`)
 	text := directories.ReplaceAllString(report.String(), "$1: ")
 	if !strings.HasPrefix(text, shown) || len(shown) < 500 {
-		t.Errorf("docs/examine.md shows\n%s\nwhat is printed is\n%s", shown, text)
+		t.Errorf("tools/examine/README.md shows\n%s\nwhat is printed is\n%s", shown, text)
 	}
 }
 

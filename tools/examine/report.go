@@ -27,7 +27,7 @@ func (r *Report) String() string {
 	return text
 }
 
-// Summary is the report as JSON has it; docs/examine.md explains the fields.
+// Summary is the report as JSON has it; tools/examine/README.md explains the fields.
 type Summary struct {
 	Asked      conformance.Level `json:"asked"`
 	Reached    conformance.Level `json:"reached"`

@@ -121,7 +121,7 @@ func (r Recipe) Missing(sources string) error {
 //
 //	NAME  the recipe's name
 //	SRC   the folder that has the sources' folders
-//	CUDA  the fake GPU's libraries, and its headers in CUDA/include (docs/fake-cuda.md)
+//	CUDA  the fake GPU's libraries, and its headers in CUDA/include (fakegpu/cuda/README.md)
 //	OUT   the file to build; the script may put others beside it, named after it
 //	CXX   the C++ compiler, and OPT its options for speed
 //

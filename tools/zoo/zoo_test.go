@@ -13,7 +13,7 @@ import (
 	"gaugeblock/tools/foreign"
 )
 
-// TestBugs: the table can be read, its recipes are there, and docs/zoo.md has a row for each bug.
+// TestBugs: the table can be read, its recipes are there, and tools/zoo/README.md has a row for each bug.
 func TestBugs(t *testing.T) {
 	bugs, err := Bugs()
 	if err != nil {
@@ -23,7 +23,7 @@ func TestBugs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/zoo.md")
+	page, err := os.ReadFile("../../tools/zoo/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestBugs(t *testing.T) {
 			}
 		}
 		if !strings.Contains(string(page), "| "+b.Name+" | ") {
-			t.Errorf("%s has no row in docs/zoo.md", b.Name)
+			t.Errorf("%s has no row in tools/zoo/README.md", b.Name)
 		}
 	}
 }

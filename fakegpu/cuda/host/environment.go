@@ -14,7 +14,7 @@ import (
 	"gaugeblock/spec"
 )
 
-// The variables that set a machine up. docs/fake-cuda.md explains them.
+// The variables that set a machine up. fakegpu/cuda/README.md explains them.
 const (
 	devicesVariable   = "GAUGEBLOCK_CUDA_DEVICES"
 	memoryVariable    = "GAUGEBLOCK_CUDA_MEMORY"

@@ -1,10 +1,12 @@
 // Command manifest runs TLC on the configurations of tla/ and writes the results to
-// tla/manifests. "make tla" runs it. It skips a configuration whose texts are those of its
-// manifest, unless the configuration is named.
+// tla/manifests. "make tla" runs it. It skips a configuration that uses what its manifest says,
+// unless the configuration is named.
 //
 //	go run ./tests/tla/manifest -tools tla2tools.jar [-jobs N] [-upstream] [NAME...]
 //
-// With -upstream the configurations are those of tla/upstream.
+// With -upstream the configurations are those of tla/upstream. With -print it prints what the
+// named configurations use, and runs nothing: their canonical forms before and after a change show
+// why a manifest is not current.
 package main
 
 import (
@@ -14,7 +16,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"gaugeblock/internal/checkout"
@@ -27,8 +28,15 @@ func main() {
 	tools := flag.String("tools", "", "the file tla2tools.jar")
 	jobs := flag.Int("jobs", 1, "how many configurations to check at a time")
 	upstream := flag.Bool("upstream", false, "the configurations of tla/upstream")
+	only := flag.Bool("print", false, "print what the configurations use")
 	flag.Parse()
-	if err := run(*tools, *jobs, *upstream, flag.Args()); err != nil {
+	err := error(nil)
+	if *only {
+		err = printUses(*upstream, flag.Args())
+	} else {
+		err = run(*tools, *jobs, *upstream, flag.Args())
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "manifest:", err)
 		os.Exit(1)
 	}
@@ -46,8 +54,8 @@ func run(tools string, jobs int, upstream bool, names []string) error {
 	if err != nil {
 		return err
 	}
-	f := folder{dir: filepath.Join(root, "tla"), manifests: filepath.Join(root, "tla", "manifests"), isCurrent: isCurrent}
-	list, err := tla.Configurations()
+	f := folder{dir: filepath.Join(root, "tla"), manifests: filepath.Join(root, "tla", "manifests")}
+	list, err := configurations(false)
 	if upstream {
 		scratch, err := os.MkdirTemp("", "upstream")
 		if err != nil {
@@ -87,39 +95,63 @@ func run(tools string, jobs int, upstream bool, names []string) error {
 type folder struct {
 	dir, manifests string
 	upstream       bool
-	// isCurrent reports whether a configuration has a manifest of its present texts.
-	isCurrent func(name string) (bool, error)
 }
 
 // inUpstreamsMode is a folder with the texts of tla/ and of tla/upstream/, and the configurations of
 // the latter.
 func inUpstreamsMode(root, scratch string) (folder, []tla.Configuration, error) {
 	dir := filepath.Join(root, "tla")
-	f := folder{dir: scratch, manifests: filepath.Join(dir, "upstream", "manifests"), upstream: true, isCurrent: isUpstreamCurrent}
+	f := folder{dir: scratch, manifests: filepath.Join(dir, "upstream", "manifests"), upstream: true}
 	for _, from := range []string{dir, filepath.Join(dir, "upstream")} {
 		if err := runner.CopyFiles(filepath.Join(from, "*.*"), scratch); err != nil {
 			return f, nil, err
 		}
 	}
-	all, err := tla.UpstreamConfigurations()
-	var list []tla.Configuration
-	for _, c := range all {
-		list = append(list, c.Configuration)
-	}
+	list, err := configurations(true)
 	return f, list, err
 }
 
-func isCurrent(name string) (bool, error) {
-	m, err := tla.ReadManifest(name)
-	return err == nil && m != nil && m.CheckTexts() == nil, err
+func configurations(upstream bool) (list []tla.Configuration, err error) {
+	if !upstream {
+		return tla.Configurations()
+	}
+	all, err := tla.UpstreamConfigurations()
+	for _, c := range all {
+		list = append(list, c.Configuration)
+	}
+	return list, err
 }
 
-func isUpstreamCurrent(name string) (bool, error) {
-	m, err := tla.ReadUpstreamManifest(name)
-	return err == nil && m != nil && m.CheckUpstreamTexts() == nil, err
+func printUses(upstream bool, names []string) error {
+	list, err := configurations(upstream)
+	if err != nil {
+		return err
+	}
+	chosen, unknown := tla.Named(list, names)
+	if unknown != "" {
+		return fmt.Errorf("there is no configuration %q", unknown)
+	}
+	for _, c := range chosen {
+		text, err := tla.Canonical(c, tla.Reader(upstream))
+		if err != nil {
+			return err
+		}
+		fmt.Print(text)
+	}
+	return nil
 }
 
-// choose is the named configurations, or those without a manifest of their present texts.
+// isCurrent reports whether a configuration has a manifest of what it uses.
+func (f folder) isCurrent(c tla.Configuration) (bool, error) {
+	read := tla.ReadManifest
+	if f.upstream {
+		read = tla.ReadUpstreamManifest
+	}
+	m, err := read(c.Name)
+	return err == nil && m != nil && m.CheckUses(c, f.upstream) == nil, err
+}
+
+// choose is the named configurations, or those whose manifests are not current.
 func (f folder) choose(list []tla.Configuration, names []string) (chosen []tla.Configuration, err error) {
 	if len(names) > 0 {
 		chosen, unknown := tla.Named(list, names)
@@ -129,7 +161,7 @@ func (f folder) choose(list []tla.Configuration, names []string) (chosen []tla.C
 		return chosen, nil
 	}
 	for _, c := range list {
-		current, err := f.isCurrent(c.Name)
+		current, err := f.isCurrent(c)
 		if err != nil {
 			return nil, err
 		}
@@ -160,9 +192,9 @@ func (f folder) makeManifest(tools string, c tla.Configuration) outcome {
 		c.Name, m.Verdict, m.States, m.Edges, seconds, processor.Seconds())}
 }
 
-// check runs TLC. If no property should fail it dumps the graph. withSteps keeps the labels of
-// a counterexample.
-func check(tools, dir string, c tla.Configuration, withSteps bool) (m *tla.Manifest, processor time.Duration, err error) {
+// check runs TLC. If no property should fail it dumps the graph. In upstream's mode it
+// keeps the labels of a counterexample.
+func check(tools, dir string, c tla.Configuration, upstream bool) (m *tla.Manifest, processor time.Duration, err error) {
 	scratch, err := os.MkdirTemp("", "manifest")
 	if err != nil {
 		return nil, 0, err
@@ -176,15 +208,15 @@ func check(tools, dir string, c tla.Configuration, withSteps bool) (m *tla.Manif
 	if c.Expect == "ok" {
 		dumps = []string{"-dump", "dot,actionlabels", dump}
 	}
-	summary, output, processor, err := runner.TLC{Tools: tools, Dir: dir, Scratch: scratch}.Check(c.Cfg, c.Module, dumps...)
+	summary, processor, err := runner.TLC{Tools: tools, Dir: dir, Scratch: scratch}.Check(c.Cfg, c.Module, dumps...)
 	if err != nil {
 		return nil, 0, err
 	}
 	m = &tla.Manifest{Name: c.Name, Verdict: summary.Verdict, Trace: summary.Trace, Summary: summary.Lines}
-	if withSteps {
+	if upstream {
 		m.Steps = summary.Labels
 	}
-	if m.Texts, err = texts(dir, c, output); err != nil {
+	if m.Uses, err = tla.Uses(c, upstream); err != nil {
 		return nil, 0, err
 	}
 	if m.Verdict != "ok" || c.Expect != "ok" {
@@ -222,28 +254,6 @@ func addGraph(m *tla.Manifest, dump string, summary tlc.Summary) error {
 	m.StateDigest, m.EdgeDigest = graph.StateDigest, graph.EdgeDigest
 	m.Generated, m.Depth = summary.Generated, summary.Depth
 	return nil
-}
-
-// texts has the hashes of the files in dir that TLC read.
-func texts(dir string, c tla.Configuration, output string) (map[string]string, error) {
-	files := []string{c.Cfg}
-	for line := range strings.SplitSeq(output, "\n") {
-		if path, isFile := strings.CutPrefix(strings.TrimSpace(line), "Parsing file "); isFile && filepath.Dir(path) == dir {
-			files = append(files, filepath.Base(path))
-		}
-	}
-	if len(files) == 1 {
-		return nil, fmt.Errorf("TLC does not say which files it has read")
-	}
-	hashes := map[string]string{}
-	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join(dir, file))
-		if err != nil {
-			return nil, err
-		}
-		hashes[file] = tla.Hash(text)
-	}
-	return hashes, nil
 }
 
 func write(m *tla.Manifest, file string) error {

@@ -20,8 +20,8 @@ type TLC struct {
 
 // Check runs TLC on a configuration of a module, with one worker and a fixed fingerprint
 // function, so that every run has the same result. Liveness is tested once, when all states
-// are explored. The output is TLC's own.
-func (t TLC) Check(cfg, module string, others ...string) (summary tlc.Summary, output string, processor time.Duration, err error) {
+// are explored.
+func (t TLC) Check(cfg, module string, others ...string) (summary tlc.Summary, processor time.Duration, err error) {
 	args := append([]string{
 		"-XX:+UseParallelGC", "-cp", t.Tools, "tlc2.TLC", "-workers", "1", "-fp", "0", "-noGenerateSpecTE",
 		"-lncheck", "final", "-metadir", filepath.Join(t.Scratch, "states"), "-config", cfg,
@@ -30,9 +30,9 @@ func (t TLC) Check(cfg, module string, others ...string) (summary tlc.Summary, o
 	command.Dir = t.Dir
 	text, failure := command.CombinedOutput() // TLC's status is not 0 for a counterexample
 	if summary, err = tlc.ReadSummary(string(text)); err != nil {
-		return summary, "", 0, fmt.Errorf("%w (java: %v)", err, failure)
+		return summary, 0, fmt.Errorf("%w (java: %v)", err, failure)
 	}
-	return summary, string(text), command.ProcessState.UserTime() + command.ProcessState.SystemTime(), nil
+	return summary, command.ProcessState.UserTime() + command.ProcessState.SystemTime(), nil
 }
 
 // CopyFiles copies the files that match a pattern into a directory.

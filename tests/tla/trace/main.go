@@ -61,7 +61,7 @@ func run(tools string, files []string) error {
 
 // follow runs TLC in a directory with all modules.
 func follow(tools, dir string, events int) error {
-	summary, _, _, err := runner.TLC{Tools: tools, Dir: dir, Scratch: dir}.Check("MCTraceCore.cfg", "MCTraceCore")
+	summary, _, err := runner.TLC{Tools: tools, Dir: dir, Scratch: dir}.Check("MCTraceCore.cfg", "MCTraceCore")
 	switch {
 	case err != nil:
 		return err

@@ -1,5 +1,5 @@
 // Command run runs the zoo: "make zoo". It prints a row for each bug, in the columns of
-// docs/zoo.md, and the smallest programs. The exit status is 1 if a bug that is to be found
+// tools/zoo/README.md, and the smallest programs. The exit status is 1 if a bug that is to be found
 // is not, or if something is found in a fix.
 package main
 

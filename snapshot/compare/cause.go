@@ -1,0 +1,178 @@
+package compare
+
+import (
+	"slices"
+	"strconv"
+
+	"gaugeblock/snapshot/history"
+	"gaugeblock/snapshot/play"
+	"gaugeblock/spec"
+)
+
+// Cause says why a run was out of memory.
+type Cause string
+
+// The causes.
+const (
+	NoCause            Cause = "none"          // no request failed
+	Fragmentation      Cause = "fragmentation" // the limit had room, but no free block was large enough
+	Shortage           Cause = "shortage"      // allocated memory and the request together exceed the limit
+	PoolCause          Cause = "pool"          // the free memory was in another pool
+	OtherProcess       Cause = "other_process" // other processes' memory on the device grew
+	UnknownCause       Cause = "unknown"
+	sizeOfRoundedLimit       = 2 * spec.MiB
+)
+
+// Failing is the request that failed under the present settings and limit: that which
+// ended the recorded run, or the first one. It is nil if none failed.
+func (c *Comparison) Failing() *play.OutOfMemory {
+	now := c.Current()
+	switch {
+	case now == nil || now.FirstOOM == nil:
+		return nil
+	case now.LastOOM != nil && c.Workload.EndsInFailure():
+		return now.LastOOM
+	}
+	return now.FirstOOM
+}
+
+// Cause says why the run is out of memory under the present settings and limit.
+func (c *Comparison) Cause() Cause {
+	now, oom := c.Current(), c.Failing()
+	switch {
+	case now != nil && now.Recorded && !c.Verification.Exact() && c.Workload.Unrecorded.OOMs > 0:
+		return UnknownCause // the failure is not understood
+	case now != nil && now.Err != nil:
+		return UnknownCause
+	case oom == nil:
+		return NoCause
+	case oom.InPool:
+		return PoolCause
+	case oom.LargestFreeBlock >= oom.Requested:
+		return Shortage // when the request was made other streams still used that block
+	}
+	if c.PeakExceedsLimit() {
+		return Shortage
+	}
+	low, high := c.LimitRange()
+	if b := c.Workload.Limit; b.Moved && !c.Given && c.CauseUnder(oom, max(b.Most, now.PeakReserved)) != c.CauseUnder(oom, low) {
+		return OtherProcess
+	}
+	cause := c.CauseUnder(oom, low)
+	if atMost := c.CauseUnder(oom, high); atMost != cause && c.Recommended() != nil && c.Recommended() != now {
+		return atMost
+	}
+	return cause
+}
+
+// PeakExceedsLimit reports whether the program requests more at one time than any of the
+// limits that are assumed. It can run at most with expandable segments under a memory
+// fraction, which reserved memory then can pass (see beyondLimit).
+func (c *Comparison) PeakExceedsLimit() bool {
+	_, high := c.LimitRange()
+	return high > 0 && !(c.Workload.Limit.Moved && !c.Given) && c.Workload.PeakRequested() > high
+}
+
+// CauseUnder is the cause if the limit was so many bytes.
+func (c *Comparison) CauseUnder(oom *play.OutOfMemory, limit uint64) Cause {
+	needed := c.Workload.Settings.SegmentSize(oom.Requested)
+	room := limit - min(limit, oom.Reserved)
+	switch {
+	case oom.OwnFree+room >= min(needed, ReservedFor(oom.Requested)):
+		return Fragmentation
+	case oom.OwnFree+oom.PrivateFree+room >= min(needed, ReservedFor(oom.Requested)):
+		return PoolCause
+	}
+	return Shortage
+}
+
+// ReservedFor is the least reserved memory that a request takes, in bytes.
+func ReservedFor(bytes uint64) uint64 {
+	return (bytes + sizeOfRoundedLimit - 1) / sizeOfRoundedLimit * sizeOfRoundedLimit
+}
+
+// LimitRange are the smallest and the largest limit that are assumed, 0 if there is none, by
+// the likeliest reading of doubtful frees.
+func (c *Comparison) LimitRange() (low, high uint64) {
+	if b := c.Workload.Limit; !c.Given && b.Kind == history.DeviceLimit {
+		return b.Least, b.Most
+	}
+	first := c.LimitReading()
+	if c.Given {
+		return first.Bytes(), first.Bytes()
+	}
+	for _, r := range c.Readings {
+		if b := r.Bytes(); b > 0 && !r.Drift && r.EmptyCache == first.EmptyCache {
+			if low == 0 {
+				low = b
+			}
+			low, high = min(low, b), max(high, b)
+		}
+	}
+	return low, high
+}
+
+// Holder is memory that was allocated at one call site, or in one size where the history
+// has no call stacks.
+type Holder struct {
+	Site  string // "" without call stacks
+	Bytes uint64
+	Count int
+}
+
+// LargestHolders are the call sites with most of the memory that is allocated when a
+// request is made.
+func LargestHolders(w *history.Workload, request, most int) []Holder {
+	sites := map[string]*Holder{}
+	siteOf := make([]*Holder, w.Allocations)
+	size := make([]uint64, w.Allocations)
+	add := func(id int32, bytes uint64, site string) {
+		key := site
+		if site == "" {
+			key = strconv.FormatUint(bytes, 10)
+		}
+		h := sites[key]
+		if h == nil {
+			h = &Holder{Site: site}
+			sites[key] = h
+		}
+		h.Bytes += bytes
+		h.Count++
+		siteOf[id], size[id] = h, bytes
+	}
+	id := int32(0)
+	for i := range w.InitialSegments {
+		for _, b := range w.InitialSegments[i].Blocks {
+			if b.State != spec.Inactive {
+				add(id, b.Size, "")
+				id++
+			}
+		}
+	}
+	for i := range w.Requests[:request] {
+		switch q := &w.Requests[i]; {
+		case q.Kind == history.Malloc:
+			add(q.ID, q.Bytes, history.Site(w.Entry(q)))
+		case q.Kind == history.Free && siteOf[q.ID] != nil:
+			siteOf[q.ID].Bytes -= size[q.ID]
+			siteOf[q.ID].Count--
+			siteOf[q.ID] = nil
+		}
+	}
+	var list []Holder
+	for _, h := range sites {
+		if h.Count > 0 {
+			list = append(list, *h)
+		}
+	}
+	slices.SortFunc(list, func(a, b Holder) int {
+		if a.Bytes != b.Bytes {
+			return int(int64(b.Bytes - a.Bytes))
+		}
+		if a.Site < b.Site {
+			return -1
+		}
+		return 1
+	})
+	return list[:min(most, len(list))]
+}

@@ -1,0 +1,286 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+
+	"gaugeblock/snapshot/history"
+	"gaugeblock/snapshot/play"
+	"gaugeblock/spec"
+)
+
+// How certain a prediction is: this is the only place that says so. A prediction is exact
+// if the whole record is reproduced, nothing in it is unknown, and nothing that it leaves
+// open makes a difference. Each reason why it is not exact is a difference in words.
+
+// InexactReason is a reason why statistics may differ from the predicted ones.
+type InexactReason string
+
+// What the history does not record, and what may depend on it.
+const (
+	// DriverAddresses: the statistics depend on the addresses that the driver returns.
+	DriverAddresses InexactReason = "addresses"
+	// StreamTiming: they depend on when other streams have finished with freed memory.
+	StreamTiming InexactReason = "streams"
+	// PoolMembership: the pools of requests, and the times of captures, are not
+	// recorded.
+	PoolMembership InexactReason = "pools"
+	// MissingStart: the beginning of the history is missing.
+	MissingStart InexactReason = "start"
+	// FailedRequests: requests failed in the recorded run. What the program would have
+	// done with the memory is not known.
+	FailedRequests InexactReason = "failures"
+	// OptionalRequests: a request fails that the program can do without, so that what it
+	// requests afterwards is not what was recorded.
+	OptionalRequests InexactReason = "optional requests"
+	// LimitNotTold: the record leaves open what the limit was, and that matters.
+	LimitNotTold InexactReason = "limit"
+	// EmptyCacheCalls: the program called empty_cache. Calls that freed no segment are
+	// not recorded.
+	EmptyCacheCalls InexactReason = "empty_cache"
+	// ChangedSettings: the program changed the allocator settings while it ran.
+	ChangedSettings InexactReason = "settings"
+	// UnknownRecord: entries, or settings, that this version does not know.
+	UnknownRecord InexactReason = "unknown"
+	// SkippedActions: entries that were not recorded (skip_actions).
+	SkippedActions InexactReason = "skipped"
+	// RecordMismatch: a replay of the recorded run does not reproduce it, or entries of
+	// the history contradict each other.
+	RecordMismatch InexactReason = "record"
+	// RunFailed: the requests cannot be repeated under these settings.
+	RunFailed InexactReason = "run"
+)
+
+// runs are the runs of one prediction, in the order in which they were asked for.
+type runs []runResult
+
+// under is the outcome under an assumption and a reading, nil if there is none.
+func (r runs) under(a play.Assumptions, reading int) *play.Outcome {
+	i := slices.IndexFunc(r, func(result runResult) bool { return result.assumptions.Name == a.Name && result.reading == reading })
+	if i < 0 {
+		return nil
+	}
+	return &r[i].outcome
+}
+
+// predict makes a prediction from its runs.
+func (c *comparing) predict(p *Prediction, results runs) {
+	if i := slices.IndexFunc(results, func(r runResult) bool { return r.err != nil }); i >= 0 {
+		p.Err, p.Reasons = results[i].err, []InexactReason{RunFailed}
+		return
+	}
+	if p.Recorded && (c.Verification.Exact() || c.Workload.Complete() && c.options.AsRecorded) {
+		c.takeRecorded(p)
+		return
+	}
+	p.Outcome = *results.under(c.likeliest(p), 0)
+	if c.Workload.GoesOnAfterFailures() {
+		p.Statistics = p.AtEnd
+	}
+	for i := range results {
+		c.count(p, &results[i])
+	}
+	c.findReasons(p, results)
+}
+
+// likeliest are the assumptions whose outcome is told. Under other settings than the
+// recorded ones memory never had the recorded layout.
+func (c *comparing) likeliest(p *Prediction) play.Assumptions {
+	if !c.Workload.Complete() && !p.Settings.Same(c.Workload.Settings) {
+		return play.PackedStart
+	}
+	return play.MeasuredDriver
+}
+
+// takeRecorded makes the prediction for the recorded settings and limit: it is what the
+// record has.
+func (c *comparing) takeRecorded(p *Prediction) {
+	w := c.Workload
+	p.Outcome = c.recordedOutcome
+	if !c.Verification.Exact() {
+		recordFigures(w, &p.AtEnd)
+		if p.AtEnd.OOMs == 0 {
+			p.FirstOOM = nil
+		}
+	}
+	p.Statistics = p.AtEnd // of the whole record, also if the program went on after a failure
+	c.count(p, &runResult{outcome: p.Outcome})
+	if !w.Complete() {
+		p.Reasons = append(p.Reasons, MissingStart)
+	}
+	if w.Unrecorded.PoolFailures > 0 { // that they were requests of a private pool is not recorded
+		p.Reasons = append(p.Reasons, PoolMembership)
+	}
+	p.Reasons = append(p.Reasons, c.always()...)
+	if c.options.AsRecorded && (w.Unrecorded.DoubtfulFrees > 0 || w.DoubtfulGarbage || w.RetriesOpen) {
+		p.Reasons = append(p.Reasons, LimitNotTold)
+	}
+}
+
+// recordFigures are the statistics that the entries of the record themselves have.
+func recordFigures(w *history.Workload, s *play.Statistics) {
+	_, s.PeakReserved = history.ReservedBytes(w.Trace, w.InitialSegments)
+	s.DeviceAllocs, s.DeviceFrees, s.OOMs = 0, 0, 0
+	for i := range w.Trace {
+		switch w.Trace[i].Action {
+		case spec.ActionSegmentAlloc, spec.ActionSegmentMap:
+			s.DeviceAllocs++
+		case spec.ActionSegmentFree, spec.ActionSegmentUnmap:
+			s.DeviceFrees++
+		case spec.ActionOOM:
+			s.OOMs++
+		}
+	}
+	if !w.LikelyEmptied() {
+		s.Retries = int64(w.Unrecorded.Refusals)
+	}
+}
+
+// always are the reasons that hold for every prediction.
+func (c *comparing) always() []InexactReason {
+	w := c.Workload
+	var reasons []InexactReason
+	if len(w.Unrecorded.Unknown) > 0 || slices.ContainsFunc(w.Unrecorded.UnknownSettings, ofDeviceMemory) {
+		reasons = append(reasons, UnknownRecord)
+	}
+	if len(w.Unrecorded.Skipped) > 0 {
+		reasons = append(reasons, SkippedActions)
+	}
+	if w.Unrecorded.InconsistentEntries > 0 || !c.Verification.Exact() {
+		reasons = append(reasons, RecordMismatch)
+	}
+	return reasons
+}
+
+// ofDeviceMemory reports whether an unknown setting may matter: those for pinned memory of
+// the host do not.
+func ofDeviceMemory(setting string) bool { return !strings.HasPrefix(setting, "pinned_") }
+
+// findReasons finds out why a prediction is not exact.
+func (c *comparing) findReasons(p *Prediction, results runs) {
+	w := c.Workload
+	goesOn := w.GoesOnAfterFailures()
+	first := results.under(c.likeliest(p), 0)
+	addressesMatter := slices.ContainsFunc(play.OtherDrivers, func(a play.Assumptions) bool {
+		o := results.under(a, 0)
+		return o != nil && !sameOutcome(first, o, goesOn)
+	})
+	first = results.under(play.MeasuredDriver, 0)
+	limitMatters, most := false, uint64(0)
+	for i, r := range c.Readings {
+		limitMatters = limitMatters || !sameOutcome(first, results.under(play.MeasuredDriver, i), goesOn)
+		most = max(most, r.Bytes())
+	}
+	if limitMatters && p.reachesLimit() { // under another limit between those that were tried it may reserve as much
+		p.between = most + BeyondLimit(p.Settings)
+	}
+	passes, optional := c.passesFailure(p, &p.Outcome), c.failsOptional(&p.Outcome)
+	for i := range results {
+		passes = passes || c.passesFailure(p, &results[i].outcome)
+		optional = optional || c.failsOptional(&results[i].outcome)
+	}
+	for _, check := range []struct {
+		reason  InexactReason
+		applies bool
+	}{
+		{DriverAddresses, addressesMatter},
+		{StreamTiming, w.Unrecorded.PendingFrees > 0},
+		{PoolMembership, len(w.PrivatePools) > 0 || w.Unrecorded.UnknownPools > 0},
+		{MissingStart, !w.Complete()},
+		{FailedRequests, passes},
+		{OptionalRequests, optional},
+		{LimitNotTold, limitMatters},
+		{EmptyCacheCalls, w.Unrecorded.EmptyCaches > 0},
+		{ChangedSettings, w.Unrecorded.SettingsChanges > 0},
+	} {
+		if check.applies {
+			p.Reasons = append(p.Reasons, check.reason)
+		}
+	}
+	p.Reasons = append(p.Reasons, c.always()...)
+}
+
+// count adds the outcome of a run. If the program goes on where its recorded requests
+// end, or may make others, the run can reserve up to the limit.
+func (c *comparing) count(p *Prediction, r *runResult) {
+	o := &r.outcome
+	counted := CountedRun{Outcome: *o, assumptions: r.assumptions.Name, limit: c.Readings[r.reading].Bytes()}
+	counted.reserved.include(o.PeakReserved)
+	if c.Workload.GoesOnAfterFailures() {
+		counted.reserved.include(o.AtEnd.PeakReserved)
+	}
+	if !p.Recorded && (c.passesFailure(p, o) || c.failsOptional(o)) {
+		if o.Passed || o.Missed {
+			counted.reserved.include(o.Parted)
+		}
+		if c.unrounded(p) {
+			counted.reserved.include(o.BeforeFailure)
+		}
+		counted.upTo = unbounded
+		if counted.limit > 0 {
+			counted.upTo = counted.limit + BeyondLimit(p.Settings)
+		}
+	}
+	p.Runs = append(p.Runs, counted)
+}
+
+// BeyondLimit is by how much reserved memory can exceed a memory fraction: that is compared
+// with the size of a segment, and in an expandable segment whole pages are mapped.
+func BeyondLimit(s history.Settings) uint64 {
+	if s.Config.ExpandableSegments {
+		return s.Config.LargeSegmentSize
+	}
+	return 0
+}
+
+// sameOutcome compares everything that is reported of two runs. goesOn is that the program
+// goes on after a failure.
+func sameOutcome(a, b *play.Outcome, goesOn bool) bool {
+	if (a.FirstOOM == nil) != (b.FirstOOM == nil) || a.FirstOOM != nil && a.FirstOOM.Request != b.FirstOOM.Request {
+		return false
+	}
+	return a.Statistics == b.Statistics && (!goesOn || a.AtEnd == b.AtEnd)
+}
+
+// Certainty is how much a comparison can tell.
+type Certainty string
+
+// The certainties.
+const (
+	CertainExact   Certainty = "exact"   // the present settings and the advised ones are exact
+	CertainRange   Certainty = "range"   // what is not exact is in its range
+	CertainUnknown Certainty = "unknown" // the record is not reproduced, so nothing can be told
+)
+
+// Certainty is how much the comparison can tell of the present settings and the
+// recommended ones.
+func (c *Comparison) Certainty() Certainty {
+	best, now := c.Recommended(), c.Current()
+	if !c.Verification.Exact() {
+		return CertainUnknown
+	}
+	for _, p := range []*Prediction{best, now} {
+		if p != nil && !p.Exact() {
+			return CertainRange
+		}
+	}
+	return CertainExact
+}
+
+// Sure reports whether the advice, or that there is none, holds under everything that the
+// record leaves open.
+func (c *Comparison) Sure() bool {
+	best, now := c.Recommended(), c.Current()
+	if best == nil || c.Certainty() == CertainUnknown {
+		return false
+	}
+	certain := func(p *Prediction) bool {
+		for _, r := range p.Reasons {
+			if r != DriverAddresses && r != LimitNotTold && r != StreamTiming && r != MissingStart { // of which all cases were run
+				return false
+			}
+		}
+		return p.OOMRuns() == 0 || p.OOMRuns() == len(p.Runs)
+	}
+	return certain(best) && (now == nil || certain(now))
+}

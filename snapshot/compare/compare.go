@@ -1,0 +1,327 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"gaugeblock/snapshot/history"
+	"gaugeblock/snapshot/play"
+	"gaugeblock/spec"
+	"gaugeblock/tools/replay"
+)
+
+// Options says what to compare.
+type Options struct {
+	Settings []string // values of PYTORCH_ALLOC_CONF; nil: those that the version of PyTorch knows of Candidates, and those of the recorded run
+	// AsRecorded assumes the limits that the recorded run had. Where the record leaves
+	// open what they were, all possible ones are compared.
+	AsRecorded   bool
+	Limit        uint64 // a memory fraction, in bytes; 0 for none. Not with AsRecorded
+	DeviceMemory uint64 // what the driver has for the process, in bytes; 0 for enough. Not with AsRecorded
+	Present      bool   // compare also the settings of the recorded run, for the verdict
+	SearchLimit  bool   // find the smallest limit under which each of the settings has no OOM
+	Jobs         int    // parallel runs; 0: one for each processor
+	MaxMemory    uint64 // of the process, in bytes; 0 for no bound. Compare fails with a *replay.ExcessError if one run at a time needs more
+	Progress     func(done, total int)
+}
+
+// Comparison predicts a workload under several allocator settings.
+type Comparison struct {
+	Workload     *history.Workload
+	Limit        uint64            // the assumed limit on reserved memory, in bytes; 0 for no limit
+	Verification play.Verification // of the recorded run
+	Predictions  []Prediction      // in the order of Options.Settings
+	LimitSearch  bool              // the predictions have a SmallestLimit
+	// NeededLimit is the smallest limit under which the best settings have no OOM, if
+	// they have one under Limit; else 0. NeededNow is that of the present settings.
+	NeededLimit, NeededNow uint64
+
+	Readings []history.Reading // of the limit, the likeliest first
+	Given    bool              // the limit was given, and is not that of the record
+}
+
+// Compare predicts a workload under each of the settings.
+func Compare(w *history.Workload, o Options) (*Comparison, error) {
+	memory := &play.MemoryBound{Limit: o.MaxMemory}
+	c, err := compare(w, o, memory)
+	if memory.Err() != nil && o.Jobs != 1 { // one run after the other takes less
+		c = nil
+		runtime.GC() // the budget looks at what was found in use last
+		o.Jobs = 1
+		return compare(w, o, &play.MemoryBound{Limit: o.MaxMemory})
+	}
+	return c, err
+}
+
+func compare(w *history.Workload, o Options, memory *play.MemoryBound) (*Comparison, error) {
+	c := &comparing{Comparison: Comparison{Workload: w, LimitSearch: o.SearchLimit, Given: !o.AsRecorded}, options: o, memory: memory}
+	c.Readings = w.Readings()
+	if !o.AsRecorded {
+		c.Readings = w.GivenReadings(history.Limits{Fraction: o.Limit, Device: o.DeviceMemory})
+	}
+	c.Readings = withDrift(c.Readings)
+	c.Limit = c.Readings[0].Bytes()
+	wanted, err := c.wanted()
+	if err != nil {
+		return nil, err
+	}
+	if o.Jobs <= 0 {
+		c.options.Jobs = runtime.GOMAXPROCS(0)
+	}
+	c.Verification, c.recordedOutcome = play.RunAsRecorded(w, c.Readings[0], memory)
+	for _, s := range wanted {
+		c.Predictions = append(c.Predictions, c.prediction(s))
+	}
+	if o.Present && c.Current() == nil && w.Settings.Comparable() == nil {
+		p := c.prediction(w.Settings)
+		p.Asked = false
+		c.Predictions = append(c.Predictions, p)
+	}
+	c.addFractions(wanted)
+	err = c.runAll()
+	if err := cmp.Or(memory.Err(), err); err != nil {
+		return nil, err
+	}
+	return &c.Comparison, nil
+}
+
+// wanted are the settings to compare.
+func (c *comparing) wanted() ([]history.Settings, error) {
+	if c.options.Settings == nil {
+		return candidatesFor(c.Workload, c.Limit > 0), nil
+	}
+	var list []history.Settings
+	for _, text := range c.options.Settings {
+		s, err := history.ParseSettings(text)
+		if err := cmp.Or(err, s.Comparable()); err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// prediction is one that is still to be made.
+func (c *comparing) prediction(s history.Settings) Prediction {
+	w, o := c.Workload, &c.options
+	limits := o.AsRecorded || o.DeviceMemory == 0 && w.Limit.Allows(o.Limit)
+	return Prediction{Settings: s, Asked: true, Recorded: limits && s.Same(w.Settings)}
+}
+
+// addFractions adds predictions with a memory fraction, for settings without effect
+// unless there is one, if the record has none.
+func (c *comparing) addFractions(wanted []history.Settings) {
+	if c.Given || c.Limit == 0 || c.Workload.Limit.Kind == history.FractionLimit {
+		return
+	}
+	for _, s := range wanted {
+		if needsFraction(s) {
+			c.Predictions = append(c.Predictions, Prediction{Settings: s, Fraction: c.Limit, Asked: true})
+		}
+	}
+}
+
+// needsFraction reports whether a part of the settings has no effect without a memory
+// fraction: garbage is collected only under one.
+func needsFraction(s history.Settings) bool { return s.Config.GarbageCollectionThreshold > 0 }
+
+// comparing is a comparison that is not finished.
+type comparing struct {
+	Comparison
+	options         Options
+	memory          *play.MemoryBound
+	recordedOutcome play.Outcome
+	done, total     int // runs
+}
+
+// runJob is a run to be made for a prediction.
+type runJob struct {
+	prediction  *Prediction
+	assumptions play.Assumptions
+	reading     int // index into Comparison.Readings
+}
+
+// runResult is its outcome.
+type runResult struct {
+	runJob
+	outcome play.Outcome
+	err     error
+}
+
+// runAll makes the runs: for all predictions those under assumptions that may well be
+// true, and where the plausible drivers do not agree those with extreme drivers.
+func (c *comparing) runAll() error {
+	assumptions := slices.Clone(play.PlausibleDrivers)
+	if c.Workload.Unrecorded.PendingFrees > 0 {
+		assumptions = append(assumptions, play.StreamDelays...)
+	}
+	if len(c.Workload.PrivatePools) > 0 {
+		assumptions = append(assumptions, play.NoPrivatePools)
+	}
+	if !c.Workload.Complete() {
+		assumptions = append(assumptions, play.PackedStart)
+	}
+	c.total = len(c.Predictions) * (len(assumptions) + len(play.ExtremeDrivers))
+	if c.options.SearchLimit {
+		c.total += len(c.Predictions) * len(play.PlausibleDrivers)
+	}
+	c.total += len(c.Predictions) * (len(c.Readings) - 1)
+	all := func(*Prediction) bool { return true }
+	jobs := c.jobs(assumptions, 0, all)
+	for i := 1; i < len(c.Readings); i++ {
+		jobs = append(jobs, c.jobs([]play.Assumptions{play.MeasuredDriver}, i, all)...)
+	}
+	results := c.run(jobs)
+	for i := range c.Predictions {
+		p := &c.Predictions[i]
+		c.predict(p, results[p])
+	}
+	addressesMatter := func(p *Prediction) bool { return slices.Contains(p.Reasons, DriverAddresses) }
+	for p, extremes := range c.run(c.jobs(play.ExtremeDrivers, 0, addressesMatter)) {
+		for i := range extremes {
+			if extremes[i].err == nil {
+				c.count(p, &extremes[i])
+			}
+		}
+	}
+	if err := c.findNeededLimits(); err != nil {
+		return err
+	}
+	if c.options.SearchLimit {
+		c.searchLimits()
+	}
+	c.advance(c.total - c.done)
+	return nil
+}
+
+// findNeededLimits looks for the limits under which the best settings and the present ones
+// have no OOM, if they have one.
+func (c *comparing) findNeededLimits() (err error) {
+	needed := func(p *Prediction) (bytes uint64) {
+		if err == nil {
+			bytes, err = play.SmallestLimit(c.Workload, p.Settings, play.MeasuredDriver, c.LimitReading(), c.memory)
+		}
+		return bytes
+	}
+	if best := c.Ranked()[0]; best.Err == nil && best.FirstOOM != nil {
+		c.NeededLimit = needed(best)
+	}
+	for i := range c.Predictions {
+		p := &c.Predictions[i]
+		if decides, _ := p.limitDecides(); p.Err == nil && decides {
+			p.fits = needed(p)
+		}
+	}
+	if now := c.Current(); now != nil && now.Err == nil && now.FirstOOM != nil {
+		c.NeededNow = needed(now)
+	}
+	return err
+}
+
+// searchLimits finds the smallest limit of all settings, with every plausible driver.
+func (c *comparing) searchLimits() {
+	type found struct {
+		runJob
+		limit uint64
+		err   error
+	}
+	canRun := func(p *Prediction) bool { return p.Err == nil && p.Fraction == 0 }
+	failed := map[*Prediction]bool{}
+	replay.InOrder(c.jobs(play.PlausibleDrivers, 0, canRun), c.options.Jobs, func(j runJob) found {
+		limit, err := play.SmallestLimit(c.Workload, j.prediction.Settings, j.assumptions, c.Readings[0], c.memory)
+		return found{j, limit, err}
+	}, func(f found) {
+		p := f.prediction
+		if f.err != nil {
+			p.SmallestLimit, failed[p] = nil, true
+		}
+		if !failed[p] {
+			if p.SmallestLimit == nil {
+				p.SmallestLimit = &Range{}
+			}
+			p.SmallestLimit.include(f.limit)
+		}
+		c.advance(1)
+	})
+}
+
+// apply reports whether assumptions apply to a prediction. The recorded addresses are
+// plausible up to the first difference from the recorded run, so under its settings; when
+// garbage is collected does not matter before that.
+func (c *comparing) apply(a play.Assumptions, p *Prediction) bool {
+	if !a.RecordedAddresses {
+		return true
+	}
+	config := p.Settings.Config
+	config.GarbageCollectionThreshold = c.Workload.Settings.Config.GarbageCollectionThreshold
+	return c.Workload.Complete() && history.SettingsOf(config).Same(c.Workload.Settings)
+}
+
+// LimitReading is a reading with a limit, if there is one.
+func (c *Comparison) LimitReading() history.Reading {
+	for _, r := range c.Readings {
+		if r.Bytes() > 0 {
+			return r
+		}
+	}
+	return c.Readings[0]
+}
+
+func (c *comparing) jobs(assumptions []play.Assumptions, reading int, wanted func(*Prediction) bool) []runJob {
+	var jobs []runJob
+	for i := range c.Predictions {
+		for _, a := range assumptions {
+			if p := &c.Predictions[i]; wanted(p) && c.apply(a, p) {
+				jobs = append(jobs, runJob{p, a, reading})
+			}
+		}
+	}
+	return jobs
+}
+
+// run makes runs in parallel and returns them by their prediction. That a run cannot be
+// made is a result, too.
+func (c *comparing) run(jobs []runJob) map[*Prediction]runs {
+	results := map[*Prediction]runs{}
+	replay.InOrder(jobs, c.options.Jobs, func(j runJob) runResult {
+		reading := c.Readings[j.reading]
+		if j.prediction.Fraction > 0 {
+			reading.Fraction = j.prediction.Fraction
+		}
+		outcome, err := play.Run(c.Workload, play.RunOptions{Settings: j.prediction.Settings, Reading: reading, Assumptions: j.assumptions, Memory: c.memory})
+		if err != nil {
+			err = fmt.Errorf("%s: %w", j.assumptions.Name, err)
+		}
+		return runResult{j, outcome, err}
+	}, func(r runResult) {
+		results[r.prediction] = append(results[r.prediction], r)
+		c.advance(1)
+	})
+	return results
+}
+
+func (c *comparing) advance(by int) {
+	c.done += by
+	if c.options.Progress != nil {
+		c.options.Progress(c.done, c.total)
+	}
+}
+
+// deviceDrift is by how much less a full device may have for the process in another run, in
+// bytes: the process itself, not its allocator, takes more when it loads kernels.
+var deviceDrift = []uint64{2 * spec.MiB, 8 * spec.MiB}
+
+// withDrift adds readings of a full device that has a little less for the process.
+func withDrift(list []history.Reading) []history.Reading {
+	for _, r := range list {
+		for _, less := range deviceDrift {
+			if less < r.Device {
+				less := history.Reading{Limits: history.Limits{Fraction: r.Fraction, Device: r.Device - less}, EmptyCache: r.EmptyCache, Drift: true}
+				list = append(list, less)
+			}
+		}
+	}
+	return list
+}

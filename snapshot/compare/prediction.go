@@ -1,0 +1,184 @@
+package compare
+
+import (
+	"math"
+
+	"gaugeblock/snapshot/history"
+	"gaugeblock/snapshot/play"
+)
+
+// Prediction is what is predicted of a workload under one value of the settings. What it
+// says beside the outcome follows from its runs.
+type Prediction struct {
+	Settings history.Settings
+	// Fraction is a memory fraction, in bytes, that is to be set beside the settings,
+	// and was not set in the recorded run; 0 for none.
+	Fraction uint64
+	Recorded bool // the settings and the limit are those of the recorded run
+	Asked    bool // otherwise it is there for the verdict only
+	// Outcome is that of the recorded run, or of a run with the addresses of the
+	// measured driver and everything else as recorded.
+	play.Outcome
+	Reasons       []InexactReason // none: the statistics are exact
+	Runs          []CountedRun    // one for each of the assumptions
+	SmallestLimit *Range          // without an OOM; nil if it was not searched for, or not found
+	Err           error           // why the requests cannot be repeated under the settings; then there are no runs
+	between       uint64          // what it may reserve under a limit between those that were tried
+	fits          uint64          // the smallest limit without an OOM, where limitDecides
+}
+
+// CountedRun is a run of a prediction.
+type CountedRun struct {
+	play.Outcome
+	assumptions string // their name; "" for the recorded run
+	limit       uint64
+	reserved    Range  // peak reserved, as far as the record goes
+	upTo        uint64 // what the program may reserve after that; 0: the record goes to the end
+}
+
+// unbounded is CountedRun.upTo where there is no limit.
+const unbounded = math.MaxUint64
+
+// Range is from Low to High, in bytes.
+type Range struct {
+	Low, High uint64
+	some      bool // something is included
+}
+
+func (r *Range) include(n uint64) {
+	if !r.some {
+		r.Low, r.High, r.some = n, n, true
+	}
+	r.Low, r.High = min(r.Low, n), max(r.High, n)
+}
+
+// includeAll includes both ends of a range.
+func (r *Range) includeAll(o Range) {
+	if o.some {
+		r.include(o.Low)
+		r.include(o.High)
+	}
+}
+
+// Exact reports whether the statistics are certain, provided that the program makes the
+// same requests.
+func (p *Prediction) Exact() bool { return len(p.Reasons) == 0 }
+
+// OOMRuns is how many of the runs have an OOM.
+func (p *Prediction) OOMRuns() int {
+	n := 0
+	for i := range p.Runs {
+		if p.Runs[i].FirstOOM != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// PeakReservedRange is the range of peak reserved over all runs, and whether it has no
+// upper bound: the program may request more.
+func (p *Prediction) PeakReservedRange() (r Range, open bool) {
+	for i := range p.Runs {
+		run := &p.Runs[i]
+		r.includeAll(run.reserved)
+		switch {
+		case run.upTo == unbounded:
+			open = true
+		case run.upTo > 0:
+			r.include(run.upTo)
+		}
+	}
+	if p.between > 0 {
+		r.include(p.between)
+	}
+	return r, open
+}
+
+// recordedRange is the range of peak reserved as far as the record goes, of all runs or of
+// those without an OOM.
+func (p *Prediction) recordedRange(fitting bool) (r Range) {
+	for i := range p.Runs {
+		if !fitting || p.Runs[i].FirstOOM == nil {
+			r.includeAll(p.Runs[i].reserved)
+		}
+	}
+	return r
+}
+
+// unknownEnd: in some run the program may reserve more after the record, up to the limit.
+func (p *Prediction) unknownEnd() bool {
+	for i := range p.Runs {
+		if p.Runs[i].upTo > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// reachesLimit: some run does.
+func (p *Prediction) reachesLimit() bool {
+	for i := range p.Runs {
+		if p.Runs[i].Retries > 0 || p.Runs[i].FirstOOM != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// limitDecides: the record leaves open what the limit was, and that decides whether a
+// request fails. fitting is the run with the smallest limit that is enough; nil: none is.
+func (p *Prediction) limitDecides() (decides bool, fitting *CountedRun) {
+	first := -1
+	for i := range p.Runs {
+		run := &p.Runs[i]
+		if run.assumptions != play.MeasuredDriver.Name {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		decides = decides || (run.FirstOOM == nil) != (p.Runs[first].FirstOOM == nil)
+		if run.FirstOOM == nil && (fitting == nil || run.limit < fitting.limit) {
+			fitting = run
+		}
+	}
+	return decides, fitting
+}
+
+// DependsOnLimit reports whether the limit, which the record leaves open, decides whether a
+// request fails, and the smallest one without a failure is known.
+func (p *Prediction) DependsOnLimit() bool {
+	decides, _ := p.limitDecides()
+	return decides && p.fits > 0
+}
+
+// Fits is the smallest limit without a failure, where DependsOnLimit.
+func (p *Prediction) Fits() uint64 { return p.fits }
+
+// Figures are the statistics that a person is shown of a prediction. Where the record
+// leaves open what the limit was, and some of the possible limits are enough, they are
+// those of the limits that are enough: the column "out of memory" has the smallest one.
+type Figures struct {
+	play.Statistics
+	Reserved Range // peak reserved
+	Open     bool  // Reserved is that as far as the record goes, and the rest is not known
+}
+
+// Figures are those of the row of the prediction.
+func (p *Prediction) Figures() Figures {
+	f := Figures{Statistics: p.Statistics}
+	f.Reserved, f.Open = p.PeakReservedRange()
+	known := p.recordedRange(false)
+	if _, fitting := p.limitDecides(); p.DependsOnLimit() && fitting != nil {
+		f.Statistics, known = fitting.Statistics, p.recordedRange(true)
+		f.Reserved.Low = max(f.Reserved.Low, known.Low)
+	}
+	// The limit as the upper end tells nothing if it is far above what is recorded.
+	if p.unknownEnd() && known.some && (f.Open || f.Reserved.High > known.High+known.High/muchMore) {
+		f.Reserved, f.Open = known, true
+	}
+	return f
+}
+
+// muchMore: one part in as many.
+const muchMore = 4

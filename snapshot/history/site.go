@@ -1,0 +1,17 @@
+package history
+
+import (
+	"fmt"
+
+	"gaugeblock/internal/quote"
+	"gaugeblock/snapshot"
+)
+
+// Site is the program's line in the call stack of an entry, "" without one.
+func Site(e *snapshot.TraceEntry) string {
+	frame, ok := framesOf(e).ProgramFrame()
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d, %s", quote.Text(frame.Filename), frame.Line, quote.Text(frame.Name))
+}

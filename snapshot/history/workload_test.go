@@ -1,0 +1,27 @@
+package history
+
+import "testing"
+
+// TestPeakRequested: a restore of a pool makes freed allocations live again, and frees
+// others. A free of what is not live changes nothing.
+func TestPeakRequested(t *testing.T) {
+	malloc := func(id int32, bytes uint64) Request { return Request{Kind: Malloc, ID: id, Bytes: bytes} }
+	free := func(id int32) Request { return Request{Kind: Free, ID: id} }
+	restore := Request{Kind: Other, ID: 0}
+	for _, c := range []struct {
+		what     string
+		requests []Request
+		op       PoolOperation
+		want     uint64
+	}{
+		{"freed twice", []Request{malloc(0, 5), free(0), free(0), malloc(1, 6)}, PoolOperation{}, 6},
+		{"live again", []Request{malloc(0, 5), free(0), restore, malloc(1, 6)}, PoolOperation{Live: []int32{0}}, 11},
+		{"live again, and freed", []Request{malloc(0, 5), free(0), restore, free(0), malloc(1, 6)}, PoolOperation{Live: []int32{0}}, 6},
+		{"freed by it", []Request{malloc(0, 5), restore, malloc(1, 6)}, PoolOperation{Freed: []int32{0}}, 6},
+	} {
+		w := &Workload{Requests: c.requests, Allocations: 2, Operations: []PoolOperation{c.op}}
+		if got := w.PeakRequested(); got != c.want {
+			t.Errorf("%s: %d, not %d", c.what, got, c.want)
+		}
+	}
+}
