@@ -1,29 +1,40 @@
 package spec
 
-// A Caller is who makes a call, as far as an allocator looks at it: its thread, and the stream
-// that is current in the thread on a device. On other devices the default stream is current.
+// Caller is who makes a call, as far as an allocator looks at it. C++ can ask which thread is
+// running and which stream is current for it; Go cannot, so the caller says it. The zero value is
+// thread 0, for which the default stream is current on every device.
 type Caller struct {
-	Thread  Thread
+	Thread Thread
+	// Current is the thread's current stream on one device (getCurrentCUDAStream). On every other
+	// device it is the default stream.
 	Current DeviceStream
 }
 
-// CallerAware is implemented by allocators whose decisions may depend on the caller.
+// CurrentOn is the caller's current stream on a device.
+func (c Caller) CurrentOn(dev Device) Stream {
+	if c.Current.Device == dev {
+		return c.Current.Stream
+	}
+	return 0
+}
+
+// CallerAware is an allocator that looks at who calls: at the current stream where it asks whether
+// a capture is under way (CaptureMarker), and at the thread for the metadata of trace entries.
 type CallerAware interface {
-	// For is the allocator as a caller uses it. It has the interfaces that the allocator has,
-	// and no state of its own. A Malloc through it is made by Request.Thread with
-	// Request.Stream as its current stream, as any other. Calls that do not come through For
-	// are made by thread 0, in which the default streams are current.
+	// For returns the allocator for one caller. It is the same allocator, with the same optional
+	// interfaces: Free, RecordStream, EmptyCache, EmptyPool, EndAllocateToPool, Checkpoint and
+	// Restore are done for that caller. The methods of the allocator itself are those of the zero
+	// Caller. A Malloc has its thread in the Request, and the request's stream counts as current.
 	For(c Caller) Allocator
 }
 
-// CaptureMarker is implemented by allocators that are told of captures, as upstream's since
-// 2.13: by markCaptureBegin behind cudaStreamBeginCapture, and by markCaptureEnd behind
-// cudaStreamEndCapture, whether that succeeded or not. Whether anything depends on it, the
-// release decides.
+// CaptureMarker is told which captures are under way (upstream: markCaptureBegin, markCaptureEnd).
+// A program that captures a stream marks the capture after it has begun and after it has ended.
 type CaptureMarker interface {
-	// MarkCaptureBegin says that a capture has begun on a stream of the device.
+	// MarkCaptureBegin says that a capture has begun on a device. Several can be under way.
 	MarkCaptureBegin(dev Device) error
-	// MarkCaptureEnd says that one has ended. If none is under way the error is an
-	// *InvalidStateError, and nothing changes.
+
+	// MarkCaptureEnd says that a capture has ended. If none is marked as under way, it is an
+	// InvalidStateError.
 	MarkCaptureEnd(dev Device) error
 }

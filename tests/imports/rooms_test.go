@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"internal/sizes":      {"spec"},
 	"internal/churn":      {"spec"},
 	"internal/refinement": {"spec", "spec/trace", "alloc", "fakegpu", "model"},
-	"alloc":               {"spec", "spec/settings"},
+	"alloc":               {"spec", "upstream"},
 	"graphtree":           {"spec"},
 	"fakegpu":             {"spec", "spec/happensbefore"},
 	"cudaimpl":            {"spec"},
