@@ -2,8 +2,8 @@ package alloc
 
 import "gaugeblock/spec"
 
-// Best fit: the smallest free block of the stream that is large enough, at the lowest
-// address among equals. There is no second candidate: if the best fit fails the
+// Best fit: the smallest free block of the stream that is large enough, among equals the first in
+// the order of the rule Ties (block.order). There is no second candidate: if the best fit fails the
 // oversize tests, the search has failed.
 //
 // Oversize blocks (max_split_size and more) are kept for oversize requests, which take their

@@ -62,6 +62,9 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID) (spec.PoolState, error
 	if err != nil {
 		return nil, err
 	}
+	if _, err := d.mayCaptureLocked(); err != nil {
+		return nil, err
+	}
 	if err := d.insertEventsDeferredUntilNoCaptureLocked(); err != nil {
 		return nil, err
 	}
@@ -175,7 +178,12 @@ func (d *device) checkRestoreLocked(state *privatePoolState) (*pool, error) {
 	}
 	for i := range state.segments {
 		saved := &state.segments[i]
-		if differs := saved.differsFrom(d.segments.at(saved.base), p); differs != "" {
+		s := d.segments.at(saved.base)
+		differs := saved.differsFrom(s, p)
+		if differs == "" && d.rules.RestoreRefusesGrown && s.mappedSize() > saved.mapped {
+			differs = "has grown since the checkpoint"
+		}
+		if differs != "" {
 			reason := "the segment at " + saved.base.String() + " " + differs
 			return nil, &spec.InvalidStateError{Op: op, Reason: reason}
 		}
@@ -205,10 +213,13 @@ func stillUsed(op string, b *block) error {
 
 // Checkpoint returns the present state of a private pool; see spec.Checkpointer.
 func (a *Allocator) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState, error) {
+	return a.noCaller().Checkpoint(dev, id)
+}
+
+// Checkpoint is Allocator.Checkpoint for the caller.
+func (a callerView) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState, error) {
 	var state spec.PoolState
-	context := a.maybeGatherContext(dev, spec.ContextAll)
-	err := a.onDevice("checkpoint", dev, func(d *device) (err error) {
-		d.operation.context = context
+	err := a.onDevice("checkpoint", dev, spec.ContextAll, func(d *device) (err error) {
 		state, err = d.getCheckpointStateLocked(id)
 		return err
 	})
@@ -217,11 +228,14 @@ func (a *Allocator) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState,
 
 // Restore restores a private pool to a state that Checkpoint returned; see spec.Checkpointer.
 func (a *Allocator) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDelta, error) {
+	return a.noCaller().Restore(dev, state)
+}
+
+// Restore is Allocator.Restore for the caller.
+func (a callerView) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDelta, error) {
 	const op = "restore"
 	var delta spec.RestoreDelta
-	context := a.maybeGatherContext(dev, spec.ContextState)
-	err := a.onDevice(op, dev, func(d *device) (err error) {
-		d.operation.context = context
+	err := a.onDevice(op, dev, spec.ContextState, func(d *device) (err error) {
 		own, ok := state.(*privatePoolState)
 		if !ok || own.device != d {
 			return &spec.InvalidArgumentError{Op: op, Reason: "the state is not of a checkpoint of this device's allocator"}

@@ -62,7 +62,7 @@ func (d *device) mallocWithContext(r spec.Request) (spec.Ptr, error) {
 
 // mallocAndUnlock goes through all steps of a malloc. It releases the mutex, which is held.
 func (d *device) mallocAndUnlock(r spec.Request, context gatheredContext) (spec.Ptr, error) {
-	d.operation = operation{context, r.Thread}
+	d.operation = operation{context, r.Thread, r.Stream}
 	ptr, failure, err := d.findAllocateAndUnlock(&allocParams{stream: r.Stream, requestedSize: r.Bytes})
 	if failure != nil {
 		return 0, failure.report()
@@ -78,7 +78,8 @@ func (d *device) findAllocateAndUnlock(params *allocParams) (spec.Ptr, *outOfMem
 // hitLocked serves the usual request with the rules of the others: there are no events, no routings
 // and no trace entries, and a free block is the best fit. If it returns 0, nothing has changed.
 func (d *device) hitLocked(stream spec.Stream, bytes uint64) spec.Ptr {
-	if len(d.cudaEvents)|len(d.deferredBlocks)|len(d.capturesUnderway) != 0 || d.traceBuffer.enabled || d.gcEnabledLocked() {
+	if len(d.cudaEvents)|len(d.deferredBlocks)|len(d.capturesUnderway)|d.capturesMarked != 0 ||
+		d.traceBuffer.enabled || d.gcEnabledLocked() {
 		return 0
 	}
 	size := roundSize(bytes, &d.cfg, &d.geometry)
@@ -171,7 +172,11 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 // graph_capture_record_stream_reuse the deferred blocks of the request's stream become free whose
 // markers are all before that stream's next node in the graph.
 func (d *device) reclaimBlocksLocked(params *allocParams) error {
-	if !d.requestsRoutedLocked() {
+	capturing, err := d.mayCaptureLocked()
+	if err != nil {
+		return err
+	}
+	if !capturing {
 		return d.processEventsLocked()
 	}
 	if d.cfg.GraphCaptureRecordStreamReuse {
@@ -206,8 +211,10 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 	if b != nil || err != nil {
 		return b, err
 	}
-	if b := d.tryMempoolFallbackLocked(params); b != nil {
-		return b, nil
+	if !d.rules.UseOnOOMLast {
+		if b := d.tryMempoolFallbackLocked(params); b != nil {
+			return b, nil
+		}
 	}
 	released, err := d.releaseAvailableCachedBlocksLocked(params)
 	if err != nil {
@@ -219,14 +226,24 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 			return b, err
 		}
 	}
-	if d.requestsRoutedLocked() {
-		return nil, nil
-	}
-	if err := d.releaseCachedBlocksLocked(); err != nil {
+	capturing, err := d.mayCaptureLocked()
+	if err != nil {
 		return nil, err
 	}
-	d.stats.NumAllocRetries++ // whether or not it succeeds
-	return d.allocBlockLocked(params)
+	if !capturing {
+		if err := d.releaseCachedBlocksLocked(); err != nil {
+			return nil, err
+		}
+		d.stats.NumAllocRetries++ // whether or not it succeeds
+		b, err = d.allocBlockLocked(params)
+		if b != nil || err != nil {
+			return b, err
+		}
+	}
+	if d.rules.UseOnOOMLast {
+		return d.tryMempoolFallbackLocked(params), nil
+	}
+	return nil, nil
 }
 
 // allocFoundBlockLocked allocates a block, which is free and in no list, for a request of

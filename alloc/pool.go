@@ -258,8 +258,11 @@ func (d *device) emptyPoolLocked(id spec.PoolID) error {
 	if p == nil || p.useCount > 0 || d.driver.FreeForbidden() {
 		return nil
 	}
-	if d.requestsRoutedLocked() {
-		const reason = "events cannot be waited for while requests are routed to a private pool"
+	switch capturing, err := d.mayCaptureLocked(); {
+	case err != nil:
+		return err
+	case capturing:
+		const reason = "events cannot be waited for while requests are routed or the current stream is captured"
 		return &spec.InvalidStateError{Op: "empty_pool", Reason: reason}
 	}
 	if err := d.synchronizeAndFreeEventsLocked(p); err != nil {
@@ -275,13 +278,14 @@ func (d *device) tryMempoolFallbackLocked(params *allocParams) *block {
 	if !params.blockPool.owner.id.IsDefault() {
 		return nil
 	}
+	useExpandable := params.useExpandable && d.rules.UseOnOOMExpandable
 	for _, p := range d.graphPools {
 		if !p.useOnOOM || p.useCount == 0 {
 			continue
 		}
 		blockPool := p.blockPoolFor(params.size, &d.geometry)
-		if b := d.getFreeBlockLocked(blockPool, params.stream, params.size, false); b != nil {
-			params.blockPool, params.useExpandable = blockPool, false
+		if b := d.getFreeBlockLocked(blockPool, params.stream, params.size, useExpandable); b != nil {
+			params.blockPool, params.useExpandable = blockPool, useExpandable
 			return b
 		}
 	}
@@ -348,6 +352,9 @@ func (a *Allocator) SetNoSplit(dev spec.Device, id spec.PoolID) error {
 
 // EmptyPool returns to the driver what can be returned of one freeable pool, on every
 // device.
-func (a *Allocator) EmptyPool(id spec.PoolID) error {
+func (a *Allocator) EmptyPool(id spec.PoolID) error { return a.noCaller().EmptyPool(id) }
+
+// EmptyPool is Allocator.EmptyPool for the caller.
+func (a callerView) EmptyPool(id spec.PoolID) error {
 	return a.onEachDeviceWithContext(func(d *device) error { return d.emptyPoolLocked(id) })
 }

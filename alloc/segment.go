@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // A segment is memory obtained from the driver in one piece, or, if it is expandable,
@@ -20,6 +21,7 @@ type segment struct {
 	blockPool *blockPool
 	stream    spec.Stream  // the allocation stream of all of its blocks
 	lists     *streamLists // of the stream in the block pool
+	number    uint64       // of the segments that were made, with TiesBySegment; see block.order
 
 	contextWhenAllocated gatheredContext
 
@@ -186,6 +188,10 @@ func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *bloc
 // addSegmentLocked adds a segment for a request, with one block that covers it.
 func (d *device) addSegmentLocked(s *segment, params *allocParams) *block {
 	s.blockPool, s.stream = params.blockPool, params.stream
+	if d.rules.Ties == upstream.TiesBySegment {
+		d.segmentsMade++
+		s.number = d.segmentsMade
+	}
 	s.head = d.newBlockLocked(s, s.base, s.size)
 	s.head.prev, s.head.next = nil, nil
 	s.blockPool.blocks.addSegment(s)

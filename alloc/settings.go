@@ -2,9 +2,10 @@ package alloc
 
 import (
 	"fmt"
+	"math"
 
 	"gaugeblock/spec"
-	"gaugeblock/spec/settings"
+	"gaugeblock/upstream"
 )
 
 // What a program can set at run time: the settings of PYTORCH_ALLOC_CONF, and the limit
@@ -15,7 +16,7 @@ import (
 func (a *Allocator) Configure(text string) error {
 	a.configuring.Lock()
 	defer a.configuring.Unlock()
-	cfg, err := settings.Apply(a.Config(), text, a.geometry)
+	cfg, err := a.rules.Settings.Apply(a.Config(), text, a.geometry)
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (a *Allocator) SetMemoryFraction(dev spec.Device, fraction float64) error {
 		return &spec.InvalidArgumentError{Op: op, Reason: fmt.Sprintf("%v is not in [0, 1]", fraction)}
 	}
 	return a.onDevice(op, dev, func(d *device) error {
-		d.limited, d.allowedMemoryMaximum = memoryLimit(fraction, d.totalMemory)
+		d.limited, d.allowedMemoryMaximum = memoryLimit(fraction, d.totalMemory, &d.rules)
 		return nil
 	})
 }
@@ -64,9 +65,13 @@ func (a *Allocator) MemoryFraction(dev spec.Device) (fraction float64, err error
 
 // memoryLimit returns a fraction of the device's memory in bytes, and whether that is a
 // limit.
-func memoryLimit(fraction float64, totalMemory uint64) (limited bool, bytes uint64) {
-	if fraction < 1 {
-		return true, uint64(fraction * float64(totalMemory))
+func memoryLimit(fraction float64, totalMemory uint64, rules *upstream.Rules) (limited bool, bytes uint64) {
+	if fraction >= 1 && !rules.FullFractionLimits {
+		return false, 0
 	}
-	return false, 0
+	limit := fraction * float64(totalMemory)
+	if rules.LimitRounded {
+		limit = math.Round(limit)
+	}
+	return true, uint64(limit)
 }

@@ -62,15 +62,6 @@ func (d *device) gatherContext(level spec.ContextLevel) gatheredContext {
 	return nil
 }
 
-// maybeGatherContext does so for a device given by its number. There is no context if there
-// is no such device.
-func (a *Allocator) maybeGatherContext(dev spec.Device, level spec.ContextLevel) gatheredContext {
-	if dev < 0 || int(dev) >= len(a.devices) {
-		return nil
-	}
-	return a.devices[dev].maybeGatherContext(level)
-}
-
 // setHistory applies options to the ring.
 func (t *traceBuffer) setHistory(h spec.HistoryOptions) {
 	t.recordHistory = h.Enabled

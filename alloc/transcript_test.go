@@ -64,7 +64,7 @@ type conversation struct {
 	unsure   bool         // the free memory of the device may be less than expected: others use it, or it did not take pages back
 }
 
-// newConversation is the command `new [settings=…] [memory=…] [limit=…] [streams=…]
+// newConversation is the command `new [settings=…] [memory=…] [limit=…] [streams=…] [rules=…]
 // [fabric] [patient]`. On a patient device a call that waits for a busy stream lets
 // the stream catch up; else it fails.
 func newConversation(l line) *conversation {
@@ -86,7 +86,7 @@ func newConversation(l line) *conversation {
 		c.streams = append(c.streams, s)
 	}
 	var err error
-	c.allocator, err = alloc.New(c.gpu, alloc.Options{Settings: l.argument("settings", "")})
+	c.allocator, err = alloc.New(c.gpu, alloc.Options{Settings: l.argument("settings", ""), Rules: l.rules()})
 	l.must(err)
 	if limit := l.argument("limit", ""); limit != "" {
 		l.must(c.limit(l.size(limit)))

@@ -48,15 +48,16 @@ func (s State) Checkpoint(id spec.PoolID) (State, Result) {
 	if pending {
 		return s, Result{Err: &spec.InvalidStateError{Op: "checkpoint", Reason: "a block waits for events"}}
 	}
-	s.DropCheckpoint(id)
+	s = s.DropCheckpoint(id)
 	s.Checkpoints = append(s.Checkpoints, saved)
 	slices.SortFunc(s.Checkpoints, func(a, b Checkpoint) int { return comparePools(a.Pool, b.Pool) })
 	return s, Result{}
 }
 
 // DropCheckpoint removes the checkpoint of a pool.
-func (s *State) DropCheckpoint(id spec.PoolID) {
+func (s State) DropCheckpoint(id spec.PoolID) State {
 	s.Checkpoints = slices.DeleteFunc(slices.Clone(s.Checkpoints), func(c Checkpoint) bool { return c.Pool == id })
+	return s
 }
 
 // SetCheckpointPoolState restores the checkpoint of a pool. It fails if there is none, if

@@ -41,11 +41,8 @@
 //	                            launches work in a stream; completes it       stream.go
 //	Stats, Layout               the statistics and the snapshot of a state    view.go
 //
-// MallocInPlace, FreeInPlace, RecordStreamInPlace and EmptyCacheInPlace are the same actions on the
-// State itself. Package bounded, which takes millions of steps, copies a state once for each (Copy).
-//
-// expandable.go has the rules of expandable segments, fault.go has driver calls that fail. truth.go has what the program and the
-// device did, apart from what the allocator remembers of it: package bounded records it.
+// expandable.go has the rules of expandable segments, fault.go has driver calls that fail.
+// truth.go has what the program and the device did, apart from what the allocator remembers of it.
 //
 // Step (step.go) takes any operation with its outcome. It returns the next state, or
 // an error that says why the operation cannot have had that outcome.

@@ -69,10 +69,10 @@ func (s *State) driverMalloc(c *PendingMalloc, g DriverResults) {
 		return
 	}
 	c.granted = g.Segment
-	s.Granted(spec.Range{Ptr: c.granted, Bytes: c.segmentSize}, c.Stream)
+	s.Truth = s.Truth.Grant(spec.Range{Ptr: c.granted, Bytes: c.segmentSize}, c.Stream)
 }
 
-// lowestHole is the lowest address, not below from, of so many free bytes.
+// lowestHole is the lowest address, not below from, of a number of free bytes.
 func (s *State) lowestHole(from spec.Ptr, bytes uint64) spec.Ptr {
 	ranges := s.usedRanges()
 	for moved := true; moved; {
@@ -88,7 +88,7 @@ func (s *State) lowestHole(from spec.Ptr, bytes uint64) spec.Ptr {
 
 // usedRanges are the address ranges in use.
 func (s *State) usedRanges() []spec.Range {
-	ranges := s.memory().Work.Take(len(s.Segments) + len(s.PendingMallocs))[:0]
+	var ranges []spec.Range
 	for _, g := range s.Segments {
 		ranges = append(ranges, spec.Range{Ptr: g.Address, Bytes: g.Size})
 	}
@@ -123,7 +123,7 @@ func (s *State) checkAddress(base spec.Ptr, bytes uint64) error {
 // registerSegment adds a granted segment as one free block, and allocates from it.
 func (s *State) registerSegment(c *PendingMalloc) {
 	g := Segment{Address: c.granted, Size: c.segmentSize, Stream: c.Stream, Pool: c.pool, PoolKind: s.poolKind(c)}
-	g.Blocks = s.memory().Blocks.Clone([]Block{{Address: c.granted, Size: c.segmentSize, State: spec.Inactive}})
+	g.Blocks = []Block{{Address: c.granted, Size: c.segmentSize, State: spec.Inactive}}
 	at := s.insertSegment(g)
 	c.granted = 0
 	s.countDriverSegment(g.Pool, 1)
@@ -147,7 +147,7 @@ func (s *State) driverFree(addresses ...spec.Ptr) {
 		i := slices.IndexFunc(s.Segments, func(g Segment) bool { return g.Address == address })
 		s.Counters.NumDeviceFree++
 		s.countDriverSegment(s.Segments[i].Pool, -1)
-		s.Returned(spec.Range{Ptr: address, Bytes: s.Segments[i].Size})
+		s.returnMemory(spec.Range{Ptr: address, Bytes: s.Segments[i].Size})
 		if s.Segments[i].Size >= s.Config.MaxSplitSize {
 			s.Counters.OversizeSegments--
 		}

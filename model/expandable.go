@@ -157,7 +157,7 @@ func (s *State) mapBlock(p place, bytes uint64) (place, bool) {
 	s.driverCall(callMapPages)
 	s.Counters.NumDeviceAlloc++
 	for offset := uint64(0); offset < size; offset += g.Page {
-		s.Granted(spec.Range{Ptr: b.Address + spec.Ptr(offset), Bytes: g.Page}, g.Stream)
+		s.Truth = s.Truth.Grant(spec.Range{Ptr: b.Address + spec.Ptr(offset), Bytes: g.Page}, g.Stream)
 	}
 	s.splitAt(p, 0, size)
 	g.Blocks[p.block].Unmapped = false
@@ -227,7 +227,7 @@ func (s *State) unmapBlock(p place) {
 			s.Counters.NumDeviceFree++
 			s.countDriverSegment(g.Pool, -1)
 		}
-		s.Returned(spec.Range{Ptr: g.Address + spec.Ptr(at), Bytes: g.Page})
+		s.returnMemory(spec.Range{Ptr: g.Address + spec.Ptr(at), Bytes: g.Page})
 		inBlock := at - uint64(s.at(p).Address-g.Address)
 		p = s.splitAt(p, inBlock, inBlock+g.Page)
 		s.at(p).Unmapped = true

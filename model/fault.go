@@ -25,82 +25,50 @@ const (
 	callCaptureStatus     = "CaptureStatus"
 )
 
-// Of a malloc two calls can fail: it goes on if the driver has no memory (refused), and then a
-// later call can fail.
-
-// driverCalls counts the driver calls of an operation, one of which fails.
-type driverCalls struct {
-	made  []string
-	fails int // the number of the call that fails, from 1
-
-	refusals     int  // how often the driver had no memory, whatever the device has
-	afterRefusal bool // the number is that among the calls after the first refusal
-	before       int  // how many calls were made until then
+// A Call is a driver call that an operation makes.
+type Call struct {
+	Name   string
+	Failed State // the state after the operation, if this call fails
 }
 
-// isDue reports whether the last call fails.
-func (c *driverCalls) isDue() bool {
-	if c.afterRefusal && c.refusals == 0 {
-		return false
+// Calls are the driver calls of an operation.
+type Calls struct {
+	Made []Call
+
+	// Refused has an entry for each time that the driver had no memory although the device has
+	// (DriverResults.Refusals): how many calls were made until then. A malloc goes on, and a
+	// later call can fail.
+	Refused []int
+}
+
+// Calls are the driver calls that an operation makes.
+func (s State) Calls(operation func(State) State) Calls {
+	s.logsCalls, s.calls = true, Calls{}
+	return operation(s).calls
+}
+
+// Names are the names of the calls.
+func (c Calls) Names() (names []string) {
+	for _, call := range c.Made {
+		names = append(names, call.Name)
 	}
-	return len(c.made)-c.before == c.fails
+	return names
 }
-
-// refused comes when the driver has no memory although the device has.
-func (s *State) refused() {
-	if c := s.calls; c != nil {
-		if c.refusals++; c.refusals == 1 && c.afterRefusal {
-			c.before = len(c.made)
-		}
-	}
-}
-
-// interrupted is the panic by which a failing driver call ends an operation.
-type interrupted struct{ at State }
 
 // driverCall comes before each driver call. At this time the state is that of the segments,
 // blocks and events for which all earlier calls were made.
 func (s *State) driverCall(name string) {
-	if s.calls == nil {
+	if !s.logsCalls {
 		return
 	}
-	s.calls.made = append(s.calls.made, name)
-	if s.calls.isDue() {
-		panic(interrupted{*s})
+	now := s.copy()
+	now.logsCalls, now.calls = false, Calls{}
+	s.calls.Made = append(s.calls.Made, Call{name, now})
+}
+
+// refused comes when the driver has no memory although the device has.
+func (s *State) refused() {
+	if s.logsCalls {
+		s.calls.Refused = append(s.calls.Refused, len(s.calls.Made))
 	}
-}
-
-// Interrupted is the state after an operation whose nth driver call, counted from 1, failed,
-// and the calls that were made: the last is the one that failed. There are no calls if the
-// operation makes fewer than n.
-func (s State) Interrupted(nth int, operation func(State)) (next State, calls []string) {
-	return s.interrupted(&driverCalls{fails: nth}, operation)
-}
-
-// InterruptedAfterRefusal is the state after a malloc for which the driver had no memory
-// (DriverResults.Refusals), and whose nth driver call after that failed; and the calls that were
-// made, so many of them until the refusal.
-func (s State) InterruptedAfterRefusal(nth int, malloc func(State)) (next State, calls []string, before int) {
-	counted := &driverCalls{fails: nth, afterRefusal: true}
-	next, calls = s.interrupted(counted, malloc)
-	return next, calls, counted.before
-}
-
-// Refusals is how often the driver has no memory, whatever the device has, in a malloc.
-func (s State) Refusals(malloc func(State)) int {
-	counted := &driverCalls{}
-	s.interrupted(counted, malloc)
-	return counted.refusals
-}
-
-func (s State) interrupted(counted *driverCalls, operation func(State)) (next State, calls []string) {
-	s.calls = counted
-	defer func() {
-		if len(counted.made) > 0 && counted.isDue() {
-			next, calls = recover().(interrupted).at, counted.made
-			next.calls = nil
-		}
-	}()
-	operation(s)
-	return next, nil
 }

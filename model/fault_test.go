@@ -32,43 +32,47 @@ func TestInterrupted(t *testing.T) {
 		s, blocks = next, append(blocks, r.Ptr)
 	}
 	used, _ := s.RecordStream(blocks[0], spec.DeviceStream{Stream: 2})
-	free := func(s model.State) { s.Free(blocks[0]) }
-	if next, calls := used.Interrupted(1, free); !slices.Equal(calls, []string{"RecordEvent"}) || !next.Equal(used) {
-		t.Errorf("a free without an event: %v, %v", calls, next)
-	}
-	if _, calls := used.Interrupted(2, free); calls != nil {
-		t.Errorf("the free makes one call, not %v", calls)
+	free := func(s model.State) model.State { return freed(s, blocks[0]) }
+	if calls := used.Calls(free); !slices.Equal(calls.Names(), []string{"RecordEvent"}) || !calls.Made[0].Failed.Equal(used) {
+		t.Errorf("a free without an event: %v", calls)
 	}
 	oversize, _ := small().Configure("max_split_size_mb:4")
 	oversize, r := oversize.Malloc(1, 4, from)
 	oversize, _ = oversize.RecordStream(r.Ptr, spec.DeviceStream{Stream: 2})
-	if next, _ := oversize.Interrupted(1, func(s model.State) { s.Free(r.Ptr) }); r.Err != nil || !next.Equal(oversize) || next.Counters.OversizeAllocations != 1 {
+	oversizeFree := oversize.Calls(func(s model.State) model.State { return freed(s, r.Ptr) })
+	if next := oversizeFree.Made[0].Failed; r.Err != nil || !next.Equal(oversize) || next.Counters.OversizeAllocations != 1 {
 		t.Errorf("a free of an oversize block without an event: %v, %v, %d oversize allocations", r.Err, next, next.Counters.OversizeAllocations)
 	}
 	for _, p := range blocks {
 		s, _ = s.Free(p)
 	}
-	emptyCache := func(s model.State) { s.EmptyCache() }
-	for n, segments := range []int{2, 1} { // the large one is released first
-		next, calls := s.Interrupted(n+1, emptyCache)
-		if len(next.Segments) != segments || len(calls) != n+1 || next.Segments[0].PoolKind != spec.SmallPool {
-			t.Errorf("call %d: %v, %v", n+1, calls, next)
-		}
+	emptyCache := model.State.EmptyCache
+	calls := s.Calls(emptyCache).Made
+	if len(calls) != 2 {
+		t.Fatalf("the release makes two calls, not %v", calls)
 	}
-	if _, calls := s.Interrupted(3, emptyCache); calls != nil {
-		t.Errorf("the release makes two calls, not %v", calls)
+	for n, segments := range []int{2, 1} { // the large one is released first
+		if next := calls[n].Failed; len(next.Segments) != segments || next.Segments[0].PoolKind != spec.SmallPool {
+			t.Errorf("call %d: %v", n+1, next)
+		}
 	}
 }
 
-// callsOf are all driver calls of an operation.
-func callsOf(s model.State, operation func(model.State)) (all []string) {
-	for n := 1; ; n++ {
-		_, calls := s.Interrupted(n, operation)
-		if calls == nil {
-			return all
-		}
-		all = calls
-	}
+// callsOf are the names of the driver calls of an operation.
+func callsOf(s model.State, operation func(model.State) model.State) []string {
+	return s.Calls(operation).Names()
+}
+
+// freed is the state after a free.
+func freed(s model.State, ptr spec.Ptr) model.State {
+	next, _ := s.Free(ptr)
+	return next
+}
+
+// allocated is the state after a malloc.
+func allocated(s model.State, stream spec.Stream, bytes uint64, results model.DriverResults) model.State {
+	next, _ := s.Malloc(stream, bytes, results)
+	return next
 }
 
 // TestCallsOfExpandableSegments: the driver calls of a malloc that maps pages.
@@ -77,7 +81,7 @@ func TestCallsOfExpandableSegments(t *testing.T) {
 	if r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	calls := callsOf(s, func(s model.State) { s.Malloc(1, 2, model.DriverResults{LowestFrom: 1 << 16}) })
+	calls := callsOf(s, func(s model.State) model.State { return allocated(s, 1, 2, model.DriverResults{LowestFrom: 1 << 16}) })
 	if !slices.Equal(calls, []string{"ReserveAddress", "MapPage"}) {
 		t.Errorf("a malloc calls %v", calls)
 	}
@@ -104,7 +108,7 @@ func TestCallsOfEmptyPool(t *testing.T) {
 		s, _ = s.Free(g.Address)
 	}
 	s, _ = s.ReleasePool(pool)
-	if calls := callsOf(s, func(s model.State) { s.EmptyPool(pool) }); !slices.Equal(calls, []string{"SynchronizeEvent", "Free"}) {
+	if calls := callsOf(s, func(s model.State) model.State { return s.EmptyPool(pool) }); !slices.Equal(calls, []string{"SynchronizeEvent", "Free"}) {
 		t.Errorf("with %d events, the calls are %v", len(s.Events), calls)
 	}
 }
@@ -117,7 +121,7 @@ func TestInterruptedIsOver(t *testing.T) {
 		t.Fatal(r.Err)
 	}
 	s, _ = s.Free(r.Ptr)
-	next, _ := s.Interrupted(1, func(s model.State) { s.EmptyCache() })
+	next := s.Calls(model.State.EmptyCache).Made[0].Failed
 	s.Counters = next.Counters
 	if have, want := fmt.Sprintf("%#v", next), fmt.Sprintf("%#v", s); have != want {
 		t.Errorf("it is\n%s\nnot\n%s", have, want)
@@ -137,45 +141,31 @@ func TestRefusals(t *testing.T) {
 		s, cached = next, r.Ptr
 	}
 	s, _ = s.Free(cached)
-	malloc := func(refusals int) func(model.State) {
-		return func(s model.State) { s.Malloc(2, 2, model.DriverResults{LowestFrom: 1 << 16, Refusals: refusals}) }
+	malloc := func(refusals int) func(model.State) model.State {
+		return func(s model.State) model.State {
+			return allocated(s, 2, 2, model.DriverResults{LowestFrom: 1 << 16, Refusals: refusals})
+		}
 	}
 	for refusals, want := range []int{0, 1, 2, 2} { // the last attempt is the second driver call
-		if got := s.Refusals(malloc(refusals)); got != want {
-			t.Errorf("of %d refusals the malloc meets %d, want %d", refusals, got, want)
+		if got := s.Calls(malloc(refusals)).Refused; len(got) != want {
+			t.Errorf("of %d refusals the malloc meets %v, want %d", refusals, got, want)
 		}
 	}
-	if got := s.Refusals(func(s model.State) { s.Malloc(1, 4, model.DriverResults{Refusals: 1}) }); got != 0 {
-		t.Errorf("a malloc that the driver is not asked for meets %d refusals", got)
+	unasked := s.Calls(func(s model.State) model.State { return allocated(s, 1, 4, model.DriverResults{Refusals: 1}) })
+	if len(unasked.Refused) != 0 {
+		t.Errorf("a malloc that the driver is not asked for meets refusals: %v", unasked)
 	}
-	all := callsOf(s, malloc(1))
-	for n := range all {
-		if _, calls := s.Interrupted(n+1, malloc(1)); !slices.Equal(calls, all[:n+1]) {
-			t.Errorf("call %d, whether or not the driver refuses memory: %v, of %v", n+1, calls, all)
-		}
+	calls := s.Calls(malloc(1))
+	if names := calls.Names(); !slices.Equal(names, []string{"Malloc", "Free", "Malloc"}) || calls.Refused[0] != 1 {
+		t.Fatalf("the calls are %v, refused after %v", names, calls.Refused)
 	}
-	for n := range len(all) - 1 {
-		if _, calls, before := s.InterruptedAfterRefusal(n+1, malloc(2)); before != 1 || !slices.Equal(calls, all[:n+2]) {
-			t.Errorf("call %d after the first of two refusals: %v after %d, of %v", n+1, calls, before, all)
-		}
-	}
-	for n := 1; ; n++ {
-		next, calls, before := s.InterruptedAfterRefusal(n, malloc(1))
-		if calls == nil {
-			if n+before <= len(all) {
-				t.Errorf("%d calls after the refusal, want the %d behind the first %d of %v", n-1, len(all)-before, before, all)
-			}
-			break
-		}
-		if before != 1 || !slices.Equal(calls, all[:before+n]) {
-			t.Errorf("call %d after the refusal: %v after %d, of %v", n, calls, before, all)
-		}
-		if cached := 2 - min(n/2, 1); len(next.Segments) != cached || len(next.PendingMallocs) > 0 {
-			t.Errorf("when call %d after the refusal (%s) fails: %v", n, calls[len(calls)-1], next)
+	for n, cached := range []int{2, 2, 1} {
+		if next := calls.Made[n].Failed; len(next.Segments) != cached || len(next.PendingMallocs) > 0 {
+			t.Errorf("when call %d (%s) fails: %v", n+1, calls.Made[n].Name, next)
 		}
 	}
-	if _, calls, _ := s.InterruptedAfterRefusal(1, malloc(0)); calls != nil {
-		t.Errorf("without a refusal: %v", calls)
+	if twice := s.Calls(malloc(2)); !slices.Equal(twice.Names(), calls.Names()) || !slices.Equal(twice.Refused, []int{1, 3}) {
+		t.Errorf("with two refusals: %v, refused after %v", twice.Names(), twice.Refused)
 	}
 }
 
@@ -191,17 +181,17 @@ func TestInterruptedUnmap(t *testing.T) {
 		t.Fatal(r.Err)
 	}
 	s, _ = s.Free(r.Ptr)
-	emptyCache := func(s model.State) { s.EmptyCache() }
-	calls := callsOf(s, emptyCache)
-	if want := []string{"CaptureStatus", "SynchronizeStream", "UnmapPage", "UnmapPage", "FreeAddress"}; !slices.Equal(calls, want) {
-		t.Fatalf("the calls are %v, want %v", calls, want)
+	emptyCache := model.State.EmptyCache
+	calls := s.Calls(emptyCache)
+	if want := []string{"CaptureStatus", "SynchronizeStream", "UnmapPage", "UnmapPage", "FreeAddress"}; !slices.Equal(calls.Names(), want) {
+		t.Fatalf("the calls are %v, want %v", calls.Names(), want)
 	}
 	for n, reserved := range map[int]uint64{2: 8, 3: 8, 4: 4, 5: 0} {
-		next, _ := s.Interrupted(n, emptyCache)
+		next := calls.Made[n-1].Failed
 		freed := next.Counters.NumDeviceFree - s.Counters.NumDeviceFree
 		if wantFreed := min(int64(n)/4, 1); freed != wantFreed || next.Reserved() != reserved {
 			t.Errorf("%s fails as call %d: %d bytes are reserved, want %d; %d releases are counted, want %d",
-				calls[n-1], n, next.Reserved(), reserved, freed, wantFreed)
+				calls.Made[n-1].Name, n, next.Reserved(), reserved, freed, wantFreed)
 		}
 	}
 }
@@ -212,13 +202,12 @@ func TestUnmap(t *testing.T) {
 	from := model.DriverResults{LowestFrom: 1 << 16}
 	empty, _ := small().Configure("expandable_segments:True")
 	empty.RelaxedCaptures = true
-	empty.Truth = &model.Truth{}
 	own := spec.DeviceStream{Stream: 1}
 	s, r := empty.Malloc(own.Stream, 6, from) // two pages of 4
 	if r.Err != nil || len(s.Truth.Granted) == 0 {
 		t.Fatal(r.Err, s.Truth.Granted)
 	}
-	emptyCache := func(s model.State) { s.EmptyCache() }
+	emptyCache := model.State.EmptyCache
 
 	free, _ := s.Free(r.Ptr)
 	released := free.EmptyCache()
@@ -230,8 +219,8 @@ func TestUnmap(t *testing.T) {
 		t.Errorf("in a busy stream: %v", next)
 	}
 
-	captured := *free.In(&model.Arena{})
-	captured.BeginCapture(model.PoolRouting{Pool: spec.PoolID{Capture: 1}, Stream: own.Stream})
+	captured := free
+	captured.Truth = captured.Truth.BeginCapture(model.PoolRouting{Pool: spec.PoolID{Capture: 1}, Stream: own.Stream})
 	if calls := callsOf(captured, emptyCache); !slices.Equal(calls, []string{"CaptureStatus"}) {
 		t.Errorf("in a captured stream: %v", calls)
 	}

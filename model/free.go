@@ -18,19 +18,13 @@ type Result struct {
 // becomes inactive when all are complete. While requests are routed to a pool no event
 // is recorded: the free is deferred.
 func (s State) Free(ptr spec.Ptr) (State, Result) {
-	s = s.copy()
-	r := s.FreeInPlace(ptr)
-	return s, r
-}
-
-// FreeInPlace is Free on the state itself.
-func (s *State) FreeInPlace(ptr spec.Ptr) Result {
 	if ptr == 0 {
-		return Result{}
+		return s, Result{}
 	}
+	s = s.copy()
 	p, found := s.findAllocated(ptr)
 	if !found {
-		return Result{Err: &spec.InvalidPointerError{Op: "free", Ptr: ptr}}
+		return s, Result{Err: &spec.InvalidPointerError{Op: "free", Ptr: ptr}}
 	}
 	b := s.at(p)
 	if !s.captureUnderway() {
@@ -48,29 +42,23 @@ func (s *State) FreeInPlace(ptr spec.Ptr) Result {
 		s.removeGraphStreamUses(b)
 		s.insertEvents(b)
 	}
-	return Result{}
+	return s, Result{}
 }
 
 // RecordStream adds a stream use to an allocated block. The block's own stream is not
 // a stream use.
 func (s State) RecordStream(ptr spec.Ptr, id spec.DeviceStream) (State, Result) {
-	s = s.copy()
-	r := s.RecordStreamInPlace(ptr, id)
-	return s, r
-}
-
-// RecordStreamInPlace is RecordStream on the state itself.
-func (s *State) RecordStreamInPlace(ptr spec.Ptr, id spec.DeviceStream) Result {
 	if ptr == 0 {
-		return Result{}
+		return s, Result{}
 	}
+	s = s.copy()
 	p, found := s.findAllocated(ptr)
 	if !found {
-		return Result{Err: &spec.InvalidPointerError{Op: "record_stream", Ptr: ptr}}
+		return s, Result{Err: &spec.InvalidPointerError{Op: "record_stream", Ptr: ptr}}
 	}
 	own := spec.DeviceStream{Device: s.Device, Stream: s.Segments[p.segment].Stream}
 	if id == own {
-		return Result{}
+		return s, Result{}
 	}
 	b := s.at(p)
 	s.addGraphStreamUse(b, id)
@@ -78,7 +66,7 @@ func (s *State) RecordStreamInPlace(ptr spec.Ptr, id spec.DeviceStream) Result {
 		b.StreamUses = append(b.StreamUses, id)
 		slices.SortFunc(b.StreamUses, compareStreams)
 	}
-	return Result{}
+	return s, Result{}
 }
 
 // freeBlock makes a block inactive, and merges it.

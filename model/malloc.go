@@ -103,17 +103,11 @@ type DriverResults struct {
 // malloc of 0 bytes returns the null pointer and does nothing.
 func (s State) Malloc(stream spec.Stream, bytes uint64, g DriverResults) (State, Result) {
 	s = s.copy()
-	r := s.MallocInPlace(stream, bytes, g)
-	return s, r
-}
-
-// MallocInPlace is Malloc on the state itself.
-func (s *State) MallocInPlace(stream spec.Stream, bytes uint64, g DriverResults) Result {
 	c := s.begin(0, stream, bytes)
 	for c.stage != stageDone {
 		s.advance(&c, g)
 	}
-	return Result{c.ptr, c.err}
+	return s, Result{c.ptr, c.err}
 }
 
 // MallocSearch is the first action of a malloc that may release the lock. If it is not

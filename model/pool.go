@@ -250,7 +250,7 @@ func (s *State) tryMempoolFallback(c *PendingMalloc) (place, bool) {
 
 // poolsAsVisited are the pools in the order in which upstream visits them.
 func (s *State) poolsAsVisited() []Pool {
-	pools := s.memory().Pools.Clone(s.Pools)
+	pools := slices.Clone(s.Pools)
 	slices.SortStableFunc(pools, func(p, q Pool) int { return cmp.Compare(hashOrder(p.ID), hashOrder(q.ID)) })
 	return pools
 }

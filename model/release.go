@@ -15,12 +15,6 @@ import (
 // forbids to free memory nothing is.
 func (s State) EmptyCache() State {
 	s = s.copy()
-	s.EmptyCacheInPlace()
-	return s
-}
-
-// EmptyCacheInPlace is EmptyCache on the state itself.
-func (s *State) EmptyCacheInPlace() {
 	switch {
 	case s.freeForbidden():
 	case s.captureUnderway():
@@ -28,6 +22,7 @@ func (s *State) EmptyCacheInPlace() {
 	default:
 		s.releaseCachedBlocks()
 	}
+	return s
 }
 
 // nextAttempt prepares the next attempt at a driver allocation after a failed one. The

@@ -47,13 +47,11 @@ type State struct {
 
 	Counters Counters
 
-	// Truth is what the program and the device did; nil: it is not recorded. Package
-	// bounded records it.
-	Truth           *Truth
+	Truth           Truth
 	RelaxedCaptures bool // captures allow frees; constant
 
-	calls *driverCalls // of the operation under way, if one of its driver calls fails
-	arena *Arena       // where copies are made; nil: the heap
+	logsCalls bool  // Calls wants them
+	calls     Calls // of the operation under way
 }
 
 // A Segment is a plain segment of one driver allocation, or an expandable segment.
@@ -84,7 +82,7 @@ type Block struct {
 // allocated again before the event is complete.
 type Event struct {
 	Stream spec.DeviceStream
-	After  int      // complete when so many pieces of the stream's work are
+	After  int      // complete when this number of pieces of the stream's work are
 	Block  spec.Ptr // the address of the block
 }
 
@@ -101,7 +99,7 @@ type Counters struct {
 	MaxSplitSize int64
 }
 
-// New is the initial state of an allocator on a device with so many bytes of memory.
+// New is the initial state of an allocator on a device with a number of bytes of memory.
 func New(dev spec.Device, memory uint64, cfg spec.Config, g spec.Geometry) State {
 	s := State{Device: dev, Geometry: g, Memory: memory, Config: cfg}
 	s.Counters.MaxSplitSize = -1
@@ -113,35 +111,26 @@ func New(dev spec.Device, memory uint64, cfg spec.Config, g spec.Geometry) State
 }
 
 // copy is a deep copy of what actions change.
-func (s *State) copy() (next State) {
-	s.copyTo(&next)
-	return next
-}
-
-func (s *State) copyTo(next *State) {
-	a := s.memory()
-	*next = *s
-	next.Segments = a.Segments.Clone(s.Segments)
-	for i := range next.Segments {
-		g := &next.Segments[i]
-		g.Blocks = a.Blocks.Clone(g.Blocks)
-		for j := range g.Blocks {
-			if uses := g.Blocks[j].StreamUses; len(uses) > 0 {
-				g.Blocks[j].StreamUses = a.StreamUses.Clone(uses)
-			}
+func (s State) copy() State {
+	s.Segments = slices.Clone(s.Segments)
+	for i := range s.Segments {
+		blocks := slices.Clone(s.Segments[i].Blocks)
+		for j := range blocks {
+			blocks[j].StreamUses = slices.Clone(blocks[j].StreamUses)
 		}
+		s.Segments[i].Blocks = blocks
 	}
-	next.Events = a.Events.Clone(s.Events)
-	next.Streams = a.Streams.Clone(s.Streams)
-	for i := range next.Streams {
-		x := &next.Streams[i]
-		x.Work = a.Work.Clone(x.Work)
+	s.Events = slices.Clone(s.Events)
+	s.Streams = slices.Clone(s.Streams)
+	for i := range s.Streams {
+		s.Streams[i].Work = slices.Clone(s.Streams[i].Work)
 	}
-	next.PendingMallocs = a.PendingMallocs.Clone(s.PendingMallocs)
-	next.Pools = a.Pools.Clone(s.Pools)
-	next.Routings = a.Routings.Clone(s.Routings)
-	next.GraphStreamUses = a.GraphStreamUses.Clone(s.GraphStreamUses)
-	next.Checkpoints = a.Checkpoints.Clone(s.Checkpoints) // no action changes a Checkpoint
+	s.PendingMallocs = slices.Clone(s.PendingMallocs)
+	s.Pools = slices.Clone(s.Pools)
+	s.Routings = slices.Clone(s.Routings)
+	s.GraphStreamUses = slices.Clone(s.GraphStreamUses)
+	s.Checkpoints = slices.Clone(s.Checkpoints) // no action changes a Checkpoint
+	return s
 }
 
 // Equal reports whether no sequence of actions and queries can tell two states apart.
@@ -191,16 +180,9 @@ func (s *State) findAllocated(p spec.Ptr) (place, bool) {
 	return s.find(func(_ *Segment, b *Block) bool { return b.Address == p && b.State == spec.ActiveAllocated })
 }
 
-func (s *State) countBlocks() (n int) {
-	for i := range s.Segments {
-		n += len(s.Segments[i].Blocks)
-	}
-	return n
-}
-
 // freeList lists the free blocks of a pool by stream, size and address.
 func (s *State) freeList(pool spec.PoolID, kind spec.PoolKind) []place {
-	free := s.memory().places.Take(s.countBlocks())[:0]
+	var free []place
 	for i := range s.Segments {
 		g := &s.Segments[i]
 		if g.Pool != pool || g.PoolKind != kind {

@@ -211,12 +211,8 @@ func TestReleaseDefaultPoolLeavesStateAlone(t *testing.T) {
 
 // TestForbiddenCalls: each kind of driver call that was forbidden is recorded, once.
 func TestForbiddenCalls(t *testing.T) {
-	s := newState("")
-	s.Truth = &model.Truth{}
-	s.CallDriver(model.WaitEvent, true)
-	s.CallDriver(model.FreeMemory, false)
-	s.CallDriver(model.WaitEvent, true)
-	if got := s.Truth.Illegal; len(got) != 1 || got[0] != model.WaitEvent {
+	truth := model.Truth{}.Call(model.WaitEvent, true).Call(model.FreeMemory, false).Call(model.WaitEvent, true)
+	if got := truth.Illegal; len(got) != 1 || got[0] != model.WaitEvent {
 		t.Errorf("%v", got)
 	}
 }
@@ -226,12 +222,10 @@ func TestForbiddenCalls(t *testing.T) {
 func TestEventsInCaptures(t *testing.T) {
 	capture := model.PoolRouting{Pool: spec.PoolID{Capture: 1}, Stream: side.Stream}
 	event := malloc(newState(""), 5*mib, 0x1000000)
-	event.Truth = &model.Truth{}
 	event, _ = event.RecordStream(0x1000000, side)
 	event = event.Busy(side)
 	recorded, _ := event.Free(0x1000000)
 	none := newState("")
-	none.Truth = &model.Truth{}
 	for _, test := range []struct {
 		name  string
 		state model.State
@@ -247,9 +241,9 @@ func TestEventsInCaptures(t *testing.T) {
 		if next := test.call(test.state); len(next.Truth.Illegal) > 0 {
 			t.Errorf("%s, without a capture: %v", test.name, next.Truth.Illegal)
 		}
-		captured := test.state.In(&model.Arena{})
-		captured.BeginCapture(capture)
-		if next := test.call(*captured); !slices.Equal(next.Truth.Illegal, test.want) {
+		captured := test.state
+		captured.Truth = captured.Truth.BeginCapture(capture)
+		if next := test.call(captured); !slices.Equal(next.Truth.Illegal, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, next.Truth.Illegal, test.want)
 		}
 	}
@@ -258,9 +252,8 @@ func TestEventsInCaptures(t *testing.T) {
 // TestUsesOfWhatIsNotHeld: nothing is launched for memory that the program does not hold.
 func TestUsesOfWhatIsNotHeld(t *testing.T) {
 	s := newState("")
-	s.Truth = &model.Truth{Touches: []model.Touch{{Ptr: 0x1000000, Stream: side}}}
-	next := s.Copy()
-	if next.AppendUses(0x1000000); !next.Equal(s) {
+	s.Truth = model.Truth{Touches: []model.Touch{{Ptr: 0x1000000, Stream: side}}}
+	if next := s.LaunchUses(0x1000000); !next.Equal(s) {
 		t.Errorf("%#v", next.Streams)
 	}
 }

@@ -26,7 +26,7 @@ type Stream struct {
 // launched is how many pieces of work were ever launched.
 func (x Stream) launched() int { return x.Completed + len(x.Work) }
 
-// completeTo completes the oldest pieces until so many are complete.
+// completeTo completes the oldest pieces until a number of them are complete.
 func (x *Stream) completeTo(pieces int) {
 	if n := pieces - x.Completed; n > 0 {
 		x.Completed, x.Work = pieces, x.Work[n:]
@@ -43,13 +43,9 @@ func (s State) Busy(id spec.DeviceStream) State { return s.Launch(id, spec.Range
 // Launch launches a piece of work that uses memory.
 func (s State) Launch(id spec.DeviceStream, memory spec.Range) State {
 	s = s.copy()
-	s.launch(id, memory)
-	return s
-}
-
-func (s *State) launch(id spec.DeviceStream, memory spec.Range) {
 	stream := s.stream(id)
 	stream.Work = append(stream.Work, memory)
+	return s
 }
 
 // Complete completes the oldest pending piece of work of a stream.
@@ -212,6 +208,6 @@ func (s State) Rename(to func(spec.Stream) spec.Stream) State {
 	for i := range s.GraphStreamUses {
 		s.GraphStreamUses[i].Stream.Stream = to(s.GraphStreamUses[i].Stream.Stream)
 	}
-	s.renameTruth(to)
+	s.Truth = s.Truth.rename(to)
 	return s
 }

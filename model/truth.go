@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"gaugeblock/model/slab"
 	"gaugeblock/spec"
 )
 
@@ -14,7 +13,8 @@ import (
 // the state, except with private pools: blocks whose free is deferred do not remember the
 // order of their frees, and the work of the streams does.
 //
-// A Truth does not change: every change makes another one.
+// A Truth is a value, as a State is: its methods return the next one. Package bounded records what
+// the program does, and the model what the driver does.
 type Truth struct {
 	// The program.
 	Held     []Held        // what malloc returned and was not freed: by address
@@ -61,116 +61,102 @@ const (
 	FreeMemory  DriverCall = "free" // or unmap it; allowed in a relaxed capture
 )
 
-// record changes the truth, if it is recorded. change must not change slices in place.
-func (s *State) record(change func(t *Truth)) {
-	if s.Truth != nil {
-		s.Truth = s.memory().NewTruth(*s.Truth)
-		change(s.Truth)
-	}
-}
-
 // inserted is a sorted list with another element.
-func inserted[T any](memory *slab.Slab[T], list []T, x T, compare func(a, b T) int) []T {
+func inserted[T any](list []T, x T, compare func(a, b T) int) []T {
 	at, _ := slices.BinarySearchFunc(list, x, compare)
-	return slices.Insert(memory.Clone(list), at, x)
+	return slices.Insert(slices.Clone(list), at, x)
 }
 
 // without is a list without the elements that satisfy a predicate.
-func without[T any](memory *slab.Slab[T], list []T, is func(x T) bool) []T {
-	rest := memory.Take(len(list))[:0]
-	for _, x := range list {
-		if !is(x) {
-			rest = append(rest, x)
-		}
+func without[T any](list []T, is func(x T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), is)
+}
+
+// Hold is the truth when the program holds memory too.
+func (t Truth) Hold(h Held) Truth {
+	t.Held = inserted(t.Held, h, Held.compare)
+	return t
+}
+
+// GiveBack is the truth when the program does not hold the memory at an address any more.
+func (t Truth) GiveBack(ptr spec.Ptr) Truth {
+	t.Held = without(t.Held, func(h Held) bool { return h.Ptr == ptr })
+	t.Touches = without(t.Touches, func(x Touch) bool { return x.Ptr == ptr })
+	return t
+}
+
+// Touch is the truth when a stream uses memory too: in a graph, if a capture is underway.
+func (t Truth) Touch(ptr spec.Ptr, id spec.DeviceStream) Truth {
+	x := Touch{Ptr: ptr, Stream: id, Captured: len(t.Captures) > 0}
+	if !slices.Contains(t.Touches, x) {
+		t.Touches = inserted(t.Touches, x, Touch.Compare)
 	}
-	return rest
+	return t
 }
 
-// Hold records that the program holds memory.
-func (s *State) Hold(h Held) {
-	s.record(func(t *Truth) { t.Held = inserted(&s.memory().Held, t.Held, h, Held.compare) })
+// BeginCapture is the truth when the program has begun another capture.
+func (t Truth) BeginCapture(to PoolRouting) Truth {
+	t.Captures = append(slices.Clip(t.Captures), to)
+	return t
 }
 
-// GiveBack records that the program does not hold the memory at an address any more.
-func (s *State) GiveBack(ptr spec.Ptr) {
-	s.record(func(t *Truth) {
-		t.Held = without(&s.memory().Held, t.Held, func(h Held) bool { return h.Ptr == ptr })
-		t.Touches = without(&s.memory().Touches, t.Touches, func(x Touch) bool { return x.Ptr == ptr })
+// EndCapture is the truth when the capture into a pool has ended.
+func (t Truth) EndCapture(id spec.PoolID) Truth {
+	t.Captures = without(t.Captures, func(r PoolRouting) bool { return r.Pool == id })
+	return t
+}
+
+// Grant is the truth when the driver has granted memory to a malloc for a stream.
+func (t Truth) Grant(memory spec.Range, stream spec.Stream) Truth {
+	t.Granted = inserted(t.Granted, Grant{memory, stream}, Grant.compare)
+	return t
+}
+
+// Return is the truth when all grants within a range were returned.
+func (t Truth) Return(memory spec.Range) Truth {
+	t.Granted = without(t.Granted, func(g Grant) bool {
+		return memory.Ptr <= g.Memory.Ptr && g.Memory.Ptr+spec.Ptr(g.Memory.Bytes) <= memory.Ptr+spec.Ptr(memory.Bytes)
 	})
+	return t
 }
 
-// AddTouch records that a stream uses memory: in a graph, if a capture is underway.
-func (s *State) AddTouch(ptr spec.Ptr, id spec.DeviceStream) {
-	s.record(func(t *Truth) {
-		x := Touch{Ptr: ptr, Stream: id, Captured: len(t.Captures) > 0}
-		if !slices.Contains(t.Touches, x) {
-			t.Touches = inserted(&s.memory().Touches, t.Touches, x, Touch.Compare)
-		}
-	})
+// Call is the truth when a driver call was made that a capture may forbid.
+func (t Truth) Call(call DriverCall, forbidden bool) Truth {
+	if forbidden && !slices.Contains(t.Illegal, call) {
+		t.Illegal = inserted(t.Illegal, call, cmp.Compare[DriverCall])
+	}
+	return t
 }
 
-// BeginCapture and EndCapture record the program's captures.
-func (s *State) BeginCapture(to PoolRouting) {
-	s.record(func(t *Truth) { t.Captures = append(slices.Clip(t.Captures), to) })
+// IsCaptured is what the driver answers when the allocator asks whether a stream is captured
+// (spec.Driver.CaptureStatus).
+func (t Truth) IsCaptured(stream spec.Stream) bool {
+	return slices.ContainsFunc(t.Captures, func(r PoolRouting) bool { return r.Stream == stream })
 }
 
-// EndCapture ends the capture into a pool.
-func (s *State) EndCapture(id spec.PoolID) {
-	s.record(func(t *Truth) {
-		t.Captures = without(&s.memory().Routings, t.Captures, func(r PoolRouting) bool { return r.Pool == id })
-	})
-}
-
-// Granted records that the driver granted memory to a malloc for a stream.
-func (s *State) Granted(memory spec.Range, stream spec.Stream) {
-	s.record(func(t *Truth) {
-		t.Granted = inserted(&s.memory().Grants, t.Granted, Grant{memory, stream}, Grant.compare)
-	})
-}
-
-// Returned records that all grants within a range were returned.
-func (s *State) Returned(memory spec.Range) {
-	s.CallDriver(FreeMemory, s.freeForbidden())
-	s.record(func(t *Truth) {
-		t.Granted = without(&s.memory().Grants, t.Granted, func(g Grant) bool {
-			return memory.Ptr <= g.Memory.Ptr && g.Memory.Ptr+spec.Ptr(g.Memory.Bytes) <= memory.Ptr+spec.Ptr(memory.Bytes)
-		})
-	})
+// returnMemory returns all grants within a range to the driver.
+func (s *State) returnMemory(memory spec.Range) {
+	s.Truth = s.Truth.Call(FreeMemory, s.freeForbidden()).Return(memory)
 }
 
 // freeForbidden is what the driver answers when the allocator asks whether it may free memory
 // (spec.Driver.FreeForbidden).
-func (s *State) freeForbidden() bool {
-	return s.Truth != nil && len(s.Truth.Captures) > 0 && !s.RelaxedCaptures
-}
+func (s *State) freeForbidden() bool { return len(s.Truth.Captures) > 0 && !s.RelaxedCaptures }
 
-// aboutEvents records a driver call about each of some events, which is forbidden in a
-// capture.
+// aboutEvents is a driver call about each of some events, which is forbidden in a capture.
 func (s *State) aboutEvents(call DriverCall, events int) {
-	s.CallDriver(call, s.Truth != nil && len(s.Truth.Captures) > 0 && events > 0)
+	s.Truth = s.Truth.Call(call, len(s.Truth.Captures) > 0 && events > 0)
 }
 
-// isCaptured is what the driver answers when the allocator asks whether a stream is captured
-// (spec.Driver.CaptureStatus).
-func (s *State) isCaptured(stream spec.Stream) bool {
-	return s.Truth != nil && slices.ContainsFunc(s.Truth.Captures, func(r PoolRouting) bool { return r.Stream == stream })
-}
+func (s *State) isCaptured(stream spec.Stream) bool { return s.Truth.IsCaptured(stream) }
 
-// synchronizeStream records that a stream is synchronized, which is forbidden while it is
-// captured.
-func (s *State) synchronizeStream(stream spec.Stream) { s.CallDriver(WaitEvent, s.isCaptured(stream)) }
-
-// CallDriver records a driver call, if it is forbidden.
-func (s *State) CallDriver(call DriverCall, forbidden bool) {
-	if forbidden && !slices.Contains(s.Truth.Illegal, call) {
-		s.record(func(t *Truth) {
-			t.Illegal = inserted(&s.memory().DriverCalls, t.Illegal, call, cmp.Compare[DriverCall])
-		})
-	}
+// synchronizeStream waits for a stream, which is forbidden while it is captured.
+func (s *State) synchronizeStream(stream spec.Stream) {
+	s.Truth = s.Truth.Call(WaitEvent, s.isCaptured(stream))
 }
 
 // heldAt is what the program holds at an address.
-func (t *Truth) heldAt(ptr spec.Ptr) (h Held, is bool) {
+func (t Truth) heldAt(ptr spec.Ptr) (h Held, is bool) {
 	for _, h := range t.Held {
 		if h.Ptr == ptr {
 			return h, true
@@ -184,18 +170,19 @@ func (s *State) MemoryOf(h Held) spec.Range {
 	return spec.Range{Ptr: h.Ptr, Bytes: s.Round(h.Bytes)}
 }
 
-// AppendUses makes the last uses of the memory at an address pending that streams have, other
+// LaunchUses launches the last uses of the memory at an address that streams have, other
 // than in graphs: the memory is to be freed.
-func (s *State) AppendUses(ptr spec.Ptr) {
+func (s State) LaunchUses(ptr spec.Ptr) State {
 	h, is := s.Truth.heldAt(ptr)
 	if !is {
-		return
+		return s
 	}
 	for _, x := range s.Truth.Touches {
 		if x.Ptr == ptr && !x.Captured {
-			s.launch(x.Stream, s.MemoryOf(h))
+			s = s.Launch(x.Stream, s.MemoryOf(h))
 		}
 	}
+	return s
 }
 
 func (h Held) compare(o Held) int {
@@ -218,30 +205,26 @@ func (g Grant) compare(o Grant) int {
 	return cmp.Or(cmp.Compare(g.Memory.Ptr, o.Memory.Ptr), cmp.Compare(g.Memory.Bytes, o.Memory.Bytes), cmp.Compare(g.Stream, o.Stream))
 }
 
-func (t *Truth) equal(o *Truth) bool {
-	if t == nil || o == nil {
-		return t == o
-	}
+func (t Truth) equal(o Truth) bool {
 	return slices.Equal(t.Held, o.Held) && slices.Equal(t.Touches, o.Touches) && slices.Equal(t.Captures, o.Captures) &&
 		slices.Equal(t.Granted, o.Granted) && slices.Equal(t.Illegal, o.Illegal)
 }
 
-// renameTruth replaces the handles of all streams.
-func (s *State) renameTruth(to func(spec.Stream) spec.Stream) {
-	s.record(func(t *Truth) {
-		t.Held, t.Touches, t.Captures, t.Granted = slices.Clone(t.Held), slices.Clone(t.Touches), slices.Clone(t.Captures), slices.Clone(t.Granted)
-		for i := range t.Held {
-			t.Held[i].Stream = to(t.Held[i].Stream)
-		}
-		for i := range t.Touches {
-			t.Touches[i].Stream.Stream = to(t.Touches[i].Stream.Stream)
-		}
-		for i := range t.Captures {
-			t.Captures[i].Stream = to(t.Captures[i].Stream)
-		}
-		for i := range t.Granted {
-			t.Granted[i].Stream = to(t.Granted[i].Stream)
-		}
-		slices.SortFunc(t.Touches, Touch.Compare)
-	})
+// rename replaces the handles of all streams.
+func (t Truth) rename(to func(spec.Stream) spec.Stream) Truth {
+	t.Held, t.Touches, t.Captures, t.Granted = slices.Clone(t.Held), slices.Clone(t.Touches), slices.Clone(t.Captures), slices.Clone(t.Granted)
+	for i := range t.Held {
+		t.Held[i].Stream = to(t.Held[i].Stream)
+	}
+	for i := range t.Touches {
+		t.Touches[i].Stream.Stream = to(t.Touches[i].Stream.Stream)
+	}
+	for i := range t.Captures {
+		t.Captures[i].Stream = to(t.Captures[i].Stream)
+	}
+	for i := range t.Granted {
+		t.Granted[i].Stream = to(t.Granted[i].Stream)
+	}
+	slices.SortFunc(t.Touches, Touch.Compare)
+	return t
 }

@@ -86,8 +86,9 @@ type Request struct {
 
 // MemoryLimiter limits how much may be reserved from the driver.
 type MemoryLimiter interface {
-	// SetMemoryFraction limits a device to fraction * total bytes, truncated; 1
-	// removes the limit. Outside [0, 1] it is an InvalidArgumentError.
+	// SetMemoryFraction limits a device to fraction * total bytes, truncated (2.11; see
+	// upstream.Rules.LimitRounded); 1 removes the limit (FullFractionLimits: it is one). Outside
+	// [0, 1] it is an InvalidArgumentError.
 	SetMemoryFraction(dev Device, fraction float64) error
 
 	// MemoryFraction is the limit divided by the total bytes, 1 without a limit.

@@ -65,6 +65,8 @@ func completeBash(w io.Writer, commands []*kong.Node, zsh bool) error {
     COMPREPLY=($(compgen -W "$flags" -- "$word"))
   elif [ "${COMP_WORDS[1]}" = completion ]; then
     COMPREPLY=($(compgen -W "bash zsh fish" -- "$word"))
+  elif [ "${COMP_WORDS[1]}" = torch ] && [ "$COMP_CWORD" -eq 2 ]; then
+    COMPREPLY=($(compgen -W get -- "$word"))
   fi
 }
 complete -o default -F _gaugeblock gaugeblock
@@ -78,19 +80,28 @@ func completeFish(w io.Writer, commands []*kong.Node) error {
 	quoted := strings.NewReplacer(`\`, `\\`, `'`, `\'`)
 	for _, c := range commands {
 		fmt.Fprintf(&b, "complete -c gaugeblock -n __fish_use_subcommand -f -a %s -d '%s'\n", c.Name, quoted.Replace(c.Help))
-		for _, flag := range c.Flags {
+		for _, flag := range flagsOf(c) {
 			fmt.Fprintf(&b, "complete -c gaugeblock -n '__fish_seen_subcommand_from %s' -l %s -d '%s'\n", c.Name, flag.Name, quoted.Replace(flag.Help))
 		}
 	}
 	b.WriteString("complete -c gaugeblock -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n")
+	b.WriteString("complete -c gaugeblock -n '__fish_seen_subcommand_from torch' -f -a get\n")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// flagsOf are the flags of a command, or of the one that it is without another word.
+func flagsOf(c *kong.Node) []*kong.Flag {
+	if c.DefaultCmd != nil {
+		return c.DefaultCmd.Flags
+	}
+	return c.Flags
 }
 
 // longFlags are the flags of a command.
 func longFlags(c *kong.Node) []string {
 	flags := []string{"--help"}
-	for _, flag := range c.Flags {
+	for _, flag := range flagsOf(c) {
 		flags = append(flags, "--"+flag.Name)
 		if flag.Tag != nil && flag.Tag.Negatable != "" {
 			flags = append(flags, "--no-"+flag.Name)

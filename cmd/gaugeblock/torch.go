@@ -16,7 +16,13 @@ import (
 
 // torchCommand is "gaugeblock torch".
 type torchCommand struct {
-	Torch    string   `name:"torch" placeholder:"DIR" help:"Where PyTorch is: the directory of the package, or of its libraries (default: what python3 finds)."`
+	Compare compareCommand `cmd:"" default:"withargs" help:"Compare the reference with PyTorch's own allocator (what \"torch\" does without a word behind it)."`
+	Get     getCommand     `cmd:"" help:"Fetch releases of PyTorch from the package index, for --torch."`
+}
+
+// compareCommand is "gaugeblock torch" without "get".
+type compareCommand struct {
+	Torch    string   `name:"torch" placeholder:"TORCH" help:"A release that \"torch get\" has fetched, such as 2.13 or newest; or where PyTorch is: the directory of the package, or of its libraries (default: what python3 finds)."`
 	Ops      int      `name:"ops" default:"1000000" placeholder:"N" help:"Compare at least N operations (default: 1000000)."`
 	Seed     uint64   `name:"seed" default:"1" placeholder:"S" help:"Begin with the programs of this seed (default: 1)."`
 	Area     []string `name:"area" placeholder:"NAME" help:"Programs of this area only; may be given several times. \"gaugeblock soak --help\" lists them."`
@@ -30,7 +36,7 @@ type torchCommand struct {
 }
 
 // Help is what "gaugeblock torch --help" says beside the flags.
-func (*torchCommand) Help() string {
+func (*compareCommand) Help() string {
 	return `Random programs are performed on the reference and on PyTorch's own allocator, the
 unmodified binary, each on a fake GPU of its own; no GPU is needed. After every
 operation both must have done the same: addresses, errors and what they say, trace
@@ -46,14 +52,15 @@ every step in the configuration's own. A line a configuration says how many step
 are, how many were taken, and what differed. --ops, --seed, --area, --settings, --keep and
 --out do not matter then.
 
-It needs a C++ compiler, and a PyTorch with CUDA (2.11 is what the reference follows).
+It needs a C++ compiler, and a PyTorch with CUDA, 2.8 to 2.15: the reference follows the
+release that it is.
 The last line is "N operations compared, L listed differences, U unexplained". The
 exit status is 0 when U is 0, 1 when it is not, 2 when the command line made no sense
 or PyTorch cannot be had.`
 }
 
 // Validate is called by kong.
-func (c *torchCommand) Validate() error {
+func (c *compareCommand) Validate() error {
 	switch {
 	case c.Ops < 1:
 		return fmt.Errorf("--ops=%d: at least one operation has to be compared", c.Ops)
@@ -76,7 +83,7 @@ func (c *torchCommand) Validate() error {
 var buildTorch = binary.Build
 
 // Run searches, and prints what came of it.
-func (c *torchCommand) Run(env *environment) (err error) {
+func (c *compareCommand) Run(env *environment) (err error) {
 	var listens atomic.Bool // runEdges does: the first Ctrl-C ends it, with what was found
 	work, remove, err := scratch("gaugeblock-torch-", func(s os.Signal) bool {
 		return s != os.Interrupt || !listens.CompareAndSwap(true, false)
@@ -85,7 +92,7 @@ func (c *torchCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	pytorch, err := binary.Find(c.Torch, work)
+	pytorch, err := torch.Find(c.Torch, work)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 
 // runEdges is "gaugeblock torch --edges": one configuration after the other, with a line of
 // output when it is done. listens is set when Ctrl-C ends it, and not the process.
-func (c *torchCommand) runEdges(env *environment, pytorch binary.Options, listens *atomic.Bool) error {
+func (c *compareCommand) runEdges(env *environment, pytorch binary.Options, listens *atomic.Bool) error {
 	list, err := c.edgeConfigurations()
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (c *torchCommand) runEdges(env *environment, pytorch binary.Options, listen
 }
 
 // edgeConfigurations are those of the command line; all, if it names none.
-func (c *torchCommand) edgeConfigurations() ([]tla.Configuration, error) {
+func (c *compareCommand) edgeConfigurations() ([]tla.Configuration, error) {
 	list, err := torch.EdgeConfigurations()
 	if err != nil || len(c.Config) == 0 {
 		return list, err

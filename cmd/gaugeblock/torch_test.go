@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,9 +15,12 @@ import (
 // compareTorch runs the command; the test is skipped where PyTorch cannot be had.
 func compareTorch(t *testing.T, args ...string) (status int, stdout string) {
 	t.Helper()
-	libraries := filepath.Join("..", "..", "..", "shared", "torch", "lib")
+	found, err := torch.ForTests(t.TempDir())
+	if err != nil {
+		t.Skip(err)
+	}
 	var out, problems bytes.Buffer
-	args = append([]string{"torch", "--torch", libraries, "--out", t.TempDir()}, args...)
+	args = append([]string{"torch", "--torch", found.Libraries, "--out", t.TempDir()}, args...)
 	status = run(args, strings.NewReader(""), &out, &problems)
 	if status == statusBadInput && strings.Contains(problems.String(), "PyTorch's allocator: ") {
 		t.Skip(problems.String())
@@ -69,7 +71,7 @@ func TestTorch(t *testing.T) {
 
 func TestTorchBadFlags(t *testing.T) {
 	for _, args := range [][]string{
-		{"--ops", "0"}, {"--workers", "0"}, {"--keep", "0"}, {"--area", "none"}, {"--settings", "none:1"}, {"--torch", "/nowhere"},
+		{"--ops", "0"}, {"--workers", "0"}, {"--keep", "0"}, {"--area", "none"}, {"--settings", "none:1"}, {"--torch", "/nowhere"}, {"--torch", "2.99"}, {"get"}, {"get", "1.13"},
 	} {
 		var out, problems bytes.Buffer
 		if status := run(append([]string{"torch"}, args...), strings.NewReader(""), &out, &problems); status != statusBadInput {

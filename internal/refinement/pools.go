@@ -17,11 +17,11 @@ func (sys *System) doPool(name string, n []int) error {
 			return err
 		}
 		sys.routed[id] = spec.Stream(n[1])
-		sys.record.BeginCapture(model.PoolRouting{Pool: id, Stream: spec.Stream(n[1])})
+		sys.record.Truth = sys.record.Truth.BeginCapture(model.PoolRouting{Pool: id, Stream: spec.Stream(n[1])})
 		return sys.allocator.SetUseOnOOM(0, id, sys.overflow[id])
 	case "EndAllocateToPool":
 		delete(sys.routed, id)
-		sys.record.EndCapture(id)
+		sys.record.Truth = sys.record.Truth.EndCapture(id)
 		return sys.allocator.EndAllocateToPool(0, id)
 	case "ReleasePool":
 		if count, err := sys.allocator.PoolUseCount(0, id); err != nil || count == 1 && !sys.keepsCheckpoints {

@@ -66,7 +66,7 @@ func (r *recordingDriver) CaptureStatus(dev spec.Device, s spec.Stream) (spec.Ca
 // RecordEvent implements spec.Driver.
 func (r *recordingDriver) RecordEvent(e spec.EventHandle, dev spec.Device, s spec.Stream) error {
 	r.about("RecordEvent")
-	r.record.CallDriver(model.RecordEvent, inCapture(r.record))
+	r.called(model.RecordEvent, inCapture(r.record))
 	r.launchedBefore[e] = len(r.queues[s].work)
 	return r.GPU.RecordEvent(e, dev, s)
 }

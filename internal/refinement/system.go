@@ -144,11 +144,11 @@ func (sys *System) free(ptr spec.Ptr) error {
 	if err := sys.launchUses(ptr); err != nil {
 		return err
 	}
-	sys.record.GiveBack(ptr)
+	sys.record.Truth = sys.record.Truth.GiveBack(ptr)
 	return sys.allocator.Free(ptr)
 }
 
 func (sys *System) recordStream(ptr spec.Ptr, s spec.Stream) error {
-	sys.record.AddTouch(ptr, spec.DeviceStream{Stream: s})
+	sys.record.Truth = sys.record.Truth.Touch(ptr, spec.DeviceStream{Stream: s})
 	return sys.allocator.RecordStream(ptr, 0, s)
 }

@@ -22,7 +22,7 @@ func (sys *System) hold(ptr spec.Ptr, r spec.Request) {
 	if source := sys.poolAt(ptr); pool.IsDefault() && sys.overflow[source] {
 		pool = source
 	}
-	sys.record.Hold(model.Held{Ptr: ptr, Bytes: r.Bytes, Stream: r.Stream, Pool: pool})
+	sys.record.Truth = sys.record.Truth.Hold(model.Held{Ptr: ptr, Bytes: r.Bytes, Stream: r.Stream, Pool: pool})
 }
 
 // poolAt is the pool of the block at an address.
@@ -56,16 +56,27 @@ func (sys *System) launchUses(ptr spec.Ptr) error {
 func (sys *System) restored(saved model.Checkpoint) {
 	for _, h := range sys.record.Truth.Held {
 		if h.Pool == saved.Pool {
-			sys.record.GiveBack(h.Ptr)
+			sys.record.Truth = sys.record.Truth.GiveBack(h.Ptr)
 		}
 	}
 	for _, b := range saved.Blocks {
 		if b.Allocated {
 			grants := sys.record.Truth.Granted
 			at := slices.IndexFunc(grants, func(g model.Grant) bool { return g.Memory.Overlaps(b.Memory) })
-			sys.record.Hold(model.Held{Ptr: b.Memory.Ptr, Bytes: b.Memory.Bytes, Stream: grants[at].Stream, Pool: saved.Pool})
+			sys.record.Truth = sys.record.Truth.Hold(model.Held{Ptr: b.Memory.Ptr, Bytes: b.Memory.Bytes, Stream: grants[at].Stream, Pool: saved.Pool})
 		}
 	}
+}
+
+// called records a driver call that a capture may forbid.
+func (r *recordingDriver) called(call model.DriverCall, forbidden bool) {
+	r.record.Truth = r.record.Truth.Call(call, forbidden)
+}
+
+// returned records that memory was returned to the driver.
+func (r *recordingDriver) returned(memory spec.Range) {
+	r.called(model.FreeMemory, r.FreeForbidden())
+	r.record.Truth = r.record.Truth.Return(memory)
 }
 
 // inCapture reports whether the program has begun a capture and not ended it.
@@ -77,7 +88,7 @@ func (r *recordingDriver) Malloc(dev spec.Device, bytes uint64) (spec.Ptr, error
 		r.about("Malloc")
 		ptr, err := r.GPU.Malloc(dev, bytes)
 		if err == nil {
-			r.record.Granted(spec.Range{Ptr: ptr, Bytes: bytes}, r.stream)
+			r.record.Truth = r.record.Truth.Grant(spec.Range{Ptr: ptr, Bytes: bytes}, r.stream)
 		}
 		return ptr, err
 	}
@@ -93,7 +104,7 @@ func (r *recordingDriver) Free(dev spec.Device, ptr spec.Ptr) error {
 	err := r.GPU.Free(dev, ptr)
 	for _, g := range r.record.Truth.Granted {
 		if err == nil && g.Memory.Ptr == ptr {
-			r.record.Returned(g.Memory)
+			r.returned(g.Memory)
 		}
 	}
 	return err
@@ -110,7 +121,7 @@ func (r *recordingDriver) MapPage(ptr spec.Ptr, bytes uint64, page spec.PageHand
 	if was, is := r.unmapped[page]; is { // mapped again, since it could not be released
 		owner = was
 	}
-	r.record.Granted(spec.Range{Ptr: ptr, Bytes: bytes}, owner)
+	r.record.Truth = r.record.Truth.Grant(spec.Range{Ptr: ptr, Bytes: bytes}, owner)
 	r.mapped[ptr] = mappedPage{page, owner}
 	return nil
 }
@@ -120,7 +131,7 @@ func (r *recordingDriver) UnmapPage(ptr spec.Ptr, bytes uint64) error {
 	r.about("UnmapPage")
 	err := r.GPU.UnmapPage(ptr, bytes)
 	if err == nil {
-		r.record.Returned(spec.Range{Ptr: ptr, Bytes: bytes})
+		r.returned(spec.Range{Ptr: ptr, Bytes: bytes})
 		r.unmapped[r.mapped[ptr].page] = r.mapped[ptr].owner
 	}
 	return err
@@ -135,8 +146,7 @@ type mappedPage struct {
 // SynchronizeStream implements spec.Driver.
 func (r *recordingDriver) SynchronizeStream(dev spec.Device, s spec.Stream) error {
 	r.about("SynchronizeStream")
-	isCaptured := slices.ContainsFunc(r.record.Truth.Captures, func(c model.PoolRouting) bool { return c.Stream == s })
-	r.record.CallDriver(model.WaitEvent, isCaptured)
+	r.called(model.WaitEvent, r.record.Truth.IsCaptured(s))
 	return r.GPU.SynchronizeStream(dev, s)
 }
 
@@ -148,13 +158,13 @@ func (r *recordingDriver) FreeForbidden() bool {
 // QueryEvent implements spec.Driver.
 func (r *recordingDriver) QueryEvent(e spec.EventHandle) (bool, error) {
 	r.about("QueryEvent")
-	r.record.CallDriver(model.QueryEvent, inCapture(r.record))
+	r.called(model.QueryEvent, inCapture(r.record))
 	return r.GPU.QueryEvent(e)
 }
 
 // SynchronizeEvent implements spec.Driver.
 func (r *recordingDriver) SynchronizeEvent(e spec.EventHandle) error {
 	r.about("SynchronizeEvent")
-	r.record.CallDriver(model.WaitEvent, inCapture(r.record))
+	r.called(model.WaitEvent, inCapture(r.record))
 	return r.GPU.SynchronizeEvent(e)
 }

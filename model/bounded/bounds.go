@@ -154,6 +154,5 @@ const AddressBase spec.Ptr = 1 << 16
 func (b *Bounds) initial() *model.State {
 	s := model.New(0, b.Memory, b.Config, b.Geometry)
 	s.Limited, s.Limit = b.Limit <= b.Memory, b.Limit
-	s.Truth = &model.Truth{}
 	return &s
 }

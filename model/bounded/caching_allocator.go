@@ -46,7 +46,9 @@ func (c *CachingAllocator) Initial() []*model.State {
 func (c *CachingAllocator) Next(s *model.State, yield func(label int, next *model.State)) {
 	for i := range c.Streams {
 		for j := range c.Sizes {
-			yield(c.malloc.label(i, j), c.tryMalloc(s, i, j).next)
+			next, r := s.Malloc(c.Streams[i], c.Sizes[j], atLowest)
+			c.hold(&next, r, c.Streams[i], c.Sizes[j])
+			yield(c.malloc.label(i, j), &next)
 		}
 	}
 	c.nextExceptMalloc(s, yield)
@@ -57,32 +59,33 @@ func (c *CachingAllocator) nextExceptMalloc(s *model.State, yield func(label int
 	for i, stream := range c.Streams {
 		if pendingWork(s, stream) > 0 {
 			next := s.Complete(onDevice(stream))
-			yield(c.complete.label(i), next.Keep())
+			yield(c.complete.label(i), &next)
 		}
 	}
 	for _, h := range s.Truth.Held {
 		yield(c.free.label(toUnits(h.Ptr)), free(s, h.Ptr))
 		for i, stream := range c.Streams {
 			if c.canRecordStream(s, h, stream) {
-				next := s.Copy()
-				next.RecordStreamInPlace(h.Ptr, onDevice(stream))
-				next.AddTouch(h.Ptr, onDevice(stream))
-				yield(c.recordStream.label(toUnits(h.Ptr), i), next)
+				next, _ := s.RecordStream(h.Ptr, onDevice(stream))
+				next.Truth = next.Truth.Touch(h.Ptr, onDevice(stream))
+				yield(c.recordStream.label(toUnits(h.Ptr), i), &next)
 			}
 		}
 	}
-	yield(c.emptyCache.label(), c.tryEmptyCache(s))
+	emptied := s.EmptyCache()
+	yield(c.emptyCache.label(), &emptied)
 }
 
 // free is the step Free of what the program holds at an address. An allocator that refuses it
 // changes nothing; the program holds the memory no more.
 func free(s *model.State, ptr spec.Ptr) *model.State {
-	next := s.Copy()
-	next.AppendUses(ptr)
-	next.FreeInPlace(ptr)
-	next.GiveBack(ptr)
-	return next
+	next, _ := s.LaunchUses(ptr).Free(ptr)
+	next.Truth = next.Truth.GiveBack(ptr)
+	return &next
 }
+
+// atLowest are the results of a driver that grants the lowest free addresses.
+var atLowest = model.DriverResults{LowestFrom: AddressBase}
 
 // hold records what the program holds after a malloc. A pool with use_on_oom may serve
 // requests of the default pool too.
@@ -95,12 +98,12 @@ func (c *CachingAllocator) hold(s *model.State, r model.Result, stream spec.Stre
 	if pool.IsDefault() && slices.Contains(c.overflow, uint64(poolNumber(source))) {
 		pool = source
 	}
-	s.Hold(model.Held{Ptr: r.Ptr, Bytes: bytes, Stream: stream, Pool: pool})
+	s.Truth = s.Truth.Hold(model.Held{Ptr: r.Ptr, Bytes: bytes, Stream: stream, Pool: pool})
 }
 
 // routedTo is the pool that the program routes the requests for a stream to: that of the
 // capture that it began last.
-func routedTo(t *model.Truth, stream spec.Stream) spec.PoolID {
+func routedTo(t model.Truth, stream spec.Stream) spec.PoolID {
 	for _, r := range slices.Backward(t.Captures) {
 		if r.Stream == stream {
 			return r.Pool

@@ -38,7 +38,7 @@ func (c *Checkpoint) Next(s *model.State, yield func(label int, next *model.Stat
 	c.PrivatePools.Next(s, func(label int, next *model.State) {
 		for i, number := range c.ids {
 			if id := PoolID(number); label == c.release.label(i) && useCount(s, id) == 1 && !c.keeps {
-				next.DropCheckpoint(id)
+				*next = next.DropCheckpoint(id)
 			}
 		}
 		yield(label, next)
@@ -49,10 +49,10 @@ func (c *Checkpoint) Next(s *model.State, yield func(label int, next *model.Stat
 			continue
 		}
 		if next, r := s.Checkpoint(id); r.Err == nil && len(s.Routings) == 0 {
-			yield(c.checkpoint.label(i), next.Keep())
+			yield(c.checkpoint.label(i), &next)
 		}
 		if next, can := restore(s, id); can {
-			yield(c.restore.label(i), next.Keep())
+			yield(c.restore.label(i), &next)
 		}
 	}
 }
@@ -61,19 +61,19 @@ func (c *Checkpoint) Next(s *model.State, yield func(label int, next *model.Stat
 // afterwards of the pool is what the checkpoint says, which it has. The memory is used on the
 // stream that the device has it for.
 func restore(s *model.State, id spec.PoolID) (model.State, bool) {
-	appended := s.Copy()
+	used := *s
 	for _, h := range s.Truth.Held {
 		if h.Pool == id {
-			appended.AppendUses(h.Ptr)
+			used = used.LaunchUses(h.Ptr)
 		}
 	}
-	next, r := appended.SetCheckpointPoolState(id)
+	next, r := used.SetCheckpointPoolState(id)
 	if r.Err != nil {
 		return next, false
 	}
 	for _, h := range s.Truth.Held {
 		if h.Pool == id {
-			next.GiveBack(h.Ptr)
+			next.Truth = next.Truth.GiveBack(h.Ptr)
 		}
 	}
 	for _, b := range savedOf(s, id).Blocks {
@@ -88,7 +88,7 @@ func restore(s *model.State, id spec.PoolID) (model.State, bool) {
 func holdSaved(s *model.State, id spec.PoolID, memory spec.Range) {
 	for _, g := range s.Truth.Granted {
 		if g.Memory.Overlaps(memory) {
-			s.Hold(model.Held{Ptr: memory.Ptr, Bytes: memory.Bytes, Stream: g.Stream, Pool: id})
+			s.Truth = s.Truth.Hold(model.Held{Ptr: memory.Ptr, Bytes: memory.Bytes, Stream: g.Stream, Pool: id})
 			return
 		}
 	}

@@ -81,7 +81,7 @@ func (f *faults) next(s *model.State, yield func(label int, next *model.State)) 
 				yield(f.failedMalloc.label(i, j, n), next)
 			})
 			if next, is := f.refuse(s, stream, size); is {
-				yield(f.refusedMalloc.label(i, j), next.Keep())
+				yield(f.refusedMalloc.label(i, j), &next)
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func (f *faults) next(s *model.State, yield func(label int, next *model.State)) 
 }
 
 func (f *faultsOutsideMalloc) next(s *model.State, yield func(label int, next *model.State)) {
-	interrupt(s, emptyCache, func(n int, next *model.State) { yield(f.failedEmptyCache.label(n), next) })
+	interrupt(s, model.State.EmptyCache, func(n int, next *model.State) { yield(f.failedEmptyCache.label(n), next) })
 	for _, h := range s.Truth.Held {
 		interrupt(s, freeOf(h.Ptr), func(n int, next *model.State) {
 			yield(f.failedFree.label(toUnits(h.Ptr), n), next)
@@ -97,37 +97,43 @@ func (f *faultsOutsideMalloc) next(s *model.State, yield func(label int, next *m
 	}
 }
 
-func mallocOf(stream spec.Stream, bytes uint64) func(model.State) {
-	return func(s model.State) { s.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase}) }
+func mallocOf(stream spec.Stream, bytes uint64) func(model.State) model.State {
+	return refusedMallocOf(stream, bytes, 0)
 }
 
-func searchOf(thread int, stream spec.Stream, bytes uint64) func(model.State) {
-	return func(s model.State) {
-		s.MallocSearch(thread, stream, bytes, model.DriverResults{LowestFrom: AddressBase})
+func searchOf(thread int, stream spec.Stream, bytes uint64) func(model.State) model.State {
+	return func(s model.State) model.State {
+		next, _, _ := s.MallocSearch(thread, stream, bytes, atLowest)
+		return next
 	}
 }
 
-func resumeOf(thread int) func(model.State) {
-	return func(s model.State) { s.MallocResume(thread, model.DriverResults{LowestFrom: AddressBase}) }
+func resumeOf(thread int) func(model.State) model.State {
+	return func(s model.State) model.State {
+		next, _, _ := s.MallocResume(thread, atLowest)
+		return next
+	}
 }
 
-func freeOf(p spec.Ptr) func(model.State) { return func(s model.State) { s.Free(p) } }
+func freeOf(p spec.Ptr) func(model.State) model.State {
+	return func(s model.State) model.State {
+		next, _ := s.Free(p)
+		return next
+	}
+}
 
-func emptyCache(s model.State) { s.EmptyCache() }
-
-func checkpointOf(id spec.PoolID) func(model.State) {
-	return func(s model.State) { s.Checkpoint(id) }
+func checkpointOf(id spec.PoolID) func(model.State) model.State {
+	return func(s model.State) model.State {
+		next, _ := s.Checkpoint(id)
+		return next
+	}
 }
 
 // interrupt yields the state after each driver call of an operation, if that call fails. The
 // calls are numbered from 0.
-func interrupt(s *model.State, operation func(model.State), yield func(n int, next *model.State)) {
-	for n := 0; ; n++ {
-		next, calls := s.Interrupted(n+1, operation)
-		if calls == nil {
-			return
-		}
-		yield(n, next.Keep())
+func interrupt(s *model.State, operation func(model.State) model.State, yield func(n int, next *model.State)) {
+	for n, call := range s.Calls(operation).Made {
+		yield(n, &call.Failed)
 	}
 }
 
@@ -150,12 +156,11 @@ func DriverCalls(s *model.State, name string, arguments []int) []string {
 	if name == "FailedDriverMalloc" {
 		nth = 1
 	}
-	_, calls := s.Interrupted(nth, operationOf(name, arguments))
-	return calls
+	return s.Calls(operationOf(name, arguments)).Names()[:nth]
 }
 
 // operationOf is the operation of such a step.
-func operationOf(name string, arguments []int) func(model.State) {
+func operationOf(name string, arguments []int) func(model.State) model.State {
 	switch name {
 	case "FailedMalloc":
 		return mallocOf(spec.Stream(arguments[0]), uint64(arguments[1]))
@@ -168,5 +173,5 @@ func operationOf(name string, arguments []int) func(model.State) {
 	case "FailedDriverMalloc", "FailedResume":
 		return resumeOf(arguments[0])
 	}
-	return emptyCache
+	return model.State.EmptyCache
 }

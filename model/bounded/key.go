@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"gaugeblock/model"
-	"gaugeblock/model/slab"
 	"gaugeblock/spec"
 )
 
@@ -23,8 +22,7 @@ import (
 type coder struct {
 	key     []byte // what is written, or what is left to read
 	reading bool
-	arena   *model.Arena // for the slices of the state that is read
-	names   *naming      // while writing
+	names   *naming // while writing
 
 	following model.Truth // what follows from the rest of the state (truth.go)
 }
@@ -71,27 +69,19 @@ func (m *keys) write(to []byte, s *model.State, names *naming) []byte {
 }
 
 // writers are coders that write. They are used again, since each key needs one.
-var writers = sync.Pool{New: func() any { return &coder{arena: &noArena} }}
-
-// noArena is where coders that write take nothing.
-var noArena model.Arena
+var writers = sync.Pool{New: func() any { return new(coder) }}
 
 // Decoder implements explore.Specification.
 func (m *keys) Decoder() func(key []byte) *model.State {
-	known := new(attempts)
-	arena := &model.Arena{Notes: known}
-	k := &coder{reading: true, arena: arena}
 	return func(key []byte) *model.State {
-		arena.Reset()
-		known.of = nil
-		s := m.initial.In(arena)
-		k.key = key
-		m.module.code(k, s)
-		k.truth(s)
+		s := *m.initial
+		k := &coder{reading: true, key: key}
+		m.module.code(k, &s)
+		k.truth(&s)
 		if len(k.key) != 0 {
 			panic(fmt.Sprintf("bounded: %d bytes after the key of a state", len(k.key)))
 		}
-		return s
+		return &s
 	}
 }
 
@@ -118,12 +108,11 @@ func number[N ~int | ~uint8 | ~uint64](k *coder, n *N) {
 }
 
 // list writes or reads the length of a list and its elements.
-func list[T any](k *coder, l *[]T, memory *slab.Slab[T], element func(t *T)) {
+func list[T any](k *coder, l *[]T, element func(t *T)) {
 	n := len(*l)
 	number(k, &n)
 	if k.reading {
-		*l = memory.Take(n)
-		clear(*l)
+		*l = make([]T, n)
 	}
 	for i := range *l {
 		element(&(*l)[i])
@@ -190,7 +179,7 @@ func (k *coder) thread(id *int) {
 
 // code is the key of the variables of CachingAllocator.tla.
 func (c *CachingAllocator) code(k *coder, s *model.State) {
-	list(k, &s.Segments, &k.arena.Segments, func(g *model.Segment) { k.segment(g, s) })
+	list(k, &s.Segments, func(g *model.Segment) { k.segment(g, s) })
 	for i := range c.Streams {
 		k.streamOf(s, i)
 	}
@@ -204,7 +193,7 @@ func (k *coder) segment(g *model.Segment, s *model.State) {
 	large := g.PoolKind == spec.LargePool
 	k.flags(&large, &g.Expandable)
 	end := g.Address
-	list(k, &g.Blocks, &k.arena.Blocks, func(b *model.Block) {
+	list(k, &g.Blocks, func(b *model.Block) {
 		k.block(b)
 		if k.reading {
 			b.Address = end
@@ -246,7 +235,6 @@ func (k *coder) streamUses(uses *[]spec.DeviceStream) {
 	}
 	mask = k.byte(mask)
 	if k.reading {
-		*uses = k.arena.StreamUses.Take(8)[:0]
 		for i := range 8 {
 			if mask>>i&1 == 1 {
 				*uses = append(*uses, onDevice(spec.Stream(i+1)))
@@ -263,7 +251,7 @@ func (k *coder) streamOf(s *model.State, i int) {
 		return
 	}
 	stream := s.StreamOf(k.writtenStream(i))
-	list(k, &stream.Work, nil, k.memory)
+	list(k, &stream.Work, k.memory)
 	k.writeEvents(s, &stream)
 }
 
@@ -285,7 +273,7 @@ func (k *coder) writeEvents(s *model.State, stream *model.Stream) {
 
 func (k *coder) readStream(s *model.State, id spec.DeviceStream) {
 	stream := model.Stream{ID: id}
-	list(k, &stream.Work, &k.arena.Work, k.memory)
+	list(k, &stream.Work, k.memory)
 	if len(stream.Work) > 0 {
 		s.Streams = append(s.Streams, stream)
 	}
@@ -308,7 +296,7 @@ func (k *coder) event(e *model.Event, completed int) {
 // which still have their stream uses.
 func (p *PrivatePools) code(k *coder, s *model.State) {
 	p.CachingAllocator.code(k, s)
-	numbered(k, &s.Pools, &k.arena.Pools, poolNumbers, func(q *model.Pool) int { return poolNumber(q.ID) }, func(q *model.Pool) {
+	numbered(k, &s.Pools, poolNumbers, func(q *model.Pool) int { return poolNumber(q.ID) }, func(q *model.Pool) {
 		k.poolState(q)
 		if p.asks {
 			k.flags(&q.Captured)
@@ -316,7 +304,7 @@ func (p *PrivatePools) code(k *coder, s *model.State) {
 			q.Captured = true
 		}
 	})
-	list(k, &s.Routings, &k.arena.Routings, k.routing)
+	list(k, &s.Routings, k.routing)
 	for i := range p.Streams {
 		k.graphStreamUses(s, i)
 	}
@@ -334,9 +322,9 @@ func (k *coder) routing(r *model.PoolRouting) {
 }
 
 // numbered writes or reads a list that is in the order of the numbers of its elements.
-func numbered[T any](k *coder, l *[]T, memory *slab.Slab[T], names func(*naming) []byte, number func(t *T) int, element func(t *T)) {
+func numbered[T any](k *coder, l *[]T, names func(*naming) []byte, number func(t *T) int, element func(t *T)) {
 	if k.reading {
-		list(k, l, memory, element)
+		list(k, l, element)
 		return
 	}
 	k.byte(byte(len(*l)))
@@ -388,9 +376,9 @@ func (k *coder) graphStreamUses(s *model.State, i int) {
 func (c *Checkpoint) code(k *coder, s *model.State) {
 	c.PrivatePools.code(k, s)
 	number := func(saved *model.Checkpoint) int { return poolNumber(saved.Pool) }
-	numbered(k, &s.Checkpoints, &k.arena.Checkpoints, poolNumbers, number, func(saved *model.Checkpoint) {
+	numbered(k, &s.Checkpoints, poolNumbers, number, func(saved *model.Checkpoint) {
 		k.pool(&saved.Pool)
-		list(k, &saved.Blocks, &k.arena.SavedBlocks, func(b *model.SavedBlock) {
+		list(k, &saved.Blocks, func(b *model.SavedBlock) {
 			k.memory(&b.Memory)
 			k.flags(&b.Allocated)
 		})
@@ -407,7 +395,7 @@ func (m *Settings) code(k *coder, s *model.State) {
 func (t *TwoStepMalloc) code(k *coder, s *model.State) {
 	t.CachingAllocator.code(k, s)
 	number := func(c *model.PendingMalloc) int { return c.ID }
-	numbered(k, &s.PendingMallocs, &k.arena.PendingMallocs, threadNumbers, number, func(c *model.PendingMalloc) {
+	numbered(k, &s.PendingMallocs, threadNumbers, number, func(c *model.PendingMalloc) {
 		at := c.AtDriver()
 		k.atDriver(&at)
 		if k.reading {

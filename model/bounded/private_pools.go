@@ -58,18 +58,18 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 			taken := slices.ContainsFunc(s.Truth.Captures, func(r model.PoolRouting) bool { return r.Stream == stream })
 			if count != 0 && count < p.maxUses && !routed && (!taken || p.routesTwice) {
 				next, _ := s.BeginAllocateToPool(id, stream)
-				next.BeginCapture(model.PoolRouting{Pool: id, Stream: stream})
+				next.Truth = next.Truth.BeginCapture(model.PoolRouting{Pool: id, Stream: stream})
 				p.markPools(&next)
-				yield(p.begin.label(i, j), next.Keep())
+				yield(p.begin.label(i, j), &next)
 			}
 		}
 		if routed {
 			next, _ := s.EndAllocateToPool(id)
-			next.EndCapture(id)
-			yield(p.end.label(i), next.Keep())
+			next.Truth = next.Truth.EndCapture(id)
+			yield(p.end.label(i), &next)
 		} else if count > 0 {
 			next, _ := s.ReleasePool(id)
-			yield(p.release.label(i), next.Keep())
+			yield(p.release.label(i), &next)
 		}
 	}
 }
@@ -241,9 +241,9 @@ func (p *PrivatePools) emptyCacheReleasesAll(s *model.State) bool {
 	if len(s.Truth.Captures) > 0 {
 		return true
 	}
-	emptied := p.tryEmptyCache(s)
-	return releasableMemory(emptied, spec.DefaultPool) == 0 && !slices.ContainsFunc(s.Pools, func(q model.Pool) bool {
-		return q.UseCount == 0 && releasableMemory(emptied, q.ID) > 0
+	emptied := s.EmptyCache()
+	return releasableMemory(&emptied, spec.DefaultPool) == 0 && !slices.ContainsFunc(s.Pools, func(q model.Pool) bool {
+		return q.UseCount == 0 && releasableMemory(&emptied, q.ID) > 0
 	})
 }
 

@@ -14,15 +14,15 @@ import (
 
 // fails reports whether a malloc would be out of memory.
 func fails(s *model.State, stream spec.Stream, bytes uint64) bool {
-	_, r := s.Malloc(stream, bytes, model.DriverResults{LowestFrom: AddressBase})
+	_, r := s.Malloc(stream, bytes, atLowest)
 	return errors.Is(r.Err, spec.ErrOutOfMemory)
 }
 
 // everyFailure reports whether a predicate holds for all mallocs that would fail.
 func (c *CachingAllocator) everyFailure(s *model.State, holds func(stream spec.Stream, bytes uint64) bool) bool {
-	for i, stream := range c.Streams {
-		for j, bytes := range c.Sizes {
-			if c.tryMalloc(s, i, j).fails() && !holds(stream, bytes) {
+	for _, stream := range c.Streams {
+		for _, bytes := range c.Sizes {
+			if fails(s, stream, bytes) && !holds(stream, bytes) {
 				return false
 			}
 		}
@@ -47,7 +47,8 @@ func (c *CachingAllocator) outOfMemoryIsReal(s *model.State) bool {
 
 // emptyCacheReleasesAll: EmptyCache leaves nothing that can be released.
 func (c *CachingAllocator) emptyCacheReleasesAll(s *model.State) bool {
-	return releasableMemory(c.tryEmptyCache(s), spec.DefaultPool) == 0
+	emptied := s.EmptyCache()
+	return releasableMemory(&emptied, spec.DefaultPool) == 0
 }
 
 // releasableMemory is how many bytes of cached memory of a pool can be released: segments that are

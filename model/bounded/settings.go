@@ -38,7 +38,7 @@ func (m *Settings) Next(s *model.State, yield func(label int, next *model.State)
 	for i, value := range m.values {
 		if value != s.Config.MaxSplitSize {
 			next, _ := s.Configure(MaxSplitSettings(value))
-			yield(m.configure.label(i), next.Keep())
+			yield(m.configure.label(i), &next)
 		}
 	}
 }

@@ -77,18 +77,15 @@ type stepCalls struct {
 }
 
 func callsOf(from *model.State, name string, arguments []int) stepCalls {
-	if name != "RefusedFailedMalloc" {
-		return stepCalls{from, DriverCalls(from, name, arguments), func(nth int) model.State {
-			s, _ := from.Interrupted(nth, operationOf(name, arguments))
-			return s
-		}}
+	operation, made := operationOf(name, arguments), []string(nil)
+	if name == "RefusedFailedMalloc" {
+		operation = refusedMallocOf(spec.Stream(arguments[0]), uint64(arguments[1]), 1)
+		made, _ = CallsAfterRefusal(from, arguments)
+	} else {
+		made = DriverCalls(from, name, arguments)
 	}
-	malloc := refusedMallocOf(spec.Stream(arguments[0]), uint64(arguments[1]), 1)
-	made, _ := CallsAfterRefusal(from, arguments)
-	return stepCalls{from, made, func(nth int) model.State {
-		s, _ := from.Interrupted(nth, malloc)
-		return s
-	}}
+	all := from.Calls(operation).Made
+	return stepCalls{from, made, func(nth int) model.State { return all[nth-1].Failed }}
 }
 
 // faults makes the last of the driver calls of a step fail. Calls that are one in the model are

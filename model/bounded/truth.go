@@ -17,29 +17,25 @@ func (k *coder) truth(s *model.State) {
 	f := &k.following
 	f.Held, f.Touches = appendHeld(f.Held[:0], s), appendTouches(f.Touches[:0], s)
 	f.Captures, f.Granted = s.Routings, appendGranted(f.Granted[:0], s)
-	t := s.Truth
+	t := &s.Truth
 	if k.reading {
-		t = k.arena.NewTruth(model.Truth{
-			Held: k.arena.Held.Clone(f.Held), Touches: k.arena.Touches.Clone(f.Touches),
-			Captures: f.Captures, Granted: k.arena.Grants.Clone(f.Granted),
-		})
-		s.Truth = t
+		*t = *f
 	}
 	held, touches := !slices.Equal(t.Held, f.Held), !slices.Equal(t.Touches, f.Touches)
 	captures, granted := !slices.Equal(t.Captures, f.Captures), !slices.Equal(t.Granted, f.Granted)
 	illegal := len(t.Illegal) > 0
 	k.flags(&held, &touches, &captures, &granted, &illegal)
 	if held {
-		list(k, &t.Held, &k.arena.Held, k.held)
+		list(k, &t.Held, k.held)
 	}
 	if touches {
 		k.touches(&t.Touches)
 	}
 	if captures {
-		list(k, &t.Captures, &k.arena.Routings, k.routing)
+		list(k, &t.Captures, k.routing)
 	}
 	if granted {
-		list(k, &t.Granted, &k.arena.Grants, func(g *model.Grant) {
+		list(k, &t.Granted, func(g *model.Grant) {
 			k.memory(&g.Memory)
 			k.stream(&g.Stream)
 		})
@@ -60,7 +56,7 @@ func (k *coder) held(h *model.Held) {
 // capture come first.
 func (k *coder) touches(all *[]model.Touch) {
 	if k.reading {
-		list(k, all, &k.arena.Touches, k.touch)
+		list(k, all, k.touch)
 		slices.SortFunc(*all, model.Touch.Compare)
 		return
 	}
@@ -85,7 +81,7 @@ var driverCalls = [...]model.DriverCall{model.FreeMemory, model.QueryEvent, mode
 
 // illegal is a list of the numbers of the calls.
 func (k *coder) illegal(calls *[]model.DriverCall) {
-	list(k, calls, &k.arena.DriverCalls, func(call *model.DriverCall) {
+	list(k, calls, func(call *model.DriverCall) {
 		kind := slices.Index(driverCalls[:], *call) // -1, which does not fit, for any other
 		if number(k, &kind); k.reading {
 			*call = driverCalls[kind]

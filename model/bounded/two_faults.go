@@ -30,17 +30,16 @@ func (t *TwoFaults) Next(s *model.State, yield func(label int, next *model.State
 	t.PoolFaults.Next(s, yield)
 	for i, stream := range t.Streams {
 		for j, size := range t.Sizes {
-			for n := 0; ; n++ {
-				next, calls, _ := s.InterruptedAfterRefusal(n+1, refusedMallocOf(stream, size, 1))
-				if calls == nil {
-					break
+			refused := s.Calls(refusedMallocOf(stream, size, 1))
+			for _, before := range refused.Refused {
+				for n, call := range refused.Made[before:] {
+					yield(t.refusedFailed.label(i, j, n), &call.Failed)
 				}
-				yield(t.refusedFailed.label(i, j, n), next.Keep())
 			}
-			if s.Refusals(refusedMallocOf(stream, size, 2)) == 2 {
+			if len(s.Calls(refusedMallocOf(stream, size, 2)).Refused) == 2 {
 				next, r := s.Malloc(stream, size, refusals(2))
 				t.hold(&next, r, stream, size)
-				yield(t.refusedTwice.label(i, j), next.Keep())
+				yield(t.refusedTwice.label(i, j), &next)
 			}
 		}
 	}
@@ -56,13 +55,17 @@ func refusals(n int) model.DriverResults {
 	return model.DriverResults{LowestFrom: AddressBase, Refusals: n}
 }
 
-func refusedMallocOf(stream spec.Stream, bytes uint64, n int) func(model.State) {
-	return func(s model.State) { s.Malloc(stream, bytes, refusals(n)) }
+func refusedMallocOf(stream spec.Stream, bytes uint64, n int) func(model.State) model.State {
+	return func(s model.State) model.State {
+		next, _ := s.Malloc(stream, bytes, refusals(n))
+		return next
+	}
 }
 
 // CallsAfterRefusal are the driver calls of a step RefusedFailedMalloc, of which the last fails, and
 // how many of them were made before the driver had no memory.
 func CallsAfterRefusal(s *model.State, arguments []int) (calls []string, before int) {
-	_, calls, before = s.InterruptedAfterRefusal(arguments[2], refusedMallocOf(spec.Stream(arguments[0]), uint64(arguments[1]), 1))
-	return calls, before
+	made := s.Calls(refusedMallocOf(spec.Stream(arguments[0]), uint64(arguments[1]), 1))
+	before = made.Refused[0]
+	return made.Names()[:before+arguments[2]], before
 }

@@ -57,7 +57,7 @@ func (t *TwoStepFaults) Next(s *model.State, yield func(label int, next *model.S
 		if !answered {
 			refused := model.DriverResults{LowestFrom: AddressBase, Refusals: math.MaxInt}
 			next, _, _ := s.MallocResume(id, refused)
-			yield(t.refusedGrant.label(i), next.Keep())
+			yield(t.refusedGrant.label(i), &next)
 		}
 	}
 }

@@ -39,25 +39,24 @@ func openTwoStepMalloc(c *tlc.Config, others ...string) (*TwoStepMalloc, error) 
 // Next implements explore.Specification. No malloc is one step.
 func (t *TwoStepMalloc) Next(s *model.State, yield func(label int, next *model.State)) {
 	t.CachingAllocator.nextExceptMalloc(s, yield)
-	results := model.DriverResults{LowestFrom: AddressBase}
 	for i, thread := range t.threads {
 		at := slices.IndexFunc(s.PendingMallocs, func(c model.PendingMalloc) bool { return c.ID == int(thread) })
 		if at >= 0 {
 			c := &s.PendingMallocs[at]
-			next, r, _ := s.MallocResume(int(thread), results)
+			next, r, _ := s.MallocResume(int(thread), atLowest)
 			t.hold(&next, r, c.Stream, c.RequestedSize)
 			label := t.grant.label(i)
 			if s.PendingMallocs[at].DriverAnswered() {
 				label = t.resume.label(i)
 			}
-			yield(label, next.Keep())
+			yield(label, &next)
 			continue
 		}
 		for j, stream := range t.Streams {
 			for k, size := range t.Sizes {
-				next, r, _ := s.MallocSearch(int(thread), stream, size, results)
+				next, r, _ := s.MallocSearch(int(thread), stream, size, atLowest)
 				t.hold(&next, r, stream, size)
-				yield(t.search.label(i, j, k), next.Keep())
+				yield(t.search.label(i, j, k), &next)
 			}
 		}
 	}

@@ -62,6 +62,6 @@ func (u *Universe) addresses() uint64 { return 2 * u.bounds.Memory }
 func (u *Universe) state(segments []model.Segment) *model.State {
 	s := *u.initial
 	s.Segments = segments
-	s.Truth = &model.Truth{Held: held(segments), Touches: touches(segments), Granted: grants(segments)}
+	s.Truth = model.Truth{Held: held(segments), Touches: touches(segments), Granted: grants(segments)}
 	return &s
 }

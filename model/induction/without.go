@@ -104,17 +104,16 @@ func (u *Universe) changeHeld(s *model.State, try func(*model.State)) {
 	}
 	eachBlock(s, func(i, _ int, b model.Block) {
 		if b.State != spec.ActiveAllocated {
-			next := u.changedTruth(s, func(*model.Truth) {})
-			next.Hold(model.Held{Ptr: b.Address, Bytes: b.Size, Stream: s.Segments[i].Stream})
-			try(next)
+			next := *s
+			next.Truth = next.Truth.Hold(model.Held{Ptr: b.Address, Bytes: b.Size, Stream: s.Segments[i].Stream})
+			try(&next)
 		}
 	})
 }
 
 func (u *Universe) changedTruth(s *model.State, change func(t *model.Truth)) *model.State {
-	next, truth := *s, *s.Truth
-	change(&truth)
-	next.Truth = &truth
+	next := *s
+	change(&next.Truth)
 	return &next
 }
 

@@ -341,8 +341,8 @@ func (s *step) compare(want *structure) error {
 
 // TestEveryVariableIsBound: a formula with a name that is not known is refused.
 func TestEveryVariableIsBound(t *testing.T) {
-	s := step{world: newWorld(nil, &model.State{Truth: &model.Truth{}}, &model.State{Truth: &model.Truth{}}, nil)}
-	m := s.world.structureOf(&model.State{Truth: &model.Truth{}}, false)
+	s := step{world: newWorld(nil, &model.State{}, &model.State{}, nil)}
+	m := s.world.structureOf(&model.State{}, false)
 	defer func() {
 		if text := fmt.Sprint(recover()); !strings.Contains(text, `there is no "x"`) {
 			t.Errorf("%s", text)

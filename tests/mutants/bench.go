@@ -168,7 +168,7 @@ func (b *bench) measure(t *test, number int) error {
 }
 
 // all tries each mutant, and says at once what became of it.
-func (b *bench) all(equivalent map[string]string) (r result) {
+func (b *bench) all(equivalent arguments) (r result) {
 	var mutex sync.Mutex
 	b.parallel(len(b.order), func(i int) {
 		number := b.order[i]

@@ -2,11 +2,8 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,11 +11,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gaugeblock/internal/rewrite"
 )
 
 // build is the source with all its mutants in it, which the go command uses through an overlay.
 type build struct {
 	root, dir string // of the module; for what is written
+	overlay   string // the argument of go build's -overlay
 	folder    string // that is changed, below root
 	mutants   map[int]*mutant
 	order     []int
@@ -52,14 +52,12 @@ func newBuild(root, dir, folder string, candidates []mutant, n int) (b *build, b
 	}
 }
 
-func (b *build) overlay() string { return filepath.Join(b.dir, "overlay.json") }
-
 // compile writes the files, and returns the mutants that do not compile.
 func (b *build) compile() (bad map[int]bool, err error) {
 	if err := b.write(); err != nil {
 		return nil, err
 	}
-	out, err := b.command("build", "-gcflags=-e", "-overlay", b.overlay(), "./"+b.folder).CombinedOutput()
+	out, err := b.command("build", "-gcflags=-e", "-overlay", b.overlay, "./"+b.folder).CombinedOutput()
 	if err == nil {
 		return nil, nil
 	}
@@ -67,8 +65,7 @@ func (b *build) compile() (bad map[int]bool, err error) {
 	for _, found := range regexp.MustCompile(`(?m)^(\S+\.go):(\d+):`).FindAllSubmatch(out, -1) {
 		for file, v := range b.files {
 			line, err := strconv.Atoi(string(found[2]))
-			same := filepath.Base(file) == filepath.Base(string(found[1])) || changedName(file) == filepath.Base(string(found[1]))
-			if same && err == nil && line <= len(v.owners) && v.owners[line-1] > 0 {
+			if filepath.Base(file) == filepath.Base(string(found[1])) && err == nil && line <= len(v.owners) && v.owners[line-1] > 0 {
 				bad[v.owners[line-1]] = true
 			}
 		}
@@ -79,8 +76,6 @@ func (b *build) compile() (bad map[int]bool, err error) {
 	return bad, nil
 }
 
-func changedName(file string) string { return "changed_" + filepath.Base(file) }
-
 // write writes the file of variants of each source file, and the overlay that names them.
 func (b *build) write() error {
 	byFile := map[string][]int{}
@@ -88,40 +83,25 @@ func (b *build) write() error {
 		file := b.mutants[number].file
 		byFile[file] = append(byFile[file], number)
 	}
-	replace := map[string]string{}
+	if len(byFile) == 0 {
+		return errors.New("no mutant compiles")
+	}
+	texts := map[string]string{}
 	b.files = map[string]*variants{}
-	pkg := ""
 	for file, order := range byFile {
 		path := filepath.Join(b.root, filepath.FromSlash(file))
 		source, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		v := newVariants(source, b.mutants, order)
-		b.files[file] = v
-		replace[path] = filepath.Join(b.dir, changedName(file))
-		if err := os.WriteFile(replace[path], []byte(v.text), 0o644); err != nil {
-			return err
-		}
-		tree, err := parser.ParseFile(token.NewFileSet(), path, source, parser.PackageClauseOnly)
-		if err != nil {
-			return err
-		}
-		pkg = tree.Name.Name
+		v := newVariants(string(source), b.mutants, order)
+		b.files[file], texts[path] = v, v.text
 	}
-	if pkg == "" {
-		return errors.New("no mutant compiles")
-	}
-	added := filepath.Join(b.dir, "choose.go")
-	replace[filepath.Join(b.root, filepath.FromSlash(b.folder), "mutants_choose.go")] = added
-	if err := os.WriteFile(added, fmt.Appendf(nil, addedPackage, pkg, slices.Max(b.order)+1), 0o644); err != nil {
-		return err
-	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(b.overlay(), text, 0o644)
+	texts[filepath.Join(b.root, filepath.FromSlash(b.folder), "mutants_choose.go")] =
+		fmt.Sprintf(addedPackage, filepath.Base(b.folder), slices.Max(b.order)+1)
+	var err error
+	b.overlay, err = rewrite.Overlay(b.dir, texts)
+	return err
 }
 
 func (b *build) command(args ...string) *exec.Cmd {
@@ -135,7 +115,7 @@ func (b *build) binary(pkg string) string { return filepath.Join(b.dir, filepath
 
 // tests builds the tests of packages, in one call of the go command, which compiles what they share once.
 func (b *build) tests(packages []string, race bool) error {
-	args := []string{"test", "-c", "-vet=off", "-o", b.dir + string(filepath.Separator), "-overlay", b.overlay()}
+	args := []string{"test", "-c", "-vet=off", "-o", b.dir + string(filepath.Separator), "-overlay", b.overlay}
 	if race {
 		args = append(args, "-race")
 	}

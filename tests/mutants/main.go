@@ -9,7 +9,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -60,14 +59,18 @@ func run() error {
 	with := flag.String("tests", "", "run the tests of these packages, with commas, and not those that go with the folder")
 	workers := flag.Int("workers", runtime.NumCPU(), "mutants that are tried at a time")
 	list := flag.Bool("list", false, "list the mutants and do nothing")
+	prune := flag.Bool("prune", false, "take the arguments about what is no mutant any more out of "+equivalentFile)
 	flag.Parse()
 	root, err := filepath.Abs(".")
 	if err != nil {
 		return err
 	}
-	equivalent, err := readEquivalent(filepath.Join(root, "tests/mutants/testdata/equivalent.txt"))
+	equivalent, err := readEquivalent(filepath.Join(root, equivalentFile))
 	if err != nil {
 		return err
+	}
+	if *prune {
+		return equivalent.prune(root)
 	}
 	for _, arg := range flag.Args() {
 		if !slices.ContainsFunc(folders, func(f folder) bool { return f.dir == arg }) {
@@ -107,7 +110,7 @@ func run() error {
 }
 
 // tryAll tries the first n mutants of a folder that compile.
-func (b *bench) tryAll(root, folder string, tests []string, chosen []mutant, n int, equivalent map[string]string) (r result, err error) {
+func (b *bench) tryAll(root, folder string, tests []string, chosen []mutant, n int, equivalent arguments) (r result, err error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return r, err
@@ -155,28 +158,4 @@ func choose(root, dir, wanted, only string, seed uint64) ([]mutant, error) {
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	}
 	return all, nil
-}
-
-// readEquivalent reads the names of mutants that change nothing, each with its reason: a line
-// with the name, and an indented one with the reason.
-func readEquivalent(path string) (map[string]string, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	reasons, name := map[string]string{}, ""
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSuffix(line, "\n")
-		switch {
-		case line == "" || strings.HasPrefix(line, "#"):
-		case strings.HasPrefix(line, "\t"):
-			reasons[name] = strings.TrimSpace(line)
-		default:
-			name = line
-		}
-	}
-	return reasons, nil
 }

@@ -1,16 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"gaugeblock/internal/rewrite"
 )
 
 // A mutant is a small change of one file.
@@ -30,24 +32,21 @@ type edit struct {
 	with       string
 }
 
-func sortEdits(edits []edit) {
-	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
+func (m *mutant) rewritten() *rewrite.Edits {
+	e := &rewrite.Edits{}
+	for _, x := range m.edits {
+		e.Replace(x.start, x.end, x.with)
+	}
+	return e
 }
 
 // apply returns the changed file.
-func (m *mutant) apply(source []byte) []byte {
-	var out []byte
-	at := 0
-	for _, e := range m.edits {
-		out = append(append(out, source[at:e.start]...), e.with...)
-		at = e.end
-	}
-	return append(out, source[at:]...)
-}
+func (m *mutant) apply(source string) string { return m.rewritten().Apply(source, 0, len(source)) }
 
-// name tells a mutant from others when lines have moved: its kind, file, function and text.
+// name tells a mutant from others wherever its function stands: the folder and the function, the
+// kind and the text.
 func (m *mutant) name() string {
-	return strings.Join([]string{m.kind, m.file, m.function, m.text}, " | ")
+	return path.Dir(m.file) + " " + m.function + "\t" + m.kind + ": " + m.text
 }
 
 // kind is a kind of mutants, with what it changes.
@@ -81,16 +80,16 @@ type finder struct {
 
 // findAll lists the mutants of a folder, in the order of files and positions.
 func findAll(root, dir string, wanted []string) ([]mutant, error) {
-	paths, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+	files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
 	if err != nil {
 		return nil, err
 	}
 	var all []mutant
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		found, err := findIn(root, path, wanted)
+		found, err := findIn(root, file, wanted)
 		if err != nil {
 			return nil, err
 		}
@@ -102,17 +101,17 @@ func findAll(root, dir string, wanted []string) ([]mutant, error) {
 	return all, nil
 }
 
-func findIn(root, path string, wanted []string) ([]mutant, error) {
-	source, err := os.ReadFile(path)
+func findIn(root, file string, wanted []string) ([]mutant, error) {
+	source, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	relative, err := filepath.Rel(root, path)
+	relative, err := filepath.Rel(root, file)
 	if err != nil {
 		return nil, err
 	}
 	f := &finder{file: filepath.ToSlash(relative), source: source, files: token.NewFileSet(), beside: map[ast.Node]bool{}}
-	tree, err := parser.ParseFile(f.files, path, source, parser.SkipObjectResolution)
+	tree, err := parser.ParseFile(f.files, file, source, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +120,7 @@ func findIn(root, path string, wanted []string) ([]mutant, error) {
 		if !ok || function.Body == nil {
 			continue
 		}
-		f.function, f.in = function.Name.Name, f.newFunction(function)
+		f.function, f.in = rewrite.FunctionName(function), f.newFunction(function)
 		for _, kind := range kinds {
 			if len(wanted) > 0 && !slices.Contains(wanted, kind.name) {
 				continue
@@ -166,6 +165,22 @@ func (f *finder) replace(n ast.Node, from, to token.Pos, with string) {
 
 func (f *finder) add(n ast.Node, text string, edits ...edit) {
 	f.found = append(f.found, mutant{f.kind, f.file, f.files.Position(n.Pos()).Line, f.function, edits, text, f.in})
+}
+
+// brief is a statement in one line, of an if or a loop what stands before its block.
+func (f *finder) brief(s ast.Stmt) string {
+	var body *ast.BlockStmt
+	switch s := s.(type) {
+	case *ast.IfStmt:
+		body = s.Body
+	case *ast.ForStmt:
+		body = s.Body
+	case *ast.RangeStmt:
+		body = s.Body
+	default:
+		return oneLine(f.piece(s))
+	}
+	return oneLine(string(f.source[f.offset(s.Pos()):f.offset(body.Lbrace)]))
 }
 
 // oneLine is a piece of source in one line, not too long.
@@ -272,7 +287,7 @@ func isSimple(s ast.Stmt) bool {
 func (f *finder) drop(n ast.Node) {
 	for _, s := range blockOf(n) {
 		if isSimple(s) && !isMutexCall(s) {
-			f.add(s, oneLine(f.piece(s)), edit{f.offset(s.Pos()), f.offset(s.End()), ""})
+			f.add(s, f.brief(s), edit{f.offset(s.Pos()), f.offset(s.End()), ""})
 		}
 	}
 }
@@ -282,7 +297,7 @@ func (f *finder) swap(n ast.Node) {
 	for i := 1; i < len(list); i++ {
 		a, b := list[i-1], list[i]
 		if isSimple(a) && isSimple(b) && !isMutexCall(a) && !isMutexCall(b) && !f.independent(a, b) {
-			f.add(a, oneLine(f.piece(a))+" after "+oneLine(f.piece(b)),
+			f.add(a, f.brief(a)+" after "+f.brief(b),
 				edit{f.offset(a.Pos()), f.offset(a.End()), f.piece(b)}, edit{f.offset(b.Pos()), f.offset(b.End()), f.piece(a)})
 		}
 	}

@@ -3,7 +3,10 @@ package main
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"strings"
+
+	"gaugeblock/internal/rewrite"
 )
 
 // All mutants of a run are in one build: each is a copy of its function, and the function calls
@@ -37,41 +40,19 @@ func mutantReached(number int) {
 `
 )
 
-// function is where a function stands in its file, and how a copy of it is called.
+// function is where a function stands in its file.
 type function struct {
-	name             string
-	start, end       int // of the declaration, without its comment
-	nameAt, nameEnds int
-	body             int // the opening brace
-	call             string
-	results          bool
-	names            []edit // for parameters without names
-	statements       []span
+	*ast.FuncDecl
+	offset     func(token.Pos) int
+	start, end int // of the declaration, without its comment
+	statements []span
 }
 
 type span struct{ start, end int }
 
 // newFunction describes a declaration.
 func (f *finder) newFunction(d *ast.FuncDecl) *function {
-	at := &function{
-		name: d.Name.Name, start: f.offset(d.Pos()), end: f.offset(d.End()),
-		nameAt: f.offset(d.Name.Pos()), nameEnds: f.offset(d.Name.End()), body: f.offset(d.Body.Pos()),
-		results: d.Type.Results != nil,
-	}
-	if d.Recv != nil {
-		at.call = at.named(f, d.Recv)[0] + "."
-	}
-	at.call += "%s"
-	if d.Type.TypeParams != nil {
-		at.call += "[" + strings.Join(at.named(f, d.Type.TypeParams), ", ") + "]"
-	}
-	arguments := at.named(f, d.Type.Params)
-	if n := len(d.Type.Params.List); n > 0 {
-		if _, variadic := d.Type.Params.List[n-1].Type.(*ast.Ellipsis); variadic {
-			arguments[len(arguments)-1] += "..."
-		}
-	}
-	at.call += "(" + strings.Join(arguments, ", ") + ")"
+	at := &function{FuncDecl: d, offset: f.offset, start: f.offset(d.Pos()), end: f.offset(d.End())}
 	ast.Inspect(d.Body, func(n ast.Node) bool {
 		for _, s := range blockOf(n) {
 			switch s.(type) {
@@ -95,29 +76,6 @@ func (at *function) statement(offset int) (start int) {
 	return start
 }
 
-// named lists the names of parameters, and gives those without a name one.
-func (at *function) named(f *finder, fields *ast.FieldList) (names []string) {
-	add := func(start, end int, after string) {
-		name := fmt.Sprintf("parameter%d", len(at.names))
-		at.names = append(at.names, edit{start, end, name + after})
-		names = append(names, name)
-	}
-	for _, field := range fields.List {
-		if len(field.Names) == 0 {
-			start := f.offset(field.Type.Pos())
-			add(start, start, " ")
-		}
-		for _, name := range field.Names {
-			if name.Name == "_" {
-				add(f.offset(name.Pos()), f.offset(name.End()), "")
-			} else {
-				names = append(names, name.Name)
-			}
-		}
-	}
-	return names
-}
-
 // variants is a file with all its mutants.
 type variants struct {
 	text   string
@@ -125,45 +83,36 @@ type variants struct {
 }
 
 // newVariants writes the file of all chosen mutants, by number, of one source file.
-func newVariants(source []byte, chosen map[int]*mutant, order []int) *variants {
-	v := &variants{}
-	calls := map[*function]string{}
-	var edits []edit
+func newVariants(source string, chosen map[int]*mutant, order []int) *variants {
+	var original rewrite.Edits
+	cases := map[*function]string{}
 	var functions []*function
-	call := func(f *function, number int) {
-		text := fmt.Sprintf(f.call, variantName(f, number))
-		if f.results {
-			text = "return " + text
-		} else {
-			text += "; return"
-		}
-		calls[f] += fmt.Sprintf("case %d: %s; ", number, text)
+	add := func(f *function, number int) {
+		call := original.Caller(f.FuncDecl, f.offset).Call(variantName(f, number))
+		cases[f] += fmt.Sprintf("case %d: %s; ", number, call)
 	}
 	for _, number := range order {
 		f := chosen[number].in
-		if calls[f] == "" {
+		if cases[f] == "" {
 			functions = append(functions, f)
-			call(f, same)
+			add(f, same)
 		}
-		call(f, number)
+		add(f, number)
 	}
 	for _, f := range functions {
-		edits = append(append(edits, f.names...), edit{f.body + 1, f.body + 1, " switch activeMutant { " + calls[f] + "}; "})
+		original.Insert(f.offset(f.Body.Lbrace)+1, " switch activeMutant { "+cases[f]+"}; ")
 	}
-	sortEdits(edits)
-	original := mutant{edits: edits}
-	v.add(0, string(original.apply(source)))
+	v := &variants{}
+	v.add(0, original.Apply(source, 0, len(source)))
 	for _, f := range functions {
-		unchanged := mutant{in: f}
+		var unchanged rewrite.Edits
 		for _, number := range order {
 			if m := chosen[number]; m.in == f {
-				v.add(number, m.variant(source, number))
-				at := f.statement(m.edits[0].start)
-				unchanged.edits = append(unchanged.edits, edit{at, at, fmt.Sprintf("mutantReached(%d); ", number)})
+				v.add(number, f.variant(source, m.rewritten(), number))
+				unchanged.Insert(f.statement(m.edits[0].start), fmt.Sprintf("mutantReached(%d); ", number))
 			}
 		}
-		sortEdits(unchanged.edits)
-		v.add(same, unchanged.variant(source, same))
+		v.add(same, f.variant(source, &unchanged, same))
 	}
 	return v
 }
@@ -181,16 +130,13 @@ func (v *variants) add(owner int, text string) {
 
 func variantName(f *function, number int) string {
 	if number == same {
-		return fmt.Sprintf("mutantSame%d_%s", f.start, f.name)
+		return fmt.Sprintf("mutantSame%d_%s", f.start, f.Name.Name)
 	}
-	return fmt.Sprintf("mutant%d_%s", number, f.name)
+	return fmt.Sprintf("mutant%d_%s", number, f.Name.Name)
 }
 
-// variant is a copy of the mutant's function with its change.
-func (m *mutant) variant(source []byte, number int) string {
-	rename := edit{m.in.nameAt, m.in.nameEnds, variantName(m.in, number)}
-	changed := mutant{edits: append([]edit{rename}, m.edits...)}
-	tail := len(source) - m.in.end
-	text := changed.apply(source)
-	return string(text[m.in.start : len(text)-tail])
+// variant is a copy of the function with changes.
+func (at *function) variant(source string, changes *rewrite.Edits, number int) string {
+	changes.Replace(at.offset(at.Name.Pos()), at.offset(at.Name.End()), variantName(at, number))
+	return changes.Apply(source, at.start, at.end)
 }

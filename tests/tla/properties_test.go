@@ -24,7 +24,7 @@ var changes = map[string]func(s *bounded.State) bool{
 		return eachBlock(s, func(_ *model.Segment, b *model.Block) bool { b.Size++; return true })
 	},
 	"LiveBlocksDisjoint": func(s *bounded.State) bool {
-		return eachHeld(s, func(h model.Held) { s.Hold(h) })
+		return eachHeld(s, func(h model.Held) { s.Truth = s.Truth.Hold(h) })
 	},
 	"NoMergeableNeighbours": func(s *bounded.State) bool {
 		for i := range s.Segments {
@@ -64,7 +64,7 @@ var changes = map[string]func(s *bounded.State) bool{
 		return len(s.Events) > 0
 	},
 	"AllocatedBlocksWereGivenOut": func(s *bounded.State) bool {
-		return eachHeld(s, func(h model.Held) { s.GiveBack(h.Ptr) })
+		return eachHeld(s, func(h model.Held) { s.Truth = s.Truth.GiveBack(h.Ptr) })
 	},
 	"NothingIsLost":         returnMemory,
 	"NothingIsLostOnTheWay": returnMemory,
@@ -80,7 +80,7 @@ var changes = map[string]func(s *bounded.State) bool{
 		return captured
 	},
 	"DriverCallsAreLegal": func(s *bounded.State) bool {
-		s.CallDriver(model.QueryEvent, true)
+		s.Truth = s.Truth.Call(model.QueryEvent, true)
 		return true
 	},
 	"OutOfMemoryIsReal": forbidSegments,
@@ -109,7 +109,7 @@ var changes = map[string]func(s *bounded.State) bool{
 		})
 	},
 	"OverflowsOnOutOfMemory": func(s *bounded.State) bool {
-		s.Hold(model.Held{Ptr: 1, Bytes: 1, Stream: 1, Pool: bounded.PoolID(1)})
+		s.Truth = s.Truth.Hold(model.Held{Ptr: 1, Bytes: 1, Stream: 1, Pool: bounded.PoolID(1)})
 		return true
 	},
 	"CapturedMemoryIsKept": dropSegments,
@@ -142,7 +142,7 @@ func addWork(s *bounded.State, h model.Held) {
 func returnMemory(s *bounded.State) bool {
 	granted := s.Truth.Granted
 	for _, g := range granted {
-		s.Returned(g.Memory)
+		s.Truth = s.Truth.Return(g.Memory)
 	}
 	return len(granted) > 0
 }

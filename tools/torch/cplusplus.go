@@ -8,6 +8,7 @@ import (
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/torch/binary"
 )
 
 // A program is also written in C++, for those who want to see what PyTorch's allocator does
@@ -49,7 +50,7 @@ func cplusplus(h *trace.Header, ops []trace.Op, about string) (string, bool) {
 	}
 	// A graph uses memory again that was freed, which a program in C++ cannot say.
 	watch := strconv.FormatBool(!needed["graph_launch"])
-	text := strings.NewReplacer("WATCH", watch, "SETTINGS", strconv.Quote(h.Settings), "DEVICES", strconv.Itoa(h.Devices),
+	text := strings.NewReplacer("WATCH", watch, "RELEASE\n", binary.ReleaseHeader, "SETTINGS", strconv.Quote(h.Settings), "DEVICES", strconv.Itoa(h.Devices),
 		"PROGRAM\n", calls.String()).Replace(b.String())
 	comment := "// " + strings.ReplaceAll(about, "\n", "\n// ") + "\n"
 	return strings.ReplaceAll(comment, "// \n", "//\n") + text, true
@@ -60,7 +61,7 @@ func aboutProgram(h *trace.Header, d *Difference) string {
 	return fmt.Sprintf(`%s
 
 Compiled with TORCH, the directory of PyTorch's package, and FAKE, that of "make fake-cuda":
-c++ -std=c++17 THIS.cc -I$TORCH/include -I$FAKE/include -L$TORCH/lib -lc10_cuda -lc10 -L$FAKE -lcudart -lcuda -o program
+c++ -std=c++20 THIS.cc -I$TORCH/include -I$FAKE/include -L$TORCH/lib -lc10_cuda -lc10 -L$FAKE -lcudart -lcuda -o program
 LD_LIBRARY_PATH=$FAKE:$TORCH/lib %s ./program`, d.Error(), strings.Join(variables(h), " "))
 }
 

@@ -163,8 +163,7 @@ func compileCplusplus(t *testing.T, o binary.Options, source string, options ...
 	machine(t, o)
 	program = filepath.Join(t.TempDir(), "program")
 	args := append([]string{"-o", program, source}, options...)
-	args = append(args, "-L"+o.Libraries, "-lc10_cuda", "-lc10",
-		filepath.Join(o.Work, "libcudart.so.13"), filepath.Join(o.Work, "libcuda.so.1"))
+	args = append(append(args, o.Link()...), filepath.Join(o.Work, "libcuda.so.1"))
 	runCompiler(t, o, args...)
 	return program
 }
@@ -173,10 +172,7 @@ func runCompiler(t *testing.T, o binary.Options, args ...string) {
 	t.Helper()
 	compiler, err := cuda.Compiler("CXX", "c++", "g++", "clang++")
 	must(t, err)
-	if o.CUDAHeaders != "" {
-		args = append(args, "-I"+o.CUDAHeaders)
-	}
-	args = append(args, "-std=c++17", "-Wall", "-Wextra", "-pthread", "-isystem", o.Headers, "-I"+filepath.Join(o.Work, "include"))
+	args = append(append(args, o.Compile()...), "-Wall", "-Wextra", "-pthread")
 	must(t, cuda.Run(exec.Command(compiler, args...)))
 }
 
@@ -189,6 +185,7 @@ func headers(t *testing.T, o binary.Options) (file string) {
 		return file
 	}
 	var text strings.Builder
+	text.WriteString("#include \"release.h\"\n")
 	for line := range strings.Lines(programParts) {
 		if strings.HasPrefix(line, "#include") {
 			text.WriteString(line)

@@ -1,12 +1,15 @@
 package torch
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 
 	"gaugeblock/internal/checkout"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	binary "gaugeblock/tools/torch/binary"
+	"gaugeblock/tools/torch/wheel"
 )
 
 // New makes PyTorch's allocator, with the settings that the header asks for. It is a
@@ -18,12 +21,37 @@ func New(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 	return binary.New(driver, h.Settings)
 }
 
-// Beside finds PyTorch in the folder shared/torch beside the project; see binary.Find.
-func Beside(work string) (binary.Options, error) {
-	root, err := checkout.Root()
+// Find finds PyTorch: a release in the cache, by its version, or what binary.Find finds.
+func Find(where, work string) (binary.Options, error) {
+	if !wheel.IsVersion(where) {
+		return binary.Find(where, work)
+	}
+	dir, err := wheel.Find(where)
+	if missing, is := errors.AsType[*wheel.MissingError](err); is {
+		return binary.Options{}, &binary.UnavailableError{Reason: missing.Error()}
+	}
 	if err != nil {
 		return binary.Options{}, err
 	}
-	folder := filepath.Join(root, "..", "shared", "torch")
-	return binary.Find(folder, work)
+	return binary.Find(dir, work)
+}
+
+// ForTests finds the release that tests use: 2.11 in the cache, or in the folder shared/torch beside the project, or what
+// TORCH says.
+func ForTests(work string) (binary.Options, error) {
+	if where := os.Getenv("TORCH"); where != "" {
+		return Find(where, work)
+	}
+	o, err := Find("2.11", work)
+	if err == nil {
+		return o, nil
+	}
+	root, rootErr := checkout.Root()
+	if rootErr != nil {
+		return o, rootErr
+	}
+	if beside, missing := binary.Find(filepath.Join(root, "..", "shared", "torch"), work); missing == nil {
+		return beside, nil
+	}
+	return o, err
 }

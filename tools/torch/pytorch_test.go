@@ -15,7 +15,7 @@ import (
 
 // build builds what is needed, once, in a directory that TestMain takes away.
 var build = sync.OnceValues(func() (binary.Options, error) {
-	o, err := Beside(filepath.Join(scratch, "torch"))
+	o, err := ForTests(filepath.Join(scratch, "torch"))
 	if err != nil {
 		return o, err
 	}

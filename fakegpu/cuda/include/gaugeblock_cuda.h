@@ -26,6 +26,7 @@ typedef struct CUgraph_st *cudaGraph_t, *CUgraph;
 typedef struct CUgraphNode_st *cudaGraphNode_t, *CUgraphNode;
 typedef struct CUgraphExec_st *cudaGraphExec_t, *CUgraphExec;
 typedef struct CUmemPoolHandle_st *cudaMemPool_t, *CUmemoryPool;
+typedef struct CUuserObject_st *cudaUserObject_t, *CUuserObject;
 typedef struct CUctx_st *CUcontext;
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
@@ -98,6 +99,9 @@ enum cudaGraphNodeType {
 	cudaGraphNodeTypeMemAlloc = 10,
 	cudaGraphNodeTypeMemFree = 11
 };
+
+enum cudaUserObjectFlags { cudaUserObjectNoDestructorSync = 1 };
+enum cudaUserObjectRetainFlags { cudaGraphUserObjectMove = 1 };
 
 enum cudaGraphMemAttributeType {
 	cudaGraphMemAttrUsedMemCurrent = 0,
@@ -202,6 +206,18 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status);
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode);
+#ifdef __cplusplus
+#define GAUGEBLOCK_OR_NULL = nullptr
+#else
+#define GAUGEBLOCK_OR_NULL
+#endif
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+	unsigned long long *id GAUGEBLOCK_OR_NULL, cudaGraph_t *graph GAUGEBLOCK_OR_NULL,
+	const cudaGraphNode_t **nodes GAUGEBLOCK_OR_NULL, const cudaGraphEdgeData **edges GAUGEBLOCK_OR_NULL,
+	size_t *count GAUGEBLOCK_OR_NULL);
+cudaError_t cudaUserObjectCreate(cudaUserObject_t *object, void *data, cudaHostFn_t destroy, unsigned references, unsigned flags);
+cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned count);
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count, unsigned flags);
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count);
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type);
 cudaError_t cudaDeviceGraphMemTrim(int device);

@@ -612,6 +612,10 @@ GAUGEBLOCK_API Result cuGetProcAddress_v2(const char *name, void **function, int
 // Functions that the entry points of some programs name, and that are not there.
 #define LACKS(name) \
 	GAUGEBLOCK_API Result name(void) { return gaugeblock_lacks(#name); }
+LACKS(cuLogsRegisterCallback) // PyTorch 2.14 takes it if it is there
+LACKS(cuLogsUnregisterCallback)
+LACKS(cuMemGetAddressRange) // PyTorch 2.12 asks for it at its first use of the driver
+LACKS(cuMemGetAddressRange_v2)
 LACKS(cuMemRetainAllocationHandle)
 LACKS(cuMemGetAllocationPropertiesFromHandle)
 

@@ -651,7 +651,9 @@ GAUGEBLOCK_API Error cudaGetDriverEntryPoint(const char *name, void **function, 
 // Functions that programs name, and that are not there.
 #define LACKS(name) \
 	GAUGEBLOCK_API Error name(void) { return ended(gaugeblock_lacks(#name)); }
+LACKS(cudaDeviceSetGraphMemAttribute) // PyTorch 2.14 links it
 LACKS(cudaEventRecordWithFlags)
+LACKS(cudaGraphAddEmptyNode) // PyTorch 2.9 links it
 LACKS(cudaHostRegister)
 LACKS(cudaHostUnregister)
 LACKS(cudaLaunchKernel)

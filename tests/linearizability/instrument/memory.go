@@ -159,8 +159,8 @@ func (w *walker) access(e ast.Expr, how use) {
 	place := ", " + strconv.Quote(w.place(e.Pos())) + "))"
 	if star, is := e.(*ast.StarExpr); is {
 		at := w.offset(star.Pos())
-		w.edits.wrap(at, w.offset(star.End()), "(*"+prefix+letter+"(", place)
-		w.edits.replace(at, at+1, "") // the star itself
+		w.edits.Wrap(at, w.offset(star.End()), "(*"+prefix+letter+"(", place)
+		w.edits.Replace(at, at+1, "") // the star itself
 		return
 	}
 	w.wrap(e, "(*"+prefix+letter+"(&", place)

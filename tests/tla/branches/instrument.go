@@ -7,14 +7,15 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"gaugeblock/internal/rewrite"
 )
 
 // A Branch is one branch of a package.
 type Branch struct {
 	File     string // "model/free.go"
-	Function string // "(*State).freeBlock"; of a function literal, the function around it
+	Function string // "State.freeBlock"; of a function literal, the function around it
 	What     string // the condition, "entered", or "case ..."
 	Outcome  string // "true" or "false" of a condition; otherwise empty
 }
@@ -31,12 +32,12 @@ func (b Branch) String() string {
 type Package struct {
 	Path     string            // below the root of the repository
 	Branches []Branch          // in the order of the source; the command records them by index
-	Files    map[string][]byte // by path: the rewritten files, and one that is added
+	Files    map[string]string // by path: the rewritten files, and one that is added
 }
 
 // Instrument rewrites the files of a package.
 func Instrument(root, path string) (*Package, error) {
-	p := &Package{Path: path, Files: map[string][]byte{}}
+	p := &Package{Path: path, Files: map[string]string{}}
 	files, err := filepath.Glob(filepath.Join(root, path, "*.go"))
 	if err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func Instrument(root, path string) (*Package, error) {
 		}
 	}
 	p.number()
-	p.Files[path+"/branches_taken.go"] = fmt.Appendf(nil, recorder, name, len(p.Branches))
+	p.Files[path+"/branches_taken.go"] = fmt.Sprintf(recorder, name, len(p.Branches))
 	return p, nil
 }
 
@@ -99,14 +100,10 @@ type rewriter struct {
 	file     string
 	text     []byte
 	position func(token.Pos) int // offset in text
-	inserted []insertion
+	edits    rewrite.Edits
+	recorded map[int]bool // where conditions begin that were found before
 
 	function string
-}
-
-type insertion struct {
-	at   int
-	text string
 }
 
 // rewrite adds a rewritten file, and returns the name of its package.
@@ -116,28 +113,16 @@ func (p *Package) rewrite(file string, text []byte) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	r := &rewriter{pkg: p, file: file, text: text, position: func(at token.Pos) int { return fset.Position(at).Offset }}
+	r := &rewriter{pkg: p, recorded: map[int]bool{}, file: file, text: text, position: func(at token.Pos) int { return fset.Position(at).Offset }}
 	for _, d := range tree.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
-			r.function = nameOf(f)
+			r.function = rewrite.FunctionName(f)
 			r.block(f.Body.Lbrace+1, "entered")
 			ast.Inspect(f.Body, r.visit)
 		}
 	}
-	p.Files[file] = r.apply()
+	p.Files[file] = r.edits.Apply(string(text), 0, len(text))
 	return tree.Name.Name, nil
-}
-
-// nameOf is the name of a function or method.
-func nameOf(f *ast.FuncDecl) string {
-	if f.Recv == nil {
-		return f.Name.Name
-	}
-	receiver := f.Recv.List[0].Type
-	if star, ok := receiver.(*ast.StarExpr); ok {
-		return "(*" + star.X.(*ast.Ident).Name + ")." + f.Name.Name
-	}
-	return receiver.(*ast.Ident).Name + "." + f.Name.Name
 }
 
 // visit instruments a node. Conditions are found at the statements that have them, and at the
@@ -186,7 +171,7 @@ func (r *rewriter) clause(c *ast.CaseClause, tag ast.Expr) {
 
 // block records the beginning of a block.
 func (r *rewriter) block(at token.Pos, what string) {
-	r.insert(r.position(at), fmt.Sprintf(" branch(%d); ", len(r.pkg.Branches)))
+	r.edits.Insert(r.position(at), fmt.Sprintf(" branch(%d); ", len(r.pkg.Branches)))
 	r.pkg.Branches = append(r.pkg.Branches, Branch{r.file, r.function, what, ""})
 }
 
@@ -209,24 +194,15 @@ func (r *rewriter) condition(e ast.Expr) {
 		}
 	}
 	begin, end := r.position(e.Pos()), r.position(e.End())
-	if r.isRecorded(begin) {
+	if r.recorded[begin] {
 		return
 	}
+	r.recorded[begin] = true
 	what := r.source(e)
-	r.insert(begin, fmt.Sprintf("outcome(%d, ", len(r.pkg.Branches)))
-	r.insert(end, ")")
+	r.edits.Wrap(begin, end, fmt.Sprintf("outcome(%d, ", len(r.pkg.Branches)), ")")
 	r.pkg.Branches = append(r.pkg.Branches,
 		Branch{r.file, r.function, what, "true"}, Branch{r.file, r.function, what, "false"})
 }
-
-// isRecorded reports whether the condition at an offset was found before.
-func (r *rewriter) isRecorded(begin int) bool {
-	return slices.ContainsFunc(r.inserted, func(i insertion) bool {
-		return i.at == begin && strings.HasPrefix(i.text, "outcome(")
-	})
-}
-
-func (r *rewriter) insert(at int, text string) { r.inserted = append(r.inserted, insertion{at, text}) }
 
 // source is the text of an expression in one line, without the bodies of functions.
 func (r *rewriter) source(e ast.Expr) string {
@@ -235,16 +211,4 @@ func (r *rewriter) source(e ast.Expr) string {
 		return before + "func...)"
 	}
 	return text
-}
-
-// apply is the text with the insertions.
-func (r *rewriter) apply() []byte {
-	slices.SortStableFunc(r.inserted, func(a, b insertion) int { return a.at - b.at })
-	var out []byte
-	from := 0
-	for _, i := range r.inserted {
-		out = append(append(out, r.text[from:i.at]...), i.text...)
-		from = i.at
-	}
-	return append(out, r.text[from:]...)
 }

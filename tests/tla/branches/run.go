@@ -7,7 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+
+	"gaugeblock/internal/rewrite"
 )
 
 // packages are those whose branches are recorded.
@@ -73,29 +74,13 @@ func (run *Run) read(lines []byte) error {
 
 // writeOverlay writes the rewritten files, and the list of them for "go build".
 func (run *Run) writeOverlay(root, dir string) (list string, err error) {
-	replace := map[string]string{}
-	add := func(path string, text []byte) {
-		copied := filepath.Join(dir, strings.ReplaceAll(path, "/", "_"))
-		replace[filepath.Join(root, filepath.FromSlash(path))] = copied
-		if err == nil {
-			err = os.WriteFile(copied, text, 0o600)
-		}
-	}
+	texts := map[string]string{filepath.Join(root, command, "taken.go"): string(takenFile(run.Packages))}
 	for _, p := range run.Packages {
 		for path, text := range p.Files {
-			add(path, text)
+			texts[filepath.Join(root, path)] = text
 		}
 	}
-	add(command+"/taken.go", takenFile(run.Packages))
-	if err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	list = filepath.Join(dir, "overlay.json")
-	return list, os.WriteFile(list, text, 0o600)
+	return rewrite.Overlay(dir, texts)
 }
 
 // takenFile is the file of the command that reads which branches were taken.

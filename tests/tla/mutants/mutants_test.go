@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"gaugeblock/internal/checkout"
+	"gaugeblock/internal/rewrite"
 	"gaugeblock/model/abstract/refinement"
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
@@ -161,23 +161,16 @@ func buildWithAll(t *testing.T, list []mutant) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	replace := map[string]string{}
+	texts := map[string]string{}
 	for file, text := range files {
-		changed := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
-		if err := os.WriteFile(changed, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		replace[filepath.Join(root, filepath.FromSlash(file))] = changed
+		texts[filepath.Join(root, filepath.FromSlash(file))] = text
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644)
-	}
+	overlay, err := rewrite.Overlay(dir, texts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	command := filepath.Join(dir, "mutants.test")
-	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", command, ".")
+	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", command, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatal(errors.Join(err, errors.New(string(out))))
 	}

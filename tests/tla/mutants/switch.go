@@ -8,8 +8,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"gaugeblock/internal/rewrite"
 )
 
 // environment is the variable that chooses the mutant of a build with all of them.
@@ -19,7 +20,7 @@ const environment = "GAUGEBLOCK_MUTANT"
 // there once more, with the name of the mutant, and the original begins with a test whether
 // it is to be called.
 func switchable(root string, list []mutant) (files map[string]string, err error) {
-	texts, edits := map[string]string{}, map[string][]edit{}
+	texts, edits := map[string]string{}, map[string]*rewrite.Edits{}
 	files = map[string]string{}
 	for i := range list {
 		for _, p := range list[i].pieces {
@@ -31,47 +32,31 @@ func switchable(root string, list []mutant) (files map[string]string, err error)
 				if err != nil {
 					return nil, err
 				}
-				texts[p.file] = string(text)
+				texts[p.file], edits[p.file] = string(text), &rewrite.Edits{}
 			}
-			both, err := switchFunction(texts[p.file], list[i].name, &p)
-			if err != nil {
+			if err := switchFunction(edits[p.file], texts[p.file], list[i].name, &p); err != nil {
 				return nil, fmt.Errorf("%s: %w", list[i].name, err)
 			}
-			edits[p.file] = append(edits[p.file], both...)
 			chosen := path.Join(path.Dir(p.file), "chosen_mutant.go")
 			files[chosen] = fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar chosenMutant = os.Getenv(%q)\n", path.Base(path.Dir(p.file)), environment)
 		}
 	}
 	for file, text := range texts {
-		files[file] = insertAll(text, edits[file])
+		files[file] = edits[file].Apply(text, 0, len(text))
 	}
 	return files, nil
 }
 
-// An edit inserts a text.
-type edit struct {
-	at   int
-	text string
-}
-
-func insertAll(text string, edits []edit) string {
-	slices.SortStableFunc(edits, func(a, b edit) int { return b.at - a.at }) // from the end
-	for _, e := range edits {
-		text = text[:e.at] + e.text + text[e.at:]
-	}
-	return text
-}
-
-// switchFunction is the changed function, and the test in the original.
-func switchFunction(text, mutant string, p *piece) ([]edit, error) {
+// switchFunction adds the changed function, and the test in the original.
+func switchFunction(edits *rewrite.Edits, text, mutant string, p *piece) error {
 	if _, err := p.apply(text); err != nil {
-		return nil, err
+		return err
 	}
 	at := strings.Index(text, p.before)
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, p.file, text, parser.SkipObjectResolution)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	offset := func(pos token.Pos) int { return set.Position(pos).Offset }
 	for _, d := range file.Decls {
@@ -80,41 +65,12 @@ func switchFunction(text, mutant string, p *piece) ([]edit, error) {
 			continue
 		}
 		name := f.Name.Name + "_" + mutant
-		call, err := callOf(f, name)
-		if err != nil {
-			return nil, err
-		}
 		changed := strings.Replace(text[offset(f.Pos()):offset(f.End())+1], p.before, p.after, 1)
 		changed = strings.Replace(changed, " "+f.Name.Name+"(", " "+name+"(", 1) // in its first line
-		return []edit{
-			{offset(f.Body.Lbrace) + 1, fmt.Sprintf("\n\tif chosenMutant == %q {\n\t\t%s\n\t}\n", mutant, call)},
-			{offset(f.End()) + 1, "\n" + changed},
-		}, nil
+		call := edits.Caller(f, offset).Call(name)
+		edits.Insert(offset(f.Body.Lbrace)+1, fmt.Sprintf("\n\tif chosenMutant == %q {\n\t\t%s\n\t}\n", mutant, call))
+		edits.Insert(offset(f.End())+1, "\n"+changed)
+		return nil
 	}
-	return nil, fmt.Errorf("%s: the piece is not within a function", p.file)
-}
-
-// callOf calls a function with the arguments of another, and returns.
-func callOf(f *ast.FuncDecl, name string) (string, error) {
-	var arguments []string
-	for _, field := range f.Type.Params.List {
-		for _, n := range field.Names {
-			argument := n.Name
-			if _, isVariadic := field.Type.(*ast.Ellipsis); isVariadic {
-				argument += "..."
-			}
-			arguments = append(arguments, argument)
-		}
-	}
-	if f.Recv != nil {
-		if len(f.Recv.List[0].Names) == 0 {
-			return "", fmt.Errorf("the receiver of %s has no name", f.Name.Name)
-		}
-		name = f.Recv.List[0].Names[0].Name + "." + name
-	}
-	call := name + "(" + strings.Join(arguments, ", ") + ")"
-	if f.Type.Results == nil {
-		return call + "\n\t\treturn", nil
-	}
-	return "return " + call, nil
+	return fmt.Errorf("%s: the piece is not within a function", p.file)
 }

@@ -13,14 +13,6 @@ import (
 	"gaugeblock/tools/torch/binary"
 )
 
-// find finds PyTorch, where the command line says or beside the project.
-func find(dir, work string) (binary.Options, error) {
-	if dir != "" {
-		return binary.Find(dir, work)
-	}
-	return torch.Beside(work)
-}
-
 // benchmark does what the command line asks for.
 func benchmark(o options) error {
 	if o.count != "" {
@@ -44,7 +36,7 @@ func printCounts(o binary.Options) error {
 
 // compare prints the tables.
 func compare(to io.Writer, o options, work string) error {
-	found, err := find(o.torch, work)
+	found, err := torch.Find(o.torch, work)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gaugeblock/fakegpu/cuda"
+	"gaugeblock/tools/torch"
 	"gaugeblock/tools/torch/binary"
 )
 
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 // theirs is a time.
 func TestTables(t *testing.T) {
 	work := t.TempDir()
-	found, err := find("", work)
+	found, err := torch.ForTests(work)
 	if err == nil {
 		err = build(found)
 	}

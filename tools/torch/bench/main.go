@@ -1,5 +1,5 @@
-// Command bench times PyTorch's allocator (the binary of ../shared/torch/lib, or of the
-// directory -torch) and the reference in one process, each on a fake GPU of its own of the
+// Command bench times PyTorch's allocator (the binary of the release, or of the
+// directory, that -torch says) and the reference in one process, each on a fake GPU of its own of the
 // same kind, with the workloads of tests/bench.
 //
 //	native/loops.cc    the loops for PyTorch's allocator, in C++
@@ -52,7 +52,7 @@ func main() {
 
 func parse(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.StringVar(&o.torch, "torch", "", "where PyTorch is: the directory of the package, or of its libraries (default: ../shared/torch)")
+	flags.StringVar(&o.torch, "torch", "newest", "a release that \"gaugeblock torch get\" has fetched, or where PyTorch is: the directory of the package, or of its libraries")
 	flags.IntVar(&o.runs, "runs", 9, "runs of each side for each workload")
 	flags.IntVar(&o.steps, "steps", 200_000, "operations of a run; a quarter of it for each thread if there are several")
 	only := flags.String("only", "", "workloads whose names this regular expression finds")

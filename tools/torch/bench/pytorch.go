@@ -42,6 +42,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -69,12 +70,8 @@ func build(o binary.Options, options ...string) error {
 	if err := os.CopyFS(o.Work, native); err != nil {
 		return err
 	}
-	args := []string{"-std=c++17", "-O3", "-shared", "-fPIC", "-I" + o.Headers}
-	if o.CUDAHeaders != "" {
-		args = append(args, "-I"+o.CUDAHeaders)
-	}
-	args = append(args, "-I"+filepath.Join(o.Work, "include"), "-o", filepath.Join(o.Work, "libgaugeblock_loops.so"),
-		filepath.Join(o.Work, "native", "loops.cc"), "-L"+o.Libraries, "-lc10_cuda", "-lc10", filepath.Join(o.Work, "libcudart.so.13"))
+	args := slices.Concat(o.Compile(), []string{"-O3", "-shared", "-fPIC", "-o", filepath.Join(o.Work, "libgaugeblock_loops.so"),
+		filepath.Join(o.Work, "native", "loops.cc")}, o.Link())
 	return cuda.Run(exec.Command(compiler, args...))
 }
 

@@ -2,6 +2,7 @@ package binary
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -50,18 +51,29 @@ func Find(dir, work string) (Options, error) {
 	return o, nil
 }
 
-// Version is PyTorch's, by its headers; "" if they do not say.
+// Version is PyTorch's, by its headers or, before 2.10, by version.py; "" if they do not say.
 func (o Options) Version() string {
+	mark := "#define TORCH_VERSION "
 	text, err := os.ReadFile(filepath.Join(o.Headers, "torch", "headeronly", "version.h"))
 	if err != nil {
+		mark = "__version__ = "
+		text, _ = os.ReadFile(filepath.Join(o.Libraries, "..", "version.py"))
+	}
+	_, after, _ := strings.Cut(string(text), mark)
+	quoted := strings.FieldsFunc(after, func(r rune) bool { return strings.ContainsRune("\\'\" \n", r) })
+	if len(quoted) == 0 {
 		return ""
 	}
-	_, after, _ := strings.Cut(string(text), "#define TORCH_VERSION \\")
-	quoted := strings.SplitN(after, `"`, 3)
-	if len(quoted) < 3 {
-		return ""
+	return quoted[0]
+}
+
+// runtime is the file of the fake CUDA runtime that PyTorch's libraries are linked with.
+func (o Options) runtime() string {
+	text, _ := os.ReadFile(filepath.Join(o.Libraries, "libc10_cuda.so"))
+	if bytes.Contains(text, []byte("libcudart.so.12")) {
+		return filepath.Join(o.Work, "libcudart.so.12")
 	}
-	return quoted[1]
+	return filepath.Join(o.Work, "libcudart.so.13")
 }
 
 func there(path string) bool {

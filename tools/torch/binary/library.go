@@ -7,12 +7,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"gaugeblock/fakegpu/cuda"
 )
 
 //go:embed adaptor
 var adaptor embed.FS
+
+// ReleaseHeader is C++ that hides how PyTorch's releases differ: adaptor/release.h.
+//
+//go:embed adaptor/release.h
+var ReleaseHeader string
 
 // An UnavailableError says why PyTorch's allocator cannot be had.
 type UnavailableError struct{ Reason string }
@@ -63,20 +69,31 @@ func Build(o Options) error {
 	if err := os.CopyFS(from, adaptor); err != nil {
 		return err
 	}
-	arena := exec.Command(compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec",
+	arena := exec.Command(compiler, "-std=c++20", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec",
 		"-I"+filepath.Join(from, "adaptor"), "-Wl,-soname,libgaugeblock_arena.so", "-o", filepath.Join(o.Work, "libgaugeblock_arena.so"), filepath.Join(from, "adaptor", "arena.cc"))
 	if err := cuda.Run(arena); err != nil {
 		return fmt.Errorf("building the adaptor to PyTorch: %w", err)
 	}
-	args := []string{"-std=c++17", "-O2", "-shared", "-fPIC", "-I" + filepath.Join(from, "adaptor"), "-I" + o.Headers}
-	if o.CUDAHeaders != "" {
-		args = append(args, "-I"+o.CUDAHeaders)
-	}
-	args = append(args, "-I"+filepath.Join(o.Work, "include"),
+	args := slices.Concat(o.Compile(), []string{"-O2", "-shared", "-fPIC",
 		"-o", filepath.Join(o.Work, "libgaugeblock_torch_adaptor.so"), filepath.Join(from, "adaptor", "adaptor.cc"),
-		filepath.Join(o.Work, "libgaugeblock_arena.so"), "-L"+o.Libraries, "-lc10_cuda", "-lc10", filepath.Join(o.Work, "libcudart.so.13"), "-ldl", "-Wl,--disable-new-dtags,-rpath,$ORIGIN")
+		filepath.Join(o.Work, "libgaugeblock_arena.so")}, o.Link(), []string{"-ldl", "-Wl,--disable-new-dtags,-rpath,$ORIGIN"})
 	if err := cuda.Run(exec.Command(compiler, args...)); err != nil {
 		return fmt.Errorf("building the adaptor to PyTorch: %w", err)
 	}
 	return nil
+}
+
+// Compile are the compiler's options for C++ with PyTorch's headers and, if PyTorch has not CUDA's, this project's. Headers
+// from 2.12 on are in C++20.
+func (o Options) Compile() []string {
+	args := []string{"-std=c++20", "-I" + filepath.Join(o.Work, "src", "adaptor"), "-isystem", o.Headers}
+	if o.CUDAHeaders != "" {
+		args = append(args, "-I"+o.CUDAHeaders)
+	}
+	return append(args, "-I"+filepath.Join(o.Work, "include"))
+}
+
+// Link are the linker's options for PyTorch's libraries with the fake CUDA runtime.
+func (o Options) Link() []string {
+	return []string{"-L" + o.Libraries, "-lc10_cuda", "-lc10", o.runtime()}
 }

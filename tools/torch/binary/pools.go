@@ -46,6 +46,20 @@ func (a *Allocator) EndAllocateToPool(dev spec.Device, id spec.PoolID) error {
 	return a.onPool(C.TORCH_POOL_END, dev, id)
 }
 
+// MarkCaptureBegin is CUDAAllocator::markCaptureBegin. Before 2.13 there is none, and it does nothing.
+func (a *Allocator) MarkCaptureBegin(dev spec.Device) error { return a.markCapture(dev, true) }
+
+// MarkCaptureEnd is CUDAAllocator::markCaptureEnd, likewise.
+func (a *Allocator) MarkCaptureEnd(dev spec.Device) error { return a.markCapture(dev, false) }
+
+func (a *Allocator) markCapture(dev spec.Device, begins bool) error {
+	if err := a.device("capture", dev); err != nil {
+		return err
+	}
+	a.give(uint64(dev), flag(begins))
+	return a.call(C.TORCH_MARK_CAPTURE)
+}
+
 // ReleasePool is CUDAAllocator::releasePool.
 func (a *Allocator) ReleasePool(dev spec.Device, id spec.PoolID) error {
 	return a.onPool(C.TORCH_POOL_RELEASE, dev, id)

@@ -1,5 +1,5 @@
 //- always
-#include <c10/cuda/CUDACachingAllocator.h>
+RELEASE
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 #include <gaugeblock_cuda.h> // what only the fake GPU has
@@ -9,10 +9,6 @@
 #include <map>
 #include <utility>
 #include <vector>
-
-namespace c10::cuda::_internal {
-C10_CUDA_API void setHasPrimaryContext(bool (*)(DeviceIndex));
-}
 
 namespace {
 
@@ -24,7 +20,8 @@ long operation;
 int thread; // of the request that is under way
 const bool watch = WATCH;
 
-c10::cuda::CUDACachingAllocator::CUDAAllocator *allocator() { return c10::cuda::CUDACachingAllocator::get(); }
+using anytorch::allocator;
+using anytorch::MempoolId_t;
 
 struct On { // a device is current for a while
 	int before;
@@ -114,7 +111,7 @@ void record_stream(long id, int device, int number) {
 }
 
 //- empty_cache
-void empty_cache(c10::MempoolId_t pool) {
+void empty_cache(MempoolId_t pool) {
 	attempt("empty_cache", [&] { allocator()->emptyCache(pool); });
 }
 
@@ -125,7 +122,7 @@ void set_memory_fraction(int device, double fraction) {
 
 //- configure
 void configure(const char *settings) {
-	attempt("configure", [&] { c10::CachingAllocator::setAllocatorSettings(settings); });
+	attempt("configure", [&] { anytorch::setAllocatorSettings(settings); });
 }
 
 //- reset_peak_stats
@@ -169,20 +166,15 @@ void need_memory_callback(const List &frees) {
 }
 
 //- pool_create
-void pool_create(int device, c10::MempoolId_t pool, bool use_on_oom, bool no_split) {
+void pool_create(int device, MempoolId_t pool, bool use_on_oom, bool no_split) {
 	attempt("pool_create", [&] {
 		allocator()->createOrIncrefPool((c10::DeviceIndex)device, pool);
-		if (use_on_oom) allocator()->setUseOnOOM((c10::DeviceIndex)device, pool, true);
-		if (no_split) allocator()->setNoSplit((c10::DeviceIndex)device, pool);
+		if (use_on_oom) anytorch::setUseOnOOM((c10::DeviceIndex)device, pool, true);
+		if (no_split) anytorch::setNoSplit((c10::DeviceIndex)device, pool);
 	});
 }
 
 //- pool_begin
-#ifdef GAUGEBLOCK_CUDA_DECLARES
-extern "C" cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptureStatus *, unsigned long long *, cudaGraph_t * = nullptr,
-	const cudaGraphNode_t ** = nullptr, const cudaGraphEdgeData ** = nullptr, size_t * = nullptr);
-#endif
-
 using Filter = std::function<bool(cudaStream_t)>;
 
 Filter for_thread(int of) { return [of](cudaStream_t) { return thread == of; }; }
@@ -204,22 +196,22 @@ Filter for_capture(int device, int number) {
 	return [of](cudaStream_t s) { return of != 0 && captureOf(s) == of; };
 }
 
-void pool_begin(int device, c10::MempoolId_t pool, const Filter &filter) {
+void pool_begin(int device, MempoolId_t pool, const Filter &filter) {
 	attempt("pool_begin", [&] { allocator()->beginAllocateToPool((c10::DeviceIndex)device, pool, filter); });
 }
 
 //- pool_end
-void pool_end(int device, c10::MempoolId_t pool) {
+void pool_end(int device, MempoolId_t pool) {
 	attempt("pool_end", [&] { allocator()->endAllocateToPool((c10::DeviceIndex)device, pool); });
 }
 
 //- pool_release
-void pool_release(int device, c10::MempoolId_t pool) {
+void pool_release(int device, MempoolId_t pool) {
 	attempt("pool_release", [&] { allocator()->releasePool((c10::DeviceIndex)device, pool); });
 }
 
 //- pool_delete
-void pool_delete(int device, c10::MempoolId_t pool) {
+void pool_delete(int device, MempoolId_t pool) {
 	attempt("pool_delete", [&] {
 		allocator()->releasePool((c10::DeviceIndex)device, pool);
 		allocator()->emptyCache(pool);
@@ -230,7 +222,7 @@ void pool_delete(int device, c10::MempoolId_t pool) {
 struct State { std::shared_ptr<c10::cuda::CUDACachingAllocator::AllocatorState> pool; std::map<long, Memory> memory; };
 std::map<int, State> states;
 
-void checkpoint(int device, c10::MempoolId_t pool, int number) {
+void checkpoint(int device, MempoolId_t pool, int number) {
 	attempt("checkpoint", [&] { states[number] = {allocator()->getCheckpointState((c10::DeviceIndex)device, pool), memory}; });
 }
 
@@ -362,7 +354,9 @@ void capture_begin(int device, int number, cudaStreamCaptureMode mode) {
 	operation++;
 	const cudaStream_t s = stream(device, number);
 	On on(device);
-	cuda(cudaStreamBeginCapture(s, mode));
+	const int error = cudaStreamBeginCapture(s, mode);
+	cuda(error);
+	if (error == 0) anytorch::markCapture((c10::DeviceIndex)device, true);
 }
 
 //- capture_end
@@ -375,6 +369,7 @@ void capture_end(int device, int number, int graph) {
 	Graph g{};
 	const int error = cudaStreamEndCapture(stream(device, number), &g.graph);
 	cuda(error);
+	anytorch::markCapture((c10::DeviceIndex)device, false);
 	if (error != 0) return;
 	cuda(cudaGraphInstantiate(&g.exec, g.graph, 0));
 	graphs[graph] = g;
@@ -409,9 +404,7 @@ REGISTER_FREE_MEMORY_CALLBACK("program", Lend)
 //- main
 int main() {
 	std::setvbuf(stdout, nullptr, _IOLBF, 0);
-	c10::cuda::_internal::setHasPrimaryContext([](c10::DeviceIndex) { return true; });
-	c10::CachingAllocator::setAllocatorSettings(SETTINGS);
-	allocator()->init(DEVICES);
+	anytorch::start(SETTINGS, DEVICES);
 	for (int device = 0; device < DEVICES; device++) allocator()->setMemoryFraction(1.0, (c10::DeviceIndex)device);
 	(void)cudaSetDevice(0);
 PROGRAM

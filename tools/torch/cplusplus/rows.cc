@@ -1,8 +1,8 @@
 // Deviations that need more than one thread, or entry points that spec.Allocator
 // does not have. The argument names one; what PyTorch's allocator does is printed. cplusplus_rows_test.go
 // says what each shows, with what is printed.
-#include <c10/cuda/CUDAAllocatorConfig.h>
-#include <c10/cuda/CUDACachingAllocator.h>
+#include "release.h"
+
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
@@ -18,15 +18,11 @@
 #include <thread>
 #include <vector>
 
-namespace c10::cuda::_internal {
-C10_CUDA_API void setHasPrimaryContext(bool (*)(DeviceIndex));
-}
-
 namespace {
 
 using c10::cuda::CUDACachingAllocator::CUDAAllocator;
 
-CUDAAllocator *allocator() { return c10::cuda::CUDACachingAllocator::get(); }
+using anytorch::allocator;
 constexpr size_t MiB = 1 << 20;
 
 // attempt makes a call and says how it ended, to its first full stop.
@@ -127,7 +123,7 @@ void rawToggle() {
 
 // Two requests are each within the limit, and at the same time both in cudaMalloc.
 void limit() {
-	c10::CachingAllocator::setAllocatorSettings("release_lock_on_cudamalloc:True");
+	anytorch::setAllocatorSettings("release_lock_on_cudamalloc:True");
 	allocator()->setMemoryFraction(0.5, 0);
 	during = [] { alone([] { attempt("a request of 30 MiB meanwhile", [] { allocator()->raw_alloc(30 * MiB); }); }); };
 	attempt("a request of 30 MiB, of 50 MiB that are allowed", [] { allocator()->raw_alloc(30 * MiB); });
@@ -138,8 +134,8 @@ void limit() {
 // A pool is given up and erased while a request for it is in cudaMalloc. Memory that is freed is
 // filled with something else (MALLOC_PERTURB_), and so is the pool.
 void poolGone() {
-	c10::CachingAllocator::setAllocatorSettings("release_lock_on_cudamalloc:True");
-	const c10::MempoolId_t pool{0, 1};
+	anytorch::setAllocatorSettings("release_lock_on_cudamalloc:True");
+	const anytorch::MempoolId_t pool{0, 1};
 	allocator()->createOrIncrefPool(0, pool);
 	allocator()->beginAllocateToPool(0, pool, [](cudaStream_t) { return true; });
 	during = [=] {
@@ -157,7 +153,7 @@ void poolGone() {
 
 // The entries of a free have what the freeing thread has said.
 void freeingThread() {
-	allocator()->recordHistory(true, nullptr, 100, c10::CachingDeviceAllocator::RecordContext::NEVER, true, {});
+	anytorch::recordHistory(true, nullptr, 100, anytorch::RecordContext::NEVER, true, {});
 	std::string mine = "allocating", other = "freeing";
 	allocator()->pushCompileContext(mine);
 	void *p = allocator()->raw_alloc(512);
@@ -166,7 +162,7 @@ void freeingThread() {
 		allocator()->raw_delete(p);
 	});
 	const char *names[] = {"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "snapshot", "oom"};
-	const auto now = allocator()->snapshot({0, 0}, true);
+	const auto now = anytorch::snapshot({0, 0}, true);
 	for (const auto &e : now.device_traces.at(0)) {
 		if (e.action_ <= 2) std::printf("%s: %s\n", names[e.action_], e.compile_context_.c_str());
 	}
@@ -175,8 +171,8 @@ void freeingThread() {
 // A free has taken its pointer from the table and has not locked the mutex yet. Another thread then
 // saves the pool and restores it, so that the memory is the program's again.
 void freeRestore(size_t bytes) {
-	allocator()->recordHistory(true, gather, 100, c10::CachingDeviceAllocator::RecordContext::ALL, true, {});
-	const c10::MempoolId_t pool{0, 1};
+	anytorch::recordHistory(true, gather, 100, anytorch::RecordContext::ALL, true, {});
+	const anytorch::MempoolId_t pool{0, 1};
 	const auto every = [](cudaStream_t) { return true; };
 	allocator()->createOrIncrefPool(0, pool);
 	allocator()->beginAllocateToPool(0, pool, every);
@@ -214,15 +210,17 @@ void settingsMeanwhile() {
 	};
 	request("a request", nullptr);
 	request("one in which cudaMalloc has been asked when the setting changes", [] {
-		alone([] { attempt("max_split_size_mb:21 meanwhile", [] { c10::CachingAllocator::setAllocatorSettings("max_split_size_mb:21"); }); });
+		alone([] { attempt("max_split_size_mb:21 meanwhile", [] { anytorch::setAllocatorSettings("max_split_size_mb:21"); }); });
 	});
 }
 
+#if TORCH_VERSION_MINOR >= 11
 // The number is accepted. What uses it, outside this library, multiplies it into bytes.
 void pinnedReserve() {
-	attempt("2^44 + 1 MiB", [] { c10::CachingAllocator::setAllocatorSettings("pinned_reserve_segment_size_mb:17592186044417"); });
+	attempt("2^44 + 1 MiB", [] { anytorch::setAllocatorSettings("pinned_reserve_segment_size_mb:17592186044417"); });
 	std::printf("in bytes: %zu\n", c10::cuda::CUDACachingAllocator::CUDAAllocatorConfig::pinned_reserve_segment_size_mb() * MiB);
 }
+#endif
 
 // The last user of another process's memory has gone and is about to close it. Another thread opens it.
 void openDuringClose() {
@@ -236,11 +234,11 @@ void openDuringClose() {
 
 // A tracker throws when memory is allocated.
 void throwingTracker() {
-	allocator()->attachAllocatorTraceTracker([](const c10::CachingDeviceAllocator::TraceEntry &e) {
-		if (e.action_ == c10::CachingDeviceAllocator::TraceEntry::ALLOC) throw std::runtime_error("the tracker throws");
+	allocator()->attachAllocatorTraceTracker([](const anytorch::TraceEntry &e) {
+		if (e.action_ == anytorch::TraceEntry::ALLOC) throw std::runtime_error("the tracker throws");
 	});
 	attempt("a request", [] { allocator()->raw_alloc(2 * MiB); });
-	const auto now = allocator()->snapshot({0, 0}, false);
+	const auto now = anytorch::snapshot({0, 0}, false);
 	const auto figures = allocator()->getDeviceStats(0);
 	std::printf("reserved: %zu MiB, allocated: %zu bytes, %zu segments in the snapshot\n", reserved() / MiB,
 		(size_t)figures.allocated_bytes[0].current, now.segments.size());
@@ -253,6 +251,7 @@ void nullObserver() {
 	attempt("a request larger than the device", [] { allocator()->raw_alloc(200 * MiB); });
 }
 
+#if TORCH_VERSION_MINOR >= 11
 // A pool's own allocator, of which only the first two functions are called.
 struct Own : CUDAAllocator {
 	void *const memory;
@@ -272,25 +271,28 @@ struct Own : CUDAAllocator {
 	bool isEnabled() const override { std::abort(); }
 	void cacheInfo(c10::DeviceIndex, size_t *) override { std::abort(); }
 	void *getBaseAllocation(void *, size_t *) override { std::abort(); }
-	void emptyCache(c10::MempoolId_t) override { std::abort(); }
+	void emptyCache(anytorch::MempoolId_t) override { std::abort(); }
 	void recordStream(const c10::DataPtr &, c10::Stream) override { std::abort(); }
 	void recordStream(const c10::DataPtr &, c10::cuda::CUDAStream) override { std::abort(); }
 	c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override { std::abort(); }
 	void resetAccumulatedStats(c10::DeviceIndex) override { std::abort(); }
 	void resetPeakStats(c10::DeviceIndex) override { std::abort(); }
-	c10::cuda::CUDACachingAllocator::SnapshotInfo snapshot(c10::MempoolId_t, bool) override { std::abort(); }
-	void beginAllocateToPool(c10::DeviceIndex, c10::MempoolId_t, std::function<bool(cudaStream_t)>) override { std::abort(); }
-	void endAllocateToPool(c10::DeviceIndex, c10::MempoolId_t) override { std::abort(); }
-	void releasePool(c10::DeviceIndex, c10::MempoolId_t) override { std::abort(); }
+	c10::cuda::CUDACachingAllocator::SnapshotInfo snapshot(anytorch::MempoolId_t, bool) override { std::abort(); }
+	void beginAllocateToPool(c10::DeviceIndex, anytorch::MempoolId_t, std::function<bool(cudaStream_t)>) override { std::abort(); }
+	void endAllocateToPool(c10::DeviceIndex, anytorch::MempoolId_t) override { std::abort(); }
+	void releasePool(c10::DeviceIndex, anytorch::MempoolId_t) override { std::abort(); }
 	c10::cuda::CUDACachingAllocator::ShareableHandle shareIpcHandle(void *) override { std::abort(); }
 	std::shared_ptr<void> getIpcDevPtr(std::string) override { std::abort(); }
-	void recordHistory(bool, c10::CachingDeviceAllocator::CreateContextFn, size_t, c10::CachingDeviceAllocator::RecordContext, bool,
+	void recordHistory(bool, c10::CachingDeviceAllocator::CreateContextFn, size_t, anytorch::RecordContext, bool,
 		const std::vector<std::string> &) override { std::abort(); }
 	void attachOutOfMemoryObserver(c10::cuda::CUDACachingAllocator::OutOfMemoryObserver) override { std::abort(); }
 	void attachAllocatorTraceTracker(c10::cuda::CUDACachingAllocator::AllocatorTraceTracker) override { std::abort(); }
+#if TORCH_VERSION_MINOR >= 12
+	void attachOomRejectionObserver(c10::cuda::CUDACachingAllocator::OomRejectionObserver) override { std::abort(); }
+#endif
 	void enablePeerAccess(c10::DeviceIndex, c10::DeviceIndex) override { std::abort(); }
 	cudaError_t memcpyAsync(void *, int, const void *, int, size_t, cudaStream_t, bool) override { std::abort(); }
-	std::shared_ptr<c10::cuda::CUDACachingAllocator::AllocatorState> getCheckpointState(c10::DeviceIndex, c10::MempoolId_t) override { std::abort(); }
+	std::shared_ptr<c10::cuda::CUDACachingAllocator::AllocatorState> getCheckpointState(c10::DeviceIndex, anytorch::MempoolId_t) override { std::abort(); }
 	c10::cuda::CUDACachingAllocator::CheckpointDelta setCheckpointPoolState(c10::DeviceIndex,
 		std::shared_ptr<c10::cuda::CUDACachingAllocator::AllocatorState>) override { std::abort(); }
 	std::string name() override { std::abort(); }
@@ -299,18 +301,21 @@ struct Own : CUDAAllocator {
 // The memory that a pool's own allocator returns is in use.
 void oddMemory() {
 	void *p = allocator()->raw_alloc(30 * MiB);
-	const c10::MempoolId_t pool{0, 1};
+	const anytorch::MempoolId_t pool{0, 1};
 	allocator()->createOrIncrefPool(0, pool, std::make_shared<Own>((char *)p + 1));
 	allocator()->beginAllocateToPool(0, pool, [](cudaStream_t) { return true; });
 	attempt("a request of 30 MiB", [=] {
 		std::printf("its memory lies in that of another: %s\n", (char *)allocator()->raw_alloc(30 * MiB) == (char *)p + 1 ? "yes" : "no");
 	});
 }
+#endif
 
 const struct { const char *name; void (*show)(); } rows[] = {
 	{"free_restore", freeRestoreWhole}, {"free_restore_part", freeRestorePart}, {"settings_meanwhile", settingsMeanwhile},
-	{"pinned_reserve", pinnedReserve}, {"open_during_close", openDuringClose}, {"throwing_tracker", throwingTracker},
-	{"null_observer", nullObserver}, {"odd_memory", oddMemory},
+#if TORCH_VERSION_MINOR >= 11
+	{"pinned_reserve", pinnedReserve}, {"odd_memory", oddMemory},
+#endif
+	{"open_during_close", openDuringClose}, {"throwing_tracker", throwingTracker}, {"null_observer", nullObserver},
 	{"callback_order", callbackOrder}, {"callback_thread", callbackThread}, {"no_filter", noFilter}, {"raw_sizes", rawSizes},
 	{"raw_toggle", rawToggle}, {"limit", limit}, {"pool_gone", poolGone}, {"freeing_thread", freeingThread},
 };
@@ -354,8 +359,7 @@ extern "C" __attribute__((visibility("default"))) cudaError_t cudaIpcCloseMemHan
 }
 
 int main(int argc, char **argv) {
-	c10::cuda::_internal::setHasPrimaryContext([](c10::DeviceIndex) { return true; });
-	allocator()->init(1);
+	anytorch::start("", 1);
 	for (const auto &row : rows) {
 		if (argc == 2 && std::strcmp(argv[1], row.name) == 0) {
 			row.show();

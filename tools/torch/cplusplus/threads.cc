@@ -1,7 +1,8 @@
 // Several threads use PyTorch's allocator at once, each for streams of its own; what one has
 // allocated another may free. Arguments: seed, threads, operations of each, settings. Whatever is
 // wrong is printed, and the program ends with 1.
-#include <c10/cuda/CUDACachingAllocator.h>
+#include "release.h"
+
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 #include <gaugeblock_cuda.h>
@@ -16,10 +17,6 @@
 #include <thread>
 #include <vector>
 
-namespace c10::cuda::_internal {
-C10_CUDA_API void setHasPrimaryContext(bool (*)(DeviceIndex));
-}
-
 namespace {
 
 using c10::cuda::CUDACachingAllocator::CUDAAllocator;
@@ -33,7 +30,7 @@ std::mutex lock;
 std::map<char *, size_t> live;  // by address: what is allocated does not overlap
 std::vector<Memory> handed;     // to whoever takes it
 
-CUDAAllocator *allocator() { return c10::cuda::CUDACachingAllocator::get(); }
+using anytorch::allocator;
 
 void fails(const char *what, long have, long want) {
 	std::printf("%s: %ld, not %ld\n", what, have, want);
@@ -190,9 +187,7 @@ int main(int argc, char **argv) {
 	const unsigned long seed = std::strtoul(argv[1], nullptr, 10);
 	const int count = std::atoi(argv[2]);
 	const long operations = std::atol(argv[3]);
-	c10::cuda::_internal::setHasPrimaryContext([](c10::DeviceIndex) { return true; });
-	c10::CachingAllocator::setAllocatorSettings(argv[4]);
-	allocator()->init(1);
+	anytorch::start(argv[4], 1);
 	std::vector<std::thread> threads;
 	for (int i = 0; i < count; i++) {
 		threads.emplace_back([=] { Worker(seed * 1000 + (unsigned long)i).run(operations); });

@@ -2,8 +2,8 @@
 // the same random numbers.
 #include "loops.h"
 
-#include <c10/core/AllocatorConfig.h>
-#include <c10/cuda/CUDACachingAllocator.h>
+#include "release.h"
+
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
 #include <malloc.h>
@@ -18,10 +18,6 @@
 #include <thread>
 #include <vector>
 
-namespace c10::cuda::_internal {
-C10_CUDA_API void setHasPrimaryContext(bool (*)(DeviceIndex));
-}
-
 // The counters of counter.c, in a process that counts.
 extern "C" {
 __attribute__((weak)) void gaugeblock_count_begin(void);
@@ -32,7 +28,7 @@ namespace {
 
 using c10::cuda::CUDACachingAllocator::CUDAAllocator;
 
-CUDAAllocator *allocator() { return c10::cuda::CUDACachingAllocator::get(); }
+using anytorch::allocator;
 
 uint64_t splitMix(uint64_t &state) {
 	state += 0x9E3779B97F4A7C15u;
@@ -80,10 +76,8 @@ void check(cudaError_t e) {
 }
 
 void start(const char *settings) {
-	c10::cuda::_internal::setHasPrimaryContext([](c10::DeviceIndex) { return true; });
-	c10::CachingAllocator::setAllocatorSettings(settings);
 	check(cudaSetDevice(0));
-	allocator()->init(1);
+	anytorch::start(settings, 1);
 	streams.resize(LOOPS_MAX_THREADS);
 	for (auto &s : streams) check(cudaStreamCreate(&s));
 }
@@ -192,7 +186,7 @@ void part(uint64_t which, uint64_t n) {
 void perform(int operation, loops_call *call) {
 	switch (operation) {
 	case LOOPS_START: return start(call->text);
-	case LOOPS_CONFIGURE: return c10::CachingAllocator::setAllocatorSettings(call->text);
+	case LOOPS_CONFIGURE: return anytorch::setAllocatorSettings(call->text);
 	case LOOPS_BEGIN: return begin(call->workload);
 	case LOOPS_RUN: call->nanoseconds = run(call->steps); return;
 	case LOOPS_END: return end();

@@ -6,10 +6,8 @@
 // thread's current device, and texts, which are malloc's.
 #include "adaptor.h"
 #include "arena.h"
+#include "release.h"
 
-#include <c10/core/AllocatorConfig.h>
-#include <c10/cuda/CUDAAllocatorConfig.h>
-#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/Logging.h>
 #include <cuda_runtime_api.h>
@@ -23,15 +21,13 @@
 #include <unordered_set>
 #include <vector>
 
-namespace c10::cuda::_internal {
-C10_CUDA_API void setHasPrimaryContext(bool (*)(DeviceIndex));
-}
-
 namespace {
 
 namespace native = c10::cuda::CUDACachingAllocator;
 using c10::CachingDeviceAllocator::DeviceStats;
-using c10::CachingDeviceAllocator::TraceEntry;
+using anytorch::allocator;
+using anytorch::MempoolId_t;
+using anytorch::TraceEntry;
 
 gaugeblock_torch_callbacks callbacks;
 std::vector<gaugeblock_torch_entry> entries;
@@ -89,9 +85,7 @@ public:
 	bool Execute() override { return callbacks.need_memory() != 0; }
 };
 
-native::CUDAAllocator *allocator() { return native::get(); }
-
-c10::MempoolId_t pool(const uint64_t *w) { return {w[0], w[1]}; }
+MempoolId_t pool(const uint64_t *w) { return {w[0], w[1]}; }
 
 void say(char *to, uint64_t *size, const std::string &text) {
 	*size = std::min<size_t>(text.size(), TORCH_TEXT);
@@ -122,9 +116,7 @@ void putBack() {
 }
 
 void start(gaugeblock_torch *x) {
-	c10::cuda::_internal::setHasPrimaryContext([](c10::DeviceIndex) { return true; });
-	c10::CachingAllocator::setAllocatorSettings(std::string(x->text, x->text_bytes));
-	allocator()->init((int)x->given[0]);
+	anytorch::start(std::string(x->text, x->text_bytes), (int)x->given[0]);
 	cached = allocator()->raw_deleter();
 	allocator()->attachAllocatorTraceTracker(trace);
 	allocator()->attachOutOfMemoryObserver([](int64_t device, size_t size, size_t total, size_t available) {
@@ -151,6 +143,7 @@ c10::cuda::CUDAStream streamOf(uint64_t device, uint64_t stream) {
 // back. In a new program it is the default stream.
 uint64_t program; // counts them; it is kept
 thread_local uint64_t prepared;
+thread_local int currentDevice; // whose current stream may be another one
 
 void prepareThread(uint64_t now) {
 	if (prepared == now) return;
@@ -158,6 +151,14 @@ void prepareThread(uint64_t now) {
 	(void)cudaSetDevice(0);
 	Suspended s;
 	for (int i = 0; i < maxDevices; i++) c10::cuda::setCurrentCUDAStream(streamOf((uint64_t)i, 0));
+	currentDevice = 0;
+}
+
+// makeCurrent makes a stream of a device the thread's current one, and of all other devices the default stream.
+void makeCurrent(int device, uint64_t stream) {
+	if (currentDevice != device) c10::cuda::setCurrentCUDAStream(streamOf((uint64_t)currentDevice, 0));
+	c10::cuda::setCurrentCUDAStream(streamOf((uint64_t)device, stream));
+	currentDevice = device;
 }
 
 void setDevice(uint64_t device) { (void)cudaSetDevice((int)device); }
@@ -167,7 +168,7 @@ constexpr uint64_t exabyte = 1152921504606846976ull;
 // allocate does what CUDAAllocator::allocate does for tensors, for a given stream.
 void *allocate(const uint64_t *given) {
 	setDevice(given[0]);
-	c10::cuda::setCurrentCUDAStream(streamOf(given[0], given[1]));
+	makeCurrent((int)given[0], given[1]);
 	if (allocator()->isEnabled() && given[2] < exabyte) {
 		return allocator()->raw_alloc_with_stream(given[2], (cudaStream_t)given[1]);
 	}
@@ -208,7 +209,7 @@ void recordStream(const uint64_t *given) {
 }
 
 void snapshot(gaugeblock_torch *x) {
-	auto s = allocator()->snapshot(pool(x->given), false);
+	auto s = anytorch::snapshot(pool(x->given), false);
 	words.push_back(s.segments.size());
 	for (const auto &g : s.segments) {
 		for (uint64_t w : {(uint64_t)g.device, (uint64_t)g.address, (uint64_t)g.total_size, (uint64_t)g.requested_size,
@@ -235,12 +236,11 @@ void restore(gaugeblock_torch *x) {
 }
 
 void history(gaugeblock_torch *x) {
-	allocator()->recordHistory(x->given[0] != 0, nullptr, x->given[1], (c10::CachingDeviceAllocator::RecordContext)x->given[3],
-		x->given[2] != 0, lines(x));
+	anytorch::recordHistory(x->given[0] != 0, nullptr, x->given[1], (anytorch::RecordContext)x->given[3], x->given[2] != 0, lines(x));
 }
 
 void ring(gaugeblock_torch *x) {
-	auto s = allocator()->snapshot({0, 0}, true);
+	auto s = anytorch::snapshot({0, 0}, true);
 	entries.clear(); // of the snapshot itself
 	for (const auto &e : s.device_traces.at(x->given[0])) trace(e);
 }
@@ -248,8 +248,35 @@ void ring(gaugeblock_torch *x) {
 void createPool(const uint64_t *g) {
 	auto device = (c10::DeviceIndex)g[0];
 	allocator()->createOrIncrefPool(device, pool(g + 1));
-	if (g[3]) allocator()->setUseOnOOM(device, pool(g + 1), true);
-	if (g[4]) allocator()->setNoSplit(device, pool(g + 1));
+	if (g[3]) anytorch::setUseOnOOM(device, pool(g + 1), true);
+	if (g[4]) anytorch::setNoSplit(device, pool(g + 1));
+}
+
+void expandableSizes([[maybe_unused]] c10::DeviceIndex device) {
+#if TORCH_VERSION_MINOR >= 10
+	for (const auto &s : allocator()->getExpandableSegmentSizes(device)) {
+		words.insert(words.end(), {(uint64_t)s.stream, (uint64_t)s.is_small_pool, (uint64_t)s.total_size});
+	}
+#else
+	anytorch::lacks("list of expandable segments");
+#endif
+}
+
+void setMetadata([[maybe_unused]] gaugeblock_torch *x) {
+#if TORCH_VERSION_MINOR >= 10
+	Suspended s;
+	allocator()->setUserMetadata(std::string(x->text, x->text_bytes));
+#else
+	anytorch::lacks("metadata");
+#endif
+}
+
+void getMetadata([[maybe_unused]] gaugeblock_torch *x) {
+#if TORCH_VERSION_MINOR >= 10
+	say(x->text, &x->text_bytes, allocator()->getUserMetadata());
+#else
+	anytorch::lacks("metadata");
+#endif
 }
 
 void perform(int operation, gaugeblock_torch *x) {
@@ -264,7 +291,7 @@ void perform(int operation, gaugeblock_torch *x) {
 	case TORCH_EMPTY_CACHE: return allocator()->emptyCache(pool(g));
 	case TORCH_SET_FRACTION: return allocator()->setMemoryFraction(x->fraction, device);
 	case TORCH_GET_FRACTION: x->fraction = allocator()->getMemoryFraction(device); return;
-	case TORCH_CONFIGURE: return c10::CachingAllocator::setAllocatorSettings(std::string(x->text, x->text_bytes));
+	case TORCH_CONFIGURE: return anytorch::setAllocatorSettings(std::string(x->text, x->text_bytes));
 	case TORCH_RESET_PEAK: return allocator()->resetPeakStats(device);
 	case TORCH_RESET_SUMS: return allocator()->resetAccumulatedStats(device);
 	case TORCH_ENABLE: return allocator()->enable(g[0] != 0);
@@ -291,8 +318,8 @@ void perform(int operation, gaugeblock_torch *x) {
 	case TORCH_POOL_END: return allocator()->endAllocateToPool(device, pool(g + 1));
 	case TORCH_POOL_RELEASE: return allocator()->releasePool(device, pool(g + 1));
 	case TORCH_POOL_USES: x->address = (uint64_t)allocator()->getPoolUseCount(device, pool(g + 1)); return;
-	case TORCH_POOL_ON_OOM: return allocator()->setUseOnOOM(device, pool(g + 1), g[3] != 0);
-	case TORCH_POOL_NO_SPLIT: return allocator()->setNoSplit(device, pool(g + 1));
+	case TORCH_POOL_ON_OOM: return anytorch::setUseOnOOM(device, pool(g + 1), g[3] != 0);
+	case TORCH_POOL_NO_SPLIT: return anytorch::setNoSplit(device, pool(g + 1));
 	case TORCH_CHECKPOINT: {
 		auto state = allocator()->getCheckpointState(device, pool(g + 1));
 		states[x->address = ++numbers] = std::move(state);
@@ -305,11 +332,8 @@ void perform(int operation, gaugeblock_torch *x) {
 		x->address = allocator()->checkPoolLiveAllocations(device, pool(g + 1), live);
 		return;
 	}
-	case TORCH_SIZES:
-		for (const auto &s : allocator()->getExpandableSegmentSizes(device)) {
-			words.insert(words.end(), {(uint64_t)s.stream, (uint64_t)s.is_small_pool, (uint64_t)s.total_size});
-		}
-		return;
+	case TORCH_SIZES: return expandableSizes(device);
+	case TORCH_MARK_CAPTURE: return anytorch::markCapture(device, g[1] != 0);
 	case TORCH_PEER: return allocator()->enablePeerAccess(device, (c10::DeviceIndex)g[1]);
 	case TORCH_SHARE: {
 		auto handle = allocator()->shareIpcHandle((void *)g[0]);
@@ -341,11 +365,8 @@ void perform(int operation, gaugeblock_torch *x) {
 		return allocator()->pushCompileContext(text);
 	}
 	case TORCH_POP_CONTEXT: return allocator()->popCompileContext();
-	case TORCH_SET_METADATA: {
-		Suspended s;
-		return allocator()->setUserMetadata(std::string(x->text, x->text_bytes));
-	}
-	case TORCH_GET_METADATA: return say(x->text, &x->text_bytes, allocator()->getUserMetadata());
+	case TORCH_SET_METADATA: return setMetadata(x);
+	case TORCH_GET_METADATA: return getMetadata(x);
 	}
 	throw std::runtime_error("there is no such operation");
 }
@@ -447,6 +468,7 @@ extern "C" void gaugeblock_torch_call_(int operation, gaugeblock_torch *x) {
 	}
 	prepareThread(program);
 	gaugeblock_arena_enter();
+	if (operation != TORCH_RESET && depth == 0) makeCurrent(x->current_device, x->current_stream);
 	if (operation == TORCH_WAITS) answer(x);
 	else begin(x);
 	if (operation != TORCH_WAITS && operation != TORCH_GOES_ON) {

@@ -45,6 +45,7 @@ enum {
 	TORCH_POP_CONTEXT,
 	TORCH_SET_METADATA,   // text
 	TORCH_GET_METADATA,   // -> text
+	TORCH_MARK_CAPTURE,   // 0 device, 1 whether a capture begins; else one has ended (from 2.13 on)
 	TORCH_WAITS,          // the malloc that ran waits: what was traced so far -> entries
 	TORCH_GOES_ON,        // a malloc that waits goes on, and answers when it ends
 };
@@ -69,6 +70,8 @@ typedef struct {
 	double fraction;
 	int32_t figures_of; // after the call the figures of this device; -1: of none
 	int32_t kind, code;
+	int32_t current_device; // the caller's current stream is current_stream of this device, and of the others the default one
+	uint64_t current_stream;
 
 	uint64_t address;
 	uint64_t num_entries; // what was traced meanwhile
