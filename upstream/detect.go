@@ -58,8 +58,8 @@ func OfVersion(text string) (Version, error) {
 var torchVersion = regexp.MustCompile(`(?i)(?:py)?torch (\d+\.\d+\S*)`)
 
 // OfTrace is the release of a trace: what its header names, or else the version of PyTorch that
-// its source names. A trace that gaugeblock made before headers named releases follows 2.11.
-// If nothing tells it is the newest release, and told is false.
+// its source names. If nothing tells, told is false: it is the newest release, or, for a trace
+// that gaugeblock made before headers named releases, 2.11.
 func OfTrace(release, source string) (v Version, told bool, err error) {
 	named := torchVersion.FindStringSubmatch(source)
 	switch {
@@ -69,7 +69,7 @@ func OfTrace(release, source string) (v Version, told bool, err error) {
 		v, err = OfVersion(named[1])
 	case strings.HasPrefix(source, "gaugeblock"):
 		r, _ := Find("2.11")
-		v = Version{r, r.Name}
+		return Version{r, r.Name}, false, nil
 	default:
 		return Version{Newest(), Newest().Name}, false, nil
 	}

@@ -42,7 +42,7 @@ func TestOfTrace(t *testing.T) {
 		{"2.13", "torch 2.11.0+cu130", "2.13", true},
 		{"", "torch 2.11.0+cu130", "2.11", true},
 		{"", "PyTorch 2.9.1 on a fake runtime", "2.9", true},
-		{"", "gaugeblock torch", "2.11", true},
+		{"", "gaugeblock torch", "2.11", false},
 		{"", "my recorder", "2.15", false},
 		{"", "", "2.15", false},
 	} {

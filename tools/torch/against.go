@@ -311,19 +311,14 @@ type did struct {
 	Address        spec.Ptr
 	Entries        []spec.TraceEntry
 	Figures        []int64
-	Layout         string
+	Layout         []spec.Segment // nil: it was not looked at
 }
 
 // compare performs a program on both builds, up to the first difference.
 func (p *buildPair) compare(o *Outcome) (operations int, err error) {
-	var answers [2]alone
-	var crashes [2]*Crash
-	for i, w := range p.workers {
-		r, crash, err := w.do(&job{Alone: true, Area: o.Header.Family, Header: o.Header, Ops: o.Ops, Conditions: Conditions{Every: o.Every}})
-		if err != nil {
-			return 0, err
-		}
-		answers[i], crashes[i] = r.Alone, crash
+	answers, crashes, err := p.both(o)
+	if err != nil {
+		return 0, err
 	}
 	if crashes != [2]*Crash{} {
 		return p.crashed(o, crashes)
@@ -341,12 +336,8 @@ func (p *buildPair) compare(o *Outcome) (operations int, err error) {
 		upTo = a.Made[n] + 1
 	}
 	o.Ops = o.Ops[:upTo]
-	for i, w := range p.workers {
-		r, crash, err := w.do(&job{Alone: true, Area: o.Header.Family, Header: o.Header, Ops: o.Ops, Conditions: Conditions{Every: o.Every}})
-		if err != nil || crash != nil {
-			return n, errors.Join(err, fmt.Errorf("the same program ended otherwise a second time"))
-		}
-		answers[i] = r.Alone
+	if answers, crashes, err = p.both(o); err != nil || crashes != [2]*Crash{} {
+		return n, cmp.Or(err, errors.New("a program has crashed that did not crash before"))
 	}
 	o.Difference = differenceOf(&o.Ops[upTo-1], n+1, &answers[0].Last, &answers[1].Last)
 	kept := make([]trace.Op, 0, n+1)
@@ -355,6 +346,22 @@ func (p *buildPair) compare(o *Outcome) (operations int, err error) {
 	}
 	o.Ops = kept
 	return n, nil
+}
+
+// both performs a program on both builds at once.
+func (p *buildPair) both(o *Outcome) (answers [2]alone, crashes [2]*Crash, err error) {
+	j := &job{Alone: true, Area: o.Header.Family, Header: o.Header, Ops: o.Ops, Conditions: Conditions{Every: o.Every}}
+	var all sync.WaitGroup
+	var errs [2]error
+	for i, w := range p.workers {
+		all.Go(func() {
+			var r reply
+			r, crashes[i], errs[i] = w.do(j)
+			answers[i] = r.Alone
+		})
+	}
+	all.Wait()
+	return answers, crashes, errors.Join(errs[:]...)
 }
 
 func firstDifference(a, b []uint64) (n int) {
@@ -457,7 +464,7 @@ func differenceOf(op *trace.Op, n int, a, b *did) *Difference {
 			return d
 		}
 	}
-	set("layout", cmp.Or(a.Layout, "no memory"), cmp.Or(b.Layout, "no memory"))
+	set(replay.CompareLayouts(a.Layout, b.Layout))
 	return d
 }
 
@@ -557,9 +564,8 @@ func describe(player *replay.Player, op *trace.Op, out *replay.Performed, looks 
 	if err != nil {
 		return d, err
 	}
-	layout := trace.Layout(&s)
-	forgetRequests(layout)
-	d.Layout = fmt.Sprint(layout)
+	d.Layout = trace.Layout(&s)
+	forgetRequests(d.Layout)
 	return d, nil
 }
 
@@ -567,7 +573,6 @@ func describe(player *replay.Player, op *trace.Op, out *replay.Performed, looks 
 func (d *did) number() uint64 {
 	h := fnv64(14695981039346656037)
 	h.text(d.Error)
-	h.text(d.Layout)
 	h.word(uint64(d.Address))
 	for _, e := range d.Entries {
 		h.word(uint64(e.Action))
@@ -578,7 +583,23 @@ func (d *did) number() uint64 {
 	for _, v := range d.Figures {
 		h.word(uint64(v))
 	}
+	for i := range d.Layout {
+		h.segment(&d.Layout[i])
+	}
 	return uint64(h)
+}
+
+func (h *fnv64) segment(g *spec.Segment) {
+	for _, w := range []uint64{
+		uint64(g.Device), uint64(g.Address), g.TotalSize, uint64(g.Stream), g.Pool.Capture, g.Pool.User, uint64(g.PoolKind), uint64(len(g.Blocks)),
+	} {
+		h.word(w)
+	}
+	for _, b := range g.Blocks {
+		h.word(b.Size)
+		h.word(b.RequestedSize)
+		h.word(uint64(b.State))
+	}
 }
 
 func textNumber(text string) uint64 {
