@@ -182,6 +182,7 @@ var deviations = []Deviation{
 	},
 	{
 		ID:       "settings/any-separator",
+		From:     "2.10",
 		Upstream: "Any token is accepted in the place of `:` and `,`: `max_split_size_mb,100`.",
 		Ours:     "Refused.",
 		Held:     []string{"spec/settings.TestApplyRefuses"},
@@ -189,6 +190,7 @@ var deviations = []Deviation{
 	},
 	{
 		ID:       "settings/trailing-text",
+		From:     "2.10",
 		Upstream: "A number may be followed by anything: `100abc`, `100.0` for a whole number.",
 		Ours:     "Refused.",
 		Held:     []string{"spec/settings.TestApplyRefuses"},

@@ -8,7 +8,6 @@ import (
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/reference"
 	"gaugeblock/tools/replay"
 )
 
@@ -34,6 +33,7 @@ type facts struct {
 	expandable  bool                 // settings have had a word on expandable segments
 	begun       map[spec.PoolID]bool // pools that requests go to
 	queryFailed bool                 // an event could not be queried
+	completed   bool                 // several frees were completed in one operation
 	captures    int                  // under way
 	default2    map[int64]bool       // memory on a default stream that another device's is recorded for
 	owners      map[int64]trace.Op   // mallocs of what was allocated
@@ -68,7 +68,7 @@ func newFacts() facts {
 // before performs the program up to the difference once more, on the reference alone.
 func before(o *Outcome) (*moment, error) {
 	hardware, captures := o.hardware()
-	player, err := replay.NewPlayerOn(&o.Header, reference.New, hardware, captures.around)
+	player, err := replay.NewPlayerOn(&o.Header, newReference, hardware, captures.around)
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +120,15 @@ func before(o *Outcome) (*moment, error) {
 	return m, err
 }
 
+func completedFrees(entries []spec.TraceEntry) (n int) {
+	for _, e := range entries {
+		if e.Action == spec.ActionFreeCompleted {
+			n++
+		}
+	}
+	return n
+}
+
 // heldDefaults are the devices whose default streams are held.
 func heldDefaults(g *fakegpu.GPU) (held [fakegpu.MaxDevices]bool) {
 	for dev := range g.DeviceCount() {
@@ -166,6 +175,7 @@ func (m *moment) follow(op *trace.Op, out *replay.Performed, g *fakegpu.GPU) {
 	if op.Kind == trace.OpMalloc || op.Kind == trace.OpSetMemoryFraction && rulesOf(&m.Header).FractionMakesCurrent {
 		f.current = op.Device
 	}
+	f.completed = f.completed || completedFrees(out.Entries) > 1 || op.Kind == trace.OpRestore
 	f.queryFailed = f.queryFailed || out.Err != nil && strings.Contains(out.Err.Error(), "querying an event")
 	if out.Err != nil || out.Skipped {
 		return
