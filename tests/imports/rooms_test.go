@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"fakegpu":             {"spec", "spec/happensbefore"},
 	"cudaimpl":            {"spec"},
 	"cudaimpl/pluggable":  {"spec", "spec/trace", "alloc", "cudaimpl"},
-	"model":               {"spec", "spec/settings", "spec/trace"},
+	"model":               {"spec", "spec/settings", "spec/trace", "upstream"},
 	"tla":                 {"model"},
 	"conformance":         {"spec", "spec/settings", "spec/trace", "spec/invariant", "spec/happensbefore", "fakegpu", "tools/replay"},
 	"snapshot":            {"spec", "internal/quote", "spec/settings"},
@@ -58,7 +58,7 @@ var mayImport = map[string][]string{
 	"tools/torch/binary":  {"spec", "internal/quote", "spec/settings", "fakegpu"},
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc", "upstream"},
-	"tests":               {"spec", "spec/settings", "spec/trace", "spec/happensbefore", "spec/invariant", "internal/checkout", "internal/rewrite", "internal/sizes", "alloc", "fakegpu", "model", "tla"},
+	"tests":               {"spec", "spec/settings", "spec/trace", "spec/happensbefore", "spec/invariant", "internal/checkout", "internal/rewrite", "internal/sizes", "alloc", "fakegpu", "model", "tla", "upstream"},
 	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "upstream"},
 }
 
