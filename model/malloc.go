@@ -104,7 +104,7 @@ type DriverResults struct {
 func (s State) Malloc(stream spec.Stream, bytes uint64, g DriverResults) (State, Result) {
 	s = s.copy()
 	current := s.Current
-	s.Current = stream
+	s.calledOn(stream)
 	c := s.begin(0, stream, bytes)
 	for c.stage != stageDone {
 		s.advance(&c, g)
@@ -135,7 +135,7 @@ func (s State) MallocResume(id int, g DriverResults) (next State, r Result, isDo
 // run is one action of a malloc that is not in s.PendingMallocs.
 func (s State) run(c PendingMalloc, g DriverResults) (State, Result, bool) {
 	current := s.Current
-	s.Current = c.Stream
+	s.calledOn(c.Stream)
 	isDone := s.runStages(&c, g)
 	s.Current = current
 	s.renumber()

@@ -157,6 +157,13 @@ func (s State) MarkCaptureEnd() (State, Result) {
 	return s, Result{}
 }
 
+// calledOn makes a stream the current one, if anything depends on it.
+func (s *State) calledOn(stream spec.Stream) {
+	if s.Rules.Captures == upstream.CapturesByMark {
+		s.Current = stream
+	}
+}
+
 // captureUnderway reports whether there is a capture as far as the allocator knows.
 func (s *State) captureUnderway() bool {
 	if s.Rules.Captures == upstream.CapturesByMark {
