@@ -117,6 +117,9 @@ var tracedKinds = map[trace.OpKind]tracedKind{
 	trace.OpCheckpoint:  {again: true},
 	trace.OpRestore:     {again: true},
 
+	trace.OpMarkBegin: {ignored: "without a capture it says nothing"},
+	trace.OpMarkEnd:   {ignored: "without a capture it says nothing"},
+
 	trace.OpPeerAccess:  {ignored: "only a device notices"},
 	trace.OpShare:       {refused: true},
 	trace.OpOpenShared:  {refused: true},
