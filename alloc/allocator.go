@@ -55,6 +55,7 @@ type Abilities interface {
 	spec.BlockAnnotator
 	spec.MoreStatsInformer
 	spec.RejectionObservable
+	spec.ReserveClassifier
 }
 
 var _ Abilities = (*Allocator)(nil)

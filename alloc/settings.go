@@ -3,6 +3,7 @@ package alloc
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"gaugeblock/spec"
 	"gaugeblock/upstream"
@@ -32,6 +33,34 @@ func (a *Allocator) Config() spec.Config {
 	d.mu.Lock()
 	defer d.unlock()
 	return d.cfg
+}
+
+// SetReserveClass sets the class of a stream; see spec.ReserveClassifier.
+func (a *Allocator) SetReserveClass(s spec.Stream, class string) error {
+	return a.onEachDevice(func(d *device) error {
+		if d.reserveClasses == nil {
+			d.reserveClasses = map[spec.Stream]string{}
+		}
+		d.reserveClasses[s] = class
+		return nil
+	})
+}
+
+// SetDefaultReserve gives a class a reserve that the settings do not have.
+func (a *Allocator) SetDefaultReserve(class string, fraction float64) error {
+	const op = "set_default_reserve"
+	if len(strings.Fields(class)) != 1 || !(fraction > 0 && fraction <= math.MaxFloat64) {
+		reason := fmt.Sprintf("class %q, fraction %v: want a word, and a number above 0", class, fraction)
+		return &spec.InvalidArgumentError{Op: op, Reason: reason}
+	}
+	a.configuring.Lock()
+	defer a.configuring.Unlock()
+	return a.onEachDevice(func(d *device) error {
+		if d.cfg.ReserveFor(class) == (spec.Reserve{}) {
+			d.cfg.ReserveByClass = d.cfg.ReserveByClass.With(class, spec.Reserve{Fraction: fraction})
+		}
+		return nil
+	})
 }
 
 // SetMemoryFraction limits the reserved memory to a fraction of the device's memory. A
