@@ -35,7 +35,7 @@ type expandableSegment struct {
 	memory       spec.VirtualMemory
 	base         spec.Ptr
 	stream       spec.Stream   // of the segment
-	imported     bool          // the pages are another process's, and any stream may use them
+	imported     bool          // the pages belong to another process, and any stream may use them
 	pageSize     uint64        // bytes
 	maxHandles   int           // number of pages that the range has room for
 	pages        []page        // by position; no page is mapped beyond the end of the slice
@@ -58,7 +58,8 @@ type page struct {
 func (d *device) reserveExpandableLocked(params *allocParams) (*expandableSegment, error) {
 	memory, ok := d.driver.(spec.VirtualMemory)
 	if !ok {
-		return nil, &spec.NotSupportedError{Op: "malloc", Reason: "expandable segments are on, but the driver has no virtual memory"}
+		const reason = "expandable segments are on, but the driver has no virtual memory"
+		return nil, &spec.NotSupportedError{Op: "malloc", Reason: reason}
 	}
 	x := &expandableSegment{
 		device: d, memory: memory, stream: params.stream,

@@ -71,7 +71,8 @@ func (a *Allocator) SetMemoryFraction(dev spec.Device, fraction float64) error {
 		return err
 	}
 	if !(fraction >= 0 && fraction <= 1) {
-		return &spec.InvalidArgumentError{Op: op, Reason: fmt.Sprintf("%v is not in [0, 1]", fraction)}
+		reason := fmt.Sprintf("%v is not in [0, 1]", fraction)
+		return &spec.InvalidArgumentError{Op: op, Reason: reason}
 	}
 	return a.onDevice(op, dev, func(d *device) error {
 		d.limited, d.allowedMemoryMaximum = memoryLimit(fraction, d.totalMemory, &d.rules)
@@ -94,7 +95,9 @@ func (a *Allocator) MemoryFraction(dev spec.Device) (fraction float64, err error
 
 // memoryLimit returns a fraction of the device's memory in bytes, and whether that is a
 // limit.
-func memoryLimit(fraction float64, totalMemory uint64, rules *upstream.Rules) (limited bool, bytes uint64) {
+func memoryLimit(
+	fraction float64, totalMemory uint64, rules *upstream.Rules,
+) (limited bool, bytes uint64) {
 	if fraction >= 1 && !rules.FullFractionLimits {
 		return false, 0
 	}
