@@ -64,7 +64,7 @@ fuzz:
 .PHONY: search mutants locks
 search:
 	$(GO) test ./tests/broken ./tests/graphtree ./tools/zoo -v -count 1 -timeout 2h -run 'TestFound|TestRules|TestZoo' -args -search
-	$(GO) test ./tests/linearizability/interleave -v -count 1 -timeout 2h -args -search
+	$(GO) test ./tests/linearizability -v -count 1 -timeout 2h -args -search
 
 # Small changes of the source, one at a time, which a test must notice: N of each folder, or of
 # DIRS, chosen by SEED. docs/testing.md has what survives, and why.
