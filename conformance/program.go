@@ -39,6 +39,7 @@ type Program struct {
 	opened  []int64
 
 	captures []*captureState // under way
+	marked   []spec.Device   // those of captures that were marked as begun
 	unrouted *captureState   // begun while no requests are routed to a pool: the next operation must route its
 	enabled  bool
 	exposes  bool             // forgotten uses: see ExposeForgottenUses

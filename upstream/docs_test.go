@@ -115,9 +115,9 @@ func holders(d *Deviation) (all []string) {
 // findingTable is the index of docs/findings.md.
 func findingTable() string {
 	var out strings.Builder
-	out.WriteString("| # | finding | severity | reference | since | repaired in |\n|---|---|---|---|---|---|\n")
+	out.WriteString("| # | finding | severity | reference | repaired in |\n|---|---|---|---|---|\n")
 	for i, f := range findings {
-		fmt.Fprintf(&out, "| [%d](#%s) | %s | %s | %s | %s | %s |\n", i+1, f.Anchor(i+1), f.Title, f.Severity, f.Ours, f.Since, f.Repaired)
+		fmt.Fprintf(&out, "| [%d](#%s) | %s | %s | %s | %s |\n", i+1, f.Anchor(i+1), f.Title, f.Severity, f.Ours, f.Repaired)
 	}
 	return out.String()
 }

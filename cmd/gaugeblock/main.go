@@ -36,6 +36,7 @@ import (
 
 	"gaugeblock/internal/quote"
 	"gaugeblock/tools/torch"
+	"gaugeblock/upstream"
 )
 
 // Exit statuses.
@@ -59,7 +60,7 @@ type commandLine struct {
 	Examine    examineCommand    `cmd:"" help:"Examine an allocator in another language: a library for PyTorch's CUDAPluggableAllocator."`
 	Torch      torchCommand      `cmd:"" help:"Compare the reference with PyTorch's own allocator, operation by operation."`
 	Completion completionCommand `cmd:"" help:"Print the completion of command lines for a shell."`
-	Version    versionCommand    `cmd:"" help:"Print the version."`
+	Version    versionCommand    `cmd:"" help:"Print the version, and the releases of PyTorch that are followed."`
 
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
@@ -157,9 +158,9 @@ func commandOf(err error) string {
 // versionCommand is "gaugeblock version".
 type versionCommand struct{}
 
-// Run prints the version of the build and of PyTorch.
+// Run prints the version of the build, and the releases of PyTorch.
 func (*versionCommand) Run(env *environment) error {
-	_, err := fmt.Fprintln(env.stdout, version())
+	_, err := fmt.Fprintf(env.stdout, "%s\n%s", version(), releasesInWords())
 	return err
 }
 
@@ -168,5 +169,7 @@ func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = info.Main.Version
 	}
-	return fmt.Sprintf("gaugeblock %s, after PyTorch 2.11.0, built with %s", version, runtime.Version())
+	all := upstream.Releases()
+	return fmt.Sprintf("gaugeblock %s, after PyTorch %s to %s, built with %s",
+		version, all[0].Name, upstream.Newest().Name, runtime.Version())
 }

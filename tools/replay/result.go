@@ -29,6 +29,8 @@ type Result struct {
 	Uncompared      bool        `json:"uncompared,omitempty"`     // the trace expects nothing, and was only performed
 	NoEnd           bool        `json:"no_end,omitempty"`         // the trace has no line that says where it ends: it may have been cut off
 
+	Release string `json:"release,omitempty"` // of PyTorch: the trace does not tell it, and is exact by its rules
+
 	Parts    Parts  `json:"-"` // what was compared
 	Recorded string `json:"-"` // what recorded the trace, in words; "" if its header does not tell
 }
@@ -50,6 +52,9 @@ func (r *Result) String() string {
 	text := english.Plural(r.Operations, "operation", "")
 	if r.Found > 0 {
 		text += fmt.Sprintf(", %s found by trying", english.Plural(r.Found, "address", ""))
+	}
+	if r.Release != "" {
+		text += ", by the rules of PyTorch " + r.Release + ", which the trace does not tell"
 	}
 	return fmt.Sprintf("%s: exact (%s%s)", file, text, r.noEnd())
 }
