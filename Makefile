@@ -72,11 +72,11 @@ SEED ?= 1
 N ?= 50
 DIRS ?=
 mutants:
-	$(GO) run ./tests/mutants -seed $(SEED) -n $(N) $(DIRS)
+	$(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -seed $(SEED) -n $(N) $(DIRS)
 
 # Each lock of alloc/ is left out, and a test under the race detector must notice.
 locks:
-	$(GO) run ./tests/mutants -kinds lock -race -n 0 alloc
+	$(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -kinds lock -race -n 0 alloc
 
 # The processor time that the tests of each package take, with BUSY loops beside them.
 BUSY ?= 0
@@ -92,7 +92,7 @@ tla:
 
 # TLC looks at the specification with each of the mistakes of tests/tla/mutants.
 tla-mutants:
-	$(GO) run ./tests/tla/mutants -tools "$(TLA2TOOLS)" $(NAMES)
+	$(GO) test ./tests/tla/mutants -v -count 1 -timeout 0 -args -tools "$(TLA2TOOLS)" $(NAMES)
 
 # The same for tla/upstream: what PyTorch does where the reference deviates.
 .PHONY: tla-upstream
