@@ -176,8 +176,8 @@ func firstLine(text string) string {
 	return line
 }
 
-// TestMutants: random programs under random schedules find each mutant, from five seeds; without -search, one
-// mutant from one seed.
+// TestMutants: random programs under random schedules find each mutant, from five seeds; without
+// -search, one mutant from one seed.
 func TestMutants(t *testing.T) {
 	names, seeds := mutantNames(t), seeds
 	if !*search {
@@ -261,8 +261,8 @@ func areaOfFile(position string) string {
 	return map[string]string{"pages": "faults", "share": "sharing", "tracebuffer": "history", "settings": "settings", "uncached": "uncached", "events": "devices"}[file]
 }
 
-// checkReplay: what a search prints is a file that replay takes. It fails with the mutant as it did,
-// and not without.
+// checkReplay: what a search prints is a file that replay takes. It fails with the mutant as it
+// did, and not without.
 func checkReplay(t *testing.T, mutant string, s *summary) {
 	t.Helper()
 	at := strings.Index(s.Detail, "explore ")
