@@ -27,7 +27,6 @@ import (
 type Program struct {
 	header trace.Header
 	area   *Area
-	rules  upstream.Rules // of the header's release
 
 	memory  []*memory // the allocations, oldest first
 	streams []streamState
@@ -43,8 +42,9 @@ type Program struct {
 	marked   []spec.Device   // those of captures that were marked as begun
 	unrouted *captureState   // begun while no requests are routed to a pool: the next operation must route its
 	enabled  bool
-	exposes  bool             // forgotten uses: see ExposeForgottenUses
-	config   spec.Config      // in force
+	exposes  bool        // forgotten uses: see ExposeForgottenUses
+	config   spec.Config // in force
+	rules    upstream.Rules
 	peers    [][2]spec.Device // the first reaches the second's memory
 
 	latest struct { // what kind has answered last
@@ -134,10 +134,9 @@ func (s *savedState) has(id int64) bool {
 func newProgram(area *Area, h trace.Header) *Program {
 	p := &Program{header: h, area: area, order: happensbefore.New(), states: map[int]*savedState{}, enabled: true}
 	p.latest.kind = &unlisted
-	if release, _, err := upstream.OfTrace(h.Release, h.Source); err == nil {
-		p.rules = release.Rules
-	}
-	p.config, _ = p.rules.Settings.Parse(h.Settings, h.Geometry) // the allocator refuses what is wrong
+	version, _, _ := upstream.OfTrace(h.Release, h.Source) // the allocator refuses what is wrong
+	p.rules = version.Rules
+	p.config, _ = p.rules.Settings.Parse(h.Settings, h.Geometry)
 	for dev := range spec.Device(h.Devices) {
 		p.addStream(dev, 0)
 	}
@@ -191,23 +190,23 @@ func (p *Program) routed(dev spec.Device) bool {
 	return slices.ContainsFunc(p.pools, func(q *poolState) bool { return q.begun && q.device == dev })
 }
 
-// poolFor is the pool that serves a request: the one begun last whose filter accepts it, or first
-// if the release does so; nil is the default pool.
+// poolFor is the pool that serves a request: the one begun last, or, if the rules say so,
+// first, whose filter accepts it; nil is the default pool.
 func (p *Program) poolFor(op *trace.Op) *poolState {
-	var serves *poolState
+	var latest *poolState
 	slot := p.slot(op.Device, op.Stream)
 	for _, q := range p.pools {
-		if !q.begun || q.device != op.Device || serves != nil && (serves.since > q.since) != p.rules.FirstRoutingWins {
+		if !q.begun || q.device != op.Device || latest != nil && (latest.since > q.since) != p.rules.FirstRoutingWins {
 			continue
 		}
 		switch {
 		case q.by == trace.ByThread && q.thread == op.Thread,
 			q.by == trace.ByStream && p.streams[q.slot].index == op.Stream,
 			q.by == trace.ByCapture && q.of == p.streams[slot].capture && q.of != nil:
-			serves = q
+			latest = q
 		}
 	}
-	return serves
+	return latest
 }
 
 // reaches reports whether work on a device may touch memory of another one.

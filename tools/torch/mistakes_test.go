@@ -25,7 +25,6 @@ var mistakes = []struct {
 	{mistake{"2.15", "Ties", "2.11"}, "core", ""},
 	{mistake{"2.15", "Ties", "2.12"}, "core", ""},
 	{mistake{"2.15", "Captures", "2.12"}, "pools", ""},
-	{mistake{"2.15", "PoolEndCompletesDeferred", "2.11"}, "capture", "graph_capture_record_stream_reuse:True"},
 	{mistake{"2.15", "UseOnOOMLast", "2.10"}, "pools", ""},
 	{mistake{"2.15", "UseOnOOMExpandable", "2.9"}, "pools", ""},
 	{mistake{"2.15", "FirstRoutingWins", "2.9"}, "pools", ""},
