@@ -29,7 +29,7 @@ import (
 
 // whatifCommand is "gaugeblock whatif".
 type whatifCommand struct {
-	File      string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), - for standard input, or a recorded trace (*.jsonl, *.jsonl.gz)."`
+	File      string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), - for standard input, a recorded trace (*.jsonl, *.jsonl.gz), or a text with PyTorch's out-of-memory error or a memory_summary table."`
 	Settings  []string  `name:"settings" sep:"none" placeholder:"TEXT" help:"Compare these settings (PYTORCH_ALLOC_CONF) instead of the usual ones; may be given several times. Empty means the default."`
 	Limit     byteLimit `name:"limit" placeholder:"SIZE" help:"Compare under this memory fraction: 4420MiB, 39.5GiB, 4634705920B, or none. Without it and --device-memory, the limits that the recorded run reached, if it reached one."`
 	Memory    byteLimit `name:"device-memory" placeholder:"SIZE" help:"Compare on a device that has so much memory for the program."`
@@ -48,6 +48,9 @@ that "gaugeblock record" made. They are repeated on a fake GPU under other setti
 The first lines say what happened, why, and what to do. The table has the best settings
 first; "now" marks the present ones, and ">" those to change to. A statistic with ~ before
 it is not exact, and the last lines say why. docs/whatif.md explains it.
+
+If there is only the error message, or a log with it inside, give that: what it says is
+explained, and what follows from it.
 
 The snapshot needs its history:
 
@@ -122,6 +125,12 @@ func (c *whatifCommand) Validate() error {
 // Run reads the file, compares the settings, and prints the predictions.
 func (c *whatifCommand) Run(env *environment) error {
 	fmt.Fprint(env.stderr, c.Limit.question("--limit"), c.Memory.question("--device-memory"))
+	if m, err := c.errorText(env); m != nil || err != nil {
+		if err != nil {
+			return err
+		}
+		return c.explainError(env, m)
+	}
 	workload, notes, err := c.workload(env)
 	var none *history.WorkloadError
 	if errors.As(err, &none) && c.JSON {

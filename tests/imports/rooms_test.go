@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"snapshot/play":       {"spec", "spec/trace", "alloc", "fakegpu", "snapshot", "snapshot/history", "tools/replay"},
 	"snapshot/compare":    {"spec", "snapshot", "snapshot/history", "snapshot/play", "tools/replay"},
 	"snapshot/tell":       {"spec", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare"},
+	"snapshot/errortext":  {"spec"},
 	"snapshot/report":     {"spec", "internal/quote", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell"},
 	"snapshot/record":     {},
 	"tools/replay":        {"spec", "internal/quote", "spec/trace", "fakegpu", "graphtree"},
@@ -59,7 +60,7 @@ var mayImport = map[string][]string{
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc", "upstream"},
 	"tests":               {"spec", "spec/settings", "spec/trace", "spec/happensbefore", "spec/invariant", "internal/checkout", "internal/rewrite", "internal/sizes", "alloc", "fakegpu", "model", "tla"},
-	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "upstream"},
+	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/errortext", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "upstream"},
 }
 
 // TestImports: arrows point from the command to the tools, from the tools to alloc,
