@@ -51,6 +51,10 @@ type Abilities interface {
 	spec.SharedMemory
 	spec.CallerAware
 	spec.CaptureMarker
+	spec.ExactAllocator
+	spec.BlockAnnotator
+	spec.MoreStatsInformer
+	spec.RejectionObservable
 }
 
 var _ Abilities = (*Allocator)(nil)

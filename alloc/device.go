@@ -33,6 +33,7 @@ type device struct {
 	cfg        spec.Config
 	blockStats blockStats
 	stats      spec.DeviceStats // the other statistics
+	moreStats  moreStats
 
 	defaultPool *pool
 	graphPools  privatePools // live and freeable
@@ -57,6 +58,7 @@ type device struct {
 
 	freeMemoryCallbacks []func() bool
 	oomObservers        []func(spec.OutOfMemoryReport)
+	rejectionObservers  []func(spec.RejectionReport)
 
 	// How many were made, counted if ties among free blocks are broken by their number.
 	blocksMade, segmentsMade uint64

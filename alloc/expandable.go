@@ -52,21 +52,26 @@ type page struct {
 	exported     []byte // the handle for other processes, once it was made
 }
 
-// reserveExpandableLocked reserves a range for 9/8 of the device's memory: pages that
-// were unmapped at low addresses can be mapped again at the end.
-func (d *device) reserveExpandableLocked(stream spec.Stream, kind spec.PoolKind) (*expandableSegment, error) {
+// reserveExpandableLocked reserves a range: for 9/8 of the device's memory, since pages that were
+// unmapped at low addresses can be mapped again at the end, or as expandable_segments_reserve says.
+// There is none if the request is larger. (The reserve of the stream's class,
+// expandable_segments_reserve_by_class, is not used: no call says which class a stream has.)
+func (d *device) reserveExpandableLocked(params *allocParams) (*expandableSegment, error) {
 	memory, ok := d.driver.(spec.VirtualMemory)
 	if !ok {
 		return nil, &spec.NotSupportedError{Op: "malloc", Reason: "expandable segments are on, but the driver has no virtual memory"}
 	}
 	x := &expandableSegment{
-		device: d, memory: memory, stream: stream,
+		device: d, memory: memory, stream: params.stream,
 		pageSize: d.geometry.SmallBuffer, peers: slices.Clone(d.devicesWithPeerAccess),
 	}
-	if kind == spec.LargePool {
+	if params.blockPool.kind == spec.LargePool {
 		x.pageSize = d.cfg.LargeSegmentSize
 	}
-	x.maxHandles = int((d.totalMemory + d.totalMemory/8 + x.pageSize - 1) / x.pageSize)
+	x.maxHandles = int((d.cfg.ReserveFor("").Of(d.totalMemory) + x.pageSize - 1) / x.pageSize)
+	if d.cfg.Reserve != (spec.Reserve{}) && x.size() < params.size {
+		return nil, nil
+	}
 	if err := x.reserve("malloc"); err != nil {
 		return x, err
 	}

@@ -36,7 +36,7 @@ func (d *device) free(ptr spec.Ptr) error {
 func (d *device) freeForCaller(ptr spec.Ptr, c spec.Caller) error {
 	context := d.gatherContext(spec.ContextAll)
 	d.lock()
-	return d.freeAndUnlock(ptr, operation{context, c.Thread, c.CurrentOn(d.id)})
+	return d.freeAndUnlock(ptr, operationOf(c, d, context))
 }
 
 // freeAndUnlock goes through all steps of a free. It releases the mutex, which is held.

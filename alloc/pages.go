@@ -60,12 +60,24 @@ func (x *expandableSegment) createPagesLocked(n int) (handles []spec.PageHandle,
 // createPageLocked creates a page. The first page ever created on the device decides how
 // its pages are shared: with fabric handles if such a page can be created, else as file
 // descriptors. A page that cannot be created for lack of memory does not decide it. (Upstream lets
-// it decide, and can then create no page at all: pytorch/pytorch#156074.)
+// it decide, and can then create no page at all: pytorch/pytorch#156074.) With FabricByQuery the
+// driver is asked instead.
 func (d *device) createPageLocked(memory spec.VirtualMemory, bytes uint64) (spec.PageHandle, error) {
 	if d.handleType != nil {
 		return memory.CreatePage(d.id, bytes, *d.handleType)
 	}
 	fabric, posix := spec.ShareFabric, spec.SharePOSIX
+	if d.rules.FabricByQuery {
+		access, err := d.fabricAccess()
+		if err != nil {
+			return 0, err
+		}
+		d.handleType = &posix
+		if access {
+			d.handleType = &fabric
+		}
+		return memory.CreatePage(d.id, bytes, *d.handleType)
+	}
 	h, err := memory.CreatePage(d.id, bytes, fabric)
 	if err == nil {
 		d.handleType = &fabric
@@ -79,6 +91,19 @@ func (d *device) createPageLocked(memory spec.VirtualMemory, bytes uint64) (spec
 		d.handleType = &posix
 	}
 	return h, err
+}
+
+// fabricAccess asks the driver whether pages can have fabric handles. One that cannot tell has none.
+func (d *device) fabricAccess() (bool, error) {
+	asker, ok := d.driver.(spec.FabricAsker)
+	if !ok {
+		return false, nil
+	}
+	access, err := asker.FabricAccess(d.id)
+	if err != nil {
+		return false, fmt.Errorf("asking whether pages can have fabric handles: %w", err)
+	}
+	return access, nil
 }
 
 // releasePages releases pages that are not mapped. It returns those whose release failed. If
