@@ -25,6 +25,7 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/replay"
+	"gaugeblock/upstream"
 )
 
 // whatifCommand is "gaugeblock whatif".
@@ -37,6 +38,7 @@ type whatifCommand struct {
 	All       bool      `name:"all" help:"Show all settings that were compared. Otherwise the table has at most six rows."`
 	JSON      bool      `name:"json" help:"Print the result as one JSON object, and nothing else."`
 	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
+	PyTorch   release   `name:"pytorch" placeholder:"RELEASE" help:"Follow this release of PyTorch, such as 2.13 (default: what the record tells)."`
 	Jobs      int       `short:"j" placeholder:"N" help:"Make N runs at a time (default: as many as there are processors)."`
 	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Stop if the file, or comparing settings, takes more memory than this (default: 2GiB)."`
 }
@@ -207,7 +209,7 @@ func (c *whatifCommand) workload(env *environment) (*history.Workload, []string,
 			histories++
 		}
 	}
-	workload, err := play.FromSnapshot(file, chooseDevice(file, c.Device))
+	workload, err := play.FromSnapshotOf(file, chooseDevice(file, c.Device), c.PyTorch.orOf(file))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", quote.Text(name), err)
 	}
@@ -216,6 +218,14 @@ func (c *whatifCommand) workload(env *environment) (*history.Workload, []string,
 		notes = append(notes, fmt.Sprintf("%d devices have a history; --device chooses another one.", histories))
 	}
 	return workload, notes, nil
+}
+
+// orOf are the release that was given, or those that may have written a file.
+func (r *release) orOf(file *snapshot.File) []upstream.Release {
+	if r.given() {
+		return []upstream.Release{r.Release}
+	}
+	return history.ReleasesOf(file.Version)
 }
 
 // openSnapshot reads a snapshot, and returns its name in messages.
@@ -248,6 +258,9 @@ func (c *whatifCommand) fromTrace() (*history.Workload, []string, error) {
 	most := c.MaxMemory.most()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most)))
 	workload, err := history.FromTrace(tr, spec.Device(max(c.Device, 0)), most)
+	if err == nil && c.PyTorch.given() {
+		workload.Release = c.PyTorch.Release
+	}
 	var format *trace.Error
 	switch {
 	case errors.As(err, &format):
@@ -271,7 +284,7 @@ func (c *whatifCommand) print(out io.Writer, answer tell.Answer, notes []string,
 	if details := answer.Details(); details != "" {
 		fmt.Fprintf(out, "\n%s\n", paragraph(details, width))
 	}
-	fmt.Fprintf(out, "\n%s\n", paragraph(strings.Join(append(notes, answer.LimitNote()), " "), width))
+	fmt.Fprintf(out, "\n%s\n", paragraph(strings.Join(append(notes, answer.LimitNote(), answer.ReleaseNote()), " "), width))
 }
 
 // terminalWidth is the width of a terminal in columns, 0 if the output is not one. The
