@@ -27,7 +27,7 @@ func newFreePool() freePool {
 	})}
 }
 
-// findFreeBlock is the smallest block of the stream with at least so many bytes.
+// findFreeBlock is the smallest block of the stream with at least this size.
 func (p freePool) findFreeBlock(stream spec.Stream, size uint64) (index int, ok bool) {
 	p.blocks.Ascend(blockKey{stream: stream, size: size}, func(k blockKey) bool {
 		index, ok = k.index, k.stream == stream

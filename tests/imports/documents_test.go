@@ -60,7 +60,7 @@ func proseOf(page string) (lines []string) {
 	return lines
 }
 
-// TestGuideIsShort: docs without its lab notes has at most so many words as somebody reads.
+// TestGuideIsShort: docs without its lab notes has a length that somebody reads.
 func TestGuideIsShort(t *testing.T) {
 	words := 0
 	for name, page := range documents(t) {
@@ -73,7 +73,8 @@ func TestGuideIsShort(t *testing.T) {
 	}
 }
 
-// TestLinesOfDocuments: prose has at most 120 columns. A quotation and a long link cannot be broken.
+// TestLinesOfDocuments: prose has at most 120 columns. A quotation and a long link cannot be
+// broken.
 func TestLinesOfDocuments(t *testing.T) {
 	for name, page := range documents(t) {
 		if name == "docs/torch.md" {

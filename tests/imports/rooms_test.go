@@ -50,6 +50,7 @@ var mayImport = map[string][]string{
 	"snapshot/errortext":  {"spec"},
 	"snapshot/report":     {"spec", "internal/quote", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell"},
 	"snapshot/record":     {},
+	"python":              {},
 	"tools/replay":        {"spec", "internal/quote", "spec/trace", "fakegpu", "graphtree"},
 	"tools/check":         {"spec", "spec/happensbefore", "internal/quote", "spec/trace", "fakegpu", "tools/replay"},
 	"tools/foreign":       {"fakegpu"},
@@ -57,10 +58,11 @@ var mayImport = map[string][]string{
 	"tools/torch":         {"spec", "spec/settings", "spec/trace", "internal/checkout", "internal/churn", "internal/refinement", "internal/sizes", "fakegpu", "cudaimpl", "model", "tla", "conformance", "tools/replay", "tools/torch/binary", "tools/torch/wheel", "tools/reference", "upstream"},
 	"tools/torch/wheel":   {"internal/quote"},
 	"tools/torch/binary":  {"spec", "internal/quote", "spec/settings", "fakegpu"},
+	"tools/run":           {"spec", "internal/checkout", "fakegpu", "python"},
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc", "upstream"},
 	"tests":               {"spec", "spec/settings", "spec/trace", "spec/happensbefore", "spec/invariant", "internal/checkout", "internal/rewrite", "internal/sizes", "alloc", "fakegpu", "model", "tla"},
-	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/errortext", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "upstream"},
+	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/errortext", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "fakegpu", "tools/run", "upstream"},
 }
 
 // TestImports: arrows point from the command to the tools, from the tools to alloc,

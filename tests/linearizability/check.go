@@ -114,8 +114,8 @@ func (h *History) actions(devices []spec.Device) []porcupine.Operation {
 	return list
 }
 
-// actionsOf is how many actions a call can have. Where caching can be off, a malloc reads first whether
-// it is on.
+// actionsOf is how many actions a call can have. Where caching can be off, a malloc reads first
+// whether it is on.
 func (h *History) actionsOf(c *Call) int {
 	of := 1
 	if !kinds[c.Op.Kind].allocates || h.Setup.Strict {

@@ -26,13 +26,13 @@
 //	random.go        random ones, or random priorities of the threads
 //	replay.go        one that was printed
 //
-// Of any allocator the points are those where it has released its lock or not taken it yet (pause.go).
-// No thread ever waits for a lock then, since no other thread runs while one is held. Of the reference
-// they are every lock, unlock, atomic, driver call and function of the program: command interleave
-// builds it with package points, from sources that package instrument has rewritten. A thread can wait
-// for a lock then. Each run is also checked for data races, deadlocks, broken invariants, and wrong
-// calls of the driver. The abilities beside malloc and free are in abilities.go, and what the
-// specification says of them in world.go.
+// Of any allocator the points are those where it has released its lock or not taken it yet
+// (pause.go). No thread ever waits for a lock then, since no other thread runs while one is held.
+// Of the reference they are every lock, unlock, atomic, driver call and function of the program:
+// command interleave builds it with package points, from sources that package instrument has
+// rewritten. A thread can wait for a lock then. Each run is also checked for data races, deadlocks,
+// broken invariants, and wrong calls of the driver. The abilities beside malloc and free are in
+// abilities.go, and what the specification says of them in world.go.
 //
 // Goroutines under the Go scheduler are checked too (parallel.go).
 //

@@ -14,7 +14,7 @@ import "slices"
 // that the first run has none.
 type Exhaustive struct {
 	Bounded     bool
-	Preemptions int // at most so many in a schedule, if Bounded
+	Preemptions int // the most in a schedule, if Bounded
 
 	path []branch
 	at   int // the number of choices in this run
@@ -48,7 +48,7 @@ func (e *Exhaustive) Choose(ready []int) int {
 	return ready[choice]
 }
 
-// choice is one of so many alternatives.
+// choice is one of a number of alternatives.
 func (e *Exhaustive) choice(of int) int {
 	if e.at == len(e.path) {
 		e.path = append(e.path, branch{0, of})

@@ -26,8 +26,8 @@ const (
 	// BeforeMalloc: a malloc is about to take the lock. A correct one has changed nothing
 	// yet, so that this pause only adds schedules.
 	BeforeMalloc
-	// EveryPoint is every point of an allocator whose sources are instrumented (package points). Here
-	// the allocator's locks can be held: a thread that needs one of them is not ready.
+	// EveryPoint is every point of an allocator whose sources are instrumented (package points).
+	// Here the allocator's locks can be held: a thread that needs one of them is not ready.
 	EveryPoint
 )
 

@@ -27,7 +27,7 @@ type Priorities struct {
 	lowest     int
 }
 
-// NewPriorities draws the priorities of up to 26 threads, and the changes among so many steps.
+// NewPriorities draws the priorities of up to 26 threads, and the changes among a number of steps.
 func NewPriorities(r *rand.Rand, changes, steps int) *Priorities {
 	p := &Priorities{priorities: r.Perm(26)}
 	for range changes {

@@ -116,8 +116,8 @@ func (x *execution) brokenInvariants() error {
 	return nil
 }
 
-// differentDevices finds a device on which the history is recorded, or the trackers are, otherwise than
-// on others: what several threads set on all devices is set on all of them in one order.
+// differentDevices finds a device on which the history is recorded, or the trackers are, otherwise
+// than on others: what several threads set on all devices is set on all of them in one order.
 func (x *execution) differentDevices() error {
 	if x.setup.Unjudged || x.setup.Devices == 1 {
 		return nil

@@ -52,8 +52,8 @@ func (n *recordingPolicy) Choose(ready []int) int {
 	return thread
 }
 
-// TryRandomly runs the program without preemptions, and then so many times with one to three
-// changes of priority.
+// TryRandomly runs the program without preemptions, and then with one to three changes of priority,
+// the given number of times.
 func (f *Finding) TryRandomly(r *rand.Rand, times int) bool {
 	if f.Try(&Exhaustive{Bounded: true}) {
 		return true
@@ -67,8 +67,8 @@ func (f *Finding) TryRandomly(r *rand.Rand, times int) bool {
 	return false
 }
 
-// TryAll runs the schedules with at most so many preemptions, and at most so many schedules. It
-// reports whether one fails, and whether all were run.
+// TryAll runs the schedules with at most preemptions preemptions, most of them at most. It reports
+// whether one fails, and whether all were run.
 func (f *Finding) TryAll(preemptions, most int) (fails, complete bool) {
 	policy := &Exhaustive{Bounded: true, Preemptions: preemptions}
 	for range most {
@@ -82,7 +82,7 @@ func (f *Finding) TryAll(preemptions, most int) (fails, complete bool) {
 	return false, false
 }
 
-// FewestPreemptions is the finding under a schedule with as few preemptions as a search of so many
+// FewestPreemptions is the finding under a schedule with as few preemptions as a search of most
 // schedules for each number finds.
 func (f *Finding) FewestPreemptions(most int) *Finding {
 	for n := range f.Preemptions {

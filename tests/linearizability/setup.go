@@ -174,9 +174,9 @@ func (s *Setup) releasesLock() bool {
 	return err == nil && cfg.ReleaseLockOnMalloc
 }
 
-// newGPU makes the devices, and handles of memory of another process. A call that waits for a busy stream completes the stream's work,
-// as in the specification. Addresses are those of a replay without recorded addresses, so
-// that counterexamples can be replayed.
+// newGPU makes the devices, and handles of memory of another process. A call that waits for a busy
+// stream completes the stream's work, as in the specification. Addresses are those of a replay
+// without recorded addresses, so that counterexamples can be replayed.
 func (s *Setup) newGPU() (gpu *fakegpu.GPU, handles [][]byte, err error) {
 	machine := fakegpu.NewMachine(fakegpu.Config{Devices: fakegpu.Devices(s.Devices, s.Memory), Waits: fakegpu.WaitsDrain})
 	gpu = machine.NewProcess()

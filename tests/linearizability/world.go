@@ -228,8 +228,8 @@ func judgeBaseAllocation(w *world, device int, a *action) error {
 	return answers(a.from, spec.Range{Ptr: g.Address, Bytes: g.Size})
 }
 
-// judgeCacheInfo: the largest free block, or the given size if that is larger. (If it is 0 the device
-// is asked for its free memory, which the specification has only between two mallocs.)
+// judgeCacheInfo: the largest free block, or the given size if that is larger. (If it is 0 the
+// device is asked for its free memory, which the specification has only between two mallocs.)
 func judgeCacheInfo(w *world, device int, a *action) error {
 	if a.from.Op.Bytes == 0 {
 		return required(model.Result{}, a.from)

@@ -48,8 +48,8 @@ func (r result) String() string {
 // withoutUse are tests that are about files, which are not changed, or about speed.
 const withoutUse = "^(TestLocks|TestLocksFinds|TestPiecesAreThere|TestPointsAreComplete|TestDocumented.*|TestCommandsOfDocuments)$"
 
-// prepare builds the tests, and runs each on copies of the functions that are the same: it says which mutants it
-// reaches, and how long it takes. A test that fails is left out.
+// prepare builds the tests, and runs each on copies of the functions that are the same: it says
+// which mutants it reaches, and how long it takes. A test that fails is left out.
 func (b *bench) prepare(packages []string) error {
 	if err := b.build.tests(packages, b.race); err != nil {
 		return err
@@ -93,7 +93,8 @@ func (b *bench) prepare(packages []string) error {
 	return nil
 }
 
-// parallel calls do with the numbers below n, in order, of which as many run at a time as there are workers.
+// parallel calls do with the numbers below n, in order, of which as many run at a time as there are
+// workers.
 func (b *bench) parallel(n int, do func(int)) {
 	numbers := make(chan int)
 	var all sync.WaitGroup
@@ -119,7 +120,8 @@ func (b *bench) list(pkg, only string) (found []*test, err error) {
 		c.Dir = filepath.Join(b.root, filepath.FromSlash(pkg))
 		return c.Output()
 	}
-	// A binary without rapid has no such flags. With -test.short rapid makes a fifth of the checks, so these are the usual 100.
+	// A binary without rapid has no such flags. With -test.short rapid makes a fifth of the checks,
+	// so these are the usual 100.
 	flags := []string{"-rapid.nofailfile", "-rapid.seed=1", "-rapid.checks=500"}
 	out, err := list(flags...)
 	if err != nil {
@@ -213,8 +215,8 @@ const (
 	hangs  = "hangs"
 )
 
-// run runs a test on a mutant. The limit is one of processor time; of time it may take twenty times as much, since the machine
-// may have other things to do.
+// run runs a test on a mutant. The limit is one of processor time; of time it may take twenty times
+// as much, since the machine may have other things to do.
 func (b *bench) run(t *test, number int, limit time.Duration, env ...string) (out []byte, status string, took time.Duration) {
 	if b.race {
 		limit = 10 * time.Minute

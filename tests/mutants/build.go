@@ -25,7 +25,8 @@ type build struct {
 	files     map[string]*variants // by the names of mutants
 }
 
-// newBuild takes the first n mutants that compile, or all of them if n is 0. broken is how many others there were before.
+// newBuild takes the first n mutants that compile, or all of them if n is 0. broken is how many
+// others there were before.
 func newBuild(root, dir, folder string, candidates []mutant, n int) (b *build, broken int, err error) {
 	b = &build{root: root, dir: dir, folder: folder, mutants: map[int]*mutant{}}
 	next := 0
@@ -113,7 +114,8 @@ func (b *build) command(args ...string) *exec.Cmd {
 // binary is the file of the tests of a package.
 func (b *build) binary(pkg string) string { return filepath.Join(b.dir, filepath.Base(pkg)+".test") }
 
-// tests builds the tests of packages, in one call of the go command, which compiles what they share once.
+// tests builds the tests of packages, in one call of the go command, which compiles what they share
+// once.
 func (b *build) tests(packages []string, race bool) error {
 	args := []string{"test", "-c", "-vet=off", "-o", b.dir + string(filepath.Separator), "-overlay", b.overlay}
 	if race {

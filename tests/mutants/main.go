@@ -24,8 +24,8 @@ type folder struct {
 	tests []string
 }
 
-// folders are the folders that can be changed, each with the packages whose tests are to notice: all of
-// them, or those of a name.
+// folders are the folders that can be changed, each with the packages whose tests are to notice:
+// all of them, or those of a name.
 var folders = []folder{
 	{"alloc", []string{"alloc", "tests/concurrent", "tests/golden", "tests/upstream", "tests/linearizability", "tests/property", "tests/earlyreuse", "internal/refinement"}},
 	{"fakegpu", []string{"fakegpu", "tests/earlyreuse", "alloc", "tests/upstream", "tools/check", "tools/replay"}},

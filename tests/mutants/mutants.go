@@ -303,8 +303,8 @@ func (f *finder) swap(n ast.Node) {
 	}
 }
 
-// independent reports whether two statements are assignments without calls, of which neither sets what
-// the other one mentions: then their order cannot matter.
+// independent reports whether two statements are assignments without calls, of which neither sets
+// what the other one mentions: then their order cannot matter.
 func (f *finder) independent(a, b ast.Stmt) bool {
 	mentions := func(s ast.Stmt, of []ast.Expr) bool {
 		return slices.ContainsFunc(of, func(e ast.Expr) bool { return strings.Contains(f.piece(s), f.piece(e)) })

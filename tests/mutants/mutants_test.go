@@ -77,7 +77,8 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// TestEquivalentMutantsExist: each mutant that is argued is one of the present source, and has a reason.
+// TestEquivalentMutantsExist: each mutant that is argued is one of the present source, and has a
+// reason.
 func TestEquivalentMutantsExist(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

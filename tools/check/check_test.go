@@ -124,7 +124,8 @@ func TestSameVerdict(t *testing.T) {
 	}
 }
 
-// TestComparisonEnds: the reference is compared with as long as it can do what the log says, and the end of that is told once.
+// TestComparisonEnds: the reference is compared with as long as it can do what the log says, and
+// the end of that is told once.
 func TestComparisonEnds(t *testing.T) {
 	const header = `{"format":"allocator-trace","version":2,"total_memory":1073741824,"streams":[0,16]}` + "\n"
 	const first = `{"op":"malloc","id":1,"size":512,"addr":4194304,"events":[["segment_alloc",4194304,2097152,0],["alloc",4194304,512,0]]}` + "\n"

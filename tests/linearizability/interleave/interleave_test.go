@@ -123,8 +123,8 @@ func mutantNames(t *testing.T) (names []string) {
 }
 
 // TestExhaustive runs all schedules with up to two preemptions of the programs in testdata, with
-// -search up to three. None fails on the reference. If a mutant has the name of the file, one fails with
-// that, and each mutant has such a file.
+// -search up to three. None fails on the reference. If a mutant has the name of the file, one fails
+// with that, and each mutant has such a file.
 func TestExhaustive(t *testing.T) {
 	preemptions := "2"
 	if *search {
@@ -169,8 +169,8 @@ func firstLine(text string) string {
 	return line
 }
 
-// TestMutants: random programs under random schedules find each mutant, from five seeds; without -search, one
-// mutant from one seed.
+// TestMutants: random programs under random schedules find each mutant, from five seeds; without
+// -search, one mutant from one seed.
 func TestMutants(t *testing.T) {
 	names, seeds := mutantNames(t), seeds
 	if !*search {
@@ -254,8 +254,8 @@ func areaOfFile(position string) string {
 	return map[string]string{"pages": "faults", "share": "sharing", "tracebuffer": "history", "settings": "settings", "uncached": "uncached", "events": "devices"}[file]
 }
 
-// checkReplay: what a search prints is a file that replay takes. It fails with the mutant as it did,
-// and not without.
+// checkReplay: what a search prints is a file that replay takes. It fails with the mutant as it
+// did, and not without.
 func checkReplay(t *testing.T, mutant string, s *summary) {
 	t.Helper()
 	at := strings.Index(s.Detail, "explore ")

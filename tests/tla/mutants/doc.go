@@ -3,10 +3,10 @@
 //
 // A file in testdata is one mistake: a sentence, the module, the constants, the property that
 // fails, the number of states of the shortest counterexample, and pieces of files in tla/ and
-// model/ before and after. The line "model" has the property and the number of states of the
-// model, where they are others: two properties can fail in one step, and TLC does not look at
-// steps that change nothing. A mutant of TwoFaults is a mistake at a second driver call that fails in
-// one operation: in PoolFaults, where one call fails, nothing may be found.
+// model/ before and after. The line "model" has the property and the number of states of the model,
+// where they are others: two properties can fail in one step, and TLC does not look at steps that
+// change nothing. A mutant of TwoFaults is a mistake at a second driver call that fails in one
+// operation: in PoolFaults, where one call fails, nothing may be found.
 //
 //	go run ./tests/tla/mutants -tools tla2tools.jar [NAME...]
 //
