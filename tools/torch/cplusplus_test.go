@@ -120,7 +120,7 @@ func printedAddresses(t *testing.T, out string) (list []at) {
 }
 
 // sameAddresses compares addresses of two devices that begin elsewhere: equal ones have to be
-// equal there, and lie alike in a page of the driver's.
+// equal there, and lie alike in a page of the driver.
 func sameAddresses(t *testing.T, want, got []at) {
 	t.Helper()
 	if len(want) != len(got) {
