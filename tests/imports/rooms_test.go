@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"tools/run":           {"spec", "internal/checkout", "fakegpu", "python"},
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc", "upstream"},
-	"tests":               {"spec", "spec/settings", "spec/trace", "spec/happensbefore", "spec/invariant", "internal/checkout", "internal/rewrite", "internal/sizes", "alloc", "fakegpu", "model", "tla"},
+	"tests":               {"spec", "spec/happensbefore", "internal/checkout", "internal/rewrite", "alloc", "fakegpu", "model", "tla"},
 	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "fakegpu", "tools/run", "upstream"},
 }
 

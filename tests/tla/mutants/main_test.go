@@ -1,4 +1,4 @@
-package main
+package mutants
 
 import (
 	"flag"
@@ -15,19 +15,9 @@ import (
 	"gaugeblock/tla"
 )
 
-func main() {
-	tools := flag.String("tools", "", "the file tla2tools.jar")
-	flag.Parse()
-	if err := run(*tools, flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, "mutants:", err)
-		os.Exit(1)
-	}
-}
+var tools = flag.String("tools", "", "the file tla2tools.jar: TLC looks at the mutants that are named, or at all")
 
 func run(tools string, names []string) error {
-	if tools == "" {
-		return fmt.Errorf("-tools is missing: where is tla2tools.jar? (make tla-mutants TLA2TOOLS=FILE)")
-	}
 	tools, err := filepath.Abs(tools)
 	if err != nil {
 		return err

@@ -147,7 +147,7 @@ func judgeCheckpoint(w *world, device int, a *action) error {
 	if r.Err == nil {
 		i := slices.IndexFunc(next.Checkpoints, func(c model.Checkpoint) bool { return c.Pool == id })
 		w.saved = with(w.saved, a.from.id, next.Checkpoints[i])
-		next.DropCheckpoint(id)
+		next = next.DropCheckpoint(id)
 	}
 	w.devices[device] = next
 	return required(r, a.from)
@@ -160,7 +160,7 @@ func judgeRestore(w *world, device int, a *action) error {
 	}
 	s.Checkpoints = append(slices.Clone(s.Checkpoints), saved)
 	next, r := s.SetCheckpointPoolState(saved.Pool)
-	next.DropCheckpoint(saved.Pool)
+	next = next.DropCheckpoint(saved.Pool)
 	w.devices[device] = next
 	return required(r, a.from)
 }

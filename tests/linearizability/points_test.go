@@ -1,4 +1,4 @@
-package main
+package linearizability
 
 import (
 	"go/scanner"
@@ -32,7 +32,7 @@ func TestPointsAreComplete(t *testing.T) {
 		}
 	}
 	counted := map[string]int{}
-	paths, err := filepath.Glob("../../../alloc/*.go")
+	paths, err := filepath.Glob("../../alloc/*.go")
 	if err != nil || len(paths) < 20 {
 		t.Fatalf("%d files: %v", len(paths), err)
 	}
@@ -81,7 +81,7 @@ func methodsOf(interfaces ...reflect.Type) map[string]bool {
 }
 
 // callsIn lists what is called as x.Method( in a file, for the methods that must be points. The
-// allocator itself, which has methods of the same names, is always called a.
+// allocator itself, which has methods of the same names, is always called a or a.Allocator.
 func callsIn(t *testing.T, path string) (calls []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -106,7 +106,7 @@ func callsIn(t *testing.T, path string) (calls []string) {
 			continue
 		}
 		receiver, method := words[n-4], words[n-2]
-		if slices.Contains(synchronizing, method) || driverMethods[method] && receiver != "a" {
+		if slices.Contains(synchronizing, method) || driverMethods[method] && receiver != "a" && receiver != "Allocator" {
 			calls = append(calls, method)
 		}
 	}

@@ -1,12 +1,4 @@
-// Mutants changes the source in small ways, one at a time, and expects a test to fail.
-//
-//	go run ./tests/mutants -seed 7 -n 200 alloc      # make mutants
-//	go run ./tests/mutants -kinds lock -race -n 0 alloc   # make locks
-//
-// A mutant that does not compile does not count. One that no test notices must be in
-// testdata/equivalent.txt, with the reason why it changes nothing that can be seen;
-// otherwise the exit status is 1.
-package main
+package mutants
 
 import (
 	"flag"
@@ -17,6 +9,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"testing"
+
+	"gaugeblock/internal/checkout"
 )
 
 type folder struct {
@@ -43,25 +38,33 @@ var folders = []folder{
 	{"snapshot", []string{"snapshot", "snapshot/tell TestTranscripts", "cmd/gaugeblock TestTranscripts"}},
 }
 
-func main() {
+// TestMain tries mutants if it is asked to.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if !*try && !*prune && !*list {
+		os.Exit(m.Run())
+	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
+var (
+	try     = flag.Bool("try", false, "try mutants of the folders that are named, or of all")
+	seed    = flag.Uint64("seed", 1, "of the choice of mutants")
+	n       = flag.Int("n", 50, "mutants of each folder that compile; 0: all")
+	wanted  = flag.String("kinds", "", "kinds of mutants, with commas; all but lock if empty")
+	race    = flag.Bool("race", false, "run tests/concurrent and the tests of the folder, under the race detector")
+	only    = flag.String("file", "", "only mutants of these files, or of these lines of them: FILE:LINE, with commas")
+	with    = flag.String("tests", "", "run the tests of these packages, with commas, and not those that go with the folder")
+	workers = flag.Int("workers", runtime.NumCPU(), "mutants that are tried at a time")
+	list    = flag.Bool("list", false, "list the mutants and do nothing")
+	prune   = flag.Bool("prune", false, "take the arguments about what is no mutant any more out of "+equivalentFile)
+)
+
 func run() error {
-	seed := flag.Uint64("seed", 1, "of the choice of mutants")
-	n := flag.Int("n", 50, "mutants of each folder that compile; 0: all")
-	wanted := flag.String("kinds", "", "kinds of mutants, with commas; all but lock if empty")
-	race := flag.Bool("race", false, "run tests/concurrent and the tests of the folder, under the race detector")
-	only := flag.String("file", "", "only mutants of these files, or of these lines of them: FILE:LINE, with commas")
-	with := flag.String("tests", "", "run the tests of these packages, with commas, and not those that go with the folder")
-	workers := flag.Int("workers", runtime.NumCPU(), "mutants that are tried at a time")
-	list := flag.Bool("list", false, "list the mutants and do nothing")
-	prune := flag.Bool("prune", false, "take the arguments about what is no mutant any more out of "+equivalentFile)
-	flag.Parse()
-	root, err := filepath.Abs(".")
+	root, err := checkout.Root()
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,10 @@
-package main
+package linearizability
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
-
-	"gaugeblock/tests/linearizability"
 )
 
 // An area is a mixture of operations, with the setups of its programs.
@@ -178,7 +176,7 @@ type generator struct {
 }
 
 // draw draws a setup and a program of two or three threads, with one to three operations each.
-func (a *area) draw(r *rand.Rand) (s linearizability.Setup, p linearizability.Program, err error) {
+func (a *area) draw(r *rand.Rand) (s Setup, p Program, err error) {
 	g := &generator{Rand: r}
 	text := "before: " + g.fill(a.before)
 	for thread := range 2 + r.IntN(2)*r.IntN(2) {
@@ -192,7 +190,7 @@ func (a *area) draw(r *rand.Rand) (s linearizability.Setup, p linearizability.Pr
 		text += "\nafter: " + g.fill(a.after)
 	}
 	command := "explore pauses=(every) " + a.setups[r.IntN(len(a.setups))]
-	s, p, _, err = linearizability.ParseCommand(command + "\n" + text)
+	s, p, _, err = ParseCommand(command + "\n" + text)
 	return s, p, err
 }
 

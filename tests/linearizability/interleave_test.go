@@ -1,16 +1,17 @@
-// Interleave searches the reference for interleavings of threads that it does not survive. The
-// allocator is built with points (package points), at each of which the scheduler chooses.
-//
-//	go run ./tests/linearizability/interleave search -area pools -seed 3
-//	go run ./tests/linearizability/interleave exhaust -preemptions 2 FILE
-//	go run ./tests/linearizability/interleave replay FILE
-//	go run ./tests/linearizability/interleave points
-//
-// A file has an explore command and its program, as a failure prints them; "-" is the standard
-// input. The exit status is 0 if nothing fails, 1 if something does, 2 if it cannot be tried.
-// -mutant names one of the mistakes of tests/broken/testdata/locks, which are built in.
-package main
+package linearizability
 
+// The command interleave is this package's test binary with arguments. It searches the reference
+// for interleavings of threads that it does not survive. The allocator is built with points
+// (package points), at each of which the scheduler chooses.
+//
+//	go test ./tests/linearizability -v -args search -area pools -seed 3
+//	go test ./tests/linearizability -v -args exhaust -preemptions 2 FILE
+//	go test ./tests/linearizability -v -args replay FILE
+//	go test ./tests/linearizability -v -args points
+//
+// A file has an explore command and its program, as a failure prints them; "-" is the standard input.
+// The exit status is 0 if nothing fails, 1 if something does, 2 if it cannot be tried. -mutant names
+// one of the mistakes of tests/broken/testdata/locks, which are built in.
 import (
 	"encoding/json"
 	"errors"
@@ -24,17 +25,16 @@ import (
 	"slices"
 	"strings"
 
-	"gaugeblock/tests/linearizability"
 	"gaugeblock/tests/linearizability/points"
 )
 
-func main() {
+func interleave(args []string) {
 	if len(points.Sites) == 0 {
-		rebuilt()
+		rebuilt(args)
 		return
 	}
 	debug.SetGCPercent(800) // a run takes little memory and drops it all: collecting it often takes a third of the time
-	finding, err := command(os.Args[1:])
+	finding, err := interleaveCommand(args)
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, err)
@@ -45,7 +45,7 @@ func main() {
 }
 
 // rebuilt builds the command with the points, and runs that instead.
-func rebuilt() {
+func rebuilt(args []string) {
 	err := func() error {
 		dir, err := os.MkdirTemp("", "interleave")
 		if err != nil {
@@ -56,7 +56,7 @@ func rebuilt() {
 		if err != nil {
 			return err
 		}
-		run := exec.Command(binary, os.Args[1:]...)
+		run := exec.Command(binary, args...)
 		run.Stdin, run.Stdout, run.Stderr = os.Stdin, os.Stdout, os.Stderr
 		return run.Run()
 	}()
@@ -82,8 +82,8 @@ type options struct {
 	asJSON      bool
 }
 
-// command runs a command, and returns what fails.
-func command(args []string) (*linearizability.Finding, error) {
+// interleaveCommand runs a command, and returns what fails.
+func interleaveCommand(args []string) (*Finding, error) {
 	if len(args) == 0 {
 		return nil, errors.New("usage: interleave search|exhaust|replay|points [flags] [file]")
 	}
@@ -131,7 +131,7 @@ type summary struct {
 	Detail      string `json:"detail,omitempty"`
 }
 
-func (o *options) report(s summary, f *linearizability.Finding) (*linearizability.Finding, error) {
+func (o *options) report(s summary, f *Finding) (*Finding, error) {
 	if f != nil {
 		s.Operations, s.Steps, s.Preemptions, s.Detail = f.Length(), len(f.Schedule), f.Preemptions, f.Err.Error()
 	}
@@ -152,7 +152,7 @@ func (o *options) report(s summary, f *linearizability.Finding) (*linearizabilit
 }
 
 // search runs random programs under random schedules, and shortens what fails.
-func (o *options) search() (*linearizability.Finding, error) {
+func (o *options) search() (*Finding, error) {
 	s, f, err := o.find()
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (o *options) search() (*linearizability.Finding, error) {
 }
 
 // find runs random programs under random schedules until one fails.
-func (o *options) find() (s summary, f *linearizability.Finding, err error) {
+func (o *options) find() (s summary, f *Finding, err error) {
 	names := areaNames()
 	if o.area != "" {
 		names = strings.Split(o.area, ",")
@@ -181,7 +181,7 @@ func (o *options) find() (s summary, f *linearizability.Finding, err error) {
 		if err != nil {
 			return s, nil, fmt.Errorf("area %s, seed %d: %w", name, seed, err)
 		}
-		f := &linearizability.Finding{Setup: setup, Program: program}
+		f := &Finding{Setup: setup, Program: program}
 		s.Programs++
 		fails := f.TryRandomly(r, o.schedules)
 		s.Runs += f.Runs
@@ -199,8 +199,8 @@ const mostSchedules = 2000
 
 // failsSomehow tries a known schedule, as far as it applies, then all with few preemptions, then
 // random ones.
-func failsSomehow(f *linearizability.Finding, schedule []int) bool {
-	known, err := linearizability.ParseSchedule(linearizability.FormatSchedule(schedule))
+func failsSomehow(f *Finding, schedule []int) bool {
+	known, err := ParseSchedule(FormatSchedule(schedule))
 	if err == nil && f.Try(known) {
 		return true
 	}
@@ -213,7 +213,7 @@ func failsSomehow(f *linearizability.Finding, schedule []int) bool {
 }
 
 // file runs the program of a file: under its schedule, or under all with few preemptions.
-func (o *options) file(verb, path string) (*linearizability.Finding, error) {
+func (o *options) file(verb, path string) (*Finding, error) {
 	read := func() ([]byte, error) { return os.ReadFile(path) }
 	if path == "-" {
 		read = func() ([]byte, error) { return io.ReadAll(os.Stdin) }
@@ -222,11 +222,11 @@ func (o *options) file(verb, path string) (*linearizability.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	setup, program, schedule, err := linearizability.ParseCommand(string(text))
+	setup, program, schedule, err := ParseCommand(string(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	f := &linearizability.Finding{Setup: setup, Program: program}
+	f := &Finding{Setup: setup, Program: program}
 	s := summary{Programs: 1}
 	fails := false
 	switch {
@@ -247,7 +247,7 @@ func (o *options) file(verb, path string) (*linearizability.Finding, error) {
 // points lists the points of the source, and how often programs of all areas reach each.
 func (o *options) points() error {
 	reached := map[string]int{}
-	linearizability.OnRun = func(r *points.Run) {
+	OnRun = func(r *points.Run) {
 		for position, n := range r.Reached() {
 			reached[position] += n
 		}

@@ -1,4 +1,4 @@
-package main
+package linearizability
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"gaugeblock/tests/broken"
+	"gaugeblock/tests/linearizability/points"
 )
 
 // search says that each mutant is to be found from several seeds, and that many programs are to be
@@ -30,7 +31,7 @@ var seeds = []uint64{1, 100_001, 200_001, 300_001, 400_001}
 // longest is how long a search for a mutant may take, in processor time.
 const longest = time.Minute
 
-var binary = sync.OnceValues(func() (string, error) {
+var withPoints = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "interleave")
 	if err != nil {
 		return "", err
@@ -38,11 +39,17 @@ var binary = sync.OnceValues(func() (string, error) {
 	return build(dir)
 })
 
+// TestMain is the command if there are arguments, and in the build with points: see
+// interleave_test.go.
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if flag.NArg() > 0 || len(points.Sites) > 0 {
+		interleave(flag.Args())
+		return
+	}
 	code := m.Run()
 	if !testing.Short() {
-		if file, err := binary(); err == nil {
+		if file, err := withPoints(); err == nil {
 			os.RemoveAll(filepath.Dir(file))
 		}
 	}
@@ -55,16 +62,16 @@ func built(t *testing.T) string {
 	if testing.Short() {
 		t.Skip("builds a binary")
 	}
-	file, err := binary()
+	file, err := withPoints()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return file
 }
 
-// run runs the command, built with the points. It returns what it says, whether something fails,
+// interleaved runs the command, built with the points. It returns what it says, whether something fails,
 // and the processor time.
-func run(t *testing.T, args ...string) (s summary, fails bool, used time.Duration) {
+func interleaved(t *testing.T, args ...string) (s summary, fails bool, used time.Duration) {
 	t.Helper()
 	file := built(t)
 	args = append(args[:1:1], append([]string{"-json"}, args[1:]...)...)
@@ -101,7 +108,7 @@ func TestReference(t *testing.T) {
 		programs = 3000
 	}
 	each(t, areaNames(), func(t *testing.T, name string) {
-		s, fails, used := run(t, "search", "-area", name, "-programs", strconv.Itoa(programs))
+		s, fails, used := interleaved(t, "search", "-area", name, "-programs", strconv.Itoa(programs))
 		if fails {
 			t.Errorf("%s: seed %d: %s", name, s.Seed, s.Detail)
 		}
@@ -112,7 +119,7 @@ func TestReference(t *testing.T) {
 // mutantNames lists the mistakes of tests/broken/testdata/locks.
 func mutantNames(t *testing.T) (names []string) {
 	t.Helper()
-	paths, err := filepath.Glob("../../broken/testdata/locks/*.txt")
+	paths, err := filepath.Glob("../broken/testdata/locks/*.txt")
 	if err != nil || len(paths) < 12 {
 		t.Fatalf("%d mutants: %v", len(paths), err)
 	}
@@ -122,15 +129,15 @@ func mutantNames(t *testing.T) (names []string) {
 	return names
 }
 
-// TestExhaustive runs all schedules with up to two preemptions of the programs in testdata, with
-// -search up to three. None fails on the reference. If a mutant has the name of the file, one fails
-// with that, and each mutant has such a file.
-func TestExhaustive(t *testing.T) {
+// TestExhaustiveInterleavings runs all schedules with up to two preemptions of the programs in testdata, with
+// -search up to three. None fails on the reference. If a mutant has the name of the file, one fails with
+// that, and each mutant has such a file.
+func TestExhaustiveInterleavings(t *testing.T) {
 	preemptions := "2"
 	if *search {
 		preemptions = "3"
 	}
-	paths, err := filepath.Glob("testdata/*.txt")
+	paths, err := filepath.Glob("testdata/interleave/*.txt")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no programs: %v", err)
 	}
@@ -145,8 +152,8 @@ func TestExhaustive(t *testing.T) {
 		}
 	}
 	each(t, names, func(t *testing.T, name string) {
-		path := filepath.Join("testdata", name+".txt")
-		s, fails, used := run(t, "exhaust", "-preemptions", preemptions, path)
+		path := filepath.Join("testdata", "interleave", name+".txt")
+		s, fails, used := interleaved(t, "exhaust", "-preemptions", preemptions, path)
 		if fails || !s.Complete {
 			t.Errorf("%s: %s", path, s.Detail)
 		}
@@ -154,7 +161,7 @@ func TestExhaustive(t *testing.T) {
 			t.Logf("%s: %d schedules, %.1f s", name, s.Runs, used.Seconds())
 			return
 		}
-		with, fails, _ := run(t, "exhaust", "-preemptions", preemptions, "-mutant", name, path)
+		with, fails, _ := interleaved(t, "exhaust", "-preemptions", preemptions, "-mutant", name, path)
 		if !fails {
 			t.Fatalf("%s: not found in %d schedules", name, with.Runs)
 		}
@@ -177,12 +184,12 @@ func TestMutants(t *testing.T) {
 		names, seeds = []string{"gap"}, seeds[:1]
 	}
 	each(t, names, func(t *testing.T, name string) {
-		b, err := broken.Read("../../broken/testdata/locks/" + name + ".txt")
+		b, err := broken.Read("../broken/testdata/locks/" + name + ".txt")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, seed := range seeds {
-			s, fails, used := run(t, "search", "-area", b.Keys["area"], "-programs", "20000", "-mutant", name, "-seed", fmt.Sprint(seed))
+			s, fails, used := interleaved(t, "search", "-area", b.Keys["area"], "-programs", "20000", "-mutant", name, "-seed", fmt.Sprint(seed))
 			if !fails {
 				t.Fatalf("seed %d: not found in %d programs", seed, s.Programs)
 			}
@@ -221,7 +228,7 @@ func TestEveryLock(t *testing.T) {
 	}
 	each(t, tried, func(t *testing.T, position string) {
 		for _, area := range []string{areaOfFile(position), ""} {
-			s, fails, used := run(t, "search", "-long", "-area", area, "-without", position, "-programs", "15000", "-schedules", "10")
+			s, fails, used := interleaved(t, "search", "-long", "-area", area, "-without", position, "-programs", "15000", "-schedules", "10")
 			if fails {
 				t.Logf("%s: %d programs, %d runs, %.1f s: %s", functions[position], s.Programs, s.FoundAfter, used.Seconds(), firstLine(s.Detail))
 				return
@@ -264,11 +271,11 @@ func checkReplay(t *testing.T, mutant string, s *summary) {
 	if err := os.WriteFile(path, []byte(program), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	again, fails, _ := run(t, "replay", "-mutant", mutant, path)
+	again, fails, _ := interleaved(t, "replay", "-mutant", mutant, path)
 	if !fails || again.Detail != s.Detail {
 		t.Errorf("a replay says %q, not %q", again.Detail, s.Detail)
 	}
-	if s, fails, _ := run(t, "replay", path); fails {
+	if s, fails, _ := interleaved(t, "replay", path); fails {
 		t.Errorf("the reference fails: %s", s.Detail)
 	}
 }
@@ -318,8 +325,8 @@ func listPoints(t *testing.T, flags ...string) (list []point) {
 
 // TestSameTwice: a search gives the same twice.
 func TestSameTwice(t *testing.T) {
-	first, _, _ := run(t, "search", "-mutant", "gap", "-area", "core")
-	second, _, _ := run(t, "search", "-mutant", "gap", "-area", "core")
+	first, _, _ := interleaved(t, "search", "-mutant", "gap", "-area", "core")
+	second, _, _ := interleaved(t, "search", "-mutant", "gap", "-area", "core")
 	if first != second {
 		t.Errorf("%+v, and then %+v", first, second)
 	}
