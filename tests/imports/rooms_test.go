@@ -39,9 +39,9 @@ var mayImport = map[string][]string{
 	"fakegpu":             {"spec", "spec/happensbefore"},
 	"cudaimpl":            {"spec"},
 	"cudaimpl/pluggable":  {"spec", "spec/trace", "alloc", "cudaimpl"},
-	"model":               {"spec", "spec/settings", "spec/trace"},
+	"model":               {"spec", "spec/settings", "spec/trace", "upstream"},
 	"tla":                 {"model"},
-	"conformance":         {"spec", "spec/settings", "spec/trace", "spec/invariant", "spec/happensbefore", "fakegpu", "tools/replay"},
+	"conformance":         {"spec", "spec/trace", "spec/invariant", "spec/happensbefore", "fakegpu", "tools/replay", "upstream"},
 	"snapshot":            {"spec", "internal/quote", "spec/settings"},
 	"snapshot/history":    {"spec", "internal/quote", "spec/settings", "spec/trace", "snapshot", "tools/replay"},
 	"snapshot/play":       {"spec", "spec/trace", "alloc", "fakegpu", "snapshot", "snapshot/history", "tools/replay"},
@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc", "upstream"},
 	"tests":               {"spec", "spec/happensbefore", "internal/checkout", "internal/rewrite", "alloc", "fakegpu", "model", "tla"},
-	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/settings", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "fakegpu", "tools/run", "upstream"},
+	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "fakegpu", "tools/run", "upstream"},
 }
 
 // TestImports: arrows point from the command to the tools, from the tools to alloc,
