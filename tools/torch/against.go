@@ -19,9 +19,10 @@ import (
 	binary "gaugeblock/tools/torch/binary"
 )
 
-// Two builds of PyTorch beside each other. The reference makes the programs up, and judges nothing: each
-// is performed by a worker of either build, which answers with a number for each operation, made of all
-// that the allocator did. Where the numbers differ first, both say in words what they did.
+// Two builds of PyTorch beside each other. The reference makes the programs up, and judges nothing:
+// each is performed by a worker of either build, which answers with a number for each operation,
+// made of all that the allocator did. Where the numbers differ first, both say in words what they
+// did.
 
 // Against says which builds are compared.
 type Against struct {
@@ -45,8 +46,9 @@ type AgainstReport struct {
 	Causes     []Cause   `json:"causes"`
 }
 
-// A Cause is a decision that the builds make differently, as far as smallest programs tell: programs are of one cause
-// if their smallest programs have operations of the same kinds, and the same thing differs in them.
+// A Cause is a decision that the builds make differently, as far as smallest programs tell:
+// programs are of one cause if their smallest programs have operations of the same kinds, and the
+// same thing differs in them.
 type Cause struct {
 	Finding
 	Programs int     `json:"programs"` // in which it was met; those that were not made smaller count as the most similar
@@ -57,7 +59,8 @@ type Cause struct {
 	operations     int
 }
 
-// smallest is how many programs with one signature are made smaller: more seldom show another cause.
+// smallest is how many programs with one signature are made smaller: more seldom show another
+// cause.
 const smallest = 6
 
 // against is a comparison under way.
@@ -263,8 +266,8 @@ func shapeOf(answer string) string {
 	}, answer)
 }
 
-// causeOf is what the smallest programs of one cause have in common: the kinds of their operations and the keys of their
-// settings, or, where only words differ, these.
+// causeOf is what the smallest programs of one cause have in common: the kinds of their operations
+// and the keys of their settings, or, where only words differ, these.
 func causeOf(o *Outcome) string {
 	kinds := map[string]bool{}
 	for i := range o.Ops {
@@ -528,8 +531,9 @@ func (j *job) alone(place *place) (answer alone, err error) {
 // sourcePlace is where in PyTorch's source an assertion has failed.
 var sourcePlace = regexp.MustCompile(`at "[^"]*":\d+`)
 
-// describe gathers what an operation did. Order that comes of addresses in the heap is taken out of it: two builds have
-// different heaps. What has followed from such an order is left out, or begins anew.
+// describe gathers what an operation did. Order that comes of addresses in the heap is taken out of
+// it: two builds have different heaps. What has followed from such an order is left out, or begins
+// anew.
 func describe(player *replay.Player, op *trace.Op, out *replay.Performed, looks bool) (d did, err error) {
 	d.Error, d.Address, d.Entries = trace.ErrorName(out.Err), out.Ptr, slices.Clone(out.Entries)
 	if out.Err != nil && trace.ErrorName(out.Err) != trace.ErrorOOM {

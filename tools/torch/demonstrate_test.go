@@ -25,10 +25,9 @@ import (
 )
 
 // The deviations on PyTorch's own allocator. A file of testdata/rows has programs, each with the
-// deviation that it shows: "row:" and its ID.
-// Below a line of a program stands what both answered, or what each did. A PyTorch that is
-// mended answers otherwise and turns the test red. `go test ./tools/torch -rewrite` writes
-// the answers; check the difference.
+// deviation that it shows: "row:" and its ID. Below a line of a program stands what both answered,
+// or what each did. A PyTorch that is mended answers otherwise and turns the test red. `go test
+// ./tools/torch -rewrite` writes the answers; check the difference.
 //
 // What a line can say stands in stage_commands_test.go and stage_views_test.go. On PyTorch's
 // allocator each program is performed by a process of its own, which some of them end.
@@ -117,7 +116,8 @@ func parseProgram(input string) (p program) {
 	return p
 }
 
-// perform performs the program on the reference, by the rules of a release, and returns an answer a line.
+// perform performs the program on the reference, by the rules of a release, and returns an answer a
+// line.
 func (p *program) perform(release string) (answers []string, err error) {
 	s := &stage{factory: reference.New, release: release}
 	for _, line := range p.lines {
@@ -273,8 +273,8 @@ func performPrograms(text string) error {
 	return nil
 }
 
-// TestRowsOfReleases: on the libraries of each release that is in the cache a program shows a difference if the release
-// has its deviation, and otherwise none.
+// TestRowsOfReleases: on the libraries of each release that is in the cache a program shows a
+// difference if the release has its deviation, and otherwise none.
 func TestRowsOfReleases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the adaptor for each release, and the race detector sees nothing of it")

@@ -17,7 +17,8 @@ import (
 // A mistake is one rule of a release that the reference takes from another release.
 type mistake struct{ release, rule, as string }
 
-// mistakes are the rules that random programs reach. Within 10,000 operations of an area each is to be found.
+// mistakes are the rules that random programs reach. Within 10,000 operations of an area each is to
+// be found.
 var mistakes = []struct {
 	mistake
 	area, settings string
@@ -39,7 +40,8 @@ var mistakes = []struct {
 // mistakeVariable has a mistake, in a worker.
 const mistakeVariable = "GAUGEBLOCK_TORCH_MISTAKE"
 
-// makeMistake lets the reference follow another release in one rule, if this is a worker that is to.
+// makeMistake lets the reference follow another release in one rule, if this is a worker that is
+// to.
 func makeMistake() {
 	words := strings.Fields(os.Getenv(mistakeVariable))
 	if len(words) != 3 {
@@ -53,7 +55,8 @@ func makeMistake() {
 	}
 }
 
-// TestMistakes: lockstep finds each rule that is another release's, with the libraries of the first release.
+// TestMistakes: lockstep finds each rule that is another release's, with the libraries of the first
+// release.
 func TestMistakes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the adaptor for each release, and the race detector sees nothing of it")

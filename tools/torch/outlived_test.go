@@ -49,8 +49,8 @@ func TestOutlived(t *testing.T) {
 	}
 }
 
-// TestCrashIsMadeUpAgain: the program of a crash is made up again as the worker did, here one that exposes forgotten uses: it
-// has a row.
+// TestCrashIsMadeUpAgain: the program of a crash is made up again as the worker did, here one that
+// exposes forgotten uses: it has a row.
 func TestCrashIsMadeUpAgain(t *testing.T) {
 	report, err := Search{PyTorch: built(t), Areas: []string{"pools"}, Operations: 1000, Seed: 91028}.Run()
 	must(t, err)

@@ -11,8 +11,8 @@ import (
 	"gaugeblock/upstream"
 )
 
-// A program is made for the release that it is performed on, which its header names: it has the settings
-// and options that the release knows.
+// A program is made for the release that it is performed on, which its header names: it has the
+// settings and options that the release knows.
 
 // rulesOf are the rules of a program's release; those of the zero value if it names none.
 func rulesOf(h *trace.Header) *upstream.Rules {
@@ -113,7 +113,8 @@ func (c *captured) follow(op *trace.Op) {
 	}
 }
 
-// current is the stream that is current in a call of the allocator other than malloc, by trace.Op.Current.
+// current is the stream that is current in a call of the allocator other than malloc, by
+// trace.Op.Current.
 func (c captured) current(op *trace.Op) int {
 	if op.Kind == trace.OpMalloc || op.Kind.Target() != trace.TargetAllocator {
 		return 0

@@ -52,8 +52,9 @@ func (a *Allocator) For(c spec.Caller) spec.Allocator { return &Allocator{a.stat
 
 var errReplaced = errors.New("another allocator has been made since: PyTorch has one a process")
 
-// New makes an allocator with settings (PYTORCH_ALLOC_CONF), which are in the grammar of its release,
-// for all devices of a fake GPU. Load comes before. The allocator that was made before is not to be used any more.
+// New makes an allocator with settings (PYTORCH_ALLOC_CONF), which are in the grammar of its
+// release, for all devices of a fake GPU. Load comes before. The allocator that was made before is
+// not to be used any more.
 func New(driver spec.Driver, conf string, grammar settings.Grammar) (spec.Allocator, error) {
 	loaded.Lock()
 	defer loaded.Unlock()

@@ -68,7 +68,8 @@ func (o Options) Version() string {
 	return quoted[0]
 }
 
-// Release is the release whose rules the library follows; the newest that is known if nothing tells.
+// Release is the release whose rules the library follows; the newest that is known if nothing
+// tells.
 func (o Options) Release() upstream.Release {
 	f, err := os.Open(filepath.Join(o.Libraries, "libc10_cuda.so"))
 	if err != nil {
