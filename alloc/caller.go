@@ -43,7 +43,9 @@ func (a *Allocator) noCaller() callerView { return callerView{Allocator: a} }
 
 // onDevice calls do for the caller with the device's mutex held. A context is gathered if the
 // program has set that level, or a higher one.
-func (v callerView) onDevice(op string, dev spec.Device, level spec.ContextLevel, do func(*device) error) error {
+func (v callerView) onDevice(
+	op string, dev spec.Device, level spec.ContextLevel, do func(*device) error,
+) error {
 	d, err := v.device(op, dev)
 	if err != nil {
 		return err

@@ -47,7 +47,8 @@ type device struct {
 	capturesMarked    int               // captures that the program has marked as under way
 	graphReuseContext graphReuseContext // while requests are routed
 
-	expandableSegments    []*segment      // in the order in which they were made
+	expandableSegments    []*segment // in the order in which they were made
+	reserveClasses        map[spec.Stream]string
 	handleType            *spec.ShareType // of all pages; nil until one was created
 	devicesWithPeerAccess []spec.Device
 

@@ -66,7 +66,7 @@ func (d *device) findExpandableBlockLocked(params *allocParams) (*block, error) 
 	return d.newExpandableSegmentLocked(params)
 }
 
-// hasAvailableAddressSpace reports whether at least so many bytes from b on are free or
+// hasAvailableAddressSpace reports whether at least that number of bytes from b on are free or
 // unmapped.
 func hasAvailableAddressSpace(b *block, bytes uint64) bool {
 	available := uint64(0)
@@ -223,7 +223,9 @@ func (d *device) releaseExpandableSegmentLocked(s *segment) error {
 
 // ExpandableSegmentSizes lists how much is mapped of each expandable segment, in bytes,
 // in the order in which the segments were made.
-func (a *Allocator) ExpandableSegmentSizes(dev spec.Device) (sizes []spec.StreamSegmentSize, err error) {
+func (a *Allocator) ExpandableSegmentSizes(
+	dev spec.Device,
+) (sizes []spec.StreamSegmentSize, err error) {
 	err = a.onDevice("expandable_segment_sizes", dev, func(d *device) error {
 		for _, s := range d.expandableSegments {
 			sizes = append(sizes, spec.StreamSegmentSize{Stream: s.stream, PoolKind: s.blockPool.kind, Mapped: s.expandable.mappedSize})

@@ -156,7 +156,9 @@ func (d *device) driverMallocLocked(params *allocParams) (spec.Ptr, error) {
 
 // driverMalloc obtains a segment from the pool's own allocator, if it has one, or from the
 // driver.
-func (p *pool) driverMalloc(driver spec.Driver, dev spec.Device, params *allocParams) (spec.Ptr, error) {
+func (p *pool) driverMalloc(
+	driver spec.Driver, dev spec.Device, params *allocParams,
+) (spec.Ptr, error) {
 	if p.allocator == nil {
 		return driver.Malloc(dev, params.segmentSize)
 	}

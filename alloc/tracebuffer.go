@@ -132,7 +132,9 @@ func (d *device) deliverLocked() {
 
 // recordTraceLocked records what was done to a range of a segment. The context of the entry is
 // that of the operation or, if that was not gathered, the one of the allocation of what is freed.
-func (d *device) recordTraceLocked(action spec.Action, s *segment, r spec.Range, whenAllocated gatheredContext) {
+func (d *device) recordTraceLocked(
+	action spec.Action, s *segment, r spec.Range, whenAllocated gatheredContext,
+) {
 	if !d.traceBuffer.enabled {
 		return
 	}
@@ -251,7 +253,8 @@ func (a *Allocator) RecordHistory(h spec.HistoryOptions) error {
 		return &spec.InvalidArgumentError{Op: "record_history", Reason: "unknown context level"}
 	}
 	if h.Enabled && h.Level > spec.ContextNever && h.Context == nil {
-		return &spec.InvalidArgumentError{Op: "record_history", Reason: "there is a context level, but no function that returns the context"}
+		const reason = "there is a context level, but no function that returns the context"
+		return &spec.InvalidArgumentError{Op: "record_history", Reason: reason}
 	}
 	a.configuring.Lock()
 	defer a.configuring.Unlock()

@@ -78,6 +78,14 @@ var commands = map[string]command{
 		_, err := c.gpu.EndCapture(0, c.stream(l))
 		return err
 	},
+	"class": func(c *conversation, l line) error { // class NAME stream=N
+		return c.allocator.SetReserveClass(c.stream(l), l.word(0))
+	},
+	"class-reserve": func(c *conversation, l line) error { // class-reserve NAME FRACTION
+		f, err := strconv.ParseFloat(l.word(1), 64)
+		l.must(err)
+		return c.allocator.SetDefaultReserve(l.word(0), f)
+	},
 	"invalidate": func(c *conversation, l line) error { // invalidate stream=N: an illegal call
 		if err := c.gpu.SynchronizeStream(0, c.stream(l)); err == nil {
 			l.t.Fatalf("%s: the stream is not captured", l.d.Pos)

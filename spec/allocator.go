@@ -271,3 +271,15 @@ type RejectionReport struct {
 	Reserved    uint64
 	DeviceTotal uint64
 }
+
+// ReserveClassifier puts streams into classes, so that the expandable segments that are made for
+// them later have the reserve of their class (expandable_segments_reserve_by_class).
+type ReserveClassifier interface {
+	// SetReserveClass sets the class of a stream, "" for none. Upstream goes by the handle: the
+	// class of the default stream is that of the default streams of all devices.
+	SetReserveClass(s Stream, class string) error
+
+	// SetDefaultReserve gives a class a reserve, as a fraction of the device's memory, unless the
+	// settings have one for the class, or one for all.
+	SetDefaultReserve(class string, fraction float64) error
+}

@@ -31,8 +31,9 @@ var built = sync.OnceValue(func() error {
 	return errors.Join(Build(scratch), BuildMachine(filepath.Join("..", ".."), scratch), buildDecoys())
 })
 
-// decoys is a directory with empty libraries of the same names. LD_LIBRARY_PATH leads to it: so it leads to CUDA's own
-// libraries on a machine that has them, and a program that was linked with ours must not find those.
+// decoys is a directory with empty libraries of the same names. LD_LIBRARY_PATH leads to it: so it
+// leads to CUDA's own libraries on a machine that has them, and a program that was linked with ours
+// must not find those.
 func decoys() string { return filepath.Join(scratch, "decoys") }
 
 func buildDecoys() error {

@@ -267,7 +267,8 @@ func TestReaderClosesFile(t *testing.T) {
 	}
 }
 
-// TestWriteRefusesHeader: a header that could not be read back is an error before any operation is written.
+// TestWriteRefusesHeader: a header that could not be read back is an error before any operation is
+// written.
 func TestWriteRefusesHeader(t *testing.T) {
 	var out bytes.Buffer
 	if err := trace.Write(&out, trace.Header{Devices: -1}, []trace.Op{{Kind: trace.OpEmptyCache}}, nil); err == nil || out.Len() > 0 {

@@ -37,7 +37,7 @@ func text(address C.uint64_t) string {
 	return C.GoString((*C.char)(C.place(address)))
 }
 
-// put writes a text with a zero at its end into room for so many bytes.
+// put writes a text with a zero at its end into room for a number of bytes.
 func put(address, room C.uint64_t, s string) {
 	if room == 0 {
 		return
