@@ -55,7 +55,8 @@ type OutOfMemory struct {
 	Allocated uint64 `json:"allocated"`
 }
 
-// lackingFile is where the libraries write the names of functions that were asked for and are not there.
+// lackingFile is where the libraries write the names of functions that were asked for and are not
+// there.
 const lackingFile = "lacking"
 
 func readJSON(path string, into any) error {

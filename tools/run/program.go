@@ -38,7 +38,7 @@ type Progress struct {
 }
 
 // Run runs the program and tells what it did. The folder is where its processes write; what it
-// has at the end is the caller's. An error is none of the program's.
+// has at the end is the caller's. An error is not the program's.
 func Run(o Options, folder string) (*Result, error) {
 	libraries, err := Libraries(o.Say)
 	if err != nil {

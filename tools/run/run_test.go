@@ -120,7 +120,8 @@ func TestPythonWithoutTorch(t *testing.T) {
 	}
 }
 
-// A release of PyTorch trains a small network, runs out of memory where it should, and writes a snapshot.
+// A release of PyTorch trains a small network, runs out of memory where it should, and writes a
+// snapshot.
 func TestTorch(t *testing.T) {
 	for _, python := range pythons(t) {
 		t.Run(filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {

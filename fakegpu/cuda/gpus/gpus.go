@@ -98,7 +98,7 @@ func Words() []string {
 	return words
 }
 
-// CUDA's numbers of a device's attributes, which the driver and the runtime share.
+// CUDA's numbers for the attributes of a device, which the driver and the runtime share.
 const (
 	maxThreadsPerBlock = 1
 	multiprocessors    = 16

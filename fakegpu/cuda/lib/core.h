@@ -58,7 +58,7 @@ GAUGEBLOCK_API void *gaugeblock_entry(const char *name);
 // gaugeblock_attribute is an attribute of the current device, by CUDA's number of it.
 GAUGEBLOCK_API int gaugeblock_attribute(int attribute);
 
-// gaugeblock_occupancy is how many blocks of so many threads and so many bytes of shared memory
+// gaugeblock_occupancy is how many blocks of this number of threads and bytes of shared memory
 // a multiprocessor takes at a time, of a kernel that needs few registers.
 GAUGEBLOCK_API int gaugeblock_occupancy(int threads, size_t shared);
 
