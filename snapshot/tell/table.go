@@ -152,6 +152,9 @@ func (c Answer) render(columns []column, o TableOptions) string {
 }
 
 func nameInTable(p *compare.Prediction) string {
+	if p.Release != "" {
+		return NameOf(p.Settings.Text) + " on PyTorch " + p.Release
+	}
 	if p.Fraction > 0 {
 		return NameOf(p.Settings.Text) + " + fraction"
 	}

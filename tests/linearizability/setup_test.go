@@ -11,6 +11,7 @@ import (
 	"gaugeblock/model"
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
+	"gaugeblock/upstream"
 )
 
 // A Setup is the allocator and the devices of a run. The zero value is the reference
@@ -162,7 +163,7 @@ func (s *Setup) initial(dev spec.Device) (model.State, error) {
 	if err != nil {
 		return model.State{}, err
 	}
-	state := model.New(dev, s.Memory, cfg, g)
+	state := model.New(dev, s.Memory, cfg, g, upstream.Rules{})
 	state.FreeMemoryCallbacks = len(s.Callback) > 0
 	state, result := state.SetMemoryFraction(s.fraction())
 	return state, result.Err
