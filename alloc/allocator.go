@@ -51,6 +51,11 @@ type Abilities interface {
 	spec.SharedMemory
 	spec.CallerAware
 	spec.CaptureMarker
+	spec.ExactAllocator
+	spec.BlockAnnotator
+	spec.MoreStatsInformer
+	spec.RejectionObservable
+	spec.ReserveClassifier
 }
 
 var _ Abilities = (*Allocator)(nil)
@@ -59,7 +64,8 @@ var _ Abilities = (*Allocator)(nil)
 type Options struct {
 	// Geometry has the sizes to work with. The zero value stands for upstream's.
 	Geometry spec.Geometry
-	// Rules are the decisions in which releases of PyTorch differ. The zero value stands for those of
+	// Rules are the decisions in which releases of PyTorch differ. The zero value stands for those
+	// of
 	// 2.11.
 	Rules upstream.Rules
 	// Settings has the syntax of PYTORCH_ALLOC_CONF.
@@ -84,7 +90,8 @@ func New(driver spec.Driver, o Options) (*Allocator, error) {
 		return nil, &spec.InvalidArgumentError{Op: "new allocator", Reason: "there is no driver"}
 	}
 	if driver.DeviceCount() < 1 {
-		return nil, &spec.InvalidArgumentError{Op: "new allocator", Reason: "the driver has no device"}
+		const reason = "the driver has no device"
+		return nil, &spec.InvalidArgumentError{Op: "new allocator", Reason: reason}
 	}
 	cfg, err := o.config()
 	if err != nil {
@@ -222,7 +229,9 @@ func (a *Allocator) RawAlloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
 
 // RawAllocWithStream allocates memory on a stream. Upstream takes the current device;
 // here the device is named.
-func (a *Allocator) RawAllocWithStream(dev spec.Device, bytes uint64, stream spec.Stream) (spec.Ptr, error) {
+func (a *Allocator) RawAllocWithStream(
+	dev spec.Device, bytes uint64, stream spec.Stream,
+) (spec.Ptr, error) {
 	return a.Malloc(spec.Request{Device: dev, Stream: stream, Bytes: bytes})
 }
 

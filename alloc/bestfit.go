@@ -13,7 +13,9 @@ import "gaugeblock/spec"
 // splits its block, but the tests are the same.)
 
 // getFreeBlockLocked takes the best fit for a request out of the free blocks, or returns nil.
-func (d *device) getFreeBlockLocked(blockPool *blockPool, stream spec.Stream, size uint64, useExpandable bool) *block {
+func (d *device) getFreeBlockLocked(
+	blockPool *blockPool, stream spec.Stream, size uint64, useExpandable bool,
+) *block {
 	if d.gcEnabledLocked() {
 		blockPool.getFreeBlocksCallCount++
 	}
@@ -25,7 +27,9 @@ func (d *device) getFreeBlockLocked(blockPool *blockPool, stream spec.Stream, si
 }
 
 // bestFitLocked is the best fit, unless it fails the oversize tests, or nil.
-func (d *device) bestFitLocked(blockPool *blockPool, stream spec.Stream, size uint64, useExpandable bool) *block {
+func (d *device) bestFitLocked(
+	blockPool *blockPool, stream spec.Stream, size uint64, useExpandable bool,
+) *block {
 	lists := blockPool.blocks.of(stream)
 	if lists == nil {
 		return nil

@@ -21,11 +21,18 @@ type operation struct {
 	context gatheredContext // nil: not gathered
 	thread  spec.Thread     // the calling thread
 	stream  spec.Stream     // the current stream of the calling thread on the device
+
+	word       string // which call it is, for its trace entries (MallocAt)
+	annotation string // the user metadata of its trace entry (AnnotateBlock)
 }
 
 // operation is an operation of the caller on a device.
 func (v callerView) operation(d *device, context gatheredContext) operation {
-	return operation{context, v.caller.Thread, v.caller.CurrentOn(d.id)}
+	return operationOf(v.caller, d, context)
+}
+
+func operationOf(c spec.Caller, d *device, context gatheredContext) operation {
+	return operation{context: context, thread: c.Thread, stream: c.CurrentOn(d.id)}
 }
 
 // For returns the allocator for one caller; see spec.CallerAware.
@@ -36,7 +43,9 @@ func (a *Allocator) noCaller() callerView { return callerView{Allocator: a} }
 
 // onDevice calls do for the caller with the device's mutex held. A context is gathered if the
 // program has set that level, or a higher one.
-func (v callerView) onDevice(op string, dev spec.Device, level spec.ContextLevel, do func(*device) error) error {
+func (v callerView) onDevice(
+	op string, dev spec.Device, level spec.ContextLevel, do func(*device) error,
+) error {
 	d, err := v.device(op, dev)
 	if err != nil {
 		return err

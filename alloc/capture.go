@@ -112,14 +112,17 @@ func (d *device) markIfCapturingLocked(p *pool, stream spec.Stream) error {
 }
 
 // BeginAllocateToPool routes requests to a private pool; see spec.PrivatePools.
-func (a *Allocator) BeginAllocateToPool(dev spec.Device, id spec.PoolID, filter spec.RequestFilter) error {
+func (a *Allocator) BeginAllocateToPool(
+	dev spec.Device, id spec.PoolID, filter spec.RequestFilter,
+) error {
 	const op = "begin_allocate_to_pool"
 	if filter == nil {
 		return &spec.InvalidArgumentError{Op: op, Reason: "there is no filter"}
 	}
 	return a.onDevice(op, dev, func(d *device) error {
 		if d.routingToLocked(id) >= 0 {
-			return &spec.InvalidStateError{Op: op, Reason: "requests are already being routed to pool " + id.String()}
+			reason := "requests are already being routed to pool " + id.String()
+			return &spec.InvalidStateError{Op: op, Reason: reason}
 		}
 		p, err := d.createOrIncrefPoolLocked(op, id, spec.PoolOptions{})
 		if err != nil {
@@ -142,7 +145,8 @@ func (a callerView) EndAllocateToPool(dev spec.Device, id spec.PoolID) error {
 		d.operation = a.operation(d, nil)
 		at := d.routingToLocked(id)
 		if at < 0 {
-			return &spec.InvalidStateError{Op: op, Reason: "no requests are being routed to pool " + id.String()}
+			reason := "no requests are being routed to pool " + id.String()
+			return &spec.InvalidStateError{Op: op, Reason: reason}
 		}
 		if d.rules.PoolEndCompletesDeferred && d.cfg.GraphCaptureRecordStreamReuse {
 			if err := d.resolveDeferredLocked(d.capturesUnderway[at].pool); err != nil {
@@ -195,8 +199,8 @@ func (d *device) deferBlockLocked(b *block, markers []spec.GraphNode) {
 
 // insertEventsDeferredUntilNoCaptureLocked makes the deferred blocks pending, by recording events
 // for their stream uses, or free, if all of these are dropped. It is called when no capture may be
-// under way, and by a checkpoint. If an event cannot be recorded, that block and those after it stay
-// deferred.
+// under way, and by a checkpoint. If an event cannot be recorded, that block and those after it
+// stay deferred.
 func (d *device) insertEventsDeferredUntilNoCaptureLocked() error {
 	return d.resolveDeferredLocked(nil)
 }
@@ -300,7 +304,9 @@ func reusable(markers []spec.GraphNode, visited map[spec.GraphNode]bool) bool {
 
 // updateVisitedLocked returns the nodes that are reachable backwards from the terminal
 // nodes of a stream (upstream: update_visited).
-func (d *device) updateVisitedLocked(stream spec.Stream, info spec.CaptureInfo) (map[spec.GraphNode]bool, error) {
+func (d *device) updateVisitedLocked(
+	stream spec.Stream, info spec.CaptureInfo,
+) (map[spec.GraphNode]bool, error) {
 	if d.graphReuseContext == nil {
 		d.graphReuseContext = graphReuseContext{}
 	}

@@ -33,6 +33,7 @@ type device struct {
 	cfg        spec.Config
 	blockStats blockStats
 	stats      spec.DeviceStats // the other statistics
+	moreStats  moreStats
 
 	defaultPool *pool
 	graphPools  privatePools // live and freeable
@@ -46,7 +47,8 @@ type device struct {
 	capturesMarked    int               // captures that the program has marked as under way
 	graphReuseContext graphReuseContext // while requests are routed
 
-	expandableSegments    []*segment      // in the order in which they were made
+	expandableSegments    []*segment // in the order in which they were made
+	reserveClasses        map[spec.Stream]string
 	handleType            *spec.ShareType // of all pages; nil until one was created
 	devicesWithPeerAccess []spec.Device
 
@@ -57,6 +59,7 @@ type device struct {
 
 	freeMemoryCallbacks []func() bool
 	oomObservers        []func(spec.OutOfMemoryReport)
+	rejectionObservers  []func(spec.RejectionReport)
 
 	// How many were made, counted if ties among free blocks are broken by their number.
 	blocksMade, segmentsMade uint64

@@ -22,7 +22,9 @@ import (
 // allocation stream is ignored. (Upstream compares handles only, so the default stream
 // of any device counts as the allocation stream of a block on a default stream: deviation
 // streams/default-of-other-device.) It takes the mutex.
-func (d *device) recordStream(o operation, ptr spec.Ptr, dev spec.Device, stream spec.Stream) error {
+func (d *device) recordStream(
+	o operation, ptr spec.Ptr, dev spec.Device, stream spec.Stream,
+) error {
 	d.mu.Lock()
 	defer d.unlock()
 	d.operation = o

@@ -36,7 +36,7 @@ func (d *device) free(ptr spec.Ptr) error {
 func (d *device) freeForCaller(ptr spec.Ptr, c spec.Caller) error {
 	context := d.gatherContext(spec.ContextAll)
 	d.lock()
-	return d.freeAndUnlock(ptr, operation{context, c.Thread, c.CurrentOn(d.id)})
+	return d.freeAndUnlock(ptr, operationOf(c, d, context))
 }
 
 // freeAndUnlock goes through all steps of a free. It releases the mutex, which is held.
@@ -85,7 +85,7 @@ func (d *device) freeAtOnceLocked(b *block) {
 }
 
 // requestFreeLocked makes a block pending or deferred, and counts and traces it (upstream: the
-// beginning of free). Who calls it sees to it that the free is completed.
+// beginning of free). The caller completes the free, or has something that will.
 func (d *device) requestFreeLocked(b *block) {
 	d.markFreeRequestedLocked(b)
 	d.blockStats.changePending(b.segment.blockPool.kind, 1, int64(b.size))

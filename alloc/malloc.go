@@ -62,7 +62,7 @@ func (d *device) mallocWithContext(r spec.Request) (spec.Ptr, error) {
 
 // mallocAndUnlock goes through all steps of a malloc. It releases the mutex, which is held.
 func (d *device) mallocAndUnlock(r spec.Request, context gatheredContext) (spec.Ptr, error) {
-	d.operation = operation{context, r.Thread, r.Stream}
+	d.operation = operation{context: context, thread: r.Thread, stream: r.Stream}
 	ptr, failure, err := d.findAllocateAndUnlock(&allocParams{stream: r.Stream, requestedSize: r.Bytes})
 	if failure != nil {
 		return 0, failure.report()
@@ -109,6 +109,9 @@ func (d *device) chooseBlockPoolLocked(params *allocParams, pool *pool) {
 // findBlockLocked does.
 func (d *device) findAndAllocateLocked(params *allocParams) (spec.Ptr, *outOfMemory, error) {
 	b, err := d.findBlockLocked(params)
+	if errors.Is(err, errRejected) {
+		return 0, d.rejectLocked(params), nil
+	}
 	if err != nil {
 		return 0, nil, err
 	}
@@ -293,6 +296,8 @@ type outOfMemory struct {
 	err        *spec.OutOfMemoryError
 	memInfoErr error // of Driver.MemInfo, or nil
 	observers  []func(spec.OutOfMemoryReport)
+
+	rejectionObservers []func(spec.RejectionReport) // if it was rejected
 }
 
 // outOfMemoryLocked counts and traces that a request failed.
@@ -312,7 +317,18 @@ func (d *device) outOfMemoryLocked(params *allocParams) *outOfMemory {
 		Limited: d.limited, Limit: d.allowedMemoryMaximum,
 		Allocated: allocated, PrivatePools: pools, Unallocated: d.reservedBytesLocked() - allocated,
 	}
-	return &outOfMemory{err, memInfoErr, slices.Clone(d.oomObservers)}
+	return &outOfMemory{err: err, memInfoErr: memInfoErr, observers: slices.Clone(d.oomObservers)}
+}
+
+// rejectLocked counts that throw_on_cudamalloc_oom has ended a request. Since a limit is tested
+// before, it ends those that would exceed the device's memory, whatever could be released.
+func (d *device) rejectLocked(params *allocParams) *outOfMemory {
+	d.moreStats.numOOMRejections++
+	err := &spec.OutOfMemoryError{
+		Device: d.id, Requested: params.requestedSize, SegmentSize: params.segmentSize,
+		DeviceTotal: d.totalMemory, Unallocated: d.reservedBytesLocked(), Rejected: true,
+	}
+	return &outOfMemory{err: err, rejectionObservers: slices.Clone(d.rejectionObservers)}
 }
 
 // report calls the observers, which may use the allocator, and returns the error for
@@ -326,6 +342,12 @@ func (o *outOfMemory) report() error {
 	}
 	for _, observe := range o.observers {
 		observe(r)
+	}
+	for _, observe := range o.rejectionObservers {
+		observe(spec.RejectionReport{
+			Device: o.err.Device, SegmentSize: o.err.SegmentSize,
+			Reserved: o.err.Unallocated, DeviceTotal: o.err.DeviceTotal,
+		})
 	}
 	if o.memInfoErr != nil {
 		return errors.Join(o.err, fmt.Errorf("asking for the free memory: %w", o.memInfoErr))

@@ -152,7 +152,9 @@ func (l privatePools) freeBytes() (bytes uint64) {
 }
 
 // createOrIncrefPoolLocked makes a pool, or raises the use count of a live one.
-func (d *device) createOrIncrefPoolLocked(op string, id spec.PoolID, o spec.PoolOptions) (*pool, error) {
+func (d *device) createOrIncrefPoolLocked(
+	op string, id spec.PoolID, o spec.PoolOptions,
+) (*pool, error) {
 	if id.IsDefault() {
 		return nil, &spec.InvalidArgumentError{Op: op, Reason: "the id is that of the default pool"}
 	}
@@ -198,7 +200,8 @@ func (d *device) livePoolLocked(op string, id spec.PoolID) (*pool, error) {
 }
 
 func alreadyReleased(op string, id spec.PoolID) error {
-	return &spec.InvalidStateError{Op: op, Reason: "pool " + id.String() + " was released and waits to be freed"}
+	reason := "pool " + id.String() + " was released and waits to be freed"
+	return &spec.InvalidStateError{Op: op, Reason: reason}
 }
 
 // segmentsOfLocked lists the segments of a pool by address (upstream:
@@ -262,7 +265,7 @@ func (d *device) emptyPoolLocked(id spec.PoolID) error {
 	case err != nil:
 		return err
 	case capturing:
-		const reason = "events cannot be waited for while requests are routed or the current stream is captured"
+		const reason = "events cannot be waited for while requests are routed or the stream is captured"
 		return &spec.InvalidStateError{Op: "empty_pool", Reason: reason}
 	}
 	if err := d.synchronizeAndFreeEventsLocked(p); err != nil {
@@ -317,7 +320,8 @@ func (a *Allocator) ReleasePool(dev spec.Device, id spec.PoolID) error {
 	const op = "release_pool"
 	return a.onPool(op, dev, id, func(p *pool) error {
 		if p.useCount == 0 {
-			return &spec.InvalidStateError{Op: op, Reason: "pool " + id.String() + " has already been released"}
+			reason := "pool " + id.String() + " has already been released"
+			return &spec.InvalidStateError{Op: op, Reason: reason}
 		}
 		p.useCount--
 		return nil

@@ -25,7 +25,8 @@ func (d *device) releaseCachedBlocksLocked() error {
 	case err != nil:
 		return err
 	case d.rules.RoutedEmptyCacheFails && d.requestsRoutedLocked():
-		return &spec.InvalidStateError{Op: "empty_cache", Reason: "requests are routed to a private pool"}
+		const reason = "requests are routed to a private pool"
+		return &spec.InvalidStateError{Op: "empty_cache", Reason: reason}
 	case d.driver.FreeForbidden():
 		if d.rules.Captures == upstream.CapturesByMark && !capturing {
 			d.stats.NumSyncAllStreams++ // the wait counts, though there is none

@@ -35,6 +35,8 @@ func TestRulesHaveTranscripts(t *testing.T) {
 			continue // spec/settings has the tests of its own rules
 		case "Ties":
 			values = []string{"TiesByBlock", "TiesBySegment"}
+		case "ExactAddress":
+			values = []string{"ExactAddressInUserMetadata", "ExactAddressInInternalMetadata"}
 		case "Captures":
 			values = []string{"CapturesByMark"}
 		}

@@ -11,6 +11,7 @@ import (
 	"gaugeblock/alloc"
 	"gaugeblock/internal/sizes"
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
 	"gaugeblock/upstream"
 )
 
@@ -21,6 +22,14 @@ type command func(c *conversation, l line) error
 // stream; pool=N is the pool (0, N).
 var commands = map[string]command{
 	"malloc": (*conversation).malloc, // malloc NAME SIZE [stream=N] [thread=N]
+	"malloc-at": func(c *conversation, l line) error { // malloc-at NAME SIZE BLOCK OFFSET [stream=N]
+		p := c.blocks[l.word(2)] + spec.Ptr(l.size(l.word(3)))
+		c.blocks[l.word(0)] = p
+		return c.allocator.MallocAt(spec.Request{Stream: c.stream(l), Bytes: l.size(l.word(1))}, p)
+	},
+	"annotate": func(c *conversation, l line) error { // annotate BLOCK OFFSET TEXT
+		return c.allocator.AnnotateBlock(c.blocks[l.word(0)]+spec.Ptr(l.size(l.word(1))), l.word(2))
+	},
 	"free": func(c *conversation, l line) error { // free NAME
 		return c.by(l).Free(c.blocks[l.word(0)])
 	},
@@ -68,6 +77,14 @@ var commands = map[string]command{
 	"capture-end": func(c *conversation, l line) error {
 		_, err := c.gpu.EndCapture(0, c.stream(l))
 		return err
+	},
+	"class": func(c *conversation, l line) error { // class NAME stream=N
+		return c.allocator.SetReserveClass(c.stream(l), l.word(0))
+	},
+	"class-reserve": func(c *conversation, l line) error { // class-reserve NAME FRACTION
+		f, err := strconv.ParseFloat(l.word(1), 64)
+		l.must(err)
+		return c.allocator.SetDefaultReserve(l.word(0), f)
 	},
 	"invalidate": func(c *conversation, l line) error { // invalidate stream=N: an illegal call
 		if err := c.gpu.SynchronizeStream(0, c.stream(l)); err == nil {
@@ -237,6 +254,14 @@ func (l line) rules() (r upstream.Rules) {
 				r.Ties = upstream.TiesBySegment
 			case "CapturesByMark":
 				r.Captures = upstream.CapturesByMark
+			case "ExactAddressInUserMetadata":
+				r.ExactAddress = upstream.ExactAddressInUserMetadata
+			case "ExactAddressInInternalMetadata":
+				r.ExactAddress = upstream.ExactAddressInInternalMetadata
+			case "KeyThrowOnOOM":
+				r.Settings.Keys |= settings.KeyThrowOnOOM
+			case "KeyReserve":
+				r.Settings.Keys |= settings.KeyReserve
 			default:
 				reflect.ValueOf(&r).Elem().FieldByName(name).SetBool(true)
 			}

@@ -92,6 +92,9 @@ func newConversation(l line) *conversation {
 		l.must(c.limit(l.size(limit)))
 	}
 	c.allocator.OnTrace(c.addEntry)
+	l.must(c.allocator.OnRejection(func(r spec.RejectionReport) {
+		c.say("rejected: a segment of %s, %s reserved of %s", sizes.Format(r.SegmentSize), sizes.Format(r.Reserved), sizes.Format(r.DeviceTotal))
+	}))
 	return c
 }
 
@@ -133,7 +136,11 @@ func (c *conversation) addEntry(e spec.HistoryEntry) {
 		c.say("oom %s on %s", sizes.Format(e.Size), c.streamName(e.Stream))
 		return
 	}
-	c.say("%s %s %s on %s", e.Action, c.name(e.Addr), sizes.Format(e.Size), c.streamName(e.Stream))
+	note := ""
+	if e.UserMetadata+e.InternalMetadata != "" {
+		note = fmt.Sprintf(" (user %q, internal %q)", e.UserMetadata, e.InternalMetadata)
+	}
+	c.say("%s %s %s on %s"+note, e.Action, c.name(e.Addr), sizes.Format(e.Size), c.streamName(e.Stream))
 }
 
 func (c *conversation) say(format string, args ...any) {

@@ -2,6 +2,7 @@
 // to check other allocators against it. It needs no GPU. A command parses its flags, calls
 // the packages, and prints the results.
 //
+//	gaugeblock run -- COMMAND    run a PyTorch program on a fake GPU: what memory will it need?
 //	gaugeblock replay FILE...    replay traces and print the first difference
 //	gaugeblock check FILE...     check the logs of other allocators
 //	gaugeblock soak              test the reference with random programs
@@ -34,6 +35,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"gaugeblock/fakegpu/cuda/gpus"
 	"gaugeblock/internal/quote"
 	"gaugeblock/tools/torch"
 	"gaugeblock/upstream"
@@ -50,6 +52,7 @@ const (
 
 // commandLine is what kong reads the command line into.
 type commandLine struct {
+	Run        runCommand        `cmd:"" help:"Run a PyTorch program on a fake GPU, and tell what memory it needs."`
 	Replay     replayCommand     `cmd:"" help:"Replay recorded traces through the reference allocator and compare."`
 	Check      checkCommand      `cmd:"" help:"Check the logs of other allocators: hazards, overlaps, misuse, leaks."`
 	Soak       soakCommand       `cmd:"" help:"Test the reference with random programs."`
@@ -140,7 +143,7 @@ func newParser(env *environment, exit func(int)) *kong.Kong {
 		kong.Writers(env.stdout, env.stderr),
 		kong.Exit(exit),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Vars{"version": version()},
+		kong.Vars{"version": version(), "gpus": strings.Join(gpus.Words(), ", ")},
 	)
 }
 

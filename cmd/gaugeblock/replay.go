@@ -28,20 +28,21 @@ type replayCommand struct {
 // Help is what "gaugeblock replay --help" prints beside the flags.
 func (*replayCommand) Help() string {
 	return `A trace is a recorded run: the requests of a program, and what the allocator did. Each
-is replayed on a fake GPU. For a trace that the reference does not do exactly, a line
-shows the first operation that differs. The last line counts the traces, and says what
-was compared.
+is replayed on a fake GPU. If the reference decides otherwise in one, a line shows the
+first operation that differs. The last line counts the traces, and says what was
+compared.
 
 The rules are those of the release of PyTorch that the trace tells, by its "release" or
 its source. If it tells none they are those of the newest one, and, if it differs then,
 of each other release, until one makes it exact. "gaugeblock version" lists them.
 
 A trace that expects nothing is only performed, and counts as neither exact nor
-different. One that does not tell every address that the driver returned is replayed
-with several. If they matter and none makes it exact, it is not determined.
+different. If a trace does not say every address that the driver returned, it is
+replayed with several addresses. It is "not determined" if they matter and none makes
+it exact.
 
 The exit status is 0 when no trace differs, 1 when one differs, is not determined or
-not supported, 2 when an argument means no trace or a trace cannot be read.`
+not supported, 2 when an argument names no trace or a trace cannot be read.`
 }
 
 // Validate is called by kong.

@@ -200,7 +200,7 @@ func (c *reportCommand) output(env *environment, files []string) (*memoryreport.
 	}
 	out, err := memoryreport.OpenOutput(c.defaultName(), inputs(env, files)...)
 	if err == nil && out.Exists() && !out.IsReport() {
-		return nil, fmt.Errorf("%s is there and is no page of gaugeblock: name another file with -o", c.defaultName())
+		return nil, fmt.Errorf("%s exists and is not a page of gaugeblock: name another file with -o", c.defaultName())
 	}
 	return out, err
 }

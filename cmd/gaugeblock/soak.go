@@ -57,7 +57,7 @@ func (s *shard) UnmarshalText(text []byte) error {
 	i, err1 := strconv.ParseUint(index, 10, 32)
 	n, err2 := strconv.ParseUint(of, 10, 32)
 	if !found || err1 != nil || err2 != nil || i < 1 || i > n {
-		return fmt.Errorf("%q is no part: the second of eight is 2/8", text)
+		return fmt.Errorf("%q is not a part: write 2/8 for the second of eight", text)
 	}
 	s.index, s.of = i, n
 	return nil

@@ -98,6 +98,9 @@ func (c *Comparison) hasEffect(p *Prediction) bool {
 // clearlyBetter reports whether a prediction is enough of an improvement to change
 // settings for, under everything that the record leaves open.
 func (c *Comparison) clearlyBetter(p, now *Prediction) bool {
+	if p.failureOpen {
+		return false
+	}
 	if p.OOMRuns() > 0 {
 		return now.OOMRuns() > 0 && c.conditional(p)
 	}
@@ -136,7 +139,7 @@ func (p *Prediction) NumSettings() int {
 // stay.
 func (c *Comparison) Advised() *Prediction {
 	best, now := c.Recommended(), c.Current()
-	if best == nil || best == now || best.FirstOOM != nil && best.OOMRuns() == len(best.Runs) || c.Certainty() == CertainUnknown || c.Workload.Unrecorded.PoolFailures > 0 {
+	if best == nil || best == now || best.FirstOOM != nil && best.OOMRuns() == len(best.Runs) || !c.Verification.Exact() || c.Workload.Unrecorded.PoolFailures > 0 {
 		return nil
 	}
 	return best

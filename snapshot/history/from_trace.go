@@ -59,6 +59,7 @@ func FromTrace(t *trace.Reader, dev spec.Device, maxMemory uint64) (*Workload, e
 	for _, at := range r.waiting {
 		r.Requests[at].CompletedBefore = int32(len(r.Requests))
 	}
+	r.StartsExpandable = r.Settings.Config.ExpandableSegments
 	r.finish()
 	if r.Mallocs == 0 {
 		return nil, &WorkloadError{dev, fmt.Sprintf("the trace asks for no memory of device %d", dev)}

@@ -28,7 +28,9 @@ func (c Answer) explain(r compare.InexactReason, p *compare.Prediction) []string
 	case compare.DriverAddresses:
 		return []string{"they depend on the addresses that the driver returns"}
 	case compare.StreamTiming:
-		return []string{fmt.Sprintf("%s had to wait for other streams, and how long that takes differs from run to run (from no time to four times as long was assumed)", counted(w.Unrecorded.PendingFrees, "free"))}
+		return []string{fmt.Sprintf("%s had to wait for other streams, and how long that takes differs from run to run (from no time up to when the allocator waits for it was assumed)", counted(w.Unrecorded.PendingFrees, "free"))}
+	case compare.Collectives:
+		return []string{"memory is freed when collectives of several processes are done, and when that is differs from run to run: how much other settings reserve cannot be told from one run"}
 	case compare.PoolMembership:
 		return []string{"there are private pools (graph captures or MemPools), and the history does not record when requests were routed to them"}
 	case compare.MissingStart:

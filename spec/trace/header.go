@@ -214,7 +214,7 @@ func (h *Header) check() string {
 	case len(slices.Compact(sorted)) < len(h.Streams):
 		return `"streams" has a handle twice`
 	case h.Threads < 0 || h.Threads*h.Devices >= len(h.Streams) && h.Threads > 0:
-		return fmt.Sprintf(`"threads" is %d, and there are not so many "streams"`, h.Threads)
+		return fmt.Sprintf(`"threads" is %d, more than there are "streams"`, h.Threads)
 	case h.StreamIDs != nil && len(h.StreamIDs) != len(h.Streams):
 		return fmt.Sprintf(`%d "stream_ids" for %d "streams"`, len(h.StreamIDs), len(h.Streams))
 	}

@@ -1,4 +1,4 @@
-package main
+package mutants
 
 import (
 	"go/parser"
@@ -77,7 +77,8 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// TestEquivalentMutantsExist: each mutant that is argued is one of the present source, and has a reason.
+// TestEquivalentMutantsExist: each mutant that is argued is one of the present source, and has a
+// reason.
 func TestEquivalentMutantsExist(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -93,7 +94,7 @@ func TestEquivalentMutantsExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range stale {
-		t.Errorf("%q is no mutant: go run ./tests/mutants -prune", name)
+		t.Errorf("%q is no mutant: go test ./tests/mutants -v -args -prune", name)
 	}
 	for name, reason := range all {
 		if reason == "" {
@@ -101,6 +102,6 @@ func TestEquivalentMutantsExist(t *testing.T) {
 		}
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != all.String() {
-		t.Errorf("%s is not in order: go run ./tests/mutants -prune (%v)", equivalentFile, err)
+		t.Errorf("%s is not in order: go test ./tests/mutants -v -args -prune (%v)", equivalentFile, err)
 	}
 }

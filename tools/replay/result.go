@@ -14,9 +14,10 @@ import (
 // FirstDifference and NotSupported is set; Exact says that neither is, and that
 // something was compared.
 //
-// A trace need not tell every address that the driver returned. Then the trace is replayed
-// with several, and FirstDifference is that of the replay that came furthest. If the
-// addresses matter, and the trace does not tell them, NotDetermined is set beside it: the allocator need not be to blame.
+// A trace need not tell every address that the driver returned. Then the trace is replayed with
+// several, and FirstDifference is that of the replay that came furthest. If the addresses matter,
+// and the trace does not tell them, NotDetermined is set beside it: the allocator need not be to
+// blame.
 type Result struct {
 	File            string      `json:"file"`
 	Exact           bool        `json:"exact"`
