@@ -26,9 +26,9 @@ var playable = []trace.OpKind{
 // TestReleasesAtRandom: by the rules of each release the model does what the allocator does,
 // in random programs.
 func TestReleasesAtRandom(t *testing.T) {
-	programs := 8
+	programs := 2
 	if testing.Short() {
-		programs = 2
+		programs = 1
 	}
 	for _, release := range upstream.Releases() {
 		if release.Rules.RoutedEmptyCacheFails {
@@ -39,7 +39,8 @@ func TestReleasesAtRandom(t *testing.T) {
 				area := *conformance.Find(name)
 				area.Release, area.Threads, area.Misuse, area.Pools = release.Name, 0, nil, false
 				area.Settings = slices.DeleteFunc(slices.Clone(area.Settings), func(text string) bool {
-					return len(area.Kinds) > 0 && name != "limits" && strings.Contains(text, "max_split_size") // see deviation oversize/captured-pool
+					// The model releases no oversize blocks of private pools: oversize/captured-pool.
+					return name != "limits" && strings.Contains(text, "max_split_size")
 				})
 				area.Kinds = slices.DeleteFunc(slices.Clone(area.Kinds), func(s conformance.Share) bool {
 					return !slices.Contains(playable, s.Kind)
@@ -70,7 +71,7 @@ func follow(area *conformance.Area, seed uint64) error {
 		header: &header, state: model.New(0, header.TotalMemory, cfg, header.Geometry, version.Rules),
 		ptrs: map[int64]spec.Ptr{}, saved: map[int][]model.Checkpoint{},
 	}
-	for n := range 400 {
+	for n := range 250 {
 		op := source.Next()
 		out := player.Perform(&op)
 		source.Did(&op, &out)
