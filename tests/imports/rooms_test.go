@@ -43,10 +43,11 @@ var mayImport = map[string][]string{
 	"tla":                 {"model"},
 	"conformance":         {"spec", "spec/trace", "spec/invariant", "spec/happensbefore", "fakegpu", "tools/replay", "upstream"},
 	"snapshot":            {"spec", "internal/quote", "spec/settings"},
-	"snapshot/history":    {"spec", "internal/quote", "spec/settings", "spec/trace", "snapshot", "tools/replay"},
-	"snapshot/play":       {"spec", "spec/trace", "alloc", "fakegpu", "snapshot", "snapshot/history", "tools/replay"},
-	"snapshot/compare":    {"spec", "snapshot", "snapshot/history", "snapshot/play", "tools/replay"},
+	"snapshot/history":    {"spec", "upstream", "internal/quote", "spec/settings", "spec/trace", "snapshot", "tools/replay"},
+	"snapshot/play":       {"spec", "upstream", "spec/trace", "alloc", "fakegpu", "snapshot", "snapshot/history", "tools/replay"},
+	"snapshot/compare":    {"spec", "upstream", "snapshot", "snapshot/history", "snapshot/play", "tools/replay"},
 	"snapshot/tell":       {"spec", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare"},
+	"snapshot/errortext":  {"spec"},
 	"snapshot/report":     {"spec", "internal/quote", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell"},
 	"snapshot/record":     {},
 	"python":              {},
@@ -61,7 +62,7 @@ var mayImport = map[string][]string{
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc", "upstream"},
 	"tests":               {"spec", "spec/happensbefore", "internal/checkout", "internal/rewrite", "alloc", "fakegpu", "model", "tla"},
-	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "fakegpu", "tools/run", "upstream"},
+	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/errortext", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "fakegpu", "tools/run", "upstream"},
 }
 
 // TestImports: arrows point from the command to the tools, from the tools to alloc,
