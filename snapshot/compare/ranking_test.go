@@ -20,7 +20,8 @@ func TestAsGood(t *testing.T) {
 	}
 }
 
-// TestClearlyBetter: to change settings there must be a reason under everything that the record leaves open.
+// TestClearlyBetter: to change settings there must be a reason under everything that the record
+// leaves open.
 func TestClearlyBetter(t *testing.T) {
 	const unit = 100 * spec.MiB
 	fails := func(runs int, fits uint64) Prediction {
