@@ -72,6 +72,10 @@ GAUGEBLOCK_API int gaugeblock_pin(void *ptr, size_t bytes);
 GAUGEBLOCK_API int gaugeblock_unpin(void *ptr);
 GAUGEBLOCK_API int gaugeblock_pinned(const void *ptr);
 
+// Values that are known beside the device: values.c.
+GAUGEBLOCK_API void gaugeblock_uploaded(void *to, const void *from, size_t bytes);
+GAUGEBLOCK_API void gaugeblock_answered(void *to, size_t bytes);
+
 // gaugeblock_ended keeps an error as the thread's last one, in the runtime's interface.
 int gaugeblock_ended(int result);
 
