@@ -7,6 +7,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // small is a device of 8 units of memory with segments of 2 and 4.
@@ -15,7 +16,7 @@ func small() model.State {
 		MinBlock: 1, SmallSize: 1, SmallBuffer: 2, MinLargeAlloc: 3, LargeBuffer: 4, RoundLarge: 2,
 		DivisionsStart: 1, MaxRequest: spec.EiB, MiB: 1,
 	}
-	return model.New(0, 8, spec.DefaultConfig(g), g)
+	return model.New(0, 8, spec.DefaultConfig(g), g, upstream.Rules{})
 }
 
 // TestInterrupted: an operation that is interrupted at its nth driver call has made those
@@ -113,8 +114,8 @@ func TestCallsOfEmptyPool(t *testing.T) {
 	}
 }
 
-// TestInterruptedIsOver: the state after an interrupted operation no longer records driver calls. (Else all that follow
-// would be kept.)
+// TestInterruptedIsOver: the state after an interrupted operation no longer records driver calls.
+// (Else all that follow would be kept.)
 func TestInterruptedIsOver(t *testing.T) {
 	s, r := small().Malloc(1, 1, model.DriverResults{LowestFrom: 1 << 16})
 	if r.Err != nil {
@@ -196,8 +197,8 @@ func TestInterruptedUnmap(t *testing.T) {
 	}
 }
 
-// TestUnmap: the whole pages in a free block of an expandable segment are returned to the driver, when
-// the work in the segment's stream is over; none are while the stream is captured.
+// TestUnmap: the whole pages in a free block of an expandable segment are returned to the driver,
+// when the work in the segment's stream is over; none are while the stream is captured.
 func TestUnmap(t *testing.T) {
 	from := model.DriverResults{LowestFrom: 1 << 16}
 	empty, _ := small().Configure("expandable_segments:True")

@@ -39,6 +39,8 @@ func (s *seenKeys) version() Version {
 		v.Most = 0
 	case s.settings && s.divisions && !s.captureReuse:
 		v.Most = 8
+	case (s.times || s.userMetadata) && !s.entryPools:
+		v.Most = 11
 	}
 	if v.Least > v.Most { // no version writes such a file
 		return Version{Most: Newest}

@@ -23,14 +23,6 @@ func (r *release) UnmarshalText(text []byte) (err error) {
 
 func (r *release) given() bool { return r.Name != "" }
 
-// orNewest is the release that was given, or the newest.
-func (r *release) orNewest() upstream.Release {
-	if r.given() {
-		return r.Release
-	}
-	return upstream.Newest()
-}
-
 // releasesInWords are the releases that are known, a line each.
 func releasesInWords() string {
 	var lines []string

@@ -7,6 +7,7 @@ import (
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // How certain a prediction is: this is the only place that says so. A prediction is exact
@@ -42,6 +43,8 @@ const (
 	ChangedSettings InexactReason = "settings"
 	// UnknownRecord: entries, or settings, that this version does not know.
 	UnknownRecord InexactReason = "unknown"
+	// ReleaseNotTold: the record may be one of several releases, which decide differently.
+	ReleaseNotTold InexactReason = "release"
 	// Collectives: memory is freed when collectives of several processes are done, so other
 	// runs of the same program free it earlier or later.
 	Collectives InexactReason = "collectives"
@@ -188,6 +191,10 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 		applies bool
 	}{
 		{DriverAddresses, addressesMatter},
+		{ReleaseNotTold, slices.ContainsFunc(w.OtherReleases, func(r upstream.Release) bool {
+			o := results.under(play.OfRelease(r.Name), 0)
+			return o != nil && !sameOutcome(first, o, goesOn)
+		})},
 		{StreamTiming, w.Unrecorded.PendingFrees > 0},
 		{Collectives, w.Collectives},
 		{PoolMembership, len(w.PrivatePools) > 0 || w.Unrecorded.UnknownPools > 0},

@@ -11,6 +11,7 @@ import (
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
 	"gaugeblock/tools/replay"
+	"gaugeblock/upstream"
 )
 
 // Options says what to compare.
@@ -81,6 +82,7 @@ func compare(w *history.Workload, o Options, memory *play.MemoryBound) (*Compari
 		c.Predictions = append(c.Predictions, p)
 	}
 	c.addFractions(wanted)
+	c.addNewest()
 	err = c.runAll()
 	if err := cmp.Or(memory.Err(), err); err != nil {
 		return nil, err
@@ -124,6 +126,15 @@ func (c *comparing) addFractions(wanted []history.Settings) {
 	}
 }
 
+// addNewest adds the present settings under the newest release, if the usual settings are
+// compared and it decides otherwise.
+func (c *comparing) addNewest() {
+	newest := upstream.Newest()
+	if c.options.Settings == nil && newest.Rules.Ties != c.Workload.Release.Rules.Ties {
+		c.Predictions = append(c.Predictions, Prediction{Settings: c.Workload.Settings, Release: newest.Name, Asked: true})
+	}
+}
+
 // needsFraction reports whether a part of the settings has no effect without a memory
 // fraction: garbage is collected only under one.
 func needsFraction(s history.Settings) bool { return s.Config.GarbageCollectionThreshold > 0 }
@@ -164,6 +175,9 @@ func (c *comparing) runAll() error {
 	}
 	if !c.Workload.Complete() {
 		assumptions = append(assumptions, play.PackedStart, play.WarmStart)
+	}
+	for _, r := range c.Workload.OtherReleases {
+		assumptions = append(assumptions, play.OfRelease(r.Name))
 	}
 	c.total = len(c.Predictions) * (len(assumptions) + len(play.ExtremeDrivers))
 	if c.options.SearchLimit {
@@ -267,7 +281,7 @@ func (c *comparing) apply(a *play.Assumptions, p *Prediction) bool {
 	}
 	config := p.Settings.Config
 	config.GarbageCollectionThreshold = c.Workload.Settings.Config.GarbageCollectionThreshold
-	return c.Workload.Complete() && history.SettingsOf(config).Same(c.Workload.Settings)
+	return p.Release == "" && c.Workload.Complete() && history.SettingsOf(config).Same(c.Workload.Settings)
 }
 
 // startIsKnown reports whether the memory at the start of an incomplete history has the
@@ -277,7 +291,7 @@ func (c *comparing) startIsKnown(p *Prediction) bool {
 	w := c.Workload
 	_, peak := history.ReservedBytes(w.Trace, w.InitialSegments)
 	limit := c.LimitReading().Bytes()
-	return p.Settings.Same(w.Settings) && (p.Recorded || limit == 0 || limit >= peak)
+	return p.Release == "" && p.Settings.Same(w.Settings) && (p.Recorded || limit == 0 || limit >= peak)
 }
 
 // unlikeStart is by how much of the recorded peak a run from a warm start misses it under
@@ -326,7 +340,7 @@ func (c *comparing) run(jobs []runJob) map[*Prediction]runs {
 		if j.prediction.Fraction > 0 {
 			reading.Fraction = j.prediction.Fraction
 		}
-		outcome, err := play.Run(c.Workload, play.RunOptions{Settings: j.prediction.Settings, Reading: reading, Assumptions: j.assumptions, Memory: c.memory})
+		outcome, err := play.Run(c.Workload, play.RunOptions{Settings: j.prediction.Settings, Reading: reading, Assumptions: j.assumptions, Memory: c.memory, Release: j.prediction.Release})
 		if err != nil {
 			err = fmt.Errorf("%s: %w", j.assumptions.Name, err)
 		}

@@ -15,8 +15,9 @@ type Prediction struct {
 	// Fraction is a memory fraction, in bytes, that is to be set beside the settings,
 	// and was not set in the recorded run; 0 for none.
 	Fraction uint64
-	Recorded bool // the settings and the limit are those of the recorded run
-	Asked    bool // otherwise it is there for the verdict only
+	Release  string // of PyTorch, if it is not the record's
+	Recorded bool   // the settings and the limit are those of the recorded run
+	Asked    bool   // otherwise it is there for the verdict only
 	// Outcome is that of the recorded run, or of a run with the addresses of the
 	// measured driver and everything else as recorded.
 	play.Outcome

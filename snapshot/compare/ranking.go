@@ -50,7 +50,7 @@ func (p *Prediction) OOMRequest() int {
 func (c *Comparison) Current() *Prediction {
 	for _, settings := range []history.Settings{c.Workload.Settings, history.DefaultSettings()} {
 		for i := range c.Predictions {
-			if p := &c.Predictions[i]; p.Settings.Same(settings) && p.Fraction == 0 {
+			if p := &c.Predictions[i]; p.Settings.Same(settings) && p.Fraction == 0 && p.Release == "" {
 				return p
 			}
 		}
@@ -66,7 +66,7 @@ func (c *Comparison) Recommended() *Prediction {
 	now := c.Current()
 	var best *Prediction
 	for _, p := range c.Ranked() {
-		if p.Err != nil || !c.hasEffect(p) || now != nil && p != now && !c.clearlyBetter(p, now) {
+		if p.Err != nil || p.Release != "" || !c.hasEffect(p) || now != nil && p != now && !c.clearlyBetter(p, now) {
 			continue
 		}
 		switch {

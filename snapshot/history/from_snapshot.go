@@ -8,6 +8,7 @@ import (
 
 	"gaugeblock/snapshot"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // WorkloadError is an input that has no workload: a snapshot without history, or a trace
@@ -27,12 +28,12 @@ func (e *WorkloadError) Error() string { return e.Reason }
 // of the allocator and are not read, with two exceptions. Where free_completed does not
 // follow a free_requested at once, the memory had stream uses. And segments that were
 // freed without need were freed by empty_cache (segment_frees.go).
-func Read(f *snapshot.File, dev spec.Device, emptied map[int]bool) (*Workload, error) {
+func Read(f *snapshot.File, dev spec.Device, release upstream.Release, emptied map[int]bool) (*Workload, error) {
 	trace, err := historyOf(f, dev)
 	if err != nil {
 		return nil, err
 	}
-	w := &Workload{Device: dev, Settings: DefaultSettings(), Version: f.Version, Refused: map[int32]uint64{}}
+	w := &Workload{Device: dev, Settings: DefaultSettings(), Version: f.Version, Release: release, Refused: map[int32]uint64{}}
 	if s := f.AllocatorSettings; s != nil {
 		w.Settings, w.Unrecorded.UnknownSettings = SettingsOf(s.Config), s.Unknown
 	}

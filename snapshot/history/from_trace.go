@@ -11,6 +11,7 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/replay"
+	"gaugeblock/upstream"
 )
 
 // A recorded trace (spec/trace/README.md), such as the recorder of "gaugeblock record"
@@ -30,10 +31,14 @@ func FromTrace(t *trace.Reader, dev spec.Device, maxMemory uint64) (*Workload, e
 	if err != nil {
 		return nil, err
 	}
+	version, _, err := upstream.OfTrace(header.Release, header.Source)
+	if err != nil {
+		return nil, err
+	}
 	r := &traceRebuilder{
 		Workload: &Workload{
 			Device: dev, Settings: SettingsOf(recorded.Config), DeviceMemory: header.TotalMemory, Refused: map[int32]uint64{},
-			Version: snapshot.Version{Least: 11, Most: snapshot.Newest},
+			Version: snapshot.Version{Least: 11, Most: snapshot.Newest}, Release: version.Release,
 		},
 		header: header, ids: map[int64]int32{}, waiting: map[spec.Ptr]int32{}, emptied: map[int]bool{},
 	}

@@ -5,6 +5,7 @@ import (
 
 	"gaugeblock/snapshot"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // Workload is the requests that a program made of the allocator of one device, as far
@@ -28,6 +29,10 @@ type Workload struct {
 	// DeviceMemory is the total memory of the device, in bytes; 0 if it is not known.
 	DeviceMemory uint64
 	Version      snapshot.Version // of PyTorch
+	// Release is the one whose rules are followed, and OtherReleases decide otherwise and may
+	// have made the record as well.
+	Release       upstream.Release
+	OtherReleases []upstream.Release
 
 	Collectives     bool  // the call stacks have collectives of several processes, whose end frees memory
 	NoEnd           bool  // a recorded trace has no line that says where it ends: it may have been cut off

@@ -23,6 +23,8 @@ type Assumptions struct {
 	// have the recorded sizes, and then those of Addresses. That is only for the recorded
 	// settings.
 	RecordedAddresses bool
+	// Release is another release that may have made the record; "": none.
+	Release string
 	// NoPrivatePools serves all requests from the default pool.
 	NoPrivatePools bool
 }
@@ -71,6 +73,11 @@ var PackedStart = Assumptions{Name: "packed start", Addresses: realLike, Complet
 // WarmStart is for the same workloads. A program that repeats itself, as training does, has
 // left the memory so.
 var WarmStart = Assumptions{Name: "warm start", Addresses: realLike, CompletedBefore: asRecorded, PackedStart: true, WarmStart: true}
+
+// OfRelease is for workloads that another release may have made.
+func OfRelease(name string) Assumptions {
+	return Assumptions{Name: "rules of " + name, Addresses: realLike, CompletedBefore: asRecorded, Release: name}
+}
 
 // noPrivatePools is for workloads with private pools.
 var NoPrivatePools = Assumptions{Name: "no private pools", Addresses: realLike, CompletedBefore: asRecorded, PackedStart: true, NoPrivatePools: true}

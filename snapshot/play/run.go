@@ -18,6 +18,7 @@ type RunOptions struct {
 	// the memory.
 	StopAtOOM bool
 	Memory    *MemoryBound // may be nil
+	Release   string       // the rules of another release than the record's; "": not another
 
 	verifier *verifier // compares with the recorded run; may be nil
 	// asRefused makes the driver refuse what was refused in the recorded run, and grant

@@ -8,6 +8,7 @@ import (
 	"gaugeblock/fakegpu"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // How a run begins. If the history is complete, the allocator is empty. Else it has the
@@ -35,7 +36,7 @@ func (r *runner) begin() error {
 	r.driver = newDriver(r.policy(addresses))
 	r.driver.now = -1
 	var err error
-	if r.alloc, err = alloc.New(r.driver, alloc.Options{Config: &config}); err != nil {
+	if r.alloc, err = alloc.New(r.driver, alloc.Options{Config: &config, Rules: r.rules()}); err != nil {
 		return err
 	}
 	for _, id := range r.PrivatePools {
@@ -75,6 +76,16 @@ func (r *runner) begin() error {
 	r.before, err = r.statistics()                                                                 // statistics are those of the history
 	r.outcome.StartReserved, r.outcome.ReachedBefore = r.before.PeakReserved, r.before.Retries > 0 // the peaks were reset
 	return err
+}
+
+// rules are those of the release of the run.
+func (r *runner) rules() upstream.Rules {
+	for _, name := range []string{r.options.Release, r.options.Assumptions.Release} {
+		if other, found := upstream.Find(name); found {
+			return other.Rules
+		}
+	}
+	return r.Release.Rules
 }
 
 // asRecorded reports whether the run is to repeat the recorded one.

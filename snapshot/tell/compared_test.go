@@ -99,7 +99,7 @@ func TestJSON(t *testing.T) {
 		if err := json.Unmarshal(text, &object); err != nil {
 			t.Fatal(err)
 		}
-		keys := []string{"advice", "cause", "certainty", "device", "failing_request", "limit", "rows", "sureness"}
+		keys := []string{"advice", "cause", "certainty", "device", "failing_request", "limit", "release", "rows", "sureness"}
 		if diff := cmp.Diff(keys, slices.Sorted(maps.Keys(object))); diff != "" {
 			t.Error(diff)
 		}
@@ -131,7 +131,8 @@ func TestChooseDevice(t *testing.T) {
 	}
 }
 
-// TestExtremeDrivers: where the plausible drivers do not agree the range takes in those with extreme addresses, and only there.
+// TestExtremeDrivers: where the plausible drivers do not agree the range takes in those with
+// extreme addresses, and only there.
 func TestExtremeDrivers(t *testing.T) {
 	var decide []step // of two free blocks of 12 MiB the lower one is taken; only one of them is a segment that can be freed then
 	for i := range 40 {

@@ -35,6 +35,7 @@ func (c Answer) row(p *compare.Prediction) any {
 	v := struct {
 		Settings       string      `json:"settings"`
 		MemoryFraction uint64      `json:"memory_fraction_bytes,omitempty"`
+		Release        string      `json:"release,omitempty"` // of PyTorch, if it is not the record's
 		Limit          uint64      `json:"limit"`
 		PeakReserved   uint64      `json:"peak_reserved"`
 		Range          jsonRange   `json:"peak_reserved_range"`
@@ -49,7 +50,7 @@ func (c Answer) row(p *compare.Prediction) any {
 		Recorded       bool        `json:"recorded"`
 		SmallestLimit  *bytesRange `json:"smallest_limit,omitempty"`
 	}{
-		p.Settings.Text, p.Fraction, c.Limit, p.PeakReserved, jsonRange{reserved.Low, reserved.High, open}, p.PeakAllocated,
+		p.Settings.Text, p.Fraction, p.Release, c.Limit, p.PeakReserved, jsonRange{reserved.Low, reserved.High, open}, p.PeakAllocated,
 		p.Retries, p.DeviceAllocs, p.DeviceFrees, p.OOMs, nil, p.Exact(), differences, p.Recorded, nil,
 	}
 	if fails, known := p.Fails(); known {
@@ -88,6 +89,7 @@ type jsonAnswer struct {
 	Limit     jsonLimit        `json:"limit"`
 	Failing   *jsonRequest     `json:"failing_request"`
 	Advice    *jsonAdvice      `json:"advice"`
+	Release   string           `json:"release"` // of PyTorch, whose rules are followed
 	Device    int              `json:"device"`
 	Certainty string           `json:"certainty"`        // exact, range or unknown: how far the statistics are known
 	Sureness  compare.Sureness `json:"sureness"`         // of the verdict
@@ -105,7 +107,7 @@ func certainty(s compare.Sureness) string {
 
 // MarshalJSON writes a comparison as one object; docs/whatif.md has the keys.
 func (c Answer) MarshalJSON() ([]byte, error) {
-	v := jsonAnswer{Cause: c.Cause(), Limit: c.jsonLimit(), Device: int(c.Workload.Device), Certainty: certainty(c.Sureness()), Sureness: c.Sureness(), NoEnd: c.Workload.NoEnd, Rows: []any{}}
+	v := jsonAnswer{Cause: c.Cause(), Limit: c.jsonLimit(), Release: c.Workload.Release.Name, Device: int(c.Workload.Device), Certainty: certainty(c.Sureness()), Sureness: c.Sureness(), NoEnd: c.Workload.NoEnd, Rows: []any{}}
 	for _, p := range c.Ranked() {
 		if p.Asked {
 			v.Rows = append(v.Rows, c.row(p))

@@ -152,6 +152,9 @@ func (c Answer) render(columns []column, o TableOptions) string {
 }
 
 func nameInTable(p *compare.Prediction) string {
+	if p.Release != "" {
+		return NameOf(p.Settings.Text) + " on PyTorch " + p.Release
+	}
 	if p.Fraction > 0 {
 		return NameOf(p.Settings.Text) + " + fraction"
 	}
@@ -228,7 +231,7 @@ func Summary(w *history.Workload) string {
 		spec.FormatSize(reserved), spec.FormatSize(w.AllocatedAtStart()))
 }
 
-// breakAtCommas breaks settings into lines of at most so many columns, behind commas.
+// breakAtCommas breaks settings into lines of bounded width, behind commas.
 func breakAtCommas(settings string, columns int) string {
 	var lines []string
 	line := ""

@@ -1,4 +1,4 @@
-package main
+package mutants
 
 import (
 	"go/parser"
@@ -94,7 +94,7 @@ func TestEquivalentMutantsExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range stale {
-		t.Errorf("%q is no mutant: go run ./tests/mutants -prune", name)
+		t.Errorf("%q is no mutant: go test ./tests/mutants -v -args -prune", name)
 	}
 	for name, reason := range all {
 		if reason == "" {
@@ -102,6 +102,6 @@ func TestEquivalentMutantsExist(t *testing.T) {
 		}
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != all.String() {
-		t.Errorf("%s is not in order: go run ./tests/mutants -prune (%v)", equivalentFile, err)
+		t.Errorf("%s is not in order: go test ./tests/mutants -v -args -prune (%v)", equivalentFile, err)
 	}
 }

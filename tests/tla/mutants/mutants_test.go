@@ -1,8 +1,9 @@
-package main
+package mutants
 
 import (
 	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -94,11 +95,19 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestMain explores the model with one mistake if the environment names one. This is what
-// TestMutants runs.
+// TestMain runs TLC if it is told where that is. It explores the model with one mistake if the
+// environment names one; this is what TestMutants runs.
 func TestMain(m *testing.M) {
+	flag.Parse()
 	chosen := os.Getenv(environment)
-	if chosen == "" {
+	switch {
+	case *tools != "":
+		if err := run(*tools, flag.Args()); err != nil {
+			fmt.Fprintln(os.Stderr, "mutants:", err)
+			os.Exit(1)
+		}
+		return
+	case chosen == "":
 		os.Exit(m.Run())
 	}
 	list, err := readAll()
