@@ -167,13 +167,3 @@ func Find(name string) (r Release, found bool) {
 	}
 	return releases[i], true
 }
-
-// OfRules is the name of the release that decides by the rules; "" if none does.
-func OfRules(rules Rules) string {
-	for _, r := range releases {
-		if r.Rules == rules {
-			return r.Name
-		}
-	}
-	return ""
-}

@@ -10,7 +10,6 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
 	"gaugeblock/spec/trace"
-	"gaugeblock/upstream"
 )
 
 // A path through the states can be replayed on an allocator: it is written as a trace with
@@ -50,7 +49,8 @@ func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.H
 func (b *Bounds) Tracer(name string) *Tracer {
 	t := &Tracer{bounds: b, live: map[int]int64{}, underWay: map[int]trace.Op{}, holders: map[int][]int{}, checkpoints: map[int]savedState{}}
 	t.Header = trace.Header{
-		Source: "model/bounded", Release: upstream.OfRules(b.Rules), Family: name, Devices: 1, Waits: true,
+		// A replay takes the zero Rules for it, as b does: upstream.OfTrace.
+		Source: "gaugeblock model/bounded", Family: name, Devices: 1, Waits: true,
 		TotalMemory: b.Memory, Settings: b.settings(), Geometry: b.Geometry,
 		Streams: append([]spec.Stream{0}, b.Streams...), StatColumns: columns,
 	}
