@@ -298,6 +298,9 @@ func (f *form) truth(e expr) (value, known bool) {
 	case len(e) > 1 && e[0].text == "~":
 		value, known = f.truth(e[1:])
 		return !value, known
+	case len(e) == 4 && e[0].text == "Cardinality" && e[2].text == ">" && e[3].text == "1":
+		set, isConstant := f.constants[e[1].parts[0][0].text]
+		return strings.Contains(set, ","), isConstant
 	case len(e) == 3:
 		left, isLeft := f.literal(e[0])
 		right, isRight := f.literal(e[2])

@@ -103,6 +103,9 @@ func (t *Tracer) Step(from *model.State, label string, to *model.State) error {
 		t.launchUses(from, arguments[0])
 		t.add(to, trace.Op{Kind: trace.OpFree, ID: t.live[arguments[0]]})
 		delete(t.live, arguments[0])
+	case "Launch":
+		_, g := blockAt(from, arguments[0])
+		t.launch(int(g.Stream))
 	case "RecordStream":
 		t.add(to, trace.Op{Kind: trace.OpRecordStream, ID: t.live[arguments[0]], Stream: arguments[1]})
 	case "Complete":

@@ -92,7 +92,7 @@ func (t *TwoStepMalloc) property(name string, fair [][]int, to *explore.Options[
 	return true
 }
 
-// always implements Module. OutOfMemoryIsReal is not in it: a malloc may fail because of
+// always implements Module. MallocsAreServed is not in it: a malloc may fail because of
 // segments that other threads have not registered yet.
 func (t *TwoStepMalloc) always() []string {
 	names := slices.Sorted(maps.Keys(invariants))
