@@ -64,7 +64,7 @@ fuzz:
 .PHONY: search mutants locks
 search:
 	$(GO) test ./tests/broken ./tests/graphtree ./tools/zoo -v -count 1 -timeout 2h -run 'TestFound|TestRules|TestZoo' -args -search
-	$(GO) test ./tests/linearizability/interleave -v -count 1 -timeout 2h -args -search
+	$(GO) test ./tests/linearizability -v -count 1 -timeout 2h -args -search
 
 # Small changes of the source, one at a time, which a test must notice: N of each folder, or of
 # DIRS, chosen by SEED. docs/testing.md has what survives, and why.
@@ -72,11 +72,11 @@ SEED ?= 1
 N ?= 50
 DIRS ?=
 mutants:
-	$(GO) run ./tests/mutants -seed $(SEED) -n $(N) $(DIRS)
+	$(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -seed $(SEED) -n $(N) $(DIRS)
 
 # Each lock of alloc/ is left out, and a test under the race detector must notice.
 locks:
-	$(GO) run ./tests/mutants -kinds lock -race -n 0 alloc
+	$(GO) test ./tests/mutants -v -count 1 -timeout 0 -args -try -kinds lock -race -n 0 alloc
 
 # The processor time that the tests of each package take, with BUSY loops beside them.
 BUSY ?= 0
@@ -92,7 +92,7 @@ tla:
 
 # TLC looks at the specification with each of the mistakes of tests/tla/mutants.
 tla-mutants:
-	$(GO) run ./tests/tla/mutants -tools "$(TLA2TOOLS)" $(NAMES)
+	$(GO) test ./tests/tla/mutants -v -count 1 -timeout 0 -args -tools "$(TLA2TOOLS)" $(NAMES)
 
 # The same for tla/upstream: what PyTorch does where the reference deviates.
 .PHONY: tla-upstream

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"gaugeblock/spec"
-	"gaugeblock/spec/settings"
+	"gaugeblock/upstream"
 )
 
 // An Allocator serves all devices of a driver (upstream: NativeCachingAllocator). It
@@ -16,6 +16,7 @@ import (
 type Allocator struct {
 	driver     spec.Driver
 	geometry   spec.Geometry
+	rules      upstream.Rules
 	devices    []*device
 	only       *device     // if there is one device, that one
 	eventPools []eventPool // by device
@@ -48,6 +49,13 @@ type Abilities interface {
 	spec.ExpandableSegments
 	spec.PeerAllocator
 	spec.SharedMemory
+	spec.CallerAware
+	spec.CaptureMarker
+	spec.ExactAllocator
+	spec.BlockAnnotator
+	spec.MoreStatsInformer
+	spec.RejectionObservable
+	spec.ReserveClassifier
 }
 
 var _ Abilities = (*Allocator)(nil)
@@ -56,6 +64,10 @@ var _ Abilities = (*Allocator)(nil)
 type Options struct {
 	// Geometry has the sizes to work with. The zero value stands for upstream's.
 	Geometry spec.Geometry
+	// Rules are the decisions in which releases of PyTorch differ. The zero value stands for those
+	// of
+	// 2.11.
+	Rules upstream.Rules
 	// Settings has the syntax of PYTORCH_ALLOC_CONF.
 	Settings string
 	// Config, if not nil, is used instead of Settings. It can express settings that
@@ -78,14 +90,15 @@ func New(driver spec.Driver, o Options) (*Allocator, error) {
 		return nil, &spec.InvalidArgumentError{Op: "new allocator", Reason: "there is no driver"}
 	}
 	if driver.DeviceCount() < 1 {
-		return nil, &spec.InvalidArgumentError{Op: "new allocator", Reason: "the driver has no device"}
+		const reason = "the driver has no device"
+		return nil, &spec.InvalidArgumentError{Op: "new allocator", Reason: reason}
 	}
 	cfg, err := o.config()
 	if err != nil {
 		return nil, err
 	}
 	a := &Allocator{
-		driver: driver, geometry: o.Geometry,
+		driver: driver, geometry: o.Geometry, rules: o.Rules,
 		eventPools: make([]eventPool, driver.DeviceCount()),
 		threads:    newThreadMetadata(),
 	}
@@ -108,7 +121,7 @@ func (o *Options) config() (spec.Config, error) {
 	if o.Config != nil {
 		return *o.Config, nil
 	}
-	return settings.Parse(o.Settings, o.Geometry)
+	return o.Rules.Settings.Parse(o.Settings, o.Geometry)
 }
 
 // device finds a device by its number.
@@ -177,10 +190,23 @@ func (a *Allocator) Free(p spec.Ptr) error {
 	return &spec.InvalidPointerError{Op: "free", Ptr: p}
 }
 
+// Free frees memory for the caller.
+func (a callerView) Free(p spec.Ptr) error {
+	if d := a.deviceOf(p); p != 0 && d != nil {
+		return d.freeForCaller(p, a.caller)
+	}
+	return a.Allocator.Free(p)
+}
+
 // RecordStream records a use of a block on another stream; see spec.Allocator. For
 // memory that was allocated uncached nothing is recorded: the driver's free waits for
 // the device.
 func (a *Allocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) error {
+	return a.noCaller().RecordStream(p, dev, s)
+}
+
+// RecordStream is Allocator.RecordStream for the caller.
+func (a callerView) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) error {
 	if _, err := a.device("record_stream", dev); err != nil {
 		return err
 	}
@@ -188,7 +214,7 @@ func (a *Allocator) RecordStream(p spec.Ptr, dev spec.Device, s spec.Stream) err
 		return nil
 	}
 	if d := a.deviceOf(p); d != nil {
-		return d.recordStream(p, dev, s)
+		return d.recordStream(a.operation(d, nil), p, dev, s)
 	}
 	if a.uncached.has(p) {
 		return nil
@@ -203,16 +229,24 @@ func (a *Allocator) RawAlloc(dev spec.Device, bytes uint64) (spec.Ptr, error) {
 
 // RawAllocWithStream allocates memory on a stream. Upstream takes the current device;
 // here the device is named.
-func (a *Allocator) RawAllocWithStream(dev spec.Device, bytes uint64, stream spec.Stream) (spec.Ptr, error) {
+func (a *Allocator) RawAllocWithStream(
+	dev spec.Device, bytes uint64, stream spec.Stream,
+) (spec.Ptr, error) {
 	return a.Malloc(spec.Request{Device: dev, Stream: stream, Bytes: bytes})
 }
 
 // RawDelete frees memory.
 func (a *Allocator) RawDelete(p spec.Ptr) error { return a.Free(p) }
 
+// RawDelete frees memory for the caller.
+func (a callerView) RawDelete(p spec.Ptr) error { return a.Free(p) }
+
 // EmptyCache returns to the driver the cached memory that can be returned, on every
 // device. After a failure on one device the others are still emptied.
-func (a *Allocator) EmptyCache() error {
+func (a *Allocator) EmptyCache() error { return a.noCaller().EmptyCache() }
+
+// EmptyCache is Allocator.EmptyCache for the caller.
+func (a callerView) EmptyCache() error {
 	return a.onEachDeviceWithContext((*device).releaseCachedBlocksLocked)
 }
 

@@ -2,8 +2,8 @@ package alloc
 
 import "gaugeblock/spec"
 
-// Best fit: the smallest free block of the stream that is large enough, at the lowest
-// address among equals. There is no second candidate: if the best fit fails the
+// Best fit: the smallest free block of the stream that is large enough, among equals the first in
+// the order of the rule Ties (block.order). There is no second candidate: if the best fit fails the
 // oversize tests, the search has failed.
 //
 // Oversize blocks (max_split_size and more) are kept for oversize requests, which take their
@@ -13,7 +13,9 @@ import "gaugeblock/spec"
 // splits its block, but the tests are the same.)
 
 // getFreeBlockLocked takes the best fit for a request out of the free blocks, or returns nil.
-func (d *device) getFreeBlockLocked(blockPool *blockPool, stream spec.Stream, size uint64, useExpandable bool) *block {
+func (d *device) getFreeBlockLocked(
+	blockPool *blockPool, stream spec.Stream, size uint64, useExpandable bool,
+) *block {
 	if d.gcEnabledLocked() {
 		blockPool.getFreeBlocksCallCount++
 	}
@@ -25,7 +27,9 @@ func (d *device) getFreeBlockLocked(blockPool *blockPool, stream spec.Stream, si
 }
 
 // bestFitLocked is the best fit, unless it fails the oversize tests, or nil.
-func (d *device) bestFitLocked(blockPool *blockPool, stream spec.Stream, size uint64, useExpandable bool) *block {
+func (d *device) bestFitLocked(
+	blockPool *blockPool, stream spec.Stream, size uint64, useExpandable bool,
+) *block {
 	lists := blockPool.blocks.of(stream)
 	if lists == nil {
 		return nil

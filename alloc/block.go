@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // A block is a part of a segment (upstream: Block). The blocks of a segment form a doubly
@@ -44,6 +45,7 @@ type rareState struct {
 	eventCount int32       // outstanding events; see events.go
 	streamUses []streamUse // empty once events were recorded for them
 
+	number               uint64 // of the blocks that were made; see order
 	gcCountBase          uint64 // the block pool's getFreeBlocksCallCount at insertFree
 	contextWhenAllocated gatheredContext
 }
@@ -98,6 +100,16 @@ func (b *block) isExpandable() bool { return b.segment.expandable != nil }
 
 // end is the first address behind the block.
 func (b *block) end() spec.Ptr { return b.ptr + spec.Ptr(b.size) }
+
+// order is what free blocks of one size and stream are ordered by, before their addresses: with
+// TiesByBlock the number of the block, with TiesBySegment that of the segment, else 0. (A block's
+// number is that of its struct, which a merge keeps.)
+func (b *block) order() uint64 {
+	if b.rare != nil && b.rare.number != 0 {
+		return b.rare.number
+	}
+	return b.segment.number
+}
 
 // requested is the range that was requested.
 func (b *block) requested() spec.Range { return spec.Range{Ptr: b.ptr, Bytes: b.requestedSize} }
@@ -163,6 +175,10 @@ func (d *device) spareBlockLocked() *block {
 	}
 	b := d.spareBlocks
 	d.spareBlocks = b.next
+	if d.rules.Ties == upstream.TiesByBlock {
+		d.blocksMade++
+		b.needsRare().number = d.blocksMade
+	}
 	return b
 }
 

@@ -41,16 +41,18 @@ type entry struct {
 
 // blockKey orders blocks.
 type blockKey struct {
-	size uint64 // bytes; 0 in a set that is ordered by address only
-	ptr  spec.Ptr
+	size  uint64 // bytes; 0 in a set that is ordered by address only
+	order uint64 // what is before the address, see block.order
+	ptr   spec.Ptr
 }
 
 func (k blockKey) less(o blockKey) bool { return k.below(o) != 0 }
 
-// below is 1 if k is before o, else 0. It is the borrow of a subtraction of 128 bits, because
+// below is 1 if k is before o, else 0. It is the borrow of a subtraction of 192 bits, because
 // the processor cannot predict how a search branches.
 func (k blockKey) below(o blockKey) uint64 {
 	_, borrow := bits.Sub64(uint64(k.ptr), uint64(o.ptr), 0)
+	_, borrow = bits.Sub64(k.order, o.order, borrow)
 	_, borrow = bits.Sub64(k.size, o.size, borrow)
 	return borrow
 }

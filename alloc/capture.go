@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // Captures. While a stream is captured into a graph, work that is put on it does not run. So an
@@ -15,12 +16,15 @@ import (
 //
 // Routing and capture are two things. Programs also route requests without a capture
 // (torch.cuda.use_mem_pool, pytorch/pytorch#133600), and one stream is captured while threads on
-// others do eager work. The allocator, as upstream (captures_underway), handles every routing on
-// the device as a possible capture, for all threads. While requests are routed, mallocs and
-// EmptyCache neither record nor query events nor wait for them, and EmptyCache leaves the default
-// pool alone (release.go). What that costs eager work is in pytorch/pytorch#175015 and #159674.
+// others do eager work. With the rule CapturesByRouting the allocator, as upstream
+// (captures_underway), nevertheless handles every routing on the device as a possible capture, for
+// all threads; what that costs eager work is in pytorch/pytorch#175015 and #159674. With
+// CapturesByMark (pytorch/pytorch#181830) the program marks its captures, and an operation is part
+// of one if the caller's current stream is captured.
 //
-// This file has what else differs while requests are routed:
+// In a possible capture (mayCaptureLocked) mallocs and EmptyCache neither record nor query events
+// nor wait for them, and EmptyCache leaves the default pool alone (release.go). This file has what
+// else differs:
 //
 //	pool routing      requests that a filter accepts are served by a private pool
 //	deferred blocks   a freed block that other streams used gets no events yet
@@ -32,18 +36,58 @@ type poolRouting struct {
 	filter spec.RequestFilter
 }
 
-// requestsRoutedLocked reports whether requests are routed to a private pool, so that a
-// stream may be being captured.
+// requestsRoutedLocked reports whether requests are routed to a private pool.
 func (d *device) requestsRoutedLocked() bool { return len(d.capturesUnderway) > 0 }
 
-// getPoolLocked chooses the pool of a request: that of the routing begun last among those
-// whose filter accepts the request, else the default pool.
+// mayCaptureLocked reports whether a capture may be under way, as far as the operation has to care.
+// With CapturesByMark it is an error if the capture of the caller's current stream was invalidated.
+func (d *device) mayCaptureLocked() (bool, error) {
+	if d.rules.Captures == upstream.CapturesByRouting {
+		return d.requestsRoutedLocked(), nil
+	}
+	if d.capturesMarked == 0 {
+		return false, nil
+	}
+	info, err := d.captureInfo(d.id, d.operation.stream)
+	if err == nil && info.Status == spec.CaptureInvalidated {
+		reason := fmt.Sprintf("the capture of the current stream, %v, was invalidated", d.operation.stream)
+		err = &spec.InvalidStateError{Op: "capture", Reason: reason}
+	}
+	return err == nil && info.Status != spec.CaptureNone, err
+}
+
+// MarkCaptureBegin says that a capture has begun; see spec.CaptureMarker.
+func (a *Allocator) MarkCaptureBegin(dev spec.Device) error {
+	return a.onDevice("mark_capture_begin", dev, func(d *device) error {
+		d.capturesMarked++
+		return nil
+	})
+}
+
+// MarkCaptureEnd says that a capture has ended.
+func (a *Allocator) MarkCaptureEnd(dev spec.Device) error {
+	const op = "mark_capture_end"
+	return a.onDevice(op, dev, func(d *device) error {
+		if d.capturesMarked == 0 {
+			return &spec.InvalidStateError{Op: op, Reason: "no capture is marked as under way"}
+		}
+		d.capturesMarked--
+		return nil
+	})
+}
+
+// getPoolLocked chooses the pool of a request: that of the routing begun last among those whose
+// filter accepts the request (FirstRoutingWins: begun first), else the default pool.
 func (d *device) getPoolLocked(params *allocParams) *pool {
 	request := spec.Request{
 		Device: d.id, Stream: params.stream, Bytes: params.requestedSize, Thread: d.operation.thread,
 	}
-	for _, r := range slices.Backward(d.capturesUnderway) {
-		if r.filter(request) {
+	n := len(d.capturesUnderway)
+	for i := range n {
+		if !d.rules.FirstRoutingWins {
+			i = n - 1 - i
+		}
+		if r := d.capturesUnderway[i]; r.filter(request) {
 			return r.pool
 		}
 	}
@@ -68,14 +112,17 @@ func (d *device) markIfCapturingLocked(p *pool, stream spec.Stream) error {
 }
 
 // BeginAllocateToPool routes requests to a private pool; see spec.PrivatePools.
-func (a *Allocator) BeginAllocateToPool(dev spec.Device, id spec.PoolID, filter spec.RequestFilter) error {
+func (a *Allocator) BeginAllocateToPool(
+	dev spec.Device, id spec.PoolID, filter spec.RequestFilter,
+) error {
 	const op = "begin_allocate_to_pool"
 	if filter == nil {
 		return &spec.InvalidArgumentError{Op: op, Reason: "there is no filter"}
 	}
 	return a.onDevice(op, dev, func(d *device) error {
 		if d.routingToLocked(id) >= 0 {
-			return &spec.InvalidStateError{Op: op, Reason: "requests are already being routed to pool " + id.String()}
+			reason := "requests are already being routed to pool " + id.String()
+			return &spec.InvalidStateError{Op: op, Reason: reason}
 		}
 		p, err := d.createOrIncrefPoolLocked(op, id, spec.PoolOptions{})
 		if err != nil {
@@ -88,11 +135,23 @@ func (a *Allocator) BeginAllocateToPool(dev spec.Device, id spec.PoolID, filter 
 
 // EndAllocateToPool ends the routing that BeginAllocateToPool began.
 func (a *Allocator) EndAllocateToPool(dev spec.Device, id spec.PoolID) error {
+	return a.noCaller().EndAllocateToPool(dev, id)
+}
+
+// EndAllocateToPool is Allocator.EndAllocateToPool for the caller.
+func (a callerView) EndAllocateToPool(dev spec.Device, id spec.PoolID) error {
 	const op = "end_allocate_to_pool"
-	return a.onDevice(op, dev, func(d *device) error {
+	return a.Allocator.onDevice(op, dev, func(d *device) error {
+		d.operation = a.operation(d, nil)
 		at := d.routingToLocked(id)
 		if at < 0 {
-			return &spec.InvalidStateError{Op: op, Reason: "no requests are being routed to pool " + id.String()}
+			reason := "no requests are being routed to pool " + id.String()
+			return &spec.InvalidStateError{Op: op, Reason: reason}
+		}
+		if d.rules.PoolEndCompletesDeferred && d.cfg.GraphCaptureRecordStreamReuse {
+			if err := d.resolveDeferredLocked(d.capturesUnderway[at].pool); err != nil {
+				return err
+			}
 		}
 		d.capturesUnderway = slices.Delete(d.capturesUnderway, at, at+1)
 		if !d.requestsRoutedLocked() {
@@ -139,18 +198,28 @@ func (d *device) deferBlockLocked(b *block, markers []spec.GraphNode) {
 }
 
 // insertEventsDeferredUntilNoCaptureLocked makes the deferred blocks pending, by recording events
-// for their stream uses, or free, if all of these are dropped. It is called when no requests are
-// routed, and by a checkpoint. If an event cannot be recorded, that block and those after it stay
-// deferred.
+// for their stream uses, or free, if all of these are dropped. It is called when no capture may be
+// under way, and by a checkpoint. If an event cannot be recorded, that block and those after it
+// stay deferred.
 func (d *device) insertEventsDeferredUntilNoCaptureLocked() error {
-	for len(d.deferredBlocks) > 0 {
-		b := d.deferredBlocks[0].block
-		uses := slices.DeleteFunc(slices.Clone(b.rarely().streamUses), func(u streamUse) bool { return u.duringRouting })
+	return d.resolveDeferredLocked(nil)
+}
+
+// resolveDeferredLocked does so for the deferred blocks of a pool, or for all if p is nil.
+func (d *device) resolveDeferredLocked(p *pool) error {
+	for at := 0; at < len(d.deferredBlocks); {
+		b := d.deferredBlocks[at].block
+		if p != nil && b.segment.blockPool.owner != p {
+			at++
+			continue
+		}
+		uses := slices.Clone(b.rarely().streamUses)
+		uses = slices.DeleteFunc(uses, func(u streamUse) bool { return u.duringRouting })
 		events, err := d.recordEventsLocked(uses)
 		if err != nil {
 			return err
 		}
-		d.deferredBlocks = d.deferredBlocks[1:]
+		d.deferredBlocks = slices.Delete(d.deferredBlocks, at, at+1)
 		b.needsRare().streamUses = uses
 		if len(events) > 0 {
 			d.queueEventsLocked(b, events)
@@ -158,7 +227,6 @@ func (d *device) insertEventsDeferredUntilNoCaptureLocked() error {
 			d.completeFreeLocked(b)
 		}
 	}
-	d.deferredBlocks = nil
 	return nil
 }
 
@@ -236,7 +304,9 @@ func reusable(markers []spec.GraphNode, visited map[spec.GraphNode]bool) bool {
 
 // updateVisitedLocked returns the nodes that are reachable backwards from the terminal
 // nodes of a stream (upstream: update_visited).
-func (d *device) updateVisitedLocked(stream spec.Stream, info spec.CaptureInfo) (map[spec.GraphNode]bool, error) {
+func (d *device) updateVisitedLocked(
+	stream spec.Stream, info spec.CaptureInfo,
+) (map[spec.GraphNode]bool, error) {
 	if d.graphReuseContext == nil {
 		d.graphReuseContext = graphReuseContext{}
 	}

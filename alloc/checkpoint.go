@@ -62,6 +62,9 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID) (spec.PoolState, error
 	if err != nil {
 		return nil, err
 	}
+	if _, err := d.mayCaptureLocked(); err != nil {
+		return nil, err
+	}
 	if err := d.insertEventsDeferredUntilNoCaptureLocked(); err != nil {
 		return nil, err
 	}
@@ -86,7 +89,9 @@ func (d *device) getCheckpointStateLocked(id spec.PoolID) (spec.PoolState, error
 
 // setCheckpointPoolStateLocked restores a pool. checkRestoreLocked has made the tests, and pages
 // that the restore allocates have got access, so the restore itself cannot fail.
-func (d *device) setCheckpointPoolStateLocked(state *privatePoolState) (delta spec.RestoreDelta, err error) {
+func (d *device) setCheckpointPoolStateLocked(
+	state *privatePoolState,
+) (delta spec.RestoreDelta, err error) {
 	p, err := d.checkRestoreLocked(state)
 	if err != nil {
 		return delta, err
@@ -140,7 +145,9 @@ func (d *device) freeBlocksAllocatedToPoolLocked(p *pool, delta *spec.RestoreDel
 // setSegmentStateToCheckpointLocked splits a segment, whose mapped memory is one free block,
 // into the saved blocks. It allocates each of them, with the block's size as the requested
 // size, and then frees those that were free.
-func (d *device) setSegmentStateToCheckpointLocked(s *segment, saved *segmentState, delta *spec.RestoreDelta) {
+func (d *device) setSegmentStateToCheckpointLocked(
+	s *segment, saved *segmentState, delta *spec.RestoreDelta,
+) {
 	var blocks []*block
 	b := s.head
 	for _, want := range saved.blocks {
@@ -175,7 +182,12 @@ func (d *device) checkRestoreLocked(state *privatePoolState) (*pool, error) {
 	}
 	for i := range state.segments {
 		saved := &state.segments[i]
-		if differs := saved.differsFrom(d.segments.at(saved.base), p); differs != "" {
+		s := d.segments.at(saved.base)
+		differs := saved.differsFrom(s, p)
+		if differs == "" && d.rules.RestoreRefusesGrown && s.mappedSize() > saved.mapped {
+			differs = "has grown since the checkpoint"
+		}
+		if differs != "" {
 			reason := "the segment at " + saved.base.String() + " " + differs
 			return nil, &spec.InvalidStateError{Op: op, Reason: reason}
 		}
@@ -200,15 +212,19 @@ func (saved *segmentState) differsFrom(s *segment, p *pool) string {
 }
 
 func stillUsed(op string, b *block) error {
-	return &spec.InvalidStateError{Op: op, Reason: "streams may still use the block at " + b.ptr.String()}
+	reason := "streams may still use the block at " + b.ptr.String()
+	return &spec.InvalidStateError{Op: op, Reason: reason}
 }
 
 // Checkpoint returns the present state of a private pool; see spec.Checkpointer.
 func (a *Allocator) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState, error) {
+	return a.noCaller().Checkpoint(dev, id)
+}
+
+// Checkpoint is Allocator.Checkpoint for the caller.
+func (a callerView) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState, error) {
 	var state spec.PoolState
-	context := a.maybeGatherContext(dev, spec.ContextAll)
-	err := a.onDevice("checkpoint", dev, func(d *device) (err error) {
-		d.operation.context = context
+	err := a.onDevice("checkpoint", dev, spec.ContextAll, func(d *device) (err error) {
 		state, err = d.getCheckpointStateLocked(id)
 		return err
 	})
@@ -217,14 +233,18 @@ func (a *Allocator) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState,
 
 // Restore restores a private pool to a state that Checkpoint returned; see spec.Checkpointer.
 func (a *Allocator) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDelta, error) {
+	return a.noCaller().Restore(dev, state)
+}
+
+// Restore is Allocator.Restore for the caller.
+func (a callerView) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDelta, error) {
 	const op = "restore"
 	var delta spec.RestoreDelta
-	context := a.maybeGatherContext(dev, spec.ContextState)
-	err := a.onDevice(op, dev, func(d *device) (err error) {
-		d.operation.context = context
+	err := a.onDevice(op, dev, spec.ContextState, func(d *device) (err error) {
 		own, ok := state.(*privatePoolState)
 		if !ok || own.device != d {
-			return &spec.InvalidArgumentError{Op: op, Reason: "the state is not of a checkpoint of this device's allocator"}
+			const reason = "the state is not of a checkpoint of this device's allocator"
+			return &spec.InvalidArgumentError{Op: op, Reason: reason}
 		}
 		delta, err = d.setCheckpointPoolStateLocked(own)
 		return err
@@ -234,7 +254,9 @@ func (a *Allocator) Restore(dev spec.Device, state spec.PoolState) (spec.Restore
 
 // CheckPoolLiveAllocations reports whether exactly the given pointers of the pool are
 // allocated.
-func (a *Allocator) CheckPoolLiveAllocations(dev spec.Device, id spec.PoolID, live []spec.Ptr) (same bool, err error) {
+func (a *Allocator) CheckPoolLiveAllocations(
+	dev spec.Device, id spec.PoolID, live []spec.Ptr,
+) (same bool, err error) {
 	const op = "check_pool_live_allocations"
 	err = a.onDevice(op, dev, func(d *device) error {
 		p, err := d.findPoolLocked(op, id)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // A device is the allocator of one GPU (upstream: DeviceCachingAllocator). mu guards the
@@ -17,6 +18,7 @@ type device struct {
 	id          spec.Device
 	driver      spec.Driver
 	geometry    spec.Geometry
+	rules       upstream.Rules
 	eventPools  []eventPool // of all devices
 	uncached    *uncached   // of all devices
 	totalMemory uint64      // bytes
@@ -31,6 +33,7 @@ type device struct {
 	cfg        spec.Config
 	blockStats blockStats
 	stats      spec.DeviceStats // the other statistics
+	moreStats  moreStats
 
 	defaultPool *pool
 	graphPools  privatePools // live and freeable
@@ -41,9 +44,11 @@ type device struct {
 	deferredBlocks deferredBlocks     // freed while requests were routed, without events yet
 
 	capturesUnderway  []poolRouting     // the routings of requests, in the order begun
+	capturesMarked    int               // captures that the program has marked as under way
 	graphReuseContext graphReuseContext // while requests are routed
 
-	expandableSegments    []*segment      // in the order in which they were made
+	expandableSegments    []*segment // in the order in which they were made
+	reserveClasses        map[spec.Stream]string
 	handleType            *spec.ShareType // of all pages; nil until one was created
 	devicesWithPeerAccess []spec.Device
 
@@ -54,15 +59,12 @@ type device struct {
 
 	freeMemoryCallbacks []func() bool
 	oomObservers        []func(spec.OutOfMemoryReport)
+	rejectionObservers  []func(spec.RejectionReport)
+
+	// How many were made, counted if ties among free blocks are broken by their number.
+	blocksMade, segmentsMade uint64
 
 	spareBlocks *block // structs of blocks that no longer exist, linked by next; see newBlockLocked
-}
-
-// An operation is what the steps of the operation under way need of the call. It is set by who
-// has taken the device's mutex, and cleared when the mutex is released.
-type operation struct {
-	context gatheredContext // nil: not gathered
-	thread  spec.Thread     // the calling thread; 0 for calls that do not say it
 }
 
 // newDevice makes the allocator of a device. It queries the size of the device's memory.
@@ -72,7 +74,7 @@ func newDevice(a *Allocator, id spec.Device, cfg spec.Config) (*device, error) {
 		return nil, fmt.Errorf("device %d: %w", id, err)
 	}
 	d := &device{
-		id: id, driver: a.driver, geometry: a.geometry, eventPools: a.eventPools, uncached: &a.uncached,
+		id: id, driver: a.driver, geometry: a.geometry, rules: a.rules, eventPools: a.eventPools, uncached: &a.uncached,
 		totalMemory: properties.TotalMemory, cfg: cfg,
 		defaultPool: newPool(spec.DefaultPool),
 		traceBuffer: traceBuffer{threads: a.threads},
@@ -80,7 +82,9 @@ func newDevice(a *Allocator, id spec.Device, cfg spec.Config) (*device, error) {
 	d.allocatedBlocks.shared = a.driver.DeviceCount() > 1
 	d.traceBuffer.allocBuffer.resize(1)
 	d.stats.MaxSplitSize = int64(cfg.MaxSplitSize) // Unlimited becomes -1, as upstream prints it
-	d.limited, d.allowedMemoryMaximum = memoryLimit(cfg.PerProcessMemoryFraction, d.totalMemory)
+	if f := cfg.PerProcessMemoryFraction; f < 1 {
+		d.limited, d.allowedMemoryMaximum = memoryLimit(f, d.totalMemory, &d.rules)
+	}
 	return d, nil
 }
 
@@ -116,19 +120,6 @@ func (d *device) withMutex(do func(*device) error) error {
 func (a *Allocator) onEachDevice(do func(*device) error) (failures error) {
 	for _, d := range a.devices {
 		failures = errors.Join(failures, d.withMutex(do))
-	}
-	return failures
-}
-
-// onEachDeviceWithContext is onEachDevice for functions that record trace entries: the
-// context is gathered before the mutex is taken.
-func (a *Allocator) onEachDeviceWithContext(do func(*device) error) (failures error) {
-	for _, d := range a.devices {
-		context := d.maybeGatherContext(spec.ContextAll)
-		failures = errors.Join(failures, d.withMutex(func(d *device) error {
-			d.operation.context = context
-			return do(d)
-		}))
 	}
 	return failures
 }

@@ -22,9 +22,12 @@ import (
 // allocation stream is ignored. (Upstream compares handles only, so the default stream
 // of any device counts as the allocation stream of a block on a default stream: deviation
 // streams/default-of-other-device.) It takes the mutex.
-func (d *device) recordStream(ptr spec.Ptr, dev spec.Device, stream spec.Stream) error {
+func (d *device) recordStream(
+	o operation, ptr spec.Ptr, dev spec.Device, stream spec.Stream,
+) error {
 	d.mu.Lock()
 	defer d.unlock()
+	d.operation = o
 	b := d.allocatedBlocks.findLocked(ptr)
 	if b == nil {
 		return &spec.InvalidPointerError{Op: "record_stream", Ptr: ptr}
@@ -32,7 +35,11 @@ func (d *device) recordStream(ptr spec.Ptr, dev spec.Device, stream spec.Stream)
 	if stream == b.segment.stream && dev == d.id {
 		return nil
 	}
-	b.addStreamUse(streamUse{spec.DeviceStream{Device: dev, Stream: stream}, d.requestsRoutedLocked()})
+	capturing, err := d.mayCaptureLocked()
+	if err != nil {
+		return err
+	}
+	b.addStreamUse(streamUse{spec.DeviceStream{Device: dev, Stream: stream}, capturing})
 	return nil
 }
 

@@ -35,7 +35,7 @@ type expandableSegment struct {
 	memory       spec.VirtualMemory
 	base         spec.Ptr
 	stream       spec.Stream   // of the segment
-	imported     bool          // the pages are another process's, and any stream may use them
+	imported     bool          // the pages belong to another process, and any stream may use them
 	pageSize     uint64        // bytes
 	maxHandles   int           // number of pages that the range has room for
 	pages        []page        // by position; no page is mapped beyond the end of the slice
@@ -52,21 +52,27 @@ type page struct {
 	exported     []byte // the handle for other processes, once it was made
 }
 
-// reserveExpandableLocked reserves a range for 9/8 of the device's memory: pages that
-// were unmapped at low addresses can be mapped again at the end.
-func (d *device) reserveExpandableLocked(stream spec.Stream, kind spec.PoolKind) (*expandableSegment, error) {
+// reserveExpandableLocked reserves a range: for 9/8 of the device's memory, since pages that were
+// unmapped at low addresses can be mapped again at the end, or as expandable_segments_reserve says.
+// There is none if the request is larger.
+func (d *device) reserveExpandableLocked(params *allocParams) (*expandableSegment, error) {
 	memory, ok := d.driver.(spec.VirtualMemory)
 	if !ok {
-		return nil, &spec.NotSupportedError{Op: "malloc", Reason: "expandable segments are on, but the driver has no virtual memory"}
+		const reason = "expandable segments are on, but the driver has no virtual memory"
+		return nil, &spec.NotSupportedError{Op: "malloc", Reason: reason}
 	}
 	x := &expandableSegment{
-		device: d, memory: memory, stream: stream,
+		device: d, memory: memory, stream: params.stream,
 		pageSize: d.geometry.SmallBuffer, peers: slices.Clone(d.devicesWithPeerAccess),
 	}
-	if kind == spec.LargePool {
+	if params.blockPool.kind == spec.LargePool {
 		x.pageSize = d.cfg.LargeSegmentSize
 	}
-	x.maxHandles = int((d.totalMemory + d.totalMemory/8 + x.pageSize - 1) / x.pageSize)
+	reserve := d.cfg.ReserveFor(d.reserveClasses[params.stream])
+	x.maxHandles = int((reserve.Of(d.totalMemory) + x.pageSize - 1) / x.pageSize)
+	if reserve != (spec.Reserve{}) && x.size() < params.size {
+		return nil, nil
+	}
 	if err := x.reserve("malloc"); err != nil {
 		return x, err
 	}

@@ -9,7 +9,7 @@ import "gaugeblock/spec"
 //	none                            at once
 //	some                            pending: when a later malloc, EmptyCache or EmptyPool
 //	                                has queried, or waited for, an event on each (events.go)
-//	some, requests being routed     deferred: a later operation makes the block pending
+//	some, in a capture              deferred: a later operation makes the block pending
 //	                                or completes the free (capture.go)
 
 // free frees the block at ptr. It takes the mutex.
@@ -17,14 +17,14 @@ import "gaugeblock/spec"
 // The usual free calls nothing but functions of this package, and need not be prepared for a panic.
 func (d *device) free(ptr spec.Ptr) error {
 	if d.contextRecorder.Load() != nil {
-		return d.freeWithContext(ptr)
+		return d.freeForCaller(ptr, spec.Caller{})
 	}
 	if !d.mu.TryLock() {
 		d.lockInTurn()
 	}
 	b := d.allocatedBlocks.findLocked(ptr)
 	if b == nil || b.rare != nil || d.traceBuffer.enabled {
-		return d.freeAndUnlock(ptr, nil)
+		return d.freeAndUnlock(ptr, operation{})
 	}
 	d.markFreeRequestedLocked(b)
 	d.freeBlockLocked(b)
@@ -32,17 +32,17 @@ func (d *device) free(ptr spec.Ptr) error {
 	return nil
 }
 
-// freeWithContext is free if the program's function is to be asked for the context.
-func (d *device) freeWithContext(ptr spec.Ptr) error {
+// freeForCaller is free with what the program says of the call.
+func (d *device) freeForCaller(ptr spec.Ptr, c spec.Caller) error {
 	context := d.gatherContext(spec.ContextAll)
 	d.lock()
-	return d.freeAndUnlock(ptr, context)
+	return d.freeAndUnlock(ptr, operationOf(c, d, context))
 }
 
 // freeAndUnlock goes through all steps of a free. It releases the mutex, which is held.
-func (d *device) freeAndUnlock(ptr spec.Ptr, context gatheredContext) error {
+func (d *device) freeAndUnlock(ptr spec.Ptr, o operation) error {
 	defer d.unlock()
-	d.operation.context = context
+	d.operation = o
 	b := d.allocatedBlocks.findLocked(ptr)
 	if b == nil {
 		return &spec.InvalidPointerError{Op: "free", Ptr: ptr}
@@ -52,10 +52,15 @@ func (d *device) freeAndUnlock(ptr spec.Ptr, context gatheredContext) error {
 
 // freeAllocatedLocked frees an allocated block. A failure changes nothing.
 func (d *device) freeAllocatedLocked(b *block) error {
-	switch {
-	case len(b.rarely().streamUses) == 0:
+	if len(b.rarely().streamUses) == 0 {
 		d.freeAtOnceLocked(b)
-	case d.requestsRoutedLocked():
+		return nil
+	}
+	capturing, err := d.mayCaptureLocked()
+	switch {
+	case err != nil:
+		return err
+	case capturing:
 		markers, err := d.recordFreeMarkersLocked(b)
 		if err != nil {
 			return err
@@ -80,7 +85,7 @@ func (d *device) freeAtOnceLocked(b *block) {
 }
 
 // requestFreeLocked makes a block pending or deferred, and counts and traces it (upstream: the
-// beginning of free). Who calls it sees to it that the free is completed.
+// beginning of free). The caller completes the free, or has something that will.
 func (d *device) requestFreeLocked(b *block) {
 	d.markFreeRequestedLocked(b)
 	d.blockStats.changePending(b.segment.blockPool.kind, 1, int64(b.size))

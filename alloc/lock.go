@@ -11,7 +11,7 @@ package alloc
 // in intervals that grow up to some microseconds. Meanwhile the goroutine that works can take it
 // many times. The others sleep. After some tens of microseconds, if somebody holds the mutex during
 // a driver call, or the system runs something else, the goroutine whose turn it is sleeps as well.
-// From there on it is sync.Mutex that sees to it that nobody waits for ever.
+// From there on sync.Mutex prevents that anybody waits for ever.
 
 // The intervals, in iterations of an empty loop.
 const (

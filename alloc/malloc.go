@@ -62,7 +62,7 @@ func (d *device) mallocWithContext(r spec.Request) (spec.Ptr, error) {
 
 // mallocAndUnlock goes through all steps of a malloc. It releases the mutex, which is held.
 func (d *device) mallocAndUnlock(r spec.Request, context gatheredContext) (spec.Ptr, error) {
-	d.operation = operation{context, r.Thread}
+	d.operation = operation{context: context, thread: r.Thread, stream: r.Stream}
 	ptr, failure, err := d.findAllocateAndUnlock(&allocParams{stream: r.Stream, requestedSize: r.Bytes})
 	if failure != nil {
 		return 0, failure.report()
@@ -78,7 +78,8 @@ func (d *device) findAllocateAndUnlock(params *allocParams) (spec.Ptr, *outOfMem
 // hitLocked serves the usual request with the rules of the others: there are no events, no routings
 // and no trace entries, and a free block is the best fit. If it returns 0, nothing has changed.
 func (d *device) hitLocked(stream spec.Stream, bytes uint64) spec.Ptr {
-	if len(d.cudaEvents)|len(d.deferredBlocks)|len(d.capturesUnderway) != 0 || d.traceBuffer.enabled || d.gcEnabledLocked() {
+	if len(d.cudaEvents)|len(d.deferredBlocks)|len(d.capturesUnderway)|d.capturesMarked != 0 ||
+		d.traceBuffer.enabled || d.gcEnabledLocked() {
 		return 0
 	}
 	size := roundSize(bytes, &d.cfg, &d.geometry)
@@ -108,6 +109,9 @@ func (d *device) chooseBlockPoolLocked(params *allocParams, pool *pool) {
 // findBlockLocked does.
 func (d *device) findAndAllocateLocked(params *allocParams) (spec.Ptr, *outOfMemory, error) {
 	b, err := d.findBlockLocked(params)
+	if errors.Is(err, errRejected) {
+		return 0, d.rejectLocked(params), nil
+	}
 	if err != nil {
 		return 0, nil, err
 	}
@@ -171,7 +175,11 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 // graph_capture_record_stream_reuse the deferred blocks of the request's stream become free whose
 // markers are all before that stream's next node in the graph.
 func (d *device) reclaimBlocksLocked(params *allocParams) error {
-	if !d.requestsRoutedLocked() {
+	capturing, err := d.mayCaptureLocked()
+	if err != nil {
+		return err
+	}
+	if !capturing {
 		return d.processEventsLocked()
 	}
 	if d.cfg.GraphCaptureRecordStreamReuse {
@@ -206,8 +214,10 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 	if b != nil || err != nil {
 		return b, err
 	}
-	if b := d.tryMempoolFallbackLocked(params); b != nil {
-		return b, nil
+	if !d.rules.UseOnOOMLast {
+		if b := d.tryMempoolFallbackLocked(params); b != nil {
+			return b, nil
+		}
 	}
 	released, err := d.releaseAvailableCachedBlocksLocked(params)
 	if err != nil {
@@ -219,14 +229,24 @@ func (d *device) allocOrReleaseLocked(params *allocParams) (*block, error) {
 			return b, err
 		}
 	}
-	if d.requestsRoutedLocked() {
-		return nil, nil
-	}
-	if err := d.releaseCachedBlocksLocked(); err != nil {
+	capturing, err := d.mayCaptureLocked()
+	if err != nil {
 		return nil, err
 	}
-	d.stats.NumAllocRetries++ // whether or not it succeeds
-	return d.allocBlockLocked(params)
+	if !capturing {
+		if err := d.releaseCachedBlocksLocked(); err != nil {
+			return nil, err
+		}
+		d.stats.NumAllocRetries++ // whether or not it succeeds
+		b, err = d.allocBlockLocked(params)
+		if b != nil || err != nil {
+			return b, err
+		}
+	}
+	if d.rules.UseOnOOMLast {
+		return d.tryMempoolFallbackLocked(params), nil
+	}
+	return nil, nil
 }
 
 // allocFoundBlockLocked allocates a block, which is free and in no list, for a request of
@@ -276,6 +296,8 @@ type outOfMemory struct {
 	err        *spec.OutOfMemoryError
 	memInfoErr error // of Driver.MemInfo, or nil
 	observers  []func(spec.OutOfMemoryReport)
+
+	rejectionObservers []func(spec.RejectionReport) // if it was rejected
 }
 
 // outOfMemoryLocked counts and traces that a request failed.
@@ -295,7 +317,18 @@ func (d *device) outOfMemoryLocked(params *allocParams) *outOfMemory {
 		Limited: d.limited, Limit: d.allowedMemoryMaximum,
 		Allocated: allocated, PrivatePools: pools, Unallocated: d.reservedBytesLocked() - allocated,
 	}
-	return &outOfMemory{err, memInfoErr, slices.Clone(d.oomObservers)}
+	return &outOfMemory{err: err, memInfoErr: memInfoErr, observers: slices.Clone(d.oomObservers)}
+}
+
+// rejectLocked counts that throw_on_cudamalloc_oom has ended a request. Since a limit is tested
+// before, it ends those that would exceed the device's memory, whatever could be released.
+func (d *device) rejectLocked(params *allocParams) *outOfMemory {
+	d.moreStats.numOOMRejections++
+	err := &spec.OutOfMemoryError{
+		Device: d.id, Requested: params.requestedSize, SegmentSize: params.segmentSize,
+		DeviceTotal: d.totalMemory, Unallocated: d.reservedBytesLocked(), Rejected: true,
+	}
+	return &outOfMemory{err: err, rejectionObservers: slices.Clone(d.rejectionObservers)}
 }
 
 // report calls the observers, which may use the allocator, and returns the error for
@@ -309,6 +342,12 @@ func (o *outOfMemory) report() error {
 	}
 	for _, observe := range o.observers {
 		observe(r)
+	}
+	for _, observe := range o.rejectionObservers {
+		observe(spec.RejectionReport{
+			Device: o.err.Device, SegmentSize: o.err.SegmentSize,
+			Reserved: o.err.Unallocated, DeviceTotal: o.err.DeviceTotal,
+		})
 	}
 	if o.memInfoErr != nil {
 		return errors.Join(o.err, fmt.Errorf("asking for the free memory: %w", o.memInfoErr))

@@ -21,7 +21,7 @@ import (
 // was mapped until then stays mapped and free.
 func (d *device) tryAllocateExpandableBlockLocked(params *allocParams) (*block, error) {
 	b, err := d.findExpandableBlockLocked(params)
-	if err != nil {
+	if b == nil {
 		return nil, err
 	}
 	if !b.mapped {
@@ -47,7 +47,8 @@ func (d *device) tryAllocateExpandableBlockLocked(params *allocParams) (*block, 
 
 // findExpandableBlockLocked finds the lowest place in the stream's expandable segments
 // with room for the request: a block from which on enough blocks are free or unmapped. It
-// is an unmapped block, or the free block before one. If there is none it makes a segment.
+// is an unmapped block, or the free block before one. If there is none it makes a segment. nil
+// without an error means that no segment has room (expandable_segments_reserve).
 func (d *device) findExpandableBlockLocked(params *allocParams) (*block, error) {
 	var unmapped blockList
 	if lists := params.blockPool.blocks.of(params.stream); lists != nil {
@@ -65,7 +66,7 @@ func (d *device) findExpandableBlockLocked(params *allocParams) (*block, error) 
 	return d.newExpandableSegmentLocked(params)
 }
 
-// hasAvailableAddressSpace reports whether at least so many bytes from b on are free or
+// hasAvailableAddressSpace reports whether at least that number of bytes from b on are free or
 // unmapped.
 func hasAvailableAddressSpace(b *block, bytes uint64) bool {
 	available := uint64(0)
@@ -78,8 +79,8 @@ func hasAvailableAddressSpace(b *block, bytes uint64) bool {
 
 // newExpandableSegmentLocked reserves a segment, which is one unmapped block.
 func (d *device) newExpandableSegmentLocked(params *allocParams) (*block, error) {
-	x, err := d.reserveExpandableLocked(params.stream, params.blockPool.kind)
-	if err != nil {
+	x, err := d.reserveExpandableLocked(params)
+	if x == nil || err != nil {
 		return nil, err
 	}
 	b := d.addSegmentLocked(&segment{base: x.base, size: x.size(), expandable: x}, params)
@@ -123,7 +124,7 @@ func (d *device) markMappedLocked(b *block, mapped spec.Range) {
 	d.mergeNeighboursLocked(b)
 	s.blockPool.insertFree(b)
 
-	d.stats.ReservedBytes.Increase(s.blockPool.kind, int64(mapped.Bytes))
+	d.increaseReservedLocked(s.blockPool, mapped.Bytes)
 	d.stats.NumDeviceAlloc++
 	if b.prev == nil && s.contextWhenAllocated == nil {
 		s.contextWhenAllocated = d.operation.context
@@ -189,7 +190,7 @@ func (d *device) markUnmappedLocked(b *block, unmapped spec.Range) {
 	d.mergeNeighboursLocked(b)
 	b.insertUnmapped()
 
-	d.stats.ReservedBytes.Decrease(blockPool.kind, int64(unmapped.Bytes))
+	d.decreaseReservedLocked(blockPool, unmapped.Bytes)
 	d.stats.NumDeviceFree++
 	blockPool.owner.cudaMallocCount--
 	d.recordTraceLocked(spec.ActionSegmentUnmap, s, unmapped, s.contextWhenAllocated)
@@ -222,7 +223,9 @@ func (d *device) releaseExpandableSegmentLocked(s *segment) error {
 
 // ExpandableSegmentSizes lists how much is mapped of each expandable segment, in bytes,
 // in the order in which the segments were made.
-func (a *Allocator) ExpandableSegmentSizes(dev spec.Device) (sizes []spec.StreamSegmentSize, err error) {
+func (a *Allocator) ExpandableSegmentSizes(
+	dev spec.Device,
+) (sizes []spec.StreamSegmentSize, err error) {
 	err = a.onDevice("expandable_segment_sizes", dev, func(d *device) error {
 		for _, s := range d.expandableSegments {
 			sizes = append(sizes, spec.StreamSegmentSize{Stream: s.stream, PoolKind: s.blockPool.kind, Mapped: s.expandable.mappedSize})

@@ -60,12 +60,26 @@ func (x *expandableSegment) createPagesLocked(n int) (handles []spec.PageHandle,
 // createPageLocked creates a page. The first page ever created on the device decides how
 // its pages are shared: with fabric handles if such a page can be created, else as file
 // descriptors. A page that cannot be created for lack of memory does not decide it. (Upstream lets
-// it decide, and can then create no page at all: pytorch/pytorch#156074.)
-func (d *device) createPageLocked(memory spec.VirtualMemory, bytes uint64) (spec.PageHandle, error) {
+// it decide, and can then create no page at all: pytorch/pytorch#156074.) With FabricByQuery the
+// driver is asked instead.
+func (d *device) createPageLocked(
+	memory spec.VirtualMemory, bytes uint64,
+) (spec.PageHandle, error) {
 	if d.handleType != nil {
 		return memory.CreatePage(d.id, bytes, *d.handleType)
 	}
 	fabric, posix := spec.ShareFabric, spec.SharePOSIX
+	if d.rules.FabricByQuery {
+		access, err := d.fabricAccess()
+		if err != nil {
+			return 0, err
+		}
+		d.handleType = &posix
+		if access {
+			d.handleType = &fabric
+		}
+		return memory.CreatePage(d.id, bytes, *d.handleType)
+	}
 	h, err := memory.CreatePage(d.id, bytes, fabric)
 	if err == nil {
 		d.handleType = &fabric
@@ -81,9 +95,25 @@ func (d *device) createPageLocked(memory spec.VirtualMemory, bytes uint64) (spec
 	return h, err
 }
 
+// fabricAccess asks the driver whether pages can have fabric handles. One that cannot tell has
+// none.
+func (d *device) fabricAccess() (bool, error) {
+	asker, ok := d.driver.(spec.FabricAsker)
+	if !ok {
+		return false, nil
+	}
+	access, err := asker.FabricAccess(d.id)
+	if err != nil {
+		return false, fmt.Errorf("asking whether pages can have fabric handles: %w", err)
+	}
+	return access, nil
+}
+
 // releasePages releases pages that are not mapped. It returns those whose release failed. If
 // the driver panics, keep gets all that may not have been released.
-func releasePages(memory spec.VirtualMemory, handles []spec.PageHandle, keep func([]spec.PageHandle)) (unreleased []spec.PageHandle, failure error) {
+func releasePages(
+	memory spec.VirtualMemory, handles []spec.PageHandle, keep func([]spec.PageHandle),
+) (unreleased []spec.PageHandle, failure error) {
 	left := handles
 	defer func() {
 		if len(left) > 0 {
@@ -133,7 +163,9 @@ func (x *expandableSegment) mapPages(first int, handles []spec.PageHandle) (n in
 
 // undoMapping unmaps the first n pages again, the last first, and counts n down. left are the
 // pages that are not mapped.
-func (x *expandableSegment) undoMapping(first int, handles []spec.PageHandle, n *int, left *[]spec.PageHandle) error {
+func (x *expandableSegment) undoMapping(
+	first int, handles []spec.PageHandle, n *int, left *[]spec.PageHandle,
+) error {
 	if x.device.driver.FreeForbidden() {
 		return nil
 	}
@@ -280,7 +312,9 @@ func (u *unreleasedPages) keep(pages []spec.PageHandle) {
 func (u *unreleasedPages) keepLocked(pages []spec.PageHandle) { u.pages = append(u.pages, pages...) }
 
 // release releases pages, and keeps those whose release failed.
-func (u *unreleasedPages) release(memory spec.VirtualMemory, pages []spec.PageHandle) (failure error) {
+func (u *unreleasedPages) release(
+	memory spec.VirtualMemory, pages []spec.PageHandle,
+) (failure error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.tryLocked(memory, pages)

@@ -18,7 +18,8 @@ func (a *Allocator) EnablePeerAccess(dev, peer spec.Device) error {
 		return err
 	}
 	if dev == peer {
-		return &spec.InvalidArgumentError{Op: op, Reason: fmt.Sprintf("device %d needs no access to itself", dev)}
+		reason := fmt.Sprintf("device %d needs no access to itself", dev)
+		return &spec.InvalidArgumentError{Op: op, Reason: reason}
 	}
 	driver, ok := a.driver.(spec.PeerAccess)
 	if !ok {

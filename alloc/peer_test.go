@@ -16,7 +16,7 @@ func launch(t *testing.T, gpu *fakegpu.GPU, dev spec.Device, p spec.Ptr) {
 	must(t, gpu.Launch(spec.Launch{Device: dev, Name: "kernel", Writes: []spec.Range{{Ptr: p, Bytes: 512}}}))
 }
 
-// wantViolations expects so many invalid accesses of device work.
+// wantViolations expects n invalid accesses of device work.
 func wantViolations(t *testing.T, gpu *fakegpu.GPU, want int) {
 	t.Helper()
 	if got := gpu.Violations(); len(got) != want {

@@ -46,7 +46,7 @@ func (t *pointerTable) home(key uint64) int { return homeOf(key, t.shift) }
 
 func homeOf(key uint64, shift int) int { return int(key * golden >> (shift & 63)) }
 
-// shiftOf is the shift of a table with so many groups.
+// shiftOf is the shift of a table with that number of groups.
 func shiftOf(groups int) int { return 64 - bits.Len(uint(groups-1)) }
 
 // findLocked is the block allocated at p, which is not 0, or nil.

@@ -152,7 +152,9 @@ func (l privatePools) freeBytes() (bytes uint64) {
 }
 
 // createOrIncrefPoolLocked makes a pool, or raises the use count of a live one.
-func (d *device) createOrIncrefPoolLocked(op string, id spec.PoolID, o spec.PoolOptions) (*pool, error) {
+func (d *device) createOrIncrefPoolLocked(
+	op string, id spec.PoolID, o spec.PoolOptions,
+) (*pool, error) {
 	if id.IsDefault() {
 		return nil, &spec.InvalidArgumentError{Op: op, Reason: "the id is that of the default pool"}
 	}
@@ -198,7 +200,8 @@ func (d *device) livePoolLocked(op string, id spec.PoolID) (*pool, error) {
 }
 
 func alreadyReleased(op string, id spec.PoolID) error {
-	return &spec.InvalidStateError{Op: op, Reason: "pool " + id.String() + " was released and waits to be freed"}
+	reason := "pool " + id.String() + " was released and waits to be freed"
+	return &spec.InvalidStateError{Op: op, Reason: reason}
 }
 
 // segmentsOfLocked lists the segments of a pool by address (upstream:
@@ -258,8 +261,11 @@ func (d *device) emptyPoolLocked(id spec.PoolID) error {
 	if p == nil || p.useCount > 0 || d.driver.FreeForbidden() {
 		return nil
 	}
-	if d.requestsRoutedLocked() {
-		const reason = "events cannot be waited for while requests are routed to a private pool"
+	switch capturing, err := d.mayCaptureLocked(); {
+	case err != nil:
+		return err
+	case capturing:
+		const reason = "events cannot be waited for while requests are routed or the stream is captured"
 		return &spec.InvalidStateError{Op: "empty_pool", Reason: reason}
 	}
 	if err := d.synchronizeAndFreeEventsLocked(p); err != nil {
@@ -275,13 +281,14 @@ func (d *device) tryMempoolFallbackLocked(params *allocParams) *block {
 	if !params.blockPool.owner.id.IsDefault() {
 		return nil
 	}
+	useExpandable := params.useExpandable && d.rules.UseOnOOMExpandable
 	for _, p := range d.graphPools {
 		if !p.useOnOOM || p.useCount == 0 {
 			continue
 		}
 		blockPool := p.blockPoolFor(params.size, &d.geometry)
-		if b := d.getFreeBlockLocked(blockPool, params.stream, params.size, false); b != nil {
-			params.blockPool, params.useExpandable = blockPool, false
+		if b := d.getFreeBlockLocked(blockPool, params.stream, params.size, useExpandable); b != nil {
+			params.blockPool, params.useExpandable = blockPool, useExpandable
 			return b
 		}
 	}
@@ -313,7 +320,8 @@ func (a *Allocator) ReleasePool(dev spec.Device, id spec.PoolID) error {
 	const op = "release_pool"
 	return a.onPool(op, dev, id, func(p *pool) error {
 		if p.useCount == 0 {
-			return &spec.InvalidStateError{Op: op, Reason: "pool " + id.String() + " has already been released"}
+			reason := "pool " + id.String() + " has already been released"
+			return &spec.InvalidStateError{Op: op, Reason: reason}
 		}
 		p.useCount--
 		return nil
@@ -348,6 +356,9 @@ func (a *Allocator) SetNoSplit(dev spec.Device, id spec.PoolID) error {
 
 // EmptyPool returns to the driver what can be returned of one freeable pool, on every
 // device.
-func (a *Allocator) EmptyPool(id spec.PoolID) error {
+func (a *Allocator) EmptyPool(id spec.PoolID) error { return a.noCaller().EmptyPool(id) }
+
+// EmptyPool is Allocator.EmptyPool for the caller.
+func (a callerView) EmptyPool(id spec.PoolID) error {
 	return a.onEachDeviceWithContext(func(d *device) error { return d.emptyPoolLocked(id) })
 }

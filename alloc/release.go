@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // Returning cached memory to the driver. A free block can be returned if it is a whole
@@ -19,13 +20,23 @@ import (
 // are routed to a private pool that is the memory of freeable pools only, without a wait.
 // Otherwise it first waits for all events and returns that of the default pool.
 func (d *device) releaseCachedBlocksLocked() error {
-	if d.driver.FreeForbidden() {
+	capturing, err := d.mayCaptureLocked()
+	switch {
+	case err != nil:
+		return err
+	case d.rules.RoutedEmptyCacheFails && d.requestsRoutedLocked():
+		const reason = "requests are routed to a private pool"
+		return &spec.InvalidStateError{Op: "empty_cache", Reason: reason}
+	case d.driver.FreeForbidden():
+		if d.rules.Captures == upstream.CapturesByMark && !capturing {
+			d.stats.NumSyncAllStreams++ // the wait counts, though there is none
+		}
 		return nil
 	}
 	if err := d.unreleasedPages.releaseAgain(d.driver); err != nil {
 		return err
 	}
-	if !d.requestsRoutedLocked() {
+	if !capturing {
 		if err := d.synchronizeAndFreeEventsLocked(nil); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // A segment is memory obtained from the driver in one piece, or, if it is expandable,
@@ -20,6 +21,7 @@ type segment struct {
 	blockPool *blockPool
 	stream    spec.Stream  // the allocation stream of all of its blocks
 	lists     *streamLists // of the stream in the block pool
+	number    uint64       // of the segments that were made, with TiesBySegment; see block.order
 
 	contextWhenAllocated gatheredContext
 
@@ -61,6 +63,9 @@ func (l segmentList) at(base spec.Ptr) *segment {
 	return nil
 }
 
+// errRejected is that throw_on_cudamalloc_oom ends a request: see rejectLocked.
+var errRejected = errors.New("rejected")
+
 func compareBase(s *segment, base spec.Ptr) int { return cmp.Compare(s.base, base) }
 
 // allocBlockLocked obtains a segment from the driver and makes one block of it, or
@@ -73,6 +78,9 @@ func (d *device) allocBlockLocked(params *allocParams) (*block, error) {
 	d.deliverLocked()
 	if d.limited && d.reservedBytesLocked()+params.segmentSize > d.allowedMemoryMaximum {
 		return nil, nil
+	}
+	if d.cfg.ThrowOnOOM && d.reservedBytesLocked()+params.segmentSize > d.totalMemory {
+		return nil, errRejected
 	}
 	if params.useExpandable {
 		return d.tryAllocateExpandableBlockLocked(params)
@@ -148,7 +156,9 @@ func (d *device) driverMallocLocked(params *allocParams) (spec.Ptr, error) {
 
 // driverMalloc obtains a segment from the pool's own allocator, if it has one, or from the
 // driver.
-func (p *pool) driverMalloc(driver spec.Driver, dev spec.Device, params *allocParams) (spec.Ptr, error) {
+func (p *pool) driverMalloc(
+	driver spec.Driver, dev spec.Device, params *allocParams,
+) (spec.Ptr, error) {
 	if p.allocator == nil {
 		return driver.Malloc(dev, params.segmentSize)
 	}
@@ -173,7 +183,7 @@ func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *bloc
 	b := d.addSegmentLocked(s, params)
 	kind := params.blockPool.kind
 	d.stats.Segment.Increase(kind, 1)
-	d.stats.ReservedBytes.Increase(kind, int64(b.size))
+	d.increaseReservedLocked(params.blockPool, b.size)
 	if b.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeSegments.Increase(1)
 	}
@@ -186,6 +196,10 @@ func (d *device) addDriverSegmentLocked(params *allocParams, ptr spec.Ptr) *bloc
 // addSegmentLocked adds a segment for a request, with one block that covers it.
 func (d *device) addSegmentLocked(s *segment, params *allocParams) *block {
 	s.blockPool, s.stream = params.blockPool, params.stream
+	if d.rules.Ties == upstream.TiesBySegment {
+		d.segmentsMade++
+		s.number = d.segmentsMade
+	}
 	s.head = d.newBlockLocked(s, s.base, s.size)
 	s.head.prev, s.head.next = nil, nil
 	s.blockPool.blocks.addSegment(s)
@@ -210,7 +224,7 @@ func (d *device) releaseBlockLocked(b *block) error {
 	d.stats.NumDeviceFree++
 	d.recordTraceLocked(spec.ActionSegmentFree, s, b.whole(), s.contextWhenAllocated)
 	d.stats.Segment.Decrease(blockPool.kind, 1)
-	d.stats.ReservedBytes.Decrease(blockPool.kind, int64(s.size))
+	d.decreaseReservedLocked(blockPool, s.size)
 	if s.size >= d.cfg.MaxSplitSize {
 		d.stats.OversizeSegments.Decrease(1)
 	}

@@ -2,9 +2,11 @@ package alloc
 
 import (
 	"fmt"
+	"math"
+	"strings"
 
 	"gaugeblock/spec"
-	"gaugeblock/spec/settings"
+	"gaugeblock/upstream"
 )
 
 // What a program can set at run time: the settings of PYTORCH_ALLOC_CONF, and the limit
@@ -15,7 +17,7 @@ import (
 func (a *Allocator) Configure(text string) error {
 	a.configuring.Lock()
 	defer a.configuring.Unlock()
-	cfg, err := settings.Apply(a.Config(), text, a.geometry)
+	cfg, err := a.rules.Settings.Apply(a.Config(), text, a.geometry)
 	if err != nil {
 		return err
 	}
@@ -33,6 +35,34 @@ func (a *Allocator) Config() spec.Config {
 	return d.cfg
 }
 
+// SetReserveClass sets the class of a stream; see spec.ReserveClassifier.
+func (a *Allocator) SetReserveClass(s spec.Stream, class string) error {
+	return a.onEachDevice(func(d *device) error {
+		if d.reserveClasses == nil {
+			d.reserveClasses = map[spec.Stream]string{}
+		}
+		d.reserveClasses[s] = class
+		return nil
+	})
+}
+
+// SetDefaultReserve gives a class a reserve that the settings do not have.
+func (a *Allocator) SetDefaultReserve(class string, fraction float64) error {
+	const op = "set_default_reserve"
+	if len(strings.Fields(class)) != 1 || !(fraction > 0 && fraction <= math.MaxFloat64) {
+		reason := fmt.Sprintf("class %q, fraction %v: want a word, and a number above 0", class, fraction)
+		return &spec.InvalidArgumentError{Op: op, Reason: reason}
+	}
+	a.configuring.Lock()
+	defer a.configuring.Unlock()
+	return a.onEachDevice(func(d *device) error {
+		if d.cfg.ReserveFor(class) == (spec.Reserve{}) {
+			d.cfg.ReserveByClass = d.cfg.ReserveByClass.With(class, spec.Reserve{Fraction: fraction})
+		}
+		return nil
+	})
+}
+
 // SetMemoryFraction limits the reserved memory to a fraction of the device's memory. A
 // fraction of 1 is no limit.
 func (a *Allocator) SetMemoryFraction(dev spec.Device, fraction float64) error {
@@ -41,10 +71,11 @@ func (a *Allocator) SetMemoryFraction(dev spec.Device, fraction float64) error {
 		return err
 	}
 	if !(fraction >= 0 && fraction <= 1) {
-		return &spec.InvalidArgumentError{Op: op, Reason: fmt.Sprintf("%v is not in [0, 1]", fraction)}
+		reason := fmt.Sprintf("%v is not in [0, 1]", fraction)
+		return &spec.InvalidArgumentError{Op: op, Reason: reason}
 	}
 	return a.onDevice(op, dev, func(d *device) error {
-		d.limited, d.allowedMemoryMaximum = memoryLimit(fraction, d.totalMemory)
+		d.limited, d.allowedMemoryMaximum = memoryLimit(fraction, d.totalMemory, &d.rules)
 		return nil
 	})
 }
@@ -64,9 +95,15 @@ func (a *Allocator) MemoryFraction(dev spec.Device) (fraction float64, err error
 
 // memoryLimit returns a fraction of the device's memory in bytes, and whether that is a
 // limit.
-func memoryLimit(fraction float64, totalMemory uint64) (limited bool, bytes uint64) {
-	if fraction < 1 {
-		return true, uint64(fraction * float64(totalMemory))
+func memoryLimit(
+	fraction float64, totalMemory uint64, rules *upstream.Rules,
+) (limited bool, bytes uint64) {
+	if fraction >= 1 && !rules.FullFractionLimits {
+		return false, 0
 	}
-	return false, 0
+	limit := fraction * float64(totalMemory)
+	if rules.LimitRounded {
+		limit = math.Round(limit)
+	}
+	return true, uint64(limit)
 }

@@ -75,7 +75,9 @@ func (a *Allocator) sharing(op string) (spec.MemorySharing, error) {
 }
 
 // shareHandleLocked makes a handle for the pages that a range touches.
-func (x *expandableSegment) shareHandleLocked(sharing spec.MemorySharing, r spec.Range) (spec.SharedHandle, error) {
+func (x *expandableSegment) shareHandleLocked(
+	sharing spec.MemorySharing, r spec.Range,
+) (spec.SharedHandle, error) {
 	s := x.covering(r)
 	handle := []byte{handleVersion, handlePages}
 	for _, n := range [...]uint64{sharing.ProcessID(), x.pageSize, uint64(s.end - s.first)} {
@@ -188,10 +190,13 @@ func (d *device) openHandle(sharing spec.MemorySharing, handle []byte) (*openedH
 
 // importPages maps another process's pages into a range of their own. It takes the
 // device's mutex to read which devices have peer access.
-func (d *device) importPages(sharing spec.MemorySharing, payload []byte) (*expandableSegment, error) {
+func (d *device) importPages(
+	sharing spec.MemorySharing, payload []byte,
+) (*expandableSegment, error) {
 	memory, ok := d.driver.(spec.VirtualMemory)
 	if !ok {
-		return nil, &spec.NotSupportedError{Op: "open_handle", Reason: "the driver has no virtual memory"}
+		const reason = "the driver has no virtual memory"
+		return nil, &spec.NotSupportedError{Op: "open_handle", Reason: reason}
 	}
 	h, err := d.decodePages(payload)
 	if err != nil {
@@ -245,7 +250,9 @@ func (d *device) decodePages(payload []byte) (pagesHandle, error) {
 }
 
 // importEach imports the pages. If one cannot be imported, those before it are released.
-func (x *expandableSegment) importEach(sharing spec.MemorySharing, h pagesHandle) ([]spec.PageHandle, error) {
+func (x *expandableSegment) importEach(
+	sharing spec.MemorySharing, h pagesHandle,
+) ([]spec.PageHandle, error) {
 	var handles []spec.PageHandle
 	defer func() { x.device.unreleasedPages.keep(handles) }() // none, unless the driver panics
 	for i, raw := range h.pages {
@@ -324,7 +331,8 @@ func (h *openedHandle) close() error {
 		return err
 	}
 	if h.allocator.driver.FreeForbidden() {
-		return &spec.InvalidStateError{Op: "close_handle", Reason: "memory cannot be unmapped during the present capture"}
+		const reason = "memory cannot be unmapped during the present capture"
+		return &spec.InvalidStateError{Op: "close_handle", Reason: reason}
 	}
 	return h.pages.release()
 }

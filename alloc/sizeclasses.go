@@ -40,7 +40,7 @@ func classOf(size uint64) (octave, class uint) {
 }
 
 // entryOf is a block with its key.
-func entryOf(b *block) entry { return entry{blockKey{b.size, b.ptr}, b} }
+func entryOf(b *block) entry { return entry{blockKey{b.size, b.order(), b.ptr}, b} }
 
 // insert adds a block. If there are few in its class, the entries of those before it move up one by
 // one.
@@ -163,13 +163,13 @@ func (s *sizeClasses) firstFrom(o, c uint) *block {
 func (s *sizeClasses) after(b *block) *block {
 	o, c := uint(b.class>>classBits)%64, uint(b.class%(1<<classBits))
 	if list := &s.byOctave[o].classes[c]; len(list.front) > 1 || list.more != nil {
-		return s.lowerBound(blockKey{b.size, b.ptr + 1})
+		return s.lowerBound(blockKey{b.size, b.order(), b.ptr + 1})
 	}
 	return s.firstFrom(o, c+1)
 }
 
 // before is the block that precedes b, or nil.
-func (s *sizeClasses) before(b *block) *block { return s.predecessor(blockKey{b.size, b.ptr}) }
+func (s *sizeClasses) before(b *block) *block { return s.predecessor(entryOf(b).key) }
 
 // lowerBound is the first block whose key is not below the given one, or nil.
 func (s *sizeClasses) lowerBound(key blockKey) *block {

@@ -13,8 +13,13 @@ import (
 	"gaugeblock/spec"
 )
 
-// freeBlock is a block of no segment.
-func freeBlock(size uint64, ptr spec.Ptr) *block { return &block{size: size, ptr: ptr} }
+// freeBlock is a block in a segment of its own.
+func freeBlock(size uint64, ptr spec.Ptr) *block { return numberedBlock(size, ptr, 0) }
+
+// numberedBlock is one whose segment has a number.
+func numberedBlock(size uint64, ptr spec.Ptr, number uint64) *block {
+	return &block{size: size, ptr: ptr, segment: &segment{number: number}}
+}
 
 // orderedTree is the same contract by a library, to compare sizeClasses with.
 type orderedTree struct{ tree *btree.BTreeG[*block] }
@@ -24,7 +29,7 @@ func newOrderedTree() *orderedTree {
 }
 
 func (t *orderedTree) lowerBound(key blockKey) (found *block) {
-	t.tree.Ascend(freeBlock(key.size, key.ptr), func(b *block) bool {
+	t.tree.Ascend(numberedBlock(key.size, key.ptr, key.order), func(b *block) bool {
 		found = b
 		return false
 	})
@@ -32,7 +37,7 @@ func (t *orderedTree) lowerBound(key blockKey) (found *block) {
 }
 
 func (t *orderedTree) predecessor(key blockKey) (found *block) {
-	t.tree.Descend(freeBlock(key.size, key.ptr), func(b *block) bool {
+	t.tree.Descend(numberedBlock(key.size, key.ptr, key.order), func(b *block) bool {
 		if entryOf(b).key == key {
 			return true // at the key, not below it
 		}
@@ -51,6 +56,7 @@ func TestSizeClassesEqualTree(t *testing.T) {
 		var members []*block
 		sizes := rapid.Uint64Range(0, rapid.SampledFrom([]uint64{0, 3, 40, 4000, 1 << 62}).Draw(t, "sizes"))
 		mixer := rapid.SampledFrom([]spec.Ptr{1, 1<<16 - 3, 40_503}).Draw(t, "order") // ascending, descending, mixed
+		orders := rapid.Uint64Range(0, rapid.SampledFrom([]uint64{0, 3, 1 << 62}).Draw(t, "orders"))
 		inserted := spec.Ptr(0)
 		nextPtr := func() spec.Ptr {
 			inserted++
@@ -60,7 +66,7 @@ func TestSizeClassesEqualTree(t *testing.T) {
 			"insert": func(t *rapid.T) {
 				// A run of insertions, so that chunks fill and split.
 				for range rapid.IntRange(1, 200).Draw(t, "run") {
-					b := freeBlock(sizes.Draw(t, "size"), nextPtr())
+					b := numberedBlock(sizes.Draw(t, "size"), nextPtr(), orders.Draw(t, "number"))
 					classes.insert(b)
 					tree.tree.Set(b)
 					members = append(members, b)
@@ -78,7 +84,7 @@ func TestSizeClassesEqualTree(t *testing.T) {
 				}
 			},
 			"search": func(t *rapid.T) {
-				k := blockKey{sizes.Draw(t, "size"), spec.Ptr(rapid.Uint64Range(0, 1<<16).Draw(t, "ptr"))}
+				k := blockKey{sizes.Draw(t, "size"), orders.Draw(t, "order"), spec.Ptr(rapid.Uint64Range(0, 1<<16).Draw(t, "ptr"))}
 				if len(members) > 0 && rapid.Bool().Draw(t, "there") {
 					k = entryOf(members[rapid.IntRange(0, len(members)-1).Draw(t, "member")]).key
 				}
@@ -238,7 +244,7 @@ func TestBestFit(t *testing.T) {
 						t.Fatalf("%d of each size, %d removed: the best fit for %d is %+v, want %+v", n, i, size, got, want)
 					}
 				}
-				if got, want := classes.after(b), tree.lowerBound(blockKey{b.size, b.ptr + 1}); got != want {
+				if got, want := classes.after(b), tree.lowerBound(blockKey{size: b.size, ptr: b.ptr + 1}); got != want {
 					t.Fatalf("%d of each size, %d removed: %+v follows %+v, want %+v", n, i, got, b, want)
 				}
 				classes.remove(b)

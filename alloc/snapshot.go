@@ -178,6 +178,6 @@ func (b *block) show(view *spec.BlockView) {
 		Allocated: b.allocated, Mapped: b.mapped, Expandable: b.isExpandable(),
 		EventCount: int(b.rarely().eventCount), StreamUses: len(b.rarely().streamUses),
 		First: b.prev == nil, Last: b.next == nil,
-		Age: blockPool.gcAge(b),
+		Order: b.order(), Age: blockPool.gcAge(b),
 	}
 }

@@ -1,11 +1,13 @@
 package alloc
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // A traceBuffer is the trace entries of a device: the last ones are kept in a ring, and
@@ -60,15 +62,6 @@ func (d *device) gatherContext(level spec.ContextLevel) gatheredContext {
 		return r.record()
 	}
 	return nil
-}
-
-// maybeGatherContext does so for a device given by its number. There is no context if there
-// is no such device.
-func (a *Allocator) maybeGatherContext(dev spec.Device, level spec.ContextLevel) gatheredContext {
-	if dev < 0 || int(dev) >= len(a.devices) {
-		return nil
-	}
-	return a.devices[dev].maybeGatherContext(level)
 }
 
 // setHistory applies options to the ring.
@@ -139,7 +132,9 @@ func (d *device) deliverLocked() {
 
 // recordTraceLocked records what was done to a range of a segment. The context of the entry is
 // that of the operation or, if that was not gathered, the one of the allocation of what is freed.
-func (d *device) recordTraceLocked(action spec.Action, s *segment, r spec.Range, whenAllocated gatheredContext) {
+func (d *device) recordTraceLocked(
+	action spec.Action, s *segment, r spec.Range, whenAllocated gatheredContext,
+) {
 	if !d.traceBuffer.enabled {
 		return
 	}
@@ -153,6 +148,13 @@ func (d *device) addTraceLocked(e spec.HistoryEntry) {
 	t := &d.traceBuffer
 	e.Device = d.id
 	e.CompileContext, e.UserMetadata = t.threads.metadataFor(d.operation.thread)
+	e.UserMetadata = cmp.Or(d.operation.annotation, e.UserMetadata)
+	switch d.rules.ExactAddress {
+	case upstream.ExactAddressInUserMetadata:
+		e.UserMetadata = cmp.Or(d.operation.word, e.UserMetadata)
+	case upstream.ExactAddressInInternalMetadata:
+		e.InternalMetadata = d.operation.word
+	}
 	switch {
 	case t.options.Level < spec.ContextAlloc:
 		e.Context = nil
@@ -251,7 +253,8 @@ func (a *Allocator) RecordHistory(h spec.HistoryOptions) error {
 		return &spec.InvalidArgumentError{Op: "record_history", Reason: "unknown context level"}
 	}
 	if h.Enabled && h.Level > spec.ContextNever && h.Context == nil {
-		return &spec.InvalidArgumentError{Op: "record_history", Reason: "there is a context level, but no function that returns the context"}
+		const reason = "there is a context level, but no function that returns the context"
+		return &spec.InvalidArgumentError{Op: "record_history", Reason: reason}
 	}
 	a.configuring.Lock()
 	defer a.configuring.Unlock()
@@ -305,6 +308,27 @@ func (a *Allocator) Annotate(dev spec.Device, fields []spec.AnnotationField) {
 	}
 }
 
+// AnnotateBlock adds a trace entry for an allocated pointer; see spec.BlockAnnotator.
+func (a *Allocator) AnnotateBlock(p spec.Ptr, text string) error {
+	const op = "annotate_block"
+	if !a.rules.Annotations {
+		return &spec.NotSupportedError{Op: op, Reason: "this release has no annotations of blocks"}
+	}
+	d := a.deviceOf(p)
+	if d == nil {
+		return &spec.InvalidPointerError{Op: op, Ptr: p}
+	}
+	d.mu.Lock()
+	defer d.unlock()
+	b := d.allocatedBlocks.findLocked(p)
+	if b == nil {
+		return &spec.InvalidPointerError{Op: op, Ptr: p}
+	}
+	d.operation.annotation = text
+	d.recordTraceLocked(spec.ActionAnnotate, b.segment, b.requested(), b.rarely().contextWhenAllocated)
+	return nil
+}
+
 // PushCompileContext sets what the thread is compiling, until it is popped. It does
 // nothing unless the history is recorded.
 func (a *Allocator) PushCompileContext(t spec.Thread, name string) {
@@ -351,6 +375,15 @@ func (a *Allocator) UserMetadata(t spec.Thread) string {
 func (a *Allocator) OnOutOfMemory(f func(spec.OutOfMemoryReport)) error {
 	return a.onEachDeviceInOrder("on_out_of_memory", f == nil, func(d *device) error {
 		d.oomObservers = append(d.oomObservers, f)
+		return nil
+	})
+}
+
+// OnRejection registers an observer of requests that throw_on_cudamalloc_oom ends, on all devices;
+// see spec.RejectionObservable.
+func (a *Allocator) OnRejection(f func(spec.RejectionReport)) error {
+	return a.onEachDeviceInOrder("on_rejection", f == nil, func(d *device) error {
+		d.rejectionObservers = append(d.rejectionObservers, f)
 		return nil
 	})
 }

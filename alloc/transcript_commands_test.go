@@ -1,14 +1,18 @@
 package alloc_test
 
 import (
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 
+	"gaugeblock/alloc"
 	"gaugeblock/internal/sizes"
 	"gaugeblock/spec"
+	"gaugeblock/spec/settings"
+	"gaugeblock/upstream"
 )
 
 // command does something, to the allocator or to the device.
@@ -18,17 +22,25 @@ type command func(c *conversation, l line) error
 // stream; pool=N is the pool (0, N).
 var commands = map[string]command{
 	"malloc": (*conversation).malloc, // malloc NAME SIZE [stream=N] [thread=N]
+	"malloc-at": func(c *conversation, l line) error { // malloc-at NAME SIZE BLOCK OFFSET [stream=N]
+		p := c.blocks[l.word(2)] + spec.Ptr(l.size(l.word(3)))
+		c.blocks[l.word(0)] = p
+		return c.allocator.MallocAt(spec.Request{Stream: c.stream(l), Bytes: l.size(l.word(1))}, p)
+	},
+	"annotate": func(c *conversation, l line) error { // annotate BLOCK OFFSET TEXT
+		return c.allocator.AnnotateBlock(c.blocks[l.word(0)]+spec.Ptr(l.size(l.word(1))), l.word(2))
+	},
 	"free": func(c *conversation, l line) error { // free NAME
-		return c.allocator.Free(c.blocks[l.word(0)])
+		return c.by(l).Free(c.blocks[l.word(0)])
 	},
 	"record": func(c *conversation, l line) error { // record NAME stream=N
-		return c.allocator.RecordStream(c.blocks[l.word(0)], 0, c.stream(l))
+		return c.by(l).RecordStream(c.blocks[l.word(0)], 0, c.stream(l))
 	},
 	"empty-cache": func(c *conversation, l line) error { // empty-cache [pool=N]
 		if pool := l.pool(); !pool.IsDefault() {
-			return c.allocator.EmptyPool(pool)
+			return c.by(l).EmptyPool(pool)
 		}
-		return c.allocator.EmptyCache()
+		return c.by(l).EmptyCache()
 	},
 	"close":     func(c *conversation, _ line) error { return c.allocator.Close() },
 	"configure": func(c *conversation, l line) error { return c.allocator.Configure(l.settings()) }, // configure KEY:VALUE,…
@@ -40,7 +52,7 @@ var commands = map[string]command{
 		return c.allocator.CreatePool(0, l.pool(), spec.PoolOptions{UseOnOOM: l.d.HasArg("use-on-oom"), NoSplit: l.d.HasArg("no-split")})
 	},
 	"pool-begin":   (*conversation).poolBegin, // pool-begin pool=N (stream=N | thread=N | capture=N)
-	"pool-end":     func(c *conversation, l line) error { return c.allocator.EndAllocateToPool(0, l.pool()) },
+	"pool-end":     func(c *conversation, l line) error { return c.by(l).EndAllocateToPool(0, l.pool()) },
 	"pool-release": func(c *conversation, l line) error { return c.allocator.ReleasePool(0, l.pool()) },
 	"use-on-oom": func(c *conversation, l line) error { // use-on-oom pool=N [off]
 		return c.allocator.SetUseOnOOM(0, l.pool(), !l.d.HasArg("off"))
@@ -48,7 +60,7 @@ var commands = map[string]command{
 	"no-split": func(c *conversation, l line) error { return c.allocator.SetNoSplit(0, l.pool()) },
 
 	"checkpoint": func(c *conversation, l line) error { // checkpoint NAME pool=N
-		state, err := c.allocator.Checkpoint(0, l.pool())
+		state, err := c.by(l).Checkpoint(0, l.pool())
 		c.states[l.word(0)] = state
 		return err
 	},
@@ -65,6 +77,27 @@ var commands = map[string]command{
 	"capture-end": func(c *conversation, l line) error {
 		_, err := c.gpu.EndCapture(0, c.stream(l))
 		return err
+	},
+	"class": func(c *conversation, l line) error { // class NAME stream=N
+		return c.allocator.SetReserveClass(c.stream(l), l.word(0))
+	},
+	"class-reserve": func(c *conversation, l line) error { // class-reserve NAME FRACTION
+		f, err := strconv.ParseFloat(l.word(1), 64)
+		l.must(err)
+		return c.allocator.SetDefaultReserve(l.word(0), f)
+	},
+	"invalidate": func(c *conversation, l line) error { // invalidate stream=N: an illegal call
+		if err := c.gpu.SynchronizeStream(0, c.stream(l)); err == nil {
+			l.t.Fatalf("%s: the stream is not captured", l.d.Pos)
+		}
+		return nil
+	},
+	"mark-begin": func(c *conversation, _ line) error { return c.allocator.MarkCaptureBegin(0) },
+	"mark-end":   func(c *conversation, _ line) error { return c.allocator.MarkCaptureEnd(0) },
+	"fraction": func(c *conversation, l line) error { // fraction F
+		f, err := strconv.ParseFloat(l.word(0), 64)
+		l.must(err)
+		return c.allocator.SetMemoryFraction(0, f)
 	},
 	"fail": func(c *conversation, l line) error { // fail CALL [nth=N] [error=out_of_memory]
 		c.unsure = c.unsure || l.word(0) == "ReleasePage"
@@ -134,6 +167,14 @@ func (c *conversation) captureBegin(l line) error {
 	return c.gpu.BeginCapture(0, c.stream(l), mode)
 }
 
+// by is the allocator for the caller whose current stream is the argument current=N; without it, for
+// the one whose default stream is.
+func (c *conversation) by(l line) alloc.Abilities {
+	stream := c.streams[l.number("current", "0")]
+	caller := spec.Caller{Current: spec.DeviceStream{Stream: stream}}
+	return c.allocator.For(caller).(alloc.Abilities)
+}
+
 // stream is the argument stream=N, the default stream without it.
 func (c *conversation) stream(l line) spec.Stream { return c.streams[l.number("stream", "0")] }
 
@@ -195,6 +236,38 @@ func (l line) number(key, missing string) int {
 func (l line) pool() spec.PoolID {
 	l.t.Helper()
 	return spec.PoolID{User: uint64(l.number("pool", "0"))}
+}
+
+// rules are the argument rules=(…): names of the fields of upstream.Rules that are true, and of the
+// constants of its other fields.
+func (l line) rules() (r upstream.Rules) {
+	l.t.Helper()
+	for _, a := range l.d.CmdArgs {
+		if a.Key != "rules" {
+			continue
+		}
+		for _, name := range a.Vals {
+			switch name {
+			case "TiesByBlock":
+				r.Ties = upstream.TiesByBlock
+			case "TiesBySegment":
+				r.Ties = upstream.TiesBySegment
+			case "CapturesByMark":
+				r.Captures = upstream.CapturesByMark
+			case "ExactAddressInUserMetadata":
+				r.ExactAddress = upstream.ExactAddressInUserMetadata
+			case "ExactAddressInInternalMetadata":
+				r.ExactAddress = upstream.ExactAddressInInternalMetadata
+			case "KeyThrowOnOOM":
+				r.Settings.Keys |= settings.KeyThrowOnOOM
+			case "KeyReserve":
+				r.Settings.Keys |= settings.KeyReserve
+			default:
+				reflect.ValueOf(&r).Elem().FieldByName(name).SetBool(true)
+			}
+		}
+	}
+	return r
 }
 
 // size reads "5MiB", or sums like "20MiB+512B".

@@ -64,7 +64,7 @@ type conversation struct {
 	unsure   bool         // the free memory of the device may be less than expected: others use it, or it did not take pages back
 }
 
-// newConversation is the command `new [settings=…] [memory=…] [limit=…] [streams=…]
+// newConversation is the command `new [settings=…] [memory=…] [limit=…] [streams=…] [rules=…]
 // [fabric] [patient]`. On a patient device a call that waits for a busy stream lets
 // the stream catch up; else it fails.
 func newConversation(l line) *conversation {
@@ -86,12 +86,15 @@ func newConversation(l line) *conversation {
 		c.streams = append(c.streams, s)
 	}
 	var err error
-	c.allocator, err = alloc.New(c.gpu, alloc.Options{Settings: l.argument("settings", "")})
+	c.allocator, err = alloc.New(c.gpu, alloc.Options{Settings: l.argument("settings", ""), Rules: l.rules()})
 	l.must(err)
 	if limit := l.argument("limit", ""); limit != "" {
 		l.must(c.limit(l.size(limit)))
 	}
 	c.allocator.OnTrace(c.addEntry)
+	l.must(c.allocator.OnRejection(func(r spec.RejectionReport) {
+		c.say("rejected: a segment of %s, %s reserved of %s", sizes.Format(r.SegmentSize), sizes.Format(r.Reserved), sizes.Format(r.DeviceTotal))
+	}))
 	return c
 }
 
@@ -133,7 +136,11 @@ func (c *conversation) addEntry(e spec.HistoryEntry) {
 		c.say("oom %s on %s", sizes.Format(e.Size), c.streamName(e.Stream))
 		return
 	}
-	c.say("%s %s %s on %s", e.Action, c.name(e.Addr), sizes.Format(e.Size), c.streamName(e.Stream))
+	note := ""
+	if e.UserMetadata+e.InternalMetadata != "" {
+		note = fmt.Sprintf(" (user %q, internal %q)", e.UserMetadata, e.InternalMetadata)
+	}
+	c.say("%s %s %s on %s"+note, e.Action, c.name(e.Addr), sizes.Format(e.Size), c.streamName(e.Stream))
 }
 
 func (c *conversation) say(format string, args ...any) {

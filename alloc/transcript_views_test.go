@@ -20,6 +20,7 @@ var views = map[string]func(c *conversation, l line) string{
 	"pools":    (*conversation).pools,    // the private pools
 	"live":     (*conversation).live,     // live pool=N NAME…: are exactly these allocated?
 	"capture":  (*conversation).capture,  // capture stream=N: its state
+	"more":     (*conversation).more,     // the statistics that not every release has
 	"calls":    func(c *conversation, _ line) string { return c.calls },
 	"leaks":    func(c *conversation, _ line) string { return strings.Join(c.leaks(), "\n") },
 }
@@ -49,6 +50,20 @@ func (c *conversation) layout(l line) string {
 		return "no memory"
 	}
 	return out.String()
+}
+
+// more shows the statistics that not every release has.
+func (c *conversation) more(l line) string {
+	stats, err := c.allocator.MoreStats(0)
+	l.must(err)
+	out := fmt.Sprintf("rejections %d\n", stats.NumOOMRejections)
+	for _, p := range stats.ReservedByPool {
+		all := p.ReservedBytes[spec.Aggregate]
+		out += fmt.Sprintf("pool %d: %s, peak %s, allocated %s, freed %s\n", p.Pool.User,
+			sizes.Format(uint64(all.Current)), sizes.Format(uint64(all.Peak)),
+			sizes.Format(uint64(all.Allocated)), sizes.Format(uint64(all.Freed)))
+	}
+	return out
 }
 
 // unmapped lists ranges without memory.

@@ -5,6 +5,7 @@ import (
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/upstream"
 )
 
 // An Area is a kind of program: the operations it is made of, in which proportions,
@@ -29,6 +30,9 @@ type Area struct {
 	Kinds  []Share
 	Misuse []trace.OpKind
 	Labels []Label // must be met
+
+	// Release is that of PyTorch whose rules the programs' allocator follows ("2.13"); "": 2.11.
+	Release string
 
 	// What the programs of an examination have in common (Option).
 	contract Contract
@@ -64,7 +68,8 @@ func (a *Area) has(kind trace.OpKind) bool {
 // hardware does, half on one whose streams only the program drains, so that they are
 // held up for longer.
 func (a *Area) draw(c Choices, seed uint64) trace.Header {
-	h := a.header(seed, pick(c, a.Settings))
+	h := a.header(seed, "")
+	h.Settings = pick(c, readable(a.Settings, h))
 	h.Waits = chance(c, 2) || a.hardware
 	return h
 }
@@ -73,7 +78,7 @@ func (a *Area) draw(c Choices, seed uint64) trace.Header {
 func (a *Area) header(seed uint64, settings string) trace.Header {
 	h := trace.Header{
 		Format: trace.Format, Version: trace.Version,
-		Source: "gaugeblock conformance", DeviceName: "fake",
+		Source: "gaugeblock conformance", Release: a.Release, DeviceName: "fake",
 		Devices: a.Devices, TotalMemory: a.Memory, Settings: settings,
 		Family: a.Name, Seed: int64(seed),
 		Streams: []spec.Stream{0}, Geometry: spec.DefaultGeometry(), Waits: a.hardware,
@@ -85,6 +90,20 @@ func (a *Area) header(seed uint64, settings string) trace.Header {
 		h.Streams = append(h.Streams, spec.Stream(0x100*(i+1)))
 	}
 	return h
+}
+
+// readable are the settings that the release knows, or none at all.
+func readable(all []string, h trace.Header) (list []string) {
+	version, _, _ := upstream.OfTrace(h.Release, h.Source)
+	for _, text := range all {
+		if _, err := version.Rules.Settings.Parse(text, h.Geometry); err == nil {
+			list = append(list, text)
+		}
+	}
+	if list == nil {
+		return []string{""}
+	}
+	return list
 }
 
 // Find is the area with the name, nil if there is none.

@@ -18,7 +18,7 @@ type Campaign struct {
 	Operations int // to be checked at least
 	Cap        int // to be checked at most while labels are missing; 0 means ten times Operations
 
-	// FaultsEvery: after so many programs one is run with failing driver calls, at
+	// FaultsEvery: one program in this number is run again with failing driver calls, at
 	// most Faults of them. 0 means never.
 	FaultsEvery int
 	Faults      int

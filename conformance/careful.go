@@ -102,9 +102,9 @@ func (q *poolState) serve(captured bool) {
 //   - They were recorded before a capture that they now are a part of, and
 //     graph_capture_record_stream_reuse is on.
 //
-// The reference does the same (deviations kept/use-not-captured and kept/use-joins-capture). This is
-// all that programs keep away from though they would have the right to do it;
-// tests/earlyreuse shows that the device notices (TestForgottenUses and the next).
+// The reference does the same (deviations kept/use-not-captured and kept/use-joins-capture). This
+// is all that programs keep away from though they would have the right to do it; tests/earlyreuse
+// shows that the device notices (TestForgottenUses and the next).
 func (p *Program) forgotten(m *memory) bool {
 	if m.routed && p.routed(m.device) {
 		return true

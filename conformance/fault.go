@@ -38,8 +38,8 @@ var programsCalls = []string{
 	"BeginCapture", "EndCapture", "Instantiate", "LaunchGraph", "DestroyGraph", "DestroyGraphExec",
 }
 
-// RunFaults makes up a program of so many operations, and runs it with failures, at
-// most so many of them, spread evenly over all that are possible.
+// RunFaults makes up a program of length operations, and runs it with at most most failures, spread
+// evenly over all that are possible.
 func (a *Area) RunFaults(seed uint64, length, most int, o Options) Result {
 	o.Every = 0
 	t, ops, faults, result := a.faultsOf(seed, length, o)
@@ -52,7 +52,7 @@ func (a *Area) RunFaults(seed uint64, length, most int, o Options) Result {
 	return result
 }
 
-// faultsOf makes up a program of so many operations and runs it without failures: it has the
+// faultsOf makes up a program of length operations and runs it without failures: it has the
 // operations, and the failures that are possible, unless the result is a failure.
 func (a *Area) faultsOf(seed uint64, length int, o Options) (t *Trial, ops []trace.Op, faults []spec.FaultSpec, r Result) {
 	c := Seeded(seed)

@@ -8,13 +8,13 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// RunFaultPairs makes up a program of so many operations, and runs it with two failures, at most
-// so many times, spread evenly over all that are possible. The second failure is of another call
-// that the operation makes in which the first one happens: mostly that is before the first, since
-// few operations go on after a failure. Then the first happens in a later operation, or not at all.
+// RunFaultPairs makes up a program of length operations, and runs it with two failures, at most
+// most times, spread evenly over all that are possible. The second failure is of another call that
+// the operation makes in which the first one happens: mostly that is before the first, since few
+// operations go on after a failure. Then the first happens in a later operation, or not at all.
 //
-// Left out are the pairs after which a page is neither mapped nor released: for a while it counts in
-// no statistic (alloc.TestSeveralDriverCallsFail); and MemInfo, which programs call as well.
+// Left out are the pairs after which a page is neither mapped nor released: for a while it counts
+// in no statistic (alloc.TestSeveralDriverCallsFail); and MemInfo, which programs call as well.
 func (a *Area) RunFaultPairs(seed uint64, length, most int, o Options) Result {
 	o.Every = 0
 	t, ops, faults, result := a.faultsOf(seed, length, o)

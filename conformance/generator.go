@@ -22,7 +22,7 @@ type Generator struct {
 	planned func() trace.Op
 }
 
-// misuseShare: one operation in so many is wrong on purpose, where the area has any
+// misuseShare: one operation in misuseShare is wrong on purpose, where the area has any
 // that can be.
 const misuseShare = 40
 

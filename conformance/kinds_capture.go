@@ -27,6 +27,19 @@ var captureKinds = map[trace.OpKind]kind{
 		propose: (*Generator).captureEnd, allowed: (*Program).mayEndCapture, did: (*Program).endedCapture,
 		atEnd: ending{stageGraphs, (*Program).destroyNext},
 	},
+	trace.OpMarkBegin: {
+		notProposed: "captures are marked where they begin and end",
+		allowed:     func(p *Program, _ *trace.Op) bool { return p.header.Marks },
+		did:         func(p *Program, op *trace.Op, _ *replay.Performed) { p.marked = append(p.marked, op.Device) },
+	},
+	trace.OpMarkEnd: {
+		notProposed: "captures are marked where they begin and end",
+		allowed:     func(p *Program, op *trace.Op) bool { return slices.Contains(p.marked, op.Device) },
+		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
+			at := slices.Index(p.marked, op.Device)
+			p.marked = slices.Delete(p.marked, at, at+1)
+		},
+	},
 	trace.OpGraphLaunch: {
 		propose: (*Generator).graphLaunch, allowed: (*Program).mayLaunchGraph, did: (*Program).launchedGraph,
 	},

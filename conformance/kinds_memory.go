@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
-	"gaugeblock/spec/settings"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/replay"
 )
@@ -58,7 +57,7 @@ var memoryKinds = map[trace.OpKind]kind{
 		propose: func(g *Generator) trace.Op { return trace.Op{Settings: pick(g, g.area.Configures)} },
 		allowed: (*Program).mayConfigure,
 		did: func(p *Program, op *trace.Op, _ *replay.Performed) {
-			p.config, _ = settings.Apply(p.config, op.Settings, p.header.Geometry)
+			p.config, _ = p.rules.Settings.Apply(p.config, op.Settings, p.header.Geometry)
 		},
 	},
 	trace.OpResetPeak: {
@@ -238,7 +237,7 @@ func (p *Program) maySetMemoryFraction(op *trace.Op) bool {
 // mayConfigure: what may be set depends on what is in force; a max_split_size below
 // the large segment size, which persists, is refused.
 func (p *Program) mayConfigure(op *trace.Op) bool {
-	_, err := settings.Apply(p.config, op.Settings, p.header.Geometry)
+	_, err := p.rules.Settings.Apply(p.config, op.Settings, p.header.Geometry)
 	return err == nil
 }
 

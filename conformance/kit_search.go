@@ -7,8 +7,7 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// faultsEvery: of so many programs one is run with failing driver calls, so many of
-// them.
+// Of faultsEvery programs one is run again with failing driver calls, kitFaults of them.
 const (
 	faultsEvery  = 12
 	kitFaults    = 24
@@ -16,8 +15,8 @@ const (
 	mostOfAnArea = 12 // violations, lest a hopeless allocator take all day
 )
 
-// An area is not searched further when so many programs in a row have ended, with a crash or
-// the like, within so few operations: there is nothing to be learnt from more of them.
+// An area is not searched further when this many programs in a row have ended within a few
+// operations, with a crash or the like: more of them would teach nothing.
 const (
 	hopeless       = 10
 	hopelessInARow = 20
@@ -42,7 +41,7 @@ func (k *kit) search(area *Area) error {
 			short = 0
 		}
 		if short >= hopelessInARow {
-			done.What += fmt.Sprintf("; not searched further, for the last %d programs ended within %d operations", short, hopeless)
+			done.What += fmt.Sprintf("; not searched further, because the last %d programs ended within %d operations", short, hopeless)
 			done.Programs++
 			break
 		}

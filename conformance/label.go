@@ -107,7 +107,7 @@ func (o *observed) freedOne() (at spec.Ptr, ok bool) {
 	return o.out.Entries[1].Addr, true
 }
 
-// merged reports whether the one free merged the block with so many neighbours, and
+// merged reports whether the one free merged the block with n neighbours, and
 // with the one below it.
 func (o *observed) merged(neighbours int, below bool) bool {
 	at, ok := o.freedOne()

@@ -5,8 +5,8 @@ import (
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/happensbefore"
-	"gaugeblock/spec/settings"
 	"gaugeblock/spec/trace"
+	"gaugeblock/upstream"
 )
 
 // A Program is what a program under way has: memory, streams, pools, captures,
@@ -39,10 +39,12 @@ type Program struct {
 	opened  []int64
 
 	captures []*captureState // under way
+	marked   []spec.Device   // those of captures that were marked as begun
 	unrouted *captureState   // begun while no requests are routed to a pool: the next operation must route its
 	enabled  bool
-	exposes  bool             // forgotten uses: see ExposeForgottenUses
-	config   spec.Config      // in force
+	exposes  bool        // forgotten uses: see ExposeForgottenUses
+	config   spec.Config // in force
+	rules    upstream.Rules
 	peers    [][2]spec.Device // the first reaches the second's memory
 
 	latest struct { // what kind has answered last
@@ -132,7 +134,9 @@ func (s *savedState) has(id int64) bool {
 func newProgram(area *Area, h trace.Header) *Program {
 	p := &Program{header: h, area: area, order: happensbefore.New(), states: map[int]*savedState{}, enabled: true}
 	p.latest.kind = &unlisted
-	p.config, _ = settings.Parse(h.Settings, h.Geometry) // the allocator refuses what is wrong
+	version, _, _ := upstream.OfTrace(h.Release, h.Source) // the allocator refuses what is wrong
+	p.rules = version.Rules
+	p.config, _ = p.rules.Settings.Parse(h.Settings, h.Geometry)
 	for dev := range spec.Device(h.Devices) {
 		p.addStream(dev, 0)
 	}
@@ -186,13 +190,13 @@ func (p *Program) routed(dev spec.Device) bool {
 	return slices.ContainsFunc(p.pools, func(q *poolState) bool { return q.begun && q.device == dev })
 }
 
-// poolFor is the pool that serves a request: the one begun last whose filter accepts it;
-// nil is the default pool.
+// poolFor is the pool that serves a request: the one begun last, or, if the rules say so,
+// first, whose filter accepts it; nil is the default pool.
 func (p *Program) poolFor(op *trace.Op) *poolState {
 	var latest *poolState
 	slot := p.slot(op.Device, op.Stream)
 	for _, q := range p.pools {
-		if !q.begun || q.device != op.Device || latest != nil && latest.since > q.since {
+		if !q.begun || q.device != op.Device || latest != nil && (latest.since > q.since) != p.rules.FirstRoutingWins {
 			continue
 		}
 		switch {

@@ -89,7 +89,8 @@ func (p *Program) drained(slot int) {
 	if !p.area.late {
 		return
 	}
-	// It has come to its end behind others' earlier work, which is over although they may be held up again.
+	// It has come to its end behind others' earlier work, which is over although they may be held
+	// up again.
 	for other := range p.streams {
 		if last := p.streams[other].busy.Last(); p.streams[slot].busy.Clock().Covers(last) {
 			p.order.SeeWork(last)

@@ -18,8 +18,8 @@ type Result struct {
 	performed int // operations of a program that is known
 }
 
-// Run makes up a program of so many operations and runs it to its end. The same
-// seed gives the same program, as far as the allocator gives the same answers.
+// Run makes up a program of length operations and runs it to its end. The same seed gives the same
+// program, as far as the allocator gives the same answers.
 func (a *Area) Run(seed uint64, length int, o Options) Result {
 	return a.RunWith(Seeded(seed), seed, length, o)
 }

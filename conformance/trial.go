@@ -57,7 +57,7 @@ type Trial struct {
 type Options struct {
 	// New makes the allocator.
 	New replay.Factory
-	// Every so many operations everything is looked at; 0 means at the end only.
+	// The number of operations after which everything is looked at; 0 means at the end only.
 	Every int
 
 	// Around, if given, is put around the fake device.

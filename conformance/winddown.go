@@ -55,7 +55,7 @@ func (t *Trial) insist(op trace.Op) *Failure {
 			return f
 		}
 		if t.skipped {
-			return t.fail(classHistory, "%s is about something that is gone", op.Kind)
+			return t.fail(classHistory, "%s names something that no longer exists", op.Kind)
 		}
 		if t.answered == nil {
 			return nil

@@ -36,6 +36,7 @@ var (
 	_ spec.Driver        = (*GPU)(nil)
 	_ spec.VirtualMemory = (*GPU)(nil)
 	_ spec.MemorySharing = (*GPU)(nil)
+	_ spec.FabricAsker   = (*GPU)(nil)
 	_ spec.PeerAccess    = (*GPU)(nil)
 	_ spec.Executor      = (*GPU)(nil)
 )

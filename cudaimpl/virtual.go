@@ -108,6 +108,19 @@ func (g *GPU) CreatePage(dev spec.Device, bytes uint64, share spec.ShareType) (s
 	return spec.PageHandle(h), nil
 }
 
+// FabricAccess implements spec.FabricAsker
+// (CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED). A driver that does not know the attribute has
+// no fabric handles.
+func (g *GPU) FabricAccess(dev spec.Device) (bool, error) {
+	d, err := g.device("FabricAccess", dev)
+	if err != nil {
+		return false, err
+	}
+	var fabric C.int
+	known := C.attribute(&fabric, C.ATTRIBUTE_FABRIC_HANDLES, d.handle) == 0
+	return known && fabric != 0, nil
+}
+
 // handleType is CUDA's number of a way to share.
 func handleType(method string, share spec.ShareType) (C.int, error) {
 	switch share {

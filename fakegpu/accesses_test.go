@@ -39,8 +39,8 @@ func TestGroupThatGrows(t *testing.T) {
 	}
 }
 
-// TestManyReaders: an access supersedes all that it comes after, also behind others that it does not
-// come after and that are more than are looked at when it is added.
+// TestManyReaders: an access supersedes all that it comes after, also behind others that it does
+// not come after and that are more than are looked at when it is added.
 func TestManyReaders(t *testing.T) {
 	for _, writes := range []bool{false, true} {
 		d := &detector{order: happensbefore.New()}
@@ -228,8 +228,8 @@ func TestSweepForgets(t *testing.T) {
 	}
 }
 
-// TestSweepKeepsTheRest: of the accesses of several lifetimes just those are forgotten that are over,
-// whichever they are.
+// TestSweepKeepsTheRest: of the accesses of several lifetimes just those are forgotten that are
+// over, whichever they are.
 func TestSweepKeepsTheRest(t *testing.T) {
 	for over := range 1 << 4 {
 		d := &detector{order: happensbefore.New()}
@@ -297,8 +297,8 @@ func TestLanesOfRemembered(t *testing.T) {
 	}
 }
 
-// TestGroupsInOneArray: groups stay in order, each with its own accesses, though they lie in the room of
-// those that are gone.
+// TestGroupsInOneArray: groups stay in order, each with its own accesses, though they lie in the
+// room of those that are gone.
 func TestGroupsInOneArray(t *testing.T) {
 	var lifetimes []*Lifetime
 	for i := range 6 {

@@ -66,7 +66,7 @@ func (a *chunksByAge) set(leaf int, largest uint64) {
 	}
 }
 
-// newest is the newest chunk with a hole of so many bytes, more than 0, or nil.
+// newest is the newest chunk with a hole of this size, which is more than 0, or nil.
 func (a *chunksByAge) newest(bytes uint64) *chunk {
 	if a.live == 0 || a.largest[1] < bytes {
 		return nil

@@ -89,9 +89,9 @@ func useOnce(g *fakegpu.GPU, dev spec.Device) error {
 	return first
 }
 
-// TestEveryEventCallLocks has a goroutine for each call about events, which calls nothing else, while others create and
-// destroy events. Nothing but the machine's lock orders them, so the race detector notices a call that does not take it,
-// in whatever order they run.
+// TestEveryEventCallLocks has a goroutine for each call about events, which calls nothing else,
+// while others create and destroy events. Nothing but the machine's lock orders them, so the race
+// detector notices a call that does not take it, in whatever order they run.
 func TestEveryEventCallLocks(t *testing.T) {
 	const rounds = 50
 	g := fakegpu.New(fakegpu.Config{Devices: fakegpu.Devices(1, 1<<30)})

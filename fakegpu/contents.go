@@ -63,7 +63,7 @@ func digestOf(parts []part) uint64 {
 	return digest(gather(parts))
 }
 
-// moved is the word of a run that was moved up by so many bytes.
+// moved is the word of a run that was moved up by a number of bytes.
 func moved(word, by uint64) uint64 { return bits.RotateLeft64(word, int(by&7)*8) }
 
 // set makes [from, to) hold a word.

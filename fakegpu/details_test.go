@@ -42,7 +42,8 @@ func TestUnknownStreams(t *testing.T) {
 	refused(t, "ReserveAddress", err, "device 9")
 }
 
-// TestEndLifetimeOnStream: a free that is work of a stream comes after all work on the memory, or it is a hazard.
+// TestEndLifetimeOnStream: a free that is work of a stream comes after all work on the memory, or
+// it is a hazard.
 func TestEndLifetimeOnStream(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		g := New(Config{Hazards: true})
@@ -269,7 +270,8 @@ func TestEqualPatchesMerge(t *testing.T) {
 	}
 }
 
-// TestChoicesOfRanges: a range that the script has not been told may lie behind the highest range, or before the lowest.
+// TestChoicesOfRanges: a range that the script has not been told may lie behind the highest range,
+// or before the lowest.
 func TestChoicesOfRanges(t *testing.T) {
 	const step = spec.Ptr(rangeAlignment)
 	var got Choice
@@ -322,8 +324,8 @@ func TestDigestsOfHostMemory(t *testing.T) {
 	}
 }
 
-// TestWithoutEffects: kernels change nothing, whether they are done at once or behind a gate; what the host
-// is called for is.
+// TestWithoutEffects: kernels change nothing, whether they are done at once or behind a gate; what
+// the host is called for is.
 func TestWithoutEffects(t *testing.T) {
 	for _, effects := range []bool{true, false} {
 		g := New(Config{})

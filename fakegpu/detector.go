@@ -47,8 +47,8 @@ import (
 //
 // # What is not seen
 //
-// Races within one lifetime are reported only if Config.Races asks for them. The same physical memory at two
-// addresses counts as two memories, and what another process does with shared memory
+// Races within one lifetime are reported only if Config.Races asks for them. The same physical
+// memory at two addresses counts as two memories, and what another process does with shared memory
 // is not followed.
 type detector struct {
 	races  bool // races within one lifetime count as well

@@ -33,12 +33,12 @@
 //
 // # Hazards
 //
-// Memory that an allocator reuses must not be touched by its earlier owner any more, on
-// any stream, in any order that CUDA allows. Told what is allocated and freed
-// (BeginLifetime, EndLifetime), the GPU looks at every launch for earlier work, in
-// another lifetime of the same bytes, that nothing makes it wait for; and for work on
-// memory that is not allocated, or that is gone (Hazards). Nothing has to go wrong for
-// that: what is missing is found in any run, whatever the schedule. See detector.go, and package spec/happensbefore for what counts as order.
+// Memory that an allocator reuses must not be touched by its earlier owner any more, on any stream,
+// in any order that CUDA allows. Told what is allocated and freed (BeginLifetime, EndLifetime), the
+// GPU looks at every launch for earlier work, in another lifetime of the same bytes, that nothing
+// makes it wait for; and for work on memory that is not allocated, or that is gone (Hazards).
+// Nothing has to go wrong for that: what is missing is found in any run, whatever the schedule. See
+// detector.go, and package spec/happensbefore for what counts as order.
 //
 // # Memory
 //

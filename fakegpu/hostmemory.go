@@ -16,7 +16,7 @@ import (
 
 // HostMemory is memory of the host for a machine. It is called with the machine's lock held.
 type HostMemory interface {
-	// Obtain makes memory of so many bytes, which the slice is. Drop gives it back.
+	// Obtain makes memory of a size: the slice. Drop gives it back.
 	Obtain(bytes uint64) ([]byte, error)
 	Drop(memory []byte)
 	// Map lets the host find the memory, all of it, at an address as well. Unmap ends that:

@@ -31,8 +31,8 @@ func (g *GPU) ExpectManyStreams() {
 	g.detect().order.JoinLater()
 }
 
-// WithoutEffects says that kernels, fills and copies change no memory, and are not in Violations: only
-// their order is of interest. Functions of the host's are called.
+// WithoutEffects says that kernels, fills and copies change no memory, and are not in Violations:
+// only their order is of interest. Functions of the host's are called.
 func (g *GPU) WithoutEffects() {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
@@ -102,8 +102,8 @@ func (s *space) mapped(p spec.Ptr, dev spec.Device) *area {
 // has been destroyed, it stands for whichever stream has its handle.
 type LoggedStream struct{ stream *stream }
 
-// LoggedStream finds the stream with a handle; 0 is the legacy default stream of the device. Its errors
-// are those of Launch. What it returns with an error must not be used.
+// LoggedStream finds the stream with a handle; 0 is the legacy default stream of the device. Its
+// errors are those of Launch. What it returns with an error must not be used.
 func (g *GPU) LoggedStream(dev spec.Device, handle spec.Stream) (LoggedStream, error) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
@@ -159,7 +159,8 @@ func (g *GPU) Freed(p spec.Ptr) {
 	g.detect().owners.byPtr.Delete(p)
 }
 
-// LaunchOn does what Launch does, on a stream of the log, whatever device and stream the launch names.
+// LaunchOn does what Launch does, on a stream of the log, whatever device and stream the launch
+// names.
 func (g *GPU) LaunchOn(on LoggedStream, l spec.Launch) error {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()

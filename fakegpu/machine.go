@@ -24,7 +24,7 @@ type Config struct {
 	// PageGranularity is what pages and reserved ranges must be multiples of, in
 	// bytes (cuMemGetAllocationGranularity); 0 means 2 MiB, as on hardware.
 	PageGranularity uint64
-	// Charge is how many bytes of its device memory of so many bytes takes, which must always
+	// Charge is how many bytes of its device a piece of memory takes, which must always
 	// be the same; nil means just these. The real driver takes more.
 	Charge func(bytes uint64) uint64
 	// HostMemory, if given, is where the bytes of the devices' memory are, for the host to
@@ -66,7 +66,7 @@ type DeviceConfig struct {
 	RDMA        bool   // see spec.DeviceProperties.RDMAWithVirtualMemory
 }
 
-// Devices describes n devices with so many bytes each.
+// Devices describes n devices with the same number of bytes.
 func Devices(n int, bytes uint64) []DeviceConfig {
 	devices := make([]DeviceConfig, n)
 	for i := range devices {
@@ -175,6 +175,7 @@ var (
 	_ spec.Driver        = (*GPU)(nil)
 	_ spec.VirtualMemory = (*GPU)(nil)
 	_ spec.MemorySharing = (*GPU)(nil)
+	_ spec.FabricAsker   = (*GPU)(nil)
 	_ spec.PeerAccess    = (*GPU)(nil)
 	_ spec.Executor      = (*GPU)(nil)
 )

@@ -141,7 +141,7 @@ func (g *GPU) MemInfo(dev spec.Device) (free, total uint64, err error) {
 	return v.physical.free(), v.physical.TotalMemory, nil
 }
 
-// SetFreeMemory makes so many bytes of a device free from here on, as if other
+// SetFreeMemory sets how many bytes of a device are free from here on, as if other
 // programs took or gave back the rest, but no more than they could give back. It
 // is not a call of the driver and is not counted as one. It panics if the device
 // does not exist.

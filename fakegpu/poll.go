@@ -4,7 +4,7 @@ package fakegpu
 // again, so the asking ends. Here time passes only when somebody says so. Whoever calls a
 // program that may poll bounds the number of queries, call by call.
 
-// BoundQueries says that of the queries from now on only so many find work that is not
+// BoundQueries says that of the queries from now on only most find work that is not
 // complete; at each one beyond them the device catches up as far as that query needs, as it
 // does for a call that waits. The next call of BoundQueries begins anew. Nothing is
 // bounded before the first one, nor on a machine whose waits fail (WaitsFail).

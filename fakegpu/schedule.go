@@ -22,7 +22,7 @@ import (
 // Schedule chooses what the device does next. It serves one machine, and is called
 // with that machine's lock held.
 type Schedule interface {
-	// Pick says which of so many streams, at least one, does its next piece of work:
+	// Pick says which of n streams, at least one, does its next piece of work:
 	// a number below ready. If the host is not waiting it may also be ready itself:
 	// the host goes on. When the host is waiting, stream 0 is one that it waits for.
 	Pick(ready int, waiting bool) int

@@ -77,7 +77,7 @@ func (g *GPU) UseScript(dev spec.Device, s *Script) {
 	g.devices[dev].script = s
 }
 
-// Push adds the address of a coming Malloc of so many bytes.
+// Push adds the address of a coming Malloc of this size.
 func (s *Script) Push(addr spec.Ptr, bytes uint64) {
 	s.pieces = append(s.pieces, spec.Range{Ptr: addr, Bytes: bytes})
 }
@@ -127,8 +127,8 @@ func (s *Script) SetRanges(ranges []spec.Range) {
 	s.ranges, s.mapped, s.rangesTold = append(s.ranges[:0], ranges...), s.mapped[:0], true
 }
 
-// SetPool names pieces that the operation's Mallocs may have returned, in an order that is not known,
-// until the next Load. A Malloc is given one of its size that is vacant: see Choose.
+// SetPool names pieces that the operation's Mallocs may have returned, in an order that is not
+// known, until the next Load. A Malloc is given one of its size that is vacant: see Choose.
 func (s *Script) SetPool(pieces []spec.Range) {
 	s.pool = append(s.pool[:0], pieces...)
 	slices.SortFunc(s.pool, func(a, b spec.Range) int { return cmp.Compare(a.Ptr, b.Ptr) })
@@ -201,7 +201,8 @@ func (s *Script) PlaceRange(bytes uint64) spec.Ptr {
 }
 
 // nextBase takes the next base that was pushed, or set for a range of that size, or else the next
-// mapping outside all reserved ranges; it is 0 if the recording does not tell, and nothing was chosen.
+// mapping outside all reserved ranges; it is 0 if the recording does not tell, and nothing was
+// chosen.
 func (s *Script) nextBase(bytes uint64) spec.Ptr {
 	if len(s.ranges) > 0 {
 		next := s.ranges[0]

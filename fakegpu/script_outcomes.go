@@ -37,7 +37,7 @@ func (o *outcomes) at(action spec.Action) bool {
 // The Script's side of it. Each is called for a driver call on the script's
 // device, whether or not outcomes are recorded.
 
-// mallocOutcome says whether the recorded driver's Malloc of so many bytes succeeded;
+// mallocOutcome says whether the recorded driver's Malloc of this size succeeded;
 // recorded is false when that does not count.
 func (s *Script) mallocOutcome(bytes uint64) (succeeded, recorded bool) {
 	o := s.outcomes

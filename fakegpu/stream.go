@@ -13,8 +13,8 @@ import (
 //
 //	len(queue) = given - done
 //
-// The queue of a stream that nothing holds is empty, because work completes at
-// once, unless a Schedule chooses when. Three kinds of things can be in a queue: a gate, which the caller closed
+// The queue of a stream that nothing holds is empty, because work completes at once, unless a
+// Schedule chooses when. Three kinds of things can be in a queue: a gate, which the caller closed
 // by Busy and opens by Drain; a wait for a position of another stream; and work.
 
 // stream is a stream of one process.

@@ -185,7 +185,7 @@ func (u *uses) forget(r spec.Range, visit func(*footprint)) {
 	}
 }
 
-// sweepDue counts an access, and reports whether so many have been made since the
+// sweepDue counts an access, and reports whether enough have been made since the
 // last sweep that another one costs little.
 func (u *uses) sweepDue() bool {
 	u.since++
@@ -245,7 +245,7 @@ func sweep(list []accesses, o *happensbefore.Order) (_ []accesses, over int) {
 	return truncate(list, kept), over
 }
 
-// oldest is, for each of so many lanes, the position of its oldest access that is remembered, 0
+// oldest is, for each lane, the position of its oldest access that is remembered, 0
 // if there is none, and how many accesses are.
 func (u *uses) oldest(lanes int) (oldest []happensbefore.Position, remembered int) {
 	oldest = make([]happensbefore.Position, lanes)

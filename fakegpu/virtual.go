@@ -137,6 +137,15 @@ func (g *GPU) page(c call, handle spec.PageHandle) (*page, error) {
 	return nil, driverInvalidValue.in(c, "there is no page %#x", uint64(handle))
 }
 
+// FabricAccess implements spec.FabricAsker.
+func (g *GPU) FabricAccess(dev spec.Device) (bool, error) {
+	v, err := g.view(callCreatePage, dev)
+	if err != nil {
+		return false, err
+	}
+	return v.physical.Fabric, nil
+}
+
 // ReleasePage implements spec.VirtualMemory.
 func (g *GPU) ReleasePage(handle spec.PageHandle) error {
 	g.machine.mu.Lock()

@@ -97,9 +97,9 @@ func (g *GPU) SynchronizeStream(dev spec.Device, handle spec.Stream) error {
 	return nil
 }
 
-// SynchronizeDevice implements spec.Driver. While a stream of the device is being
-// captured it is illegal in every capture mode; what another device captures does not matter, unlike
-// for the other calls that wait (measured on two H200; the contract in spec is stricter).
+// SynchronizeDevice implements spec.Driver. While a stream of the device is being captured it is
+// illegal in every capture mode; what another device captures does not matter, unlike for the other
+// calls that wait (measured on two H200; the contract in spec is stricter).
 func (g *GPU) SynchronizeDevice(dev spec.Device) error {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()

@@ -205,9 +205,9 @@ func (g *GPU) Fill(dev spec.Device, handle spec.Stream, r spec.Range, value byte
 	})
 }
 
-// Copy implements spec.Executor. A side that the copying device does not reach is
-// reached through its own device, so no peer access is needed. A copy of no bytes does nothing. One between devices in a default
-// stream orders the default streams of both: see copy_order.go.
+// Copy implements spec.Executor. A side that the copying device does not reach is reached through
+// its own device, so no peer access is needed. A copy of no bytes does nothing. One between devices
+// in a default stream orders the default streams of both: see copy_order.go.
 func (g *GPU) Copy(c spec.Copy) error {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()

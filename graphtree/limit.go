@@ -3,7 +3,7 @@ package graphtree
 // The re-record limit. A function whose inputs have other addresses at every call would
 // be recorded every time, and every recording stays. Where it was recorded more often
 // than the limit, it runs without a graph, outside of the pool. Recordings for other
-// reasons (an output is live that was dead before) do not count: there are only so many
+// reasons (an output is live that was dead before) do not count: their number is bounded
 // combinations.
 
 // callSite is a function at a node of the tree.

@@ -46,9 +46,13 @@ func (m *Manager) capture(launch func() error) (spec.GraphExec, error) {
 	if err := m.gpu.BeginCapture(m.device, m.stream, spec.CaptureThreadLocal); err != nil {
 		return 0, err
 	}
-	begun, err := m.launchInPool(launch)
+	err := m.markCapture(spec.CaptureMarker.MarkCaptureBegin)
+	begun := false
+	if err == nil {
+		begun, err = m.launchInPool(launch)
+	}
 	graph, failure := m.endCapture()
-	err = errors.Join(err, failure)
+	err = errors.Join(err, failure, m.markCapture(spec.CaptureMarker.MarkCaptureEnd))
 	if begun {
 		err = errors.Join(err, m.allocator.EndAllocateToPool(m.device, m.pool))
 	}
@@ -82,7 +86,31 @@ func (m *Manager) launchInPool(launch func() error) (begun bool, err error) {
 	if err := m.allocator.BeginAllocateToPool(m.device, m.pool, filter); err != nil {
 		return false, err
 	}
+	whole := m.allocator
+	defer func() { m.allocator = whole }()
+	m.allocator = m.onStream()
 	return true, launch()
+}
+
+// markCapture tells an allocator that wants to know that a capture has begun, or ended.
+func (m *Manager) markCapture(mark func(spec.CaptureMarker, spec.Device) error) error {
+	if marker, able := m.allocator.(spec.CaptureMarker); able {
+		return mark(marker, m.device)
+	}
+	return nil
+}
+
+// onStream is the allocator as a thread uses it whose current stream is the manager's.
+func (m *Manager) onStream() Allocator {
+	aware, able := m.allocator.(spec.CallerAware)
+	if !able {
+		return m.allocator
+	}
+	view, whole := aware.For(spec.Caller{Current: spec.DeviceStream{Device: m.device, Stream: m.stream}}).(Allocator)
+	if !whole {
+		return m.allocator
+	}
+	return view
 }
 
 // endCapture ends the capture. If a call fails without ending it, it is tried again,

@@ -19,6 +19,7 @@ import (
 type Checkpoint struct {
 	Pool   spec.PoolID
 	Blocks []SavedBlock // the mapped ones, by address
+	Mapped []MappedSize // of the expandable segments, by address
 }
 
 // A SavedBlock is a block of a checkpoint.
@@ -27,8 +28,14 @@ type SavedBlock struct {
 	Allocated bool
 }
 
+// A MappedSize is how many bytes of a segment were mapped.
+type MappedSize struct {
+	Segment spec.Ptr
+	Bytes   uint64
+}
+
 func (c Checkpoint) equal(o Checkpoint) bool {
-	return c.Pool == o.Pool && slices.Equal(c.Blocks, o.Blocks)
+	return c.Pool == o.Pool && slices.Equal(c.Blocks, o.Blocks) && slices.Equal(c.Mapped, o.Mapped)
 }
 
 // Checkpoint saves the state of a pool, in place of an earlier checkpoint of it. Deferred
@@ -45,6 +52,12 @@ func (s State) Checkpoint(id spec.PoolID) (State, Result) {
 			Memory: spec.Range{Ptr: b.Address, Bytes: b.Size}, Allocated: b.State == spec.ActiveAllocated,
 		})
 	})
+	for _, g := range s.Segments {
+		if s.Rules.RestoreRefusesGrown && g.Pool == id && g.Expandable {
+			saved.Mapped = append(saved.Mapped, MappedSize{g.Address, g.mapped()})
+		}
+	}
+	s.renumber()
 	if pending {
 		return s, Result{Err: &spec.InvalidStateError{Op: "checkpoint", Reason: "a block waits for events"}}
 	}
@@ -77,6 +90,7 @@ func (s State) SetCheckpointPoolState(id spec.PoolID) (State, Result) {
 			s.freeAt(saved.Memory.Ptr)
 		}
 	}
+	s.renumber()
 	return s, Result{}
 }
 
@@ -106,6 +120,13 @@ func (s *State) restorable(c Checkpoint) bool {
 		}
 		if bytes != saved.Memory.Bytes {
 			return false
+		}
+	}
+	for _, saved := range c.Mapped { // none unless RestoreRefusesGrown
+		for _, g := range s.Segments {
+			if g.Address == saved.Segment && g.mapped() > saved.Bytes {
+				return false
+			}
 		}
 	}
 	return !isUsed
@@ -150,6 +171,9 @@ func (s *State) allocateSaved(saved SavedBlock) {
 	offset := uint64(saved.Memory.Ptr - s.at(p).Address)
 	p = s.splitAt(p, offset, offset+saved.Memory.Bytes)
 	b := s.at(p)
+	if next := p.block + 1; next < len(s.Segments[p.segment].Blocks) && s.Segments[p.segment].Blocks[next].Made == b.Made {
+		b.Made = s.nextBlock() // what lies behind keeps the object
+	}
 	b.State, b.RequestedSize, b.GCCountBase = spec.ActiveAllocated, b.Size, 0
 	if b.Size >= s.Config.MaxSplitSize {
 		s.Counters.OversizeAllocations++

@@ -37,8 +37,11 @@ func (s *State) testLimit(c *PendingMalloc) {
 		s.Counters.NumAllocRetries++
 	}
 	c.stage = stageDriverMalloc
-	if s.Limited && s.Reserved()+c.segmentSize > s.Limit {
+	switch after := s.Reserved() + c.segmentSize; {
+	case s.Limited && after > s.Limit:
 		c.stage = stageFailed
+	case s.Config.ThrowOnOOM && after > s.Memory: // nothing is released, and it does not count as out of memory
+		c.err, c.stage = s.outOfMemory(c), stageDone
 	}
 }
 
@@ -123,7 +126,8 @@ func (s *State) checkAddress(base spec.Ptr, bytes uint64) error {
 // registerSegment adds a granted segment as one free block, and allocates from it.
 func (s *State) registerSegment(c *PendingMalloc) {
 	g := Segment{Address: c.granted, Size: c.segmentSize, Stream: c.Stream, Pool: c.pool, PoolKind: s.poolKind(c)}
-	g.Blocks = []Block{{Address: c.granted, Size: c.segmentSize, State: spec.Inactive}}
+	g.Made = s.nextSegment()
+	g.Blocks = []Block{{Address: c.granted, Size: c.segmentSize, State: spec.Inactive, Made: s.nextBlock()}}
 	at := s.insertSegment(g)
 	c.granted = 0
 	s.countDriverSegment(g.Pool, 1)

@@ -6,6 +6,7 @@ import (
 	"gaugeblock/model"
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
+	"gaugeblock/upstream"
 )
 
 const mib = 1 << 20
@@ -17,7 +18,7 @@ func newState(text string) model.State {
 	if err != nil {
 		panic(err)
 	}
-	return model.New(0, spec.GiB, cfg, g)
+	return model.New(0, spec.GiB, cfg, g, upstream.Rules{})
 }
 
 // A malloc that misses the cache allocates a segment, and the next one is served from

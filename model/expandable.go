@@ -127,7 +127,7 @@ func (s *State) PageSize(kind spec.PoolKind) uint64 {
 // addExpandableSegment adds a segment that is one unmapped range of 9/8 of the memory.
 func (s *State) addExpandableSegment(c *PendingMalloc, g DriverResults) error {
 	page := s.PageSize(s.poolKind(c))
-	size := nextMultiple(s.Memory+s.Memory/8, page)
+	size := nextMultiple(s.Config.Reserve.Of(s.Memory), page)
 	s.driverCall(callReserveAddress)
 	address := g.Segment
 	if g.LowestFrom != 0 {
@@ -138,7 +138,8 @@ func (s *State) addExpandableSegment(c *PendingMalloc, g DriverResults) error {
 	}
 	s.insertSegment(Segment{
 		Address: address, Size: size, Stream: c.Stream, Pool: c.pool, PoolKind: s.poolKind(c),
-		Expandable: true, Page: page, Blocks: []Block{{Address: address, Size: size, Unmapped: true}},
+		Made:       s.nextSegment(),
+		Expandable: true, Page: page, Blocks: []Block{{Address: address, Size: size, Unmapped: true, Made: s.nextBlock()}},
 	})
 	return nil
 }
@@ -160,6 +161,9 @@ func (s *State) mapBlock(p place, bytes uint64) (place, bool) {
 		s.Truth = s.Truth.Grant(spec.Range{Ptr: b.Address + spec.Ptr(offset), Bytes: g.Page}, g.Stream)
 	}
 	s.splitAt(p, 0, size)
+	if next := p.block + 1; size < b.Size {
+		g.Blocks[next].Made = s.nextBlock() // what is mapped keeps the object
+	}
 	g.Blocks[p.block].Unmapped = false
 	return s.tryMergeBlocks(p), true
 }
@@ -220,7 +224,18 @@ func (s *State) unmapBlock(p place) {
 	s.driverCall(callSynchronizeStream)
 	s.synchronizeStream(g.Stream)
 	s.drain(spec.DeviceStream{Device: s.Device, Stream: g.Stream})
-	requested := b.RequestedSize // the unmapped range keeps it
+	size := b.Size
+	requested, made := b.RequestedSize, b.Made // the unmapped range keeps them
+	before, after := 0, 0                      // objects of what stays free
+	if begin > offset {
+		before = s.nextBlock()
+	}
+	if offset+size > end {
+		after = s.nextBlock()
+		if before > 0 {
+			after++
+		}
+	}
 	for at := begin; at < end; at += g.Page {
 		s.driverCall(callUnmapPage)
 		if at == begin {
@@ -230,7 +245,13 @@ func (s *State) unmapBlock(p place) {
 		s.returnMemory(spec.Range{Ptr: g.Address + spec.Ptr(at), Bytes: g.Page})
 		inBlock := at - uint64(s.at(p).Address-g.Address)
 		p = s.splitAt(p, inBlock, inBlock+g.Page)
-		s.at(p).Unmapped = true
+		if begin > offset && at == begin {
+			g.Blocks[p.block-1].Made = before
+		}
+		if next := p.block + 1; at+g.Page == end && offset+size > end {
+			g.Blocks[next].Made = after
+		}
+		s.at(p).Unmapped, s.at(p).Made = true, made
 		p = s.tryMergeBlocks(p)
 		s.at(p).RequestedSize = requested
 		p.block++ // the rest of the free block, if there is one

@@ -7,6 +7,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // small is a device of 8 units of memory with segments of 2 and 4.
@@ -15,7 +16,7 @@ func small() model.State {
 		MinBlock: 1, SmallSize: 1, SmallBuffer: 2, MinLargeAlloc: 3, LargeBuffer: 4, RoundLarge: 2,
 		DivisionsStart: 1, MaxRequest: spec.EiB, MiB: 1,
 	}
-	return model.New(0, 8, spec.DefaultConfig(g), g)
+	return model.New(0, 8, spec.DefaultConfig(g), g, upstream.Rules{})
 }
 
 // TestInterrupted: an operation that is interrupted at its nth driver call has made those

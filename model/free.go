@@ -42,6 +42,7 @@ func (s State) Free(ptr spec.Ptr) (State, Result) {
 		s.removeGraphStreamUses(b)
 		s.insertEvents(b)
 	}
+	s.renumber()
 	return s, Result{}
 }
 

@@ -103,10 +103,14 @@ type DriverResults struct {
 // malloc of 0 bytes returns the null pointer and does nothing.
 func (s State) Malloc(stream spec.Stream, bytes uint64, g DriverResults) (State, Result) {
 	s = s.copy()
+	current := s.Current
+	s.calledOn(stream)
 	c := s.begin(0, stream, bytes)
 	for c.stage != stageDone {
 		s.advance(&c, g)
 	}
+	s.Current = current
+	s.renumber()
 	return s, Result{c.ptr, c.err}
 }
 
@@ -130,15 +134,28 @@ func (s State) MallocResume(id int, g DriverResults) (next State, r Result, isDo
 
 // run is one action of a malloc that is not in s.PendingMallocs.
 func (s State) run(c PendingMalloc, g DriverResults) (State, Result, bool) {
-	for c.stage != stageDone {
-		s.advance(&c, g)
-		if c.releasesLockBeforeStage() {
-			s.PendingMallocs = append(s.PendingMallocs, c)
-			slices.SortFunc(s.PendingMallocs, func(a, b PendingMalloc) int { return cmp.Compare(a.ID, b.ID) })
-			return s, Result{}, false
-		}
+	current := s.Current
+	s.calledOn(c.Stream)
+	isDone := s.runStages(&c, g)
+	s.Current = current
+	s.renumber()
+	if !isDone {
+		s.PendingMallocs = append(s.PendingMallocs, c)
+		slices.SortFunc(s.PendingMallocs, func(a, b PendingMalloc) int { return cmp.Compare(a.ID, b.ID) })
+		return s, Result{}, false
 	}
 	return s, Result{c.ptr, c.err}, true
+}
+
+// runStages runs stages up to the end, or up to the next release of the lock.
+func (s *State) runStages(c *PendingMalloc, g DriverResults) (isDone bool) {
+	for c.stage != stageDone {
+		s.advance(c, g)
+		if c.releasesLockBeforeStage() {
+			return false
+		}
+	}
+	return true
 }
 
 // begin is a malloc before its search. Sizes that need no state are answered at once.
@@ -209,7 +226,7 @@ func (s *State) poolKind(c *PendingMalloc) spec.PoolKind {
 }
 
 // getFreeBlock finds the best fit: the smallest free block of the stream that is large
-// enough, and the one at the lowest address if there are several. If it fails the
+// enough, and the first in the order of freeList if there are several. If it fails the
 // oversize tests nothing is found: there is no second candidate. chooseExpandable has
 // the rule for blocks of expandable segments. These are skipped while expandable
 // segments are off.
@@ -254,6 +271,7 @@ func (s *State) allocFoundBlock(c *PendingMalloc, p place) {
 		remainder.GCCountBase = s.GetFreeBlocksCallCount[g.PoolKind]
 		g.Blocks = slices.Insert(g.Blocks, p.block+1, remainder)
 		block.Size = c.size
+		block.Made = s.nextBlock() // the remainder keeps the object
 	}
 	block.State = spec.ActiveAllocated
 	block.RequestedSize = c.RequestedSize

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // Private pools. A captured graph contains addresses, so memory that was allocated
@@ -13,8 +14,9 @@ import (
 // is 0 is freeable: its cached memory is released when the cache is emptied, and the
 // pool is removed when it has no segment.
 //
-// Events cannot be queried during a capture. While any request is routed to a pool, the
-// free of a block with stream uses is deferred. Once nothing is routed the stream uses
+// Events cannot be queried during a capture. The allocator takes for one that any request is
+// routed to a pool, or, with CapturesByMark, that a capture is marked and the current stream is
+// captured. Then the free of a block with stream uses is deferred. Later the stream uses
 // that were recorded during the capture are dropped, since a capture joins all of its
 // streams before it ends. For the others events are recorded.
 
@@ -102,7 +104,11 @@ func (s State) EndAllocateToPool(id spec.PoolID) (State, Result) {
 		return s, Result{Err: &spec.InvalidStateError{Op: "pool_end", Reason: "not begun"}}
 	}
 	s = s.copy()
+	if s.Rules.PoolEndCompletesDeferred && s.Config.GraphCaptureRecordStreamReuse {
+		s.insertEventsDeferred(func(g *Segment) bool { return g.Pool == id })
+	}
 	s.Routings = slices.Delete(s.Routings, i, i+1)
+	s.renumber()
 	return s, Result{}
 }
 
@@ -136,11 +142,44 @@ func (s *State) countDriverSegment(id spec.PoolID, change int) {
 	}
 }
 
-func (s *State) captureUnderway() bool { return len(s.Routings) > 0 }
+// MarkCaptureBegin says that a capture has begun.
+func (s State) MarkCaptureBegin() State {
+	s.Marked++
+	return s
+}
 
-// getPool is the pool of the latest routing that accepts a stream, or the default pool.
+// MarkCaptureEnd says that one has ended.
+func (s State) MarkCaptureEnd() (State, Result) {
+	if s.Marked == 0 {
+		return s, Result{Err: &spec.InvalidStateError{Op: "mark_end", Reason: "no capture is marked"}}
+	}
+	s.Marked--
+	return s, Result{}
+}
+
+// calledOn makes a stream the current one, if anything depends on it.
+func (s *State) calledOn(stream spec.Stream) {
+	if s.Rules.Captures == upstream.CapturesByMark {
+		s.Current = stream
+	}
+}
+
+// captureUnderway reports whether there is a capture as far as the allocator knows.
+func (s *State) captureUnderway() bool {
+	if s.Rules.Captures == upstream.CapturesByMark {
+		return s.Marked > 0 && s.isCaptured(s.Current)
+	}
+	return len(s.Routings) > 0
+}
+
+// getPool is the pool of the latest routing that accepts a stream, or the default pool. With
+// FirstRoutingWins it is that of the earliest.
 func (s *State) getPool(stream spec.Stream) spec.PoolID {
-	for _, r := range slices.Backward(s.Routings) {
+	latestFirst := slices.Clone(s.Routings)
+	if !s.Rules.FirstRoutingWins {
+		slices.Reverse(latestFirst)
+	}
+	for _, r := range latestFirst {
 		if r.All || r.Stream == stream {
 			return r.Pool
 		}
@@ -175,10 +214,15 @@ func (b *Block) IsDeferred() bool { return b.State == spec.ActivePendingFree && 
 
 // insertEventsDeferredUntilNoCapture processes the deferred frees, in order of stream, then address.
 func (s *State) insertEventsDeferredUntilNoCapture() {
+	s.insertEventsDeferred(func(*Segment) bool { return true })
+}
+
+// insertEventsDeferred processes those in some segments.
+func (s *State) insertEventsDeferred(in func(g *Segment) bool) {
 	var deferred []place
 	for i := range s.Segments {
 		for j := range s.Segments[i].Blocks {
-			if s.Segments[i].Blocks[j].IsDeferred() {
+			if s.Segments[i].Blocks[j].IsDeferred() && in(&s.Segments[i]) {
 				deferred = append(deferred, place{i, j})
 			}
 		}
@@ -235,19 +279,19 @@ func (s *State) processEvents() {
 }
 
 // tryMempoolFallback searches the pools with use_on_oom, for a request of the default pool.
-// Their expandable segments are skipped.
+// Their expandable segments are skipped, unless UseOnOOMExpandable.
 func (s *State) tryMempoolFallback(c *PendingMalloc) (place, bool) {
 	if !c.pool.IsDefault() {
 		return place{}, false
 	}
 	for _, p := range s.poolsAsVisited() {
 		other := *c
-		other.pool, other.notExpandable = p.ID, true
+		other.pool, other.notExpandable = p.ID, !s.Rules.UseOnOOMExpandable
 		if !p.UseOnOOM || p.UseCount == 0 {
 			continue
 		}
 		if found, is := s.getFreeBlock(&other); is {
-			c.notExpandable = true
+			c.notExpandable = other.notExpandable
 			return found, true
 		}
 	}
@@ -288,6 +332,7 @@ func (s State) EmptyPool(id spec.PoolID) State {
 		s.completeEvent(i)
 	}
 	s.releasePool(id)
+	s.renumber()
 	return s
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // Memory is released to the driver in whole segments, and in pages of expandable ones:
@@ -11,17 +12,21 @@ import (
 // oversize blocks before that; the oldest blocks by garbage collection.
 
 // EmptyCache releases all cached memory of the default pool and of the freeable pools.
-// While requests are routed to a pool only the freeable pools are released. While a capture
-// forbids to free memory nothing is.
+// During a capture only the freeable pools are released. While a capture forbids to free
+// memory nothing is; but the allocator has counted its wait for all events before it knows.
 func (s State) EmptyCache() State {
 	s = s.copy()
 	switch {
 	case s.freeForbidden():
+		if s.Rules.Captures == upstream.CapturesByMark && !s.captureUnderway() {
+			s.Counters.NumSyncAllStreams++
+		}
 	case s.captureUnderway():
 		s.releaseFreeablePools()
 	default:
 		s.releaseCachedBlocks()
 	}
+	s.renumber()
 	return s
 }
 
@@ -32,18 +37,29 @@ func (s *State) nextAttempt(c *PendingMalloc) {
 	switch {
 	case c.attempt == 2:
 		c.stage = stageFailed
-		if p, found := s.tryMempoolFallback(c); found {
-			s.allocFoundBlock(c, p)
-		} else if s.releaseAvailableCachedBlocks(c) {
+		if !s.Rules.UseOnOOMLast && s.allocFromFallback(c) {
+			return
+		}
+		if s.releaseAvailableCachedBlocks(c) {
 			c.stage = stageTestLimit
 		}
 	case c.attempt == 3 && !s.captureUnderway():
 		s.releaseCachedBlocks()
 		c.stage = stageTestLimit
+	case s.Rules.UseOnOOMLast && s.allocFromFallback(c):
 	default:
 		s.Counters.NumOOMs++
 		c.err, c.stage = s.outOfMemory(c), stageDone
 	}
+}
+
+// allocFromFallback ends a malloc with a block of a pool with use_on_oom, if there is one.
+func (s *State) allocFromFallback(c *PendingMalloc) bool {
+	p, found := s.tryMempoolFallback(c)
+	if found {
+		s.allocFoundBlock(c, p)
+	}
+	return found
 }
 
 // outOfMemory is the error, with the current statistics. The free memory of private
@@ -85,6 +101,7 @@ func (s State) ReleaseDefaultPool() State {
 	s = s.copy()
 	s.synchronizeAndFreeEvents()
 	s.releaseBlocks(spec.DefaultPool, spec.LargePool, spec.SmallPool)
+	s.renumber()
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // A State is the allocator of one device between two actions, and the part of the
@@ -22,6 +23,7 @@ type State struct {
 	Device   spec.Device
 	Geometry spec.Geometry
 	Memory   uint64 // of the device
+	Rules    upstream.Rules
 
 	// Set by the program.
 	Config              spec.Config
@@ -47,6 +49,9 @@ type State struct {
 
 	Counters Counters
 
+	Marked  int         // captures that were marked as begun, and not as ended
+	Current spec.Stream // of the thread that takes the next action; in a malloc, of the request
+
 	Truth           Truth
 	RelaxedCaptures bool // captures allow frees; constant
 	FreeWaits       bool // the driver frees memory when all work of the device is complete; constant
@@ -64,6 +69,7 @@ type Segment struct {
 	PoolKind spec.PoolKind
 	Blocks   []Block
 
+	Made       int    // with TiesBySegment, the segments are numbered in the order in which they were made
 	Expandable bool   // Size is that of the address range
 	Page       uint64 // page size of an expandable segment
 }
@@ -77,6 +83,7 @@ type Block struct {
 	Unmapped      bool                // no memory is mapped; then it is inactive
 	StreamUses    []spec.DeviceStream // by RecordStream, in order; of a freed block only while its free is deferred
 	GCCountBase   uint64              // GetFreeBlocksCallCount when it became inactive; otherwise zero
+	Made          int                 // with TiesByBlock, the blocks are numbered in the order in which their objects were made
 }
 
 // An Event is recorded in a stream that used a freed block. The block cannot be
@@ -101,8 +108,9 @@ type Counters struct {
 }
 
 // New is the initial state of an allocator on a device with a number of bytes of memory.
-func New(dev spec.Device, memory uint64, cfg spec.Config, g spec.Geometry) State {
-	s := State{Device: dev, Geometry: g, Memory: memory, Config: cfg}
+// The allocator follows rules.
+func New(dev spec.Device, memory uint64, cfg spec.Config, g spec.Geometry, rules upstream.Rules) State {
+	s := State{Device: dev, Geometry: g, Memory: memory, Config: cfg, Rules: rules}
 	s.Counters.MaxSplitSize = -1
 	if cfg.MaxSplitSize != spec.Unlimited {
 		s.Counters.MaxSplitSize = int64(cfg.MaxSplitSize)
@@ -136,7 +144,8 @@ func (s State) copy() State {
 
 // Equal reports whether no sequence of actions and queries can tell two states apart.
 func (s State) Equal(o State) bool {
-	return s.Device == o.Device && s.Geometry == o.Geometry && s.Memory == o.Memory &&
+	return s.Device == o.Device && s.Geometry == o.Geometry && s.Memory == o.Memory && s.Rules == o.Rules &&
+		s.Marked == o.Marked && s.Current == o.Current &&
 		s.Config == o.Config && s.Limited == o.Limited && s.Limit == o.Limit && s.FreeMemoryCallbacks == o.FreeMemoryCallbacks &&
 		slices.EqualFunc(s.Segments, o.Segments, Segment.equal) &&
 		slices.Equal(s.Events, o.Events) && slices.EqualFunc(s.Streams, o.Streams, Stream.equal) && slices.Equal(s.PendingMallocs, o.PendingMallocs) &&
@@ -148,13 +157,13 @@ func (s State) Equal(o State) bool {
 
 func (g Segment) equal(o Segment) bool {
 	return g.Address == o.Address && g.Size == o.Size && g.Stream == o.Stream && g.Pool == o.Pool && g.PoolKind == o.PoolKind &&
-		g.Expandable == o.Expandable && g.Page == o.Page &&
+		g.Expandable == o.Expandable && g.Page == o.Page && g.Made == o.Made &&
 		slices.EqualFunc(g.Blocks, o.Blocks, Block.equal)
 }
 
 func (b Block) equal(o Block) bool {
 	return b.Address == o.Address && b.Size == o.Size && b.RequestedSize == o.RequestedSize &&
-		b.State == o.State && b.Unmapped == o.Unmapped && b.GCCountBase == o.GCCountBase && slices.Equal(b.StreamUses, o.StreamUses)
+		b.State == o.State && b.Unmapped == o.Unmapped && b.GCCountBase == o.GCCountBase && b.Made == o.Made && slices.Equal(b.StreamUses, o.StreamUses)
 }
 
 // A place is the position of a block: the index of its segment, and in it.
@@ -181,7 +190,8 @@ func (s *State) findAllocated(p spec.Ptr) (place, bool) {
 	return s.find(func(_ *Segment, b *Block) bool { return b.Address == p && b.State == spec.ActiveAllocated })
 }
 
-// freeList lists the free blocks of a pool by stream, size and address.
+// freeList lists the free blocks of a pool by stream and size. Of one size, the one whose
+// segment or block was made first comes first, if the rules say so, else the lowest address.
 func (s *State) freeList(pool spec.PoolID, kind spec.PoolKind) []place {
 	var free []place
 	for i := range s.Segments {
@@ -199,6 +209,8 @@ func (s *State) freeList(pool spec.PoolID, kind spec.PoolKind) []place {
 		return cmp.Or(
 			cmp.Compare(s.Segments[p.segment].Stream, s.Segments[q.segment].Stream),
 			cmp.Compare(s.at(p).Size, s.at(q).Size),
+			cmp.Compare(s.Segments[p.segment].Made, s.Segments[q.segment].Made),
+			cmp.Compare(s.at(p).Made, s.at(q).Made),
 			cmp.Compare(s.at(p).Address, s.at(q).Address))
 	})
 	return free

@@ -8,6 +8,7 @@ import (
 
 	"gaugeblock/model"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // sequence is a run in which every action changes something.
@@ -117,7 +118,7 @@ func TestRestoreNeedsTheMemory(t *testing.T) {
 // something, and only then.
 func TestSearchAfterCallbacks(t *testing.T) {
 	for _, freed := range []bool{true, false} {
-		s := model.New(0, spec.GiB, spec.DefaultConfig(spec.DefaultGeometry()), spec.DefaultGeometry())
+		s := model.New(0, spec.GiB, spec.DefaultConfig(spec.DefaultGeometry()), spec.DefaultGeometry(), upstream.Rules{})
 		s.FreeMemoryCallbacks = true
 		s = malloc(s, 20*mib, 0x1000000)
 		s, _, isDone := s.MallocSearch(1, 0, 20*mib, model.DriverResults{})

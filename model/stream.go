@@ -124,6 +124,7 @@ func (s *State) insertEvents(b *Block) {
 func (s State) ProcessEvents() State {
 	s = s.copy()
 	s.processEvents()
+	s.renumber()
 	return s
 }
 
@@ -132,6 +133,7 @@ func (s State) SynchronizeAndFreeEvents() State {
 	s = s.copy()
 	s.insertEventsDeferredUntilNoCapture()
 	s.synchronizeAndFreeEvents()
+	s.renumber()
 	return s
 }
 

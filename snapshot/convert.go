@@ -281,23 +281,56 @@ func (c *converter) deviceTraces(v value) error {
 			return err
 		}
 		entries := make([]TraceEntry, 0, len(items))
+		var silent []TraceEntry
 		for _, item := range items {
 			e, err := c.entry(item)
 			if err != nil {
 				return err
 			}
-			if e.Action != unknownAction {
+			switch e.Action {
+			default:
 				entries = append(entries, e)
-				continue
+			case silentAction:
+				silent = append(silent, e)
+			case unknownAction:
+				unknown[e.Stream].Action = c.unknownActions[e.Stream]
+				unknown[e.Stream].Entries++
 			}
-			unknown[e.Stream].Action = c.unknownActions[e.Stream]
-			unknown[e.Stream].Entries++
 		}
+		annotate(entries, silent)
 		c.file.DeviceTraces = append(c.file.DeviceTraces, entries)
 		unknown = slices.DeleteFunc(unknown, func(u UnknownAction) bool { return u.Entries == 0 })
 		c.file.UnknownActions = append(c.file.UnknownActions, slices.Clip(unknown))
 	}
 	return nil
+}
+
+// annotate gives what is said of blocks to their allocations: the last one at the address,
+// by time, before the annotation.
+func annotate(entries, annotations []TraceEntry) {
+	said := map[spec.Ptr][]*TraceEntry{}
+	for i := range annotations {
+		if a := &annotations[i]; a.Context.UserMetadata != "" {
+			said[a.Addr] = append(said[a.Addr], a)
+		}
+	}
+	for i := range slices.Backward(entries) {
+		e := &entries[i]
+		if e.Action != spec.ActionAlloc || len(said[e.Addr]) == 0 {
+			continue
+		}
+		left := said[e.Addr][:0]
+		for _, a := range said[e.Addr] {
+			if a.TimeUS < e.TimeUS {
+				left = append(left, a)
+				continue
+			}
+			context := *e.Context
+			context.UserMetadata = a.Context.UserMetadata
+			e.Context = &context
+		}
+		said[e.Addr] = left
+	}
 }
 
 // entry is a trace entry, or an error that says why the value is none.

@@ -44,9 +44,10 @@ type plain struct {
 	filled    []sequence // dicts that are not trace entries: keys and values in turn
 
 	// Trace entries, and what they share; see trace_entry.go.
-	entries  chunkedList[TraceEntry]
-	contexts map[contextKey]*Context
-	stacks   stackTable
+	entries    chunkedList[TraceEntry]
+	contexts   map[contextKey]*Context
+	metadataAt map[value]uint32 // by a value that is not text
+	stacks     stackTable
 
 	unknownActions []string // names
 	seen           seenKeys
@@ -64,7 +65,7 @@ type sequence struct {
 }
 
 func newPlain(memory *budget) *plain {
-	return &plain{memory: memory, textAt: map[string]uint32{}, contexts: map[contextKey]*Context{}, stacks: newStackTable()}
+	return &plain{memory: memory, textAt: map[string]uint32{}, contexts: map[contextKey]*Context{}, metadataAt: map[value]uint32{}, stacks: newStackTable()}
 }
 
 func (p *plain) text(t []byte, offset int64) (value, error) {
@@ -189,6 +190,57 @@ func (p *plain) scalar(v value) (string, bool) {
 		return pythonFloat(math.Float64frombits(v.word)), true
 	}
 	return p.string(v)
+}
+
+// longestRepr is how many bytes of a value that is not text are kept as text.
+const longestRepr = 200
+
+// repr is a value as Python prints it, shortened.
+func (p *plain) repr(v value) string {
+	text := string(p.appendRepr(nil, v))
+	if len(text) > longestRepr {
+		text = strings.ToValidUTF8(text[:longestRepr], "") + "..."
+	}
+	return text
+}
+
+func (p *plain) appendRepr(to []byte, v value) []byte {
+	if len(to) > longestRepr {
+		return to // a list may contain itself
+	}
+	switch v.kind {
+	case list:
+		to = append(to, '[')
+		for i, item := range p.lists.at(int(v.word)).items {
+			if i > 0 {
+				to = append(to, ", "...)
+			}
+			if to = p.appendRepr(to, item); len(to) > longestRepr {
+				return to
+			}
+		}
+		return append(to, ']')
+	case dict:
+		if p.placeOf(v) < 0 {
+			return append(to, "{...}"...) // it was read as a trace entry
+		}
+		to = append(to, '{')
+		if p.placeOf(v) > 0 {
+			items := p.filled[p.placeOf(v)-1].items
+			for i := 0; i+1 < len(items) && len(to) <= longestRepr; i += 2 {
+				if i > 0 {
+					to = append(to, ", "...)
+				}
+				to = p.appendRepr(append(p.appendRepr(to, items[i]), ": "...), items[i+1])
+			}
+		}
+		return append(to, '}')
+	}
+	scalar, _ := p.scalar(v)
+	if v.kind == text {
+		return strconv.AppendQuote(to, scalar[:min(len(scalar), longestRepr)])
+	}
+	return append(to, scalar...)
 }
 
 // pythonFloat is a float as Python prints it: 1.0, 1000000.0, 1e+16, inf, nan.

@@ -42,7 +42,7 @@ func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 			key.compile, ok = p.interned(v)
 			seen.compileContexts = true
 		case "user_metadata":
-			key.metadata, ok = p.interned(v)
+			key.metadata, ok = p.metadata(v)
 			seen.userMetadata = true
 		case "pool_id", "segment_pool_id", "mempool_id":
 			seen.entryPools = true
@@ -58,13 +58,25 @@ func (p *plain) entryOf(items []value) (e TraceEntry, problem string) {
 	}
 	p.seen = seen
 	e.Action = action
-	if !known {
+	switch {
+	case slices.Contains(silentActions, name):
+		e.Action = silentAction
+		p.seen.annotations = p.seen.annotations || name == "annotate"
+	case !known:
 		e.Action = unknownAction
 		e.Stream = spec.Stream(p.unknownAction(name))
 	}
 	e.Context = p.context(key)
 	return e, ""
 }
+
+// silentActions are the actions of entries that decide nothing: what a program says of a
+// block (annotate, since 2.14) and of itself. What an annotation says is kept with the
+// allocation of the block.
+var silentActions = []string{"annotate", "user_defined"}
+
+// silentAction marks such entries, which are not in a File.
+const silentAction = spec.Action(254)
 
 // unknownAction marks entries with actions of other versions of PyTorch. They are not in
 // a File, which has their number. The Stream is the index of the name.
@@ -108,6 +120,24 @@ func (p *plain) interned(v value) (uint32, bool) {
 		return 0, true
 	}
 	return uint32(v.word) + 1, v.kind == text
+}
+
+// metadata is the number of what a program says, which may be any value.
+func (p *plain) metadata(v value) (uint32, bool) {
+	if v.kind == none || v.kind == text {
+		return p.interned(v)
+	}
+	if i, known := p.metadataAt[v]; known {
+		return i, true
+	}
+	t, err := p.text([]byte(p.repr(v)), 0)
+	if err != nil {
+		p.exhausted = err
+		return 0, false
+	}
+	i, ok := p.interned(t)
+	p.metadataAt[v] = i
+	return i, ok
 }
 
 func (p *plain) internedText(i uint32) string {

@@ -18,6 +18,7 @@ type seenKeys struct {
 	compileContexts bool // compile_context of trace entries: 2.8
 	userMetadata    bool // user_metadata of trace entries: 2.10
 	entryPools      bool // the pool of a trace entry: 2.12
+	annotations     bool // annotate entries: 2.14
 	settings        bool // allocator_settings: 2.1
 	divisions       bool // roundup_power2_divisions in these, as a dict
 	captureReuse    bool // graph_capture_record_stream_reuse in these: 2.9
@@ -28,7 +29,7 @@ func (s *seenKeys) version() Version {
 	for _, k := range []struct {
 		seen  bool
 		since int
-	}{{s.segmentPools, 1}, {s.settings, 1}, {s.times, 2}, {s.compileContexts, 8}, {s.captureReuse, 9}, {s.userMetadata, 10}, {s.entryPools, 12}} {
+	}{{s.segmentPools, 1}, {s.settings, 1}, {s.times, 2}, {s.compileContexts, 8}, {s.captureReuse, 9}, {s.userMetadata, 10}, {s.entryPools, 12}, {s.annotations, 14}} {
 		if k.seen {
 			v.Least = max(v.Least, k.since)
 		}
@@ -38,6 +39,8 @@ func (s *seenKeys) version() Version {
 		v.Most = 0
 	case s.settings && s.divisions && !s.captureReuse:
 		v.Most = 8
+	case (s.times || s.userMetadata) && !s.entryPools:
+		v.Most = 11
 	}
 	if v.Least > v.Most { // no version writes such a file
 		return Version{Most: Newest}

@@ -86,8 +86,9 @@ type Request struct {
 
 // MemoryLimiter limits how much may be reserved from the driver.
 type MemoryLimiter interface {
-	// SetMemoryFraction limits a device to fraction * total bytes, truncated; 1
-	// removes the limit. Outside [0, 1] it is an InvalidArgumentError.
+	// SetMemoryFraction limits a device to fraction * total bytes, truncated (2.11; see
+	// upstream.Rules.LimitRounded); 1 removes the limit (FullFractionLimits: it is one). Outside
+	// [0, 1] it is an InvalidArgumentError.
 	SetMemoryFraction(dev Device, fraction float64) error
 
 	// MemoryFraction is the limit divided by the total bytes, 1 without a limit.
@@ -218,4 +219,67 @@ type OutOfMemoryReport struct {
 	SegmentSize uint64 // of the segment that was not obtained
 	Allowed     uint64 // the limit, or the device's memory when there is none
 	DeviceFree  uint64
+}
+
+// ExactAllocator allocates memory at an address that the caller gives (upstream:
+// allocateWithAddress, to load a graph again whose addresses are known).
+type ExactAllocator interface {
+	// MallocAt is Malloc for memory at an address: it must be a multiple of Geometry.MinBlock, else
+	// it is an InvalidArgumentError, and in a free block of the request's stream and pool with room
+	// for the request behind it, else it is an InvalidStateError: no memory is obtained from the
+	// driver. A request of 0 bytes changes nothing. It is a NotSupportedError if the release that
+	// the allocator follows cannot do it.
+	MallocAt(r Request, p Ptr) error
+}
+
+// BlockAnnotator adds the program's words about a block to the history (upstream: annotateMemory).
+type BlockAnnotator interface {
+	// AnnotateBlock adds a trace entry for an allocated pointer, with the text as its user
+	// metadata. It is a NotSupportedError if the release that the allocator follows has no such
+	// entries.
+	AnnotateBlock(p Ptr, text string) error
+}
+
+// MoreStatsInformer has the statistics that not every release of PyTorch has.
+type MoreStatsInformer interface {
+	MoreStats(dev Device) (MoreStats, error)
+}
+
+// MoreStats are a device's statistics that not every release of PyTorch has.
+type MoreStats struct {
+	NumOOMRejections int64             // requests that failed by Config.ThrowOnOOM, not counted as NumOOMs
+	ReservedByPool   []PoolMemoryStats // of private pools, in order of their ids; those of pools that are gone stay
+}
+
+// PoolMemoryStats is what is reserved for a private pool.
+type PoolMemoryStats struct {
+	Pool          PoolID
+	ReservedBytes StatArray
+}
+
+// RejectionObservable calls registered functions when Config.ThrowOnOOM ends a request.
+type RejectionObservable interface {
+	// OnRejection registers an observer. It is called without any mutex held. A function that is
+	// nil is an InvalidArgumentError.
+	OnRejection(f func(RejectionReport)) error
+}
+
+// RejectionReport is the argument of an observer of rejections. Sizes are in bytes.
+type RejectionReport struct {
+	Device      Device
+	SegmentSize uint64 // of the segment that was not obtained
+	Reserved    uint64
+	DeviceTotal uint64
+}
+
+// ReserveClassifier puts streams into classes, so that the expandable segments that are made for
+// them later have the reserve of their class (expandable_segments_reserve_by_class).
+type ReserveClassifier interface {
+	// SetReserveClass sets the class of a stream, "" for none. Upstream goes by the handle: the
+	// class of the default stream is that of the default streams of all devices.
+	SetReserveClass(s Stream, class string) error
+
+	// SetDefaultReserve gives a class a reserve, as a fraction of the device's memory, unless the
+	// settings have one for the class, or one for all.
+	SetDefaultReserve(class string, fraction float64) error
 }

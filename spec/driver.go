@@ -184,6 +184,13 @@ type VirtualMemory interface {
 	UnmapPage(ptr Ptr, bytes uint64) error
 }
 
+// FabricAsker is a driver that can tell whether pages can have fabric handles (upstream:
+// get_fabric_access, which asks NVML and creates such a page once).
+type FabricAsker interface {
+	// FabricAccess reports whether pages of the device can be shared as fabric handles.
+	FabricAccess(dev Device) (bool, error)
+}
+
 // ShareType is a kind of handle that a page can be shared with between processes.
 type ShareType int
 

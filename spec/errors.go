@@ -30,6 +30,10 @@ type OutOfMemoryError struct {
 	Allocated    uint64 // allocated by callers, plus PrivatePools
 	PrivatePools uint64 // free in private pools, which serve no other requests
 	Unallocated  uint64 // reserved and not in Allocated
+
+	// Rejected: by Config.ThrowOnOOM, before anything was released. Then only Device, Requested,
+	// SegmentSize, DeviceTotal and Unallocated, which is all that is reserved, are set.
+	Rejected bool
 }
 
 // Error writes the sizes in the order in which PyTorch's message has them. Where a limit
@@ -38,6 +42,10 @@ func (e *OutOfMemoryError) Error() string {
 	if e.SegmentSize == 0 {
 		return fmt.Sprintf("out of memory: tried to allocate %s on device %d, more than any device has",
 			FormatSize(e.Requested), e.Device)
+	}
+	if e.Rejected {
+		return fmt.Sprintf("out of memory: a segment of %s on device %d was rejected (throw_on_cudamalloc_oom), since %s is reserved of a total capacity of %s",
+			FormatSize(e.SegmentSize), e.Device, FormatSize(e.Unallocated), FormatSize(e.DeviceTotal))
 	}
 	msg := fmt.Sprintf("out of memory: tried to allocate %s on device %d, which has a total capacity of %s of which %s is free",
 		FormatSize(e.SegmentSize), e.Device, FormatSize(e.DeviceTotal), FormatSize(e.DeviceFree))

@@ -50,6 +50,7 @@ type BlockView struct {
 	EventCount    int
 	StreamUses    int
 	First, Last   bool   // in its segment
+	Order         uint64 // what free blocks of one size and stream are ordered by before their addresses, 0 if by nothing
 	Age           uint64 // searches of its block pool since it was put into the free blocks, while garbage collection is on
 }
 

@@ -13,7 +13,8 @@ type PrivatePools interface {
 
 	// BeginAllocateToPool does as CreatePool and from then on routes to the pool
 	// every request that the filter accepts, until EndAllocateToPool. If several
-	// filters accept a request, the one begun last decides. If requests are routed to
+	// filters accept a request, the one begun last decides (2.11; see
+	// upstream.Rules.FirstRoutingWins). If requests are routed to
 	// the pool already, it is an InvalidStateError.
 	BeginAllocateToPool(dev Device, id PoolID, filter RequestFilter) error
 

@@ -22,13 +22,15 @@ const (
 	ActionSnapshot
 	// ActionOOM: a request failed for lack of memory.
 	ActionOOM
+	// ActionAnnotate: the program has annotated a block (BlockAnnotator).
+	ActionAnnotate
 
 	numActions
 )
 
 var actionNames = [numActions]string{
 	"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free",
-	"segment_map", "segment_unmap", "snapshot", "oom",
+	"segment_map", "segment_unmap", "snapshot", "oom", "annotate",
 }
 
 // String is the name that PyTorch's memory history uses.
@@ -58,7 +60,7 @@ func ParseAction(name string) (Action, bool) {
 //
 // Addr is the address of the block, segment, or range of pages; in the entry of an oom
 // it is the number of bytes that the device has free, in that of a snapshot 0. Size is in
-// bytes: the requested size in alloc, free_requested and free_completed, the rounded
+// bytes: the requested size in alloc, free_requested, free_completed and annotate, the rounded
 // request in oom, the size of the segment in segment_alloc and segment_free, of the pages
 // in segment_map and segment_unmap, and of the active blocks in snapshot.
 type TraceEntry struct {
@@ -78,6 +80,8 @@ type HistoryEntry struct {
 	Context        any   // see HistoryOptions.Context
 	CompileContext string
 	UserMetadata   string
+
+	InternalMetadata string // which call of the allocator made the entry, if that is recorded
 }
 
 // Annotation is user data that the program added to the history.

@@ -8,8 +8,8 @@ import "embed"
 //go:embed upstream
 var UpstreamFiles embed.FS
 
-// An UpstreamConfiguration shows a deviation (upstream.Deviations): TLC finds a property broken in what
-// upstream does, and Length says after how many states.
+// An UpstreamConfiguration shows a deviation (upstream.Deviations): TLC finds a property broken in
+// what upstream does, and Length says after how many states.
 type UpstreamConfiguration struct {
 	Configuration
 	// Row is its ID.

@@ -8,19 +8,30 @@ import (
 
 // A Release is a version of PyTorch whose allocator is known.
 type Release struct {
-	// Name is the version without its last number: "2.13". A back-port that decides otherwise
-	// is a release of its own, with the name of its variant: "2.11+rocm".
+	// Name is the version without its last number: "2.13". A back-port is a release of its own,
+	// with the name of its variant: "2.11+rocm".
 	Name string
 	// Tried is the version whose libraries were run beside the reference; "" if nobody did.
 	Tried string
+	// Note is what else there is to say, a sentence.
+	Note string
 	// Rules are its decisions.
 	Rules Rules
+	// SnapshotKeys are the keys of snapshot files that it was the first to write, and Statistics
+	// those of its memory_stats, both separated by spaces. That of trace entries is entry.KEY.
+	SnapshotKeys, Statistics string
+	// LibraryMark is a string that libc10_cuda.so has from this release on.
+	LibraryMark string
 }
 
-// A change is a release, said as what it changes relative to the one before it.
+// A change is a release, said as what it changes relative to the one before it. The sizes of
+// spec.Geometry are the same in all of them.
 type change struct {
-	name, tried string
-	rules       func(*Rules)
+	name, tried, note string
+	rules             func(*Rules)
+	keys, statistics  string
+	mark              string
+	backport          bool // the releases behind it are made of the one before it
 }
 
 // first are the rules of the oldest release that is known, 2.6.
@@ -43,66 +54,106 @@ var first = Rules{
 
 // changes are the releases, oldest first.
 var changes = []change{
-	{"2.6", "2.6.0", func(*Rules) {}},
-	{"2.7", "2.7.1", func(*Rules) {}},
-	{"2.8", "2.8.0", func(r *Rules) { r.RoutedEmptyCacheFails = false }},
-	{"2.9", "2.9.1", func(r *Rules) { r.Settings.Keys ^= settings.KeyGraphReuse }},
-	{"2.10", "2.10.0", func(r *Rules) {
-		r.Settings.Keys ^= settings.KeyFraction | settings.KeyPinnedReserve
-		r.Settings.RestIncludesLast = false
-		r.Settings.SplitSizeAboveSegment = false
-		r.UseOnOOMExpandable = false
-		r.FirstRoutingWins = false
-		r.FullFractionLimits = false
-		r.FractionMakesCurrent = false
-	}},
-	{"2.11", "2.11.0", func(r *Rules) {
-		r.Settings.Keys ^= settings.KeyLargeSegmentSize
-		r.Settings.NonSplitRoundingKept = false
-		r.UseOnOOMLast = false
-		r.RestoreRefusesGrown = false
-	}},
-	{"2.12", "2.12.1", func(r *Rules) {
-		r.Settings.Keys ^= settings.KeyThrowOnOOM | settings.KeyPinnedFreeCatchAll
-		r.Ties = TiesByBlock
-		r.PoolEndCompletesDeferred = true
-	}},
-	{"2.13", "2.13.0", func(r *Rules) {
-		r.Settings.Keys ^= settings.KeyPinnedMaxima
-		r.Ties = TiesBySegment
-		r.Captures = CapturesByMark
-		r.LimitRounded = true
-		r.FabricByQuery = true
-		r.FabricPagesUnmap = true
-		r.HandleSaysKind = true
-		r.ExactAddress = ExactAddressInUserMetadata
-		r.PrivatePoolStats = true
-	}},
-	{"2.14", "2.14.1", func(r *Rules) {
-		r.FailedMappingUndone = true
-		r.FailedUnmapAsserts = true
-		r.FailedImportUndone = true
-		r.Annotations = true
-	}},
-	{"2.15", "2.15.0", func(r *Rules) {
-		r.Settings.Keys ^= settings.KeyReserve
-		r.ImportReservesItsSize = true
-		r.UnmapWaitsForItsDevice = true
-		r.ExactAddress = ExactAddressInInternalMetadata
-	}},
+	{name: "2.6", tried: "2.6.0"},
+	{name: "2.7", tried: "2.7.1", mark: "getIpcDevPtrENSt7__cxx11"},
+	{
+		name: "2.8", tried: "2.8.0", keys: "entry.compile_context", mark: "use posix fd to share expandable segments.",
+		rules: func(r *Rules) { r.RoutedEmptyCacheFails = false },
+	},
+	{
+		name: "2.9", tried: "2.9.1", keys: "allocator_settings.graph_capture_record_stream_reuse",
+		mark:  "graph_capture_record_stream_reuse",
+		rules: func(r *Rules) { r.Settings.Keys ^= settings.KeyGraphReuse },
+	},
+	{
+		name: "2.10", tried: "2.10.0", keys: "entry.user_metadata", mark: "pinned_reserve_segment_size_mb",
+		rules: func(r *Rules) {
+			r.Settings.Keys ^= settings.KeyFraction | settings.KeyPinnedReserve
+			r.Settings.RestIncludesLast = false
+			r.Settings.SplitSizeAboveSegment = false
+			r.UseOnOOMExpandable = false
+			r.FirstRoutingWins = false
+			r.FullFractionLimits = false
+			r.FractionMakesCurrent = false
+		},
+	},
+	{
+		name: "2.11", tried: "2.11.0", mark: "cuMemRetainAllocationHandle",
+		rules: func(r *Rules) {
+			r.Settings.Keys ^= settings.KeyLargeSegmentSize
+			r.Settings.NonSplitRoundingKept = false
+			r.UseOnOOMLast = false
+			r.RestoreRefusesGrown = false
+		},
+	},
+	{
+		name: "2.11+rocm", backport: true,
+		note: "ROCm's own 2.11 has expandable segments, back-ported from 2.12 (ROCm/pytorch#3106), and no fabric handles",
+	},
+	{
+		name: "2.12", tried: "2.12.1", keys: "entry.pool_id", statistics: "num_oom_rejections",
+		mark: "Preemptively rejecting allocation: requested ",
+		rules: func(r *Rules) {
+			r.Settings.Keys ^= settings.KeyThrowOnOOM | settings.KeyPinnedFreeCatchAll
+			r.Ties = TiesByBlock
+			r.PoolEndCompletesDeferred = true
+		},
+	},
+	{
+		name: "2.13", tried: "2.13.0", statistics: "reserved_bytes_by_private_pools", mark: "allocateWithAddress",
+		rules: func(r *Rules) {
+			r.Settings.Keys ^= settings.KeyPinnedMaxima
+			r.Ties = TiesBySegment
+			r.Captures = CapturesByMark
+			r.LimitRounded = true
+			r.FabricByQuery = true
+			r.FabricPagesUnmap = true
+			r.HandleSaysKind = true
+			r.ExactAddress = ExactAddressInUserMetadata
+			r.PrivatePoolStats = true
+		},
+	},
+	{
+		name: "2.14", tried: "2.14.1", keys: "host_segments host_traces",
+		mark: "annotateMemory: no live allocation found at pointer ",
+		rules: func(r *Rules) {
+			r.FailedMappingUndone = true
+			r.FailedUnmapAsserts = true
+			r.FailedImportUndone = true
+			r.Annotations = true
+		},
+	},
+	{
+		name: "2.15", tried: "2.15.0", keys: "entry.internal_metadata", mark: "expandable_segments_reserve_by_class",
+		rules: func(r *Rules) {
+			r.Settings.Keys ^= settings.KeyReserve
+			r.ImportReservesItsSize = true
+			r.UnmapWaitsForItsDevice = true
+			r.ExactAddress = ExactAddressInInternalMetadata
+		},
+	},
 }
 
 // releases are those of changes, each with all its rules.
 var releases = func() (all []Release) {
 	rules := first
 	for _, c := range changes {
-		c.rules(&rules)
-		all = append(all, Release{c.name, c.tried, rules})
+		own := rules
+		if c.rules != nil {
+			c.rules(&own)
+		}
+		if !c.backport {
+			rules = own
+		}
+		all = append(all, Release{
+			Name: c.name, Tried: c.tried, Note: c.note, Rules: own,
+			SnapshotKeys: c.keys, Statistics: c.statistics, LibraryMark: c.mark,
+		})
 	}
 	return all
 }()
 
-// Releases are those that are known, oldest first.
+// Releases are those that are known, oldest first; a back-port is behind what it is of.
 func Releases() []Release { return slices.Clone(releases) }
 
 // Newest is the newest release that is known.

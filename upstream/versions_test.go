@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -46,17 +47,21 @@ func span(has func(Release) bool) string {
 // versionTables is what docs/versions.md has of the data.
 func versionTables() string {
 	var out strings.Builder
-	out.WriteString("## Releases\n\nA release is tried when its libraries were run beside the reference.\n\n| release | tried |\n|---|---|\n")
+	var tried []string
 	for _, r := range Releases() {
-		fmt.Fprintf(&out, "| %s | %s |\n", r.Name, r.Tried)
+		tried = append(tried, cmp.Or(r.Tried, r.Name+" (not run)"))
 	}
-	out.WriteString("\n## Rules\n\nThe fields of `upstream.Rules`. A number is a pull request or an issue of pytorch/pytorch.\n\n" +
+	fmt.Fprintf(&out, "Their libraries were run beside the reference:\n%s.\n", strings.Join(tried, ", "))
+	out.WriteString("\n## Rules\n\nThe fields of `upstream.Rules`, where the other half of each is said, with its pull request.\n\n" +
 		"| rule | what is decided | releases |\n|---|---|---|\n")
 	for _, row := range ruleRows() {
 		fmt.Fprintf(&out, "| %s |\n", strings.Join(row, " | "))
 	}
-	out.WriteString("\n## Settings keys\n\n| key | releases |\n|---|---|\n")
+	out.WriteString("\n## Settings keys\n\nThose that not every release has.\n\n| key | releases |\n|---|---|\n")
 	for _, key := range settingsKeys() {
+		if span(func(r Release) bool { return slices.Contains(r.Rules.Settings.KeyNames(), key) }) == "all" {
+			continue
+		}
 		fmt.Fprintf(&out, "| `%s` | %s |\n", key, span(func(r Release) bool { return slices.Contains(r.Rules.Settings.KeyNames(), key) }))
 	}
 	out.WriteString("\n## Repaired and new\n\n[Findings](findings.md) that a release behind 2.11 repaired or brought, and other " +
@@ -130,13 +135,16 @@ func ruleRows() (rows [][]string) {
 	return rows
 }
 
-// ruleDocs are the comments of rules and of the values of their types, in one line and without
-// the name in front; and the names of the values, by type.
+// ruleDocs are the first sentences of the comments of rules and of the values of their types,
+// without the name in front; and the names of the values, by type.
 func ruleDocs() (docs map[string]string, values map[string][]string) {
 	docs, values = map[string]string{}, map[string][]string{}
 	sentence := func(name string, group *ast.CommentGroup) {
 		text := strings.Join(strings.Fields(group.Text()), " ")
-		docs[name] = strings.TrimPrefix(strings.TrimPrefix(text, name+": "), name+" ")
+		text, _, _ = strings.Cut(text, ". ")
+		text, _, _ = strings.Cut(text, " (")
+		text = strings.TrimPrefix(strings.TrimPrefix(text, name+": "), name+" ")
+		docs[name] = strings.TrimSuffix(text, ".")
 	}
 	for _, file := range []string{"rules.go", "../spec/settings/grammar.go"} {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)

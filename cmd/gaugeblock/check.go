@@ -14,12 +14,12 @@ import (
 type checkCommand struct {
 	Logs      []string `arg:"" name:"file" help:"Logs (*.jsonl, *.csv, plain or .gz), patterns, directories to search, or - for standard input."`
 	Reference bool     `help:"Also print where the reference first decides otherwise."`
-	Live      bool     `help:"Memory may be allocated at the end of a log."`
+	Live      bool     `help:"Do not report memory that is allocated at the end of a log."`
 
 	StreamOrdered   bool     `help:"Allocating and freeing is work on the stream, as with cudaMallocAsync. Such a log need not say what work uses the memory."`
 	BlockingStreams bool     `help:"Streams that the log does not create and the legacy default stream wait for each other."`
 	DefaultStream   string   `enum:"legacy,per-thread" default:"legacy" help:"What stream 0 is: legacy or per-thread."`
-	Align           byteSize `placeholder:"BYTES" help:"Every address has to be a multiple of so many bytes."`
+	Align           byteSize `placeholder:"BYTES" help:"Every address has to be a multiple of this number of bytes."`
 	NeedlessCalls   bool     `name:"needless-driver-calls" help:"Also print where the driver was asked for memory while a freed allocation would do."`
 	Races           bool     `help:"Also print work on one allocation that is not in order."`
 
@@ -33,13 +33,13 @@ func (*checkCommand) Help() string {
 	return `A log records what an allocator allocated and freed, its driver calls, and the work of
 the program on the device. It is a trace (spec/trace/README.md) or a table of
 comma-separated values as RMM's logger writes it (tools/check/README.md), plain
-or compressed with gzip. It is repeated on a fake GPU. Reported are hazards (work on
-memory that other work may still use) and whose fault they are, overlaps, memory freed
-twice or never, and other violations. What a log does not show is said: one without
-lines for work is not clean.
+or compressed with gzip. The command repeats it on a fake GPU. It reports hazards (work
+on memory that other work may still use) and whose fault they are, overlaps, memory
+freed twice or never, and other violations. It says what a log does not show: a log
+without lines for work is not clean.
 
 The exit status is 0 when no log has a violation, 1 when one has, 2 when an argument
-means no log or a log cannot be read to its end.`
+names no log or a log cannot be read to its end.`
 }
 
 // Validate is called by kong.

@@ -27,7 +27,7 @@ type exploreCommand struct {
 	JSON     bool     `name:"json" help:"Print a JSON object for each configuration."`
 
 	Dir        string        `name:"dir" placeholder:"DIR" help:"Keep the states in files below this directory, with checkpoints, and only fingerprints in memory. An exploration that has ended early goes on from there."`
-	MaxMemory  byteSize      `name:"max-memory" placeholder:"SIZE" help:"End when so much memory does not suffice, such as 4GiB (default: no limit)."`
+	MaxMemory  byteSize      `name:"max-memory" placeholder:"SIZE" help:"End when this much memory is not enough, such as 4GiB (default: no limit)."`
 	Checkpoint time.Duration `name:"checkpoint" default:"1m" placeholder:"TIME" help:"The time between two checkpoints (default: 1m)."`
 
 	Induction bool `name:"induction" help:"Show instead that the invariants of the core are inductive: every step from every state that satisfies them, reachable or not."`
@@ -96,7 +96,7 @@ func checkWorkers(n, least int) error {
 	case n < 0:
 		return fmt.Errorf("--workers=%d is negative", n)
 	case n < least:
-		return fmt.Errorf("--workers=%d: at least one has to work", n)
+		return fmt.Errorf("--workers=%d: at least one is needed", n)
 	case n > mostWorkers:
 		return fmt.Errorf("--workers=%d is more than %d", n, mostWorkers)
 	}

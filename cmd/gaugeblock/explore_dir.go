@@ -57,7 +57,7 @@ func (c *exploreCommand) explain(name string, err error) error {
 		advice = fmt.Sprintf("the same command goes on from the last checkpoint in %s", c.Dir)
 	}
 	if isLimit && c.MaxMemory > 0 {
-		err = fmt.Errorf("after %s states --max-memory=%s does not suffice", humanize.Comma(int64(limit.States)), humanize.IBytes(uint64(c.MaxMemory)))
+		err = fmt.Errorf("after %s states --max-memory=%s is not enough", humanize.Comma(int64(limit.States)), humanize.IBytes(uint64(c.MaxMemory)))
 		advice += " with more"
 	}
 	return &exhaustedError{fmt.Sprintf("%s: %v; %s", name, err, advice)}

@@ -60,7 +60,7 @@ func TestExploreMemory(t *testing.T) {
 	dir := t.TempDir()
 	out, errors := exploring(t, statusExhausted, "core_tiny", "--dir", dir, "--max-memory=800KiB")
 	if out != "" || !strings.Contains(errors, "core_tiny: after ") ||
-		!strings.Contains(errors, "states --max-memory=800 KiB does not suffice; the same command goes on from the last checkpoint in "+dir+" with more") {
+		!strings.Contains(errors, "states --max-memory=800 KiB is not enough; the same command goes on from the last checkpoint in "+dir+" with more") {
 		t.Errorf("%s%s", out, errors)
 	}
 	got := exploredJSON(t, statusExact, "core_tiny", "--dir", dir, "--max-memory=1GiB")

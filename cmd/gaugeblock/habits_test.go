@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gaugeblock/upstream"
 )
 
 // TestVersion: the flag prints what the command prints.
@@ -20,8 +22,14 @@ func TestVersion(t *testing.T) {
 		}
 		outputs = append(outputs, stdout.String())
 	}
-	if outputs[0] != outputs[1] || outputs[0] != outputs[2] || !strings.Contains(outputs[0], "after PyTorch 2.11") {
+	first, releases, _ := strings.Cut(outputs[0], "\n")
+	if first+"\n" != outputs[1] || outputs[1] != outputs[2] || !strings.Contains(first, "after PyTorch 2.6 to 2.15") {
 		t.Errorf("%q", outputs)
+	}
+	for _, r := range upstream.Releases() {
+		if !strings.Contains(releases, "  "+r.Name+" ") {
+			t.Errorf("version does not list %s:\n%s", r.Name, releases)
+		}
 	}
 }
 

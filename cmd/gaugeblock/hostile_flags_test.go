@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestHostileFlags: flags and arguments of examine and torch that make no sense are refused at once,
-// before anything is built, with a message that names what is wrong, and nothing is written.
+// TestHostileFlags: flags and arguments of examine and torch that make no sense are refused at
+// once, before anything is built, with a message that names what is wrong, and nothing is written.
 func TestHostileFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, path := range []string{"fifo", "fifo.so"} {

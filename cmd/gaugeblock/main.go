@@ -2,6 +2,7 @@
 // to check other allocators against it. It needs no GPU. A command parses its flags, calls
 // the packages, and prints the results.
 //
+//	gaugeblock run -- COMMAND    run a PyTorch program on a fake GPU: what memory will it need?
 //	gaugeblock replay FILE...    replay traces and print the first difference
 //	gaugeblock check FILE...     check the logs of other allocators
 //	gaugeblock soak              test the reference with random programs
@@ -34,8 +35,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"gaugeblock/fakegpu/cuda/gpus"
 	"gaugeblock/internal/quote"
 	"gaugeblock/tools/torch"
+	"gaugeblock/upstream"
 )
 
 // Exit statuses.
@@ -49,6 +52,7 @@ const (
 
 // commandLine is what kong reads the command line into.
 type commandLine struct {
+	Run        runCommand        `cmd:"" help:"Run a PyTorch program on a fake GPU, and tell what memory it needs."`
 	Replay     replayCommand     `cmd:"" help:"Replay recorded traces through the reference allocator and compare."`
 	Check      checkCommand      `cmd:"" help:"Check the logs of other allocators: hazards, overlaps, misuse, leaks."`
 	Soak       soakCommand       `cmd:"" help:"Test the reference with random programs."`
@@ -59,7 +63,7 @@ type commandLine struct {
 	Examine    examineCommand    `cmd:"" help:"Examine an allocator in another language: a library for PyTorch's CUDAPluggableAllocator."`
 	Torch      torchCommand      `cmd:"" help:"Compare the reference with PyTorch's own allocator, operation by operation."`
 	Completion completionCommand `cmd:"" help:"Print the completion of command lines for a shell."`
-	Version    versionCommand    `cmd:"" help:"Print the version."`
+	Version    versionCommand    `cmd:"" help:"Print the version, and the releases of PyTorch that are followed."`
 
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
@@ -139,7 +143,7 @@ func newParser(env *environment, exit func(int)) *kong.Kong {
 		kong.Writers(env.stdout, env.stderr),
 		kong.Exit(exit),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Vars{"version": version()},
+		kong.Vars{"version": version(), "gpus": strings.Join(gpus.Words(), ", ")},
 	)
 }
 
@@ -157,9 +161,9 @@ func commandOf(err error) string {
 // versionCommand is "gaugeblock version".
 type versionCommand struct{}
 
-// Run prints the version of the build and of PyTorch.
+// Run prints the version of the build, and the releases of PyTorch.
 func (*versionCommand) Run(env *environment) error {
-	_, err := fmt.Fprintln(env.stdout, version())
+	_, err := fmt.Fprintf(env.stdout, "%s\n%s", version(), releasesInWords())
 	return err
 }
 
@@ -168,5 +172,7 @@ func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = info.Main.Version
 	}
-	return fmt.Sprintf("gaugeblock %s, after PyTorch 2.11.0, built with %s", version, runtime.Version())
+	all := upstream.Releases()
+	return fmt.Sprintf("gaugeblock %s, after PyTorch %s to %s, built with %s",
+		version, all[0].Name, upstream.Newest().Name, runtime.Version())
 }

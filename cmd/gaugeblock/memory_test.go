@@ -36,7 +36,8 @@ func TestMaxMemory(t *testing.T) {
 	}
 }
 
-// writeManyStreams writes a trace in which each of many streams has a block, whose work is under way.
+// writeManyStreams writes a trace in which each of many streams has a block, whose work is under
+// way.
 func writeManyStreams(t *testing.T, file string, streams int) {
 	t.Helper()
 	var b strings.Builder
@@ -55,8 +56,8 @@ func writeManyStreams(t *testing.T, file string, streams int) {
 	}
 }
 
-// TestMemoryIsBounded: the peak of the memory of a process is little above --max-memory, though it is
-// looked at only after a collection of garbage; docs/testing.md has more of it.
+// TestMemoryIsBounded: the peak of the memory of a process is little above --max-memory, though it
+// is looked at only after a collection of garbage.
 func TestMemoryIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector takes memory of its own")

@@ -33,8 +33,9 @@ func process(args ...string) *exec.Cmd {
 	return c
 }
 
-// measuredProcess is process, started by a small one in between, which prints the peak of the command's memory, in bytes, as the
-// last line: the peak that the system tells counts what the process that started the command had in use.
+// measuredProcess is process, started by a small one in between, which prints the peak of the
+// command's memory, in bytes, as the last line: the peak that the system tells counts what the
+// process that started the command had in use.
 func measuredProcess(args ...string) *exec.Cmd {
 	c := process(args...)
 	c.Env = append(c.Env, asCommand+"=measure")

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 
+	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
 	"gaugeblock/tools/replay"
+	"gaugeblock/upstream"
 )
 
 // replayCommand is "gaugeblock replay".
@@ -16,6 +19,7 @@ type replayCommand struct {
 	Traces  []string `arg:"" name:"file" help:"Traces (*.jsonl, *.jsonl.gz), patterns, directories to search, or - for standard input."`
 	JSON    bool     `name:"json" xor:"form" help:"Print a JSON object for each trace, and one for all of them."`
 	Verbose int      `short:"v" xor:"form" type:"counter" help:"Print a line for each trace; twice (-vv): each operation as a sentence, too."`
+	PyTorch release  `name:"pytorch" placeholder:"RELEASE" help:"Follow this release of PyTorch, such as 2.13 (default: what the trace tells)."`
 	Jobs    int      `short:"j" placeholder:"N" help:"Replay N traces at a time (default: as many as there are processors)."`
 
 	MaxMemory byteSize `placeholder:"BYTES" help:"Stop at a trace that needs more memory than this (default: 2GiB)."`
@@ -24,16 +28,21 @@ type replayCommand struct {
 // Help is what "gaugeblock replay --help" prints beside the flags.
 func (*replayCommand) Help() string {
 	return `A trace is a recorded run: the requests of a program, and what the allocator did. Each
-is replayed on a fake GPU. For a trace that the reference does not do exactly, a line
-shows the first operation that differs. The last line counts the traces, and says what
-was compared.
+is replayed on a fake GPU. If the reference decides otherwise in one, a line shows the
+first operation that differs. The last line counts the traces, and says what was
+compared.
+
+The rules are those of the release of PyTorch that the trace tells, by its "release" or
+its source. If it tells none they are those of the newest one, and, if it differs then,
+of each other release, until one makes it exact. "gaugeblock version" lists them.
 
 A trace that expects nothing is only performed, and counts as neither exact nor
-different. One that does not tell every address that the driver returned is replayed
-with several. If they matter and none makes it exact, it is not determined.
+different. If a trace does not say every address that the driver returned, it is
+replayed with several addresses. It is "not determined" if they matter and none makes
+it exact.
 
 The exit status is 0 when no trace differs, 1 when one differs, is not determined or
-not supported, 2 when an argument means no trace or a trace cannot be read.`
+not supported, 2 when an argument names no trace or a trace cannot be read.`
 }
 
 // Validate is called by kong.
@@ -82,20 +91,52 @@ func (c *replayCommand) Run(env *environment) error {
 func (c *replayCommand) replay(file string, stdin io.Reader) *replayed {
 	r := &replayed{}
 	options := replay.Options{New: reference.New, MaxMemory: uint64(c.MaxMemory)}
+	if c.PyTorch.given() {
+		options.New = reference.Follows(c.PyTorch.Release)
+	}
 	if c.Verbose > 1 {
 		options.Story = &r.story
 	}
 	failed := guard(file, func() {
 		if file == replay.Stdin {
 			r.result, r.err = replay.Reader(stdin, "stdin", options)
-		} else {
-			r.result, r.err = replay.File(file, options)
+			return
+		}
+		r.result, r.err = replay.File(file, options)
+		if r.err == nil && !c.PyTorch.given() && r.result.FirstDifference != nil {
+			c.tryReleases(file, r)
 		}
 	})
 	if failed != nil {
 		r.err = failed
 	}
 	return r
+}
+
+// tryReleases replays a trace that differs, and that does not tell its release, by the rules of
+// each release, the newest first, until one makes it exact.
+func (c *replayCommand) tryReleases(file string, r *replayed) {
+	t, err := trace.Open(file)
+	if err != nil {
+		return // it is reported as it differed
+	}
+	_, told, err := upstream.OfTrace(t.Header().Release, t.Header().Source)
+	t.Close()
+	if told || err != nil {
+		return
+	}
+	for _, release := range slices.Backward(upstream.Releases()) {
+		again := replayed{}
+		options := replay.Options{New: reference.Follows(release), MaxMemory: uint64(c.MaxMemory)}
+		if c.Verbose > 1 {
+			options.Story = &again.story
+		}
+		if again.result, again.err = replay.File(file, options); again.err == nil && again.result.Exact {
+			again.result.Release = release.Name
+			*r = again
+			return
+		}
+	}
 }
 
 // report prints results and counts them.

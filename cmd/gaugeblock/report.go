@@ -27,6 +27,7 @@ type reportCommand struct {
 	Limit     byteLimit `name:"limit" placeholder:"BYTES" help:"Compare other settings under this limit: bytes, 4420MiB, 40GiB, or none. Without it, the limit that the recorded run reached, if it reached one."`
 	WhatIf    bool      `name:"whatif" default:"true" negatable:"" help:"Compare other settings; --no-whatif leaves them out (default: compare)."`
 	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Show this device only (default: all of them, first the one that ran out of memory, or else has the longest history)."`
+	PyTorch   release   `name:"pytorch" placeholder:"RELEASE" help:"Compare settings by the rules of this release of PyTorch, such as 2.13 (default: what the snapshot tells)."`
 	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Stop if the snapshot, or comparing settings, takes more memory than this (default: 2GiB)."`
 }
 
@@ -200,7 +201,7 @@ func (c *reportCommand) output(env *environment, files []string) (*memoryreport.
 	}
 	out, err := memoryreport.OpenOutput(c.defaultName(), inputs(env, files)...)
 	if err == nil && out.Exists() && !out.IsReport() {
-		return nil, fmt.Errorf("%s is there and is no page of gaugeblock: name another file with -o", c.defaultName())
+		return nil, fmt.Errorf("%s exists and is not a page of gaugeblock: name another file with -o", c.defaultName())
 	}
 	return out, err
 }
@@ -351,7 +352,7 @@ func (c *reportCommand) addComparison(env *environment, file *snapshot.File, opt
 	if !c.WhatIf {
 		return nil
 	}
-	workload, err := play.FromSnapshot(file, options.Device)
+	workload, err := play.FromSnapshotOf(file, options.Device, c.PyTorch.orOf(file))
 	var none *history.WorkloadError
 	if errors.As(err, &none) {
 		return nil // the page has a note
@@ -361,7 +362,7 @@ func (c *reportCommand) addComparison(env *environment, file *snapshot.File, opt
 	}
 	options.Comparison, err = env.compare(workload, compare.Options{Limit: c.Limit.bytes, AsRecorded: !c.Limit.given, MaxMemory: c.MaxMemory.most()}, false)
 	if err == nil {
-		options.Notes = append(options.Notes, tell.Answer{Comparison: options.Comparison}.LimitNote())
+		options.Notes = append(options.Notes, tell.Answer{Comparison: options.Comparison}.LimitNote(), tell.Answer{Comparison: options.Comparison}.ReleaseNote())
 	}
 	return inFile(c.Snapshots[0], err)
 }

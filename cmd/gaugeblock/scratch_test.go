@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestSignalEndsExamine: a signal ends the command, the program that it examines, though that hangs and
-// ignores signals, and nothing of either is left.
+// TestSignalEndsExamine: a signal ends the command, the program that it examines, though that hangs
+// and ignores signals, and nothing of either is left.
 func TestSignalEndsExamine(t *testing.T) {
 	for sent, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		notIgnored(t, sent)
@@ -105,7 +105,8 @@ func TestSignalThatDoesNotEnd(t *testing.T) {
 	}
 }
 
-// isRunning reports whether there is a process, other than one that has ended and was not waited for.
+// isRunning reports whether there is a process, other than one that has ended and was not waited
+// for.
 func isRunning(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && !strings.Contains(string(stat), ") Z ")

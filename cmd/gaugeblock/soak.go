@@ -12,8 +12,8 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/spec"
-	"gaugeblock/spec/settings"
 	"gaugeblock/tools/reference"
+	"gaugeblock/upstream"
 )
 
 // soakCommand is "gaugeblock soak".
@@ -23,6 +23,7 @@ type soakCommand struct {
 	Shard    shard    `name:"shard" default:"1/1" placeholder:"I/N" help:"Do only the I-th of N parts: the programs of every N-th seed, and the I-th of N equal parts of the operations."`
 	Area     []string `name:"area" placeholder:"NAME" help:"Test this area only; may be given several times. The names are in the help above."`
 	Settings *string  `name:"settings" placeholder:"TEXT" help:"Begin every program with these settings (PYTORCH_ALLOC_CONF) instead of those of its area."`
+	PyTorch  release  `name:"pytorch" placeholder:"RELEASE" help:"Follow this release of PyTorch (default: 2.11. Random programs do not keep away from what releases since 2.13 do wrong in captures)."`
 	Out      string   `name:"out" default:"." placeholder:"DIR" help:"Write counterexamples to this directory (default: here)."`
 	JSON     bool     `name:"json" help:"Print nothing but the summary."`
 }
@@ -56,7 +57,7 @@ func (s *shard) UnmarshalText(text []byte) error {
 	i, err1 := strconv.ParseUint(index, 10, 32)
 	n, err2 := strconv.ParseUint(of, 10, 32)
 	if !found || err1 != nil || err2 != nil || i < 1 || i > n {
-		return fmt.Errorf("%q is no part: the second of eight is 2/8", text)
+		return fmt.Errorf("%q is not a part: write 2/8 for the second of eight", text)
 	}
 	s.index, s.of = i, n
 	return nil
@@ -70,7 +71,7 @@ func (c *soakCommand) Validate() error {
 	if err := checkOut(c.Out); err != nil {
 		return err
 	}
-	return checkPrograms(c.Area, c.Settings)
+	return checkPrograms(c.Area, c.Settings, c.release())
 }
 
 // checkOut checks the flag --out at once, and not only when a violation is found.
@@ -88,15 +89,15 @@ func checkOut(dir string) error {
 }
 
 // checkPrograms checks the flags that choose random programs: the names of areas, and the
-// settings if there are any.
-func checkPrograms(areas []string, conf *string) error {
+// settings of a release, if there are any.
+func checkPrograms(areas []string, conf *string, release upstream.Release) error {
 	for _, name := range areas {
 		if conformance.Find(name) == nil {
 			return fmt.Errorf("--area=%s: there is no such area", name)
 		}
 	}
 	if conf != nil {
-		if _, err := settings.Parse(*conf, spec.DefaultGeometry()); err != nil {
+		if _, err := release.Rules.Settings.Parse(*conf, spec.DefaultGeometry()); err != nil {
 			return fmt.Errorf("--settings: %w", err)
 		}
 	}
@@ -167,6 +168,15 @@ func (c *soakCommand) Run(env *environment) error {
 	return out.err
 }
 
+// release is the one that is followed.
+func (c *soakCommand) release() upstream.Release {
+	if c.PyTorch.given() {
+		return c.PyTorch.Release
+	}
+	r, _ := upstream.Find("2.11")
+	return r
+}
+
 // areas are those of the command line, with its settings.
 func (c *soakCommand) areas() []*conformance.Area {
 	var areas []*conformance.Area
@@ -178,12 +188,12 @@ func (c *soakCommand) areas() []*conformance.Area {
 		if !wanted {
 			continue
 		}
+		changed := *a
+		changed.Release = c.release().Name
 		if c.Settings != nil {
-			changed := *a
 			changed.Settings = []string{*c.Settings}
-			a = &changed
 		}
-		areas = append(areas, a)
+		areas = append(areas, &changed)
 	}
 	return areas
 }

@@ -60,9 +60,9 @@ func TestSoakSettings(t *testing.T) {
 func TestSoakBadFlags(t *testing.T) {
 	for _, bad := range []struct{ flag, value, says string }{
 		{"--ops", "0", "at least one"},
-		{"--shard", "3/2", "is no part"},
-		{"--shard", "0/2", "is no part"},
-		{"--shard", "1", "is no part"},
+		{"--shard", "3/2", "is not a part"},
+		{"--shard", "0/2", "is not a part"},
+		{"--shard", "1", "is not a part"},
 		{"--area", "nowhere", "no such area"},
 		{"--settings", "nonsense", "--settings"},
 		{"--seed", "-1", "--seed"},

@@ -12,6 +12,7 @@ import (
 
 	"gaugeblock/tools/torch"
 	"gaugeblock/tools/torch/binary"
+	"gaugeblock/upstream"
 )
 
 // torchCommand is "gaugeblock torch".
@@ -76,7 +77,7 @@ func (c *compareCommand) Validate() error {
 	if len(c.Config) > 0 && !c.Edges {
 		return errors.New("--config is of --edges")
 	}
-	return checkPrograms(c.Area, c.Settings)
+	return checkPrograms(c.Area, c.Settings, upstream.Newest())
 }
 
 // buildTorch builds what a search needs; a test builds it once for several searches.

@@ -25,11 +25,12 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/replay"
+	"gaugeblock/upstream"
 )
 
 // whatifCommand is "gaugeblock whatif".
 type whatifCommand struct {
-	File      string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), - for standard input, or a recorded trace (*.jsonl, *.jsonl.gz)."`
+	File      string    `arg:"" help:"A file from torch.cuda.memory._dump_snapshot (also gzipped, or as JSON), - for standard input, a recorded trace (*.jsonl, *.jsonl.gz), or a text with PyTorch's out-of-memory error or a memory_summary table."`
 	Settings  []string  `name:"settings" sep:"none" placeholder:"TEXT" help:"Compare these settings (PYTORCH_ALLOC_CONF) instead of the usual ones; may be given several times. Empty means the default."`
 	Limit     byteLimit `name:"limit" placeholder:"SIZE" help:"Compare under this memory fraction: 4420MiB, 39.5GiB, 4634705920B, or none. Without it and --device-memory, the limits that the recorded run reached, if it reached one."`
 	Memory    byteLimit `name:"device-memory" placeholder:"SIZE" help:"Compare on a device that has so much memory for the program."`
@@ -37,6 +38,7 @@ type whatifCommand struct {
 	All       bool      `name:"all" help:"Show all settings that were compared. Otherwise the table has at most six rows."`
 	JSON      bool      `name:"json" help:"Print the result as one JSON object, and nothing else."`
 	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
+	PyTorch   release   `name:"pytorch" placeholder:"RELEASE" help:"Follow this release of PyTorch, such as 2.13 (default: what the record tells)."`
 	Jobs      int       `short:"j" placeholder:"N" help:"Make N runs at a time (default: as many as there are processors)."`
 	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Stop if the file, or comparing settings, takes more memory than this (default: 2GiB)."`
 }
@@ -48,6 +50,9 @@ that "gaugeblock record" made. They are repeated on a fake GPU under other setti
 The first lines say what happened, why, and what to do. The table has the best settings
 first; "now" marks the present ones, and ">" those to change to. A statistic with ~ before
 it is not exact, and the last lines say why. docs/whatif.md explains it.
+
+If there is only the error message, or a log with it inside, give that: what it says is
+explained, and what follows from it.
 
 The snapshot needs its history:
 
@@ -122,6 +127,12 @@ func (c *whatifCommand) Validate() error {
 // Run reads the file, compares the settings, and prints the predictions.
 func (c *whatifCommand) Run(env *environment) error {
 	fmt.Fprint(env.stderr, c.Limit.question("--limit"), c.Memory.question("--device-memory"))
+	if m, err := c.errorText(env); m != nil || err != nil {
+		if err != nil {
+			return err
+		}
+		return c.explainError(env, m)
+	}
 	workload, notes, err := c.workload(env)
 	var none *history.WorkloadError
 	if errors.As(err, &none) && c.JSON {
@@ -198,7 +209,7 @@ func (c *whatifCommand) workload(env *environment) (*history.Workload, []string,
 			histories++
 		}
 	}
-	workload, err := play.FromSnapshot(file, chooseDevice(file, c.Device))
+	workload, err := play.FromSnapshotOf(file, chooseDevice(file, c.Device), c.PyTorch.orOf(file))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", quote.Text(name), err)
 	}
@@ -207,6 +218,14 @@ func (c *whatifCommand) workload(env *environment) (*history.Workload, []string,
 		notes = append(notes, fmt.Sprintf("%d devices have a history; --device chooses another one.", histories))
 	}
 	return workload, notes, nil
+}
+
+// orOf are the release that was given, or those that may have written a file.
+func (r *release) orOf(file *snapshot.File) []upstream.Release {
+	if r.given() {
+		return []upstream.Release{r.Release}
+	}
+	return history.ReleasesOf(file.Version)
 }
 
 // openSnapshot reads a snapshot, and returns its name in messages.
@@ -239,6 +258,9 @@ func (c *whatifCommand) fromTrace() (*history.Workload, []string, error) {
 	most := c.MaxMemory.most()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most)))
 	workload, err := history.FromTrace(tr, spec.Device(max(c.Device, 0)), most)
+	if err == nil && c.PyTorch.given() {
+		workload.Release = c.PyTorch.Release
+	}
 	var format *trace.Error
 	switch {
 	case errors.As(err, &format):
@@ -262,7 +284,7 @@ func (c *whatifCommand) print(out io.Writer, answer tell.Answer, notes []string,
 	if details := answer.Details(); details != "" {
 		fmt.Fprintf(out, "\n%s\n", paragraph(details, width))
 	}
-	fmt.Fprintf(out, "\n%s\n", paragraph(strings.Join(append(notes, answer.LimitNote()), " "), width))
+	fmt.Fprintf(out, "\n%s\n", paragraph(strings.Join(append(notes, answer.LimitNote(), answer.ReleaseNote()), " "), width))
 }
 
 // terminalWidth is the width of a terminal in columns, 0 if the output is not one. The

@@ -49,7 +49,7 @@ type allocation struct {
 	stream spec.Stream
 }
 
-// New makes an allocator of functions, for so many devices.
+// New makes an allocator of functions, for a number of devices.
 func New(f Functions, devices int) (*Allocator, error) {
 	switch {
 	case f.Malloc == nil || f.Free == nil:

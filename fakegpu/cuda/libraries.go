@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-//go:embed include lib
+//go:embed include lib thin
 var sources embed.FS
 
 // ErrNoCompiler says that there is no C compiler to build the libraries with.
@@ -26,10 +26,12 @@ type library struct {
 	version string // of its symbols: the name of the version node
 }
 
+var runtimeSources = []string{"runtime.c", "kernels.c", "properties.c"}
+
 var libraries = []library{
-	{name: "libcuda.so.1", sources: []string{"core.c", "driver.c"}, options: []string{"-ldl", "-lpthread"}},
-	{name: "libcudart.so.13", sources: []string{"runtime.c"}, options: []string{"-DGAUGEBLOCK_CUDART=13"}, version: "libcudart.so.13"},
-	{name: "libcudart.so.12", sources: []string{"runtime.c"}, options: []string{"-DGAUGEBLOCK_CUDART=12"}, version: "libcudart.so.12"},
+	{name: "libcuda.so.1", sources: []string{"core.c", "driver.c", "hostmemory.c", "modules.c"}, options: []string{"-ldl", "-lpthread"}},
+	{name: "libcudart.so.13", sources: runtimeSources, options: []string{"-DGAUGEBLOCK_CUDART=13", "-lpthread"}, version: "libcudart.so.13"},
+	{name: "libcudart.so.12", sources: runtimeSources, options: []string{"-DGAUGEBLOCK_CUDART=12", "-lpthread"}, version: "libcudart.so.12"},
 	{name: "libnvidia-ml.so.1", sources: []string{"nvml.c"}},
 }
 
@@ -91,7 +93,7 @@ func (l *library) build(compiler, from, dir string, options []string) error {
 	}
 	if l.version != "" {
 		script := filepath.Join(from, l.name+".map")
-		text := fmt.Sprintf("%s { global: cuda*; local: *; };\n", l.version)
+		text := fmt.Sprintf("%s { global: cuda*; __cuda*; local: *; };\n", l.version)
 		if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
 			return err
 		}
@@ -127,14 +129,17 @@ func headers(dir string) error {
 // unpack writes the sources to a directory.
 func unpack(dir string) error { return os.CopyFS(dir, sources) }
 
-// BuildMachine builds the machine, libgaugeblock_machine.so, from the module in a
+// MachineName is the library that the machine is in.
+const MachineName = "libgaugeblock_machine.so"
+
+// BuildMachine builds the machine from the module in a
 // directory. It needs Go, with cgo.
 func BuildMachine(module, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	to := filepath.Join(dir, "libgaugeblock_machine.so")
+	to := filepath.Join(dir, MachineName)
 	build := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags", "-s -w", "-o", to, "./fakegpu/cuda/machine")
 	build.Dir = module
 	build.Env = append(os.Environ(), "CGO_ENABLED=1")

@@ -5,9 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"gaugeblock/fakegpu/cuda/gpus"
 )
 
 // scratch is a directory that is there while tests run.
@@ -28,8 +31,9 @@ var built = sync.OnceValue(func() error {
 	return errors.Join(Build(scratch), BuildMachine(filepath.Join("..", ".."), scratch), buildDecoys())
 })
 
-// decoys is a directory with empty libraries of the same names. LD_LIBRARY_PATH leads to it: so it leads to CUDA's own
-// libraries on a machine that has them, and a program that was linked with ours must not find those.
+// decoys is a directory with empty libraries of the same names. LD_LIBRARY_PATH leads to it: so it
+// leads to CUDA's own libraries on a machine that has them, and a program that was linked with ours
+// must not find those.
 func decoys() string { return filepath.Join(scratch, "decoys") }
 
 func buildDecoys() error {
@@ -183,5 +187,38 @@ func TestBadEnvironment(t *testing.T) {
 		if !errors.As(err, &ended) || ended.ExitCode() != 2 || !strings.Contains(string(out), variable) {
 			t.Errorf("%s=%s: %v, %q", variable, value, err, out)
 		}
+	}
+}
+
+// Kernels, properties and host memory, as several devices have them. That of the code which the
+// program has fits none of the two Hoppers: an 80 and an 86.
+func TestKernels(t *testing.T) {
+	program := compile(t, "kernels.c")
+	for _, c := range []struct {
+		gpu  string
+		want []string
+	}{
+		{"h200", []string{"NVIDIA H200", "9", "0", "132", "8", "0"}},
+		{"a100-80", []string{"NVIDIA A100-SXM4-80GB", "8", "0", "108", "8", "80"}},
+		{"4090", []string{"NVIDIA GeForce RTX 4090", "8", "9", "128", "6", "86"}},
+		{"t4", []string{"Tesla T4", "7", "5", "40", "4", "0"}},
+	} {
+		gpu, found := gpus.Find(c.gpu)
+		if !found {
+			t.Fatal(c.gpu)
+		}
+		expected := append(c.want, strconv.FormatUint(gpu.Memory-gpu.Context, 10))
+		out, _ := run(t, program, expected, "GAUGEBLOCK_CUDA_GPU="+c.gpu, "GAUGEBLOCK_CUDA_HAZARDS=off")
+		if out != "0 wrong\n" {
+			t.Errorf("%s: %s", c.gpu, out)
+		}
+	}
+}
+
+// With no bytes kept, what is copied out is zeros.
+func TestNoBytes(t *testing.T) {
+	program := compile(t, "forgotten_event.cc")
+	if out, report := run(t, program, nil, "GAUGEBLOCK_CUDA_BYTES=none"); out != "0 0 0 0\n" || report != "fake CUDA: 0 hazards\n" {
+		t.Errorf("it prints %q, and the report is %q", out, report)
 	}
 }

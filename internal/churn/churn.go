@@ -1,5 +1,5 @@
-// Package churn is the workload of the benchmarks: n live blocks; each step frees a random one
-// and allocates another. tools/torch/bench/native has the same in C++, with the same random numbers.
+// Package churn is the workload of the benchmarks: n live blocks; each step frees a random one and
+// allocates another. tools/torch/bench/native has the same in C++, with the same random numbers.
 package churn
 
 import (

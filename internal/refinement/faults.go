@@ -84,8 +84,8 @@ func (r *recordingDriver) about(call string) {
 	}
 }
 
-// plan plans failures: each is that of the last of some calls of the model, counted from the failure
-// before on.
+// plan plans failures: each is that of the last of some calls of the model, counted from the
+// failure before on.
 func (sys *System) plan(failures ...*fault) {
 	for i := range failures[1:] {
 		failures[i].then = failures[i+1]
@@ -158,7 +158,8 @@ func (sys *System) doFailing(name string, n []int, request func() spec.Request) 
 	case "FailedSearch":
 		return sys.doTwoStep("MallocSearch", n)
 	case "FailedDriverMalloc":
-		// The call has failed when the malloc waits behind it, and says so when it has the lock again.
+		// The call has failed when the malloc waits behind it, and says so when it has the lock
+		// again.
 		if err := sys.doTwoStep("DriverMalloc", n); err != nil {
 			return err
 		}

@@ -4,9 +4,8 @@ import (
 	"embed"
 	"flag"
 	"fmt"
-	"iter"
 	"maps"
-	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -161,9 +160,9 @@ var larger embed.FS
 // TestEveryOperationIsAStep: every operation of a program is a step of the model, on devices
 // that have too many states to explore.
 func TestEveryOperationIsAStep(t *testing.T) {
-	for mirror, file := range largerBounds(t) {
-		t.Run(path.Base(file), func(t *testing.T) {
-			s := open(t, mirror, file, textOf(t, larger, file))
+	for _, b := range largerBounds(t) {
+		t.Run(b.name, func(t *testing.T) {
+			s := open(t, b.mirror, b.name, b.text)
 			did := map[string]int{}
 			rapid.Check(t, func(t *rapid.T) { runRandomly(t, s, did) })
 			t.Log(did)
@@ -176,19 +175,56 @@ func TestEveryOperationIsAStep(t *testing.T) {
 	}
 }
 
-// largerBounds yields the module and the name of each file of bounds.
-func largerBounds(t *testing.T) iter.Seq2[string, string] {
+// bounds are constants for a device that has too many states to explore.
+type bounds struct {
+	mirror, name string
+	text         []byte
+}
+
+// largerBounds are the files of bounds, and the default ones with each boolean setting that no
+// file sets.
+func largerBounds(t *testing.T) (all []bounds) {
 	files, err := larger.ReadDir("testdata/bounds")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(yield func(mirror, file string) bool) {
-		for _, f := range files {
-			mirror, _, _ := strings.Cut(f.Name(), "_")
-			if !yield(mirror, "testdata/bounds/"+f.Name()) {
-				return
-			}
+	set := map[string]bool{}
+	for _, f := range files {
+		mirror, _, _ := strings.Cut(f.Name(), "_")
+		text := textOf(t, larger, "testdata/bounds/"+f.Name())
+		all = append(all, bounds{mirror, f.Name(), text})
+		addNames(t, set, text, f.Name())
+	}
+	return append(all, boundsOfBooleans(t, set)...)
+}
+
+// boundsOfBooleans are the default bounds with each boolean setting that is not set.
+func boundsOfBooleans(t *testing.T, set map[string]bool) (all []bounds) {
+	defaults := defaultsOf(t)
+	base := string(textOf(t, larger, "testdata/bounds/core_default.cfg"))
+	for _, name := range defaults.Names() {
+		field, found := reflect.TypeFor[spec.Config]().FieldByName(name)
+		if !found || field.Type.Kind() != reflect.Bool || set[name] {
+			continue
 		}
+		value := "TRUE"
+		if defaults.Value(name) == value {
+			value = "FALSE"
+		}
+		text := strings.Replace(base, "CONSTANTS\n", fmt.Sprintf("CONSTANTS\n    %s = %s\n", name, value), 1)
+		all = append(all, bounds{"core", "core_default.cfg with " + name, []byte(text)})
+	}
+	return all
+}
+
+// TestBoundsOfBooleans: a boolean setting that no file sets is set.
+func TestBoundsOfBooleans(t *testing.T) {
+	set := map[string]bool{}
+	for _, b := range boundsOfBooleans(t, set) {
+		addNames(t, set, b.text, b.name)
+	}
+	if !set["ExpandableSegments"] || len(boundsOfBooleans(t, set)) != 0 {
+		t.Errorf("set are %v", set)
 	}
 }
 

@@ -50,8 +50,8 @@ func defaultsOf(t *testing.T) *tlc.Defaults {
 // it does could be left out.
 func TestEverySettingIsSet(t *testing.T) {
 	inBounds := map[string]bool{}
-	for _, file := range largerBounds(t) {
-		addNames(t, inBounds, textOf(t, larger, file), file)
+	for _, b := range largerBounds(t) {
+		addNames(t, inBounds, b.text, b.name)
 	}
 	explored, exploredSmall := map[string]bool{}, map[string]bool{}
 	for _, c := range configurations(t) {

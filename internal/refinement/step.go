@@ -45,8 +45,8 @@ func (sys *System) do(from *bounded.State, label string) error {
 	return sys.Do(label)
 }
 
-// isFaulty reports whether a driver call fails in the step of a label. Which of several calls that the
-// model counts as one it is may differ when the step is done again.
+// isFaulty reports whether a driver call fails in the step of a label. Which of several calls that
+// the model counts as one it is may differ when the step is done again.
 func isFaulty(label string) bool {
 	return strings.HasPrefix(label, "Failed") || strings.HasPrefix(label, "Refused")
 }

@@ -96,8 +96,8 @@ func (sys *System) setUp(streams []uint64) (err error) {
 // streams lists the streams of the device.
 func (sys *System) streams() []spec.Stream { return slices.Sorted(maps.Keys(sys.driver.queues)) }
 
-// Do does the action of a label, without failing driver calls. A malloc that is out of memory is no error here: the states
-// are compared.
+// Do does the action of a label, without failing driver calls. A malloc that is out of memory is no
+// error here: the states are compared.
 func (sys *System) Do(label string) error {
 	name, n, err := bounded.ParseLabel(label)
 	if err != nil {

@@ -9,12 +9,14 @@ import (
 	"gaugeblock/model"
 	"gaugeblock/model/tlc"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // Bounds are the constants of a configuration. Sizes are in units of memory.
 type Bounds struct {
 	Geometry spec.Geometry
 	Config   spec.Config // the settings that are constants; others have their defaults
+	Rules    upstream.Rules
 	Memory   uint64
 	Limit    uint64 // above Memory: none
 	Streams  []spec.Stream
@@ -154,7 +156,7 @@ const AddressBase spec.Ptr = 1 << 16
 
 // initial is the initial state.
 func (b *Bounds) initial() *model.State {
-	s := model.New(0, b.Memory, b.Config, b.Geometry)
+	s := model.New(0, b.Memory, b.Config, b.Geometry, b.Rules)
 	s.Limited, s.Limit = b.Limit <= b.Memory, b.Limit
 	s.FreeWaits = b.OwnWork
 	return &s

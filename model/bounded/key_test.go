@@ -96,6 +96,7 @@ const (
 // uses has every field of a State. TestKey tests what it says.
 var uses = map[string]use{
 	"Device": constant, "Geometry": constant, "Memory": constant, "Config": constant, "Config.MaxSplitSize": setting, "Config.Last": noEffect,
+	"Rules": constant, "Marked": zero, "Current": zero, "Segments.Made": zero, "Segments.Blocks.Made": zero, "Checkpoints.Mapped": zero,
 	"Limited": constant, "Limit": constant, "FreeMemoryCallbacks": constant,
 
 	"Segments": inKey, "Segments.Address": inKey, "Segments.Size": follows, "Segments.Stream": inKey,

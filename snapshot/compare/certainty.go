@@ -7,6 +7,7 @@ import (
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // How certain a prediction is: this is the only place that says so. A prediction is exact
@@ -42,6 +43,11 @@ const (
 	ChangedSettings InexactReason = "settings"
 	// UnknownRecord: entries, or settings, that this version does not know.
 	UnknownRecord InexactReason = "unknown"
+	// ReleaseNotTold: the record may be one of several releases, which decide differently.
+	ReleaseNotTold InexactReason = "release"
+	// Collectives: memory is freed when collectives of several processes are done, so other
+	// runs of the same program free it earlier or later.
+	Collectives InexactReason = "collectives"
 	// SkippedActions: entries that were not recorded (skip_actions).
 	SkippedActions InexactReason = "skipped"
 	// RecordMismatch: a replay of the recorded run does not reproduce it, or entries of
@@ -86,8 +92,8 @@ func (c *comparing) predict(p *Prediction, results runs) {
 // likeliest are the assumptions whose outcome is told. Under other settings than the
 // recorded ones memory never had the recorded layout.
 func (c *comparing) likeliest(p *Prediction) play.Assumptions {
-	if !c.Workload.Complete() && !p.Settings.Same(c.Workload.Settings) {
-		return play.PackedStart
+	if !c.Workload.Complete() && !c.startIsKnown(p) {
+		return play.WarmStart
 	}
 	return play.MeasuredDriver
 }
@@ -105,9 +111,6 @@ func (c *comparing) takeRecorded(p *Prediction) {
 	}
 	p.Statistics = p.AtEnd // of the whole record, also if the program went on after a failure
 	c.count(p, &runResult{outcome: p.Outcome})
-	if !w.Complete() {
-		p.Reasons = append(p.Reasons, MissingStart)
-	}
 	if w.Unrecorded.PoolFailures > 0 { // that they were requests of a private pool is not recorded
 		p.Reasons = append(p.Reasons, PoolMembership)
 	}
@@ -172,8 +175,12 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 		most = max(most, r.Bytes())
 	}
 	if limitMatters && p.reachesLimit() { // under another limit between those that were tried it may reserve as much
-		p.between = most + BeyondLimit(p.Settings)
+		p.between.include(most + BeyondLimit(p.Settings))
 	}
+	if !w.Complete() && !c.startIsKnown(p) {
+		c.widen(p, most)
+	}
+	p.failureOpen = p.failureOpen || w.Collectives && most > 0
 	passes, optional := c.passesFailure(p, &p.Outcome), c.failsOptional(&p.Outcome)
 	for i := range results {
 		passes = passes || c.passesFailure(p, &results[i].outcome)
@@ -184,9 +191,14 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 		applies bool
 	}{
 		{DriverAddresses, addressesMatter},
+		{ReleaseNotTold, slices.ContainsFunc(w.OtherReleases, func(r upstream.Release) bool {
+			o := results.under(play.OfRelease(r.Name), 0)
+			return o != nil && !sameOutcome(first, o, goesOn)
+		})},
 		{StreamTiming, w.Unrecorded.PendingFrees > 0},
+		{Collectives, w.Collectives},
 		{PoolMembership, len(w.PrivatePools) > 0 || w.Unrecorded.UnknownPools > 0},
-		{MissingStart, !w.Complete()},
+		{MissingStart, !w.Complete() && (!c.startIsKnown(p) || w.Unrecorded.PendingFrees > 0 || needsFraction(p.Settings))},
 		{FailedRequests, passes},
 		{OptionalRequests, optional},
 		{LimitNotTold, limitMatters},
@@ -200,11 +212,71 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 	p.Reasons = append(p.Reasons, c.always()...)
 }
 
+// widen widens the range of a prediction from an unknown start. What is freed when a limit
+// is reached, or as garbage, depends on it. If the program did something else before the
+// history, only what is allocated is a bound.
+func (c *comparing) widen(p *Prediction, limit uint64) {
+	most := uint64(unbounded)
+	if limit > 0 {
+		most = limit + BeyondLimit(p.Settings)
+	}
+	_, recorded := history.ReservedBytes(c.Workload.Trace, c.Workload.InitialSegments)
+	for i := range p.Runs {
+		r := &p.Runs[i].reserved
+		switch {
+		case !r.some:
+		case c.unlike > mostUnlike:
+			r.include(p.PeakAllocated)
+			r.include(min(recorded, most))
+			p.Runs[i].upTo = most
+		default:
+			part := max(c.unlike, leastUnlike)
+			low, high := r.Low-uint64(part*float64(r.Low)), r.High+uint64(part*float64(r.High))
+			r.include(max(low, p.PeakAllocated))
+			r.include(min(high, max(most, r.High)))
+		}
+	}
+	p.failureOpen = p.reachesLimit() && !c.PeakExceedsLimit()
+	if limit > 0 && (p.Settings.Config.GarbageCollectionThreshold > 0 || p.reachesLimit()) {
+		p.between.include(p.PeakAllocated)
+		p.between.include(most)
+	}
+}
+
+// How far a warm start may miss the recorded peak: a program that is further off did
+// something else before the history, and none is taken to be closer.
+const (
+	mostUnlike  = 0.1
+	leastUnlike = 0.02
+)
+
+// countExtremes counts runs under extreme addresses.
+func (c *comparing) countExtremes(p *Prediction, plausible, extremes runs) {
+	first, known := plausible.under(c.likeliest(p), 0), slices.Contains(p.Reasons, DriverAddresses)
+	for i := range extremes {
+		if extremes[i].err != nil {
+			continue
+		}
+		differs := !sameOutcome(first, &extremes[i].outcome, c.Workload.GoesOnAfterFailures())
+		if differs && !known {
+			p.Reasons, known = append(p.Reasons, DriverAddresses), true
+		}
+		if known {
+			c.count(p, &extremes[i])
+		}
+	}
+}
+
 // count adds the outcome of a run. If the program goes on where its recorded requests
 // end, or may make others, the run can reserve up to the limit.
 func (c *comparing) count(p *Prediction, r *runResult) {
 	o := &r.outcome
 	counted := CountedRun{Outcome: *o, assumptions: r.assumptions.Name, limit: c.Readings[r.reading].Bytes()}
+	if r.assumptions.Name == play.UntilWaitedFor.Name { // hardly a run is like that
+		counted.upTo = o.PeakReserved
+		p.Runs = append(p.Runs, counted)
+		return
+	}
 	counted.reserved.include(o.PeakReserved)
 	if c.Workload.GoesOnAfterFailures() {
 		counted.reserved.include(o.AtEnd.PeakReserved)
@@ -242,45 +314,67 @@ func sameOutcome(a, b *play.Outcome, goesOn bool) bool {
 	return a.Statistics == b.Statistics && (!goesOn || a.AtEnd == b.AtEnd)
 }
 
-// Certainty is how much a comparison can tell.
-type Certainty string
+// Sureness is how sure the verdict is: what happened, why, and what to do. The text, the
+// page and the JSON all say this.
+type Sureness string
 
-// The certainties.
+// The degrees of sureness.
 const (
-	CertainExact   Certainty = "exact"   // the present settings and the advised ones are exact
-	CertainRange   Certainty = "range"   // what is not exact is in its range
-	CertainUnknown Certainty = "unknown" // the record is not reproduced, so nothing can be told
+	ExactVerdict   Sureness = "exact"   // the statistics of the present and the advised settings are exact
+	SureVerdict    Sureness = "sure"    // it holds under everything that the record leaves open
+	LimitVerdict   Sureness = "limit"   // it depends on the limit, which the record leaves open
+	LikelyVerdict  Sureness = "likely"  // it holds under what is likely
+	UnknownVerdict Sureness = "unknown" // the record is not reproduced, so nothing can be told
 )
 
-// Certainty is how much the comparison can tell of the present settings and the
-// recommended ones.
-func (c *Comparison) Certainty() Certainty {
-	best, now := c.Recommended(), c.Current()
-	if !c.Verification.Exact() {
-		return CertainUnknown
+// Sureness is how sure the verdict is.
+func (c *Comparison) Sureness() Sureness {
+	best, now, advised := c.Recommended(), c.Current(), c.Advised()
+	exact := func(p *Prediction) bool { return p == nil || p.Exact() }
+	switch {
+	case !c.Verification.Exact() || best == nil:
+		return UnknownVerdict
+	case exact(best) && exact(now) && (advised != nil || c.NothingIsBetter()):
+		return ExactVerdict
+	case advised != nil && advised.DependsOnLimit() || advised == nil && best.DependsOnLimit():
+		return LimitVerdict
+	case !holds(now):
+		return LikelyVerdict
+	case advised != nil && holds(advised) || advised == nil && c.NothingIsBetter():
+		return SureVerdict
 	}
-	for _, p := range []*Prediction{best, now} {
-		if p != nil && !p.Exact() {
-			return CertainRange
-		}
-	}
-	return CertainExact
+	return LikelyVerdict
 }
 
-// Sure reports whether the advice, or that there is none, holds under everything that the
-// record leaves open.
-func (c *Comparison) Sure() bool {
-	best, now := c.Recommended(), c.Current()
-	if best == nil || c.Certainty() == CertainUnknown {
-		return false
+// holds reports whether all that a prediction leaves open was tried and decides nothing
+// about whether a request fails.
+func holds(p *Prediction) bool {
+	if p == nil {
+		return true
 	}
-	certain := func(p *Prediction) bool {
-		for _, r := range p.Reasons {
-			if r != DriverAddresses && r != LimitNotTold && r != StreamTiming && r != MissingStart { // of which all cases were run
-				return false
-			}
+	for _, r := range p.Reasons {
+		if r != DriverAddresses && r != LimitNotTold {
+			return false
 		}
-		return p.OOMRuns() == 0 || p.OOMRuns() == len(p.Runs)
 	}
-	return certain(best) && (now == nil || certain(now))
+	_, known := p.Fails()
+	return known
+}
+
+// NothingIsBetter reports whether it is sure that no settings save a run that fails: the
+// program asks for more than there is, or each of the settings fails whatever is assumed.
+func (c *Comparison) NothingIsBetter() bool {
+	if now := c.Current(); now == nil || now.FirstOOM == nil {
+		return true
+	}
+	if c.PeakExceedsLimit() {
+		return true
+	}
+	for i := range c.Predictions {
+		p := &c.Predictions[i]
+		if fails, known := p.Fails(); !fails || !known || !holds(p) {
+			return false
+		}
+	}
+	return true
 }

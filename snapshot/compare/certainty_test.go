@@ -141,7 +141,7 @@ func TestPredictedOutcome(t *testing.T) {
 		}
 		c.recordedOutcome = outcome(record)
 		p := &Prediction{Settings: mustParse(t, test.settings), Recorded: test.recorded}
-		results := runs{{runJob: runJob{assumptions: play.MeasuredDriver}, outcome: outcome(run)}, {runJob: runJob{assumptions: play.PackedStart}, outcome: outcome(anew)}}
+		results := runs{{runJob: runJob{assumptions: play.MeasuredDriver}, outcome: outcome(run)}, {runJob: runJob{assumptions: play.WarmStart}, outcome: outcome(anew)}}
 		c.predict(p, results)
 		counted := 2
 		if test.want == record {

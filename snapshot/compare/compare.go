@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
 	"gaugeblock/tools/replay"
+	"gaugeblock/upstream"
 )
 
 // Options says what to compare.
@@ -80,6 +82,7 @@ func compare(w *history.Workload, o Options, memory *play.MemoryBound) (*Compari
 		c.Predictions = append(c.Predictions, p)
 	}
 	c.addFractions(wanted)
+	c.addNewest()
 	err = c.runAll()
 	if err := cmp.Or(memory.Err(), err); err != nil {
 		return nil, err
@@ -123,6 +126,15 @@ func (c *comparing) addFractions(wanted []history.Settings) {
 	}
 }
 
+// addNewest adds the present settings under the newest release, if the usual settings are
+// compared and it decides otherwise.
+func (c *comparing) addNewest() {
+	newest := upstream.Newest()
+	if c.options.Settings == nil && newest.Rules.Ties != c.Workload.Release.Rules.Ties {
+		c.Predictions = append(c.Predictions, Prediction{Settings: c.Workload.Settings, Release: newest.Name, Asked: true})
+	}
+}
+
 // needsFraction reports whether a part of the settings has no effect without a memory
 // fraction: garbage is collected only under one.
 func needsFraction(s history.Settings) bool { return s.Config.GarbageCollectionThreshold > 0 }
@@ -133,7 +145,8 @@ type comparing struct {
 	options         Options
 	memory          *play.MemoryBound
 	recordedOutcome play.Outcome
-	done, total     int // runs
+	unlike          float64 // see unlikeStart
+	done, total     int     // runs
 }
 
 // runJob is a run to be made for a prediction.
@@ -161,7 +174,10 @@ func (c *comparing) runAll() error {
 		assumptions = append(assumptions, play.NoPrivatePools)
 	}
 	if !c.Workload.Complete() {
-		assumptions = append(assumptions, play.PackedStart)
+		assumptions = append(assumptions, play.PackedStart, play.WarmStart)
+	}
+	for _, r := range c.Workload.OtherReleases {
+		assumptions = append(assumptions, play.OfRelease(r.Name))
 	}
 	c.total = len(c.Predictions) * (len(assumptions) + len(play.ExtremeDrivers))
 	if c.options.SearchLimit {
@@ -173,18 +189,18 @@ func (c *comparing) runAll() error {
 	for i := 1; i < len(c.Readings); i++ {
 		jobs = append(jobs, c.jobs([]play.Assumptions{play.MeasuredDriver}, i, all)...)
 	}
+	c.unlike = c.unlikeStart()
 	results := c.run(jobs)
 	for i := range c.Predictions {
 		p := &c.Predictions[i]
 		c.predict(p, results[p])
 	}
-	addressesMatter := func(p *Prediction) bool { return slices.Contains(p.Reasons, DriverAddresses) }
+	// Under a limit large blocks that are not split are freed one by one, by their order.
+	addressesMatter := func(p *Prediction) bool {
+		return slices.Contains(p.Reasons, DriverAddresses) || p.Err == nil && !p.Recorded && p.Settings.Config.MaxSplitSize != spec.Unlimited && p.reachesLimit()
+	}
 	for p, extremes := range c.run(c.jobs(play.ExtremeDrivers, 0, addressesMatter)) {
-		for i := range extremes {
-			if extremes[i].err == nil {
-				c.count(p, &extremes[i])
-			}
-		}
+		c.countExtremes(p, results[p], extremes)
 	}
 	if err := c.findNeededLimits(); err != nil {
 		return err
@@ -201,7 +217,9 @@ func (c *comparing) runAll() error {
 func (c *comparing) findNeededLimits() (err error) {
 	needed := func(p *Prediction) (bytes uint64) {
 		if err == nil {
-			bytes, err = play.SmallestLimit(c.Workload, p.Settings, play.MeasuredDriver, c.LimitReading(), c.memory)
+			a := play.MeasuredDriver
+			c.apply(&a, p)
+			bytes, err = play.SmallestLimit(c.Workload, p.Settings, a, c.LimitReading(), c.memory)
 		}
 		return bytes
 	}
@@ -250,13 +268,45 @@ func (c *comparing) searchLimits() {
 // apply reports whether assumptions apply to a prediction. The recorded addresses are
 // plausible up to the first difference from the recorded run, so under its settings; when
 // garbage is collected does not matter before that.
-func (c *comparing) apply(a play.Assumptions, p *Prediction) bool {
+func (c *comparing) apply(a *play.Assumptions, p *Prediction) bool {
+	if !c.Workload.Complete() {
+		if !c.startIsKnown(p) {
+			a.PackedStart = true
+		} else if a.PackedStart && !a.NoPrivatePools {
+			return false
+		}
+	}
 	if !a.RecordedAddresses {
 		return true
 	}
 	config := p.Settings.Config
 	config.GarbageCollectionThreshold = c.Workload.Settings.Config.GarbageCollectionThreshold
-	return c.Workload.Complete() && history.SettingsOf(config).Same(c.Workload.Settings)
+	return p.Release == "" && c.Workload.Complete() && history.SettingsOf(config).Same(c.Workload.Settings)
+}
+
+// startIsKnown reports whether the memory at the start of an incomplete history has the
+// recorded layout: under the recorded settings, if the limit leaves room for all that the
+// record reserves. What the program did before the history would otherwise have differed.
+func (c *comparing) startIsKnown(p *Prediction) bool {
+	w := c.Workload
+	_, peak := history.ReservedBytes(w.Trace, w.InitialSegments)
+	limit := c.LimitReading().Bytes()
+	return p.Release == "" && p.Settings.Same(w.Settings) && (p.Recorded || limit == 0 || limit >= peak)
+}
+
+// unlikeStart is by how much of the recorded peak a run from a warm start misses it under
+// the recorded settings: 0 for a program that did the same before an incomplete history.
+func (c *comparing) unlikeStart() float64 {
+	w := c.Workload
+	if w.Complete() {
+		return 0
+	}
+	o, err := play.Run(w, play.RunOptions{Settings: w.Settings, Reading: history.Reading{EmptyCache: true}, Assumptions: play.WarmStart, Memory: c.memory})
+	_, recorded := history.ReservedBytes(w.Trace, w.InitialSegments)
+	if err != nil || recorded == 0 {
+		return 1
+	}
+	return math.Abs(float64(o.PeakReserved)/float64(recorded) - 1)
 }
 
 // LimitReading is a reading with a limit, if there is one.
@@ -273,7 +323,7 @@ func (c *comparing) jobs(assumptions []play.Assumptions, reading int, wanted fun
 	var jobs []runJob
 	for i := range c.Predictions {
 		for _, a := range assumptions {
-			if p := &c.Predictions[i]; wanted(p) && c.apply(a, p) {
+			if p := &c.Predictions[i]; wanted(p) && c.apply(&a, p) {
 				jobs = append(jobs, runJob{p, a, reading})
 			}
 		}
@@ -290,7 +340,7 @@ func (c *comparing) run(jobs []runJob) map[*Prediction]runs {
 		if j.prediction.Fraction > 0 {
 			reading.Fraction = j.prediction.Fraction
 		}
-		outcome, err := play.Run(c.Workload, play.RunOptions{Settings: j.prediction.Settings, Reading: reading, Assumptions: j.assumptions, Memory: c.memory})
+		outcome, err := play.Run(c.Workload, play.RunOptions{Settings: j.prediction.Settings, Reading: reading, Assumptions: j.assumptions, Memory: c.memory, Release: j.prediction.Release})
 		if err != nil {
 			err = fmt.Errorf("%s: %w", j.assumptions.Name, err)
 		}

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"math"
+	"slices"
 
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
@@ -14,8 +15,9 @@ type Prediction struct {
 	// Fraction is a memory fraction, in bytes, that is to be set beside the settings,
 	// and was not set in the recorded run; 0 for none.
 	Fraction uint64
-	Recorded bool // the settings and the limit are those of the recorded run
-	Asked    bool // otherwise it is there for the verdict only
+	Release  string // of PyTorch, if it is not the record's
+	Recorded bool   // the settings and the limit are those of the recorded run
+	Asked    bool   // otherwise it is there for the verdict only
 	// Outcome is that of the recorded run, or of a run with the addresses of the
 	// measured driver and everything else as recorded.
 	play.Outcome
@@ -23,7 +25,8 @@ type Prediction struct {
 	Runs          []CountedRun    // one for each of the assumptions
 	SmallestLimit *Range          // without an OOM; nil if it was not searched for, or not found
 	Err           error           // why the requests cannot be repeated under the settings; then there are no runs
-	between       uint64          // what it may reserve under a limit between those that were tried
+	between       Range           // what it may reserve under a limit, or from a start, between those that were tried
+	failureOpen   bool            // whether a request fails cannot be told
 	fits          uint64          // the smallest limit without an OOM, where limitDecides
 }
 
@@ -64,6 +67,16 @@ func (r *Range) includeAll(o Range) {
 // same requests.
 func (p *Prediction) Exact() bool { return len(p.Reasons) == 0 }
 
+// Told reports whether the range of peak reserved is known.
+func (p *Prediction) Told() bool { return p.Err == nil && !slices.Contains(p.Reasons, Collectives) }
+
+// Fails reports whether the program runs out of memory. It is not known if runs under
+// different assumptions disagree, or a limit is reached from an unknown start.
+func (p *Prediction) Fails() (fails, known bool) {
+	n := p.OOMRuns()
+	return n > 0, p.Err == nil && !p.failureOpen && (n == 0 || n == len(p.Runs))
+}
+
 // OOMRuns is how many of the runs have an OOM.
 func (p *Prediction) OOMRuns() int {
 	n := 0
@@ -88,8 +101,9 @@ func (p *Prediction) PeakReservedRange() (r Range, open bool) {
 			r.include(run.upTo)
 		}
 	}
-	if p.between > 0 {
-		r.include(p.between)
+	r.includeAll(p.between)
+	if !p.Told() {
+		return Range{some: true}, true
 	}
 	return r, open
 }
@@ -118,7 +132,7 @@ func (p *Prediction) unknownEnd() bool {
 // reachesLimit: some run does.
 func (p *Prediction) reachesLimit() bool {
 	for i := range p.Runs {
-		if p.Runs[i].Retries > 0 || p.Runs[i].FirstOOM != nil {
+		if run := &p.Runs[i]; run.Retries > 0 || run.ReachedBefore || run.FirstOOM != nil {
 			return true
 		}
 	}

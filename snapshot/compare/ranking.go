@@ -50,7 +50,7 @@ func (p *Prediction) OOMRequest() int {
 func (c *Comparison) Current() *Prediction {
 	for _, settings := range []history.Settings{c.Workload.Settings, history.DefaultSettings()} {
 		for i := range c.Predictions {
-			if p := &c.Predictions[i]; p.Settings.Same(settings) && p.Fraction == 0 {
+			if p := &c.Predictions[i]; p.Settings.Same(settings) && p.Fraction == 0 && p.Release == "" {
 				return p
 			}
 		}
@@ -66,7 +66,7 @@ func (c *Comparison) Recommended() *Prediction {
 	now := c.Current()
 	var best *Prediction
 	for _, p := range c.Ranked() {
-		if p.Err != nil || !c.hasEffect(p) || now != nil && p != now && !c.clearlyBetter(p, now) {
+		if p.Err != nil || p.Release != "" || !c.hasEffect(p) || now != nil && p != now && !c.clearlyBetter(p, now) {
 			continue
 		}
 		switch {
@@ -98,6 +98,9 @@ func (c *Comparison) hasEffect(p *Prediction) bool {
 // clearlyBetter reports whether a prediction is enough of an improvement to change
 // settings for, under everything that the record leaves open.
 func (c *Comparison) clearlyBetter(p, now *Prediction) bool {
+	if p.failureOpen {
+		return false
+	}
 	if p.OOMRuns() > 0 {
 		return now.OOMRuns() > 0 && c.conditional(p)
 	}
@@ -136,7 +139,7 @@ func (p *Prediction) NumSettings() int {
 // stay.
 func (c *Comparison) Advised() *Prediction {
 	best, now := c.Recommended(), c.Current()
-	if best == nil || best == now || best.FirstOOM != nil && best.OOMRuns() == len(best.Runs) || c.Certainty() == CertainUnknown || c.Workload.Unrecorded.PoolFailures > 0 {
+	if best == nil || best == now || best.FirstOOM != nil && best.OOMRuns() == len(best.Runs) || !c.Verification.Exact() || c.Workload.Unrecorded.PoolFailures > 0 {
 		return nil
 	}
 	return best

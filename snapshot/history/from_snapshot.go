@@ -8,6 +8,7 @@ import (
 
 	"gaugeblock/snapshot"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // WorkloadError is an input that has no workload: a snapshot without history, or a trace
@@ -27,12 +28,12 @@ func (e *WorkloadError) Error() string { return e.Reason }
 // of the allocator and are not read, with two exceptions. Where free_completed does not
 // follow a free_requested at once, the memory had stream uses. And segments that were
 // freed without need were freed by empty_cache (segment_frees.go).
-func Read(f *snapshot.File, dev spec.Device, emptied map[int]bool) (*Workload, error) {
+func Read(f *snapshot.File, dev spec.Device, release upstream.Release, emptied map[int]bool) (*Workload, error) {
 	trace, err := historyOf(f, dev)
 	if err != nil {
 		return nil, err
 	}
-	w := &Workload{Device: dev, Settings: DefaultSettings(), Version: f.Version, Refused: map[int32]uint64{}}
+	w := &Workload{Device: dev, Settings: DefaultSettings(), Version: f.Version, Release: release, Refused: map[int32]uint64{}}
 	if s := f.AllocatorSettings; s != nil {
 		w.Settings, w.Unrecorded.UnknownSettings = SettingsOf(s.Config), s.Unknown
 	}
@@ -57,11 +58,35 @@ func Read(f *snapshot.File, dev spec.Device, emptied map[int]bool) (*Workload, e
 		pools: poolsOfSegments(f, dev, trace), inconsistent: start.inconsistent,
 	}
 	r.begin(emptied)
+	r.expandableAt = r.inferExpandable()
 	for i := range trace {
 		r.entry(i)
 	}
 	r.end()
+	w.Collectives = hasCollectives(trace)
 	return w, nil
+}
+
+// hasCollectives reports whether the program uses DistributedDataParallel or collectives of
+// its own. What they hold is freed by a thread that watches for their end. (FSDP2 waits for
+// its collectives in the program, and frees then.)
+func hasCollectives(trace []snapshot.TraceEntry) bool {
+	seen := map[*snapshot.Context]bool{}
+	for i := range trace {
+		c := trace[i].Context
+		if c == nil || seen[c] {
+			continue
+		}
+		seen[c] = true
+		for _, f := range c.Frames {
+			if strings.Contains(f.Filename, "torch/nn/parallel/distributed.py") ||
+				strings.Contains(f.Filename, "torch/distributed/") && !strings.Contains(f.Filename, "/_fully_shard/") && !strings.Contains(f.Filename, "torch/distributed/utils.py") ||
+				strings.Contains(f.Name, "c10d::") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // historyOf is the history of a device, which must have a request.
@@ -144,6 +169,7 @@ type snapshotRebuilder struct {
 	pools        map[int]spec.PoolID // of segment_alloc and segment_map entries, by index; see pools.go
 	inconsistent map[int]struct{}    // the indexes of entries that contradict others
 	segmentFrees segmentFrees
+	expandableAt map[int]bool // what the program set before the request of an entry
 }
 
 // begin gives IDs to the initial blocks.
@@ -210,6 +236,14 @@ func (r *snapshotRebuilder) entry(i int) {
 			r.Unrecorded.EmptyCaches++
 		}
 		r.add(Request{Kind: EmptyCache, Entry: int32(i), Doubtful: doubtful})
+	}
+	if on, set := r.expandableAt[i]; set {
+		q := Request{Kind: SetExpandable, Entry: int32(i)}
+		if on {
+			q.ID = 1
+		}
+		r.add(q)
+		r.Unrecorded.SettingsChanges++
 	}
 	switch e.Action {
 	case spec.ActionAlloc:

@@ -11,6 +11,7 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/replay"
+	"gaugeblock/upstream"
 )
 
 // A recorded trace (spec/trace/README.md), such as the recorder of "gaugeblock record"
@@ -30,10 +31,14 @@ func FromTrace(t *trace.Reader, dev spec.Device, maxMemory uint64) (*Workload, e
 	if err != nil {
 		return nil, err
 	}
+	version, _, err := upstream.OfTrace(header.Release, header.Source)
+	if err != nil {
+		return nil, err
+	}
 	r := &traceRebuilder{
 		Workload: &Workload{
 			Device: dev, Settings: SettingsOf(recorded.Config), DeviceMemory: header.TotalMemory, Refused: map[int32]uint64{},
-			Version: snapshot.Version{Least: 11, Most: snapshot.Newest},
+			Version: snapshot.Version{Least: 11, Most: snapshot.Newest}, Release: version.Release,
 		},
 		header: header, ids: map[int64]int32{}, waiting: map[spec.Ptr]int32{}, emptied: map[int]bool{},
 	}
@@ -59,6 +64,7 @@ func FromTrace(t *trace.Reader, dev spec.Device, maxMemory uint64) (*Workload, e
 	for _, at := range r.waiting {
 		r.Requests[at].CompletedBefore = int32(len(r.Requests))
 	}
+	r.StartsExpandable = r.Settings.Config.ExpandableSegments
 	r.finish()
 	if r.Mallocs == 0 {
 		return nil, &WorkloadError{dev, fmt.Sprintf("the trace asks for no memory of device %d", dev)}
@@ -116,6 +122,9 @@ var tracedKinds = map[trace.OpKind]tracedKind{
 	trace.OpPoolDelete:  {again: true},
 	trace.OpCheckpoint:  {again: true},
 	trace.OpRestore:     {again: true},
+
+	trace.OpMarkBegin: {ignored: "without a capture it says nothing"},
+	trace.OpMarkEnd:   {ignored: "without a capture it says nothing"},
 
 	trace.OpPeerAccess:  {ignored: "only a device notices"},
 	trace.OpShare:       {refused: true},

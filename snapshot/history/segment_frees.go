@@ -51,6 +51,7 @@ type segmentFreeReader struct {
 	collected      bool    // that happened, so there was a memory fraction
 	threshold      float64 // of garbage collection: segments are freed although no request was refused; 0: none
 	reserved       uint64
+	active         uint64      // requested bytes that are in use
 	first          int         // entry of the present sequence of frees, -1 outside of one
 	before         uint64      // reserved bytes when it began
 	leastFraction  uint64      // what a memory fraction is known to allow
@@ -69,6 +70,9 @@ func inferSegmentFrees(trace []snapshot.TraceEntry, start []spec.Segment, record
 		allocatedBy: map[spec.Ptr]snapshot.Frames{},
 		settings:    recorded, threshold: recorded.Config.GarbageCollectionThreshold,
 		reserved: atStart, first: -1,
+	}
+	for i := range start {
+		f.active += start[i].RequestedSize
 	}
 	f.findFloor()
 	for i := range trace {
@@ -95,7 +99,9 @@ func (f *segmentFreeReader) entry(i int, e *snapshot.TraceEntry) {
 			f.first, f.before = i, f.reserved
 		}
 		f.reserved -= min(e.Size, f.reserved)
-	case spec.ActionFreeCompleted, spec.ActionSnapshot: // the allocator waited for events
+	case spec.ActionFreeCompleted: // the allocator waited for events
+		f.active -= min(e.Size, f.active)
+	case spec.ActionSnapshot:
 	case spec.ActionOOM:
 		f.endSequence(i, 0)
 		f.outOfMemory(i, e)
@@ -103,29 +109,34 @@ func (f *segmentFreeReader) entry(i int, e *snapshot.TraceEntry) {
 		f.endSequence(i, e.Size)
 		f.reserved += e.Size
 		f.allocatedBy[e.Addr] = framesOf(e)
+	case spec.ActionAlloc:
+		f.active += e.Size
+		f.endSequence(i, 0)
 	default:
 		f.endSequence(i, 0)
 	}
 }
 
-// outOfMemory takes in an oom entry. The request needed a new segment, or in an expandable
-// segment at least a page.
+// outOfMemory takes in an oom entry. The request needed a new segment. In an expandable
+// segment it needed pages for what the free memory before them does not have.
 func (f *segmentFreeReader) outOfMemory(i int, e *snapshot.TraceEntry) {
 	free := uint64(e.Addr)
 	segment := f.settings.SegmentSize(e.Size)
 	most, least := segment, segment
 	if cfg := &f.settings.Config; cfg.ExpandableSegments {
-		least = cfg.LargeSegmentSize
+		page := cfg.LargeSegmentSize
 		if e.Size <= spec.DefaultGeometry().SmallSize {
-			least = spec.DefaultGeometry().SmallBuffer
+			page = spec.DefaultGeometry().SmallBuffer
 		}
-		most = (most + least - 1) / least * least
+		most = roundUp(most, page)
+		before := f.reserved - min(f.reserved, f.active)
+		least = max(page, roundUp(e.Size-min(e.Size, before), page))
 	}
 	switch {
 	case free >= most:
 		f.fraction = true
 	case free < least:
-		room := f.reserved + free
+		room := max(f.reserved+free, 1) // 0 would be no limit
 		if !f.full {
 			f.leastOfDevice = room
 		}

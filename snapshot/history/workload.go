@@ -5,6 +5,7 @@ import (
 
 	"gaugeblock/snapshot"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // Workload is the requests that a program made of the allocator of one device, as far
@@ -18,15 +19,22 @@ type Workload struct {
 	Requests        []Request // in the order in which they were made
 	// Allocations is the number of IDs: those of the initial blocks, and one for each
 	// request for memory.
-	Allocations  int
-	PrivatePools []spec.PoolID // Request.Pool-1 is an index
-	Streams      []spec.Stream // of the history, ascending
-	Settings     Settings      // at the end of the history
-	Limit        LimitBounds
+	Allocations      int
+	PrivatePools     []spec.PoolID        // Request.Pool-1 is an index
+	OwnMemory        map[spec.PoolID]bool // pools that have an allocator of their own: their segments are never expandable
+	StartsExpandable bool                 // expandable_segments at the start of the history
+	Streams          []spec.Stream        // of the history, ascending
+	Settings         Settings             // at the end of the history
+	Limit            LimitBounds
 	// DeviceMemory is the total memory of the device, in bytes; 0 if it is not known.
 	DeviceMemory uint64
 	Version      snapshot.Version // of PyTorch
+	// Release is the one whose rules are followed, and OtherReleases decide otherwise and may
+	// have made the record as well.
+	Release       upstream.Release
+	OtherReleases []upstream.Release
 
+	Collectives     bool  // the call stacks have collectives of several processes, whose end frees memory
 	NoEnd           bool  // a recorded trace has no line that says where it ends: it may have been cut off
 	Mallocs         int   // requests for memory
 	DurationUS      int64 // of the history, in microseconds; 0 without times
@@ -42,6 +50,11 @@ type Workload struct {
 
 // Complete reports whether the history begins with the first request of the program.
 func (w *Workload) Complete() bool { return len(w.InitialSegments) == 0 }
+
+// UsesExpandable reports whether the recorded run had expandable segments, or may have had.
+func (w *Workload) UsesExpandable() bool {
+	return w.Settings.Config.ExpandableSegments || w.StartsExpandable || w.Unrecorded.SettingsChanges > 0
+}
 
 // Unrecorded counts what the history leaves open.
 type Unrecorded struct {
@@ -90,6 +103,8 @@ const (
 	FailedMalloc
 	// EmptyCache frees the cached segments.
 	EmptyCache
+	// SetExpandable: the program turned expandable_segments on (ID 1) or off (ID 0).
+	SetExpandable
 	// Other is an operation with pools; ID is its index into Workload.Operations.
 	Other
 )

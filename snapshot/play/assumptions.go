@@ -16,10 +16,15 @@ type Assumptions struct {
 	// PackedStart allocates the initial blocks anew, in order of address, under the
 	// settings of the run. Otherwise they have the recorded layout.
 	PackedStart bool
+	// WarmStart makes the recorded requests once before the run: what the program did before
+	// the history begins is taken to be like what it did in it. Only with PackedStart.
+	WarmStart bool
 	// RecordedAddresses returns the addresses of the recorded run as long as the segments
 	// have the recorded sizes, and then those of Addresses. That is only for the recorded
 	// settings.
 	RecordedAddresses bool
+	// Release is another release that may have made the record; "": none.
+	Release string
 	// NoPrivatePools serves all requests from the default pool.
 	NoPrivatePools bool
 }
@@ -55,10 +60,24 @@ var StreamDelays = []Assumptions{
 	{Name: "stream uses last half as long", Addresses: realLike, CompletedBefore: delayed(1, 2)},
 	{Name: "stream uses last twice as long", Addresses: realLike, CompletedBefore: delayed(2, 1)},
 	{Name: "stream uses last four times as long", Addresses: realLike, CompletedBefore: delayed(4, 1)},
+	UntilWaitedFor,
 }
+
+// UntilWaitedFor bounds what a run reserves while other streams use freed memory: nothing is
+// reused until the allocator waits.
+var UntilWaitedFor = Assumptions{Name: "stream uses last until they are waited for", Addresses: realLike, CompletedBefore: func(_, _ int32) int32 { return never }}
 
 // packedStart is for workloads without the beginning of the history.
 var PackedStart = Assumptions{Name: "packed start", Addresses: realLike, CompletedBefore: asRecorded, PackedStart: true}
+
+// WarmStart is for the same workloads. A program that repeats itself, as training does, has
+// left the memory so.
+var WarmStart = Assumptions{Name: "warm start", Addresses: realLike, CompletedBefore: asRecorded, PackedStart: true, WarmStart: true}
+
+// OfRelease is for workloads that another release may have made.
+func OfRelease(name string) Assumptions {
+	return Assumptions{Name: "rules of " + name, Addresses: realLike, CompletedBefore: asRecorded, Release: name}
+}
 
 // noPrivatePools is for workloads with private pools.
 var NoPrivatePools = Assumptions{Name: "no private pools", Addresses: realLike, CompletedBefore: asRecorded, PackedStart: true, NoPrivatePools: true}

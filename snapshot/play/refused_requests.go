@@ -7,6 +7,7 @@ import (
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // A request can be refused although a free block is large enough for it. There are two
@@ -27,9 +28,37 @@ const maxRepairs = 64
 // FromSnapshot finds the requests of a device's allocator in the history of a snapshot, and
 // repeats them as recorded for what the entries alone do not show.
 func FromSnapshot(f *snapshot.File, dev spec.Device) (*history.Workload, error) {
+	return FromSnapshotOf(f, dev, history.ReleasesOf(f.Version))
+}
+
+// FromSnapshotOf takes the snapshot for one of the given releases: that by whose rules most
+// of the record is reproduced, or else the first.
+func FromSnapshotOf(f *snapshot.File, dev spec.Device, releases []upstream.Release) (*history.Workload, error) {
+	var best *history.Workload
+	var reproduced Verification
+	for _, r := range releases {
+		w, err := fromSnapshot(f, dev, r)
+		if err != nil {
+			return nil, err
+		}
+		if len(releases) == 1 {
+			return w, nil
+		}
+		v := Verify(w)
+		switch {
+		case best == nil || v.Exact() && !reproduced.Exact() || !reproduced.Exact() && v.Entries > reproduced.Entries:
+			best, reproduced = w, v
+		case v.Exact() == reproduced.Exact():
+			best.OtherReleases = append(best.OtherReleases, r)
+		}
+	}
+	return best, nil
+}
+
+func fromSnapshot(f *snapshot.File, dev spec.Device, release upstream.Release) (*history.Workload, error) {
 	emptied := map[int]bool{}
 	for range maxRepairs {
-		w, err := history.Read(f, dev, emptied)
+		w, err := history.Read(f, dev, release, emptied)
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +71,7 @@ func FromSnapshot(f *snapshot.File, dev spec.Device) (*history.Workload, error) 
 		}
 		emptied[at] = true
 	}
-	return history.Read(f, dev, emptied)
+	return history.Read(f, dev, release, emptied)
 }
 
 // explainRefusals finds refused requests for which there was a free block, and takes the

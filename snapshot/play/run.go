@@ -18,6 +18,7 @@ type RunOptions struct {
 	// the memory.
 	StopAtOOM bool
 	Memory    *MemoryBound // may be nil
+	Release   string       // the rules of another release than the record's; "": not another
 
 	verifier *verifier // compares with the recorded run; may be nil
 	// asRefused makes the driver refuse what was refused in the recorded run, and grant
@@ -58,6 +59,10 @@ type Outcome struct {
 	// Parted is the peak reserved when the first of these happened: from then on the
 	// program may make other requests than the recorded ones.
 	Parted uint64
+	// StartReserved is what is reserved when the history begins.
+	StartReserved uint64
+	// ReachedBefore: the limit was reached in the requests of a warm start.
+	ReachedBefore bool
 	// BeforeFailure is the peak reserved before the first request that failed in the
 	// recorded run.
 	BeforeFailure uint64
@@ -87,8 +92,10 @@ type runner struct {
 	useStreams  []int32    // by number of the stream: when its last event completes
 	states      map[int]spec.PoolState
 	mallocs     int
-	failureMade bool // a request that failed in the recorded run was made
-	refuses     bool // a memory fraction is set for the present request
+	before      Statistics // when the history begins
+	freed       []bool     // in the history, by ID; nil: not looked at
+	failureMade bool       // a request that failed in the recorded run was made
+	refuses     bool       // a memory fraction is set for the present request
 	outcome     Outcome
 }
 
@@ -165,6 +172,11 @@ func (r *runner) perform(q *history.Request) error {
 			return nil // a refused request frees them
 		}
 		return r.alloc.EmptyCache()
+	case history.SetExpandable:
+		if !r.asRecorded() {
+			return nil // other settings are in force
+		}
+		return r.alloc.Configure("expandable_segments:" + map[bool]string{true: "True", false: "False"}[q.ID != 0])
 	case history.Other:
 		return r.poolOperation(&r.Operations[q.ID])
 	}
@@ -305,9 +317,9 @@ func (r *runner) statistics() (Statistics, error) {
 	return Statistics{
 		PeakReserved:  uint64(s.ReservedBytes[spec.Aggregate].Peak),
 		PeakAllocated: uint64(s.AllocatedBytes[spec.Aggregate].Peak),
-		Retries:       s.NumAllocRetries,
-		DeviceAllocs:  s.NumDeviceAlloc,
-		DeviceFrees:   s.NumDeviceFree,
-		OOMs:          s.NumOOMs,
+		Retries:       s.NumAllocRetries - r.before.Retries,
+		DeviceAllocs:  s.NumDeviceAlloc - r.before.DeviceAllocs,
+		DeviceFrees:   s.NumDeviceFree - r.before.DeviceFrees,
+		OOMs:          s.NumOOMs - r.before.OOMs,
 	}, err
 }

@@ -8,6 +8,7 @@ import (
 	"gaugeblock/fakegpu"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // How a run begins. If the history is complete, the allocator is empty. Else it has the
@@ -20,41 +21,91 @@ func (r *runner) begin() error {
 	recordedLayout := r.hasRecordedLayout()
 	addresses := &recordedFirst{others: r.options.Assumptions.Addresses()}
 	config := r.options.Settings.Config
+	if r.asRecorded() {
+		config.ExpandableSegments = r.StartsExpandable
+	}
+	final := config
 	if recordedLayout {
 		config = spec.DefaultConfig(spec.DefaultGeometry())
 		for i := range r.InitialSegments {
-			addresses.recorded = append(addresses.recorded, r.InitialSegments[i].Address)
+			if s := &r.InitialSegments[i]; !s.Expandable {
+				addresses.recorded = append(addresses.recorded, s.Address)
+			}
 		}
 	}
 	r.driver = newDriver(r.policy(addresses))
 	r.driver.now = -1
 	var err error
-	if r.alloc, err = alloc.New(r.driver, alloc.Options{Config: &config}); err != nil {
+	if r.alloc, err = alloc.New(r.driver, alloc.Options{Config: &config, Rules: r.rules()}); err != nil {
 		return err
 	}
 	for _, id := range r.PrivatePools {
-		if err := r.alloc.CreatePool(0, id, spec.PoolOptions{}); err != nil {
+		var options spec.PoolOptions
+		if r.OwnMemory[id] {
+			options.Memory = ownMemory{r.driver}
+		}
+		if err := r.alloc.CreatePool(0, id, options); err != nil {
 			return err
 		}
 	}
 	if recordedLayout {
-		err = errors.Join(r.makeRecordedLayout(), r.alloc.Configure(r.options.Settings.Text))
+		err = errors.Join(r.makeRecordedLayout(), r.configure(final))
 	} else {
 		err = r.allocateAnew()
 	}
 	if len(addresses.recorded) > 0 {
 		err = errors.Join(err, errors.New("the recorded start has segments that cannot be allocated"))
 	}
-	if r.options.verifier != nil {
+	if r.asRecorded() {
 		addresses.recorded = recordedSegments(r.Workload)
 	}
 	if err != nil {
 		return err
 	}
+	if err := r.applyLimits(); err != nil {
+		return err
+	}
+	if r.options.Assumptions.WarmStart && !r.Complete() {
+		if err := r.warmUp(); err != nil {
+			return err
+		}
+	}
 	if v := r.options.verifier; v != nil {
 		r.alloc.OnTrace(v.entry)
 	}
-	return r.applyLimits()
+	r.before, err = r.statistics()                                                                 // statistics are those of the history
+	r.outcome.StartReserved, r.outcome.ReachedBefore = r.before.PeakReserved, r.before.Retries > 0 // the peaks were reset
+	return err
+}
+
+// rules are those of the release of the run.
+func (r *runner) rules() upstream.Rules {
+	for _, name := range []string{r.options.Release, r.options.Assumptions.Release} {
+		if other, found := upstream.Find(name); found {
+			return other.Rules
+		}
+	}
+	return r.Release.Rules
+}
+
+// asRecorded reports whether the run is to repeat the recorded one.
+func (r *runner) asRecorded() bool { return r.options.verifier != nil || r.options.asRefused }
+
+// configure sets settings. A value that they do not name would stay what it is.
+func (r *runner) configure(c spec.Config) error {
+	unnamed := fmt.Sprintf("expandable_segments:False,large_segment_size_mb:%d,", spec.DefaultGeometry().LargeBuffer/spec.MiB)
+	return r.alloc.Configure(unnamed + history.SettingsOf(c).Text)
+}
+
+// ownMemory is the allocator of a pool that has one of its own: the driver of the run.
+type ownMemory struct{ *driver }
+
+func (m ownMemory) Allocate(dev spec.Device, bytes uint64, _ spec.Stream) (spec.Ptr, error) {
+	return m.Malloc(dev, bytes)
+}
+
+func (m ownMemory) Free(dev spec.Device, p spec.Ptr, _ uint64, _ spec.Stream) error {
+	return m.driver.Free(dev, p)
 }
 
 // policy is the address policy of the run. It begins with the addresses of the initial
@@ -85,96 +136,91 @@ func (r *runner) applyLimits() error {
 }
 
 // hasRecordedLayout reports whether the initial blocks are to have the recorded layout.
-// That is possible if no segment is expandable and an allocator can make the layout.
+// That is possible if an allocator can make the layout.
 func (r *runner) hasRecordedLayout() bool {
 	for i := range r.InitialSegments {
-		if s := &r.InitialSegments[i]; s.Expandable || s.Address+spec.Ptr(s.TotalSize) > recordedEnd {
+		if s := &r.InitialSegments[i]; !s.Expandable && s.Address+spec.Ptr(s.TotalSize) > recordedEnd {
 			return false
 		}
 	}
 	return !r.Complete() && !r.options.Assumptions.PackedStart && !r.ImpossibleStart
 }
 
-// allocateAnew requests the initial blocks.
-func (r *runner) allocateAnew() error {
-	id := 0
-	for i := range r.InitialSegments {
-		s := &r.InitialSegments[i]
-		for _, b := range s.Blocks {
-			if b.State == spec.Inactive {
-				continue
-			}
-			requested := min(b.RequestedSize, b.Size) // a block is not smaller than the request
-			p, err := r.allocate(r.PoolNumber(s.Pool), spec.Request{Stream: s.Stream, Bytes: requested})
-			if err != nil && !errors.Is(err, spec.ErrOutOfMemory) {
-				return err
-			}
-			r.ptrs[id] = p
-			id++
-		}
-	}
-	return r.alloc.ResetPeakStats(0) // peaks are those of the history
-}
-
-// makeRecordedLayout makes the initial segments one after the other. While all blocks of
-// the earlier ones are allocated, a request of the size of a segment gets a new segment.
-// Freed, that is the only free block, and the blocks are split from it in order. The
-// inactive blocks of the record are freed at the end. The settings are the default ones
-// meanwhile. Under these a block is split to the exact size: in a large pool no recorded
-// block is as small as a remainder that would not be split off.
-func (r *runner) makeRecordedLayout() error {
-	id := 0
-	var inactive []spec.Ptr
-	for i := range r.InitialSegments {
-		s := &r.InitialSegments[i]
-		if s.PoolKind == spec.LargePool {
-			whole, err := r.allocate(r.PoolNumber(s.Pool), spec.Request{Stream: s.Stream, Bytes: s.TotalSize})
-			if err := errors.Join(err, r.alloc.Free(whole)); err != nil {
-				return err
-			}
-		}
-		for _, b := range s.Blocks {
-			made, err := r.makeBlock(s, b)
-			if err != nil {
-				return err
-			}
-			if b.State == spec.Inactive {
-				inactive = append(inactive, made...)
-				continue
-			}
-			r.ptrs[id] = made[0]
-			id++
-		}
-	}
-	for _, p := range inactive {
-		if err := r.alloc.Free(p); err != nil {
+// warmUp makes the recorded requests, and then makes the allocations those of the start
+// again: what is left is freed, and what was freed is allocated.
+func (r *runner) warmUp() error {
+	start := len(r.startRequests())
+	for i := range r.Requests {
+		r.driver.now = int32(i)
+		if err := r.perform(&r.Requests[i]); err != nil {
 			return err
 		}
 	}
-	return r.alloc.ResetPeakStats(0) // peaks are those of the history
+	for id := start; id < len(r.ptrs); id++ {
+		if p := r.ptrs[id]; p != 0 && r.live(int32(id)) {
+			if err := r.alloc.Free(p); err != nil {
+				return err
+			}
+		}
+		r.ptrs[id] = 0
+	}
+	for id, q := range r.startRequests() {
+		if r.live(int32(id)) {
+			continue
+		}
+		p, err := r.allocate(q.pool, q.Request)
+		if err != nil && !errors.Is(err, spec.ErrOutOfMemory) {
+			return err
+		}
+		r.ptrs[id] = p
+	}
+	r.outcome, r.mallocs, r.failureMade, r.driver.now = Outcome{}, 0, false, -1
+	return r.alloc.ResetPeakStats(0)
 }
 
-// makeBlock allocates the next block of a segment. An inactive block of a small pool may
-// be larger than the requests that the pool serves, and is allocated in parts.
-func (r *runner) makeBlock(s *spec.Segment, b spec.Block) ([]spec.Ptr, error) {
-	largest := b.Size
-	if s.PoolKind == spec.SmallPool {
-		largest = spec.DefaultGeometry().SmallSize
-	}
-	var made []spec.Ptr
-	for done := uint64(0); done < b.Size; {
-		part := min(largest, b.Size-done)
-		p, err := r.allocate(r.PoolNumber(s.Pool), spec.Request{Stream: s.Stream, Bytes: part})
-		if err != nil {
-			return nil, err
+// live reports whether an allocation is not freed in the history.
+func (r *runner) live(id int32) bool {
+	if r.freed == nil {
+		r.freed = make([]bool, r.Allocations)
+		for i := range r.Requests {
+			switch q := &r.Requests[i]; q.Kind {
+			case history.Free, history.FailedMalloc:
+				r.freed[q.ID] = true
+			}
 		}
-		if want := b.Address + spec.Ptr(done); p != want {
-			return nil, fmt.Errorf("the block at %v cannot be allocated again, its address is now %v", want, p)
-		}
-		made = append(made, p)
-		done += part
 	}
-	return made, nil
+	return !r.freed[id]
+}
+
+// startRequest is the request for a block of the start.
+type startRequest struct {
+	spec.Request
+	pool uint8
+}
+
+// startRequests are those for the initial blocks, by ID.
+func (r *runner) startRequests() (list []startRequest) {
+	for i := range r.InitialSegments {
+		s := &r.InitialSegments[i]
+		for _, b := range s.Blocks {
+			if b.State != spec.Inactive { // a block is not smaller than the request
+				list = append(list, startRequest{spec.Request{Stream: s.Stream, Bytes: min(b.RequestedSize, b.Size)}, r.PoolNumber(s.Pool)})
+			}
+		}
+	}
+	return list
+}
+
+// allocateAnew requests the initial blocks.
+func (r *runner) allocateAnew() error {
+	for id, q := range r.startRequests() {
+		p, err := r.allocate(q.pool, q.Request)
+		if err != nil && !errors.Is(err, spec.ErrOutOfMemory) {
+			return err
+		}
+		r.ptrs[id] = p
+	}
+	return r.alloc.ResetPeakStats(0) // peaks are those of the history
 }
 
 // checkInitialLayout finds out whether the recorded layout can be made.

@@ -279,7 +279,7 @@ func (v *verifier) sameAddress(e *spec.TraceEntry, recorded spec.Ptr) bool {
 			return known == recorded
 		}
 	}
-	return e.Addr == recorded || v.w.Settings.Config.ExpandableSegments
+	return e.Addr == recorded || v.w.UsesExpandable()
 }
 
 // address compares the address of an allocation with the recorded one.
@@ -287,7 +287,7 @@ func (v *verifier) address(e *spec.TraceEntry) {
 	q := v.request
 	offset := spec.Ptr(0)
 	recorded := v.w.Trace[q.Entry].Addr
-	if v.w.Settings.Config.ExpandableSegments {
+	if v.w.UsesExpandable() {
 		g := spec.DefaultGeometry()
 		kind := g.PoolKind(v.w.Settings.RoundedSize(q.Bytes))
 		key := expandableKey{q.Stream, q.Pool, kind, recorded / regionBytes}

@@ -35,6 +35,7 @@ func (c Answer) row(p *compare.Prediction) any {
 	v := struct {
 		Settings       string      `json:"settings"`
 		MemoryFraction uint64      `json:"memory_fraction_bytes,omitempty"`
+		Release        string      `json:"release,omitempty"` // of PyTorch, if it is not the record's
 		Limit          uint64      `json:"limit"`
 		PeakReserved   uint64      `json:"peak_reserved"`
 		Range          jsonRange   `json:"peak_reserved_range"`
@@ -43,14 +44,17 @@ func (c Answer) row(p *compare.Prediction) any {
 		DeviceAllocs   int64       `json:"num_device_alloc"`
 		DeviceFrees    int64       `json:"num_device_free"`
 		OOMs           int64       `json:"num_ooms"`
-		OOM            bool        `json:"oom"`
+		OOM            *bool       `json:"oom"` // null: in some runs
 		Exact          bool        `json:"exact"`
 		Differences    []string    `json:"differences"`
 		Recorded       bool        `json:"recorded"`
 		SmallestLimit  *bytesRange `json:"smallest_limit,omitempty"`
 	}{
-		p.Settings.Text, p.Fraction, c.Limit, p.PeakReserved, jsonRange{reserved.Low, reserved.High, open}, p.PeakAllocated,
-		p.Retries, p.DeviceAllocs, p.DeviceFrees, p.OOMs, p.FirstOOM != nil, p.Exact(), differences, p.Recorded, nil,
+		p.Settings.Text, p.Fraction, p.Release, c.Limit, p.PeakReserved, jsonRange{reserved.Low, reserved.High, open}, p.PeakAllocated,
+		p.Retries, p.DeviceAllocs, p.DeviceFrees, p.OOMs, nil, p.Exact(), differences, p.Recorded, nil,
+	}
+	if fails, known := p.Fails(); known {
+		v.OOM = &fails
 	}
 	if p.SmallestLimit != nil && p.SmallestLimit.High > 0 {
 		v.SmallestLimit = &bytesRange{p.SmallestLimit.Low, p.SmallestLimit.High}
@@ -81,19 +85,29 @@ type jsonAdvice struct {
 }
 
 type jsonAnswer struct {
-	Cause     compare.Cause     `json:"cause"`
-	Limit     jsonLimit         `json:"limit"`
-	Failing   *jsonRequest      `json:"failing_request"`
-	Advice    *jsonAdvice       `json:"advice"`
-	Device    int               `json:"device"`
-	Certainty compare.Certainty `json:"certainty"`
-	NoEnd     bool              `json:"no_end,omitempty"` // of a recorded trace
-	Rows      []any             `json:"rows"`
+	Cause     compare.Cause    `json:"cause"`
+	Limit     jsonLimit        `json:"limit"`
+	Failing   *jsonRequest     `json:"failing_request"`
+	Advice    *jsonAdvice      `json:"advice"`
+	Release   string           `json:"release"` // of PyTorch, whose rules are followed
+	Device    int              `json:"device"`
+	Certainty string           `json:"certainty"`        // exact, range or unknown: how far the statistics are known
+	Sureness  compare.Sureness `json:"sureness"`         // of the verdict
+	NoEnd     bool             `json:"no_end,omitempty"` // of a recorded trace
+	Rows      []any            `json:"rows"`
+}
+
+// certainty is what the sureness of a verdict says of the statistics.
+func certainty(s compare.Sureness) string {
+	if s == compare.ExactVerdict || s == compare.UnknownVerdict {
+		return string(s)
+	}
+	return "range"
 }
 
 // MarshalJSON writes a comparison as one object; docs/whatif.md has the keys.
 func (c Answer) MarshalJSON() ([]byte, error) {
-	v := jsonAnswer{Cause: c.Cause(), Limit: c.jsonLimit(), Device: int(c.Workload.Device), Certainty: c.Certainty(), NoEnd: c.Workload.NoEnd, Rows: []any{}}
+	v := jsonAnswer{Cause: c.Cause(), Limit: c.jsonLimit(), Release: c.Workload.Release.Name, Device: int(c.Workload.Device), Certainty: certainty(c.Sureness()), Sureness: c.Sureness(), NoEnd: c.Workload.NoEnd, Rows: []any{}}
 	for _, p := range c.Ranked() {
 		if p.Asked {
 			v.Rows = append(v.Rows, c.row(p))
@@ -104,7 +118,7 @@ func (c Answer) MarshalJSON() ([]byte, error) {
 		v.Failing = &jsonRequest{uint64(oom.Number), oom.Requested, uint64(q.Stream), history.Site(c.Workload.Entry(q))}
 	}
 	if p := c.Advised(); p != nil {
-		v.Advice = &jsonAdvice{Settings: p.Settings.Text, Export: c.Export(), Sure: c.Sure()}
+		v.Advice = &jsonAdvice{Settings: p.Settings.Text, Export: c.Export(), Sure: c.Sureness() == compare.ExactVerdict || c.Sureness() == compare.SureVerdict}
 		if total := c.Workload.DeviceMemory; p.Fraction > 0 && total > 0 {
 			v.Advice.MemoryFraction = float64(p.Fraction) / float64(total)
 		} else if p.Fraction > 0 {
@@ -140,5 +154,5 @@ func (c Answer) jsonLimit() jsonLimit {
 
 // NothingToCompare is the answer for a device without requests.
 func NothingToCompare(device int) any {
-	return jsonAnswer{Cause: compare.UnknownCause, Limit: jsonLimit{Kind: history.UnknownLimit}, Device: device, Certainty: compare.CertainUnknown, Rows: []any{}}
+	return jsonAnswer{Cause: compare.UnknownCause, Limit: jsonLimit{Kind: history.UnknownLimit}, Device: device, Certainty: certainty(compare.UnknownVerdict), Sureness: compare.UnknownVerdict, Rows: []any{}}
 }

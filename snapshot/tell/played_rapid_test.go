@@ -104,7 +104,7 @@ func checkPlayed(t *rapid.T, p *plan, settings string, limits history.Limits) {
 	}
 	if v := compared.Verification; !v.Exact() { // rare; then nothing is claimed
 		for i := range compared.Predictions {
-			if compared.Predictions[i].Exact() || compared.Certainty() != compare.CertainUnknown {
+			if compared.Predictions[i].Exact() || compared.Sureness() != compare.UnknownVerdict {
 				t.Fatalf("the record is not reproduced (%+v), and a prediction is exact", v.Differences)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
+	"gaugeblock/upstream"
 )
 
 // A plan is a program that can be played under any settings and limits. What really
@@ -16,6 +17,7 @@ import (
 type plan struct {
 	steps   []step
 	onOOM   oomHabit
+	release string            // of PyTorch, whose rules the allocator follows; "": 2.11
 	context spec.ContextLevel // of the history: ContextNever records no call stacks
 }
 
@@ -75,7 +77,7 @@ func (p *plan) play(settings string, l history.Limits) (*played, error) {
 		r.gpu.SetFreeMemory(0, l.Device)
 	}
 	var err error
-	if r.alloc, err = alloc.New(r.gpu, alloc.Options{Settings: settings}); err != nil {
+	if r.alloc, err = alloc.New(r.gpu, alloc.Options{Settings: settings, Rules: p.rules()}); err != nil {
 		return nil, err
 	}
 	if l.Fraction > 0 {
@@ -109,6 +111,11 @@ func (p *plan) play(settings string, l history.Limits) (*played, error) {
 	r.atEnd = statistics(r.alloc)
 	r.file, err = fileOf(r.alloc)
 	return r.played, err
+}
+
+func (p *plan) rules() upstream.Rules {
+	r, _ := upstream.Find(p.release)
+	return r.Rules
 }
 
 // step does one step, and reports whether the program has ended.
@@ -175,7 +182,7 @@ func fileOf(a *alloc.Allocator) (*snapshot.File, error) {
 	}
 	f := &snapshot.File{
 		Segments: s.Segments, DeviceTraces: make([][]snapshot.TraceEntry, len(s.Traces)), UnknownActions: make([][]snapshot.UnknownAction, len(s.Traces)),
-		AllocatorSettings: &snapshot.AllocatorSettings{Config: a.Config()}, Version: snapshot.Version{Least: 10, Most: snapshot.Newest},
+		AllocatorSettings: &snapshot.AllocatorSettings{Config: a.Config()}, Version: snapshot.Version{Least: 10, Most: 11},
 	}
 	for i, trace := range s.Traces {
 		for _, e := range trace {

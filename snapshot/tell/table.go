@@ -152,6 +152,9 @@ func (c Answer) render(columns []column, o TableOptions) string {
 }
 
 func nameInTable(p *compare.Prediction) string {
+	if p.Release != "" {
+		return NameOf(p.Settings.Text) + " on PyTorch " + p.Release
+	}
 	if p.Fraction > 0 {
 		return NameOf(p.Settings.Text) + " + fraction"
 	}
@@ -159,7 +162,7 @@ func nameInTable(p *compare.Prediction) string {
 }
 
 func reservedInTable(p *compare.Prediction) string {
-	if p.Err != nil {
+	if !p.Told() {
 		return "cannot be told"
 	}
 	return reservedInWords(p)
@@ -194,12 +197,21 @@ func OOMInWords(p *compare.Prediction) string {
 	switch {
 	case p.DependsOnLimit():
 		return "below " + spec.FormatSize(p.Fits())
+	case openFailure(p):
+		return "cannot be told"
 	case p.FirstOOM != nil:
 		return mark(p) + "at request " + strconv.Itoa(p.FirstOOM.Number)
 	case p.OOMRuns() > 0:
 		return fmt.Sprintf("in %d of %d runs", p.OOMRuns(), len(p.Runs))
 	}
 	return mark(p) + "no"
+}
+
+// openFailure reports whether all runs agree, and it cannot be told all the same.
+func openFailure(p *compare.Prediction) bool {
+	n := p.OOMRuns()
+	_, known := p.Fails()
+	return p.Err == nil && !known && (n == 0 || n == len(p.Runs))
 }
 
 // Summary describes a workload in one line.

@@ -24,7 +24,7 @@ func join(sentences ...string) string {
 
 // Verdict is the result in one paragraph.
 func (c Answer) Verdict() string {
-	if c.Certainty() == compare.CertainUnknown { // the warning comes first
+	if c.Sureness() == compare.UnknownVerdict { // the warning comes first
 		return join(c.sureness(), c.happened(), c.why(), c.do())
 	}
 	return join(c.happened(), c.why(), c.do(), c.sureness(), c.LimitQuestion())
@@ -96,6 +96,8 @@ func (c Answer) under() string {
 	}
 	size := joinedRange(low, high)
 	switch r := c.Readings[0]; {
+	case !c.Given && c.Workload.Limit.Kind == history.DeviceLimit && high == 1:
+		return " on a device that has no memory free"
 	case c.Given && r.Fraction > 0 && r.Device > 0:
 		return fmt.Sprintf(", a memory fraction that allows %s, and %s of device memory", spec.FormatSize(r.Fraction), spec.FormatSize(r.Device))
 	case c.Given && r.Device > 0:
@@ -259,6 +261,12 @@ func (c Answer) nothingHelps(now *compare.Prediction) string {
 	low, _ := c.LimitRange()
 	best := c.Ranked()[0]
 	text := "None of the settings saves the run."
+	if !c.NothingIsBetter() && !c.Workload.Complete() {
+		return "Whether other settings save the run cannot be told from this record, whose beginning is missing: record from the start."
+	}
+	if best.OOMRuns() < len(best.Runs) {
+		text = fmt.Sprintf("None of the settings is sure to save the run: with %s no request fails in %d of %d runs under different assumptions.", nameInText(best), len(best.Runs)-best.OOMRuns(), len(best.Runs))
+	}
 	if c.NeededLimit == 0 {
 		return text
 	}
@@ -329,17 +337,20 @@ func (c Answer) sureness() string {
 	if p == nil {
 		p = c.Current()
 	}
-	switch {
-	case p == nil || p.Err != nil:
+	if p == nil || p.Err != nil {
 		return ""
-	case p.Exact():
+	}
+	switch c.Sureness() {
+	case compare.ExactVerdict:
 		return "Exact: the whole record is reproduced, and nothing that it leaves open makes a difference."
-	case c.Certainty() == compare.CertainUnknown:
-		return "This cannot be relied on: the record is not reproduced."
-	case p.DependsOnLimit():
-		return fmt.Sprintf("So it depends on the limit: %s or more is enough, and with less the request fails here, too.", spec.FormatSize(p.Fits()))
-	case c.Sure():
+	case compare.SureVerdict:
 		return "That much is sure; the statistics are not exact (see below)."
+	case compare.LimitVerdict:
+		if p.DependsOnLimit() {
+			return fmt.Sprintf("So it depends on the limit: %s or more is enough, and with less the request fails here, too.", spec.FormatSize(p.Fits()))
+		}
+	case compare.UnknownVerdict:
+		return "This cannot be relied on: the record is not reproduced."
 	}
 	return "That is likely, but not sure (see below)."
 }
@@ -403,6 +414,8 @@ func nameInText(p *compare.Prediction) string {
 func reservedText(p *compare.Prediction) string {
 	f := p.Figures()
 	switch {
+	case !p.Told():
+		return "an amount that cannot be told"
 	case f.Open:
 		return rangeInWords(f.Reserved) + " as far as the record goes (unknown after it)"
 	case f.Reserved.Low != f.Reserved.High:
@@ -481,6 +494,8 @@ func (c Answer) LimitNote() string {
 		return "Limit: none, or " + bytes + ": the record does not tell. --limit sets one."
 	case b.Kind == history.FractionLimit:
 		return "Limit: a memory fraction that allows " + bytes + ", by the record. --limit sets another."
+	case b.Kind == history.DeviceLimit && high == 1:
+		return "Limit: the device had no memory free, by the record. --device-memory sets another."
 	case b.Kind == history.DeviceLimit && b.Moved:
 		return "Limit: the device was full at " + bytes + " of this process, by the record; other processes' memory moved the bound. --device-memory sets another."
 	case b.Kind == history.DeviceLimit:

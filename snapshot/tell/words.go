@@ -2,9 +2,11 @@ package tell
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
@@ -28,7 +30,11 @@ func (c Answer) explain(r compare.InexactReason, p *compare.Prediction) []string
 	case compare.DriverAddresses:
 		return []string{"they depend on the addresses that the driver returns"}
 	case compare.StreamTiming:
-		return []string{fmt.Sprintf("%s had to wait for other streams, and how long that takes differs from run to run (from no time to four times as long was assumed)", counted(w.Unrecorded.PendingFrees, "free"))}
+		return []string{fmt.Sprintf("%s had to wait for other streams, and how long that takes differs from run to run (from no time up to when the allocator waits for it was assumed)", counted(w.Unrecorded.PendingFrees, "free"))}
+	case compare.ReleaseNotTold:
+		return []string{"the record may be of another release of PyTorch, which decides otherwise: " + otherReleases(w)}
+	case compare.Collectives:
+		return []string{"memory is freed when collectives of several processes are done, and when that is differs from run to run: how much other settings reserve cannot be told from one run"}
 	case compare.PoolMembership:
 		return []string{"there are private pools (graph captures or MemPools), and the history does not record when requests were routed to them"}
 	case compare.MissingStart:
@@ -115,6 +121,35 @@ func (c Answer) limitNotTold() string {
 		return "what a full device has for the process differs by a few MiB from run to run, and the outcome depends on it"
 	}
 	return limit + ", and the outcome depends on where"
+}
+
+// otherReleases are those that may have made the record as well.
+func otherReleases(w *history.Workload) string {
+	var names []string
+	for _, r := range w.OtherReleases {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// ReleaseNote says whose rules are followed.
+func (c Answer) ReleaseNote() string {
+	w := c.Workload
+	text := fmt.Sprintf("By the rules of PyTorch %s", w.Release.Name)
+	if v := w.Version; v.Least != v.Most && (v.Least > 0 || v.Most < snapshot.Newest) {
+		switch {
+		case v.Most == snapshot.Newest:
+			text += fmt.Sprintf(" (the record is of 2.%d or later)", v.Least)
+		default:
+			text += fmt.Sprintf(" (the record is of 2.%d to 2.%d)", v.Least, v.Most)
+		}
+	}
+	if len(w.OtherReleases) > 0 {
+		differs := slices.ContainsFunc(c.Predictions, func(p compare.Prediction) bool { return slices.Contains(p.Reasons, compare.ReleaseNotTold) })
+		text += map[bool]string{true: "; by those of %s, which fit as well, some figures differ", false: "; those of %s fit as well, and the figures are the same"}[differs]
+		text = strings.ReplaceAll(text, "%s", otherReleases(w))
+	}
+	return text + "."
 }
 
 // unknown names what is not known of the record.

@@ -159,8 +159,8 @@ func (c Clock) heardOf(m moment) bool {
 			return false
 		}
 	}
-	// The moment must be of the lane that has the number now, and not of an earlier one. This comes last:
-	// reading one of many lanes is a cache miss.
+	// The moment must be of the lane that has the number now, and not of an earlier one. This comes
+	// last: reading one of many lanes is a cache miss.
 	return c.later.order.lanes[m.lane].born < m.stamp
 }
 

@@ -419,8 +419,8 @@ func (o *Order) see(t *thread, c Clock) {
 	o.nowSeen(t, seen)
 }
 
-// nowSeen sets what a thread has seen. Every change has a version of its own, so that lanes can tell
-// whether they have heard of it.
+// nowSeen sets what a thread has seen. Every change has a version of its own, so that lanes can
+// tell whether they have heard of it.
 func (o *Order) nowSeen(t *thread, seen Clock) {
 	if t.seen != seen {
 		o.versions++

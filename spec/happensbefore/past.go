@@ -24,9 +24,9 @@ import (
 // past whose latest work is older than the one in question.
 //
 // A search may get long now and then (credit). If searches often do, and there is memory for it,
-// the positions are joined after all (whole), once for each past. Those of old pasts are joined too, so that the pasts
-// before them can be forgotten, but only for lanes whose old work somebody still remembers
-// (Order.ForgetPasts).
+// the positions are joined after all (whole), once for each past. Those of old pasts are joined
+// too, so that the pasts before them can be forgotten, but only for lanes whose old work somebody
+// still remembers (Order.ForgetPasts).
 type past struct {
 	order *Order
 
@@ -83,8 +83,8 @@ func (p *past) covers(e Epoch) bool {
 	return found
 }
 
-// find looks for a moment of a lane, or a later one, in the order of distance. If the steps are more
-// than the most, it has not looked everywhere.
+// find looks for a moment of a lane, or a later one, in the order of distance. If the steps are
+// more than the most, it has not looked everywhere.
 func (p *past) find(m moment, most int) (found bool, steps int) {
 	o, at := p.order, m.stamp.position()
 	o.searches++
@@ -166,7 +166,7 @@ func (o *Order) giveLane(t *thread) {
 	o.nowSeen(t, t.lane.clock)
 }
 
-// PastsDue reports whether so many waits have happened that ForgetPasts is due.
+// PastsDue reports whether enough waits have happened for ForgetPasts.
 func (o *Order) PastsDue() bool { return len(o.young) > 2*max(fewPasts, o.keep) }
 
 // ForgetPasts forgets how old clocks were joined, and keeps only what they cover of the work that

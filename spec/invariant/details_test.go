@@ -23,7 +23,8 @@ func TestPooledBlocksByAddress(t *testing.T) {
 	}
 }
 
-// TestBreachesThatAreNotListed: how many violations the history has left out is told with those that it has.
+// TestBreachesThatAreNotListed: how many violations the history has left out is told with those
+// that it has.
 func TestBreachesThatAreNotListed(t *testing.T) {
 	h := NewHistory()
 	for range 1000 {
@@ -36,7 +37,8 @@ func TestBreachesThatAreNotListed(t *testing.T) {
 	}
 }
 
-// TestLeftOutOfOne: violations that are all alike are one, with the number of those that are not listed.
+// TestLeftOutOfOne: violations that are all alike are one, with the number of those that are not
+// listed.
 func TestLeftOutOfOne(t *testing.T) {
 	r := &violationReport{}
 	for range maxViolations + 3 {
@@ -69,7 +71,8 @@ func TestWorkThatIsOverIsForgotten(t *testing.T) {
 	}
 }
 
-// TestSumsOfFreed: what all pools have freed is what small and large ones have, also when the statistics were reset.
+// TestSumsOfFreed: what all pools have freed is what small and large ones have, also when the
+// statistics were reset.
 func TestSumsOfFreed(t *testing.T) {
 	r := &violationReport{}
 	f := &statCheck{report: r}
@@ -126,8 +129,8 @@ func TestSecondLookFails(t *testing.T) {
 	}
 }
 
-// TestEmptyBlockInUse: a block without bytes that is in use breaks two rules, for its size and for the
-// request.
+// TestEmptyBlockInUse: a block without bytes that is in use breaks two rules, for its size and for
+// the request.
 func TestEmptyBlockInUse(t *testing.T) {
 	w := blockWalk{}
 	r := &violationReport{}
@@ -142,7 +145,8 @@ func TestEmptyBlockInUse(t *testing.T) {
 	}
 }
 
-// TestLastAllocation: a single allocation without a block, and a single block that nobody has, are violations.
+// TestLastAllocation: a single allocation without a block, and a single block that nobody has, are
+// violations.
 func TestLastAllocation(t *testing.T) {
 	block := spec.Snapshot{Segments: []spec.Segment{{Address: 1 << 20, TotalSize: 512, Blocks: []spec.Block{{Address: 1 << 20, Size: 512, State: spec.ActiveAllocated}}}}}
 	live := History{live: []allocation{{Allocation: Allocation{Ptr: 1 << 20, Bytes: 512}}}}

@@ -22,7 +22,7 @@ import (
 type blockList struct {
 	name    string // of the list, for messages
 	content string // the state of what belongs there
-	bySize  bool   // whether size comes before address in its order
+	bySize  bool   // whether size, and BlockView.Order, come before address in its order
 }
 
 var (
@@ -37,6 +37,7 @@ type listPlace struct {
 	kind    spec.PoolKind
 	stream  spec.Stream
 	size    uint64
+	order   uint64
 	address spec.Ptr
 }
 
@@ -53,6 +54,8 @@ func (k *listPlace) before(b *spec.BlockView, bySize bool) bool {
 		return k.stream < b.Stream
 	case bySize && k.size != b.Size:
 		return k.size < b.Size
+	case bySize && k.order != b.Order:
+		return k.order < b.Order
 	}
 	return k.address < b.Address
 }
@@ -109,7 +112,8 @@ func (l *listCheck) entry(b *spec.BlockView) {
 			"the %s has block %v (%d bytes) behind block %v (%d bytes), out of order",
 			l.kind.name, b.Address, b.Size, k.address, k.size)
 	}
-	k.pool, k.kind, k.stream, k.size, k.address = b.Pool, b.PoolKind, b.Stream, b.Size, b.Address
+	k.pool, k.kind, k.stream = b.Pool, b.PoolKind, b.Stream
+	k.size, k.order, k.address = b.Size, b.Order, b.Address
 	l.entries.add(b)
 }
 

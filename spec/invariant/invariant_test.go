@@ -167,7 +167,8 @@ func TestCheckOneInvariant(t *testing.T) {
 	}
 }
 
-// A thousand violations are told as sixteen and a number, seventeen as well, and sixteen as they are.
+// A thousand violations are told as sixteen and a number, seventeen as well, and sixteen as they
+// are.
 func TestManyViolations(t *testing.T) {
 	for many, last := range map[int]string{
 		1000: "segment 0x51e00000 (2097152 bytes) has no blocks (984 more like this are not listed)",

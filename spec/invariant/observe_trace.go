@@ -188,6 +188,8 @@ var effects = map[trace.OpKind]func(h *History, a applied){
 
 	trace.OpCaptureBegin: func(h *History, a applied) { h.CaptureBegun(a.Device, a.stream) },
 	trace.OpCaptureEnd:   func(h *History, a applied) { h.CaptureEnded(a.Device, a.stream) },
+	trace.OpMarkBegin:    nil, // only the allocator looks at it
+	trace.OpMarkEnd:      nil,
 	trace.OpGraphLaunch:  func(h *History, a applied) { h.order.submit(a.of()) },
 	trace.OpGraphDestroy: nil,
 

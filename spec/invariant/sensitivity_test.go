@@ -3,6 +3,7 @@ package invariant_test
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"gaugeblock/spec"
@@ -96,7 +97,7 @@ func TestEveryNumberOfAnInspectorMatters(t *testing.T) {
 		b := &s.views.blocks[i]
 		eachChange(b, func(field, how string) {
 			switch {
-			case field == "Age",
+			case field == "Age", field == "Order", // see TestOrderOfOneSize
 				field == "StreamUses" && b.State() != spec.Inactive,            // how many there are is the program's doing
 				field == "RequestedSize" && b.State() == spec.Inactive,         // stale
 				(field == "Address" || field == "Stream") && i == unsplitBlock: // it has neither neighbours nor a list
@@ -121,6 +122,32 @@ func TestEveryNumberOfAnInspectorMatters(t *testing.T) {
 				}
 				*b = old
 			}
+		}
+	}
+}
+
+// TestOrderOfOneSize: free blocks of one size are in the order of Order, then of their addresses.
+func TestOrderOfOneSize(t *testing.T) {
+	s := goodScene()
+	last := s.views.free[len(s.views.free)-1]
+	twin := last
+	twin.Address += spec.Ptr(last.Size)
+	s.views.free = append(s.views.free, twin)
+	isOutOfOrder := func() bool {
+		violations, err := invariant.CheckAll(s.observe(invariant.FromInspector))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(fmt.Sprint(violations), "out of order")
+	}
+	for _, test := range []struct {
+		first, second uint64
+		want          bool
+	}{{0, 0, false}, {1, 2, false}, {2, 1, true}} {
+		n := len(s.views.free)
+		s.views.free[n-2].Order, s.views.free[n-1].Order = test.first, test.second
+		if got := isOutOfOrder(); got != test.want {
+			t.Errorf("order %d before %d: out of order %v, want %v", test.first, test.second, got, test.want)
 		}
 	}
 }

@@ -50,6 +50,9 @@ var optionalKeys = map[string]KeySet{
 	keyReserveByClass:                   KeyReserve,
 }
 
+// Has reports whether the release has the key, by either of its names.
+func (g Grammar) Has(key string) bool { return g.setter(key) != nil }
+
 // KeyNames are the names of the keys that the release has, in the order in which Format
 // writes them, without other names for the same.
 func (g Grammar) KeyNames() (names []string) {

@@ -34,7 +34,8 @@ func TestLayoutHasNoContexts(t *testing.T) {
 	}
 }
 
-// TestHeadersOfOtherFormats: the values of all fields are passed over, and a line that ends in one is no header.
+// TestHeadersOfOtherFormats: the values of all fields are passed over, and a line that ends in one
+// is no header.
 func TestHeadersOfOtherFormats(t *testing.T) {
 	const other = `{"a":null,"b":{"c":[true,false,-1.5e3,"x"]},"format":"memory-log","version":7}`
 	if reason := sniffFormat([]byte(other)); reason != `the format is "memory-log", not "allocator-trace"` {

@@ -18,6 +18,7 @@ type Header struct {
 	Format      string // the constant Format or TreeFormat
 	Version     int
 	Source      string // what recorded it
+	Release     string // of PyTorch, whose rules the allocator follows: "2.13"; "": Source may tell
 	DeviceName  string
 	Devices     int    // how many devices the trace uses; at least 1
 	TotalMemory uint64 // bytes of each device
@@ -42,6 +43,11 @@ type Header struct {
 	// thread has waited for, another does not know. 0: nothing depends on threads.
 	Threads int
 
+	// Marks: captures are marked by operations of their own, mark_begin and mark_end.
+	// Otherwise each capture_begin that succeeds and the capture_end of its stream do it, as
+	// torch.cuda.CUDAGraph.
+	Marks bool
+
 	// Exclusive: no other process used the devices. What the driver refused is then
 	// known from the trace entries, and the free memory that they have is exact.
 	Exclusive bool
@@ -61,6 +67,7 @@ var headerTable = newJSONTable("the header", []jsonMember[Header]{
 	textMember("format", func(h *Header) *string { return &h.Format }),
 	wholeMember("version", func(h *Header) *int { return &h.Version }),
 	textMember("source", func(h *Header) *string { return &h.Source }),
+	textMember("release", func(h *Header) *string { return &h.Release }),
 	textMember("device", func(h *Header) *string { return &h.DeviceName }),
 	{
 		name:   "devices",
@@ -92,6 +99,7 @@ var headerTable = newJSONTable("the header", []jsonMember[Header]{
 		append: func(b []byte, h *Header) []byte { return appendWhole(b, h.Threads) },
 		absent: func(h *Header) bool { return h.Threads == 0 },
 	},
+	flagMember("marks", func(h *Header) *bool { return &h.Marks }),
 	flagMember("exclusive", func(h *Header) *bool { return &h.Exclusive }),
 	listMember("streams", func(h *Header) *[]spec.Stream { return &h.Streams }, readStream, appendWhole[spec.Stream]),
 	listMember("stream_ids", func(h *Header) *[]int64 { return &h.StreamIDs }, (*jsonCursor).signed, appendWhole[int64]),
@@ -118,11 +126,11 @@ var geometryTable = newJSONTable("the geometry", []jsonMember[spec.Geometry]{
 // and those that it cannot have.
 var (
 	headerMust = map[int]jsonMembers{
-		1: headerTable.all() &^ headerTable.set("stream_ids devices geometry waits threads exclusive functions static_bytes"),
+		1: headerTable.all() &^ headerTable.set("stream_ids release devices geometry waits threads marks exclusive functions static_bytes"),
 		2: headerTable.set("format version total_memory streams"),
 	}
 	headerStray = map[int]jsonMembers{
-		1: headerTable.set("devices geometry waits threads exclusive functions static_bytes"),
+		1: headerTable.set("release devices geometry waits threads marks exclusive functions static_bytes"),
 	}
 	treeHeaderMust = headerTable.set("format version source seed functions")
 	treeHeaderMay  = headerTable.set("static_bytes")
@@ -206,7 +214,7 @@ func (h *Header) check() string {
 	case len(slices.Compact(sorted)) < len(h.Streams):
 		return `"streams" has a handle twice`
 	case h.Threads < 0 || h.Threads*h.Devices >= len(h.Streams) && h.Threads > 0:
-		return fmt.Sprintf(`"threads" is %d, and there are not so many "streams"`, h.Threads)
+		return fmt.Sprintf(`"threads" is %d, more than there are "streams"`, h.Threads)
 	case h.StreamIDs != nil && len(h.StreamIDs) != len(h.Streams):
 		return fmt.Sprintf(`%d "stream_ids" for %d "streams"`, len(h.StreamIDs), len(h.Streams))
 	}

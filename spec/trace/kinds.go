@@ -157,6 +157,9 @@ func (op *Op) InWords() string {
 	if op.Thread != 0 && op.Kind != OpPoolBegin { // which says what the thread is for
 		text += fmt.Sprintf(", thread %d", op.Thread)
 	}
+	if op.Current != nil {
+		text += fmt.Sprintf(", current stream %d", *op.Current)
+	}
 	return text
 }
 
@@ -173,10 +176,10 @@ type lineShape struct{ must, may jsonMembers }
 // endKind stands for the last line among the kinds.
 const endKind OpKind = "end"
 
-// every2 are the fields of every operation of version 2: the device and the thread may
-// be named, anything may be expected, and the addresses that the driver gave may be told. An
+// every2 are the fields of every operation of version 2: the device, the thread and its
+// current stream may be named, anything may be expected, and the addresses that the driver gave may be told. An
 // expected address goes with what returns memory.
-var every2 = fields{"op", "device thread segments address_ranges error message events stats layout"}
+var every2 = fields{"op", "device thread current segments address_ranges error message events stats layout"}
 
 // every1 are the fields of every operation of version 1: one device, one thread, trace
 // entries and statistics after every operation.

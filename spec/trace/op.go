@@ -19,6 +19,11 @@ type Op struct {
 	Device spec.Device
 	Thread spec.Thread
 
+	// Current is the current stream of the thread on Device, an index into Header.Streams. Nil:
+	// the stream of the request in a malloc; in any other operation the stream whose capture
+	// was begun last on the device, while one is under way, else the default stream.
+	Current *int
+
 	ID     int64       // the allocation
 	Size   uint64      // bytes: malloc; device_free
 	Stream int         // index into Header.Streams
@@ -122,6 +127,15 @@ var lineTable = newJSONTable("a line", []jsonMember[traceLine]{
 	wholeMember("device", func(l *traceLine) *spec.Device { return &l.op.Device }),
 	handleMember("thread", func(l *traceLine) *spec.Thread { return &l.op.Thread }),
 	wholeMember("stream", func(l *traceLine) *int { return &l.op.Stream }),
+	{
+		name: "current",
+		read: func(c *jsonCursor, l *traceLine) {
+			current := int(c.size())
+			l.op.Current = &current
+		},
+		append: func(b []byte, l *traceLine) []byte { return appendWhole(b, *l.op.Current) },
+		absent: func(l *traceLine) bool { return l.op.Current == nil },
+	},
 	wholeMember("on", func(l *traceLine) *int { return &l.op.On }),
 	handleMember("cuda_stream", func(l *traceLine) *spec.Stream { return &l.op.CUDAStream }),
 	flagMember("blocking", func(l *traceLine) *bool { return &l.op.Blocking }),

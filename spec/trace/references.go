@@ -105,6 +105,8 @@ func (r *references) checkIndexes(op *Op) string {
 	switch columns := len(r.header.StatColumns); {
 	case op.Stream >= streams && (op.Kind != OpCreateStream || op.Stream > streams):
 		return fmt.Sprintf(`stream index %d, but the header has only %d streams`, op.Stream, streams)
+	case op.Current != nil && *op.Current >= streams:
+		return fmt.Sprintf(`current stream index %d, but the header has only %d streams`, *op.Current, streams)
 	case op.On >= streams:
 		return fmt.Sprintf(`stream index %d to wait for, but the header has only %d streams`, op.On, streams)
 	case op.Device >= devices:

@@ -42,7 +42,7 @@ func TestTraceWriterRefuses(t *testing.T) {
 		{"no filter", trace.Op{Kind: trace.OpPoolBegin}, `field "by": "" is not one of thread, stream, capture (column 38)`},
 		{"no mode", trace.Op{Kind: trace.OpCaptureBegin, Mode: 9}, `field "mode": "unknown" is not one of global, thread_local, relaxed (column 30)`},
 		{"no fault", trace.Op{Kind: trace.OpFault, Fault: spec.FaultSpec{Call: "Malloc", Error: "unknown"}}, `field "fault": calls are counted from 1 (column 66)`},
-		{"no action", trace.Op{Kind: trace.OpEmptyCache, Expect: trace.Expectation{Entries: []spec.TraceEntry{{Action: 99}}}}, `field "events": "unknown" is not one of alloc, free_requested, free_completed, segment_alloc, segment_free, segment_map, segment_unmap, snapshot, oom (column 32)`},
+		{"no action", trace.Op{Kind: trace.OpEmptyCache, Expect: trace.Expectation{Entries: []spec.TraceEntry{{Action: 99}}}}, `field "events": "unknown" is not one of alloc, free_requested, free_completed, segment_alloc, segment_free, segment_map, segment_unmap, snapshot, oom, annotate (column 32)`},
 		{"no state", trace.Op{Kind: trace.OpEmptyCache, Expect: trace.Expectation{Layout: []spec.Segment{{Blocks: []spec.Block{{State: 9}}}}}}, `field "layout.blocks": "unknown" is not one of inactive, active_allocated, active_pending_free (column 164)`},
 		{"bytes that are no text", trace.Op{Kind: trace.OpConfigure, Settings: "\xff"}, `not a text file: bytes that are not UTF-8`},
 		{"statistics without columns", trace.Op{Kind: trace.OpEmptyCache, Expect: trace.Expectation{Stats: []int64{1, 2}}}, `empty_cache: "stats" of length 2, but the header has 1 "stat_columns"`},
@@ -267,7 +267,8 @@ func TestReaderClosesFile(t *testing.T) {
 	}
 }
 
-// TestWriteRefusesHeader: a header that could not be read back is an error before any operation is written.
+// TestWriteRefusesHeader: a header that could not be read back is an error before any operation is
+// written.
 func TestWriteRefusesHeader(t *testing.T) {
 	var out bytes.Buffer
 	if err := trace.Write(&out, trace.Header{Devices: -1}, []trace.Op{{Kind: trace.OpEmptyCache}}, nil); err == nil || out.Len() > 0 {

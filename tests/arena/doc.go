@@ -4,13 +4,13 @@
 // allocator with some differences. It is here twice: as it was found (Seed), and made safe
 // (Safe). tests/arena/README.md has the findings.
 //
-//	size.go                       the sizes of blocks and segments
-//	freepool.go                   the ordered pools
-//	arena.go                      blocks: split and merge
-//	cache.go                      allocation
-//	seed.go                       free, as it was found
-//	safe.go                       free, made safe
-//	segments.go                   what both users have
-//	user_seed.go, user_safe.go    the users, which implement spec.Allocator
-//	statistics.go, inspect.go     statistics, snapshots and inspection
+//	size_test.go                              the sizes of blocks and segments
+//	freepool_test.go                          the ordered pools
+//	blocks_test.go                            blocks: split and merge
+//	cache_test.go                             allocation
+//	seed_test.go                              free, as it was found
+//	safe_test.go                              free, made safe
+//	segments_test.go                          what both users have
+//	user_seed_test.go, user_safe_test.go      the users, which implement spec.Allocator
+//	statistics_test.go, inspect_test.go       statistics, snapshots and inspection
 package arena

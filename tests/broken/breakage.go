@@ -1,11 +1,12 @@
 package broken
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"gaugeblock/internal/rewrite"
 )
 
 // A Breakage is a way to break a package: a file of it with a piece replaced, or several. It is
@@ -67,15 +68,5 @@ func (b *Breakage) Overlay(root, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	changed := filepath.Join(dir, "changed.go")
-	if err := os.WriteFile(changed, []byte(text), 0o644); err != nil {
-		return "", err
-	}
-	replace := map[string]string{filepath.Join(root, filepath.FromSlash(file)): changed}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "overlay.json")
-	return path, os.WriteFile(path, overlay, 0o644)
+	return rewrite.Overlay(dir, map[string]string{filepath.Join(root, filepath.FromSlash(file)): text})
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPiecesAreThere: each piece that is to be replaced is in the source, here, in tools/torch and in
-// tests/graphtree.
+// TestPiecesAreThere: each piece that is to be replaced is in the source, here, in tools/torch and
+// in tests/graphtree.
 func TestPiecesAreThere(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"gaugeblock/spec"
 )
 
-// garbageDriver returns nonsense one time in so many. It has no state that is written while the
+// garbageDriver sometimes returns nonsense. It has no state that is written while the
 // goroutines run.
 type garbageDriver struct {
 	*failingDriver
-	nonsense int      // one time in so many; 0: never
+	nonsense int      // one time in this number; 0: never
 	known    spec.Ptr // an address that the driver has returned
 }
 

@@ -81,7 +81,7 @@ func (w *world) shareFrom(other *fakegpu.GPU) {
 	}
 }
 
-// failingDriver lets one call in so many fail. It has no state that is written while the
+// failingDriver lets some calls fail. It has no state that is written while the
 // goroutines run.
 type failingDriver struct {
 	*fakegpu.GPU

@@ -14,7 +14,7 @@ import (
 	"gaugeblock/tools/replay"
 )
 
-// How much of each area is run: so many operations, or for so long. In all areas together
+// How much of each area is run: a number of operations, or a time. In all areas together
 // GAUGEBLOCK_OPERATIONS says how many.
 const (
 	conformanceOperations = 2000

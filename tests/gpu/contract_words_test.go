@@ -30,8 +30,8 @@ var contractWords = map[string]func(tk *talk, a []string) string{
 		return fmt.Sprintf("properties %s; memory %s; malloc %s", answer(err), answer(memory), answer(malloc))
 	},
 
-	// reserve NAME SIZE [DEVICE] | unreserve NAME SIZE | page NAME SIZE [DEVICE] | fabric NAME SIZE |
-	// release NAME
+	// reserve NAME SIZE [DEVICE] | unreserve NAME SIZE | page NAME SIZE [DEVICE] | fabric NAME SIZE
+	// | release NAME
 	"reserve": func(tk *talk, a []string) string {
 		p, err := tk.ReserveAddress(deviceNumber(a[2]), size(a[1]))
 		return tk.giveOn(a[0], uint64(p), a[2], err)
@@ -120,7 +120,8 @@ var contractWords = map[string]func(tk *talk, a []string) string{
 	"sync":        func(tk *talk, a []string) string { return answer(tk.SynchronizeStream(tk.on[a[0]], tk.stream(a[0]))) },
 	"sync-device": func(tk *talk, a []string) string { return answer(tk.SynchronizeDevice(deviceNumber(a[0]))) },
 
-	// event NAME [DEVICE] | record EVENT STREAM | query EVENT | sync-event EVENT | wait STREAM EVENT
+	// event NAME [DEVICE] | record EVENT STREAM | query EVENT | sync-event EVENT | wait STREAM
+	// EVENT
 	"event": func(tk *talk, a []string) string {
 		e, err := tk.CreateEvent(deviceNumber(a[1]))
 		return tk.giveOn(a[0], uint64(e), a[1], err)

@@ -49,7 +49,7 @@ func exhaust(l *lab, settings string) {
 	}
 }
 
-// fillUp takes the device's memory but for so many bytes.
+// fillUp takes the device's memory but for a number of bytes.
 func fillUp(l *lab, leave uint64) (filler []spec.Ptr) {
 	l.Helper()
 	for size := uint64(4 * spec.GiB); size >= 2*spec.MiB; size /= 2 {

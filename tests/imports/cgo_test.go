@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBuildsWithoutCgo: every package compiles without cgo, as "CGO_ENABLED=0 go build ./..." needs it.
-// Nothing is linked, and what was compiled before is taken from the build cache.
+// TestBuildsWithoutCgo: every package compiles without cgo, as "CGO_ENABLED=0 go build ./..." needs
+// it. Nothing is linked, and what was compiled before is taken from the build cache.
 func TestBuildsWithoutCgo(t *testing.T) {
 	var problems bytes.Buffer
 	list := exec.Command("go", "list", "-export", "./...")

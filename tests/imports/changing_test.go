@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	placeInText = regexp.MustCompile("`((?:spec|alloc|model|fakegpu|cudaimpl|conformance|tools|internal|tests|snapshot|tla|docs)/[A-Za-z0-9_./-]*)`")
+	placeInText = regexp.MustCompile("`((?:spec|alloc|model|fakegpu|cudaimpl|conformance|tools|internal|tests|snapshot|tla|docs|upstream)/[A-Za-z0-9_./-]*)`")
 	nameInText  = regexp.MustCompile("`([A-Za-z]+)`")
 )
 

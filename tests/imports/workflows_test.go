@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestWorkflowTargets: the workflows of docs/ci call make with targets and variables of the Makefile, and
-// name folders that there are.
+// TestWorkflowTargets: the workflows of docs/ci call make with targets and variables of the
+// Makefile, and name folders that there are.
 func TestWorkflowTargets(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// TestKinds: every kind can be written and read, done, checked, and written as a trace if traces have it.
-// Those of modelKinds are what the model's Step has.
+// TestKinds: every kind can be written and read, done, checked, and written as a trace if traces
+// have it. Those of modelKinds are what the model's Step has.
 func TestKinds(t *testing.T) {
 	for name, k := range kinds {
 		op, before := example(name, k)

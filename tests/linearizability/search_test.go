@@ -38,7 +38,7 @@ func TestSearch(t *testing.T) {
 	t.Errorf("%s", line)
 }
 
-// search runs random programs under random schedules until one fails, at most so many. It
+// search runs random programs under random schedules until one fails, at most n. It
 // returns the number of calls too.
 func search(seed, programs int) (found *linearizability.Finding, calls int) {
 	setups, drawn := rapid.Custom(drawSetup), rapid.Custom(drawProgram)

@@ -11,6 +11,7 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
 	"gaugeblock/spec/trace"
+	"gaugeblock/upstream"
 )
 
 // With one thread, the reference allocator and the model agree on every result of every
@@ -92,7 +93,7 @@ func newPair(t *rapid.T, text string) *pair {
 	if p.allocator, err = alloc.New(p.gpu, alloc.Options{Settings: text}); err != nil {
 		t.Fatal(err)
 	}
-	p.state = model.New(0, pairMemory, cfg, spec.DefaultGeometry())
+	p.state = model.New(0, pairMemory, cfg, spec.DefaultGeometry(), upstream.Rules{})
 	return p
 }
 

@@ -1,4 +1,4 @@
-package main
+package mutants
 
 import (
 	"go/parser"
@@ -57,7 +57,7 @@ func TestMutants(t *testing.T) {
 		}
 		var changed []string
 		for _, m := range found {
-			text := string(m.apply([]byte(example)))
+			text := m.apply(example)
 			changed = append(changed, text)
 			if _, err := parser.ParseFile(token.NewFileSet(), "p.go", text, 0); err != nil {
 				t.Errorf("%s: %v", m.name(), err)
@@ -77,29 +77,31 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// TestEquivalentMutantsExist: each mutant that is argued is one of the present source, and has a reason.
+// TestEquivalentMutantsExist: each mutant that is argued is one of the present source, and has a
+// reason.
 func TestEquivalentMutantsExist(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	reasons, err := readEquivalent("testdata/equivalent.txt")
-	if err != nil || len(reasons) == 0 {
-		t.Fatalf("%d mutants are argued: %v", len(reasons), err)
+	file := filepath.Join(root, equivalentFile)
+	all, err := readEquivalent(file)
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d mutants are argued: %v", len(all), err)
 	}
-	names := map[string]bool{}
-	for _, folder := range folders {
-		all, err := findAll(root, folder.dir, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range all {
-			names[m.name()] = true
+	stale, err := all.stale(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range stale {
+		t.Errorf("%q is no mutant: go test ./tests/mutants -v -args -prune", name)
+	}
+	for name, reason := range all {
+		if reason == "" {
+			t.Errorf("%q has no reason", name)
 		}
 	}
-	for name, reason := range reasons {
-		if !names[name] || reason == "" {
-			t.Errorf("%q is no mutant, or has no reason", name)
-		}
+	if text, err := os.ReadFile(file); err != nil || string(text) != all.String() {
+		t.Errorf("%s is not in order: go test ./tests/mutants -v -args -prune (%v)", equivalentFile, err)
 	}
 }

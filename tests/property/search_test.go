@@ -84,7 +84,8 @@ func TestPairsOfCallsFail(t *testing.T) {
 	letCallsFail(t, (*conformance.Area).RunFaultPairs, 60, 200)
 }
 
-// letCallsFail runs a search with failing driver calls in each area: programs of a length, up to so many runs, or fewer with -short.
+// letCallsFail runs a search with failing driver calls in each area: programs of a length, up to so
+// many runs, or fewer with -short.
 func letCallsFail(t *testing.T, search func(*conformance.Area, uint64, int, int, conformance.Options) conformance.Result, length, most int) {
 	if testing.Short() {
 		most = 40

@@ -36,7 +36,8 @@ func manifest(t *testing.T, name string) *spectla.Manifest {
 	return m
 }
 
-// TestManifests: the manifests are of what the configurations use, and TLC found what the list expects.
+// TestManifests: the manifests are of what the configurations use, and TLC found what the list
+// expects.
 func TestManifests(t *testing.T) {
 	for _, c := range configurations(t) {
 		t.Run(c.Name, func(t *testing.T) {

@@ -31,7 +31,7 @@ func (p *program) stats() map[string]int64 {
 	return stats.Map()
 }
 
-// limit lets the program hold so many bytes of the device and no more.
+// limit bounds the bytes of the device that the program holds.
 func (p *program) limit(bytes uint64) {
 	p.t.Helper()
 	_, total, err := p.gpu.MemInfo(p.device)

@@ -82,7 +82,7 @@ func measureLines(b *testing.B, line func(w *bytes.Buffer, i int)) {
 }
 
 // work is a program that allocates, writes, lets another stream wait and read, and
-// frees, over so many streams and blocks. Before a block is allocated again, its stream waits
+// frees, over a number of streams and blocks. Before a block is allocated again, its stream waits
 // for both.
 func work(streams, blocks int, reader func(i int) int) func(w *bytes.Buffer, i int) {
 	return func(w *bytes.Buffer, i int) {

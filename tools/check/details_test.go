@@ -14,7 +14,8 @@ import (
 	"gaugeblock/tools/replay"
 )
 
-// TestPassedOnIsTakenOnce: what is known of a range is taken with it, and stays for what is beside it.
+// TestPassedOnIsTakenOnce: what is known of a range is taken with it, and stays for what is beside
+// it.
 func TestPassedOnIsTakenOnce(t *testing.T) {
 	var known happensbefore.Clock
 	known.Raise(happensbefore.Epoch{Lane: 1, Position: 1})
@@ -43,7 +44,8 @@ func TestPassedOnIsTakenOnce(t *testing.T) {
 	}
 }
 
-// TestComparedAnswers: the first difference is told, of the driver calls before that of the failure, and that before the address.
+// TestComparedAnswers: the first difference is told, of the driver calls before that of the
+// failure, and that before the address.
 func TestComparedAnswers(t *testing.T) {
 	at, other := spec.Ptr(0x1000), spec.Ptr(0x2000)
 	segment := func(p spec.Ptr) spec.TraceEntry {

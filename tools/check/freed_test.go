@@ -52,7 +52,8 @@ func TestFreedBefore(t *testing.T) {
 	})
 }
 
-// TestNumbers compares what has a number with two tables: of what is allocated, and of what was freed last.
+// TestNumbers compares what has a number with two tables: of what is allocated, and of what was
+// freed last.
 func TestNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMemory()

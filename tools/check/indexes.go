@@ -2,9 +2,10 @@ package check
 
 import "gaugeblock/spec"
 
-// indexes finds the index of a handle in a list of different handles. It is a hash table of indexes: each
-// search reads four bytes and the handle itself, which for a log that names many streams in any order
-// are few cache misses. The zero value is of a list of no more than one handle.
+// indexes finds the index of a handle in a list of different handles. It is a hash table of
+// indexes: each search reads four bytes and the handle itself, which for a log that names many
+// streams in any order are few cache misses. The zero value is of a list of no more than one
+// handle.
 type indexes struct {
 	places []int32 // indexes in the list, -1 where there is none; a power of two, at most half of them taken
 	shift  uint8   // of a hash, to a place

@@ -9,7 +9,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestIndexes compares the indexes with a search through the list, with handles that meet in one place.
+// TestIndexes compares the indexes with a search through the list, with handles that meet in one
+// place.
 func TestIndexes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		handle := rapid.OneOf(

@@ -287,8 +287,8 @@ func (c *checker) begin(a *allocation) {
 	c.memory.put(a)
 }
 
-// shared is a clock that allocations of one thread have in common as long as it learns nothing; nil is
-// the zero clock.
+// shared is a clock that allocations of one thread have in common as long as it learns nothing; nil
+// is the zero clock.
 func (c *checker) shared(known happensbefore.Clock) *happensbefore.Clock {
 	switch {
 	case known == happensbefore.Clock{}:

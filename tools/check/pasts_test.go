@@ -8,8 +8,8 @@ import (
 	"gaugeblock/tools/check"
 )
 
-// TestOldWaits: what a stream has waited for counts after so many waits of other streams that how
-// clocks were joined is forgotten, and so does what it has not waited for.
+// TestOldWaits: what a stream has waited for counts although so many other streams have waited
+// since that how clocks were joined is forgotten, and so does what it has not waited for.
 func TestOldWaits(t *testing.T) {
 	var log strings.Builder
 	log.WriteString("Thread,Time,Action,Pointer,Size,Stream\n1,1,allocate,0x1000,1024,1\n1,1,write,0x1000,0,1\n1,1,wait,1,0,5\n1,1,wait,5,0,2\n")

@@ -147,7 +147,7 @@ func (t *Tally) Add(r *Result) {
 func (t Tally) String() string {
 	text := fmt.Sprintf("%s, %d clean", english.Plural(t.Logs, "log", ""), t.Clean)
 	if t.NoWork > 0 {
-		text += fmt.Sprintf(", %d without work, so that hazards could not be looked for", t.NoWork)
+		text += fmt.Sprintf(", %d without work, so hazards could not be looked for", t.NoWork)
 	}
 	if t.Violations > 0 {
 		text += ", " + english.Plural(t.Violations, "violation", "")

@@ -104,7 +104,8 @@ func TestSmallLogs(t *testing.T) {
 	})
 }
 
-// TestSmallLogsOfMemory: the same of logs in which memory is used that the allocator, or the driver, did not give.
+// TestSmallLogsOfMemory: the same of logs in which memory is used that the allocator, or the
+// driver, did not give.
 func TestSmallLogsOfMemory(t *testing.T) {
 	const header = smallHeader
 	checkSmallLogs(t, []smallLog{
@@ -215,8 +216,8 @@ func TestFreeMemoryOverlaps(t *testing.T) {
 	})
 }
 
-// TestCreatedAgain: the first stream that a log creates may have been used before, since the log may begin later than the
-// program. Of the streams after it only one that is not there is created.
+// TestCreatedAgain: the first stream that a log creates may have been used before, since the log
+// may begin later than the program. Of the streams after it only one that is not there is created.
 func TestCreatedAgain(t *testing.T) {
 	log := `{"format":"allocator-trace","version":2,"total_memory":1073741824,"streams":[0,16]}` + "\n" +
 		`{"op":"kernel","stream":1}` + "\n" + `{"op":"create_stream","stream":1}` + "\n" + `{"op":"create_stream","stream":1}` + "\n" + `{"end":true}` + "\n"
@@ -259,7 +260,8 @@ func TestPlainHazards(t *testing.T) {
 	}
 }
 
-// TestAskedFails: what the driver is said to have given, and cannot have given, is an error of the request as well.
+// TestAskedFails: what the driver is said to have given, and cannot have given, is an error of the
+// request as well.
 func TestAskedFails(t *testing.T) {
 	failure := errors.New("failure")
 	d := driver{c: &checker{}}
@@ -268,7 +270,8 @@ func TestAskedFails(t *testing.T) {
 	}
 }
 
-// TestWrongFieldOfNoOperation: a field that cannot be read is an error also in a line that is no operation of the program.
+// TestWrongFieldOfNoOperation: a field that cannot be read is an error also in a line that is no
+// operation of the program.
 func TestWrongFieldOfNoOperation(t *testing.T) {
 	if _, err := Reader(strings.NewReader(csvHeader+"1,1,free completed,zz,0,0\n"), "log", Options{}); err == nil {
 		t.Error("an address that is none was read")
@@ -352,8 +355,8 @@ func TestCompletedFrees(t *testing.T) {
 	}
 }
 
-// TestFreesThatDoNotWait: where a free is work on a stream, the program is told which stream it should have waited for;
-// else what would have told the allocator.
+// TestFreesThatDoNotWait: where a free is work on a stream, the program is told which stream it
+// should have waited for; else what would have told the allocator.
 func TestFreesThatDoNotWait(t *testing.T) {
 	const log = csvHeader + "1,1,driver allocate host,0x1000000,4096,0\n1,2,allocate,0x1000000,512,0x10\n1,3,wait,0x10,0,0x20\n1,4,write,0x1000000,0,0x20\n" +
 		"1,5,free,0x1000000,512,0x10\n1,6,allocate,0x1000000,512,0x10\n1,7,write,0x1000000,0,0x10\n1,8,free,0x1000000,512,0x10\n"

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestEndedThreads: the next thread with the number of one that has ended has another default stream, and knows nothing.
+// TestEndedThreads: the next thread with the number of one that has ended has another default
+// stream, and knows nothing.
 func TestEndedThreads(t *testing.T) {
 	const device = `{"format":"allocator-trace","version":2,"total_memory":1073741824,"streams":`
 	const malloc, end = `{"op":"malloc","id":1,"size":512,"addr":4096}`, `{"op":"end_thread","thread":1}`
@@ -38,8 +39,8 @@ func TestEndedThreads(t *testing.T) {
 	}
 }
 
-// TestFreedAtOneAddress: if an address was allocated twice, the one that is freed last says what has to complete. The
-// other one's stream is not awaited with it.
+// TestFreedAtOneAddress: if an address was allocated twice, the one that is freed last says what
+// has to complete. The other one's stream is not awaited with it.
 func TestFreedAtOneAddress(t *testing.T) {
 	const log = `{"format":"allocator-trace","version":2,"total_memory":1073741824,"streams":[0,16,32]}
 {"op":"malloc","id":1,"size":1048576,"stream":1,"addr":4194304,"events":[["segment_alloc",4194304,2097152,16],["alloc",4194304,1048576,16]]}

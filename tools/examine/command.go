@@ -16,8 +16,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// command is a program that speaks the line protocol of tools/examine/README.md: a request is a line
-// that it reads; before it answers, it makes calls of the driver, each of which is answered.
+// command is a program that speaks the line protocol of tools/examine/README.md: a request is a
+// line that it reads; before it answers, it makes calls of the driver, each of which is answered.
 type command struct {
 	arguments []string
 	watchdog
@@ -334,7 +334,7 @@ var lineCalls = map[string]func(g *fakegpu.GPU, c *lineCall, r *lineResult) erro
 func (c *lineCall) perform(g *fakegpu.GPU) (r lineResult, unknown error) {
 	call, known := lineCalls[c.Call]
 	if !known {
-		return r, fmt.Errorf("it made the call %q, which there is not", c.Call)
+		return r, fmt.Errorf("it made the call %q, which does not exist", c.Call)
 	}
 	if err := call(g, c, &r); err != nil {
 		r = lineResult{Error: err.Error()}

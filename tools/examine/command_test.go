@@ -103,12 +103,12 @@ func TestBadDrivers(t *testing.T) {
 	for _, test := range []struct{ script, problem string }{
 		{`exit 3`, "it ended: exit status 3"},
 		{`read line; echo hello`, `it answered "hello" to "begin", which is no line of the protocol`},
-		{`read line; echo '{"call":"launch"}'; sleep 5`, `it made the call "launch", which there is not`},
-		{`read line; echo '{"contract":"kindly"}'; cat`, `there is no word "kindly"`},
+		{`read line; echo '{"call":"launch"}'; sleep 5`, `it made the call "launch", which does not exist`},
+		{`read line; echo '{"contract":"kindly"}'; cat`, `the word "kindly" is not known`},
 		{begins + `read line; echo oh no >&2; exit 1`, "it ended: exit status 1; it wrote: oh no"},
-		{begins + `read line; while :; do echo '{"call":"mem_info"}'; read answer; sleep 0.02; done`, "it did not come back within 300ms"},
+		{begins + `read line; while :; do echo '{"call":"mem_info"}'; read answer; sleep 0.02; done`, "the call did not return within 300ms"},
 		{`while read line; do echo '{"contract":"joined"}'; done`, `its answer to "malloc" has neither ptr nor error`},
-		{begins + `read line; sleep 60`, "it did not come back within 300ms"},
+		{begins + `read line; sleep 60`, "the call did not return within 300ms"},
 	} {
 		patience := time.Minute // of a busy machine
 		if strings.Contains(test.problem, "300ms") {
@@ -141,7 +141,7 @@ func TestEndsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkReport(t, report, []string{"NoCrashes"}, 1)
-	if text := report.String(); done == 0 || done > 6000 || !strings.Contains(text, "not searched further, for the last 20 programs ended") {
+	if text := report.String(); done == 0 || done > 6000 || !strings.Contains(text, "not searched further, because the last 20 programs ended") {
 		t.Errorf("%d operations:\n%s", done, text)
 	}
 }

@@ -70,7 +70,7 @@ func ParseContract(text string, records bool) (Contract, error) {
 			known = true
 		}
 		if !known {
-			return c, fmt.Errorf("contract %q: there is no word %q; there are %s and align=N", text, word, wordsOfContracts())
+			return c, fmt.Errorf("contract %q: the word %q is not known; known are %s and align=N", text, word, wordsOfContracts())
 		}
 	}
 	if c.Uses == conformance.UsesRecorded && !records {

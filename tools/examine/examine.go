@@ -17,7 +17,8 @@ type Search struct {
 	Command []string // a program that speaks the line protocol, and its arguments
 	Malloc  string   // its function that allocates; "" finds it
 	Free    string   // its function that frees; "" finds it
-	// Contract is in the words of tools/examine/README.md; "" asks the library (gaugeblock_contract).
+	// Contract is in the words of tools/examine/README.md; "" asks the library
+	// (gaugeblock_contract).
 	Contract string
 
 	Level      conformance.Level

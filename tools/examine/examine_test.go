@@ -94,7 +94,7 @@ func TestHang(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkReport(t, report, []string{"NoHangs"}, 1)
-	if text := report.String(); !strings.Contains(text, "it did not come back within 1s") {
+	if text := report.String(); !strings.Contains(text, "the call did not return within 1s") {
 		t.Error(text)
 	}
 }

@@ -234,7 +234,7 @@ func (l *library) call(m message) (words [8]uint64, exception string) {
 			l.ended(endOf(answer.Words[0]))
 		}
 	}
-	l.ended(fmt.Sprintf("the process cannot be spoken to: %v", err))
+	l.ended(fmt.Sprintf("the process does not answer: %v", err))
 	return words, ""
 }
 

@@ -102,7 +102,7 @@ func (w *watchdog) gone(how string) *conformance.Gone {
 			w.proven = time.Duration(w.patience.Load())
 			w.patience.Store(int64(max(w.proven/10, 100*time.Millisecond)))
 		}
-		return &conformance.Gone{Hangs: true, Reason: fmt.Sprintf("it did not come back within %v", w.proven)}
+		return &conformance.Gone{Hangs: true, Reason: fmt.Sprintf("the call did not return within %v", w.proven)}
 	}
 	return &conformance.Gone{Reason: how}
 }

@@ -21,7 +21,7 @@ func TestParseContract(t *testing.T) {
 		{"record_stream", false, "record_stream needs a function of that name"},
 		{"joined,free_stream", false, "it is either joined or free_stream"},
 		{"align=3", false, "align=3 is not a power of two"},
-		{"jointed", false, `there is no word "jointed"; there are record_stream, joined,`},
+		{"jointed", false, `the word "jointed" is not known; known are record_stream, joined,`},
 	} {
 		c, err := ParseContract(test.text, test.records)
 		got := c.String()

@@ -20,7 +20,7 @@ type Budget struct {
 	live  [1]metrics.Sample
 }
 
-// NewBudget is one of so many bytes, or of DefaultMemory if they are 0.
+// NewBudget is one of n bytes, or of DefaultMemory if n is 0.
 func NewBudget(limit uint64) *Budget {
 	if limit == 0 {
 		limit = DefaultMemory

@@ -124,6 +124,7 @@ func (c *comparison) checkEvents() *Difference {
 		same++
 	}
 	if same == len(want) && same == len(got) {
+		c.m.tolerance.meetOrder(c.want.Entries, c.got.events)
 		return nil
 	}
 	return differs("events", eventAt(want, same), eventAt(got, same))

@@ -29,7 +29,7 @@ type kind struct {
 // operation should have made, and failed to, or that a callback has freed. In a
 // trace without expectations that can happen, and what is not there needs no
 // looking after.
-var errSkipped = errors.New("skipped, for what it is about was never made, or is gone")
+var errSkipped = errors.New("skipped: it names something that was never made or no longer exists")
 
 // kinds has an entry for every kind.
 var kinds = func() map[trace.OpKind]kind {

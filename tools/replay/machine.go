@@ -37,6 +37,7 @@ type machine struct {
 	room []spec.TraceEntry
 
 	streams     map[spec.Stream]spec.Device // those that the GPU has been given
+	captured    []spec.DeviceStream         // those whose capture was begun and not ended, in order
 	allocations map[int64]allocation
 	marks       map[int]mark
 	checkpoints map[int]checkpoint
@@ -97,6 +98,7 @@ func (m *machine) perform(op *trace.Op) outcome {
 	m.tolerance.meet(op.Kind)
 	m.loadScript(op)
 	defer m.onThread(op)()
+	defer m.asCaller(op)()
 	k, known := kinds[op.Kind]
 	switch {
 	case !known:

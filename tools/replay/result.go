@@ -14,9 +14,10 @@ import (
 // FirstDifference and NotSupported is set; Exact says that neither is, and that
 // something was compared.
 //
-// A trace need not tell every address that the driver returned. Then the trace is replayed
-// with several, and FirstDifference is that of the replay that came furthest. If the
-// addresses matter, and the trace does not tell them, NotDetermined is set beside it: the allocator need not be to blame.
+// A trace need not tell every address that the driver returned. Then the trace is replayed with
+// several, and FirstDifference is that of the replay that came furthest. If the addresses matter,
+// and the trace does not tell them, NotDetermined is set beside it: the allocator need not be to
+// blame.
 type Result struct {
 	File            string      `json:"file"`
 	Exact           bool        `json:"exact"`
@@ -28,6 +29,8 @@ type Result struct {
 	Compared        int         `json:"compared"`                 // operations of which something was expected, up to the first difference
 	Uncompared      bool        `json:"uncompared,omitempty"`     // the trace expects nothing, and was only performed
 	NoEnd           bool        `json:"no_end,omitempty"`         // the trace has no line that says where it ends: it may have been cut off
+
+	Release string `json:"release,omitempty"` // of PyTorch: the trace does not tell it, and is exact by its rules
 
 	Parts    Parts  `json:"-"` // what was compared
 	Recorded string `json:"-"` // what recorded the trace, in words; "" if its header does not tell
@@ -50,6 +53,9 @@ func (r *Result) String() string {
 	text := english.Plural(r.Operations, "operation", "")
 	if r.Found > 0 {
 		text += fmt.Sprintf(", %s found by trying", english.Plural(r.Found, "address", ""))
+	}
+	if r.Release != "" {
+		text += ", by the rules of PyTorch " + r.Release + ", which the trace does not tell"
 	}
 	return fmt.Sprintf("%s: exact (%s%s)", file, text, r.noEnd())
 }

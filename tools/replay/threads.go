@@ -2,6 +2,7 @@ package replay
 
 import (
 	"errors"
+	"slices"
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
@@ -45,6 +46,32 @@ func (m *machine) onThread(op *trace.Op) (over func()) {
 			m.fake.OrderThreads(op.Thread, pointers+spec.Thread(op.ID))
 		}
 	}
+}
+
+// asCaller has the allocator called by the operation's thread, with the stream that is
+// current in it.
+func (m *machine) asCaller(op *trace.Op) (over func()) {
+	aware, able := m.allocator.(spec.CallerAware)
+	caller := spec.Caller{Thread: op.Thread, Current: spec.DeviceStream{Device: op.Device, Stream: m.current(op)}}
+	if !able || op.Kind.Target() != trace.TargetAllocator || caller.Thread == 0 && caller.Current.Stream == 0 {
+		return func() {}
+	}
+	whole := m.allocator
+	m.allocator = aware.For(caller)
+	return func() { m.allocator = whole }
+}
+
+// current is the stream that is current in the operation's thread.
+func (m *machine) current(op *trace.Op) spec.Stream {
+	if op.Current != nil {
+		return m.stream(op, *op.Current)
+	}
+	for _, c := range slices.Backward(m.captured) {
+		if c.Device == op.Device {
+			return c.Stream
+		}
+	}
+	return 0
 }
 
 func (m *machine) destroyStream(op *trace.Op) error {

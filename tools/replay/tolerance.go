@@ -16,14 +16,15 @@ import (
 //  2. The order in which blocks become free within one operation: upstream walks
 //     its streams, and a capture's blocks, in the order of a hash table. A
 //     restored checkpoint walks such a table of blocks throughout.
-//  3. What was last requested of a block that is free now: in a private pool
-//     it depends on the order of 2 which of two merging blocks keeps its requested size.
+//  3. What was last requested of a block that is free now: it depends on the order of 2
+//     which of two merging blocks keeps its requested size.
 //  4. Peaks and sums at the end of such a run: they depend on that order too.
 //     Upstream also counts the restoring of a checkpoint in ways that depend on
 //     it. What holds now is the same in any order, and is compared.
 //
-// 3 and 4 are granted from the first capture or restore of a trace on; 3 to
-// the pools of graph trees as well.
+// 3 and 4 are granted from the first capture or restore of a trace on; 3 to the pools of
+// graph trees as well, and from the first operation on in which blocks became free in
+// another order than in the recording.
 type tolerance struct {
 	deviceFree     bool // 1: the device's free memory may differ
 	staleRequested bool // 3: the requested size of inactive blocks may differ
@@ -38,6 +39,22 @@ func (t *tolerance) meet(kind trace.OpKind) {
 	switch kind {
 	case trace.OpCaptureBegin, trace.OpRestore:
 		t.staleRequested, t.finalHistory = true, true
+	}
+}
+
+// meetOrder grants what depends on the order in which blocks became free, if that of two
+// lists of events, which are the same in any order, differs.
+func (t *tolerance) meetOrder(want, got []spec.TraceEntry) {
+	completed := func(events []spec.TraceEntry) (list []spec.TraceEntry) {
+		for _, e := range events {
+			if e.Action == spec.ActionFreeCompleted {
+				list = append(list, e)
+			}
+		}
+		return list
+	}
+	if !determined(want) && !slices.Equal(completed(want), completed(got)) {
+		t.staleRequested = true
 	}
 }
 

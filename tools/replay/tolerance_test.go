@@ -91,6 +91,26 @@ func TestLayoutTolerance(t *testing.T) {
 	}
 }
 
+// TestOrderTolerance: from the first operation on in which blocks became free in another order
+// than recorded, what was requested of free blocks may differ.
+func TestOrderTolerance(t *testing.T) {
+	a, b := event(spec.ActionFreeCompleted, 1), event(spec.ActionFreeCompleted, 2)
+	alloc := event(spec.ActionAlloc, 1)
+	for _, c := range []struct {
+		want, got []spec.TraceEntry
+		granted   bool
+	}{
+		{[]spec.TraceEntry{a, b, alloc}, []spec.TraceEntry{a, b, alloc}, false},
+		{[]spec.TraceEntry{a, b, alloc}, []spec.TraceEntry{b, a, alloc}, true},
+		{[]spec.TraceEntry{a, alloc}, []spec.TraceEntry{a, alloc}, false},
+	} {
+		tol := toleranceOf(&trace.Header{})
+		if tol.meetOrder(c.want, c.got); tol.staleRequested != c.granted {
+			t.Errorf("%v for %v: granted is %v", c.got, c.want, tol.staleRequested)
+		}
+	}
+}
+
 // TestHistoryTolerance: which final statistics are about the past.
 func TestHistoryTolerance(t *testing.T) {
 	for key, history := range map[string]bool{

@@ -30,7 +30,7 @@ type choice struct {
 	reserve         bool // of an address range, otherwise of a segment
 	bytes           uint64
 	options         []spec.Ptr // 0 stands for a fresh address
-	later           int        // so many options, the first ones, are from later trace entries
+	later           int        // how many options, the first ones, are from later trace entries
 	taken           int        // which option
 	confirmed       bool       // the trace has a mapping in the range, and the replay had it too
 }
@@ -77,8 +77,8 @@ func (c *choices) choose(dev spec.Device, q fakegpu.Choice) spec.Ptr {
 	return made.options[made.taken]
 }
 
-// laterBases lists where this and later operations have memory outside of all ranges: a range is mapped
-// from its base on.
+// laterBases lists where this and later operations have memory outside of all ranges: a range is
+// mapped from its base on.
 func (c *choices) laterBases(dev spec.Device, q fakegpu.Choice) (bases []spec.Ptr) {
 	for _, m := range c.mappings {
 		inOther := func(base spec.Ptr) bool { return base <= m.addr && m.addr < base+spec.Ptr(q.Bytes) }
@@ -153,7 +153,8 @@ func (c *choices) next() []int {
 	return nil
 }
 
-// unknown is the first address range whose address the trace has not confirmed; nil if there is none.
+// unknown is the first address range whose address the trace has not confirmed; nil if there is
+// none.
 func (c *choices) unknown() *choice {
 	for i := range c.made {
 		if made := &c.made[i]; made.reserve && !made.confirmed {
@@ -173,7 +174,7 @@ func (c *choices) positional() bool {
 
 func (c *choice) String() string {
 	if c.reserve {
-		return fmt.Sprintf("where the address range of %s lies that operation %d (line %d) reserved",
+		return fmt.Sprintf("where the address range of %s lies, which operation %d (line %d) reserved",
 			trace.SizeInWords(c.bytes), c.operation, c.line)
 	}
 	return fmt.Sprintf("in which order operation %d (line %d) obtained its segments of %s",
@@ -215,7 +216,7 @@ func (s *source) try(first *run) (*run, error) {
 		return best, nil // wherever the ranges lie, the same differs
 	}
 	if unknown != nil {
-		best.result.NotDetermined = fmt.Sprintf("the trace does not tell %v; of %d replays none is exact", unknown, tried)
+		best.result.NotDetermined = fmt.Sprintf("the trace does not say %v; none of %d replays is exact", unknown, tried)
 	}
 	return best, nil
 }

@@ -290,7 +290,7 @@ func (w *worker) do(j *job) (r reply, crash *Crash, err error) {
 		Said: strings.TrimSpace(fmt.Sprintf("%v: %s", ended, lastWords(w.said.String()))),
 	}
 	if crash.Hangs = <-hangs; crash.Hangs {
-		crash.Said = fmt.Sprintf("it did not come back within %v", w.patience)
+		crash.Said = fmt.Sprintf("the call did not return within %v", w.patience)
 	}
 	if crash.Operation == 0 {
 		return r, nil, fmt.Errorf("a worker has ended before it began: %s", crash.Said)

@@ -90,7 +90,8 @@ func (b Bug) Recipes(all []foreign.Recipe) (list []foreign.Recipe, err error) {
 	return list, nil
 }
 
-// Program is the program of tools/foreign/program that finds the bug, or "" if the recipe's own does.
+// Program is the program of tools/foreign/program that finds the bug, or "" if the recipe's own
+// does.
 func (b Bug) Program() string {
 	if b.By[0] == "itself" {
 		return ""

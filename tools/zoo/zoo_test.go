@@ -13,7 +13,8 @@ import (
 	"gaugeblock/tools/foreign"
 )
 
-// TestBugs: the table can be read, its recipes are there, and tools/zoo/README.md has a row for each bug.
+// TestBugs: the table can be read, its recipes are there, and tools/zoo/README.md has a row for
+// each bug.
 func TestBugs(t *testing.T) {
 	bugs, err := Bugs()
 	if err != nil {

@@ -22,6 +22,9 @@ func main() {
 		err = cuda.Build(os.Args[1])
 	}
 	if err == nil {
+		err = cuda.BuildThin(os.Args[1], nil)
+	}
+	if err == nil {
 		err = cuda.BuildMachine(".", os.Args[1])
 	}
 	if err != nil {

@@ -3,7 +3,9 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"gaugeblock/fakegpu"
+	"gaugeblock/fakegpu/cuda/gpus"
 	"gaugeblock/spec"
 )
 
@@ -18,6 +21,7 @@ import (
 const (
 	devicesVariable   = "GAUGEBLOCK_CUDA_DEVICES"
 	memoryVariable    = "GAUGEBLOCK_CUDA_MEMORY"
+	gpuVariable       = "GAUGEBLOCK_CUDA_GPU"
 	addressesVariable = "GAUGEBLOCK_CUDA_ADDRESSES"
 	scheduleVariable  = "GAUGEBLOCK_CUDA_SCHEDULE"
 	seedVariable      = "GAUGEBLOCK_CUDA_SEED"
@@ -30,6 +34,7 @@ const (
 	machineVariable   = "GAUGEBLOCK_CUDA_MACHINE"
 	bytesVariable     = "GAUGEBLOCK_CUDA_BYTES"
 	threadsVariable   = "GAUGEBLOCK_CUDA_THREADS"
+	logVariable       = "GAUGEBLOCK_CUDA_LOG"
 )
 
 // settings are the variables as far as they are read, with the first thing that is wrong.
@@ -92,14 +97,19 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 		s.fail("%s=%d: it is a number from 1 to %d", devicesVariable, devices, fakegpu.MaxDevices)
 		devices = 1
 	}
-	inHost := choose(s, bytesVariable, []string{"runs", "host"}, false, true)
+	gpu := s.gpu()
+	bytes := choose(s, bytesVariable, []string{"runs", "host", "none"}, "runs", "host", "none")
+	inHost := bytes == "host"
 	config := fakegpu.Config{
-		Devices:   fakegpu.Devices(int(devices), s.bytes(memoryVariable, defaultMemory(inHost))),
+		Devices:   fakegpu.Devices(int(devices), s.bytes(memoryVariable, cmp.Or(gpu.Memory, defaultMemory(inHost)))),
 		Addresses: choose(s, addressesVariable, []string{"real", "ascending"}, fakegpu.RealLike, fakegpu.Ascending),
 		FreeWaits: true,
 
 		NoPeerAccess:    choose(s, peersVariable, []string{"yes", "no"}, false, true),
 		BlockingStreams: choose(s, defaultVariable, []string{"ordinary", "legacy"}, false, true),
+	}
+	for i := range config.Devices {
+		config.Devices[i].Name = gpu.Name
 	}
 	seed := s.number(seedVariable, 1)
 	config.Schedule = choose(s, scheduleVariable, []string{"eager", "lazy", "random"}, nil, fakegpu.Lazy(), fakegpu.Random(seed))
@@ -122,8 +132,10 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 	}
 	machine := fakegpu.NewMachine(config)
 	p := NewProcess(machine.NewProcess())
-	p.Waits, p.Log, p.Illegal, p.InHost = waits, os.Stderr, true, inHost
+	p.Waits, p.Illegal, p.InHost, p.NoBytes = waits, true, inHost, bytes == "none"
+	p.Log = s.log()
 	p.Threads = threads && hazards != 2
+	p.take(gpu)
 	for _, planned := range strings.Split(get(faultsVariable), ",") {
 		if planned != "" {
 			s.plan(p.GPU, planned)
@@ -135,6 +147,46 @@ func FromEnvironment(get func(string) string) (*Process, error) {
 		return p, p.join(machine, where)
 	}
 	return p, s.err
+}
+
+// log is where the names of functions go that are not there.
+func (s *settings) log() io.Writer {
+	path := s.get(logVariable)
+	if path == "" {
+		return os.Stderr
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		s.fail("%s: %v", logVariable, err)
+	}
+	return file
+}
+
+// gpu is the kind of device that is named; without a name, it has no name either.
+func (s *settings) gpu() (gpu gpus.GPU) {
+	word := s.get(gpuVariable)
+	if word == "" {
+		return gpu
+	}
+	gpu, found := gpus.Find(word)
+	if !found {
+		s.fail("%s=%s: it is one of %s", gpuVariable, word, strings.Join(gpus.Words(), ", "))
+	}
+	return gpu
+}
+
+// take gives the process devices of a kind: their attributes, and less memory by what a process
+// takes before its first allocation.
+func (p *Process) take(gpu gpus.GPU) {
+	if gpu.Name == "" {
+		return
+	}
+	p.Attributes = gpu.Attributes()
+	for dev := range spec.Device(p.GPU.DeviceCount()) {
+		if properties, err := p.GPU.Properties(dev); err == nil && properties.TotalMemory > gpu.Context {
+			p.GPU.SetFreeMemory(dev, properties.TotalMemory-gpu.Context)
+		}
+	}
 }
 
 // defaultMemory is what a device has if nothing else is said: memory that is the host's own is

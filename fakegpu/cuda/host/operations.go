@@ -37,7 +37,7 @@ func text(address C.uint64_t) string {
 	return C.GoString((*C.char)(C.place(address)))
 }
 
-// put writes a text with a zero at its end into room for so many bytes.
+// put writes a text with a zero at its end into room for a number of bytes.
 func put(address, room C.uint64_t, s string) {
 	if room == 0 {
 		return
@@ -141,6 +141,8 @@ func (p *Process) memoryOperation(operation C.int, w *words) (int, bool) {
 		}
 		put(w[3], 256, properties.Name)
 		return number(err), true
+	case C.GAUGEBLOCK_ATTRIBUTE:
+		return p.attribute(w), true
 	case C.GAUGEBLOCK_MALLOC:
 		return p.malloc(w), true
 	case C.GAUGEBLOCK_FREE:
@@ -178,6 +180,20 @@ func (p *Process) memoryOperation(operation C.int, w *words) (int, bool) {
 		return number(g.EnablePeerAccess(device(w[0]), device(w[1]))), true
 	}
 	return 0, false
+}
+
+// attribute: what is known of no device is 0. Two depend on the machine.
+func (p *Process) attribute(w *words) int {
+	properties, err := p.GPU.Properties(device(w[0]))
+	if err != nil {
+		return number(err)
+	}
+	const rdmaWithVirtualMemory = 110
+	w[2] = C.uint64_t(p.Attributes[int(w[1])])
+	if w[1] == rdmaWithVirtualMemory && properties.RDMAWithVirtualMemory {
+		w[2] = 1
+	}
+	return 0
 }
 
 // captureRelaxed is the number of the mode in which a thread may do what a capture forbids.
@@ -328,6 +344,11 @@ func (p *Process) graphOperation(operation C.int, w *words) (int, bool) {
 
 func (p *Process) workOperation(operation C.int, w *words) (int, bool) {
 	g := p.GPU
+	if p.NoBytes {
+		if result, done := p.withoutBytes(operation, w); done {
+			return result, true
+		}
+	}
 	switch operation {
 	case C.GAUGEBLOCK_FILL:
 		r := spec.Range{Ptr: ptr(w[2]), Bytes: uint64(w[3])}
@@ -365,6 +386,21 @@ func (p *Process) workOperation(operation C.int, w *words) (int, bool) {
 		})), true
 	}
 	return 0, false
+}
+
+// withoutBytes does the work whose bytes nobody keeps.
+func (p *Process) withoutBytes(operation C.int, w *words) (int, bool) {
+	name := "copy"
+	switch operation {
+	case C.GAUGEBLOCK_FILL:
+		name = "fill"
+	case C.GAUGEBLOCK_COPY, C.GAUGEBLOCK_COPY_IN:
+	case C.GAUGEBLOCK_COPY_OUT:
+		clear(memory(w[2], w[4]))
+	default:
+		return 0, false
+	}
+	return number(p.GPU.Launch(spec.Launch{Device: device(w[0]), Stream: stream(w[1]), Name: name})), true
 }
 
 // compute gives a stream a kernel that the host computes.

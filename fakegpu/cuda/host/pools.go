@@ -11,10 +11,10 @@ import (
 	"gaugeblock/spec"
 )
 
-// The driver's own pools (cudaMallocAsync and its family). A pool keeps what is freed for
-// the next request: of the same stream at once, for another stream when an event behind the
-// free is seen to be complete. Each allocation is a lifetime of the memory, so that work which comes
-// too late, or on a stream that does not wait, is a hazard.
+// The driver's own pools (cudaMallocAsync and its family). A pool keeps what is freed for the next
+// request: of the same stream at once, for another stream when an event behind the free is seen to
+// be complete. Each allocation is a lifetime of the memory, so that work which comes too late, or
+// on a stream that does not wait, is a hazard.
 //
 // Simpler than the driver's: pieces are not cut. What a captured stream gets is the graph's.
 
@@ -189,7 +189,7 @@ func (pool *driverPool) obtain(p *Process, bytes uint64) (*pooledPiece, int) {
 	return &pooledPiece{pool: pool, memory: spec.Range{Ptr: at, Bytes: bytes}}, 0
 }
 
-// trim gives free pieces whose use is over back to the device, until no more than so many
+// trim gives free pieces whose use is over back to the device, until no more than keep
 // bytes are reserved.
 func (pool *driverPool) trim(p *Process, keep uint64) int {
 	kept := pool.free[:0]

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gaugeblock/fakegpu"
+	"gaugeblock/fakegpu/cuda/gpus"
 	"gaugeblock/spec"
 )
 
@@ -33,9 +34,14 @@ type Process struct {
 	Illegal bool
 	// InHost: the host finds the devices' memory at its addresses.
 	InHost bool
+	// NoBytes: what memory holds is not kept, and reads as zeros. Copies and fills are work that
+	// names no memory.
+	NoBytes bool
 	// Threads: what a thread has waited for orders only what that thread does later, and what
 	// others do that it has told (gaugeblock_release, gaugeblock_acquire).
 	Threads bool
+	// Attributes are the devices' attributes, by CUDA's numbers.
+	Attributes map[int]int
 	// Log, if given, hears the names of functions that were called and are not there, each
 	// once. Report, if given, is written when the program ends.
 	Log    io.Writer
@@ -58,10 +64,9 @@ type Process struct {
 	pools   driverPools
 }
 
-// NewProcess is a process whose GPU is given.
-
+// NewProcess is a process whose GPU is given. It has the attributes of an H200.
 func NewProcess(gpu *fakegpu.GPU) *Process {
-	return &Process{GPU: gpu, Waits: WaitsAnswer}
+	return &Process{GPU: gpu, Waits: WaitsAnswer, Attributes: gpus.All[0].Attributes()}
 }
 
 // waitValue is a stream that goes on when a word of host memory has reached a value

@@ -14,6 +14,7 @@
 #define GAUGEBLOCK_OPERATIONS(X) \
 	X(COUNT)             /* -> 0 devices */ \
 	X(PROPERTIES)        /* 0 device, 3 char[256] -> 1 bytes, 2 flags: 1 RDMA, 2 fabric */ \
+	X(ATTRIBUTE)         /* 0 device, 1 CUDA's number of the attribute -> 2 value */ \
 	X(MALLOC)            /* 0 device, 1 bytes, 3 capture mode of the thread -> 2 address */ \
 	X(FREE)              /* 0 address, 1 capture mode of the thread */ \
 	X(MEM_INFO)          /* 0 device -> 1 free, 2 total */ \

@@ -59,9 +59,38 @@ static __thread int capture_mode; // global, as CUDA has it
 static __thread uint64_t nodes[MAX_NODES];
 
 int gaugeblock_current(void) { return current; }
-int gaugeblock_current_runtime(void) { return current < 0 ? 0 : current; }
+// The runtime's first call makes device 0 current, for the driver's interface as well.
+int gaugeblock_current_runtime(void) { return current < 0 ? (current = 0) : current; }
 void gaugeblock_make_current(int device) { current = device; }
 uint64_t *gaugeblock_nodes(void) { return nodes; }
+
+int gaugeblock_attribute(int attribute) {
+	WORDS((uint64_t)gaugeblock_current_runtime(), (uint64_t)attribute);
+	gaugeblock_do(GAUGEBLOCK_ATTRIBUTE, w);
+	return (int)w[2];
+}
+
+int gaugeblock_occupancy(int threads, size_t shared) {
+	enum { WARP = 32, OF_PROCESSOR = 39, SHARED_OF_PROCESSOR = 81, BLOCKS = 106, RESERVED = 111 };
+	if (threads <= 0) {
+		return 0;
+	}
+	int most = gaugeblock_attribute(BLOCKS), by_threads = gaugeblock_attribute(OF_PROCESSOR) / ((threads + WARP - 1) / WARP * WARP);
+	size_t each = shared + (size_t)gaugeblock_attribute(RESERVED);
+	size_t by_memory = each == 0 ? (size_t)most : (size_t)gaugeblock_attribute(SHARED_OF_PROCESSOR) / each;
+	most = by_threads < most ? by_threads : most;
+	return by_memory < (size_t)most ? (int)by_memory : most;
+}
+
+int gaugeblock_launch_kernel(const char *name, void *stream) {
+	uint64_t number, device;
+	int r = gaugeblock_stream(stream, gaugeblock_current_runtime(), &number, &device);
+	if (r != 0) {
+		return r;
+	}
+	WORDS(device, number, P(name), 0, 0, 0, 0);
+	return gaugeblock_do(GAUGEBLOCK_LAUNCH, w);
+}
 
 int gaugeblock_mode(int exchange, int mode) {
 	int before = capture_mode;
@@ -199,10 +228,14 @@ static const struct {
 	{2, "cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
 	{3, "cudaErrorInitializationError", "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
 	{4, "cudaErrorCudartUnloading", "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
+	{9, "cudaErrorInvalidConfiguration", "CUDA_ERROR_UNKNOWN", "invalid configuration argument"},
+	{13, "cudaErrorInvalidSymbol", "CUDA_ERROR_UNKNOWN", "invalid device symbol"},
 	{21, "cudaErrorInvalidMemcpyDirection", "CUDA_ERROR_UNKNOWN", "invalid copy direction for memcpy"},
 	{101, "cudaErrorInvalidDevice", "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+	{98, "cudaErrorInvalidDeviceFunction", "CUDA_ERROR_UNKNOWN", "invalid device function"},
 	{201, "cudaErrorDeviceUninitialized", "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
 	{208, "cudaErrorAlreadyMapped", "CUDA_ERROR_ALREADY_MAPPED", "resource already mapped"},
+	{209, "cudaErrorNoKernelImageForDevice", "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
 	{217, "cudaErrorPeerAccessUnsupported", "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported between these two devices"},
 	{400, "cudaErrorInvalidResourceHandle", "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
 	{401, "cudaErrorIllegalState", "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state"},
@@ -211,6 +244,8 @@ static const struct {
 	{700, "cudaErrorIllegalAddress", "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
 	{704, "cudaErrorPeerAccessAlreadyEnabled", "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
 	{705, "cudaErrorPeerAccessNotEnabled", "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", "peer access has not been enabled"},
+	{712, "cudaErrorHostMemoryAlreadyRegistered", "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "part or all of the requested memory range is already mapped"},
+	{713, "cudaErrorHostMemoryNotRegistered", "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "pointer does not correspond to a registered memory region"},
 	{719, "cudaErrorLaunchFailure", "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
 	{800, "cudaErrorNotPermitted", "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
 	{801, "cudaErrorNotSupported", "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},

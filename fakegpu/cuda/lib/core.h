@@ -12,9 +12,11 @@
 
 enum {
 	INVALID_VALUE = 1,
+	OUT_OF_MEMORY = 2,
 	NOT_INITIALIZED = 3,
 	INVALID_DEVICE = 101,
 	INVALID_CONTEXT = 201,
+	INVALID_HANDLE = 400,
 	SYMBOL_NOT_FOUND = 500,
 	NOT_READY = 600,
 	PEER_ALREADY = 704,
@@ -52,6 +54,26 @@ GAUGEBLOCK_API const char *gaugeblock_error_text(int error);
 
 // gaugeblock_entry finds a function of the driver by the name that headers have for it.
 GAUGEBLOCK_API void *gaugeblock_entry(const char *name);
+
+// gaugeblock_attribute is an attribute of the current device, by CUDA's number of it.
+GAUGEBLOCK_API int gaugeblock_attribute(int attribute);
+
+// gaugeblock_occupancy is how many blocks of so many threads and so many bytes of shared memory
+// a multiprocessor takes at a time, of a kernel that needs few registers.
+GAUGEBLOCK_API int gaugeblock_occupancy(int threads, size_t shared);
+
+// gaugeblock_launch_kernel gives a stream a kernel of which nothing but the name is known.
+GAUGEBLOCK_API int gaugeblock_launch_kernel(const char *name, void *stream);
+
+// Memory of the host's that devices can reach: hostmemory.c.
+GAUGEBLOCK_API int gaugeblock_host_alloc(void **ptr, size_t bytes);
+GAUGEBLOCK_API int gaugeblock_host_free(void *ptr);
+GAUGEBLOCK_API int gaugeblock_pin(void *ptr, size_t bytes);
+GAUGEBLOCK_API int gaugeblock_unpin(void *ptr);
+GAUGEBLOCK_API int gaugeblock_pinned(const void *ptr);
+
+// gaugeblock_ended keeps an error as the thread's last one, in the runtime's interface.
+int gaugeblock_ended(int result);
 
 // gaugeblock_nodes is room for the nodes that a capture's next node depends on; it is the
 // thread's, and good until its next call.

@@ -1,6 +1,7 @@
 // The driver's interface: libcuda.so.1.
 #include "core.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,37 +114,26 @@ GAUGEBLOCK_API Result cuDeviceTotalMem_v2(size_t *bytes, int device) {
 }
 
 GAUGEBLOCK_API Result cuDeviceGetAttribute(int *value, int attribute, int device) {
-	char text[256];
-	WORDS((uint64_t)device, 0, 0, P(text));
-	int r = gaugeblock_do(GAUGEBLOCK_PROPERTIES, w);
-	if (r != 0) {
-		return r;
-	}
-	switch (attribute) {
-	case 10: // warp size
-		*value = 32;
-		return 0;
-	case 16: // multiprocessors
-		*value = 132;
-		return 0;
-	case 41: // unified addressing
-	case 102: // virtual memory management
-	case 103: // file descriptors
-	case 115: // memory pools
-		*value = 1;
-		return 0;
-	case 75: // compute capability, major
-		*value = 9;
-		return 0;
-	case 110: // GPUDirect RDMA with virtual memory
-		*value = (w[2] & 1) != 0;
-		return 0;
-	case 128: // fabric handles
-		*value = (w[2] & 2) != 0;
-		return 0;
-	}
-	*value = 0;
-	return 0;
+	WORDS((uint64_t)device, (uint64_t)attribute);
+	int r = gaugeblock_do(GAUGEBLOCK_ATTRIBUTE, w);
+	*value = (int)w[2];
+	return r;
+}
+
+GAUGEBLOCK_API Result cuDeviceComputeCapability(int *major, int *minor, int device) {
+	int r = cuDeviceGetAttribute(major, 75, device);
+	return r != 0 ? r : cuDeviceGetAttribute(minor, 76, device);
+}
+
+GAUGEBLOCK_API Result cuDeviceGetUuid_v2(char *uuid, int device) {
+	memset(uuid, 0, 16);
+	uuid[0] = (char)(device + 1);
+	return device_there(device);
+}
+
+GAUGEBLOCK_API Result cuDeviceGetPCIBusId(char *id, int size, int device) {
+	snprintf(id, (size_t)size, "0000:%02X:00.0", device + 1);
+	return device_there(device);
 }
 
 GAUGEBLOCK_API Result cuDeviceCanAccessPeer(int *can, int device, int peer) {
@@ -218,6 +208,35 @@ GAUGEBLOCK_API Result cuCtxSynchronize(void) {
 	return gaugeblock_do(GAUGEBLOCK_DEVICE_SYNCHRONIZE, w);
 }
 
+GAUGEBLOCK_API Result cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+	*least = 0;
+	*greatest = -5;
+	return 0;
+}
+
+GAUGEBLOCK_API Result cuCtxGetApiVersion(void *context, unsigned *version) {
+	(void)context;
+	*version = 13000;
+	return 0;
+}
+
+GAUGEBLOCK_API Result cuCtxGetFlags(unsigned *flags) {
+	*flags = 0;
+	return 0;
+}
+
+// Limits (of stacks, heaps and the like) are taken and mean nothing.
+GAUGEBLOCK_API Result cuCtxSetLimit(int limit, size_t value) {
+	(void)limit, (void)value;
+	return 0;
+}
+
+GAUGEBLOCK_API Result cuCtxGetLimit(size_t *value, int limit) {
+	(void)limit;
+	*value = 1024;
+	return 0;
+}
+
 static uint64_t peers[MAX_DEVICES]; // enabled through this library
 
 GAUGEBLOCK_API Result cuCtxEnablePeerAccess(void *peer, unsigned flags) {
@@ -259,6 +278,58 @@ GAUGEBLOCK_API Result cuMemFree_v2(Ptr ptr) {
 	return gaugeblock_do(GAUGEBLOCK_FREE, w);
 }
 
+GAUGEBLOCK_API Result cuMemGetAddressRange_v2(Ptr *base, size_t *bytes, Ptr ptr) {
+	WORDS(ptr);
+	int r = gaugeblock_do(GAUGEBLOCK_POINTER, w);
+	if (r == 0 && w[1] == 0) {
+		return SYMBOL_NOT_FOUND;
+	}
+	if (base != NULL) {
+		*base = w[3];
+	}
+	if (bytes != NULL) {
+		*bytes = w[4];
+	}
+	return r;
+}
+
+// cuPointerGetAttribute answers for memory of a device, by CUDA's numbers of what is asked.
+GAUGEBLOCK_API Result cuPointerGetAttribute(void *data, int attribute, Ptr ptr) {
+	WORDS(ptr);
+	int r = gaugeblock_do(GAUGEBLOCK_POINTER, w);
+	if (r != 0 || w[1] == 0) {
+		return r != 0 ? r : INVALID_VALUE;
+	}
+	switch (attribute) {
+	case 1: // context
+		*(void **)data = &contexts[w[2]];
+		return 0;
+	case 2: // memory of a device
+		*(int *)data = 2;
+		return 0;
+	case 3: // the pointer on the device
+		*(Ptr *)data = ptr;
+		return 0;
+	case 7: // number of the piece of memory
+	case 11: // its beginning
+		*(Ptr *)data = w[3];
+		return 0;
+	case 9: // device
+		*(int *)data = (int)w[2];
+		return 0;
+	case 12: // its size
+		*(size_t *)data = w[4];
+		return 0;
+	case 6: // synchronizes
+	case 8: // managed
+	case 10: // can be shared
+	case 13: // mapped
+		*(int *)data = attribute == 13;
+		return 0;
+	}
+	return gaugeblock_lacks("an attribute of a pointer other than what is there");
+}
+
 GAUGEBLOCK_API Result cuMemGetInfo_v2(size_t *available, size_t *total) {
 	CURRENT(device)
 	WORDS((uint64_t)device);
@@ -270,14 +341,18 @@ GAUGEBLOCK_API Result cuMemGetInfo_v2(size_t *available, size_t *total) {
 
 GAUGEBLOCK_API Result cuMemHostAlloc(void **ptr, size_t bytes, unsigned flags) {
 	(void)flags;
-	*ptr = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-	return *ptr == NULL ? 2 : 0;
+	return gaugeblock_host_alloc(ptr, bytes);
 }
 
-GAUGEBLOCK_API Result cuMemFreeHost(void *ptr) {
-	free(ptr);
-	return 0;
+GAUGEBLOCK_API Result cuMemAllocHost_v2(void **ptr, size_t bytes) { return gaugeblock_host_alloc(ptr, bytes); }
+GAUGEBLOCK_API Result cuMemFreeHost(void *ptr) { return gaugeblock_host_free(ptr); }
+
+GAUGEBLOCK_API Result cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned flags) {
+	(void)flags;
+	return gaugeblock_pin(ptr, bytes);
 }
+
+GAUGEBLOCK_API Result cuMemHostUnregister(void *ptr) { return gaugeblock_unpin(ptr); }
 
 GAUGEBLOCK_API Result cuMemHostGetDevicePointer_v2(Ptr *device, void *host, unsigned flags) {
 	*device = P(host);
@@ -399,6 +474,11 @@ GAUGEBLOCK_API Result cuStreamCreate(void **stream, unsigned flags) {
 	(void)flags;
 	WORDS((uint64_t)device);
 	return made(stream, gaugeblock_do(GAUGEBLOCK_STREAM_CREATE, w), w);
+}
+
+GAUGEBLOCK_API Result cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
+	(void)priority;
+	return cuStreamCreate(stream, flags);
 }
 
 GAUGEBLOCK_API Result cuStreamDestroy_v2(void *stream) {
@@ -614,8 +694,6 @@ GAUGEBLOCK_API Result cuGetProcAddress_v2(const char *name, void **function, int
 	GAUGEBLOCK_API Result name(void) { return gaugeblock_lacks(#name); }
 LACKS(cuLogsRegisterCallback) // PyTorch 2.14 takes it if it is there
 LACKS(cuLogsUnregisterCallback)
-LACKS(cuMemGetAddressRange) // PyTorch 2.12 asks for it at its first use of the driver
-LACKS(cuMemGetAddressRange_v2)
 LACKS(cuMemRetainAllocationHandle)
 LACKS(cuMemGetAllocationPropertiesFromHandle)
 
@@ -704,3 +782,27 @@ GAUGEBLOCK_API int gaugeblock_hazard(int number, char *text, size_t size) {
 	WORDS((uint64_t)number, P(text), size);
 	return gaugeblock_do(GAUGEBLOCK_HAZARD, w) == 0 ? (int)w[3] : -1;
 }
+
+// The names without a version, for who looks them up by dlsym.
+#define UNVERSIONED(name) GAUGEBLOCK_API __typeof__(name##_v2) name __attribute__((alias(#name "_v2")));
+UNVERSIONED(cuCtxPopCurrent)
+UNVERSIONED(cuCtxPushCurrent)
+UNVERSIONED(cuDeviceGetUuid)
+UNVERSIONED(cuDevicePrimaryCtxRelease)
+UNVERSIONED(cuDeviceTotalMem)
+UNVERSIONED(cuEventDestroy)
+UNVERSIONED(cuGetProcAddress)
+UNVERSIONED(cuIpcOpenMemHandle)
+UNVERSIONED(cuMemAlloc)
+UNVERSIONED(cuMemFree)
+UNVERSIONED(cuMemGetAddressRange)
+UNVERSIONED(cuMemGetInfo)
+UNVERSIONED(cuMemHostGetDevicePointer)
+UNVERSIONED(cuMemcpyDtoDAsync)
+UNVERSIONED(cuMemcpyDtoHAsync)
+UNVERSIONED(cuMemcpyHtoDAsync)
+UNVERSIONED(cuStreamBeginCapture)
+UNVERSIONED(cuStreamDestroy)
+UNVERSIONED(cuStreamGetCaptureInfo)
+UNVERSIONED(cuStreamWaitValue32)
+UNVERSIONED(cuStreamWriteValue32)

@@ -2,6 +2,7 @@
 // in which some functions have other parameters.
 #include "core.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +15,13 @@ typedef struct { char bytes[64]; } Handle;
 // and not an error, says CUDA's programming guide: it is not kept.
 static __thread int last;
 
-static int ended(int r) {
+int gaugeblock_ended(int r) {
 	if (r != 0 && r != NOT_READY) {
 		last = r;
 	}
 	return r;
 }
+#define ended gaugeblock_ended
 
 #define DO(operation) ended(gaugeblock_do(GAUGEBLOCK_##operation, w))
 #define ON(stream, number, device) \
@@ -87,49 +89,6 @@ GAUGEBLOCK_API Error cudaSetDevice(int device) {
 	return r;
 }
 
-// The structure up to the number of multiprocessors is the same in both versions.
-struct properties {
-	char name[256], uuid[16], luid[8];
-	unsigned luid_mask;
-	size_t total, shared;
-	int registers, warp;
-	size_t pitch;
-	int threads, block[3], grid[3];
-	size_t constants;
-	int major, minor;
-	size_t alignment, pitch_alignment;
-	int processors;
-};
-
-GAUGEBLOCK_API Error cudaGetDeviceProperties(struct properties *p, int device) {
-	char name[256];
-	WORDS((uint64_t)device, 0, 0, P(name));
-	int r = DO(PROPERTIES);
-	if (r != 0) {
-		return r;
-	}
-	memset(p, 0, sizeof *p);
-	memcpy(p->name, name, sizeof name);
-	p->uuid[0] = (char)(device + 1);
-	p->total = w[1];
-	p->shared = 48 << 10;
-	p->registers = 65536;
-	p->warp = 32;
-	p->threads = 1024;
-	p->block[0] = p->block[1] = 1024;
-	p->block[2] = 64;
-	p->grid[0] = 0x7fffffff;
-	p->grid[1] = p->grid[2] = 65535;
-	p->constants = 64 << 10;
-	p->major = 9;
-	p->alignment = 512;
-	p->pitch_alignment = 32;
-	p->processors = 132;
-	return 0;
-}
-
-GAUGEBLOCK_API Error cudaGetDeviceProperties_v2(struct properties *p, int device) { return cudaGetDeviceProperties(p, device); }
-
 GAUGEBLOCK_API Error cudaDeviceGetAttribute(int *value, int attribute, int device) {
 	Error (*get)(int *, int, int) = (Error(*)(int *, int, int))gaugeblock_entry("cuDeviceGetAttribute");
 	return ended(get(value, attribute, device)); // both interfaces have the same numbers
@@ -142,6 +101,23 @@ GAUGEBLOCK_API Error cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 	if (greatest != NULL) {
 		*greatest = -5;
 	}
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaDeviceGetPCIBusId(char *id, int size, int device) {
+	snprintf(id, (size_t)size, "0000:%02X:00.0", device + 1);
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaDeviceGetByPCIBusId(int *device, const char *id) {
+	unsigned bus = 0;
+	sscanf(id, "%*x:%x", &bus);
+	*device = (int)bus - 1;
+	return ended(bus == 0 ? INVALID_VALUE : 0);
+}
+
+GAUGEBLOCK_API Error cudaSetDeviceFlags(unsigned flags) {
+	(void)flags;
 	return 0;
 }
 
@@ -200,15 +176,46 @@ GAUGEBLOCK_API Error cudaFree(void *ptr) {
 
 GAUGEBLOCK_API Error cudaHostAlloc(void **ptr, size_t bytes, unsigned flags) {
 	(void)flags;
-	*ptr = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-	return ended(*ptr == NULL ? 2 : 0);
+	return ended(gaugeblock_host_alloc(ptr, bytes));
 }
 
-GAUGEBLOCK_API Error cudaMallocHost(void **ptr, size_t bytes) { return cudaHostAlloc(ptr, bytes, 0); }
+GAUGEBLOCK_API Error cudaMallocHost(void **ptr, size_t bytes) { return ended(gaugeblock_host_alloc(ptr, bytes)); }
+GAUGEBLOCK_API Error cudaFreeHost(void *ptr) { return ended(gaugeblock_host_free(ptr)); }
 
-GAUGEBLOCK_API Error cudaFreeHost(void *ptr) {
-	free(ptr);
-	return 0;
+GAUGEBLOCK_API Error cudaHostRegister(void *ptr, size_t bytes, unsigned flags) {
+	(void)flags;
+	return ended(gaugeblock_pin(ptr, bytes));
+}
+
+GAUGEBLOCK_API Error cudaHostUnregister(void *ptr) { return ended(gaugeblock_unpin(ptr)); }
+
+GAUGEBLOCK_API Error cudaHostGetDevicePointer(void **device, void *ptr, unsigned flags) {
+	(void)flags;
+	*device = ptr;
+	return ended(gaugeblock_pinned(ptr) ? 0 : INVALID_VALUE);
+}
+
+GAUGEBLOCK_API Error cudaHostGetFlags(unsigned *flags, void *ptr) {
+	*flags = 0;
+	return ended(gaugeblock_pinned(ptr) ? 0 : INVALID_VALUE);
+}
+
+// The kinds of memory that a pointer can lead to.
+enum { UNREGISTERED, HOST, DEVICE };
+typedef struct { int type, device; void *on_device, *on_host; } Pointer;
+
+GAUGEBLOCK_API Error cudaPointerGetAttributes(Pointer *p, const void *ptr) {
+	WORDS(P(ptr));
+	int r = DO(POINTER);
+	memset(p, 0, sizeof *p);
+	if (r == 0 && w[1] != 0) {
+		*p = (Pointer){DEVICE, (int)w[2], (void *)ptr, NULL};
+	} else if (gaugeblock_pinned(ptr)) {
+		*p = (Pointer){HOST, gaugeblock_current_runtime(), (void *)ptr, (void *)ptr};
+	} else {
+		*p = (Pointer){UNREGISTERED, GAUGEBLOCK_CUDART >= 13 ? -2 : -1, NULL, (void *)ptr};
+	}
+	return r;
 }
 
 GAUGEBLOCK_API Error cudaMemGetInfo(size_t *available, size_t *total) {
@@ -381,6 +388,29 @@ GAUGEBLOCK_API Error cudaLaunchHostFunc(void *stream, void *function, void *data
 	return DO(HOST_FUNCTION);
 }
 
+// A callback is told its stream and that nothing has gone wrong.
+typedef struct { void (*function)(void *, Error, void *); void *stream, *data; } Callback;
+
+static void call_back(void *data) {
+	Callback c = *(Callback *)data;
+	free(data);
+	c.function(c.stream, 0, c.data);
+}
+
+GAUGEBLOCK_API Error cudaStreamAddCallback(void *stream, void (*function)(void *, Error, void *), void *data, unsigned flags) {
+	(void)flags;
+	Callback *c = malloc(sizeof *c);
+	if (c == NULL) {
+		return ended(OUT_OF_MEMORY);
+	}
+	*c = (Callback){function, stream, data};
+	int r = cudaLaunchHostFunc(stream, (void *)call_back, c);
+	if (r != 0) {
+		free(c);
+	}
+	return r;
+}
+
 GAUGEBLOCK_API Error cudaEventCreateWithFlags(void **event, unsigned flags) {
 	WORDS(CURRENT, 0, flags);
 	int r = DO(EVENT_CREATE);
@@ -426,6 +456,13 @@ GAUGEBLOCK_API Error cudaEventRecord(void *event, void *stream) {
 	ON(stream, number, device)
 	WORDS(P(event), device, number);
 	return DO(EVENT_RECORD);
+}
+
+GAUGEBLOCK_API Error cudaEventRecordWithFlags(void *event, void *stream, unsigned flags) {
+	if (flags != 0) {
+		return ended(gaugeblock_lacks("cudaEventRecordWithFlags with flags"));
+	}
+	return cudaEventRecord(event, stream);
 }
 
 GAUGEBLOCK_API Error cudaEventQuery(void *event) {
@@ -561,6 +598,45 @@ GAUGEBLOCK_API Error cudaGraphInstantiate(void **exec, void *graph, unsigned lon
 	return r;
 }
 
+GAUGEBLOCK_API Error cudaGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) {
+	return cudaGraphInstantiate(exec, graph, flags);
+}
+
+// Objects that a graph keeps: the function that ends one is called when nobody holds it any more.
+// Graphs hold what they were given as long as the program runs.
+typedef struct { void *data; void (*end)(void *); unsigned held; } UserObject;
+
+GAUGEBLOCK_API Error cudaUserObjectCreate(void **made, void *data, void (*end)(void *), unsigned held, unsigned flags) {
+	(void)flags;
+	UserObject *o = malloc(sizeof *o);
+	if (o == NULL) {
+		return ended(OUT_OF_MEMORY);
+	}
+	*o = (UserObject){data, end, held};
+	*made = o;
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaUserObjectRetain(void *object, unsigned count) {
+	__atomic_add_fetch(&((UserObject *)object)->held, count, __ATOMIC_RELAXED);
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaUserObjectRelease(void *object, unsigned count) {
+	UserObject *o = object;
+	if (__atomic_sub_fetch(&o->held, count, __ATOMIC_ACQ_REL) == 0) {
+		o->end(o->data);
+		free(o);
+	}
+	return 0;
+}
+
+GAUGEBLOCK_API Error cudaGraphRetainUserObject(void *graph, void *object, unsigned count, unsigned flags) {
+	enum { MOVE = 1 }; // the caller's hold becomes the graph's
+	(void)graph;
+	return flags & MOVE ? 0 : cudaUserObjectRetain(object, count);
+}
+
 GAUGEBLOCK_API Error cudaGraphLaunch(void *exec, void *stream) {
 	ON(stream, number, device)
 	WORDS(P(exec), device, number);
@@ -651,15 +727,14 @@ GAUGEBLOCK_API Error cudaGetDriverEntryPoint(const char *name, void **function, 
 // Functions that programs name, and that are not there.
 #define LACKS(name) \
 	GAUGEBLOCK_API Error name(void) { return ended(gaugeblock_lacks(#name)); }
-LACKS(cudaDeviceSetGraphMemAttribute) // PyTorch 2.14 links it
-LACKS(cudaEventRecordWithFlags)
-LACKS(cudaGraphAddEmptyNode) // PyTorch 2.9 links it
-LACKS(cudaHostRegister)
-LACKS(cudaHostUnregister)
-LACKS(cudaLaunchKernel)
-LACKS(cudaLaunchKernelExC)
 LACKS(cudaMemcpy2DAsync)
+LACKS(cudaDeviceSetGraphMemAttribute)
+LACKS(cudaGraphAddEmptyNode)
+LACKS(cudaGraphAddNode)
+LACKS(cudaGraphConditionalHandleCreate)
+LACKS(cudaGraphDebugDotPrint)
 LACKS(cudaMallocManaged)
 LACKS(cudaStreamAttachMemAsync)
+LACKS(cudaStreamBeginCaptureToGraph)
 LACKS(cudaStreamUpdateCaptureDependencies)
 LACKS(cudaGraphAddMemAllocNode)

@@ -14,7 +14,6 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void *val
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep);
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version, unsigned long long flags, int *found);
 cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags);
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, int *, unsigned long long *, cudaGraph_t *, const cudaGraphNode_t **, const void **, size_t *);
 
 static int wrong;
 
@@ -141,7 +140,7 @@ static void captures(void) {
 	IS(cudaMalloc(&q, 4096), 0);
 	IS(cudaThreadExchangeStreamCaptureMode(&mode), 0);
 	IS(cudaMemsetAsync(p, 1, 16, s), 0);
-	int info;
+	enum cudaStreamCaptureStatus info;
 	unsigned long long id;
 	const cudaGraphNode_t *nodes;
 	size_t n;

@@ -78,8 +78,8 @@ func (w *walker) callee(c *ast.CallExpr, fun ast.Expr) (foreign bool) {
 	if f, is := object.(*types.Func); is {
 		if f.FullName() == "runtime.Gosched" {
 			at := w.site(points.Spin, c)
-			w.edits.replace(w.offset(fun.Pos()), w.offset(fun.End()), prefix+"Gosched")
-			w.edits.insert(w.offset(c.Lparen)+1, at)
+			w.edits.Replace(w.offset(fun.Pos()), w.offset(fun.End()), prefix+"Gosched")
+			w.edits.Insert(w.offset(c.Lparen)+1, at)
 			return false
 		}
 		w.expr(fun, read)
@@ -142,8 +142,8 @@ func (w *walker) synchronization(c *ast.CallExpr, fun *ast.SelectorExpr) {
 	if len(c.Args) > 0 {
 		at += ", "
 	}
-	w.edits.insert(w.offset(fun.Sel.End()), "At")
-	w.edits.insert(w.offset(c.Lparen)+1, at)
+	w.edits.Insert(w.offset(fun.Sel.End()), "At")
+	w.edits.Insert(w.offset(c.Lparen)+1, at)
 	w.operand(fun.X)
 }
 

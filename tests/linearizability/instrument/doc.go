@@ -11,7 +11,6 @@
 //	source.go    reads and type-checks the package
 //	walk.go      finds what is to be reported
 //	memory.go    which expressions are accesses of shared memory
-//	edit.go      insertions into a text
 //	mutant.go    mutants, which are built in and chosen at run time
 //	overlay.go   the files of the overlay
 package instrument

@@ -37,7 +37,7 @@ func TestSample(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the points are %q, not %q", got, want)
 	}
-	text := w.edits.apply(s.texts["sample.go"], 0, len(s.texts["sample.go"]))
+	text := w.edits.Apply(s.texts["sample.go"], 0, len(s.texts["sample.go"]))
 	if lines, before := strings.Count(text, "\n"), strings.Count(s.texts["sample.go"], "\n"); lines != before+2 {
 		t.Errorf("%d lines became %d", before, lines)
 	}

@@ -135,9 +135,9 @@ func (w *walker) operand(e ast.Expr) {
 	w.expr(e, read)
 }
 
-// isElement reports whether an expression is an element of a slice. A part of it is written as one of
-// a pointer to the element: for the address of s[i].f alone, Go 1.26 may keep what is appended to s on
-// the stack, and move it later.
+// isElement reports whether an expression is an element of a slice. A part of it is written as one
+// of a pointer to the element: for the address of s[i].f alone, Go 1.26 may keep what is appended
+// to s on the stack, and move it later.
 func (w *walker) isElement(e ast.Expr) bool {
 	index, is := ast.Unparen(e).(*ast.IndexExpr)
 	if !is {
@@ -159,8 +159,8 @@ func (w *walker) access(e ast.Expr, how use) {
 	place := ", " + strconv.Quote(w.place(e.Pos())) + "))"
 	if star, is := e.(*ast.StarExpr); is {
 		at := w.offset(star.Pos())
-		w.edits.wrap(at, w.offset(star.End()), "(*"+prefix+letter+"(", place)
-		w.edits.replace(at, at+1, "") // the star itself
+		w.edits.Wrap(at, w.offset(star.End()), "(*"+prefix+letter+"(", place)
+		w.edits.Replace(at, at+1, "") // the star itself
 		return
 	}
 	w.wrap(e, "(*"+prefix+letter+"(&", place)

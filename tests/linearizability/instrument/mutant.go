@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"go/ast"
 	"maps"
-	"strings"
 
+	"gaugeblock/internal/rewrite"
 	"gaugeblock/tests/linearizability/points"
 )
 
@@ -21,7 +21,7 @@ func (s *source) functionsOf(file string) map[string]*ast.FuncDecl {
 	functions := map[string]*ast.FuncDecl{}
 	for _, d := range s.files[file].Decls {
 		if f, is := d.(*ast.FuncDecl); is {
-			functions[functionName(f)] = f
+			functions[rewrite.FunctionName(f)] = f
 		}
 	}
 	return functions
@@ -49,22 +49,19 @@ func (m *Mutant) build(reference *source, w *walker, functions map[string]*ast.F
 		if !is {
 			continue
 		}
-		original := functions[functionName(f)]
+		original := functions[rewrite.FunctionName(f)]
 		if original != nil && reference.textOf(original) == mutated.textOf(f) {
 			continue
 		}
 		changed++
 		if original != nil {
-			in.edits.insert(mutated.offset(f.Name.End()), "__"+m.Name)
-			call, err := forwarding(f, "__"+m.Name)
-			if err != nil {
-				return "", nil, fmt.Errorf("mutant %s: %w", m.Name, err)
-			}
-			w.edits.insert(reference.offset(original.Body.Lbrace)+1, " if "+prefix+"Mutant == \""+m.Name+"\" { "+call+" };")
+			in.edits.Insert(mutated.offset(f.Name.End()), "__"+m.Name)
+			call := w.edits.Caller(original, reference.offset).Call(f.Name.Name + "__" + m.Name)
+			w.edits.Insert(reference.offset(original.Body.Lbrace)+1, " if "+prefix+"Mutant == \""+m.Name+"\" { "+call+" };")
 		}
 		in.functionDecl(f)
 		at := mutated.fset.Position(f.Pos())
-		text += fmt.Sprintf("\n//line %s:%d\n%s\n", m.File, at.Line, in.edits.apply(m.Text, at.Offset, mutated.offset(f.End())))
+		text += fmt.Sprintf("\n//line %s:%d\n%s\n", m.File, at.Line, in.edits.Apply(m.Text, at.Offset, mutated.offset(f.End())))
 	}
 	if changed == 0 {
 		return "", nil, fmt.Errorf("mutant %s changes no function", m.Name)
@@ -73,32 +70,4 @@ func (m *Mutant) build(reference *source, w *walker, functions map[string]*ast.F
 		return "", nil, fmt.Errorf("mutant %s: %w", m.Name, in.problems[0])
 	}
 	return text, in.sites, nil
-}
-
-// forwarding is a call of a function's mutant with the function's own arguments.
-func forwarding(f *ast.FuncDecl, suffix string) (string, error) {
-	var arguments []string
-	for _, field := range f.Type.Params.List {
-		for _, name := range field.Names {
-			argument := name.Name
-			if _, variadic := field.Type.(*ast.Ellipsis); variadic {
-				argument += "..."
-			}
-			if name.Name == "_" {
-				return "", fmt.Errorf("an argument of %s has no name", f.Name.Name)
-			}
-			arguments = append(arguments, argument)
-		}
-	}
-	call := f.Name.Name + suffix + "(" + strings.Join(arguments, ", ") + ")"
-	if f.Recv != nil {
-		if len(f.Recv.List[0].Names) == 0 {
-			return "", fmt.Errorf("the receiver of %s has no name", f.Name.Name)
-		}
-		call = f.Recv.List[0].Names[0].Name + "." + call
-	}
-	if f.Type.Results == nil {
-		return call + "; return", nil
-	}
-	return "return " + call, nil
 }

@@ -1,13 +1,12 @@
 package instrument
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"gaugeblock/internal/rewrite"
 	"gaugeblock/tests/linearizability/points"
 )
 
@@ -25,20 +24,11 @@ func Overlay(root, pkg, dir string, mutants []Mutant) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	replace := map[string]string{}
+	files := map[string]string{}
 	for name, text := range texts {
-		written := filepath.Join(dir, name)
-		replace[filepath.Join(root, filepath.FromSlash(pkg), name)] = written
-		if err := os.WriteFile(written, []byte(text), 0o644); err != nil {
-			return "", err
-		}
+		files[filepath.Join(root, filepath.FromSlash(pkg), name)] = text
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "overlay.json")
-	return path, os.WriteFile(path, overlay, 0o644)
+	return rewrite.Overlay(dir, files)
 }
 
 // instrumented are the files of the package, and the one that registers the points.
@@ -65,7 +55,7 @@ func (s *source) instrumented(mutants []Mutant) (map[string]string, error) {
 		}
 		sites = append(sites, w.sites...)
 		problems = append(problems, w.problems...)
-		texts[name] = w.edits.apply(s.texts[name], 0, len(s.texts[name])) + added
+		texts[name] = w.edits.Apply(s.texts[name], 0, len(s.texts[name])) + added
 	}
 	texts[registration] = s.registration(sites, names)
 	return texts, errors.Join(problems...)

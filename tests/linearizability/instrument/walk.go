@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"gaugeblock/internal/rewrite"
 	"gaugeblock/tests/linearizability/points"
 )
 
@@ -22,7 +23,7 @@ var replaced = []string{
 // A walker collects what is to be inserted into one file, and its points.
 type walker struct {
 	*source
-	edits    edits
+	edits    rewrite.Edits
 	function string                // that is being walked through
 	mutant   string                // if it is one
 	literals map[types.Object]bool // variables that are function literals of the same function
@@ -66,8 +67,8 @@ func typeName(method *types.Func) string {
 
 // file walks through a file.
 func (w *walker) file(f *ast.File) {
-	w.edits.insert(w.offset(f.Name.End()), "; import "+prefix[:len(prefix)-1]+" \"gaugeblock/tests/linearizability/points\"")
-	w.edits.insert(w.offset(f.FileEnd), "\nvar _ = "+prefix+"Register\n")
+	w.edits.Insert(w.offset(f.Name.End()), "; import "+prefix[:len(prefix)-1]+" \"gaugeblock/tests/linearizability/points\"")
+	w.edits.Insert(w.offset(f.FileEnd), "\nvar _ = "+prefix+"Register\n")
 	for _, decl := range f.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
@@ -88,18 +89,18 @@ func (w *walker) imports(d *ast.GenDecl) {
 	for _, spec := range d.Specs {
 		path := spec.(*ast.ImportSpec).Path
 		if name, _ := strconv.Unquote(path.Value); name == "sync" || name == "sync/atomic" || name == "runtime" {
-			w.edits.replace(w.offset(path.Pos()), w.offset(path.End()), "")
+			w.edits.Replace(w.offset(path.Pos()), w.offset(path.End()), "")
 			gone++
 		}
 	}
 	if !d.Lparen.IsValid() && gone > 0 {
-		w.edits.replace(w.offset(d.Pos()), w.offset(d.Pos())+len("import"), "")
+		w.edits.Replace(w.offset(d.Pos()), w.offset(d.Pos())+len("import"), "")
 	}
 }
 
 // functionDecl walks through a function.
 func (w *walker) functionDecl(f *ast.FuncDecl) {
-	w.function = functionName(f)
+	w.function = rewrite.FunctionName(f)
 	if f.Recv != nil {
 		w.typeOf(f.Recv)
 	}
@@ -108,21 +109,6 @@ func (w *walker) functionDecl(f *ast.FuncDecl) {
 		w.node(f.Body)
 	}
 	w.function = ""
-}
-
-// functionName is "type.method" or "function".
-func functionName(f *ast.FuncDecl) string {
-	if f.Recv == nil {
-		return f.Name.Name
-	}
-	t := f.Recv.List[0].Type
-	if star, ok := t.(*ast.StarExpr); ok {
-		t = star.X
-	}
-	if index, ok := t.(*ast.IndexExpr); ok {
-		t = index.X
-	}
-	return t.(*ast.Ident).Name + "." + f.Name.Name
 }
 
 // node walks through statements and declarations.
@@ -193,7 +179,7 @@ func (w *walker) mapOr(e ast.Expr, access string) {
 }
 
 func (w *walker) wrap(e ast.Expr, before, after string) {
-	w.edits.wrap(w.offset(e.Pos()), w.offset(e.End()), before, after)
+	w.edits.Wrap(w.offset(e.Pos()), w.offset(e.End()), before, after)
 }
 
 // typeOf walks through a type.
@@ -226,7 +212,7 @@ func (w *walker) qualified(e *ast.SelectorExpr) {
 			w.problem(e.Pos(), "%s.%s has no counterpart in package points", x.Name, e.Sel.Name)
 		}
 	case slices.Contains(replaced, e.Sel.Name):
-		w.edits.replace(w.offset(x.Pos()), w.offset(x.End()), prefix[:len(prefix)-1])
+		w.edits.Replace(w.offset(x.Pos()), w.offset(x.End()), prefix[:len(prefix)-1])
 	default:
 		w.problem(e.Pos(), "%s.%s has no counterpart in package points", x.Name, e.Sel.Name)
 	}

@@ -71,7 +71,7 @@ func MapW[M ~map[K]V, K comparable, V any](m M, site string) M {
 // granule is how many bytes a cell stands for.
 const granule = 8
 
-// access checks an access of so many bytes against the earlier ones, and keeps it. The main thread
+// access checks an access of n bytes against the earlier ones, and keeps it. The main thread
 // comes before all others, or after them: what it does is in no race.
 func (r *Run) access(p unsafe.Pointer, bytes uintptr, site string, writes bool) {
 	if bytes == 0 || IgnoreRaces || r.thread == r.main {

@@ -121,7 +121,7 @@ func f(a, b bool, n int) bool {
 // TestInstrument: the branches are found, and the source still has its meaning.
 func TestInstrument(t *testing.T) {
 	p := &Package{}
-	p.Files = map[string][]byte{}
+	p.Files = map[string]string{}
 	if name, err := p.rewrite("p/p.go", []byte(source)); name != "p" || err != nil {
 		t.Fatal(name, err)
 	}

@@ -97,8 +97,8 @@ type folder struct {
 	upstream       bool
 }
 
-// inUpstreamsMode is a folder with the texts of tla/ and of tla/upstream/, and the configurations of
-// the latter.
+// inUpstreamsMode is a folder with the texts of tla/ and of tla/upstream/, and the configurations
+// of the latter.
 func inUpstreamsMode(root, scratch string) (folder, []tla.Configuration, error) {
 	dir := filepath.Join(root, "tla")
 	f := folder{dir: scratch, manifests: filepath.Join(dir, "upstream", "manifests"), upstream: true}

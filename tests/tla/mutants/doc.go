@@ -1,21 +1,21 @@
-// Command mutants makes the same mistake in the specification and in the model, and shows
+// Package mutants makes the same mistake in the specification and in the model, and shows
 // that an invariant finds it in both. The equality of the two graphs cannot: they stay equal.
 //
 // A file in testdata is one mistake: a sentence, the module, the constants, the property that
 // fails, the number of states of the shortest counterexample, and pieces of files in tla/ and
-// model/ before and after. The line "model" has the property and the number of states of the
-// model, where they are others: two properties can fail in one step, and TLC does not look at
-// steps that change nothing. A mutant of TwoFaults is a mistake at a second driver call that fails in
-// one operation: in PoolFaults, where one call fails, nothing may be found.
+// model/ before and after. The line "model" has the property and the number of states of the model,
+// where they are others: two properties can fail in one step, and TLC does not look at steps that
+// change nothing. A mutant of TwoFaults is a mistake at a second driver call that fails in one
+// operation: in PoolFaults, where one call fails, nothing may be found.
 //
-//	go run ./tests/tla/mutants -tools tla2tools.jar [NAME...]
+//	go test ./tests/tla/mutants -v -timeout 0 -args -tools tla2tools.jar [NAME...]
 //
 // runs TLC on the changed specification ("make tla-mutants"). The test of this package
 // explores the changed model: all mistakes are in one build (go build -overlay), and an
 // environment variable chooses the one that is made. Nothing is changed on disk.
 //
-//	mutant.go   a mistake as it is written down
-//	config.go   the configuration that it is checked with
-//	switch.go   the sources of the model with all mistakes
-//	main.go     the command
-package main
+//	mutant_test.go    a mistake as it is written down
+//	modules_test.go   the configuration that it is checked with
+//	switch_test.go    the sources of the model with all mistakes
+//	main_test.go      TLC on the specification with a mistake
+package mutants

@@ -1,9 +1,9 @@
-package main
+package mutants
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gaugeblock/internal/checkout"
+	"gaugeblock/internal/rewrite"
 	"gaugeblock/model/abstract/refinement"
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
@@ -94,11 +95,19 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestMain explores the model with one mistake if the environment names one. This is what
-// TestMutants runs.
+// TestMain runs TLC if it is told where that is. It explores the model with one mistake if the
+// environment names one; this is what TestMutants runs.
 func TestMain(m *testing.M) {
+	flag.Parse()
 	chosen := os.Getenv(environment)
-	if chosen == "" {
+	switch {
+	case *tools != "":
+		if err := run(*tools, flag.Args()); err != nil {
+			fmt.Fprintln(os.Stderr, "mutants:", err)
+			os.Exit(1)
+		}
+		return
+	case chosen == "":
 		os.Exit(m.Run())
 	}
 	list, err := readAll()
@@ -161,23 +170,16 @@ func buildWithAll(t *testing.T, list []mutant) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	replace := map[string]string{}
+	texts := map[string]string{}
 	for file, text := range files {
-		changed := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
-		if err := os.WriteFile(changed, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		replace[filepath.Join(root, filepath.FromSlash(file))] = changed
+		texts[filepath.Join(root, filepath.FromSlash(file))] = text
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644)
-	}
+	overlay, err := rewrite.Overlay(dir, texts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	command := filepath.Join(dir, "mutants.test")
-	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", command, ".")
+	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", command, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatal(errors.Join(err, errors.New(string(out))))
 	}

@@ -16,7 +16,7 @@ import (
 
 func main() {
 	flags := foreign.NewFlags("bugs")
-	fixes := flag.Int("fixes", 0, "look at the fixes alone, for so many operations each")
+	fixes := flag.Int("fixes", 0, "look at the fixes alone, for this number of operations each")
 	flag.Parse()
 	good, err := run(flags, *fixes)
 	if err != nil {
@@ -112,7 +112,7 @@ func look(b zoo.Bug, recipes []foreign.Recipe, w *foreign.Workshop, programs *st
 	return row, good, nil
 }
 
-// lookLong looks for false alarms: what is found in a fix, in at least so many operations.
+// lookLong looks for false alarms: what is found in a fix, in at least this number of operations.
 func lookLong(b zoo.Bug, recipes []foreign.Recipe, w *foreign.Workshop, operations int) (row string, good bool, err error) {
 	list, err := b.Recipes(recipes)
 	if err != nil || len(list) < 2 {

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gaugeblock/fakegpu"
+	"gaugeblock/fakegpu/cuda/gpus"
+	"gaugeblock/internal/quote"
+	"gaugeblock/snapshot/compare"
+	runner "gaugeblock/tools/run"
+)
+
+// runCommand is "gaugeblock run".
+type runCommand struct {
+	Command     []string  `arg:"" passthrough:"" name:"command" help:"The command, behind --, as it would be started on a machine with GPUs."`
+	GPU         string    `name:"gpu" default:"h200" placeholder:"GPU" help:"What GPU: ${gpus} (default: h200)."`
+	Memory      byteLimit `name:"memory" placeholder:"BYTES" help:"Memory of each GPU, such as 24GiB (default: as the GPU has)."`
+	GPUs        int       `name:"gpus" default:"1" placeholder:"N" help:"How many GPUs (default: 1)."`
+	Settings    string    `name:"settings" placeholder:"SETTINGS" help:"The allocator's settings, as in PYTORCH_ALLOC_CONF (default: those of the environment)."`
+	MaxReserved byteLimit `name:"max-reserved" placeholder:"BYTES" help:"Exit with 1 if more than this is reserved on a GPU."`
+	Report      string    `name:"report" placeholder:"FILE" help:"Write the page of gaugeblock report to this file."`
+	Snapshot    string    `name:"snapshot" placeholder:"FILE" help:"Write PyTorch's memory snapshot, with its history, to this file."`
+	JSON        string    `name:"json" placeholder:"FILE" help:"Write the result to this file, for programs."`
+	Verbose     bool      `short:"v" name:"verbose" help:"Name the functions of CUDA that were asked for and are not there."`
+}
+
+// Help is what "gaugeblock run --help" prints beside the flags.
+func (*runCommand) Help() string {
+	return `Runs a program with its own Python and PyTorch on a fake GPU, and tells at the end how
+much memory PyTorch's allocator has reserved and allocated at most, whether, where and why
+it ran out of memory, and what to try:
+
+    gaugeblock run -- python train.py
+    gaugeblock run --gpu 4090 --settings expandable_segments:True -- python train.py
+
+Kernels are not run, so what is computed on the GPU is not there; docs/run.md tells what
+that means. What the program prints is its own; the lines of this command go to the error
+output. Ctrl-C gives the answer so far.
+
+The exit status is the program's, or 1 if it was 0 and more than --max-reserved was reserved,
+and 2 if the program could not be started.`
+}
+
+// Validate is called by kong.
+func (c *runCommand) Validate() error {
+	if _, found := gpus.Find(c.GPU); !found {
+		return fmt.Errorf("--gpu=%q is none of %s", c.GPU, strings.Join(gpus.Words(), ", "))
+	}
+	if c.GPUs < 1 || c.GPUs > fakegpu.MaxDevices {
+		return fmt.Errorf("--gpus=%d is not from 1 to %d", c.GPUs, fakegpu.MaxDevices)
+	}
+	if c.Settings == "" {
+		return nil
+	}
+	return compare.CheckSettings(c.Settings)
+}
+
+// Run runs the program.
+func (c *runCommand) Run(env *environment) error {
+	command := c.Command
+	if len(command) > 0 && command[0] == "--" {
+		command = command[1:]
+	}
+	if len(command) == 0 {
+		return errors.New("run: there is no command behind --")
+	}
+	gpu, _ := gpus.Find(c.GPU)
+	say := func(line string) { fmt.Fprintf(env.stderr, "gaugeblock: %s\n", line) }
+	folder, err := os.MkdirTemp("", "gaugeblock-run-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	result, err := runner.Run(runner.Options{
+		Command: command, GPU: gpu, Memory: c.Memory.bytes, GPUs: c.GPUs, Settings: c.Settings,
+		Snapshot: c.Snapshot != "", Report: c.Report != "", Say: say, Progress: c.progress(env),
+	}, folder)
+	if err != nil {
+		return err
+	}
+	result.Tell(env.stderr)
+	if c.Verbose {
+		for _, name := range result.Lacking {
+			say(name)
+		}
+	}
+	env.status = c.status(env, result)
+	return c.write(env, result)
+}
+
+// progress writes a line that is overwritten, if the error output is a terminal.
+func (c *runCommand) progress(env *environment) func(runner.Progress) {
+	if !isTerminal(env.stderr) {
+		return nil
+	}
+	return func(p runner.Progress) {
+		if p.Reserved > 0 {
+			fmt.Fprintf(unquoted(env.stderr), "\r\x1b[Kgaugeblock: %v\r", p)
+		}
+	}
+}
+
+// status is the program's, unless it has reserved too much.
+func (c *runCommand) status(env *environment, result *runner.Result) int {
+	if _, worst := result.Worst(); worst != nil && c.MaxReserved.given && worst.PeakReserved > c.MaxReserved.bytes {
+		fmt.Fprintf(env.stderr, "gaugeblock: reserved more than --max-reserved=%d bytes\n", c.MaxReserved.bytes)
+		if result.Status == 0 {
+			return statusDiffers
+		}
+	}
+	return result.Status
+}
+
+// write writes the files that are asked for.
+func (c *runCommand) write(env *environment, result *runner.Result) error {
+	if c.JSON != "" {
+		text, err := json.MarshalIndent(result, "", "\t")
+		if err == nil {
+			err = os.WriteFile(c.JSON, append(text, '\n'), 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if c.Snapshot == "" && c.Report == "" {
+		return nil
+	}
+	worst, _ := result.Worst()
+	if worst == nil || worst.Snapshot == "" {
+		return errors.New("run: there is no memory snapshot, since no process ended with an answer")
+	}
+	if c.Report != "" {
+		page := &reportCommand{Snapshots: []string{worst.Snapshot}, Out: c.Report, WhatIf: true, Device: -1, MaxMemory: c.reportMemory()}
+		quiet := *env
+		quiet.stdout = env.stderr
+		if err := page.Run(&quiet); err != nil {
+			return err
+		}
+	}
+	if c.Snapshot != "" {
+		return publish(worst.Snapshot, c.Snapshot)
+	}
+	return nil
+}
+
+// reportMemory is what making the page may take.
+func (*runCommand) reportMemory() (l byteLimit) {
+	_ = l.UnmarshalText([]byte("4GiB"))
+	return l
+}
+
+// publish copies a file, and leaves none behind that is not whole.
+func publish(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	part, err := os.CreateTemp(filepath.Dir(to), ".gaugeblock-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(part.Name())
+	if _, err := io.Copy(part, source); err != nil {
+		return errors.Join(err, part.Close())
+	}
+	if err := errors.Join(part.Chmod(0o644), part.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(part.Name(), to); err != nil {
+		return fmt.Errorf("%s: %w", quote.Text(to), err)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+// Package gpus is a table of GPUs: what CUDA says of each, as far as PyTorch and the libraries
+// around it ask. docs/run.md has the sources.
+package gpus
+
+import (
+	"maps"
+	"slices"
+)
+
+// A GPU is one kind of device.
+type GPU struct {
+	Word string // what the command line calls it
+	Name string // what CUDA calls it
+	// Memory is cudaDeviceProp.totalGlobalMem, in bytes.
+	Memory uint64
+	// Context is how many bytes a process has taken before its first allocation: what
+	// cudaMemGetInfo no longer calls free.
+	Context uint64
+	// Measured: memory and context were read on such a device. Otherwise the memory is what
+	// PyTorch's messages about such a device give, in hundredths of a GiB, and the context is
+	// that of the device measured that is nearest.
+	Measured bool
+
+	arch       *architecture
+	processors int // multiprocessors
+	l2         int // bytes of the second cache
+	bus        int // bits
+	clock      int // kHz
+	memClock   int // kHz
+}
+
+// architecture is what all devices of a compute capability have in common (CUDA C++ Programming
+// Guide, table of technical specifications by compute capability).
+type architecture struct {
+	major, minor   int
+	sharedOfAll    int // bytes of shared memory of a multiprocessor
+	sharedOfBlock  int // bytes that a block can have if it asks for them
+	sharedReserved int // bytes of each block that the system takes
+	threads        int // of a multiprocessor
+	blocks         int // of a multiprocessor
+	clusters       bool
+}
+
+var (
+	volta     = &architecture{7, 0, 98304, 98304, 0, 2048, 32, false}
+	turing    = &architecture{7, 5, 65536, 65536, 0, 1024, 16, false}
+	ampere    = &architecture{8, 0, 167936, 166912, 1024, 2048, 32, false}
+	ampere86  = &architecture{8, 6, 102400, 101376, 1024, 1536, 16, false}
+	ada       = &architecture{8, 9, 102400, 101376, 1024, 1536, 24, false}
+	hopper    = &architecture{9, 0, 233472, 232448, 1024, 2048, 32, true}
+	blackwell = &architecture{10, 0, 233472, 232448, 1024, 2048, 32, true}
+	geforce50 = &architecture{12, 0, 102400, 101376, 1024, 1536, 24, true}
+)
+
+// hundredths gives the bytes of a size that a message of PyTorch has in hundredths of a GiB,
+// without what is no multiple of 64 KiB.
+func hundredths(n uint64) uint64 { return n << 30 / 100 >> 16 << 16 }
+
+const (
+	mib           = 1 << 20
+	contextHopper = 540 * mib
+	contextOther  = 450 * mib
+)
+
+// All are the GPUs that are known, the first of which is the usual one.
+var All = []GPU{
+	{"h200", "NVIDIA H200", 150109880320, contextHopper, true, hopper, 132, 60 * mib, 6144, 1980000, 3201000},
+	{"h100", "NVIDIA H100 80GB HBM3", hundredths(7911), contextHopper, false, hopper, 132, 50 * mib, 5120, 1980000, 2619000},
+	{"b200", "NVIDIA B200", hundredths(17836), contextHopper, false, blackwell, 148, 126 * mib, 7680, 1965000, 3996000},
+	{"a100-80", "NVIDIA A100-SXM4-80GB", hundredths(7925), contextOther, false, ampere, 108, 40 * mib, 5120, 1410000, 1593000},
+	{"a100-40", "NVIDIA A100-SXM4-40GB", hundredths(3939), contextOther, false, ampere, 108, 40 * mib, 5120, 1410000, 1215000},
+	{"l40s", "NVIDIA L40S", hundredths(4439), contextOther, false, ada, 142, 96 * mib, 384, 2520000, 9001000},
+	{"l4", "NVIDIA L4", hundredths(2203), contextOther, false, ada, 58, 48 * mib, 192, 2040000, 6251000},
+	{"a10", "NVIDIA A10G", hundredths(2219), contextOther, false, ampere86, 80, 6 * mib, 384, 1710000, 6251000},
+	{"a6000", "NVIDIA RTX A6000", hundredths(4754), contextOther, false, ampere86, 84, 6 * mib, 384, 1800000, 8001000},
+	{"t4", "Tesla T4", hundredths(1456), contextOther, false, turing, 40, 4 * mib, 256, 1590000, 5001000},
+	{"v100", "Tesla V100-SXM2-32GB", hundredths(3174), contextOther, false, volta, 80, 6 * mib, 4096, 1530000, 877000},
+	{"3090", "NVIDIA GeForce RTX 3090", hundredths(2369), contextOther, false, ampere86, 82, 6 * mib, 384, 1695000, 9751000},
+	{"4090", "NVIDIA GeForce RTX 4090", hundredths(2364), contextOther, false, ada, 128, 72 * mib, 384, 2520000, 10501000},
+	{"5090", "NVIDIA GeForce RTX 5090", hundredths(3137), contextOther, false, geforce50, 170, 96 * mib, 512, 2407000, 14001000},
+}
+
+// Find gives the GPU of a word.
+func Find(word string) (GPU, bool) {
+	i := slices.IndexFunc(All, func(g GPU) bool { return g.Word == word })
+	if i < 0 {
+		return GPU{}, false
+	}
+	return All[i], true
+}
+
+// Words lists the words of all GPUs.
+func Words() []string {
+	words := make([]string, len(All))
+	for i, g := range All {
+		words[i] = g.Word
+	}
+	return words
+}
+
+// CUDA's numbers of a device's attributes, which the driver and the runtime share.
+const (
+	maxThreadsPerBlock = 1
+	multiprocessors    = 16
+	clockRate          = 13
+	memoryClock        = 36
+	busWidth           = 37
+	l2Size             = 38
+	threadsOfAll       = 39
+	majorNumber        = 75
+	minorNumber        = 76
+	sharedOfAll        = 81
+	registersOfAll     = 82
+	sharedOfBlock      = 97
+	blocksOfAll        = 106
+	persistingL2       = 108
+	sharedReserved     = 111
+	clusterLaunch      = 120
+)
+
+// common are the attributes that all devices of the table have alike. What is not named is 0.
+var common = map[int]int{
+	maxThreadsPerBlock: 1024,
+	2:                  1024, 3: 1024, 4: 64, // a block's dimensions
+	5: 2147483647, 6: 65535, 7: 65535, // a grid's
+	8:              49152, // shared memory of a block that asks for none
+	9:              65536, // constant memory
+	10:             32,    // warp
+	11:             2147483647,
+	12:             65536, // registers of a block
+	14:             512,   // texture alignment
+	15:             1,     // copies overlap with work
+	19:             1,     // memory of the host can be mapped
+	31:             1,     // several kernels at a time
+	32:             1,     // error correction
+	40:             3,     // copy engines
+	41:             1,     // unified addressing
+	51:             32,    // texture pitch alignment
+	78:             1,     // priorities of streams
+	79:             1,     // L1 for globals
+	80:             1,     // L1 for locals
+	registersOfAll: 65536,
+	83:             1,               // managed memory
+	87:             2,               // ratio of single to double precision
+	89:             1,               // concurrent managed access
+	90:             1,               // compute preemption
+	91:             1,               // registered memory has one pointer
+	92:             1, 93: 1, 94: 1, // memory operations of streams
+	95:  1, // cooperative launch
+	99:  1, // host memory can be registered
+	102: 1, // virtual memory
+	103: 1, // descriptors of files as handles
+	107: 1, 112: 1, 113: 1, 114: 1, 122: 1, 123: 1, 124: 1, 125: 1, 127: 1, 129: 1,
+	109: 134213632, // largest access window
+	115: 1,         // pools
+	126: 4,
+}
+
+// Attributes gives the attributes of a GPU, by CUDA's numbers. What is not there is 0.
+func (g GPU) Attributes() map[int]int {
+	a := maps.Clone(common)
+	a[multiprocessors], a[clockRate], a[memoryClock], a[busWidth], a[l2Size] = g.processors, g.clock, g.memClock, g.bus, g.l2
+	a[majorNumber], a[minorNumber] = g.arch.major, g.arch.minor
+	a[threadsOfAll], a[blocksOfAll] = g.arch.threads, g.arch.blocks
+	a[sharedOfAll], a[sharedOfBlock], a[sharedReserved] = g.arch.sharedOfAll, g.arch.sharedOfBlock, g.arch.sharedReserved
+	if g.arch.major >= 8 {
+		a[persistingL2] = g.l2 * 5 / 8
+	}
+	if g.arch.clusters {
+		a[clusterLaunch] = 1
+	}
+	return a
+}

@@ -1,0 +1,3 @@
+#include "thin.h"
+
+HANDLES(cusolverDnCreate, cusolverDnDestroy, cusolverDnSetStream)

@@ -1,0 +1,59 @@
+// The libraries above CUDA (cublas and its like), as far as memory is concerned: handles know
+// their streams, work is a piece of work on the stream, and what they compute is not computed.
+// What is not written here by hand is made from the lists in names/ (../thin.go).
+#ifndef GAUGEBLOCK_THIN_H
+#define GAUGEBLOCK_THIN_H
+
+#include "core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define API GAUGEBLOCK_API int
+
+// What all libraries' handles are here. The mark tells a handle from what else a function may
+// have as its first argument.
+struct handle {
+	uint64_t mark;
+	void *stream;
+	int pointer_mode, math_mode;
+};
+enum { HANDLE_MARK = 0x6762 };
+
+// make gives something new that has no meaning but its address; descriptors are at most so large.
+enum { OBJECT_BYTES = 4096, FAILED = 1 };
+
+__attribute__((unused)) static int make(void **made) {
+	*made = calloc(1, OBJECT_BYTES);
+	return *made == NULL ? FAILED : 0;
+}
+
+__attribute__((unused)) static int make_handle(struct handle **made) {
+	int r = make((void **)made);
+	if (r == 0) {
+		(*made)->mark = HANDLE_MARK;
+	}
+	return r;
+}
+
+// work is done on the stream of a handle, or on the default stream if it is none.
+__attribute__((unused)) static int work(const struct handle *h, const char *name) {
+	return gaugeblock_launch_kernel(name, h != NULL && h->mark == HANDLE_MARK ? h->stream : NULL) == 0 ? 0 : FAILED;
+}
+
+// unmake frees what make has made.
+__attribute__((unused)) static int unmake(void *made) {
+	free(made);
+	return 0;
+}
+
+#define HANDLES(create, destroy, set_stream) \
+	API create(struct handle **h) { return make_handle(h); } \
+	API destroy(struct handle *h) { return unmake(h); } \
+	API set_stream(struct handle *h, void *stream) { \
+		h->stream = stream; \
+		return 0; \
+	}
+
+#endif

@@ -1,0 +1,221 @@
+"""The part of "gaugeblock run" inside the program: the libraries of the fake GPU are loaded before
+any others of their names, and what PyTorch's allocator did is written to a file at the end.
+
+Variables: GAUGEBLOCK_RUN_FOLDER is where the answers go, GAUGEBLOCK_RUN_LIBRARIES where the
+libraries are, GAUGEBLOCK_RUN_HISTORY (none, plain, stacks) what a memory snapshot is to hold,
+GAUGEBLOCK_RUN_PROGRESS is set if somebody watches."""
+import atexit
+import ctypes
+import gc
+import importlib.abc
+import importlib.machinery
+import json
+import os
+import sys
+import threading
+import time
+
+FOLDER = os.environ.get("GAUGEBLOCK_RUN_FOLDER", "")
+HISTORY = os.environ.get("GAUGEBLOCK_RUN_HISTORY", "none")
+HISTORY_ENTRIES = 4_000_000
+PROGRESS_SECONDS = 0.5
+
+# The order of loading: who needs another comes behind it.
+FIRST = ["libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libnvidia-ml.so.1"]
+
+steps = 0
+ooms = []
+uncaught = ""
+written = False
+
+
+def start():
+    load_libraries(os.environ["GAUGEBLOCK_RUN_LIBRARIES"])
+    sys.meta_path.insert(0, AfterTorch())
+
+
+def load_libraries(folder):
+    """A library of a SONAME that is loaded already is the one that later users get."""
+    os.environ.setdefault("TRITON_LIBCUDA_PATH", folder)
+    own = users_libraries()
+    names = [n for n in sorted(os.listdir(folder)) if ".so." in n and n not in FIRST and n not in own]
+    for name in FIRST + names:
+        ctypes.CDLL(os.path.join(folder, name), ctypes.RTLD_GLOBAL)
+
+
+def users_libraries():
+    """Libraries that are better taken from the user's wheels, if they are there: the run-time compiler."""
+    found = set()
+    for path in sys.path:
+        for part in ("cuda_nvrtc/lib", "cu13/lib", "cu12/lib"):
+            folder = os.path.join(path, "nvidia", part)
+            if os.path.isdir(folder):
+                found.update(n for n in os.listdir(folder) if n.startswith("libnvrtc.so."))
+    return found
+
+
+def tell_cudnn():
+    """Which cuDNN there is in the user's wheels, or else which one torch was built with."""
+    if os.environ.get("GAUGEBLOCK_RUN_CUDNN") != "none":
+        for path in sys.path:
+            library = os.path.join(path, "nvidia", "cudnn", "lib", "libcudnn.so.9")
+            if os.path.exists(library):
+                os.environ["GAUGEBLOCK_CUDNN"] = library
+                return
+    from importlib import metadata
+
+    try:
+        needs = metadata.requires("torch") or []
+    except metadata.PackageNotFoundError:
+        return
+    for need in needs:
+        name, found, version = need.partition("==")
+        if found and name.startswith("nvidia-cudnn"):
+            major, minor, patch = version.split(";")[0].split(".")[:3]
+            os.environ["GAUGEBLOCK_CUDNN_VERSION"] = str(int(major) * 10000 + int(minor) * 100 + int(patch))
+
+
+class AfterTorch(importlib.abc.MetaPathFinder):
+    """Finds torch as the others do, and has prepare called when it has been imported."""
+
+    def find_spec(self, name, path, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        tell_cudnn()
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            prepare(module)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def prepare(torch):
+    torch.cuda._lazy_call(lambda: at_first_use(torch))
+    from multiprocessing import util
+
+    util.register_after_fork(steps_hook, in_child)
+
+
+def in_child(_):
+    """A child of multiprocessing ends without Python's atexit; its own list of what to do is empty here."""
+    from multiprocessing import util
+
+    util.Finalize(None, write_answer, exitpriority=0)
+
+
+def at_first_use(torch):
+    """Called when CUDA is initialized in this process."""
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
+    register_optimizer_step_post_hook(steps_hook)
+    torch._C._cuda_attach_out_of_memory_observer(out_of_memory)
+    if HISTORY != "none":
+        stacks = HISTORY == "stacks"
+        torch.cuda.memory._record_memory_history(
+            enabled="all", context="all" if stacks else None, stacks="python", max_entries=HISTORY_ENTRIES)
+    watch_for_its_end()
+    if "GAUGEBLOCK_RUN_PROGRESS" in os.environ:
+        threading.Thread(target=tell_progress, args=(torch,), daemon=True).start()
+
+
+def steps_hook(*_):
+    global steps
+    steps += 1
+
+
+def watch_for_its_end():
+    atexit.register(write_answer)
+    hook = sys.excepthook
+
+    def excepthook(kind, value, trace):
+        global uncaught
+        uncaught = f"{kind.__module__}.{kind.__qualname__}"
+        hook(kind, value, trace)
+
+    sys.excepthook = excepthook
+
+
+def out_of_memory(device, asked, limit, free):
+    """The allocator has no memory for a request, and is about to raise torch.OutOfMemoryError."""
+    import torch
+
+    stats = torch.cuda.memory_stats(device)
+    ooms.append({
+        "device": device, "asked": asked, "limit": limit, "free": free, "step": steps, "at": where(),
+        "reserved": stats["reserved_bytes.all.current"], "allocated": stats["allocated_bytes.all.current"],
+        "requested": stats["requested_bytes.all.current"],
+    })
+    del ooms[1000:]
+
+
+def where():
+    """The user's line: the innermost one that is in no installed package, of this thread or, in the
+    backward pass, whose threads run no Python, of the main thread."""
+    frames = [sys._getframe(1), sys._current_frames().get(threading.main_thread().ident)]
+    for frame in frames:
+        while frame is not None:
+            name = frame.f_code.co_filename
+            if "site-packages" not in name and name != __file__ and not name.startswith("<"):
+                return f"{os.path.relpath(name)}:{frame.f_lineno}"
+            frame = frame.f_back
+    return ""
+
+
+def figures(torch):
+    """The allocator's statistics of each device that was used."""
+    devices = []
+    for device in range(torch.cuda.device_count()):
+        stats = torch.cuda.memory_stats(device)
+        if stats.get("allocation.all.allocated", 0) == 0:
+            continue
+        devices.append({
+            "device": device, "total": torch.cuda.get_device_properties(device).total_memory,
+            "peak_reserved": stats["reserved_bytes.all.peak"], "peak_allocated": stats["allocated_bytes.all.peak"],
+            "reserved": stats["reserved_bytes.all.current"], "allocated": stats["allocated_bytes.all.current"],
+            "allocations": stats["allocation.all.allocated"], "retries": stats["num_alloc_retries"],
+            "ooms": stats["num_ooms"], "driver_allocations": stats["num_device_alloc"], "driver_frees": stats["num_device_free"],
+        })
+    return devices
+
+
+def write_answer():
+    global written
+    torch = sys.modules.get("torch")
+    if written or torch is None or not torch.cuda.is_initialized():
+        return
+    written = True
+    answer = {
+        "pid": os.getpid(), "torch": torch.__version__, "rank": os.environ.get("RANK", ""), "command": sys.argv[:1],
+        "steps": steps, "uncaught": uncaught, "ooms": ooms, "devices": figures(torch),
+    }
+    if HISTORY != "none":
+        answer["snapshot"] = os.path.join(FOLDER, f"{os.getpid()}.pickle")
+        torch.cuda.memory._dump_snapshot(answer["snapshot"])
+    put(f"{os.getpid()}.json", answer)
+
+
+def put(name, answer):
+    path = os.path.join(FOLDER, name)
+    with open(path + ".part", "w", encoding="utf-8") as f:
+        json.dump(answer, f)
+    os.replace(path + ".part", path)
+
+
+def tell_progress(torch):
+    while not written:
+        collects = gc.isenabled()
+        gc.disable()  # so that the program's own garbage is collected when it would be without this thread
+        try:
+            now = {"devices": figures(torch), "steps": steps}
+            put(f"{os.getpid()}.progress", now)
+        finally:
+            if collects:
+                gc.enable()
+        time.sleep(PROGRESS_SECONDS)

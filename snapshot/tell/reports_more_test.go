@@ -1,0 +1,138 @@
+package tell_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gaugeblock/snapshot"
+	"gaugeblock/snapshot/compare"
+	"gaugeblock/snapshot/history"
+	"gaugeblock/snapshot/play"
+	"gaugeblock/spec"
+)
+
+// TestReportsMore: small inputs that went wrong once, with the right answers, from the
+// folder shared beside the project.
+func TestReportsMore(t *testing.T) {
+	for name, right := range map[string]func(*compare.Comparison) bool{
+		"pool_false_min2": func(c *compare.Comparison) bool {
+			return c.Cause() == compare.Fragmentation && strings.HasPrefix(c.Advised().Settings.Text, "expandable_segments:True")
+		},
+		"exp_false_fragmentation_min": func(c *compare.Comparison) bool {
+			return c.Cause() == compare.Shortage && c.Advised() == nil && c.Workload.Limit.Kind == history.DeviceLimit && c.Workload.Limit.Most == 1000*spec.MiB
+		},
+		"exp_late_start_min": func(c *compare.Comparison) bool {
+			return c.Verification.Exact() && c.Current().Exact() && c.Current().PeakReserved == 40*spec.MiB
+		},
+		"toggle_min": func(c *compare.Comparison) bool {
+			return c.Verification.Exact() && c.Current().PeakReserved == 70*spec.MiB && c.Workload.Unrecorded.SettingsChanges == 1 && len(c.Workload.PrivatePools) == 0
+		},
+		"exp_custom_pool_min": func(c *compare.Comparison) bool {
+			return c.Verification.Exact() && c.Workload.Unrecorded.SettingsChanges == 0 && c.Workload.OwnMemory[spec.PoolID{User: 1}]
+		},
+		"zero_free": func(c *compare.Comparison) bool {
+			return c.Cause() == compare.Shortage && c.Advised() == nil && strings.Contains(told(c).Verdict(), "no memory free")
+		},
+		"fmt_annotate": func(c *compare.Comparison) bool {
+			return c.Sureness() == compare.ExactVerdict && c.Workload.Version.Least == 14
+		},
+		"fmt_metadata_dict": func(c *compare.Comparison) bool {
+			return c.Sureness() == compare.ExactVerdict && c.Workload.Trace[0].Context.UserMetadata == `{"layer": 3}`
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := snapshot.Open(filepath.Join("../../../shared/reports-more", name+".pickle"))
+			if errors.Is(err, fs.ErrNotExist) {
+				t.Skipf("the report %s is not here: it is in the folder shared beside the project", name)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := answer(t, f, compare.Options{})
+			if !right(c) {
+				t.Errorf("cause %s, sureness %s, limit %+v, %+v, differences %+v, metadata %q: %s", c.Cause(), c.Sureness(), c.Workload.Limit, c.Workload.Unrecorded, c.Verification.Differences, c.Workload.Trace[0].Context.UserMetadata, told(c).Verdict())
+			}
+		})
+	}
+}
+
+// TestLateRecords: records of whole runs and of the same runs that begin late, predicted
+// under other settings and limits. What is exact must be true, and what is not in its range.
+func TestLateRecords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("goroutines share nothing here, and -short is for the race detector")
+	}
+	const folder = "../../../shared/snapshots-late"
+	files, _ := filepath.Glob(filepath.Join(folder, "*.json"))
+	if len(files) == 0 {
+		t.Skip("the late records are not here: they are in the folder shared beside the project")
+	}
+	exact, wide, workloads := 0, 0, map[string]*history.Workload{}
+	for _, file := range files {
+		run := readTruth(t, file)
+		program, _, _ := strings.Cut(filepath.Base(file), ".")
+		if workloads[program] == nil {
+			f, err := snapshot.Open(filepath.Join(folder, program+".default.nolimit.pickle.gz"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if workloads[program], err = play.FromSnapshot(f, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c, err := compare.Compare(workloads[program], compare.Options{Settings: []string{run.Settings}, Limit: run.Limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &c.Predictions[0]
+		r, open := p.PeakReservedRange()
+		if run.PeakReserved < r.Low || run.PeakReserved > r.High && !open {
+			t.Errorf("%s: %d bytes were reserved, predicted %+v", filepath.Base(file), run.PeakReserved, r)
+		}
+		switch {
+		case p.Exact():
+			if exact++; p.Statistics != run.statistics() {
+				t.Errorf("%s: %+v is exact, and true %+v", filepath.Base(file), p.Statistics, run.statistics())
+			}
+		case open || r.High-r.Low > run.PeakReserved/4:
+			wide++
+		}
+	}
+	if exact < 6 || 4*wide > len(files) {
+		t.Errorf("of %d runs %d are exact, and %d have a range wider than a quarter", len(files), exact, wide)
+	}
+}
+
+// TestCutRecordsAreNotSure: "nothing saves the run" is not sure where the beginning of the
+// record is missing. Expandable segments do save this one.
+func TestCutRecordsAreNotSure(t *testing.T) {
+	f := snapshotOf(t, "gpt_oom7.default.limit")
+	for _, from := range []int{2000, 9000, 15000, 20000} {
+		c := answer(t, cut(f, from), compare.Options{Settings: []string{"", "expandable_segments:True"}})
+		expandable := row(t, c, "expandable_segments:True")
+		if fails, known := expandable.Fails(); fails && known {
+			t.Errorf("from entry %d: it fails with expandable segments", from)
+		}
+		if v := told(c).Verdict(); strings.Contains(v, "None of the settings") || c.Sureness() == compare.ExactVerdict || c.Sureness() == compare.SureVerdict {
+			t.Errorf("from entry %d: %s: %s", from, c.Sureness(), v)
+		}
+		var object struct {
+			Rows []struct {
+				OOM      *bool
+				Settings string
+			}
+		}
+		if text, err := json.Marshal(told(c)); err != nil || json.Unmarshal(text, &object) != nil {
+			t.Fatal(err)
+		}
+		for _, r := range object.Rows {
+			if r.Settings != "" && r.OOM != nil {
+				t.Errorf("from entry %d: JSON says of %s that a request fails: %v", from, r.Settings, *r.OOM)
+			}
+		}
+	}
+}

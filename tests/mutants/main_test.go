@@ -1,0 +1,164 @@
+package mutants
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"gaugeblock/internal/checkout"
+)
+
+type folder struct {
+	dir   string
+	tests []string
+}
+
+// folders are the folders that can be changed, each with the packages whose tests are to notice:
+// all of them, or those of a name.
+var folders = []folder{
+	{"alloc", []string{"alloc", "tests/concurrent", "tests/golden", "tests/upstream", "tests/linearizability", "tests/property", "tests/earlyreuse", "internal/refinement"}},
+	{"fakegpu", []string{"fakegpu", "tests/earlyreuse", "alloc", "tests/upstream", "tools/check", "tools/replay"}},
+	{"model", []string{"model", "model/bounded", "internal/refinement", "tests/linearizability"}},
+	{"spec", []string{"spec", "spec/settings", "spec/invariant", "alloc", "fakegpu"}},
+	{"spec/settings", []string{"spec/settings", "spec", "alloc"}},
+	{"spec/trace", []string{"spec/trace", "tools/replay", "tests/golden"}},
+	{"spec/invariant", []string{"spec/invariant", "tests/property", "alloc"}},
+	{"tools/check", []string{"tools/check", "cmd/gaugeblock TestTranscripts"}},
+	{"snapshot/history", []string{"snapshot/history", "snapshot/tell"}},
+	{"snapshot/play", []string{"snapshot/play", "snapshot/tell"}},
+	{"snapshot/compare", []string{"snapshot/compare", "snapshot/tell"}},
+	{"snapshot/tell", []string{"snapshot/tell", "cmd/gaugeblock TestTranscripts"}},
+	{"snapshot/report", []string{"snapshot/report", "cmd/gaugeblock TestTranscripts"}},
+	{"snapshot", []string{"snapshot", "snapshot/tell TestTranscripts", "cmd/gaugeblock TestTranscripts"}},
+}
+
+// TestMain tries mutants if it is asked to.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if !*try && !*prune && !*list {
+		os.Exit(m.Run())
+	}
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+var (
+	try     = flag.Bool("try", false, "try mutants of the folders that are named, or of all")
+	seed    = flag.Uint64("seed", 1, "of the choice of mutants")
+	n       = flag.Int("n", 50, "mutants of each folder that compile; 0: all")
+	wanted  = flag.String("kinds", "", "kinds of mutants, with commas; all but lock if empty")
+	race    = flag.Bool("race", false, "run tests/concurrent and the tests of the folder, under the race detector")
+	only    = flag.String("file", "", "only mutants of these files, or of these lines of them: FILE:LINE, with commas")
+	with    = flag.String("tests", "", "run the tests of these packages, with commas, and not those that go with the folder")
+	workers = flag.Int("workers", runtime.NumCPU(), "mutants that are tried at a time")
+	list    = flag.Bool("list", false, "list the mutants and do nothing")
+	prune   = flag.Bool("prune", false, "take the arguments about what is no mutant any more out of "+equivalentFile)
+)
+
+func run() error {
+	root, err := checkout.Root()
+	if err != nil {
+		return err
+	}
+	equivalent, err := readEquivalent(filepath.Join(root, equivalentFile))
+	if err != nil {
+		return err
+	}
+	if *prune {
+		return equivalent.prune(root)
+	}
+	for _, arg := range flag.Args() {
+		if !slices.ContainsFunc(folders, func(f folder) bool { return f.dir == arg }) {
+			return fmt.Errorf("%q is none of the folders that can be changed", arg)
+		}
+	}
+	survivors := 0
+	for _, folder := range folders {
+		if flag.NArg() > 0 && !slices.Contains(flag.Args(), folder.dir) {
+			continue
+		}
+		chosen, err := choose(root, folder.dir, *wanted, *only, *seed)
+		if err != nil {
+			return err
+		}
+		if *list {
+			for _, m := range chosen {
+				fmt.Printf("%s:%d: %s\n", m.file, m.line, m.name())
+			}
+			continue
+		}
+		tests := folder.tests
+		if *with != "" {
+			tests = strings.Split(*with, ",")
+		}
+		b := &bench{race: *race, workers: max(1, *workers)}
+		r, err := b.tryAll(root, folder.dir, tests, chosen, *n, equivalent)
+		if err != nil {
+			return err
+		}
+		survivors += r.survived
+	}
+	if survivors > 0 {
+		return fmt.Errorf("%d mutants survive and are not argued", survivors)
+	}
+	return nil
+}
+
+// tryAll tries the first n mutants of a folder that compile.
+func (b *bench) tryAll(root, folder string, tests []string, chosen []mutant, n int, equivalent arguments) (r result, err error) {
+	dir, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(dir)
+	built, broken, err := newBuild(root, dir, folder, chosen, n)
+	if err != nil {
+		return r, err
+	}
+	b.build = built
+	if b.race {
+		tests = []string{"tests/concurrent", folder}
+	}
+	if err := b.prepare(tests); err != nil {
+		return r, err
+	}
+	r = b.all(equivalent)
+	fmt.Printf("%s: %s (%d more do not compile)\n", folder, r, broken)
+	return r, nil
+}
+
+// choose lists the mutants of a folder in a random order.
+func choose(root, dir, wanted, only string, seed uint64) ([]mutant, error) {
+	names := strings.FieldsFunc(wanted, func(r rune) bool { return r == ',' })
+	for _, name := range names {
+		if !slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name }) {
+			return nil, fmt.Errorf("there is no kind %q", name)
+		}
+	}
+	all, err := findAll(root, dir, names)
+	if err != nil {
+		return nil, err
+	}
+	if only != "" {
+		places := strings.Split(only, ",")
+		all = slices.DeleteFunc(all, func(m mutant) bool {
+			return !slices.Contains(places, m.file) && !slices.Contains(places, fmt.Sprintf("%s:%d", m.file, m.line))
+		})
+	}
+	if len(names) == 0 {
+		all = slices.DeleteFunc(all, func(m mutant) bool { return m.kind == "lock" })
+	}
+	if !slices.Equal(names, []string{"lock"}) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	}
+	return all, nil
+}

@@ -1,0 +1,105 @@
+package run
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// An Answer is what one process of the program has written: python/site/gaugeblock_run.py.
+type Answer struct {
+	PID      int           `json:"pid"`
+	Torch    string        `json:"torch"`
+	Rank     string        `json:"rank,omitempty"`
+	Steps    int           `json:"steps"`              // of optimizers
+	Uncaught string        `json:"uncaught,omitempty"` // the exception that ended it
+	OOMs     []OutOfMemory `json:"ooms"`
+	Devices  []Device      `json:"devices"`
+	Snapshot string        `json:"snapshot,omitempty"`
+}
+
+// A Device is the allocator's statistics of a device at the end, in bytes or as numbers of calls.
+type Device struct {
+	Device            int    `json:"device"`
+	Total             uint64 `json:"total"`
+	PeakReserved      uint64 `json:"peak_reserved"`
+	PeakAllocated     uint64 `json:"peak_allocated"`
+	Reserved          uint64 `json:"reserved"`
+	Allocated         uint64 `json:"allocated"`
+	Allocations       uint64 `json:"allocations"`
+	Retries           uint64 `json:"retries"`
+	OOMs              uint64 `json:"ooms"`
+	DriverAllocations uint64 `json:"driver_allocations"`
+	DriverFrees       uint64 `json:"driver_frees"`
+}
+
+// OutOfMemory is a request that the allocator could not serve. Sizes are in bytes.
+type OutOfMemory struct {
+	Device    int    `json:"device"`
+	Asked     uint64 `json:"asked"`
+	Limit     uint64 `json:"limit"` // memory of the device, or less if the program has set a limit
+	Free      uint64 `json:"free"`  // on the device
+	Step      int    `json:"step"`
+	At        string `json:"at,omitempty"` // the program's line
+	Reserved  uint64 `json:"reserved"`
+	Allocated uint64 `json:"allocated"`
+}
+
+// lackingFile is where the libraries write the names of functions that were asked for and are not there.
+const lackingFile = "lacking"
+
+func readJSON(path string, into any) error {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return nil
+}
+
+// collect reads the answers of all processes, in the order of their ranks and process numbers.
+func collect(folder string) (*Result, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{}
+	for _, f := range files {
+		var a Answer
+		if err := readJSON(f, &a); err != nil {
+			return nil, err
+		}
+		r.Processes = append(r.Processes, a)
+	}
+	slices.SortFunc(r.Processes, func(a, b Answer) int {
+		if len(a.Rank) != len(b.Rank) {
+			return len(a.Rank) - len(b.Rank)
+		}
+		if a.Rank != b.Rank {
+			return strings.Compare(a.Rank, b.Rank)
+		}
+		return a.PID - b.PID
+	})
+	r.Lacking = linesOf(filepath.Join(folder, lackingFile))
+	return r, nil
+}
+
+// linesOf are the different lines of a file, which need not be there.
+func linesOf(path string) (lines []string) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		lines = append(lines, s.Text())
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines)
+}

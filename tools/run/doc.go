@@ -1,0 +1,12 @@
+// Package run runs a user's program with its own PyTorch on the fake GPU, and tells what its
+// allocator did: peak memory, and whether, where and why it ran out of memory.
+//
+//	libraries.go    the libraries of the fake GPU, found or built
+//	environment.go  the environment of the program
+//	program.go      the program, its signals and its end
+//	answers.go      what its processes have written
+//	result.go       the answers together
+//	verdict.go      the result in words
+//
+// What is loaded into the program is in the room python. docs/run.md tells users about it.
+package run

@@ -1,0 +1,77 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// environment is that of the program: its own, and what leads it to the fake GPU.
+func (o *Options) environment(folder, site, libraries string) []string {
+	env := os.Environ()
+	set := func(name, value string) {
+		env = slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, name+"=") })
+		env = append(env, name+"="+value)
+	}
+	set("PYTHONPATH", joined(site, os.Getenv("PYTHONPATH")))
+	set("GAUGEBLOCK_RUN_FOLDER", folder)
+	set("GAUGEBLOCK_RUN_LIBRARIES", libraries)
+	set("GAUGEBLOCK_RUN_HISTORY", o.history())
+	if o.Progress != nil {
+		set("GAUGEBLOCK_RUN_PROGRESS", "1")
+	}
+	set("GAUGEBLOCK_CUDA_GPU", o.GPU.Word)
+	set("GAUGEBLOCK_CUDA_DEVICES", fmt.Sprint(o.GPUs))
+	if o.Memory > 0 {
+		set("GAUGEBLOCK_CUDA_MEMORY", fmt.Sprintf("%dB", o.Memory))
+	}
+	set("GAUGEBLOCK_CUDA_BYTES", "none")
+	set("GAUGEBLOCK_CUDA_HAZARDS", "off")
+	set("GAUGEBLOCK_CUDA_WAITS", "drain")
+	set("GAUGEBLOCK_CUDA_LOG", filepath.Join(folder, lackingFile))
+	if o.Settings != "" {
+		env = slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, "PYTORCH_CUDA_ALLOC_CONF=") })
+		set("PYTORCH_ALLOC_CONF", o.Settings)
+	}
+	if !startsPython(o.Command[0]) {
+		var first []string
+		for _, name := range []string{"libcuda.so.1", "libcudart.so.12", "libcudart.so.13"} {
+			first = append(first, filepath.Join(libraries, name))
+		}
+		set("LD_PRELOAD", joined(strings.Join(first, ":"), os.Getenv("LD_PRELOAD")))
+	}
+	return env
+}
+
+func joined(first, others string) string {
+	if others == "" {
+		return first
+	}
+	return first + ":" + others
+}
+
+// history is what the allocator is to record for a memory snapshot.
+func (o *Options) history() string {
+	if o.Snapshot || o.Report {
+		return "stacks"
+	}
+	return "none"
+}
+
+// startsPython reports whether a command is no program of its own that may be linked with CUDA:
+// Python, a script, or what cannot be read.
+func startsPython(path string) bool {
+	if strings.HasPrefix(filepath.Base(path), "python") {
+		return true
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	mark := make([]byte, 4)
+	_, err = f.Read(mark)
+	return err != nil || string(mark) != "\x7fELF"
+}

@@ -1,0 +1,154 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"gaugeblock/fakegpu/cuda/gpus"
+)
+
+// Options are what to run, and on what.
+type Options struct {
+	Command  []string
+	GPU      gpus.GPU
+	Memory   uint64 // bytes of each GPU; 0: as the GPU has
+	GPUs     int
+	Settings string // of the allocator; "": those of the environment
+	// Snapshot and Report: the allocator records its history, with stacks.
+	Snapshot, Report bool
+	// Say hears what the user should know before the program starts. Progress, if given, hears
+	// how far the program is, now and then.
+	Say      func(string)
+	Progress func(Progress)
+}
+
+// Progress is how far the program's processes are.
+type Progress struct {
+	Allocated, Reserved uint64 // bytes, of the process that has reserved most
+	Steps               int
+}
+
+// Run runs the program and tells what it did. The folder is where its processes write; what it
+// has at the end is the caller's. An error is none of the program's.
+func Run(o Options, folder string) (*Result, error) {
+	libraries, err := Libraries(o.Say)
+	if err != nil {
+		return nil, err
+	}
+	if libraries, err = filepath.Abs(libraries); err != nil {
+		return nil, err
+	}
+	site, err := unpackSite(folder)
+	if err != nil {
+		return nil, err
+	}
+	if o.Command[0], err = exec.LookPath(o.Command[0]); err != nil && !errors.Is(err, exec.ErrDot) {
+		return nil, err
+	}
+	c := exec.Command(o.Command[0], o.Command[1:]...)
+	c.Env = o.environment(folder, site, libraries)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	started := time.Now()
+	interrupted, err := o.wait(c, folder)
+	if err != nil {
+		return nil, err
+	}
+	result, err := collect(folder)
+	if err != nil {
+		return nil, err
+	}
+	result.Status, result.Interrupted = status(c.ProcessState), interrupted
+	result.GPU, result.Memory, result.Seconds = o.GPU.Word, o.memory(), time.Since(started).Seconds()
+	return result, nil
+}
+
+func (o *Options) memory() uint64 {
+	if o.Memory > 0 {
+		return o.Memory
+	}
+	return o.GPU.Memory
+}
+
+// wait starts the program and waits for its end. Ctrl-C goes to the program by the terminal, which
+// ends with its answer so far; what is sent to this process alone is passed on.
+func (o *Options) wait(c *exec.Cmd, folder string) (interrupted bool, err error) {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	if err := c.Start(); err != nil {
+		return false, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = c.Wait()
+		close(ended)
+	}()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case s := <-signals:
+			interrupted = interrupted || s == os.Interrupt
+			if s != os.Interrupt || !isForeground() {
+				_ = c.Process.Signal(s)
+			}
+		case <-tick.C:
+			if o.Progress != nil {
+				o.Progress(progressOf(folder))
+			}
+		case <-ended:
+			return interrupted, nil
+		}
+	}
+}
+
+// status is the exit status of a process as a shell has it.
+func status(s *os.ProcessState) int {
+	if w, is := s.Sys().(syscall.WaitStatus); is && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return s.ExitCode()
+}
+
+// isForeground reports whether this process is in the group that the terminal sends Ctrl-C to.
+func isForeground() bool {
+	terminal, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	defer terminal.Close()
+	group, err := foregroundGroup(terminal)
+	return err == nil && group == syscall.Getpgrp()
+}
+
+func progressOf(folder string) (p Progress) {
+	files, _ := filepath.Glob(filepath.Join(folder, "*.progress"))
+	for _, f := range files {
+		var a Answer
+		if readJSON(f, &a) != nil {
+			continue
+		}
+		for _, d := range a.Devices {
+			if d.Reserved >= p.Reserved {
+				p.Allocated, p.Reserved = d.Allocated, d.Reserved
+			}
+		}
+		p.Steps = max(p.Steps, a.Steps)
+	}
+	return p
+}
+
+// String is a line for people.
+func (p Progress) String() string {
+	text := fmt.Sprintf("allocated %s, reserved %s", size(p.Allocated), size(p.Reserved))
+	if p.Steps > 0 {
+		text += fmt.Sprintf(", %d steps", p.Steps)
+	}
+	return text
+}

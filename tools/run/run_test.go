@@ -1,0 +1,141 @@
+package run
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"gaugeblock/fakegpu/cuda"
+	"gaugeblock/fakegpu/cuda/gpus"
+	"gaugeblock/snapshot"
+)
+
+// pythonVariable names Pythons with PyTorch, one behind another as in PATH.
+const pythonVariable = "GAUGEBLOCK_TORCH_PYTHON"
+
+var scratch string
+
+func TestMain(m *testing.M) {
+	var err error
+	if scratch, err = os.MkdirTemp("", "gaugeblock-run-test-"); err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(scratch)
+	os.Exit(status)
+}
+
+// libraries builds the libraries once, where the tool finds them.
+var libraries = sync.OnceValue(func() error {
+	folder := filepath.Join(scratch, "libraries")
+	if err := build(folder); err != nil {
+		return err
+	}
+	return os.Setenv(LibrariesVariable, folder)
+})
+
+func write(t *testing.T, folder, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pythons are the Pythons with PyTorch that the variable names.
+func pythons(t *testing.T) []string {
+	t.Helper()
+	given := os.Getenv(pythonVariable)
+	if given == "" {
+		t.Skipf("%s names no Python with PyTorch", pythonVariable)
+	}
+	needsLibraries(t)
+	return filepath.SplitList(given)
+}
+
+func needsLibraries(t *testing.T) {
+	t.Helper()
+	if _, err := cuda.Compiler("CC", "cc", "gcc", "clang"); err != nil {
+		t.Skip(err)
+	}
+	if err := libraries(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runs runs a command, which must end with a status.
+func runs(t *testing.T, o Options, status int) *Result {
+	t.Helper()
+	if o.GPU.Word == "" {
+		o.GPU = gpus.All[0]
+	}
+	o.GPUs = max(o.GPUs, 1)
+	o.Say = func(line string) { t.Log(line) }
+	r, err := Run(o, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != status {
+		t.Fatalf("%v ended with %d, not %d", o.Command, r.Status, status)
+	}
+	return r
+}
+
+// Programs that are no Python find the libraries as well.
+func TestProgramInC(t *testing.T) {
+	needsLibraries(t)
+	program := filepath.Join(t.TempDir(), "program")
+	write(t, filepath.Dir(program), "program.c", `
+		#include "gaugeblock_cuda.h"
+		int main(void) {
+			struct cudaDeviceProp p;
+			return cudaGetDeviceProperties(&p, 0) != 0 || p.totalGlobalMem != 24ull << 30 ? 9 : 7;
+		}`)
+	compiler, err := cuda.Compiler("CC", "cc", "gcc", "clang")
+	if err != nil {
+		t.Skip(err)
+	}
+	folder := os.Getenv(LibrariesVariable)
+	if err := cuda.Run(exec.Command(compiler, program+".c", "-o", program, "-I"+filepath.Join(folder, "include"), "-L"+folder, "-lcudart", "-Wl,-rpath-link,"+folder)); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, Options{Command: []string{program}, Memory: 24 << 30}, 7)
+}
+
+// Python itself is not changed for a program without PyTorch, and its own sitecustomize is run.
+func TestPythonWithoutTorch(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3")
+	}
+	needsLibraries(t)
+	own := t.TempDir()
+	write(t, own, "sitecustomize.py", "import builtins\nbuiltins.own = 5\n")
+	t.Setenv("PYTHONPATH", own)
+	r := runs(t, Options{Command: []string{python, "-c", "import sys; sys.exit(own)"}}, 5)
+	if len(r.Processes) != 0 || !strings.Contains(told(*r), "no process") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A release of PyTorch trains a small network, runs out of memory where it should, and writes a snapshot.
+func TestTorch(t *testing.T) {
+	for _, python := range pythons(t) {
+		t.Run(filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
+			r := runs(t, Options{Command: []string{python, filepath.Join("testdata", "train.py")}, Memory: 2 << 30, Snapshot: true}, 1)
+			failed, ended := r.Failure()
+			if failed == nil || !ended || failed.At != filepath.Join("testdata", "train.py")+":21" || failed.Asked != 4<<30 || failed.Step != 3 {
+				t.Errorf("%+v, ended by it: %v", failed, ended)
+			}
+			worst, device := r.Worst()
+			if device == nil || device.PeakReserved == 0 || device.PeakAllocated > device.PeakReserved || worst.Steps != 3 {
+				t.Fatalf("%+v", r)
+			}
+			if _, err := snapshot.OpenLimited(worst.Snapshot, 1<<30); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

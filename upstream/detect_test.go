@@ -1,0 +1,105 @@
+package upstream
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestOfVersion(t *testing.T) {
+	for _, test := range []struct{ text, release, said string }{
+		{"2.11.0+cu130", "2.11", "2.11.0+cu130"},
+		{"2.11.0", "2.11", "2.11.0"},
+		{"2.13", "2.13", "2.13"},
+		{"2.12.0+cu130", "2.12", "2.12.0+cu130, by the rules of 2.12.1, which is what was tried"},
+		{"2.15.0a0+git1a2b3c4", "2.15", "2.15.0a0+git1a2b3c4, by the rules of 2.15: nobody tried its libraries"},
+		{"2.11.0+rocm7.1", "2.11+rocm", "2.11.0+rocm7.1, by the rules of 2.11+rocm: nobody tried its libraries"},
+		{"2.13.0+rocm7.1", "2.13", "2.13.0+rocm7.1"},
+		{"2.11+rocm", "2.11+rocm", "2.11+rocm, by the rules of 2.11+rocm: nobody tried its libraries"},
+	} {
+		v, err := OfVersion(test.text)
+		if err != nil || v.Name != test.release || v.String() != test.said {
+			t.Errorf("%s: release %q, %q, %v; want %q, %q", test.text, v.Name, v, err, test.release, test.said)
+		}
+	}
+	for text, want := range map[string]string{
+		"2.16.0": "PyTorch 2.16.0 is not known here: the releases 2.6 to 2.15 are",
+		"2.5.1":  "PyTorch 2.5.1 is not known here: the releases 2.6 to 2.15 are",
+		"newest": `"newest" is no version of PyTorch, such as 2.11.0+cu130`,
+		"":       `"" is no version of PyTorch, such as 2.11.0+cu130`,
+	} {
+		if v, err := OfVersion(text); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, error %v; want %s", text, v, err, want)
+		}
+	}
+}
+
+func TestOfTrace(t *testing.T) {
+	for _, test := range []struct {
+		release, source, want string
+		told                  bool
+	}{
+		{"2.13", "torch 2.11.0+cu130", "2.13", true},
+		{"", "torch 2.11.0+cu130", "2.11", true},
+		{"", "PyTorch 2.9.1 on a fake runtime", "2.9", true},
+		{"", "gaugeblock torch", "2.11", false},
+		{"", "my recorder", "2.15", false},
+		{"", "", "2.15", false},
+	} {
+		v, told, err := OfTrace(test.release, test.source)
+		if err != nil || v.Name != test.want || told != test.told {
+			t.Errorf("%q, %q: %s, told %v, %v; want %s, %v", test.release, test.source, v.Name, told, err, test.want, test.told)
+		}
+	}
+	if _, _, err := OfTrace("2.30", ""); err == nil {
+		t.Error("a release that does not exist is accepted")
+	}
+}
+
+func TestOfKeys(t *testing.T) {
+	for _, test := range []struct{ seen, settings, want string }{
+		{"", "", "2.6 2.7 2.8 2.9 2.10 2.11 2.11+rocm 2.12 2.13 2.14 2.15"},
+		{"entry.user_metadata", "", "2.10 2.11 2.11+rocm 2.12 2.13 2.14 2.15"},
+		{"entry.user_metadata", "large_segment_size_mb release_lock_on_hipmalloc", "2.11 2.11+rocm 2.12 2.13 2.14 2.15"},
+		{"entry.pool_id entry.user_metadata", "", "2.12 2.13 2.14 2.15"},
+		{"", "throw_on_cudamalloc_oom", "2.12 2.13 2.14 2.15"},
+		{"host_traces", "", "2.14 2.15"},
+		{"entry.internal_metadata", "", "2.15"},
+		{"", "no_such_key", ""},
+	} {
+		var names []string
+		for _, r := range OfKeys(strings.Fields(test.seen), strings.Fields(test.settings)) {
+			names = append(names, r.Name)
+		}
+		if got := strings.Join(names, " "); got != test.want {
+			t.Errorf("keys %q, settings %q: %s; want %s", test.seen, test.settings, got, test.want)
+		}
+	}
+}
+
+// TestOfLibrary: each release is told from the one before it by its mark.
+func TestOfLibrary(t *testing.T) {
+	text := "\x7fELF CUDACachingAllocator"
+	for _, r := range Releases() {
+		if r.LibraryMark == "" && r.Name != "2.6" {
+			continue // a back-port
+		}
+		text += " " + r.LibraryMark
+		if got, err := OfLibrary(strings.NewReader(text)); err != nil || got.Name != r.Name {
+			t.Errorf("%s: %s, %v", r.Name, got.Name, err)
+		}
+	}
+	for _, text := range []string{"", "CUDACachingAllocator", "\x7fELF"} {
+		if r, err := OfLibrary(strings.NewReader(text)); err == nil {
+			t.Errorf("%q is taken for %s", text, r.Name)
+		}
+	}
+	library, err := os.Open("../../shared/torch/lib/libc10_cuda.so")
+	if err != nil {
+		t.Skip("no PyTorch libraries beside the project: ", err)
+	}
+	defer library.Close()
+	if r, err := OfLibrary(library); err != nil || r.Name != "2.11" {
+		t.Errorf("the library of 2.11: %s, %v", r.Name, err)
+	}
+}
