@@ -167,8 +167,8 @@ func (c *conversation) captureBegin(l line) error {
 	return c.gpu.BeginCapture(0, c.stream(l), mode)
 }
 
-// by is the allocator for the caller whose current stream is the argument current=N; without it, for
-// the one whose default stream is.
+// by is the allocator for the caller whose current stream is the argument current=N; without it,
+// for the one whose default stream is.
 func (c *conversation) by(l line) alloc.Abilities {
 	stream := c.streams[l.number("current", "0")]
 	caller := spec.Caller{Current: spec.DeviceStream{Stream: stream}}

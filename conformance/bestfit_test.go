@@ -20,7 +20,7 @@ type bestFit struct {
 	waiting []*block // freed, with events to wait for
 }
 
-// block is a part of a piece of the driver's.
+// block is a part of a piece of driver memory.
 type block struct {
 	device      spec.Device
 	stream      spec.Stream

@@ -20,7 +20,7 @@ import (
 //	                      same size and stream asks the driver for nothing
 //	SplitsAndCoalesces    nor does one for a quarter of a stretch of freed memory, or
 //	                      less. A stretch is what one stream has freed side by side in
-//	                      one piece of the driver's, with nothing in use in between
+//	                      one piece of driver memory, with nothing in use in between
 //	WasteIsBounded        what is held is at most three times what was allocated at its
 //	                      peak, and a large buffer, for each stream and kind of size
 //

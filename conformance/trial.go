@@ -75,7 +75,7 @@ type Options struct {
 
 	// probing: after every operation calls are tried that have to be refused.
 	probing bool
-	// caching: the program is one of cachingArea's, whose every reuse is looked at.
+	// caching: the program is of cachingArea, whose every reuse is looked at.
 	caching bool
 	// trusting: nothing is tried that has to be refused.
 	trusting bool

@@ -24,7 +24,7 @@ import (
 // only has to be over before the next owner's work begins.
 //
 // Two rules of the order are this device's: Free waits for its device (cudaFree), so it
-// orders as a wait of the host's for it, except for the memory that is freed (release.go);
+// orders as a wait of the host for it, except for the memory that is freed (release.go);
 // and the legacy default stream waits for the
 // others and they for it, if there is one (blocking.go). A launch of a graph is one piece
 // of its stream's work; a launch of an executable graph comes after all earlier launches

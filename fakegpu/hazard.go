@@ -122,7 +122,7 @@ func streamName(dev spec.Device, s spec.Stream) string {
 
 // adviceFor says what would have put two accesses in order. Who was careless can be
 // seen from the streams that the two lifetimes were allocated for; graphs and what no
-// allocator manages are only a matter of the program's.
+// allocator manages concern the program only.
 func adviceFor(first, second *Access) string {
 	by, to := streamName(first.Device, first.Stream), streamName(second.Device, second.Stream)
 	text := fmt.Sprintf("nothing makes %s wait for %s: ", second.who(), first.who())

@@ -32,7 +32,7 @@ func (g *GPU) ExpectManyStreams() {
 }
 
 // WithoutEffects says that kernels, fills and copies change no memory, and are not in Violations:
-// only their order is of interest. Functions of the host's are called.
+// only their order is of interest. Functions of the host are called.
 func (g *GPU) WithoutEffects() {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()

@@ -114,8 +114,8 @@ func TestCallsOfEmptyPool(t *testing.T) {
 	}
 }
 
-// TestInterruptedIsOver: the state after an interrupted operation no longer records driver calls. (Else all that follow
-// would be kept.)
+// TestInterruptedIsOver: the state after an interrupted operation no longer records driver calls.
+// (Else all that follow would be kept.)
 func TestInterruptedIsOver(t *testing.T) {
 	s, r := small().Malloc(1, 1, model.DriverResults{LowestFrom: 1 << 16})
 	if r.Err != nil {
@@ -197,8 +197,8 @@ func TestInterruptedUnmap(t *testing.T) {
 	}
 }
 
-// TestUnmap: the whole pages in a free block of an expandable segment are returned to the driver, when
-// the work in the segment's stream is over; none are while the stream is captured.
+// TestUnmap: the whole pages in a free block of an expandable segment are returned to the driver,
+// when the work in the segment's stream is over; none are while the stream is captured.
 func TestUnmap(t *testing.T) {
 	from := model.DriverResults{LowestFrom: 1 << 16}
 	empty, _ := small().Configure("expandable_segments:True")

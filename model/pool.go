@@ -212,7 +212,8 @@ func (s *State) removeGraphStreamUses(b *Block) {
 // uses only then.
 func (b *Block) IsDeferred() bool { return b.State == spec.ActivePendingFree && len(b.StreamUses) > 0 }
 
-// insertEventsDeferredUntilNoCapture processes the deferred frees, in order of stream, then address.
+// insertEventsDeferredUntilNoCapture processes the deferred frees, in order of stream, then
+// address.
 func (s *State) insertEventsDeferredUntilNoCapture() {
 	s.insertEventsDeferred(func(*Segment) bool { return true })
 }

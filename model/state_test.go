@@ -168,8 +168,8 @@ func TestPendingMallocsAreSorted(t *testing.T) {
 	}
 }
 
-// TestPoolsThatAreUsed: a pool that is used can be created again, which adds a use, and is not emptied;
-// a freeable one cannot, and is. A pool that is not there has nothing to empty.
+// TestPoolsThatAreUsed: a pool that is used can be created again, which adds a use, and is not
+// emptied; a freeable one cannot, and is. A pool that is not there has nothing to empty.
 func TestPoolsThatAreUsed(t *testing.T) {
 	pool := spec.PoolID{User: 1}
 	s, r := newState("").CreatePool(pool, false, false)
@@ -259,8 +259,8 @@ func TestUsesOfWhatIsNotHeld(t *testing.T) {
 	}
 }
 
-// TestStreamsInStates: states differ by what a stream has to do and by what it has done; streams are in the order of
-// their handles, also when these are renamed.
+// TestStreamsInStates: states differ by what a stream has to do and by what it has done; streams
+// are in the order of their handles, also when these are renamed.
 func TestStreamsInStates(t *testing.T) {
 	s := newState("")
 	other := spec.DeviceStream{Stream: 9}

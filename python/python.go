@@ -3,7 +3,8 @@ package python
 
 import "embed"
 
-// Site is the folder site: it goes to the front of PYTHONPATH.
+// Site has the folder site, which goes to the front of PYTHONPATH, and values, the C++ that is
+// compiled for the user's PyTorch.
 //
-//go:embed site
+//go:embed site values
 var Site embed.FS

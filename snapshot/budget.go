@@ -23,7 +23,7 @@ func newBudget(limit uint64) *budget { return &budget{limit, limit / growth} }
 // growth is how much memory the process may take for each byte that is counted.
 const growth = 3
 
-// take pays for so many bytes at an offset of the file.
+// take pays for bytes at an offset of the file.
 func (b *budget) take(bytes uint64, offset int64) error {
 	if bytes > b.left {
 		return failAt(offset, "the snapshot takes more than %d bytes of memory; --max-memory sets another limit", b.limit)

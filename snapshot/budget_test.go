@@ -32,7 +32,8 @@ func TestConversionIsPaidFor(t *testing.T) {
 	}
 }
 
-// TestEveryLimit: a snapshot with a call stack is refused or read whole under each limit, whatever it is that cannot be paid for.
+// TestEveryLimit: a snapshot with a call stack is refused or read whole under each limit, whatever
+// it is that cannot be paid for.
 func TestEveryLimit(t *testing.T) {
 	const text = `{"segments":[],"device_traces":[[{"action":"alloc","addr":512,"size":1,"stream":0,"frames":[{"filename":"a.py","name":"f","line":1}]}]]}`
 	refused := 0
@@ -96,8 +97,9 @@ func TestLongNumber(t *testing.T) {
 	}
 }
 
-// TestStacksArePaidForOnce: a call stack and its frames take memory when they are first read, to the byte, and none when they are read again.
-// What is equal, but another list or another dict, takes less.
+// TestStacksArePaidForOnce: a call stack and its frames take memory when they are first read, to
+// the byte, and none when they are read again. What is equal, but another list or another dict,
+// takes less.
 func TestStacksArePaidForOnce(t *testing.T) {
 	const frame, other = `{"filename":"a.py","line":1,"name":"f"}`, `{"filename":"b.py","line":2,"name":"g"}`
 	const text = "[[" + frame + "," + other + "],[" + frame + "," + other + "],[" + other + "],[]]"
@@ -140,7 +142,8 @@ func TestStacksArePaidForOnce(t *testing.T) {
 	}
 }
 
-// TestFramesAreReadOnce: a frame that is in two lists is read, and paid for, once; what cannot be paid for is told with its place.
+// TestFramesAreReadOnce: a frame that is in two lists is read, and paid for, once; what cannot be
+// paid for is told with its place.
 func TestFramesAreReadOnce(t *testing.T) {
 	values := newPlain(newBudget(1 << 20))
 	const text = ` [{"filename":"a.py","line":1,"name":"f"}]`

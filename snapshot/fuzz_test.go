@@ -146,8 +146,8 @@ func smallParts() (parts [][]byte) {
 	return append(parts, pickled(nil, "segments"), pickled(nil, "frames"), pickled(nil, dictOf{"action", "alloc"}))
 }
 
-// TestSmallSnapshots: the seeds are snapshots, so that the fuzzer begins with files that are read to
-// their ends; and some of what is assembled at random is.
+// TestSmallSnapshots: the seeds are snapshots, so that the fuzzer begins with files that are read
+// to their ends; and some of what is assembled at random is.
 func TestSmallSnapshots(t *testing.T) {
 	for i, file := range smallSnapshots() {
 		if err := readAny(t, file); err != nil {

@@ -116,7 +116,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestEmptySegment: a segment may have no bytes and no blocks, and lie at any address but the last ones.
+// TestEmptySegment: a segment may have no bytes and no blocks, and lie at any address but the last
+// ones.
 func TestEmptySegment(t *testing.T) {
 	for _, fields := range []string{`"total_size":0,"address":4096,`, `"address":18446744073709551615,`, ``} {
 		f := read(t, `[{`+fields+`"segment_type":"large","blocks":[]}]`)

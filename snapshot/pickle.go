@@ -318,7 +318,7 @@ func (m *machine) memoPut(i uint64) error {
 	return nil
 }
 
-// text reads a string. Its length is before it, in so many bytes.
+// text reads a string. Its length is before it, in a number of bytes.
 func (m *machine) text(bytes int) error {
 	length, err := m.in.littleEndian(bytes)
 	if err != nil {

@@ -186,7 +186,7 @@ func (s *source) skip(bytes uint64) error {
 	return nil
 }
 
-// bytes reads so many bytes. It takes no more memory than there are bytes in the file. A
+// bytes reads n bytes. It takes no more memory than there are bytes in the file. A
 // result of at most 4096 bytes is valid until the next call.
 func (s *source) bytes(count uint64) ([]byte, error) {
 	if count <= 4096 {

@@ -136,7 +136,8 @@ func TestBlockHistories(t *testing.T) {
 	}
 }
 
-// TestListsArePaidFor: a list or a dict takes memory for each of its items, and a dict at least that of a trace entry.
+// TestListsArePaidFor: a list or a dict takes memory for each of its items, and a dict at least
+// that of a trace entry.
 func TestListsArePaidFor(t *testing.T) {
 	const items = 100
 	for _, test := range []struct {
@@ -195,7 +196,8 @@ func TestFilesOfTwoGiB(t *testing.T) {
 	}
 }
 
-// TestAnnotationFields: a field of an annotation is any value but a list or a dict, as Python prints it.
+// TestAnnotationFields: a field of an annotation is any value but a list or a dict, as Python
+// prints it.
 func TestAnnotationFields(t *testing.T) {
 	const text = `{"segments":[],"external_annotations":[{"device":1,"time_us":5,"a":null,"b":true,"c":false,"d":-30,"e":18446744073709551615,` +
 		`"f":0.1,"g":"x","h":[1],"i":{"j":1},"k":2.0,"l":-1000000.0,"m":1e15,"n":1e16,"o":0.0001,"p":0.00001,"q":1.5e300,"r":0.0,"s":-2.5},{"device":"cuda:0","time_us":1.5}]}`
@@ -231,8 +233,8 @@ func TestFloatsOfPickles(t *testing.T) {
 	}
 }
 
-// TestIntegersOfPickles: an integer has up to eight bytes, the lowest first, and its sign in the highest bit; one that is
-// unsigned and has 64 bits takes a ninth byte.
+// TestIntegersOfPickles: an integer has up to eight bytes, the lowest first, and its sign in the
+// highest bit; one that is unsigned and has 64 bits takes a ninth byte.
 func TestIntegersOfPickles(t *testing.T) {
 	for _, test := range []struct {
 		pickle string
@@ -266,7 +268,8 @@ func TestIntegersOfPickles(t *testing.T) {
 
 func signed(n int64) value { return value{integer, uint64(n)} }
 
-// TestLongTexts: a text of any length is read whole, takes memory once, and is not read beyond the end of the file.
+// TestLongTexts: a text of any length is read whole, takes memory once, and is not read beyond the
+// end of the file.
 func TestLongTexts(t *testing.T) {
 	const number = "0123456789"
 	for _, length := range []int{1, 4095, 4096, 4097, 8192, 10000} {

@@ -9,7 +9,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestAllocatorSettings: what the file says of a setting counts, not what the text of the settings says.
+// TestAllocatorSettings: what the file says of a setting counts, not what the text of the settings
+// says.
 func TestAllocatorSettings(t *testing.T) {
 	for _, test := range []struct {
 		conf, fields string

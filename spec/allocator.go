@@ -144,7 +144,7 @@ type HistoryRecorder interface {
 	// HistoryEnabled reports whether history is being recorded.
 	HistoryEnabled() bool
 
-	// Annotate records an annotation of the caller's.
+	// Annotate records an annotation of the caller.
 	Annotate(dev Device, fields []AnnotationField)
 
 	// PushCompileContext and PopCompileContext name what is being compiled; the

@@ -41,7 +41,7 @@ func TestStat(t *testing.T) {
 }
 
 // TestStatArrayEquations: whatever is added and taken, in whatever order, the
-// figure of all pools is the sum of the pools', its peak is the highest that this
+// figure of all pools is the sum over the pools, its peak is the highest that this
 // sum has been, and the sums of increases and decreases account for the rest.
 func TestStatArrayEquations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -173,8 +173,8 @@ func ruleDocs() (docs map[string]string, values map[string][]string) {
 	return docs, values
 }
 
-// TestEveryRuleIsDocumented: docs/versions.md has a sentence for each rule, and each differs between
-// releases.
+// TestEveryRuleIsDocumented: docs/versions.md has a sentence for each rule, and each differs
+// between releases.
 func TestEveryRuleIsDocumented(t *testing.T) {
 	rows := ruleRows()
 	for _, row := range rows {

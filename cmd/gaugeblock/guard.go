@@ -8,7 +8,7 @@ import (
 	"gaugeblock/internal/quote"
 )
 
-// guard calls a function that works on one of several files. A mistake of this program's
+// guard calls a function that works on one of several files. A mistake in this program
 // that a file brings to light is an error of that file, and the others go on.
 func guard(file string, work func()) (failed error) {
 	defer func() {

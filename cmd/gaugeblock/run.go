@@ -27,6 +27,8 @@ type runCommand struct {
 	Report      string    `name:"report" placeholder:"FILE" help:"Write the page of gaugeblock report to this file."`
 	Snapshot    string    `name:"snapshot" placeholder:"FILE" help:"Write PyTorch's memory snapshot, with its history, to this file."`
 	JSON        string    `name:"json" placeholder:"FILE" help:"Write the result to this file, for programs."`
+	Values      string    `name:"values" enum:"true,none" default:"true" help:"true: integers and booleans have their true values; none: they read as zeros (default: true)."`
+	CuDNN       string    `name:"cudnn" enum:"own,none" default:"own" help:"own: workspaces of convolutions are those that NVIDIA's cuDNN in the program's wheels tells; none: they are 0 (default: own)."`
 	Verbose     bool      `short:"v" name:"verbose" help:"Name the functions of CUDA that were asked for and are not there."`
 }
 
@@ -79,7 +81,8 @@ func (c *runCommand) Run(env *environment) error {
 	defer os.RemoveAll(folder)
 	result, err := runner.Run(runner.Options{
 		Command: command, GPU: gpu, Memory: c.Memory.bytes, GPUs: c.GPUs, Settings: c.Settings,
-		Snapshot: c.Snapshot != "", Report: c.Report != "", Say: say, Progress: c.progress(env),
+		Snapshot: c.Snapshot != "", Report: c.Report != "", NoValues: c.Values == "none", NoCuDNN: c.CuDNN == "none",
+		Say: say, Progress: c.progress(env),
 	}, folder)
 	if err != nil {
 		return err

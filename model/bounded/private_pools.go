@@ -73,7 +73,8 @@ func (p *PrivatePools) Next(s *model.State, yield func(label int, next *model.St
 	}
 }
 
-// markPools sets use_on_oom. Where a malloc need not ask whether its stream is captured, that is known of each pool.
+// markPools sets use_on_oom. Where a malloc need not ask whether its stream is captured, that is
+// known of each pool.
 func (p *PrivatePools) markPools(s *model.State) {
 	for i := range s.Pools {
 		q := &s.Pools[i]

@@ -67,7 +67,8 @@ func (t *Tracer) faultyStep(from *model.State, name string, arguments []int) boo
 	return true
 }
 
-// stepCalls are the driver calls of a step, with those that fail; and the operation that makes them.
+// stepCalls are the driver calls of a step, with those that fail; and the operation that makes
+// them.
 type stepCalls struct {
 	from *model.State
 	made []string // the last fails

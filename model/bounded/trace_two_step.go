@@ -6,8 +6,8 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// A malloc that releases the lock in a trace: each of its steps is a malloc operation of its thread,
-// with one id. A step with which the malloc has not ended has the error ErrorOther.
+// A malloc that releases the lock in a trace: each of its steps is a malloc operation of its
+// thread, with one id. A step with which the malloc has not ended has the error ErrorOther.
 
 // twoStep appends the operation of a step of a malloc.
 func (t *Tracer) twoStep(from *model.State, name string, arguments []int) bool {

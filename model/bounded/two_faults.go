@@ -62,8 +62,8 @@ func refusedMallocOf(stream spec.Stream, bytes uint64, n int) func(model.State) 
 	}
 }
 
-// CallsAfterRefusal are the driver calls of a step RefusedFailedMalloc, of which the last fails, and
-// how many of them were made before the driver had no memory.
+// CallsAfterRefusal are the driver calls of a step RefusedFailedMalloc, of which the last fails,
+// and how many of them were made before the driver had no memory.
 func CallsAfterRefusal(s *model.State, arguments []int) (calls []string, before int) {
 	made := s.Calls(refusedMallocOf(spec.Stream(arguments[0]), uint64(arguments[1]), 1))
 	before = made.Refused[0]

@@ -12,8 +12,8 @@ import (
 )
 
 // The large files of an exploration are written in blocks, so that a file that was changed, that
-// was cut, or that is another one is refused, with the offset of the block. A block is blockBytes of
-// the content, and its checksum. The last block of a complete file is shorter: it may be empty.
+// was cut, or that is another one is refused, with the offset of the block. A block is blockBytes
+// of the content, and its checksum. The last block of a complete file is shorter: it may be empty.
 const (
 	blockBytes    = 1 << 16 // a multiple of recordBytes
 	checksumBytes = 8

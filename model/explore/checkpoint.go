@@ -14,8 +14,8 @@ import (
 )
 
 // A checkpoint is a point between two batches at which an exploration in a directory can be
-// resumed. The files may be longer than they were then; the rest is ignored. Behind it, in its file,
-// is its checksum (sealed.go).
+// resumed. The files may be longer than they were then; the rest is ignored. Behind it, in its
+// file, is its checksum (sealed.go).
 type checkpoint struct {
 	Format   int    `json:"format"`
 	Identity string `json:"identity"` // of what is explored

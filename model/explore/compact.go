@@ -7,7 +7,7 @@ import "math/bits"
 // states this happens to two with a probability below n*n/2^75: 10^8 states, 3 in 10^7.
 type compactSet struct{ parts [partCount]compactPart }
 
-// CollisionProbability bounds the probability that a compact exploration of so many states
+// CollisionProbability bounds the probability that a compact exploration of states states
 // has taken two of them for one.
 func CollisionProbability(states int) float64 {
 	return float64(states) * float64(states) / (1 << 37) / (1 << 38)

@@ -30,7 +30,7 @@ func (s *Step) String() string {
 
 func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
 
-// Check takes all steps from all states of the universe, with so many workers. stopped, if
+// Check takes all steps from all states of the universe, with a number of workers. stopped, if
 // not nil, is asked now and then.
 func (u *Universe) Check(workers int, stopped func() bool) Result {
 	layouts := u.layouts()

@@ -90,7 +90,7 @@ func (d *dumpReader) read() error {
 			return err
 		}
 		if string(line) != want {
-			return d.fail("this is no dump of TLC's: this line should be %q", want)
+			return d.fail("this is not a dump of TLC: this line should be %q", want)
 		}
 	}
 	for {

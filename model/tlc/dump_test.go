@@ -65,7 +65,7 @@ func TestReadDumpErrors(t *testing.T) {
 	dump := counter(t)
 	for _, c := range []struct{ name, dump, want string }{
 		{"nothing", "", "counter.dot:1: the dump is cut off"},
-		{"something else", "digraph G {\n", "counter.dot:1: this is no dump of TLC's"},
+		{"something else", "digraph G {\n", "counter.dot:1: this is not a dump of TLC"},
 		{"cut between lines", dump[:strings.Index(dump, "{rank")], "the dump is cut off"},
 		{"cut in a state", dump[:strings.Index(dump, ",style = filled")], "counter.dot:6: the line of a state does not end"},
 		{"a state without an end", strings.Replace(dump, `{}]",style = filled]`, `{}]`, 1), "counter.dot:6: the line of a state does not end"},

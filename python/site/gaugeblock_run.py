@@ -15,6 +15,9 @@ import sys
 import threading
 import time
 
+import gaugeblock_values as values
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.environ.get("GAUGEBLOCK_RUN_FOLDER", "")
 HISTORY = os.environ.get("GAUGEBLOCK_RUN_HISTORY", "none")
 HISTORY_ENTRIES = 4_000_000
@@ -26,6 +29,7 @@ FIRST = ["libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libnvidia-ml.so.
 steps = 0
 ooms = []
 uncaught = ""
+no_values = ""  # why values are not kept
 written = False
 
 
@@ -97,6 +101,9 @@ class AfterTorch(importlib.abc.MetaPathFinder):
 
 
 def prepare(torch):
+    global no_values
+    if os.environ.get("GAUGEBLOCK_RUN_VALUES") != "none":
+        no_values = values.start(torch, os.path.join(os.path.dirname(HERE), "values"), where)
     torch.cuda._lazy_call(lambda: at_first_use(torch))
     from multiprocessing import util
 
@@ -162,7 +169,7 @@ def where():
     for frame in frames:
         while frame is not None:
             name = frame.f_code.co_filename
-            if "site-packages" not in name and name != __file__ and not name.startswith("<"):
+            if "site-packages" not in name and os.path.dirname(name) != HERE and not name.startswith("<"):
                 return f"{os.path.relpath(name)}:{frame.f_lineno}"
             frame = frame.f_back
     return ""
@@ -193,7 +200,8 @@ def write_answer():
     written = True
     answer = {
         "pid": os.getpid(), "torch": torch.__version__, "rank": os.environ.get("RANK", ""), "command": sys.argv[:1],
-        "steps": steps, "uncaught": uncaught, "ooms": ooms, "devices": figures(torch),
+        "steps": steps, "no_values": no_values, "decisions": values.unknown(values.DECISION), "floats_read": values.unknown(values.FLOAT),
+        "uncaught": uncaught, "ooms": ooms, "devices": figures(torch),
     }
     if HISTORY != "none":
         answer["snapshot"] = os.path.join(FOLDER, f"{os.getpid()}.pickle")

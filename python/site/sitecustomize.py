@@ -12,7 +12,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 def next_sitecustomize():
     """The sitecustomize behind this one on sys.path, if there is one."""
-    behind = [p for p in sys.path if os.path.abspath(p or ".") != HERE]
+    paths = [os.path.abspath(p or ".") for p in sys.path]
+    behind = sys.path[paths.index(HERE) + 1 :] if HERE in paths else []
     return importlib.machinery.PathFinder.find_spec("sitecustomize", behind)
 
 

@@ -73,7 +73,7 @@ func (c *Comparison) PeakExceedsLimit() bool {
 	return high > 0 && !(c.Workload.Limit.Moved && !c.Given) && c.Workload.PeakRequested() > high
 }
 
-// CauseUnder is the cause if the limit was so many bytes.
+// CauseUnder is the cause if the limit was bytes.
 func (c *Comparison) CauseUnder(oom *play.OutOfMemory, limit uint64) Cause {
 	needed := c.Workload.Settings.SegmentSize(oom.Requested)
 	room := limit - min(limit, oom.Reserved)

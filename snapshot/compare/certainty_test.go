@@ -23,8 +23,8 @@ func TestRecordFigures(t *testing.T) {
 	}
 }
 
-// TestTakeRecorded: the prediction for the recorded settings is the whole record. What its entries themselves have is
-// believed if a replay does not reproduce it.
+// TestTakeRecorded: the prediction for the recorded settings is the whole record. What its entries
+// themselves have is believed if a replay does not reproduce it.
 func TestTakeRecorded(t *testing.T) {
 	allocated := snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: spec.ActionSegmentAlloc, Size: 20 * spec.MiB}}
 	failed := snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: spec.ActionOOM, Size: 40 * spec.MiB}}
@@ -107,8 +107,8 @@ func TestCountedRuns(t *testing.T) {
 	}
 }
 
-// TestPredictedOutcome: which outcome is told: that of the record, of a run with the recorded layout, or of one in which
-// the memory at the start was allocated anew.
+// TestPredictedOutcome: which outcome is told: that of the record, of a run with the recorded
+// layout, or of one in which the memory at the start was allocated anew.
 func TestPredictedOutcome(t *testing.T) {
 	const record, run, anew = 7, 8, 9
 	initial := []spec.Segment{{TotalSize: 20 * spec.MiB}}
@@ -162,7 +162,8 @@ func TestPredictedOutcome(t *testing.T) {
 	}
 }
 
-// TestOptionalInAnyRun: a request that fails in one of the runs is told, also if it does not in the first.
+// TestOptionalInAnyRun: a request that fails in one of the runs is told, also if it does not in the
+// first.
 func TestOptionalInAnyRun(t *testing.T) {
 	w := &history.Workload{Requests: []history.Request{{Kind: history.FailedMalloc}, {Kind: history.Malloc}}}
 	w.Unrecorded.OOMs = 1

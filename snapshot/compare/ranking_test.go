@@ -19,7 +19,8 @@ func TestAsGood(t *testing.T) {
 	}
 }
 
-// TestClearlyBetter: to change settings there must be a reason under everything that the record leaves open.
+// TestClearlyBetter: to change settings there must be a reason under everything that the record
+// leaves open.
 func TestClearlyBetter(t *testing.T) {
 	fails := func(runs int, fits uint64) Prediction {
 		p := Prediction{fits: fits, Runs: make([]CountedRun, 4)}

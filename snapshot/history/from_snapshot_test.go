@@ -7,8 +7,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestSkippedActions: memory whose free was requested may still be in use by streams at the end; else the action that
-// completes the free was not recorded.
+// TestSkippedActions: memory whose free was requested may still be in use by streams at the end;
+// else the action that completes the free was not recorded.
 func TestSkippedActions(t *testing.T) {
 	trace := []snapshot.TraceEntry{{TraceEntry: spec.TraceEntry{Action: spec.ActionFreeRequested, Addr: 0x1000}}}
 	for _, test := range []struct {

@@ -30,7 +30,8 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
-// TestJoinedStreams: a request on another stream of a thread that captures may be one of the capture.
+// TestJoinedStreams: a request on another stream of a thread that captures may be one of the
+// capture.
 func TestJoinedStreams(t *testing.T) {
 	const log = `{"format":"allocator-trace","version":2,"total_memory":1073741824,"streams":[0,16,32]}
 {"op":"pool_begin","pool":[1,0],"by":"capture","stream":1}

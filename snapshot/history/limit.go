@@ -143,7 +143,7 @@ func (w *Workload) limitsBetween(most UpperBounds) []Reading {
 // tells that there was a limit, and if there was one the run stayed well below it
 // afterwards. A run that a limit makes free its cache mostly comes close to it again.
 func (w *Workload) LikelyEmptied() bool {
-	const near = 8 // one part in so many
+	const near = 8 // one part in eight
 	b := w.Limit
 	return w.Unrecorded.DoubtfulFrees == 1 && w.Unrecorded.Refusals == 1 && b.Kind == UnknownLimit && b.Most-b.Least > b.Most/near
 }

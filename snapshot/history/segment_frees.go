@@ -148,7 +148,7 @@ func (f *segmentFreeReader) outOfMemory(i int, e *snapshot.TraceEntry) {
 }
 
 // endSequence ends a sequence of frees, if there is one, before the entry i, which
-// allocates a segment of so many bytes if it is not 0.
+// allocates a segment of that size if it is not 0.
 func (f *segmentFreeReader) endSequence(i int, segment uint64) {
 	if f.first < 0 {
 		return
@@ -254,7 +254,7 @@ func (f *segmentFreeReader) wanted(i int) (bytes uint64, known bool) {
 }
 
 // mayBeRefused reports whether a request may have been refused before segments were freed,
-// from entry first up to entry i, which allocates a segment of so many bytes or maps pages.
+// from entry first up to entry i, which allocates a segment of that size or maps pages.
 func (f *segmentFreeReader) mayBeRefused(i int, segment uint64) bool {
 	if segment == 0 {
 		return false
@@ -310,7 +310,7 @@ func (f *segmentFreeReader) nextRequest(i int) int {
 // UpperBounds are what a limit is at most, in bytes; 0 if there is no bound.
 type UpperBounds struct{ Device, Fraction uint64 }
 
-// below takes in that a full device, or a memory fraction, is below so many reserved bytes.
+// below takes in that a full device, or a memory fraction, is below a number of reserved bytes.
 func (u *UpperBounds) below(device, fraction uint64) {
 	lower := func(to *uint64, bytes uint64) {
 		if *to == 0 || bytes-1 < *to {
@@ -373,7 +373,7 @@ func (f *segmentFreeReader) dropDoubt() {
 	if b.Kind == FractionLimit {
 		bound = f.doubt.Fraction
 	}
-	const near = 8 // one part in so many
+	const near = 8 // one part in eight
 	if b.Kind != FractionLimit && b.Kind != DeviceLimit || b.Moved || f.doubtful == 0 || bound < b.Least || bound-b.Least > b.Least/near {
 		return
 	}

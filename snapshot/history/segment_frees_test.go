@@ -90,7 +90,8 @@ func TestSegmentFrees(t *testing.T) {
 
 func defaultConfig() spec.Config { return spec.DefaultConfig(spec.DefaultGeometry()) }
 
-// TestStacksOfSegments: whether freed segments have the call stacks of their allocation. Unmapped pages have none to compare.
+// TestStacksOfSegments: whether freed segments have the call stacks of their allocation. Unmapped
+// pages have none to compare.
 func TestStacksOfSegments(t *testing.T) {
 	own, other := snapshot.Frames{{Name: "own"}}, snapshot.Frames{{Name: "other"}}
 	for _, test := range []struct {
@@ -108,7 +109,8 @@ func TestStacksOfSegments(t *testing.T) {
 	}
 }
 
-// TestFreesAtEndOfTrace: a trace can end with segments that a request freed, without the entry of the request.
+// TestFreesAtEndOfTrace: a trace can end with segments that a request freed, without the entry of
+// the request.
 func TestFreesAtEndOfTrace(t *testing.T) {
 	var trace []snapshot.TraceEntry
 	for _, a := range []spec.Action{spec.ActionSegmentAlloc, spec.ActionSegmentFree} {
@@ -119,8 +121,8 @@ func TestFreesAtEndOfTrace(t *testing.T) {
 	}
 }
 
-// TestRefusedAfterGranted: more was granted than refused. A full device moves; a memory fraction that was shown by an
-// entry stays one.
+// TestRefusedAfterGranted: more was granted than refused. A full device moves; a memory fraction
+// that was shown by an entry stays one.
 func TestRefusedAfterGranted(t *testing.T) {
 	for _, test := range []struct {
 		what     string
@@ -139,8 +141,8 @@ func TestRefusedAfterGranted(t *testing.T) {
 	}
 }
 
-// TestDoubtfulFreesNearLimit: doubtful frees bound a memory fraction by what a memory fraction is compared with, which is
-// not what a device is asked for.
+// TestDoubtfulFreesNearLimit: doubtful frees bound a memory fraction by what a memory fraction is
+// compared with, which is not what a device is asked for.
 func TestDoubtfulFreesNearLimit(t *testing.T) {
 	for _, test := range []struct {
 		kind        LimitKind
@@ -162,8 +164,8 @@ func TestDoubtfulFreesNearLimit(t *testing.T) {
 	}
 }
 
-// TestDoubtfulFrees: whether frees of segments are certain to be those of empty_cache, or of a refused request, or garbage.
-// An out of memory behind them is one refusal, not two.
+// TestDoubtfulFrees: whether frees of segments are certain to be those of empty_cache, or of a
+// refused request, or garbage. An out of memory behind them is one refusal, not two.
 func TestDoubtfulFrees(t *testing.T) {
 	const (
 		segmentAlloc = spec.ActionSegmentAlloc
@@ -233,8 +235,8 @@ func TestDoubtfulFrees(t *testing.T) {
 	}
 }
 
-// TestKindsOfLimits: which limit the refusals tell of, and its bounds. As much may be refused as was granted before,
-// without another process.
+// TestKindsOfLimits: which limit the refusals tell of, and its bounds. As much may be refused as
+// was granted before, without another process.
 func TestKindsOfLimits(t *testing.T) {
 	for _, test := range []struct {
 		what string

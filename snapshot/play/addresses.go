@@ -92,7 +92,7 @@ func (a *asRecordedThen) Place(bytes uint64) spec.Ptr {
 	return p
 }
 
-// nextFits reports whether the next recorded segment has so many bytes, and its address is
+// nextFits reports whether the next recorded segment has this size, and its address is
 // free.
 func (a *asRecordedThen) nextFits(bytes uint64) bool {
 	if len(a.sizes) == 0 || a.sizes[0] != bytes {

@@ -78,7 +78,7 @@ func (d *driver) CaptureStatus(spec.Device, spec.Stream) (spec.CaptureInfo, erro
 	return spec.CaptureInfo{}, nil
 }
 
-// setRoom makes the device refuse to have more than so many bytes allocated at a time,
+// setRoom makes the device refuse to have more than a number of bytes allocated at a time,
 // if the process has not more already.
 func (d *driver) setRoom(bytes uint64) {
 	free, _, err := d.MemInfo(0)

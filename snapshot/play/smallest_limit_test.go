@@ -7,8 +7,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestStepsOfSmallestLimit: the limit is found to the step, wherever the search begins. Without a limit a block that was
-// freed stays cached; under one it is freed.
+// TestStepsOfSmallestLimit: the limit is found to the step, wherever the search begins. Without a
+// limit a block that was freed stays cached; under one it is freed.
 func TestStepsOfSmallestLimit(t *testing.T) {
 	const last = 64
 	w := &history.Workload{Settings: history.DefaultSettings(), Allocations: 2}
@@ -20,7 +20,8 @@ func TestStepsOfSmallestLimit(t *testing.T) {
 			}
 		}
 	}
-	// A memory fraction is compared with the request's segment, and the device has to have the whole pages that are mapped.
+	// A memory fraction is compared with the request's segment, and the device has to have the
+	// whole pages that are mapped.
 	w.Requests = []history.Request{{Kind: history.Malloc, Bytes: 30 * spec.MiB}}
 	for _, test := range []struct {
 		limits history.Limits

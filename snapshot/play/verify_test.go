@@ -8,8 +8,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestBetterReplay: one that reproduces the whole record is better, else one that reproduces more of its entries. Of equals
-// the first stays.
+// TestBetterReplay: one that reproduces the whole record is better, else one that reproduces more
+// of its entries. Of equals the first stays.
 func TestBetterReplay(t *testing.T) {
 	replay := func(entries int, differences ...Difference) *verifier {
 		return &verifier{Verification: Verification{Entries: entries, Differences: differences}}
@@ -28,7 +28,8 @@ func TestBetterReplay(t *testing.T) {
 	}
 }
 
-// TestEntriesOfReplay: the entries of a replay are compared with those of the record up to the first difference.
+// TestEntriesOfReplay: the entries of a replay are compared with those of the record up to the
+// first difference.
 func TestEntriesOfReplay(t *testing.T) {
 	type entry = spec.TraceEntry
 	segment := entry{Action: spec.ActionSegmentAlloc, Addr: 0x1000, Size: 20 * spec.MiB, Stream: 7}
@@ -89,8 +90,9 @@ func TestEntriesOfReplay(t *testing.T) {
 	}
 }
 
-// TestAddressesOfExpandableSegments: in an expandable segment all blocks have one distance from their recorded addresses.
-// It is a new one for each segment, and when nothing is active in it any more.
+// TestAddressesOfExpandableSegments: in an expandable segment all blocks have one distance from
+// their recorded addresses. It is a new one for each segment, and when nothing is active in it any
+// more.
 func TestAddressesOfExpandableSegments(t *testing.T) {
 	const here, far = spec.Ptr(regionBytes), spec.Ptr(3 * regionBytes)
 	w := &history.Workload{Settings: history.DefaultSettings()}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAbandoned: a page that is abandoned at any time is there whole or not at all, and nothing else
-// is.
+// TestAbandoned: a page that is abandoned at any time is there whole or not at all, and nothing
+// else is.
 func TestAbandoned(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "page.html")

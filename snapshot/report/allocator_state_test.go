@@ -88,7 +88,8 @@ func TestUnreserve(t *testing.T) {
 	}
 }
 
-// TestDoubtfulFrees: a free that the record has twice counts once, and one of memory that is not active not at all.
+// TestDoubtfulFrees: a free that the record has twice counts once, and one of memory that is not
+// active not at all.
 func TestDoubtfulFrees(t *testing.T) {
 	s := newAllocatorState(nil, history.DefaultSettings(), nil)
 	step := func(action spec.Action, at spec.Ptr) {

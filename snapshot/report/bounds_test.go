@@ -48,7 +48,7 @@ func TestTimelineKeepsExtremes(t *testing.T) {
 	})
 }
 
-// crowd is a snapshot with so many segments of so many blocks, each with a call stack of
+// crowd is a snapshot with many segments of many blocks, each with a call stack of
 // its own place.
 func crowd(segments, blocks int) *snapshot.File {
 	f := &snapshot.File{}
@@ -297,7 +297,8 @@ func TestPageOfManyRanks(t *testing.T) {
 	}
 }
 
-// TestSmallBlocksAreMerged: blocks beside each other that are too small to be told apart are drawn as one.
+// TestSmallBlocksAreMerged: blocks beside each other that are too small to be told apart are drawn
+// as one.
 func TestSmallBlocksAreMerged(t *testing.T) {
 	b := &builder{data: &Data{}}
 	var s Segment

@@ -177,8 +177,8 @@ func addSeries(sums []uint64, deltas []int64) {
 	}
 }
 
-// TestSitesOfStart: what was allocated before the history is of its call stack's site, or of one site; without a
-// history blocks without a stack are of the site of their size.
+// TestSitesOfStart: what was allocated before the history is of its call stack's site, or of one
+// site; without a history blocks without a stack are of the site of their size.
 func TestSitesOfStart(t *testing.T) {
 	frames := func(file, name string) snapshot.Frames { return snapshot.Frames{{Filename: file, Name: name}} }
 	linear, sgd, other := frames("torch/nn/modules/linear.py", "__init__"), frames("torch/optim/sgd.py", "step"), frames("train.py", "main")

@@ -223,7 +223,7 @@ func (c *Compared) verdict(a, b *Data) string {
 	return shortenEnd(text, maxNote)
 }
 
-// noticeable: a change of less than one part in so many of the peak is not worth a sentence.
+// noticeable: a change of less than a 200th of the peak is not worth a sentence.
 const noticeable = 200
 
 // outcomes says which of the two ran out of memory, "" if none did.

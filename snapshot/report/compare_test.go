@@ -241,7 +241,8 @@ func TestDevicesOfPage(t *testing.T) {
 	}
 }
 
-// TestVerdictOfRanks: who ran out of memory, and when the worst rank is said not to allocate more than others.
+// TestVerdictOfRanks: who ran out of memory, and when the worst rank is said not to allocate more
+// than others.
 func TestVerdictOfRanks(t *testing.T) {
 	build := func(peaks ...Summary) *RankBuilder {
 		r := &RankBuilder{}

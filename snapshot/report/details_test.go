@@ -21,7 +21,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestOutputs: links are followed, whether their targets are absolute or not, and what exists and is no file is written into.
+// TestOutputs: links are followed, whether their targets are absolute or not, and what exists and
+// is no file is written into.
 func TestOutputs(t *testing.T) {
 	folder := t.TempDir()
 	page := filepath.Join(folder, "page.html")
@@ -93,7 +94,8 @@ func TestKeysOfStacks(t *testing.T) {
 	}
 }
 
-// TestSitesOfEntries: a site has the call stack of its largest block, and a label what was allocated under it.
+// TestSitesOfEntries: a site has the call stack of its largest block, and a label what was
+// allocated under it.
 func TestSitesOfEntries(t *testing.T) {
 	table := newSiteTable(nil)
 	entry := func(caller string, size uint64) *snapshot.TraceEntry {
@@ -140,7 +142,8 @@ func TestMoreReserved(t *testing.T) {
 	}
 }
 
-// TestMiddleRank: the rank beside the worst one that is more like it, where the worst has the median.
+// TestMiddleRank: the rank beside the worst one that is more like it, where the worst has the
+// median.
 func TestMiddleRank(t *testing.T) {
 	for _, test := range []struct {
 		allocated []uint64 // in order; the worst has the most reserved
@@ -208,7 +211,8 @@ func TestStatisticsAtStart(t *testing.T) {
 	}
 }
 
-// TestManyCompared: of many sites the largest changes are shown; those that hold nothing are not counted.
+// TestManyCompared: of many sites the largest changes are shown; those that hold nothing are not
+// counted.
 func TestManyCompared(t *testing.T) {
 	a, b := &Data{}, &Data{}
 	site := func(line int, bytes uint64) (s siteTotals) {
@@ -242,8 +246,8 @@ func TestShortenInvalid(t *testing.T) {
 	}
 }
 
-// TestGrowthAndLongestSpans: an annotation's growth counts from the entry before its start, and the longest spans are shown,
-// in the order of their starts.
+// TestGrowthAndLongestSpans: an annotation's growth counts from the entry before its start, and the
+// longest spans are shown, in the order of their starts.
 func TestGrowthAndLongestSpans(t *testing.T) {
 	b := &builder{limits: limits{annotations: 2}, allocated: []uint64{100, 10, 30, 60, 50, 50}, file: &snapshot.File{}}
 	for us := range int64(6) {
@@ -272,7 +276,8 @@ func TestGrowthAndLongestSpans(t *testing.T) {
 	}
 }
 
-// TestShortenedTexts: a text that is longer than is shown ends, or begins, with an ellipsis, whatever bytes its characters have.
+// TestShortenedTexts: a text that is longer than is shown ends, or begins, with an ellipsis,
+// whatever bytes its characters have.
 func TestShortenedTexts(t *testing.T) {
 	for _, character := range []string{"a", "\u00e4", "\u20ac", "\U0001f600"} {
 		for length, cut := range map[int]bool{1: false, maxText - 1: false, maxText: false, maxText + 1: true, 5 * maxText: true} {
@@ -291,7 +296,7 @@ func TestShortenedTexts(t *testing.T) {
 	}
 }
 
-// stackOf is a call stack of so many frames, by line, of which one is the program's own.
+// stackOf is a call stack, by line, of which one is the program's own.
 func stackOf(length, own int) (list snapshot.Frames) {
 	for i := range length {
 		list = append(list, snapshot.Frame{Filename: "/lib/site-packages/torch/a.py", Line: i, Name: "f"})
@@ -324,8 +329,8 @@ func pageBytes(t *testing.T, s *stacks) (bytes int) {
 	return bytes
 }
 
-// TestFramesOfStacks: which frames of a call stack a page has. The program's own frame is among them, however deep the
-// stack is and however many bytes the stacks before have taken.
+// TestFramesOfStacks: which frames of a call stack a page has. The program's own frame is among
+// them, however deep the stack is and however many bytes the stacks before have taken.
 func TestFramesOfStacks(t *testing.T) {
 	cost := func(list snapshot.Frames) int { // of the frames alone
 		s := newStacks(1)
@@ -448,7 +453,8 @@ func TestListedOOMs(t *testing.T) {
 	}
 }
 
-// TestOtherDeviceThanCompared: predictions may be those of one device and the report that of another.
+// TestOtherDeviceThanCompared: predictions may be those of one device and the report that of
+// another.
 func TestOtherDeviceThanCompared(t *testing.T) {
 	entry := func(a spec.Action, at spec.Ptr) snapshot.TraceEntry {
 		return snapshot.TraceEntry{TraceEntry: spec.TraceEntry{Action: a, Addr: at, Size: 2 * spec.MiB}, Context: &snapshot.Context{}}

@@ -184,9 +184,9 @@ func shorten(text string) string {
 	return string(runes)
 }
 
-// shortenEnd keeps the beginning of a text of so many characters.
+// shortenEnd keeps the first characters of a text.
 func shortenEnd(text string, characters int) string {
-	runes := []rune(quote.Text(text[:min(len(text), 4*(characters+1))])) // more than so many, if there are
+	runes := []rune(quote.Text(text[:min(len(text), 4*(characters+1))])) // more than those, if there are
 	if len(runes) > characters {
 		return string(runes[:characters-1]) + "\u2026"
 	}

@@ -24,7 +24,7 @@ type Timeline struct {
 	highest []int // the entry with AllocatedMax
 }
 
-// newTimeline begins a timeline of so many entries in at most so many buckets.
+// newTimeline begins a timeline of a number of entries, in a bounded number of buckets.
 func newTimeline(entries, buckets int) Timeline {
 	return Timeline{
 		EntriesPerBucket: max(1, (entries+buckets-1)/buckets), TimesUS: []int64{},

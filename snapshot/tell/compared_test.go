@@ -131,7 +131,8 @@ func TestChooseDevice(t *testing.T) {
 	}
 }
 
-// TestExtremeDrivers: where the plausible drivers do not agree the range takes in those with extreme addresses, and only there.
+// TestExtremeDrivers: where the plausible drivers do not agree the range takes in those with
+// extreme addresses, and only there.
 func TestExtremeDrivers(t *testing.T) {
 	var decide []step // of two free blocks of 12 MiB the lower one is taken; only one of them is a segment that can be freed then
 	for i := range 40 {

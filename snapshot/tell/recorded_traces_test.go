@@ -90,8 +90,8 @@ func TestTracesThatCannotBeAskedAgain(t *testing.T) {
 	}
 }
 
-// TestLimitOfTrace: the limit is the smallest memory fraction that was set, and what a request was refused under it is a
-// request of the program.
+// TestLimitOfTrace: the limit is the smallest memory fraction that was set, and what a request was
+// refused under it is a request of the program.
 func TestLimitOfTrace(t *testing.T) {
 	const header = `{"format":"allocator-trace","version":2,"devices":2,"total_memory":1073741824,"streams":[0]}` + "\n"
 	const (

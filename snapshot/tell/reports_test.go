@@ -482,8 +482,8 @@ func TestOneRowFails(t *testing.T) {
 	}
 }
 
-// TestEmptyCacheFreesMore: a refused request frees oversize blocks first, and that is enough here; the history has all
-// segments freed, so the program called empty_cache.
+// TestEmptyCacheFreesMore: a refused request frees oversize blocks first, and that is enough here;
+// the history has all segments freed, so the program called empty_cache.
 func TestEmptyCacheFreesMore(t *testing.T) {
 	p := &plan{steps: slices.Concat(mallocs(100, 70, 20), frees(3), []step{{kind: emptyStep}}, mallocs(130)), onOOM: stops}
 	f := mustPlay(t, p, "max_split_size_mb:64", history.Limits{}).file

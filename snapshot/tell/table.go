@@ -231,7 +231,7 @@ func Summary(w *history.Workload) string {
 		spec.FormatSize(reserved), spec.FormatSize(w.AllocatedAtStart()))
 }
 
-// breakAtCommas breaks settings into lines of at most so many columns, behind commas.
+// breakAtCommas breaks settings into lines of bounded width, behind commas.
 func breakAtCommas(settings string, columns int) string {
 	var lines []string
 	line := ""

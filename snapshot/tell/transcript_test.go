@@ -18,7 +18,7 @@ import (
 //	whatif SNAPSHOT [limit=BYTES] [from=N] [search]
 //
 // compares the settings of the input, one a line ("default" for the empty string). from
-// removes so many entries from the beginning of the history.
+// removes that number of entries from the beginning of the history.
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/transcripts", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

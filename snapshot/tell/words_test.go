@@ -14,7 +14,8 @@ import (
 	"gaugeblock/spec"
 )
 
-// TestRequestText: PyTorch's message has the size of the segment, which is told if a request failed in the record.
+// TestRequestText: PyTorch's message has the size of the segment, which is told if a request failed
+// in the record.
 func TestRequestText(t *testing.T) {
 	oom := &play.OutOfMemory{Requested: 5 * spec.MiB}
 	for _, test := range []struct {
@@ -54,8 +55,8 @@ func TestNumberOfLimit(t *testing.T) {
 	}
 }
 
-// TestNeedsLess: expandable segments are named if they were not compared, and only where what is missing is less than a
-// segment under a memory fraction.
+// TestNeedsLess: expandable segments are named if they were not compared, and only where what is
+// missing is less than a segment under a memory fraction.
 func TestNeedsLess(t *testing.T) {
 	segment := uint64(spec.DefaultConfig(spec.DefaultGeometry()).LargeSegmentSize)
 	const limit = 100 * spec.MiB
@@ -93,7 +94,8 @@ func TestShownRows(t *testing.T) {
 	}
 }
 
-// TestColumnsOfNarrowTable: a narrow table leaves out one column after the other, the least important first.
+// TestColumnsOfNarrowTable: a narrow table leaves out one column after the other, the least
+// important first.
 func TestColumnsOfNarrowTable(t *testing.T) {
 	c := &compare.Comparison{Workload: &history.Workload{Settings: history.DefaultSettings()}, Readings: []history.Reading{{}}, LimitSearch: true}
 	c.Predictions = []compare.Prediction{{Settings: mustParse(t, "max_split_size_mb:100")}}
@@ -223,8 +225,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestFragmentationText: what is free is enough for the request, by itself or with what a limit leaves. Of two possible
-// limits the one is told under which that is so.
+// TestFragmentationText: what is free is enough for the request, by itself or with what a limit
+// leaves. Of two possible limits the one is told under which that is so.
 func TestFragmentationText(t *testing.T) {
 	const free = "Cause: fragmentation. 40.00 MiB is reserved but free"
 	for _, test := range []struct {

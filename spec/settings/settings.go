@@ -99,7 +99,7 @@ const (
 	keyReserveByClass   = "expandable_segments_reserve_by_class"
 )
 
-// A key describes a setting: its name, another name of upstream's for the same, how a
+// A key describes a setting: its name, another upstream name for the same, how a
 // value is read into the Config, and how the Config's value is written. format returns
 // "" for a default value.
 type key struct {

@@ -3,7 +3,7 @@ package trace
 import "bytes"
 
 // SnapshotReason says what to do with a file that IsSnapshot.
-const SnapshotReason = "this is a memory snapshot of PyTorch's, not a trace: gaugeblock whatif and gaugeblock report read it"
+const SnapshotReason = "this is a memory snapshot of PyTorch, not a trace: gaugeblock whatif and gaugeblock report read it"
 
 // IsSnapshot reports whether a file that begins so is one of PyTorch's memory snapshots:
 // a pickle, or the same as JSON.

@@ -97,7 +97,7 @@ func (k *worker) mallocAny() {
 	k.malloc(spec.Request{Device: dev, Stream: k.stream(dev), Bytes: k.bytes()})
 }
 
-// freeTwice frees a pointer that is not allocated: just one address of the host's.
+// freeTwice frees a pointer that is not allocated: just an address of the host.
 func (k *worker) freeTwice() {
 	var wrong *spec.InvalidPointerError
 	if err := k.a.Free(spec.Ptr(1)); !errors.As(err, &wrong) {

@@ -96,7 +96,7 @@ func (k *worker) free(list *[]allocation, free func(spec.Ptr) error) {
 	*list = slices.Delete(*list, i, i+1)
 }
 
-// expect fails unless an error is one of the driver's.
+// expect fails unless an error is the driver's.
 func (k *worker) expect(what string, err error) {
 	if err != nil && !isDriverError(err) && !(k.mayReturnGarbage && isTyped(err)) {
 		k.fail(fmt.Sprintf("%s: %v", what, err))

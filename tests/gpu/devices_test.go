@@ -176,7 +176,7 @@ func (l *lab) obtain(a spec.Allocator, dev spec.Device, s spec.Stream, bytes uin
 	return spec.Range{Ptr: p, Bytes: bytes}
 }
 
-// raw is memory of the driver's.
+// raw is memory from the driver.
 func (l *lab) raw(bytes uint64) spec.Range {
 	l.Helper()
 	p, err := l.Malloc(0, bytes)

@@ -137,7 +137,7 @@ var poolKinds = map[trace.OpKind]kind{
 	},
 }
 
-// ownMemory is memory that a pool has instead of the driver's. Its addresses are no driver's.
+// ownMemory is memory that a pool has instead of the driver's. Its addresses are not from a driver.
 type ownMemory struct{ next spec.Ptr }
 
 func (m *ownMemory) Allocate(_ spec.Device, bytes uint64, _ spec.Stream) (spec.Ptr, error) {

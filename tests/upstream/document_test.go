@@ -58,7 +58,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// ourName is what a test of upstream's is called here: test_record_stream of class
+// ourName is what an upstream test is called here: test_record_stream of class
 // TestCuda is TestCuda_RecordStream, Suite.some_name in C++ TestSuite_SomeName.
 func ourName(class, upstream string) string {
 	if suite, name, found := strings.Cut(upstream, "."); found {

@@ -10,7 +10,7 @@ import (
 	"gaugeblock/spec/invariant"
 )
 
-// program is a program that uses the allocator, as a test of upstream's is one: it
+// program is a program that uses the allocator, as an upstream test is one: it
 // has tensors, streams, graphs and pools, and every step that must succeed ends the
 // test if it does not. When the test is over everything is put away, all invariants
 // are checked, and nothing may be left (tearDown).

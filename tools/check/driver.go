@@ -99,7 +99,7 @@ func (d *driver) event(op *trace.Op, e spec.TraceEntry) error {
 	return nil
 }
 
-// asked: the driver has given memory, in an operation of the program's.
+// asked: the driver has given memory, in an operation of the program.
 func (d *driver) asked(op *trace.Op, err error, r spec.Range) error {
 	if err == nil && d.c.idle != nil && op.Kind == trace.OpMalloc {
 		d.c.idle.asked(d.c, op, r)

@@ -46,7 +46,7 @@ var treatments = [...]treatment{
 // device does what the program asked of the device, beside work that touches memory. Of
 // the allocator's calls only what they made the driver do matters here, except that peer
 // access is the device's as well. How fast a device works, and how much memory it has
-// left, does not matter; what graph trees do shows in no operation of the program's.
+// left, does not matter; what graph trees do shows in no operation of the program.
 func (c *checker) device(op *trace.Op) error {
 	switch {
 	case op.Kind == trace.OpWaitStream:

@@ -257,7 +257,7 @@ func (l *library) init(devices int) error {
 	return nil
 }
 
-// serve performs a call of CUDA's.
+// serve performs a CUDA call.
 func (l *library) serve(m *message, extra []byte) error {
 	var memory [][]byte
 	for len(extra) >= 8 {

@@ -53,7 +53,7 @@ func (c *comparison) checkTreePool() *Difference {
 }
 
 // inPool is the addresses of the outputs, in words. Those outside of the pool are
-// the program's own inputs: where they lie is no matter of the tree's.
+// the program's own inputs: where they lie does not concern the tree.
 func inPool(e *trace.TreeExpectation) []string {
 	words := []string{}
 	for _, p := range e.Outputs {

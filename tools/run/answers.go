@@ -12,10 +12,16 @@ import (
 
 // An Answer is what one process of the program has written: python/site/gaugeblock_run.py.
 type Answer struct {
-	PID      int           `json:"pid"`
-	Torch    string        `json:"torch"`
-	Rank     string        `json:"rank,omitempty"`
-	Steps    int           `json:"steps"`              // of optimizers
+	PID   int    `json:"pid"`
+	Torch string `json:"torch"`
+	Rank  string `json:"rank,omitempty"`
+	Steps int    `json:"steps"` // of optimizers
+	// NoValues is why values of integers were not kept. Decisions are how often which line has read
+	// an integer, a boolean or a count that is not known, and FloatsRead the same of floating-point numbers.
+	NoValues   string         `json:"no_values,omitempty"`
+	Decisions  map[string]int `json:"decisions,omitempty"`
+	FloatsRead map[string]int `json:"floats_read,omitempty"`
+
 	Uncaught string        `json:"uncaught,omitempty"` // the exception that ended it
 	OOMs     []OutOfMemory `json:"ooms"`
 	Devices  []Device      `json:"devices"`
@@ -49,7 +55,8 @@ type OutOfMemory struct {
 	Allocated uint64 `json:"allocated"`
 }
 
-// lackingFile is where the libraries write the names of functions that were asked for and are not there.
+// lackingFile is where the libraries write the names of functions that were asked for and are not
+// there.
 const lackingFile = "lacking"
 
 func readJSON(path string, into any) error {

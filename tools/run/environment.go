@@ -19,6 +19,12 @@ func (o *Options) environment(folder, site, libraries string) []string {
 	set("GAUGEBLOCK_RUN_FOLDER", folder)
 	set("GAUGEBLOCK_RUN_LIBRARIES", libraries)
 	set("GAUGEBLOCK_RUN_HISTORY", o.history())
+	if o.NoValues {
+		set("GAUGEBLOCK_RUN_VALUES", "none")
+	}
+	if o.NoCuDNN {
+		set("GAUGEBLOCK_RUN_CUDNN", "none")
+	}
 	if o.Progress != nil {
 		set("GAUGEBLOCK_RUN_PROGRESS", "1")
 	}

@@ -22,6 +22,9 @@ type Options struct {
 	Settings string // of the allocator; "": those of the environment
 	// Snapshot and Report: the allocator records its history, with stacks.
 	Snapshot, Report bool
+	// NoValues: integers and booleans have no values. NoCuDNN: NVIDIA's cuDNN in the user's wheel
+	// is not asked for workspaces.
+	NoValues, NoCuDNN bool
 	// Say hears what the user should know before the program starts. Progress, if given, hears
 	// how far the program is, now and then.
 	Say      func(string)
@@ -35,7 +38,7 @@ type Progress struct {
 }
 
 // Run runs the program and tells what it did. The folder is where its processes write; what it
-// has at the end is the caller's. An error is none of the program's.
+// has at the end is the caller's. An error is not the program's.
 func Run(o Options, folder string) (*Result, error) {
 	libraries, err := Libraries(o.Say)
 	if err != nil {

@@ -120,7 +120,8 @@ func TestPythonWithoutTorch(t *testing.T) {
 	}
 }
 
-// A release of PyTorch trains a small network, runs out of memory where it should, and writes a snapshot.
+// A release of PyTorch trains a small network, runs out of memory where it should, and writes a
+// snapshot.
 func TestTorch(t *testing.T) {
 	for _, python := range pythons(t) {
 		t.Run(filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
@@ -135,6 +136,27 @@ func TestTorch(t *testing.T) {
 			}
 			if _, err := snapshot.OpenLimited(worst.Snapshot, 1<<30); err != nil {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// Integers and booleans have their values, and a decision on what is not known is named.
+func TestValues(t *testing.T) {
+	if _, err := cuda.Compiler("CXX", "c++", "g++", "clang++"); err != nil {
+		t.Skip("there is no C++ compiler")
+	}
+	for _, python := range pythons(t) {
+		t.Run(filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
+			command := []string{python, filepath.Join("testdata", "values.py")}
+			r := runs(t, Options{Command: command}, 0)
+			p := r.Processes[0]
+			const where = "testdata/values.py:53 nonzero"
+			if p.NoValues != "" || len(p.Decisions) != 1 || p.Decisions[where] != 1 {
+				t.Errorf("%q, decisions %v", p.NoValues, p.Decisions)
+			}
+			if !strings.Contains(told(*r), "1 decision rests on unknown values, so that sizes may differ on a GPU: "+where) {
+				t.Error(told(*r))
 			}
 		})
 	}

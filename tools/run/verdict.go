@@ -1,8 +1,12 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"gaugeblock/fakegpu/cuda/gpus"
 	"gaugeblock/spec"
@@ -22,6 +26,41 @@ func (r *Result) Tell(w io.Writer) {
 		r.GPU, size(r.Memory), r.others(process), r.soFar())
 	fmt.Fprintf(w, "gaugeblock: %s\n", r.memoryLine(device))
 	fmt.Fprintf(w, "gaugeblock: %s\n", r.advice(device))
+	for _, line := range process.unknown() {
+		fmt.Fprintf(w, "gaugeblock: %s\n", line)
+	}
+}
+
+// mostNamed is how many decisions are named.
+const mostNamed = 3
+
+// unknown says which decisions rest on values that only a GPU would have computed.
+func (a *Answer) unknown() (lines []string) {
+	if a.NoValues != "" {
+		lines = append(lines, a.NoValues)
+	}
+	all := 0
+	for _, n := range a.Decisions {
+		all += n
+	}
+	if all == 0 {
+		return lines
+	}
+	named := slices.SortedFunc(maps.Keys(a.Decisions), func(x, y string) int {
+		return cmp.Or(a.Decisions[y]-a.Decisions[x], strings.Compare(x, y))
+	})
+	text := fmt.Sprintf("%s on unknown values, so that sizes may differ on a GPU: %s", restOn(all), strings.Join(named[:min(mostNamed, len(named))], ", "))
+	if len(named) > mostNamed {
+		text += fmt.Sprintf(", and %d other lines", len(named)-mostNamed)
+	}
+	return append(lines, text)
+}
+
+func restOn(decisions int) string {
+	if decisions == 1 {
+		return "1 decision rests"
+	}
+	return fmt.Sprintf("%d decisions rest", decisions)
 }
 
 // others says whose the peak is if there were several processes.

@@ -17,7 +17,8 @@ import (
 	binary "gaugeblock/tools/torch/binary"
 )
 
-// TestCplusplus: a program in C++ does what the same program does here, with the same addresses as far as can be compared.
+// TestCplusplus: a program in C++ does what the same program does here, with the same addresses as
+// far as can be compared.
 func TestCplusplus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a program in C++, of which the race detector sees nothing")
@@ -120,7 +121,7 @@ func printedAddresses(t *testing.T, out string) (list []at) {
 }
 
 // sameAddresses compares addresses of two devices that begin elsewhere: equal ones have to be
-// equal there, and lie alike in a page of the driver's.
+// equal there, and lie alike in a page of the driver.
 func sameAddresses(t *testing.T, want, got []at) {
 	t.Helper()
 	if len(want) != len(got) {
@@ -176,8 +177,8 @@ func runCompiler(t *testing.T, o binary.Options, args ...string) {
 	must(t, cuda.Run(exec.Command(compiler, args...)))
 }
 
-// headers is a file with the headers that every program of cplusplus includes, and beside it what the
-// compiler has made of them: it would read them for a second, again for each program.
+// headers is a file with the headers that every program of cplusplus includes, and beside it what
+// the compiler has made of them: it would read them for a second, again for each program.
 func headers(t *testing.T, o binary.Options) (file string) {
 	t.Helper()
 	file = filepath.Join(o.Work, "programs.h")

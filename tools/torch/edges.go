@@ -57,8 +57,8 @@ type EdgeReport struct {
 	Seconds       float64        `json:"seconds"`
 	WorkerSeconds float64        `json:"worker_seconds"` // processor time of the processes with PyTorch's allocator
 	Listed        map[string]int `json:"listed"`         // differences by the ID of the deviation
-	// NotTaken counts the edges that were not taken, by the rows of the differences that all ways to
-	// them lead through; "" if it is not known.
+	// NotTaken counts the edges that were not taken, by the rows of the differences that all ways
+	// to them lead through; "" if it is not known.
 	NotTaken    map[string]int `json:"not_taken,omitempty"`
 	Unexplained []EdgeFinding  `json:"unexplained,omitempty"`
 }
@@ -217,8 +217,8 @@ func (r *edgeRun) fail(err error) {
 	}
 }
 
-// plan plans a walk; nil if nothing is left to do. What is left may depend on how the walks end that
-// others perform.
+// plan plans a walk; nil if nothing is left to do. What is left may depend on how the walks end
+// that others perform.
 func (r *edgeRun) plan() []edges.Step {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -343,8 +343,8 @@ func (r *edgeRun) follow(walk *edgeWalk) error {
 	return nil
 }
 
-// otherwise is why a walk ends at an operation that ends otherwise than in the specification. That can
-// only be where the scale is not exact. The two allocators have done the same.
+// otherwise is why a walk ends at an operation that ends otherwise than in the specification. That
+// can only be where the scale is not exact. The two allocators have done the same.
 const otherwise = "an operation ends otherwise than in the specification"
 
 // failed is why a walk ends at a step in which a driver call fails. Mostly PyTorch is not in the
@@ -363,8 +363,8 @@ func final(labels []string) (ends []bool) {
 	return ends
 }
 
-// count adds what came of a walk to the report. If the walk has ended early, what it had still to take
-// is left to other walks.
+// count adds what came of a walk to the report. If the walk has ended early, what it had still to
+// take is left to other walks.
 func (r *edgeRun) count(walk *edgeWalk, reply *reply) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

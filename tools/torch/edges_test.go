@@ -16,8 +16,8 @@ import (
 // quickEdges are configurations that a test has time for.
 var quickEdges = []string{"two_faults_oversize", "pools_tiny", "pools_forbidden", "faults_oversize", "faults_kinds", "checkpoint_faults", "checkpoint_oversize", "expandable_tiny", "three_streams", "two_step_tiny"}
 
-// TestEveryEdge: every step of small configurations is taken by the reference, in both sizes, and by
-// PyTorch's allocator, and what differs is in docs/deviations.md. "gaugeblock torch --edges" has
+// TestEveryEdge: every step of small configurations is taken by the reference, in both sizes, and
+// by PyTorch's allocator, and what differs is in docs/deviations.md. "gaugeblock torch --edges" has
 // all configurations.
 func TestEveryEdge(t *testing.T) {
 	o := built(t)
@@ -50,9 +50,9 @@ func TestEveryEdge(t *testing.T) {
 	}
 }
 
-// TestWalkEndsAtOtherError: where a scale is not exact, a pool can still wait to be freed when the specification
-// begins it anew. Both allocators refuse that, and the walk ends there. PyTorch has counted a use of the pool by then, so that
-// a later EmptyCache would fail.
+// TestWalkEndsAtOtherError: where a scale is not exact, a pool can still wait to be freed when the
+// specification begins it anew. Both allocators refuse that, and the walk ends there. PyTorch has
+// counted a use of the pool by then, so that a later EmptyCache would fail.
 func TestWalkEndsAtOtherError(t *testing.T) {
 	w, err := startWorker(built(t))
 	if err != nil {
@@ -79,7 +79,8 @@ func TestWalkEndsAtOtherError(t *testing.T) {
 	}
 }
 
-// TestScales: each configuration whose steps can be taken has a scale, and no scale is of any other.
+// TestScales: each configuration whose steps can be taken has a scale, and no scale is of any
+// other.
 func TestScales(t *testing.T) {
 	list, err := EdgeConfigurations()
 	if err != nil {
@@ -137,8 +138,9 @@ func TestRestoreOfMappedRange(t *testing.T) {
 	}
 }
 
-// TestQuestionFails: the driver cannot say whether a stream is captured. PyTorch's malloc fails as the
-// reference's does, and serves the next request; but PyTorch does not ask before it unmaps pages.
+// TestQuestionFails: the driver cannot say whether a stream is captured. PyTorch's malloc fails as
+// the reference's does, and serves the next request; but PyTorch does not ask before it unmaps
+// pages.
 func TestQuestionFails(t *testing.T) {
 	for _, test := range []struct{ configuration, labels, row string }{
 		{"capture_faults", "BeginAllocateToPool(1,1) FailedMalloc(1,1,1) Malloc(1,1)", ""},

@@ -25,7 +25,7 @@ type Pair struct {
 	pytorch   *replay.Player
 	latest    latestStats // PyTorch's allocator
 	steps     int
-	every     int // so many operations lie between two looks at the whole layout
+	every     int // how many operations lie between two looks at the whole layout
 
 	// Listed counts what is a deviation and does not end a program: see
 	// reorder.
@@ -273,7 +273,8 @@ func tells(message string, e *spec.OutOfMemoryError) bool {
 		has(true, "and ", e.Unallocated, " is reserved by PyTorch but unallocated")
 }
 
-// saysDriver reports whether PyTorch has an error of the driver's interface. It keeps no number of it.
+// saysDriver reports whether PyTorch has an error of the driver's interface. It keeps no number of
+// it.
 func saysDriver(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "CUDA driver error: ")
 }

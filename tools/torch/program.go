@@ -126,7 +126,7 @@ func Perform(area *conformance.Area, h trace.Header, ops []trace.Op, told func(o
 	return performLooking(area, h, ops, 1, told)
 }
 
-// performLooking is Perform with a look at the layout after every so many operations.
+// performLooking is Perform with a look at the layout at regular intervals.
 func performLooking(area *conformance.Area, h trace.Header, ops []trace.Op, every int, told func(operation int)) (Outcome, error) {
 	pair, err := NewPair(h, every)
 	if err != nil {

@@ -36,8 +36,8 @@ func Find(where, work string) (binary.Options, error) {
 	return binary.Find(dir, work)
 }
 
-// ForTests finds the release that tests use: 2.11 in the cache, or in the folder shared/torch beside the project, or what
-// TORCH says.
+// ForTests finds the release that tests use: 2.11 in the cache, or in the folder shared/torch
+// beside the project, or what TORCH says.
 func ForTests(work string) (binary.Options, error) {
 	if where := os.Getenv("TORCH"); where != "" {
 		return Find(where, work)

@@ -47,9 +47,9 @@ func needs(t testing.TB, err error) {
 	}
 }
 
-// TestArena: this process has the addresses of PyTorch's objects, although nothing is loaded yet. If
-// they were taken only then, Go's heap would be there once in some thousand processes, whose loading
-// would end them.
+// TestArena: this process has the addresses of PyTorch's objects, although nothing is loaded yet.
+// If they were taken only then, Go's heap would be there once in some thousand processes, whose
+// loading would end them.
 func TestArena(t *testing.T) {
 	built(t)
 	if !binary.HasArena() {

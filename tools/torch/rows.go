@@ -86,8 +86,8 @@ var rules = []rule{
 	{"oversize/captured-pool", (*moment).oversizeCaptured},
 }
 
-// freesMemory reports whether PyTorch has freed memory of the driver in the operation, or tried to: it
-// traces that before.
+// freesMemory reports whether PyTorch has freed memory of the driver in the operation, or tried to:
+// it traces that before.
 func (m *moment) freesMemory() bool {
 	return slices.ContainsFunc(m.Difference.theirs.Entries, func(e spec.TraceEntry) bool {
 		return e.Action == spec.ActionSegmentFree || e.Action == spec.ActionSegmentUnmap
@@ -106,8 +106,8 @@ var faultRows = map[string]string{
 	"UnmapPage":        "failures/page-unmap",
 }
 
-// faultRow is the row of the driver call that was made to fail in the operation, which both say; "" if
-// none was.
+// faultRow is the row of the driver call that was made to fail in the operation, which both say; ""
+// if none was.
 func (m *moment) faultRow() string {
 	if n := len(m.Ops); n > 1 && m.Ops[n-2].Kind == trace.OpFault && (m.cudaError(999) || saysDriver(m.Difference.theirs.Err) || m.Difference.What == "crash") {
 		return faultRows[m.Ops[n-2].Fault.Call]
@@ -276,7 +276,8 @@ func (m *moment) forgottenPool() bool {
 	})
 }
 
-// unmapsOf reports whether pages of a pool were unmapped in the operation, by either: its count falls.
+// unmapsOf reports whether pages of a pool were unmapped in the operation, by either: its count
+// falls.
 func (m *moment) unmapsOf(id spec.PoolID) bool {
 	unmaps := func(e spec.TraceEntry) bool {
 		return e.Action == spec.ActionSegmentUnmap && slices.ContainsFunc(m.before.Segments, func(s spec.Segment) bool {

@@ -18,7 +18,7 @@ import (
 // on PyTorch's own allocator. A file of testdata/upstream has a program for each:
 //
 //	configuration: NAME
-//	sizes: 1=1MiB 2=20MiB      what requests of so many units are (default: 1=1MiB)
+//	sizes: 1=1MiB 2=20MiB      what requests of that number of units are (default: 1=1MiB)
 //	captures: global           streams are captured when requests are routed to a pool, in this mode
 //	new memory=2MiB            the device, as in testdata/rows
 //	steps                      the steps of the counterexample

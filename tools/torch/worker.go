@@ -217,8 +217,9 @@ type worker struct {
 // patience is how long an operation may take: more than a million times what it does take.
 const patience = 10 * time.Second
 
-// memoryLimit is how much memory Go's heap of a worker may take before garbage is collected. Programs
-// leave little behind, and the processor's caches serve a small heap better than a large one.
+// memoryLimit is how much memory Go's heap of a worker may take before garbage is collected.
+// Programs leave little behind, and the processor's caches serve a small heap better than a large
+// one.
 const memoryLimit = "64MiB"
 
 // startWorker starts one of this program.

@@ -13,8 +13,8 @@ type GPU struct {
 	Name string // what CUDA calls it
 	// Memory is cudaDeviceProp.totalGlobalMem, in bytes.
 	Memory uint64
-	// Context is how many bytes a process has taken before its first allocation: what
-	// cudaMemGetInfo no longer calls free.
+	// Context is how many bytes a process with PyTorch takes beside its allocator, after its first
+	// matrix product: what cudaMemGetInfo no longer calls free.
 	Context uint64
 	// Measured: memory and context were read on such a device. Otherwise the memory is what
 	// PyTorch's messages about such a device give, in hundredths of a GiB, and the context is
@@ -58,13 +58,13 @@ func hundredths(n uint64) uint64 { return n << 30 / 100 >> 16 << 16 }
 
 const (
 	mib           = 1 << 20
-	contextHopper = 540 * mib
-	contextOther  = 450 * mib
+	contextHopper = 718077952 // context 552,402,944; code of the first kernels 96,468,992; cublas 69,206,016
+	contextOther  = 500 * mib
 )
 
 // All are the GPUs that are known, the first of which is the usual one.
 var All = []GPU{
-	{"h200", "NVIDIA H200", 150109880320, contextHopper, true, hopper, 132, 60 * mib, 6144, 1980000, 3201000},
+	{"h200", "NVIDIA H200", 150109880320, contextHopper, true, hopper, 132, 60 * mib, 6016, 1980000, 3201000},
 	{"h100", "NVIDIA H100 80GB HBM3", hundredths(7911), contextHopper, false, hopper, 132, 50 * mib, 5120, 1980000, 2619000},
 	{"b200", "NVIDIA B200", hundredths(17836), contextHopper, false, blackwell, 148, 126 * mib, 7680, 1965000, 3996000},
 	{"a100-80", "NVIDIA A100-SXM4-80GB", hundredths(7925), contextOther, false, ampere, 108, 40 * mib, 5120, 1410000, 1593000},
@@ -98,7 +98,7 @@ func Words() []string {
 	return words
 }
 
-// CUDA's numbers of a device's attributes, which the driver and the runtime share.
+// CUDA's numbers for the attributes of a device, which the driver and the runtime share.
 const (
 	maxThreadsPerBlock = 1
 	multiprocessors    = 16

@@ -25,7 +25,7 @@ func device(w C.uint64_t) spec.Device { return spec.Device(int32(w)) }
 func stream(w C.uint64_t) spec.Stream { return spec.Stream(w) }
 func ptr(w C.uint64_t) spec.Ptr       { return spec.Ptr(w) }
 
-// memory is memory of the host's that an operation names.
+// memory is host memory that an operation names.
 func memory(address C.uint64_t, bytes C.uint64_t) []byte {
 	return unsafe.Slice((*byte)(C.place(address)), uint64(bytes))
 }

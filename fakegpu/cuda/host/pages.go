@@ -55,7 +55,7 @@ func share(fabric C.uint64_t) spec.ShareType {
 // machine that exported it, and the number that the machine has for it.
 const descriptorBytes = 16
 
-// export writes a fabric handle, or makes a file descriptor of the system's that stands for
+// export writes a fabric handle, or makes a file descriptor of the system that stands for
 // the machine's: programs close descriptors, and copy them from process to process.
 func (p *Process) export(w *words) int {
 	content, result := p.exported(spec.PageHandle(w[0]), share(w[1]))

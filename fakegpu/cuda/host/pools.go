@@ -38,7 +38,7 @@ type driverPool struct {
 	flags                [4]uint64 // attributes 1 to 3
 }
 
-// pooledPiece is memory of the machine's that is the pool's.
+// pooledPiece is memory of the machine that the pool owns.
 type pooledPiece struct {
 	pool   *driverPool
 	memory spec.Range

@@ -14,7 +14,7 @@ import (
 )
 
 // Several processes on one machine. The first that names a place (a socket) has the machine,
-// and answers the calls of the others, each of which is a process of the machine's. In those
+// and answers the calls of the others, each of which is a process of the machine. In those
 // a copy to the host waits until it is done, and no call can name memory of the host that the
 // device is to look at later: host functions and waits for a word are not supported.
 

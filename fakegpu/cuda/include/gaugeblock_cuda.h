@@ -295,7 +295,7 @@ int gaugeblock_freed(const void *ptr);
 void gaugeblock_release(const void *what);
 void gaugeblock_acquire(const void *what);
 
-// gaugeblock_set_free: other programs leave so many bytes of the device free.
+// gaugeblock_set_free: how many bytes of the device other programs leave free.
 int gaugeblock_set_free(int device, size_t bytes);
 
 // gaugeblock_fault makes the nth call (from 1, from now on) of a kind fail. fakegpu/cuda/README.md

@@ -58,7 +58,7 @@ GAUGEBLOCK_API void *gaugeblock_entry(const char *name);
 // gaugeblock_attribute is an attribute of the current device, by CUDA's number of it.
 GAUGEBLOCK_API int gaugeblock_attribute(int attribute);
 
-// gaugeblock_occupancy is how many blocks of so many threads and so many bytes of shared memory
+// gaugeblock_occupancy is how many blocks of this number of threads and bytes of shared memory
 // a multiprocessor takes at a time, of a kernel that needs few registers.
 GAUGEBLOCK_API int gaugeblock_occupancy(int threads, size_t shared);
 
@@ -71,6 +71,10 @@ GAUGEBLOCK_API int gaugeblock_host_free(void *ptr);
 GAUGEBLOCK_API int gaugeblock_pin(void *ptr, size_t bytes);
 GAUGEBLOCK_API int gaugeblock_unpin(void *ptr);
 GAUGEBLOCK_API int gaugeblock_pinned(const void *ptr);
+
+// Values that are known beside the device: values.c.
+GAUGEBLOCK_API void gaugeblock_uploaded(void *to, const void *from, size_t bytes);
+GAUGEBLOCK_API void gaugeblock_answered(void *to, size_t bytes);
 
 // gaugeblock_ended keeps an error as the thread's last one, in the runtime's interface.
 int gaugeblock_ended(int result);

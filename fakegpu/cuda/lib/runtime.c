@@ -675,12 +675,15 @@ GAUGEBLOCK_API Error cudaMemcpyAsync(void *dst, const void *src, size_t bytes, i
 		return DO(COPY);
 	}
 	if (on_device) {
+		gaugeblock_uploaded(dst, src, bytes);
 		WORDS(device, number, P(dst), P(src), bytes);
 		return DO(COPY_IN);
 	}
 	if (from_device) {
 		WORDS(device, number, P(dst), P(src), bytes);
-		return DO(COPY_OUT);
+		int r = DO(COPY_OUT);
+		gaugeblock_answered(dst, bytes);
+		return r;
 	}
 	memmove(dst, src, bytes);
 	return 0;

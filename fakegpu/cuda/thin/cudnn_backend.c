@@ -10,7 +10,7 @@ enum {
 	ENGINE = 2, HEURISTIC = 4, PLAN = 5, DEVICE = 38,                 // descriptors
 	HANDLE_TYPE = 0, INT64 = 3, DESCRIPTOR = 15, INT32 = 23, CHAR = 24, // types of attributes
 	RESULTS = 202, DEVICE_OF_HEURISTIC = 204, DEVICE_OF_PLAN = 407, DEVICE_OF_ENGINE = 1307, JSON = 2702,
-	MAX_DESCRIPTORS = 1024,
+	MAX_DESCRIPTORS = 1024, COMPILATION_FAILED = 4001,
 };
 
 struct descriptor { int type; void *real; };
@@ -133,7 +133,17 @@ API cudnnBackendFinalize(struct descriptor *d) {
 	if (name != 0) {
 		real.set(d->real, name, DESCRIPTOR, 1, &real.device);
 	}
-	return real.finalize(d->real);
+	int r = real.finalize(d->real);
+	if (r == COMPILATION_FAILED && d->type == PLAN) {
+		static int said;
+		if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) {
+			fprintf(stderr, "gaugeblock: cuDNN could not compile a kernel, which needs the wheels of NVIDIA's compiler and headers: its workspace is taken to be 0\n");
+		}
+		real.destroy(d->real);
+		d->real = NULL;
+		return 0;
+	}
+	return r;
 }
 
 // reals are the real library's descriptors of some of ours.

@@ -23,8 +23,8 @@ type mapping struct {
 	machine *abstract.Machine
 }
 
-// Add adds the parts of IsAbstractMemory at some bounds to what an exploration checks:
-// StepsAreSafe and CallsAreAccepted, which is FreesAreAccepted too. Addresses must be below 63 units.
+// Add adds the parts of IsAbstractMemory at some bounds to what an exploration checks: StepsAreSafe
+// and CallsAreAccepted, which is FreesAreAccepted too. Addresses must be below 63 units.
 func Add(to *explore.Options[*model.State], b bounded.Bounds) {
 	m := mapping{streams: b.Streams, machine: &abstract.Machine{Bytes: 63, Streams: len(b.Streams)}}
 	for _, size := range b.Sizes {

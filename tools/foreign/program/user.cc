@@ -14,7 +14,7 @@
 //	anywhere       any device may be current when the library is called
 //	largest=N      bytes of a request; 1 MiB
 //	granule=N      sizes of requests are multiples of N bytes
-//	sizes=N        so many sizes are requested, over and over; without, any
+//	sizes=N        the number of sizes that are requested, over and over; without, any
 //	live=N         so much memory is allocated at a time, at most; without, up to 43 pieces
 //	memory=SIZE    of a device, such as 16MiB
 //	faults         calls of CUDA that the library makes fail now and then; from the first on,

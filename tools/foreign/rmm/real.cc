@@ -189,7 +189,7 @@ void arena() {
 		pending ? "pending" : "done");
 }
 
-// another makes streams until one has the handle, at most so many; the others are kept.
+// another makes streams until one has the handle, a bounded number; the others are kept.
 cudaStream_t another(cudaStream_t handle, int most, int *tried) {
 	for (*tried = 1; *tried <= most; ++*tried) {
 		cudaStream_t s = stream();

@@ -1,6 +1,6 @@
-// Command bench times PyTorch's allocator (the binary of the release, or of the
-// directory, that -torch says) and the reference in one process, each on a fake GPU of its own of the
-// same kind, with the workloads of tests/bench.
+// Command bench times PyTorch's allocator (the binary of the release, or of the directory, that
+// -torch says) and the reference in one process, each on a fake GPU of its own of the same kind,
+// with the workloads of tests/bench.
 //
 //	native/loops.cc    the loops for PyTorch's allocator, in C++
 //	native/counter.c   what PyTorch's allocator calls, counted in another process

@@ -107,7 +107,8 @@ func processorTime(f func() error) (time.Duration, error) {
 
 // same compares the statistics of both and ends the workload. Which memory is reserved depends on
 // who came first, with several threads, and on the addresses that the real driver returns. The
-// addresses decide as well which of two blocks of a size is taken, and so the sizes of what is not split.
+// addresses decide as well which of two blocks of a size is taken, and so the sizes of what is not
+// split.
 func same(sides [2]side, w workload, real bool) error {
 	var f [2]figures
 	for i, s := range sides {

@@ -51,7 +51,7 @@ func costsTable(costs []cost) string {
 	return t.RenderMarkdown()
 }
 
-// countsTable is the calls of PyTorch's allocator, for so many operations: each a malloc and
+// countsTable is the calls of PyTorch's allocator in a number of operations: each a malloc and
 // a free.
 func countsTable(list []callCounts) string {
 	names := map[string]bool{}

@@ -83,8 +83,8 @@ func Build(o Options) error {
 	return nil
 }
 
-// Compile are the compiler's options for C++ with PyTorch's headers and, if PyTorch has not CUDA's, this project's. Headers
-// from 2.12 on are in C++20.
+// Compile are the compiler's options for C++ with PyTorch's headers and, if PyTorch has not CUDA's,
+// this project's. Headers from 2.12 on are in C++20.
 func (o Options) Compile() []string {
 	args := []string{"-std=c++20", "-I" + filepath.Join(o.Work, "src", "adaptor"), "-isystem", o.Headers}
 	if o.CUDAHeaders != "" {

@@ -33,8 +33,8 @@ static const char *start(const char *path) {
 	return begin(&callbacks);
 }
 
-// The addresses of the arena are taken before Go's runtime begins, since its heap may be anywhere: Go
-// 1.26 chooses its address at random.
+// The addresses of the arena are taken before Go's runtime begins, since its heap may be anywhere:
+// Go 1.26 chooses its address at random.
 static void *addresses = MAP_FAILED;
 __attribute__((constructor)) static void take(void) {
 	addresses = mmap((void *)GAUGEBLOCK_ARENA_PLACE, GAUGEBLOCK_ARENA_BYTES, PROT_READ | PROT_WRITE,

@@ -57,7 +57,7 @@ func (e *OutOfMemory) readMessage() {
 	f.Limit, f.Limited = sizeBefore(e.Message, "allowed;")
 }
 
-// driverError is an error of CUDA's that PyTorch passes on.
+// driverError is a CUDA error that PyTorch passes on.
 func driverError(code int, message string) error {
 	e := &spec.DriverError{Call: "PyTorch", Name: "cudaError", Code: code, Detail: firstLine(message)}
 	switch code {

@@ -46,7 +46,8 @@ func (a *Allocator) EndAllocateToPool(dev spec.Device, id spec.PoolID) error {
 	return a.onPool(C.TORCH_POOL_END, dev, id)
 }
 
-// MarkCaptureBegin is CUDAAllocator::markCaptureBegin. Before 2.13 there is none, and it does nothing.
+// MarkCaptureBegin is CUDAAllocator::markCaptureBegin. Before 2.13 there is none, and it does
+// nothing.
 func (a *Allocator) MarkCaptureBegin(dev spec.Device) error { return a.markCapture(dev, true) }
 
 // MarkCaptureEnd is CUDAAllocator::markCaptureEnd, likewise.

@@ -10,8 +10,8 @@ import (
 // while its requests are routed to a pool: otherwise nothing says so to the devices.
 //
 // The specification also gives work to captured streams that is not the graph's: the last uses of
-// memory that was used before the capture. No program can. Until the capture ends no allocator may ask
-// for such work, so it is given then, unless it is complete by then.
+// memory that was used before the capture. No program can. Until the capture ends no allocator may
+// ask for such work, so it is given then, unless it is complete by then.
 type Captures struct {
 	Ops []trace.Op
 

@@ -8,8 +8,8 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// TestCaptures: the stream of a routing is captured, once, until its last routing ends. Work that it
-// gets meanwhile comes behind that, unless it is complete.
+// TestCaptures: the stream of a routing is captured, once, until its last routing ends. Work that
+// it gets meanwhile comes behind that, unless it is complete.
 func TestCaptures(t *testing.T) {
 	begin := func(pool uint64, stream int) trace.Op {
 		return trace.Op{Kind: trace.OpPoolBegin, Pool: bounded.PoolID(pool), Stream: stream}

@@ -64,7 +64,7 @@ func (l Layout) Seen(d *Device, segments []spec.Segment, streams []spec.Stream) 
 			return l, fmt.Errorf("the segment at %v is not on the device", g.Address)
 		}
 		for _, b := range g.Blocks {
-			if b.Size == in.Bytes { // all of it, which need not be so many units of its kind
+			if b.Size == in.Bytes { // all of it, which need not be whole units of its kind
 				l = append(l, d.scale.seen(g, &b, in.unit, in.units, streams))
 				continue
 			}
@@ -79,7 +79,7 @@ func (l Layout) Seen(d *Device, segments []spec.Segment, streams []spec.Stream) 
 	return l, nil
 }
 
-// seen is a block of a segment that is so many units long.
+// seen is a block of a segment, whose length is in units.
 func (s *Scale) seen(g *spec.Segment, b *spec.Block, unit, units uint64, streams []spec.Stream) block {
 	kind := g.PoolKind
 	if s.CountAsSmall {

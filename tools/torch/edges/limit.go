@@ -8,11 +8,11 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// A limit counts bytes on PyTorch's allocator, and units in the specification, where a small segment
-// and a large one have another ratio. No number of bytes is the limit of all states. But a malloc
-// tests its limit with what is reserved now, and, if that is too much, with what remains when
-// all cached memory has been released. There is a number of bytes that decides these tests as the
-// specification does, and so the limit is set before each malloc.
+// A limit counts bytes on PyTorch's allocator, and units in the specification, where a small
+// segment and a large one have another ratio. No number of bytes is the limit of all states. But a
+// malloc tests its limit with what is reserved now, and, if that is too much, with what remains
+// when all cached memory has been released. There is a number of bytes that decides these tests as
+// the specification does, and so the limit is set before each malloc.
 
 // Limit is what sets the limit before an operation in a state: nothing if the scale has
 // no limit or no malloc goes on in the operation.
@@ -28,7 +28,7 @@ func (s *Scale) Limit(from *bounded.State, ops []trace.Op) ([]trace.Op, error) {
 	return nil, nil
 }
 
-// limit is the limit in bytes for a malloc of so many units.
+// limit is the limit in bytes for a malloc of a number of units.
 func (s *Scale) limit(from *bounded.State, request uint64) (uint64, error) {
 	segment := s.Large
 	if request <= from.Geometry.SmallSize {

@@ -31,10 +31,11 @@ type Scale struct {
 	// stride bytes. What a segment or a page takes of it is the share of its units.
 	Total uint64
 
-	// CountAsSmall says that all segments are small ones in the specification. On the scale they are large.
+	// CountAsSmall says that all segments are small ones in the specification. On the scale they
+	// are large.
 	CountAsSmall bool
-	// Forbids says that captures forbid to free memory. A stream is captured then while its requests are
-	// routed to a pool; otherwise the routing stands for a capture.
+	// Forbids says that captures forbid to free memory. A stream is captured then while its
+	// requests are routed to a pool; otherwise the routing stands for a capture.
 	Forbids bool
 
 	// TwoStep says that a malloc releases the lock around its driver call, and has steps.
@@ -71,7 +72,7 @@ func (s *Scale) total() uint64 {
 	return s.Memory * s.stride()
 }
 
-// units is how many units a piece of so many bytes counts as.
+// units is how many units a piece counts as.
 func (s *Scale) units(bytes uint64) uint64 {
 	for _, p := range s.pieces() {
 		if p.Bytes == bytes {

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// An edge that is not taken begins in a state that no walk has reached: all ways to it have an edge at
-// which walks end. Why they end there is why it is not taken.
+// An edge that is not taken begins in a state that no walk has reached: all ways to it have an edge
+// at which walks end. Why they end there is why it is not taken.
 
-// Unreached counts the edges that are not taken by why: the reasons for which walks ended at the edges
-// that lead from states that walks have reached to those that they have not. The reason is "" where
-// there is none: a state was reached, and yet not all its edges are taken.
+// Unreached counts the edges that are not taken by why: the reasons for which walks ended at the
+// edges that lead from states that walks have reached to those that they have not. The reason is ""
+// where there is none: a state was reached, and yet not all its edges are taken.
 func (p *Planner) Unreached() map[string]int {
 	reached := make([]bool, p.graph.States())
 	reached[0] = true

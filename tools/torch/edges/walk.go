@@ -98,7 +98,8 @@ func (p *Planner) avoids(edge int, label uint32) bool {
 
 func (p *Planner) isFinal(label uint32) bool { return p.final[label] }
 
-// grow grows the tree, without edges that are avoided. A state that cannot be reached so is not in it.
+// grow grows the tree, without edges that are avoided. A state that cannot be reached so is not in
+// it.
 func (p *Planner) grow() {
 	p.before, p.avoided = p.Taken, 0
 	clear(p.tries)
@@ -131,7 +132,8 @@ func (p *Planner) reach(state int, by Step) {
 	p.tree[state] = by
 }
 
-// way is how the tree goes to a state; none if it has an edge that is avoided now, or cannot go there.
+// way is how the tree goes to a state; none if it has an edge that is avoided now, or cannot go
+// there.
 func (p *Planner) way(to int) (walk []Step, found bool) {
 	for s := to; s != 0; s = p.tree[s].From {
 		if p.tree[s].To < 0 || p.avoids(p.tree[s].edge, p.tree[s].Label) {
@@ -143,8 +145,8 @@ func (p *Planner) way(to int) (walk []Step, found bool) {
 	return walk, true
 }
 
-// Walk is the next walk, of about so many steps, but at least one that was not taken. It is empty
-// if there is none left with the present patience.
+// Walk is the next walk, of about the given length, but at least one that was not taken. It is
+// empty if there is none left with the present patience.
 func (p *Planner) Walk(length int) (walk []Step) {
 	walk, at := p.begin()
 	if at < 0 {
@@ -265,7 +267,7 @@ func (p *Planner) Passed(walk []Step, steps int) {
 	}
 }
 
-// Resume says that a walk ended after so many steps, and why. What it would have taken after that is
+// Resume says after how many steps a walk ended, and why. What it would have taken after that is
 // left to other walks.
 func (p *Planner) Resume(walk []Step, performed int, why string) {
 	last := walk[performed-1].edge

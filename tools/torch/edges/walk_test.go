@@ -34,7 +34,7 @@ func (g graph) Decoder() func(key []byte) int {
 	return func(key []byte) int { return int(binary.BigEndian.Uint32(key)) }
 }
 
-// drawGraph draws a graph of at most so many states, each of which has up to four steps.
+// drawGraph draws a graph of a bounded number of states, each of which has up to four steps.
 func drawGraph(t *rapid.T, most int) graph {
 	n := rapid.IntRange(1, most).Draw(t, "states")
 	g := make(graph, n)
@@ -117,8 +117,8 @@ func TestUnreached(t *testing.T) {
 	}
 }
 
-// TestFinalSteps: no walk goes on behind a step that ends walks, and all edges are taken that can be
-// reached without one.
+// TestFinalSteps: no walk goes on behind a step that ends walks, and all edges are taken that can
+// be reached without one.
 func TestFinalSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 20)

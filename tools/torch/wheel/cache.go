@@ -37,8 +37,8 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("PyTorch %s is not in %s: \"gaugeblock torch get %[1]s\" gets it", e.Version, quote.Text(e.Cache))
 }
 
-// Find is the directory of a release's package (torch/), which has been fetched before. If it has not
-// the error is a *MissingError.
+// Find is the directory of a release's package (torch/), which has been fetched before. If it has
+// not the error is a *MissingError.
 func Find(version string) (string, error) {
 	version, err := Resolve(version)
 	if err != nil {
@@ -85,8 +85,8 @@ func Have() (list []string) {
 	return list
 }
 
-// Newest is the version that stands for the newest release of the package index, or, where nothing is
-// fetched, of the cache.
+// Newest is the version that stands for the newest release of the package index, or, where nothing
+// is fetched, of the cache.
 const Newest = "newest"
 
 var (

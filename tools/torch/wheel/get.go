@@ -19,9 +19,9 @@ type Got struct {
 	Line    string // of listed.txt; not "" if the release is not listed there
 }
 
-// Get fetches a release into the cache. What it has fetched must have the hashes that listed.txt says. A release
-// that is not listed there is fetched whole, so that pip checks it against the index's hash. If anything
-// fails, or ctx ends, the cache is as before.
+// Get fetches a release into the cache. What it has fetched must have the hashes that listed.txt
+// says. A release that is not listed there is fetched whole, so that pip checks it against the
+// index's hash. If anything fails, or ctx ends, the cache is as before.
 func Get(ctx context.Context, version string) (Got, error) {
 	version, err := Resolve(version)
 	if err != nil {
@@ -94,8 +94,8 @@ func fetch(ctx context.Context, from place) (got Got, err error) {
 	return got, nil
 }
 
-// unpackFrom unpacks what is needed of a wheel into a folder: of parts of it, if it is listed and the server
-// serves them, else of all.
+// unpackFrom unpacks what is needed of a wheel into a folder: of parts of it, if it is listed and
+// the server serves them, else of all.
 func unpackFrom(ctx context.Context, from place, scratch, to string) error {
 	if lineOf(from.version) != "" {
 		parts, err := newRanges(ctx, from.url)

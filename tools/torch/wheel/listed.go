@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// A line of listed.txt is a release: its version, and the SHA-256 of libc10.so, of libc10_cuda.so, and of
-// the list of all other files, which is what "sha256sum" prints for them in the order of their names.
+// A line of listed.txt is a release: its version, and the SHA-256 of libc10.so, of libc10_cuda.so,
+// and of the list of all other files, which is what "sha256sum" prints for them in the order of
+// their names.
 //
 //go:embed listed.txt
 var listed string

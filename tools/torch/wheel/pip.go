@@ -44,7 +44,8 @@ func locate(ctx context.Context, version string) (place, error) {
 	return place{number, found.Download.URL}, nil
 }
 
-// download lets pip fetch the whole wheel into a folder. pip checks it against the hash that the index has.
+// download lets pip fetch the whole wheel into a folder. pip checks it against the hash that the
+// index has.
 func download(ctx context.Context, version, dir string) (wheel string, err error) {
 	args := append([]string{"download", "--quiet", "--no-cache-dir", "--dest", dir}, pythonOfWheels...)
 	if _, err := pip(ctx, version, args...); err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ranges reads a file over HTTP in blocks, each fetched once: zip files are read from their end, where the list of
-// their members is.
+// ranges reads a file over HTTP in blocks, each fetched once: zip files are read from their end,
+// where the list of their members is.
 type ranges struct {
 	ctx    context.Context
 	url    string

@@ -452,7 +452,7 @@ extern "C" const char *gaugeblock_torch_start_(const gaugeblock_torch_callbacks 
 	// Nobody reads where in PyTorch an error arose, and finding it out takes long.
 	c10::SetStackTraceFetcher([]() -> ::c10::Backtrace { return nullptr; });
 	// However many devices a program has: PyTorch asks once, and keeps a thread's streams in
-	// room for so many. There are as many as can be while it asks (see prepareThread).
+	// room for that number. There are as many as can be while it asks (see prepareThread).
 	prepareThread(++program);
 	pristine = (Pristine *)calloc(1, sizeof(Pristine));
 	dl_iterate_phdr(savePart, nullptr);

@@ -1,0 +1,36 @@
+// Values that are known beside the device (python/values): who sees what is copied to a device, and
+// what the next copies of as many bytes to the host are answered with, on the same thread.
+#include "core.h"
+
+#include <string.h>
+
+enum { MAX_ANSWERS = 4, ANSWER_BYTES = 8 };
+static __thread struct { unsigned char bytes[ANSWER_BYTES]; size_t size; } answers[MAX_ANSWERS];
+static __thread int there;
+static void (*upload)(void *, const void *, size_t);
+
+GAUGEBLOCK_API void gaugeblock_on_upload(void (*function)(void *, const void *, size_t)) { upload = function; }
+GAUGEBLOCK_API void gaugeblock_drop_answers(void) { there = 0; }
+
+GAUGEBLOCK_API void gaugeblock_answer(const void *bytes, size_t size) {
+	if (there < MAX_ANSWERS && size <= ANSWER_BYTES) {
+		memcpy(answers[there].bytes, bytes, size);
+		answers[there++].size = size;
+	}
+}
+
+void gaugeblock_uploaded(void *to, const void *from, size_t bytes) {
+	if (upload != NULL) {
+		upload(to, from, bytes);
+	}
+}
+
+void gaugeblock_answered(void *to, size_t bytes) {
+	for (int i = 0; i < there; i++) {
+		if (answers[i].size == bytes) {
+			memcpy(to, answers[i].bytes, bytes);
+			answers[i] = answers[--there];
+			return;
+		}
+	}
+}

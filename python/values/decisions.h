@@ -1,0 +1,39 @@
+// What the program reads from the device, and whether it was known: by the line of Python.
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace decisions {
+
+enum { DECISION, FLOAT }; // of an integer, a boolean or a count; of a floating-point number
+
+inline void (*line)(char *text, size_t size); // writes the line that Python is at
+inline std::mutex lock;
+inline std::map<std::string, long> unknown[2];
+inline long known_reads;
+constexpr long endless = 100000;
+
+inline void count(const std::string &what, int kind, bool known) {
+	if (known) {
+		std::lock_guard<std::mutex> guard(lock);
+		known_reads++;
+		return;
+	}
+	char at[512] = "";
+	if (line != nullptr) {
+		line(at, sizeof at);
+	}
+	long times;
+	{
+		std::lock_guard<std::mutex> guard(lock);
+		times = ++unknown[kind][std::string(at) + " " + what];
+	}
+	TORCH_CHECK(times < endless, "gaugeblock: ", at, " has read ", endless, " times a value (", what,
+		") that only a GPU would have computed, and waits for it to change");
+}
+
+} // namespace decisions

@@ -1,0 +1,108 @@
+// What is known of the bytes of device memory: by the address of a storage, a copy of it on the
+// host. Integers and booleans are kept, and small floating-point tensors.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+namespace known {
+
+enum class State {
+	absent,  // nothing is known; it reads as zeros
+	fresh,   // allocated and never written
+	assumed, // written with values that rest on something unknown
+	exact,
+};
+
+struct Bytes {
+	char *at = nullptr;
+	size_t size = 0;
+	State state = State::absent;
+};
+
+constexpr size_t most_of_floats = 1024, most_of_integers = size_t(1) << 30;
+
+// The lock is held by who touches the table; operators call each other.
+inline std::recursive_mutex lock;
+inline std::map<uintptr_t, Bytes> table;
+
+inline void forget(std::map<uintptr_t, Bytes>::iterator i) {
+	std::free(i->second.at);
+	table.erase(i);
+}
+
+inline void forget(uintptr_t address) {
+	if (auto i = table.find(address); i != table.end()) {
+		forget(i);
+	}
+}
+
+// forget_range forgets what begins in memory that is allocated or freed.
+inline void forget_range(uintptr_t address, size_t bytes) {
+	std::lock_guard<std::recursive_mutex> guard(lock);
+	for (auto i = table.lower_bound(address); i != table.end() && i->first < address + std::max<size_t>(bytes, 1);) {
+		forget(i++);
+	}
+}
+
+inline Bytes *find(uintptr_t address) {
+	auto i = table.find(address);
+	return i == table.end() ? nullptr : &i->second;
+}
+
+// make gives room for the bytes of a storage; new room holds zeros.
+inline Bytes *make(uintptr_t address, size_t size, State state) {
+	Bytes &b = table[address];
+	if (b.size != size) {
+		std::free(b.at);
+		b.at = static_cast<char *>(std::calloc(1, size + 64));
+		TORCH_CHECK(b.at != nullptr, "gaugeblock: no memory for ", size, " bytes of values");
+		b.size = size;
+	}
+	b.state = state;
+	return &b;
+}
+
+// Tensors that have their bytes in device memory, one behind another.
+inline bool plain(const at::Tensor &t) {
+	return t.defined() && t.is_cuda() && t.layout() == at::kStrided && !t.key_set().has(c10::DispatchKey::Python) && t.has_storage();
+}
+
+inline uintptr_t base(const at::Tensor &t) {
+	return reinterpret_cast<uintptr_t>(t.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl()->data());
+}
+
+inline size_t bytes(const at::Tensor &t) { return t.unsafeGetTensorImpl()->unsafe_storage().nbytes(); }
+inline bool integral(const at::Tensor &t) { return at::isIntegralType(t.scalar_type(), /*includeBool=*/true); }
+inline bool whole(const at::Tensor &t) { return size_t(t.numel()) * t.itemsize() >= bytes(t); }
+
+inline bool kept(const at::Tensor &t) {
+	size_t n = bytes(t);
+	return integral(t) ? n <= most_of_integers : at::isFloatingType(t.scalar_type()) && n <= most_of_floats;
+}
+
+inline State state(const at::Tensor &t) {
+	if (t.numel() == 0) {
+		return State::exact;
+	}
+	Bytes *b = find(base(t));
+	return b == nullptr ? State::absent : b->state;
+}
+
+// on_host is a tensor like t on the host, over what is known of it.
+inline at::Tensor on_host(const at::Tensor &t) {
+	auto options = t.options().device(at::kCPU).requires_grad(false);
+	if (t.numel() == 0) {
+		return at::empty_strided(t.sizes(), t.strides(), options);
+	}
+	Bytes *b = find(base(t));
+	if (b == nullptr || b->size < bytes(t)) {
+		b = make(base(t), bytes(t), b == nullptr ? State::assumed : b->state);
+	}
+	return at::from_blob(b->at + t.storage_offset() * t.itemsize(), t.sizes(), t.strides(), options);
+}
+
+} // namespace known

@@ -1,0 +1,111 @@
+// What an operator is to the values: found once, by its schema.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace operators {
+
+enum class Kind {
+	plain,
+	skip,    // its values are none, or its parts come here by themselves
+	empty,   // gives memory that nobody has written
+	nonzero, // reads a count from the device
+	unique,  // the same
+	read,    // gives a value to the host
+	copy,
+	random,
+};
+
+struct Operator {
+	Kind kind = Kind::plain;
+	bool writes_over = false;  // what it writes does not depend on what was there
+	bool in_place = false;
+	std::vector<size_t> written; // which arguments
+	int generator = -1, sorted = -1; // arguments of that name
+	std::string name;
+
+	bool writes(size_t argument) const { return std::find(written.begin(), written.end(), argument) != written.end(); }
+};
+
+using Names = std::unordered_set<std::string>;
+
+inline bool begins(const std::string &s, const char *with) { return s.rfind(with, 0) == 0; }
+
+inline Kind kind_of(const c10::OperatorHandle &op, const std::string &space, const std::string &name, bool view, const Operator &o) {
+	static const Names spaces = {"c10d", "_c10d_functional", "prim", "profiler", "inductor"};
+	static const Names skipped = {"record_stream", "resize_", "set_", "is_pinned", "_pin_memory", "resize_as_", "_has_compatible_shallow_copy_type", "_assert_async"};
+	static const Names unique = {"_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive"};
+	static const Names random = {"random_", "randperm", "bernoulli_", "uniform_", "normal_", "multinomial", "exponential_", "native_dropout"};
+	if (name == "copy_") {
+		return Kind::copy;
+	}
+	if (spaces.count(space) || skipped.count(name) || begins(name, "_foreach") || begins(name, "_fused") || (view && o.written.empty())) {
+		return Kind::skip;
+	}
+	if (!op.hasKernelForDispatchKey(c10::DispatchKey::CUDA)) {
+		return Kind::skip; // its parts come here
+	}
+	if (begins(name, "empty") || name == "new_empty" || name == "new_empty_strided") {
+		return Kind::empty;
+	}
+	if (name == "_local_scalar_dense" || name == "equal") {
+		return Kind::read;
+	}
+	return name == "nonzero" ? Kind::nonzero : unique.count(name) ? Kind::unique : random.count(name) ? Kind::random : Kind::plain;
+}
+
+inline Operator describe(const c10::OperatorHandle &op) {
+	static const Names over = {"fill_", "zero_", "copy_", "random_", "uniform_", "normal_", "bernoulli_", "exponential_"};
+	Operator o;
+	o.name = op.schema().name();
+	size_t colons = o.name.find("::");
+	std::string space = o.name.substr(0, colons), name = o.name.substr(colons + 2);
+	bool view = false, out = false;
+	size_t k = 0;
+	for (auto &argument : op.schema().arguments()) {
+		if (argument.alias_info() != nullptr) {
+			bool write = argument.alias_info()->isWrite();
+			view = view || !write;
+			if (write) {
+				o.written.push_back(k);
+				(argument.kwarg_only() ? out : o.in_place) = true;
+			}
+		}
+		if (argument.name() == "generator") {
+			o.generator = int(k);
+		}
+		if (argument.name() == "sorted") {
+			o.sorted = int(k);
+		}
+		k++;
+	}
+	o.writes_over = out || over.count(name);
+	o.kind = kind_of(op, space, name, view, o);
+	return o;
+}
+
+// of finds an operator; each thread remembers those that it has asked for.
+inline const Operator &of(const c10::OperatorHandle &op) {
+	static std::mutex lock;
+	static std::unordered_map<const c10::FunctionSchema *, Operator> all;
+	static thread_local std::unordered_map<const c10::FunctionSchema *, const Operator *> mine;
+	auto *key = &op.schema();
+	if (auto found = mine.find(key); found != mine.end()) {
+		return *found->second;
+	}
+	std::lock_guard<std::mutex> guard(lock);
+	auto found = all.find(key);
+	if (found == all.end()) {
+		found = all.emplace(key, describe(op)).first;
+	}
+	mine[key] = &found->second;
+	return found->second;
+}
+
+} // namespace operators

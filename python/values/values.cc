@@ -1,0 +1,484 @@
+// True values of integer and boolean tensors on a fake GPU, whose kernels do not run. A fallback of
+// PyTorch's dispatcher at a key that nobody uses, below autograd and above the devices: the operator
+// runs on the fake device, with all of its allocations, and then once more on the host over what is
+// known of its tensors. It allocates nothing on the device.
+#include "known.h"
+#include "operators.h"
+#include "decisions.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <torch/library.h>
+
+#include <dlfcn.h>
+#include <optional>
+
+using c10::DispatchKey;
+using c10::DispatchKeySet;
+using c10::IValue;
+using known::State;
+using operators::Kind;
+using operators::Operator;
+
+namespace {
+
+constexpr DispatchKey own_key = DispatchKey::Fake;
+
+// What the runtime's next small copies to the host are answered with (gaugeblock_answer), for counts
+// that PyTorch reads in the midst of an operator.
+void (*give_answer)(const void *, size_t);
+void (*drop_answers)();
+thread_local bool answering;
+
+template <class F> void each(const IValue &v, F f) {
+	if (v.isTensor()) {
+		if (v.toTensor().defined()) {
+			f(v.toTensor());
+		}
+	} else if (v.isTensorList()) {
+		for (const at::Tensor &t : v.toTensorVector()) {
+			f(t);
+		}
+	} else if (v.isList()) {
+		for (const IValue &x : v.toListRef()) {
+			if (x.isTensor() && x.toTensor().defined()) {
+				f(x.toTensor());
+			}
+		}
+	}
+}
+
+// Keys that must not see the operators on the host.
+DispatchKeySet hidden() {
+	static const DispatchKeySet keys = DispatchKeySet(own_key) | c10::autograd_dispatch_keyset_with_ADInplaceOrView |
+		DispatchKeySet({DispatchKey::Python, DispatchKey::PythonTLSSnapshot, DispatchKey::AutocastCPU, DispatchKey::AutocastCUDA,
+			DispatchKey::FuncTorchDynamicLayerFrontMode, DispatchKey::FuncTorchDynamicLayerBackMode, DispatchKey::FuncTorchVmapMode,
+			DispatchKey::FuncTorchBatched, DispatchKey::FuncTorchGradWrapper, DispatchKey::Functionalize});
+	return keys;
+}
+
+// A generator of its own: the program's generators must not advance.
+at::Generator &generator() {
+	static at::Generator g = at::detail::createCPUGenerator(7);
+	return g;
+}
+
+// A call of an operator, before and after it has run on the device.
+class Call {
+public:
+	Call(const c10::OperatorHandle &op, const Operator &o, torch::jit::Stack *stack)
+		: op(op), o(o), stack(stack), arguments(op.schema().arguments().size()), results(op.schema().returns().size()) {
+		look();
+	}
+
+	bool on_device = false; // it has to do with a GPU
+	bool computable = true; // all that it needs is known, or assumed
+	bool assumed = false;   // some of it is assumed
+
+	const IValue &argument(size_t k) const { return (*stack)[stack->size() - arguments + k]; }
+
+	void run(DispatchKeySet below) {
+		args.assign(stack->end() - long(arguments), stack->end());
+		to_host = o.kind == Kind::copy && args[0].toTensor().is_cpu() && args[1].toTensor().is_cuda();
+		note_reads();
+		for (size_t w : o.written) {
+			each(args[w], [&](const at::Tensor &t) { computable = computable && (!t.is_cuda() || known::kept(t)); });
+		}
+		if (o.kind == Kind::nonzero || o.kind == Kind::unique) {
+			run_with_counts(below);
+		} else {
+			if (computable && o.in_place && !o.writes_over) {
+				convert(true); // before it runs: its parts may come here too
+			}
+			op.redispatchBoxed(below, stack);
+			if (computable && wanted()) {
+				if (host.empty()) {
+					convert(false);
+				}
+				compute();
+			}
+		}
+		assumed = assumed || o.kind == Kind::random;
+		if (o.kind == Kind::read) {
+			if (done) {
+				stack->back() = computed[0];
+			}
+		} else if (!to_host) {
+			keep();
+		}
+	}
+
+private:
+	const c10::OperatorHandle &op;
+	const Operator &o;
+	torch::jit::Stack *stack;
+	size_t arguments, results;
+	bool to_host = false, done = false;
+	std::vector<IValue> args, host, computed;
+
+	// look sees what goes in.
+	void look() {
+		std::lock_guard<std::recursive_mutex> guard(known::lock);
+		for (size_t k = 0; k < arguments; k++) {
+			const IValue &v = argument(k);
+			on_device = on_device || (v.isDevice() && v.toDevice().is_cuda());
+			each(v, [&](const at::Tensor &t) { look(t, o.writes(k)); });
+		}
+	}
+
+	void look(const at::Tensor &t, bool written) {
+		if (!t.is_cuda()) {
+			computable = computable && t.layout() == at::kStrided && !t.key_set().has(DispatchKey::Python) && !t.is_meta();
+			return;
+		}
+		on_device = true;
+		if (written && o.writes_over && known::plain(t)) {
+			return;
+		}
+		if (!known::plain(t) || !known::kept(t)) {
+			computable = false;
+			return;
+		}
+		State s = known::state(t);
+		computable = computable && (s != State::absent || known::integral(t));
+		assumed = assumed || s != State::exact;
+	}
+
+	void note_reads() {
+		bool known = computable && !assumed;
+		if (o.kind == Kind::read || to_host) {
+			const at::Tensor &from = args[to_host ? 1 : 0].toTensor();
+			const char *what = to_host ? "copy to the host" : o.name == "aten::equal" ? "equal" : "item";
+			decisions::count(what, known::integral(from) ? decisions::DECISION : decisions::FLOAT, known);
+		} else if (o.kind == Kind::nonzero || o.kind == Kind::unique) {
+			decisions::count(o.name.substr(o.name.find("::") + 2), decisions::DECISION, known);
+		}
+	}
+
+	at::Tensor converted(const at::Tensor &t, bool copied) {
+		if (!t.defined() || !t.is_cuda()) {
+			return t;
+		}
+		at::Tensor a = known::on_host(t);
+		return copied ? a.clone() : a;
+	}
+
+	// convert makes the arguments those of the host.
+	void convert(bool copy_written) {
+		c10::impl::ExcludeDispatchKeyGuard exclude(hidden());
+		std::lock_guard<std::recursive_mutex> guard(known::lock);
+		for (size_t k = 0; k < arguments; k++) {
+			bool copied = copy_written && o.writes(k);
+			const IValue &v = args[k];
+			if (v.isTensor()) {
+				host.push_back(converted(v.toTensor(), copied));
+			} else if (v.isTensorList()) {
+				c10::List<at::Tensor> list;
+				for (const at::Tensor &t : v.toTensorVector()) {
+					list.push_back(converted(t, copied));
+				}
+				host.push_back(list);
+			} else if (v.isList() && v.toList().elementType()->kind() == c10::TypeKind::OptionalType && !v.toListRef().empty()) {
+				host.push_back(converted_optionals(v, copied));
+			} else {
+				host.push_back(other(k, v));
+			}
+		}
+	}
+
+	IValue converted_optionals(const IValue &v, bool copied) {
+		c10::List<std::optional<at::Tensor>> list;
+		for (const IValue &x : v.toListRef()) {
+			if (!x.isNone() && !x.isTensor()) {
+				return v;
+			}
+			list.push_back(x.isNone() ? std::optional<at::Tensor>() : std::optional<at::Tensor>(converted(x.toTensor(), copied)));
+		}
+		return list;
+	}
+
+	IValue other(size_t k, const IValue &v) {
+		if (v.isDevice() && v.toDevice().is_cuda()) {
+			return c10::Device(at::kCPU);
+		}
+		if (op.schema().arguments()[k].name() == "pin_memory") {
+			return IValue();
+		}
+		if (int(k) == o.generator) {
+			return generator();
+		}
+		return int(k) == o.sorted && o.kind == Kind::unique ? IValue(true) : v;
+	}
+
+	// compute runs the operator on the host. What the host cannot do stays unknown.
+	void compute() {
+		c10::impl::ExcludeDispatchKeyGuard exclude(hidden());
+		try {
+			torch::jit::Stack s(host.begin(), host.end());
+			op.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), &s);
+			computed.assign(s.begin(), s.end());
+			done = true;
+		} catch (const std::exception &) {
+		}
+	}
+
+	// Counts that the operator reads from the device are given to it.
+	void run_with_counts(DispatchKeySet below) {
+		if (computable) {
+			convert(false);
+			compute();
+		}
+		if (done && computed[0].isTensor() && give_answer != nullptr) {
+			answering = true;
+			answer();
+		}
+		struct Drop {
+			~Drop() {
+				answering = false;
+				if (drop_answers != nullptr) {
+					drop_answers();
+				}
+			}
+		} drop;
+		op.redispatchBoxed(below, stack);
+	}
+
+	void answer() {
+		int64_t count = computed[0].toTensor().size(o.name == "aten::unique_dim" ? args[1].toInt() : 0);
+		if (o.name == "aten::_unique2" && args[0].toTensor().scalar_type() == at::kBool) {
+			count = host[0].toTensor().sum().item<int64_t>(); // it counts those that are true
+		}
+		int32_t small = int32_t(count);
+		give_answer(&small, sizeof small);
+		give_answer(&count, sizeof count);
+	}
+
+	bool wanted() const {
+		bool some = o.kind == Kind::read || to_host || !o.written.empty();
+		for (size_t k = stack->size() - results; k < stack->size() && !some; k++) {
+			each((*stack)[k], [&](const at::Tensor &t) { some = some || t.is_cpu() || (known::plain(t) && known::kept(t)); });
+		}
+		return some;
+	}
+
+	// keep writes down what came out.
+	void keep() {
+		std::vector<at::Tensor> out, news; // of the device, and of the host
+		std::unordered_set<uintptr_t> inputs; // results over them are views
+		if (!o.written.empty()) {
+			for (size_t w : o.written) {
+				each(args[w], [&](const at::Tensor &t) { out.push_back(t); });
+				if (done) {
+					each(host[w], [&](const at::Tensor &t) { news.push_back(t); });
+				}
+			}
+		} else {
+			for (const IValue &v : args) {
+				each(v, [&](const at::Tensor &t) {
+					if (known::plain(t)) {
+						inputs.insert(known::base(t));
+					}
+				});
+			}
+			results_of(out, news);
+		}
+		bool all = done && news.size() == out.size();
+		c10::impl::ExcludeDispatchKeyGuard exclude(hidden());
+		std::lock_guard<std::recursive_mutex> guard(known::lock);
+		for (size_t k = 0; k < out.size(); k++) {
+			const at::Tensor &t = out[k];
+			if (!known::plain(t) || inputs.count(known::base(t)) || t.numel() == 0) {
+				continue;
+			}
+			if (all && known::kept(t) && news[k].sizes() == t.sizes()) {
+				keep(t, news[k]);
+			} else {
+				assume(t, int(k));
+			}
+		}
+	}
+
+	void results_of(std::vector<at::Tensor> &out, std::vector<at::Tensor> &news) {
+		for (size_t k = 0; k < results; k++) {
+			const IValue &r = (*stack)[stack->size() - results + k];
+			bool there = done && k < computed.size();
+			if (there && r.isTensor() && computed[k].isTensor() && r.toTensor().defined() != computed[k].toTensor().defined()) {
+				continue;
+			}
+			each(r, [&](const at::Tensor &t) { out.push_back(t); });
+			if (there) {
+				each(computed[k], [&](const at::Tensor &t) { news.push_back(t); });
+			}
+		}
+	}
+
+	void keep(const at::Tensor &t, const at::Tensor &value) {
+		known::Bytes *b = known::find(known::base(t));
+		State before = b == nullptr ? State::absent : b->state;
+		bool all = known::whole(t) || o.written.empty();
+		if (b == nullptr || b->size < known::bytes(t)) {
+			if (!known::integral(t) && !known::whole(t)) {
+				return;
+			}
+			known::make(known::base(t), known::bytes(t), State::assumed);
+		}
+		at::Tensor place = known::on_host(t);
+		if (place.data_ptr() != value.data_ptr()) {
+			place.copy_(value);
+		}
+		bool exact = !assumed && (all || before == State::exact || before == State::fresh);
+		known::find(known::base(t))->state = exact ? State::exact : State::assumed;
+	}
+
+	// assume is for what cannot be computed. Nothing is kept of what is nowhere known, and it reads as zeros, but for
+	// comparisons: a number is finite and no NaN. Experts are chosen in turn, and what is sorted is in order.
+	void assume(const at::Tensor &t, int result) {
+		if (!known::integral(t)) {
+			if (o.name == "aten::_amp_foreach_non_finite_check_and_unscale_" && t.numel() == 1) {
+				if (known::Bytes *b = known::find(known::base(t))) {
+					b->state = State::assumed; // nothing was infinite
+				}
+				return;
+			}
+			known::forget(known::base(t));
+			return;
+		}
+		if (!known::kept(t)) {
+			return;
+		}
+		std::optional<at::Tensor> value = assumption(t, result);
+		if (!value) {
+			if (known::whole(t)) {
+				known::forget(known::base(t));
+			} else if (known::find(known::base(t)) != nullptr) {
+				known::find(known::base(t))->state = State::assumed;
+				known::on_host(t).zero_();
+			}
+			return;
+		}
+		known::make(known::base(t), known::bytes(t), State::assumed);
+		known::on_host(t).copy_(*value);
+	}
+
+	std::optional<at::Tensor> assumption(const at::Tensor &t, int result) const {
+		auto infinite = [&] { return args.size() > 1 && args[1].isScalar() && std::isinf(args[1].toScalar().toDouble()); };
+		auto along = [&](int64_t dim, int64_t choices) {
+			return at::arange(t.numel(), at::kLong).remainder_(choices).view(t.transpose(dim, -1).sizes()).transpose(dim, -1);
+		};
+		if (o.name == "aten::eq" && args.size() > 1 && args[1].isTensor() && args[0].toTensor().is_same(args[1].toTensor())) {
+			return at::ones({}, at::kBool);
+		}
+		if ((o.name == "aten::ne" || o.name == "aten::lt" || o.name == "aten::le") && infinite()) {
+			return at::ones({}, at::kBool);
+		}
+		if (o.name == "aten::topk" && result == 1 && t.dim() > 0) {
+			int64_t dim = args[2].toInt();
+			return along(dim, args[0].toTensor().size(dim));
+		}
+		if (o.name == "aten::sort" && result == 1 && t.dim() > 0) {
+			int64_t dim = args[args.size() == 4 ? 2 : 1].toInt();
+			return along(dim, t.size(dim));
+		}
+		return std::nullopt;
+	}
+};
+
+// empty: new memory of integers is known to be fresh.
+void run_empty(const c10::OperatorHandle &op, DispatchKeySet below, torch::jit::Stack *stack) {
+	op.redispatchBoxed(below, stack);
+	if (!stack->back().isTensor()) {
+		return;
+	}
+	const at::Tensor &t = stack->back().toTensor();
+	if (known::plain(t) && known::integral(t) && known::kept(t) && known::bytes(t) > 0) {
+		std::lock_guard<std::recursive_mutex> guard(known::lock);
+		known::make(known::base(t), known::bytes(t), State::fresh);
+	}
+}
+
+void fallback(const c10::OperatorHandle &op, DispatchKeySet keys, torch::jit::Stack *stack) {
+	DispatchKeySet below = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, own_key);
+	const Operator &o = operators::of(op);
+	if (o.kind == Kind::skip || below.has(DispatchKey::Python) || (o.kind == Kind::read && answering)) {
+		op.redispatchBoxed(below, stack);
+		return;
+	}
+	if (o.kind == Kind::empty) {
+		run_empty(op, below, stack);
+		return;
+	}
+	Call call(op, o, stack);
+	if (!call.on_device) {
+		op.redispatchBoxed(below, stack);
+		return;
+	}
+	call.run(below);
+}
+
+// torch.tensor(..., device="cuda") copies without the key: its bytes are seen at the runtime's copy.
+void uploaded(void *to, const void *from, size_t bytes) {
+	constexpr size_t most = 64 << 20;
+	if (bytes == 0 || bytes > most || !c10::impl::tls_is_dispatch_key_excluded(own_key)) {
+		return;
+	}
+	std::lock_guard<std::recursive_mutex> guard(known::lock);
+	auto address = reinterpret_cast<uintptr_t>(to);
+	auto i = known::table.upper_bound(address);
+	if (i != known::table.begin()) {
+		--i;
+		if (i->first != address && address < i->first + i->second.size) {
+			return; // into the middle of something
+		}
+	}
+	std::memcpy(known::make(address, bytes, State::exact)->at, from, bytes);
+}
+
+} // namespace
+
+TORCH_LIBRARY_IMPL(_, Fake, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
+
+// What gaugeblock_values.py calls.
+extern "C" {
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT void gaugeblock_values_start(void (*line)(char *, size_t)) {
+	decisions::line = line;
+	give_answer = reinterpret_cast<void (*)(const void *, size_t)>(dlsym(RTLD_DEFAULT, "gaugeblock_answer"));
+	drop_answers = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "gaugeblock_drop_answers"));
+	auto on_upload = reinterpret_cast<void (*)(void (*)(void *, const void *, size_t))>(dlsym(RTLD_DEFAULT, "gaugeblock_on_upload"));
+	if (on_upload != nullptr) {
+		on_upload(uploaded);
+	}
+}
+
+// gaugeblock_values_enable is for the calling thread.
+EXPORT void gaugeblock_values_enable(int on) { c10::impl::tls_set_dispatch_key_included(own_key, on != 0); }
+
+// gaugeblock_values_attach makes what is freed be forgotten; CUDA must be initialized.
+EXPORT void gaugeblock_values_attach() {
+	using Entry = c10::CachingDeviceAllocator::TraceEntry;
+	c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker([](const Entry &e) {
+		if (e.action_ == Entry::ALLOC || e.action_ == Entry::FREE_REQUESTED) {
+			known::forget_range(e.addr_, e.size_);
+		}
+	});
+}
+
+// gaugeblock_values_unknown gives the reads of unknown values of a kind, a line each: how often, and
+// where. It returns the bytes that this takes.
+EXPORT size_t gaugeblock_values_unknown(int kind, char *text, size_t size) {
+	std::lock_guard<std::mutex> guard(decisions::lock);
+	std::string all;
+	for (auto &r : decisions::unknown[kind]) {
+		all += std::to_string(r.second) + " " + r.first + "\n";
+	}
+	if (size > 0) {
+		size_t n = std::min(size - 1, all.size());
+		std::memcpy(text, all.data(), n);
+		text[n] = 0;
+	}
+	return all.size() + 1;
+}
+}

@@ -1,0 +1,55 @@
+"""Integers and booleans of the device have the values that the CPU computes. Ends with 1 if one differs."""
+import sys
+
+import torch
+
+wrong = []
+
+
+def same(what, f):
+    want, got = f("cpu"), f("cuda")
+    if isinstance(want, torch.Tensor):
+        want, got = want.tolist(), got.tolist()
+    if want != got:
+        wrong.append(f"{what}: {got}, not {want}")
+
+
+def masks(d):
+    x = torch.arange(12, device=d).view(3, 4)
+    return x[(x % 3 == 0) & (x > 2)]
+
+
+def in_place(d):
+    x = torch.zeros(6, dtype=torch.long, device=d)
+    x[2:4] = 7
+    x.add_(1).masked_fill_(x == 1, -1)
+    return x
+
+
+def waits(d):
+    done, n = torch.zeros(2, dtype=torch.bool, device=d), 0
+    while not done.all():
+        done |= torch.tensor([n >= 3, n >= 5], device=d)
+        n += 1
+    return n
+
+
+same("masks", masks)
+same("in place", in_place)
+same("nonzero", lambda d: (torch.arange(50, device=d) % 7 == 0).nonzero())
+same("unique", lambda d: torch.unique(torch.tensor([3, 1, 3, 2, 1], device=d), return_counts=True)[1])
+same("unique of booleans", lambda d: torch.unique(torch.tensor([True, True], device=d)))
+same("cat, cumsum, gather", lambda d: torch.cat([torch.arange(3, device=d), torch.ones(2, dtype=torch.long, device=d)]).cumsum(0).gather(0, torch.tensor([4, 0], device=d)))
+same("argsort", lambda d: torch.tensor([5, 2, 9], device=d).argsort())
+same("item", lambda d: int(torch.tensor([4, 8], device=d).max()))
+same("a condition", waits)
+same("copies", lambda d: torch.arange(5, dtype=torch.int32, device=d).to("cpu", non_blocking=False).to(d).flip(0))
+
+before = torch.cuda.memory_stats()["allocation.all.allocated"]
+x = torch.arange(100, device="cuda") + 1
+if torch.cuda.memory_stats()["allocation.all.allocated"] - before != 2:
+    wrong.append("values have allocated memory of the device")
+unknown = torch.randn(5000, device="cuda") > 0
+unknown.nonzero()
+print("\n".join(wrong))
+sys.exit(len(wrong) > 0)
