@@ -108,8 +108,7 @@ Next ==
     \/ \E a \in Addresses, s \in Streams : RecordStream(a, s)
     \/ \E s \in Streams : Complete(s)
     \/ EmptyCache
-    \/ /\ OwnWork
-       /\ \E a \in Addresses : Launch(a)
+    \/ \E a \in IF OwnWork THEN Addresses ELSE {} : Launch(a)
 
 Spec == Init /\ [][Next]_vars
 

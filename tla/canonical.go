@@ -292,6 +292,8 @@ func (f *form) truth(e expr) (value, known bool) {
 	switch {
 	case len(e) == 1 && e[0].text == "(" && len(e[0].parts) == 1:
 		return f.truth(e[0].parts[0])
+	case len(e) == 1 && e[0].text == `\E` && isOfNothing(e[0].parts[0]):
+		return false, true
 	case len(e) == 1:
 		text, _ := f.literal(e[0])
 		return text == "TRUE", text == "TRUE" || text == "FALSE"
@@ -309,6 +311,11 @@ func (f *form) truth(e expr) (value, known bool) {
 		}
 	}
 	return false, false
+}
+
+// isOfNothing reports whether the bound of a quantifier is x \in {}.
+func isOfNothing(bound expr) bool {
+	return len(bound) == 3 && bound[2].text == "{" && !slices.ContainsFunc(bound[2].parts, func(e expr) bool { return len(e) > 0 })
 }
 
 // literal is the text of a number, a string or a truth value, or of a constant that is one.

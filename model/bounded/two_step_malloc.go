@@ -85,10 +85,16 @@ func (w *writer) call(c *model.PendingMalloc) {
 }
 
 func (t *TwoStepMalloc) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
-	if name != "MallocsEnd" {
+	switch name {
+	case "MallocsEnd":
+		to.LeadsTo = append(to.LeadsTo, t.mallocsEnd(fair)...)
+	case "LimitHolds": // of what is registered
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{
+			Name: name, Holds: func(s *model.State) bool { return s.Reserved() <= t.Limit },
+		})
+	default:
 		return t.CachingAllocator.property(name, fair, to)
 	}
-	to.LeadsTo = append(to.LeadsTo, t.mallocsEnd(fair)...)
 	return true
 }
 
