@@ -3,11 +3,12 @@ package snapshot
 import (
 	"unsafe"
 
+	"gaugeblock/internal/memlimit"
 	"gaugeblock/spec"
 )
 
 // DefaultMemory is how much memory a snapshot may take, in bytes.
-const DefaultMemory = 2 << 30
+const DefaultMemory = memlimit.Default
 
 // A budget bounds the memory that reading takes, by what is made of a file and not by its
 // length: 20 KB can be unpacked to 20 MB, which can be 1 GB of lists. Everything is paid

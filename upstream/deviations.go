@@ -52,34 +52,3 @@ func FindDeviation(id string) *Deviation {
 	}
 	return nil
 }
-
-// An Area is a group of deviations: one table of docs/deviations.md.
-type Area struct {
-	Name, Title string
-	Intro       string // of the table, in Markdown
-}
-
-// Areas are in the order of the document.
-func Areas() []Area { return slices.Clone(areas) }
-
-var areas = []Area{
-	{"order", "Order", ""},
-	{"misuse", "Misuse", "Upstream answers much of this with a failed internal assertion, after it has " +
-		"changed something."},
-	{"settings", "Settings", "A setting that is accepted here means the same to upstream. Refused here, " +
-		"and accepted there:"},
-	{"streams", "Streams and events", ""},
-	{"captures", "Captures", ""},
-	{"pools", "Private pools", ""},
-	{"checkpoints", "Checkpoints", ""},
-	{"oversize", "Releasing oversize blocks", ""},
-	{"expandable", "Expandable segments", ""},
-	{"failures", "Failures of the driver", "A page that the driver can neither map nor release counts in " +
-		"no statistic.\nIts release is tried again whenever the cache is emptied. So is that of another process's " +
-		"pages that can be neither\nmade accessible nor unmapped again, with their addresses."},
-	{"sharing", "Sharing between processes", ""},
-	{"callers", "Callers at the same time", ""},
-	{"history", "History", ""},
-	{"kept", "Weaknesses that are kept", "Not deviations: what upstream does although it could do better, " +
-		"and what is done here as well."},
-}

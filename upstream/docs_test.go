@@ -77,6 +77,29 @@ func deviationTables() string {
 	return out.String()
 }
 
+// areas are the tables of docs/deviations.md, with what stands above each.
+var areas = []struct{ Name, Title, Intro string }{
+	{"order", "Order", ""},
+	{"misuse", "Misuse", "Upstream answers much of this with a failed internal assertion, after it has " +
+		"changed something."},
+	{"settings", "Settings", "A setting that is accepted here means the same to upstream. Refused here, " +
+		"and accepted there:"},
+	{"streams", "Streams and events", ""},
+	{"captures", "Captures", ""},
+	{"pools", "Private pools", ""},
+	{"checkpoints", "Checkpoints", ""},
+	{"oversize", "Releasing oversize blocks", ""},
+	{"expandable", "Expandable segments", ""},
+	{"failures", "Failures of the driver", "A page that the driver can neither map nor release counts in " +
+		"no statistic.\nIts release is tried again whenever the cache is emptied. So is that of another process's " +
+		"pages that can be neither\nmade accessible nor unmapped again, with their addresses."},
+	{"sharing", "Sharing between processes", ""},
+	{"callers", "Callers at the same time", ""},
+	{"history", "History", ""},
+	{"kept", "Weaknesses that are kept", "Not deviations: what upstream does although it could do better, " +
+		"and what is done here as well."},
+}
+
 func deviationRow(d *Deviation) string {
 	upstream := []string{d.Upstream}
 	if d.Later != "" {
@@ -91,7 +114,7 @@ func deviationRow(d *Deviation) string {
 		upstream = append(upstream, fmt.Sprintf("(until %s)", d.Until))
 	}
 	for _, n := range d.Findings {
-		upstream = append(upstream, fmt.Sprintf("[Finding %d](findings.md#%s).", n, findings[n-1].Anchor(n)))
+		upstream = append(upstream, fmt.Sprintf("[Finding %d](findings.md#%s).", n, findings[n-1].anchor(n)))
 	}
 	columns := []string{"`" + d.ID + "`", strings.Join(upstream, " "), d.Ours, strings.Join(holders(d), ", ")}
 	if d.Kept() {
@@ -122,9 +145,16 @@ func findingTable() string {
 	var out strings.Builder
 	out.WriteString("| # | finding | severity | reference | repaired in |\n|---|---|---|---|---|\n")
 	for i, f := range findings {
-		fmt.Fprintf(&out, "| [%d](#%s) | %s | %s | %s | %s |\n", i+1, f.Anchor(i+1), f.Title, f.Severity, f.Ours, f.Repaired)
+		fmt.Fprintf(&out, "| [%d](#%s) | %s | %s | %s | %s |\n", i+1, f.anchor(i+1), f.Title, f.Severity, f.Ours, f.Repaired)
 	}
 	return out.String()
+}
+
+// anchor is the name by which the heading of finding n in docs/findings.md is linked to.
+func (f *Finding) anchor(n int) string {
+	heading := strings.ToLower(fmt.Sprintf("%d. %s", n, f.Title))
+	kept := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(heading, "")
+	return strings.ReplaceAll(kept, " ", "-")
 }
 
 // TestDeviations: each has an ID of its own, in an area that there is, in the order of the areas,

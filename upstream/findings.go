@@ -1,14 +1,7 @@
 package upstream
 
-import (
-	"fmt"
-	"regexp"
-	"slices"
-	"strings"
-)
-
 // A Finding is a fault of PyTorch that a program reaches. docs/findings.md describes it under its
-// number, which is its place in Findings, counted from 1.
+// number, which is its place in the list, counted from 1.
 type Finding struct {
 	Title    string
 	Script   string // that shows it, in tests/gpu/findings
@@ -21,16 +14,7 @@ type Finding struct {
 // NotRun stands where a finding was not looked for in releases behind 2.11.
 const NotRun = "not run"
 
-// Findings are all of them, the worst first.
-func Findings() []Finding { return slices.Clone(findings) }
-
-// Anchor is the name by which the heading of finding n in docs/findings.md is linked to.
-func (f *Finding) Anchor(n int) string {
-	heading := strings.ToLower(fmt.Sprintf("%d. %s", n, f.Title))
-	kept := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(heading, "")
-	return strings.ReplaceAll(kept, " ", "-")
-}
-
+// findings are all of them, the worst first.
 var findings = []Finding{
 	{"A use recorded inside `torch.cuda.use_mem_pool` is not waited for", "record_stream_in_pool.py", "silent corruption", "the same", "2.13", ""},
 	{"One thread inside `use_mem_pool` makes `record_stream` of all threads without effect", "record_stream_other_thread.py", "silent corruption", "the same", "2.13", ""},

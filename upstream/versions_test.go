@@ -91,7 +91,7 @@ func settingsKeys() (keys []string) {
 func changesOf(release string) (repaired, brought string) {
 	var gone, added []string
 	for i, f := range findings {
-		link := fmt.Sprintf("[%d](findings.md#%s)", i+1, f.Anchor(i+1))
+		link := fmt.Sprintf("[%d](findings.md#%s)", i+1, f.anchor(i+1))
 		if f.Repaired == release {
 			gone = append(gone, link)
 		}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"runtime"
 
+	"gaugeblock/internal/inorder"
+	"gaugeblock/internal/memlimit"
 	"gaugeblock/tools/check"
 	"gaugeblock/tools/reference"
 	"gaugeblock/tools/replay"
@@ -65,13 +67,13 @@ func (c *checkCommand) Run(env *environment) error {
 	if c.Jobs == 0 {
 		c.Jobs = runtime.GOMAXPROCS(0)
 	}
-	c.MaxMemory.apply()
+	memlimit.Collect(uint64(c.MaxMemory))
 	progress := newProgress(env.stderr, len(files), c.JSON)
 	progress.counting = "%d of %d logs"
 	stdout := &checkedWriter{to: progress.above(env.stdout)}
 	stderr := progress.above(env.stderr)
 	var tally check.Tally
-	replay.InOrder(files, c.Jobs,
+	inorder.Each(files, c.Jobs,
 		func(file string) checked { return c.check(file, env.stdin) },
 		func(r checked) {
 			if r.err != nil {

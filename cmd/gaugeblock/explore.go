@@ -10,6 +10,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"gaugeblock/internal/memlimit"
 	"gaugeblock/model/bounded"
 	"gaugeblock/model/explore"
 	"gaugeblock/spec"
@@ -137,7 +138,7 @@ func (c *exploreCommand) Run(env *environment) error {
 		return err
 	}
 	if c.MaxMemory > 0 {
-		c.MaxMemory.apply()
+		memlimit.Collect(uint64(c.MaxMemory))
 	}
 	stopped, end := interruptible()
 	defer end()

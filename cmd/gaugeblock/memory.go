@@ -3,11 +3,8 @@ package main
 import (
 	"fmt"
 	"math"
-	"runtime/debug"
 
 	"github.com/dustin/go-humanize"
-
-	"gaugeblock/tools/replay"
 )
 
 // byteSize is a number of bytes on the command line; 0: not given.
@@ -21,15 +18,4 @@ func (s *byteSize) UnmarshalText(text []byte) error {
 	}
 	*s = byteSize(n)
 	return nil
-}
-
-// apply lets the garbage collector work rarely, and harder as the memory in use comes near
-// the size, so that the process does not need much more than that.
-func (s byteSize) apply() {
-	if s == 0 {
-		s = replay.DefaultMemory
-	}
-	const rarely = 400
-	debug.SetGCPercent(rarely)
-	debug.SetMemoryLimit(int64(s))
 }

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 
+	"gaugeblock/internal/inorder"
+	"gaugeblock/internal/memlimit"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
 	"gaugeblock/tools/replay"
@@ -69,14 +71,14 @@ func (c *replayCommand) Run(env *environment) error {
 	if c.Jobs == 0 {
 		c.Jobs = runtime.GOMAXPROCS(0)
 	}
-	c.MaxMemory.apply()
+	memlimit.Collect(uint64(c.MaxMemory))
 	progress := newProgress(env.stderr, len(files), c.JSON)
 	report := report{
 		json: c.JSON, every: c.Verbose > 0,
 		stdout: &checkedWriter{to: progress.above(env.stdout)},
 		stderr: progress.above(env.stderr),
 	}
-	replay.InOrder(files, c.Jobs,
+	inorder.Each(files, c.Jobs,
 		func(file string) *replayed { return c.replay(file, env.stdin) },
 		func(r *replayed) {
 			report.trace(r)

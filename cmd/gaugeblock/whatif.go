@@ -16,6 +16,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
+	"gaugeblock/internal/memlimit"
 	"gaugeblock/internal/quote"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
@@ -24,7 +25,6 @@ import (
 	"gaugeblock/snapshot/tell"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 	"gaugeblock/upstream"
 )
 
@@ -185,7 +185,7 @@ func (e *environment) compare(w *history.Workload, o compare.Options, forProgram
 
 // inFile adds the name of the file to an error that is about the memory.
 func inFile(path string, err error) error {
-	if excess := new(replay.ExcessError); errors.As(err, &excess) {
+	if excess := new(memlimit.ExcessError); errors.As(err, &excess) {
 		return fmt.Errorf("%s: comparing settings: %w", quote.Text(path), err)
 	}
 	return err

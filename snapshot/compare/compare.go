@@ -7,10 +7,11 @@ import (
 	"runtime"
 	"slices"
 
+	"gaugeblock/internal/inorder"
+	"gaugeblock/internal/memlimit"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
 	"gaugeblock/spec"
-	"gaugeblock/tools/replay"
 	"gaugeblock/upstream"
 )
 
@@ -25,7 +26,7 @@ type Options struct {
 	Present      bool   // compare also the settings of the recorded run, for the verdict
 	SearchLimit  bool   // find the smallest limit under which each of the settings has no OOM
 	Jobs         int    // parallel runs; 0: one for each processor
-	MaxMemory    uint64 // of the process, in bytes; 0 for no bound. Compare fails with a *replay.ExcessError if one run at a time needs more
+	MaxMemory    uint64 // of the process, in bytes; 0 for no bound. Compare fails with a *memlimit.ExcessError if one run at a time needs more
 	Progress     func(done, total int)
 }
 
@@ -46,18 +47,26 @@ type Comparison struct {
 
 // Compare predicts a workload under each of the settings.
 func Compare(w *history.Workload, o Options) (*Comparison, error) {
-	memory := &play.MemoryBound{Limit: o.MaxMemory}
+	memory := bound(o.MaxMemory)
 	c, err := compare(w, o, memory)
 	if memory.Err() != nil && o.Jobs != 1 { // one run after the other takes less
 		c = nil
 		runtime.GC() // the budget looks at what was found in use last
 		o.Jobs = 1
-		return compare(w, o, &play.MemoryBound{Limit: o.MaxMemory})
+		return compare(w, o, bound(o.MaxMemory))
 	}
 	return c, err
 }
 
-func compare(w *history.Workload, o Options, memory *play.MemoryBound) (*Comparison, error) {
+// bound is nil if there is none.
+func bound(bytes uint64) *memlimit.Budget {
+	if bytes == 0 {
+		return nil
+	}
+	return memlimit.New(bytes)
+}
+
+func compare(w *history.Workload, o Options, memory *memlimit.Budget) (*Comparison, error) {
 	c := &comparing{Comparison: Comparison{Workload: w, LimitSearch: o.SearchLimit, Given: !o.AsRecorded}, options: o, memory: memory}
 	c.Readings = w.Readings()
 	if !o.AsRecorded {
@@ -143,7 +152,7 @@ func needsFraction(s history.Settings) bool { return s.Config.GarbageCollectionT
 type comparing struct {
 	Comparison
 	options         Options
-	memory          *play.MemoryBound
+	memory          *memlimit.Budget
 	recordedOutcome play.Outcome
 	unlike          float64 // see unlikeStart
 	done, total     int     // runs
@@ -247,7 +256,7 @@ func (c *comparing) searchLimits() {
 	}
 	canRun := func(p *Prediction) bool { return p.Err == nil && p.Fraction == 0 }
 	failed := map[*Prediction]bool{}
-	replay.InOrder(c.jobs(play.PlausibleDrivers, 0, canRun), c.options.Jobs, func(j runJob) found {
+	inorder.Each(c.jobs(play.PlausibleDrivers, 0, canRun), c.options.Jobs, func(j runJob) found {
 		limit, err := play.SmallestLimit(c.Workload, j.prediction.Settings, j.assumptions, c.Readings[0], c.memory)
 		return found{j, limit, err}
 	}, func(f found) {
@@ -335,7 +344,7 @@ func (c *comparing) jobs(assumptions []play.Assumptions, reading int, wanted fun
 // made is a result, too.
 func (c *comparing) run(jobs []runJob) map[*Prediction]runs {
 	results := map[*Prediction]runs{}
-	replay.InOrder(jobs, c.options.Jobs, func(j runJob) runResult {
+	inorder.Each(jobs, c.options.Jobs, func(j runJob) runResult {
 		reading := c.Readings[j.reading]
 		if j.prediction.Fraction > 0 {
 			reading.Fraction = j.prediction.Fraction

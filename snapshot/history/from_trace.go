@@ -7,10 +7,10 @@ import (
 	"maps"
 	"slices"
 
+	"gaugeblock/internal/memlimit"
 	"gaugeblock/snapshot"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 	"gaugeblock/upstream"
 )
 
@@ -21,7 +21,7 @@ import (
 // FromTrace reads the history of a device from a trace, in which the allocator's own
 // events must have been recorded. What is wrong with the trace is a *trace.Error;
 // a *WorkloadError says that it has operations that cannot be asked again. maxMemory bounds what
-// the process keeps in memory, in bytes; 0: replay.DefaultMemory.
+// the process keeps in memory, in bytes; 0: memlimit.Default.
 func FromTrace(t *trace.Reader, dev spec.Device, maxMemory uint64) (*Workload, error) {
 	header := t.Header()
 	if header.Geometry != spec.DefaultGeometry() {
@@ -42,7 +42,7 @@ func FromTrace(t *trace.Reader, dev spec.Device, maxMemory uint64) (*Workload, e
 		},
 		header: header, ids: map[int64]int32{}, waiting: map[spec.Ptr]int32{}, emptied: map[int]bool{},
 	}
-	budget := replay.NewBudget(maxMemory)
+	budget := memlimit.New(maxMemory)
 	for {
 		op, err := t.Next()
 		if errors.Is(err, io.EOF) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gaugeblock/alloc"
+	"gaugeblock/internal/memlimit"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/spec"
 )
@@ -17,8 +18,8 @@ type RunOptions struct {
 	// StopAtOOM ends the run at the first OOM. Otherwise the program goes on without
 	// the memory.
 	StopAtOOM bool
-	Memory    *MemoryBound // may be nil
-	Release   string       // the rules of another release than the record's; "": not another
+	Memory    *memlimit.Budget // may be nil
+	Release   string           // the rules of another release than the record's; "": not another
 
 	verifier *verifier // compares with the recorded run; may be nil
 	// asRefused makes the driver refuse what was refused in the recorded run, and grant
@@ -108,9 +109,9 @@ func run(w *history.Workload, o RunOptions, finish func(*runner)) (Outcome, erro
 	if err := r.begin(); err != nil {
 		return Outcome{}, err
 	}
-	budget := o.Memory.budget()
+	budget := o.Memory
 	for i := range w.Requests {
-		if err := budget.check(); err != nil {
+		if err := budget.Check(); err != nil {
 			return Outcome{}, err
 		}
 		r.driver.now = int32(i)

@@ -1,6 +1,7 @@
 package play
 
 import (
+	"gaugeblock/internal/memlimit"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/spec"
 )
@@ -18,7 +19,7 @@ const (
 
 // SmallestLimit bisects between a limit below PeakRequested and one without an OOM. The
 // limit is that of the device if the reading has one of the device only.
-func SmallestLimit(w *history.Workload, s history.Settings, a Assumptions, r history.Reading, memory *MemoryBound) (uint64, error) {
+func SmallestLimit(w *history.Workload, s history.Settings, a Assumptions, r history.Reading, memory *memlimit.Budget) (uint64, error) {
 	hasRoom := func(steps uint64) (bool, error) {
 		limited := history.Reading{EmptyCache: r.EmptyCache}
 		if r.Device > 0 && r.Fraction == 0 {

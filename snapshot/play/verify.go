@@ -3,6 +3,7 @@ package play
 import (
 	"slices"
 
+	"gaugeblock/internal/memlimit"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/spec"
 )
@@ -90,7 +91,7 @@ func Verify(w *history.Workload) Verification {
 // RunAsRecorded also returns the outcome. If the verification is exact, that is the
 // outcome of the recorded run. The limits under which it is reproduced are looked for,
 // beginning with those of the given reading if the recorded run can have had them.
-func RunAsRecorded(w *history.Workload, given history.Reading, memory *MemoryBound) (Verification, Outcome) {
+func RunAsRecorded(w *history.Workload, given history.Reading, memory *memlimit.Budget) (Verification, Outcome) {
 	var best *verifier
 	var outcome Outcome
 	try := func(r history.Reading, asRefused bool) bool {
@@ -133,7 +134,7 @@ func better(a, b *verifier) bool {
 
 // reproduce makes the recorded run under a reading of the limit, or with a driver that
 // refuses what was refused.
-func reproduce(w *history.Workload, r history.Reading, asRefused bool, memory *MemoryBound) (*verifier, Outcome) {
+func reproduce(w *history.Workload, r history.Reading, asRefused bool, memory *memlimit.Budget) (*verifier, Outcome) {
 	v := &verifier{w: w, differs: -1, completed: map[int]bool{}, offsets: map[expandableKey]spec.Ptr{},
 		live: map[expandableKey]int{}, keys: map[spec.Ptr]expandableKey{}, recorded: map[spec.Ptr]spec.Ptr{}}
 	v.Reading = r
@@ -156,7 +157,7 @@ func reproduce(w *history.Workload, r history.Reading, asRefused bool, memory *M
 // bisectLimit looks for a memory fraction under which the record is reproduced. Under
 // garbage collection a run differs from the record early if the limit is wrong: with too
 // small a limit it frees a segment that the record keeps, with too large a one the reverse.
-func bisectLimit(w *history.Workload, memory *MemoryBound) history.Reading {
+func bisectLimit(w *history.Workload, memory *memlimit.Budget) history.Reading {
 	low, high := w.Limit.Least, w.Limit.Most
 	if w.Limit.Kind != history.FractionLimit {
 		low, high = w.Limit.OfFraction[0], w.Limit.OfFraction[1]

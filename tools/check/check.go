@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"gaugeblock/fakegpu"
+	"gaugeblock/internal/memlimit"
 	"gaugeblock/spec"
 	"gaugeblock/spec/happensbefore"
 	"gaugeblock/spec/trace"
@@ -39,7 +40,7 @@ type Options struct {
 	// are compiled so, and not the legacy one.
 	PerThreadDefault bool
 
-	// MaxMemory bounds what the process keeps in memory, in bytes; 0: replay.DefaultMemory.
+	// MaxMemory bounds what the process keeps in memory, in bytes; 0: memlimit.Default.
 	MaxMemory uint64
 }
 
@@ -65,7 +66,7 @@ func Reader(r io.Reader, name string, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	budget := replay.NewBudget(o.MaxMemory)
+	budget := memlimit.New(o.MaxMemory)
 	for {
 		op, err := log.Next()
 		if err == io.EOF {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"gaugeblock/internal/memlimit"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 )
@@ -17,7 +18,7 @@ type Options struct {
 	New Factory
 	// Story, if given, is written a sentence for each operation, at the end of the replay.
 	Story io.Writer
-	// MaxMemory bounds what the process keeps in memory, in bytes; 0: DefaultMemory.
+	// MaxMemory bounds what the process keeps in memory, in bytes; 0: memlimit.Default.
 	MaxMemory uint64
 }
 
@@ -82,7 +83,7 @@ func (s *source) replay(c *choices, whole bool) (*run, error) {
 	}
 	defer tr.Close()
 	tr.Reuse()
-	r := &run{result: Result{File: s.name, Recorded: recordedFrom(tr.Header())}, choices: c, whole: whole, budget: NewBudget(s.options.MaxMemory)}
+	r := &run{result: Result{File: s.name, Recorded: recordedFrom(tr.Header())}, choices: c, whole: whole, budget: memlimit.New(s.options.MaxMemory)}
 	if s.options.Story != nil {
 		r.story.w = &r.told
 	}
@@ -108,7 +109,7 @@ type run struct {
 	story   story
 	told    bytes.Buffer // the story, if one is asked for
 
-	budget *Budget
+	budget *memlimit.Budget
 	line   int // that was read last
 
 	same int // how much of the latest operation was as expected, if there are choices

@@ -10,7 +10,7 @@ import (
 )
 
 // Deviations that need several threads, or entry points that spec.Allocator does
-// not have, on PyTorch's own allocator in C++ (cplusplus/rows.cc). A PyTorch that is mended
+// not have, on PyTorch's own allocator in C++ (testdata/cplusplus/rows.cc). A PyTorch that is mended
 // prints something else.
 var cplusplusRows = []cplusplusRow{
 	{"callback_order", "order/callbacks", `
@@ -91,7 +91,7 @@ func TestRowsInCplusplus(t *testing.T) {
 		t.Skip("a program in C++, of which the race detector sees nothing")
 	}
 	o := built(t)
-	program := compileCplusplus(t, o, filepath.Join("cplusplus", "rows.cc"))
+	program := compileCplusplus(t, o, filepath.Join("testdata", "cplusplus", "rows.cc"))
 	// Memory that was freed does not go on as it was.
 	variables := []string{"GAUGEBLOCK_CUDA_MEMORY=100MiB", "GAUGEBLOCK_CUDA_HAZARDS=off", "MALLOC_PERTURB_=165"}
 	for _, r := range cplusplusRows {

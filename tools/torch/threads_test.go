@@ -17,7 +17,7 @@ func TestThreads(t *testing.T) {
 		t.Skip("a program in C++, of which the race detector sees nothing")
 	}
 	o := built(t)
-	program := compileCplusplus(t, o, filepath.Join("cplusplus", "threads.cc"))
+	program := compileCplusplus(t, o, filepath.Join("testdata", "cplusplus", "threads.cc"))
 	const threads, operations = "4", "3000"
 	variables := []string{
 		"GAUGEBLOCK_CUDA_MEMORY=512MiB", "GAUGEBLOCK_CUDA_ADDRESSES=ascending", "GAUGEBLOCK_CUDA_HAZARDS=owners",

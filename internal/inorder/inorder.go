@@ -1,12 +1,13 @@
-package replay
+// Package inorder does work in parallel whose results are wanted in order.
+package inorder
 
 import "sync"
 
-// InOrder applies work to every item, at most workers at a time, and hands the
+// Each applies work to every item, at most workers at a time, and hands the
 // results to each one by one in the order of the items, whatever order they are
 // ready in. Work runs ahead of each by no more than workers results, so that
 // results do not pile up behind a slow one.
-func InOrder[T, R any](items []T, workers int, work func(T) R, each func(R)) {
+func Each[T, R any](items []T, workers int, work func(T) R, each func(R)) {
 	workers = min(workers, len(items)) // more would have nothing to do
 	var wg sync.WaitGroup
 	defer wg.Wait()

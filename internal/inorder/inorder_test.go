@@ -1,4 +1,4 @@
-package replay_test
+package inorder_test
 
 import (
 	"runtime"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gaugeblock/tools/replay"
+	"gaugeblock/internal/inorder"
 )
 
 // TestInOrder: results come in the order of the items although the work on each
@@ -37,7 +37,7 @@ func TestInOrder(t *testing.T) {
 		return i
 	}
 	var got []int
-	replay.InOrder(numbers, workers, work, func(i int) { got = append(got, i) })
+	inorder.Each(numbers, workers, work, func(i int) { got = append(got, i) })
 	if diff := cmp.Diff(numbers, got); diff != "" {
 		t.Error(diff)
 	}
@@ -59,8 +59,8 @@ func TestInOrderAlone(t *testing.T) {
 			defer func() { running = false }()
 			return i * i
 		}
-		replay.InOrder([]int{1, 2, 3}, workers, work, func(i int) { got = append(got, i) })
-		replay.InOrder(nil, workers, work, func(int) { t.Error("a result of nothing") })
+		inorder.Each([]int{1, 2, 3}, workers, work, func(i int) { got = append(got, i) })
+		inorder.Each(nil, workers, work, func(int) { t.Error("a result of nothing") })
 		if diff := cmp.Diff([]int{1, 4, 9}, got); diff != "" {
 			t.Error(diff)
 		}
@@ -72,7 +72,7 @@ func TestInOrderOfMany(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var got []int
-	replay.InOrder([]int{1, 2, 3}, 2_000_000_000, func(i int) int { return i }, func(i int) { got = append(got, i) })
+	inorder.Each([]int{1, 2, 3}, 2_000_000_000, func(i int) int { return i }, func(i int) { got = append(got, i) })
 	if diff := cmp.Diff([]int{1, 2, 3}, got); diff != "" {
 		t.Error(diff)
 	}
