@@ -49,7 +49,8 @@ func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.H
 func (b *Bounds) Tracer(name string) *Tracer {
 	t := &Tracer{bounds: b, live: map[int]int64{}, underWay: map[int]trace.Op{}, holders: map[int][]int{}, checkpoints: map[int]savedState{}}
 	t.Header = trace.Header{
-		Source: "model/bounded", Family: name, Devices: 1, Waits: true,
+		// A replay takes the zero Rules for it, as b does: upstream.OfTrace.
+		Source: "gaugeblock model/bounded", Family: name, Devices: 1, Waits: true,
 		TotalMemory: b.Memory, Settings: b.settings(), Geometry: b.Geometry,
 		Streams: append([]spec.Stream{0}, b.Streams...), StatColumns: columns,
 	}

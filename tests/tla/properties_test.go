@@ -124,7 +124,8 @@ var changes = map[string]func(s *bounded.State) bool{
 		return len(s.Segments) > 0
 	},
 	"EmptyCacheReleasesAll": func(s *bounded.State) bool {
-		s.Routings = append(s.Routings, model.PoolRouting{Pool: bounded.PoolID(1), Stream: 1}) // as in a capture
+		// as in a capture
+		s.Routings = append(s.Routings, model.PoolRouting{Pool: bounded.PoolID(1), Stream: 1})
 		return true
 	},
 	"PoolsOwnTheirBlocks": func(s *bounded.State) bool {
