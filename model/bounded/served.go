@@ -67,7 +67,7 @@ func (c *CachingAllocator) mallocsAreServed(from *model.State, label int, to *mo
 		return true
 	}
 	room := kept(from)+from.SegmentSize(from.Round(bytes)) <= min(c.Limit, c.Memory)
-	cached := !waiting(from) && len(fitting(from, routedTo(from.Truth, stream), stream, bytes)) > 0
+	cached := !waiting(from) && len(fitting(from, routedTo(from, stream), stream, bytes)) > 0
 	return !cached && (!room || len(from.Truth.Captures) > 0)
 }
 
@@ -75,7 +75,7 @@ func (c *CachingAllocator) mallocsAreServed(from *model.State, label int, to *mo
 // block that fits. It is about plain segments: expandable ones are not searched.
 func (c *CachingAllocator) overflowPoolsServe(from *model.State, label int, to *model.State) bool {
 	stream, bytes, is := c.request(label)
-	if !is || !routedTo(from.Truth, stream).IsDefault() || !failed(from, to) {
+	if !is || !routedTo(from, stream).IsDefault() || !failed(from, to) {
 		return true
 	}
 	return !slices.ContainsFunc(c.overflow, func(number uint64) bool {
