@@ -152,6 +152,12 @@ pluggable:
 fake-cuda:
 	$(GO) run ./fakegpu/cuda/build $(BUILD)/fake-cuda
 
+# Programs on the fake GPU, with the Pythons of PYTHONS (one behind another as in PATH) that have PyTorch.
+PYTHONS ?=
+.PHONY: run-torch
+run-torch:
+	GAUGEBLOCK_TORCH_PYTHON="$(PYTHONS)" $(GO) test ./tools/run -count 1 -v -run 'TestTorch|TestValues'
+
 # Other projects' allocators, built against these libraries in BUILD/foreign: tools/zoo/README.md. SRC
 # is the folder of their sources, or of sources.tar.xz; ONLY is an expression for some recipes.
 SRC ?= ../shared/foreign

@@ -37,7 +37,8 @@ type Script struct {
 	held     []spec.Range // reserved on the device, by address
 	reserved []spec.Range // since the last Load, in order
 
-	fallback  *ascending
+	real      bool
+	fallback  AddressPolicy
 	vacant    func(spec.Range) bool // whether nothing of the process lies there
 	inReserve func(spec.Ptr) bool   // whether the address lies in a reserved range
 }
@@ -55,8 +56,11 @@ type Choice struct {
 	Vacant func(spec.Ptr) bool
 }
 
-// NewScript makes an empty script.
+// NewScript makes an empty script. The fresh addresses that it gives ascend.
 func NewScript() *Script { return &Script{} }
+
+// NewRealLikeScript makes one that gives fresh addresses as the real driver does: see RealLike.
+func NewRealLikeScript() *Script { return &Script{real: true} }
 
 // Choose lets a function choose the addresses that the script has not been told: one of
 // several candidates for a Malloc, or anywhere for a ReserveAddress. Where the function
@@ -71,6 +75,9 @@ func (g *GPU) UseScript(dev spec.Device, s *Script) {
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
 	s.fallback = newAscending(fallbackWindow + uint64(dev)*windowBytes)
+	if s.real {
+		s.fallback = RealLikeWithin(spec.Range{Ptr: fallbackWindow + spec.Ptr(dev)*windowBytes, Bytes: windowBytes})
+	}
 	s.vacant = g.space.vacant
 	s.inReserve = g.space.reserved
 	g.devices[dev].addresses = s
@@ -239,10 +246,11 @@ func (s *Script) nextBase(bytes uint64) spec.Ptr {
 // the script's, and good until the next Load.
 func (s *Script) Reserved() []spec.Range { return s.reserved }
 
-// Vacate does nothing: what is given next is written.
-func (s *Script) Vacate(spec.Ptr, uint64) {}
+// Vacate implements AddressPolicy.
+func (s *Script) Vacate(ptr spec.Ptr, bytes uint64) { s.fallback.Vacate(ptr, bytes) }
 
-// VacateRange forgets the range.
-func (s *Script) VacateRange(ptr spec.Ptr, _ uint64) {
+// VacateRange implements AddressPolicy.
+func (s *Script) VacateRange(ptr spec.Ptr, bytes uint64) {
+	s.fallback.VacateRange(ptr, bytes)
 	s.held = slices.DeleteFunc(s.held, func(r spec.Range) bool { return r.Ptr == ptr })
 }

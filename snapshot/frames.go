@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -21,7 +22,10 @@ func (f Frames) ProgramIndex() int {
 		func(f *Frame) bool { return f.IsPython() && !f.isLibrary() },
 		(*Frame).IsPython,
 		func(f *Frame) bool {
-			return f.Filename != "" && f.Filename != "??" && !strings.HasPrefix(f.Name, "c10::") && !strings.HasPrefix(f.Name, "torch::") && !strings.HasPrefix(f.Name, "at::")
+			return strings.Contains(f.Name, "Backward") && strings.Contains(f.Name, "::apply")
+		},
+		func(f *Frame) bool {
+			return f.Filename != "" && f.Filename != "??" && !slices.Contains(startsThreads, f.Name) && !strings.HasPrefix(f.Name, "c10::") && !strings.HasPrefix(f.Name, "torch::") && !strings.HasPrefix(f.Name, "at::")
 		},
 	} {
 		for i := range f {
@@ -32,6 +36,9 @@ func (f Frames) ProgramIndex() int {
 	}
 	return min(len(f), 1) - 1
 }
+
+// startsThreads are functions that begin a thread, and say nothing of the program.
+var startsThreads = []string{"execute_native_thread_routine", "start_thread", "clone", "clone3", "__clone", "__clone3", "_start", "thread_start"}
 
 // IsPython reports whether a frame is one of Python code. C++ frames are recorded too by
 // default; their file is "??", or that of a C++ source or a shared library.

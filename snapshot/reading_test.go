@@ -333,3 +333,12 @@ func TestNumbersAreNoFrames(t *testing.T) {
 		}
 	}
 }
+
+// TestBackwardFrames: without a Python frame the name of the backward function is shown, not
+// the one that began the thread.
+func TestBackwardFrames(t *testing.T) {
+	stack := Frames{{Filename: "??", Name: "c10::cuda::malloc"}, {Filename: "??", Name: "torch::autograd::generated::AddmmBackward0::apply(int)"}, {Filename: "thread.cc", Name: "execute_native_thread_routine"}}
+	if i := stack.ProgramIndex(); i != 1 {
+		t.Errorf("frame %d is shown", i)
+	}
+}

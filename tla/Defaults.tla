@@ -34,6 +34,11 @@ ExpandableSegments == FALSE \* segments grow and shrink, page by page
 MaxSplitSizes == {100}      \* the values of MaxSplitSize that programs set (Settings.tla)
 
 (***************************************************************************)
+(* Rules in which releases of PyTorch differ.                              *)
+(***************************************************************************)
+FirstRoutingWins == FALSE   \* of several routings that accept a request the one begun first serves it
+
+(***************************************************************************)
 (* The device, and what programs do with it.                               *)
 (***************************************************************************)
 Memory == 4                 \* of the device
@@ -61,7 +66,7 @@ MaxDriverCalls == 9         \* that an operation makes: one of them fails
 ASSUME
     /\ {MinBlock, SmallSize, SmallBuffer, MinLargeAlloc, LargeBuffer, RoundLarge} \subseteq Nat \ {0}
     /\ {MaxSplitSize, MaxNonSplitRounding, Memory, Limit, MaxUses, MaxDriverCalls} \subseteq Nat
-    /\ {ExpandableSegments, RecordsTwice, RoutesTwice, KeepsCheckpoints, RelaxedCaptures} \subseteq BOOLEAN
+    /\ {ExpandableSegments, FirstRoutingWins, RecordsTwice, RoutesTwice, KeepsCheckpoints, RelaxedCaptures} \subseteq BOOLEAN
     /\ Streams \cup Sizes \cup Threads \cup PoolIds \cup MaxSplitSizes \subseteq Nat \ {0}
     /\ OverflowPools \subseteq PoolIds
     /\ MinBlock <= SmallSize /\ SmallSize <= SmallBuffer /\ SmallSize < LargeBuffer

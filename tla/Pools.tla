@@ -46,10 +46,12 @@ BecomeWithPools(h) ==
 
 CapturesUnderway(h) == h.routings # <<>>
 
-\* The pool of the last of some routings that accepts a stream, or the default pool, 0.
+\* The pool of the last of some routings that accepts a stream (FirstRoutingWins: of the first),
+\* or the default pool, 0.
 LastPool(list, stream) ==
     LET accepting == SelectSeq(list, LAMBDA r : r.stream = stream)
-    IN IF accepting = <<>> THEN 0 ELSE Last(accepting).pool
+    IN IF accepting = <<>> THEN 0
+       ELSE IF FirstRoutingWins THEN accepting[1].pool ELSE Last(accepting).pool
 
 \* The pool that allocations of the stream are routed to.
 ChoosePool(h, stream) == LastPool(h.routings, stream)

@@ -182,6 +182,7 @@ var deviations = []Deviation{
 	},
 	{
 		ID:       "settings/any-separator",
+		From:     "2.10",
 		Upstream: "Any token is accepted in the place of `:` and `,`: `max_split_size_mb,100`.",
 		Ours:     "Refused.",
 		Held:     []string{"spec/settings.TestApplyRefuses"},
@@ -189,6 +190,7 @@ var deviations = []Deviation{
 	},
 	{
 		ID:       "settings/trailing-text",
+		From:     "2.10",
 		Upstream: "A number may be followed by anything: `100abc`, `100.0` for a whole number.",
 		Ours:     "Refused.",
 		Held:     []string{"spec/settings.TestApplyRefuses"},
@@ -439,7 +441,7 @@ var deviations = []Deviation{
 	},
 	{
 		ID:    "expandable/fabric-by-attempt",
-		From:  "2.9",
+		From:  "2.8",
 		Until: "2.12",
 		Upstream: "Whether pages get fabric handles is decided by the first attempt. Running out of memory at " +
 			"that attempt decides for fabric: on a card without, every later page fails, as out of memory.",
@@ -460,7 +462,7 @@ var deviations = []Deviation{
 	},
 	{
 		ID:       "expandable/fabric-for-all-devices",
-		From:     "2.9",
+		From:     "2.8",
 		Until:    "2.12",
 		Upstream: "Whether pages get fabric handles is decided once for all devices.",
 		Ours:     "For each device.",
@@ -468,18 +470,18 @@ var deviations = []Deviation{
 		Shown:    []string{"tools/torch.TestRowsOfExpandable"},
 	},
 	{
-		ID:    "expandable/fabric-failure-hidden",
-		From:  "2.9",
-		Until: "2.12",
+		ID:   "expandable/fabric-failure-hidden",
+		From: "2.8",
 		Upstream: "With fabric handles, any failure to create a page counts as out of memory, and pages created " +
 			"before it in the same call are lost.",
+		Later: "From 2.13 on the failure is returned as it is; the pages are still lost.",
 		Ours:  "It is returned as it is. The pages are released.",
 		Held:  []string{"alloc.TestPageFailsUnderFabric"},
 		Shown: []string{"tools/torch.TestRowsOfExpandable"},
 	},
 	{
 		ID:    "expandable/fabric-page-unmapped",
-		From:  "2.9",
+		From:  "2.8",
 		Until: "2.12",
 		Upstream: "Unmapping a page that was shared as a fabric handle takes the handle for a file descriptor, " +
 			"and throws.",

@@ -15,6 +15,8 @@ import (
 
 // notRun are the commands of the documents that the test does not run, and why.
 var notRun = map[string]string{
+	"gaugeblock run -- python train.py":                                                          "needs PyTorch; tools/run runs programs",
+	"gaugeblock run --gpu 4090 --settings expandable_segments:True -- python train.py":           "needs PyTorch; tools/run runs programs",
 	"go run ./cmd/gaugeblock torch --edges --config core --config streams":                       "needs PyTorch, and minutes; TestEveryEdge runs a small configuration",
 	"go run ./cmd/gaugeblock torch --edges --workers 2":                                          "needs PyTorch, and hours; TestEveryEdge runs a small configuration",
 	"go run ./cmd/gaugeblock torch --ops 1000000":                                                "needs PyTorch; TestTorch runs the command",

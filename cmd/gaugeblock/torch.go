@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"gaugeblock/internal/quote"
 	"gaugeblock/tools/torch"
 	"gaugeblock/tools/torch/binary"
 	"gaugeblock/upstream"
@@ -33,6 +34,8 @@ type compareCommand struct {
 	Out      string   `name:"out" default:"." placeholder:"DIR" help:"Write the programs of such differences to this directory (default: here)."`
 	JSON     bool     `name:"json" help:"Print nothing but a JSON object, with --edges one a configuration."`
 	Edges    bool     `name:"edges" help:"Instead of random programs, take every step of the configurations of the specification."`
+	Against  bool     `name:"against" help:"Instead of the reference and PyTorch, compare two builds of PyTorch: those that the command line names."`
+	Builds   []string `arg:"" optional:"" name:"build" help:"With --against: two builds, as --torch names one; the older one first."`
 	Config   []string `name:"config" placeholder:"NAME" help:"With --edges: this configuration only; may be given several times. \"gaugeblock explore --help\" lists them."`
 }
 
@@ -52,6 +55,10 @@ configurations that TLC has explored (tla/), in PyTorch's sizes; and the referen
 every step in the configuration's own. A line a configuration says how many steps there
 are, how many were taken, and what differed. --ops, --seed, --area, --settings, --keep and
 --out do not matter then.
+
+With --against two builds of PyTorch are compared with each other, and what they decide
+differently is printed, by cause, each with its smallest program: what does a branch
+change? --keep does not matter then.
 
 It needs a C++ compiler, and a PyTorch with CUDA, 2.8 to 2.15: the reference follows the
 release that it is.
@@ -74,6 +81,12 @@ func (c *compareCommand) Validate() error {
 	if err := checkOut(c.Out); err != nil {
 		return err
 	}
+	switch {
+	case c.Against && (len(c.Builds) != 2 || c.Torch != "" || c.Edges):
+		return errors.New("--against compares two builds: gaugeblock torch --against 2.14 2.15")
+	case !c.Against && len(c.Builds) > 0:
+		return fmt.Errorf("%s: builds are for --against", quote.Text(c.Builds[0]))
+	}
 	if len(c.Config) > 0 && !c.Edges {
 		return errors.New("--config is of --edges")
 	}
@@ -93,6 +106,9 @@ func (c *compareCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
+	if c.Against {
+		return c.runAgainst(env, work)
+	}
 	pytorch, err := torch.Find(c.Torch, work)
 	if err != nil {
 		return err

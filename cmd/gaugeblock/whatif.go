@@ -211,6 +211,9 @@ func (c *whatifCommand) workload(env *environment) (*history.Workload, []string,
 	}
 	workload, err := play.FromSnapshotOf(file, chooseDevice(file, c.Device), c.PyTorch.orOf(file))
 	if err != nil {
+		if state := tell.State(file, chooseDevice(file, c.Device)); state != "" && !c.JSON {
+			fmt.Fprintln(env.stdout, paragraph(state, terminalWidth(env.stdout)))
+		}
 		return nil, nil, fmt.Errorf("%s: %w", quote.Text(name), err)
 	}
 	notes := []string{tell.Summary(workload)}

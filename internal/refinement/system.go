@@ -85,7 +85,7 @@ func (sys *System) setUp(streams []uint64) (err error) {
 		}
 		sys.driver.queues[s] = &workQueue{gpu: sys.gpu, stream: s}
 	}
-	sys.allocator, err = alloc.New(sys.driver, alloc.Options{Geometry: initial.Geometry, Config: &initial.Config})
+	sys.allocator, err = alloc.New(sys.driver, alloc.Options{Geometry: initial.Geometry, Config: &initial.Config, Rules: initial.Rules})
 	if err == nil && initial.Limited {
 		err = sys.allocator.SetMemoryFraction(0, float64(initial.Limit)/float64(initial.Memory))
 	}

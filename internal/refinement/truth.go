@@ -15,7 +15,7 @@ import (
 func (sys *System) hold(ptr spec.Ptr, r spec.Request) {
 	pool := spec.DefaultPool
 	for _, c := range sys.record.Truth.Captures {
-		if c.Stream == r.Stream {
+		if c.Stream == r.Stream && (pool.IsDefault() || !sys.record.Rules.FirstRoutingWins) {
 			pool = c.Pool
 		}
 	}

@@ -38,7 +38,7 @@ var coreConstants = []string{
 // the model has no counterpart of it.
 func ReadBounds(c *tlc.Config, others ...string) (b Bounds, err error) {
 	for _, name := range c.Names() {
-		if !slices.Contains(coreConstants, name) && !slices.Contains(others, name) && !isSetting(name) {
+		if !slices.Contains(coreConstants, name) && !slices.Contains(others, name) && !isSetting(name) && !isRule(name) {
 			return b, fmt.Errorf("%s: %s is not a constant of the model", c.File, name)
 		}
 	}
@@ -50,7 +50,8 @@ func ReadBounds(c *tlc.Config, others ...string) (b Bounds, err error) {
 	}
 	b.Memory, b.Limit = r.number("Memory"), r.number("Limit")
 	b.Config = spec.DefaultConfig(b.Geometry)
-	r.settings(&b.Config)
+	r.fields(&b.Config, isSetting)
+	r.fields(&b.Rules, isRule)
 	b.Sizes = r.numbers("Sizes")
 	for i, s := range r.numbers("Streams") {
 		b.Streams = append(b.Streams, spec.Stream(s))
@@ -131,16 +132,23 @@ func isSetting(constant string) bool {
 	return found && (field.Type.Kind() == reflect.Bool || field.Type.Kind() == reflect.Uint64)
 }
 
-// settings reads the settings that are constants of the configuration. So a new setting
-// needs no line here.
-func (r *constants) settings(to *spec.Config) {
-	config := reflect.ValueOf(to).Elem()
-	for i := range config.NumField() {
-		name := config.Type().Field(i).Name
-		if _, err := r.config.Value(name); err != nil || !isSetting(name) {
+// isRule reports whether a constant is a rule in which releases differ: it has the name of a
+// field of upstream.Rules that is true or false.
+func isRule(constant string) bool {
+	field, found := reflect.TypeFor[upstream.Rules]().FieldByName(constant)
+	return found && field.Type.Kind() == reflect.Bool
+}
+
+// fields reads the fields of a struct that are constants of the configuration. So a new
+// setting or rule needs no line here.
+func (r *constants) fields(to any, isConstant func(name string) bool) {
+	all := reflect.ValueOf(to).Elem()
+	for i := range all.NumField() {
+		name := all.Type().Field(i).Name
+		if _, err := r.config.Value(name); err != nil || !isConstant(name) {
 			continue
 		}
-		switch field := config.Field(i); field.Kind() {
+		switch field := all.Field(i); field.Kind() {
 		case reflect.Bool:
 			field.SetBool(r.bool(name))
 		case reflect.Uint64:

@@ -93,7 +93,7 @@ func (c *CachingAllocator) hold(s *model.State, r model.Result, stream spec.Stre
 	if r.Ptr == 0 {
 		return
 	}
-	pool := routedTo(s.Truth, stream)
+	pool := routedTo(s, stream)
 	source := poolAt(s, r.Ptr)
 	if pool.IsDefault() && slices.Contains(c.overflow, uint64(poolNumber(source))) {
 		pool = source
@@ -102,14 +102,15 @@ func (c *CachingAllocator) hold(s *model.State, r model.Result, stream spec.Stre
 }
 
 // routedTo is the pool that the program routes the requests for a stream to: that of the
-// capture that it began last.
-func routedTo(t model.Truth, stream spec.Stream) spec.PoolID {
-	for _, r := range slices.Backward(t.Captures) {
-		if r.Stream == stream {
-			return r.Pool
+// capture that it began last, or first, as the rules say.
+func routedTo(s *model.State, stream spec.Stream) spec.PoolID {
+	pool := spec.DefaultPool
+	for _, r := range s.Truth.Captures {
+		if r.Stream == stream && (pool.IsDefault() || !s.Rules.FirstRoutingWins) {
+			pool = r.Pool
 		}
 	}
-	return spec.DefaultPool
+	return pool
 }
 
 // poolAt is the pool of the segment that contains an address.

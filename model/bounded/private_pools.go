@@ -252,7 +252,7 @@ func (p *PrivatePools) emptyCacheReleasesAll(s *model.State) bool {
 // not (use_on_oom).
 func (p *PrivatePools) overflowsOnOutOfMemory(from *model.State, label int, to *model.State) bool {
 	stream, bytes, is := p.request(label)
-	if !is || !routedTo(from.Truth, stream).IsDefault() {
+	if !is || !routedTo(from, stream).IsDefault() {
 		return true
 	}
 	overflows := slices.ContainsFunc(to.Truth.Held, func(h model.Held) bool {

@@ -46,7 +46,7 @@ func (c *Comparison) Cause() Cause {
 		return UnknownCause
 	case oom == nil:
 		return NoCause
-	case oom.InPool:
+	case oom.InPool && c.Workload.Unrecorded.PoolFailures > 0: // which pool it was is not recorded
 		return PoolCause
 	case oom.LargestFreeBlock >= oom.Requested:
 		return Shortage // when the request was made other streams still used that block

@@ -180,7 +180,7 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 	if !w.Complete() && !c.startIsKnown(p) {
 		c.widen(p, most)
 	}
-	p.failureOpen = p.failureOpen || w.Collectives && most > 0
+	p.failureOpen = p.failureOpen || w.Marks.Collectives && most > 0
 	passes, optional := c.passesFailure(p, &p.Outcome), c.failsOptional(&p.Outcome)
 	for i := range results {
 		passes = passes || c.passesFailure(p, &results[i].outcome)
@@ -196,7 +196,7 @@ func (c *comparing) findReasons(p *Prediction, results runs) {
 			return o != nil && !sameOutcome(first, o, goesOn)
 		})},
 		{StreamTiming, w.Unrecorded.PendingFrees > 0},
-		{Collectives, w.Collectives},
+		{Collectives, w.Marks.Collectives},
 		{PoolMembership, len(w.PrivatePools) > 0 || w.Unrecorded.UnknownPools > 0},
 		{MissingStart, !w.Complete() && (!c.startIsKnown(p) || w.Unrecorded.PendingFrees > 0 || needsFraction(p.Settings))},
 		{FailedRequests, passes},

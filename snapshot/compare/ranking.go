@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gaugeblock/snapshot/history"
+	"gaugeblock/spec"
 )
 
 // Ranked lists the predictions, the best first. Those with no OOM in any run come before
@@ -66,7 +67,7 @@ func (c *Comparison) Recommended() *Prediction {
 	now := c.Current()
 	var best *Prediction
 	for _, p := range c.Ranked() {
-		if p.Err != nil || p.Release != "" || !c.hasEffect(p) || now != nil && p != now && !c.clearlyBetter(p, now) {
+		if p.Err != nil || p.Release != "" || p != now && p.Settings.Config.ExpandableSegments && c.Workload.Marks.NoExpandable != "" || !c.hasEffect(p) || now != nil && p != now && !c.clearlyBetter(p, now) {
 			continue
 		}
 		switch {
@@ -109,7 +110,7 @@ func (c *Comparison) clearlyBetter(p, now *Prediction) bool {
 	}
 	reserved, open := p.PeakReservedRange()
 	present, _ := now.PeakReservedRange()
-	return p.Retries <= now.Retries && !open && reserved.High+reserved.High/worthwhile < present.Low
+	return p.Retries <= now.Retries && !open && reserved.High+max(reserved.High/worthwhile, leastSaved) < present.Low
 }
 
 // conditional reports whether settings have no OOM under a limit that the recorded run may
@@ -121,6 +122,9 @@ func (c *Comparison) conditional(p *Prediction) bool {
 // worthwhile: less than one part in as many of the reserved memory is no reason to
 // change settings.
 const worthwhile = 50
+
+// leastSaved: fewer bytes are no reason to change settings of a run in which nothing fails.
+const leastSaved = 64 * spec.MiB
 
 // NumSettings is how many settings the value of PYTORCH_ALLOC_CONF has, and the memory
 // fraction.

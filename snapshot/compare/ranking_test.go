@@ -5,6 +5,7 @@ import (
 
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
+	"gaugeblock/spec"
 )
 
 // TestAsGood: a failure of another request is not as good.
@@ -22,6 +23,7 @@ func TestAsGood(t *testing.T) {
 // TestClearlyBetter: to change settings there must be a reason under everything that the record
 // leaves open.
 func TestClearlyBetter(t *testing.T) {
+	const unit = 100 * spec.MiB
 	fails := func(runs int, fits uint64) Prediction {
 		p := Prediction{fits: fits, Runs: make([]CountedRun, 4)}
 		for i := range runs {
@@ -30,7 +32,7 @@ func TestClearlyBetter(t *testing.T) {
 		return p
 	}
 	reserves := func(low, high uint64, retries int64) Prediction {
-		return Prediction{Runs: []CountedRun{{reserved: Range{low, high, true}}}, Outcome: play.Outcome{Statistics: play.Statistics{Retries: retries}}}
+		return Prediction{Runs: []CountedRun{{reserved: Range{low * unit, high * unit, true}}}, Outcome: play.Outcome{Statistics: play.Statistics{Retries: retries}}}
 	}
 	open := reserves(100, 100, 0)
 	open.Runs[0].upTo = unbounded

@@ -63,30 +63,8 @@ func Read(f *snapshot.File, dev spec.Device, release upstream.Release, emptied m
 		r.entry(i)
 	}
 	r.end()
-	w.Collectives = hasCollectives(trace)
+	w.Marks = marksOf(trace)
 	return w, nil
-}
-
-// hasCollectives reports whether the program uses DistributedDataParallel or collectives of
-// its own. What they hold is freed by a thread that watches for their end. (FSDP2 waits for
-// its collectives in the program, and frees then.)
-func hasCollectives(trace []snapshot.TraceEntry) bool {
-	seen := map[*snapshot.Context]bool{}
-	for i := range trace {
-		c := trace[i].Context
-		if c == nil || seen[c] {
-			continue
-		}
-		seen[c] = true
-		for _, f := range c.Frames {
-			if strings.Contains(f.Filename, "torch/nn/parallel/distributed.py") ||
-				strings.Contains(f.Filename, "torch/distributed/") && !strings.Contains(f.Filename, "/_fully_shard/") && !strings.Contains(f.Filename, "torch/distributed/utils.py") ||
-				strings.Contains(f.Name, "c10d::") {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // historyOf is the history of a device, which must have a request.

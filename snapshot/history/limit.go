@@ -39,7 +39,10 @@ type LimitBounds struct {
 	Least, Most uint64
 	// Moved: at one time the driver refused memory that it had granted before, so other
 	// processes' memory on the device grew.
-	Moved      bool
+	Moved bool
+	// Inferred: only free memory of the device tells that it was a memory fraction. A driver
+	// that refuses although memory is free looks the same.
+	Inferred   bool
 	OfFraction [2]uint64   // the bounds of a memory fraction, if it may have been one
 	OfDevice   [2]uint64   // those of a full device
 	ByGarbage  bool        // only garbage collection tells that it was a memory fraction
@@ -133,7 +136,7 @@ func (w *Workload) limitsBetween(most UpperBounds) []Reading {
 	if b.Kind == FractionLimit || b.Kind == UnknownLimit {
 		add(fraction[0], fraction[1], most.Fraction, func(bytes uint64) Limits { return Limits{Fraction: bytes} })
 	}
-	if b.Kind == DeviceLimit || b.Kind == UnknownLimit {
+	if b.Kind == DeviceLimit || b.Kind == UnknownLimit || b.Inferred {
 		add(b.Least, b.Most, most.Device, func(bytes uint64) Limits { return Limits{Device: bytes} })
 	}
 	return list

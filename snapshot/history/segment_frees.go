@@ -333,7 +333,7 @@ func (f *segmentFreeReader) concludeKind() {
 	}
 	switch {
 	case f.fraction, f.collected:
-		b.Kind = FractionLimit
+		b.Kind, b.Inferred = FractionLimit, !f.collected
 		b.Least, b.Most = b.OfFraction[0], b.OfFraction[1]
 	case f.full:
 		b.Kind = DeviceLimit

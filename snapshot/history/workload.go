@@ -34,7 +34,7 @@ type Workload struct {
 	Release       upstream.Release
 	OtherReleases []upstream.Release
 
-	Collectives     bool  // the call stacks have collectives of several processes, whose end frees memory
+	Marks           Marks
 	NoEnd           bool  // a recorded trace has no line that says where it ends: it may have been cut off
 	Mallocs         int   // requests for memory
 	DurationUS      int64 // of the history, in microseconds; 0 without times

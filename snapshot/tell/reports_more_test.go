@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/snapshot/history"
 	"gaugeblock/snapshot/play"
+	"gaugeblock/snapshot/tell"
 	"gaugeblock/spec"
 )
 
@@ -134,5 +136,40 @@ func TestCutRecordsAreNotSure(t *testing.T) {
 				t.Errorf("from entry %d: JSON says of %s that a request fails: %v", from, r.Settings, *r.OOM)
 			}
 		}
+	}
+}
+
+// TestNoExpandableAdvice: expandable segments save this run, and are not advised where the
+// call stacks show that they cannot be used.
+func TestNoExpandableAdvice(t *testing.T) {
+	f := snapshotOf(t, "gpt_oom7.default.limit")
+	for mark, advised := range map[string]bool{"train.py": true, "/x/vllm/device_allocator/cumem.py": false} {
+		marked := *f
+		trace := slices.Clone(f.DeviceTraces[0])
+		trace[0].Context = &snapshot.Context{Frames: snapshot.Frames{{Filename: mark, Name: "f"}}}
+		marked.DeviceTraces = [][]snapshot.TraceEntry{trace}
+		c := answer(t, &marked, compare.Options{Settings: []string{"", "expandable_segments:True"}})
+		if text := told(c).Verdict() + told(c).Details(); (c.Advised() != nil) != advised || strings.Contains(text, "are not advised") == advised {
+			t.Errorf("%s: %s", mark, text)
+		}
+	}
+}
+
+// TestState: what a snapshot without a history tells.
+func TestState(t *testing.T) {
+	block := func(at spec.Ptr, mib uint64, state spec.BlockState) spec.Block {
+		return spec.Block{Address: at, Size: mib * spec.MiB, State: state}
+	}
+	f := &snapshot.File{Segments: []spec.Segment{
+		{TotalSize: 20 * spec.MiB, Blocks: []spec.Block{block(0, 5, spec.ActiveAllocated), block(5<<20, 15, spec.Inactive)}},
+		{TotalSize: 40 * spec.MiB, Stream: 7, Blocks: []spec.Block{block(0, 40, spec.Inactive)}},
+	}}
+	for _, s := range []string{"60.00 MiB is reserved on device 0, 5.00 MiB of it allocated and 55.00 MiB free", "largest free block has 40.00 MiB", "40.00 MiB is in segments that are free as a whole", "2 streams"} {
+		if got := tell.State(f, 0); !strings.Contains(got, s) {
+			t.Errorf("%q is not in %s", s, got)
+		}
+	}
+	if got := tell.State(f, 1); got != "" {
+		t.Error(got)
 	}
 }

@@ -34,6 +34,9 @@ func (c Answer) Verdict() string {
 func (c Answer) Details() string {
 	now := c.Current()
 	var text []string
+	if why := c.Workload.Marks.NoExpandable; why != "" && now != nil && !now.Settings.Config.ExpandableSegments {
+		text = append(text, fmt.Sprintf("Expandable segments are not advised: %s, and they do not work with that.", why))
+	}
 	if oom := c.Failing(); oom != nil {
 		text = append(text, c.laterOOMs(now), c.holders(oom))
 	}
@@ -104,6 +107,8 @@ func (c Answer) under() string {
 		return fmt.Sprintf(" and %s of device memory", size)
 	case c.Given:
 		return fmt.Sprintf(" and a limit of %s", size)
+	case c.Workload.Limit.Inferred:
+		return fmt.Sprintf(" and a limit of %s (a memory fraction, or a driver that refuses while memory is free)", size)
 	case c.Workload.Limit.Kind == history.FractionLimit:
 		return fmt.Sprintf(" and a memory fraction that allows %s", size)
 	case c.Workload.Limit.Kind == history.DeviceLimit:
@@ -176,6 +181,9 @@ func (c Answer) why() string {
 // fragmentation says that the memory would suffice in one piece, by the test of CauseUnder.
 func (c Answer) fragmentation(oom *play.OutOfMemory) string {
 	text := fmt.Sprintf("Cause: fragmentation. %s is reserved but free", spec.FormatSize(oom.OwnFree))
+	if oom.InPool {
+		text += " in the private pool of the request"
+	}
 	low, high := c.LimitRange()
 	if c.CauseUnder(oom, low) != compare.Fragmentation {
 		low = high
@@ -492,6 +500,8 @@ func (c Answer) LimitNote() string {
 		return "Limit: " + bytes + "."
 	case c.Workload.LikelyEmptied():
 		return "Limit: none, or " + bytes + ": the record does not tell. --limit sets one."
+	case b.Inferred:
+		return "Limit: " + bytes + ", by the record: a memory fraction, or a driver that refuses although memory is free, as on Windows, WSL, ROCm and in containers. --limit or --device-memory sets another."
 	case b.Kind == history.FractionLimit:
 		return "Limit: a memory fraction that allows " + bytes + ", by the record. --limit sets another."
 	case b.Kind == history.DeviceLimit && high == 1:

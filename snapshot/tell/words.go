@@ -149,6 +149,9 @@ func (c Answer) ReleaseNote() string {
 		text += map[bool]string{true: "; by those of %s, which fit as well, some figures differ", false: "; those of %s fit as well, and the figures are the same"}[differs]
 		text = strings.ReplaceAll(text, "%s", otherReleases(w))
 	}
+	if b := w.Marks.Backend; b != "" {
+		text += fmt.Sprintf(". The record is of %s, and the decisions are those of CUDA's allocator", b)
+	}
 	return text + "."
 }
 

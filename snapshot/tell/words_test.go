@@ -166,7 +166,11 @@ func TestCauses(t *testing.T) {
 		{"a block of the size of the request is free", compare.Prediction{Outcome: play.Outcome{FirstOOM: failed}}, compare.Shortage},
 		{"a request of a pool", compare.Prediction{Outcome: play.Outcome{FirstOOM: &play.OutOfMemory{InPool: true}}}, compare.PoolCause},
 	} {
-		c := &compare.Comparison{Workload: &history.Workload{}, Predictions: []compare.Prediction{test.now}, Readings: []history.Reading{{}}}
+		w := &history.Workload{}
+		if test.want == compare.PoolCause {
+			w.Unrecorded.PoolFailures = 1
+		}
+		c := &compare.Comparison{Workload: w, Predictions: []compare.Prediction{test.now}, Readings: []history.Reading{{}}}
 		if got := c.Cause(); got != test.want {
 			t.Errorf("%s: %v, want %v", test.what, got, test.want)
 		}

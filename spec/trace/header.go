@@ -38,6 +38,10 @@ type Header struct {
 	// an error and a free does not wait, so that only the program drains streams.
 	Waits bool
 
+	// RealAddresses: where the trace does not tell an address, the devices place memory as the real
+	// driver does. Otherwise each piece lies behind all earlier ones.
+	RealAddresses bool
+
 	// Threads is how many host threads there are beside thread 0 that have a default stream of
 	// their own: on each device, the first streams of it behind the default stream. What a
 	// thread has waited for, another does not know. 0: nothing depends on threads.
@@ -99,6 +103,7 @@ var headerTable = newJSONTable("the header", []jsonMember[Header]{
 		append: func(b []byte, h *Header) []byte { return appendWhole(b, h.Threads) },
 		absent: func(h *Header) bool { return h.Threads == 0 },
 	},
+	flagMember("real_addresses", func(h *Header) *bool { return &h.RealAddresses }),
 	flagMember("marks", func(h *Header) *bool { return &h.Marks }),
 	flagMember("exclusive", func(h *Header) *bool { return &h.Exclusive }),
 	listMember("streams", func(h *Header) *[]spec.Stream { return &h.Streams }, readStream, appendWhole[spec.Stream]),
@@ -126,11 +131,11 @@ var geometryTable = newJSONTable("the geometry", []jsonMember[spec.Geometry]{
 // and those that it cannot have.
 var (
 	headerMust = map[int]jsonMembers{
-		1: headerTable.all() &^ headerTable.set("stream_ids release devices geometry waits threads marks exclusive functions static_bytes"),
+		1: headerTable.all() &^ headerTable.set("stream_ids release devices geometry waits threads real_addresses marks exclusive functions static_bytes"),
 		2: headerTable.set("format version total_memory streams"),
 	}
 	headerStray = map[int]jsonMembers{
-		1: headerTable.set("release devices geometry waits threads marks exclusive functions static_bytes"),
+		1: headerTable.set("release devices geometry waits threads real_addresses marks exclusive functions static_bytes"),
 	}
 	treeHeaderMust = headerTable.set("format version source seed functions")
 	treeHeaderMay  = headerTable.set("static_bytes")

@@ -66,6 +66,9 @@ func (m *machine) setUpDevices(hardware Hardware, around Around) error {
 	m.fake = m.hardware.NewProcess()
 	for dev := range h.Devices {
 		script := fakegpu.NewScript()
+		if h.RealAddresses {
+			script = fakegpu.NewRealLikeScript()
+		}
 		if config.Addresses == nil {
 			m.fake.UseScript(spec.Device(dev), script)
 		}

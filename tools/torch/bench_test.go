@@ -12,7 +12,7 @@ func BenchmarkLockstep(b *testing.B) {
 	for _, name := range comparableAreas() {
 		b.Run(name, func(b *testing.B) {
 			for done, seed := 0, uint64(1); done < b.N; seed++ {
-				o, err := Run(conformance.Find(name), seed, 1000, 100, nil, func(int) {}, nil)
+				o, err := Run(conformance.Find(name), seed, Conditions{Length: 1000, Every: 100}, func(int) {}, nil)
 				if err != nil {
 					b.Fatal(err)
 				}

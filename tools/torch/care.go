@@ -6,6 +6,7 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/replay"
+	"gaugeblock/upstream"
 )
 
 // care keeps most programs away from what is known to end in a difference, so that they get
@@ -18,7 +19,9 @@ type care struct {
 	checkpoints bool
 	devices     map[int64]spec.Device // of what is allocated on a default stream
 	pools       bool                  // a pool has been made
-	captures    int                   // under way
+	captured    captured              // captures under way
+	marks       bool                  // the current stream decides whether a free is in a capture
+	used        map[int64]bool        // memory that streams were recorded for
 	diverted    map[spec.PoolID]bool  // pools that a capture's requests go to
 }
 
@@ -26,6 +29,7 @@ func newCare(h trace.Header, seed uint64) *care {
 	return &care{
 		none: seed%4 == 0, expandable: strings.Contains(h.Settings, "expandable_segments:True"), several: h.Devices > 1,
 		checkpoints: h.Family == "checkpoint", devices: map[int64]spec.Device{}, diverted: map[spec.PoolID]bool{},
+		marks: rulesOf(&h).Captures == upstream.CapturesByMark, used: map[int64]bool{},
 	}
 }
 
@@ -44,10 +48,12 @@ func (c *care) avoids(op *trace.Op) bool {
 	case trace.OpRecordStream:
 		dev, onDefault := c.devices[op.ID]
 		return onDefault && op.Stream == 0 && op.Device != dev || c.checkpoints && c.pools
+	case trace.OpFree: // an event would be recorded in the capture, and queried outside
+		return c.marks && c.used[op.ID] && len(c.captured) > 0 && !c.captured.has(c.captured.current(op))
 	case trace.OpPoolEnd:
-		return c.captures > 0 && c.diverted[op.Pool]
+		return len(c.captured) > 0 && c.diverted[op.Pool]
 	case trace.OpEmptyCache:
-		return c.captures > 0 && c.expandable
+		return len(c.captured) > 0 && c.expandable
 	}
 	return false
 }
@@ -57,8 +63,12 @@ func (c *care) did(op *trace.Op, out *replay.Performed) {
 	if out.Err != nil || out.Skipped {
 		return
 	}
+	c.captured.follow(op)
 	switch op.Kind {
+	case trace.OpRecordStream:
+		c.used[op.ID] = true
 	case trace.OpMalloc:
+		delete(c.used, op.ID)
 		if op.Stream == 0 {
 			c.devices[op.ID] = op.Device
 		}
@@ -71,9 +81,5 @@ func (c *care) did(op *trace.Op, out *replay.Performed) {
 		}
 	case trace.OpPoolEnd:
 		delete(c.diverted, op.Pool)
-	case trace.OpCaptureBegin:
-		c.captures++
-	case trace.OpCaptureEnd:
-		c.captures--
 	}
 }

@@ -30,11 +30,17 @@ func cplusplus(h *trace.Header, ops []trace.Op, about string) (string, bool) {
 	}
 	needed := map[string]bool{"always": true, "end": true, "main": true}
 	var calls strings.Builder
+	var captured captured
 	for i := range ops {
 		call := callInCplusplus(&ops[i])
 		if call == "" {
 			return "", false
 		}
+		if current := captured.current(&ops[i]); current != 0 {
+			call = fmt.Sprintf("current(%d, %d), %s, current(%[1]d, 0)", ops[i].Device, current, call)
+			needed["current"] = true
+		}
+		captured.follow(&ops[i])
 		fmt.Fprintf(&calls, "\t%s;\n", call)
 		needed[string(ops[i].Kind)] = true
 	}
@@ -57,19 +63,23 @@ func cplusplus(h *trace.Header, ops []trace.Op, about string) (string, bool) {
 }
 
 // aboutProgram says what a program shows and how it is compiled and run.
-func aboutProgram(h *trace.Header, d *Difference) string {
+func aboutProgram(h *trace.Header, what string) string {
 	return fmt.Sprintf(`%s
 
 Compiled with TORCH, the directory of PyTorch's package, and FAKE, that of "make fake-cuda":
 c++ -std=c++20 THIS.cc -I$TORCH/include -I$FAKE/include -L$TORCH/lib -lc10_cuda -lc10 -L$FAKE -lcudart -lcuda -o program
-LD_LIBRARY_PATH=$FAKE:$TORCH/lib %s ./program`, d.Error(), strings.Join(variables(h), " "))
+LD_LIBRARY_PATH=$FAKE:$TORCH/lib %s ./program`, what, strings.Join(variables(h), " "))
 }
 
 // variables make a device equal to the one that the header describes.
 func variables(h *trace.Header) []string {
+	addresses := "ascending"
+	if h.RealAddresses {
+		addresses = "real"
+	}
 	list := []string{
 		"GAUGEBLOCK_CUDA_DEVICES=" + strconv.Itoa(h.Devices), "GAUGEBLOCK_CUDA_MEMORY=" + strconv.FormatUint(h.TotalMemory, 10),
-		"GAUGEBLOCK_CUDA_ADDRESSES=ascending", "GAUGEBLOCK_CUDA_HAZARDS=owners",
+		"GAUGEBLOCK_CUDA_ADDRESSES=" + addresses, "GAUGEBLOCK_CUDA_HAZARDS=owners",
 	}
 	if h.Waits {
 		return append(list, "GAUGEBLOCK_CUDA_WAITS=drain")

@@ -70,7 +70,7 @@ func TestCplusplusHazard(t *testing.T) {
 func drawn(t *testing.T, name string, seed uint64, length int) (trace.Header, []trace.Op) {
 	t.Helper()
 	area := conformance.Find(name)
-	source, h := area.NewSource(conformance.Seeded(seed), seed, header(nil))
+	source, h := area.NewSource(conformance.Seeded(seed), seed, new(Conditions).header)
 	pair, err := NewPair(h, 1)
 	must(t, err)
 	careful := newCare(h, seed)

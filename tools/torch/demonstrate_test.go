@@ -17,16 +17,17 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"gaugeblock/spec/trace"
 	"gaugeblock/tools/reference"
 	binary "gaugeblock/tools/torch/binary"
+	"gaugeblock/tools/torch/wheel"
 	"gaugeblock/upstream"
 )
 
 // The deviations on PyTorch's own allocator. A file of testdata/rows has programs, each with the
-// deviation that it shows: "row:" and its ID.
-// Below a line of a program stands what both answered, or what each did. A PyTorch that is
-// mended answers otherwise and turns the test red. `go test ./tools/torch -rewrite` writes
-// the answers; check the difference.
+// deviation that it shows: "row:" and its ID. Below a line of a program stands what both answered,
+// or what each did. A PyTorch that is mended answers otherwise and turns the test red. `go test
+// ./tools/torch -rewrite` writes the answers; check the difference.
 //
 // What a line can say stands in stage_commands_test.go and stage_views_test.go. On PyTorch's
 // allocator each program is performed by a process of its own, which some of them end.
@@ -72,7 +73,10 @@ func demonstrate(t *testing.T) {
 			t.Fatalf("%s: a program begins with show", d.Pos)
 		}
 		p := parseProgram(d.Input)
-		ours, err := p.perform()
+		if !p.isFor(o.Release().Name) {
+			return d.Expected
+		}
+		ours, err := p.perform(o.Release().Name)
 		if err != nil {
 			t.Fatalf("%s: %v", d.Pos, err)
 		}
@@ -87,6 +91,8 @@ func demonstrate(t *testing.T) {
 // program is one of the file.
 type program struct {
 	row     string
+	from    string // the first release that it is for; "": all
+	until   string // the last one
 	lines   []string
 	answers string // in the file
 }
@@ -94,18 +100,26 @@ type program struct {
 func parseProgram(input string) (p program) {
 	for line := range strings.Lines(input) {
 		line = strings.TrimSpace(line)
-		if row, found := strings.CutPrefix(line, "row: "); found {
-			p.row = row
-		} else if line != "" {
+		word, rest, _ := strings.Cut(line, ": ")
+		switch word {
+		case "row":
+			p.row = rest
+		case "from":
+			p.from = rest
+		case "until":
+			p.until = rest
+		case "":
+		default:
 			p.lines = append(p.lines, line)
 		}
 	}
 	return p
 }
 
-// perform performs the program on the reference and returns an answer a line.
-func (p *program) perform() (answers []string, err error) {
-	s := &stage{factory: reference.New}
+// perform performs the program on the reference, by the rules of a release, and returns an answer a
+// line.
+func (p *program) perform(release string) (answers []string, err error) {
+	s := &stage{factory: reference.New, release: release}
 	for _, line := range p.lines {
 		answer, err := s.perform(line)
 		if err != nil {
@@ -114,6 +128,21 @@ func (p *program) perform() (answers []string, err error) {
 		answers = append(answers, answer)
 	}
 	return answers, nil
+}
+
+// isFor reports whether the program is for a release, whose settings it has.
+func (p *program) isFor(release string) bool {
+	_, settings, _ := strings.Cut(p.lines[0], "settings=")
+	settings, _, _ = strings.Cut(settings, " ")
+	return within(release, p.from, p.until) && knownSettings(settings, rulesOf(&trace.Header{Release: release}).Settings) == settings
+}
+
+// within reports whether a release is not older than one and not newer than another; "" is any.
+func within(release, from, until string) bool {
+	place := func(name string) int {
+		return slices.IndexFunc(upstream.Releases(), func(r upstream.Release) bool { return r.Name == name })
+	}
+	return (from == "" || place(release) >= place(from)) && (until == "" || place(release) <= place(until))
 }
 
 // beside writes down what the two answered.
@@ -232,7 +261,7 @@ func performPrograms(text string) error {
 		return err
 	}
 	for one := range strings.SplitSeq(text, between) {
-		s := &stage{factory: New}
+		s := &stage{factory: New, release: binary.LoadedRelease()}
 		for line := range strings.SplitSeq(one, "\n") {
 			answer, err := s.perform(line)
 			if err != nil {
@@ -242,6 +271,57 @@ func performPrograms(text string) error {
 		}
 	}
 	return nil
+}
+
+// TestRowsOfReleases: on the libraries of each release that is in the cache a program shows a
+// difference if the release has its deviation, and otherwise none.
+func TestRowsOfReleases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the adaptor for each release, and the race detector sees nothing of it")
+	}
+	for _, version := range wheel.Have() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			o, err := Find(version, t.TempDir())
+			must(t, err)
+			release := o.Release()
+			if release.Tried != version {
+				t.Skip("another version of this release is tried")
+			}
+			must(t, binary.Build(o))
+			for _, file := range rowTests {
+				rowsOfRelease(t, o, file)
+			}
+		})
+	}
+}
+
+func rowsOfRelease(t *testing.T, o binary.Options, file string) {
+	var programs []program
+	release := o.Release().Name
+	for _, p := range demonstrated(t, file) {
+		if p.isFor(release) {
+			programs = append(programs, p)
+		}
+	}
+	all, err := apart(o, programs)
+	if err != nil {
+		t.Errorf("%s: %v", file, err)
+		return
+	}
+	for i, p := range programs {
+		ours, err := p.perform(release)
+		must(t, err)
+		d := upstream.FindDeviation(p.row)
+		if d == nil {
+			continue // which TestDemonstratedRows says
+		}
+		answers := p.beside(ours, all[i])
+		want := !d.Kept() && within(release, d.From, d.Until)
+		if differs := strings.Contains(answers, "  PyTorch:"); differs != want {
+			t.Errorf("%s, %s: that there is a difference is %v\n%s", file, p.row, differs, answers)
+		}
+	}
 }
 
 // TestDemonstratedRows: what testdata/rows shows are deviations that say so, and every program
@@ -256,7 +336,7 @@ func TestDemonstratedRows(t *testing.T) {
 				continue
 			}
 			shown[[2]string{d.ID, name}] = true
-			if differs := strings.Contains(p.answers, "  PyTorch:"); differs == d.Kept() {
+			if differs := strings.Contains(p.answers, "  PyTorch:"); p.isFor("2.11") && differs == d.Kept() {
 				t.Errorf("%s: that there is a difference is %v, for %q", file, differs, p.row)
 			}
 		}

@@ -260,7 +260,7 @@ func (r *edgeRun) write(steps []edges.Step) (*edgeWalk, error) {
 	captures, written := r.scale.NewCaptures(), len(tracer.Ops) // the configuration's limit, if it has one
 	from := r.known[0].Load()
 	w.states = append(w.states, from.State)
-	w.job = job{Scale: r.scale.Name, Every: r.Every}
+	w.job = job{Scale: r.scale.Name, Conditions: Conditions{Every: r.Every}}
 	for _, step := range w.steps {
 		label := r.labels[step.Label]
 		to := r.known[step.To].Load()

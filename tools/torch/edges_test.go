@@ -67,7 +67,7 @@ func TestWalkEndsAtOtherError(t *testing.T) {
 	begin := trace.Op{Kind: trace.OpPoolBegin, Pool: pool, By: "stream"}
 	end := trace.Op{Kind: trace.OpPoolEnd, Pool: pool}
 	release := trace.Op{Kind: trace.OpPoolRelease, Pool: pool}
-	j := job{Scale: "pools_expandable", Every: 20, Ops: []trace.Op{
+	j := job{Scale: "pools_expandable", Conditions: Conditions{Every: 20}, Ops: []trace.Op{
 		begin, {Kind: trace.OpMalloc, Size: 1 << 20}, end, release,
 		begin, end, release, {Kind: trace.OpEmptyCache},
 	}}

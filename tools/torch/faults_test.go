@@ -61,7 +61,7 @@ func TestFaults(t *testing.T) {
 	})
 	ours := faultTable(t, func(programs []program) (all [][]string) {
 		for _, p := range programs {
-			answers, err := p.perform()
+			answers, err := p.perform(built(t).Release().Name)
 			if err != nil {
 				t.Fatal(err)
 			}

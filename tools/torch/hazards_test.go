@@ -31,7 +31,7 @@ func forgottenUseProgram() []trace.Op {
 func TestHazard(t *testing.T) {
 	open(t)
 	area := conformance.Find("pools")
-	_, h := area.NewSource(conformance.Seeded(4), 4, header(nil))
+	_, h := area.NewSource(conformance.Seeded(4), 4, new(Conditions).header)
 	if !exposes(&h) {
 		t.Fatal("programs of the seed do not expose forgotten uses")
 	}

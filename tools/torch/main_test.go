@@ -12,6 +12,7 @@ var scratch string
 
 func TestMain(m *testing.M) {
 	performAlone()
+	makeMistake()
 	Work()
 	var err error
 	if scratch, err = os.MkdirTemp("", "gaugeblock-torch-"); err != nil {

@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"errors"
 	"slices"
 
 	"gaugeblock/conformance"
@@ -21,6 +22,8 @@ type minimiser struct {
 	area   string
 	best   Outcome
 	left   int // operations that may still be performed
+
+	perform func(ops []trace.Op) (Outcome, error) // a candidate, up to its difference
 }
 
 // effort is how many operations are performed to shorten one program.
@@ -29,19 +32,21 @@ const effort = 600_000
 // minimise returns the shortest outcome of the same kind that it finds.
 func minimise(w *worker, area string, o Outcome) (Outcome, error) {
 	m := &minimiser{worker: w, area: area, best: o, left: effort}
+	m.perform = m.onBoth
 	if err := m.lookCloser(); err != nil || m.best.Row != "" {
 		return m.best, err
 	}
+	return m.best, m.minimise()
+}
+
+func (m *minimiser) minimise() error {
 	for before := -1; before != len(m.best.Ops) && m.left > 0; {
 		before = len(m.best.Ops)
-		if err := m.dropPieces(); err != nil {
-			return m.best, err
-		}
-		if err := m.simplify(); err != nil {
-			return m.best, err
+		if err := errors.Join(m.dropPieces(), m.simplify()); err != nil {
+			return err
 		}
 	}
-	return m.best, m.dropPairs()
+	return m.dropPairs()
 }
 
 // lookCloser performs the program with a look at the layout after every operation, which
@@ -67,29 +72,30 @@ func (m *minimiser) try(ops []trace.Op) error {
 	if m.left <= 0 {
 		return nil
 	}
-	r, crash, err := m.worker.do(&job{Area: m.area, Known: true, Header: m.best.Header, Ops: ops})
-	if err != nil {
-		return err
+	o, err := m.perform(ops)
+	m.left -= len(ops)
+	if err == nil && o.kind() == m.best.kind() && len(o.Ops) <= len(m.best.Ops) {
+		m.best = o
 	}
-	var o Outcome
+	return err
+}
+
+// onBoth performs a candidate on the reference and PyTorch's allocator.
+func (m *minimiser) onBoth(ops []trace.Op) (o Outcome, err error) {
+	r, crash, err := m.worker.do(&job{Area: m.area, Known: true, Header: m.best.Header, Ops: ops})
 	switch {
+	case err != nil:
 	case crash != nil:
 		m.left -= 5000 // a new worker takes its time
 		if crash.Hangs {
 			m.left -= 100_000 // and so does patience
 		}
 		o = Outcome{Header: m.best.Header, Difference: crash.difference(), Every: 1}
-		if o.Ops, err = performed(m.area, o.Header, ops, crash.Operation); err != nil {
-			return err
-		}
+		o.Ops, err = performed(m.area, o.Header, ops, crash.Operation)
 	case len(r.Outcomes) > 0:
 		o = r.Outcomes[0]
 	}
-	m.left -= len(ops)
-	if o.kind() == m.best.kind() && len(o.Ops) <= len(m.best.Ops) {
-		m.best = o
-	}
-	return nil
+	return o, err
 }
 
 // performed lists the first operations of a program that make sense when it is their turn, by
@@ -153,6 +159,7 @@ func (m *minimiser) simplify() error {
 			func(op *trace.Op) bool { return shrink(op, 2*spec.MiB) },
 			func(op *trace.Op) bool { changed := op.Stream > 0; op.Stream = 0; return changed },
 			func(op *trace.Op) bool { changed := op.Thread > 0; op.Thread = 0; return changed },
+			func(op *trace.Op) bool { changed := op.Current != nil; op.Current = nil; return changed },
 			func(op *trace.Op) bool {
 				changed := len(op.Reads)+len(op.Writes) > 0 && op.Kind == trace.OpKernel
 				op.Reads, op.Writes = nil, nil

@@ -2,13 +2,12 @@ package torch
 
 import (
 	"slices"
+	"strings"
 
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu"
 	"gaugeblock/spec"
-	"gaugeblock/spec/settings"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/reference"
 	"gaugeblock/tools/replay"
 )
 
@@ -33,6 +32,8 @@ type facts struct {
 	released    map[spec.PoolID]bool // pools that were
 	expandable  bool                 // settings have had a word on expandable segments
 	begun       map[spec.PoolID]bool // pools that requests go to
+	queryFailed bool                 // an event could not be queried
+	completed   bool                 // several frees were completed in one operation
 	captures    int                  // under way
 	default2    map[int64]bool       // memory on a default stream that another device's is recorded for
 	owners      map[int64]trace.Op   // mallocs of what was allocated
@@ -67,14 +68,14 @@ func newFacts() facts {
 // before performs the program up to the difference once more, on the reference alone.
 func before(o *Outcome) (*moment, error) {
 	hardware, captures := o.hardware()
-	player, err := replay.NewPlayerOn(&o.Header, reference.New, hardware, captures.around)
+	player, err := replay.NewPlayerOn(&o.Header, newReference, hardware, captures.around)
 	if err != nil {
 		return nil, err
 	}
 	m := &moment{Outcome: o, op: &o.Ops[len(o.Ops)-1]}
 	m.facts = newFacts()
 	m.facts.expandable = replay.NamesExpandable(o.Header.Settings)
-	if m.config, err = settings.Parse(o.Header.Settings, spec.DefaultGeometry()); err != nil {
+	if m.config, err = rulesOf(&o.Header).Settings.Parse(o.Header.Settings, spec.DefaultGeometry()); err != nil {
 		return nil, err
 	}
 	last := len(o.Ops) - 1
@@ -117,6 +118,15 @@ func before(o *Outcome) (*moment, error) {
 	m.strict = player.GPU().FreeForbidden()
 	m.before, err = player.Allocator().Snapshot()
 	return m, err
+}
+
+func completedFrees(entries []spec.TraceEntry) (n int) {
+	for _, e := range entries {
+		if e.Action == spec.ActionFreeCompleted {
+			n++
+		}
+	}
+	return n
 }
 
 // heldDefaults are the devices whose default streams are held.
@@ -162,9 +172,11 @@ func (m *moment) seeStraying(op *trace.Op, held [fakegpu.MaxDevices]bool, g *fak
 // follow records an operation that the reference has performed.
 func (m *moment) follow(op *trace.Op, out *replay.Performed, g *fakegpu.GPU) {
 	f := &m.facts
-	if op.Kind == trace.OpMalloc {
+	if op.Kind == trace.OpMalloc || op.Kind == trace.OpSetMemoryFraction && rulesOf(&m.Header).FractionMakesCurrent {
 		f.current = op.Device
 	}
+	f.completed = f.completed || completedFrees(out.Entries) > 1 || op.Kind == trace.OpRestore
+	f.queryFailed = f.queryFailed || out.Err != nil && strings.Contains(out.Err.Error(), "querying an event")
 	if out.Err != nil || out.Skipped {
 		return
 	}
@@ -206,7 +218,7 @@ func (m *moment) follow(op *trace.Op, out *replay.Performed, g *fakegpu.GPU) {
 		f.captures--
 	case trace.OpConfigure:
 		f.expandable = f.expandable || replay.NamesExpandable(op.Settings)
-		if c, err := settings.Apply(m.config, op.Settings, spec.DefaultGeometry()); err == nil {
+		if c, err := rulesOf(&m.Header).Settings.Apply(m.config, op.Settings, spec.DefaultGeometry()); err == nil {
 			m.config = c
 		}
 	}

@@ -66,13 +66,17 @@ func (d *Difference) Error() string {
 // NewPair sets both up with what the header asks for.
 func NewPair(h trace.Header, every int) (*Pair, error) { return newPairOn(h, every, nil, nil, nil) }
 
+// newReference makes the reference. A test makes mistakes in it.
+var newReference replay.Factory = reference.New
+
 // newPairOn does so on changed hardware, with something around the reference's device.
 func newPairOn(h trace.Header, every int, our replay.Hardware, around replay.Around, their replay.Hardware) (*Pair, error) {
-	return newPairOf(h, every, reference.New, our, around, their)
+	return newPairOf(h, every, newReference, our, around, their)
 }
 
 // newPairOf does so with the reference as a function makes it.
 func newPairOf(h trace.Header, every int, factory replay.Factory, our replay.Hardware, around replay.Around, their replay.Hardware) (*Pair, error) {
+	h.Release = cmp.Or(binary.LoadedRelease(), h.Release)
 	ours, err := replay.NewPlayerOn(&h, factory, our, around)
 	if err != nil {
 		return nil, err

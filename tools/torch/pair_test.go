@@ -112,7 +112,7 @@ func onFullDevice(t *testing.T, seed uint64) (trace.Header, []trace.Op) {
 	t.Helper()
 	settings := "expandable_segments:True"
 	source, h := conformance.Find("core").NewSource(conformance.Seeded(seed), seed, func(h *trace.Header) {
-		header(&settings)(h)
+		(&Conditions{Settings: &settings}).header(h)
 		h.TotalMemory = 256 * spec.MiB
 	})
 	pair, err := NewPair(h, 100)

@@ -4,6 +4,7 @@ import (
 	"gaugeblock/conformance"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/tools/replay"
 )
 
 // hash is what PyTorch's tables go by: that of a stream of a CUDA device, times the factor
@@ -31,19 +32,28 @@ func orderedStreams(dev spec.Device, n int, behind spec.Stream) []spec.Stream {
 	return list
 }
 
+// Conditions are what all programs of a search have in common.
+type Conditions struct {
+	Release  string  // of PyTorch, whose rules the reference follows
+	Settings *string // if given, they take the place of those of the area
+	Length   int     // operations of a program
+	Every    int     // operations between two looks at the layout
+}
+
 // header sets up a program of the kind that can be compared: the device lets streams catch
-// up when somebody waits for them, as hardware does. Settings, if given, take the place of
-// the area's.
-func header(settings *string) func(h *trace.Header) {
-	return func(h *trace.Header) {
-		if settings != nil {
-			h.Settings = *settings
-		}
-		setUp(h)
+// up when somebody waits for them, as hardware does, and in every other run of eight programs it
+// places memory as hardware does.
+func (c *Conditions) header(h *trace.Header) {
+	if c.Settings != nil {
+		h.Settings = *c.Settings
 	}
+	h.Release = c.Release
+	h.RealAddresses = h.Seed/8%2 == 1
+	setUp(h)
 }
 
 func setUp(h *trace.Header) {
+	h.Settings = knownSettings(h.Settings, rulesOf(h).Settings)
 	h.Waits = true
 	h.Source = "gaugeblock torch"
 	each := (len(h.Streams) - 1) / h.Devices
@@ -68,12 +78,39 @@ type Outcome struct {
 	Scale      string // the configuration whose scale the devices follow; "": none
 }
 
+// A maker makes up the operations of a program.
+type maker struct {
+	source   *conformance.Source
+	header   *trace.Header
+	careful  *care
+	wanderer *wanderer
+}
+
+func newMaker(source *conformance.Source, h trace.Header, seed uint64) *maker {
+	return &maker{source, &h, newCare(h, seed), newWanderer(&h, seed)}
+}
+
+// make makes up an operation; false if it is left out.
+func (m *maker) make(op *trace.Op) bool {
+	m.source.Make(op)
+	fit(op, m.header)
+	m.wanderer.wander(op)
+	return !m.careful.avoids(op)
+}
+
+// did records what came of it.
+func (m *maker) did(op *trace.Op, out *replay.Performed) {
+	m.careful.did(op, out)
+	m.source.Did(op, out)
+}
+
 // Run makes up a program of an area and performs it on both. told hears before each
 // operation which it is. room, if given, is where the operations are kept that are not
 // returned: the next program can have it.
-func Run(area *conformance.Area, seed uint64, length, every int, settings *string, told func(operation int), room *[]trace.Op) (Outcome, error) {
-	source, h := area.NewSource(conformance.Seeded(seed), seed, header(settings))
-	pair, err := NewPair(h, every)
+func Run(area *conformance.Area, seed uint64, c Conditions, told func(operation int), room *[]trace.Op) (Outcome, error) {
+	length := c.Length
+	source, h := area.NewSource(conformance.Seeded(seed), seed, c.header)
+	pair, err := NewPair(h, c.Every)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -81,18 +118,17 @@ func Run(area *conformance.Area, seed uint64, length, every int, settings *strin
 		source.Program().ExposeForgottenUses()
 	}
 	pair.Watch(source.Program())
-	o := Outcome{Header: h, Listed: pair.Listed, Every: every}
+	o := Outcome{Header: h, Listed: pair.Listed, Every: c.Every}
 	if room != nil && cap(*room) >= length {
 		o.Ops, *room = (*room)[:0], nil
 	} else {
 		o.Ops = make([]trace.Op, 0, length)
 	}
-	careful := newCare(h, seed)
+	made := newMaker(source, h, seed)
 	for len(o.Ops) < length {
 		o.Ops = o.Ops[:len(o.Ops)+1] // there is room for all: they stay where they are
 		op := &o.Ops[len(o.Ops)-1]
-		source.Make(op)
-		if careful.avoids(op) {
+		if !made.make(op) {
 			o.Ops = o.Ops[:len(o.Ops)-1]
 			continue
 		}
@@ -104,8 +140,7 @@ func Run(area *conformance.Area, seed uint64, length, every int, settings *strin
 			o.Row, err = explain(&o)
 			return o, err
 		}
-		careful.did(op, did)
-		source.Did(op, did)
+		made.did(op, did)
 	}
 	if what, our, their := pair.CompareLayouts(); what != "" {
 		o.Difference = &Difference{Operation: len(o.Ops), Op: "end", What: what, Reference: our, PyTorch: their}
@@ -132,6 +167,7 @@ func performLooking(area *conformance.Area, h trace.Header, ops []trace.Op, ever
 	if err != nil {
 		return Outcome{}, err
 	}
+	h = pair.header
 	program := newProgram(area, h)
 	pair.Watch(program)
 	h.StatColumns = figureNames

@@ -18,7 +18,7 @@ func New(driver spec.Driver, h *trace.Header) (spec.Allocator, error) {
 	if h.Geometry != (spec.Geometry{}) && h.Geometry != spec.DefaultGeometry() {
 		return nil, &spec.NotSupportedError{Op: "geometry", Reason: "PyTorch's is its own"}
 	}
-	return binary.New(driver, h.Settings)
+	return binary.New(driver, h.Settings, rulesOf(h).Settings)
 }
 
 // Find finds PyTorch: a release in the cache, by its version, or what binary.Find finds.

@@ -9,6 +9,7 @@ import (
 	"gaugeblock/spec/trace"
 	"gaugeblock/tools/replay"
 	"gaugeblock/tools/torch/edges"
+	"gaugeblock/upstream"
 )
 
 // The deviations (upstream.Deviations) as rules. A rule is given the moment of the first
@@ -40,6 +41,7 @@ var rules = []rule{
 	{"pools/freeable-searched", func(m *moment) bool {
 		return m.facts.useOnOOM && m.op.Kind == trace.OpMalloc && (m.says("already recording to mempool_id") || m.says("use_count > 0"))
 	}},
+	{"failures/event-query", func(m *moment) bool { return m.facts.queryFailed }},
 	{"order/private-pools", (*moment).otherPool},
 	{"captures/malloc-fails", func(m *moment) bool {
 		return m.strict && m.cudaError(900) && m.op.Kind == trace.OpMalloc && !m.captured && !m.freesMemory()
@@ -56,6 +58,9 @@ var rules = []rule{
 	{"captures/reuse-unrouted", func(m *moment) bool {
 		return m.config.GraphCaptureRecordStreamReuse && m.facts.captures > 0 &&
 			(m.says("Could not find memory pool id for capture") || m.says("should not be capturing when the capture is ended"))
+	}},
+	{"captures/reuse-unrouted", func(m *moment) bool { // in 2.9 while requests are routed, too
+		return m.config.GraphCaptureRecordStreamReuse && m.Header.Release == "2.9" && m.says("Invalid stream capture status")
 	}},
 	{"captures/reuse-free-lost", func(m *moment) bool {
 		return m.config.GraphCaptureRecordStreamReuse && m.op.Kind == trace.OpFree && m.says("INTERNAL ASSERT FAILED")
@@ -82,8 +87,17 @@ var rules = []rule{
 		return m.Difference.lostRanges && m.Difference.What == "address" && m.op.Kind == trace.OpMalloc && len(m.facts.released) > 0
 	}},
 	{"misuse/unknown-pool-marked", (*moment).keptMark},
+	{"order/deferred-frees", (*moment).otherObject},
 	{"oversize/part-freed", (*moment).oversizePart},
 	{"oversize/captured-pool", (*moment).oversizeCaptured},
+}
+
+// otherObject: the order of frees has decided which Block object survives, and so a tie.
+func (m *moment) otherObject() bool {
+	if rulesOf(&m.Header).Ties != upstream.TiesByBlock || m.op.Kind != trace.OpMalloc || m.Difference.What != "address" {
+		return false
+	}
+	return m.facts.completed || completedFrees(m.Difference.ours.Entries) > 1
 }
 
 // freesMemory reports whether PyTorch has freed memory of the driver in the operation, or tried to:

@@ -107,6 +107,8 @@ type search struct {
 	report Report
 	next   int // of the portions, which go round the areas
 	failed error
+
+	conditions Conditions // of all programs
 }
 
 // portion is how many programs a worker is given at a time.
@@ -123,7 +125,7 @@ func (s Search) Run() (Report, error) {
 		}
 	}
 	run := &search{Search: s, report: Report{PyTorch: s.PyTorch.Version(), Listed: map[string]int{}}}
-	run.Length, run.Every = orDefault(s.Length, 1000), orDefault(s.Every, 100)
+	run.conditions = Conditions{s.PyTorch.Release().Name, s.Settings, orDefault(s.Length, 1000), orDefault(s.Every, 100)}
 	run.Workers, run.Keep = orDefault(s.Workers, 1), orDefault(s.Keep, 1)
 	began := time.Now()
 	var all sync.WaitGroup
@@ -152,7 +154,7 @@ func (s *search) job() *job {
 	round := s.next / len(s.Areas)
 	j := &job{
 		Area: s.Areas[s.next%len(s.Areas)], Seed: s.Seed + uint64(round*portion), Programs: portion,
-		Length: s.Length, Every: s.Every, Settings: s.Settings,
+		Conditions: s.conditions,
 	}
 	s.next++
 	return j
@@ -236,22 +238,24 @@ func (s *search) count(r *reply, programs int) {
 // crashed makes up the program once more in which a worker has crashed. Up to the crash both
 // did the same, so the reference alone leads to it.
 func (s *search) crashed(j *job, crash *Crash) (Outcome, error) {
-	source, h := conformance.Find(j.Area).NewSource(conformance.Seeded(crash.Seed), crash.Seed, header(j.Settings))
+	source, h := conformance.Find(j.Area).NewSource(conformance.Seeded(crash.Seed), crash.Seed, j.header)
 	player, err := replay.NewPlayer(&h, reference.New)
 	if err != nil {
 		return Outcome{}, err
 	}
 	o := Outcome{Header: h, Difference: crash.difference(), Every: j.Every}
-	careful := newCare(h, crash.Seed)
+	if exposes(&h) {
+		source.Program().ExposeForgottenUses()
+	}
+	made := newMaker(source, h, crash.Seed)
 	for len(o.Ops) < crash.Operation {
-		op := source.Next()
-		if careful.avoids(&op) {
+		var op trace.Op
+		if !made.make(&op) {
 			continue
 		}
 		o.Ops = append(o.Ops, op)
 		out := player.Perform(&op)
-		careful.did(&op, &out)
-		source.Did(&op, &out)
+		made.did(&op, &out)
 	}
 	o.Row, err = explain(&o)
 	return o, err
@@ -281,8 +285,8 @@ func (s *search) unexplained(w *worker, area string, o Outcome) error {
 		f.Program = append(f.Program, o.Ops[i].InWords())
 	}
 	if s.Directory != "" {
-		if err := f.write(s.Directory, &o); err != nil {
-			return err
+		if err := f.write(filepath.Join(s.Directory, fmt.Sprintf("%s-%d", f.Area, f.Seed)), &o, f.What); err != nil {
+			f.Trace = "nowhere: " + err.Error() // a program that the format of traces does not allow
 		}
 	}
 	s.mu.Lock()
@@ -291,17 +295,16 @@ func (s *search) unexplained(w *worker, area string, o Outcome) error {
 	return nil
 }
 
-// write writes the program to files of a directory.
-func (f *Finding) write(dir string, o *Outcome) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+// write writes the program to files whose names begin so.
+func (f *Finding) write(name string, o *Outcome, what string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	name := filepath.Join(dir, fmt.Sprintf("%s-%d", f.Area, f.Seed))
 	f.Trace = name + ".jsonl"
 	if err := trace.WriteFile(f.Trace, o.Header, o.Ops, nil); err != nil {
 		return err
 	}
-	text, can := cplusplus(&o.Header, o.Ops, aboutProgram(&o.Header, o.Difference))
+	text, can := cplusplus(&o.Header, o.Ops, aboutProgram(&o.Header, what))
 	if !can {
 		return nil
 	}

@@ -151,7 +151,7 @@ func lookFor(t *testing.T, program string, o binary.Options, area string, start 
 	}()
 	for done, seed := 0, start; done < seededOperations; seed++ {
 		length := min(1000, seededOperations-done)
-		r, crash, err := w.do(&job{Area: area, Seed: seed, Programs: 1, Length: length, Every: 100})
+		r, crash, err := w.do(&job{Area: area, Seed: seed, Programs: 1, Conditions: Conditions{Release: "2.11", Length: length, Every: 100}})
 		if err != nil {
 			t.Fatal(err)
 		}

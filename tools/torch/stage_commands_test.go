@@ -1,6 +1,8 @@
 package torch
 
 import (
+	"errors"
+	"slices"
 	"strings"
 
 	"gaugeblock/fakegpu"
@@ -68,11 +70,27 @@ var stageCommands = map[string]func(s *stage, w *words) error{
 		mode := map[string]spec.CaptureMode{
 			"global": spec.CaptureGlobal, "thread_local": spec.CaptureThreadLocal, "relaxed": spec.CaptureRelaxed,
 		}[w.argument("mode", "relaxed")]
-		return s.gpu.BeginCapture(w.device(), s.stream(w), mode)
+		dev, stream := w.device(), s.stream(w)
+		if err := s.gpu.BeginCapture(dev, stream, mode); err != nil {
+			return err
+		}
+		s.captured = append(s.captured, spec.DeviceStream{Device: dev, Stream: stream})
+		s.makeCurrent()
+		return s.allocator.(spec.CaptureMarker).MarkCaptureBegin(dev)
 	},
 	"capture-end": func(s *stage, w *words) error {
-		_, err := s.gpu.EndCapture(w.device(), s.stream(w))
+		dev, stream := w.device(), s.stream(w)
+		_, err := s.gpu.EndCapture(dev, stream)
+		if at := slices.Index(s.captured, spec.DeviceStream{Device: dev, Stream: stream}); at >= 0 {
+			s.captured = slices.Delete(s.captured, at, at+1)
+			s.makeCurrent()
+			err = errors.Join(err, s.allocator.(spec.CaptureMarker).MarkCaptureEnd(dev))
+		}
 		return err
+	},
+	"current": func(s *stage, w *words) error { // current stream=N: of all calls but malloc, until a capture begins or ends
+		s.current(spec.DeviceStream{Device: w.device(), Stream: s.stream(w)})
+		return nil
 	},
 	"fail": func(s *stage, w *words) error { // fail CALL [nth=N] [error=…]
 		return s.gpu.Inject(spec.FaultSpec{Call: w.take(), Nth: w.number("nth", 1), Error: w.argument("error", "unknown")})
@@ -81,7 +99,7 @@ var stageCommands = map[string]func(s *stage, w *words) error{
 
 // ofTheDevice are the commands in which no allocator is called.
 var ofTheDevice = map[string]bool{
-	"busy": true, "drain": true, "device-free": true, "kernel": true, "wait": true, "capture-begin": true, "capture-end": true, "fail": true,
+	"current": true, "busy": true, "drain": true, "device-free": true, "kernel": true, "wait": true, "capture-begin": true, "capture-end": true, "fail": true,
 }
 
 // stream is the argument stream=N.

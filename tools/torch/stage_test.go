@@ -28,6 +28,8 @@ var _ staged = (*alloc.Allocator)(nil)
 // in which they came.
 type stage struct {
 	factory   replay.Factory
+	release   string
+	captured  []spec.DeviceStream // whose captures are under way
 	machine   *fakegpu.Machine
 	gpu       *fakegpu.GPU
 	allocator staged
@@ -112,6 +114,8 @@ func (s *stage) answer(err error) {
 		s.say("error: out of memory")
 	case errors.As(err, &driver):
 		s.say("error: CUDA's %d", driver.Code)
+	case saysDriver(err) && strings.HasSuffix(strings.TrimSpace(err.Error()), "unknown error"): // it keeps no number of it
+		s.say("error: CUDA's 999")
 	case errors.As(err, &refusal) && refusal.Internal():
 		s.say("error: an internal assertion fails")
 	default:
@@ -162,7 +166,7 @@ func (s *stage) process(w *words) error {
 			s.streams[dev] = append(s.streams[dev], stream)
 		}
 	}
-	h := trace.Header{Geometry: spec.DefaultGeometry(), Devices: s.gpu.DeviceCount(), Settings: w.argument("settings", "")}
+	h := trace.Header{Geometry: spec.DefaultGeometry(), Devices: s.gpu.DeviceCount(), Release: s.release, Settings: w.argument("settings", "")}
 	a, err := s.factory(s.gpu, &h)
 	if err != nil {
 		return err
@@ -176,6 +180,19 @@ func (s *stage) process(w *words) error {
 	}
 	s.begun, s.holds = map[poolOf]bool{}, map[poolOf]int{}
 	return nil
+}
+
+// makeCurrent makes the stream current whose capture was begun last, or the default stream.
+func (s *stage) makeCurrent() {
+	if n := len(s.captured); n > 0 {
+		s.current(s.captured[n-1])
+	} else {
+		s.current(spec.DeviceStream{})
+	}
+}
+
+func (s *stage) current(stream spec.DeviceStream) {
+	s.allocator = s.allocator.(spec.CallerAware).For(spec.Caller{Current: stream}).(staged)
 }
 
 // addEntry says a trace entry.

@@ -47,7 +47,7 @@ func TestUpstreamCounterexamples(t *testing.T) {
 			wrong = append(wrong, fmt.Sprintf("%s: the reference: %v", d.Pos, err))
 		}
 		p := program{lines: c.lines}
-		ours, err := p.perform()
+		ours, err := p.perform("2.11")
 		if err != nil {
 			t.Fatalf("%s: %v", d.Pos, err)
 		}

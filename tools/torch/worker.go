@@ -37,13 +37,13 @@ type job struct {
 	Area     string
 	Seed     uint64 // of the first program
 	Programs int
-	Length   int // operations of a program
-	Every    int // operations between two looks at the layout
-	Settings *string
+	Conditions
 
 	Known  bool
 	Header trace.Header
 	Ops    []trace.Op
+
+	Alone bool // the program is known, and performed by PyTorch's allocator alone: see against.go
 
 	Scale   string   // the configuration that the operations are a walk of
 	Layouts []uint64 // by operation: a hash of the layout that it leads to; 0: it is not looked at
@@ -54,6 +54,7 @@ type reply struct {
 	Operations int
 	Outcomes   []Outcome // those with a difference; of programs that were made up, with one that no row explains
 	Listed     map[string]int
+	Alone      alone
 	Otherwise  int // of a walk: the operation, from 1, at which it ends since a malloc ended otherwise than in the specification
 	Error      string
 }
@@ -119,6 +120,14 @@ func (j *job) perform(place *place) (r reply) {
 	if area == nil {
 		return reply{Error: fmt.Sprintf("there is no area %q", j.Area)}
 	}
+	if j.Alone {
+		answer, err := j.alone(place)
+		if err != nil {
+			r.Error = err.Error()
+		}
+		r.Alone = answer
+		return r
+	}
 	var room []trace.Op
 	for i := range max(j.Programs, 1) {
 		var o Outcome
@@ -128,7 +137,7 @@ func (j *job) perform(place *place) (r reply) {
 		if j.Known {
 			o, err = performLooking(area, j.Header, j.Ops, max(j.Every, 1), told)
 		} else {
-			o, err = Run(area, seed, j.Length, j.Every, j.Settings, told, &room)
+			o, err = Run(area, seed, j.Conditions, told, &room)
 		}
 		if err != nil {
 			return reply{Error: err.Error()}

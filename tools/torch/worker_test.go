@@ -12,7 +12,7 @@ func TestHang(t *testing.T) {
 	w, err := startWorker(built(t))
 	must(t, err)
 	w.patience = 500 * time.Millisecond
-	j := &job{Area: "core", Seed: 1, Programs: 1_000_000, Length: 100, Every: 10}
+	j := &job{Area: "core", Seed: 1, Programs: 1_000_000, Conditions: Conditions{Length: 100, Every: 10}}
 	stopped := w.process.Process
 	go func() {
 		for w.place.get().operation == 0 {

@@ -18,8 +18,14 @@ import (
 	"gaugeblock/spec/settings"
 )
 
-// An Allocator is PyTorch's, on a fake GPU.
+// An Allocator is PyTorch's, on a fake GPU, as a caller uses it.
 type Allocator struct {
+	*state
+	caller spec.Caller
+}
+
+// state is what all callers have in common.
+type state struct {
 	gpu     *fakegpu.GPU
 	process *host.Process
 	x       *C.gaugeblock_torch // what a call is given and answers
@@ -34,17 +40,22 @@ type Allocator struct {
 	onOOM    []func(spec.OutOfMemoryReport)
 	onNeed   []func() bool
 	settings spec.Config
-	enabled  bool // caching is on
+	grammar  settings.Grammar // of the release
+	enabled  bool             // caching is on
 }
 
 // current is the allocator of this process.
-var current *Allocator
+var current *state
+
+// For is the allocator as a caller uses it: its current stream is the caller's.
+func (a *Allocator) For(c spec.Caller) spec.Allocator { return &Allocator{a.state, c} }
 
 var errReplaced = errors.New("another allocator has been made since: PyTorch has one a process")
 
-// New makes an allocator with settings (PYTORCH_ALLOC_CONF) for all devices of a fake GPU.
-// Load comes before. The allocator that was made before is not to be used any more.
-func New(driver spec.Driver, conf string) (spec.Allocator, error) {
+// New makes an allocator with settings (PYTORCH_ALLOC_CONF), which are in the grammar of its
+// release, for all devices of a fake GPU. Load comes before. The allocator that was made before is
+// not to be used any more.
+func New(driver spec.Driver, conf string, grammar settings.Grammar) (spec.Allocator, error) {
 	loaded.Lock()
 	defer loaded.Unlock()
 	gpu, fake := driver.(*fakegpu.GPU)
@@ -54,15 +65,15 @@ func New(driver spec.Driver, conf string) (spec.Allocator, error) {
 	case !fake:
 		return nil, &spec.NotSupportedError{Op: "new allocator", Reason: fmt.Sprintf("PyTorch's allocator runs on a fake GPU, not on a %T", driver)}
 	}
-	config, err := settings.Parse(conf, spec.DefaultGeometry())
+	config, err := grammar.Parse(conf, spec.DefaultGeometry())
 	if err != nil {
 		return nil, err
 	}
-	a := &Allocator{
-		gpu: gpu, process: host.NewProcess(gpu), x: loaded.x, figuresOf: -1, settings: config, enabled: true,
-	}
+	a := &Allocator{state: &state{
+		gpu: gpu, process: host.NewProcess(gpu), x: loaded.x, figuresOf: -1, settings: config, grammar: grammar, enabled: true,
+	}}
 	host.Attach(a.process)
-	current = a
+	current = a.state
 	a.give(uint64(gpu.DeviceCount()))
 	a.say(conf)
 	if err := a.call(C.TORCH_RESET); err != nil {
@@ -94,10 +105,11 @@ func (a *Allocator) words() []uint64 {
 
 // call performs an operation and lets the observers know.
 func (a *Allocator) call(operation C.int) error {
-	if current != a {
+	if current != a.state {
 		return errReplaced
 	}
 	a.x.figures_of = C.int32_t(a.figuresOf)
+	a.x.current_device, a.x.current_stream = C.int32_t(a.caller.Current.Device), C.uint64_t(a.caller.Current.Stream)
 	perform(operation, a.x)
 	return a.answered()
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"gaugeblock/internal/quote"
+	"gaugeblock/upstream"
 )
 
 // Find finds PyTorch: in a directory, which is either the package's (torch/) or that of its
@@ -65,6 +66,21 @@ func (o Options) Version() string {
 		return ""
 	}
 	return quoted[0]
+}
+
+// Release is the release whose rules the library follows; the newest that is known if nothing
+// tells.
+func (o Options) Release() upstream.Release {
+	f, err := os.Open(filepath.Join(o.Libraries, "libc10_cuda.so"))
+	if err != nil {
+		return upstream.Newest()
+	}
+	defer f.Close()
+	release, err := upstream.OfLibrary(f)
+	if err != nil {
+		return upstream.Newest()
+	}
+	return release
 }
 
 // runtime is the file of the fake CUDA runtime that PyTorch's libraries are linked with.

@@ -75,9 +75,13 @@ const missing = ""
 // loaded is what loading has led to; it is done once a process.
 var loaded struct {
 	sync.Mutex
-	done bool
-	x    *C.gaugeblock_torch
+	done    bool
+	x       *C.gaugeblock_torch
+	release string
 }
+
+// LoadedRelease is the name of the release that has been loaded into this process; "" if none has.
+func LoadedRelease() string { return loaded.release }
 
 // HasArena reports whether the process has the addresses that PyTorch's objects get. They are the
 // same in every process, so that PyTorch's hash tables are too.
@@ -119,7 +123,7 @@ func Load(o Options) error {
 		return err
 	}
 	loaded.x = C.make()
-	loaded.done = true
+	loaded.release, loaded.done = o.Release().Name, true
 	return nil
 }
 

@@ -90,7 +90,7 @@ func (a *Allocator) EmptyPool(id spec.PoolID) error {
 
 // poolState is a state that the adaptor keeps.
 type poolState struct {
-	allocator *Allocator
+	allocator *state
 	id        spec.PoolID
 	number    uint64
 }
@@ -103,13 +103,13 @@ func (a *Allocator) Checkpoint(dev spec.Device, id spec.PoolID) (spec.PoolState,
 	if err := a.onPool(C.TORCH_CHECKPOINT, dev, id); err != nil {
 		return nil, err
 	}
-	return &poolState{a, id, uint64(a.x.address)}, nil
+	return &poolState{a.state, id, uint64(a.x.address)}, nil
 }
 
 // Restore is CUDAAllocator::setCheckpointPoolState.
 func (a *Allocator) Restore(dev spec.Device, state spec.PoolState) (spec.RestoreDelta, error) {
 	s, own := state.(*poolState)
-	if !own || s.allocator != a {
+	if !own || s.allocator != a.state {
 		return spec.RestoreDelta{}, &spec.InvalidArgumentError{Op: "restore", Reason: "the state is another allocator's"}
 	}
 	if err := a.device("restore", dev); err != nil {

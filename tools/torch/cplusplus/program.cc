@@ -77,6 +77,7 @@ void allocate(long id, int device, int number, size_t bytes, int by = 0) {
 			m.deleter = data.get_deleter();
 			m.ptr = data.release_context();
 		}
+		c10::cuda::setCurrentCUDAStream(streamOf(device, 0));
 		std::printf("%ld malloc: %p\n", operation, m.ptr);
 		memory[id] = m;
 		begins(m);
@@ -93,6 +94,9 @@ void release(long id) {
 		memory.erase(id);
 	});
 }
+
+//- current
+void current(int device, int number) { c10::cuda::setCurrentCUDAStream(streamOf(device, number)); }
 
 //- record_stream
 void record_stream(long id, int device, int number) {
