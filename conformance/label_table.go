@@ -21,7 +21,7 @@ const (
 	Retry             Label = "retry"            // a request was served after the whole cache went
 	OutOfMemory       Label = "out of memory"
 	TooLarge          Label = "out of memory at once"
-	Overflow          Label = "overflow pool" // a request for the default pool was served from another
+	Overflow          Label = "overflow pool" // another pool served the default pool
 	CallbackFreed     Label = "callback freed"
 	Uncached          Label = "uncached"
 	EventHeldBack     Label = "event held back" // a freed block waits for events
@@ -30,7 +30,7 @@ const (
 	CopyAcross        Label = "copy across devices"
 	FreeDeferred      Label = "free deferred"  // a free was deferred
 	DeferredHeld      Label = "deferred held"  // a deferred free waits for events
-	DeferredFreed     Label = "deferred freed" // such a free was completed, no requests being routed to a pool
+	DeferredFreed     Label = "deferred freed" // such a free was completed
 	ReusedInGraph     Label = "reuse in capture"
 	Mapped            Label = "map"              // a new expandable segment
 	Grown             Label = "expandable grown" // one that had memory got more
@@ -40,11 +40,11 @@ const (
 	FromPool          Label = "from pool"       // a request was routed to a private pool
 	PoolEmptied       Label = "pool emptied"    // a pool's memory went when it was deleted
 	PoolForgotten     Label = "pool forgotten"
-	NoSplitWhole      Label = "no split" // a pool that does not split gave more than half a segment extra
+	NoSplitWhole      Label = "no split" // more than half a segment too much
 	MallocCaptured    Label = "malloc in capture"
 	RestoreFreed      Label = "restore freed"
 	RestoreCreated    Label = "restore created"
-	Waited            Label = "waited" // a request, or emptying the cache, has waited for a stream that was held
+	Waited            Label = "waited" // something waited for a held stream
 )
 
 // labelRule is a label and when it is met.

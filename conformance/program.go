@@ -40,7 +40,8 @@ type Program struct {
 
 	captures []*captureState // under way
 	marked   []spec.Device   // those of captures that were marked as begun
-	unrouted *captureState   // begun while no requests are routed to a pool: the next operation must route its
+	// begun while no requests are routed to a pool: the next operation must route its
+	unrouted *captureState
 	enabled  bool
 	exposes  bool        // forgotten uses: see ExposeForgottenUses
 	config   spec.Config // in force
@@ -74,7 +75,8 @@ type memory struct {
 	start    happensbefore.Epoch // its allocation, among its stream's work
 	captured *captureState       // the capture that it was allocated in, if any
 	node     happensbefore.Epoch // its allocation there, among its stream's nodes
-	routed   bool                // a stream outside of captures was recorded while requests were routed to a pool
+	// a stream outside of captures was recorded while requests were routed to a pool
+	routed bool
 }
 
 // use is a stream that was recorded for memory.
@@ -91,9 +93,10 @@ type poolState struct {
 	overflow bool // use_on_oom: others' memory may lie in it
 	used     bool // streams were recorded for memory of it
 
-	graphs bool                // it has served captures
-	others bool                // it has served other requests
-	latest happensbefore.Epoch // if it is of graphs: what touched its memory last, after all others; zero if nothing did
+	graphs bool // it has served captures
+	others bool // it has served other requests
+	// if it is of graphs: what touched its memory last, after all others; zero if nothing did
+	latest happensbefore.Epoch
 
 	begun  bool
 	since  int // the order in which pools were begun

@@ -70,7 +70,8 @@ func insert(list []accesses, at int, l *Lifetime) []accesses {
 	n := len(list)
 	switch {
 	case list == nil:
-		list = make([]accesses, 0, 2) // most patches have those of the latest owner and the one before
+		// most patches have those of the latest owner and the one before
+		list = make([]accesses, 0, 2)
 	case n == cap(list):
 		list = append(list, accesses{})
 	}

@@ -55,7 +55,8 @@ const (
 type realLike struct {
 	byAge  chunksByAge
 	byAddr btree.Map[spec.Ptr, *chunk] // by where they begin
-	gaps   []spec.Range                // between the chunks, by address, never adjacent; the first is below all chunks
+	// between the chunks, by address, never adjacent; the first is below all chunks
+	gaps   []spec.Range
 	ranges []spec.Range
 	lowest spec.Ptr // where ranges begin
 }

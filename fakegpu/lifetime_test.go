@@ -16,7 +16,8 @@ func TestOwnersOfRanges(t *testing.T) {
 	}
 	first := d.BeginLifetime(Lifetime{Range: spec.Range{Ptr: 0x1000, Bytes: 0x100}})
 	second := d.BeginLifetime(Lifetime{Range: spec.Range{Ptr: 0x1200, Bytes: 0x100}})
-	third := d.BeginLifetime(Lifetime{Range: spec.Range{Ptr: 0x1300, Bytes: 0x100}}) // with nothing between them
+	// with nothing between them
+	third := d.BeginLifetime(Lifetime{Range: spec.Range{Ptr: 0x1300, Bytes: 0x100}})
 	for _, test := range []struct {
 		from, to spec.Ptr
 		want     []stretch

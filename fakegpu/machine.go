@@ -141,15 +141,16 @@ type GPU struct {
 	pid     uint64
 	exited  bool
 
-	calls     calls  // what was called so far, and what is to fail
-	handles   uint64 // the handle given last; one sequence for everything
-	devices   []*view
-	space     space
-	streams   map[spec.Stream]*stream
-	created   uint64    // streams so far
-	inOrder   []*stream // every stream with work or a handle, by creation, and some that have neither
-	destroyed int       // streams destroyed since the last look at all of them
-	orphans   int       // destroyed streams with work, as of that look
+	calls   calls  // what was called so far, and what is to fail
+	handles uint64 // the handle given last; one sequence for everything
+	devices []*view
+	space   space
+	streams map[spec.Stream]*stream
+	created uint64 // streams so far
+	// every stream with work or a handle, by creation, and some that have neither
+	inOrder   []*stream
+	destroyed int // streams destroyed since the last look at all of them
+	orphans   int // destroyed streams with work, as of that look
 	events    map[spec.EventHandle]*event
 	pages     map[spec.PageHandle]*page
 	exports   map[uint64]*backing // pages exported as file descriptors

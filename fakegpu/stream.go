@@ -26,7 +26,8 @@ type stream struct {
 	capture     *capture            // nil unless the stream is being captured
 	lane        *happensbefore.Lane // in the detector's order, nil until it is needed
 	destroyed   bool                // has no handle any more, but still work
-	blocking    bool                // waits for the legacy default stream, and that for it (blocking.go)
+	// waits for the legacy default stream, and that for it (blocking.go)
+	blocking bool
 
 	id     uint64 // no other stream has it or had it
 	queue  []item

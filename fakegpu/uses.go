@@ -52,8 +52,9 @@ type patch struct {
 type footprint struct {
 	spec.Range
 	happensbefore.Epoch
-	clock    *happensbefore.Clock // of the work, if it is to be compared with earlier accesses again; or nil
-	number   uint64               // in the order in which accesses were made
+	// of the work, if it is to be compared with earlier accesses again; or nil
+	clock    *happensbefore.Clock
+	number   uint64 // in the order in which accesses were made
 	act      *act
 	lifetime *Lifetime
 	node     *node

@@ -36,13 +36,15 @@ type work struct {
 	device spec.Device
 	stream spec.Stream
 
-	reads, writes  []spec.Range
-	reader, writer spec.Device  // through which memory is reached; they differ in a copy between peers
-	value          byte         // of a fill
-	ends           bool         // of memory: see EndLifetimeOn
-	exec           *graphExec   // of a graph
-	data           []byte       // of a copy from the host
-	receive        func([]byte) // of a copy to the host, a function of it, or a kernel that it computes
+	reads, writes []spec.Range
+	// through which memory is reached; they differ in a copy between peers
+	reader, writer spec.Device
+	value          byte       // of a fill
+	ends           bool       // of memory: see EndLifetimeOn
+	exec           *graphExec // of a graph
+	data           []byte     // of a copy from the host
+	// of a copy to the host, a function of it, or a kernel that it computes
+	receive func([]byte)
 }
 
 // give hands work to a stream: into the graph under construction, into the queue,

@@ -37,10 +37,11 @@ type recording struct {
 
 // recordedInput is an input at the recording.
 type recordedInput struct {
-	memory    spec.Range      // where the graph reads it
-	managed   bool            // an output of a node on the path
-	static    bool            // the function says that its address does not change
-	preserved bool            // managed, and also returned: it must not be released before the launch
+	memory  spec.Range // where the graph reads it
+	managed bool       // an output of a node on the path
+	static  bool       // the function says that its address does not change
+	// managed, and also returned: it must not be released before the launch
+	preserved bool
 	at        pathOutputIndex // which output, if managed
 }
 

@@ -25,6 +25,8 @@ type CallerAware interface {
 	// interfaces: Free, RecordStream, EmptyCache, EmptyPool, EndAllocateToPool, Checkpoint and
 	// Restore are done for that caller. The methods of the allocator itself are those of the zero
 	// Caller. A Malloc has its thread in the Request, and the request's stream counts as current.
+	// (A type that embeds an allocator, and changes a method, needs a For of its own: the embedded
+	// one returns the allocator without the change.)
 	For(c Caller) Allocator
 }
 

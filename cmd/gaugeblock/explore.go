@@ -117,15 +117,17 @@ type explored struct {
 	EdgeSum   explore.Sum `json:"edge_sum"`
 	Seconds   float64     `json:"seconds"` // of this process
 	OK        bool        `json:"ok"`
-	Stopped   bool        `json:"stopped,omitempty"` // with Ctrl-C or SIGTERM, before all states were explored
+	// with Ctrl-C or SIGTERM, before all states were explored
+	Stopped bool `json:"stopped,omitempty"`
 
 	// Collision bounds the probability that two states were taken for one, if only
 	// fingerprints were kept.
 	Collision float64 `json:"collision,omitempty"`
 
-	Checked        []string `json:"checked"`                   // properties
-	ByConstruction []string `json:"by_construction,omitempty"` // those that no state of the model can break
-	Violation      string   `json:"violation,omitempty"`       // the property that is broken
+	Checked []string `json:"checked"` // properties
+	// those that no state of the model can break
+	ByConstruction []string `json:"by_construction,omitempty"`
+	Violation      string   `json:"violation,omitempty"` // the property that is broken
 }
 
 // Run explores one configuration after the other.

@@ -50,7 +50,8 @@ func TestExplore(t *testing.T) {
 		}
 	}
 	found := exploredJSON(t, statusExact, "core_tiny")[0]
-	for _, name := range []string{"BlocksTileSegments", "OutOfMemoryIsReal"} { // the second is not in the configuration
+	// the second is not in the configuration
+	for _, name := range []string{"BlocksTileSegments", "OutOfMemoryIsReal"} {
 		if !slices.Contains(found.Checked, name) {
 			t.Errorf("%s is not checked: %v", name, found.Checked)
 		}

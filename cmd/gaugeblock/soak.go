@@ -110,8 +110,10 @@ type soakSummary struct {
 	Violations int                  `json:"violations"`
 	Labels     conformance.Coverage `json:"labels"`
 	Seconds    float64              `json:"seconds"`
-	NextSeed   uint64               `json:"next_seed"`         // for --seed: continues from this run
-	Stopped    bool                 `json:"stopped,omitempty"` // with Ctrl-C or SIGTERM, before the end
+	// for --seed: continues from this run
+	NextSeed uint64 `json:"next_seed"`
+	// with Ctrl-C or SIGTERM, before the end
+	Stopped bool `json:"stopped,omitempty"`
 
 	Counterexamples []counterexample `json:"counterexamples,omitempty"`
 }

@@ -234,7 +234,8 @@ func (r *release) orOf(file *snapshot.File) []upstream.Release {
 // openSnapshot reads a snapshot, and returns its name in messages.
 func (e *environment) openSnapshot(path string, maxMemory byteLimit) (*snapshot.File, string, error) {
 	most := maxMemory.most()
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most))) // while it reads, garbage is collected sooner near the limit
+	// while it reads, garbage is collected sooner near the limit
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(most)))
 	if path == "-" {
 		file, err := snapshot.ReadLimited(e.stdin, "stdin", most)
 		return file, "stdin", err

@@ -201,7 +201,8 @@ func (l *opLog) assemble(ops *gob.Decoder) error {
 			return err
 		}
 		if i < l.compared && op.Expect.Entries == nil {
-			op.Expect.Entries = []spec.TraceEntry{} // gob does not distinguish an empty slice from nil
+			// gob does not distinguish an empty slice from nil
+			op.Expect.Entries = []spec.TraceEntry{}
 		}
 		if err := tr.Write(&op); err != nil {
 			return err

@@ -54,7 +54,7 @@ func (b *Bounds) Tracer(name string) *Tracer {
 	t := &Tracer{bounds: b, live: map[int]int64{}, underWay: map[int]trace.Op{}, holders: map[int][]int{}, checkpoints: map[int]savedState{}}
 	release, _ := upstream.Following(b.Rules)
 	t.Header = trace.Header{
-		Source: "model/bounded", Release: release.Name, Family: name, Devices: 1, Waits: true,
+		Source: "gaugeblock model/bounded", Release: release.Name, Family: name, Devices: 1, Waits: true,
 		TotalMemory: b.Memory, Settings: b.settings(), Geometry: b.Geometry,
 		Streams: append([]spec.Stream{0}, b.Streams...), StatColumns: columns,
 	}

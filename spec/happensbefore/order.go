@@ -94,7 +94,8 @@ func (g *gathering) gather(flag func(*Lane) *bool) Clock {
 type Lane struct {
 	// What every wait and every piece of work looks at comes first, in 64 bytes: with many thousand
 	// lanes that is one look at memory far away.
-	clock             Clock  // what comes before the next work, the lane's own work included; its own moment has the number
+	// what comes before the next work, the lane's own work included; its own moment has the number
+	clock             Clock
 	heard             uint64 // the version of what a thread had seen when that was last joined
 	blocking          bool   // see SetBlocking
 	inAll, inBlocking bool   // among the changed ones of the device
@@ -146,7 +147,8 @@ func (l *Lane) freeze() Clock {
 	c := &l.clock
 	switch {
 	case c.later != nil: // its moment tells what it has heard of
-	case c.tree != nil && c.tree.of == l && c.tree.version == c.own.stamp: // nothing has changed since
+	// nothing has changed since
+	case c.tree != nil && c.tree.of == l && c.tree.version == c.own.stamp:
 	case c.own.stamp.last(): // a further version could not be told from this one
 		c.tree = c.covering()
 	default:
@@ -166,8 +168,10 @@ type thread struct {
 	ended  bool
 	seen   Clock  // what it has seen complete
 	seeing uint64 // the version of that; 0: nothing
-	lane   *Lane  // of what it does itself, nil before the first; where clocks are joined later, of what it has seen as well
-	at     int    // where it is in Order.threads
+	// of what it does itself, nil before the first; where clocks are joined later, of what it has
+	// seen as well
+	lane *Lane
+	at   int // where it is in Order.threads
 }
 
 // Moment is when a piece of work was submitted. Its clock is that of the lane.

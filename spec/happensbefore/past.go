@@ -47,7 +47,9 @@ var (
 	mostSteps  = 64 // of a search, if there is no credit
 	credit     = 16 // steps that each search leaves for long ones
 	mostCredit = 1 << 20
-	fewSteps   = 3 // of a search for a moment that need not be found: if it is not, a past is made that could have been spared
+	// of a search for a moment that need not be found: if it is not, a past is made that could have
+	// been spared
+	fewSteps = 3
 
 	mostJoined = 1 << 23 // positions that may be made to spare long searches
 
@@ -74,7 +76,8 @@ func (p *past) covers(e Epoch) bool {
 	found, steps := p.find(moment{e.Lane, stampOf(e.Position)}, most)
 	o.credit = min(o.credit+credit-max(0, min(steps-mostSteps, o.credit)), mostCredit)
 	switch {
-	case !found && steps > most && len(o.lanes)*len(o.young) > mostJoined: // it would take too much memory
+	// it would take too much memory
+	case !found && steps > most && len(o.lanes)*len(o.young) > mostJoined:
 		found, _ = p.find(moment{e.Lane, stampOf(e.Position)}, math.MaxInt)
 	case !found && steps > most:
 		p.join()

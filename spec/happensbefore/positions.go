@@ -14,7 +14,8 @@ package happensbefore
 //	        /   \      ...
 //	    [6 10] [8 12]
 type positions struct {
-	at    *[width]stamp      // apart, so that the garbage collector need not look at them; nil: all 0
+	// apart, so that the garbage collector need not look at them; nil: all 0
+	at    *[width]stamp
 	below *[width]*positions // nil if there is nothing below
 
 	// A tree that was a lane's clock (Lane.freeze) says so. Whoever has that lane at the

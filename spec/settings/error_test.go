@@ -9,11 +9,12 @@ import (
 
 func TestSettingsErrorMessage(t *testing.T) {
 	for text, want := range map[string]string{
-		"max_split_size_mb:19":            `settings: max_split_size_mb: "19" at byte 18: must be at least 20, the large segment size`,
-		"max_split_size_mb:":              `settings: max_split_size_mb: the end at byte 18: expected a value`,
-		"unknown:1":                       `settings: unknown: "unknown" at byte 0: unknown key`,
-		"expandable_segment:True":         `settings: expandable_segment: "expandable_segment" at byte 0: unknown key; did you mean expandable_segments?`,
-		"roundup_power2_dxxxxxxxx:4":      `settings: roundup_power2_dxxxxxxxx: "roundup_power2_dxxxxxxxx" at byte 0: unknown key; did you mean roundup_power2_divisions?`, // two thirds
+		"max_split_size_mb:19":    `settings: max_split_size_mb: "19" at byte 18: must be at least 20, the large segment size`,
+		"max_split_size_mb:":      `settings: max_split_size_mb: the end at byte 18: expected a value`,
+		"unknown:1":               `settings: unknown: "unknown" at byte 0: unknown key`,
+		"expandable_segment:True": `settings: expandable_segment: "expandable_segment" at byte 0: unknown key; did you mean expandable_segments?`,
+		// two thirds
+		"roundup_power2_dxxxxxxxx:4":      `settings: roundup_power2_dxxxxxxxx: "roundup_power2_dxxxxxxxx" at byte 0: unknown key; did you mean roundup_power2_divisions?`,
 		"roundup_power2_xxxxxxxxx:4":      `settings: roundup_power2_xxxxxxxxx: "roundup_power2_xxxxxxxxx" at byte 0: unknown key`,
 		"expandible_segments:True":        `settings: expandible_segments: "expandible_segments" at byte 0: unknown key; did you mean expandable_segments?`,
 		"max_split_size:128":              `settings: max_split_size: "max_split_size" at byte 0: unknown key; did you mean max_split_size_mb?`,

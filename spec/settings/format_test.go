@@ -73,7 +73,8 @@ func drawConfig(t *rapid.T, g spec.Geometry) spec.Config {
 	}
 	if maybe("sets large segment size") {
 		c.LargeSegmentSize = atLeast(g.MinLargeAlloc+1, 1000*g.MiB, "large segment size")
-		c.LargeSegmentSize += c.LargeSegmentSize % g.MinBlock * g.MiB // to whole blocks, on the tiny device
+		// to whole blocks, on the tiny device
+		c.LargeSegmentSize += c.LargeSegmentSize % g.MinBlock * g.MiB
 	}
 	c.MaxNonSplitRounding = c.LargeSegmentSize
 	if maybe("sets max non split rounding") {

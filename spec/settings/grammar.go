@@ -29,8 +29,9 @@ const (
 	KeyLargeSegmentSize                      // large_segment_size_mb
 	KeyThrowOnOOM                            // throw_on_cudamalloc_oom
 	KeyPinnedFreeCatchAll                    // pinned_free_catch_all
-	KeyPinnedMaxima                          // pinned_max_round_threshold_mb, pinned_max_cached_size_mb
-	KeyReserve                               // expandable_segments_reserve, and ..._by_class
+	// pinned_max_round_threshold_mb, pinned_max_cached_size_mb
+	KeyPinnedMaxima
+	KeyReserve // expandable_segments_reserve, and ..._by_class
 )
 
 // keysOf211 are those that 2.11 has.

@@ -269,7 +269,8 @@ var settingsSequence = []struct {
 			c.MaxNonSplitRounding = 60 * mib
 		},
 	},
-	{settings: "max_split_size_mb:40", refused: true, change: func(c *spec.Config) {}}, // below the 50 that persist
+	// below the 50 that persist
+	{settings: "max_split_size_mb:40", refused: true, change: func(c *spec.Config) {}},
 	{
 		settings: "max_split_size_mb:50",
 		change: func(c *spec.Config) {
@@ -325,7 +326,8 @@ func TestSettingsOnTinyDevice(t *testing.T) {
 	}{
 		{text: "", change: func(c *spec.Config) {}},
 		{text: "max_split_size_mb:7", change: func(c *spec.Config) { c.MaxSplitSize = 21 }},
-		{text: "max_split_size_mb:6", reason: "must be at least 7, the large segment size"}, // 18 bytes of 20
+		// 18 bytes of 20
+		{text: "max_split_size_mb:6", reason: "must be at least 7, the large segment size"},
 		{text: "max_split_size_mb:-1", change: func(c *spec.Config) { c.MaxSplitSize = math.MaxUint64 }},
 		{text: "large_segment_size_mb:4", change: func(c *spec.Config) { c.LargeSegmentSize, c.MaxNonSplitRounding = 12, 12 }},
 		{text: "large_segment_size_mb:3", reason: "must be above 3"}, // 9 bytes of 10

@@ -9,13 +9,16 @@ import (
 // Expectation is what the recorder saw of an operation. Everything is optional:
 // nil says that nothing is known. A counterexample is a trace without any.
 type Expectation struct {
-	Addr    *spec.Ptr         // malloc: the address that was returned
-	Entries []spec.TraceEntry // what the allocator put into its trace buffer; nil: unknown, empty: nothing
-	Stats   []int64           // statistics afterwards, in the order of Header.StatColumns; nil: unknown
-	Layout  []spec.Segment    // memory afterwards; nil: unknown, empty: none
-	Error   string            // how it failed, see ErrorName; "" when it succeeded, unless all is Unknown
-	Message string            // the message that came with the error, for people
-	Tree    *TreeExpectation  // call: what was seen afterwards; nil: unknown
+	Addr *spec.Ptr // malloc: the address that was returned
+	// what the allocator put into its trace buffer; nil: unknown, empty: nothing
+	Entries []spec.TraceEntry
+	// statistics afterwards, in the order of Header.StatColumns; nil: unknown
+	Stats  []int64
+	Layout []spec.Segment // memory afterwards; nil: unknown, empty: none
+	// how it failed, see ErrorName; "" when it succeeded, unless all is Unknown
+	Error   string
+	Message string           // the message that came with the error, for people
+	Tree    *TreeExpectation // call: what was seen afterwards; nil: unknown
 
 	// What the driver returned in the operation, on its device and in order. No allocator can
 	// guess it: it is told to the replay's driver, and not compared. Nil says that it is not

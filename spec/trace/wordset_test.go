@@ -6,7 +6,8 @@ import (
 )
 
 func TestWordSet(t *testing.T) {
-	words := []string{"", "a", "op", "id", "alloc", "allbc", "free_requested", "free_completed"} // two in one bucket
+	// two in one bucket
+	words := []string{"", "a", "op", "id", "alloc", "allbc", "free_requested", "free_completed"}
 	var w wordSet
 	for _, word := range words {
 		w.add(word)

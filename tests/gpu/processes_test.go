@@ -88,7 +88,8 @@ func askOther(t *testing.T, role string, l *loan) (r receipt) {
 	other := exec.Command(os.Args[0])
 	other.Env = append(os.Environ(), roleVariable+"="+role)
 	if l == nil || len(l.Handles) == 0 {
-		other.Env = append(other.Env, "GAUGEBLOCK_CUDA_MACHINE=") // on the fake libraries: a machine of its own
+		// on the fake libraries: a machine of its own
+		other.Env = append(other.Env, "GAUGEBLOCK_CUDA_MACHINE=")
 	}
 	other.Stdin, other.Stderr = bytes.NewReader(told), os.Stderr
 	said, err := other.Output()

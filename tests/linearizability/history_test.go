@@ -172,7 +172,8 @@ func (m callEvent) appendKey(key []byte) []byte {
 	}
 	key = fmt.Append(key, m.call.Answer)
 	if out.Stats != nil {
-		key, _ = binary.Append(key, binary.LittleEndian, out.Stats) // whole numbers only: cannot fail
+		// whole numbers only: cannot fail
+		key, _ = binary.Append(key, binary.LittleEndian, out.Stats)
 	}
 	for i := range out.Layout {
 		g := &out.Layout[i]

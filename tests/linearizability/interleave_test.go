@@ -33,7 +33,8 @@ func interleave(args []string) {
 		rebuilt(args)
 		return
 	}
-	debug.SetGCPercent(800) // a run takes little memory and drops it all: collecting it often takes a third of the time
+	// a run takes little memory and drops it all: collecting it often takes a third of the time
+	debug.SetGCPercent(800)
 	finding, err := interleaveCommand(args)
 	switch {
 	case err != nil:

@@ -30,8 +30,9 @@ type Program struct {
 // An Op is an operation of a thread. The kinds are in kinds.go: some of those of traces, and
 // the queries of package model.
 type Op struct {
-	Kind     trace.OpKind
-	Name     string  // of what the operation makes or uses: an allocation, a checkpoint, opened memory
+	Kind trace.OpKind
+	// of what the operation makes or uses: an allocation, a checkpoint, opened memory
+	Name     string
 	Bytes    uint64  // malloc
 	Fraction float64 // set_memory_fraction
 	Settings string  // configure; enable, record_history: on or off; set_user_metadata: the text

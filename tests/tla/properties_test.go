@@ -86,7 +86,8 @@ var changes = map[string]func(s *bounded.State) bool{
 	"OutOfMemoryIsReal": forbidSegments,
 	"AnyBlockIsGood":    forbidSegments,
 	"EmptyCacheReleasesAll": func(s *bounded.State) bool {
-		s.Routings = append(s.Routings, model.PoolRouting{Pool: bounded.PoolID(1), Stream: 1}) // as in a capture
+		// as in a capture
+		s.Routings = append(s.Routings, model.PoolRouting{Pool: bounded.PoolID(1), Stream: 1})
 		return true
 	},
 	"PoolsOwnTheirBlocks": func(s *bounded.State) bool {

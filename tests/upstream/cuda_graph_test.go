@@ -223,7 +223,8 @@ func TestCuda_GraphRecordStream(t *testing.T) {
 		}
 
 		p.synchronize()
-		p.busy(s2)                     // again, which is no matter: the use in the capture is over with it
+		// again, which is no matter: the use in the capture is over with it
+		p.busy(s2)
 		p.empty(mainStream, floats(3)) // looks at the events
 		for _, b := range blocks(p.snapshot().Segments) {
 			if b.State == spec.ActivePendingFree {

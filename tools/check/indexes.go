@@ -7,8 +7,9 @@ import "gaugeblock/spec"
 // streams in any order are few cache misses. The zero value is of a list of no more than one
 // handle.
 type indexes struct {
-	places []int32 // indexes in the list, -1 where there is none; a power of two, at most half of them taken
-	shift  uint8   // of a hash, to a place
+	// indexes in the list, -1 where there is none; a power of two, at most half of them taken
+	places []int32
+	shift  uint8 // of a hash, to a place
 }
 
 func (x *indexes) place(handle spec.Stream) int {

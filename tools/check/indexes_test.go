@@ -15,7 +15,8 @@ func TestIndexes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		handle := rapid.OneOf(
 			rapid.Uint64Range(0, 40),
-			rapid.Map(rapid.Uint64Range(0, 40), func(n uint64) uint64 { return n << 60 }), // all in 16 places
+			// all in 16 places
+			rapid.Map(rapid.Uint64Range(0, 40), func(n uint64) uint64 { return n << 60 }),
 			rapid.Map(rapid.Uint64Range(0, 40), func(n uint64) uint64 { return 0x7f00_0000_0000 + n<<20 }),
 		)
 		var x indexes

@@ -15,10 +15,11 @@ import (
 // memory is what is allocated, by number, and what was freed lately, so that a second free can
 // be distinguished from one of memory that never was.
 type memory struct {
-	latest   map[int64]*allocation // the latest one with each number
-	recent   *allocation           // the one that was looked for last; nil: it is not allocated any more
-	live     int                   // how many of them are allocated
-	ordered  bool                  // somebody is going to ask for allocations by address
+	latest map[int64]*allocation // the latest one with each number
+	// the one that was looked for last; nil: it is not allocated any more
+	recent   *allocation
+	live     int  // how many of them are allocated
+	ordered  bool // somebody is going to ask for allocations by address
 	byPtr    btree.Map[spec.Ptr, *allocation]
 	oldest   []int64                 // numbers that were freed and are remembered, oldest first
 	before   btree.Map[int64, int64] // numbers freed before those, as ranges: first, last
@@ -33,20 +34,22 @@ type allocation struct {
 	ptr    spec.Ptr
 	bytes  uint64
 	device spec.Device
-	on     *given // the stream that it was allocated for; of another process's memory, the legacy default stream
-	line   int    // where it was allocated
-	freed  int    // and where it was freed
-	uses   *uses  // nil: no stream was recorded
-	lent   bool   // a callback may free it
-	opened bool   // another process's
-	ended  bool   // it is not allocated any more
+	// the stream that it was allocated for; of another process's memory, the legacy default stream
+	on     *given
+	line   int   // where it was allocated
+	freed  int   // and where it was freed
+	uses   *uses // nil: no stream was recorded
+	lent   bool  // a callback may free it
+	opened bool  // another process's
+	ended  bool  // it is not allocated any more
 
 	thread spec.Thread          // that was given it
 	known  *happensbefore.Clock // what the thread knew then; nil: nothing
 	start  happensbefore.Clock  // what came before its stream's next work then
 	told   happensbefore.Clock  // what the program had let the allocator know when it was freed
 
-	earlier *allocation // if it is allocated: the one with its number that was freed last, nil if none is remembered
+	// if it is allocated: the one with its number that was freed last, nil if none is remembered
+	earlier *allocation
 }
 
 func (a *allocation) Range() spec.Range { return spec.Range{Ptr: a.ptr, Bytes: a.bytes} }

@@ -15,13 +15,14 @@ type Kind string
 
 // The kinds of violations.
 const (
-	Hazard        Kind = "hazard"         // work on memory that others' work may still use
-	Overlap       Kind = "overlap"        // memory was allocated twice
-	DoubleFree    Kind = "double free"    // of memory that was freed before
-	ForeignFree   Kind = "foreign free"   // of memory that was never allocated
-	WrongSize     Kind = "wrong size"     // a free names another size than the allocation
-	NotAllocated  Kind = "not allocated"  // memory is used, or recorded, that is not allocated
-	NoMemory      Kind = "no memory"      // memory was allocated that was not obtained from the driver
+	Hazard       Kind = "hazard"        // work on memory that others' work may still use
+	Overlap      Kind = "overlap"       // memory was allocated twice
+	DoubleFree   Kind = "double free"   // of memory that was freed before
+	ForeignFree  Kind = "foreign free"  // of memory that was never allocated
+	WrongSize    Kind = "wrong size"    // a free names another size than the allocation
+	NotAllocated Kind = "not allocated" // memory is used, or recorded, that is not allocated
+	// memory was allocated that was not obtained from the driver
+	NoMemory      Kind = "no memory"
 	Returned      Kind = "returned"       // allocated memory was returned to the driver
 	Leak          Kind = "leak"           // memory is allocated at the end
 	Departure     Kind = "departure"      // the reference decides otherwise
@@ -52,10 +53,11 @@ func (v *Violation) detail(name, text string) { v.Details = append(v.Details, De
 
 // Result is what came of one log.
 type Result struct {
-	File       string      `json:"file"`
-	Operations int         `json:"operations"`
-	Violations []Violation `json:"violations"` // in the order in which they were found, at most mostViolations
-	More       int         `json:"more"`       // that are not listed
+	File       string `json:"file"`
+	Operations int    `json:"operations"`
+	// in the order in which they were found, at most mostViolations
+	Violations []Violation `json:"violations"`
+	More       int         `json:"more"` // that are not listed
 	Notes      []string    `json:"notes,omitempty"`
 
 	// NoWork: the log does not say what work uses the memory, so that hazards could not be
@@ -123,9 +125,10 @@ func wrap(text string, column int) string {
 
 // Tally counts results.
 type Tally struct {
-	Logs       int `json:"logs"`
-	Clean      int `json:"clean"`
-	NoWork     int `json:"no_work,omitempty"` // nothing was found, and hazards could not be looked for
+	Logs  int `json:"logs"`
+	Clean int `json:"clean"`
+	// nothing was found, and hazards could not be looked for
+	NoWork     int `json:"no_work,omitempty"`
 	Violations int `json:"violations"`
 	Unreadable int `json:"unreadable,omitempty"` // bad input, not among Logs
 }

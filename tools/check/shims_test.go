@@ -38,7 +38,8 @@ func TestShims(t *testing.T) {
 		{"Rust", "rustc", binary("rustc", "--edition", "2021", filepath.Join(shims, "demo.rs")), nil, []check.Kind{check.Leak}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if err := exec.Command(test.needs, "--version").Run(); err != nil { // not there, or not set up
+			// not there, or not set up
+			if err := exec.Command(test.needs, "--version").Run(); err != nil {
 				t.Skipf("there is no %s here", test.needs)
 			}
 			log := filepath.Join(t.TempDir(), "demo.csv")

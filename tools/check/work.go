@@ -32,7 +32,8 @@ var treatments = [...]treatment{
 		}
 		return nil
 	}},
-	trace.MemoryShares: {do: func(*checker, *trace.Op) error { return nil }}, // it stays the program's
+	// it stays the program's
+	trace.MemoryShares: {do: func(*checker, *trace.Op) error { return nil }},
 	trace.MemoryOpens: {do: func(c *checker, op *trace.Op) error {
 		c.memory.name(&allocation{id: op.ID, device: op.Device, on: c.legacyStream(op.Device), opened: true, line: op.Line})
 		return nil

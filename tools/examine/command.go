@@ -32,7 +32,8 @@ type command struct {
 
 // requestLine is what a program is asked.
 type requestLine struct {
-	Do      string  `json:"do"`             // begin, malloc, free, record_stream, empty_cache, end_thread
+	// begin, malloc, free, record_stream, empty_cache, end_thread
+	Do      string  `json:"do"`
 	Ptr     *uint64 `json:"ptr,omitempty"`  // free and record_stream, also of the null pointer
 	Size    *uint64 `json:"size,omitempty"` // malloc and free, also of 0 bytes
 	Device  int     `json:"device"`
@@ -252,7 +253,8 @@ type lineCall struct {
 
 // lineResult is what a call answers.
 type lineResult struct {
-	Error    string `json:"error,omitempty"` // in CUDA's words; "cudaErrorMemoryAllocation" is out of memory
+	// in CUDA's words; "cudaErrorMemoryAllocation" is out of memory
+	Error    string `json:"error,omitempty"`
 	Ptr      uint64 `json:"ptr,omitempty"`
 	Event    uint64 `json:"event,omitempty"`
 	Page     uint64 `json:"page,omitempty"`

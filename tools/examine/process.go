@@ -32,13 +32,15 @@ type subject interface {
 
 // watchdog ends a process that does not answer.
 type watchdog struct {
-	patience atomic.Int64  // how long a call may take, and the time until something is heard: a time.Duration
-	proven   time.Duration // how long it was waited for when one hung for the first time; 0: none has
-	pid      atomic.Int64  // 0: there is none
-	heard    atomic.Uint64 // changes whenever something is heard; odd while somebody waits
-	calls    atomic.Uint64 // changes when a call begins and when it ends; odd during one
-	killed   atomic.Int64  // the process that was ended
-	done     chan bool
+	// how long a call may take, and the time until something is heard: a time.Duration
+	patience atomic.Int64
+	// how long it was waited for when one hung for the first time; 0: none has
+	proven time.Duration
+	pid    atomic.Int64  // 0: there is none
+	heard  atomic.Uint64 // changes whenever something is heard; odd while somebody waits
+	calls  atomic.Uint64 // changes when a call begins and when it ends; odd during one
+	killed atomic.Int64  // the process that was ended
+	done   chan bool
 }
 
 // waiting says that somebody waits for the process, until over is called.

@@ -147,7 +147,8 @@ func (f *Functions) findHooks(exported []string) {
 		for _, word := range hook.words {
 			like := stem(word)
 			for _, name := range []string{like, word} {
-				telling := name == like || strings.Contains(name, "_") // "init" and "reset" alone may be anything
+				// "init" and "reset" alone may be anything
+				telling := name == like || strings.Contains(name, "_")
 				if *hook.to == "" && telling && slices.Contains(exported, name) {
 					*hook.to = name
 				}

@@ -10,11 +10,12 @@ import (
 
 // Allocating and freeing memory, the cache, its limits and its settings.
 var memoryKinds = map[trace.OpKind]kind{
-	trace.OpMalloc:             {perform: (*machine).malloc},
-	trace.OpFree:               {perform: (*machine).free},
-	trace.OpFreeOn:             {perform: (*machine).freeOn},
-	trace.OpRecordStream:       {perform: (*machine).recordStream},
-	trace.OpEmptyCache:         {perform: (*machine).emptyCache}, // of one pool, if that is asked for: spec.PrivatePools
+	trace.OpMalloc:       {perform: (*machine).malloc},
+	trace.OpFree:         {perform: (*machine).free},
+	trace.OpFreeOn:       {perform: (*machine).freeOn},
+	trace.OpRecordStream: {perform: (*machine).recordStream},
+	// of one pool, if that is asked for: spec.PrivatePools
+	trace.OpEmptyCache:         {perform: (*machine).emptyCache},
 	trace.OpSetMemoryFraction:  {perform: (*machine).setMemoryFraction, needs: memoryLimiter},
 	trace.OpConfigure:          {perform: (*machine).configure, needs: configurer},
 	trace.OpResetPeak:          {perform: (*machine).resetPeak, needs: statsResetter},

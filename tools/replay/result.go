@@ -23,14 +23,20 @@ type Result struct {
 	Exact           bool        `json:"exact"`
 	Operations      int         `json:"operations"` // in the whole trace
 	FirstDifference *Difference `json:"first_difference"`
-	NotSupported    string      `json:"not_supported,omitempty"`  // what the allocator cannot do, and where the trace asks for it
-	NotDetermined   string      `json:"not_determined,omitempty"` // what the trace does not tell
-	Found           int         `json:"found,omitempty"`          // addresses that the trace does not tell and that were found by trying
-	Compared        int         `json:"compared"`                 // operations of which something was expected, up to the first difference
-	Uncompared      bool        `json:"uncompared,omitempty"`     // the trace expects nothing, and was only performed
-	NoEnd           bool        `json:"no_end,omitempty"`         // the trace has no line that says where it ends: it may have been cut off
+	// what the allocator cannot do, and where the trace asks for it
+	NotSupported  string `json:"not_supported,omitempty"`
+	NotDetermined string `json:"not_determined,omitempty"` // what the trace does not tell
+	// addresses that the trace does not tell and that were found by trying
+	Found int `json:"found,omitempty"`
+	// operations of which something was expected, up to the first difference
+	Compared int `json:"compared"`
+	// the trace expects nothing, and was only performed
+	Uncompared bool `json:"uncompared,omitempty"`
+	// the trace has no line that says where it ends: it may have been cut off
+	NoEnd bool `json:"no_end,omitempty"`
 
-	Release string `json:"release,omitempty"` // of PyTorch: the trace does not tell it, and is exact by its rules
+	// of PyTorch: the trace does not tell it, and is exact by its rules
+	Release string `json:"release,omitempty"`
 
 	Parts    Parts  `json:"-"` // what was compared
 	Recorded string `json:"-"` // what recorded the trace, in words; "" if its header does not tell
@@ -72,9 +78,10 @@ type Difference struct {
 	Operation int    `json:"operation"` // from 1; the end of the trace counts as one after the last
 	Line      int    `json:"line"`      // in the file, from 1
 	Op        string `json:"op"`        // the operation in words
-	Field     string `json:"field"`     // what differs: "error", "address", "events", "layout", or the key of a statistic
-	Expected  string `json:"expected"`
-	Got       string `json:"got"`
+	// what differs: "error", "address", "events", "layout", or the key of a statistic
+	Field    string `json:"field"`
+	Expected string `json:"expected"`
+	Got      string `json:"got"`
 
 	// LayoutDiff shows the memory around the first segment that differs, as
 	// go-cmp does: - is what was expected, + is what there is. Empty when the

@@ -48,12 +48,12 @@ func (m *machine) onThread(op *trace.Op) (over func()) {
 	}
 }
 
-// asCaller has the allocator called by the operation's thread, with the stream that is
-// current in it.
+// asCaller has the allocator called by the operation's thread, with the stream that is current in
+// it. A malloc has both in its request.
 func (m *machine) asCaller(op *trace.Op) (over func()) {
 	aware, able := m.allocator.(spec.CallerAware)
 	caller := spec.Caller{Thread: op.Thread, Current: spec.DeviceStream{Device: op.Device, Stream: m.current(op)}}
-	if !able || op.Kind.Target() != trace.TargetAllocator || caller.Thread == 0 && caller.Current.Stream == 0 {
+	if !able || op.Kind == trace.OpMalloc || op.Kind.Target() != trace.TargetAllocator || caller.Thread == 0 && caller.Current.Stream == 0 {
 		return func() {}
 	}
 	whole := m.allocator

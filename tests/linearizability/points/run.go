@@ -29,8 +29,9 @@ type Site struct {
 	Kind     Kind
 	Position string // file and line, which its points are reported with
 	Function string // in which it is
-	Callee   string // the method that is called, with its type: "Driver.Malloc"; of a function "func"
-	Text     string // the call
+	// the method that is called, with its type: "Driver.Malloc"; of a function "func"
+	Callee string
+	Text   string // the call
 }
 
 // Register is called by the instrumented build.

@@ -89,7 +89,8 @@ func checkActions(t *testing.T, run *Run, modules map[string]string) {
 	}
 	for _, module := range slices.Sorted(maps.Keys(edges)) {
 		for _, action := range slices.Sorted(maps.Keys(edges[module])) {
-			if edges[module][action] == 0 && !(strings.HasPrefix(module, "two_step") && action == "Malloc") { // which is three actions there
+			// which is three actions there
+			if edges[module][action] == 0 && !(strings.HasPrefix(module, "two_step") && action == "Malloc") {
 				t.Errorf("no configuration of %s takes %s", module, action)
 			}
 		}

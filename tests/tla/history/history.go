@@ -23,9 +23,10 @@ import (
 
 // An Event is one action with its result.
 type Event struct {
-	Action   string `json:"action"`   // an action of tla/CachingAllocator.tla
-	Args     []int  `json:"args"`     // its arguments
-	Result   int    `json:"result"`   // Malloc: the address, in units; -1: out of memory. Otherwise 0
+	Action string `json:"action"` // an action of tla/CachingAllocator.tla
+	Args   []int  `json:"args"`   // its arguments
+	// Malloc: the address, in units; -1: out of memory. Otherwise 0
+	Result   int    `json:"result"`
 	Reserved uint64 `json:"reserved"` // reserved memory afterwards, in units
 }
 

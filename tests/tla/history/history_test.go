@@ -152,7 +152,8 @@ func TestExample(t *testing.T) {
 // TestFollow: a history that is no behaviour is an error at its first wrong event.
 func TestFollow(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{`[1,1],"result":-1`, `[1,1],"result":0`, "event 5: Malloc(1,1): the result is -1"}, // the cache was searched again
+		// the cache was searched again
+		{`[1,1],"result":-1`, `[1,1],"result":0`, "event 5: Malloc(1,1): the result is -1"},
 		{ // reuse without waiting
 			`{"action":"Complete","args":[2],"result":0,"reserved":4}`, `{"action":"Malloc","args":[1,2],"result":2,"reserved":4}`,
 			"event 10: Malloc(1,2): the result is 0",

@@ -92,7 +92,8 @@ func check(tools, dir string, m *mutant) (found tlc.Summary, err error) {
 	if err != nil {
 		return found, err
 	}
-	if _, err := tla.ReadConfig([]byte(config), m.name+".cfg"); err != nil { // TLC ignores unknown names
+	// TLC ignores unknown names
+	if _, err := tla.ReadConfig([]byte(config), m.name+".cfg"); err != nil {
 		return found, err
 	}
 	if err := os.WriteFile(filepath.Join(scratch, "mutant.cfg"), []byte(config), 0o644); err != nil {

@@ -66,7 +66,8 @@ func switchFunction(edits *rewrite.Edits, text, mutant string, p *piece) error {
 		}
 		name := f.Name.Name + "_" + mutant
 		changed := strings.Replace(text[offset(f.Pos()):offset(f.End())+1], p.before, p.after, 1)
-		changed = strings.Replace(changed, " "+f.Name.Name+"(", " "+name+"(", 1) // in its first line
+		// in its first line
+		changed = strings.Replace(changed, " "+f.Name.Name+"(", " "+name+"(", 1)
 		call := edits.Caller(f, offset).Call(name)
 		edits.Insert(offset(f.Body.Lbrace)+1, fmt.Sprintf("\n\tif chosenMutant == %q {\n\t\t%s\n\t}\n", mutant, call))
 		edits.Insert(offset(f.End())+1, "\n"+changed)

@@ -70,6 +70,10 @@ func build(o binary.Options, options ...string) error {
 	if err := os.CopyFS(o.Work, native); err != nil {
 		return err
 	}
+	header := filepath.Join(o.Work, "native", "release.h")
+	if err := os.WriteFile(header, []byte(binary.ReleaseHeader), 0o644); err != nil {
+		return err
+	}
 	args := slices.Concat(o.Compile(), []string{"-O3", "-shared", "-fPIC", "-o", filepath.Join(o.Work, "libgaugeblock_loops.so"),
 		filepath.Join(o.Work, "native", "loops.cc")}, o.Link())
 	return cuda.Run(exec.Command(compiler, args...))
