@@ -458,8 +458,8 @@ EXPORT void gaugeblock_values_enable(int on) { c10::impl::tls_set_dispatch_key_i
 
 // gaugeblock_values_attach makes what is freed be forgotten; CUDA must be initialized.
 EXPORT void gaugeblock_values_attach() {
-	using Entry = c10::CachingDeviceAllocator::TraceEntry;
-	c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker([](const Entry &e) {
+	c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker([](const auto &e) { // its namespace depends on the release
+		using Entry = std::decay_t<decltype(e)>;
 		if (e.action_ == Entry::ALLOC || e.action_ == Entry::FREE_REQUESTED) {
 			known::forget_range(e.addr_, e.size_);
 		}
