@@ -18,7 +18,7 @@
 //	probe.go         calls about memory that is not allocated, which must be refused and change nothing
 //	careful.go       what a program has to do so that every hazard is the allocator's
 //	lifetimes.go     what the device has to know in order to find hazards
-//	drained.go       what has come to its end because somebody waited for it
+//	drained_streams.go  what has come to its end because somebody waited for it
 //	winddown.go      the end: everything freed, nothing left on the device
 //	picture.go       what is looked at between two operations
 //	label.go         what has been reached, as far as it shows there (label_table.go)

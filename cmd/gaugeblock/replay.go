@@ -97,7 +97,7 @@ func (c *replayCommand) replay(file string, stdin io.Reader) *replayed {
 		options.New = reference.Follows(c.PyTorch.Release)
 	}
 	if c.Verbose > 1 {
-		options.Story = &r.story
+		options.Sentences = &r.story
 	}
 	failed := guard(file, func() {
 		if file == replay.Stdin {
@@ -131,7 +131,7 @@ func (c *replayCommand) tryReleases(file string, r *replayed) {
 		again := replayed{}
 		options := replay.Options{New: reference.Follows(release), MaxMemory: uint64(c.MaxMemory)}
 		if c.Verbose > 1 {
-			options.Story = &again.story
+			options.Sentences = &again.story
 		}
 		if again.result, again.err = replay.File(file, options); again.err == nil && again.result.Exact {
 			again.result.Release = release.Name

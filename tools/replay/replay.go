@@ -16,14 +16,14 @@ import (
 type Options struct {
 	// New makes the allocator; it is called once a trace.
 	New Factory
-	// Story, if given, is written a sentence for each operation, at the end of the replay.
-	Story io.Writer
+	// Sentences, if given, is written a sentence for each operation, at the end of the replay.
+	Sentences io.Writer
 	// MaxMemory bounds what the process keeps in memory, in bytes; 0: memlimit.Default.
 	MaxMemory uint64
 }
 
 // File replays the trace in a file. The error is one of opening the file, of the
-// trace (a *trace.Error), or of the story's writer. With an error the result is
+// trace (a *trace.Error), or of the writer of sentences. With an error the result is
 // worth nothing.
 //
 // The trace is read to its end whatever comes of it, so that bad input is always
@@ -63,8 +63,8 @@ func (s *source) result() (Result, error) {
 	if r == nil {
 		return Result{}, err
 	}
-	if o := s.options; o.Story != nil {
-		if _, failure := o.Story.Write(r.told.Bytes()); failure != nil {
+	if o := s.options; o.Sentences != nil {
+		if _, failure := o.Sentences.Write(r.told.Bytes()); failure != nil {
 			err = cmp.Or(err, failure)
 		}
 	}
@@ -84,8 +84,8 @@ func (s *source) replay(c *choices, whole bool) (*run, error) {
 	defer tr.Close()
 	tr.Reuse()
 	r := &run{result: Result{File: s.name, Recorded: recordedFrom(tr.Header())}, choices: c, whole: whole, budget: memlimit.New(s.options.MaxMemory)}
-	if s.options.Story != nil {
-		r.story.w = &r.told
+	if s.options.Sentences != nil {
+		r.sentences.w = &r.told
 	}
 	m, err := newMachine(s.name, tr.Header(), s.options.New, nil, nil)
 	switch {
@@ -102,12 +102,12 @@ func (s *source) replay(c *choices, whole bool) (*run, error) {
 
 // A run is a replay under way.
 type run struct {
-	machine *machine
-	result  Result
-	choices *choices
-	whole   bool // the trace is read to its end whatever comes of it
-	story   story
-	told    bytes.Buffer // the story, if one is asked for
+	machine   *machine
+	result    Result
+	choices   *choices
+	whole     bool // the trace is read to its end whatever comes of it
+	sentences sentences
+	told      bytes.Buffer // the sentences, if one is asked for
 
 	budget *memlimit.Budget
 	line   int // that was read last
@@ -165,7 +165,7 @@ func (r *run) step(op *trace.Op) error {
 			return nil
 		}
 	}
-	r.story.operation(r.result.Operations, op, out, r.machine.fake)
+	r.sentences.operation(r.result.Operations, op, out, r.machine.fake)
 	if op.Expect.Unknown() {
 		return nil
 	}

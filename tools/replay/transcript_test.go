@@ -29,7 +29,7 @@ func TestTranscripts(t *testing.T) {
 			d.MaybeScanArgs(t, "allocator", &allocator)
 			var story bytes.Buffer
 			result, err := replay.Reader(strings.NewReader(d.Input), "trace", replay.Options{
-				New: allocators[allocator], Story: &story,
+				New: allocators[allocator], Sentences: &story,
 			})
 			if err != nil {
 				return fmt.Sprintf("%serror: %v\n", &story, err)

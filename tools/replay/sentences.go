@@ -11,18 +11,18 @@ import (
 	"gaugeblock/spec/trace"
 )
 
-// A story is a replay in sentences: one for each operation, first what the program
+// sentences are a replay in words: one for each operation, first what the program
 // asked for, then what the allocator did. Work that touched memory which it had
 // no right to touch is reported as soon as it has run.
-type story struct {
+type sentences struct {
 	w          *bytes.Buffer // nil: nothing is written
 	violations int           // how many have been written
 }
 
-func (s *story) write(format string, args ...any) { fmt.Fprintf(s.w, format+"\n", args...) }
+func (s *sentences) write(format string, args ...any) { fmt.Fprintf(s.w, format+"\n", args...) }
 
 // operation writes one operation and what the device has noticed since the last.
-func (s *story) operation(number int, op *trace.Op, out outcome, gpu *fakegpu.GPU) {
+func (s *sentences) operation(number int, op *trace.Op, out outcome, gpu *fakegpu.GPU) {
 	if s.w == nil {
 		return
 	}
