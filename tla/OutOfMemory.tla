@@ -5,7 +5,7 @@
 (* driver.  It is not quite true of its own cache, and the properties      *)
 (* below that fail say where.                                              *)
 (***************************************************************************)
-EXTENDS CachingAllocator
+EXTENDS CachingAllocator, Served
 
 Fails(stream, bytes) == MallocResult(Heap, stream, bytes).returned = {}
 
@@ -21,6 +21,33 @@ OutOfMemoryIsReal ==
     \A s \in Streams, n \in Sizes :
         Fails(s, n) => /\ ~DriverCouldServe(AllocParams(s, n, 0))
                        /\ GetFreeBlock(ProcessEvents(Heap), AllocParams(s, n, 0)) = {}
+
+\* The same, and more, without the operators that it judges: a malloc fails only if no free block
+\* fits, and there would be no room for the segment if all that can be returned were returned.
+MallocsAreServed ==
+    \A s \in Streams, n \in Sizes :
+        Fails(s, n) => /\ NoRoomBeside(Kept({}), n)
+                       /\ Waiting # {} \/ Fitting(0, s, n) = {}
+
+(***************************************************************************)
+(* Of steps (Served.tla).                                                  *)
+(***************************************************************************)
+PromptlyReclaimed ==
+    [][\A s \in Streams, n \in Sizes : Malloc(s, n) => NothingWaitsInVain(FALSE)]_vars
+
+\* A free and a record_stream never wait.
+NoNeedlessWait ==
+    [][Waits => \/ \E s \in Streams : Complete(s)
+                \/ EmptyCache
+                \/ \E s \in Streams, n \in Sizes : Malloc(s, n) /\ WaitsForRoom(n)]_vars
+
+BestFitServes ==
+    [][\A s \in Streams, n \in Sizes :
+          Malloc(s, n) /\ ~ExpandableSegments /\ Waiting = {} /\ device' = device =>
+              ServedByBestFit(s, n)]_vars
+
+ExpandableSegmentsGrow ==
+    [][\A s \in Streams, n \in Sizes : Malloc(s, n) => GrowsInPlace(n)]_vars
 
 \* EmptyCache leaves nothing that can be released.  (A property of states: a step of an
 \* EmptyCache that does nothing is not looked at by properties of steps.)

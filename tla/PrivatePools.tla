@@ -7,19 +7,33 @@
 (* takes part in the capture: its work goes into the graph, and not to the *)
 (* device.                                                                 *)
 (***************************************************************************)
-EXTENDS Pools
+EXTENDS Pools, Served
 
 (***************************************************************************)
 (* Malloc.                                                                 *)
 (***************************************************************************)
 
+\* Upstream visits its pools in the order of the hashes of their ids: multiples of the golden
+\* ratio, of which the fraction counts.
+VisitedAt(id) == (id * 618034) % 1000000
+FirstVisited(ids) == CHOOSE id \in ids : \A other \in ids : VisitedAt(id) <= VisitedAt(other)
+
+\* Of several pools the first serves that is visited and has a block.
+TakeFromFirstVisited(h, p) ==
+    LET live == {q.id : q \in {r \in h.pools : r.useCount > 0}} \cap OverflowPools
+        found(id) == GetFreeBlock(h, [p EXCEPT !.pool = id])
+        serving == {id \in live : found(id) # {}}
+    IN IF p.pool # 0 \/ ExpandableSegments \/ serving = {} THEN {} ELSE found(FirstVisited(serving))
+
 \* The pools that serve a malloc when the driver has no memory (use_on_oom).  They
 \* are searched as if expandable segments were off, so that blocks of expandable
 \* segments are not found.
 TakeFromOverflowPool(h, p) ==
-    LET live  == {q.id : q \in {r \in h.pools : r.useCount > 0}} \cap OverflowPools
-        found == UNION {GetFreeBlock(h, [p EXCEPT !.pool = id]) : id \in live}
-    IN IF p.pool = 0 /\ ~ExpandableSegments THEN found ELSE {}
+    IF Cardinality(OverflowPools) > 1
+    THEN TakeFromFirstVisited(h, p)
+    ELSE LET live  == {q.id : q \in {r \in h.pools : r.useCount > 0}} \cap OverflowPools
+             found == UNION {GetFreeBlock(h, [p EXCEPT !.pool = id]) : id \in live}
+         IN IF p.pool = 0 /\ ~ExpandableSegments THEN found ELSE {}
 
 \* The last attempt.  While a capture is underway the cache is not released, so it is made
 \* for requests of the default pool only.
@@ -235,6 +249,56 @@ OverflowsOnOutOfMemory ==
           Malloc(s, n) /\ RoutedTo(s) = 0 /\ (\E x \in given' \ given : x.pool # 0) =>
               LET p == AllocParams(s, n, 0)
               IN ~WithinLimit(Reclaim(PoolHeap), p) \/ ~HasMemory(Reclaim(PoolHeap), p)]_vars
+
+(***************************************************************************)
+(* What a program is owed (Served.tla).                                    *)
+(***************************************************************************)
+
+Fails(stream, bytes) == MallocResult(PoolHeap, stream, bytes).returned = {}
+
+UsedPools == {q.id : q \in {r \in pools : r.useCount > 0}}
+
+\* A malloc fails only if no free block fits, and there would be no room for the segment if all
+\* that can be returned were returned.  In captures less is: see CacheIsReleasedInCapture.
+MallocsAreServed ==
+    \A s \in Streams, n \in Sizes :
+        Fails(s, n) => /\ captures = <<>> => NoRoomBeside(Kept(UsedPools), n)
+                       /\ Waiting # {} \/ Fitting(RoutedTo(s), s, n) = {}
+
+\* A malloc of the default pool fails only if no pool with use_on_oom has a free block that fits.
+OverflowPoolsServe ==
+    ~ExpandableSegments =>
+        \A s \in Streams, n \in Sizes :
+            RoutedTo(s) = 0 /\ Fails(s, n) => \A id \in OverflowPools \cap UsedPools : Fitting(id, s, n) = {}
+
+\* Only a pool in use serves it.
+LivePoolsServe ==
+    [][\A x \in given' \ given : x.pool # 0 => UseCount(x.pool) > 0 \/ \E c \in Range(captures) : c.pool = x.pool]_vars
+
+PromptlyReclaimed ==
+    [][\A s \in Streams, n \in Sizes : Malloc(s, n) /\ captures = <<>> => NothingWaitsInVain(TRUE)]_vars
+
+NoNeedlessWait ==
+    [][Waits => \/ \E s \in Streams : Complete(s)
+                \/ EmptyCache
+                \/ \E s \in Streams, n \in Sizes : Malloc(s, n) /\ WaitsForRoom(n)]_vars
+
+BestFitServes ==
+    [][\A s \in Streams, n \in Sizes :
+          Malloc(s, n) /\ ~ExpandableSegments /\ Waiting = {} /\ device' = device =>
+              ServedByBestFit(s, n)]_vars
+
+ExpandableSegmentsGrow ==
+    [][\A s \in Streams, n \in Sizes : Malloc(s, n) => GrowsInPlace(n)]_vars
+
+\* EmptyCache outside of captures leaves no pool without uses and memory.  (A pool of expandable
+\* segments stays while its count of driver segments is positive.)
+UnusedPoolsAreErased ==
+    captures = <<>> =>
+        ENABLED (EmptyCache /\ \A q \in pools' :
+            \/ q.useCount > 0
+            \/ \E y \in device' : \E g \in segments' : Inside(y, g) /\ g.pool = q.id
+            \/ ExpandableSegments /\ q.driverSegments > 0)
 
 \* FAILS.  While a capture is underway no events are queried and nothing is released,
 \* of whatever pool: a malloc may fail although it need not.

@@ -24,7 +24,7 @@ ReleasableMemory(h, pool) ==
 \* Segments that are one free block each are released.
 ReleaseSegments(h, bs) ==
     LET gone == {b.addr : b \in bs}
-        called == IF bs = {} THEN h ELSE ReturnMemory(h)
+        called == IF bs = {} THEN h ELSE ReturnMemory(IF OwnWork THEN DoneEverywhere(h) ELSE h)
     IN [called EXCEPT !.segments = {g \in @ : g.addr \notin gone},
                       !.blocks = @ \ bs,
                       !.cached = @ \ gone,

@@ -292,12 +292,17 @@ func (f *form) truth(e expr) (value, known bool) {
 	switch {
 	case len(e) == 1 && e[0].text == "(" && len(e[0].parts) == 1:
 		return f.truth(e[0].parts[0])
+	case len(e) == 1 && e[0].text == `\E` && isOfNothing(e[0].parts[0]):
+		return false, true
 	case len(e) == 1:
 		text, _ := f.literal(e[0])
 		return text == "TRUE", text == "TRUE" || text == "FALSE"
 	case len(e) > 1 && e[0].text == "~":
 		value, known = f.truth(e[1:])
 		return !value, known
+	case len(e) == 4 && e[0].text == "Cardinality" && e[2].text == ">" && e[3].text == "1":
+		set, isConstant := f.constants[e[1].parts[0][0].text]
+		return strings.Contains(set, ","), isConstant
 	case len(e) == 3:
 		left, isLeft := f.literal(e[0])
 		right, isRight := f.literal(e[2])
@@ -306,6 +311,11 @@ func (f *form) truth(e expr) (value, known bool) {
 		}
 	}
 	return false, false
+}
+
+// isOfNothing reports whether the bound of a quantifier is x \in {}.
+func isOfNothing(bound expr) bool {
+	return len(bound) == 3 && bound[2].text == "{" && !slices.ContainsFunc(bound[2].parts, func(e expr) bool { return len(e) > 0 })
 }
 
 // literal is the text of a number, a string or a truth value, or of a constant that is one.

@@ -167,3 +167,12 @@ func Find(name string) (r Release, found bool) {
 	}
 	return releases[i], true
 }
+
+// Following is the oldest release that decides by these rules.
+func Following(rules Rules) (r Release, found bool) {
+	i := slices.IndexFunc(releases, func(r Release) bool { return r.Rules == rules })
+	if i < 0 {
+		return Release{}, false
+	}
+	return releases[i], true
+}

@@ -23,3 +23,20 @@ func TestFind(t *testing.T) {
 		t.Errorf("the newest release is %s", got)
 	}
 }
+
+// TestFollowing: the zero value is 2.11, and a release follows its own rules.
+func TestFollowing(t *testing.T) {
+	if r, found := Following(Rules{}); !found || r.Name != "2.11" {
+		t.Errorf("the zero value is %q", r.Name)
+	}
+	for _, r := range Releases() {
+		if same, found := Following(r.Rules); !found || same.Rules != r.Rules {
+			t.Errorf("%s follows %q", r.Name, same.Name)
+		}
+	}
+	odd := Newest().Rules
+	odd.FirstRoutingWins = true
+	if r, found := Following(odd); found {
+		t.Errorf("rules that no release has are those of %s", r.Name)
+	}
+}

@@ -51,7 +51,7 @@ func TestExplore(t *testing.T) {
 	}
 	found := exploredJSON(t, statusExact, "core_tiny")[0]
 	// the second is not in the configuration
-	for _, name := range []string{"BlocksTileSegments", "OutOfMemoryIsReal"} {
+	for _, name := range []string{"BlocksTileSegments", "MallocsAreServed"} {
 		if !slices.Contains(found.Checked, name) {
 			t.Errorf("%s is not checked: %v", name, found.Checked)
 		}

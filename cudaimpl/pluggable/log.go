@@ -12,6 +12,7 @@ import (
 
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
+	"gaugeblock/upstream"
 )
 
 // The log: every call of the program as an operation of a trace, with what it returned
@@ -61,6 +62,7 @@ func newLog(path string, d Device, settings string) (*opLog, error) {
 	if err != nil {
 		return nil, err
 	}
+	release, _ := upstream.Following(upstream.Rules{}) // those of the library
 	part, err := os.Create(path + ".part")
 	if err != nil {
 		return nil, err
@@ -68,7 +70,7 @@ func newLog(path string, d Device, settings string) (*opLog, error) {
 	l := &opLog{
 		path: path, part: part, buffer: bufio.NewWriter(part), ids: map[spec.Ptr]int64{},
 		header: trace.Header{
-			Source: "libgaugeblock", DeviceName: properties.Name, TotalMemory: properties.TotalMemory,
+			Source: "libgaugeblock", Release: release.Name, DeviceName: properties.Name, TotalMemory: properties.TotalMemory,
 			Devices: d.DeviceCount(), Settings: settings, Family: "log", Streams: []spec.Stream{0},
 		},
 	}

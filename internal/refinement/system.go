@@ -70,6 +70,7 @@ func (sys *System) setUp(streams []uint64) (err error) {
 		Addresses:       func(spec.Device) fakegpu.AddressPolicy { return &lowestHole{from: bounded.AddressBase} },
 		PageGranularity: initial.Geometry.MinBlock,
 		Waits:           fakegpu.WaitsDrain,
+		FreeWaits:       initial.FreeWaits,
 	})
 	record := *initial
 	sys.record = &record
@@ -107,6 +108,8 @@ func (sys *System) Do(label string) error {
 		return sys.malloc(spec.Request{Stream: spec.Stream(n[0]), Bytes: uint64(n[1])})
 	case "Free":
 		return sys.free(sys.address(n[0]))
+	case "Launch":
+		return sys.launchOwn(sys.address(n[0]))
 	case "RecordStream":
 		return sys.recordStream(sys.address(n[0]), spec.Stream(n[1]))
 	case "Complete":

@@ -51,6 +51,13 @@ func (sys *System) launchUses(ptr spec.Ptr) error {
 	return nil
 }
 
+// launchOwn launches work that uses the memory at an address, on the stream that it is allocated for.
+func (sys *System) launchOwn(ptr spec.Ptr) error {
+	held := sys.record.Truth.Held
+	h := held[slices.IndexFunc(held, func(h model.Held) bool { return h.Ptr == ptr })]
+	return sys.driver.queues[h.Stream].launch(sys.record.MemoryOf(h))
+}
+
 // restored records what the program holds after a restore: the saved blocks that were
 // allocated.
 func (sys *System) restored(saved model.Checkpoint) {

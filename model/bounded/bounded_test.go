@@ -29,6 +29,7 @@ CONSTANTS
     ExpandableSegments = FALSE
     Memory = 2
     Limit = 100
+    OwnWork = FALSE
     Streams = {1, 2}
     Sizes = {1}
 INVARIANT NoReuseWhileInUse

@@ -21,6 +21,7 @@ type Bounds struct {
 	Limit    uint64 // above Memory: none
 	Streams  []spec.Stream
 	Sizes    []uint64 // of requests
+	OwnWork  bool     // programs launch work on the stream that memory was allocated for
 }
 
 // maxUnits is the largest number in a state: a key has one byte for a number.
@@ -29,7 +30,7 @@ const maxUnits = 255
 // coreConstants are the constants that CachingAllocator.tla uses, beside the settings.
 var coreConstants = []string{
 	"MinBlock", "SmallSize", "SmallBuffer", "MinLargeAlloc", "LargeBuffer", "RoundLarge",
-	"Memory", "Limit", "Streams", "Sizes",
+	"Memory", "Limit", "Streams", "Sizes", "OwnWork",
 	"Addresses", // not read: the TLA+ text needs enough of them, the model has all
 }
 
@@ -53,6 +54,7 @@ func ReadBounds(c *tlc.Config, others ...string) (b Bounds, err error) {
 	r.fields(&b.Config, isSetting)
 	r.fields(&b.Rules, isRule)
 	b.Sizes = r.numbers("Sizes")
+	b.OwnWork = r.bool("OwnWork")
 	for i, s := range r.numbers("Streams") {
 		b.Streams = append(b.Streams, spec.Stream(s))
 		if s != uint64(i+1) && r.err == nil {
@@ -164,5 +166,6 @@ const AddressBase spec.Ptr = 1 << 16
 func (b *Bounds) initial() *model.State {
 	s := model.New(0, b.Memory, b.Config, b.Geometry, b.Rules)
 	s.Limited, s.Limit = b.Limit <= b.Memory, b.Limit
+	s.FreeWaits = b.OwnWork
 	return &s
 }

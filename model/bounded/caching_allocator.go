@@ -14,6 +14,7 @@ type CachingAllocator struct {
 	actionTable
 	keys
 	malloc, free, recordStream, complete, emptyCache action
+	launch                                           action // if Bounds.OwnWork is set
 
 	// With private pools.
 	recordsTwice bool     // programs record a stream use in a capture and outside of it
@@ -31,6 +32,9 @@ func newCachingAllocator(b Bounds) *CachingAllocator {
 	c.recordStream = c.add("RecordStream", addresses, streams)
 	c.complete = c.add("Complete", streams)
 	c.emptyCache = c.add("EmptyCache")
+	if b.OwnWork {
+		c.launch = c.add("Launch", addresses)
+	}
 	return c
 }
 
@@ -74,6 +78,12 @@ func (c *CachingAllocator) nextExceptMalloc(s *model.State, yield func(label int
 	}
 	emptied := s.EmptyCache()
 	yield(c.emptyCache.label(), &emptied)
+	for _, h := range s.Truth.Held {
+		if c.OwnWork && pendingWork(s, h.Stream) == 0 {
+			next := s.Launch(onDevice(h.Stream), s.MemoryOf(h))
+			yield(c.launch.label(toUnits(h.Ptr)), &next)
+		}
+	}
 }
 
 // free is the step Free of what the program holds at an address. An allocator that refuses it

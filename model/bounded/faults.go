@@ -1,9 +1,6 @@
 package bounded
 
 import (
-	"maps"
-	"slices"
-
 	"gaugeblock/model"
 	"gaugeblock/model/tlc"
 	"gaugeblock/spec"
@@ -30,9 +27,6 @@ func (f *Faults) Next(s *model.State, yield func(label int, next *model.State)) 
 	f.CachingAllocator.Next(s, yield)
 	f.faults.next(s, yield)
 }
-
-// always implements Module. OutOfMemoryIsReal is not in it: Faults.tla does not have it.
-func (f *Faults) always() []string { return slices.Sorted(maps.Keys(invariants)) }
 
 // fairness implements Module.
 func (f *Faults) fairness(specification string) ([][]int, bool) {

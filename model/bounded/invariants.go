@@ -38,7 +38,17 @@ var byConstruction = map[string]string{
 }
 
 func (c *CachingAllocator) always() []string {
-	return append(slices.Sorted(maps.Keys(invariants)), "OutOfMemoryIsReal", "EmptyCacheReleasesAll")
+	names := append(slices.Sorted(maps.Keys(invariants)), "BlocksFitRequests", "EmptyCacheReleasesAll", "MallocsAreServed")
+	if len(c.Streams) > 1 {
+		names = append(names, "NoNeedlessWait", "PromptlyReclaimed")
+	}
+	if c.Config.ExpandableSegments {
+		return append(names, "ExpandableSegmentsGrow") // pages can pass the limit: see MCExpandable_weak_limit.cfg
+	}
+	if c.Limit <= c.Memory {
+		names = append(names, "LimitHolds")
+	}
+	return append(names, "BestFitServes")
 }
 
 // invariant finds an invariant by its name. Some cannot fail at certain bounds; these are

@@ -140,7 +140,7 @@ var uses = map[string]use{
 	"Truth.Captures": inKey, "Truth.Captures.Pool.Capture": inKey, "Truth.Captures.Pool.User": zero,
 	"Truth.Captures.Stream": inKey, "Truth.Captures.All": inKey,
 	"Truth.Granted": inKey, "Truth.Granted.Memory.Ptr": inKey, "Truth.Granted.Memory.Bytes": inKey, "Truth.Granted.Stream": inKey,
-	"Truth.Illegal": zero, "RelaxedCaptures": constant,
+	"Truth.Illegal": zero, "RelaxedCaptures": constant, "FreeWaits": constant,
 	"logsCalls": zero, "calls.Made": zero, "calls.Refused": zero,
 }
 

@@ -1,7 +1,6 @@
 package bounded
 
 import (
-	"maps"
 	"slices"
 
 	"gaugeblock/model"
@@ -156,10 +155,14 @@ func (p *PrivatePools) property(name string, fair [][]int, to *explore.Options[*
 	return true
 }
 
-// always implements Module. OutOfMemoryIsReal is not in it: requests of one pool cannot
-// have the cached memory of another.
+// always implements Module.
 func (p *PrivatePools) always() []string {
-	return append(slices.Sorted(maps.Keys(invariants)), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted", "EmptyCacheReleasesAll", "CapturedMemoryIsKept", "UsesAreCounted")
+	names := append(p.CachingAllocator.always(), "PoolsOwnTheirBlocks", "PoolsAreIsolated", "RoutingsAreCaptures", "DriverSegmentsAreCounted",
+		"CapturedMemoryIsKept", "UsesAreCounted", "LivePoolsServe", "OverflowsOnOutOfMemory", "UnusedPoolsAreErased")
+	if len(p.overflow) > 0 && !p.Config.ExpandableSegments {
+		names = append(names, "OverflowPoolsServe")
+	}
+	return names
 }
 
 // fairness implements Module. The fair specification of PrivatePools.tla has strong

@@ -2,7 +2,6 @@ package bounded
 
 import (
 	"errors"
-	"sync"
 
 	"gaugeblock/model"
 	"gaugeblock/model/explore"
@@ -28,21 +27,6 @@ func (c *CachingAllocator) everyFailure(s *model.State, holds func(stream spec.S
 		}
 	}
 	return true
-}
-
-// outOfMemoryIsReal: a malloc fails only if no cached block fits, and the segment would not
-// fit after a release of all cached memory either. The first half cannot fail: the model's
-// malloc searches with the same GetFreeBlock.
-func (c *CachingAllocator) outOfMemoryIsReal(s *model.State) bool {
-	needed := sync.OnceValue(func() uint64 { // the memory that cannot be released
-		synchronized := s.SynchronizeAndFreeEvents()
-		return synchronized.Reserved() - releasableMemory(&synchronized, spec.DefaultPool)
-	})
-	return c.everyFailure(s, func(stream spec.Stream, bytes uint64) bool {
-		_, cached := s.ProcessEvents().GetFreeBlock(stream, bytes)
-		room := needed()+s.SegmentSize(s.Round(bytes)) <= min(c.Limit, c.Memory)
-		return !cached && !room
-	})
 }
 
 // emptyCacheReleasesAll: EmptyCache leaves nothing that can be released.
@@ -139,17 +123,36 @@ func (c *CachingAllocator) property(name string, fair [][]int, to *explore.Optio
 	invariant := func(holds func(*model.State) bool) {
 		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{Name: name, Holds: holds})
 	}
+	step := func(holds func(from *model.State, label int, to *model.State) bool) {
+		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: holds})
+	}
 	switch name {
-	case "OutOfMemoryIsReal":
-		invariant(c.outOfMemoryIsReal)
+	case "OutOfMemoryIsReal", "MallocsAreServed":
+		step(c.mallocsAreServed)
+	case "OverflowPoolsServe":
+		step(c.overflowPoolsServe)
+	case "LivePoolsServe":
+		step(c.livePoolsServe)
+	case "PromptlyReclaimed":
+		step(c.promptlyReclaimed)
+	case "NoNeedlessWait":
+		step(c.noNeedlessWait)
+	case "BestFitServes":
+		step(c.bestFitServes)
+	case "UnusedPoolsAreErased":
+		step(c.unusedPoolsAreErased)
+	case "ExpandableSegmentsGrow":
+		step(c.expandableSegmentsGrow)
+	case "BlocksFitRequests":
+		invariant(blocksFitRequests)
 	case "EmptyCacheReleasesAll":
 		invariant(c.emptyCacheReleasesAll)
 	case "AnyBlockIsGood":
 		invariant(c.anyBlockIsGood)
 	case "LimitHolds":
-		invariant(func(s *model.State) bool { return s.Reserved() <= c.Limit })
+		invariant(c.limitHolds)
 	case "CacheIsSearchedAgain":
-		to.Steps = append(to.Steps, explore.StepProperty[*model.State]{Name: name, Holds: c.cacheIsSearchedAgain})
+		step(c.cacheIsSearchedAgain)
 	case "FreedBecomesReusable":
 		to.LeadsTo = append(to.LeadsTo, c.freedBecomesReusable(fair)...)
 	default:

@@ -2,7 +2,6 @@ package bounded
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"gaugeblock/model"
@@ -54,8 +53,11 @@ func (m *Settings) Text(to []byte, s *model.State) []byte {
 	return w.finish(to)
 }
 
-// always implements Module. OutOfMemoryIsReal is not in it: Settings.tla does not have it.
-func (m *Settings) always() []string { return slices.Sorted(maps.Keys(invariants)) }
+// always implements Module. A block that was allocated under another max_split_size may have more
+// left over than BlocksFitRequests says.
+func (m *Settings) always() []string {
+	return slices.DeleteFunc(m.CachingAllocator.always(), func(name string) bool { return name == "BlocksFitRequests" })
+}
 
 // fairness implements Module.
 func (m *Settings) fairness(specification string) ([][]int, bool) {

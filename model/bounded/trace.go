@@ -10,6 +10,7 @@ import (
 	"gaugeblock/spec"
 	"gaugeblock/spec/settings"
 	"gaugeblock/spec/trace"
+	"gaugeblock/upstream"
 )
 
 // A path through the states can be replayed on an allocator: it is written as a trace with
@@ -35,6 +36,9 @@ func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.H
 		}
 	}
 	t := b.Tracer(name)
+	if t.Header.Release == "" {
+		return trace.Header{}, nil, &spec.NotSupportedError{Op: "trace", Reason: "no release of PyTorch has these rules"}
+	}
 	t.forReplay = true
 	for i := 1; i < len(steps); i++ {
 		if err := t.Step(steps[i-1].State, steps[i].Label, steps[i].State); err != nil {
@@ -48,9 +52,9 @@ func (b *Bounds) Trace(name string, steps []explore.Step[*model.State]) (trace.H
 // do not wait for work, which a trace cannot ask for; no statistics are expected.
 func (b *Bounds) Tracer(name string) *Tracer {
 	t := &Tracer{bounds: b, live: map[int]int64{}, underWay: map[int]trace.Op{}, holders: map[int][]int{}, checkpoints: map[int]savedState{}}
+	release, _ := upstream.Following(b.Rules)
 	t.Header = trace.Header{
-		// A replay takes the zero Rules for it, as b does: upstream.OfTrace.
-		Source: "gaugeblock model/bounded", Family: name, Devices: 1, Waits: true,
+		Source: "gaugeblock model/bounded", Release: release.Name, Family: name, Devices: 1, Waits: true,
 		TotalMemory: b.Memory, Settings: b.settings(), Geometry: b.Geometry,
 		Streams: append([]spec.Stream{0}, b.Streams...), StatColumns: columns,
 	}
@@ -104,6 +108,9 @@ func (t *Tracer) Step(from *model.State, label string, to *model.State) error {
 		t.launchUses(from, arguments[0])
 		t.add(to, trace.Op{Kind: trace.OpFree, ID: t.live[arguments[0]]})
 		delete(t.live, arguments[0])
+	case "Launch":
+		_, g := blockAt(from, arguments[0])
+		t.launch(int(g.Stream))
 	case "RecordStream":
 		t.add(to, trace.Op{Kind: trace.OpRecordStream, ID: t.live[arguments[0]], Stream: arguments[1]})
 	case "Complete":

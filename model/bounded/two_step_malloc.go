@@ -85,14 +85,20 @@ func (w *writer) call(c *model.PendingMalloc) {
 }
 
 func (t *TwoStepMalloc) property(name string, fair [][]int, to *explore.Options[*model.State]) bool {
-	if name != "MallocsEnd" {
+	switch name {
+	case "MallocsEnd":
+		to.LeadsTo = append(to.LeadsTo, t.mallocsEnd(fair)...)
+	case "LimitHolds": // of what is registered
+		to.Invariants = append(to.Invariants, explore.Invariant[*model.State]{
+			Name: name, Holds: func(s *model.State) bool { return s.Reserved() <= t.Limit },
+		})
+	default:
 		return t.CachingAllocator.property(name, fair, to)
 	}
-	to.LeadsTo = append(to.LeadsTo, t.mallocsEnd(fair)...)
 	return true
 }
 
-// always implements Module. OutOfMemoryIsReal is not in it: a malloc may fail because of
+// always implements Module. MallocsAreServed is not in it: a malloc may fail because of
 // segments that other threads have not registered yet.
 func (t *TwoStepMalloc) always() []string {
 	names := slices.Sorted(maps.Keys(invariants))

@@ -55,7 +55,6 @@ func ExampleHistory() {
 
 	violations, err := invariant.CheckAll(&invariant.Observation{Geometry: spec.DefaultGeometry(), History: h})
 	fmt.Println(violations[0], err)
-	// Output: NoReuseWhileInUse (invariant 14, device 0): 0x1000 (512 bytes) was allocated for
-	// stream 0x1 while work of stream 0x2 on device 0 may still use 0x1000 (512 bytes), freed by
-	// stream 0x1 <nil>
+	// Output:
+	// NoReuseWhileInUse (invariant 14, device 0): 0x1000 (512 bytes) was allocated for stream 0x1 while work of stream 0x2 on device 0 may still use 0x1000 (512 bytes), freed by stream 0x1 <nil>
 }

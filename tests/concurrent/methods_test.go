@@ -15,6 +15,8 @@ var methods = map[string]struct {
 	"Malloc":       {30, (*worker).mallocAny},
 	"Free":         {30, func(k *worker) { k.free(&k.cached, k.a.Free); k.free(&k.uncached, k.a.Free); k.freeTwice() }},
 	"RecordStream": {10, (*worker).recordStream},
+	"MallocAt":     {1, func(k *worker) { _ = k.a.MallocAt(spec.Request{Device: k.device(), Bytes: k.bytes()}, k.any()) }},
+	"For":          {2, func(k *worker) { k.expect("For.EmptyCache", k.a.For(spec.Caller{Thread: k.thread}).EmptyCache()) }},
 	"EmptyCache":   {2, func(k *worker) { k.expect("EmptyCache", k.a.EmptyCache()) }},
 	"Close":        {1, func(k *worker) { k.expect("Close", k.a.Close()) }},
 	"RawAlloc":     {2, func(k *worker) { d := k.device(); p, err := k.a.RawAlloc(d, k.bytes()); k.got(p, d, err) }},
@@ -28,6 +30,7 @@ var methods = map[string]struct {
 	"Enabled":   {2, func(k *worker) { _ = k.a.Enabled() }},
 
 	"Stats":                 {4, func(k *worker) { _, err := k.a.Stats(k.device()); k.expect("Stats", err) }},
+	"MoreStats":             {2, func(k *worker) { _, err := k.a.MoreStats(k.device()); k.expect("MoreStats", err) }},
 	"ResetPeakStats":        {2, func(k *worker) { k.expect("ResetPeakStats", k.a.ResetPeakStats(k.device())) }},
 	"ResetAccumulatedStats": {2, func(k *worker) { k.expect("ResetAccumulatedStats", k.a.ResetAccumulatedStats(k.device())) }},
 	"CacheInfo":             {2, func(k *worker) { _, err := k.a.CacheInfo(k.device(), uint64(k.r.IntN(2))); k.expect("CacheInfo", err) }},
@@ -39,6 +42,8 @@ var methods = map[string]struct {
 	"Configure":         {3, (*worker).configure},
 	"Config":            {3, func(k *worker) { _ = k.a.Config() }},
 	"SetMemoryFraction": {1, func(k *worker) { k.expect("SetMemoryFraction", k.a.SetMemoryFraction(k.device(), 0.5+k.r.Float64()/2)) }},
+	"SetReserveClass":   {1, func(k *worker) { k.expect("SetReserveClass", k.a.SetReserveClass(k.stream(k.device()), "c")) }},
+	"SetDefaultReserve": {1, func(k *worker) { k.expect("SetDefaultReserve", k.a.SetDefaultReserve("c", 0.5)) }},
 	"MemoryFraction":    {2, func(k *worker) { _, err := k.a.MemoryFraction(k.device()); k.expect("MemoryFraction", err) }},
 
 	"RecordHistory":      {2, (*worker).recordHistory},
@@ -54,10 +59,16 @@ var methods = map[string]struct {
 	"OnNeedMemory": {1, func(k *worker) {
 		k.expect("OnNeedMemory", k.rarely(func() error { return k.a.OnNeedMemory(func() bool { return true }) }))
 	}},
+	"AnnotateBlock": {3, func(k *worker) { _ = k.a.AnnotateBlock(k.any(), "z") }},
+	"OnRejection": {1, func(k *worker) {
+		k.expect("OnRejection", k.rarely(func() error { return k.a.OnRejection(func(spec.RejectionReport) {}) }))
+	}},
 	"OnOutOfMemory": {1, func(k *worker) {
 		k.expect("OnOutOfMemory", k.rarely(func() error { return k.a.OnOutOfMemory(func(spec.OutOfMemoryReport) {}) }))
 	}},
 
+	"MarkCaptureBegin":         {1, func(k *worker) { k.expect("MarkCaptureBegin", k.a.MarkCaptureBegin(k.device())) }},
+	"MarkCaptureEnd":           {1, func(k *worker) { _ = k.a.MarkCaptureEnd(k.device()) }},
 	"CreatePool":               {2, func(k *worker) { k.createPool() }},
 	"BeginAllocateToPool":      {2, func(k *worker) { _ = k.a.BeginAllocateToPool(k.device(), k.pool(), spec.ForThread(k.thread)) }},
 	"EndAllocateToPool":        {4, func(k *worker) { _ = k.a.EndAllocateToPool(k.device(), k.pool()) }},

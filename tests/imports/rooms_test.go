@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"graphtree":           {"spec"},
 	"fakegpu":             {"spec", "spec/happensbefore"},
 	"cudaimpl":            {"spec"},
-	"cudaimpl/pluggable":  {"spec", "spec/trace", "alloc", "cudaimpl"},
+	"cudaimpl/pluggable":  {"spec", "spec/trace", "upstream", "alloc", "cudaimpl"},
 	"model":               {"spec", "spec/settings", "spec/trace", "upstream"},
 	"tla":                 {"model"},
 	"conformance":         {"spec", "spec/trace", "spec/invariant", "spec/happensbefore", "fakegpu", "tools/replay", "upstream"},

@@ -29,7 +29,7 @@ type area struct {
 //	{config}   settings
 var areas = map[string]area{
 	"core": {
-		setups: []string{"streams=2", "streams=2 limit=24MiB memory=64MiB", "streams=2 limit=48MiB memory=64MiB settings=(max_split_size_mb:20)", "streams=2 callback=(x,n1,y)", "limit=48MiB memory=64MiB settings=(garbage_collection_threshold:0.4) streams=2"},
+		setups: []string{"streams=2", "streams=2 limit=24MiB memory=64MiB observed", "streams=2 limit=48MiB memory=64MiB settings=(max_split_size_mb:20)", "streams=2 callback=(x,n1,y)", "limit=48MiB memory=64MiB settings=(garbage_collection_threshold:0.4) streams=2"},
 		before: "malloc x {size}; malloc y {size} stream=1; malloc z {size}; free z",
 		ops: []string{
 			"malloc {new} {size}", "malloc {new} {size}", "malloc {new} {size} stream=1", "free {x}", "free {x}", "free {x}",

@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"errors"
 	"slices"
 
 	"gaugeblock/fakegpu"
@@ -83,7 +84,7 @@ func newExecution(s *Setup, p *Program) (*execution, error) {
 	if x.allocator, err = s.newAllocator(driver, func() { x.pause(s.Pauses) }); err != nil {
 		return nil, err
 	}
-	return x, x.registerCallback()
+	return x, errors.Join(x.registerCallback(), x.registerObserver())
 }
 
 // threadState is that of a thread.

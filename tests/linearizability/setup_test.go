@@ -34,6 +34,9 @@ type Setup struct {
 	// before.
 	Callback []string
 
+	// Observed: an out-of-memory observer calls the allocator.
+	Observed bool
+
 	// Pauses are the places where threads may pause, beside between two operations.
 	Pauses Pause
 
@@ -98,6 +101,9 @@ func (s *Setup) String() string {
 	if len(s.Callback) > 0 {
 		list("callback", s.Callback)
 	}
+	if s.Observed {
+		words = append(words, "observed")
+	}
 	if s.Unjudged {
 		words = append(words, "unjudged")
 	}
@@ -128,6 +134,8 @@ func (s *Setup) Set(key string, values []string) (err error) {
 		s.Pauses, err = ParsePauses(values)
 	case "callback":
 		s.Callback = values
+	case "observed":
+		s.Observed = true
 	case "strict":
 		s.Strict = true
 	case "unjudged":

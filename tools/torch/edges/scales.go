@@ -88,7 +88,7 @@ var scales = []Scale{
 		Small:    Size{2, 2 * mib}, Large: Size{2, 20 * mib}, Others: []Size{{6, 60 * mib}},
 		Inexact: "the range of a small segment has 30 pages instead of 3",
 	},
-	smallPages("expandable_streams"),
+	smallPages("expandable_recorded"),
 	{
 		Name: "faults", Memory: 6, Settings: "large_segment_size_mb:16",
 		Requests: []Size{{2, 16 * mib}},
