@@ -2,7 +2,6 @@ package linearizability
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -247,12 +246,14 @@ var harmless = map[string]string{
 
 // exempt is why a point is not tried, or "": it is reached by no program, or it is harmless.
 func exempt(row point) (name, reason string) {
-	if reason := unreached[row.function]; reason != "" {
-		return row.function, reason
+	for _, list := range []map[string]string{unreached, harmless} {
+		for name, reason := range list {
+			if row.function == name || strings.HasPrefix(row.function+": "+row.text, name) && strings.Contains(name, ": ") {
+				return name, reason
+			}
+		}
 	}
-	callee, _, _ := strings.Cut(row.text, "(")
-	name = row.function + ": " + callee
-	return name, cmp.Or(unreached[name], harmless[name])
+	return "", ""
 }
 
 // areaOfFile is the area whose programs use most of what is in a file.
