@@ -191,7 +191,7 @@ func (d *device) makeSpareBlocksLocked() {
 	}
 }
 
-// recycleBlockLocked keeps the struct of a block that no longer exists for newBlockLocked.
+// recycleBlockLocked keeps the struct of a block that no longer exists for spareBlockLocked.
 // No pointer to it may be left.
 func (d *device) recycleBlockLocked(b *block) {
 	if b.rare != nil {

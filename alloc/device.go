@@ -23,7 +23,7 @@ type device struct {
 	uncached    *uncached   // of all devices
 	totalMemory uint64      // bytes
 
-	allocatedBlocks pointerTable // used with mu held; if there are several devices, also read without
+	allocatedBlocks pointerTable // used with mu held; if there are several devices, also read without it
 	unreleasedPages unreleasedPages
 	contextRecorder atomic.Pointer[contextRecorder] // read before mu is taken
 
@@ -43,7 +43,7 @@ type device struct {
 	recordedEvents []spec.EventHandle // see recordEventsLocked
 	deferredBlocks deferredBlocks     // freed while requests were routed, without events yet
 
-	capturesUnderway  []poolRouting     // the routings of requests, in the order begun
+	capturesUnderway  []poolRouting     // the routings of requests (upstream's name), in the order begun
 	capturesMarked    int               // captures that the program has marked as under way
 	graphReuseContext graphReuseContext // while requests are routed
 
@@ -64,7 +64,7 @@ type device struct {
 	// How many were made, counted if ties among free blocks are broken by their number.
 	blocksMade, segmentsMade uint64
 
-	spareBlocks *block // structs of blocks that no longer exist, linked by next; see newBlockLocked
+	spareBlocks *block // structs of blocks that no longer exist, linked by next; see spareBlockLocked
 }
 
 // newDevice makes the allocator of a device. It queries the size of the device's memory.

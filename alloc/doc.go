@@ -16,7 +16,7 @@
 //	                      ├── segments ── blocks, linked from head on
 //	                      ├── allocatedBlocks   the allocated blocks by address
 //	                      ├── cudaEvents        events that pending blocks wait for
-//	                      └── deferredBlocks    deferred blocks, freed while a BeginAllocateToPool was open
+//	                      └── deferredBlocks    deferred blocks, freed while there may have been a capture
 //
 // Work on one stream runs in order. So a block that is freed while a kernel still uses it
 // can be allocated at once for the same stream, and nothing waits. Free blocks are

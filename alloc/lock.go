@@ -20,7 +20,8 @@ const (
 	attempts        = 12
 )
 
-// lock takes the mutex. malloc and free do the same without the call.
+// lock takes the mutex. malloc and free do the same without the call, which would
+// cost a nanosecond of each.
 func (d *device) lock() {
 	if !d.mu.TryLock() {
 		d.lockInTurn()

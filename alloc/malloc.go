@@ -34,7 +34,10 @@ type allocParams struct {
 	useExpandable bool // expandable segments are on, and the pool can have them
 }
 
-// malloc serves a request of at least one byte. It takes the mutex.
+// malloc serves a request of at least one byte. It takes the mutex, once, also for all steps. The
+// usual malloc and the usual free take no other; with several devices the table of allocated blocks
+// is also written as atomics (pointertable.go). Only a new segment of driver memory can release the
+// mutex meanwhile (release_lock_on_cudamalloc, withoutMutexLocked).
 //
 // The usual malloc calls nothing but functions of this package, and need not be prepared for a
 // panic. Everything else is in functions of its own, so that the usual malloc writes little to the
@@ -75,8 +78,10 @@ func (d *device) findAllocateAndUnlock(params *allocParams) (spec.Ptr, *outOfMem
 	return d.findAndAllocateLocked(params)
 }
 
-// hitLocked serves the usual request with the rules of the others: there are no events, no routings
-// and no trace entries, and a free block is the best fit. If it returns 0, nothing has changed.
+// hitLocked serves the usual request by the same functions as the steps above: nothing waits for
+// an event, no request is routed, no capture is marked, nothing is traced, no garbage is collected,
+// and a free block that is accessible is the best fit. If it returns 0, nothing has changed, and the
+// steps follow.
 func (d *device) hitLocked(stream spec.Stream, bytes uint64) spec.Ptr {
 	if len(d.cudaEvents)|len(d.deferredBlocks)|len(d.capturesUnderway)|d.capturesMarked != 0 ||
 		d.traceBuffer.enabled || d.gcEnabledLocked() {
@@ -170,8 +175,8 @@ func (d *device) findBlockLocked(params *allocParams) (*block, error) {
 }
 
 // reclaimBlocksLocked completes the frees of pending blocks whose events have completed. Deferred
-// blocks become pending before that, or free if they need no event. While requests are routed to a
-// private pool a stream may be being captured: no event is recorded or queried, and with
+// blocks become pending before that, or free if they need no event. While there may be a capture
+// (mayCaptureLocked) no event is recorded or queried, and with
 // graph_capture_record_stream_reuse the deferred blocks of the request's stream become free whose
 // markers are all before that stream's next node in the graph.
 func (d *device) reclaimBlocksLocked(params *allocParams) error {

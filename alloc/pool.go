@@ -16,6 +16,11 @@ import (
 // captured with must not be allocated to others while the graph can be launched. A
 // private pool is live while its use count is positive. After that it is freeable, and is
 // erased when nothing refers to it (canEraseLocked).
+//
+// The cached memory of a freeable pool is returned by EmptyCache, Close and the last step of a
+// malloc (releaseCachedBlocksLocked, release.go) and by EmptyPool. ReleasePool only lowers the use
+// count. A live pool returns memory for a request of its own alone, under max_split_size_mb
+// (releaseAvailableCachedBlocksLocked), and only if nothing in it was captured.
 type pool struct {
 	id          spec.PoolID
 	smallBlocks blockPool
@@ -253,9 +258,10 @@ func (d *device) canEraseLocked(p *pool) bool {
 	return p.cudaMallocCount <= 0 && p.pins == 0 && !p.hasSegments() && d.routingToLocked(p.id) < 0
 }
 
-// emptyPoolLocked is releaseFreeablePoolLocked for a pool that is found by its id, if
-// it is freeable. It first waits for the events of the pool's blocks. While requests are routed
-// that is an error. (Upstream fails an assertion, in a destructor: pytorch/pytorch#146431.)
+// emptyPoolLocked is releaseFreeablePoolLocked for a pool that is found by its id, if it is
+// freeable. It first waits for the events of the pool's blocks. While there may be a capture
+// (mayCaptureLocked) that is an error. (Upstream fails an assertion, in a destructor:
+// pytorch/pytorch#146431.)
 func (d *device) emptyPoolLocked(id spec.PoolID) error {
 	p := d.graphPools.find(id)
 	if p == nil || p.useCount > 0 || d.driver.FreeForbidden() {

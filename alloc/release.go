@@ -16,9 +16,9 @@ import (
 // function here is then the same as for an empty cache. (Upstream calls the driver when it
 // collects garbage, pytorch/pytorch#74261; see docs/findings.md, findings 19 and 20.)
 
-// releaseCachedBlocksLocked returns all of the cache that can be returned. While requests
-// are routed to a private pool that is the memory of freeable pools only, without a wait.
-// Otherwise it first waits for all events and returns that of the default pool.
+// releaseCachedBlocksLocked returns what can be returned of the cache. While there may be a capture
+// (mayCaptureLocked) only the memory of freeable pools is returned, and nothing is waited for.
+// Otherwise all events are waited for first, and the default pool's memory is returned too.
 func (d *device) releaseCachedBlocksLocked() error {
 	capturing, err := d.mayCaptureLocked()
 	switch {

@@ -5,4 +5,8 @@
 // the decision is made and never asks for a release: so a release that is new, or one that has
 // another's change back-ported, is a new entry of the table in releases.go, and a rule that
 // none had before is a field more.
+//
+// A field that is incomplete fails a test: TestEveryRuleIsRead and TestEveryValueIsHeld
+// (tests/releases: it is read in alloc and model, and a recording holds each value),
+// TestRulesHaveTranscripts (alloc) and TestDocuments (here). docs/changing.md has the order.
 package upstream
