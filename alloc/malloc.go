@@ -80,8 +80,8 @@ func (d *device) findAllocateAndUnlock(params *allocParams) (spec.Ptr, *outOfMem
 
 // hitLocked serves the usual request by the same functions as the steps above: nothing waits for
 // an event, no request is routed, no capture is marked, nothing is traced, no garbage is collected,
-// and a free block that is accessible is the best fit. If it returns 0, nothing has changed, and the
-// steps follow.
+// and a free block that is accessible is the best fit. If it returns 0, nothing has changed, and
+// the steps follow.
 func (d *device) hitLocked(stream spec.Stream, bytes uint64) spec.Ptr {
 	if len(d.cudaEvents)|len(d.deferredBlocks)|len(d.capturesUnderway)|d.capturesMarked != 0 ||
 		d.traceBuffer.enabled || d.gcEnabledLocked() {
