@@ -15,13 +15,15 @@ import (
 
 // notRun are the commands of the documents that the test does not run, and why.
 var notRun = map[string]string{
-	"gaugeblock run -- python train.py":                                                          "needs PyTorch; tools/run runs programs",
-	"gaugeblock run --gpu 4090 --settings expandable_segments:True -- python train.py":           "needs PyTorch; tools/run runs programs",
-	"go run ./cmd/gaugeblock torch --edges --config core --config streams":                       "needs PyTorch, and minutes; TestEveryEdge runs a small configuration",
-	"go run ./cmd/gaugeblock torch --edges --workers 2":                                          "needs PyTorch, and hours; TestEveryEdge runs a small configuration",
-	"go run ./cmd/gaugeblock torch --ops 1000000":                                                "needs PyTorch; TestTorch runs the command",
-	"go run ./cmd/gaugeblock examine libyours.so":                                                "needs an allocator; tools/examine examines several",
-	"go run ./cmd/gaugeblock torch --torch other/lib/python3*/site-packages/torch --ops 1000000": "needs another PyTorch; TestTorch runs the command",
+	"gaugeblock run -- python train.py":                                                 "needs PyTorch; tools/run runs programs",
+	"gaugeblock run --gpu 4090 --settings expandable_segments:True -- python train.py":  "needs PyTorch; tools/run runs programs",
+	"go run ./cmd/gaugeblock torch --torch 2.11 --edges --config core --config streams": "needs PyTorch, and minutes; TestEveryEdge runs a small configuration",
+	"go run ./cmd/gaugeblock torch --ops 1000000":                                       "needs PyTorch; TestTorch runs the command",
+	"go run ./cmd/gaugeblock torch get 2.15.0":                                          "fetches a release",
+	"go run ./cmd/gaugeblock torch --torch 2.15 --ops 1000000":                          "needs that release; TestTorch runs the command",
+	"go run ./cmd/gaugeblock torch --against 2.14 2.15":                                 "needs two releases",
+	"go run ./cmd/gaugeblock torch --against 2.15 PATH/TO/MY/BUILD/torch":               "needs two releases",
+	"go run ./cmd/gaugeblock examine libyours.so":                                       "needs an allocator; tools/examine examines several",
 }
 
 // endsWith is the exit status of the commands that do not end with 0, and why.
