@@ -122,16 +122,6 @@ func TestReportOntoStdin(t *testing.T) {
 	}
 }
 
-// openBraces is input without a line feed and without an end.
-type openBraces struct{}
-
-func (openBraces) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = '{'
-	}
-	return len(p), nil
-}
-
 // TestWhatIfOfCutTrace: a trace that is cut off between two lines is said to have no end, and
 // whatif keeps to its memory with a trace as well.
 func TestWhatIfOfCutTrace(t *testing.T) {
