@@ -67,7 +67,7 @@ func OfTrace(release, source string) (v Version, told bool, err error) {
 		v, err = OfVersion(release)
 	case named != nil:
 		v, err = OfVersion(named[1])
-	case strings.HasPrefix(source, "gaugeblock"):
+	case strings.HasPrefix(source, "gaugeblock"), source == "libgaugeblock":
 		r, _ := Find("2.11")
 		return Version{r, r.Name}, false, nil
 	default:

@@ -43,6 +43,7 @@ func TestOfTrace(t *testing.T) {
 		{"", "torch 2.11.0+cu130", "2.11", true},
 		{"", "PyTorch 2.9.1 on a fake runtime", "2.9", true},
 		{"", "gaugeblock torch", "2.11", false},
+		{"", "libgaugeblock", "2.11", false},
 		{"", "my recorder", "2.15", false},
 		{"", "", "2.15", false},
 	} {
