@@ -152,7 +152,7 @@ func commandOf(err error) string {
 	var wrong *kong.ParseError
 	if errors.As(err, &wrong) && wrong.Context != nil {
 		if selected := wrong.Context.Selected(); selected != nil {
-			return "gaugeblock " + selected.Name
+			return "gaugeblock " + strings.ReplaceAll(selected.Path(), "gaugeblock ", "")
 		}
 	}
 	return "gaugeblock"

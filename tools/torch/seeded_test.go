@@ -93,23 +93,6 @@ func TestSeededCompile(t *testing.T) {
 	}
 }
 
-// TestSeededTable: docs/testing.md lists every change.
-func TestSeededTable(t *testing.T) {
-	root, err := checkout.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", "testing.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range seededPaths(t) {
-		if link := "](../tools/torch/" + filepath.ToSlash(path) + ")"; !strings.Contains(string(page), link) {
-			t.Errorf("docs/testing.md does not list %s", path)
-		}
-	}
-}
-
 func seededPaths(t *testing.T) []string {
 	t.Helper()
 	paths, err := filepath.Glob(seededFiles)

@@ -6,6 +6,10 @@ import "gaugeblock/spec"
 var NotDriven = map[string]string{
 	"limit": "its graph is that of core_tiny",
 
+	"own_work":           "a walk does not launch work of an allocation's own stream",
+	"expandable_streams": "as own_work",
+	"first_routing":      "the rule is that of releases up to 2.9, and a walk is of 2.11",
+
 	"pool_faults_pages": "PyTorch does not free the addresses of a pool that is gone, so a call that is to fail is not made",
 
 	"two_faults_pages":     "as pool_faults_pages",
@@ -64,6 +68,7 @@ var scales = []Scale{
 	},
 	small("two_captures", 2),
 	small("two_routings", 2),
+	small("two_overflow", 4),
 	oversize("pools_oversize", 8),
 	forbidding(oversize("oversize_forbidden", 8)),
 	largePages("pools_pages", 4, Size{2, 20 * mib}, Size{3, 30 * mib}),
