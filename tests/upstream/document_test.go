@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -150,22 +149,4 @@ func runsTwice(f *ast.FuncDecl) (twice bool) {
 		return !twice
 	})
 	return twice
-}
-
-// root is the module's folder.
-func root(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); !errors.Is(err, os.ErrNotExist) {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above this folder")
-		}
-		dir = filepath.Dir(dir)
-	}
 }
