@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"gaugeblock/internal/quote"
+	"gaugeblock/internal/unpack"
 	"gaugeblock/snapshot"
 	"gaugeblock/snapshot/compare"
 	"gaugeblock/snapshot/history"
@@ -129,7 +130,7 @@ func (c *reportCommand) files() (files []string, ranks bool, err error) {
 // such as a FIFO, is not read: it may wait for ever.
 func snapshotsIn(folder string) (files []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !isSnapshotName(path) {
+		if err != nil || entry.IsDir() || !unpack.IsSnapshotName(path) {
 			return err
 		}
 		if there, err := os.Stat(path); err != nil || there.Mode().IsRegular() {
@@ -138,22 +139,9 @@ func snapshotsIn(folder string) (files []string, err error) {
 		return nil
 	})
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("%s: no snapshot (%s) in or below this folder", quote.Text(folder), strings.Join(snapshotNames, ", "))
+		err = fmt.Errorf("%s: no snapshot (%s) in or below this folder", quote.Text(folder), unpack.Names)
 	}
 	return files, err
-}
-
-// snapshotNames are how the names of snapshots end. Each may be followed by .gz.
-var snapshotNames = []string{".pickle", ".pkl", ".json"}
-
-func isSnapshotName(path string) bool {
-	path = strings.TrimSuffix(path, ".gz")
-	for _, end := range snapshotNames {
-		if strings.HasSuffix(path, end) {
-			return true
-		}
-	}
-	return false
 }
 
 // checkStdout refuses standard output if it is one of the inputs.
@@ -215,10 +203,7 @@ func (c *reportCommand) defaultName() string {
 	if err != nil {
 		absolute = c.Snapshots[0]
 	}
-	name := strings.TrimSuffix(filepath.Base(absolute), ".gz")
-	for _, end := range snapshotNames {
-		name = strings.TrimSuffix(name, end)
-	}
+	name := unpack.BaseName(filepath.Base(absolute))
 	if name == string(filepath.Separator) || name == "" {
 		name = "report"
 	}

@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"model":               {"spec", "spec/settings", "spec/trace", "upstream"},
 	"tla":                 {"model"},
 	"conformance":         {"spec", "spec/trace", "spec/invariant", "spec/happensbefore", "fakegpu", "tools/replay", "upstream"},
-	"snapshot":            {"spec", "internal/quote", "spec/settings", "internal/memlimit"},
+	"snapshot":            {"spec", "internal/quote", "spec/settings", "internal/memlimit", "internal/unpack"},
 	"snapshot/history":    {"spec", "upstream", "internal/quote", "spec/settings", "spec/trace", "snapshot", "internal/memlimit"},
 	"snapshot/play":       {"spec", "upstream", "spec/trace", "alloc", "fakegpu", "snapshot", "snapshot/history", "internal/memlimit"},
 	"snapshot/compare":    {"spec", "upstream", "snapshot", "snapshot/history", "snapshot/play", "internal/memlimit", "internal/inorder"},
@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc", "upstream"},
 	"tests":               {"spec", "spec/happensbefore", "internal/checkout", "internal/rewrite", "alloc", "fakegpu", "model", "tla"},
-	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/errortext", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "fakegpu", "tools/run", "upstream", "internal/memlimit", "internal/inorder"},
+	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/errortext", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "fakegpu", "tools/run", "upstream", "internal/memlimit", "internal/inorder", "internal/unpack"},
 }
 
 // TestImports: arrows point from the command to the tools, from the tools to alloc,
