@@ -174,7 +174,9 @@ func TestFramesAreReadOnce(t *testing.T) {
 // large snapshot takes the memory for them once; an entry that is used again is refused.
 func TestEntriesAreForgotten(t *testing.T) {
 	const entries = 3 * chunkLength
-	one := func(n int) string { return strings.TrimSuffix(strings.Repeat(`{"action":"alloc","size":512},`, n), ",") }
+	one := func(n int) string {
+		return strings.TrimSuffix(strings.Repeat(`{"action":"alloc","size":512},`, n), ",")
+	}
 	values := newPlain(newBudget(1 << 30))
 	root, err := parse(&source{in: bufio.NewReader(strings.NewReader(`{"segments":[],"device_traces":[[` + one(entries) + `]]}`)), memory: values.memory}, values)
 	if err != nil {
