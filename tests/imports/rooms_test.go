@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"spec/trace":          {"spec", "internal/quote"},
 	"spec/invariant":      {"spec", "spec/trace", "spec/happensbefore"},
 	"internal/quote":      {},
+	"internal/unpack":     {},
 	"internal/checkout":   {},
 	"internal/gcpercent":  {},
 	"internal/rewrite":    {},
