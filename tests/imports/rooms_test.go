@@ -61,10 +61,11 @@ var mayImport = map[string][]string{
 	"tools/torch/wheel":   {"internal/quote"},
 	"tools/torch/binary":  {"spec", "internal/quote", "spec/settings", "fakegpu", "upstream"},
 	"tools/run":           {"spec", "internal/checkout", "fakegpu", "python"},
+	"tools/fit":           {"spec", "fakegpu", "tools/run"},
 	"tools/examine":       {"spec", "internal/quote", "spec/trace", "fakegpu", "conformance", "tools/reference"},
 	"tools/reference":     {"spec", "spec/trace", "alloc", "upstream"},
 	"tests":               {"spec", "spec/happensbefore", "internal/checkout", "internal/rewrite", "alloc", "fakegpu", "model", "tla"},
-	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/errortext", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "fakegpu", "tools/run", "upstream", "internal/memlimit", "internal/inorder"},
+	"cmd/gaugeblock":      {"spec", "internal/quote", "spec/trace", "model", "tla", "snapshot", "snapshot/history", "snapshot/play", "snapshot/compare", "snapshot/tell", "snapshot/errortext", "snapshot/report", "snapshot/record", "tools/replay", "conformance", "tools/check", "tools/reference", "tools/torch", "tools/torch/binary", "tools/torch/wheel", "tools/examine", "fakegpu", "tools/run", "tools/fit", "upstream", "internal/memlimit", "internal/inorder"},
 }
 
 // TestImports: arrows point from the command to the tools, from the tools to alloc,
