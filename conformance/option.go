@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"gaugeblock/spec"
-	"gaugeblock/spec/trace"
 	"gaugeblock/tools/replay"
 )
 
@@ -31,12 +30,6 @@ func Seed(s uint64) Option { return func(k *kit) { k.seed = s } }
 // refuse them with spec.ErrNotSupported when it is made.
 func Settings(settings ...string) Option { return func(k *kit) { k.settings = settings } }
 
-// Without leaves operations of these kinds out of all programs, for an allocator that
-// has the method but not the ability.
-func Without(kinds ...trace.OpKind) Option {
-	return func(k *kit) { k.without = append(k.without, kinds...) }
-}
-
 // TrustsCallers leaves out all misuse, for an allocator that does not check its
 // callers' arguments, and says so to its users.
 func TrustsCallers() Option { return func(k *kit) { k.trusting = true } }
@@ -62,11 +55,6 @@ func ForContract(c Contract) Option {
 // whose driver calls cannot be refused. Otherwise half of them run on a device on which a
 // wait for a busy stream fails.
 func AsHardware() Option { return func(k *kit) { k.hardware = true } }
-
-// WithoutRules leaves rules out, by their names.
-func WithoutRules(names ...string) Option {
-	return func(k *kit) { k.ignored = append(k.ignored, names...) }
-}
 
 // Faults limits the faults to these calls and errors, whatever Nth is. With none, no driver
 // call is made to fail.
