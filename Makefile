@@ -23,8 +23,12 @@ lint:
 test:
 	@set -o pipefail; $(GO) test -json ./... | $(GO) run ./tests/skips
 
+# The race detector has something to see where the code or the tests of a package start goroutines.
+CONCURRENT = '^[[:space:]]*go (func|[a-z])|\.Go\(|t\.Parallel\(|"gaugeblock/internal/inorder"'
 race:
-	@set -o pipefail; $(GO) test -race -short -json ./... | $(GO) run ./tests/skips -short
+	@set -o pipefail; $(GO) test -race -short -json \
+		$$(grep -rlE --include='*.go' --exclude-dir=testdata $(CONCURRENT) . | xargs -n1 dirname | sort -u) \
+		| $(GO) run ./tests/skips -short
 
 ci: build vet lint test race
 
