@@ -6,9 +6,9 @@ import (
 
 	"gaugeblock/conformance"
 	"gaugeblock/fakegpu"
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // moment is the first difference of a program, and how things stood before.
