@@ -41,6 +41,7 @@ var rules = []rule{
 	{"pools/freeable-searched", func(m *moment) bool {
 		return m.facts.useOnOOM && m.op.Kind == trace.OpMalloc && (m.says("already recording to mempool_id") || m.says("use_count > 0"))
 	}},
+	{"captures/eager-use", func(m *moment) bool { return m.facts.eagerUse }},
 	{"failures/event-query", func(m *moment) bool { return m.facts.queryFailed }},
 	{"order/private-pools", (*moment).otherPool},
 	{"captures/malloc-fails", func(m *moment) bool {
