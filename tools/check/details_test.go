@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"gaugeblock/fakegpu"
+	"gaugeblock/replay"
 	"gaugeblock/spec"
 	"gaugeblock/spec/happensbefore"
 	"gaugeblock/spec/trace"
-	"gaugeblock/tools/replay"
 )
 
 // TestPassedOnIsTakenOnce: what is known of a range is taken with it, and stays for what is beside

@@ -25,12 +25,6 @@ var (
 	}
 )
 
-// Lemmas lists the names of the lemmas.
-func Lemmas() []string { return slices.Clone(lemmas) }
-
-// Goals lists the names of the goals.
-func Goals() []string { return slices.Clone(goals) }
-
 // ofInduction has the lemmas that package bounded has no predicates of, since its
 // invariants imply them in all states that can be reached.
 var ofInduction = map[string]func(*model.State) bool{
@@ -44,7 +38,7 @@ var ofInduction = map[string]func(*model.State) bool{
 
 // conjunction has the invariants by name.
 func conjunction(check *bounded.Check) (list []invariant, err error) {
-	for _, name := range append(Goals(), lemmas...) {
+	for _, name := range slices.Concat(goals, lemmas) {
 		if holds := ofInduction[name]; holds != nil {
 			list = append(list, invariant{Name: name, Holds: holds})
 			continue

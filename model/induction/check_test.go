@@ -11,10 +11,9 @@ import (
 
 // Result is the result of a check.
 type Result struct {
-	States  int   // that satisfy the conjunction
-	Steps   int   // from these states
-	Stopped bool  // not all of them were looked at
-	Step    *Step // the first that breaks the conjunction; nil: it is inductive
+	States int   // that satisfy the conjunction
+	Steps  int   // from these states
+	Step   *Step // the first that breaks the conjunction; nil: it is inductive
 }
 
 // A Step leads from a state that satisfies the conjunction to one that breaks it.
@@ -30,9 +29,8 @@ func (s *Step) String() string {
 
 func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
 
-// Check takes all steps from all states of the universe, with a number of workers. stopped, if
-// not nil, is asked now and then.
-func (u *Universe) Check(workers int, stopped func() bool) Result {
+// Check takes all steps from all states of the universe, with a number of workers.
+func (u *Universe) Check(workers int) Result {
 	layouts := u.layouts()
 	var next, states, steps atomic.Int64
 	var all sync.WaitGroup
@@ -42,12 +40,6 @@ func (u *Universe) Check(workers int, stopped func() bool) Result {
 	for range max(1, workers) {
 		all.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(layouts); i = int(next.Add(1)) - 1 {
-				if stopped != nil && stopped() {
-					lock.Lock()
-					r.Stopped = true
-					lock.Unlock()
-					return
-				}
 				u.eachQueue(layouts[i], func(s *model.State) {
 					states.Add(1)
 					n, found := u.stepsFrom(s, u.all)
