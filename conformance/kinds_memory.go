@@ -24,22 +24,22 @@ var memoryKinds = map[trace.OpKind]kind{
 	trace.OpMalloc: {
 		propose: (*Generator).malloc, allowed: (*Program).mayMalloc, did: (*Program).allocated,
 		atEnd:  ending{stageMemory, (*Program).freeNext},
-		begins: (*Lives).malloc, checkSuccess: (*Trial).checkPointer, mayFail: (*Trial).mallocMayFail,
+		begins: (*Lifetimes).malloc, checkSuccess: (*Trial).checkPointer, mayFail: (*Trial).mallocMayFail,
 	},
 	trace.OpFree: {
 		propose: (*Generator).free,
 		allowed: (*Program).mayFree,
 		did:     (*Program).freed,
-		ends:    (*Lives).free, after: (*Trial).freedLast,
+		ends:    (*Lifetimes).free, after: (*Trial).freedLast,
 	},
 	trace.OpFreeOn: {
 		propose: (*Generator).freeOn, allowed: (*Program).mayFreeOn,
 		did:  (*Program).freed,
-		ends: (*Lives).free, after: (*Trial).freedLast,
+		ends: (*Lifetimes).free, after: (*Trial).freedLast,
 	},
 	trace.OpRecordStream: {
 		propose: (*Generator).recordStream, allowed: (*Program).mayRecordStream, did: (*Program).recorded,
-		begins: (*Lives).recordStream,
+		begins: (*Lifetimes).recordStream,
 	},
 	trace.OpEmptyCache: {propose: (*Generator).emptyCache, allowed: (*Program).mayEmptyCache, did: nothing},
 	trace.OpSetMemoryFraction: {
@@ -130,7 +130,7 @@ func (p *Program) freeNext() (op trace.Op, more bool) {
 }
 
 // malloc tells the device what a malloc returned.
-func (l *Lives) malloc(op *trace.Op, out *replay.Performed) {
+func (l *Lifetimes) malloc(op *trace.Op, out *replay.Performed) {
 	if out.Ptr != 0 {
 		l.begin(op.Stream, op.Device, spec.Range{Ptr: out.Ptr, Bytes: op.Size}, l.program.poolFor(op))
 	}
@@ -177,7 +177,7 @@ func (p *Program) freed(op *trace.Op, _ *replay.Performed) {
 }
 
 // free tells the device that memory is about to be freed.
-func (l *Lives) free(op *trace.Op) (undo func()) {
+func (l *Lifetimes) free(op *trace.Op) (undo func()) {
 	m := l.program.find(op.ID)
 	if m == nil {
 		return func() {}

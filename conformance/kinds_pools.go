@@ -98,7 +98,7 @@ var poolKinds = map[trace.OpKind]kind{
 	},
 	trace.OpRestore: {
 		propose: (*Generator).restore, allowed: (*Program).mayRestore, did: (*Program).restored,
-		mayFail: (*Trial).restoreMayFail, begins: (*Lives).restore,
+		mayFail: (*Trial).restoreMayFail, begins: (*Lifetimes).restore,
 		after: (*Trial).checkDelta, checksAll: true,
 	},
 }
@@ -323,7 +323,7 @@ func (t *Trial) restoreMayFail(op *trace.Op, err error) (explained bool, f *Fail
 }
 
 // restore tells the device what a restore freed and allocated.
-func (l *Lives) restore(op *trace.Op, _ *replay.Performed) {
+func (l *Lifetimes) restore(op *trace.Op, _ *replay.Performed) {
 	l.end(op.Freed)
 	saved := l.program.states[op.State]
 	for i := range saved.live {
