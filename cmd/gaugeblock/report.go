@@ -263,7 +263,11 @@ func (c *reportCommand) two(env *environment, files []string) (*memoryreport.Pag
 		if err != nil {
 			return nil, err
 		}
-		data, err := memoryreport.Build(file, memoryreport.Options{Title: titles[i], Device: chooseDevice(file, c.Device), Share: len(files)})
+		options := memoryreport.Options{Title: titles[i], Device: chooseDevice(file, c.Device), Share: len(files)}
+		if err := c.addComparison(env, file, &options); err != nil {
+			return nil, err
+		}
+		data, err := memoryreport.Build(file, options)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", quote.Text(name), err)
 		}

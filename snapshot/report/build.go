@@ -100,7 +100,7 @@ func Build(f *snapshot.File, o Options) (*Data, error) {
 	if len(b.trace) == 0 && len(b.data.moment("end").Segments) == 0 {
 		return nil, errors.New("the snapshot has nothing of this device: no memory is reserved, and there is no history")
 	}
-	b.data.WhatIf, b.data.Verdict = whatIf(o.Comparison), verdict(o.Comparison)
+	b.data.WhatIf, b.data.Brief, b.data.Verdict = whatIf(o.Comparison), briefOf(o.Comparison), verdict(o.Comparison)
 	for _, note := range o.Notes {
 		b.data.Notes = append(b.data.Notes, shortenEnd(note, maxNote))
 	}

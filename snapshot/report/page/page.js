@@ -185,6 +185,16 @@
   };
   const othersColor = () => (dark() ? "#5a6473" : "#aab2bf");
 
+  // The three lines of a report. What to try is on a line of its own below, if it is a command of
+  // the report that is shown.
+  const briefOf = (data, shown) => {
+    const b = data.brief, label = (name) => element("span", { class: "label" }, name + ": ");
+    if (!b) return [];
+    const command = data.whatif && data.whatif.export && b.try.startsWith("export ");
+    return [element("p", {}, b.happened), b.cause && element("p", {}, label("Cause"), b.cause),
+      b.try && element("p", {}, label("Try"), command && shown ? "these settings" : command ? element("code", {}, b.try) : element("b", {}, b.try))].filter(Boolean);
+  };
+
   // ---- one report
 
   const render = (data) => {
@@ -201,7 +211,9 @@
     // ---- verdict and statistics
 
     const drawVerdict = () => {
+      byId("brief").append(...briefOf(data, true));
       byId("verdict").textContent = data.verdict;
+      byId("reasons").hidden = !data.verdict;
       if (!data.verdict) byId("verdict-title").textContent = page.reports.length > 1 ? data.title : "Statistics";
       if (data.whatif && data.whatif.export) {
         const text = data.whatif.export;
@@ -885,7 +897,7 @@
       ["Segments freed", (d) => d.summary.reservedFreed, size],
     ];
     box.append(element("h2", {}, "What changed"), element("p", { class: "advice" }, c.verdict),
-      element("div", { class: "pair" }, element("h3", {}, "A: " + c.a), small(a, top), element("h3", {}, "B: " + c.b), small(b, top)),
+      element("div", { class: "pair" }, ...[["A: " + c.a, a], ["B: " + c.b, b]].flatMap(([name, d]) => [element("h3", {}, name), element("div", { class: "brief" }, ...briefOf(d)), small(d, top)])),
       table("Statistics", [["Statistic"], ["A", "number"], ["B", "number"], ["Change", "word"]], numbers.map(([name, f, show]) => [
         name, show(f(a)), show(f(b)), show === size ? changeCell(f(b) - f(a), f(a), 0, !oneFailed) : element("span", { class: name !== "Out of memory" || f(a) === f(b) ? "soft" : f(b) < f(a) ? "good" : "bad" }, (f(b) > f(a) ? "+" : f(b) < f(a) ? "\u2212" : "") + count(Math.abs(f(b) - f(a))))])),
       element("h3", {}, "By call site"), ...comparedTable(c, "A", "B", { judged: !oneFailed }));
