@@ -43,7 +43,7 @@ type whatifCommand struct {
 	Device    int       `name:"device" default:"-1" placeholder:"N" help:"Use the history of this device (default: the one that ran out of memory, or else the one with the longest history)."`
 	PyTorch   release   `name:"pytorch" placeholder:"RELEASE" help:"Follow this release of PyTorch, such as 2.13 (default: what the record tells)."`
 	Jobs      int       `short:"j" placeholder:"N" help:"Make N runs at a time (default: as many as there are processors)."`
-	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"BYTES" help:"Stop if the file, or comparing settings, takes more memory than this (default: 2GiB)."`
+	MaxMemory byteLimit `name:"max-memory" default:"2GiB" placeholder:"SIZE" help:"Stop if the file, or comparing settings, takes more memory than this (default: 2GiB)."`
 }
 
 // Help is what "gaugeblock whatif --help" prints beside the flags.
